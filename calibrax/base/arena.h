@@ -1,0 +1,34 @@
+/**
+ * Arena: many small things that end together.  Grows in chunks (4 KiB doubling to 1 MiB); nothing is freed singly.
+ * Built with CBX_ARENA_DEBUG every allocation is made alone, so that sanitizers see overruns.
+ */
+#ifndef CALIBRAX_BASE_ARENA_H
+#define CALIBRAX_BASE_ARENA_H
+
+#include "calibrax/base/ctx.h"
+
+CBX_BEGIN_DECLS
+
+typedef struct cbx_arena_chunk cbx_arena_chunk;
+
+/** Lives where the caller puts it; the allocator is copied. */
+typedef struct cbx_arena {
+    cbx_allocator al;
+    cbx_arena_chunk *head;
+    size_t next_chunk;
+} cbx_arena;
+
+CBX_API void cbx_arena_init(cbx_arena *arena, const cbx_allocator *al);
+/** Frees everything; the arena can be used again. */
+CBX_API void cbx_arena_clear(cbx_arena *arena);
+/** Zeroed, aligned for max_align_t; NULL on failure.  size 0 gives a distinct valid pointer. */
+CBX_API void *cbx_arena_alloc(cbx_arena *arena, size_t size);
+/** count*size zeroed bytes; NULL on failure or overflow. */
+CBX_API void *cbx_arena_calloc(cbx_arena *arena, size_t count, size_t size);
+/** Copies; s NULL gives NULL (also the failure value). */
+CBX_API char *cbx_arena_strdup(cbx_arena *arena, const char *s);
+CBX_API char *cbx_arena_strndup(cbx_arena *arena, const char *s, size_t n);
+CBX_API char *cbx_arena_printf(cbx_arena *arena, const char *fmt, ...) CBX_PRINTF(2, 3);
+
+CBX_END_DECLS
+#endif

@@ -1,0 +1,63 @@
+/**
+ * The context: owner of the allocator, the block pool and whatever else has state.
+ *
+ * One thread uses a context at a time; there is no global mutable state.  Objects made with a
+ * context may outlive it only where their contract says so (arrays and frozen records do: they
+ * carry the allocator by value, so the allocator's own state must outlive them).
+ */
+#ifndef CALIBRAX_BASE_CTX_H
+#define CALIBRAX_BASE_CTX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "calibrax/base/status.h"
+
+CBX_BEGIN_DECLS
+
+/**
+ * One function allocates, grows, shrinks and frees; it is always told the old size (0 with ptr NULL).
+ * new_size 0 frees and returns NULL.  Returns NULL on failure and leaves ptr as it was.
+ * Memory is aligned for max_align_t.  If objects made with it are shared between threads it must be thread-safe.
+ */
+typedef struct cbx_allocator {
+    void *(*resize)(void *user, void *ptr, size_t old_size, size_t new_size);
+    void *user;
+} cbx_allocator;
+
+typedef struct cbx_ctx cbx_ctx;
+
+typedef struct cbx_ctx_opts {
+    uint32_t struct_size;     /* sizeof(cbx_ctx_opts) of the header compiled with */
+    cbx_allocator allocator;  /* resize NULL: the C library's */
+    size_t pool_keep_bytes;   /* freed blocks kept for re-use at most; 0: 256 MiB */
+} cbx_ctx_opts;
+
+#define CBX_CTX_OPTS_INIT { sizeof(cbx_ctx_opts), { 0, 0 }, 0 }
+
+/**
+ * @param opts  NULL: all defaults
+ * @return CBX_OK; CBX_EINVAL (struct_size of another version); CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_ctx_create(const cbx_ctx_opts *opts, cbx_ctx **out, cbx_err *err);
+/** NULL is fine. */
+CBX_API void cbx_ctx_free(cbx_ctx *ctx);
+/** The context's allocator; lives as long as the context. */
+CBX_API const cbx_allocator *cbx_ctx_allocator(const cbx_ctx *ctx);
+
+/** Small conveniences over an allocator.  A size of 0 gives NULL from cbx_mem_alloc, which is no failure. */
+CBX_API void *cbx_mem_alloc(const cbx_allocator *al, size_t size);
+CBX_API void *cbx_mem_zalloc(const cbx_allocator *al, size_t size);
+/** Array of count*size bytes, zeroed; NULL if the product overflows. */
+CBX_API void *cbx_mem_calloc(const cbx_allocator *al, size_t count, size_t size);
+CBX_API void *cbx_mem_resize(const cbx_allocator *al, void *ptr, size_t old_size, size_t new_size);
+CBX_API void cbx_mem_free(const cbx_allocator *al, void *ptr, size_t size);
+/** Copy of a string; free with cbx_mem_free(al, s, strlen(s) + 1), or cbx_mem_strfree. */
+CBX_API char *cbx_mem_strdup(const cbx_allocator *al, const char *s);
+CBX_API void cbx_mem_strfree(const cbx_allocator *al, char *s);
+
+/** The C library's allocator, for tools and tests. */
+CBX_API const cbx_allocator *cbx_allocator_default(void);
+
+CBX_END_DECLS
+#endif

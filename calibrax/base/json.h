@@ -1,0 +1,105 @@
+/**
+ * JSON values: parse, look up, build, write.  The library behind it is json-c (MIT), seen only by json.c.
+ *
+ * Objects keep the order of their keys; a repeated key keeps the last value.  Integers are exact in int64 and uint64.
+ * Non-finite numbers: the bare tokens NaN, Infinity, -Infinity are read as numbers everywhere, and so are the strings
+ * "NaN", "Infinity", "-Infinity" by cbx_json_get_double; writing chooses one form by flag.
+ */
+#ifndef CALIBRAX_BASE_JSON_H
+#define CALIBRAX_BASE_JSON_H
+
+#include <stdbool.h>
+
+#include "calibrax/base/text.h"
+
+CBX_BEGIN_DECLS
+
+/** A reference-counted value; a NULL pointer stands for JSON null. */
+typedef struct cbx_json cbx_json;
+
+typedef enum cbx_json_type {
+    CBX_JSON_NULL, CBX_JSON_BOOL, CBX_JSON_INT, CBX_JSON_DOUBLE, CBX_JSON_STRING, CBX_JSON_ARRAY, CBX_JSON_OBJECT
+} cbx_json_type;
+
+/**
+ * Parses one value; anything but white space behind it is an error.
+ * @param what  names the source in messages ("results/a.jsonl line 3"); the message tells the byte offset
+ * @return CBX_OK; CBX_EFORMAT; CBX_EOVERFLOW (nested deeper than 64, or len > 1 GiB); CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_json_parse(const char *text, size_t len, const char *what, cbx_json **out, cbx_err *err);
+/** Reads and parses a file of at most 1 GiB. */
+CBX_API cbx_status cbx_json_read(cbx_ctx *ctx, const char *path, cbx_json **out, cbx_err *err);
+
+CBX_API cbx_json *cbx_json_ref(cbx_json *v);
+/** NULL is fine. */
+CBX_API void cbx_json_unref(cbx_json *v);
+
+CBX_API cbx_json_type cbx_json_typeof(const cbx_json *v);
+/** Deep equality: order of keys ignored, 1 equals 1.0, NaN equals NaN. */
+CBX_API bool cbx_json_equal(const cbx_json *a, const cbx_json *b);
+
+/* --- looking up; members returned are borrowed and live as long as their parent --- */
+
+CBX_API bool cbx_json_has(const cbx_json *object, const char *key);
+/** NULL if absent, null, or if the value is no object. */
+CBX_API cbx_json *cbx_json_get(const cbx_json *object, const char *key);
+CBX_API size_t cbx_json_length(const cbx_json *array_or_object);
+CBX_API cbx_json *cbx_json_at(const cbx_json *array, size_t i);
+/** i-th member in key order as written; false past the end. */
+CBX_API bool cbx_json_member(const cbx_json *object, size_t i, const char **key, cbx_json **value);
+
+/** Lenient getters: the fallback if absent or of another type. */
+CBX_API const char *cbx_json_get_string(const cbx_json *object, const char *key, const char *fallback);
+CBX_API int64_t cbx_json_get_int(const cbx_json *object, const char *key, int64_t fallback);
+CBX_API double cbx_json_get_double(const cbx_json *object, const char *key, double fallback);
+CBX_API bool cbx_json_get_bool(const cbx_json *object, const char *key, bool fallback);
+
+/** Strict getters: CBX_EFORMAT with "`path.key`: expected a number, found a string" style messages. */
+CBX_API cbx_status cbx_json_need_string(const cbx_json *object, const char *key, const char *path, const char **out, cbx_err *err);
+CBX_API cbx_status cbx_json_need_int(const cbx_json *object, const char *key, const char *path, int64_t *out, cbx_err *err);
+CBX_API cbx_status cbx_json_need_double(const cbx_json *object, const char *key, const char *path, double *out, cbx_err *err);
+CBX_API cbx_status cbx_json_need_object(const cbx_json *object, const char *key, const char *path, cbx_json **out, cbx_err *err);
+CBX_API cbx_status cbx_json_need_array(const cbx_json *object, const char *key, const char *path, cbx_json **out, cbx_err *err);
+
+/** Values themselves. */
+CBX_API const char *cbx_json_string_value(const cbx_json *v); /* NULL if no string */
+CBX_API double cbx_json_double_value(const cbx_json *v);      /* NaN if no number; reads the non-finite strings */
+CBX_API int64_t cbx_json_int_value(const cbx_json *v);        /* 0 if no integer; saturates */
+CBX_API bool cbx_json_bool_value(const cbx_json *v);
+
+/* --- building; creators return NULL when memory is out, and setters pass that on --- */
+
+CBX_API cbx_json *cbx_json_new_object(void);
+CBX_API cbx_json *cbx_json_new_array(void);
+CBX_API cbx_json *cbx_json_new_string(const char *s);
+CBX_API cbx_json *cbx_json_new_int(int64_t v);
+CBX_API cbx_json *cbx_json_new_double(double v);
+CBX_API cbx_json *cbx_json_new_bool(bool v);
+/** Deep copy. */
+CBX_API cbx_json *cbx_json_copy(const cbx_json *v);
+
+/** Adds or replaces; takes over the caller's reference to value (also on failure).  false: out of memory. */
+CBX_API bool cbx_json_set(cbx_json *object, const char *key, cbx_json *value);
+CBX_API bool cbx_json_set_null(cbx_json *object, const char *key);
+CBX_API bool cbx_json_set_string(cbx_json *object, const char *key, const char *s); /* s NULL: null */
+CBX_API bool cbx_json_set_int(cbx_json *object, const char *key, int64_t v);
+CBX_API bool cbx_json_set_double(cbx_json *object, const char *key, double v);
+CBX_API bool cbx_json_set_bool(cbx_json *object, const char *key, bool v);
+CBX_API bool cbx_json_push(cbx_json *array, cbx_json *value);
+CBX_API bool cbx_json_remove(cbx_json *object, const char *key);
+
+/* --- writing --- */
+
+enum {
+    CBX_JSON_COMPACT = 0,          /* {"a":1,"b":[1,2]} */
+    CBX_JSON_INDENT2 = 1,          /* as Python's json.dumps(indent=2) */
+    CBX_JSON_NONFINITE_BARE = 0,   /* NaN, Infinity, -Infinity */
+    CBX_JSON_NONFINITE_STRING = 2, /* "NaN", "Infinity", "-Infinity" */
+    CBX_JSON_ASCII = 4,            /* \uXXXX for everything beyond ASCII */
+    CBX_JSON_SORT_KEYS = 8,        /* canonical: for hashing and keys */
+};
+/** Appends; doubles in the shortest form that reads back equal. */
+CBX_API void cbx_json_write(const cbx_json *v, unsigned flags, cbx_text *out);
+
+CBX_END_DECLS
+#endif

@@ -1,0 +1,50 @@
+/**
+ * Text: a growing string with a sticky failure, and the number formats that every output shares.
+ */
+#ifndef CALIBRAX_BASE_TEXT_H
+#define CALIBRAX_BASE_TEXT_H
+
+#include <stdbool.h>
+
+#include "calibrax/base/ctx.h"
+
+CBX_BEGIN_DECLS
+
+/** Append as often as you like, look at `status` once: after a failed allocation the rest is ignored. */
+typedef struct cbx_text {
+    cbx_allocator al;
+    char *data; /* NUL-terminated whenever len > 0; use cbx_text_str to read */
+    size_t len, cap;
+    cbx_status status; /* CBX_OK or CBX_ENOMEM */
+} cbx_text;
+
+CBX_API void cbx_text_init(cbx_text *t, const cbx_allocator *al);
+/** Frees the memory; usable again afterwards. */
+CBX_API void cbx_text_clear(cbx_text *t);
+/** Sets the length to 0 and keeps the memory. */
+CBX_API void cbx_text_reset(cbx_text *t);
+CBX_API void cbx_text_add(cbx_text *t, const char *bytes, size_t n);
+CBX_API void cbx_text_puts(cbx_text *t, const char *s);
+CBX_API void cbx_text_putc(cbx_text *t, char c);
+CBX_API void cbx_text_printf(cbx_text *t, const char *fmt, ...) CBX_PRINTF(2, 3);
+/** Escapes & < > " ' for HTML text and attributes. */
+CBX_API void cbx_text_put_html(cbx_text *t, const char *s);
+/** Content as a C string; "" when empty. */
+CBX_API const char *cbx_text_str(const cbx_text *t);
+/** CBX_OK, or CBX_ENOMEM recorded in err. */
+CBX_API cbx_status cbx_text_check(const cbx_text *t, cbx_err *err);
+
+/** Buffer size that holds any result of cbx_format_double and cbx_format_duration. */
+#define CBX_FORMAT_SIZE 32
+/** Shortest decimal that reads back as the same double, as Python's repr writes it ("1200.0", "1e-06", "nan", "inf"). */
+CBX_API const char *cbx_format_double(double v, char buf[CBX_FORMAT_SIZE]);
+/** Seconds for people: below 1 us in ns, below 1 ms in us with 1 decimal, below 1 s in ms with 2, else s with 3. "-" for NaN. */
+CBX_API const char *cbx_format_seconds(double seconds, char buf[CBX_FORMAT_SIZE]);
+
+/** True for a name of 1..128 characters [A-Za-z0-9._-] that does not begin with '.' or '-': safe as a file name. */
+CBX_API bool cbx_name_is_safe(const char *s);
+/** The candidate nearest to word by edit distance (at most 3 edits and half the length), or NULL; for "did you mean". */
+CBX_API const char *cbx_nearest_word(const char *word, const char *const *candidates, size_t n);
+
+CBX_END_DECLS
+#endif
