@@ -1,0 +1,26 @@
+/**
+ * The one verdict engine: what an interval of a ratio says.
+ *
+ * A ratio is candidate over reference of a cost (time): below 1 the candidate is faster.
+ * equivalent: the whole interval lies within [1/(1+margin), 1+margin] (two one-sided tests; Schuirmann 1987);
+ * otherwise faster: upper < 1; slower: lower > 1; else undecided.  An interval without a level is undecided.
+ */
+#ifndef CALIBRAX_ANALYSIS_VERDICT_H
+#define CALIBRAX_ANALYSIS_VERDICT_H
+
+#include "calibrax/statistics/estimate.h"
+
+CBX_BEGIN_DECLS
+
+typedef enum cbx_verdict { CBX_VERDICT_UNDECIDED, CBX_VERDICT_FASTER, CBX_VERDICT_SLOWER, CBX_VERDICT_EQUIVALENT } cbx_verdict;
+
+/** Margin used when none is given: 2 %. */
+#define CBX_VERDICT_MARGIN 0.02
+
+/** @param margin  relative, >= 0 */
+CBX_API cbx_verdict cbx_verdict_of_ratio(const cbx_interval *ratio, double margin);
+/** "faster", "slower", "equivalent", "undecided" */
+CBX_API const char *cbx_verdict_name(cbx_verdict v);
+
+CBX_END_DECLS
+#endif

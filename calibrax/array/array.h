@@ -1,0 +1,63 @@
+/**
+ * Arrays: immutable, atomically reference-counted handles on a strided block of elements.
+ *
+ * "Immutable" starts when the maker lets go: whoever made an array may write through cbx_array_data_mut until the handle is shared.
+ */
+#ifndef CALIBRAX_ARRAY_ARRAY_H
+#define CALIBRAX_ARRAY_ARRAY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "calibrax/array/dtype.h"
+#include "calibrax/base/ctx.h"
+
+CBX_BEGIN_DECLS
+
+#define CBX_MAX_RANK 8
+
+typedef struct cbx_array cbx_array;
+
+/** dtype and shape without data. */
+typedef struct cbx_array_desc {
+    cbx_dtype dtype;
+    int ndim;                   /* 0..CBX_MAX_RANK */
+    size_t shape[CBX_MAX_RANK]; /* zero lengths are legal */
+} cbx_array_desc;
+
+/** Number of elements; CBX_EOVERFLOW if the product or its bytes overflow, CBX_EINVAL for a bad rank or dtype. */
+CBX_API cbx_status cbx_array_desc_count(const cbx_array_desc *d, size_t *count, cbx_err *err);
+CBX_API bool cbx_array_desc_equal(const cbx_array_desc *a, const cbx_array_desc *b);
+/** "float32 (512, 512)" into buf, cut if it does not fit; returns buf. */
+CBX_API const char *cbx_array_desc_text(const cbx_array_desc *d, char *buf, size_t size);
+
+/** New row-major array from the context's block pool, 64-byte aligned, content undefined.  The caller holds the one reference. */
+CBX_API cbx_status cbx_array_create(cbx_ctx *ctx, const cbx_array_desc *desc, cbx_array **out, cbx_err *err);
+/**
+ * Array over memory of somebody else.
+ * @param strides  [elements] ndim of them, may be 0 or negative; NULL: row-major
+ * @param release  called once with user when the last reference goes; NULL: the memory outlives the array
+ */
+CBX_API cbx_status cbx_array_wrap(cbx_ctx *ctx, const cbx_array_desc *desc, const ptrdiff_t *strides, void *data,
+                                  void (*release)(void *user), void *user, cbx_array **out, cbx_err *err);
+/** One more reference; NULL gives NULL. */
+CBX_API cbx_array *cbx_array_ref(const cbx_array *a);
+/** Drops a reference; NULL is fine. */
+CBX_API void cbx_array_free(cbx_array *a);
+
+CBX_API const cbx_array_desc *cbx_array_get_desc(const cbx_array *a);
+CBX_API cbx_dtype cbx_array_dtype(const cbx_array *a);
+CBX_API int cbx_array_ndim(const cbx_array *a);
+/** Length of axis i; 0 past the last axis. */
+CBX_API size_t cbx_array_dim(const cbx_array *a, int i);
+/** [elements] */
+CBX_API const ptrdiff_t *cbx_array_strides(const cbx_array *a);
+CBX_API size_t cbx_array_count(const cbx_array *a);
+CBX_API size_t cbx_array_bytes(const cbx_array *a);
+CBX_API bool cbx_array_is_contiguous(const cbx_array *a);
+/** First element; for an empty array any pointer. */
+CBX_API const void *cbx_array_data(const cbx_array *a);
+CBX_API void *cbx_array_data_mut(cbx_array *a);
+
+CBX_END_DECLS
+#endif

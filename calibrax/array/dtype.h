@@ -1,0 +1,45 @@
+/**
+ * Element types of arrays.
+ */
+#ifndef CALIBRAX_ARRAY_DTYPE_H
+#define CALIBRAX_ARRAY_DTYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "calibrax/base/status.h"
+
+CBX_BEGIN_DECLS
+
+/* name, number, bytes, NPY kind character */
+#define CBX_DTYPE_MAP(X) \
+    X(BOOL, 0, 1, 'b')   \
+    X(I8, 1, 1, 'i')     \
+    X(I16, 2, 2, 'i')    \
+    X(I32, 3, 4, 'i')    \
+    X(I64, 4, 8, 'i')    \
+    X(U8, 5, 1, 'u')     \
+    X(U16, 6, 2, 'u')    \
+    X(U32, 7, 4, 'u')    \
+    X(U64, 8, 8, 'u')    \
+    X(F32, 9, 4, 'f')    \
+    X(F64, 10, 8, 'f')   \
+    X(C64, 11, 8, 'c')   \
+    X(C128, 12, 16, 'c')
+
+typedef enum cbx_dtype {
+#define CBX_DTYPE_ENUM(name, number, bytes, kind) CBX_##name = number,
+    CBX_DTYPE_MAP(CBX_DTYPE_ENUM)
+#undef CBX_DTYPE_ENUM
+    CBX_DTYPE_COUNT
+} cbx_dtype;
+
+/** Bytes of one element. */
+CBX_API size_t cbx_dtype_size(cbx_dtype t);
+/** Array-API name: "bool", "int8" ... "float32", "complex128". */
+CBX_API const char *cbx_dtype_name(cbx_dtype t);
+/** Reads an array-API name; CBX_EDTYPE names the bad word. */
+CBX_API cbx_status cbx_dtype_parse(const char *name, cbx_dtype *out, cbx_err *err);
+
+CBX_END_DECLS
+#endif

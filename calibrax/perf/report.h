@@ -1,0 +1,33 @@
+/**
+ * Renderings of rows: a terminal table, a markdown report, a self-contained HTML page, a closing sentence.
+ * A renderer formats, sorts and scales; it never computes a metric.  Nothing printed names a host, a user or a path.
+ */
+#ifndef CALIBRAX_PERF_REPORT_H
+#define CALIBRAX_PERF_REPORT_H
+
+#include "calibrax/storage/row.h"
+
+CBX_BEGIN_DECLS
+
+typedef struct cbx_report_opts {
+    uint32_t struct_size;
+    const char *title;   /* NULL: "nperf" and the case names */
+    const char *command; /* the command line that reproduces the rows, already free of paths; NULL: left out */
+} cbx_report_opts;
+
+#define CBX_REPORT_OPTS_INIT { sizeof(cbx_report_opts), 0, 0 }
+
+/** Table for a terminal; columns fitted to width (0: no limit). */
+CBX_API void cbx_report_table(const cbx_rows *rows, size_t width, cbx_text *out);
+/** Markdown report: header, machine, table, notes (which variants, what was skipped and the command that adds it). */
+CBX_API void cbx_report_markdown(const cbx_rows *rows, const cbx_report_opts *opts, cbx_text *out);
+/** One offline HTML file: table that sorts and filters, log-log plot, raw launches as dots.  Same rows give the same bytes. */
+CBX_API void cbx_report_site(const cbx_rows *rows, const cbx_report_opts *opts, cbx_text *out);
+/**
+ * The truth in words, for each measured point of the representative kind (or the only one): which baseline is how much faster than the
+ * reference with its interval and share of the roofline, which failed, which rivals are missing and the command that adds them.
+ */
+CBX_API void cbx_report_sentence(const cbx_rows *rows, cbx_text *out);
+
+CBX_END_DECLS
+#endif

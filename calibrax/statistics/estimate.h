@@ -1,0 +1,56 @@
+/**
+ * Estimators of location and spread, exact order-statistic intervals, paired ratios.
+ */
+#ifndef CALIBRAX_STATISTICS_ESTIMATE_H
+#define CALIBRAX_STATISTICS_ESTIMATE_H
+
+#include <stddef.h>
+
+#include "calibrax/base/ctx.h"
+
+CBX_BEGIN_DECLS
+
+/** A point with its interval; level is the level really achieved (>= the one asked for), 0 if no interval exists. */
+typedef struct cbx_interval {
+    double value, lower, upper;
+    double level; /* achieved coverage, for instance 0.96875; 0: too few samples, lower = -inf and upper = +inf */
+} cbx_interval;
+
+/** What a table shows of a sample; all in the sample's unit. */
+typedef struct cbx_summary {
+    size_t n;
+    double min, max, mean, median, p25, p75, p95, p99;
+    double stddev; /* n-1; 0 for n = 1 */
+    double mad;    /* 1.4826 * median |t - median| */
+} cbx_summary;
+
+/** Smallest, quantiles (linear interpolation, Hyndman & Fan type 7, NumPy's default), Welford mean and spread.
+ * Samples must be finite.  @return CBX_OK; CBX_EINVAL (n = 0); CBX_EDOM (not finite); CBX_ENOMEM */
+CBX_API cbx_status cbx_stat_summary(cbx_ctx *ctx, const double *x, size_t n, cbx_summary *out, cbx_err *err);
+/** Median; x is not changed.  @return as cbx_stat_summary */
+CBX_API cbx_status cbx_stat_median(cbx_ctx *ctx, const double *x, size_t n, double *out, cbx_err *err);
+/** Type-7 quantile of sorted data, p in [0,1], n >= 1.  Allocates nothing. */
+CBX_API double cbx_stat_quantile_sorted(const double *sorted, size_t n, double p);
+/** Sorts ascending, NaN last.  Allocates nothing. */
+CBX_API void cbx_stat_sort(double *x, size_t n);
+
+/**
+ * Exact interval of the median from order statistics: [x_(r), x_(n+1-r)] with the largest r for which
+ * P(Bin(n, 1/2) < r) * 2 <= 1 - level.  No assumption on the distribution; ties make it conservative.
+ * Source: David & Nagaraja, Order Statistics, 3rd ed., section 7.1.  95 % needs n >= 6, 99 % needs n >= 8.
+ * @param level  0 < level < 1
+ */
+CBX_API cbx_status cbx_stat_median_interval(cbx_ctx *ctx, const double *x, size_t n, double level, cbx_interval *out, cbx_err *err);
+
+/**
+ * Ratio of paired samples: median of a_i / b_i with the order-statistic interval of those quotients (all a_i, b_i > 0).
+ * Medians and order statistics commute with log, so this is the median log-ratio of the pairs, read back.
+ */
+CBX_API cbx_status cbx_stat_paired_ratio(cbx_ctx *ctx, const double *a, const double *b, size_t n, double level, cbx_interval *out,
+                                         cbx_err *err);
+
+/** P(Bin(n, 1/2) <= k), exact to double rounding for n <= 10^6; 0 for k < 0. */
+CBX_API double cbx_stat_binomial_half_cdf(long k, unsigned long n);
+
+CBX_END_DECLS
+#endif

@@ -1,0 +1,120 @@
+/**
+ * The nperf row record, schema v1: one attempt (case, point, baseline, platform, variant) as one JSON line.
+ *
+ * "Additive only": every v1 key is always written (null when absent), new keys are only added, a reader ignores keys it does not
+ * know and keeps them on re-writing, and takes an unknown status as failed.  Non-finite numbers are the strings "NaN",
+ * "Infinity", "-Infinity".  docs/row-schema.json is the JSON schema.
+ */
+#ifndef CALIBRAX_STORAGE_ROW_H
+#define CALIBRAX_STORAGE_ROW_H
+
+#include "calibrax/base/arena.h"
+#include "calibrax/base/json.h"
+
+CBX_BEGIN_DECLS
+
+#define CBX_ROW_SCHEMA_VERSION 1
+
+/** A number with its interval; NaN where unknown. */
+typedef struct cbx_row_interval {
+    double value, lower, upper, level;
+} cbx_row_interval;
+
+/** Typed view of a row.  Strings and arrays live in the arena given to the reader.  Absent numbers are NaN, absent strings NULL. */
+typedef struct cbx_row {
+    const char *run_id, *case_name, *baseline, *platform, *framework, *status;
+    const char *variant;     /* "default", "tuned" ...; additive */
+    bool strongest;          /* the variant that ratios against this baseline are quoted with; additive */
+    const char *point_json;  /* param_point as compact JSON in the row's key order */
+    const char *point_label; /* additive: "512x512x512 (log, f32)" */
+    const char *machine;     /* machine fingerprint; additive */
+    bool representative;     /* additive */
+
+    /* metrics; has_metrics false: the block is null */
+    bool has_metrics;
+    double min_s, median_s, p95_s, iqr_s, mean_s; /* steady_time over all epochs of all launches; median_s is the median of launch medians */
+    double p99_s;                                 /* additive */
+    uint64_t n;                                   /* epochs in all */
+    cbx_row_interval steady;                      /* additive: median of launch medians with its interval [s] */
+    const double *launch_medians_s;               /* additive: one a launch, in the order run */
+    size_t nlaunches;
+    double compile_s, first_call_s;               /* medians over launches; compile_time.value, additive first_call */
+    double host_rss_mb;                           /* VmHWM of the worker, max over launches [MB = 10^6 bytes] */
+    double host_rss_increase_mb;                  /* additive: growth over the loaded worker, max over launches */
+    double peak_hbm_mb;
+    double throughput_elem_per_s;                 /* output elements / min */
+    double gmac_per_s, gflop_per_s, gbyte_per_s;  /* additive: declared work / median */
+    double roofline_share;                        /* additive: bound / median, 0..1 */
+    double bound_s;                               /* additive */
+    double cpu_s;                                 /* additive: CPU seconds per launch, median */
+
+    /* fidelity; NULL fidelity_status: the block is null */
+    const char *fidelity_status; /* "ok", "failed", "inconclusive" */
+    double rel_to_tol, max_abs, max_rel;
+    uint64_t mismatched, checks;
+    const char *oracle_kind;
+
+    /* ratio to the reference: v1 (min over min), and paired (additive); ratio_vs NULL: null */
+    const char *ratio_vs;
+    double ratio_value;
+    const char *paired_vs;
+    cbx_row_interval paired;
+    const char *verdict; /* faster, slower, equivalent, undecided */
+
+    /* failure_detail; failure_reason NULL: null */
+    const char *failure_reason, *failure_message, *failure_remedy;
+
+    const cbx_json *provenance; /* borrowed from json */
+    cbx_json *json;             /* the row itself, unknown keys included; owned by the rows set, NULL in a row to be written */
+} cbx_row;
+
+/** Rows in file order. */
+typedef struct cbx_rows {
+    cbx_arena arena;
+    cbx_row *rows;
+    size_t count, capacity;
+    size_t damaged;           /* lines that were no row */
+    char first_damage[CBX_ERR_MESSAGE_SIZE]; /* names file and line; "" */
+} cbx_rows;
+
+CBX_API void cbx_rows_init(cbx_rows *rows, const cbx_allocator *al);
+CBX_API void cbx_rows_clear(cbx_rows *rows);
+
+/**
+ * Adds the rows of a file (JSON lines), or of all *.jsonl below a folder, sorted by path (files ending in .raw.jsonl are left out).
+ * A torn or corrupt line is counted and named, and costs nothing else.
+ * @return CBX_OK; CBX_ENOENT, CBX_EPERM, CBX_EIO, CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_rows_read(cbx_ctx *ctx, const char *path, cbx_rows *rows, cbx_err *err);
+/** Adds one row from its JSON value (takes a reference).  CBX_EFORMAT names the offending member. */
+CBX_API cbx_status cbx_rows_add_json(cbx_rows *rows, cbx_json *value, const char *what, cbx_err *err);
+
+/** JSON of a typed row: all v1 keys in v1 order, then the additive ones; members of row->json that the typed view does not know are kept.
+ * NULL: out of memory. */
+CBX_API cbx_json *cbx_row_to_json(const cbx_row *row);
+/** Writes rows as JSON lines, atomically. */
+CBX_API cbx_status cbx_rows_write(cbx_ctx *ctx, const char *path, const cbx_row *rows, size_t count, cbx_err *err);
+
+/** True if status is "ok". */
+CBX_API bool cbx_row_is_good(const cbx_row *row);
+/** Store key: case, machine, platform, point, baseline, variant as one string in the arena. */
+CBX_API const char *cbx_row_key(cbx_arena *arena, const cbx_row *row);
+/**
+ * Keeps for each key the newest row (greatest run_id); a newer row that is not good never hides an older good one: then both the good
+ * row stays and `newer_failed` of the result counts it.  Order: first appearance of the key.  Works in place on the array.
+ * @param newer_failed  may be NULL
+ */
+CBX_API cbx_status cbx_rows_latest(cbx_ctx *ctx, cbx_rows *rows, size_t *newer_failed, cbx_err *err);
+
+/** YYYYMMDDTHHMMSS.ffffff+0000__<7 hex digits of revision or "nosha"> */
+#define CBX_RUN_ID_SIZE 64
+CBX_API const char *cbx_row_run_id(int64_t us, const char *revision, char buf[CBX_RUN_ID_SIZE]);
+
+/* --- the durable store: <root>/<case>/<run_id>.jsonl with <run_id>.raw.jsonl beside it --- */
+
+/** Writes rows (and raw launch lines, raw_text may be NULL) of one run; a run id that exists already gets a numeric suffix. */
+CBX_API cbx_status cbx_row_store_put(cbx_ctx *ctx, const char *root, const char *case_name, const char *run_id, const cbx_row *rows,
+                                     size_t count, const char *raw_text, cbx_err *err);
+
+CBX_END_DECLS
+#endif
