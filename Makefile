@@ -2,7 +2,7 @@
 PREFIX ?= /usr/local
 DESTDIR ?=
 RELEASE = build/release
-NPERF = $(RELEASE)/programs/nperf/nperf
+NPERF = $(RELEASE)/nperf
 
 .PHONY: help run build test check asan clang fuzz install report format clean
 

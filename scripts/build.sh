@@ -28,4 +28,5 @@ if ! ninja -C "$dir" > "$dir/build.log" 2>&1; then
     echo "build: '$dir' failed, see $dir/build.log" >&2
     exit 2
 fi
+[ ! -x "$dir/programs/nperf/nperf" ] || ln -sf programs/nperf/nperf "$dir/nperf"
 echo "build: $dir is up to date" >&2
