@@ -69,7 +69,7 @@ cbx_status cbx_npy_decode(cbx_ctx *ctx, const void *data, size_t len, cbx_array 
 {
     cbx_npy_header h;
     cbx_array *a = NULL;
-    size_t bytes;
+    size_t bytes = 0;
     cbx_status st = cbx_npy_parse_header(data, len, &h, err);
 
     if (st) return st;
@@ -115,7 +115,7 @@ static cbx_status read_header_fd(cbx_ctx *ctx, int fd, cbx_npy_header *h, cbx_er
     unsigned char prefix[CBX__NPY_PREFIX_MAX];
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     char *text = NULL;
-    size_t got, size = 0;
+    size_t got = 0, size = 0;
     cbx_status st = read_at(fd, prefix, sizeof(prefix), 0, &got, err);
 
     if (st) goto done;
@@ -134,14 +134,17 @@ done:
     return st;
 }
 
-static cbx_status file_size(int fd, size_t *out, cbx_err *err)
+/* Header of the file behind a descriptor, and the bytes of its elements, which are all there. */
+static cbx_status examine_fd(cbx_ctx *ctx, int fd, cbx_npy_header *h, size_t *bytes, cbx_err *err)
 {
     struct stat s;
+    cbx_status st;
 
-    if (fstat(fd, &s) != 0) return cbx_fail_errno(err, errno, "cannot stat descriptor %d", fd);
+    if (fstat(fd, &s) != 0) return cbx_fail_errno(err, errno, "cannot read npy from descriptor %d", fd);
     if (!S_ISREG(s.st_mode)) return cbx_fail(err, CBX_EINVAL, "descriptor %d is no regular or memory file", fd);
-    *out = (size_t)s.st_size;
-    return CBX_OK;
+    st = read_header_fd(ctx, fd, h, err);
+    if (st) return st;
+    return data_bytes(h, (size_t)s.st_size, bytes, err);
 }
 
 static cbx_status copy_fd(cbx_ctx *ctx, int fd, const cbx_npy_header *h, size_t bytes, cbx_array **out, cbx_err *err)
@@ -215,39 +218,27 @@ static bool cannot_change(int fd)
 cbx_status cbx_npy_map_fd(cbx_ctx *ctx, int fd, cbx_array **out, cbx_err *err)
 {
     cbx_npy_header h;
-    size_t size, bytes;
-    cbx_status st = file_size(fd, &size, err);
+    size_t bytes = 0;
+    cbx_status st = examine_fd(ctx, fd, &h, &bytes, err);
 
-    if (st) return st;
-    st = read_header_fd(ctx, fd, &h, err);
-    if (st) return st;
-    st = data_bytes(&h, size, &bytes, err);
     if (st) return st;
     if (bytes > 0 && !h.swapped && h.data_offset % 64 == 0 && cannot_change(fd)) return wrap_map(ctx, fd, &h, bytes, out, err);
     return copy_fd(ctx, fd, &h, bytes, out, err);
-}
-
-/* Puts the path in front of a message about its content. */
-static cbx_status name_path(const char *path, cbx_status st, const cbx_err *cause, cbx_err *err)
-{
-    return st ? cbx_fail(err, st, "cannot read '%s': %s", path, cause->message) : CBX_OK;
 }
 
 cbx_status cbx_npy_read(cbx_ctx *ctx, const char *path, cbx_array **out, cbx_err *err)
 {
     cbx_err cause = CBX_ERR_INIT;
     cbx_npy_header h;
-    size_t size, bytes = 0;
+    size_t bytes = 0;
     cbx_status st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a named pipe is refused and not waited for */
 
     if (fd < 0) return cbx_fail_errno(err, errno, "cannot open '%s'", path);
-    st = file_size(fd, &size, &cause);
-    if (!st) st = read_header_fd(ctx, fd, &h, &cause);
-    if (!st) st = data_bytes(&h, size, &bytes, &cause);
+    st = examine_fd(ctx, fd, &h, &bytes, &cause);
     if (!st) st = copy_fd(ctx, fd, &h, bytes, out, &cause);
     close(fd);
-    return name_path(path, st, &cause, err);
+    return st ? cbx_fail(err, st, "cannot read '%s': %s", path, cause.message) : CBX_OK;
 }
 
 cbx_status cbx_npy_write(cbx_ctx *ctx, const char *path, const cbx_array *a, cbx_err *err)
