@@ -86,7 +86,7 @@ CBX_API void cbx_rows_clear(cbx_rows *rows);
  * @return CBX_OK; CBX_ENOENT, CBX_EPERM, CBX_EIO, CBX_ENOMEM
  */
 CBX_API cbx_status cbx_rows_read(cbx_ctx *ctx, const char *path, cbx_rows *rows, cbx_err *err);
-/** Adds one row from its JSON value (adds a reference of its own).  CBX_EFORMAT names the offending member: what: `a.b`: expected ... */
+/** Adds one row from its JSON value (adds a reference of its own).  CBX_EFORMAT names the offending member: "'what': `a.b`: expected ..." */
 CBX_API cbx_status cbx_rows_add_json(cbx_rows *rows, cbx_json *value, const char *what, cbx_err *err);
 
 /** All absent: NULL, NaN, 0, false; `strongest` is true (a baseline of one variant is its own strongest).  Start every row with it. */

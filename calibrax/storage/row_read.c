@@ -14,7 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define PATH_SIZE    96 /* longest: metrics.steady_time.launches.18446744073709551615 */
+#define PATH_SIZE    96 /* more than the longest: metrics.steady_time.launches */
 #define FOLDER_DEPTH 16 /* folders within folders; a loop of links ends here */
 
 /* --- JSON to the typed view --- */
@@ -31,13 +31,13 @@ static const char *const type_names[] = { "null",     "a boolean", "an integer",
 
 static cbx_status unexpected(const row_reader *r, const char *path, const char *expected, const cbx_json *found)
 {
-    return cbx_fail(r->err, CBX_EFORMAT, "%s: `%s`: expected %s, found %s", r->what, path, expected,
+    return cbx_fail(r->err, CBX_EFORMAT, "'%s': `%s`: expected %s, found %s", r->what, path, expected,
                     type_names[cbx_json_typeof(found)]);
 }
 
 static cbx_status no_memory(const row_reader *r)
 {
-    return cbx_fail(r->err, CBX_ENOMEM, "out of memory while reading %s", r->what);
+    return cbx_fail(r->err, CBX_ENOMEM, "out of memory while reading '%s'", r->what);
 }
 
 /* A number, or one of the strings that stand for non-finite ones. */
@@ -56,7 +56,7 @@ static cbx_status read_string(const row_reader *r, const row_field *f, const cbx
 
     if (cbx_json_typeof(v) != CBX_JSON_STRING) return unexpected(r, path, "a string", v);
     if (f->kind == ROW_NEEDED_STRING && !*cbx_json_string_value(v)) {
-        return cbx_fail(r->err, CBX_EFORMAT, "%s: `%s`: is empty", r->what, path);
+        return cbx_fail(r->err, CBX_EFORMAT, "'%s': `%s`: is empty", r->what, path);
     }
     copy = cbx_arena_strdup(r->arena, cbx_json_string_value(v));
     if (!copy) return no_memory(r);
@@ -74,7 +74,7 @@ static cbx_status read_launches(const row_reader *r, const cbx_json *v, const ch
     if (!list) return no_memory(r);
     for (size_t i = 0; i < n; i++) {
         const cbx_json *item = cbx_json_at(v, i);
-        char item_path[PATH_SIZE];
+        char item_path[PATH_SIZE + 24];
         snprintf(item_path, sizeof item_path, "%s.%zu", path, i);
         if (!is_number(item)) return unexpected(r, item_path, "a number", item);
         list[i] = cbx_json_double_value(item);
@@ -164,7 +164,7 @@ static cbx_status read_block(const row_reader *r, const row_block *block, const 
         snprintf(field_path, sizeof field_path, "%s%s%s", path, *path ? "." : "", f->key);
         if (!v) {
             bool needed = f->kind == ROW_NEEDED_STRING || f->kind == ROW_POINT || f->kind == ROW_VERSION;
-            if (needed) return cbx_fail(r->err, CBX_EFORMAT, "%s: `%s`: is missing", r->what, field_path);
+            if (needed) return cbx_fail(r->err, CBX_EFORMAT, "'%s': `%s`: is missing", r->what, field_path);
             continue;
         }
         st = read_field(r, f, v, field_path);
@@ -180,7 +180,8 @@ static cbx_status row_from_json(const cbx_json *value, cbx_arena *arena, const c
 
     cbx_row_init(row);
     if (cbx_json_typeof(value) != CBX_JSON_OBJECT) {
-        return cbx_fail(err, CBX_EFORMAT, "%s: expected an object, found %s", what, type_names[cbx_json_typeof(value)]);
+        return cbx_fail(err, CBX_EFORMAT, "'%s': expected an object, found %s", what,
+                        type_names[cbx_json_typeof(value)]);
     }
     st = read_block(&r, &cbx__row_table, value, "");
     if (st) return st;
@@ -254,7 +255,7 @@ static cbx_status read_line(cbx_rows *rows, const char *line, size_t len, const 
     cbx_status st;
 
     if (is_blank(line, len)) return CBX_OK;
-    snprintf(what, sizeof what, "'%s' line %zu", path, number);
+    snprintf(what, sizeof what, "%s line %zu", path, number);
     st = cbx_json_parse(line, len, what, &value, &why);
     if (!st) st = cbx_rows_add_json(rows, value, what, &why);
     cbx_json_unref(value);
