@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "calibrax/base/text.h"
+
 static bool same(const char *a, const char *b) { return a && b && strcmp(a, b) == 0; }
 
 /* A native baseline has all of prepare, bind, run, finish; a foreign one has none. */

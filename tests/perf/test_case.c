@@ -1,13 +1,14 @@
 /*
  * Look-ups in a case, and the check of its table: a good table passes, each planted fault is named.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "calibrax/perf/case.h"
 

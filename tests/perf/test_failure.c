@@ -1,12 +1,13 @@
 /*
  * The table of failures: words are unique and read back, statuses are known ones.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "calibrax/perf/failure.h"
 

@@ -1,12 +1,13 @@
 /*
  * Parameter points: what is accepted, what is refused and in which words.
  */
-#include <cmocka.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include <cmocka.h>
 
 #include "calibrax/perf/params.h"
 
