@@ -97,7 +97,7 @@ static const struct { const char *from, *to, *fault; } faults[] = {
     { "\"case\":", "\"kase\":", "row: 'case' is missing" },
     { "\"n\":0", "\"n\":true", "row.metrics.steady_time.n: expected integer, found true" },
     { "\"min\":1.0", "\"min\":\"1.0\"", "row.metrics.steady_time.min: \"1.0\" fits no alternative" },
-    { "\"min\":1.0", "\"min\":NaN", "the bare token NaN stands in a row" },
+    { "\"min\":1.0", "\"min\":NaN", "no JSON: the bare token NaN stands in a row" },
     { "\"unit\":\"MB\"", "\"unit\":\"MiB\"", "row.metrics.peak_hbm.unit: \"MiB\" is none of" },
     { "[1.5,", "[[],", "row.metrics.steady_time.launches[0]: [] fits no alternative" },
     { "\"baseline\":\"jax-stream\"", "\"baseline\":\"\"", "row.baseline: is too short" },
