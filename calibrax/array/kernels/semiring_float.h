@@ -201,9 +201,9 @@ ALWAYS_INLINE void NAME(store_row)(const NAME(job) *job, cbx_algebra g, step s, 
     } else if (s == STEP_FMA || s == STEP_SQUARE) {
         for (size_t l = 0; l < live; l++) c[l] += t[l];
     } else if (s == STEP_MAX || s == STEP_MAX_NAN) {
-        for (size_t l = 0; l < live; l++) c[l] = (t[l] > c[l]) | (t[l] != t[l]) ? t[l] : c[l];
+        for (size_t l = 0; l < live; l++) c[l] = ((t[l] > c[l]) | (t[l] != t[l])) ? t[l] : c[l];
     } else {
-        for (size_t l = 0; l < live; l++) c[l] = (t[l] < c[l]) | (t[l] != t[l]) ? t[l] : c[l];
+        for (size_t l = 0; l < live; l++) c[l] = ((t[l] < c[l]) | (t[l] != t[l])) ? t[l] : c[l];
     }
     if (!last) return;
     if (g == CBX_ALGEBRA_EUCLIDEAN)
