@@ -48,7 +48,7 @@ CBX_API cbx_json *cbx_json_at(const cbx_json *array, size_t i);
 /** i-th member in key order as written; false past the end. */
 CBX_API bool cbx_json_member(const cbx_json *object, size_t i, const char **key, cbx_json **value);
 
-/** Lenient getters: the fallback if absent or of another type. */
+/** Lenient getters: the fallback if absent or of another type.  An integer may be written as 3.0. */
 CBX_API const char *cbx_json_get_string(const cbx_json *object, const char *key, const char *fallback);
 CBX_API int64_t cbx_json_get_int(const cbx_json *object, const char *key, int64_t fallback);
 CBX_API double cbx_json_get_double(const cbx_json *object, const char *key, double fallback);
@@ -86,6 +86,8 @@ CBX_API bool cbx_json_set_int(cbx_json *object, const char *key, int64_t v);
 CBX_API bool cbx_json_set_double(cbx_json *object, const char *key, double v);
 CBX_API bool cbx_json_set_bool(cbx_json *object, const char *key, bool v);
 CBX_API bool cbx_json_push(cbx_json *array, cbx_json *value);
+CBX_API bool cbx_json_push_null(cbx_json *array);
+/** false: the key was not there. */
 CBX_API bool cbx_json_remove(cbx_json *object, const char *key);
 
 /* --- writing --- */
