@@ -2,7 +2,8 @@
  * JSON values over json-c (MIT; Debian 12 has 0.16, anything from 0.15 on serves; its types stay here and in json_write.c).
  *
  * json-c takes its memory from malloc and offers no other way, so a context's allocator does not see it.
- * Parsing is its strict mode behind a scan of our own, which finds the nesting depth and bytes that json-c would take for an end.
+ * Parsing is its strict mode behind a scan of our own, which finds the nesting depth and what json-c lets pass
+ * all the same: control characters, single quotes, numbers such as 1. or 01, integers beyond 64 bits.
  * Numbers and layout are written by json_write.c: json-c prints doubles with 17 digits and has no layout equal to Python's.
  */
 #include "calibrax/base/json.h"
@@ -22,27 +23,90 @@ static cbx_json *outside(json_object *v) { return (cbx_json *)v; }
 
 /* --- parsing --- */
 
-/* Walks over brackets outside strings. */
+/* What json-c is lenient about even in its strict mode, found in one walk over the text. */
+typedef struct scanner {
+    const char *text, *what;
+    size_t len, i;
+    cbx_err *err;
+} scanner;
+
+static char peek(const scanner *s) { return s->i < s->len ? s->text[s->i] : 0; }
+
+static cbx_status malformed(const scanner *s, const char *fault)
+{
+    return cbx_fail(s->err, CBX_EFORMAT, "'%s': no JSON: %s at offset %zu", s->what, fault, s->i);
+}
+
+/* From behind the opening quote to behind the closing one; a missing one is json-c's to report. */
+static cbx_status scan_string(scanner *s)
+{
+    for (; s->i < s->len && s->text[s->i] != '"'; s->i++) {
+        if ((unsigned char)s->text[s->i] < 0x20) return malformed(s, "a control character in a string");
+        if (s->text[s->i] == '\\' && s->i + 1 < s->len && (unsigned char)s->text[s->i + 1] >= 0x20) s->i++;
+    }
+    s->i++;
+    return CBX_OK;
+}
+
+static size_t scan_digits(scanner *s)
+{
+    size_t n = 0;
+    while (peek(s) >= '0' && peek(s) <= '9') s->i++, n++;
+    return n;
+}
+
+/* json-c saturates integers beyond its range without a word. */
+static bool integer_fits(const char *digits, size_t n, bool negative)
+{
+    static const char most[] = "18446744073709551615", least[] = "9223372036854775808";
+    const char *limit = negative ? least : most;
+    size_t limit_len = strlen(limit);
+    return n < limit_len || (n == limit_len && memcmp(digits, limit, n) <= 0);
+}
+
+/* RFC 8259, section 6, and -Infinity. */
+static cbx_status scan_number(scanner *s)
+{
+    bool negative = peek(s) == '-', integer = true;
+    if (negative) s->i++;
+    if (negative && peek(s) == 'I') return CBX_OK;
+    const char *digits = s->text + s->i;
+    size_t n = scan_digits(s);
+    if (n == 0 || (n > 1 && digits[0] == '0')) return malformed(s, "a malformed number");
+    if (peek(s) == '.') {
+        integer = false;
+        s->i++;
+        if (scan_digits(s) == 0) return malformed(s, "a malformed number");
+    }
+    if (peek(s) == 'e' || peek(s) == 'E') {
+        integer = false;
+        s->i++;
+        if (peek(s) == '+' || peek(s) == '-') s->i++;
+        if (scan_digits(s) == 0) return malformed(s, "a malformed number");
+    }
+    return integer && !integer_fits(digits, n, negative) ? malformed(s, "an integer of more than 64 bits") : CBX_OK;
+}
+
 static cbx_status scan(const char *text, size_t len, const char *what, cbx_err *err)
 {
+    scanner s = { text, what, len, 0, err };
     size_t depth = 0;
-    bool in_string = false;
-    for (size_t i = 0; i < len; i++) {
-        char c = text[i];
-        if (c == 0) return cbx_fail(err, CBX_EFORMAT, "'%s': a NUL byte at offset %zu", what, i);
-        if (in_string) {
-            if (c == '\\' && i + 1 < len && text[i + 1] != 0) i++;
-            else if (c == '"') in_string = false;
-        } else if (c == '"') {
-            in_string = true;
-        } else if (c == '[' || c == '{') {
-            if (++depth > DEPTH_MOST)
-                return cbx_fail(err, CBX_EOVERFLOW, "'%s': nested deeper than %d at offset %zu", what, DEPTH_MOST, i);
-        } else if ((c == ']' || c == '}') && depth > 0) {
-            depth--;
+    cbx_status st = CBX_OK;
+    while (!st && s.i < len) {
+        char c = text[s.i];
+        if (c == '-' || (c >= '0' && c <= '9')) {
+            st = scan_number(&s);
+            continue;
         }
+        if ((unsigned char)c < 0x20 && c != '\t' && c != '\n' && c != '\r') return malformed(&s, "a control character");
+        if (c == '\'') return malformed(&s, "a single quote");
+        if ((c == '[' || c == '{') && ++depth > DEPTH_MOST)
+            return cbx_fail(err, CBX_EOVERFLOW, "'%s': nested deeper than %d at offset %zu", what, DEPTH_MOST, s.i);
+        if ((c == ']' || c == '}') && depth > 0) depth--;
+        s.i++;
+        if (c == '"') st = scan_string(&s);
     }
-    return CBX_OK;
+    return st;
 }
 
 static size_t skip_space(const char *text, size_t len, size_t i)

@@ -2,7 +2,8 @@
  * What every test file includes first: cmocka with the headers it wants before it, and checks that carry a reason.
  *
  * CHECK(cond, why), CHECK_INT(actual, wanted, why), CHECK_STR(actual, wanted, why), CHECK_LE(a, b, why), CHECK_GT(a, b, why),
- * CHECK_OK(status, err, why): each fails the test with both values and the reason.
+ * CHECK_OK(status, err, why), CHECK_STATUS(actual, wanted, why): each fails the test with both values and the reason.
+ * SKIP(why) leaves a test that cannot run here.
  */
 #ifndef CALIBRAX_TESTS_SUPPORT_CHECK_H
 #define CALIBRAX_TESTS_SUPPORT_CHECK_H
@@ -16,6 +17,15 @@
 #include <cmocka.h>
 
 #include "calibrax/base/status.h"
+
+/** Why the running test cannot run here; SKIP(why) leaves it. */
+extern const char *cbx_test_skip_reason;
+
+#define SKIP(why)                     \
+    do {                              \
+        cbx_test_skip_reason = (why); \
+        skip();                       \
+    } while (0)
 
 #define CHECK(cond, why)                                           \
     do {                                                           \
