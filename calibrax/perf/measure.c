@@ -6,13 +6,11 @@
  */
 #include "calibrax/perf/measure.h"
 
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/base/version.h"
+#include "calibrax/base/file.h"
 #include "calibrax/perf/resume.h"
 #include "calibrax/perf/session.h"
 

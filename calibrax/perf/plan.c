@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/base/file.h"
+
 /* Platform words: the name in rows first, then the alias of older rows, then the device file that shows it is there. */
 static const struct { const char *name, *alias, *device; } platforms_known[] = {
     { "cpu", "jax-cpu", NULL },

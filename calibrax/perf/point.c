@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/base/rng.h"
+#include "calibrax/base/file.h"
 #include "calibrax/perf/session.h"
 #include "calibrax/statistics/estimate.h"
 

@@ -3,6 +3,7 @@
  * Nothing here names a host, a user or a path.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "calibrax/base/clock.h"
@@ -32,11 +33,14 @@ static cbx_json *doubles(const double *x, size_t n)
 static cbx_json *revision_json(void)
 {
     cbx_json *o = cbx_json_new_object();
-    size_t len = strlen(cbx_revision());
+    char sha[80];
+    size_t len = (size_t)snprintf(sha, sizeof(sha), "%s", cbx_revision());
+    bool dirty = len > 0 && len < sizeof(sha) && sha[len - 1] == '+';
 
     if (!o) return NULL;
-    cbx_json_set_string(o, "sha", cbx_revision());
-    cbx_json_set_bool(o, "dirty", len > 0 && cbx_revision()[len - 1] == '+');
+    if (dirty) sha[len - 1] = 0;
+    cbx_json_set_string(o, "sha", sha);
+    cbx_json_set_bool(o, "dirty", dirty);
     return o;
 }
 
@@ -44,6 +48,7 @@ static cbx_json *release_json(void)
 {
     cbx_json *o = cbx_json_new_object();
     if (!o) return NULL;
+    cbx_json_set_string(o, "name", "calibrax");
     cbx_json_set_string(o, "version", cbx_version());
     cbx_json_set_string(o, "revision", cbx_revision());
     cbx_json_set_string(o, "build", cbx_build());
@@ -175,13 +180,26 @@ static cbx_json *health_json(const cbx__attempt *a)
     return o;
 }
 
-static const cbx_json *versions_of(const cbx__attempt *a)
+/* What the worker said of itself last. */
+static const cbx_json *hello_of(const cbx__attempt *a)
 {
     const cbx_json *v = NULL;
     for (const cbx__launch *l = a->first; l; l = l->next) {
         if (l->record.versions) v = l->record.versions;
     }
     return v;
+}
+
+static void put_worker(cbx_json *o, const cbx_json *hello)
+{
+    cbx_json *worker = hello ? cbx_json_copy(hello) : NULL, *versions;
+
+    if (worker) {
+        cbx_json_remove(worker, "op");
+        versions = cbx_json_get(worker, "versions");
+        cbx_json_set(o, "versions", versions ? cbx_json_copy(versions) : NULL);
+    }
+    cbx_json_set(o, "worker", worker);
 }
 
 static cbx_json *device_json(const cbx__attempt *a)
@@ -215,12 +233,12 @@ cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const
 
     if (!o) return NULL;
     cbx_json_set_string(o, "timestamp", cbx_time_format_iso(s->started_us, now));
-    put(o, "calibrax", release_json());
+    put(o, "tool", release_json());
     put(o, "bench", revision_json());
     cbx_json_set(o, "machine", s->machine ? cbx_json_copy(s->machine) : NULL);
     put(o, "device", device_json(a));
     cbx_json_set(o, "probe", s->have_probe ? probe_json(s) : NULL);
-    cbx_json_set(o, "worker", versions_of(a) ? cbx_json_copy(versions_of(a)) : NULL);
+    put_worker(o, hello_of(a));
     cbx_json_set_string(o, "binary_hash", !strcmp(a->baseline->provider, "native") && s->worker_hash[0] ? s->worker_hash : NULL);
     cbx_json_set_string(o, "measurement_isolation", runs_here(s, a) ? "in_process" : "subprocess");
     put(o, "cpu_affinity", ints(p->cores, p->ncores));

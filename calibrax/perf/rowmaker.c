@@ -12,9 +12,8 @@
 #include "calibrax/perf/session.h"
 #include "calibrax/statistics/estimate.h"
 
+/* Of the interval of an attempt's own median; the paired ratio's is the session's. */
 #define LEVEL 0.95
-
-static const cbx_row_interval unknown_interval = { NAN, NAN, NAN, NAN };
 
 /* --- numbers over the launches of one attempt --- */
 
@@ -121,7 +120,7 @@ static void put_rates(const cbx__session *s, const cbx__point *p, const cbx__att
     cbx_work work;
     double bound = cbx__attempt_bound(s, p, a, &work);
 
-    row->throughput_elem_per_s = output_elements(s, p) / row->min_s;
+    if (s->opts->case_ops->noutputs) row->throughput_elem_per_s = output_elements(s, p) / row->min_s;
     if (!a->baseline->work) return;
     row->gmac_per_s = 1e-9 * work.macs / row->median_s;
     row->gflop_per_s = 1e-9 * work.flop / row->median_s;
@@ -150,11 +149,10 @@ static cbx_status put_metrics(cbx_ctx *ctx, const cbx__session *s, cbx__point *p
 }
 
 /* The worst of all checks: one wrong output in any launch is a wrong baseline. */
-static void put_fidelity(const cbx__attempt *a, cbx_row *row)
+static void put_fidelity(const cbx__session *s, const cbx__attempt *a, cbx_row *row)
 {
     bool ok = true;
 
-    row->rel_to_tol = row->max_abs = row->max_rel = NAN;
     for (const cbx__launch *l = a->first; l; l = l->next) {
         const cbx_fidelity *f = &l->record.fidelity;
         if (!f->checked) continue;
@@ -166,7 +164,7 @@ static void put_fidelity(const cbx__attempt *a, cbx_row *row)
         row->checks += f->checks;
     }
     if (row->checks == 0 && ok) {
-        if (row->has_metrics) row->fidelity_status = "inconclusive";
+        if (row->has_metrics && s->opts->case_ops->noutputs) row->fidelity_status = "inconclusive";
         return;
     }
     row->fidelity_status = ok ? "ok" : "failed";
@@ -207,7 +205,7 @@ static double round_median(const cbx__attempt *a, size_t round)
     return m;
 }
 
-static cbx_status put_paired(cbx_ctx *ctx, cbx__point *p, const cbx__attempt *a, const cbx__attempt *rival, cbx_row *row, cbx_err *err)
+static cbx_status put_paired(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, const cbx__attempt *a, const cbx__attempt *rival, cbx_row *row, cbx_err *err)
 {
     double *mine = cbx_arena_calloc(&p->arena, 2 * (p->rounds + 1), sizeof(double));
     double *theirs = mine + p->rounds + 1;
@@ -223,7 +221,7 @@ static cbx_status put_paired(cbx_ctx *ctx, cbx__point *p, const cbx__attempt *a,
         theirs[n++] = y;
     }
     if (n == 0) return CBX_OK;
-    st = cbx_stat_paired_ratio(ctx, mine, theirs, n, LEVEL, &iv, err);
+    st = cbx_stat_paired_ratio(ctx, mine, theirs, n, s->level, &iv, err);
     if (st) return st;
     row->paired_vs = rival->baseline->name;
     row->paired = (cbx_row_interval){ iv.value, iv.lower, iv.upper, iv.level };
@@ -235,25 +233,13 @@ static cbx_status put_ratio(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, 
 {
     const cbx__attempt *rival = a->good ? rival_of(s, p, a) : NULL;
 
-    row->ratio_value = NAN;
-    row->paired = unknown_interval;
     if (!rival) return CBX_OK;
     row->ratio_vs = rival->baseline->name;
     row->ratio_value = a->min_s / rival->min_s;
-    return rival == a ? CBX_OK : put_paired(ctx, p, a, rival, row, err);
+    return rival == a ? CBX_OK : put_paired(ctx, s, p, a, rival, row, err);
 }
 
 /* --- the row --- */
-
-static void put_blank_numbers(cbx_row *row)
-{
-    row->min_s = row->median_s = row->p95_s = row->p99_s = row->iqr_s = row->mean_s = NAN;
-    row->steady = unknown_interval;
-    row->compile_s = row->first_call_s = row->cpu_s = NAN;
-    row->host_rss_mb = row->host_rss_increase_mb = row->peak_hbm_mb = NAN;
-    row->throughput_elem_per_s = row->gmac_per_s = row->gflop_per_s = row->gbyte_per_s = NAN;
-    row->roofline_share = row->bound_s = NAN;
-}
 
 /* Metrics go with answers that came, right or wrong, and with times that were refused; not with crashes. */
 static bool shows_metrics(const cbx__attempt *a)
@@ -264,11 +250,15 @@ static bool shows_metrics(const cbx__attempt *a)
 
 static cbx_status make_row(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, const cbx__attempt *a, cbx_rows *rows, cbx_err *err)
 {
-    cbx_row row = { .run_id = s->run_id, .case_name = s->opts->case_ops->name, .baseline = a->baseline->name, .platform = a->platform };
     cbx_json *provenance = NULL, *json = NULL;
+    cbx_row row;
     cbx_status st;
 
-    put_blank_numbers(&row);
+    cbx_row_init(&row);
+    row.run_id = s->run_id;
+    row.case_name = s->opts->case_ops->name;
+    row.baseline = a->baseline->name;
+    row.platform = a->platform;
     row.framework = a->baseline->provider;
     row.status = cbx_failure_row_status(a->failure);
     row.variant = a->variant;
@@ -279,7 +269,7 @@ static cbx_status make_row(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, c
     row.representative = p->representative;
     st = shows_metrics(a) ? put_metrics(ctx, s, p, a, &row, err) : CBX_OK;
     if (st) return st;
-    put_fidelity(a, &row);
+    put_fidelity(s, a, &row);
     put_failure(a, &row);
     st = put_ratio(ctx, s, p, a, &row, err);
     if (st) return st;

@@ -15,6 +15,7 @@ typedef struct cbx__session {
     size_t launches, warmup, epochs, slow_epochs;
     double slow_call_s, budget_s, epoch_target_s, timeout_s;
     int threads;
+    double level; /* of the paired ratio's interval */
     const char *platforms[8];
     size_t nplatforms, slots;
     int cpus[1024];
@@ -52,6 +53,10 @@ typedef struct cbx__point {
     char note[256]; /* about the plan, for provenance; "" */
 } cbx__point;
 
+void cbx__session_init(cbx__session *s, const cbx_measure_opts *opts);
+void cbx__session_clear(cbx__session *s);
+/** Reads the machine, its probe and the worker's content; what cannot be had is left out. */
+void cbx__session_learn(cbx_ctx *ctx, cbx__session *s);
 bool cbx__session_stopped(const cbx__session *s);
 /** Calls the progress function under the lock; fmt may be NULL.  `launches` are added to those done. */
 void cbx__session_tell(cbx__session *s, cbx_measure_event event, size_t launches, const char *fmt, ...) CBX_PRINTF(4, 5);
