@@ -90,20 +90,30 @@ CELL(put_roofline)
     cbx__report_put_share(out, it->row->roofline_share, s);
 }
 
-CELL(put_fidelity)
+static void put_fidelity_cell(cbx_text *out, const cbx_row *row, const char *unit, const cbx__report_style *s)
 {
-    const char *status = it->row->fidelity_status;
-    UNUSED(arena);
-    if (!status) {
+    if (!row->fidelity_status) {
         cbx_text_puts(out, s->none);
         return;
     }
-    cbx__report_put_public(out, !strcmp(status, "failed") ? "FAILED" : status, 16);
-    if (isfinite(it->row->rel_to_tol)) {
+    cbx__report_put_public(out, !strcmp(row->fidelity_status, "failed") ? "FAILED" : row->fidelity_status, 16);
+    if (isfinite(row->rel_to_tol)) {
         cbx_text_putc(out, ' ');
-        cbx__report_put_number(out, it->row->rel_to_tol, s);
-        cbx_text_printf(out, " %stol", s->times);
+        cbx__report_put_number(out, row->rel_to_tol, s);
+        if (unit[0]) cbx_text_printf(out, " %s%s", s->times, unit);
     }
+}
+
+CELL(put_fidelity)
+{
+    UNUSED(arena);
+    put_fidelity_cell(out, it->row, "tol", s);
+}
+
+CELL(put_fidelity_brief)
+{
+    UNUSED(arena);
+    put_fidelity_cell(out, it->row, "", s);
 }
 
 static void put_ratio_cell(cbx_text *out, const cbx__report_item *it, bool brief, const cbx__report_style *s)
@@ -165,8 +175,8 @@ const cbx__report_column cbx__report_columns[CBX__COLUMN_COUNT] = {
     [CBX__COLUMN_GMAC] = { "GMAC/s", "10^9 combine-and-update steps a second, at the median", true, put_gmac, NULL, key_gmac },
     [CBX__COLUMN_ROOFLINE] = { "roof", "share of the roofline: smallest possible time over the median", true, put_roofline, NULL,
                                key_roofline },
-    [CBX__COLUMN_FIDELITY] = { "fidelity", "largest error in units of its bound; at most 1 passes", true, put_fidelity, NULL,
-                               key_fidelity },
+    [CBX__COLUMN_FIDELITY] = { "fidelity", "largest error in units of its bound; at most 1 passes", true, put_fidelity,
+                               put_fidelity_brief, key_fidelity },
     [CBX__COLUMN_RATIO] = { "against reference", "paired ratio of times, turned over, with its interval and verdict", true,
                             put_ratio, put_ratio_brief, key_ratio },
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 const cbx__report_style cbx__report_ascii = { "x", "us", "-", "%" };
+const cbx__report_style cbx__report_words = { "x", "us", "-", " %" };
 const cbx__report_style cbx__report_utf8 = { "\303\227", "\302\265s", "\342\200\223", "\302\240%" };
 
 /* Row status -> its class and the words that follow a name. */
@@ -83,7 +84,7 @@ typedef struct time_scale {
 } time_scale;
 
 static const time_scale time_scales[] = {
-    { 1e-6, 1e9, 0, "ns" }, { 1e-3, 1e6, 1, NULL }, { 1.0, 1e3, 2, "ms" }, { INFINITY, 1.0, 3, "s" }
+    { 1e-6, 1e9, 0, "ns" }, { 1e-3, 1e6, 1, NULL }, { 0.1, 1e3, 2, "ms" }, { 1.0, 1e3, 1, "ms" }, { INFINITY, 1.0, 3, "s" }
 };
 
 static const time_scale *scale_of(double seconds)
@@ -154,17 +155,16 @@ bool cbx__report_minimum_disagrees(const cbx_row *row)
 }
 
 /* Decimals that show a factor's two leading digits, and one more where the interval would else collapse onto it. */
-static int factor_decimals(const cbx_row_interval *x)
+static int factor_decimals(const cbx_row_interval *x, bool brief)
 {
     int d = x->value < 1.995 ? 2 : x->value < 99.5 ? 1 : 0;
-    double unit = pow(10.0, -d);
-    if (cbx__report_has_interval(x) && x->upper - x->lower < 2 * unit && d < 3) d++;
-    return d;
+    bool collapses = cbx__report_has_interval(x) && x->upper - x->lower < 2 * pow(10.0, -d);
+    return !brief && collapses && x->value < 9.995 ? d + 1 : d;
 }
 
 void cbx__report_put_speed(cbx_text *out, const cbx__report_speed *speed, bool brief, const cbx__report_style *s)
 {
-    int d = factor_decimals(&speed->x);
+    int d = factor_decimals(&speed->x, brief);
     cbx_text_printf(out, "%.*f%s", d, speed->x.value, s->times);
     if (speed->word[0]) {
         cbx_text_putc(out, ' ');
@@ -194,7 +194,7 @@ void cbx__report_put_share(cbx_text *out, double share, const cbx__report_style 
 
 /* --- words --- */
 
-static bool begins_word(const char *s, size_t i) { return i == 0 || strchr(" \t\n\r\"'`(=:,;<[", s[i - 1]) != NULL; }
+static bool begins_word(const char *s, size_t i) { return i == 0 || strchr(" \t\n\r\"'`(=:,;[", s[i - 1]) != NULL; }
 
 /* Bytes of an absolute path that starts here; 0 if none does. */
 static size_t path_length(const char *s, size_t i)
@@ -246,10 +246,10 @@ static void put_part(cbx_text *out, const char *separator, const char *s)
     cbx__report_put_public(out, s, 160);
 }
 
-void cbx__report_put_reason(cbx_text *out, const cbx_row *row)
+void cbx__report_put_reason(cbx_text *out, const char *reason, const char *message, const char *remedy)
 {
     size_t start = out->len;
-    put_part(out, "", row->failure_reason);
-    put_part(out, out->len > start ? ": " : "", row->failure_message);
-    put_part(out, out->len > start ? "; " : "", row->failure_remedy);
+    put_part(out, "", reason);
+    put_part(out, out->len > start ? ": " : "", message);
+    put_part(out, out->len > start ? "; " : "", remedy);
 }

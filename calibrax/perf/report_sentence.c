@@ -47,19 +47,21 @@ static void say_time(const speaker *s, const cbx__report_item *it)
 static void say_winner(const speaker *s, const cbx__report_item *it, const cbx__report_group *g)
 {
     cbx__report_speed speed;
-    cbx_text interval;
-    const char *bracket;
+    cbx_text words;
+    size_t split;
     if (!cbx__report_speed_of(it->row, &speed)) return;
-    cbx_text_init(&interval, &s->out->al);
-    cbx__report_put_speed(&interval, &speed, false, s->style);
-    bracket = strstr(cbx_text_str(&interval), " [");
+    cbx_text_init(&words, &s->out->al);
+    cbx__report_put_speed(&words, &speed, false, s->style); /* "8.1x faster [7.9, 8.3]": the name goes before the bracket */
+    split = strcspn(cbx_text_str(&words), "[");
+    while (split && cbx_text_str(&words)[split - 1] == ' ') split--;
     say(s, cbx__report_name(s->arena, it));
     cbx_text_puts(s->out, " is ");
-    cbx__report_put_speed(s->out, &speed, true, s->style);
+    cbx_text_add(s->out, cbx_text_str(&words), split);
     cbx_text_puts(s->out, " than ");
     say(s, cbx__report_name(s->arena, g->reference));
-    if (bracket) cbx_text_puts(s->out, bracket);
-    cbx_text_clear(&interval);
+    cbx_text_puts(s->out, cbx_text_str(&words) + split);
+    if (words.status != CBX_OK) s->out->status = words.status;
+    cbx_text_clear(&words);
     say_roofline(s, it->row, " and reaches ");
 }
 
@@ -101,11 +103,30 @@ static void say_verdict(const speaker *s, const cbx__report_group *g, const char
     for (size_t i = 0; i < g->count; i++) {
         const cbx__report_item *it = &items_of(s, g)[i];
         cbx__report_speed speed;
-        if (!is_rival(it) || it == told || !cbx__report_speed_of(it->row, &speed) || strcmp(speed.word, verdict) != 0) continue;
+        if (!is_rival(it) || it == told || !cbx__report_speed_of(it->row, &speed) || speed.minimum_only || strcmp(speed.word, verdict) != 0)
+            continue;
         cbx_text_puts(s->out, separator);
         say(s, cbx__report_name(s->arena, it));
         cbx_text_puts(s->out, " (");
         speed.word = "";
+        cbx__report_put_speed(s->out, &speed, true, s->style);
+        cbx_text_putc(s->out, ')');
+        separator = ", ";
+    }
+}
+
+/* Rows of an older writer know the ratio of minima only: told apart, because it has no interval and no verdict. */
+static void say_minima(const speaker *s, const cbx__report_group *g)
+{
+    const char *separator = "; by their minima only: ";
+    for (size_t i = 0; i < g->count; i++) {
+        const cbx__report_item *it = &items_of(s, g)[i];
+        cbx__report_speed speed;
+        if (!is_rival(it) || !cbx__report_speed_of(it->row, &speed) || !speed.minimum_only) continue;
+        cbx_text_puts(s->out, separator);
+        say(s, cbx__report_name(s->arena, it));
+        cbx_text_puts(s->out, " (");
+        speed.minimum_only = false;
         cbx__report_put_speed(s->out, &speed, true, s->style);
         cbx_text_putc(s->out, ')');
         separator = ", ";
@@ -141,10 +162,11 @@ static void say_good(const speaker *s, const cbx__report_group *g)
             say(s, cbx__report_name(s->arena, g->reference));
             say_roofline(s, g->reference->row, ", which reaches ");
         }
-        say_verdict(s, g, "faster", winner ? "; also faster: " : "; faster by its minimum: ", winner);
+        say_verdict(s, g, "faster", "; also faster: ", winner);
         say_verdict(s, g, "equivalent", "; equivalent: ", NULL);
         say_verdict(s, g, "slower", "; slower: ", NULL);
         say_verdict(s, g, "undecided", "; undecided, more launches would tell: ", NULL);
+        say_minima(s, g);
     }
 }
 
@@ -218,7 +240,7 @@ static bool is_spoken_of(const cbx__report_view *v, size_t g)
 void cbx_report_sentence(const cbx_rows *rows, cbx_text *out)
 {
     cbx__report_view view;
-    speaker s = { &view, &view.arena, out, &cbx__report_ascii };
+    speaker s = { &view, &view.arena, out, &cbx__report_words };
     size_t spoken = 0;
     if (!cbx__report_view_make(rows, &out->al, &view)) {
         out->status = CBX_ENOMEM;
