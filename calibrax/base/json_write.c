@@ -1,5 +1,6 @@
 /*
- * Writing JSON: layout, numbers and escapes equal to Python's json.dumps, so that files of either side differ by content only.
+ * Writing JSON: layout, numbers and escapes equal to Python's json.dumps, so that files of either side differ by
+ * content only.
  *
  * It sees values through json.h alone, but for the length of a string, which may hold a NUL.
  */
@@ -56,9 +57,12 @@ static size_t write_special(const char *s, size_t left, unsigned flags, cbx_text
         return used;
     }
     uint32_t code = decode_utf8((const unsigned char *)s, left, &used);
-    if (code < 0x20 || (flags & CBX_JSON_ASCII)) write_escape(code, out);
-    else if (code == REPLACEMENT) cbx_text_puts(out, "\xEF\xBF\xBD");
-    else cbx_text_add(out, s, used);
+    if (code < 0x20 || (flags & CBX_JSON_ASCII))
+        write_escape(code, out);
+    else if (code == REPLACEMENT)
+        cbx_text_puts(out, "\xEF\xBF\xBD");
+    else
+        cbx_text_add(out, s, used);
     return used;
 }
 
@@ -70,8 +74,10 @@ static void write_string(const char *s, size_t len, unsigned flags, cbx_text *ou
     for (size_t i = 0; i < len;) {
         size_t n = 0;
         while (i + n < len && is_ordinary((unsigned char)s[i + n])) n++;
-        if (n) cbx_text_add(out, s + i, n);
-        else n = write_special(s + i, len - i, flags, out);
+        if (n)
+            cbx_text_add(out, s + i, n);
+        else
+            n = write_special(s + i, len - i, flags, out);
         i += n;
     }
     cbx_text_putc(out, '"');
@@ -92,8 +98,10 @@ static void write_int(const cbx_json *v, cbx_text *out)
 {
     json_object *o = (json_object *)(uintptr_t)v;
     int64_t n = json_object_get_int64(o);
-    if (n == INT64_MAX) cbx_text_printf(out, "%" PRIu64, json_object_get_uint64(o));
-    else cbx_text_printf(out, "%" PRId64, n);
+    if (n == INT64_MAX)
+        cbx_text_printf(out, "%" PRIu64, json_object_get_uint64(o));
+    else
+        cbx_text_printf(out, "%" PRId64, n);
 }
 
 /* Before an element and before the closing bracket. */
@@ -122,7 +130,10 @@ typedef struct member {
     cbx_json *value;
 } member;
 
-static int compare_members(const void *a, const void *b) { return strcmp(((const member *)a)->key, ((const member *)b)->key); }
+static int compare_members(const void *a, const void *b)
+{
+    return strcmp(((const member *)a)->key, ((const member *)b)->key);
+}
 
 static void write_member(const member *m, bool first, unsigned flags, int level, cbx_text *out)
 {
@@ -142,7 +153,8 @@ static void write_sorted_members(const cbx_json *v, size_t n, unsigned flags, in
         out->status = CBX_ENOMEM;
         return;
     }
-    json_object_object_foreach((json_object *)(uintptr_t)v, key, value) members[i++] = (member){ key, (cbx_json *)value };
+    json_object_object_foreach((json_object *)(uintptr_t)v, key, value)
+        members[i++] = (member){ key, (cbx_json *)value };
     qsort(members, n, sizeof *members, compare_members);
     for (i = 0; i < n; i++) write_member(&members[i], i == 0, flags, level, out);
     cbx_mem_free(&out->al, members, n * sizeof *members);
@@ -175,7 +187,9 @@ static void write_value(const cbx_json *v, unsigned flags, int level, cbx_text *
     case CBX_JSON_BOOL: cbx_text_puts(out, cbx_json_bool_value(v) ? "true" : "false"); break;
     case CBX_JSON_INT: write_int(v, out); break;
     case CBX_JSON_DOUBLE: write_double(json_object_get_double(o), flags, out); break;
-    case CBX_JSON_STRING: write_string(json_object_get_string(o), (size_t)json_object_get_string_len(o), flags, out); break;
+    case CBX_JSON_STRING:
+        write_string(json_object_get_string(o), (size_t)json_object_get_string_len(o), flags, out);
+        break;
     case CBX_JSON_ARRAY: write_array(v, flags, level, out); break;
     case CBX_JSON_OBJECT: write_object(v, flags, level, out); break;
     }

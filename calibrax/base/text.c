@@ -92,8 +92,10 @@ void cbx_text_put_html(cbx_text *t, const char *s)
 {
     for (size_t n; *s; s += n ? n : 1) {
         n = strcspn(s, "&<>\"'");
-        if (n) cbx_text_add(t, s, n);
-        else cbx_text_puts(t, html_entity(*s));
+        if (n)
+            cbx_text_add(t, s, n);
+        else
+            cbx_text_puts(t, html_entity(*s));
     }
 }
 
@@ -108,8 +110,8 @@ cbx_status cbx_text_check(const cbx_text *t, cbx_err *err)
 
 #define DIGITS 17
 
-/* Significant digits of |v| and its decimal exponent: 0.d1d2d3... * 10^point; false if they read back as another number.
- * Whatever stands as the decimal point in the current locale is skipped, and strtod reads it the same way. */
+/* Significant digits of |v| and its decimal exponent: 0.d1d2d3... * 10^point; false if they read back as another
+ * number. Whatever stands as the decimal point in the current locale is skipped, and strtod reads it the same way. */
 static bool digits_of(double v, int ndigits, char digits[DIGITS + 1], int *point)
 {
     char s[64];
@@ -129,8 +131,10 @@ static bool digits_above(double v, char digits[DIGITS + 1], int *point)
     char s[64];
     int i = (int)strlen(digits) - 1;
     for (; i >= 0 && digits[i] == '9'; i--) digits[i] = '0';
-    if (i >= 0) digits[i]++;
-    else digits[0] = '1', ++*point;
+    if (i >= 0)
+        digits[i]++;
+    else
+        digits[0] = '1', ++*point;
     snprintf(s, sizeof s, "%se%d", digits, *point - (int)strlen(digits));
     return strtod(s, NULL) == v;
 }
@@ -197,9 +201,11 @@ const char *cbx_format_seconds(double seconds, char buf[CBX_FORMAT_SIZE])
     for (size_t i = 0; i < CBX_LEN(units); i++) {
         if (!(size < units[i].below)) continue;
         long long n = llround(size * units[i].scale * units[i].ticks), ticks = (long long)units[i].ticks;
-        if (units[i].decimals == 0) snprintf(buf, CBX_FORMAT_SIZE, "%s%lld %s", sign, n, units[i].unit);
+        if (units[i].decimals == 0)
+            snprintf(buf, CBX_FORMAT_SIZE, "%s%lld %s", sign, n, units[i].unit);
         else
-            snprintf(buf, CBX_FORMAT_SIZE, "%s%lld.%0*lld %s", sign, n / ticks, units[i].decimals, n % ticks, units[i].unit);
+            snprintf(buf, CBX_FORMAT_SIZE, "%s%lld.%0*lld %s", sign, n / ticks, units[i].decimals, n % ticks,
+                     units[i].unit);
         return buf;
     }
     cbx_format_double(seconds, buf);
