@@ -50,7 +50,7 @@ class Session:
         self._function: Callable[..., Any] | None = None
         self._call: Callable[..., Any] | None = None
         self._result: Any = None
-        self._heap_pad = b""
+        self._heap_pad = bytearray()
 
     def load(self, message: dict[str, Any]) -> dict[str, Any]:
         if self._function:
