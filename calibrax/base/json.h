@@ -18,7 +18,13 @@ CBX_BEGIN_DECLS
 typedef struct cbx_json cbx_json;
 
 typedef enum cbx_json_type {
-    CBX_JSON_NULL, CBX_JSON_BOOL, CBX_JSON_INT, CBX_JSON_DOUBLE, CBX_JSON_STRING, CBX_JSON_ARRAY, CBX_JSON_OBJECT
+    CBX_JSON_NULL,
+    CBX_JSON_BOOL,
+    CBX_JSON_INT,
+    CBX_JSON_DOUBLE,
+    CBX_JSON_STRING,
+    CBX_JSON_ARRAY,
+    CBX_JSON_OBJECT
 } cbx_json_type;
 
 /**
@@ -48,18 +54,23 @@ CBX_API cbx_json *cbx_json_at(const cbx_json *array, size_t i);
 /** i-th member in key order as written; false past the end. */
 CBX_API bool cbx_json_member(const cbx_json *object, size_t i, const char **key, cbx_json **value);
 
-/** Lenient getters: the fallback if absent or of another type. */
+/** Lenient getters: the fallback if absent or of another type.  An integer may be written as 3.0. */
 CBX_API const char *cbx_json_get_string(const cbx_json *object, const char *key, const char *fallback);
 CBX_API int64_t cbx_json_get_int(const cbx_json *object, const char *key, int64_t fallback);
 CBX_API double cbx_json_get_double(const cbx_json *object, const char *key, double fallback);
 CBX_API bool cbx_json_get_bool(const cbx_json *object, const char *key, bool fallback);
 
 /** Strict getters: CBX_EFORMAT with "`path.key`: expected a number, found a string" style messages. */
-CBX_API cbx_status cbx_json_need_string(const cbx_json *object, const char *key, const char *path, const char **out, cbx_err *err);
-CBX_API cbx_status cbx_json_need_int(const cbx_json *object, const char *key, const char *path, int64_t *out, cbx_err *err);
-CBX_API cbx_status cbx_json_need_double(const cbx_json *object, const char *key, const char *path, double *out, cbx_err *err);
-CBX_API cbx_status cbx_json_need_object(const cbx_json *object, const char *key, const char *path, cbx_json **out, cbx_err *err);
-CBX_API cbx_status cbx_json_need_array(const cbx_json *object, const char *key, const char *path, cbx_json **out, cbx_err *err);
+CBX_API cbx_status cbx_json_need_string(const cbx_json *object, const char *key, const char *path, const char **out,
+                                        cbx_err *err);
+CBX_API cbx_status cbx_json_need_int(const cbx_json *object, const char *key, const char *path, int64_t *out,
+                                     cbx_err *err);
+CBX_API cbx_status cbx_json_need_double(const cbx_json *object, const char *key, const char *path, double *out,
+                                        cbx_err *err);
+CBX_API cbx_status cbx_json_need_object(const cbx_json *object, const char *key, const char *path, cbx_json **out,
+                                        cbx_err *err);
+CBX_API cbx_status cbx_json_need_array(const cbx_json *object, const char *key, const char *path, cbx_json **out,
+                                       cbx_err *err);
 
 /** Values themselves. */
 CBX_API const char *cbx_json_string_value(const cbx_json *v); /* NULL if no string */
@@ -86,6 +97,8 @@ CBX_API bool cbx_json_set_int(cbx_json *object, const char *key, int64_t v);
 CBX_API bool cbx_json_set_double(cbx_json *object, const char *key, double v);
 CBX_API bool cbx_json_set_bool(cbx_json *object, const char *key, bool v);
 CBX_API bool cbx_json_push(cbx_json *array, cbx_json *value);
+CBX_API bool cbx_json_push_null(cbx_json *array);
+/** false: the key was not there. */
 CBX_API bool cbx_json_remove(cbx_json *object, const char *key);
 
 /* --- writing --- */

@@ -86,13 +86,15 @@ CBX_API void cbx_rows_clear(cbx_rows *rows);
  * @return CBX_OK; CBX_ENOENT, CBX_EPERM, CBX_EIO, CBX_ENOMEM
  */
 CBX_API cbx_status cbx_rows_read(cbx_ctx *ctx, const char *path, cbx_rows *rows, cbx_err *err);
-/** Adds one row from its JSON value (takes a reference).  CBX_EFORMAT names the offending member. */
+/** Adds one row from its JSON value (adds a reference of its own).  CBX_EFORMAT names the offending member: "'what': `a.b`: expected ..." */
 CBX_API cbx_status cbx_rows_add_json(cbx_rows *rows, cbx_json *value, const char *what, cbx_err *err);
 
+/** All absent: NULL, NaN, 0, false; `strongest` is true (a baseline of one variant is its own strongest).  Start every row with it. */
+CBX_API void cbx_row_init(cbx_row *row);
 /** JSON of a typed row: all v1 keys in v1 order, then the additive ones; members of row->json that the typed view does not know are kept.
- * NULL: out of memory. */
+ * NULL: out of memory, or the row lacks a string that every row has, or its point is no JSON object. */
 CBX_API cbx_json *cbx_row_to_json(const cbx_row *row);
-/** Writes rows as JSON lines, atomically. */
+/** Writes rows as JSON lines, atomically.  @return as cbx_file_write_atomic; CBX_EINVAL or CBX_EFORMAT (what cbx_row_to_json refuses) */
 CBX_API cbx_status cbx_rows_write(cbx_ctx *ctx, const char *path, const cbx_row *rows, size_t count, cbx_err *err);
 
 /** True if status is "ok". */

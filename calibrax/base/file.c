@@ -1,0 +1,430 @@
+/*
+ * Files: read whole, write atomically, folders, a cache folder, locks.
+ *
+ * Atomic writing: temporary file in the same folder, fsync, rename, fsync of the folder.  rename() replaces in one step
+ * for every reader (POSIX), the first fsync keeps an empty file from taking the name after a crash, the second makes
+ * the name last. A temporary is called ".cbx-<16 hex digits>.tmp"; a killed process may leave one, which no reader ever
+ * looks at.
+ */
+#include "calibrax/base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "calibrax/base/clock.h"
+
+#define READ_MOST_DEFAULT ((size_t)1 << 30)
+#define READ_FIRST        ((size_t)4096)
+#define TEMPORARY_SIZE    32
+#define TEMPORARY_TRIES   16
+
+/* --- reading --- */
+
+/* Everything from fd in a buffer of *cap bytes; it grows, since a size of 0 may lie (/proc) and a file may grow
+ * meanwhile. */
+static cbx_status read_all(const cbx_allocator *al, int fd, const char *path, size_t max_bytes, char **data,
+                           size_t *len, size_t *cap, cbx_err *err)
+{
+    for (;;) {
+        if (*len + 1 >= *cap) {
+            char *grown = cbx_mem_resize(al, *data, *cap, 2 * *cap);
+            if (!grown) return cbx_fail(err, CBX_ENOMEM, "out of memory to read '%s'", path);
+            *data = grown;
+            *cap *= 2;
+        }
+        ssize_t n = read(fd, *data + *len, *cap - *len - 1);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return cbx_fail_errno(err, errno, "cannot read '%s'", path);
+        if (n == 0) return CBX_OK;
+        *len += (size_t)n;
+        if (*len > max_bytes) return cbx_fail(err, CBX_EOVERFLOW, "'%s' is larger than %zu bytes", path, max_bytes);
+    }
+}
+
+cbx_status cbx_file_read(cbx_ctx *ctx, const char *path, size_t max_bytes, char **data, size_t *len, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    char *buffer = NULL;
+    size_t used = 0, cap = 0;
+    struct stat info;
+    cbx_status st;
+
+    if (max_bytes == 0) max_bytes = READ_MOST_DEFAULT;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return cbx_fail_errno(err, errno, "cannot open '%s'", path);
+    if (fstat(fd, &info)) {
+        st = cbx_fail_errno(err, errno, "cannot look at '%s'", path);
+        goto done;
+    }
+    if (info.st_size > 0 && (uint64_t)info.st_size > max_bytes) {
+        st = cbx_fail(err, CBX_EOVERFLOW, "'%s' has %lld bytes, at most %zu are read", path, (long long)info.st_size,
+                      max_bytes);
+        goto done;
+    }
+    size_t first = S_ISREG(info.st_mode) && info.st_size > 0 ? (size_t)info.st_size + 2 : READ_FIRST;
+    buffer = cbx_mem_alloc(al, first);
+    if (!buffer) {
+        st = cbx_fail(err, CBX_ENOMEM, "out of memory to read '%s'", path);
+        goto done;
+    }
+    cap = first;
+    st = read_all(al, fd, path, max_bytes, &buffer, &used, &cap, err);
+    if (st) goto done;
+    char *fitted = cbx_mem_resize(al, buffer, cap, used + 1);
+    if (!fitted) {
+        st = cbx_fail(err, CBX_ENOMEM, "out of memory to read '%s'", path);
+        goto done;
+    }
+    fitted[used] = 0;
+    *data = fitted;
+    *len = used;
+    buffer = NULL;
+done:
+    cbx_mem_free(al, buffer, cap);
+    close(fd);
+    return st;
+}
+
+/* --- writing --- */
+
+/* Length of the folder part of a path without its last '/', 1 for "/x", 0 if there is none. */
+static size_t folder_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash) return 0;
+    return slash == path ? 1 : (size_t)(slash - path);
+}
+
+/* A new file beside path; its name goes to *name, in the arena. */
+static cbx_status temporary_create(cbx_arena *arena, const char *path, char **name, int *out_fd, cbx_err *err)
+{
+    size_t folder = folder_length(path);
+    for (int i = 0; i < TEMPORARY_TRIES; i++) {
+        uint64_t bits = 0;
+        if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) != (ssize_t)sizeof bits)
+            bits = cbx_clock_ns() * 0x9E3779B97F4A7C15u + (uint64_t)getpid();
+        *name = cbx_arena_printf(arena, "%.*s%s.cbx-%016llx.tmp", (int)folder, path, folder ? "/" : "",
+                                 (unsigned long long)bits);
+        if (!*name) return cbx_fail(err, CBX_ENOMEM, "out of memory to write '%s'", path);
+        *out_fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (*out_fd >= 0) return CBX_OK;
+        if (errno != EEXIST) break;
+    }
+    return cbx_fail_errno(err, errno, "cannot make a temporary file beside '%s'", path);
+}
+
+static bool write_all(int fd, const char *data, size_t len)
+{
+    while (len > 0) {
+        ssize_t n = write(fd, data, len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return false;
+        data += n;
+        len -= (size_t)n;
+    }
+    return true;
+}
+
+static cbx_status sync_folder(cbx_arena *arena, const char *path, cbx_err *err)
+{
+    size_t folder = folder_length(path);
+    const char *name = folder ? cbx_arena_strndup(arena, path, folder) : ".";
+    if (!name) return cbx_fail(err, CBX_ENOMEM, "out of memory to write '%s'", path);
+    int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return CBX_OK; /* a folder that may be written but not read cannot be synced by name */
+    int failed = fsync(fd), saved = errno;
+    close(fd);
+    /* some file systems cannot sync a folder, and say EINVAL */
+    return failed && saved != EINVAL ? cbx_fail_errno(err, saved, "cannot sync the folder of '%s'", path) : CBX_OK;
+}
+
+/* Content and permissions into the temporary, down to the disk. */
+static cbx_status temporary_fill(int fd, const char *path, const void *data, size_t len, cbx_err *err)
+{
+    struct stat old;
+    if (!write_all(fd, data, len)) return cbx_fail_errno(err, errno, "cannot write '%s'", path);
+    if (stat(path, &old) == 0 && S_ISREG(old.st_mode) && fchmod(fd, old.st_mode & 0777))
+        return cbx_fail_errno(err, errno, "cannot keep the permissions of '%s'", path);
+    if (fsync(fd)) return cbx_fail_errno(err, errno, "cannot write '%s'", path);
+    return CBX_OK;
+}
+
+cbx_status cbx_file_write_atomic(cbx_ctx *ctx, const char *path, const void *data, size_t len, cbx_err *err)
+{
+    cbx_arena arena;
+    char *name = NULL;
+    int fd = -1;
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    cbx_status st = temporary_create(&arena, path, &name, &fd, err);
+    if (st) goto done;
+    st = temporary_fill(fd, path, data, len, err);
+    if (close(fd) && !st) st = cbx_fail_errno(err, errno, "cannot write '%s'", path);
+    if (!st && rename(name, path)) st = cbx_fail_errno(err, errno, "cannot replace '%s'", path);
+    if (st)
+        unlink(name);
+    else
+        st = sync_folder(&arena, path, err);
+done:
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+cbx_status cbx_file_check_writable(cbx_ctx *ctx, const char *path, cbx_err *err)
+{
+    cbx_arena arena;
+    struct stat info;
+    char *name = NULL;
+    int fd = -1;
+    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return cbx_fail_errno(err, EISDIR, "cannot write '%s'", path);
+    cbx_status st = cbx_dir_create_parent(ctx, path, err);
+    if (st) return st;
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    st = temporary_create(&arena, path, &name, &fd, err);
+    if (!st) {
+        close(fd);
+        unlink(name);
+    }
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+/* --- folders --- */
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+/* Makes path, which is scratch, and what is missing above it. */
+static cbx_status make_folders(char *path, mode_t mode, cbx_err *err)
+{
+    for (char *p = path + 1;; p++) {
+        if (*p && *p != '/') continue;
+        char kept = *p;
+        *p = 0;
+        if (mkdir(path, mode)) {
+            int saved = errno;
+            if (!is_folder(path))
+                return cbx_fail_errno(err, saved == EEXIST ? ENOTDIR : saved, "cannot make the folder '%s'", path);
+        }
+        *p = kept;
+        if (!kept) return CBX_OK;
+    }
+}
+
+/* Makes the first n bytes of path as a folder. */
+static cbx_status make_prefix(cbx_ctx *ctx, const char *path, size_t n, mode_t mode, cbx_err *err)
+{
+    cbx_arena arena;
+    if (n == 0) return CBX_OK;
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    char *copy = cbx_arena_strndup(&arena, path, n);
+    cbx_status st = copy ? make_folders(copy, mode, err)
+                         : cbx_fail(err, CBX_ENOMEM, "out of memory for the folder '%s'", path);
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+cbx_status cbx_dir_create(cbx_ctx *ctx, const char *path, cbx_err *err)
+{
+    if (!*path) return cbx_fail(err, CBX_EINVAL, "the name of a folder is empty");
+    return make_prefix(ctx, path, strlen(path), 0777, err);
+}
+
+cbx_status cbx_dir_create_parent(cbx_ctx *ctx, const char *path, cbx_err *err)
+{
+    return make_prefix(ctx, path, folder_length(path), 0777, err);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool name_wanted(const char *name, const char *suffix)
+{
+    size_t n = strlen(name), tail = suffix ? strlen(suffix) : 0;
+    if (!strcmp(name, ".") || !strcmp(name, "..")) return false;
+    return n >= tail && memcmp(name + n - tail, suffix ? suffix : "", tail) == 0;
+}
+
+typedef struct name_list {
+    const char **names;
+    size_t count, cap;
+} name_list;
+
+static bool name_list_add(const cbx_allocator *al, name_list *list, const char *name)
+{
+    if (!name) return false;
+    if (list->count == list->cap) {
+        size_t cap = list->cap ? 2 * list->cap : 64;
+        const char **names = cbx_mem_resize(al, list->names, list->cap * sizeof *names, cap * sizeof *names);
+        if (!names) return false;
+        list->names = names;
+        list->cap = cap;
+    }
+    list->names[list->count++] = name;
+    return true;
+}
+
+cbx_status cbx_dir_list(cbx_ctx *ctx, const char *path, const char *suffix, cbx_arena *arena, const char *const **names,
+                        size_t *count, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    name_list list = { NULL, 0, 0 };
+    cbx_status st = CBX_OK;
+    DIR *dir = opendir(path);
+    if (!dir) return cbx_fail_errno(err, errno, "cannot open the folder '%s'", path);
+    for (struct dirent *entry; errno = 0, entry = readdir(dir);) {
+        if (!name_wanted(entry->d_name, suffix)) continue;
+        if (name_list_add(al, &list, cbx_arena_strdup(arena, entry->d_name))) continue;
+        st = cbx_fail(err, CBX_ENOMEM, "out of memory to list '%s'", path);
+        goto done;
+    }
+    if (errno) {
+        st = cbx_fail_errno(err, errno, "cannot list the folder '%s'", path);
+        goto done;
+    }
+    const char **kept = cbx_arena_calloc(arena, list.count + 1, sizeof *kept);
+    if (!kept) {
+        st = cbx_fail(err, CBX_ENOMEM, "out of memory to list '%s'", path);
+        goto done;
+    }
+    if (list.count) {
+        memcpy(kept, list.names, list.count * sizeof *kept);
+        qsort(kept, list.count, sizeof *kept, compare_names);
+    }
+    *names = kept;
+    *count = list.count;
+done:
+    cbx_mem_free(al, list.names, list.cap * sizeof *list.names);
+    closedir(dir);
+    return st;
+}
+
+/* --- paths --- */
+
+const char *cbx_path_join(cbx_arena *arena, const char *dir, const char *name)
+{
+    size_t n = strlen(dir);
+    if (n == 0) return cbx_arena_strdup(arena, name);
+    return cbx_arena_printf(arena, "%s%s%s", dir, dir[n - 1] == '/' ? "" : "/", name);
+}
+
+bool cbx_path_exists(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0;
+}
+
+/* The i-th place for a cache folder, in the arena; false if the environment names none. */
+static bool cache_place(cbx_arena *arena, int i, const char *name, char **place)
+{
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    switch (i) {
+    case 0:
+        if (!xdg || xdg[0] != '/') return false;
+        *place = cbx_arena_printf(arena, "%s/calibrax/%s", xdg, name);
+        return true;
+    case 1:
+        if (!home || home[0] != '/') return false;
+        *place = cbx_arena_printf(arena, "%s/.cache/calibrax/%s", home, name);
+        return true;
+    default: *place = cbx_arena_printf(arena, "/tmp/calibrax-%u/%s", (unsigned)geteuid(), name); return true;
+    }
+}
+
+/* /tmp is everybody's: a folder that another user made there in our name is refused. */
+static bool is_ours(const char *path, size_t parent_length)
+{
+    char parent[64];
+    struct stat info;
+    snprintf(parent, sizeof parent, "%.*s", (int)parent_length, path);
+    return lstat(parent, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid() && !(info.st_mode & 022);
+}
+
+cbx_status cbx_cache_dir(cbx_ctx *ctx, const char *name, cbx_arena *arena, const char **path, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+    for (int i = 0; i < 3; i++) {
+        char *place = NULL;
+        if (!cache_place(arena, i, name, &place)) continue;
+        if (!place) return cbx_fail(err, CBX_ENOMEM, "out of memory for the cache folder '%s'", name);
+        st = make_prefix(ctx, place, strlen(place), 0700, err);
+        if (st == CBX_ENOMEM) return st;
+        if (st) continue;
+        if (i == 2 && !is_ours(place, folder_length(place)))
+            return cbx_fail(err, CBX_EPERM, "'%s' belongs to another user: set XDG_CACHE_HOME to a folder of your own",
+                            place);
+        *path = place;
+        return CBX_OK;
+    }
+    return st;
+}
+
+/* --- locks --- */
+
+struct cbx_lock {
+    cbx_allocator al;
+    int fd;
+};
+
+static int lock_open(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    return fd < 0 && (errno == EACCES || errno == EROFS) ? open(path, O_RDONLY | O_CLOEXEC) : fd;
+}
+
+/* Tries until the deadline, at first often: a lock is mostly held for a few milliseconds. */
+static cbx_status lock_wait(int fd, const char *path, uint64_t wait_ns, cbx_err *err)
+{
+    uint64_t start = cbx_clock_ns(), pause = 1000000;
+    bool for_ever = wait_ns == UINT64_MAX;
+    for (;;) {
+        if (flock(fd, for_ever ? LOCK_EX : LOCK_EX | LOCK_NB) == 0) return CBX_OK;
+        if (errno != EWOULDBLOCK) return cbx_fail_errno(err, errno, "cannot lock '%s'", path);
+        uint64_t gone = cbx_clock_ns() - start;
+        if (gone >= wait_ns)
+            return cbx_fail(err, CBX_EBUSY, "'%s' is locked by another process: try again when it has finished", path);
+        if (pause > wait_ns - gone) pause = wait_ns - gone;
+        struct timespec t = { .tv_sec = 0, .tv_nsec = (long)pause };
+        if (nanosleep(&t, NULL)) return cbx_fail_errno(err, errno, "cannot lock '%s'", path);
+        if (pause < 50000000) pause *= 2;
+    }
+}
+
+cbx_status cbx_lock_take(cbx_ctx *ctx, const char *path, uint64_t wait_ns, cbx_lock **out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    int fd = lock_open(path);
+    if (fd < 0) return cbx_fail_errno(err, errno, "cannot open the lock file '%s'", path);
+    cbx_lock *lock = cbx_mem_alloc(al, sizeof *lock);
+    cbx_status st = lock ? lock_wait(fd, path, wait_ns, err)
+                         : cbx_fail(err, CBX_ENOMEM, "out of memory to lock '%s'", path);
+    if (st) {
+        cbx_mem_free(al, lock, sizeof *lock);
+        close(fd);
+        return st;
+    }
+    *lock = (cbx_lock){ *al, fd };
+    *out = lock;
+    return CBX_OK;
+}
+
+void cbx_lock_release(cbx_lock *lock)
+{
+    if (!lock) return;
+    cbx_allocator al = lock->al;
+    close(lock->fd);
+    cbx_mem_free(&al, lock, sizeof *lock);
+}

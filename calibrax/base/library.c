@@ -1,0 +1,73 @@
+/*
+ * Libraries loaded on first use.
+ *
+ * A library is never unmapped (RTLD_NODELETE): many start threads or register exit handlers that would run in thin air.
+ */
+#include "calibrax/base/library.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+struct cbx_library {
+    cbx_allocator al;
+    void *handle;
+    const char *name; /* one of the spec's sonames, copied behind the struct */
+    size_t size;
+};
+
+static void *first_present(const char *const *sonames, const char **found)
+{
+    for (size_t i = 0; sonames[i]; i++) {
+        void *handle = dlopen(sonames[i], RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+        if (!handle) continue;
+        *found = sonames[i];
+        return handle;
+    }
+    return NULL;
+}
+
+/* Name of the first symbol that is not there; NULL if all are. */
+static const char *first_absent(void *handle, const cbx_library_spec *spec)
+{
+    for (size_t i = 0; i < spec->nsymbols; i++)
+        if (!dlsym(handle, spec->symbols[i].name)) return spec->symbols[i].name;
+    return NULL;
+}
+
+cbx_status cbx_library_open(cbx_ctx *ctx, const cbx_library_spec *spec, cbx_library **out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    const char *found = NULL;
+    void *handle = first_present(spec->sonames, &found);
+    if (!handle)
+        return cbx_fail(err, CBX_EUNAVAILABLE, "no '%s' for %s: run 'apt-get install %s'", spec->sonames[0],
+                        spec->purpose, spec->package);
+    const char *absent = first_absent(handle, spec);
+    if (absent) {
+        cbx_status st = cbx_fail(err, CBX_EUNAVAILABLE,
+                                 "'%s' has no '%s', needed for %s: run 'apt-get install %s' for a newer one", found,
+                                 absent, spec->purpose, spec->package);
+        dlclose(handle);
+        return st;
+    }
+    size_t name_size = strlen(found) + 1;
+    cbx_library *lib = cbx_mem_alloc(al, sizeof *lib + name_size);
+    if (!lib) {
+        dlclose(handle);
+        return cbx_fail(err, CBX_ENOMEM, "out of memory to load '%s'", found);
+    }
+    *lib = (cbx_library){ *al, handle, memcpy(lib + 1, found, name_size), sizeof *lib + name_size };
+    for (size_t i = 0; i < spec->nsymbols; i++) *spec->symbols[i].address = dlsym(handle, spec->symbols[i].name);
+    *out = lib;
+    return CBX_OK;
+}
+
+void cbx_library_close(cbx_library *lib)
+{
+    if (!lib) return;
+    cbx_allocator al = lib->al;
+    dlclose(lib->handle);
+    cbx_mem_free(&al, lib, lib->size);
+}
+
+const char *cbx_library_name(const cbx_library *lib) { return lib->name; }

@@ -1,0 +1,265 @@
+/*
+ * Block pool.
+ *
+ * Size classes: four an octave (1, 1.25, 1.5, 1.75 times a power of two), so a block is at most 25 % larger than asked
+ * for. Below 2 MiB a class is a multiple of 64 bytes and its memory comes from the allocator; from 2 MiB on it is a
+ * multiple of 2 MiB, mapped on such a boundary with MADV_HUGEPAGE, so that one fault brings 512 pages. Kept blocks hold
+ * their own list node in their first bytes (they are nobody's memory); the one given back last is handed out first,
+ * being warm in the caches, and the one kept longest goes first when the limit is passed. Built with AddressSanitizer a
+ * kept block is poisoned: using it after giving it back is reported.
+ */
+#include "calibrax/base/pool.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "calibrax/base/internal.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#define POISON(p, n)   __asan_poison_memory_region(p, n)
+#define UNPOISON(p, n) __asan_unpoison_memory_region(p, n)
+#else
+#define POISON(p, n)   ((void)(p), (void)(n))
+#define UNPOISON(p, n) ((void)(p), (void)(n))
+#endif
+
+#define ALIGNMENT ((size_t)64)
+#define HUGE      ((size_t)2 << 20)
+#define LARGEST   (SIZE_MAX / 4)
+#define NCLASSES  256 /* 4 * 64 octaves */
+
+typedef struct kept_node {
+    struct kept_node *newer, *older;         /* of the same class */
+    struct kept_node *newer_all, *older_all; /* of all classes */
+    size_t capacity;
+} kept_node;
+
+struct cbx_pool {
+    cbx_allocator al;
+    atomic_size_t refs;
+    pthread_mutex_t lock;
+    size_t keep_bytes;
+    kept_node *newest[NCLASSES];
+    kept_node *newest_all, *oldest_all;
+    cbx_pool_stats stats;
+};
+
+static unsigned log2_floor(size_t n) { return 63u - (unsigned)__builtin_clzll(n); }
+
+static size_t round_up(size_t n, size_t step) { return (n + step - 1) / step * step; }
+
+size_t cbx__pool_class(size_t size)
+{
+    if (size > LARGEST) return 0;
+    if (size <= 4 * ALIGNMENT) return round_up(size ? size : 1, ALIGNMENT);
+    size_t capacity = round_up(size, (size_t)1 << (log2_floor(size - 1) - 2));
+    return capacity < HUGE ? capacity : round_up(capacity, HUGE);
+}
+
+/* The octave and the two bits behind the leading one: different for every class. */
+static unsigned class_index(size_t capacity)
+{
+    unsigned octave = log2_floor(capacity);
+    return 4 * octave + (unsigned)((capacity >> (octave - 2)) & 3);
+}
+
+static void *huge_map(size_t capacity)
+{
+    size_t span = capacity + HUGE;
+    char *p = mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    char *start = (char *)round_up((size_t)p, HUGE);
+    if (start > p) munmap(p, (size_t)(start - p));
+    if (p + span > start + capacity) munmap(start + capacity, (size_t)(p + span - (start + capacity)));
+    madvise(start, capacity, MADV_HUGEPAGE); /* advice: a kernel without it still serves */
+    return start;
+}
+
+/* Below 2 MiB: the allocator aligns for 16 bytes, so there is room for the distance to its pointer before the block. */
+static void *small_alloc(cbx_pool *pool, size_t capacity)
+{
+    char *raw = cbx_mem_alloc(&pool->al, capacity + ALIGNMENT);
+    if (!raw) return NULL;
+    char *data = (char *)(((size_t)raw + ALIGNMENT) / ALIGNMENT * ALIGNMENT);
+    size_t distance = (size_t)(data - raw);
+    memcpy(data - sizeof distance, &distance, sizeof distance);
+    return data;
+}
+
+static void block_release(cbx_pool *pool, void *data, size_t capacity)
+{
+    size_t distance;
+    if (capacity >= HUGE) {
+        munmap(data, capacity);
+        return;
+    }
+    memcpy(&distance, (char *)data - sizeof distance, sizeof distance);
+    cbx_mem_free(&pool->al, (char *)data - distance, capacity + ALIGNMENT);
+}
+
+static void kept_push(cbx_pool *pool, void *data, size_t capacity)
+{
+    kept_node *node = data, **newest = &pool->newest[class_index(capacity)];
+    *node = (kept_node){ .older = *newest, .older_all = pool->newest_all, .capacity = capacity };
+    if (*newest) {
+        UNPOISON(*newest, sizeof(kept_node));
+        (*newest)->newer = node;
+        POISON(*newest, sizeof(kept_node));
+    }
+    if (pool->newest_all) {
+        UNPOISON(pool->newest_all, sizeof(kept_node));
+        pool->newest_all->newer_all = node;
+        POISON(pool->newest_all, sizeof(kept_node));
+    }
+    *newest = node;
+    pool->newest_all = node;
+    if (!pool->oldest_all) pool->oldest_all = node;
+    pool->stats.bytes_kept += capacity;
+    POISON(data, capacity);
+}
+
+/* Writes one pointer into a kept block. */
+static void kept_link(kept_node *node, kept_node **slot, kept_node *value)
+{
+    UNPOISON(node, sizeof *node);
+    *slot = value;
+    POISON(node, sizeof *node);
+}
+
+/* Takes a block out of both lists; its bytes are the caller's again. */
+static void kept_take(cbx_pool *pool, kept_node *node)
+{
+    UNPOISON(node, sizeof *node);
+    kept_node n = *node;
+    UNPOISON(node, n.capacity);
+    if (n.newer)
+        kept_link(n.newer, &n.newer->older, n.older);
+    else
+        pool->newest[class_index(n.capacity)] = n.older;
+    if (n.older) kept_link(n.older, &n.older->newer, n.newer);
+    if (n.newer_all)
+        kept_link(n.newer_all, &n.newer_all->older_all, n.older_all);
+    else
+        pool->newest_all = n.older_all;
+    if (n.older_all)
+        kept_link(n.older_all, &n.older_all->newer_all, n.newer_all);
+    else
+        pool->oldest_all = n.newer_all;
+    pool->stats.bytes_kept -= n.capacity;
+}
+
+/* Frees the blocks kept longest until at most `limit` bytes are kept. */
+static void kept_shrink(cbx_pool *pool, size_t limit)
+{
+    while (pool->stats.bytes_kept > limit && pool->oldest_all) {
+        kept_node *node = pool->oldest_all;
+        UNPOISON(node, sizeof *node);
+        size_t capacity = node->capacity;
+        kept_take(pool, node);
+        block_release(pool, node, capacity);
+    }
+}
+
+cbx_status cbx__pool_create(const cbx_allocator *al, size_t keep_bytes, cbx_pool **out, cbx_err *err)
+{
+    cbx_pool *pool = cbx_mem_zalloc(al, sizeof *pool);
+    if (!pool) return cbx_fail(err, CBX_ENOMEM, "out of memory for a block pool");
+    pool->al = *al;
+    pool->keep_bytes = keep_bytes;
+    atomic_init(&pool->refs, 1);
+    pthread_mutex_init(&pool->lock, NULL);
+    *out = pool;
+    return CBX_OK;
+}
+
+void cbx__pool_close(cbx_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->keep_bytes = 0;
+    kept_shrink(pool, 0);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+cbx_pool *cbx_pool_ref(cbx_pool *pool)
+{
+    atomic_fetch_add_explicit(&pool->refs, 1, memory_order_relaxed);
+    return pool;
+}
+
+void cbx_pool_unref(cbx_pool *pool)
+{
+    if (!pool || atomic_fetch_sub_explicit(&pool->refs, 1, memory_order_acq_rel) != 1) return;
+    cbx_allocator al = pool->al;
+    kept_shrink(pool, 0);
+    pthread_mutex_destroy(&pool->lock);
+    cbx_mem_free(&al, pool, sizeof *pool);
+}
+
+static void count_request(cbx_pool *pool, size_t capacity, bool reused)
+{
+    cbx_pool_stats *s = &pool->stats;
+    s->requests++;
+    s->reused += reused;
+    s->bytes_in_use += capacity;
+    if (s->bytes_in_use > s->bytes_in_use_peak) s->bytes_in_use_peak = s->bytes_in_use;
+}
+
+cbx_status cbx_pool_get(cbx_pool *pool, size_t size, cbx_block *out, cbx_err *err)
+{
+    if (size == 0) {
+        *out = (cbx_block){ NULL, 0 };
+        return CBX_OK;
+    }
+    size_t capacity = cbx__pool_class(size);
+    if (capacity == 0)
+        return cbx_fail(err, CBX_ENOMEM, "a block of %zu bytes is more than an address space holds", size);
+    pthread_mutex_lock(&pool->lock);
+    void *data = pool->newest[class_index(capacity)];
+    bool reused = data != NULL;
+    if (reused)
+        kept_take(pool, data);
+    else
+        data = capacity >= HUGE ? huge_map(capacity) : small_alloc(pool, capacity);
+    if (data) count_request(pool, capacity, reused);
+    pthread_mutex_unlock(&pool->lock);
+    if (!data) return cbx_fail(err, CBX_ENOMEM, "out of memory for a block of %zu bytes", size);
+    *out = (cbx_block){ data, capacity };
+    return CBX_OK;
+}
+
+void cbx_pool_put(cbx_pool *pool, cbx_block block)
+{
+    if (!block.data) return;
+    pthread_mutex_lock(&pool->lock);
+    pool->stats.bytes_in_use -= block.capacity;
+    if (block.capacity > pool->keep_bytes) {
+        block_release(pool, block.data, block.capacity);
+    } else {
+        kept_push(pool, block.data, block.capacity);
+        kept_shrink(pool, pool->keep_bytes);
+    }
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void cbx_pool_trim(cbx_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
+    kept_shrink(pool, 0);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void cbx_pool_get_stats(cbx_pool *pool, cbx_pool_stats *out)
+{
+    pthread_mutex_lock(&pool->lock);
+    *out = pool->stats;
+    pthread_mutex_unlock(&pool->lock);
+}

@@ -1,0 +1,106 @@
+/*
+ * Status names and the error record.
+ *
+ * A message is cut so that no UTF-8 sequence is torn, and stays one line: control characters become spaces.
+ */
+#include "calibrax/base/status.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    cbx_status status;
+    const char *name, *words;
+} statuses[] = {
+#define CBX_STATUS_ROW(name, number, words) { CBX_##name, #name, words },
+    CBX_STATUS_MAP(CBX_STATUS_ROW)
+#undef CBX_STATUS_ROW
+};
+
+static const struct {
+    int number;
+    cbx_status status;
+} errnos[] = {
+    { ENOSPC, CBX_ENOSPC },      { EDQUOT, CBX_ENOSPC }, { ENOENT, CBX_ENOENT }, { EACCES, CBX_EPERM },
+    { EPERM, CBX_EPERM },        { EROFS, CBX_EPERM },   { EEXIST, CBX_EEXIST }, { ENOMEM, CBX_ENOMEM },
+    { EINTR, CBX_EINTERRUPTED }, { EAGAIN, CBX_EBUSY },  { EBUSY, CBX_EBUSY },
+};
+
+const char *cbx_status_name(cbx_status status)
+{
+    for (size_t i = 0; i < CBX_LEN(statuses); i++)
+        if (statuses[i].status == status) return statuses[i].name;
+    return "?";
+}
+
+const char *cbx_status_words(cbx_status status)
+{
+    for (size_t i = 0; i < CBX_LEN(statuses); i++)
+        if (statuses[i].status == status) return statuses[i].words;
+    return "?";
+}
+
+/* Bytes of s[0..len) that end on a UTF-8 boundary; len is what fitted of a longer text. */
+static size_t utf8_floor(const char *s, size_t len)
+{
+    size_t lead = len;
+    while (lead > 0 && len - lead < 4 && ((unsigned char)s[lead - 1] & 0xC0) == 0x80) lead--;
+    if (lead == 0) return len;
+    unsigned char c = (unsigned char)s[lead - 1];
+    size_t want = c >= 0xF0 ? 4 : c >= 0xE0 ? 3 : c >= 0xC0 ? 2 : 1;
+    return len - (lead - 1) < want ? lead - 1 : len;
+}
+
+/* Puts text behind the `used` bytes of the message, cut where the buffer ends. */
+static size_t message_append(cbx_err *err, size_t used, const char *fmt, va_list args)
+{
+    size_t room = sizeof err->message - used;
+    int n = vsnprintf(err->message + used, room, fmt, args);
+    size_t len = n < 0 ? used : used + (size_t)n;
+    if (len >= sizeof err->message) len = utf8_floor(err->message, sizeof err->message - 1);
+    for (size_t i = used; i < len; i++)
+        if ((unsigned char)err->message[i] < 0x20) err->message[i] = ' ';
+    err->message[len] = 0;
+    return len;
+}
+
+static size_t message_printf(cbx_err *err, size_t used, const char *fmt, ...) CBX_PRINTF(3, 4);
+static size_t message_printf(cbx_err *err, size_t used, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    size_t len = message_append(err, used, fmt, args);
+    va_end(args);
+    return len;
+}
+
+cbx_status cbx_fail(cbx_err *err, cbx_status status, const char *fmt, ...)
+{
+    if (err) {
+        va_list args;
+        va_start(args, fmt);
+        err->status = status;
+        message_append(err, 0, fmt, args);
+        va_end(args);
+    }
+    return status;
+}
+
+cbx_status cbx_fail_errno(cbx_err *err, int saved_errno, const char *fmt, ...)
+{
+    cbx_status status = CBX_EIO;
+    for (size_t i = 0; i < CBX_LEN(errnos); i++)
+        if (errnos[i].number == saved_errno) status = errnos[i].status;
+    if (err) {
+        char words[128];
+        va_list args;
+        va_start(args, fmt);
+        err->status = status;
+        size_t len = message_append(err, 0, fmt, args);
+        va_end(args);
+        message_printf(err, len, ": %s", strerror_r(saved_errno, words, sizeof words));
+    }
+    return status;
+}

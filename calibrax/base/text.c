@@ -1,0 +1,261 @@
+/*
+ * Growing text, and the number formats that every output shares.
+ *
+ * Shortest doubles: a decimal of at most 15 digits survives the way to a normal double and back (DBL_DIG), so 15 digits
+ * without trailing zeros, else 16, else 17 is the shortest; below DBL_MIN digits are tried from 1 on.
+ * At a power of two the doubles below lie twice as close as those above, and a decimal just above may read back
+ * although the nearest one of the same length, below, does not: Steele & White, PLDI 1990, section 4.
+ */
+#include "calibrax/base/text.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void cbx_text_init(cbx_text *t, const cbx_allocator *al) { *t = (cbx_text){ .al = *al, .status = CBX_OK }; }
+
+void cbx_text_clear(cbx_text *t)
+{
+    cbx_mem_free(&t->al, t->data, t->cap);
+    t->data = NULL;
+    t->len = t->cap = 0;
+    t->status = CBX_OK;
+}
+
+void cbx_text_reset(cbx_text *t)
+{
+    t->len = 0;
+    if (t->data) t->data[0] = 0;
+    t->status = CBX_OK;
+}
+
+/* Room for n more bytes and a NUL. */
+static bool text_grow(cbx_text *t, size_t n)
+{
+    if (t->status) return false;
+    if (n < t->cap - t->len) return true;
+    size_t cap = t->cap ? t->cap : 64;
+    if (n > SIZE_MAX / 4 || t->len > SIZE_MAX / 4) goto fail;
+    while (cap - t->len <= n) cap *= 2;
+    char *data = cbx_mem_resize(&t->al, t->data, t->cap, cap);
+    if (!data) goto fail;
+    t->data = data;
+    t->cap = cap;
+    return true;
+fail:
+    t->status = CBX_ENOMEM;
+    return false;
+}
+
+void cbx_text_add(cbx_text *t, const char *bytes, size_t n)
+{
+    if (n == 0 || !text_grow(t, n)) return;
+    memcpy(t->data + t->len, bytes, n);
+    t->len += n;
+    t->data[t->len] = 0;
+}
+
+void cbx_text_puts(cbx_text *t, const char *s) { cbx_text_add(t, s, strlen(s)); }
+
+void cbx_text_putc(cbx_text *t, char c) { cbx_text_add(t, &c, 1); }
+
+void cbx_text_printf(cbx_text *t, const char *fmt, ...)
+{
+    va_list args, again;
+    va_start(args, fmt);
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, fmt, args);
+    if (n > 0 && text_grow(t, (size_t)n)) {
+        vsnprintf(t->data + t->len, (size_t)n + 1, fmt, again);
+        t->len += (size_t)n;
+    }
+    va_end(again);
+    va_end(args);
+}
+
+static const char *html_entity(char c)
+{
+    switch (c) {
+    case '&': return "&amp;";
+    case '<': return "&lt;";
+    case '>': return "&gt;";
+    case '"': return "&quot;";
+    case '\'': return "&#39;";
+    default: return NULL;
+    }
+}
+
+void cbx_text_put_html(cbx_text *t, const char *s)
+{
+    for (size_t n; *s; s += n ? n : 1) {
+        n = strcspn(s, "&<>\"'");
+        if (n)
+            cbx_text_add(t, s, n);
+        else
+            cbx_text_puts(t, html_entity(*s));
+    }
+}
+
+const char *cbx_text_str(const cbx_text *t) { return t->len ? t->data : ""; }
+
+cbx_status cbx_text_check(const cbx_text *t, cbx_err *err)
+{
+    return t->status ? cbx_fail(err, t->status, "out of memory for a text of more than %zu bytes", t->len) : CBX_OK;
+}
+
+/* --- numbers --- */
+
+#define DIGITS 17
+
+/* Significant digits of |v| and its decimal exponent: 0.d1d2d3... * 10^point; false if they read back as another
+ * number. Whatever stands as the decimal point in the current locale is skipped, and strtod reads it the same way. */
+static bool digits_of(double v, int ndigits, char digits[DIGITS + 1], int *point)
+{
+    char s[64];
+    snprintf(s, sizeof s, "%.*e", ndigits - 1, v);
+    int n = 0;
+    const char *p = s;
+    for (; *p != 'e'; p++)
+        if (*p >= '0' && *p <= '9' && n < DIGITS) digits[n++] = *p;
+    digits[n] = 0;
+    *point = atoi(p + 1) + 1;
+    return strtod(s, NULL) == v;
+}
+
+/* The next decimal of the same length away from zero; true if it reads back as v. */
+static bool digits_above(double v, char digits[DIGITS + 1], int *point)
+{
+    char s[64];
+    int i = (int)strlen(digits) - 1;
+    for (; i >= 0 && digits[i] == '9'; i--) digits[i] = '0';
+    if (i >= 0)
+        digits[i]++;
+    else
+        digits[0] = '1', ++*point;
+    snprintf(s, sizeof s, "%se%d", digits, *point - (int)strlen(digits));
+    return strtod(s, NULL) == v;
+}
+
+static void shortest_digits(double v, char digits[DIGITS + 1], int *point)
+{
+    int exponent;
+    bool power_of_two = frexp(v, &exponent) == 0.5;
+    for (int n = v < DBL_MIN ? 1 : 15; n <= DIGITS; n++) {
+        if (digits_of(v, n, digits, point)) break;
+        if (power_of_two && digits_above(v, digits, point)) break;
+    }
+    size_t len = strlen(digits);
+    while (len > 1 && digits[len - 1] == '0') digits[--len] = 0;
+}
+
+/* Digits laid out as repr does: plain from 1e-4 to below 1e16, else with an exponent of at least two digits. */
+static void lay_out(char *s, const char *digits, int point)
+{
+    int n = (int)strlen(digits);
+    if (point > 16 || point < -3) {
+        sprintf(s, "%c%s%se%+03d", digits[0], n > 1 ? "." : "", digits + 1, point - 1);
+    } else if (point <= 0) {
+        sprintf(s, "0.%.*s%s", -point, "000", digits);
+    } else if (point >= n) {
+        sprintf(s, "%s%.*s.0", digits, point - n, "0000000000000000");
+    } else {
+        sprintf(s, "%.*s.%s", point, digits, digits + point);
+    }
+}
+
+const char *cbx_format_double(double v, char buf[CBX_FORMAT_SIZE])
+{
+    char digits[DIGITS + 1] = "0", *s = buf;
+    int point = 1;
+    if (isnan(v)) return strcpy(buf, "nan");
+    if (signbit(v)) *s++ = '-';
+    v = fabs(v);
+    if (isinf(v)) {
+        strcpy(s, "inf");
+        return buf;
+    }
+    if (v > 0) shortest_digits(v, digits, &point);
+    lay_out(s, digits, point);
+    return buf;
+}
+
+const char *cbx_format_seconds(double seconds, char buf[CBX_FORMAT_SIZE])
+{
+    /* A value that rounds to 1000 of a unit is shown in the next one. */
+    static const struct {
+        double below, scale, ticks; /* ticks: 10^decimals */
+        int decimals;
+        const char *unit;
+    } units[] = {
+        { 999.5e-9, 1e9, 1, 0, "ns" },
+        { 999.95e-6, 1e6, 10, 1, "us" },
+        { 999.995e-3, 1e3, 100, 2, "ms" },
+        { 1e12, 1, 1000, 3, "s" },
+    };
+    if (isnan(seconds)) return strcpy(buf, "-");
+    double size = fabs(seconds);
+    const char *sign = seconds < 0 ? "-" : "";
+    for (size_t i = 0; i < CBX_LEN(units); i++) {
+        if (!(size < units[i].below)) continue;
+        long long n = llround(size * units[i].scale * units[i].ticks), ticks = (long long)units[i].ticks;
+        if (units[i].decimals == 0)
+            snprintf(buf, CBX_FORMAT_SIZE, "%s%lld %s", sign, n, units[i].unit);
+        else
+            snprintf(buf, CBX_FORMAT_SIZE, "%s%lld.%0*lld %s", sign, n / ticks, units[i].decimals, n % ticks,
+                     units[i].unit);
+        return buf;
+    }
+    cbx_format_double(seconds, buf);
+    return strcat(buf, " s");
+}
+
+/* --- names --- */
+
+bool cbx_name_is_safe(const char *s)
+{
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    size_t len = strspn(s, allowed);
+    return len >= 1 && len <= 128 && s[len] == 0 && s[0] != '.' && s[0] != '-';
+}
+
+#define WORD_MOST 64
+
+/* Levenshtein distance of two words of at most WORD_MOST characters, row by row. */
+static size_t edit_distance(const char *a, size_t na, const char *b, size_t nb)
+{
+    size_t row[WORD_MOST + 1];
+    for (size_t j = 0; j <= nb; j++) row[j] = j;
+    for (size_t i = 1; i <= na; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= nb; j++) {
+            size_t replace = diagonal + (a[i - 1] != b[j - 1]);
+            size_t insert = row[j - 1] + 1, drop = row[j] + 1;
+            diagonal = row[j];
+            row[j] = replace < insert ? replace : insert;
+            if (drop < row[j]) row[j] = drop;
+        }
+    }
+    return row[nb];
+}
+
+const char *cbx_nearest_word(const char *word, const char *const *candidates, size_t n)
+{
+    size_t len = strlen(word), best = 0;
+    const char *nearest = NULL;
+    if (len > WORD_MOST) return NULL;
+    for (size_t i = 0; i < n; i++) {
+        size_t candidate_len = strlen(candidates[i]);
+        if (candidate_len > WORD_MOST) continue;
+        size_t d = edit_distance(word, len, candidates[i], candidate_len);
+        if (d > 3 || 2 * d > len) continue;
+        if (!nearest || d < best) {
+            nearest = candidates[i];
+            best = d;
+        }
+    }
+    return nearest;
+}

@@ -1,0 +1,116 @@
+/*
+ * Version-control facts through libgit2 (1.x; GPL-2.0 with linking exception), loaded on first use; its types stay in
+ * this file.
+ *
+ * Facts are read only, so a work tree that belongs to another user is read all the same (owner validation is switched
+ * off while we look and put back): a container's mounted source is the usual case.
+ */
+#include "calibrax/base/vcs.h"
+
+#include <git2.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/base/library.h"
+
+/* name, result, arguments: the part of libgit2 that is used here. */
+#define GIT_CALLS(X)                                                                                                   \
+    X(libgit2_init, int, (void))                                                                                       \
+    X(libgit2_shutdown, int, (void))                                                                                   \
+    X(repository_open_ext, int, (git_repository **, const char *, unsigned, const char *))                             \
+    X(repository_free, void, (git_repository *))                                                                       \
+    X(repository_head, int, (git_reference **, git_repository *))                                                      \
+    X(repository_head_detached, int, (git_repository *))                                                               \
+    X(reference_free, void, (git_reference *))                                                                         \
+    X(reference_target, const git_oid *, (const git_reference *))                                                      \
+    X(reference_shorthand, const char *, (const git_reference *))                                                      \
+    X(oid_tostr, char *, (char *, size_t, const git_oid *))                                                            \
+    X(status_options_init, int, (git_status_options *, unsigned))                                                      \
+    X(status_list_new, int, (git_status_list **, git_repository *, const git_status_options *))                        \
+    X(status_list_entrycount, size_t, (git_status_list *))                                                             \
+    X(status_list_free, void, (git_status_list *))
+
+typedef struct git_calls {
+#define GIT_MEMBER(name, result, args) result(*name) args;
+    GIT_CALLS(GIT_MEMBER)
+#undef GIT_MEMBER
+    int (*libgit2_opts)(int option, ...);
+} git_calls;
+
+static cbx_status open_libgit2(cbx_ctx *ctx, git_calls *git, cbx_library **lib, cbx_err *err)
+{
+    static const char *const sonames[] = { "libgit2.so.1.5", "libgit2.so.1.7", "libgit2.so.1.8",
+                                           "libgit2.so.1.9", "libgit2.so",     NULL };
+    const cbx_library_symbol symbols[] = {
+#define GIT_SYMBOL(name, result, args) { "git_" #name, (void **)(void *)&git->name },
+        GIT_CALLS(GIT_SYMBOL)
+#undef GIT_SYMBOL
+            { "git_libgit2_opts", (void **)(void *)&git->libgit2_opts },
+    };
+    const cbx_library_spec spec = { sonames, "commit and branch of a work tree", "libgit2-1.5", symbols,
+                                    CBX_LEN(symbols) };
+    return cbx_library_open(ctx, &spec, lib, err);
+}
+
+/* Sets owner validation and returns what it was; 1 (libgit2's default) where the library does not know the option. */
+static int set_owner_validation(const git_calls *git, int enabled)
+{
+    int before = 1;
+#if LIBGIT2_VER_MAJOR > 1 || (LIBGIT2_VER_MAJOR == 1 && LIBGIT2_VER_MINOR >= 5)
+    git->libgit2_opts(GIT_OPT_GET_OWNER_VALIDATION, &before);
+    git->libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, enabled);
+#else
+    (void)git;
+    (void)enabled;
+#endif
+    return before;
+}
+
+/* Tracked files against the commit: index and work tree, untracked and ignored files left out. */
+static bool is_dirty(const git_calls *git, git_repository *repo)
+{
+    git_status_options opts;
+    git_status_list *list = NULL;
+    bool dirty = true; /* a tree that cannot be compared is not known to be clean */
+    git->status_options_init(&opts, GIT_STATUS_OPTIONS_VERSION);
+    opts.show = GIT_STATUS_SHOW_INDEX_AND_WORKDIR;
+    opts.flags = GIT_STATUS_OPT_EXCLUDE_SUBMODULES;
+    if (git->status_list_new(&list, repo, &opts) == 0) dirty = git->status_list_entrycount(list) > 0;
+    git->status_list_free(list);
+    return dirty;
+}
+
+static void read_facts(const git_calls *git, const char *path, cbx_vcs_facts *facts)
+{
+    git_repository *repo = NULL;
+    git_reference *head = NULL;
+    if (git->repository_open_ext(&repo, path, 0, NULL)) goto done;
+    if (git->repository_head(&head, repo)) goto done;
+    const git_oid *target = git->reference_target(head);
+    if (!target) goto done;
+    git->oid_tostr(facts->commit, sizeof facts->commit, target);
+    if (git->repository_head_detached(repo) != 1)
+        snprintf(facts->branch, sizeof facts->branch, "%s", git->reference_shorthand(head));
+    facts->dirty = is_dirty(git, repo);
+    facts->known = true;
+done:
+    git->reference_free(head);
+    git->repository_free(repo);
+}
+
+cbx_status cbx_vcs_read(cbx_ctx *ctx, const char *path, cbx_vcs_facts *out, cbx_err *err)
+{
+    cbx_library *lib = NULL;
+    git_calls git;
+    memset(out, 0, sizeof *out);
+    cbx_status st = open_libgit2(ctx, &git, &lib, err);
+    if (st) return st;
+    if (git.libgit2_init() > 0) {
+        int before = set_owner_validation(&git, 0);
+        read_facts(&git, path ? path : ".", out);
+        set_owner_validation(&git, before);
+    }
+    git.libgit2_shutdown();
+    cbx_library_close(lib);
+    return CBX_OK;
+}

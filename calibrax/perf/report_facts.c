@@ -1,0 +1,186 @@
+/*
+ * The facts a report may tell: about the machine and the tools, from an allow-list of provenance members, and about what
+ * was not measured, each outcome once.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/perf/report_format.h"
+
+/* Member of nested objects: "machine.cpu_model". */
+static const cbx_json *lookup(const cbx_json *object, const char *path)
+{
+    char key[64];
+    for (const char *p = path; object && *p;) {
+        size_t n = strcspn(p, ".");
+        if (n >= sizeof key) return NULL;
+        memcpy(key, p, n);
+        key[n] = 0;
+        object = cbx_json_get(object, key);
+        p += n + (p[n] == '.');
+    }
+    return object;
+}
+
+static void put_text(cbx_text *out, const cbx_json *v)
+{
+    const char *s = cbx_json_string_value(v);
+    if (s) cbx__report_put_public(out, s, 120);
+    else if (cbx_json_typeof(v) == CBX_JSON_INT || cbx_json_typeof(v) == CBX_JSON_BOOL) cbx_json_write(v, CBX_JSON_COMPACT, out);
+}
+
+static void put_gib(cbx_text *out, const cbx_json *v)
+{
+    double bytes = cbx_json_double_value(v);
+    if (isfinite(bytes)) cbx_text_printf(out, "%.1f GiB", bytes / 1073741824.0);
+}
+
+/* "c0ffee1", with a + where the tree had changes. */
+static void put_revision(cbx_text *out, const cbx_json *bench)
+{
+    const char *sha = cbx_json_get_string(bench, "sha", NULL);
+    if (!sha) return;
+    cbx__report_put_public(out, sha, 40);
+    if (cbx_json_get_bool(bench, "dirty", false)) cbx_text_puts(out, "+");
+}
+
+/* {"numpy":"1.26.4","threads":1} -> "numpy 1.26.4, threads 1" */
+static void put_members(cbx_text *out, const cbx_json *object)
+{
+    const char *key, *separator = "";
+    cbx_json *value;
+    for (size_t i = 0; cbx_json_member(object, i, &key, &value); i++) {
+        if (!cbx_json_string_value(value) && cbx_json_typeof(value) != CBX_JSON_INT) continue;
+        cbx_text_puts(out, separator);
+        cbx__report_put_public(out, key, 40);
+        cbx_text_putc(out, ' ');
+        put_text(out, value);
+        separator = ", ";
+    }
+}
+
+/* Fact -> where rows may keep it, most specific first.  Several rows may tell different values: each is shown once. */
+static const struct {
+    const char *name;
+    const char *paths[3];
+    void (*put)(cbx_text *out, const cbx_json *v);
+} facts[] = {
+    { "CPU", { "machine.cpu_model", "cpu_model" }, put_text },
+    { "cores", { "machine.cores", "machine.cpu_count", "cpu_count" }, put_text },
+    { "memory", { "machine.memory_bytes", "memory_bytes" }, put_gib },
+    { "instruction set", { "machine.instruction_set", "instruction_set", "roofline.instruction_set" }, put_text },
+    { "accelerator", { "machine.accelerator", "device.kind" }, put_text },
+    { "tool", { "tool.version", "calibrax_version", "version" }, put_text },
+    { "revision", { "bench" }, put_revision },
+    { "build", { "tool.build", "build", "compiler" }, put_text },
+    { "versions", { "resolved_versions", "versions" }, put_members },
+    { "precision", { "precision_policy" }, put_text },
+    { "isolation", { "measurement_isolation" }, put_text },
+    { "CPU slots", { "scheduler.cpu_slots" }, put_text },
+    { "roofline", { "roofline.source" }, put_text },
+    { "coverage", { "coverage_mode" }, put_text },
+    { "measured", { "timestamp" }, put_text },
+};
+
+static const char *fact_of(cbx_arena *arena, const cbx_row *row, size_t fact)
+{
+    const cbx_json *v = NULL;
+    const char *value = NULL;
+    cbx_text t;
+    for (size_t p = 0; p < CBX_LEN(facts[fact].paths) && facts[fact].paths[p] && !v; p++)
+        v = lookup(row->provenance, facts[fact].paths[p]);
+    if (!v) return NULL;
+    cbx_text_init(&t, &arena->al);
+    facts[fact].put(&t, v);
+    if (t.len) value = cbx_arena_strdup(arena, cbx_text_str(&t));
+    cbx_text_clear(&t);
+    return value;
+}
+
+/* At most this many values of one fact are listed; a store of years has many revisions. */
+#define MAX_VALUES 12
+
+static const char *joined_fact(cbx_arena *arena, const cbx__report_view *v, size_t machine, size_t fact)
+{
+    const char *seen[MAX_VALUES], *all = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < v->nitems && n < MAX_VALUES; i++) {
+        const cbx_row *r = v->items[i].row;
+        const char *value;
+        bool known = false;
+        if (strcmp(r->machine ? r->machine : "", v->machines[machine]) != 0) continue;
+        if (!r->provenance || !(value = fact_of(arena, r, fact))) continue;
+        for (size_t k = 0; k < n; k++) known = known || !strcmp(seen[k], value);
+        if (known) continue;
+        seen[n++] = value;
+        all = all ? cbx_arena_printf(arena, "%s; %s", all, value) : value;
+        if (!strcmp(facts[fact].name, "measured")) break; /* one time is enough */
+    }
+    return all;
+}
+
+const cbx__report_fact *cbx__report_facts(cbx_arena *arena, const cbx__report_view *v, size_t machine, size_t *count)
+{
+    cbx__report_fact *list = cbx_arena_calloc(arena, CBX_LEN(facts), sizeof *list);
+    *count = 0;
+    for (size_t f = 0; list && f < CBX_LEN(facts); f++) {
+        const char *value = joined_fact(arena, v, machine, f);
+        if (value) list[(*count)++] = (cbx__report_fact){ facts[f].name, value };
+    }
+    return *count ? list : NULL;
+}
+
+/* --- what was not measured --- */
+
+static const char *fate_of(cbx_arena *arena, const cbx_row *row)
+{
+    const char *what;
+    cbx_text t;
+    cbx_text_init(&t, &arena->al);
+    cbx__report_put_fate(&t, row);
+    what = cbx_arena_strdup(arena, cbx_text_str(&t));
+    cbx_text_clear(&t);
+    return what ? what : "failed";
+}
+
+static bool environment_is_missing(const cbx_row *row)
+{
+    return row->framework && row->failure_reason && !strcmp(row->failure_reason, "provider_env_missing");
+}
+
+/* Missing before failed before skipped. */
+static int outcome_rank(cbx__report_class c) { return c == CBX__REPORT_MISSING ? 0 : c == CBX__REPORT_FAILED ? 1 : 2; }
+
+static void add_outcome(cbx__report_outcome *list, size_t *n, const cbx__report_outcome *o)
+{
+    size_t at = *n;
+    for (size_t i = 0; i < *n; i++) {
+        if (list[i].class != o->class || strcmp(list[i].subject, o->subject) || strcmp(list[i].what, o->what) ||
+            strcmp(list[i].remedy, o->remedy))
+            continue;
+        list[i].rows++;
+        return;
+    }
+    while (at > 0 && outcome_rank(list[at - 1].class) > outcome_rank(o->class)) {
+        list[at] = list[at - 1];
+        at--;
+    }
+    list[at] = *o;
+    (*n)++;
+}
+
+const cbx__report_outcome *cbx__report_outcomes(cbx_arena *arena, const cbx__report_view *v, size_t first, size_t items, size_t *count)
+{
+    cbx__report_outcome *list = cbx_arena_calloc(arena, items + 1, sizeof *list);
+    *count = 0;
+    for (size_t i = first; list && i < first + items; i++) {
+        const cbx__report_item *it = &v->items[i];
+        cbx__report_outcome o = { it->class, it->row->framework, "", it->row->failure_remedy, 1 };
+        if (it->class == CBX__REPORT_GOOD) continue;
+        if (!environment_is_missing(it->row)) o.subject = cbx__report_name(arena, it);
+        o.what = fate_of(arena, it->row);
+        if (!o.remedy) o.remedy = "";
+        add_outcome(list, count, &o);
+    }
+    return list;
+}

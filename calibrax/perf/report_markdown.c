@@ -1,0 +1,249 @@
+/*
+ * The markdown report: header, machine, command, a table for each case, notes.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/perf/report_format.h"
+
+typedef struct report {
+    const cbx__report_view *view;
+    cbx_arena *arena;
+    cbx_text *out;
+    cbx_text cell;
+} report;
+
+/* The cell text collected so far, escaped. */
+static void flush_cell(report *r)
+{
+    cbx__report_put_markdown(r->out, cbx_text_str(&r->cell));
+    cbx_text_reset(&r->cell);
+}
+
+static void put_escaped(report *r, const char *s)
+{
+    cbx__report_put_public(&r->cell, s, 0);
+    flush_cell(r);
+}
+
+static void put_header(report *r, const cbx_report_opts *opts)
+{
+    cbx_text_puts(r->out, "# ");
+    if (opts && opts->title) put_escaped(r, opts->title);
+    else cbx_text_puts(r->out, "nperf");
+    for (size_t c = 0; c < r->view->ncases && !(opts && opts->title); c++) {
+        cbx_text_puts(r->out, c ? ", " : ": ");
+        put_escaped(r, r->view->cases[c]);
+    }
+    cbx_text_printf(r->out, "\n\nRow schema %d; %zu rows, %zu points.\n", CBX_ROW_SCHEMA_VERSION, r->view->nitems, r->view->ngroups);
+}
+
+static void put_machines(report *r)
+{
+    for (size_t m = 0; m < r->view->nmachines; m++) {
+        size_t n = 0;
+        const cbx__report_fact *facts = cbx__report_facts(r->arena, r->view, m, &n);
+        if (!n) continue;
+        cbx_text_puts(r->out, "\n## Machine");
+        if (r->view->nmachines > 1) {
+            cbx_text_putc(r->out, ' ');
+            cbx__report_put_public(&r->cell, r->view->machines[m], 12);
+            flush_cell(r);
+        }
+        cbx_text_puts(r->out, "\n\n| fact | value |\n|---|---|\n");
+        for (size_t i = 0; i < n; i++) {
+            cbx_text_printf(r->out, "| %s | ", facts[i].name);
+            put_escaped(r, facts[i].value);
+            cbx_text_puts(r->out, " |\n");
+        }
+    }
+}
+
+/* A fence longer than any run of backticks in the command keeps it inside. */
+static void put_command(report *r, const char *command)
+{
+    size_t run = 0, longest = 2;
+    for (const char *p = command; *p; p++) {
+        run = *p == '`' ? run + 1 : 0;
+        if (run > longest) longest = run;
+    }
+    cbx_text_puts(r->out, "\n## Command\n\n");
+    for (size_t i = 0; i <= longest; i++) cbx_text_putc(r->out, '`');
+    cbx_text_puts(r->out, "sh\n");
+    cbx_text_puts(r->out, command);
+    cbx_text_putc(r->out, '\n');
+    for (size_t i = 0; i <= longest; i++) cbx_text_putc(r->out, '`');
+    cbx_text_putc(r->out, '\n');
+}
+
+static void put_table_head(report *r)
+{
+    cbx_text_puts(r->out, "\n| point |");
+    for (size_t c = 0; c < CBX__COLUMN_COUNT; c++) cbx_text_printf(r->out, " %s |", cbx__report_columns[c].title);
+    cbx_text_puts(r->out, "\n|---|");
+    for (size_t c = 0; c < CBX__COLUMN_COUNT; c++) cbx_text_puts(r->out, cbx__report_columns[c].number ? "--:|" : "---|");
+    cbx_text_putc(r->out, '\n');
+}
+
+/* Status cell of a row that is not good says why. */
+static void put_status_cell(report *r, const cbx__report_item *it)
+{
+    cbx__report_columns[CBX__COLUMN_STATUS].put(&r->cell, it, r->arena, &cbx__report_utf8);
+    if (it->class != CBX__REPORT_GOOD && it->row->failure_reason) {
+        cbx_text_puts(&r->cell, ": ");
+        cbx__report_put_public(&r->cell, it->row->failure_reason, 60);
+    }
+    flush_cell(r);
+}
+
+static void put_row(report *r, const cbx__report_group *g, const cbx__report_item *it)
+{
+    cbx_text_puts(r->out, "| ");
+    put_escaped(r, cbx__report_where(r->arena, r->view, g));
+    cbx_text_puts(r->out, " |");
+    for (size_t c = 0; c < CBX__COLUMN_COUNT; c++) {
+        cbx_text_putc(r->out, ' ');
+        if (c == CBX__COLUMN_STATUS) put_status_cell(r, it);
+        else if (c == CBX__COLUMN_BASELINE || it->row->has_metrics) {
+            cbx__report_columns[c].put(&r->cell, it, r->arena, &cbx__report_utf8);
+            flush_cell(r);
+        }
+        cbx_text_puts(r->out, cbx_text_str(r->out)[r->out->len ? r->out->len - 1 : 0] == ' ' ? "|" : " |");
+    }
+    cbx_text_putc(r->out, '\n');
+}
+
+static void put_case(report *r, size_t c)
+{
+    cbx_text_puts(r->out, "\n## ");
+    put_escaped(r, r->view->cases[c]);
+    cbx_text_putc(r->out, '\n');
+    put_table_head(r);
+    for (size_t g = 0; g < r->view->ngroups; g++) {
+        const cbx__report_group *group = &r->view->groups[g];
+        if (group->case_index != c) continue;
+        for (size_t i = 0; i < group->count; i++) put_row(r, group, &r->view->items[group->first + i]);
+    }
+}
+
+/* --- notes --- */
+
+static void note_reference(report *r)
+{
+    const char *name = NULL;
+    for (size_t g = 0; g < r->view->ngroups && !name; g++) name = r->view->groups[g].reference_name;
+    cbx_text_puts(r->out, "- *against reference*: the ratio of times paired launch by launch, turned over to read as a speed");
+    if (name) {
+        cbx_text_puts(r->out, "; the reference is ");
+        put_escaped(r, name);
+        cbx_text_puts(r->out, ", the time of which stands in its own row");
+    } else cbx_text_puts(r->out, "; no row names a reference, so there is none here");
+    cbx_text_puts(r->out, ". Undecided and equivalent ones are times as fast. The stored `ratio` is candidate over reference of the "
+                          "minima, below 1 is faster; `ratio_paired` is of the launches.\n");
+}
+
+static void note_interval(report *r)
+{
+    size_t low = SIZE_MAX, high = 0;
+    double level = INFINITY;
+    bool narrow = false;
+    for (size_t i = 0; i < r->view->nitems; i++) {
+        const cbx_row *row = r->view->items[i].row;
+        if (!row->has_metrics) continue;
+        if (row->nlaunches < low) low = row->nlaunches;
+        if (row->nlaunches > high) high = row->nlaunches;
+        if (cbx__report_has_interval(&row->steady) && row->steady.level < level) level = row->steady.level;
+        narrow = narrow || !cbx__report_has_interval(&row->steady);
+    }
+    cbx_text_puts(r->out, "- *time*: median of launch medians; a launch is a fresh process. ");
+    if (high) cbx_text_printf(r->out, low == high ? "%zu launches a row. " : "%zu to %zu launches a row. ", low, high);
+    if (isfinite(level)) cbx_text_printf(r->out, "In brackets the order-statistic interval over launches (level at least %.1f %%). ", level * 100);
+    if (narrow) cbx_text_puts(r->out, "A row without brackets has too few launches for an interval. ");
+    cbx_text_puts(r->out, "*min* and *p99* are over all epochs.\n");
+}
+
+static void note_roofline(report *r)
+{
+    cbx_text_puts(r->out, "- *roof*: smallest time that the declared work can take on this machine over the median time; pipe rates and "
+                          "bandwidths are measured by the probe on one core. *fidelity*: largest error in units of its bound, at most 1 "
+                          "passes.\n");
+}
+
+static void note_variants(report *r)
+{
+    const char *separator = "- *variants*: ratios are quoted with the strongest one, marked \\*: ";
+    bool any = false;
+    for (size_t i = 0; i < r->view->nitems; i++) {
+        const cbx__report_item *it = &r->view->items[i];
+        bool told = !it->siblings || !it->quoted;
+        for (size_t j = 0; j < i && !told; j++)
+            told = r->view->items[j].siblings && r->view->items[j].quoted &&
+                   !strcmp(cbx__report_name(r->arena, it), cbx__report_name(r->arena, &r->view->items[j]));
+        if (told) continue;
+        cbx_text_puts(r->out, separator);
+        put_escaped(r, cbx__report_name(r->arena, it));
+        separator = ", ";
+        any = true;
+    }
+    if (any) cbx_text_puts(r->out, ".\n");
+}
+
+static void note_minima(report *r)
+{
+    for (size_t g = 0; g < r->view->ngroups; g++) {
+        const cbx__report_group *group = &r->view->groups[g];
+        for (size_t i = group->first; i < group->first + group->count; i++) {
+            const cbx_row *row = r->view->items[i].row;
+            if (!cbx__report_minimum_disagrees(row)) continue;
+            cbx_text_puts(r->out, "- **!** ");
+            put_escaped(r, cbx__report_name(r->arena, &r->view->items[i]));
+            cbx_text_puts(r->out, " at ");
+            put_escaped(r, cbx__report_where(r->arena, r->view, group));
+            cbx_text_printf(r->out, ": the ratio of minima is %.3g, the paired one %.3g [%.3g, %.3g] (time over reference time); the "
+                                    "launches have more than one mode or a drift.\n",
+                            row->ratio_value, row->paired.value, row->paired.lower, row->paired.upper);
+        }
+    }
+}
+
+static void note_outcomes(report *r)
+{
+    size_t n = 0;
+    const cbx__report_outcome *o = cbx__report_outcomes(r->arena, r->view, 0, r->view->nitems, &n);
+    for (size_t i = 0; i < n; i++) {
+        cbx_text_puts(r->out, "- ");
+        put_escaped(r, o[i].subject);
+        cbx_text_putc(r->out, ' ');
+        put_escaped(r, o[i].what);
+        cbx_text_printf(r->out, o[i].rows == 1 ? " (%zu row)" : " (%zu rows)", o[i].rows);
+        if (o[i].remedy[0]) cbx_text_puts(r->out, ": ");
+        put_escaped(r, o[i].remedy);
+        cbx_text_puts(r->out, ".\n");
+    }
+}
+
+void cbx_report_markdown(const cbx_rows *rows, const cbx_report_opts *opts, cbx_text *out)
+{
+    cbx__report_view view;
+    report r = { .view = &view, .arena = &view.arena, .out = out };
+    if (!cbx__report_view_make(rows, &out->al, &view)) {
+        out->status = CBX_ENOMEM;
+        return;
+    }
+    cbx_text_init(&r.cell, &out->al);
+    put_header(&r, opts);
+    put_machines(&r);
+    if (opts && opts->command) put_command(&r, opts->command);
+    for (size_t c = 0; c < view.ncases; c++) put_case(&r, c);
+    cbx_text_puts(out, "\n## Notes\n\n");
+    note_reference(&r);
+    note_interval(&r);
+    note_roofline(&r);
+    note_variants(&r);
+    note_minima(&r);
+    note_outcomes(&r);
+    if (rows->damaged) cbx_text_printf(out, "- %zu damaged lines were left out.\n", rows->damaged);
+    if (r.cell.status != CBX_OK) out->status = r.cell.status;
+    cbx_text_clear(&r.cell);
+    cbx__report_view_clear(&view);
+}

@@ -1,0 +1,271 @@
+/*
+ * Orders rows for showing: groups that may be compared, the reference of each, variants, series.
+ */
+#include "calibrax/perf/report_view.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/perf/report_format.h"
+
+static const char *word(const char *s) { return s ? s : ""; }
+
+static bool same(const char *a, const char *b) { return strcmp(word(a), word(b)) == 0; }
+
+static bool same_group(const cbx_row *a, const cbx_row *b)
+{
+    return same(a->point_json, b->point_json) && same(a->case_name, b->case_name) && same(a->platform, b->platform) &&
+           same(a->machine, b->machine);
+}
+
+/* Position of s in a list that it is added to when it is new. */
+static size_t intern(const char **list, size_t *n, const char *s)
+{
+    for (size_t i = 0; i < *n; i++)
+        if (same(list[i], s)) return i;
+    list[*n] = word(s);
+    return (*n)++;
+}
+
+/* What the items are sorted by: group, then rank within it. */
+typedef struct order_key {
+    size_t case_index, group;
+    int rank; /* 0 reference, 1 good, 2 measured but no good, 3 not measured */
+    double median;
+    cbx__report_item item;
+} order_key;
+
+static int compare_sizes(size_t a, size_t b) { return a < b ? -1 : a > b; }
+
+static bool before(const order_key *a, const order_key *b)
+{
+    int c = compare_sizes(a->case_index, b->case_index);
+    if (!c) c = compare_sizes(a->group, b->group);
+    if (!c) c = a->rank - b->rank;
+    if (!c && !a->rank) c = (int)b->item.row->strongest - (int)a->item.row->strongest;
+    if (!c && a->rank < 3) c = a->median < b->median ? -1 : a->median > b->median;
+    if (!c) c = compare_sizes(a->item.index, b->item.index);
+    return c < 0;
+}
+
+/* Merge sort: qsort has no stable order and no context, and rows are few. */
+static void sort_keys(order_key *k, order_key *scratch, size_t n)
+{
+    size_t half = n / 2, a = 0, b = half;
+    if (n < 2) return;
+    sort_keys(k, scratch, half);
+    sort_keys(k + half, scratch, n - half);
+    for (size_t i = 0; i < n; i++) scratch[i] = (a < half && (b == n || !before(&k[b], &k[a]))) ? k[a++] : k[b++];
+    memcpy(k, scratch, n * sizeof *k);
+}
+
+/* The reference's name: what a row of the group is compared with, else what one of the same case is. */
+static const char *reference_name(const cbx_rows *rows, const cbx_row *head)
+{
+    const char *fallback = NULL;
+    for (size_t i = 0; i < rows->count; i++) {
+        const cbx_row *r = &rows->rows[i];
+        const char *vs = r->paired_vs ? r->paired_vs : r->ratio_vs;
+        if (!vs || !same(r->case_name, head->case_name)) continue;
+        if (same_group(r, head)) return vs;
+        if (!fallback) fallback = vs;
+    }
+    return fallback;
+}
+
+static int rank_of(const cbx__report_item *it)
+{
+    if (it->reference && it->class == CBX__REPORT_GOOD) return 0;
+    if (it->class == CBX__REPORT_GOOD) return 1;
+    return it->row->has_metrics ? 2 : 3;
+}
+
+/* Marks variants: which item stands for its baseline. */
+static void mark_variants(cbx__report_item *items, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        bool stronger = false, earlier = false;
+        for (size_t j = 0; j < n; j++) {
+            if (j == i || !same(items[i].row->baseline, items[j].row->baseline)) continue;
+            items[i].siblings = items[i].siblings || !same(items[i].row->variant, items[j].row->variant);
+            if (items[j].row->strongest) stronger = true;
+            if (j < i) earlier = true;
+        }
+        items[i].quoted = items[i].row->strongest || (!stronger && !earlier);
+    }
+}
+
+static void close_groups(cbx__report_view *v)
+{
+    for (size_t g = 0; g < v->ngroups; g++) {
+        cbx__report_group *group = &v->groups[g];
+        cbx__report_item *items = v->items + group->first;
+        mark_variants(items, group->count);
+        for (size_t i = 0; i < group->count; i++) {
+            group->representative = group->representative || items[i].row->representative;
+            if (items[i].reference && (!group->reference || (items[i].quoted && !group->reference->quoted)))
+                group->reference = &items[i];
+        }
+    }
+}
+
+static void put_value(cbx_text *t, const cbx_json *value)
+{
+    const char *text = cbx_json_string_value(value);
+    if (text) cbx_text_puts(t, text);
+    else cbx_json_write(value, CBX_JSON_COMPACT, t);
+}
+
+/* Every parameter but the seed: "513x129x257 (log, f32)" for a product, else "n=4096, k=16". */
+static void put_label(cbx_text *t, const cbx_json *point)
+{
+    bool product = cbx_json_has(point, "m") && cbx_json_has(point, "k") && cbx_json_has(point, "n");
+    const char *key, *separator = product ? " (" : "";
+    cbx_json *value;
+    if (product)
+        cbx_text_printf(t, "%lldx%lldx%lld", (long long)cbx_json_get_int(point, "m", 0), (long long)cbx_json_get_int(point, "k", 0),
+                        (long long)cbx_json_get_int(point, "n", 0));
+    for (size_t i = 0; cbx_json_member(point, i, &key, &value); i++) {
+        if (!strcmp(key, "seed") || (product && key[0] && !key[1] && strchr("mkn", key[0]))) continue;
+        cbx_text_puts(t, separator);
+        if (!product) cbx_text_printf(t, "%s=", key);
+        put_value(t, value);
+        separator = ", ";
+    }
+    if (product && separator[0] == ',') cbx_text_putc(t, ')');
+}
+
+static const char *label_of(cbx_arena *arena, const cbx_row *row)
+{
+    cbx_json *point = NULL;
+    const char *label = NULL;
+    cbx_text t;
+    if (row->point_label && row->point_label[0]) return row->point_label;
+    if (!row->point_json || cbx_json_parse(row->point_json, strlen(row->point_json), "point", &point, NULL) != CBX_OK) return "-";
+    cbx_text_init(&t, &arena->al);
+    put_label(&t, point);
+    if (t.len) label = cbx_arena_strdup(arena, cbx_text_str(&t));
+    cbx_text_clear(&t);
+    cbx_json_unref(point);
+    return label ? label : "-";
+}
+
+/* Fills groups and the keys of all items. */
+static bool collect(const cbx_rows *rows, cbx__report_view *v, order_key *keys)
+{
+    size_t nbaselines = 0, nplatforms = 0;
+    const char **baselines = cbx_arena_calloc(&v->arena, rows->count + 1, sizeof *baselines);
+    const char **platforms = cbx_arena_calloc(&v->arena, rows->count + 1, sizeof *platforms);
+    if (!baselines || !platforms) return false;
+    for (size_t i = 0; i < rows->count; i++) {
+        const cbx_row *r = &rows->rows[i];
+        cbx__report_item item = { r, i, cbx__report_status_class(r), false, false, false, 0 };
+        size_t g = 0;
+        while (g < v->ngroups && !same_group(v->groups[g].head, r)) g++;
+        if (g == v->ngroups) {
+            cbx__report_group *new_group = &v->groups[v->ngroups++];
+            new_group->head = r;
+            new_group->label = label_of(&v->arena, r);
+            new_group->reference_name = reference_name(rows, r);
+            new_group->case_index = intern(v->cases, &v->ncases, r->case_name);
+        }
+        intern(v->machines, &v->nmachines, r->machine);
+        intern(platforms, &nplatforms, r->platform);
+        item.series = (int)intern(baselines, &nbaselines, r->baseline);
+        item.reference = v->groups[g].reference_name && same(v->groups[g].reference_name, r->baseline);
+        keys[i] = (order_key){ v->groups[g].case_index, g, rank_of(&item), cbx__report_median(r), item };
+    }
+    v->nplatforms = nplatforms;
+    return true;
+}
+
+/* Takes the sorted keys over into items and brings the groups into the same order. */
+static bool lay_out(cbx__report_view *v, const order_key *keys, size_t n)
+{
+    cbx__report_group *sorted = cbx_arena_calloc(&v->arena, v->ngroups + 1, sizeof *sorted);
+    size_t ngroups = 0;
+    if (!sorted) return false;
+    for (size_t i = 0; i < n; i++) {
+        v->items[i] = keys[i].item;
+        if (!i || keys[i].group != keys[i - 1].group) {
+            sorted[ngroups] = v->groups[keys[i].group];
+            sorted[ngroups++].first = i;
+        }
+        sorted[ngroups - 1].count++;
+    }
+    v->nitems = n;
+    v->groups = sorted;
+    close_groups(v);
+    return true;
+}
+
+bool cbx__report_view_make(const cbx_rows *rows, const cbx_allocator *al, cbx__report_view *out)
+{
+    cbx__report_view v = { 0 };
+    size_t n = rows->count;
+    order_key *keys, *scratch;
+    cbx_arena_init(&v.arena, al);
+    v.items = cbx_arena_calloc(&v.arena, n + 1, sizeof *v.items);
+    v.groups = cbx_arena_calloc(&v.arena, n + 1, sizeof *v.groups);
+    v.cases = cbx_arena_calloc(&v.arena, n + 1, sizeof *v.cases);
+    v.machines = cbx_arena_calloc(&v.arena, n + 1, sizeof *v.machines);
+    keys = cbx_arena_calloc(&v.arena, n + 1, sizeof *keys);
+    scratch = cbx_arena_calloc(&v.arena, n + 1, sizeof *scratch);
+    if (!v.items || !v.groups || !v.cases || !v.machines || !keys || !scratch || !collect(rows, &v, keys)) goto no_memory;
+    sort_keys(keys, scratch, n);
+    if (!lay_out(&v, keys, n)) goto no_memory;
+    *out = v;
+    return true;
+no_memory:
+    cbx_arena_clear(&v.arena);
+    return false;
+}
+
+void cbx__report_view_clear(cbx__report_view *v) { cbx_arena_clear(&v->arena); }
+
+const char *cbx__report_name(cbx_arena *arena, const cbx__report_item *item)
+{
+    const char *variant = item->row->variant, *name = word(item->row->baseline);
+    const char *both = NULL;
+    if (item->siblings || (variant && *variant && strcmp(variant, "default") != 0))
+        both = cbx_arena_printf(arena, "%s (%s)", name, variant && *variant ? variant : "default");
+    return both ? both : name;
+}
+
+const char *cbx__report_where(cbx_arena *arena, const cbx__report_view *v, const cbx__report_group *g)
+{
+    const char *text = g->label;
+    if (v->nplatforms > 1) text = cbx_arena_printf(arena, "%s, %s", text, word(g->head->platform));
+    if (text && v->nmachines > 1) text = cbx_arena_printf(arena, "%s, machine %.12s", text, word(g->head->machine));
+    return text ? text : g->label;
+}
+
+void cbx__report_shape_of(const cbx_row *row, cbx_arena *arena, cbx__report_shape *out)
+{
+    cbx_json *point = NULL, *value;
+    const char *key, *variety = "";
+    *out = (cbx__report_shape){ .size = NAN, .variety = "" };
+    if (!row->point_json || cbx_json_parse(row->point_json, strlen(row->point_json), "point", &point, NULL) != CBX_OK) return;
+    for (size_t i = 0; cbx_json_member(point, i, &key, &value); i++) {
+        const char *text = cbx_json_string_value(value);
+        if (!strcmp(key, "seed")) continue;
+        if (cbx_json_typeof(value) == CBX_JSON_INT && out->ndims < CBX__REPORT_MAX_DIMS) {
+            double d = cbx_json_double_value(value);
+            out->size = out->ndims ? out->size * d : d;
+            out->dim[out->ndims++] = d;
+        } else if (text) {
+            const char *longer = cbx_arena_printf(arena, "%s%s%s", variety, *variety ? ", " : "", text);
+            if (longer) variety = longer;
+        }
+    }
+    out->variety = variety;
+    cbx_json_unref(point);
+}
+
+bool cbx__report_shapes_alike(const cbx__report_shape *a, const cbx__report_shape *b)
+{
+    if (a->ndims != b->ndims || !a->ndims || strcmp(a->variety, b->variety) != 0) return false;
+    for (size_t i = 1; i < a->ndims; i++)
+        if (a->dim[i] * b->dim[0] != b->dim[i] * a->dim[0]) return false;
+    return true;
+}

@@ -1,0 +1,377 @@
+/*
+ * Reading rows: JSON to the typed view by the table of row.c, files and folders of JSON lines.
+ *
+ * A torn last line (a killed writer) or rubbish in the middle of a file is counted and named, and costs nothing else.
+ * Members that the table does not know stay in row->json.  A known member of the wrong type makes the line no row: a
+ * number in quotes is not guessed at.
+ */
+#include "calibrax/base/file.h"
+#include "calibrax/storage/row_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define PATH_SIZE    96 /* more than the longest: metrics.steady_time.launches */
+#define FOLDER_DEPTH 64 /* folders within folders */
+
+/* --- JSON to the typed view --- */
+
+typedef struct row_reader {
+    cbx_row *row;
+    cbx_arena *arena;
+    const char *what; /* names the source in messages */
+    cbx_err *err;
+} row_reader;
+
+static const char *const type_names[] = { "null",     "a boolean", "an integer", "a number",
+                                          "a string", "an array",  "an object" };
+
+static cbx_status unexpected(const row_reader *r, const char *path, const char *expected, const cbx_json *found)
+{
+    return cbx_fail(r->err, CBX_EFORMAT, "'%s': `%s`: expected %s, found %s", r->what, path, expected,
+                    type_names[cbx_json_typeof(found)]);
+}
+
+static cbx_status no_memory(const row_reader *r)
+{
+    return cbx_fail(r->err, CBX_ENOMEM, "out of memory while reading '%s'", r->what);
+}
+
+/* A number, or one of the strings that stand for non-finite ones. */
+static bool is_number(const cbx_json *v)
+{
+    const char *s;
+
+    if (cbx_json_typeof(v) == CBX_JSON_INT || cbx_json_typeof(v) == CBX_JSON_DOUBLE) return true;
+    s = cbx_json_string_value(v);
+    return s && (strcmp(s, "NaN") == 0 || strcmp(s, "Infinity") == 0 || strcmp(s, "-Infinity") == 0);
+}
+
+static cbx_status read_string(const row_reader *r, const row_field *f, const cbx_json *v, const char *path, char *slot)
+{
+    const char *copy;
+
+    if (cbx_json_typeof(v) != CBX_JSON_STRING) return unexpected(r, path, "a string", v);
+    if (f->kind == ROW_NEEDED_STRING && !*cbx_json_string_value(v)) {
+        return cbx_fail(r->err, CBX_EFORMAT, "'%s': `%s`: is empty", r->what, path);
+    }
+    copy = cbx_arena_strdup(r->arena, cbx_json_string_value(v));
+    if (!copy) return no_memory(r);
+    *(const char **)(void *)slot = copy;
+    return CBX_OK;
+}
+
+static cbx_status read_launches(const row_reader *r, const cbx_json *v, const char *path)
+{
+    size_t n = cbx_json_length(v);
+    double *list;
+
+    if (cbx_json_typeof(v) != CBX_JSON_ARRAY) return unexpected(r, path, "an array of numbers", v);
+    list = cbx_arena_calloc(r->arena, n, sizeof *list);
+    if (!list) return no_memory(r);
+    for (size_t i = 0; i < n; i++) {
+        const cbx_json *item = cbx_json_at(v, i);
+        char item_path[PATH_SIZE + 24];
+        snprintf(item_path, sizeof item_path, "%s.%zu", path, i);
+        if (!is_number(item)) return unexpected(r, item_path, "a number", item);
+        list[i] = cbx_json_double_value(item);
+    }
+    r->row->launch_medians_s = list;
+    r->row->nlaunches = n;
+    return CBX_OK;
+}
+
+static cbx_status read_point(const row_reader *r, const cbx_json *v, const char *path)
+{
+    cbx_text text;
+
+    if (cbx_json_typeof(v) != CBX_JSON_OBJECT) return unexpected(r, path, "an object", v);
+    cbx_text_init(&text, &r->arena->al);
+    cbx_json_write(v, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING, &text);
+    if (!text.status) r->row->point_json = cbx_arena_strdup(r->arena, cbx_text_str(&text));
+    cbx_text_clear(&text);
+    return r->row->point_json ? CBX_OK : no_memory(r);
+}
+
+static cbx_status read_count(const row_reader *r, const cbx_json *v, const char *path, char *slot)
+{
+    if (cbx_json_typeof(v) != CBX_JSON_INT || cbx_json_int_value(v) < 0) {
+        return unexpected(r, path, "a count", v);
+    }
+    *(uint64_t *)(void *)slot = (uint64_t)cbx_json_int_value(v);
+    return CBX_OK;
+}
+
+static cbx_status read_version(const row_reader *r, const cbx_json *v, const char *path)
+{
+    if (cbx_json_typeof(v) != CBX_JSON_INT || cbx_json_int_value(v) < 1)
+        return unexpected(r, path, "a version number", v);
+    return CBX_OK;
+}
+
+static cbx_status read_block(const row_reader *r, const row_block *block, const cbx_json *object, const char *path);
+
+static cbx_status read_inner(const row_reader *r, const row_block *block, const cbx_json *v, const char *path)
+{
+    cbx_status st;
+
+    if (cbx_json_typeof(v) != CBX_JSON_OBJECT) return unexpected(r, path, "an object", v);
+    st = read_block(r, block, v, path);
+    if (!st && block->presence == ROW_IF_TRUE) *(bool *)((char *)r->row + block->offset) = true;
+    return st;
+}
+
+static cbx_status read_field(const row_reader *r, const row_field *f, const cbx_json *v, const char *path)
+{
+    char *slot = (char *)r->row + f->offset;
+
+    switch (f->kind) {
+    case ROW_NEEDED_STRING:
+    case ROW_STRING: return read_string(r, f, v, path, slot);
+    case ROW_NUMBER:
+    case ROW_MAYBE_NUMBER:
+        if (!is_number(v)) return unexpected(r, path, "a number", v);
+        *(double *)(void *)slot = cbx_json_double_value(v);
+        return CBX_OK;
+    case ROW_COUNT: return read_count(r, v, path, slot);
+    case ROW_BOOL:
+        if (cbx_json_typeof(v) != CBX_JSON_BOOL) return unexpected(r, path, "a boolean", v);
+        *(bool *)slot = cbx_json_bool_value(v);
+        return CBX_OK;
+    case ROW_LAUNCHES: return read_launches(r, v, path);
+    case ROW_POINT: return read_point(r, v, path);
+    case ROW_PROVENANCE:
+        if (cbx_json_typeof(v) != CBX_JSON_OBJECT) return unexpected(r, path, "an object", v);
+        r->row->provenance = v;
+        return CBX_OK;
+    case ROW_VERSION: return read_version(r, v, path);
+    case ROW_BLOCK: return read_inner(r, f->block, v, path);
+    default: return CBX_OK; /* members that the typed view leaves in the JSON */
+    }
+}
+
+static cbx_status read_block(const row_reader *r, const row_block *block, const cbx_json *object, const char *path)
+{
+    for (size_t i = 0; i < block->nfields; i++) {
+        const row_field *f = &block->fields[i];
+        const cbx_json *v = cbx_json_get(object, f->key);
+        char field_path[PATH_SIZE];
+        cbx_status st;
+
+        snprintf(field_path, sizeof field_path, "%s%s%s", path, *path ? "." : "", f->key);
+        if (!v) {
+            bool needed = f->kind == ROW_NEEDED_STRING || f->kind == ROW_POINT || f->kind == ROW_VERSION;
+            if (needed) return cbx_fail(r->err, CBX_EFORMAT, "'%s': `%s`: is missing", r->what, field_path);
+            continue;
+        }
+        st = read_field(r, f, v, field_path);
+        if (st) return st;
+    }
+    return CBX_OK;
+}
+
+static cbx_status row_from_json(const cbx_json *value, cbx_arena *arena, const char *what, cbx_row *row, cbx_err *err)
+{
+    row_reader r = { row, arena, what, err };
+    cbx_status st;
+
+    cbx_row_init(row);
+    if (cbx_json_typeof(value) != CBX_JSON_OBJECT) {
+        return cbx_fail(err, CBX_EFORMAT, "'%s': expected an object, found %s", what,
+                        type_names[cbx_json_typeof(value)]);
+    }
+    st = read_block(&r, &cbx__row_table, value, "");
+    if (st) return st;
+    row->steady.value = row->median_s;
+    /* v1 writers left the reason out where the status says it all */
+    if (cbx_json_get(value, "failure_detail") && !row->failure_reason) row->failure_reason = row->status;
+    return CBX_OK;
+}
+
+/* --- sets of rows --- */
+
+void cbx_rows_init(cbx_rows *rows, const cbx_allocator *al)
+{
+    memset(rows, 0, sizeof *rows);
+    cbx_arena_init(&rows->arena, al);
+}
+
+static void rows_cut(cbx_rows *rows, size_t count)
+{
+    while (rows->count > count) cbx_json_unref(rows->rows[--rows->count].json);
+}
+
+void cbx_rows_clear(cbx_rows *rows)
+{
+    rows_cut(rows, 0);
+    cbx_mem_free(&rows->arena.al, rows->rows, rows->capacity * sizeof *rows->rows);
+    rows->rows = NULL;
+    rows->capacity = 0;
+    rows->damaged = 0;
+    rows->first_damage[0] = '\0';
+    cbx_arena_clear(&rows->arena);
+}
+
+static cbx_status rows_grow(cbx_rows *rows, cbx_err *err)
+{
+    size_t capacity = rows->capacity ? 2 * rows->capacity : 16;
+    cbx_row *grown;
+
+    if (rows->count < rows->capacity) return CBX_OK;
+    grown = cbx_mem_resize(&rows->arena.al, rows->rows, rows->capacity * sizeof *grown, capacity * sizeof *grown);
+    if (!grown) return cbx_fail(err, CBX_ENOMEM, "out of memory while reading row %zu", rows->count + 1);
+    rows->rows = grown;
+    rows->capacity = capacity;
+    return CBX_OK;
+}
+
+cbx_status cbx_rows_add_json(cbx_rows *rows, cbx_json *value, const char *what, cbx_err *err)
+{
+    cbx_row row;
+    cbx_status st = row_from_json(value, &rows->arena, what, &row, err);
+
+    if (!st) st = rows_grow(rows, err);
+    if (st) return st;
+    row.json = cbx_json_ref(value);
+    rows->rows[rows->count++] = row;
+    return CBX_OK;
+}
+
+static void note_damage(cbx_rows *rows, const cbx_err *why)
+{
+    if (rows->damaged++ == 0) snprintf(rows->first_damage, sizeof rows->first_damage, "%s", why->message);
+}
+
+static bool is_blank(const char *line, size_t len) { return strspn(line, " \t\r") >= len; }
+
+static cbx_status read_line(cbx_rows *rows, const char *line, size_t len, const char *path, size_t number, cbx_err *err)
+{
+    cbx_err why = CBX_ERR_INIT;
+    char what[CBX_ERR_MESSAGE_SIZE / 2];
+    cbx_json *value = NULL;
+    cbx_status st;
+
+    if (is_blank(line, len)) return CBX_OK;
+    snprintf(what, sizeof what, "%s line %zu", path, number);
+    st = cbx_json_parse(line, len, what, &value, &why);
+    if (!st) st = cbx_rows_add_json(rows, value, what, &why);
+    cbx_json_unref(value);
+    if (st == CBX_EFORMAT || st == CBX_EOVERFLOW) {
+        note_damage(rows, &why);
+        return CBX_OK;
+    }
+    if (st) return cbx_fail(err, st, "%s", why.message);
+    return CBX_OK;
+}
+
+cbx_status cbx__rows_read_text(cbx_rows *rows, const char *text, size_t len, const char *path, cbx_err *err)
+{
+    size_t number = 0;
+    cbx_status st = CBX_OK;
+
+    for (const char *line = text, *end = text + len; line < end && !st;) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line));
+        const char *stop = newline ? newline : end;
+        st = read_line(rows, line, (size_t)(stop - line), path, ++number, err);
+        line = newline ? newline + 1 : end;
+    }
+    return st;
+}
+
+static cbx_status read_file(cbx_ctx *ctx, const char *path, cbx_rows *rows, cbx_err *err)
+{
+    char *text = NULL;
+    size_t len = 0;
+    cbx_status st = cbx_file_read(ctx, path, 0, &text, &len, err);
+
+    if (st) return st;
+    st = cbx__rows_read_text(rows, text, len, path, err);
+    cbx_mem_free(cbx_ctx_allocator(ctx), text, len + 1);
+    return st;
+}
+
+/* --- folders --- */
+
+typedef struct path_list {
+    cbx_arena arena;
+    const char **paths;
+    size_t count, capacity;
+} path_list;
+
+static bool ends_with(const char *s, const char *suffix)
+{
+    size_t n = strlen(s), k = strlen(suffix);
+
+    return n >= k && strcmp(s + n - k, suffix) == 0;
+}
+
+static cbx_status list_add(path_list *list, const char *path, cbx_err *err)
+{
+    if (list->count == list->capacity) {
+        size_t capacity = list->capacity ? 2 * list->capacity : 64;
+        const char **grown = cbx_arena_calloc(&list->arena, capacity, sizeof *grown);
+        if (!grown) return cbx_fail(err, CBX_ENOMEM, "out of memory while listing '%s'", path);
+        if (list->count) memcpy(grown, list->paths, list->count * sizeof *grown);
+        list->paths = grown;
+        list->capacity = capacity;
+    }
+    list->paths[list->count++] = path;
+    return CBX_OK;
+}
+
+static cbx_status walk(cbx_ctx *ctx, const char *folder, int depth, path_list *list, cbx_err *err)
+{
+    const char *const *names = NULL;
+    size_t n = 0;
+    cbx_status st = cbx_dir_list(ctx, folder, NULL, &list->arena, &names, &n, err);
+
+    for (size_t i = 0; i < n && !st; i++) {
+        const char *path;
+        struct stat info, itself;
+
+        if (names[i][0] == '.') continue;
+        path = cbx_path_join(&list->arena, folder, names[i]);
+        if (!path) return cbx_fail(err, CBX_ENOMEM, "out of memory while listing '%s'", folder);
+        if (lstat(path, &itself) != 0 || stat(path, &info) != 0) continue; /* a broken link, or gone since */
+        if (S_ISDIR(info.st_mode)) {
+            if (!S_ISLNK(itself.st_mode) && depth < FOLDER_DEPTH) /* a link could lead back here */
+                st = walk(ctx, path, depth + 1, list, err);
+        } else if (ends_with(path, ".jsonl") && !ends_with(path, ".raw.jsonl")) {
+            st = list_add(list, path, err);
+        }
+    }
+    return st;
+}
+
+static int by_path(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+static cbx_status read_folder(cbx_ctx *ctx, const char *folder, cbx_rows *rows, cbx_err *err)
+{
+    path_list list = { 0 };
+    cbx_status st;
+
+    cbx_arena_init(&list.arena, cbx_ctx_allocator(ctx));
+    st = walk(ctx, folder, 0, &list, err);
+    if (!st && list.count) qsort(list.paths, list.count, sizeof *list.paths, by_path);
+    for (size_t i = 0; i < list.count && !st; i++) st = read_file(ctx, list.paths[i], rows, err);
+    cbx_arena_clear(&list.arena);
+    return st;
+}
+
+cbx_status cbx_rows_read(cbx_ctx *ctx, const char *path, cbx_rows *rows, cbx_err *err)
+{
+    size_t count = rows->count, damaged = rows->damaged;
+    struct stat info;
+    bool folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    cbx_status st = folder ? read_folder(ctx, path, rows, err) : read_file(ctx, path, rows, err);
+
+    if (st) { /* as it was before */
+        rows_cut(rows, count);
+        rows->damaged = damaged;
+        if (damaged == 0) rows->first_damage[0] = '\0';
+    }
+    return st;
+}

@@ -1,0 +1,252 @@
+/*
+ * What a set of rows means over time: store keys, the newest row of each key, run ids, and the durable store on disk.
+ */
+#include "calibrax/base/clock.h"
+#include "calibrax/base/file.h"
+#include "calibrax/storage/row.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOCK_WAIT_NS 10000000000u /* a store is held for one small write */
+#define MAX_SAME_ID  99           /* runs that share one microsecond and revision */
+
+/* --- keys --- */
+
+/* The point with sorted keys, so that the order in which a case wrote them does not matter. */
+static const char *canonical_point(cbx_arena *arena, const char *point_json)
+{
+    const char *text = point_json ? point_json : "{}";
+    cbx_json *point = NULL;
+    cbx_text out;
+    const char *copy;
+
+    if (cbx_json_parse(text, strlen(text), "point", &point, NULL)) return text;
+    cbx_text_init(&out, &arena->al);
+    cbx_json_write(point, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING | CBX_JSON_SORT_KEYS, &out);
+    copy = out.status ? NULL : cbx_arena_strdup(arena, cbx_text_str(&out));
+    cbx_text_clear(&out);
+    cbx_json_unref(point);
+    return copy;
+}
+
+const char *cbx_row_key(cbx_arena *arena, const cbx_row *row)
+{
+    const char *point = canonical_point(arena, row->point_json);
+    const char *variant = row->variant ? row->variant : "default";
+
+    if (!point) return NULL;
+    /* the unit separator stands in no name */
+    return cbx_arena_printf(arena, "%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s", row->case_name ? row->case_name : "",
+                            row->machine ? row->machine : "", row->platform ? row->platform : "", point,
+                            row->baseline ? row->baseline : "", variant);
+}
+
+/* --- the newest row of each key --- */
+
+typedef struct keyed_row {
+    const char *key;
+    size_t index; /* in file order */
+} keyed_row;
+
+static int by_key_then_index(const void *a, const void *b)
+{
+    const keyed_row *x = a, *y = b;
+    int order = strcmp(x->key, y->key);
+
+    return order ? order : (x->index > y->index) - (x->index < y->index);
+}
+
+static int by_index(const void *a, const void *b)
+{
+    const keyed_row *x = a, *y = b;
+
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+/* The row to keep of one key's rows: the newest good one, else the newest; of equal run ids the first. */
+static size_t choose(const cbx_row *rows, const keyed_row *group, size_t n, bool *hidden_failure)
+{
+    size_t newest = group[0].index, good = SIZE_MAX;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t j = group[i].index;
+        if (strcmp(rows[j].run_id, rows[newest].run_id) > 0) newest = j;
+        if (!cbx_row_is_good(&rows[j])) continue;
+        if (good == SIZE_MAX || strcmp(rows[j].run_id, rows[good].run_id) > 0) good = j;
+    }
+    *hidden_failure = good != SIZE_MAX && strcmp(rows[newest].run_id, rows[good].run_id) > 0;
+    return good == SIZE_MAX ? newest : good;
+}
+
+static cbx_status key_all(cbx_arena *arena, const cbx_rows *rows, keyed_row **out, cbx_err *err)
+{
+    keyed_row *keyed = cbx_arena_calloc(arena, rows->count, sizeof *keyed);
+
+    for (size_t i = 0; keyed && i < rows->count; i++) {
+        keyed[i] = (keyed_row){ cbx_row_key(arena, &rows->rows[i]), i };
+        if (!keyed[i].key) keyed = NULL;
+    }
+    if (!keyed) return cbx_fail(err, CBX_ENOMEM, "out of memory while sorting %zu rows", rows->count);
+    *out = keyed;
+    return CBX_OK;
+}
+
+/* Keeps rows[chosen[i].key's choice]; chosen is in the order of first appearance. */
+static void keep_chosen(cbx_rows *rows, cbx_row *scratch, const size_t *kept, size_t nkept, bool *is_kept)
+{
+    for (size_t i = 0; i < nkept; i++) {
+        scratch[i] = rows->rows[kept[i]];
+        is_kept[kept[i]] = true;
+    }
+    for (size_t i = 0; i < rows->count; i++) {
+        if (!is_kept[i]) cbx_json_unref(rows->rows[i].json);
+    }
+    if (nkept) memcpy(rows->rows, scratch, nkept * sizeof *scratch);
+    rows->count = nkept;
+}
+
+cbx_status cbx_rows_latest(cbx_ctx *ctx, cbx_rows *rows, size_t *newer_failed, cbx_err *err)
+{
+    cbx_arena arena;
+    keyed_row *keyed = NULL;
+    cbx_row *scratch;
+    bool *is_kept;
+    size_t *kept;
+    size_t groups = 0, failed = 0, *choice;
+    cbx_status st;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    st = key_all(&arena, rows, &keyed, err);
+    if (st) goto done;
+    scratch = cbx_arena_calloc(&arena, rows->count, sizeof *scratch);
+    is_kept = cbx_arena_calloc(&arena, rows->count, sizeof *is_kept);
+    kept = cbx_arena_calloc(&arena, rows->count, sizeof *kept);
+    choice = cbx_arena_calloc(&arena, rows->count, sizeof *choice);
+    if (!scratch || !is_kept || !kept || !choice) {
+        st = cbx_fail(err, CBX_ENOMEM, "out of memory while sorting %zu rows", rows->count);
+        goto done;
+    }
+    qsort(keyed, rows->count, sizeof *keyed, by_key_then_index);
+    for (size_t i = 0, n; i < rows->count; i += n) {
+        bool hidden = false;
+        for (n = 1; i + n < rows->count && strcmp(keyed[i].key, keyed[i + n].key) == 0;) n++;
+        choice[keyed[i].index] = choose(rows->rows, keyed + i, n, &hidden);
+        failed += hidden;
+        keyed[groups++] = keyed[i];
+    }
+    qsort(keyed, groups, sizeof *keyed, by_index);
+    for (size_t i = 0; i < groups; i++) kept[i] = choice[keyed[i].index];
+    keep_chosen(rows, scratch, kept, groups, is_kept);
+    if (newer_failed) *newer_failed = failed;
+done:
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+/* --- run ids --- */
+
+const char *cbx_row_run_id(int64_t us, const char *revision, char buf[CBX_RUN_ID_SIZE])
+{
+    char time[CBX_TIME_SIZE];
+    size_t digits = revision ? strspn(revision, "0123456789abcdef") : 0;
+
+    cbx_time_format_id(us, time);
+    if (digits >= 7) {
+        snprintf(buf, CBX_RUN_ID_SIZE, "%s__%.7s", time, revision);
+    } else {
+        snprintf(buf, CBX_RUN_ID_SIZE, "%s__nosha", time);
+    }
+    return buf;
+}
+
+/* --- the store --- */
+
+/* A run id is a safe file name that may hold the '+' of its time zone. */
+static bool run_id_is_safe(const char *run_id)
+{
+    char plain[CBX_RUN_ID_SIZE];
+    size_t n = strlen(run_id);
+
+    if (n >= sizeof plain) return false;
+    memcpy(plain, run_id, n + 1);
+    for (char *c = plain; *c; c++) {
+        if (*c == '+') *c = '_';
+    }
+    return cbx_name_is_safe(plain) && run_id[0] != '+';
+}
+
+static cbx_status check_names(const char *case_name, const char *run_id, cbx_err *err)
+{
+    if (!cbx_name_is_safe(case_name)) {
+        return cbx_fail(err, CBX_EINVAL,
+                        "case name '%s' cannot be a folder of the store: use letters, digits, '.', '_', '-'",
+                        case_name);
+    }
+    if (!run_id_is_safe(run_id)) {
+        return cbx_fail(err, CBX_EINVAL,
+                        "run id '%s' cannot be a file of the store: use letters, digits, '.', '_', '-', '+'", run_id);
+    }
+    return CBX_OK;
+}
+
+/* The first of ID, ID-02, ID-03 ... that is no file yet. */
+static cbx_status free_run_id(cbx_arena *arena, const char *folder, const char *run_id, const char **out, cbx_err *err)
+{
+    for (unsigned i = 1; i <= MAX_SAME_ID; i++) {
+        const char *id = i == 1 ? run_id : cbx_arena_printf(arena, "%s-%02u", run_id, i);
+        const char *path = id ? cbx_arena_printf(arena, "%s/%s.jsonl", folder, id) : NULL;
+        if (!path) return cbx_fail(err, CBX_ENOMEM, "out of memory while naming run '%s'", run_id);
+        if (cbx_path_exists(path)) continue;
+        *out = id;
+        return CBX_OK;
+    }
+    return cbx_fail(err, CBX_EEXIST, "run '%s' is in the store %d times already", run_id, MAX_SAME_ID);
+}
+
+static cbx_status put_locked(cbx_ctx *ctx, cbx_arena *arena, const char *folder, const char *run_id,
+                             const cbx_row *rows, size_t count, const char *raw_text, cbx_err *err)
+{
+    const char *id = run_id;
+    const char *path, *raw_path;
+    cbx_row *named = cbx_arena_calloc(arena, count, sizeof *named);
+    cbx_status st = free_run_id(arena, folder, run_id, &id, err);
+
+    if (st) return st;
+    path = cbx_arena_printf(arena, "%s/%s.jsonl", folder, id);
+    raw_path = cbx_arena_printf(arena, "%s/%s.raw.jsonl", folder, id);
+    if (!named || !path || !raw_path) return cbx_fail(err, CBX_ENOMEM, "out of memory while storing run '%s'", run_id);
+    for (size_t i = 0; i < count; i++) {
+        named[i] = rows[i];
+        if (id != run_id) named[i].run_id = id;
+    }
+    /* the rows come last: a run is there once its rows are */
+    if (raw_text) st = cbx_file_write_atomic(ctx, raw_path, raw_text, strlen(raw_text), err);
+    return st ? st : cbx_rows_write(ctx, path, named, count, err);
+}
+
+cbx_status cbx_row_store_put(cbx_ctx *ctx, const char *root, const char *case_name, const char *run_id,
+                             const cbx_row *rows, size_t count, const char *raw_text, cbx_err *err)
+{
+    cbx_arena arena;
+    cbx_lock *lock = NULL;
+    const char *folder, *lock_path;
+    cbx_status st = check_names(case_name, run_id, err);
+
+    if (st) return st;
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    folder = cbx_path_join(&arena, root, case_name);
+    lock_path = folder ? cbx_path_join(&arena, folder, ".lock") : NULL;
+    if (!lock_path) {
+        st = cbx_fail(err, CBX_ENOMEM, "out of memory while storing run '%s'", run_id);
+        goto done;
+    }
+    st = cbx_dir_create(ctx, folder, err);
+    if (!st) st = cbx_lock_take(ctx, lock_path, LOCK_WAIT_NS, &lock, err);
+    if (!st) st = put_locked(ctx, &arena, folder, run_id, rows, count, raw_text, err);
+done:
+    cbx_lock_release(lock);
+    cbx_arena_clear(&arena);
+    return st;
+}

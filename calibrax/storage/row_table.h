@@ -1,0 +1,53 @@
+/*
+ * The one table behind reading and writing a row: which JSON member, in which order, is which member of cbx_row.
+ * Shared by row.c and row_read.c, and by nobody else.
+ */
+#ifndef CALIBRAX_STORAGE_ROW_TABLE_H
+#define CALIBRAX_STORAGE_ROW_TABLE_H
+
+#include "calibrax/storage/row.h"
+
+typedef enum row_kind {
+    ROW_NEEDED_STRING, /* const char *, a row without it is no row */
+    ROW_STRING,        /* const char *, null when NULL */
+    ROW_NUMBER,        /* double, NaN is written as "NaN": the number was computed and is not a number */
+    ROW_MAYBE_NUMBER,  /* double, NaN is written as null: there is no such number */
+    ROW_COUNT,         /* uint64_t */
+    ROW_BOOL,          /* bool */
+    ROW_LAUNCHES,      /* launch_medians_s and nlaunches */
+    ROW_POINT,         /* point_json, an object */
+    ROW_PROVENANCE,    /* provenance, an object; {} when NULL */
+    ROW_VERSION,       /* schema_version: what was read, else CBX_ROW_SCHEMA_VERSION */
+    ROW_WORD,          /* no member of cbx_row: what was read, else the text in word */
+    ROW_TRUE,          /* no member of cbx_row: what was read, else true */
+    ROW_NULL,          /* no member of cbx_row: what was read, else null */
+    ROW_BLOCK          /* an object of its own */
+} row_kind;
+
+struct row_block;
+
+typedef struct row_field {
+    const char *key;
+    row_kind kind;
+    size_t offset; /* in cbx_row */
+    const char *word;
+    const struct row_block *block;
+} row_field;
+
+typedef enum row_presence { ROW_ALWAYS, ROW_IF_STRING, ROW_IF_TRUE } row_presence;
+
+typedef struct row_block {
+    const row_field *fields;
+    size_t nfields;
+    row_presence presence; /* decides between the object and null */
+    size_t offset;         /* the const char * or bool that decides */
+} row_block;
+
+extern const row_block cbx__row_table;
+
+/** The JSON of a row with a reason when there is none: CBX_EINVAL names what the row lacks. */
+cbx_status cbx__row_build(const cbx_row *row, cbx_json **out, cbx_err *err);
+/** Adds the rows of a text of JSON lines; path names it in messages. */
+cbx_status cbx__rows_read_text(cbx_rows *rows, const char *text, size_t len, const char *path, cbx_err *err);
+
+#endif

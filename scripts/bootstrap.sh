@@ -1,0 +1,29 @@
+#!/bin/sh
+# Installs the Debian packages that packaging/debian-packages.txt lists, when root; otherwise prints the one command to run.
+# usage: scripts/bootstrap.sh [build|test]      (build: what it takes to build and run; test: the rest too)
+set -eu
+kind=${1:-build}
+case $kind in build | test) ;; *) echo "bootstrap: unknown kind '$kind': say build or test" >&2; exit 2 ;; esac
+list=$(dirname "$0")/../packaging/debian-packages.txt
+
+if ! command -v dpkg-query > /dev/null 2>&1; then
+    echo "bootstrap: this is no Debian system; install the equivalents of packaging/debian-packages.txt by hand" >&2
+    exit 0
+fi
+wanted=$(awk -v kind="$kind" '/^[^#]/ && ($2 == "build" || $2 == kind) { print $1 }' "$list")
+missing=
+for package in $wanted; do
+    dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2> /dev/null | grep -q '^.i' || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+command="apt-get install -y --no-install-recommends$missing"
+if [ "$(id -u)" -ne 0 ]; then
+    printf 'bootstrap: packages are missing; run this once, then try again:\n  sudo %s\n' "$command" >&2
+    exit 2
+fi
+echo "bootstrap: installing$missing" >&2
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq >&2
+# shellcheck disable=SC2086
+$command >&2

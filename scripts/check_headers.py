@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Compiles every public header alone, as C17 and as C++17, with -Wall -Wextra -pedantic -Werror.
+
+With --selftest a header that lacks an include, and one that is not valid C++, must be refused.
+"""
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from check_layers import ROOT, public_headers  # noqa: E402
+
+FLAGS = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"]
+COMPILERS = {"C": (["gcc", "-std=c17"], ".c"), "C++": (["g++", "-std=c++17"], ".cc")}
+
+
+def refusals(include: str, folder: Path, work: Path) -> list[str]:
+    found = []
+    for language, (command, suffix) in COMPILERS.items():
+        source = work / f"alone{suffix}"
+        source.write_text(f'#include "{include}"\ntypedef int the_unit_is_not_empty;\n')
+        done = subprocess.run([*command, *FLAGS, f"-I{folder}", str(source)], capture_output=True, text=True)
+        if done.returncode:
+            found.append(f"{include} does not compile alone as {language}:\n{done.stderr}")
+    return found
+
+
+def selftest(work: Path) -> int:
+    planted = {"no_include.h": "size_t f(void);\n", "not_cpp.h": "typedef struct s { int class; } s;\n"}
+    for name, text in planted.items():
+        (work / name).write_text(text)
+    blind = [name for name in planted if not refusals(name, work, work)]
+    print("\n".join(f"the check is blind to {name}" for name in blind))
+    return 1 if blind else 0
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as work:
+        if "--selftest" in sys.argv:
+            return selftest(Path(work))
+        public = sorted(public_headers(ROOT))
+        wrong = [w for header in [*public, "calibrax/calibrax.h"] for w in refusals(header, ROOT, Path(work))]
+    everything = (ROOT / "calibrax/calibrax.h").read_text()
+    wrong += [f'calibrax/calibrax.h does not include "{header}"' for header in public if f'"{header}"' not in everything]
+    print("\n".join(wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Rules of the house that a program can check, each with a planted fault that --selftest proves it sees.
+
+- every folder with sources has a README.md of its own or directly above
+- no source file above 800 lines (tables in fixtures excepted)
+- every source file opens with a comment
+- library code neither prints, exits nor aborts
+- no marker of unfinished work
+"""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LIMIT = 800
+PRINTS = re.compile(r"(?<![\w.>])(printf|puts|putchar|perror|exit|_exit|abort)\s*\(|\bfprintf\s*\(\s*std(out|err)")
+UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
+MAY_PRINT = re.compile(r"^(programs|tests|scripts|suites/.*/test|examples)/")
+
+
+def tracked() -> list[str]:
+    out = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [f for f in out.split("\n") if f and (ROOT / f).exists()]
+
+
+def strip_comments(text: str) -> str:
+    return re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"", lambda m: "\n" * m.group(0).count("\n"), text, flags=re.S)
+
+
+def faults_of(path: str, text: str) -> list[str]:
+    found = []
+    is_c = path.endswith((".c", ".h"))
+    lines = text.splitlines()
+    if is_c and len(lines) > LIMIT:
+        found.append(f"{path}: {len(lines)} lines, more than {LIMIT}: two ideas?")
+    if is_c and not text.lstrip().startswith(("/*", "//")):
+        found.append(f"{path}: does not open with a comment that says what it is for")
+    if is_c and not MAY_PRINT.match(path):
+        for number, line in enumerate(strip_comments(text).splitlines(), 1):
+            if PRINTS.search(line):
+                found.append(f"{path}:{number}: the library never prints, exits or aborts")
+    for number, line in enumerate(lines, 1):
+        if UNFINISHED.search(line):
+            found.append(f"{path}:{number}: marker of unfinished work")
+    return found
+
+
+def folders_without_readme(files: list[str]) -> list[str]:
+    folders = {str(Path(f).parent) for f in files if f.endswith((".c", ".py")) and "/fixtures/" not in f}
+    have = {str(Path(f).parent) for f in files if f.endswith("README.md")}
+    return [f"{d}: no README.md here or directly above" for d in sorted(folders) if d not in have and str(Path(d).parent) not in have - {"."}]
+
+
+def selftest() -> int:
+    good = "/* what it is for */\nint f(void);\n"
+    planted = {
+        "long file": ("calibrax/base/a.c", good + "\n" * LIMIT),
+        "no opening comment": ("calibrax/base/a.c", "int f(void);\n"),
+        "printing library": ("calibrax/base/a.c", good + 'static void g(void) { printf("x"); }\n'),
+        "exiting library": ("calibrax/base/a.c", good + "static void g(void) { exit(1); }\n"),
+        "unfinished": ("programs/a.c", good + "/* TO" "DO */\n"),
+    }
+    blind = [name for name, (path, text) in planted.items() if len(faults_of(path, text)) != 1]
+    blind += ["clean file"] if faults_of("calibrax/base/a.c", good) else []
+    blind += ["missing README"] if not folders_without_readme(["calibrax/base/a.c"]) else []
+    print("\n".join(f"the check is wrong about: {name}" for name in blind))
+    return 1 if blind else 0
+
+
+def main() -> int:
+    if "--selftest" in sys.argv:
+        return selftest()
+    files = tracked()
+    wrong = folders_without_readme(files)
+    for path in files:
+        if path.endswith((".c", ".h", ".py", ".sh", "meson.build")) and "/fixtures/" not in path:
+            wrong += faults_of(path, (ROOT / path).read_text())
+    print("\n".join(wrong))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,7 @@
+#!/bin/sh
+# Measures every point of semiring_matmul against every rival that this machine has, into reports/.  usage: scripts/report.sh NPERF
+set -eu
+cd "$(dirname "$0")/.."
+nperf=${1:?usage: scripts/report.sh NPERF}
+exec "$nperf" --case semiring_matmul --launches 6 --repeats 5 --warmup 1 --budget "${REPORT_BUDGET:-60}" --resume \
+    --out reports/semiring_matmul.jsonl --report reports/semiring_matmul.md

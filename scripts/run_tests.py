@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""Runs the tests of the build folders named, and with --checks the house checks, and adds up every single case.
+
+Tests speak TAP, so a test program counts each of its cases; a program without TAP counts as one. Failures are shown with their
+output, skips with their reason. The last line is `N passed, N failed, N skipped`; exit 1 if something failed or nothing ran.
+"""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+TAP = re.compile(r"^(not ok|ok)\b(?:\s+\d+)?(?:\s*-?\s*(.*?))?(?:\s*#\s*(SKIP)\b\s*(.*))?$", re.IGNORECASE)
+
+
+class Sum:
+    def __init__(self) -> None:
+        self.passed = self.failed = 0
+        self.skips: list[str] = []
+
+    def line(self, what: str, passed: int, failed: int, skipped: int, seconds: float) -> None:
+        state = "FAIL" if failed else "ok"
+        print(f"{state:4} {what:<44} {passed:4} passed {failed:2} failed {skipped:2} skipped {seconds:7.1f} s", flush=True)
+
+
+def count_tap(text: str) -> tuple[int, int, list[str]]:
+    passed = failed = 0
+    skips = []
+    for line in text.splitlines():
+        match = TAP.match(line.strip())
+        if not match:
+            continue
+        if match.group(3):
+            skips.append(f"{match.group(2) or ''}: {match.group(4)}")
+        elif match.group(1) == "ok":
+            passed += 1
+        else:
+            failed += 1
+    return passed, failed, skips
+
+
+def run_build(folder: str, total: Sum) -> None:
+    log = ROOT / folder / "meson-logs" / "testlog.json"
+    log.unlink(missing_ok=True)
+    env = dict(os.environ, ASAN_OPTIONS="detect_leaks=1:abort_on_error=0:allocator_may_return_null=1", UBSAN_OPTIONS="print_stacktrace=1",
+               LC_ALL="C.UTF-8")
+    subprocess.run(["meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs", "--num-processes", "2"], cwd=ROOT, env=env,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for line in log.read_text().splitlines() if log.exists() else []:
+        test = json.loads(line)
+        name = f"{Path(folder).name} {test['name']}"
+        out = test.get("stdout", "")
+        passed, failed, skips = count_tap(out)
+        good = test["result"] in ("OK", "SKIP")
+        if test["result"] == "SKIP" and not skips:
+            skips = [name]
+        if passed + failed + len(skips) == 0 or (not good and failed == 0):
+            passed, failed = (passed + 1, failed) if good else (passed, failed + 1)
+        total.line(name, passed, failed, len(skips), test.get("duration", 0.0))
+        if failed:
+            print(out[-6000:] + test.get("stderr", "")[-6000:], flush=True)
+        total.passed, total.failed = total.passed + passed, total.failed + failed
+        total.skips += [f"{name} {skip}" for skip in skips]
+
+
+def check_list() -> list[tuple[str, list[str], str | None]]:
+    """Name, command, program that it needs (skipped without it)."""
+    sources = subprocess.run(["git", "ls-files", "*.c", "*.h"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    return [
+        ("include directions", ["python3", "scripts/check_layers.py"], None),
+        ("include directions see a planted fault", ["python3", "scripts/check_layers.py", "--selftest"], None),
+        ("public headers alone, C and C++", ["python3", "scripts/check_headers.py"], "g++"),
+        ("public headers see a planted fault", ["python3", "scripts/check_headers.py", "--selftest"], "g++"),
+        ("house rules", ["python3", "scripts/check_house.py"], None),
+        ("house rules see planted faults", ["python3", "scripts/check_house.py", "--selftest"], None),
+        ("layout", ["clang-format", "--dry-run", "--Werror", *sources], "clang-format"),
+        ("install, pkg-config, man page, completion", ["sh", "tests/cli/install.sh"], None),
+    ]
+
+
+def run_checks(total: Sum) -> None:
+    for name, command, needs in check_list():
+        start = time.monotonic()
+        if needs and not shutil.which(needs):
+            total.skips.append(f"{name}: {needs} is not installed")
+            total.line(name, 0, 0, 1, 0.0)
+            continue
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        bad = done.returncode != 0
+        total.line(name, int(not bad), int(bad), 0, time.monotonic() - start)
+        if bad:
+            print((done.stdout + done.stderr)[-6000:], flush=True)
+        total.passed, total.failed = total.passed + (not bad), total.failed + bad
+
+
+def main() -> int:
+    words = sys.argv[1:]
+    total = Sum()
+    if "--checks" in words:
+        run_checks(total)
+    for folder in (w for w in words if not w.startswith("-")):
+        run_build(folder, total)
+    for skip in total.skips:
+        print(f"skipped: {skip}")
+    print(f"{total.passed} passed, {total.failed} failed, {len(total.skips)} skipped")
+    return 1 if total.failed or not total.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
