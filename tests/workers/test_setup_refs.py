@@ -147,7 +147,12 @@ BAD = (
     (("fortran",), {}, "no framework 'fortran'", "unknown framework"),
     (("numpy",), {"NPERF_REFS_VARIANT": "rocm"}, "NPERF_REFS_VARIANT is 'rocm'", "bad variant"),
     (("torch",), {"NPERF_REFS_TORCH": "conda"}, "NPERF_REFS_TORCH is 'conda'", "bad source of torch"),
-    (("torch",), {"NPERF_REFS_TORCH": "debian", "NPERF_REFS_VARIANT": "cuda"}, "Debian's torch has no CUDA", "no such torch"),
+    (
+        ("torch",),
+        {"NPERF_REFS_TORCH": "debian", "NPERF_REFS_VARIANT": "cuda"},
+        "Debian's torch has no CUDA",
+        "no such torch",
+    ),
     (("numpy",), {"NPERF_REFS_ENV_DIR": "/proc/here"}, "cannot make the folder '/proc/here'", "unwritable folder"),
     (("numpy",), {"NPERF_REFS_PYTHON": "/no/python"}, "no Python 3.11 or newer", "no Python"),
 )
@@ -186,6 +191,15 @@ def _(machine: Machine) -> None:
         expect(status, 2)
         expect_in("another setup-refs is at work", err)
         holder.stdin.close()
+
+
+@test("--missing names what is not there, with the command that adds it")
+def _(machine: Machine) -> None:
+    expect(machine.run("numpy")[0], 0)
+    expect(
+        machine.run("--missing"),
+        (0, "".join(f"{f} is not installed: run scripts/setup-refs.sh {f}\n" for f in ("jax", "torch")), ""),
+    )
 
 
 @test("--help and --list print and change nothing")
