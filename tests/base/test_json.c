@@ -99,7 +99,12 @@ static void refused(void **state)
         { "// c\n1", "offset 0", "comment" },
         { "/* c */1", "offset 0", "comment" },
         { "\"\\x41\"", "offset", "unknown escape" },
-        { "\"\xFF\"", "utf-8", "no UTF-8" },
+        { "\"\xFF\"", "no UTF-8 in a string at offset 1", "a byte that is in no UTF-8" },
+        { "\"\xC3\"", "no UTF-8", "half a sequence" },
+        { "\"\xED\xA0\x80\"", "no UTF-8", "a surrogate" },
+        { "\"\xE0\x80\xAF\"", "no UTF-8", "overlong" },
+        { "{\"\xF4\x90\x80\x80\":1}", "no UTF-8", "beyond U+10FFFF, in a key" },
+        { "[\xC3\xA9]", "offset 1", "outside a string" },
         { "\xEF\xBB\xBF{}", "offset 0", "byte order mark" },
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
