@@ -9,6 +9,7 @@ import array
 import ast
 import json
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -310,6 +311,16 @@ def _() -> None:
                 worker.answer()
             expect(worker.end(), 1)
             expect(worker.stderr, b"")
+
+
+@test("an interrupt is the parent's to handle: the worker goes on")
+def _() -> None:
+    with Package("numpy", FAKE_NUMPY) as path:
+        worker = Worker(["numpy"], PYTHONPATH=path)
+        worker.answer()
+        worker.process.send_signal(signal.SIGINT)
+        expect(worker.ask(op="bye"), {"op": "bye", "device_peak_bytes": None})
+        expect(worker.end(), 0)
 
 
 @test("started without its channel, the worker says so and exits with 2")
