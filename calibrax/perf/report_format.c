@@ -224,16 +224,27 @@ void cbx__report_put_public(cbx_text *out, const char *s, size_t max)
 
 static bool is_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
+/* True where a character would be read as markup: snake_case is no emphasis, and a bracket is a link only before another. */
+static bool is_markup(const char *s, size_t i)
+{
+    switch (s[i]) {
+    case '\\': case '|': case '`': case '*': return true;
+    case '_': return !(i && is_alnum(s[i - 1]) && is_alnum(s[i + 1]));
+    case ']': return s[i + 1] != 0 && strchr("([:", s[i + 1]) != NULL;
+    case '~': return s[i + 1] == '~' || (i && s[i - 1] == '~');
+    default: return false;
+    }
+}
+
 void cbx__report_put_markdown(cbx_text *out, const char *s)
 {
     for (size_t i = 0; s[i]; i++) {
-        bool inside = s[i] == '_' && i && is_alnum(s[i - 1]) && is_alnum(s[i + 1]); /* snake_case is no emphasis */
         if (s[i] == '<') cbx_text_puts(out, "&lt;");
         else if (s[i] == '>') cbx_text_puts(out, "&gt;");
         else if (s[i] == '&') cbx_text_puts(out, "&amp;");
         else if ((unsigned char)s[i] < 0x20) cbx_text_putc(out, ' ');
         else {
-            if (strchr("\\|`*_[]~", s[i]) && !inside) cbx_text_putc(out, '\\');
+            if (is_markup(s, i)) cbx_text_putc(out, '\\');
             cbx_text_putc(out, s[i]);
         }
     }

@@ -35,7 +35,8 @@ static void put_header(report *r, const cbx_report_opts *opts)
         cbx_text_puts(r->out, c ? ", " : ": ");
         put_escaped(r, r->view->cases[c]);
     }
-    cbx_text_printf(r->out, "\n\nRow schema %d; %zu rows, %zu points.\n", CBX_ROW_SCHEMA_VERSION, r->view->nitems, r->view->ngroups);
+    cbx_text_printf(r->out, "\n\nRow schema %d; %zu row%s, %zu point%s.\n", CBX_ROW_SCHEMA_VERSION, r->view->nitems,
+                    r->view->nitems == 1 ? "" : "s", r->view->ngroups, r->view->ngroups == 1 ? "" : "s");
 }
 
 static void put_machines(report *r)
@@ -128,16 +129,30 @@ static void put_case(report *r, size_t c)
 
 /* --- notes --- */
 
+/* The reference of a case, by its name; NULL if none of its rows names one. */
+static const char *reference_of_case(const report *r, size_t c)
+{
+    for (size_t g = 0; g < r->view->ngroups; g++)
+        if (r->view->groups[g].case_index == c && r->view->groups[g].reference_name) return r->view->groups[g].reference_name;
+    return NULL;
+}
+
 static void note_reference(report *r)
 {
-    const char *name = NULL;
-    for (size_t g = 0; g < r->view->ngroups && !name; g++) name = r->view->groups[g].reference_name;
-    cbx_text_puts(r->out, "- *against reference*: the ratio of times paired launch by launch, turned over to read as a speed");
-    if (name) {
-        cbx_text_puts(r->out, "; the reference is ");
+    bool any = false;
+    cbx_text_puts(r->out, "- *against reference*: the ratio of times paired launch by launch, turned over to read as a speed; ");
+    for (size_t c = 0; c < r->view->ncases; c++) {
+        const char *name = reference_of_case(r, c);
+        if (!name) continue;
+        cbx_text_puts(r->out, any ? ", " : "the reference, whose own time stands in its row, is ");
         put_escaped(r, name);
-        cbx_text_puts(r->out, ", the time of which stands in its own row");
-    } else cbx_text_puts(r->out, "; no row names a reference, so there is none here");
+        if (r->view->ncases > 1) {
+            cbx_text_puts(r->out, " in ");
+            put_escaped(r, r->view->cases[c]);
+        }
+        any = true;
+    }
+    if (!any) cbx_text_puts(r->out, "no row names a reference, so there is none here");
     cbx_text_puts(r->out, ". Undecided and equivalent ones are times as fast. The stored `ratio` is candidate over reference of the "
                           "minima, below 1 is faster; `ratio_paired` is of the launches.\n");
 }
@@ -150,7 +165,7 @@ static void note_interval(report *r)
     for (size_t i = 0; i < r->view->nitems; i++) {
         const cbx_row *row = r->view->items[i].row;
         if (!row->has_metrics) continue;
-        if (row->nlaunches < low) low = row->nlaunches;
+        if (row->nlaunches && row->nlaunches < low) low = row->nlaunches;
         if (row->nlaunches > high) high = row->nlaunches;
         if (cbx__report_has_interval(&row->steady) && row->steady.level < level) level = row->steady.level;
         narrow = narrow || !cbx__report_has_interval(&row->steady);
@@ -226,11 +241,8 @@ void cbx_report_markdown(const cbx_rows *rows, const cbx_report_opts *opts, cbx_
 {
     cbx__report_view view;
     report r = { .view = &view, .arena = &view.arena, .out = out };
-    if (!cbx__report_view_make(rows, &out->al, &view)) {
-        out->status = CBX_ENOMEM;
-        return;
-    }
-    cbx_text_init(&r.cell, &out->al);
+    if (!cbx__report_view_open(rows, &view, out)) return;
+    cbx_text_init(&r.cell, &view.arena.al);
     put_header(&r, opts);
     put_machines(&r);
     if (opts && opts->command) put_command(&r, opts->command);
@@ -243,7 +255,6 @@ void cbx_report_markdown(const cbx_rows *rows, const cbx_report_opts *opts, cbx_
     note_minima(&r);
     note_outcomes(&r);
     if (rows->damaged) cbx_text_printf(out, "- %zu damaged lines were left out.\n", rows->damaged);
-    if (r.cell.status != CBX_OK) out->status = r.cell.status;
     cbx_text_clear(&r.cell);
-    cbx__report_view_clear(&view);
+    cbx__report_view_close(&view, out);
 }

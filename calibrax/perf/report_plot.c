@@ -27,13 +27,12 @@ void cbx__plot_marks(cbx_text *out)
     cbx_text_puts(out, "</defs></svg>\n");
 }
 
-static void put_text(cbx_text *out, cbx_arena *arena, const char *s)
+static void put_text(cbx_text *out, cbx_arena *arena, const char *s, size_t max)
 {
     cbx_text public;
     cbx_text_init(&public, &arena->al);
-    cbx__report_put_public(&public, s, 40);
+    cbx__report_put_public(&public, s, max);
     cbx_text_put_html(out, cbx_text_str(&public));
-    if (public.status != CBX_OK) out->status = public.status;
     cbx_text_clear(&public);
 }
 
@@ -61,21 +60,22 @@ static log_axis axis_over(double min, double max, double from, double to)
     return a;
 }
 
-/* Ticks of a logarithmic axis: decades where there are two or more of them, else also 2 and 5 times those. */
+/* Ticks of a logarithmic axis, at least gap pixels apart: 1, 2 and 5 times each decade where there is room, else decades, else
+ * every second, third ... decade. */
 typedef struct ticks {
-    double at[32];
+    double at[48];
     size_t n;
 } ticks;
 
-static ticks ticks_of(const log_axis *a, size_t most)
+static ticks ticks_of(const log_axis *a, double gap)
 {
     static const double fine[] = { 1, 2, 5 };
     ticks t = { .n = 0 };
-    double decades = floor(a->high) - ceil(a->low) + 1;
-    size_t steps = decades >= 3 ? 1 : 3;
-    double stride = ceil(decades / (double)most);
+    double decade = fabs(a->to - a->from) / (a->high - a->low);
+    size_t steps = decade * log10(2) >= gap ? 3 : 1;
+    double stride = fmax(1, ceil(gap / decade));
     for (double e = floor(a->low); e <= a->high; e += 1) {
-        if (stride > 1 && fmod(e, stride) != 0) continue;
+        if (fmod(e, stride) != 0) continue;
         for (size_t i = 0; i < steps && t.n < CBX_LEN(t.at); i++) {
             double v = fine[i] * pow(10, e);
             if (log10(v) >= a->low && log10(v) <= a->high) t.at[t.n++] = v;
@@ -173,7 +173,7 @@ static bool gather(size_plot *p, const cbx__report_view *v, const cbx__report_sh
 
 static void put_size_axes(cbx_text *out, const size_plot *p)
 {
-    ticks x = ticks_of(&p->x, 10), y = ticks_of(&p->y, 10);
+    ticks x = ticks_of(&p->x, 40), y = ticks_of(&p->y, 24);
     cbx_text_puts(out, "<path class=grid d=\"");
     for (size_t i = 0; i < x.n; i++) cbx_text_printf(out, "M%.0f %dV%d", place(&p->x, x.at[i]), TOP, BOTTOM);
     for (size_t i = 0; i < y.n; i++) cbx_text_printf(out, "M%d %.0fH%d", LEFT, place(&p->y, y.at[i]), RIGHT);
@@ -329,7 +329,7 @@ static void put_labels(cbx_text *out, const size_plot *p, cbx_arena *arena)
         cbx_text_printf(out, "<g class=\"k s%d\" data-s=%d><use href=#m%d x=%d y=%.0f /><text x=%d y=%.0f>",
                         labels[i].item->series % CBX__PLOT_SERIES, labels[i].item->series, labels[i].item->series % CBX__PLOT_SERIES,
                         RIGHT + 14, labels[i].y, RIGHT + 25, labels[i].y + 4);
-        put_text(out, arena, cbx__report_name(arena, labels[i].item));
+        put_text(out, arena, cbx__report_name(arena, labels[i].item), 19);
         cbx_text_puts(out, "</text></g>");
     }
     cbx_text_putc(out, '\n');
@@ -359,9 +359,9 @@ static void put_size_plot(cbx_text *out, const cbx__report_view *v, const size_p
         if (p->points[i].item->series > last) last = p->points[i].item->series;
     }
     cbx_text_printf(out, "<figure class=plot data-plot=%zu%s><figcaption>", number, representative ? " data-first" : "");
-    put_text(out, arena, plot_name(arena, v, p));
+    put_text(out, arena, plot_name(arena, v, p), 60);
     cbx_text_printf(out, "</figcaption><svg viewBox=\"0 0 %d %d\" role=img aria-label=\"time against work, double logarithmic: ", WIDTH, HEIGHT);
-    put_text(out, arena, plot_name(arena, v, p));
+    put_text(out, arena, plot_name(arena, v, p), 60);
     cbx_text_puts(out, "\">");
     put_size_axes(out, p);
     put_roofline(out, p);
@@ -381,10 +381,7 @@ size_t cbx__plot_sizes(cbx_text *out, const cbx__report_view *v, size_t case_ind
     cbx__report_shape *shapes = cbx_arena_calloc(arena, v->ngroups + 1, sizeof *shapes);
     size_plot p = { .points = cbx_arena_calloc(arena, v->nitems + 1, sizeof *p.points) };
     size_t n = 0;
-    if (!shapes || !p.points) {
-        out->status = CBX_ENOMEM;
-        return 0;
-    }
+    if (!shapes || !p.points) return 0;
     for (size_t g = 0; g < v->ngroups; g++) cbx__report_shape_of(v->groups[g].head, arena, &shapes[g]);
     for (size_t g = 0; g < v->ngroups; g++)
         if (v->groups[g].case_index == case_index && shapes[g].size > 0 && gather(&p, v, shapes, g)) put_size_plot(out, v, &p, n++, arena);
@@ -393,7 +390,7 @@ size_t cbx__plot_sizes(cbx_text *out, const cbx__report_view *v, size_t case_ind
 
 /* --- launches --- */
 
-enum { STRIP_WIDTH = 700, STRIP_ROW = 20, STRIP_HEAD = 24, STRIP_NAME = 8, STRIP_FROM = 158, STRIP_TO = 424, SPREAD_FROM = 456, SPREAD_TO = 692 };
+enum { STRIP_WIDTH = 700, STRIP_ROW = 20, STRIP_HEAD = 24, STRIP_NAME = 8, STRIP_FROM = 158, STRIP_TO = 412, SPREAD_FROM = 462, SPREAD_TO = 674 };
 
 typedef struct strip {
     const cbx__report_item **items;
@@ -431,26 +428,35 @@ static double nice_above(double share)
     return share;
 }
 
+/* Distances are drawn by their square root, so that a row with two modes does not crush the steady ones into one dot. */
 static double spread_x(const strip *s, double share)
 {
-    return SPREAD_FROM + (SPREAD_TO - SPREAD_FROM) * (share / s->spread + 1) / 2;
+    double way = copysign(sqrt(fabs(share) / s->spread), share);
+    return SPREAD_FROM + (SPREAD_TO - SPREAD_FROM) * (way + 1) / 2;
 }
+
+static const double spread_ticks[] = { -1, -0.25, 0, 0.25, 1 }; /* of the axis's end */
 
 static void put_strip_axes(cbx_text *out, const strip *s)
 {
-    ticks t = ticks_of(&s->time, 4);
+    ticks t = ticks_of(&s->time, 42);
     int bottom = STRIP_HEAD + (int)s->n * STRIP_ROW;
     cbx_text_puts(out, "<path class=grid d=\"");
     for (size_t i = 0; i < t.n; i++) cbx_text_printf(out, "M%.0f %dV%d", place(&s->time, t.at[i]), STRIP_HEAD, bottom);
-    for (int i = -1; i <= 1; i++) cbx_text_printf(out, "M%.0f %dV%d", spread_x(s, i * s->spread), STRIP_HEAD, bottom);
+    for (size_t i = 0; i < CBX_LEN(spread_ticks); i++)
+        cbx_text_printf(out, "M%.0f %dV%d", spread_x(s, spread_ticks[i] * s->spread), STRIP_HEAD, bottom);
     cbx_text_puts(out, "\"/><g class=x>");
     for (size_t i = 0; i < t.n; i++) {
         cbx_text_printf(out, "<text x=%.0f y=%d>", place(&s->time, t.at[i]), STRIP_HEAD - 8);
         put_time_label(out, t.at[i]);
         cbx_text_puts(out, "</text>");
     }
-    cbx_text_printf(out, "<text x=%d y=%d>\342\210\222%.4g\302\240%%</text><text x=%.0f y=%d>median</text><text x=%d y=%d>+%.4g\302\240%%</text></g>\n",
-                    SPREAD_FROM, STRIP_HEAD - 8, s->spread * 100, spread_x(s, 0), STRIP_HEAD - 8, SPREAD_TO, STRIP_HEAD - 8, s->spread * 100);
+    for (size_t i = 0; i < CBX_LEN(spread_ticks); i++) {
+        double share = spread_ticks[i] * s->spread;
+        const char *sign = share < 0 ? "\342\210\222" : share > 0 ? "+" : "";
+        cbx_text_printf(out, "<text x=%.0f y=%d>%s%.4g%s</text>", spread_x(s, share), STRIP_HEAD - 8, sign, fabs(share) * 100, "\302\240%");
+    }
+    cbx_text_puts(out, "</g>\n");
 }
 
 /* Left: from the roofline's bound to the median. */
@@ -485,7 +491,7 @@ static void put_strip_row(cbx_text *out, const strip *s, size_t i, cbx_arena *ar
     int y = STRIP_HEAD + (int)i * STRIP_ROW + STRIP_ROW / 2;
     cbx_text_printf(out, "<g class=\"s%d%s\" data-s=%d><text x=%d y=%d>", it->series % CBX__PLOT_SERIES,
                     it->class == CBX__REPORT_GOOD ? "" : " bad", it->series, STRIP_NAME, y + 4);
-    put_text(out, arena, cbx__report_name(arena, it));
+    put_text(out, arena, cbx__report_name(arena, it), 21);
     cbx_text_puts(out, "</text>");
     put_strip_time(out, s, it->row, it->series, y);
     put_strip_launches(out, s, it->row, y);
@@ -514,7 +520,7 @@ bool cbx__plot_launches(cbx_text *out, const cbx__report_view *v, const cbx__rep
     strip s = { 0 };
     if (!gather_strip(&s, v, g, arena)) return false;
     cbx_text_printf(out, "<figure class=strip data-g=%zu><figcaption>", (size_t)(g - v->groups));
-    put_text(out, arena, cbx__report_where(arena, v, g));
+    put_text(out, arena, cbx__report_where(arena, v, g), 80);
     cbx_text_printf(out, "</figcaption><svg viewBox=\"0 0 %d %d\" role=img aria-label=\"launches\">", STRIP_WIDTH,
                     STRIP_HEAD + (int)s.n * STRIP_ROW + 4);
     put_strip_axes(out, &s);

@@ -50,7 +50,7 @@ static void say_winner(const speaker *s, const cbx__report_item *it, const cbx__
     cbx_text words;
     size_t split;
     if (!cbx__report_speed_of(it->row, &speed)) return;
-    cbx_text_init(&words, &s->out->al);
+    cbx_text_init(&words, &s->arena->al);
     cbx__report_put_speed(&words, &speed, false, s->style); /* "8.1x faster [7.9, 8.3]": the name goes before the bracket */
     split = strcspn(cbx_text_str(&words), "[");
     while (split && cbx_text_str(&words)[split - 1] == ' ') split--;
@@ -60,7 +60,6 @@ static void say_winner(const speaker *s, const cbx__report_item *it, const cbx__
     cbx_text_puts(s->out, " than ");
     say(s, cbx__report_name(s->arena, g->reference));
     cbx_text_puts(s->out, cbx_text_str(&words) + split);
-    if (words.status != CBX_OK) s->out->status = words.status;
     cbx_text_clear(&words);
     say_roofline(s, it->row, " and reaches ");
 }
@@ -242,10 +241,7 @@ void cbx_report_sentence(const cbx_rows *rows, cbx_text *out)
     cbx__report_view view;
     speaker s = { &view, &view.arena, out, &cbx__report_words };
     size_t spoken = 0;
-    if (!cbx__report_view_make(rows, &out->al, &view)) {
-        out->status = CBX_ENOMEM;
-        return;
-    }
+    if (!cbx__report_view_open(rows, &view, out)) return;
     for (size_t g = 0; g < view.ngroups; g++) {
         if (!is_spoken_of(&view, g)) continue;
         if (spoken++) cbx_text_putc(out, '\n');
@@ -259,5 +255,5 @@ void cbx_report_sentence(const cbx_rows *rows, cbx_text *out)
         say_outcomes(&s, 0, view.nitems, CBX__REPORT_MISSING, "");
     } else say_outcomes(&s, 0, view.nitems, CBX__REPORT_MISSING, "; ");
     cbx_text_putc(out, '\n');
-    cbx__report_view_clear(&view);
+    cbx__report_view_close(&view, out);
 }

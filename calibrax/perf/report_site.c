@@ -68,7 +68,7 @@ static void put_head(page *p, const cbx_report_opts *opts)
 static void put_lead(page *p, const cbx_rows *rows)
 {
     cbx_text sentence;
-    cbx_text_init(&sentence, &p->out->al);
+    cbx_text_init(&sentence, &p->arena->al);
     cbx_report_sentence(rows, &sentence);
     for (const char *line = cbx_text_str(&sentence); *line;) {
         size_t n = strcspn(line, "\n");
@@ -78,7 +78,6 @@ static void put_lead(page *p, const cbx_rows *rows)
         put(p, "\n");
         line += n + (line[n] == '\n');
     }
-    if (sentence.status != CBX_OK) p->out->status = sentence.status;
     cbx_text_clear(&sentence);
 }
 
@@ -109,8 +108,8 @@ static void put_header(page *p, const cbx_rows *rows, const cbx_report_opts *opt
 {
     put(p, "<header><h1>");
     put_title(p, opts);
-    cbx_text_printf(p->out, "</h1><p class=count>%zu rows, %zu points, row schema %d</p>\n", p->view->nitems, p->view->ngroups,
-                    CBX_ROW_SCHEMA_VERSION);
+    cbx_text_printf(p->out, "</h1><p class=count>%zu row%s, %zu point%s, row schema %d</p>\n", p->view->nitems,
+                    p->view->nitems == 1 ? "" : "s", p->view->ngroups, p->view->ngroups == 1 ? "" : "s", CBX_ROW_SCHEMA_VERSION);
     put_lead(p, rows);
     put_machines(p);
     if (opts && opts->command) {
@@ -150,7 +149,8 @@ static void put_cell(page *p, const cbx__report_item *it, size_t column)
     const cbx_row *row = it->row;
     cbx_text_printf(p->out, "<td%s>", column == CBX__COLUMN_RATIO && !it->reference ? verdict_class(row) : "");
     if (column == CBX__COLUMN_BASELINE) cbx_text_printf(p->out, "<i class=s%d></i>", it->series % CBX__PLOT_SERIES);
-    cbx__report_columns[column].put(&p->cell, it, p->arena, &cbx__report_utf8);
+    if (column == CBX__COLUMN_FIDELITY) cbx__report_columns[column].put_brief(&p->cell, it, p->arena, &cbx__report_utf8);
+    else cbx__report_columns[column].put(&p->cell, it, p->arena, &cbx__report_utf8);
     flush_cell(p);
     if (column == CBX__COLUMN_STATUS && it->class != CBX__REPORT_GOOD && row->has_metrics) {
         cbx__report_put_reason(&p->cell, row->failure_reason, row->failure_message, row->failure_remedy);
@@ -205,8 +205,8 @@ static void put_launches(page *p, size_t c)
 {
     size_t n = groups_of_case(p, c);
     cbx_text_printf(p->out, "<details class=launches%s><summary>Launches</summary><p>Left: the median of each row, and the way to it from the "
-                            "roofline's bound. Right: every launch as a dot, by its distance from the median of its row; the bar is the "
-                            "interval of the median.</p><div class=strips>\n", n > OPEN_STRIPS ? "" : " open");
+                            "roofline's bound. Right: every launch as a dot, by its distance from the median of its row (drawn by its "
+                            "square root); the bar is the interval of the median.</p><div class=strips>\n", n > OPEN_STRIPS ? "" : " open");
     for (size_t g = 0; g < p->view->ngroups; g++)
         if (p->view->groups[g].case_index == c) cbx__plot_launches(p->out, p->view, &p->view->groups[g], p->arena);
     put(p, "</div></details>\n");
@@ -217,6 +217,9 @@ static void put_case(page *p, size_t c)
     cbx_text_printf(p->out, "<section class=case data-case=%zu><h2>", c);
     put_words(p, p->view->cases[c], 80);
     put(p, "</h2>\n");
+    put(p, "<div class=plots>");
+    cbx__plot_sizes(p->out, p->view, c, p->arena);
+    put(p, "</div>\n");
     put_controls(p, c);
     put(p, "<div class=scroll><table>");
     put_column_heads(p);
@@ -225,9 +228,7 @@ static void put_case(page *p, size_t c)
         while (i >= g->first + g->count) g++;
         if (g->case_index == c) put_row(p, g, &p->view->items[i]);
     }
-    put(p, "</table></div>\n<div class=plots>\n");
-    cbx__plot_sizes(p->out, p->view, c, p->arena);
-    put(p, "</div>\n");
+    put(p, "</table></div>\n");
     put_launches(p, c);
     put(p, "</section>\n");
 }
@@ -286,10 +287,7 @@ static void put_json_row(page *p, const cbx__report_group *g, const cbx__report_
 static void put_data(page *p)
 {
     const char **points = cbx_arena_calloc(p->arena, p->view->ngroups + 1, sizeof *points);
-    if (!points) {
-        p->out->status = CBX_ENOMEM;
-        return;
-    }
+    if (!points) return;
     for (size_t g = 0; g < p->view->ngroups; g++) points[g] = cbx__report_where(p->arena, p->view, &p->view->groups[g]);
     cbx_text_printf(p->out, "<script type=application/json id=data>{\"schema\":\"nperf-page\",\"version\":1,\n");
     put_json_words(p, "cases", p->view->cases, p->view->ncases);
@@ -332,34 +330,28 @@ static void put_footer(page *p, const cbx_rows *rows)
     put(p, "</ul></footer>\n");
 }
 
-static const char *interned(const char **list, size_t *n, const char *s)
+static void add_word(const char **list, size_t *n, const char *s)
 {
-    size_t i = index_of(list, *n, s);
-    if (i == *n) list[(*n)++] = s;
-    return list[i];
+    if (index_of(list, *n, s) == *n) list[(*n)++] = s;
 }
 
-static bool intern_words(page *p)
+static void intern_words(page *p)
 {
     p->names = cbx_arena_calloc(p->arena, p->view->nitems + 1, sizeof *p->names);
     p->statuses = cbx_arena_calloc(p->arena, p->view->nitems + 1, sizeof *p->statuses);
     for (size_t i = 0; p->names && p->statuses && i < p->view->nitems; i++) {
-        interned(p->names, &p->nnames, cbx__report_name(p->arena, &p->view->items[i]));
-        interned(p->statuses, &p->nstatuses, status_of(p->view->items[i].row));
+        add_word(p->names, &p->nnames, cbx__report_name(p->arena, &p->view->items[i]));
+        add_word(p->statuses, &p->nstatuses, status_of(p->view->items[i].row));
     }
-    return p->names && p->statuses;
 }
 
 void cbx_report_site(const cbx_rows *rows, const cbx_report_opts *opts, cbx_text *out)
 {
     cbx__report_view view;
     page p = { .view = &view, .arena = &view.arena, .out = out };
-    if (!cbx__report_view_make(rows, &out->al, &view)) {
-        out->status = CBX_ENOMEM;
-        return;
-    }
-    cbx_text_init(&p.cell, &out->al);
-    if (!intern_words(&p)) out->status = CBX_ENOMEM;
+    if (!cbx__report_view_open(rows, &view, out)) return;
+    cbx_text_init(&p.cell, &view.arena.al);
+    intern_words(&p);
     put_head(&p, opts);
     put_header(&p, rows, opts);
     put(&p, "<main>\n");
@@ -370,7 +362,6 @@ void cbx_report_site(const cbx_rows *rows, const cbx_report_opts *opts, cbx_text
     put(&p, "<script>\n");
     put_lines(&p, cbx__site_script);
     put(&p, "</script></body></html>\n");
-    if (p.cell.status != CBX_OK) out->status = p.cell.status;
     cbx_text_clear(&p.cell);
-    cbx__report_view_clear(&view);
+    cbx__report_view_close(&view, out);
 }

@@ -209,8 +209,8 @@ static void put_legend(const cbx__report_view *v, cbx_text *out)
         variants = variants || (v->items[i].siblings && v->items[i].quoted);
         disagree = disagree || cbx__report_minimum_disagrees(v->items[i].row);
     }
-    if (variants) cbx_text_puts(out, "* strongest variant: the one ratios are quoted with\n");
-    if (disagree) cbx_text_puts(out, "! the ratio of minima says otherwise; look at the launches\n");
+    if (variants) cbx_text_puts(out, "* strongest variant, quoted in ratios\n");
+    if (disagree) cbx_text_puts(out, "! the ratio of minima says otherwise\n");
 }
 
 void cbx_report_table(const cbx_rows *rows, size_t width, cbx_text *out)
@@ -218,15 +218,9 @@ void cbx_report_table(const cbx_rows *rows, size_t width, cbx_text *out)
     cbx__report_view view;
     table t = { .view = &view };
     cbx_text scratch;
-    if (!cbx__report_view_make(rows, &out->al, &view)) {
-        out->status = CBX_ENOMEM;
-        return;
-    }
-    cbx_text_init(&scratch, &out->al);
-    if (!fill(&t, &view.arena, &scratch)) {
-        out->status = CBX_ENOMEM;
-        goto done;
-    }
+    if (!cbx__report_view_open(rows, &view, out)) return;
+    cbx_text_init(&scratch, &view.arena.al);
+    if (!fill(&t, &view.arena, &scratch)) goto done;
     fit(&t, width);
     if (!view.nitems) cbx_text_puts(out, "no rows\n");
     else put_titles(&t, out);
@@ -240,5 +234,5 @@ void cbx_report_table(const cbx_rows *rows, size_t width, cbx_text *out)
     put_legend(&view, out);
 done:
     cbx_text_clear(&scratch);
-    cbx__report_view_clear(&view);
+    cbx__report_view_close(&view, out);
 }

@@ -199,29 +199,41 @@ static bool lay_out(cbx__report_view *v, const order_key *keys, size_t n)
     return true;
 }
 
-bool cbx__report_view_make(const cbx_rows *rows, const cbx_allocator *al, cbx__report_view *out)
+static void *remembering_resize(void *user, void *ptr, size_t old_size, size_t new_size)
 {
-    cbx__report_view v = { 0 };
+    cbx__report_view *v = user;
+    void *p = v->base.resize(v->base.user, ptr, old_size, new_size);
+    if (!p && new_size) v->failed = true;
+    return p;
+}
+
+bool cbx__report_view_open(const cbx_rows *rows, cbx__report_view *v, cbx_text *out)
+{
+    cbx_allocator remembering = { remembering_resize, v };
     size_t n = rows->count;
     order_key *keys, *scratch;
-    cbx_arena_init(&v.arena, al);
-    v.items = cbx_arena_calloc(&v.arena, n + 1, sizeof *v.items);
-    v.groups = cbx_arena_calloc(&v.arena, n + 1, sizeof *v.groups);
-    v.cases = cbx_arena_calloc(&v.arena, n + 1, sizeof *v.cases);
-    v.machines = cbx_arena_calloc(&v.arena, n + 1, sizeof *v.machines);
-    keys = cbx_arena_calloc(&v.arena, n + 1, sizeof *keys);
-    scratch = cbx_arena_calloc(&v.arena, n + 1, sizeof *scratch);
-    if (!v.items || !v.groups || !v.cases || !v.machines || !keys || !scratch || !collect(rows, &v, keys)) goto no_memory;
+    *v = (cbx__report_view){ .base = out->al };
+    cbx_arena_init(&v->arena, &remembering);
+    v->items = cbx_arena_calloc(&v->arena, n + 1, sizeof *v->items);
+    v->groups = cbx_arena_calloc(&v->arena, n + 1, sizeof *v->groups);
+    v->cases = cbx_arena_calloc(&v->arena, n + 1, sizeof *v->cases);
+    v->machines = cbx_arena_calloc(&v->arena, n + 1, sizeof *v->machines);
+    keys = cbx_arena_calloc(&v->arena, n + 1, sizeof *keys);
+    scratch = cbx_arena_calloc(&v->arena, n + 1, sizeof *scratch);
+    if (!v->items || !v->groups || !v->cases || !v->machines || !keys || !scratch || !collect(rows, v, keys)) goto no_memory;
     sort_keys(keys, scratch, n);
-    if (!lay_out(&v, keys, n)) goto no_memory;
-    *out = v;
+    if (!lay_out(v, keys, n)) goto no_memory;
     return true;
 no_memory:
-    cbx_arena_clear(&v.arena);
+    cbx__report_view_close(v, out);
     return false;
 }
 
-void cbx__report_view_clear(cbx__report_view *v) { cbx_arena_clear(&v->arena); }
+void cbx__report_view_close(cbx__report_view *v, cbx_text *out)
+{
+    cbx_arena_clear(&v->arena);
+    if (v->failed) out->status = CBX_ENOMEM;
+}
 
 const char *cbx__report_name(cbx_arena *arena, const cbx__report_item *item)
 {
