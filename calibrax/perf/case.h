@@ -79,6 +79,8 @@ typedef struct cbx_case_ops {
     /** ... and the same transformation of an output-shaped array of any dtype (applied to answer and to bound). */
     cbx_status (*rotate_output)(cbx_ctx *ctx, const cbx_params *point, uint64_t r, size_t output, const cbx_array *a, cbx_array **rotated,
                                 cbx_err *err);
+    /** Optional: rules between parameters ("boolean has dtype bool only").  CBX_EINVAL with a sentence that names both. */
+    cbx_status (*check_point)(const cbx_params *point, cbx_err *err);
 } cbx_case_ops;
 
 /** Checks a case's own table (sizes, abi, names, points parse, reference exists); tests and the plug-in loader call it. */

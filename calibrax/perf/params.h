@@ -13,6 +13,8 @@
 
 CBX_BEGIN_DECLS
 
+typedef struct cbx_params cbx_params;
+
 typedef enum cbx_param_kind { CBX_PARAM_INT, CBX_PARAM_WORD } cbx_param_kind;
 
 /** One declared parameter. */
@@ -23,9 +25,9 @@ typedef struct cbx_param_def {
     const char *const *words; /* of a WORD: allowed ones, NULL-terminated */
     const char *fallback;     /* value when the key is absent, as text; NULL: the key is required */
     const char *help;
+    /** Optional: value when the key is absent, from the parameters declared before this one; fallback is then not used. */
+    const char *(*derive)(const cbx_params *before);
 } cbx_param_def;
-
-typedef struct cbx_params cbx_params;
 
 /**
  * Parses a JSON object against the table.

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 #define PATH_SIZE    96 /* more than the longest: metrics.steady_time.launches */
-#define FOLDER_DEPTH 16 /* folders within folders; a loop of links ends here */
+#define FOLDER_DEPTH 64 /* folders within folders */
 
 /* --- JSON to the typed view --- */
 
@@ -330,14 +330,15 @@ static cbx_status walk(cbx_ctx *ctx, const char *folder, int depth, path_list *l
 
     for (size_t i = 0; i < n && !st; i++) {
         const char *path;
-        struct stat info;
+        struct stat info, itself;
 
         if (names[i][0] == '.') continue;
         path = cbx_path_join(&list->arena, folder, names[i]);
         if (!path) return cbx_fail(err, CBX_ENOMEM, "out of memory while listing '%s'", folder);
-        if (stat(path, &info) != 0) continue; /* a broken link, or gone since */
+        if (lstat(path, &itself) != 0 || stat(path, &info) != 0) continue; /* a broken link, or gone since */
         if (S_ISDIR(info.st_mode)) {
-            if (depth < FOLDER_DEPTH) st = walk(ctx, path, depth + 1, list, err);
+            if (!S_ISLNK(itself.st_mode) && depth < FOLDER_DEPTH) /* a link could lead back here */
+                st = walk(ctx, path, depth + 1, list, err);
         } else if (ends_with(path, ".jsonl") && !ends_with(path, ".raw.jsonl")) {
             st = list_add(list, path, err);
         }

@@ -1,0 +1,256 @@
+/*
+ * Arrays: a description, strides, and a reference-counted claim on the block of elements.
+ *
+ * The handle carries a copy of the allocator and a reference to the pool, so that it may outlive its context.
+ * Blocks come from the pool and not from fresh pages: first touch of a page costs more than filling it.
+ */
+#include "calibrax/array/array.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/array/internal.h"
+#include "calibrax/base/pool.h"
+
+struct cbx_array {
+    atomic_size_t refs;
+    cbx_array_desc desc;
+    ptrdiff_t strides[CBX_MAX_RANK]; /* [elements] */
+    size_t count;
+    bool contiguous; /* row-major without gaps */
+    void *data;
+    cbx_allocator al;
+    cbx_pool *pool; /* NULL: wrapped memory */
+    cbx_block block;
+    void (*release)(void *user);
+    void *user;
+};
+
+/* Zero lengths do not excuse the other axes: strides are products of them. */
+cbx_status cbx_array_desc_count(const cbx_array_desc *d, size_t *count, cbx_err *err)
+{
+    size_t n = 1, spread;
+    bool empty = false;
+    char text[160];
+
+    if (d->ndim < 0 || d->ndim > CBX_MAX_RANK)
+        return cbx_fail(err, CBX_EINVAL, "rank %d is outside 0..%d", d->ndim, CBX_MAX_RANK);
+    if ((unsigned)d->dtype >= CBX_DTYPE_COUNT) return cbx_fail(err, CBX_EINVAL, "no dtype has the number %d", (int)d->dtype);
+    for (int i = 0; i < d->ndim; i++) {
+        if (d->shape[i] == 0)
+            empty = true;
+        else if (__builtin_mul_overflow(n, d->shape[i], &n))
+            goto overflow;
+    }
+    if (__builtin_mul_overflow(n, cbx_dtype_size(d->dtype), &spread) || spread > PTRDIFF_MAX) goto overflow;
+    *count = empty ? 0 : n;
+    return CBX_OK;
+overflow:
+    return cbx_fail(err, CBX_EOVERFLOW, "an array of %s has more bytes than memory can address",
+                    cbx_array_desc_text(d, text, sizeof(text)));
+}
+
+bool cbx_array_desc_equal(const cbx_array_desc *a, const cbx_array_desc *b)
+{
+    if (a->dtype != b->dtype || a->ndim != b->ndim) return false;
+    for (int i = 0; i < a->ndim; i++)
+        if (a->shape[i] != b->shape[i]) return false;
+    return true;
+}
+
+const char *cbx_array_desc_text(const cbx_array_desc *d, char *buf, size_t size)
+{
+    size_t at = 0;
+    int n;
+
+    if (size == 0) return buf;
+    n = snprintf(buf, size, "%s (", cbx_dtype_name(d->dtype));
+    for (int i = 0; n >= 0 && i <= d->ndim; i++) {
+        at += (size_t)n;
+        if (at >= size) break;
+        if (i == d->ndim)
+            n = snprintf(buf + at, size - at, "%s", d->ndim == 1 ? ",)" : ")");
+        else
+            n = snprintf(buf + at, size - at, "%s%zu", i ? ", " : "", d->shape[i]);
+    }
+    return buf;
+}
+
+void cbx__array_dense_strides(const cbx_array_desc *d, bool fortran, ptrdiff_t strides[CBX_MAX_RANK])
+{
+    ptrdiff_t step = 1;
+
+    for (int i = 0; i < d->ndim; i++) {
+        int axis = fortran ? i : d->ndim - 1 - i;
+        strides[axis] = step;
+        step *= d->shape[axis] ? (ptrdiff_t)d->shape[axis] : 1;
+    }
+}
+
+/* Axes of length 1 are never stepped along, so their stride does not matter. */
+static bool is_dense(const cbx_array_desc *d, const ptrdiff_t *strides, size_t count)
+{
+    ptrdiff_t step = 1;
+
+    if (count == 0) return true;
+    for (int i = d->ndim - 1; i >= 0; i--) {
+        if (d->shape[i] != 1 && strides[i] != step) return false;
+        step *= (ptrdiff_t)d->shape[i];
+    }
+    return true;
+}
+
+/* The handle without its elements; strides NULL: row-major. */
+static cbx_status make_handle(cbx_ctx *ctx, const cbx_array_desc *desc, const ptrdiff_t *strides, cbx_array **out,
+                              cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    size_t count = 0;
+    cbx_array *a;
+    cbx_status st = cbx_array_desc_count(desc, &count, err);
+
+    if (st) return st;
+    a = cbx_mem_zalloc(al, sizeof(*a));
+    if (!a) return cbx_fail(err, CBX_ENOMEM, "no memory for the handle of an array");
+    atomic_init(&a->refs, 1);
+    a->desc.dtype = desc->dtype;
+    a->desc.ndim = desc->ndim;
+    memcpy(a->desc.shape, desc->shape, (size_t)desc->ndim * sizeof(size_t));
+    if (strides)
+        memcpy(a->strides, strides, (size_t)desc->ndim * sizeof(ptrdiff_t));
+    else
+        cbx__array_dense_strides(desc, false, a->strides);
+    a->count = count;
+    a->contiguous = is_dense(&a->desc, a->strides, count);
+    a->al = *al;
+    *out = a;
+    return CBX_OK;
+}
+
+cbx_status cbx__array_create_order(cbx_ctx *ctx, const cbx_array_desc *desc, bool fortran, cbx_array **out, cbx_err *err)
+{
+    static const _Alignas(64) char nothing[64] = { 0 }; /* what an empty array points at */
+    ptrdiff_t strides[CBX_MAX_RANK] = { 0 };
+    size_t count = 0;
+    cbx_array *a = NULL;
+    cbx_status st = cbx_array_desc_count(desc, &count, err);
+
+    if (st) goto done;
+    cbx__array_dense_strides(desc, fortran, strides);
+    st = make_handle(ctx, desc, strides, &a, err);
+    if (st) goto done;
+    a->data = (void *)(uintptr_t)nothing;
+    if (count > 0) {
+        st = cbx_pool_get(cbx_ctx_pool(ctx), count * cbx_dtype_size(desc->dtype), &a->block, err);
+        if (st) goto done;
+        a->pool = cbx_pool_ref(cbx_ctx_pool(ctx));
+        a->data = a->block.data;
+    }
+    *out = a;
+    a = NULL;
+done:
+    cbx_array_free(a);
+    return st;
+}
+
+cbx_status cbx_array_create(cbx_ctx *ctx, const cbx_array_desc *desc, cbx_array **out, cbx_err *err)
+{
+    return cbx__array_create_order(ctx, desc, false, out, err);
+}
+
+cbx_status cbx_array_wrap(cbx_ctx *ctx, const cbx_array_desc *desc, const ptrdiff_t *strides, void *data,
+                          void (*release)(void *user), void *user, cbx_array **out, cbx_err *err)
+{
+    cbx_array *a = NULL;
+    cbx_status st = make_handle(ctx, desc, strides, &a, err);
+
+    if (st) return st;
+    a->data = data;
+    a->release = release;
+    a->user = user;
+    *out = a;
+    return CBX_OK;
+}
+
+cbx_array *cbx_array_ref(const cbx_array *a)
+{
+    cbx_array *shared = (cbx_array *)a; /* the count is the one part of a shared handle that changes */
+
+    if (shared) atomic_fetch_add_explicit(&shared->refs, 1, memory_order_relaxed);
+    return shared;
+}
+
+void cbx_array_free(cbx_array *a)
+{
+    cbx_allocator al;
+
+    if (!a || atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) != 1) return;
+    if (a->release) a->release(a->user);
+    if (a->pool) {
+        cbx_pool_put(a->pool, a->block);
+        cbx_pool_unref(a->pool);
+    }
+    al = a->al;
+    cbx_mem_free(&al, a, sizeof(*a));
+}
+
+const cbx_array_desc *cbx_array_get_desc(const cbx_array *a) { return &a->desc; }
+cbx_dtype cbx_array_dtype(const cbx_array *a) { return a->desc.dtype; }
+int cbx_array_ndim(const cbx_array *a) { return a->desc.ndim; }
+size_t cbx_array_dim(const cbx_array *a, int i) { return i >= 0 && i < a->desc.ndim ? a->desc.shape[i] : 0; }
+const ptrdiff_t *cbx_array_strides(const cbx_array *a) { return a->strides; }
+size_t cbx_array_count(const cbx_array *a) { return a->count; }
+size_t cbx_array_bytes(const cbx_array *a) { return a->count * cbx_dtype_size(a->desc.dtype); }
+bool cbx_array_is_contiguous(const cbx_array *a) { return a->contiguous; }
+const void *cbx_array_data(const cbx_array *a) { return a->data; }
+void *cbx_array_data_mut(cbx_array *a) { return a->data; }
+
+/* Elements are copied by their size, so that the compiler sees a load and a store and no call. */
+static void copy_run(char *dst, const char *src, ptrdiff_t step_bytes, size_t n, size_t size)
+{
+    if (step_bytes == (ptrdiff_t)size) {
+        memcpy(dst, src, n * size);
+        return;
+    }
+#define COPY(bytes)                                                                                                              \
+    case bytes:                                                                                                                  \
+        for (size_t i = 0; i < n; i++, src += step_bytes) memcpy(dst + i * (bytes), src, bytes);                                 \
+        break
+    switch (size) {
+        COPY(1);
+        COPY(2);
+        COPY(4);
+        COPY(8);
+        COPY(16);
+    }
+#undef COPY
+}
+
+void cbx__array_pack(const cbx_array *a, size_t first, size_t count, void *dst)
+{
+    size_t size = cbx_dtype_size(a->desc.dtype), index[CBX_MAX_RANK] = { 0 }, rest = first;
+    int last = a->desc.ndim - 1;
+    char *to = dst;
+
+    if (count == 0) return;
+    if (a->contiguous) {
+        memcpy(dst, (const char *)a->data + first * size, count * size);
+        return;
+    }
+    for (int i = last; i >= 0; i--) {
+        index[i] = rest % a->desc.shape[i];
+        rest /= a->desc.shape[i];
+    }
+    while (count > 0) { /* one run along the last axis at a time; a rank-0 array is contiguous and never here */
+        size_t n = a->desc.shape[last] - index[last];
+        ptrdiff_t offset = 0;
+        if (n > count) n = count;
+        for (int i = 0; i <= last; i++) offset += (ptrdiff_t)index[i] * a->strides[i];
+        copy_run(to, (const char *)a->data + offset * (ptrdiff_t)size, a->strides[last] * (ptrdiff_t)size, n, size);
+        to += n * size;
+        count -= n;
+        index[last] = 0;
+        for (int i = last - 1; i >= 0 && ++index[i] == a->desc.shape[i]; i--) index[i] = 0;
+    }
+}

@@ -1,0 +1,70 @@
+/**
+ * The machine: what it is made of, read from the kernel's files, and a fingerprint that tells machines apart.
+ *
+ * Only facts that may be published are read: no host name, kernel release, path, address or serial number.
+ */
+#ifndef CALIBRAX_CORE_MACHINE_H
+#define CALIBRAX_CORE_MACHINE_H
+
+#include <stdbool.h>
+
+#include "calibrax/base/ctx.h"
+#include "calibrax/base/json.h"
+
+CBX_BEGIN_DECLS
+
+#define CBX_MACHINE_MAX_CACHES 8
+#define CBX_MACHINE_MAX_ACCELERATORS 16
+#define CBX_MACHINE_ID_SIZE 17 /* 16 lower-case hex digits and NUL */
+
+typedef struct cbx_machine_cache {
+    int level;      /* 1, 2, 3 ... */
+    char type[16];  /* "Data", "Instruction", "Unified" */
+    uint64_t bytes; /* size of one cache */
+    int shared_by;  /* logical CPUs that share it; 0: not told */
+} cbx_machine_cache;
+
+/** What is not told is "", 0, or -1 for family, model and stepping. */
+typedef struct cbx_machine {
+    char id[CBX_MACHINE_ID_SIZE]; /* see cbx_machine_read */
+    char vendor[32];              /* "GenuineIntel"; on ARM the implementer, "0x41" */
+    char model_name[96];
+    int family, model, stepping; /* on ARM: architecture, part, revision */
+    char features[512];          /* those of a fixed list that the CPU has and the kernel allows, sorted, one blank between */
+    int cores;                   /* physical */
+    int threads;                 /* logical CPUs */
+    int sockets;
+    cbx_machine_cache cache[CBX_MACHINE_MAX_CACHES]; /* of the first CPU; nearest first */
+    int ncaches;
+    uint64_t memory_bytes;
+    int numa_nodes;
+    char accelerator[CBX_MACHINE_MAX_ACCELERATORS][64]; /* models, sorted; one entry a device */
+    int naccelerators;
+    char huge_pages[16]; /* transparent huge pages: "always", "madvise", "never" */
+    char governor[32];   /* of CPU frequency: "performance", ... */
+} cbx_machine;
+
+/**
+ * Reads the machine from <root>/proc and <root>/sys.
+ *
+ * id: first 16 digits of the hash of "vendor|model name|family.model|features|cores|memory rounded to GiB|accelerators".
+ *
+ * @param root  NULL or "/": this machine; a folder: a captured one
+ * @return CBX_OK; CBX_ENOENT (no proc/cpuinfo there); CBX_EFORMAT (no CPU in it); CBX_ENOMEM; every other file may be missing
+ */
+CBX_API cbx_status cbx_machine_read(cbx_ctx *ctx, const char *root, cbx_machine *out, cbx_err *err);
+
+/** Bytes of the data or unified cache of a level; 0 if it is not told. */
+CBX_API uint64_t cbx_machine_cache_bytes(const cbx_machine *m, int level);
+
+/** All of it as an object, for provenance and reports.  NULL: out of memory.  The caller unrefs it. */
+CBX_API cbx_json *cbx_machine_to_json(const cbx_machine *m);
+
+/**
+ * The widest vector instruction set that this CPU and kernel can run, found at run time: "avx512" (F, DQ, BW, VL), "avx2" (with
+ * FMA), "neon", "plain".  A constant string.  Safe from any thread.
+ */
+CBX_API const char *cbx_machine_isa(void);
+
+CBX_END_DECLS
+#endif

@@ -1,0 +1,63 @@
+/**
+ * Any commands, measured like baselines: interleaved runs, intervals over runs, paired ratios to the first command, a verdict.
+ *
+ * A run is one launch: `sh -c command`, timed by the parent from start to exit.  Without a fixed number of runs the rule is sequential:
+ * looks at 11, 22, 44 ... rounds, where look j may spend alpha / 2^(j+1), so that the error over all looks stays below alpha = 5 %
+ * (a Bonferroni split; Pocock & O'Brien-Fleming spend more cleverly, and need normal statistics).
+ */
+#ifndef CALIBRAX_PERF_EXEC_H
+#define CALIBRAX_PERF_EXEC_H
+
+#include "calibrax/perf/measure.h"
+
+CBX_BEGIN_DECLS
+
+typedef struct cbx_exec_command {
+    const char *name;    /* in rows and tables; may hold {parameters} */
+    const char *command; /* for sh -c; NULL: name */
+} cbx_exec_command;
+
+typedef struct cbx_exec_param {
+    const char *name; /* {name} is replaced by each value in turn */
+    const char *const *values;
+    size_t nvalues;
+} cbx_exec_param;
+
+typedef struct cbx_exec_opts {
+    uint32_t struct_size;
+    const cbx_exec_command *commands; /* the first one is the ratio's reference */
+    size_t ncommands;
+    const cbx_exec_param *params; /* every combination is measured */
+    size_t nparams;
+    const char *setup;      /* run before every run, not timed; NULL: none */
+    int warmup;             /* untimed runs of each command; < 0: 1 */
+    size_t launches;        /* 0: as many as the rule needs, at least 6 */
+    double budget_s;        /* for the rule; 0: 60 */
+    double half_width;      /* relative half width of an interval that is good enough; 0: 0.02 */
+    bool ignore_failure;    /* an exit status other than 0 counts as a run */
+    bool show_output;
+    double timeout_s;       /* of one run; 0: 3600 */
+    uint64_t seed;
+    const char *out_path;   /* row file; NULL: none */
+    const cbx_stop_flag *stop;
+    void (*progress)(void *user, const cbx_measure_progress *p);
+    void *user;
+} cbx_exec_opts;
+
+#define CBX_EXEC_OPTS_INIT { sizeof(cbx_exec_opts), .warmup = -1 }
+
+/** Most commands after parameters are put in. */
+#define CBX_EXEC_MAX_COMMANDS 256
+
+/**
+ * Measures.  Rows have case "exec", platform "cpu", framework "command", the expanded name as baseline.
+ * @param result  initialised; points is the number of expanded commands, points_good of those that ran well
+ * @return CBX_OK, also when commands failed or the stop flag ended it; CBX_EINVAL (no command, unknown {parameter} kind, too many
+ *         combinations); CBX_EPERM, CBX_ENOSPC, CBX_EIO (row file); CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_exec_run(cbx_ctx *ctx, const cbx_exec_opts *opts, cbx_measure_result *result, cbx_err *err);
+/** "`sleep 0.01` is 1.95x faster than `sleep 0.02` [1.94, 1.97]", a sentence for each command but the first, and one for each failure. */
+CBX_API void cbx_exec_sentence(const cbx_rows *rows, cbx_text *out);
+
+CBX_END_DECLS
+#endif

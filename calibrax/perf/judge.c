@@ -1,0 +1,102 @@
+/**
+ * What the launches of a point say: medians, refused times, the strongest variant of each baseline.
+ *
+ * The estimate of an attempt is the median of its launch medians.  A time more than 25 % below the roofline's bound is refused:
+ * no honest kernel does less than its declared work.  The roofs are measured, on a shared machine sometimes too low, so the
+ * probe is repeated once before anything is refused.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/perf/session.h"
+#include "calibrax/statistics/estimate.h"
+
+/** A share of the roofline above this is no measurement. */
+#define MAX_SHARE 1.25
+
+double cbx__attempt_bound(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, cbx_work *work)
+{
+    const cbx_case_ops *c = s->opts->case_ops;
+    cbx_array_desc out[CBX_CASE_MAX_ARRAYS];
+    bool is_f64;
+    double bound;
+
+    *work = (cbx_work){ 0 };
+    if (!a->baseline->work) return NAN;
+    a->baseline->work(p->params, work);
+    if (!s->have_probe || strcmp(a->platform, "cpu")) return NAN;
+    c->outputs(p->params, out);
+    is_f64 = out[0].dtype == CBX_F64 || out[0].dtype == CBX_C128;
+    bound = cbx_probe_bound_seconds(&s->probe, work->pipe, is_f64, work->pipe_ops, work->bytes, work->working_set_bytes);
+    return bound > 0 ? bound / s->threads : NAN;
+}
+
+static cbx_status medians(cbx_ctx *ctx, cbx__point *p, cbx__attempt *a, cbx_err *err)
+{
+    double *m = cbx_arena_calloc(&p->arena, a->nlaunches + 1, sizeof(*m));
+    size_t n = 0;
+
+    if (!m) return cbx_fail(err, CBX_ENOMEM, "out of memory for launch medians");
+    a->min_s = INFINITY;
+    for (const cbx__launch *l = a->first; l; l = l->next) {
+        if (isnan(l->median_s)) continue;
+        m[n++] = l->median_s;
+        for (size_t e = 0; e < l->record.epochs; e++) a->min_s = fmin(a->min_s, 1e-9 * l->record.epoch_ns[e]);
+    }
+    if (n == 0) {
+        a->min_s = NAN;
+        return CBX_OK;
+    }
+    return cbx_stat_median(ctx, m, n, &a->median_s, err);
+}
+
+static bool beats_the_roof(const cbx__session *s, const cbx__point *p, const cbx__attempt *a)
+{
+    cbx_work work;
+    double bound = cbx__attempt_bound(s, p, a, &work);
+    return !isnan(bound) && a->median_s > 0 && bound / a->median_s > MAX_SHARE;
+}
+
+static void refuse(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx__attempt *a)
+{
+    cbx_work work;
+
+    if (!beats_the_roof(s, p, a)) return;
+    cbx__session_repeat_probe(ctx, s);
+    if (!beats_the_roof(s, p, a)) return;
+    a->failure = CBX_FAILURE_FASTER_THAN_ROOF;
+    snprintf(a->message, sizeof(a->message), "median %.3g s is faster than the %.3g s that the declared work takes at this machine's best",
+             a->median_s, cbx__attempt_bound(s, p, a, &work));
+}
+
+/* Smallest median among the good variants of a's baseline on its platform: at most one attempt is marked. */
+static bool is_strongest(const cbx__plan *plan, size_t i)
+{
+    const cbx__attempt *a = &plan->attempts[i];
+
+    if (!a->good) return false;
+    for (size_t j = 0; j < plan->count; j++) {
+        const cbx__attempt *b = &plan->attempts[j];
+        if (j == i || !b->good || b->baseline != a->baseline || b->platform != a->platform) continue;
+        if (b->median_s < a->median_s || (b->median_s == a->median_s && j < i)) return false;
+    }
+    return true;
+}
+
+cbx_status cbx__rows_judge(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    pthread_mutex_lock(&s->lock);
+    for (size_t i = 0; i < p->plan.count && !st; i++) {
+        cbx__attempt *a = &p->plan.attempts[i];
+        st = medians(ctx, p, a, err);
+        if (st) break;
+        if (!a->failure && !isnan(a->median_s)) refuse(ctx, s, p, a);
+        a->good = !a->failure && !isnan(a->median_s);
+    }
+    for (size_t i = 0; i < p->plan.count && !st; i++) p->plan.attempts[i].strongest = is_strongest(&p->plan, i);
+    pthread_mutex_unlock(&s->lock);
+    return st;
+}

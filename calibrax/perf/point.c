@@ -1,0 +1,356 @@
+/**
+ * One point: its inputs once, then rounds of interleaved launches over the attempts that are alive.
+ *
+ * The first round is the pilot: it fixes the calls of an epoch of each attempt, finds out who cannot run here at all, and what
+ * a launch costs; the counts of the rounds after it follow from the budget.  A crash is repeated once, in place.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/base/clock.h"
+#include "calibrax/base/file.h"
+#include "calibrax/perf/session.h"
+#include "calibrax/statistics/estimate.h"
+
+static const char *attempt_name(const cbx__attempt *a, char *buf, size_t size)
+{
+    bool plain = !strcmp(a->variant, "default");
+    snprintf(buf, size, "%s%s%s%s", a->baseline->name, plain ? "" : " (", plain ? "" : a->variant, plain ? "" : ")");
+    return buf;
+}
+
+/* Causes that may pass: seen once, the launch is repeated; seen twice in a round, the attempt has failed. */
+static bool may_pass(cbx_failure f)
+{
+    return f == CBX_FAILURE_CRASHED || f == CBX_FAILURE_EXITED || f == CBX_FAILURE_CLOCKS_DISAGREE;
+}
+
+static void find_interpreter(cbx_ctx *ctx, cbx__point *p, cbx__attempt *a)
+{
+    const cbx_provider_ops *provider = cbx_provider_find(a->baseline->provider);
+    cbx_err err = CBX_ERR_INIT;
+
+    if (!provider) {
+        a->failure = CBX_FAILURE_MODULE_MISSING;
+        snprintf(a->message, sizeof(a->message), "no provider '%s' is registered", a->baseline->provider);
+        return;
+    }
+    a->remedy = provider->setup ? cbx_arena_printf(&p->arena, "run %s", provider->setup) : NULL;
+    if (!provider->python) return;
+    if (cbx_provider_interpreter(ctx, provider->name, a->platform, &p->arena, &a->interpreter, NULL, &err)) {
+        a->failure = CBX_FAILURE_INTERPRETER_MISSING;
+        snprintf(a->message, sizeof(a->message), "%s", err.message);
+    }
+}
+
+static void fill_opts(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l, cbx_launch_opts *o)
+{
+    bool slow_rule = s->slow_call_s > 0;
+
+    *o = (cbx_launch_opts){ .struct_size = sizeof(*o), .platform = a->platform, .cores = p->cores, .ncores = p->ncores };
+    o->threads = s->threads;
+    o->warmup = p->counts.warmup ? s->warmup : 0;
+    o->epochs = p->counts.epochs;
+    o->iterations = a->iterations;
+    o->epoch_target_s = s->epoch_target_s;
+    o->slow_call_s = s->slow_call_s;
+    o->slow_epochs = slow_rule && s->slow_epochs < o->epochs ? s->slow_epochs : o->epochs;
+    o->message_timeout_s = s->timeout_s;
+    o->memory_limit_bytes = s->opts->memory_limit_bytes;
+    o->env_pad_bytes = l->layout.env_pad_bytes;
+    o->stack_pad_bytes = l->layout.stack_pad_bytes;
+    o->heap_pad_bytes = l->layout.heap_pad_bytes;
+    o->seed = l->seed;
+    o->env = a->settings ? a->settings->env : NULL;
+    o->nenv = a->settings ? a->settings->nenv : 0;
+    o->interpreter = a->interpreter;
+    o->stop = s->opts->stop;
+}
+
+static cbx__launch *new_launch(const cbx__session *s, cbx__point *p, cbx__attempt *a, size_t round, size_t position, bool retry)
+{
+    cbx__launch *l = cbx_arena_calloc(&p->arena, 1, sizeof(*l));
+    uint64_t id = (uint64_t)(a - p->plan.attempts), stream;
+    char hash[CBX_HASH_SIZE];
+    uint64_t point_id = 0;
+
+    if (!l) return NULL;
+    cbx_hash_bytes(p->json, strlen(p->json), hash);
+    for (int i = 0; i < 8; i++) point_id = point_id * 256 + (unsigned char)hash[i];
+    stream = cbx__stream_of(point_id, id, 2 * round + retry);
+    l->round = round;
+    l->position = position;
+    l->retry = retry;
+    l->seed = cbx__stream_of(s->opts->seed, stream, 1);
+    l->layout = cbx__layout_draw(s->opts->seed, stream);
+    l->median_s = NAN;
+    if (a->last) a->last->next = l;
+    else a->first = l;
+    a->last = l;
+    a->nlaunches++;
+    return l;
+}
+
+static cbx_status launch_once(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx__attempt *a, cbx__launch *l,
+                              cbx_err *err)
+{
+    uint64_t before = cbx_clock_ns();
+    bool here = s->opts->in_process && !strcmp(a->baseline->provider, "native");
+    const cbx_launch_record *r = &l->record;
+    cbx_launch_opts o;
+    cbx_status st;
+
+    fill_opts(s, p, a, l, &o);
+    st = here ? cbx__launch_in_process(ctx, s->opts->case_ops, p->params, w, a, &o, &l->record, err)
+              : cbx_launch_run(ctx, w, a->baseline, &o, &l->record, err);
+    l->wall_s = 1e-9 * (double)(cbx_clock_ns() - before);
+    if (st == CBX_ENOMEM) return st;
+    if (st) { /* this program itself could not work: data of this attempt, not the end of the sweep */
+        l->record.failure = CBX_FAILURE_MACHINE;
+        snprintf(l->record.message, sizeof(l->record.message), "%s", err ? err->message : cbx_status_words(st));
+        return CBX_OK;
+    }
+    if (r->epochs && (!r->failure || r->failure == CBX_FAILURE_FIDELITY || r->failure == CBX_FAILURE_CLOCKS_DISAGREE)) {
+        st = cbx_stat_median(ctx, r->epoch_ns, r->epochs, &l->median_s, err);
+        l->median_s *= 1e-9;
+    }
+    return st;
+}
+
+/* Launches an attempt, once more if it failed for a cause that may pass, and settles what became of it. */
+static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx__attempt *a, size_t round,
+                                 size_t position, cbx_err *err)
+{
+    cbx__launch *l;
+    char name[160];
+
+    for (int again = 0; again < 2; again++) {
+        cbx_status st;
+        l = new_launch(s, p, a, round, position, again);
+        if (!l) return cbx_fail(err, CBX_ENOMEM, "out of memory for a launch record");
+        st = launch_once(ctx, s, p, w, a, l, err);
+        if (st) return st;
+        if (!may_pass(l->record.failure) || again) break;
+        l->median_s = NAN;
+        a->retries++;
+    }
+    if (a->iterations == 0 && !l->record.failure) a->iterations = l->record.iterations;
+    if (l->record.failure) {
+        a->failure = l->record.failure;
+        snprintf(a->message, sizeof(a->message), "%s", l->record.message);
+    }
+    cbx__session_tell(s, CBX_MEASURE_LAUNCH, 1, "%s", attempt_name(a, name, sizeof(name)));
+    return CBX_OK;
+}
+
+/* --- counts after the pilot --- */
+
+/* Slow calls have no spare warm-up to give back but the one call that they were granted. */
+static cbx__cost cost_of(const cbx__session *s, const cbx__launch *l)
+{
+    double call = l->median_s, epoch = call * (double)l->record.iterations;
+    double warm = call * (double)(s->slow_call_s > 0 && call > s->slow_call_s && s->warmup > 1 ? 1 : s->warmup);
+    cbx__cost c = { .epoch_s = epoch, .warmup_s = warm };
+
+    c.fixed_s = fmax(0, l->wall_s - warm - epoch * (double)l->record.epochs);
+    return c;
+}
+
+static void fit_budget(cbx__session *s, cbx__point *p, double spent_s)
+{
+    cbx__cost *costs = cbx_arena_calloc(&p->arena, p->plan.count, sizeof(*costs));
+    double left = s->budget_s > 0 ? s->budget_s - spent_s : INFINITY;
+    size_t n = 0;
+
+    if (!costs) return;
+    for (size_t i = 0; i < p->plan.count; i++) {
+        const cbx__attempt *a = &p->plan.attempts[i];
+        if (cbx__attempt_alive(a) && a->last && !isnan(a->last->median_s)) costs[n++] = cost_of(s, a->last);
+    }
+    p->counts = cbx__plan_fit(costs, n, left, s->launches, s->epochs);
+    if (p->counts.starved) {
+        snprintf(p->note, sizeof(p->note), "the budget of %g s allows only %zu launches, too few for an interval", s->budget_s,
+                 p->counts.launches);
+        cbx__session_tell(s, CBX_MEASURE_NOTE, 0, "%s: %s", p->label, p->note);
+    } else if (p->counts.launches < s->launches) {
+        snprintf(p->note, sizeof(p->note), "the budget of %g s allows %zu of %zu launches", s->budget_s, p->counts.launches, s->launches);
+    }
+}
+
+/* --- rounds --- */
+
+static size_t alive(const cbx__plan *plan, size_t *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < plan->count; i++) {
+        if (cbx__attempt_alive(&plan->attempts[i])) out[n++] = i;
+    }
+    return n;
+}
+
+static void mark_interrupted(cbx__point *p)
+{
+    for (size_t i = 0; i < p->plan.count; i++) {
+        cbx__attempt *a = &p->plan.attempts[i];
+        if (!cbx__attempt_alive(a)) continue;
+        a->failure = CBX_FAILURE_INTERRUPTED;
+        snprintf(a->message, sizeof(a->message), "interrupted in round %zu of %zu", p->rounds + 1, p->counts.launches);
+    }
+}
+
+typedef struct deal {
+    size_t *live, n;             /* attempts in the square */
+    size_t *order, *scratch;     /* places, and memory for the draw */
+    size_t first;                /* round at which this square began */
+} deal;
+
+static cbx_status run_round(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, deal *d, size_t round, cbx_err *err)
+{
+    cbx__schedule_order(s->opts->seed, d->n, round - d->first, d->scratch, d->order);
+    for (size_t place = 0; place < d->n; place++) {
+        cbx__attempt *a = &p->plan.attempts[d->live[d->order[place]]];
+        cbx_status st;
+        if (a->failure) continue;
+        if (cbx__session_stopped(s)) return CBX_OK;
+        st = launch_attempt(ctx, s, p, w, a, round, place, err);
+        if (st) return st;
+    }
+    if (!cbx__session_stopped(s)) p->rounds = round + 1;
+    return CBX_OK;
+}
+
+/* Nobody left, or only attempts that are there for others' ratios. */
+static bool nothing_to_learn(const cbx__plan *plan)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        if (cbx__attempt_alive(&plan->attempts[i]) && !plan->attempts[i].kept) return false;
+    }
+    return true;
+}
+
+static cbx_status run_rounds(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx_err *err)
+{
+    size_t count = p->plan.count;
+    size_t *memory = cbx_arena_calloc(&p->arena, 3 * count + 1, sizeof(*memory));
+    deal d = { memory, 0, memory + count, memory + 2 * count, 0 };
+    uint64_t start = cbx_clock_ns();
+    cbx_status st = CBX_OK;
+
+    if (!memory) return cbx_fail(err, CBX_ENOMEM, "out of memory for the schedule");
+    d.n = alive(&p->plan, d.live);
+    for (size_t round = 0; round < p->counts.launches && !nothing_to_learn(&p->plan) && !st; round++) {
+        st = run_round(ctx, s, p, w, &d, round, err);
+        if (st || cbx__session_stopped(s)) break;
+        if (round == 0) {
+            size_t before = d.n;
+            fit_budget(s, p, 1e-9 * (double)(cbx_clock_ns() - start));
+            d.n = alive(&p->plan, d.live);
+            if (d.n != before) d.first = 1;
+        }
+    }
+    if (cbx__session_stopped(s)) mark_interrupted(p);
+    return st;
+}
+
+/* --- cores and inputs --- */
+
+typedef struct core_locks {
+    cbx_lock *held[CBX_LEN(((cbx__point *)0)->cores)];
+    size_t n;
+} core_locks;
+
+static void unlock_cores(core_locks *k)
+{
+    while (k->n) cbx_lock_release(k->held[--k->n]);
+}
+
+static cbx_status lock_core(cbx_ctx *ctx, cbx__session *s, const char *path, int core, cbx_lock **out, cbx_err *err)
+{
+    uint64_t left_ns = (uint64_t)(1e9 * s->timeout_s);
+    cbx_status st = cbx_lock_take(ctx, path, 0, out, err);
+
+    if (st != CBX_EBUSY) return st;
+    cbx__session_tell(s, CBX_MEASURE_NOTE, 0, "waiting for CPU %d, which another measurement holds", core);
+    while (st == CBX_EBUSY && left_ns && !cbx__session_stopped(s)) {
+        uint64_t step = left_ns < 200000000u ? left_ns : 200000000u;
+        st = cbx_lock_take(ctx, path, step, out, err);
+        left_ns -= step;
+    }
+    if (st == CBX_EBUSY && !cbx__session_stopped(s)) {
+        return cbx_fail(err, CBX_EBUSY, "CPU %d is still held by another measurement after %g s; wait for it, or raise --worker-timeout", core,
+                        s->timeout_s);
+    }
+    return st;
+}
+
+/* Ascending order, so that two invocations cannot wait for each other. */
+static cbx_status lock_cores(cbx_ctx *ctx, cbx__session *s, cbx__point *p, core_locks *k, cbx_err *err)
+{
+    const char *dir;
+    cbx_status st = cbx_cache_dir(ctx, "locks", &p->arena, &dir, err);
+
+    for (size_t i = 0; i < p->ncores && !st; i++) {
+        const char *path = cbx_arena_printf(&p->arena, "%s/cpu-%d.lock", dir, p->cores[i]);
+        if (!path) return cbx_fail(err, CBX_ENOMEM, "out of memory for the name of a lock");
+        st = lock_core(ctx, s, path, p->cores[i], &k->held[k->n], err);
+        if (!st) k->n++;
+    }
+    return st;
+}
+
+static cbx_status make_workload(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_workload **w, cbx_err *err)
+{
+    cbx_workload_opts o = CBX_WORKLOAD_OPTS_INIT;
+    cbx_err why = CBX_ERR_INIT;
+    cbx_status st;
+
+    o.rotations = s->opts->case_ops->rotate_inputs ? 1 : 0;
+    o.cache_dir = s->opts->cache_dir;
+    o.stop = s->opts->stop;
+    st = cbx_workload_create(ctx, s->opts->case_ops, p->params, &o, w, &why);
+    if (!st) {
+        snprintf(p->workload_hash, sizeof(p->workload_hash), "%s", cbx_workload_hash(*w));
+        p->oracle_cached = cbx_workload_oracle_cached(*w);
+        return CBX_OK;
+    }
+    if (st == CBX_EINTERRUPTED || cbx__session_stopped(s)) {
+        mark_interrupted(p);
+        return CBX_OK;
+    }
+    if (st == CBX_ENOSPC || st == CBX_EINVAL) return cbx_fail(err, st, "%s", why.message);
+    for (size_t i = 0; i < p->plan.count; i++) {
+        cbx__attempt *a = &p->plan.attempts[i];
+        if (!cbx__attempt_alive(a)) continue;
+        a->failure = CBX_FAILURE_ORACLE_FAILED;
+        snprintf(a->message, sizeof(a->message), "%s", why.message);
+    }
+    return CBX_OK;
+}
+
+cbx_status cbx__point_measure(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_err *err)
+{
+    cbx_workload *w = NULL;
+    core_locks locks = { { NULL }, 0 };
+    cbx_status st = CBX_OK;
+
+    p->counts = (cbx__counts){ .launches = s->launches, .epochs = s->epochs, .warmup = true };
+    for (size_t i = 0; i < p->plan.count; i++) {
+        if (cbx__attempt_alive(&p->plan.attempts[i])) find_interpreter(ctx, p, &p->plan.attempts[i]);
+    }
+    if (nothing_to_learn(&p->plan)) return CBX_OK;
+    st = make_workload(ctx, s, p, &w, err);
+    if (st || !w) goto done;
+    st = lock_cores(ctx, s, p, &locks, err);
+    if (cbx__session_stopped(s)) {
+        mark_interrupted(p);
+        st = CBX_OK;
+        goto done;
+    }
+    if (st) goto done;
+    st = run_rounds(ctx, s, p, w, err);
+done:
+    unlock_cores(&locks);
+    cbx_workload_free(w);
+    return st;
+}

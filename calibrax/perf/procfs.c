@@ -1,0 +1,176 @@
+/*
+ * Reading /proc and the memory control group.  Formats: proc(5), Documentation/admin-guide/cgroup-v2.rst ("memory.events") and
+ * cgroup-v1/memory.rst ("memory.oom_control") of Linux.
+ */
+#include "calibrax/perf/procfs.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FILE_MAX 16384
+
+/* Start of the line that begins with key; NULL if there is none. */
+static const char *find_line(const char *text, const char *key)
+{
+    size_t n = strlen(key);
+    for (const char *line = text; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
+        if (strncmp(line, key, n) == 0) return line;
+    }
+    return NULL;
+}
+
+bool cbx__proc_status_bytes(const char *text, const char *key, uint64_t *bytes)
+{
+    const char *line = find_line(text, key);
+    unsigned long long kib;
+    if (!line || sscanf(line + strlen(key), ": %llu kB", &kib) != 1) return false;
+    *bytes = kib * 1024;
+    return true;
+}
+
+bool cbx__proc_stat_times(const char *text, uint64_t *user_ticks, uint64_t *system_ticks)
+{
+    const char *after = strrchr(text, ')');
+    unsigned long long user, system;
+    /* after the name: state ppid pgrp session tty tpgid flags minflt cminflt majflt cmajflt utime stime */
+    if (!after || sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) != 2) return false;
+    *user_ticks = user;
+    *system_ticks = system;
+    return true;
+}
+
+bool cbx__proc_steal(const char *text, uint64_t *ticks)
+{
+    const char *line = find_line(text, "cpu ");
+    unsigned long long steal;
+    if (!line || sscanf(line + 4, " %*u %*u %*u %*u %*u %*u %*u %llu", &steal) != 1) return false;
+    *ticks = steal;
+    return true;
+}
+
+bool cbx__proc_counter(const char *text, const char *key, uint64_t *value)
+{
+    size_t n = strlen(key);
+    for (const char *line = find_line(text, key); line; line = find_line(line + n, key)) {
+        if (line[n] != ' ') continue;
+        char *end;
+        unsigned long long v = strtoull(line + n + 1, &end, 10);
+        if (end == line + n + 1) return false;
+        *value = v;
+        return true;
+    }
+    return false;
+}
+
+bool cbx__proc_cgroup_memory(const char *text, char *path, size_t size)
+{
+    static const struct {
+        const char *controllers, *folder, *file;
+    } kinds[] = { { ":memory:", "/sys/fs/cgroup/memory", "memory.oom_control" }, { "0::", "/sys/fs/cgroup", "memory.events" } };
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        const char *at = k == 0 ? strstr(text, kinds[k].controllers) : find_line(text, kinds[k].controllers);
+        if (!at) continue;
+        at += strlen(kinds[k].controllers);
+        int len = (int)strcspn(at, "\n");
+        int n = snprintf(path, size, "%s%.*s/%s", kinds[k].folder, len == 1 ? 0 : len, at, kinds[k].file);
+        return n > 0 && (size_t)n < size;
+    }
+    return false;
+}
+
+size_t cbx__proc_read(const char *path, char *buf, size_t size)
+{
+    size_t len = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    buf[0] = '\0';
+    if (fd < 0) return 0;
+    while (len + 1 < size) {
+        ssize_t n = read(fd, buf + len, size - 1 - len);
+        if (n <= 0) break;
+        len += (size_t)n;
+    }
+    close(fd);
+    buf[len] = '\0';
+    return len;
+}
+
+static size_t read_of(pid_t pid, const char *name, char *buf, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    return cbx__proc_read(path, buf, size);
+}
+
+bool cbx__proc_memory_read(pid_t pid, cbx__proc_memory *out)
+{
+    char text[FILE_MAX];
+    cbx__proc_memory m = { 0 };
+    if (!read_of(pid, "status", text, sizeof text)) return false;
+    if (!cbx__proc_status_bytes(text, "VmHWM", &m.hwm_bytes) || !cbx__proc_status_bytes(text, "VmRSS", &m.rss_bytes)) return false;
+    *out = m;
+    return true;
+}
+
+bool cbx__proc_times_read(pid_t pid, double *user_s, double *system_s)
+{
+    char text[2048];
+    uint64_t user, system;
+    double tick = (double)sysconf(_SC_CLK_TCK);
+    if (!read_of(pid, "stat", text, sizeof text) || !cbx__proc_stat_times(text, &user, &system)) return false;
+    *user_s = (double)user / tick;
+    *system_s = (double)system / tick;
+    return true;
+}
+
+uint64_t cbx__proc_resident(pid_t pid)
+{
+    char text[256];
+    unsigned long long pages;
+    if (!read_of(pid, "statm", text, sizeof text) || sscanf(text, "%*u %llu", &pages) != 1) return 0;
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+bool cbx__proc_reset_hwm(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/clear_refs", (int)pid);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    bool done = write(fd, "5", 1) == 1;
+    close(fd);
+    return done;
+}
+
+uint64_t cbx__proc_steal_read(void)
+{
+    char text[1024]; /* the line of all CPUs comes first */
+    uint64_t ticks = 0;
+    cbx__proc_read("/proc/stat", text, sizeof text);
+    cbx__proc_steal(text, &ticks);
+    return ticks;
+}
+
+double cbx__proc_load_read(void)
+{
+    char text[128];
+    double load;
+    if (!cbx__proc_read("/proc/loadavg", text, sizeof text) || sscanf(text, "%lf", &load) != 1) return NAN;
+    return load;
+}
+
+uint64_t cbx__proc_oom_kills(void)
+{
+    char text[FILE_MAX], path[1024];
+    uint64_t kills = 0;
+    if (cbx__proc_read("/proc/self/cgroup", text, sizeof text) && cbx__proc_cgroup_memory(text, path, sizeof path) &&
+        cbx__proc_read(path, text, sizeof text) && cbx__proc_counter(text, "oom_kill", &kills)) {
+        return kills;
+    }
+    cbx__proc_read("/proc/vmstat", text, sizeof text);
+    cbx__proc_counter(text, "oom_kill", &kills);
+    return kills;
+}

@@ -1,0 +1,336 @@
+/**
+ * Where a row comes from: provenance (spec of the row, additive to v1) and the raw launch lines beside it.
+ * Nothing here names a host, a user or a path.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/base/clock.h"
+#include "calibrax/base/version.h"
+#include "calibrax/perf/session.h"
+
+/* Adds a child and says whether that worked, also when the child could not be made. */
+static bool put(cbx_json *object, const char *key, cbx_json *child)
+{
+    return child && cbx_json_set(object, key, child);
+}
+
+static cbx_json *ints(const int *x, size_t n)
+{
+    cbx_json *a = cbx_json_new_array();
+    for (size_t i = 0; a && i < n; i++) cbx_json_push(a, cbx_json_new_int(x[i]));
+    return a;
+}
+
+static cbx_json *doubles(const double *x, size_t n)
+{
+    cbx_json *a = cbx_json_new_array();
+    for (size_t i = 0; a && i < n; i++) cbx_json_push(a, cbx_json_new_double(x[i]));
+    return a;
+}
+
+static cbx_json *revision_json(void)
+{
+    cbx_json *o = cbx_json_new_object();
+    char sha[80];
+    size_t len = (size_t)snprintf(sha, sizeof(sha), "%s", cbx_revision());
+    bool dirty = len > 0 && len < sizeof(sha) && sha[len - 1] == '+';
+
+    if (!o) return NULL;
+    if (dirty) sha[len - 1] = 0;
+    cbx_json_set_string(o, "sha", sha);
+    cbx_json_set_bool(o, "dirty", dirty);
+    return o;
+}
+
+static cbx_json *release_json(void)
+{
+    cbx_json *o = cbx_json_new_object();
+    if (!o) return NULL;
+    cbx_json_set_string(o, "name", "calibrax");
+    cbx_json_set_string(o, "version", cbx_version());
+    cbx_json_set_string(o, "revision", cbx_revision());
+    cbx_json_set_string(o, "build", cbx_build());
+    return o;
+}
+
+static cbx_json *probe_json(const cbx__session *s)
+{
+    cbx_json *o = cbx_json_new_object(), *pipes = cbx_json_new_object(), *levels = cbx_json_new_array();
+
+    for (int i = 0; pipes && i < CBX_PIPE_COUNT; i++) put(pipes, cbx_pipe_name((cbx_pipe)i), doubles(s->probe.pipe_ops_per_s[i], 2));
+    for (int i = 0; levels && i < s->probe.nlevels; i++) {
+        const cbx_level_rate *l = &s->probe.level[i];
+        cbx_json *j = cbx_json_new_object();
+        if (!j) break;
+        cbx_json_set_string(j, "name", l->name);
+        cbx_json_set_int(j, "bytes", (int64_t)l->bytes);
+        cbx_json_set_double(j, "read_bytes_per_s", l->read_bytes_per_s);
+        cbx_json_set_double(j, "copy_bytes_per_s", l->copy_bytes_per_s);
+        cbx_json_push(levels, j);
+    }
+    if (!o) {
+        cbx_json_unref(pipes);
+        cbx_json_unref(levels);
+        return NULL;
+    }
+    cbx_json_set_string(o, "instruction_set", s->probe.instruction_set);
+    put(o, "pipe_ops_per_s_f32_f64", pipes);
+    put(o, "levels", levels);
+    return o;
+}
+
+static cbx_json *variant_json(const cbx__attempt *a)
+{
+    cbx_json *o = cbx_json_new_object(), *env = cbx_json_new_object();
+
+    if (!o || !env) {
+        cbx_json_unref(o);
+        cbx_json_unref(env);
+        return NULL;
+    }
+    for (size_t i = 0; a->settings && i < a->settings->nenv; i++) {
+        cbx_json_set_string(env, a->settings->env[i].name, a->settings->env[i].value);
+    }
+    cbx_json_set_string(o, "name", a->variant);
+    cbx_json_set(o, "env", env);
+    cbx_json_set_string(o, "why", a->settings ? a->settings->why : NULL);
+    return o;
+}
+
+static cbx_json *schedule_json(const cbx__session *s, const cbx__point *p, const cbx__attempt *a)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    if (!o) return NULL;
+    cbx_json_set_string(o, "order", "williams");
+    cbx_json_set_int(o, "seed", (int64_t)s->opts->seed);
+    cbx_json_set_int(o, "rounds", (int64_t)p->rounds);
+    cbx_json_set_int(o, "launches_asked", (int64_t)s->launches);
+    cbx_json_set_int(o, "launches_planned", (int64_t)p->counts.launches);
+    cbx_json_set_int(o, "epochs_asked", (int64_t)s->epochs);
+    cbx_json_set_int(o, "epochs_planned", (int64_t)p->counts.epochs);
+    cbx_json_set_int(o, "warmup", (int64_t)s->warmup);
+    cbx_json_set_int(o, "iterations", (int64_t)a->iterations);
+    cbx_json_set_int(o, "retries", (int64_t)a->retries);
+    cbx_json_set_double(o, "epoch_target_s", s->epoch_target_s);
+    cbx_json_set_double(o, "budget_s", s->budget_s);
+    if (p->note[0]) cbx_json_set_string(o, "note", p->note);
+    return o;
+}
+
+static cbx_json *scheduler_json(const cbx__session *s)
+{
+    cbx_json *o = cbx_json_new_object(), *groups = cbx_json_new_array();
+
+    for (size_t g = 0; groups && g < s->slots; g++) {
+        size_t first, count;
+        cbx__core_group(s->ncpus, s->slots, g, &first, &count);
+        cbx_json_push(groups, ints(s->cpus + first, count));
+    }
+    if (!o) {
+        cbx_json_unref(groups);
+        return NULL;
+    }
+    cbx_json_set_int(o, "cpu_slots", (int64_t)s->slots);
+    put(o, "core_groups", groups);
+    return o;
+}
+
+/* One array for each layout factor and place, an entry a launch in the order run. */
+static cbx_json *layout_json(const cbx__attempt *a)
+{
+    static const char *const keys[] = { "env_pad_bytes", "stack_pad_bytes", "heap_pad_bytes", "position" };
+    cbx_json *o = cbx_json_new_object();
+
+    for (size_t k = 0; o && k < CBX_LEN(keys); k++) {
+        cbx_json *list = cbx_json_new_array();
+        for (const cbx__launch *l = a->first; list && l; l = l->next) {
+            const size_t v[] = { l->layout.env_pad_bytes, l->layout.stack_pad_bytes, l->layout.heap_pad_bytes, l->position };
+            cbx_json_push(list, cbx_json_new_int((int64_t)v[k]));
+        }
+        put(o, keys[k], list);
+    }
+    return o;
+}
+
+static cbx_json *health_json(const cbx__attempt *a)
+{
+    uint64_t steal = 0, voluntary = 0, involuntary = 0;
+    double load = NAN, apart = NAN;
+    cbx_json *o = cbx_json_new_object();
+
+    if (!o) return NULL;
+    for (const cbx__launch *l = a->first; l; l = l->next) {
+        const cbx_launch_record *r = &l->record;
+        steal += r->steal_ticks;
+        voluntary += r->voluntary_switches;
+        involuntary += r->involuntary_switches;
+        load = fmax(load, r->load_1min);
+        for (size_t e = 0; e < r->epochs; e++) {
+            if (r->epoch_ns[e] > 0) apart = fmax(apart, fabs(r->outer_ns[e] / r->epoch_ns[e] - 1));
+        }
+    }
+    cbx_json_set_int(o, "steal_ticks", (int64_t)steal);
+    cbx_json_set_int(o, "voluntary_switches", (int64_t)voluntary);
+    cbx_json_set_int(o, "involuntary_switches", (int64_t)involuntary);
+    cbx_json_set_double(o, "load_1min_max", load);
+    cbx_json_set_double(o, "clocks_apart_max", apart);
+    return o;
+}
+
+/* What the worker said of itself last. */
+static const cbx_json *hello_of(const cbx__attempt *a)
+{
+    const cbx_json *v = NULL;
+    for (const cbx__launch *l = a->first; l; l = l->next) {
+        if (l->record.versions) v = l->record.versions;
+    }
+    return v;
+}
+
+static void put_worker(cbx_json *o, const cbx_json *hello)
+{
+    cbx_json *worker = hello ? cbx_json_copy(hello) : NULL, *versions;
+
+    if (worker) {
+        cbx_json_remove(worker, "op");
+        versions = cbx_json_get(worker, "versions");
+        cbx_json_set(o, "versions", versions ? cbx_json_copy(versions) : NULL);
+    }
+    cbx_json_set(o, "worker", worker);
+}
+
+static cbx_json *device_json(const cbx__attempt *a)
+{
+    cbx_json *o = cbx_json_new_object();
+    if (!o) return NULL;
+    cbx_json_set_string(o, "kind", strcmp(a->platform, "cpu") ? "gpu" : "cpu");
+    cbx_json_set_string(o, "platform", a->platform);
+    return o;
+}
+
+static cbx_json *oracle_json(const cbx__point *p)
+{
+    cbx_json *o = cbx_json_new_object();
+    if (!o) return NULL;
+    cbx_json_set_string(o, "kind", "fp64_full");
+    cbx_json_set_string(o, "inputs_hash", p->workload_hash[0] ? p->workload_hash : NULL);
+    cbx_json_set_bool(o, "cached", p->oracle_cached);
+    return o;
+}
+
+static bool runs_here(const cbx__session *s, const cbx__attempt *a)
+{
+    return s->opts->in_process && !strcmp(a->baseline->provider, "native");
+}
+
+cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const cbx__attempt *a)
+{
+    char now[CBX_TIME_SIZE];
+    cbx_json *o = cbx_json_new_object();
+
+    if (!o) return NULL;
+    cbx_json_set_string(o, "timestamp", cbx_time_format_iso(s->started_us, now));
+    put(o, "tool", release_json());
+    put(o, "bench", revision_json());
+    cbx_json_set(o, "machine", s->machine ? cbx_json_copy(s->machine) : NULL);
+    put(o, "device", device_json(a));
+    cbx_json_set(o, "probe", s->have_probe ? probe_json(s) : NULL);
+    put_worker(o, hello_of(a));
+    cbx_json_set_string(o, "binary_hash", !strcmp(a->baseline->provider, "native") && s->worker_hash[0] ? s->worker_hash : NULL);
+    cbx_json_set_string(o, "measurement_isolation", runs_here(s, a) ? "in_process" : "subprocess");
+    put(o, "cpu_affinity", ints(p->cores, p->ncores));
+    cbx_json_set_int(o, "threads", s->threads);
+    put(o, "scheduler", scheduler_json(s));
+    cbx_json_set_string(o, "coverage_mode", s->opts->skip_slow ? "fast" : "full");
+    cbx_json_set_string(o, "compile_cache", "cold");
+    put(o, "variant", variant_json(a));
+    put(o, "schedule", schedule_json(s, p, a));
+    put(o, "layout", layout_json(a));
+    put(o, "health", health_json(a));
+    put(o, "oracle", oracle_json(p));
+    cbx_json_set_bool(o, "resumed", p->resumed);
+    return o;
+}
+
+static cbx_json *fidelity_json(const cbx_fidelity *f)
+{
+    cbx_json *o = f->checked ? cbx_json_new_object() : NULL;
+    if (!o) return NULL;
+    cbx_json_set_bool(o, "ok", f->ok);
+    cbx_json_set_double(o, "rel_to_tol", f->rel_to_tol);
+    cbx_json_set_int(o, "mismatched", (int64_t)f->mismatched);
+    cbx_json_set_int(o, "checks", (int64_t)f->checks);
+    if (f->note[0]) cbx_json_set_string(o, "note", f->note);
+    return o;
+}
+
+/* Where and how the launch was made. */
+static void put_launch_plan(cbx_json *o, const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l)
+{
+    cbx_json *point = NULL;
+
+    cbx_json_set_string(o, "schema", "nperf-launch");
+    cbx_json_set_int(o, "version", 1);
+    cbx_json_set_string(o, "run_id", s->run_id);
+    cbx_json_set_string(o, "case", s->opts->case_ops->name);
+    if (!cbx_json_parse(p->json, strlen(p->json), "point", &point, NULL)) cbx_json_set(o, "param_point", point);
+    cbx_json_set_string(o, "platform", a->platform);
+    cbx_json_set_string(o, "baseline", a->baseline->name);
+    cbx_json_set_string(o, "variant", a->variant);
+    cbx_json_set_int(o, "round", (int64_t)l->round);
+    cbx_json_set_int(o, "position", (int64_t)l->position);
+    cbx_json_set_bool(o, "retry", l->retry);
+    cbx_json_set_int(o, "seed", (int64_t)(l->seed >> 1));
+    cbx_json_set_int(o, "env_pad_bytes", (int64_t)l->layout.env_pad_bytes);
+    cbx_json_set_int(o, "stack_pad_bytes", (int64_t)l->layout.stack_pad_bytes);
+    cbx_json_set_int(o, "heap_pad_bytes", (int64_t)l->layout.heap_pad_bytes);
+}
+
+/* What was seen. */
+static void put_launch_record(cbx_json *o, const cbx_launch_record *r)
+{
+    cbx_json_set_string(o, "failure", r->failure ? cbx_failure_word(r->failure) : NULL);
+    if (r->failure) {
+        cbx_json_set_string(o, "message", r->message);
+        cbx_json_set_string(o, "phase", r->phase);
+        cbx_json_set_int(o, "exit_code", r->exit_code);
+        cbx_json_set_int(o, "term_signal", r->term_signal);
+    }
+    cbx_json_set_int(o, "iterations", (int64_t)r->iterations);
+    put(o, "epoch_ns", doubles(r->epoch_ns, r->epochs));
+    put(o, "outer_ns", doubles(r->outer_ns, r->epochs));
+    cbx_json_set_double(o, "empty_epoch_ns", r->empty_epoch_ns);
+    cbx_json_set_double(o, "first_call_ns", r->first_call_ns);
+    cbx_json_set_double(o, "compile_ns", r->compile_ns);
+    cbx_json_set_double(o, "ready_ns", r->ready_ns);
+    cbx_json_set_double(o, "overhead_ns", r->overhead_ns);
+    cbx_json_set_double(o, "hwm_bytes", r->hwm_bytes);
+    cbx_json_set_double(o, "hwm_start_bytes", r->hwm_start_bytes);
+    cbx_json_set_double(o, "hwm_increase_bytes", r->hwm_increase_bytes);
+    cbx_json_set_double(o, "device_peak_bytes", r->device_peak_bytes);
+    cbx_json_set_double(o, "cpu_user_s", r->cpu_user_s);
+    cbx_json_set_double(o, "cpu_system_s", r->cpu_system_s);
+    cbx_json_set_int(o, "voluntary_switches", (int64_t)r->voluntary_switches);
+    cbx_json_set_int(o, "involuntary_switches", (int64_t)r->involuntary_switches);
+    cbx_json_set_int(o, "steal_ticks", (int64_t)r->steal_ticks);
+    cbx_json_set_double(o, "load_1min", r->load_1min);
+    cbx_json_set(o, "fidelity", fidelity_json(&r->fidelity));
+}
+
+void cbx__raw_line(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l, cbx_text *out)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    if (!o) {
+        out->status = CBX_ENOMEM;
+        return;
+    }
+    put_launch_plan(o, s, p, a, l);
+    put_launch_record(o, &l->record);
+    cbx_json_write(o, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING, out);
+    cbx_text_putc(out, '\n');
+    cbx_json_unref(o);
+}

@@ -1,0 +1,114 @@
+/**
+ * The facts of a sweep: run id, machine, probe, the worker's content; and the way to tell people how far it is.
+ */
+#include "calibrax/perf/session.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/base/clock.h"
+#include "calibrax/base/version.h"
+#include "calibrax/core/machine.h"
+#include "calibrax/perf/tools.h"
+
+void cbx__session_init(cbx__session *s, const cbx_measure_opts *opts)
+{
+    memset(s, 0, sizeof(*s));
+    s->opts = opts;
+    s->slots = 1;
+    s->threads = 1;
+    s->level = 0.95;
+    s->started_us = cbx_time_now_us();
+    s->started_ns = cbx_clock_ns();
+    cbx_row_run_id(s->started_us, cbx_revision(), s->run_id);
+    pthread_mutex_init(&s->lock, NULL);
+}
+
+void cbx__session_clear(cbx__session *s)
+{
+    cbx_json_unref(s->machine);
+    pthread_mutex_destroy(&s->lock);
+    memset(s, 0, sizeof(*s));
+}
+
+bool cbx__session_stopped(const cbx__session *s)
+{
+    return s->opts->stop && *s->opts->stop;
+}
+
+static void tell(cbx__session *s, cbx_measure_event event, const char *text)
+{
+    double elapsed = 1e-9 * (double)(cbx_clock_ns() - s->started_ns);
+    cbx_measure_progress p = { .event = event, .text = text, .elapsed_s = elapsed, .eta_s = NAN };
+
+    p.launches_done = s->launches_done;
+    p.launches_total = s->launches_total;
+    if (s->launches_done && s->launches_total >= s->launches_done) {
+        p.eta_s = elapsed / (double)s->launches_done * (double)(s->launches_total - s->launches_done);
+    }
+    s->opts->progress(s->opts->user, &p);
+}
+
+void cbx__session_tell(cbx__session *s, cbx_measure_event event, size_t launches, const char *fmt, ...)
+{
+    char text[CBX_ERR_MESSAGE_SIZE] = "";
+    va_list args;
+
+    if (fmt) {
+        va_start(args, fmt);
+        vsnprintf(text, sizeof(text), fmt, args);
+        va_end(args);
+    }
+    pthread_mutex_lock(&s->lock);
+    s->launches_done += launches;
+    if (s->opts->progress) tell(s, event, text);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void hash_worker(cbx_ctx *ctx, cbx__session *s)
+{
+    cbx_arena scratch;
+    const char *path;
+
+    cbx_arena_init(&scratch, cbx_ctx_allocator(ctx));
+    if (cbx__tool_find(CBX__TOOL_WORKER, &scratch, &path, NULL) || cbx_hash_file(ctx, path, s->worker_hash, NULL)) s->worker_hash[0] = 0;
+    cbx_arena_clear(&scratch);
+}
+
+void cbx__session_learn(cbx_ctx *ctx, cbx__session *s)
+{
+    cbx_machine *m = NULL;
+
+    if (!cbx_machine_read(ctx, NULL, &m, NULL)) {
+        snprintf(s->machine_id, sizeof(s->machine_id), "%s", cbx_machine_id(m));
+        s->machine = cbx_machine_to_json(m);
+        cbx_machine_free(m);
+    }
+    s->have_probe = !cbx_probe_get(ctx, s->machine_id, false, &s->probe, NULL);
+    hash_worker(ctx, s);
+}
+
+static void keep_faster(double *mine, double other)
+{
+    if (other > *mine) *mine = other;
+}
+
+void cbx__session_repeat_probe(cbx_ctx *ctx, cbx__session *s)
+{
+    cbx_probe again;
+
+    if (s->probe_repeated || !s->have_probe) return;
+    s->probe_repeated = true;
+    if (cbx_probe_measure(ctx, &again, NULL)) return;
+    for (int p = 0; p < CBX_PIPE_COUNT; p++) {
+        for (int t = 0; t < 2; t++) keep_faster(&s->probe.pipe_ops_per_s[p][t], again.pipe_ops_per_s[p][t]);
+    }
+    for (int l = 0; l < s->probe.nlevels && l < again.nlevels; l++) {
+        keep_faster(&s->probe.level[l].read_bytes_per_s, again.level[l].read_bytes_per_s);
+        keep_faster(&s->probe.level[l].copy_bytes_per_s, again.level[l].copy_bytes_per_s);
+        keep_faster(&s->probe.level[l].triad_bytes_per_s, again.level[l].triad_bytes_per_s);
+        keep_faster(&s->probe.level[l].triad_stream_bytes_per_s, again.level[l].triad_stream_bytes_per_s);
+    }
+}

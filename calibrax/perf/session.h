@@ -1,0 +1,83 @@
+/**
+ * What one sweep shares between its points, and what one point holds while it is measured.  Internal to perf.
+ */
+#ifndef CALIBRAX_PERF_SESSION_H
+#define CALIBRAX_PERF_SESSION_H
+
+#include <pthread.h>
+
+#include "calibrax/base/hash.h"
+#include "calibrax/perf/plan.h"
+
+/** Settled options and facts of a sweep; read-only while slots run, except what `lock` guards. */
+typedef struct cbx__session {
+    const cbx_measure_opts *opts;
+    size_t launches, warmup, epochs, slow_epochs;
+    double slow_call_s, budget_s, epoch_target_s, timeout_s;
+    int threads;
+    double level; /* of the paired ratio's interval */
+    const char *platforms[8];
+    size_t nplatforms, slots;
+    int cpus[1024];
+    size_t ncpus;
+    char run_id[CBX_RUN_ID_SIZE];
+    int64_t started_us;
+    uint64_t started_ns;
+    char machine_id[CBX_HASH_SIZE];
+    cbx_json *machine; /* facts fit to be published; owned */
+    char worker_hash[CBX_HASH_SIZE]; /* of the native worker; "" unknown */
+
+    pthread_mutex_t lock; /* guards everything below, and JSON values shared between slots */
+    cbx_probe probe;
+    bool have_probe, probe_repeated;
+    size_t launches_done, launches_total;
+    size_t next_point;
+    cbx_status status; /* first fatal failure of a slot */
+    cbx_err err;
+} cbx__session;
+
+/** One point while it is measured. */
+typedef struct cbx__point {
+    cbx_arena arena; /* attempts, launches, texts */
+    cbx_params *params;
+    const char *json;
+    char label[128];
+    bool representative;
+    cbx__plan plan;
+    cbx__counts counts;
+    size_t rounds; /* completed */
+    int cores[64]; /* that workers are pinned to */
+    size_t ncores;
+    char workload_hash[CBX_HASH_SIZE];
+    bool oracle_cached, resumed;
+    char note[256]; /* about the plan, for provenance; "" */
+} cbx__point;
+
+void cbx__session_init(cbx__session *s, const cbx_measure_opts *opts);
+void cbx__session_clear(cbx__session *s);
+/** Reads the machine, its probe and the worker's content; what cannot be had is left out. */
+void cbx__session_learn(cbx_ctx *ctx, cbx__session *s);
+bool cbx__session_stopped(const cbx__session *s);
+/** Calls the progress function under the lock; fmt may be NULL.  `launches` are added to those done. */
+void cbx__session_tell(cbx__session *s, cbx_measure_event event, size_t launches, const char *fmt, ...) CBX_PRINTF(4, 5);
+/** Measures the probe once more, keeping the faster reading of each roof; once a session.  The caller holds the lock. */
+void cbx__session_repeat_probe(cbx_ctx *ctx, cbx__session *s);
+
+/** Measures all live attempts of a prepared point.  Failures of attempts are in the attempts. */
+cbx_status cbx__point_measure(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_err *err);
+/** One launch in this process; a native baseline only. */
+cbx_status cbx__launch_in_process(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *point, const cbx_workload *w, const cbx__attempt *a,
+                                  const cbx_launch_opts *opts, cbx_launch_record *record, cbx_err *err);
+
+/** Medians, refusals and strongest variants of a measured point. */
+cbx_status cbx__rows_judge(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_err *err);
+/** Rows of a judged point, in plan order, and its raw launch lines.  The caller holds the lock. */
+cbx_status cbx__rows_make(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_rows *rows, cbx_text *raw, cbx_err *err);
+/** Provenance of an attempt's row; NULL: out of memory.  Caller unrefs. */
+cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const cbx__attempt *a);
+/** One raw line, newline included. */
+void cbx__raw_line(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l, cbx_text *out);
+/** Roofline bound of one call [s], NaN where there is none; work of one call is written to work. */
+double cbx__attempt_bound(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, cbx_work *work);
+
+#endif

@@ -1,0 +1,190 @@
+/*
+ * Help, manual page (man(7) macros) and bash completion, all from the option tables.
+ */
+#include <string.h>
+
+#include "calibrax/base/version.h"
+#include "programs/common/options.h"
+
+/* --- help --- */
+
+static void option_words(const opt_spec *s, char *buf, size_t size)
+{
+    const char *open = s->kind == OPT_MAYBE ? " [" : s->arg ? " " : "", *close = s->kind == OPT_MAYBE ? "]" : "";
+    char letter[8] = "    ";
+
+    if (s->letter) snprintf(letter, sizeof(letter), "-%c, ", s->letter);
+    snprintf(buf, size, "%s--%s%s%s%s%s", letter, s->name, open, s->arg ? s->arg : "", close, s->kind == OPT_WORDS ? "..." : "");
+}
+
+/* Text from column `indent` on, broken before column 100. */
+static void print_wrapped(FILE *out, const char *text, size_t indent, size_t column)
+{
+    while (*text) {
+        size_t n = strcspn(text, " ");
+        if (column > indent && column + 1 + n > 100) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            column = indent;
+        } else if (column > indent) {
+            fputc(' ', out);
+            column++;
+        }
+        fprintf(out, "%.*s", (int)n, text);
+        column += n;
+        text += n;
+        text += strspn(text, " ");
+    }
+    fputc('\n', out);
+}
+
+static void print_option(const opt_spec *s, FILE *out)
+{
+    enum { INDENT = 32 };
+    char words[80], text[512];
+    size_t len;
+
+    option_words(s, words, sizeof(words));
+    len = strlen(words);
+    fprintf(out, "  %s", words);
+    if (len + 4 > INDENT) fprintf(out, "\n%*s", INDENT, "");
+    else fprintf(out, "%*s", (int)(INDENT - 2 - len), "");
+    snprintf(text, sizeof(text), "%s%s%s%s", s->help, s->fallback ? " (default: " : "", s->fallback ? s->fallback : "", s->fallback ? ")" : "");
+    print_wrapped(out, text, INDENT, INDENT);
+}
+
+void opt_print_help(const opt_program *program, const opt_command *command, FILE *out)
+{
+    static const opt_spec help = { .name = "help", .letter = 'h', .help = "print this and stop" };
+    static const opt_spec version = { .name = "version", .help = "print release, revision and build, and stop" };
+
+    fprintf(out, "Usage: %s%s%s %s\n\n", program->name, command->name[0] ? " " : "", command->name, command->synopsis);
+    print_wrapped(out, command->description, 0, 0);
+    if (!command->name[0]) {
+        fprintf(out, "\nCommands:\n");
+        for (size_t i = 0; i < program->ncommands; i++) {
+            if (program->commands[i].name[0]) fprintf(out, "  %-12s %s\n", program->commands[i].name, program->commands[i].summary);
+        }
+    }
+    fprintf(out, "\nOptions:\n");
+    for (size_t i = 0; i < command->noptions; i++) print_option(&command->options[i], out);
+    print_option(&help, out);
+    if (!command->name[0]) print_option(&version, out);
+    if (command->name[0]) return;
+    fprintf(out, "\nExit status:\n");
+    for (const opt_note *n = program->exits; n && n->what; n++) fprintf(out, "  %-4s %s\n", n->what, n->text);
+    fprintf(out, "\nExamples:\n");
+    for (const opt_note *n = program->examples; n && n->what; n++) fprintf(out, "  %s\n      %s\n", n->what, n->text);
+}
+
+/* --- manual page --- */
+
+/* Escapes what roff would take as its own: backslashes, dashes, and control characters at the start of a line. */
+static void put_roff(FILE *out, const char *text)
+{
+    if (*text == '.' || *text == '\'') fputs("\\&", out);
+    for (; *text; text++) {
+        if (*text == '\\') fputs("\\e", out);
+        else if (*text == '-') fputs("\\-", out);
+        else fputc(*text, out);
+    }
+}
+
+static void put_heading(FILE *out, const char *macro, const char *text)
+{
+    fprintf(out, "%s \"%s\"\n", macro, text);
+}
+
+static void man_option(const opt_spec *s, FILE *out)
+{
+    fputs(".TP\n", out);
+    if (s->letter) fprintf(out, "\\fB\\-%c\\fR, ", s->letter);
+    fputs("\\fB\\-\\-", out);
+    put_roff(out, s->name);
+    fputs("\\fR", out);
+    if (s->arg) fprintf(out, s->kind == OPT_MAYBE ? " [\\fI%s\\fR]" : " \\fI%s\\fR", s->arg);
+    if (s->kind == OPT_WORDS) fputs(" ...", out);
+    fputc('\n', out);
+    put_roff(out, s->help);
+    fputs(".\n", out);
+    if (s->fallback) {
+        fputs("Default: ", out);
+        put_roff(out, s->fallback);
+        fputs(".\n", out);
+    }
+}
+
+static void man_notes(FILE *out, const char *heading, const opt_note *notes)
+{
+    if (!notes) return;
+    put_heading(out, ".SH", heading);
+    for (; notes->what; notes++) {
+        fputs(".TP\n\\fB", out);
+        put_roff(out, notes->what);
+        fputs("\\fR\n", out);
+        put_roff(out, notes->text);
+        fputc('\n', out);
+    }
+}
+
+static void man_command(const opt_program *program, const opt_command *c, FILE *out)
+{
+    fprintf(out, ".SS \"%s%s%s\"\n", program->name, c->name[0] ? " " : "", c->name);
+    put_roff(out, c->description);
+    fputc('\n', out);
+    for (size_t i = 0; i < c->noptions; i++) man_option(&c->options[i], out);
+}
+
+void opt_print_man(const opt_program *program, FILE *out)
+{
+    char upper[64];
+    size_t n = 0;
+
+    for (; program->name[n] && n + 1 < sizeof(upper); n++) {
+        char c = program->name[n];
+        upper[n] = c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
+    }
+    upper[n] = 0;
+    fprintf(out, ".TH %s 1 \"\" \"calibrax %s\" \"User Commands\"\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n", upper, cbx_version(), program->name,
+            program->summary);
+    for (size_t i = 0; i < program->ncommands; i++) {
+        const opt_command *c = &program->commands[i];
+        fprintf(out, "%s\\fB%s%s%s\\fR ", i ? ".br\n" : "", program->name, c->name[0] ? " " : "", c->name);
+        put_roff(out, c->synopsis);
+        fputc('\n', out);
+    }
+    put_heading(out, ".SH", "COMMANDS AND OPTIONS");
+    for (size_t i = 0; i < program->ncommands; i++) man_command(program, &program->commands[i], out);
+    man_notes(out, "EXIT STATUS", program->exits);
+    man_notes(out, "ENVIRONMENT", program->environment);
+    man_notes(out, "EXAMPLES", program->examples);
+}
+
+/* --- completion --- */
+
+static void completion_words(const opt_command *c, FILE *out)
+{
+    for (size_t i = 0; i < c->noptions; i++) fprintf(out, "--%s ", c->options[i].name);
+    fputs("--help", out);
+}
+
+void opt_print_completion(const opt_program *program, FILE *out)
+{
+    fprintf(out, "# bash completion of %s\n_%s()\n{\n    local word=\"${COMP_WORDS[COMP_CWORD]}\" words\n    case \"${COMP_WORDS[1]}\" in\n",
+            program->name, program->name);
+    for (size_t i = 0; i < program->ncommands; i++) {
+        const opt_command *c = &program->commands[i];
+        if (!c->name[0]) continue;
+        fprintf(out, "    %s) words=\"", c->name);
+        completion_words(c, out);
+        fprintf(out, "\" ;;\n");
+    }
+    fprintf(out, "    *) words=\"");
+    completion_words(&program->commands[0], out);
+    fprintf(out, " --version\"\n       if [ \"$COMP_CWORD\" -eq 1 ]; then words=\"$words");
+    for (size_t i = 0; i < program->ncommands; i++) {
+        if (program->commands[i].name[0]) fprintf(out, " %s", program->commands[i].name);
+    }
+    fprintf(out, "\"; fi ;;\n    esac\n    if [ \"${word#-}\" != \"$word\" ] || [ \"$COMP_CWORD\" -eq 1 ]; then\n");
+    fprintf(out, "        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n    else\n        COMPREPLY=($(compgen -f -- \"$word\"))\n    fi\n}\n");
+    fprintf(out, "complete -F _%s %s\n", program->name, program->name);
+}

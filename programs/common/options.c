@@ -1,0 +1,306 @@
+/*
+ * Parsing by table, over popt (MIT licence), which is seen only here.
+ *
+ * popt has no options with words that may be left out or many words, so those are rewritten first: `--site DIR` becomes `--site=DIR`,
+ * `--render-from A B` becomes `--render-from=A --render-from=B`.
+ */
+#include "programs/common/options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <popt.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/base/text.h"
+#include "calibrax/base/version.h"
+
+enum { CODE_HELP = 1, CODE_FIRST = 2 };
+
+int opt_fail(const opt_program *program, const char *fmt, ...)
+{
+    va_list args;
+
+    fprintf(stderr, "%s: ", program->name);
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return 2;
+}
+
+bool opt_append(cbx_arena *arena, const char *word, opt_list *list)
+{
+    const char **more = cbx_arena_calloc(arena, list->count + 1, sizeof(*more));
+
+    if (!more || !word) return false;
+    if (list->count) memcpy(more, list->items, list->count * sizeof(*more));
+    more[list->count] = word;
+    list->items = more;
+    list->count++;
+    return true;
+}
+
+bool opt_split(cbx_arena *arena, const char *text, opt_list *list)
+{
+    while (*text) {
+        size_t n = strcspn(text, ",");
+        if (n && !opt_append(arena, cbx_arena_strndup(arena, text, n), list)) return false;
+        text += n + (text[n] == ',');
+    }
+    return true;
+}
+
+/* --- rewriting --- */
+
+static const opt_spec *find_spec(const opt_command *command, const char *word)
+{
+    if (strncmp(word, "--", 2)) return NULL;
+    for (size_t i = 0; i < command->noptions; i++) {
+        if (!strcmp(word + 2, command->options[i].name)) return &command->options[i];
+    }
+    return NULL;
+}
+
+static bool is_option(const char *word)
+{
+    return word[0] == '-' && word[1] != 0;
+}
+
+/* argv with every MAYBE and WORDS option carrying its words behind `=`. */
+static bool rewrite(const opt_command *command, int argc, const char **argv, cbx_arena *arena, opt_list *out)
+{
+    for (int i = 0; i < argc; i++) {
+        const opt_spec *s = i ? find_spec(command, argv[i]) : NULL;
+        bool some = s && (s->kind == OPT_MAYBE || s->kind == OPT_WORDS);
+        bool taken = false;
+
+        if (i && !strcmp(argv[i], "--")) {
+            for (; i < argc; i++) {
+                if (!opt_append(arena, argv[i], out)) return false;
+            }
+            return true;
+        }
+        while (some && i + 1 < argc && !is_option(argv[i + 1]) && !(taken && s->kind == OPT_MAYBE)) {
+            if (!opt_append(arena, cbx_arena_printf(arena, "--%s=%s", s->name, argv[++i]), out)) return false;
+            taken = true;
+        }
+        if (taken) continue;
+        if (some && s->kind == OPT_MAYBE && !opt_append(arena, cbx_arena_printf(arena, "--%s=%s", s->name, s->fallback), out)) return false;
+        if ((!some || s->kind == OPT_WORDS) && !opt_append(arena, argv[i], out)) return false;
+    }
+    return true;
+}
+
+/* --- values --- */
+
+static bool whole_number(const char *text, long long least, long long *out)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoll(text, &end, 10);
+    return *text && *end == 0 && errno == 0 && *out >= least;
+}
+
+/* "1500", "512K", "512M", "2G": bytes, in powers of 1024. */
+static bool byte_count(const char *text, uint64_t *out)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    double v = strtod(text, &end), scale = 1;
+    const char *unit = *end ? strchr(units, *end) : NULL;
+
+    if (end == text || !(v >= 0)) return false;
+    if (unit) {
+        scale = pow(1024, (double)(unit - units) + 1);
+        end++;
+        if (!strcmp(end, "iB") || !strcmp(end, "B")) end += strlen(end);
+    }
+    if (*end || v * scale > 9e18) return false;
+    *out = (uint64_t)(v * scale);
+    return true;
+}
+
+/* NULL: set; else what is expected. */
+static const char *set_value(const opt_spec *s, const char *text, void *target, cbx_arena *arena)
+{
+    void *member = (char *)target + s->offset;
+    long long n = 0;
+    char *end;
+
+    switch (s->kind) {
+    case OPT_FLAG:
+        *(bool *)member = true;
+        return NULL;
+    case OPT_STRING:
+    case OPT_MAYBE:
+        *(const char **)member = text;
+        return NULL;
+    case OPT_LIST: return opt_split(arena, text, member) ? NULL : "memory";
+    case OPT_EACH:
+    case OPT_WORDS: return opt_append(arena, text, member) ? NULL : "memory";
+    case OPT_COUNT:
+        if (!whole_number(text, 0, &n)) return "a whole number, 0 or more";
+        *(size_t *)member = (size_t)n;
+        return NULL;
+    case OPT_INT:
+        if (!whole_number(text, 0, &n) || n > 1000000000) return "a whole number, 0 or more";
+        *(int *)member = (int)n;
+        return NULL;
+    case OPT_NUMBER:
+        *(double *)member = strtod(text, &end);
+        return end == text || *end || !isfinite(*(double *)member) || *(double *)member < 0 ? "a number, 0 or more" : NULL;
+    case OPT_SIZE: return byte_count(text, member) ? NULL : "a size such as 512M or 2G";
+    }
+    return "an option of another kind";
+}
+
+/* --- parsing --- */
+
+static struct poptOption *popt_table(const opt_command *command, cbx_arena *arena)
+{
+    struct poptOption *t = cbx_arena_calloc(arena, command->noptions + 2, sizeof(*t));
+
+    if (!t) return NULL;
+    for (size_t i = 0; i < command->noptions; i++) {
+        const opt_spec *s = &command->options[i];
+        t[i] = (struct poptOption){ .longName = s->name, .shortName = s->letter, .val = (int)i + CODE_FIRST };
+        t[i].argInfo = s->kind == OPT_FLAG ? POPT_ARG_NONE : POPT_ARG_STRING;
+    }
+    t[command->noptions] = (struct poptOption){ .longName = "help", .shortName = 'h', .argInfo = POPT_ARG_NONE, .val = CODE_HELP };
+    return t;
+}
+
+static opt_result bad_option(const opt_program *program, const opt_command *command, const char *word, int code)
+{
+    const char *names[96] = { "help", "version" };
+    size_t n = 2, dashes = strspn(word, "-"), len = strcspn(word + dashes, "=");
+    char bare[128];
+    const char *near;
+
+    for (size_t i = 0; i < command->noptions && n < CBX_LEN(names); i++) names[n++] = command->options[i].name;
+    if (code == POPT_ERROR_NOARG) {
+        opt_fail(program, "option '%s' needs a value", word);
+        return OPT_BAD;
+    }
+    snprintf(bare, sizeof(bare), "%.*s", (int)(len < sizeof(bare) ? len : sizeof(bare) - 1), word + dashes);
+    near = cbx_nearest_word(bare, names, n);
+    if (code == POPT_ERROR_BADOPT && near) {
+        opt_fail(program, "unknown option '%.*s'; did you mean '--%s'?", (int)(dashes + len), word, near);
+    } else if (code == POPT_ERROR_BADOPT) {
+        opt_fail(program, "unknown option '%s'; '%s%s%s --help' lists them", word, program->name, command->name[0] ? " " : "", command->name);
+    } else {
+        opt_fail(program, "option '%s': %s", word, poptStrerror(code));
+    }
+    return OPT_BAD;
+}
+
+static opt_result take_option(const opt_program *program, const opt_command *command, poptContext con, int code, void *target,
+                              cbx_arena *arena)
+{
+    const opt_spec *s;
+    char *text;
+    const char *kept, *wanted;
+
+    if (code == CODE_HELP) {
+        opt_print_help(program, command, stdout);
+        return OPT_STOP;
+    }
+    s = &command->options[code - CODE_FIRST];
+    text = poptGetOptArg(con);
+    kept = text ? cbx_arena_strdup(arena, text) : NULL;
+    free(text);
+    wanted = s->kind == OPT_FLAG || kept ? set_value(s, kept, target, arena) : "a value";
+    if (!wanted) return OPT_GO;
+    opt_fail(program, "--%s: expected %s, found '%s'", s->name, wanted, kept ? kept : "");
+    return OPT_BAD;
+}
+
+static opt_result take_rest(const opt_program *program, const opt_command *command, poptContext con, cbx_arena *arena, opt_list *rest)
+{
+    const char *word;
+
+    while ((word = poptGetArg(con)) != NULL) {
+        if (!rest) {
+            opt_fail(program, "unexpected word '%s'; '%s%s%s --help' tells the options", word, program->name, command->name[0] ? " " : "",
+                     command->name);
+            return OPT_BAD;
+        }
+        if (!opt_append(arena, cbx_arena_strdup(arena, word), rest)) {
+            opt_fail(program, "out of memory");
+            return OPT_BAD;
+        }
+    }
+    return OPT_GO;
+}
+
+opt_result opt_parse(const opt_program *program, const opt_command *command, int argc, const char **argv, void *target, cbx_arena *arena,
+                     opt_list *rest)
+{
+    struct poptOption *table = popt_table(command, arena);
+    opt_list words = { NULL, 0 };
+    opt_result result = OPT_GO;
+    poptContext con;
+    int code;
+
+    if (!table || !rewrite(command, argc, argv, arena, &words)) {
+        opt_fail(program, "out of memory");
+        return OPT_BAD;
+    }
+    con = poptGetContext(program->name, (int)words.count, (const char **)words.items, table, 0);
+    while (result == OPT_GO && (code = poptGetNextOpt(con)) != -1) {
+        if (code < -1) result = bad_option(program, command, poptBadOption(con, 0), code);
+        else result = take_option(program, command, con, code, target, arena);
+    }
+    if (result == OPT_GO) result = take_rest(program, command, con, arena, rest);
+    poptFreeContext(con);
+    return result;
+}
+
+/* --- the program --- */
+
+static int print_version(const opt_program *program)
+{
+    printf("%s %s\nrevision %s\nbuild %s\n", program->name, cbx_version(), cbx_revision(), cbx_build());
+    return 0;
+}
+
+static int run_command(const opt_program *program, int argc, const char **argv)
+{
+    const char *names[32];
+    const char *near;
+    size_t n = 0;
+
+    for (size_t i = 0; i < program->ncommands; i++) {
+        const opt_command *c = &program->commands[i];
+        if (argc > 1 && c->name[0] && !strcmp(argv[1], c->name)) return c->run(program, c, argc - 1, argv + 1);
+        if (c->name[0] && n < CBX_LEN(names)) names[n++] = c->name;
+    }
+    if (argc < 2 || argv[1][0] == '-') return program->commands[0].run(program, &program->commands[0], argc, argv);
+    near = cbx_nearest_word(argv[1], names, n);
+    if (near) return opt_fail(program, "unknown command '%s'; did you mean '%s'?", argv[1], near);
+    return opt_fail(program, "unknown command '%s'; '%s --help' lists them", argv[1], program->name);
+}
+
+int opt_main(const opt_program *program, int argc, const char **argv)
+{
+    int status = 0;
+
+    if (argc > 1 && !strcmp(argv[1], "--version")) {
+        status = print_version(program);
+    } else if (argc > 1 && !strcmp(argv[1], "--man")) {
+        opt_print_man(program, stdout);
+    } else if (argc > 1 && !strcmp(argv[1], "--completion")) {
+        if (argc > 2 && strcmp(argv[2], "bash")) return opt_fail(program, "--completion: unknown shell '%s'; known: bash", argv[2]);
+        opt_print_completion(program, stdout);
+    } else {
+        status = run_command(program, argc, argv);
+    }
+    if (fflush(stdout) || ferror(stdout)) {
+        int saved = errno;
+        return opt_fail(program, "cannot write standard output: %s", strerror(saved));
+    }
+    return status;
+}

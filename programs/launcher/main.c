@@ -1,0 +1,222 @@
+/*
+ * nperf-launch: stands between the parent and a measured program for less than a millisecond.
+ *
+ * The parent may be large and has many descriptors; a measured program must inherit neither.  This image is tiny (static, libc
+ * only), so a program's ru_maxrss, which survives exec, starts from a few hundred KiB instead of the parent's peak
+ * (a 1 MB program started by a parent of 300 MB reports 321 MB otherwise).
+ *
+ *   nperf-launch [options] -- PROGRAM [ARGUMENT...]
+ *     --cores LIST     pin to these CPUs ("0,2,5")
+ *     --fd N           keep descriptor N besides 0, 1, 2; a failure before exec is reported there as a protocol error line
+ *     --measure N      run the program as a child, wait, write one line to descriptor N:
+ *                      wall_ns user_us system_us maxrss_kib exit_code term_signal   (exit_code -1 when killed)
+ *     --memory BYTES   limit of the address space
+ *     --env-pad BYTES  bytes added to the environment
+ *     --stack-pad BYTES  bytes by which the program's strings, and so its first stack frame, are moved
+ *     --parent PID     end at once if this is no longer the parent
+ *
+ * Always: a process group of its own, no core files, SIGKILL when the parent dies.
+ * Exit status 125: it could not set something up; 126: the program cannot be executed; 127: there is no such program.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXIT_SETUP 125
+#define EXIT_EXEC 126
+#define EXIT_MISSING 127
+#define MAX_PAD 65536u
+
+typedef struct options {
+    const char *cores;
+    long fd, measure, parent;
+    unsigned long long memory, env_pad, stack_pad;
+    char **program;
+} options;
+
+extern char **environ;
+
+/* One protocol line on the kept descriptor, so that the parent knows the cause from structure; the sentence on stderr as well. */
+static int give_up(const options *o, const char *cause, int status, const char *what, const char *subject)
+{
+    char line[1024], clean[400];
+    size_t n = 0;
+    for (const char *s = subject; *s && n + 1 < sizeof clean; s++) {
+        clean[n++] = *s == '"' || *s == '\\' || (unsigned char)*s < 0x20 ? '?' : *s;
+    }
+    clean[n] = '\0';
+    fprintf(stderr, "nperf-launch: %s '%s': %s\n", what, clean, strerror(errno));
+    int channel = (int)(o->fd >= 0 ? o->fd : o->measure);
+    if (channel >= 0) {
+        int len = snprintf(line, sizeof line,
+                           "{\"op\":\"error\",\"phase\":\"spawn\",\"cause\":\"%s\",\"message\":\"%s '%s': %s\"}\n", cause, what,
+                           clean, strerror(errno));
+        if (len > 0 && (size_t)len < sizeof line && write(channel, line, (size_t)len) < 0) return status;
+    }
+    return status;
+}
+
+static int usage(const char *what)
+{
+    fprintf(stderr, "nperf-launch: %s\nusage: nperf-launch [--cores LIST] [--fd N] [--measure N] [--memory BYTES]"
+                    " [--env-pad BYTES] [--stack-pad BYTES] [--parent PID] -- PROGRAM [ARGUMENT...]\n", what);
+    return EXIT_SETUP;
+}
+
+static bool parse_number(const char *s, unsigned long long *out)
+{
+    char *end;
+    errno = 0;
+    *out = strtoull(s, &end, 10);
+    return s[0] >= '0' && s[0] <= '9' && *end == '\0' && errno == 0;
+}
+
+static int parse_options(int argc, char **argv, options *o)
+{
+    struct {
+        const char *name;
+        unsigned long long *number;
+    } numbers[] = { { "--memory", &o->memory }, { "--env-pad", &o->env_pad }, { "--stack-pad", &o->stack_pad } };
+    struct {
+        const char *name;
+        long *number;
+    } small[] = { { "--fd", &o->fd }, { "--measure", &o->measure }, { "--parent", &o->parent } };
+    int i = 1;
+    for (; i < argc && strcmp(argv[i], "--") != 0; i += 2) {
+        unsigned long long v = 0;
+        bool known = false, good = i + 1 < argc && parse_number(argv[i + 1], &v);
+        if (strcmp(argv[i], "--cores") == 0 && i + 1 < argc) {
+            o->cores = argv[i + 1];
+            continue;
+        }
+        for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++) {
+            if (strcmp(argv[i], numbers[k].name) == 0) known = true, *numbers[k].number = v;
+        }
+        for (size_t k = 0; k < sizeof small / sizeof small[0]; k++) {
+            if (strcmp(argv[i], small[k].name) == 0) known = true, good = good && v <= 0x7fffffff, *small[k].number = (long)v;
+        }
+        if (!known || !good) return usage("unknown option, or a number that cannot be read");
+    }
+    if (i + 1 >= argc) return usage("no program given");
+    if (o->env_pad > MAX_PAD || o->stack_pad > MAX_PAD) return usage("a pad is at most 64 KiB");
+    o->program = argv + i + 1;
+    return 0;
+}
+
+static int pin(const char *list)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const char *s = list; *s;) {
+        char *end;
+        unsigned long cpu = strtoul(s, &end, 10);
+        if (end == s || cpu >= CPU_SETSIZE || (*end && *end != ',')) return errno = EINVAL, -1;
+        CPU_SET(cpu, &set);
+        s = *end ? end + 1 : end;
+    }
+    return sched_setaffinity(0, sizeof set, &set);
+}
+
+/* Closes everything but 0, 1, 2 and the kept ones; measured programs must not see the parent's files. */
+static void close_others(long keep_a, long keep_b)
+{
+    unsigned from = 3;
+    long keep[2] = { keep_a < keep_b ? keep_a : keep_b, keep_a < keep_b ? keep_b : keep_a };
+    for (int i = 0; i < 2; i++) {
+        if (keep[i] < (long)from) continue;
+        if (keep[i] > (long)from) syscall(SYS_close_range, from, (unsigned)keep[i] - 1, 0);
+        from = (unsigned)keep[i] + 1;
+    }
+    syscall(SYS_close_range, from, ~0u, 0);
+}
+
+static int add_pad(const char *name, unsigned long long bytes)
+{
+    char *value;
+    if (bytes == 0) return 0;
+    value = malloc(bytes + 1);
+    if (!value) return -1;
+    memset(value, 'x', bytes);
+    value[bytes] = '\0';
+    return setenv(name, value, 1);
+}
+
+static int set_up(const options *o)
+{
+    const struct rlimit no_core = { 0, 0 };
+    setpgid(0, 0); /* the parent has done it already, unless this was started by hand */
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return give_up(o, "machine", EXIT_SETUP, "cannot tie the life of", "the worker to its parent");
+    if (o->parent && getppid() != (pid_t)o->parent) return EXIT_SETUP; /* it died in between */
+    if (setrlimit(RLIMIT_CORE, &no_core) != 0) return give_up(o, "machine", EXIT_SETUP, "cannot set", "RLIMIT_CORE");
+    if (o->memory) {
+        const struct rlimit space = { o->memory, o->memory };
+        if (setrlimit(RLIMIT_AS, &space) != 0) return give_up(o, "machine", EXIT_SETUP, "cannot set", "RLIMIT_AS");
+    }
+    if (o->cores && pin(o->cores) != 0) return give_up(o, "machine", EXIT_SETUP, "cannot pin to cores", o->cores);
+    if (add_pad("NPERF_ENV_PAD", o->env_pad) != 0 || add_pad("NPERF_STACK_PAD", o->stack_pad) != 0) {
+        return give_up(o, "machine", EXIT_SETUP, "cannot pad", "the environment");
+    }
+    close_others(o->fd, o->measure);
+    return 0;
+}
+
+static int exec_program(const options *o)
+{
+    int status;
+    execvp(o->program[0], o->program);
+    status = errno == ENOENT || errno == ENOTDIR ? EXIT_MISSING : EXIT_EXEC;
+    return give_up(o, "worker_missing", status, "cannot run", o->program[0]);
+}
+
+static unsigned long long now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (unsigned long long)t.tv_sec * 1000000000u + (unsigned long long)t.tv_nsec;
+}
+
+static unsigned long long microseconds(struct timeval t) { return (unsigned long long)t.tv_sec * 1000000u + (unsigned long long)t.tv_usec; }
+
+/* vfork, not fork: no page tables to copy, and the child borrows this tiny image until it execs. */
+static int measure(const options *o)
+{
+    unsigned long long start = now_ns(), wall;
+    struct rusage used;
+    int status;
+    char line[160];
+    pid_t child = vfork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        close_others(-1, -1);
+        execvp(o->program[0], o->program);
+        _exit(errno == ENOENT || errno == ENOTDIR ? EXIT_MISSING : EXIT_EXEC);
+    }
+    if (child < 0) return give_up(o, "machine", EXIT_SETUP, "cannot start", o->program[0]);
+    while (wait4(child, &status, 0, &used) < 0) {
+        if (errno != EINTR) return give_up(o, "machine", EXIT_SETUP, "cannot wait for", o->program[0]);
+    }
+    wall = now_ns() - start;
+    int len = snprintf(line, sizeof line, "%llu %llu %llu %ld %d %d\n", wall, microseconds(used.ru_utime),
+                       microseconds(used.ru_stime), used.ru_maxrss, WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+                       WIFSIGNALED(status) ? WTERMSIG(status) : 0);
+    return write((int)o->measure, line, (size_t)len) == len ? 0 : EXIT_SETUP;
+}
+
+int main(int argc, char **argv)
+{
+    options o = { .fd = -1, .measure = -1 };
+    int status = parse_options(argc, argv, &o);
+    if (status == 0) status = set_up(&o);
+    if (status != 0) return status;
+    return o.measure >= 0 ? measure(&o) : exec_program(&o);
+}

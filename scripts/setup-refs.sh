@@ -1,0 +1,217 @@
+#!/bin/sh
+# Builds the Python environments that nperf's foreign baselines run in, one a framework, away from the system's Python.
+# Versions, sizes and times here were measured on Debian 12; `--list` prints what is there.
+set -eu
+
+usage() {
+    cat <<'END'
+usage: scripts/setup-refs.sh [numpy|jax|torch|all]...    (no name: all)
+       scripts/setup-refs.sh --list | --missing | --help
+
+Builds a Python environment for each framework under
+  ${NPERF_REFS_ENV_DIR:-${XDG_CACHE_HOME:-~/.cache}/calibrax/refs}/<framework>
+where nperf looks for it.  A finished environment is skipped; an interrupted one goes on where it stopped.
+--list says for each what is there; --missing names only those that are not, with the command that adds them.
+
+environment:
+  NPERF_REFS_VARIANT   cpu (default) or cuda
+  NPERF_REFS_TORCH     debian (default for cpu: Debian's python3-torch) or pypi (the newest; the only one for cuda)
+  NPERF_REFS_PYTHON    the Python to build with, 3.11 or newer (default: python3)
+  NUMPY_SPEC JAX_SPEC TORCH_SPEC   what pip installs
+exit status: 0 built or already there, 1 an installation failed, 2 usage or something missing, 130 interrupted
+END
+}
+
+say() { printf '%s\n' "$*"; }
+die() { # status, sentence
+    status=$1
+    shift
+    printf 'setup-refs: %s\n' "$*" >&2
+    exit "$status"
+}
+
+HERE=$(cd "$(dirname "$0")" && pwd)
+VARIANT=${NPERF_REFS_VARIANT:-cpu}
+ROOT=${NPERF_REFS_ENV_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/calibrax/refs}
+case $VARIANT in
+    cpu) JAX_DEFAULT='jax==0.10.2 jaxlib==0.10.2' TORCH_SOURCE=${NPERF_REFS_TORCH:-debian} ;;
+    cuda) JAX_DEFAULT='jax[cuda12]==0.10.2 jaxlib==0.10.2' TORCH_SOURCE=${NPERF_REFS_TORCH:-pypi} ;;
+    *) die 2 "NPERF_REFS_VARIANT is '$VARIANT': it may be cpu or cuda" ;;
+esac
+case $VARIANT-$TORCH_SOURCE in
+    cpu-debian | cpu-pypi | cuda-pypi) ;;
+    cuda-debian) die 2 "Debian's torch has no CUDA: leave out NPERF_REFS_TORCH=debian with NPERF_REFS_VARIANT=cuda" ;;
+    *) die 2 "NPERF_REFS_TORCH is '$TORCH_SOURCE': it may be debian or pypi" ;;
+esac
+NUMPY_SPEC=${NUMPY_SPEC:-numpy==2.3.5}
+JAX_SPEC=${JAX_SPEC:-$JAX_DEFAULT}
+TORCH_SPEC=${TORCH_SPEC:-torch==2.15.0}
+DEBIAN_PYTHON=${NPERF_REFS_DEBIAN_PYTHON:-/usr/bin/python3}
+# PyTorch's own requirements less the CUDA libraries, 2 GB that a machine without a GPU has no use for.
+TORCH_CPU_NEEDS='filelock typing-extensions>=4.13 sympy networkx jinja2 fsspec'
+
+# What an environment is made of, as one line: the stamp of a finished one, and the reason to rebuild another.
+spec_of() {
+    case $1-$TORCH_SOURCE in
+        numpy-*) say "$NUMPY_SPEC" ;;
+        jax-*) say "$JAX_SPEC $NUMPY_SPEC" ;;
+        torch-debian) say "debian python3-torch" ;;
+        torch-pypi) say "pypi $VARIANT $TORCH_SPEC $NUMPY_SPEC" ;;
+    esac
+}
+
+stamp_of() { cat "$ROOT/$1/calibrax-refs.stamp" 2>/dev/null || :; }
+# Finished, with this specification, and its interpreter still runs (the Python below it may have been removed).
+finished() { [ "$(stamp_of "$1")" = "$(spec_of "$1")" ] && "$ROOT/$1/bin/python" -c '' 2>/dev/null; }
+size_of() { du -sh "$ROOT/$1" 2>/dev/null | cut -f1; }
+
+list() {
+    for framework in numpy jax torch; do
+        if finished "$framework"; then
+            say "$framework: ready, $(size_of "$framework") ($(spec_of "$framework")) in $ROOT/$framework"
+        elif [ -n "$(stamp_of "$framework")" ]; then
+            say "$framework: another version ($(stamp_of "$framework")): scripts/setup-refs.sh $framework"
+        elif [ -d "$ROOT/$framework" ]; then
+            say "$framework: unfinished: scripts/setup-refs.sh $framework"
+        else
+            say "$framework: not installed: scripts/setup-refs.sh $framework"
+        fi
+    done
+}
+
+missing() {
+    for framework in numpy jax torch; do
+        [ -x "$ROOT/$framework/bin/python" ] && [ -n "$(stamp_of "$framework")" ] ||
+            say "$framework is not installed: run scripts/setup-refs.sh $framework"
+    done
+}
+
+# As root: installs Debian packages.  Else: prints the command, as the whole remedy.
+apt_install() {
+    missing=
+    for package; do
+        case $(dpkg-query -W -f='${Status}' "$package" 2>/dev/null || :) in
+            'install ok installed') ;;
+            *) missing="$missing $package" ;;
+        esac
+    done
+    [ -n "$missing" ] || return 0
+    command -v apt-get >/dev/null || die 2 "this needs the Debian packages$missing, and there is no apt-get here"
+    [ "$(id -u)" = 0 ] || die 2 "run this first: sudo apt-get install -y --no-install-recommends$missing"
+    say "  installing Debian packages:$missing"
+    # shellcheck disable=SC2086
+    {
+        apt-get -o DPkg::Lock::Timeout=300 update -q
+        DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -q -y --no-install-recommends $missing
+    } >"$LOG" 2>&1 || failed "apt-get install$missing"
+    sed -n 's/^\(After this operation, .*\)$/  \1/p' "$LOG"
+}
+
+failed() { # what
+    tail -n 15 "$LOG" >&2
+    die 1 "$1 failed (all of its words: $LOG); run the same command again to go on where it stopped"
+}
+
+python_for_pypi() {
+    for candidate in ${NPERF_REFS_PYTHON:-python3 python3.13 python3.12 python3.11 /usr/bin/python3}; do
+        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            command -v "$candidate"
+            return
+        fi
+    done
+}
+
+# venv_for FRAMEWORK PYTHON [OPTION]: makes the environment, or keeps the unfinished one that has the same specification.
+venv_for() {
+    dir=$ROOT/$1
+    python=$2
+    if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
+        case $python in
+            /usr/bin/*) apt_install python3-venv ;;
+            *) die 2 "'$python' has no module venv: name another Python with NPERF_REFS_PYTHON" ;;
+        esac
+    fi
+    rm -f "$dir/calibrax-refs.stamp"
+    if [ "$(cat "$dir/calibrax-refs.spec" 2>/dev/null || :)" != "$(spec_of "$1")" ] || ! "$dir/bin/python" -m pip --version >/dev/null 2>&1; then
+        rm -rf "$dir"
+        "$python" -m venv ${3:+"$3"} "$dir" >"$LOG" 2>&1 || failed "making the environment '$dir'"
+        spec_of "$1" >"$dir/calibrax-refs.spec"
+    else
+        say "  going on with the unfinished environment"
+    fi
+}
+
+pip_install() { # framework, then pip's arguments
+    dir=$ROOT/$1
+    shift
+    say "  pip install $*"
+    "$dir/bin/python" -m pip install --disable-pip-version-check --no-input "$@" >"$LOG" 2>&1 || failed "pip install $*"
+}
+
+build_from_pypi() { # framework, specs
+    python=$(python_for_pypi)
+    [ -n "$python" ] || die 2 "no Python 3.11 or newer (tried ${NPERF_REFS_PYTHON:-python3 and newer names}): apt-get install python3 python3-venv"
+    framework=$1
+    shift
+    venv_for "$framework" "$python"
+    pip_install "$framework" "$@"
+}
+
+build_torch() {
+    # shellcheck disable=SC2086
+    case $VARIANT-$TORCH_SOURCE in
+        *-debian)
+            apt_install python3-torch python3-venv
+            venv_for torch "$DEBIAN_PYTHON" --system-site-packages
+            ;;
+        cuda-pypi) build_from_pypi torch $TORCH_SPEC "$NUMPY_SPEC" ;;
+        cpu-pypi)
+            build_from_pypi torch --no-deps $TORCH_SPEC
+            pip_install torch $TORCH_CPU_NEEDS "$NUMPY_SPEC"
+            "$ROOT/torch/bin/python" "$HERE/torch_cuda_stand_ins.py" >"$LOG" 2>&1 || failed "standing in for the CUDA libraries"
+            sed 's/^/  /' "$LOG"
+            ;;
+    esac
+}
+
+build() {
+    framework=$1
+    if finished "$framework"; then
+        say "$framework: ready ($(spec_of "$framework"))"
+        return
+    fi
+    say "$framework: building in $ROOT/$framework"
+    LOG=$ROOT/$framework.log
+    started=$(date +%s)
+    # shellcheck disable=SC2086
+    case $framework in
+        numpy) build_from_pypi numpy $NUMPY_SPEC ;;
+        jax) build_from_pypi jax $JAX_SPEC $NUMPY_SPEC ;;
+        torch) build_torch ;;
+    esac
+    "$ROOT/$framework/bin/python" -c "import $framework; print('  imports:', '$framework', $framework.__version__)" 2>"$LOG" || failed "import $framework"
+    spec_of "$framework" >"$ROOT/$framework/calibrax-refs.stamp"
+    rm -f "$LOG"
+    say "$framework: built, $(size_of "$framework"), $(($(date +%s) - started)) s"
+}
+
+wanted=
+for argument; do
+    case $argument in
+        -h | --help) usage && exit 0 ;;
+        --list) list && exit 0 ;;
+        --missing) missing && exit 0 ;;
+        all) wanted="$wanted numpy jax torch" ;;
+        numpy | jax | torch) wanted="$wanted $argument" ;;
+        *) die 2 "no framework '$argument': it may be numpy, jax, torch or all" ;;
+    esac
+done
+
+mkdir -p "$ROOT" 2>/dev/null || die 2 "cannot make the folder '$ROOT': name another with NPERF_REFS_ENV_DIR"
+trap 'printf "\nsetup-refs: interrupted; run the same command again to go on\n" >&2; exit 130' INT TERM
+exec 9>"$ROOT/.lock"
+flock -n 9 || die 2 "another setup-refs is at work in '$ROOT': wait for it"
+for framework in ${wanted:-numpy jax torch}; do
+    build "$framework"
+done
+say "next: nperf doctor shows them; nperf --quick measures them"

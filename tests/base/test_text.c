@@ -1,0 +1,250 @@
+/* Growing text, number formats, names. */
+#include "check.h"
+
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calibrax/base/file.h"
+#include "fail_alloc.h"
+
+static void grows_and_resets(void **state)
+{
+    (void)state;
+    cbx_test_alloc alloc;
+    cbx_test_alloc_init(&alloc);
+    cbx_text t;
+    cbx_text_init(&t, &alloc.al);
+    CHECK_STR(cbx_text_str(&t), "", "empty before the first byte");
+    for (int i = 0; i < 1000; i++) cbx_text_printf(&t, "%d,", i);
+    cbx_text_putc(&t, '!');
+    cbx_text_add(&t, "abc", 2);
+    cbx_text_add(&t, NULL, 0);
+    CHECK_INT(t.len, 3890 + 3, "10 + 90*2 + 900*3 digits, 1000 commas, three more");
+    CHECK_STR(cbx_text_str(&t) + t.len - 8, ",999,!ab", "the end");
+    cbx_text_reset(&t);
+    CHECK_STR(cbx_text_str(&t), "", "empty after reset");
+    cbx_text_puts(&t, "again");
+    CHECK_STR(cbx_text_str(&t), "again", "usable after reset");
+    cbx_text_clear(&t);
+    cbx_text_puts(&t, "and again");
+    CHECK_STR(cbx_text_str(&t), "and again", "usable after clear");
+    cbx_text_clear(&t);
+    cbx_test_alloc_check(&alloc, "text");
+}
+
+static cbx_status fill_text(cbx_ctx *ctx, void *user)
+{
+    (void)user;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_text t;
+    cbx_text_init(&t, cbx_ctx_allocator(ctx));
+    for (int i = 0; i < 60; i++) cbx_text_printf(&t, "line %d\n", i);
+    cbx_text_put_html(&t, "<&>");
+    cbx_status st = cbx_text_check(&t, &err);
+    cbx_text_clear(&t);
+    return st;
+}
+
+static void failure_sticks(void **state)
+{
+    (void)state;
+    CHECK_GT(cbx_test_fail_each(fill_text, NULL, "text"), 2, "it grew more than twice");
+    cbx_test_alloc alloc;
+    cbx_test_alloc_init(&alloc);
+    cbx_text t;
+    cbx_text_init(&t, &alloc.al);
+    alloc.fail_at = 1;
+    cbx_text_puts(&t, "lost");
+    cbx_text_puts(&t, "ignored, although there is memory again");
+    CHECK_STATUS(t.status, CBX_ENOMEM, "sticky");
+    CHECK_STR(cbx_text_str(&t), "", "nothing half-written");
+    cbx_text_clear(&t);
+}
+
+static void html_is_escaped(void **state)
+{
+    (void)state;
+    cbx_text t;
+    cbx_text_init(&t, cbx_allocator_default());
+    cbx_text_put_html(&t, "a<b & \"c\" 'd'>\xC3\xA9&&");
+    CHECK_STR(cbx_text_str(&t), "a&lt;b &amp; &quot;c&quot; &#39;d&#39;&gt;\xC3\xA9&amp;&amp;", "all five");
+    cbx_text_clear(&t);
+}
+
+/* Lines of the fixture that `format` prints otherwise than Python's repr. */
+static int lines_unlike_repr(const char *(*format)(double, char *))
+{
+    cbx_ctx *ctx = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    char path[4096], *data = NULL, *rest = NULL, buf[64];
+    size_t len = 0;
+    int wrong = 0, lines = 0;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
+    snprintf(path, sizeof path, "%s/tests/base/fixtures/format_double.txt", getenv("CALIBRAX_SOURCE_ROOT"));
+    CHECK_OK(cbx_file_read(ctx, path, 0, &data, &len, &err), &err, "fixture");
+    for (char *line = strtok_r(data, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest), lines++) {
+        uint64_t bits = strtoull(line, NULL, 16);
+        double v;
+        memcpy(&v, &bits, sizeof v);
+        if (strcmp(format(v, buf), line + 17) == 0) continue;
+        if (wrong++ < 5 && format == cbx_format_double) print_error("%s printed as %s\n", line, buf);
+    }
+    cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
+    cbx_ctx_free(ctx);
+    CHECK_GT(lines, 700, "the fixture is there");
+    return wrong;
+}
+
+static const char *format_g17(double v, char *buf)
+{
+    snprintf(buf, CBX_FORMAT_SIZE, "%.17g", v);
+    return buf;
+}
+
+/* The first nearest decimal that reads back, without the rule for powers of two: right but for some of those. */
+static const char *format_nearest(double v, char *buf)
+{
+    int n = 1;
+    char s[64];
+    do snprintf(s, sizeof s, "%.*e", n - 1, v);
+    while (strtod(s, NULL) != v && n++ < 17);
+    cbx_format_double(v, buf);
+    size_t digits = strspn(s, "-0123456789.") - strspn(s, "-") - (strchr(s, '.') != NULL);
+    size_t shortest = strspn(buf, "-0123456789.") - strspn(buf, "-") - (strchr(buf, '.') != NULL);
+    return strchr(buf, 'e') && digits > shortest ? strcpy(buf, "longer") : buf;
+}
+
+static void doubles_print_as_python_prints_them(void **state)
+{
+    (void)state;
+    CHECK_INT(lines_unlike_repr(cbx_format_double), 0, "Python's repr");
+    CHECK_GT(lines_unlike_repr(format_g17), 100, "the check sees 17 digits");
+    CHECK_GT(lines_unlike_repr(format_nearest), 0, "the check sees the rule for powers of two missing");
+}
+
+static void doubles_do_not_depend_on_the_locale(void **state)
+{
+    (void)state;
+    static const char *const comma_locales[] = { "de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR", "ps_AF" };
+    char buf[CBX_FORMAT_SIZE];
+    size_t i = 0;
+    while (i < CBX_LEN(comma_locales) && !setlocale(LC_NUMERIC, comma_locales[i])) i++;
+    if (i == CBX_LEN(comma_locales)) SKIP("no locale with a decimal comma is installed");
+    CHECK_STR(cbx_format_double(1234.5, buf), "1234.5", "point");
+    CHECK_STR(cbx_format_seconds(1.5, buf), "1.500 s", "point");
+    setlocale(LC_NUMERIC, "C");
+}
+
+static void every_double_reads_back(void **state)
+{
+    (void)state;
+    uint64_t bits = 1;
+    char buf[CBX_FORMAT_SIZE];
+    for (int i = 0; i < 20000; i++) {
+        bits = bits * 6364136223846793005u + 1442695040888963407u;
+        double v;
+        memcpy(&v, &bits, sizeof v);
+        if (isnan(v)) continue;
+        CHECK(strlen(cbx_format_double(v, buf)) < CBX_FORMAT_SIZE, "fits");
+        CHECK(strtod(buf, NULL) == v, buf);
+    }
+}
+
+static void seconds_for_people(void **state)
+{
+    (void)state;
+    static const struct {
+        double seconds;
+        const char *wanted, *why;
+    } cases[] = {
+        { 0, "0 ns", "nothing" },
+        { 12e-9, "12 ns", "ns have no decimals" },
+        { 999.4e-9, "999 ns", "the last of ns" },
+        { 999.6e-9, "1.0 us", "rounds into the next unit" },
+        { 1e-6, "1.0 us", "the first of us" },
+        { 12.34e-6, "12.3 us", "one decimal" },
+        { 999.96e-6, "1.00 ms", "rounds into the next unit" },
+        { 0.0123456, "12.35 ms", "two decimals" },
+        { 0.999996, "1.000 s", "rounds into the next unit" },
+        { 61.5, "61.500 s", "three decimals" },
+        { -0.5, "-500.00 ms", "a difference" },
+        { NAN, "-", "unknown" },
+        { INFINITY, "inf s", "endless" },
+        { 1e300, "1e+300 s", "beyond the integers" },
+    };
+    char buf[CBX_FORMAT_SIZE];
+    for (size_t i = 0; i < CBX_LEN(cases); i++)
+        CHECK_STR(cbx_format_seconds(cases[i].seconds, buf), cases[i].wanted, cases[i].why);
+}
+
+static void names_that_are_safe(void **state)
+{
+    (void)state;
+    char longest[130];
+    memset(longest, 'a', sizeof longest);
+    longest[128] = 0;
+    static const struct {
+        const char *name;
+        bool safe;
+        const char *why;
+    } cases[] = {
+        { "semiring_matmul", true, "a case" },
+        { "20260220T113424.346877+0000", false, "plus is not in the list" },
+        { "a.b-c_D9", true, "every kind" },
+        { "", false, "empty" },
+        { ".hidden", false, "leading dot" },
+        { "-rf", false, "leading dash" },
+        { "a/b", false, "slash" },
+        { "..", false, "parent" },
+        { "a b", false, "blank" },
+        { "\xC3\xA9", false, "beyond ASCII" },
+        { "_", true, "one character" },
+        { "a\n", false, "line end" },
+    };
+    for (size_t i = 0; i < CBX_LEN(cases); i++) CHECK(cbx_name_is_safe(cases[i].name) == cases[i].safe, cases[i].why);
+    CHECK(cbx_name_is_safe(longest), "128 characters");
+    longest[128] = 'a';
+    longest[129] = 0;
+    CHECK(!cbx_name_is_safe(longest), "129 characters");
+}
+
+static void nearest_word(void **state)
+{
+    (void)state;
+    static const char *const words[] = { "stream", "tiled", "naive-dense", "openblas", "numpy" };
+    static const struct {
+        const char *word, *nearest, *why;
+    } cases[] = {
+        { "streem", "stream", "one replaced" },   { "tield", "tiled", "two swapped" },
+        { "opnblas", "openblas", "one missing" }, { "numpyy", "numpy", "one too many" },
+        { "jax", NULL, "nothing near" },          { "", NULL, "empty" },
+        { "naivedens", "naive-dense", "two" },    { "ti", NULL, "three edits of two are too many" },
+        { "stream", "stream", "equal" },
+    };
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        const char *found = cbx_nearest_word(cases[i].word, words, CBX_LEN(words));
+        if (cases[i].nearest)
+            CHECK_STR(found, cases[i].nearest, cases[i].why);
+        else
+            CHECK(found == NULL, cases[i].why);
+    }
+    CHECK(cbx_nearest_word("x", NULL, 0) == NULL, "no candidates");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grows_and_resets),
+        cmocka_unit_test(failure_sticks),
+        cmocka_unit_test(html_is_escaped),
+        cmocka_unit_test(doubles_print_as_python_prints_them),
+        cmocka_unit_test(doubles_do_not_depend_on_the_locale),
+        cmocka_unit_test(every_double_reads_back),
+        cmocka_unit_test(seconds_for_people),
+        cmocka_unit_test(names_that_are_safe),
+        cmocka_unit_test(nearest_word),
+    };
+    return cmocka_run_group_tests_name("base/text", tests, NULL, NULL);
+}

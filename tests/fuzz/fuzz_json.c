@@ -1,0 +1,51 @@
+/*
+ * Any bytes into the JSON parser.  What parses is written in two forms; each must parse again to an equal value,
+ * and the first form must be a fixed point of parse and write.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/base/json.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int good)
+{
+    if (!good) abort();
+}
+
+static void write_and_read_back(const cbx_json *v, unsigned flags)
+{
+    cbx_text first, second;
+    cbx_json *again = NULL;
+    cbx_text_init(&first, cbx_allocator_default());
+    cbx_text_init(&second, cbx_allocator_default());
+    cbx_json_write(v, flags, &first);
+    require(first.status == CBX_OK &&
+            cbx_json_parse(cbx_text_str(&first), first.len, "written", &again, NULL) == CBX_OK);
+    cbx_json_write(again, flags, &second);
+    require(first.len == second.len && memcmp(cbx_text_str(&first), cbx_text_str(&second), first.len) == 0);
+    if (!(flags & CBX_JSON_NONFINITE_STRING)) require(cbx_json_equal(v, again));
+    cbx_json_unref(again);
+    cbx_text_clear(&first);
+    cbx_text_clear(&second);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    cbx_json *v = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st = cbx_json_parse((const char *)data, size, "input", &v, &err);
+    if (st) {
+        require(err.message[0] != 0 && v == NULL);
+        return 0;
+    }
+    write_and_read_back(v, CBX_JSON_COMPACT);
+    write_and_read_back(v, CBX_JSON_INDENT2 | CBX_JSON_ASCII | CBX_JSON_SORT_KEYS | CBX_JSON_NONFINITE_STRING);
+    cbx_json *copy = cbx_json_copy(v);
+    if (v) require(copy && cbx_json_equal(v, copy));
+    cbx_json_unref(copy);
+    cbx_json_unref(v);
+    return 0;
+}

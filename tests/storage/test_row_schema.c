@@ -1,0 +1,162 @@
+/* What the library writes fits docs/row-schema.json, and scripts/check_rows.py sees lines that do not. */
+#include "check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calibrax/storage/row.h"
+#include "fail_alloc.h"
+
+#define RUN_ID "20260220T113424.346877+0000__0f3c2b1"
+
+static void skip_without_python(void)
+{
+    if (system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' >/dev/null 2>&1") != 0) {
+        print_message("skipped: no python3 of 3.9 or later; apt-get install python3\n");
+        skip();
+    }
+}
+
+/* Exit status of the checker; its output goes to out. */
+static int check_rows(const char *path, char *out, size_t size)
+{
+    const char *root = getenv("CALIBRAX_SOURCE_ROOT");
+    char command[1024];
+    FILE *pipe;
+    size_t n;
+
+    CHECK(root != NULL, "CALIBRAX_SOURCE_ROOT names the source folder");
+    snprintf(command, sizeof command, "python3 '%s/scripts/check_rows.py' '%s' 2>&1", root, path);
+    pipe = popen(command, "r");
+    CHECK(pipe != NULL, "python3 starts");
+    n = fread(out, 1, size - 1, pipe);
+    out[n] = '\0';
+    return pclose(pipe) >> 8;
+}
+
+static cbx_row absent_row(void)
+{
+    cbx_row row;
+
+    cbx_row_init(&row);
+    row.run_id = RUN_ID;
+    row.case_name = "semiring_matmul";
+    row.baseline = "jax-stream";
+    row.platform = "cpu";
+    row.framework = "jax";
+    row.status = "env_failed";
+    row.failure_reason = "provider_env_missing";
+    return row;
+}
+
+static cbx_row measured_row(void)
+{
+    static const double launches[] = { 1.5, 1.25, INFINITY };
+    cbx_row row = absent_row();
+
+    row.status = "ok";
+    row.failure_reason = NULL;
+    row.point_json = "{\"m\":512}";
+    row.has_metrics = true;
+    row.min_s = 1.0;
+    row.median_s = 1.25;
+    row.launch_medians_s = launches;
+    row.nlaunches = 3;
+    row.fidelity_status = "ok";
+    row.max_rel = INFINITY;
+    row.oracle_kind = "fp64_full";
+    row.ratio_vs = row.paired_vs = "stream";
+    row.paired.lower = -INFINITY;
+    row.verdict = "undecided";
+    return row;
+}
+
+static void test_written_rows_fit_the_schema(void **in)
+{
+    char folder[64], path[128], out[4096];
+    cbx_row rows[2] = { absent_row(), measured_row() };
+    cbx_err err = CBX_ERR_INIT;
+    cbx_ctx *ctx = NULL;
+
+    (void)in;
+    skip_without_python();
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
+    cbx_test_folder(folder);
+    snprintf(path, sizeof path, "%s/rows.jsonl", folder);
+    CHECK_OK(cbx_rows_write(ctx, path, rows, 2, &err), &err, "write");
+    CHECK_INT(check_rows(path, out, sizeof out), 0, out);
+    CHECK_STR(out, "", "no fault");
+    cbx_test_folder_remove(folder);
+    cbx_ctx_free(ctx);
+}
+
+/* Each changes one word of a good row. */
+static const struct { const char *from, *to, *fault; } faults[] = {
+    { "\"schema_version\":1", "\"schema_version\":0", "row.schema_version: 0 is below 1" },
+    { "\"case\":", "\"kase\":", "row: 'case' is missing" },
+    { "\"n\":0", "\"n\":true", "row.metrics.steady_time.n: expected integer, found true" },
+    { "\"min\":1.0", "\"min\":\"1.0\"", "row.metrics.steady_time.min: \"1.0\" fits no alternative" },
+    { "\"min\":1.0", "\"min\":NaN", "no JSON: the bare token NaN stands in a row" },
+    { "\"unit\":\"MB\"", "\"unit\":\"MiB\"", "row.metrics.peak_hbm.unit: \"MiB\" is none of" },
+    { "[1.5,", "[[],", "row.metrics.steady_time.launches[0]: [] fits no alternative" },
+    { "\"baseline\":\"jax-stream\"", "\"baseline\":\"\"", "row.baseline: is too short" },
+    { "__0f3c2b1", "__dirty", "row.run_id: '20260220T113424.346877+0000__dirty' does not match" },
+    { "\"undecided\"", "\"maybe\"", "row.ratio_paired.verdict: \"maybe\" is none of" },
+    { "\"provenance\":{}", "\"provenance\":", "no JSON" },
+};
+
+static void put_with_fault(FILE *fp, const char *line, const char *from, const char *to)
+{
+    const char *place = strstr(line, from);
+
+    CHECK(place != NULL, from);
+    fprintf(fp, "%.*s%s%s\n", (int)(place - line), line, to, place + strlen(from));
+}
+
+static void test_planted_faults_are_seen(void **in)
+{
+    char folder[64], path[128], out[8192], wanted[256];
+    cbx_row row = measured_row();
+    cbx_json *v = cbx_row_to_json(&row);
+    cbx_text line;
+    FILE *fp;
+
+    (void)in;
+    skip_without_python();
+    cbx_text_init(&line, cbx_allocator_default());
+    cbx_json_write(v, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING, &line);
+    cbx_test_folder(folder);
+    snprintf(path, sizeof path, "%s/rows.jsonl", folder);
+    fp = fopen(path, "w");
+    for (size_t i = 0; i < CBX_LEN(faults); i++) put_with_fault(fp, cbx_text_str(&line), faults[i].from, faults[i].to);
+    fclose(fp);
+    CHECK_INT(check_rows(path, out, sizeof out), 1, out);
+    for (size_t i = 0; i < CBX_LEN(faults); i++) {
+        snprintf(wanted, sizeof wanted, "rows.jsonl:%zu: %s", i + 1, faults[i].fault);
+        if (!strstr(out, wanted)) fail_msg("'%s' is not in:\n%s", wanted, out);
+    }
+    cbx_test_folder_remove(folder);
+    cbx_text_clear(&line);
+    cbx_json_unref(v);
+}
+
+static void test_unreadable_file(void **in)
+{
+    char out[4096];
+
+    (void)in;
+    skip_without_python();
+    CHECK_INT(check_rows("/nowhere/rows.jsonl", out, sizeof out), 2, "a file that is not there is a usage error");
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_written_rows_fit_the_schema),
+        cmocka_unit_test(test_planted_faults_are_seen),
+        cmocka_unit_test(test_unreadable_file),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

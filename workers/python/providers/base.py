@@ -1,0 +1,81 @@
+"""What a provider is, and how arrays come in and go out."""
+
+from __future__ import annotations
+
+import os
+import platform as host
+from typing import Any, Callable
+
+from protocol import WorkerError, violation
+
+PLATFORMS = ("cpu", "cuda12")
+
+
+class Provider:
+    """A framework, made ready to run one baseline.  Subclasses import it in __init__, never at module level."""
+
+    name = ""
+    modules: tuple[str, ...] = ()  # missing one of these means that the framework is not installed
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self.platform: str | None = None
+
+    def versions(self) -> dict[str, str]:
+        """What can be known about the software, as text; an unknown fact is left out."""
+        return {"python": host.python_version()}
+
+    def open(self, platform: str, threads: int) -> None:
+        """Chooses the device and the number of threads.  Raises backend_unavailable where there is none."""
+        if platform not in PLATFORMS:
+            raise violation(f"no platform '{platform[:40]}': this worker has {', '.join(PLATFORMS)}")
+        if threads < 1:
+            raise violation("threads must be at least 1")
+        self.platform = platform
+        self.threads = threads
+
+    def array(self, host_array: Any) -> Any:
+        """The framework's own copy of a NumPy array, on the device."""
+        raise NotImplementedError
+
+    def to_host(self, result: Any) -> Any:
+        """A result as a NumPy array."""
+        raise NotImplementedError
+
+    def compile(self, function: Callable[..., Any], inputs: list[Any]) -> tuple[Callable[..., Any], int | None]:
+        """A function that returns when its result is there, and the ns that compiling took (None: cannot be told)."""
+        return function, None
+
+    def synchronize(self) -> None:
+        """Waits for everything that was started on the device."""
+
+    def device_peak_bytes(self) -> int | None:
+        return None
+
+    def is_out_of_memory(self, error: BaseException) -> bool:
+        return False
+
+
+def no_device(framework: str, platform: str) -> WorkerError:
+    return WorkerError("backend_unavailable", f"{framework} finds no device for platform '{platform}'")
+
+
+def read_npy(descriptor: int) -> Any:
+    """The NumPy array in a memory file.  Opened anew: the descriptor's file offset is shared with the parent's."""
+    import numpy
+
+    try:
+        with open(f"/proc/self/fd/{descriptor}", "rb") as file:
+            return numpy.lib.format.read_array(file, allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise violation(f"an input is not a readable NPY file: {error}") from error
+
+
+def write_npy(descriptor: int, array: Any) -> None:
+    """Writes over what the file held and cuts it to length afterwards, so that no mapping of it ever loses its pages."""
+    import numpy
+
+    with os.fdopen(os.dup(descriptor), "r+b") as file:
+        file.seek(0)
+        numpy.save(file, numpy.ascontiguousarray(array), allow_pickle=False)
+        file.truncate()

@@ -1,0 +1,221 @@
+"""Runs one foreign baseline of one benchmark case in a fresh process: worker.py FRAMEWORK [PLATFORM].
+
+The parent speaks the protocol of calibrax/perf/PROTOCOL.md over the descriptor that NPERF_WORKER_FD names.  A framework may
+print what it likes on standard output: the protocol never runs there.  The worker never sees an answer and never grades
+itself; it makes no inputs; it reports times, and the parent clocks it from outside.
+
+Python >= 3.9; nothing is imported from outside the standard library but the framework itself.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import time
+import traceback
+from typing import Any, Callable
+
+import cases
+import providers
+from protocol import VERSION, Channel, ParentGone, WorkerError, one_line, violation
+
+# Cause of an exception that tells nothing better, by the phase in which it was raised.
+CAUSE_OF_PHASE = {"import": "import_failed", "compile": "compile_error"}
+
+
+def timed_calls(call: Callable[..., Any], inputs: list[Any], iterations: int) -> tuple[int, Any]:
+    """ns of `iterations` calls, each with its synchronisation inside, and the last call's result.
+
+    Earlier results are dropped at once, as a user's loop would, so that no second output stays resident.
+    """
+    clock = time.perf_counter_ns
+    result = None
+    start = clock()
+    for _ in range(iterations - 1):
+        call(*inputs)
+    if iterations:
+        result = call(*inputs)
+    return clock() - start, result
+
+
+class Session:
+    """One attempt, message by message: load, compile, epoch..., outputs, bye.  Each method answers with a reply's members."""
+
+    def __init__(self, channel: Channel, provider: providers.Provider) -> None:
+        self._channel = channel
+        self._provider = provider
+        self._sets: dict[int, list[Any]] = {}
+        self._outputs: list[int] = []
+        self._function: Callable[..., Any] | None = None
+        self._call: Callable[..., Any] | None = None
+        self._result: Any = None
+        self._heap_pad = bytearray()
+
+    def load(self, message: dict[str, Any]) -> dict[str, Any]:
+        if self._function:
+            raise violation("load came twice")
+        arrays, outputs = _names(message, "arrays"), message.get("outputs")
+        if not isinstance(outputs, list):
+            raise violation("load has no list of outputs")
+        descriptors = self._channel.take_descriptors(len(arrays) + len(outputs))
+        case = cases.find(_text(message, "case"))
+        baseline = case.baseline(_text(message, "baseline"), self._provider.name)
+        if tuple(outputs) != case.outputs:
+            raise violation(f"case '{case.name}' has the outputs {', '.join(case.outputs)}")
+
+        # A layout factor drawn by the parent: it shifts where the arrays below land.
+        self._heap_pad = bytearray(_count(message, "heap_pad", 0))
+        self._provider.open(_text(message, "platform"), _count(message, "threads", self._provider.threads))
+        self._sets = self._read_inputs(case, arrays, descriptors)
+        self._outputs = descriptors[len(arrays) :]
+        point = message.get("point")
+        if not isinstance(point, dict):
+            raise violation("load has no point")
+        self._function = baseline.prepare(self._provider, point, *self._sets[0])
+        return {"op": "loaded"}
+
+    def compile(self, _: dict[str, Any]) -> dict[str, Any]:
+        if not self._function or self._call:
+            raise violation("compile comes once, after load")
+        start = time.perf_counter_ns()
+        self._call, compile_ns = self._provider.compile(self._function, self._sets[0])
+        self._result = self._call(*self._sets[0])
+        return {"op": "compiled", "first_call_ns": time.perf_counter_ns() - start, "compile_ns": compile_ns}
+
+    def epoch(self, message: dict[str, Any]) -> dict[str, Any]:
+        if not self._call:
+            raise violation("epoch comes after compile")
+        inputs = self._sets.get(_count(message, "set"))
+        if inputs is None:
+            raise violation(f"there is no input set {message['set']}")
+        iterations = _count(message, "iterations")
+        if iterations:
+            self._result = None
+        ns, result = timed_calls(self._call, inputs, iterations)
+        if iterations:
+            self._result = result
+        return {"op": "epoch", "ns": ns}
+
+    def outputs(self, _: dict[str, Any]) -> dict[str, Any]:
+        if not self._call:
+            raise violation("outputs comes after compile")
+        results = self._result if isinstance(self._result, tuple) else (self._result,)
+        for descriptor, result in zip(self._outputs, results):
+            providers.write_npy(descriptor, self._provider.to_host(result))
+        return {"op": "outputs"}
+
+    def bye(self, _: dict[str, Any]) -> dict[str, Any]:
+        return {"op": "bye", "device_peak_bytes": self._provider.device_peak_bytes()}
+
+    def _read_inputs(
+        self, case: cases.Case, arrays: list[tuple[str, int]], descriptors: list[int]
+    ) -> dict[int, list[Any]]:
+        """Every input set as the framework's own arrays, in the case's order; resident before any clock runs."""
+        sets: dict[int, dict[str, Any]] = {}
+        for (name, number), descriptor in zip(arrays, descriptors):
+            sets.setdefault(number, {})[name] = self._provider.array(providers.read_npy(descriptor))
+            os.close(descriptor)
+        for number, members in sets.items():
+            if set(members) != set(case.inputs):
+                raise violation(f"input set {number} is not {', '.join(case.inputs)}")
+        if 0 not in sets:
+            raise violation("load has no input set 0")
+        self._provider.synchronize()
+        return {number: [members[name] for name in case.inputs] for number, members in sets.items()}
+
+
+def _text(message: dict[str, Any], key: str) -> str:
+    value = message.get(key)
+    if not isinstance(value, str):
+        raise violation(f"{message['op']} has no text '{key}'")
+    return value
+
+
+def _count(message: dict[str, Any], key: str, fallback: int | None = None) -> int:
+    value = message.get(key, fallback)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise violation(f"{message['op']} has no count '{key}'")
+    return value
+
+
+def _names(message: dict[str, Any], key: str) -> list[tuple[str, int]]:
+    entries = message.get(key)
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise violation(f"load has no list of {key}")
+    return [(_text({"op": "array", **entry}, "name"), _count({"op": "array", **entry}, "set", 0)) for entry in entries]
+
+
+def cause_of(error: BaseException, phase: str, provider: providers.Provider | None) -> str:
+    """The failure's word, from the exception's type and attributes, never from its text."""
+    if isinstance(error, WorkerError):
+        return error.cause
+    if isinstance(error, MemoryError) or (provider and provider.is_out_of_memory(error)):
+        return "out_of_memory"
+    return CAUSE_OF_PHASE.get(phase, "run_error")
+
+
+def serve(channel: Channel, framework: str, platform: str | None) -> int:
+    """Runs the attempt to its end; the process's exit status."""
+    provider = None
+    phase = "import"
+    try:
+        provider = providers.create(framework, platform)
+        channel.send(
+            op="hello",
+            protocol=VERSION,
+            framework=framework,
+            versions=provider.versions(),
+            threads=provider.threads,
+        )
+        session = Session(channel, provider)
+        handlers = {
+            "load": session.load,
+            "compile": session.compile,
+            "epoch": session.epoch,
+            "outputs": session.outputs,
+            "bye": session.bye,
+        }
+        gc.disable()  # a collection inside an epoch would be timed
+        while phase != "bye":
+            phase = "message"
+            message = channel.receive()
+            if message["op"] not in handlers:
+                raise violation(f"unknown op '{message['op'][:40]}'")
+            phase = message["op"]
+            channel.send(**handlers[phase](message))
+        return 0
+    except ParentGone:
+        return 1
+    except BaseException as error:  # whatever a framework raises, SystemExit included, the parent is told
+        if not isinstance(error, WorkerError):
+            traceback.print_exc()
+        cause = cause_of(error, phase, provider)
+        text = str(error) if isinstance(error, WorkerError) else one_line(error)
+        try:
+            channel.send(op="error", phase=phase, cause=cause, message=text)
+        except ParentGone:
+            pass
+        return 1
+
+
+def main(argv: list[str]) -> int:
+    if len(argv) not in (2, 3):
+        print("usage: worker.py FRAMEWORK [PLATFORM]  (nperf starts it)", file=sys.stderr)
+        return 2
+    try:
+        channel = Channel(int(os.environ["NPERF_WORKER_FD"]))
+    except (KeyError, ValueError, OSError) as error:
+        print(f"worker.py: NPERF_WORKER_FD does not name an open socket: {one_line(error)}", file=sys.stderr)
+        return 2
+    # Ctrl-C reaches the whole group; the parent decides what becomes of the attempt, and ends it by closing the channel.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return serve(channel, argv[1], argv[2] if len(argv) == 3 else None)
+
+
+if __name__ == "__main__":
+    status = main(sys.argv)
+    sys.stderr.flush()
+    # A framework's exit handlers take long and may crash; the attempt is over and must not be judged by them.
+    os._exit(status)
