@@ -140,7 +140,8 @@ static double truth(const problem *q, size_t i, size_t j, double *bound)
                 if (pass == 0)
                     top = t > (double)top ? t : top;
                 else if (isfinite(top) && isfinite(t))
-                    sum += expl((long double)a + (long double)b - top);
+                    sum += p->dtype == CBX_F32 ? (long double)exp(a + b - (double)top)
+                                               : expl((long double)a + (long double)b - top);
             }
         }
     }
@@ -308,7 +309,7 @@ static void test_the_check_can_fail(void **state)
     problem_close(&q);
     problem_open(&q, CBX_ALGEBRA_REAL, CBX_F64, 13, 40, 21, normal, 5);
     assert_true(problem_run(&q, CBX_ISA_PLAIN));
-    ((double *)(void *)q.c)[3] *= 1 + 1e-12;
+    ((double *)(void *)q.c)[0] *= 1 + 1e-12;
     assert_true(worst_of(&q) > 1);
     q.p.k--;
     assert_true(problem_run(&q, CBX_ISA_PLAIN));
@@ -330,7 +331,8 @@ static void test_blocks(void **state)
         { 5, 530, 1030, CBX_F64, CBX_ALGEBRA_REAL },
         { 250, 530, 5, CBX_F32, CBX_ALGEBRA_LOG },
         { 250, 520, 40, CBX_F32, CBX_ALGEBRA_TROPICAL_MIN_PLUS },
-        { 2, 520, 33000, CBX_BOOL, CBX_ALGEBRA_BOOLEAN },
+        { 2, 3, 33000, CBX_BOOL, CBX_ALGEBRA_BOOLEAN },
+        { 250, 520, 70, CBX_BOOL, CBX_ALGEBRA_BOOLEAN },
         { 125, 513, 17, CBX_F64, CBX_ALGEBRA_EUCLIDEAN },
     };
     (void)state;
