@@ -11,13 +11,13 @@
 
 #ifdef __cplusplus
 #define CBX_BEGIN_DECLS extern "C" {
-#define CBX_END_DECLS }
+#define CBX_END_DECLS   }
 #else
 #define CBX_BEGIN_DECLS
 #define CBX_END_DECLS
 #endif
 
-#define CBX_API __attribute__((visibility("default")))
+#define CBX_API               __attribute__((visibility("default")))
 #define CBX_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 
 /** Number of elements of a true array (not a pointer). */

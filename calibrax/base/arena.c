@@ -11,8 +11,8 @@
 #include <string.h>
 
 #define CHUNK_FIRST ((size_t)4096)
-#define CHUNK_MOST ((size_t)1 << 20)
-#define ALIGNMENT alignof(max_align_t)
+#define CHUNK_MOST  ((size_t)1 << 20)
+#define ALIGNMENT   alignof(max_align_t)
 
 struct cbx_arena_chunk {
     cbx_arena_chunk *next;

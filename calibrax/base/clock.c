@@ -1,6 +1,6 @@
 /*
- * Clocks.  Readings go through clock_gettime: in the vDSO it costs some 20 ns, and its origin is the same for every process,
- * which is what lets a parent check its children's times.
+ * Clocks.  Readings go through clock_gettime: in the vDSO it costs some 20 ns, and its origin is the same for every
+ * process, which is what lets a parent check its children's times.
  */
 #include "calibrax/base/clock.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#define BATCHES 15
+#define BATCHES  15
 #define READINGS 1000
 #define US_PER_S 1000000
 
@@ -56,12 +56,12 @@ static const char *format_time(int64_t us, const char *layout, char buf[CBX_TIME
 {
     struct tm tm = { 0 };
     int64_t fraction = us % US_PER_S;
+    time_t seconds = (time_t)(us / US_PER_S) - (fraction < 0);
     if (fraction < 0) fraction += US_PER_S;
-    time_t seconds = (time_t)((us - fraction) / US_PER_S);
     gmtime_r(&seconds, &tm);
     char wide[128] = { 0 }; /* room for any int in every place, though a calendar never gives one */
-    snprintf(wide, sizeof wide, layout, (long)tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
-             (int)fraction);
+    snprintf(wide, sizeof wide, layout, (long)tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
+             tm.tm_sec, (int)fraction);
     memcpy(buf, wide, CBX_TIME_SIZE);
     buf[CBX_TIME_SIZE - 1] = 0;
     return buf;
@@ -147,8 +147,10 @@ static const char *take_offset(const char *s, int *seconds, bool *local)
     if (*s != '+' && *s != '-') return NULL;
     int sign = *s == '-' ? -1 : 1;
     s = take_digits(s + 1, 2, 0, 23, &hours);
-    if (s && *s == ':') s = take_digits(s + 1, 2, 0, 59, &minutes);
-    else if (s && *s) s = take_digits(s, 2, 0, 59, &minutes);
+    if (s && *s == ':')
+        s = take_digits(s + 1, 2, 0, 59, &minutes);
+    else if (s && *s)
+        s = take_digits(s, 2, 0, 59, &minutes);
     *seconds = sign * (hours * 3600 + minutes * 60);
     return s;
 }

@@ -33,13 +33,16 @@ cbx_status cbx_ctx_create(const cbx_ctx_opts *opts, cbx_ctx **out, cbx_err *err)
     const cbx_ctx_opts defaults = CBX_CTX_OPTS_INIT;
     if (!opts) opts = &defaults;
     if (opts->struct_size != sizeof *opts)
-        return cbx_fail(err, CBX_EINVAL, "'struct_size' of the context options is %u, this library knows %zu: rebuild against its headers",
-                        opts->struct_size, sizeof *opts);
+        return cbx_fail(
+            err, CBX_EINVAL,
+            "'struct_size' of the context options is %u, this library knows %zu: rebuild against its headers",
+            opts->struct_size, sizeof *opts);
     const cbx_allocator *al = opts->allocator.resize ? &opts->allocator : &libc_allocator;
     cbx_ctx *ctx = cbx_mem_zalloc(al, sizeof *ctx);
     if (!ctx) return cbx_fail(err, CBX_ENOMEM, "out of memory for a context");
     ctx->al = *al;
-    cbx_status st = cbx__pool_create(al, opts->pool_keep_bytes ? opts->pool_keep_bytes : POOL_KEEP_DEFAULT, &ctx->pool, err);
+    cbx_status st = cbx__pool_create(al, opts->pool_keep_bytes ? opts->pool_keep_bytes : POOL_KEEP_DEFAULT, &ctx->pool,
+                                     err);
     if (st) {
         cbx_mem_free(al, ctx, sizeof *ctx);
         return st;

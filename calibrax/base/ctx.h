@@ -28,12 +28,15 @@ typedef struct cbx_allocator {
 typedef struct cbx_ctx cbx_ctx;
 
 typedef struct cbx_ctx_opts {
-    uint32_t struct_size;     /* sizeof(cbx_ctx_opts) of the header compiled with */
-    cbx_allocator allocator;  /* resize NULL: the C library's */
-    size_t pool_keep_bytes;   /* freed blocks kept for re-use at most; 0: 256 MiB */
+    uint32_t struct_size;    /* sizeof(cbx_ctx_opts) of the header compiled with */
+    cbx_allocator allocator; /* resize NULL: the C library's */
+    size_t pool_keep_bytes;  /* freed blocks kept for re-use at most; 0: 256 MiB */
 } cbx_ctx_opts;
 
-#define CBX_CTX_OPTS_INIT { sizeof(cbx_ctx_opts), { 0, 0 }, 0 }
+#define CBX_CTX_OPTS_INIT                                                                                              \
+    {                                                                                                                  \
+        sizeof(cbx_ctx_opts), { 0, 0 }, 0                                                                              \
+    }
 
 /**
  * @param opts  NULL: all defaults

@@ -1,9 +1,10 @@
 /*
  * Files: read whole, write atomically, folders, a cache folder, locks.
  *
- * Atomic writing: temporary file in the same folder, fsync, rename, fsync of the folder.  rename() replaces in one step for
- * every reader (POSIX), the first fsync keeps an empty file from taking the name after a crash, the second makes the name last.
- * A temporary is called ".cbx-<16 hex digits>.tmp"; a killed process may leave one, which no reader ever looks at.
+ * Atomic writing: temporary file in the same folder, fsync, rename, fsync of the folder.  rename() replaces in one step
+ * for every reader (POSIX), the first fsync keeps an empty file from taking the name after a crash, the second makes
+ * the name last. A temporary is called ".cbx-<16 hex digits>.tmp"; a killed process may leave one, which no reader ever
+ * looks at.
  */
 #include "calibrax/base/file.h"
 
@@ -22,15 +23,16 @@
 #include "calibrax/base/clock.h"
 
 #define READ_MOST_DEFAULT ((size_t)1 << 30)
-#define READ_FIRST ((size_t)4096)
-#define TEMPORARY_SIZE 32
-#define TEMPORARY_TRIES 16
+#define READ_FIRST        ((size_t)4096)
+#define TEMPORARY_SIZE    32
+#define TEMPORARY_TRIES   16
 
 /* --- reading --- */
 
-/* Everything from fd in a buffer of *cap bytes; it grows, since a size of 0 may lie (/proc) and a file may grow meanwhile. */
-static cbx_status read_all(const cbx_allocator *al, int fd, const char *path, size_t max_bytes, char **data, size_t *len,
-                           size_t *cap, cbx_err *err)
+/* Everything from fd in a buffer of *cap bytes; it grows, since a size of 0 may lie (/proc) and a file may grow
+ * meanwhile. */
+static cbx_status read_all(const cbx_allocator *al, int fd, const char *path, size_t max_bytes, char **data,
+                           size_t *len, size_t *cap, cbx_err *err)
 {
     for (;;) {
         if (*len + 1 >= *cap) {
@@ -64,7 +66,8 @@ cbx_status cbx_file_read(cbx_ctx *ctx, const char *path, size_t max_bytes, char 
         goto done;
     }
     if (info.st_size > 0 && (uint64_t)info.st_size > max_bytes) {
-        st = cbx_fail(err, CBX_EOVERFLOW, "'%s' has %lld bytes, at most %zu are read", path, (long long)info.st_size, max_bytes);
+        st = cbx_fail(err, CBX_EOVERFLOW, "'%s' has %lld bytes, at most %zu are read", path, (long long)info.st_size,
+                      max_bytes);
         goto done;
     }
     size_t first = S_ISREG(info.st_mode) && info.st_size > 0 ? (size_t)info.st_size + 2 : READ_FIRST;
@@ -109,7 +112,8 @@ static cbx_status temporary_create(cbx_arena *arena, const char *path, char **na
         uint64_t bits = 0;
         if (getrandom(&bits, sizeof bits, GRND_NONBLOCK) != (ssize_t)sizeof bits)
             bits = cbx_clock_ns() * 0x9E3779B97F4A7C15u + (uint64_t)getpid();
-        *name = cbx_arena_printf(arena, "%.*s%s.cbx-%016llx.tmp", (int)folder, path, folder ? "/" : "", (unsigned long long)bits);
+        *name = cbx_arena_printf(arena, "%.*s%s.cbx-%016llx.tmp", (int)folder, path, folder ? "/" : "",
+                                 (unsigned long long)bits);
         if (!*name) return cbx_fail(err, CBX_ENOMEM, "out of memory to write '%s'", path);
         *out_fd = open(*name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (*out_fd >= 0) return CBX_OK;
@@ -165,8 +169,10 @@ cbx_status cbx_file_write_atomic(cbx_ctx *ctx, const char *path, const void *dat
     st = temporary_fill(fd, path, data, len, err);
     if (close(fd) && !st) st = cbx_fail_errno(err, errno, "cannot write '%s'", path);
     if (!st && rename(name, path)) st = cbx_fail_errno(err, errno, "cannot replace '%s'", path);
-    if (st) unlink(name);
-    else st = sync_folder(&arena, path, err);
+    if (st)
+        unlink(name);
+    else
+        st = sync_folder(&arena, path, err);
 done:
     cbx_arena_clear(&arena);
     return st;
@@ -208,7 +214,8 @@ static cbx_status make_folders(char *path, mode_t mode, cbx_err *err)
         *p = 0;
         if (mkdir(path, mode)) {
             int saved = errno;
-            if (!is_folder(path)) return cbx_fail_errno(err, saved == EEXIST ? ENOTDIR : saved, "cannot make the folder '%s'", path);
+            if (!is_folder(path))
+                return cbx_fail_errno(err, saved == EEXIST ? ENOTDIR : saved, "cannot make the folder '%s'", path);
         }
         *p = kept;
         if (!kept) return CBX_OK;
@@ -222,7 +229,8 @@ static cbx_status make_prefix(cbx_ctx *ctx, const char *path, size_t n, mode_t m
     if (n == 0) return CBX_OK;
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     char *copy = cbx_arena_strndup(&arena, path, n);
-    cbx_status st = copy ? make_folders(copy, mode, err) : cbx_fail(err, CBX_ENOMEM, "out of memory for the folder '%s'", path);
+    cbx_status st = copy ? make_folders(copy, mode, err)
+                         : cbx_fail(err, CBX_ENOMEM, "out of memory for the folder '%s'", path);
     cbx_arena_clear(&arena);
     return st;
 }
@@ -238,7 +246,10 @@ cbx_status cbx_dir_create_parent(cbx_ctx *ctx, const char *path, cbx_err *err)
     return make_prefix(ctx, path, folder_length(path), 0777, err);
 }
 
-static int compare_names(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
 
 static bool name_wanted(const char *name, const char *suffix)
 {
@@ -316,14 +327,20 @@ bool cbx_path_exists(const char *path)
     return stat(path, &info) == 0;
 }
 
-/* The i-th place for a cache folder, in the arena; NULL if the environment names none (or memory is out). */
-static char *cache_place(cbx_arena *arena, int i, const char *name)
+/* The i-th place for a cache folder, in the arena; false if the environment names none. */
+static bool cache_place(cbx_arena *arena, int i, const char *name, char **place)
 {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     switch (i) {
-    case 0: return xdg && xdg[0] == '/' ? cbx_arena_printf(arena, "%s/calibrax/%s", xdg, name) : NULL;
-    case 1: return home && home[0] == '/' ? cbx_arena_printf(arena, "%s/.cache/calibrax/%s", home, name) : NULL;
-    default: return cbx_arena_printf(arena, "/tmp/calibrax-%u/%s", (unsigned)geteuid(), name);
+    case 0:
+        if (!xdg || xdg[0] != '/') return false;
+        *place = cbx_arena_printf(arena, "%s/calibrax/%s", xdg, name);
+        return true;
+    case 1:
+        if (!home || home[0] != '/') return false;
+        *place = cbx_arena_printf(arena, "%s/.cache/calibrax/%s", home, name);
+        return true;
+    default: *place = cbx_arena_printf(arena, "/tmp/calibrax-%u/%s", (unsigned)geteuid(), name); return true;
     }
 }
 
@@ -340,13 +357,15 @@ cbx_status cbx_cache_dir(cbx_ctx *ctx, const char *name, cbx_arena *arena, const
 {
     cbx_status st = CBX_OK;
     for (int i = 0; i < 3; i++) {
-        char *place = cache_place(arena, i, name);
-        if (!place && i < 2) continue;
+        char *place = NULL;
+        if (!cache_place(arena, i, name, &place)) continue;
         if (!place) return cbx_fail(err, CBX_ENOMEM, "out of memory for the cache folder '%s'", name);
         st = make_prefix(ctx, place, strlen(place), 0700, err);
+        if (st == CBX_ENOMEM) return st;
         if (st) continue;
         if (i == 2 && !is_ours(place, folder_length(place)))
-            return cbx_fail(err, CBX_EPERM, "'%s' belongs to another user: set XDG_CACHE_HOME to a folder of your own", place);
+            return cbx_fail(err, CBX_EPERM, "'%s' belongs to another user: set XDG_CACHE_HOME to a folder of your own",
+                            place);
         *path = place;
         return CBX_OK;
     }
@@ -390,7 +409,8 @@ cbx_status cbx_lock_take(cbx_ctx *ctx, const char *path, uint64_t wait_ns, cbx_l
     int fd = lock_open(path);
     if (fd < 0) return cbx_fail_errno(err, errno, "cannot open the lock file '%s'", path);
     cbx_lock *lock = cbx_mem_alloc(al, sizeof *lock);
-    cbx_status st = lock ? lock_wait(fd, path, wait_ns, err) : cbx_fail(err, CBX_ENOMEM, "out of memory to lock '%s'", path);
+    cbx_status st = lock ? lock_wait(fd, path, wait_ns, err)
+                         : cbx_fail(err, CBX_ENOMEM, "out of memory to lock '%s'", path);
     if (st) {
         cbx_mem_free(al, lock, sizeof *lock);
         close(fd);

@@ -17,15 +17,18 @@ CBX_BEGIN_DECLS
  * @param data       the caller frees it with cbx_mem_free(allocator of ctx, data, len + 1)
  * @return CBX_OK; CBX_ENOENT, CBX_EPERM, CBX_EIO, CBX_ENOMEM, CBX_EOVERFLOW
  */
-CBX_API cbx_status cbx_file_read(cbx_ctx *ctx, const char *path, size_t max_bytes, char **data, size_t *len, cbx_err *err);
+CBX_API cbx_status cbx_file_read(cbx_ctx *ctx, const char *path, size_t max_bytes, char **data, size_t *len,
+                                 cbx_err *err);
 
 /**
  * Replaces a file as one step: temporary file in the same folder, fsync, rename, fsync of the folder.
- * After a crash at any point the path holds the old content or the new, never a part.  A failure leaves no temporary behind.
+ * After a crash at any point the path holds the old content or the new, never a part.  A failure leaves no temporary
+ * behind.
  */
 CBX_API cbx_status cbx_file_write_atomic(cbx_ctx *ctx, const char *path, const void *data, size_t len, cbx_err *err);
 
-/** Says whether cbx_file_write_atomic could write there: makes missing parent folders, tries a temporary file, removes it. */
+/** Says whether cbx_file_write_atomic could write there: makes missing parent folders, tries a temporary file, removes
+ * it. */
 CBX_API cbx_status cbx_file_check_writable(cbx_ctx *ctx, const char *path, cbx_err *err);
 
 /** Makes a folder and its parents (mode 0777 less umask); an existing folder is fine. */
@@ -36,8 +39,8 @@ CBX_API cbx_status cbx_dir_create_parent(cbx_ctx *ctx, const char *path, cbx_err
  * Names in a folder that end with suffix (NULL: all), sorted by byte value, without "." and "..".
  * The names live in the arena.
  */
-CBX_API cbx_status cbx_dir_list(cbx_ctx *ctx, const char *path, const char *suffix, cbx_arena *arena, const char *const **names,
-                                size_t *count, cbx_err *err);
+CBX_API cbx_status cbx_dir_list(cbx_ctx *ctx, const char *path, const char *suffix, cbx_arena *arena,
+                                const char *const **names, size_t *count, cbx_err *err);
 /** "dir/name" in the arena; dir "" gives name. */
 CBX_API const char *cbx_path_join(cbx_arena *arena, const char *dir, const char *name);
 CBX_API bool cbx_path_exists(const char *path);

@@ -1,5 +1,6 @@
 /**
- * 128-bit content hash (XXH3 of libxxhash, BSD-2-Clause): names cached content, machines and binaries.  Not cryptographic.
+ * 128-bit content hash (XXH3 of libxxhash, BSD-2-Clause): names cached content, machines and binaries.  Not
+ * cryptographic.
  */
 #ifndef CALIBRAX_BASE_HASH_H
 #define CALIBRAX_BASE_HASH_H

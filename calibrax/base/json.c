@@ -1,10 +1,13 @@
 /*
- * JSON values over json-c (MIT; Debian 12 has 0.16, anything from 0.15 on serves; its types stay here and in json_write.c).
+ * JSON values over json-c (MIT; Debian 12 has 0.16, anything from 0.15 on serves; its types stay here and in
+ * json_write.c).
  *
- * json-c takes its memory from malloc and offers no other way, so a context's allocator does not see it.
- * Parsing is its strict mode behind a scan of our own, which finds the nesting depth and what json-c lets pass
- * all the same: control characters, single quotes, numbers such as 1. or 01, integers beyond 64 bits.
- * Numbers and layout are written by json_write.c: json-c prints doubles with 17 digits and has no layout equal to Python's.
+ * json-c takes its memory from malloc and offers no other way, so a context's allocator does not see it.  Before 0.18
+ * it leaves the copies of strings and keys unchecked while parsing (its issue 857): a process whose malloc fails may
+ * end there. Parsing is its strict mode behind a scan of our own, which finds the nesting depth and what json-c lets
+ * pass all the same: control characters, single quotes, numbers such as 1. or 01, integers beyond 64 bits,
+ * surrogates and overlong sequences in UTF-8. Numbers and
+ * layout are written by json_write.c: json-c prints doubles with 17 digits and has no layout equal to Python's.
  */
 #include "calibrax/base/json.h"
 
@@ -14,8 +17,9 @@
 #include <string.h>
 
 #include "calibrax/base/file.h"
+#include "calibrax/base/internal.h"
 
-#define DEPTH_MOST 64
+#define DEPTH_MOST  64
 #define LENGTH_MOST ((size_t)1 << 30)
 
 static json_object *inside(const cbx_json *v) { return (json_object *)(uintptr_t)v; }
@@ -40,9 +44,16 @@ static cbx_status malformed(const scanner *s, const char *fault)
 /* From behind the opening quote to behind the closing one; a missing one is json-c's to report. */
 static cbx_status scan_string(scanner *s)
 {
-    for (; s->i < s->len && s->text[s->i] != '"'; s->i++) {
-        if ((unsigned char)s->text[s->i] < 0x20) return malformed(s, "a control character in a string");
-        if (s->text[s->i] == '\\' && s->i + 1 < s->len && (unsigned char)s->text[s->i + 1] >= 0x20) s->i++;
+    while (s->i < s->len && s->text[s->i] != '"') {
+        size_t used = 1;
+        unsigned char c = (unsigned char)s->text[s->i];
+        if (c < 0x20) return malformed(s, "a control character in a string");
+        if (c >= 0x80) cbx__utf8_decode(s->text + s->i, s->len - s->i, &used);
+        if (c >= 0x80 && used == 1) return malformed(s, "a byte that is no UTF-8 in a string");
+        s->i += used;
+        /* what is escaped cannot end the string; json-c says whether it may be escaped */
+        if (c == '\\' && s->i < s->len && (unsigned char)s->text[s->i] >= 0x20 && (unsigned char)s->text[s->i] < 0x80)
+            s->i++;
     }
     s->i++;
     return CBX_OK;
@@ -116,7 +127,8 @@ static size_t skip_space(const char *text, size_t len, size_t i)
 }
 
 /* Feeds the text and then a NUL, which ends a bare number. */
-static cbx_status feed(json_tokener *tok, const char *text, size_t len, const char *what, json_object **out, cbx_err *err)
+static cbx_status feed(json_tokener *tok, const char *text, size_t len, const char *what, json_object **out,
+                       cbx_err *err)
 {
     json_object *v = json_tokener_parse_ex(tok, text, (int)len);
     size_t end = json_tokener_get_parse_end(tok);
@@ -129,6 +141,9 @@ static cbx_status feed(json_tokener *tok, const char *text, size_t len, const ch
         return cbx_fail(err, CBX_EFORMAT, "'%s': no JSON: it ends too early, at offset %zu", what, end);
     if (error != json_tokener_success)
         return cbx_fail(err, CBX_EFORMAT, "'%s': no JSON: %s at offset %zu", what, json_tokener_error_desc(error), end);
+    /* json-c returns a null without an error when it cannot allocate its locale or a value */
+    if (!v && text[skip_space(text, len, 0)] != 'n')
+        return cbx_fail(err, CBX_ENOMEM, "out of memory to parse '%s'", what);
     if (skip_space(text, len, end) < len) {
         json_object_put(v);
         return cbx_fail(err, CBX_EFORMAT, "'%s': no JSON: something stands behind the value at offset %zu", what,
@@ -147,7 +162,7 @@ cbx_status cbx_json_parse(const char *text, size_t len, const char *what, cbx_js
     if (skip_space(text, len, 0) == len) return cbx_fail(err, CBX_EFORMAT, "'%s': no JSON: it is empty", what);
     json_tokener *tok = json_tokener_new_ex(DEPTH_MOST + 2);
     if (!tok) return cbx_fail(err, CBX_ENOMEM, "out of memory to parse '%s'", what);
-    json_tokener_set_flags(tok, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8 | JSON_TOKENER_ALLOW_TRAILING_CHARS);
+    json_tokener_set_flags(tok, JSON_TOKENER_STRICT | JSON_TOKENER_ALLOW_TRAILING_CHARS);
     st = feed(tok, text, len, what, &v, err);
     json_tokener_free(tok);
     if (!st) *out = outside(v);
@@ -185,7 +200,8 @@ cbx_json_type cbx_json_typeof(const cbx_json *v)
 
 static const char *type_words(const cbx_json *v)
 {
-    static const char *const words[] = { "null", "a boolean", "an integer", "a number", "a string", "an array", "an object" };
+    static const char *const words[] = { "null",     "a boolean", "an integer", "a number",
+                                         "a string", "an array",  "an object" };
     return words[cbx_json_typeof(v)];
 }
 
@@ -245,7 +261,8 @@ static bool equal_objects(const cbx_json *a, const cbx_json *b)
     json_object_object_foreach(inside(a), key, value)
     {
         json_object *other;
-        if (!json_object_object_get_ex(inside(b), key, &other) || !cbx_json_equal(outside(value), outside(other))) return false;
+        if (!json_object_object_get_ex(inside(b), key, &other) || !cbx_json_equal(outside(value), outside(other)))
+            return false;
     }
     return true;
 }
@@ -387,18 +404,22 @@ bool cbx_json_get_bool(const cbx_json *object, const char *key, bool fallback)
     return cbx_json_typeof(v) == CBX_JSON_BOOL ? json_object_get_boolean(inside(v)) : fallback;
 }
 
-static cbx_status need_failed(const cbx_json *object, const char *key, const char *path, const char *expected, cbx_err *err)
+static cbx_status need_failed(const cbx_json *object, const char *key, const char *path, const char *expected,
+                              cbx_err *err)
 {
     const char *dot = path && *path ? "." : "";
     if (!path) path = "";
     if (object && cbx_json_typeof(object) != CBX_JSON_OBJECT)
-        return cbx_fail(err, CBX_EFORMAT, "'%s': expected an object, found %s", *path ? path : "the value", type_words(object));
-    if (!cbx_json_has(object, key)) return cbx_fail(err, CBX_EFORMAT, "'%s%s%s': expected %s, found nothing", path, dot, key, expected);
+        return cbx_fail(err, CBX_EFORMAT, "'%s': expected an object, found %s", *path ? path : "the value",
+                        type_words(object));
+    if (!cbx_json_has(object, key))
+        return cbx_fail(err, CBX_EFORMAT, "'%s%s%s': expected %s, found nothing", path, dot, key, expected);
     return cbx_fail(err, CBX_EFORMAT, "'%s%s%s': expected %s, found %s", path, dot, key, expected,
                     type_words(cbx_json_get(object, key)));
 }
 
-cbx_status cbx_json_need_string(const cbx_json *object, const char *key, const char *path, const char **out, cbx_err *err)
+cbx_status cbx_json_need_string(const cbx_json *object, const char *key, const char *path, const char **out,
+                                cbx_err *err)
 {
     const char *s = cbx_json_string_value(cbx_json_get(object, key));
     if (!s) return need_failed(object, key, path, "a string", err);
@@ -416,8 +437,8 @@ cbx_status cbx_json_need_double(const cbx_json *object, const char *key, const c
     return read_double(cbx_json_get(object, key), out) ? CBX_OK : need_failed(object, key, path, "a number", err);
 }
 
-static cbx_status need_type(const cbx_json *object, const char *key, const char *path, cbx_json_type type, const char *expected,
-                            cbx_json **out, cbx_err *err)
+static cbx_status need_type(const cbx_json *object, const char *key, const char *path, cbx_json_type type,
+                            const char *expected, cbx_json **out, cbx_err *err)
 {
     cbx_json *v = cbx_json_get(object, key);
     if (cbx_json_typeof(v) != type) return need_failed(object, key, path, expected, err);
@@ -452,7 +473,8 @@ cbx_json *cbx_json_copy(const cbx_json *v)
 
 bool cbx_json_set(cbx_json *object, const char *key, cbx_json *value)
 {
-    if (value && cbx_json_typeof(object) == CBX_JSON_OBJECT && json_object_object_add(inside(object), key, inside(value)) == 0)
+    if (value && cbx_json_typeof(object) == CBX_JSON_OBJECT &&
+        json_object_object_add(inside(object), key, inside(value)) == 0)
         return true;
     cbx_json_unref(value);
     return false;
@@ -468,13 +490,23 @@ bool cbx_json_set_string(cbx_json *object, const char *key, const char *s)
     return s ? cbx_json_set(object, key, cbx_json_new_string(s)) : cbx_json_set_null(object, key);
 }
 
-bool cbx_json_set_int(cbx_json *object, const char *key, int64_t v) { return cbx_json_set(object, key, cbx_json_new_int(v)); }
-bool cbx_json_set_double(cbx_json *object, const char *key, double v) { return cbx_json_set(object, key, cbx_json_new_double(v)); }
-bool cbx_json_set_bool(cbx_json *object, const char *key, bool v) { return cbx_json_set(object, key, cbx_json_new_bool(v)); }
+bool cbx_json_set_int(cbx_json *object, const char *key, int64_t v)
+{
+    return cbx_json_set(object, key, cbx_json_new_int(v));
+}
+bool cbx_json_set_double(cbx_json *object, const char *key, double v)
+{
+    return cbx_json_set(object, key, cbx_json_new_double(v));
+}
+bool cbx_json_set_bool(cbx_json *object, const char *key, bool v)
+{
+    return cbx_json_set(object, key, cbx_json_new_bool(v));
+}
 
 bool cbx_json_push(cbx_json *array, cbx_json *value)
 {
-    if (value && cbx_json_typeof(array) == CBX_JSON_ARRAY && json_object_array_add(inside(array), inside(value)) == 0) return true;
+    if (value && cbx_json_typeof(array) == CBX_JSON_ARRAY && json_object_array_add(inside(array), inside(value)) == 0)
+        return true;
     cbx_json_unref(value);
     return false;
 }
@@ -490,4 +522,3 @@ bool cbx_json_remove(cbx_json *object, const char *key)
     json_object_object_del(inside(object), key);
     return true;
 }
-

@@ -18,7 +18,13 @@ CBX_BEGIN_DECLS
 typedef struct cbx_json cbx_json;
 
 typedef enum cbx_json_type {
-    CBX_JSON_NULL, CBX_JSON_BOOL, CBX_JSON_INT, CBX_JSON_DOUBLE, CBX_JSON_STRING, CBX_JSON_ARRAY, CBX_JSON_OBJECT
+    CBX_JSON_NULL,
+    CBX_JSON_BOOL,
+    CBX_JSON_INT,
+    CBX_JSON_DOUBLE,
+    CBX_JSON_STRING,
+    CBX_JSON_ARRAY,
+    CBX_JSON_OBJECT
 } cbx_json_type;
 
 /**
@@ -55,11 +61,16 @@ CBX_API double cbx_json_get_double(const cbx_json *object, const char *key, doub
 CBX_API bool cbx_json_get_bool(const cbx_json *object, const char *key, bool fallback);
 
 /** Strict getters: CBX_EFORMAT with "`path.key`: expected a number, found a string" style messages. */
-CBX_API cbx_status cbx_json_need_string(const cbx_json *object, const char *key, const char *path, const char **out, cbx_err *err);
-CBX_API cbx_status cbx_json_need_int(const cbx_json *object, const char *key, const char *path, int64_t *out, cbx_err *err);
-CBX_API cbx_status cbx_json_need_double(const cbx_json *object, const char *key, const char *path, double *out, cbx_err *err);
-CBX_API cbx_status cbx_json_need_object(const cbx_json *object, const char *key, const char *path, cbx_json **out, cbx_err *err);
-CBX_API cbx_status cbx_json_need_array(const cbx_json *object, const char *key, const char *path, cbx_json **out, cbx_err *err);
+CBX_API cbx_status cbx_json_need_string(const cbx_json *object, const char *key, const char *path, const char **out,
+                                        cbx_err *err);
+CBX_API cbx_status cbx_json_need_int(const cbx_json *object, const char *key, const char *path, int64_t *out,
+                                     cbx_err *err);
+CBX_API cbx_status cbx_json_need_double(const cbx_json *object, const char *key, const char *path, double *out,
+                                        cbx_err *err);
+CBX_API cbx_status cbx_json_need_object(const cbx_json *object, const char *key, const char *path, cbx_json **out,
+                                        cbx_err *err);
+CBX_API cbx_status cbx_json_need_array(const cbx_json *object, const char *key, const char *path, cbx_json **out,
+                                       cbx_err *err);
 
 /** Values themselves. */
 CBX_API const char *cbx_json_string_value(const cbx_json *v); /* NULL if no string */

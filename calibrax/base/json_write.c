@@ -1,5 +1,6 @@
 /*
- * Writing JSON: layout, numbers and escapes equal to Python's json.dumps, so that files of either side differ by content only.
+ * Writing JSON: layout, numbers and escapes equal to Python's json.dumps, so that files of either side differ by
+ * content only.
  *
  * It sees values through json.h alone, but for the length of a string, which may hold a NUL.
  */
@@ -10,29 +11,10 @@
 
 #include <json-c/json.h>
 
+#include "calibrax/base/internal.h"
 #include "calibrax/base/json.h"
 
-#define REPLACEMENT 0xFFFDu /* for bytes that are no UTF-8 */
-
 static void write_value(const cbx_json *v, unsigned flags, int level, cbx_text *out);
-
-/* Code point at s and its length in bytes; the replacement character for a byte that begins none. */
-static uint32_t decode_utf8(const unsigned char *s, size_t left, size_t *used)
-{
-    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    size_t n = s[0] >= 0xF0 && s[0] < 0xF5 ? 4 : s[0] >= 0xE0 ? 3 : s[0] >= 0xC2 ? 2 : 1;
-    *used = 1;
-    if (s[0] < 0x80) return s[0];
-    if (n == 1 || s[0] >= 0xF5 || n > left) return REPLACEMENT;
-    uint32_t code = s[0] & (0xFFu >> (n + 1));
-    for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xC0) != 0x80) return REPLACEMENT;
-        code = code << 6 | (s[i] & 0x3Fu);
-    }
-    if (code < least[n] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return REPLACEMENT;
-    *used = n;
-    return code;
-}
 
 static void write_escape(uint32_t code, cbx_text *out)
 {
@@ -55,10 +37,13 @@ static size_t write_special(const char *s, size_t left, unsigned flags, cbx_text
         cbx_text_putc(out, letters[at - plain]);
         return used;
     }
-    uint32_t code = decode_utf8((const unsigned char *)s, left, &used);
-    if (code < 0x20 || (flags & CBX_JSON_ASCII)) write_escape(code, out);
-    else if (code == REPLACEMENT) cbx_text_puts(out, "\xEF\xBF\xBD");
-    else cbx_text_add(out, s, used);
+    uint32_t code = cbx__utf8_decode(s, left, &used);
+    if (code < 0x20 || (flags & CBX_JSON_ASCII))
+        write_escape(code, out);
+    else if (code == CBX__UTF8_REPLACEMENT)
+        cbx_text_puts(out, "\xEF\xBF\xBD");
+    else
+        cbx_text_add(out, s, used);
     return used;
 }
 
@@ -70,8 +55,10 @@ static void write_string(const char *s, size_t len, unsigned flags, cbx_text *ou
     for (size_t i = 0; i < len;) {
         size_t n = 0;
         while (i + n < len && is_ordinary((unsigned char)s[i + n])) n++;
-        if (n) cbx_text_add(out, s + i, n);
-        else n = write_special(s + i, len - i, flags, out);
+        if (n)
+            cbx_text_add(out, s + i, n);
+        else
+            n = write_special(s + i, len - i, flags, out);
         i += n;
     }
     cbx_text_putc(out, '"');
@@ -92,8 +79,10 @@ static void write_int(const cbx_json *v, cbx_text *out)
 {
     json_object *o = (json_object *)(uintptr_t)v;
     int64_t n = json_object_get_int64(o);
-    if (n == INT64_MAX) cbx_text_printf(out, "%" PRIu64, json_object_get_uint64(o));
-    else cbx_text_printf(out, "%" PRId64, n);
+    if (n == INT64_MAX)
+        cbx_text_printf(out, "%" PRIu64, json_object_get_uint64(o));
+    else
+        cbx_text_printf(out, "%" PRId64, n);
 }
 
 /* Before an element and before the closing bracket. */
@@ -122,7 +111,10 @@ typedef struct member {
     cbx_json *value;
 } member;
 
-static int compare_members(const void *a, const void *b) { return strcmp(((const member *)a)->key, ((const member *)b)->key); }
+static int compare_members(const void *a, const void *b)
+{
+    return strcmp(((const member *)a)->key, ((const member *)b)->key);
+}
 
 static void write_member(const member *m, bool first, unsigned flags, int level, cbx_text *out)
 {
@@ -142,7 +134,8 @@ static void write_sorted_members(const cbx_json *v, size_t n, unsigned flags, in
         out->status = CBX_ENOMEM;
         return;
     }
-    json_object_object_foreach((json_object *)(uintptr_t)v, key, value) members[i++] = (member){ key, (cbx_json *)value };
+    json_object_object_foreach((json_object *)(uintptr_t)v, key, value)
+        members[i++] = (member){ key, (cbx_json *)value };
     qsort(members, n, sizeof *members, compare_members);
     for (i = 0; i < n; i++) write_member(&members[i], i == 0, flags, level, out);
     cbx_mem_free(&out->al, members, n * sizeof *members);
@@ -175,7 +168,9 @@ static void write_value(const cbx_json *v, unsigned flags, int level, cbx_text *
     case CBX_JSON_BOOL: cbx_text_puts(out, cbx_json_bool_value(v) ? "true" : "false"); break;
     case CBX_JSON_INT: write_int(v, out); break;
     case CBX_JSON_DOUBLE: write_double(json_object_get_double(o), flags, out); break;
-    case CBX_JSON_STRING: write_string(json_object_get_string(o), (size_t)json_object_get_string_len(o), flags, out); break;
+    case CBX_JSON_STRING:
+        write_string(json_object_get_string(o), (size_t)json_object_get_string_len(o), flags, out);
+        break;
     case CBX_JSON_ARRAY: write_array(v, flags, level, out); break;
     case CBX_JSON_OBJECT: write_object(v, flags, level, out); break;
     }

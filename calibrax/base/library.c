@@ -40,12 +40,13 @@ cbx_status cbx_library_open(cbx_ctx *ctx, const cbx_library_spec *spec, cbx_libr
     const char *found = NULL;
     void *handle = first_present(spec->sonames, &found);
     if (!handle)
-        return cbx_fail(err, CBX_EUNAVAILABLE, "no '%s' for %s: run 'apt-get install %s'", spec->sonames[0], spec->purpose,
-                        spec->package);
+        return cbx_fail(err, CBX_EUNAVAILABLE, "no '%s' for %s: run 'apt-get install %s'", spec->sonames[0],
+                        spec->purpose, spec->package);
     const char *absent = first_absent(handle, spec);
     if (absent) {
-        cbx_status st = cbx_fail(err, CBX_EUNAVAILABLE, "'%s' has no '%s', needed for %s: run 'apt-get install %s' for a newer one",
-                                 found, absent, spec->purpose, spec->package);
+        cbx_status st = cbx_fail(err, CBX_EUNAVAILABLE,
+                                 "'%s' has no '%s', needed for %s: run 'apt-get install %s' for a newer one", found,
+                                 absent, spec->purpose, spec->package);
         dlclose(handle);
         return st;
     }

@@ -1,12 +1,12 @@
 /*
  * Block pool.
  *
- * Size classes: four an octave (1, 1.25, 1.5, 1.75 times a power of two), so a block is at most 25 % larger than asked for.
- * Below 2 MiB a class is a multiple of 64 bytes and its memory comes from the allocator; from 2 MiB on it is a multiple
- * of 2 MiB, mapped on such a boundary with MADV_HUGEPAGE, so that one fault brings 512 pages.
- * Kept blocks hold their own list node in their first bytes (they are nobody's memory); the one given back last is
- * handed out first, being warm in the caches, and the one kept longest goes first when the limit is passed.
- * Built with AddressSanitizer a kept block is poisoned: using it after giving it back is reported.
+ * Size classes: four an octave (1, 1.25, 1.5, 1.75 times a power of two), so a block is at most 25 % larger than asked
+ * for. Below 2 MiB a class is a multiple of 64 bytes and its memory comes from the allocator; from 2 MiB on it is a
+ * multiple of 2 MiB, mapped on such a boundary with MADV_HUGEPAGE, so that one fault brings 512 pages. Kept blocks hold
+ * their own list node in their first bytes (they are nobody's memory); the one given back last is handed out first,
+ * being warm in the caches, and the one kept longest goes first when the limit is passed. Built with AddressSanitizer a
+ * kept block is poisoned: using it after giving it back is reported.
  */
 #include "calibrax/base/pool.h"
 
@@ -25,17 +25,17 @@
 #endif
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
-#define POISON(p, n) __asan_poison_memory_region(p, n)
+#define POISON(p, n)   __asan_poison_memory_region(p, n)
 #define UNPOISON(p, n) __asan_unpoison_memory_region(p, n)
 #else
-#define POISON(p, n) ((void)(p), (void)(n))
+#define POISON(p, n)   ((void)(p), (void)(n))
 #define UNPOISON(p, n) ((void)(p), (void)(n))
 #endif
 
 #define ALIGNMENT ((size_t)64)
-#define HUGE ((size_t)2 << 20)
-#define LARGEST (SIZE_MAX / 4)
-#define NCLASSES 256 /* 4 * 64 octaves */
+#define HUGE      ((size_t)2 << 20)
+#define LARGEST   (SIZE_MAX / 4)
+#define NCLASSES  256 /* 4 * 64 octaves */
 
 typedef struct kept_node {
     struct kept_node *newer, *older;         /* of the same class */
@@ -141,13 +141,19 @@ static void kept_take(cbx_pool *pool, kept_node *node)
     UNPOISON(node, sizeof *node);
     kept_node n = *node;
     UNPOISON(node, n.capacity);
-    if (n.newer) kept_link(n.newer, &n.newer->older, n.older);
-    else pool->newest[class_index(n.capacity)] = n.older;
+    if (n.newer)
+        kept_link(n.newer, &n.newer->older, n.older);
+    else
+        pool->newest[class_index(n.capacity)] = n.older;
     if (n.older) kept_link(n.older, &n.older->newer, n.newer);
-    if (n.newer_all) kept_link(n.newer_all, &n.newer_all->older_all, n.older_all);
-    else pool->newest_all = n.older_all;
-    if (n.older_all) kept_link(n.older_all, &n.older_all->newer_all, n.newer_all);
-    else pool->oldest_all = n.newer_all;
+    if (n.newer_all)
+        kept_link(n.newer_all, &n.newer_all->older_all, n.older_all);
+    else
+        pool->newest_all = n.older_all;
+    if (n.older_all)
+        kept_link(n.older_all, &n.older_all->newer_all, n.newer_all);
+    else
+        pool->oldest_all = n.newer_all;
     pool->stats.bytes_kept -= n.capacity;
 }
 
@@ -214,12 +220,15 @@ cbx_status cbx_pool_get(cbx_pool *pool, size_t size, cbx_block *out, cbx_err *er
         return CBX_OK;
     }
     size_t capacity = cbx__pool_class(size);
-    if (capacity == 0) return cbx_fail(err, CBX_ENOMEM, "a block of %zu bytes is more than an address space holds", size);
+    if (capacity == 0)
+        return cbx_fail(err, CBX_ENOMEM, "a block of %zu bytes is more than an address space holds", size);
     pthread_mutex_lock(&pool->lock);
     void *data = pool->newest[class_index(capacity)];
     bool reused = data != NULL;
-    if (reused) kept_take(pool, data);
-    else data = capacity >= HUGE ? huge_map(capacity) : small_alloc(pool, capacity);
+    if (reused)
+        kept_take(pool, data);
+    else
+        data = capacity >= HUGE ? huge_map(capacity) : small_alloc(pool, capacity);
     if (data) count_request(pool, capacity, reused);
     pthread_mutex_unlock(&pool->lock);
     if (!data) return cbx_fail(err, CBX_ENOMEM, "out of memory for a block of %zu bytes", size);

@@ -22,10 +22,10 @@ typedef struct cbx_block {
 } cbx_block;
 
 typedef struct cbx_pool_stats {
-    uint64_t requests;      /* blocks handed out */
-    uint64_t reused;        /* of these, served from kept blocks */
-    size_t bytes_in_use;    /* capacity handed out now */
-    size_t bytes_kept;      /* capacity waiting for re-use */
+    uint64_t requests;   /* blocks handed out */
+    uint64_t reused;     /* of these, served from kept blocks */
+    size_t bytes_in_use; /* capacity handed out now */
+    size_t bytes_kept;   /* capacity waiting for re-use */
     size_t bytes_in_use_peak;
 } cbx_pool_stats;
 

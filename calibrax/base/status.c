@@ -23,9 +23,9 @@ static const struct {
     int number;
     cbx_status status;
 } errnos[] = {
-    { ENOSPC, CBX_ENOSPC },     { EDQUOT, CBX_ENOSPC },      { ENOENT, CBX_ENOENT }, { EACCES, CBX_EPERM },
-    { EPERM, CBX_EPERM },       { EROFS, CBX_EPERM },        { EEXIST, CBX_EEXIST }, { ENOMEM, CBX_ENOMEM },
-    { EINTR, CBX_EINTERRUPTED }, { EAGAIN, CBX_EBUSY },      { EBUSY, CBX_EBUSY },
+    { ENOSPC, CBX_ENOSPC },      { EDQUOT, CBX_ENOSPC }, { ENOENT, CBX_ENOENT }, { EACCES, CBX_EPERM },
+    { EPERM, CBX_EPERM },        { EROFS, CBX_EPERM },   { EEXIST, CBX_EEXIST }, { ENOMEM, CBX_ENOMEM },
+    { EINTR, CBX_EINTERRUPTED }, { EAGAIN, CBX_EBUSY },  { EBUSY, CBX_EBUSY },
 };
 
 const char *cbx_status_name(cbx_status status)

@@ -13,28 +13,28 @@
 CBX_BEGIN_DECLS
 
 /* name, number, words.  A number is never used twice; new ones go at the end. */
-#define CBX_STATUS_MAP(X)                                        \
-    X(OK, 0, "ok")                                               \
-    X(EINVAL, 1, "invalid argument")                             \
-    X(EDOM, 2, "value outside the domain")                       \
-    X(ENOMEM, 3, "out of memory")                                \
-    X(EIO, 4, "input or output failed")                          \
-    X(ENOENT, 5, "not found")                                    \
-    X(EEXIST, 6, "exists already")                               \
-    X(EFORMAT, 7, "malformed data")                              \
-    X(EVERSION, 8, "unknown version")                            \
-    X(ETIMEOUT, 9, "timed out")                                  \
-    X(ECHILD, 10, "a child process failed")                      \
-    X(EPROTO, 11, "protocol violated")                           \
-    X(EUNSUPPORTED, 12, "not supported")                         \
-    X(EUNAVAILABLE, 13, "an optional part is missing")           \
-    X(EINTERRUPTED, 14, "interrupted")                           \
-    X(EBUSY, 15, "in use by another process")                    \
-    X(ENOSPC, 16, "no space left")                               \
-    X(EPERM, 17, "not permitted")                                \
-    X(ESHAPE, 18, "shape mismatch")                              \
-    X(EDTYPE, 19, "dtype mismatch")                              \
-    X(EOVERFLOW, 20, "size overflows")                           \
+#define CBX_STATUS_MAP(X)                                                                                              \
+    X(OK, 0, "ok")                                                                                                     \
+    X(EINVAL, 1, "invalid argument")                                                                                   \
+    X(EDOM, 2, "value outside the domain")                                                                             \
+    X(ENOMEM, 3, "out of memory")                                                                                      \
+    X(EIO, 4, "input or output failed")                                                                                \
+    X(ENOENT, 5, "not found")                                                                                          \
+    X(EEXIST, 6, "exists already")                                                                                     \
+    X(EFORMAT, 7, "malformed data")                                                                                    \
+    X(EVERSION, 8, "unknown version")                                                                                  \
+    X(ETIMEOUT, 9, "timed out")                                                                                        \
+    X(ECHILD, 10, "a child process failed")                                                                            \
+    X(EPROTO, 11, "protocol violated")                                                                                 \
+    X(EUNSUPPORTED, 12, "not supported")                                                                               \
+    X(EUNAVAILABLE, 13, "an optional part is missing")                                                                 \
+    X(EINTERRUPTED, 14, "interrupted")                                                                                 \
+    X(EBUSY, 15, "in use by another process")                                                                          \
+    X(ENOSPC, 16, "no space left")                                                                                     \
+    X(EPERM, 17, "not permitted")                                                                                      \
+    X(ESHAPE, 18, "shape mismatch")                                                                                    \
+    X(EDTYPE, 19, "dtype mismatch")                                                                                    \
+    X(EOVERFLOW, 20, "size overflows")                                                                                 \
     X(EINTERNAL, 21, "internal error")
 
 typedef enum cbx_status {
@@ -51,7 +51,10 @@ typedef struct cbx_err {
     char message[CBX_ERR_MESSAGE_SIZE]; /* one line, NUL-terminated, cut at a UTF-8 boundary */
 } cbx_err;
 
-#define CBX_ERR_INIT { CBX_OK, { 0 } }
+#define CBX_ERR_INIT                                                                                                   \
+    {                                                                                                                  \
+        CBX_OK, { 0 }                                                                                                  \
+    }
 
 /** Symbolic name ("EINVAL") and words ("invalid argument") of a status; "?" for a number not in the list. */
 CBX_API const char *cbx_status_name(cbx_status status);

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/internal.h"
+
 void cbx_text_init(cbx_text *t, const cbx_allocator *al) { *t = (cbx_text){ .al = *al, .status = CBX_OK }; }
 
 void cbx_text_clear(cbx_text *t)
@@ -92,8 +94,10 @@ void cbx_text_put_html(cbx_text *t, const char *s)
 {
     for (size_t n; *s; s += n ? n : 1) {
         n = strcspn(s, "&<>\"'");
-        if (n) cbx_text_add(t, s, n);
-        else cbx_text_puts(t, html_entity(*s));
+        if (n)
+            cbx_text_add(t, s, n);
+        else
+            cbx_text_puts(t, html_entity(*s));
     }
 }
 
@@ -104,12 +108,30 @@ cbx_status cbx_text_check(const cbx_text *t, cbx_err *err)
     return t->status ? cbx_fail(err, t->status, "out of memory for a text of more than %zu bytes", t->len) : CBX_OK;
 }
 
+uint32_t cbx__utf8_decode(const char *s, size_t left, size_t *used)
+{
+    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    unsigned char lead = (unsigned char)s[0];
+    size_t n = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 1;
+    *used = 1;
+    if (lead < 0x80) return lead;
+    if (n == 1 || lead >= 0xF5 || n > left) return CBX__UTF8_REPLACEMENT;
+    uint32_t code = lead & (0xFFu >> (n + 1));
+    for (size_t i = 1; i < n; i++) {
+        if (((unsigned char)s[i] & 0xC0) != 0x80) return CBX__UTF8_REPLACEMENT;
+        code = code << 6 | ((unsigned char)s[i] & 0x3Fu);
+    }
+    if (code < least[n] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return CBX__UTF8_REPLACEMENT;
+    *used = n;
+    return code;
+}
+
 /* --- numbers --- */
 
 #define DIGITS 17
 
-/* Significant digits of |v| and its decimal exponent: 0.d1d2d3... * 10^point; false if they read back as another number.
- * Whatever stands as the decimal point in the current locale is skipped, and strtod reads it the same way. */
+/* Significant digits of |v| and its decimal exponent: 0.d1d2d3... * 10^point; false if they read back as another
+ * number. Whatever stands as the decimal point in the current locale is skipped, and strtod reads it the same way. */
 static bool digits_of(double v, int ndigits, char digits[DIGITS + 1], int *point)
 {
     char s[64];
@@ -129,8 +151,10 @@ static bool digits_above(double v, char digits[DIGITS + 1], int *point)
     char s[64];
     int i = (int)strlen(digits) - 1;
     for (; i >= 0 && digits[i] == '9'; i--) digits[i] = '0';
-    if (i >= 0) digits[i]++;
-    else digits[0] = '1', ++*point;
+    if (i >= 0)
+        digits[i]++;
+    else
+        digits[0] = '1', ++*point;
     snprintf(s, sizeof s, "%se%d", digits, *point - (int)strlen(digits));
     return strtod(s, NULL) == v;
 }
@@ -197,9 +221,11 @@ const char *cbx_format_seconds(double seconds, char buf[CBX_FORMAT_SIZE])
     for (size_t i = 0; i < CBX_LEN(units); i++) {
         if (!(size < units[i].below)) continue;
         long long n = llround(size * units[i].scale * units[i].ticks), ticks = (long long)units[i].ticks;
-        if (units[i].decimals == 0) snprintf(buf, CBX_FORMAT_SIZE, "%s%lld %s", sign, n, units[i].unit);
+        if (units[i].decimals == 0)
+            snprintf(buf, CBX_FORMAT_SIZE, "%s%lld %s", sign, n, units[i].unit);
         else
-            snprintf(buf, CBX_FORMAT_SIZE, "%s%lld.%0*lld %s", sign, n / ticks, units[i].decimals, n % ticks, units[i].unit);
+            snprintf(buf, CBX_FORMAT_SIZE, "%s%lld.%0*lld %s", sign, n / ticks, units[i].decimals, n % ticks,
+                     units[i].unit);
         return buf;
     }
     cbx_format_double(seconds, buf);

@@ -36,14 +36,17 @@ CBX_API cbx_status cbx_text_check(const cbx_text *t, cbx_err *err);
 
 /** Buffer size that holds any result of cbx_format_double and cbx_format_duration. */
 #define CBX_FORMAT_SIZE 32
-/** Shortest decimal that reads back as the same double, as Python's repr writes it ("1200.0", "1e-06", "nan", "inf"). */
+/** Shortest decimal that reads back as the same double, as Python's repr writes it ("1200.0", "1e-06", "nan", "inf").
+ */
 CBX_API const char *cbx_format_double(double v, char buf[CBX_FORMAT_SIZE]);
-/** Seconds for people: below 1 us in ns, below 1 ms in us with 1 decimal, below 1 s in ms with 2, else s with 3. "-" for NaN. */
+/** Seconds for people: below 1 us in ns, below 1 ms in us with 1 decimal, below 1 s in ms with 2, else s with 3. "-"
+ * for NaN. */
 CBX_API const char *cbx_format_seconds(double seconds, char buf[CBX_FORMAT_SIZE]);
 
 /** True for a name of 1..128 characters [A-Za-z0-9._-] that does not begin with '.' or '-': safe as a file name. */
 CBX_API bool cbx_name_is_safe(const char *s);
-/** The candidate nearest to word by edit distance (at most 3 edits and half the length), or NULL; for "did you mean". */
+/** The candidate nearest to word by edit distance (at most 3 edits and half the length), or NULL; for "did you mean".
+ */
 CBX_API const char *cbx_nearest_word(const char *word, const char *const *candidates, size_t n);
 
 CBX_END_DECLS

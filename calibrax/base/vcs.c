@@ -1,8 +1,9 @@
 /*
- * Version-control facts through libgit2 (1.x; GPL-2.0 with linking exception), loaded on first use; its types stay in this file.
+ * Version-control facts through libgit2 (1.x; GPL-2.0 with linking exception), loaded on first use; its types stay in
+ * this file.
  *
- * Facts are read only, so a work tree that belongs to another user is read all the same (owner validation is switched off
- * while we look and put back): a container's mounted source is the usual case.
+ * Facts are read only, so a work tree that belongs to another user is read all the same (owner validation is switched
+ * off while we look and put back): a container's mounted source is the usual case.
  */
 #include "calibrax/base/vcs.h"
 
@@ -13,20 +14,20 @@
 #include "calibrax/base/library.h"
 
 /* name, result, arguments: the part of libgit2 that is used here. */
-#define GIT_CALLS(X)                                                                                           \
-    X(libgit2_init, int, (void))                                                                               \
-    X(libgit2_shutdown, int, (void))                                                                           \
-    X(repository_open_ext, int, (git_repository **, const char *, unsigned, const char *))                     \
-    X(repository_free, void, (git_repository *))                                                               \
-    X(repository_head, int, (git_reference **, git_repository *))                                              \
-    X(repository_head_detached, int, (git_repository *))                                                       \
-    X(reference_free, void, (git_reference *))                                                                 \
-    X(reference_target, const git_oid *, (const git_reference *))                                              \
-    X(reference_shorthand, const char *, (const git_reference *))                                              \
-    X(oid_tostr, char *, (char *, size_t, const git_oid *))                                                    \
-    X(status_options_init, int, (git_status_options *, unsigned))                                              \
-    X(status_list_new, int, (git_status_list **, git_repository *, const git_status_options *))                \
-    X(status_list_entrycount, size_t, (git_status_list *))                                                     \
+#define GIT_CALLS(X)                                                                                                   \
+    X(libgit2_init, int, (void))                                                                                       \
+    X(libgit2_shutdown, int, (void))                                                                                   \
+    X(repository_open_ext, int, (git_repository **, const char *, unsigned, const char *))                             \
+    X(repository_free, void, (git_repository *))                                                                       \
+    X(repository_head, int, (git_reference **, git_repository *))                                                      \
+    X(repository_head_detached, int, (git_repository *))                                                               \
+    X(reference_free, void, (git_reference *))                                                                         \
+    X(reference_target, const git_oid *, (const git_reference *))                                                      \
+    X(reference_shorthand, const char *, (const git_reference *))                                                      \
+    X(oid_tostr, char *, (char *, size_t, const git_oid *))                                                            \
+    X(status_options_init, int, (git_status_options *, unsigned))                                                      \
+    X(status_list_new, int, (git_status_list **, git_repository *, const git_status_options *))                        \
+    X(status_list_entrycount, size_t, (git_status_list *))                                                             \
     X(status_list_free, void, (git_status_list *))
 
 typedef struct git_calls {
@@ -38,14 +39,16 @@ typedef struct git_calls {
 
 static cbx_status open_libgit2(cbx_ctx *ctx, git_calls *git, cbx_library **lib, cbx_err *err)
 {
-    static const char *const sonames[] = { "libgit2.so.1.5", "libgit2.so.1.7", "libgit2.so.1.8", "libgit2.so.1.9", "libgit2.so", NULL };
+    static const char *const sonames[] = { "libgit2.so.1.5", "libgit2.so.1.7", "libgit2.so.1.8",
+                                           "libgit2.so.1.9", "libgit2.so",     NULL };
     const cbx_library_symbol symbols[] = {
 #define GIT_SYMBOL(name, result, args) { "git_" #name, (void **)(void *)&git->name },
         GIT_CALLS(GIT_SYMBOL)
 #undef GIT_SYMBOL
-        { "git_libgit2_opts", (void **)(void *)&git->libgit2_opts },
+            { "git_libgit2_opts", (void **)(void *)&git->libgit2_opts },
     };
-    const cbx_library_spec spec = { sonames, "commit and branch of a work tree", "libgit2-1.5", symbols, CBX_LEN(symbols) };
+    const cbx_library_spec spec = { sonames, "commit and branch of a work tree", "libgit2-1.5", symbols,
+                                    CBX_LEN(symbols) };
     return cbx_library_open(ctx, &spec, lib, err);
 }
 

@@ -11,7 +11,7 @@ CBX_BEGIN_DECLS
 #define CBX_VERSION_MAJOR 0
 #define CBX_VERSION_MINOR 1
 #define CBX_VERSION_PATCH 0
-#define CBX_VERSION "0.1.0"
+#define CBX_VERSION       "0.1.0"
 
 /** CBX_VERSION of the library that runs. */
 CBX_API const char *cbx_version(void);

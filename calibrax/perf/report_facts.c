@@ -1,6 +1,6 @@
 /*
- * The facts a report may tell: about the machine and the tools, from an allow-list of provenance members, and about what
- * was not measured, each outcome once.
+ * The facts a report may tell: about the machine and the tools, from an allow-list of provenance members, and about
+ * what was not measured, each outcome once.
  */
 #include <math.h>
 #include <string.h>
@@ -25,8 +25,10 @@ static const cbx_json *lookup(const cbx_json *object, const char *path)
 static void put_text(cbx_text *out, const cbx_json *v)
 {
     const char *s = cbx_json_string_value(v);
-    if (s) cbx__report_put_public(out, s, 120);
-    else if (cbx_json_typeof(v) == CBX_JSON_INT || cbx_json_typeof(v) == CBX_JSON_BOOL) cbx_json_write(v, CBX_JSON_COMPACT, out);
+    if (s)
+        cbx__report_put_public(out, s, 120);
+    else if (cbx_json_typeof(v) == CBX_JSON_INT || cbx_json_typeof(v) == CBX_JSON_BOOL)
+        cbx_json_write(v, CBX_JSON_COMPACT, out);
 }
 
 static void put_gib(cbx_text *out, const cbx_json *v)
@@ -169,7 +171,8 @@ static void add_outcome(cbx__report_outcome *list, size_t *n, const cbx__report_
     (*n)++;
 }
 
-const cbx__report_outcome *cbx__report_outcomes(cbx_arena *arena, const cbx__report_view *v, size_t first, size_t items, size_t *count)
+const cbx__report_outcome *cbx__report_outcomes(cbx_arena *arena, const cbx__report_view *v, size_t first, size_t items,
+                                                size_t *count)
 {
     cbx__report_outcome *list = cbx_arena_calloc(arena, items + 1, sizeof *list);
     *count = 0;

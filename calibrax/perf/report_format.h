@@ -13,6 +13,7 @@ typedef struct cbx__report_style {
 } cbx__report_style;
 
 extern const cbx__report_style cbx__report_ascii; /* x, us, -, 61% */
+extern const cbx__report_style cbx__report_words; /* ASCII in a sentence: 61 % */
 extern const cbx__report_style cbx__report_utf8;  /* ×, µs, –, 61 % */
 
 /* Class of a row's status; a word nobody knows is a failure. */
@@ -56,8 +57,8 @@ void cbx__report_put_share(cbx_text *out, double share, const cbx__report_style 
 void cbx__report_put_public(cbx_text *out, const char *s, size_t max);
 /* Markdown's own characters get a backslash, or an entity where that is safer. */
 void cbx__report_put_markdown(cbx_text *out, const char *s);
-/* Why a row is not good: reason, message, remedy, as far as there are. */
-void cbx__report_put_reason(cbx_text *out, const cbx_row *row);
+/* Why a row is not good: its reason, message and remedy, as far as there are; NULL leaves a part out. */
+void cbx__report_put_reason(cbx_text *out, const char *reason, const char *message, const char *remedy);
 
 /* --- the columns --- */
 

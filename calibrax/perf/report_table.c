@@ -1,9 +1,8 @@
 /*
  * The table for a terminal: a line for each point, its rows below it, columns fitted to the width.
  *
- * When the table is too wide it gives up, one after the other: p99, min, GMAC/s, compile, the brackets behind memory, memory,
- * fidelity, roofline, the ratio's interval, the time's interval, status, the ratio.  What stays is the name and the time.
- * Everything written is ASCII, but for names, which are shown as they are.
+ * When the table is too wide it gives up, one after the other, what the list `sacrifices` says; the name and the time
+ * stay. Everything written is ASCII, but for names, which are shown as they are.
  */
 #include <string.h>
 
@@ -60,33 +59,57 @@ static size_t total_width(const table *t)
     return w ? w - GAP : 0;
 }
 
-/* What a narrow terminal gives up, in order: a column, or only its longer form. */
+/* What a narrow terminal gives up, in order: a column, only its longer form, or a column that says nothing but ok. */
+typedef enum sacrifice_kind { DROP, SHORTEN, DROP_IF_ALL_OK } sacrifice_kind;
+
 static const struct {
     cbx__report_column_id column;
-    bool brief;
+    sacrifice_kind kind;
 } sacrifices[] = {
-    { CBX__COLUMN_P99, false },      { CBX__COLUMN_MIN, false },      { CBX__COLUMN_GMAC, false },  { CBX__COLUMN_COMPILE, false },
-    { CBX__COLUMN_MEMORY, true },    { CBX__COLUMN_MEMORY, false },   { CBX__COLUMN_FIDELITY, false },
-    { CBX__COLUMN_ROOFLINE, false }, { CBX__COLUMN_RATIO, true },     { CBX__COLUMN_TIME, true },   { CBX__COLUMN_STATUS, false },
-    { CBX__COLUMN_RATIO, false },
+    { CBX__COLUMN_P99, DROP },
+    { CBX__COLUMN_MIN, DROP },
+    { CBX__COLUMN_MEMORY, SHORTEN },
+    { CBX__COLUMN_FIDELITY, SHORTEN },
+    { CBX__COLUMN_STATUS, DROP_IF_ALL_OK },
+    { CBX__COLUMN_COMPILE, DROP },
+    { CBX__COLUMN_GMAC, DROP },
+    { CBX__COLUMN_MEMORY, DROP },
+    { CBX__COLUMN_FIDELITY, DROP },
+    { CBX__COLUMN_ROOFLINE, DROP },
+    { CBX__COLUMN_RATIO, SHORTEN },
+    { CBX__COLUMN_TIME, SHORTEN },
+    { CBX__COLUMN_STATUS, DROP },
+    { CBX__COLUMN_RATIO, DROP },
 };
+
+static bool all_measured_are_good(const cbx__report_view *v)
+{
+    for (size_t i = 0; i < v->nitems; i++)
+        if (is_measured(&v->items[i]) && v->items[i].class != CBX__REPORT_GOOD) return false;
+    return true;
+}
 
 static void fit(table *t, size_t width)
 {
     for (size_t c = 0; c < CBX__COLUMN_COUNT; c++) t->shown[c] = true;
     measure(t);
     for (size_t i = 0; width && i < CBX_LEN(sacrifices) && total_width(t) > width; i++) {
-        if (sacrifices[i].brief) t->is_brief[sacrifices[i].column] = true;
-        else t->shown[sacrifices[i].column] = false;
+        if (sacrifices[i].kind == SHORTEN)
+            t->is_brief[sacrifices[i].column] = true;
+        else if (sacrifices[i].kind == DROP || all_measured_are_good(t->view))
+            t->shown[sacrifices[i].column] = false;
         measure(t);
     }
 }
 
-static const char *make_cell(cbx_arena *arena, cbx_text *scratch, const cbx__report_item *it, const cbx__report_column *column, bool brief)
+static const char *make_cell(cbx_arena *arena, cbx_text *scratch, const cbx__report_item *it,
+                             const cbx__report_column *column, bool brief)
 {
     cbx_text_reset(scratch);
-    if (brief && column->put_brief) column->put_brief(scratch, it, arena, &cbx__report_ascii);
-    else column->put(scratch, it, arena, &cbx__report_ascii);
+    if (brief && column->put_brief)
+        column->put_brief(scratch, it, arena, &cbx__report_ascii);
+    else
+        column->put(scratch, it, arena, &cbx__report_ascii);
     return cbx_arena_strdup(arena, cbx_text_str(scratch));
 }
 
@@ -152,17 +175,23 @@ static size_t bytes_that_fit(const char *s, size_t columns)
     return n;
 }
 
-/* A row without numbers: its name, its status, and the reason as far as the line reaches. */
+/* A row without numbers: its name, its status, and why: the message and the remedy, or, where that is too long, the
+ * reason word and the remedy. */
 static void put_unmeasured(const table *t, size_t item, size_t width, cbx_text *out, cbx_text *scratch)
 {
-    size_t used = t->width[CBX__COLUMN_BASELINE] + GAP;
+    const cbx_row *r = t->view->items[item].row;
+    size_t used = t->width[CBX__COLUMN_BASELINE] + GAP, room = !width ? SIZE_MAX : width > used ? width - used : 0;
+    const char *message = r->failure_message ? r->failure_message : r->failure_reason;
     put_cell(out, cell_of(t, item, CBX__COLUMN_BASELINE), t->width[CBX__COLUMN_BASELINE], false, false);
-    cbx_text_reset(scratch);
-    cbx_text_puts(scratch, cell_of(t, item, CBX__COLUMN_STATUS));
-    if (t->view->items[item].row->failure_reason || t->view->items[item].row->failure_message) cbx_text_puts(scratch, ": ");
-    cbx__report_put_reason(scratch, t->view->items[item].row);
-    if (!width) cbx_text_puts(out, cbx_text_str(scratch));
-    else if (width > used) cbx_text_add(out, cbx_text_str(scratch), bytes_that_fit(cbx_text_str(scratch), width - used));
+    for (int attempt = 0; attempt < 2; attempt++) {
+        cbx_text_reset(scratch);
+        cbx_text_puts(scratch, cell_of(t, item, CBX__COLUMN_STATUS));
+        if (message || r->failure_remedy) cbx_text_puts(scratch, ": ");
+        cbx__report_put_reason(scratch, attempt ? r->failure_reason : NULL, attempt ? NULL : message,
+                               r->failure_remedy);
+        if (columns_of(cbx_text_str(scratch)) <= room) break;
+    }
+    cbx_text_add(out, cbx_text_str(scratch), bytes_that_fit(cbx_text_str(scratch), room));
     cbx_text_putc(out, '\n');
 }
 
@@ -170,7 +199,8 @@ static void put_measured(const table *t, size_t item, cbx_text *out)
 {
     for (size_t c = 0; c < CBX__COLUMN_COUNT; c++)
         if (t->shown[c])
-            put_cell(out, cell_of(t, item, c), t->width[c], cbx__report_columns[c].number && c != CBX__COLUMN_RATIO, c == last_shown(t));
+            put_cell(out, cell_of(t, item, c), t->width[c], cbx__report_columns[c].number && c != CBX__COLUMN_RATIO,
+                     c == last_shown(t));
     cbx_text_putc(out, '\n');
 }
 
@@ -195,8 +225,8 @@ static void put_legend(const cbx__report_view *v, cbx_text *out)
         variants = variants || (v->items[i].siblings && v->items[i].quoted);
         disagree = disagree || cbx__report_minimum_disagrees(v->items[i].row);
     }
-    if (variants) cbx_text_puts(out, "* strongest variant: the one ratios are quoted with\n");
-    if (disagree) cbx_text_puts(out, "! the ratio of minima says otherwise; look at the launches\n");
+    if (variants) cbx_text_puts(out, "* strongest variant, quoted in ratios\n");
+    if (disagree) cbx_text_puts(out, "! the ratio of minima says otherwise\n");
 }
 
 void cbx_report_table(const cbx_rows *rows, size_t width, cbx_text *out)
@@ -204,27 +234,25 @@ void cbx_report_table(const cbx_rows *rows, size_t width, cbx_text *out)
     cbx__report_view view;
     table t = { .view = &view };
     cbx_text scratch;
-    if (!cbx__report_view_make(rows, &out->al, &view)) {
-        out->status = CBX_ENOMEM;
-        return;
-    }
-    cbx_text_init(&scratch, &out->al);
-    if (!fill(&t, &view.arena, &scratch)) {
-        out->status = CBX_ENOMEM;
-        goto done;
-    }
+    if (!cbx__report_view_open(rows, &view, out)) return;
+    cbx_text_init(&scratch, &view.arena.al);
+    if (!fill(&t, &view.arena, &scratch)) goto done;
     fit(&t, width);
-    if (!view.nitems) cbx_text_puts(out, "no rows\n");
-    else put_titles(&t, out);
+    if (!view.nitems)
+        cbx_text_puts(out, "no rows\n");
+    else
+        put_titles(&t, out);
     for (size_t g = 0; g < view.ngroups; g++) {
         put_heading(&t, &view.groups[g], &view.arena, width, out);
         for (size_t i = view.groups[g].first; i < view.groups[g].first + view.groups[g].count; i++) {
-            if (is_measured(&view.items[i])) put_measured(&t, i, out);
-            else put_unmeasured(&t, i, width, out, &scratch);
+            if (is_measured(&view.items[i]))
+                put_measured(&t, i, out);
+            else
+                put_unmeasured(&t, i, width, out, &scratch);
         }
     }
     put_legend(&view, out);
 done:
     cbx_text_clear(&scratch);
-    cbx__report_view_clear(&view);
+    cbx__report_view_close(&view, out);
 }

@@ -66,7 +66,8 @@ static cbx_status many(cbx_ctx *ctx, void *user)
     bool good = true;
     cbx_arena_init(&a, cbx_ctx_allocator(ctx));
     for (int i = 0; i < 40 && good; i++)
-        good = cbx_arena_alloc(&a, 500) && cbx_arena_strdup(&a, "x") && cbx_arena_printf(&a, "%d", i) && cbx_arena_calloc(&a, 3, 5);
+        good = cbx_arena_alloc(&a, 500) && cbx_arena_strdup(&a, "x") && cbx_arena_printf(&a, "%d", i) &&
+               cbx_arena_calloc(&a, 3, 5);
     cbx_arena_clear(&a);
     return good ? CBX_OK : CBX_ENOMEM;
 }

@@ -99,14 +99,21 @@ static void refused(void **state)
         { "// c\n1", "offset 0", "comment" },
         { "/* c */1", "offset 0", "comment" },
         { "\"\\x41\"", "offset", "unknown escape" },
-        { "\"\xFF\"", "utf-8", "no UTF-8" },
+        { "\"\xFF\"", "no UTF-8 in a string at offset 1", "a byte that is in no UTF-8" },
+        { "\"\xC3\"", "no UTF-8", "half a sequence" },
+        { "\"\xED\xA0\x80\"", "no UTF-8", "a surrogate" },
+        { "\"\xE0\x80\xAF\"", "no UTF-8", "overlong" },
+        { "{\"\xF4\x90\x80\x80\":1}", "no UTF-8", "beyond U+10FFFF, in a key" },
+        { "[\xC3\xA9]", "offset 1", "outside a string" },
         { "\xEF\xBB\xBF{}", "offset 0", "byte order mark" },
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_json *v = (cbx_json *)&cases[i];
         cbx_err err = CBX_ERR_INIT;
-        CHECK_STATUS(cbx_json_parse(cases[i].text, strlen(cases[i].text), "f.json", &v, &err), CBX_EFORMAT, cases[i].text);
-        if (!strstr(err.message, cases[i].said)) fail_msg("%s: \"%s\" does not say \"%s\"", cases[i].why, err.message, cases[i].said);
+        CHECK_STATUS(cbx_json_parse(cases[i].text, strlen(cases[i].text), "f.json", &v, &err), CBX_EFORMAT,
+                     cases[i].text);
+        if (!strstr(err.message, cases[i].said))
+            fail_msg("%s: \"%s\" does not say \"%s\"", cases[i].why, err.message, cases[i].said);
         CHECK(strstr(err.message, "'f.json'"), "names the source");
         CHECK(v == (cbx_json *)&cases[i], "out untouched");
     }
@@ -139,8 +146,9 @@ static void depth_is_limited(void **state)
 static void looking_up(void **state)
 {
     (void)state;
-    cbx_json *o = parse("{\"s\":\"x\",\"i\":7,\"d\":2.5,\"whole\":3.0,\"b\":true,\"z\":null,\"n\":\"-Infinity\",\"a\":[1,2],\"o\":{},"
-                        "\"u\":18446744073709551615,\"big\":1e300}");
+    cbx_json *o = parse(
+        "{\"s\":\"x\",\"i\":7,\"d\":2.5,\"whole\":3.0,\"b\":true,\"z\":null,\"n\":\"-Infinity\",\"a\":[1,2],\"o\":{},"
+        "\"u\":18446744073709551615,\"big\":1e300}");
     cbx_json *value = NULL;
     const char *key = NULL;
     CHECK_STR(cbx_json_get_string(o, "s", "?"), "x", "string");
@@ -158,14 +166,18 @@ static void looking_up(void **state)
     CHECK(cbx_json_get_bool(o, "b", false), "boolean");
     CHECK(cbx_json_get_bool(o, "i", true), "fallback");
     CHECK(cbx_json_has(o, "z") && !cbx_json_has(o, "absent"), "null is there");
-    CHECK(cbx_json_get(o, "z") == NULL && cbx_json_get(NULL, "z") == NULL && cbx_json_get(cbx_json_get(o, "a"), "z") == NULL, "NULL");
+    CHECK(cbx_json_get(o, "z") == NULL && cbx_json_get(NULL, "z") == NULL &&
+              cbx_json_get(cbx_json_get(o, "a"), "z") == NULL,
+          "NULL");
     CHECK_INT(cbx_json_length(o), 11, "members");
     CHECK_INT(cbx_json_length(cbx_json_get(o, "a")), 2, "elements");
     CHECK_INT(cbx_json_length(NULL), 0, "null has none");
     CHECK(cbx_json_at(cbx_json_get(o, "a"), 2) == NULL && cbx_json_at(o, 0) == NULL, "past the end, no array");
     CHECK(cbx_json_member(o, 2, &key, &value) && !strcmp(key, "d"), "third");
-    CHECK(!cbx_json_member(o, 11, &key, &value) && !cbx_json_member(cbx_json_get(o, "a"), 0, &key, &value), "past the end, no object");
-    CHECK(isnan(cbx_json_double_value(NULL)) && cbx_json_int_value(NULL) == 0 && !cbx_json_bool_value(NULL), "values of null");
+    CHECK(!cbx_json_member(o, 11, &key, &value) && !cbx_json_member(cbx_json_get(o, "a"), 0, &key, &value),
+          "past the end, no object");
+    CHECK(isnan(cbx_json_double_value(NULL)) && cbx_json_int_value(NULL) == 0 && !cbx_json_bool_value(NULL),
+          "values of null");
     cbx_json_unref(o);
 }
 
@@ -233,18 +245,24 @@ static void building(void **state)
 {
     (void)state;
     cbx_json *o = cbx_json_new_object(), *a = cbx_json_new_array();
-    CHECK(cbx_json_set_int(o, "i", INT64_MIN) && cbx_json_set_double(o, "d", 2) && cbx_json_set_bool(o, "b", true), "scalars");
-    CHECK(cbx_json_set_string(o, "s", "x") && cbx_json_set_string(o, "none", NULL) && cbx_json_set_null(o, "z"), "strings and null");
+    CHECK(cbx_json_set_int(o, "i", INT64_MIN) && cbx_json_set_double(o, "d", 2) && cbx_json_set_bool(o, "b", true),
+          "scalars");
+    CHECK(cbx_json_set_string(o, "s", "x") && cbx_json_set_string(o, "none", NULL) && cbx_json_set_null(o, "z"),
+          "strings and null");
     CHECK(cbx_json_push(a, cbx_json_new_string("e")) && cbx_json_push_null(a), "array");
     CHECK(cbx_json_set(o, "a", cbx_json_ref(a)), "shared");
-    CHECK_STR(written(o, 0), "{\"i\":-9223372036854775808,\"d\":2.0,\"b\":true,\"s\":\"x\",\"none\":null,\"z\":null,\"a\":[\"e\",null]}", "all");
+    CHECK_STR(
+        written(o, 0),
+        "{\"i\":-9223372036854775808,\"d\":2.0,\"b\":true,\"s\":\"x\",\"none\":null,\"z\":null,\"a\":[\"e\",null]}",
+        "all");
     cbx_json *copy = cbx_json_copy(o);
     CHECK(cbx_json_equal(o, copy), "copy");
     CHECK(cbx_json_push(a, cbx_json_new_int(1)) && !cbx_json_equal(o, copy), "deep");
     CHECK(cbx_json_remove(o, "i") && !cbx_json_remove(o, "i") && !cbx_json_remove(a, "i"), "remove");
     CHECK(cbx_json_set_int(o, "d", 3) && cbx_json_get_int(o, "d", 0) == 3, "replace");
     CHECK(!cbx_json_set(o, "x", NULL) && !cbx_json_push(a, NULL), "a creator's failure is passed on");
-    CHECK(!cbx_json_set(a, "x", cbx_json_new_int(1)) && !cbx_json_push(o, cbx_json_new_int(1)), "wrong kind; the value is freed");
+    CHECK(!cbx_json_set(a, "x", cbx_json_new_int(1)) && !cbx_json_push(o, cbx_json_new_int(1)),
+          "wrong kind; the value is freed");
     CHECK(cbx_json_copy(NULL) == NULL, "nothing");
     cbx_json_unref(copy);
     cbx_json_unref(a);
@@ -275,7 +293,8 @@ static void layout_equals_python(void **state)
         char path[4096], *wanted = NULL;
         size_t len = 0;
         cbx_json *v = NULL;
-        snprintf(path, sizeof path, "%s/tests/base/fixtures/json_layout.%s", getenv("CALIBRAX_SOURCE_ROOT"), layouts[i].file);
+        snprintf(path, sizeof path, "%s/tests/base/fixtures/json_layout.%s", getenv("CALIBRAX_SOURCE_ROOT"),
+                 layouts[i].file);
         CHECK_OK(cbx_file_read(ctx, path, 0, &wanted, &len, &err), &err, "fixture");
         CHECK_OK(cbx_json_read(ctx, path, &v, &err), &err, "what Python wrote is read");
         CHECK_STR(written(v, layouts[i].flags), wanted, layouts[i].file);
@@ -283,7 +302,8 @@ static void layout_equals_python(void **state)
         cbx_json_unref(v);
         cbx_mem_free(cbx_ctx_allocator(ctx), wanted, len + 1);
     }
-    CHECK_INT(unlike, CBX_LEN(layouts) - 1, "with the flags of its neighbour each differs, but sorted order, once written, stays");
+    CHECK_INT(unlike, CBX_LEN(layouts) - 1,
+              "with the flags of its neighbour each differs, but sorted order, once written, stays");
     cbx_ctx_free(ctx);
 }
 
@@ -295,7 +315,8 @@ static void nonfinite_forms(void **state)
     CHECK_STR(written(v, CBX_JSON_NONFINITE_STRING), "[\"NaN\",\"Infinity\",\"-Infinity\",1.5]", "strings");
     cbx_json_unref(v);
     v = cbx_json_new_string("a\xFF\xC3(\xED\xA0\x80z");
-    CHECK_STR(written(v, 0), "\"a\xEF\xBF\xBD\xEF\xBF\xBD(\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDz\"", "bytes that are no UTF-8");
+    CHECK_STR(written(v, 0), "\"a\xEF\xBF\xBD\xEF\xBF\xBD(\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBDz\"",
+              "bytes that are no UTF-8");
     CHECK_STR(written(v, CBX_JSON_ASCII), "\"a\\ufffd\\ufffd(\\ufffd\\ufffd\\ufffdz\"", "the same in ASCII");
     cbx_json_unref(v);
 }
@@ -324,7 +345,8 @@ static void every_allocation_can_fail(void **state)
 {
     (void)state;
     char path[4096];
-    cbx_json *v = parse("{\"b\":[1,2,3,{\"z\":1,\"y\":[]}],\"a\":\"a string that makes the text grow beyond its first 64 bytes\"}");
+    cbx_json *v = parse(
+        "{\"b\":[1,2,3,{\"z\":1,\"y\":[]}],\"a\":\"a string that makes the text grow beyond its first 64 bytes\"}");
     CHECK_GT(cbx_test_fail_each(write_and_check, v, "writing"), 3, "text grows, keys are sorted twice");
     cbx_json_unref(v);
     snprintf(path, sizeof path, "%s/tests/base/fixtures/json_layout.compact", getenv("CALIBRAX_SOURCE_ROOT"));
@@ -334,10 +356,11 @@ static void every_allocation_can_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(accepted), cmocka_unit_test(refused), cmocka_unit_test(depth_is_limited),
-        cmocka_unit_test(looking_up), cmocka_unit_test(strict_getters), cmocka_unit_test(equality),
-        cmocka_unit_test(building), cmocka_unit_test(layout_equals_python), cmocka_unit_test(nonfinite_forms),
-        cmocka_unit_test(every_allocation_can_fail),
+        cmocka_unit_test(accepted),         cmocka_unit_test(refused),
+        cmocka_unit_test(depth_is_limited), cmocka_unit_test(looking_up),
+        cmocka_unit_test(strict_getters),   cmocka_unit_test(equality),
+        cmocka_unit_test(building),         cmocka_unit_test(layout_equals_python),
+        cmocka_unit_test(nonfinite_forms),  cmocka_unit_test(every_allocation_can_fail),
     };
     return cmocka_run_group_tests_name("base/json", tests, NULL, NULL);
 }

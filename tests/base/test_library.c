@@ -39,9 +39,11 @@ static void says_what_to_install(void **state)
         const char *message, *why;
     } cases[] = {
         { { nowhere, "cosines", "libcosine0", good, CBX_LEN(good) },
-          "no 'libcbx-is-not-here.so.9' for cosines: run 'apt-get install libcosine0'", "no such library" },
+          "no 'libcbx-is-not-here.so.9' for cosines: run 'apt-get install libcosine0'",
+          "no such library" },
         { { libm, "cosines", "libcosine0", bad, CBX_LEN(bad) },
-          "'libm.so.6' has no 'cbx_is_not_there', needed for cosines: run 'apt-get install libcosine0' for a newer one", "too old" },
+          "'libm.so.6' has no 'cbx_is_not_there', needed for cosines: run 'apt-get install libcosine0' for a newer one",
+          "too old" },
     };
     cbx_ctx *ctx = NULL;
     cbx_err err = CBX_ERR_INIT;

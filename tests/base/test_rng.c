@@ -43,7 +43,8 @@ static void element_i_without_the_ones_before(void **state)
 static void streams_and_seeds_differ(void **state)
 {
     (void)state;
-    cbx_rng a = cbx_rng_make(SEED, 0), b = cbx_rng_make(SEED, 1), c = cbx_rng_make(SEED + 1, 0), d = cbx_rng_make(SEED, (uint64_t)1 << 32);
+    cbx_rng a = cbx_rng_make(SEED, 0), b = cbx_rng_make(SEED, 1), c = cbx_rng_make(SEED + 1, 0),
+            d = cbx_rng_make(SEED, (uint64_t)1 << 32);
     uint64_t first[] = { cbx_rng_u64(&a), cbx_rng_u64(&b), cbx_rng_u64(&c), cbx_rng_u64(&d) };
     for (size_t i = 0; i < CBX_LEN(first); i++)
         for (size_t j = 0; j < i; j++) CHECK(first[i] != first[j], "seed and stream both count, in all 64 bits");
@@ -128,9 +129,9 @@ static void permutations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threefry_known_answers), cmocka_unit_test(element_i_without_the_ones_before),
+        cmocka_unit_test(threefry_known_answers),   cmocka_unit_test(element_i_without_the_ones_before),
         cmocka_unit_test(streams_and_seeds_differ), cmocka_unit_test(moments),
-        cmocka_unit_test(below_is_uniform), cmocka_unit_test(permutations),
+        cmocka_unit_test(below_is_uniform),         cmocka_unit_test(permutations),
     };
     return cmocka_run_group_tests_name("base/rng", tests, NULL, NULL);
 }

@@ -35,7 +35,10 @@ static void long_messages_are_cut_at_a_character(void **state)
     static const struct {
         const char *character, *why;
     } cases[] = {
-        { "x", "one byte" }, { "\xC3\xA9", "two bytes" }, { "\xE2\x82\xAC", "three bytes" }, { "\xF0\x9F\x98\x80", "four bytes" },
+        { "x", "one byte" },
+        { "\xC3\xA9", "two bytes" },
+        { "\xE2\x82\xAC", "three bytes" },
+        { "\xF0\x9F\x98\x80", "four bytes" },
     };
     for (size_t c = 0; c < CBX_LEN(cases); c++)
         for (int lead = 0; lead < 4; lead++) {
@@ -61,10 +64,12 @@ static void errno_becomes_a_status(void **state)
         cbx_status wanted;
         const char *why;
     } cases[] = {
-        { ENOSPC, CBX_ENOSPC, "disk full" },     { EDQUOT, CBX_ENOSPC, "quota used up" },  { ENOENT, CBX_ENOENT, "absent" },
-        { EACCES, CBX_EPERM, "permission" },     { EPERM, CBX_EPERM, "not owner" },        { EROFS, CBX_EPERM, "read-only disk" },
-        { EEXIST, CBX_EEXIST, "there already" }, { ENOMEM, CBX_ENOMEM, "memory" },         { EINTR, CBX_EINTERRUPTED, "signal" },
-        { EAGAIN, CBX_EBUSY, "locked" },         { EBUSY, CBX_EBUSY, "mounted" },          { EISDIR, CBX_EIO, "anything else" },
+        { ENOSPC, CBX_ENOSPC, "disk full" },     { EDQUOT, CBX_ENOSPC, "quota used up" },
+        { ENOENT, CBX_ENOENT, "absent" },        { EACCES, CBX_EPERM, "permission" },
+        { EPERM, CBX_EPERM, "not owner" },       { EROFS, CBX_EPERM, "read-only disk" },
+        { EEXIST, CBX_EEXIST, "there already" }, { ENOMEM, CBX_ENOMEM, "memory" },
+        { EINTR, CBX_EINTERRUPTED, "signal" },   { EAGAIN, CBX_EBUSY, "locked" },
+        { EBUSY, CBX_EBUSY, "mounted" },         { EISDIR, CBX_EIO, "anything else" },
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_err err = CBX_ERR_INIT;

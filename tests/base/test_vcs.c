@@ -16,7 +16,9 @@ static cbx_ctx *ctx;
 static int run(const char *command)
 {
     char line[1024];
-    snprintf(line, sizeof line, "cd '%s' && export HOME=\"$PWD\" GIT_CONFIG_NOSYSTEM=1 && unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE; { %s; } >/dev/null 2>&1",
+    snprintf(line, sizeof line,
+             "cd '%s' && export HOME=\"$PWD\" GIT_CONFIG_NOSYSTEM=1 && unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE; { "
+             "%s; } >/dev/null 2>&1",
              folder, command);
     return system(line);
 }
@@ -90,7 +92,8 @@ static void another_users_work_tree(void **state)
     cbx_vcs_facts f;
     need_git();
     if (geteuid() != 0) SKIP("only root can give a folder away");
-    CHECK_INT(run("mkdir o && cd o && git init -q -b m . && echo 1 > f && git add f && " COMMIT " && chown -R 65534 ."), 0, "init");
+    CHECK_INT(run("mkdir o && cd o && git init -q -b m . && echo 1 > f && git add f && " COMMIT " && chown -R 65534 ."),
+              0, "init");
     facts_of("o", &f);
     CHECK(f.known && !f.dirty, "read all the same");
 }
@@ -100,7 +103,9 @@ static void broken_repository(void **state)
     (void)state;
     cbx_vcs_facts f;
     need_git();
-    CHECK_INT(run("mkdir b && cd b && git init -q -b m . && echo 1 > f && git add f && " COMMIT " && rm -rf .git/objects"), 0, "init");
+    CHECK_INT(
+        run("mkdir b && cd b && git init -q -b m . && echo 1 > f && git add f && " COMMIT " && rm -rf .git/objects"), 0,
+        "init");
     facts_of("b", &f);
     CHECK(!f.known || f.dirty, "never known and clean");
     CHECK_INT(run("echo rubbish > b/.git/HEAD"), 0, "break more");
@@ -122,14 +127,19 @@ static void every_allocation_can_fail(void **state)
     CHECK_GT(cbx_test_fail_each(read_facts, folder, "facts"), 0, "the library's handle");
 }
 
-static int setup(void **state) { return (void)state, cbx_test_folder(folder) == NULL || cbx_ctx_create(NULL, &ctx, NULL) != CBX_OK; }
+static int setup(void **state)
+{
+    return (void)state, cbx_test_folder(folder) == NULL || cbx_ctx_create(NULL, &ctx, NULL) != CBX_OK;
+}
 static int teardown(void **state) { return (void)state, cbx_ctx_free(ctx), cbx_test_folder_remove(folder), 0; }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_repository),           cmocka_unit_test(life_of_a_work_tree),
-        cmocka_unit_test(another_users_work_tree), cmocka_unit_test(broken_repository),
+        cmocka_unit_test(no_repository),
+        cmocka_unit_test(life_of_a_work_tree),
+        cmocka_unit_test(another_users_work_tree),
+        cmocka_unit_test(broken_repository),
         cmocka_unit_test(every_allocation_can_fail),
     };
     return cmocka_run_group_tests_name("base/vcs", tests, setup, teardown);

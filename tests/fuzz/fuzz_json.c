@@ -22,7 +22,8 @@ static void write_and_read_back(const cbx_json *v, unsigned flags)
     cbx_text_init(&first, cbx_allocator_default());
     cbx_text_init(&second, cbx_allocator_default());
     cbx_json_write(v, flags, &first);
-    require(first.status == CBX_OK && cbx_json_parse(cbx_text_str(&first), first.len, "written", &again, NULL) == CBX_OK);
+    require(first.status == CBX_OK &&
+            cbx_json_parse(cbx_text_str(&first), first.len, "written", &again, NULL) == CBX_OK);
     cbx_json_write(again, flags, &second);
     require(first.len == second.len && memcmp(cbx_text_str(&first), cbx_text_str(&second), first.len) == 0);
     if (!(flags & CBX_JSON_NONFINITE_STRING)) require(cbx_json_equal(v, again));

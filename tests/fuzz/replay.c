@@ -1,6 +1,6 @@
 /*
- * Replays a fuzz corpus in the ordinary test run: every file of the folders named goes once through LLVMFuzzerTestOneInput.
- * Prints TAP, a line a file; a crash ends the run, which the plan printed first gives away.
+ * Replays a fuzz corpus in the ordinary test run: every file of the folders named goes once through
+ * LLVMFuzzerTestOneInput. Prints TAP, a line a file; a crash ends the run, which the plan printed first gives away.
  */
 #include <dirent.h>
 #include <stdint.h>

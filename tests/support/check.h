@@ -1,9 +1,9 @@
 /*
  * What every test file includes first: cmocka with the headers it wants before it, and checks that carry a reason.
  *
- * CHECK(cond, why), CHECK_INT(actual, wanted, why), CHECK_STR(actual, wanted, why), CHECK_LE(a, b, why), CHECK_GT(a, b, why),
- * CHECK_OK(status, err, why), CHECK_STATUS(actual, wanted, why): each fails the test with both values and the reason.
- * SKIP(why) leaves a test that cannot run here.
+ * CHECK(cond, why), CHECK_INT(actual, wanted, why), CHECK_STR(actual, wanted, why), CHECK_LE(a, b, why), CHECK_GT(a, b,
+ * why), CHECK_OK(status, err, why), CHECK_STATUS(actual, wanted, why): each fails the test with both values and the
+ * reason. SKIP(why) leaves a test that cannot run here.
  */
 #ifndef CALIBRAX_TESTS_SUPPORT_CHECK_H
 #define CALIBRAX_TESTS_SUPPORT_CHECK_H
@@ -21,53 +21,53 @@
 /** Why the running test cannot run here; SKIP(why) leaves it. */
 extern const char *cbx_test_skip_reason;
 
-#define SKIP(why)                     \
-    do {                              \
-        cbx_test_skip_reason = (why); \
-        skip();                       \
+#define SKIP(why)                                                                                                      \
+    do {                                                                                                               \
+        cbx_test_skip_reason = (why);                                                                                  \
+        skip();                                                                                                        \
     } while (0)
 
-#define CHECK(cond, why)                                           \
-    do {                                                           \
-        if (!(cond)) fail_msg("%s: not true: %s", (why), #cond);   \
+#define CHECK(cond, why)                                                                                               \
+    do {                                                                                                               \
+        if (!(cond)) fail_msg("%s: not true: %s", (why), #cond);                                                       \
     } while (0)
 
-#define CHECK_INT(actual, wanted, why)                                                                     \
-    do {                                                                                                   \
-        long long check_a = (long long)(actual), check_w = (long long)(wanted);                            \
-        if (check_a != check_w) fail_msg("%s: %s is %lld, not %lld", (why), #actual, check_a, check_w);    \
+#define CHECK_INT(actual, wanted, why)                                                                                 \
+    do {                                                                                                               \
+        long long check_a = (long long)(actual), check_w = (long long)(wanted);                                        \
+        if (check_a != check_w) fail_msg("%s: %s is %lld, not %lld", (why), #actual, check_a, check_w);                \
     } while (0)
 
-#define CHECK_STR(actual, wanted, why)                                                                     \
-    do {                                                                                                   \
-        const char *check_a = (actual), *check_w = (wanted);                                               \
-        if (!check_a || strcmp(check_a, check_w) != 0)                                                     \
-            fail_msg("%s: %s is \"%s\", not \"%s\"", (why), #actual, check_a ? check_a : "(null)", check_w); \
+#define CHECK_STR(actual, wanted, why)                                                                                 \
+    do {                                                                                                               \
+        const char *check_a = (actual), *check_w = (wanted);                                                           \
+        if (!check_a || strcmp(check_a, check_w) != 0)                                                                 \
+            fail_msg("%s: %s is \"%s\", not \"%s\"", (why), #actual, check_a ? check_a : "(null)", check_w);           \
     } while (0)
 
-#define CHECK_LE(a, b, why)                                                                                  \
-    do {                                                                                                     \
-        double check_a = (double)(a), check_b = (double)(b);                                                 \
-        if (!(check_a <= check_b)) fail_msg("%s: %s = %.17g > %.17g", (why), #a, check_a, check_b);           \
+#define CHECK_LE(a, b, why)                                                                                            \
+    do {                                                                                                               \
+        double check_a = (double)(a), check_b = (double)(b);                                                           \
+        if (!(check_a <= check_b)) fail_msg("%s: %s = %.17g > %.17g", (why), #a, check_a, check_b);                    \
     } while (0)
 
-#define CHECK_GT(a, b, why)                                                                                  \
-    do {                                                                                                     \
-        double check_a = (double)(a), check_b = (double)(b);                                                 \
-        if (!(check_a > check_b)) fail_msg("%s: %s = %.17g <= %.17g", (why), #a, check_a, check_b);           \
+#define CHECK_GT(a, b, why)                                                                                            \
+    do {                                                                                                               \
+        double check_a = (double)(a), check_b = (double)(b);                                                           \
+        if (!(check_a > check_b)) fail_msg("%s: %s = %.17g <= %.17g", (why), #a, check_a, check_b);                    \
     } while (0)
 
-#define CHECK_OK(status, err, why)                                                                           \
-    do {                                                                                                     \
-        cbx_status check_s = (status);                                                                       \
-        if (check_s) fail_msg("%s: CBX_%s: %s", (why), cbx_status_name(check_s), (err)->message);             \
+#define CHECK_OK(status, err, why)                                                                                     \
+    do {                                                                                                               \
+        cbx_status check_s = (status);                                                                                 \
+        if (check_s) fail_msg("%s: CBX_%s: %s", (why), cbx_status_name(check_s), (err)->message);                      \
     } while (0)
 
-#define CHECK_STATUS(status, wanted, why)                                                                    \
-    do {                                                                                                     \
-        cbx_status check_s = (status), check_w = (wanted);                                                   \
-        if (check_s != check_w)                                                                              \
-            fail_msg("%s: CBX_%s, not CBX_%s", (why), cbx_status_name(check_s), cbx_status_name(check_w));    \
+#define CHECK_STATUS(status, wanted, why)                                                                              \
+    do {                                                                                                               \
+        cbx_status check_s = (status), check_w = (wanted);                                                             \
+        if (check_s != check_w)                                                                                        \
+            fail_msg("%s: CBX_%s, not CBX_%s", (why), cbx_status_name(check_s), cbx_status_name(check_w));             \
     } while (0)
 
 #endif

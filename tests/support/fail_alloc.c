@@ -70,7 +70,8 @@ cbx_ctx *cbx_test_ctx(cbx_test_alloc *t)
 void cbx_test_alloc_check(const cbx_test_alloc *t, const char *why)
 {
     if (t->live_bytes || t->live_blocks)
-        fail_msg("%s: %zu bytes in %zu blocks were not freed (failed call %zu)", why, t->live_bytes, t->live_blocks, t->fail_at);
+        fail_msg("%s: %zu bytes in %zu blocks were not freed (failed call %zu)", why, t->live_bytes, t->live_blocks,
+                 t->fail_at);
     if (t->wrong_sizes) fail_msg("%s: %zu old sizes were wrong (failed call %zu)", why, t->wrong_sizes, t->fail_at);
 }
 

@@ -4,8 +4,8 @@
  *     static cbx_status read_it(cbx_ctx *ctx, void *user) { ...; return st; }
  *     cbx_test_fail_each(read_it, &state, "cbx_thing_read");
  *
- * runs read_it once for each of its allocations, which fails, and a last time in which none does: a failure must come out as
- * CBX_ENOMEM, and no run may leave memory behind.
+ * runs read_it once for each of its allocations, which fails, and a last time in which none does: a failure must come
+ * out as CBX_ENOMEM, and no run may leave memory behind.
  */
 #ifndef CALIBRAX_TESTS_SUPPORT_FAIL_ALLOC_H
 #define CALIBRAX_TESTS_SUPPORT_FAIL_ALLOC_H
@@ -15,17 +15,18 @@
 
 #include "calibrax/base/ctx.h"
 
-/** Thread-safe; stays where it is while objects live that were made with it.  Read the counters when no thread allocates. */
+/** Thread-safe; stays where it is while objects live that were made with it.  Read the counters when no thread
+ * allocates. */
 typedef struct cbx_test_alloc {
-    cbx_allocator al;         /* what to hand to the code under test */
-    size_t live_bytes;        /* allocated and not yet freed */
+    cbx_allocator al;  /* what to hand to the code under test */
+    size_t live_bytes; /* allocated and not yet freed */
     size_t live_blocks;
     size_t peak_bytes;
-    size_t calls;             /* requests for memory so far, growing and shrinking included */
-    size_t fail_at;           /* number of the call that fails, counted from 1; 0: none */
-    bool fail_after;          /* all calls behind that one fail, too */
-    size_t failures;          /* how many failed */
-    size_t wrong_sizes;       /* old sizes that were not the block's */
+    size_t calls;       /* requests for memory so far, growing and shrinking included */
+    size_t fail_at;     /* number of the call that fails, counted from 1; 0: none */
+    bool fail_after;    /* all calls behind that one fail, too */
+    size_t failures;    /* how many failed */
+    size_t wrong_sizes; /* old sizes that were not the block's */
     pthread_mutex_t lock;
 } cbx_test_alloc;
 

@@ -1,8 +1,9 @@
 /*
  * Skipped tests in the form that TAP wants.
  *
- * cmocka 1.1 reports skip() as "not ok 5 # SKIP name", which TAP readers take for a failure and which carries no reason.
- * Standard output is replaced by a stream that turns such a line into "ok 5 - name # SKIP reason"; all else passes through.
+ * cmocka 1.1 reports skip() as "not ok 5 # SKIP name", which TAP readers take for a failure and which carries no
+ * reason. Standard output is replaced by a stream that turns such a line into "ok 5 - name # SKIP reason"; all else
+ * passes through.
  */
 #include <stdio.h>
 #include <string.h>

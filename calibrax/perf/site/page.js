@@ -1,0 +1,138 @@
+// Sorting, filtering, choice of a plot, highlighting.  The page is whole without it.
+// Nothing is built from strings of HTML: text from rows stays text.
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const column = Object.fromEntries(data.columns.map((name, i) => [name, i]));
+  // What each table column sorts by: a column of the data, or the text of the cell.
+  const keys = [null, null, null, "time_s", "min_s", "p99_s", "compile_s", "memory_mb", "gmac_per_s", "roofline_share", "rel_to_tol", "speed"];
+  document.documentElement.classList.add("js");
+
+  // Numbers by value, rows without one last whichever way; texts by their numbers first ("256" before "1024").
+  const collator = new Intl.Collator("en", { numeric: true });
+  function compare(a, b, sign) {
+    if (typeof a === "string") return sign * collator.compare(a, b);
+    if (a === null || b === null) return (a === null) - (b === null);
+    return sign * (a - b);
+  }
+
+  function setUpTable(section) {
+    const number = Number(section.dataset.case);
+    const body = section.querySelector("tbody");
+    const heads = [...section.querySelectorAll("th")];
+    const search = section.querySelector("input");
+    const points = section.querySelector(".points");
+    const statuses = section.querySelector(".statuses");
+    const shown = section.querySelector(".shown");
+    const strips = [...section.querySelectorAll(".strip")];
+    const own = data.rows.filter(r => r[column.case] === number);
+    const rows = [...body.rows].map((tr, i) => ({ tr, i, values: own[i], text: tr.textContent.toLowerCase() }));
+
+    function filter() {
+      const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+      let n = 0;
+      for (const r of rows) {
+        const fits = words.every(w => r.text.includes(w)) &&
+          (points.value === "" || r.values[column.point] === Number(points.value)) &&
+          (statuses.value === "" || r.values[column.status] === Number(statuses.value));
+        r.tr.hidden = !fits;
+        n += fits;
+      }
+      for (const f of strips) f.hidden = points.value !== "" && f.dataset.g !== points.value;
+      shown.textContent = n + " of " + rows.length + " rows";
+    }
+
+    function sort(c) {
+      const head = heads[c];
+      const order = { none: "ascending", ascending: "descending", descending: "none" }[head.getAttribute("aria-sort")];
+      for (const h of heads) h.setAttribute("aria-sort", "none");
+      head.setAttribute("aria-sort", order);
+      const sign = order === "descending" ? -1 : 1;
+      const key = keys[c] ? r => r.values[column[keys[c]]] : r => r.tr.cells[c].textContent;
+      const sorted = rows.slice().sort((a, b) => (order === "none" ? 0 : compare(key(a), key(b), sign)) || a.i - b.i);
+      body.parentElement.classList.toggle("sorted", order !== "none");
+      body.append(...sorted.map(r => r.tr));
+    }
+
+    heads.forEach((h, c) => h.firstElementChild.addEventListener("click", () => sort(c)));
+    search.addEventListener("input", filter);
+    points.addEventListener("change", filter);
+    statuses.addEventListener("change", filter);
+    filter();
+  }
+
+  // Several plots become one with a choice; the representative point's is shown first.
+  function setUpPlots(section) {
+    const plots = [...section.querySelectorAll(".plot")];
+    if (plots.length < 2) return;
+    const choice = document.createElement("select");
+    choice.setAttribute("aria-label", "which plot");
+    plots.forEach((p, i) => choice.append(new Option(p.firstElementChild.textContent, i)));
+    choice.value = String(Math.max(0, plots.findIndex(p => "first" in p.dataset)));
+    function show() {
+      plots.forEach((p, i) => { p.hidden = i !== Number(choice.value); });
+      plots[choice.value].firstElementChild.replaceChildren("Time against work", choice);
+    }
+    choice.addEventListener("change", () => { show(); choice.focus(); });
+    show();
+  }
+
+  // Pointing at a series dims the others of its plot.
+  function setUpHighlight(svg) {
+    svg.addEventListener("pointerover", e => {
+      const g = e.target.closest("g[data-s]");
+      svg.classList.toggle("lit", Boolean(g));
+      if (g) for (const other of svg.querySelectorAll("g[data-s]")) other.classList.toggle("on", other.dataset.s === g.dataset.s);
+    });
+    svg.addEventListener("pointerleave", () => svg.classList.remove("lit"));
+  }
+
+  document.querySelectorAll("section.case").forEach(s => { setUpTable(s); setUpPlots(s); });
+  document.querySelectorAll("figure svg").forEach(setUpHighlight);
+
+  // #selftest: does to the first table what a reader would, and writes down what came of it.
+  function selfTest() {
+    const section = document.querySelector("section.case");
+    const heads = section.querySelectorAll("th");
+    const visible = () => [...section.querySelectorAll("tbody tr")].filter(r => !r.hidden);
+    const cells = c => visible().map(r => r.cells[c] ? r.cells[c].textContent : null);
+    const press = c => heads[c].querySelector("button").click();
+    const choose = (element, value, event) => { element.value = value; element.dispatchEvent(new Event(event)); };
+    const search = section.querySelector("input");
+    const result = { columns: [...heads].map(h => h.textContent), rows: visible().length };
+    press(3);
+    result.ascending = { time: cells(3), sort: [...heads].map(h => h.getAttribute("aria-sort")) };
+    press(3);
+    result.descending = { time: cells(3), sort: heads[3].getAttribute("aria-sort") };
+    press(1);
+    result.byName = { name: cells(1), sort: [heads[1].getAttribute("aria-sort"), heads[3].getAttribute("aria-sort")] };
+    press(1);
+    press(1);
+    result.restored = { name: cells(1), sort: heads[1].getAttribute("aria-sort") };
+    choose(search, "stream", "input");
+    result.filtered = { name: cells(1), shown: section.querySelector(".shown").textContent };
+    choose(search, "no such words anywhere", "input");
+    result.nothing = { rows: visible().length, shown: section.querySelector(".shown").textContent };
+    choose(search, "", "input");
+    choose(section.querySelector(".points"), "0", "change");
+    result.onePoint = { point: cells(0), strips: [...section.querySelectorAll(".strip")].filter(f => !f.hidden).length };
+    choose(section.querySelector(".points"), "", "change");
+    const failed = data.statuses.findIndex(s => s !== "ok");
+    if (failed >= 0) choose(section.querySelector(".statuses"), String(failed), "change");
+    result.oneStatus = { status: cells(2), wanted: data.statuses[failed] };
+    choose(section.querySelector(".statuses"), "", "change");
+    const select = section.querySelector(".plots select");
+    result.plots = { all: section.querySelectorAll(".plot").length, shown: section.querySelectorAll(".plot:not([hidden])").length };
+    if (select) {
+      const last = select.options.length - 1;
+      choose(select, String(last), "change");
+      result.plots.chosen = [...section.querySelectorAll(".plot")].findIndex(p => !p.hidden) === last;
+      result.plots.options = [...select.options].map(o => o.text);
+    }
+    const output = document.createElement("output");
+    output.id = "selftest";
+    output.textContent = JSON.stringify(result);
+    document.body.append(output);
+  }
+  if (location.hash === "#selftest") selfTest();
+})();

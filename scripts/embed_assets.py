@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""Writes text files as C tables of lines: embed_assets.py OUT.c SYMBOL=FILE...
+
+A table of lines, not one string: ISO C promises room for 4095 characters in a literal only.
+Lines lose their leading white space, and lines that hold only a comment are dropped.
+"""
+import sys
+
+
+def c_string(line):
+    out = []
+    for byte in line.encode("utf-8"):
+        if byte in b'"\\?':
+            out.append("\\" + chr(byte))
+        elif 32 <= byte < 127:
+            out.append(chr(byte))
+        else:
+            out.append("\\%03o" % byte)
+    return '"' + "".join(out) + '"'
+
+
+def lines_of(path):
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    if "</" in text:
+        sys.exit(f"embed_assets.py: '{path}' holds '</', which would end its element in a page")
+    for line in text.splitlines():
+        line = line.strip()
+        if line and not line.startswith("//") and not (line.startswith("/*") and line.endswith("*/")):
+            yield line + "\n"
+
+
+def main(out, pairs):
+    parts = ["/* Made by scripts/embed_assets.py; edit the files in calibrax/perf/site instead. */\n",
+             '#include "calibrax/perf/report_site_assets.h"\n']
+    for pair in pairs:
+        symbol, path = pair.split("=", 1)
+        parts.append(f"\nconst char *const {symbol}[] = {{\n")
+        parts += [f"    {c_string(line)},\n" for line in lines_of(path)]
+        parts.append("    0,\n};\n")
+    with open(out, "w", encoding="ascii") as f:
+        f.write("".join(parts))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    main(sys.argv[1], sys.argv[2:])

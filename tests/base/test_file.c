@@ -1,0 +1,426 @@
+/* Files: reading, atomic writing, folders, paths. */
+#include "check.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "calibrax/base/file.h"
+#include "fail_alloc.h"
+
+static char folder[64];
+static cbx_ctx *ctx;
+static cbx_arena arena;
+
+static const char *in_folder(const char *name) { return cbx_path_join(&arena, folder, name); }
+
+static void put(const char *path, const char *content)
+{
+    cbx_err err = CBX_ERR_INIT;
+    CHECK_OK(cbx_file_write_atomic(ctx, path, content, strlen(content), &err), &err, path);
+}
+
+/* Names in a folder, joined by blanks. */
+static const char *names_in(const char *path, const char *suffix)
+{
+    const char *const *names = NULL, *all = "";
+    size_t count = 0;
+    cbx_err err = CBX_ERR_INIT;
+    CHECK_OK(cbx_dir_list(ctx, path, suffix, &arena, &names, &count, &err), &err, path);
+    for (size_t i = 0; i < count; i++) all = cbx_arena_printf(&arena, "%s%s%s", all, i ? " " : "", names[i]);
+    return all;
+}
+
+static void reads_what_was_written(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = { 0, 1, 4095, 4096, 4097, 1000000 };
+    const char *path = in_folder("read");
+    char *bytes = malloc(1000000);
+    for (size_t i = 0; i < 1000000; i++) bytes[i] = (char)(i * 31 >> 3);
+    for (size_t i = 0; i < CBX_LEN(sizes); i++) {
+        char *data = NULL;
+        size_t len = 7;
+        cbx_err err = CBX_ERR_INIT;
+        CHECK_OK(cbx_file_write_atomic(ctx, path, bytes, sizes[i], &err), &err, "write");
+        CHECK_OK(cbx_file_read(ctx, path, 0, &data, &len, &err), &err, "read");
+        CHECK(len == sizes[i] && memcmp(data, bytes, len) == 0 && data[len] == 0, "same bytes, and a NUL");
+        cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
+        if (sizes[i] == 0) continue;
+        CHECK_OK(cbx_file_read(ctx, path, sizes[i], &data, &len, &err), &err, "as large as allowed");
+        cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
+        if (sizes[i] > 1)
+            CHECK_STATUS(cbx_file_read(ctx, path, sizes[i] - 1, &data, &len, &err), CBX_EOVERFLOW, "one byte larger");
+    }
+    free(bytes);
+}
+
+static void files_without_a_size(void **state)
+{
+    (void)state;
+    char *data = NULL;
+    size_t len = 0;
+    cbx_err err = CBX_ERR_INIT;
+    CHECK_OK(cbx_file_read(ctx, "/proc/self/status", 0, &data, &len, &err), &err, "says it has 0 bytes");
+    CHECK(strstr(data, "VmHWM"), "and has some");
+    cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
+    CHECK_STATUS(cbx_file_read(ctx, "/dev/zero", 100000, &data, &len, &err), CBX_EOVERFLOW, "has no end");
+}
+
+static void reading_fails(void **state)
+{
+    (void)state;
+    const struct {
+        const char *path;
+        cbx_status wanted;
+        const char *why;
+    } cases[] = {
+        { in_folder("absent"), CBX_ENOENT, "no such file" },
+        { folder, CBX_EIO, "a folder" },
+        { "/dev/null/x", CBX_EIO, "a file taken for a folder" },
+        { "", CBX_ENOENT, "no name" },
+    };
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        char *data = folder;
+        size_t len = 7;
+        cbx_err err = CBX_ERR_INIT;
+        CHECK_STATUS(cbx_file_read(ctx, cases[i].path, 0, &data, &len, &err), cases[i].wanted, cases[i].why);
+        CHECK(strstr(err.message, cases[i].path), "the message names it");
+        CHECK(data == folder && len == 7, "out untouched");
+    }
+}
+
+static void writing_replaces_and_keeps_permissions(void **state)
+{
+    (void)state;
+    const char *path = in_folder("w/file");
+    struct stat info;
+    cbx_err err = CBX_ERR_INIT;
+    CHECK_STATUS(cbx_file_write_atomic(ctx, path, "x", 1, &err), CBX_ENOENT, "no folder");
+    CHECK(strstr(err.message, path), "the message names it");
+    CHECK_OK(cbx_dir_create_parent(ctx, path, &err), &err, "parents");
+    put(path, "old");
+    CHECK(chmod(path, 0640) == 0, "chmod");
+    put(path, "new");
+    CHECK(stat(path, &info) == 0 && (info.st_mode & 0777) == 0640, "permissions stay");
+    CHECK_STR(names_in(in_folder("w"), NULL), "file", "no temporary is left");
+    CHECK(chdir(in_folder("w")) == 0, "chdir");
+    put("bare", "in the current folder");
+    CHECK(chdir("/") == 0, "chdir");
+    CHECK_STR(names_in(in_folder("w"), NULL), "bare file", "a path without a folder");
+}
+
+static void a_failed_write_leaves_no_trace(void **state)
+{
+    (void)state;
+    static char large[100000];
+    const char *path = in_folder("limited/file");
+    cbx_err err = CBX_ERR_INIT;
+    struct rlimit old, small;
+    CHECK_OK(cbx_dir_create_parent(ctx, path, &err), &err, "parents");
+    put(path, "old");
+    CHECK(getrlimit(RLIMIT_FSIZE, &old) == 0, "limit");
+    small = old;
+    small.rlim_cur = 50000;
+    signal(SIGXFSZ, SIG_IGN);
+    CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0, "a disk with 50000 bytes left");
+    cbx_status st = cbx_file_write_atomic(ctx, path, large, sizeof large, &err);
+    setrlimit(RLIMIT_FSIZE, &old);
+    CHECK_STATUS(st, CBX_EIO, "does not fit");
+    CHECK(strstr(err.message, path), "the message names it");
+    CHECK_STR(names_in(in_folder("limited"), NULL), "file", "no temporary is left");
+    CHECK_STATUS(cbx_file_write_atomic(ctx, in_folder("limited"), "x", 1, &err), CBX_EIO,
+                 "a folder cannot be replaced");
+    CHECK_STR(names_in(folder, ".tmp"), "", "no temporary is left");
+}
+
+/* In a process that is not root: 0 if the status comes out and names the path. */
+static int try_as_nobody(const char *path, cbx_status wanted)
+{
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        cbx_err err = CBX_ERR_INIT;
+        if (geteuid() == 0 && setresuid(65534, 65534, 65534)) _exit(3);
+        cbx_status st = cbx_file_write_atomic(ctx, path, "x", 1, &err);
+        cbx_status check = cbx_file_check_writable(ctx, path, &err);
+        _exit(st != wanted || check != wanted || (wanted && !strstr(err.message, path)));
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    return status;
+}
+
+static void permission_is_told(void **state)
+{
+    (void)state;
+    cbx_err err = CBX_ERR_INIT;
+    const char *path = in_folder("closed/file");
+    CHECK_OK(cbx_dir_create_parent(ctx, path, &err), &err, "parents");
+    CHECK(chmod(folder, 0755) == 0 && chmod(in_folder("closed"), 0555) == 0, "chmod");
+    CHECK_INT(try_as_nobody(path, CBX_EPERM), 0, "a folder that may not be written");
+    CHECK(chmod(in_folder("closed"), 0777) == 0, "chmod");
+    CHECK_INT(try_as_nobody(path, CBX_OK), 0, "the check sees a folder that may");
+}
+
+static void check_writable(void **state)
+{
+    (void)state;
+    cbx_err err = CBX_ERR_INIT;
+    CHECK_OK(cbx_file_check_writable(ctx, in_folder("cw/a/b/file"), &err), &err, "parents are made");
+    CHECK_STR(names_in(in_folder("cw/a/b"), NULL), "", "nothing is left");
+    CHECK_STATUS(cbx_file_check_writable(ctx, in_folder("cw"), &err), CBX_EIO, "a folder");
+    CHECK_STATUS(cbx_file_check_writable(ctx, "/dev/null/x", &err), CBX_EIO, "below a file");
+    CHECK_STATUS(cbx_file_check_writable(ctx, "/proc/cbx-is-not-here/x", &err), CBX_ENOENT,
+                 "where nothing can be made");
+}
+
+/* --- atomicity: a writer is killed at any point; the file holds one whole content --- */
+
+#define CONTENT_BYTES 65536
+
+typedef void (*writer_fn)(const char *path, const char *content);
+
+static void write_atomic(const char *path, const char *content)
+{
+    if (cbx_file_write_atomic(ctx, path, content, CONTENT_BYTES, NULL)) _exit(1);
+}
+
+/* What people write first: open, truncate, write in pieces. */
+static void write_in_place(const char *path, const char *content)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    for (int i = 0; i < CONTENT_BYTES; i += 512)
+        if (write(fd, content + i, 512) != 512) _exit(1);
+    close(fd);
+}
+
+static void write_for_ever(writer_fn writer, const char *path)
+{
+    static char content[CONTENT_BYTES];
+    for (int c = 'a';; c = c == 'z' ? 'a' : c + 1) {
+        memset(content, c, sizeof content);
+        writer(path, content);
+    }
+}
+
+/* Counts the kills after which the file was torn. */
+static int torn_after_kills(writer_fn writer, int kills)
+{
+    const char *path = in_folder("kill/file");
+    char *data = NULL, first[CONTENT_BYTES];
+    size_t len = 0;
+    int torn = 0;
+    cbx_err err = CBX_ERR_INIT;
+    CHECK_OK(cbx_dir_create_parent(ctx, path, &err), &err, "parents");
+    memset(first, '0', sizeof first);
+    CHECK_OK(cbx_file_write_atomic(ctx, path, first, sizeof first, &err), &err, "first content");
+    srand(1);
+    fflush(stdout);
+    for (int i = 0; i < kills; i++) {
+        int started[2];
+        CHECK(pipe(started) == 0, "pipe");
+        pid_t child = fork();
+        if (child == 0) {
+            if (write(started[1], "s", 1) == 1) write_for_ever(writer, path);
+            _exit(1);
+        }
+        char byte;
+        CHECK(read(started[0], &byte, 1) == 1, "it writes");
+        close(started[0]), close(started[1]);
+        struct timespec t = { 0, 100000 + rand() % 6000000 };
+        nanosleep(&t, NULL);
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        CHECK_OK(cbx_file_read(ctx, path, 0, &data, &len, &err), &err, "the file is there");
+        bool whole = len == CONTENT_BYTES;
+        for (size_t k = 1; whole && k < len; k++) whole = data[k] == data[0];
+        torn += !whole;
+        cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
+    }
+    return torn;
+}
+
+static void killed_writers_tear_nothing(void **state)
+{
+    (void)state;
+    CHECK_INT(torn_after_kills(write_atomic, 30), 0, "old content or new, never a part");
+    CHECK_GT(torn_after_kills(write_in_place, 30), 0, "the check sees a writer that tears");
+}
+
+/* --- folders and paths --- */
+
+static void folders(void **state)
+{
+    (void)state;
+    cbx_err err = CBX_ERR_INIT;
+    CHECK_OK(cbx_dir_create(ctx, in_folder("d/e//f/"), &err), &err, "parents, double and trailing slash");
+    CHECK_OK(cbx_dir_create(ctx, in_folder("d/e/f"), &err), &err, "existing");
+    put(in_folder("d/file"), "x");
+    CHECK_STATUS(cbx_dir_create(ctx, in_folder("d/file"), &err), CBX_EIO, "a file is no folder");
+    CHECK_STATUS(cbx_dir_create(ctx, in_folder("d/file/g"), &err), CBX_EIO, "nor a parent");
+    CHECK_STATUS(cbx_dir_create(ctx, "", &err), CBX_EINVAL, "no name");
+    CHECK_OK(cbx_dir_create_parent(ctx, "bare", &err), &err, "a name without a folder");
+    CHECK_OK(cbx_dir_create_parent(ctx, "/bare", &err), &err, "in the root");
+}
+
+static void listing(void **state)
+{
+    (void)state;
+    static const char *const made[] = { "b.json", "a.json", "A.json", "c.jsonl", ".hidden.json", "json" };
+    const char *const *names = NULL;
+    size_t count = 0;
+    cbx_err err = CBX_ERR_INIT;
+    CHECK_OK(cbx_dir_create(ctx, in_folder("l"), &err), &err, "folder");
+    CHECK_STR(names_in(in_folder("l"), NULL), "", "empty");
+    for (size_t i = 0; i < CBX_LEN(made); i++) put(cbx_path_join(&arena, in_folder("l"), made[i]), "x");
+    CHECK_STR(names_in(in_folder("l"), ".json"), ".hidden.json A.json a.json b.json", "suffix, by byte value");
+    CHECK_STR(names_in(in_folder("l"), NULL), ".hidden.json A.json a.json b.json c.jsonl json", "all");
+    CHECK_STATUS(cbx_dir_list(ctx, in_folder("gone"), NULL, &arena, &names, &count, &err), CBX_ENOENT,
+                 "no such folder");
+    CHECK_STATUS(cbx_dir_list(ctx, in_folder("l/json"), NULL, &arena, &names, &count, &err), CBX_EIO, "a file");
+}
+
+static void paths(void **state)
+{
+    (void)state;
+    CHECK_STR(cbx_path_join(&arena, "a", "b"), "a/b", "join");
+    CHECK_STR(cbx_path_join(&arena, "a/", "b"), "a/b", "slash there");
+    CHECK_STR(cbx_path_join(&arena, "", "b"), "b", "no folder");
+    CHECK_STR(cbx_path_join(&arena, "/", "b"), "/b", "root");
+    CHECK(cbx_path_exists(folder) && cbx_path_exists("/dev/null") && !cbx_path_exists("") &&
+              !cbx_path_exists("/nowhere"),
+          "exists");
+}
+
+static void cache_folder(void **state)
+{
+    (void)state;
+    const char *path = NULL;
+    struct stat info;
+    cbx_err err = CBX_ERR_INIT;
+    setenv("XDG_CACHE_HOME", in_folder("xdg"), 1);
+    CHECK_OK(cbx_cache_dir(ctx, "probe", &arena, &path, &err), &err, "XDG_CACHE_HOME");
+    CHECK_STR(path, in_folder("xdg/calibrax/probe"), "below it");
+    CHECK(stat(path, &info) == 0 && (info.st_mode & 0777) == 0700, "ours alone");
+    setenv("XDG_CACHE_HOME", "relative", 1);
+    setenv("HOME", in_folder("home"), 1);
+    CHECK_OK(cbx_cache_dir(ctx, "probe", &arena, &path, &err), &err, "a relative one is ignored");
+    CHECK_STR(path, in_folder("home/.cache/calibrax/probe"), "below HOME");
+    setenv("XDG_CACHE_HOME", "/dev/null/x", 1);
+    CHECK_OK(cbx_cache_dir(ctx, "probe", &arena, &path, &err), &err, "one that cannot be made");
+    CHECK_STR(path, in_folder("home/.cache/calibrax/probe"), "the next place");
+    unsetenv("XDG_CACHE_HOME");
+    unsetenv("HOME");
+    CHECK_OK(cbx_cache_dir(ctx, "test", &arena, &path, &err), &err, "no HOME");
+    CHECK_STR(path, cbx_arena_printf(&arena, "/tmp/calibrax-%u/test", (unsigned)geteuid()), "in /tmp");
+    rmdir(path);
+}
+
+/* --- memory --- */
+
+static cbx_status do_read(cbx_ctx *c, void *path)
+{
+    char *data = NULL;
+    size_t len = 0;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st = cbx_file_read(c, path, 0, &data, &len, &err);
+    if (!st) cbx_mem_free(cbx_ctx_allocator(c), data, len + 1);
+    return st;
+}
+
+static cbx_status do_write(cbx_ctx *c, void *path)
+{
+    cbx_err err = CBX_ERR_INIT;
+    return cbx_file_write_atomic(c, path, "x", 1, &err);
+}
+
+static cbx_status do_check(cbx_ctx *c, void *path)
+{
+    cbx_err err = CBX_ERR_INIT;
+    return cbx_file_check_writable(c, path, &err);
+}
+
+static cbx_status do_list(cbx_ctx *c, void *path)
+{
+    const char *const *names;
+    size_t count;
+    cbx_arena a;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_arena_init(&a, cbx_ctx_allocator(c));
+    cbx_status st = cbx_dir_list(c, path, NULL, &a, &names, &count, &err);
+    cbx_arena_clear(&a);
+    return st;
+}
+
+static cbx_status do_cache(cbx_ctx *c, void *user)
+{
+    const char *path;
+    cbx_arena a;
+    cbx_err err = CBX_ERR_INIT;
+    (void)user;
+    cbx_arena_init(&a, cbx_ctx_allocator(c));
+    cbx_status st = cbx_cache_dir(c, "probe", &a, &path, &err);
+    cbx_arena_clear(&a);
+    return st;
+}
+
+static void every_allocation_can_fail(void **state)
+{
+    (void)state;
+    char *path = cbx_arena_strdup(&arena, in_folder("m/file"));
+    cbx_err err = CBX_ERR_INIT;
+    CHECK_OK(cbx_dir_create_parent(ctx, path, &err), &err, "parents");
+    CHECK_GT(cbx_test_fail_each(do_write, path, "write"), 0, "names");
+    CHECK_STR(names_in(in_folder("m"), NULL), "file", "no temporary is left");
+    CHECK_GT(cbx_test_fail_each(do_check, path, "check"), 0, "names");
+    CHECK_GT(cbx_test_fail_each(do_read, path, "read"), 1, "buffer, and its cut to size");
+    CHECK_GT(cbx_test_fail_each(do_read, "/proc/self/status", "read without a size"), 1, "buffer");
+    for (int i = 0; i < 70; i++) put(in_folder(cbx_arena_printf(&arena, "m/%d", i)), "x");
+    CHECK_GT(cbx_test_fail_each(do_list, (void *)(uintptr_t)in_folder("m"), "list"), 2,
+             "the list grows, the arena holds");
+    setenv("XDG_CACHE_HOME", in_folder("xdg"), 1);
+    CHECK_GT(cbx_test_fail_each(do_cache, NULL, "cache"), 1, "path and scratch");
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    cbx_arena_init(&arena, cbx_allocator_default());
+    return cbx_test_folder(folder) == NULL || cbx_ctx_create(NULL, &ctx, NULL) != CBX_OK;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    cbx_arena_clear(&arena);
+    cbx_ctx_free(ctx);
+    cbx_test_folder_remove(folder);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_what_was_written),
+        cmocka_unit_test(files_without_a_size),
+        cmocka_unit_test(reading_fails),
+        cmocka_unit_test(writing_replaces_and_keeps_permissions),
+        cmocka_unit_test(a_failed_write_leaves_no_trace),
+        cmocka_unit_test(permission_is_told),
+        cmocka_unit_test(check_writable),
+        cmocka_unit_test(killed_writers_tear_nothing),
+        cmocka_unit_test(folders),
+        cmocka_unit_test(listing),
+        cmocka_unit_test(paths),
+        cmocka_unit_test(cache_folder),
+        cmocka_unit_test(every_allocation_can_fail),
+    };
+    return cmocka_run_group_tests_name("base/file", tests, setup, teardown);
+}
