@@ -1,0 +1,27 @@
+/*
+ * The one verdict engine.  Two one-sided tests: Schuirmann, J. Pharmacokinet. Biopharm. 15 (1987) 657-680.
+ * Equivalence is asked first: an interval that lies within the margin on one side of 1 is a difference nobody asked about.
+ */
+#include "calibrax/analysis/verdict.h"
+
+cbx_verdict cbx_verdict_of_ratio(const cbx_interval *ratio, double margin)
+{
+    double wide = margin > 0 ? 1 + margin : 1;
+
+    if (!(ratio->level > 0) || !(ratio->lower <= ratio->upper)) return CBX_VERDICT_UNDECIDED;
+    if (ratio->lower >= 1 / wide && ratio->upper <= wide) return CBX_VERDICT_EQUIVALENT;
+    if (ratio->upper < 1) return CBX_VERDICT_FASTER;
+    if (ratio->lower > 1) return CBX_VERDICT_SLOWER;
+    return CBX_VERDICT_UNDECIDED;
+}
+
+const char *cbx_verdict_name(cbx_verdict v)
+{
+    static const char *const names[] = {
+        [CBX_VERDICT_UNDECIDED] = "undecided",
+        [CBX_VERDICT_FASTER] = "faster",
+        [CBX_VERDICT_SLOWER] = "slower",
+        [CBX_VERDICT_EQUIVALENT] = "equivalent",
+    };
+    return (unsigned)v < CBX_LEN(names) ? names[v] : "?";
+}

@@ -1,0 +1,75 @@
+/* What an interval of a ratio says. */
+#include "check.h"
+
+#include <math.h>
+
+#include "calibrax/analysis/verdict.h"
+
+static void verdicts(void **state)
+{
+    (void)state;
+    static const struct {
+        double lower, upper, level, margin;
+        cbx_verdict wanted;
+        const char *why;
+    } cases[] = {
+        { 0.50, 0.60, 0.95, 0.02, CBX_VERDICT_FASTER, "wholly below the margin" },
+        { 1.10, 1.20, 0.95, 0.02, CBX_VERDICT_SLOWER, "wholly above it" },
+        { 0.99, 1.01, 0.95, 0.02, CBX_VERDICT_EQUIVALENT, "within it, around 1" },
+        { 0.985, 0.995, 0.95, 0.02, CBX_VERDICT_EQUIVALENT, "within it, below 1" },
+        { 1.005, 1.015, 0.95, 0.02, CBX_VERDICT_EQUIVALENT, "within it, above 1" },
+        { 1 / 1.02, 1.02, 0.95, 0.02, CBX_VERDICT_EQUIVALENT, "the margin itself belongs to it" },
+        { 0.9803, 1.0, 0.95, 0.02, CBX_VERDICT_UNDECIDED, "below 1/1.02 = 0.98039, though not below 1 - 0.02" },
+        { 0.95, 0.999, 0.95, 0.02, CBX_VERDICT_FASTER, "reaches into the margin from below, and stays below 1" },
+        { 1.001, 1.05, 0.95, 0.02, CBX_VERDICT_SLOWER, "reaches into it from above" },
+        { 0.90, 1.01, 0.95, 0.02, CBX_VERDICT_UNDECIDED, "holds 1 and leaves the margin below" },
+        { 0.99, 1.10, 0.95, 0.02, CBX_VERDICT_UNDECIDED, "and above" },
+        { 0.90, 1.00, 0.95, 0.02, CBX_VERDICT_UNDECIDED, "1 itself is no difference" },
+        { 1.00, 1.10, 0.95, 0.02, CBX_VERDICT_UNDECIDED, "1 itself is no difference" },
+        { 0.50, 0.60, 0, 0.02, CBX_VERDICT_UNDECIDED, "no level, no verdict" },
+        { -INFINITY, INFINITY, 0, 0.02, CBX_VERDICT_UNDECIDED, "too few samples" },
+        { NAN, 0.6, 0.95, 0.02, CBX_VERDICT_UNDECIDED, "no lower end" },
+        { 0.5, NAN, 0.95, 0.02, CBX_VERDICT_UNDECIDED, "no upper end" },
+        { 0.5, 0.6, NAN, 0.02, CBX_VERDICT_UNDECIDED, "no number for a level" },
+        { 1, 1, 0.95, 0, CBX_VERDICT_EQUIVALENT, "exactly 1, no margin" },
+        { 0.999, 1.001, 0.95, 0, CBX_VERDICT_UNDECIDED, "no margin, no equivalence" },
+        { 0.999, 1.001, 0.95, -1, CBX_VERDICT_UNDECIDED, "a negative margin is none" },
+        { 0.4, 2.5, 0.95, 1.5, CBX_VERDICT_EQUIVALENT, "a wide margin is 1/2.5 .. 2.5" },
+    };
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_interval iv = { 1, cases[i].lower, cases[i].upper, cases[i].level };
+        CHECK_STR(cbx_verdict_name(cbx_verdict_of_ratio(&iv, cases[i].margin)), cbx_verdict_name(cases[i].wanted), cases[i].why);
+    }
+}
+
+/* Swapping candidate and reference inverts the ratio: faster and slower change places, the others stay. */
+static void verdicts_are_symmetric(void **state)
+{
+    (void)state;
+    static const cbx_verdict other[] = { CBX_VERDICT_UNDECIDED, CBX_VERDICT_SLOWER, CBX_VERDICT_FASTER, CBX_VERDICT_EQUIVALENT };
+    for (double lower = 0.9; lower < 1.1; lower += 0.0071)
+        for (double upper = lower; upper < 1.12; upper += 0.0053) {
+            cbx_interval iv = { 1, lower, upper, 0.95 }, inverse = { 1, 1 / upper, 1 / lower, 0.95 };
+            CHECK_INT(cbx_verdict_of_ratio(&inverse, 0.02), other[cbx_verdict_of_ratio(&iv, 0.02)], "inverse");
+        }
+}
+
+static void names(void **state)
+{
+    (void)state;
+    CHECK_STR(cbx_verdict_name(CBX_VERDICT_UNDECIDED), "undecided", "name");
+    CHECK_STR(cbx_verdict_name(CBX_VERDICT_FASTER), "faster", "name");
+    CHECK_STR(cbx_verdict_name(CBX_VERDICT_SLOWER), "slower", "name");
+    CHECK_STR(cbx_verdict_name(CBX_VERDICT_EQUIVALENT), "equivalent", "name");
+    CHECK_STR(cbx_verdict_name((cbx_verdict)4), "?", "no verdict");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(verdicts),
+        cmocka_unit_test(verdicts_are_symmetric),
+        cmocka_unit_test(names),
+    };
+    return cmocka_run_group_tests_name("verdict", tests, NULL, NULL);
+}
