@@ -73,7 +73,7 @@ static cbx_status read_entry(cbx_ctx *ctx, cbx_workload *w, const char *stem, cb
     cbx_json *hashes = NULL;
     cbx_status st = list ? cbx_json_read(ctx, list, &hashes, err) : CBX_ENOMEM;
     for (size_t i = 0; !st && i < 2 * w->c->noutputs; i++) {
-        char key[16], found[CBX_HASH_SIZE];
+        char key[32], found[CBX_HASH_SIZE];
         const char *path = entry_path(arena, stem, i), *wanted;
         snprintf(key, sizeof key, "%s%zu", i % 2 ? "bound" : "answer", i / 2);
         st = path ? cbx_json_need_string(hashes, key, list, &wanted, err) : CBX_ENOMEM;
@@ -95,7 +95,7 @@ static void write_entry(cbx_ctx *ctx, cbx_workload *w, const char *stem, cbx_are
     cbx_text text;
     bool ok = list && hashes && cbx_dir_create_parent(ctx, list, NULL) == CBX_OK;
     for (size_t i = 0; ok && i < 2 * w->c->noutputs; i++) {
-        char key[16], hash[CBX_HASH_SIZE];
+        char key[32], hash[CBX_HASH_SIZE];
         const char *path = entry_path(arena, stem, i);
         snprintf(key, sizeof key, "%s%zu", i % 2 ? "bound" : "answer", i / 2);
         ok = path && cbx_npy_write(ctx, path, *slot(w, i), NULL) == CBX_OK && cbx_hash_file(ctx, path, hash, NULL) == CBX_OK &&

@@ -198,7 +198,7 @@ static void note_roofline(report *r)
 
 static void note_variants(report *r)
 {
-    const char *separator = "- *variants*: ratios are quoted with the strongest one, marked \\*: ";
+    const char *separator = "- *variants*: ratios are quoted with the strongest one, marked \\*: ", *why;
     bool any = false;
     for (size_t i = 0; i < r->view->nitems; i++) {
         const cbx__report_item *it = &r->view->items[i];
@@ -209,7 +209,10 @@ static void note_variants(report *r)
         if (told) continue;
         cbx_text_puts(r->out, separator);
         put_escaped(r, cbx__report_name(r->arena, it));
-        separator = ", ";
+        why = cbx_json_get_string(cbx_json_get(it->row->provenance, "variant"), "why", NULL);
+        if (why) cbx_text_puts(r->out, ": ");
+        if (why) put_escaped(r, why);
+        separator = "; ";
         any = true;
     }
     if (any) cbx_text_puts(r->out, ".\n");
