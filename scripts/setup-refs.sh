@@ -6,11 +6,12 @@ set -eu
 usage() {
     cat <<'END'
 usage: scripts/setup-refs.sh [numpy|jax|torch|all]...    (no name: all)
-       scripts/setup-refs.sh --list | --help
+       scripts/setup-refs.sh --list | --missing | --help
 
 Builds a Python environment for each framework under
   ${NPERF_REFS_ENV_DIR:-${XDG_CACHE_HOME:-~/.cache}/calibrax/refs}/<framework>
 where nperf looks for it.  A finished environment is skipped; an interrupted one goes on where it stopped.
+--list says for each what is there; --missing names only those that are not, with the command that adds them.
 
 environment:
   NPERF_REFS_VARIANT   cpu (default) or cuda
@@ -75,6 +76,13 @@ list() {
         else
             say "$framework: not installed: scripts/setup-refs.sh $framework"
         fi
+    done
+}
+
+missing() {
+    for framework in numpy jax torch; do
+        [ -x "$ROOT/$framework/bin/python" ] && [ -n "$(stamp_of "$framework")" ] ||
+            say "$framework is not installed: run scripts/setup-refs.sh $framework"
     done
 }
 
@@ -192,6 +200,7 @@ for argument; do
     case $argument in
         -h | --help) usage && exit 0 ;;
         --list) list && exit 0 ;;
+        --missing) missing && exit 0 ;;
         all) wanted="$wanted numpy jax torch" ;;
         numpy | jax | torch) wanted="$wanted $argument" ;;
         *) die 2 "no framework '$argument': it may be numpy, jax, torch or all" ;;

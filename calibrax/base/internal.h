@@ -11,4 +11,12 @@ void cbx__pool_close(cbx_pool *pool);
 /** Capacity of the size class that serves a request; 0 if it is too large for any. */
 size_t cbx__pool_class(size_t size);
 
+#define CBX__UTF8_REPLACEMENT 0xFFFDu
+
+/**
+ * Code point of the UTF-8 sequence at s (left >= 1 bytes) and its length; the replacement character with *used 1 where
+ * none begins: stray, missing or overlong bytes, surrogates, beyond U+10FFFF.
+ */
+uint32_t cbx__utf8_decode(const char *s, size_t left, size_t *used);
+
 #endif

@@ -5,7 +5,8 @@
  * json-c takes its memory from malloc and offers no other way, so a context's allocator does not see it.  Before 0.18
  * it leaves the copies of strings and keys unchecked while parsing (its issue 857): a process whose malloc fails may
  * end there. Parsing is its strict mode behind a scan of our own, which finds the nesting depth and what json-c lets
- * pass all the same: control characters, single quotes, numbers such as 1. or 01, integers beyond 64 bits. Numbers and
+ * pass all the same: control characters, single quotes, numbers such as 1. or 01, integers beyond 64 bits,
+ * surrogates and overlong sequences in UTF-8. Numbers and
  * layout are written by json_write.c: json-c prints doubles with 17 digits and has no layout equal to Python's.
  */
 #include "calibrax/base/json.h"
@@ -16,6 +17,7 @@
 #include <string.h>
 
 #include "calibrax/base/file.h"
+#include "calibrax/base/internal.h"
 
 #define DEPTH_MOST  64
 #define LENGTH_MOST ((size_t)1 << 30)
@@ -42,9 +44,16 @@ static cbx_status malformed(const scanner *s, const char *fault)
 /* From behind the opening quote to behind the closing one; a missing one is json-c's to report. */
 static cbx_status scan_string(scanner *s)
 {
-    for (; s->i < s->len && s->text[s->i] != '"'; s->i++) {
-        if ((unsigned char)s->text[s->i] < 0x20) return malformed(s, "a control character in a string");
-        if (s->text[s->i] == '\\' && s->i + 1 < s->len && (unsigned char)s->text[s->i + 1] >= 0x20) s->i++;
+    while (s->i < s->len && s->text[s->i] != '"') {
+        size_t used = 1;
+        unsigned char c = (unsigned char)s->text[s->i];
+        if (c < 0x20) return malformed(s, "a control character in a string");
+        if (c >= 0x80) cbx__utf8_decode(s->text + s->i, s->len - s->i, &used);
+        if (c >= 0x80 && used == 1) return malformed(s, "a byte that is no UTF-8 in a string");
+        s->i += used;
+        /* what is escaped cannot end the string; json-c says whether it may be escaped */
+        if (c == '\\' && s->i < s->len && (unsigned char)s->text[s->i] >= 0x20 && (unsigned char)s->text[s->i] < 0x80)
+            s->i++;
     }
     s->i++;
     return CBX_OK;
@@ -153,7 +162,7 @@ cbx_status cbx_json_parse(const char *text, size_t len, const char *what, cbx_js
     if (skip_space(text, len, 0) == len) return cbx_fail(err, CBX_EFORMAT, "'%s': no JSON: it is empty", what);
     json_tokener *tok = json_tokener_new_ex(DEPTH_MOST + 2);
     if (!tok) return cbx_fail(err, CBX_ENOMEM, "out of memory to parse '%s'", what);
-    json_tokener_set_flags(tok, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8 | JSON_TOKENER_ALLOW_TRAILING_CHARS);
+    json_tokener_set_flags(tok, JSON_TOKENER_STRICT | JSON_TOKENER_ALLOW_TRAILING_CHARS);
     st = feed(tok, text, len, what, &v, err);
     json_tokener_free(tok);
     if (!st) *out = outside(v);
@@ -199,7 +208,8 @@ static const char *type_words(const cbx_json *v)
 /* An integer of json-c is an int64 or a uint64; tells them apart: true for one beyond INT64_MAX. */
 static bool is_beyond_int64(const cbx_json *v)
 {
-    return json_object_get_int64(inside(v)) == INT64_MAX && json_object_get_uint64(inside(v)) > (uint64_t)INT64_MAX;
+    return json_object_get_type(inside(v)) == json_type_int && json_object_get_int64(inside(v)) == INT64_MAX &&
+           json_object_get_uint64(inside(v)) > (uint64_t)INT64_MAX;
 }
 
 /* The double as an exact int64; false if it is none. */

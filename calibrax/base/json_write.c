@@ -11,29 +11,10 @@
 
 #include <json-c/json.h>
 
+#include "calibrax/base/internal.h"
 #include "calibrax/base/json.h"
 
-#define REPLACEMENT 0xFFFDu /* for bytes that are no UTF-8 */
-
 static void write_value(const cbx_json *v, unsigned flags, int level, cbx_text *out);
-
-/* Code point at s and its length in bytes; the replacement character for a byte that begins none. */
-static uint32_t decode_utf8(const unsigned char *s, size_t left, size_t *used)
-{
-    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    size_t n = s[0] >= 0xF0 && s[0] < 0xF5 ? 4 : s[0] >= 0xE0 ? 3 : s[0] >= 0xC2 ? 2 : 1;
-    *used = 1;
-    if (s[0] < 0x80) return s[0];
-    if (n == 1 || s[0] >= 0xF5 || n > left) return REPLACEMENT;
-    uint32_t code = s[0] & (0xFFu >> (n + 1));
-    for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xC0) != 0x80) return REPLACEMENT;
-        code = code << 6 | (s[i] & 0x3Fu);
-    }
-    if (code < least[n] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return REPLACEMENT;
-    *used = n;
-    return code;
-}
 
 static void write_escape(uint32_t code, cbx_text *out)
 {
@@ -56,10 +37,10 @@ static size_t write_special(const char *s, size_t left, unsigned flags, cbx_text
         cbx_text_putc(out, letters[at - plain]);
         return used;
     }
-    uint32_t code = decode_utf8((const unsigned char *)s, left, &used);
+    uint32_t code = cbx__utf8_decode(s, left, &used);
     if (code < 0x20 || (flags & CBX_JSON_ASCII))
         write_escape(code, out);
-    else if (code == REPLACEMENT)
+    else if (code == CBX__UTF8_REPLACEMENT)
         cbx_text_puts(out, "\xEF\xBF\xBD");
     else
         cbx_text_add(out, s, used);

@@ -15,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/internal.h"
+
 void cbx_text_init(cbx_text *t, const cbx_allocator *al) { *t = (cbx_text){ .al = *al, .status = CBX_OK }; }
 
 void cbx_text_clear(cbx_text *t)
@@ -104,6 +106,24 @@ const char *cbx_text_str(const cbx_text *t) { return t->len ? t->data : ""; }
 cbx_status cbx_text_check(const cbx_text *t, cbx_err *err)
 {
     return t->status ? cbx_fail(err, t->status, "out of memory for a text of more than %zu bytes", t->len) : CBX_OK;
+}
+
+uint32_t cbx__utf8_decode(const char *s, size_t left, size_t *used)
+{
+    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    unsigned char lead = (unsigned char)s[0];
+    size_t n = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 1;
+    *used = 1;
+    if (lead < 0x80) return lead;
+    if (n == 1 || lead >= 0xF5 || n > left) return CBX__UTF8_REPLACEMENT;
+    uint32_t code = lead & (0xFFu >> (n + 1));
+    for (size_t i = 1; i < n; i++) {
+        if (((unsigned char)s[i] & 0xC0) != 0x80) return CBX__UTF8_REPLACEMENT;
+        code = code << 6 | ((unsigned char)s[i] & 0x3Fu);
+    }
+    if (code < least[n] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) return CBX__UTF8_REPLACEMENT;
+    *used = n;
+    return code;
 }
 
 /* --- numbers --- */

@@ -102,15 +102,15 @@ typedef struct cbx_launch_record {
     double empty_epoch_ns;  /* parent's reading of an epoch of 0 calls: median of 5 */
     double first_call_ns;   /* first call, compile included */
     double compile_ns;      /* compile alone where the provider can tell it (jax lower+compile); else first_call - steady median, >= 0 */
-    double ready_ns;        /* spawn to the first timed call */
+    double ready_ns;        /* spawn to the first call: when `compile` was sent */
     double overhead_ns;     /* parent's own time for this launch: wall less what it waited for the worker */
 
     double hwm_bytes;       /* VmHWM at the end, as the kernel says; reset after load where the kernel allows */
     double hwm_start_bytes; /* VmHWM after hello and import, before any array */
     double hwm_increase_bytes; /* peak during compile and epochs less resident size after load */
     double device_peak_bytes;  /* as the framework says; NaN on the CPU */
-    double cpu_user_s, cpu_system_s; /* of the worker, from /proc */
-    uint64_t voluntary_switches, involuntary_switches;
+    double cpu_user_s, cpu_system_s; /* of the worker's whole life, as the kernel says */
+    uint64_t voluntary_switches, involuntary_switches; /* of all its threads */
     uint64_t steal_ticks;   /* growth of steal in /proc/stat while it ran */
     double load_1min;
 
@@ -166,8 +166,9 @@ typedef struct cbx_provider_ops {
     const char *summary;
     bool python;            /* runs in workers/python */
     const char *setup;      /* command that adds it; NULL: always there */
-    /** Variants that make sense on this machine, the default first; static storage. */
-    size_t (*variants)(const cbx_variant **out);
+    /** Variants of a baseline that make sense on this machine, the default first; static storage.
+     * @param baseline  NULL: those that any baseline of the provider has */
+    size_t (*variants)(const cbx_baseline_ops *baseline, const cbx_variant **out);
 } cbx_provider_ops;
 
 CBX_API const cbx_provider_ops *const *cbx_providers(size_t *count);

@@ -40,7 +40,9 @@ typedef struct cbx__report_group {
 } cbx__report_group;
 
 typedef struct cbx__report_view {
-    cbx_arena arena;
+    cbx_arena arena; /* a failed allocation, wherever, is remembered in `failed`, so that no caller needs to look */
+    cbx_allocator base;
+    bool failed;
     cbx__report_item *items;
     size_t nitems;
     cbx__report_group *groups;
@@ -52,9 +54,11 @@ typedef struct cbx__report_view {
     size_t nplatforms;
 } cbx__report_view;
 
-/* false: out of memory; nothing needs clearing then.  Borrows the rows. */
-bool cbx__report_view_make(const cbx_rows *rows, const cbx_allocator *al, cbx__report_view *out);
-void cbx__report_view_clear(cbx__report_view *v);
+/* Fills *v, which must stay where it is until it is closed.  false: out of memory, out->status says so and nothing needs closing.
+ * Borrows the rows; takes the allocator of out. */
+bool cbx__report_view_open(const cbx_rows *rows, cbx__report_view *v, cbx_text *out);
+/* Frees it; a failed allocation since it was opened becomes out->status. */
+void cbx__report_view_close(cbx__report_view *v, cbx_text *out);
 
 /* A baseline's name with its variant where that says something: "openblas (tuned)". */
 const char *cbx__report_name(cbx_arena *arena, const cbx__report_item *item);

@@ -79,12 +79,12 @@ static void hash_worker(cbx_ctx *ctx, cbx__session *s)
 
 void cbx__session_learn(cbx_ctx *ctx, cbx__session *s)
 {
-    cbx_machine *m = NULL;
+    cbx_machine m;
 
     if (!cbx_machine_read(ctx, NULL, &m, NULL)) {
-        snprintf(s->machine_id, sizeof(s->machine_id), "%s", cbx_machine_id(m));
-        s->machine = cbx_machine_to_json(m);
-        cbx_machine_free(m);
+        snprintf(s->machine_id, sizeof(s->machine_id), "%s", m.id);
+        s->machine = cbx_machine_to_json(&m);
+        if (s->machine) cbx_json_set_string(s->machine, "instruction_set", cbx_machine_isa());
     }
     s->have_probe = !cbx_probe_get(ctx, s->machine_id, false, &s->probe, NULL);
     hash_worker(ctx, s);

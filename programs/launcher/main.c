@@ -56,11 +56,12 @@ static int give_up(const options *o, const char *cause, int status, const char *
     }
     clean[n] = '\0';
     fprintf(stderr, "nperf-launch: %s '%s': %s\n", what, clean, strerror(errno));
-    if (o->fd >= 0) {
+    int channel = (int)(o->fd >= 0 ? o->fd : o->measure);
+    if (channel >= 0) {
         int len = snprintf(line, sizeof line,
                            "{\"op\":\"error\",\"phase\":\"spawn\",\"cause\":\"%s\",\"message\":\"%s '%s': %s\"}\n", cause, what,
                            clean, strerror(errno));
-        if (len > 0 && (size_t)len < sizeof line && write((int)o->fd, line, (size_t)len) < 0) return status;
+        if (len > 0 && (size_t)len < sizeof line && write(channel, line, (size_t)len) < 0) return status;
     }
     return status;
 }

@@ -224,9 +224,17 @@ static int torn_after_kills(writer_fn writer, int kills)
     srand(1);
     fflush(stdout);
     for (int i = 0; i < kills; i++) {
+        int started[2];
+        CHECK(pipe(started) == 0, "pipe");
         pid_t child = fork();
-        if (child == 0) write_for_ever(writer, path);
-        struct timespec t = { 0, 500000 + rand() % 8000000 };
+        if (child == 0) {
+            if (write(started[1], "s", 1) == 1) write_for_ever(writer, path);
+            _exit(1);
+        }
+        char byte;
+        CHECK(read(started[0], &byte, 1) == 1, "it writes");
+        close(started[0]), close(started[1]);
+        struct timespec t = { 0, 100000 + rand() % 6000000 };
         nanosleep(&t, NULL);
         kill(child, SIGKILL);
         waitpid(child, NULL, 0);

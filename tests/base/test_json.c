@@ -99,7 +99,12 @@ static void refused(void **state)
         { "// c\n1", "offset 0", "comment" },
         { "/* c */1", "offset 0", "comment" },
         { "\"\\x41\"", "offset", "unknown escape" },
-        { "\"\xFF\"", "utf-8", "no UTF-8" },
+        { "\"\xFF\"", "no UTF-8 in a string at offset 1", "a byte that is in no UTF-8" },
+        { "\"\xC3\"", "no UTF-8", "half a sequence" },
+        { "\"\xED\xA0\x80\"", "no UTF-8", "a surrogate" },
+        { "\"\xE0\x80\xAF\"", "no UTF-8", "overlong" },
+        { "{\"\xF4\x90\x80\x80\":1}", "no UTF-8", "beyond U+10FFFF, in a key" },
+        { "[\xC3\xA9]", "offset 1", "outside a string" },
         { "\xEF\xBB\xBF{}", "offset 0", "byte order mark" },
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
@@ -156,6 +161,7 @@ static void looking_up(void **state)
     CHECK_INT(cbx_json_get_int(o, "u", -1), INT64_MAX, "saturates");
     CHECK(cbx_json_get_double(o, "i", -1) == 7.0, "an integer is a number");
     CHECK(cbx_json_get_double(o, "u", -1) == 0x1p64, "so is a large one");
+    CHECK(cbx_json_get_double(o, "big", -1) == 1e300, "and one beyond every integer");
     CHECK(cbx_json_get_double(o, "n", -1) == -INFINITY, "non-finite string");
     CHECK(cbx_json_get_double(o, "s", -1) == -1.0, "another string");
     CHECK(cbx_json_get_bool(o, "b", false), "boolean");

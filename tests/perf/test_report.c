@@ -1,5 +1,560 @@
+/*
+ * Renderings of rows: against kept outputs (UPDATE_GOLDEN=1 writes them anew), for every width, and in words.
+ */
+#include <math.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include <cmocka.h>
-int main(void){ return 0; }
+
+#include "calibrax/base/file.h"
+#include "calibrax/perf/report.h"
+#include "calibrax/perf/report_format.h"
+
+static cbx_ctx *ctx;
+
+static int set_up(void **state)
+{
+    (void)state;
+    return cbx_ctx_create(NULL, &ctx, NULL) == CBX_OK ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    cbx_ctx_free(ctx);
+    return 0;
+}
+
+static const char *fixture(const char *name, char buf[512])
+{
+    const char *root = getenv("CALIBRAX_SOURCE_ROOT");
+    snprintf(buf, 512, "%s/tests/fixtures/rows/%s", root ? root : ".", name);
+    return buf;
+}
+
+static void read_rows(const char *name, cbx_rows *rows)
+{
+    char path[512];
+    cbx_err err = CBX_ERR_INIT;
+    cbx_rows_init(rows, cbx_ctx_allocator(ctx));
+    if (cbx_rows_read(ctx, fixture(name, path), rows, &err) != CBX_OK) fail_msg("%s", err.message);
+    assert_int_equal(rows->damaged, 0);
+}
+
+static void render(const char *kind, size_t width, const cbx_rows *rows, cbx_text *out)
+{
+    cbx_report_opts opts = CBX_REPORT_OPTS_INIT;
+    opts.command = "nperf --case semiring_matmul --point '{\"m\":512}' --launches 6";
+    if (!strcmp(kind, "table"))
+        cbx_report_table(rows, width, out);
+    else if (!strcmp(kind, "markdown"))
+        cbx_report_markdown(rows, &opts, out);
+    else if (!strcmp(kind, "site"))
+        cbx_report_site(rows, &opts, out);
+    else
+        cbx_report_sentence(rows, out);
+}
+
+/* --- kept outputs --- */
+
+static const struct {
+    const char *kind, *rows;
+    size_t width;
+    const char *golden, *why;
+} goldens[] = {
+    { "table", "typical.jsonl", 120, "typical_120.txt", "a sweep on an ordinary terminal" },
+    { "table", "troubled.jsonl", 0, "troubled_wide.txt", "everything that can go wrong, without a limit" },
+    { "table", "troubled.jsonl", 80, "troubled_80.txt", "the same on 80 columns" },
+    { "table", "evil.jsonl", 100, "evil_100.txt", "control characters do not reach the terminal" },
+    { "markdown", "typical.jsonl", 0, "typical.md", "two cases, variants, a missing rival" },
+    { "markdown", "troubled.jsonl", 0, "troubled.md", "notes on everything that can go wrong" },
+    { "markdown", "evil.jsonl", 0, "evil.md", "cells stay cells" },
+    { "sentence", "typical.jsonl", 0, "typical_sentence.txt", "two cases" },
+    { "sentence", "troubled.jsonl", 0, "troubled_sentence.txt", "every outcome once" },
+};
+
+static void check_golden(size_t i)
+{
+    char name[256], path[512], *kept = NULL;
+    size_t len = 0;
+    cbx_rows rows;
+    cbx_text out;
+    cbx_err err = CBX_ERR_INIT;
+    read_rows(goldens[i].rows, &rows);
+    cbx_text_init(&out, cbx_ctx_allocator(ctx));
+    render(goldens[i].kind, goldens[i].width, &rows, &out);
+    assert_int_equal(out.status, CBX_OK);
+    snprintf(name, sizeof name, "golden/%s", goldens[i].golden);
+    fixture(name, path);
+    if (getenv("UPDATE_GOLDEN")) assert_int_equal(cbx_file_write_atomic(ctx, path, out.data, out.len, &err), CBX_OK);
+    if (cbx_file_read(ctx, path, 0, &kept, &len, &err) != CBX_OK)
+        fail_msg("%s (UPDATE_GOLDEN=1 writes it)", err.message);
+    if (strcmp(kept, cbx_text_str(&out)) != 0)
+        fail_msg("%s: %s differs; it is now:\n%s", goldens[i].why, goldens[i].golden, cbx_text_str(&out));
+    cbx_mem_free(cbx_ctx_allocator(ctx), kept, len + 1);
+    cbx_text_clear(&out);
+    cbx_rows_clear(&rows);
+}
+
+static void test_goldens(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(goldens); i++) check_golden(i);
+}
+
+static void test_nothing_private(void **state)
+{
+    static const char *const kinds[] = { "table", "markdown", "site", "sentence" };
+    static const char *const files[] = { "typical.jsonl", "troubled.jsonl", "evil.jsonl" };
+    static const char *const secrets[] = { "secret-host", "secret-user", "6.1.0-secret", "/home/", "/root/" };
+    (void)state;
+    for (size_t f = 0; f < CBX_LEN(files); f++) {
+        cbx_rows rows;
+        cbx_text out;
+        read_rows(files[f], &rows);
+        cbx_text_init(&out, cbx_ctx_allocator(ctx));
+        for (size_t k = 0; k < CBX_LEN(kinds); k++) render(kinds[k], 0, &rows, &out);
+        for (size_t s = 0; s < CBX_LEN(secrets); s++)
+            if (strstr(cbx_text_str(&out), secrets[s])) fail_msg("%s: '%s' is printed", files[f], secrets[s]);
+        cbx_text_clear(&out);
+        cbx_rows_clear(&rows);
+    }
+}
+
+/* --- widths --- */
+
+static size_t longest_line(const char *s)
+{
+    size_t longest = 0, n = 0;
+    for (; *s; s++) {
+        if (*s == '\n')
+            n = 0;
+        else if (((unsigned char)*s & 0xc0) != 0x80 && ++n > longest)
+            longest = n;
+    }
+    return longest;
+}
+
+/* Titles in the order in which a narrow terminal loses them. */
+static void test_widths(void **state)
+{
+    static const char *const lost_in_order[] = { "p99",    "min ",     "compile", "GMAC/s",
+                                                 "memory", "fidelity", "roof",    "against" };
+    cbx_rows rows;
+    cbx_text out;
+    size_t shown_before = 0;
+    (void)state;
+    read_rows("typical.jsonl", &rows);
+    cbx_text_init(&out, cbx_ctx_allocator(ctx));
+    for (size_t width = 38; width <= 200; width++) {
+        size_t shown = 0, end;
+        bool seen = false;
+        cbx_text_reset(&out);
+        cbx_report_table(&rows, width, &out);
+        assert_true(longest_line(cbx_text_str(&out)) <= width);
+        end = strcspn(cbx_text_str(&out), "\n");
+        if (out.data) out.data[end] = 0; /* the titles alone */
+        for (size_t i = 0; i < CBX_LEN(lost_in_order); i++) {
+            bool here = strstr(out.data, lost_in_order[i]) != NULL;
+            if (seen && !here)
+                fail_msg("width %zu: '%s' was given up before '%s'", width, lost_in_order[i], lost_in_order[i - 1]);
+            seen = seen || here;
+            shown += here;
+        }
+        assert_true(shown >= shown_before); /* wider never shows less */
+        shown_before = shown;
+    }
+    assert_int_equal(shown_before, CBX_LEN(lost_in_order));
+    cbx_text_clear(&out);
+    cbx_rows_clear(&rows);
+}
+
+/* --- rows made here --- */
+
+static cbx_row empty_row(const char *baseline, const char *status)
+{
+    cbx_row r = { .run_id = "r",
+                  .case_name = "c",
+                  .baseline = baseline,
+                  .platform = "cpu",
+                  .framework = "native",
+                  .status = status,
+                  .point_json = "{\"m\":8,\"k\":8,\"n\":8,\"algebra\":\"log\",\"seed\":0}",
+                  .point_label = "8x8x8 (log)" };
+    r.representative = true;
+    r.min_s = r.median_s = r.p99_s = r.compile_s = r.host_rss_mb = r.host_rss_increase_mb = r.peak_hbm_mb = NAN;
+    r.gmac_per_s = r.roofline_share = r.bound_s = r.rel_to_tol = r.ratio_value = r.first_call_s = NAN;
+    r.steady = r.paired = (cbx_row_interval){ NAN, NAN, NAN, NAN };
+    return r;
+}
+
+static cbx_row good_row(const char *baseline, double median)
+{
+    cbx_row r = empty_row(baseline, "ok");
+    r.has_metrics = true;
+    r.min_s = r.median_s = median;
+    r.steady = (cbx_row_interval){ median, median * 0.98, median * 1.02, 0.97 };
+    return r;
+}
+
+static cbx_row compared_row(const char *baseline, double median, double ratio, double lower, double upper,
+                            const char *verdict)
+{
+    cbx_row r = good_row(baseline, median);
+    r.paired_vs = r.ratio_vs = "stream";
+    r.ratio_value = ratio;
+    r.paired = (cbx_row_interval){ ratio, lower, upper, isfinite(lower) ? 0.97 : 0 };
+    r.verdict = verdict;
+    return r;
+}
+
+static cbx_row failed_row(const char *baseline, const char *status, const char *reason, const char *framework,
+                          const char *remedy)
+{
+    cbx_row r = empty_row(baseline, status);
+    r.failure_reason = reason;
+    r.framework = framework;
+    r.failure_remedy = remedy;
+    return r;
+}
+
+static void check_sentence(cbx_row *list, size_t n, const char *wanted)
+{
+    cbx_rows rows = { .rows = list, .count = n };
+    cbx_text out;
+    cbx_text_init(&out, cbx_ctx_allocator(ctx));
+    cbx_report_sentence(&rows, &out);
+    assert_string_equal(cbx_text_str(&out), wanted);
+    cbx_text_clear(&out);
+}
+
+static void test_sentence_of_the_brief(void **state)
+{
+    cbx_row rows[] = {
+        good_row("stream", 0.84),
+        compared_row("tiled", 0.104, 0.1235, 0.1205, 0.1266, "faster"),
+        failed_row("naive-dense", "fidelity_failed", "outside_bound", "native", NULL),
+        failed_row("jax-stream", "env_failed", "provider_env_missing", "jax", "run scripts/setup-refs.sh jax"),
+        failed_row("jax-naive", "env_failed", "provider_env_missing", "jax", "run scripts/setup-refs.sh jax"),
+    };
+    (void)state;
+    rows[1].roofline_share = 0.611;
+    check_sentence(rows, CBX_LEN(rows),
+                   "8x8x8 (log): tiled is 8.1x faster than stream [7.9, 8.3] and reaches 61 % of the roofline; "
+                   "naive-dense failed its "
+                   "fidelity check; jax is not installed: run scripts/setup-refs.sh jax\n");
+}
+
+static void test_sentence_undecided(void **state)
+{
+    cbx_row rows[] = { good_row("stream", 1e-3), compared_row("a", 1e-3, 0.97, 0.9, 1.05, "undecided"),
+                       compared_row("b", 1e-3, 1.001, 0.995, 1.008, "equivalent"),
+                       compared_row("d", 2e-3, 2, 1.9, 2.1, "slower"),
+                       compared_row("e", 5e-4, 0.5, -INFINITY, INFINITY, "undecided") };
+    (void)state;
+    check_sentence(rows, CBX_LEN(rows),
+                   "8x8x8 (log): nothing is shown to be faster than stream; equivalent: b (1.00x); slower: d (2.0x); "
+                   "undecided, more "
+                   "launches would tell: e (2.0x), a (1.03x)\n");
+}
+
+static void test_sentence_without_reference(void **state)
+{
+    cbx_row failed[] = { failed_row("stream", "crashed", "worker_killed", "native", NULL), good_row("tiled", 2e-3),
+                         good_row("numpy", 1e-3), compared_row("other", 1, 1, 1, 1, "equivalent") };
+    cbx_row unnamed[] = { good_row("a", 2e-3), good_row("b", 1e-3) };
+    cbx_row absent[] = { compared_row("tiled", 1e-3, 0.5, 0.4, 0.6, "faster") };
+    (void)state;
+    failed[3].point_json = "{}"; /* another point of the case names the reference */
+    failed[3].representative = false;
+    check_sentence(failed, CBX_LEN(failed),
+                   "8x8x8 (log): numpy takes 1.00 ms [0.98, 1.02] and is the fastest; no ratios, because the reference "
+                   "stream has no good "
+                   "row; stream crashed\n");
+    check_sentence(
+        unnamed, CBX_LEN(unnamed),
+        "8x8x8 (log): b takes 1.00 ms [0.98, 1.02] and is the fastest; no ratios, because no reference is named\n");
+    check_sentence(
+        absent, CBX_LEN(absent),
+        "8x8x8 (log): tiled takes 1.00 ms [0.98, 1.02]; no ratio, because the reference stream was not measured\n");
+}
+
+static void test_sentence_of_little(void **state)
+{
+    cbx_row alone[] = { good_row("stream", 3.2e-3) };
+    cbx_row none[] = { failed_row("stream", "timeout", "message_timeout", "native", "raise --worker-timeout"),
+                       failed_row("slow", "skipped", "slow_skipped", "native", "leave out --skip-slow") };
+    (void)state;
+    alone[0].roofline_share = 0.0731;
+    check_sentence(alone, 1,
+                   "8x8x8 (log): stream takes 3.20 ms [3.14, 3.26] and reaches 7.3 % of the roofline; there is nothing "
+                   "to compare it with\n");
+    check_sentence(none, CBX_LEN(none),
+                   "8x8x8 (log): no baseline has a good row; stream ran out of time: raise --worker-timeout; skipped: "
+                   "slow (slow_skipped)\n");
+    check_sentence(NULL, 0, "nothing was measured\n");
+}
+
+static void test_sentence_quotes_strongest_variant(void **state)
+{
+    cbx_row rows[] = { good_row("stream", 1e-2), compared_row("openblas", 2e-3, 0.2, 0.19, 0.21, "faster"),
+                       compared_row("openblas", 1e-3, 0.1, 0.095, 0.105, "faster") };
+    (void)state;
+    rows[1].variant = "default";
+    rows[2].variant = "tuned";
+    rows[2].strongest = true;
+    check_sentence(rows, CBX_LEN(rows), "8x8x8 (log): openblas (tuned) is 10.0x faster than stream [9.5, 10.5]\n");
+}
+
+/* --- order --- */
+
+static void test_order(void **state)
+{
+    cbx_row list[] = { failed_row("gone", "crashed", "x", "native", NULL), good_row("slow", 3),
+                       compared_row("quick", 1, 0.5, 0.4, 0.6, "faster"), good_row("stream", 2),
+                       good_row("wrong", 0.5) };
+    static const char *const wanted[] = { "stream", "quick", "slow", "wrong", "gone" };
+    cbx_rows rows = { .rows = list, .count = CBX_LEN(list) };
+    cbx__report_view view;
+    cbx_text out;
+    (void)state;
+    list[4].status = "fidelity_failed";
+    cbx_text_init(&out, cbx_ctx_allocator(ctx));
+    assert_true(cbx__report_view_open(&rows, &view, &out));
+    assert_int_equal(view.ngroups, 1);
+    for (size_t i = 0; i < CBX_LEN(wanted); i++) assert_string_equal(view.items[i].row->baseline, wanted[i]);
+    assert_ptr_equal(view.groups[0].reference->row, &list[3]);
+    assert_int_equal(view.items[4].class, CBX__REPORT_FAILED);
+    cbx__report_view_close(&view, &out);
+    cbx_text_clear(&out);
+}
+
+/* --- numbers --- */
+
+static const struct {
+    double ratio, lower, upper;
+    const char *verdict, *full, *brief, *why;
+} speeds[] = {
+    { 0.1235, 0.1205, 0.1266, "faster", "8.1x faster [7.9, 8.3]", "8.1x faster",
+      "ends change places when turned over" },
+    { 1.5, 1.4, 1.6, "slower", "1.50x slower [1.40, 1.60]", "1.50x slower", "slower is not turned over" },
+    { 1.04, 0.96, 1.08, "undecided", "0.96x undecided [0.93, 1.04]", "0.96x undecided",
+      "undecided reads as times as fast" },
+    { 1.0, 0.995, 1.005, "equivalent", "1.000x equivalent [0.995, 1.005]", "1.00x equivalent",
+      "a narrow interval gets a decimal" },
+    { 0.5, -INFINITY, INFINITY, "undecided", "2.0x undecided", "2.0x undecided",
+      "too few launches: no interval is made up" },
+    { 0.002, 0.0019, 0.0021, "faster", "500x faster [476, 526]", "500x faster", "hundreds need no decimals" },
+    { NAN, NAN, NAN, "undecided", NULL, NULL, "no ratio, no words" },
+    { 0.0, 0.0, 0.0, "faster", NULL, NULL, "a time of zero is no ratio" },
+};
+
+static void test_speeds(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(speeds); i++) {
+        cbx_row r = compared_row("a", 1, speeds[i].ratio, speeds[i].lower, speeds[i].upper, speeds[i].verdict);
+        cbx__report_speed speed;
+        cbx_text out;
+        cbx_text_init(&out, cbx_ctx_allocator(ctx));
+        r.ratio_vs = NULL;
+        if (cbx__report_speed_of(&r, &speed) != (speeds[i].full != NULL)) fail_msg("%s", speeds[i].why);
+        if (speeds[i].full) {
+            cbx__report_put_speed(&out, &speed, false, &cbx__report_ascii);
+            if (strcmp(cbx_text_str(&out), speeds[i].full) != 0) fail_msg("%s: %s", speeds[i].why, cbx_text_str(&out));
+            cbx_text_reset(&out);
+            cbx__report_put_speed(&out, &speed, true, &cbx__report_ascii);
+            if (strcmp(cbx_text_str(&out), speeds[i].brief) != 0) fail_msg("%s: %s", speeds[i].why, cbx_text_str(&out));
+        }
+        cbx_text_clear(&out);
+    }
+}
+
+static void test_minimum_disagrees(void **state)
+{
+    cbx_row bimodal = compared_row("pyg", 1, 0.42, 0.40, 0.44, "faster"),
+            fine = compared_row("a", 1, 0.42, 0.40, 0.44, "faster");
+    (void)state;
+    bimodal.ratio_value = 0.23; /* the published PyG row: minima 0.23, medians 0.42 */
+    fine.ratio_value = 0.41;
+    assert_true(cbx__report_minimum_disagrees(&bimodal));
+    assert_false(cbx__report_minimum_disagrees(&fine));
+    bimodal.paired.lower = -INFINITY;
+    assert_false(cbx__report_minimum_disagrees(&bimodal));
+}
+
+static const struct {
+    double seconds;
+    const char *text;
+} times[] = {
+    { 5e-10, "0 ns" },
+    { 4.2e-8, "42 ns" },
+    { 9.996e-7, "1.0 us" },
+    { 1.234e-6, "1.2 us" },
+    { 9.9996e-4, "1.00 ms" },
+    { 3.214e-3, "3.21 ms" },
+    { 0.09999, "99.99 ms" },
+    { 0.2034, "203.4 ms" },
+    { 0.99996, "1.000 s" },
+    { 61.5, "61.500 s" },
+    { NAN, "-" },
+    { INFINITY, "-" },
+    { -1, "-" },
+    { 0, "0 ns" },
+};
+
+static void test_times(void **state)
+{
+    cbx_text out;
+    (void)state;
+    cbx_text_init(&out, cbx_ctx_allocator(ctx));
+    for (size_t i = 0; i < CBX_LEN(times); i++) {
+        cbx_text_reset(&out);
+        cbx__report_put_seconds(&out, times[i].seconds, &cbx__report_ascii);
+        assert_string_equal(cbx_text_str(&out), times[i].text);
+    }
+    cbx_text_clear(&out);
+}
+
+static const struct {
+    const char *in;
+    size_t max;
+    const char *out, *why;
+} publics[] = {
+    { "cannot open /home/ann/x.so: no", 0, "cannot open (path) no", "an absolute path" },
+    { "at '/root/a b'", 0, "at '(path) b'", "a quoted one" },
+    { "~/x and a/b and 1/2", 0, "(path) and a/b and 1/2", "relative ones stay: scripts/setup-refs.sh is one" },
+    { "</script>", 0, "</script>", "no path" },
+    { "a\033[31m\tb\r\n", 0, "a [31m b  ", "control characters" },
+    { "a\302\233b\303\274", 0, "a b\303\274", "C1 controls, but not letters" },
+    { "abcdefgh", 5, "abcde...", "cut" },
+    { "\303\274\303\274\303\274", 3, "\303\274\303\274...", "cut between characters" },
+    { NULL, 0, "", "nothing" },
+};
+
+static void test_public_words(void **state)
+{
+    cbx_text out;
+    (void)state;
+    cbx_text_init(&out, cbx_ctx_allocator(ctx));
+    for (size_t i = 0; i < CBX_LEN(publics); i++) {
+        cbx_text_reset(&out);
+        cbx__report_put_public(&out, publics[i].in, publics[i].max);
+        if (strcmp(cbx_text_str(&out), publics[i].out) != 0) fail_msg("%s: '%s'", publics[i].why, cbx_text_str(&out));
+    }
+    cbx_text_clear(&out);
+}
+
+/* Every line of a markdown table has as many unescaped bars as its head. */
+static size_t bars(const char *line)
+{
+    size_t n = 0;
+    for (const char *p = line; *p && *p != '\n'; p++) {
+        if (*p == '\\' && p[1])
+            p++;
+        else
+            n += *p == '|';
+    }
+    return n;
+}
+
+static void test_markdown_cells(void **state)
+{
+    cbx_rows rows;
+    cbx_text out;
+    size_t lines = 0;
+    (void)state;
+    read_rows("evil.jsonl", &rows);
+    cbx_text_init(&out, cbx_ctx_allocator(ctx));
+    cbx_report_markdown(&rows, NULL, &out);
+    for (const char *p = strstr(cbx_text_str(&out), "| point |"); p && *p == '|'; p = strchr(p, '\n') + 1, lines++)
+        assert_int_equal(bars(p), CBX__COLUMN_COUNT + 2);
+    assert_int_equal(lines, 2 + rows.count);
+    assert_int_equal(bars("| a|b |"), 3); /* a bar that is not escaped would be seen */
+    assert_null(strstr(cbx_text_str(&out), "<script"));
+    cbx_text_clear(&out);
+    cbx_rows_clear(&rows);
+}
+
+/* --- memory --- */
+
+typedef struct failing {
+    size_t left, live;
+} failing;
+
+static void *failing_resize(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    failing *f = user;
+    void *p;
+    if (!new_size) {
+        if (ptr) f->live--;
+        free(ptr);
+        return NULL;
+    }
+    if (!f->left) return NULL;
+    f->left--;
+    p = realloc(ptr, new_size);
+    (void)old_size;
+    if (p && !ptr) f->live++;
+    return p;
+}
+
+/* Each allocation fails once, in turn: nothing leaks, and a text with status ok is the whole text. */
+static void check_failures(const char *kind, const cbx_rows *rows)
+{
+    cbx_text whole;
+    bool sufficed = false;
+    cbx_text_init(&whole, cbx_ctx_allocator(ctx));
+    render(kind, 100, rows, &whole);
+    for (size_t n = 0; !sufficed; n++) {
+        failing f = { n, 0 };
+        cbx_allocator al = { failing_resize, &f };
+        cbx_text out;
+        cbx_text_init(&out, &al);
+        render(kind, 100, rows, &out);
+        sufficed = f.left > 0;
+        if (sufficed) assert_int_equal(out.status, CBX_OK);
+        if (out.status == CBX_OK) assert_string_equal(cbx_text_str(&out), cbx_text_str(&whole));
+        cbx_text_clear(&out);
+        assert_int_equal(f.live, 0);
+        assert_true(n < 20000);
+    }
+    cbx_text_clear(&whole);
+}
+
+static void test_allocation_failures(void **state)
+{
+    static const char *const kinds[] = { "table", "markdown", "site", "sentence" };
+    cbx_rows rows;
+    (void)state;
+    read_rows("troubled.jsonl", &rows);
+    for (size_t k = 0; k < CBX_LEN(kinds); k++) check_failures(kinds[k], &rows);
+    cbx_rows_clear(&rows);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_goldens),
+        cmocka_unit_test(test_nothing_private),
+        cmocka_unit_test(test_widths),
+        cmocka_unit_test(test_sentence_of_the_brief),
+        cmocka_unit_test(test_sentence_undecided),
+        cmocka_unit_test(test_sentence_without_reference),
+        cmocka_unit_test(test_sentence_of_little),
+        cmocka_unit_test(test_sentence_quotes_strongest_variant),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_speeds),
+        cmocka_unit_test(test_minimum_disagrees),
+        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_public_words),
+        cmocka_unit_test(test_markdown_cells),
+        cmocka_unit_test(test_allocation_failures),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import Optional
 
 
-def interpreter(framework: str) -> Optional[str]:
+def interpreter(framework: str) -> str | None:
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     folder = os.environ.get("NPERF_REFS_ENV_DIR") or os.path.join(cache, "calibrax", "refs")
     for path in (os.environ.get(f"NPERF_PYTHON_{framework.upper()}"), os.path.join(folder, framework, "bin", "python")):

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import List, Tuple
 
-Matrix = List[List[float]]
+Matrix = list[list[float]]
 
 ALGEBRAS = ("real", "log", "tropical_max_plus", "tropical_min_plus", "euclidean", "boolean")
 UNIT = {"f32": 2.0**-24, "f64": 2.0**-53, "bool": 0.0}
@@ -25,18 +24,18 @@ def round_to(value: float, dtype: str) -> float:
     return struct.unpack("<f", struct.pack("<f", value))[0]
 
 
-def _largest(values: List[float]) -> float:
+def _largest(values: list[float]) -> float:
     return math.nan if any(math.isnan(v) for v in values) else max(values, default=-math.inf)
 
 
-def _logsumexp(terms: List[float]) -> float:
+def _logsumexp(terms: list[float]) -> float:
     top = _largest(terms)
     if math.isnan(top) or math.isinf(top):
         return top
     return top + math.log(math.fsum(math.exp(t - top) for t in terms))
 
 
-def element(algebra: str, column_a: List[float], column_b: List[float], dtype: str) -> Tuple[float, float]:
+def element(algebra: str, column_a: list[float], column_b: list[float], dtype: str) -> tuple[float, float]:
     """The right value, and the bound on a right result's error."""
     pairs = list(zip(column_a, column_b))
     k, u = len(pairs), UNIT[dtype]
@@ -57,12 +56,12 @@ def element(algebra: str, column_a: List[float], column_b: List[float], dtype: s
     return value, (k + 8) * u * (1 + top) + 4 * u * (abs(value) if math.isfinite(value) else 0.0)
 
 
-def matmul(algebra: str, a: Matrix, b: Matrix, n: int, dtype: str) -> List[List[Tuple[float, float]]]:
+def matmul(algebra: str, a: Matrix, b: Matrix, n: int, dtype: str) -> list[list[tuple[float, float]]]:
     columns = [[row[j] for row in b] for j in range(n)]
     return [[element(algebra, row, column, dtype) for column in columns] for row in a]
 
 
-def worst(result: Matrix, expected: List[List[Tuple[float, float]]]) -> float:
+def worst(result: Matrix, expected: list[list[tuple[float, float]]]) -> float:
     """Largest |error| over its bound; inf where a special or an exact value differs, or the shape does."""
     if [len(row) for row in result] != [len(row) for row in expected]:
         return math.inf

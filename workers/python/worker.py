@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 import time
 import traceback
@@ -50,7 +51,7 @@ class Session:
         self._function: Callable[..., Any] | None = None
         self._call: Callable[..., Any] | None = None
         self._result: Any = None
-        self._heap_pad = b""
+        self._heap_pad = bytearray()
 
     def load(self, message: dict[str, Any]) -> dict[str, Any]:
         if self._function:
@@ -150,8 +151,6 @@ def cause_of(error: BaseException, phase: str, provider: providers.Provider | No
     """The failure's word, from the exception's type and attributes, never from its text."""
     if isinstance(error, WorkerError):
         return error.cause
-    if isinstance(error, KeyboardInterrupt):
-        return "interrupted"
     if isinstance(error, MemoryError) or (provider and provider.is_out_of_memory(error)):
         return "out_of_memory"
     return CAUSE_OF_PHASE.get(phase, "run_error")
@@ -210,6 +209,8 @@ def main(argv: list[str]) -> int:
     except (KeyError, ValueError, OSError) as error:
         print(f"worker.py: NPERF_WORKER_FD does not name an open socket: {one_line(error)}", file=sys.stderr)
         return 2
+    # Ctrl-C reaches the whole group; the parent decides what becomes of the attempt, and ends it by closing the channel.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     return serve(channel, argv[1], argv[2] if len(argv) == 3 else None)
 
 

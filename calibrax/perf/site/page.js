@@ -50,6 +50,7 @@
       const sign = order === "descending" ? -1 : 1;
       const key = keys[c] ? r => r.values[column[keys[c]]] : r => r.tr.cells[c].textContent;
       const sorted = rows.slice().sort((a, b) => (order === "none" ? 0 : compare(key(a), key(b), sign)) || a.i - b.i);
+      body.parentElement.classList.toggle("sorted", order !== "none");
       body.append(...sorted.map(r => r.tr));
     }
 

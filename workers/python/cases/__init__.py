@@ -8,8 +8,9 @@ inputs that will be timed.  Every input is an argument of that function: what a 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Callable, Mapping
+from typing import Any, Callable
 
 from protocol import violation
 

@@ -13,8 +13,9 @@ from __future__ import annotations
 from math import inf
 from typing import Any, Callable, NamedTuple
 
-from cases import Baseline, Case
 from protocol import WorkerError, violation
+
+from cases import Baseline, Case
 
 EMPTY = {
     "real": 0,
@@ -192,6 +193,7 @@ def pallas_tiles(algebra: str, a_shape: Any, b_shape: Any, interpret: bool = Fal
     Tiles are the largest of 64, 32, 16 that divide m and n; other shapes are not supported, as in the kernel it stands for.
     Booleans travel as bytes, since Triton has no array of bits.
     """
+    import jax
     import jax.numpy as jnp
     from jax import lax
     from jax.experimental import pallas
@@ -216,7 +218,7 @@ def pallas_tiles(algebra: str, a_shape: Any, b_shape: Any, interpret: bool = Fal
         dtype = jnp.dtype("int8") if a.dtype == bool else a.dtype
         call = pallas.pallas_call(
             kernel,
-            out_shape=_shape_of((m, n), dtype),
+            out_shape=jax.ShapeDtypeStruct((m, n), dtype),
             grid=(m // tiles[0], n // tiles[1]),
             in_specs=[
                 pallas.BlockSpec((tiles[0], k), lambda i, j: (i, 0)),
@@ -229,12 +231,6 @@ def pallas_tiles(algebra: str, a_shape: Any, b_shape: Any, interpret: bool = Fal
         return call(a.astype(dtype), b.astype(dtype)).astype(a.dtype)
 
     return run
-
-
-def _shape_of(shape: tuple[int, int], dtype: Any) -> Any:
-    import jax
-
-    return jax.ShapeDtypeStruct(shape, dtype)
 
 
 # --- torch ---

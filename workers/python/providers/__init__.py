@@ -6,6 +6,7 @@ import importlib
 import os
 
 from protocol import WorkerError, violation
+
 from providers.base import Provider, read_npy, write_npy
 
 __all__ = ["Provider", "create", "read_npy", "write_npy"]
@@ -43,7 +44,9 @@ def create(name: str, platform: str | None) -> Provider:
         provider = module.Framework(threads, platform)
     except ModuleNotFoundError as error:
         if error.name in module.Framework.modules:
-            raise WorkerError("module_missing", f"{error.name} is not installed: run scripts/setup-refs.sh {name}") from error
+            raise WorkerError(
+                "module_missing", f"{error.name} is not installed: run scripts/setup-refs.sh {name}"
+            ) from error
         raise
     if platform:
         provider.open(platform, threads)

@@ -17,7 +17,9 @@ class Framework(Provider):
         super().__init__(threads)
         # XLA's CPU client sizes its pool by NPROC when it is created, which is at the first use of a device.
         os.environ.setdefault("NPROC", str(threads))
-        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # else device_peak_bytes would be the pool's size
+        os.environ.setdefault(
+            "XLA_PYTHON_CLIENT_PREALLOCATE", "false"
+        )  # else device_peak_bytes would be the pool's size
         if platform:
             os.environ.setdefault("JAX_PLATFORMS", "cuda" if platform.startswith("cuda") else platform)
         import jax
@@ -54,7 +56,9 @@ class Framework(Provider):
             backend.clear_backends()
         try:
             self._device = self.jax.devices("cpu" if platform == "cpu" else "gpu")[0]
-        except RuntimeError as error:  # the only thing asked for here is a device
+        except (
+            Exception
+        ) as error:  # nothing but a device is asked for; JAX says no in several types, AssertionError too
             raise no_device("jax", platform) from error
         self.jax.config.update("jax_default_device", self._device)
 

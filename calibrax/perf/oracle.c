@@ -1,0 +1,196 @@
+/*
+ * The oracle's answer: computed in a process of its own, kept by content.
+ *
+ * An entry of the cache is two NPY files for each output and a small JSON file, written last, that holds the hash of each of them;
+ * an entry that is torn, damaged or of another shape is computed anew.  Its key is the hash of: inputs, case, point, library
+ * version and revision, protocol number of the case, and the worker program that holds the oracle's code.  The folder may be
+ * deleted at any time.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "calibrax/array/io/npy.h"
+#include "calibrax/base/file.h"
+#include "calibrax/base/version.h"
+#include "calibrax/perf/environment.h"
+#include "calibrax/perf/talk.h"
+#include "calibrax/perf/tools.h"
+#include "calibrax/perf/workload.h"
+
+#define FILES_MAX (2 * CBX_CASE_MAX_ARRAYS)
+
+/* Answer and bound, in the order in which files and descriptors hold them: answer 0, bound 0, answer 1, ... */
+static cbx_array **slot(cbx_workload *w, size_t i) { return i % 2 == 0 ? &w->answers[i / 2] : &w->bounds[i / 2]; }
+
+static void drop_set0(cbx_workload *w)
+{
+    for (size_t i = 0; i < 2 * w->c->noutputs; i++) {
+        cbx_array_free(*slot(w, i));
+        *slot(w, i) = NULL;
+    }
+}
+
+/* The answer is float64 (bool for bool), the bound float64, both of the output's shape. */
+static cbx_status check_form(const cbx_workload *w, size_t i, const cbx_array *a, cbx_err *err)
+{
+    cbx_array_desc wanted = w->outputs[i / 2];
+    char found[64], should[64];
+    if (i % 2 == 1 || wanted.dtype != CBX_BOOL) wanted.dtype = CBX_F64;
+    if (cbx_array_desc_equal(cbx_array_get_desc(a), &wanted)) return CBX_OK;
+    return cbx_fail(err, CBX_ESHAPE, "the oracle of case '%s' gave a %s of %s, wanted %s", w->c->name, i % 2 ? "bound" : "answer",
+                    cbx_array_desc_text(cbx_array_get_desc(a), found, sizeof found), cbx_array_desc_text(&wanted, should, sizeof should));
+}
+
+/* --- the cache --- */
+
+static const char *entry_path(cbx_arena *arena, const char *stem, size_t i)
+{
+    return cbx_arena_printf(arena, "%s.%s%zu.npy", stem, i % 2 ? "bound" : "answer", i / 2);
+}
+
+static cbx_status make_stem(cbx_ctx *ctx, const cbx_workload *w, const char *worker, const char *dir, cbx_arena *arena, const char **stem, cbx_err *err)
+{
+    char program[CBX_HASH_SIZE], key[CBX_HASH_SIZE];
+    const char *text;
+    cbx_status st = cbx_hash_file(ctx, worker, program, err);
+    if (st) return st;
+    text = cbx_arena_printf(arena, "%s\n%s\n%s\n%s\n%s\n%d\n%s\n", w->hash, w->c->name, cbx_params_json(w->point), cbx_version(), cbx_revision(),
+                            CBX_CASE_ABI, program);
+    if (!text) return cbx_fail(err, CBX_ENOMEM, "no memory for the oracle's key");
+    cbx_hash_bytes(text, strlen(text), key);
+    if (!dir) {
+        st = cbx_cache_dir(ctx, "oracle", arena, &dir, err);
+        if (st) return st;
+    }
+    *stem = cbx_path_join(arena, dir, key);
+    return *stem ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "no memory for the oracle's key");
+}
+
+static cbx_status read_entry(cbx_ctx *ctx, cbx_workload *w, const char *stem, cbx_arena *arena, cbx_err *err)
+{
+    const char *list = cbx_arena_printf(arena, "%s.json", stem);
+    cbx_json *hashes = NULL;
+    cbx_status st = list ? cbx_json_read(ctx, list, &hashes, err) : CBX_ENOMEM;
+    for (size_t i = 0; !st && i < 2 * w->c->noutputs; i++) {
+        char key[32], found[CBX_HASH_SIZE];
+        const char *path = entry_path(arena, stem, i), *wanted;
+        snprintf(key, sizeof key, "%s%zu", i % 2 ? "bound" : "answer", i / 2);
+        st = path ? cbx_json_need_string(hashes, key, list, &wanted, err) : CBX_ENOMEM;
+        if (!st) st = cbx_hash_file(ctx, path, found, err);
+        if (!st && strcmp(found, wanted) != 0) st = cbx_fail(err, CBX_EFORMAT, "'%s' is damaged", path);
+        if (!st) st = cbx_npy_read(ctx, path, slot(w, i), err);
+        if (!st) st = check_form(w, i, *slot(w, i), err);
+    }
+    cbx_json_unref(hashes);
+    if (st) drop_set0(w);
+    return st;
+}
+
+/* A cache that cannot be written costs time, nothing else: the measurement goes on without. */
+static void write_entry(cbx_ctx *ctx, cbx_workload *w, const char *stem, cbx_arena *arena)
+{
+    const char *list = cbx_arena_printf(arena, "%s.json", stem);
+    cbx_json *hashes = cbx_json_new_object();
+    cbx_text text;
+    bool ok = list && hashes && cbx_dir_create_parent(ctx, list, NULL) == CBX_OK;
+    for (size_t i = 0; ok && i < 2 * w->c->noutputs; i++) {
+        char key[32], hash[CBX_HASH_SIZE];
+        const char *path = entry_path(arena, stem, i);
+        snprintf(key, sizeof key, "%s%zu", i % 2 ? "bound" : "answer", i / 2);
+        ok = path && cbx_npy_write(ctx, path, *slot(w, i), NULL) == CBX_OK && cbx_hash_file(ctx, path, hash, NULL) == CBX_OK &&
+             cbx_json_set_string(hashes, key, hash);
+    }
+    cbx_text_init(&text, cbx_ctx_allocator(ctx));
+    cbx_json_write(hashes, CBX_JSON_COMPACT, &text);
+    if (ok && cbx_text_check(&text, NULL) == CBX_OK) cbx_file_write_atomic(ctx, list, text.data, text.len, NULL);
+    cbx_text_clear(&text);
+    cbx_json_unref(hashes);
+}
+
+/* --- the process --- */
+
+static cbx_status status_of(cbx_failure f)
+{
+    switch (f) {
+    case CBX_FAILURE_INTERRUPTED: return CBX_EINTERRUPTED;
+    case CBX_FAILURE_TIMEOUT: return CBX_ETIMEOUT;
+    case CBX_FAILURE_OUT_OF_MEMORY: return CBX_ENOMEM;
+    case CBX_FAILURE_PROTOCOL: return CBX_EPROTO;
+    default: return CBX_ECHILD;
+    }
+}
+
+static bool converse(cbx__talk *t, const cbx__load *load)
+{
+    static const char oracle[] = "{\"op\":\"oracle\"}\n", bye[] = "{\"op\":\"bye\"}\n";
+    t->phase = "import";
+    if (!cbx__talk_ask(t, NULL, NULL, 0, "hello", NULL)) return false;
+    t->phase = "load";
+    if (!cbx__talk_ask(t, load->message, load->fds, load->nfds, "loaded", NULL)) return false;
+    t->phase = "oracle";
+    if (!cbx__talk_ask_text(t, oracle, sizeof oracle - 1, NULL, 0, "oracle", NULL)) return false;
+    t->phase = "bye";
+    return cbx__talk_ask_text(t, bye, sizeof bye - 1, NULL, 0, "bye", NULL) && cbx__talk_end(t);
+}
+
+static cbx_status run_process(cbx_ctx *ctx, const cbx_workload *w, const cbx_workload_opts *opts, const char *worker, const cbx__load *load,
+                              cbx_arena *arena, cbx_err *err)
+{
+    const char *program[] = { worker, NULL };
+    cbx__talk_opts talk_opts = { .timeout_s = opts->oracle_timeout_s, .stop = opts->stop };
+    cbx__environment env;
+    cbx__talk *t = NULL;
+    cbx_status st;
+
+    cbx__environment_init(&env, arena, true);
+    cbx__environment_set(&env, "NPERF_WORKER_FD", "3");
+    if (env.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for the environment of '%s'", worker);
+    cbx__child_opts child = { .program = program, .env = env.vars };
+    st = cbx__talk_open(cbx_ctx_allocator(ctx), &child, &talk_opts, &t, err);
+    if (st) return st;
+    if (!converse(t, load)) st = cbx_fail(err, status_of(t->failure), "the oracle of case '%s' failed: %s", w->c->name, t->message);
+    cbx__talk_close(t);
+    return st;
+}
+
+static cbx_status compute(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opts *opts, const char *worker, cbx_arena *arena, cbx_err *err)
+{
+    int fds[FILES_MAX];
+    size_t n = 0, files = 2 * w->c->noutputs;
+    cbx__load load = { 0 };
+    cbx_status st = CBX_OK;
+
+    for (; !st && n < files; n += !st) st = cbx__memory_file("oracle", &fds[n], err);
+    if (!st) st = cbx__load_make(w, 1, NULL, NULL, fds, files, &load, err);
+    if (!st) st = run_process(ctx, w, opts, worker, &load, arena, err);
+    for (size_t i = 0; !st && i < files; i++) {
+        st = cbx_npy_map_fd(ctx, fds[i], slot(w, i), err); /* its writer has ended: nobody can shrink the file any more */
+        if (!st) st = check_form(w, i, *slot(w, i), err);
+    }
+    if (st) drop_set0(w);
+    cbx__load_clear(&load);
+    while (n > 0) close(fds[--n]);
+    return st;
+}
+
+cbx_status cbx__oracle_get(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opts *opts, cbx_err *err)
+{
+    const char *worker, *stem = NULL;
+    cbx_arena arena;
+    cbx_status st;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    st = cbx__tool_find(CBX__TOOL_WORKER, &arena, &worker, err);
+    if (st) goto done;
+    if (make_stem(ctx, w, worker, opts->cache_dir, &arena, &stem, NULL) != CBX_OK) stem = NULL;
+    if (stem && read_entry(ctx, w, stem, &arena, NULL) == CBX_OK) {
+        w->oracle_cached = true;
+        goto done;
+    }
+    st = compute(ctx, w, opts, worker, &arena, err);
+    if (!st && stem) write_entry(ctx, w, stem, &arena);
+done:
+    cbx_arena_clear(&arena);
+    return st;
+}

@@ -1,0 +1,44 @@
+/*
+ * A point made ready to measure, as the launch sees it.
+ */
+#ifndef CALIBRAX_PERF_WORKLOAD_H
+#define CALIBRAX_PERF_WORKLOAD_H
+
+#include "calibrax/base/hash.h"
+#include "calibrax/perf/launch.h"
+
+struct cbx_workload {
+    cbx_allocator al;
+    const cbx_case_ops *c;
+    const cbx_params *point;
+    size_t nsets;       /* 1 + rotations; set 0 is the point's own inputs */
+    int *input_fds;     /* [set * ninputs + input]: sealed memory files that hold NPY */
+    cbx_array_desc outputs[CBX_CASE_MAX_ARRAYS];
+    cbx_array **answers, **bounds; /* [set * noutputs + output] */
+    char hash[CBX_HASH_SIZE];
+    bool oracle_cached;
+};
+
+/*
+ * `load` and its descriptors, the same for every worker: inputs of sets 0..nsets-1 in order, then the output files.
+ * Input descriptors are opened anew, read-only, so that no worker shares a file offset with another.
+ */
+typedef struct cbx__load {
+    cbx_json *message;
+    int fds[128];
+    size_t ninputs, nfds; /* the first ninputs are closed by cbx__load_clear; output files belong to the caller */
+} cbx__load;
+
+/* @param baseline  NULL for the oracle
+ * @param opts      NULL for the oracle: platform, threads and heap pad are left at their least */
+cbx_status cbx__load_make(const cbx_workload *w, size_t nsets, const cbx_baseline_ops *baseline, const cbx_launch_opts *opts,
+                          const int *output_fds, size_t noutput_fds, cbx__load *out, cbx_err *err);
+void cbx__load_clear(cbx__load *load);
+
+/* An empty memory file, close-on-exec, sealable. */
+cbx_status cbx__memory_file(const char *name, int *fd, cbx_err *err);
+
+/* Answers and bounds of set 0 by the case's oracle in a process of its own, or from the cache below dir (NULL: the user's). */
+cbx_status cbx__oracle_get(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opts *opts, cbx_err *err);
+
+#endif

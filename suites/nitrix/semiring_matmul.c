@@ -1,0 +1,112 @@
+/*
+ * Case semiring_matmul: C[i,j] = update over kk of combine(A[i,kk], B[kk,j]) for six algebras, after nitrix's operation of that
+ * name.  This file is the case's table; what it is made of lies in semiring_matmul/.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "suites/nitrix/semiring_matmul/matmul.h"
+#include "suites/suites.h"
+
+#define MAX_EXTENT 16384
+
+static const char *const algebras[] = { "real", "log", "tropical_max_plus", "tropical_min_plus", "euclidean", "boolean", NULL };
+static const char *const dtypes[] = { "f32", "f64", "bool", NULL };
+
+static const char *fitting_dtype(const cbx_params *before) { return cbx__sm_is(before, CBX_ALGEBRA_BOOLEAN) ? "bool" : "f32"; }
+
+static const cbx_param_def params[] = {
+    { .name = "m", .kind = CBX_PARAM_INT, .min = 0, .max = MAX_EXTENT, .help = "rows of A and C" },
+    { .name = "k", .kind = CBX_PARAM_INT, .min = 0, .max = MAX_EXTENT, .help = "columns of A, rows of B" },
+    { .name = "n", .kind = CBX_PARAM_INT, .min = 0, .max = MAX_EXTENT, .help = "columns of B and C" },
+    { .name = "algebra", .kind = CBX_PARAM_WORD, .words = algebras, .help = "which combine and update" },
+    { .name = "dtype", .kind = CBX_PARAM_WORD, .words = dtypes, .derive = fitting_dtype, .help = "of A, B and C; f32, and bool for boolean, if absent" },
+    { .name = "seed", .kind = CBX_PARAM_INT, .min = 0, .max = INT64_MAX, .fallback = "0", .help = "of the random inputs" },
+};
+
+static cbx_status check_point(const cbx_params *point, cbx_err *err)
+{
+    const cbx__sm_point p = cbx__sm_read(point);
+    if (cbx_semiring_takes(p.semiring, p.dtype)) return CBX_OK;
+    return cbx_fail(err, CBX_EINVAL, "algebra '%s' does not take dtype '%s': use %s, or leave dtype out", p.semiring->name,
+                    cbx_params_word(point, "dtype"), fitting_dtype(point));
+}
+
+#define POINT(m, k, n, algebra, dtype) "{\"m\":" #m ",\"k\":" #k ",\"n\":" #n ",\"algebra\":\"" algebra "\",\"dtype\":\"" dtype "\",\"seed\":0}"
+#define FLOAT_POINTS(m, k, n, dtype)                                                                                                   \
+    POINT(m, k, n, "real", dtype), POINT(m, k, n, "log", dtype), POINT(m, k, n, "tropical_max_plus", dtype),                           \
+        POINT(m, k, n, "tropical_min_plus", dtype), POINT(m, k, n, "euclidean", dtype)
+#define ALL_POINTS(m, k, n) FLOAT_POINTS(m, k, n, "f32"), POINT(m, k, n, "boolean", "bool")
+
+#define POINTS_A_SHAPE 6
+#define LOG_IN_SHAPE 1
+
+static const char *const points[] = {
+    ALL_POINTS(256, 256, 256),           /* C stays in the second-level cache */
+    ALL_POINTS(512, 512, 512),           /* the size that others publish */
+    FLOAT_POINTS(512, 512, 512, "f64"),
+    ALL_POINTS(1024, 1024, 1024),        /* C leaves the second-level cache */
+    ALL_POINTS(4096, 64, 64),            /* skinny */
+    ALL_POINTS(513, 129, 257),           /* odd: tails everywhere */
+    ALL_POINTS(7, 5, 3),                 /* tiny: all overhead */
+    ALL_POINTS(64, 0, 64),               /* nothing to sum */
+};
+
+/* In the order they are shown; the ratio reference first, mutants last. */
+static const cbx_baseline_ops *const baselines[] = {
+    &cbx__sm_stream,
+    &cbx__sm_naive_dense,
+    &cbx__sm_tiled,
+    &cbx__sm_openblas,
+    &cbx__sm_numpy,
+    &cbx__sm_jax_stream,
+    &cbx__sm_jax_naive,
+    &cbx__sm_jnp_matmul,
+    &cbx__sm_torch_dense,
+    &cbx__sm_nitrix_pallas,
+    &cbx__sm_mutant_drop_last,
+    &cbx__sm_mutant_next_row,
+    &cbx__sm_mutant_fp16,
+    &cbx__sm_mutant_log_max,
+    &cbx__sm_mutant_last_word,
+};
+
+static const char *const input_names[] = { "A", "B" };
+static const char *const output_names[] = { "C" };
+
+static void label(const cbx_params *point, char *buf, size_t size)
+{
+    const cbx__sm_point p = cbx__sm_read(point);
+    snprintf(buf, size, "%zux%zux%zu (%s, %s)", p.m, p.k, p.n, p.semiring->name, cbx_params_word(point, "dtype"));
+}
+
+static void outputs(const cbx_params *point, cbx_array_desc *out)
+{
+    const cbx__sm_point p = cbx__sm_read(point);
+    out[0] = (cbx_array_desc){ p.dtype, 2, { p.m, p.n } };
+}
+
+const cbx_case_ops cbx_semiring_matmul_case = {
+    .struct_size = sizeof(cbx_case_ops),
+    .abi = CBX_CASE_ABI,
+    .name = "semiring_matmul",
+    .summary = "matrix product over six algebras (real, log, max-plus, min-plus, euclidean, boolean)",
+    .params = params,
+    .nparams = CBX_LEN(params),
+    .points = points,
+    .npoints = CBX_LEN(points),
+    .representative = POINTS_A_SHAPE + LOG_IN_SHAPE, /* 512x512x512 (log, f32) */
+    .baselines = baselines,
+    .nbaselines = CBX_LEN(baselines),
+    .ninputs = CBX_LEN(input_names),
+    .noutputs = CBX_LEN(output_names),
+    .input_names = input_names,
+    .output_names = output_names,
+    .label = label,
+    .outputs = outputs,
+    .make_inputs = cbx__sm_make_inputs,
+    .oracle = cbx__sm_oracle,
+    .rotate_inputs = cbx__sm_rotate_inputs,
+    .rotate_output = cbx__sm_rotate_output,
+    .check_point = check_point,
+};

@@ -1,0 +1,90 @@
+/*
+ * The loops of stream and naive-dense: plain C that the compiler vectorises, built for each instruction set (meson.build).
+ *
+ * They take specials as calibrax/array/kernels/semiring.h says.  max and min look at the inputs first, so that the comparison with
+ * NaN is paid only where there can be one.
+ */
+#include <math.h>
+#include <stdint.h>
+
+#include "calibrax/array/kernels/vmath.h"
+#include "suites/nitrix/semiring_matmul/matmul.h"
+
+#if defined(__AVX512F__)
+#define LOOPS cbx__sm_loops_avx512
+#elif defined(__AVX2__)
+#define LOOPS cbx__sm_loops_avx2
+#else
+#define LOOPS cbx__sm_loops_plain
+#endif
+
+#define PASTE_(a, b) a##_##b
+#define PASTE(a, b) PASTE_(a, b)
+#define NAME(x) PASTE(x, SFX)
+
+#define T float
+#define TI int32_t
+#define SFX f32
+#define SQRT sqrtf
+#include "suites/nitrix/semiring_matmul/loops_float.h"
+#undef T
+#undef TI
+#undef SFX
+#undef SQRT
+#define T double
+#define TI int64_t
+#define SFX f64
+#define SQRT sqrt
+#include "suites/nitrix/semiring_matmul/loops_float.h"
+
+static void stream_bool(const cbx__sm_plan *p)
+{
+    const size_t m = p->point.m, k = p->point.k, n = p->point.n;
+    const uint8_t *A = p->a, *B = p->b;
+    uint8_t *C = p->c;
+    for (size_t i = 0; i < m * n; i++) C[i] = 0;
+    for (size_t kk = 0; kk < k; kk++) {
+        for (size_t i = 0; i < m; i++) {
+            const uint8_t a = A[i * k + kk];
+            const uint8_t *restrict b = B + kk * n;
+            uint8_t *restrict c = C + i * n;
+            for (size_t j = 0; j < n; j++) c[j] |= a & b[j];
+        }
+    }
+}
+
+static void dense_bool(const cbx__sm_plan *p)
+{
+    const size_t m = p->point.m, k = p->point.k, n = p->point.n;
+    const uint8_t *A = p->a, *B = p->b;
+    uint8_t *C = p->c, *terms = p->scratch;
+    for (size_t i = 0; i < m; i++)
+        for (size_t kk = 0; kk < k; kk++)
+            for (size_t j = 0; j < n; j++) terms[(i * k + kk) * n + j] = A[i * k + kk] & B[kk * n + j];
+    for (size_t i = 0; i < m * n; i++) C[i] = 0;
+    for (size_t i = 0; i < m; i++)
+        for (size_t kk = 0; kk < k; kk++)
+            for (size_t j = 0; j < n; j++) C[i * n + j] |= terms[(i * k + kk) * n + j];
+}
+
+static void stream(const cbx__sm_plan *p)
+{
+    if (p->point.dtype == CBX_F32)
+        stream_f32(p);
+    else if (p->point.dtype == CBX_F64)
+        stream_f64(p);
+    else
+        stream_bool(p);
+}
+
+static void dense(const cbx__sm_plan *p)
+{
+    if (p->point.dtype == CBX_F32)
+        dense_f32(p);
+    else if (p->point.dtype == CBX_F64)
+        dense_f64(p);
+    else
+        dense_bool(p);
+}
+
+const cbx__sm_loops LOOPS = { stream, dense };

@@ -1,0 +1,88 @@
+/*
+ * What the files of this case share: the point as numbers, work models, and the plan of a native baseline.
+ */
+#ifndef SUITES_NITRIX_SEMIRING_MATMUL_H
+#define SUITES_NITRIX_SEMIRING_MATMUL_H
+
+#include "calibrax/array/kernels/semiring.h"
+#include "calibrax/perf/case.h"
+
+/** A point read once. */
+typedef struct cbx__sm_point {
+    const cbx_semiring *semiring;
+    cbx_dtype dtype;
+    size_t m, k, n;
+    uint64_t seed;
+} cbx__sm_point;
+
+cbx__sm_point cbx__sm_read(const cbx_params *params);
+double cbx__sm_macs(const cbx__sm_point *p);
+/** Bytes of A, B and C. */
+double cbx__sm_compulsory_bytes(const cbx__sm_point *p);
+bool cbx__sm_is(const cbx_params *params, cbx_algebra id);
+
+/* --- work models (work.c): each is a lower bound of what the algorithm must do --- */
+
+void cbx__sm_work_stream(const cbx_params *params, cbx_work *out);
+void cbx__sm_work_dense(const cbx_params *params, cbx_work *out);
+void cbx__sm_work_tiled(const cbx_params *params, cbx_work *out);
+/** Foreign loops: like stream and dense, but nothing is said of how they take an exp, or whether they fuse the temporary away. */
+void cbx__sm_work_foreign_stream(const cbx_params *params, cbx_work *out);
+void cbx__sm_work_foreign_dense(const cbx_params *params, cbx_work *out);
+
+/* --- the largest temporary that a dense baseline may ask for (work.c) --- */
+
+bool cbx__sm_supports_dense(const cbx_params *params, const char **reason);
+bool cbx__sm_supports_real(const cbx_params *params, const char **reason);
+
+/* --- inputs, oracle (inputs.c, oracle.c) --- */
+
+cbx_status cbx__sm_make_inputs(cbx_ctx *ctx, const cbx_params *params, cbx_array **in, cbx_err *err);
+cbx_status cbx__sm_rotate_inputs(cbx_ctx *ctx, const cbx_params *params, uint64_t r, cbx_array *const *in, cbx_array **rotated, cbx_err *err);
+cbx_status cbx__sm_rotate_output(cbx_ctx *ctx, const cbx_params *params, uint64_t r, size_t output, const cbx_array *a, cbx_array **rotated,
+                                 cbx_err *err);
+cbx_status cbx__sm_oracle(cbx_ctx *ctx, const cbx_params *params, cbx_array *const *in, cbx_array **answer, cbx_array **bound, cbx_err *err);
+
+/* --- native baselines --- */
+
+/** Plan of every native baseline: the point, the operands, and one block of scratch memory. */
+typedef struct cbx__sm_plan {
+    cbx_allocator al;
+    cbx__sm_point point;
+    cbx_isa isa;
+    const void *a, *b;
+    void *c;
+    char *block; /* as allocated */
+    size_t block_bytes;
+    void *scratch; /* 64-byte aligned inside the block */
+    size_t scratch_bytes;
+    cbx_matmul product; /* of baselines that call the tiled kernel */
+} cbx__sm_plan;
+
+/** A plan with scratch_bytes of scratch (content undefined). */
+cbx_status cbx__sm_plan_create(cbx_ctx *ctx, const cbx_params *params, size_t scratch_bytes, cbx__sm_plan **out, cbx_err *err);
+void cbx__sm_plan_bind(void *plan, cbx_array *const *in, cbx_array *const *out);
+void cbx__sm_plan_finish(void *plan);
+
+/** Loops of stream and naive-dense, built for each instruction set (loops_isa.c). */
+typedef struct cbx__sm_loops {
+    void (*stream)(const cbx__sm_plan *plan); /* scratch: m*n elements for log */
+    void (*dense)(const cbx__sm_plan *plan);  /* scratch: (m*k + 1)*n elements */
+} cbx__sm_loops;
+
+extern const cbx__sm_loops cbx__sm_loops_plain;
+#if defined(__x86_64__)
+extern const cbx__sm_loops cbx__sm_loops_avx2, cbx__sm_loops_avx512;
+#endif
+const cbx__sm_loops *cbx__sm_loops_of(cbx_isa isa);
+
+extern const cbx_baseline_ops cbx__sm_stream, cbx__sm_naive_dense, cbx__sm_tiled, cbx__sm_openblas;
+extern const cbx_baseline_ops cbx__sm_numpy, cbx__sm_jax_stream, cbx__sm_jax_naive, cbx__sm_jnp_matmul, cbx__sm_torch_dense,
+    cbx__sm_nitrix_pallas;
+extern const cbx_baseline_ops cbx__sm_mutant_drop_last, cbx__sm_mutant_next_row, cbx__sm_mutant_fp16, cbx__sm_mutant_log_max,
+    cbx__sm_mutant_last_word;
+
+/** Fields of a native baseline between `supports` and the end. */
+#define CBX__SM_NATIVE(work, prepare, run) work, prepare, cbx__sm_plan_bind, run, cbx__sm_plan_finish
+
+#endif

@@ -1,0 +1,187 @@
+/*
+ * Planted faults: baselines that are wrong in ways real kernels have been wrong.  The fidelity check must reject each of them on
+ * every algebra it is for; `nperf selftest --mutants` and the tests hold it to that.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/array/kernels/vmath.h"
+#include "suites/nitrix/semiring_matmul/matmul.h"
+
+/* A plan of the tiled kernel for `product`, with `extra` bytes of scratch behind its workspace. */
+static cbx_status plan_product(cbx_ctx *ctx, const cbx_params *params, cbx_algebra algebra, size_t k, size_t extra, void **plan, cbx_err *err)
+{
+    const cbx__sm_point p = cbx__sm_read(params);
+    cbx__sm_plan *made = NULL;
+    size_t bytes = 0;
+    cbx_matmul product = CBX_MATMUL_INIT;
+    product.semiring = cbx_semiring_get(algebra);
+    product.dtype = p.dtype;
+    product.m = p.m, product.k = k, product.n = p.n;
+    product.lda = p.k, product.ldb = p.n, product.ldc = p.n;
+    cbx_status st = cbx_semiring_workspace(&product, &bytes, err);
+    bytes = (bytes + 63) / 64 * 64;
+    if (!st) st = cbx__sm_plan_create(ctx, params, bytes + extra, &made, err);
+    if (st) return st;
+    product.workspace = made->scratch;
+    product.workspace_bytes = bytes;
+    made->product = product;
+    *plan = made;
+    return CBX_OK;
+}
+
+static void run_product(void *plan) { (void)cbx_semiring_matmul(&((cbx__sm_plan *)plan)->product, NULL); }
+
+/* --- the last k is dropped --- */
+
+static bool supports_drop(const cbx_params *params, const char **reason)
+{
+    *reason = NULL; /* at a density of 1 % one boolean term seldom decides */
+    return cbx__sm_read(params).k > 0 && !cbx__sm_is(params, CBX_ALGEBRA_BOOLEAN);
+}
+static cbx_status prepare_drop(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
+{
+    const cbx__sm_point p = cbx__sm_read(params);
+    return plan_product(ctx, params, p.semiring->id, p.k - 1, 0, plan, err);
+}
+
+/* --- B is read one row too far, around the end --- */
+
+static bool supports_next_row(const cbx_params *params, const char **reason)
+{
+    *reason = NULL;
+    return cbx__sm_read(params).k > 1;
+}
+static cbx_status prepare_next_row(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
+{
+    const cbx__sm_point p = cbx__sm_read(params);
+    return plan_product(ctx, params, p.semiring->id, p.k, p.k * p.n * cbx_dtype_size(p.dtype), plan, err);
+}
+static void run_next_row(void *plan)
+{
+    cbx__sm_plan *p = plan;
+    const size_t row = p->point.n * cbx_dtype_size(p->point.dtype), rest = (p->point.k - 1) * row;
+    char *turned = (char *)p->scratch + p->product.workspace_bytes;
+    memcpy(turned, (const char *)p->b + row, rest);
+    memcpy(turned + rest, p->b, row);
+    p->product.b = turned;
+    run_product(plan);
+}
+
+/* --- log keeps the largest term only --- */
+
+static bool supports_log_max(const cbx_params *params, const char **reason)
+{
+    *reason = NULL;
+    return cbx__sm_is(params, CBX_ALGEBRA_LOG) && cbx__sm_read(params).k > 1;
+}
+static cbx_status prepare_log_max(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
+{
+    return plan_product(ctx, params, CBX_ALGEBRA_TROPICAL_MAX_PLUS, cbx__sm_read(params).k, 0, plan, err);
+}
+
+/* --- boolean forgets the last packed word of 32 --- */
+
+static bool supports_last_word(const cbx_params *params, const char **reason)
+{
+    *reason = NULL;
+    return cbx__sm_is(params, CBX_ALGEBRA_BOOLEAN) && cbx__sm_read(params).k > 32;
+}
+static cbx_status prepare_last_word(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
+{
+    return plan_product(ctx, params, CBX_ALGEBRA_BOOLEAN, (cbx__sm_read(params).k - 1) / 32 * 32, 0, plan, err);
+}
+
+/* --- everything is rounded to the 11 bits of a half --- */
+
+static bool supports_fp16(const cbx_params *params, const char **reason)
+{
+    *reason = NULL;
+    return !cbx__sm_is(params, CBX_ALGEBRA_BOOLEAN) && cbx__sm_read(params).k > 0;
+}
+static cbx_status prepare_fp16(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
+{
+    const cbx__sm_point p = cbx__sm_read(params);
+    return cbx__sm_plan_create(ctx, params, p.m * p.n * cbx_dtype_size(p.dtype), (cbx__sm_plan **)plan, err);
+}
+
+/* x rounded to 11 bits by Veltkamp's splitting (Numer. Math. 18 (1971) 224): 2^13 + 1 of 24 bits, 2^42 + 1 of 53. */
+CBX_VMATH_INLINE float half_f32(float x)
+{
+    const float c = 8193.0f * x;
+    return c - (c - x);
+}
+CBX_VMATH_INLINE double half_f64(double x)
+{
+    const double c = 4398046511105.0 * x;
+    return c - (c - x);
+}
+
+#define LARGER(x, y) ((x) > (y) ? (x) : (y))
+#define SMALLER(x, y) ((x) < (y) ? (x) : (y))
+
+/* For each kk all of C, with the sum (or the combined term of max and min) rounded to a half; log by two passes. */
+#define DEFINE_FP16(T, SFX)                                                                                                            \
+    static void fp16_##SFX(const cbx__sm_plan *p)                                                                                      \
+    {                                                                                                                                  \
+        const size_t m = p->point.m, k = p->point.k, n = p->point.n;                                                                   \
+        const cbx_algebra g = p->point.semiring->id;                                                                                   \
+        const T *A = p->a, *B = p->b;                                                                                                  \
+        T *C = p->c, *top = p->scratch;                                                                                                \
+        for (size_t i = 0; i < m * n; i++) {                                                                                           \
+            C[i] = (T)(g == CBX_ALGEBRA_LOG ? 0 : p->point.semiring->identity);                                                        \
+            top[i] = -INFINITY;                                                                                                        \
+        }                                                                                                                              \
+        for (size_t kk = 0; g == CBX_ALGEBRA_LOG && kk < k; kk++)                                                                      \
+            for (size_t i = 0; i < m; i++)                                                                                             \
+                for (size_t j = 0; j < n; j++) top[i * n + j] = LARGER(top[i * n + j], A[i * k + kk] + B[kk * n + j]);                   \
+        for (size_t kk = 0; kk < k; kk++) {                                                                                            \
+            for (size_t i = 0; i < m; i++) {                                                                                           \
+                const T a = A[i * k + kk], *b = B + kk * n;                                                                            \
+                T *c = C + i * n;                                                                                                      \
+                const T *t = top + i * n;                                                                                              \
+                if (g == CBX_ALGEBRA_REAL)                                                                                             \
+                    for (size_t j = 0; j < n; j++) c[j] = half_##SFX(c[j] + a * b[j]);                                                 \
+                else if (g == CBX_ALGEBRA_EUCLIDEAN)                                                                                   \
+                    for (size_t j = 0; j < n; j++) c[j] = half_##SFX(c[j] + (a - b[j]) * (a - b[j]));                                  \
+                else if (g == CBX_ALGEBRA_LOG)                                                                                         \
+                    for (size_t j = 0; j < n; j++) c[j] = half_##SFX(c[j] + cbx_vm_exp_##SFX(a + b[j] - t[j]));                        \
+                else if (g == CBX_ALGEBRA_TROPICAL_MAX_PLUS)                                                                           \
+                    for (size_t j = 0; j < n; j++) c[j] = LARGER(c[j], half_##SFX(a + b[j]));                                            \
+                else                                                                                                                   \
+                    for (size_t j = 0; j < n; j++) c[j] = SMALLER(c[j], half_##SFX(a + b[j]));                                            \
+            }                                                                                                                          \
+        }                                                                                                                              \
+        for (size_t i = 0; i < m * n; i++) {                                                                                           \
+            if (g == CBX_ALGEBRA_EUCLIDEAN) C[i] = (T)sqrt((double)C[i]);                                                              \
+            if (g == CBX_ALGEBRA_LOG) C[i] = top[i] + (T)log((double)C[i]);                                                            \
+        }                                                                                                                              \
+    }
+DEFINE_FP16(float, f32)
+DEFINE_FP16(double, f64)
+
+static void run_fp16(void *plan)
+{
+    const cbx__sm_plan *p = plan;
+    if (p->point.dtype == CBX_F32)
+        fp16_f32(p);
+    else
+        fp16_f64(p);
+}
+
+#define MUTANT(label, summary, reason, supports, prepare, run)                                                                         \
+    {                                                                                                                                  \
+        sizeof(cbx_baseline_ops), CBX_CASE_ABI, label, "native", summary, NULL, reason, supports,                                      \
+            CBX__SM_NATIVE(cbx__sm_work_tiled, prepare, run)                                                                           \
+    }
+
+const cbx_baseline_ops cbx__sm_mutant_drop_last =
+    MUTANT("mutant-drop-last", "the loop over k stops one early", "drops the last term of each sum", supports_drop, prepare_drop, run_product);
+const cbx_baseline_ops cbx__sm_mutant_next_row =
+    MUTANT("mutant-next-row", "reads B one row too far", "pairs A[i,kk] with B[kk+1,j]", supports_next_row, prepare_next_row, run_next_row);
+const cbx_baseline_ops cbx__sm_mutant_fp16 =
+    MUTANT("mutant-fp16", "accumulates in 11 bits", "rounds each sum (max, min: each term) to half precision", supports_fp16, prepare_fp16, run_fp16);
+const cbx_baseline_ops cbx__sm_mutant_log_max =
+    MUTANT("mutant-log-max", "log without its sum", "gives the largest term instead of the log of the sum", supports_log_max, prepare_log_max, run_product);
+const cbx_baseline_ops cbx__sm_mutant_last_word = MUTANT("mutant-last-word", "packs one word too few", "forgets the last word of 32 kk",
+                                                         supports_last_word, prepare_last_word, run_product);

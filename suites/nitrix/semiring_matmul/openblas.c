@@ -1,0 +1,73 @@
+/*
+ * The library everybody has: cblas_sgemm and cblas_dgemm of OpenBLAS, loaded on first use, on one thread.
+ */
+#include "calibrax/base/library.h"
+#include "suites/nitrix/semiring_matmul/matmul.h"
+
+/* Values of the CBLAS standard (BLAS Technical Forum, 2001). */
+enum { ROW_MAJOR = 101, NO_TRANS = 111 };
+
+typedef void sgemm_fn(int, int, int, int, int, int, float, const float *, int, const float *, int, float, float *, int);
+typedef void dgemm_fn(int, int, int, int, int, int, double, const double *, int, const double *, int, double, double *, int);
+
+typedef struct blas {
+    cbx_library *library;
+    sgemm_fn *sgemm;
+    dgemm_fn *dgemm;
+    void (*set_num_threads)(int);
+} blas;
+
+static cbx_status load(cbx_ctx *ctx, blas *out, cbx_err *err)
+{
+    static const char *const sonames[] = { "libopenblas.so.0", "libopenblas.so", NULL };
+    const cbx_library_symbol symbols[] = {
+        { "cblas_sgemm", (void **)&out->sgemm },
+        { "cblas_dgemm", (void **)&out->dgemm },
+        { "openblas_set_num_threads", (void **)&out->set_num_threads },
+    };
+    const cbx_library_spec spec = { sonames, "matrix products by OpenBLAS", "libopenblas0-pthread", symbols, CBX_LEN(symbols) };
+    return cbx_library_open(ctx, &spec, &out->library, err);
+}
+
+static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
+{
+    cbx__sm_plan *made = NULL;
+    cbx_status st = cbx__sm_plan_create(ctx, params, sizeof(blas), &made, err);
+    if (st) return st;
+    blas *b = made->scratch;
+    *b = (blas){ 0 };
+    st = load(ctx, b, err);
+    if (st) {
+        cbx__sm_plan_finish(made);
+        return st;
+    }
+    b->set_num_threads(1);
+    *plan = made;
+    return CBX_OK;
+}
+
+static void run(void *plan)
+{
+    const cbx__sm_plan *p = plan;
+    const blas *b = p->scratch;
+    const int m = (int)p->point.m, k = (int)p->point.k, n = (int)p->point.n;
+    const int lda = k > 0 ? k : 1, ldb = n > 0 ? n : 1;
+    if (m == 0 || n == 0) return;
+    if (p->point.dtype == CBX_F32)
+        b->sgemm(ROW_MAJOR, NO_TRANS, NO_TRANS, m, n, k, 1, p->a, lda, p->b, ldb, 0, p->c, ldb);
+    else
+        b->dgemm(ROW_MAJOR, NO_TRANS, NO_TRANS, m, n, k, 1, p->a, lda, p->b, ldb, 0, p->c, ldb);
+}
+
+static void finish(void *plan)
+{
+    cbx__sm_plan *p = plan;
+    if (!p) return;
+    cbx_library_close(((blas *)p->scratch)->library);
+    cbx__sm_plan_finish(p);
+}
+
+const cbx_baseline_ops cbx__sm_openblas = {
+    sizeof(cbx_baseline_ops), CBX_CASE_ABI, "openblas", "native", "cblas_sgemm or cblas_dgemm of OpenBLAS, one thread",
+    NULL, NULL, cbx__sm_supports_real, cbx__sm_work_tiled, prepare, cbx__sm_plan_bind, run, finish,
+};

@@ -1,0 +1,260 @@
+/*
+ * The right answer, and how far from it a right implementation may be.  Shares no code with any baseline: no vector
+ * math, no kernel; libm's exp and log, compensated sums, two passes for log.
+ *
+ * Precision: float32 operands are widened to double, in which their products and sums of two are exact; float64
+ * operands are worked on in long double (log: in pairs of doubles).  Sums are compensated: Neumaier, ZAMM 54 (1974)
+ * 39-51, whose error is 2u of the precision worked in plus second-order terms, far below the bounds.
+ *
+ * Bounds, u = 2^-24 or 2^-53 of the dtype, gamma_k = k u / (1 - k u); N. J. Higham, Accuracy and Stability of Numerical
+ * Algorithms, 2nd ed. (2002):
+ *
+ *   real       gamma_k sum |a||b|                      any order of summation, with or without FMA: (3.7), p. 63
+ *   euclidean  ((k + 4) / 2 + 1) u C                   d = a - b, d^2 and the sum of k non-negative terms have relative
+ * error gamma_(k+3) (Lemma 3.1); the root halves it and adds u tropical   0                                       a + b
+ * is rounded once and correctly, max and min round nothing boolean    0 log        u (2 (k + 5 R) + 30 + 6 (amax_i +
+ * bmax_j) + 4 |C|), with amax, bmax the largest finite |a|, |b| of the row and column: every exponent is reached by at
+ * most three roundings of numbers no larger than amax + bmax, whether as (a + b) - m or as (a - r) + (b - c), which
+ * moves the sum by a relative 6 u (amax + bmax) at most (the shifts themselves cancel); two exp of 2 ulp and their
+ * product: 10 u; the sum of k positive terms: gamma_k (4.4, p. 82); the online recurrence rescales its sum each time
+ * the running maximum rises, 5 u each: on random draws that is about ln k times, at most R = min(k, 32) here; log of 1
+ * ulp and the last sums: u (4 |C| + amax + bmax).  The factor 2 on k covers second-order terms.
+ *
+ * Special values have a bound of 0: they must be equal (NaN to NaN, infinities with their sign).
+ */
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "suites/nitrix/semiring_matmul/matmul.h"
+
+/* Operands in double, and a row of work. */
+typedef struct problem {
+    cbx__sm_point p;
+    double u;
+    const double *a, *b;       /* widened, row-major */
+    const double *amax, *bmax; /* largest finite magnitude of each row of A and column of B */
+    double *answer, *bound;    /* m-by-n */
+    void *row;                 /* 4n long doubles */
+} problem;
+
+static double gamma_of(double k, double u) { return k * u / (1 - k * u); }
+
+static void widen(const cbx_array *a, double *out)
+{
+    const size_t count = cbx_array_count(a);
+    const void *data = cbx_array_data(a);
+    for (size_t i = 0; i < count; i++)
+        out[i] = cbx_array_dtype(a) == CBX_F32 ? (double)((const float *)data)[i] : ((const double *)data)[i];
+}
+
+static void magnitudes(const problem *q, double *amax, double *bmax)
+{
+    const size_t m = q->p.m, k = q->p.k, n = q->p.n;
+    for (size_t i = 0; i < m; i++) amax[i] = 0;
+    for (size_t j = 0; j < n; j++) bmax[j] = 0;
+    for (size_t i = 0; i < m * k; i++)
+        if (isfinite(q->a[i])) amax[i / k] = fmax(amax[i / k], fabs(q->a[i]));
+    for (size_t i = 0; i < k * n; i++)
+        if (isfinite(q->b[i])) bmax[i % n] = fmax(bmax[i % n], fabs(q->b[i]));
+}
+
+/* --- real and euclidean: sums of products and of squares --- */
+
+/* Row i as compensated sums in precision R; a non-finite plain sum is what it is. */
+#define DEFINE_SUM_ROW(R, SFX, ROOT)                                                                                   \
+    static void sum_row_##SFX(const problem *q, size_t i, bool squares)                                                \
+    {                                                                                                                  \
+        const size_t k = q->p.k, n = q->p.n;                                                                           \
+        R *restrict sum = q->row, *restrict lost = sum + n, *restrict size = lost + n, *restrict plain = size + n;     \
+        for (size_t j = 0; j < 4 * n; j++) sum[j] = 0;                                                                 \
+        for (size_t kk = 0; kk < k; kk++) {                                                                            \
+            const double x = q->a[i * k + kk];                                                                         \
+            const double *restrict b = q->b + kk * n;                                                                  \
+            for (size_t j = 0; j < n; j++) {                                                                           \
+                const R d = (R)x - (R)b[j];                                                                            \
+                const R t = squares ? d * d : (R)x * (R)b[j];                                                          \
+                const R s = sum[j] + t, z = s - sum[j];                                                                \
+                lost[j] += (sum[j] - (s - z)) + (t - z); /* TwoSum: exact without a branch */                          \
+                sum[j] = s;                                                                                            \
+                plain[j] += t;                                                                                         \
+                size[j] += t < 0 ? -t : t;                                                                             \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (size_t j = 0; j < n; j++) {                                                                               \
+            const R total = isfinite(plain[j]) ? sum[j] + lost[j] : plain[j];                                          \
+            const double c = (double)(squares ? ROOT(total) : total);                                                  \
+            q->answer[i * n + j] = c;                                                                                  \
+            q->bound[i * n + j] = !isfinite(c) ? 0                                                                     \
+                                  : squares    ? ((double)(k + 4) / 2 + 1) * q->u * c                                  \
+                                               : gamma_of((double)k, q->u) * (double)size[j];                             \
+        }                                                                                                              \
+    }
+DEFINE_SUM_ROW(double, f32, sqrt)
+DEFINE_SUM_ROW(long double, f64, sqrtl)
+
+/* --- max and min: one correctly rounded sum decides --- */
+
+static void extreme_row(const problem *q, size_t i)
+{
+    const size_t k = q->p.k, n = q->p.n;
+    const bool max = q->p.semiring->id == CBX_ALGEBRA_TROPICAL_MAX_PLUS;
+    double *c = q->answer + i * n;
+    for (size_t j = 0; j < n; j++) c[j] = max ? -INFINITY : INFINITY;
+    for (size_t kk = 0; kk < k; kk++) {
+        const double a = q->a[i * k + kk], *b = q->b + kk * n;
+        for (size_t j = 0; j < n; j++) {
+            const double t = a + b[j];
+            if (isnan(t) || isnan(c[j]))
+                c[j] = NAN;
+            else if (max ? t > c[j] : t < c[j])
+                c[j] = t;
+        }
+    }
+    for (size_t j = 0; j < n; j++) {
+        /* a float sum through double is still correctly rounded: 53 >= 2 * 24 + 2 (Figueroa, SIGNUM Newsl. 30 (1995)
+         * 21-26) */
+        if (q->p.dtype == CBX_F32) c[j] = (double)(float)c[j];
+        q->bound[i * n + j] = 0;
+    }
+}
+
+/* --- log: the largest term, then the sum of exp --- */
+
+typedef struct pair {
+    double hi, lo;
+} pair;
+
+static pair two_sum(double x, double y)
+{
+    const double s = x + y, z = s - x;
+    return (pair){ s, (x - (s - z)) + (y - z) };
+}
+
+/* The largest term, and what the special terms decide: NaN, +inf, all -inf. */
+static double largest_term(const problem *q, size_t i, size_t j)
+{
+    const size_t k = q->p.k, n = q->p.n;
+    double top = -INFINITY;
+    bool bad = false;
+    for (size_t kk = 0; kk < k; kk++) {
+        const double t = q->a[i * k + kk] + q->b[kk * n + j];
+        bad |= isnan(t);
+        if (t > top) top = t;
+    }
+    return bad ? NAN : top;
+}
+
+/* log of the sum over kk of exp(a + b): the exponent a + b - top as an unevaluated pair, exp(hi + lo) = exp(hi) (1 +
+ * lo). */
+static double log_of_sum(const problem *q, size_t i, size_t j, double top)
+{
+    const size_t k = q->p.k, n = q->p.n;
+    double sum = 0, lost = 0;
+    for (size_t kk = 0; kk < k; kk++) {
+        const pair t = two_sum(q->a[i * k + kk], q->b[kk * n + j]);
+        if (isinf(t.hi)) continue; /* -inf: a masked term */
+        const pair x = two_sum(t.hi, -top);
+        const double e = exp(x.hi);
+        const double term = e + e * (x.lo + t.lo);
+        const double s = sum + term;
+        lost += sum >= term ? (sum - s) + term : (term - s) + sum;
+        sum = s;
+    }
+    return (double)((long double)top + logl((long double)sum + (long double)lost));
+}
+
+static void log_row(const problem *q, size_t i)
+{
+    const size_t k = q->p.k, n = q->p.n;
+    const double rises = fmin((double)k, 32);
+    for (size_t j = 0; j < n; j++) {
+        const double top = largest_term(q, i, j);
+        const double c = isfinite(top) ? log_of_sum(q, i, j, top) : top;
+        const double scale = q->amax[i] + q->bmax[j];
+        q->answer[i * n + j] = c;
+        q->bound[i * n + j] = isfinite(c) ? q->u * (2 * ((double)k + 5 * rises) + 30 + 6 * scale + 4 * fabs(c)) : 0;
+    }
+}
+
+static void float_rows(const problem *q)
+{
+    const cbx_algebra g = q->p.semiring->id;
+    for (size_t i = 0; i < q->p.m; i++) {
+        if (g == CBX_ALGEBRA_LOG)
+            log_row(q, i);
+        else if (g == CBX_ALGEBRA_TROPICAL_MAX_PLUS || g == CBX_ALGEBRA_TROPICAL_MIN_PLUS)
+            extreme_row(q, i);
+        else if (q->p.dtype == CBX_F32)
+            sum_row_f32(q, i, g == CBX_ALGEBRA_EUCLIDEAN);
+        else
+            sum_row_f64(q, i, g == CBX_ALGEBRA_EUCLIDEAN);
+    }
+}
+
+/* Room for the widened operands, the magnitudes and a row; one block. */
+static cbx_status solve_float(cbx_ctx *ctx, problem *q, cbx_array *const *in, cbx_err *err)
+{
+    const size_t m = q->p.m, k = q->p.k, n = q->p.n;
+    const size_t doubles = m * k + k * n + m + n, bytes = 64 + doubles * sizeof(double) + 4 * n * sizeof(long double);
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    char *block = cbx_mem_alloc(al, bytes);
+    if (!block) return cbx_fail(err, CBX_ENOMEM, "out of memory for the oracle's %zu bytes", bytes);
+    q->row = block; /* long doubles first: the strictest alignment */
+    double *a = (double *)(void *)(block + 4 * n * sizeof(long double)), *b = a + m * k, *amax = b + k * n,
+           *bmax = amax + m;
+    widen(in[0], a);
+    widen(in[1], b);
+    q->a = a;
+    q->b = b;
+    magnitudes(q, amax, bmax);
+    q->amax = amax;
+    q->bmax = bmax;
+    float_rows(q);
+    cbx_mem_free(al, block, bytes);
+    return CBX_OK;
+}
+
+/* Element by element, until the first true term. */
+static void solve_bool(const cbx__sm_point *p, cbx_array *const *in, uint8_t *answer, double *bound)
+{
+    const uint8_t *a = cbx_array_data(in[0]), *b = cbx_array_data(in[1]);
+    for (size_t i = 0; i < p->m; i++) {
+        for (size_t j = 0; j < p->n; j++) {
+            size_t kk = 0;
+            while (kk < p->k && !(a[i * p->k + kk] && b[kk * p->n + j])) kk++;
+            answer[i * p->n + j] = kk < p->k;
+            bound[i * p->n + j] = 0;
+        }
+    }
+}
+
+cbx_status cbx__sm_oracle(cbx_ctx *ctx, const cbx_params *params, cbx_array *const *in, cbx_array **answer,
+                          cbx_array **bound, cbx_err *err)
+{
+    problem q = { .p = cbx__sm_read(params) };
+    const bool boolean = q.p.dtype == CBX_BOOL;
+    const cbx_array_desc shape = { boolean ? CBX_BOOL : CBX_F64, 2, { q.p.m, q.p.n } },
+                         limits = { CBX_F64, 2, { q.p.m, q.p.n } };
+    cbx_array *c = NULL, *e = NULL;
+    cbx_status st = cbx_array_create(ctx, &shape, &c, err);
+    if (st) goto done;
+    st = cbx_array_create(ctx, &limits, &e, err);
+    if (st) goto done;
+    q.u = q.p.dtype == CBX_F32 ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
+    q.bound = cbx_array_data_mut(e);
+    if (boolean) {
+        solve_bool(&q.p, in, cbx_array_data_mut(c), q.bound);
+    } else {
+        q.answer = cbx_array_data_mut(c);
+        st = solve_float(ctx, &q, in, err);
+        if (st) goto done;
+    }
+    answer[0] = c;
+    bound[0] = e;
+    c = e = NULL;
+done:
+    cbx_array_free(c);
+    cbx_array_free(e);
+    return st;
+}

@@ -1,0 +1,42 @@
+/*
+ * The toolkit's own kernel (calibrax/array/kernels/semiring.h).
+ */
+#include "suites/nitrix/semiring_matmul/matmul.h"
+
+static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
+{
+    const cbx__sm_point p = cbx__sm_read(params);
+    cbx__sm_plan *made = NULL;
+    size_t bytes = 0;
+    cbx_matmul product = CBX_MATMUL_INIT;
+    product.semiring = p.semiring;
+    product.dtype = p.dtype;
+    product.m = p.m, product.k = p.k, product.n = p.n;
+    product.lda = p.k, product.ldb = p.n, product.ldc = p.n;
+    cbx_status st = cbx_semiring_workspace(&product, &bytes, err);
+    if (!st) st = cbx__sm_plan_create(ctx, params, bytes, &made, err);
+    if (st) return st;
+    product.workspace = made->scratch;
+    product.workspace_bytes = bytes;
+    made->product = product;
+    *plan = made;
+    return CBX_OK;
+}
+
+static void run(void *plan)
+{
+    const cbx__sm_plan *p = plan;
+    (void)cbx_semiring_matmul(&p->product, NULL); /* cannot fail: prepare has checked the arguments */
+}
+
+const cbx_baseline_ops cbx__sm_tiled = {
+    sizeof(cbx_baseline_ops),
+    CBX_CASE_ABI,
+    "tiled",
+    "native",
+    "cache-blocked register tiles; log as a product of shifted exponentials with a certificate; boolean packed to bits",
+    NULL,
+    NULL,
+    NULL,
+    CBX__SM_NATIVE(cbx__sm_work_tiled, prepare, run),
+};

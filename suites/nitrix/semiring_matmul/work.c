@@ -1,0 +1,137 @@
+/*
+ * Work per call, by formula.  A model is a lower bound: what the algorithm cannot do without, in lane operations of the
+ * pipe that bounds it and in bytes that must cross from the level that holds the working set.
+ *
+ * Left out on purpose: the sweeps of stream over C, since they run in whatever cache holds C; selects, conversions and
+ * address arithmetic of exp and log; packing.
+ */
+#include "suites/nitrix/semiring_matmul/matmul.h"
+
+#include <string.h>
+
+/* Arithmetic of one exp and one log of the toolkit (calibrax/array/kernels/vmath.h), FMA counted as one operation,
+ * [f32, f64]. */
+static const double exp_ops[2] = { 12, 17 }, log_ops[2] = { 14, 17 };
+/* Fewest operations an exp can take at this accuracy, whoever wrote it: reduction 2, polynomial 4 or 8, scaling 1. */
+static const double least_exp_ops[2] = { 7, 11 };
+/* Besides its exp a streaming log step takes a + b, t - max, the new max and the new sum. */
+static const double log_step_ops = 4;
+
+#define DENSE_LIMIT (512.0 * 512.0 * 512.0)
+
+cbx__sm_point cbx__sm_read(const cbx_params *params)
+{
+    const char *dtype = cbx_params_word(params, "dtype");
+    return (cbx__sm_point){
+        .semiring = cbx_semiring_find(cbx_params_word(params, "algebra")),
+        .dtype = strcmp(dtype, "bool") == 0  ? CBX_BOOL
+                 : strcmp(dtype, "f64") == 0 ? CBX_F64
+                                             : CBX_F32,
+        .m = (size_t)cbx_params_int(params, "m"),
+        .k = (size_t)cbx_params_int(params, "k"),
+        .n = (size_t)cbx_params_int(params, "n"),
+        .seed = (uint64_t)cbx_params_int(params, "seed"),
+    };
+}
+
+bool cbx__sm_is(const cbx_params *params, cbx_algebra id)
+{
+    return strcmp(cbx_params_word(params, "algebra"), cbx_semiring_get(id)->name) == 0;
+}
+
+double cbx__sm_macs(const cbx__sm_point *p) { return (double)p->m * (double)p->k * (double)p->n; }
+
+double cbx__sm_compulsory_bytes(const cbx__sm_point *p)
+{
+    const double m = (double)p->m, k = (double)p->k, n = (double)p->n;
+    return (double)cbx_dtype_size(p->dtype) * (m * k + k * n + m * n);
+}
+
+/* Pipe, its operations, and flop of one combine-and-update; log apart. */
+static const struct {
+    cbx_pipe pipe;
+    double ops, flop;
+} step_of[CBX_ALGEBRA_COUNT] = {
+    [CBX_ALGEBRA_REAL] = { CBX_PIPE_FMA, 1, 2 },
+    [CBX_ALGEBRA_LOG] = { CBX_PIPE_FMA, 1, 2 },
+    [CBX_ALGEBRA_TROPICAL_MAX_PLUS] = { CBX_PIPE_ADD_MAX, 1, 2 },
+    [CBX_ALGEBRA_TROPICAL_MIN_PLUS] = { CBX_PIPE_ADD_MAX, 1, 2 },
+    [CBX_ALGEBRA_EUCLIDEAN] = { CBX_PIPE_SUB_FMA, 1, 3 },
+    [CBX_ALGEBRA_BOOLEAN] = { CBX_PIPE_AND_OR, 1.0 / 4, 0 }, /* a lane of 32 bits holds 4 bytes */
+};
+
+static void work_of(const cbx__sm_point *p, double ops_per_step, double flop_per_step, double extra_ops, cbx_work *out)
+{
+    const double macs = cbx__sm_macs(p), bytes = cbx__sm_compulsory_bytes(p);
+    *out = (cbx_work){ .macs = macs,
+                       .flop = macs * flop_per_step + extra_ops,
+                       .bytes = bytes,
+                       .pipe = step_of[p->semiring->id].pipe,
+                       .pipe_ops = macs * ops_per_step + extra_ops,
+                       .working_set_bytes = bytes };
+    if (p->semiring->id == CBX_ALGEBRA_EUCLIDEAN) out->flop += (double)p->m * (double)p->n; /* the square roots */
+}
+
+static void loop_work(const cbx_params *params, const double exps[2], cbx_work *out)
+{
+    const cbx__sm_point p = cbx__sm_read(params);
+    const cbx_algebra g = p.semiring->id;
+    if (g == CBX_ALGEBRA_LOG) {
+        const double ops = exps[p.dtype == CBX_F64] + log_step_ops;
+        work_of(&p, ops, ops, 0, out);
+    } else {
+        work_of(&p, step_of[g].ops, step_of[g].flop, 0, out);
+    }
+}
+
+void cbx__sm_work_stream(const cbx_params *params, cbx_work *out) { loop_work(params, exp_ops, out); }
+void cbx__sm_work_foreign_stream(const cbx_params *params, cbx_work *out) { loop_work(params, least_exp_ops, out); }
+
+/* The temporary is written once and read once. */
+static void add_temporary(const cbx_params *params, cbx_work *out)
+{
+    const cbx__sm_point p = cbx__sm_read(params);
+    const double bytes = cbx__sm_macs(&p) * (double)cbx_dtype_size(p.dtype);
+    out->bytes += 2 * bytes;
+    out->working_set_bytes += bytes;
+}
+
+void cbx__sm_work_dense(const cbx_params *params, cbx_work *out)
+{
+    loop_work(params, exp_ops, out);
+    add_temporary(params, out);
+}
+
+void cbx__sm_work_foreign_dense(const cbx_params *params, cbx_work *out)
+{
+    loop_work(params, least_exp_ops, out);
+    add_temporary(params, out);
+}
+
+void cbx__sm_work_tiled(const cbx_params *params, cbx_work *out)
+{
+    const cbx__sm_point p = cbx__sm_read(params);
+    const cbx_algebra g = p.semiring->id;
+    const bool wide = p.dtype == CBX_F64;
+    const double m = (double)p.m, k = (double)p.k, n = (double)p.n;
+    if (g == CBX_ALGEBRA_LOG)
+        work_of(&p, 1, 2, k > 0 ? exp_ops[wide] * (m * k + k * n) + log_ops[wide] * m * n : 0, out);
+    else if (g == CBX_ALGEBRA_BOOLEAN)
+        work_of(&p, 1.0 / 32, 0, 0, out); /* packed: 32 columns a lane */
+    else
+        work_of(&p, step_of[g].ops, step_of[g].flop, 0, out);
+}
+
+bool cbx__sm_supports_dense(const cbx_params *params, const char **reason)
+{
+    const cbx__sm_point p = cbx__sm_read(params);
+    if (cbx__sm_macs(&p) <= DENSE_LIMIT) return true;
+    *reason = "its temporary has m*k*n elements, 512 MiB at 512^3 f32; larger points are left out";
+    return false;
+}
+
+bool cbx__sm_supports_real(const cbx_params *params, const char **reason)
+{
+    *reason = NULL; /* not a gap: a library product has no other algebra */
+    return cbx__sm_is(params, CBX_ALGEBRA_REAL);
+}

@@ -1,0 +1,8 @@
+/*
+ * The list of built-in cases: a new case is one file and one line here.
+ */
+#include "suites/suites.h"
+
+static const cbx_case_ops *const cases[] = { &cbx_semiring_matmul_case };
+
+const cbx_case_list cbx_builtin_cases = { cases, CBX_LEN(cases) };
