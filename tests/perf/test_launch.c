@@ -25,7 +25,8 @@ static void good_worker(void **state)
     CHECK_INT(r.iterations, 2, "calls an epoch");
     CHECK_INT(r.exit_code, -1, "ended well");
     CHECK_INT(r.term_signal, 0, "ended well");
-    for (size_t i = 0; i < r.epochs; i++) CHECK(r.epoch_ns[i] >= 0 && r.epoch_ns[i] < 1e9 && r.outer_ns[i] >= 0, "times of an epoch");
+    for (size_t i = 0; i < r.epochs; i++)
+        CHECK(r.epoch_ns[i] >= 0 && r.epoch_ns[i] < 1e9 && r.outer_ns[i] >= 0, "times of an epoch");
     CHECK_GT(r.first_call_ns, 0, "first call");
     CHECK(r.compile_ns >= 0, "compile time");
     CHECK_GT(r.ready_ns, 0, "ready");
@@ -55,7 +56,8 @@ static void causes(void **state)
         const char *why;
     } cases[] = {
         { "crash", CBX_FAILURE_CRASHED, "compile", -1, SIGSEGV, "a segmentation fault" },
-        { "killed", CBX_FAILURE_CRASHED, "compile", -1, SIGKILL, "SIGKILL without evidence of want of memory is no out-of-memory" },
+        { "killed", CBX_FAILURE_CRASHED, "compile", -1, SIGKILL,
+          "SIGKILL without evidence of want of memory is no out-of-memory" },
         { "exit0", CBX_FAILURE_EXITED, "compile", 0, 0, "exits with 0 and no word" },
         { "exit3", CBX_FAILURE_EXITED, "compile", 3, 0, "exits with 3 and no word" },
         { "rubbish", CBX_FAILURE_PROTOCOL, "compile", -1, 0, "speaks no JSON" },
@@ -79,7 +81,8 @@ static void causes(void **state)
         cbx_launch_record r;
         o.epochs = 20;
         launch(*state, cases[i].baseline, &o, &r);
-        if (r.failure != cases[i].failure) fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
+        if (r.failure != cases[i].failure)
+            fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
         CHECK_STR(r.phase, cases[i].phase, cases[i].why);
         if (cases[i].exit_code >= 0) CHECK_INT(r.exit_code, cases[i].exit_code, cases[i].why);
         CHECK_INT(r.term_signal, cases[i].term_signal, cases[i].why);
@@ -140,7 +143,8 @@ static void lying_clocks(void **state)
         o.iterations = 1;
         o.epochs = 3;
         CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "spin"), &o, &r, &err), &err, cases[i].why);
-        if (r.failure != cases[i].failure) fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
+        if (r.failure != cases[i].failure)
+            fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
         cbx_launch_record_clear(&r);
     }
     cbx_workload_free(w);
@@ -307,10 +311,14 @@ static void missing_programs(void **state)
         { "NPERF_WORKER", "/nonexistent/worker", "good", NULL, CBX_FAILURE_WORKER_MISSING, "no native worker" },
         { "NPERF_WORKER", "/etc/passwd", "good", NULL, CBX_FAILURE_WORKER_MISSING, "a worker that is no program" },
         { "NPERF_LAUNCH", "/nonexistent/launch", "good", NULL, CBX_FAILURE_WORKER_MISSING, "no launcher" },
-        { "NPERF_WORKERS_PYTHON", "/nonexistent/python", "foreign", "/usr/bin/python3", CBX_FAILURE_WORKER_MISSING, "no Python worker" },
-        { "NPERF_WORKERS_PYTHON", "/etc/passwd", "foreign", "/nonexistent/python3", CBX_FAILURE_INTERPRETER_MISSING, "no interpreter" },
-        { "NPERF_WORKERS_PYTHON", "/etc/passwd", "foreign", NULL, CBX_FAILURE_INTERPRETER_MISSING, "no interpreter was given" },
-        { "NPERF_WORKERS_PYTHON", "/etc/passwd", "foreign", "/bin/true", CBX_FAILURE_EXITED, "an interpreter that says nothing" },
+        { "NPERF_WORKERS_PYTHON", "/nonexistent/python", "foreign", "/usr/bin/python3", CBX_FAILURE_WORKER_MISSING,
+          "no Python worker" },
+        { "NPERF_WORKERS_PYTHON", "/etc/passwd", "foreign", "/nonexistent/python3", CBX_FAILURE_INTERPRETER_MISSING,
+          "no interpreter" },
+        { "NPERF_WORKERS_PYTHON", "/etc/passwd", "foreign", NULL, CBX_FAILURE_INTERPRETER_MISSING,
+          "no interpreter was given" },
+        { "NPERF_WORKERS_PYTHON", "/etc/passwd", "foreign", "/bin/true", CBX_FAILURE_EXITED,
+          "an interpreter that says nothing" },
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         const char *before = getenv(cases[i].variable);
@@ -320,7 +328,8 @@ static void missing_programs(void **state)
         o.interpreter = cases[i].interpreter;
         setenv(cases[i].variable, cases[i].value, 1);
         launch(*state, cases[i].baseline, &o, &r);
-        if (r.failure != cases[i].failure) fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
+        if (r.failure != cases[i].failure)
+            fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
         CHECK(*r.message, cases[i].why);
         if (saved)
             setenv(cases[i].variable, saved, 1);
@@ -340,8 +349,10 @@ static void environment_and_cores(void **state)
     snprintf(seen, sizeof seen, "%s/seen", f->cache);
     FILE *fp = fopen(script, "w");
     CHECK(fp != NULL, "a script");
-    fprintf(fp, "#!/bin/sh\n{ echo \"args $*\"; env; grep Cpus_allowed_list /proc/self/status; ls /proc/$$/fd; "
-                "echo \"core $(ulimit -c)\"; } > '%s'\n", seen);
+    fprintf(fp,
+            "#!/bin/sh\n{ echo \"args $*\"; env; grep Cpus_allowed_list /proc/self/status; ls /proc/$$/fd; "
+            "echo \"core $(ulimit -c)\"; } > '%s'\n",
+            seen);
     fclose(fp);
     CHECK(chmod(script, 0755) == 0, "executable");
     setenv("NPERF_WORKERS_PYTHON", "/etc/passwd", 1);
@@ -383,7 +394,8 @@ static void environment_and_cores(void **state)
         for (size_t i = 0; i < CBX_LEN(wanted); i++) found |= strcmp(line, wanted[i].line) == 0 ? 1u << i : 0;
         padded |= strncmp(line, "NPERF_ENV_PAD=", 14) == 0 && strlen(line) == 114;
         CHECK(strncmp(line, "OPENBLAS_CORETYPE", 17) != 0, "the shell's own settings do not leak in");
-        if (*line && strspn(line, "0123456789") == strlen(line)) CHECK(atoi(line) <= 3 || atoi(line) >= 10, "no descriptor of the parent");
+        if (*line && strspn(line, "0123456789") == strlen(line))
+            CHECK(atoi(line) <= 3 || atoi(line) >= 10, "no descriptor of the parent");
     }
     fclose(fp);
     for (size_t i = 0; i < CBX_LEN(wanted); i++) CHECK(found >> i & 1, wanted[i].why);
