@@ -19,9 +19,13 @@
 #include "calibrax/base/vcs.h"
 #include "calibrax/base/version.h"
 
+#include "calibrax/core/adapters.h"
 #include "calibrax/core/machine.h"
 #include "calibrax/core/metadata.h"
 #include "calibrax/core/metric.h"
+#include "calibrax/core/protocols.h"
+#include "calibrax/core/registry.h"
+#include "calibrax/core/result.h"
 #include "calibrax/core/run.h"
 
 #include "calibrax/array/array.h"
