@@ -36,13 +36,16 @@
 
 #include "calibrax/statistics/estimate.h"
 
-#include "calibrax/analysis/verdict.h"
-
 #include "calibrax/storage/row.h"
 
+#include "calibrax/analysis/verdict.h"
+
 #include "calibrax/perf/case.h"
+#include "calibrax/perf/doctor.h"
+#include "calibrax/perf/exec.h"
 #include "calibrax/perf/failure.h"
 #include "calibrax/perf/launch.h"
+#include "calibrax/perf/measure.h"
 #include "calibrax/perf/params.h"
 #include "calibrax/perf/report.h"
 #include "calibrax/perf/worker.h"
