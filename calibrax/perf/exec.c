@@ -161,12 +161,15 @@ static void make_plan(exec_run *x)
 
 /* --- one run --- */
 
-static void say_how_it_ended(const char *kind, const char *text, const cbx_command_record *r, char *out, size_t size)
+static void say_how_it_ended(const char *kind, const char *text, const cbx_command_record *r, char out[CBX_ERR_MESSAGE_SIZE])
 {
-    if (r->failure == CBX_FAILURE_TIMEOUT) snprintf(out, size, "%s '%s' ran longer than the time limit", kind, text);
-    else if (r->term_signal) snprintf(out, size, "%s '%s' was ended by signal %d", kind, text, r->term_signal);
-    else if (r->exit_code > 0) snprintf(out, size, "%s '%s' exited with status %d", kind, text, r->exit_code);
-    else snprintf(out, size, "%s '%s': %s", kind, text, r->message);
+    cbx_err e = CBX_ERR_INIT;
+
+    if (r->failure == CBX_FAILURE_TIMEOUT) cbx_fail(&e, CBX_ETIMEOUT, "%s '%s' ran longer than the time limit", kind, text);
+    else if (r->term_signal) cbx_fail(&e, CBX_ECHILD, "%s '%s' was ended by signal %d", kind, text, r->term_signal);
+    else if (r->exit_code > 0) cbx_fail(&e, CBX_ECHILD, "%s '%s' exited with status %d", kind, text, r->exit_code);
+    else cbx_fail(&e, CBX_ECHILD, "%s '%s': %s", kind, text, r->message);
+    memcpy(out, e.message, CBX_ERR_MESSAGE_SIZE);
 }
 
 static cbx_failure outcome(const exec_run *x, const cbx_command_record *r)
@@ -200,14 +203,14 @@ static cbx_status run_command(cbx_ctx *ctx, exec_run *x, size_t i, const cbx__la
         if (st) return st;
         if (r->failure || r->exit_code) {
             a->failure = r->failure ? r->failure : CBX_FAILURE_EXITED;
-            say_how_it_ended("setup command", m->setup, r, a->message, sizeof(a->message));
+            say_how_it_ended("setup command", m->setup, r, a->message);
             return CBX_OK;
         }
     }
     st = run_one(ctx, x, m->command, layout, r, err);
     if (st) return st;
     a->failure = outcome(x, r);
-    if (a->failure) say_how_it_ended("command", m->name, r, a->message, sizeof(a->message));
+    if (a->failure) say_how_it_ended("command", m->name, r, a->message);
     return CBX_OK;
 }
 

@@ -30,7 +30,7 @@ cbx_status cbx_platform_parse(const char *word, const char **out, cbx_err *err)
     }
     near = cbx_nearest_word(word, words, CBX_LEN(words));
     return cbx_fail(err, CBX_EINVAL, "unknown platform '%s'%s%s%s; known: cpu, cuda12", word, near ? "; did you mean '" : "",
-                    near ? near : "", near ? "'" : "");
+                    near ? near : "", near ? "'?" : "");
 }
 
 bool cbx_platform_available(const char *platform)
@@ -141,7 +141,7 @@ static void judge(const cbx_measure_opts *opts, const char *unsupported, cbx__at
 static size_t variants_of(const cbx_measure_opts *opts, const cbx_baseline_ops *b, const cbx_variant **out)
 {
     const cbx_provider_ops *p = cbx_provider_find(b->provider);
-    size_t n = p && p->variants ? p->variants(out) : 0;
+    size_t n = p && p->variants ? p->variants(b, out) : 0;
 
     if (n == 0) return 0;
     if (opts->variants == CBX_VARIANTS_DEFAULT || opts->twins || opts->mutants) return 1;

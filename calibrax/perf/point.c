@@ -118,6 +118,19 @@ static cbx_status launch_once(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cons
     return st;
 }
 
+/* What is missing for one attempt of a provider is missing for all of them on that platform. */
+static void spread(cbx__point *p, const cbx__attempt *from)
+{
+    if (from->failure != CBX_FAILURE_MODULE_MISSING && from->failure != CBX_FAILURE_INTERPRETER_MISSING) return;
+    for (size_t i = 0; i < p->plan.count; i++) {
+        cbx__attempt *a = &p->plan.attempts[i];
+        if (!cbx__attempt_alive(a) || a->first || a->platform != from->platform) continue;
+        if (strcmp(a->baseline->provider, from->baseline->provider)) continue;
+        a->failure = from->failure;
+        memcpy(a->message, from->message, sizeof(a->message));
+    }
+}
+
 /* Launches an attempt, once more if it failed for a cause that may pass, and settles what became of it. */
 static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx__attempt *a, size_t round,
                                  size_t position, cbx_err *err)
@@ -139,6 +152,7 @@ static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, c
     if (l->record.failure) {
         a->failure = l->record.failure;
         snprintf(a->message, sizeof(a->message), "%s", l->record.message);
+        spread(p, a);
     }
     cbx__session_tell(s, CBX_MEASURE_LAUNCH, 1, "%s", attempt_name(a, name, sizeof(name)));
     return CBX_OK;

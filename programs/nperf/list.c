@@ -179,7 +179,7 @@ static cbx_json *providers_json(void)
 
     for (size_t i = 0; list && i < n; i++) {
         const cbx_variant *v = NULL;
-        size_t nv = all[i]->variants ? all[i]->variants(&v) : 0;
+        size_t nv = all[i]->variants ? all[i]->variants(NULL, &v) : 0;
         cbx_json *o = cbx_json_new_object(), *variants = cbx_json_new_array();
         if (!o || !variants) return cbx_json_unref(o), cbx_json_unref(variants), list;
         for (size_t k = 0; k < nv; k++) cbx_json_push(variants, cbx_json_new_string(v[k].name));

@@ -23,7 +23,7 @@ typedef struct selftest_args {
 #define AT(member) offsetof(selftest_args, member)
 
 static const opt_spec selftest_options[] = {
-    { "aa", 0, OPT_MAYBE, AT(aa), "N", "12", "measure N pairs of equals and count false alarms" },
+    { "aa", 0, OPT_MAYBE, AT(aa), "N", "24", "measure N pairs of equals and count false alarms" },
     { "mutants", 0, OPT_FLAG, AT(mutants), NULL, NULL, "measure every planted fault; each must be found" },
     { "seed", 's', OPT_COUNT, AT(seed), "N", "0", "of order and layout" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
@@ -32,6 +32,8 @@ static const opt_spec selftest_options[] = {
 /* Rate of false alarms that the intervals promise not to exceed. */
 #define ALPHA 0.05
 #define MAX_POINTS 64
+/* Large enough that a fault cannot hide: at a 7x5x3 product of booleans a wrong row may give the right answer. */
+#define MUTANT_SCALE 8
 
 typedef struct aa_score {
     size_t pairs, alarms, failed;
@@ -108,8 +110,9 @@ static cbx_params *smallest_point(cbx_ctx *ctx, const cbx_case_ops *c)
     return best;
 }
 
-/* The words of `words` with the numbers of `numbers`, as canonical JSON in the arena; NULL if the case does not allow it. */
-static const char *mixed_point(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *words, const cbx_params *numbers, cbx_arena *arena)
+/* The words of `words` with the numbers of `numbers` times `scale`, as canonical JSON in the arena; NULL if the case does not allow it. */
+static const char *mixed_point(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *words, const cbx_params *numbers, int64_t scale,
+                               cbx_arena *arena)
 {
     cbx_params *p = NULL;
     const char *json = NULL;
@@ -119,7 +122,7 @@ static const char *mixed_point(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_pa
     for (size_t i = 0; i < c->nparams; i++) {
         const char *name = c->params[i].name;
         cbx_text_printf(&t, "%s\"%s\":", i ? "," : "{", name);
-        if (c->params[i].kind == CBX_PARAM_INT) cbx_text_printf(&t, "%lld", (long long)cbx_params_int(numbers, name));
+        if (c->params[i].kind == CBX_PARAM_INT) cbx_text_printf(&t, "%lld", (long long)(cbx_params_int(numbers, name) * scale));
         else cbx_text_printf(&t, "\"%s\"", cbx_params_word(words, name));
     }
     cbx_text_putc(&t, '}');
@@ -137,8 +140,8 @@ static bool has_item(const opt_list *list, const char *word)
     return false;
 }
 
-/* Every combination of words that the case's points show, at the smallest point's numbers. */
-static bool small_points(cbx_ctx *ctx, const cbx_case_ops *c, cbx_arena *arena, opt_list *out)
+/* Every combination of words that the case's points show, at `scale` times the smallest point's numbers. */
+static bool small_points(cbx_ctx *ctx, const cbx_case_ops *c, int64_t scale, cbx_arena *arena, opt_list *out)
 {
     cbx_params *smallest = smallest_point(ctx, c);
     bool good = smallest != NULL;
@@ -147,7 +150,8 @@ static bool small_points(cbx_ctx *ctx, const cbx_case_ops *c, cbx_arena *arena, 
         cbx_params *p = NULL;
         const char *json;
         if (cbx_case_point(ctx, c, c->points[i], c->name, &p, NULL)) continue;
-        json = mixed_point(ctx, c, p, smallest, arena);
+        json = mixed_point(ctx, c, p, smallest, scale, arena);
+        if (!json) json = mixed_point(ctx, c, p, smallest, 1, arena);
         if (json && !has_item(out, json)) good = opt_append(arena, json, out);
         cbx_params_free(p);
     }
@@ -223,7 +227,7 @@ static int run_aa(const opt_program *program, cbx_ctx *ctx, const selftest_args 
         const cbx_case_ops *c = cases->cases[turn % cases->count];
         opt_list points = { NULL, 0 }, names = { NULL, 0 };
         size_t before = s->pairs;
-        if (!small_points(ctx, c, arena, &points) || !native_names(c, false, false, arena, &names)) return opt_fail(program, "out of memory");
+        if (!small_points(ctx, c, 1, arena, &points) || !native_names(c, false, false, arena, &names)) return opt_fail(program, "out of memory");
         points.count = points.count > 3 ? 3 : points.count;
         status = aa_round(program, ctx, c, &points, &names, a->seed + turn, (size_t)wanted, p, s);
         if (!status && s->pairs == before) return opt_fail(program, "--aa: no pair of case '%s' could be measured", c->name);
@@ -262,7 +266,7 @@ static int mutants_of(const opt_program *program, cbx_ctx *ctx, const cbx_case_o
     cbx_err err = CBX_ERR_INIT;
     int status = EXIT_PASS;
 
-    if (!small_points(ctx, c, arena, &points) || !native_names(c, true, true, arena, &names)) return opt_fail(program, "out of memory");
+    if (!small_points(ctx, c, MUTANT_SCALE, arena, &points) || !native_names(c, true, true, arena, &names)) return opt_fail(program, "out of memory");
     o.case_ops = c;
     o.points = points.items;
     o.npoints = points.count;
@@ -358,7 +362,7 @@ static int run_parsed(const opt_program *program, selftest_args *a, cbx_arena *a
     bool want_mutants = a->mutants || !a->aa, want_aa = a->aa || !a->mutants;
     int status = EXIT_PASS;
 
-    if (!a->aa) a->aa = "12";
+    if (!a->aa) a->aa = "24";
     if (cbx_ctx_create(NULL, &ctx, NULL)) return opt_fail(program, "out of memory");
     cbx_text_init(&m.survivors, cbx_ctx_allocator(ctx));
     progress_init(&p);
