@@ -22,6 +22,7 @@
 #include "calibrax/core/machine.h"
 #include "calibrax/core/metadata.h"
 #include "calibrax/core/metric.h"
+#include "calibrax/core/probe.h"
 #include "calibrax/core/run.h"
 
 #include "calibrax/array/array.h"
