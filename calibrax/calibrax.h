@@ -28,13 +28,13 @@
 #include "calibrax/core/result.h"
 #include "calibrax/core/run.h"
 
+#include "calibrax/statistics/estimate.h"
+
 #include "calibrax/array/array.h"
 #include "calibrax/array/dtype.h"
 #include "calibrax/array/io/npy.h"
 #include "calibrax/array/kernels/semiring.h"
 #include "calibrax/array/kernels/vmath.h"
-
-#include "calibrax/statistics/estimate.h"
 
 #include "calibrax/storage/row.h"
 
