@@ -1,5 +1,5 @@
 /*
- * Where the helper programs are.  First a variable that names the program itself, then the folder NPERF_LIBEXEC, then places
+ * Where the worker and launcher programs are.  First a variable that names the program itself, then the folder NPERF_LIBEXEC, then places
  * relative to the running program and to this library: the build tree and the installed tree have fixed shapes, so no binary
  * needs to carry the path it was built or installed at, and a moved tree still works.
  */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
@@ -238,7 +239,7 @@ static void the_whole_group_is_killed(void **state)
     fixture *f = *state;
     char path[128];
     snprintf(path, sizeof path, "%s/child", f->cache);
-    cbx_env_setting note = { "TOY_CHILD_FILE", path };
+    cbx_env_setting note = { TOY_PID_FILE, path };
     cbx_launch_opts o = quick_opts();
     cbx_launch_record r;
     int pid = 0;
@@ -253,6 +254,44 @@ static void the_whole_group_is_killed(void **state)
     for (int i = 0; i < 200 && !is_gone(pid); i++) usleep(5000);
     CHECK(is_gone(pid), "and it does not outlive the launch");
     cbx_launch_record_clear(&r);
+}
+
+/* A number that a process writes into a file before long; 0 if it does not. */
+static int wait_for_pid(const char *path)
+{
+    int pid = 0;
+    for (int i = 0; i < 400 && !pid; i++) {
+        FILE *fp = fopen(path, "r");
+        if (fp && fscanf(fp, "%d", &pid) != 1) pid = 0;
+        if (fp) fclose(fp);
+        if (!pid) usleep(5000);
+    }
+    return pid;
+}
+
+static void a_worker_dies_with_its_parent(void **state)
+{
+    fixture *f = *state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/worker", f->cache);
+    pid_t parent = fork();
+    if (parent == 0) {
+        cbx_env_setting note = { TOY_PID_FILE, path };
+        cbx_launch_opts o = quick_opts();
+        cbx_launch_record r;
+        o.env = &note;
+        o.nenv = 1;
+        cbx_launch_run(f->ctx, f->w, cbx_case_baseline(&toy_case, "hang"), &o, &r, NULL);
+        _exit(0);
+    }
+    CHECK_GT(parent, 0, "a parent");
+    int worker = wait_for_pid(path);
+    CHECK_GT(worker, 0, "its worker");
+    CHECK(!is_gone(worker), "which hangs");
+    kill(parent, SIGKILL);
+    waitpid(parent, NULL, 0);
+    for (int i = 0; i < 400 && !is_gone(worker); i++) usleep(5000);
+    CHECK(is_gone(worker), "and is killed by the kernel when the parent is");
 }
 
 static void memory_watchdog(void **state)
@@ -455,6 +494,7 @@ int main(void)
         cmocka_unit_test(calibration),
         cmocka_unit_test(hanging_worker),
         cmocka_unit_test(the_whole_group_is_killed),
+        cmocka_unit_test(a_worker_dies_with_its_parent),
         cmocka_unit_test(memory_watchdog),
         cmocka_unit_test(stop_flag),
         cmocka_unit_test(memory_is_the_workers_own),

@@ -94,26 +94,31 @@ static void run_exit3(void *plan)
     _exit(3);
 }
 
+static void note_pid(pid_t pid)
+{
+    const char *path = getenv(TOY_PID_FILE);
+    FILE *f = path ? fopen(path, "w") : NULL;
+    if (!f) return;
+    fprintf(f, "%d\n", (int)pid);
+    fclose(f);
+}
+
 static void run_hang(void *plan)
 {
     (void)plan;
+    note_pid(getpid());
     for (;;) pause();
 }
 
 /* A grandchild that would outlive a kill of the worker alone, and holds the channel open. */
 static void run_child(void *plan)
 {
-    const char *note = getenv("TOY_CHILD_FILE");
     pid_t child = fork();
     (void)plan;
     if (child == 0) {
         for (;;) pause();
     }
-    FILE *f = note ? fopen(note, "w") : NULL;
-    if (f) {
-        fprintf(f, "%d\n", (int)child);
-        fclose(f);
-    }
+    note_pid(child);
     for (;;) pause();
 }
 
