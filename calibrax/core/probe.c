@@ -22,15 +22,15 @@
 #include "calibrax/core/machine.h"
 #include "calibrax/core/probe_loops.h"
 
-#define SLICE_NS       150000u        /* of a pipe or a level */
-#define BUDGET_NS      160000000u     /* no new turn after that ... */
-#define MIN_TURNS      4              /* ... but for these */
+#define SLICE_NS       150000u    /* of a pipe or a level */
+#define BUDGET_NS      160000000u /* no new turn after that ... */
+#define MIN_TURNS      4          /* ... but for these */
 #define MAX_TURNS      12
-#define FITTING_TURNS  3              /* before them, until slices have their length: 64^3 is enough for any rate */
+#define FITTING_TURNS  3 /* before them, until slices have their length: 64^3 is enough for any rate */
 #define WINDOW_FLUSHED ((size_t)8 << 20)
 #define WINDOW_LARGE   ((size_t)64 << 20)
 #define NEAR_MAX       ((size_t)16 << 20)
-#define STAGGER        1344           /* [bytes] between arrays, so that they do not begin at the same place of a page */
+#define STAGGER        1344 /* [bytes] between arrays, so that they do not begin at the same place of a page */
 
 const char *cbx_pipe_name(cbx_pipe p)
 {
@@ -57,7 +57,9 @@ typedef struct task {
 /* Arrays of a kind, and the bytes that an element of each adds to the traffic we count. */
 static const struct {
     unsigned arrays, bytes;
-} shape_of[TASK_KINDS] = { [TASK_READ] = { 1, 8 }, [TASK_COPY] = { 2, 16 }, [TASK_TRIAD] = { 3, 24 }, [TASK_STREAM] = { 3, 24 } };
+} shape_of[TASK_KINDS] = {
+    [TASK_READ] = { 1, 8 }, [TASK_COPY] = { 2, 16 }, [TASK_TRIAD] = { 3, 24 }, [TASK_STREAM] = { 3, 24 }
+};
 
 typedef struct bench {
     const cbx__probe_loops *loops;
@@ -114,7 +116,8 @@ static void take_slice(const bench *b, task *t)
     double rate = t->work * (double)t->turns * 1e9 / (double)ns;
 
     if (rate > *t->best) *t->best = rate;
-    if (!t->cold && ns < SLICE_NS / 4 * 3) t->turns = (uint64_t)((double)t->turns * fmin(SLICE_NS / (double)ns, 64)) + 1;
+    if (!t->cold && ns < SLICE_NS / 4 * 3)
+        t->turns = (uint64_t)((double)t->turns * fmin(SLICE_NS / (double)ns, 64)) + 1;
 }
 
 static void take_turns(bench *b, uint64_t begin)
@@ -130,7 +133,9 @@ static void add_pipes(bench *b, cbx_probe *out)
 {
     for (int p = 0; p < CBX_PIPE_COUNT; p++)
         for (int row = 0; row < 2; row++) {
-            task t = { .kind = TASK_PIPE, .pipe = b->loops->pipe[p][row], .turns = 64, .work = b->loops->ops_per_round[row] };
+            task t = {
+                .kind = TASK_PIPE, .pipe = b->loops->pipe[p][row], .turns = 64, .work = b->loops->ops_per_round[row]
+            };
             t.best = &out->pipe_ops_per_s[p][row];
             b->tasks[b->ntasks++] = t;
         }
@@ -152,7 +157,9 @@ static void add_level(bench *b, cbx_probe *out, const char *name, size_t bytes, 
     if (bytes > 0 && set > b->near_bytes) b->near_bytes = set;
     for (task_kind k = TASK_READ; k < TASK_KINDS; k++) {
         size_t each = (set - 2 * STAGGER) / shape_of[k].arrays / sizeof(double);
-        task t = { .kind = k, .cold = bytes == 0, .turns = 1, .n = each / CBX__PROBE_STEP * CBX__PROBE_STEP, .best = best[k] };
+        task t = {
+            .kind = k, .cold = bytes == 0, .turns = 1, .n = each / CBX__PROBE_STEP * CBX__PROBE_STEP, .best = best[k]
+        };
         t.work = (double)(t.n * shape_of[k].bytes);
         b->tasks[b->ntasks++] = t;
     }
@@ -170,7 +177,8 @@ static size_t working_set(size_t bytes, size_t below)
 
 static size_t cache_bytes(const cbx_machine *m, int level)
 {
-    static const int names[] = { _SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE, _SC_LEVEL4_CACHE_SIZE };
+    static const int names[] = { _SC_LEVEL1_DCACHE_SIZE, _SC_LEVEL2_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE,
+                                 _SC_LEVEL4_CACHE_SIZE };
     uint64_t told = cbx_machine_cache_bytes(m, level);
     long guess = told ? 0 : sysconf(names[level - 1]);
 
@@ -219,7 +227,8 @@ cbx_status cbx_probe_measure(cbx_ctx *ctx, cbx_probe *out, cbx_err *err)
     return CBX_OK;
 }
 
-double cbx_probe_bound_seconds(const cbx_probe *p, cbx_pipe pipe, bool is_f64, double ops, double bytes, double working_set_bytes)
+double cbx_probe_bound_seconds(const cbx_probe *p, cbx_pipe pipe, bool is_f64, double ops, double bytes,
+                               double working_set_bytes)
 {
     double rate = (unsigned)pipe < CBX_PIPE_COUNT ? p->pipe_ops_per_s[pipe][is_f64] : 0, moved = 0, bound = 0;
 

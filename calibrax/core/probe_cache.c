@@ -63,7 +63,8 @@ bool cbx__probe_from_json(const cbx_json *v, cbx_probe *out)
     good = good && strcmp(cbx_json_get_string(v, "build", ""), cbx_build()) == 0;
     good = good && take_word(v, "instruction_set", p.instruction_set, sizeof(p.instruction_set));
     p.measured_us = cbx_json_get_int(v, "measured_us", 0);
-    good = good && p.measured_us > 0 && cbx_json_typeof(levels) == CBX_JSON_ARRAY && cbx_json_length(levels) <= CBX_PROBE_MAX_LEVELS;
+    good = good && p.measured_us > 0 && cbx_json_typeof(levels) == CBX_JSON_ARRAY &&
+           cbx_json_length(levels) <= CBX_PROBE_MAX_LEVELS;
     for (int i = 0; good && i < CBX_PIPE_COUNT; i++) {
         const cbx_json *pair = cbx_json_get(pipes, cbx_pipe_name((cbx_pipe)i));
         good = take_rate(pair, "f32", &p.pipe_ops_per_s[i][0]) && take_rate(pair, "f64", &p.pipe_ops_per_s[i][1]);
@@ -81,7 +82,8 @@ static bool put_level(cbx_json *levels, const cbx_level_rate *l)
     cbx_level_rate copy = *l;
     bool good = v && cbx_json_set_string(v, "name", l->name) && cbx_json_set_int(v, "bytes", (int64_t)l->bytes);
 
-    for (size_t i = 0; good && i < CBX_LEN(level_rates); i++) good = cbx_json_set_double(v, level_rates[i].key, *rate_at(&copy, i));
+    for (size_t i = 0; good && i < CBX_LEN(level_rates); i++)
+        good = cbx_json_set_double(v, level_rates[i].key, *rate_at(&copy, i));
     if (good) return cbx_json_push(levels, v);
     cbx_json_unref(v);
     return false;
@@ -100,13 +102,16 @@ static bool put_pipe(cbx_json *pipes, cbx_pipe p, const double rates[2])
 cbx_json *cbx__probe_to_json(const cbx_probe *p)
 {
     cbx_json *v = cbx_json_new_object(), *pipes = cbx_json_new_object(), *levels = cbx_json_new_array();
-    bool good = v && pipes && levels && cbx_json_set_string(v, "schema", SCHEMA) && cbx_json_set_int(v, "version", VERSION) &&
-                cbx_json_set_string(v, "revision", cbx_revision()) && cbx_json_set_string(v, "build", cbx_build()) &&
-                cbx_json_set_string(v, "instruction_set", p->instruction_set) && cbx_json_set_int(v, "measured_us", p->measured_us);
+    bool good = v && pipes && levels && cbx_json_set_string(v, "schema", SCHEMA) &&
+                cbx_json_set_int(v, "version", VERSION) && cbx_json_set_string(v, "revision", cbx_revision()) &&
+                cbx_json_set_string(v, "build", cbx_build()) &&
+                cbx_json_set_string(v, "instruction_set", p->instruction_set) &&
+                cbx_json_set_int(v, "measured_us", p->measured_us);
 
     for (int i = 0; good && i < CBX_PIPE_COUNT; i++) good = put_pipe(pipes, (cbx_pipe)i, p->pipe_ops_per_s[i]);
     for (int i = 0; good && i < p->nlevels; i++) good = put_level(levels, &p->level[i]);
-    good = good && cbx_json_set(v, "pipe_ops_per_s", cbx_json_ref(pipes)) && cbx_json_set(v, "levels", cbx_json_ref(levels));
+    good = good && cbx_json_set(v, "pipe_ops_per_s", cbx_json_ref(pipes)) &&
+           cbx_json_set(v, "levels", cbx_json_ref(levels));
     cbx_json_unref(pipes);
     cbx_json_unref(levels);
     if (good) return v;
@@ -148,7 +153,8 @@ cbx_status cbx_probe_get(cbx_ctx *ctx, const char *machine_id, bool refresh, cbx
         return cbx_fail(err, CBX_EINVAL, "machine id '%s' cannot name a file", machine_id ? machine_id : "(null)");
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     name = cbx_arena_printf(&arena, "%s.json", machine_id);
-    if (name && cbx_cache_dir(ctx, "probe", &arena, &folder, NULL) == CBX_OK) path = cbx_path_join(&arena, folder, name);
+    if (name && cbx_cache_dir(ctx, "probe", &arena, &folder, NULL) == CBX_OK)
+        path = cbx_path_join(&arena, folder, name);
     if (!path || refresh || !load(ctx, path, out)) {
         st = cbx_probe_measure(ctx, out, err);
         if (!st && path) save(ctx, path, out);

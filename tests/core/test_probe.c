@@ -106,7 +106,8 @@ static const char *broken_relation(const cbx_probe *p)
     if (memory->bytes != 0 || strcmp(memory->name, "memory") != 0) return "memory is last";
     for (int i = 1; i + 1 < p->nlevels; i++)
         if (p->level[i].bytes <= p->level[i - 1].bytes) return "levels grow";
-    if (p->level[0].read_bytes_per_s < 0.9 * memory->read_bytes_per_s) return "the first level is not slower than memory";
+    if (p->level[0].read_bytes_per_s < 0.9 * memory->read_bytes_per_s)
+        return "the first level is not slower than memory";
     return NULL;
 }
 
@@ -118,7 +119,8 @@ static void rates_stand_in_their_relations(void **state)
     const char *broken = "not measured";
     cbx_probe wrong;
 
-    for (int attempt = 0; attempt < 3 && broken; attempt++) { /* a machine under load may spoil one measurement, not three */
+    for (int attempt = 0; attempt < 3 && broken;
+         attempt++) { /* a machine under load may spoil one measurement, not three */
         CHECK_OK(cbx_probe_measure(ctx, &measured, &err), &err, "measure");
         broken = broken_relation(&measured);
     }
@@ -156,7 +158,9 @@ static void bounds_are_the_roofline(void **state)
         { CBX_PIPE_COUNT, false, 8e9, 100e9, 1000, 1, "no such pipe: the bytes alone" },
     };
     cbx_probe p = { .nlevels = 3,
-                    .level = { { "L1", 1024, 80e9, 100e9, 1, 1 }, { "L2", 4096, 50e9, 40e9, 1, 1 }, { "memory", 0, 10e9, 8e9, 1, 1 } } };
+                    .level = { { "L1", 1024, 80e9, 100e9, 1, 1 },
+                               { "L2", 4096, 50e9, 40e9, 1, 1 },
+                               { "memory", 0, 10e9, 8e9, 1, 1 } } };
 
     p.pipe_ops_per_s[CBX_PIPE_FMA][0] = 4e9;
     p.pipe_ops_per_s[CBX_PIPE_FMA][1] = 2e9;
@@ -317,14 +321,10 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loops_do_their_work),
-        cmocka_unit_test(rates_stand_in_their_relations),
-        cmocka_unit_test(bounds_are_the_roofline),
-        cmocka_unit_test(pipes_have_names),
-        cmocka_unit_test(json_keeps_every_bit),
-        cmocka_unit_test(damaged_files_are_not_used),
-        cmocka_unit_test(one_machine_is_measured_once),
-        cmocka_unit_test(no_memory),
+        cmocka_unit_test(loops_do_their_work),          cmocka_unit_test(rates_stand_in_their_relations),
+        cmocka_unit_test(bounds_are_the_roofline),      cmocka_unit_test(pipes_have_names),
+        cmocka_unit_test(json_keeps_every_bit),         cmocka_unit_test(damaged_files_are_not_used),
+        cmocka_unit_test(one_machine_is_measured_once), cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests_name("probe", tests, set_up, tear_down);
 }
