@@ -4,7 +4,8 @@
  * Pipe rates come from register-resident loops of independent vector operations in the widest instruction set the CPU has;
  * bandwidths from read, copy and triad over working sets that fit each cache level and memory, with ordinary and with
  * streaming stores.  About 200 ms in all; cached per machine (fingerprint, build) in the user's cache folder.
- * These are the roofs that a share of the roofline refers to.
+ * These are the roofs that a share of the roofline refers to: each the best of many slices of 0.15 ms that take turns.
+ * Source: Williams, Waterman & Patterson, Commun. ACM 52 (2009) 65-76; Ilic, Pratas & Sousa, IEEE CAL 13 (2014) 21-24.
  */
 #ifndef CALIBRAX_CORE_PROBE_H
 #define CALIBRAX_CORE_PROBE_H
@@ -54,17 +55,21 @@ typedef struct cbx_probe {
     int64_t measured_us; /* when, microseconds since 1970 */
 } cbx_probe;
 
-/** Measures now, on the core the caller runs on.  @return CBX_OK; CBX_ENOMEM */
+/** Measures now, on the core the caller runs on.  Borrows up to 80 MiB (about 16 MiB on x86-64) from the context's pool.
+ * @return CBX_OK; CBX_ENOMEM */
 CBX_API cbx_status cbx_probe_measure(cbx_ctx *ctx, cbx_probe *out, cbx_err *err);
 /**
  * The cached probe of this machine, measured first if there is none (or the cached file is damaged or of another build).
+ * A cache folder that cannot be written is no error: then each call measures.
  * @param machine_id  fingerprint (core/machine.h)
  * @param refresh     measure anew
+ * @return CBX_OK; CBX_EINVAL (machine_id cannot name a file); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_probe_get(cbx_ctx *ctx, const char *machine_id, bool refresh, cbx_probe *out, cbx_err *err);
 
 /**
- * Smallest time that work can take on one core: max(ops / pipe rate, bytes / read-or-copy rate of the level that holds the working set).
+ * Smallest time that work can take on one core: max(ops / pipe rate, bytes / the better of read and copy rate of the level that
+ * holds the working set).  A rate of 0, or a pipe out of range, bounds nothing.
  * @param is_f64            picks the row of the pipe table
  * @param working_set_bytes picks the level: the nearest one that holds it
  * @return [s]

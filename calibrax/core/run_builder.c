@@ -321,6 +321,9 @@ cbx_status cbx_run_builder_add_point(cbx_run_builder *b, const cbx_point *point,
     return st ? st : cbx__run_put_point(b->run, point, NULL, err);
 }
 
+const cbx_json *cbx__run_builder_metadata(const cbx_run_builder *b) { return b->run ? b->run->metadata : NULL; }
+const cbx_allocator *cbx__run_builder_allocator(const cbx_run_builder *b) { return &b->al; }
+
 cbx_status cbx_run_builder_freeze(cbx_run_builder *b, cbx_run **out, cbx_err *err)
 {
     cbx_status st = check_open(b, err);

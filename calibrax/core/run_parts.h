@@ -41,6 +41,9 @@ cbx_status cbx__run_put_point(cbx_run *run, const cbx_point *point, const cbx_js
 cbx_status cbx__run_put_def(cbx_run *run, const char *key, const cbx_metric_def *def, const cbx_json *raw, cbx_err *err);
 /** Fills in the hash: nothing may change from here on. */
 cbx_status cbx__run_seal(cbx_run *run, cbx_err *err);
+/** Of the run under construction; NULL once it is frozen. */
+const cbx_json *cbx__run_builder_metadata(const cbx_run_builder *b);
+const cbx_allocator *cbx__run_builder_allocator(const cbx_run_builder *b);
 /** Canonical text of the content: what is hashed and compared. */
 cbx_status cbx__run_canonical(const cbx_run *run, cbx_text *out, cbx_err *err);
 

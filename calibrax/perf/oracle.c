@@ -44,6 +44,8 @@ static cbx_status check_form(const cbx_workload *w, size_t i, const cbx_array *a
 
 /* --- the cache --- */
 
+static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no memory to look for the oracle's answer"); }
+
 static const char *entry_path(cbx_arena *arena, const char *stem, size_t i)
 {
     return cbx_arena_printf(arena, "%s.%s%zu.npy", stem, i % 2 ? "bound" : "answer", i / 2);
@@ -57,26 +59,26 @@ static cbx_status make_stem(cbx_ctx *ctx, const cbx_workload *w, const char *wor
     if (st) return st;
     text = cbx_arena_printf(arena, "%s\n%s\n%s\n%s\n%s\n%d\n%s\n", w->hash, w->c->name, cbx_params_json(w->point), cbx_version(), cbx_revision(),
                             CBX_CASE_ABI, program);
-    if (!text) return cbx_fail(err, CBX_ENOMEM, "no memory for the oracle's key");
+    if (!text) return no_memory(err);
     cbx_hash_bytes(text, strlen(text), key);
     if (!dir) {
         st = cbx_cache_dir(ctx, "oracle", arena, &dir, err);
         if (st) return st;
     }
     *stem = cbx_path_join(arena, dir, key);
-    return *stem ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "no memory for the oracle's key");
+    return *stem ? CBX_OK : no_memory(err);
 }
 
 static cbx_status read_entry(cbx_ctx *ctx, cbx_workload *w, const char *stem, cbx_arena *arena, cbx_err *err)
 {
     const char *list = cbx_arena_printf(arena, "%s.json", stem);
     cbx_json *hashes = NULL;
-    cbx_status st = list ? cbx_json_read(ctx, list, &hashes, err) : CBX_ENOMEM;
+    cbx_status st = list ? cbx_json_read(ctx, list, &hashes, err) : no_memory(err);
     for (size_t i = 0; !st && i < 2 * w->c->noutputs; i++) {
         char key[32], found[CBX_HASH_SIZE];
         const char *path = entry_path(arena, stem, i), *wanted;
         snprintf(key, sizeof key, "%s%zu", i % 2 ? "bound" : "answer", i / 2);
-        st = path ? cbx_json_need_string(hashes, key, list, &wanted, err) : CBX_ENOMEM;
+        st = path ? cbx_json_need_string(hashes, key, list, &wanted, err) : no_memory(err);
         if (!st) st = cbx_hash_file(ctx, path, found, err);
         if (!st && strcmp(found, wanted) != 0) st = cbx_fail(err, CBX_EFORMAT, "'%s' is damaged", path);
         if (!st) st = cbx_npy_read(ctx, path, slot(w, i), err);
@@ -183,11 +185,10 @@ cbx_status cbx__oracle_get(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opt
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     st = cbx__tool_find(CBX__TOOL_WORKER, &arena, &worker, err);
     if (st) goto done;
-    if (make_stem(ctx, w, worker, opts->cache_dir, &arena, &stem, NULL) != CBX_OK) stem = NULL;
-    if (stem && read_entry(ctx, w, stem, &arena, NULL) == CBX_OK) {
-        w->oracle_cached = true;
-        goto done;
-    }
+    st = make_stem(ctx, w, worker, opts->cache_dir, &arena, &stem, err); /* a folder that cannot be made is no cache */
+    if (!st) st = read_entry(ctx, w, stem, &arena, err);
+    w->oracle_cached = st == CBX_OK;
+    if (st == CBX_OK || st == CBX_ENOMEM) goto done;
     st = compute(ctx, w, opts, worker, &arena, err);
     if (!st && stem) write_entry(ctx, w, stem, &arena);
 done:

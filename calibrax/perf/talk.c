@@ -153,14 +153,13 @@ static void fail_by_message(cbx__talk *t, const cbx_json *m)
     const char *word = cbx_json_get_string(m, "cause", ""), *said = cbx_json_get_string(m, "message", "");
     const char *phase = cbx_json_get_string(m, "phase", "");
     cbx_failure f = CBX_FAILURE_NONE;
+    bool launcher = strcmp(t->phase, "import") == 0 && strcmp(phase, "spawn") == 0; /* it speaks before the worker is there */
     if (!cbx_failure_parse(word, &f) || !may_claim(f)) {
         cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "the worker named a cause '%.40s' that is none of its own: %.300s", word, said);
         return;
     }
-    if (f == CBX_FAILURE_WORKER_MISSING && strcmp(phase, "spawn") == 0) {
-        t->phase = "spawn";
-        if (t->opts.python) f = CBX_FAILURE_INTERPRETER_MISSING;
-    }
+    if (launcher) t->phase = "spawn";
+    if (launcher && t->opts.python && f == CBX_FAILURE_WORKER_MISSING) f = CBX_FAILURE_INTERPRETER_MISSING;
     cbx__talk_fail(t, f, "%.500s", *said ? said : "the worker gave no reason");
 }
 

@@ -81,7 +81,6 @@ static bool same_bytes(state *s, const char *a, const char *b)
     CHECK_OK(cbx_file_read(s->ctx, a, 0, &x, &n, &err), &err, a);
     CHECK_OK(cbx_file_read(s->ctx, b, 0, &y, &m, &err), &err, b);
     same = n == m && memcmp(x, y, n) == 0;
-    if (!same) print_message("wanted:\n%s\nwritten:\n%s\n", x, y);
     cbx_mem_free(cbx_ctx_allocator(s->ctx), x, n + 1);
     cbx_mem_free(cbx_ctx_allocator(s->ctx), y, m + 1);
     return same;

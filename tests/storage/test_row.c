@@ -478,14 +478,28 @@ static void test_store_refuses_names_that_leave_it(void **in)
 static cbx_status everything(cbx_ctx *ctx, void *user)
 {
     const char *folder = user;
+    char file[128], store[128];
     cbx_rows rows;
     cbx_err err = CBX_ERR_INIT;
     cbx_status st;
 
+    snprintf(file, sizeof file, "%s/rows.jsonl", folder);
+    snprintf(store, sizeof store, "%s/store", folder);
     cbx_rows_init(&rows, cbx_ctx_allocator(ctx));
-    st = cbx_rows_read(ctx, folder, &rows, &err);
+    st = cbx_rows_read(ctx, file, &rows, &err);
     if (!st) st = cbx_rows_latest(ctx, &rows, NULL, &err);
-    if (!st) st = cbx_row_store_put(ctx, folder, "again", "again", rows.rows, rows.count, "raw\n", &err);
+    if (!st) st = cbx_row_store_put(ctx, store, "again", "again", rows.rows, rows.count, "raw\n", &err);
+    cbx_rows_clear(&rows);
+    return st;
+}
+
+static cbx_status read_folder(cbx_ctx *ctx, void *user)
+{
+    cbx_rows rows;
+    cbx_status st;
+
+    cbx_rows_init(&rows, cbx_ctx_allocator(ctx));
+    st = cbx_rows_read(ctx, user, &rows, NULL);
     cbx_rows_clear(&rows);
     return st;
 }
@@ -501,6 +515,7 @@ static void test_every_allocation_may_fail(void **in)
     }
     write_file(path_in(s, "rows.jsonl"), text, strlen(text));
     CHECK_GT(cbx_test_fail_each(everything, s->folder, "read, latest, put"), 10, "allocations were made to fail");
+    CHECK_GT(cbx_test_fail_each(read_folder, s->folder, "read a folder"), 10, "allocations were made to fail");
 }
 
 int main(void)

@@ -78,7 +78,7 @@ typedef struct cbx_matmul {
 #define CBX_MATMUL_INIT { sizeof(cbx_matmul), CBX_ISA_COUNT, 0, CBX_F32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /** Bytes of workspace that a product of this algebra, dtype and shape needs with this isa (pointers and strides are not looked at);
- * at least 64, at most about 4 MiB + 24 (m + n).
+ * at least 64, at most about 3 MiB + 16 (m + n).
  * @return CBX_OK; CBX_EINVAL (struct_size, no semiring, isa not available); CBX_EDTYPE */
 CBX_API cbx_status cbx_semiring_workspace(const cbx_matmul *p, size_t *out, cbx_err *err);
 

@@ -88,24 +88,21 @@ static void NAME(col_shifts)(NAME(job) *job)
 
 /* --- packing --- */
 
-/* A[i0..i0+mc) x [k0..k0+kc) as [block][kk][MR]; rows past the end are zero, which only reaches lanes that are not stored. */
+/* A[i0..i0+mc) x [k0..k0+kc) as [row][KA]; rows past the end are zero, which only reaches lanes that are not stored. */
 ALWAYS_INLINE void NAME(pack_a)(const NAME(job) *job, size_t i0, size_t mc, size_t k0, size_t kc, bool shifted)
 {
-    T *restrict out = job->room.a;
-    T row[KC];
-    for (size_t ib = 0; ib < mc; ib += MR, out += MR * kc) {
-        for (size_t r = 0; r < MR; r++) {
-            if (ib + r >= mc) {
-                for (size_t kk = 0; kk < kc; kk++) out[kk * MR + r] = 0;
-                continue;
-            }
-            const T *restrict in = job->a + (i0 + ib + r) * job->p->lda + k0;
-            if (shifted) {
-                const T top = job->room.row_shift[i0 + ib + r];
-                for (size_t kk = 0; kk < kc; kk++) row[kk] = VEXP(in[kk] - top);
-                in = row;
-            }
-            for (size_t kk = 0; kk < kc; kk++) out[kk * MR + r] = in[kk];
+    for (size_t r = 0; r < round_up(mc, MR); r++) {
+        T *restrict out = job->room.a + r * KA;
+        if (r >= mc) {
+            for (size_t kk = 0; kk < kc; kk++) out[kk] = 0;
+            continue;
+        }
+        const T *restrict in = job->a + (i0 + r) * job->p->lda + k0;
+        if (shifted) {
+            const T top = job->room.row_shift[i0 + r];
+            for (size_t kk = 0; kk < kc; kk++) out[kk] = VEXP(in[kk] - top);
+        } else {
+            for (size_t kk = 0; kk < kc; kk++) out[kk] = in[kk];
         }
     }
 }
@@ -220,7 +217,7 @@ ALWAYS_INLINE void NAME(block)(const NAME(job) *job, cbx_algebra g, step s, size
     for (size_t jb = 0; jb < nc; jb += NR) {
         const size_t live = min_size(NR, nc - jb);
         for (size_t ib = 0; ib < mc; ib += MR) {
-            NAME(micro)(s, kc, job->room.a + ib * kc, job->room.b + jb * kc, start, tile);
+            NAME(micro)(s, kc, job->room.a + ib * KA, job->room.b + jb * kc, start, tile);
             const size_t rows = min_size(MR, mc - ib);
             for (size_t r = 0; r < rows; r++) {
                 if (live == NR)
@@ -286,4 +283,5 @@ static void NAME(run)(const cbx_matmul *p)
 #undef LANES
 #undef NV
 #undef NR
+#undef KA
 #undef vec

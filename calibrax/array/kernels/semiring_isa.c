@@ -1,7 +1,7 @@
 /*
  * The tiled semiring product of one instruction set: built once for each with other compiler flags (meson.build).
  *
- * A tile of C stays in registers while kk runs over a panel; A is packed as [kk][MR], B as [kk][NR], so that the inner loop reads
+ * A tile of C stays in registers while kk runs over a panel; A is packed by rows, B as [kk][NR], so that the inner loop reads
  * both in order: a row of B by vectors, an element of A by broadcast.  After Goto & van de Geijn, ACM TOMS 34 (2008) 12.
  * Booleans are the same kernel on 32-bit lanes: a lane holds 32 columns of B, an element of A is a mask of all ones or zeros, and
  * the step is acc | (a & b).
@@ -101,7 +101,7 @@ static inline size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 #define T double
 #define TI int64_t
 #define MC (10 * TILE_ROWS)
-#define NC 1024
+#define NC 2048
 #define TINY 0x1p-967
 #define VEXP cbx_vm_exp_f64
 #define VLOG cbx_vm_log_f64
@@ -144,7 +144,7 @@ static inline size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 #define TI int32_t
 #define KC 512
 #define MC (20 * TILE_ROWS)
-#define NC 1024 /* lanes */
+#define NC 2048 /* lanes */
 #include "calibrax/array/kernels/semiring_tile.h"
 #include "calibrax/array/kernels/semiring_bool.h"
 

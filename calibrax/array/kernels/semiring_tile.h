@@ -13,6 +13,7 @@
 #define NV 2
 #endif
 #define NR (NV * LANES)
+#define KA (KC + 16) /* row stride of a packed block of A: constant, and no power of two, which would crowd few cache sets */
 #define vec NAME(vec)
 
 typedef T vec __attribute__((vector_size(VECTOR_BYTES), may_alias));
@@ -49,12 +50,12 @@ ALWAYS_INLINE void NAME(micro)(step s, size_t kc, const T *restrict a, const T *
     {
         UNROLL for (int v = 0; v < NV; v++) acc[i][v] = start - (vec){ 0 };
     }
-    for (size_t kk = 0; kk < kc; kk++, a += MR, b += NR) {
+    for (size_t kk = 0; kk < kc; kk++, a++, b += NR) {
         vec bv[NV];
         UNROLL for (int v = 0; v < NV; v++) bv[v] = *(const vec *)(b + v * LANES);
         UNROLL for (int i = 0; i < MR; i++)
         {
-            UNROLL for (int v = 0; v < NV; v++) acc[i][v] = NAME(step)(s, acc[i][v], a[i], bv[v]);
+            UNROLL for (int v = 0; v < NV; v++) acc[i][v] = NAME(step)(s, acc[i][v], a[i * KA], bv[v]);
         }
     }
     UNROLL for (int i = 0; i < MR; i++)
@@ -78,7 +79,7 @@ static NAME(room) NAME(layout)(const cbx_matmul *p, size_t lanes, char *base)
     size_t at = 0;
     T **const part[] = { &r.a, &r.b, &r.row_shift, &r.row_limit, &r.col_shift, &r.col_limit };
     const bool shifts = p->semiring->id == CBX_ALGEBRA_LOG;
-    const size_t count[] = { mc * kc,
+    const size_t count[] = { mc * KA,
                              nc * kc,
                              shifts ? round_up(p->m, MR) : 0,
                              shifts ? round_up(p->m, MR) : 0,
