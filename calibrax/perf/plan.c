@@ -192,8 +192,9 @@ cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const 
             const cbx_baseline_ops *b = c->baselines[i];
             const char *reason = NULL;
             if (b->mutant_reason && !opts->mutants && !contains(opts->allow, opts->nallow, b->name)) continue;
-            if (b->supports && !b->supports(point, &reason) && !reason) continue;
-            add_attempts(opts, platforms[p], b, reason, &plan);
+            bool fits = !b->supports || b->supports(point, &reason);
+            if (!fits && !reason) continue;
+            add_attempts(opts, platforms[p], b, fits ? NULL : reason, &plan);
         }
     }
     *out = plan;

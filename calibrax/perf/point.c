@@ -13,6 +13,8 @@
 #include "calibrax/perf/session.h"
 #include "calibrax/statistics/estimate.h"
 
+#define LEAST_ORACLE_S 60.0
+
 static const char *attempt_name(const cbx__attempt *a, char *buf, size_t size)
 {
     bool plain = !strcmp(a->variant, "default");
@@ -20,10 +22,12 @@ static const char *attempt_name(const cbx__attempt *a, char *buf, size_t size)
     return buf;
 }
 
-/* Causes that may pass: seen once, the launch is repeated; seen twice in a round, the attempt has failed. */
-static bool may_pass(cbx_failure f)
+/* Causes that may pass, and the launches they get in one round: a crash is confirmed once; a parent that was woken late on a busy
+ * machine makes honest clocks disagree, so those get more. */
+static int tries_of(cbx_failure f)
 {
-    return f == CBX_FAILURE_CRASHED || f == CBX_FAILURE_EXITED || f == CBX_FAILURE_CLOCKS_DISAGREE;
+    if (f == CBX_FAILURE_CLOCKS_DISAGREE) return 4;
+    return f == CBX_FAILURE_CRASHED || f == CBX_FAILURE_EXITED ? 2 : 1;
 }
 
 static void find_interpreter(cbx_ctx *ctx, cbx__point *p, cbx__attempt *a)
@@ -68,7 +72,7 @@ static void fill_opts(const cbx__session *s, const cbx__point *p, const cbx__att
     o->stop = s->opts->stop;
 }
 
-static cbx__launch *new_launch(const cbx__session *s, cbx__point *p, cbx__attempt *a, size_t round, size_t position, bool retry)
+static cbx__launch *new_launch(const cbx__session *s, cbx__point *p, cbx__attempt *a, size_t round, size_t position, size_t retry)
 {
     cbx__launch *l = cbx_arena_calloc(&p->arena, 1, sizeof(*l));
     uint64_t id = (uint64_t)(a - p->plan.attempts), stream;
@@ -78,10 +82,10 @@ static cbx__launch *new_launch(const cbx__session *s, cbx__point *p, cbx__attemp
     if (!l) return NULL;
     cbx_hash_bytes(p->json, strlen(p->json), hash);
     for (int i = 0; i < 8; i++) point_id = point_id * 256 + (unsigned char)hash[i];
-    stream = cbx__stream_of(point_id, id, 2 * round + retry);
+    stream = cbx__stream_of(point_id, id, 4 * round + retry);
     l->round = round;
     l->position = position;
-    l->retry = retry;
+    l->retry = retry > 0;
     l->seed = cbx__stream_of(s->opts->seed, stream, 1);
     l->layout = cbx__layout_draw(s->opts->seed, stream);
     l->median_s = NAN;
@@ -131,20 +135,20 @@ static void spread(cbx__point *p, const cbx__attempt *from)
     }
 }
 
-/* Launches an attempt, once more if it failed for a cause that may pass, and settles what became of it. */
+/* Launches an attempt, again if it failed for a cause that may pass, and settles what became of it. */
 static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx__attempt *a, size_t round,
                                  size_t position, cbx_err *err)
 {
     cbx__launch *l;
     char name[160];
 
-    for (int again = 0; again < 2; again++) {
+    for (int again = 0;; again++) {
         cbx_status st;
-        l = new_launch(s, p, a, round, position, again);
+        l = new_launch(s, p, a, round, position, (size_t)again);
         if (!l) return cbx_fail(err, CBX_ENOMEM, "out of memory for a launch record");
         st = launch_once(ctx, s, p, w, a, l, err);
         if (st) return st;
-        if (!may_pass(l->record.failure) || again) break;
+        if (again + 1 >= tries_of(l->record.failure) || cbx__session_stopped(s)) break;
         l->median_s = NAN;
         a->retries++;
     }
@@ -321,6 +325,7 @@ static cbx_status make_workload(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cb
 
     o.rotations = s->opts->case_ops->rotate_inputs ? 1 : 0;
     o.cache_dir = s->opts->cache_dir;
+    o.oracle_timeout_s = fmax(s->timeout_s, LEAST_ORACLE_S); /* a limit made for quick calls is none for the oracle */
     o.stop = s->opts->stop;
     st = cbx_workload_create(ctx, s->opts->case_ops, p->params, &o, w, &why);
     if (!st) {

@@ -96,18 +96,19 @@ cbx_status cbx_semiring_workspace(const cbx_matmul *p, size_t *out, cbx_err *err
     return st;
 }
 
-/* C of a product over nothing. */
+/* C of a product over nothing, a row at a time. */
 static void fill_empty(const cbx_matmul *p)
 {
+    const double empty = p->semiring->empty;
     for (size_t i = 0; i < p->m; i++) {
-        for (size_t j = 0; j < p->n; j++) {
-            const size_t at = i * p->ldc + j;
-            if (p->dtype == CBX_F32)
-                ((float *)p->c)[at] = (float)p->semiring->empty;
-            else if (p->dtype == CBX_F64)
-                ((double *)p->c)[at] = p->semiring->empty;
-            else
-                ((uint8_t *)p->c)[at] = p->semiring->empty != 0;
+        if (p->dtype == CBX_F32) {
+            float *row = (float *)p->c + i * p->ldc;
+            for (size_t j = 0; j < p->n; j++) row[j] = (float)empty;
+        } else if (p->dtype == CBX_F64) {
+            double *row = (double *)p->c + i * p->ldc;
+            for (size_t j = 0; j < p->n; j++) row[j] = empty;
+        } else {
+            memset((uint8_t *)p->c + i * p->ldc, empty != 0, p->n);
         }
     }
 }
