@@ -16,6 +16,12 @@ static bool put(cbx_json *object, const char *key, cbx_json *child)
     return child && cbx_json_set(object, key, child);
 }
 
+/* A child that may be unknown. */
+static bool put_or_null(cbx_json *object, const char *key, cbx_json *child)
+{
+    return child ? cbx_json_set(object, key, child) : cbx_json_set_null(object, key);
+}
+
 static cbx_json *ints(const int *x, size_t n)
 {
     cbx_json *a = cbx_json_new_array();
@@ -197,9 +203,9 @@ static void put_worker(cbx_json *o, const cbx_json *hello)
     if (worker) {
         cbx_json_remove(worker, "op");
         versions = cbx_json_get(worker, "versions");
-        cbx_json_set(o, "versions", versions ? cbx_json_copy(versions) : NULL);
+        put_or_null(o, "versions", versions ? cbx_json_copy(versions) : NULL);
     }
-    cbx_json_set(o, "worker", worker);
+    put_or_null(o, "worker", worker);
 }
 
 static cbx_json *device_json(const cbx__attempt *a)
@@ -235,9 +241,9 @@ cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const
     cbx_json_set_string(o, "timestamp", cbx_time_format_iso(s->started_us, now));
     put(o, "tool", release_json());
     put(o, "bench", revision_json());
-    cbx_json_set(o, "machine", s->machine ? cbx_json_copy(s->machine) : NULL);
+    put_or_null(o, "machine", s->machine ? cbx_json_copy(s->machine) : NULL);
     put(o, "device", device_json(a));
-    cbx_json_set(o, "probe", s->have_probe ? probe_json(s) : NULL);
+    put_or_null(o, "probe", s->have_probe ? probe_json(s) : NULL);
     put_worker(o, hello_of(a));
     cbx_json_set_string(o, "binary_hash", !strcmp(a->baseline->provider, "native") && s->worker_hash[0] ? s->worker_hash : NULL);
     cbx_json_set_string(o, "measurement_isolation", runs_here(s, a) ? "in_process" : "subprocess");
@@ -317,7 +323,7 @@ static void put_launch_record(cbx_json *o, const cbx_launch_record *r)
     cbx_json_set_int(o, "involuntary_switches", (int64_t)r->involuntary_switches);
     cbx_json_set_int(o, "steal_ticks", (int64_t)r->steal_ticks);
     cbx_json_set_double(o, "load_1min", r->load_1min);
-    cbx_json_set(o, "fidelity", fidelity_json(&r->fidelity));
+    put_or_null(o, "fidelity", fidelity_json(&r->fidelity));
 }
 
 void cbx__raw_line(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l, cbx_text *out)

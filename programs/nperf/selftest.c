@@ -340,7 +340,8 @@ static cbx_json *scores_json(const aa_score *aa, const mutant_score *m)
         cbx_json_set_double(a, "rate_upper", aa->upper);
         cbx_json_set_bool(a, "holds", aa_holds(aa));
     }
-    cbx_json_set(o, "aa", a);
+    if (a) cbx_json_set(o, "aa", a);
+    else cbx_json_set_null(o, "aa");
     if (u) {
         cbx_json_set_int(u, "mutants", (int64_t)m->mutants);
         cbx_json_set_int(u, "found", (int64_t)m->found);
@@ -349,7 +350,8 @@ static cbx_json *scores_json(const aa_score *aa, const mutant_score *m)
         cbx_json_set_string(u, "survivors", cbx_text_str(&m->survivors));
         cbx_json_set_bool(u, "holds", mutants_hold(m));
     }
-    cbx_json_set(o, "mutants", u);
+    if (u) cbx_json_set(o, "mutants", u);
+    else cbx_json_set_null(o, "mutants");
     return o;
 }
 
