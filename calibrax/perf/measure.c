@@ -27,9 +27,9 @@ typedef struct sweep {
 } sweep;
 
 /* What the options mean when they are left at 0, one column for --quick. */
-static const struct { size_t launches, warmup, epochs, slow_epochs; double slow_call_s, budget_s; } defaults[2] = {
-    { 11, 3, 10, 3, 1.0, 0 },
-    { 6, 1, 10, 1, 0.1, 80 },
+static const struct { size_t launches, warmup, epochs, slow_epochs; double slow_call_s; } defaults[2] = {
+    { 11, 3, 10, 3, 1.0 },
+    { 6, 1, 10, 1, 0.1 },
 };
 
 static void settle_counts(cbx__session *s)
@@ -42,7 +42,7 @@ static void settle_counts(cbx__session *s)
     s->epochs = chosen ? o->repeats : defaults[o->quick].epochs;
     s->slow_epochs = defaults[o->quick].slow_epochs;
     s->slow_call_s = chosen && !o->quick ? 0 : defaults[o->quick].slow_call_s;
-    s->budget_s = o->budget_s > 0 ? o->budget_s : defaults[o->quick].budget_s;
+    s->budget_s = o->budget_s;
     s->epoch_target_s = o->epoch_target_s > 0 ? o->epoch_target_s : 0.020;
     s->timeout_s = o->worker_timeout_s > 0 ? o->worker_timeout_s : 3600;
     s->threads = o->threads > 0 ? o->threads : 1;

@@ -37,7 +37,7 @@ typedef struct cbx_measure_opts {
     const cbx_case_ops *case_ops;
     const char *const *points; /* JSON texts; npoints 0: the case's own */
     size_t npoints;
-    bool quick;                   /* the representative point; 6 launches, warm-up 1, one epoch for calls above 0.1 s, budget 80 s */
+    bool quick;                   /* the representative point; 6 launches, warm-up 1, one epoch for calls above 0.1 s */
     const char *const *platforms; /* "cpu" (alias "jax-cpu"), "cuda12" (alias "jax-cuda12"); nplatforms 0: "cpu" */
     size_t nplatforms;
     const char *const *allow; /* baselines to measure; nallow 0: all */
@@ -51,7 +51,7 @@ typedef struct cbx_measure_opts {
     size_t launches;       /* 0: 11, quick 6 */
     int warmup;            /* calls; < 0: 3, quick 1 */
     size_t repeats;        /* epochs; 0: 10, and at most 3 for calls above 1 s (quick: 1 above 0.1 s) */
-    double budget_s;       /* per point; 0: none (quick: 80) */
+    double budget_s;       /* per point; 0: none */
     double epoch_target_s; /* 0: 0.020 */
     size_t cpu_slots;      /* points measured side by side on disjoint cores; 0: 1 */
     int threads;           /* 0: 1 */

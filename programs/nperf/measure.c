@@ -34,7 +34,7 @@ static const opt_spec measure_options[] = {
     { "launches", 'n', OPT_COUNT, AT(launches), "N", "11, quick 6", "fresh processes of each attempt; the sample that intervals are over" },
     { "warmup", 'w', OPT_INT, AT(warmup), "N", "3, quick 1", "untimed calls after the first one" },
     { "repeats", 'r', OPT_COUNT, AT(repeats), "N", "10, at most 3 for calls above 1 s", "timed epochs of a launch" },
-    { "budget", 0, OPT_NUMBER, AT(budget), "SECONDS", "none, quick 80", "time for a point: fewer epochs, then fewer launches keep to it" },
+    { "budget", 0, OPT_NUMBER, AT(budget), "SECONDS", "none", "time for a point: fewer epochs, then fewer launches keep to it" },
     { "threads", 't', OPT_INT, AT(threads), "N", "1", "threads and CPUs of each worker, the same for every framework" },
     { "cpu-slots", 0, OPT_COUNT, AT(cpu_slots), "N", "1", "points measured side by side on disjoint CPUs" },
     { "worker-timeout", 0, OPT_NUMBER, AT(worker_timeout), "SECONDS", "3600", "longest wait for an answer of a worker" },
