@@ -173,10 +173,13 @@ static void put_fidelity(const cbx__session *s, const cbx__attempt *a, cbx_row *
 
 static void put_failure(const cbx__attempt *a, cbx_row *row)
 {
+    bool wants_setup = a->failure == CBX_FAILURE_INTERPRETER_MISSING || a->failure == CBX_FAILURE_MODULE_MISSING ||
+                       a->failure == CBX_FAILURE_IMPORT_FAILED;
+
     if (!a->failure) return;
     row->failure_reason = cbx_failure_reason(a->failure);
     row->failure_message = a->message[0] ? a->message : NULL;
-    row->failure_remedy = a->remedy ? a->remedy : cbx_failure_remedy(a->failure);
+    row->failure_remedy = wants_setup && a->remedy ? a->remedy : cbx_failure_remedy(a->failure);
     if (row->failure_remedy && !row->failure_remedy[0]) row->failure_remedy = NULL;
 }
 
