@@ -47,7 +47,8 @@ static void put_revision(cbx_text *out, const cbx_json *bench)
 }
 
 /* What a worker says of itself that a reader of a table wants; the rest stays in the rows. */
-static const char *const versions_shown[] = { "python", "numpy", "scipy", "jax", "jaxlib", "torch", "torch_geometric", "openblas", "blas_core", "cuda" };
+static const char *const versions_shown[] = { "python", "numpy",           "scipy",    "jax",       "jaxlib",
+                                              "torch",  "torch_geometric", "openblas", "blas_core", "cuda" };
 
 /* {"numpy":"1.26.4","config":"..."} -> "numpy 1.26.4" */
 static void put_versions(cbx_text *out, const cbx_json *object)
