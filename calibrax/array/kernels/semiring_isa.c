@@ -82,8 +82,9 @@ static inline size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 #define VMAX(x, y) select_f32((x) > (y), x, y)
 #define VMIN(x, y) select_f32((x) < (y), x, y)
 #endif
-#include "calibrax/array/kernels/semiring_float.h"
 #include "calibrax/array/kernels/semiring_tile.h"
+/* the tile comes first */
+#include "calibrax/array/kernels/semiring_float.h"
 #undef SFX
 #undef T
 #undef TI
@@ -122,8 +123,9 @@ static inline size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 #define VMAX(x, y) select_f64((x) > (y), x, y)
 #define VMIN(x, y) select_f64((x) < (y), x, y)
 #endif
-#include "calibrax/array/kernels/semiring_float.h"
 #include "calibrax/array/kernels/semiring_tile.h"
+/* the tile comes first */
+#include "calibrax/array/kernels/semiring_float.h"
 #undef SFX
 #undef T
 #undef TI
@@ -145,8 +147,9 @@ static inline size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 #define KC  512
 #define MC  (20 * TILE_ROWS)
 #define NC  2048 /* lanes */
-#include "calibrax/array/kernels/semiring_bool.h"
 #include "calibrax/array/kernels/semiring_tile.h"
+/* the tile comes first */
+#include "calibrax/array/kernels/semiring_bool.h"
 
 static size_t workspace(const cbx_matmul *p)
 {
