@@ -18,8 +18,9 @@
  * The first grows like k, and at k = 1024 would let operands of 12 bits pass.  lambda = 6: 3.0e-8 an element, so at most
  * 0.03 for a whole product of 1024^2 and 0.008 for 512^2.  That is the worst case, roundings all of size u and every
  * partial sum as large as S; of right kernels less than half of the bound is seen at every declared point, and operands
- * of 11 bits exceed it up to k = 4096.  Terms of one distribution make s_j = (j / k) S, whose squares add to k S^2 / 3: real and euclidean,
- * whose inputs are independent draws, use lambda sqrt(k / 3).  log does not: one large exponential may be most of S.
+ * of 11 bits exceed it up to k = 4096.  Terms of one distribution make s_j = (j / k) S, whose squares add to k S^2 / 3:
+ * real and euclidean, whose inputs are independent draws, use lambda sqrt(k / 3).  log does not: one large exponential
+ * may be most of S.
  *
  *   real       min(gamma_k, lambda sqrt(k / 3) u) |A||B|     with or without FMA
  *   euclidean  ((min(k, lambda sqrt(k / 3)) + 4) / 2 + 1) u C   d = a - b and d^2 have a relative error of 3 u, the sum
@@ -109,7 +110,7 @@ static void magnitudes(const problem *q, double *amax, double *bmax)
             q->answer[i * n + j] = c;                                                                                  \
             q->bound[i * n + j] = !isfinite(c) ? 0                                                                     \
                                   : squares    ? ((fmin((double)k, chance) + 4) / 2 + 1) * q->u * c                    \
-                                               : fmin(gamma_of((double)k, q->u), chance * q->u) * (double)size[j];         \
+                                               : fmin(gamma_of((double)k, q->u), chance * q->u) * (double)size[j];        \
         }                                                                                                              \
     }
 DEFINE_SUM_ROW(double, f32, sqrt)
