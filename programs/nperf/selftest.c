@@ -229,6 +229,7 @@ static int run_aa(const opt_program *program, cbx_ctx *ctx, const selftest_args 
         size_t before = s->pairs;
         if (!small_points(ctx, c, 1, arena, &points) || !native_names(c, false, false, arena, &names)) return opt_fail(program, "out of memory");
         points.count = points.count > 3 ? 3 : points.count;
+        while (points.count > 1 && (points.count - 1) * names.count >= (size_t)wanted - s->pairs) points.count--;
         status = aa_round(program, ctx, c, &points, &names, a->seed + turn, (size_t)wanted, p, s);
         if (!status && s->pairs == before) return opt_fail(program, "--aa: no pair of case '%s' could be measured", c->name);
     }
