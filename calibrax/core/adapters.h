@@ -44,7 +44,8 @@ CBX_API void cbx_adapters_clear(cbx_adapters *a);
 /** @param adapter  outlives its registration  @return as cbx_protocol_check; CBX_EEXIST (that name is taken); CBX_ENOMEM */
 CBX_API cbx_status cbx_adapters_register(cbx_adapters *a, const cbx_adapter_ops *adapter, cbx_err *err);
 /** @return CBX_OK; CBX_EUNSUPPORTED (nobody takes it; the message names the target and its type); what the adapter returned */
-CBX_API cbx_status cbx_adapters_adapt(cbx_ctx *ctx, const cbx_adapters *a, const cbx_target *target, cbx_adapted *out, cbx_err *err);
+CBX_API cbx_status cbx_adapters_adapt(cbx_ctx *ctx, const cbx_adapters *a, const cbx_target *target, cbx_adapted *out,
+                                      cbx_err *err);
 /** Frees what the adapter made; the target stays. */
 CBX_API void cbx_adapted_release(cbx_adapted *adapted);
 

@@ -17,39 +17,39 @@
 CBX_BEGIN_DECLS
 
 /* Pipes, by the operations they pair: one "operation" of ADD_MAX is one add and one max of a lane. */
-#define CBX_PIPE_MAP(X)                              \
-    X(FMA, "fma")          /* a*b + c             */ \
-    X(ADD, "add")                                    \
-    X(MAX, "max")                                    \
-    X(ADD_MAX, "add+max")  /* max(c, a + b)       */ \
-    X(SUB_FMA, "sub+fma")  /* c + (a - b)^2       */ \
-    X(FMA_MAX, "fma+max")  /* max(c, fma(a, 1, b)) */ \
-    X(AND_OR, "and+or")    /* c | (a & b), a lane is 32 bits in row F32 and 64 bits in row F64 */
+#define CBX_PIPE_MAP(X)                                                                                                \
+    X(FMA, "fma") /* a*b + c             */                                                                            \
+    X(ADD, "add")                                                                                                      \
+    X(MAX, "max")                                                                                                      \
+    X(ADD_MAX, "add+max") /* max(c, a + b)       */                                                                    \
+    X(SUB_FMA, "sub+fma") /* c + (a - b)^2       */                                                                    \
+    X(FMA_MAX, "fma+max") /* max(c, fma(a, 1, b)) */                                                                   \
+    X(AND_OR, "and+or")   /* c | (a & b), a lane is 32 bits in row F32 and 64 bits in row F64 */
 
 typedef enum cbx_pipe {
 #define CBX_PIPE_ENUM(name, words) CBX_PIPE_##name,
     CBX_PIPE_MAP(CBX_PIPE_ENUM)
 #undef CBX_PIPE_ENUM
-    CBX_PIPE_COUNT
+        CBX_PIPE_COUNT
 } cbx_pipe;
 
 /** "add+max" */
 CBX_API const char *cbx_pipe_name(cbx_pipe p);
 
 typedef struct cbx_level_rate {
-    char name[8];        /* "L1", "L2", "L3", "memory" */
-    size_t bytes;        /* size of the level; 0 for memory */
+    char name[8]; /* "L1", "L2", "L3", "memory" */
+    size_t bytes; /* size of the level; 0 for memory */
     double read_bytes_per_s;
-    double copy_bytes_per_s;      /* bytes read + bytes written, ordinary stores */
-    double triad_bytes_per_s;     /* a = b + s*c: 24 useful bytes per element of 8 */
+    double copy_bytes_per_s;         /* bytes read + bytes written, ordinary stores */
+    double triad_bytes_per_s;        /* a = b + s*c: 24 useful bytes per element of 8 */
     double triad_stream_bytes_per_s; /* the same with streaming stores */
 } cbx_level_rate;
 
 #define CBX_PROBE_MAX_LEVELS 5
 
 typedef struct cbx_probe {
-    char instruction_set[16]; /* "avx512", "avx2", "neon", "plain": what the loops used */
-    double pipe_ops_per_s[CBX_PIPE_COUNT][2]; /* [pipe][0: f32, 1: f64] lane operations per second of one core */
+    char instruction_set[16];                   /* "avx512", "avx2", "neon", "plain": what the loops used */
+    double pipe_ops_per_s[CBX_PIPE_COUNT][2];   /* [pipe][0: f32, 1: f64] lane operations per second of one core */
     cbx_level_rate level[CBX_PROBE_MAX_LEVELS]; /* nearest first, memory last */
     int nlevels;
     int64_t measured_us; /* when, microseconds since 1970 */
@@ -74,7 +74,8 @@ CBX_API cbx_status cbx_probe_get(cbx_ctx *ctx, const char *machine_id, bool refr
  * @param working_set_bytes picks the level: the nearest one that holds it
  * @return [s]
  */
-CBX_API double cbx_probe_bound_seconds(const cbx_probe *p, cbx_pipe pipe, bool is_f64, double ops, double bytes, double working_set_bytes);
+CBX_API double cbx_probe_bound_seconds(const cbx_probe *p, cbx_pipe pipe, bool is_f64, double ops, double bytes,
+                                       double working_set_bytes);
 
 CBX_END_DECLS
 #endif

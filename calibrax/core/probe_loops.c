@@ -10,13 +10,15 @@
 
 #include "calibrax/core/probe_vec.h"
 
-#define CHAINS_12(X, keep, step)                                                                                          \
-    X(0, keep, step) X(1, keep, step) X(2, keep, step) X(3, keep, step) X(4, keep, step) X(5, keep, step)                 \
-    X(6, keep, step) X(7, keep, step) X(8, keep, step) X(9, keep, step) X(10, keep, step) X(11, keep, step)
-#define CHAINS_20(X, keep, step)                                                                                          \
-    CHAINS_12(X, keep, step)                                                                                              \
-    X(12, keep, step) X(13, keep, step) X(14, keep, step) X(15, keep, step) X(16, keep, step) X(17, keep, step)           \
-    X(18, keep, step) X(19, keep, step)
+#define CHAINS_12(X, keep, step)                                                                                       \
+    X(0, keep, step)                                                                                                   \
+    X(1, keep, step) X(2, keep, step) X(3, keep, step) X(4, keep, step) X(5, keep, step) X(6, keep, step)              \
+        X(7, keep, step) X(8, keep, step) X(9, keep, step) X(10, keep, step) X(11, keep, step)
+#define CHAINS_20(X, keep, step)                                                                                       \
+    CHAINS_12(X, keep, step)                                                                                           \
+    X(12, keep, step)                                                                                                  \
+    X(13, keep, step) X(14, keep, step) X(15, keep, step) X(16, keep, step) X(17, keep, step) X(18, keep, step)        \
+        X(19, keep, step)
 #if VEC_CHAINS == 20
 #define CHAINS CHAINS_20
 #else
@@ -25,18 +27,23 @@
 
 #define DECLARE(i, keep, step) c##i = zero,
 #define SINK(i, keep, step)    keep(c##i);
-#define TURN(i, keep, step)    keep(a); keep(c##i); c##i = step(a, b, c##i);
+#define TURN(i, keep, step)                                                                                            \
+    keep(a);                                                                                                           \
+    keep(c##i);                                                                                                        \
+    c##i = step(a, b, c##i);
 
 /* A function whose one loop applies step to every chain. */
-#define PIPE_LOOP(name, vec, set, keep, step)                               \
-    static void name(uint64_t rounds)                                       \
-    {                                                                       \
-        vec zero = set(0), a = set(1), b = set(2);                          \
-        vec CHAINS(DECLARE, keep, step) last = zero;                        \
-        keep(b);                                                            \
-        for (uint64_t r = 0; r < rounds; r++) { CHAINS(TURN, keep, step) }  \
-        CHAINS(SINK, keep, step)                                            \
-        keep(last);                                                         \
+#define PIPE_LOOP(name, vec, set, keep, step)                                                                          \
+    static void name(uint64_t rounds)                                                                                  \
+    {                                                                                                                  \
+        vec zero = set(0), a = set(1), b = set(2);                                                                     \
+        vec CHAINS(DECLARE, keep, step) last = zero;                                                                   \
+        keep(b);                                                                                                       \
+        for (uint64_t r = 0; r < rounds; r++) {                                                                        \
+            CHAINS(TURN, keep, step)                                                                                   \
+        }                                                                                                              \
+        CHAINS(SINK, keep, step)                                                                                       \
+        keep(last);                                                                                                    \
     }
 
 #define ADD_F32(a, b, c)     VF_ADD(c, a)
@@ -74,7 +81,7 @@ PIPE_LOOP(fma_max_f32, vf, VF_SET, KEEP, FMA_MAX_F32)
 PIPE_LOOP(fma_max_f64, vd, VD_SET, KEEP, FMA_MAX_F64)
 PIPE_LOOP(and_or, vi, VI_SET, KEEP_BITS, VI_AND_OR)
 
-#define LANES (VEC_BYTES / sizeof(double))
+#define LANES        (VEC_BYTES / sizeof(double))
 #define TURN_DOUBLES (4 * LANES)
 _Static_assert(CBX__PROBE_STEP % TURN_DOUBLES == 0, "a working set is a whole number of turns");
 
@@ -102,18 +109,18 @@ static void copy_all(double *a, const double *b, size_t n, size_t passes)
             }
 }
 
-#define TRIAD(name, store)                                                            \
-    static void name(double *a, const double *b, const double *c, size_t n, size_t passes) \
-    {                                                                                 \
-        vd s = VD_SET(3);                                                             \
-        for (size_t p = 0; p < passes; p++)                                           \
-            for (size_t i = 0; i < n; i += TURN_DOUBLES)                              \
-                for (size_t k = 0; k < TURN_DOUBLES; k += LANES) {                    \
-                    vd v = VD_FMA(s, VD_LOAD(c + i + k), VD_LOAD(b + i + k));         \
-                    KEEP(v);                                                          \
-                    store(a + i + k, v);                                              \
-                }                                                                     \
-        VEC_FENCE();                                                                  \
+#define TRIAD(name, store)                                                                                             \
+    static void name(double *a, const double *b, const double *c, size_t n, size_t passes)                             \
+    {                                                                                                                  \
+        vd s = VD_SET(3);                                                                                              \
+        for (size_t p = 0; p < passes; p++)                                                                            \
+            for (size_t i = 0; i < n; i += TURN_DOUBLES)                                                               \
+                for (size_t k = 0; k < TURN_DOUBLES; k += LANES) {                                                     \
+                    vd v = VD_FMA(s, VD_LOAD(c + i + k), VD_LOAD(b + i + k));                                          \
+                    KEEP(v);                                                                                           \
+                    store(a + i + k, v);                                                                               \
+                }                                                                                                      \
+        VEC_FENCE();                                                                                                   \
     }
 TRIAD(triad, VD_STORE)
 TRIAD(triad_stream, VD_STREAM)

@@ -22,70 +22,70 @@
 typedef __m512 vf;
 typedef __m512d vd;
 typedef __m512i vi;
-#define VEC_CLASS "v"
-#define VF_SET(x)       _mm512_set1_ps(x)
-#define VD_SET(x)       _mm512_set1_pd(x)
-#define VI_SET(x)       _mm512_set1_epi64(x)
-#define VF_ADD(a, b)    _mm512_add_ps(a, b)
-#define VD_ADD(a, b)    _mm512_add_pd(a, b)
-#define VF_SUB(a, b)    _mm512_sub_ps(a, b)
-#define VD_SUB(a, b)    _mm512_sub_pd(a, b)
-#define VF_MAX(a, b)    _mm512_max_ps(a, b)
-#define VD_MAX(a, b)    _mm512_max_pd(a, b)
+#define VEC_CLASS          "v"
+#define VF_SET(x)          _mm512_set1_ps(x)
+#define VD_SET(x)          _mm512_set1_pd(x)
+#define VI_SET(x)          _mm512_set1_epi64(x)
+#define VF_ADD(a, b)       _mm512_add_ps(a, b)
+#define VD_ADD(a, b)       _mm512_add_pd(a, b)
+#define VF_SUB(a, b)       _mm512_sub_ps(a, b)
+#define VD_SUB(a, b)       _mm512_sub_pd(a, b)
+#define VF_MAX(a, b)       _mm512_max_ps(a, b)
+#define VD_MAX(a, b)       _mm512_max_pd(a, b)
 #define VI_AND_OR(a, b, c) _mm512_ternarylogic_epi64(c, a, b, 0xF8) /* c | (a & b): one instruction here */
-#define VD_LOAD(p)      _mm512_load_pd(p)
-#define VD_STORE(p, v)  _mm512_store_pd(p, v)
-#define VD_STREAM(p, v) _mm512_stream_pd(p, v)
+#define VD_LOAD(p)         _mm512_load_pd(p)
+#define VD_STORE(p, v)     _mm512_store_pd(p, v)
+#define VD_STREAM(p, v)    _mm512_stream_pd(p, v)
 
 #elif defined(__AVX2__) && defined(__FMA__)
-#define VEC_NAME   "avx2"
-#define VEC_BYTES  32
-#define VEC_CHAINS 12
-#define KEEP(v)    __asm__ volatile("" : "+x"(v))
+#define VEC_NAME           "avx2"
+#define VEC_BYTES          32
+#define VEC_CHAINS         12
+#define KEEP(v)            __asm__ volatile("" : "+x"(v))
 typedef __m256 vf;
 typedef __m256d vd;
 typedef __m256i vi;
-#define VEC_CLASS "x"
-#define VF_SET(x)       _mm256_set1_ps(x)
-#define VD_SET(x)       _mm256_set1_pd(x)
-#define VI_SET(x)       _mm256_set1_epi64x(x)
-#define VF_ADD(a, b)    _mm256_add_ps(a, b)
-#define VD_ADD(a, b)    _mm256_add_pd(a, b)
-#define VF_SUB(a, b)    _mm256_sub_ps(a, b)
-#define VD_SUB(a, b)    _mm256_sub_pd(a, b)
-#define VF_MAX(a, b)    _mm256_max_ps(a, b)
-#define VD_MAX(a, b)    _mm256_max_pd(a, b)
+#define VEC_CLASS          "x"
+#define VF_SET(x)          _mm256_set1_ps(x)
+#define VD_SET(x)          _mm256_set1_pd(x)
+#define VI_SET(x)          _mm256_set1_epi64x(x)
+#define VF_ADD(a, b)       _mm256_add_ps(a, b)
+#define VD_ADD(a, b)       _mm256_add_pd(a, b)
+#define VF_SUB(a, b)       _mm256_sub_ps(a, b)
+#define VD_SUB(a, b)       _mm256_sub_pd(a, b)
+#define VF_MAX(a, b)       _mm256_max_ps(a, b)
+#define VD_MAX(a, b)       _mm256_max_pd(a, b)
 #define VI_AND_OR(a, b, c) _mm256_or_si256(c, _mm256_and_si256(a, b))
-#define VD_LOAD(p)      _mm256_load_pd(p)
-#define VD_STORE(p, v)  _mm256_store_pd(p, v)
-#define VD_STREAM(p, v) _mm256_stream_pd(p, v)
+#define VD_LOAD(p)         _mm256_load_pd(p)
+#define VD_STORE(p, v)     _mm256_store_pd(p, v)
+#define VD_STREAM(p, v)    _mm256_stream_pd(p, v)
 
 #elif defined(__x86_64__) /* SSE2, the base of the architecture: no fused multiply-add */
-#define VEC_NAME   "plain"
-#define VEC_BYTES  16
-#define VEC_CHAINS 12
-#define KEEP(v)    __asm__ volatile("" : "+x"(v))
+#define VEC_NAME           "plain"
+#define VEC_BYTES          16
+#define VEC_CHAINS         12
+#define KEEP(v)            __asm__ volatile("" : "+x"(v))
 typedef __m128 vf;
 typedef __m128d vd;
 typedef __m128i vi;
-#define VF_SET(x)       _mm_set1_ps(x)
-#define VD_SET(x)       _mm_set1_pd(x)
-#define VI_SET(x)       _mm_set1_epi64x(x)
-#define VF_ADD(a, b)    _mm_add_ps(a, b)
-#define VD_ADD(a, b)    _mm_add_pd(a, b)
-#define VF_SUB(a, b)    _mm_sub_ps(a, b)
-#define VD_SUB(a, b)    _mm_sub_pd(a, b)
-#define VF_MAX(a, b)    _mm_max_ps(a, b)
-#define VD_MAX(a, b)    _mm_max_pd(a, b)
-#define VF_FMA(a, b, c) sum_into_ps(_mm_mul_ps(a, b), c)
-#define VD_FMA(a, b, c) sum_into_pd(_mm_mul_pd(a, b), c)
+#define VF_SET(x)          _mm_set1_ps(x)
+#define VD_SET(x)          _mm_set1_pd(x)
+#define VI_SET(x)          _mm_set1_epi64x(x)
+#define VF_ADD(a, b)       _mm_add_ps(a, b)
+#define VD_ADD(a, b)       _mm_add_pd(a, b)
+#define VF_SUB(a, b)       _mm_sub_ps(a, b)
+#define VD_SUB(a, b)       _mm_sub_pd(a, b)
+#define VF_MAX(a, b)       _mm_max_ps(a, b)
+#define VD_MAX(a, b)       _mm_max_pd(a, b)
+#define VF_FMA(a, b, c)    sum_into_ps(_mm_mul_ps(a, b), c)
+#define VD_FMA(a, b, c)    sum_into_pd(_mm_mul_pd(a, b), c)
 #define VI_AND_OR(a, b, c) or_into(_mm_and_si128(a, b), c)
 /* Written out for the reason given at vf_fma. */
-#define INTO(name, vec, instruction)                                   \
-    static inline vec name(vec t, vec c)                               \
-    {                                                                  \
-        __asm__(instruction " %1, %0" : "+x"(c) : "x"(t));             \
-        return c;                                                      \
+#define INTO(name, vec, instruction)                                                                                   \
+    static inline vec name(vec t, vec c)                                                                               \
+    {                                                                                                                  \
+        __asm__(instruction " %1, %0" : "+x"(c) : "x"(t));                                                             \
+        return c;                                                                                                      \
     }
 INTO(sum_into_ps, __m128, "addps")
 INTO(sum_into_pd, __m128d, "addpd")
@@ -96,28 +96,28 @@ INTO(or_into, __m128i, "por")
 #define VD_STREAM(p, v) _mm_stream_pd(p, v)
 
 #elif defined(__ARM_NEON) && defined(__aarch64__)
-#define VEC_NAME   "neon"
-#define VEC_BYTES  16
-#define VEC_CHAINS 20
-#define KEEP(v)    __asm__ volatile("" : "+w"(v))
+#define VEC_NAME           "neon"
+#define VEC_BYTES          16
+#define VEC_CHAINS         20
+#define KEEP(v)            __asm__ volatile("" : "+w"(v))
 typedef float32x4_t vf;
 typedef float64x2_t vd;
 typedef uint64x2_t vi;
-#define VF_SET(x)       vdupq_n_f32(x)
-#define VD_SET(x)       vdupq_n_f64(x)
-#define VI_SET(x)       vdupq_n_u64(x)
-#define VF_ADD(a, b)    vaddq_f32(a, b)
-#define VD_ADD(a, b)    vaddq_f64(a, b)
-#define VF_SUB(a, b)    vsubq_f32(a, b)
-#define VD_SUB(a, b)    vsubq_f64(a, b)
-#define VF_MAX(a, b)    vmaxq_f32(a, b)
-#define VD_MAX(a, b)    vmaxq_f64(a, b)
-#define VF_FMA(a, b, c) vfmaq_f32(c, a, b)
-#define VD_FMA(a, b, c) vfmaq_f64(c, a, b)
+#define VF_SET(x)          vdupq_n_f32(x)
+#define VD_SET(x)          vdupq_n_f64(x)
+#define VI_SET(x)          vdupq_n_u64(x)
+#define VF_ADD(a, b)       vaddq_f32(a, b)
+#define VD_ADD(a, b)       vaddq_f64(a, b)
+#define VF_SUB(a, b)       vsubq_f32(a, b)
+#define VD_SUB(a, b)       vsubq_f64(a, b)
+#define VF_MAX(a, b)       vmaxq_f32(a, b)
+#define VD_MAX(a, b)       vmaxq_f64(a, b)
+#define VF_FMA(a, b, c)    vfmaq_f32(c, a, b)
+#define VD_FMA(a, b, c)    vfmaq_f64(c, a, b)
 #define VI_AND_OR(a, b, c) vorrq_u64(c, vandq_u64(a, b))
-#define VD_LOAD(p)      vld1q_f64(p)
-#define VD_STORE(p, v)  vst1q_f64(p, v)
-#define VD_STREAM(p, v) vst1q_f64(p, v) /* no intrinsic for a streaming store: the ordinary one */
+#define VD_LOAD(p)         vld1q_f64(p)
+#define VD_STORE(p, v)     vst1q_f64(p, v)
+#define VD_STREAM(p, v)    vst1q_f64(p, v) /* no intrinsic for a streaming store: the ordinary one */
 
 #else /* any other machine: one lane in a scalar register */
 #define VEC_NAME   "plain"
@@ -128,15 +128,15 @@ typedef uint64x2_t vi;
 typedef float vf;
 typedef double vd;
 typedef uint64_t vi;
-#define VF_SET(x)       (x)
-#define VD_SET(x)       (x)
-#define VI_SET(x)       ((uint64_t)(x))
-#define VF_ADD(a, b)    ((a) + (b))
-#define VD_ADD(a, b)    ((a) + (b))
-#define VF_SUB(a, b)    ((a) - (b))
-#define VD_SUB(a, b)    ((a) - (b))
-#define VF_MAX(a, b)    ((a) > (b) ? (a) : (b))
-#define VD_MAX(a, b)    ((a) > (b) ? (a) : (b))
+#define VF_SET(x)    (x)
+#define VD_SET(x)    (x)
+#define VI_SET(x)    ((uint64_t)(x))
+#define VF_ADD(a, b) ((a) + (b))
+#define VD_ADD(a, b) ((a) + (b))
+#define VF_SUB(a, b) ((a) - (b))
+#define VD_SUB(a, b) ((a) - (b))
+#define VF_MAX(a, b) ((a) > (b) ? (a) : (b))
+#define VD_MAX(a, b) ((a) > (b) ? (a) : (b))
 #if defined(__FP_FAST_FMAF) && defined(__FP_FAST_FMA)
 #define VF_FMA(a, b, c) __builtin_fmaf(a, b, c)
 #define VD_FMA(a, b, c) __builtin_fma(a, b, c)
@@ -145,22 +145,22 @@ typedef uint64_t vi;
 #define VD_FMA(a, b, c) ((a) * (b) + (c))
 #endif
 #define VI_AND_OR(a, b, c) ((c) | ((a) & (b)))
-#define VD_LOAD(p)      (*(p))
-#define VD_STORE(p, v)  (*(p) = (v))
-#define VD_STREAM(p, v) (*(p) = (v))
+#define VD_LOAD(p)         (*(p))
+#define VD_STORE(p, v)     (*(p) = (v))
+#define VD_STREAM(p, v)    (*(p) = (v))
 #endif
 
 #ifdef VEC_CLASS
 /* Written out, so that the sum stays in its register: left to itself one compiler rotates them all and spills. */
 static inline vf vf_fma(vf a, vf b, vf c)
 {
-    __asm__("vfmadd231ps %2, %1, %0" : "+" VEC_CLASS (c) : VEC_CLASS (a), VEC_CLASS (b));
+    __asm__("vfmadd231ps %2, %1, %0" : "+" VEC_CLASS(c) : VEC_CLASS(a), VEC_CLASS(b));
     return c;
 }
 
 static inline vd vd_fma(vd a, vd b, vd c)
 {
-    __asm__("vfmadd231pd %2, %1, %0" : "+" VEC_CLASS (c) : VEC_CLASS (a), VEC_CLASS (b));
+    __asm__("vfmadd231pd %2, %1, %0" : "+" VEC_CLASS(c) : VEC_CLASS(a), VEC_CLASS(b));
     return c;
 }
 #define VF_FMA(a, b, c) vf_fma(a, b, c)

@@ -30,7 +30,8 @@ CBX_API void cbx_registry_clear(cbx_registry *r);
  * @param name     copied; not NULL, not ""
  * @param replace  a thing of that name gives up its place to this one; otherwise it is CBX_EEXIST
  */
-CBX_API cbx_status cbx_registry_register(cbx_registry *r, const char *name, const void *item, bool replace, cbx_err *err);
+CBX_API cbx_status cbx_registry_register(cbx_registry *r, const char *name, const void *item, bool replace,
+                                         cbx_err *err);
 /** CBX_ENOENT names what is nearest. */
 CBX_API cbx_status cbx_registry_get(const cbx_registry *r, const char *name, const void **out, cbx_err *err);
 CBX_API cbx_status cbx_registry_remove(cbx_registry *r, const char *name, cbx_err *err);

@@ -60,7 +60,8 @@ CBX_API const cbx_result_content *cbx_result_get(const cbx_result *result);
 /** A new tree; NULL: out of memory. */
 CBX_API cbx_json *cbx_result_to_json(const cbx_result *result);
 /** Reads as strictly as cbx_run_from_json; name and timestamp must be there. */
-CBX_API cbx_status cbx_result_from_json(cbx_ctx *ctx, const cbx_json *json, const char *what, cbx_result **out, cbx_err *err);
+CBX_API cbx_status cbx_result_from_json(cbx_ctx *ctx, const cbx_json *json, const char *what, cbx_result **out,
+                                        cbx_err *err);
 CBX_API cbx_status cbx_result_read(cbx_ctx *ctx, const char *path, cbx_result **out, cbx_err *err);
 /** Makes missing folders; atomic. */
 CBX_API cbx_status cbx_result_write(cbx_ctx *ctx, const cbx_result *result, const char *path, cbx_err *err);

@@ -36,7 +36,10 @@ typedef struct cbx_run_opts {
     bool no_versions;      /* leave environment.versions out */
 } cbx_run_opts;
 
-#define CBX_RUN_OPTS_INIT { sizeof(cbx_run_opts), 0, 0, 0, 0 }
+#define CBX_RUN_OPTS_INIT                                                                                              \
+    {                                                                                                                  \
+        sizeof(cbx_run_opts), 0, 0, 0, 0                                                                               \
+    }
 
 /**
  * A new run: 12 random hex digits as id, the time now, commit, branch, machine and versions.  What cannot be found out (no
@@ -105,9 +108,11 @@ CBX_API cbx_status cbx_run_equal(const cbx_run *a, const cbx_run *b, bool *equal
 /* --- changed copies: the id stays unless it is what changes --- */
 
 CBX_API cbx_status cbx_run_with_id(cbx_ctx *ctx, const cbx_run *run, const char *id, cbx_run **out, cbx_err *err);
-CBX_API cbx_status cbx_run_with_point(cbx_ctx *ctx, const cbx_run *run, const cbx_point *point, cbx_run **out, cbx_err *err);
+CBX_API cbx_status cbx_run_with_point(cbx_ctx *ctx, const cbx_run *run, const cbx_point *point, cbx_run **out,
+                                      cbx_err *err);
 /** Takes over the caller's reference to value (also on failure). */
-CBX_API cbx_status cbx_run_with_metadata(cbx_ctx *ctx, const cbx_run *run, const char *key, cbx_json *value, cbx_run **out, cbx_err *err);
+CBX_API cbx_status cbx_run_with_metadata(cbx_ctx *ctx, const cbx_run *run, const char *key, cbx_json *value,
+                                         cbx_run **out, cbx_err *err);
 
 /* --- JSON and files --- */
 

@@ -38,7 +38,8 @@ cbx_status cbx__run_new(const cbx_allocator *al, cbx_run **out, cbx_err *err);
 /** Append; raw is copied, NULL is fine. */
 cbx_status cbx__run_put_point(cbx_run *run, const cbx_point *point, const cbx_json *raw, cbx_err *err);
 /** Adds or replaces. */
-cbx_status cbx__run_put_def(cbx_run *run, const char *key, const cbx_metric_def *def, const cbx_json *raw, cbx_err *err);
+cbx_status cbx__run_put_def(cbx_run *run, const char *key, const cbx_metric_def *def, const cbx_json *raw,
+                            cbx_err *err);
 /** Fills in the hash: nothing may change from here on. */
 cbx_status cbx__run_seal(cbx_run *run, cbx_err *err);
 /** Of the run under construction; NULL once it is frozen. */

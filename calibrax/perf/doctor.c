@@ -35,7 +35,8 @@ const char *cbx_doctor_state_name(cbx_doctor_state s)
 }
 
 /* The texts are copied; an item that cannot be kept shows as a NULL text, which the end checks. */
-static void add(visit *v, const char *group, const char *name, cbx_doctor_state state, const char *text, const char *remedy)
+static void add(visit *v, const char *group, const char *name, cbx_doctor_state state, const char *text,
+                const char *remedy)
 {
     cbx_doctor_report *r = v->out;
 
@@ -73,7 +74,8 @@ static void see_machine(visit *v)
     snprintf(text, sizeof(text), "%.1f GiB", (double)m->memory_bytes / 1073741824.0);
     add(v, "machine", "memory", CBX_DOCTOR_FACT, text, NULL);
     add(v, "machine", "huge pages", strcmp(m->huge_pages, "never") ? CBX_DOCTOR_FACT : CBX_DOCTOR_MISSING,
-        m->huge_pages[0] ? m->huge_pages : "not told", strcmp(m->huge_pages, "never") ? NULL : "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled");
+        m->huge_pages[0] ? m->huge_pages : "not told",
+        strcmp(m->huge_pages, "never") ? NULL : "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled");
     if (m->governor[0]) add(v, "machine", "governor", CBX_DOCTOR_FACT, m->governor, NULL);
 }
 
@@ -98,21 +100,26 @@ static void see_probe(visit *v)
         return;
     }
     for (int i = 0; i < CBX_PIPE_COUNT; i++) {
-        snprintf(text, sizeof(text), "%.1f G/s f32, %.1f G/s f64 (%s)", 1e-9 * p.pipe_ops_per_s[i][0], 1e-9 * p.pipe_ops_per_s[i][1],
-                 p.instruction_set);
+        snprintf(text, sizeof(text), "%.1f G/s f32, %.1f G/s f64 (%s)", 1e-9 * p.pipe_ops_per_s[i][0],
+                 1e-9 * p.pipe_ops_per_s[i][1], p.instruction_set);
         add(v, "probe", cbx_pipe_name((cbx_pipe)i), CBX_DOCTOR_FACT, text, NULL);
     }
     for (int i = 0; i < p.nlevels; i++) {
         const cbx_level_rate *l = &p.level[i];
-        snprintf(text, sizeof(text), "read %.1f GB/s, copy %.1f GB/s, triad %.1f GB/s, streaming %.1f GB/s", 1e-9 * l->read_bytes_per_s,
-                 1e-9 * l->copy_bytes_per_s, 1e-9 * l->triad_bytes_per_s, 1e-9 * l->triad_stream_bytes_per_s);
+        snprintf(text, sizeof(text), "read %.1f GB/s, copy %.1f GB/s, triad %.1f GB/s, streaming %.1f GB/s",
+                 1e-9 * l->read_bytes_per_s, 1e-9 * l->copy_bytes_per_s, 1e-9 * l->triad_bytes_per_s,
+                 1e-9 * l->triad_stream_bytes_per_s);
         add(v, "probe", cbx_arena_strdup(v->arena, l->name), CBX_DOCTOR_FACT, text, NULL);
     }
 }
 
 static void see_programs(visit *v)
 {
-    static const struct { cbx__tool tool; const char *name; bool needed; } tools[] = {
+    static const struct {
+        cbx__tool tool;
+        const char *name;
+        bool needed;
+    } tools[] = {
         { CBX__TOOL_LAUNCH, "launcher", true },
         { CBX__TOOL_WORKER, "native worker", true },
         { CBX__TOOL_PYTHON_WORKER, "Python worker", false },
@@ -122,7 +129,8 @@ static void see_programs(visit *v)
         cbx_err err = CBX_ERR_INIT;
         const char *path = NULL;
         if (cbx__tool_find(tools[i].tool, v->arena, &path, &err)) {
-            add(v, "programs", tools[i].name, tools[i].needed ? CBX_DOCTOR_BROKEN : CBX_DOCTOR_MISSING, err.message, "make build");
+            add(v, "programs", tools[i].name, tools[i].needed ? CBX_DOCTOR_BROKEN : CBX_DOCTOR_MISSING, err.message,
+                "make build");
         } else {
             add(v, "programs", tools[i].name, CBX_DOCTOR_HERE, path, NULL);
         }
@@ -154,7 +162,9 @@ static void see_libraries(visit *v)
 
 static const char *module_of(const char *provider)
 {
-    static const struct { const char *provider, *module; } others[] = { { "pyg", "torch_geometric" }, { "sklearn", "sklearn" } };
+    static const struct {
+        const char *provider, *module;
+    } others[] = { { "pyg", "torch_geometric" }, { "sklearn", "sklearn" } };
     for (size_t i = 0; i < CBX_LEN(others); i++) {
         if (!strcmp(provider, others[i].provider)) return others[i].module;
     }
@@ -170,8 +180,10 @@ static const char *quoted(cbx_arena *arena, const char *word)
     cbx_text_init(&t, &arena->al);
     cbx_text_putc(&t, '\'');
     for (; *word; word++) {
-        if (*word == '\'') cbx_text_puts(&t, "'\\''");
-        else cbx_text_putc(&t, *word);
+        if (*word == '\'')
+            cbx_text_puts(&t, "'\\''");
+        else
+            cbx_text_putc(&t, *word);
     }
     cbx_text_putc(&t, '\'');
     result = t.status ? NULL : cbx_arena_strdup(arena, cbx_text_str(&t));
@@ -192,8 +204,10 @@ static void import_version(visit *v, const char *python, const char *module, cha
     if (cbx_cache_dir(v->ctx, "doctor", v->arena, &dir, NULL)) return;
     file = cbx_arena_printf(v->arena, "%s/%s-%ld", dir, module, (long)getpid());
     if (!file || !quoted(v->arena, python) || !quoted(v->arena, file)) return;
-    command = cbx_arena_printf(v->arena, "%s -c 'import %s as m; print(getattr(m, \"__version__\", \"of unknown version\"))' > %s 2> /dev/null",
-                               quoted(v->arena, python), module, quoted(v->arena, file));
+    command = cbx_arena_printf(
+        v->arena,
+        "%s -c 'import %s as m; print(getattr(m, \"__version__\", \"of unknown version\"))' > %s 2> /dev/null",
+        quoted(v->arena, python), module, quoted(v->arena, file));
     memset(&r, 0, sizeof(r));
     if (command && !cbx_command_run(v->ctx, command, &o, &r, NULL) && !r.failure && r.exit_code == 0 &&
         !cbx_file_read(v->ctx, file, 4096, &data, &len, NULL)) {
@@ -214,9 +228,12 @@ static void see_framework(visit *v, const cbx_provider_ops *p)
         return;
     }
     import_version(v, python, module, version, sizeof(version));
-    if (version[0]) snprintf(text, sizeof(text), "%s by %s (%s)", version, python, origin ? origin : "");
-    else snprintf(text, sizeof(text), "%s (%s) cannot import '%s'", python, origin ? origin : "", module);
-    add(v, "frameworks", p->name, version[0] ? CBX_DOCTOR_HERE : CBX_DOCTOR_MISSING, text, version[0] ? NULL : p->setup);
+    if (version[0])
+        snprintf(text, sizeof(text), "%s by %s (%s)", version, python, origin ? origin : "");
+    else
+        snprintf(text, sizeof(text), "%s (%s) cannot import '%s'", python, origin ? origin : "", module);
+    add(v, "frameworks", p->name, version[0] ? CBX_DOCTOR_HERE : CBX_DOCTOR_MISSING, text,
+        version[0] ? NULL : p->setup);
 }
 
 static void see_frameworks(visit *v)
@@ -234,11 +251,14 @@ static void see_devices(visit *v)
     for (int i = 0; i < v->machine.naccelerators && v->have_machine; i++) {
         add(v, "devices", "accelerator", CBX_DOCTOR_HERE, v->machine.accelerator[i], NULL);
     }
-    if (cbx_platform_available("cuda12")) add(v, "devices", "cuda12", CBX_DOCTOR_HERE, "a CUDA device is here", NULL);
-    else add(v, "devices", "cuda12", CBX_DOCTOR_MISSING, "no CUDA device; rows of platform cuda12 are skipped", NULL);
+    if (cbx_platform_available("cuda12"))
+        add(v, "devices", "cuda12", CBX_DOCTOR_HERE, "a CUDA device is here", NULL);
+    else
+        add(v, "devices", "cuda12", CBX_DOCTOR_MISSING, "no CUDA device; rows of platform cuda12 are skipped", NULL);
 }
 
-cbx_status cbx_doctor_run(cbx_ctx *ctx, cbx_arena *arena, const cbx_stop_flag *stop, cbx_doctor_report *out, cbx_err *err)
+cbx_status cbx_doctor_run(cbx_ctx *ctx, cbx_arena *arena, const cbx_stop_flag *stop, cbx_doctor_report *out,
+                          cbx_err *err)
 {
     visit v = { .ctx = ctx, .arena = arena, .stop = stop, .out = out };
 

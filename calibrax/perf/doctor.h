@@ -32,7 +32,8 @@ typedef struct cbx_doctor_report {
 /** Looks at everything; frameworks are imported in a child with a time limit of 60 s each.
  * @param out  zeroed by the caller; its items live in the arena
  * @return CBX_OK, also when parts are missing; CBX_ENOMEM */
-CBX_API cbx_status cbx_doctor_run(cbx_ctx *ctx, cbx_arena *arena, const cbx_stop_flag *stop, cbx_doctor_report *out, cbx_err *err);
+CBX_API cbx_status cbx_doctor_run(cbx_ctx *ctx, cbx_arena *arena, const cbx_stop_flag *stop, cbx_doctor_report *out,
+                                  cbx_err *err);
 /** "fact", "here", "missing", "broken" */
 CBX_API const char *cbx_doctor_state_name(cbx_doctor_state s);
 

@@ -29,7 +29,8 @@ static void close_run(local_run *r)
     for (size_t i = 0; i < r->nout; i++) cbx_array_free(r->out[i]);
 }
 
-static cbx_status open_run(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *point, const cbx_workload *w, local_run *r, cbx_err *err)
+static cbx_status open_run(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *point, const cbx_workload *w,
+                           local_run *r, cbx_err *err)
 {
     cbx_status st = CBX_OK;
 
@@ -39,7 +40,8 @@ static cbx_status open_run(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params
         st = cbx_npy_map_fd(ctx, fd, &r->in[r->nin], err);
         close(fd);
     }
-    for (; r->nout < c->noutputs && !st; r->nout += !st) st = cbx_array_create(ctx, &w->outputs[r->nout], &r->out[r->nout], err);
+    for (; r->nout < c->noutputs && !st; r->nout += !st)
+        st = cbx_array_create(ctx, &w->outputs[r->nout], &r->out[r->nout], err);
     if (!st) st = r->b->prepare(ctx, point, &r->plan, err);
     if (!st) r->b->bind(r->plan, r->in, r->out);
     return st;
@@ -72,10 +74,7 @@ static void check(const cbx_case_ops *c, const cbx_workload *w, local_run *r, cb
     for (size_t i = 0; i < c->noutputs; i++) cbx_fidelity_compare(r->out[i], w->answers[i], w->bounds[i], f);
 }
 
-static double cpu_seconds(struct timeval t)
-{
-    return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
-}
+static double cpu_seconds(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }
 
 static void measure(const cbx_launch_opts *o, local_run *r, cbx_launch_record *rec)
 {
@@ -116,8 +115,9 @@ static cbx_failure cause_of(cbx_status st)
     return CBX_FAILURE_RUN_ERROR;
 }
 
-cbx_status cbx__launch_in_process(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *point, const cbx_workload *w, const cbx__attempt *a,
-                                  const cbx_launch_opts *opts, cbx_launch_record *record, cbx_err *err)
+cbx_status cbx__launch_in_process(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *point, const cbx_workload *w,
+                                  const cbx__attempt *a, const cbx_launch_opts *opts, cbx_launch_record *record,
+                                  cbx_err *err)
 {
     local_run r = { .b = a->baseline };
     struct rusage before;
@@ -127,7 +127,8 @@ cbx_status cbx__launch_in_process(cbx_ctx *ctx, const cbx_case_ops *c, const cbx
     (void)err;
     memset(record, 0, sizeof(*record));
     record->exit_code = -1;
-    record->hwm_start_bytes = record->hwm_increase_bytes = record->device_peak_bytes = record->ready_ns = record->overhead_ns = NAN;
+    record->hwm_start_bytes = record->hwm_increase_bytes = record->device_peak_bytes = record->ready_ns =
+        record->overhead_ns = NAN;
     getrusage(RUSAGE_SELF, &before);
     st = open_run(ctx, c, point, w, &r, &why);
     if (st) {

@@ -48,11 +48,14 @@ static void find_interpreter(cbx_ctx *ctx, cbx__point *p, cbx__attempt *a)
     }
 }
 
-static void fill_opts(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l, cbx_launch_opts *o)
+static void fill_opts(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l,
+                      cbx_launch_opts *o)
 {
     bool slow_rule = s->slow_call_s > 0;
 
-    *o = (cbx_launch_opts){ .struct_size = sizeof(*o), .platform = a->platform, .cores = p->cores, .ncores = p->ncores };
+    *o = (cbx_launch_opts){
+        .struct_size = sizeof(*o), .platform = a->platform, .cores = p->cores, .ncores = p->ncores
+    };
     o->threads = s->threads;
     o->warmup = p->counts.warmup ? s->warmup : 0;
     o->epochs = p->counts.epochs;
@@ -72,7 +75,8 @@ static void fill_opts(const cbx__session *s, const cbx__point *p, const cbx__att
     o->stop = s->opts->stop;
 }
 
-static cbx__launch *new_launch(const cbx__session *s, cbx__point *p, cbx__attempt *a, size_t round, size_t position, size_t retry)
+static cbx__launch *new_launch(const cbx__session *s, cbx__point *p, cbx__attempt *a, size_t round, size_t position,
+                               size_t retry)
 {
     cbx__launch *l = cbx_arena_calloc(&p->arena, 1, sizeof(*l));
     uint64_t id = (uint64_t)(a - p->plan.attempts), stream;
@@ -89,15 +93,17 @@ static cbx__launch *new_launch(const cbx__session *s, cbx__point *p, cbx__attemp
     l->seed = cbx__stream_of(s->opts->seed, stream, 1);
     l->layout = cbx__layout_draw(s->opts->seed, stream);
     l->median_s = NAN;
-    if (a->last) a->last->next = l;
-    else a->first = l;
+    if (a->last)
+        a->last->next = l;
+    else
+        a->first = l;
     a->last = l;
     a->nlaunches++;
     return l;
 }
 
-static cbx_status launch_once(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx__attempt *a, cbx__launch *l,
-                              cbx_err *err)
+static cbx_status launch_once(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx__attempt *a,
+                              cbx__launch *l, cbx_err *err)
 {
     uint64_t before = cbx_clock_ns();
     bool here = s->opts->in_process && !strcmp(a->baseline->provider, "native");
@@ -136,8 +142,8 @@ static void spread(cbx__point *p, const cbx__attempt *from)
 }
 
 /* Launches an attempt, again if it failed for a cause that may pass, and settles what became of it. */
-static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx__attempt *a, size_t round,
-                                 size_t position, cbx_err *err)
+static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx__attempt *a,
+                                 size_t round, size_t position, cbx_err *err)
 {
     cbx__launch *l;
     char name[160];
@@ -188,11 +194,12 @@ static void fit_budget(cbx__session *s, cbx__point *p, double spent_s)
     }
     p->counts = cbx__plan_fit(costs, n, left, s->launches, s->epochs);
     if (p->counts.starved) {
-        snprintf(p->note, sizeof(p->note), "the budget of %g s allows only %zu launches, too few for an interval", s->budget_s,
-                 p->counts.launches);
+        snprintf(p->note, sizeof(p->note), "the budget of %g s allows only %zu launches, too few for an interval",
+                 s->budget_s, p->counts.launches);
         cbx__session_tell(s, CBX_MEASURE_NOTE, 0, "%s: %s", p->label, p->note);
     } else if (p->counts.launches < s->launches) {
-        snprintf(p->note, sizeof(p->note), "the budget of %g s allows %zu of %zu launches", s->budget_s, p->counts.launches, s->launches);
+        snprintf(p->note, sizeof(p->note), "the budget of %g s allows %zu of %zu launches", s->budget_s,
+                 p->counts.launches, s->launches);
     }
 }
 
@@ -218,12 +225,13 @@ static void mark_interrupted(cbx__point *p)
 }
 
 typedef struct deal {
-    size_t *live, n;             /* attempts in the square */
-    size_t *order, *scratch;     /* places, and memory for the draw */
-    size_t first;                /* round at which this square began */
+    size_t *live, n;         /* attempts in the square */
+    size_t *order, *scratch; /* places, and memory for the draw */
+    size_t first;            /* round at which this square began */
 } deal;
 
-static cbx_status run_round(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, deal *d, size_t round, cbx_err *err)
+static cbx_status run_round(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, deal *d, size_t round,
+                            cbx_err *err)
 {
     cbx__schedule_order(s->opts->seed, d->n, round - d->first, d->scratch, d->order);
     for (size_t place = 0; place < d->n; place++) {
@@ -296,8 +304,10 @@ static cbx_status lock_core(cbx_ctx *ctx, cbx__session *s, const char *path, int
         left_ns -= step;
     }
     if (st == CBX_EBUSY && !cbx__session_stopped(s)) {
-        return cbx_fail(err, CBX_EBUSY, "CPU %d is still held by another measurement after %g s; wait for it, or raise --worker-timeout", core,
-                        s->timeout_s);
+        return cbx_fail(
+            err, CBX_EBUSY,
+            "CPU %d is still held by another measurement after %g s; wait for it, or raise --worker-timeout", core,
+            s->timeout_s);
     }
     return st;
 }

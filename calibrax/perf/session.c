@@ -33,10 +33,7 @@ void cbx__session_clear(cbx__session *s)
     memset(s, 0, sizeof(*s));
 }
 
-bool cbx__session_stopped(const cbx__session *s)
-{
-    return s->opts->stop && *s->opts->stop;
-}
+bool cbx__session_stopped(const cbx__session *s) { return s->opts->stop && *s->opts->stop; }
 
 static void tell(cbx__session *s, cbx_measure_event event, const char *text)
 {
@@ -73,7 +70,8 @@ static void hash_worker(cbx_ctx *ctx, cbx__session *s)
     const char *path;
 
     cbx_arena_init(&scratch, cbx_ctx_allocator(ctx));
-    if (cbx__tool_find(CBX__TOOL_WORKER, &scratch, &path, NULL) || cbx_hash_file(ctx, path, s->worker_hash, NULL)) s->worker_hash[0] = 0;
+    if (cbx__tool_find(CBX__TOOL_WORKER, &scratch, &path, NULL) || cbx_hash_file(ctx, path, s->worker_hash, NULL))
+        s->worker_hash[0] = 0;
     cbx_arena_clear(&scratch);
 }
 

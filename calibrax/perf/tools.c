@@ -1,5 +1,5 @@
 /*
- * Where the helper programs are.  First a variable that names the program itself, then the folder NPERF_LIBEXEC, then places
+ * Where the worker and launcher programs are.  First a variable that names the program itself, then the folder NPERF_LIBEXEC, then places
  * relative to the running program and to this library: the build tree and the installed tree have fixed shapes, so no binary
  * needs to carry the path it was built or installed at, and a moved tree still works.
  */
@@ -15,22 +15,28 @@
 
 typedef struct tool_spec {
     const char *name;
-    const char *variable; /* names the program, or a folder that holds it */
+    const char *variable;  /* names the program, or a folder that holds it */
     const char *places[8]; /* relative to the folder of the program and of the library, NULL-terminated */
     int mode;              /* for access() */
 } tool_spec;
 
 /* build tree: programs/nperf/nperf, tests/perf/test_x and calibrax library in the top folder, the build folder two below the source */
 static const tool_spec specs[CBX__TOOL_COUNT] = {
-    [CBX__TOOL_LAUNCH] = { "nperf-launch", "NPERF_LAUNCH",
+    [CBX__TOOL_LAUNCH] = { "nperf-launch",
+                           "NPERF_LAUNCH",
                            { ".", "../launcher", "../../programs/launcher", "programs/launcher", "../libexec/calibrax",
-                             "../../libexec/calibrax" }, X_OK },
-    [CBX__TOOL_WORKER] = { "nperf-worker", "NPERF_WORKER",
+                             "../../libexec/calibrax" },
+                           X_OK },
+    [CBX__TOOL_WORKER] = { "nperf-worker",
+                           "NPERF_WORKER",
                            { ".", "../workers", "../../programs/workers", "programs/workers", "../libexec/calibrax",
-                             "../../libexec/calibrax" }, X_OK },
-    [CBX__TOOL_PYTHON_WORKER] = { "worker.py", "NPERF_WORKERS_PYTHON",
+                             "../../libexec/calibrax" },
+                           X_OK },
+    [CBX__TOOL_PYTHON_WORKER] = { "worker.py",
+                                  "NPERF_WORKERS_PYTHON",
                                   { "../share/calibrax/workers/python", "../../share/calibrax/workers/python",
-                                    "../../../../workers/python", "../../workers/python", "../../../workers/python" }, R_OK },
+                                    "../../../../workers/python", "../../workers/python", "../../../workers/python" },
+                                  R_OK },
 };
 
 #define PATH_SIZE 4096
@@ -100,11 +106,13 @@ cbx_status cbx__tool_find(cbx__tool tool, cbx_arena *arena, const char **path, c
             there = true;
         }
         if (!there) {
-            return cbx_fail(err, CBX_ENOENT, "%s names '%s', which is not there or not to be used: let it name '%s', or unset it", spec->variable,
-                            value, spec->name);
+            return cbx_fail(err, CBX_ENOENT,
+                            "%s names '%s', which is not there or not to be used: let it name '%s', or unset it",
+                            spec->variable, value, spec->name);
         }
     } else if (!search(found, spec)) {
-        return cbx_fail(err, CBX_ENOENT, "cannot find '%s': build or install it, or let %s name it", spec->name, spec->variable);
+        return cbx_fail(err, CBX_ENOENT, "cannot find '%s': build or install it, or let %s name it", spec->name,
+                        spec->variable);
     }
     const char *copy = cbx_arena_strdup(arena, found);
     if (!copy) return cbx_fail(err, CBX_ENOMEM, "no memory for the path of '%s'", spec->name);

@@ -25,7 +25,10 @@ static void print_report(const cbx_doctor_report *r)
     printf("nperf %s, revision %s, %s\n", cbx_version(), cbx_revision(), cbx_build());
     for (size_t i = 0; i < r->count; i++) {
         const cbx_doctor_item *it = &r->items[i];
-        const char *mark = it->state == CBX_DOCTOR_HERE ? "ok  " : it->state == CBX_DOCTOR_FACT ? "    " : it->state == CBX_DOCTOR_MISSING ? "--  " : "FAIL";
+        const char *mark = it->state == CBX_DOCTOR_HERE      ? "ok  "
+                           : it->state == CBX_DOCTOR_FACT    ? "    "
+                           : it->state == CBX_DOCTOR_MISSING ? "--  "
+                                                             : "FAIL";
         if (strcmp(group, it->group)) printf("%s\n", it->group);
         group = it->group;
         printf("  %s %-16s %s\n", mark, it->name, it->text);
@@ -69,12 +72,16 @@ static int run_parsed(const opt_program *program, const doctor_args *a, cbx_aren
     int status = EXIT_PASS;
 
     if (cbx_ctx_create(NULL, &ctx, NULL)) return opt_fail(program, "out of memory");
-    if (cbx_doctor_run(ctx, arena, stop_catch(), &report, &err)) status = opt_fail(program, "%s", err.message);
-    else if (a->json) status = print_json(program, report_json(&report));
-    else print_report(&report);
+    if (cbx_doctor_run(ctx, arena, stop_catch(), &report, &err))
+        status = opt_fail(program, "%s", err.message);
+    else if (a->json)
+        status = print_json(program, report_json(&report));
+    else
+        print_report(&report);
     cbx_ctx_free(ctx);
-    if (!status && report.broken) status = opt_fail(program, "%zu part%s that every measurement needs %s missing", report.broken,
-                                                    report.broken == 1 ? "" : "s", report.broken == 1 ? "is" : "are");
+    if (!status && report.broken)
+        status = opt_fail(program, "%zu part%s that every measurement needs %s missing", report.broken,
+                          report.broken == 1 ? "" : "s", report.broken == 1 ? "is" : "are");
     return status;
 }
 
@@ -94,8 +101,13 @@ static int run_doctor(const opt_program *program, const opt_command *command, in
 }
 
 const opt_command doctor_command = {
-    "doctor", "[--json]", "what is here, what is missing, and the command that adds it",
-    "Tells the machine, its clock, its measured rates, and which worker programs, libraries and frameworks it found, with the command that adds "
+    "doctor",
+    "[--json]",
+    "what is here, what is missing, and the command that adds it",
+    "Tells the machine, its clock, its measured rates, and which worker programs, libraries and frameworks it found, "
+    "with the command that adds "
     "each missing one.",
-    doctor_options, CBX_LEN(doctor_options), run_doctor,
+    doctor_options,
+    CBX_LEN(doctor_options),
+    run_doctor,
 };

@@ -23,15 +23,20 @@ typedef struct exec_args {
 #define AT(member) offsetof(exec_args, member)
 
 static const opt_spec exec_options[] = {
-    { "launches", 'n', OPT_COUNT, AT(launches), "N", "as many as it takes, 11 if that decides", "timed runs of each command" },
+    { "launches", 'n', OPT_COUNT, AT(launches), "N", "as many as it takes, 11 if that decides",
+      "timed runs of each command" },
     { "warmup", 'w', OPT_INT, AT(warmup), "N", "1", "untimed runs of each command before" },
-    { "budget", 0, OPT_NUMBER, AT(budget), "SECONDS", "60", "time after which no more runs are added, once there are 6" },
+    { "budget", 0, OPT_NUMBER, AT(budget), "SECONDS", "60",
+      "time after which no more runs are added, once there are 6" },
     { "setup", 0, OPT_STRING, AT(setup), "CMD", NULL, "run before every run, not timed; --prepare is the same" },
     { "prepare", 0, OPT_STRING, AT(setup), "CMD", NULL, "another name for --setup" },
-    { "param", 'P', OPT_EACH, AT(params), "NAME=V1,V2", NULL, "put each value in the place of {NAME}; repeated: every combination" },
-    { "ignore-failure", 'i', OPT_FLAG, AT(ignore_failure), NULL, NULL, "an exit status other than 0 is a run all the same" },
+    { "param", 'P', OPT_EACH, AT(params), "NAME=V1,V2", NULL,
+      "put each value in the place of {NAME}; repeated: every combination" },
+    { "ignore-failure", 'i', OPT_FLAG, AT(ignore_failure), NULL, NULL,
+      "an exit status other than 0 is a run all the same" },
     { "shell", 0, OPT_FLAG, AT(shell), NULL, NULL, "run through sh -c, which is the default" },
-    { "no-shell", 'N', OPT_FLAG, AT(no_shell), NULL, NULL, "no pipes, variables or patterns: words are split at blanks and quotes" },
+    { "no-shell", 'N', OPT_FLAG, AT(no_shell), NULL, NULL,
+      "no pipes, variables or patterns: words are split at blanks and quotes" },
     { "show-output", 0, OPT_FLAG, AT(show_output), NULL, NULL, "let the commands print" },
     { "timeout", 0, OPT_NUMBER, AT(timeout), "SECONDS", "3600", "longest run" },
     { "seed", 's', OPT_COUNT, AT(seed), "N", "0", "of the order and the layout of runs" },
@@ -66,7 +71,8 @@ static bool is_used(const char *name, const opt_list *words, const char *setup)
     return setup && strstr(setup, mark);
 }
 
-static int read_params(const opt_program *program, const exec_args *a, const opt_list *words, cbx_arena *arena, cbx_exec_param *out)
+static int read_params(const opt_program *program, const exec_args *a, const opt_list *words, cbx_arena *arena,
+                       cbx_exec_param *out)
 {
     for (size_t i = 0; i < a->params.count; i++) {
         if (read_param(program, a->params.items[i], arena, &out[i])) return EXIT_ERROR;
@@ -83,8 +89,10 @@ static void put_quoted(cbx_text *t, const char *word)
 {
     cbx_text_puts(t, " '");
     for (; *word; word++) {
-        if (*word == '\'') cbx_text_puts(t, "'\\''");
-        else cbx_text_putc(t, *word);
+        if (*word == '\'')
+            cbx_text_puts(t, "'\\''");
+        else
+            cbx_text_putc(t, *word);
     }
     cbx_text_putc(t, '\'');
 }
@@ -98,10 +106,14 @@ static bool next_word(const char **text, cbx_text *word, bool *open)
     cbx_text_reset(word);
     if (!*s) return false;
     for (; *s && (quote || !strchr(" \t\n", *s)); s++) {
-        if (quote && *s == quote) quote = 0;
-        else if (!quote && (*s == '\'' || *s == '"')) quote = *s;
-        else if (*s == '\\' && quote != '\'' && s[1]) cbx_text_putc(word, *++s);
-        else cbx_text_putc(word, *s);
+        if (quote && *s == quote)
+            quote = 0;
+        else if (!quote && (*s == '\'' || *s == '"'))
+            quote = *s;
+        else if (*s == '\\' && quote != '\'' && s[1])
+            cbx_text_putc(word, *++s);
+        else
+            cbx_text_putc(word, *s);
     }
     *open = quote != 0;
     *text = s;
@@ -118,15 +130,19 @@ static const char *without_shell(const opt_program *program, cbx_arena *arena, c
     cbx_text_init(&line, &arena->al);
     cbx_text_puts(&line, "exec");
     while (next_word(&rest, &word, &open)) put_quoted(&line, cbx_text_str(&word));
-    if (open) opt_fail(program, "--no-shell: a quote has no end in '%s'", text);
-    else if (line.len <= 4) opt_fail(program, "--no-shell: empty command");
-    else result = cbx_arena_strdup(arena, cbx_text_str(&line));
+    if (open)
+        opt_fail(program, "--no-shell: a quote has no end in '%s'", text);
+    else if (line.len <= 4)
+        opt_fail(program, "--no-shell: empty command");
+    else
+        result = cbx_arena_strdup(arena, cbx_text_str(&line));
     cbx_text_clear(&word);
     cbx_text_clear(&line);
     return result;
 }
 
-static int make_commands(const opt_program *program, const exec_args *a, const opt_list *words, cbx_arena *arena, cbx_exec_command *out)
+static int make_commands(const opt_program *program, const exec_args *a, const opt_list *words, cbx_arena *arena,
+                         cbx_exec_command *out)
 {
     for (size_t i = 0; i < words->count; i++) {
         out[i].name = words->items[i];
@@ -141,28 +157,35 @@ static int make_commands(const opt_program *program, const exec_args *a, const o
 
 static void print_table(const cbx_rows *rows)
 {
-    char median[CBX_FORMAT_SIZE], lower[CBX_FORMAT_SIZE], upper[CBX_FORMAT_SIZE], least[CBX_FORMAT_SIZE], cpu[CBX_FORMAT_SIZE];
+    char median[CBX_FORMAT_SIZE], lower[CBX_FORMAT_SIZE], upper[CBX_FORMAT_SIZE], least[CBX_FORMAT_SIZE],
+        cpu[CBX_FORMAT_SIZE];
     char interval[2 * CBX_FORMAT_SIZE + 8], memory[CBX_FORMAT_SIZE], ratio[96];
     size_t width = 7;
 
-    for (size_t i = 0; i < rows->count; i++) width = strlen(rows->rows[i].baseline) > width ? strlen(rows->rows[i].baseline) : width;
+    for (size_t i = 0; i < rows->count; i++)
+        width = strlen(rows->rows[i].baseline) > width ? strlen(rows->rows[i].baseline) : width;
     if (width > 60) width = 60;
-    printf("%-*s %5s %10s %-24s %10s %10s %10s  %s\n", (int)width, "command", "runs", "median", "[95 % interval]", "min", "CPU", "memory",
-           "ratio");
+    printf("%-*s %5s %10s %-24s %10s %10s %10s  %s\n", (int)width, "command", "runs", "median", "[95 % interval]",
+           "min", "CPU", "memory", "ratio");
     for (size_t i = 0; i < rows->count; i++) {
         const cbx_row *r = &rows->rows[i];
         if (!cbx_row_is_good(r)) {
             printf("%-*s %s\n", (int)width, r->baseline, r->status);
             continue;
         }
-        snprintf(interval, sizeof(interval), "[%s, %s]", cbx_format_seconds(r->steady.lower, lower), cbx_format_seconds(r->steady.upper, upper));
+        snprintf(interval, sizeof(interval), "[%s, %s]", cbx_format_seconds(r->steady.lower, lower),
+                 cbx_format_seconds(r->steady.upper, upper));
         if (!(r->steady.level > 0)) snprintf(interval, sizeof(interval), "[too few runs]");
         snprintf(memory, sizeof(memory), "%.1f MB", r->host_rss_mb);
         ratio[0] = 0;
-        if (r->paired_vs) snprintf(ratio, sizeof(ratio), "%.3f [%.3f, %.3f] %s", r->paired.value, r->paired.lower, r->paired.upper, r->verdict);
-        else if (i == 0 && rows->count > 1) snprintf(ratio, sizeof(ratio), "1");
-        printf("%-*s %5zu %10s %-24s %10s %10s %10s  %s\n", (int)width, r->baseline, r->nlaunches, cbx_format_seconds(r->median_s, median),
-               interval, cbx_format_seconds(r->min_s, least), cbx_format_seconds(r->cpu_s, cpu), memory, ratio);
+        if (r->paired_vs)
+            snprintf(ratio, sizeof(ratio), "%.3f [%.3f, %.3f] %s", r->paired.value, r->paired.lower, r->paired.upper,
+                     r->verdict);
+        else if (i == 0 && rows->count > 1)
+            snprintf(ratio, sizeof(ratio), "1");
+        printf("%-*s %5zu %10s %-24s %10s %10s %10s  %s\n", (int)width, r->baseline, r->nlaunches,
+               cbx_format_seconds(r->median_s, median), interval, cbx_format_seconds(r->min_s, least),
+               cbx_format_seconds(r->cpu_s, cpu), memory, ratio);
     }
 }
 
@@ -173,8 +196,10 @@ static int show(const opt_program *program, const cbx_rows *rows, bool json)
 
     cbx_text_init(&words, cbx_allocator_default());
     cbx_exec_sentence(rows, &words);
-    if (json) status = print_rows_json(program, rows, "nperf-rows");
-    else print_table(rows);
+    if (json)
+        status = print_rows_json(program, rows, "nperf-rows");
+    else
+        print_table(rows);
     fprintf(json ? stderr : stdout, "%s%s", json ? "" : "\n", cbx_text_str(&words));
     cbx_text_clear(&words);
     return status;
@@ -186,7 +211,8 @@ static int conclude(const opt_program *program, const cbx_measure_result *r)
     if (r->interrupted) return EXIT_STOPPED;
     for (size_t i = 0; i < r->rows.count; i++) {
         const cbx_row *row = &r->rows.rows[i];
-        if (!cbx_row_is_good(row)) return opt_fail(program, "%s", row->failure_message ? row->failure_message : row->status);
+        if (!cbx_row_is_good(row))
+            return opt_fail(program, "%s", row->failure_message ? row->failure_message : row->status);
     }
     return EXIT_PASS;
 }
@@ -206,7 +232,9 @@ static int run_parsed(const opt_program *program, const exec_args *a, const opt_
     status = read_params(program, a, words, arena, params);
     if (!status) status = make_commands(program, a, words, arena, commands);
     if (status) goto done;
-    opts = (cbx_exec_opts){ .struct_size = sizeof(opts), .commands = commands, .ncommands = words->count, .params = params };
+    opts = (cbx_exec_opts){
+        .struct_size = sizeof(opts), .commands = commands, .ncommands = words->count, .params = params
+    };
     opts.nparams = a->params.count;
     opts.setup = a->setup;
     opts.warmup = a->warmup;
@@ -247,15 +275,22 @@ static int run_exec(const opt_program *program, const opt_command *command, int 
     cbx_arena_init(&arena, cbx_allocator_default());
     parsed = opt_parse(program, command, argc, argv, &args, &arena, &words);
     if (parsed == OPT_STOP) status = EXIT_PASS;
-    if (parsed == OPT_GO && args.shell && args.no_shell) status = opt_fail(program, "--shell and --no-shell exclude each other");
-    else if (parsed == OPT_GO) status = run_parsed(program, &args, &words, &arena);
+    if (parsed == OPT_GO && args.shell && args.no_shell)
+        status = opt_fail(program, "--shell and --no-shell exclude each other");
+    else if (parsed == OPT_GO)
+        status = run_parsed(program, &args, &words, &arena);
     cbx_arena_clear(&arena);
     return status;
 }
 
 const opt_command exec_command = {
-    "exec", "[OPTION]... 'CMD A' ['CMD B']...", "measure any commands against each other",
-    "Runs commands in turns and tells which is faster, with the interval of the ratio to the first one. Without --launches it goes on until "
+    "exec",
+    "[OPTION]... 'CMD A' ['CMD B']...",
+    "measure any commands against each other",
+    "Runs commands in turns and tells which is faster, with the interval of the ratio to the first one. Without "
+    "--launches it goes on until "
     "every verdict is decided or every interval is within 2 %, or the budget is spent.",
-    exec_options, CBX_LEN(exec_options), run_exec,
+    exec_options,
+    CBX_LEN(exec_options),
+    run_exec,
 };

@@ -47,15 +47,16 @@ static void print_case(cbx_ctx *ctx, const cbx_case_ops *c)
 
     printf("%s: %s\n  points:\n", c->name, c->summary);
     for (size_t i = 0; i < c->npoints; i++) {
-        printf("    %s%s\n", label_of(ctx, c, i, label, sizeof(label)), i == c->representative ? "  (representative)" : "");
+        printf("    %s%s\n", label_of(ctx, c, i, label, sizeof(label)),
+               i == c->representative ? "  (representative)" : "");
     }
     print_params(c);
     printf("  baselines:\n");
     for (size_t i = 0; i < c->nbaselines; i++) {
         const cbx_baseline_ops *b = c->baselines[i];
         if (b->mutant_reason) continue;
-        printf("    %-16s %-8s %s%s%s\n", b->name, b->provider, b->summary ? b->summary : "", i == 0 ? "; the ratio's reference" : "",
-               b->slow_reason ? "; slow" : "");
+        printf("    %-16s %-8s %s%s%s\n", b->name, b->provider, b->summary ? b->summary : "",
+               i == 0 ? "; the ratio's reference" : "", b->slow_reason ? "; slow" : "");
     }
 }
 
@@ -86,7 +87,8 @@ static cbx_json *params_json(const cbx_case_ops *c)
             cbx_json_set_int(o, "min", d->min);
             cbx_json_set_int(o, "max", d->max);
         }
-        for (size_t w = 0; d->kind == CBX_PARAM_WORD && d->words[w]; w++) cbx_json_push(words, cbx_json_new_string(d->words[w]));
+        for (size_t w = 0; d->kind == CBX_PARAM_WORD && d->words[w]; w++)
+            cbx_json_push(words, cbx_json_new_string(d->words[w]));
         cbx_json_set(o, "words", words);
         cbx_json_set_string(o, "default", d->fallback);
         cbx_json_set_string(o, "help", d->help);
@@ -230,7 +232,12 @@ static int run_list(const opt_program *program, const opt_command *command, int 
 }
 
 const opt_command list_command = {
-    "list", "[--json]", "cases, points, parameters, baselines, platforms, providers",
-    "Prints what can be measured: each case with its points, parameters and baselines, and which platforms this machine has.", list_options,
-    CBX_LEN(list_options), run_list,
+    "list",
+    "[--json]",
+    "cases, points, parameters, baselines, platforms, providers",
+    "Prints what can be measured: each case with its points, parameters and baselines, and which platforms this "
+    "machine has.",
+    list_options,
+    CBX_LEN(list_options),
+    run_list,
 };

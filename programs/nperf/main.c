@@ -6,10 +6,7 @@
 #include "programs/nperf/nperf.h"
 #include "suites/suites.h"
 
-const cbx_case_list *nperf_cases(void)
-{
-    return &cbx_builtin_cases;
-}
+const cbx_case_list *nperf_cases(void) { return &cbx_builtin_cases; }
 
 const cbx_case_ops *nperf_case(const opt_program *program, const char *name)
 {
@@ -24,8 +21,10 @@ const cbx_case_ops *nperf_case(const opt_program *program, const char *name)
         n++;
     }
     near = cbx_nearest_word(name, names, n);
-    if (near) opt_fail(program, "unknown case '%s'; did you mean '%s'?", name, near);
-    else opt_fail(program, "unknown case '%s'; 'nperf list' shows the cases", name);
+    if (near)
+        opt_fail(program, "unknown case '%s'; did you mean '%s'?", name, near);
+    else
+        opt_fail(program, "unknown case '%s'; 'nperf list' shows the cases", name);
     return NULL;
 }
 
@@ -47,7 +46,8 @@ static const opt_note environment[] = {
 };
 
 static const opt_note examples[] = {
-    { "nperf --quick --site", "the representative point of semiring_matmul, with every rival that is here, and a page of it" },
+    { "nperf --quick --site",
+      "the representative point of semiring_matmul, with every rival that is here, and a page of it" },
     { "nperf --baselines stream,tiled --launches 21", "every point, two baselines" },
     { "nperf exec 'sort a.txt' 'sort -u a.txt'", "two commands, interleaved, with a verdict" },
     { "nperf --render-from results/store --latest --site", "a page of everything measured so far" },
@@ -57,8 +57,10 @@ static const opt_note examples[] = {
 int main(int argc, char **argv)
 {
     const opt_command commands[] = { measure_command, exec_command, list_command, doctor_command, selftest_command };
-    const opt_program program = { "nperf", "measures numerical kernels, and any commands, truthfully", commands, CBX_LEN(commands),
-                                  exits, environment, examples };
+    const opt_program program = { "nperf",  "measures numerical kernels, and any commands, truthfully",
+                                  commands, CBX_LEN(commands),
+                                  exits,    environment,
+                                  examples };
 
     return opt_main(&program, argc, (const char **)argv);
 }

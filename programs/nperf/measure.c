@@ -25,28 +25,37 @@ typedef struct measure_args {
 static const opt_spec measure_options[] = {
     { "case", 'c', OPT_STRING, AT(case_name), "NAME", "semiring_matmul", "case to measure; `nperf list` shows them" },
     { "platforms", 'p', OPT_LIST, AT(platforms), "A,B", "cpu", "platforms: cpu (or jax-cpu), cuda12 (or jax-cuda12)" },
-    { "quick", 'q', OPT_FLAG, AT(quick), NULL, NULL, "the representative point only: 6 launches, one warm-up, one epoch for calls above 0.1 s" },
-    { "point", 0, OPT_EACH, AT(points), "JSON", "the case's points", "a point of your own, such as '{\"m\":64,\"k\":64,\"n\":64}'; may be repeated" },
+    { "quick", 'q', OPT_FLAG, AT(quick), NULL, NULL,
+      "the representative point only: 6 launches, one warm-up, one epoch for calls above 0.1 s" },
+    { "point", 0, OPT_EACH, AT(points), "JSON", "the case's points",
+      "a point of your own, such as '{\"m\":64,\"k\":64,\"n\":64}'; may be repeated" },
     { "baselines", 'b', OPT_LIST, AT(baselines), "A,B", "all", "measure these only" },
     { "skip-baselines", 0, OPT_LIST, AT(skip), "X,Y", NULL, "leave these out" },
-    { "skip-slow", 0, OPT_FLAG, AT(skip_slow), NULL, NULL, "leave out baselines declared slow, unless --baselines names them" },
-    { "variants", 0, OPT_STRING, AT(variants), "WHICH", "all", "variants of a provider's environment: default, tuned or all" },
-    { "launches", 'n', OPT_COUNT, AT(launches), "N", "11, quick 6", "fresh processes of each attempt; the sample that intervals are over" },
+    { "skip-slow", 0, OPT_FLAG, AT(skip_slow), NULL, NULL,
+      "leave out baselines declared slow, unless --baselines names them" },
+    { "variants", 0, OPT_STRING, AT(variants), "WHICH", "all",
+      "variants of a provider's environment: default, tuned or all" },
+    { "launches", 'n', OPT_COUNT, AT(launches), "N", "11, quick 6",
+      "fresh processes of each attempt; the sample that intervals are over" },
     { "warmup", 'w', OPT_INT, AT(warmup), "N", "3, quick 1", "untimed calls after the first one" },
     { "repeats", 'r', OPT_COUNT, AT(repeats), "N", "10, at most 3 for calls above 1 s", "timed epochs of a launch" },
-    { "budget", 0, OPT_NUMBER, AT(budget), "SECONDS", "none, quick 80", "time for a point: fewer epochs, then fewer launches keep to it" },
+    { "budget", 0, OPT_NUMBER, AT(budget), "SECONDS", "none",
+      "time for a point: fewer epochs, then fewer launches keep to it" },
     { "threads", 't', OPT_INT, AT(threads), "N", "1", "threads and CPUs of each worker, the same for every framework" },
     { "cpu-slots", 0, OPT_COUNT, AT(cpu_slots), "N", "1", "points measured side by side on disjoint CPUs" },
-    { "worker-timeout", 0, OPT_NUMBER, AT(worker_timeout), "SECONDS", "3600", "longest wait for an answer of a worker" },
+    { "worker-timeout", 0, OPT_NUMBER, AT(worker_timeout), "SECONDS", "3600",
+      "longest wait for an answer of a worker" },
     { "memory-limit", 0, OPT_SIZE, AT(memory_limit), "SIZE", "none", "resident memory of a worker, such as 8G" },
     { "in-process", 0, OPT_FLAG, AT(in_process), NULL, NULL, "call native baselines in this process" },
     { "seed", 's', OPT_COUNT, AT(seed), "N", "0", "of the order and the layout of launches" },
     { "out", 'o', OPT_STRING, AT(out), "FILE", "results/CASE.jsonl", "rows, one JSON line each" },
     { "report", 0, OPT_STRING, AT(report), "FILE", "results/CASE.md", "markdown report" },
     { "site", 0, OPT_MAYBE, AT(site), "DIR", "site", "also write DIR/index.html, a page that needs nothing else" },
-    { "store", 0, OPT_MAYBE, AT(store), "DIR", "results/store", "also keep the run, with its raw launches, in a store" },
+    { "store", 0, OPT_MAYBE, AT(store), "DIR", "results/store",
+      "also keep the run, with its raw launches, in a store" },
     { "resume", 0, OPT_FLAG, AT(resume), NULL, NULL, "keep the good rows of --out and measure what is missing" },
-    { "render-from", 0, OPT_WORDS, AT(render_from), "PATH", NULL, "render rows of files or folders, and measure nothing" },
+    { "render-from", 0, OPT_WORDS, AT(render_from), "PATH", NULL,
+      "render rows of files or folders, and measure nothing" },
     { "latest", 0, OPT_FLAG, AT(latest), NULL, NULL, "with --render-from: the newest row of each key only" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document instead of the table" },
     { "list", 'l', OPT_FLAG, AT(list), NULL, NULL, "print cases, points and baselines, and stop" },
@@ -72,7 +81,8 @@ static void print_table(const cbx_rows *rows)
     cbx_text_clear(&text);
 }
 
-static int write_files(const opt_program *program, cbx_ctx *ctx, const cbx_rows *rows, const char *command, const outputs *to)
+static int write_files(const opt_program *program, cbx_ctx *ctx, const cbx_rows *rows, const char *command,
+                       const outputs *to)
 {
     cbx_report_opts opts = CBX_REPORT_OPTS_INIT;
     cbx_text text;
@@ -115,7 +125,8 @@ static int show_rows(const opt_program *program, const cbx_rows *rows, bool json
 
 static void put_list(cbx_text *t, const char *flag, const opt_list *list)
 {
-    for (size_t i = 0; i < list->count; i++) cbx_text_printf(t, i ? ",%s" : " %s %s", i ? list->items[i] : flag, list->items[i]);
+    for (size_t i = 0; i < list->count; i++)
+        cbx_text_printf(t, i ? ",%s" : " %s %s", i ? list->items[i] : flag, list->items[i]);
 }
 
 static const char *reproduce(const measure_args *a, cbx_arena *arena)
@@ -155,7 +166,8 @@ static int read_rows(const opt_program *program, cbx_ctx *ctx, const opt_list *p
         if (cbx_rows_read(ctx, paths->items[i], rows, &err)) return opt_fail(program, "%s", err.message);
     }
     if (rows->damaged) {
-        fprintf(stderr, "note: %zu damaged line%s left out; the first: %s\n", rows->damaged, rows->damaged == 1 ? "" : "s", rows->first_damage);
+        fprintf(stderr, "note: %zu damaged line%s left out; the first: %s\n", rows->damaged,
+                rows->damaged == 1 ? "" : "s", rows->first_damage);
     }
     if (rows->count == 0) return opt_fail(program, "--render-from: no rows in '%s'", paths->items[0]);
     return EXIT_PASS;
@@ -170,8 +182,11 @@ static int render(const opt_program *program, cbx_ctx *ctx, const measure_args *
 
     cbx_rows_init(&rows, cbx_ctx_allocator(ctx));
     status = read_rows(program, ctx, &a->render_from, &rows);
-    if (!status && a->latest && cbx_rows_latest(ctx, &rows, &newer_failed, &err)) status = opt_fail(program, "%s", err.message);
-    if (newer_failed) fprintf(stderr, "note: %zu newer row%s failed; the last good one is shown\n", newer_failed, newer_failed == 1 ? "" : "s");
+    if (!status && a->latest && cbx_rows_latest(ctx, &rows, &newer_failed, &err))
+        status = opt_fail(program, "%s", err.message);
+    if (newer_failed)
+        fprintf(stderr, "note: %zu newer row%s failed; the last good one is shown\n", newer_failed,
+                newer_failed == 1 ? "" : "s");
     if (!status) status = show_rows(program, &rows, a->json);
     if (!status) status = write_files(program, ctx, &rows, NULL, to);
     cbx_rows_clear(&rows);
@@ -203,11 +218,12 @@ static int variants_of(const opt_program *program, const char *word, cbx_measure
         }
     }
     near = cbx_nearest_word(word, words, CBX_LEN(words));
-    return opt_fail(program, "--variants: unknown word '%s'%s%s%s; known: default, tuned, all", word, near ? "; did you mean '" : "",
-                    near ? near : "", near ? "'?" : "");
+    return opt_fail(program, "--variants: unknown word '%s'%s%s%s; known: default, tuned, all", word,
+                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
-static void fill_options(const measure_args *a, const cbx_case_ops *c, const outputs *to, progress *p, cbx_measure_opts *o)
+static void fill_options(const measure_args *a, const cbx_case_ops *c, const outputs *to, progress *p,
+                         cbx_measure_opts *o)
 {
     o->case_ops = c;
     o->points = a->points.items;
@@ -239,8 +255,8 @@ static void fill_options(const measure_args *a, const cbx_case_ops *c, const out
 }
 
 /* What is said after a sweep, and what it comes to. */
-static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to, const cbx_measure_result *r,
-                    const char *command)
+static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to,
+                    const cbx_measure_result *r, const char *command)
 {
     int status = EXIT_PASS, second;
 
@@ -248,8 +264,8 @@ static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args
         status = show_rows(program, &r->rows, a->json);
         second = write_files(program, ctx, &r->rows, command, to);
         status = status ? status : second;
-        fprintf(stderr, "rows: %s, report: %s%s%s%s%s\n", to->rows, to->report, to->page ? ", page: " : "", to->page ? to->page : "",
-                a->store ? ", store: " : "", a->store ? a->store : "");
+        fprintf(stderr, "rows: %s, report: %s%s%s%s%s\n", to->rows, to->report, to->page ? ", page: " : "",
+                to->page ? to->page : "", a->store ? ", store: " : "", a->store ? a->store : "");
     } else if (a->json) {
         status = show_rows(program, &r->rows, true);
     }
@@ -265,7 +281,8 @@ static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args
     return status;
 }
 
-static int measure(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to, const char *command)
+static int measure(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to,
+                   const char *command)
 {
     cbx_measure_opts opts = CBX_MEASURE_OPTS_INIT;
     const cbx_case_ops *c = nperf_case(program, a->case_name);
@@ -308,10 +325,14 @@ static int run_parsed(const opt_program *program, const measure_args *a, cbx_are
     outputs to;
     int status;
 
-    if (!command || !settle_outputs(a, arena, &to) || cbx_ctx_create(NULL, &ctx, NULL)) return opt_fail(program, "out of memory");
-    if (a->list) status = list_print(program, ctx, a->json);
-    else if (a->render_from.count) status = render(program, ctx, a, &to);
-    else status = measure(program, ctx, a, &to, command);
+    if (!command || !settle_outputs(a, arena, &to) || cbx_ctx_create(NULL, &ctx, NULL))
+        return opt_fail(program, "out of memory");
+    if (a->list)
+        status = list_print(program, ctx, a->json);
+    else if (a->render_from.count)
+        status = render(program, ctx, a, &to);
+    else
+        status = measure(program, ctx, a, &to, command);
     cbx_ctx_free(ctx);
     return status;
 }
@@ -326,15 +347,23 @@ static int run_measure(const opt_program *program, const opt_command *command, i
     cbx_arena_init(&arena, cbx_allocator_default());
     parsed = opt_parse(program, command, argc, argv, &args, &arena, NULL);
     if (parsed == OPT_STOP) status = EXIT_PASS;
-    if (parsed == OPT_GO && args.latest && !args.render_from.count) status = opt_fail(program, "--latest goes with --render-from");
-    else if (parsed == OPT_GO) status = run_parsed(program, &args, &arena);
+    if (parsed == OPT_GO && args.latest && !args.render_from.count)
+        status = opt_fail(program, "--latest goes with --render-from");
+    else if (parsed == OPT_GO)
+        status = run_parsed(program, &args, &arena);
     cbx_arena_clear(&arena);
     return status;
 }
 
 const opt_command measure_command = {
-    "", "[OPTION]...", "measure a case, or render its rows",
-    "Measures every baseline of a benchmark case at its points, in fresh processes launched in turns, checks every answer, and prints a table "
-    "with intervals, memory, share of the roofline and ratios. Results go to standard output, words and progress to standard error.",
-    measure_options, CBX_LEN(measure_options), run_measure,
+    "",
+    "[OPTION]...",
+    "measure a case, or render its rows",
+    "Measures every baseline of a benchmark case at its points, in fresh processes launched in turns, checks every "
+    "answer, and prints a table "
+    "with intervals, memory, share of the roofline and ratios. Results go to standard output, words and progress to "
+    "standard error.",
+    measure_options,
+    CBX_LEN(measure_options),
+    run_measure,
 };

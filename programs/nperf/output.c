@@ -25,8 +25,10 @@ int print_json(const opt_program *program, cbx_json *document)
     cbx_text_init(&text, cbx_allocator_default());
     cbx_json_write(document, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING, &text);
     cbx_text_putc(&text, '\n');
-    if (!document || text.status) status = opt_fail(program, "out of memory");
-    else fwrite(text.data, 1, text.len, stdout);
+    if (!document || text.status)
+        status = opt_fail(program, "out of memory");
+    else
+        fwrite(text.data, 1, text.len, stdout);
     cbx_text_clear(&text);
     cbx_json_unref(document);
     return status;

@@ -30,9 +30,12 @@ void progress_end(progress *p)
 static void eta_text(double s, char *buf, size_t size)
 {
     long left = lround(s);
-    if (isnan(s)) buf[0] = 0;
-    else if (left >= 3600) snprintf(buf, size, ", %ld:%02ld:%02ld left", left / 3600, left / 60 % 60, left % 60);
-    else snprintf(buf, size, ", %ld:%02ld left", left / 60, left % 60);
+    if (isnan(s))
+        buf[0] = 0;
+    else if (left >= 3600)
+        snprintf(buf, size, ", %ld:%02ld:%02ld left", left / 3600, left / 60 % 60, left % 60);
+    else
+        snprintf(buf, size, ", %ld:%02ld left", left / 60, left % 60);
 }
 
 static void show_launch(progress *p, const cbx_measure_progress *e)

@@ -42,7 +42,8 @@ static void test_registry(void **in)
     cbx_err err = CBX_ERR_INIT;
 
     cbx_registry_init(&r, cbx_ctx_allocator(s->ctx), "benchmark");
-    for (size_t i = 0; i < 3; i++) CHECK_OK(cbx_registry_register(&r, names[i], &items[i], false, &err), &err, names[i]);
+    for (size_t i = 0; i < 3; i++)
+        CHECK_OK(cbx_registry_register(&r, names[i], &items[i], false, &err), &err, names[i]);
     CHECK_STATUS(cbx_registry_register(&r, "mid", &items[3], false, &err), CBX_EEXIST, "a duplicate");
     CHECK_STR(err.message, "benchmark 'mid' is registered already", "is named");
     CHECK_STATUS(cbx_registry_register(&r, "", &items[3], false, &err), CBX_EINVAL, "no name");
@@ -130,7 +131,8 @@ static void bench_teardown(cbx_ctx *ctx, void *self)
 }
 
 static const cbx_benchmark_ops ops = {
-    sizeof(cbx_benchmark_ops), CBX_BENCHMARK_ABI, "resnet", "vision", bench_setup, bench_training, bench_evaluation, bench_teardown, bench_targets,
+    sizeof(cbx_benchmark_ops), CBX_BENCHMARK_ABI, "resnet",      "vision", bench_setup, bench_training,
+    bench_evaluation,          bench_teardown,    bench_targets,
 };
 
 static double value_of(const cbx_result *r, const char *name)
@@ -151,7 +153,8 @@ static void test_a_benchmark_is_run(void **in)
 
     CHECK_OK(cbx_benchmark_run(s->ctx, &ops, &b, &r, &err), &err, "run");
     CHECK(b.setups == 1 && b.teardowns == 1, "set up and torn down");
-    CHECK(value_of(r, "loss") == 0.5 && value_of(r, "accuracy") == 0.9, "evaluation replaces what training gave by the same name");
+    CHECK(value_of(r, "loss") == 0.5 && value_of(r, "accuracy") == 0.9,
+          "evaluation replaces what training gave by the same name");
     CHECK(value_of(r, "training_seconds") >= 0 && value_of(r, "evaluation_seconds") >= 0, "both are timed");
     CHECK(cbx_json_get_double(cbx_json_get(cbx_result_get(r)->metadata, "targets"), "accuracy", 0) == 0.95, "targets");
     CHECK_STR(cbx_result_get(r)->domain, "vision", "domain");
@@ -160,7 +163,10 @@ static void test_a_benchmark_is_run(void **in)
 
 static void test_a_failing_benchmark_is_torn_down(void **in)
 {
-    static const struct { bench b; const char *why; } cases[] = {
+    static const struct {
+        bench b;
+        const char *why;
+    } cases[] = {
         { { .fail_setup = CBX_EIO }, "setup" },
         { { .fail_training = CBX_EDOM }, "training" },
         { { .fail_evaluation = CBX_ETIMEOUT }, "evaluation" },
@@ -240,7 +246,8 @@ static cbx_status adapt_special(cbx_ctx *ctx, const cbx_target *t, cbx_adapted *
 }
 
 static const cbx_adapter_ops general = { sizeof general, CBX_ADAPTER_ABI, "general", takes_all, adapt, release };
-static const cbx_adapter_ops for_models = { sizeof for_models, CBX_ADAPTER_ABI, "models", takes_model, adapt_special, release };
+static const cbx_adapter_ops for_models = { sizeof for_models, CBX_ADAPTER_ABI, "models",
+                                            takes_model,       adapt_special,   release };
 
 static void test_adapters(void **in)
 {

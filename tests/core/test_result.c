@@ -90,7 +90,9 @@ static void test_members(void **in)
     again = cbx_result_ref(r);
     cbx_result_free(r);
     c = cbx_result_get(again);
-    CHECK(c->timing->nbatch_times == 3 && c->timing->per_batch_times[2] == 0.75 && c->timing->warmup_batches_excluded == 1, "timing");
+    CHECK(c->timing->nbatch_times == 3 && c->timing->per_batch_times[2] == 0.75 &&
+              c->timing->warmup_batches_excluded == 1,
+          "timing");
     CHECK(c->timing->compilation_time_sec == 0.75, "compilation");
     CHECK(isnan(c->resources->peak_gpu_mem_mb) && c->resources->mean_gpu_power_w == 55.0, "resources");
     CHECK(c->timestamp == 1771587264.346877, "time");
@@ -100,18 +102,23 @@ static void test_members(void **in)
 
 static void test_reading_rules(void **in)
 {
-    static const struct { const char *text, *message, *why; } cases[] = {
+    static const struct {
+        const char *text, *message, *why;
+    } cases[] = {
         { "5", "'r': expected an object", "no object" },
         { "{\"timestamp\":1}", "'r': 'name': expected a string, found nothing", "no name" },
         { "{\"name\":\"n\"}", "'r': 'timestamp': expected a number, found nothing", "no time" },
-        { "{\"name\":\"n\",\"timestamp\":1,\"timing\":{\"wall_clock_sec\":\"1\"}}", "'r': 'timing.wall_clock_sec': expected a number, found a string",
-          "a number in quotes" },
-        { "{\"name\":\"n\",\"timestamp\":1,\"timing\":{\"wall_clock_sec\":1,\"per_batch_times\":[1],\"first_batch_time\":1,\"num_batches\":-1}}",
+        { "{\"name\":\"n\",\"timestamp\":1,\"timing\":{\"wall_clock_sec\":\"1\"}}",
+          "'r': 'timing.wall_clock_sec': expected a number, found a string", "a number in quotes" },
+        { "{\"name\":\"n\",\"timestamp\":1,\"timing\":{\"wall_clock_sec\":1,\"per_batch_times\":[1],\"first_batch_"
+          "time\":1,\"num_batches\":-1}}",
           "'r': 'timing.num_batches': expected a count, found -1", "a negative count" },
-        { "{\"name\":\"n\",\"timestamp\":1,\"timing\":{\"wall_clock_sec\":1}}", "'r': 'timing.per_batch_times': expected an array, found nothing",
-          "no batches" },
-        { "{\"name\":\"n\",\"timestamp\":1,\"resources\":{}}", "'r': 'resources.peak_rss_mb': expected a number, found nothing", "resources" },
-        { "{\"name\":\"n\",\"timestamp\":1,\"config\":[]}", "'r': 'config': expected an object, found an array", "config" },
+        { "{\"name\":\"n\",\"timestamp\":1,\"timing\":{\"wall_clock_sec\":1}}",
+          "'r': 'timing.per_batch_times': expected an array, found nothing", "no batches" },
+        { "{\"name\":\"n\",\"timestamp\":1,\"resources\":{}}",
+          "'r': 'resources.peak_rss_mb': expected a number, found nothing", "resources" },
+        { "{\"name\":\"n\",\"timestamp\":1,\"config\":[]}", "'r': 'config': expected an object, found an array",
+          "config" },
     };
     state *s = *in;
 
@@ -168,10 +175,15 @@ static cbx_status convert(cbx_ctx *ctx, const char *path, cbx_run **out, cbx_err
 
 static void test_results_become_a_run(void **in)
 {
-    static const struct { const char *name; double value; const char *why; } metrics[] = {
-        { "accuracy", 0.9, "its own" },          { "batch_time", 0.5, "median of 0.5, 0.25, 0.75" }, { "wall_clock", 2.5, "timing" },
-        { "first_batch_time", 1.0, "timing" },   { "compilation_time", 0.75, "timing" },             { "peak_rss", 100.5, "resources" },
-        { "memory_growth", 1.5, "resources" },   { "mean_gpu_power", 55.0, "resources" },
+    static const struct {
+        const char *name;
+        double value;
+        const char *why;
+    } metrics[] = {
+        { "accuracy", 0.9, "its own" },         { "batch_time", 0.5, "median of 0.5, 0.25, 0.75" },
+        { "wall_clock", 2.5, "timing" },        { "first_batch_time", 1.0, "timing" },
+        { "compilation_time", 0.75, "timing" }, { "peak_rss", 100.5, "resources" },
+        { "memory_growth", 1.5, "resources" },  { "mean_gpu_power", 55.0, "resources" },
     };
     state *s = *in;
     cbx_run *run = NULL;
@@ -204,7 +216,9 @@ static void test_a_metric_of_its_own_wins(void **in)
     static const double times[] = { 4.0, 1.0, 3.0, 2.0 };
     state *s = *in;
     cbx_named_metric own[] = { { "wall_clock", cbx_metric_of(99.0) } };
-    cbx_timing_sample timing = { .wall_clock_sec = 1.0, .per_batch_times = times, .nbatch_times = 4, .compilation_time_sec = NAN };
+    cbx_timing_sample timing = {
+        .wall_clock_sec = 1.0, .per_batch_times = times, .nbatch_times = 4, .compilation_time_sec = NAN
+    };
     cbx_result_content content = { .name = "n", .timing = &timing, .metrics = own, .nmetrics = 1 };
     cbx_run_builder *b = NULL;
     cbx_result *r = NULL;
@@ -236,7 +250,8 @@ static cbx_status convert_it(cbx_ctx *ctx, void *user)
 static void test_every_allocation_may_fail(void **in)
 {
     (void)in;
-    CHECK_GT(cbx_test_fail_each(convert_it, (void *)(uintptr_t)fixture("result.json"), "read and convert"), 10, "allocations were made to fail");
+    CHECK_GT(cbx_test_fail_each(convert_it, (void *)(uintptr_t)fixture("result.json"), "read and convert"), 10,
+             "allocations were made to fail");
 }
 
 int main(void)

@@ -99,7 +99,9 @@ static cbx_run *read_fixture(state *s, const char *name)
 
 static void test_files_of_the_python_package_byte_for_byte(void **in)
 {
-    static const struct { const char *name, *why; } cases[] = {
+    static const struct {
+        const char *name, *why;
+    } cases[] = {
         { "full.json", "every member, non-finite numbers, extreme numbers, escapes" },
         { "minimal.json", "no points, a time without a fraction" },
         { "zone.json", "a time with an offset" },
@@ -112,7 +114,8 @@ static void test_files_of_the_python_package_byte_for_byte(void **in)
         const char *out = path_in(s, "out.json");
         CHECK_OK(cbx_run_write(s->ctx, run, out, &err), &err, cases[i].why);
         CHECK(same_bytes(s, fixture(cases[i].name), out), cases[i].why);
-        CHECK_OK(cbx_run_with_metadata(s->ctx, run, "planted", cbx_json_new_bool(true), &copy, &err), &err, "a changed copy");
+        CHECK_OK(cbx_run_with_metadata(s->ctx, run, "planted", cbx_json_new_bool(true), &copy, &err), &err,
+                 "a changed copy");
         CHECK_OK(cbx_run_write(s->ctx, copy, out, &err), &err, "a changed copy");
         cbx_run_free(copy);
         cbx_run_free(run);
@@ -134,8 +137,10 @@ static void test_members_of_a_python_file(void **in)
     CHECK_STR(cbx_json_get_string(cbx_run_environment(run), "machine", ""), "epyc-1", "environment");
     CHECK_STR(cbx_point_tag(p, "batch"), "32", "tag");
     CHECK(cbx_point_tag(p, "none") == NULL && cbx_point_metric(p, "none") == NULL, "what there is not");
-    CHECK(m->value == 0.8 && m->lower == 0.78 && m->upper == 0.83 && m->nsamples == 3 && m->samples[1] == 0.8, "metric");
-    CHECK(isnan(cbx_point_metric(p, "throughput")->lower) && !cbx_point_metric(p, "throughput")->samples, "absent bounds and samples");
+    CHECK(m->value == 0.8 && m->lower == 0.78 && m->upper == 0.83 && m->nsamples == 3 && m->samples[1] == 0.8,
+          "metric");
+    CHECK(isnan(cbx_point_metric(p, "throughput")->lower) && !cbx_point_metric(p, "throughput")->samples,
+          "absent bounds and samples");
     CHECK(def->direction == CBX_DIRECTION_LOWER && def->priority == CBX_PRIORITY_PRIMARY, "definition");
     CHECK(!cbx_metric_def_higher_is_better(def), "lower is better");
     CHECK(cbx_metric_def_higher_is_better(NULL), "higher is better where nothing is known");
@@ -148,11 +153,16 @@ static void test_members_of_a_python_file(void **in)
 static void test_unknown_members_are_kept(void **in)
 {
     static const char text[] =
-        "{\n  \"id\": \"r1\",\n  \"timestamp\": \"2026-02-20T11:34:24+00:00\",\n  \"commit\": null,\n  \"branch\": null,\n"
-        "  \"environment\": {},\n  \"metadata\": {},\n  \"metric_defs\": {\n    \"t\": {\n      \"name\": \"t\",\n      \"unit\": \"s\",\n"
-        "      \"direction\": \"lower\",\n      \"group\": \"\",\n      \"priority\": \"secondary\",\n      \"description\": \"\",\n"
-        "      \"formula\": \"x\"\n    }\n  },\n  \"points\": [\n    {\n      \"name\": \"p\",\n      \"scenario\": \"s\",\n"
-        "      \"tags\": {},\n      \"metrics\": {\n        \"t\": {\n          \"value\": 1.0,\n          \"unit\": \"s\"\n        }\n"
+        "{\n  \"id\": \"r1\",\n  \"timestamp\": \"2026-02-20T11:34:24+00:00\",\n  \"commit\": null,\n  \"branch\": "
+        "null,\n"
+        "  \"environment\": {},\n  \"metadata\": {},\n  \"metric_defs\": {\n    \"t\": {\n      \"name\": \"t\",\n     "
+        " \"unit\": \"s\",\n"
+        "      \"direction\": \"lower\",\n      \"group\": \"\",\n      \"priority\": \"secondary\",\n      "
+        "\"description\": \"\",\n"
+        "      \"formula\": \"x\"\n    }\n  },\n  \"points\": [\n    {\n      \"name\": \"p\",\n      \"scenario\": "
+        "\"s\",\n"
+        "      \"tags\": {},\n      \"metrics\": {\n        \"t\": {\n          \"value\": 1.0,\n          \"unit\": "
+        "\"s\"\n        }\n"
         "      },\n      \"status\": \"ok\"\n    }\n  ],\n  \"schema_version\": 7,\n  \"signature\": null\n}";
     state *s = *in;
     cbx_run *run = NULL, *copy = NULL;
@@ -177,36 +187,47 @@ static void test_unknown_members_are_kept(void **in)
 
 static void test_reading_rules(void **in)
 {
-    static const struct { const char *text, *message, *why; } cases[] = {
+    static const struct {
+        const char *text, *message, *why;
+    } cases[] = {
         { "[]", "'r': expected an object", "no object" },
-        { "{\"timestamp\":\"2026-02-20T11:34:24Z\",\"points\":[]}", "'r': 'id': expected a string, found nothing", "no id" },
+        { "{\"timestamp\":\"2026-02-20T11:34:24Z\",\"points\":[]}", "'r': 'id': expected a string, found nothing",
+          "no id" },
         { "{\"id\":\"r\",\"points\":[]}", "'r': 'timestamp': expected a string, found nothing", "no time" },
-        { "{\"id\":\"r\",\"timestamp\":5,\"points\":[]}", "'r': 'timestamp': expected a string, found an integer", "a time in seconds" },
+        { "{\"id\":\"r\",\"timestamp\":5,\"points\":[]}", "'r': 'timestamp': expected a string, found an integer",
+          "a time in seconds" },
         { "{\"id\":\"r\",\"timestamp\":\"now\",\"points\":[]}", NULL, "no time" },
         { "{\"id\":\"../../evil\",\"timestamp\":\"2026-02-20T11:34:24Z\",\"points\":[]}", NULL, "an id that climbs" },
         { "{\"id\":\"\",\"timestamp\":\"2026-02-20T11:34:24Z\",\"points\":[]}", NULL, "an empty id" },
         { "{" OK_HEAD "}", "'r': 'points': expected an array, found nothing", "no points" },
-        { "{" OK_HEAD ",\"points\":{}}", "'r': 'points': expected an array, found an object", "points of the wrong type" },
+        { "{" OK_HEAD ",\"points\":{}}", "'r': 'points': expected an array, found an object",
+          "points of the wrong type" },
         { "{" OK_HEAD ",\"points\":[7]}", "'r': 'points.0': expected an object", "a point of the wrong type" },
-        { "{" OK_HEAD ",\"points\":[{\"name\":\"p\"}]}", "'r': 'points.0.scenario': expected a string, found nothing", "no scenario" },
+        { "{" OK_HEAD ",\"points\":[{\"name\":\"p\"}]}", "'r': 'points.0.scenario': expected a string, found nothing",
+          "no scenario" },
         { "{" OK_HEAD ",\"points\":[{\"name\":\"p\",\"scenario\":\"s\",\"tags\":{\"a\":1}}]}",
           "'r': 'points.0.tags.a': expected a string, found an integer", "a tag that is a number" },
         { "{" OK_HEAD ",\"points\":[{\"name\":\"p\",\"scenario\":\"s\",\"tags\":null}]}",
           "'r': 'points.0.tags': expected an object, found null", "tags that are null" },
-        { "{" OK_HEAD ",\"points\":[{\"name\":\"p\",\"scenario\":\"s\",\"metrics\":{\"latency\":{\"value\":\"0.8\"}}}]}",
+        { "{" OK_HEAD
+          ",\"points\":[{\"name\":\"p\",\"scenario\":\"s\",\"metrics\":{\"latency\":{\"value\":\"0.8\"}}}]}",
           "'r': 'points.0.metrics.latency.value': expected a number, found a string", "a number in quotes" },
         { "{" OK_HEAD ",\"points\":[{\"name\":\"p\",\"scenario\":\"s\",\"metrics\":{\"latency\":{\"value\":true}}}]}",
           "'r': 'points.0.metrics.latency.value': expected a number, found a boolean", "a boolean is no number" },
         { "{" OK_HEAD ",\"points\":[{\"name\":\"p\",\"scenario\":\"s\",\"metrics\":{\"latency\":{\"lower\":1}}}]}",
           "'r': 'points.0.metrics.latency.value': expected a number, found nothing", "a metric without a value" },
-        { "{" OK_HEAD ",\"points\":[{\"name\":\"p\",\"scenario\":\"s\",\"metrics\":{\"t\":{\"value\":1,\"samples\":[1,\"2\"]}}}]}",
+        { "{" OK_HEAD
+          ",\"points\":[{\"name\":\"p\",\"scenario\":\"s\",\"metrics\":{\"t\":{\"value\":1,\"samples\":[1,\"2\"]}}}]}",
           "'r': 'points.0.metrics.t.samples.1': expected a number", "a sample in quotes" },
         { "{" OK_HEAD ",\"points\":[],\"metric_defs\":{\"t\":{\"name\":\"t\",\"unit\":\"s\",\"direction\":\"down\"}}}",
           "'r': 'metric_defs.t.direction': 'down' is none of 'higher', 'lower', 'info'", "an unknown direction" },
-        { "{" OK_HEAD ",\"points\":[],\"metric_defs\":{\"t\":{\"name\":\"t\",\"unit\":\"s\",\"direction\":\"info\",\"priority\":\"x\"}}}",
+        { "{" OK_HEAD ",\"points\":[],\"metric_defs\":{\"t\":{\"name\":\"t\",\"unit\":\"s\",\"direction\":\"info\","
+                      "\"priority\":\"x\"}}}",
           "'r': 'metric_defs.t.priority': 'x' is none of 'primary', 'secondary'", "an unknown priority" },
-        { "{" OK_HEAD ",\"points\":[],\"environment\":[]}", "'r': 'environment': expected an object, found an array", "environment" },
-        { "{" OK_HEAD ",\"points\":[],\"commit\":5}", "'r': 'commit': expected a string, found an integer", "a commit that is a number" },
+        { "{" OK_HEAD ",\"points\":[],\"environment\":[]}", "'r': 'environment': expected an object, found an array",
+          "environment" },
+        { "{" OK_HEAD ",\"points\":[],\"commit\":5}", "'r': 'commit': expected a string, found an integer",
+          "a commit that is a number" },
     };
     state *s = *in;
 
@@ -226,8 +247,10 @@ static void test_what_is_accepted(void **in)
     cbx_err err = CBX_ERR_INIT;
     const cbx_metric *m;
 
-    CHECK_OK(parse(s, "{" OK_HEAD ",\"points\":[{\"name\":\"p\",\"scenario\":\"s\",\"metrics\":{\"t\":{\"value\":1,\"lower\":null,"
-                      "\"samples\":null},\"n\":{\"value\":\"NaN\"}}}],\"x\":1}",
+    CHECK_OK(parse(s,
+                   "{" OK_HEAD
+                   ",\"points\":[{\"name\":\"p\",\"scenario\":\"s\",\"metrics\":{\"t\":{\"value\":1,\"lower\":null,"
+                   "\"samples\":null},\"n\":{\"value\":\"NaN\"}}}],\"x\":1}",
                    &run, &err),
              &err, "an integer for a float, nulls for absent ones, words for non-finite ones");
     m = cbx_point_metric(cbx_run_point(run, 0), "t");
@@ -281,10 +304,14 @@ static void test_a_built_run_as_text(void **in)
     cbx_text_init(&text, cbx_ctx_allocator(s->ctx));
     cbx_json_write(v, CBX_JSON_COMPACT, &text);
     CHECK_STR(cbx_text_str(&text),
-              "{\"id\":\"fixed\",\"timestamp\":\"2026-02-20T11:34:24+00:00\",\"commit\":null,\"branch\":null,\"environment\":{},"
-              "\"metadata\":{\"note\":\"x\"},\"metric_defs\":{\"latency\":{\"name\":\"latency\",\"unit\":\"s\",\"direction\":\"lower\","
-              "\"group\":\"\",\"priority\":\"secondary\",\"description\":\"\"}},\"points\":[{\"name\":\"matmul\",\"scenario\":\"cpu\","
-              "\"tags\":{\"framework\":\"native\",\"alg\":\"log\"},\"metrics\":{\"latency\":{\"value\":2.0,\"lower\":1.0,\"upper\":3.0,"
+              "{\"id\":\"fixed\",\"timestamp\":\"2026-02-20T11:34:24+00:00\",\"commit\":null,\"branch\":null,"
+              "\"environment\":{},"
+              "\"metadata\":{\"note\":\"x\"},\"metric_defs\":{\"latency\":{\"name\":\"latency\",\"unit\":\"s\","
+              "\"direction\":\"lower\","
+              "\"group\":\"\",\"priority\":\"secondary\",\"description\":\"\"}},\"points\":[{\"name\":\"matmul\","
+              "\"scenario\":\"cpu\","
+              "\"tags\":{\"framework\":\"native\",\"alg\":\"log\"},\"metrics\":{\"latency\":{\"value\":2.0,\"lower\":1."
+              "0,\"upper\":3.0,"
               "\"samples\":[1.0,2.0,3.0]},\"rate\":{\"value\":5.0}}}],\"schema_version\":1}",
               "order of keys as in the Python package, the version behind them");
     cbx_text_clear(&text);
@@ -312,7 +339,8 @@ static void test_a_new_run_knows_where_it_comes_from(void **in)
     CHECK_OK(cbx_machine_read(s->ctx, NULL, &m, &err), &err, "machine");
     CHECK_STR(cbx_json_get_string(cbx_run_environment(run), "machine", ""), m.id, "fingerprint");
     CHECK(cbx_json_get_int(cbx_json_get(cbx_run_environment(run), "hardware"), "cores", 0) >= 1, "hardware");
-    CHECK_STR(cbx_json_get_string(cbx_json_get(cbx_run_environment(run), "versions"), "calibrax", ""), CBX_VERSION, "versions");
+    CHECK_STR(cbx_json_get_string(cbx_json_get(cbx_run_environment(run), "versions"), "calibrax", ""), CBX_VERSION,
+              "versions");
     CHECK_OK(cbx_run_builder_create(s->ctx, NULL, &b, &err), &err, "another one");
     CHECK_OK(cbx_run_builder_freeze(b, &other, &err), &err, "freeze");
     cbx_run_builder_free(b);
@@ -351,7 +379,9 @@ static void test_commit_of_a_work_tree(void **in)
     char command[512];
 
     snprintf(command, sizeof command,
-             "cd '%s' && git init -q -b topic . && git -c user.name=n -c user.email=e@x commit -q --allow-empty -m m 2>/dev/null", s->folder);
+             "cd '%s' && git init -q -b topic . && git -c user.name=n -c user.email=e@x commit -q --allow-empty -m m "
+             "2>/dev/null",
+             s->folder);
     if (system(command) != 0) {
         print_message("skipped: no git here; apt-get install git\n");
         skip();
@@ -394,7 +424,8 @@ static void test_setters_refuse(void **in)
     cbx_err err = CBX_ERR_INIT;
 
     CHECK_OK(cbx_run_builder_create(s->ctx, &bare, &b, &err), &err, "builder");
-    for (size_t i = 0; i < CBX_LEN(ids); i++) CHECK_STATUS(cbx_run_builder_set_id(b, ids[i], &err), CBX_EINVAL, "an unsafe id");
+    for (size_t i = 0; i < CBX_LEN(ids); i++)
+        CHECK_STATUS(cbx_run_builder_set_id(b, ids[i], &err), CBX_EINVAL, "an unsafe id");
     CHECK_STATUS(cbx_run_builder_add_point(b, &no_name, &err), CBX_EINVAL, "no name");
     CHECK_STATUS(cbx_run_builder_add_point(b, &bad_text, &err), CBX_EINVAL, "not UTF-8");
     CHECK_STATUS(cbx_run_builder_add_point(b, &tags, &err), CBX_EINVAL, "a tag twice");
@@ -402,7 +433,8 @@ static void test_setters_refuse(void **in)
     CHECK_STATUS(cbx_run_builder_add_point(b, &metrics, &err), CBX_EINVAL, "a metric twice");
     CHECK_STATUS(cbx_run_builder_add_metric_def(b, &def, &err), CBX_EINVAL, "no such direction");
     CHECK_STATUS(cbx_run_builder_set_metadata(b, "deep", nested(60), &err), CBX_EINVAL, "nested too deeply");
-    CHECK_STATUS(cbx_run_builder_set_metadata(b, "x", cbx_json_new_string("\xc0\xaf"), &err), CBX_EINVAL, "an overlong form");
+    CHECK_STATUS(cbx_run_builder_set_metadata(b, "x", cbx_json_new_string("\xc0\xaf"), &err), CBX_EINVAL,
+                 "an overlong form");
     CHECK(strstr(err.message, "metadata.x"), "its path is named");
     CHECK_STATUS(cbx_run_builder_set_metadata(b, "null", NULL, &err), CBX_ENOMEM, "a creator that failed");
     CHECK_OK(cbx_run_builder_set_metadata(b, "deep", nested(40), &err), &err, "not so deep");
@@ -419,7 +451,8 @@ static void test_setters_refuse(void **in)
 static void test_a_definition_is_replaced_in_its_place(void **in)
 {
     state *s = *in;
-    cbx_metric_def a = { .name = "a", .unit = "s" }, c = { .name = "c", .unit = "s" }, again = { .name = "a", .unit = "ms" };
+    cbx_metric_def a = { .name = "a", .unit = "s" }, c = { .name = "c", .unit = "s" },
+                   again = { .name = "a", .unit = "ms" };
     cbx_run_builder *b = NULL;
     cbx_run *run = NULL;
     cbx_err err = CBX_ERR_INIT;
@@ -449,16 +482,25 @@ static bool equal(const cbx_run *a, const cbx_run *b)
 
 static void test_equality_and_hash(void **in)
 {
-#define POINTS ",\"points\":[{\"name\":\"p\",\"scenario\":\"s\",\"tags\":{\"a\":\"1\",\"b\":\"2\"},\"metrics\":{\"t\":{\"value\":1.0}}},{\"name\":\"q\",\"scenario\":\"s\"}]}"
-    static const struct { const char *text; bool same; const char *why; } cases[] = {
+#define POINTS                                                                                                         \
+    ",\"points\":[{\"name\":\"p\",\"scenario\":\"s\",\"tags\":{\"a\":\"1\",\"b\":\"2\"},\"metrics\":{\"t\":{"          \
+    "\"value\":1.0}}},{\"name\":\"q\",\"scenario\":\"s\"}]}"
+    static const struct {
+        const char *text;
+        bool same;
+        const char *why;
+    } cases[] = {
         { "{" OK_HEAD ",\"metadata\":{\"n\":1}" POINTS, true, "the same text" },
-        { "{\"timestamp\":\"2026-02-20T11:34:24Z\",\"id\":\"r\",\"metadata\":{\"n\":1}" POINTS, true, "keys in another order" },
-        { "{\"id\":\"r\",\"timestamp\":\"2026-02-20T17:04:24+05:30\",\"metadata\":{\"n\":1}" POINTS, true, "the same instant elsewhere" },
+        { "{\"timestamp\":\"2026-02-20T11:34:24Z\",\"id\":\"r\",\"metadata\":{\"n\":1}" POINTS, true,
+          "keys in another order" },
+        { "{\"id\":\"r\",\"timestamp\":\"2026-02-20T17:04:24+05:30\",\"metadata\":{\"n\":1}" POINTS, true,
+          "the same instant elsewhere" },
         { "{" OK_HEAD ",\"metadata\":{\"n\":1.0}" POINTS, false, "a float is no integer" },
         { "{" OK_HEAD ",\"metadata\":{\"n\":1},\"x\":0" POINTS, false, "an unknown member" },
         { "{" OK_HEAD ",\"metadata\":{\"n\":1},\"points\":[]}", false, "no points" },
         { "{\"id\":\"r2\",\"timestamp\":\"2026-02-20T11:34:24Z\",\"metadata\":{\"n\":1}" POINTS, false, "another id" },
-        { "{\"id\":\"r\",\"timestamp\":\"2026-02-20T11:34:24.000001Z\",\"metadata\":{\"n\":1}" POINTS, false, "a microsecond later" },
+        { "{\"id\":\"r\",\"timestamp\":\"2026-02-20T11:34:24.000001Z\",\"metadata\":{\"n\":1}" POINTS, false,
+          "a microsecond later" },
     };
     state *s = *in;
     cbx_run *first = NULL;
@@ -515,8 +557,10 @@ static void *share_it(void *user)
     for (int i = 0; good && i < 50; i++) {
         cbx_run *mine = cbx_run_ref(sh->run), *copy = NULL;
         bool same = false;
-        good = cbx_point_metric(cbx_run_point(mine, 0), "latency")->value == 2.0 && strcmp(cbx_run_hash(mine), sh->hash) == 0 &&
-               cbx_run_with_id(ctx, mine, "fixed", &copy, NULL) == CBX_OK && cbx_run_equal(copy, mine, &same, NULL) == CBX_OK && same;
+        good = cbx_point_metric(cbx_run_point(mine, 0), "latency")->value == 2.0 &&
+               strcmp(cbx_run_hash(mine), sh->hash) == 0 &&
+               cbx_run_with_id(ctx, mine, "fixed", &copy, NULL) == CBX_OK &&
+               cbx_run_equal(copy, mine, &same, NULL) == CBX_OK && same;
         cbx_run_free(copy);
         cbx_run_free(mine);
     }
@@ -587,7 +631,8 @@ static void test_every_allocation_may_fail(void **in)
 {
     state *s = *in;
 
-    CHECK_GT(cbx_test_fail_each(build_and_copy, s->folder, "build, copy, write, read"), 20, "allocations were made to fail");
+    CHECK_GT(cbx_test_fail_each(build_and_copy, s->folder, "build, copy, write, read"), 20,
+             "allocations were made to fail");
 }
 
 /* --- the Python package reads ours --- */
@@ -597,7 +642,8 @@ static void test_the_python_package_reads_our_file(void **in)
     static const char script[] =
         "import json,sys; from calibrax.core.models import Run; r=Run.from_dict(json.load(open(sys.argv[1])));"
         "m=r.points[0].metrics['latency'];"
-        "sys.exit(not (len(r.id)==12 and m.samples==(1.0,2.0,3.0) and m.lower==1.0 and r.metric_defs['latency'].direction=='lower'"
+        "sys.exit(not (len(r.id)==12 and m.samples==(1.0,2.0,3.0) and m.lower==1.0 and "
+        "r.metric_defs['latency'].direction=='lower'"
         " and 'machine' in r.environment and r.points[0].tags=={'framework':'native','alg':'log'}))";
     state *s = *in;
     const char *python = getenv("CALIBRAX_PYTHON");
@@ -606,7 +652,8 @@ static void test_the_python_package_reads_our_file(void **in)
     char command[2048];
 
     if (!python) {
-        print_message("skipped: CALIBRAX_PYTHON does not name an interpreter with the package calibrax (scripts/fixtures/make_runs.py)\n");
+        print_message("skipped: CALIBRAX_PYTHON does not name an interpreter with the package calibrax "
+                      "(scripts/fixtures/make_runs.py)\n");
         skip();
     }
     CHECK_OK(build(s->ctx, NULL, &run, &err), &err, "a run with all it finds out");

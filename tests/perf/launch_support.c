@@ -1,7 +1,7 @@
 /* See launch_support.h. */
+#include "launch_support.h"
 #include "check.h"
 #include "fail_alloc.h"
-#include "launch_support.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,8 +50,15 @@ cbx_workload *make_workload(fixture *f, const cbx_case_ops *c, const char *point
 
 cbx_launch_opts quick_opts(void)
 {
-    return (cbx_launch_opts){ .struct_size = sizeof(cbx_launch_opts), .platform = "cpu", .threads = 1, .warmup = 1, .epochs = 6,
-                              .iterations = 2, .message_timeout_s = 20, .memory_limit_bytes = 2000000000u, .seed = 7 };
+    return (cbx_launch_opts){ .struct_size = sizeof(cbx_launch_opts),
+                              .platform = "cpu",
+                              .threads = 1,
+                              .warmup = 1,
+                              .epochs = 6,
+                              .iterations = 2,
+                              .message_timeout_s = 20,
+                              .memory_limit_bytes = 2000000000u,
+                              .seed = 7 };
 }
 
 void launch(fixture *f, const char *baseline, const cbx_launch_opts *opts, cbx_launch_record *r)

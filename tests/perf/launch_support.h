@@ -19,7 +19,8 @@ int launch_setup(void **state);
 int launch_teardown(void **state);
 
 /* Another workload; the caller frees both. */
-cbx_workload *make_workload(fixture *f, const cbx_case_ops *c, const char *point, size_t rotations, cbx_params **params);
+cbx_workload *make_workload(fixture *f, const cbx_case_ops *c, const char *point, size_t rotations,
+                            cbx_params **params);
 /* Few, short epochs with a fixed number of calls. */
 cbx_launch_opts quick_opts(void);
 /* Runs a baseline of the toy case on the fixture's workload and fails the test if the parent could not. */

@@ -33,7 +33,8 @@ static void outcomes(void **state)
         cbx_command_record r;
         cbx_err err = CBX_ERR_INIT;
         CHECK_OK(cbx_command_run(f->ctx, cases[i].command, &o, &r, &err), &err, cases[i].why);
-        if (r.failure != cases[i].failure) fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
+        if (r.failure != cases[i].failure)
+            fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
         CHECK_INT(r.exit_code, cases[i].exit_code, cases[i].why);
         CHECK_INT(r.term_signal, cases[i].term_signal, cases[i].why);
         CHECK_GT(r.wall_ns, 10e3, cases[i].why);
@@ -51,9 +52,11 @@ static void numbers(void **state)
     CHECK_OK(cbx_command_run(f->ctx, "sleep 0.1", &o, &r, &err), &err, "sleep");
     CHECK_GT(r.wall_ns, 99e6, "wall time");
     CHECK_LE(r.cpu_user_s + r.cpu_system_s, 0.09, "sleeping takes no CPU");
-    CHECK_OK(cbx_command_run(f->ctx, "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done", &o, &r, &err), &err, "a loop");
+    CHECK_OK(cbx_command_run(f->ctx, "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done", &o, &r, &err), &err,
+             "a loop");
     CHECK_GT(r.cpu_user_s, 0.005, "CPU time");
-    CHECK_OK(cbx_command_run(f->ctx, "head -c 60000000 /dev/zero | tail -c 50000000 > /dev/null", &o, &r, &err), &err, "a hungry child");
+    CHECK_OK(cbx_command_run(f->ctx, "head -c 60000000 /dev/zero | tail -c 50000000 > /dev/null", &o, &r, &err), &err,
+             "a hungry child");
     CHECK_GT(r.hwm_bytes, 45e6, "memory of the largest process of the tree");
 }
 

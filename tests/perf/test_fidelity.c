@@ -84,7 +84,8 @@ static void single_elements(void **state)
     };
     (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        cbx_array *o = one(cases[i].type, cases[i].output), *a = one(cases[i].answer_type, cases[i].answer), *b = one(CBX_F64, cases[i].bound);
+        cbx_array *o = one(cases[i].type, cases[i].output), *a = one(cases[i].answer_type, cases[i].answer),
+                  *b = one(CBX_F64, cases[i].bound);
         cbx_fidelity f = { 0 };
         cbx_fidelity_compare(o, a, b, &f);
         CHECK(f.checked && f.checks == 1, cases[i].why);

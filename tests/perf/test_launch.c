@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
@@ -25,7 +26,8 @@ static void good_worker(void **state)
     CHECK_INT(r.iterations, 2, "calls an epoch");
     CHECK_INT(r.exit_code, -1, "ended well");
     CHECK_INT(r.term_signal, 0, "ended well");
-    for (size_t i = 0; i < r.epochs; i++) CHECK(r.epoch_ns[i] >= 0 && r.epoch_ns[i] < 1e9 && r.outer_ns[i] >= 0, "times of an epoch");
+    for (size_t i = 0; i < r.epochs; i++)
+        CHECK(r.epoch_ns[i] >= 0 && r.epoch_ns[i] < 1e9 && r.outer_ns[i] >= 0, "times of an epoch");
     CHECK_GT(r.first_call_ns, 0, "first call");
     CHECK(r.compile_ns >= 0, "compile time");
     CHECK_GT(r.ready_ns, 0, "ready");
@@ -55,7 +57,8 @@ static void causes(void **state)
         const char *why;
     } cases[] = {
         { "crash", CBX_FAILURE_CRASHED, "compile", -1, SIGSEGV, "a segmentation fault" },
-        { "killed", CBX_FAILURE_CRASHED, "compile", -1, SIGKILL, "SIGKILL without evidence of want of memory is no out-of-memory" },
+        { "killed", CBX_FAILURE_CRASHED, "compile", -1, SIGKILL,
+          "SIGKILL without evidence of want of memory is no out-of-memory" },
         { "exit0", CBX_FAILURE_EXITED, "compile", 0, 0, "exits with 0 and no word" },
         { "exit3", CBX_FAILURE_EXITED, "compile", 3, 0, "exits with 3 and no word" },
         { "rubbish", CBX_FAILURE_PROTOCOL, "compile", -1, 0, "speaks no JSON" },
@@ -79,7 +82,8 @@ static void causes(void **state)
         cbx_launch_record r;
         o.epochs = 20;
         launch(*state, cases[i].baseline, &o, &r);
-        if (r.failure != cases[i].failure) fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
+        if (r.failure != cases[i].failure)
+            fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
         CHECK_STR(r.phase, cases[i].phase, cases[i].why);
         if (cases[i].exit_code >= 0) CHECK_INT(r.exit_code, cases[i].exit_code, cases[i].why);
         CHECK_INT(r.term_signal, cases[i].term_signal, cases[i].why);
@@ -140,7 +144,8 @@ static void lying_clocks(void **state)
         o.iterations = 1;
         o.epochs = 3;
         CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "spin"), &o, &r, &err), &err, cases[i].why);
-        if (r.failure != cases[i].failure) fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
+        if (r.failure != cases[i].failure)
+            fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
         cbx_launch_record_clear(&r);
     }
     cbx_workload_free(w);
@@ -234,7 +239,7 @@ static void the_whole_group_is_killed(void **state)
     fixture *f = *state;
     char path[128];
     snprintf(path, sizeof path, "%s/child", f->cache);
-    cbx_env_setting note = { "TOY_CHILD_FILE", path };
+    cbx_env_setting note = { TOY_PID_FILE, path };
     cbx_launch_opts o = quick_opts();
     cbx_launch_record r;
     int pid = 0;
@@ -249,6 +254,44 @@ static void the_whole_group_is_killed(void **state)
     for (int i = 0; i < 200 && !is_gone(pid); i++) usleep(5000);
     CHECK(is_gone(pid), "and it does not outlive the launch");
     cbx_launch_record_clear(&r);
+}
+
+/* A number that a process writes into a file before long; 0 if it does not. */
+static int wait_for_pid(const char *path)
+{
+    int pid = 0;
+    for (int i = 0; i < 400 && !pid; i++) {
+        FILE *fp = fopen(path, "r");
+        if (fp && fscanf(fp, "%d", &pid) != 1) pid = 0;
+        if (fp) fclose(fp);
+        if (!pid) usleep(5000);
+    }
+    return pid;
+}
+
+static void a_worker_dies_with_its_parent(void **state)
+{
+    fixture *f = *state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/worker", f->cache);
+    pid_t parent = fork();
+    if (parent == 0) {
+        cbx_env_setting note = { TOY_PID_FILE, path };
+        cbx_launch_opts o = quick_opts();
+        cbx_launch_record r;
+        o.env = &note;
+        o.nenv = 1;
+        cbx_launch_run(f->ctx, f->w, cbx_case_baseline(&toy_case, "hang"), &o, &r, NULL);
+        _exit(0);
+    }
+    CHECK_GT(parent, 0, "a parent");
+    int worker = wait_for_pid(path);
+    CHECK_GT(worker, 0, "its worker");
+    CHECK(!is_gone(worker), "which hangs");
+    kill(parent, SIGKILL);
+    waitpid(parent, NULL, 0);
+    for (int i = 0; i < 400 && !is_gone(worker); i++) usleep(5000);
+    CHECK(is_gone(worker), "and is killed by the kernel when the parent is");
 }
 
 static void memory_watchdog(void **state)
@@ -307,10 +350,14 @@ static void missing_programs(void **state)
         { "NPERF_WORKER", "/nonexistent/worker", "good", NULL, CBX_FAILURE_WORKER_MISSING, "no native worker" },
         { "NPERF_WORKER", "/etc/passwd", "good", NULL, CBX_FAILURE_WORKER_MISSING, "a worker that is no program" },
         { "NPERF_LAUNCH", "/nonexistent/launch", "good", NULL, CBX_FAILURE_WORKER_MISSING, "no launcher" },
-        { "NPERF_WORKERS_PYTHON", "/nonexistent/python", "foreign", "/usr/bin/python3", CBX_FAILURE_WORKER_MISSING, "no Python worker" },
-        { "NPERF_WORKERS_PYTHON", "/etc/passwd", "foreign", "/nonexistent/python3", CBX_FAILURE_INTERPRETER_MISSING, "no interpreter" },
-        { "NPERF_WORKERS_PYTHON", "/etc/passwd", "foreign", NULL, CBX_FAILURE_INTERPRETER_MISSING, "no interpreter was given" },
-        { "NPERF_WORKERS_PYTHON", "/etc/passwd", "foreign", "/bin/true", CBX_FAILURE_EXITED, "an interpreter that says nothing" },
+        { "NPERF_WORKERS_PYTHON", "/nonexistent/python", "foreign", "/usr/bin/python3", CBX_FAILURE_WORKER_MISSING,
+          "no Python worker" },
+        { "NPERF_WORKERS_PYTHON", "/etc/passwd", "foreign", "/nonexistent/python3", CBX_FAILURE_INTERPRETER_MISSING,
+          "no interpreter" },
+        { "NPERF_WORKERS_PYTHON", "/etc/passwd", "foreign", NULL, CBX_FAILURE_INTERPRETER_MISSING,
+          "no interpreter was given" },
+        { "NPERF_WORKERS_PYTHON", "/etc/passwd", "foreign", "/bin/true", CBX_FAILURE_EXITED,
+          "an interpreter that says nothing" },
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         const char *before = getenv(cases[i].variable);
@@ -320,7 +367,8 @@ static void missing_programs(void **state)
         o.interpreter = cases[i].interpreter;
         setenv(cases[i].variable, cases[i].value, 1);
         launch(*state, cases[i].baseline, &o, &r);
-        if (r.failure != cases[i].failure) fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
+        if (r.failure != cases[i].failure)
+            fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
         CHECK(*r.message, cases[i].why);
         if (saved)
             setenv(cases[i].variable, saved, 1);
@@ -340,8 +388,10 @@ static void environment_and_cores(void **state)
     snprintf(seen, sizeof seen, "%s/seen", f->cache);
     FILE *fp = fopen(script, "w");
     CHECK(fp != NULL, "a script");
-    fprintf(fp, "#!/bin/sh\n{ echo \"args $*\"; env; grep Cpus_allowed_list /proc/self/status; ls /proc/$$/fd; "
-                "echo \"core $(ulimit -c)\"; } > '%s'\n", seen);
+    fprintf(fp,
+            "#!/bin/sh\n{ echo \"args $*\"; env; grep Cpus_allowed_list /proc/self/status; ls /proc/$$/fd; "
+            "echo \"core $(ulimit -c)\"; } > '%s'\n",
+            seen);
     fclose(fp);
     CHECK(chmod(script, 0755) == 0, "executable");
     setenv("NPERF_WORKERS_PYTHON", "/etc/passwd", 1);
@@ -383,7 +433,8 @@ static void environment_and_cores(void **state)
         for (size_t i = 0; i < CBX_LEN(wanted); i++) found |= strcmp(line, wanted[i].line) == 0 ? 1u << i : 0;
         padded |= strncmp(line, "NPERF_ENV_PAD=", 14) == 0 && strlen(line) == 114;
         CHECK(strncmp(line, "OPENBLAS_CORETYPE", 17) != 0, "the shell's own settings do not leak in");
-        if (*line && strspn(line, "0123456789") == strlen(line)) CHECK(atoi(line) <= 3 || atoi(line) >= 10, "no descriptor of the parent");
+        if (*line && strspn(line, "0123456789") == strlen(line))
+            CHECK(atoi(line) <= 3 || atoi(line) >= 10, "no descriptor of the parent");
     }
     fclose(fp);
     for (size_t i = 0; i < CBX_LEN(wanted); i++) CHECK(found >> i & 1, wanted[i].why);
@@ -443,6 +494,7 @@ int main(void)
         cmocka_unit_test(calibration),
         cmocka_unit_test(hanging_worker),
         cmocka_unit_test(the_whole_group_is_killed),
+        cmocka_unit_test(a_worker_dies_with_its_parent),
         cmocka_unit_test(memory_watchdog),
         cmocka_unit_test(stop_flag),
         cmocka_unit_test(memory_is_the_workers_own),

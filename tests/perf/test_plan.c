@@ -21,8 +21,11 @@ static bool never_shown(const cbx_params *p, const char **reason)
     return false;
 }
 
-#define BASELINE(name_, provider_, slow_, mutant_, supports_) \
-    { sizeof(cbx_baseline_ops), CBX_CASE_ABI, name_, provider_, "for tests", slow_, mutant_, supports_, NULL, NULL, NULL, NULL, NULL }
+#define BASELINE(name_, provider_, slow_, mutant_, supports_)                                                          \
+    {                                                                                                                  \
+        sizeof(cbx_baseline_ops), CBX_CASE_ABI, name_, provider_, "for tests", slow_, mutant_, supports_, NULL, NULL,  \
+            NULL, NULL, NULL                                                                                           \
+    }
 
 static const cbx_baseline_ops reference = BASELINE("reference", "native", NULL, NULL, NULL);
 static const cbx_baseline_ops slow = BASELINE("slow", "native", "it copies everything", NULL, NULL);
@@ -33,9 +36,17 @@ static const cbx_baseline_ops mutant = BASELINE("mutant", "native", NULL, "drops
 static const cbx_baseline_ops *const baselines[] = { &reference, &slow, &even, &hidden, &foreign, &mutant };
 static const cbx_param_def params[] = { { "n", CBX_PARAM_INT, 0, 100, NULL, "2", "elements", NULL } };
 static const char *const points[] = { "{\"n\":2}" };
-static const cbx_case_ops table_case = { .struct_size = sizeof(cbx_case_ops), .abi = CBX_CASE_ABI, .name = "tables", .params = params,
-                                         .nparams = 1, .points = points, .npoints = 1, .baselines = baselines,
-                                         .nbaselines = CBX_LEN(baselines), .ninputs = 1, .noutputs = 1 };
+static const cbx_case_ops table_case = { .struct_size = sizeof(cbx_case_ops),
+                                         .abi = CBX_CASE_ABI,
+                                         .name = "tables",
+                                         .params = params,
+                                         .nparams = 1,
+                                         .points = points,
+                                         .npoints = 1,
+                                         .baselines = baselines,
+                                         .nbaselines = CBX_LEN(baselines),
+                                         .ninputs = 1,
+                                         .noutputs = 1 };
 
 static const char *const cpu[] = { "cpu" };
 
@@ -56,8 +67,10 @@ static void plan_words(const cbx_measure_opts *opts, const char *point, char *ou
     out[0] = 0;
     for (size_t i = 0; i < plan.count && len < size; i++) {
         const cbx__attempt *a = &plan.attempts[i];
-        len += (size_t)snprintf(out + len, size - len, "%s%s%s%s%s%s", i ? " " : "", a->baseline->name, strcmp(a->variant, "default") ? "/" : "",
-                                strcmp(a->variant, "default") ? a->variant : "", a->failure ? ":" : "", a->failure ? cbx_failure_word(a->failure) : "");
+        len += (size_t)snprintf(out + len, size - len, "%s%s%s%s%s%s", i ? " " : "", a->baseline->name,
+                                strcmp(a->variant, "default") ? "/" : "",
+                                strcmp(a->variant, "default") ? a->variant : "", a->failure ? ":" : "",
+                                a->failure ? cbx_failure_word(a->failure) : "");
     }
     cbx_params_free(p);
     cbx_ctx_free(ctx);
@@ -73,16 +86,22 @@ static void selection(void **state)
         cbx_measure_variants variants;
         const char *point, *wanted, *why;
     } cases[] = {
-        { 0, 0, false, CBX_VARIANTS_ALL, "{\"n\":2}", "reference slow even foreign foreign/tuned", "everything honest; no row of the hidden one" },
+        { 0, 0, false, CBX_VARIANTS_ALL, "{\"n\":2}", "reference slow even foreign foreign/tuned",
+          "everything honest; no row of the hidden one" },
         { 0, 0, false, CBX_VARIANTS_DEFAULT, "{\"n\":2}", "reference slow even foreign", "default variants only" },
-        { 0, 0, false, CBX_VARIANTS_TUNED, "{\"n\":2}", "reference slow even foreign/tuned", "tuned where there is one" },
-        { 0, 0, false, CBX_VARIANTS_DEFAULT, "{\"n\":3}", "reference slow even:point_unsupported foreign", "a reason makes a row" },
-        { 0, 0, true, CBX_VARIANTS_DEFAULT, "{\"n\":2}", "reference slow:slow_skipped even foreign", "slow ones left out" },
-        { 2, 0, true, CBX_VARIANTS_DEFAULT, "{\"n\":2}", "reference slow even:skipped_by_config foreign:skipped_by_config",
+        { 0, 0, false, CBX_VARIANTS_TUNED, "{\"n\":2}", "reference slow even foreign/tuned",
+          "tuned where there is one" },
+        { 0, 0, false, CBX_VARIANTS_DEFAULT, "{\"n\":3}", "reference slow even:point_unsupported foreign",
+          "a reason makes a row" },
+        { 0, 0, true, CBX_VARIANTS_DEFAULT, "{\"n\":2}", "reference slow:slow_skipped even foreign",
+          "slow ones left out" },
+        { 2, 0, true, CBX_VARIANTS_DEFAULT, "{\"n\":2}",
+          "reference slow even:skipped_by_config foreign:skipped_by_config",
           "a name in --baselines overrides --skip-slow" },
         { 2, 1, false, CBX_VARIANTS_ALL, "{\"n\":2}", "reference slow even:skipped_by_config foreign:skipped_by_config",
           "skipped baselines have one row, whatever their variants" },
-        { 0, 2, false, CBX_VARIANTS_DEFAULT, "{\"n\":2}", "reference slow:skipped_by_config even:skipped_by_config foreign", "the deny list" },
+        { 0, 2, false, CBX_VARIANTS_DEFAULT, "{\"n\":2}",
+          "reference slow:skipped_by_config even:skipped_by_config foreign", "the deny list" },
     };
     (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
@@ -133,12 +152,14 @@ static void names_are_checked(void **state)
     o.allow = bad;
     o.nallow = 1;
     CHECK_STATUS(cbx__plan_check(&o, &err), CBX_EINVAL, "no such baseline");
-    CHECK_STR(err.message, "--baselines: unknown baseline 'refrence' of case 'tables'; did you mean 'reference'?", "the nearest name");
+    CHECK_STR(err.message, "--baselines: unknown baseline 'refrence' of case 'tables'; did you mean 'reference'?",
+              "the nearest name");
     o.nallow = 0;
     o.deny = far;
     o.ndeny = 1;
     CHECK_STATUS(cbx__plan_check(&o, &err), CBX_EINVAL, "no such baseline");
-    CHECK(strstr(err.message, "known: reference, slow, even, hidden, foreign") && !strstr(err.message, "mutant"), err.message);
+    CHECK(strstr(err.message, "known: reference, slow, even, hidden, foreign") && !strstr(err.message, "mutant"),
+          err.message);
     o.ndeny = 0;
     o.repeats = CBX_LAUNCH_MAX_EPOCHS + 1;
     CHECK_STATUS(cbx__plan_check(&o, &err), CBX_EINVAL, "more epochs than a record holds");
@@ -172,7 +193,8 @@ static void budgets(void **state)
     const cbx__cost cost = { .fixed_s = 1, .warmup_s = 3, .epoch_s = 1 };
     (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        cbx__counts k = cbx__plan_fit(&cost, 1, cases[i].left_s, cases[i].launches, cases[i].epochs), w = cases[i].wanted;
+        cbx__counts k = cbx__plan_fit(&cost, 1, cases[i].left_s, cases[i].launches, cases[i].epochs),
+                    w = cases[i].wanted;
         CHECK_INT(k.launches, w.launches, cases[i].why);
         CHECK_INT(k.epochs, w.epochs, cases[i].why);
         CHECK_INT(k.warmup, w.warmup, cases[i].why);

@@ -32,8 +32,9 @@ static void table(void **state)
 static void cpus(void **state)
 {
 #define AVX512 "fpu avx2 avx512f avx512dq avx512cd avx512bw avx512vl fma"
-#define CPU(vendor, family, model, flags) \
-    "processor\t: 0\nvendor_id\t: " vendor "\ncpu family\t: " family "\nmodel\t\t: " model "\nmodel name\t: Some CPU 85\nflags\t\t: " flags "\nbugs\t\t: x\n"
+#define CPU(vendor, family, model, flags)                                                                              \
+    "processor\t: 0\nvendor_id\t: " vendor "\ncpu family\t: " family "\nmodel\t\t: " model                             \
+    "\nmodel name\t: Some CPU 85\nflags\t\t: " flags "\nbugs\t\t: x\n"
     static const struct {
         const char *text;
         bool avx512, misjudges;
@@ -45,7 +46,8 @@ static void cpus(void **state)
         { CPU("GenuineIntel", "6", "143", AVX512), true, false, "Sapphire Rapids is known" },
         { CPU("GenuineIntel", "6", "173", AVX512), true, true, "Granite Rapids is not" },
         { CPU("GenuineIntel", "6", "85", "fpu avx512f avx512dq avx512cd avx512bw"), false, false, "VL is missing" },
-        { CPU("GenuineIntel", "6", "85", "fpu avx512f avx512dq avx512bw avx512vlx"), false, false, "a longer word is another flag" },
+        { CPU("GenuineIntel", "6", "85", "fpu avx512f avx512dq avx512bw avx512vlx"), false, false,
+          "a longer word is another flag" },
         { "Features\t: fp asimd\n", false, false, "no x86" },
         { "", false, false, "nothing to read" },
     };
@@ -83,7 +85,8 @@ static void interpreter_order(void **state)
     static const struct {
         const char *variable;
         const char *why;
-    } order[] = { /* the last one wins over those before it */
+    } order[] = {
+        /* the last one wins over those before it */
         { "NPERF_WORKER_PYTHON", "for all" },
         { "NPERF_PYTHON_CUDA12", "for a platform" },
         { "NPERF_PYTHON_MY_FW", "for a framework, with - as _" },
@@ -117,7 +120,8 @@ static void interpreter_order(void **state)
     for (size_t i = 0; i < CBX_LEN(order); i++) {
         snprintf(program, sizeof program, "%s/program%zu", f->cache, i);
         setenv(order[i].variable, program, 1);
-        CHECK_STATUS(cbx_provider_interpreter(f->ctx, "my-fw", "cuda12", &arena, &path, &origin, &err), CBX_ENOENT, order[i].why);
+        CHECK_STATUS(cbx_provider_interpreter(f->ctx, "my-fw", "cuda12", &arena, &path, &origin, &err), CBX_ENOENT,
+                     order[i].why);
         CHECK(strstr(err.message, order[i].variable) && strstr(err.message, program), "names both");
         make_program(program);
         CHECK_OK(cbx_provider_interpreter(f->ctx, "my-fw", "cuda12", &arena, &path, &origin, &err), &err, order[i].why);
@@ -125,16 +129,19 @@ static void interpreter_order(void **state)
         CHECK_STR(origin, order[i].variable, order[i].why);
     }
     setenv("NPERF_PYTHON_MY_FW_CUDA12", "", 1);
-    CHECK_OK(cbx_provider_interpreter(f->ctx, "my-fw", "cuda12", &arena, &path, &origin, &err), &err, "an empty variable is unset");
+    CHECK_OK(cbx_provider_interpreter(f->ctx, "my-fw", "cuda12", &arena, &path, &origin, &err), &err,
+             "an empty variable is unset");
     CHECK_STR(origin, "NPERF_PYTHON_MY_FW", "an empty variable is unset");
     setenv("NPERF_PYTHON_MY_FW", "python3", 1);
-    CHECK_OK(cbx_provider_interpreter(f->ctx, "my-fw", "cpu", &arena, &path, &origin, &err), &err, "a name without a path");
+    CHECK_OK(cbx_provider_interpreter(f->ctx, "my-fw", "cpu", &arena, &path, &origin, &err), &err,
+             "a name without a path");
     snprintf(program, sizeof program, "%s/python3", f->cache);
     CHECK_STR(path, program, "is looked for on PATH");
 
     for (size_t i = 0; i < CBX_LEN(order); i++) unsetenv(order[i].variable);
     setenv("PATH", "/nonexistent", 1);
-    CHECK_STATUS(cbx_provider_interpreter(f->ctx, "other", "cpu", &arena, &path, NULL, &err), CBX_EUNAVAILABLE, "no Python at all");
+    CHECK_STATUS(cbx_provider_interpreter(f->ctx, "other", "cpu", &arena, &path, NULL, &err), CBX_EUNAVAILABLE,
+                 "no Python at all");
     CHECK(strstr(err.message, "scripts/setup-refs.sh other") != NULL, "names the remedy");
     unsetenv("NPERF_REFS_ENV_DIR");
     cbx_arena_clear(&arena);

@@ -87,9 +87,13 @@ static void add_launch(bench *b, cbx__attempt *a, double us)
     r->hwm_increase_bytes = r->device_peak_bytes = NAN;
     r->cpu_user_s = 0.5;
     r->cpu_system_s = 0.25;
-    r->fidelity = (cbx_fidelity){ .checked = true, .ok = true, .rel_to_tol = 0.1 * (double)(1 + a->nlaunches), .checks = 2 };
-    if (a->last) a->last->next = l;
-    else a->first = l;
+    r->fidelity = (cbx_fidelity){
+        .checked = true, .ok = true, .rel_to_tol = 0.1 * (double)(1 + a->nlaunches), .checks = 2
+    };
+    if (a->last)
+        a->last->next = l;
+    else
+        a->first = l;
     a->last = l;
     a->nlaunches++;
     if (a->nlaunches > b->p.rounds) b->p.rounds = a->nlaunches;
@@ -109,7 +113,9 @@ static void near(double actual, double wanted, const char *why)
 
 static void numbers_of_a_row(void **state)
 {
-    static const double us[] = { 100, 104, 101, 103, 102, 105, 106 }; /* launch medians 100.5 ... 106.5, their median 103.5 */
+    static const double us[] = {
+        100, 104, 101, 103, 102, 105, 106
+    }; /* launch medians 100.5 ... 106.5, their median 103.5 */
     bench b;
     const cbx_row *r;
     (void)state;
@@ -181,14 +187,16 @@ static void strongest_variant_is_quoted(void **state)
     bench b;
     (void)state;
     bench_open(&b);
-    cbx__attempt *plain = add_attempt(&b, "good", "default"), *tuned = add_attempt(&b, "good", "tuned"), *spin = add_attempt(&b, "spin", "default");
+    cbx__attempt *plain = add_attempt(&b, "good", "default"), *tuned = add_attempt(&b, "good", "tuned"),
+                 *spin = add_attempt(&b, "spin", "default");
     for (size_t i = 0; i < 6; i++) {
         add_launch(&b, plain, 199.5);
         add_launch(&b, tuned, 99.5);
         add_launch(&b, spin, 399.5);
     }
     make(&b);
-    CHECK(!b.rows.rows[0].strongest && b.rows.rows[1].strongest && b.rows.rows[2].strongest, "the smaller median of a baseline");
+    CHECK(!b.rows.rows[0].strongest && b.rows.rows[1].strongest && b.rows.rows[2].strongest,
+          "the smaller median of a baseline");
     near(b.rows.rows[2].paired.value, 4, "against the reference at its best");
     near(b.rows.rows[0].paired.value, 2, "the default beside it");
     CHECK_STR(b.rows.rows[1].variant, "tuned", "variants have rows of their own");
@@ -205,9 +213,11 @@ static void failures_are_rows(void **state)
         const char *why;
     } cases[] = {
         { CBX_FAILURE_CRASHED, false, "crashed", "worker_killed", false, "a crash has no numbers" },
-        { CBX_FAILURE_FIDELITY, true, "fidelity_failed", "outside_bound", true, "a wrong answer keeps its numbers, without a ratio" },
+        { CBX_FAILURE_FIDELITY, true, "fidelity_failed", "outside_bound", true,
+          "a wrong answer keeps its numbers, without a ratio" },
         { CBX_FAILURE_SLOW_SKIPPED, false, "skipped", "slow_skipped", false, "skipped" },
-        { CBX_FAILURE_TIMEOUT, true, "timeout", "message_timeout", false, "numbers of a baseline that later hung are not quoted" },
+        { CBX_FAILURE_TIMEOUT, true, "timeout", "message_timeout", false,
+          "numbers of a baseline that later hung are not quoted" },
     };
     (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
@@ -300,7 +310,8 @@ static void raw_lines(void **state)
     CHECK_STR(cbx_json_get_string(line, "schema", ""), "nperf-launch", "names its schema");
     CHECK_INT(cbx_json_get_int(line, "version", 0), 1, "and version");
     CHECK_INT(cbx_json_length(cbx_json_get(line, "epoch_ns")), 2, "every epoch");
-    CHECK(cbx_json_has(line, "env_pad_bytes") && cbx_json_has(line, "position") && cbx_json_has(line, "seed"), "order, layout, seed");
+    CHECK(cbx_json_has(line, "env_pad_bytes") && cbx_json_has(line, "position") && cbx_json_has(line, "seed"),
+          "order, layout, seed");
     cbx_json_unref(line);
     bench_close(&b);
 }

@@ -92,20 +92,26 @@ static void layouts(void **state)
     size_t most_env = 0, most_heap = 0;
     (void)state;
     for (uint64_t i = 0; i < 500; i++) {
-        cbx__layout l = cbx__layout_draw(1, cbx__stream_of(1, 2, i)), same = cbx__layout_draw(1, cbx__stream_of(1, 2, i));
+        cbx__layout l = cbx__layout_draw(1, cbx__stream_of(1, 2, i)),
+                    same = cbx__layout_draw(1, cbx__stream_of(1, 2, i));
         CHECK(l.env_pad_bytes < 4096 && l.stack_pad_bytes < 65536 && l.heap_pad_bytes < 1 << 20, "within their ranges");
-        CHECK(l.env_pad_bytes == same.env_pad_bytes && l.heap_pad_bytes == same.heap_pad_bytes, "the same again for the same seed");
+        CHECK(l.env_pad_bytes == same.env_pad_bytes && l.heap_pad_bytes == same.heap_pad_bytes,
+              "the same again for the same seed");
         if (l.env_pad_bytes > most_env) most_env = l.env_pad_bytes;
         if (l.heap_pad_bytes > most_heap) most_heap = l.heap_pad_bytes;
     }
     CHECK_GT(most_env, 3900, "the range is used");
     CHECK_GT(most_heap, 1000000, "the range is used");
-    CHECK(cbx__stream_of(1, 2, 3) != cbx__stream_of(2, 1, 3) && cbx__stream_of(1, 2, 3) != cbx__stream_of(1, 3, 2), "streams differ");
+    CHECK(cbx__stream_of(1, 2, 3) != cbx__stream_of(2, 1, 3) && cbx__stream_of(1, 2, 3) != cbx__stream_of(1, 3, 2),
+          "streams differ");
 }
 
 static void core_groups(void **state)
 {
-    static const struct { size_t n, groups, sizes[4]; const char *why; } cases[] = {
+    static const struct {
+        size_t n, groups, sizes[4];
+        const char *why;
+    } cases[] = {
         { 8, 3, { 3, 3, 2 }, "the first groups get the remainder" },
         { 2, 2, { 1, 1 }, "one each" },
         { 4, 1, { 4 }, "one group has them all" },

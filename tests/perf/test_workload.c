@@ -45,7 +45,8 @@ static void rotation_turns_inputs_and_answers_alike(void **state)
         const float *a = cbx_array_data(in);
         const double *y = cbx_array_data(f->w->answers[set]);
         CHECK(a[0] == (float)set, "the second set is shifted by one");
-        for (size_t i = 0; i < cbx_array_count(in); i++) CHECK(y[i] == 2.0 * a[i] + 1.0, "the answer belongs to its set");
+        for (size_t i = 0; i < cbx_array_count(in); i++)
+            CHECK(y[i] == 2.0 * a[i] + 1.0, "the answer belongs to its set");
         cbx_array_free(in);
     }
 }
@@ -77,7 +78,8 @@ static void empty_arrays(void **state)
     cbx_launch_opts o = quick_opts();
     cbx_launch_record r;
     cbx_err err = CBX_ERR_INIT;
-    CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_still_case, "good"), &o, &r, &err), &err, "nothing to do");
+    CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_still_case, "good"), &o, &r, &err), &err,
+             "nothing to do");
     CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
     CHECK(r.fidelity.checked && r.fidelity.ok, "nothing is wrong with nothing");
     cbx_launch_record_clear(&r);

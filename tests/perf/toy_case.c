@@ -71,6 +71,7 @@ static void run_crash(void *plan)
 {
     (void)plan;
     fputs("about to crash\n", stderr);
+    signal(SIGSEGV, SIG_DFL); /* a sanitizer would turn it into an exit */
     raise(SIGSEGV);
 }
 
@@ -93,26 +94,31 @@ static void run_exit3(void *plan)
     _exit(3);
 }
 
+static void note_pid(pid_t pid)
+{
+    const char *path = getenv(TOY_PID_FILE);
+    FILE *f = path ? fopen(path, "w") : NULL;
+    if (!f) return;
+    fprintf(f, "%d\n", (int)pid);
+    fclose(f);
+}
+
 static void run_hang(void *plan)
 {
     (void)plan;
+    note_pid(getpid());
     for (;;) pause();
 }
 
 /* A grandchild that would outlive a kill of the worker alone, and holds the channel open. */
 static void run_child(void *plan)
 {
-    const char *note = getenv("TOY_CHILD_FILE");
     pid_t child = fork();
     (void)plan;
     if (child == 0) {
         for (;;) pause();
     }
-    FILE *f = note ? fopen(note, "w") : NULL;
-    if (f) {
-        fprintf(f, "%d\n", (int)child);
-        fclose(f);
-    }
+    note_pid(child);
     for (;;) pause();
 }
 
@@ -144,7 +150,8 @@ static void run_excuse(void *plan)
 static void run_excuse_unknown(void *plan)
 {
     (void)plan;
-    say("{\"op\":\"error\",\"phase\":\"epoch\",\"cause\":\"mercury_in_retrograde\",\"message\":\"out of memory: no module named device visible\"}\n");
+    say("{\"op\":\"error\",\"phase\":\"epoch\",\"cause\":\"mercury_in_retrograde\",\"message\":\"out of memory: no "
+        "module named device visible\"}\n");
     for (;;) pause();
 }
 
@@ -247,44 +254,68 @@ static void toy_finish(void *plan)
 static void toy_work(const cbx_params *point, cbx_work *out)
 {
     double n = (double)cbx_params_int(point, "n");
-    *out = (cbx_work){ .macs = n, .flop = 2 * n, .bytes = 8 * n, .pipe = CBX_PIPE_FMA, .pipe_ops = n, .working_set_bytes = 8 * n };
+    *out = (cbx_work){
+        .macs = n, .flop = 2 * n, .bytes = 8 * n, .pipe = CBX_PIPE_FMA, .pipe_ops = n, .working_set_bytes = 8 * n
+    };
 }
 
 /* name, prepare, run */
-#define BASELINES(X)                               \
-    X(good, toy_prepare, run_good)                 \
-    X(spin, toy_prepare, run_spin)                 \
-    X(wrong, toy_prepare, run_wrong)               \
-    X(nan, toy_prepare, run_nan)                   \
-    X(lazy, toy_prepare, run_lazy)                 \
-    X(replay, toy_prepare, run_replay)             \
-    X(crash, toy_prepare, run_crash)               \
-    X(killed, toy_prepare, run_killed)             \
-    X(exit0, toy_prepare, run_exit0)               \
-    X(exit3, toy_prepare, run_exit3)               \
-    X(hang, toy_prepare, run_hang)                 \
-    X(child, toy_prepare, run_child)               \
-    X(rubbish, toy_prepare, run_rubbish)           \
-    X(unasked, toy_prepare, run_unasked)           \
-    X(excuse, toy_prepare, run_excuse)             \
-    X(excuse_unknown, toy_prepare, run_excuse_unknown) \
-    X(says_oom, toy_prepare, run_says_oom)         \
-    X(endless_line, toy_prepare, run_endless_line) \
-    X(eat, toy_prepare, run_eat)                   \
-    X(flood, toy_prepare, run_flood)               \
-    X(late_crash, toy_prepare, run_late_crash)     \
-    X(unsupported, prepare_unsupported, run_good)  \
-    X(unavailable, prepare_unavailable, run_good)  \
+#define BASELINES(X)                                                                                                   \
+    X(good, toy_prepare, run_good)                                                                                     \
+    X(spin, toy_prepare, run_spin)                                                                                     \
+    X(wrong, toy_prepare, run_wrong)                                                                                   \
+    X(nan, toy_prepare, run_nan)                                                                                       \
+    X(lazy, toy_prepare, run_lazy)                                                                                     \
+    X(replay, toy_prepare, run_replay)                                                                                 \
+    X(crash, toy_prepare, run_crash)                                                                                   \
+    X(killed, toy_prepare, run_killed)                                                                                 \
+    X(exit0, toy_prepare, run_exit0)                                                                                   \
+    X(exit3, toy_prepare, run_exit3)                                                                                   \
+    X(hang, toy_prepare, run_hang)                                                                                     \
+    X(child, toy_prepare, run_child)                                                                                   \
+    X(rubbish, toy_prepare, run_rubbish)                                                                               \
+    X(unasked, toy_prepare, run_unasked)                                                                               \
+    X(excuse, toy_prepare, run_excuse)                                                                                 \
+    X(excuse_unknown, toy_prepare, run_excuse_unknown)                                                                 \
+    X(says_oom, toy_prepare, run_says_oom)                                                                             \
+    X(endless_line, toy_prepare, run_endless_line)                                                                     \
+    X(eat, toy_prepare, run_eat)                                                                                       \
+    X(flood, toy_prepare, run_flood)                                                                                   \
+    X(late_crash, toy_prepare, run_late_crash)                                                                         \
+    X(unsupported, prepare_unsupported, run_good)                                                                      \
+    X(unavailable, prepare_unavailable, run_good)                                                                      \
     X(no_memory, prepare_no_memory, run_good)
 
-#define DEFINE(name_, prepare_, run_)                                                                                             \
-    static const cbx_baseline_ops baseline_##name_ = { sizeof(cbx_baseline_ops), CBX_CASE_ABI, #name_, "native", "for tests",     \
-                                                       NULL, NULL, NULL, toy_work, prepare_, toy_bind, run_, toy_finish };
+#define DEFINE(name_, prepare_, run_)                                                                                  \
+    static const cbx_baseline_ops baseline_##name_ = { sizeof(cbx_baseline_ops),                                       \
+                                                       CBX_CASE_ABI,                                                   \
+                                                       #name_,                                                         \
+                                                       "native",                                                       \
+                                                       "for tests",                                                    \
+                                                       NULL,                                                           \
+                                                       NULL,                                                           \
+                                                       NULL,                                                           \
+                                                       toy_work,                                                       \
+                                                       prepare_,                                                       \
+                                                       toy_bind,                                                       \
+                                                       run_,                                                           \
+                                                       toy_finish };
 BASELINES(DEFINE)
 
 /* Runs in Python, whatever program the test gives as one. */
-static const cbx_baseline_ops baseline_foreign = { sizeof(cbx_baseline_ops), CBX_CASE_ABI, "foreign", "numpy", "for tests", NULL, NULL, NULL, toy_work,
-                                                   NULL, NULL, NULL, NULL };
+static const cbx_baseline_ops baseline_foreign = { sizeof(cbx_baseline_ops),
+                                                   CBX_CASE_ABI,
+                                                   "foreign",
+                                                   "numpy",
+                                                   "for tests",
+                                                   NULL,
+                                                   NULL,
+                                                   NULL,
+                                                   toy_work,
+                                                   NULL,
+                                                   NULL,
+                                                   NULL,
+                                                   NULL };
 
 #define LIST(name_, prepare_, run_) &baseline_##name_,
 static const cbx_baseline_ops *const baselines[] = { BASELINES(LIST) & baseline_foreign };
@@ -300,7 +331,10 @@ static const char *const points[] = { "{\"n\":1000}" };
 static const char *const input_names[] = { "A" };
 static const char *const output_names[] = { "C" };
 
-static void toy_label(const cbx_params *point, char *buf, size_t size) { snprintf(buf, size, "%lld", (long long)cbx_params_int(point, "n")); }
+static void toy_label(const cbx_params *point, char *buf, size_t size)
+{
+    snprintf(buf, size, "%lld", (long long)cbx_params_int(point, "n"));
+}
 
 static void toy_outputs(const cbx_params *point, cbx_array_desc *out)
 {
@@ -317,7 +351,8 @@ static cbx_status toy_make_inputs(cbx_ctx *ctx, const cbx_params *point, cbx_arr
     return CBX_OK;
 }
 
-static cbx_status toy_oracle(cbx_ctx *ctx, const cbx_params *point, cbx_array *const *in, cbx_array **answer, cbx_array **bound, cbx_err *err)
+static cbx_status toy_oracle(cbx_ctx *ctx, const cbx_params *point, cbx_array *const *in, cbx_array **answer,
+                             cbx_array **bound, cbx_err *err)
 {
     cbx_array_desc desc = { CBX_F64, 1, { cbx_array_dim(in[0], 0) } };
     const float *a = cbx_array_data(in[0]);
@@ -345,23 +380,27 @@ static cbx_status shift(cbx_ctx *ctx, uint64_t r, const cbx_array *a, cbx_array 
     return CBX_OK;
 }
 
-static cbx_status toy_rotate_inputs(cbx_ctx *ctx, const cbx_params *point, uint64_t r, cbx_array *const *in, cbx_array **rotated, cbx_err *err)
+static cbx_status toy_rotate_inputs(cbx_ctx *ctx, const cbx_params *point, uint64_t r, cbx_array *const *in,
+                                    cbx_array **rotated, cbx_err *err)
 {
     (void)point;
     return shift(ctx, r, in[0], &rotated[0], err);
 }
 
-static cbx_status toy_rotate_output(cbx_ctx *ctx, const cbx_params *point, uint64_t r, size_t output, const cbx_array *a, cbx_array **rotated,
-                                    cbx_err *err)
+static cbx_status toy_rotate_output(cbx_ctx *ctx, const cbx_params *point, uint64_t r, size_t output,
+                                    const cbx_array *a, cbx_array **rotated, cbx_err *err)
 {
     (void)point;
     (void)output;
     return shift(ctx, r, a, rotated, err);
 }
 
-#define TOY(name_, rotate_inputs_, rotate_output_)                                                                                                  \
-    { sizeof(cbx_case_ops), CBX_CASE_ABI, name_, "2 A + 1", params, CBX_LEN(params), points, CBX_LEN(points), 0, baselines, CBX_LEN(baselines),      \
-      1, 1, input_names, output_names, toy_label, toy_outputs, toy_make_inputs, toy_oracle, rotate_inputs_, rotate_output_ }
+#define TOY(name_, rotate_inputs_, rotate_output_)                                                                     \
+    {                                                                                                                  \
+        sizeof(cbx_case_ops), CBX_CASE_ABI, name_, "2 A + 1", params, CBX_LEN(params), points, CBX_LEN(points), 0,     \
+            baselines, CBX_LEN(baselines), 1, 1, input_names, output_names, toy_label, toy_outputs, toy_make_inputs,   \
+            toy_oracle, rotate_inputs_, rotate_output_                                                                 \
+    }
 
 const cbx_case_ops toy_case = TOY("toy", toy_rotate_inputs, toy_rotate_output);
 const cbx_case_ops toy_still_case = TOY("toy_still", NULL, NULL);

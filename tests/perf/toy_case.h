@@ -8,11 +8,12 @@
 #include "calibrax/perf/case.h"
 
 extern const cbx_case_list toy_cases;
-extern const cbx_case_ops toy_case;        /* rotates */
-extern const cbx_case_ops toy_still_case;  /* does not */
+extern const cbx_case_ops toy_case;       /* rotates */
+extern const cbx_case_ops toy_still_case; /* does not */
 
 /* What the worker is told through the environment. */
-#define TOY_SHAPE "TOY_SHAPE" /* its outputs have one element more */
-#define TOY_CLOCK "TOY_CLOCK" /* its clock runs at this per cent of the true speed */
+#define TOY_SHAPE    "TOY_SHAPE"    /* its outputs have one element more */
+#define TOY_CLOCK    "TOY_CLOCK"    /* its clock runs at this per cent of the true speed */
+#define TOY_PID_FILE "TOY_PID_FILE" /* `hang` and `child` write the number of the process that hangs there */
 
 #endif
