@@ -108,13 +108,13 @@ static void every_failure_is_a_row(void **state)
     static const struct { const char *baseline, *status; size_t launches, retries; const char *why; } cases[] = {
         { "good", "ok", 2, 0, "the honest one is measured in each round" },
         { "wrong", "fidelity_failed", 1, 0, "a wrong answer is wrong once and for all" },
-        { "crash", "crashed", 1, 1, "a crash is confirmed once" },
+        { "killed", "crashed", 1, 1, "a crash is confirmed once" },
         { "exit0", "no_answer", 1, 1, "so is an exit without a word" },
         { "rubbish", "protocol_error", 1, 0, "no JSON" },
         { "says_oom", "oom", 1, 0, "as the worker says" },
         { "unsupported", "skipped", 1, 0, "the machine cannot" },
     };
-    static const char *const names[] = { "good", "wrong", "crash", "exit0", "rubbish", "says_oom", "unsupported" };
+    static const char *const names[] = { "good", "wrong", "killed", "exit0", "rubbish", "says_oom", "unsupported" };
     rig *r = *state;
     cbx_measure_opts o = quick(r, names, CBX_LEN(names));
     cbx_measure_result result = run(r, &o, "the sweep goes on");
