@@ -1,4 +1,4 @@
-/* The one promotion table; checked cell by cell against numpy.result_type (tests/fixtures/array). */
+/* The one promotion table; checked cell by cell against numpy.result_type (tests/array/fixtures). */
 #include "calibrax/array/promote.h"
 
 enum { b1 = CBX_BOOL, i1 = CBX_I8, i2 = CBX_I16, i4 = CBX_I32, i8 = CBX_I64, u1 = CBX_U8, u2 = CBX_U16, u4 = CBX_U32,
