@@ -156,14 +156,18 @@ cbx_array *cbx_round(cbx_ctx *ctx, const cbx_array *x, int decimals)
 
 cbx_array *cbx_square(cbx_ctx *ctx, const cbx_array *x) { return cbx_multiply(ctx, x, x); }
 
-static cbx_array *scaled(cbx_ctx *ctx, const cbx_array *x, const char *name, double by)
+/* One product; the factor is a quotient in the precision of x, as in NumPy. */
+static cbx_array *scaled(cbx_ctx *ctx, const cbx_array *x, const char *name, double over, double under)
 {
+    double by;
+
     if (cbx__unusable(ctx, name, 1, &x)) return cbx__array_failed();
+    by = x->desc.dtype == CBX_F32 ? (double)((float)over / (float)under) : over / under;
     return cbx_multiply_scalar(ctx, cbx__as(ctx, x, cbx__inexact(x->desc.dtype)), by);
 }
 
-cbx_array *cbx_deg2rad(cbx_ctx *ctx, const cbx_array *x) { return scaled(ctx, x, "deg2rad", M_PI / 180.0); }
-cbx_array *cbx_rad2deg(cbx_ctx *ctx, const cbx_array *x) { return scaled(ctx, x, "rad2deg", 180.0 / M_PI); }
+cbx_array *cbx_deg2rad(cbx_ctx *ctx, const cbx_array *x) { return scaled(ctx, x, "deg2rad", M_PI, 180.0); }
+cbx_array *cbx_rad2deg(cbx_ctx *ctx, const cbx_array *x) { return scaled(ctx, x, "rad2deg", 180.0, M_PI); }
 
 cbx_array *cbx_logical_not(cbx_ctx *ctx, const cbx_array *x) { return cbx__apply1(ctx, CBX_PRIM_NOT, cbx__as(ctx, x, CBX_BOOL), NULL); }
 

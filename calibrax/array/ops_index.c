@@ -137,8 +137,8 @@ cbx_array *cbx_digitize(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges
     if (rising) return cbx_searchsorted(ctx, edges, x, true);
     if (!holds(ctx, "digitize", cbx_greater_equal(ctx, before, after), &falling)) return cbx__array_failed();
     if (!falling) return cbx__refuse(ctx, CBX_EDOM, "the edges of 'digitize' neither rise nor fall");
-    /* edges[i] > x counts: those above x in the reversed list */
-    r = cbx_searchsorted(ctx, cbx_flip(ctx, edges, 0), x, false);
+    /* the edges above x are what the reversed list has behind it */
+    r = cbx_searchsorted(ctx, cbx_flip(ctx, edges, 0), x, true);
     return cbx_subtract(ctx, cbx_weak(ctx, r, cbx_int((int64_t)edges->count)), r);
 }
 

@@ -393,6 +393,9 @@ cbx_status cbx_prim_infer(cbx_prim p, size_t nin, const cbx_array *const *in, co
     if (st) return st;
     d.dtype = result_dtype(row, &o);
     if (cbx_dtype_size(d.dtype) == 0) return cbx_fail(err, CBX_EDTYPE, "'%s' has no dtype %d", row->name, (int)d.dtype);
+    if (row->result == R_ATTR && nin == 1 && p != CBX_PRIM_CAST &&
+        (d.dtype == CBX_BOOL || cbx_dtype_kind(d.dtype) < cbx_dtype_kind(o.d[0]->dtype)))
+        return cbx_fail(err, CBX_EDTYPE, "'%s' of %s has no result of %s", row->name, cbx_dtype_name(o.d[0]->dtype), cbx_dtype_name(d.dtype));
     st = row->shape(&o, &d, err);
     if (!st) st = cbx_array_desc_count(&d, &count, err);
     if (!st) *out = d;

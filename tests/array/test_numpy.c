@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "calibrax/array/ops.h"
+#include "fail_alloc.h"
 
 enum { BITS, ZEROS, ULP, NEAR, ERROR };
 #define POOLS_MOST 8
@@ -428,6 +429,19 @@ static void compare(const suite *s, reader *r, const one_case *k, uint32_t numbe
     free(data);
 }
 
+/* Past what a case says of its result. */
+static void skip_result(reader *r, int mode)
+{
+    size_t count = 1, size;
+    int ndim;
+
+    if (mode == ERROR) return;
+    size = cbx_dtype_size((cbx_dtype)get(r, 1));
+    ndim = (int)get(r, 1);
+    for (int i = 0; i < ndim; i++) count *= get(r, 2);
+    skip_bytes(r, mode == BITS || mode == ZEROS ? 8 : 8 + count * size);
+}
+
 /* One in spoil cases is changed before it is compared (0: none). */
 static verdict run(suite *s, uint32_t spoil)
 {
@@ -479,6 +493,48 @@ static void the_comparison_can_fail(void **state)
     unload(&s);
 }
 
+/* One case in a context whose allocations fail in turn; its operands live in another. */
+typedef struct torture {
+    call fn;
+    one_case *k;
+} torture;
+
+static cbx_status run_one(cbx_ctx *ctx, void *user)
+{
+    torture *t = user;
+    cbx_scope scope;
+    cbx_err err = CBX_ERR_INIT;
+
+    cbx_scope_open(ctx, &scope);
+    t->fn(ctx, t->k);
+    return cbx_scope_close(&scope, &err);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    suite s = { 0 };
+    reader r;
+    int seen[256] = { 0 };
+    size_t failures = 0;
+
+    load(&s);
+    r = s.cases;
+    for (uint32_t i = 0; i < s.total; i++) {
+        one_case k = { .name = (int)get(&r, 2), .mode = (int)get(&r, 1), .nin = (int)get(&r, 1), .nattr = (int)get(&r, 1) };
+        cbx_scope scope;
+        for (int j = 0; j < k.nattr; j++) k.attr[j] = (int32_t)get(&r, 4);
+        cbx_scope_open(s.ctx, &scope);
+        for (int j = 0; j < k.nin; j++) k.in[j] = read_operand(&s, &r);
+        skip_result(&r, k.mode);
+        /* the first of a name is often a scalar: take some later ones, too */
+        if (k.mode != ERROR && seen[k.name]++ % 60 == 0) failures += cbx_test_fail_each(run_one, &(torture){ find(s.names[k.name]), &k }, s.names[k.name]);
+        cbx_scope_close(&scope, NULL);
+    }
+    CHECK(failures > 1000, "allocations were made to fail");
+    unload(&s);
+}
+
 static void promotion_is_numpys(void **state)
 {
     (void)state;
@@ -506,6 +562,7 @@ int main(void)
         cmocka_unit_test(promotion_is_numpys),
         cmocka_unit_test(functions_agree_with_numpy),
         cmocka_unit_test(the_comparison_can_fail),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,28 +30,25 @@ CBX__LOOP2(and_BOOL, bool, bool, x & y)
 CBX__LOOP2(or_BOOL, bool, bool, x | y)
 CBX__LOOP2(xor_BOOL, bool, bool, x ^ y)
 
-/* Products by the school formula, quotients by Smith's (Comm. ACM 5 (1962) 435): as NumPy. */
-static cbx__c128 times(cbx__c128 x, cbx__c128 y)
-{
-    return CMPLX(creal(x) * creal(y) - cimag(x) * cimag(y), creal(x) * cimag(y) + cimag(x) * creal(y));
-}
-static cbx__c128 over(cbx__c128 x, cbx__c128 y)
-{
-    double a = creal(y), b = cimag(y), ratio, scale;
-
-    if (fabs(a) >= fabs(b)) {
-        if (a == 0 && b == 0) return CMPLX(creal(x) / fabs(a), cimag(x) / fabs(a));
-        ratio = b / a;
-        scale = 1.0 / (a + b * ratio);
-        return CMPLX((creal(x) + cimag(x) * ratio) * scale, (cimag(x) - creal(x) * ratio) * scale);
+/* Products by the school formula, quotients by Smith's (Comm. ACM 5 (1962) 435), each in its own precision: as NumPy. */
+#define COMPLEX_RULES(D, C, T, make, re, im, size) \
+    static C times_##D(C x, C y) { return make(re(x) * re(y) - im(x) * im(y), re(x) * im(y) + im(x) * re(y)); } \
+    static C over_##D(C x, C y) \
+    { \
+        const T a = re(y), b = im(y); \
+        if (a == 0 && b == 0) return make(re(x) / size(a), im(x) / size(a)); \
+        if (size(a) >= size(b)) { \
+            const T ratio = b / a, scale = 1 / (a + b * ratio); \
+            return make((re(x) + im(x) * ratio) * scale, (im(x) - re(x) * ratio) * scale); \
+        } \
+        const T ratio = a / b, scale = 1 / (b + a * ratio); \
+        return make((re(x) * ratio + im(x)) * scale, (im(x) * ratio - re(x)) * scale); \
     }
-    ratio = a / b;
-    scale = 1.0 / (b + a * ratio);
-    return CMPLX((creal(x) * ratio + cimag(x)) * scale, (cimag(x) * ratio - creal(x)) * scale);
-}
+COMPLEX_RULES(C64, cbx__c64, float, CMPLXF, crealf, cimagf, fabsf)
+COMPLEX_RULES(C128, cbx__c128, double, CMPLX, creal, cimag, fabs)
 #define ARITH_COMPLEX(D, T, a) \
-    CBX__LOOP2(add_##D, T, T, x + y) CBX__LOOP2(sub_##D, T, T, x - y) CBX__LOOP2(mul_##D, T, T, times(x, y)) \
-    CBX__LOOP2(div_##D, T, T, over(x, y)) CBX__LOOP2(pow_##D, T, T, cpow(x, y))
+    CBX__LOOP2(add_##D, T, T, x + y) CBX__LOOP2(sub_##D, T, T, x - y) CBX__LOOP2(mul_##D, T, T, times_##D(x, y)) \
+    CBX__LOOP2(div_##D, T, T, over_##D(x, y)) CBX__LOOP2(pow_##D, T, T, cpow(x, y))
 CBX__COMPLEXES(ARITH_COMPLEX, )
 
 CBX__LOOP2(floor_div_F32, float, float, cbx__floor_div_f32(x, y))

@@ -63,14 +63,10 @@ cbx_status cbx__ref_run_matmul(const cbx_call *call, cbx_array **out, cbx_err *e
     cbx_dtype t = a->desc.dtype, wide = cbx__ref_wide(t);
     product p = { a->desc.shape[1], a->desc.shape[2], b->desc.shape[2], cbx_dtype_size(wide) };
     cbx_block scratch = { 0 };
-    cbx_status st = cbx_array_create(call->ctx, call->result, out, err);
+    cbx_status st = cbx_pool_get(cbx_ctx_pool(call->ctx), 2 * p.n * p.wide_size, &scratch, err);
 
-    if (st || (*out)->count == 0) return st;
-    st = cbx_pool_get(cbx_ctx_pool(call->ctx), 2 * p.n * p.wide_size, &scratch, err);
-    if (st) {
-        cbx_array_free(*out);
-        return st;
-    }
+    if (!st) st = cbx_array_create(call->ctx, call->result, out, err);
+    if (st || (*out)->count == 0) goto done;
     p.a = cbx__ref_strided(a);
     p.b = cbx__ref_strided(b);
     p.r = cbx__ref_strided(*out);
@@ -80,6 +76,7 @@ cbx_status cbx__ref_run_matmul(const cbx_call *call, cbx_array **out, cbx_err *e
     for (size_t i = 0; i < a->desc.shape[0]; i++)
         one_matrix(&p, p.a.data + (ptrdiff_t)i * p.a.strides[0], p.b.data + (ptrdiff_t)i * p.b.strides[0],
                    p.r.data + (ptrdiff_t)i * p.r.strides[0], scratch.data, (char *)scratch.data + p.n * p.wide_size);
+done:
     cbx_pool_put(cbx_ctx_pool(call->ctx), scratch);
-    return CBX_OK;
+    return st;
 }

@@ -116,24 +116,21 @@ cbx_status cbx__ref_run_sort(const cbx_call *call, cbx_array **out, cbx_err *err
     const char *src = from.data;
     cbx_block scratch = { 0 };
     char *dst;
-    cbx_status st = cbx_array_create(call->ctx, call->result, out, err);
+    cbx_status st = CBX_OK;
 
-    if (st || x->count == 0) return st;
-    if (n > SIZE_MAX / (2 * sizeof(pair)))
-        st = cbx_fail(err, CBX_EOVERFLOW, "'sort' of %zu elements needs more memory than there can be", n);
-    if (!st) st = cbx_pool_get(cbx_ctx_pool(call->ctx), 2 * n * sizeof(pair), &scratch, err);
-    if (st) {
-        cbx_array_free(*out);
-        return st;
-    }
+    if (n > SIZE_MAX / (2 * sizeof(pair))) return cbx_fail(err, CBX_EOVERFLOW, "'sort' of %zu elements needs more memory than there can be", n);
+    if (x->count) st = cbx_pool_get(cbx_ctx_pool(call->ctx), 2 * n * sizeof(pair), &scratch, err);
+    if (!st) st = cbx_array_create(call->ctx, call->result, out, err);
+    if (st || x->count == 0) goto done;
     to = cbx__ref_strided(*out);
     dst = to.data;
     for (size_t lane = 0; lane < x->count / n; lane++) {
         sort_lane(call, n, src, from.strides[axis], dst, to.strides[axis], scratch.data);
         next_lane(x, axis, &from, &to, index, &src, &dst);
     }
+done:
     cbx_pool_put(cbx_ctx_pool(call->ctx), scratch);
-    return CBX_OK;
+    return st;
 }
 
 /* Number of keys below x (left), or not above it (right). */
@@ -162,14 +159,10 @@ cbx_status cbx__ref_run_searchsorted(const cbx_call *call, cbx_array **out, cbx_
     cbx__strided e = cbx__ref_strided(edges), v = cbx__ref_strided(x);
     cbx__stream s;
     int64_t *to;
-    cbx_status st = cbx_array_create(call->ctx, call->result, out, err);
+    cbx_status st = cbx_pool_get(cbx_ctx_pool(call->ctx), (edges->count + 1) * sizeof(uint64_t), &scratch, err);
 
-    if (st) return st;
-    st = cbx_pool_get(cbx_ctx_pool(call->ctx), (edges->count + 1) * sizeof(uint64_t), &scratch, err);
-    if (st) {
-        cbx_array_free(*out);
-        return st;
-    }
+    if (!st) st = cbx_array_create(call->ctx, call->result, out, err);
+    if (st) goto done;
     cbx__stream_init(&s, 1, edges->desc.shape, e.strides, t, wide);
     cbx__stream_start(&s, edges->data);
     if (edges->count) cbx__ref_keys(wide, edges->count, cbx__stream_next(&s, edges->count, scratch.data), scratch.data);
@@ -181,6 +174,7 @@ cbx_status cbx__ref_run_searchsorted(const cbx_call *call, cbx_array **out, cbx_
         cbx__ref_keys(wide, 1, cbx__stream_next(&s, 1, &key), &key);
         to[i] = (int64_t)bisect(scratch.data, edges->count, key, call->attrs->mode != 0);
     }
+done:
     cbx_pool_put(cbx_ctx_pool(call->ctx), scratch);
-    return CBX_OK;
+    return st;
 }
