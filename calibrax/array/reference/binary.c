@@ -44,8 +44,8 @@ CBX__LOOP2(xor_BOOL, bool, bool, x ^ y)
         const T ratio = a / b, scale = 1 / (b + a * ratio); \
         return make((re(x) * ratio + im(x)) * scale, (im(x) * ratio - re(x)) * scale); \
     }
-COMPLEX_RULES(C64, cbx__c64, float, CMPLXF, crealf, cimagf, fabsf)
-COMPLEX_RULES(C128, cbx__c128, double, CMPLX, creal, cimag, fabs)
+COMPLEX_RULES(C64, cbx__c64, float, cbx__make_c64, crealf, cimagf, fabsf)
+COMPLEX_RULES(C128, cbx__c128, double, cbx__make_c128, creal, cimag, fabs)
 #define ARITH_COMPLEX(D, T, a) \
     CBX__LOOP2(add_##D, T, T, x + y) CBX__LOOP2(sub_##D, T, T, x - y) CBX__LOOP2(mul_##D, T, T, times_##D(x, y)) \
     CBX__LOOP2(div_##D, T, T, over_##D(x, y)) CBX__LOOP2(pow_##D, T, T, cpow(x, y))
@@ -57,8 +57,8 @@ CBX__LOOP2(rem_F32, float, float, cbx__rem_f32(x, y))
 CBX__LOOP2(rem_F64, double, double, cbx__rem_f64(x, y))
 CBX__LOOP2(logaddexp_F32, float, float, cbx__logaddexp(x, y))
 CBX__LOOP2(logaddexp_F64, double, double, cbx__logaddexp(x, y))
-CBX__LOOP2(join_F32, cbx__c64, float, CMPLXF(x, y))
-CBX__LOOP2(join_F64, cbx__c128, double, CMPLX(x, y))
+CBX__LOOP2(join_F32, cbx__c64, float, cbx__make_c64(x, y))
+CBX__LOOP2(join_F64, cbx__c128, double, cbx__make_c128(x, y))
 #define LIBM_MAP(X) X(POW, pow) X(ATAN2, atan2) X(HYPOT, hypot) X(NEXTAFTER, nextafter) X(COPYSIGN, copysign)
 #define LIBM(P, g) CBX__LOOP2(g##_F32, float, float, g##f(x, y)) CBX__LOOP2(g##_F64, double, double, g(x, y))
 LIBM_MAP(LIBM)

@@ -14,6 +14,10 @@
 typedef float _Complex cbx__c64;
 typedef double _Complex cbx__c128;
 
+/* CMPLX of C11, which clang's headers lack beside glibc's: no arithmetic, so that infinities and -0 stay. */
+static inline cbx__c64 cbx__make_c64(float re, float im) { return __builtin_complex(re, im); }
+static inline cbx__c128 cbx__make_c128(double re, double im) { return __builtin_complex(re, im); }
+
 /* X(dtype, C type, argument passed through) */
 #define CBX__SIGNED(X, a) X(I8, int8_t, a) X(I16, int16_t, a) X(I32, int32_t, a) X(I64, int64_t, a)
 #define CBX__UNSIGNED(X, a) X(U8, uint8_t, a) X(U16, uint16_t, a) X(U32, uint32_t, a) X(U64, uint64_t, a)
