@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles every public header alone, as C17 and as C++17, with -Wall -Wextra -pedantic -Werror.
 
-With --selftest a header that lacks an include, and one that is not valid C++, must be refused.
+With --write it renews calibrax/calibrax.h, the header that includes all. With --selftest a header that lacks an include, and one that is not valid C++, must be refused.
 """
 import subprocess
 import sys
@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from check_layers import ROOT, public_headers  # noqa: E402
+from check_layers import ROOT, public_headers, read_rows  # noqa: E402
 
 FLAGS = ["-Wall", "-Wextra", "-pedantic", "-Werror", "-fsyntax-only"]
 COMPILERS = {"C": (["gcc", "-std=c17"], ".c"), "C++": (["g++", "-std=c++17"], ".cc")}
@@ -35,7 +35,17 @@ def selftest(work: Path) -> int:
     return 1 if blind else 0
 
 
+def write_umbrella(public: list[str], rows: dict[str, int]) -> None:
+    modules = sorted({header.split("/")[1] for header in public}, key=lambda module: rows[module])
+    groups = ["".join(f'#include "{h}"\n' for h in public if h.startswith(f"calibrax/{module}/")) for module in modules]
+    (ROOT / "calibrax/calibrax.h").write_text(
+        "/**\n * Calibrax for C: everything public.  Include single headers where compile time matters.\n */\n"
+        "#ifndef CALIBRAX_CALIBRAX_H\n#define CALIBRAX_CALIBRAX_H\n\n" + "\n".join(groups) + "\n#endif\n")
+
+
 def main() -> int:
+    if "--write" in sys.argv:
+        write_umbrella(sorted(public_headers(ROOT)), read_rows((ROOT / "scripts/layers.txt").read_text()))
     with tempfile.TemporaryDirectory() as work:
         if "--selftest" in sys.argv:
             return selftest(Path(work))

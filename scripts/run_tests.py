@@ -69,7 +69,8 @@ def run_build(folder: str, total: Sum) -> None:
 
 def check_list() -> list[tuple[str, list[str], str | None]]:
     """Name, command, program that it needs (skipped without it)."""
-    sources = subprocess.run(["git", "ls-files", "*.c", "*.h"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    tracked = subprocess.run(["git", "ls-files", "*.c", "*.h"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    sources = [f for f in tracked if "/fixtures/" not in f and not f.endswith("_answers.h")]  # generated tables keep their own layout
     return [
         ("include directions", ["python3", "scripts/check_layers.py"], None),
         ("include directions see a planted fault", ["python3", "scripts/check_layers.py", "--selftest"], None),

@@ -23,7 +23,7 @@ NO_DEVICE = 100
 
 
 def run(*command: str) -> str:
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, universal_newlines=True).stdout
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def missing_libraries(library: str) -> tuple[set[str], set[str]]:

@@ -12,7 +12,12 @@
 
 CBX_BEGIN_DECLS
 
-typedef enum cbx_verdict { CBX_VERDICT_UNDECIDED, CBX_VERDICT_FASTER, CBX_VERDICT_SLOWER, CBX_VERDICT_EQUIVALENT } cbx_verdict;
+typedef enum cbx_verdict {
+    CBX_VERDICT_UNDECIDED,
+    CBX_VERDICT_FASTER,
+    CBX_VERDICT_SLOWER,
+    CBX_VERDICT_EQUIVALENT
+} cbx_verdict;
 
 /** Margin used when none is given: 2 %. */
 #define CBX_VERDICT_MARGIN 0.02

@@ -25,7 +25,8 @@ cbx_status cbx_array_desc_count(const cbx_array_desc *d, size_t *count, cbx_err 
 
     if (d->ndim < 0 || d->ndim > CBX_MAX_RANK)
         return cbx_fail(err, CBX_EINVAL, "rank %d is outside 0..%d", d->ndim, CBX_MAX_RANK);
-    if ((unsigned)d->dtype >= CBX_DTYPE_COUNT) return cbx_fail(err, CBX_EINVAL, "no dtype has the number %d", (int)d->dtype);
+    if ((unsigned)d->dtype >= CBX_DTYPE_COUNT)
+        return cbx_fail(err, CBX_EINVAL, "no dtype has the number %d", (int)d->dtype);
     for (int i = 0; i < d->ndim; i++) {
         if (d->shape[i] == 0)
             empty = true;
@@ -117,7 +118,8 @@ static cbx_status make_handle(cbx_ctx *ctx, const cbx_array_desc *desc, const pt
     return CBX_OK;
 }
 
-cbx_status cbx__array_create_order(cbx_ctx *ctx, const cbx_array_desc *desc, bool fortran, cbx_array **out, cbx_err *err)
+cbx_status cbx__array_create_order(cbx_ctx *ctx, const cbx_array_desc *desc, bool fortran, cbx_array **out,
+                                   cbx_err *err)
 {
     static const _Alignas(64) char nothing[64] = { 0 }; /* what an empty array points at */
     ptrdiff_t strides[CBX_MAX_RANK] = { 0 };
@@ -247,9 +249,9 @@ static void copy_run(char *dst, const char *src, ptrdiff_t step_bytes, size_t n,
         memcpy(dst, src, n * size);
         return;
     }
-#define COPY(bytes)                                                                                                              \
-    case bytes:                                                                                                                  \
-        for (size_t i = 0; i < n; i++, src += step_bytes) memcpy(dst + i * (bytes), src, bytes);                                 \
+#define COPY(bytes)                                                                                                    \
+    case bytes:                                                                                                        \
+        for (size_t i = 0; i < n; i++, src += step_bytes) memcpy(dst + i * (bytes), src, bytes);                       \
         break
     switch (size) {
         COPY(1);

@@ -10,9 +10,10 @@ static const size_t sizes[CBX_DTYPE_COUNT] = {
 };
 
 static const char *const names[CBX_DTYPE_COUNT] = {
-    [CBX_BOOL] = "bool",   [CBX_I8] = "int8",     [CBX_I16] = "int16",   [CBX_I32] = "int32",     [CBX_I64] = "int64",
-    [CBX_U8] = "uint8",    [CBX_U16] = "uint16",  [CBX_U32] = "uint32",  [CBX_U64] = "uint64",    [CBX_F32] = "float32",
-    [CBX_F64] = "float64", [CBX_C64] = "complex64", [CBX_C128] = "complex128",
+    [CBX_BOOL] = "bool",       [CBX_I8] = "int8",     [CBX_I16] = "int16",   [CBX_I32] = "int32",
+    [CBX_I64] = "int64",       [CBX_U8] = "uint8",    [CBX_U16] = "uint16",  [CBX_U32] = "uint32",
+    [CBX_U64] = "uint64",      [CBX_F32] = "float32", [CBX_F64] = "float64", [CBX_C64] = "complex64",
+    [CBX_C128] = "complex128",
 };
 
 size_t cbx_dtype_size(cbx_dtype t) { return (unsigned)t < CBX_DTYPE_COUNT ? sizes[t] : 0; }
@@ -27,6 +28,7 @@ cbx_status cbx_dtype_parse(const char *name, cbx_dtype *out, cbx_err *err)
             return CBX_OK;
         }
     }
-    return cbx_fail(err, CBX_EDTYPE, "no dtype '%s': use bool, int8..int64, uint8..uint64, float32, float64, complex64 or complex128",
+    return cbx_fail(err, CBX_EDTYPE,
+                    "no dtype '%s': use bool, int8..int64, uint8..uint64, float32, float64, complex64 or complex128",
                     name ? name : "(null)");
 }

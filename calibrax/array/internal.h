@@ -34,7 +34,8 @@ struct cbx_array {
 void cbx__array_dense_strides(const cbx_array_desc *d, bool fortran, ptrdiff_t strides[CBX_MAX_RANK]);
 
 /** As cbx_array_create, elements in row-major or Fortran order. */
-cbx_status cbx__array_create_order(cbx_ctx *ctx, const cbx_array_desc *desc, bool fortran, cbx_array **out, cbx_err *err);
+cbx_status cbx__array_create_order(cbx_ctx *ctx, const cbx_array_desc *desc, bool fortran, cbx_array **out,
+                                   cbx_err *err);
 
 /** A handle on elements of base, which lives as long; the caller answers for strides and offset [elements]. */
 cbx_status cbx__array_view(cbx_ctx *ctx, const cbx_array *base, const cbx_array_desc *desc, const ptrdiff_t *strides,

@@ -134,11 +134,8 @@ static bool write_all(int fd, const char *data, size_t len)
     return true;
 }
 
-static cbx_status sync_folder(cbx_arena *arena, const char *path, cbx_err *err)
+static cbx_status sync_folder(const char *name, const char *path, cbx_err *err)
 {
-    size_t folder = folder_length(path);
-    const char *name = folder ? cbx_arena_strndup(arena, path, folder) : ".";
-    if (!name) return cbx_fail(err, CBX_ENOMEM, "out of memory to write '%s'", path);
     int fd = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return CBX_OK; /* a folder that may be written but not read cannot be synced by name */
     int failed = fsync(fd), saved = errno;
@@ -164,7 +161,11 @@ cbx_status cbx_file_write_atomic(cbx_ctx *ctx, const char *path, const void *dat
     char *name = NULL;
     int fd = -1;
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    cbx_status st = temporary_create(&arena, path, &name, &fd, err);
+    cbx_status st = CBX_OK;
+    /* all memory is taken before the rename: behind it nothing may fail but the disk */
+    const char *folder = folder_length(path) ? cbx_arena_strndup(&arena, path, folder_length(path)) : ".";
+    if (!folder) st = cbx_fail(err, CBX_ENOMEM, "out of memory to write '%s'", path);
+    if (!st) st = temporary_create(&arena, path, &name, &fd, err);
     if (st) goto done;
     st = temporary_fill(fd, path, data, len, err);
     if (close(fd) && !st) st = cbx_fail_errno(err, errno, "cannot write '%s'", path);
@@ -172,7 +173,7 @@ cbx_status cbx_file_write_atomic(cbx_ctx *ctx, const char *path, const void *dat
     if (st)
         unlink(name);
     else
-        st = sync_folder(&arena, path, err);
+        st = sync_folder(folder, path, err);
 done:
     cbx_arena_clear(&arena);
     return st;

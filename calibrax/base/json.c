@@ -208,7 +208,8 @@ static const char *type_words(const cbx_json *v)
 /* An integer of json-c is an int64 or a uint64; tells them apart: true for one beyond INT64_MAX. */
 static bool is_beyond_int64(const cbx_json *v)
 {
-    return json_object_get_int64(inside(v)) == INT64_MAX && json_object_get_uint64(inside(v)) > (uint64_t)INT64_MAX;
+    return json_object_get_type(inside(v)) == json_type_int && json_object_get_int64(inside(v)) == INT64_MAX &&
+           json_object_get_uint64(inside(v)) > (uint64_t)INT64_MAX;
 }
 
 /* The double as an exact int64; false if it is none. */

@@ -13,9 +13,9 @@
 
 CBX_BEGIN_DECLS
 
-#define CBX_MACHINE_MAX_CACHES 8
+#define CBX_MACHINE_MAX_CACHES       8
 #define CBX_MACHINE_MAX_ACCELERATORS 16
-#define CBX_MACHINE_ID_SIZE 17 /* 16 lower-case hex digits and NUL */
+#define CBX_MACHINE_ID_SIZE          17 /* 16 lower-case hex digits and NUL */
 
 typedef struct cbx_machine_cache {
     int level;      /* 1, 2, 3 ... */
@@ -30,9 +30,9 @@ typedef struct cbx_machine {
     char vendor[32];              /* "GenuineIntel"; on ARM the implementer, "0x41" */
     char model_name[96];
     int family, model, stepping; /* on ARM: architecture, part, revision */
-    char features[512];          /* those of a fixed list that the CPU has and the kernel allows, sorted, one blank between */
-    int cores;                   /* physical */
-    int threads;                 /* logical CPUs */
+    char features[512]; /* those of a fixed list that the CPU has and the kernel allows, sorted, one blank between */
+    int cores;          /* physical */
+    int threads;        /* logical CPUs */
     int sockets;
     cbx_machine_cache cache[CBX_MACHINE_MAX_CACHES]; /* of the first CPU; nearest first */
     int ncaches;

@@ -4,7 +4,8 @@
  * Pipe rates come from register-resident loops of independent vector operations in the widest instruction set the CPU has;
  * bandwidths from read, copy and triad over working sets that fit each cache level and memory, with ordinary and with
  * streaming stores.  About 200 ms in all; cached per machine (fingerprint, build) in the user's cache folder.
- * These are the roofs that a share of the roofline refers to.
+ * These are the roofs that a share of the roofline refers to: each the best of many slices of 0.15 ms that take turns.
+ * Source: Williams, Waterman & Patterson, Commun. ACM 52 (2009) 65-76; Ilic, Pratas & Sousa, IEEE CAL 13 (2014) 21-24.
  */
 #ifndef CALIBRAX_CORE_PROBE_H
 #define CALIBRAX_CORE_PROBE_H
@@ -16,60 +17,65 @@
 CBX_BEGIN_DECLS
 
 /* Pipes, by the operations they pair: one "operation" of ADD_MAX is one add and one max of a lane. */
-#define CBX_PIPE_MAP(X)                              \
-    X(FMA, "fma")          /* a*b + c             */ \
-    X(ADD, "add")                                    \
-    X(MAX, "max")                                    \
-    X(ADD_MAX, "add+max")  /* max(c, a + b)       */ \
-    X(SUB_FMA, "sub+fma")  /* c + (a - b)^2       */ \
-    X(FMA_MAX, "fma+max")  /* max(c, fma(a, 1, b)) */ \
-    X(AND_OR, "and+or")    /* c | (a & b), a lane is 32 bits in row F32 and 64 bits in row F64 */
+#define CBX_PIPE_MAP(X)                                                                                                \
+    X(FMA, "fma") /* a*b + c             */                                                                            \
+    X(ADD, "add")                                                                                                      \
+    X(MAX, "max")                                                                                                      \
+    X(ADD_MAX, "add+max") /* max(c, a + b)       */                                                                    \
+    X(SUB_FMA, "sub+fma") /* c + (a - b)^2       */                                                                    \
+    X(FMA_MAX, "fma+max") /* max(c, fma(a, 1, b)) */                                                                   \
+    X(AND_OR, "and+or")   /* c | (a & b), a lane is 32 bits in row F32 and 64 bits in row F64 */
 
 typedef enum cbx_pipe {
 #define CBX_PIPE_ENUM(name, words) CBX_PIPE_##name,
     CBX_PIPE_MAP(CBX_PIPE_ENUM)
 #undef CBX_PIPE_ENUM
-    CBX_PIPE_COUNT
+        CBX_PIPE_COUNT
 } cbx_pipe;
 
 /** "add+max" */
 CBX_API const char *cbx_pipe_name(cbx_pipe p);
 
 typedef struct cbx_level_rate {
-    char name[8];        /* "L1", "L2", "L3", "memory" */
-    size_t bytes;        /* size of the level; 0 for memory */
+    char name[8]; /* "L1", "L2", "L3", "memory" */
+    size_t bytes; /* size of the level; 0 for memory */
     double read_bytes_per_s;
-    double copy_bytes_per_s;      /* bytes read + bytes written, ordinary stores */
-    double triad_bytes_per_s;     /* a = b + s*c: 24 useful bytes per element of 8 */
+    double copy_bytes_per_s;         /* bytes read + bytes written, ordinary stores */
+    double triad_bytes_per_s;        /* a = b + s*c: 24 useful bytes per element of 8 */
     double triad_stream_bytes_per_s; /* the same with streaming stores */
 } cbx_level_rate;
 
 #define CBX_PROBE_MAX_LEVELS 5
 
 typedef struct cbx_probe {
-    char instruction_set[16]; /* "avx512", "avx2", "neon", "plain": what the loops used */
-    double pipe_ops_per_s[CBX_PIPE_COUNT][2]; /* [pipe][0: f32, 1: f64] lane operations per second of one core */
+    char instruction_set[16];                   /* "avx512", "avx2", "neon", "plain": what the loops used */
+    double pipe_ops_per_s[CBX_PIPE_COUNT][2];   /* [pipe][0: f32, 1: f64] lane operations per second of one core */
     cbx_level_rate level[CBX_PROBE_MAX_LEVELS]; /* nearest first, memory last */
     int nlevels;
     int64_t measured_us; /* when, microseconds since 1970 */
 } cbx_probe;
 
-/** Measures now, on the core the caller runs on.  @return CBX_OK; CBX_ENOMEM */
+/** Measures now, on the core the caller runs on.  Borrows up to 80 MiB (about 16 MiB on x86-64) from the context's pool.
+ * @return CBX_OK; CBX_ENOMEM */
 CBX_API cbx_status cbx_probe_measure(cbx_ctx *ctx, cbx_probe *out, cbx_err *err);
 /**
  * The cached probe of this machine, measured first if there is none (or the cached file is damaged or of another build).
+ * A cache folder that cannot be written is no error: then each call measures.
  * @param machine_id  fingerprint (core/machine.h)
  * @param refresh     measure anew
+ * @return CBX_OK; CBX_EINVAL (machine_id cannot name a file); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_probe_get(cbx_ctx *ctx, const char *machine_id, bool refresh, cbx_probe *out, cbx_err *err);
 
 /**
- * Smallest time that work can take on one core: max(ops / pipe rate, bytes / read-or-copy rate of the level that holds the working set).
+ * Smallest time that work can take on one core: max(ops / pipe rate, bytes / the better of read and copy rate of the level that
+ * holds the working set).  A rate of 0, or a pipe out of range, bounds nothing.
  * @param is_f64            picks the row of the pipe table
  * @param working_set_bytes picks the level: the nearest one that holds it
  * @return [s]
  */
-CBX_API double cbx_probe_bound_seconds(const cbx_probe *p, cbx_pipe pipe, bool is_f64, double ops, double bytes, double working_set_bytes);
+CBX_API double cbx_probe_bound_seconds(const cbx_probe *p, cbx_pipe pipe, bool is_f64, double ops, double bytes,
+                                       double working_set_bytes);
 
 CBX_END_DECLS
 #endif

@@ -17,14 +17,15 @@
 
 CBX_BEGIN_DECLS
 
-#define CBX_CASE_ABI 1
+#define CBX_CASE_ABI        1
 #define CBX_CASE_MAX_ARRAYS 8
 
 /** Work of one call, by formula: it depends on the point only, never on a measurement. */
 typedef struct cbx_work {
-    double macs;              /* combine-and-update steps of the problem (m*n*k for a product), the unit of GMAC/s */
-    double flop;              /* floating-point operations this algorithm does (0 for boolean) */
-    double bytes;             /* compulsory traffic of this algorithm: inputs read + outputs written + temporaries it materialises */
+    double macs; /* combine-and-update steps of the problem (m*n*k for a product), the unit of GMAC/s */
+    double flop; /* floating-point operations this algorithm does (0 for boolean) */
+    double
+        bytes; /* compulsory traffic of this algorithm: inputs read + outputs written + temporaries it materialises */
     cbx_pipe pipe;            /* pipe that bounds it ... */
     double pipe_ops;          /* ... and operations on that pipe, in lanes (core/probe.h) */
     double working_set_bytes; /* picks the cache level of the bound */
@@ -36,7 +37,8 @@ typedef struct cbx_baseline_ops {
     const char *provider;      /* "native", "numpy", "jax", "torch" */
     const char *summary;       /* one line for --list */
     const char *slow_reason;   /* NULL: not slow.  Else why, with evidence; --skip-slow skips it */
-    const char *mutant_reason; /* NULL: honest.  Else the planted fault; run by selftest only, and must come out fidelity_failed */
+    const char *
+        mutant_reason; /* NULL: honest.  Else the planted fault; run by selftest only, and must come out fidelity_failed */
     /** NULL: every point.  False, with a reason (static text), for a point this baseline is not for: no attempt is made and no row
      * written (NULL reason), or a `skipped` row with that reason. */
     bool (*supports)(const cbx_params *point, const char **reason);
@@ -58,7 +60,7 @@ typedef struct cbx_case_ops {
     size_t nparams;
     const char *const *points; /* JSON objects in sweep order */
     size_t npoints;
-    size_t representative; /* index of the point that --quick measures */
+    size_t representative;                    /* index of the point that --quick measures */
     const cbx_baseline_ops *const *baselines; /* [0] is the ratio reference; mutants last */
     size_t nbaselines;
     size_t ninputs, noutputs; /* <= CBX_CASE_MAX_ARRAYS */
@@ -72,13 +74,15 @@ typedef struct cbx_case_ops {
     cbx_status (*make_inputs)(cbx_ctx *ctx, const cbx_params *point, cbx_array **in, cbx_err *err);
     /** The right answer in float64 (bool for bool), and for each element the largest |error| a right baseline may have (float64).
      * Runs in a process of its own.  The caller frees answer[] and bound[]. */
-    cbx_status (*oracle)(cbx_ctx *ctx, const cbx_params *point, cbx_array *const *in, cbx_array **answer, cbx_array **bound, cbx_err *err);
+    cbx_status (*oracle)(cbx_ctx *ctx, const cbx_params *point, cbx_array *const *in, cbx_array **answer,
+                         cbx_array **bound, cbx_err *err);
     /** Optional (NULL: inputs do not rotate).  Another problem of equal work whose answer is known from the first one's:
      * rotated inputs from inputs, variant number r >= 1 ... */
-    cbx_status (*rotate_inputs)(cbx_ctx *ctx, const cbx_params *point, uint64_t r, cbx_array *const *in, cbx_array **rotated, cbx_err *err);
+    cbx_status (*rotate_inputs)(cbx_ctx *ctx, const cbx_params *point, uint64_t r, cbx_array *const *in,
+                                cbx_array **rotated, cbx_err *err);
     /** ... and the same transformation of an output-shaped array of any dtype (applied to answer and to bound). */
-    cbx_status (*rotate_output)(cbx_ctx *ctx, const cbx_params *point, uint64_t r, size_t output, const cbx_array *a, cbx_array **rotated,
-                                cbx_err *err);
+    cbx_status (*rotate_output)(cbx_ctx *ctx, const cbx_params *point, uint64_t r, size_t output, const cbx_array *a,
+                                cbx_array **rotated, cbx_err *err);
     /** Optional: rules between parameters ("boolean has dtype bool only").  CBX_EINVAL with a sentence that names both. */
     cbx_status (*check_point)(const cbx_params *point, cbx_err *err);
 } cbx_case_ops;
@@ -87,7 +91,8 @@ typedef struct cbx_case_ops {
 CBX_API cbx_status cbx_case_check(cbx_ctx *ctx, const cbx_case_ops *c, cbx_err *err);
 CBX_API const cbx_baseline_ops *cbx_case_baseline(const cbx_case_ops *c, const char *name);
 /** Parses a point of the case. */
-CBX_API cbx_status cbx_case_point(cbx_ctx *ctx, const cbx_case_ops *c, const char *json, const char *what, cbx_params **out, cbx_err *err);
+CBX_API cbx_status cbx_case_point(cbx_ctx *ctx, const cbx_case_ops *c, const char *json, const char *what,
+                                  cbx_params **out, cbx_err *err);
 
 /** The list of cases a program knows: an array the program passes (suites/suites.h); borrowed. */
 typedef struct cbx_case_list {

@@ -85,15 +85,18 @@ static cbx_status read_output(cbx_ctx *ctx, cbx__checker *c, size_t i, cbx_array
     if (fstat(c->fds[i], &info) != 0) return cbx_fail_errno(err, errno, "cannot look at the output file");
     size = (size_t)info.st_size;
     if (size == 0) return cbx_fail(err, CBX_EFORMAT, "the worker wrote no output '%s'", c->w->c->output_names[i]);
-    if (!read_at(c->fds[i], head, size < sizeof head ? size : sizeof head, 0)) return cbx_fail(err, CBX_EFORMAT, "the output file is shorter than its size");
+    if (!read_at(c->fds[i], head, size < sizeof head ? size : sizeof head, 0))
+        return cbx_fail(err, CBX_EFORMAT, "the output file is shorter than its size");
     st = cbx_npy_parse_header(head, size < sizeof head ? size : sizeof head, &h, err);
     if (st) return st;
     if (!cbx_array_desc_equal(&h.desc, &c->w->outputs[i])) {
-        return cbx_fail(err, CBX_ESHAPE, "output '%s' is %s, wanted %s", c->w->c->output_names[i], cbx_array_desc_text(&h.desc, found, sizeof found),
+        return cbx_fail(err, CBX_ESHAPE, "output '%s' is %s, wanted %s", c->w->c->output_names[i],
+                        cbx_array_desc_text(&h.desc, found, sizeof found),
                         cbx_array_desc_text(&c->w->outputs[i], wanted, sizeof wanted));
     }
     if (size > bytes + HEADER_MOST || size < h.data_offset + bytes) {
-        return cbx_fail(err, CBX_EFORMAT, "the file of output '%s' holds %zu bytes, wanted %zu", c->w->c->output_names[i], size, h.data_offset + bytes);
+        return cbx_fail(err, CBX_EFORMAT, "the file of output '%s' holds %zu bytes, wanted %zu",
+                        c->w->c->output_names[i], size, h.data_offset + bytes);
     }
     if (h.swapped || (h.fortran_order && h.desc.ndim > 1)) return decode_whole(ctx, c->fds[i], size, out, err);
     if (bytes && !read_at(c->fds[i], cbx_array_data_mut(c->arrays[i]), bytes, h.data_offset)) {

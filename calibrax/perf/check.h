@@ -8,9 +8,9 @@
 
 typedef struct cbx__checker {
     const cbx_workload *w;
-    int fds[CBX_CASE_MAX_ARRAYS];        /* output files, shared with the worker */
+    int fds[CBX_CASE_MAX_ARRAYS];           /* output files, shared with the worker */
     cbx_array *arrays[CBX_CASE_MAX_ARRAYS]; /* of the outputs' own form, used again by each check */
-    bool wrong_shape;                    /* an output was of another form, or none at all */
+    bool wrong_shape;                       /* an output was of another form, or none at all */
 } cbx__checker;
 
 cbx_status cbx__checker_init(cbx_ctx *ctx, const cbx_workload *w, cbx__checker *c, cbx_err *err);

@@ -19,7 +19,7 @@
 #include "calibrax/perf/tools.h"
 
 #define FIRST_FREE_FD 10 /* our descriptors stay out of the way of 0..3, which the child's are moved onto */
-#define CHANNEL_FD 3
+#define CHANNEL_FD    3
 
 void cbx__child_init(cbx__child *c)
 {
@@ -92,7 +92,8 @@ static const char **make_argv(cbx_arena *arena, const char *launcher, const cbx_
     return argv;
 }
 
-static int spawn(const char *launcher, const char **argv, const cbx__child_opts *opts, int channel, int errors, pid_t *pid)
+static int spawn(const char *launcher, const char **argv, const cbx__child_opts *opts, int channel, int errors,
+                 pid_t *pid)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
@@ -113,7 +114,9 @@ static int spawn(const char *launcher, const char **argv, const cbx__child_opts 
     if (!failed && !opts->show_output) failed = posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
     if (!failed && !opts->show_output) failed = posix_spawn_file_actions_adddup2(&files, errors, 2);
     if (!failed) failed = posix_spawn_file_actions_adddup2(&files, channel, CHANNEL_FD);
-    if (!failed) failed = posix_spawn(pid, launcher, &files, &attr, (char *const *)(uintptr_t)argv, (char *const *)(uintptr_t)opts->env);
+    if (!failed)
+        failed = posix_spawn(pid, launcher, &files, &attr, (char *const *)(uintptr_t)argv,
+                             (char *const *)(uintptr_t)opts->env);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&files);
     return failed;
@@ -216,7 +219,8 @@ void cbx__child_finish(cbx__child *c)
 void cbx__child_tail(const cbx__child *c, char *out, size_t size)
 {
     size_t from = c->tail_len + 1 > size ? c->tail_len + 1 - size : 0, n = 0;
-    while (from < c->tail_len && ((unsigned char)c->tail[from] & 0xC0) == 0x80) from++; /* not in the middle of a character */
+    while (from < c->tail_len && ((unsigned char)c->tail[from] & 0xC0) == 0x80)
+        from++; /* not in the middle of a character */
     for (size_t i = from; i < c->tail_len; i++) {
         unsigned char ch = (unsigned char)c->tail[i];
         out[n++] = ch == '\n' || ch >= 0x20 ? (char)ch : ' ';

@@ -12,23 +12,23 @@
 #define CBX__CHILD_TAIL 2047
 
 typedef struct cbx__child_opts {
-    const char *const *program;  /* program and arguments, NULL-terminated */
-    const char *const *env;      /* the whole environment, NULL-terminated */
+    const char *const *program; /* program and arguments, NULL-terminated */
+    const char *const *env;     /* the whole environment, NULL-terminated */
     const int *cores;
     size_t ncores;
     size_t env_pad_bytes, stack_pad_bytes;
-    bool measure;                /* the launcher stays, waits, and reports on descriptor 3 */
-    bool show_output;            /* stdout and stderr pass through; else stdout is discarded and the end of stderr kept */
+    bool measure;     /* the launcher stays, waits, and reports on descriptor 3 */
+    bool show_output; /* stdout and stderr pass through; else stdout is discarded and the end of stderr kept */
 } cbx__child_opts;
 
 typedef struct cbx__child {
-    pid_t pid;       /* leader of its group; 0: none */
-    int pidfd;       /* readable once the leader ended; -1 where the kernel has none */
-    int channel;     /* our end of its descriptor 3 */
-    int errors;      /* our end of its stderr; -1 */
+    pid_t pid;   /* leader of its group; 0: none */
+    int pidfd;   /* readable once the leader ended; -1 where the kernel has none */
+    int channel; /* our end of its descriptor 3 */
+    int errors;  /* our end of its stderr; -1 */
     bool reaped;
-    bool killed;     /* by us */
-    int status;      /* as wait4 gives it, once reaped */
+    bool killed; /* by us */
+    int status;  /* as wait4 gives it, once reaped */
     struct rusage usage;
     size_t tail_len;
     char tail[CBX__CHILD_TAIL + 1]; /* last bytes of stderr */

@@ -35,7 +35,8 @@ static void judge(cbx_command_record *r)
 {
     if (r->term_signal) {
         r->failure = CBX_FAILURE_CRASHED;
-        snprintf(r->message, sizeof r->message, "the command was killed by signal %d (%s)", r->term_signal, strsignal(r->term_signal));
+        snprintf(r->message, sizeof r->message, "the command was killed by signal %d (%s)", r->term_signal,
+                 strsignal(r->term_signal));
     } else if (r->exit_code != 0) {
         r->failure = CBX_FAILURE_EXITED;
         snprintf(r->message, sizeof r->message, "the command exited with status %d%s", r->exit_code,
@@ -43,7 +44,8 @@ static void judge(cbx_command_record *r)
     }
 }
 
-cbx_status cbx_command_run(cbx_ctx *ctx, const char *command, const cbx_command_opts *opts, cbx_command_record *record, cbx_err *err)
+cbx_status cbx_command_run(cbx_ctx *ctx, const char *command, const cbx_command_opts *opts, cbx_command_record *record,
+                           cbx_err *err)
 {
     const char *program[] = { "sh", "-c", command, NULL };
     cbx__talk_opts talk = { 0 };
@@ -54,7 +56,8 @@ cbx_status cbx_command_run(cbx_ctx *ctx, const char *command, const cbx_command_
     cbx_status st;
     const char *line;
 
-    if (opts && opts->struct_size != sizeof *opts) return cbx_fail(err, CBX_EINVAL, "cbx_command_opts of another version");
+    if (opts && opts->struct_size != sizeof *opts)
+        return cbx_fail(err, CBX_EINVAL, "cbx_command_opts of another version");
     memset(record, 0, sizeof *record);
     record->exit_code = -1;
     record->wall_ns = record->cpu_user_s = record->cpu_system_s = record->hwm_bytes = NAN;

@@ -43,7 +43,8 @@ cbx__cpu cbx__cpu_parse(const char *cpuinfo)
     bool known = false;
     for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) cpu.avx512 = cpu.avx512 && has_flag(flags, needed[i]);
     if (vendor && strncmp(vendor, "GenuineIntel", 12) == 0 && family && atoi(family) == 6 && model) {
-        for (size_t i = 0; i < sizeof known_models / sizeof known_models[0]; i++) known = known || atoi(model) == known_models[i];
+        for (size_t i = 0; i < sizeof known_models / sizeof known_models[0]; i++)
+            known = known || atoi(model) == known_models[i];
     }
     cpu.openblas_misjudges = cpu.avx512 && !known;
     return cpu;

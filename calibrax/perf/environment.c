@@ -11,8 +11,29 @@ extern char **environ;
 
 /* Left out of a clean environment, by the beginning of the name: what is measured is the default or the variant, not the shell. */
 static const char *const steering[] = {
-    "MALLOC_", "GLIBC_TUNABLES=", "OPENBLAS_", "GOTO_", "MKL_", "BLIS_", "OMP_", "GOMP_", "KMP_", "NUMEXPR_", "XLA_", "JAX_", "TORCH_", "TORCHINDUCTOR_",
-    "PYTORCH_", "CUDA_VISIBLE_DEVICES=", "PYTHON", "NPERF_WORKER_FD=", "NPERF_CPU_CORES=", "NPERF_ENV_PAD=", "NPERF_STACK_PAD=", "VIRTUAL_ENV=", "LD_PRELOAD=",
+    "MALLOC_",
+    "GLIBC_TUNABLES=",
+    "OPENBLAS_",
+    "GOTO_",
+    "MKL_",
+    "BLIS_",
+    "OMP_",
+    "GOMP_",
+    "KMP_",
+    "NUMEXPR_",
+    "XLA_",
+    "JAX_",
+    "TORCH_",
+    "TORCHINDUCTOR_",
+    "PYTORCH_",
+    "CUDA_VISIBLE_DEVICES=",
+    "PYTHON",
+    "NPERF_WORKER_FD=",
+    "NPERF_CPU_CORES=",
+    "NPERF_ENV_PAD=",
+    "NPERF_STACK_PAD=",
+    "VIRTUAL_ENV=",
+    "LD_PRELOAD=",
 };
 
 static bool steers(const char *var)
@@ -65,7 +86,8 @@ void cbx__environment_set(cbx__environment *e, const char *name, const char *val
 
 static void set_threads(cbx__environment *e, int threads)
 {
-    static const char *const dialects[] = { "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS" };
+    static const char *const dialects[] = { "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
+                                            "NUMEXPR_NUM_THREADS" };
     char number[16];
     snprintf(number, sizeof number, "%d", threads);
     for (size_t i = 0; i < CBX_LEN(dialects); i++) cbx__environment_set(e, dialects[i], number);
@@ -76,7 +98,8 @@ static void set_jax(cbx__environment *e, bool cpu, int threads)
     cbx__environment_set(e, "JAX_PLATFORMS", cpu ? "cpu" : "cuda");
     cbx__environment_set(e, "JAX_ENABLE_COMPILATION_CACHE", "false");
     cbx__environment_set(e, "XLA_PYTHON_CLIENT_PREALLOCATE", "false");
-    if (cpu && threads == 1) cbx__environment_set(e, "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1");
+    if (cpu && threads == 1)
+        cbx__environment_set(e, "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1");
 }
 
 static void set_cores(cbx__environment *e, const int *cores, size_t n)

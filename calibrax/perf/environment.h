@@ -10,7 +10,7 @@ typedef struct cbx__environment {
     cbx_arena *arena;
     const char **vars; /* "NAME=value", NULL-terminated */
     size_t n, cap;
-    bool failed;       /* memory was out */
+    bool failed; /* memory was out */
 } cbx__environment;
 
 /* Starts from this process's environment.  clean: without the variables that steer allocators, threads, BLAS and frameworks. */

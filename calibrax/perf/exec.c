@@ -13,7 +13,7 @@
 #include "calibrax/perf/session.h"
 #include "calibrax/statistics/estimate.h"
 
-#define ALPHA 0.05
+#define ALPHA      0.05
 #define FIRST_LOOK 11
 #define MAX_ROUNDS 10000
 
@@ -84,7 +84,8 @@ static cbx_status expand_commands(exec_run *x, size_t combinations, cbx_err *err
             m->name = expand(&x->p.arena, o, k, o->commands[c].name);
             m->command = expand(&x->p.arena, o, k, text);
             m->setup = expand(&x->p.arena, o, k, o->setup);
-            if (!m->name || !m->command || (o->setup && !m->setup)) return cbx_fail(err, CBX_ENOMEM, "out of memory for a command");
+            if (!m->name || !m->command || (o->setup && !m->setup))
+                return cbx_fail(err, CBX_ENOMEM, "out of memory for a command");
             if (k && x->n > first && known_already(x, x->n, m->command)) continue;
             x->n++;
         }
@@ -115,7 +116,8 @@ static cbx_status make_commands(exec_run *x, cbx_err *err)
     size_t combinations = 1, most;
     cbx_status st;
 
-    if (o->ncommands == 0) return cbx_fail(err, CBX_EINVAL, "exec: no command given; try nperf exec 'sleep 0.1' 'sleep 0.2'");
+    if (o->ncommands == 0)
+        return cbx_fail(err, CBX_EINVAL, "exec: no command given; try nperf exec 'sleep 0.1' 'sleep 0.2'");
     for (size_t i = 0; i < o->nparams; i++) {
         if (o->params[i].nvalues == 0) return cbx_fail(err, CBX_EINVAL, "--param %s: no values", o->params[i].name);
         combinations *= o->params[i].nvalues;
@@ -123,12 +125,14 @@ static cbx_status make_commands(exec_run *x, cbx_err *err)
     }
     most = combinations * o->ncommands;
     if (combinations > CBX_EXEC_MAX_COMMANDS || most > CBX_EXEC_MAX_COMMANDS) {
-        return cbx_fail(err, CBX_EINVAL, "--param: more than %d commands after putting in the values", CBX_EXEC_MAX_COMMANDS);
+        return cbx_fail(err, CBX_EINVAL, "--param: more than %d commands after putting in the values",
+                        CBX_EXEC_MAX_COMMANDS);
     }
     x->commands = cbx_arena_calloc(&x->p.arena, most, sizeof(*x->commands));
     x->baselines = cbx_arena_calloc(&x->p.arena, most, sizeof(*x->baselines));
     x->p.plan.attempts = cbx_arena_calloc(&x->p.arena, most, sizeof(*x->p.plan.attempts));
-    if (!x->commands || !x->baselines || !x->p.plan.attempts) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu commands", most);
+    if (!x->commands || !x->baselines || !x->p.plan.attempts)
+        return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu commands", most);
     st = expand_commands(x, combinations, err);
     return st ? st : name_commands(x, err);
 }
@@ -142,7 +146,9 @@ static void no_outputs(const cbx_params *point, cbx_array_desc *out)
 /* The case, point and plan that the commands amount to. */
 static void make_plan(exec_run *x)
 {
-    x->case_ops = (cbx_case_ops){ .struct_size = sizeof(cbx_case_ops), .abi = CBX_CASE_ABI, .name = "exec", .outputs = no_outputs };
+    x->case_ops = (cbx_case_ops){
+        .struct_size = sizeof(cbx_case_ops), .abi = CBX_CASE_ABI, .name = "exec", .outputs = no_outputs
+    };
     x->case_ops.baselines = x->baselines;
     x->case_ops.nbaselines = x->n;
     x->p.json = "{}";
@@ -161,12 +167,20 @@ static void make_plan(exec_run *x)
 
 /* --- one run --- */
 
-static void say_how_it_ended(const char *kind, const char *text, const cbx_command_record *r, char *out, size_t size)
+static void say_how_it_ended(const char *kind, const char *text, const cbx_command_record *r,
+                             char out[CBX_ERR_MESSAGE_SIZE])
 {
-    if (r->failure == CBX_FAILURE_TIMEOUT) snprintf(out, size, "%s '%s' ran longer than the time limit", kind, text);
-    else if (r->term_signal) snprintf(out, size, "%s '%s' was ended by signal %d", kind, text, r->term_signal);
-    else if (r->exit_code > 0) snprintf(out, size, "%s '%s' exited with status %d", kind, text, r->exit_code);
-    else snprintf(out, size, "%s '%s': %s", kind, text, r->message);
+    cbx_err e = CBX_ERR_INIT;
+
+    if (r->failure == CBX_FAILURE_TIMEOUT)
+        cbx_fail(&e, CBX_ETIMEOUT, "%s '%s' ran longer than the time limit", kind, text);
+    else if (r->term_signal)
+        cbx_fail(&e, CBX_ECHILD, "%s '%s' was ended by signal %d", kind, text, r->term_signal);
+    else if (r->exit_code > 0)
+        cbx_fail(&e, CBX_ECHILD, "%s '%s' exited with status %d", kind, text, r->exit_code);
+    else
+        cbx_fail(&e, CBX_ECHILD, "%s '%s': %s", kind, text, r->message);
+    memcpy(out, e.message, CBX_ERR_MESSAGE_SIZE);
 }
 
 static cbx_failure outcome(const exec_run *x, const cbx_command_record *r)
@@ -176,9 +190,13 @@ static cbx_failure outcome(const exec_run *x, const cbx_command_record *r)
     return x->opts->ignore_failure ? CBX_FAILURE_NONE : CBX_FAILURE_EXITED;
 }
 
-static cbx_status run_one(cbx_ctx *ctx, exec_run *x, const char *text, const cbx__layout *layout, cbx_command_record *r, cbx_err *err)
+static cbx_status run_one(cbx_ctx *ctx, exec_run *x, const char *text, const cbx__layout *layout, cbx_command_record *r,
+                          cbx_err *err)
 {
-    cbx_command_opts o = { .struct_size = sizeof(o), .timeout_s = x->s.timeout_s, .show_output = x->opts->show_output, .stop = x->opts->stop };
+    cbx_command_opts o = { .struct_size = sizeof(o),
+                           .timeout_s = x->s.timeout_s,
+                           .show_output = x->opts->show_output,
+                           .stop = x->opts->stop };
 
     if (layout) {
         o.env_pad_bytes = layout->env_pad_bytes;
@@ -189,7 +207,8 @@ static cbx_status run_one(cbx_ctx *ctx, exec_run *x, const char *text, const cbx
 }
 
 /* Set-up, then the command; what went wrong stays in the attempt. */
-static cbx_status run_command(cbx_ctx *ctx, exec_run *x, size_t i, const cbx__layout *layout, cbx_command_record *r, cbx_err *err)
+static cbx_status run_command(cbx_ctx *ctx, exec_run *x, size_t i, const cbx__layout *layout, cbx_command_record *r,
+                              cbx_err *err)
 {
     cbx__attempt *a = &x->p.plan.attempts[i];
     const command *m = &x->commands[i];
@@ -200,14 +219,14 @@ static cbx_status run_command(cbx_ctx *ctx, exec_run *x, size_t i, const cbx__la
         if (st) return st;
         if (r->failure || r->exit_code) {
             a->failure = r->failure ? r->failure : CBX_FAILURE_EXITED;
-            say_how_it_ended("setup command", m->setup, r, a->message, sizeof(a->message));
+            say_how_it_ended("setup command", m->setup, r, a->message);
             return CBX_OK;
         }
     }
     st = run_one(ctx, x, m->command, layout, r, err);
     if (st) return st;
     a->failure = outcome(x, r);
-    if (a->failure) say_how_it_ended("command", m->name, r, a->message, sizeof(a->message));
+    if (a->failure) say_how_it_ended("command", m->name, r, a->message);
     return CBX_OK;
 }
 
@@ -246,8 +265,10 @@ static cbx_status timed_run(cbx_ctx *ctx, exec_run *x, size_t i, size_t round, s
     if (st) return st;
     fill_record(&r, a->failure, a->message, &l->record);
     if (!a->failure) l->median_s = 1e-9 * r.wall_ns;
-    if (a->last) a->last->next = l;
-    else a->first = l;
+    if (a->last)
+        a->last->next = l;
+    else
+        a->first = l;
     a->last = l;
     a->nlaunches++;
     cbx__session_tell(&x->s, CBX_MEASURE_LAUNCH, 1, "%s", x->commands[i].name);
@@ -327,10 +348,7 @@ static bool enough(cbx_ctx *ctx, exec_run *x)
 
 /* --- the run --- */
 
-static bool stopped(const exec_run *x)
-{
-    return x->opts->stop && *x->opts->stop;
-}
+static bool stopped(const exec_run *x) { return x->opts->stop && *x->opts->stop; }
 
 static cbx_status warm_up(cbx_ctx *ctx, exec_run *x, cbx_err *err)
 {
@@ -370,7 +388,8 @@ static void settle_interrupted(exec_run *x)
 {
     for (size_t i = 0; i < x->n; i++) {
         cbx__attempt *a = &x->p.plan.attempts[i];
-        if (a->failure == CBX_FAILURE_INTERRUPTED && a->first && !isnan(a->first->median_s)) a->failure = CBX_FAILURE_NONE;
+        if (a->failure == CBX_FAILURE_INTERRUPTED && a->first && !isnan(a->first->median_s))
+            a->failure = CBX_FAILURE_NONE;
         if (!a->failure && !a->first) a->failure = CBX_FAILURE_INTERRUPTED;
     }
 }
@@ -391,7 +410,8 @@ static cbx_status finish(cbx_ctx *ctx, exec_run *x, cbx_measure_result *result, 
     pthread_mutex_unlock(&x->s.lock);
     result->points = x->n;
     for (size_t i = 0; i < x->n; i++) result->points_good += x->p.plan.attempts[i].good;
-    if (!st && x->opts->out_path) st = cbx_rows_write(ctx, x->opts->out_path, result->rows.rows, result->rows.count, err);
+    if (!st && x->opts->out_path)
+        st = cbx_rows_write(ctx, x->opts->out_path, result->rows.rows, result->rows.count, err);
     return st;
 }
 
@@ -400,8 +420,11 @@ cbx_status cbx_exec_run(cbx_ctx *ctx, const cbx_exec_opts *opts, cbx_measure_res
     exec_run x = { .opts = opts };
     cbx_status st;
 
-    if (opts->struct_size != sizeof(*opts)) return cbx_fail(err, CBX_EINVAL, "exec: options of another version of the header");
-    x.measure = (cbx_measure_opts){ .struct_size = sizeof(x.measure), .case_ops = &x.case_ops, .seed = opts->seed, .stop = opts->stop };
+    if (opts->struct_size != sizeof(*opts))
+        return cbx_fail(err, CBX_EINVAL, "exec: options of another version of the header");
+    x.measure = (cbx_measure_opts){
+        .struct_size = sizeof(x.measure), .case_ops = &x.case_ops, .seed = opts->seed, .stop = opts->stop
+    };
     x.measure.progress = opts->progress;
     x.measure.user = opts->user;
     x.budget_s = opts->budget_s > 0 ? opts->budget_s : 60;
@@ -436,18 +459,21 @@ static void say_ratio(const cbx_row *first, const cbx_row *r, cbx_text *out)
     const cbx_row_interval *p = &r->paired;
     bool faster = p->value < 1;
     /* "faster" is said of the quicker one: the ratio is turned round with its interval */
-    double value = faster ? 1 / p->value : p->value, lower = faster ? 1 / p->upper : p->lower, upper = faster ? 1 / p->lower : p->upper;
+    double value = faster ? 1 / p->value : p->value, lower = faster ? 1 / p->upper : p->lower,
+           upper = faster ? 1 / p->lower : p->upper;
     const char *quick = faster ? r->baseline : first->baseline, *slow = faster ? first->baseline : r->baseline;
     const char *verdict = r->verdict ? r->verdict : "undecided";
 
     if (!strcmp(verdict, "faster") || !strcmp(verdict, "slower")) {
         cbx_text_printf(out, "'%s' is %.2fx faster than '%s' [%.2f, %.2f]\n", quick, value, slow, lower, upper);
     } else if (!strcmp(verdict, "equivalent")) {
-        cbx_text_printf(out, "'%s' and '%s' take the same time within 2 %%: ratio %.3f [%.3f, %.3f]\n", r->baseline, first->baseline, p->value,
-                        p->lower, p->upper);
+        cbx_text_printf(out, "'%s' and '%s' take the same time within 2 %%: ratio %.3f [%.3f, %.3f]\n", r->baseline,
+                        first->baseline, p->value, p->lower, p->upper);
     } else {
-        cbx_text_printf(out, "'%s' against '%s' is undecided: ratio %.3f [%.3f, %.3f] after %zu runs; raise --launches or --budget\n",
-                        r->baseline, first->baseline, p->value, p->lower, p->upper, r->nlaunches);
+        cbx_text_printf(
+            out,
+            "'%s' against '%s' is undecided: ratio %.3f [%.3f, %.3f] after %zu runs; raise --launches or --budget\n",
+            r->baseline, first->baseline, p->value, p->lower, p->upper, r->nlaunches);
     }
 }
 

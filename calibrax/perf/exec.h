@@ -29,22 +29,25 @@ typedef struct cbx_exec_opts {
     size_t ncommands;
     const cbx_exec_param *params; /* every combination is measured */
     size_t nparams;
-    const char *setup;      /* run before every run, not timed; NULL: none */
-    int warmup;             /* untimed runs of each command; < 0: 1 */
-    size_t launches;        /* 0: as many as the rule needs, at least 6 */
-    double budget_s;        /* for the rule; 0: 60 */
-    double half_width;      /* relative half width of an interval that is good enough; 0: 0.02 */
-    bool ignore_failure;    /* an exit status other than 0 counts as a run */
+    const char *setup;   /* run before every run, not timed; NULL: none */
+    int warmup;          /* untimed runs of each command; < 0: 1 */
+    size_t launches;     /* 0: as many as the rule needs, at least 6 */
+    double budget_s;     /* for the rule; 0: 60 */
+    double half_width;   /* relative half width of an interval that is good enough; 0: 0.02 */
+    bool ignore_failure; /* an exit status other than 0 counts as a run */
     bool show_output;
-    double timeout_s;       /* of one run; 0: 3600 */
+    double timeout_s; /* of one run; 0: 3600 */
     uint64_t seed;
-    const char *out_path;   /* row file; NULL: none */
+    const char *out_path; /* row file; NULL: none */
     const cbx_stop_flag *stop;
     void (*progress)(void *user, const cbx_measure_progress *p);
     void *user;
 } cbx_exec_opts;
 
-#define CBX_EXEC_OPTS_INIT { sizeof(cbx_exec_opts), .warmup = -1 }
+#define CBX_EXEC_OPTS_INIT                                                                                             \
+    {                                                                                                                  \
+        sizeof(cbx_exec_opts), .warmup = -1                                                                            \
+    }
 
 /** Most commands after parameters are put in. */
 #define CBX_EXEC_MAX_COMMANDS 256

@@ -28,7 +28,8 @@ double cbx__attempt_bound(const cbx__session *s, const cbx__point *p, const cbx_
     if (!s->have_probe || strcmp(a->platform, "cpu")) return NAN;
     c->outputs(p->params, out);
     is_f64 = out[0].dtype == CBX_F64 || out[0].dtype == CBX_C128;
-    bound = cbx_probe_bound_seconds(&s->probe, work->pipe, is_f64, work->pipe_ops, work->bytes, work->working_set_bytes);
+    bound = cbx_probe_bound_seconds(&s->probe, work->pipe, is_f64, work->pipe_ops, work->bytes,
+                                    work->working_set_bytes);
     return bound > 0 ? bound / s->threads : NAN;
 }
 
@@ -66,8 +67,9 @@ static void refuse(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx__attempt *a
     cbx__session_repeat_probe(ctx, s);
     if (!beats_the_roof(s, p, a)) return;
     a->failure = CBX_FAILURE_FASTER_THAN_ROOF;
-    snprintf(a->message, sizeof(a->message), "median %.3g s is faster than the %.3g s that the declared work takes at this machine's best",
-             a->median_s, cbx__attempt_bound(s, p, a, &work));
+    snprintf(a->message, sizeof(a->message),
+             "median %.3g s is faster than the %.3g s that the declared work takes at this machine's best", a->median_s,
+             cbx__attempt_bound(s, p, a, &work));
 }
 
 /* Smallest median among the good variants of a's baseline on its platform: at most one attempt is marked. */

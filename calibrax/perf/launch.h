@@ -25,18 +25,21 @@ typedef struct cbx_workload cbx_workload;
 
 typedef struct cbx_workload_opts {
     uint32_t struct_size;
-    size_t rotations;        /* input sets besides the first; 0 if the case has no rotate function */
-    const char *cache_dir;   /* oracle answers by content hash; NULL: the user's cache folder */
-    double oracle_timeout_s; /* 0: 3600 */
+    size_t rotations;          /* input sets besides the first; 0 if the case has no rotate function */
+    const char *cache_dir;     /* oracle answers by content hash; NULL: the user's cache folder */
+    double oracle_timeout_s;   /* 0: 3600 */
     const cbx_stop_flag *stop; /* may be NULL */
 } cbx_workload_opts;
 
-#define CBX_WORKLOAD_OPTS_INIT { sizeof(cbx_workload_opts), 1, 0, 0, 0 }
+#define CBX_WORKLOAD_OPTS_INIT                                                                                         \
+    {                                                                                                                  \
+        sizeof(cbx_workload_opts), 1, 0, 0, 0                                                                          \
+    }
 
 /** Makes inputs and computes (or finds cached) the oracle's answer in a process of its own.
  * @param c, point  borrowed; must outlive the workload */
-CBX_API cbx_status cbx_workload_create(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *point, const cbx_workload_opts *opts,
-                                       cbx_workload **out, cbx_err *err);
+CBX_API cbx_status cbx_workload_create(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *point,
+                                       const cbx_workload_opts *opts, cbx_workload **out, cbx_err *err);
 /** NULL is fine. */
 CBX_API void cbx_workload_free(cbx_workload *w);
 /** Content hash of the inputs. */
@@ -46,9 +49,10 @@ CBX_API bool cbx_workload_oracle_cached(const cbx_workload *w);
 
 /** How a fidelity check came out. */
 typedef struct cbx_fidelity {
-    bool checked;      /* false: no output was compared */
-    bool ok;           /* every element within its bound, specials equal */
-    double rel_to_tol; /* max over elements of |error| / bound: <= 1 passes; INFINITY if a special value or an exact element differs */
+    bool checked; /* false: no output was compared */
+    bool ok;      /* every element within its bound, specials equal */
+    double
+        rel_to_tol; /* max over elements of |error| / bound: <= 1 passes; INFINITY if a special value or an exact element differs */
     double max_abs, max_rel;
     uint64_t mismatched; /* elements outside */
     uint64_t checks;     /* outputs compared */
@@ -57,7 +61,8 @@ typedef struct cbx_fidelity {
 
 /** Compares an output with an answer; specials (NaN with NaN, equal infinities) match.  dtype and shape must be those expected,
  * else ok is false and note says so. */
-CBX_API void cbx_fidelity_compare(const cbx_array *output, const cbx_array *answer, const cbx_array *bound, cbx_fidelity *io);
+CBX_API void cbx_fidelity_compare(const cbx_array *output, const cbx_array *answer, const cbx_array *bound,
+                                  cbx_fidelity *io);
 
 typedef struct cbx_env_setting {
     const char *name, *value; /* value NULL: unset */
@@ -65,23 +70,24 @@ typedef struct cbx_env_setting {
 
 typedef struct cbx_launch_opts {
     uint32_t struct_size;
-    const char *platform;   /* "cpu", "cuda12" */
-    const int *cores;       /* CPUs to pin to; ncores 0: do not pin */
+    const char *platform; /* "cpu", "cuda12" */
+    const int *cores;     /* CPUs to pin to; ncores 0: do not pin */
     size_t ncores;
-    int threads;            /* policy told to every framework alike */
-    size_t warmup;          /* untimed calls after the first (compile) call */
-    size_t epochs;          /* timed epochs */
-    uint64_t iterations;    /* calls an epoch; 0: choose so that an epoch lasts epoch_target_s (first launch of a baseline) */
-    double epoch_target_s;  /* 0: 0.020 */
-    double slow_call_s;     /* a call longer than this gets 1 warm-up call at most and slow_epochs epochs; 0: never */
+    int threads;   /* policy told to every framework alike */
+    size_t warmup; /* untimed calls after the first (compile) call */
+    size_t epochs; /* timed epochs */
+    uint64_t
+        iterations; /* calls an epoch; 0: choose so that an epoch lasts epoch_target_s (first launch of a baseline) */
+    double epoch_target_s; /* 0: 0.020 */
+    double slow_call_s;    /* a call longer than this gets 1 warm-up call at most and slow_epochs epochs; 0: never */
     size_t slow_epochs;
-    double message_timeout_s; /* for every message; 0: 3600 */
-    uint64_t memory_limit_bytes; /* watchdog on the worker's resident memory; 0: none */
+    double message_timeout_s;                              /* for every message; 0: 3600 */
+    uint64_t memory_limit_bytes;                           /* watchdog on the worker's resident memory; 0: none */
     size_t env_pad_bytes, stack_pad_bytes, heap_pad_bytes; /* layout factors, drawn by the caller and recorded by it */
-    uint64_t seed;          /* for the choice of checked epochs and the order of input sets */
+    uint64_t seed;              /* for the choice of checked epochs and the order of input sets */
     const cbx_env_setting *env; /* the variant's settings, applied last */
     size_t nenv;
-    const char *interpreter; /* Python for a foreign baseline; NULL for a native one */
+    const char *interpreter;   /* Python for a foreign baseline; NULL for a native one */
     const cbx_stop_flag *stop; /* may be NULL */
 } cbx_launch_opts;
 
@@ -99,31 +105,33 @@ typedef struct cbx_launch_record {
     double epoch_ns[CBX_LAUNCH_MAX_EPOCHS]; /* per call, by the worker's clock */
     double outer_ns[CBX_LAUNCH_MAX_EPOCHS]; /* per call, by the parent's clock less the empty epoch's */
     uint64_t iterations;
-    double empty_epoch_ns;  /* parent's reading of an epoch of 0 calls: median of 5 */
-    double first_call_ns;   /* first call, compile included */
-    double compile_ns;      /* compile alone where the provider can tell it (jax lower+compile); else first_call - steady median, >= 0 */
-    double ready_ns;        /* spawn to the first call: when `compile` was sent */
-    double overhead_ns;     /* parent's own time for this launch: wall less what it waited for the worker */
+    double empty_epoch_ns; /* parent's reading of an epoch of 0 calls: median of 5 */
+    double first_call_ns;  /* first call, compile included */
+    double
+        compile_ns; /* compile alone where the provider can tell it (jax lower+compile); else first_call - steady median, >= 0 */
+    double ready_ns;    /* spawn to the first call: when `compile` was sent */
+    double overhead_ns; /* parent's own time for this launch: wall less what it waited for the worker */
 
-    double hwm_bytes;       /* VmHWM at the end, as the kernel says; reset after load where the kernel allows */
-    double hwm_start_bytes; /* VmHWM after hello and import, before any array */
+    double hwm_bytes;          /* VmHWM at the end, as the kernel says; reset after load where the kernel allows */
+    double hwm_start_bytes;    /* VmHWM after hello and import, before any array */
     double hwm_increase_bytes; /* peak during compile and epochs less resident size after load */
     double device_peak_bytes;  /* as the framework says; NaN on the CPU */
-    double cpu_user_s, cpu_system_s; /* of the worker's whole life, as the kernel says */
+    double cpu_user_s, cpu_system_s;                   /* of the worker's whole life, as the kernel says */
     uint64_t voluntary_switches, involuntary_switches; /* of all its threads */
-    uint64_t steal_ticks;   /* growth of steal in /proc/stat while it ran */
+    uint64_t steal_ticks;                              /* growth of steal in /proc/stat while it ran */
     double load_1min;
 
     cbx_fidelity fidelity;
-    cbx_json *versions;     /* what the worker said of itself in hello (framework, versions, threads, instruction set); owned */
+    cbx_json
+        *versions; /* what the worker said of itself in hello (framework, versions, threads, instruction set); owned */
 } cbx_launch_record;
 
 /**
  * Runs one launch to its end and always leaves a record: a failing worker is data, not an error of this call.
  * @return CBX_OK (look at record->failure); CBX_EINVAL, CBX_ENOMEM, CBX_EIO when the parent itself could not work
  */
-CBX_API cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx_baseline_ops *baseline, const cbx_launch_opts *opts,
-                                  cbx_launch_record *record, cbx_err *err);
+CBX_API cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx_baseline_ops *baseline,
+                                  const cbx_launch_opts *opts, cbx_launch_record *record, cbx_err *err);
 /** Frees what the record owns and zeroes it. */
 CBX_API void cbx_launch_record_clear(cbx_launch_record *record);
 
@@ -133,9 +141,9 @@ typedef struct cbx_command_opts {
     uint32_t struct_size;
     const int *cores;
     size_t ncores;
-    double timeout_s;     /* 0: 3600; the whole process group is killed */
+    double timeout_s; /* 0: 3600; the whole process group is killed */
     size_t env_pad_bytes, stack_pad_bytes;
-    bool show_output;     /* pass stdout and stderr through instead of discarding them */
+    bool show_output; /* pass stdout and stderr through instead of discarding them */
     const cbx_stop_flag *stop;
 } cbx_command_opts;
 
@@ -148,7 +156,8 @@ typedef struct cbx_command_record {
 } cbx_command_record;
 
 /** Runs `sh -c command` once through the launcher.  @return as cbx_launch_run */
-CBX_API cbx_status cbx_command_run(cbx_ctx *ctx, const char *command, const cbx_command_opts *opts, cbx_command_record *record, cbx_err *err);
+CBX_API cbx_status cbx_command_run(cbx_ctx *ctx, const char *command, const cbx_command_opts *opts,
+                                   cbx_command_record *record, cbx_err *err);
 
 /* --- providers --- */
 
@@ -162,10 +171,10 @@ typedef struct cbx_variant {
 
 typedef struct cbx_provider_ops {
     uint32_t struct_size, abi;
-    const char *name;       /* "native", "numpy", "jax", "torch" */
+    const char *name; /* "native", "numpy", "jax", "torch" */
     const char *summary;
-    bool python;            /* runs in workers/python */
-    const char *setup;      /* command that adds it; NULL: always there */
+    bool python;       /* runs in workers/python */
+    const char *setup; /* command that adds it; NULL: always there */
     /** Variants of a baseline that make sense on this machine, the default first; static storage.
      * @param baseline  NULL: those that any baseline of the provider has */
     size_t (*variants)(const cbx_baseline_ops *baseline, const cbx_variant **out);
@@ -180,8 +189,8 @@ CBX_API const cbx_provider_ops *cbx_provider_find(const char *name);
  * @param origin  which of these it was, for messages; may be NULL
  * @return CBX_OK; CBX_ENOENT (a variable names a file that is not there: the message names both); CBX_EUNAVAILABLE (no Python at all)
  */
-CBX_API cbx_status cbx_provider_interpreter(cbx_ctx *ctx, const char *provider, const char *platform, cbx_arena *arena, const char **path,
-                                            const char **origin, cbx_err *err);
+CBX_API cbx_status cbx_provider_interpreter(cbx_ctx *ctx, const char *provider, const char *platform, cbx_arena *arena,
+                                            const char **path, const char **origin, cbx_err *err);
 
 CBX_END_DECLS
 #endif

@@ -27,9 +27,12 @@ typedef struct sweep {
 } sweep;
 
 /* What the options mean when they are left at 0, one column for --quick. */
-static const struct { size_t launches, warmup, epochs, slow_epochs; double slow_call_s, budget_s; } defaults[2] = {
-    { 11, 3, 10, 3, 1.0, 0 },
-    { 6, 1, 10, 1, 0.1, 80 },
+static const struct {
+    size_t launches, warmup, epochs, slow_epochs;
+    double slow_call_s;
+} defaults[2] = {
+    { 11, 3, 10, 3, 1.0 },
+    { 6, 1, 10, 1, 0.1 },
 };
 
 static void settle_counts(cbx__session *s)
@@ -42,7 +45,7 @@ static void settle_counts(cbx__session *s)
     s->epochs = chosen ? o->repeats : defaults[o->quick].epochs;
     s->slow_epochs = defaults[o->quick].slow_epochs;
     s->slow_call_s = chosen && !o->quick ? 0 : defaults[o->quick].slow_call_s;
-    s->budget_s = o->budget_s > 0 ? o->budget_s : defaults[o->quick].budget_s;
+    s->budget_s = o->budget_s;
     s->epoch_target_s = o->epoch_target_s > 0 ? o->epoch_target_s : 0.020;
     s->timeout_s = o->worker_timeout_s > 0 ? o->worker_timeout_s : 3600;
     s->threads = o->threads > 0 ? o->threads : 1;
@@ -75,11 +78,13 @@ static void settle_slots(cbx__session *s, size_t npoints)
     s->slots = wanted;
     if (s->slots > s->ncpus) {
         s->slots = s->ncpus;
-        cbx__session_tell(s, CBX_MEASURE_NOTE, 0, "--cpu-slots %zu: this process may use %zu CPUs, so it is %zu slots", wanted, s->ncpus, s->slots);
+        cbx__session_tell(s, CBX_MEASURE_NOTE, 0, "--cpu-slots %zu: this process may use %zu CPUs, so it is %zu slots",
+                          wanted, s->ncpus, s->slots);
     }
     if (s->slots > npoints) s->slots = npoints ? npoints : 1;
     if ((size_t)s->threads > s->ncpus / s->slots) {
-        cbx__session_tell(s, CBX_MEASURE_NOTE, 0, "--threads %d: a slot has %zu CPUs, so workers are pinned to those", s->threads, s->ncpus / s->slots);
+        cbx__session_tell(s, CBX_MEASURE_NOTE, 0, "--threads %d: a slot has %zu CPUs, so workers are pinned to those",
+                          s->threads, s->ncpus / s->slots);
     }
 }
 
@@ -136,7 +141,8 @@ static cbx_status check_outputs(sweep *w, cbx_err *err)
     if (st || !o->store_root) return st;
     cbx_arena_init(&scratch, cbx_ctx_allocator(w->ctx));
     probe = cbx_path_join(&scratch, cbx_path_join(&scratch, o->store_root, o->case_ops->name), "writable");
-    st = probe ? cbx_file_check_writable(w->ctx, probe, err) : cbx_fail(err, CBX_ENOMEM, "out of memory for the store's path");
+    st = probe ? cbx_file_check_writable(w->ctx, probe, err)
+               : cbx_fail(err, CBX_ENOMEM, "out of memory for the store's path");
     cbx_arena_clear(&scratch);
     return st;
 }
@@ -149,7 +155,8 @@ static cbx_status take_over_rows(sweep *w, cbx_err *err)
     if (!o->resume || !o->out_path || !cbx_path_exists(o->out_path)) return CBX_OK;
     st = cbx_rows_read(w->ctx, o->out_path, &w->kept, err);
     if (st) return st;
-    if (w->kept.damaged) cbx__session_tell(&w->s, CBX_MEASURE_NOTE, 0, "%s; it will be measured again", w->kept.first_damage);
+    if (w->kept.damaged)
+        cbx__session_tell(&w->s, CBX_MEASURE_NOTE, 0, "%s; it will be measured again", w->kept.first_damage);
     for (size_t i = 0; i < w->npoints; i++) {
         st = cbx__resume_point(&w->s, &w->points[i], &w->kept, err);
         if (st) return st;
@@ -222,7 +229,8 @@ static cbx_status measure_point(cbx_ctx *ctx, sweep *w, size_t i, size_t slot, c
     cbx_status st;
 
     cbx__core_group(w->s.ncpus, w->s.slots, slot, &first, &count);
-    for (size_t c = 0; c < count && c < (size_t)w->s.threads && c < CBX_LEN(p->cores); c++) p->cores[p->ncores++] = w->s.cpus[first + c];
+    for (size_t c = 0; c < count && c < (size_t)w->s.threads && c < CBX_LEN(p->cores); c++)
+        p->cores[p->ncores++] = w->s.cpus[first + c];
     if (planned) cbx__session_tell(&w->s, CBX_MEASURE_POINT, 0, "%s", p->label);
     st = cbx__point_measure(ctx, &w->s, p, err);
     settle_total(&w->s, p, planned);

@@ -37,7 +37,7 @@ typedef struct cbx_measure_opts {
     const cbx_case_ops *case_ops;
     const char *const *points; /* JSON texts; npoints 0: the case's own */
     size_t npoints;
-    bool quick;                   /* the representative point; 6 launches, warm-up 1, one epoch for calls above 0.1 s, budget 80 s */
+    bool quick;                   /* the representative point; 6 launches, warm-up 1, one epoch for calls above 0.1 s */
     const char *const *platforms; /* "cpu" (alias "jax-cpu"), "cuda12" (alias "jax-cuda12"); nplatforms 0: "cpu" */
     size_t nplatforms;
     const char *const *allow; /* baselines to measure; nallow 0: all */
@@ -46,29 +46,32 @@ typedef struct cbx_measure_opts {
     size_t ndeny;
     bool skip_slow;
     cbx_measure_variants variants;
-    bool mutants;          /* measure the planted faults too (selftest) */
-    bool twins;            /* measure each attempt as two, "default" and "twin", and pair them with each other (selftest --aa) */
-    size_t launches;       /* 0: 11, quick 6 */
-    int warmup;            /* calls; < 0: 3, quick 1 */
-    size_t repeats;        /* epochs; 0: 10, and at most 3 for calls above 1 s (quick: 1 above 0.1 s) */
-    double budget_s;       /* per point; 0: none (quick: 80) */
-    double epoch_target_s; /* 0: 0.020 */
-    size_t cpu_slots;      /* points measured side by side on disjoint cores; 0: 1 */
-    int threads;           /* 0: 1 */
-    double worker_timeout_s; /* every message of a worker, and waiting for the cores; 0: 3600 */
+    bool mutants; /* measure the planted faults too (selftest) */
+    bool twins;   /* measure each attempt as two, "default" and "twin", and pair them with each other (selftest --aa) */
+    size_t launches;             /* 0: 11, quick 6 */
+    int warmup;                  /* calls; < 0: 3, quick 1 */
+    size_t repeats;              /* epochs; 0: 10, and at most 3 for calls above 1 s (quick: 1 above 0.1 s) */
+    double budget_s;             /* per point; 0: none */
+    double epoch_target_s;       /* 0: 0.020 */
+    size_t cpu_slots;            /* points measured side by side on disjoint cores; 0: 1 */
+    int threads;                 /* 0: 1 */
+    double worker_timeout_s;     /* every message of a worker, and waiting for the cores; 0: 3600 */
     uint64_t memory_limit_bytes; /* 0: none */
     uint64_t seed;
-    bool in_process;       /* native baselines run in this process */
-    const char *out_path;  /* row file; NULL: rows are only returned */
-    const char *store_root; /* NULL: no store */
-    bool resume;           /* keep the good rows of out_path */
-    const char *cache_dir; /* oracle answers; NULL: the user's */
-    const cbx_stop_flag *stop; /* may be NULL */
+    bool in_process;                                             /* native baselines run in this process */
+    const char *out_path;                                        /* row file; NULL: rows are only returned */
+    const char *store_root;                                      /* NULL: no store */
+    bool resume;                                                 /* keep the good rows of out_path */
+    const char *cache_dir;                                       /* oracle answers; NULL: the user's */
+    const cbx_stop_flag *stop;                                   /* may be NULL */
     void (*progress)(void *user, const cbx_measure_progress *p); /* may be NULL; called by one thread at a time */
     void *user;
 } cbx_measure_opts;
 
-#define CBX_MEASURE_OPTS_INIT { sizeof(cbx_measure_opts), .warmup = -1 }
+#define CBX_MEASURE_OPTS_INIT                                                                                          \
+    {                                                                                                                  \
+        sizeof(cbx_measure_opts), .warmup = -1                                                                         \
+    }
 
 typedef struct cbx_measure_result {
     cbx_rows rows;      /* in point order, then platform, then the case's baseline order */
@@ -91,7 +94,8 @@ CBX_API void cbx_measure_result_clear(cbx_measure_result *r);
  *         CBX_EIO, CBX_EPERM, CBX_ENOSPC (row file or store; the rows of earlier points are intact), CBX_EBUSY (cores in use), CBX_ENOMEM
  * Starts cpu_slots - 1 threads of its own, each with its own context.
  */
-CBX_API cbx_status cbx_measure_run(cbx_ctx *ctx, const cbx_measure_opts *opts, cbx_measure_result *result, cbx_err *err);
+CBX_API cbx_status cbx_measure_run(cbx_ctx *ctx, const cbx_measure_opts *opts, cbx_measure_result *result,
+                                   cbx_err *err);
 
 /** Canonical platform name of a word ("jax-cpu" -> "cpu"); CBX_EINVAL with the nearest known one. */
 CBX_API cbx_status cbx_platform_parse(const char *word, const char **out, cbx_err *err);

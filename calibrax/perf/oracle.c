@@ -38,45 +38,52 @@ static cbx_status check_form(const cbx_workload *w, size_t i, const cbx_array *a
     char found[64], should[64];
     if (i % 2 == 1 || wanted.dtype != CBX_BOOL) wanted.dtype = CBX_F64;
     if (cbx_array_desc_equal(cbx_array_get_desc(a), &wanted)) return CBX_OK;
-    return cbx_fail(err, CBX_ESHAPE, "the oracle of case '%s' gave a %s of %s, wanted %s", w->c->name, i % 2 ? "bound" : "answer",
-                    cbx_array_desc_text(cbx_array_get_desc(a), found, sizeof found), cbx_array_desc_text(&wanted, should, sizeof should));
+    return cbx_fail(err, CBX_ESHAPE, "the oracle of case '%s' gave a %s of %s, wanted %s", w->c->name,
+                    i % 2 ? "bound" : "answer", cbx_array_desc_text(cbx_array_get_desc(a), found, sizeof found),
+                    cbx_array_desc_text(&wanted, should, sizeof should));
 }
 
 /* --- the cache --- */
+
+static cbx_status no_memory(cbx_err *err)
+{
+    return cbx_fail(err, CBX_ENOMEM, "no memory to look for the oracle's answer");
+}
 
 static const char *entry_path(cbx_arena *arena, const char *stem, size_t i)
 {
     return cbx_arena_printf(arena, "%s.%s%zu.npy", stem, i % 2 ? "bound" : "answer", i / 2);
 }
 
-static cbx_status make_stem(cbx_ctx *ctx, const cbx_workload *w, const char *worker, const char *dir, cbx_arena *arena, const char **stem, cbx_err *err)
+static cbx_status make_stem(cbx_ctx *ctx, const cbx_workload *w, const char *worker, const char *dir, cbx_arena *arena,
+                            const char **stem, cbx_err *err)
 {
     char program[CBX_HASH_SIZE], key[CBX_HASH_SIZE];
     const char *text;
     cbx_status st = cbx_hash_file(ctx, worker, program, err);
     if (st) return st;
-    text = cbx_arena_printf(arena, "%s\n%s\n%s\n%s\n%s\n%d\n%s\n", w->hash, w->c->name, cbx_params_json(w->point), cbx_version(), cbx_revision(),
-                            CBX_CASE_ABI, program);
-    if (!text) return cbx_fail(err, CBX_ENOMEM, "no memory for the oracle's key");
+    text = cbx_arena_printf(arena, "%s\n%s\n%s\n%s\n%s\n%d\n%s\n", w->hash, w->c->name, cbx_params_json(w->point),
+                            cbx_version(), cbx_revision(), CBX_CASE_ABI, program);
+    if (!text) return no_memory(err);
     cbx_hash_bytes(text, strlen(text), key);
     if (!dir) {
         st = cbx_cache_dir(ctx, "oracle", arena, &dir, err);
         if (st) return st;
     }
     *stem = cbx_path_join(arena, dir, key);
-    return *stem ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "no memory for the oracle's key");
+    return *stem ? CBX_OK : no_memory(err);
 }
 
 static cbx_status read_entry(cbx_ctx *ctx, cbx_workload *w, const char *stem, cbx_arena *arena, cbx_err *err)
 {
     const char *list = cbx_arena_printf(arena, "%s.json", stem);
     cbx_json *hashes = NULL;
-    cbx_status st = list ? cbx_json_read(ctx, list, &hashes, err) : CBX_ENOMEM;
+    cbx_status st = list ? cbx_json_read(ctx, list, &hashes, err) : no_memory(err);
     for (size_t i = 0; !st && i < 2 * w->c->noutputs; i++) {
-        char key[16], found[CBX_HASH_SIZE];
+        char key[32], found[CBX_HASH_SIZE];
         const char *path = entry_path(arena, stem, i), *wanted;
         snprintf(key, sizeof key, "%s%zu", i % 2 ? "bound" : "answer", i / 2);
-        st = path ? cbx_json_need_string(hashes, key, list, &wanted, err) : CBX_ENOMEM;
+        st = path ? cbx_json_need_string(hashes, key, list, &wanted, err) : no_memory(err);
         if (!st) st = cbx_hash_file(ctx, path, found, err);
         if (!st && strcmp(found, wanted) != 0) st = cbx_fail(err, CBX_EFORMAT, "'%s' is damaged", path);
         if (!st) st = cbx_npy_read(ctx, path, slot(w, i), err);
@@ -95,11 +102,11 @@ static void write_entry(cbx_ctx *ctx, cbx_workload *w, const char *stem, cbx_are
     cbx_text text;
     bool ok = list && hashes && cbx_dir_create_parent(ctx, list, NULL) == CBX_OK;
     for (size_t i = 0; ok && i < 2 * w->c->noutputs; i++) {
-        char key[16], hash[CBX_HASH_SIZE];
+        char key[32], hash[CBX_HASH_SIZE];
         const char *path = entry_path(arena, stem, i);
         snprintf(key, sizeof key, "%s%zu", i % 2 ? "bound" : "answer", i / 2);
-        ok = path && cbx_npy_write(ctx, path, *slot(w, i), NULL) == CBX_OK && cbx_hash_file(ctx, path, hash, NULL) == CBX_OK &&
-             cbx_json_set_string(hashes, key, hash);
+        ok = path && cbx_npy_write(ctx, path, *slot(w, i), NULL) == CBX_OK &&
+             cbx_hash_file(ctx, path, hash, NULL) == CBX_OK && cbx_json_set_string(hashes, key, hash);
     }
     cbx_text_init(&text, cbx_ctx_allocator(ctx));
     cbx_json_write(hashes, CBX_JSON_COMPACT, &text);
@@ -134,8 +141,8 @@ static bool converse(cbx__talk *t, const cbx__load *load)
     return cbx__talk_ask_text(t, bye, sizeof bye - 1, NULL, 0, "bye", NULL) && cbx__talk_end(t);
 }
 
-static cbx_status run_process(cbx_ctx *ctx, const cbx_workload *w, const cbx_workload_opts *opts, const char *worker, const cbx__load *load,
-                              cbx_arena *arena, cbx_err *err)
+static cbx_status run_process(cbx_ctx *ctx, const cbx_workload *w, const cbx_workload_opts *opts, const char *worker,
+                              const cbx__load *load, cbx_arena *arena, cbx_err *err)
 {
     const char *program[] = { worker, NULL };
     cbx__talk_opts talk_opts = { .timeout_s = opts->oracle_timeout_s, .stop = opts->stop };
@@ -149,12 +156,14 @@ static cbx_status run_process(cbx_ctx *ctx, const cbx_workload *w, const cbx_wor
     cbx__child_opts child = { .program = program, .env = env.vars };
     st = cbx__talk_open(cbx_ctx_allocator(ctx), &child, &talk_opts, &t, err);
     if (st) return st;
-    if (!converse(t, load)) st = cbx_fail(err, status_of(t->failure), "the oracle of case '%s' failed: %s", w->c->name, t->message);
+    if (!converse(t, load))
+        st = cbx_fail(err, status_of(t->failure), "the oracle of case '%s' failed: %s", w->c->name, t->message);
     cbx__talk_close(t);
     return st;
 }
 
-static cbx_status compute(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opts *opts, const char *worker, cbx_arena *arena, cbx_err *err)
+static cbx_status compute(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opts *opts, const char *worker,
+                          cbx_arena *arena, cbx_err *err)
 {
     int fds[FILES_MAX];
     size_t n = 0, files = 2 * w->c->noutputs;
@@ -165,7 +174,8 @@ static cbx_status compute(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opts
     if (!st) st = cbx__load_make(w, 1, NULL, NULL, fds, files, &load, err);
     if (!st) st = run_process(ctx, w, opts, worker, &load, arena, err);
     for (size_t i = 0; !st && i < files; i++) {
-        st = cbx_npy_map_fd(ctx, fds[i], slot(w, i), err); /* its writer has ended: nobody can shrink the file any more */
+        st = cbx_npy_map_fd(ctx, fds[i], slot(w, i),
+                            err); /* its writer has ended: nobody can shrink the file any more */
         if (!st) st = check_form(w, i, *slot(w, i), err);
     }
     if (st) drop_set0(w);
@@ -183,11 +193,10 @@ cbx_status cbx__oracle_get(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opt
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     st = cbx__tool_find(CBX__TOOL_WORKER, &arena, &worker, err);
     if (st) goto done;
-    if (make_stem(ctx, w, worker, opts->cache_dir, &arena, &stem, NULL) != CBX_OK) stem = NULL;
-    if (stem && read_entry(ctx, w, stem, &arena, NULL) == CBX_OK) {
-        w->oracle_cached = true;
-        goto done;
-    }
+    st = make_stem(ctx, w, worker, opts->cache_dir, &arena, &stem, err); /* a folder that cannot be made is no cache */
+    if (!st) st = read_entry(ctx, w, stem, &arena, err);
+    w->oracle_cached = st == CBX_OK;
+    if (st == CBX_OK || st == CBX_ENOMEM) goto done;
     st = compute(ctx, w, opts, worker, &arena, err);
     if (!st && stem) write_entry(ctx, w, stem, &arena);
 done:

@@ -35,8 +35,8 @@ typedef struct cbx_param_def {
  * @return CBX_OK; CBX_EFORMAT (malformed JSON); CBX_EINVAL (unknown key with the nearest known one, missing key, wrong type,
  *         out of range, unknown word with the allowed ones listed); CBX_ENOMEM
  */
-CBX_API cbx_status cbx_params_parse(cbx_ctx *ctx, const cbx_param_def *defs, size_t ndefs, const char *json, const char *what,
-                                    cbx_params **out, cbx_err *err);
+CBX_API cbx_status cbx_params_parse(cbx_ctx *ctx, const cbx_param_def *defs, size_t ndefs, const char *json,
+                                    const char *what, cbx_params **out, cbx_err *err);
 /** NULL is fine. */
 CBX_API void cbx_params_free(cbx_params *p);
 

@@ -10,7 +10,9 @@
 #include "calibrax/base/file.h"
 
 /* Platform words: the name in rows first, then the alias of older rows, then the device file that shows it is there. */
-static const struct { const char *name, *alias, *device; } platforms_known[] = {
+static const struct {
+    const char *name, *alias, *device;
+} platforms_known[] = {
     { "cpu", "jax-cpu", NULL },
     { "cuda12", "jax-cuda12", "/dev/nvidiactl" },
 };
@@ -29,14 +31,15 @@ cbx_status cbx_platform_parse(const char *word, const char **out, cbx_err *err)
         words[2 * i + 1] = platforms_known[i].alias;
     }
     near = cbx_nearest_word(word, words, CBX_LEN(words));
-    return cbx_fail(err, CBX_EINVAL, "unknown platform '%s'%s%s%s; known: cpu, cuda12", word, near ? "; did you mean '" : "",
-                    near ? near : "", near ? "'" : "");
+    return cbx_fail(err, CBX_EINVAL, "unknown platform '%s'%s%s%s; known: cpu, cuda12", word,
+                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 bool cbx_platform_available(const char *platform)
 {
     for (size_t i = 0; i < CBX_LEN(platforms_known); i++) {
-        if (!strcmp(platform, platforms_known[i].name)) return !platforms_known[i].device || cbx_path_exists(platforms_known[i].device);
+        if (!strcmp(platform, platforms_known[i].name))
+            return !platforms_known[i].device || cbx_path_exists(platforms_known[i].device);
     }
     return false;
 }
@@ -60,11 +63,13 @@ static cbx_status unknown_baseline(const cbx_case_ops *c, const char *flag, cons
     for (size_t i = 0; i < c->nbaselines && n < CBX_LEN(names); i++) {
         if (c->baselines[i]->mutant_reason) continue;
         names[n++] = c->baselines[i]->name;
-        if (len + 1 < sizeof(all)) len += (size_t)snprintf(all + len, sizeof(all) - len, "%s%s", n > 1 ? ", " : "", c->baselines[i]->name);
+        if (len + 1 < sizeof(all))
+            len += (size_t)snprintf(all + len, sizeof(all) - len, "%s%s", n > 1 ? ", " : "", c->baselines[i]->name);
     }
     near = cbx_nearest_word(word, names, n);
     if (near) {
-        return cbx_fail(err, CBX_EINVAL, "%s: unknown baseline '%s' of case '%s'; did you mean '%s'?", flag, word, c->name, near);
+        return cbx_fail(err, CBX_EINVAL, "%s: unknown baseline '%s' of case '%s'; did you mean '%s'?", flag, word,
+                        c->name, near);
     }
     return cbx_fail(err, CBX_EINVAL, "%s: unknown baseline '%s' of case '%s'; known: %s", flag, word, c->name, all);
 }
@@ -81,13 +86,16 @@ cbx_status cbx__plan_check(const cbx_measure_opts *opts, cbx_err *err)
 {
     cbx_status st;
 
-    if (opts->struct_size != sizeof(*opts)) return cbx_fail(err, CBX_EINVAL, "measure: options of another version of the header");
+    if (opts->struct_size != sizeof(*opts))
+        return cbx_fail(err, CBX_EINVAL, "measure: options of another version of the header");
     if (!opts->case_ops) return cbx_fail(err, CBX_EINVAL, "measure: no case given");
-    if (opts->launches > 100000) return cbx_fail(err, CBX_EINVAL, "--launches: %zu is more than 100000", opts->launches);
+    if (opts->launches > 100000)
+        return cbx_fail(err, CBX_EINVAL, "--launches: %zu is more than 100000", opts->launches);
     if (opts->repeats > CBX_LAUNCH_MAX_EPOCHS) {
         return cbx_fail(err, CBX_EINVAL, "--repeats: %zu is more than %d", opts->repeats, CBX_LAUNCH_MAX_EPOCHS);
     }
-    if (!(opts->budget_s >= 0)) return cbx_fail(err, CBX_EINVAL, "--budget: %g is not a number of seconds", opts->budget_s);
+    if (!(opts->budget_s >= 0))
+        return cbx_fail(err, CBX_EINVAL, "--budget: %g is not a number of seconds", opts->budget_s);
     st = check_names(opts->case_ops, "--baselines", opts->allow, opts->nallow, err);
     if (st) return st;
     return check_names(opts->case_ops, "--skip-baselines", opts->deny, opts->ndeny, err);
@@ -127,7 +135,9 @@ static void judge(const cbx_measure_opts *opts, const char *unsupported, cbx__at
         snprintf(text, sizeof(text), "declared slow: %s", b->slow_reason);
         explain(a, f, text);
     } else if (f != CBX_FAILURE_NONE) {
-        explain(a, f, opts->nallow && !contains(opts->allow, opts->nallow, b->name) ? "not among --baselines" : "named by --skip-baselines");
+        explain(a, f,
+                opts->nallow && !contains(opts->allow, opts->nallow, b->name) ? "not among --baselines"
+                                                                              : "named by --skip-baselines");
     } else if (gpu && !cbx_platform_available(a->platform)) {
         snprintf(text, sizeof(text), "this machine has no device for platform '%s'", a->platform);
         explain(a, CBX_FAILURE_BACKEND_UNAVAILABLE, text);
@@ -141,7 +151,7 @@ static void judge(const cbx_measure_opts *opts, const char *unsupported, cbx__at
 static size_t variants_of(const cbx_measure_opts *opts, const cbx_baseline_ops *b, const cbx_variant **out)
 {
     const cbx_provider_ops *p = cbx_provider_find(b->provider);
-    size_t n = p && p->variants ? p->variants(out) : 0;
+    size_t n = p && p->variants ? p->variants(b, out) : 0;
 
     if (n == 0) return 0;
     if (opts->variants == CBX_VARIANTS_DEFAULT || opts->twins || opts->mutants) return 1;
@@ -152,8 +162,8 @@ static size_t variants_of(const cbx_measure_opts *opts, const cbx_baseline_ops *
     return n;
 }
 
-static void add_attempts(const cbx_measure_opts *opts, const char *platform, const cbx_baseline_ops *b, const char *unsupported,
-                         cbx__plan *plan)
+static void add_attempts(const cbx_measure_opts *opts, const char *platform, const cbx_baseline_ops *b,
+                         const char *unsupported, cbx__plan *plan)
 {
     const cbx_variant *variants = NULL;
     size_t n = variants_of(opts, b, &variants);
@@ -173,8 +183,8 @@ static void add_attempts(const cbx_measure_opts *opts, const char *platform, con
     }
 }
 
-cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const char *const *platforms, size_t nplatforms,
-                          const cbx_params *point, cbx__plan *out, cbx_err *err)
+cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const char *const *platforms,
+                          size_t nplatforms, const cbx_params *point, cbx__plan *out, cbx_err *err)
 {
     const cbx_case_ops *c = opts->case_ops;
     cbx__plan plan = { 0 };
@@ -192,18 +202,16 @@ cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const 
             const cbx_baseline_ops *b = c->baselines[i];
             const char *reason = NULL;
             if (b->mutant_reason && !opts->mutants && !contains(opts->allow, opts->nallow, b->name)) continue;
-            if (b->supports && !b->supports(point, &reason) && !reason) continue;
-            add_attempts(opts, platforms[p], b, reason, &plan);
+            bool fits = !b->supports || b->supports(point, &reason);
+            if (!fits && !reason) continue;
+            add_attempts(opts, platforms[p], b, fits ? NULL : reason, &plan);
         }
     }
     *out = plan;
     return CBX_OK;
 }
 
-bool cbx__attempt_alive(const cbx__attempt *a)
-{
-    return !a->failure && !a->idle;
-}
+bool cbx__attempt_alive(const cbx__attempt *a) { return !a->failure && !a->idle; }
 
 size_t cbx__plan_live(const cbx__plan *plan)
 {
@@ -216,7 +224,8 @@ size_t cbx__plan_live(const cbx__plan *plan)
 static double round_cost(const cbx__cost *costs, size_t n, size_t epochs, bool warmup)
 {
     double s = 0;
-    for (size_t i = 0; i < n; i++) s += costs[i].fixed_s + (warmup ? costs[i].warmup_s : 0) + costs[i].epoch_s * (double)epochs;
+    for (size_t i = 0; i < n; i++)
+        s += costs[i].fixed_s + (warmup ? costs[i].warmup_s : 0) + costs[i].epoch_s * (double)epochs;
     return s;
 }
 

@@ -26,8 +26,8 @@ typedef struct cbx__attempt {
     const char *variant;         /* name in the row */
     const cbx_variant *settings; /* NULL: no environment of its own */
     const cbx_row *kept;         /* row of an earlier run that stands in for this attempt; NULL: none */
-    bool idle;                   /* not launched: its kept row is enough (a kept attempt that is not idle serves others' ratios) */
-    cbx_failure failure;         /* not NONE before the first launch: a row without a launch */
+    bool idle; /* not launched: its kept row is enough (a kept attempt that is not idle serves others' ratios) */
+    cbx_failure failure; /* not NONE before the first launch: a row without a launch */
     char message[CBX_ERR_MESSAGE_SIZE];
     const char *interpreter; /* NULL: native */
     const char *remedy;      /* NULL: the failure table's */
@@ -48,8 +48,8 @@ typedef struct cbx__plan {
 /** Checks names of opts against the case; messages name the nearest known one. */
 cbx_status cbx__plan_check(const cbx_measure_opts *opts, cbx_err *err);
 /** Attempts of a point in row order (platform, baseline, variant), skipped ones included.  Lives in the arena. */
-cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const char *const *platforms, size_t nplatforms,
-                          const cbx_params *point, cbx__plan *out, cbx_err *err);
+cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const char *const *platforms,
+                          size_t nplatforms, const cbx_params *point, cbx__plan *out, cbx_err *err);
 /** True if the attempt is (still) to be launched. */
 bool cbx__attempt_alive(const cbx__attempt *a);
 /** Attempts that will be launched. */

@@ -13,6 +13,8 @@
 #include "calibrax/perf/session.h"
 #include "calibrax/statistics/estimate.h"
 
+#define LEAST_ORACLE_S 60.0
+
 static const char *attempt_name(const cbx__attempt *a, char *buf, size_t size)
 {
     bool plain = !strcmp(a->variant, "default");
@@ -20,10 +22,12 @@ static const char *attempt_name(const cbx__attempt *a, char *buf, size_t size)
     return buf;
 }
 
-/* Causes that may pass: seen once, the launch is repeated; seen twice in a round, the attempt has failed. */
-static bool may_pass(cbx_failure f)
+/* Causes that may pass, and the launches they get in one round: a crash is confirmed once; a parent that was woken late on a busy
+ * machine makes honest clocks disagree, so those get more. */
+static int tries_of(cbx_failure f)
 {
-    return f == CBX_FAILURE_CRASHED || f == CBX_FAILURE_EXITED || f == CBX_FAILURE_CLOCKS_DISAGREE;
+    if (f == CBX_FAILURE_CLOCKS_DISAGREE) return 4;
+    return f == CBX_FAILURE_CRASHED || f == CBX_FAILURE_EXITED ? 2 : 1;
 }
 
 static void find_interpreter(cbx_ctx *ctx, cbx__point *p, cbx__attempt *a)
@@ -44,11 +48,14 @@ static void find_interpreter(cbx_ctx *ctx, cbx__point *p, cbx__attempt *a)
     }
 }
 
-static void fill_opts(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l, cbx_launch_opts *o)
+static void fill_opts(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l,
+                      cbx_launch_opts *o)
 {
     bool slow_rule = s->slow_call_s > 0;
 
-    *o = (cbx_launch_opts){ .struct_size = sizeof(*o), .platform = a->platform, .cores = p->cores, .ncores = p->ncores };
+    *o = (cbx_launch_opts){
+        .struct_size = sizeof(*o), .platform = a->platform, .cores = p->cores, .ncores = p->ncores
+    };
     o->threads = s->threads;
     o->warmup = p->counts.warmup ? s->warmup : 0;
     o->epochs = p->counts.epochs;
@@ -68,7 +75,8 @@ static void fill_opts(const cbx__session *s, const cbx__point *p, const cbx__att
     o->stop = s->opts->stop;
 }
 
-static cbx__launch *new_launch(const cbx__session *s, cbx__point *p, cbx__attempt *a, size_t round, size_t position, bool retry)
+static cbx__launch *new_launch(const cbx__session *s, cbx__point *p, cbx__attempt *a, size_t round, size_t position,
+                               size_t retry)
 {
     cbx__launch *l = cbx_arena_calloc(&p->arena, 1, sizeof(*l));
     uint64_t id = (uint64_t)(a - p->plan.attempts), stream;
@@ -78,22 +86,24 @@ static cbx__launch *new_launch(const cbx__session *s, cbx__point *p, cbx__attemp
     if (!l) return NULL;
     cbx_hash_bytes(p->json, strlen(p->json), hash);
     for (int i = 0; i < 8; i++) point_id = point_id * 256 + (unsigned char)hash[i];
-    stream = cbx__stream_of(point_id, id, 2 * round + retry);
+    stream = cbx__stream_of(point_id, id, 4 * round + retry);
     l->round = round;
     l->position = position;
-    l->retry = retry;
+    l->retry = retry > 0;
     l->seed = cbx__stream_of(s->opts->seed, stream, 1);
     l->layout = cbx__layout_draw(s->opts->seed, stream);
     l->median_s = NAN;
-    if (a->last) a->last->next = l;
-    else a->first = l;
+    if (a->last)
+        a->last->next = l;
+    else
+        a->first = l;
     a->last = l;
     a->nlaunches++;
     return l;
 }
 
-static cbx_status launch_once(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx__attempt *a, cbx__launch *l,
-                              cbx_err *err)
+static cbx_status launch_once(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx__attempt *a,
+                              cbx__launch *l, cbx_err *err)
 {
     uint64_t before = cbx_clock_ns();
     bool here = s->opts->in_process && !strcmp(a->baseline->provider, "native");
@@ -118,20 +128,33 @@ static cbx_status launch_once(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cons
     return st;
 }
 
-/* Launches an attempt, once more if it failed for a cause that may pass, and settles what became of it. */
-static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx__attempt *a, size_t round,
-                                 size_t position, cbx_err *err)
+/* What is missing for one attempt of a provider is missing for all of them on that platform. */
+static void spread(cbx__point *p, const cbx__attempt *from)
+{
+    if (from->failure != CBX_FAILURE_MODULE_MISSING && from->failure != CBX_FAILURE_INTERPRETER_MISSING) return;
+    for (size_t i = 0; i < p->plan.count; i++) {
+        cbx__attempt *a = &p->plan.attempts[i];
+        if (!cbx__attempt_alive(a) || a->first || a->platform != from->platform) continue;
+        if (strcmp(a->baseline->provider, from->baseline->provider)) continue;
+        a->failure = from->failure;
+        memcpy(a->message, from->message, sizeof(a->message));
+    }
+}
+
+/* Launches an attempt, again if it failed for a cause that may pass, and settles what became of it. */
+static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx__attempt *a,
+                                 size_t round, size_t position, cbx_err *err)
 {
     cbx__launch *l;
     char name[160];
 
-    for (int again = 0; again < 2; again++) {
+    for (int again = 0;; again++) {
         cbx_status st;
-        l = new_launch(s, p, a, round, position, again);
+        l = new_launch(s, p, a, round, position, (size_t)again);
         if (!l) return cbx_fail(err, CBX_ENOMEM, "out of memory for a launch record");
         st = launch_once(ctx, s, p, w, a, l, err);
         if (st) return st;
-        if (!may_pass(l->record.failure) || again) break;
+        if (again + 1 >= tries_of(l->record.failure) || cbx__session_stopped(s)) break;
         l->median_s = NAN;
         a->retries++;
     }
@@ -139,6 +162,7 @@ static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, c
     if (l->record.failure) {
         a->failure = l->record.failure;
         snprintf(a->message, sizeof(a->message), "%s", l->record.message);
+        spread(p, a);
     }
     cbx__session_tell(s, CBX_MEASURE_LAUNCH, 1, "%s", attempt_name(a, name, sizeof(name)));
     return CBX_OK;
@@ -170,11 +194,12 @@ static void fit_budget(cbx__session *s, cbx__point *p, double spent_s)
     }
     p->counts = cbx__plan_fit(costs, n, left, s->launches, s->epochs);
     if (p->counts.starved) {
-        snprintf(p->note, sizeof(p->note), "the budget of %g s allows only %zu launches, too few for an interval", s->budget_s,
-                 p->counts.launches);
+        snprintf(p->note, sizeof(p->note), "the budget of %g s allows only %zu launches, too few for an interval",
+                 s->budget_s, p->counts.launches);
         cbx__session_tell(s, CBX_MEASURE_NOTE, 0, "%s: %s", p->label, p->note);
     } else if (p->counts.launches < s->launches) {
-        snprintf(p->note, sizeof(p->note), "the budget of %g s allows %zu of %zu launches", s->budget_s, p->counts.launches, s->launches);
+        snprintf(p->note, sizeof(p->note), "the budget of %g s allows %zu of %zu launches", s->budget_s,
+                 p->counts.launches, s->launches);
     }
 }
 
@@ -200,12 +225,13 @@ static void mark_interrupted(cbx__point *p)
 }
 
 typedef struct deal {
-    size_t *live, n;             /* attempts in the square */
-    size_t *order, *scratch;     /* places, and memory for the draw */
-    size_t first;                /* round at which this square began */
+    size_t *live, n;         /* attempts in the square */
+    size_t *order, *scratch; /* places, and memory for the draw */
+    size_t first;            /* round at which this square began */
 } deal;
 
-static cbx_status run_round(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, deal *d, size_t round, cbx_err *err)
+static cbx_status run_round(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, deal *d, size_t round,
+                            cbx_err *err)
 {
     cbx__schedule_order(s->opts->seed, d->n, round - d->first, d->scratch, d->order);
     for (size_t place = 0; place < d->n; place++) {
@@ -278,8 +304,10 @@ static cbx_status lock_core(cbx_ctx *ctx, cbx__session *s, const char *path, int
         left_ns -= step;
     }
     if (st == CBX_EBUSY && !cbx__session_stopped(s)) {
-        return cbx_fail(err, CBX_EBUSY, "CPU %d is still held by another measurement after %g s; wait for it, or raise --worker-timeout", core,
-                        s->timeout_s);
+        return cbx_fail(
+            err, CBX_EBUSY,
+            "CPU %d is still held by another measurement after %g s; wait for it, or raise --worker-timeout", core,
+            s->timeout_s);
     }
     return st;
 }
@@ -307,6 +335,7 @@ static cbx_status make_workload(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cb
 
     o.rotations = s->opts->case_ops->rotate_inputs ? 1 : 0;
     o.cache_dir = s->opts->cache_dir;
+    o.oracle_timeout_s = fmax(s->timeout_s, LEAST_ORACLE_S); /* a limit made for quick calls is none for the oracle */
     o.stop = s->opts->stop;
     st = cbx_workload_create(ctx, s->opts->case_ops, p->params, &o, w, &why);
     if (!st) {

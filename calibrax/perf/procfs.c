@@ -37,7 +37,8 @@ bool cbx__proc_stat_times(const char *text, uint64_t *user_ticks, uint64_t *syst
     const char *after = strrchr(text, ')');
     unsigned long long user, system;
     /* after the name: state ppid pgrp session tty tpgid flags minflt cminflt majflt cmajflt utime stime */
-    if (!after || sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) != 2) return false;
+    if (!after || sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) != 2)
+        return false;
     *user_ticks = user;
     *system_ticks = system;
     return true;
@@ -70,7 +71,8 @@ bool cbx__proc_cgroup_memory(const char *text, char *path, size_t size)
 {
     static const struct {
         const char *controllers, *folder, *file;
-    } kinds[] = { { ":memory:", "/sys/fs/cgroup/memory", "memory.oom_control" }, { "0::", "/sys/fs/cgroup", "memory.events" } };
+    } kinds[] = { { ":memory:", "/sys/fs/cgroup/memory", "memory.oom_control" },
+                  { "0::", "/sys/fs/cgroup", "memory.events" } };
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
         const char *at = k == 0 ? strstr(text, kinds[k].controllers) : find_line(text, kinds[k].controllers);
         if (!at) continue;
@@ -110,7 +112,8 @@ bool cbx__proc_memory_read(pid_t pid, cbx__proc_memory *out)
     char text[FILE_MAX];
     cbx__proc_memory m = { 0 };
     if (!read_of(pid, "status", text, sizeof text)) return false;
-    if (!cbx__proc_status_bytes(text, "VmHWM", &m.hwm_bytes) || !cbx__proc_status_bytes(text, "VmRSS", &m.rss_bytes)) return false;
+    if (!cbx__proc_status_bytes(text, "VmHWM", &m.hwm_bytes) || !cbx__proc_status_bytes(text, "VmRSS", &m.rss_bytes))
+        return false;
     *out = m;
     return true;
 }

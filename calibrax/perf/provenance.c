@@ -16,6 +16,12 @@ static bool put(cbx_json *object, const char *key, cbx_json *child)
     return child && cbx_json_set(object, key, child);
 }
 
+/* A child that may be unknown. */
+static bool put_or_null(cbx_json *object, const char *key, cbx_json *child)
+{
+    return child ? cbx_json_set(object, key, child) : cbx_json_set_null(object, key);
+}
+
 static cbx_json *ints(const int *x, size_t n)
 {
     cbx_json *a = cbx_json_new_array();
@@ -59,7 +65,8 @@ static cbx_json *probe_json(const cbx__session *s)
 {
     cbx_json *o = cbx_json_new_object(), *pipes = cbx_json_new_object(), *levels = cbx_json_new_array();
 
-    for (int i = 0; pipes && i < CBX_PIPE_COUNT; i++) put(pipes, cbx_pipe_name((cbx_pipe)i), doubles(s->probe.pipe_ops_per_s[i], 2));
+    for (int i = 0; pipes && i < CBX_PIPE_COUNT; i++)
+        put(pipes, cbx_pipe_name((cbx_pipe)i), doubles(s->probe.pipe_ops_per_s[i], 2));
     for (int i = 0; levels && i < s->probe.nlevels; i++) {
         const cbx_level_rate *l = &s->probe.level[i];
         cbx_json *j = cbx_json_new_object();
@@ -147,7 +154,8 @@ static cbx_json *layout_json(const cbx__attempt *a)
     for (size_t k = 0; o && k < CBX_LEN(keys); k++) {
         cbx_json *list = cbx_json_new_array();
         for (const cbx__launch *l = a->first; list && l; l = l->next) {
-            const size_t v[] = { l->layout.env_pad_bytes, l->layout.stack_pad_bytes, l->layout.heap_pad_bytes, l->position };
+            const size_t v[] = { l->layout.env_pad_bytes, l->layout.stack_pad_bytes, l->layout.heap_pad_bytes,
+                                 l->position };
             cbx_json_push(list, cbx_json_new_int((int64_t)v[k]));
         }
         put(o, keys[k], list);
@@ -197,9 +205,9 @@ static void put_worker(cbx_json *o, const cbx_json *hello)
     if (worker) {
         cbx_json_remove(worker, "op");
         versions = cbx_json_get(worker, "versions");
-        cbx_json_set(o, "versions", versions ? cbx_json_copy(versions) : NULL);
+        put_or_null(o, "versions", versions ? cbx_json_copy(versions) : NULL);
     }
-    cbx_json_set(o, "worker", worker);
+    put_or_null(o, "worker", worker);
 }
 
 static cbx_json *device_json(const cbx__attempt *a)
@@ -235,11 +243,12 @@ cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const
     cbx_json_set_string(o, "timestamp", cbx_time_format_iso(s->started_us, now));
     put(o, "tool", release_json());
     put(o, "bench", revision_json());
-    cbx_json_set(o, "machine", s->machine ? cbx_json_copy(s->machine) : NULL);
+    put_or_null(o, "machine", s->machine ? cbx_json_copy(s->machine) : NULL);
     put(o, "device", device_json(a));
-    cbx_json_set(o, "probe", s->have_probe ? probe_json(s) : NULL);
+    put_or_null(o, "probe", s->have_probe ? probe_json(s) : NULL);
     put_worker(o, hello_of(a));
-    cbx_json_set_string(o, "binary_hash", !strcmp(a->baseline->provider, "native") && s->worker_hash[0] ? s->worker_hash : NULL);
+    cbx_json_set_string(o, "binary_hash",
+                        !strcmp(a->baseline->provider, "native") && s->worker_hash[0] ? s->worker_hash : NULL);
     cbx_json_set_string(o, "measurement_isolation", runs_here(s, a) ? "in_process" : "subprocess");
     put(o, "cpu_affinity", ints(p->cores, p->ncores));
     cbx_json_set_int(o, "threads", s->threads);
@@ -268,7 +277,8 @@ static cbx_json *fidelity_json(const cbx_fidelity *f)
 }
 
 /* Where and how the launch was made. */
-static void put_launch_plan(cbx_json *o, const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l)
+static void put_launch_plan(cbx_json *o, const cbx__session *s, const cbx__point *p, const cbx__attempt *a,
+                            const cbx__launch *l)
 {
     cbx_json *point = NULL;
 
@@ -317,10 +327,11 @@ static void put_launch_record(cbx_json *o, const cbx_launch_record *r)
     cbx_json_set_int(o, "involuntary_switches", (int64_t)r->involuntary_switches);
     cbx_json_set_int(o, "steal_ticks", (int64_t)r->steal_ticks);
     cbx_json_set_double(o, "load_1min", r->load_1min);
-    cbx_json_set(o, "fidelity", fidelity_json(&r->fidelity));
+    put_or_null(o, "fidelity", fidelity_json(&r->fidelity));
 }
 
-void cbx__raw_line(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l, cbx_text *out)
+void cbx__raw_line(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l,
+                   cbx_text *out)
 {
     cbx_json *o = cbx_json_new_object();
 

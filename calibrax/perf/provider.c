@@ -16,26 +16,35 @@
 #include "calibrax/perf/cpu.h"
 #include "calibrax/perf/launch.h"
 
-#define PROVIDER(name_, summary_, python_, setup_, variants_) \
-    { sizeof(cbx_provider_ops), CBX_CASE_ABI, name_, summary_, python_, setup_, variants_ }
+#define PROVIDER(name_, summary_, python_, setup_, variants_)                                                          \
+    {                                                                                                                  \
+        sizeof(cbx_provider_ops), CBX_CASE_ABI, name_, summary_, python_, setup_, variants_                            \
+    }
 
 /* Kept pages: no block is mapped alone, nothing is trimmed, the heap grows by 256 MiB at a time. */
-#define KEEP_PAGES                                                                                           \
+#define KEEP_PAGES                                                                                                     \
     { "MALLOC_MMAP_MAX_", "0" }, { "MALLOC_TRIM_THRESHOLD_", "100000000000" }, { "MALLOC_TOP_PAD_", "268435456" }
-#define CORE_TYPE { "OPENBLAS_CORETYPE", "SkylakeX" }
+#define CORE_TYPE                                                                                                      \
+    {                                                                                                                  \
+        "OPENBLAS_CORETYPE", "SkylakeX"                                                                                \
+    }
 
 static const cbx_env_setting keep_pages[] = { KEEP_PAGES };
 static const cbx_env_setting keep_pages_core_type[] = { KEEP_PAGES, CORE_TYPE };
 static const cbx_env_setting core_type[] = { CORE_TYPE };
 
-#define DEFAULT_VARIANT { "default", NULL, 0, "as installed" }
+#define DEFAULT_VARIANT                                                                                                \
+    {                                                                                                                  \
+        "default", NULL, 0, "as installed"                                                                             \
+    }
 static const char why_pages[] = "the allocator keeps freed pages instead of returning them to the system";
 static const char why_both[] = "the allocator keeps freed pages, and OpenBLAS uses its AVX-512 kernels";
 static const char why_core[] = "OpenBLAS 0.3.21 does not know this CPU and would use its AVX2 kernels";
 
 static const cbx_variant plain[] = { DEFAULT_VARIANT };
 static const cbx_variant with_pages[] = { DEFAULT_VARIANT, { "tuned", keep_pages, CBX_LEN(keep_pages), why_pages } };
-static const cbx_variant with_both[] = { DEFAULT_VARIANT, { "tuned", keep_pages_core_type, CBX_LEN(keep_pages_core_type), why_both } };
+static const cbx_variant with_both[] = { DEFAULT_VARIANT,
+                                         { "tuned", keep_pages_core_type, CBX_LEN(keep_pages_core_type), why_both } };
 static const cbx_variant with_core[] = { DEFAULT_VARIANT, { "tuned", core_type, CBX_LEN(core_type), why_core } };
 
 static size_t native_variants(const cbx_baseline_ops *baseline, const cbx_variant **out)
@@ -59,10 +68,14 @@ static size_t allocator_variants(const cbx_baseline_ops *baseline, const cbx_var
     return CBX_LEN(with_pages);
 }
 
-static const cbx_provider_ops native = PROVIDER("native", "C baselines of this library, in nperf-worker", false, NULL, native_variants);
-static const cbx_provider_ops numpy = PROVIDER("numpy", "NumPy on the CPU", true, "scripts/setup-refs.sh numpy", numpy_variants);
-static const cbx_provider_ops jax = PROVIDER("jax", "JAX, compiled by XLA", true, "scripts/setup-refs.sh jax", allocator_variants);
-static const cbx_provider_ops torch = PROVIDER("torch", "PyTorch, eager", true, "scripts/setup-refs.sh torch", allocator_variants);
+static const cbx_provider_ops native = PROVIDER("native", "C baselines of this library, in nperf-worker", false, NULL,
+                                                native_variants);
+static const cbx_provider_ops numpy = PROVIDER("numpy", "NumPy on the CPU", true, "scripts/setup-refs.sh numpy",
+                                               numpy_variants);
+static const cbx_provider_ops jax = PROVIDER("jax", "JAX, compiled by XLA", true, "scripts/setup-refs.sh jax",
+                                             allocator_variants);
+static const cbx_provider_ops torch = PROVIDER("torch", "PyTorch, eager", true, "scripts/setup-refs.sh torch",
+                                               allocator_variants);
 
 static const cbx_provider_ops *const providers[] = { &native, &numpy, &jax, &torch };
 
@@ -85,8 +98,8 @@ const cbx_provider_ops *cbx_provider_find(const char *name)
 /* "NPERF_PYTHON" and the words behind it, upper case, - becomes _; NULL words are left out. */
 static const char *variable_name(cbx_arena *arena, const char *framework, const char *platform)
 {
-    char *name = cbx_arena_printf(arena, "NPERF_PYTHON%s%s%s%s", framework ? "_" : "", framework ? framework : "", platform ? "_" : "",
-                                  platform ? platform : "");
+    char *name = cbx_arena_printf(arena, "NPERF_PYTHON%s%s%s%s", framework ? "_" : "", framework ? framework : "",
+                                  platform ? "_" : "", platform ? platform : "");
     for (char *c = name; c && *c; c++) *c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
     return name;
 }
@@ -108,7 +121,8 @@ static const char *find_program(cbx_arena *arena, const char *name)
 /* Where scripts/setup-refs.sh puts a framework's environment. */
 static const char *refs_interpreter(cbx_arena *arena, const char *provider)
 {
-    const char *root = getenv("NPERF_REFS_ENV_DIR"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"), *path = NULL;
+    const char *root = getenv("NPERF_REFS_ENV_DIR"), *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME"),
+               *path = NULL;
     if (root && *root)
         path = cbx_arena_printf(arena, "%s/%s/bin/python", root, provider);
     else if (cache && *cache)
@@ -118,8 +132,8 @@ static const char *refs_interpreter(cbx_arena *arena, const char *provider)
     return path && access(path, X_OK) == 0 ? path : NULL;
 }
 
-cbx_status cbx_provider_interpreter(cbx_ctx *ctx, const char *provider, const char *platform, cbx_arena *arena, const char **path,
-                                    const char **origin, cbx_err *err)
+cbx_status cbx_provider_interpreter(cbx_ctx *ctx, const char *provider, const char *platform, cbx_arena *arena,
+                                    const char **path, const char **origin, cbx_err *err)
 {
     const char *variables[] = { variable_name(arena, provider, platform), variable_name(arena, provider, NULL),
                                 variable_name(arena, NULL, platform), "NPERF_WORKER_PYTHON" };
@@ -131,7 +145,9 @@ cbx_status cbx_provider_interpreter(cbx_ctx *ctx, const char *provider, const ch
         if (!value || !*value) continue;
         where = variables[i];
         found = find_program(arena, value);
-        if (!found) return cbx_fail(err, CBX_ENOENT, "%s names '%s', which is no program: correct it, or unset it", where, value);
+        if (!found)
+            return cbx_fail(err, CBX_ENOENT, "%s names '%s', which is no program: correct it, or unset it", where,
+                            value);
     }
     if (!found) {
         where = "scripts/setup-refs.sh";
@@ -141,7 +157,10 @@ cbx_status cbx_provider_interpreter(cbx_ctx *ctx, const char *provider, const ch
         where = "PATH";
         found = find_program(arena, "python3");
     }
-    if (!found) return cbx_fail(err, CBX_EUNAVAILABLE, "no Python for provider '%s': install python3, then run scripts/setup-refs.sh %s", provider, provider);
+    if (!found)
+        return cbx_fail(err, CBX_EUNAVAILABLE,
+                        "no Python for provider '%s': install python3, then run scripts/setup-refs.sh %s", provider,
+                        provider);
     *path = found;
     if (origin) *origin = where;
     return CBX_OK;

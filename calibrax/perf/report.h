@@ -15,7 +15,10 @@ typedef struct cbx_report_opts {
     const char *command; /* the command line that reproduces the rows, already free of paths; NULL: left out */
 } cbx_report_opts;
 
-#define CBX_REPORT_OPTS_INIT { sizeof(cbx_report_opts), 0, 0 }
+#define CBX_REPORT_OPTS_INIT                                                                                           \
+    {                                                                                                                  \
+        sizeof(cbx_report_opts), 0, 0                                                                                  \
+    }
 
 /** Table for a terminal; columns fitted to width (0: no limit). */
 CBX_API void cbx_report_table(const cbx_rows *rows, size_t width, cbx_text *out);

@@ -1,12 +1,14 @@
 /*
- * The columns of every table, in the order shown.  A row that was not measured has no cells but its name and its reason.
+ * The columns of every table, in the order shown.  A row that was not measured has no cells but its name and its
+ * reason.
  */
 #include <math.h>
 #include <string.h>
 
 #include "calibrax/perf/report_format.h"
 
-#define CELL(name) static void name(cbx_text *out, const cbx__report_item *it, cbx_arena *arena, const cbx__report_style *s)
+#define CELL(name)                                                                                                     \
+    static void name(cbx_text *out, const cbx__report_item *it, cbx_arena *arena, const cbx__report_style *s)
 #define UNUSED(x) (void)(x)
 
 CELL(put_baseline)
@@ -119,11 +121,13 @@ CELL(put_fidelity_brief)
 static void put_ratio_cell(cbx_text *out, const cbx__report_item *it, bool brief, const cbx__report_style *s)
 {
     cbx__report_speed speed;
-    if (it->reference && it->quoted && it->class == CBX__REPORT_GOOD) cbx_text_puts(out, "reference");
+    if (it->reference && it->quoted && it->class == CBX__REPORT_GOOD)
+        cbx_text_puts(out, "reference");
     else if (cbx__report_speed_of(it->row, &speed)) {
         cbx__report_put_speed(out, &speed, brief, s);
         if (cbx__report_minimum_disagrees(it->row)) cbx_text_puts(out, " !");
-    } else cbx_text_puts(out, it->row->has_metrics && it->class == CBX__REPORT_FAILED ? "refused" : s->none);
+    } else
+        cbx_text_puts(out, it->row->has_metrics && it->class == CBX__REPORT_FAILED ? "refused" : s->none);
 }
 
 CELL(put_ratio)
@@ -140,7 +144,7 @@ CELL(put_ratio_brief)
 
 /* --- what the page sorts by --- */
 
-#define KEY(name, expression) \
+#define KEY(name, expression)                                                                                          \
     static double name(const cbx__report_item *it) { return (expression); }
 
 KEY(key_time, cbx__report_median(it->row))
@@ -162,21 +166,24 @@ static double key_ratio(const cbx__report_item *it)
 }
 
 const cbx__report_column cbx__report_columns[CBX__COLUMN_COUNT] = {
-    [CBX__COLUMN_BASELINE] = { "baseline", "implementation, with its variant; * the strongest one, which ratios are quoted with",
+    [CBX__COLUMN_BASELINE] = { "baseline",
+                               "implementation, with its variant; * the strongest one, which ratios are quoted with",
                                false, put_baseline, NULL, NULL },
     [CBX__COLUMN_STATUS] = { "status", "ok, or why there is no result", false, put_status, NULL, NULL },
-    [CBX__COLUMN_TIME] = { "time [interval]", "median of launch medians with its interval over launches", true, put_time,
-                           put_time_brief, key_time },
+    [CBX__COLUMN_TIME] = { "time [interval]", "median of launch medians with its interval over launches", true,
+                           put_time, put_time_brief, key_time },
     [CBX__COLUMN_MIN] = { "min", "fastest epoch of all launches", true, put_min, NULL, key_min },
     [CBX__COLUMN_P99] = { "p99", "99th percentile of all epochs", true, put_p99, NULL, key_p99 },
-    [CBX__COLUMN_COMPILE] = { "compile", "compile time, cold, median over launches", true, put_compile, NULL, key_compile },
-    [CBX__COLUMN_MEMORY] = { "memory", "peak resident memory of the worker, and what the work added to it", true, put_memory,
-                             put_memory_brief, key_memory },
-    [CBX__COLUMN_GMAC] = { "GMAC/s", "10^9 combine-and-update steps a second, at the median", true, put_gmac, NULL, key_gmac },
-    [CBX__COLUMN_ROOFLINE] = { "roof", "share of the roofline: smallest possible time over the median", true, put_roofline, NULL,
-                               key_roofline },
+    [CBX__COLUMN_COMPILE] = { "compile", "compile time, cold, median over launches", true, put_compile, NULL,
+                              key_compile },
+    [CBX__COLUMN_MEMORY] = { "memory", "peak resident memory of the worker, and what the work added to it", true,
+                             put_memory, put_memory_brief, key_memory },
+    [CBX__COLUMN_GMAC] = { "GMAC/s", "10^9 combine-and-update steps a second, at the median", true, put_gmac, NULL,
+                           key_gmac },
+    [CBX__COLUMN_ROOFLINE] = { "roof", "share of the roofline: smallest possible time over the median", true,
+                               put_roofline, NULL, key_roofline },
     [CBX__COLUMN_FIDELITY] = { "fidelity", "largest error in units of its bound; at most 1 passes", true, put_fidelity,
                                put_fidelity_brief, key_fidelity },
-    [CBX__COLUMN_RATIO] = { "against reference", "paired ratio of times, turned over, with its interval and verdict", true,
-                            put_ratio, put_ratio_brief, key_ratio },
+    [CBX__COLUMN_RATIO] = { "against reference", "paired ratio of times, turned over, with its interval and verdict",
+                            true, put_ratio, put_ratio_brief, key_ratio },
 };

@@ -1,6 +1,6 @@
 /*
- * The facts a report may tell: about the machine and the tools, from an allow-list of provenance members, and about what
- * was not measured, each outcome once.
+ * The facts a report may tell: about the machine and the tools, from an allow-list of provenance members, and about
+ * what was not measured, each outcome once.
  */
 #include <math.h>
 #include <string.h>
@@ -25,8 +25,10 @@ static const cbx_json *lookup(const cbx_json *object, const char *path)
 static void put_text(cbx_text *out, const cbx_json *v)
 {
     const char *s = cbx_json_string_value(v);
-    if (s) cbx__report_put_public(out, s, 120);
-    else if (cbx_json_typeof(v) == CBX_JSON_INT || cbx_json_typeof(v) == CBX_JSON_BOOL) cbx_json_write(v, CBX_JSON_COMPACT, out);
+    if (s)
+        cbx__report_put_public(out, s, 120);
+    else if (cbx_json_typeof(v) == CBX_JSON_INT || cbx_json_typeof(v) == CBX_JSON_BOOL)
+        cbx_json_write(v, CBX_JSON_COMPACT, out);
 }
 
 static void put_gib(cbx_text *out, const cbx_json *v)
@@ -44,19 +46,42 @@ static void put_revision(cbx_text *out, const cbx_json *bench)
     if (cbx_json_get_bool(bench, "dirty", false)) cbx_text_puts(out, "+");
 }
 
-/* {"numpy":"1.26.4","threads":1} -> "numpy 1.26.4, threads 1" */
-static void put_members(cbx_text *out, const cbx_json *object)
+/* What a worker says of itself that a reader of a table wants; the rest stays in the rows. */
+static const char *const versions_shown[] = { "python", "numpy",           "scipy",    "jax",       "jaxlib",
+                                              "torch",  "torch_geometric", "openblas", "blas_core", "cuda" };
+
+/* {"numpy":"1.26.4","config":"..."} -> "numpy 1.26.4" */
+static void put_versions(cbx_text *out, const cbx_json *object)
 {
-    const char *key, *separator = "";
-    cbx_json *value;
-    for (size_t i = 0; cbx_json_member(object, i, &key, &value); i++) {
-        if (!cbx_json_string_value(value) && cbx_json_typeof(value) != CBX_JSON_INT) continue;
-        cbx_text_puts(out, separator);
-        cbx__report_put_public(out, key, 40);
-        cbx_text_putc(out, ' ');
+    const char *separator = "";
+    for (size_t i = 0; i < CBX_LEN(versions_shown); i++) {
+        const cbx_json *value = cbx_json_get(object, versions_shown[i]);
+        if (!value) continue;
+        cbx_text_printf(out, "%s%s ", separator, versions_shown[i]);
         put_text(out, value);
         separator = ", ";
     }
+}
+
+/* ["NVIDIA A10G","NVIDIA A10G"] */
+static void put_list(cbx_text *out, const cbx_json *list)
+{
+    for (size_t i = 0; i < cbx_json_length(list); i++) {
+        if (i) cbx_text_puts(out, ", ");
+        put_text(out, cbx_json_at(list, i));
+    }
+}
+
+/* What the roofline stands on: the measured rate of the widest pipe and of memory. */
+static void put_probe(cbx_text *out, const cbx_json *probe)
+{
+    const cbx_json *levels = cbx_json_get(probe, "levels"), *pipes = cbx_json_get(probe, "pipe_ops_per_s_f32_f64");
+    const cbx_json *fma = cbx_json_get(pipes, "fma"), *memory = NULL;
+    double rate = cbx_json_double_value(cbx_json_at(fma, 0)), bytes;
+    if (cbx_json_length(levels)) memory = cbx_json_at(levels, cbx_json_length(levels) - 1);
+    bytes = cbx_json_get_double(memory, "read_bytes_per_s", NAN);
+    if (!isfinite(rate) || !isfinite(bytes)) return;
+    cbx_text_printf(out, "one core, measured: %.1f G fma/s (f32), %.1f GB/s read from memory", rate / 1e9, bytes / 1e9);
 }
 
 /* Fact -> where rows may keep it, most specific first.  Several rows may tell different values: each is shown once. */
@@ -68,16 +93,17 @@ static const struct {
     { "CPU", { "machine.cpu_model", "cpu_model" }, put_text },
     { "cores", { "machine.cores", "machine.cpu_count", "cpu_count" }, put_text },
     { "memory", { "machine.memory_bytes", "memory_bytes" }, put_gib },
-    { "instruction set", { "machine.instruction_set", "instruction_set", "roofline.instruction_set" }, put_text },
-    { "accelerator", { "machine.accelerator", "device.kind" }, put_text },
+    { "instruction set", { "probe.instruction_set", "machine.instruction_set", "instruction_set" }, put_text },
+    { "accelerators", { "machine.accelerators" }, put_list },
+    { "roofline", { "probe" }, put_probe },
     { "tool", { "tool.version", "calibrax_version", "version" }, put_text },
     { "revision", { "bench" }, put_revision },
     { "build", { "tool.build", "build", "compiler" }, put_text },
-    { "versions", { "resolved_versions", "versions" }, put_members },
+    { "versions", { "resolved_versions", "versions" }, put_versions },
     { "precision", { "precision_policy" }, put_text },
     { "isolation", { "measurement_isolation" }, put_text },
     { "CPU slots", { "scheduler.cpu_slots" }, put_text },
-    { "roofline", { "roofline.source" }, put_text },
+    { "threads", { "threads" }, put_text },
     { "coverage", { "coverage_mode" }, put_text },
     { "measured", { "timestamp" }, put_text },
 };
@@ -169,7 +195,8 @@ static void add_outcome(cbx__report_outcome *list, size_t *n, const cbx__report_
     (*n)++;
 }
 
-const cbx__report_outcome *cbx__report_outcomes(cbx_arena *arena, const cbx__report_view *v, size_t first, size_t items, size_t *count)
+const cbx__report_outcome *cbx__report_outcomes(cbx_arena *arena, const cbx__report_view *v, size_t first, size_t items,
+                                                size_t *count)
 {
     cbx__report_outcome *list = cbx_arena_calloc(arena, items + 1, sizeof *list);
     *count = 0;

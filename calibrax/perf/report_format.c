@@ -83,9 +83,11 @@ typedef struct time_scale {
     const char *unit; /* NULL: the style's micro */
 } time_scale;
 
-static const time_scale time_scales[] = {
-    { 1e-6, 1e9, 0, "ns" }, { 1e-3, 1e6, 1, NULL }, { 0.1, 1e3, 2, "ms" }, { 1.0, 1e3, 1, "ms" }, { INFINITY, 1.0, 3, "s" }
-};
+static const time_scale time_scales[] = { { 1e-6, 1e9, 0, "ns" },
+                                          { 1e-3, 1e6, 1, NULL },
+                                          { 0.1, 1e3, 2, "ms" },
+                                          { 1.0, 1e3, 1, "ms" },
+                                          { INFINITY, 1.0, 3, "s" } };
 
 static const time_scale *scale_of(double seconds)
 {
@@ -113,7 +115,8 @@ void cbx__report_put_interval(cbx_text *out, const cbx_row *row, const cbx__repo
     cbx__report_put_seconds(out, median, s);
     if (isfinite(median) && median >= 0 && cbx__report_has_interval(i)) {
         const time_scale *scale = scale_of(median);
-        cbx_text_printf(out, " [%.*f, %.*f]", scale->decimals, i->lower * scale->factor, scale->decimals, i->upper * scale->factor);
+        cbx_text_printf(out, " [%.*f, %.*f]", scale->decimals, i->lower * scale->factor, scale->decimals,
+                        i->upper * scale->factor);
     }
 }
 
@@ -170,7 +173,8 @@ void cbx__report_put_speed(cbx_text *out, const cbx__report_speed *speed, bool b
         cbx_text_putc(out, ' ');
         cbx__report_put_public(out, speed->word, 20);
     }
-    if (speed->minimum_only) cbx_text_puts(out, " (min)");
+    if (speed->minimum_only)
+        cbx_text_puts(out, " (min)");
     else if (!brief && cbx__report_has_interval(&speed->x))
         cbx_text_printf(out, " [%.*f, %.*f]", d, speed->x.lower, d, speed->x.upper);
 }
@@ -180,16 +184,22 @@ void cbx__report_put_speed(cbx_text *out, const cbx__report_speed *speed, bool b
 void cbx__report_put_number(cbx_text *out, double v, const cbx__report_style *s)
 {
     double a = fabs(v);
-    if (!isfinite(v)) cbx_text_puts(out, s->none);
-    else if (a >= 99.5) cbx_text_printf(out, a < 1e6 ? "%.0f" : "%.2g", v);
-    else if (a >= 9.95 || a == 0) cbx_text_printf(out, a == 0 ? "%.0f" : "%.1f", v);
-    else cbx_text_printf(out, "%.2g", v);
+    if (!isfinite(v))
+        cbx_text_puts(out, s->none);
+    else if (a >= 99.5)
+        cbx_text_printf(out, a < 1e6 ? "%.0f" : "%.2g", v);
+    else if (a >= 9.95 || a == 0)
+        cbx_text_printf(out, a == 0 ? "%.0f" : "%.1f", v);
+    else
+        cbx_text_printf(out, "%.2g", v);
 }
 
 void cbx__report_put_share(cbx_text *out, double share, const cbx__report_style *s)
 {
-    if (!isfinite(share)) cbx_text_puts(out, s->none);
-    else cbx_text_printf(out, "%.*f%s", share < 0.0995 ? 1 : 0, share * 100, s->percent);
+    if (!isfinite(share))
+        cbx_text_puts(out, s->none);
+    else
+        cbx_text_printf(out, "%.*f%s", share < 0.0995 ? 1 : 0, share * 100, s->percent);
 }
 
 /* --- words --- */
@@ -211,24 +221,31 @@ void cbx__report_put_public(cbx_text *out, const char *s, size_t max)
     for (size_t i = 0; s[i];) {
         unsigned char c = (unsigned char)s[i];
         size_t path = path_length(s, i);
-        bool control = c < 0x20 || c == 0x7f || (c == 0xc2 && (unsigned char)s[i + 1] >= 0x80 && (unsigned char)s[i + 1] < 0xa0);
+        bool control = c < 0x20 || c == 0x7f ||
+                       (c == 0xc2 && (unsigned char)s[i + 1] >= 0x80 && (unsigned char)s[i + 1] < 0xa0);
         if (max && out->len - start >= max && (c & 0xc0) != 0x80) {
             cbx_text_puts(out, "...");
             return;
         }
-        if (path) cbx_text_puts(out, "(path)");
-        else cbx_text_putc(out, control ? ' ' : (char)c);
+        if (path)
+            cbx_text_puts(out, "(path)");
+        else
+            cbx_text_putc(out, control ? ' ' : (char)c);
         i += path ? path : control && c == 0xc2 ? 2 : 1;
     }
 }
 
 static bool is_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
-/* True where a character would be read as markup: snake_case is no emphasis, and a bracket is a link only before another. */
+/* True where a character would be read as markup: snake_case is no emphasis, and a bracket is a link only before
+ * another. */
 static bool is_markup(const char *s, size_t i)
 {
     switch (s[i]) {
-    case '\\': case '|': case '`': case '*': return true;
+    case '\\':
+    case '|':
+    case '`':
+    case '*': return true;
     case '_': return !(i && is_alnum(s[i - 1]) && is_alnum(s[i + 1]));
     case ']': return s[i + 1] != 0 && strchr("([:", s[i + 1]) != NULL;
     case '~': return s[i + 1] == '~' || (i && s[i - 1] == '~');
@@ -239,10 +256,14 @@ static bool is_markup(const char *s, size_t i)
 void cbx__report_put_markdown(cbx_text *out, const char *s)
 {
     for (size_t i = 0; s[i]; i++) {
-        if (s[i] == '<') cbx_text_puts(out, "&lt;");
-        else if (s[i] == '>') cbx_text_puts(out, "&gt;");
-        else if (s[i] == '&') cbx_text_puts(out, "&amp;");
-        else if ((unsigned char)s[i] < 0x20) cbx_text_putc(out, ' ');
+        if (s[i] == '<')
+            cbx_text_puts(out, "&lt;");
+        else if (s[i] == '>')
+            cbx_text_puts(out, "&gt;");
+        else if (s[i] == '&')
+            cbx_text_puts(out, "&amp;");
+        else if ((unsigned char)s[i] < 0x20)
+            cbx_text_putc(out, ' ');
         else {
             if (is_markup(s, i)) cbx_text_putc(out, '\\');
             cbx_text_putc(out, s[i]);

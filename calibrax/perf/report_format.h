@@ -30,9 +30,9 @@ bool cbx__report_has_interval(const cbx_row_interval *i);
  * is turned over and its interval's ends change places: [lo, hi] becomes [1/hi, 1/lo].
  */
 typedef struct cbx__report_speed {
-    cbx_row_interval x;  /* >= 1 for faster and slower alike when the verdict is one of them, else times as fast */
-    const char *word;    /* "faster", "slower", "equivalent", "undecided"; "" for a v1 ratio of minima */
-    bool minimum_only;   /* from `ratio` (min over min): no interval, no verdict */
+    cbx_row_interval x; /* >= 1 for faster and slower alike when the verdict is one of them, else times as fast */
+    const char *word;   /* "faster", "slower", "equivalent", "undecided"; "" for a v1 ratio of minima */
+    bool minimum_only;  /* from `ratio` (min over min): no interval, no verdict */
 } cbx__report_speed;
 
 /* false: the row has no ratio. */
@@ -82,8 +82,9 @@ typedef struct cbx__report_column {
     const char *meaning; /* one line, for titles of the page and notes */
     bool number;         /* aligned right; sorts by number */
     void (*put)(cbx_text *out, const cbx__report_item *item, cbx_arena *arena, const cbx__report_style *s);
-    void (*put_brief)(cbx_text *out, const cbx__report_item *item, cbx_arena *arena, const cbx__report_style *s); /* may be NULL */
-    double (*key)(const cbx__report_item *item); /* what the page sorts by; NULL: by text */
+    void (*put_brief)(cbx_text *out, const cbx__report_item *item, cbx_arena *arena,
+                      const cbx__report_style *s); /* may be NULL */
+    double (*key)(const cbx__report_item *item);   /* what the page sorts by; NULL: by text */
 } cbx__report_column;
 
 extern const cbx__report_column cbx__report_columns[CBX__COLUMN_COUNT];

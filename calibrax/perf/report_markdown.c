@@ -29,8 +29,10 @@ static void put_escaped(report *r, const char *s)
 static void put_header(report *r, const cbx_report_opts *opts)
 {
     cbx_text_puts(r->out, "# ");
-    if (opts && opts->title) put_escaped(r, opts->title);
-    else cbx_text_puts(r->out, "nperf");
+    if (opts && opts->title)
+        put_escaped(r, opts->title);
+    else
+        cbx_text_puts(r->out, "nperf");
     for (size_t c = 0; c < r->view->ncases && !(opts && opts->title); c++) {
         cbx_text_puts(r->out, c ? ", " : ": ");
         put_escaped(r, r->view->cases[c]);
@@ -82,7 +84,8 @@ static void put_table_head(report *r)
     cbx_text_puts(r->out, "\n| point |");
     for (size_t c = 0; c < CBX__COLUMN_COUNT; c++) cbx_text_printf(r->out, " %s |", cbx__report_columns[c].title);
     cbx_text_puts(r->out, "\n|---|");
-    for (size_t c = 0; c < CBX__COLUMN_COUNT; c++) cbx_text_puts(r->out, cbx__report_columns[c].number ? "--:|" : "---|");
+    for (size_t c = 0; c < CBX__COLUMN_COUNT; c++)
+        cbx_text_puts(r->out, cbx__report_columns[c].number ? "--:|" : "---|");
     cbx_text_putc(r->out, '\n');
 }
 
@@ -104,7 +107,8 @@ static void put_row(report *r, const cbx__report_group *g, const cbx__report_ite
     cbx_text_puts(r->out, " |");
     for (size_t c = 0; c < CBX__COLUMN_COUNT; c++) {
         cbx_text_putc(r->out, ' ');
-        if (c == CBX__COLUMN_STATUS) put_status_cell(r, it);
+        if (c == CBX__COLUMN_STATUS)
+            put_status_cell(r, it);
         else if (c == CBX__COLUMN_BASELINE || it->row->has_metrics) {
             cbx__report_columns[c].put(&r->cell, it, r->arena, &cbx__report_utf8);
             flush_cell(r);
@@ -133,14 +137,16 @@ static void put_case(report *r, size_t c)
 static const char *reference_of_case(const report *r, size_t c)
 {
     for (size_t g = 0; g < r->view->ngroups; g++)
-        if (r->view->groups[g].case_index == c && r->view->groups[g].reference_name) return r->view->groups[g].reference_name;
+        if (r->view->groups[g].case_index == c && r->view->groups[g].reference_name)
+            return r->view->groups[g].reference_name;
     return NULL;
 }
 
 static void note_reference(report *r)
 {
     bool any = false;
-    cbx_text_puts(r->out, "- *against reference*: the ratio of times paired launch by launch, turned over to read as a speed; ");
+    cbx_text_puts(
+        r->out, "- *against reference*: the ratio of times paired launch by launch, turned over to read as a speed; ");
     for (size_t c = 0; c < r->view->ncases; c++) {
         const char *name = reference_of_case(r, c);
         if (!name) continue;
@@ -153,8 +159,10 @@ static void note_reference(report *r)
         any = true;
     }
     if (!any) cbx_text_puts(r->out, "no row names a reference, so there is none here");
-    cbx_text_puts(r->out, ". Undecided and equivalent ones are times as fast. The stored `ratio` is candidate over reference of the "
-                          "minima, below 1 is faster; `ratio_paired` is of the launches.\n");
+    cbx_text_puts(
+        r->out,
+        ". Undecided and equivalent ones are times as fast. The stored `ratio` is candidate over reference of the "
+        "minima, below 1 is faster; `ratio_paired` is of the launches.\n");
 }
 
 static void note_interval(report *r)
@@ -172,21 +180,25 @@ static void note_interval(report *r)
     }
     cbx_text_puts(r->out, "- *time*: median of launch medians; a launch is a fresh process. ");
     if (high) cbx_text_printf(r->out, low == high ? "%zu launches a row. " : "%zu to %zu launches a row. ", low, high);
-    if (isfinite(level)) cbx_text_printf(r->out, "In brackets the order-statistic interval over launches (level at least %.1f %%). ", level * 100);
+    if (isfinite(level))
+        cbx_text_printf(r->out, "In brackets the order-statistic interval over launches (level at least %.1f %%). ",
+                        level * 100);
     if (narrow) cbx_text_puts(r->out, "A row without brackets has too few launches for an interval. ");
     cbx_text_puts(r->out, "*min* and *p99* are over all epochs.\n");
 }
 
 static void note_roofline(report *r)
 {
-    cbx_text_puts(r->out, "- *roof*: smallest time that the declared work can take on this machine over the median time; pipe rates and "
-                          "bandwidths are measured by the probe on one core. *fidelity*: largest error in units of its bound, at most 1 "
-                          "passes.\n");
+    cbx_text_puts(
+        r->out,
+        "- *roof*: smallest time that the declared work can take on this machine over the median time; pipe rates and "
+        "bandwidths are measured by the probe on one core. *fidelity*: largest error in units of its bound, at most 1 "
+        "passes.\n");
 }
 
 static void note_variants(report *r)
 {
-    const char *separator = "- *variants*: ratios are quoted with the strongest one, marked \\*: ";
+    const char *separator = "- *variants*: ratios are quoted with the strongest one, marked \\*: ", *why;
     bool any = false;
     for (size_t i = 0; i < r->view->nitems; i++) {
         const cbx__report_item *it = &r->view->items[i];
@@ -197,7 +209,10 @@ static void note_variants(report *r)
         if (told) continue;
         cbx_text_puts(r->out, separator);
         put_escaped(r, cbx__report_name(r->arena, it));
-        separator = ", ";
+        why = cbx_json_get_string(cbx_json_get(it->row->provenance, "variant"), "why", NULL);
+        if (why) cbx_text_puts(r->out, ": ");
+        if (why) put_escaped(r, why);
+        separator = "; ";
         any = true;
     }
     if (any) cbx_text_puts(r->out, ".\n");
@@ -214,9 +229,11 @@ static void note_minima(report *r)
             put_escaped(r, cbx__report_name(r->arena, &r->view->items[i]));
             cbx_text_puts(r->out, " at ");
             put_escaped(r, cbx__report_where(r->arena, r->view, group));
-            cbx_text_printf(r->out, ": the ratio of minima is %.3g, the paired one %.3g [%.3g, %.3g] (time over reference time); the "
-                                    "launches have more than one mode or a drift.\n",
-                            row->ratio_value, row->paired.value, row->paired.lower, row->paired.upper);
+            cbx_text_printf(
+                r->out,
+                ": the ratio of minima is %.3g, the paired one %.3g [%.3g, %.3g] (time over reference time); the "
+                "launches have more than one mode or a drift.\n",
+                row->ratio_value, row->paired.value, row->paired.lower, row->paired.upper);
         }
     }
 }

@@ -1,8 +1,8 @@
 /*
  * Plots of the page: axes, the plot of time against work, the strips of launches.
  *
- * Lines join points only where something lies between them: between shapes that are one another scaled (cubes with cubes).
- * Coordinates are rounded, and repeated shapes are referred to, because a page of 400 rows should stay small.
+ * Lines join points only where something lies between them: between shapes that are one another scaled (cubes with
+ * cubes). Coordinates are rounded, and repeated shapes are referred to, because a page of 400 rows should stay small.
  */
 #include "calibrax/perf/report_plot.h"
 
@@ -10,14 +10,14 @@
 #include <string.h>
 
 static const char *const marks[CBX__PLOT_SERIES] = {
-    "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", /* disc */
-    "M-3.5-3.5h7v7h-7z",                  /* square */
-    "M0-5 5 0 0 5-5 0z",                  /* diamond */
-    "M0-4.6 4.6 3.5h-9.2z",               /* triangle */
-    "M0 4.6 4.6-3.5h-9.2z",               /* triangle upside down */
+    "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",                /* disc */
+    "M-3.5-3.5h7v7h-7z",                                 /* square */
+    "M0-5 5 0 0 5-5 0z",                                 /* diamond */
+    "M0-4.6 4.6 3.5h-9.2z",                              /* triangle */
+    "M0 4.6 4.6-3.5h-9.2z",                              /* triangle upside down */
     "M-1.5-5h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5v-3h3.5z", /* plus */
-    "M-5-2.5h10v5h-10z",                  /* bar */
-    "M-2.5-5h5v10h-5z",                   /* post */
+    "M-5-2.5h10v5h-10z",                                 /* bar */
+    "M-2.5-5h5v10h-5z",                                  /* post */
 };
 
 void cbx__plot_marks(cbx_text *out)
@@ -60,8 +60,8 @@ static log_axis axis_over(double min, double max, double from, double to)
     return a;
 }
 
-/* Ticks of a logarithmic axis, at least gap pixels apart: 1, 2 and 5 times each decade where there is room, else decades, else
- * every second, third ... decade. */
+/* Ticks of a logarithmic axis, at least gap pixels apart: 1, 2 and 5 times each decade where there is room, else
+ * decades, else every second, third ... decade. */
 typedef struct ticks {
     double at[48];
     size_t n;
@@ -133,20 +133,24 @@ static bool is_plotted(const cbx__report_item *it)
     return it->class == CBX__REPORT_GOOD && it->quoted && isfinite(t) && t > 0;
 }
 
-static bool goes_with(const cbx__report_group *a, const char *variety_a, const cbx__report_group *b, const char *variety_b)
+static bool goes_with(const cbx__report_group *a, const char *variety_a, const cbx__report_group *b,
+                      const char *variety_b)
 {
     const char *pa = a->head->platform ? a->head->platform : "", *pb = b->head->platform ? b->head->platform : "";
     const char *ma = a->head->machine ? a->head->machine : "", *mb = b->head->machine ? b->head->machine : "";
     return !strcmp(variety_a, variety_b) && !strcmp(pa, pb) && !strcmp(ma, mb) && a->case_index == b->case_index;
 }
 
-static void add_points(size_plot *p, const cbx__report_view *v, const cbx__report_group *g, const cbx__report_shape *shape)
+static void add_points(size_plot *p, const cbx__report_view *v, const cbx__report_group *g,
+                       const cbx__report_shape *shape)
 {
     for (size_t i = g->first; i < g->first + g->count; i++)
-        if (is_plotted(&v->items[i])) p->points[p->n++] = (size_point){ &v->items[i], *shape, cbx__report_median(v->items[i].row) };
+        if (is_plotted(&v->items[i]))
+            p->points[p->n++] = (size_point){ &v->items[i], *shape, cbx__report_median(v->items[i].row) };
 }
 
-/* The plot that group `from` begins: all later groups of its kind.  false: an earlier group has begun it, or it has no two sizes. */
+/* The plot that group `from` begins: all later groups of its kind.  false: an earlier group has begun it, or it has no
+ * two sizes. */
 static bool gather(size_plot *p, const cbx__report_view *v, const cbx__report_shape *shapes, size_t from)
 {
     double min_x = INFINITY, max_x = 0, min_y = INFINITY, max_y = 0;
@@ -183,7 +187,8 @@ static void put_size_axes(cbx_text *out, const size_plot *p)
         put_count_label(out, x.at[i]);
         cbx_text_puts(out, "</text>");
     }
-    cbx_text_printf(out, "<text x=%d y=%d>work: product of the sizes</text></g><g class=y>", (LEFT + RIGHT) / 2, HEIGHT - 8);
+    cbx_text_printf(out, "<text x=%d y=%d>work: product of the sizes</text></g><g class=y>", (LEFT + RIGHT) / 2,
+                    HEIGHT - 8);
     for (size_t i = 0; i < y.n; i++) {
         cbx_text_printf(out, "<text x=%d y=%.0f>", LEFT - 7, place(&p->y, y.at[i]) + 4);
         put_time_label(out, y.at[i]);
@@ -211,8 +216,8 @@ static void put_series_lines(cbx_text *out, const size_plot *p, int series)
         const size_point *a = &p->points[i], *b = a->item->series == series ? successor(p, a) : NULL;
         if (!b) continue;
         cbx_text_puts(out, any ? "" : "<path class=l d=\"");
-        cbx_text_printf(out, "M%.1f %.1fL%.1f %.1f", place(&p->x, a->shape.size), place(&p->y, a->time), place(&p->x, b->shape.size),
-                        place(&p->y, b->time));
+        cbx_text_printf(out, "M%.1f %.1fL%.1f %.1f", place(&p->x, a->shape.size), place(&p->y, a->time),
+                        place(&p->x, b->shape.size), place(&p->y, b->time));
         any = true;
     }
     if (any) cbx_text_puts(out, "\"/>");
@@ -227,7 +232,8 @@ static void put_series_marks(cbx_text *out, const size_plot *p, int series)
         double x = place(&p->x, a->shape.size);
         if (a->item->series != series) continue;
         if (cbx__report_has_interval(t) && t->lower > 0 && place(&p->y, t->lower) - place(&p->y, t->upper) > 9)
-            cbx_text_printf(out, "<path class=w d=\"M%.0f %.0fV%.0f\"/>", x, place(&p->y, t->lower), place(&p->y, t->upper));
+            cbx_text_printf(out, "<path class=w d=\"M%.0f %.0fV%.0f\"/>", x, place(&p->y, t->lower),
+                            place(&p->y, t->upper));
         cbx_text_printf(out, "<use href=#m%d x=%.0f y=%.0f />", series % CBX__PLOT_SERIES, x, place(&p->y, a->time));
     }
 }
@@ -238,7 +244,8 @@ static double bound_at(const size_plot *p, const cbx__report_shape *s)
     double bound = INFINITY;
     for (size_t i = 0; i < p->n; i++) {
         double b = p->points[i].item->row->bound_s;
-        if (p->points[i].shape.size == s->size && cbx__report_shapes_alike(&p->points[i].shape, s) && b > 0) bound = fmin(bound, b);
+        if (p->points[i].shape.size == s->size && cbx__report_shapes_alike(&p->points[i].shape, s) && b > 0)
+            bound = fmin(bound, b);
     }
     return bound;
 }
@@ -263,7 +270,8 @@ static void put_roofline(cbx_text *out, const size_plot *p)
         double here = bound_at(p, &a->shape), x = place(&p->x, a->shape.size);
         bool told = !isfinite(here);
         for (size_t j = 0; j < i; j++)
-            told = told || (p->points[j].shape.size == a->shape.size && cbx__report_shapes_alike(&p->points[j].shape, &a->shape));
+            told = told || (p->points[j].shape.size == a->shape.size &&
+                            cbx__report_shapes_alike(&p->points[j].shape, &a->shape));
         if (told) continue;
         cbx_text_printf(out, "M%.1f %.1fh10", x - 5, place(&p->y, here));
         if (b && isfinite(bound_at(p, &b->shape)))
@@ -280,7 +288,7 @@ typedef struct edge_label {
 } edge_label;
 
 #define MAX_LABELS 24
-#define LABEL_GAP 15.0
+#define LABEL_GAP  15.0
 
 static size_t gather_labels(const size_plot *p, edge_label *labels)
 {
@@ -322,13 +330,14 @@ static void put_labels(cbx_text *out, const size_plot *p, cbx_arena *arena)
     spread_labels(labels, n);
     for (size_t i = 0; i < n; i++) {
         if (!labels[i].item) {
-            cbx_text_printf(out, "<path class=roof d=\"M%d %.0fh12\"/><text x=%d y=%.0f>roofline</text>", RIGHT + 8, labels[i].y, RIGHT + 25,
-                            labels[i].y + 4);
+            cbx_text_printf(out, "<path class=roof d=\"M%d %.0fh12\"/><text x=%d y=%.0f>roofline</text>", RIGHT + 8,
+                            labels[i].y, RIGHT + 25, labels[i].y + 4);
             continue;
         }
         cbx_text_printf(out, "<g class=\"k s%d\" data-s=%d><use href=#m%d x=%d y=%.0f /><text x=%d y=%.0f>",
-                        labels[i].item->series % CBX__PLOT_SERIES, labels[i].item->series, labels[i].item->series % CBX__PLOT_SERIES,
-                        RIGHT + 14, labels[i].y, RIGHT + 25, labels[i].y + 4);
+                        labels[i].item->series % CBX__PLOT_SERIES, labels[i].item->series,
+                        labels[i].item->series % CBX__PLOT_SERIES, RIGHT + 14, labels[i].y, RIGHT + 25,
+                        labels[i].y + 4);
         put_text(out, arena, cbx__report_name(arena, labels[i].item), 19);
         cbx_text_puts(out, "</text></g>");
     }
@@ -338,8 +347,10 @@ static void put_labels(cbx_text *out, const size_plot *p, cbx_arena *arena)
 static const char *plot_name(cbx_arena *arena, const cbx__report_view *v, const size_plot *p)
 {
     const char *name = p->variety[0] ? p->variety : v->cases[p->head->case_index];
-    if (v->nplatforms > 1) name = cbx_arena_printf(arena, "%s, %s", name, p->head->head->platform ? p->head->head->platform : "");
-    if (name && v->nmachines > 1) name = cbx_arena_printf(arena, "%s, machine %.12s", name, p->head->head->machine ? p->head->head->machine : "");
+    if (v->nplatforms > 1)
+        name = cbx_arena_printf(arena, "%s, %s", name, p->head->head->platform ? p->head->head->platform : "");
+    if (name && v->nmachines > 1)
+        name = cbx_arena_printf(arena, "%s, machine %.12s", name, p->head->head->machine ? p->head->head->machine : "");
     return name ? name : p->variety;
 }
 
@@ -358,9 +369,13 @@ static void put_size_plot(cbx_text *out, const cbx__report_view *v, const size_p
         representative = representative || p->points[i].item->row->representative;
         if (p->points[i].item->series > last) last = p->points[i].item->series;
     }
-    cbx_text_printf(out, "<figure class=plot data-plot=%zu%s><figcaption>", number, representative ? " data-first" : "");
+    cbx_text_printf(out, "<figure class=plot data-plot=%zu%s><figcaption>", number,
+                    representative ? " data-first" : "");
     put_text(out, arena, plot_name(arena, v, p), 60);
-    cbx_text_printf(out, "</figcaption><svg viewBox=\"0 0 %d %d\" role=img aria-label=\"time against work, double logarithmic: ", WIDTH, HEIGHT);
+    cbx_text_printf(
+        out,
+        "</figcaption><svg viewBox=\"0 0 %d %d\" role=img aria-label=\"time against work, double logarithmic: ", WIDTH,
+        HEIGHT);
     put_text(out, arena, plot_name(arena, v, p), 60);
     cbx_text_puts(out, "\">");
     put_size_axes(out, p);
@@ -384,13 +399,23 @@ size_t cbx__plot_sizes(cbx_text *out, const cbx__report_view *v, size_t case_ind
     if (!shapes || !p.points) return 0;
     for (size_t g = 0; g < v->ngroups; g++) cbx__report_shape_of(v->groups[g].head, arena, &shapes[g]);
     for (size_t g = 0; g < v->ngroups; g++)
-        if (v->groups[g].case_index == case_index && shapes[g].size > 0 && gather(&p, v, shapes, g)) put_size_plot(out, v, &p, n++, arena);
+        if (v->groups[g].case_index == case_index && shapes[g].size > 0 && gather(&p, v, shapes, g))
+            put_size_plot(out, v, &p, n++, arena);
     return n;
 }
 
 /* --- launches --- */
 
-enum { STRIP_WIDTH = 700, STRIP_ROW = 20, STRIP_HEAD = 24, STRIP_NAME = 8, STRIP_FROM = 158, STRIP_TO = 412, SPREAD_FROM = 462, SPREAD_TO = 674 };
+enum {
+    STRIP_WIDTH = 700,
+    STRIP_ROW = 20,
+    STRIP_HEAD = 24,
+    STRIP_NAME = 8,
+    STRIP_FROM = 158,
+    STRIP_TO = 412,
+    SPREAD_FROM = 462,
+    SPREAD_TO = 674
+};
 
 typedef struct strip {
     const cbx__report_item **items;
@@ -414,7 +439,8 @@ static double widest(const strip *s)
         double median = cbx__report_median(r);
         for (size_t k = 0; k < r->nlaunches; k++)
             if (isfinite(r->launch_medians_s[k])) most = fmax(most, fabs(r->launch_medians_s[k] / median - 1));
-        if (cbx__report_has_interval(&r->steady)) most = fmax(most, fmax(r->steady.upper / median - 1, 1 - r->steady.lower / median));
+        if (cbx__report_has_interval(&r->steady))
+            most = fmax(most, fmax(r->steady.upper / median - 1, 1 - r->steady.lower / median));
     }
     return most;
 }
@@ -428,7 +454,8 @@ static double nice_above(double share)
     return share;
 }
 
-/* Distances are drawn by their square root, so that a row with two modes does not crush the steady ones into one dot. */
+/* Distances are drawn by their square root, so that a row with two modes does not crush the steady ones into one dot.
+ */
 static double spread_x(const strip *s, double share)
 {
     double way = copysign(sqrt(fabs(share) / s->spread), share);
@@ -454,7 +481,8 @@ static void put_strip_axes(cbx_text *out, const strip *s)
     for (size_t i = 0; i < CBX_LEN(spread_ticks); i++) {
         double share = spread_ticks[i] * s->spread;
         const char *sign = share < 0 ? "\342\210\222" : share > 0 ? "+" : "";
-        cbx_text_printf(out, "<text x=%.0f y=%d>%s%.4g%s</text>", spread_x(s, share), STRIP_HEAD - 8, sign, fabs(share) * 100, "\302\240%");
+        cbx_text_printf(out, "<text x=%.0f y=%d>%s%.4g%s</text>", spread_x(s, share), STRIP_HEAD - 8, sign,
+                        fabs(share) * 100, "\302\240%");
     }
     cbx_text_puts(out, "</g>\n");
 }
@@ -481,7 +509,8 @@ static void put_strip_launches(cbx_text *out, const strip *s, const cbx_row *r, 
     if (!r->nlaunches) return;
     cbx_text_puts(out, "<path class=d d=\"");
     for (size_t i = 0; i < r->nlaunches; i++)
-        if (isfinite(r->launch_medians_s[i])) cbx_text_printf(out, "M%.0f %dh0", spread_x(s, r->launch_medians_s[i] / median - 1), y);
+        if (isfinite(r->launch_medians_s[i]))
+            cbx_text_printf(out, "M%.0f %dh0", spread_x(s, r->launch_medians_s[i] / median - 1), y);
     cbx_text_puts(out, "\"/>");
 }
 

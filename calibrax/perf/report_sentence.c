@@ -1,9 +1,9 @@
 /*
  * The closing sentence: what the rows say, in words, true also when they say little.
  *
- * One line for each point spoken of (the representative ones; without any, the first of each case): the fastest baseline
- * with its interval and share of the roofline, then the others by verdict, then what failed there; what is missing on this
- * machine is told once for all.
+ * One line for each point spoken of (the representative ones; without any, the first of each case): the fastest
+ * baseline with its interval and share of the roofline, then the others by verdict, then what failed there; what is
+ * missing on this machine is told once for all.
  */
 #include <math.h>
 #include <string.h>
@@ -24,7 +24,10 @@ static bool is_rival(const cbx__report_item *it)
     return it->class == CBX__REPORT_GOOD && it->quoted && !it->reference;
 }
 
-static const cbx__report_item *items_of(const speaker *s, const cbx__report_group *g) { return s->view->items + g->first; }
+static const cbx__report_item *items_of(const speaker *s, const cbx__report_group *g)
+{
+    return s->view->items + g->first;
+}
 
 static void say_roofline(const speaker *s, const cbx_row *row, const char *verb)
 {
@@ -51,7 +54,8 @@ static void say_winner(const speaker *s, const cbx__report_item *it, const cbx__
     size_t split;
     if (!cbx__report_speed_of(it->row, &speed)) return;
     cbx_text_init(&words, &s->arena->al);
-    cbx__report_put_speed(&words, &speed, false, s->style); /* "8.1x faster [7.9, 8.3]": the name goes before the bracket */
+    cbx__report_put_speed(&words, &speed, false,
+                          s->style); /* "8.1x faster [7.9, 8.3]": the name goes before the bracket */
     split = strcspn(cbx_text_str(&words), "[");
     while (split && cbx_text_str(&words)[split - 1] == ' ') split--;
     say(s, cbx__report_name(s->arena, it));
@@ -102,7 +106,8 @@ static void say_verdict(const speaker *s, const cbx__report_group *g, const char
     for (size_t i = 0; i < g->count; i++) {
         const cbx__report_item *it = &items_of(s, g)[i];
         cbx__report_speed speed;
-        if (!is_rival(it) || it == told || !cbx__report_speed_of(it->row, &speed) || speed.minimum_only || strcmp(speed.word, verdict) != 0)
+        if (!is_rival(it) || it == told || !cbx__report_speed_of(it->row, &speed) || speed.minimum_only ||
+            strcmp(speed.word, verdict) != 0)
             continue;
         cbx_text_puts(s->out, separator);
         say(s, cbx__report_name(s->arena, it));
@@ -136,10 +141,13 @@ static void say_minima(const speaker *s, const cbx__report_group *g)
 static void say_no_reference(const speaker *s, const cbx__report_group *g, const cbx__report_item *fastest)
 {
     say_time(s, fastest);
-    if (!g->reference_name && g->count == 1) cbx_text_puts(s->out, "; there is nothing to compare it with");
-    else if (!g->reference_name) cbx_text_puts(s->out, " and is the fastest; no ratios, because no reference is named");
+    if (!g->reference_name && g->count == 1)
+        cbx_text_puts(s->out, "; there is nothing to compare it with");
+    else if (!g->reference_name)
+        cbx_text_puts(s->out, " and is the fastest; no ratios, because no reference is named");
     else {
-        cbx_text_puts(s->out, count_rivals(s, g) > 1 ? " and is the fastest; no ratios, because the reference " : "; no ratio, because the reference ");
+        cbx_text_puts(s->out, count_rivals(s, g) > 1 ? " and is the fastest; no ratios, because the reference "
+                                                     : "; no ratio, because the reference ");
         say(s, g->reference_name);
         cbx_text_puts(s->out, g->reference ? " has no good row" : " was not measured");
     }
@@ -149,13 +157,16 @@ static void say_good(const speaker *s, const cbx__report_group *g)
 {
     const cbx__report_item *fastest = first_good(s, g), *winner = winner_of(s, g);
     bool have_reference = g->reference && g->reference->class == CBX__REPORT_GOOD;
-    if (!fastest) cbx_text_puts(s->out, "no baseline has a good row");
-    else if (!have_reference) say_no_reference(s, g, fastest);
+    if (!fastest)
+        cbx_text_puts(s->out, "no baseline has a good row");
+    else if (!have_reference)
+        say_no_reference(s, g, fastest);
     else if (!count_rivals(s, g)) {
         say_time(s, g->reference);
         cbx_text_puts(s->out, "; there is nothing to compare it with");
     } else {
-        if (winner) say_winner(s, winner, g);
+        if (winner)
+            say_winner(s, winner, g);
         else {
             cbx_text_puts(s->out, "nothing is shown to be faster than ");
             say(s, cbx__report_name(s->arena, g->reference));
@@ -253,7 +264,8 @@ void cbx_report_sentence(const cbx_rows *rows, cbx_text *out)
         const cbx__report_outcome *o = cbx__report_outcomes(&view.arena, &view, 0, view.nitems, &n);
         if (n && o[0].class == CBX__REPORT_MISSING) cbx_text_putc(out, '\n');
         say_outcomes(&s, 0, view.nitems, CBX__REPORT_MISSING, "");
-    } else say_outcomes(&s, 0, view.nitems, CBX__REPORT_MISSING, "; ");
+    } else
+        say_outcomes(&s, 0, view.nitems, CBX__REPORT_MISSING, "; ");
     cbx_text_putc(out, '\n');
     cbx__report_view_close(&view, out);
 }

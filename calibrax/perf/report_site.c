@@ -2,8 +2,8 @@
  * The HTML page: one file, no network, whole without its script.
  *
  * Everything that comes from rows passes cbx__report_put_public and cbx_text_put_html, or the JSON writer below, which
- * leaves no '<', '>' or '&' behind.  Style and script come from calibrax/perf/site.  End tags that HTML lets one leave out
- * are left out: a page of 400 rows stays below 300 kB.
+ * leaves no '<', '>' or '&' behind.  Style and script come from calibrax/perf/site.  End tags that HTML lets one leave
+ * out are left out: a page of 400 rows stays below 300 kB.
  */
 #include <math.h>
 #include <string.h>
@@ -44,8 +44,10 @@ static void put_lines(page *p, const char *const *lines)
 
 static void put_title(page *p, const cbx_report_opts *opts)
 {
-    if (opts && opts->title) put_words(p, opts->title, 0);
-    else put(p, "nperf");
+    if (opts && opts->title)
+        put_words(p, opts->title, 0);
+    else
+        put(p, "nperf");
     for (size_t c = 0; c < p->view->ncases && !(opts && opts->title); c++) {
         put(p, c ? ", " : ": ");
         put_words(p, p->view->cases[c], 80);
@@ -55,7 +57,8 @@ static void put_title(page *p, const cbx_report_opts *opts)
 static void put_head(page *p, const cbx_report_opts *opts)
 {
     put(p, "<!DOCTYPE html>\n<html lang=en><head><meta charset=utf-8>\n"
-           "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+           "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'; "
+           "script-src 'unsafe-inline'\">\n"
            "<meta name=viewport content=\"width=device-width,initial-scale=1\">\n<title>");
     put_title(p, opts);
     put(p, "</title>\n<style>\n");
@@ -109,7 +112,8 @@ static void put_header(page *p, const cbx_rows *rows, const cbx_report_opts *opt
     put(p, "<header><h1>");
     put_title(p, opts);
     cbx_text_printf(p->out, "</h1><p class=count>%zu row%s, %zu point%s, row schema %d</p>\n", p->view->nitems,
-                    p->view->nitems == 1 ? "" : "s", p->view->ngroups, p->view->ngroups == 1 ? "" : "s", CBX_ROW_SCHEMA_VERSION);
+                    p->view->nitems == 1 ? "" : "s", p->view->ngroups, p->view->ngroups == 1 ? "" : "s",
+                    CBX_ROW_SCHEMA_VERSION);
     put_lead(p, rows);
     put_machines(p);
     if (opts && opts->command) {
@@ -149,8 +153,10 @@ static void put_cell(page *p, const cbx__report_item *it, size_t column)
     const cbx_row *row = it->row;
     cbx_text_printf(p->out, "<td%s>", column == CBX__COLUMN_RATIO && !it->reference ? verdict_class(row) : "");
     if (column == CBX__COLUMN_BASELINE) cbx_text_printf(p->out, "<i class=s%d></i>", it->series % CBX__PLOT_SERIES);
-    if (column == CBX__COLUMN_FIDELITY) cbx__report_columns[column].put_brief(&p->cell, it, p->arena, &cbx__report_utf8);
-    else cbx__report_columns[column].put(&p->cell, it, p->arena, &cbx__report_utf8);
+    if (column == CBX__COLUMN_FIDELITY)
+        cbx__report_columns[column].put_brief(&p->cell, it, p->arena, &cbx__report_utf8);
+    else
+        cbx__report_columns[column].put(&p->cell, it, p->arena, &cbx__report_utf8);
     flush_cell(p);
     if (column == CBX__COLUMN_STATUS && it->class != CBX__REPORT_GOOD && row->has_metrics) {
         cbx__report_put_reason(&p->cell, row->failure_reason, row->failure_message, row->failure_remedy);
@@ -204,9 +210,13 @@ static size_t groups_of_case(const page *p, size_t c)
 static void put_launches(page *p, size_t c)
 {
     size_t n = groups_of_case(p, c);
-    cbx_text_printf(p->out, "<details class=launches%s><summary>Launches</summary><p>Left: the median of each row, and the way to it from the "
-                            "roofline's bound. Right: every launch as a dot, by its distance from the median of its row (drawn by its "
-                            "square root); the bar is the interval of the median.</p><div class=strips>\n", n > OPEN_STRIPS ? "" : " open");
+    cbx_text_printf(
+        p->out,
+        "<details class=launches%s><summary>Launches</summary><p>Left: the median of each row, and the way to it from "
+        "the "
+        "roofline's bound. Right: every launch as a dot, by its distance from the median of its row (drawn by its "
+        "square root); the bar is the interval of the median.</p><div class=strips>\n",
+        n > OPEN_STRIPS ? "" : " open");
     for (size_t g = 0; g < p->view->ngroups; g++)
         if (p->view->groups[g].case_index == c) cbx__plot_launches(p->out, p->view, &p->view->groups[g], p->arena);
     put(p, "</div></details>\n");
@@ -241,8 +251,10 @@ static void put_json_string(cbx_text *out, const char *s)
     cbx_text_putc(out, '"');
     for (; *s; s++) {
         unsigned char ch = (unsigned char)*s;
-        if (ch < 0x20 || ch == 0x7f || strchr("<>&\"\\'", ch)) cbx_text_printf(out, "\\u%04x", ch);
-        else cbx_text_putc(out, (char)ch);
+        if (ch < 0x20 || ch == 0x7f || strchr("<>&\"\\'", ch))
+            cbx_text_printf(out, "\\u%04x", ch);
+        else
+            cbx_text_putc(out, (char)ch);
     }
     cbx_text_putc(out, '"');
 }
@@ -278,8 +290,10 @@ static void put_json_row(page *p, const cbx__report_group *g, const cbx__report_
     for (size_t c = 0; c < CBX__COLUMN_COUNT; c++) {
         double v = cbx__report_columns[c].key && it->row->has_metrics ? cbx__report_columns[c].key(it) : NAN;
         if (!cbx__report_columns[c].key) continue;
-        if (isfinite(v)) cbx_text_printf(p->out, ",%.5g", v);
-        else put(p, ",null");
+        if (isfinite(v))
+            cbx_text_printf(p->out, ",%.5g", v);
+        else
+            put(p, ",null");
     }
     put(p, "]");
 }
@@ -294,7 +308,8 @@ static void put_data(page *p)
     put_json_words(p, "points", points, p->view->ngroups);
     put_json_words(p, "names", p->names, p->nnames);
     put_json_words(p, "statuses", p->statuses, p->nstatuses);
-    put(p, "\"columns\":[\"case\",\"point\",\"name\",\"status\",\"good\",\"time_s\",\"min_s\",\"p99_s\",\"compile_s\",\"memory_mb\",\"gmac_per_s\","
+    put(p, "\"columns\":[\"case\",\"point\",\"name\",\"status\",\"good\",\"time_s\",\"min_s\",\"p99_s\",\"compile_s\","
+           "\"memory_mb\",\"gmac_per_s\","
            "\"roofline_share\",\"rel_to_tol\",\"speed\"],\n\"rows\":[");
     for (size_t i = 0; i < p->view->nitems; i++) {
         const cbx__report_group *g = p->view->groups;
@@ -308,12 +323,16 @@ static void put_data(page *p)
 /* --- the whole --- */
 
 static const char *const caveats[] = {
-    "A launch, a fresh process, is one sample; epochs inside it are sub-samples. Intervals are order statistics over launches, and a row "
+    "A launch, a fresh process, is one sample; epochs inside it are sub-samples. Intervals are order statistics over "
+    "launches, and a row "
     "without brackets has too few launches for one.",
-    "The ratio compares times launch by launch with the reference's; it is turned over to read as a speed. Undecided means that the "
+    "The ratio compares times launch by launch with the reference's; it is turned over to read as a speed. Undecided "
+    "means that the "
     "interval holds 1: more launches would tell.",
-    "The roofline is what one core of this machine was measured to do; it bounds the declared work, not every possible algorithm.",
-    "Fidelity is the largest error in units of the bound for that algebra, length and type; a row that fails it has no ratio.",
+    "The roofline is what one core of this machine was measured to do; it bounds the declared work, not every possible "
+    "algorithm.",
+    "Fidelity is the largest error in units of the bound for that algebra, length and type; a row that fails it has no "
+    "ratio.",
     "Numbers of one machine say little about another one; compile time is cold and stands apart from the time.",
 };
 
@@ -323,7 +342,8 @@ static void put_footer(page *p, const cbx_rows *rows)
     for (size_t i = 0; i < CBX_LEN(caveats); i++) cbx_text_printf(p->out, "<li>%s\n", caveats[i]);
     for (size_t i = 0; i < p->view->nitems; i++)
         if (cbx__report_minimum_disagrees(p->view->items[i].row)) {
-            put(p, "<li>A ratio marked ! differs from the ratio of minima by more than a tenth beyond its interval: look at the launches.\n");
+            put(p, "<li>A ratio marked ! differs from the ratio of minima by more than a tenth beyond its interval: "
+                   "look at the launches.\n");
             break;
         }
     if (rows->damaged) cbx_text_printf(p->out, "<li>%zu damaged lines were left out.\n", rows->damaged);

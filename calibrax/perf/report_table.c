@@ -1,8 +1,8 @@
 /*
  * The table for a terminal: a line for each point, its rows below it, columns fitted to the width.
  *
- * When the table is too wide it gives up, one after the other, what the list `sacrifices` says; the name and the time stay.
- * Everything written is ASCII, but for names, which are shown as they are.
+ * When the table is too wide it gives up, one after the other, what the list `sacrifices` says; the name and the time
+ * stay. Everything written is ASCII, but for names, which are shown as they are.
  */
 #include <string.h>
 
@@ -66,11 +66,20 @@ static const struct {
     cbx__report_column_id column;
     sacrifice_kind kind;
 } sacrifices[] = {
-    { CBX__COLUMN_P99, DROP },         { CBX__COLUMN_MIN, DROP },      { CBX__COLUMN_MEMORY, SHORTEN },
-    { CBX__COLUMN_FIDELITY, SHORTEN }, { CBX__COLUMN_STATUS, DROP_IF_ALL_OK },
-    { CBX__COLUMN_COMPILE, DROP },     { CBX__COLUMN_GMAC, DROP },     { CBX__COLUMN_MEMORY, DROP },
-    { CBX__COLUMN_FIDELITY, DROP },    { CBX__COLUMN_ROOFLINE, DROP }, { CBX__COLUMN_RATIO, SHORTEN },
-    { CBX__COLUMN_TIME, SHORTEN },     { CBX__COLUMN_STATUS, DROP },   { CBX__COLUMN_RATIO, DROP },
+    { CBX__COLUMN_P99, DROP },
+    { CBX__COLUMN_MIN, DROP },
+    { CBX__COLUMN_MEMORY, SHORTEN },
+    { CBX__COLUMN_FIDELITY, SHORTEN },
+    { CBX__COLUMN_STATUS, DROP_IF_ALL_OK },
+    { CBX__COLUMN_COMPILE, DROP },
+    { CBX__COLUMN_GMAC, DROP },
+    { CBX__COLUMN_MEMORY, DROP },
+    { CBX__COLUMN_FIDELITY, DROP },
+    { CBX__COLUMN_ROOFLINE, DROP },
+    { CBX__COLUMN_RATIO, SHORTEN },
+    { CBX__COLUMN_TIME, SHORTEN },
+    { CBX__COLUMN_STATUS, DROP },
+    { CBX__COLUMN_RATIO, DROP },
 };
 
 static bool all_measured_are_good(const cbx__report_view *v)
@@ -85,17 +94,22 @@ static void fit(table *t, size_t width)
     for (size_t c = 0; c < CBX__COLUMN_COUNT; c++) t->shown[c] = true;
     measure(t);
     for (size_t i = 0; width && i < CBX_LEN(sacrifices) && total_width(t) > width; i++) {
-        if (sacrifices[i].kind == SHORTEN) t->is_brief[sacrifices[i].column] = true;
-        else if (sacrifices[i].kind == DROP || all_measured_are_good(t->view)) t->shown[sacrifices[i].column] = false;
+        if (sacrifices[i].kind == SHORTEN)
+            t->is_brief[sacrifices[i].column] = true;
+        else if (sacrifices[i].kind == DROP || all_measured_are_good(t->view))
+            t->shown[sacrifices[i].column] = false;
         measure(t);
     }
 }
 
-static const char *make_cell(cbx_arena *arena, cbx_text *scratch, const cbx__report_item *it, const cbx__report_column *column, bool brief)
+static const char *make_cell(cbx_arena *arena, cbx_text *scratch, const cbx__report_item *it,
+                             const cbx__report_column *column, bool brief)
 {
     cbx_text_reset(scratch);
-    if (brief && column->put_brief) column->put_brief(scratch, it, arena, &cbx__report_ascii);
-    else column->put(scratch, it, arena, &cbx__report_ascii);
+    if (brief && column->put_brief)
+        column->put_brief(scratch, it, arena, &cbx__report_ascii);
+    else
+        column->put(scratch, it, arena, &cbx__report_ascii);
     return cbx_arena_strdup(arena, cbx_text_str(scratch));
 }
 
@@ -161,8 +175,8 @@ static size_t bytes_that_fit(const char *s, size_t columns)
     return n;
 }
 
-/* A row without numbers: its name, its status, and why: the message and the remedy, or, where that is too long, the reason
- * word and the remedy. */
+/* A row without numbers: its name, its status, and why: the message and the remedy, or, where that is too long, the
+ * reason word and the remedy. */
 static void put_unmeasured(const table *t, size_t item, size_t width, cbx_text *out, cbx_text *scratch)
 {
     const cbx_row *r = t->view->items[item].row;
@@ -173,7 +187,8 @@ static void put_unmeasured(const table *t, size_t item, size_t width, cbx_text *
         cbx_text_reset(scratch);
         cbx_text_puts(scratch, cell_of(t, item, CBX__COLUMN_STATUS));
         if (message || r->failure_remedy) cbx_text_puts(scratch, ": ");
-        cbx__report_put_reason(scratch, attempt ? r->failure_reason : NULL, attempt ? NULL : message, r->failure_remedy);
+        cbx__report_put_reason(scratch, attempt ? r->failure_reason : NULL, attempt ? NULL : message,
+                               r->failure_remedy);
         if (columns_of(cbx_text_str(scratch)) <= room) break;
     }
     cbx_text_add(out, cbx_text_str(scratch), bytes_that_fit(cbx_text_str(scratch), room));
@@ -184,7 +199,8 @@ static void put_measured(const table *t, size_t item, cbx_text *out)
 {
     for (size_t c = 0; c < CBX__COLUMN_COUNT; c++)
         if (t->shown[c])
-            put_cell(out, cell_of(t, item, c), t->width[c], cbx__report_columns[c].number && c != CBX__COLUMN_RATIO, c == last_shown(t));
+            put_cell(out, cell_of(t, item, c), t->width[c], cbx__report_columns[c].number && c != CBX__COLUMN_RATIO,
+                     c == last_shown(t));
     cbx_text_putc(out, '\n');
 }
 
@@ -222,13 +238,17 @@ void cbx_report_table(const cbx_rows *rows, size_t width, cbx_text *out)
     cbx_text_init(&scratch, &view.arena.al);
     if (!fill(&t, &view.arena, &scratch)) goto done;
     fit(&t, width);
-    if (!view.nitems) cbx_text_puts(out, "no rows\n");
-    else put_titles(&t, out);
+    if (!view.nitems)
+        cbx_text_puts(out, "no rows\n");
+    else
+        put_titles(&t, out);
     for (size_t g = 0; g < view.ngroups; g++) {
         put_heading(&t, &view.groups[g], &view.arena, width, out);
         for (size_t i = view.groups[g].first; i < view.groups[g].first + view.groups[g].count; i++) {
-            if (is_measured(&view.items[i])) put_measured(&t, i, out);
-            else put_unmeasured(&t, i, width, out, &scratch);
+            if (is_measured(&view.items[i]))
+                put_measured(&t, i, out);
+            else
+                put_unmeasured(&t, i, width, out, &scratch);
         }
     }
     put_legend(&view, out);

@@ -112,8 +112,10 @@ static void close_groups(cbx__report_view *v)
 static void put_value(cbx_text *t, const cbx_json *value)
 {
     const char *text = cbx_json_string_value(value);
-    if (text) cbx_text_puts(t, text);
-    else cbx_json_write(value, CBX_JSON_COMPACT, t);
+    if (text)
+        cbx_text_puts(t, text);
+    else
+        cbx_json_write(value, CBX_JSON_COMPACT, t);
 }
 
 /* Every parameter but the seed: "513x129x257 (log, f32)" for a product, else "n=4096, k=16". */
@@ -123,8 +125,8 @@ static void put_label(cbx_text *t, const cbx_json *point)
     const char *key, *separator = product ? " (" : "";
     cbx_json *value;
     if (product)
-        cbx_text_printf(t, "%lldx%lldx%lld", (long long)cbx_json_get_int(point, "m", 0), (long long)cbx_json_get_int(point, "k", 0),
-                        (long long)cbx_json_get_int(point, "n", 0));
+        cbx_text_printf(t, "%lldx%lldx%lld", (long long)cbx_json_get_int(point, "m", 0),
+                        (long long)cbx_json_get_int(point, "k", 0), (long long)cbx_json_get_int(point, "n", 0));
     for (size_t i = 0; cbx_json_member(point, i, &key, &value); i++) {
         if (!strcmp(key, "seed") || (product && key[0] && !key[1] && strchr("mkn", key[0]))) continue;
         cbx_text_puts(t, separator);
@@ -141,7 +143,8 @@ static const char *label_of(cbx_arena *arena, const cbx_row *row)
     const char *label = NULL;
     cbx_text t;
     if (row->point_label && row->point_label[0]) return row->point_label;
-    if (!row->point_json || cbx_json_parse(row->point_json, strlen(row->point_json), "point", &point, NULL) != CBX_OK) return "-";
+    if (!row->point_json || cbx_json_parse(row->point_json, strlen(row->point_json), "point", &point, NULL) != CBX_OK)
+        return "-";
     cbx_text_init(&t, &arena->al);
     put_label(&t, point);
     if (t.len) label = cbx_arena_strdup(arena, cbx_text_str(&t));
@@ -220,7 +223,8 @@ bool cbx__report_view_open(const cbx_rows *rows, cbx__report_view *v, cbx_text *
     v->machines = cbx_arena_calloc(&v->arena, n + 1, sizeof *v->machines);
     keys = cbx_arena_calloc(&v->arena, n + 1, sizeof *keys);
     scratch = cbx_arena_calloc(&v->arena, n + 1, sizeof *scratch);
-    if (!v->items || !v->groups || !v->cases || !v->machines || !keys || !scratch || !collect(rows, v, keys)) goto no_memory;
+    if (!v->items || !v->groups || !v->cases || !v->machines || !keys || !scratch || !collect(rows, v, keys))
+        goto no_memory;
     sort_keys(keys, scratch, n);
     if (!lay_out(v, keys, n)) goto no_memory;
     return true;
@@ -257,7 +261,8 @@ void cbx__report_shape_of(const cbx_row *row, cbx_arena *arena, cbx__report_shap
     cbx_json *point = NULL, *value;
     const char *key, *variety = "";
     *out = (cbx__report_shape){ .size = NAN, .variety = "" };
-    if (!row->point_json || cbx_json_parse(row->point_json, strlen(row->point_json), "point", &point, NULL) != CBX_OK) return;
+    if (!row->point_json || cbx_json_parse(row->point_json, strlen(row->point_json), "point", &point, NULL) != CBX_OK)
+        return;
     for (size_t i = 0; cbx_json_member(point, i, &key, &value); i++) {
         const char *text = cbx_json_string_value(value);
         if (!strcmp(key, "seed")) continue;

@@ -30,10 +30,10 @@ typedef struct cbx__report_item {
 } cbx__report_item;
 
 typedef struct cbx__report_group {
-    const cbx_row *head;        /* first row of the file in it: case, machine, platform, point */
-    const char *label;          /* point_label, else made from point_json */
-    size_t first, count;        /* items */
-    const char *reference_name; /* NULL: no row of the case names one */
+    const cbx_row *head;               /* first row of the file in it: case, machine, platform, point */
+    const char *label;                 /* point_label, else made from point_json */
+    size_t first, count;               /* items */
+    const char *reference_name;        /* NULL: no row of the case names one */
     const cbx__report_item *reference; /* quoted variant of the reference; NULL: not in this group */
     bool representative;
     size_t case_index;
@@ -97,6 +97,7 @@ typedef struct cbx__report_outcome {
 } cbx__report_outcome;
 
 /* Outcomes of the items [first, first + count) that are not good, equal ones once; missing ones first. */
-const cbx__report_outcome *cbx__report_outcomes(cbx_arena *arena, const cbx__report_view *v, size_t first, size_t items, size_t *count);
+const cbx__report_outcome *cbx__report_outcomes(cbx_arena *arena, const cbx__report_view *v, size_t first, size_t items,
+                                                size_t *count);
 
 #endif

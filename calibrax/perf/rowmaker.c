@@ -129,7 +129,8 @@ static void put_rates(const cbx__session *s, const cbx__point *p, const cbx__att
     row->roofline_share = bound / row->median_s;
 }
 
-static cbx_status put_metrics(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, const cbx__attempt *a, cbx_row *row, cbx_err *err)
+static cbx_status put_metrics(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, const cbx__attempt *a, cbx_row *row,
+                              cbx_err *err)
 {
     double *scratch = cbx_arena_calloc(&p->arena, a->nlaunches + 1, sizeof(double));
     cbx_status st;
@@ -173,10 +174,13 @@ static void put_fidelity(const cbx__session *s, const cbx__attempt *a, cbx_row *
 
 static void put_failure(const cbx__attempt *a, cbx_row *row)
 {
+    bool wants_setup = a->failure == CBX_FAILURE_INTERPRETER_MISSING || a->failure == CBX_FAILURE_MODULE_MISSING ||
+                       a->failure == CBX_FAILURE_IMPORT_FAILED;
+
     if (!a->failure) return;
     row->failure_reason = cbx_failure_reason(a->failure);
     row->failure_message = a->message[0] ? a->message : NULL;
-    row->failure_remedy = a->remedy ? a->remedy : cbx_failure_remedy(a->failure);
+    row->failure_remedy = wants_setup && a->remedy ? a->remedy : cbx_failure_remedy(a->failure);
     if (row->failure_remedy && !row->failure_remedy[0]) row->failure_remedy = NULL;
 }
 
@@ -205,7 +209,8 @@ static double round_median(const cbx__attempt *a, size_t round)
     return m;
 }
 
-static cbx_status put_paired(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, const cbx__attempt *a, const cbx__attempt *rival, cbx_row *row, cbx_err *err)
+static cbx_status put_paired(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, const cbx__attempt *a,
+                             const cbx__attempt *rival, cbx_row *row, cbx_err *err)
 {
     double *mine = cbx_arena_calloc(&p->arena, 2 * (p->rounds + 1), sizeof(double));
     double *theirs = mine + p->rounds + 1;
@@ -229,7 +234,8 @@ static cbx_status put_paired(cbx_ctx *ctx, const cbx__session *s, cbx__point *p,
     return CBX_OK;
 }
 
-static cbx_status put_ratio(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, const cbx__attempt *a, cbx_row *row, cbx_err *err)
+static cbx_status put_ratio(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, const cbx__attempt *a, cbx_row *row,
+                            cbx_err *err)
 {
     const cbx__attempt *rival = a->good ? rival_of(s, p, a) : NULL;
 
@@ -244,11 +250,13 @@ static cbx_status put_ratio(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, 
 /* Metrics go with answers that came, right or wrong, and with times that were refused; not with crashes. */
 static bool shows_metrics(const cbx__attempt *a)
 {
-    return !isnan(a->median_s) && (a->good || a->failure == CBX_FAILURE_FIDELITY || a->failure == CBX_FAILURE_FASTER_THAN_ROOF ||
-                                   a->failure == CBX_FAILURE_CLOCKS_DISAGREE);
+    return !isnan(a->median_s) &&
+           (a->good || a->failure == CBX_FAILURE_FIDELITY || a->failure == CBX_FAILURE_FASTER_THAN_ROOF ||
+            a->failure == CBX_FAILURE_CLOCKS_DISAGREE);
 }
 
-static cbx_status make_row(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, const cbx__attempt *a, cbx_rows *rows, cbx_err *err)
+static cbx_status make_row(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, const cbx__attempt *a, cbx_rows *rows,
+                           cbx_err *err)
 {
     cbx_json *provenance = NULL, *json = NULL;
     cbx_row row;
@@ -276,17 +284,34 @@ static cbx_status make_row(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, c
     provenance = cbx__provenance_make(s, p, a);
     row.provenance = provenance;
     json = provenance ? cbx_row_to_json(&row) : NULL;
-    st = json ? cbx_rows_add_json(rows, json, "measured row", err) : cbx_fail(err, CBX_ENOMEM, "out of memory for a row");
+    st = json ? cbx_rows_add_json(rows, json, "measured row", err)
+              : cbx_fail(err, CBX_ENOMEM, "out of memory for a row");
     cbx_json_unref(json);
     cbx_json_unref(provenance);
     return st;
+}
+
+/* Causes that have nothing to do with the variant: one row tells them. */
+static bool same_for_all_variants(cbx_failure f)
+{
+    return f == CBX_FAILURE_MODULE_MISSING || f == CBX_FAILURE_INTERPRETER_MISSING || f == CBX_FAILURE_IMPORT_FAILED ||
+           f == CBX_FAILURE_WORKER_MISSING || f == CBX_FAILURE_HOST_UNSUPPORTED || f == CBX_FAILURE_BACKEND_UNAVAILABLE;
+}
+
+static bool told_already(const cbx__plan *plan, size_t i)
+{
+    const cbx__attempt *a = &plan->attempts[i], *before = i ? &plan->attempts[i - 1] : NULL;
+    return before && same_for_all_variants(a->failure) && before->failure == a->failure &&
+           before->baseline == a->baseline && before->platform == a->platform;
 }
 
 cbx_status cbx__rows_make(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_rows *rows, cbx_text *raw, cbx_err *err)
 {
     for (size_t i = 0; i < p->plan.count; i++) {
         const cbx__attempt *a = &p->plan.attempts[i];
-        cbx_status st = a->kept ? cbx_rows_add_json(rows, a->kept->json, "kept row", err) : make_row(ctx, s, p, a, rows, err);
+        cbx_status st = told_already(&p->plan, i) ? CBX_OK
+                        : a->kept                 ? cbx_rows_add_json(rows, a->kept->json, "kept row", err)
+                                                  : make_row(ctx, s, p, a, rows, err);
         if (st) return st;
         for (const cbx__launch *l = a->first; l; l = l->next) cbx__raw_line(s, p, a, l, raw);
     }

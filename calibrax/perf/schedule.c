@@ -50,10 +50,7 @@ static uint64_t mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-uint64_t cbx__stream_of(uint64_t a, uint64_t b, uint64_t c)
-{
-    return mix(mix(mix(a) + b) + c);
-}
+uint64_t cbx__stream_of(uint64_t a, uint64_t b, uint64_t c) { return mix(mix(mix(a) + b) + c); }
 
 cbx__layout cbx__layout_draw(uint64_t seed, uint64_t stream)
 {

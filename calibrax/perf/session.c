@@ -33,10 +33,7 @@ void cbx__session_clear(cbx__session *s)
     memset(s, 0, sizeof(*s));
 }
 
-bool cbx__session_stopped(const cbx__session *s)
-{
-    return s->opts->stop && *s->opts->stop;
-}
+bool cbx__session_stopped(const cbx__session *s) { return s->opts->stop && *s->opts->stop; }
 
 static void tell(cbx__session *s, cbx_measure_event event, const char *text)
 {
@@ -73,18 +70,19 @@ static void hash_worker(cbx_ctx *ctx, cbx__session *s)
     const char *path;
 
     cbx_arena_init(&scratch, cbx_ctx_allocator(ctx));
-    if (cbx__tool_find(CBX__TOOL_WORKER, &scratch, &path, NULL) || cbx_hash_file(ctx, path, s->worker_hash, NULL)) s->worker_hash[0] = 0;
+    if (cbx__tool_find(CBX__TOOL_WORKER, &scratch, &path, NULL) || cbx_hash_file(ctx, path, s->worker_hash, NULL))
+        s->worker_hash[0] = 0;
     cbx_arena_clear(&scratch);
 }
 
 void cbx__session_learn(cbx_ctx *ctx, cbx__session *s)
 {
-    cbx_machine *m = NULL;
+    cbx_machine m;
 
     if (!cbx_machine_read(ctx, NULL, &m, NULL)) {
-        snprintf(s->machine_id, sizeof(s->machine_id), "%s", cbx_machine_id(m));
-        s->machine = cbx_machine_to_json(m);
-        cbx_machine_free(m);
+        snprintf(s->machine_id, sizeof(s->machine_id), "%s", m.id);
+        s->machine = cbx_machine_to_json(&m);
+        if (s->machine) cbx_json_set_string(s->machine, "instruction_set", cbx_machine_isa());
     }
     s->have_probe = !cbx_probe_get(ctx, s->machine_id, false, &s->probe, NULL);
     hash_worker(ctx, s);

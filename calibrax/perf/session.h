@@ -24,7 +24,7 @@ typedef struct cbx__session {
     int64_t started_us;
     uint64_t started_ns;
     char machine_id[CBX_HASH_SIZE];
-    cbx_json *machine; /* facts fit to be published; owned */
+    cbx_json *machine;               /* facts fit to be published; owned */
     char worker_hash[CBX_HASH_SIZE]; /* of the native worker; "" unknown */
 
     pthread_mutex_t lock; /* guards everything below, and JSON values shared between slots */
@@ -59,15 +59,17 @@ void cbx__session_clear(cbx__session *s);
 void cbx__session_learn(cbx_ctx *ctx, cbx__session *s);
 bool cbx__session_stopped(const cbx__session *s);
 /** Calls the progress function under the lock; fmt may be NULL.  `launches` are added to those done. */
-void cbx__session_tell(cbx__session *s, cbx_measure_event event, size_t launches, const char *fmt, ...) CBX_PRINTF(4, 5);
+void cbx__session_tell(cbx__session *s, cbx_measure_event event, size_t launches, const char *fmt, ...)
+    CBX_PRINTF(4, 5);
 /** Measures the probe once more, keeping the faster reading of each roof; once a session.  The caller holds the lock. */
 void cbx__session_repeat_probe(cbx_ctx *ctx, cbx__session *s);
 
 /** Measures all live attempts of a prepared point.  Failures of attempts are in the attempts. */
 cbx_status cbx__point_measure(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_err *err);
 /** One launch in this process; a native baseline only. */
-cbx_status cbx__launch_in_process(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *point, const cbx_workload *w, const cbx__attempt *a,
-                                  const cbx_launch_opts *opts, cbx_launch_record *record, cbx_err *err);
+cbx_status cbx__launch_in_process(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *point, const cbx_workload *w,
+                                  const cbx__attempt *a, const cbx_launch_opts *opts, cbx_launch_record *record,
+                                  cbx_err *err);
 
 /** Medians, refusals and strongest variants of a measured point. */
 cbx_status cbx__rows_judge(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_err *err);
@@ -76,7 +78,8 @@ cbx_status cbx__rows_make(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_rows
 /** Provenance of an attempt's row; NULL: out of memory.  Caller unrefs. */
 cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const cbx__attempt *a);
 /** One raw line, newline included. */
-void cbx__raw_line(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l, cbx_text *out);
+void cbx__raw_line(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l,
+                   cbx_text *out);
 /** Roofline bound of one call [s], NaN where there is none; work of one call is written to work. */
 double cbx__attempt_bound(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, cbx_work *work);
 

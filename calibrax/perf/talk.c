@@ -16,7 +16,7 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/perf/procfs.h"
 
-#define TICK_NS 20000000u
+#define TICK_NS      20000000u
 #define END_GRACE_NS 2000000000u /* a worker that closed its channel is about to end */
 
 void cbx__talk_fail(cbx__talk *t, cbx_failure failure, const char *fmt, ...)
@@ -29,7 +29,8 @@ void cbx__talk_fail(cbx__talk *t, cbx_failure failure, const char *fmt, ...)
     va_end(args);
 }
 
-cbx_status cbx__talk_open(const cbx_allocator *al, const cbx__child_opts *child, const cbx__talk_opts *opts, cbx__talk **out, cbx_err *err)
+cbx_status cbx__talk_open(const cbx_allocator *al, const cbx__child_opts *child, const cbx__talk_opts *opts,
+                          cbx__talk **out, cbx_err *err)
 {
     cbx__talk *t = cbx_mem_zalloc(al, sizeof *t);
     cbx_status st;
@@ -73,12 +74,14 @@ static void fail_by_end(cbx__talk *t)
     if (!ended) {
         cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "the worker closed its channel in phase '%s' and ran on", t->phase);
     } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && cbx__proc_oom_kills() > t->oom_kills) {
-        cbx__talk_fail(t, CBX_FAILURE_OUT_OF_MEMORY, "the kernel killed the worker in phase '%s': the machine was out of memory", t->phase);
+        cbx__talk_fail(t, CBX_FAILURE_OUT_OF_MEMORY,
+                       "the kernel killed the worker in phase '%s': the machine was out of memory", t->phase);
     } else if (WIFSIGNALED(status)) {
-        cbx__talk_fail(t, CBX_FAILURE_CRASHED, "the worker was killed by signal %d (%s) in phase '%s'", WTERMSIG(status),
-                       strsignal(WTERMSIG(status)), t->phase);
+        cbx__talk_fail(t, CBX_FAILURE_CRASHED, "the worker was killed by signal %d (%s) in phase '%s'",
+                       WTERMSIG(status), strsignal(WTERMSIG(status)), t->phase);
     } else {
-        cbx__talk_fail(t, CBX_FAILURE_EXITED, "the worker exited with status %d in phase '%s' and gave no answer", WEXITSTATUS(status), t->phase);
+        cbx__talk_fail(t, CBX_FAILURE_EXITED, "the worker exited with status %d in phase '%s' and gave no answer",
+                       WEXITSTATUS(status), t->phase);
     }
 }
 
@@ -88,8 +91,8 @@ static bool over_memory_limit(cbx__talk *t, uint64_t now)
     t->watched_ns = now;
     uint64_t resident = cbx__proc_resident(t->child.pid);
     if (resident <= t->opts.memory_limit_bytes) return false;
-    cbx__talk_fail(t, CBX_FAILURE_MEMORY_LIMIT, "the worker held %.0f MB in phase '%s', the limit is %.0f MB", (double)resident * 1e-6, t->phase,
-                   (double)t->opts.memory_limit_bytes * 1e-6);
+    cbx__talk_fail(t, CBX_FAILURE_MEMORY_LIMIT, "the worker held %.0f MB in phase '%s', the limit is %.0f MB",
+                   (double)resident * 1e-6, t->phase, (double)t->opts.memory_limit_bytes * 1e-6);
     return true;
 }
 
@@ -138,9 +141,11 @@ static bool wait_for_channel(cbx__talk *t, uint64_t deadline)
 static bool may_claim(cbx_failure f)
 {
     static const cbx_failure claims[] = {
-        CBX_FAILURE_POINT_UNSUPPORTED, CBX_FAILURE_BACKEND_UNAVAILABLE, CBX_FAILURE_HOST_UNSUPPORTED, CBX_FAILURE_MODULE_MISSING,
-        CBX_FAILURE_IMPORT_FAILED, CBX_FAILURE_WORKER_MISSING, CBX_FAILURE_COMPILE_ERROR, CBX_FAILURE_RUN_ERROR,
-        CBX_FAILURE_OUT_OF_MEMORY, CBX_FAILURE_PROTOCOL, CBX_FAILURE_WRONG_SHAPE, CBX_FAILURE_ORACLE_FAILED, CBX_FAILURE_MACHINE,
+        CBX_FAILURE_POINT_UNSUPPORTED, CBX_FAILURE_BACKEND_UNAVAILABLE, CBX_FAILURE_HOST_UNSUPPORTED,
+        CBX_FAILURE_MODULE_MISSING,    CBX_FAILURE_IMPORT_FAILED,       CBX_FAILURE_WORKER_MISSING,
+        CBX_FAILURE_COMPILE_ERROR,     CBX_FAILURE_RUN_ERROR,           CBX_FAILURE_OUT_OF_MEMORY,
+        CBX_FAILURE_PROTOCOL,          CBX_FAILURE_WRONG_SHAPE,         CBX_FAILURE_ORACLE_FAILED,
+        CBX_FAILURE_MACHINE,
     };
     for (size_t i = 0; i < CBX_LEN(claims); i++) {
         if (claims[i] == f) return true;
@@ -153,14 +158,15 @@ static void fail_by_message(cbx__talk *t, const cbx_json *m)
     const char *word = cbx_json_get_string(m, "cause", ""), *said = cbx_json_get_string(m, "message", "");
     const char *phase = cbx_json_get_string(m, "phase", "");
     cbx_failure f = CBX_FAILURE_NONE;
+    bool launcher = strcmp(t->phase, "import") == 0 &&
+                    strcmp(phase, "spawn") == 0; /* it speaks before the worker is there */
     if (!cbx_failure_parse(word, &f) || !may_claim(f)) {
-        cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "the worker named a cause '%.40s' that is none of its own: %.300s", word, said);
+        cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "the worker named a cause '%.40s' that is none of its own: %.300s",
+                       word, said);
         return;
     }
-    if (f == CBX_FAILURE_WORKER_MISSING && strcmp(phase, "spawn") == 0) {
-        t->phase = "spawn";
-        if (t->opts.python) f = CBX_FAILURE_INTERPRETER_MISSING;
-    }
+    if (launcher) t->phase = "spawn";
+    if (launcher && t->opts.python && f == CBX_FAILURE_WORKER_MISSING) f = CBX_FAILURE_INTERPRETER_MISSING;
     cbx__talk_fail(t, f, "%.500s", *said ? said : "the worker gave no reason");
 }
 
@@ -239,7 +245,8 @@ static bool nothing_unasked(cbx__talk *t)
     return false;
 }
 
-bool cbx__talk_ask_text(cbx__talk *t, const char *text, size_t len, const int *fds, size_t nfds, const char *op, cbx_json **answer)
+bool cbx__talk_ask_text(cbx__talk *t, const char *text, size_t len, const int *fds, size_t nfds, const char *op,
+                        cbx_json **answer)
 {
     cbx_err why = CBX_ERR_INIT;
     cbx_json *m = NULL;
@@ -260,7 +267,8 @@ bool cbx__talk_ask_text(cbx__talk *t, const char *text, size_t len, const int *f
     return true;
 }
 
-bool cbx__talk_ask(cbx__talk *t, const cbx_json *message, const int *fds, size_t nfds, const char *op, cbx_json **answer)
+bool cbx__talk_ask(cbx__talk *t, const cbx_json *message, const int *fds, size_t nfds, const char *op,
+                   cbx_json **answer)
 {
     cbx_text line;
     bool ok;
@@ -270,7 +278,8 @@ bool cbx__talk_ask(cbx__talk *t, const cbx_json *message, const int *fds, size_t
         cbx_text_putc(&line, '\n');
     }
     if (line.status || line.len > CBX__WIRE_LINE_MAX) {
-        cbx__talk_fail(t, CBX_FAILURE_MACHINE, "no memory for a protocol message, or it is longer than %d bytes", CBX__WIRE_LINE_MAX);
+        cbx__talk_fail(t, CBX_FAILURE_MACHINE, "no memory for a protocol message, or it is longer than %d bytes",
+                       CBX__WIRE_LINE_MAX);
         cbx__child_kill(&t->child);
     }
     ok = cbx__talk_ask_text(t, line.data, line.len, fds, nfds, op, answer);
@@ -283,17 +292,20 @@ bool cbx__talk_end(cbx__talk *t)
     uint64_t start = cbx_clock_ns(), limit = (uint64_t)(t->opts.timeout_s * 1e9);
     bool ended = false;
     if (t->failure != CBX_FAILURE_NONE) return false;
-    while (!ended && cbx_clock_ns() - start < limit && !(t->opts.stop && *t->opts.stop)) ended = cbx__child_wait(&t->child, TICK_NS);
+    while (!ended && cbx_clock_ns() - start < limit && !(t->opts.stop && *t->opts.stop))
+        ended = cbx__child_wait(&t->child, TICK_NS);
     t->waited_ns += cbx_clock_ns() - start;
     cbx__talk_stop(t);
     if (!ended) {
         bool stopped = t->opts.stop && *t->opts.stop;
-        cbx__talk_fail(t, stopped ? CBX_FAILURE_INTERRUPTED : CBX_FAILURE_TIMEOUT, "the worker did not end in phase '%s'", t->phase);
+        cbx__talk_fail(t, stopped ? CBX_FAILURE_INTERRUPTED : CBX_FAILURE_TIMEOUT,
+                       "the worker did not end in phase '%s'", t->phase);
     } else if (WIFSIGNALED(t->child.status)) {
-        cbx__talk_fail(t, CBX_FAILURE_CRASHED, "the worker was killed by signal %d (%s) in phase '%s'", WTERMSIG(t->child.status),
-                       strsignal(WTERMSIG(t->child.status)), t->phase);
+        cbx__talk_fail(t, CBX_FAILURE_CRASHED, "the worker was killed by signal %d (%s) in phase '%s'",
+                       WTERMSIG(t->child.status), strsignal(WTERMSIG(t->child.status)), t->phase);
     } else if (WEXITSTATUS(t->child.status) != 0) {
-        cbx__talk_fail(t, CBX_FAILURE_EXITED, "the worker exited with status %d after its last answer", WEXITSTATUS(t->child.status));
+        cbx__talk_fail(t, CBX_FAILURE_EXITED, "the worker exited with status %d after its last answer",
+                       WEXITSTATUS(t->child.status));
     }
     return t->failure == CBX_FAILURE_NONE;
 }

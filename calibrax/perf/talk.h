@@ -18,26 +18,30 @@ typedef struct cbx__talk {
     cbx_allocator al;
     cbx__talk_opts opts;
     cbx__child child;
-    const char *phase;       /* set by the caller before it asks */
-    cbx_failure failure;     /* the first one; nothing is asked after it */
+    const char *phase;   /* set by the caller before it asks */
+    cbx_failure failure; /* the first one; nothing is asked after it */
     char message[CBX_ERR_MESSAGE_SIZE];
-    uint64_t sent_ns, received_ns; /* of the last exchange: just before the send, just after the read that completed the answer */
-    uint64_t waited_ns;      /* time this process had nothing to do but wait for the worker */
-    uint64_t watched_ns;     /* when memory was looked at last */
-    uint64_t oom_kills;      /* of the kernel, before the worker started */
+    uint64_t sent_ns,
+        received_ns;     /* of the last exchange: just before the send, just after the read that completed the answer */
+    uint64_t waited_ns;  /* time this process had nothing to do but wait for the worker */
+    uint64_t watched_ns; /* when memory was looked at last */
+    uint64_t oom_kills;  /* of the kernel, before the worker started */
     cbx__wire wire;
 } cbx__talk;
 
 /* Starts the worker.  @param out  freed with cbx__talk_close  @return CBX_OK; CBX_ENOENT (no launcher); CBX_EIO, CBX_ENOMEM */
-cbx_status cbx__talk_open(const cbx_allocator *al, const cbx__child_opts *child, const cbx__talk_opts *opts, cbx__talk **out, cbx_err *err);
+cbx_status cbx__talk_open(const cbx_allocator *al, const cbx__child_opts *child, const cbx__talk_opts *opts,
+                          cbx__talk **out, cbx_err *err);
 /*
  * Sends a message (NULL: only waits) and takes the answer, whose op must be `op`.
  * @param answer  the caller's to unref; may be NULL
  * @return false on any failure: failure and message say which, and the whole process group has been killed
  */
-bool cbx__talk_ask(cbx__talk *t, const cbx_json *message, const int *fds, size_t nfds, const char *op, cbx_json **answer);
+bool cbx__talk_ask(cbx__talk *t, const cbx_json *message, const int *fds, size_t nfds, const char *op,
+                   cbx_json **answer);
 /* As above for a message that is written already, newline included: nothing is allocated between the clock readings. */
-bool cbx__talk_ask_text(cbx__talk *t, const char *text, size_t len, const int *fds, size_t nfds, const char *op, cbx_json **answer);
+bool cbx__talk_ask_text(cbx__talk *t, const char *text, size_t len, const int *fds, size_t nfds, const char *op,
+                        cbx_json **answer);
 /* Waits for the one line of a launcher that measures, valid until the talk is closed; NULL on any failure. */
 const char *cbx__talk_wait_report(cbx__talk *t);
 /* Waits for the worker's end after `bye`; false (failure EXITED or CRASHED) if it did not exit with 0. */

@@ -1,87 +1,121 @@
 /*
- * Where the helper programs are.  First a variable that names the program itself, then the folder NPERF_LIBEXEC, then places
+ * Where the worker and launcher programs are.  First a variable that names the program itself, then the folder NPERF_LIBEXEC, then places
  * relative to the running program and to this library: the build tree and the installed tree have fixed shapes, so no binary
  * needs to carry the path it was built or installed at, and a moved tree still works.
  */
 #include "calibrax/perf/tools.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct tool_spec {
     const char *name;
-    const char *variable; /* names the program, or a folder that holds it */
+    const char *variable;  /* names the program, or a folder that holds it */
     const char *places[8]; /* relative to the folder of the program and of the library, NULL-terminated */
     int mode;              /* for access() */
 } tool_spec;
 
 /* build tree: programs/nperf/nperf, tests/perf/test_x and calibrax library in the top folder, the build folder two below the source */
 static const tool_spec specs[CBX__TOOL_COUNT] = {
-    [CBX__TOOL_LAUNCH] = { "nperf-launch", "NPERF_LAUNCH",
+    [CBX__TOOL_LAUNCH] = { "nperf-launch",
+                           "NPERF_LAUNCH",
                            { ".", "../launcher", "../../programs/launcher", "programs/launcher", "../libexec/calibrax",
-                             "../../libexec/calibrax" }, X_OK },
-    [CBX__TOOL_WORKER] = { "nperf-worker", "NPERF_WORKER",
+                             "../../libexec/calibrax" },
+                           X_OK },
+    [CBX__TOOL_WORKER] = { "nperf-worker",
+                           "NPERF_WORKER",
                            { ".", "../workers", "../../programs/workers", "programs/workers", "../libexec/calibrax",
-                             "../../libexec/calibrax" }, X_OK },
-    [CBX__TOOL_PYTHON_WORKER] = { "worker.py", "NPERF_WORKERS_PYTHON",
+                             "../../libexec/calibrax" },
+                           X_OK },
+    [CBX__TOOL_PYTHON_WORKER] = { "worker.py",
+                                  "NPERF_WORKERS_PYTHON",
                                   { "../share/calibrax/workers/python", "../../share/calibrax/workers/python",
-                                    "../../../../workers/python", "../../workers/python", "../../../workers/python" }, R_OK },
+                                    "../../../../workers/python", "../../workers/python", "../../../workers/python" },
+                                  R_OK },
 };
 
-static const char *join_if_there(cbx_arena *arena, const char *folder, const char *place, const tool_spec *spec)
+#define PATH_SIZE 4096
+
+static bool is_there(char path[PATH_SIZE], const char *folder, const char *place, const tool_spec *spec)
 {
-    const char *path = strcmp(place, ".") == 0 ? cbx_arena_printf(arena, "%s/%s", folder, spec->name)
-                                               : cbx_arena_printf(arena, "%s/%s/%s", folder, place, spec->name);
-    return path && access(path, spec->mode) == 0 ? path : NULL;
+    const char *inside = strcmp(place, ".") == 0 ? "" : place;
+    int n = snprintf(path, PATH_SIZE, "%s/%s%s%s", folder, inside, *inside ? "/" : "", spec->name);
+    return n > 0 && n < PATH_SIZE && access(path, spec->mode) == 0;
 }
 
-static const char *folder_of(cbx_arena *arena, const char *path)
+/* Cuts the last part off; "" if there is none. */
+static void keep_folder(char *path)
 {
-    const char *slash = path ? strrchr(path, '/') : NULL;
-    return slash ? cbx_arena_strndup(arena, path, (size_t)(slash - path)) : NULL;
+    char *slash = strrchr(path, '/');
+    *(slash ? slash : path) = '\0';
 }
 
-static const char *program_folder(cbx_arena *arena)
+static void program_folder(char folder[PATH_SIZE])
 {
-    char path[4096];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (n <= 0) return NULL;
-    path[n] = '\0';
-    return folder_of(arena, path);
+    ssize_t n = readlink("/proc/self/exe", folder, PATH_SIZE - 1);
+    folder[n > 0 ? n : 0] = '\0';
+    keep_folder(folder);
 }
 
-static const char *library_folder(cbx_arena *arena)
+static void library_folder(char folder[PATH_SIZE])
 {
     Dl_info info;
-    if (!dladdr((const void *)specs, &info) || !info.dli_fname) return NULL;
+    folder[0] = '\0';
+    if (!dladdr((const void *)specs, &info) || !info.dli_fname) return;
     char *path = realpath(info.dli_fname, NULL);
-    const char *folder = folder_of(arena, path);
+    if (path && strlen(path) < PATH_SIZE) strcpy(folder, path);
     free(path);
-    return folder;
+    keep_folder(folder);
 }
 
-static cbx_status from_variable(const tool_spec *spec, const char *value, cbx_arena *arena, const char **path, cbx_err *err)
+static bool search(char path[PATH_SIZE], const tool_spec *spec)
 {
-    const char *inside = join_if_there(arena, value, ".", spec);
-    if (!inside && access(value, spec->mode) == 0) inside = cbx_arena_strdup(arena, value);
-    if (!inside) return cbx_fail(err, CBX_ENOENT, "%s names '%s', which is not there: set it to '%s' or unset it", spec->variable, value, spec->name);
-    *path = inside;
-    return CBX_OK;
+    const char *libexec = getenv("NPERF_LIBEXEC");
+    char folders[2][PATH_SIZE];
+    if (libexec && *libexec && is_there(path, libexec, ".", spec)) return true;
+    program_folder(folders[0]);
+    library_folder(folders[1]);
+    for (size_t f = 0; f < CBX_LEN(folders); f++) {
+        for (size_t i = 0; *folders[f] && spec->places[i]; i++) {
+            if (is_there(path, folders[f], spec->places[i], spec)) return true;
+        }
+    }
+    return false;
+}
+
+static bool is_file(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
 cbx_status cbx__tool_find(cbx__tool tool, cbx_arena *arena, const char **path, cbx_err *err)
 {
     const tool_spec *spec = &specs[tool];
-    const char *value = getenv(spec->variable), *libexec = getenv("NPERF_LIBEXEC"), *found = NULL;
-    if (value && *value) return from_variable(spec, value, arena, path, err);
-    if (libexec && *libexec) found = join_if_there(arena, libexec, ".", spec);
-    const char *folders[] = { program_folder(arena), library_folder(arena) };
-    for (size_t f = 0; f < CBX_LEN(folders) && !found; f++) {
-        for (size_t i = 0; folders[f] && !found && spec->places[i]; i++) found = join_if_there(arena, folders[f], spec->places[i], spec);
+    const char *value = getenv(spec->variable);
+    char found[PATH_SIZE];
+    if (value && *value) {
+        bool there = is_there(found, value, ".", spec);
+        if (!there && is_file(value) && access(value, spec->mode) == 0 && strlen(value) < PATH_SIZE) {
+            strcpy(found, value);
+            there = true;
+        }
+        if (!there) {
+            return cbx_fail(err, CBX_ENOENT,
+                            "%s names '%s', which is not there or not to be used: let it name '%s', or unset it",
+                            spec->variable, value, spec->name);
+        }
+    } else if (!search(found, spec)) {
+        return cbx_fail(err, CBX_ENOENT, "cannot find '%s': build or install it, or let %s name it", spec->name,
+                        spec->variable);
     }
-    if (!found) return cbx_fail(err, CBX_ENOENT, "cannot find '%s': build or install it, or let %s name it", spec->name, spec->variable);
-    *path = found;
+    const char *copy = cbx_arena_strdup(arena, found);
+    if (!copy) return cbx_fail(err, CBX_ENOMEM, "no memory for the path of '%s'", spec->name);
+    *path = copy;
     return CBX_OK;
 }

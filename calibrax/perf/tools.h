@@ -1,5 +1,5 @@
 /*
- * Where the helper programs are: nperf-launch, nperf-worker, workers/python/worker.py.
+ * Where the worker and launcher programs are: nperf-launch, nperf-worker, workers/python/worker.py.
  */
 #ifndef CALIBRAX_PERF_TOOLS_H
 #define CALIBRAX_PERF_TOOLS_H

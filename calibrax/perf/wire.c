@@ -24,7 +24,8 @@ void cbx__wire_clear(cbx__wire *w)
 
 static cbx_status send_failed(cbx_err *err, int saved)
 {
-    if (saved == EPIPE || saved == ECONNRESET) return cbx_fail(err, CBX_ECHILD, "the other end of the protocol is closed");
+    if (saved == EPIPE || saved == ECONNRESET)
+        return cbx_fail(err, CBX_ECHILD, "the other end of the protocol is closed");
     return cbx_fail_errno(err, saved, "cannot send a protocol message");
 }
 
@@ -58,7 +59,8 @@ cbx_status cbx__wire_send_text(cbx__wire *w, const char *text, size_t len, const
     return CBX_OK;
 }
 
-cbx_status cbx__wire_send(cbx__wire *w, const cbx_allocator *al, const cbx_json *message, const int *fds, size_t nfds, cbx_err *err)
+cbx_status cbx__wire_send(cbx__wire *w, const cbx_allocator *al, const cbx_json *message, const int *fds, size_t nfds,
+                          cbx_err *err)
 {
     cbx_text line;
     cbx_status st;
@@ -66,7 +68,8 @@ cbx_status cbx__wire_send(cbx__wire *w, const cbx_allocator *al, const cbx_json 
     cbx_json_write(message, CBX_JSON_COMPACT, &line);
     cbx_text_putc(&line, '\n');
     st = cbx_text_check(&line, err);
-    if (!st && line.len > CBX__WIRE_LINE_MAX) st = cbx_fail(err, CBX_EOVERFLOW, "a protocol message of %zu bytes is too long", line.len);
+    if (!st && line.len > CBX__WIRE_LINE_MAX)
+        st = cbx_fail(err, CBX_EOVERFLOW, "a protocol message of %zu bytes is too long", line.len);
     if (!st) st = cbx__wire_send_text(w, line.data, line.len, fds, nfds, err);
     cbx_text_clear(&line);
     return st;
@@ -103,7 +106,8 @@ cbx_status cbx__wire_fill(cbx__wire *w, cbx_err *err)
         w->len -= w->taken;
         w->taken = 0;
     }
-    if (w->len == CBX__WIRE_LINE_MAX) return cbx_fail(err, CBX_EPROTO, "a message is longer than %d bytes", CBX__WIRE_LINE_MAX);
+    if (w->len == CBX__WIRE_LINE_MAX)
+        return cbx_fail(err, CBX_EPROTO, "a message is longer than %d bytes", CBX__WIRE_LINE_MAX);
     io = (struct iovec){ w->buf + w->len, CBX__WIRE_LINE_MAX - w->len };
     if (w->takes_fds) {
         m.msg_control = control.bytes;
@@ -111,7 +115,8 @@ cbx_status cbx__wire_fill(cbx__wire *w, cbx_err *err)
     }
     do n = recvmsg(w->fd, &m, MSG_CMSG_CLOEXEC);
     while (n < 0 && errno == EINTR);
-    if (n == 0 || (n < 0 && errno == ECONNRESET)) return cbx_fail(err, CBX_ECHILD, "the other end of the protocol is closed");
+    if (n == 0 || (n < 0 && errno == ECONNRESET))
+        return cbx_fail(err, CBX_ECHILD, "the other end of the protocol is closed");
     if (n < 0) return cbx_fail_errno(err, errno, "cannot receive a protocol message");
     if (w->takes_fds) keep_descriptors(w, &m);
     w->len += (size_t)n;

@@ -7,14 +7,14 @@
 #include "calibrax/base/json.h"
 
 #define CBX__WIRE_LINE_MAX 65536
-#define CBX__WIRE_FDS_MAX 128
+#define CBX__WIRE_FDS_MAX  128
 
 typedef struct cbx__wire {
     int fd;
-    bool takes_fds;              /* false: descriptors that the other end sends are dropped by the kernel */
-    size_t len;                  /* bytes read and not yet taken */
-    size_t taken;                /* bytes of the line handed out last, still at the head of buf */
-    int fds[CBX__WIRE_FDS_MAX];  /* received and not yet taken over by the caller; closed by cbx__wire_clear */
+    bool takes_fds;             /* false: descriptors that the other end sends are dropped by the kernel */
+    size_t len;                 /* bytes read and not yet taken */
+    size_t taken;               /* bytes of the line handed out last, still at the head of buf */
+    int fds[CBX__WIRE_FDS_MAX]; /* received and not yet taken over by the caller; closed by cbx__wire_clear */
     size_t nfds;
     char buf[CBX__WIRE_LINE_MAX + 1];
 } cbx__wire;
@@ -27,7 +27,8 @@ void cbx__wire_clear(cbx__wire *w);
  * @return CBX_OK; CBX_ECHILD (the other end is closed); CBX_EIO */
 cbx_status cbx__wire_send_text(cbx__wire *w, const char *text, size_t len, const int *fds, size_t nfds, cbx_err *err);
 /* Writes the message as a line and sends it.  @return also CBX_ENOMEM, CBX_EOVERFLOW */
-cbx_status cbx__wire_send(cbx__wire *w, const cbx_allocator *al, const cbx_json *message, const int *fds, size_t nfds, cbx_err *err);
+cbx_status cbx__wire_send(cbx__wire *w, const cbx_allocator *al, const cbx_json *message, const int *fds, size_t nfds,
+                          cbx_err *err);
 
 /* One read, which blocks if nothing is there.  @return CBX_OK; CBX_ECHILD (closed by the other end); CBX_EIO */
 cbx_status cbx__wire_fill(cbx__wire *w, cbx_err *err);

@@ -19,9 +19,9 @@
 #include "calibrax/perf/failure.h"
 #include "calibrax/perf/wire.h"
 
-#define POISON 0x7e
+#define POISON           0x7e
 #define PROTOCOL_VERSION 1
-#define MAX_HEAP_PAD (64u << 20)
+#define MAX_HEAP_PAD     (64u << 20)
 
 typedef struct worker {
     cbx_ctx *ctx;
@@ -134,7 +134,8 @@ static bool find_case(worker *w, const cbx_json *m)
     if (baseline) {
         w->baseline = cbx_case_baseline(w->c, baseline);
         if (!w->baseline || !w->baseline->run)
-            return fail(w, CBX_FAILURE_WORKER_MISSING, "case '%s' has no native baseline '%s' in this worker", name, baseline);
+            return fail(w, CBX_FAILURE_WORKER_MISSING, "case '%s' has no native baseline '%s' in this worker", name,
+                        baseline);
     }
     cbx_text_init(&text, cbx_ctx_allocator(w->ctx));
     cbx_json_write(point, CBX_JSON_COMPACT, &text);
@@ -150,7 +151,8 @@ static cbx_status read_input(worker *w, int fd, cbx_array **out)
     cbx_status st = cbx_npy_map_fd(w->ctx, fd, &mapped, &w->err);
     if (!st && !cbx_array_is_contiguous(mapped)) st = cbx_fail(&w->err, CBX_ESHAPE, "an input is not row-major");
     if (!st) st = cbx_array_create(w->ctx, cbx_array_get_desc(mapped), &copy, &w->err);
-    if (!st && cbx_array_bytes(mapped)) memcpy(cbx_array_data_mut(copy), cbx_array_data(mapped), cbx_array_bytes(mapped));
+    if (!st && cbx_array_bytes(mapped))
+        memcpy(cbx_array_data_mut(copy), cbx_array_data(mapped), cbx_array_bytes(mapped));
     cbx_array_free(mapped);
     if (!st) *out = copy;
     return st;
@@ -167,8 +169,10 @@ static bool read_inputs(worker *w, const cbx_json *m)
     for (size_t i = 0; i < n; i++) {
         const cbx_json *one = cbx_json_at(arrays, i);
         const char *name = cbx_json_get_string(one, "name", "");
-        if (strcmp(name, w->c->input_names[i % per_set]) != 0 || cbx_json_get_int(one, "set", 0) != (int64_t)(i / per_set))
-            return fail(w, CBX_FAILURE_PROTOCOL, "array %zu is not input '%s' of set %zu", i, w->c->input_names[i % per_set], i / per_set);
+        if (strcmp(name, w->c->input_names[i % per_set]) != 0 ||
+            cbx_json_get_int(one, "set", 0) != (int64_t)(i / per_set))
+            return fail(w, CBX_FAILURE_PROTOCOL, "array %zu is not input '%s' of set %zu", i,
+                        w->c->input_names[i % per_set], i / per_set);
         cbx_status st = read_input(w, w->wire.fds[i], &w->in[i]);
         if (st) return fail_status(w, st, CBX_FAILURE_PROTOCOL);
     }
@@ -180,7 +184,8 @@ static bool take_outputs(worker *w, size_t ninputs)
     size_t wanted = w->c->noutputs * (w->baseline ? 1 : 2);
     cbx_array_desc descs[CBX_CASE_MAX_ARRAYS];
     if (w->wire.nfds != ninputs + wanted)
-        return fail(w, CBX_FAILURE_PROTOCOL, "load brings %zu descriptors, %zu are needed", w->wire.nfds, ninputs + wanted);
+        return fail(w, CBX_FAILURE_PROTOCOL, "load brings %zu descriptors, %zu are needed", w->wire.nfds,
+                    ninputs + wanted);
     for (size_t i = 0; i < wanted; i++) w->out_fds[i] = w->wire.fds[ninputs + i];
     for (size_t i = 0; i < ninputs; i++) close(w->wire.fds[i]);
     w->nout_fds = wanted;
@@ -235,7 +240,8 @@ static bool do_compile(worker *w, const cbx_json *m)
     cbx_json *answer;
     double ns;
     (void)m;
-    if (!w->baseline || w->compiled) return fail(w, CBX_FAILURE_PROTOCOL, "compile comes once, after the load of a baseline");
+    if (!w->baseline || w->compiled)
+        return fail(w, CBX_FAILURE_PROTOCOL, "compile comes once, after the load of a baseline");
     if (!bind_set(w, 0)) return false;
     ns = timed_calls(w, 1);
     w->compiled = true;
@@ -321,8 +327,9 @@ static bool dispatch(worker *w, const char *line, size_t len)
         w->phase = handlers[i].op;
         ok = handlers[i].handle(w, m);
     }
+    if (!known) fail(w, CBX_FAILURE_PROTOCOL, "unknown op '%.40s'", op);
     cbx_json_unref(m);
-    return known ? ok : fail(w, CBX_FAILURE_PROTOCOL, "unknown op '%.40s'", op);
+    return ok;
 }
 
 static void report_failure(worker *w)

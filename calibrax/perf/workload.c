@@ -38,7 +38,8 @@ static cbx_status seal_array(cbx_ctx *ctx, const char *name, const cbx_array *a,
     if (!a) return cbx_fail(err, CBX_EINTERNAL, "no array was made for input '%s'", name);
     st = cbx__memory_file(name, &made, err);
     if (!st) st = cbx_npy_write_fd(ctx, made, a, err);
-    if (!st && fcntl(made, F_ADD_SEALS, SEALS) != 0) st = cbx_fail_errno(err, errno, "cannot seal the memory file of '%s'", name);
+    if (!st && fcntl(made, F_ADD_SEALS, SEALS) != 0)
+        st = cbx_fail_errno(err, errno, "cannot seal the memory file of '%s'", name);
     if (st && made >= 0) close(made);
     if (!st) *fd = made;
     return st;
@@ -72,7 +73,8 @@ static cbx_status check_inputs(const cbx_workload *w, cbx_array *const *in, cbx_
 {
     for (size_t i = 0; i < w->c->ninputs; i++) {
         if (!in[i] || !cbx_array_is_contiguous(in[i])) {
-            return cbx_fail(err, CBX_EINTERNAL, "case '%s' made no row-major array for input '%s'", w->c->name, w->c->input_names[i]);
+            return cbx_fail(err, CBX_EINTERNAL, "case '%s' made no row-major array for input '%s'", w->c->name,
+                            w->c->input_names[i]);
         }
     }
     return CBX_OK;
@@ -112,18 +114,21 @@ static cbx_status allocate(cbx_workload *w, const cbx_workload_opts *opts, cbx_e
     const cbx_case_ops *c = w->c;
     size_t most = (128 - c->noutputs) / (c->ninputs ? c->ninputs : 1);
     w->nsets = c->rotate_inputs && c->rotate_output ? 1 + opts->rotations : 1;
-    if (w->nsets > most) return cbx_fail(err, CBX_EINVAL, "%zu rotations are too many for case '%s': at most %zu", opts->rotations, c->name, most - 1);
+    if (w->nsets > most)
+        return cbx_fail(err, CBX_EINVAL, "%zu rotations are too many for case '%s': at most %zu", opts->rotations,
+                        c->name, most - 1);
     w->input_fds = cbx_mem_calloc(&w->al, w->nsets * c->ninputs + 1, sizeof *w->input_fds);
     w->answers = cbx_mem_calloc(&w->al, w->nsets * c->noutputs, sizeof *w->answers);
     w->bounds = cbx_mem_calloc(&w->al, w->nsets * c->noutputs, sizeof *w->bounds);
-    if (!w->input_fds || !w->answers || !w->bounds) return cbx_fail(err, CBX_ENOMEM, "no memory for a workload of case '%s'", c->name);
+    if (!w->input_fds || !w->answers || !w->bounds)
+        return cbx_fail(err, CBX_ENOMEM, "no memory for a workload of case '%s'", c->name);
     for (size_t i = 0; i < w->nsets * c->ninputs; i++) w->input_fds[i] = -1;
     c->outputs(w->point, w->outputs);
     return CBX_OK;
 }
 
-cbx_status cbx_workload_create(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *point, const cbx_workload_opts *opts,
-                               cbx_workload **out, cbx_err *err)
+cbx_status cbx_workload_create(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *point,
+                               const cbx_workload_opts *opts, cbx_workload **out, cbx_err *err)
 {
     static const cbx_workload_opts defaults = CBX_WORKLOAD_OPTS_INIT;
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
@@ -133,7 +138,8 @@ cbx_status cbx_workload_create(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_pa
     if (!opts) opts = &defaults;
     if (opts->struct_size != sizeof *opts) return cbx_fail(err, CBX_EINVAL, "cbx_workload_opts of another version");
     if (c->ninputs > CBX_CASE_MAX_ARRAYS || c->noutputs > CBX_CASE_MAX_ARRAYS || c->noutputs == 0) {
-        return cbx_fail(err, CBX_EINVAL, "case '%s' has a number of arrays outside 1..%d", c->name, CBX_CASE_MAX_ARRAYS);
+        return cbx_fail(err, CBX_EINVAL, "case '%s' has a number of arrays outside 1..%d", c->name,
+                        CBX_CASE_MAX_ARRAYS);
     }
     w = cbx_mem_zalloc(al, sizeof *w);
     if (!w) return cbx_fail(err, CBX_ENOMEM, "no memory for a workload of case '%s'", c->name);
@@ -174,7 +180,8 @@ void cbx_workload_free(cbx_workload *w)
 const char *cbx_workload_hash(const cbx_workload *w) { return w->hash; }
 bool cbx_workload_oracle_cached(const cbx_workload *w) { return w->oracle_cached; }
 
-static bool put_head(const cbx_workload *w, const cbx_baseline_ops *baseline, const cbx_launch_opts *opts, cbx_json *m, cbx_err *err)
+static bool put_head(const cbx_workload *w, const cbx_baseline_ops *baseline, const cbx_launch_opts *opts, cbx_json *m,
+                     cbx_err *err)
 {
     const char *text = cbx_params_json(w->point);
     cbx_json *point = NULL;
@@ -198,13 +205,15 @@ static bool put_names(const cbx_workload *w, size_t nsets, cbx_json *m)
              cbx_json_set_int(one, "set", (int64_t)(i / w->c->ninputs));
         ok = cbx_json_push(arrays, one) && ok;
     }
-    for (size_t o = 0; ok && o < w->c->noutputs; o++) ok = cbx_json_push(outputs, cbx_json_new_string(w->c->output_names[o]));
+    for (size_t o = 0; ok && o < w->c->noutputs; o++)
+        ok = cbx_json_push(outputs, cbx_json_new_string(w->c->output_names[o]));
     ok = cbx_json_set(m, "arrays", arrays) && ok;
     return cbx_json_set(m, "outputs", outputs) && ok;
 }
 
-cbx_status cbx__load_make(const cbx_workload *w, size_t nsets, const cbx_baseline_ops *baseline, const cbx_launch_opts *opts,
-                          const int *output_fds, size_t noutput_fds, cbx__load *out, cbx_err *err)
+cbx_status cbx__load_make(const cbx_workload *w, size_t nsets, const cbx_baseline_ops *baseline,
+                          const cbx_launch_opts *opts, const int *output_fds, size_t noutput_fds, cbx__load *out,
+                          cbx_err *err)
 {
     memset(out, 0, sizeof *out);
     out->message = cbx_json_new_object();

@@ -11,8 +11,8 @@ struct cbx_workload {
     cbx_allocator al;
     const cbx_case_ops *c;
     const cbx_params *point;
-    size_t nsets;       /* 1 + rotations; set 0 is the point's own inputs */
-    int *input_fds;     /* [set * ninputs + input]: sealed memory files that hold NPY */
+    size_t nsets;   /* 1 + rotations; set 0 is the point's own inputs */
+    int *input_fds; /* [set * ninputs + input]: sealed memory files that hold NPY */
     cbx_array_desc outputs[CBX_CASE_MAX_ARRAYS];
     cbx_array **answers, **bounds; /* [set * noutputs + output] */
     char hash[CBX_HASH_SIZE];
@@ -31,8 +31,9 @@ typedef struct cbx__load {
 
 /* @param baseline  NULL for the oracle
  * @param opts      NULL for the oracle: platform, threads and heap pad are left at their least */
-cbx_status cbx__load_make(const cbx_workload *w, size_t nsets, const cbx_baseline_ops *baseline, const cbx_launch_opts *opts,
-                          const int *output_fds, size_t noutput_fds, cbx__load *out, cbx_err *err);
+cbx_status cbx__load_make(const cbx_workload *w, size_t nsets, const cbx_baseline_ops *baseline,
+                          const cbx_launch_opts *opts, const int *output_fds, size_t noutput_fds, cbx__load *out,
+                          cbx_err *err);
 void cbx__load_clear(cbx__load *load);
 
 /* An empty memory file, close-on-exec, sealable. */

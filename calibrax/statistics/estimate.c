@@ -57,7 +57,7 @@ double cbx_stat_binomial_half_cdf(long k, unsigned long n)
 
     if (k < 0) return 0.0;
     if ((unsigned long)k >= n) return 1.0;
-    if (n > UINT32_MAX) return NAN; /* the product of a step would not fit */
+    if (n > UINT32_MAX) return NAN;                  /* the product of a step would not fit */
     lower = (unsigned long)k < n - (unsigned long)k; /* P(X <= k) = 1 - P(X <= n-1-k) */
     if (!lower && n - 1 - (unsigned long)k == (unsigned long)k) return 0.5;
     upto = lower ? (unsigned long)k : n - 1 - (unsigned long)k;
@@ -150,7 +150,10 @@ static cbx_status scratch(cbx_ctx *ctx, size_t n, double **out, cbx_err *err)
     return *out ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "no memory to sort %zu samples", n);
 }
 
-static void scratch_free(cbx_ctx *ctx, double *work, size_t n) { cbx_mem_free(cbx_ctx_allocator(ctx), work, n * sizeof(double)); }
+static void scratch_free(cbx_ctx *ctx, double *work, size_t n)
+{
+    cbx_mem_free(cbx_ctx_allocator(ctx), work, n * sizeof(double));
+}
 
 /* Checked, copied and sorted. */
 static cbx_status sorted_copy(cbx_ctx *ctx, const double *x, size_t n, double **out, cbx_err *err)
@@ -232,7 +235,8 @@ static cbx_interval interval_of_sorted(const double *sorted, size_t n, double le
     return iv;
 }
 
-cbx_status cbx_stat_median_interval(cbx_ctx *ctx, const double *x, size_t n, double level, cbx_interval *out, cbx_err *err)
+cbx_status cbx_stat_median_interval(cbx_ctx *ctx, const double *x, size_t n, double level, cbx_interval *out,
+                                    cbx_err *err)
 {
     double *work = NULL;
     cbx_status st = check_level(level, err);
@@ -245,8 +249,8 @@ cbx_status cbx_stat_median_interval(cbx_ctx *ctx, const double *x, size_t n, dou
     return CBX_OK;
 }
 
-cbx_status cbx_stat_paired_ratio(cbx_ctx *ctx, const double *a, const double *b, size_t n, double level, cbx_interval *out,
-                                 cbx_err *err)
+cbx_status cbx_stat_paired_ratio(cbx_ctx *ctx, const double *a, const double *b, size_t n, double level,
+                                 cbx_interval *out, cbx_err *err)
 {
     double *work = NULL;
     cbx_status st = check_level(level, err);

@@ -40,14 +40,15 @@ CBX_API void cbx_stat_sort(double *x, size_t n);
  * Source: David & Nagaraja, Order Statistics, 3rd ed., section 7.1.  95 % needs n >= 6, 99 % needs n >= 8.
  * @param level  0 < level < 1
  */
-CBX_API cbx_status cbx_stat_median_interval(cbx_ctx *ctx, const double *x, size_t n, double level, cbx_interval *out, cbx_err *err);
+CBX_API cbx_status cbx_stat_median_interval(cbx_ctx *ctx, const double *x, size_t n, double level, cbx_interval *out,
+                                            cbx_err *err);
 
 /**
  * Ratio of paired samples: median of a_i / b_i with the order-statistic interval of those quotients (all a_i, b_i > 0).
  * Medians and order statistics commute with log, so this is the median log-ratio of the pairs, read back.
  */
-CBX_API cbx_status cbx_stat_paired_ratio(cbx_ctx *ctx, const double *a, const double *b, size_t n, double level, cbx_interval *out,
-                                         cbx_err *err);
+CBX_API cbx_status cbx_stat_paired_ratio(cbx_ctx *ctx, const double *a, const double *b, size_t n, double level,
+                                         cbx_interval *out, cbx_err *err);
 
 /** P(Bin(n, 1/2) <= k), exact to double rounding for n <= 10^6; 0 for k < 0. */
 CBX_API double cbx_stat_binomial_half_cdf(long k, unsigned long n);

@@ -32,21 +32,22 @@ typedef struct cbx_row {
 
     /* metrics; has_metrics false: the block is null */
     bool has_metrics;
-    double min_s, median_s, p95_s, iqr_s, mean_s; /* steady_time over all epochs of all launches; median_s is the median of launch medians */
-    double p99_s;                                 /* additive */
-    uint64_t n;                                   /* epochs in all */
-    cbx_row_interval steady;                      /* additive: median of launch medians with its interval [s] */
-    const double *launch_medians_s;               /* additive: one a launch, in the order run */
+    double min_s, median_s, p95_s, iqr_s,
+        mean_s;              /* steady_time over all epochs of all launches; median_s is the median of launch medians */
+    double p99_s;            /* additive */
+    uint64_t n;              /* epochs in all */
+    cbx_row_interval steady; /* additive: median of launch medians with its interval [s] */
+    const double *launch_medians_s; /* additive: one a launch, in the order run */
     size_t nlaunches;
-    double compile_s, first_call_s;               /* medians over launches; compile_time.value, additive first_call */
-    double host_rss_mb;                           /* VmHWM of the worker, max over launches [MB = 10^6 bytes] */
-    double host_rss_increase_mb;                  /* additive: growth over the loaded worker, max over launches */
+    double compile_s, first_call_s; /* medians over launches; compile_time.value, additive first_call */
+    double host_rss_mb;             /* VmHWM of the worker, max over launches [MB = 10^6 bytes] */
+    double host_rss_increase_mb;    /* additive: growth over the loaded worker, max over launches */
     double peak_hbm_mb;
-    double throughput_elem_per_s;                 /* output elements / min */
-    double gmac_per_s, gflop_per_s, gbyte_per_s;  /* additive: declared work / median */
-    double roofline_share;                        /* additive: bound / median, 0..1 */
-    double bound_s;                               /* additive */
-    double cpu_s;                                 /* additive: CPU seconds per launch, median */
+    double throughput_elem_per_s;                /* output elements / min */
+    double gmac_per_s, gflop_per_s, gbyte_per_s; /* additive: declared work / median */
+    double roofline_share;                       /* additive: bound / median, 0..1 */
+    double bound_s;                              /* additive */
+    double cpu_s;                                /* additive: CPU seconds per launch, median */
 
     /* fidelity; NULL fidelity_status: the block is null */
     const char *fidelity_status; /* "ok", "failed", "inconclusive" */
@@ -65,7 +66,7 @@ typedef struct cbx_row {
     const char *failure_reason, *failure_message, *failure_remedy;
 
     const cbx_json *provenance; /* borrowed from json */
-    cbx_json *json;             /* the row itself, unknown keys included; owned by the rows set, NULL in a row to be written */
+    cbx_json *json; /* the row itself, unknown keys included; owned by the rows set, NULL in a row to be written */
 } cbx_row;
 
 /** Rows in file order. */
@@ -73,7 +74,7 @@ typedef struct cbx_rows {
     cbx_arena arena;
     cbx_row *rows;
     size_t count, capacity;
-    size_t damaged;           /* lines that were no row */
+    size_t damaged;                          /* lines that were no row */
     char first_damage[CBX_ERR_MESSAGE_SIZE]; /* names file and line; "" */
 } cbx_rows;
 
@@ -115,8 +116,8 @@ CBX_API const char *cbx_row_run_id(int64_t us, const char *revision, char buf[CB
 /* --- the durable store: <root>/<case>/<run_id>.jsonl with <run_id>.raw.jsonl beside it --- */
 
 /** Writes rows (and raw launch lines, raw_text may be NULL) of one run; a run id that exists already gets a numeric suffix. */
-CBX_API cbx_status cbx_row_store_put(cbx_ctx *ctx, const char *root, const char *case_name, const char *run_id, const cbx_row *rows,
-                                     size_t count, const char *raw_text, cbx_err *err);
+CBX_API cbx_status cbx_row_store_put(cbx_ctx *ctx, const char *root, const char *case_name, const char *run_id,
+                                     const cbx_row *rows, size_t count, const char *raw_text, cbx_err *err);
 
 CBX_END_DECLS
 #endif

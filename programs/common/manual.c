@@ -14,7 +14,8 @@ static void option_words(const opt_spec *s, char *buf, size_t size)
     char letter[8] = "    ";
 
     if (s->letter) snprintf(letter, sizeof(letter), "-%c, ", s->letter);
-    snprintf(buf, size, "%s--%s%s%s%s%s", letter, s->name, open, s->arg ? s->arg : "", close, s->kind == OPT_WORDS ? "..." : "");
+    snprintf(buf, size, "%s--%s%s%s%s%s", letter, s->name, open, s->arg ? s->arg : "", close,
+             s->kind == OPT_WORDS ? "..." : "");
 }
 
 /* Text from column `indent` on, broken before column 100. */
@@ -46,9 +47,12 @@ static void print_option(const opt_spec *s, FILE *out)
     option_words(s, words, sizeof(words));
     len = strlen(words);
     fprintf(out, "  %s", words);
-    if (len + 4 > INDENT) fprintf(out, "\n%*s", INDENT, "");
-    else fprintf(out, "%*s", (int)(INDENT - 2 - len), "");
-    snprintf(text, sizeof(text), "%s%s%s%s", s->help, s->fallback ? " (default: " : "", s->fallback ? s->fallback : "", s->fallback ? ")" : "");
+    if (len + 4 > INDENT)
+        fprintf(out, "\n%*s", INDENT, "");
+    else
+        fprintf(out, "%*s", (int)(INDENT - 2 - len), "");
+    snprintf(text, sizeof(text), "%s%s%s%s", s->help, s->fallback ? " (default: " : "", s->fallback ? s->fallback : "",
+             s->fallback ? ")" : "");
     print_wrapped(out, text, INDENT, INDENT);
 }
 
@@ -62,7 +66,8 @@ void opt_print_help(const opt_program *program, const opt_command *command, FILE
     if (!command->name[0]) {
         fprintf(out, "\nCommands:\n");
         for (size_t i = 0; i < program->ncommands; i++) {
-            if (program->commands[i].name[0]) fprintf(out, "  %-12s %s\n", program->commands[i].name, program->commands[i].summary);
+            if (program->commands[i].name[0])
+                fprintf(out, "  %-12s %s\n", program->commands[i].name, program->commands[i].summary);
         }
     }
     fprintf(out, "\nOptions:\n");
@@ -83,16 +88,16 @@ static void put_roff(FILE *out, const char *text)
 {
     if (*text == '.' || *text == '\'') fputs("\\&", out);
     for (; *text; text++) {
-        if (*text == '\\') fputs("\\e", out);
-        else if (*text == '-') fputs("\\-", out);
-        else fputc(*text, out);
+        if (*text == '\\')
+            fputs("\\e", out);
+        else if (*text == '-')
+            fputs("\\-", out);
+        else
+            fputc(*text, out);
     }
 }
 
-static void put_heading(FILE *out, const char *macro, const char *text)
-{
-    fprintf(out, "%s \"%s\"\n", macro, text);
-}
+static void put_heading(FILE *out, const char *macro, const char *text) { fprintf(out, "%s \"%s\"\n", macro, text); }
 
 static void man_option(const opt_spec *s, FILE *out)
 {
@@ -144,8 +149,8 @@ void opt_print_man(const opt_program *program, FILE *out)
         upper[n] = c >= 'a' && c <= 'z' ? (char)(c - 'a' + 'A') : c;
     }
     upper[n] = 0;
-    fprintf(out, ".TH %s 1 \"\" \"calibrax %s\" \"User Commands\"\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n", upper, cbx_version(), program->name,
-            program->summary);
+    fprintf(out, ".TH %s 1 \"\" \"calibrax %s\" \"User Commands\"\n.SH NAME\n%s \\- %s\n.SH SYNOPSIS\n", upper,
+            cbx_version(), program->name, program->summary);
     for (size_t i = 0; i < program->ncommands; i++) {
         const opt_command *c = &program->commands[i];
         fprintf(out, "%s\\fB%s%s%s\\fR ", i ? ".br\n" : "", program->name, c->name[0] ? " " : "", c->name);
@@ -169,7 +174,9 @@ static void completion_words(const opt_command *c, FILE *out)
 
 void opt_print_completion(const opt_program *program, FILE *out)
 {
-    fprintf(out, "# bash completion of %s\n_%s()\n{\n    local word=\"${COMP_WORDS[COMP_CWORD]}\" words\n    case \"${COMP_WORDS[1]}\" in\n",
+    fprintf(out,
+            "# bash completion of %s\n_%s()\n{\n    local word=\"${COMP_WORDS[COMP_CWORD]}\" words\n    case "
+            "\"${COMP_WORDS[1]}\" in\n",
             program->name, program->name);
     for (size_t i = 0; i < program->ncommands; i++) {
         const opt_command *c = &program->commands[i];
@@ -185,6 +192,7 @@ void opt_print_completion(const opt_program *program, FILE *out)
         if (program->commands[i].name[0]) fprintf(out, " %s", program->commands[i].name);
     }
     fprintf(out, "\"; fi ;;\n    esac\n    if [ \"${word#-}\" != \"$word\" ] || [ \"$COMP_CWORD\" -eq 1 ]; then\n");
-    fprintf(out, "        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n    else\n        COMPREPLY=($(compgen -f -- \"$word\"))\n    fi\n}\n");
+    fprintf(out, "        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n    else\n        COMPREPLY=($(compgen -f "
+                 "-- \"$word\"))\n    fi\n}\n");
     fprintf(out, "complete -F _%s %s\n", program->name, program->name);
 }

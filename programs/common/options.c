@@ -63,10 +63,7 @@ static const opt_spec *find_spec(const opt_command *command, const char *word)
     return NULL;
 }
 
-static bool is_option(const char *word)
-{
-    return word[0] == '-' && word[1] != 0;
-}
+static bool is_option(const char *word) { return word[0] == '-' && word[1] != 0; }
 
 /* argv with every MAYBE and WORDS option carrying its words behind `=`. */
 static bool rewrite(const opt_command *command, int argc, const char **argv, cbx_arena *arena, opt_list *out)
@@ -87,7 +84,9 @@ static bool rewrite(const opt_command *command, int argc, const char **argv, cbx
             taken = true;
         }
         if (taken) continue;
-        if (some && s->kind == OPT_MAYBE && !opt_append(arena, cbx_arena_printf(arena, "--%s=%s", s->name, s->fallback), out)) return false;
+        if (some && s->kind == OPT_MAYBE &&
+            !opt_append(arena, cbx_arena_printf(arena, "--%s=%s", s->name, s->fallback), out))
+            return false;
         if ((!some || s->kind == OPT_WORDS) && !opt_append(arena, argv[i], out)) return false;
     }
     return true;
@@ -131,13 +130,9 @@ static const char *set_value(const opt_spec *s, const char *text, void *target, 
     char *end;
 
     switch (s->kind) {
-    case OPT_FLAG:
-        *(bool *)member = true;
-        return NULL;
+    case OPT_FLAG: *(bool *)member = true; return NULL;
     case OPT_STRING:
-    case OPT_MAYBE:
-        *(const char **)member = text;
-        return NULL;
+    case OPT_MAYBE: *(const char **)member = text; return NULL;
     case OPT_LIST: return opt_split(arena, text, member) ? NULL : "memory";
     case OPT_EACH:
     case OPT_WORDS: return opt_append(arena, text, member) ? NULL : "memory";
@@ -151,7 +146,8 @@ static const char *set_value(const opt_spec *s, const char *text, void *target, 
         return NULL;
     case OPT_NUMBER:
         *(double *)member = strtod(text, &end);
-        return end == text || *end || !isfinite(*(double *)member) || *(double *)member < 0 ? "a number, 0 or more" : NULL;
+        return end == text || *end || !isfinite(*(double *)member) || *(double *)member < 0 ? "a number, 0 or more"
+                                                                                            : NULL;
     case OPT_SIZE: return byte_count(text, member) ? NULL : "a size such as 512M or 2G";
     }
     return "an option of another kind";
@@ -169,7 +165,9 @@ static struct poptOption *popt_table(const opt_command *command, cbx_arena *aren
         t[i] = (struct poptOption){ .longName = s->name, .shortName = s->letter, .val = (int)i + CODE_FIRST };
         t[i].argInfo = s->kind == OPT_FLAG ? POPT_ARG_NONE : POPT_ARG_STRING;
     }
-    t[command->noptions] = (struct poptOption){ .longName = "help", .shortName = 'h', .argInfo = POPT_ARG_NONE, .val = CODE_HELP };
+    t[command->noptions] = (struct poptOption){
+        .longName = "help", .shortName = 'h', .argInfo = POPT_ARG_NONE, .val = CODE_HELP
+    };
     return t;
 }
 
@@ -190,15 +188,16 @@ static opt_result bad_option(const opt_program *program, const opt_command *comm
     if (code == POPT_ERROR_BADOPT && near) {
         opt_fail(program, "unknown option '%.*s'; did you mean '--%s'?", (int)(dashes + len), word, near);
     } else if (code == POPT_ERROR_BADOPT) {
-        opt_fail(program, "unknown option '%s'; '%s%s%s --help' lists them", word, program->name, command->name[0] ? " " : "", command->name);
+        opt_fail(program, "unknown option '%s'; '%s%s%s --help' lists them", word, program->name,
+                 command->name[0] ? " " : "", command->name);
     } else {
         opt_fail(program, "option '%s': %s", word, poptStrerror(code));
     }
     return OPT_BAD;
 }
 
-static opt_result take_option(const opt_program *program, const opt_command *command, poptContext con, int code, void *target,
-                              cbx_arena *arena)
+static opt_result take_option(const opt_program *program, const opt_command *command, poptContext con, int code,
+                              void *target, cbx_arena *arena)
 {
     const opt_spec *s;
     char *text;
@@ -218,14 +217,15 @@ static opt_result take_option(const opt_program *program, const opt_command *com
     return OPT_BAD;
 }
 
-static opt_result take_rest(const opt_program *program, const opt_command *command, poptContext con, cbx_arena *arena, opt_list *rest)
+static opt_result take_rest(const opt_program *program, const opt_command *command, poptContext con, cbx_arena *arena,
+                            opt_list *rest)
 {
     const char *word;
 
     while ((word = poptGetArg(con)) != NULL) {
         if (!rest) {
-            opt_fail(program, "unexpected word '%s'; '%s%s%s --help' tells the options", word, program->name, command->name[0] ? " " : "",
-                     command->name);
+            opt_fail(program, "unexpected word '%s'; '%s%s%s --help' tells the options", word, program->name,
+                     command->name[0] ? " " : "", command->name);
             return OPT_BAD;
         }
         if (!opt_append(arena, cbx_arena_strdup(arena, word), rest)) {
@@ -236,8 +236,8 @@ static opt_result take_rest(const opt_program *program, const opt_command *comma
     return OPT_GO;
 }
 
-opt_result opt_parse(const opt_program *program, const opt_command *command, int argc, const char **argv, void *target, cbx_arena *arena,
-                     opt_list *rest)
+opt_result opt_parse(const opt_program *program, const opt_command *command, int argc, const char **argv, void *target,
+                     cbx_arena *arena, opt_list *rest)
 {
     struct poptOption *table = popt_table(command, arena);
     opt_list words = { NULL, 0 };
@@ -251,8 +251,10 @@ opt_result opt_parse(const opt_program *program, const opt_command *command, int
     }
     con = poptGetContext(program->name, (int)words.count, (const char **)words.items, table, 0);
     while (result == OPT_GO && (code = poptGetNextOpt(con)) != -1) {
-        if (code < -1) result = bad_option(program, command, poptBadOption(con, 0), code);
-        else result = take_option(program, command, con, code, target, arena);
+        if (code < -1)
+            result = bad_option(program, command, poptBadOption(con, 0), code);
+        else
+            result = take_option(program, command, con, code, target, arena);
     }
     if (result == OPT_GO) result = take_rest(program, command, con, arena, rest);
     poptFreeContext(con);
@@ -293,7 +295,8 @@ int opt_main(const opt_program *program, int argc, const char **argv)
     } else if (argc > 1 && !strcmp(argv[1], "--man")) {
         opt_print_man(program, stdout);
     } else if (argc > 1 && !strcmp(argv[1], "--completion")) {
-        if (argc > 2 && strcmp(argv[2], "bash")) return opt_fail(program, "--completion: unknown shell '%s'; known: bash", argv[2]);
+        if (argc > 2 && strcmp(argv[2], "bash"))
+            return opt_fail(program, "--completion: unknown shell '%s'; known: bash", argv[2]);
         opt_print_completion(program, stdout);
     } else {
         status = run_command(program, argc, argv);

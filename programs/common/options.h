@@ -15,7 +15,18 @@
 
 #include "calibrax/base/arena.h"
 
-typedef enum opt_kind { OPT_FLAG, OPT_STRING, OPT_COUNT, OPT_INT, OPT_NUMBER, OPT_SIZE, OPT_LIST, OPT_EACH, OPT_WORDS, OPT_MAYBE } opt_kind;
+typedef enum opt_kind {
+    OPT_FLAG,
+    OPT_STRING,
+    OPT_COUNT,
+    OPT_INT,
+    OPT_NUMBER,
+    OPT_SIZE,
+    OPT_LIST,
+    OPT_EACH,
+    OPT_WORDS,
+    OPT_MAYBE
+} opt_kind;
 
 typedef struct opt_list {
     const char *const *items;
@@ -26,9 +37,10 @@ typedef struct opt_spec {
     const char *name; /* without the dashes */
     char letter;      /* 0: none */
     opt_kind kind;
-    size_t offset;    /* of the member that it sets */
-    const char *arg;  /* word for its argument; NULL for a flag */
-    const char *fallback; /* what holds without it, for people; NULL: nothing to say.  MAYBE: the value without an argument */
+    size_t offset;   /* of the member that it sets */
+    const char *arg; /* word for its argument; NULL for a flag */
+    const char
+        *fallback; /* what holds without it, for people; NULL: nothing to say.  MAYBE: the value without an argument */
     const char *help;
 } opt_spec;
 
@@ -66,8 +78,8 @@ int opt_main(const opt_program *program, int argc, const char **argv);
  * Sets members of target; argv[0] is the command's own word.  --help prints and gives OPT_STOP; a fault prints one sentence and gives
  * OPT_BAD.  Texts live in the arena.  rest: words that are no options; NULL if the command takes none, then one is a fault.
  */
-opt_result opt_parse(const opt_program *program, const opt_command *command, int argc, const char **argv, void *target, cbx_arena *arena,
-                     opt_list *rest);
+opt_result opt_parse(const opt_program *program, const opt_command *command, int argc, const char **argv, void *target,
+                     cbx_arena *arena, opt_list *rest);
 /* Splits at commas, adding to the list; empty parts are left out.  false: out of memory. */
 bool opt_split(cbx_arena *arena, const char *text, opt_list *list);
 /* Adds one word.  false: out of memory. */

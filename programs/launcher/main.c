@@ -32,10 +32,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define EXIT_SETUP 125
-#define EXIT_EXEC 126
+#define EXIT_SETUP   125
+#define EXIT_EXEC    126
 #define EXIT_MISSING 127
-#define MAX_PAD 65536u
+#define MAX_PAD      65536u
 
 typedef struct options {
     const char *cores;
@@ -59,8 +59,8 @@ static int give_up(const options *o, const char *cause, int status, const char *
     int channel = (int)(o->fd >= 0 ? o->fd : o->measure);
     if (channel >= 0) {
         int len = snprintf(line, sizeof line,
-                           "{\"op\":\"error\",\"phase\":\"spawn\",\"cause\":\"%s\",\"message\":\"%s '%s': %s\"}\n", cause, what,
-                           clean, strerror(errno));
+                           "{\"op\":\"error\",\"phase\":\"spawn\",\"cause\":\"%s\",\"message\":\"%s '%s': %s\"}\n",
+                           cause, what, clean, strerror(errno));
         if (len > 0 && (size_t)len < sizeof line && write(channel, line, (size_t)len) < 0) return status;
     }
     return status;
@@ -68,8 +68,10 @@ static int give_up(const options *o, const char *cause, int status, const char *
 
 static int usage(const char *what)
 {
-    fprintf(stderr, "nperf-launch: %s\nusage: nperf-launch [--cores LIST] [--fd N] [--measure N] [--memory BYTES]"
-                    " [--env-pad BYTES] [--stack-pad BYTES] [--parent PID] -- PROGRAM [ARGUMENT...]\n", what);
+    fprintf(stderr,
+            "nperf-launch: %s\nusage: nperf-launch [--cores LIST] [--fd N] [--measure N] [--memory BYTES]"
+            " [--env-pad BYTES] [--stack-pad BYTES] [--parent PID] -- PROGRAM [ARGUMENT...]\n",
+            what);
     return EXIT_SETUP;
 }
 
@@ -103,7 +105,8 @@ static int parse_options(int argc, char **argv, options *o)
             if (strcmp(argv[i], numbers[k].name) == 0) known = true, *numbers[k].number = v;
         }
         for (size_t k = 0; k < sizeof small / sizeof small[0]; k++) {
-            if (strcmp(argv[i], small[k].name) == 0) known = true, good = good && v <= 0x7fffffff, *small[k].number = (long)v;
+            if (strcmp(argv[i], small[k].name) == 0)
+                known = true, good = good && v <= 0x7fffffff, *small[k].number = (long)v;
         }
         if (!known || !good) return usage("unknown option, or a number that cannot be read");
     }
@@ -155,7 +158,8 @@ static int set_up(const options *o)
 {
     const struct rlimit no_core = { 0, 0 };
     setpgid(0, 0); /* the parent has done it already, unless this was started by hand */
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return give_up(o, "machine", EXIT_SETUP, "cannot tie the life of", "the worker to its parent");
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
+        return give_up(o, "machine", EXIT_SETUP, "cannot tie the life of", "the worker to its parent");
     if (o->parent && getppid() != (pid_t)o->parent) return EXIT_SETUP; /* it died in between */
     if (setrlimit(RLIMIT_CORE, &no_core) != 0) return give_up(o, "machine", EXIT_SETUP, "cannot set", "RLIMIT_CORE");
     if (o->memory) {
@@ -185,7 +189,10 @@ static unsigned long long now_ns(void)
     return (unsigned long long)t.tv_sec * 1000000000u + (unsigned long long)t.tv_nsec;
 }
 
-static unsigned long long microseconds(struct timeval t) { return (unsigned long long)t.tv_sec * 1000000u + (unsigned long long)t.tv_usec; }
+static unsigned long long microseconds(struct timeval t)
+{
+    return (unsigned long long)t.tv_sec * 1000000u + (unsigned long long)t.tv_usec;
+}
 
 /* vfork, not fork: no page tables to copy, and the child borrows this tiny image until it execs. */
 static int measure(const options *o)

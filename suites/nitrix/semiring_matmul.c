@@ -10,46 +10,60 @@
 
 #define MAX_EXTENT 16384
 
-static const char *const algebras[] = { "real", "log", "tropical_max_plus", "tropical_min_plus", "euclidean", "boolean", NULL };
+static const char *const algebras[] = { "real",    "log", "tropical_max_plus", "tropical_min_plus", "euclidean",
+                                        "boolean", NULL };
 static const char *const dtypes[] = { "f32", "f64", "bool", NULL };
 
-static const char *fitting_dtype(const cbx_params *before) { return cbx__sm_is(before, CBX_ALGEBRA_BOOLEAN) ? "bool" : "f32"; }
+static const char *fitting_dtype(const cbx_params *before)
+{
+    return cbx__sm_is(before, CBX_ALGEBRA_BOOLEAN) ? "bool" : "f32";
+}
 
 static const cbx_param_def params[] = {
     { .name = "m", .kind = CBX_PARAM_INT, .min = 0, .max = MAX_EXTENT, .help = "rows of A and C" },
     { .name = "k", .kind = CBX_PARAM_INT, .min = 0, .max = MAX_EXTENT, .help = "columns of A, rows of B" },
     { .name = "n", .kind = CBX_PARAM_INT, .min = 0, .max = MAX_EXTENT, .help = "columns of B and C" },
     { .name = "algebra", .kind = CBX_PARAM_WORD, .words = algebras, .help = "which combine and update" },
-    { .name = "dtype", .kind = CBX_PARAM_WORD, .words = dtypes, .derive = fitting_dtype, .help = "of A, B and C; f32, and bool for boolean, if absent" },
-    { .name = "seed", .kind = CBX_PARAM_INT, .min = 0, .max = INT64_MAX, .fallback = "0", .help = "of the random inputs" },
+    { .name = "dtype",
+      .kind = CBX_PARAM_WORD,
+      .words = dtypes,
+      .derive = fitting_dtype,
+      .help = "of A, B and C; f32, and bool for boolean, if absent" },
+    { .name = "seed",
+      .kind = CBX_PARAM_INT,
+      .min = 0,
+      .max = INT64_MAX,
+      .fallback = "0",
+      .help = "of the random inputs" },
 };
 
 static cbx_status check_point(const cbx_params *point, cbx_err *err)
 {
     const cbx__sm_point p = cbx__sm_read(point);
     if (cbx_semiring_takes(p.semiring, p.dtype)) return CBX_OK;
-    return cbx_fail(err, CBX_EINVAL, "algebra '%s' does not take dtype '%s': use %s, or leave dtype out", p.semiring->name,
-                    cbx_params_word(point, "dtype"), fitting_dtype(point));
+    return cbx_fail(err, CBX_EINVAL, "algebra '%s' does not take dtype '%s': use %s, or leave dtype out",
+                    p.semiring->name, cbx_params_word(point, "dtype"), fitting_dtype(point));
 }
 
-#define POINT(m, k, n, algebra, dtype) "{\"m\":" #m ",\"k\":" #k ",\"n\":" #n ",\"algebra\":\"" algebra "\",\"dtype\":\"" dtype "\",\"seed\":0}"
-#define FLOAT_POINTS(m, k, n, dtype)                                                                                                   \
-    POINT(m, k, n, "real", dtype), POINT(m, k, n, "log", dtype), POINT(m, k, n, "tropical_max_plus", dtype),                           \
+#define POINT(m, k, n, algebra, dtype)                                                                                 \
+    "{\"m\":" #m ",\"k\":" #k ",\"n\":" #n ",\"algebra\":\"" algebra "\",\"dtype\":\"" dtype "\",\"seed\":0}"
+#define FLOAT_POINTS(m, k, n, dtype)                                                                                   \
+    POINT(m, k, n, "real", dtype), POINT(m, k, n, "log", dtype), POINT(m, k, n, "tropical_max_plus", dtype),           \
         POINT(m, k, n, "tropical_min_plus", dtype), POINT(m, k, n, "euclidean", dtype)
 #define ALL_POINTS(m, k, n) FLOAT_POINTS(m, k, n, "f32"), POINT(m, k, n, "boolean", "bool")
 
 #define POINTS_A_SHAPE 6
-#define LOG_IN_SHAPE 1
+#define LOG_IN_SHAPE   1
 
 static const char *const points[] = {
-    ALL_POINTS(256, 256, 256),           /* C stays in the second-level cache */
-    ALL_POINTS(512, 512, 512),           /* the size that others publish */
+    ALL_POINTS(256, 256, 256), /* C stays in the second-level cache */
+    ALL_POINTS(512, 512, 512), /* the size that others publish */
     FLOAT_POINTS(512, 512, 512, "f64"),
-    ALL_POINTS(1024, 1024, 1024),        /* C leaves the second-level cache */
-    ALL_POINTS(4096, 64, 64),            /* skinny */
-    ALL_POINTS(513, 129, 257),           /* odd: tails everywhere */
-    ALL_POINTS(7, 5, 3),                 /* tiny: all overhead */
-    ALL_POINTS(64, 0, 64),               /* nothing to sum */
+    ALL_POINTS(1024, 1024, 1024), /* C leaves the second-level cache */
+    ALL_POINTS(4096, 64, 64),     /* skinny */
+    ALL_POINTS(513, 129, 257),    /* odd: tails everywhere */
+    ALL_POINTS(7, 5, 3),          /* tiny: all overhead */
+    ALL_POINTS(64, 0, 64),        /* nothing to sum */
 };
 
 /* In the order they are shown; the ratio reference first, mutants last. */

@@ -38,7 +38,8 @@ static void verdicts(void **state)
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_interval iv = { 1, cases[i].lower, cases[i].upper, cases[i].level };
-        CHECK_STR(cbx_verdict_name(cbx_verdict_of_ratio(&iv, cases[i].margin)), cbx_verdict_name(cases[i].wanted), cases[i].why);
+        CHECK_STR(cbx_verdict_name(cbx_verdict_of_ratio(&iv, cases[i].margin)), cbx_verdict_name(cases[i].wanted),
+                  cases[i].why);
     }
 }
 
@@ -46,7 +47,8 @@ static void verdicts(void **state)
 static void verdicts_are_symmetric(void **state)
 {
     (void)state;
-    static const cbx_verdict other[] = { CBX_VERDICT_UNDECIDED, CBX_VERDICT_SLOWER, CBX_VERDICT_FASTER, CBX_VERDICT_EQUIVALENT };
+    static const cbx_verdict other[] = { CBX_VERDICT_UNDECIDED, CBX_VERDICT_SLOWER, CBX_VERDICT_FASTER,
+                                         CBX_VERDICT_EQUIVALENT };
     for (double lower = 0.9; lower < 1.1; lower += 0.0071)
         for (double upper = lower; upper < 1.12; upper += 0.0053) {
             cbx_interval iv = { 1, lower, upper, 0.95 }, inverse = { 1, 1 / upper, 1 / lower, 0.95 };

@@ -15,9 +15,10 @@ static void dtypes_know_their_names(void **state)
         const char *name;
         size_t size;
     } cases[] = {
-        { CBX_BOOL, "bool", 1 },   { CBX_I8, "int8", 1 },      { CBX_I16, "int16", 2 },      { CBX_I32, "int32", 4 },
-        { CBX_I64, "int64", 8 },   { CBX_U8, "uint8", 1 },     { CBX_U16, "uint16", 2 },     { CBX_U32, "uint32", 4 },
-        { CBX_U64, "uint64", 8 },  { CBX_F32, "float32", 4 },  { CBX_F64, "float64", 8 },    { CBX_C64, "complex64", 8 },
+        { CBX_BOOL, "bool", 1 },        { CBX_I8, "int8", 1 },     { CBX_I16, "int16", 2 },
+        { CBX_I32, "int32", 4 },        { CBX_I64, "int64", 8 },   { CBX_U8, "uint8", 1 },
+        { CBX_U16, "uint16", 2 },       { CBX_U32, "uint32", 4 },  { CBX_U64, "uint64", 8 },
+        { CBX_F32, "float32", 4 },      { CBX_F64, "float64", 8 }, { CBX_C64, "complex64", 8 },
         { CBX_C128, "complex128", 16 },
     };
     cbx_err err = CBX_ERR_INIT;
@@ -54,7 +55,10 @@ static void counts_do_not_overflow(void **state)
         { { CBX_BOOL, 1, { (size_t)PTRDIFF_MAX + 1 } }, CBX_EOVERFLOW, 0, "one more" },
         { { CBX_F64, 1, { PTRDIFF_MAX / 8 + 1 } }, CBX_EOVERFLOW, 0, "bytes overflow, the count does not" },
         { { CBX_U8, 2, { (size_t)1 << 32, (size_t)1 << 32 } }, CBX_EOVERFLOW, 0, "the product wraps to 0" },
-        { { CBX_U8, 3, { 0, (size_t)1 << 40, (size_t)1 << 40 } }, CBX_EOVERFLOW, 0, "strides overflow though it is empty" },
+        { { CBX_U8, 3, { 0, (size_t)1 << 40, (size_t)1 << 40 } },
+          CBX_EOVERFLOW,
+          0,
+          "strides overflow though it is empty" },
         { { CBX_U8, 9, { 1 } }, CBX_EINVAL, 0, "rank above the limit" },
         { { CBX_U8, -1, { 1 } }, CBX_EINVAL, 0, "negative rank" },
         { { (cbx_dtype)13, 1, { 1 } }, CBX_EINVAL, 0, "no such dtype" },
@@ -96,7 +100,10 @@ static void created_arrays_are_row_major_and_aligned(void **state)
 {
     (void)state;
     static const cbx_array_desc descs[] = {
-        { CBX_F64, 3, { 2, 3, 4 } }, { CBX_F32, 0, { 0 } }, { CBX_U8, 2, { 0, 5 } }, { CBX_C128, 2, { 700, 300 } },
+        { CBX_F64, 3, { 2, 3, 4 } },
+        { CBX_F32, 0, { 0 } },
+        { CBX_U8, 2, { 0, 5 } },
+        { CBX_C128, 2, { 700, 300 } },
     };
     cbx_test_alloc al;
     cbx_err err = CBX_ERR_INIT;
@@ -111,7 +118,8 @@ static void created_arrays_are_row_major_and_aligned(void **state)
         CHECK(cbx_array_is_contiguous(a), "contiguous");
         if (cbx_array_bytes(a)) memset(cbx_array_data_mut(a), 1, cbx_array_bytes(a));
         if (i == 0) {
-            CHECK_INT(cbx_array_strides(a)[0] * 100 + cbx_array_strides(a)[1] * 10 + cbx_array_strides(a)[2], 1241, "12, 4, 1");
+            CHECK_INT(cbx_array_strides(a)[0] * 100 + cbx_array_strides(a)[1] * 10 + cbx_array_strides(a)[2], 1241,
+                      "12, 4, 1");
             CHECK_INT(cbx_array_bytes(a), 24 * 8, "bytes");
             CHECK_INT(cbx_array_dim(a, 1), 3, "an axis");
             CHECK_INT(cbx_array_dim(a, 3) + cbx_array_dim(a, -1), 0, "past the last and before the first axis");
@@ -191,8 +199,18 @@ static void strided_arrays_pack_row_major(void **state)
         { { CBX_I32, 2, { 2, 3 } }, { -3, -1 }, 5, false, { 5, 4, 3, 2, 1, 0 }, "both axes reversed" },
         { { CBX_I32, 2, { 2, 3 } }, { 0, 1 }, 0, false, { 0, 1, 2, 0, 1, 2 }, "a broadcast axis" },
         { { CBX_I32, 1, { 4 } }, { 5 }, 1, false, { 1, 6, 11, 16 }, "every fifth" },
-        { { CBX_I32, 3, { 2, 1, 3 } }, { 3, 99, 1 }, 0, true, { 0, 1, 2, 3, 4, 5 }, "the stride of a single element counts for nothing" },
-        { { CBX_I32, 3, { 2, 3, 2 } }, { 2, 4, 1 }, 0, false, { 0, 1, 4, 5, 8, 9, 2, 3, 6, 7, 10, 11 }, "axes swapped" },
+        { { CBX_I32, 3, { 2, 1, 3 } },
+          { 3, 99, 1 },
+          0,
+          true,
+          { 0, 1, 2, 3, 4, 5 },
+          "the stride of a single element counts for nothing" },
+        { { CBX_I32, 3, { 2, 3, 2 } },
+          { 2, 4, 1 },
+          0,
+          false,
+          { 0, 1, 4, 5, 8, 9, 2, 3, 6, 7, 10, 11 },
+          "axes swapped" },
     };
     int data[24], got[12];
     cbx_err err = CBX_ERR_INIT;
@@ -202,7 +220,9 @@ static void strided_arrays_pack_row_major(void **state)
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     for (size_t c = 0; c < CBX_LEN(cases); c++) {
         cbx_array *a = NULL;
-        CHECK_OK(cbx_array_wrap(ctx, &cases[c].d, cases[c].strides, data + cases[c].first_element, NULL, NULL, &a, &err), &err, "wrap");
+        CHECK_OK(
+            cbx_array_wrap(ctx, &cases[c].d, cases[c].strides, data + cases[c].first_element, NULL, NULL, &a, &err),
+            &err, "wrap");
         CHECK_INT(cbx_array_is_contiguous(a), cases[c].contiguous, cases[c].why);
         size_t n = cbx_array_count(a);
         for (size_t first = 0; first <= n; first++)

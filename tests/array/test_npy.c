@@ -17,7 +17,10 @@
 #include "calibrax/base/file.h"
 #include "fail_alloc.h"
 
-#define A(...) { __VA_ARGS__ }
+#define A(...)                                                                                                         \
+    {                                                                                                                  \
+        __VA_ARGS__                                                                                                    \
+    }
 
 static const struct accepted {
     const char *name;
@@ -136,7 +139,8 @@ static void refused_files_name_their_dtype(void **state)
         cbx_array *a = NULL;
         char path[512];
         bool rank = strcmp(names[i], "refused_rank9") == 0;
-        CHECK_STATUS(cbx_npy_read(ctx, fixture(names[i], path), &a, &err), rank ? CBX_EUNSUPPORTED : CBX_EDTYPE, names[i]);
+        CHECK_STATUS(cbx_npy_read(ctx, fixture(names[i], path), &a, &err), rank ? CBX_EUNSUPPORTED : CBX_EDTYPE,
+                     names[i]);
         CHECK(strstr(err.message, names[i]) && strstr(err.message, rank ? "axes" : "dtype"), err.message);
         CHECK(a == NULL, "out is untouched");
     }
@@ -200,7 +204,8 @@ static void malformed_headers_are_refused(void **state)
         { "{'descr': '<f4', 'fortran_order': False, 'shape': (,)}", CBX_EFORMAT, "a comma alone" },
         { "{'descr': '<f4', 'fortran_order': False, 'shape': (1e3,)}", CBX_EFORMAT, "no integer" },
         { "{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999,)}", CBX_EOVERFLOW, "above 2^64" },
-        { "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}", CBX_EOVERFLOW, "the product wraps" },
+        { "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}", CBX_EOVERFLOW,
+          "the product wraps" },
         { "{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1)}", CBX_EUNSUPPORTED, "nine axes" },
         { "{'descr': '<f4, 'fortran_order': False, 'shape': (0,)}", CBX_EDTYPE, "the string ends a word late" },
         { "{'descr': '<f4", CBX_EFORMAT, "the string has no end" },
@@ -260,8 +265,9 @@ static void our_files_are_numpys_byte_for_byte(void **state)
         cbx_array *a = NULL;
         char path[512], folder[64], mine[128], *written = NULL;
         size_t len, mine_len;
-        if (strncmp(accepted[i].name, "v1_", 3) && strncmp(accepted[i].name, "empty", 5) && strcmp(accepted[i].name, "rank8") &&
-            strcmp(accepted[i].name, "scalar_float64") && strcmp(accepted[i].name, "one_axis"))
+        if (strncmp(accepted[i].name, "v1_", 3) && strncmp(accepted[i].name, "empty", 5) &&
+            strcmp(accepted[i].name, "rank8") && strcmp(accepted[i].name, "scalar_float64") &&
+            strcmp(accepted[i].name, "one_axis"))
             continue;
         unsigned char *data = load(accepted[i].name, &len);
         CHECK_OK(cbx_npy_read(ctx, fixture(accepted[i].name, path), &a, &err), &err, accepted[i].name);
@@ -301,7 +307,8 @@ static void strided_arrays_are_written_row_major(void **state)
     for (size_t i = 0; i < ROWS; i++)
         for (size_t j = 0; j < COLS; j++) {
             double want = data[(ROWS - 1 - i) + j * ROWS];
-            if (((const double *)cbx_array_data(b))[i * COLS + j] != want || ((const double *)cbx_array_data(c))[i * COLS + j] != want)
+            if (((const double *)cbx_array_data(b))[i * COLS + j] != want ||
+                ((const double *)cbx_array_data(c))[i * COLS + j] != want)
                 fail_msg("element %zu, %zu is wrong", i, j);
         }
     cbx_array_free(a);
@@ -319,7 +326,8 @@ static bool is_mapped_file(const void *p)
     FILE *maps = fopen("/proc/self/maps", "r");
     while (maps && fgets(line, sizeof(line), maps)) {
         unsigned long from, to;
-        if (sscanf(line, "%lx-%lx", &from, &to) == 2 && (uintptr_t)p >= from && (uintptr_t)p < to) found = strstr(line, "memfd:npy") != NULL;
+        if (sscanf(line, "%lx-%lx", &from, &to) == 2 && (uintptr_t)p >= from && (uintptr_t)p < to)
+            found = strstr(line, "memfd:npy") != NULL;
     }
     if (maps) fclose(maps);
     return found;
@@ -392,7 +400,8 @@ static void headers_say_how_long_they_are(void **state)
     CHECK_INT(again, 0, "out is untouched");
     CHECK_OK(cbx_npy_make_header(&largest, buf, sizeof(buf), &again, &err), &err, "header");
     CHECK_OK(cbx_npy_parse_header(buf, again, &h, &err), &err, "reads back");
-    CHECK(cbx_array_desc_equal(&h.desc, &largest) && h.data_offset == needed && !h.fortran_order && !h.swapped, "the same");
+    CHECK(cbx_array_desc_equal(&h.desc, &largest) && h.data_offset == needed && !h.fortran_order && !h.swapped,
+          "the same");
     CHECK_STATUS(cbx_npy_make_header(&bad, buf, sizeof(buf), &again, &err), CBX_EINVAL, "nine axes");
 }
 

@@ -161,6 +161,7 @@ static void looking_up(void **state)
     CHECK_INT(cbx_json_get_int(o, "u", -1), INT64_MAX, "saturates");
     CHECK(cbx_json_get_double(o, "i", -1) == 7.0, "an integer is a number");
     CHECK(cbx_json_get_double(o, "u", -1) == 0x1p64, "so is a large one");
+    CHECK(cbx_json_get_double(o, "big", -1) == 1e300, "and one beyond every integer");
     CHECK(cbx_json_get_double(o, "n", -1) == -INFINITY, "non-finite string");
     CHECK(cbx_json_get_double(o, "s", -1) == -1.0, "another string");
     CHECK(cbx_json_get_bool(o, "b", false), "boolean");

@@ -54,12 +54,14 @@ static void test_zen5_like(void **in)
 
     (void)in;
     CHECK_STR(m.features,
-              "avx avx2 avx512_bf16 avx512_vnni avx512_vpopcntdq avx512bw avx512cd avx512dq avx512f avx512vl avx_vnni bmi2 f16c fma gfni "
+              "avx avx2 avx512_bf16 avx512_vnni avx512_vpopcntdq avx512bw avx512cd avx512dq avx512f avx512vl avx_vnni "
+              "bmi2 f16c fma gfni "
               "popcnt sse2 sse4_2 vaes",
               "sorted");
     CHECK(m.cores == 4 && m.threads == 8 && m.sockets == 2, "core ids repeat in each socket");
     CHECK_INT(m.ncaches, 4, "caches");
-    CHECK(m.cache[3].level == 3 && m.cache[3].bytes == 32u << 20 && m.cache[3].shared_by == 4, "third level, shared by \"0-1,4-5\"");
+    CHECK(m.cache[3].level == 3 && m.cache[3].bytes == 32u << 20 && m.cache[3].shared_by == 4,
+          "third level, shared by \"0-1,4-5\"");
     CHECK_INT(m.memory_bytes >> 10, 1584875912, "memory");
     CHECK_INT(m.numa_nodes, 2, "nodes");
     CHECK_INT(m.naccelerators, 2, "accelerators");
@@ -96,7 +98,11 @@ static void test_fingerprints_are_stable_and_differ(void **in)
 /* What may change without the machine being another one, and what may not. */
 static void test_what_makes_a_machine(void **in)
 {
-    static const struct { const char *path, *text; bool same; const char *why; } cases[] = {
+    static const struct {
+        const char *path, *text;
+        bool same;
+        const char *why;
+    } cases[] = {
         { "proc/meminfo", "MemTotal: 8024100 kB\n", true, "another kernel reserves a little more" },
         { "proc/meminfo", "MemTotal: 16024000 kB\n", false, "more memory" },
         { "etc/hostname", "elsewhere\n", true, "another name" },
@@ -104,7 +110,8 @@ static void test_what_makes_a_machine(void **in)
         { "sys/kernel/mm/transparent_hugepage/enabled", "[always] never\n", true, "a setting" },
         { "proc/driver/nvidia/gpus/0000:01:00.0/information", "Model: \t\t NVIDIA L4\n", false, "an accelerator" },
     };
-    static const char cpu[] = "processor\t: 0\nFeatures\t: asimd\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd40\n";
+    static const char cpu[] =
+        "processor\t: 0\nFeatures\t: asimd\nCPU implementer\t: 0x41\nCPU architecture: 8\nCPU part\t: 0xd40\n";
     char folder[64], path[256], first[CBX_MACHINE_ID_SIZE] = "";
     cbx_err err = CBX_ERR_INIT;
     cbx_ctx *ctx = NULL;
@@ -125,8 +132,10 @@ static void test_what_makes_a_machine(void **in)
             CHECK_OK(cbx_file_write_atomic(ctx, path, cases[i - 1].text, strlen(cases[i - 1].text), &err), &err, path);
         }
         CHECK_OK(cbx_machine_read(ctx, folder, &m, &err), &err, "made-up machine");
-        if (!i) memcpy(first, m.id, sizeof first);
-        else CHECK((strcmp(first, m.id) == 0) == cases[i - 1].same, cases[i - 1].why);
+        if (!i)
+            memcpy(first, m.id, sizeof first);
+        else
+            CHECK((strcmp(first, m.id) == 0) == cases[i - 1].same, cases[i - 1].why);
         cbx_test_folder_remove(folder);
     }
     cbx_ctx_free(ctx);
@@ -186,7 +195,8 @@ static void test_this_machine(void **in)
     CHECK(m.cores >= 1 && m.threads >= m.cores && m.memory_bytes > 0, "cores and memory");
     for (size_t i = 0; i < CBX_LEN(sets); i++) known |= strcmp(cbx_machine_isa(), sets[i]) == 0;
     CHECK(known, "instruction set");
-    CHECK(strcmp(cbx_machine_isa(), "avx512") != 0 || strstr(m.features, "avx512f"), "what cpuid says the kernel says too");
+    CHECK(strcmp(cbx_machine_isa(), "avx512") != 0 || strstr(m.features, "avx512f"),
+          "what cpuid says the kernel says too");
     cbx_ctx_free(ctx);
 }
 
@@ -200,7 +210,8 @@ static cbx_status read_it(cbx_ctx *ctx, void *user)
 static void test_every_allocation_may_fail(void **in)
 {
     (void)in;
-    CHECK_GT(cbx_test_fail_each(read_it, (void *)(uintptr_t)captured("zen5-like"), "cbx_machine_read"), 5, "allocations were made to fail");
+    CHECK_GT(cbx_test_fail_each(read_it, (void *)(uintptr_t)captured("zen5-like"), "cbx_machine_read"), 5,
+             "allocations were made to fail");
 }
 
 int main(void)

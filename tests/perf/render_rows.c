@@ -11,11 +11,16 @@ static int render(const char *kind, const cbx_rows *rows, cbx_text *out)
 {
     cbx_report_opts opts = CBX_REPORT_OPTS_INIT;
     opts.command = "nperf --case semiring_matmul --launches 6";
-    if (!strcmp(kind, "html")) cbx_report_site(rows, &opts, out);
-    else if (!strcmp(kind, "md")) cbx_report_markdown(rows, &opts, out);
-    else if (!strcmp(kind, "sentence")) cbx_report_sentence(rows, out);
-    else if (!strncmp(kind, "table", 5)) cbx_report_table(rows, kind[5] == ':' ? (size_t)atoi(kind + 6) : 0, out);
-    else return 2;
+    if (!strcmp(kind, "html"))
+        cbx_report_site(rows, &opts, out);
+    else if (!strcmp(kind, "md"))
+        cbx_report_markdown(rows, &opts, out);
+    else if (!strcmp(kind, "sentence"))
+        cbx_report_sentence(rows, out);
+    else if (!strncmp(kind, "table", 5))
+        cbx_report_table(rows, kind[5] == ':' ? (size_t)atoi(kind + 6) : 0, out);
+    else
+        return 2;
     return out->status == CBX_OK ? 0 : 2;
 }
 
@@ -36,10 +41,13 @@ int main(int argc, char **argv)
     if (cbx_rows_read(ctx, argv[2], &rows, &err) == CBX_OK) {
         FILE *f = argc == 4 ? fopen(argv[3], "wb") : stdout;
         rc = render(argv[1], &rows, &out);
-        if (f) fwrite(out.data ? out.data : "", 1, out.len, f);
-        else rc = 2;
+        if (f)
+            fwrite(out.data ? out.data : "", 1, out.len, f);
+        else
+            rc = 2;
         if (f && argc == 4 && fclose(f)) rc = 2;
-    } else fprintf(stderr, "render_rows: %s\n", err.message);
+    } else
+        fprintf(stderr, "render_rows: %s\n", err.message);
     cbx_text_clear(&out);
     cbx_rows_clear(&rows);
     cbx_ctx_free(ctx);

@@ -50,10 +50,14 @@ static void render(const char *kind, size_t width, const cbx_rows *rows, cbx_tex
 {
     cbx_report_opts opts = CBX_REPORT_OPTS_INIT;
     opts.command = "nperf --case semiring_matmul --point '{\"m\":512}' --launches 6";
-    if (!strcmp(kind, "table")) cbx_report_table(rows, width, out);
-    else if (!strcmp(kind, "markdown")) cbx_report_markdown(rows, &opts, out);
-    else if (!strcmp(kind, "site")) cbx_report_site(rows, &opts, out);
-    else cbx_report_sentence(rows, out);
+    if (!strcmp(kind, "table"))
+        cbx_report_table(rows, width, out);
+    else if (!strcmp(kind, "markdown"))
+        cbx_report_markdown(rows, &opts, out);
+    else if (!strcmp(kind, "site"))
+        cbx_report_site(rows, &opts, out);
+    else
+        cbx_report_sentence(rows, out);
 }
 
 /* --- kept outputs --- */
@@ -88,7 +92,8 @@ static void check_golden(size_t i)
     snprintf(name, sizeof name, "golden/%s", goldens[i].golden);
     fixture(name, path);
     if (getenv("UPDATE_GOLDEN")) assert_int_equal(cbx_file_write_atomic(ctx, path, out.data, out.len, &err), CBX_OK);
-    if (cbx_file_read(ctx, path, 0, &kept, &len, &err) != CBX_OK) fail_msg("%s (UPDATE_GOLDEN=1 writes it)", err.message);
+    if (cbx_file_read(ctx, path, 0, &kept, &len, &err) != CBX_OK)
+        fail_msg("%s (UPDATE_GOLDEN=1 writes it)", err.message);
     if (strcmp(kept, cbx_text_str(&out)) != 0)
         fail_msg("%s: %s differs; it is now:\n%s", goldens[i].why, goldens[i].golden, cbx_text_str(&out));
     cbx_mem_free(cbx_ctx_allocator(ctx), kept, len + 1);
@@ -127,8 +132,10 @@ static size_t longest_line(const char *s)
 {
     size_t longest = 0, n = 0;
     for (; *s; s++) {
-        if (*s == '\n') n = 0;
-        else if (((unsigned char)*s & 0xc0) != 0x80 && ++n > longest) longest = n;
+        if (*s == '\n')
+            n = 0;
+        else if (((unsigned char)*s & 0xc0) != 0x80 && ++n > longest)
+            longest = n;
     }
     return longest;
 }
@@ -136,7 +143,8 @@ static size_t longest_line(const char *s)
 /* Titles in the order in which a narrow terminal loses them. */
 static void test_widths(void **state)
 {
-    static const char *const lost_in_order[] = { "p99", "min ", "compile", "GMAC/s", "memory", "fidelity", "roof", "against" };
+    static const char *const lost_in_order[] = { "p99",    "min ",     "compile", "GMAC/s",
+                                                 "memory", "fidelity", "roof",    "against" };
     cbx_rows rows;
     cbx_text out;
     size_t shown_before = 0;
@@ -153,7 +161,8 @@ static void test_widths(void **state)
         if (out.data) out.data[end] = 0; /* the titles alone */
         for (size_t i = 0; i < CBX_LEN(lost_in_order); i++) {
             bool here = strstr(out.data, lost_in_order[i]) != NULL;
-            if (seen && !here) fail_msg("width %zu: '%s' was given up before '%s'", width, lost_in_order[i], lost_in_order[i - 1]);
+            if (seen && !here)
+                fail_msg("width %zu: '%s' was given up before '%s'", width, lost_in_order[i], lost_in_order[i - 1]);
             seen = seen || here;
             shown += here;
         }
@@ -169,8 +178,14 @@ static void test_widths(void **state)
 
 static cbx_row empty_row(const char *baseline, const char *status)
 {
-    cbx_row r = { .run_id = "r", .case_name = "c", .baseline = baseline, .platform = "cpu", .framework = "native", .status = status,
-                  .point_json = "{\"m\":8,\"k\":8,\"n\":8,\"algebra\":\"log\",\"seed\":0}", .point_label = "8x8x8 (log)" };
+    cbx_row r = { .run_id = "r",
+                  .case_name = "c",
+                  .baseline = baseline,
+                  .platform = "cpu",
+                  .framework = "native",
+                  .status = status,
+                  .point_json = "{\"m\":8,\"k\":8,\"n\":8,\"algebra\":\"log\",\"seed\":0}",
+                  .point_label = "8x8x8 (log)" };
     r.representative = true;
     r.min_s = r.median_s = r.p99_s = r.compile_s = r.host_rss_mb = r.host_rss_increase_mb = r.peak_hbm_mb = NAN;
     r.gmac_per_s = r.roofline_share = r.bound_s = r.rel_to_tol = r.ratio_value = r.first_call_s = NAN;
@@ -187,7 +202,8 @@ static cbx_row good_row(const char *baseline, double median)
     return r;
 }
 
-static cbx_row compared_row(const char *baseline, double median, double ratio, double lower, double upper, const char *verdict)
+static cbx_row compared_row(const char *baseline, double median, double ratio, double lower, double upper,
+                            const char *verdict)
 {
     cbx_row r = good_row(baseline, median);
     r.paired_vs = r.ratio_vs = "stream";
@@ -197,7 +213,8 @@ static cbx_row compared_row(const char *baseline, double median, double ratio, d
     return r;
 }
 
-static cbx_row failed_row(const char *baseline, const char *status, const char *reason, const char *framework, const char *remedy)
+static cbx_row failed_row(const char *baseline, const char *status, const char *reason, const char *framework,
+                          const char *remedy)
 {
     cbx_row r = empty_row(baseline, status);
     r.failure_reason = reason;
@@ -219,7 +236,8 @@ static void check_sentence(cbx_row *list, size_t n, const char *wanted)
 static void test_sentence_of_the_brief(void **state)
 {
     cbx_row rows[] = {
-        good_row("stream", 0.84), compared_row("tiled", 0.104, 0.1235, 0.1205, 0.1266, "faster"),
+        good_row("stream", 0.84),
+        compared_row("tiled", 0.104, 0.1235, 0.1205, 0.1266, "faster"),
         failed_row("naive-dense", "fidelity_failed", "outside_bound", "native", NULL),
         failed_row("jax-stream", "env_failed", "provider_env_missing", "jax", "run scripts/setup-refs.sh jax"),
         failed_row("jax-naive", "env_failed", "provider_env_missing", "jax", "run scripts/setup-refs.sh jax"),
@@ -227,37 +245,43 @@ static void test_sentence_of_the_brief(void **state)
     (void)state;
     rows[1].roofline_share = 0.611;
     check_sentence(rows, CBX_LEN(rows),
-                   "8x8x8 (log): tiled is 8.1x faster than stream [7.9, 8.3] and reaches 61 % of the roofline; naive-dense failed its "
+                   "8x8x8 (log): tiled is 8.1x faster than stream [7.9, 8.3] and reaches 61 % of the roofline; "
+                   "naive-dense failed its "
                    "fidelity check; jax is not installed: run scripts/setup-refs.sh jax\n");
 }
 
 static void test_sentence_undecided(void **state)
 {
     cbx_row rows[] = { good_row("stream", 1e-3), compared_row("a", 1e-3, 0.97, 0.9, 1.05, "undecided"),
-                       compared_row("b", 1e-3, 1.001, 0.995, 1.008, "equivalent"), compared_row("d", 2e-3, 2, 1.9, 2.1, "slower"),
+                       compared_row("b", 1e-3, 1.001, 0.995, 1.008, "equivalent"),
+                       compared_row("d", 2e-3, 2, 1.9, 2.1, "slower"),
                        compared_row("e", 5e-4, 0.5, -INFINITY, INFINITY, "undecided") };
     (void)state;
     check_sentence(rows, CBX_LEN(rows),
-                   "8x8x8 (log): nothing is shown to be faster than stream; equivalent: b (1.00x); slower: d (2.0x); undecided, more "
+                   "8x8x8 (log): nothing is shown to be faster than stream; equivalent: b (1.00x); slower: d (2.0x); "
+                   "undecided, more "
                    "launches would tell: e (2.0x), a (1.03x)\n");
 }
 
 static void test_sentence_without_reference(void **state)
 {
-    cbx_row failed[] = { failed_row("stream", "crashed", "worker_killed", "native", NULL), good_row("tiled", 2e-3), good_row("numpy", 1e-3),
-                         compared_row("other", 1, 1, 1, 1, "equivalent") };
+    cbx_row failed[] = { failed_row("stream", "crashed", "worker_killed", "native", NULL), good_row("tiled", 2e-3),
+                         good_row("numpy", 1e-3), compared_row("other", 1, 1, 1, 1, "equivalent") };
     cbx_row unnamed[] = { good_row("a", 2e-3), good_row("b", 1e-3) };
     cbx_row absent[] = { compared_row("tiled", 1e-3, 0.5, 0.4, 0.6, "faster") };
     (void)state;
     failed[3].point_json = "{}"; /* another point of the case names the reference */
     failed[3].representative = false;
     check_sentence(failed, CBX_LEN(failed),
-                   "8x8x8 (log): numpy takes 1.00 ms [0.98, 1.02] and is the fastest; no ratios, because the reference stream has no good "
+                   "8x8x8 (log): numpy takes 1.00 ms [0.98, 1.02] and is the fastest; no ratios, because the reference "
+                   "stream has no good "
                    "row; stream crashed\n");
-    check_sentence(unnamed, CBX_LEN(unnamed),
-                   "8x8x8 (log): b takes 1.00 ms [0.98, 1.02] and is the fastest; no ratios, because no reference is named\n");
-    check_sentence(absent, CBX_LEN(absent),
-                   "8x8x8 (log): tiled takes 1.00 ms [0.98, 1.02]; no ratio, because the reference stream was not measured\n");
+    check_sentence(
+        unnamed, CBX_LEN(unnamed),
+        "8x8x8 (log): b takes 1.00 ms [0.98, 1.02] and is the fastest; no ratios, because no reference is named\n");
+    check_sentence(
+        absent, CBX_LEN(absent),
+        "8x8x8 (log): tiled takes 1.00 ms [0.98, 1.02]; no ratio, because the reference stream was not measured\n");
 }
 
 static void test_sentence_of_little(void **state)
@@ -267,9 +291,12 @@ static void test_sentence_of_little(void **state)
                        failed_row("slow", "skipped", "slow_skipped", "native", "leave out --skip-slow") };
     (void)state;
     alone[0].roofline_share = 0.0731;
-    check_sentence(alone, 1, "8x8x8 (log): stream takes 3.20 ms [3.14, 3.26] and reaches 7.3 % of the roofline; there is nothing to compare it with\n");
+    check_sentence(alone, 1,
+                   "8x8x8 (log): stream takes 3.20 ms [3.14, 3.26] and reaches 7.3 % of the roofline; there is nothing "
+                   "to compare it with\n");
     check_sentence(none, CBX_LEN(none),
-                   "8x8x8 (log): no baseline has a good row; stream ran out of time: raise --worker-timeout; skipped: slow (slow_skipped)\n");
+                   "8x8x8 (log): no baseline has a good row; stream ran out of time: raise --worker-timeout; skipped: "
+                   "slow (slow_skipped)\n");
     check_sentence(NULL, 0, "nothing was measured\n");
 }
 
@@ -288,8 +315,9 @@ static void test_sentence_quotes_strongest_variant(void **state)
 
 static void test_order(void **state)
 {
-    cbx_row list[] = { failed_row("gone", "crashed", "x", "native", NULL), good_row("slow", 3), compared_row("quick", 1, 0.5, 0.4, 0.6, "faster"),
-                       good_row("stream", 2), good_row("wrong", 0.5) };
+    cbx_row list[] = { failed_row("gone", "crashed", "x", "native", NULL), good_row("slow", 3),
+                       compared_row("quick", 1, 0.5, 0.4, 0.6, "faster"), good_row("stream", 2),
+                       good_row("wrong", 0.5) };
     static const char *const wanted[] = { "stream", "quick", "slow", "wrong", "gone" };
     cbx_rows rows = { .rows = list, .count = CBX_LEN(list) };
     cbx__report_view view;
@@ -312,11 +340,15 @@ static const struct {
     double ratio, lower, upper;
     const char *verdict, *full, *brief, *why;
 } speeds[] = {
-    { 0.1235, 0.1205, 0.1266, "faster", "8.1x faster [7.9, 8.3]", "8.1x faster", "ends change places when turned over" },
+    { 0.1235, 0.1205, 0.1266, "faster", "8.1x faster [7.9, 8.3]", "8.1x faster",
+      "ends change places when turned over" },
     { 1.5, 1.4, 1.6, "slower", "1.50x slower [1.40, 1.60]", "1.50x slower", "slower is not turned over" },
-    { 1.04, 0.96, 1.08, "undecided", "0.96x undecided [0.93, 1.04]", "0.96x undecided", "undecided reads as times as fast" },
-    { 1.0, 0.995, 1.005, "equivalent", "1.000x equivalent [0.995, 1.005]", "1.00x equivalent", "a narrow interval gets a decimal" },
-    { 0.5, -INFINITY, INFINITY, "undecided", "2.0x undecided", "2.0x undecided", "too few launches: no interval is made up" },
+    { 1.04, 0.96, 1.08, "undecided", "0.96x undecided [0.93, 1.04]", "0.96x undecided",
+      "undecided reads as times as fast" },
+    { 1.0, 0.995, 1.005, "equivalent", "1.000x equivalent [0.995, 1.005]", "1.00x equivalent",
+      "a narrow interval gets a decimal" },
+    { 0.5, -INFINITY, INFINITY, "undecided", "2.0x undecided", "2.0x undecided",
+      "too few launches: no interval is made up" },
     { 0.002, 0.0019, 0.0021, "faster", "500x faster [476, 526]", "500x faster", "hundreds need no decimals" },
     { NAN, NAN, NAN, "undecided", NULL, NULL, "no ratio, no words" },
     { 0.0, 0.0, 0.0, "faster", NULL, NULL, "a time of zero is no ratio" },
@@ -345,7 +377,8 @@ static void test_speeds(void **state)
 
 static void test_minimum_disagrees(void **state)
 {
-    cbx_row bimodal = compared_row("pyg", 1, 0.42, 0.40, 0.44, "faster"), fine = compared_row("a", 1, 0.42, 0.40, 0.44, "faster");
+    cbx_row bimodal = compared_row("pyg", 1, 0.42, 0.40, 0.44, "faster"),
+            fine = compared_row("a", 1, 0.42, 0.40, 0.44, "faster");
     (void)state;
     bimodal.ratio_value = 0.23; /* the published PyG row: minima 0.23, medians 0.42 */
     fine.ratio_value = 0.41;
@@ -359,9 +392,20 @@ static const struct {
     double seconds;
     const char *text;
 } times[] = {
-    { 5e-10, "0 ns" },       { 4.2e-8, "42 ns" },     { 9.996e-7, "1.0 us" }, { 1.234e-6, "1.2 us" }, { 9.9996e-4, "1.00 ms" },
-    { 3.214e-3, "3.21 ms" }, { 0.09999, "99.99 ms" }, { 0.2034, "203.4 ms" }, { 0.99996, "1.000 s" }, { 61.5, "61.500 s" },
-    { NAN, "-" },            { INFINITY, "-" },       { -1, "-" },            { 0, "0 ns" },
+    { 5e-10, "0 ns" },
+    { 4.2e-8, "42 ns" },
+    { 9.996e-7, "1.0 us" },
+    { 1.234e-6, "1.2 us" },
+    { 9.9996e-4, "1.00 ms" },
+    { 3.214e-3, "3.21 ms" },
+    { 0.09999, "99.99 ms" },
+    { 0.2034, "203.4 ms" },
+    { 0.99996, "1.000 s" },
+    { 61.5, "61.500 s" },
+    { NAN, "-" },
+    { INFINITY, "-" },
+    { -1, "-" },
+    { 0, "0 ns" },
 };
 
 static void test_times(void **state)
@@ -411,8 +455,10 @@ static size_t bars(const char *line)
 {
     size_t n = 0;
     for (const char *p = line; *p && *p != '\n'; p++) {
-        if (*p == '\\' && p[1]) p++;
-        else n += *p == '|';
+        if (*p == '\\' && p[1])
+            p++;
+        else
+            n += *p == '|';
     }
     return n;
 }

@@ -120,7 +120,7 @@ def check_text(tap, tool, folder):
         tap.check(text == again, f"{name}: same rows, same bytes")
         tap.equal([] if name == "evil" else outside_references(text), [], f"{name}: nothing refers to the outside")
         tap.equal(len(page_data(text)["rows"]), nrows, f"{name}: every row is in the data")
-        for secret in ("secret-host", "secret-user", "6.1.0-secret", "/home", "/root", "Linux-"):
+        for secret in ("secret-host", "secret-user", "6.1.0-secret", "/home/", "Linux-"):
             tap.check(secret not in text, f"{name}: '{secret}' is not in the page")
     tap.check(outside_references("<img src=https://example.org/x.png>") != [], "the check sees an outside reference")
     tap.check(not numbers_then_nothing(["2 ms", "1 ms", ""], False) and numbers_then_nothing(["1 ms", "2 ms", ""], False),

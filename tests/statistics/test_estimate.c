@@ -12,7 +12,10 @@
 #include "calibrax/statistics/estimate.h"
 #include "fail_alloc.h"
 
-#define A(...) { __VA_ARGS__ }
+#define A(...)                                                                                                         \
+    {                                                                                                                  \
+        __VA_ARGS__                                                                                                    \
+    }
 #define UNIT 0x1p-53 /* rounding unit of double */
 
 static const struct {
@@ -84,7 +87,8 @@ static void summaries_are_numpys(void **state)
         CHECK(s.p95 == samples[i].p95 && s.p99 == samples[i].p99, why);
         CHECK_LE(fabs(s.mad - samples[i].mad), 4 * UNIT * samples[i].mad, why);
         CHECK_LE(fabs(s.mean - samples[i].mean), 2 * (double)n * UNIT * largest, why);
-        CHECK_LE(fabs(s.stddev - samples[i].stddev), 2 * (double)n * UNIT * hypot(samples[i].stddev, samples[i].mean), why);
+        CHECK_LE(fabs(s.stddev - samples[i].stddev), 2 * (double)n * UNIT * hypot(samples[i].stddev, samples[i].mean),
+                 why);
         CHECK_OK(cbx_stat_median(ctx, samples[i].x, n, &median, &err), &err, why);
         CHECK(median == samples[i].median, why);
     }
@@ -100,8 +104,9 @@ static void quantiles_at_the_edges(void **state)
         double p, wanted;
         const char *why;
     } cases[] = {
-        { x, 3, 0, 1, "the smallest" },      { x, 3, 1, 4, "the largest" },        { x, 3, 0.5, 2, "on a sample" },
-        { x, 3, 0.75, 3, "between two" },    { x, 3, -1, 1, "below 0 is 0" },      { x, 3, 2, 4, "above 1 is 1" },
+        { x, 3, 0, 1, "the smallest" },      { x, 3, 1, 4, "the largest" },
+        { x, 3, 0.5, 2, "on a sample" },     { x, 3, 0.75, 3, "between two" },
+        { x, 3, -1, 1, "below 0 is 0" },     { x, 3, 2, 4, "above 1 is 1" },
         { x, 1, 0.3, 1, "a single sample" }, { wide, 2, 0.5, 0, "their difference overflows" },
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++)
@@ -157,7 +162,8 @@ static size_t rank_of_interval(size_t n, double level, double *achieved)
     double *x = test_malloc(n * sizeof(double));
     cbx_interval iv;
 
-    for (size_t i = 0; i < n; i++) x[i] = (double)((i * 7919) % n + 1); /* 7919 is prime to every n used: a permutation */
+    for (size_t i = 0; i < n; i++)
+        x[i] = (double)((i * 7919) % n + 1); /* 7919 is prime to every n used: a permutation */
     CHECK_OK(cbx_stat_median_interval(ctx, x, n, level, &iv, &err), &err, "interval");
     test_free(x);
     CHECK(iv.value == (double)(n + 1) / 2, "median");
@@ -259,15 +265,19 @@ static void constants_and_ties_have_narrow_intervals(void **state)
 static void what_is_refused(void **state)
 {
     (void)state;
-    static const double good[] = { 1, 2 }, nan_value[] = { 1, NAN }, infinite[] = { 1, -INFINITY }, zero[] = { 1, 0 }, negative[] = { -1, 1 },
-                        tiny[] = { 1e-320, 1 }, huge[] = { 1e300, 1 };
+    static const double good[] = { 1, 2 }, nan_value[] = { 1, NAN }, infinite[] = { 1, -INFINITY }, zero[] = { 1, 0 },
+                        negative[] = { -1, 1 }, tiny[] = { 1e-320, 1 }, huge[] = { 1e300, 1 };
     static const double levels[] = { 0, 1, -0.5, 95, NAN };
     static const struct {
         const double *a, *b;
         const char *why;
     } pairs[] = {
-        { zero, good, "zero over something" },  { good, zero, "something over zero" },  { negative, good, "negative" },
-        { good, negative, "over negative" },    { nan_value, good, "NaN" },             { good, infinite, "infinite" },
+        { zero, good, "zero over something" },
+        { good, zero, "something over zero" },
+        { negative, good, "negative" },
+        { good, negative, "over negative" },
+        { nan_value, good, "NaN" },
+        { good, infinite, "infinite" },
         { huge, tiny, "the ratio overflows" },
     };
     cbx_summary s = { .n = 99 };

@@ -12,36 +12,44 @@
 #include "calibrax/storage/row.h"
 #include "fail_alloc.h"
 
-#define HEAD                                                                                                             \
-    "\"run_id\":\"20260220T113424.346877+0000__0f3c2b1\",\"case\":\"semiring_matmul\",\"baseline\":\"tiled\","           \
+#define HEAD                                                                                                           \
+    "\"run_id\":\"20260220T113424.346877+0000__0f3c2b1\",\"case\":\"semiring_matmul\",\"baseline\":\"tiled\","         \
     "\"platform\":\"cpu\",\"framework\":\"native\",\"param_point\":{\"m\":512,\"k\":512,\"alg\":\"log\",\"seed\":0},"
 
 /* Every member the typed view knows, in the order they are written. */
 static const char full_line[] =
     "{" HEAD "\"status\":\"ok\","
-    "\"metrics\":{\"steady_time\":{\"min\":0.0015,\"median\":0.0016,\"p95\":0.0019,\"iqr\":0.0001,\"mean\":0.00165,\"n\":60,"
-    "\"unit\":\"s\",\"p99\":0.002,\"lower\":0.00155,\"upper\":0.0017,\"level\":0.96875,\"launches\":[0.0016,0.00155,0.0017]},"
+    "\"metrics\":{\"steady_time\":{\"min\":0.0015,\"median\":0.0016,\"p95\":0.0019,\"iqr\":0.0001,\"mean\":0.00165,"
+    "\"n\":60,"
+    "\"unit\":\"s\",\"p99\":0.002,\"lower\":0.00155,\"upper\":0.0017,\"level\":0.96875,\"launches\":[0.0016,0.00155,0."
+    "0017]},"
     "\"compile_time\":{\"value\":0.25,\"unit\":\"s\",\"cache\":\"cold\",\"first_call\":0.26},"
     "\"peak_hbm\":{\"value\":null,\"unit\":\"MB\"},\"host_rss\":{\"value\":12.5,\"unit\":\"MB\",\"increase\":3.5},"
     "\"throughput\":{\"value\":174762666.0,\"unit\":\"elem/s\"},"
-    "\"work\":{\"gmac_per_s\":83.9,\"gflop_per_s\":167.8,\"gbyte_per_s\":1.9,\"roofline_share\":0.61,\"bound_s\":0.000976},"
+    "\"work\":{\"gmac_per_s\":83.9,\"gflop_per_s\":167.8,\"gbyte_per_s\":1.9,\"roofline_share\":0.61,\"bound_s\":0."
+    "000976},"
     "\"cpu_time\":{\"value\":0.75,\"unit\":\"s\"}},"
     "\"fidelity\":{\"status\":\"ok\",\"rel_to_tol\":0.031,\"max_abs\":1e-06,\"max_rel\":2e-07,\"n_mismatched\":0,"
     "\"layout_normalised\":true,\"oracle\":{\"kind\":\"fp64_full\",\"baseline\":null,\"subsample\":null},"
     "\"threshold\":{\"scope\":\"per_algebra\"},\"checks\":7},"
     "\"ratio\":{\"vs\":\"stream\",\"metric\":\"min\",\"value\":0.125},\"failure_detail\":null,"
     "\"provenance\":{\"timestamp\":\"2026-02-20T11:34:24.346877+00:00\"},\"schema_version\":1,"
-    "\"variant\":\"default\",\"strongest\":true,\"point_label\":\"512x512x512 (log, f32)\",\"machine\":\"0123456789abcdef\","
+    "\"variant\":\"default\",\"strongest\":true,\"point_label\":\"512x512x512 (log, "
+    "f32)\",\"machine\":\"0123456789abcdef\","
     "\"representative\":true,"
-    "\"ratio_paired\":{\"vs\":\"stream\",\"value\":0.124,\"lower\":0.12,\"upper\":0.13,\"level\":0.96875,\"verdict\":\"faster\"}}";
+    "\"ratio_paired\":{\"vs\":\"stream\",\"value\":0.124,\"lower\":0.12,\"upper\":0.13,\"level\":0.96875,\"verdict\":"
+    "\"faster\"}}";
 
 /* As nperf 0.x in Python wrote it: no additive member. */
 static const char v1_line[] =
-    "{" HEAD "\"status\":\"ok\",\"metrics\":{\"steady_time\":{\"min\":1.0,\"median\":2.0,\"p95\":3.0,\"iqr\":0.5,\"mean\":2.0,\"n\":10,"
-    "\"unit\":\"s\"},\"compile_time\":{\"value\":4.0,\"unit\":\"s\",\"cache\":\"cold\"},\"peak_hbm\":{\"value\":null,\"unit\":\"MB\"},"
+    "{" HEAD "\"status\":\"ok\",\"metrics\":{\"steady_time\":{\"min\":1.0,\"median\":2.0,\"p95\":3.0,\"iqr\":0.5,"
+             "\"mean\":2.0,\"n\":10,"
+    "\"unit\":\"s\"},\"compile_time\":{\"value\":4.0,\"unit\":\"s\",\"cache\":\"cold\"},\"peak_hbm\":{\"value\":null,"
+    "\"unit\":\"MB\"},"
     "\"host_rss\":{\"value\":284.6796875,\"unit\":\"MB\"},\"throughput\":{\"value\":5.0,\"unit\":\"elem/s\"},"
     "\"recovery_slope\":{\"value\":0.5,\"unit\":\"1\"}},"
-    "\"fidelity\":{\"status\":\"ok\",\"rel_to_tol\":0.1,\"max_abs\":1.0,\"max_rel\":1.0,\"n_mismatched\":0,\"layout_normalised\":true,"
+    "\"fidelity\":{\"status\":\"ok\",\"rel_to_tol\":0.1,\"max_abs\":1.0,\"max_rel\":1.0,\"n_mismatched\":0,\"layout_"
+    "normalised\":true,"
     "\"oracle\":{\"kind\":\"fp64_full\",\"baseline\":null,\"subsample\":null},"
     "\"threshold\":{\"rtol\":0.001,\"atol\":0.0001,\"scope\":\"per_case\"}},"
     "\"ratio\":null,\"failure_detail\":null,\"provenance\":{},\"schema_version\":1}";
@@ -150,7 +158,8 @@ static void test_typed_view(void **in)
     const cbx_row *row = add(s, full_line);
 
     CHECK(row->has_metrics && row->strongest && row->representative, "flags");
-    CHECK(row->min_s == 0.0015 && row->median_s == 0.0016 && row->steady.value == 0.0016 && row->n == 60, "steady time");
+    CHECK(row->min_s == 0.0015 && row->median_s == 0.0016 && row->steady.value == 0.0016 && row->n == 60,
+          "steady time");
     CHECK(row->nlaunches == 3 && row->launch_medians_s[2] == 0.0017, "launches");
     CHECK(isnan(row->peak_hbm_mb) && row->host_rss_mb == 12.5, "null is NaN");
     CHECK(row->paired.lower == 0.12 && row->paired.upper == 0.13, "paired interval");
@@ -177,10 +186,13 @@ static void test_absent_row_is_null_everywhere(void **in)
     row.failure_reason = "slow_skipped";
     render(&row, written, sizeof written);
     CHECK_STR(written,
-              "{\"run_id\":\"r\",\"case\":\"c\",\"baseline\":\"b\",\"platform\":\"cpu\",\"framework\":\"native\",\"param_point\":{},"
+              "{\"run_id\":\"r\",\"case\":\"c\",\"baseline\":\"b\",\"platform\":\"cpu\",\"framework\":\"native\","
+              "\"param_point\":{},"
               "\"status\":\"skipped\",\"metrics\":null,\"fidelity\":null,\"ratio\":null,"
-              "\"failure_detail\":{\"reason\":\"slow_skipped\",\"message\":null,\"remedy\":null},\"provenance\":{},\"schema_version\":1,"
-              "\"variant\":null,\"strongest\":true,\"point_label\":null,\"machine\":null,\"representative\":false,\"ratio_paired\":null}",
+              "\"failure_detail\":{\"reason\":\"slow_skipped\",\"message\":null,\"remedy\":null},\"provenance\":{},"
+              "\"schema_version\":1,"
+              "\"variant\":null,\"strongest\":true,\"point_label\":null,\"machine\":null,\"representative\":false,"
+              "\"ratio_paired\":null}",
               "all v1 keys are there, null when absent");
     row.point_json = "[1]";
     CHECK(cbx_row_to_json(&row) == NULL, "a point that is no object is refused");
@@ -195,7 +207,8 @@ static void test_v1_row_is_read_and_its_fields_kept(void **in)
     CHECK(isnan(row->p99_s) && isnan(row->gmac_per_s) && row->nlaunches == 0, "additive numbers are absent");
     CHECK(row->strongest && !row->variant, "one variant is its own strongest");
     render(row, written, sizeof written);
-    CHECK(strstr(written, "\"threshold\":{\"scope\":\"per_case\",\"rtol\":0.001,\"atol\":0.0001}"), "its own scope and limits stay");
+    CHECK(strstr(written, "\"threshold\":{\"scope\":\"per_case\",\"rtol\":0.001,\"atol\":0.0001}"),
+          "its own scope and limits stay");
     CHECK(strstr(written, "\"recovery_slope\":{\"value\":0.5,\"unit\":\"1\"}}"), "a metric only some cases have stays");
 }
 
@@ -203,9 +216,10 @@ static void test_unknown_fields_are_kept(void **in)
 {
     state *s = *in;
     char written[4096];
-    const cbx_row *row = add(s, "{" HEAD "\"status\":\"thermal_throttled\",\"metrics\":null,\"fidelity\":null,\"ratio\":null,"
-                                "\"failure_detail\":{\"reason\":\"hot\",\"limit_s\":30},\"provenance\":{\"a\":[1]},\"schema_version\":3,"
-                                "\"energy\":{\"j\":1.5},\"nothing\":null}");
+    const cbx_row *row = add(
+        s, "{" HEAD "\"status\":\"thermal_throttled\",\"metrics\":null,\"fidelity\":null,\"ratio\":null,"
+           "\"failure_detail\":{\"reason\":\"hot\",\"limit_s\":30},\"provenance\":{\"a\":[1]},\"schema_version\":3,"
+           "\"energy\":{\"j\":1.5},\"nothing\":null}");
 
     CHECK(!cbx_row_is_good(row), "an unknown status is a failed one");
     render(row, written, sizeof written);
@@ -218,7 +232,8 @@ static void test_unknown_fields_are_kept(void **in)
 static void test_failure_without_reason(void **in)
 {
     state *s = *in;
-    const cbx_row *row = add(s, "{" HEAD "\"status\":\"timeout\",\"failure_detail\":{\"limit_s\":30},\"schema_version\":1}");
+    const cbx_row *row = add(s, "{" HEAD
+                                "\"status\":\"timeout\",\"failure_detail\":{\"limit_s\":30},\"schema_version\":1}");
 
     CHECK_STR(row->failure_reason, "timeout", "the status stands for the reason that v1 left out");
     CHECK(row->provenance == NULL, "a dead worker's row may have no provenance");
@@ -228,15 +243,18 @@ static void test_numbers_that_are_not_finite(void **in)
 {
     state *s = *in;
     char written[4096];
-    const cbx_row *row = add(s, "{" HEAD "\"status\":\"fidelity_failed\",\"fidelity\":{\"status\":\"failed\",\"rel_to_tol\":\"NaN\","
-                                "\"max_abs\":\"Infinity\",\"max_rel\":-Infinity,\"n_mismatched\":3},"
-                                "\"metrics\":{\"steady_time\":{\"lower\":\"-Infinity\",\"upper\":\"Infinity\",\"level\":0,\"min\":NaN}},"
-                                "\"schema_version\":1}");
+    const cbx_row *row = add(
+        s, "{" HEAD "\"status\":\"fidelity_failed\",\"fidelity\":{\"status\":\"failed\",\"rel_to_tol\":\"NaN\","
+           "\"max_abs\":\"Infinity\",\"max_rel\":-Infinity,\"n_mismatched\":3},"
+           "\"metrics\":{\"steady_time\":{\"lower\":\"-Infinity\",\"upper\":\"Infinity\",\"level\":0,\"min\":NaN}},"
+           "\"schema_version\":1}");
 
-    CHECK(isnan(row->rel_to_tol) && row->max_abs == INFINITY && row->max_rel == -INFINITY, "strings and bare tokens are read");
+    CHECK(isnan(row->rel_to_tol) && row->max_abs == INFINITY && row->max_rel == -INFINITY,
+          "strings and bare tokens are read");
     CHECK(row->steady.lower == -INFINITY && row->steady.level == 0, "no interval yet");
     render(row, written, sizeof written);
-    CHECK(strstr(written, "\"rel_to_tol\":\"NaN\",\"max_abs\":\"Infinity\",\"max_rel\":\"-Infinity\""), "strings are written");
+    CHECK(strstr(written, "\"rel_to_tol\":\"NaN\",\"max_abs\":\"Infinity\",\"max_rel\":\"-Infinity\""),
+          "strings are written");
     CHECK(strstr(written, "\"min\":null"), "a time that there is not is null");
 }
 
@@ -245,23 +263,28 @@ static void test_numbers_that_are_not_finite(void **in)
 static void test_wrong_rows_name_the_member(void **in)
 {
     state *s = *in;
-    static const struct { const char *line, *message, *why; } cases[] = {
+    static const struct {
+        const char *line, *message, *why;
+    } cases[] = {
         { "[1,2]", "'a line': expected an object, found an array", "no object" },
         { "{}", "'a line': `run_id`: is missing", "empty object" },
         { "{\"run_id\":7}", "'a line': `run_id`: expected a string, found an integer", "wrong type" },
         { "{\"run_id\":\"\"}", "'a line': `run_id`: is empty", "an empty id names nothing" },
         { "{" HEAD "\"status\":null}", "'a line': `status`: is missing", "null is absent" },
         { "{" HEAD "\"status\":\"ok\"}", "'a line': `schema_version`: is missing", "no version" },
-        { "{" HEAD "\"status\":\"ok\",\"schema_version\":\"1\"}", "'a line': `schema_version`: expected a version number, found a string",
-          "a version in quotes" },
+        { "{" HEAD "\"status\":\"ok\",\"schema_version\":\"1\"}",
+          "'a line': `schema_version`: expected a version number, found a string", "a version in quotes" },
         { "{" HEAD "\"status\":\"ok\",\"metrics\":{\"steady_time\":{\"min\":\"1.5\"}}}",
-          "'a line': `metrics.steady_time.min`: expected a number, found a string", "a number in quotes is not guessed at" },
+          "'a line': `metrics.steady_time.min`: expected a number, found a string",
+          "a number in quotes is not guessed at" },
         { "{" HEAD "\"status\":\"ok\",\"metrics\":{\"steady_time\":{\"launches\":[1,true]}}}",
           "'a line': `metrics.steady_time.launches.1`: expected a number, found a boolean", "path into a list" },
         { "{" HEAD "\"status\":\"ok\",\"metrics\":{\"steady_time\":{\"n\":-1}}}",
           "'a line': `metrics.steady_time.n`: expected a count, found an integer", "a negative count" },
-        { "{" HEAD "\"status\":\"ok\",\"metrics\":[]}", "'a line': `metrics`: expected an object, found an array", "wrong block" },
-        { "{" HEAD "\"status\":\"ok\",\"fidelity\":{}}", "'a line': `fidelity.status`: is missing", "a block without its word" },
+        { "{" HEAD "\"status\":\"ok\",\"metrics\":[]}", "'a line': `metrics`: expected an object, found an array",
+          "wrong block" },
+        { "{" HEAD "\"status\":\"ok\",\"fidelity\":{}}", "'a line': `fidelity.status`: is missing",
+          "a block without its word" },
     };
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
@@ -279,7 +302,8 @@ static void test_damaged_file_costs_only_the_damage(void **in)
     state *s = *in;
     char text[3 * sizeof full_line + 200];
     cbx_err err = CBX_ERR_INIT;
-    int n = snprintf(text, sizeof text, "%s\n\n\x01\xff garbage {\n%s\r\n{\"run_id\":\"x\"}\n%.120s", full_line, v1_line, full_line);
+    int n = snprintf(text, sizeof text, "%s\n\n\x01\xff garbage {\n%s\r\n{\"run_id\":\"x\"}\n%.120s", full_line,
+                     v1_line, full_line);
     const char *path = path_in(s, "damaged.jsonl");
     char wanted[300];
 
@@ -307,7 +331,9 @@ static void test_folder_is_read_in_order_of_paths(void **in)
 {
     state *s = *in;
     cbx_err err = CBX_ERR_INIT;
-    static const char *const files[] = { "b.jsonl", "a/z.jsonl", "a.jsonl", "a/a.raw.jsonl", ".hidden.jsonl", "note.txt" };
+    static const char *const files[] = {
+        "b.jsonl", "a/z.jsonl", "a.jsonl", "a/a.raw.jsonl", ".hidden.jsonl", "note.txt"
+    };
     static const char *const order[] = { "a.jsonl", "a/z.jsonl", "b.jsonl" };
 
     mkdir(path_in(s, "a"), 0777);
@@ -316,7 +342,8 @@ static void test_folder_is_read_in_order_of_paths(void **in)
     for (size_t i = 0; i < CBX_LEN(files); i++) {
         char text[1024];
         int n = snprintf(text, sizeof text,
-                         "{\"run_id\":\"r\",\"case\":\"%s\",\"baseline\":\"b\",\"platform\":\"p\",\"framework\":\"f\",\"param_point\":{},"
+                         "{\"run_id\":\"r\",\"case\":\"%s\",\"baseline\":\"b\",\"platform\":\"p\",\"framework\":\"f\","
+                         "\"param_point\":{},"
                          "\"status\":\"ok\",\"schema_version\":1}\n",
                          files[i]);
         write_file(path_in(s, files[i]), text, (size_t)n);
@@ -343,7 +370,8 @@ static void test_written_file_is_read_back(void **in)
     render(&back.rows[0], a, sizeof a);
     CHECK_STR(a, full_line, "the same");
     cbx_rows_clear(&back);
-    CHECK_STATUS(cbx_rows_write(s->ctx, "/proc/none/out.jsonl", s->rows.rows, 1, &err), CBX_ENOENT, "an unwritable path");
+    CHECK_STATUS(cbx_rows_write(s->ctx, "/proc/none/out.jsonl", s->rows.rows, 1, &err), CBX_ENOENT,
+                 "an unwritable path");
 }
 
 /* --- the latest rule --- */
@@ -353,7 +381,8 @@ static void add_short(state *s, const char *run_id, const char *baseline, const 
     char line[512];
 
     snprintf(line, sizeof line,
-             "{\"run_id\":\"%s\",\"case\":\"c\",\"baseline\":\"%s\",\"platform\":\"cpu\",\"framework\":\"f\",\"param_point\":{\"m\":1,"
+             "{\"run_id\":\"%s\",\"case\":\"c\",\"baseline\":\"%s\",\"platform\":\"cpu\",\"framework\":\"f\",\"param_"
+             "point\":{\"m\":1,"
              "\"k\":2},\"status\":\"%s\",\"schema_version\":1%s}",
              run_id, baseline, status, extra);
     add(s, line);
@@ -361,7 +390,11 @@ static void add_short(state *s, const char *run_id, const char *baseline, const 
 
 static void test_latest_rule(void **in)
 {
-    static const struct { const char *ids[3], *statuses[3]; size_t kept, hidden; const char *why; } cases[] = {
+    static const struct {
+        const char *ids[3], *statuses[3];
+        size_t kept, hidden;
+        const char *why;
+    } cases[] = {
         { { "1", "2", "3" }, { "ok", "ok", "ok" }, 2, 0, "the newest" },
         { { "3", "2", "1" }, { "ok", "ok", "ok" }, 0, 0, "by run id, not by place" },
         { { "1", "2", "3" }, { "ok", "ok", "timeout" }, 1, 1, "a failure never hides a good row" },
@@ -402,11 +435,14 @@ static void test_latest_keys_and_order(void **in)
     add_short(s, "1", "z", "ok", ",\"variant\":\"tuned\"");
     add_short(s, "1", "z", "ok", ",\"variant\":\"default\""); /* the same as none: older than run 2 */
     add_short(s, "1", "m", "ok", "");
-    add(s, "{\"run_id\":\"0\",\"case\":\"c\",\"baseline\":\"m\",\"platform\":\"cpu\",\"framework\":\"f\",\"param_point\":{\"k\":2,\"m\":1},"
+    add(s, "{\"run_id\":\"0\",\"case\":\"c\",\"baseline\":\"m\",\"platform\":\"cpu\",\"framework\":\"f\",\"param_"
+           "point\":{\"k\":2,\"m\":1},"
            "\"status\":\"ok\",\"schema_version\":1}"); /* the same point, its keys turned round */
     CHECK_OK(cbx_rows_latest(s->ctx, &s->rows, NULL, &err), &err, "latest");
-    CHECK_INT(s->rows.count, CBX_LEN(order), "machine and variant are part of the key, the order of keys in a point is not");
-    for (size_t i = 0; i < CBX_LEN(order); i++) CHECK_STR(s->rows.rows[i].baseline, order[i], "in order of first appearance");
+    CHECK_INT(s->rows.count, CBX_LEN(order),
+              "machine and variant are part of the key, the order of keys in a point is not");
+    for (size_t i = 0; i < CBX_LEN(order); i++)
+        CHECK_STR(s->rows.rows[i].baseline, order[i], "in order of first appearance");
     CHECK_STR(s->rows.rows[0].run_id, "2", "the newer one, at the place of the first");
     cbx_rows_clear(&s->rows);
     CHECK_OK(cbx_rows_latest(s->ctx, &s->rows, NULL, &err), &err, "no rows are fine");
@@ -416,7 +452,9 @@ static void test_latest_keys_and_order(void **in)
 
 static void test_run_ids(void **in)
 {
-    static const struct { const char *revision, *tail, *why; } cases[] = {
+    static const struct {
+        const char *revision, *tail, *why;
+    } cases[] = {
         { "0f3c2b1a99887766554433221100ffeeddccbbaa", "__0f3c2b1", "first seven digits" },
         { "0f3c2b1+", "__0f3c2b1", "a dirty tree" },
         { "unknown", "__nosha", "no revision known" },
@@ -443,32 +481,43 @@ static void test_store(void **in)
     snprintf(kept_root, sizeof kept_root, "%s", root);
     add(s, full_line);
     for (int i = 0; i < 3; i++) {
-        CHECK_OK(cbx_row_store_put(s->ctx, kept_root, "semiring_matmul", id, s->rows.rows, 1, i ? "{\"raw\":1}\n" : NULL, &err), &err,
-                 "put, twice with an id that exists");
+        CHECK_OK(cbx_row_store_put(s->ctx, kept_root, "semiring_matmul", id, s->rows.rows, 1,
+                                   i ? "{\"raw\":1}\n" : NULL, &err),
+                 &err, "put, twice with an id that exists");
     }
-    CHECK(cbx_path_exists(path_in(s, "store/semiring_matmul/20260220T113424.346877+0000__0f3c2b1.jsonl")), "file of the id");
-    CHECK(!cbx_path_exists(path_in(s, "store/semiring_matmul/20260220T113424.346877+0000__0f3c2b1.raw.jsonl")), "no raw launches given");
-    CHECK(cbx_path_exists(path_in(s, "store/semiring_matmul/20260220T113424.346877+0000__0f3c2b1-02.raw.jsonl")), "raw launches beside");
+    CHECK(cbx_path_exists(path_in(s, "store/semiring_matmul/20260220T113424.346877+0000__0f3c2b1.jsonl")),
+          "file of the id");
+    CHECK(!cbx_path_exists(path_in(s, "store/semiring_matmul/20260220T113424.346877+0000__0f3c2b1.raw.jsonl")),
+          "no raw launches given");
+    CHECK(cbx_path_exists(path_in(s, "store/semiring_matmul/20260220T113424.346877+0000__0f3c2b1-02.raw.jsonl")),
+          "raw launches beside");
     cbx_rows_clear(&s->rows);
     CHECK_OK(cbx_rows_read(s->ctx, kept_root, &s->rows, &err), &err, "read the store");
     CHECK_INT(s->rows.count, 3, "nothing was overwritten");
     CHECK_STR(s->rows.rows[0].run_id, "20260220T113424.346877+0000__0f3c2b1-02", "'-' sorts before '.'");
-    CHECK_STR(s->rows.rows[1].run_id, "20260220T113424.346877+0000__0f3c2b1-03", "the rows carry the id that the file has");
+    CHECK_STR(s->rows.rows[1].run_id, "20260220T113424.346877+0000__0f3c2b1-03",
+              "the rows carry the id that the file has");
 }
 
 static void test_store_refuses_names_that_leave_it(void **in)
 {
     state *s = *in;
-    static const struct { const char *case_name, *run_id, *why; } cases[] = {
-        { "../evil", "id", "a case that climbs" },     { "c", "../../evil", "a run that climbs" }, { "c", "a/b", "a folder in an id" },
-        { "c", "", "no id" },                          { "c", ".hidden", "a hidden file" },        { "c", "+x", "begins with a plus" },
+    static const struct {
+        const char *case_name, *run_id, *why;
+    } cases[] = {
+        { "../evil", "id", "a case that climbs" },
+        { "c", "../../evil", "a run that climbs" },
+        { "c", "a/b", "a folder in an id" },
+        { "c", "", "no id" },
+        { "c", ".hidden", "a hidden file" },
+        { "c", "+x", "begins with a plus" },
         { "", "id", "no case" },
     };
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_err err = CBX_ERR_INIT;
-        CHECK_STATUS(cbx_row_store_put(s->ctx, s->folder, cases[i].case_name, cases[i].run_id, NULL, 0, NULL, &err), CBX_EINVAL,
-                     cases[i].why);
+        CHECK_STATUS(cbx_row_store_put(s->ctx, s->folder, cases[i].case_name, cases[i].run_id, NULL, 0, NULL, &err),
+                     CBX_EINVAL, cases[i].why);
         CHECK(strstr(err.message, "letters, digits"), "the message says what is allowed");
     }
 }
@@ -478,14 +527,28 @@ static void test_store_refuses_names_that_leave_it(void **in)
 static cbx_status everything(cbx_ctx *ctx, void *user)
 {
     const char *folder = user;
+    char file[128], store[128];
     cbx_rows rows;
     cbx_err err = CBX_ERR_INIT;
     cbx_status st;
 
+    snprintf(file, sizeof file, "%s/rows.jsonl", folder);
+    snprintf(store, sizeof store, "%s/store", folder);
     cbx_rows_init(&rows, cbx_ctx_allocator(ctx));
-    st = cbx_rows_read(ctx, folder, &rows, &err);
+    st = cbx_rows_read(ctx, file, &rows, &err);
     if (!st) st = cbx_rows_latest(ctx, &rows, NULL, &err);
-    if (!st) st = cbx_row_store_put(ctx, folder, "again", "again", rows.rows, rows.count, "raw\n", &err);
+    if (!st) st = cbx_row_store_put(ctx, store, "again", "again", rows.rows, rows.count, "raw\n", &err);
+    cbx_rows_clear(&rows);
+    return st;
+}
+
+static cbx_status read_folder(cbx_ctx *ctx, void *user)
+{
+    cbx_rows rows;
+    cbx_status st;
+
+    cbx_rows_init(&rows, cbx_ctx_allocator(ctx));
+    st = cbx_rows_read(ctx, user, &rows, NULL);
     cbx_rows_clear(&rows);
     return st;
 }
@@ -501,6 +564,7 @@ static void test_every_allocation_may_fail(void **in)
     }
     write_file(path_in(s, "rows.jsonl"), text, strlen(text));
     CHECK_GT(cbx_test_fail_each(everything, s->folder, "read, latest, put"), 10, "allocations were made to fail");
+    CHECK_GT(cbx_test_fail_each(read_folder, s->folder, "read a folder"), 10, "allocations were made to fail");
 }
 
 int main(void)

@@ -92,7 +92,9 @@ static void test_written_rows_fit_the_schema(void **in)
 }
 
 /* Each changes one word of a good row. */
-static const struct { const char *from, *to, *fault; } faults[] = {
+static const struct {
+    const char *from, *to, *fault;
+} faults[] = {
     { "\"schema_version\":1", "\"schema_version\":0", "row.schema_version: 0 is below 1" },
     { "\"case\":", "\"kase\":", "row: 'case' is missing" },
     { "\"n\":0", "\"n\":true", "row.metrics.steady_time.n: expected integer, found true" },

@@ -41,8 +41,9 @@ extern const char *cbx_test_skip_reason;
 #define CHECK_STR(actual, wanted, why)                                                                                 \
     do {                                                                                                               \
         const char *check_a = (actual), *check_w = (wanted);                                                           \
-        if (!check_a || strcmp(check_a, check_w) != 0)                                                                 \
-            fail_msg("%s: %s is \"%s\", not \"%s\"", (why), #actual, check_a ? check_a : "(null)", check_w);           \
+        if (!check_a || !check_w || strcmp(check_a, check_w) != 0)                                                     \
+            fail_msg("%s: %s is \"%s\", not \"%s\"", (why), #actual, check_a ? check_a : "(null)",                     \
+                     check_w ? check_w : "(null)");                                                                    \
     } while (0)
 
 #define CHECK_LE(a, b, why)                                                                                            \

@@ -23,12 +23,12 @@
 
 static void swap_run(unsigned char *p, size_t words, size_t size)
 {
-#define SWAP(bits)                                          \
-    for (size_t i = 0; i < words; i++, p += (bits) / 8) {   \
-        uint##bits##_t v;                                   \
-        memcpy(&v, p, sizeof(v));                           \
-        v = __builtin_bswap##bits(v);                       \
-        memcpy(p, &v, sizeof(v));                           \
+#define SWAP(bits)                                                                                                     \
+    for (size_t i = 0; i < words; i++, p += (bits) / 8) {                                                              \
+        uint##bits##_t v;                                                                                              \
+        memcpy(&v, p, sizeof(v));                                                                                      \
+        v = __builtin_bswap##bits(v);                                                                                  \
+        memcpy(p, &v, sizeof(v));                                                                                      \
     }
     if (size == 2) {
         SWAP(16)
@@ -222,7 +222,8 @@ cbx_status cbx_npy_map_fd(cbx_ctx *ctx, int fd, cbx_array **out, cbx_err *err)
     cbx_status st = examine_fd(ctx, fd, &h, &bytes, err);
 
     if (st) return st;
-    if (bytes > 0 && !h.swapped && h.data_offset % 64 == 0 && cannot_change(fd)) return wrap_map(ctx, fd, &h, bytes, out, err);
+    if (bytes > 0 && !h.swapped && h.data_offset % 64 == 0 && cannot_change(fd))
+        return wrap_map(ctx, fd, &h, bytes, out, err);
     return copy_fd(ctx, fd, &h, bytes, out, err);
 }
 

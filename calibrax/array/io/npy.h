@@ -23,7 +23,8 @@ typedef struct cbx_npy_header {
  * CBX_EUNSUPPORTED (more than CBX_MAX_RANK axes) */
 CBX_API cbx_status cbx_npy_parse_header(const void *data, size_t len, cbx_npy_header *out, cbx_err *err);
 /** Header bytes for a row-major array, a multiple of 64; buf may be NULL to ask for the size only. */
-CBX_API cbx_status cbx_npy_make_header(const cbx_array_desc *desc, void *buf, size_t buf_size, size_t *needed, cbx_err *err);
+CBX_API cbx_status cbx_npy_make_header(const cbx_array_desc *desc, void *buf, size_t buf_size, size_t *needed,
+                                       cbx_err *err);
 
 /** Copies out of memory into a new array. */
 CBX_API cbx_status cbx_npy_decode(cbx_ctx *ctx, const void *data, size_t len, cbx_array **out, cbx_err *err);

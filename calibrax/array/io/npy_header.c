@@ -37,7 +37,8 @@ static void skip_blanks(reader *r)
 
 static cbx_status malformed(const reader *r, const char *expected)
 {
-    return cbx_fail(r->err, CBX_EFORMAT, "npy header: expected %s at byte %td of its dictionary", expected, r->at - r->start);
+    return cbx_fail(r->err, CBX_EFORMAT, "npy header: expected %s at byte %td of its dictionary", expected,
+                    r->at - r->start);
 }
 
 static bool take(reader *r, char c)
@@ -118,8 +119,14 @@ static const struct {
     char kind;
     const char *words;
 } refused[] = {
-    { 'O', "Python objects" }, { 'V', "raw or structured records" }, { 'S', "byte strings" }, { 'U', "text" },
-    { 'M', "dates" },          { 'm', "time spans" },                { 'a', "byte strings" }, { 'f', "a float of this size" },
+    { 'O', "Python objects" },
+    { 'V', "raw or structured records" },
+    { 'S', "byte strings" },
+    { 'U', "text" },
+    { 'M', "dates" },
+    { 'm', "time spans" },
+    { 'a', "byte strings" },
+    { 'f', "a float of this size" },
     { 'c', "a complex of this size" },
 };
 
@@ -129,7 +136,8 @@ static cbx_status refuse_dtype(const reader *r, word w, char kind)
 
     for (size_t i = 0; i < CBX_LEN(refused); i++)
         if (refused[i].kind == kind) words = refused[i].words;
-    return cbx_fail(r->err, CBX_EDTYPE, "npy dtype '%.*s' (%s) is not read: save the array as bool, int, uint, float32, float64 or complex",
+    return cbx_fail(r->err, CBX_EDTYPE,
+                    "npy dtype '%.*s' (%s) is not read: save the array as bool, int, uint, float32, float64 or complex",
                     w.len > 32 ? 32 : (int)w.len, w.text, words);
 }
 
@@ -152,13 +160,15 @@ static cbx_status read_dtype(reader *r, cbx_npy_header *h)
 
     skip_blanks(r);
     if (r->at < r->end && *r->at == '[')
-        return cbx_fail(r->err, CBX_EDTYPE, "npy holds a structured dtype, which is not read: save each field as an array");
+        return cbx_fail(r->err, CBX_EDTYPE,
+                        "npy holds a structured dtype, which is not read: save each field as an array");
     st = read_string(r, &w);
     if (st) return st;
     for (size_t i = 0; i < w.len; i++)
         if (w.text[i] < ' ' || w.text[i] > '~') return malformed(r, "a dtype in printable ASCII");
     if (w.len < 2 || !strchr("<>|=", w.text[0])) return refuse_dtype(r, w, w.len ? w.text[0] : '?');
-    for (size_t i = 2; i < w.len && i < 5; i++) bytes = w.text[i] >= '0' && w.text[i] <= '9' ? bytes * 10 + (unsigned)(w.text[i] - '0') : 0;
+    for (size_t i = 2; i < w.len && i < 5; i++)
+        bytes = w.text[i] >= '0' && w.text[i] <= '9' ? bytes * 10 + (unsigned)(w.text[i] - '0') : 0;
     for (size_t i = 0; i < CBX_DTYPE_COUNT; i++) {
         if (w.len > 4 || w.text[1] != table[i].kind || bytes != table[i].bytes) continue;
         if (w.text[0] == '|' && bytes > 1) return malformed(r, "a byte order ('<' or '>') in the dtype");
@@ -179,7 +189,10 @@ static cbx_status read_member(reader *r, cbx_npy_header *h, unsigned *seen)
     cbx_status st = read_string(r, &key);
 
     if (st) return st;
-    now = same(key, "descr") ? SEEN_DESCR : same(key, "fortran_order") ? SEEN_ORDER : same(key, "shape") ? SEEN_SHAPE : 0;
+    now = same(key, "descr")           ? SEEN_DESCR
+          : same(key, "fortran_order") ? SEEN_ORDER
+          : same(key, "shape")         ? SEEN_SHAPE
+                                       : 0;
     if (!now) return malformed(r, "no key but 'descr', 'fortran_order' and 'shape'");
     if (*seen & now) return malformed(r, "each key once");
     *seen |= now;
@@ -214,13 +227,16 @@ cbx_status cbx__npy_header_bytes(const void *data, size_t len, size_t *out, cbx_
     uint32_t n;
 
     if (len < 8) return cbx_fail(err, CBX_EFORMAT, "npy is cut short: %zu bytes, less than its magic and version", len);
-    if (memcmp(p, magic, sizeof(magic)) != 0) return cbx_fail(err, CBX_EFORMAT, "not an npy file: it does not begin with \\x93NUMPY");
+    if (memcmp(p, magic, sizeof(magic)) != 0)
+        return cbx_fail(err, CBX_EFORMAT, "not an npy file: it does not begin with \\x93NUMPY");
     if (p[6] < 1 || p[6] > 3 || p[7] != 0)
-        return cbx_fail(err, CBX_EVERSION, "npy version %d.%d is unknown: versions 1.0, 2.0 and 3.0 are read", p[6], p[7]);
+        return cbx_fail(err, CBX_EVERSION, "npy version %d.%d is unknown: versions 1.0, 2.0 and 3.0 are read", p[6],
+                        p[7]);
     if (len < (p[6] == 1 ? 10u : 12u)) return cbx_fail(err, CBX_EFORMAT, "npy is cut short in its header length");
     n = (uint32_t)p[8] | (uint32_t)p[9] << 8;
     if (p[6] > 1) n |= (uint32_t)p[10] << 16 | (uint32_t)p[11] << 24;
-    if (n > MAX_HEADER) return cbx_fail(err, CBX_EFORMAT, "npy header of %" PRIu32 " bytes is longer than %d", n, MAX_HEADER);
+    if (n > MAX_HEADER)
+        return cbx_fail(err, CBX_EFORMAT, "npy header of %" PRIu32 " bytes is longer than %d", n, MAX_HEADER);
     *out = n + (p[6] == 1 ? 10u : 12u);
     return CBX_OK;
 }
@@ -234,7 +250,8 @@ cbx_status cbx_npy_parse_header(const void *data, size_t len, cbx_npy_header *ou
     cbx_status st = cbx__npy_header_bytes(data, len, &h.data_offset, err);
 
     if (st) return st;
-    if (h.data_offset > len) return cbx_fail(err, CBX_EFORMAT, "npy is cut short in its header: %zu of %zu bytes", len, h.data_offset);
+    if (h.data_offset > len)
+        return cbx_fail(err, CBX_EFORMAT, "npy is cut short in its header: %zu of %zu bytes", len, h.data_offset);
     prefix = p[6] == 1 ? 10 : 12;
     r.start = r.at = p + prefix;
     r.end = p + h.data_offset;
@@ -257,7 +274,8 @@ static size_t write_dictionary(const cbx_array_desc *d, char *buf, size_t size)
     const uint16_t probe = 1;
     size_t bytes = cbx_dtype_size(d->dtype);
     char order = bytes == 1 ? '|' : *(const unsigned char *)&probe ? '<' : '>';
-    int n = snprintf(buf, size, "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (", order, kinds[d->dtype], bytes);
+    int n = snprintf(buf, size, "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (", order, kinds[d->dtype],
+                     bytes);
 
     for (int i = 0; i < d->ndim; i++) n += snprintf(buf + n, size - (size_t)n, "%s%zu", i ? ", " : "", d->shape[i]);
     n += snprintf(buf + n, size - (size_t)n, "%s), }", d->ndim == 1 ? "," : "");
@@ -274,7 +292,8 @@ cbx_status cbx_npy_make_header(const cbx_array_desc *desc, void *buf, size_t buf
     n = write_dictionary(desc, text + 10, sizeof(text) - 10);
     total = (10 + n + 1 + 63) / 64 * 64;
     if (buf) {
-        if (buf_size < total) return cbx_fail(err, CBX_EINVAL, "npy header needs %zu bytes and was given %zu", total, buf_size);
+        if (buf_size < total)
+            return cbx_fail(err, CBX_EINVAL, "npy header needs %zu bytes and was given %zu", total, buf_size);
         memcpy(text, magic, sizeof(magic));
         text[6] = 1;
         text[8] = (char)((total - 10) & 255);

@@ -9,23 +9,27 @@
 #include "calibrax/array/kernels/semiring_isa.h"
 
 static const cbx_semiring semirings[CBX_ALGEBRA_COUNT] = {
-    [CBX_ALGEBRA_REAL] = { CBX_ALGEBRA_REAL, "real", "a * b", "acc + t", "", 0, 0, true, 0, "NaN", "+inf, or NaN beside -inf",
-                           "-inf, or NaN beside +inf", false },
-    [CBX_ALGEBRA_LOG] = { CBX_ALGEBRA_LOG, "log", "a + b", "acc + exp(t)", "log(acc)", -INFINITY, -INFINITY, true, -INFINITY, "NaN",
-                          "+inf, unless a term is NaN", "the term is masked; -inf if all are", false },
-    [CBX_ALGEBRA_TROPICAL_MAX_PLUS] = { CBX_ALGEBRA_TROPICAL_MAX_PLUS, "tropical_max_plus", "a + b", "max(acc, t)", "", -INFINITY,
-                                        -INFINITY, true, -INFINITY, "NaN", "+inf, unless a term is NaN",
+    [CBX_ALGEBRA_REAL] = { CBX_ALGEBRA_REAL, "real", "a * b", "acc + t", "", 0, 0, true, 0, "NaN",
+                           "+inf, or NaN beside -inf", "-inf, or NaN beside +inf", false },
+    [CBX_ALGEBRA_LOG] = { CBX_ALGEBRA_LOG, "log", "a + b", "acc + exp(t)", "log(acc)", -INFINITY, -INFINITY, true,
+                          -INFINITY, "NaN", "+inf, unless a term is NaN", "the term is masked; -inf if all are",
+                          false },
+    [CBX_ALGEBRA_TROPICAL_MAX_PLUS] = { CBX_ALGEBRA_TROPICAL_MAX_PLUS, "tropical_max_plus", "a + b", "max(acc, t)", "",
+                                        -INFINITY, -INFINITY, true, -INFINITY, "NaN", "+inf, unless a term is NaN",
                                         "the term is masked; -inf if all are", true },
-    [CBX_ALGEBRA_TROPICAL_MIN_PLUS] = { CBX_ALGEBRA_TROPICAL_MIN_PLUS, "tropical_min_plus", "a + b", "min(acc, t)", "", INFINITY,
-                                        INFINITY, true, INFINITY, "NaN", "the term is masked; +inf if all are",
-                                        "-inf, unless a term is NaN", true },
-    [CBX_ALGEBRA_EUCLIDEAN] = { CBX_ALGEBRA_EUCLIDEAN, "euclidean", "(a - b)^2", "acc + t", "sqrt(acc)", 0, 0, false, NAN, "NaN",
-                                "+inf, unless a term is NaN", "does not occur", false },
-    [CBX_ALGEBRA_BOOLEAN] = { CBX_ALGEBRA_BOOLEAN, "boolean", "a and b", "acc or t", "", 0, 0, true, 0, "does not occur",
-                              "does not occur", "does not occur", true },
+    [CBX_ALGEBRA_TROPICAL_MIN_PLUS] = { CBX_ALGEBRA_TROPICAL_MIN_PLUS, "tropical_min_plus", "a + b", "min(acc, t)", "",
+                                        INFINITY, INFINITY, true, INFINITY, "NaN",
+                                        "the term is masked; +inf if all are", "-inf, unless a term is NaN", true },
+    [CBX_ALGEBRA_EUCLIDEAN] = { CBX_ALGEBRA_EUCLIDEAN, "euclidean", "(a - b)^2", "acc + t", "sqrt(acc)", 0, 0, false,
+                                NAN, "NaN", "+inf, unless a term is NaN", "does not occur", false },
+    [CBX_ALGEBRA_BOOLEAN] = { CBX_ALGEBRA_BOOLEAN, "boolean", "a and b", "acc or t", "", 0, 0, true, 0,
+                              "does not occur", "does not occur", "does not occur", true },
 };
 
-const cbx_semiring *cbx_semiring_get(cbx_algebra id) { return (unsigned)id < CBX_ALGEBRA_COUNT ? &semirings[id] : NULL; }
+const cbx_semiring *cbx_semiring_get(cbx_algebra id)
+{
+    return (unsigned)id < CBX_ALGEBRA_COUNT ? &semirings[id] : NULL;
+}
 
 const cbx_semiring *cbx_semiring_find(const char *name)
 {
@@ -65,7 +69,10 @@ static const struct {
 };
 
 const char *cbx_isa_name(cbx_isa isa) { return (unsigned)isa < CBX_ISA_COUNT ? isas[isa].name : "?"; }
-bool cbx_isa_available(cbx_isa isa) { return (unsigned)isa < CBX_ISA_COUNT && isas[isa].available && isas[isa].available(); }
+bool cbx_isa_available(cbx_isa isa)
+{
+    return (unsigned)isa < CBX_ISA_COUNT && isas[isa].available && isas[isa].available();
+}
 
 cbx_isa cbx_isa_best(void)
 {
@@ -77,7 +84,8 @@ cbx_isa cbx_isa_best(void)
 static cbx_status choose_kernel(const cbx_matmul *p, const cbx__semiring_kernel **out, cbx_err *err)
 {
     if (p->struct_size != sizeof *p)
-        return cbx_fail(err, CBX_EINVAL, "cbx_matmul has %u bytes, not %zu: start from CBX_MATMUL_INIT", p->struct_size, sizeof *p);
+        return cbx_fail(err, CBX_EINVAL, "cbx_matmul has %u bytes, not %zu: start from CBX_MATMUL_INIT", p->struct_size,
+                        sizeof *p);
     if (!p->semiring) return cbx_fail(err, CBX_EINVAL, "a product needs a semiring: take one from cbx_semiring_find");
     if (!cbx_semiring_takes(p->semiring, p->dtype))
         return cbx_fail(err, CBX_EDTYPE, "algebra '%s' does not take %s", p->semiring->name, cbx_dtype_name(p->dtype));
@@ -96,18 +104,19 @@ cbx_status cbx_semiring_workspace(const cbx_matmul *p, size_t *out, cbx_err *err
     return st;
 }
 
-/* C of a product over nothing. */
+/* C of a product over nothing, a row at a time. */
 static void fill_empty(const cbx_matmul *p)
 {
+    const double empty = p->semiring->empty;
     for (size_t i = 0; i < p->m; i++) {
-        for (size_t j = 0; j < p->n; j++) {
-            const size_t at = i * p->ldc + j;
-            if (p->dtype == CBX_F32)
-                ((float *)p->c)[at] = (float)p->semiring->empty;
-            else if (p->dtype == CBX_F64)
-                ((double *)p->c)[at] = p->semiring->empty;
-            else
-                ((uint8_t *)p->c)[at] = p->semiring->empty != 0;
+        if (p->dtype == CBX_F32) {
+            float *row = (float *)p->c + i * p->ldc;
+            for (size_t j = 0; j < p->n; j++) row[j] = (float)empty;
+        } else if (p->dtype == CBX_F64) {
+            double *row = (double *)p->c + i * p->ldc;
+            for (size_t j = 0; j < p->n; j++) row[j] = empty;
+        } else {
+            memset((uint8_t *)p->c + i * p->ldc, empty != 0, p->n);
         }
     }
 }
@@ -118,15 +127,16 @@ cbx_status cbx_semiring_matmul(const cbx_matmul *p, cbx_err *err)
     const cbx_status st = choose_kernel(p, &kernel, err);
     if (st) return st;
     if (p->lda < p->k || p->ldb < p->n || p->ldc < p->n)
-        return cbx_fail(err, CBX_EINVAL, "a row stride is too small: lda %zu, ldb %zu, ldc %zu for m=%zu k=%zu n=%zu", p->lda, p->ldb,
-                        p->ldc, p->m, p->k, p->n);
+        return cbx_fail(err, CBX_EINVAL, "a row stride is too small: lda %zu, ldb %zu, ldc %zu for m=%zu k=%zu n=%zu",
+                        p->lda, p->ldb, p->ldc, p->m, p->k, p->n);
     if (p->m == 0 || p->n == 0) return CBX_OK;
     if (p->k == 0) {
         fill_empty(p);
         return CBX_OK;
     }
     if (p->workspace_bytes < kernel->workspace(p) || (uintptr_t)p->workspace % 64 != 0)
-        return cbx_fail(err, CBX_EINVAL, "the workspace has %zu bytes of %zu, or is not 64-byte aligned: ask cbx_semiring_workspace",
+        return cbx_fail(err, CBX_EINVAL,
+                        "the workspace has %zu bytes of %zu, or is not 64-byte aligned: ask cbx_semiring_workspace",
                         p->workspace_bytes, kernel->workspace(p));
     kernel->run(p);
     return CBX_OK;

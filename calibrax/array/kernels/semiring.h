@@ -39,7 +39,8 @@ typedef struct cbx_semiring {
     double annihilator;
     /* what C[i,j] is when a term t = combine(A[i,kk], B[kk,j]) is special; NaN terms come from NaN operands and from inf - inf, 0*inf */
     const char *nan_rule, *plus_inf_rule, *minus_inf_rule;
-    bool is_exact; /* the right answer in the dtype is unique: every right implementation agrees bit for bit (up to the sign of 0) */
+    bool
+        is_exact; /* the right answer in the dtype is unique: every right implementation agrees bit for bit (up to the sign of 0) */
 } cbx_semiring;
 
 /** Descriptor of an algebra; NULL for a number outside the list. */
@@ -75,10 +76,13 @@ typedef struct cbx_matmul {
     size_t workspace_bytes;
 } cbx_matmul;
 
-#define CBX_MATMUL_INIT { sizeof(cbx_matmul), CBX_ISA_COUNT, 0, CBX_F32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+#define CBX_MATMUL_INIT                                                                                                \
+    {                                                                                                                  \
+        sizeof(cbx_matmul), CBX_ISA_COUNT, 0, CBX_F32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                 \
+    }
 
 /** Bytes of workspace that a product of this algebra, dtype and shape needs with this isa (pointers and strides are not looked at);
- * at least 64, at most about 4 MiB + 24 (m + n).
+ * at least 64, at most about 3 MiB + 16 (m + n).
  * @return CBX_OK; CBX_EINVAL (struct_size, no semiring, isa not available); CBX_EDTYPE */
 CBX_API cbx_status cbx_semiring_workspace(const cbx_matmul *p, size_t *out, cbx_err *err);
 

@@ -34,14 +34,16 @@ static inline uint32_t word_of_bytes(const uint8_t *x, size_t live)
 #endif
 }
 
-static void pack_a_bit(const cbx_matmul *p, uint32_t *restrict out, size_t i0, size_t mc, size_t k0, size_t kc)
+static void pack_a_bit(const cbx_matmul *p, uint32_t *restrict a, size_t i0, size_t mc, size_t k0, size_t kc)
 {
-    for (size_t ib = 0; ib < mc; ib += MR, out += MR * kc) {
-        for (size_t r = 0; r < MR; r++) {
-            const uint8_t *in = (const uint8_t *)p->a + (i0 + ib + r) * p->lda + k0;
-            const bool live = ib + r < mc;
-            for (size_t kk = 0; kk < kc; kk++) out[kk * MR + r] = live && in[kk] ? UINT32_MAX : 0;
+    for (size_t r = 0; r < round_up(mc, MR); r++) {
+        uint32_t *restrict out = a + r * KA;
+        if (r >= mc) {
+            for (size_t kk = 0; kk < kc; kk++) out[kk] = 0;
+            continue;
         }
+        const uint8_t *restrict in = (const uint8_t *)p->a + (i0 + r) * p->lda + k0;
+        for (size_t kk = 0; kk < kc; kk++) out[kk] = in[kk] ? UINT32_MAX : 0;
     }
 }
 
@@ -92,7 +94,7 @@ static void run_bit(const cbx_matmul *p)
                 pack_a_bit(p, room.a, i0, mc, k0, kc);
                 for (size_t wb = 0; wb < nc; wb += NR) {
                     for (size_t ib = 0; ib < mc; ib += MR) {
-                        micro_bit(STEP_OR, kc, room.a + ib * kc, room.b + wb * kc, 0, tile);
+                        micro_bit(STEP_OR, kc, room.a + ib * KA, room.b + wb * kc, 0, tile);
                         for (size_t r = 0; r < min_size(MR, mc - ib); r++)
                             store_row_bit(p, tile + r * NR, i0 + ib + r, w0 + wb, k0 == 0);
                     }

@@ -31,11 +31,12 @@ static int NAME(scan)(const T *x, size_t rows, size_t cols, size_t ld)
 static bool NAME(nan_possible)(const cbx_matmul *p)
 {
     const int a = NAME(scan)(p->a, p->m, p->k, p->lda), b = NAME(scan)(p->b, p->k, p->n, p->ldb);
-    return ((a | b) & SEEN_NAN) || ((a & SEEN_PLUS_INF) && (b & SEEN_MINUS_INF)) || ((a & SEEN_MINUS_INF) && (b & SEEN_PLUS_INF));
+    return ((a | b) & SEEN_NAN) || ((a & SEEN_PLUS_INF) && (b & SEEN_MINUS_INF)) ||
+           ((a & SEEN_MINUS_INF) && (b & SEEN_PLUS_INF));
 }
 
 /* Row maxima, as the shift of the row; NaN as the limit of a row that holds NaN or +inf, which no sum reaches. */
-static void NAME(row_shifts)(const NAME(job) *job)
+static void NAME(row_shifts)(const NAME(job) * job)
 {
     const cbx_matmul *p = job->p;
     for (size_t i = 0; i < p->m; i++) {
@@ -66,7 +67,7 @@ static void NAME(row_shifts)(const NAME(job) *job)
 }
 
 /* Likewise for columns. */
-static void NAME(col_shifts)(NAME(job) *job)
+static void NAME(col_shifts)(NAME(job) * job)
 {
     const cbx_matmul *p = job->p;
     T *restrict shift = job->room.col_shift, *restrict limit = job->room.col_limit;
@@ -88,30 +89,27 @@ static void NAME(col_shifts)(NAME(job) *job)
 
 /* --- packing --- */
 
-/* A[i0..i0+mc) x [k0..k0+kc) as [block][kk][MR]; rows past the end are zero, which only reaches lanes that are not stored. */
-ALWAYS_INLINE void NAME(pack_a)(const NAME(job) *job, size_t i0, size_t mc, size_t k0, size_t kc, bool shifted)
+/* A[i0..i0+mc) x [k0..k0+kc) as [row][KA]; rows past the end are zero, which only reaches lanes that are not stored. */
+ALWAYS_INLINE void NAME(pack_a)(const NAME(job) * job, size_t i0, size_t mc, size_t k0, size_t kc, bool shifted)
 {
-    T *restrict out = job->room.a;
-    T row[KC];
-    for (size_t ib = 0; ib < mc; ib += MR, out += MR * kc) {
-        for (size_t r = 0; r < MR; r++) {
-            if (ib + r >= mc) {
-                for (size_t kk = 0; kk < kc; kk++) out[kk * MR + r] = 0;
-                continue;
-            }
-            const T *restrict in = job->a + (i0 + ib + r) * job->p->lda + k0;
-            if (shifted) {
-                const T top = job->room.row_shift[i0 + ib + r];
-                for (size_t kk = 0; kk < kc; kk++) row[kk] = VEXP(in[kk] - top);
-                in = row;
-            }
-            for (size_t kk = 0; kk < kc; kk++) out[kk * MR + r] = in[kk];
+    for (size_t r = 0; r < round_up(mc, MR); r++) {
+        T *restrict out = job->room.a + r * KA;
+        if (r >= mc) {
+            for (size_t kk = 0; kk < kc; kk++) out[kk] = 0;
+            continue;
+        }
+        const T *restrict in = job->a + (i0 + r) * job->p->lda + k0;
+        if (shifted) {
+            const T top = job->room.row_shift[i0 + r];
+            for (size_t kk = 0; kk < kc; kk++) out[kk] = VEXP(in[kk] - top);
+        } else {
+            for (size_t kk = 0; kk < kc; kk++) out[kk] = in[kk];
         }
     }
 }
 
 /* B[k0..k0+kc) x [j0..j0+nc) as [block][kk][NR]. */
-ALWAYS_INLINE void NAME(pack_b)(const NAME(job) *job, size_t k0, size_t kc, size_t j0, size_t nc, bool shifted)
+ALWAYS_INLINE void NAME(pack_b)(const NAME(job) * job, size_t k0, size_t kc, size_t j0, size_t nc, bool shifted)
 {
     for (size_t jb = 0; jb < nc; jb += NR) {
         T *restrict out = job->room.b + jb * kc;
@@ -136,7 +134,8 @@ ALWAYS_INLINE void NAME(pack_b)(const NAME(job) *job, size_t k0, size_t kc, size
 /* --- the log algebra's exact second way --- */
 
 /* `live` columns of one row from j0 by two passes: max, then sum of exp(t - max).  need[l] picks the lanes that are written. */
-static __attribute__((noinline)) void NAME(stream_row)(const NAME(job) *job, size_t i, size_t j0, size_t live, const TI *need, T *out)
+static __attribute__((noinline)) void NAME(stream_row)(const NAME(job) * job, size_t i, size_t j0, size_t live,
+                                                       const TI *need, T *out)
 {
     const cbx_matmul *p = job->p;
     const T *a = job->a + i * p->lda;
@@ -164,7 +163,7 @@ static __attribute__((noinline)) void NAME(stream_row)(const NAME(job) *job, siz
 }
 
 /* One row of a finished tile: C = log(s) + shifts where the sum s is certain, else the second way. */
-ALWAYS_INLINE void NAME(finish_log)(const NAME(job) *job, size_t i, size_t j0, size_t live, T *restrict c)
+ALWAYS_INLINE void NAME(finish_log)(const NAME(job) * job, size_t i, size_t j0, size_t live, T *restrict c)
 {
     const T row_top = job->room.row_shift[i], row_limit = job->room.row_limit[i];
     const T *restrict col_top = job->room.col_shift + j0, *restrict col_limit = job->room.col_limit + j0;
@@ -192,8 +191,8 @@ ALWAYS_INLINE void NAME(finish_log)(const NAME(job) *job, size_t i, size_t j0, s
 
 /* --- one tile into C --- */
 
-ALWAYS_INLINE void NAME(store_row)(const NAME(job) *job, cbx_algebra g, step s, bool first, bool last, const T *restrict t, size_t i,
-                                   size_t j0, size_t live)
+ALWAYS_INLINE void NAME(store_row)(const NAME(job) * job, cbx_algebra g, step s, bool first, bool last,
+                                   const T *restrict t, size_t i, size_t j0, size_t live)
 {
     T *restrict c = job->c + i * job->p->ldc + j0;
     if (first) {
@@ -212,15 +211,15 @@ ALWAYS_INLINE void NAME(store_row)(const NAME(job) *job, cbx_algebra g, step s, 
 }
 
 /* mc-by-nc of C from the packed panels. */
-ALWAYS_INLINE void NAME(block)(const NAME(job) *job, cbx_algebra g, step s, size_t i0, size_t mc, size_t j0, size_t nc, size_t kc, bool first,
-                               bool last)
+ALWAYS_INLINE void NAME(block)(const NAME(job) * job, cbx_algebra g, step s, size_t i0, size_t mc, size_t j0, size_t nc,
+                               size_t kc, bool first, bool last)
 {
     const T start = (T)(g == CBX_ALGEBRA_LOG ? 0 : job->p->semiring->identity);
     T tile[MR * NR] __attribute__((aligned(64)));
     for (size_t jb = 0; jb < nc; jb += NR) {
         const size_t live = min_size(NR, nc - jb);
         for (size_t ib = 0; ib < mc; ib += MR) {
-            NAME(micro)(s, kc, job->room.a + ib * kc, job->room.b + jb * kc, start, tile);
+            NAME(micro)(s, kc, job->room.a + ib * KA, job->room.b + jb * kc, start, tile);
             const size_t rows = min_size(MR, mc - ib);
             for (size_t r = 0; r < rows; r++) {
                 if (live == NR)
@@ -233,7 +232,7 @@ ALWAYS_INLINE void NAME(block)(const NAME(job) *job, cbx_algebra g, step s, size
 }
 
 /* The whole product; g and s are constants wherever this is inlined. */
-ALWAYS_INLINE void NAME(product)(const NAME(job) *job, cbx_algebra g, step s)
+ALWAYS_INLINE void NAME(product)(const NAME(job) * job, cbx_algebra g, step s)
 {
     const cbx_matmul *p = job->p;
     const bool shifted = g == CBX_ALGEBRA_LOG;
@@ -251,13 +250,13 @@ ALWAYS_INLINE void NAME(product)(const NAME(job) *job, cbx_algebra g, step s)
     }
 }
 
-static void NAME(real)(NAME(job) *job) { NAME(product)(job, CBX_ALGEBRA_REAL, STEP_FMA); }
-static void NAME(euclidean)(NAME(job) *job) { NAME(product)(job, CBX_ALGEBRA_EUCLIDEAN, STEP_SQUARE); }
-static void NAME(max_plus)(NAME(job) *job) { NAME(product)(job, CBX_ALGEBRA_TROPICAL_MAX_PLUS, STEP_MAX); }
-static void NAME(min_plus)(NAME(job) *job) { NAME(product)(job, CBX_ALGEBRA_TROPICAL_MIN_PLUS, STEP_MIN); }
-static void NAME(max_plus_nan)(NAME(job) *job) { NAME(product)(job, CBX_ALGEBRA_TROPICAL_MAX_PLUS, STEP_MAX_NAN); }
-static void NAME(min_plus_nan)(NAME(job) *job) { NAME(product)(job, CBX_ALGEBRA_TROPICAL_MIN_PLUS, STEP_MIN_NAN); }
-static void NAME(log)(NAME(job) *job)
+static void NAME(real)(NAME(job) * job) { NAME(product)(job, CBX_ALGEBRA_REAL, STEP_FMA); }
+static void NAME(euclidean)(NAME(job) * job) { NAME(product)(job, CBX_ALGEBRA_EUCLIDEAN, STEP_SQUARE); }
+static void NAME(max_plus)(NAME(job) * job) { NAME(product)(job, CBX_ALGEBRA_TROPICAL_MAX_PLUS, STEP_MAX); }
+static void NAME(min_plus)(NAME(job) * job) { NAME(product)(job, CBX_ALGEBRA_TROPICAL_MIN_PLUS, STEP_MIN); }
+static void NAME(max_plus_nan)(NAME(job) * job) { NAME(product)(job, CBX_ALGEBRA_TROPICAL_MAX_PLUS, STEP_MAX_NAN); }
+static void NAME(min_plus_nan)(NAME(job) * job) { NAME(product)(job, CBX_ALGEBRA_TROPICAL_MIN_PLUS, STEP_MIN_NAN); }
+static void NAME(log)(NAME(job) * job)
 {
     NAME(row_shifts)(job);
     NAME(col_shifts)(job);
@@ -286,4 +285,5 @@ static void NAME(run)(const cbx_matmul *p)
 #undef LANES
 #undef NV
 #undef NR
+#undef KA
 #undef vec

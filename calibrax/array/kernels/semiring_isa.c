@@ -1,7 +1,7 @@
 /*
  * The tiled semiring product of one instruction set: built once for each with other compiler flags (meson.build).
  *
- * A tile of C stays in registers while kk runs over a panel; A is packed as [kk][MR], B as [kk][NR], so that the inner loop reads
+ * A tile of C stays in registers while kk runs over a panel; A is packed by rows, B as [kk][NR], so that the inner loop reads
  * both in order: a row of B by vectors, an element of A by broadcast.  After Goto & van de Geijn, ACM TOMS 34 (2008) 12.
  * Booleans are the same kernel on 32-bit lanes: a lane holds 32 columns of B, an element of A is a mask of all ones or zeros, and
  * the step is acc | (a & b).
@@ -17,18 +17,18 @@
 
 #if defined(__AVX512F__)
 #include <immintrin.h>
-#define ISA_NAME avx512
+#define ISA_NAME     avx512
 #define VECTOR_BYTES 64
-#define TILE_ROWS 12
+#define TILE_ROWS    12
 #elif defined(__AVX2__)
 #include <immintrin.h>
-#define ISA_NAME avx2
+#define ISA_NAME     avx2
 #define VECTOR_BYTES 32
-#define TILE_ROWS 6
+#define TILE_ROWS    6
 #else
-#define ISA_NAME plain
+#define ISA_NAME     plain
 #define VECTOR_BYTES 16
-#define TILE_ROWS 4
+#define TILE_ROWS    4
 #if defined(__SSE2__)
 #include <immintrin.h>
 #elif defined(__ARM_NEON) && defined(__aarch64__)
@@ -37,7 +37,7 @@
 #endif
 
 #define PASTE_(a, b) a##b
-#define PASTE(a, b) PASTE_(a, b)
+#define PASTE(a, b)  PASTE_(a, b)
 
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
@@ -56,12 +56,12 @@ static inline size_t round_up(size_t x, size_t to) { return (x + to - 1) / to * 
 static inline size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
 /* --- f32 --- */
-#define SFX f32
-#define T float
-#define TI int32_t
-#define KC 256
-#define MC (20 * TILE_ROWS)
-#define NC 2048
+#define SFX  f32
+#define T    float
+#define TI   int32_t
+#define KC   256
+#define MC   (20 * TILE_ROWS)
+#define NC   2048
 #define TINY 0x1p-100f /* k times this: a sum of products this large has lost nothing (semiring.h) */
 #define VEXP cbx_vm_exp_f32
 #define VLOG cbx_vm_log_f32
@@ -83,6 +83,7 @@ static inline size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 #define VMIN(x, y) select_f32((x) < (y), x, y)
 #endif
 #include "calibrax/array/kernels/semiring_tile.h"
+/* the tile comes first */
 #include "calibrax/array/kernels/semiring_float.h"
 #undef SFX
 #undef T
@@ -97,11 +98,11 @@ static inline size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 #undef VMIN
 
 /* --- f64 --- */
-#define SFX f64
-#define T double
-#define TI int64_t
-#define MC (10 * TILE_ROWS)
-#define NC 1024
+#define SFX  f64
+#define T    double
+#define TI   int64_t
+#define MC   (10 * TILE_ROWS)
+#define NC   2048
 #define TINY 0x1p-967
 #define VEXP cbx_vm_exp_f64
 #define VLOG cbx_vm_log_f64
@@ -123,6 +124,7 @@ static inline size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 #define VMIN(x, y) select_f64((x) < (y), x, y)
 #endif
 #include "calibrax/array/kernels/semiring_tile.h"
+/* the tile comes first */
 #include "calibrax/array/kernels/semiring_float.h"
 #undef SFX
 #undef T
@@ -140,12 +142,13 @@ static inline size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 /* --- boolean, 32 columns a lane --- */
 #define TILE_BOOL
 #define SFX bit
-#define T uint32_t
-#define TI int32_t
-#define KC 512
-#define MC (20 * TILE_ROWS)
-#define NC 1024 /* lanes */
+#define T   uint32_t
+#define TI  int32_t
+#define KC  512
+#define MC  (20 * TILE_ROWS)
+#define NC  2048 /* lanes */
 #include "calibrax/array/kernels/semiring_tile.h"
+/* the tile comes first */
 #include "calibrax/array/kernels/semiring_bool.h"
 
 static size_t workspace(const cbx_matmul *p)

@@ -5,14 +5,16 @@
  * VMAX(x, y) gives y if either is NaN (x86) or NaN (ARM); panels that can make a NaN take the _NAN steps instead.
  */
 #define NAME(x) PASTE(PASTE(x, _), SFX)
-#define MR TILE_ROWS
-#define LANES (VECTOR_BYTES / (int)sizeof(T))
+#define MR      TILE_ROWS
+#define LANES   (VECTOR_BYTES / (int)sizeof(T))
 #ifdef TILE_BOOL
 #define NV 1
 #else
 #define NV 2
 #endif
 #define NR (NV * LANES)
+#define KA                                                                                                             \
+    (KC + 16) /* row stride of a packed block of A: constant, and no power of two, which would crowd few cache sets */
 #define vec NAME(vec)
 
 typedef T vec __attribute__((vector_size(VECTOR_BYTES), may_alias));
@@ -45,27 +47,24 @@ ALWAYS_INLINE vec NAME(step)(step s, vec acc, T a, vec b)
 ALWAYS_INLINE void NAME(micro)(step s, size_t kc, const T *restrict a, const T *restrict b, T start, T *restrict tile)
 {
     vec acc[MR][NV];
-    UNROLL for (int i = 0; i < MR; i++)
-    {
-        UNROLL for (int v = 0; v < NV; v++) acc[i][v] = start - (vec){ 0 };
-    }
-    for (size_t kk = 0; kk < kc; kk++, a += MR, b += NR) {
+    UNROLL for (int i = 0; i < MR; i++) { UNROLL for (int v = 0; v < NV; v++) acc[i][v] = start - (vec){ 0 }; }
+    for (size_t kk = 0; kk < kc; kk++, a++, b += NR) {
         vec bv[NV];
         UNROLL for (int v = 0; v < NV; v++) bv[v] = *(const vec *)(b + v * LANES);
         UNROLL for (int i = 0; i < MR; i++)
         {
-            UNROLL for (int v = 0; v < NV; v++) acc[i][v] = NAME(step)(s, acc[i][v], a[i], bv[v]);
+            UNROLL for (int v = 0; v < NV; v++) acc[i][v] = NAME(step)(s, acc[i][v], a[i * KA], bv[v]);
         }
     }
     UNROLL for (int i = 0; i < MR; i++)
     {
-        UNROLL for (int v = 0; v < NV; v++) *(vec *)(tile + i * NR + v * LANES) = acc[i][v];
+        UNROLL for (int v = 0; v < NV; v++) * (vec *)(tile + i * NR + v * LANES) = acc[i][v];
     }
 }
 
 /* Where a panel's packed copies and the helper vectors lie in the workspace. */
 typedef struct NAME(room) {
-    T *a, *b;                                  /* packed panels */
+    T *a, *b;                                         /* packed panels */
     T *row_shift, *row_limit, *col_shift, *col_limit; /* log only */
     size_t bytes;
 } NAME(room);
@@ -78,7 +77,7 @@ static NAME(room) NAME(layout)(const cbx_matmul *p, size_t lanes, char *base)
     size_t at = 0;
     T **const part[] = { &r.a, &r.b, &r.row_shift, &r.row_limit, &r.col_shift, &r.col_limit };
     const bool shifts = p->semiring->id == CBX_ALGEBRA_LOG;
-    const size_t count[] = { mc * kc,
+    const size_t count[] = { mc * KA,
                              nc * kc,
                              shifts ? round_up(p->m, MR) : 0,
                              shifts ? round_up(p->m, MR) : 0,

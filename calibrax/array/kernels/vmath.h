@@ -93,7 +93,8 @@ CBX_VMATH_INLINE double cbx_vm_exp_f64(double x)
 /** log(x) of a normal, finite x > 0; anything else gives an unspecified value. */
 CBX_VMATH_INLINE float cbx_vm_log_f32(float x)
 {
-    const uint32_t u = cbx_vm_bits_f32(x) + (0x3f800000u - 0x3f3504f3u); /* the mantissa is taken from [sqrt(1/2), sqrt(2)) */
+    const uint32_t u = cbx_vm_bits_f32(x) +
+                       (0x3f800000u - 0x3f3504f3u); /* the mantissa is taken from [sqrt(1/2), sqrt(2)) */
     const float k = (float)((int32_t)(u >> 23) - 127);
     const float f = cbx_vm_float_f32((u & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
     const float s = f / (2.0f + f), z = s * s, w = z * z;
@@ -111,8 +112,9 @@ CBX_VMATH_INLINE double cbx_vm_log_f64(double x)
     const double f = cbx_vm_float_f64((u & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu) - 1.0;
     const double s = f / (2.0 + f), z = s * s, w = z * z;
     const double t1 = w * (3.999999999940941908e-01 + w * (2.222219843214978396e-01 + w * 1.531383769920937332e-01));
-    const double t2 = z * (6.666666666666735130e-01 +
-                           w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860510658591e-01)));
+    const double t2 = z *
+                      (6.666666666666735130e-01 +
+                       w * (2.857142874366239149e-01 + w * (1.818357216161805012e-01 + w * 1.479819860510658591e-01)));
     const double h = 0.5 * f * f;
     return k * 6.93147180369123816490e-01 - ((h - (s * (h + (t2 + t1)) + k * 1.90821492927058770002e-10)) - f);
 }

@@ -20,29 +20,63 @@ static void work_numpy(const cbx_params *params, cbx_work *out)
         cbx__sm_work_foreign_stream(params, out);
 }
 
-#define FOREIGN sizeof(cbx_baseline_ops), CBX_CASE_ABI
+#define FOREIGN      sizeof(cbx_baseline_ops), CBX_CASE_ABI
 #define NO_FUNCTIONS NULL, NULL, NULL, NULL
 
 const cbx_baseline_ops cbx__sm_numpy = {
-    FOREIGN, "numpy", "numpy", "matmul for real and boolean; else for each k ufuncs with out= on a block of C", NULL, NULL, NULL, work_numpy, NO_FUNCTIONS,
+    FOREIGN,      "numpy", "numpy", "matmul for real and boolean; else for each k ufuncs with out= on a block of C",
+    NULL,         NULL,    NULL,    work_numpy,
+    NO_FUNCTIONS,
 };
 const cbx_baseline_ops cbx__sm_jax_stream = {
-    FOREIGN, "jax-stream", "jax", "fori_loop over k that updates all of C", NULL, NULL, NULL, cbx__sm_work_foreign_stream, NO_FUNCTIONS,
+    FOREIGN,      "jax-stream", "jax", "fori_loop over k that updates all of C",
+    NULL,         NULL,         NULL,  cbx__sm_work_foreign_stream,
+    NO_FUNCTIONS,
 };
 /* XLA fuses the broadcast away for most algebras, so no temporary is claimed. */
 const cbx_baseline_ops cbx__sm_jax_naive = {
-    FOREIGN, "jax-naive", "jax", "broadcast to m x k x n, then reduce; XLA fuses all but log", 
-    "log materialises its temporary: 512 MiB at 512^3 f32, 315 ms against 115 ms of jax-stream, and 15 s of compilation at 1024^3",
-    NULL, cbx__sm_supports_dense, cbx__sm_work_foreign_stream, NO_FUNCTIONS,
+    FOREIGN,
+    "jax-naive",
+    "jax",
+    "broadcast to m x k x n, then reduce; XLA fuses all but log",
+    "log materialises its temporary: 512 MiB at 512^3 f32, 315 ms against 115 ms of jax-stream, and 15 s of "
+    "compilation at 1024^3",
+    NULL,
+    cbx__sm_supports_dense,
+    cbx__sm_work_foreign_stream,
+    NO_FUNCTIONS,
 };
 const cbx_baseline_ops cbx__sm_jnp_matmul = {
-    FOREIGN, "jnp-matmul", "jax", "jnp.matmul at the highest precision", NULL, NULL, cbx__sm_supports_real, cbx__sm_work_tiled, NO_FUNCTIONS,
+    FOREIGN,
+    "jnp-matmul",
+    "jax",
+    "jnp.matmul at the highest precision",
+    NULL,
+    NULL,
+    cbx__sm_supports_real,
+    cbx__sm_work_tiled,
+    NO_FUNCTIONS,
 };
 const cbx_baseline_ops cbx__sm_torch_dense = {
-    FOREIGN, "torch-dense", "torch", "broadcast to m x k x n, then reduce",
-    "writes and reads a temporary of m*k*n elements: 817 ms for log at 512^3 f32, against 112 ms of jax-stream on the same core",
-    NULL, cbx__sm_supports_dense, cbx__sm_work_foreign_dense, NO_FUNCTIONS,
+    FOREIGN,
+    "torch-dense",
+    "torch",
+    "broadcast to m x k x n, then reduce",
+    "writes and reads a temporary of m*k*n elements: 817 ms for log at 512^3 f32, against 112 ms of jax-stream on the "
+    "same core",
+    NULL,
+    cbx__sm_supports_dense,
+    cbx__sm_work_foreign_dense,
+    NO_FUNCTIONS,
 };
 const cbx_baseline_ops cbx__sm_nitrix_pallas = {
-    FOREIGN, "nitrix-pallas", "jax", "Triton tiles that walk k one by one; GPU only", NULL, NULL, supports_pallas, cbx__sm_work_foreign_stream, NO_FUNCTIONS,
+    FOREIGN,
+    "nitrix-pallas",
+    "jax",
+    "Triton tiles that walk k one by one; GPU only",
+    NULL,
+    NULL,
+    supports_pallas,
+    cbx__sm_work_foreign_stream,
+    NO_FUNCTIONS,
 };

@@ -19,21 +19,21 @@
 #endif
 
 #define PASTE_(a, b) a##_##b
-#define PASTE(a, b) PASTE_(a, b)
-#define NAME(x) PASTE(x, SFX)
+#define PASTE(a, b)  PASTE_(a, b)
+#define NAME(x)      PASTE(x, SFX)
 
-#define T float
-#define TI int32_t
-#define SFX f32
+#define T    float
+#define TI   int32_t
+#define SFX  f32
 #define SQRT sqrtf
 #include "suites/nitrix/semiring_matmul/loops_float.h"
 #undef T
 #undef TI
 #undef SFX
 #undef SQRT
-#define T double
-#define TI int64_t
-#define SFX f64
+#define T    double
+#define TI   int64_t
+#define SFX  f64
 #define SQRT sqrt
 #include "suites/nitrix/semiring_matmul/loops_float.h"
 

@@ -38,10 +38,12 @@ bool cbx__sm_supports_real(const cbx_params *params, const char **reason);
 /* --- inputs, oracle (inputs.c, oracle.c) --- */
 
 cbx_status cbx__sm_make_inputs(cbx_ctx *ctx, const cbx_params *params, cbx_array **in, cbx_err *err);
-cbx_status cbx__sm_rotate_inputs(cbx_ctx *ctx, const cbx_params *params, uint64_t r, cbx_array *const *in, cbx_array **rotated, cbx_err *err);
-cbx_status cbx__sm_rotate_output(cbx_ctx *ctx, const cbx_params *params, uint64_t r, size_t output, const cbx_array *a, cbx_array **rotated,
-                                 cbx_err *err);
-cbx_status cbx__sm_oracle(cbx_ctx *ctx, const cbx_params *params, cbx_array *const *in, cbx_array **answer, cbx_array **bound, cbx_err *err);
+cbx_status cbx__sm_rotate_inputs(cbx_ctx *ctx, const cbx_params *params, uint64_t r, cbx_array *const *in,
+                                 cbx_array **rotated, cbx_err *err);
+cbx_status cbx__sm_rotate_output(cbx_ctx *ctx, const cbx_params *params, uint64_t r, size_t output, const cbx_array *a,
+                                 cbx_array **rotated, cbx_err *err);
+cbx_status cbx__sm_oracle(cbx_ctx *ctx, const cbx_params *params, cbx_array *const *in, cbx_array **answer,
+                          cbx_array **bound, cbx_err *err);
 
 /* --- native baselines --- */
 
@@ -60,7 +62,8 @@ typedef struct cbx__sm_plan {
 } cbx__sm_plan;
 
 /** A plan with scratch_bytes of scratch (content undefined). */
-cbx_status cbx__sm_plan_create(cbx_ctx *ctx, const cbx_params *params, size_t scratch_bytes, cbx__sm_plan **out, cbx_err *err);
+cbx_status cbx__sm_plan_create(cbx_ctx *ctx, const cbx_params *params, size_t scratch_bytes, cbx__sm_plan **out,
+                               cbx_err *err);
 void cbx__sm_plan_bind(void *plan, cbx_array *const *in, cbx_array *const *out);
 void cbx__sm_plan_finish(void *plan);
 
@@ -77,10 +80,10 @@ extern const cbx__sm_loops cbx__sm_loops_avx2, cbx__sm_loops_avx512;
 const cbx__sm_loops *cbx__sm_loops_of(cbx_isa isa);
 
 extern const cbx_baseline_ops cbx__sm_stream, cbx__sm_naive_dense, cbx__sm_tiled, cbx__sm_openblas;
-extern const cbx_baseline_ops cbx__sm_numpy, cbx__sm_jax_stream, cbx__sm_jax_naive, cbx__sm_jnp_matmul, cbx__sm_torch_dense,
-    cbx__sm_nitrix_pallas;
-extern const cbx_baseline_ops cbx__sm_mutant_drop_last, cbx__sm_mutant_next_row, cbx__sm_mutant_fp16, cbx__sm_mutant_log_max,
-    cbx__sm_mutant_last_word;
+extern const cbx_baseline_ops cbx__sm_numpy, cbx__sm_jax_stream, cbx__sm_jax_naive, cbx__sm_jnp_matmul,
+    cbx__sm_torch_dense, cbx__sm_nitrix_pallas;
+extern const cbx_baseline_ops cbx__sm_mutant_drop_last, cbx__sm_mutant_next_row, cbx__sm_mutant_fp16,
+    cbx__sm_mutant_log_max, cbx__sm_mutant_last_word;
 
 /** Fields of a native baseline between `supports` and the end. */
 #define CBX__SM_NATIVE(work, prepare, run) work, prepare, cbx__sm_plan_bind, run, cbx__sm_plan_finish

@@ -9,7 +9,8 @@
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
 /* A plan of the tiled kernel for `product`, with `extra` bytes of scratch behind its workspace. */
-static cbx_status plan_product(cbx_ctx *ctx, const cbx_params *params, cbx_algebra algebra, size_t k, size_t extra, void **plan, cbx_err *err)
+static cbx_status plan_product(cbx_ctx *ctx, const cbx_params *params, cbx_algebra algebra, size_t k, size_t extra,
+                               void **plan, cbx_err *err)
 {
     const cbx__sm_point p = cbx__sm_read(params);
     cbx__sm_plan *made = NULL;
@@ -117,45 +118,45 @@ CBX_VMATH_INLINE double half_f64(double x)
     return c - (c - x);
 }
 
-#define LARGER(x, y) ((x) > (y) ? (x) : (y))
+#define LARGER(x, y)  ((x) > (y) ? (x) : (y))
 #define SMALLER(x, y) ((x) < (y) ? (x) : (y))
 
 /* For each kk all of C, with the sum (or the combined term of max and min) rounded to a half; log by two passes. */
-#define DEFINE_FP16(T, SFX)                                                                                                            \
-    static void fp16_##SFX(const cbx__sm_plan *p)                                                                                      \
-    {                                                                                                                                  \
-        const size_t m = p->point.m, k = p->point.k, n = p->point.n;                                                                   \
-        const cbx_algebra g = p->point.semiring->id;                                                                                   \
-        const T *A = p->a, *B = p->b;                                                                                                  \
-        T *C = p->c, *top = p->scratch;                                                                                                \
-        for (size_t i = 0; i < m * n; i++) {                                                                                           \
-            C[i] = (T)(g == CBX_ALGEBRA_LOG ? 0 : p->point.semiring->identity);                                                        \
-            top[i] = -INFINITY;                                                                                                        \
-        }                                                                                                                              \
-        for (size_t kk = 0; g == CBX_ALGEBRA_LOG && kk < k; kk++)                                                                      \
-            for (size_t i = 0; i < m; i++)                                                                                             \
-                for (size_t j = 0; j < n; j++) top[i * n + j] = LARGER(top[i * n + j], A[i * k + kk] + B[kk * n + j]);                   \
-        for (size_t kk = 0; kk < k; kk++) {                                                                                            \
-            for (size_t i = 0; i < m; i++) {                                                                                           \
-                const T a = A[i * k + kk], *b = B + kk * n;                                                                            \
-                T *c = C + i * n;                                                                                                      \
-                const T *t = top + i * n;                                                                                              \
-                if (g == CBX_ALGEBRA_REAL)                                                                                             \
-                    for (size_t j = 0; j < n; j++) c[j] = half_##SFX(c[j] + a * b[j]);                                                 \
-                else if (g == CBX_ALGEBRA_EUCLIDEAN)                                                                                   \
-                    for (size_t j = 0; j < n; j++) c[j] = half_##SFX(c[j] + (a - b[j]) * (a - b[j]));                                  \
-                else if (g == CBX_ALGEBRA_LOG)                                                                                         \
-                    for (size_t j = 0; j < n; j++) c[j] = half_##SFX(c[j] + cbx_vm_exp_##SFX(a + b[j] - t[j]));                        \
-                else if (g == CBX_ALGEBRA_TROPICAL_MAX_PLUS)                                                                           \
-                    for (size_t j = 0; j < n; j++) c[j] = LARGER(c[j], half_##SFX(a + b[j]));                                            \
-                else                                                                                                                   \
-                    for (size_t j = 0; j < n; j++) c[j] = SMALLER(c[j], half_##SFX(a + b[j]));                                            \
-            }                                                                                                                          \
-        }                                                                                                                              \
-        for (size_t i = 0; i < m * n; i++) {                                                                                           \
-            if (g == CBX_ALGEBRA_EUCLIDEAN) C[i] = (T)sqrt((double)C[i]);                                                              \
-            if (g == CBX_ALGEBRA_LOG) C[i] = top[i] + (T)log((double)C[i]);                                                            \
-        }                                                                                                                              \
+#define DEFINE_FP16(T, SFX)                                                                                            \
+    static void fp16_##SFX(const cbx__sm_plan *p)                                                                      \
+    {                                                                                                                  \
+        const size_t m = p->point.m, k = p->point.k, n = p->point.n;                                                   \
+        const cbx_algebra g = p->point.semiring->id;                                                                   \
+        const T *A = p->a, *B = p->b;                                                                                  \
+        T *C = p->c, *top = p->scratch;                                                                                \
+        for (size_t i = 0; i < m * n; i++) {                                                                           \
+            C[i] = (T)(g == CBX_ALGEBRA_LOG ? 0 : p->point.semiring->identity);                                        \
+            top[i] = -INFINITY;                                                                                        \
+        }                                                                                                              \
+        for (size_t kk = 0; g == CBX_ALGEBRA_LOG && kk < k; kk++)                                                      \
+            for (size_t i = 0; i < m; i++)                                                                             \
+                for (size_t j = 0; j < n; j++) top[i * n + j] = LARGER(top[i * n + j], A[i * k + kk] + B[kk * n + j]); \
+        for (size_t kk = 0; kk < k; kk++) {                                                                            \
+            for (size_t i = 0; i < m; i++) {                                                                           \
+                const T a = A[i * k + kk], *b = B + kk * n;                                                            \
+                T *c = C + i * n;                                                                                      \
+                const T *t = top + i * n;                                                                              \
+                if (g == CBX_ALGEBRA_REAL)                                                                             \
+                    for (size_t j = 0; j < n; j++) c[j] = half_##SFX(c[j] + a * b[j]);                                 \
+                else if (g == CBX_ALGEBRA_EUCLIDEAN)                                                                   \
+                    for (size_t j = 0; j < n; j++) c[j] = half_##SFX(c[j] + (a - b[j]) * (a - b[j]));                  \
+                else if (g == CBX_ALGEBRA_LOG)                                                                         \
+                    for (size_t j = 0; j < n; j++) c[j] = half_##SFX(c[j] + cbx_vm_exp_##SFX(a + b[j] - t[j]));        \
+                else if (g == CBX_ALGEBRA_TROPICAL_MAX_PLUS)                                                           \
+                    for (size_t j = 0; j < n; j++) c[j] = LARGER(c[j], half_##SFX(a + b[j]));                          \
+                else                                                                                                   \
+                    for (size_t j = 0; j < n; j++) c[j] = SMALLER(c[j], half_##SFX(a + b[j]));                         \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (size_t i = 0; i < m * n; i++) {                                                                           \
+            if (g == CBX_ALGEBRA_EUCLIDEAN) C[i] = (T)sqrt((double)C[i]);                                              \
+            if (g == CBX_ALGEBRA_LOG) C[i] = top[i] + (T)log((double)C[i]);                                            \
+        }                                                                                                              \
     }
 DEFINE_FP16(float, f32)
 DEFINE_FP16(double, f64)
@@ -169,19 +170,24 @@ static void run_fp16(void *plan)
         fp16_f64(p);
 }
 
-#define MUTANT(label, summary, reason, supports, prepare, run)                                                                         \
-    {                                                                                                                                  \
-        sizeof(cbx_baseline_ops), CBX_CASE_ABI, label, "native", summary, NULL, reason, supports,                                      \
-            CBX__SM_NATIVE(cbx__sm_work_tiled, prepare, run)                                                                           \
+#define MUTANT(label, summary, reason, supports, prepare, run)                                                         \
+    {                                                                                                                  \
+        sizeof(cbx_baseline_ops), CBX_CASE_ABI, label, "native", summary, NULL, reason, supports,                      \
+            CBX__SM_NATIVE(cbx__sm_work_tiled, prepare, run)                                                           \
     }
 
-const cbx_baseline_ops cbx__sm_mutant_drop_last =
-    MUTANT("mutant-drop-last", "the loop over k stops one early", "drops the last term of each sum", supports_drop, prepare_drop, run_product);
-const cbx_baseline_ops cbx__sm_mutant_next_row =
-    MUTANT("mutant-next-row", "reads B one row too far", "pairs A[i,kk] with B[kk+1,j]", supports_next_row, prepare_next_row, run_next_row);
-const cbx_baseline_ops cbx__sm_mutant_fp16 =
-    MUTANT("mutant-fp16", "accumulates in 11 bits", "rounds each sum (max, min: each term) to half precision", supports_fp16, prepare_fp16, run_fp16);
-const cbx_baseline_ops cbx__sm_mutant_log_max =
-    MUTANT("mutant-log-max", "log without its sum", "gives the largest term instead of the log of the sum", supports_log_max, prepare_log_max, run_product);
-const cbx_baseline_ops cbx__sm_mutant_last_word = MUTANT("mutant-last-word", "packs one word too few", "forgets the last word of 32 kk",
-                                                         supports_last_word, prepare_last_word, run_product);
+const cbx_baseline_ops cbx__sm_mutant_drop_last = MUTANT("mutant-drop-last", "the loop over k stops one early",
+                                                         "drops the last term of each sum", supports_drop, prepare_drop,
+                                                         run_product);
+const cbx_baseline_ops cbx__sm_mutant_next_row = MUTANT("mutant-next-row", "reads B one row too far",
+                                                        "pairs A[i,kk] with B[kk+1,j]", supports_next_row,
+                                                        prepare_next_row, run_next_row);
+const cbx_baseline_ops cbx__sm_mutant_fp16 = MUTANT("mutant-fp16", "accumulates in 11 bits",
+                                                    "rounds each sum (max, min: each term) to half precision",
+                                                    supports_fp16, prepare_fp16, run_fp16);
+const cbx_baseline_ops cbx__sm_mutant_log_max = MUTANT("mutant-log-max", "log without its sum",
+                                                       "gives the largest term instead of the log of the sum",
+                                                       supports_log_max, prepare_log_max, run_product);
+const cbx_baseline_ops cbx__sm_mutant_last_word = MUTANT("mutant-last-word", "packs one word too few",
+                                                         "forgets the last word of 32 kk", supports_last_word,
+                                                         prepare_last_word, run_product);

@@ -22,7 +22,8 @@ const cbx_baseline_ops cbx__sm_naive_dense = {
     "naive-dense",
     "native",
     "materialise the m x k x n terms, then reduce over k",
-    "writes and reads a temporary of m*k*n elements, 512 MiB at 512^3 f32: SLOWNESS",
+    "writes and reads a temporary of m*k*n elements, 512 MiB at 512^3 f32: 3 times the time of stream for log, 10 to "
+    "15 times for the others (Xeon, AVX-512)",
     NULL,
     cbx__sm_supports_dense,
     CBX__SM_NATIVE(cbx__sm_work_dense, prepare, run),

@@ -8,7 +8,8 @@
 enum { ROW_MAJOR = 101, NO_TRANS = 111 };
 
 typedef void sgemm_fn(int, int, int, int, int, int, float, const float *, int, const float *, int, float, float *, int);
-typedef void dgemm_fn(int, int, int, int, int, int, double, const double *, int, const double *, int, double, double *, int);
+typedef void dgemm_fn(int, int, int, int, int, int, double, const double *, int, const double *, int, double, double *,
+                      int);
 
 typedef struct blas {
     cbx_library *library;
@@ -25,7 +26,8 @@ static cbx_status load(cbx_ctx *ctx, blas *out, cbx_err *err)
         { "cblas_dgemm", (void **)&out->dgemm },
         { "openblas_set_num_threads", (void **)&out->set_num_threads },
     };
-    const cbx_library_spec spec = { sonames, "matrix products by OpenBLAS", "libopenblas0-pthread", symbols, CBX_LEN(symbols) };
+    const cbx_library_spec spec = { sonames, "matrix products by OpenBLAS", "libopenblas0-pthread", symbols,
+                                    CBX_LEN(symbols) };
     return cbx_library_open(ctx, &spec, &out->library, err);
 }
 
@@ -68,6 +70,17 @@ static void finish(void *plan)
 }
 
 const cbx_baseline_ops cbx__sm_openblas = {
-    sizeof(cbx_baseline_ops), CBX_CASE_ABI, "openblas", "native", "cblas_sgemm or cblas_dgemm of OpenBLAS, one thread",
-    NULL, NULL, cbx__sm_supports_real, cbx__sm_work_tiled, prepare, cbx__sm_plan_bind, run, finish,
+    sizeof(cbx_baseline_ops),
+    CBX_CASE_ABI,
+    "openblas",
+    "native",
+    "cblas_sgemm or cblas_dgemm of OpenBLAS, one thread",
+    NULL,
+    NULL,
+    cbx__sm_supports_real,
+    cbx__sm_work_tiled,
+    prepare,
+    cbx__sm_plan_bind,
+    run,
+    finish,
 };

@@ -131,46 +131,51 @@ static pair two_sum(double x, double y)
     return (pair){ s, (x - (s - z)) + (y - z) };
 }
 
-/* The largest term, and what the special terms decide: NaN, +inf, all -inf. */
-static double largest_term(const problem *q, size_t i, size_t j)
+/* top[j]: the largest term of each column, and what the special terms decide: NaN, +inf, all -inf. */
+static void largest_terms(const problem *q, size_t i, double *top)
 {
     const size_t k = q->p.k, n = q->p.n;
-    double top = -INFINITY;
-    bool bad = false;
+    for (size_t j = 0; j < n; j++) top[j] = -INFINITY;
     for (size_t kk = 0; kk < k; kk++) {
-        const double t = q->a[i * k + kk] + q->b[kk * n + j];
-        bad |= isnan(t);
-        if (t > top) top = t;
+        const double a = q->a[i * k + kk], *b = q->b + kk * n;
+        for (size_t j = 0; j < n; j++) {
+            const double t = a + b[j];
+            top[j] = isnan(t) || isnan(top[j]) ? NAN : t > top[j] ? t : top[j];
+        }
     }
-    return bad ? NAN : top;
 }
 
-/* log of the sum over kk of exp(a + b): the exponent a + b - top as an unevaluated pair, exp(hi + lo) = exp(hi) (1 +
- * lo). */
-static double log_of_sum(const problem *q, size_t i, size_t j, double top)
+/* sum[j] + lost[j] of exp(a + b - top[j]); the exponent is an unevaluated pair, and exp(hi + lo) = exp(hi) (1 + lo). */
+static void sums_of_exp(const problem *q, size_t i, const double *top, double *sum, double *lost)
 {
     const size_t k = q->p.k, n = q->p.n;
-    double sum = 0, lost = 0;
+    for (size_t j = 0; j < n; j++) sum[j] = lost[j] = 0;
     for (size_t kk = 0; kk < k; kk++) {
-        const pair t = two_sum(q->a[i * k + kk], q->b[kk * n + j]);
-        if (isinf(t.hi)) continue; /* -inf: a masked term */
-        const pair x = two_sum(t.hi, -top);
-        const double e = exp(x.hi);
-        const double term = e + e * (x.lo + t.lo);
-        const double s = sum + term;
-        lost += sum >= term ? (sum - s) + term : (term - s) + sum;
-        sum = s;
+        const double a = q->a[i * k + kk], *b = q->b + kk * n;
+        for (size_t j = 0; j < n; j++) {
+            const pair t = two_sum(a, b[j]);
+            if (!isfinite(t.hi) || !isfinite(top[j]))
+                continue; /* a masked term, or a column that a special value decides */
+            const pair x = two_sum(t.hi, -top[j]);
+            const double e = exp(x.hi), term = e + e * (x.lo + t.lo);
+            const pair s = two_sum(sum[j], term);
+            sum[j] = s.hi;
+            lost[j] += s.lo;
+        }
     }
-    return (double)((long double)top + logl((long double)sum + (long double)lost));
 }
 
 static void log_row(const problem *q, size_t i)
 {
     const size_t k = q->p.k, n = q->p.n;
     const double rises = fmin((double)k, 32);
+    double *top = q->row, *sum = top + n, *lost = sum + n;
+    largest_terms(q, i, top);
+    sums_of_exp(q, i, top, sum, lost);
     for (size_t j = 0; j < n; j++) {
-        const double top = largest_term(q, i, j);
-        const double c = isfinite(top) ? log_of_sum(q, i, j, top) : top;
+        const double c = isfinite(top[j])
+                             ? (double)((long double)top[j] + logl((long double)sum[j] + (long double)lost[j]))
+                             : top[j];
         const double scale = q->amax[i] + q->bmax[j];
         q->answer[i * n + j] = c;
         q->bound[i * n + j] = isfinite(c) ? q->u * (2 * ((double)k + 5 * rises) + 30 + 6 * scale + 4 * fabs(c)) : 0;

@@ -1,0 +1,76 @@
+/**
+ * Metrics and points: a value with its interval and samples, how to read it, and what it was measured on.
+ *
+ * These structs are open views.  Given to a builder they are copied; taken from a frozen record they live as long as it does.
+ */
+#ifndef CALIBRAX_CORE_METRIC_H
+#define CALIBRAX_CORE_METRIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "calibrax/base/status.h"
+
+CBX_BEGIN_DECLS
+
+/** Which way is better; "info" has none. */
+typedef enum cbx_direction { CBX_DIRECTION_HIGHER, CBX_DIRECTION_LOWER, CBX_DIRECTION_INFO } cbx_direction;
+typedef enum cbx_priority { CBX_PRIORITY_SECONDARY, CBX_PRIORITY_PRIMARY } cbx_priority;
+
+/** "higher", "lower", "info" */
+CBX_API const char *cbx_direction_name(cbx_direction d);
+/** "secondary", "primary" */
+CBX_API const char *cbx_priority_name(cbx_priority p);
+/** false for an unknown word; *out is then untouched. */
+CBX_API bool cbx_direction_parse(const char *word, cbx_direction *out);
+CBX_API bool cbx_priority_parse(const char *word, cbx_priority *out);
+
+/** How to read a metric.  What is left out of an initializer has the default of the file format (NULL reads as ""). */
+typedef struct cbx_metric_def {
+    const char *name;
+    const char *unit;
+    cbx_direction direction;
+    const char *group;
+    cbx_priority priority;
+    const char *description;
+} cbx_metric_def;
+
+/** True unless the direction is lower; NULL (an unknown metric) and "info" count as higher-is-better. */
+CBX_API bool cbx_metric_def_higher_is_better(const cbx_metric_def *def);
+
+/** One value in the unit of its definition. */
+typedef struct cbx_metric {
+    double value;
+    double lower, upper;   /* interval; NaN: absent */
+    const double *samples; /* NULL: absent */
+    size_t nsamples;
+} cbx_metric;
+
+/** A value alone. */
+CBX_API cbx_metric cbx_metric_of(double value);
+
+typedef struct cbx_tag {
+    const char *key, *value;
+} cbx_tag;
+
+typedef struct cbx_named_metric {
+    const char *name;
+    cbx_metric metric;
+} cbx_named_metric;
+
+/** One measurement under one configuration. */
+typedef struct cbx_point {
+    const char *name, *scenario;
+    const cbx_tag *tags; /* in order; a key stands once */
+    size_t ntags;
+    const cbx_named_metric *metrics; /* in order; a name stands once */
+    size_t nmetrics;
+} cbx_point;
+
+/** Value of a tag; NULL if the point has none of that key. */
+CBX_API const char *cbx_point_tag(const cbx_point *p, const char *key);
+/** A metric by name; NULL if the point has none. */
+CBX_API const cbx_metric *cbx_point_metric(const cbx_point *p, const char *name);
+
+CBX_END_DECLS
+#endif

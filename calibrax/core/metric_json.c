@@ -1,0 +1,256 @@
+/* Metrics, definitions and tags to and from JSON; see record.h for the rules. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/core/record.h"
+
+/* --- reading --- */
+
+const char *cbx__path(char buf[CBX__PATH_SIZE], const char *path, const char *key)
+{
+    snprintf(buf, CBX__PATH_SIZE, "%.120s%s%.120s", path, *path ? "." : "", key);
+    return buf;
+}
+
+cbx_status cbx__read_maybe_string(const cbx_json *object, const char *key, const char *path, const char **out,
+                                  cbx_err *err)
+{
+    return cbx_json_get(object, key) ? cbx_json_need_string(object, key, path, out, err) : CBX_OK;
+}
+
+cbx_status cbx__read_maybe_double(const cbx_json *object, const char *key, const char *path, double *out, cbx_err *err)
+{
+    return cbx_json_get(object, key) ? cbx_json_need_double(object, key, path, out, err) : CBX_OK;
+}
+
+cbx_status cbx__read_maybe_object(const cbx_json *object, const char *key, const char *path, cbx_json **out,
+                                  cbx_err *err)
+{
+    *out = NULL;
+    return cbx_json_has(object, key) ? cbx_json_need_object(object, key, path, out, err) : CBX_OK;
+}
+
+/* A number, or one of the strings that stand for a non-finite one. */
+static bool is_number(const cbx_json *v)
+{
+    const char *s = cbx_json_string_value(v);
+
+    if (s) return strcmp(s, "NaN") == 0 || strcmp(s, "Infinity") == 0 || strcmp(s, "-Infinity") == 0;
+    return cbx_json_typeof(v) == CBX_JSON_INT || cbx_json_typeof(v) == CBX_JSON_DOUBLE;
+}
+
+cbx_status cbx__read_samples(cbx_arena *arena, const cbx_json *object, const char *key, const char *path,
+                             const double **samples, size_t *n, cbx_err *err)
+{
+    char inner[CBX__PATH_SIZE];
+    cbx_json *list = NULL;
+    double *copy;
+    cbx_status st;
+
+    *samples = NULL;
+    *n = 0;
+    if (!cbx_json_get(object, key)) return CBX_OK;
+    st = cbx_json_need_array(object, key, path, &list, err);
+    if (st) return st;
+    copy = cbx_arena_calloc(arena, cbx_json_length(list), sizeof *copy);
+    if (!copy) return cbx__record_no_memory(err);
+    for (size_t i = 0; i < cbx_json_length(list); i++) {
+        const cbx_json *v = cbx_json_at(list, i);
+        copy[i] = cbx_json_double_value(v);
+        if (is_number(v)) continue;
+        return cbx_fail(err, CBX_EFORMAT, "'%s.%zu': expected a number", cbx__path(inner, path, key), i);
+    }
+    *samples = copy;
+    *n = cbx_json_length(list);
+    return CBX_OK;
+}
+
+cbx_status cbx__read_tags(cbx_arena *arena, const cbx_json *record, const char *path, const cbx_tag **tags, size_t *n,
+                          cbx_err *err)
+{
+    char inner[CBX__PATH_SIZE];
+    cbx_json *object, *value;
+    cbx_tag *list;
+    cbx_status st = cbx__read_maybe_object(record, "tags", path, &object, err);
+
+    *tags = NULL;
+    *n = 0;
+    if (st || !object) return st;
+    list = cbx_arena_calloc(arena, cbx_json_length(object), sizeof *list);
+    if (!list) return cbx__record_no_memory(err);
+    cbx__path(inner, path, "tags");
+    for (size_t i = 0; !st && cbx_json_member(object, i, &list[i].key, &value); i++)
+        st = cbx_json_need_string(object, list[i].key, inner, &list[i].value, err);
+    if (st) return st;
+    *tags = list;
+    *n = cbx_json_length(object);
+    return CBX_OK;
+}
+
+static cbx_status read_metric(cbx_arena *arena, const cbx_json *object, const char *path, cbx_metric *out, cbx_err *err)
+{
+    cbx_metric m = { .lower = NAN, .upper = NAN };
+    cbx_status st = cbx_json_need_double(object, "value", path, &m.value, err);
+
+    if (!st) st = cbx__read_maybe_double(object, "lower", path, &m.lower, err);
+    if (!st) st = cbx__read_maybe_double(object, "upper", path, &m.upper, err);
+    if (!st) st = cbx__read_samples(arena, object, "samples", path, &m.samples, &m.nsamples, err);
+    if (!st) *out = m;
+    return st;
+}
+
+cbx_status cbx__read_metrics(cbx_arena *arena, const cbx_json *record, const char *path,
+                             const cbx_named_metric **metrics, size_t *n, cbx_err *err)
+{
+    char inner[CBX__PATH_SIZE], metric_path[CBX__PATH_SIZE];
+    cbx_json *object, *value;
+    cbx_named_metric *list;
+    cbx_status st = cbx__read_maybe_object(record, "metrics", path, &object, err);
+
+    *metrics = NULL;
+    *n = 0;
+    if (st || !object) return st;
+    list = cbx_arena_calloc(arena, cbx_json_length(object), sizeof *list);
+    if (!list) return cbx__record_no_memory(err);
+    cbx__path(inner, path, "metrics");
+    for (size_t i = 0; !st && cbx_json_member(object, i, &list[i].name, &value); i++) {
+        st = cbx_json_need_object(object, list[i].name, inner, &value, err);
+        if (!st) st = read_metric(arena, value, cbx__path(metric_path, inner, list[i].name), &list[i].metric, err);
+    }
+    if (st) return st;
+    *metrics = list;
+    *n = cbx_json_length(object);
+    return CBX_OK;
+}
+
+cbx_status cbx__read_def(const cbx_json *object, const char *path, cbx_metric_def *out, cbx_err *err)
+{
+    cbx_metric_def def = { .group = "", .description = "" };
+    const char *direction = NULL, *priority = NULL;
+    char inner[CBX__PATH_SIZE];
+    cbx_status st = cbx_json_need_string(object, "name", path, &def.name, err);
+
+    if (!st) st = cbx_json_need_string(object, "unit", path, &def.unit, err);
+    if (!st) st = cbx_json_need_string(object, "direction", path, &direction, err);
+    if (!st && cbx_json_has(object, "group")) st = cbx_json_need_string(object, "group", path, &def.group, err);
+    if (!st && cbx_json_has(object, "priority")) st = cbx_json_need_string(object, "priority", path, &priority, err);
+    if (!st && cbx_json_has(object, "description"))
+        st = cbx_json_need_string(object, "description", path, &def.description, err);
+    if (!st && !cbx_direction_parse(direction, &def.direction))
+        st = cbx_fail(err, CBX_EFORMAT, "'%s': '%s' is none of 'higher', 'lower', 'info'",
+                      cbx__path(inner, path, "direction"), direction);
+    if (!st && priority && !cbx_priority_parse(priority, &def.priority))
+        st = cbx_fail(err, CBX_EFORMAT, "'%s': '%s' is none of 'primary', 'secondary'",
+                      cbx__path(inner, path, "priority"), priority);
+    if (!st) *out = def;
+    return st;
+}
+
+/* --- writing --- */
+
+static bool is_listed(const char *const *list, const char *word)
+{
+    for (; *list; list++) {
+        if (strcmp(*list, word) == 0) return true;
+    }
+    return false;
+}
+
+bool cbx__set_copy(cbx_json *object, const char *key, const cbx_json *v)
+{
+    cbx_json *copy;
+
+    if (!v) return cbx_json_set_null(object, key);
+    copy = cbx_json_copy(v);
+    return copy && cbx_json_set(object, key, copy);
+}
+
+bool cbx__keep_unknown(cbx_json *object, const cbx_json *raw, const char *const *known)
+{
+    const char *key;
+    cbx_json *value;
+
+    for (size_t i = 0; cbx_json_member(raw, i, &key, &value); i++) {
+        if (cbx_json_has(object, key) || is_listed(known, key)) continue;
+        if (!cbx__set_copy(object, key, value)) return false;
+    }
+    return true;
+}
+
+bool cbx__set_doubles(cbx_json *object, const char *key, const double *v, size_t n)
+{
+    cbx_json *list = cbx_json_new_array();
+    bool ok = list != NULL;
+
+    for (size_t i = 0; ok && i < n; i++) ok = cbx_json_push(list, cbx_json_new_double(v[i]));
+    if (ok) return cbx_json_set(object, key, list);
+    cbx_json_unref(list);
+    return false;
+}
+
+bool cbx__set_maybe_double(cbx_json *object, const char *key, double v)
+{
+    return isnan(v) ? cbx_json_set_null(object, key) : cbx_json_set_double(object, key, v);
+}
+
+bool cbx__set_tags(cbx_json *record, const cbx_tag *tags, size_t n)
+{
+    cbx_json *object = cbx_json_new_object();
+    bool ok = object != NULL;
+
+    for (size_t i = 0; ok && i < n; i++) ok = cbx_json_set_string(object, tags[i].key, tags[i].value);
+    if (ok) return cbx_json_set(record, "tags", object);
+    cbx_json_unref(object);
+    return false;
+}
+
+/* A bound that was read as NaN is one; otherwise NaN says that there is none. */
+static bool set_bound(cbx_json *object, const char *key, double v, const cbx_json *raw)
+{
+    if (isnan(v) && !cbx_json_get(raw, key)) return true;
+    return cbx_json_set_double(object, key, v);
+}
+
+static cbx_json *metric_json(const cbx_metric *m, const cbx_json *raw)
+{
+    static const char *const known[] = { "value", "lower", "upper", "samples", NULL };
+    cbx_json *object = cbx_json_new_object();
+    bool ok = object && cbx_json_set_double(object, "value", m->value) && set_bound(object, "lower", m->lower, raw) &&
+              set_bound(object, "upper", m->upper, raw);
+
+    if (ok && m->samples) ok = cbx__set_doubles(object, "samples", m->samples, m->nsamples);
+    if (ok && raw) ok = cbx__keep_unknown(object, raw, known);
+    if (ok) return object;
+    cbx_json_unref(object);
+    return NULL;
+}
+
+bool cbx__set_metrics(cbx_json *record, const cbx_named_metric *metrics, size_t n, const cbx_json *raw)
+{
+    const cbx_json *raw_metrics = cbx_json_get(raw, "metrics");
+    cbx_json *object = cbx_json_new_object();
+    bool ok = object != NULL;
+
+    for (size_t i = 0; ok && i < n; i++)
+        ok = cbx_json_set(object, metrics[i].name,
+                          metric_json(&metrics[i].metric, cbx_json_get(raw_metrics, metrics[i].name)));
+    if (ok) return cbx_json_set(record, "metrics", object);
+    cbx_json_unref(object);
+    return false;
+}
+
+bool cbx__set_def(cbx_json *defs, const char *key, const cbx_metric_def *def, const cbx_json *raw)
+{
+    static const char *const known[] = { NULL };
+    cbx_json *v = cbx_json_new_object();
+
+    if (v && cbx_json_set_string(v, "name", def->name) && cbx_json_set_string(v, "unit", def->unit) &&
+        cbx_json_set_string(v, "direction", cbx_direction_name(def->direction)) &&
+        cbx_json_set_string(v, "group", def->group) &&
+        cbx_json_set_string(v, "priority", cbx_priority_name(def->priority)) &&
+        cbx_json_set_string(v, "description", def->description) && (!raw || cbx__keep_unknown(v, raw, known)))
+        return cbx_json_set(defs, key, v);
+    cbx_json_unref(v);
+    return false;
+}

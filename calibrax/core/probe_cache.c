@@ -1,0 +1,164 @@
+/*
+ * The probe's file in the user's cache folder, <cache>/probe/<machine>.json: one machine, one build.  A file that does not read
+ * in full is worth nothing, and measuring again costs a fifth of a second: there is no error to report about it.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/base/file.h"
+#include "calibrax/base/json.h"
+#include "calibrax/base/version.h"
+#include "calibrax/core/probe.h"
+#include "calibrax/core/probe_cache.h"
+
+#define SCHEMA  "calibrax.probe"
+#define VERSION 1
+
+static const struct {
+    const char *key;
+    size_t offset;
+} level_rates[] = {
+    { "read_bytes_per_s", offsetof(cbx_level_rate, read_bytes_per_s) },
+    { "copy_bytes_per_s", offsetof(cbx_level_rate, copy_bytes_per_s) },
+    { "triad_bytes_per_s", offsetof(cbx_level_rate, triad_bytes_per_s) },
+    { "triad_stream_bytes_per_s", offsetof(cbx_level_rate, triad_stream_bytes_per_s) },
+};
+
+static double *rate_at(cbx_level_rate *l, size_t i) { return (double *)(void *)((char *)l + level_rates[i].offset); }
+
+/* Copies a word that must fit. */
+static bool take_word(const cbx_json *v, const char *key, char *out, size_t size)
+{
+    const char *s = cbx_json_get_string(v, key, NULL);
+
+    if (!s || strlen(s) >= size) return false;
+    memcpy(out, s, strlen(s) + 1);
+    return true;
+}
+
+static bool take_rate(const cbx_json *v, const char *key, double *out)
+{
+    *out = cbx_json_get_double(v, key, 0);
+    return isfinite(*out) && *out > 0;
+}
+
+static bool take_level(const cbx_json *v, cbx_level_rate *l)
+{
+    int64_t bytes = cbx_json_get_int(v, "bytes", -1);
+    bool good = bytes >= 0 && take_word(v, "name", l->name, sizeof(l->name));
+
+    l->bytes = good ? (size_t)bytes : 0;
+    for (size_t i = 0; good && i < CBX_LEN(level_rates); i++) good = take_rate(v, level_rates[i].key, rate_at(l, i));
+    return good;
+}
+
+bool cbx__probe_from_json(const cbx_json *v, cbx_probe *out)
+{
+    cbx_probe p = { .nlevels = 0 };
+    const cbx_json *levels = cbx_json_get(v, "levels"), *pipes = cbx_json_get(v, "pipe_ops_per_s");
+    bool good = cbx_json_typeof(v) == CBX_JSON_OBJECT && strcmp(cbx_json_get_string(v, "schema", ""), SCHEMA) == 0;
+
+    good = good && cbx_json_get_int(v, "version", 0) == VERSION;
+    good = good && strcmp(cbx_json_get_string(v, "revision", ""), cbx_revision()) == 0;
+    good = good && strcmp(cbx_json_get_string(v, "build", ""), cbx_build()) == 0;
+    good = good && take_word(v, "instruction_set", p.instruction_set, sizeof(p.instruction_set));
+    p.measured_us = cbx_json_get_int(v, "measured_us", 0);
+    good = good && p.measured_us > 0 && cbx_json_typeof(levels) == CBX_JSON_ARRAY &&
+           cbx_json_length(levels) <= CBX_PROBE_MAX_LEVELS;
+    for (int i = 0; good && i < CBX_PIPE_COUNT; i++) {
+        const cbx_json *pair = cbx_json_get(pipes, cbx_pipe_name((cbx_pipe)i));
+        good = take_rate(pair, "f32", &p.pipe_ops_per_s[i][0]) && take_rate(pair, "f64", &p.pipe_ops_per_s[i][1]);
+    }
+    p.nlevels = good ? (int)cbx_json_length(levels) : 0;
+    for (int i = 0; good && i < p.nlevels; i++) good = take_level(cbx_json_at(levels, (size_t)i), &p.level[i]);
+    good = good && p.nlevels > 0 && p.level[p.nlevels - 1].bytes == 0; /* memory, last */
+    if (good) *out = p;
+    return good;
+}
+
+static bool put_level(cbx_json *levels, const cbx_level_rate *l)
+{
+    cbx_json *v = cbx_json_new_object();
+    cbx_level_rate copy = *l;
+    bool good = v && cbx_json_set_string(v, "name", l->name) && cbx_json_set_int(v, "bytes", (int64_t)l->bytes);
+
+    for (size_t i = 0; good && i < CBX_LEN(level_rates); i++)
+        good = cbx_json_set_double(v, level_rates[i].key, *rate_at(&copy, i));
+    if (good) return cbx_json_push(levels, v);
+    cbx_json_unref(v);
+    return false;
+}
+
+static bool put_pipe(cbx_json *pipes, cbx_pipe p, const double rates[2])
+{
+    cbx_json *v = cbx_json_new_object();
+    bool good = v && cbx_json_set_double(v, "f32", rates[0]) && cbx_json_set_double(v, "f64", rates[1]);
+
+    if (good) return cbx_json_set(pipes, cbx_pipe_name(p), v);
+    cbx_json_unref(v);
+    return false;
+}
+
+cbx_json *cbx__probe_to_json(const cbx_probe *p)
+{
+    cbx_json *v = cbx_json_new_object(), *pipes = cbx_json_new_object(), *levels = cbx_json_new_array();
+    bool good = v && pipes && levels && cbx_json_set_string(v, "schema", SCHEMA) &&
+                cbx_json_set_int(v, "version", VERSION) && cbx_json_set_string(v, "revision", cbx_revision()) &&
+                cbx_json_set_string(v, "build", cbx_build()) &&
+                cbx_json_set_string(v, "instruction_set", p->instruction_set) &&
+                cbx_json_set_int(v, "measured_us", p->measured_us);
+
+    for (int i = 0; good && i < CBX_PIPE_COUNT; i++) good = put_pipe(pipes, (cbx_pipe)i, p->pipe_ops_per_s[i]);
+    for (int i = 0; good && i < p->nlevels; i++) good = put_level(levels, &p->level[i]);
+    good = good && cbx_json_set(v, "pipe_ops_per_s", cbx_json_ref(pipes)) &&
+           cbx_json_set(v, "levels", cbx_json_ref(levels));
+    cbx_json_unref(pipes);
+    cbx_json_unref(levels);
+    if (good) return v;
+    cbx_json_unref(v);
+    return NULL;
+}
+
+static void save(cbx_ctx *ctx, const char *path, const cbx_probe *p)
+{
+    cbx_json *v = cbx__probe_to_json(p);
+    cbx_text text;
+
+    cbx_text_init(&text, cbx_ctx_allocator(ctx));
+    if (v) {
+        cbx_json_write(v, CBX_JSON_INDENT2, &text);
+        cbx_text_putc(&text, '\n');
+        if (text.status == CBX_OK) cbx_file_write_atomic(ctx, path, text.data, text.len, NULL);
+    }
+    cbx_text_clear(&text);
+    cbx_json_unref(v);
+}
+
+static bool load(cbx_ctx *ctx, const char *path, cbx_probe *out)
+{
+    cbx_json *v = NULL;
+    bool good = cbx_json_read(ctx, path, &v, NULL) == CBX_OK && cbx__probe_from_json(v, out);
+
+    cbx_json_unref(v);
+    return good;
+}
+
+cbx_status cbx_probe_get(cbx_ctx *ctx, const char *machine_id, bool refresh, cbx_probe *out, cbx_err *err)
+{
+    const char *folder = NULL, *path = NULL, *name;
+    cbx_arena arena;
+    cbx_status st = CBX_OK;
+
+    if (!machine_id || !cbx_name_is_safe(machine_id))
+        return cbx_fail(err, CBX_EINVAL, "machine id '%s' cannot name a file", machine_id ? machine_id : "(null)");
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    name = cbx_arena_printf(&arena, "%s.json", machine_id);
+    if (name && cbx_cache_dir(ctx, "probe", &arena, &folder, NULL) == CBX_OK)
+        path = cbx_path_join(&arena, folder, name);
+    if (!path || refresh || !load(ctx, path, out)) {
+        st = cbx_probe_measure(ctx, out, err);
+        if (!st && path) save(ctx, path, out);
+    }
+    cbx_arena_clear(&arena);
+    return st;
+}

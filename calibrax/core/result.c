@@ -1,0 +1,309 @@
+/* Results: making, sharing, JSON and files. */
+#include "calibrax/core/result.h"
+
+#include <math.h>
+#include <stdatomic.h>
+
+#include "calibrax/base/clock.h"
+#include "calibrax/base/file.h"
+#include "calibrax/core/metadata.h"
+#include "calibrax/core/record.h"
+
+struct cbx_result {
+    atomic_size_t refs;
+    cbx_arena arena;
+    cbx_result_content content;
+    cbx_timing_sample timing;
+    cbx_resource_summary resources;
+    cbx_json *metadata, *config;
+    cbx_json *raw; /* the object it was read from, for members that are unknown here; NULL: made here */
+};
+
+/* --- making --- */
+
+static cbx_status copy_timing(cbx_result *r, const cbx_timing_sample *from, cbx_err *err)
+{
+    double *times;
+
+    if (!from) return CBX_OK;
+    times = cbx_arena_calloc(&r->arena, from->nbatch_times, sizeof *times);
+    if (!times) return cbx__record_no_memory(err);
+    for (size_t i = 0; i < from->nbatch_times; i++) times[i] = from->per_batch_times[i];
+    r->timing = *from;
+    r->timing.per_batch_times = times;
+    r->content.timing = &r->timing;
+    return CBX_OK;
+}
+
+static cbx_status copy_object(const cbx_json *from, const char *name, cbx_json **slot, cbx_err *err)
+{
+    if (from && cbx_json_typeof(from) != CBX_JSON_OBJECT)
+        return cbx_fail(err, CBX_EINVAL, "'%s' of a result is no object", name);
+    if (from) {
+        cbx_status st = cbx_metadata_check(from, name, err);
+        if (st) return st;
+    }
+    *slot = from ? cbx_json_copy(from) : cbx_json_new_object();
+    return *slot ? CBX_OK : cbx__record_no_memory(err);
+}
+
+static cbx_status fill(cbx_result *r, const cbx_result_content *from, cbx_err *err)
+{
+    cbx_result_content *to = &r->content;
+    cbx_status st = cbx__record_text(&r->arena, from->name, "name", &to->name, err);
+
+    to->ntags = from->ntags;
+    to->nmetrics = from->nmetrics;
+    to->timestamp = from->timestamp != 0 ? from->timestamp : (double)cbx_time_now_us() / 1e6;
+    if (!st) st = cbx__record_text(&r->arena, from->domain ? from->domain : "", "domain", &to->domain, err);
+    if (!st) st = cbx__record_tags(&r->arena, from->tags, from->ntags, &to->tags, err);
+    if (!st) st = cbx__record_metrics(&r->arena, from->metrics, from->nmetrics, &to->metrics, err);
+    if (!st) st = copy_timing(r, from->timing, err);
+    if (!st && from->resources) {
+        r->resources = *from->resources;
+        to->resources = &r->resources;
+    }
+    if (!st) st = copy_object(from->metadata, "metadata", &r->metadata, err);
+    if (!st) st = copy_object(from->config, "config", &r->config, err);
+    to->metadata = r->metadata;
+    to->config = r->config;
+    return st;
+}
+
+cbx_status cbx_result_create(cbx_ctx *ctx, const cbx_result_content *content, cbx_result **out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_result *r = cbx_mem_zalloc(al, sizeof *r);
+    cbx_status st;
+
+    if (!r) return cbx__record_no_memory(err);
+    atomic_init(&r->refs, 1);
+    cbx_arena_init(&r->arena, al);
+    st = fill(r, content, err);
+    if (st)
+        cbx_result_free(r);
+    else
+        *out = r;
+    return st;
+}
+
+cbx_result *cbx_result_ref(cbx_result *result)
+{
+    atomic_fetch_add_explicit(&result->refs, 1, memory_order_relaxed);
+    return result;
+}
+
+void cbx_result_free(cbx_result *result)
+{
+    cbx_allocator al;
+
+    if (!result || atomic_fetch_sub_explicit(&result->refs, 1, memory_order_acq_rel) != 1) return;
+    al = result->arena.al;
+    cbx_json_unref(result->metadata);
+    cbx_json_unref(result->config);
+    cbx_json_unref(result->raw);
+    cbx_arena_clear(&result->arena);
+    cbx_mem_free(&al, result, sizeof *result);
+}
+
+const cbx_result_content *cbx_result_get(const cbx_result *result) { return &result->content; }
+
+/* --- writing --- */
+
+static cbx_json *timing_json(const cbx_timing_sample *t)
+{
+    cbx_json *v = cbx_json_new_object();
+
+    if (v && cbx_json_set_double(v, "wall_clock_sec", t->wall_clock_sec) &&
+        cbx__set_doubles(v, "per_batch_times", t->per_batch_times, t->nbatch_times) &&
+        cbx_json_set_double(v, "first_batch_time", t->first_batch_time) &&
+        cbx_json_set_int(v, "num_batches", (int64_t)t->num_batches) &&
+        cbx_json_set_int(v, "num_elements", (int64_t)t->num_elements) &&
+        cbx_json_set_int(v, "warmup_batches_excluded", (int64_t)t->warmup_batches_excluded) &&
+        (isnan(t->compilation_time_sec) || cbx_json_set_double(v, "compilation_time_sec", t->compilation_time_sec)))
+        return v;
+    cbx_json_unref(v);
+    return NULL;
+}
+
+static cbx_json *resources_json(const cbx_resource_summary *s)
+{
+    cbx_json *v = cbx_json_new_object();
+
+    if (v && cbx_json_set_double(v, "peak_rss_mb", s->peak_rss_mb) &&
+        cbx_json_set_double(v, "mean_rss_mb", s->mean_rss_mb) &&
+        cbx__set_maybe_double(v, "peak_gpu_mem_mb", s->peak_gpu_mem_mb) &&
+        cbx__set_maybe_double(v, "mean_gpu_util", s->mean_gpu_util) &&
+        cbx_json_set_double(v, "memory_growth_mb", s->memory_growth_mb) &&
+        cbx_json_set_int(v, "num_samples", (int64_t)s->num_samples) &&
+        cbx_json_set_double(v, "duration_sec", s->duration_sec) &&
+        (isnan(s->mean_gpu_clock_mhz) || cbx_json_set_double(v, "mean_gpu_clock_mhz", s->mean_gpu_clock_mhz)) &&
+        (isnan(s->mean_gpu_power_w) || cbx_json_set_double(v, "mean_gpu_power_w", s->mean_gpu_power_w)))
+        return v;
+    cbx_json_unref(v);
+    return NULL;
+}
+
+static const char *const known[] = { "name",    "domain",   "tags",   "timing",    "resources",
+                                     "metrics", "metadata", "config", "timestamp", NULL };
+
+cbx_json *cbx_result_to_json(const cbx_result *result)
+{
+    const cbx_result_content *c = &result->content;
+    cbx_json *v = cbx_json_new_object();
+
+    if (v && cbx_json_set_string(v, "name", c->name) && cbx_json_set_string(v, "domain", c->domain) &&
+        cbx__set_tags(v, c->tags, c->ntags) &&
+        (c->timing ? cbx_json_set(v, "timing", timing_json(c->timing)) : cbx_json_set_null(v, "timing")) &&
+        (c->resources ? cbx_json_set(v, "resources", resources_json(c->resources))
+                      : cbx_json_set_null(v, "resources")) &&
+        cbx__set_metrics(v, c->metrics, c->nmetrics, result->raw) && cbx__set_copy(v, "metadata", c->metadata) &&
+        cbx__set_copy(v, "config", c->config) && cbx_json_set_double(v, "timestamp", c->timestamp) &&
+        cbx__keep_unknown(v, result->raw, known))
+        return v;
+    cbx_json_unref(v);
+    return NULL;
+}
+
+cbx_status cbx_result_write(cbx_ctx *ctx, const cbx_result *result, const char *path, cbx_err *err)
+{
+    cbx_text text;
+    cbx_json *v = cbx_result_to_json(result);
+    cbx_status st;
+
+    if (!v) return cbx__record_no_memory(err);
+    cbx_text_init(&text, cbx_ctx_allocator(ctx));
+    cbx_json_write(v, CBX_JSON_INDENT2 | CBX_JSON_ASCII, &text);
+    cbx_json_unref(v);
+    st = cbx_text_check(&text, err);
+    if (!st) st = cbx_dir_create_parent(ctx, path, err);
+    if (!st) st = cbx_file_write_atomic(ctx, path, cbx_text_str(&text), text.len, err);
+    cbx_text_clear(&text);
+    return st;
+}
+
+/* --- reading --- */
+
+static cbx_status read_count(const cbx_json *v, const char *key, const char *path, bool needed, uint64_t *out,
+                             cbx_err *err)
+{
+    int64_t n = 0;
+    cbx_status st;
+
+    if (!needed && !cbx_json_has(v, key)) return CBX_OK;
+    st = cbx_json_need_int(v, key, path, &n, err);
+    if (!st && n < 0) st = cbx_fail(err, CBX_EFORMAT, "'%s.%s': expected a count, found %lld", path, key, (long long)n);
+    if (!st) *out = (uint64_t)n;
+    return st;
+}
+
+static cbx_status read_timing(cbx_arena *arena, const cbx_json *v, cbx_timing_sample *t, cbx_err *err)
+{
+    static const char path[] = "timing";
+    cbx_json *list;
+    cbx_status st = cbx_json_need_double(v, "wall_clock_sec", path, &t->wall_clock_sec, err);
+
+    t->compilation_time_sec = NAN;
+    if (!st) st = cbx_json_need_array(v, "per_batch_times", path, &list, err);
+    if (!st) st = cbx__read_samples(arena, v, "per_batch_times", path, &t->per_batch_times, &t->nbatch_times, err);
+    if (!st) st = cbx_json_need_double(v, "first_batch_time", path, &t->first_batch_time, err);
+    if (!st) st = read_count(v, "num_batches", path, true, &t->num_batches, err);
+    if (!st) st = read_count(v, "num_elements", path, true, &t->num_elements, err);
+    if (!st) st = cbx__read_maybe_double(v, "compilation_time_sec", path, &t->compilation_time_sec, err);
+    if (!st) st = read_count(v, "warmup_batches_excluded", path, false, &t->warmup_batches_excluded, err);
+    return st;
+}
+
+static cbx_status read_resources(const cbx_json *v, cbx_resource_summary *s, cbx_err *err)
+{
+    static const char path[] = "resources";
+    cbx_status st = cbx_json_need_double(v, "peak_rss_mb", path, &s->peak_rss_mb, err);
+
+    s->peak_gpu_mem_mb = s->mean_gpu_util = s->mean_gpu_clock_mhz = s->mean_gpu_power_w = NAN;
+    if (!st) st = cbx_json_need_double(v, "mean_rss_mb", path, &s->mean_rss_mb, err);
+    if (!st) st = cbx__read_maybe_double(v, "peak_gpu_mem_mb", path, &s->peak_gpu_mem_mb, err);
+    if (!st) st = cbx__read_maybe_double(v, "mean_gpu_util", path, &s->mean_gpu_util, err);
+    if (!st) st = cbx_json_need_double(v, "memory_growth_mb", path, &s->memory_growth_mb, err);
+    if (!st) st = read_count(v, "num_samples", path, true, &s->num_samples, err);
+    if (!st) st = cbx_json_need_double(v, "duration_sec", path, &s->duration_sec, err);
+    if (!st) st = cbx__read_maybe_double(v, "mean_gpu_clock_mhz", path, &s->mean_gpu_clock_mhz, err);
+    if (!st) st = cbx__read_maybe_double(v, "mean_gpu_power_w", path, &s->mean_gpu_power_w, err);
+    return st;
+}
+
+static cbx_status read_blocks(cbx_arena *arena, const cbx_json *v, cbx_result_content *c, cbx_timing_sample *t,
+                              cbx_resource_summary *s, cbx_err *err)
+{
+    cbx_json *block = NULL;
+    cbx_status st = CBX_OK;
+
+    if (cbx_json_get(v, "timing")) {
+        st = cbx_json_need_object(v, "timing", "", &block, err);
+        if (!st) st = read_timing(arena, block, t, err);
+        c->timing = t;
+    }
+    if (!st && cbx_json_get(v, "resources")) {
+        st = cbx_json_need_object(v, "resources", "", &block, err);
+        if (!st) st = read_resources(block, s, err);
+        c->resources = s;
+    }
+    return st;
+}
+
+static cbx_status read_content(cbx_arena *arena, const cbx_json *v, cbx_result_content *c, cbx_timing_sample *t,
+                               cbx_resource_summary *s, cbx_err *err)
+{
+    cbx_json *metadata = NULL, *config = NULL;
+    cbx_status st;
+
+    if (cbx_json_typeof(v) != CBX_JSON_OBJECT) return cbx_fail(err, CBX_EFORMAT, "expected an object");
+    st = cbx_json_need_string(v, "name", "", &c->name, err);
+    if (!st && cbx_json_has(v, "domain")) st = cbx_json_need_string(v, "domain", "", &c->domain, err);
+    if (!st) st = cbx__read_tags(arena, v, "", &c->tags, &c->ntags, err);
+    if (!st) st = read_blocks(arena, v, c, t, s, err);
+    if (!st) st = cbx__read_metrics(arena, v, "", &c->metrics, &c->nmetrics, err);
+    if (!st) st = cbx__read_maybe_object(v, "metadata", "", &metadata, err);
+    if (!st) st = cbx__read_maybe_object(v, "config", "", &config, err);
+    if (!st) st = cbx_json_need_double(v, "timestamp", "", &c->timestamp, err);
+    c->metadata = metadata;
+    c->config = config;
+    return st;
+}
+
+cbx_status cbx_result_from_json(cbx_ctx *ctx, const cbx_json *json, const char *what, cbx_result **out, cbx_err *err)
+{
+    cbx_result_content content = { 0 };
+    cbx_timing_sample timing = { 0 };
+    cbx_resource_summary resources = { 0 };
+    cbx_err why = CBX_ERR_INIT;
+    cbx_result *r = NULL;
+    cbx_arena arena;
+    cbx_status st;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    st = read_content(&arena, json, &content, &timing, &resources, &why);
+    if (!st) st = cbx_result_create(ctx, &content, &r, &why);
+    cbx_arena_clear(&arena);
+    if (!st) {
+        r->content.timestamp = content.timestamp; /* 0 is a time, too, in a file */
+        r->raw = cbx_json_copy(json);
+        if (!r->raw) st = cbx__record_no_memory(&why);
+    }
+    if (!st) {
+        *out = r;
+        return CBX_OK;
+    }
+    cbx_result_free(r);
+    if (st == CBX_EINVAL) st = CBX_EFORMAT;
+    return cbx_fail(err, st, "'%s': %s", what, why.message);
+}
+
+cbx_status cbx_result_read(cbx_ctx *ctx, const char *path, cbx_result **out, cbx_err *err)
+{
+    cbx_json *v = NULL;
+    cbx_status st = cbx_json_read(ctx, path, &v, err);
+
+    if (!st) st = cbx_result_from_json(ctx, v, path, out, err);
+    cbx_json_unref(v);
+    return st;
+}

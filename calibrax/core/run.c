@@ -1,0 +1,143 @@
+/* Frozen runs: making and unmaking, getters, equality, changed copies. */
+#include "calibrax/core/run.h"
+
+#include <string.h>
+
+#include "calibrax/core/run_parts.h"
+
+cbx_status cbx__run_new(const cbx_allocator *al, cbx_run **out, cbx_err *err)
+{
+    cbx_run *run = cbx_mem_zalloc(al, sizeof *run);
+
+    if (!run) return cbx__record_no_memory(err);
+    atomic_init(&run->refs, 1);
+    cbx_arena_init(&run->arena, al);
+    run->environment = cbx_json_new_object();
+    run->metadata = cbx_json_new_object();
+    run->extra = cbx_json_new_object();
+    if (!run->environment || !run->metadata || !run->extra) {
+        cbx_run_free(run);
+        return cbx__record_no_memory(err);
+    }
+    *out = run;
+    return CBX_OK;
+}
+
+cbx_run *cbx_run_ref(cbx_run *run)
+{
+    atomic_fetch_add_explicit(&run->refs, 1, memory_order_relaxed);
+    return run;
+}
+
+void cbx_run_free(cbx_run *run)
+{
+    cbx_allocator al;
+
+    /* the last one sees all that the others did before they let go */
+    if (!run || atomic_fetch_sub_explicit(&run->refs, 1, memory_order_acq_rel) != 1) return;
+    al = run->arena.al;
+    for (size_t i = 0; i < run->ndefs; i++) cbx_json_unref(run->defs[i].raw);
+    for (size_t i = 0; i < run->npoints; i++) cbx_json_unref(run->points[i].raw);
+    cbx_json_unref(run->environment);
+    cbx_json_unref(run->metadata);
+    cbx_json_unref(run->extra);
+    cbx_mem_free(&al, run->defs, run->defs_cap * sizeof *run->defs);
+    cbx_mem_free(&al, run->points, run->points_cap * sizeof *run->points);
+    cbx_arena_clear(&run->arena);
+    cbx_mem_free(&al, run, sizeof *run);
+}
+
+const char *cbx_run_id(const cbx_run *run) { return run->id; }
+int64_t cbx_run_timestamp_us(const cbx_run *run) { return run->timestamp_us; }
+const char *cbx_run_commit(const cbx_run *run) { return run->commit; }
+const char *cbx_run_branch(const cbx_run *run) { return run->branch; }
+const cbx_json *cbx_run_environment(const cbx_run *run) { return run->environment; }
+const cbx_json *cbx_run_metadata(const cbx_run *run) { return run->metadata; }
+size_t cbx_run_npoints(const cbx_run *run) { return run->npoints; }
+size_t cbx_run_nmetric_defs(const cbx_run *run) { return run->ndefs; }
+const char *cbx_run_hash(const cbx_run *run) { return run->hash; }
+const cbx_point *cbx_run_point(const cbx_run *run, size_t i) { return i < run->npoints ? &run->points[i].view : NULL; }
+const cbx_metric_def *cbx_run_metric_def(const cbx_run *run, size_t i)
+{
+    return i < run->ndefs ? &run->defs[i].def : NULL;
+}
+
+const cbx_metric_def *cbx_run_find_metric_def(const cbx_run *run, const char *name)
+{
+    for (size_t i = 0; i < run->ndefs; i++) {
+        if (strcmp(run->defs[i].key, name) == 0) return &run->defs[i].def;
+    }
+    return NULL;
+}
+
+cbx_status cbx__run_seal(cbx_run *run, cbx_err *err)
+{
+    cbx_text text;
+    cbx_status st;
+
+    cbx_text_init(&text, &run->arena.al);
+    st = cbx__run_canonical(run, &text, err);
+    if (!st) cbx_hash_bytes(cbx_text_str(&text), text.len, run->hash);
+    cbx_text_clear(&text);
+    return st;
+}
+
+cbx_status cbx_run_equal(const cbx_run *a, const cbx_run *b, bool *equal, cbx_err *err)
+{
+    cbx_text x, y;
+    cbx_status st;
+
+    if (a == b || strcmp(a->hash, b->hash) != 0) {
+        *equal = a == b;
+        return CBX_OK;
+    }
+    cbx_text_init(&x, &a->arena.al);
+    cbx_text_init(&y, &a->arena.al);
+    st = cbx__run_canonical(a, &x, err);
+    if (!st) st = cbx__run_canonical(b, &y, err);
+    if (!st) *equal = x.len == y.len && memcmp(cbx_text_str(&x), cbx_text_str(&y), x.len) == 0;
+    cbx_text_clear(&x);
+    cbx_text_clear(&y);
+    return st;
+}
+
+/* --- changed copies --- */
+
+/* Freezes what a setter left behind, and frees the builder. */
+static cbx_status finish(cbx_run_builder *b, cbx_status st, cbx_run **out, cbx_err *err)
+{
+    if (!st) st = cbx_run_builder_freeze(b, out, err);
+    cbx_run_builder_free(b);
+    return st;
+}
+
+cbx_status cbx_run_with_id(cbx_ctx *ctx, const cbx_run *run, const char *id, cbx_run **out, cbx_err *err)
+{
+    cbx_run_builder *b = NULL;
+    cbx_status st = cbx_run_builder_from(ctx, run, &b, err);
+
+    if (!st) st = cbx_run_builder_set_id(b, id, err);
+    return finish(b, st, out, err);
+}
+
+cbx_status cbx_run_with_point(cbx_ctx *ctx, const cbx_run *run, const cbx_point *point, cbx_run **out, cbx_err *err)
+{
+    cbx_run_builder *b = NULL;
+    cbx_status st = cbx_run_builder_from(ctx, run, &b, err);
+
+    if (!st) st = cbx_run_builder_add_point(b, point, err);
+    return finish(b, st, out, err);
+}
+
+cbx_status cbx_run_with_metadata(cbx_ctx *ctx, const cbx_run *run, const char *key, cbx_json *value, cbx_run **out,
+                                 cbx_err *err)
+{
+    cbx_run_builder *b = NULL;
+    cbx_status st = cbx_run_builder_from(ctx, run, &b, err);
+
+    if (st)
+        cbx_json_unref(value);
+    else
+        st = cbx_run_builder_set_metadata(b, key, value, err);
+    return finish(b, st, out, err);
+}

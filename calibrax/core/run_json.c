@@ -1,0 +1,239 @@
+/*
+ * Runs to and from JSON, in the layout of the Python package: json.dumps(run.to_dict(), indent=2).
+ *
+ * A run that was read keeps the objects of its points and definitions for the members that are unknown here, and the
+ * text of its time if that names an offset, so that reading and writing a file gives the same bytes.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/base/clock.h"
+#include "calibrax/base/file.h"
+#include "calibrax/core/metadata.h"
+#include "calibrax/core/run_parts.h"
+
+static const char *const run_keys[] = { "id",       "timestamp",   "commit", "branch", "environment",
+                                        "metadata", "metric_defs", "points", NULL };
+static const char *const point_keys[] = { "name", "scenario", "tags", "metrics", NULL };
+
+/* --- writing --- */
+
+/* As datetime.isoformat() does: no fraction when it is 0. */
+static const char *python_time(int64_t us, char buf[CBX_TIME_SIZE])
+{
+    char *fraction;
+
+    cbx_time_format_iso(us, buf);
+    fraction = strstr(buf, ".000000");
+    if (fraction) memmove(fraction, fraction + 7, strlen(fraction + 7) + 1);
+    return buf;
+}
+
+static cbx_json *point_json(const run_point *p)
+{
+    cbx_json *v = cbx_json_new_object();
+
+    if (v && cbx_json_set_string(v, "name", p->view.name) && cbx_json_set_string(v, "scenario", p->view.scenario) &&
+        cbx__set_tags(v, p->view.tags, p->view.ntags) &&
+        cbx__set_metrics(v, p->view.metrics, p->view.nmetrics, p->raw) &&
+        (!p->raw || cbx__keep_unknown(v, p->raw, point_keys)))
+        return v;
+    cbx_json_unref(v);
+    return NULL;
+}
+
+static bool set_defs(cbx_json *v, const cbx_run *run)
+{
+    cbx_json *defs = cbx_json_new_object();
+    bool ok = defs != NULL;
+
+    for (size_t i = 0; ok && i < run->ndefs; i++)
+        ok = cbx__set_def(defs, run->defs[i].key, &run->defs[i].def, run->defs[i].raw);
+    if (ok) return cbx_json_set(v, "metric_defs", defs);
+    cbx_json_unref(defs);
+    return false;
+}
+
+static bool set_points(cbx_json *v, const cbx_run *run)
+{
+    cbx_json *points = cbx_json_new_array();
+    bool ok = points != NULL;
+
+    for (size_t i = 0; ok && i < run->npoints; i++) ok = cbx_json_push(points, point_json(&run->points[i]));
+    if (ok) return cbx_json_set(v, "points", points);
+    cbx_json_unref(points);
+    return false;
+}
+
+static cbx_json *run_json(const cbx_run *run, const char *timestamp)
+{
+    cbx_json *v = cbx_json_new_object();
+
+    if (v && cbx_json_set_string(v, "id", run->id) && cbx_json_set_string(v, "timestamp", timestamp) &&
+        cbx_json_set_string(v, "commit", run->commit) && cbx_json_set_string(v, "branch", run->branch) &&
+        cbx__set_copy(v, "environment", run->environment) && cbx__set_copy(v, "metadata", run->metadata) &&
+        set_defs(v, run) && set_points(v, run) && cbx__keep_unknown(v, run->extra, run_keys))
+        return v;
+    cbx_json_unref(v);
+    return NULL;
+}
+
+cbx_json *cbx_run_to_json(const cbx_run *run)
+{
+    char buf[CBX_TIME_SIZE];
+
+    return run_json(run, run->timestamp_text ? run->timestamp_text : python_time(run->timestamp_us, buf));
+}
+
+cbx_status cbx__run_canonical(const cbx_run *run, cbx_text *out, cbx_err *err)
+{
+    char buf[CBX_TIME_SIZE];
+    cbx_json *v = run_json(run, cbx_time_format_iso(run->timestamp_us, buf));
+
+    if (!v) return cbx__record_no_memory(err);
+    cbx_json_write(v, CBX_JSON_COMPACT | CBX_JSON_SORT_KEYS, out);
+    cbx_json_unref(v);
+    return cbx_text_check(out, err);
+}
+
+cbx_status cbx_run_write(cbx_ctx *ctx, const cbx_run *run, const char *path, cbx_err *err)
+{
+    cbx_text text;
+    cbx_json *v = cbx_run_to_json(run);
+    cbx_status st;
+
+    if (!v) return cbx__record_no_memory(err);
+    cbx_text_init(&text, cbx_ctx_allocator(ctx));
+    cbx_json_write(v, CBX_JSON_INDENT2 | CBX_JSON_ASCII, &text);
+    cbx_json_unref(v);
+    st = cbx_text_check(&text, err);
+    if (!st) st = cbx_file_write_atomic(ctx, path, cbx_text_str(&text), text.len, err);
+    cbx_text_clear(&text);
+    return st;
+}
+
+/* --- reading --- */
+
+/* "...+00:00": the text says itself which instant it means; "Z" and local times are written anew. */
+static bool names_offset(const char *text)
+{
+    size_t n = strlen(text);
+
+    return n > 6 && (text[n - 6] == '+' || text[n - 6] == '-') && text[n - 3] == ':';
+}
+
+static cbx_status read_head(const cbx_json *v, cbx_run *run, cbx_err *err)
+{
+    const char *id = NULL, *timestamp = NULL, *commit = NULL, *branch = NULL;
+    cbx_err why = CBX_ERR_INIT;
+    cbx_status st = cbx_json_need_string(v, "id", "", &id, err);
+
+    if (!st && !cbx_name_is_safe(id))
+        st = cbx_fail(err, CBX_EFORMAT, "'id': '%s' is no safe file name: use letters, digits, '.', '_', '-'", id);
+    if (!st) st = cbx__record_text(&run->arena, id, "id", &run->id, err);
+    if (!st) st = cbx_json_need_string(v, "timestamp", "", &timestamp, err);
+    if (!st && cbx_time_parse_iso(timestamp, &run->timestamp_us, &why))
+        st = cbx_fail(err, CBX_EFORMAT, "'timestamp': %s", why.message);
+    if (!st && names_offset(timestamp))
+        st = cbx__record_text(&run->arena, timestamp, "timestamp", &run->timestamp_text, err);
+    if (!st) st = cbx__read_maybe_string(v, "commit", "", &commit, err);
+    if (!st && commit) st = cbx__record_text(&run->arena, commit, "commit", &run->commit, err);
+    if (!st) st = cbx__read_maybe_string(v, "branch", "", &branch, err);
+    if (!st && branch) st = cbx__record_text(&run->arena, branch, "branch", &run->branch, err);
+    return st;
+}
+
+static cbx_status read_free_form(const cbx_json *v, const char *key, cbx_json **slot, cbx_err *err)
+{
+    cbx_json *object, *copy;
+    cbx_status st = cbx__read_maybe_object(v, key, "", &object, err);
+
+    if (st || !object) return st;
+    copy = cbx_json_copy(object);
+    if (!copy) return cbx__record_no_memory(err);
+    cbx_json_unref(*slot);
+    *slot = copy;
+    return CBX_OK;
+}
+
+static cbx_status read_defs(const cbx_json *v, cbx_run *run, cbx_err *err)
+{
+    cbx_json *defs, *value;
+    const char *key;
+    cbx_status st = cbx__read_maybe_object(v, "metric_defs", "", &defs, err);
+
+    for (size_t i = 0; !st && cbx_json_member(defs, i, &key, &value); i++) {
+        char path[CBX__PATH_SIZE];
+        cbx_metric_def def;
+        st = cbx_json_need_object(defs, key, "metric_defs", &value, err);
+        if (!st) st = cbx__read_def(value, cbx__path(path, "metric_defs", key), &def, err);
+        if (!st) st = cbx__run_put_def(run, key, &def, value, err);
+    }
+    return st;
+}
+
+static cbx_status read_point(const cbx_json *v, const char *path, cbx_run *run, cbx_err *err)
+{
+    cbx_point p = { 0 };
+    cbx_status st;
+
+    if (cbx_json_typeof(v) != CBX_JSON_OBJECT) return cbx_fail(err, CBX_EFORMAT, "'%s': expected an object", path);
+    st = cbx_json_need_string(v, "name", path, &p.name, err);
+    if (!st) st = cbx_json_need_string(v, "scenario", path, &p.scenario, err);
+    if (!st) st = cbx__read_tags(&run->arena, v, path, &p.tags, &p.ntags, err);
+    if (!st) st = cbx__read_metrics(&run->arena, v, path, &p.metrics, &p.nmetrics, err);
+    return st ? st : cbx__run_put_point(run, &p, v, err);
+}
+
+static cbx_status read_points(const cbx_json *v, cbx_run *run, cbx_err *err)
+{
+    cbx_json *points = NULL;
+    cbx_status st = cbx_json_need_array(v, "points", "", &points, err);
+
+    for (size_t i = 0; !st && i < cbx_json_length(points); i++) {
+        char path[CBX__PATH_SIZE];
+        snprintf(path, sizeof path, "points.%zu", i);
+        st = read_point(cbx_json_at(points, i), path, run, err);
+    }
+    return st;
+}
+
+static cbx_status read_all(const cbx_json *v, cbx_run *run, cbx_err *err)
+{
+    cbx_status st;
+
+    if (cbx_json_typeof(v) != CBX_JSON_OBJECT) return cbx_fail(err, CBX_EFORMAT, "expected an object");
+    st = read_head(v, run, err);
+    if (!st) st = read_free_form(v, "environment", &run->environment, err);
+    if (!st) st = read_free_form(v, "metadata", &run->metadata, err);
+    if (!st) st = read_defs(v, run, err);
+    if (!st) st = read_points(v, run, err);
+    if (!st && !cbx__keep_unknown(run->extra, v, run_keys)) st = cbx__record_no_memory(err);
+    return st ? st : cbx__run_seal(run, err);
+}
+
+cbx_status cbx_run_from_json(cbx_ctx *ctx, const cbx_json *json, const char *what, cbx_run **out, cbx_err *err)
+{
+    cbx_err why = CBX_ERR_INIT;
+    cbx_run *run = NULL;
+    cbx_status st = cbx__run_new(cbx_ctx_allocator(ctx), &run, &why);
+
+    if (!st) st = read_all(json, run, &why);
+    if (!st) {
+        *out = run;
+        return CBX_OK;
+    }
+    cbx_run_free(run);
+    if (st == CBX_EINVAL) st = CBX_EFORMAT; /* what a setter would refuse stands in a file */
+    return cbx_fail(err, st, "'%s': %s", what, why.message);
+}
+
+cbx_status cbx_run_read(cbx_ctx *ctx, const char *path, cbx_run **out, cbx_err *err)
+{
+    cbx_json *v = NULL;
+    cbx_status st = cbx_json_read(ctx, path, &v, err);
+
+    if (!st) st = cbx_run_from_json(ctx, v, path, out, err);
+    cbx_json_unref(v);
+    return st;
+}

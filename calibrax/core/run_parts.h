@@ -1,0 +1,51 @@
+/* What a run is made of; for run.c, run_builder.c and run_json.c alone. */
+#ifndef CALIBRAX_CORE_RUN_PARTS_H
+#define CALIBRAX_CORE_RUN_PARTS_H
+
+#include <stdatomic.h>
+
+#include "calibrax/core/record.h"
+#include "calibrax/core/run.h"
+
+typedef struct run_point {
+    cbx_point view;
+    cbx_json *raw; /* owned; the object it was read from, for members that are unknown here; NULL: built here */
+} run_point;
+
+typedef struct run_def {
+    const char *key;
+    cbx_metric_def def;
+    cbx_json *raw; /* as above */
+} run_def;
+
+struct cbx_run {
+    atomic_size_t refs;
+    cbx_arena arena; /* all text and arrays of numbers */
+    const char *id, *commit, *branch;
+    int64_t timestamp_us;
+    const char *timestamp_text; /* as it was read, if it names its offset; NULL: written from timestamp_us */
+    cbx_json *environment, *metadata;
+    cbx_json *extra; /* members of the top level that are unknown here, schema_version among them */
+    run_def *defs;
+    size_t ndefs, defs_cap;
+    run_point *points;
+    size_t npoints, points_cap;
+    char hash[CBX_HASH_SIZE];
+};
+
+/** An empty run with one reference: no id, empty objects. */
+cbx_status cbx__run_new(const cbx_allocator *al, cbx_run **out, cbx_err *err);
+/** Append; raw is copied, NULL is fine. */
+cbx_status cbx__run_put_point(cbx_run *run, const cbx_point *point, const cbx_json *raw, cbx_err *err);
+/** Adds or replaces. */
+cbx_status cbx__run_put_def(cbx_run *run, const char *key, const cbx_metric_def *def, const cbx_json *raw,
+                            cbx_err *err);
+/** Fills in the hash: nothing may change from here on. */
+cbx_status cbx__run_seal(cbx_run *run, cbx_err *err);
+/** Of the run under construction; NULL once it is frozen. */
+const cbx_json *cbx__run_builder_metadata(const cbx_run_builder *b);
+const cbx_allocator *cbx__run_builder_allocator(const cbx_run_builder *b);
+/** Canonical text of the content: what is hashed and compared. */
+cbx_status cbx__run_canonical(const cbx_run *run, cbx_text *out, cbx_err *err);
+
+#endif

@@ -1,0 +1,243 @@
+/*
+ * nperf list: cases with their points, parameters and baselines; platforms and providers.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "programs/nperf/nperf.h"
+
+typedef struct list_args {
+    bool json;
+} list_args;
+
+static const opt_spec list_options[] = {
+    { "json", 0, OPT_FLAG, offsetof(list_args, json), NULL, NULL, "print one JSON document" },
+};
+
+static const char *const platforms[] = { "cpu", "cuda12" };
+
+static const char *label_of(cbx_ctx *ctx, const cbx_case_ops *c, size_t i, char *buf, size_t size)
+{
+    cbx_params *p = NULL;
+
+    buf[0] = 0;
+    if (cbx_case_point(ctx, c, c->points[i], c->name, &p, NULL)) return buf;
+    c->label(p, buf, size);
+    cbx_params_free(p);
+    return buf;
+}
+
+/* --- for people --- */
+
+static void print_params(const cbx_case_ops *c)
+{
+    printf("  parameters:\n");
+    for (size_t i = 0; i < c->nparams; i++) {
+        const cbx_param_def *d = &c->params[i];
+        printf("    %-10s ", d->name);
+        if (d->kind == CBX_PARAM_INT) printf("%lld..%lld", (long long)d->min, (long long)d->max);
+        for (size_t w = 0; d->kind == CBX_PARAM_WORD && d->words[w]; w++) printf("%s%s", w ? ", " : "", d->words[w]);
+        printf("%s%s%s\n", d->fallback ? " (default: " : "", d->fallback ? d->fallback : "", d->fallback ? ")" : "");
+    }
+}
+
+static void print_case(cbx_ctx *ctx, const cbx_case_ops *c)
+{
+    char label[128];
+
+    printf("%s: %s\n  points:\n", c->name, c->summary);
+    for (size_t i = 0; i < c->npoints; i++) {
+        printf("    %s%s\n", label_of(ctx, c, i, label, sizeof(label)),
+               i == c->representative ? "  (representative)" : "");
+    }
+    print_params(c);
+    printf("  baselines:\n");
+    for (size_t i = 0; i < c->nbaselines; i++) {
+        const cbx_baseline_ops *b = c->baselines[i];
+        if (b->mutant_reason) continue;
+        printf("    %-16s %-8s %s%s%s\n", b->name, b->provider, b->summary ? b->summary : "",
+               i == 0 ? "; the ratio's reference" : "", b->slow_reason ? "; slow" : "");
+    }
+}
+
+static void print_all(cbx_ctx *ctx)
+{
+    const cbx_case_list *cases = nperf_cases();
+
+    for (size_t i = 0; i < cases->count; i++) print_case(ctx, cases->cases[i]);
+    printf("platforms:\n");
+    for (size_t i = 0; i < CBX_LEN(platforms); i++) {
+        printf("  %-8s %s\n", platforms[i], cbx_platform_available(platforms[i]) ? "here" : "no such device here");
+    }
+}
+
+/* --- for programs --- */
+
+static cbx_json *params_json(const cbx_case_ops *c)
+{
+    cbx_json *list = cbx_json_new_array();
+
+    for (size_t i = 0; list && i < c->nparams; i++) {
+        const cbx_param_def *d = &c->params[i];
+        cbx_json *o = cbx_json_new_object(), *words = cbx_json_new_array();
+        if (!o || !words) return cbx_json_unref(o), cbx_json_unref(words), list;
+        cbx_json_set_string(o, "name", d->name);
+        cbx_json_set_string(o, "kind", d->kind == CBX_PARAM_INT ? "int" : "word");
+        if (d->kind == CBX_PARAM_INT) {
+            cbx_json_set_int(o, "min", d->min);
+            cbx_json_set_int(o, "max", d->max);
+        }
+        for (size_t w = 0; d->kind == CBX_PARAM_WORD && d->words[w]; w++)
+            cbx_json_push(words, cbx_json_new_string(d->words[w]));
+        cbx_json_set(o, "words", words);
+        cbx_json_set_string(o, "default", d->fallback);
+        cbx_json_set_string(o, "help", d->help);
+        cbx_json_push(list, o);
+    }
+    return list;
+}
+
+static cbx_json *points_json(cbx_ctx *ctx, const cbx_case_ops *c)
+{
+    cbx_json *list = cbx_json_new_array();
+
+    for (size_t i = 0; list && i < c->npoints; i++) {
+        cbx_json *o = cbx_json_new_object(), *point = NULL;
+        cbx_params *p = NULL;
+        char label[128];
+        if (!o) return list;
+        if (!cbx_case_point(ctx, c, c->points[i], c->name, &p, NULL)) {
+            const char *text = cbx_params_json(p);
+            if (!cbx_json_parse(text, strlen(text), c->name, &point, NULL)) cbx_json_set(o, "point", point);
+            cbx_params_free(p);
+        }
+        cbx_json_set_string(o, "label", label_of(ctx, c, i, label, sizeof(label)));
+        cbx_json_set_bool(o, "representative", i == c->representative);
+        cbx_json_push(list, o);
+    }
+    return list;
+}
+
+static cbx_json *baselines_json(const cbx_case_ops *c, bool mutants)
+{
+    cbx_json *list = cbx_json_new_array();
+
+    for (size_t i = 0; list && i < c->nbaselines; i++) {
+        const cbx_baseline_ops *b = c->baselines[i];
+        cbx_json *o;
+        if ((b->mutant_reason != NULL) != mutants) continue;
+        o = cbx_json_new_object();
+        if (!o) return list;
+        cbx_json_set_string(o, "name", b->name);
+        cbx_json_set_string(o, "provider", b->provider);
+        cbx_json_set_string(o, "summary", b->summary);
+        cbx_json_set_bool(o, "reference", i == 0);
+        cbx_json_set_string(o, "slow_reason", b->slow_reason);
+        if (mutants) cbx_json_set_string(o, "mutant_reason", b->mutant_reason);
+        cbx_json_push(list, o);
+    }
+    return list;
+}
+
+static cbx_json *cases_json(cbx_ctx *ctx)
+{
+    const cbx_case_list *cases = nperf_cases();
+    cbx_json *list = cbx_json_new_array();
+
+    for (size_t i = 0; list && i < cases->count; i++) {
+        const cbx_case_ops *c = cases->cases[i];
+        cbx_json *o = cbx_json_new_object();
+        if (!o) return list;
+        cbx_json_set_string(o, "name", c->name);
+        cbx_json_set_string(o, "summary", c->summary);
+        cbx_json_set(o, "params", params_json(c));
+        cbx_json_set(o, "points", points_json(ctx, c));
+        cbx_json_set(o, "baselines", baselines_json(c, false));
+        cbx_json_set(o, "mutants", baselines_json(c, true));
+        cbx_json_push(list, o);
+    }
+    return list;
+}
+
+static cbx_json *platforms_json(void)
+{
+    cbx_json *list = cbx_json_new_array();
+
+    for (size_t i = 0; list && i < CBX_LEN(platforms); i++) {
+        cbx_json *o = cbx_json_new_object();
+        if (!o) return list;
+        cbx_json_set_string(o, "name", platforms[i]);
+        cbx_json_set_bool(o, "available", cbx_platform_available(platforms[i]));
+        cbx_json_push(list, o);
+    }
+    return list;
+}
+
+static cbx_json *providers_json(void)
+{
+    size_t n = 0;
+    const cbx_provider_ops *const *all = cbx_providers(&n);
+    cbx_json *list = cbx_json_new_array();
+
+    for (size_t i = 0; list && i < n; i++) {
+        const cbx_variant *v = NULL;
+        size_t nv = all[i]->variants ? all[i]->variants(NULL, &v) : 0;
+        cbx_json *o = cbx_json_new_object(), *variants = cbx_json_new_array();
+        if (!o || !variants) return cbx_json_unref(o), cbx_json_unref(variants), list;
+        for (size_t k = 0; k < nv; k++) cbx_json_push(variants, cbx_json_new_string(v[k].name));
+        cbx_json_set_string(o, "name", all[i]->name);
+        cbx_json_set_string(o, "summary", all[i]->summary);
+        cbx_json_set_string(o, "setup", all[i]->setup);
+        cbx_json_set(o, "variants", variants);
+        cbx_json_push(list, o);
+    }
+    return list;
+}
+
+static cbx_json *list_json(cbx_ctx *ctx)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    if (!o) return NULL;
+    cbx_json_set_string(o, "schema", "nperf-list");
+    cbx_json_set_int(o, "version", 1);
+    cbx_json_set(o, "cases", cases_json(ctx));
+    cbx_json_set(o, "platforms", platforms_json());
+    cbx_json_set(o, "providers", providers_json());
+    return o;
+}
+
+int list_print(const opt_program *program, cbx_ctx *ctx, bool json)
+{
+    if (json) return print_json(program, list_json(ctx));
+    print_all(ctx);
+    return EXIT_PASS;
+}
+
+static int run_list(const opt_program *program, const opt_command *command, int argc, const char **argv)
+{
+    list_args args = { false };
+    cbx_arena arena;
+    cbx_ctx *ctx = NULL;
+    opt_result parsed;
+    int status = EXIT_ERROR;
+
+    cbx_arena_init(&arena, cbx_allocator_default());
+    parsed = opt_parse(program, command, argc, argv, &args, &arena, NULL);
+    if (parsed == OPT_STOP) status = EXIT_PASS;
+    if (parsed == OPT_GO && !cbx_ctx_create(NULL, &ctx, NULL)) status = list_print(program, ctx, args.json);
+    cbx_ctx_free(ctx);
+    cbx_arena_clear(&arena);
+    return status;
+}
+
+const opt_command list_command = {
+    "list",
+    "[--json]",
+    "cases, points, parameters, baselines, platforms, providers",
+    "Prints what can be measured: each case with its points, parameters and baselines, and which platforms this "
+    "machine has.",
+    list_options,
+    CBX_LEN(list_options),
+    run_list,
+};

@@ -1,0 +1,66 @@
+/*
+ * nperf: measures benchmark cases across frameworks, and any commands.  A table of commands; each is a file.
+ */
+#include <string.h>
+
+#include "programs/nperf/nperf.h"
+#include "suites/suites.h"
+
+const cbx_case_list *nperf_cases(void) { return &cbx_builtin_cases; }
+
+const cbx_case_ops *nperf_case(const opt_program *program, const char *name)
+{
+    const cbx_case_list *list = nperf_cases();
+    const cbx_case_ops *c = cbx_case_find(list, name);
+    const char *names[256], *near;
+    size_t n = 0;
+
+    if (c) return c;
+    while (n < list->count && n < CBX_LEN(names)) {
+        names[n] = list->cases[n]->name;
+        n++;
+    }
+    near = cbx_nearest_word(name, names, n);
+    if (near)
+        opt_fail(program, "unknown case '%s'; did you mean '%s'?", name, near);
+    else
+        opt_fail(program, "unknown case '%s'; 'nperf list' shows the cases", name);
+    return NULL;
+}
+
+static const opt_note exits[] = {
+    { "0", "every point has at least one good row; the commands ran; the checks passed" },
+    { "1", "a check failed (selftest)" },
+    { "2", "a fault of usage, environment or tool; a point without a good row; a command that failed" },
+    { "3", "undecided (reserved for gates)" },
+    { "130", "interrupted; finished work is kept, and --resume goes on from there" },
+    { NULL, NULL },
+};
+
+static const opt_note environment[] = {
+    { "NPERF_PYTHON_<FRAMEWORK>_<PLATFORM>, NPERF_PYTHON_<FRAMEWORK>, NPERF_PYTHON_<PLATFORM>, NPERF_WORKER_PYTHON",
+      "Python for a framework's baselines, the first that is set; capitals, - becomes _" },
+    { "NPERF_LIBEXEC", "folder of the worker programs, if they are not beside nperf" },
+    { "XDG_CACHE_HOME", "below it: the machine's probe, oracle answers, locks of CPUs" },
+    { NULL, NULL },
+};
+
+static const opt_note examples[] = {
+    { "nperf --quick --site",
+      "the representative point of semiring_matmul, with every rival that is here, and a page of it" },
+    { "nperf --baselines stream,tiled --launches 21", "every point, two baselines" },
+    { "nperf exec 'sort a.txt' 'sort -u a.txt'", "two commands, interleaved, with a verdict" },
+    { "nperf --render-from results/store --latest --site", "a page of everything measured so far" },
+    { NULL, NULL },
+};
+
+int main(int argc, char **argv)
+{
+    const opt_command commands[] = { measure_command, exec_command, list_command, doctor_command, selftest_command };
+    const opt_program program = { "nperf",  "measures numerical kernels, and any commands, truthfully",
+                                  commands, CBX_LEN(commands),
+                                  exits,    environment,
+                                  examples };
+
+    return opt_main(&program, argc, (const char **)argv);
+}

@@ -1,0 +1,369 @@
+/*
+ * nperf without a command word: measures a case, or renders rows again.
+ */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/base/file.h"
+#include "calibrax/perf/report.h"
+#include "programs/common/stop.h"
+#include "programs/nperf/nperf.h"
+
+typedef struct measure_args {
+    const char *case_name, *out, *report, *site, *store, *variants;
+    opt_list platforms, points, baselines, skip, render_from;
+    size_t repeats, launches, cpu_slots, seed;
+    int warmup, threads;
+    double budget, worker_timeout;
+    uint64_t memory_limit;
+    bool quick, skip_slow, in_process, latest, resume, json, list;
+} measure_args;
+
+#define AT(member) offsetof(measure_args, member)
+
+static const opt_spec measure_options[] = {
+    { "case", 'c', OPT_STRING, AT(case_name), "NAME", "semiring_matmul", "case to measure; `nperf list` shows them" },
+    { "platforms", 'p', OPT_LIST, AT(platforms), "A,B", "cpu", "platforms: cpu (or jax-cpu), cuda12 (or jax-cuda12)" },
+    { "quick", 'q', OPT_FLAG, AT(quick), NULL, NULL,
+      "the representative point only: 6 launches, one warm-up, one epoch for calls above 0.1 s" },
+    { "point", 0, OPT_EACH, AT(points), "JSON", "the case's points",
+      "a point of your own, such as '{\"m\":64,\"k\":64,\"n\":64}'; may be repeated" },
+    { "baselines", 'b', OPT_LIST, AT(baselines), "A,B", "all", "measure these only" },
+    { "skip-baselines", 0, OPT_LIST, AT(skip), "X,Y", NULL, "leave these out" },
+    { "skip-slow", 0, OPT_FLAG, AT(skip_slow), NULL, NULL,
+      "leave out baselines declared slow, unless --baselines names them" },
+    { "variants", 0, OPT_STRING, AT(variants), "WHICH", "all",
+      "variants of a provider's environment: default, tuned or all" },
+    { "launches", 'n', OPT_COUNT, AT(launches), "N", "11, quick 6",
+      "fresh processes of each attempt; the sample that intervals are over" },
+    { "warmup", 'w', OPT_INT, AT(warmup), "N", "3, quick 1", "untimed calls after the first one" },
+    { "repeats", 'r', OPT_COUNT, AT(repeats), "N", "10, at most 3 for calls above 1 s", "timed epochs of a launch" },
+    { "budget", 0, OPT_NUMBER, AT(budget), "SECONDS", "none",
+      "time for a point: fewer epochs, then fewer launches keep to it" },
+    { "threads", 't', OPT_INT, AT(threads), "N", "1", "threads and CPUs of each worker, the same for every framework" },
+    { "cpu-slots", 0, OPT_COUNT, AT(cpu_slots), "N", "1", "points measured side by side on disjoint CPUs" },
+    { "worker-timeout", 0, OPT_NUMBER, AT(worker_timeout), "SECONDS", "3600",
+      "longest wait for an answer of a worker" },
+    { "memory-limit", 0, OPT_SIZE, AT(memory_limit), "SIZE", "none", "resident memory of a worker, such as 8G" },
+    { "in-process", 0, OPT_FLAG, AT(in_process), NULL, NULL, "call native baselines in this process" },
+    { "seed", 's', OPT_COUNT, AT(seed), "N", "0", "of the order and the layout of launches" },
+    { "out", 'o', OPT_STRING, AT(out), "FILE", "results/CASE.jsonl", "rows, one JSON line each" },
+    { "report", 0, OPT_STRING, AT(report), "FILE", "results/CASE.md", "markdown report" },
+    { "site", 0, OPT_MAYBE, AT(site), "DIR", "site", "also write DIR/index.html, a page that needs nothing else" },
+    { "store", 0, OPT_MAYBE, AT(store), "DIR", "results/store",
+      "also keep the run, with its raw launches, in a store" },
+    { "resume", 0, OPT_FLAG, AT(resume), NULL, NULL, "keep the good rows of --out and measure what is missing" },
+    { "render-from", 0, OPT_WORDS, AT(render_from), "PATH", NULL,
+      "render rows of files or folders, and measure nothing" },
+    { "latest", 0, OPT_FLAG, AT(latest), NULL, NULL, "with --render-from: the newest row of each key only" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document instead of the table" },
+    { "list", 'l', OPT_FLAG, AT(list), NULL, NULL, "print cases, points and baselines, and stop" },
+};
+
+/** Paths settled from defaults. */
+typedef struct outputs {
+    const char *rows, *report, *page;
+} outputs;
+
+/* --- rendering, shared by both ways --- */
+
+static void print_table(const cbx_rows *rows)
+{
+    cbx_text text;
+
+    cbx_text_init(&text, cbx_allocator_default());
+    cbx_report_table(rows, terminal_width(), &text);
+    cbx_text_putc(&text, '\n');
+    cbx_report_sentence(rows, &text);
+    fputs(cbx_text_str(&text), stdout);
+    if (text.len && text.data[text.len - 1] != '\n') fputc('\n', stdout);
+    cbx_text_clear(&text);
+}
+
+static int write_files(const opt_program *program, cbx_ctx *ctx, const cbx_rows *rows, const char *command,
+                       const outputs *to)
+{
+    cbx_report_opts opts = CBX_REPORT_OPTS_INIT;
+    cbx_text text;
+    int status;
+
+    opts.command = command;
+    cbx_text_init(&text, cbx_allocator_default());
+    cbx_report_markdown(rows, &opts, &text);
+    status = write_text(program, ctx, to->report, &text);
+    if (to->page) {
+        int second;
+        cbx_text_reset(&text);
+        cbx_report_site(rows, &opts, &text);
+        second = write_text(program, ctx, to->page, &text);
+        status = status ? status : second;
+    }
+    cbx_text_clear(&text);
+    return status;
+}
+
+/* Rows as people or programs asked for them; the sentence goes to people in both cases. */
+static int show_rows(const opt_program *program, const cbx_rows *rows, bool json)
+{
+    cbx_text text;
+    int status;
+
+    if (!json) {
+        print_table(rows);
+        return EXIT_PASS;
+    }
+    status = print_rows_json(program, rows, "nperf-rows");
+    cbx_text_init(&text, cbx_allocator_default());
+    cbx_report_sentence(rows, &text);
+    fprintf(stderr, "%s%s", cbx_text_str(&text), text.len && text.data[text.len - 1] == '\n' ? "" : "\n");
+    cbx_text_clear(&text);
+    return status;
+}
+
+/* --- the command that reproduces the rows, without paths --- */
+
+static void put_list(cbx_text *t, const char *flag, const opt_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        cbx_text_printf(t, i ? ",%s" : " %s %s", i ? list->items[i] : flag, list->items[i]);
+}
+
+static const char *reproduce(const measure_args *a, cbx_arena *arena)
+{
+    const char *text;
+    cbx_text t;
+
+    cbx_text_init(&t, &arena->al);
+    cbx_text_printf(&t, "nperf --case %s", a->case_name);
+    if (a->quick) cbx_text_puts(&t, " --quick");
+    put_list(&t, "--platforms", &a->platforms);
+    for (size_t i = 0; i < a->points.count; i++) cbx_text_printf(&t, " --point '%s'", a->points.items[i]);
+    put_list(&t, "--baselines", &a->baselines);
+    put_list(&t, "--skip-baselines", &a->skip);
+    if (a->skip_slow) cbx_text_puts(&t, " --skip-slow");
+    if (strcmp(a->variants, "all")) cbx_text_printf(&t, " --variants %s", a->variants);
+    if (a->launches) cbx_text_printf(&t, " --launches %zu", a->launches);
+    if (a->warmup >= 0) cbx_text_printf(&t, " --warmup %d", a->warmup);
+    if (a->repeats) cbx_text_printf(&t, " --repeats %zu", a->repeats);
+    if (a->budget > 0) cbx_text_printf(&t, " --budget %g", a->budget);
+    if (a->threads) cbx_text_printf(&t, " --threads %d", a->threads);
+    if (a->cpu_slots) cbx_text_printf(&t, " --cpu-slots %zu", a->cpu_slots);
+    if (a->in_process) cbx_text_puts(&t, " --in-process");
+    if (a->seed) cbx_text_printf(&t, " --seed %zu", a->seed);
+    text = cbx_arena_strdup(arena, cbx_text_str(&t));
+    cbx_text_clear(&t);
+    return text;
+}
+
+/* --- render --- */
+
+static int read_rows(const opt_program *program, cbx_ctx *ctx, const opt_list *paths, cbx_rows *rows)
+{
+    cbx_err err = CBX_ERR_INIT;
+
+    for (size_t i = 0; i < paths->count; i++) {
+        if (cbx_rows_read(ctx, paths->items[i], rows, &err)) return opt_fail(program, "%s", err.message);
+    }
+    if (rows->damaged) {
+        fprintf(stderr, "note: %zu damaged line%s left out; the first: %s\n", rows->damaged,
+                rows->damaged == 1 ? "" : "s", rows->first_damage);
+    }
+    if (rows->count == 0) return opt_fail(program, "--render-from: no rows in '%s'", paths->items[0]);
+    return EXIT_PASS;
+}
+
+static int render(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to)
+{
+    cbx_err err = CBX_ERR_INIT;
+    size_t newer_failed = 0;
+    cbx_rows rows;
+    int status;
+
+    cbx_rows_init(&rows, cbx_ctx_allocator(ctx));
+    status = read_rows(program, ctx, &a->render_from, &rows);
+    if (!status && a->latest && cbx_rows_latest(ctx, &rows, &newer_failed, &err))
+        status = opt_fail(program, "%s", err.message);
+    if (newer_failed)
+        fprintf(stderr, "note: %zu newer row%s failed; the last good one is shown\n", newer_failed,
+                newer_failed == 1 ? "" : "s");
+    if (!status) status = show_rows(program, &rows, a->json);
+    if (!status) status = write_files(program, ctx, &rows, NULL, to);
+    cbx_rows_clear(&rows);
+    return status;
+}
+
+/* --- measure --- */
+
+static int check_files(const opt_program *program, cbx_ctx *ctx, const outputs *to)
+{
+    const char *const paths[] = { to->report, to->page };
+    cbx_err err = CBX_ERR_INIT;
+
+    for (size_t i = 0; i < CBX_LEN(paths); i++) {
+        if (paths[i] && cbx_file_check_writable(ctx, paths[i], &err)) return opt_fail(program, "%s", err.message);
+    }
+    return EXIT_PASS;
+}
+
+static int variants_of(const opt_program *program, const char *word, cbx_measure_variants *out)
+{
+    static const char *const words[] = { "all", "default", "tuned" };
+    const char *near;
+
+    for (size_t i = 0; i < CBX_LEN(words); i++) {
+        if (!strcmp(word, words[i])) {
+            *out = (cbx_measure_variants)i;
+            return EXIT_PASS;
+        }
+    }
+    near = cbx_nearest_word(word, words, CBX_LEN(words));
+    return opt_fail(program, "--variants: unknown word '%s'%s%s%s; known: default, tuned, all", word,
+                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+static void fill_options(const measure_args *a, const cbx_case_ops *c, const outputs *to, progress *p,
+                         cbx_measure_opts *o)
+{
+    o->case_ops = c;
+    o->points = a->points.items;
+    o->npoints = a->points.count;
+    o->quick = a->quick;
+    o->platforms = a->platforms.items;
+    o->nplatforms = a->platforms.count;
+    o->allow = a->baselines.items;
+    o->nallow = a->baselines.count;
+    o->deny = a->skip.items;
+    o->ndeny = a->skip.count;
+    o->skip_slow = a->skip_slow;
+    o->launches = a->launches;
+    o->warmup = a->warmup;
+    o->repeats = a->repeats;
+    o->budget_s = a->budget;
+    o->cpu_slots = a->cpu_slots;
+    o->threads = a->threads;
+    o->worker_timeout_s = a->worker_timeout;
+    o->memory_limit_bytes = a->memory_limit;
+    o->seed = a->seed;
+    o->in_process = a->in_process;
+    o->out_path = to->rows;
+    o->store_root = a->store;
+    o->resume = a->resume;
+    o->stop = stop_catch();
+    o->progress = progress_show;
+    o->user = p;
+}
+
+/* What is said after a sweep, and what it comes to. */
+static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to,
+                    const cbx_measure_result *r, const char *command)
+{
+    int status = EXIT_PASS, second;
+
+    if (r->rows.count) {
+        status = show_rows(program, &r->rows, a->json);
+        second = write_files(program, ctx, &r->rows, command, to);
+        status = status ? status : second;
+        fprintf(stderr, "rows: %s, report: %s%s%s%s%s\n", to->rows, to->report, to->page ? ", page: " : "",
+                to->page ? to->page : "", a->store ? ", store: " : "", a->store ? a->store : "");
+    } else if (a->json) {
+        status = show_rows(program, &r->rows, true);
+    }
+    if (r->points_kept) fprintf(stderr, "%zu of %zu points were kept from an earlier run\n", r->points_kept, r->points);
+    if (r->interrupted) {
+        fprintf(stderr, "interrupted; finished rows are kept, and the same command with --resume goes on from there\n");
+        return EXIT_STOPPED;
+    }
+    if (!status && r->points_good < r->points) {
+        status = opt_fail(program, "%zu of %zu points %s no good row", r->points - r->points_good, r->points,
+                          r->points - r->points_good == 1 ? "has" : "have");
+    }
+    return status;
+}
+
+static int measure(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to,
+                   const char *command)
+{
+    cbx_measure_opts opts = CBX_MEASURE_OPTS_INIT;
+    const cbx_case_ops *c = nperf_case(program, a->case_name);
+    cbx_measure_result result;
+    cbx_err err = CBX_ERR_INIT;
+    progress p;
+    cbx_status st;
+    int status;
+
+    if (!c || variants_of(program, a->variants, &opts.variants) || check_files(program, ctx, to)) return EXIT_ERROR;
+    progress_init(&p);
+    fill_options(a, c, to, &p, &opts);
+    cbx_measure_result_init(&result, cbx_ctx_allocator(ctx));
+    st = cbx_measure_run(ctx, &opts, &result, &err);
+    progress_end(&p);
+    if (st && result.rows.count == 0) {
+        status = opt_fail(program, "%s", err.message);
+    } else {
+        status = conclude(program, ctx, a, to, &result, command);
+        if (st) status = opt_fail(program, "%s", err.message);
+    }
+    cbx_measure_result_clear(&result);
+    return status;
+}
+
+/* --- the command --- */
+
+static bool settle_outputs(const measure_args *a, cbx_arena *arena, outputs *to)
+{
+    to->rows = a->out ? a->out : cbx_arena_printf(arena, "results/%s.jsonl", a->case_name);
+    to->report = a->report ? a->report : cbx_arena_printf(arena, "results/%s.md", a->case_name);
+    to->page = a->site ? cbx_path_join(arena, a->site, "index.html") : NULL;
+    return to->rows && to->report && (!a->site || to->page);
+}
+
+static int run_parsed(const opt_program *program, const measure_args *a, cbx_arena *arena)
+{
+    const char *command = reproduce(a, arena);
+    cbx_ctx *ctx = NULL;
+    outputs to;
+    int status;
+
+    if (!command || !settle_outputs(a, arena, &to) || cbx_ctx_create(NULL, &ctx, NULL))
+        return opt_fail(program, "out of memory");
+    if (a->list)
+        status = list_print(program, ctx, a->json);
+    else if (a->render_from.count)
+        status = render(program, ctx, a, &to);
+    else
+        status = measure(program, ctx, a, &to, command);
+    cbx_ctx_free(ctx);
+    return status;
+}
+
+static int run_measure(const opt_program *program, const opt_command *command, int argc, const char **argv)
+{
+    measure_args args = { .case_name = "semiring_matmul", .variants = "all", .warmup = -1 };
+    cbx_arena arena;
+    opt_result parsed;
+    int status = EXIT_ERROR;
+
+    cbx_arena_init(&arena, cbx_allocator_default());
+    parsed = opt_parse(program, command, argc, argv, &args, &arena, NULL);
+    if (parsed == OPT_STOP) status = EXIT_PASS;
+    if (parsed == OPT_GO && args.latest && !args.render_from.count)
+        status = opt_fail(program, "--latest goes with --render-from");
+    else if (parsed == OPT_GO)
+        status = run_parsed(program, &args, &arena);
+    cbx_arena_clear(&arena);
+    return status;
+}
+
+const opt_command measure_command = {
+    "",
+    "[OPTION]...",
+    "measure a case, or render its rows",
+    "Measures every baseline of a benchmark case at its points, in fresh processes launched in turns, checks every "
+    "answer, and prints a table "
+    "with intervals, memory, share of the roofline and ratios. Results go to standard output, words and progress to "
+    "standard error.",
+    measure_options,
+    CBX_LEN(measure_options),
+    run_measure,
+};

@@ -1,0 +1,105 @@
+"""What the black-box tests of nperf share: a folder of its own for each test, TAP, and a few checks.  Standard library only."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+
+BUILD = os.environ.get("CALIBRAX_BUILD_ROOT", os.path.join(os.path.dirname(__file__), "../../build/release"))
+SOURCE = os.environ.get("CALIBRAX_SOURCE_ROOT", os.path.join(os.path.dirname(__file__), "../.."))
+NPERF = os.path.abspath(os.path.join(BUILD, "programs/nperf/nperf"))
+TINY = '{"m":7,"k":5,"n":3,"algebra":"log"}'
+QUICK = ["--launches", "2", "--repeats", "1", "--warmup", "0"]
+
+
+class Skip(Exception):
+    """A test that cannot be run here, with its reason."""
+
+
+class Place:
+    """A folder to run in, with a cache folder that all tests of a file share."""
+
+    def __init__(self, cache):
+        self.path = tempfile.mkdtemp(prefix="nperf-cli-")
+        self.env = dict(os.environ, XDG_CACHE_HOME=cache, LC_ALL="C")
+        for name in list(self.env):
+            if name.startswith("NPERF_"):
+                del self.env[name]
+        self.env.pop("MALLOC_PERTURB_", None)
+
+    def file(self, *names):
+        return os.path.join(self.path, *names)
+
+    def write(self, name, text, mode=0o644):
+        path = self.file(name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(text)
+        os.chmod(path, mode)
+        return path
+
+    def run(self, *args, expect=None, timeout=60, env=None, **more):
+        """Runs nperf; checks the exit status if one is expected."""
+        done = subprocess.run([NPERF, *args], cwd=self.path, env=dict(self.env, **(env or {})), timeout=timeout, text=True,
+                              stdin=subprocess.DEVNULL, stdout=more.pop("stdout", subprocess.PIPE), stderr=subprocess.PIPE, **more)
+        if expect is not None:
+            equal(done.returncode, expect, f"exit status of nperf {' '.join(args)}; it said: {done.stderr[-600:]}")
+        return done
+
+    def rows(self, name="results/semiring_matmul.jsonl"):
+        with open(self.file(name), encoding="utf-8") as f:
+            return [json.loads(line) for line in f]
+
+
+def check(condition, why):
+    if not condition:
+        raise AssertionError(why)
+
+
+def equal(found, wanted, why):
+    if found != wanted:
+        raise AssertionError(f"{why}: found {found!r}, wanted {wanted!r}")
+
+
+def has(text, part, why=""):
+    if part not in text:
+        raise AssertionError(f"{why}: no {part!r} in {text[-800:]!r}")
+
+
+def one_sentence(done, part):
+    """Standard error is one line, from nperf, that names the thing."""
+    lines = [line for line in done.stderr.splitlines() if line]
+    equal(len(lines), 1, f"one sentence on standard error, found {done.stderr!r}")
+    check(lines[0].startswith("nperf: "), lines[0])
+    has(lines[0], part)
+
+
+def row_of(rows, baseline, **more):
+    found = [r for r in rows if r["baseline"] == baseline and all(r.get(k) == v for k, v in more.items())]
+    check(found, f"no row of {baseline}")
+    return found[0]
+
+
+def main(tests):
+    cache = tempfile.mkdtemp(prefix="nperf-cache-")
+    failed = 0
+    print(f"1..{len(tests)}")
+    for number, test in enumerate(tests, 1):
+        place = Place(cache)
+        name = test.__name__
+        try:
+            test(place)
+            print(f"ok {number} - {name}")
+        except Skip as reason:
+            print(f"ok {number} - {name} # SKIP {reason}")
+        except Exception as fault:  # every fault of a test is a failed test
+            failed += 1
+            print(f"not ok {number} - {name}")
+            for line in (str(fault) or traceback.format_exc()).splitlines():
+                print(f"# {line}")
+        finally:
+            shutil.rmtree(place.path, ignore_errors=True)
+        sys.stdout.flush()
+    shutil.rmtree(cache, ignore_errors=True)
+    sys.exit(1 if failed else 0)

@@ -1,0 +1,77 @@
+"""nperf exec: verdicts, parameters, set-up, failing commands."""
+import json
+import os
+
+from harness import check, equal, has, main, one_sentence
+
+
+def faster(p):
+    done = p.run("exec", "sleep 0.01", "sleep 0.02", expect=0)
+    has(done.stdout, "'sleep 0.01' is ", "the sentence")
+    has(done.stdout, "x faster than 'sleep 0.02' [", "with its interval")
+    has(done.stdout, "slower", "the verdict in the table")
+
+
+def failing_command(p):
+    done = p.run("exec", "--launches", "3", "sleep 0.001", "exit 7", "sleep 0.002", expect=2)
+    has(done.stderr, "command 'exit 7' exited with status 7", "names the command and its status")
+    has(done.stdout, "sleep 0.002", "the others are reported")
+    rows = json.loads(p.run("exec", "--launches", "3", "-i", "exit 7", "--json", expect=0).stdout)["rows"]
+    equal(rows[0]["status"], "ok", "--ignore-failure")
+    done = p.run("exec", "--launches", "2", "no-such-program-here", expect=2)
+    has(done.stderr, "no-such-program-here")
+    done = p.run("exec", "--launches", "2", "kill -9 $$", expect=2)
+    has(done.stderr, "signal 9")
+
+
+def documents_and_rows(p):
+    done = p.run("exec", "--launches", "6", "true", "true", "--json", "--out", "rows.jsonl", expect=0)
+    document = json.loads(done.stdout)
+    equal((document["schema"], document["version"]), ("nperf-rows", 1), "schema")
+    equal([r["baseline"] for r in document["rows"]], ["true", "true #2"], "two equal commands are told apart")
+    equal(p.rows("rows.jsonl"), document["rows"], "the same in the file")
+    row = document["rows"][1]
+    equal((row["case"], row["framework"], row["metrics"]["steady_time"]["n"]), ("exec", "command", 6), "row")
+    check(0 < row["metrics"]["host_rss"]["value"] < 30, "memory of the command, not of nperf")
+
+
+def parameters(p):
+    done = p.run("exec", "--launches", "2", "-w", "0", "--param", "t=0.001,0.002", "--param", "u=,x", "true {t}", expect=2)
+    has(done.stderr, "--param u: no command holds '{u}'")
+    done = p.run("exec", "--launches", "2", "-w", "0", "--param", "t=0.001,0.002", "--param", "s=a,b", "true {t} {s}", "--json", expect=0)
+    names = [r["baseline"] for r in json.loads(done.stdout)["rows"]]
+    equal(names, ["true 0.001 a", "true 0.001 b", "true 0.002 a", "true 0.002 b"], "every combination")
+
+
+def setup(p):
+    p.run("exec", "--launches", "3", "--warmup", "2", "--setup", "echo x >> log", "cat log", expect=0)
+    with open(p.file("log"), encoding="utf-8") as f:
+        equal(f.read(), "x\n" * 5, "before every run")
+    p.run("exec", "--launches", "1", "-w", "0", "--prepare", "touch prepared", "true", expect=0)
+    check(os.path.exists(p.file("prepared")), "--prepare is the same")
+
+
+def without_a_shell(p):
+    p.write("name with blank", "")
+    p.run("exec", "-N", "-n", "2", "ls 'name with blank'", expect=0)
+    done = p.run("exec", "-N", "-n", "2", "ls '*blank'", expect=2)
+    has(done.stderr, "exited with status", "no patterns")
+    p.run("exec", "-n", "2", "ls *blank > /dev/null && true", expect=0)
+    one_sentence(p.run("exec", "-N", "ls 'open", expect=2), "quote")
+    one_sentence(p.run("exec", "-N", "--shell", "ls", expect=2), "exclude")
+
+
+def usage(p):
+    one_sentence(p.run("exec", expect=2), "no command given")
+    one_sentence(p.run("exec", "--lanches", "3", "true", expect=2), "did you mean '--launches'")
+    one_sentence(p.run("exec", "--param", "x", "true", expect=2), "NAME=V1,V2")
+
+
+def output_is_shown_on_request(p):
+    quiet = p.run("exec", "-n", "1", "-w", "0", "echo aloud", expect=0)
+    loud = p.run("exec", "-n", "1", "-w", "0", "--show-output", "echo aloud", expect=0)
+    check(not quiet.stdout.startswith("aloud"), "discarded")
+    has(loud.stdout + loud.stderr, "aloud\n", "shown")
+
+
+main([faster, failing_command, documents_and_rows, parameters, setup, without_a_shell, usage, output_is_shown_on_request])

@@ -1,0 +1,267 @@
+"""A small sweep from end to end: rows, reports, store, resume, renders, and every misfortune on the way."""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+from harness import BUILD, NPERF, QUICK, TINY, Skip, check, equal, has, main, one_sentence, row_of
+
+V1_KEYS = ["run_id", "case", "baseline", "platform", "framework", "param_point", "status", "metrics", "fidelity", "ratio", "failure_detail",
+           "provenance", "schema_version"]
+
+
+def native(p, *more, **kw):
+    return p.run("--point", TINY, "--baselines", "stream,tiled", *QUICK, *more, **kw)
+
+
+def tiny_run(p):
+    done = native(p, "--site", "--store", expect=0)
+    for part in ("stream", "tiled", "7x5x3"):
+        has(done.stdout, part, "table")
+    rows = p.rows()
+    for key in V1_KEYS:
+        check(all(key in r for r in rows), f"v1 key {key} in every row")
+    tiled = row_of(rows, "tiled")
+    equal(tiled["status"], "ok", "status")
+    equal(tiled["fidelity"]["status"], "ok", "fidelity")
+    equal(tiled["ratio"]["vs"], "stream", "reference")
+    check(0 < tiled["metrics"]["steady_time"]["min"] <= tiled["metrics"]["steady_time"]["median"] < 1, "times")
+    check(1 < tiled["metrics"]["host_rss"]["value"] < 200, "VmHWM of a small worker, not of anything larger")
+    equal(tiled["provenance"]["measurement_isolation"], "subprocess", "isolation")
+    equal(row_of(rows, "naive-dense")["failure_detail"]["reason"], "skipped_by_config", "what was left out is a row")
+    for name in ("results/semiring_matmul.md", "site/index.html"):
+        check(os.path.getsize(p.file(name)) > 500, name)
+    stored = os.listdir(p.file("results/store/semiring_matmul"))
+    equal(sorted(n.endswith(".raw.jsonl") for n in stored if n.endswith(".jsonl")), [False, True], "rows and raw launches")
+    raw = [n for n in stored if n.endswith(".raw.jsonl")][0]
+    with open(p.file("results/store/semiring_matmul", raw), encoding="utf-8") as f:
+        launches = [json.loads(line) for line in f]
+    equal(len([x for x in launches if not x["retry"]]), 4, "two launches of two baselines")
+
+
+def no_host_and_no_path(p):
+    native(p, "--site", expect=0)
+    host = os.uname().nodename
+    for name in ("results/semiring_matmul.jsonl", "results/semiring_matmul.md", "site/index.html"):
+        with open(p.file(name), encoding="utf-8") as f:
+            text = f.read()
+        check(p.path not in text and os.path.dirname(NPERF) not in text, f"no path in {name}")
+        check(len(host) < 5 or host not in text, f"no host name in {name}")
+        check(os.uname().release not in text, f"no kernel release in {name}")
+    with open(p.file("results/semiring_matmul.md"), encoding="utf-8") as f:
+        has(f.read(), "nperf --case semiring_matmul", "the command that reproduces it")
+
+
+def json_document(p):
+    done = native(p, "--json", expect=0)
+    document = json.loads(done.stdout)
+    equal((document["schema"], document["version"]), ("nperf-rows", 1), "schema")
+    equal(len(document["rows"]), len(p.rows()), "the same rows")
+
+
+def interleaved(p):
+    p.run("--point", TINY, "--baselines", "stream,tiled", "--launches", "4", "--repeats", "1", "--store", expect=0)
+    folder = p.file("results/store/semiring_matmul")
+    raw = [n for n in os.listdir(folder) if n.endswith(".raw.jsonl")][0]
+    with open(os.path.join(folder, raw), encoding="utf-8") as f:
+        launches = [json.loads(line) for line in f]
+    order = {}
+    for x in launches:
+        order.setdefault(x["round"], {})[x["position"]] = x["baseline"]
+    sequence = [[order[r][q] for q in sorted(order[r])] for r in sorted(order)]
+    equal(sequence[1], sequence[0][::-1], "A B, then B A")
+    equal(sequence[3], sequence[2][::-1], "again")
+    check(len({x["env_pad_bytes"] for x in launches}) > 4 and len({x["heap_pad_bytes"] for x in launches}) > 4, "layout is drawn")
+
+
+def render_again(p):
+    native(p, "--out", "a.jsonl", "--store", "kept", expect=0)
+    done = p.run("--render-from", "a.jsonl", "kept", "--latest", "--report", "b.md", "--site", "page", expect=0)
+    has(done.stdout, "tiled")
+    check(os.path.exists(p.file("b.md")) and os.path.exists(p.file("page/index.html")), "renders")
+    equal(len(json.loads(p.run("--render-from", "kept", "--json", expect=0).stdout)["rows"]), len(p.rows("a.jsonl")), "rows of the store")
+    equal(len(json.loads(p.run("--render-from", "a.jsonl", "kept", "--latest", "--json", expect=0).stdout)["rows"]), len(p.rows("a.jsonl")),
+          "one row a key")
+
+
+def render_from_nothing(p):
+    one_sentence(p.run("--render-from", "nowhere.jsonl", expect=2), "nowhere.jsonl")
+    p.write("empty.jsonl", "")
+    one_sentence(p.run("--render-from", "empty.jsonl", expect=2), "empty.jsonl")
+    native(p, "--out", "a.jsonl", expect=0)
+    with open(p.file("a.jsonl"), "a", encoding="utf-8") as f:
+        f.write('{"run_id":"2026')
+    done = p.run("--render-from", "a.jsonl", expect=0)
+    has(done.stderr, "damaged line", "a torn line costs only itself")
+    has(done.stderr, "a.jsonl")
+
+
+def unwritable_places(p):
+    p.write("file", "in the way")
+    for flag in ("--out", "--report", "--site", "--store"):
+        one_sentence(native(p, flag, "file/below/it", expect=2), "file")
+    check(not os.path.exists(p.file("results/semiring_matmul.jsonl")), "found before anything was measured")
+
+
+def disk_full(p):
+    place = p.file("small")
+    os.mkdir(place)
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", place], capture_output=True).returncode:
+        raise Skip("cannot mount a small file system here")
+    try:
+        points = [x for m in range(7, 17) for x in ("--point", TINY.replace("7", str(m)))]
+        done = p.run(*points, "--baselines", "stream,tiled", *QUICK, "--out", "small/rows.jsonl", expect=2)
+        has(done.stderr, "rows.jsonl", "the sentence names the file")
+        has(done.stderr.lower(), "no space", "and the cause")
+        rows = p.rows("small/rows.jsonl")
+        check(rows and row_of(rows, "stream")["status"] == "ok", "rows of earlier points are intact")
+        equal([n for n in os.listdir(place) if n != "rows.jsonl"], [], "nothing half-written is left")
+    finally:
+        subprocess.run(["umount", place], capture_output=True)
+
+
+def wait_for(condition, seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def interrupt_and_resume(p):
+    points = [x for m in (7, 8, 9) for x in ("--point", TINY.replace("7", str(m)))]
+    args = [*points, "--baselines", "stream,tiled", "--launches", "6", "--repeats", "4"]
+    run = subprocess.Popen([NPERF, *args], cwd=p.path, env=p.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    check(wait_for(lambda: os.path.exists(p.file("results/semiring_matmul.jsonl")), 30), "the first point is written while others go on")
+    run.send_signal(signal.SIGINT)
+    output, words = run.communicate(timeout=30)
+    equal(run.returncode, 130, f"exit status; it said {words[-500:]!r}")
+    has(words, "--resume", "how to go on")
+    has(output, "stream", "what is finished is shown")
+    rows = p.rows()
+    equal(row_of(rows, "tiled", status="ok")["param_point"]["m"], 7, "the finished point is kept")
+    check(all(r["status"] in ("ok", "skipped", "interrupted") for r in rows), "nothing else")
+    first = row_of(rows, "tiled", status="ok")["run_id"]
+    done = p.run(*args, "--resume", expect=0)
+    has(done.stderr, "kept from an earlier run")
+    rows = p.rows()
+    equal(sorted(r["param_point"]["m"] for r in rows if r["baseline"] == "tiled" and r["status"] == "ok"), [7, 8, 9], "complete now")
+    equal(row_of(rows, "tiled", param_point=rows[0]["param_point"])["run_id"], first, "the first point was not measured again")
+
+
+def bad_worker(p, script):
+    """A worker that is honest as the oracle and bad in a launch, which is where the environment is padded."""
+    good = os.path.join(BUILD, "programs/workers/nperf-worker")
+    return p.write("worker", f'#!/bin/sh\n[ "${{NPERF_ENV_PAD+set}}" ] || exec {os.path.abspath(good)} "$@"\n{script}\n', 0o755)
+
+
+def bad_workers(p):
+    scripts = {
+        "crashes": ("kill -SEGV $$", "crashed", "worker_killed"),
+        "hangs": ("sleep 30", "timeout", "message_timeout"),
+        "prints rubbish": ("echo this is no JSON >&3; sleep 1", "protocol_error", "bad_message"),
+        "exits without a word": ("exit 0", "no_answer", "worker_exited"),
+        "allocates without end": ("exec tail /dev/zero", "oom", "memory_limit"),
+    }
+    for kind, (script, status, reason) in scripts.items():
+        worker = bad_worker(p, script)
+        done = native(p, "--worker-timeout", "0.6" if kind == "hangs" else "20", "--memory-limit", "300M", "--out", "bad.jsonl",
+                      env={"NPERF_WORKER": worker}, expect=2)
+        for baseline in ("stream", "tiled"):
+            row = row_of(p.rows("bad.jsonl"), baseline)
+            equal(row["status"], status, f"a worker that {kind}")
+            equal(row["failure_detail"]["reason"], reason, f"a worker that {kind}")
+            check(row["metrics"] is None and row["ratio"] is None, "no numbers")
+        has(done.stderr, "no good row", "the closing sentence")
+
+
+WRONG_SHAPE = """#!{python}
+import json, os, socket
+s = socket.socket(fileno=3)
+def say(**m): s.sendall(json.dumps(m).encode() + b"\\n")
+say(op="hello", protocol=1, framework="native", versions={{}}, threads=1)
+fds, out = [], None
+buffer = b""
+while True:
+    while b"\\n" not in buffer:
+        data, got, _, _ = socket.recv_fds(s, 65536, 64)
+        if not data: raise SystemExit(0)
+        buffer += data
+        fds += got
+    line, buffer = buffer.split(b"\\n", 1)
+    m = json.loads(line)
+    if m["op"] == "load": say(op="loaded")
+    elif m["op"] == "compile": say(op="compiled", first_call_ns=1000, compile_ns=None)
+    elif m["op"] == "epoch": say(op="epoch", ns=1000 * m["iterations"])
+    elif m["op"] == "outputs":
+        head = "{{'descr': '<f4', 'fortran_order': False, 'shape': (3, 7), }}"
+        head = head.ljust(117) + "\\n"
+        os.ftruncate(fds[-1], 0)
+        os.pwrite(fds[-1], b"\\x93NUMPY\\x01\\x00" + len(head).to_bytes(2, "little") + head.encode() + bytes(84), 0)
+        say(op="outputs")
+    elif m["op"] == "bye":
+        say(op="bye", device_peak_bytes=None)
+        raise SystemExit(0)
+"""
+
+
+def wrong_shape(p):
+    program = p.write("wrong_shape", WRONG_SHAPE.format(python=sys.executable), 0o755)
+    worker = bad_worker(p, f"exec {program}")
+    native(p, "--out", "bad.jsonl", env={"NPERF_WORKER": worker}, expect=2)
+    row = row_of(p.rows("bad.jsonl"), "stream")
+    equal((row["status"], row["failure_detail"]["reason"]), ("fidelity_failed", "wrong_shape"), "a 3x7 answer to a 7x3 question")
+
+
+def missing_frameworks(p):
+    bare = p.write("python", f"#!/bin/sh\nexec {sys.executable} -S \"$@\"\n", 0o755)
+    done = p.run("--point", TINY, "--baselines", "stream,numpy,torch-dense", *QUICK, expect=0,
+                 env={"NPERF_PYTHON_NUMPY": bare, "NPERF_PYTHON_TORCH": "/no/such/python"})
+    rows = p.rows()
+    numpy, torch = row_of(rows, "numpy"), row_of(rows, "torch-dense")
+    equal((numpy["status"], numpy["failure_detail"]["reason"]), ("env_failed", "provider_env_missing"), "a module that is not there")
+    equal((torch["status"], torch["failure_detail"]["reason"]), ("env_failed", "provider_env_missing"), "an interpreter that is not there")
+    has(json.dumps(numpy["failure_detail"]), "scripts/setup-refs.sh numpy", "the command that adds it")
+    has(json.dumps(torch["failure_detail"]), "scripts/setup-refs.sh torch", "the command that adds it")
+    has(done.stdout, "scripts/setup-refs.sh numpy", "also in the closing sentence")
+    equal(row_of(rows, "stream")["status"], "ok", "the rest is measured")
+    equal(len([r for r in rows if r["baseline"] == "numpy"]), 1, "one row tells it, whatever the variants")
+
+
+def no_gpu(p):
+    if os.path.exists("/dev/nvidiactl"):
+        raise Skip("a GPU is here")
+    native(p, "--platforms", "jax-cpu,jax-cuda12", expect=0)
+    rows = p.rows()
+    equal(row_of(rows, "stream", platform="cuda12")["failure_detail"]["reason"], "backend_unavailable", "no device")
+    equal(row_of(rows, "stream", platform="cpu")["status"], "ok", "the CPU is measured")
+    native(p, "--platforms", "cuda12", expect=2)
+
+
+def selection(p):
+    done = p.run("--point", TINY, "--baselines", "stream,tiled,naive-dense", "--skip-baselines", "tiled", *QUICK, "--in-process", "--seed", "5",
+                 "--threads", "1", "--cpu-slots", "1", expect=0)
+    rows = p.rows()
+    equal(row_of(rows, "tiled")["status"], "skipped", "denied after being allowed")
+    equal(row_of(rows, "stream")["provenance"]["measurement_isolation"], "in_process", "--in-process")
+    equal(row_of(rows, "stream")["provenance"]["schedule"]["seed"], 5, "--seed")
+    check(re.search(r"stream\s+ok", done.stdout), "table")
+
+
+def overlapping_runs_wait(p):
+    points = ["--point", TINY, "--baselines", "stream,tiled"]
+    slow = subprocess.Popen([NPERF, *points, "--launches", "6", "--repeats", "8", "--out", "slow.jsonl", "--report", "slow.md"], cwd=p.path, env=p.env,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(0.5)
+    fast = p.run(*points, *QUICK, "--out", "fast.jsonl", "--report", "fast.md")
+    slow.communicate(timeout=60)
+    equal((slow.returncode, fast.returncode), (0, 0), f"both finish ({fast.stderr})")
+    has(fast.stderr, "waiting for CPU", "the second one says why it waits")
+
+
+main([tiny_run, no_host_and_no_path, json_document, interleaved, render_again, render_from_nothing, unwritable_places, disk_full,
+      interrupt_and_resume, bad_workers, wrong_shape, missing_frameworks, no_gpu, selection, overlapping_runs_wait])

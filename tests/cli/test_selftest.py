@@ -1,0 +1,46 @@
+"""nperf doctor and nperf selftest."""
+import json
+
+from harness import check, equal, has, main, one_sentence
+
+
+def doctor(p):
+    done = p.run("doctor", "--json", expect=0)
+    document = json.loads(done.stdout)
+    equal((document["schema"], document["version"]), ("nperf-doctor", 1), "schema")
+    found = {(i["group"], i["name"]): i for i in document["items"]}
+    for key in (("machine", "cpu"), ("machine", "instruction set"), ("clock", "monotonic"), ("programs", "launcher"),
+                ("programs", "native worker"), ("libraries", "OpenBLAS"), ("frameworks", "numpy"), ("frameworks", "jax"),
+                ("frameworks", "torch"), ("devices", "cuda12")):
+        check(key in found, f"{key} in the report")
+    for item in document["items"]:
+        check(item["state"] in ("fact", "here", "missing", "broken"), item)
+        if item["group"] == "frameworks" and item["state"] == "missing":
+            has(item["remedy"], "scripts/setup-refs.sh", "the command that adds it")
+    has(p.run("doctor", expect=0).stdout, "native worker")
+
+
+def doctor_without_a_worker(p):
+    done = p.run("doctor", expect=2, env={"NPERF_WORKER": "/no/such/worker"})
+    one_sentence(done, "missing")
+    has(done.stdout, "FAIL", "marked in the list")
+
+
+def mutants(p):
+    document = json.loads(p.run("selftest", "--mutants", "--json", expect=0).stdout)
+    equal(document["schema"], "nperf-selftest", "schema")
+    score = document["mutants"]
+    check(score["mutants"] >= 12, f"two of each of six algebras: {score}")
+    equal(score["found"], score["mutants"], "every planted fault is found")
+    equal(score["honest_ok"], score["honest"], "every honest baseline passes")
+    check(document["aa"] is None, "only what was asked for")
+
+
+def equals(p):
+    document = json.loads(p.run("selftest", "--aa", "6", "--json", expect=0).stdout)
+    equal(document["aa"]["pairs"], 6, "as many as asked for")
+    check(document["aa"]["rate_lower"] <= document["aa"]["alarms"] / 6 <= document["aa"]["rate_upper"], "the interval holds the rate")
+    one_sentence(p.run("selftest", "--aa", "none", expect=2), "'none'")
+
+
+main([doctor, doctor_without_a_worker, mutants, equals])

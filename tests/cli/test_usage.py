@@ -1,0 +1,119 @@
+"""Help, version, manual, completion, lists, and every way to ask for what is not there."""
+import json
+import os
+import shutil
+import subprocess
+
+from harness import NPERF, Skip, check, equal, has, main, one_sentence
+
+COMMANDS = ["exec", "list", "doctor", "selftest"]
+FLAGS = ("--case --platforms --warmup --repeats --launches --budget --quick --point --baselines --skip-baselines --skip-slow --in-process "
+         "--cpu-slots --worker-timeout --out --report --site --store --render-from --latest --resume --seed --json --list --threads "
+         "--memory-limit --variants").split()
+
+
+def help_names_every_flag(p):
+    text = p.run("--help", expect=0).stdout
+    for flag in FLAGS + COMMANDS:
+        has(text, flag, "help")
+    for command in COMMANDS:
+        has(p.run(command, "--help", expect=0).stdout, f"nperf {command}", "help of a command")
+
+
+def version(p):
+    lines = p.run("--version", expect=0).stdout.splitlines()
+    check(lines[0].startswith("nperf 0."), lines[0])
+    has(lines[1], "revision ")
+    has(lines[2], "build ")
+
+
+def manual_is_roff(p):
+    text = p.run("--man", expect=0).stdout
+    has(text, ".TH NPERF 1")
+    for heading in (".SH NAME", ".SH SYNOPSIS", ".SH \"EXIT STATUS\"", ".SH \"ENVIRONMENT\""):
+        has(text, heading)
+    for flag in FLAGS:
+        has(text, flag.replace("-", "\\-"), "manual")
+    if shutil.which("man"):
+        page = p.write("nperf.1", text)
+        done = subprocess.run(["man", "--warnings", "-l", page], text=True, capture_output=True, env=dict(p.env, MANROFFOPT="", COLUMNS="80"))
+        equal(done.stderr.strip(), "", "the formatter has nothing to say")
+
+
+def completion_completes(p):
+    script = p.write("nperf.bash", p.run("--completion", "bash", expect=0).stdout)
+    ask = f". {script}; COMP_WORDS=(nperf --sk); COMP_CWORD=1; _nperf; echo ${{COMPREPLY[*]}}; COMP_WORDS=(nperf exec --no); COMP_CWORD=2; _nperf; echo ${{COMPREPLY[*]}}"
+    done = subprocess.run(["bash", "-c", ask], text=True, capture_output=True)
+    equal(done.stdout.split("\n")[:2], ["--skip-baselines --skip-slow", "--no-shell"], f"completions ({done.stderr})")
+    p.run("--completion", "fishh", expect=2)
+
+
+def list_for_programs(p):
+    document = json.loads(p.run("--list", "--json", expect=0).stdout)
+    equal(document, json.loads(p.run("list", "--json", expect=0).stdout), "two ways to say it")
+    equal((document["schema"], document["version"]), ("nperf-list", 1), "schema")
+    case = [c for c in document["cases"] if c["name"] == "semiring_matmul"][0]
+    names = [b["name"] for b in case["baselines"]]
+    equal(names[0], "stream", "the reference comes first")
+    check({"tiled", "naive-dense", "openblas", "numpy", "jax-stream", "torch-dense"} <= set(names), names)
+    equal(sum(q["representative"] for q in case["points"]), 1, "one representative point")
+    check(case["mutants"] and all(m["mutant_reason"] for m in case["mutants"]), "planted faults, each with its reason")
+    check({"algebra", "m", "k", "n"} <= {q["name"] for q in case["params"]}, "parameters")
+    equal([q["name"] for q in document["platforms"]], ["cpu", "cuda12"], "platforms")
+    check("native" in [q["name"] for q in document["providers"]], "providers")
+
+
+def list_for_people(p):
+    text = p.run("--list", expect=0).stdout
+    for part in ("semiring_matmul", "tiled", "(representative)", "cpu"):
+        has(text, part)
+
+
+def unknown_things(p):
+    asked = [
+        (["--bogus"], "unknown option '--bogus'"),
+        (["--basline", "x"], "did you mean '--baselines'"),
+        (["--launches"], "'--launches' needs a value"),
+        (["--launches", "many"], "'many'"),
+        (["--budget", "-1"], "--budget"),
+        (["--memory-limit", "12Q"], "12Q"),
+        (["exce"], "did you mean 'exec'"),
+        (["doctor", "now"], "unexpected word 'now'"),
+        (["--case", "semiring_matmull"], "did you mean 'semiring_matmul'"),
+        (["--case", "zzz"], "unknown case 'zzz'"),
+        (["--baselines", "tilde"], "did you mean 'tiled'"),
+        (["--skip-baselines", "nothing-like-it"], "known: stream"),
+        (["--platforms", "cpi"], "did you mean 'cpu'"),
+        (["--variants", "tunned"], "did you mean 'tuned'"),
+        (["--point", '{"m":7,"k":5,"n":3,"algebra":"lag"}'], "'lag'"),
+        (["--point", '{"m":7,"k":5,"n":3,"algebbra":"log"}'], "algebbra"),
+        (["--point", '{"m":7,'], "--point"),
+        (["--point", "[1]"], "--point"),
+        (["--latest"], "--render-from"),
+    ]
+    for args, part in asked:
+        done = p.run(*args, expect=2)
+        one_sentence(done, part)
+        equal(done.stdout, "", "nothing on standard output")
+    check(not os.path.exists(p.file("results/semiring_matmul.jsonl")), "nothing was measured")
+
+
+def full_standard_output(p):
+    if not os.path.exists("/dev/full"):
+        raise Skip("no /dev/full here")
+    with open("/dev/full", "w") as full:
+        done = p.run("list", stdout=full, expect=2)
+    one_sentence(done, "standard output")
+
+
+def installed_texts_are_built(p):
+    folder = os.path.dirname(NPERF)
+    for name, part in (("nperf.1", ".TH NPERF 1"), ("nperf.bash", "complete -F _nperf nperf")):
+        if not os.path.exists(os.path.join(folder, name)):
+            raise Skip(f"{name} is not built yet")
+        with open(os.path.join(folder, name), encoding="utf-8") as f:
+            has(f.read(), part, name)
+
+
+main([help_names_every_flag, version, manual_is_roff, completion_completes, list_for_programs, list_for_people, unknown_things,
+      full_standard_output, installed_texts_are_built])

@@ -1,0 +1,330 @@
+/*
+ * The machine probe: its loops do what they are timed for, its rates stand in the relations that hold on any machine, its bound
+ * is the roofline's, and its cache holds nothing that is damaged.  No absolute number is asked for.
+ */
+#include "check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calibrax/base/file.h"
+#include "calibrax/base/version.h"
+#include "calibrax/core/machine.h"
+#include "calibrax/core/probe.h"
+#include "calibrax/core/probe_cache.h"
+#include "calibrax/core/probe_loops.h"
+#include "fail_alloc.h"
+
+static cbx_ctx *ctx;
+static cbx_err err;
+
+static int set_up(void **state)
+{
+    (void)state;
+    return cbx_ctx_create(NULL, &ctx, &err) != CBX_OK;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    cbx_ctx_free(ctx);
+    return 0;
+}
+
+static size_t tables_of_this_machine(const cbx__probe_loops *tables[3])
+{
+    size_t n = 0;
+    tables[n++] = &cbx__probe_loops_plain;
+#if defined(__x86_64__)
+    if (strcmp(cbx_machine_isa(), "plain") != 0) tables[n++] = &cbx__probe_loops_avx2;
+    if (strcmp(cbx_machine_isa(), "avx512") == 0) tables[n++] = &cbx__probe_loops_avx512;
+#endif
+    return n;
+}
+
+/* Elements of a that are not what copy (s = 0, b alone) or triad should have left, and all behind n that changed. */
+static size_t wrong_elements(const double *a, const double *b, const double *c, double s, size_t n, size_t size)
+{
+    size_t wrong = 0;
+    for (size_t i = 0; i < size; i++) wrong += a[i] != (i < n ? b[i] + s * c[i] : -1);
+    return wrong;
+}
+
+static void loops_do_their_work(void **state)
+{
+    (void)state;
+    enum { SIZE = 4 * CBX__PROBE_STEP };
+    static _Alignas(64) double a[SIZE], b[SIZE], c[SIZE];
+    const cbx__probe_loops *tables[3];
+    size_t ntables = tables_of_this_machine(tables);
+
+    for (int i = 0; i < SIZE; i++) b[i] = i, c[i] = 1000 * i;
+    for (size_t t = 0; t < ntables; t++) {
+        const cbx__probe_loops *l = tables[t];
+        for (size_t n = 0; n <= SIZE; n += CBX__PROBE_STEP) {
+            for (int kind = 0; kind < 3; kind++) {
+                for (int i = 0; i < SIZE; i++) a[i] = -1;
+                if (kind == 0) l->copy(a, b, n, 2);
+                if (kind == 1) l->triad(a, b, c, n, 2);
+                if (kind == 2) l->triad_stream(a, b, c, n, 2);
+                CHECK_INT(wrong_elements(a, b, c, kind ? 3 : 0, n, SIZE), 0, l->name);
+            }
+            l->read(b, n, 2);
+        }
+        CHECK(wrong_elements(a, b, c, 3, SIZE - CBX__PROBE_STEP, SIZE) > 0, "the check sees a loop that goes too far");
+        for (int p = 0; p < CBX_PIPE_COUNT; p++)
+            for (int row = 0; row < 2; row++) l->pipe[p][row](3);
+        CHECK(l->ops_per_round[0] >= l->ops_per_round[1] && l->ops_per_round[1] >= 10, "chains enough to hide latency");
+        if (l->flush) l->flush(a, sizeof(a));
+        CHECK_INT(wrong_elements(a, b, c, 3, SIZE, SIZE), 0, "a flush changes no value");
+    }
+}
+
+/* NULL, or the relation that does not hold. */
+static const char *broken_relation(const cbx_probe *p)
+{
+    const double(*pipe)[2] = p->pipe_ops_per_s;
+    const cbx_level_rate *memory = &p->level[p->nlevels - 1];
+    bool vectors = strcmp(p->instruction_set, "plain") != 0;
+
+    for (int i = 0; i < CBX_PIPE_COUNT; i++)
+        for (int row = 0; row < 2; row++)
+            if (!(pipe[i][row] > 0) || !isfinite(pipe[i][row])) return "every pipe has a rate";
+    for (int i = 0; i < p->nlevels; i++) {
+        const double *rate = &p->level[i].read_bytes_per_s;
+        for (int k = 0; k < 4; k++)
+            if (!(rate[k] > 0) || !isfinite(rate[k])) return "every level has rates";
+    }
+    if (vectors && pipe[CBX_PIPE_FMA][0] < 1.5 * pipe[CBX_PIPE_FMA][1]) return "a vector holds twice as many f32";
+    for (int row = 0; row < 2; row++) {
+        if (pipe[CBX_PIPE_ADD_MAX][row] > 1.1 * pipe[CBX_PIPE_ADD][row]) return "a pair is not faster than its add";
+        if (pipe[CBX_PIPE_ADD_MAX][row] > 1.1 * pipe[CBX_PIPE_MAX][row]) return "a pair is not faster than its max";
+        if (pipe[CBX_PIPE_FMA_MAX][row] > 1.1 * pipe[CBX_PIPE_FMA][row]) return "a pair is not faster than its fma";
+        if (pipe[CBX_PIPE_SUB_FMA][row] > 1.1 * pipe[CBX_PIPE_FMA][row]) return "a pair is not faster than its fma";
+    }
+    if (memory->bytes != 0 || strcmp(memory->name, "memory") != 0) return "memory is last";
+    for (int i = 1; i + 1 < p->nlevels; i++)
+        if (p->level[i].bytes <= p->level[i - 1].bytes) return "levels grow";
+    if (p->level[0].read_bytes_per_s < 0.9 * memory->read_bytes_per_s)
+        return "the first level is not slower than memory";
+    return NULL;
+}
+
+static cbx_probe measured; /* by the first test that measures; the others only need some real one */
+
+static void rates_stand_in_their_relations(void **state)
+{
+    (void)state;
+    const char *broken = "not measured";
+    cbx_probe wrong;
+
+    for (int attempt = 0; attempt < 3 && broken;
+         attempt++) { /* a machine under load may spoil one measurement, not three */
+        CHECK_OK(cbx_probe_measure(ctx, &measured, &err), &err, "measure");
+        broken = broken_relation(&measured);
+    }
+    CHECK_STR(broken ? broken : "", "", "relations");
+    CHECK_STR(measured.instruction_set, cbx_machine_isa(), "the widest instruction set of this CPU");
+    CHECK(measured.measured_us > 1700000000000000, "when");
+    wrong = measured;
+    wrong.pipe_ops_per_s[CBX_PIPE_ADD_MAX][0] = 2 * wrong.pipe_ops_per_s[CBX_PIPE_ADD][0];
+    CHECK(broken_relation(&wrong) != NULL, "the check sees a sum that was folded away");
+    wrong = measured;
+    wrong.level[0].copy_bytes_per_s = NAN;
+    CHECK(broken_relation(&wrong) != NULL, "and a rate that is no number");
+}
+
+static void bounds_are_the_roofline(void **state)
+{
+    (void)state;
+    static const struct {
+        cbx_pipe pipe;
+        bool f64;
+        double ops, bytes, set, seconds;
+        const char *why;
+    } cases[] = {
+        { CBX_PIPE_FMA, false, 8e9, 0, 0, 2, "the pipe alone, f32" },
+        { CBX_PIPE_FMA, true, 8e9, 0, 0, 4, "the same, f64" },
+        { CBX_PIPE_ADD_MAX, false, 1e9, 0, 0, 1, "another pipe" },
+        { CBX_PIPE_FMA, false, 0, 100e9, 1000, 1, "the first level's better rate: copy" },
+        { CBX_PIPE_FMA, false, 0, 100e9, 1024, 1, "a set as large as the level" },
+        { CBX_PIPE_FMA, false, 0, 100e9, 1025, 2, "one byte more: the next level, by its read rate" },
+        { CBX_PIPE_FMA, false, 0, 100e9, 4097, 10, "beyond every cache: memory" },
+        { CBX_PIPE_FMA, false, 8e9, 100e9, 1000, 2, "both: the pipe is slower" },
+        { CBX_PIPE_FMA, false, 8e9, 100e9, 9999, 10, "both: memory is slower" },
+        { CBX_PIPE_MAX, false, 8e9, 0, 0, 0, "a rate that is not known bounds nothing" },
+        { CBX_PIPE_FMA, false, 0, 0, 0, 0, "no work" },
+        { CBX_PIPE_COUNT, false, 8e9, 100e9, 1000, 1, "no such pipe: the bytes alone" },
+    };
+    cbx_probe p = { .nlevels = 3,
+                    .level = { { "L1", 1024, 80e9, 100e9, 1, 1 },
+                               { "L2", 4096, 50e9, 40e9, 1, 1 },
+                               { "memory", 0, 10e9, 8e9, 1, 1 } } };
+
+    p.pipe_ops_per_s[CBX_PIPE_FMA][0] = 4e9;
+    p.pipe_ops_per_s[CBX_PIPE_FMA][1] = 2e9;
+    p.pipe_ops_per_s[CBX_PIPE_ADD_MAX][0] = 1e9;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        double s = cbx_probe_bound_seconds(&p, cases[i].pipe, cases[i].f64, cases[i].ops, cases[i].bytes, cases[i].set);
+        CHECK_LE(fabs(s - cases[i].seconds), 1e-12, cases[i].why);
+    }
+}
+
+static void pipes_have_names(void **state)
+{
+    (void)state;
+    CHECK_STR(cbx_pipe_name(CBX_PIPE_FMA), "fma", "first");
+    CHECK_STR(cbx_pipe_name(CBX_PIPE_AND_OR), "and+or", "last");
+    CHECK_STR(cbx_pipe_name(CBX_PIPE_COUNT), "?", "none");
+}
+
+static cbx_probe made_up(void)
+{
+    cbx_probe p = { .instruction_set = "avx2", .nlevels = 2, .measured_us = 1800000000000000 };
+    for (int i = 0; i < CBX_PIPE_COUNT; i++)
+        for (int row = 0; row < 2; row++) p.pipe_ops_per_s[i][row] = 1e10 / (3 * i + row + 1);
+    p.level[0] = (cbx_level_rate){ "L1", 32768, 1e11 / 3, 1e11 / 7, 1e11 / 9, 1e11 / 11 };
+    p.level[1] = (cbx_level_rate){ "memory", 0, 1e10 / 3, 1e10 / 7, 1e10 / 9, 1e10 / 11 };
+    return p;
+}
+
+static void json_keeps_every_bit(void **state)
+{
+    (void)state;
+    cbx_probe p = made_up(), q;
+    cbx_json *v = cbx__probe_to_json(&p), *again = NULL;
+    cbx_text text;
+
+    cbx_text_init(&text, cbx_allocator_default());
+    cbx_json_write(v, CBX_JSON_INDENT2, &text);
+    CHECK_OK(cbx_json_parse(cbx_text_str(&text), text.len, "probe", &again, &err), &err, "parses");
+    memset(&q, 0, sizeof(q));
+    CHECK(cbx__probe_from_json(again, &q), "reads back");
+    CHECK_STR(q.instruction_set, p.instruction_set, "instruction set");
+    CHECK(memcmp(q.pipe_ops_per_s, p.pipe_ops_per_s, sizeof(p.pipe_ops_per_s)) == 0, "pipes");
+    CHECK(q.nlevels == 2 && q.measured_us == p.measured_us, "the rest");
+    for (int i = 0; i < 2; i++) {
+        CHECK_STR(q.level[i].name, p.level[i].name, "level");
+        CHECK(q.level[i].bytes == p.level[i].bytes, "level");
+        CHECK(memcmp(&q.level[i].read_bytes_per_s, &p.level[i].read_bytes_per_s, 4 * sizeof(double)) == 0, "level");
+    }
+    cbx_json_unref(v);
+    cbx_json_unref(again);
+    cbx_text_clear(&text);
+}
+
+/* Finds "key" in the text and puts something else in place of its value, up to the end of the line. */
+static char *damaged(const char *text, const char *key, const char *value)
+{
+    size_t room = strlen(text) + 64;
+    char *copy = test_malloc(room), quoted[64];
+    snprintf(quoted, sizeof(quoted), "\"%s\": ", key);
+    const char *at = strstr(text, quoted);
+    CHECK(at != NULL, key);
+    const char *end = strchr(at, '\n');
+    bool comma = end[-1] == ',';
+    snprintf(copy, room, "%.*s%s%s%s%s", (int)(at - text), text, quoted, value, comma ? "," : "", end);
+    return copy;
+}
+
+static void damaged_files_are_not_used(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *value, *why;
+    } cases[] = {
+        { "schema", "\"calibrax.run\"", "another schema" },
+        { "version", "2", "another version" },
+        { "version", "\"1\"", "a version that is no number" },
+        { "revision", "\"0000000\"", "another build" },
+        { "build", "\"tcc 0.9\"", "another compiler" },
+        { "instruction_set", "\"a name that is far too long\"", "a long word" },
+        { "instruction_set", "7", "no word" },
+        { "measured_us", "-1", "before 1970" },
+        { "f32", "0", "no rate" },
+        { "f32", "-5.0", "a negative rate" },
+        { "f64", "NaN", "no number" },
+        { "f64", "Infinity", "endless" },
+        { "read_bytes_per_s", "null", "a missing rate" },
+        { "triad_stream_bytes_per_s", "\"fast\"", "words" },
+        { "name", "\"a level of memory\"", "a long name" },
+        { "bytes", "-1", "a negative size" },
+        { "bytes", "\"big\"", "no size" },
+    };
+    cbx_probe p = made_up(), q;
+    cbx_json *v = cbx__probe_to_json(&p);
+    cbx_text text;
+
+    cbx_text_init(&text, cbx_allocator_default());
+    cbx_json_write(v, CBX_JSON_INDENT2, &text);
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        char *bad = damaged(cbx_text_str(&text), cases[i].key, cases[i].value);
+        cbx_json *parsed = NULL;
+        CHECK_OK(cbx_json_parse(bad, strlen(bad), "damaged", &parsed, &err), &err, cases[i].why);
+        q.nlevels = 77;
+        CHECK(!cbx__probe_from_json(parsed, &q), cases[i].why);
+        CHECK_INT(q.nlevels, 77, "out is untouched");
+        cbx_json_unref(parsed);
+        test_free(bad);
+    }
+    CHECK(!cbx__probe_from_json(NULL, &q), "null");
+    p.nlevels = 1; /* memory is missing */
+    cbx_json_unref(v);
+    v = cbx__probe_to_json(&p);
+    CHECK(!cbx__probe_from_json(v, &q), "no memory level");
+    cbx_json_unref(v);
+    cbx_text_clear(&text);
+}
+
+static void one_machine_is_measured_once(void **state)
+{
+    (void)state;
+    char folder[64], path[160], *data = NULL;
+    cbx_probe first, second, third, fourth;
+    size_t len;
+
+    setenv("XDG_CACHE_HOME", cbx_test_folder(folder), 1);
+    CHECK_OK(cbx_probe_get(ctx, "0123456789abcdef", false, &first, &err), &err, "measured");
+    CHECK_OK(cbx_probe_get(ctx, "0123456789abcdef", false, &second, &err), &err, "from the file");
+    CHECK(first.measured_us == second.measured_us, "not measured again");
+    CHECK(memcmp(first.pipe_ops_per_s, second.pipe_ops_per_s, sizeof(first.pipe_ops_per_s)) == 0, "the same rates");
+    CHECK_OK(cbx_probe_get(ctx, "0123456789abcdef", true, &third, &err), &err, "refreshed");
+    CHECK(third.measured_us > first.measured_us, "measured again");
+    snprintf(path, sizeof(path), "%s/calibrax/probe/0123456789abcdef.json", folder);
+    CHECK_OK(cbx_file_read(ctx, path, 0, &data, &len, &err), &err, path);
+    CHECK_OK(cbx_file_write_atomic(ctx, path, data, len / 2, &err), &err, "torn");
+    cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
+    CHECK_OK(cbx_probe_get(ctx, "0123456789abcdef", false, &fourth, &err), &err, "a torn file is no error");
+    CHECK(fourth.measured_us > third.measured_us, "it was measured again");
+    CHECK_OK(cbx_probe_get(ctx, "0123456789abcdef", false, &second, &err), &err, "and written again");
+    CHECK(fourth.measured_us == second.measured_us, "the file is whole");
+    second.nlevels = 77;
+    CHECK_STATUS(cbx_probe_get(ctx, "../elsewhere", false, &second, &err), CBX_EINVAL, "a path is no id");
+    CHECK_STATUS(cbx_probe_get(ctx, NULL, false, &second, &err), CBX_EINVAL, "no id");
+    CHECK_INT(second.nlevels, 77, "out is untouched");
+    cbx_test_folder_remove(folder);
+}
+
+static cbx_status measure(cbx_ctx *c, void *user)
+{
+    cbx_probe p;
+    return cbx_probe_measure(c, &p, user);
+}
+
+static void no_memory(void **state)
+{
+    (void)state;
+    CHECK_GT(cbx_test_fail_each(measure, &err, "cbx_probe_measure"), 0, "the machine's files and the block");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(loops_do_their_work),          cmocka_unit_test(rates_stand_in_their_relations),
+        cmocka_unit_test(bounds_are_the_roofline),      cmocka_unit_test(pipes_have_names),
+        cmocka_unit_test(json_keeps_every_bit),         cmocka_unit_test(damaged_files_are_not_used),
+        cmocka_unit_test(one_machine_is_measured_once), cmocka_unit_test(no_memory),
+    };
+    return cmocka_run_group_tests_name("probe", tests, set_up, tear_down);
+}

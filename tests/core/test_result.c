@@ -1,0 +1,270 @@
+/* Results: the files of the Python package byte for byte, reading rules, the way to a run. */
+#include "check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calibrax/base/clock.h"
+#include "calibrax/base/file.h"
+#include "calibrax/core/result.h"
+#include "fail_alloc.h"
+
+typedef struct state {
+    cbx_test_alloc alloc;
+    cbx_ctx *ctx;
+    char folder[64];
+} state;
+
+static int setup(void **out)
+{
+    static state s;
+
+    cbx_test_alloc_init(&s.alloc);
+    s.ctx = cbx_test_ctx(&s.alloc);
+    cbx_test_folder(s.folder);
+    *out = &s;
+    return 0;
+}
+
+static int teardown(void **in)
+{
+    state *s = *in;
+
+    cbx_test_folder_remove(s->folder);
+    cbx_ctx_free(s->ctx);
+    cbx_test_alloc_check(&s->alloc, "after the test");
+    return 0;
+}
+
+static const char *fixture(const char *name)
+{
+    static char path[512];
+    const char *root = getenv("CALIBRAX_SOURCE_ROOT");
+
+    CHECK(root != NULL, "CALIBRAX_SOURCE_ROOT names the source folder");
+    snprintf(path, sizeof path, "%s/tests/fixtures/runs/%s", root, name);
+    return path;
+}
+
+static cbx_status parse(state *s, const char *text, cbx_result **out, cbx_err *err)
+{
+    cbx_json *v = NULL;
+    cbx_status st = cbx_json_parse(text, strlen(text), "text", &v, err);
+
+    if (!st) st = cbx_result_from_json(s->ctx, v, "r", out, err);
+    cbx_json_unref(v);
+    return st;
+}
+
+static void test_files_of_the_python_package_byte_for_byte(void **in)
+{
+    static const char *const names[] = { "result.json", "result-bare.json" };
+    state *s = *in;
+
+    for (size_t i = 0; i < CBX_LEN(names); i++) {
+        cbx_result *r = NULL;
+        cbx_err err = CBX_ERR_INIT;
+        char path[128], *a = NULL, *b = NULL;
+        size_t n = 0, m = 0;
+        snprintf(path, sizeof path, "%s/new/folder/out.json", s->folder);
+        CHECK_OK(cbx_result_read(s->ctx, fixture(names[i]), &r, &err), &err, names[i]);
+        CHECK_OK(cbx_result_write(s->ctx, r, path, &err), &err, "write into folders that are made");
+        CHECK_OK(cbx_file_read(s->ctx, fixture(names[i]), 0, &a, &n, &err), &err, "a");
+        CHECK_OK(cbx_file_read(s->ctx, path, 0, &b, &m, &err), &err, "b");
+        CHECK_STR(b, a, names[i]);
+        cbx_mem_free(cbx_ctx_allocator(s->ctx), a, n + 1);
+        cbx_mem_free(cbx_ctx_allocator(s->ctx), b, m + 1);
+        cbx_result_free(r);
+    }
+}
+
+static void test_members(void **in)
+{
+    state *s = *in;
+    cbx_result *r = NULL, *again;
+    cbx_err err = CBX_ERR_INIT;
+    const cbx_result_content *c;
+
+    CHECK_OK(cbx_result_read(s->ctx, fixture("result.json"), &r, &err), &err, "read");
+    again = cbx_result_ref(r);
+    cbx_result_free(r);
+    c = cbx_result_get(again);
+    CHECK(c->timing->nbatch_times == 3 && c->timing->per_batch_times[2] == 0.75 &&
+              c->timing->warmup_batches_excluded == 1,
+          "timing");
+    CHECK(c->timing->compilation_time_sec == 0.75, "compilation");
+    CHECK(isnan(c->resources->peak_gpu_mem_mb) && c->resources->mean_gpu_power_w == 55.0, "resources");
+    CHECK(c->timestamp == 1771587264.346877, "time");
+    CHECK_INT(cbx_json_get_int(c->config, "batch", 0), 32, "config");
+    cbx_result_free(again);
+}
+
+static void test_reading_rules(void **in)
+{
+    static const struct {
+        const char *text, *message, *why;
+    } cases[] = {
+        { "5", "'r': expected an object", "no object" },
+        { "{\"timestamp\":1}", "'r': 'name': expected a string, found nothing", "no name" },
+        { "{\"name\":\"n\"}", "'r': 'timestamp': expected a number, found nothing", "no time" },
+        { "{\"name\":\"n\",\"timestamp\":1,\"timing\":{\"wall_clock_sec\":\"1\"}}",
+          "'r': 'timing.wall_clock_sec': expected a number, found a string", "a number in quotes" },
+        { "{\"name\":\"n\",\"timestamp\":1,\"timing\":{\"wall_clock_sec\":1,\"per_batch_times\":[1],\"first_batch_"
+          "time\":1,\"num_batches\":-1}}",
+          "'r': 'timing.num_batches': expected a count, found -1", "a negative count" },
+        { "{\"name\":\"n\",\"timestamp\":1,\"timing\":{\"wall_clock_sec\":1}}",
+          "'r': 'timing.per_batch_times': expected an array, found nothing", "no batches" },
+        { "{\"name\":\"n\",\"timestamp\":1,\"resources\":{}}",
+          "'r': 'resources.peak_rss_mb': expected a number, found nothing", "resources" },
+        { "{\"name\":\"n\",\"timestamp\":1,\"config\":[]}", "'r': 'config': expected an object, found an array",
+          "config" },
+    };
+    state *s = *in;
+
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_result *r = NULL;
+        cbx_err err = CBX_ERR_INIT;
+        CHECK_STATUS(parse(s, cases[i].text, &r, &err), CBX_EFORMAT, cases[i].why);
+        CHECK_STR(err.message, cases[i].message, cases[i].why);
+        CHECK(r == NULL, "out is untouched");
+    }
+}
+
+static void test_created_here(void **in)
+{
+    state *s = *in;
+    cbx_result_content content = { .name = "n" };
+    cbx_result *r = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_json *list = cbx_json_new_array();
+    double now = (double)cbx_time_now_us() / 1e6;
+
+    CHECK_OK(cbx_result_create(s->ctx, &content, &r, &err), &err, "a name is enough");
+    CHECK(cbx_result_get(r)->timestamp >= now && cbx_result_get(r)->timestamp < now + 60, "the time is now");
+    CHECK_STR(cbx_result_get(r)->domain, "", "domain");
+    cbx_result_free(r);
+    r = NULL;
+    content.metadata = list;
+    CHECK_STATUS(cbx_result_create(s->ctx, &content, &r, &err), CBX_EINVAL, "metadata that is no object");
+    content = (cbx_result_content){ 0 };
+    CHECK_STATUS(cbx_result_create(s->ctx, &content, &r, &err), CBX_EINVAL, "no name");
+    CHECK(r == NULL, "out is untouched");
+    cbx_json_unref(list);
+}
+
+/* --- to a run --- */
+
+static const cbx_run_opts bare = { sizeof(cbx_run_opts), NULL, true, true, true };
+
+static cbx_status convert(cbx_ctx *ctx, const char *path, cbx_run **out, cbx_err *err)
+{
+    cbx_run_builder *b = NULL;
+    cbx_result *r = NULL;
+    cbx_status st = cbx_result_read(ctx, path, &r, err);
+
+    if (!st) st = cbx_run_builder_create(ctx, &bare, &b, err);
+    if (!st) st = cbx_run_builder_add_result(b, r, err);
+    if (!st) st = cbx_run_builder_add_result(b, r, err);
+    if (!st) st = cbx_run_builder_freeze(b, out, err);
+    if (!st && cbx_run_builder_add_result(b, r, err) != CBX_EINVAL) fail_msg("nothing is added to a frozen run");
+    cbx_run_builder_free(b);
+    cbx_result_free(r);
+    return st;
+}
+
+static void test_results_become_a_run(void **in)
+{
+    static const struct {
+        const char *name;
+        double value;
+        const char *why;
+    } metrics[] = {
+        { "accuracy", 0.9, "its own" },         { "batch_time", 0.5, "median of 0.5, 0.25, 0.75" },
+        { "wall_clock", 2.5, "timing" },        { "first_batch_time", 1.0, "timing" },
+        { "compilation_time", 0.75, "timing" }, { "peak_rss", 100.5, "resources" },
+        { "memory_growth", 1.5, "resources" },  { "mean_gpu_power", 55.0, "resources" },
+    };
+    state *s = *in;
+    cbx_run *run = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    const cbx_point *p;
+    const cbx_json *entry;
+
+    CHECK_OK(convert(s->ctx, fixture("result.json"), &run, &err), &err, "convert");
+    CHECK_INT(cbx_run_npoints(run), 2, "a point a result");
+    p = cbx_run_point(run, 1);
+    CHECK_STR(p->name, "resnet", "name");
+    CHECK_STR(p->scenario, "vision", "domain");
+    CHECK_STR(cbx_point_tag(p, "framework"), "flax", "tags");
+    CHECK_INT(p->nmetrics, CBX_LEN(metrics), "what was not measured is left out");
+    for (size_t i = 0; i < CBX_LEN(metrics); i++) {
+        const cbx_metric *m = cbx_point_metric(p, metrics[i].name);
+        CHECK(m && m->value == metrics[i].value, metrics[i].name);
+        CHECK(i == 0 || cbx_run_find_metric_def(run, metrics[i].name), "what was derived is defined");
+    }
+    CHECK_INT(cbx_point_metric(p, "batch_time")->nsamples, 3, "batches are samples, in their order");
+    CHECK(cbx_point_metric(p, "batch_time")->samples[1] == 0.25, "in their order");
+    CHECK_INT(cbx_json_length(cbx_json_get(cbx_run_metadata(run), "results")), 2, "an entry a result");
+    entry = cbx_json_at(cbx_json_get(cbx_run_metadata(run), "results"), 1);
+    CHECK_INT(cbx_json_get_int(cbx_json_get(entry, "config"), "batch", 0), 32, "config is kept");
+    cbx_run_free(run);
+}
+
+static void test_a_metric_of_its_own_wins(void **in)
+{
+    static const double times[] = { 4.0, 1.0, 3.0, 2.0 };
+    state *s = *in;
+    cbx_named_metric own[] = { { "wall_clock", cbx_metric_of(99.0) } };
+    cbx_timing_sample timing = {
+        .wall_clock_sec = 1.0, .per_batch_times = times, .nbatch_times = 4, .compilation_time_sec = NAN
+    };
+    cbx_result_content content = { .name = "n", .timing = &timing, .metrics = own, .nmetrics = 1 };
+    cbx_run_builder *b = NULL;
+    cbx_result *r = NULL;
+    cbx_run *run = NULL;
+    cbx_err err = CBX_ERR_INIT;
+
+    CHECK_OK(cbx_result_create(s->ctx, &content, &r, &err), &err, "create");
+    CHECK_OK(cbx_run_builder_create(s->ctx, &bare, &b, &err), &err, "builder");
+    CHECK_OK(cbx_run_builder_add_result(b, r, &err), &err, "add");
+    CHECK_OK(cbx_run_builder_freeze(b, &run, &err), &err, "freeze");
+    CHECK(cbx_point_metric(cbx_run_point(run, 0), "wall_clock")->value == 99.0, "the result's own");
+    CHECK(cbx_point_metric(cbx_run_point(run, 0), "batch_time")->value == 2.5, "median of an even number");
+    CHECK(!cbx_point_metric(cbx_run_point(run, 0), "compilation_time"), "not measured");
+    cbx_run_free(run);
+    cbx_run_builder_free(b);
+    cbx_result_free(r);
+}
+
+static cbx_status convert_it(cbx_ctx *ctx, void *user)
+{
+    cbx_run *run = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st = convert(ctx, user, &run, &err);
+
+    cbx_run_free(run);
+    return st;
+}
+
+static void test_every_allocation_may_fail(void **in)
+{
+    (void)in;
+    CHECK_GT(cbx_test_fail_each(convert_it, (void *)(uintptr_t)fixture("result.json"), "read and convert"), 10,
+             "allocations were made to fail");
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_files_of_the_python_package_byte_for_byte, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_members, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_reading_rules, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_created_here, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_results_become_a_run, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_metric_of_its_own_wins, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_every_allocation_may_fail, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

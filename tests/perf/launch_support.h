@@ -1,0 +1,29 @@
+/*
+ * What the tests of launching share: a toy workload, launch options that finish quickly, and the test worker made known.
+ */
+#ifndef CALIBRAX_TESTS_PERF_LAUNCH_SUPPORT_H
+#define CALIBRAX_TESTS_PERF_LAUNCH_SUPPORT_H
+
+#include "calibrax/perf/launch.h"
+#include "toy_case.h"
+
+typedef struct fixture {
+    cbx_ctx *ctx;
+    char cache[64]; /* of the oracle */
+    cbx_params *point;
+    cbx_workload *w;
+} fixture;
+
+/* Group set-up and tear-down: the toy worker, a cache folder, and a workload of the toy case at its first point. */
+int launch_setup(void **state);
+int launch_teardown(void **state);
+
+/* Another workload; the caller frees both. */
+cbx_workload *make_workload(fixture *f, const cbx_case_ops *c, const char *point, size_t rotations,
+                            cbx_params **params);
+/* Few, short epochs with a fixed number of calls. */
+cbx_launch_opts quick_opts(void);
+/* Runs a baseline of the toy case on the fixture's workload and fails the test if the parent could not. */
+void launch(fixture *f, const char *baseline, const cbx_launch_opts *opts, cbx_launch_record *r);
+
+#endif

@@ -1,0 +1,507 @@
+/* One launch: the record of a good worker, and the cause of every kind of bad one. */
+#include "check.h"
+#include "fail_alloc.h"
+#include "launch_support.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "calibrax/base/clock.h"
+
+static void good_worker(void **state)
+{
+    fixture *f = *state;
+    cbx_launch_opts o = quick_opts();
+    cbx_launch_record r;
+    launch(f, "good", &o, &r);
+    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
+    CHECK_STR(r.phase, "bye", "it went to the end");
+    CHECK_INT(r.epochs, 6, "epochs");
+    CHECK_INT(r.iterations, 2, "calls an epoch");
+    CHECK_INT(r.exit_code, -1, "ended well");
+    CHECK_INT(r.term_signal, 0, "ended well");
+    for (size_t i = 0; i < r.epochs; i++)
+        CHECK(r.epoch_ns[i] >= 0 && r.epoch_ns[i] < 1e9 && r.outer_ns[i] >= 0, "times of an epoch");
+    CHECK_GT(r.first_call_ns, 0, "first call");
+    CHECK(r.compile_ns >= 0, "compile time");
+    CHECK_GT(r.ready_ns, 0, "ready");
+    CHECK_GT(r.empty_epoch_ns, 0, "empty epoch");
+    CHECK_GT(r.overhead_ns, 0, "overhead");
+    CHECK_GT(r.hwm_bytes, 100e3, "peak memory");
+    CHECK_GT(r.hwm_start_bytes, 100e3, "memory after import");
+    CHECK(r.hwm_increase_bytes >= 0 && r.hwm_increase_bytes < 50e6, "increase");
+    CHECK(isnan(r.device_peak_bytes), "no device");
+    CHECK(r.cpu_user_s + r.cpu_system_s > 0, "CPU time");
+    CHECK(r.fidelity.checked && r.fidelity.ok, "right numbers");
+    CHECK(r.fidelity.checks >= 2, "after the first call and after an epoch");
+    CHECK_LE(r.fidelity.rel_to_tol, 1, "within the bound");
+    CHECK_STR(cbx_json_get_string(r.versions, "framework", ""), "native", "hello");
+    CHECK(cbx_json_has(r.versions, "versions") && cbx_json_has(r.versions, "instruction_set"), "hello");
+    cbx_launch_record_clear(&r);
+    CHECK(r.versions == NULL, "cleared");
+}
+
+static void causes(void **state)
+{
+    static const struct {
+        const char *baseline;
+        cbx_failure failure;
+        const char *phase;
+        int exit_code, term_signal;
+        const char *why;
+    } cases[] = {
+        { "crash", CBX_FAILURE_CRASHED, "compile", -1, SIGSEGV, "a segmentation fault" },
+        { "killed", CBX_FAILURE_CRASHED, "compile", -1, SIGKILL,
+          "SIGKILL without evidence of want of memory is no out-of-memory" },
+        { "exit0", CBX_FAILURE_EXITED, "compile", 0, 0, "exits with 0 and no word" },
+        { "exit3", CBX_FAILURE_EXITED, "compile", 3, 0, "exits with 3 and no word" },
+        { "rubbish", CBX_FAILURE_PROTOCOL, "compile", -1, 0, "speaks no JSON" },
+        { "unasked", CBX_FAILURE_PROTOCOL, "compile", -1, 0, "answers out of order" },
+        { "excuse", CBX_FAILURE_PROTOCOL, "compile", -1, 0, "names a cause that only the parent can know" },
+        { "excuse_unknown", CBX_FAILURE_PROTOCOL, "compile", -1, 0, "words in the message decide nothing" },
+        { "says_oom", CBX_FAILURE_OUT_OF_MEMORY, "compile", -1, 0, "names its cause" },
+        { "endless_line", CBX_FAILURE_PROTOCOL, "compile", -1, 0, "a line without end" },
+        { "late_crash", CBX_FAILURE_CRASHED, "epoch", -1, SIGABRT, "crashes at a later call" },
+        { "wrong", CBX_FAILURE_FIDELITY, "bye", -1, 0, "one wrong number" },
+        { "nan", CBX_FAILURE_FIDELITY, "bye", -1, 0, "a NaN" },
+        { "lazy", CBX_FAILURE_FIDELITY, "bye", -1, 0, "does nothing after the first call" },
+        { "replay", CBX_FAILURE_FIDELITY, "bye", -1, 0, "answers from memory" },
+        { "unsupported", CBX_FAILURE_HOST_UNSUPPORTED, "load", -1, 0, "says that the machine cannot" },
+        { "unavailable", CBX_FAILURE_BACKEND_UNAVAILABLE, "load", -1, 0, "says that a part is missing" },
+        { "no_memory", CBX_FAILURE_OUT_OF_MEMORY, "load", -1, 0, "says that memory is out" },
+        { "flood", CBX_FAILURE_NONE, "bye", -1, 0, "noise on standard error blocks nobody" },
+    };
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_launch_opts o = quick_opts();
+        cbx_launch_record r;
+        o.epochs = 20;
+        launch(*state, cases[i].baseline, &o, &r);
+        if (r.failure != cases[i].failure)
+            fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
+        CHECK_STR(r.phase, cases[i].phase, cases[i].why);
+        if (cases[i].exit_code >= 0) CHECK_INT(r.exit_code, cases[i].exit_code, cases[i].why);
+        CHECK_INT(r.term_signal, cases[i].term_signal, cases[i].why);
+        CHECK(r.failure == CBX_FAILURE_NONE ? !*r.message : *r.message != 0, cases[i].why);
+        CHECK(strchr(r.message, '\n') == NULL, "one line");
+        cbx_launch_record_clear(&r);
+    }
+}
+
+static void the_end_of_stderr_is_kept(void **state)
+{
+    cbx_launch_opts o = quick_opts();
+    cbx_launch_record r;
+    launch(*state, "exit3", &o, &r);
+    CHECK_STR(r.stderr_tail, "first line\nlast words", "short");
+    cbx_launch_record_clear(&r);
+    launch(*state, "flood", &o, &r);
+    CHECK_GT(strlen(r.stderr_tail), 1900, "long");
+    CHECK(strstr(r.stderr_tail, "must not block the worker") != NULL, "long");
+    cbx_launch_record_clear(&r);
+}
+
+static void wrong_shape(void **state)
+{
+    static const cbx_env_setting bad = { TOY_SHAPE, "1" };
+    cbx_launch_opts o = quick_opts();
+    cbx_launch_record r;
+    o.env = &bad;
+    o.nenv = 1;
+    launch(*state, "good", &o, &r);
+    CHECK_INT(r.failure, CBX_FAILURE_WRONG_SHAPE, r.message);
+    CHECK(strstr(r.message, "(1001") && strstr(r.message, "(1000"), "names both shapes");
+    CHECK(r.fidelity.checked && !r.fidelity.ok && isinf(r.fidelity.rel_to_tol), "counts as wrong");
+    CHECK_INT(r.epochs, 6, "the times are data all the same");
+    cbx_launch_record_clear(&r);
+}
+
+/* A worker whose clock runs slow flatters itself; one whose clock runs fast claims more time than has passed. */
+static void lying_clocks(void **state)
+{
+    static const struct {
+        const char *percent;
+        cbx_failure failure;
+        const char *why;
+    } cases[] = { { "50", CBX_FAILURE_CLOCKS_DISAGREE, "half the time" },
+                  { "80", CBX_FAILURE_CLOCKS_DISAGREE, "four fifths of it" },
+                  { "200", CBX_FAILURE_CLOCKS_DISAGREE, "twice the time" } };
+    fixture *f = *state;
+    cbx_params *point = NULL;
+    cbx_workload *w = make_workload(f, &toy_case, "{\"n\":10,\"spin_us\":20000}", 1, &point);
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_env_setting clock = { TOY_CLOCK, cases[i].percent };
+        cbx_launch_opts o = quick_opts();
+        cbx_launch_record r;
+        cbx_err err = CBX_ERR_INIT;
+        o.env = &clock;
+        o.nenv = 1;
+        o.iterations = 1;
+        o.epochs = 3;
+        CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "spin"), &o, &r, &err), &err, cases[i].why);
+        if (r.failure != cases[i].failure)
+            fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
+        cbx_launch_record_clear(&r);
+    }
+    cbx_workload_free(w);
+    cbx_params_free(point);
+}
+
+/* A property of the pipe, not a speed: the best of several tries, for the machine may be busy. */
+static void both_clocks_agree(void **state)
+{
+    fixture *f = *state;
+    cbx_params *point = NULL;
+    cbx_workload *w = make_workload(f, &toy_case, "{\"n\":10,\"spin_us\":20000}", 1, &point);
+    double worst = INFINITY;
+    for (int attempt = 0; attempt < 5 && worst > 0.02; attempt++) {
+        cbx_launch_opts o = quick_opts();
+        cbx_launch_record r;
+        cbx_err err = CBX_ERR_INIT;
+        o.iterations = 1;
+        o.epochs = 5;
+        CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "spin"), &o, &r, &err), &err, "spin");
+        CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
+        worst = 0;
+        for (size_t i = 0; i < r.epochs; i++) {
+            CHECK(r.epoch_ns[i] >= 19.9e6, "an epoch of 20 ms");
+            worst = fmax(worst, fabs(r.outer_ns[i] / r.epoch_ns[i] - 1));
+        }
+        cbx_launch_record_clear(&r);
+    }
+    CHECK_LE(worst, 0.02, "the parent's and the worker's clock on epochs of 20 ms");
+    cbx_workload_free(w);
+    cbx_params_free(point);
+}
+
+static void calibration(void **state)
+{
+    fixture *f = *state;
+    cbx_params *point = NULL;
+    cbx_workload *w = make_workload(f, &toy_case, "{\"n\":10,\"spin_us\":1000}", 1, &point);
+    cbx_launch_opts o = quick_opts();
+    cbx_launch_record r;
+    cbx_err err = CBX_ERR_INIT;
+    o.iterations = 0;
+    o.epochs = 2;
+    CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "spin"), &o, &r, &err), &err, "calls of 1 ms");
+    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
+    CHECK(r.iterations >= 2 && r.iterations <= 21, "about twenty calls of 1 ms, fewer on a busy machine");
+    cbx_launch_record_clear(&r);
+
+    o.slow_call_s = 0.0005; /* now a call is slow */
+    o.slow_epochs = 1;
+    o.epochs = 9;
+    o.warmup = 50;
+    CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "spin"), &o, &r, &err), &err, "slow calls");
+    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
+    CHECK_INT(r.iterations, 1, "a slow call is an epoch");
+    CHECK_INT(r.epochs, 1, "and few of them are made");
+    CHECK(r.fidelity.checks >= 2, "still checked");
+    cbx_launch_record_clear(&r);
+    cbx_workload_free(w);
+    cbx_params_free(point);
+}
+
+static void hanging_worker(void **state)
+{
+    cbx_launch_opts o = quick_opts();
+    cbx_launch_record r;
+    o.message_timeout_s = 0.15;
+    launch(*state, "hang", &o, &r);
+    CHECK_INT(r.failure, CBX_FAILURE_TIMEOUT, r.message);
+    CHECK_STR(r.phase, "compile", "where it hung");
+    CHECK_INT(r.term_signal, 0, "we killed it, it did not crash");
+    cbx_launch_record_clear(&r);
+}
+
+/* The worker's own child is gone, too: a zombie at most, until its new parent reaps it. */
+static bool is_gone(int pid)
+{
+    char path[64], text[512] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *fp = fopen(path, "r");
+    if (!fp) return true;
+    size_t n = fread(text, 1, sizeof text - 1, fp);
+    fclose(fp);
+    text[n] = '\0';
+    const char *state = strrchr(text, ')');
+    return !state || state[2] == 'Z' || state[2] == 'X';
+}
+
+static void the_whole_group_is_killed(void **state)
+{
+    fixture *f = *state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/child", f->cache);
+    cbx_env_setting note = { TOY_PID_FILE, path };
+    cbx_launch_opts o = quick_opts();
+    cbx_launch_record r;
+    int pid = 0;
+    o.message_timeout_s = 0.3;
+    o.env = &note;
+    o.nenv = 1;
+    launch(f, "child", &o, &r);
+    CHECK_INT(r.failure, CBX_FAILURE_TIMEOUT, r.message);
+    FILE *fp = fopen(path, "r");
+    CHECK(fp && fscanf(fp, "%d", &pid) == 1, "the worker started a child");
+    fclose(fp);
+    for (int i = 0; i < 200 && !is_gone(pid); i++) usleep(5000);
+    CHECK(is_gone(pid), "and it does not outlive the launch");
+    cbx_launch_record_clear(&r);
+}
+
+/* A number that a process writes into a file before long; 0 if it does not. */
+static int wait_for_pid(const char *path)
+{
+    int pid = 0;
+    for (int i = 0; i < 400 && !pid; i++) {
+        FILE *fp = fopen(path, "r");
+        if (fp && fscanf(fp, "%d", &pid) != 1) pid = 0;
+        if (fp) fclose(fp);
+        if (!pid) usleep(5000);
+    }
+    return pid;
+}
+
+static void a_worker_dies_with_its_parent(void **state)
+{
+    fixture *f = *state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/worker", f->cache);
+    pid_t parent = fork();
+    if (parent == 0) {
+        cbx_env_setting note = { TOY_PID_FILE, path };
+        cbx_launch_opts o = quick_opts();
+        cbx_launch_record r;
+        o.env = &note;
+        o.nenv = 1;
+        cbx_launch_run(f->ctx, f->w, cbx_case_baseline(&toy_case, "hang"), &o, &r, NULL);
+        _exit(0);
+    }
+    CHECK_GT(parent, 0, "a parent");
+    int worker = wait_for_pid(path);
+    CHECK_GT(worker, 0, "its worker");
+    CHECK(!is_gone(worker), "which hangs");
+    kill(parent, SIGKILL);
+    waitpid(parent, NULL, 0);
+    for (int i = 0; i < 400 && !is_gone(worker); i++) usleep(5000);
+    CHECK(is_gone(worker), "and is killed by the kernel when the parent is");
+}
+
+static void memory_watchdog(void **state)
+{
+    cbx_launch_opts o = quick_opts();
+    cbx_launch_record r;
+    o.memory_limit_bytes = 200000000;
+    launch(*state, "eat", &o, &r);
+    CHECK_INT(r.failure, CBX_FAILURE_MEMORY_LIMIT, r.message);
+    CHECK_STR(r.phase, "compile", "where it ate");
+    cbx_launch_record_clear(&r);
+}
+
+static void stop_flag(void **state)
+{
+    cbx_stop_flag stop = 1;
+    cbx_launch_opts o = quick_opts();
+    cbx_launch_record r;
+    o.stop = &stop;
+    launch(*state, "good", &o, &r);
+    CHECK_INT(r.failure, CBX_FAILURE_INTERRUPTED, r.message);
+    cbx_launch_record_clear(&r);
+}
+
+/* ru_maxrss survives exec: a child of a large parent used to be charged with the parent's peak. */
+static void memory_is_the_workers_own(void **state)
+{
+    size_t size = 300u << 20;
+    char *big = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    cbx_launch_opts o = quick_opts();
+    cbx_launch_record r;
+    cbx_command_record c;
+    cbx_command_opts co = { .struct_size = sizeof co };
+    cbx_err err = CBX_ERR_INIT;
+    fixture *f = *state;
+    CHECK(big != MAP_FAILED, "300 MiB");
+    madvise(big, size, MADV_HUGEPAGE);
+    for (size_t i = 0; i < size; i += 4096) big[i] = 1;
+    launch(f, "good", &o, &r);
+    CHECK_OK(cbx_command_run(f->ctx, "true", &co, &c, &err), &err, "a command");
+    munmap(big, size);
+    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
+    CHECK_LE(r.hwm_bytes, 100e6, "worker");
+    CHECK_LE(r.hwm_start_bytes, 100e6, "worker after import");
+    CHECK_LE(c.hwm_bytes, 100e6, "command");
+    cbx_launch_record_clear(&r);
+}
+
+static void missing_programs(void **state)
+{
+    static const struct {
+        const char *variable, *value, *baseline, *interpreter;
+        cbx_failure failure;
+        const char *why;
+    } cases[] = {
+        { "NPERF_WORKER", "/nonexistent/worker", "good", NULL, CBX_FAILURE_WORKER_MISSING, "no native worker" },
+        { "NPERF_WORKER", "/etc/passwd", "good", NULL, CBX_FAILURE_WORKER_MISSING, "a worker that is no program" },
+        { "NPERF_LAUNCH", "/nonexistent/launch", "good", NULL, CBX_FAILURE_WORKER_MISSING, "no launcher" },
+        { "NPERF_WORKERS_PYTHON", "/nonexistent/python", "foreign", "/usr/bin/python3", CBX_FAILURE_WORKER_MISSING,
+          "no Python worker" },
+        { "NPERF_WORKERS_PYTHON", "/etc/passwd", "foreign", "/nonexistent/python3", CBX_FAILURE_INTERPRETER_MISSING,
+          "no interpreter" },
+        { "NPERF_WORKERS_PYTHON", "/etc/passwd", "foreign", NULL, CBX_FAILURE_INTERPRETER_MISSING,
+          "no interpreter was given" },
+        { "NPERF_WORKERS_PYTHON", "/etc/passwd", "foreign", "/bin/true", CBX_FAILURE_EXITED,
+          "an interpreter that says nothing" },
+    };
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        const char *before = getenv(cases[i].variable);
+        char *saved = before ? strdup(before) : NULL;
+        cbx_launch_opts o = quick_opts();
+        cbx_launch_record r;
+        o.interpreter = cases[i].interpreter;
+        setenv(cases[i].variable, cases[i].value, 1);
+        launch(*state, cases[i].baseline, &o, &r);
+        if (r.failure != cases[i].failure)
+            fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
+        CHECK(*r.message, cases[i].why);
+        if (saved)
+            setenv(cases[i].variable, saved, 1);
+        else
+            unsetenv(cases[i].variable);
+        free(saved);
+        cbx_launch_record_clear(&r);
+    }
+}
+
+/* The child's environment and process are what was asked for: looked at by a "Python" that is a shell script. */
+static void environment_and_cores(void **state)
+{
+    fixture *f = *state;
+    char script[128], seen[128], line[512];
+    snprintf(script, sizeof script, "%s/python", f->cache);
+    snprintf(seen, sizeof seen, "%s/seen", f->cache);
+    FILE *fp = fopen(script, "w");
+    CHECK(fp != NULL, "a script");
+    fprintf(fp,
+            "#!/bin/sh\n{ echo \"args $*\"; env; grep Cpus_allowed_list /proc/self/status; ls /proc/$$/fd; "
+            "echo \"core $(ulimit -c)\"; } > '%s'\n",
+            seen);
+    fclose(fp);
+    CHECK(chmod(script, 0755) == 0, "executable");
+    setenv("NPERF_WORKERS_PYTHON", "/etc/passwd", 1);
+    setenv("OPENBLAS_CORETYPE", "Nonsense", 1);
+    int core = 0;
+    cbx_env_setting env[] = { { "TOY_ADDED", "yes" }, { "OMP_NUM_THREADS", "7" } };
+    cbx_launch_opts o = quick_opts();
+    cbx_launch_record r;
+    o.interpreter = script;
+    o.cores = &core;
+    o.ncores = 1;
+    o.env_pad_bytes = 100;
+    o.env = env;
+    o.nenv = 2;
+    launch(f, "foreign", &o, &r);
+    CHECK_INT(r.failure, CBX_FAILURE_EXITED, r.message);
+    cbx_launch_record_clear(&r);
+    unsetenv("NPERF_WORKERS_PYTHON");
+    unsetenv("OPENBLAS_CORETYPE");
+    static const struct {
+        const char *line, *why;
+    } wanted[] = {
+        { "args -u /etc/passwd numpy cpu", "the worker's arguments" },
+        { "NPERF_WORKER_FD=3", "the protocol" },
+        { "OPENBLAS_NUM_THREADS=1", "threads" },
+        { "MKL_NUM_THREADS=1", "threads" },
+        { "OMP_NUM_THREADS=7", "the variant comes last" },
+        { "TOY_ADDED=yes", "the variant's setting" },
+        { "NPERF_CPU_CORES=0", "cores" },
+        { "CUDA_VISIBLE_DEVICES=", "no device on the CPU" },
+        { "Cpus_allowed_list:\t0", "pinned" },
+        { "core 0", "no core files" },
+    };
+    fp = fopen(seen, "r");
+    CHECK(fp != NULL, "what it saw");
+    unsigned found = 0, padded = 0;
+    while (fgets(line, sizeof line, fp)) {
+        line[strcspn(line, "\n")] = '\0';
+        for (size_t i = 0; i < CBX_LEN(wanted); i++) found |= strcmp(line, wanted[i].line) == 0 ? 1u << i : 0;
+        padded |= strncmp(line, "NPERF_ENV_PAD=", 14) == 0 && strlen(line) == 114;
+        CHECK(strncmp(line, "OPENBLAS_CORETYPE", 17) != 0, "the shell's own settings do not leak in");
+        if (*line && strspn(line, "0123456789") == strlen(line))
+            CHECK(atoi(line) <= 3 || atoi(line) >= 10, "no descriptor of the parent");
+    }
+    fclose(fp);
+    for (size_t i = 0; i < CBX_LEN(wanted); i++) CHECK(found >> i & 1, wanted[i].why);
+    CHECK(padded, "the environment's pad");
+}
+
+static void bad_options(void **state)
+{
+    fixture *f = *state;
+    const cbx_baseline_ops *b = cbx_case_baseline(&toy_case, "good");
+    cbx_launch_opts o = quick_opts();
+    cbx_launch_record r;
+    cbx_err err = CBX_ERR_INIT;
+    o.struct_size = 3;
+    CHECK_STATUS(cbx_launch_run(f->ctx, f->w, b, &o, &r, &err), CBX_EINVAL, "another version");
+    o = quick_opts();
+    o.epochs = CBX_LAUNCH_MAX_EPOCHS + 1;
+    CHECK_STATUS(cbx_launch_run(f->ctx, f->w, b, &o, &r, &err), CBX_EINVAL, "too many epochs");
+    o = quick_opts();
+    int core = 100000;
+    o.cores = &core;
+    o.ncores = 1;
+    launch(f, "good", &o, &r);
+    CHECK_INT(r.failure, CBX_FAILURE_MACHINE, r.message);
+    CHECK_STR(r.phase, "spawn", "before the worker");
+    cbx_launch_record_clear(&r);
+}
+
+static cbx_status launch_once(cbx_ctx *ctx, void *user)
+{
+    fixture *f = user;
+    cbx_launch_opts o = quick_opts();
+    cbx_launch_record r;
+    cbx_status st;
+    o.epochs = 1;
+    st = cbx_launch_run(ctx, f->w, cbx_case_baseline(&toy_case, "good"), &o, &r, NULL);
+    if (!st && r.failure == CBX_FAILURE_MACHINE) st = CBX_ENOMEM; /* a message that could not be written */
+    cbx_launch_record_clear(&r);
+    return st;
+}
+
+static void no_memory(void **state)
+{
+    size_t failed = cbx_test_fail_each(launch_once, *state, "cbx_launch_run");
+    CHECK_GT(failed, 4, "allocations were made to fail");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(good_worker),
+        cmocka_unit_test(causes),
+        cmocka_unit_test(the_end_of_stderr_is_kept),
+        cmocka_unit_test(wrong_shape),
+        cmocka_unit_test(lying_clocks),
+        cmocka_unit_test(both_clocks_agree),
+        cmocka_unit_test(calibration),
+        cmocka_unit_test(hanging_worker),
+        cmocka_unit_test(the_whole_group_is_killed),
+        cmocka_unit_test(a_worker_dies_with_its_parent),
+        cmocka_unit_test(memory_watchdog),
+        cmocka_unit_test(stop_flag),
+        cmocka_unit_test(memory_is_the_workers_own),
+        cmocka_unit_test(missing_programs),
+        cmocka_unit_test(environment_and_cores),
+        cmocka_unit_test(bad_options),
+        cmocka_unit_test(no_memory),
+    };
+    return cmocka_run_group_tests_name("perf/launch", tests, launch_setup, launch_teardown);
+}

@@ -1,0 +1,494 @@
+/* The sweep with a worker of its own, good and bad: statuses, files, resume, slots, interruption. */
+#include "check.h"
+#include "fail_alloc.h"
+#include "toy_case.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "calibrax/base/file.h"
+#include "calibrax/perf/exec.h"
+#include "calibrax/perf/measure.h"
+
+typedef struct rig {
+    cbx_ctx *ctx;
+    char folder[64];
+    char out[96], store[96];
+} rig;
+
+static int rig_open(void **state)
+{
+    static rig r;
+    char worker[4096];
+    const char *build = getenv("CALIBRAX_BUILD_ROOT");
+    cbx_err err = CBX_ERR_INIT;
+
+    snprintf(worker, sizeof(worker), "%s/tests/perf/toy-worker", build ? build : ".");
+    setenv("NPERF_WORKER", worker, 1);
+    cbx_test_folder(r.folder);
+    setenv("XDG_CACHE_HOME", r.folder, 1);
+    snprintf(r.out, sizeof(r.out), "%s/rows.jsonl", r.folder);
+    snprintf(r.store, sizeof(r.store), "%s/store", r.folder);
+    CHECK_OK(cbx_ctx_create(NULL, &r.ctx, &err), &err, "a context");
+    *state = &r;
+    return 0;
+}
+
+static int rig_close(void **state)
+{
+    rig *r = *state;
+    cbx_ctx_free(r->ctx);
+    cbx_test_folder_remove(r->folder);
+    return 0;
+}
+
+static int fresh(void **state)
+{
+    rig *r = *state;
+    unlink(r->out);
+    return 0;
+}
+
+static cbx_measure_opts quick(rig *r, const char *const *names, size_t n)
+{
+    cbx_measure_opts o = CBX_MEASURE_OPTS_INIT;
+    o.case_ops = &toy_case;
+    o.allow = names;
+    o.nallow = n;
+    o.launches = 2;
+    o.warmup = 0;
+    o.repeats = 2;
+    o.epoch_target_s = 0.0005;
+    o.worker_timeout_s = 20;
+    o.memory_limit_bytes = 2000000000u;
+    o.out_path = r->out;
+    return o;
+}
+
+static cbx_measure_result run(rig *r, const cbx_measure_opts *o, const char *why)
+{
+    cbx_measure_result result;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_measure_result_init(&result, cbx_allocator_default());
+    CHECK_OK(cbx_measure_run(r->ctx, o, &result, &err), &err, why);
+    return result;
+}
+
+static const cbx_row *row_of(const cbx_rows *rows, const char *baseline)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        if (!strcmp(rows->rows[i].baseline, baseline)) return &rows->rows[i];
+    }
+    fail_msg("no row of '%s'", baseline);
+    return NULL;
+}
+
+/* Launches of a baseline in the raw lines, those that repeat one or those that do not. */
+static size_t count_lines(const cbx_measure_result *r, const char *baseline, bool retries)
+{
+    char mark[80];
+    size_t n = 0;
+    snprintf(mark, sizeof(mark), "\"baseline\":\"%s\"", baseline);
+    for (const char *s = cbx_text_str(&r->raw); (s = strstr(s, mark)); s++) {
+        const char *retry = strstr(s, "\"retry\":");
+        n += retry && (retry[strlen("\"retry\":")] == 't') == retries;
+    }
+    return n;
+}
+
+static size_t launches_of(const cbx_measure_result *r, const char *baseline)
+{
+    return count_lines(r, baseline, false);
+}
+
+static void every_failure_is_a_row(void **state)
+{
+    static const struct { const char *baseline, *status; size_t launches, retries; const char *why; } cases[] = {
+        { "good", "ok", 2, 0, "the honest one is measured in each round" },
+        { "wrong", "fidelity_failed", 1, 0, "a wrong answer is wrong once and for all" },
+        { "crash", "crashed", 1, 1, "a crash is confirmed once" },
+        { "exit0", "no_answer", 1, 1, "so is an exit without a word" },
+        { "rubbish", "protocol_error", 1, 0, "no JSON" },
+        { "says_oom", "oom", 1, 0, "as the worker says" },
+        { "unsupported", "skipped", 1, 0, "the machine cannot" },
+    };
+    static const char *const names[] = { "good", "wrong", "crash", "exit0", "rubbish", "says_oom", "unsupported" };
+    rig *r = *state;
+    cbx_measure_opts o = quick(r, names, CBX_LEN(names));
+    cbx_measure_result result = run(r, &o, "the sweep goes on");
+    cbx_rows file;
+    cbx_err err = CBX_ERR_INIT;
+
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        const cbx_row *row = row_of(&result.rows, cases[i].baseline);
+        CHECK_STR(row->status, cases[i].status, cases[i].why);
+        CHECK_INT(launches_of(&result, cases[i].baseline), cases[i].launches, cases[i].why);
+        if (i > 0) CHECK_INT(count_lines(&result, cases[i].baseline, true), cases[i].retries, cases[i].why);
+        CHECK(cbx_row_is_good(row) || row->failure_message, "a failure has a sentence");
+    }
+    CHECK_STR(row_of(&result.rows, "spin")->status, "skipped", "what was not asked for is a row");
+    CHECK_INT(result.points, 1, "points");
+    CHECK_INT(result.points_good, 1, "one good row makes a good point");
+    cbx_rows_init(&file, cbx_allocator_default());
+    CHECK_OK(cbx_rows_read(r->ctx, r->out, &file, &err), &err, "the file is there");
+    CHECK_INT(file.count, result.rows.count, "all rows");
+    CHECK_INT(file.damaged, 0, "all readable");
+    cbx_rows_clear(&file);
+    cbx_measure_result_clear(&result);
+}
+
+static void a_hanging_worker_does_not_stop_the_sweep(void **state)
+{
+    static const char *const names[] = { "good", "hang" };
+    rig *r = *state;
+    cbx_measure_opts o = quick(r, names, CBX_LEN(names));
+    cbx_measure_result result;
+    o.worker_timeout_s = 0.4;
+    result = run(r, &o, "the other one is measured");
+    CHECK_STR(row_of(&result.rows, "hang")->status, "timeout", "by the clock");
+    CHECK_STR(row_of(&result.rows, "good")->status, "ok", "still");
+    CHECK_INT(launches_of(&result, "hang"), 1, "not waited for again");
+    cbx_measure_result_clear(&result);
+}
+
+static void resume_keeps_what_is_good(void **state)
+{
+    static const char *const first[] = { "good", "spin" }, *const more[] = { "good", "spin", "flood" };
+    static const char *const points[] = { "{\"n\":100}", "{\"n\":200}" };
+    rig *r = *state;
+    cbx_measure_opts o = quick(r, first, CBX_LEN(first));
+    cbx_measure_result a, b, c;
+    char old_run[CBX_RUN_ID_SIZE];
+
+    o.points = points;
+    o.npoints = 1;
+    a = run(r, &o, "first");
+    memcpy(old_run, a.run_id, sizeof(old_run));
+    o.npoints = 2;
+    o.resume = true;
+    b = run(r, &o, "one point more");
+    CHECK_INT(b.points_kept, 1, "the first point is not measured again");
+    CHECK_STR(b.rows.rows[0].run_id, old_run, "its row is the old one");
+    CHECK_INT(launches_of(&b, "good"), 2, "launches at the new point only");
+    CHECK(cbx_row_is_good(row_of(&b.rows, "spin")), "good rows of both");
+    o.allow = more;
+    o.nallow = CBX_LEN(more);
+    c = run(r, &o, "one baseline more");
+    CHECK_INT(c.points_kept, 0, "no point is complete");
+    CHECK_INT(launches_of(&c, "spin"), 0, "kept");
+    CHECK_INT(launches_of(&c, "flood"), 4, "measured at both points");
+    CHECK_INT(launches_of(&c, "good"), 4, "the reference, for the ratio");
+    CHECK_STR(row_of(&c.rows, "good")->run_id, old_run, "though its row is kept");
+    CHECK(row_of(&c.rows, "flood")->paired_vs != NULL, "paired with launches of this run");
+    cbx_measure_result_clear(&a);
+    cbx_measure_result_clear(&b);
+    cbx_measure_result_clear(&c);
+}
+
+typedef struct watcher {
+    cbx_stop_flag flag;
+    size_t launches, stop_after, notes;
+    char note[256];
+} watcher;
+
+static void watch(void *user, const cbx_measure_progress *p)
+{
+    watcher *w = user;
+    if (p->event == CBX_MEASURE_LAUNCH && ++w->launches == w->stop_after) w->flag = 1;
+    if (p->event != CBX_MEASURE_NOTE) return;
+    w->notes++;
+    snprintf(w->note, sizeof(w->note), "%.255s", p->text);
+}
+
+static void a_stop_keeps_finished_points(void **state)
+{
+    static const char *const names[] = { "good" }, *const points[] = { "{\"n\":100}", "{\"n\":200}", "{\"n\":300}" };
+    rig *r = *state;
+    cbx_measure_opts o = quick(r, names, 1);
+    watcher w = { .stop_after = 3 };
+    cbx_measure_result result;
+    cbx_rows file;
+    cbx_err err = CBX_ERR_INIT;
+    size_t good = 0, interrupted = 0;
+
+    o.points = points;
+    o.npoints = 3;
+    o.stop = &w.flag;
+    o.progress = watch;
+    o.user = &w;
+    result = run(r, &o, "a stop is no error");
+    CHECK(result.interrupted, "it is said");
+    cbx_rows_init(&file, cbx_allocator_default());
+    CHECK_OK(cbx_rows_read(r->ctx, r->out, &file, &err), &err, "the file is whole");
+    for (size_t i = 0; i < file.count; i++) {
+        good += cbx_row_is_good(&file.rows[i]);
+        interrupted += !strcmp(file.rows[i].status, "interrupted");
+    }
+    CHECK_INT(good, 1, "the point that was finished");
+    CHECK_INT(interrupted, 1, "the point that was not");
+    cbx_rows_clear(&file);
+    cbx_measure_result_clear(&result);
+    o.stop = NULL;
+    o.resume = true;
+    result = run(r, &o, "and on from there");
+    CHECK_INT(result.points_kept, 1, "kept");
+    CHECK_INT(result.points_good, 3, "complete now");
+    cbx_measure_result_clear(&result);
+}
+
+static void slots_share_the_points(void **state)
+{
+    static const char *const names[] = { "good" }, *const points[] = { "{\"n\":1}", "{\"n\":2}", "{\"n\":3}", "{\"n\":4}", "{\"n\":5}" };
+    rig *r = *state;
+    cbx_measure_opts o = quick(r, names, 1);
+    cbx_measure_result result;
+    size_t k = 0;
+
+    o.points = points;
+    o.npoints = CBX_LEN(points);
+    o.cpu_slots = 64; /* more than CPUs: clamped, and said */
+    watcher w = { .stop_after = 0 };
+    o.progress = watch;
+    o.user = &w;
+    result = run(r, &o, "slots");
+    CHECK_INT(result.points_good, 5, "every point");
+    for (size_t i = 0; i < result.rows.count; i++) {
+        char wanted[32];
+        if (strcmp(result.rows.rows[i].baseline, "good")) continue;
+        snprintf(wanted, sizeof(wanted), "%zu", ++k);
+        CHECK_STR(result.rows.rows[i].point_label, wanted, "rows keep the order of the points");
+    }
+    CHECK(w.notes >= 1 && strstr(w.note, "--cpu-slots 64"), "a note tells that there are fewer CPUs");
+    cbx_measure_result_clear(&result);
+}
+
+static void in_process(void **state)
+{
+    static const char *const names[] = { "good", "wrong" };
+    rig *r = *state;
+    cbx_measure_opts o = quick(r, names, CBX_LEN(names));
+    cbx_measure_result result;
+    const cbx_row *row;
+    o.in_process = true;
+    result = run(r, &o, "in process");
+    row = row_of(&result.rows, "good");
+    CHECK_STR(row->status, "ok", "measured");
+    CHECK_STR(cbx_json_get_string(row->provenance, "measurement_isolation", ""), "in_process", "and the row says how");
+    CHECK_STR(row_of(&result.rows, "wrong")->status, "fidelity_failed", "checked as well");
+    cbx_measure_result_clear(&result);
+}
+
+static void store_and_raw(void **state)
+{
+    static const char *const names[] = { "good" };
+    rig *r = *state;
+    cbx_measure_opts o = quick(r, names, 1);
+    char path[256];
+    cbx_measure_result result;
+    o.store_root = r->store;
+    result = run(r, &o, "with a store");
+    snprintf(path, sizeof(path), "%s/toy/%s.jsonl", r->store, result.run_id);
+    CHECK(cbx_path_exists(path), path);
+    snprintf(path, sizeof(path), "%s/toy/%s.raw.jsonl", r->store, result.run_id);
+    CHECK(cbx_path_exists(path), path);
+    cbx_measure_result_clear(&result);
+}
+
+static void budget_says_what_it_cut(void **state)
+{
+    static const char *const names[] = { "spin" }, *const points[] = { "{\"n\":10,\"spin_us\":20000}" };
+    rig *r = *state;
+    cbx_measure_opts o = quick(r, names, 1);
+    watcher w = { .stop_after = 0 };
+    cbx_measure_result result;
+    const cbx_row *row;
+    o.points = points;
+    o.npoints = 1;
+    o.launches = 50;
+    o.repeats = 5;
+    o.budget_s = 0.2; /* each launch is three calls of 20 ms at least */
+    o.progress = watch;
+    o.user = &w;
+    result = run(r, &o, "under a budget");
+    row = row_of(&result.rows, "spin");
+    CHECK_STR(row->status, "ok", "measured all the same");
+    CHECK(row->nlaunches < CBX_LEN("123456"), "fewer launches than an interval needs");
+    CHECK(isinf(row->steady.lower) || row->steady.level == 0 || isnan(row->steady.lower), "so there is none");
+    CHECK(w.notes == 1 && strstr(w.note, "too few for an interval"), "and it is said");
+    CHECK(strstr(cbx_json_get_string(cbx_json_get(row->provenance, "schedule"), "note", ""), "budget"), "in the row as well");
+    cbx_measure_result_clear(&result);
+}
+
+static void oracle_failure(void **state)
+{
+    static const char *const names[] = { "good" };
+    rig *r = *state;
+    cbx_measure_opts o = quick(r, names, 1);
+    static const char *const points[] = { "{\"n\":1234}" };
+    cbx_measure_result result;
+    o.points = points;
+    o.npoints = 1;
+    setenv("TOY_ORACLE_FAILS", "1", 1);
+    result = run(r, &o, "without an oracle");
+    unsetenv("TOY_ORACLE_FAILS");
+    CHECK_STR(row_of(&result.rows, "good")->status, "fidelity_inconclusive", "nothing to compare with");
+    CHECK_INT(result.points_good, 0, "no good row");
+    cbx_measure_result_clear(&result);
+}
+
+static void usage_errors(void **state)
+{
+    static const char *const bad_point[] = { "{\"n\":" }, *const bad_platform[] = { "cpuu" }, *const good[] = { "good" };
+    rig *r = *state;
+    cbx_measure_opts o = quick(r, good, 1);
+    cbx_measure_result result;
+    cbx_err err = CBX_ERR_INIT;
+
+    cbx_measure_result_init(&result, cbx_allocator_default());
+    o.points = bad_point;
+    o.npoints = 1;
+    CHECK_STATUS(cbx_measure_run(r->ctx, &o, &result, &err), CBX_EFORMAT, "no JSON");
+    o.npoints = 0;
+    o.platforms = bad_platform;
+    o.nplatforms = 1;
+    CHECK_STATUS(cbx_measure_run(r->ctx, &o, &result, &err), CBX_EINVAL, "no such platform");
+    o.nplatforms = 0;
+    o.out_path = "/proc/no/such/rows.jsonl";
+    CHECK(cbx_measure_run(r->ctx, &o, &result, &err) != CBX_OK && strstr(err.message, "/proc/no"), "known before anything is measured");
+    CHECK_INT(result.rows.count, 0, "no rows");
+    cbx_measure_result_clear(&result);
+}
+
+static void gpu_without_a_device(void **state)
+{
+    static const char *const names[] = { "good" }, *const platforms[] = { "jax-cpu", "cuda12" };
+    rig *r = *state;
+    cbx_measure_opts o = quick(r, names, 1);
+    cbx_measure_result result;
+    size_t gpu = 0;
+    o.platforms = platforms;
+    o.nplatforms = 2;
+    result = run(r, &o, "two platforms");
+    for (size_t i = 0; i < result.rows.count; i++) {
+        const cbx_row *row = &result.rows.rows[i];
+        if (strcmp(row->platform, "cuda12") || strcmp(row->baseline, "good")) continue;
+        CHECK_STR(row->status, "skipped", "our own code is not for a GPU");
+        CHECK_STR(row->failure_reason, "backend_unavailable", "whether there is one or not");
+        gpu++;
+    }
+    CHECK_INT(gpu, 1, "a row all the same");
+    CHECK_STR(row_of(&result.rows, "good")->platform, "cpu", "the alias is not written");
+    cbx_measure_result_clear(&result);
+}
+
+/* --- commands --- */
+
+static cbx_measure_result run_exec(rig *r, const cbx_exec_opts *o, const char *why)
+{
+    cbx_measure_result result;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_measure_result_init(&result, cbx_allocator_default());
+    CHECK_OK(cbx_exec_run(r->ctx, o, &result, &err), &err, why);
+    return result;
+}
+
+static void commands(void **state)
+{
+    static const cbx_exec_command two[] = { { "sleep 0.002", NULL }, { "exit 3", NULL }, { "sleep 0.03", NULL } };
+    cbx_exec_opts o = CBX_EXEC_OPTS_INIT;
+    rig *r = *state;
+    cbx_measure_result result;
+    cbx_text words;
+    o.commands = two;
+    o.ncommands = CBX_LEN(two);
+    o.launches = 6;
+    result = run_exec(r, &o, "three commands");
+    CHECK_INT(result.rows.count, 3, "a row a command");
+    CHECK_STR(result.rows.rows[0].case_name, "exec", "case");
+    CHECK_INT(result.rows.rows[0].nlaunches, 6, "runs");
+    CHECK_STR(result.rows.rows[1].failure_message, "command 'exit 3' exited with status 3", "named, with its status");
+    CHECK_STR(result.rows.rows[2].verdict, "slower", "28 ms more");
+    CHECK_INT(result.points_good, 2, "the others are measured");
+    cbx_text_init(&words, cbx_allocator_default());
+    cbx_exec_sentence(&result.rows, &words);
+    CHECK(strstr(cbx_text_str(&words), "'sleep 0.002' is ") && strstr(cbx_text_str(&words), "faster than 'sleep 0.03'"), cbx_text_str(&words));
+    cbx_text_clear(&words);
+    cbx_measure_result_clear(&result);
+}
+
+static void parameters(void **state)
+{
+    static const char *const a[] = { "1", "2" }, *const b[] = { "x", "y", "z" };
+    static const cbx_exec_param params[] = { { "a", a, 2 }, { "b", b, 3 } };
+    static const cbx_exec_command two[] = { { "true {a} {b} {c}", NULL }, { "true", NULL } };
+    static const char *const wanted[] = { "true 1 x {c}", "true 1 y {c}", "true 1 z {c}", "true 2 x {c}", "true 2 y {c}", "true 2 z {c}", "true" };
+    cbx_exec_opts o = CBX_EXEC_OPTS_INIT;
+    rig *r = *state;
+    cbx_measure_result result;
+    o.commands = two;
+    o.ncommands = 2;
+    o.params = params;
+    o.nparams = 2;
+    o.launches = 1;
+    o.warmup = 0;
+    result = run_exec(r, &o, "every combination");
+    CHECK_INT(result.rows.count, CBX_LEN(wanted), "a command without parameters is there once");
+    for (size_t i = 0; i < CBX_LEN(wanted); i++) CHECK_STR(result.rows.rows[i].baseline, wanted[i], "the last parameter runs fastest");
+    cbx_measure_result_clear(&result);
+}
+
+static void setup_and_failures(void **state)
+{
+    static const cbx_exec_command one[] = { { "false", NULL } };
+    cbx_exec_opts o = CBX_EXEC_OPTS_INIT;
+    rig *r = *state;
+    char setup[160], counter[128];
+    char *data = NULL;
+    size_t len = 0;
+    cbx_measure_result result;
+    cbx_err err = CBX_ERR_INIT;
+    snprintf(counter, sizeof(counter), "%s/counter", r->folder);
+    snprintf(setup, sizeof(setup), "echo x >> %s", counter);
+    o.commands = one;
+    o.ncommands = 1;
+    o.setup = setup;
+    o.launches = 3;
+    o.ignore_failure = true;
+    result = run_exec(r, &o, "failures ignored");
+    CHECK_INT(result.points_good, 1, "a run all the same");
+    CHECK_OK(cbx_file_read(r->ctx, counter, 0, &data, &len, &err), &err, "set-up ran");
+    CHECK_INT(len, 8, "before each of three runs and one warm-up");
+    cbx_mem_free(cbx_ctx_allocator(r->ctx), data, len + 1);
+    cbx_measure_result_clear(&result);
+    o.setup = "exit 9";
+    result = run_exec(r, &o, "set-up fails");
+    CHECK_STR(result.rows.rows[0].failure_message, "setup command 'exit 9' exited with status 9", "named");
+    cbx_measure_result_clear(&result);
+    o.ncommands = 0;
+    cbx_measure_result_init(&result, cbx_allocator_default());
+    CHECK_STATUS(cbx_exec_run(r->ctx, &o, &result, &err), CBX_EINVAL, "nothing to run");
+    cbx_measure_result_clear(&result);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(every_failure_is_a_row, fresh),
+        cmocka_unit_test_setup(a_hanging_worker_does_not_stop_the_sweep, fresh),
+        cmocka_unit_test_setup(resume_keeps_what_is_good, fresh),
+        cmocka_unit_test_setup(a_stop_keeps_finished_points, fresh),
+        cmocka_unit_test_setup(slots_share_the_points, fresh),
+        cmocka_unit_test_setup(in_process, fresh),
+        cmocka_unit_test_setup(store_and_raw, fresh),
+        cmocka_unit_test_setup(budget_says_what_it_cut, fresh),
+        cmocka_unit_test_setup(oracle_failure, fresh),
+        cmocka_unit_test_setup(usage_errors, fresh),
+        cmocka_unit_test_setup(gpu_without_a_device, fresh),
+        cmocka_unit_test(commands),
+        cmocka_unit_test(parameters),
+        cmocka_unit_test(setup_and_failures),
+    };
+    return cmocka_run_group_tests_name("perf/measure", tests, rig_open, rig_close);
+}

@@ -1,0 +1,353 @@
+/* Rows from launches whose numbers are made up, so that every number of a row is known. */
+#include "check.h"
+#include "toy_case.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "calibrax/perf/session.h"
+
+typedef struct bench {
+    cbx_ctx *ctx;
+    cbx_measure_opts opts;
+    cbx__session s;
+    cbx__point p;
+    cbx_rows rows;
+    cbx_text raw;
+} bench;
+
+static const cbx_baseline_ops *baseline(const char *name)
+{
+    const cbx_baseline_ops *b = cbx_case_baseline(&toy_case, name);
+    CHECK(b != NULL, name);
+    return b;
+}
+
+/* A session with a probe of 1e9 operations and bytes a second: the toy's 1000 elements take 8 us (8000 bytes) at best. */
+static void bench_open(bench *b)
+{
+    cbx_err err = CBX_ERR_INIT;
+
+    memset(b, 0, sizeof(*b));
+    CHECK_OK(cbx_ctx_create(NULL, &b->ctx, &err), &err, "a context");
+    b->opts = (cbx_measure_opts)CBX_MEASURE_OPTS_INIT;
+    b->opts.case_ops = &toy_case;
+    cbx__session_init(&b->s, &b->opts);
+    snprintf(b->s.machine_id, sizeof(b->s.machine_id), "0123456789abcdef");
+    b->s.have_probe = b->s.probe_repeated = true;
+    for (int i = 0; i < CBX_PIPE_COUNT; i++) b->s.probe.pipe_ops_per_s[i][0] = b->s.probe.pipe_ops_per_s[i][1] = 1e9;
+    b->s.probe.nlevels = 1;
+    snprintf(b->s.probe.level[0].name, sizeof(b->s.probe.level[0].name), "memory");
+    b->s.probe.level[0].read_bytes_per_s = b->s.probe.level[0].copy_bytes_per_s = 1e9;
+    cbx_arena_init(&b->p.arena, cbx_allocator_default());
+    CHECK_OK(cbx_case_point(b->ctx, &toy_case, "{\"n\":1000}", "test", &b->p.params, &err), &err, "a point");
+    b->p.json = cbx_params_json(b->p.params);
+    snprintf(b->p.label, sizeof(b->p.label), "1000");
+    b->p.plan.attempts = cbx_arena_calloc(&b->p.arena, 8, sizeof(cbx__attempt));
+    cbx_rows_init(&b->rows, cbx_allocator_default());
+    cbx_text_init(&b->raw, cbx_allocator_default());
+}
+
+static void bench_close(bench *b)
+{
+    cbx_rows_clear(&b->rows);
+    cbx_text_clear(&b->raw);
+    cbx_params_free(b->p.params);
+    cbx_arena_clear(&b->p.arena);
+    cbx__session_clear(&b->s);
+    cbx_ctx_free(b->ctx);
+}
+
+static cbx__attempt *add_attempt(bench *b, const char *name, const char *variant)
+{
+    cbx__attempt *a = &b->p.plan.attempts[b->p.plan.count++];
+    a->baseline = baseline(name);
+    a->platform = "cpu";
+    a->variant = variant;
+    a->median_s = a->min_s = NAN;
+    return a;
+}
+
+/* One launch of two epochs, median us and median + 1 us: its median is us + 0.5. */
+static void add_launch(bench *b, cbx__attempt *a, double us)
+{
+    cbx__launch *l = cbx_arena_calloc(&b->p.arena, 1, sizeof(*l));
+    cbx_launch_record *r = &l->record;
+
+    l->round = a->nlaunches;
+    l->median_s = 1e-6 * (us + 0.5);
+    r->epochs = 2;
+    r->epoch_ns[0] = r->outer_ns[0] = 1000 * us;
+    r->epoch_ns[1] = r->outer_ns[1] = 1000 * (us + 1);
+    r->iterations = 3;
+    r->first_call_ns = 1e6;
+    r->compile_ns = 5e5;
+    r->hwm_bytes = 1e6 * (double)(1 + a->nlaunches);
+    r->hwm_increase_bytes = r->device_peak_bytes = NAN;
+    r->cpu_user_s = 0.5;
+    r->cpu_system_s = 0.25;
+    r->fidelity = (cbx_fidelity){
+        .checked = true, .ok = true, .rel_to_tol = 0.1 * (double)(1 + a->nlaunches), .checks = 2
+    };
+    if (a->last)
+        a->last->next = l;
+    else
+        a->first = l;
+    a->last = l;
+    a->nlaunches++;
+    if (a->nlaunches > b->p.rounds) b->p.rounds = a->nlaunches;
+}
+
+static void make(bench *b)
+{
+    cbx_err err = CBX_ERR_INIT;
+    CHECK_OK(cbx__rows_judge(b->ctx, &b->s, &b->p, &err), &err, "judge");
+    CHECK_OK(cbx__rows_make(b->ctx, &b->s, &b->p, &b->rows, &b->raw, &err), &err, "make");
+}
+
+static void near(double actual, double wanted, const char *why)
+{
+    if (!(fabs(actual - wanted) <= 1e-12 * fabs(wanted))) fail_msg("%s: %.17g, not %.17g", why, actual, wanted);
+}
+
+static void numbers_of_a_row(void **state)
+{
+    static const double us[] = {
+        100, 104, 101, 103, 102, 105, 106
+    }; /* launch medians 100.5 ... 106.5, their median 103.5 */
+    bench b;
+    const cbx_row *r;
+    (void)state;
+    bench_open(&b);
+    cbx__attempt *a = add_attempt(&b, "good", "default");
+    for (size_t i = 0; i < CBX_LEN(us); i++) add_launch(&b, a, us[i]);
+    make(&b);
+    CHECK_INT(b.rows.count, 1, "a row an attempt");
+    r = &b.rows.rows[0];
+    CHECK_STR(r->status, "ok", "status");
+    near(r->median_s, 103.5e-6, "median of launch medians");
+    /* n = 7: r = 1, the whole range, at 1 - 2/2^7 */
+    near(r->steady.lower, 100.5e-6, "exact interval");
+    near(r->steady.upper, 106.5e-6, "exact interval");
+    near(r->steady.level, 1 - 2.0 / 128, "level reached");
+    near(r->min_s, 100e-6, "smallest epoch of all launches");
+    CHECK_INT(r->n, 14, "epochs are pooled");
+    CHECK_INT(r->nlaunches, 7, "launches");
+    near(r->mean_s, (103 + 0.5) * 1e-6, "mean of the epochs");
+    near(r->host_rss_mb, 7, "largest peak, in 10^6 bytes");
+    CHECK(isnan(r->peak_hbm_mb) && isnan(r->host_rss_increase_mb), "unknown stays unknown");
+    near(r->cpu_s, 0.75, "CPU seconds of a launch");
+    near(r->first_call_s, 1e-3, "first call");
+    near(r->compile_s, 5e-4, "compile");
+    near(r->throughput_elem_per_s, 1000 / 100e-6, "v1: output elements over the minimum");
+    near(r->gmac_per_s, 1e-9 * 1000 / 103.5e-6, "declared work over the median");
+    near(r->gflop_per_s, 1e-9 * 2000 / 103.5e-6, "declared work over the median");
+    near(r->gbyte_per_s, 1e-9 * 8000 / 103.5e-6, "declared work over the median");
+    near(r->bound_s, 8e-6, "8000 bytes at 1 GB/s");
+    near(r->roofline_share, 8 / 103.5, "share of the roofline");
+    CHECK_STR(r->fidelity_status, "ok", "fidelity");
+    near(r->rel_to_tol, 0.7, "the worst check");
+    CHECK_INT(r->checks, 14, "all checks");
+    CHECK_STR(r->ratio_vs, "good", "the reference has a v1 ratio to itself");
+    near(r->ratio_value, 1, "of one");
+    CHECK(r->paired_vs == NULL && r->verdict == NULL, "and no paired one");
+    CHECK(r->strongest, "one variant is the strongest");
+    CHECK_STR(r->machine, "0123456789abcdef", "machine");
+    bench_close(&b);
+}
+
+static void ratios_are_paired(void **state)
+{
+    /* The machine slows down by half in the middle: the rounds' quotients do not see it. */
+    static const double reference_us[] = { 99.5, 99.5, 149.5, 149.5, 199.5, 99.5 };
+    bench b;
+    const cbx_row *r;
+    (void)state;
+    bench_open(&b);
+    cbx__attempt *good = add_attempt(&b, "good", "default"), *spin = add_attempt(&b, "spin", "default");
+    for (size_t i = 0; i < CBX_LEN(reference_us); i++) {
+        add_launch(&b, good, reference_us[i]);
+        add_launch(&b, spin, (reference_us[i] + 0.5) * 2 - 0.5);
+    }
+    make(&b);
+    r = &b.rows.rows[1];
+    CHECK_STR(r->paired_vs, "good", "against the reference");
+    near(r->paired.value, 2, "twice in each round");
+    near(r->paired.lower, 2, "and nothing else");
+    near(r->paired.upper, 2, "and nothing else");
+    near(r->ratio_value, 199.5 / 99.5, "v1: minimum over minimum");
+    CHECK_STR(r->verdict, "slower", "verdict");
+    CHECK(cbx_json_has(r->json, "param_point") && cbx_json_has(r->json, "provenance"), "v1 keys");
+    bench_close(&b);
+}
+
+static void strongest_variant_is_quoted(void **state)
+{
+    bench b;
+    (void)state;
+    bench_open(&b);
+    cbx__attempt *plain = add_attempt(&b, "good", "default"), *tuned = add_attempt(&b, "good", "tuned"),
+                 *spin = add_attempt(&b, "spin", "default");
+    for (size_t i = 0; i < 6; i++) {
+        add_launch(&b, plain, 199.5);
+        add_launch(&b, tuned, 99.5);
+        add_launch(&b, spin, 399.5);
+    }
+    make(&b);
+    CHECK(!b.rows.rows[0].strongest && b.rows.rows[1].strongest && b.rows.rows[2].strongest,
+          "the smaller median of a baseline");
+    near(b.rows.rows[2].paired.value, 4, "against the reference at its best");
+    near(b.rows.rows[0].paired.value, 2, "the default beside it");
+    CHECK_STR(b.rows.rows[1].variant, "tuned", "variants have rows of their own");
+    bench_close(&b);
+}
+
+static void failures_are_rows(void **state)
+{
+    static const struct {
+        cbx_failure failure;
+        bool launched;
+        const char *status, *reason;
+        bool metrics;
+        const char *why;
+    } cases[] = {
+        { CBX_FAILURE_CRASHED, false, "crashed", "worker_killed", false, "a crash has no numbers" },
+        { CBX_FAILURE_FIDELITY, true, "fidelity_failed", "outside_bound", true,
+          "a wrong answer keeps its numbers, without a ratio" },
+        { CBX_FAILURE_SLOW_SKIPPED, false, "skipped", "slow_skipped", false, "skipped" },
+        { CBX_FAILURE_TIMEOUT, true, "timeout", "message_timeout", false,
+          "numbers of a baseline that later hung are not quoted" },
+    };
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        bench b;
+        const cbx_row *r;
+        bench_open(&b);
+        cbx__attempt *good = add_attempt(&b, "good", "default"), *bad = add_attempt(&b, "wrong", "default");
+        add_launch(&b, good, 100);
+        if (cases[i].launched) add_launch(&b, bad, 50);
+        bad->failure = cases[i].failure;
+        snprintf(bad->message, sizeof(bad->message), "as planted");
+        make(&b);
+        r = &b.rows.rows[1];
+        CHECK_STR(r->status, cases[i].status, cases[i].why);
+        CHECK_STR(r->failure_reason, cases[i].reason, cases[i].why);
+        CHECK_STR(r->failure_message, "as planted", cases[i].why);
+        CHECK_INT(r->has_metrics, cases[i].metrics, cases[i].why);
+        CHECK(r->ratio_vs == NULL && r->paired_vs == NULL && !r->strongest, "no ratio for what is not good");
+        CHECK_STR(b.rows.rows[0].status, "ok", "the others stay");
+        bench_close(&b);
+    }
+}
+
+static void one_wrong_launch_is_wrong(void **state)
+{
+    bench b;
+    (void)state;
+    bench_open(&b);
+    cbx__attempt *a = add_attempt(&b, "good", "default");
+    for (int i = 0; i < 3; i++) add_launch(&b, a, 100);
+    a->last->record.fidelity.ok = false;
+    a->last->record.fidelity.rel_to_tol = INFINITY;
+    a->failure = CBX_FAILURE_FIDELITY;
+    make(&b);
+    CHECK_STR(b.rows.rows[0].fidelity_status, "failed", "one wrong output of three launches");
+    CHECK(isinf(b.rows.rows[0].rel_to_tol), "the worst one");
+    bench_close(&b);
+}
+
+static void too_fast_is_refused(void **state)
+{
+    bench b;
+    (void)state;
+    bench_open(&b);
+    cbx__attempt *good = add_attempt(&b, "good", "default"), *lazy = add_attempt(&b, "lazy", "default");
+    for (int i = 0; i < 6; i++) {
+        add_launch(&b, good, 6.5); /* 7 us of 8 us: within what a measured roof may be wrong */
+        add_launch(&b, lazy, 5.5); /* 6 us of 8 us: share 1.33 */
+    }
+    make(&b);
+    CHECK_STR(b.rows.rows[0].status, "ok", "a share of 1.14 is the roof's own error");
+    CHECK_STR(b.rows.rows[1].status, "refused", "a share of 1.33 is no measurement");
+    CHECK_STR(b.rows.rows[1].failure_reason, "faster_than_roof", "reason");
+    CHECK(b.rows.rows[1].ratio_vs == NULL, "no ratio");
+    bench_close(&b);
+}
+
+static void equals_are_compared_with_each_other(void **state)
+{
+    bench b;
+    (void)state;
+    bench_open(&b);
+    b.opts.twins = true;
+    cbx__attempt *one = add_attempt(&b, "spin", "default"), *two = add_attempt(&b, "spin", "twin");
+    for (int i = 0; i < 6; i++) {
+        add_launch(&b, one, 100);
+        add_launch(&b, two, 100);
+    }
+    make(&b);
+    CHECK_STR(b.rows.rows[1].paired_vs, "spin", "its twin, not the case's reference");
+    CHECK_STR(b.rows.rows[1].verdict, "equivalent", "equal");
+    bench_close(&b);
+}
+
+static void raw_lines(void **state)
+{
+    bench b;
+    cbx_json *line = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    (void)state;
+    bench_open(&b);
+    cbx__attempt *a = add_attempt(&b, "good", "default");
+    add_launch(&b, a, 100);
+    add_launch(&b, a, 101);
+    a->last->retry = true;
+    make(&b);
+    const char *text = cbx_text_str(&b.raw), *end = strchr(text, '\n');
+    CHECK(end && strchr(end + 1, '\n') && !strchr(strchr(end + 1, '\n') + 1, '\n'), "a line a launch");
+    CHECK_OK(cbx_json_parse(text, (size_t)(end - text), "raw", &line, &err), &err, "JSON");
+    CHECK_STR(cbx_json_get_string(line, "schema", ""), "nperf-launch", "names its schema");
+    CHECK_INT(cbx_json_get_int(line, "version", 0), 1, "and version");
+    CHECK_INT(cbx_json_length(cbx_json_get(line, "epoch_ns")), 2, "every epoch");
+    CHECK(cbx_json_has(line, "env_pad_bytes") && cbx_json_has(line, "position") && cbx_json_has(line, "seed"),
+          "order, layout, seed");
+    cbx_json_unref(line);
+    bench_close(&b);
+}
+
+static void nothing_names_the_place(void **state)
+{
+    bench b;
+    cbx_text t;
+    char host[256] = "", folder[1024];
+    (void)state;
+    bench_open(&b);
+    cbx__attempt *a = add_attempt(&b, "good", "default");
+    a->interpreter = "/somewhere/private/bin/python3";
+    add_launch(&b, a, 100);
+    make(&b);
+    cbx_text_init(&t, cbx_allocator_default());
+    cbx_json_write(b.rows.rows[0].json, CBX_JSON_COMPACT, &t);
+    CHECK(!strstr(cbx_text_str(&t), "/somewhere"), "no path");
+    if (getcwd(folder, sizeof(folder)) && strlen(folder) > 4) CHECK(!strstr(cbx_text_str(&t), folder), "no folder");
+    if (!gethostname(host, sizeof(host) - 1) && strlen(host) > 4) CHECK(!strstr(cbx_text_str(&t), host), "no host");
+    cbx_text_clear(&t);
+    bench_close(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_of_a_row),
+        cmocka_unit_test(ratios_are_paired),
+        cmocka_unit_test(strongest_variant_is_quoted),
+        cmocka_unit_test(failures_are_rows),
+        cmocka_unit_test(one_wrong_launch_is_wrong),
+        cmocka_unit_test(too_fast_is_refused),
+        cmocka_unit_test(equals_are_compared_with_each_other),
+        cmocka_unit_test(raw_lines),
+        cmocka_unit_test(nothing_names_the_place),
+    };
+    return cmocka_run_group_tests_name("perf/rowmaker", tests, NULL, NULL);
+}

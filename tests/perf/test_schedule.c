@@ -1,0 +1,151 @@
+/* Order of launches, layout factors, core groups. */
+#include "check.h"
+
+#include "calibrax/perf/schedule.h"
+
+enum { MAX_N = 9 };
+
+/* A block as rows; `cyclic` gives the plain Latin square instead, which is balanced in place but not in carry-over. */
+static void deal(uint64_t seed, size_t n, size_t block, bool cyclic, size_t rows[][MAX_N])
+{
+    size_t scratch[MAX_N], count = cbx__schedule_block(n);
+    for (size_t r = 0; r < count; r++) {
+        cbx__schedule_order(seed, n, block * count + r, scratch, rows[r]);
+        for (size_t p = 0; p < n && cyclic; p++) rows[r][p] = (p + r) % n;
+    }
+}
+
+/* Every row a permutation, every treatment equally often in every place. */
+static bool balanced_in_place(size_t n, size_t rows[][MAX_N])
+{
+    size_t count = cbx__schedule_block(n);
+    for (size_t t = 0; t < n; t++) {
+        for (size_t p = 0; p < n; p++) {
+            size_t seen = 0;
+            for (size_t r = 0; r < count; r++) seen += rows[r][p] == t;
+            if (seen != count / n) return false;
+        }
+    }
+    return true;
+}
+
+/* Every treatment follows every other one equally often within rows (Williams 1949). */
+static bool balanced_in_carry_over(size_t n, size_t rows[][MAX_N])
+{
+    size_t count = cbx__schedule_block(n);
+    for (size_t a = 0; a < n; a++) {
+        for (size_t b = 0; b < n; b++) {
+            size_t seen = 0;
+            for (size_t r = 0; r < count; r++) {
+                for (size_t p = 0; p + 1 < n; p++) seen += rows[r][p] == a && rows[r][p + 1] == b;
+            }
+            if (seen != (a == b ? 0 : count / n)) return false;
+        }
+    }
+    return true;
+}
+
+static void williams_squares(void **state)
+{
+    (void)state;
+    for (size_t n = 2; n <= MAX_N; n++) {
+        size_t rows[2 * MAX_N][MAX_N];
+        for (size_t block = 0; block < 3; block++) {
+            deal(1, n, block, false, rows);
+            CHECK(balanced_in_place(n, rows), "each treatment once in each place");
+            CHECK(balanced_in_carry_over(n, rows), "each pair equally often");
+        }
+        deal(1, n, 0, true, rows);
+        if (n > 2) CHECK(!balanced_in_carry_over(n, rows), "the check sees a plain Latin square");
+    }
+}
+
+static void pairs_are_mirrored(void **state)
+{
+    (void)state;
+    for (size_t n = 2; n <= MAX_N; n++) {
+        size_t a[MAX_N], b[MAX_N], scratch[MAX_N];
+        for (size_t round = 0; round < 4 * n; round += 2) {
+            cbx__schedule_order(7, n, round, scratch, a);
+            cbx__schedule_order(7, n, round + 1, scratch, b);
+            for (size_t p = 0; p < n; p++) CHECK_INT(b[p], a[n - 1 - p], "A B, then B A: a linear drift cancels");
+        }
+    }
+}
+
+static void start_is_random(void **state)
+{
+    size_t scratch[2], order[2], first = 0;
+    (void)state;
+    for (size_t block = 0; block < 200; block++) {
+        cbx__schedule_order(3, 2, 2 * block, scratch, order);
+        first += order[0] == 0;
+    }
+    /* Bin(200, 1/2) lies in 60..140 but for a chance below 1e-7 */
+    CHECK(first > 60 && first < 140, "either begins a block as often");
+    cbx__schedule_order(3, 1, 5, scratch, order);
+    CHECK_INT(order[0], 0, "one attempt has one order");
+}
+
+static void layouts(void **state)
+{
+    size_t most_env = 0, most_heap = 0;
+    (void)state;
+    for (uint64_t i = 0; i < 500; i++) {
+        cbx__layout l = cbx__layout_draw(1, cbx__stream_of(1, 2, i)),
+                    same = cbx__layout_draw(1, cbx__stream_of(1, 2, i));
+        CHECK(l.env_pad_bytes < 4096 && l.stack_pad_bytes < 65536 && l.heap_pad_bytes < 1 << 20, "within their ranges");
+        CHECK(l.env_pad_bytes == same.env_pad_bytes && l.heap_pad_bytes == same.heap_pad_bytes,
+              "the same again for the same seed");
+        if (l.env_pad_bytes > most_env) most_env = l.env_pad_bytes;
+        if (l.heap_pad_bytes > most_heap) most_heap = l.heap_pad_bytes;
+    }
+    CHECK_GT(most_env, 3900, "the range is used");
+    CHECK_GT(most_heap, 1000000, "the range is used");
+    CHECK(cbx__stream_of(1, 2, 3) != cbx__stream_of(2, 1, 3) && cbx__stream_of(1, 2, 3) != cbx__stream_of(1, 3, 2),
+          "streams differ");
+}
+
+static void core_groups(void **state)
+{
+    static const struct {
+        size_t n, groups, sizes[4];
+        const char *why;
+    } cases[] = {
+        { 8, 3, { 3, 3, 2 }, "the first groups get the remainder" },
+        { 2, 2, { 1, 1 }, "one each" },
+        { 4, 1, { 4 }, "one group has them all" },
+        { 7, 4, { 2, 2, 2, 1 }, "near-even" },
+    };
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        size_t next = 0;
+        for (size_t g = 0; g < cases[i].groups; g++) {
+            size_t first, count;
+            cbx__core_group(cases[i].n, cases[i].groups, g, &first, &count);
+            CHECK_INT(first, next, cases[i].why);
+            CHECK_INT(count, cases[i].sizes[g], cases[i].why);
+            next = first + count;
+        }
+        CHECK_INT(next, cases[i].n, "every CPU is dealt");
+    }
+}
+
+static void affinity(void **state)
+{
+    int cpus[64];
+    size_t n = cbx__affinity(cpus, CBX_LEN(cpus));
+    (void)state;
+    CHECK(n >= 1, "at least the CPU this runs on");
+    for (size_t i = 1; i < n; i++) CHECK(cpus[i] > cpus[i - 1], "ascending");
+    CHECK_INT(cbx__affinity(cpus, 1), 1, "no more than asked for");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(williams_squares), cmocka_unit_test(pairs_are_mirrored), cmocka_unit_test(start_is_random),
+        cmocka_unit_test(layouts),          cmocka_unit_test(core_groups),        cmocka_unit_test(affinity),
+    };
+    return cmocka_run_group_tests_name("perf/schedule", tests, NULL, NULL);
+}

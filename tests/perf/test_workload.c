@@ -1,0 +1,208 @@
+/* A point made ready: sealed inputs, rotations, the oracle in its own process, its cache. */
+#include "check.h"
+#include "fail_alloc.h"
+#include "launch_support.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "calibrax/array/io/npy.h"
+#include "calibrax/perf/workload.h"
+
+static cbx_workload_opts opts_of(const fixture *f)
+{
+    cbx_workload_opts o = CBX_WORKLOAD_OPTS_INIT;
+    o.cache_dir = f->cache;
+    o.oracle_timeout_s = 20;
+    return o;
+}
+
+static void inputs_are_sealed(void **state)
+{
+    fixture *f = *state;
+    CHECK_INT(f->w->nsets, 2, "the first set and one rotation");
+    for (size_t i = 0; i < f->w->nsets; i++) {
+        int fd = f->w->input_fds[i], seals = fcntl(fd, F_GET_SEALS);
+        CHECK(seals >= 0 && (seals & F_SEAL_WRITE) && (seals & F_SEAL_SHRINK) && (seals & F_SEAL_GROW), "sealed");
+        CHECK(pwrite(fd, "x", 1, 0) < 0 && errno == EPERM, "not to be written");
+        CHECK(ftruncate(fd, 0) < 0, "not to be cut");
+        CHECK(mmap(NULL, 64, PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED, "not to be mapped for writing");
+    }
+}
+
+static void rotation_turns_inputs_and_answers_alike(void **state)
+{
+    fixture *f = *state;
+    for (size_t set = 0; set < 2; set++) {
+        cbx_array *in = NULL;
+        cbx_err err = CBX_ERR_INIT;
+        CHECK_OK(cbx_npy_map_fd(f->ctx, f->w->input_fds[set], &in, &err), &err, "an input");
+        const float *a = cbx_array_data(in);
+        const double *y = cbx_array_data(f->w->answers[set]);
+        CHECK(a[0] == (float)set, "the second set is shifted by one");
+        for (size_t i = 0; i < cbx_array_count(in); i++)
+            CHECK(y[i] == 2.0 * a[i] + 1.0, "the answer belongs to its set");
+        cbx_array_free(in);
+    }
+}
+
+static void no_rotation_without_the_functions(void **state)
+{
+    fixture *f = *state;
+    cbx_params *point = NULL;
+    cbx_workload *w = make_workload(f, &toy_still_case, "{\"n\":10}", 3, &point);
+    CHECK_INT(w->nsets, 1, "a case that does not rotate");
+    cbx_launch_opts o = quick_opts();
+    cbx_launch_record r;
+    cbx_err err = CBX_ERR_INIT;
+    CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_still_case, "good"), &o, &r, &err), &err, "good");
+    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
+    cbx_launch_record_clear(&r);
+    CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_still_case, "lazy"), &o, &r, &err), &err, "lazy");
+    CHECK_INT(r.failure, CBX_FAILURE_FIDELITY, "poisoned outputs show a lazy worker without rotation, too");
+    cbx_launch_record_clear(&r);
+    cbx_workload_free(w);
+    cbx_params_free(point);
+}
+
+static void empty_arrays(void **state)
+{
+    fixture *f = *state;
+    cbx_params *point = NULL;
+    cbx_workload *w = make_workload(f, &toy_still_case, "{\"n\":0}", 0, &point);
+    cbx_launch_opts o = quick_opts();
+    cbx_launch_record r;
+    cbx_err err = CBX_ERR_INIT;
+    CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_still_case, "good"), &o, &r, &err), &err,
+             "nothing to do");
+    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
+    CHECK(r.fidelity.checked && r.fidelity.ok, "nothing is wrong with nothing");
+    cbx_launch_record_clear(&r);
+    cbx_workload_free(w);
+    cbx_params_free(point);
+}
+
+/* Hash of a fresh workload at n = 77, and whether its oracle was cached. */
+static bool cached_again(fixture *f, const char *point_json, char hash[CBX_HASH_SIZE])
+{
+    cbx_params *point = NULL;
+    cbx_workload *w = make_workload(f, &toy_case, point_json, 1, &point);
+    bool cached = cbx_workload_oracle_cached(w);
+    const double *y = cbx_array_data(w->answers[0]);
+    CHECK(y[5] == 2 * (5.0 + (double)cbx_params_int(point, "seed")) + 1, "the answer");
+    snprintf(hash, CBX_HASH_SIZE, "%s", cbx_workload_hash(w));
+    cbx_workload_free(w);
+    cbx_params_free(point);
+    return cached;
+}
+
+static void damage(const char *folder, const char *suffix, bool cut)
+{
+    DIR *d = opendir(folder);
+    struct dirent *e;
+    while ((e = readdir(d))) {
+        char path[512];
+        size_t len = strlen(e->d_name);
+        if (len < strlen(suffix) || strcmp(e->d_name + len - strlen(suffix), suffix) != 0) continue;
+        snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        int fd = open(path, O_RDWR);
+        CHECK(fd >= 0 && (cut ? ftruncate(fd, 20) == 0 : pwrite(fd, "\x55", 1, 200) == 1), "damage");
+        close(fd);
+    }
+    closedir(d);
+}
+
+static void oracle_cache(void **state)
+{
+    fixture *f = *state;
+    char a[CBX_HASH_SIZE], b[CBX_HASH_SIZE];
+    CHECK(!cached_again(f, "{\"n\":77}", a), "computed once");
+    CHECK(cached_again(f, "{\"n\":77}", b), "then found");
+    CHECK_STR(b, a, "the inputs' hash is stable");
+    CHECK(!cached_again(f, "{\"n\":77,\"seed\":1}", b), "another seed is another problem");
+    CHECK(strcmp(a, b) != 0, "and has another hash");
+    damage(f->cache, ".answer0.npy", false);
+    CHECK(!cached_again(f, "{\"n\":77}", a), "a flipped byte is noticed");
+    CHECK(cached_again(f, "{\"n\":77}", a), "and repaired");
+    damage(f->cache, ".bound0.npy", true);
+    CHECK(!cached_again(f, "{\"n\":77}", a), "a torn file is noticed");
+    damage(f->cache, ".json", true);
+    CHECK(!cached_again(f, "{\"n\":77}", a), "a torn list is noticed");
+}
+
+static void a_cache_that_cannot_be_written_costs_nothing_else(void **state)
+{
+    fixture *f = *state;
+    cbx_workload_opts o = opts_of(f);
+    cbx_workload *w = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    o.cache_dir = "/proc/nowhere";
+    CHECK_OK(cbx_workload_create(f->ctx, &toy_case, f->point, &o, &w, &err), &err, "an unwritable cache");
+    CHECK(!cbx_workload_oracle_cached(w), "computed");
+    cbx_workload_free(w);
+}
+
+static void failures(void **state)
+{
+    fixture *f = *state;
+    cbx_workload_opts o = opts_of(f);
+    cbx_workload *w = NULL;
+    cbx_params *point = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_stop_flag stop = 1;
+    CHECK_OK(cbx_case_point(f->ctx, &toy_case, "{\"n\":78}", "test", &point, &err), &err, "a point");
+    o.struct_size = 1;
+    CHECK_STATUS(cbx_workload_create(f->ctx, &toy_case, point, &o, &w, &err), CBX_EINVAL, "another version");
+    o = opts_of(f);
+    o.rotations = 1000;
+    CHECK_STATUS(cbx_workload_create(f->ctx, &toy_case, point, &o, &w, &err), CBX_EINVAL, "too many rotations");
+    o = opts_of(f);
+    setenv("TOY_ORACLE_FAILS", "1", 1);
+    CHECK_STATUS(cbx_workload_create(f->ctx, &toy_case, point, &o, &w, &err), CBX_ECHILD, "an oracle that fails");
+    CHECK(strstr(err.message, "'toy'") && strstr(err.message, "the oracle does not know"), err.message);
+    unsetenv("TOY_ORACLE_FAILS");
+    setenv(TOY_SHAPE, "1", 1);
+    CHECK_STATUS(cbx_workload_create(f->ctx, &toy_case, point, &o, &w, &err), CBX_ESHAPE, "an oracle of another shape");
+    unsetenv(TOY_SHAPE);
+    o.stop = &stop;
+    CHECK_STATUS(cbx_workload_create(f->ctx, &toy_case, point, &o, &w, &err), CBX_EINTERRUPTED, "stopped");
+    CHECK(w == NULL, "out is untouched");
+    cbx_params_free(point);
+}
+
+static cbx_status create_once(cbx_ctx *ctx, void *user)
+{
+    fixture *f = user;
+    cbx_workload_opts o = opts_of(f);
+    cbx_workload *w = NULL;
+    cbx_status st = cbx_workload_create(ctx, &toy_case, f->point, &o, &w, NULL);
+    cbx_workload_free(w);
+    return st;
+}
+
+static void no_memory(void **state)
+{
+    fixture *f = *state;
+    CHECK_STATUS(create_once(f->ctx, f), CBX_OK, "the answer is cached from here on");
+    CHECK_GT(cbx_test_fail_each(create_once, *state, "cbx_workload_create"), 10, "allocations were made to fail");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(inputs_are_sealed),
+        cmocka_unit_test(rotation_turns_inputs_and_answers_alike),
+        cmocka_unit_test(no_rotation_without_the_functions),
+        cmocka_unit_test(empty_arrays),
+        cmocka_unit_test(oracle_cache),
+        cmocka_unit_test(a_cache_that_cannot_be_written_costs_nothing_else),
+        cmocka_unit_test(failures),
+        cmocka_unit_test(no_memory),
+    };
+    return cmocka_run_group_tests_name("perf/workload", tests, launch_setup, launch_teardown);
+}

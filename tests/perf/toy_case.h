@@ -1,0 +1,19 @@
+/*
+ * A case for tests: C = 2 A + 1, elementwise, with honest baselines and with every kind of bad one.  The same list is compiled into
+ * the tests (which need its tables) and into the test worker (which runs it).
+ */
+#ifndef CALIBRAX_TESTS_PERF_TOY_CASE_H
+#define CALIBRAX_TESTS_PERF_TOY_CASE_H
+
+#include "calibrax/perf/case.h"
+
+extern const cbx_case_list toy_cases;
+extern const cbx_case_ops toy_case;       /* rotates */
+extern const cbx_case_ops toy_still_case; /* does not */
+
+/* What the worker is told through the environment. */
+#define TOY_SHAPE    "TOY_SHAPE"    /* its outputs have one element more */
+#define TOY_CLOCK    "TOY_CLOCK"    /* its clock runs at this per cent of the true speed */
+#define TOY_PID_FILE "TOY_PID_FILE" /* `hang` and `child` write the number of the process that hangs there */
+
+#endif
