@@ -231,13 +231,14 @@ cbx_status cbx_array_read(const cbx_array *a, void *dst, size_t bytes, cbx_err *
 {
     char text[160];
 
-    if (cbx_array_is_failed(a)) return cbx_fail(err, CBX_EINVAL, "a failed operation has no elements: close its scope to learn why");
+    if (cbx_array_is_failed(a))
+        return cbx_fail(err, CBX_EINVAL, "a failed operation has no elements: close its scope to learn why");
     if (a->flags & CBX__ABSTRACT)
         return cbx_fail(err, CBX_EINVAL, "an abstract array of %s has no elements to read",
                         cbx_array_desc_text(&a->desc, text, sizeof text));
     if (bytes != cbx_array_bytes(a))
-        return cbx_fail(err, CBX_ESHAPE, "%s has %zu bytes, the buffer %zu", cbx_array_desc_text(&a->desc, text, sizeof text),
-                        cbx_array_bytes(a), bytes);
+        return cbx_fail(err, CBX_ESHAPE, "%s has %zu bytes, the buffer %zu",
+                        cbx_array_desc_text(&a->desc, text, sizeof text), cbx_array_bytes(a), bytes);
     cbx__array_pack(a, 0, a->count, dst);
     return CBX_OK;
 }

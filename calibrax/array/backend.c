@@ -21,9 +21,11 @@ cbx_status cbx_ctx_set_backend(cbx_ctx *ctx, const cbx_backend *backend, cbx_err
     if (!s) return cbx_fail(err, CBX_ENOMEM, "no memory for the array state of a context");
     if (!backend) backend = &cbx__reference_backend;
     if (backend->abi != CBX_BACKEND_ABI || backend->struct_size < sizeof *backend)
-        return cbx_fail(err, CBX_EVERSION, "the backend was built for abi %u with %u bytes, this library knows %u with %zu: rebuild it",
+        return cbx_fail(err, CBX_EVERSION,
+                        "the backend was built for abi %u with %u bytes, this library knows %u with %zu: rebuild it",
                         backend->abi, backend->struct_size, CBX_BACKEND_ABI, sizeof *backend);
-    if (!backend->apply) return cbx_fail(err, CBX_EINVAL, "backend '%s' lacks 'apply'", backend->name ? backend->name : "?");
+    if (!backend->apply)
+        return cbx_fail(err, CBX_EINVAL, "backend '%s' lacks 'apply'", backend->name ? backend->name : "?");
     s->backend = backend;
     return CBX_OK;
 }

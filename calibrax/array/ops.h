@@ -253,7 +253,7 @@ CBX_API cbx_array *cbx_median(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *
 /* ---- products ---- */
 
 /** Rank 1 operands are rows and columns, leading axes broadcast; bool: any of ands. */
-CBX_API cbx_array *cbx_matmul(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b);
+CBX_API cbx_array *cbx_matrix_product(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b);
 /** Sum over n pairs of axes. */
 CBX_API cbx_array *cbx_tensordot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int n, const int *axes_a, const int *axes_b);
 /** sum conj(a) b along an axis. */

@@ -17,13 +17,20 @@ cbx_array *cbx_full(cbx_ctx *ctx, int ndim, const size_t *shape, cbx_dtype dtype
 {
     cbx_attrs attrs = { .dtype = dtype, .ndim = ndim, .value = v };
 
-    if (ndim < 0 || ndim > CBX_MAX_RANK) return cbx__refuse(ctx, CBX_EINVAL, "rank %d of 'full' is outside 0..%d", ndim, CBX_MAX_RANK);
+    if (ndim < 0 || ndim > CBX_MAX_RANK)
+        return cbx__refuse(ctx, CBX_EINVAL, "rank %d of 'full' is outside 0..%d", ndim, CBX_MAX_RANK);
     if (ndim) memcpy(attrs.shape, shape, (size_t)ndim * sizeof *shape);
     return cbx_apply(ctx, CBX_PRIM_FULL, 0, NULL, &attrs);
 }
 
-cbx_array *cbx_zeros(cbx_ctx *ctx, int ndim, const size_t *shape, cbx_dtype dtype) { return cbx_full(ctx, ndim, shape, dtype, cbx_int(0)); }
-cbx_array *cbx_ones(cbx_ctx *ctx, int ndim, const size_t *shape, cbx_dtype dtype) { return cbx_full(ctx, ndim, shape, dtype, cbx_int(1)); }
+cbx_array *cbx_zeros(cbx_ctx *ctx, int ndim, const size_t *shape, cbx_dtype dtype)
+{
+    return cbx_full(ctx, ndim, shape, dtype, cbx_int(0));
+}
+cbx_array *cbx_ones(cbx_ctx *ctx, int ndim, const size_t *shape, cbx_dtype dtype)
+{
+    return cbx_full(ctx, ndim, shape, dtype, cbx_int(1));
+}
 
 cbx_array *cbx_full_like(cbx_ctx *ctx, const cbx_array *x, cbx_scalar v)
 {
@@ -43,9 +50,13 @@ cbx_array *cbx_arange(cbx_ctx *ctx, double start, double stop, double step, cbx_
 {
     double n = ceil((stop - start) / step), delta = (start + step) - start;
 
-    if (step == 0 || isnan(n)) return cbx__refuse(ctx, CBX_EINVAL, "'arange' from %g to %g by %g has no length", start, stop, step);
-    if (n > 0x1p52) return cbx__refuse(ctx, CBX_EOVERFLOW, "'arange' from %g to %g by %g is too long", start, stop, step);
-    return cbx__as(ctx, cbx_add_scalar(ctx, cbx_multiply_scalar(ctx, iota(ctx, n > 0 ? (size_t)n : 0, CBX_F64), delta), start), dtype);
+    if (step == 0 || isnan(n))
+        return cbx__refuse(ctx, CBX_EINVAL, "'arange' from %g to %g by %g has no length", start, stop, step);
+    if (n > 0x1p52)
+        return cbx__refuse(ctx, CBX_EOVERFLOW, "'arange' from %g to %g by %g is too long", start, stop, step);
+    return cbx__as(
+        ctx, cbx_add_scalar(ctx, cbx_multiply_scalar(ctx, iota(ctx, n > 0 ? (size_t)n : 0, CBX_F64), delta), start),
+        dtype);
 }
 
 cbx_array *cbx_arange_int(cbx_ctx *ctx, int64_t start, int64_t stop, int64_t step, cbx_dtype dtype)
@@ -68,9 +79,11 @@ cbx_array *cbx_linspace(cbx_ctx *ctx, double start, double stop, size_t num, boo
     cbx_array *i = iota(ctx, num, CBX_F64), *y;
 
     if (parts > 0) {
-        y = step == 0 ? cbx_multiply_scalar(ctx, cbx_divide_scalar(ctx, i, parts), delta) : cbx_multiply_scalar(ctx, i, step);
+        y = step == 0 ? cbx_multiply_scalar(ctx, cbx_divide_scalar(ctx, i, parts), delta)
+                      : cbx_multiply_scalar(ctx, i, step);
         y = cbx_add_scalar(ctx, y, start);
-        if (endpoint && num > 1) y = cbx_where(ctx, cbx_equal_scalar(ctx, i, parts), cbx_weak(ctx, i, cbx_float(stop)), y);
+        if (endpoint && num > 1)
+            y = cbx_where(ctx, cbx_equal_scalar(ctx, i, parts), cbx_weak(ctx, i, cbx_float(stop)), y);
     } else {
         y = cbx_add_scalar(ctx, cbx_multiply_scalar(ctx, i, delta), start);
     }
@@ -118,15 +131,18 @@ void cbx_meshgrid(cbx_ctx *ctx, size_t n, const cbx_array *const *in, bool xy, c
     size_t shape[CBX_MAX_RANK];
     bool bad = cbx__unusable(ctx, "meshgrid", n, in);
 
-    if (!bad && n > CBX_MAX_RANK) bad = cbx__refuse(ctx, CBX_EINVAL, "'meshgrid' of %zu arrays has more than %d axes", n, CBX_MAX_RANK) != NULL;
+    if (!bad && n > CBX_MAX_RANK)
+        bad = cbx__refuse(ctx, CBX_EINVAL, "'meshgrid' of %zu arrays has more than %d axes", n, CBX_MAX_RANK) != NULL;
     for (size_t i = 0; !bad && i < n; i++) {
-        if (in[i]->desc.ndim != 1) bad = cbx__refuse(ctx, CBX_ESHAPE, "'meshgrid' takes arrays of rank 1, not %d", in[i]->desc.ndim) != NULL;
+        if (in[i]->desc.ndim != 1)
+            bad = cbx__refuse(ctx, CBX_ESHAPE, "'meshgrid' takes arrays of rank 1, not %d", in[i]->desc.ndim) != NULL;
         shape[xy && n > 1 && i < 2 ? 1 - i : i] = in[i]->desc.shape[0];
     }
     for (size_t i = 0; i < n; i++) {
         ptrdiff_t line[CBX_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
         if (!bad) line[xy && n > 1 && i < 2 ? 1 - i : i] = (ptrdiff_t)in[i]->desc.shape[0];
-        out[i] = bad ? cbx__array_failed() : cbx_copy(ctx, cbx__to_shape(ctx, cbx_reshape(ctx, in[i], (int)n, line), (int)n, shape));
+        out[i] = bad ? cbx__array_failed()
+                     : cbx_copy(ctx, cbx__to_shape(ctx, cbx_reshape(ctx, in[i], (int)n, line), (int)n, shape));
     }
 }
 

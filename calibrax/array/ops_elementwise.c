@@ -14,7 +14,10 @@ bool cbx__unusable(cbx_ctx *ctx, const char *name, size_t n, const cbx_array *co
     return false;
 }
 
-cbx_array *cbx__apply1(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, const cbx_attrs *attrs) { return cbx_apply(ctx, p, 1, &x, attrs); }
+cbx_array *cbx__apply1(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, const cbx_attrs *attrs)
+{
+    return cbx_apply(ctx, p, 1, &x, attrs);
+}
 
 /* The functions take const operands and return what the scope owns: handing one on needs a reference of the scope's own. */
 cbx_array *cbx__same(cbx_ctx *ctx, const cbx_array *x) { return cbx_scope_hold(ctx, cbx_array_ref(x)); }
@@ -30,7 +33,8 @@ cbx_array *cbx__to_shape(cbx_ctx *ctx, const cbx_array *x, int ndim, const size_
     cbx_attrs attrs = { .ndim = ndim };
 
     if (cbx_array_is_failed(x)) return cbx__array_failed();
-    if (x->desc.ndim == ndim && memcmp(x->desc.shape, shape, (size_t)ndim * sizeof *shape) == 0) return (cbx_array *)(uintptr_t)x;
+    if (x->desc.ndim == ndim && memcmp(x->desc.shape, shape, (size_t)ndim * sizeof *shape) == 0)
+        return (cbx_array *)(uintptr_t)x;
     memcpy(attrs.shape, shape, (size_t)ndim * sizeof *shape);
     return cbx__apply1(ctx, CBX_PRIM_BROADCAST, x, &attrs);
 }
@@ -54,7 +58,8 @@ cbx_status cbx_broadcast_shapes(size_t n, const cbx_array *const *in, int *ndim,
                 *have = d->shape[k];
             else if (d->shape[k] != 1 && d->shape[k] != *have)
                 return cbx_fail(err, CBX_ESHAPE, "shapes do not broadcast: %s with %s",
-                                cbx_array_desc_text(&in[0]->desc, ta, sizeof ta), cbx_array_desc_text(d, tb, sizeof tb));
+                                cbx_array_desc_text(&in[0]->desc, ta, sizeof ta),
+                                cbx_array_desc_text(d, tb, sizeof tb));
         }
     }
     *ndim = rank;
@@ -78,8 +83,8 @@ static cbx_array *apply_joined(cbx_ctx *ctx, cbx_prim p, size_t n, const cbx_arr
 
 static bool wants_inexact(cbx_prim p)
 {
-    return p == CBX_PRIM_DIV || p == CBX_PRIM_ATAN2 || p == CBX_PRIM_HYPOT || p == CBX_PRIM_NEXTAFTER || p == CBX_PRIM_COPYSIGN ||
-           p == CBX_PRIM_LOGADDEXP;
+    return p == CBX_PRIM_DIV || p == CBX_PRIM_ATAN2 || p == CBX_PRIM_HYPOT || p == CBX_PRIM_NEXTAFTER ||
+           p == CBX_PRIM_COPYSIGN || p == CBX_PRIM_LOGADDEXP;
 }
 
 cbx_array *cbx__apply2(cbx_ctx *ctx, cbx_prim p, const cbx_array *a, const cbx_array *b)
@@ -91,7 +96,8 @@ cbx_array *cbx__apply2(cbx_ctx *ctx, cbx_prim p, const cbx_array *a, const cbx_a
     t = cbx_dtype_promote(a->desc.dtype, b->desc.dtype);
     /* two bools have no quotient, remainder or power of their own */
     if (wants_inexact(p)) t = cbx__inexact(t);
-    if (t == CBX_BOOL && (p == CBX_PRIM_FLOOR_DIV || p == CBX_PRIM_REM || p == CBX_PRIM_POW || p == CBX_PRIM_SHL || p == CBX_PRIM_SHR))
+    if (t == CBX_BOOL &&
+        (p == CBX_PRIM_FLOOR_DIV || p == CBX_PRIM_REM || p == CBX_PRIM_POW || p == CBX_PRIM_SHL || p == CBX_PRIM_SHR))
         t = CBX_I8;
     return apply_joined(ctx, p, 2, in, t);
 }
@@ -115,26 +121,29 @@ cbx_array *cbx_weak(cbx_ctx *ctx, const cbx_array *x, cbx_scalar v)
     return cbx_full(ctx, 0, NULL, t, v);
 }
 
-#define FLOAT(name, prim) \
-    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x) \
-    { \
-        if (cbx__unusable(ctx, #name, 1, &x)) return cbx__array_failed(); \
-        return cbx__apply1(ctx, CBX_PRIM_##prim, cbx__as(ctx, x, cbx__inexact(x->desc.dtype)), NULL); \
+#define FLOAT(name, prim)                                                                                              \
+    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x)                                                            \
+    {                                                                                                                  \
+        if (cbx__unusable(ctx, #name, 1, &x)) return cbx__array_failed();                                              \
+        return cbx__apply1(ctx, CBX_PRIM_##prim, cbx__as(ctx, x, cbx__inexact(x->desc.dtype)), NULL);                  \
     }
-#define KEEP(name, prim) \
+#define KEEP(name, prim)                                                                                               \
     cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x) { return cbx__apply1(ctx, CBX_PRIM_##prim, x, NULL); }
-#define ROUND(name, prim) \
-    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x) \
-    { \
-        if (cbx__unusable(ctx, #name, 1, &x)) return cbx__array_failed(); \
-        if (cbx_dtype_kind(x->desc.dtype) < CBX_KIND_FLOAT) return cbx__same(ctx, x); \
-        return cbx__apply1(ctx, CBX_PRIM_##prim, x, NULL); \
+#define ROUND(name, prim)                                                                                              \
+    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x)                                                            \
+    {                                                                                                                  \
+        if (cbx__unusable(ctx, #name, 1, &x)) return cbx__array_failed();                                              \
+        if (cbx_dtype_kind(x->desc.dtype) < CBX_KIND_FLOAT) return cbx__same(ctx, x);                                  \
+        return cbx__apply1(ctx, CBX_PRIM_##prim, x, NULL);                                                             \
     }
-#define BINARY(name, prim) \
-    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b) { return cbx__apply2(ctx, CBX_PRIM_##prim, a, b); } \
-    cbx_array *cbx_##name##_scalar(cbx_ctx *ctx, const cbx_array *a, double b) \
-    { \
-        return cbx__apply2(ctx, CBX_PRIM_##prim, a, cbx_weak(ctx, a, cbx_float(b))); \
+#define BINARY(name, prim)                                                                                             \
+    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)                                        \
+    {                                                                                                                  \
+        return cbx__apply2(ctx, CBX_PRIM_##prim, a, b);                                                                \
+    }                                                                                                                  \
+    cbx_array *cbx_##name##_scalar(cbx_ctx *ctx, const cbx_array *a, double b)                                         \
+    {                                                                                                                  \
+        return cbx__apply2(ctx, CBX_PRIM_##prim, a, cbx_weak(ctx, a, cbx_float(b)));                                   \
     }
 CBX_UNARY_FLOAT_MAP(FLOAT)
 CBX_UNARY_KEEP_MAP(KEEP)
@@ -169,15 +178,27 @@ static cbx_array *scaled(cbx_ctx *ctx, const cbx_array *x, const char *name, dou
 cbx_array *cbx_deg2rad(cbx_ctx *ctx, const cbx_array *x) { return scaled(ctx, x, "deg2rad", M_PI, 180.0); }
 cbx_array *cbx_rad2deg(cbx_ctx *ctx, const cbx_array *x) { return scaled(ctx, x, "rad2deg", 180.0, M_PI); }
 
-cbx_array *cbx_logical_not(cbx_ctx *ctx, const cbx_array *x) { return cbx__apply1(ctx, CBX_PRIM_NOT, cbx__as(ctx, x, CBX_BOOL), NULL); }
+cbx_array *cbx_logical_not(cbx_ctx *ctx, const cbx_array *x)
+{
+    return cbx__apply1(ctx, CBX_PRIM_NOT, cbx__as(ctx, x, CBX_BOOL), NULL);
+}
 
 static cbx_array *logical(cbx_ctx *ctx, cbx_prim p, const cbx_array *a, const cbx_array *b)
 {
     return cbx__apply2(ctx, p, cbx__as(ctx, a, CBX_BOOL), cbx__as(ctx, b, CBX_BOOL));
 }
-cbx_array *cbx_logical_and(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b) { return logical(ctx, CBX_PRIM_AND, a, b); }
-cbx_array *cbx_logical_or(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b) { return logical(ctx, CBX_PRIM_OR, a, b); }
-cbx_array *cbx_logical_xor(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b) { return logical(ctx, CBX_PRIM_XOR, a, b); }
+cbx_array *cbx_logical_and(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    return logical(ctx, CBX_PRIM_AND, a, b);
+}
+cbx_array *cbx_logical_or(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    return logical(ctx, CBX_PRIM_OR, a, b);
+}
+cbx_array *cbx_logical_xor(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    return logical(ctx, CBX_PRIM_XOR, a, b);
+}
 
 static cbx_array *complex_part(cbx_ctx *ctx, cbx_prim p, const cbx_array *x)
 {

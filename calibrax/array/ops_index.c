@@ -18,7 +18,8 @@ static cbx_array *indexed(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, const cb
     const cbx_array *in[2] = { x, as_indices(ctx, cbx_prim_name(p), indices) };
     cbx_attrs attrs = { 0 };
 
-    if (cbx__unusable(ctx, cbx_prim_name(p), 2, in) || !cbx__axis(ctx, cbx_prim_name(p), axis, x->desc.ndim, &attrs.axis))
+    if (cbx__unusable(ctx, cbx_prim_name(p), 2, in) ||
+        !cbx__axis(ctx, cbx_prim_name(p), axis, x->desc.ndim, &attrs.axis))
         return cbx__array_failed();
     return cbx_apply(ctx, p, 2, in, &attrs);
 }
@@ -39,7 +40,8 @@ cbx_array *cbx_scatter(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indice
     cbx_attrs attrs = { .mode = mode };
     cbx_array *shape;
 
-    if (cbx__unusable(ctx, "scatter", 3, in) || !cbx__axis(ctx, "scatter", axis, x->desc.ndim, &attrs.axis)) return cbx__array_failed();
+    if (cbx__unusable(ctx, "scatter", 3, in) || !cbx__axis(ctx, "scatter", axis, x->desc.ndim, &attrs.axis))
+        return cbx__array_failed();
     /* the shape of what 'take' would give, from the rule alone */
     if (cbx_array_create_abstract(ctx, &in[1]->desc, &shape, cbx__sticky(ctx))) return cbx__array_failed();
     shape = cbx_scope_hold(ctx, shape);
@@ -64,7 +66,8 @@ bool cbx__item(cbx_ctx *ctx, const char *name, const cbx_array *x, int64_t *out)
 {
     if (cbx_array_is_failed(x)) return false;
     if (x->flags & CBX__ABSTRACT) {
-        cbx__refuse(ctx, CBX_EINVAL, "the shape of '%s' depends on data, which a trace has not: use the form with a size", name);
+        cbx__refuse(ctx, CBX_EINVAL,
+                    "the shape of '%s' depends on data, which a trace has not: use the form with a size", name);
         return false;
     }
     x = cbx__as(ctx, x, CBX_I64);
@@ -91,12 +94,16 @@ static cbx_array *ordered(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, int axis
 {
     cbx_attrs attrs = { .mode = descending };
 
-    if (cbx__unusable(ctx, cbx_prim_name(p), 1, &x) || !cbx__axis(ctx, cbx_prim_name(p), axis, x->desc.ndim, &attrs.axis))
+    if (cbx__unusable(ctx, cbx_prim_name(p), 1, &x) ||
+        !cbx__axis(ctx, cbx_prim_name(p), axis, x->desc.ndim, &attrs.axis))
         return cbx__array_failed();
     return cbx__apply1(ctx, p, x, &attrs);
 }
 
-cbx_array *cbx_sort(cbx_ctx *ctx, const cbx_array *x, int axis, bool descending) { return ordered(ctx, CBX_PRIM_SORT, x, axis, descending); }
+cbx_array *cbx_sort(cbx_ctx *ctx, const cbx_array *x, int axis, bool descending)
+{
+    return ordered(ctx, CBX_PRIM_SORT, x, axis, descending);
+}
 cbx_array *cbx_argsort(cbx_ctx *ctx, const cbx_array *x, int axis, bool descending)
 {
     return ordered(ctx, CBX_PRIM_ARGSORT, x, axis, descending);
@@ -130,7 +137,8 @@ cbx_array *cbx_digitize(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges
     bool rising, falling;
 
     if (cbx__unusable(ctx, "digitize", 2, (const cbx_array *const[]){ x, edges })) return cbx__array_failed();
-    if (edges->desc.ndim != 1) return cbx__refuse(ctx, CBX_ESHAPE, "the edges of 'digitize' have %d axes, not one", edges->desc.ndim);
+    if (edges->desc.ndim != 1)
+        return cbx__refuse(ctx, CBX_ESHAPE, "the edges of 'digitize' have %d axes, not one", edges->desc.ndim);
     before = cbx_slice(ctx, edges, 0, CBX_OPEN, -1, 1);
     after = cbx_slice(ctx, edges, 0, 1, CBX_OPEN, 1);
     if (!holds(ctx, "digitize", cbx_less_equal(ctx, before, after), &rising)) return cbx__array_failed();
@@ -203,7 +211,8 @@ cbx_array *cbx_bincount(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weigh
 
     if (cbx_array_is_failed(at)) return at;
     if (at->desc.ndim != 1) return cbx__refuse(ctx, CBX_ESHAPE, "'bincount' takes one axis, not %d", at->desc.ndim);
-    if (at->count > 0 && (!cbx__item(ctx, "bincount", cbx_min(ctx, at, NULL), &low) || !cbx__item(ctx, "bincount", cbx_max(ctx, at, NULL), &high)))
+    if (at->count > 0 && (!cbx__item(ctx, "bincount", cbx_min(ctx, at, NULL), &low) ||
+                          !cbx__item(ctx, "bincount", cbx_max(ctx, at, NULL), &high)))
         return cbx__array_failed();
     if (low < 0) return cbx__refuse(ctx, CBX_EDOM, "'bincount' of %lld: there are no negative bins", (long long)low);
     if ((size_t)(high + 1) > least) least = (size_t)high + 1;
@@ -221,9 +230,12 @@ cbx_array *cbx_histogram(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edge
     size_t n;
 
     if (cbx_array_is_failed(flat) || cbx__unusable(ctx, "histogram", 1, &edges)) return cbx__array_failed();
-    if (edges->desc.ndim != 1 || edges->count < 2) return cbx__refuse(ctx, CBX_ESHAPE, "'histogram' needs two edges or more on one axis");
+    if (edges->desc.ndim != 1 || edges->count < 2)
+        return cbx__refuse(ctx, CBX_ESHAPE, "'histogram' needs two edges or more on one axis");
     n = edges->count;
-    if (!holds(ctx, "histogram", cbx_less_equal(ctx, cbx_slice(ctx, edges, 0, CBX_OPEN, -1, 1), cbx_slice(ctx, edges, 0, 1, CBX_OPEN, 1)), &rising))
+    if (!holds(ctx, "histogram",
+               cbx_less_equal(ctx, cbx_slice(ctx, edges, 0, CBX_OPEN, -1, 1), cbx_slice(ctx, edges, 0, 1, CBX_OPEN, 1)),
+               &rising))
         return cbx__array_failed();
     if (!rising) return cbx__refuse(ctx, CBX_EDOM, "the edges of 'histogram' do not rise");
     last = cbx_index(ctx, edges, 0, -1);
@@ -256,7 +268,8 @@ static cbx_array *lanes(cbx_ctx *ctx, const cbx_array *x, const cbx_attrs *a)
 static cbx_array *lerp(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, double t)
 {
     cbx_array *d = cbx_subtract(ctx, b, a);
-    return t >= 0.5 ? cbx_subtract(ctx, b, cbx_multiply_scalar(ctx, d, 1.0 - t)) : cbx_add(ctx, a, cbx_multiply_scalar(ctx, d, t));
+    return t >= 0.5 ? cbx_subtract(ctx, b, cbx_multiply_scalar(ctx, d, 1.0 - t))
+                    : cbx_add(ctx, a, cbx_multiply_scalar(ctx, d, t));
 }
 
 static cbx_array *quantile(cbx_ctx *ctx, const char *name, const cbx_array *x, double q, const cbx_axes *axes)
@@ -290,4 +303,7 @@ cbx_array *cbx_percentile(cbx_ctx *ctx, const cbx_array *x, double q, const cbx_
 {
     return quantile(ctx, "percentile", x, q / 100.0, axes);
 }
-cbx_array *cbx_median(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes) { return quantile(ctx, "median", x, 0.5, axes); }
+cbx_array *cbx_median(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    return quantile(ctx, "median", x, 0.5, axes);
+}

@@ -28,7 +28,8 @@ cbx_array *cbx_reshape(cbx_ctx *ctx, const cbx_array *x, int ndim, const ptrdiff
     int left = -1;
 
     if (cbx__unusable(ctx, "reshape", 1, &x)) return cbx__array_failed();
-    if (ndim < 0 || ndim > CBX_MAX_RANK) return cbx__refuse(ctx, CBX_EINVAL, "rank %d of 'reshape' is outside 0..%d", ndim, CBX_MAX_RANK);
+    if (ndim < 0 || ndim > CBX_MAX_RANK)
+        return cbx__refuse(ctx, CBX_EINVAL, "rank %d of 'reshape' is outside 0..%d", ndim, CBX_MAX_RANK);
     for (int i = 0; i < ndim; i++) {
         if (shape[i] < -1 || (shape[i] == -1 && left >= 0))
             return cbx__refuse(ctx, CBX_EINVAL, "'reshape' got extent %td of axis %d: one may be -1", shape[i], i);
@@ -40,7 +41,8 @@ cbx_array *cbx_reshape(cbx_ctx *ctx, const cbx_array *x, int ndim, const ptrdiff
     }
     if (left >= 0) {
         if (known == 0 || x->count % known != 0)
-            return cbx__refuse(ctx, CBX_ESHAPE, "'reshape' cannot spread %zu elements over rows of %zu", x->count, known);
+            return cbx__refuse(ctx, CBX_ESHAPE, "'reshape' cannot spread %zu elements over rows of %zu", x->count,
+                               known);
         attrs.shape[left] = x->count / known;
     }
     return cbx__apply1(ctx, CBX_PRIM_RESHAPE, x, &attrs);
@@ -89,7 +91,8 @@ cbx_array *cbx_moveaxis(cbx_ctx *ctx, const cbx_array *x, int from, int to)
 cbx_array *cbx_matrix_transpose(cbx_ctx *ctx, const cbx_array *x)
 {
     if (cbx__unusable(ctx, "matrix_transpose", 1, &x)) return cbx__array_failed();
-    if (x->desc.ndim < 2) return cbx__refuse(ctx, CBX_ESHAPE, "'matrix_transpose' needs two axes, not %d", x->desc.ndim);
+    if (x->desc.ndim < 2)
+        return cbx__refuse(ctx, CBX_ESHAPE, "'matrix_transpose' needs two axes, not %d", x->desc.ndim);
     return cbx_swapaxes(ctx, x, -1, -2);
 }
 
@@ -110,7 +113,9 @@ cbx_array *cbx_squeeze(cbx_ctx *ctx, const cbx_array *x, int axis)
     cbx_attrs attrs = { 0 };
 
     if (!usable(ctx, "squeeze", x, axis, &axis)) return cbx__array_failed();
-    if (x->desc.shape[axis] != 1) return cbx__refuse(ctx, CBX_ESHAPE, "'squeeze' drops axes of length 1, axis %d has %zu", axis, x->desc.shape[axis]);
+    if (x->desc.shape[axis] != 1)
+        return cbx__refuse(ctx, CBX_ESHAPE, "'squeeze' drops axes of length 1, axis %d has %zu", axis,
+                           x->desc.shape[axis]);
     for (int i = 0; i < x->desc.ndim; i++)
         if (i != axis) attrs.shape[attrs.ndim++] = x->desc.shape[i];
     return cbx__apply1(ctx, CBX_PRIM_RESHAPE, x, &attrs);
@@ -171,12 +176,16 @@ cbx_array *cbx_index(cbx_ctx *ctx, const cbx_array *x, int axis, ptrdiff_t i)
 
     if (!usable(ctx, "index", x, axis, &axis)) return cbx__array_failed();
     n = (ptrdiff_t)x->desc.shape[axis];
-    if (i < -n || i >= n) return cbx__refuse(ctx, CBX_EINVAL, "index %td is outside axis %d of %zu", i, axis, x->desc.shape[axis]);
+    if (i < -n || i >= n)
+        return cbx__refuse(ctx, CBX_EINVAL, "index %td is outside axis %d of %zu", i, axis, x->desc.shape[axis]);
     if (i < 0) i += n;
     return cbx_squeeze(ctx, cbx_slice(ctx, x, axis, i, i + 1, 1), axis);
 }
 
-cbx_array *cbx_flip(cbx_ctx *ctx, const cbx_array *x, int axis) { return cbx_slice(ctx, x, axis, CBX_OPEN, CBX_OPEN, -1); }
+cbx_array *cbx_flip(cbx_ctx *ctx, const cbx_array *x, int axis)
+{
+    return cbx_slice(ctx, x, axis, CBX_OPEN, CBX_OPEN, -1);
+}
 
 cbx_array *cbx_roll(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t shift, int axis)
 {
@@ -216,8 +225,14 @@ static cbx_array *join(cbx_ctx *ctx, const char *name, size_t n, const cbx_array
     return r;
 }
 
-cbx_array *cbx_concat(cbx_ctx *ctx, size_t n, const cbx_array *const *in, int axis) { return join(ctx, "concat", n, in, axis, false); }
-cbx_array *cbx_stack(cbx_ctx *ctx, size_t n, const cbx_array *const *in, int axis) { return join(ctx, "stack", n, in, axis, true); }
+cbx_array *cbx_concat(cbx_ctx *ctx, size_t n, const cbx_array *const *in, int axis)
+{
+    return join(ctx, "concat", n, in, axis, false);
+}
+cbx_array *cbx_stack(cbx_ctx *ctx, size_t n, const cbx_array *const *in, int axis)
+{
+    return join(ctx, "stack", n, in, axis, true);
+}
 
 cbx_array *cbx_pad(cbx_ctx *ctx, const cbx_array *x, const size_t *before, const size_t *after, cbx_scalar v)
 {
@@ -263,7 +278,8 @@ cbx_array *cbx_tile(cbx_ctx *ctx, const cbx_array *x, int n, const size_t *times
 
     if (cbx__unusable(ctx, "tile", 1, &x)) return cbx__array_failed();
     rank = n > x->desc.ndim ? n : x->desc.ndim;
-    if (n < 0 || rank > CBX_MAX_RANK) return cbx__refuse(ctx, CBX_EINVAL, "'tile' to rank %d, the most is %d", rank, CBX_MAX_RANK);
+    if (n < 0 || rank > CBX_MAX_RANK)
+        return cbx__refuse(ctx, CBX_EINVAL, "'tile' to rank %d, the most is %d", rank, CBX_MAX_RANK);
     while (!cbx_array_is_failed(r) && r->desc.ndim < rank) r = cbx_expand_dims(ctx, r, 0);
     for (int i = 0; !cbx_array_is_failed(r) && i < n; i++)
         if (times[i] != 1) r = spread(ctx, r, rank - n + i, times[i], false);

@@ -37,7 +37,7 @@ static cbx_array *stack_of(cbx_ctx *ctx, const cbx_array *x, int n, const size_t
     return reshaped(ctx, cbx__to_shape(ctx, x, n + 2, shape), 3, (const size_t[]){ batch, rows, columns });
 }
 
-cbx_array *cbx_matmul(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+cbx_array *cbx_matrix_product(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
 {
     const cbx_array *in[2] = { a, b };
     size_t lead[CBX_MAX_RANK], batch = 1;
@@ -48,7 +48,8 @@ cbx_array *cbx_matmul(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
     int n;
 
     if (cbx__unusable(ctx, "matmul", 2, in)) return cbx__array_failed();
-    if (a->desc.ndim == 0 || b->desc.ndim == 0) return cbx__refuse(ctx, CBX_ESHAPE, "'matmul' takes no scalars: use 'multiply'");
+    if (a->desc.ndim == 0 || b->desc.ndim == 0)
+        return cbx__refuse(ctx, CBX_ESHAPE, "'matmul' takes no scalars: use 'multiply'");
     t = cbx_dtype_promote(a->desc.dtype, b->desc.dtype);
     row = a->desc.ndim == 1;
     column = b->desc.ndim == 1;
@@ -56,8 +57,8 @@ cbx_array *cbx_matmul(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
     in[1] = cbx__as(ctx, column ? cbx_expand_dims(ctx, b, 1) : b, t);
     if (cbx__unusable(ctx, "matmul", 2, in)) return cbx__array_failed();
     if (!common_lead(in[0], in[1], &n, lead))
-        return cbx__refuse(ctx, CBX_ESHAPE, "'matmul' cannot join %s with %s", cbx_array_desc_text(&a->desc, ta, sizeof ta),
-                           cbx_array_desc_text(&b->desc, tb, sizeof tb));
+        return cbx__refuse(ctx, CBX_ESHAPE, "'matmul' cannot join %s with %s",
+                           cbx_array_desc_text(&a->desc, ta, sizeof ta), cbx_array_desc_text(&b->desc, tb, sizeof tb));
     for (int i = 0; i < n; i++) batch *= lead[i];
     for (int i = 0; i < 2; i++) in[i] = stack_of(ctx, in[i], n, lead, batch);
     r = cbx_apply(ctx, CBX_PRIM_MATMUL, 2, in, NULL);
@@ -68,7 +69,8 @@ cbx_array *cbx_matmul(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
 }
 
 /* Axes not named first (last: summed ones behind), as a matrix; free[] gets the lengths of the others. */
-static cbx_array *as_matrix(cbx_ctx *ctx, const cbx_array *x, int n, const int *axes, bool last, int *nfree, size_t *free)
+static cbx_array *as_matrix(cbx_ctx *ctx, const cbx_array *x, int n, const int *axes, bool last, int *nfree,
+                            size_t *free)
 {
     cbx_attrs order = { .naxes = x->desc.ndim };
     size_t summed = 1, rest = 1;
@@ -94,7 +96,8 @@ static cbx_array *as_matrix(cbx_ctx *ctx, const cbx_array *x, int n, const int *
     return reshaped(ctx, x, 3, last ? (const size_t[]){ 1, rest, summed } : (const size_t[]){ 1, summed, rest });
 }
 
-cbx_array *cbx_tensordot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int n, const int *axes_a, const int *axes_b)
+cbx_array *cbx_tensordot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int n, const int *axes_a,
+                         const int *axes_b)
 {
     const cbx_array *in[2] = { a, b };
     size_t shape[2 * CBX_MAX_RANK];
@@ -102,7 +105,9 @@ cbx_array *cbx_tensordot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, i
     cbx_dtype t;
 
     if (cbx__unusable(ctx, "tensordot", 2, in)) return cbx__array_failed();
-    if (n < 0 || n > a->desc.ndim || n > b->desc.ndim) return cbx__refuse(ctx, CBX_EINVAL, "'tensordot' over %d axes of ranks %d and %d", n, a->desc.ndim, b->desc.ndim);
+    if (n < 0 || n > a->desc.ndim || n > b->desc.ndim)
+        return cbx__refuse(ctx, CBX_EINVAL, "'tensordot' over %d axes of ranks %d and %d", n, a->desc.ndim,
+                           b->desc.ndim);
     if (a->desc.ndim + b->desc.ndim - 2 * n > CBX_MAX_RANK)
         return cbx__refuse(ctx, CBX_EINVAL, "the result of 'tensordot' has more than %d axes", CBX_MAX_RANK);
     t = cbx_dtype_promote(a->desc.dtype, b->desc.dtype);
@@ -121,13 +126,15 @@ cbx_array *cbx_vecdot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int 
     if (axis >= 0 || axis < -a->desc.ndim || axis < -b->desc.ndim)
         return cbx__refuse(ctx, CBX_EINVAL, "axis %d of 'vecdot' counts from the end: -1 and below", axis);
     if (a->desc.shape[a->desc.ndim + axis] != b->desc.shape[b->desc.ndim + axis])
-        return cbx__refuse(ctx, CBX_ESHAPE, "'vecdot' of %zu with %zu elements", a->desc.shape[a->desc.ndim + axis], b->desc.shape[b->desc.ndim + axis]);
+        return cbx__refuse(ctx, CBX_ESHAPE, "'vecdot' of %zu with %zu elements", a->desc.shape[a->desc.ndim + axis],
+                           b->desc.shape[b->desc.ndim + axis]);
     in[0] = cbx_expand_dims(ctx, cbx_moveaxis(ctx, cbx_conj(ctx, a), axis, -1), -2);
     in[1] = cbx_expand_dims(ctx, cbx_moveaxis(ctx, b, axis, -1), -1);
-    return cbx_squeeze(ctx, cbx_squeeze(ctx, cbx_matmul(ctx, in[0], in[1]), -1), -1);
+    return cbx_squeeze(ctx, cbx_squeeze(ctx, cbx_matrix_product(ctx, in[0], in[1]), -1), -1);
 }
 
 cbx_array *cbx_outer(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
 {
-    return cbx_multiply(ctx, cbx_expand_dims(ctx, cbx_flatten(ctx, a), 1), cbx_expand_dims(ctx, cbx_flatten(ctx, b), 0));
+    return cbx_multiply(ctx, cbx_expand_dims(ctx, cbx_flatten(ctx, a), 1),
+                        cbx_expand_dims(ctx, cbx_flatten(ctx, b), 0));
 }

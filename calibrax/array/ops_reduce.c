@@ -38,20 +38,20 @@ static cbx_dtype sum_dtype(cbx_dtype t)
     return cbx_dtype_is_unsigned(t) ? CBX_U64 : CBX_I64;
 }
 
-#define SUMMING(name, prim) \
-    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes) \
-    { \
-        cbx_attrs attrs; \
-        if (!cbx__reduced(ctx, #name, x, axes, &attrs)) return cbx__array_failed(); \
-        attrs.dtype = sum_dtype(x->desc.dtype); \
-        return cbx__apply1(ctx, CBX_PRIM_##prim, x, &attrs); \
+#define SUMMING(name, prim)                                                                                            \
+    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)                                      \
+    {                                                                                                                  \
+        cbx_attrs attrs;                                                                                               \
+        if (!cbx__reduced(ctx, #name, x, axes, &attrs)) return cbx__array_failed();                                    \
+        attrs.dtype = sum_dtype(x->desc.dtype);                                                                        \
+        return cbx__apply1(ctx, CBX_PRIM_##prim, x, &attrs);                                                           \
     }
-#define REDUCING(name, prim) \
-    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes) \
-    { \
-        cbx_attrs attrs; \
-        if (!cbx__reduced(ctx, #name, x, axes, &attrs)) return cbx__array_failed(); \
-        return cbx__apply1(ctx, CBX_PRIM_##prim, x, &attrs); \
+#define REDUCING(name, prim)                                                                                           \
+    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)                                      \
+    {                                                                                                                  \
+        cbx_attrs attrs;                                                                                               \
+        if (!cbx__reduced(ctx, #name, x, axes, &attrs)) return cbx__array_failed();                                    \
+        return cbx__apply1(ctx, CBX_PRIM_##prim, x, &attrs);                                                           \
     }
 SUMMING(sum, SUM)
 SUMMING(prod, PROD)
@@ -136,12 +136,16 @@ static cbx_array *count_numbers(cbx_ctx *ctx, const cbx_array *x, const cbx_axes
     return cbx_sum(ctx, cbx_logical_not(ctx, cbx_isnan(ctx, x)), axes);
 }
 
-cbx_array *cbx_nansum(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes) { return cbx_sum(ctx, without_nan(ctx, x, 0.0), axes); }
+cbx_array *cbx_nansum(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    return cbx_sum(ctx, without_nan(ctx, x, 0.0), axes);
+}
 
 /* Sum and count in float64, so that a count beyond float32's whole numbers stays right. */
 static cbx_array *wide_nanmean(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 {
-    return cbx_divide(ctx, cbx_sum(ctx, without_nan(ctx, cbx__as(ctx, x, mean_dtype(x->desc.dtype)), 0.0), axes), count_numbers(ctx, x, axes));
+    return cbx_divide(ctx, cbx_sum(ctx, without_nan(ctx, cbx__as(ctx, x, mean_dtype(x->desc.dtype)), 0.0), axes),
+                      count_numbers(ctx, x, axes));
 }
 
 cbx_array *cbx_nanmean(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
@@ -178,23 +182,42 @@ static cbx_array *nan_extreme(cbx_ctx *ctx, const char *name, const cbx_array *x
     return cbx_where(ctx, cbx_all(ctx, cbx_isnan(ctx, x), axes), cbx_weak(ctx, r, cbx_float(NAN)), r);
 }
 
-cbx_array *cbx_nanmax(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes) { return nan_extreme(ctx, "nanmax", x, axes, true); }
-cbx_array *cbx_nanmin(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes) { return nan_extreme(ctx, "nanmin", x, axes, false); }
+cbx_array *cbx_nanmax(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    return nan_extreme(ctx, "nanmax", x, axes, true);
+}
+cbx_array *cbx_nanmin(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    return nan_extreme(ctx, "nanmin", x, axes, false);
+}
 
 static cbx_array *running(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, int axis, bool sums)
 {
     cbx_attrs attrs = { 0 };
 
-    if (cbx__unusable(ctx, cbx_prim_name(p), 1, &x) || !cbx__axis(ctx, cbx_prim_name(p), axis, x->desc.ndim, &attrs.axis))
+    if (cbx__unusable(ctx, cbx_prim_name(p), 1, &x) ||
+        !cbx__axis(ctx, cbx_prim_name(p), axis, x->desc.ndim, &attrs.axis))
         return cbx__array_failed();
     if (sums) attrs.dtype = sum_dtype(x->desc.dtype);
     return cbx__apply1(ctx, p, x, &attrs);
 }
 
-cbx_array *cbx_cumulative_sum(cbx_ctx *ctx, const cbx_array *x, int axis) { return running(ctx, CBX_PRIM_CUMSUM, x, axis, true); }
-cbx_array *cbx_cumulative_prod(cbx_ctx *ctx, const cbx_array *x, int axis) { return running(ctx, CBX_PRIM_CUMPROD, x, axis, true); }
-cbx_array *cbx_cumulative_max(cbx_ctx *ctx, const cbx_array *x, int axis) { return running(ctx, CBX_PRIM_CUMMAX, x, axis, false); }
-cbx_array *cbx_cumulative_min(cbx_ctx *ctx, const cbx_array *x, int axis) { return running(ctx, CBX_PRIM_CUMMIN, x, axis, false); }
+cbx_array *cbx_cumulative_sum(cbx_ctx *ctx, const cbx_array *x, int axis)
+{
+    return running(ctx, CBX_PRIM_CUMSUM, x, axis, true);
+}
+cbx_array *cbx_cumulative_prod(cbx_ctx *ctx, const cbx_array *x, int axis)
+{
+    return running(ctx, CBX_PRIM_CUMPROD, x, axis, true);
+}
+cbx_array *cbx_cumulative_max(cbx_ctx *ctx, const cbx_array *x, int axis)
+{
+    return running(ctx, CBX_PRIM_CUMMAX, x, axis, false);
+}
+cbx_array *cbx_cumulative_min(cbx_ctx *ctx, const cbx_array *x, int axis)
+{
+    return running(ctx, CBX_PRIM_CUMMIN, x, axis, false);
+}
 
 cbx_array *cbx_diff(cbx_ctx *ctx, const cbx_array *x, int axis)
 {

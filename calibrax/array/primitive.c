@@ -110,7 +110,8 @@ static cbx_status rule_reshape(const operands *o, cbx_array_desc *out, cbx_err *
     if (!st) st = cbx_array_desc_count(out, &to, err);
     if (!st) st = cbx_array_desc_count(o->d[0], &from, err);
     if (st || from == to) return st;
-    return cbx_fail(err, CBX_ESHAPE, "'reshape' of %s to %s changes the number of elements", text(o->d[0], ta), text(out, tb));
+    return cbx_fail(err, CBX_ESHAPE, "'reshape' of %s to %s changes the number of elements", text(o->d[0], ta),
+                    text(out, tb));
 }
 
 static cbx_status rule_transpose(const operands *o, cbx_array_desc *out, cbx_err *err)
@@ -154,11 +155,13 @@ static cbx_status rule_slice(const operands *o, cbx_array_desc *out, cbx_err *er
     if (a->ndim != d->ndim) return cbx_fail(err, CBX_EINVAL, "'slice' got %d ranges for rank %d", a->ndim, d->ndim);
     for (int i = 0; i < d->ndim; i++) {
         ptrdiff_t n = (ptrdiff_t)a->shape[i], last = 0;
-        bool wraps = n && (__builtin_mul_overflow(n - 1, a->step[i], &last) || __builtin_add_overflow(last, a->start[i], &last));
+        bool wraps = n && (__builtin_mul_overflow(n - 1, a->step[i], &last) ||
+                           __builtin_add_overflow(last, a->start[i], &last));
         if (n < 0 || wraps || a->step[i] == 0 ||
-            (n > 0 && (a->start[i] < 0 || a->start[i] >= (ptrdiff_t)d->shape[i] || last < 0 || last >= (ptrdiff_t)d->shape[i])))
-            return cbx_fail(err, CBX_EINVAL, "'slice' from %td step %td takes %zu elements of axis %d, which has %zu", a->start[i],
-                            a->step[i], a->shape[i], i, d->shape[i]);
+            (n > 0 &&
+             (a->start[i] < 0 || a->start[i] >= (ptrdiff_t)d->shape[i] || last < 0 || last >= (ptrdiff_t)d->shape[i])))
+            return cbx_fail(err, CBX_EINVAL, "'slice' from %td step %td takes %zu elements of axis %d, which has %zu",
+                            a->start[i], a->step[i], a->shape[i], i, d->shape[i]);
     }
     set_shape(out, d->ndim, a->shape);
     return CBX_OK;
@@ -314,13 +317,15 @@ static cbx_status rule_matmul(const operands *o, cbx_array_desc *out, cbx_err *e
 {
     const cbx_array_desc *a = o->d[0], *b = o->d[1];
 
-    if (a->ndim != 3 || b->ndim != 3 || a->shape[0] != b->shape[0] || a->shape[2] != b->shape[1]) return shapes_differ(o, a, b, err);
+    if (a->ndim != 3 || b->ndim != 3 || a->shape[0] != b->shape[0] || a->shape[2] != b->shape[1])
+        return shapes_differ(o, a, b, err);
     set_shape(out, 3, (const size_t[]){ a->shape[0], a->shape[1], b->shape[2] });
     return CBX_OK;
 }
 
 static const primitive table[CBX_PRIM_LIMIT] = {
-#define ROW(name, number, word, nin, operands, result, shape) [number] = { word, nin, operands, R_##result, rule_##shape },
+#define ROW(name, number, word, nin, operands, result, shape)                                                          \
+    [number] = { word, nin, operands, R_##result, rule_##shape },
     CBX_PRIM_MAP(ROW)
 #undef ROW
 };
@@ -346,11 +351,13 @@ static cbx_status check_dtypes(cbx_prim p, const primitive *row, size_t nin, con
     size_t lead = p == CBX_PRIM_SELECT ? 1 : 0;
 
     if (lead && cbx_array_dtype(in[0]) != CBX_BOOL)
-        return cbx_fail(err, CBX_EDTYPE, "the condition of 'where' is %s, not bool", cbx_dtype_name(cbx_array_dtype(in[0])));
+        return cbx_fail(err, CBX_EDTYPE, "the condition of 'where' is %s, not bool",
+                        cbx_dtype_name(cbx_array_dtype(in[0])));
     for (size_t i = lead; i < nin; i++) {
         cbx_dtype t = cbx_array_dtype(in[i]);
         if (indexed && i == 1) continue;
-        if (!(row->dtypes & (1u << t))) return cbx_fail(err, CBX_EDTYPE, "'%s' takes no %s", row->name, cbx_dtype_name(t));
+        if (!(row->dtypes & (1u << t)))
+            return cbx_fail(err, CBX_EDTYPE, "'%s' takes no %s", row->name, cbx_dtype_name(t));
         if (t != cbx_array_dtype(in[lead]))
             return cbx_fail(err, CBX_EDTYPE, "'%s' takes one dtype, not %s with %s", row->name,
                             cbx_dtype_name(cbx_array_dtype(in[lead])), cbx_dtype_name(t));
@@ -374,8 +381,8 @@ static cbx_dtype result_dtype(const primitive *row, const operands *o)
     return t;
 }
 
-cbx_status cbx_prim_infer(cbx_prim p, size_t nin, const cbx_array *const *in, const cbx_attrs *attrs, cbx_array_desc *out,
-                          cbx_err *err)
+cbx_status cbx_prim_infer(cbx_prim p, size_t nin, const cbx_array *const *in, const cbx_attrs *attrs,
+                          cbx_array_desc *out, cbx_err *err)
 {
     static const cbx_attrs none = { 0 };
     const primitive *row = find(p);
@@ -386,7 +393,8 @@ cbx_status cbx_prim_infer(cbx_prim p, size_t nin, const cbx_array *const *in, co
 
     if (!row) return cbx_fail(err, CBX_EINVAL, "no primitive has the number %d", (int)p);
     if (row->nin >= 0 ? (size_t)row->nin != nin : nin == 0)
-        return cbx_fail(err, CBX_EINVAL, "'%s' takes %d operands, not %zu", row->name, row->nin < 0 ? 1 : row->nin, nin);
+        return cbx_fail(err, CBX_EINVAL, "'%s' takes %d operands, not %zu", row->name, row->nin < 0 ? 1 : row->nin,
+                        nin);
     o.name = row->name;
     for (size_t i = 0; i < nin && i < CBX_LEN(o.d); i++) o.d[i] = cbx_array_get_desc(in[i]);
     st = check_dtypes(p, row, nin, in, err);
@@ -395,7 +403,8 @@ cbx_status cbx_prim_infer(cbx_prim p, size_t nin, const cbx_array *const *in, co
     if (cbx_dtype_size(d.dtype) == 0) return cbx_fail(err, CBX_EDTYPE, "'%s' has no dtype %d", row->name, (int)d.dtype);
     if (row->result == R_ATTR && nin == 1 && p != CBX_PRIM_CAST &&
         (d.dtype == CBX_BOOL || cbx_dtype_kind(d.dtype) < cbx_dtype_kind(o.d[0]->dtype)))
-        return cbx_fail(err, CBX_EDTYPE, "'%s' of %s has no result of %s", row->name, cbx_dtype_name(o.d[0]->dtype), cbx_dtype_name(d.dtype));
+        return cbx_fail(err, CBX_EDTYPE, "'%s' of %s has no result of %s", row->name, cbx_dtype_name(o.d[0]->dtype),
+                        cbx_dtype_name(d.dtype));
     st = row->shape(&o, &d, err);
     if (!st) st = cbx_array_desc_count(&d, &count, err);
     if (!st) *out = d;

@@ -1,8 +1,21 @@
 /* The one promotion table; checked cell by cell against numpy.result_type (tests/array/fixtures). */
 #include "calibrax/array/promote.h"
 
-enum { b1 = CBX_BOOL, i1 = CBX_I8, i2 = CBX_I16, i4 = CBX_I32, i8 = CBX_I64, u1 = CBX_U8, u2 = CBX_U16, u4 = CBX_U32,
-       u8 = CBX_U64, f4 = CBX_F32, f8 = CBX_F64, c8 = CBX_C64, c16 = CBX_C128 };
+enum {
+    b1 = CBX_BOOL,
+    i1 = CBX_I8,
+    i2 = CBX_I16,
+    i4 = CBX_I32,
+    i8 = CBX_I64,
+    u1 = CBX_U8,
+    u2 = CBX_U16,
+    u4 = CBX_U32,
+    u8 = CBX_U64,
+    f4 = CBX_F32,
+    f8 = CBX_F64,
+    c8 = CBX_C64,
+    c16 = CBX_C128
+};
 
 /* clang-format off */
 static const unsigned char together[CBX_DTYPE_COUNT][CBX_DTYPE_COUNT] = {
@@ -24,13 +37,15 @@ static const unsigned char together[CBX_DTYPE_COUNT][CBX_DTYPE_COUNT] = {
 /* clang-format on */
 
 static const unsigned char kinds[CBX_DTYPE_COUNT] = {
-    [CBX_I8] = CBX_KIND_INT,   [CBX_I16] = CBX_KIND_INT,     [CBX_I32] = CBX_KIND_INT,     [CBX_I64] = CBX_KIND_INT,
-    [CBX_U8] = CBX_KIND_INT,   [CBX_U16] = CBX_KIND_INT,     [CBX_U32] = CBX_KIND_INT,     [CBX_U64] = CBX_KIND_INT,
-    [CBX_F32] = CBX_KIND_FLOAT, [CBX_F64] = CBX_KIND_FLOAT,  [CBX_C64] = CBX_KIND_COMPLEX, [CBX_C128] = CBX_KIND_COMPLEX,
+    [CBX_I8] = CBX_KIND_INT,    [CBX_I16] = CBX_KIND_INT,   [CBX_I32] = CBX_KIND_INT,     [CBX_I64] = CBX_KIND_INT,
+    [CBX_U8] = CBX_KIND_INT,    [CBX_U16] = CBX_KIND_INT,   [CBX_U32] = CBX_KIND_INT,     [CBX_U64] = CBX_KIND_INT,
+    [CBX_F32] = CBX_KIND_FLOAT, [CBX_F64] = CBX_KIND_FLOAT, [CBX_C64] = CBX_KIND_COMPLEX, [CBX_C128] = CBX_KIND_COMPLEX,
 };
 
 /* What a scalar becomes beside an array of a lower kind. */
-static const unsigned char alone[] = { [CBX_KIND_BOOL] = b1, [CBX_KIND_INT] = i8, [CBX_KIND_FLOAT] = f8, [CBX_KIND_COMPLEX] = c16 };
+static const unsigned char alone[] = {
+    [CBX_KIND_BOOL] = b1, [CBX_KIND_INT] = i8, [CBX_KIND_FLOAT] = f8, [CBX_KIND_COMPLEX] = c16
+};
 
 cbx_kind cbx_dtype_kind(cbx_dtype t) { return (unsigned)t < CBX_DTYPE_COUNT ? (cbx_kind)kinds[t] : CBX_KIND_BOOL; }
 

@@ -87,10 +87,7 @@ cbx_status cbx_ctx_pending(cbx_ctx *ctx, cbx_err *err)
     return e->status;
 }
 
-cbx_status cbx_scope_close(cbx_scope *scope, cbx_err *err)
-{
-    return cbx_scope_close_keep(scope, 0, NULL, err);
-}
+cbx_status cbx_scope_close(cbx_scope *scope, cbx_err *err) { return cbx_scope_close_keep(scope, 0, NULL, err); }
 
 cbx_status cbx_scope_close_keep(cbx_scope *scope, size_t n, cbx_array **arrays, cbx_err *err)
 {
@@ -99,7 +96,8 @@ cbx_status cbx_scope_close_keep(cbx_scope *scope, size_t n, cbx_array **arrays, 
     cbx_status st = ctx ? cbx_ctx_pending(ctx, err) : CBX_OK;
     bool open = is_open(s, scope);
 
-    if (!st && !open) return cbx_fail(err, CBX_EINVAL, "the scope is not open: it was closed before, or with an outer one");
+    if (!st && !open)
+        return cbx_fail(err, CBX_EINVAL, "the scope is not open: it was closed before, or with an outer one");
     for (size_t i = 0; !st && i < n; i++)
         if (cbx_array_is_failed(arrays[i])) st = cbx_fail(err, CBX_EINVAL, "result %zu of the scope is no array", i);
     for (size_t i = 0; !st && i < n; i++) cbx_array_ref(arrays[i]);

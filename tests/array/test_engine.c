@@ -74,7 +74,7 @@ static void failures_travel(void **state)
     CHECK(cbx_array_is_failed(bad), "shapes that do not broadcast");
     CHECK(cbx_array_ref(bad) == bad, "a reference to a failed array is itself");
     bad = cbx_sqrt(c, cbx_sum(c, cbx_where(c, x, bad, x), NULL));
-    bad = cbx_reshape(c, cbx_matmul(c, bad, cbx_take(c, x, x, 77)), 1, (const ptrdiff_t[]){ -5 });
+    bad = cbx_reshape(c, cbx_matrix_product(c, bad, cbx_take(c, x, x, 77)), 1, (const ptrdiff_t[]){ -5 });
     CHECK(cbx_array_is_failed(bad), "nothing heals it");
     CHECK_STATUS(cbx_ctx_pending(c, &err), CBX_ESHAPE, "looked at");
     CHECK_STATUS(cbx_scope_close(&scope, &err), CBX_ESHAPE, "the first failure comes out");
@@ -127,7 +127,8 @@ static void the_wall(void **state)
         cbx_scope scope;
         cbx_err err = CBX_ERR_INIT;
         cbx_scope_open(c, &scope);
-        cbx_array *x = line(c, 4), *ints = cbx_astype(c, x, CBX_I64), *none = cbx_zeros(c, 1, (const size_t[]){ 0 }, CBX_F64);
+        cbx_array *x = line(c, 4), *ints = cbx_astype(c, x, CBX_I64),
+                  *none = cbx_zeros(c, 1, (const size_t[]){ 0 }, CBX_F64);
         cbx_array *r = NULL;
         const size_t huge[3] = { SIZE_MAX / 16, 2, 3 };
         switch (cases[i].which) {
@@ -146,13 +147,14 @@ static void the_wall(void **state)
         case 12: r = cbx_broadcast_to(c, cbx_ones(c, 0, NULL, CBX_F64), 3, huge); break;
         case 13: r = cbx_concat(c, 0, NULL, 0); break;
         case 14: r = cbx_take(c, x, x, 0); break;
-        case 15: r = cbx_matmul(c, x, line(c, 3)); break;
+        case 15: r = cbx_matrix_product(c, x, line(c, 3)); break;
         case 16: r = cbx_zeros(c, 9, NULL, CBX_F64); break;
         case 17: r = cbx_sort(c, cbx_astype(c, x, CBX_C64), 0, false); break;
         }
         CHECK(cbx_array_is_failed(r), cases[i].why);
         CHECK_STATUS(cbx_scope_close(&scope, &err), cases[i].status, cases[i].why);
-        if (!strstr(err.message, cases[i].words)) fail_msg("%s: \"%s\" lacks \"%s\"", cases[i].why, err.message, cases[i].words);
+        if (!strstr(err.message, cases[i].words))
+            fail_msg("%s: \"%s\" lacks \"%s\"", cases[i].why, err.message, cases[i].words);
     }
     cbx_ctx_free(c);
 }
@@ -198,10 +200,11 @@ static void abstract_operands_give_abstract_results(void **state)
     CHECK_OK(cbx_array_create_abstract(c, &(cbx_array_desc){ CBX_F32, 2, { 3, 5 } }, &x, &err), &err, "abstract");
     CHECK(cbx_array_is_abstract(x) && cbx_array_data(x) == NULL, "no data");
     cbx_scope_open(c, &scope);
-    r = cbx_std(c, cbx_matmul(c, cbx_exp(c, x), cbx_permute_dims(c, x, NULL)), CBX_AXIS_KEEP(0), 1);
+    r = cbx_std(c, cbx_matrix_product(c, cbx_exp(c, x), cbx_permute_dims(c, x, NULL)), CBX_AXIS_KEEP(0), 1);
     r = cbx_sort(c, cbx_concat(c, 2, (const cbx_array *const[]){ r, r }, 1), -1, false);
     CHECK(!cbx_array_is_failed(r) && cbx_array_is_abstract(r), "a whole formula");
-    CHECK(cbx_array_desc_equal(cbx_array_get_desc(r), &(cbx_array_desc){ CBX_F32, 2, { 1, 6 } }), "with its shape and dtype");
+    CHECK(cbx_array_desc_equal(cbx_array_get_desc(r), &(cbx_array_desc){ CBX_F32, 2, { 1, 6 } }),
+          "with its shape and dtype");
     CHECK_STATUS(cbx_array_read(r, &v, sizeof v, &err), CBX_EINVAL, "nothing to read");
     CHECK_INT(cbx_array_dim(cbx_nonzero_size(c, x, 7, -1), 1), 7, "a size makes the shape known");
     CHECK_OK(cbx_scope_close(&scope, &err), &err, "close");
@@ -226,7 +229,9 @@ static cbx_status count_apply(const cbx_backend *self, const cbx_call *call, cbx
 static void every_call_goes_through_the_backend(void **state)
 {
     (void)state;
-    cbx_backend mine = { .struct_size = sizeof(cbx_backend), .abi = CBX_BACKEND_ABI, .name = "counting", .apply = count_apply };
+    cbx_backend mine = {
+        .struct_size = sizeof(cbx_backend), .abi = CBX_BACKEND_ABI, .name = "counting", .apply = count_apply
+    };
     cbx_ctx *c = context();
     cbx_err err = CBX_ERR_INIT;
 
@@ -285,7 +290,8 @@ static void the_table_is_whole(void **state)
     }
     CHECK_GT(loops, 300, "primitives by dtypes");
     CHECK(cbx_prim_name((cbx_prim)5) == NULL, "a gap is no primitive");
-    CHECK_STATUS(cbx_prim_infer((cbx_prim)5, 0, NULL, NULL, &(cbx_array_desc){ 0 }, NULL), CBX_EINVAL, "nor can it be inferred");
+    CHECK_STATUS(cbx_prim_infer((cbx_prim)5, 0, NULL, NULL, &(cbx_array_desc){ 0 }, NULL), CBX_EINVAL,
+                 "nor can it be inferred");
 }
 
 static void our_own_choices(void **state)
@@ -300,18 +306,24 @@ static void our_own_choices(void **state)
     double nine[9];
 
     CHECK_OK(cbx_array_read(cbx_astype(c, x, CBX_I32), i4, sizeof i4, NULL), (&(cbx_err){ 0 }), "int32");
-    CHECK(i4[0] == INT32_MAX && i4[1] == INT32_MIN && i4[2] == -1 && i4[3] == 300 && i4[4] == 2, "clamped, towards zero");
+    CHECK(i4[0] == INT32_MAX && i4[1] == INT32_MIN && i4[2] == -1 && i4[3] == 300 && i4[4] == 2,
+          "clamped, towards zero");
     CHECK_OK(cbx_array_read(cbx_astype(c, x, CBX_U8), u1, sizeof u1, NULL), (&(cbx_err){ 0 }), "uint8");
     CHECK(u1[0] == 255 && u1[1] == 0 && u1[2] == 0 && u1[3] == 255 && u1[4] == 2, "clamped at both ends");
-    CHECK_OK(cbx_array_read(cbx_nonzero_size(c, cbx_greater_scalar(c, x, 2), 3, -1), at_places, sizeof at_places, NULL), (&(cbx_err){ 0 }), "nonzero");
+    CHECK_OK(cbx_array_read(cbx_nonzero_size(c, cbx_greater_scalar(c, x, 2), 3, -1), at_places, sizeof at_places, NULL),
+             (&(cbx_err){ 0 }), "nonzero");
     CHECK(at_places[0] == 0 && at_places[1] == 3 && at_places[2] == 4, "cut to size");
-    CHECK_OK(cbx_array_read(cbx_nonzero_size(c, cbx_greater_scalar(c, x, 200), 3, -1), at_places, sizeof at_places, NULL), (&(cbx_err){ 0 }), "nonzero");
+    CHECK_OK(
+        cbx_array_read(cbx_nonzero_size(c, cbx_greater_scalar(c, x, 200), 3, -1), at_places, sizeof at_places, NULL),
+        (&(cbx_err){ 0 }), "nonzero");
     CHECK(at_places[0] == 0 && at_places[1] == 3 && at_places[2] == -1, "filled to size");
     cbx_array *grid[2];
     cbx_meshgrid(c, 2, (const cbx_array *const[]){ line(c, 3), line(c, 3) }, true, grid);
     CHECK_OK(cbx_array_read(grid[0], nine, sizeof nine, NULL), (&(cbx_err){ 0 }), "meshgrid");
     CHECK(nine[1] == 1 && nine[3] == 0, "xy: the first runs along columns");
-    cbx_array *sums = cbx_segment_sum(c, line(c, 5), cbx_floor_divide(c, cbx_arange_int(c, 0, 5, 1, CBX_I64), cbx_full(c, 0, NULL, CBX_I64, cbx_int(2))), 4);
+    cbx_array *sums = cbx_segment_sum(
+        c, line(c, 5),
+        cbx_floor_divide(c, cbx_arange_int(c, 0, 5, 1, CBX_I64), cbx_full(c, 0, NULL, CBX_I64, cbx_int(2))), 4);
     CHECK(at(sums, 0) == 1 && at(sums, 1) == 5 && at(sums, 2) == 4 && at(sums, 3) == 0, "segments");
     CHECK_INT(at(cbx_sort(c, line(c, 5), 0, true), 0), 4, "descending");
     CHECK_INT(at(cbx_vecdot(c, line(c, 4), line(c, 4), -1), 0), 14, "vecdot");

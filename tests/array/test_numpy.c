@@ -149,35 +149,43 @@ static cbx_array *read_operand(suite *s, reader *r)
         ptrdiff_t at = first;
         for (int k = 0; k < d.ndim; k++) at += (ptrdiff_t)index[k] * strides[k];
         if (layout != 4 || index[0] == 0)
-            memcpy(data + at * (ptrdiff_t)size, s->pool[pool][d.dtype] + (31 * seed + i * (1 + seed % 5)) % s->length[pool][d.dtype] * size, size);
+            memcpy(data + at * (ptrdiff_t)size,
+                   s->pool[pool][d.dtype] + (31 * seed + i * (1 + seed % 5)) % s->length[pool][d.dtype] * size, size);
         for (int k = d.ndim - 1; k >= 0 && ++index[k] == d.shape[k]; k--) index[k] = 0;
     }
-    CHECK_OK(cbx_array_wrap(s->ctx, &d, strides, data + first * (ptrdiff_t)size, release, data, &a, NULL), (&(cbx_err){ 0 }), "operand");
+    CHECK_OK(cbx_array_wrap(s->ctx, &d, strides, data + first * (ptrdiff_t)size, release, data, &a, NULL),
+             (&(cbx_err){ 0 }), "operand");
     return cbx_scope_hold(s->ctx, a);
 }
 
 /* ---- the functions ---- */
 
 typedef cbx_array *(*call)(cbx_ctx *c, const one_case *k);
-#define FN(name, expr) \
-    static cbx_array *do_##name(cbx_ctx *c, const one_case *k) \
-    { \
-        cbx_array *const *in = k->in; \
-        const int32_t *a = k->attr; \
-        (void)a; \
-        (void)in; \
-        return expr; \
+#define FN(name, expr)                                                                                                 \
+    static cbx_array *do_##name(cbx_ctx *c, const one_case *k)                                                         \
+    {                                                                                                                  \
+        cbx_array *const *in = k->in;                                                                                  \
+        const int32_t *a = k->attr;                                                                                    \
+        (void)a;                                                                                                       \
+        (void)in;                                                                                                      \
+        return expr;                                                                                                   \
     }
 #define UNARY(name, prim) FN(name, cbx_##name(c, in[0]))
-#define BINARY(name, prim) FN(name, cbx_##name(c, in[0], in[1])) FN(name##_scalar, cbx_##name##_scalar(c, in[0], a[0] / 4.0))
+#define BINARY(name, prim)                                                                                             \
+    FN(name, cbx_##name(c, in[0], in[1])) FN(name##_scalar, cbx_##name##_scalar(c, in[0], a[0] / 4.0))
 #define REDUCE(name) FN(name, cbx_##name(c, in[0], axes(k, 0, &(cbx_axes){ 0 })))
-#define AXIS(name) FN(name, cbx_##name(c, in[0], a[0]))
-#define LIST(X) X(copy) X(flatten) X(square) X(deg2rad) X(rad2deg) X(logical_not) X(real) X(imag) X(conj) X(nonzero) X(unique)
-#define REDUCE_LIST(X) \
-    X(sum) X(prod) X(max) X(min) X(mean) X(any) X(all) X(count_nonzero) X(argmax) X(argmin) X(nansum) X(nanmean) X(nanmax) X(nanmin) X(median)
-#define AXIS_LIST(X) \
-    X(flip) X(expand_dims) X(squeeze) X(diff) X(cumulative_sum) X(cumulative_prod) X(cumulative_max) X(cumulative_min) X(round) X(tril) X(triu)
-#define PAIR_LIST(X) X(logical_and) X(logical_or) X(logical_xor) X(matmul) X(outer)
+#define AXIS(name)   FN(name, cbx_##name(c, in[0], a[0]))
+#define LIST(X)                                                                                                        \
+    X(copy) X(flatten) X(square) X(deg2rad) X(rad2deg) X(logical_not) X(real) X(imag) X(conj) X(nonzero) X(unique)
+#define REDUCE_LIST(X)                                                                                                 \
+    X(sum)                                                                                                             \
+    X(prod) X(max) X(min) X(mean) X(any) X(all) X(count_nonzero) X(argmax) X(argmin) X(nansum) X(nanmean) X(nanmax)    \
+        X(nanmin) X(median)
+#define AXIS_LIST(X)                                                                                                   \
+    X(flip)                                                                                                            \
+    X(expand_dims) X(squeeze) X(diff) X(cumulative_sum) X(cumulative_prod) X(cumulative_max) X(cumulative_min)         \
+        X(round) X(tril) X(triu)
+#define PAIR_LIST(X) X(logical_and) X(logical_or) X(logical_xor) X(outer)
 
 /* Attributes from first on: keep, then axes; -99: all. */
 static const cbx_axes *axes(const one_case *k, int first, cbx_axes *to)
@@ -204,6 +212,7 @@ FN(std, cbx_std(c, in[0], axes(k, 0, &(cbx_axes){ 0 }), 0))
 FN(nanstd, cbx_nanstd(c, in[0], axes(k, 0, &(cbx_axes){ 0 }), 0))
 FN(percentile, cbx_percentile(c, in[0], a[0] / 100.0, axes(k, 1, &(cbx_axes){ 0 })))
 FN(astype, cbx_astype(c, in[0], (cbx_dtype)a[0]))
+FN(matmul, cbx_matrix_product(c, in[0], in[1]))
 FN(where, cbx_where(c, in[0], in[1], in[2]))
 FN(clip, cbx_clip(c, in[0], in[1], in[2]))
 FN(permute_dims, cbx_permute_dims(c, in[0], a))
@@ -284,20 +293,19 @@ static cbx_array *do_tensordot(cbx_ctx *c, const one_case *k)
 }
 
 #define ROW2(name, prim) { #name, do_##name },
-#define ROWS(name, prim) ROW2(name, ) { #name "_scalar", do_##name##_scalar },
-#define ROW(name) { #name, do_##name },
+#define ROWS(name, prim) ROW2(name, ){ #name "_scalar", do_##name##_scalar },
+#define ROW(name)        { #name, do_##name },
 static const struct {
     const char *name;
     call fn;
-} functions[] = {
-    CBX_UNARY_FLOAT_MAP(ROW2) CBX_UNARY_KEEP_MAP(ROW2) CBX_UNARY_ROUND_MAP(ROW2) CBX_BINARY_MAP(ROWS)
-    LIST(ROW) REDUCE_LIST(ROW) AXIS_LIST(ROW) PAIR_LIST(ROW)
-    ROW(var) ROW(std) ROW(nanstd) ROW(percentile) ROW(astype) ROW(where) ROW(clip) ROW(permute_dims) ROW(roll) ROW(repeat)
-    ROW(slice) ROW(moveaxis) ROW(swapaxes) ROW(concat) ROW(stack) ROW(sort) ROW(argsort) ROW(searchsorted) ROW(digitize)
-    ROW(bincount) ROW(bincount_weights) ROW(histogram) ROW(arange_int) ROW(arange) ROW(linspace) ROW(logspace) ROW(eye)
-    ROW(take) ROW(take_along_axis) ROW(unique_counts) ROW(unique_inverse) ROW(unique_index) ROW(reshape) ROW(broadcast_to)
-    ROW(tile) ROW(pad) ROW(tensordot)
-};
+} functions[] = { CBX_UNARY_FLOAT_MAP(ROW2) CBX_UNARY_KEEP_MAP(ROW2) CBX_UNARY_ROUND_MAP(ROW2) CBX_BINARY_MAP(ROWS)
+                      LIST(ROW) REDUCE_LIST(ROW) AXIS_LIST(ROW) PAIR_LIST(ROW) ROW(matmul) ROW(var) ROW(std) ROW(nanstd)
+                          ROW(percentile) ROW(astype) ROW(where) ROW(clip) ROW(permute_dims) ROW(roll) ROW(repeat)
+                              ROW(slice) ROW(moveaxis) ROW(swapaxes) ROW(concat) ROW(stack) ROW(sort) ROW(argsort)
+                                  ROW(searchsorted) ROW(digitize) ROW(bincount) ROW(bincount_weights) ROW(histogram)
+                                      ROW(arange_int) ROW(arange) ROW(linspace) ROW(logspace) ROW(eye) ROW(take)
+                                          ROW(take_along_axis) ROW(unique_counts) ROW(unique_inverse) ROW(unique_index)
+                                              ROW(reshape) ROW(broadcast_to) ROW(tile) ROW(pad) ROW(tensordot) };
 
 static call find(const char *name)
 {
@@ -352,7 +360,8 @@ static bool near_enough(cbx_dtype t, double got, double want, int mode, double t
     if (got == want) return true;
     if (isinf(want) || isinf(got)) return false;
     if (mode == NEAR) return fabs(got - want) <= tol + 4e-16 * fabs(want) * (t == CBX_F32 || t == CBX_C64 ? 1e9 : 16);
-    unit = t == CBX_F32 ? (double)(nextafterf(fabsf((float)want), INFINITY) - fabsf((float)want)) : nextafter(fabs(want), INFINITY) - fabs(want);
+    unit = t == CBX_F32 ? (double)(nextafterf(fabsf((float)want), INFINITY) - fabsf((float)want))
+                        : nextafter(fabs(want), INFINITY) - fabs(want);
     return fabs(got - want) <= tol * unit;
 }
 
@@ -361,7 +370,8 @@ typedef struct verdict {
     char first[600];
 } verdict;
 
-static void complain(verdict *v, const suite *s, const one_case *k, uint32_t number, const char *what, const cbx_array *r)
+static void complain(verdict *v, const suite *s, const one_case *k, uint32_t number, const char *what,
+                     const cbx_array *r)
 {
     char text[160], *to = v->first;
     size_t left = sizeof v->first;
@@ -370,15 +380,18 @@ static void complain(verdict *v, const suite *s, const one_case *k, uint32_t num
     if (v->wrong++ && !getenv("CBX_TEST_ALL")) return;
     n = snprintf(to, left, "case %u: %s(", number, s->names[k->name]);
     for (int i = 0; i < k->nin && (size_t)n < left; i++)
-        n += snprintf(to + n, left - (size_t)n, "%s%s", i ? ", " : "", cbx_array_desc_text(cbx_array_get_desc(k->in[i]), text, sizeof text));
-    for (int i = 0; i < k->nattr && (size_t)n < left; i++) n += snprintf(to + n, left - (size_t)n, "; %d", (int)k->attr[i]);
+        n += snprintf(to + n, left - (size_t)n, "%s%s", i ? ", " : "",
+                      cbx_array_desc_text(cbx_array_get_desc(k->in[i]), text, sizeof text));
+    for (int i = 0; i < k->nattr && (size_t)n < left; i++)
+        n += snprintf(to + n, left - (size_t)n, "; %d", (int)k->attr[i]);
     if ((size_t)n < left)
-        snprintf(to + n, left - (size_t)n, "): %s%s%s", what, r ? ", ours is " : "", r ? cbx_array_desc_text(cbx_array_get_desc(r), text, sizeof text) : "");
+        snprintf(to + n, left - (size_t)n, "): %s%s%s", what, r ? ", ours is " : "",
+                 r ? cbx_array_desc_text(cbx_array_get_desc(r), text, sizeof text) : "");
     if (getenv("CBX_TEST_ALL")) fprintf(stderr, "# %s\n", v->first);
 }
 
-static void compare(const suite *s, reader *r, const one_case *k, uint32_t number, const cbx_array *got, cbx_status st, const char *message,
-                    verdict *v)
+static void compare(const suite *s, reader *r, const one_case *k, uint32_t number, const cbx_array *got, cbx_status st,
+                    const char *message, verdict *v)
 {
     cbx_array_desc d = { .dtype = CBX_BOOL };
     unsigned char *data;
@@ -451,7 +464,9 @@ static verdict run(suite *s, uint32_t spoil)
 
     for (int i = 0; i < s->count; i++) fns[i] = find(s->names[i]);
     for (uint32_t i = 0; i < s->total; i++) {
-        one_case k = { .name = (int)get(&r, 2), .mode = (int)get(&r, 1), .nin = (int)get(&r, 1), .nattr = (int)get(&r, 1) };
+        one_case k = {
+            .name = (int)get(&r, 2), .mode = (int)get(&r, 1), .nin = (int)get(&r, 1), .nattr = (int)get(&r, 1)
+        };
         cbx_err err = CBX_ERR_INIT;
         cbx_scope scope;
         cbx_array *got;
@@ -521,14 +536,17 @@ static void every_allocation_may_fail(void **state)
     load(&s);
     r = s.cases;
     for (uint32_t i = 0; i < s.total; i++) {
-        one_case k = { .name = (int)get(&r, 2), .mode = (int)get(&r, 1), .nin = (int)get(&r, 1), .nattr = (int)get(&r, 1) };
+        one_case k = {
+            .name = (int)get(&r, 2), .mode = (int)get(&r, 1), .nin = (int)get(&r, 1), .nattr = (int)get(&r, 1)
+        };
         cbx_scope scope;
         for (int j = 0; j < k.nattr; j++) k.attr[j] = (int32_t)get(&r, 4);
         cbx_scope_open(s.ctx, &scope);
         for (int j = 0; j < k.nin; j++) k.in[j] = read_operand(&s, &r);
         skip_result(&r, k.mode);
         /* the first of a name is often a scalar: take some later ones, too */
-        if (k.mode != ERROR && seen[k.name]++ % 60 == 0) failures += cbx_test_fail_each(run_one, &(torture){ find(s.names[k.name]), &k }, s.names[k.name]);
+        if (k.mode != ERROR && seen[k.name]++ % 60 == 0)
+            failures += cbx_test_fail_each(run_one, &(torture){ find(s.names[k.name]), &k }, s.names[k.name]);
         cbx_scope_close(&scope, NULL);
     }
     CHECK(failures > 1000, "allocations were made to fail");
@@ -545,11 +563,13 @@ static void promotion_is_numpys(void **state)
     for (int a = 0; a < CBX_DTYPE_COUNT; a++) {
         for (int b = 0; b < CBX_DTYPE_COUNT; b++) {
             snprintf(why, sizeof why, "%s with %s", cbx_dtype_name((cbx_dtype)a), cbx_dtype_name((cbx_dtype)b));
-            CHECK_STR(cbx_dtype_name(cbx_dtype_promote((cbx_dtype)a, (cbx_dtype)b)), cbx_dtype_name((cbx_dtype)s.promote[a * 13 + b]), why);
+            CHECK_STR(cbx_dtype_name(cbx_dtype_promote((cbx_dtype)a, (cbx_dtype)b)),
+                      cbx_dtype_name((cbx_dtype)s.promote[a * 13 + b]), why);
         }
         for (int k = 0; k < 4; k++) {
             snprintf(why, sizeof why, "%s with a scalar of kind %d", cbx_dtype_name((cbx_dtype)a), k);
-            CHECK_STR(cbx_dtype_name(cbx_dtype_promote_weak((cbx_dtype)a, (cbx_kind)k)), cbx_dtype_name((cbx_dtype)s.promote[169 + a * 4 + k]), why);
+            CHECK_STR(cbx_dtype_name(cbx_dtype_promote_weak((cbx_dtype)a, (cbx_kind)k)),
+                      cbx_dtype_name((cbx_dtype)s.promote[169 + a * 4 + k]), why);
         }
     }
     CHECK_INT(cbx_dtype_promote((cbx_dtype)99, CBX_I8), CBX_DTYPE_COUNT, "no dtype");

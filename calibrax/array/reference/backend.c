@@ -57,7 +57,8 @@ static cbx_status apply(const cbx_backend *self, const cbx_call *call, cbx_array
     (void)self;
     for (size_t i = 0; i < call->nin; i++)
         if (call->in[i]->flags & CBX__ABSTRACT)
-            return cbx_fail(err, CBX_EINVAL, "'%s' needs data, operand %zu is abstract", cbx_prim_name(call->prim), i + 1);
+            return cbx_fail(err, CBX_EINVAL, "'%s' needs data, operand %zu is abstract", cbx_prim_name(call->prim),
+                            i + 1);
     if (runs[call->prim]) return runs[call->prim](call, out, err);
     loop = find_loop(call);
     if (!loop) return cbx_fail(err, CBX_EINTERNAL, "'%s' has no loop for its dtype", cbx_prim_name(call->prim));

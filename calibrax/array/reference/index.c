@@ -83,7 +83,8 @@ cbx_status cbx__ref_run_take_along(const cbx_call *call, cbx_array **out, cbx_er
         for (size_t o = 0; r->count && o < b.outer; o++)
             for (size_t j = 0; j < m; j++)
                 for (size_t i = 0; i < b.inner; i++, to += size)
-                    memcpy(to, (char *)d[0]->data + ((o * b.length + place(*index++, b.length)) * b.inner + i) * size, size);
+                    memcpy(to, (char *)d[0]->data + ((o * b.length + place(*index++, b.length)) * b.inner + i) * size,
+                           size);
         *out = r;
     }
     cbx_array_free(d[0]);
@@ -93,8 +94,10 @@ cbx_status cbx__ref_run_take_along(const cbx_call *call, cbx_array **out, cbx_er
 
 static cbx__loop join_loop(int mode, cbx_dtype t)
 {
-    static const cbx_prim prims[] = { [CBX_SCATTER_ADD] = CBX_PRIM_ADD, [CBX_SCATTER_MUL] = CBX_PRIM_MUL,
-                                      [CBX_SCATTER_MIN] = CBX_PRIM_MIN, [CBX_SCATTER_MAX] = CBX_PRIM_MAX };
+    static const cbx_prim prims[] = { [CBX_SCATTER_ADD] = CBX_PRIM_ADD,
+                                      [CBX_SCATTER_MUL] = CBX_PRIM_MUL,
+                                      [CBX_SCATTER_MIN] = CBX_PRIM_MIN,
+                                      [CBX_SCATTER_MAX] = CBX_PRIM_MAX };
     return mode == CBX_SCATTER_SET ? NULL : cbx__ref_binary(prims[mode], t);
 }
 

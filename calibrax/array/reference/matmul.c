@@ -50,10 +50,12 @@ static void one_matrix(const product *p, char *a, char *b, char *r, char *acc, c
             double x[2];
             char *at = a + (ptrdiff_t)i * p->a.strides[1] + (ptrdiff_t)k * p->a.strides[2];
             p->load(1, (char *const[]){ (char *)x, at }, (const ptrdiff_t[]){ 0, 0 });
-            p->load(p->n, (char *const[]){ line, b + (ptrdiff_t)k * p->b.strides[1] }, (const ptrdiff_t[]){ wide, p->b.strides[2] });
+            p->load(p->n, (char *const[]){ line, b + (ptrdiff_t)k * p->b.strides[1] },
+                    (const ptrdiff_t[]){ wide, p->b.strides[2] });
             p->step(p->n, x, line, acc);
         }
-        p->store(p->n, (char *const[]){ r + (ptrdiff_t)i * p->r.strides[1], acc }, (const ptrdiff_t[]){ p->r.strides[2], wide });
+        p->store(p->n, (char *const[]){ r + (ptrdiff_t)i * p->r.strides[1], acc },
+                 (const ptrdiff_t[]){ p->r.strides[2], wide });
     }
 }
 

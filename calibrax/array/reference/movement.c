@@ -20,7 +20,8 @@ cbx_status cbx__ref_run_full(const cbx_call *call, cbx_array **out, cbx_err *err
     cbx_status st;
 
     if (from != CBX_BOOL && from != CBX_I64 && from != CBX_U64 && from != CBX_F64 && from != CBX_C128)
-        return cbx_fail(err, CBX_EINVAL, "a scalar is bool, int64, uint64, float64 or complex128, not %s", cbx_dtype_name(from));
+        return cbx_fail(err, CBX_EINVAL, "a scalar is bool, int64, uint64, float64 or complex128, not %s",
+                        cbx_dtype_name(from));
     if (from == CBX_C128 && d->dtype != CBX_C64 && d->dtype != CBX_C128)
         return cbx_fail(err, CBX_EDTYPE, "'full' does not drop the imaginary part for %s", cbx_dtype_name(d->dtype));
     st = cbx_array_create(call->ctx, d, out, err);
@@ -105,7 +106,8 @@ cbx_status cbx__ref_run_reshape(const cbx_call *call, cbx_array **out, cbx_err *
     ptrdiff_t strides[CBX_MAX_RANK];
 
     if (a->flags & CBX__CONTIGUOUS) return cbx__array_view(call->ctx, a, call->result, NULL, 0, out, err);
-    if (view_strides(a, call->result, strides)) return cbx__array_view(call->ctx, a, call->result, strides, 0, out, err);
+    if (view_strides(a, call->result, strides))
+        return cbx__array_view(call->ctx, a, call->result, strides, 0, out, err);
     return cbx__ref_run_copy(call, out, err);
 }
 

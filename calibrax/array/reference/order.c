@@ -73,7 +73,8 @@ static void sort_pairs(pair *a, pair *work, size_t n)
 }
 
 /* One lane: n elements from src, step bytes apart, to dst. */
-static void sort_lane(const cbx_call *call, size_t n, const char *src, ptrdiff_t step, char *dst, ptrdiff_t dst_step, pair *a)
+static void sort_lane(const cbx_call *call, size_t n, const char *src, ptrdiff_t step, char *dst, ptrdiff_t dst_step,
+                      pair *a)
 {
     cbx_dtype t = cbx_array_dtype(call->in[0]), wide = cbx__ref_wide(t);
     size_t size = cbx_dtype_size(t);
@@ -93,8 +94,8 @@ static void sort_lane(const cbx_call *call, size_t n, const char *src, ptrdiff_t
 }
 
 /* Moves both places to the next lane. */
-static void next_lane(const cbx_array *x, int axis, const cbx__strided *from, const cbx__strided *to, size_t *index, const char **src,
-                      char **dst)
+static void next_lane(const cbx_array *x, int axis, const cbx__strided *from, const cbx__strided *to, size_t *index,
+                      const char **src, char **dst)
 {
     for (int i = x->desc.ndim - 1; i >= 0; i--) {
         if (i == axis) continue;
@@ -118,7 +119,8 @@ cbx_status cbx__ref_run_sort(const cbx_call *call, cbx_array **out, cbx_err *err
     char *dst;
     cbx_status st = CBX_OK;
 
-    if (n > SIZE_MAX / (2 * sizeof(pair))) return cbx_fail(err, CBX_EOVERFLOW, "'sort' of %zu elements needs more memory than there can be", n);
+    if (n > SIZE_MAX / (2 * sizeof(pair)))
+        return cbx_fail(err, CBX_EOVERFLOW, "'sort' of %zu elements needs more memory than there can be", n);
     if (x->count) st = cbx_pool_get(cbx_ctx_pool(call->ctx), 2 * n * sizeof(pair), &scratch, err);
     if (!st) st = cbx_array_create(call->ctx, call->result, out, err);
     if (st || x->count == 0) goto done;

@@ -13,7 +13,7 @@
 #include "calibrax/array/promote.h"
 #include "calibrax/array/reference/reference.h"
 
-#define LEAF 128
+#define LEAF  128
 #define CHUNK 8192
 
 /* An accumulator in the wide dtype of the reduction; at: position of the winner of argmin and argmax. */
@@ -109,16 +109,19 @@ static void sum_c128(cbx__stream *s, size_t n, total *out)
 }
 
 /* Left to right; a leaf at a time through the buffer. */
-#define IN_ORDER(fn, T, begin, step, result) \
-    static void fn(cbx__stream *s, size_t n, total *out) \
-    { \
-        T buf[LEAF], t = begin; \
-        for (size_t done = 0; done < n; done += LEAF) { \
-            size_t m = n - done < LEAF ? n - done : LEAF; \
-            const T *a = cbx__stream_next(s, m, buf); \
-            for (size_t i = 0; i < m; i++) { const T x = a[i]; step; } \
-        } \
-        out->result = t; \
+#define IN_ORDER(fn, T, begin, step, result)                                                                           \
+    static void fn(cbx__stream *s, size_t n, total *out)                                                               \
+    {                                                                                                                  \
+        T buf[LEAF], t = begin;                                                                                        \
+        for (size_t done = 0; done < n; done += LEAF) {                                                                \
+            size_t m = n - done < LEAF ? n - done : LEAF;                                                              \
+            const T *a = cbx__stream_next(s, m, buf);                                                                  \
+            for (size_t i = 0; i < m; i++) {                                                                           \
+                const T x = a[i];                                                                                      \
+                step;                                                                                                  \
+            }                                                                                                          \
+        }                                                                                                              \
+        out->result = t;                                                                                               \
     }
 IN_ORDER(sum_u64, uint64_t, 0, t += x, u)
 IN_ORDER(prod_u64, uint64_t, 1, t *= x, u)
@@ -146,23 +149,23 @@ static void prod_c128(cbx__stream *s, size_t n, total *out)
 }
 
 /* The first of equal winners; the first NaN wins against everything. */
-#define WINNER(fn, T, beats) \
-    static void fn(cbx__stream *s, size_t n, total *out) \
-    { \
-        T buf[LEAF], t = 0; \
-        int64_t at = -1; \
-        for (size_t done = 0; done < n; done += LEAF) { \
-            size_t m = n - done < LEAF ? n - done : LEAF; \
-            const T *a = cbx__stream_next(s, m, buf); \
-            for (size_t i = 0; i < m; i++) { \
-                const T x = a[i]; \
-                if (at < 0 || (beats)) { \
-                    t = x; \
-                    at = (int64_t)(done + i); \
-                } \
-            } \
-        } \
-        out->i = at; \
+#define WINNER(fn, T, beats)                                                                                           \
+    static void fn(cbx__stream *s, size_t n, total *out)                                                               \
+    {                                                                                                                  \
+        T buf[LEAF], t = 0;                                                                                            \
+        int64_t at = -1;                                                                                               \
+        for (size_t done = 0; done < n; done += LEAF) {                                                                \
+            size_t m = n - done < LEAF ? n - done : LEAF;                                                              \
+            const T *a = cbx__stream_next(s, m, buf);                                                                  \
+            for (size_t i = 0; i < m; i++) {                                                                           \
+                const T x = a[i];                                                                                      \
+                if (at < 0 || (beats)) {                                                                               \
+                    t = x;                                                                                             \
+                    at = (int64_t)(done + i);                                                                          \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+        out->i = at;                                                                                                   \
     }
 WINNER(argmax_i64, int64_t, x > t)
 WINNER(argmin_i64, int64_t, x < t)
@@ -260,12 +263,16 @@ cbx_status cbx__ref_run_reduce(const cbx_call *call, cbx_array **out, cbx_err *e
 typedef void (*cumulator)(void *a, size_t n, total *t, bool begin);
 
 /* In place; t carries the state from one run to the next. */
-#define RUNNING(fn, T, field, step) \
-    static void fn(void *values, size_t n, total *t, bool begin) \
-    { \
-        T *a = values, s = begin ? a[0] : t->field; \
-        for (size_t i = begin ? 1 : 0; i < n; i++) { const T x = a[i]; s = step; a[i] = s; } \
-        t->field = s; \
+#define RUNNING(fn, T, field, step)                                                                                    \
+    static void fn(void *values, size_t n, total *t, bool begin)                                                       \
+    {                                                                                                                  \
+        T *a = values, s = begin ? a[0] : t->field;                                                                    \
+        for (size_t i = begin ? 1 : 0; i < n; i++) {                                                                   \
+            const T x = a[i];                                                                                          \
+            s = step;                                                                                                  \
+            a[i] = s;                                                                                                  \
+        }                                                                                                              \
+        t->field = s;                                                                                                  \
     }
 RUNNING(cumsum_u64, uint64_t, u, s + x)
 RUNNING(cumsum_f64, double, f, s + x)

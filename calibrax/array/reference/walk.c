@@ -70,7 +70,8 @@ void cbx__ref_walk(int ndim, const size_t *shape, size_t n, const cbx__strided *
     }
 }
 
-void cbx__stream_init(cbx__stream *s, int ndim, const size_t *shape, const ptrdiff_t *strides_bytes, cbx_dtype from, cbx_dtype to)
+void cbx__stream_init(cbx__stream *s, int ndim, const size_t *shape, const ptrdiff_t *strides_bytes, cbx_dtype from,
+                      cbx_dtype to)
 {
     cbx__strided o = { 0 };
 
