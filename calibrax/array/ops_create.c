@@ -46,7 +46,7 @@ static cbx_array *iota(cbx_ctx *ctx, size_t n, cbx_dtype dtype)
     return cbx_apply(ctx, CBX_PRIM_IOTA, 0, NULL, &(cbx_attrs){ .dtype = dtype, .ndim = 1, .shape = { n } });
 }
 
-cbx_array *cbx_arange(cbx_ctx *ctx, double start, double stop, double step, cbx_dtype dtype)
+static cbx_array *arange_steps(cbx_ctx *ctx, double start, double stop, double step, cbx_dtype dtype)
 {
     double n = ceil((stop - start) / step), delta = (start + step) - start;
 
@@ -59,7 +59,13 @@ cbx_array *cbx_arange(cbx_ctx *ctx, double start, double stop, double step, cbx_
         dtype);
 }
 
-cbx_array *cbx_arange_int(cbx_ctx *ctx, int64_t start, int64_t stop, int64_t step, cbx_dtype dtype)
+cbx_array *cbx_arange(cbx_ctx *ctx, double start, double stop, double step, cbx_dtype dtype)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, arange_steps(ctx, start, stop, step, dtype));
+}
+
+static cbx_array *arange_int_steps(cbx_ctx *ctx, int64_t start, int64_t stop, int64_t step, cbx_dtype dtype)
 {
     uint64_t span = step > 0 ? (uint64_t)stop - (uint64_t)start : (uint64_t)start - (uint64_t)stop;
     uint64_t by = step > 0 ? (uint64_t)step : 0 - (uint64_t)step;
@@ -72,8 +78,14 @@ cbx_array *cbx_arange_int(cbx_ctx *ctx, int64_t start, int64_t stop, int64_t ste
     return cbx__as(ctx, cbx_add(ctx, i, cbx_weak(ctx, i, cbx_int(start))), dtype);
 }
 
+cbx_array *cbx_arange_int(cbx_ctx *ctx, int64_t start, int64_t stop, int64_t step, cbx_dtype dtype)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, arange_int_steps(ctx, start, stop, step, dtype));
+}
+
 /* Source of the order of operations: NumPy 2.3 function_base.py (linspace). */
-cbx_array *cbx_linspace(cbx_ctx *ctx, double start, double stop, size_t num, bool endpoint, cbx_dtype dtype)
+static cbx_array *linspace_steps(cbx_ctx *ctx, double start, double stop, size_t num, bool endpoint, cbx_dtype dtype)
 {
     double parts = (double)(endpoint && num > 0 ? num - 1 : num), delta = stop - start, step = delta / parts;
     cbx_array *i = iota(ctx, num, CBX_F64), *y;
@@ -90,10 +102,22 @@ cbx_array *cbx_linspace(cbx_ctx *ctx, double start, double stop, size_t num, boo
     return cbx__as(ctx, cbx_dtype_kind(dtype) == CBX_KIND_INT ? cbx_floor(ctx, y) : y, dtype);
 }
 
-cbx_array *cbx_logspace(cbx_ctx *ctx, double start, double stop, size_t num, cbx_dtype dtype)
+cbx_array *cbx_linspace(cbx_ctx *ctx, double start, double stop, size_t num, bool endpoint, cbx_dtype dtype)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, linspace_steps(ctx, start, stop, num, endpoint, dtype));
+}
+
+static cbx_array *logspace_steps(cbx_ctx *ctx, double start, double stop, size_t num, cbx_dtype dtype)
 {
     cbx_array *y = cbx_linspace(ctx, start, stop, num, true, CBX_F64);
     return cbx__as(ctx, cbx_pow(ctx, cbx_weak(ctx, y, cbx_float(10.0)), y), dtype);
+}
+
+cbx_array *cbx_logspace(cbx_ctx *ctx, double start, double stop, size_t num, cbx_dtype dtype)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, logspace_steps(ctx, start, stop, num, dtype));
 }
 
 /* column - row, n by m */
@@ -106,10 +130,16 @@ static cbx_array *offsets(cbx_ctx *ctx, size_t n, size_t m)
     return cbx_subtract(ctx, column, cbx_apply(ctx, CBX_PRIM_IOTA, 0, NULL, &attrs));
 }
 
-cbx_array *cbx_eye(cbx_ctx *ctx, size_t n, size_t m, ptrdiff_t k, cbx_dtype dtype)
+static cbx_array *eye_steps(cbx_ctx *ctx, size_t n, size_t m, ptrdiff_t k, cbx_dtype dtype)
 {
     cbx_array *d = offsets(ctx, n, m);
     return cbx__as(ctx, cbx_equal(ctx, d, cbx_weak(ctx, d, cbx_int(k))), dtype);
+}
+
+cbx_array *cbx_eye(cbx_ctx *ctx, size_t n, size_t m, ptrdiff_t k, cbx_dtype dtype)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, eye_steps(ctx, n, m, k, dtype));
 }
 
 static cbx_array *triangle(cbx_ctx *ctx, const char *name, cbx_prim keep, const cbx_array *x, ptrdiff_t k)
@@ -123,8 +153,26 @@ static cbx_array *triangle(cbx_ctx *ctx, const char *name, cbx_prim keep, const 
     return cbx_where(ctx, d, x, cbx_full(ctx, 0, NULL, x->desc.dtype, cbx_int(0)));
 }
 
-cbx_array *cbx_tril(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t k) { return triangle(ctx, "tril", CBX_PRIM_LE, x, k); }
-cbx_array *cbx_triu(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t k) { return triangle(ctx, "triu", CBX_PRIM_GE, x, k); }
+static cbx_array *tril_steps(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t k)
+{
+    return triangle(ctx, "tril", CBX_PRIM_LE, x, k);
+}
+
+cbx_array *cbx_tril(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t k)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, tril_steps(ctx, x, k));
+}
+static cbx_array *triu_steps(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t k)
+{
+    return triangle(ctx, "triu", CBX_PRIM_GE, x, k);
+}
+
+cbx_array *cbx_triu(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t k)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, triu_steps(ctx, x, k));
+}
 
 void cbx_meshgrid(cbx_ctx *ctx, size_t n, const cbx_array *const *in, bool xy, cbx_array **out)
 {

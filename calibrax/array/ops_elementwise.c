@@ -90,6 +90,7 @@ static bool wants_inexact(cbx_prim p)
 cbx_array *cbx__apply2(cbx_ctx *ctx, cbx_prim p, const cbx_array *a, const cbx_array *b)
 {
     const cbx_array *in[2] = { a, b };
+    size_t mark = cbx__mark(ctx);
     cbx_dtype t;
 
     if (cbx__unusable(ctx, cbx_prim_name(p), 2, in)) return cbx__array_failed();
@@ -99,7 +100,7 @@ cbx_array *cbx__apply2(cbx_ctx *ctx, cbx_prim p, const cbx_array *a, const cbx_a
     if (t == CBX_BOOL &&
         (p == CBX_PRIM_FLOOR_DIV || p == CBX_PRIM_REM || p == CBX_PRIM_POW || p == CBX_PRIM_SHL || p == CBX_PRIM_SHR))
         t = CBX_I8;
-    return apply_joined(ctx, p, 2, in, t);
+    return cbx__tidy(ctx, mark, apply_joined(ctx, p, 2, in, t));
 }
 
 static bool fits(cbx_dtype t, cbx_scalar v)
@@ -151,7 +152,7 @@ CBX_UNARY_ROUND_MAP(ROUND)
 CBX_BINARY_MAP(BINARY)
 
 /* As NumPy: by multiplying with 10^d, or dividing by 10^-d, both exact up to 10^22. */
-cbx_array *cbx_round(cbx_ctx *ctx, const cbx_array *x, int decimals)
+static cbx_array *round_steps(cbx_ctx *ctx, const cbx_array *x, int decimals)
 {
     double scale = pow(10.0, abs(decimals));
 
@@ -161,6 +162,12 @@ cbx_array *cbx_round(cbx_ctx *ctx, const cbx_array *x, int decimals)
         return cbx__as(ctx, cbx_round(ctx, cbx__as(ctx, x, CBX_F64), decimals), x->desc.dtype);
     if (decimals > 0) return cbx_divide_scalar(ctx, cbx_rint(ctx, cbx_multiply_scalar(ctx, x, scale)), scale);
     return cbx_multiply_scalar(ctx, cbx_rint(ctx, cbx_divide_scalar(ctx, x, scale)), scale);
+}
+
+cbx_array *cbx_round(cbx_ctx *ctx, const cbx_array *x, int decimals)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, round_steps(ctx, x, decimals));
 }
 
 cbx_array *cbx_square(cbx_ctx *ctx, const cbx_array *x) { return cbx_multiply(ctx, x, x); }
@@ -175,29 +182,65 @@ static cbx_array *scaled(cbx_ctx *ctx, const cbx_array *x, const char *name, dou
     return cbx_multiply_scalar(ctx, cbx__as(ctx, x, cbx__inexact(x->desc.dtype)), by);
 }
 
-cbx_array *cbx_deg2rad(cbx_ctx *ctx, const cbx_array *x) { return scaled(ctx, x, "deg2rad", M_PI, 180.0); }
-cbx_array *cbx_rad2deg(cbx_ctx *ctx, const cbx_array *x) { return scaled(ctx, x, "rad2deg", 180.0, M_PI); }
+static cbx_array *deg2rad_steps(cbx_ctx *ctx, const cbx_array *x) { return scaled(ctx, x, "deg2rad", M_PI, 180.0); }
+
+cbx_array *cbx_deg2rad(cbx_ctx *ctx, const cbx_array *x)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, deg2rad_steps(ctx, x));
+}
+static cbx_array *rad2deg_steps(cbx_ctx *ctx, const cbx_array *x) { return scaled(ctx, x, "rad2deg", 180.0, M_PI); }
+
+cbx_array *cbx_rad2deg(cbx_ctx *ctx, const cbx_array *x)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, rad2deg_steps(ctx, x));
+}
+
+static cbx_array *logical_not_steps(cbx_ctx *ctx, const cbx_array *x)
+{
+    return cbx__apply1(ctx, CBX_PRIM_NOT, cbx__as(ctx, x, CBX_BOOL), NULL);
+}
 
 cbx_array *cbx_logical_not(cbx_ctx *ctx, const cbx_array *x)
 {
-    return cbx__apply1(ctx, CBX_PRIM_NOT, cbx__as(ctx, x, CBX_BOOL), NULL);
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, logical_not_steps(ctx, x));
 }
 
 static cbx_array *logical(cbx_ctx *ctx, cbx_prim p, const cbx_array *a, const cbx_array *b)
 {
     return cbx__apply2(ctx, p, cbx__as(ctx, a, CBX_BOOL), cbx__as(ctx, b, CBX_BOOL));
 }
-cbx_array *cbx_logical_and(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+static cbx_array *logical_and_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
 {
     return logical(ctx, CBX_PRIM_AND, a, b);
 }
-cbx_array *cbx_logical_or(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+
+cbx_array *cbx_logical_and(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, logical_and_steps(ctx, a, b));
+}
+static cbx_array *logical_or_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
 {
     return logical(ctx, CBX_PRIM_OR, a, b);
 }
-cbx_array *cbx_logical_xor(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+
+cbx_array *cbx_logical_or(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, logical_or_steps(ctx, a, b));
+}
+static cbx_array *logical_xor_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
 {
     return logical(ctx, CBX_PRIM_XOR, a, b);
+}
+
+cbx_array *cbx_logical_xor(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, logical_xor_steps(ctx, a, b));
 }
 
 static cbx_array *complex_part(cbx_ctx *ctx, cbx_prim p, const cbx_array *x)
@@ -210,7 +253,7 @@ cbx_array *cbx_real(cbx_ctx *ctx, const cbx_array *x) { return complex_part(ctx,
 cbx_array *cbx_imag(cbx_ctx *ctx, const cbx_array *x) { return complex_part(ctx, CBX_PRIM_IMAG, x); }
 cbx_array *cbx_conj(cbx_ctx *ctx, const cbx_array *x) { return complex_part(ctx, CBX_PRIM_CONJ, x); }
 
-cbx_array *cbx_where(cbx_ctx *ctx, const cbx_array *condition, const cbx_array *x, const cbx_array *y)
+static cbx_array *where_steps(cbx_ctx *ctx, const cbx_array *condition, const cbx_array *x, const cbx_array *y)
 {
     const cbx_array *in[3] = { condition, x, y };
 
@@ -220,7 +263,13 @@ cbx_array *cbx_where(cbx_ctx *ctx, const cbx_array *condition, const cbx_array *
     return apply_joined(ctx, CBX_PRIM_SELECT, 3, in, cbx_dtype_promote(x->desc.dtype, y->desc.dtype));
 }
 
-cbx_array *cbx_clip(cbx_ctx *ctx, const cbx_array *x, const cbx_array *low, const cbx_array *high)
+cbx_array *cbx_where(cbx_ctx *ctx, const cbx_array *condition, const cbx_array *x, const cbx_array *y)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, where_steps(ctx, condition, x, y));
+}
+
+static cbx_array *clip_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *low, const cbx_array *high)
 {
     const cbx_array *in[3] = { x, low, high };
 
@@ -230,4 +279,10 @@ cbx_array *cbx_clip(cbx_ctx *ctx, const cbx_array *x, const cbx_array *low, cons
     if (cbx__unusable(ctx, "clip", 3, in)) return cbx__array_failed();
     return apply_joined(ctx, CBX_PRIM_CLAMP, 3, in,
                         cbx_dtype_promote(x->desc.dtype, cbx_dtype_promote(low->desc.dtype, high->desc.dtype)));
+}
+
+cbx_array *cbx_clip(cbx_ctx *ctx, const cbx_array *x, const cbx_array *low, const cbx_array *high)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, clip_steps(ctx, x, low, high));
 }

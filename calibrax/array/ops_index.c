@@ -24,17 +24,29 @@ static cbx_array *indexed(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, const cb
     return cbx_apply(ctx, p, 2, in, &attrs);
 }
 
-cbx_array *cbx_take(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis)
+static cbx_array *take_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis)
 {
     return indexed(ctx, CBX_PRIM_TAKE, x, indices, axis);
 }
-cbx_array *cbx_take_along_axis(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis)
+
+cbx_array *cbx_take(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, take_steps(ctx, x, indices, axis));
+}
+static cbx_array *take_along_axis_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis)
 {
     return indexed(ctx, CBX_PRIM_TAKE_ALONG, x, indices, axis);
 }
 
-cbx_array *cbx_scatter(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, const cbx_array *updates, int axis,
-                       cbx_scatter_mode mode)
+cbx_array *cbx_take_along_axis(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, take_along_axis_steps(ctx, x, indices, axis));
+}
+
+static cbx_array *scatter_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, const cbx_array *updates,
+                                int axis, cbx_scatter_mode mode)
 {
     const cbx_array *in[3] = { x, as_indices(ctx, "scatter", indices), updates };
     cbx_attrs attrs = { .mode = mode };
@@ -51,7 +63,14 @@ cbx_array *cbx_scatter(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indice
     return cbx_apply(ctx, CBX_PRIM_SCATTER, 3, in, &attrs);
 }
 
-cbx_array *cbx_segment_sum(cbx_ctx *ctx, const cbx_array *x, const cbx_array *ids, size_t segments)
+cbx_array *cbx_scatter(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, const cbx_array *updates, int axis,
+                       cbx_scatter_mode mode)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, scatter_steps(ctx, x, indices, updates, axis, mode));
+}
+
+static cbx_array *segment_sum_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *ids, size_t segments)
 {
     size_t shape[CBX_MAX_RANK];
 
@@ -60,6 +79,12 @@ cbx_array *cbx_segment_sum(cbx_ctx *ctx, const cbx_array *x, const cbx_array *id
     memcpy(shape, x->desc.shape, sizeof shape);
     shape[0] = segments;
     return cbx_scatter(ctx, cbx_zeros(ctx, x->desc.ndim, shape, x->desc.dtype), ids, x, 0, CBX_SCATTER_ADD);
+}
+
+cbx_array *cbx_segment_sum(cbx_ctx *ctx, const cbx_array *x, const cbx_array *ids, size_t segments)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, segment_sum_steps(ctx, x, ids, segments));
 }
 
 bool cbx__item(cbx_ctx *ctx, const char *name, const cbx_array *x, int64_t *out)
@@ -82,12 +107,18 @@ cbx_array *cbx_nonzero_size(cbx_ctx *ctx, const cbx_array *x, size_t size, int64
     return cbx__apply1(ctx, CBX_PRIM_NONZERO, x, &attrs);
 }
 
-cbx_array *cbx_nonzero(cbx_ctx *ctx, const cbx_array *x)
+static cbx_array *nonzero_steps(cbx_ctx *ctx, const cbx_array *x)
 {
     int64_t n;
 
     if (!cbx__item(ctx, "nonzero", cbx_count_nonzero(ctx, x, NULL), &n)) return cbx__array_failed();
     return cbx_nonzero_size(ctx, x, (size_t)n, 0);
+}
+
+cbx_array *cbx_nonzero(cbx_ctx *ctx, const cbx_array *x)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, nonzero_steps(ctx, x));
 }
 
 static cbx_array *ordered(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, int axis, bool descending)
@@ -109,7 +140,7 @@ cbx_array *cbx_argsort(cbx_ctx *ctx, const cbx_array *x, int axis, bool descendi
     return ordered(ctx, CBX_PRIM_ARGSORT, x, axis, descending);
 }
 
-cbx_array *cbx_searchsorted(cbx_ctx *ctx, const cbx_array *edges, const cbx_array *values, bool right)
+static cbx_array *searchsorted_steps(cbx_ctx *ctx, const cbx_array *edges, const cbx_array *values, bool right)
 {
     const cbx_array *in[2] = { edges, values };
     cbx_dtype t;
@@ -119,6 +150,12 @@ cbx_array *cbx_searchsorted(cbx_ctx *ctx, const cbx_array *edges, const cbx_arra
     in[0] = cbx__as(ctx, edges, t);
     in[1] = cbx__as(ctx, values, t);
     return cbx_apply(ctx, CBX_PRIM_SEARCHSORTED, 2, in, &(cbx_attrs){ .mode = right });
+}
+
+cbx_array *cbx_searchsorted(cbx_ctx *ctx, const cbx_array *edges, const cbx_array *values, bool right)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, searchsorted_steps(ctx, edges, values, right));
 }
 
 /* True if the condition holds everywhere; needs data. */
@@ -131,7 +168,7 @@ static bool holds(cbx_ctx *ctx, const char *name, const cbx_array *condition, bo
     return read;
 }
 
-cbx_array *cbx_digitize(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges)
+static cbx_array *digitize_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges)
 {
     cbx_array *before, *after, *r;
     bool rising, falling;
@@ -148,6 +185,12 @@ cbx_array *cbx_digitize(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges
     /* the edges above x are what the reversed list has behind it */
     r = cbx_searchsorted(ctx, cbx_flip(ctx, edges, 0), x, true);
     return cbx_subtract(ctx, cbx_weak(ctx, r, cbx_int((int64_t)edges->count)), r);
+}
+
+cbx_array *cbx_digitize(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, digitize_steps(ctx, x, edges));
 }
 
 /* Sorted values, their order, and where a new one begins (NaN equals NaN). */
@@ -193,7 +236,7 @@ void cbx_unique_all(cbx_ctx *ctx, const cbx_array *x, cbx_unique_parts *out)
     out->counts = cbx_diff(ctx, cbx_concat(ctx, 2, (const cbx_array *const[]){ first, end }, 0), 0);
 }
 
-cbx_array *cbx_unique(cbx_ctx *ctx, const cbx_array *x)
+static cbx_array *unique_steps(cbx_ctx *ctx, const cbx_array *x)
 {
     cbx_array *flat = cbx_flatten(ctx, x), *first;
     runs r;
@@ -204,7 +247,13 @@ cbx_array *cbx_unique(cbx_ctx *ctx, const cbx_array *x)
     return cbx_array_is_failed(first) ? first : cbx_take(ctx, r.sorted, cbx_index(ctx, first, 0, 0), 0);
 }
 
-cbx_array *cbx_bincount(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t least)
+cbx_array *cbx_unique(cbx_ctx *ctx, const cbx_array *x)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, unique_steps(ctx, x));
+}
+
+static cbx_array *bincount_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t least)
 {
     cbx_array *at = as_indices(ctx, "bincount", x), *value;
     int64_t low = 0, high = -1;
@@ -222,8 +271,14 @@ cbx_array *cbx_bincount(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weigh
     return cbx_scatter(ctx, cbx_zeros(ctx, 1, &least, weights ? CBX_F64 : CBX_I64), at, value, 0, CBX_SCATTER_ADD);
 }
 
+cbx_array *cbx_bincount(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t least)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, bincount_steps(ctx, x, weights, least));
+}
+
 /* The right edge belongs to the last bin: search left there, right elsewhere. */
-cbx_array *cbx_histogram(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges, const cbx_array *weights)
+static cbx_array *histogram_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges, const cbx_array *weights)
 {
     cbx_array *flat = cbx_flatten(ctx, x), *bin, *last, *count;
     bool rising;
@@ -243,6 +298,12 @@ cbx_array *cbx_histogram(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edge
     bin = cbx_where(ctx, cbx_equal(ctx, flat, last), cbx_weak(ctx, bin, cbx_int((int64_t)n - 1)), bin);
     count = cbx_bincount(ctx, bin, weights ? cbx_flatten(ctx, weights) : NULL, n + 1);
     return cbx_slice(ctx, count, 0, 1, (ptrdiff_t)n, 1);
+}
+
+cbx_array *cbx_histogram(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges, const cbx_array *weights)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, histogram_steps(ctx, x, edges, weights));
 }
 
 /* The reduced axes moved to the end and merged. */
@@ -299,11 +360,23 @@ static cbx_array *quantile(cbx_ctx *ctx, const char *name, const cbx_array *x, d
     return cbx__apply1(ctx, CBX_PRIM_RESHAPE, r, &keep);
 }
 
-cbx_array *cbx_percentile(cbx_ctx *ctx, const cbx_array *x, double q, const cbx_axes *axes)
+static cbx_array *percentile_steps(cbx_ctx *ctx, const cbx_array *x, double q, const cbx_axes *axes)
 {
     return quantile(ctx, "percentile", x, q / 100.0, axes);
 }
-cbx_array *cbx_median(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+
+cbx_array *cbx_percentile(cbx_ctx *ctx, const cbx_array *x, double q, const cbx_axes *axes)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, percentile_steps(ctx, x, q, axes));
+}
+static cbx_array *median_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 {
     return quantile(ctx, "median", x, 0.5, axes);
+}
+
+cbx_array *cbx_median(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, median_steps(ctx, x, axes));
 }

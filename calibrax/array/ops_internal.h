@@ -7,6 +7,14 @@
 #include "calibrax/array/ops.h"
 #include "calibrax/array/state.h"
 
+/**
+ * Functions made of steps keep none of them: mark before the first, tidy after the last drops every result since but r.
+ *     size_t mark = cbx__mark(ctx);
+ *     return cbx__tidy(ctx, mark, steps(ctx, x));
+ */
+size_t cbx__mark(cbx_ctx *ctx);
+cbx_array *cbx__tidy(cbx_ctx *ctx, size_t mark, cbx_array *r);
+
 /** True if an operand is failed; a NULL one is recorded as a failure of the named function. */
 bool cbx__unusable(cbx_ctx *ctx, const char *name, size_t n, const cbx_array *const *in);
 

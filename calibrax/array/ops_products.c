@@ -37,7 +37,7 @@ static cbx_array *stack_of(cbx_ctx *ctx, const cbx_array *x, int n, const size_t
     return reshaped(ctx, cbx__to_shape(ctx, x, n + 2, shape), 3, (const size_t[]){ batch, rows, columns });
 }
 
-cbx_array *cbx_matrix_product(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+static cbx_array *matrix_product_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
 {
     const cbx_array *in[2] = { a, b };
     size_t lead[CBX_MAX_RANK], batch = 1;
@@ -68,6 +68,12 @@ cbx_array *cbx_matrix_product(cbx_ctx *ctx, const cbx_array *a, const cbx_array 
     return reshaped(ctx, r, n, lead);
 }
 
+cbx_array *cbx_matrix_product(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, matrix_product_steps(ctx, a, b));
+}
+
 /* Axes not named first (last: summed ones behind), as a matrix; free[] gets the lengths of the others. */
 static cbx_array *as_matrix(cbx_ctx *ctx, const cbx_array *x, int n, const int *axes, bool last, int *nfree,
                             size_t *free)
@@ -96,8 +102,8 @@ static cbx_array *as_matrix(cbx_ctx *ctx, const cbx_array *x, int n, const int *
     return reshaped(ctx, x, 3, last ? (const size_t[]){ 1, rest, summed } : (const size_t[]){ 1, summed, rest });
 }
 
-cbx_array *cbx_tensordot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int n, const int *axes_a,
-                         const int *axes_b)
+static cbx_array *tensordot_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int n, const int *axes_a,
+                                  const int *axes_b)
 {
     const cbx_array *in[2] = { a, b };
     size_t shape[2 * CBX_MAX_RANK];
@@ -118,7 +124,14 @@ cbx_array *cbx_tensordot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, i
     return reshaped(ctx, cbx_apply(ctx, CBX_PRIM_MATMUL, 2, in, NULL), na + nb, shape);
 }
 
-cbx_array *cbx_vecdot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int axis)
+cbx_array *cbx_tensordot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int n, const int *axes_a,
+                         const int *axes_b)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, tensordot_steps(ctx, a, b, n, axes_a, axes_b));
+}
+
+static cbx_array *vecdot_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int axis)
 {
     const cbx_array *in[2] = { a, b };
 
@@ -133,8 +146,20 @@ cbx_array *cbx_vecdot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int 
     return cbx_squeeze(ctx, cbx_squeeze(ctx, cbx_matrix_product(ctx, in[0], in[1]), -1), -1);
 }
 
-cbx_array *cbx_outer(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+cbx_array *cbx_vecdot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int axis)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, vecdot_steps(ctx, a, b, axis));
+}
+
+static cbx_array *outer_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
 {
     return cbx_multiply(ctx, cbx_expand_dims(ctx, cbx_flatten(ctx, a), 1),
                         cbx_expand_dims(ctx, cbx_flatten(ctx, b), 0));
+}
+
+cbx_array *cbx_outer(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, outer_steps(ctx, a, b));
 }

@@ -71,13 +71,19 @@ static cbx_array *wide_sum(cbx_ctx *ctx, const cbx_array *x, cbx_attrs attrs)
     return cbx__apply1(ctx, CBX_PRIM_SUM, x, &attrs);
 }
 
-cbx_array *cbx_mean(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+static cbx_array *mean_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 {
     cbx_attrs attrs;
 
     if (!cbx__reduced(ctx, "mean", x, axes, &attrs)) return cbx__array_failed();
     return cbx__as(ctx, cbx_divide_scalar(ctx, wide_sum(ctx, x, attrs), (double)cbx__reduced_count(x, &attrs)),
                    cbx__inexact(x->desc.dtype));
+}
+
+cbx_array *cbx_mean(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, mean_steps(ctx, x, axes));
 }
 
 /* |d|^2 for real and complex deviations. */
@@ -103,7 +109,7 @@ static cbx_array *wide_var(cbx_ctx *ctx, const cbx_array *x, const cbx_attrs *at
     return cbx_divide_scalar(ctx, wide_sum(ctx, d, *attrs), fmax(n - correction, 0.0));
 }
 
-cbx_array *cbx_var(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
+static cbx_array *var_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
 {
     cbx_attrs attrs;
 
@@ -111,7 +117,13 @@ cbx_array *cbx_var(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, doubl
     return cbx__as(ctx, wide_var(ctx, x, &attrs, correction), real_of(x->desc.dtype));
 }
 
-cbx_array *cbx_std(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
+cbx_array *cbx_var(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, var_steps(ctx, x, axes, correction));
+}
+
+static cbx_array *std_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
 {
     cbx_attrs attrs;
 
@@ -119,9 +131,21 @@ cbx_array *cbx_std(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, doubl
     return cbx__as(ctx, cbx_sqrt(ctx, wide_var(ctx, x, &attrs, correction)), real_of(x->desc.dtype));
 }
 
-cbx_array *cbx_count_nonzero(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+cbx_array *cbx_std(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, std_steps(ctx, x, axes, correction));
+}
+
+static cbx_array *count_nonzero_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 {
     return cbx_sum(ctx, cbx__as(ctx, x, CBX_BOOL), axes);
+}
+
+cbx_array *cbx_count_nonzero(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, count_nonzero_steps(ctx, x, axes));
 }
 
 /* x with a number in the place of each NaN. */
@@ -136,9 +160,15 @@ static cbx_array *count_numbers(cbx_ctx *ctx, const cbx_array *x, const cbx_axes
     return cbx_sum(ctx, cbx_logical_not(ctx, cbx_isnan(ctx, x)), axes);
 }
 
-cbx_array *cbx_nansum(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+static cbx_array *nansum_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 {
     return cbx_sum(ctx, without_nan(ctx, x, 0.0), axes);
+}
+
+cbx_array *cbx_nansum(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, nansum_steps(ctx, x, axes));
 }
 
 /* Sum and count in float64, so that a count beyond float32's whole numbers stays right. */
@@ -148,13 +178,19 @@ static cbx_array *wide_nanmean(cbx_ctx *ctx, const cbx_array *x, const cbx_axes 
                       count_numbers(ctx, x, axes));
 }
 
-cbx_array *cbx_nanmean(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+static cbx_array *nanmean_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 {
     if (cbx__unusable(ctx, "nanmean", 1, &x)) return cbx__array_failed();
     return cbx__as(ctx, wide_nanmean(ctx, x, axes), cbx__inexact(x->desc.dtype));
 }
 
-cbx_array *cbx_nanstd(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
+cbx_array *cbx_nanmean(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, nanmean_steps(ctx, x, axes));
+}
+
+static cbx_array *nanstd_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
 {
     cbx_axes keep = { 0 };
     cbx_array *d, *n;
@@ -170,6 +206,12 @@ cbx_array *cbx_nanstd(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, do
     return cbx__as(ctx, cbx_sqrt(ctx, cbx_divide(ctx, d, n)), real_of(x->desc.dtype));
 }
 
+cbx_array *cbx_nanstd(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, nanstd_steps(ctx, x, axes, correction));
+}
+
 /* Extremes: NaN loses against the far infinity; where nothing is left the answer is NaN. */
 static cbx_array *nan_extreme(cbx_ctx *ctx, const char *name, const cbx_array *x, const cbx_axes *axes, bool most)
 {
@@ -182,13 +224,25 @@ static cbx_array *nan_extreme(cbx_ctx *ctx, const char *name, const cbx_array *x
     return cbx_where(ctx, cbx_all(ctx, cbx_isnan(ctx, x), axes), cbx_weak(ctx, r, cbx_float(NAN)), r);
 }
 
-cbx_array *cbx_nanmax(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+static cbx_array *nanmax_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 {
     return nan_extreme(ctx, "nanmax", x, axes, true);
 }
-cbx_array *cbx_nanmin(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+
+cbx_array *cbx_nanmax(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, nanmax_steps(ctx, x, axes));
+}
+static cbx_array *nanmin_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 {
     return nan_extreme(ctx, "nanmin", x, axes, false);
+}
+
+cbx_array *cbx_nanmin(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, nanmin_steps(ctx, x, axes));
 }
 
 static cbx_array *running(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, int axis, bool sums)
@@ -219,10 +273,16 @@ cbx_array *cbx_cumulative_min(cbx_ctx *ctx, const cbx_array *x, int axis)
     return running(ctx, CBX_PRIM_CUMMIN, x, axis, false);
 }
 
-cbx_array *cbx_diff(cbx_ctx *ctx, const cbx_array *x, int axis)
+static cbx_array *diff_steps(cbx_ctx *ctx, const cbx_array *x, int axis)
 {
     cbx_array *after = cbx_slice(ctx, x, axis, 1, CBX_OPEN, 1), *before = cbx_slice(ctx, x, axis, CBX_OPEN, -1, 1);
 
     if (cbx_array_is_failed(after) || x->desc.dtype != CBX_BOOL) return cbx_subtract(ctx, after, before);
     return cbx_not_equal(ctx, after, before);
+}
+
+cbx_array *cbx_diff(cbx_ctx *ctx, const cbx_array *x, int axis)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, diff_steps(ctx, x, axis));
 }

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "calibrax/array/ops_internal.h"
 #include "calibrax/array/reference/reference.h"
 #include "calibrax/array/state.h"
 #include "calibrax/base/ctx_part.h"
@@ -130,4 +131,21 @@ cbx_array *cbx_scope_hold(cbx_ctx *ctx, cbx_array *a)
     }
     s->held[s->count++] = a;
     return a;
+}
+
+size_t cbx__mark(cbx_ctx *ctx)
+{
+    const cbx__state *s = cbx__state_get(ctx);
+    return s ? s->count : 0;
+}
+
+/* Two handles or more were held since, so there is room to hold one again: this cannot fail. */
+cbx_array *cbx__tidy(cbx_ctx *ctx, size_t mark, cbx_array *r)
+{
+    cbx__state *s = cbx__state_get(ctx);
+
+    if (!s || s->count <= mark + 1) return r;
+    cbx_array_ref(r);
+    drop_to(s, mark);
+    return cbx_array_is_failed(r) ? r : cbx_scope_hold(ctx, r);
 }

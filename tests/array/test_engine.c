@@ -2,7 +2,7 @@
 #include "check.h"
 
 #include "calibrax/array/ops.h"
-#include "calibrax/array/reference/reference.h"
+#include "calibrax/base/pool.h"
 #include "fail_alloc.h"
 
 static cbx_ctx *context(void)
@@ -331,6 +331,53 @@ static void our_own_choices(void **state)
     cbx_ctx_free(c);
 }
 
+/* Bytes at the highest point while f runs, in units of its operand, which lives in another context. */
+static double peak_of(cbx_array *(*f)(cbx_ctx *, const cbx_array *), bool *steps_kept)
+{
+    cbx_ctx *home = context(), *c = context();
+    const cbx_array *x = line(home, 100000), *r;
+    cbx_pool_stats stats;
+    cbx_scope scope;
+
+    cbx_scope_open(c, &scope);
+    r = f(c, x);
+    cbx_pool_get_stats(cbx_ctx_pool(c), &stats);
+    *steps_kept = stats.bytes_in_use > 2 * cbx_array_bytes(r) + 4096;
+    CHECK_STATUS(cbx_scope_close(&scope, NULL), CBX_OK, "close");
+    cbx_ctx_free(c);
+    cbx_ctx_free(home);
+    return (double)stats.bytes_in_use_peak / 800000.0;
+}
+
+static cbx_array *add_itself(cbx_ctx *c, const cbx_array *x) { return cbx_add(c, x, x); }
+static cbx_array *sum_all(cbx_ctx *c, const cbx_array *x) { return cbx_sum(c, x, NULL); }
+static cbx_array *std_all(cbx_ctx *c, const cbx_array *x) { return cbx_std(c, x, NULL, 0); }
+static cbx_array *sort_all(cbx_ctx *c, const cbx_array *x) { return cbx_sort(c, x, 0, false); }
+static cbx_array *percentile_all(cbx_ctx *c, const cbx_array *x) { return cbx_percentile(c, x, 40, NULL); }
+static cbx_array *add_narrow(cbx_ctx *c, const cbx_array *x) { return cbx_add(c, x, cbx_ones(c, 0, NULL, CBX_I8)); }
+
+static void scratch_is_what_is_written(void **state)
+{
+    (void)state;
+    static const struct {
+        cbx_array *(*f)(cbx_ctx *, const cbx_array *);
+        double most;
+        const char *why;
+    } cases[] = {
+        { add_itself, 1.5, "the result" },
+        { sum_all, 0.1, "a number" },
+        { add_narrow, 1.5, "a scalar is spread without memory" },
+        { std_all, 2.6, "deviations and their squares" },
+        { sort_all, 1.5 + 4 * 1.4, "the result, 32 bytes for each element" },
+        { percentile_all, 1.5 + 4 * 1.4, "the sorted operand, 32 bytes for each element" },
+    };
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        bool steps_kept;
+        CHECK_LE(peak_of(cases[i].f, &steps_kept), cases[i].most, cases[i].why);
+        CHECK(!steps_kept, "steps are not kept");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +389,7 @@ int main(void)
         cmocka_unit_test(every_call_goes_through_the_backend),
         cmocka_unit_test(the_table_is_whole),
         cmocka_unit_test(our_own_choices),
+        cmocka_unit_test(scratch_is_what_is_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
