@@ -13,8 +13,7 @@
 static void skip_without_python(void)
 {
     if (system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' >/dev/null 2>&1") != 0) {
-        print_message("skipped: no python3 of 3.9 or later; apt-get install python3\n");
-        skip();
+        SKIP("no python3 of 3.9 or later; apt-get install python3");
     }
 }
 
