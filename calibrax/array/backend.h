@@ -26,7 +26,8 @@ typedef struct cbx_call {
 } cbx_call;
 
 /** A function of arrays, as the transforms take it (DESIGN.md section 4): out[i] is held by the context's scope. */
-typedef cbx_status (*cbx_array_fn)(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user);
+typedef cbx_status (*cbx_array_fn)(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
+                                   void *user);
 
 enum {
     CBX_BACKEND_TAKES_ABSTRACT = 1, /* a trace: calls with abstract operands come to apply, too */
@@ -47,21 +48,21 @@ struct cbx_backend {
     /** Waits until all results are there.  NULL: they always are. */
     cbx_status (*sync)(const cbx_backend *self, cbx_ctx *ctx, cbx_err *err);
     /** Transforms and control flow.  NULL: the engine's own, which run everywhere. */
-    cbx_status (*jit)(const cbx_backend *self, cbx_ctx *ctx, cbx_array_fn f, void *user, cbx_array_fn *out, void **out_user,
-                      cbx_err *err);
-    cbx_status (*grad)(const cbx_backend *self, cbx_ctx *ctx, cbx_array_fn f, void *user, size_t argnum, cbx_array_fn *out,
-                       void **out_user, cbx_err *err);
+    cbx_status (*jit)(const cbx_backend *self, cbx_ctx *ctx, cbx_array_fn f, void *user, cbx_array_fn *out,
+                      void **out_user, cbx_err *err);
+    cbx_status (*grad)(const cbx_backend *self, cbx_ctx *ctx, cbx_array_fn f, void *user, size_t argnum,
+                       cbx_array_fn *out, void **out_user, cbx_err *err);
     cbx_status (*value_and_grad)(const cbx_backend *self, cbx_ctx *ctx, cbx_array_fn f, void *user, size_t argnum,
                                  cbx_array_fn *out, void **out_user, cbx_err *err);
-    cbx_status (*vmap)(const cbx_backend *self, cbx_ctx *ctx, cbx_array_fn f, void *user, size_t nin, const int *in_axes,
-                       cbx_array_fn *out, void **out_user, cbx_err *err);
+    cbx_status (*vmap)(const cbx_backend *self, cbx_ctx *ctx, cbx_array_fn f, void *user, size_t nin,
+                       const int *in_axes, cbx_array_fn *out, void **out_user, cbx_err *err);
     cbx_status (*scan)(const cbx_backend *self, cbx_ctx *ctx, cbx_array_fn body, void *user, size_t ncarry,
-                       cbx_array *const *init, size_t nxs, cbx_array *const *xs, size_t length, size_t nys, cbx_array **out,
-                       cbx_err *err);
-    cbx_status (*fori_loop)(const cbx_backend *self, cbx_ctx *ctx, int64_t lower, int64_t upper, cbx_array_fn body, void *user,
-                            size_t n, cbx_array *const *init, cbx_array **out, cbx_err *err);
-    cbx_status (*while_loop)(const cbx_backend *self, cbx_ctx *ctx, cbx_array_fn test, cbx_array_fn body, void *user, size_t n,
-                             cbx_array *const *init, cbx_array **out, cbx_err *err);
+                       cbx_array *const *init, size_t nxs, cbx_array *const *xs, size_t length, size_t nys,
+                       cbx_array **out, cbx_err *err);
+    cbx_status (*fori_loop)(const cbx_backend *self, cbx_ctx *ctx, int64_t lower, int64_t upper, cbx_array_fn body,
+                            void *user, size_t n, cbx_array *const *init, cbx_array **out, cbx_err *err);
+    cbx_status (*while_loop)(const cbx_backend *self, cbx_ctx *ctx, cbx_array_fn test, cbx_array_fn body, void *user,
+                             size_t n, cbx_array *const *init, cbx_array **out, cbx_err *err);
     cbx_status (*cond)(const cbx_backend *self, cbx_ctx *ctx, const cbx_array *which, cbx_array_fn yes, cbx_array_fn no,
                        void *user, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, cbx_err *err);
 };
@@ -83,7 +84,8 @@ CBX_API cbx_status cbx_ctx_set_backend(cbx_ctx *ctx, const cbx_backend *backend,
  * @param attrs  NULL: all zero
  * @return the result; a failed array if an operand is failed or NULL, or if the operation fails
  */
-CBX_API cbx_array *cbx_apply(cbx_ctx *ctx, cbx_prim prim, size_t nin, const cbx_array *const *in, const cbx_attrs *attrs);
+CBX_API cbx_array *cbx_apply(cbx_ctx *ctx, cbx_prim prim, size_t nin, const cbx_array *const *in,
+                             const cbx_attrs *attrs);
 
 CBX_END_DECLS
 #endif

@@ -85,15 +85,17 @@ CBX_API cbx_array *cbx_copy(cbx_ctx *ctx, const cbx_array *x);
 /* ---- element by element, one operand ---- */
 
 /* f(name, primitive): whole numbers are float64 in FLOAT, themselves in KEEP. */
-#define CBX_UNARY_FLOAT_MAP(X) \
-    X(sqrt, SQRT) X(cbrt, CBRT) X(exp, EXP) X(exp2, EXP2) X(expm1, EXPM1) X(log, LOG) X(log2, LOG2) X(log10, LOG10) \
-    X(log1p, LOG1P) X(sin, SIN) X(cos, COS) X(tan, TAN) X(asin, ASIN) X(acos, ACOS) X(atan, ATAN) X(sinh, SINH) \
-    X(cosh, COSH) X(tanh, TANH) X(asinh, ASINH) X(acosh, ACOSH) X(atanh, ATANH) X(erf, ERF) X(erfc, ERFC) \
-    X(lgamma, LGAMMA) X(signbit, SIGNBIT)
-#define CBX_UNARY_KEEP_MAP(X) \
-    X(negative, NEG) X(abs, ABS) X(sign, SIGN) X(bitwise_invert, NOT) X(isnan, ISNAN) X(isinf, ISINF) X(isfinite, ISFINITE)
+#define CBX_UNARY_FLOAT_MAP(X)                                                                                         \
+    X(sqrt, SQRT)                                                                                                      \
+    X(cbrt, CBRT) X(exp, EXP) X(exp2, EXP2) X(expm1, EXPM1) X(log, LOG) X(log2, LOG2) X(log10, LOG10) X(log1p, LOG1P)  \
+        X(sin, SIN) X(cos, COS) X(tan, TAN) X(asin, ASIN) X(acos, ACOS) X(atan, ATAN) X(sinh, SINH) X(cosh, COSH)      \
+            X(tanh, TANH) X(asinh, ASINH) X(acosh, ACOSH) X(atanh, ATANH) X(erf, ERF) X(erfc, ERFC) X(lgamma, LGAMMA)  \
+                X(signbit, SIGNBIT)
+#define CBX_UNARY_KEEP_MAP(X)                                                                                          \
+    X(negative, NEG)                                                                                                   \
+    X(abs, ABS) X(sign, SIGN) X(bitwise_invert, NOT) X(isnan, ISNAN) X(isinf, ISINF) X(isfinite, ISFINITE)
 /* Of whole numbers: the number. */
-#define CBX_UNARY_ROUND_MAP(X) X(floor, FLOOR) X(ceil, CEIL) X(trunc, TRUNC) X(rint, RINT)
+#define CBX_UNARY_ROUND_MAP(X)        X(floor, FLOOR) X(ceil, CEIL) X(trunc, TRUNC) X(rint, RINT)
 #define CBX_UNARY_DECLARE(name, prim) CBX_API cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x);
 CBX_UNARY_FLOAT_MAP(CBX_UNARY_DECLARE)
 CBX_UNARY_KEEP_MAP(CBX_UNARY_DECLARE)
@@ -112,14 +114,15 @@ CBX_API cbx_array *cbx_conj(cbx_ctx *ctx, const cbx_array *x);
 
 /* ---- element by element, two operands ---- */
 
-#define CBX_BINARY_MAP(X) \
-    X(add, ADD) X(subtract, SUB) X(multiply, MUL) X(divide, DIV) X(floor_divide, FLOOR_DIV) X(remainder, REM) X(pow, POW) \
-    X(atan2, ATAN2) X(hypot, HYPOT) X(maximum, MAX) X(minimum, MIN) X(nextafter, NEXTAFTER) X(copysign, COPYSIGN) \
-    X(logaddexp, LOGADDEXP) X(equal, EQ) X(not_equal, NE) X(less, LT) X(less_equal, LE) X(greater, GT) \
-    X(greater_equal, GE) X(bitwise_and, AND) X(bitwise_or, OR) X(bitwise_xor, XOR) X(bitwise_left_shift, SHL) \
-    X(bitwise_right_shift, SHR)
-#define CBX_BINARY_DECLARE(name, prim) \
-    CBX_API cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b); \
+#define CBX_BINARY_MAP(X)                                                                                              \
+    X(add, ADD)                                                                                                        \
+    X(subtract, SUB) X(multiply, MUL) X(divide, DIV) X(floor_divide, FLOOR_DIV) X(remainder, REM) X(pow, POW)          \
+        X(atan2, ATAN2) X(hypot, HYPOT) X(maximum, MAX) X(minimum, MIN) X(nextafter, NEXTAFTER) X(copysign, COPYSIGN)  \
+            X(logaddexp, LOGADDEXP) X(equal, EQ) X(not_equal, NE) X(less, LT) X(less_equal, LE) X(greater, GT)         \
+                X(greater_equal, GE) X(bitwise_and, AND) X(bitwise_or, OR) X(bitwise_xor, XOR)                         \
+                    X(bitwise_left_shift, SHL) X(bitwise_right_shift, SHR)
+#define CBX_BINARY_DECLARE(name, prim)                                                                                 \
+    CBX_API cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b);                               \
     CBX_API cbx_array *cbx_##name##_scalar(cbx_ctx *ctx, const cbx_array *a, double b);
 /** With arrays, and with a weak float on the right. */
 CBX_BINARY_MAP(CBX_BINARY_DECLARE)
@@ -154,7 +157,8 @@ CBX_API cbx_status cbx_broadcast_shapes(size_t n, const cbx_array *const *in, in
 
 #define CBX_OPEN PTRDIFF_MIN /* a bound left out, as in x[::-1] */
 /** x[start:stop:step] along one axis by Python's rules; bounds beyond the ends are cut.  step 0: CBX_EINVAL. */
-CBX_API cbx_array *cbx_slice(cbx_ctx *ctx, const cbx_array *x, int axis, ptrdiff_t start, ptrdiff_t stop, ptrdiff_t step);
+CBX_API cbx_array *cbx_slice(cbx_ctx *ctx, const cbx_array *x, int axis, ptrdiff_t start, ptrdiff_t stop,
+                             ptrdiff_t step);
 /** x[i] along one axis, which goes.  Outside: CBX_EINVAL. */
 CBX_API cbx_array *cbx_index(cbx_ctx *ctx, const cbx_array *x, int axis, ptrdiff_t i);
 CBX_API cbx_array *cbx_flip(cbx_ctx *ctx, const cbx_array *x, int axis);
@@ -176,7 +180,7 @@ typedef struct cbx_axes {
     int axis[CBX_MAX_RANK];
     bool keep;
 } cbx_axes;
-#define CBX_AXIS(i) (&(const cbx_axes){ .n = 1, .axis = { (i) } })
+#define CBX_AXIS(i)      (&(const cbx_axes){ .n = 1, .axis = { (i) } })
 #define CBX_AXIS_KEEP(i) (&(const cbx_axes){ .n = 1, .axis = { (i) }, .keep = true })
 
 /** In 64-bit accumulators; bool and signed give int64, unsigned uint64, others their dtype.  No elements: 0 and 1. */
@@ -217,8 +221,8 @@ CBX_API cbx_array *cbx_diff(cbx_ctx *ctx, const cbx_array *x, int axis);
 CBX_API cbx_array *cbx_take(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis);
 CBX_API cbx_array *cbx_take_along_axis(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis);
 /** x with updates joined in at indices of an axis; updates broadcast to take(x, indices, axis). */
-CBX_API cbx_array *cbx_scatter(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, const cbx_array *updates, int axis,
-                               cbx_scatter_mode mode);
+CBX_API cbx_array *cbx_scatter(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, const cbx_array *updates,
+                               int axis, cbx_scatter_mode mode);
 /** Sums of x along axis 0 by segment number; segments without members are 0. */
 CBX_API cbx_array *cbx_segment_sum(cbx_ctx *ctx, const cbx_array *x, const cbx_array *ids, size_t segments);
 /** Row-major places of true elements: int64 (ndim, number of them). */
@@ -255,7 +259,8 @@ CBX_API cbx_array *cbx_median(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *
 /** Rank 1 operands are rows and columns, leading axes broadcast; bool: any of ands. */
 CBX_API cbx_array *cbx_matrix_product(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b);
 /** Sum over n pairs of axes. */
-CBX_API cbx_array *cbx_tensordot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int n, const int *axes_a, const int *axes_b);
+CBX_API cbx_array *cbx_tensordot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int n, const int *axes_a,
+                                 const int *axes_b);
 /** sum conj(a) b along an axis. */
 CBX_API cbx_array *cbx_vecdot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int axis);
 CBX_API cbx_array *cbx_outer(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b);

@@ -125,7 +125,7 @@ typedef enum cbx_prim {
 #define CBX_PRIM_ENUM(name, number, word, nin, operands, result, shape) CBX_PRIM_##name = number,
     CBX_PRIM_MAP(CBX_PRIM_ENUM)
 #undef CBX_PRIM_ENUM
-    CBX_PRIM_LIMIT = 176 /* above every number: length of a table by number */
+        CBX_PRIM_LIMIT = 176 /* above every number: length of a table by number */
 } cbx_prim;
 
 /** A number with its kind: BOOL, I64 and U64 are in i or u, F64 in f, C128 in c (real, imaginary). */
@@ -140,7 +140,13 @@ typedef struct cbx_scalar {
 } cbx_scalar;
 
 /** How SCATTER joins an update with what stands there. */
-typedef enum cbx_scatter_mode { CBX_SCATTER_SET, CBX_SCATTER_ADD, CBX_SCATTER_MUL, CBX_SCATTER_MIN, CBX_SCATTER_MAX } cbx_scatter_mode;
+typedef enum cbx_scatter_mode {
+    CBX_SCATTER_SET,
+    CBX_SCATTER_ADD,
+    CBX_SCATTER_MUL,
+    CBX_SCATTER_MIN,
+    CBX_SCATTER_MAX
+} cbx_scatter_mode;
 
 /**
  * What a primitive needs beside its operands.  Members that it does not name are 0, so that equal calls are equal bytes.

@@ -19,10 +19,10 @@ static inline cbx__c64 cbx__make_c64(float re, float im) { return __builtin_comp
 static inline cbx__c128 cbx__make_c128(double re, double im) { return __builtin_complex(re, im); }
 
 /* X(dtype, C type, argument passed through) */
-#define CBX__SIGNED(X, a) X(I8, int8_t, a) X(I16, int16_t, a) X(I32, int32_t, a) X(I64, int64_t, a)
-#define CBX__UNSIGNED(X, a) X(U8, uint8_t, a) X(U16, uint16_t, a) X(U32, uint32_t, a) X(U64, uint64_t, a)
-#define CBX__INTS(X, a) CBX__SIGNED(X, a) CBX__UNSIGNED(X, a)
-#define CBX__FLOATS(X, a) X(F32, float, a) X(F64, double, a)
+#define CBX__SIGNED(X, a)    X(I8, int8_t, a) X(I16, int16_t, a) X(I32, int32_t, a) X(I64, int64_t, a)
+#define CBX__UNSIGNED(X, a)  X(U8, uint8_t, a) X(U16, uint16_t, a) X(U32, uint32_t, a) X(U64, uint64_t, a)
+#define CBX__INTS(X, a)      CBX__SIGNED(X, a) CBX__UNSIGNED(X, a)
+#define CBX__FLOATS(X, a)    X(F32, float, a) X(F64, double, a)
 #define CBX__COMPLEXES(X, a) X(C64, cbx__c64, a) X(C128, cbx__c128, a)
 
 /* clang-format off */

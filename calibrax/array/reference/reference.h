@@ -48,7 +48,8 @@ typedef struct cbx__stream {
 } cbx__stream;
 
 /** Over ndim axes from data on, merged where possible. */
-void cbx__stream_init(cbx__stream *s, int ndim, const size_t *shape, const ptrdiff_t *strides_bytes, cbx_dtype from, cbx_dtype to);
+void cbx__stream_init(cbx__stream *s, int ndim, const size_t *shape, const ptrdiff_t *strides_bytes, cbx_dtype from,
+                      cbx_dtype to);
 void cbx__stream_start(cbx__stream *s, const void *data);
 /** The next n elements: in place if they lie there as wanted, else copied to buf. */
 const void *cbx__stream_next(cbx__stream *s, size_t n, void *buf);
