@@ -34,6 +34,8 @@
 #define CHECK_ONE_IN       8
 #define LARGE_OUTPUT_BYTES 1e6  /* above this only the checks that are owed: one of 4 MB takes 4 ms */
 #define TRIES              2    /* repetitions of what a busy machine can spoil */
+#define PROBE_TRIES        8    /* of single calls, which one preemption spoils; a suspect alone pays for them ... */
+#define PROBE_LONG_NS      50e6 /* ... and not where a call is so long that a preemption is lost in it */
 #define LONG_SHARE         0.25 /* of the calibrated length: epochs that are shorter were not calibrated truly */
 /* Clocks are compared with a slack for late awakenings, so that epochs of any length can be. */
 #define FEW_EPOCHS      3 /* below, one late awakening is a majority, so only a gross lie counts */
@@ -367,11 +369,12 @@ static bool outputs_too_late(const run *x, double claim)
     return isfinite(x->late_ns) && x->late_ns - allowed_writing(x) > claim + 2 * result_slack(x);
 }
 
-/* One reading may be spoilt by the machine, so the best of three counts. */
+/* A reading may be spoilt by the machine, so the best of several counts. */
 static bool probe_again_if_suspect(run *x)
 {
     double claim = median(x->r->epoch_ns, x->r->epochs), inner, outer;
-    for (int i = 0; i < TRIES && (call_too_long(x, claim) || outputs_too_late(x, claim)); i++) {
+    int tries = claim < PROBE_LONG_NS ? PROBE_TRIES : TRIES;
+    for (int i = 0; i < tries && (call_too_long(x, claim) || outputs_too_late(x, claim)); i++) {
         if (!send_unseen(x) || !probe_call(x)) return false;
         if (!outputs_too_late(x, claim)) continue;
         if (!epoch(x, x->probe_set, x->r->iterations, &inner, &outer) || !check_outputs(x, x->probe_set)) return false;

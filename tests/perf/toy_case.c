@@ -325,13 +325,13 @@ static void *spin_for_ever(void *arg)
     return arg;
 }
 
-/* One thread more than it was told to use. */
+/* More threads than it was told to use; many, so that they get more than a CPU on a busy machine, too. */
 static void run_more_threads(void *plan)
 {
     toy *t = plan;
     pthread_t thread;
     toy_right(t);
-    if (t->calls++ == 0) pthread_create(&thread, NULL, spin_for_ever, NULL);
+    for (; t->calls < 15; t->calls++) pthread_create(&thread, NULL, spin_for_ever, NULL);
     busy_us(t->spin_us);
 }
 
