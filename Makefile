@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: help run build test check asan clang fuzz install report format clean
+.PHONY: help run build test check asan clang fuzz tidy install report format clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,11 @@ clang: ## build with clang
 fuzz: ## each fuzz program for FUZZ_SECONDS (default 60)
 	@scripts/bootstrap.sh test
 	@scripts/fuzz.sh $${FUZZ_SECONDS:-60}
+
+tidy: ## clang-tidy over the library and the programs
+	@scripts/bootstrap.sh test
+	@scripts/build.sh clang
+	@git ls-files 'calibrax/*.c' 'programs/*.c' 'suites/*.c' | xargs -P 2 -n 8 clang-tidy -quiet -p build/clang 2> /dev/null
 
 report: build ## every point of semiring_matmul against every rival that is here: reports/semiring_matmul.{jsonl,md}
 	@scripts/report.sh $(NPERF)

@@ -48,10 +48,11 @@ def run_build(folder: str, total: Sum) -> None:
     log.unlink(missing_ok=True)
     env = dict(os.environ, ASAN_OPTIONS="detect_leaks=1:abort_on_error=0:allocator_may_return_null=1", UBSAN_OPTIONS="print_stacktrace=1",
                LC_ALL="C.UTF-8")
-    subprocess.run(["meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs", "--num-processes", "2"], cwd=ROOT, env=env,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    for line in log.read_text().splitlines() if log.exists() else []:
-        test = json.loads(line)
+    done = subprocess.run(["meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs", "--num-processes", "2"], cwd=ROOT, env=env,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    tests = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+    failed_before = total.failed
+    for test in tests:
         name = f"{Path(folder).name} {test['name']}"
         out = test.get("stdout", "")
         passed, failed, skips = count_tap(out)
@@ -65,6 +66,10 @@ def run_build(folder: str, total: Sum) -> None:
             print(out[-6000:] + test.get("stderr", "")[-6000:], flush=True)
         total.passed, total.failed = total.passed + passed, total.failed + failed
         total.skips += [f"{name} {skip}" for skip in skips]
+    if not tests or (done.returncode and total.failed == failed_before):
+        total.failed += 1
+        total.line(f"{folder}: meson test", 0, 1, 0, 0.0)
+        print(done.stdout[-3000:], flush=True)
 
 
 def check_list() -> list[tuple[str, list[str], str | None]]:

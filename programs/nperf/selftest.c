@@ -30,7 +30,7 @@ static const opt_spec selftest_options[] = {
 };
 
 /* Rate of false alarms that the intervals promise not to exceed. */
-#define ALPHA 0.05
+#define ALPHA      0.05
 #define MAX_POINTS 64
 /* Large enough that a fault cannot hide: at a 7x5x3 product of booleans a wrong row may give the right answer. */
 #define MUTANT_SCALE 8
@@ -68,8 +68,10 @@ static double solve_rate(size_t k, size_t n, double level)
 
     for (int i = 0; i < 60; i++) {
         double p = (low + high) / 2;
-        if (binomial_cdf(k, n, p) > level) low = p;
-        else high = p;
+        if (binomial_cdf(k, n, p) > level)
+            low = p;
+        else
+            high = p;
     }
     return (low + high) / 2;
 }
@@ -87,7 +89,8 @@ static double size_of(const cbx_case_ops *c, const cbx_params *p)
 {
     double size = 1;
     for (size_t i = 0; i < c->nparams; i++) {
-        if (c->params[i].kind == CBX_PARAM_INT && strcmp(c->params[i].name, "seed")) size *= (double)cbx_params_int(p, c->params[i].name);
+        if (c->params[i].kind == CBX_PARAM_INT && strcmp(c->params[i].name, "seed"))
+            size *= (double)cbx_params_int(p, c->params[i].name);
     }
     return size;
 }
@@ -111,8 +114,8 @@ static cbx_params *smallest_point(cbx_ctx *ctx, const cbx_case_ops *c)
 }
 
 /* The words of `words` with the numbers of `numbers` times `scale`, as canonical JSON in the arena; NULL if the case does not allow it. */
-static const char *mixed_point(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *words, const cbx_params *numbers, int64_t scale,
-                               cbx_arena *arena)
+static const char *mixed_point(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *words, const cbx_params *numbers,
+                               int64_t scale, cbx_arena *arena)
 {
     cbx_params *p = NULL;
     const char *json = NULL;
@@ -122,11 +125,14 @@ static const char *mixed_point(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_pa
     for (size_t i = 0; i < c->nparams; i++) {
         const char *name = c->params[i].name;
         cbx_text_printf(&t, "%s\"%s\":", i ? "," : "{", name);
-        if (c->params[i].kind == CBX_PARAM_INT) cbx_text_printf(&t, "%lld", (long long)(cbx_params_int(numbers, name) * scale));
-        else cbx_text_printf(&t, "\"%s\"", cbx_params_word(words, name));
+        if (c->params[i].kind == CBX_PARAM_INT)
+            cbx_text_printf(&t, "%lld", (long long)(cbx_params_int(numbers, name) * scale));
+        else
+            cbx_text_printf(&t, "\"%s\"", cbx_params_word(words, name));
     }
     cbx_text_putc(&t, '}');
-    if (!cbx_case_point(ctx, c, cbx_text_str(&t), c->name, &p, NULL)) json = cbx_arena_strdup(arena, cbx_params_json(p));
+    if (!cbx_case_point(ctx, c, cbx_text_str(&t), c->name, &p, NULL))
+        json = cbx_arena_strdup(arena, cbx_params_json(p));
     cbx_params_free(p);
     cbx_text_clear(&t);
     return json;
@@ -186,8 +192,8 @@ static void count_alarms(const cbx_rows *rows, size_t wanted, aa_score *s)
     }
 }
 
-static int aa_round(const opt_program *program, cbx_ctx *ctx, const cbx_case_ops *c, const opt_list *points, const opt_list *names,
-                    uint64_t seed, size_t wanted, progress *p, aa_score *s)
+static int aa_round(const opt_program *program, cbx_ctx *ctx, const cbx_case_ops *c, const opt_list *points,
+                    const opt_list *names, uint64_t seed, size_t wanted, progress *p, aa_score *s)
 {
     cbx_measure_opts o = CBX_MEASURE_OPTS_INIT;
     cbx_measure_result result;
@@ -209,28 +215,35 @@ static int aa_round(const opt_program *program, cbx_ctx *ctx, const cbx_case_ops
     o.progress = progress_show;
     o.user = p;
     cbx_measure_result_init(&result, cbx_ctx_allocator(ctx));
-    if (cbx_measure_run(ctx, &o, &result, &err)) status = opt_fail(program, "%s", err.message);
-    else if (result.interrupted) status = EXIT_STOPPED;
+    if (cbx_measure_run(ctx, &o, &result, &err))
+        status = opt_fail(program, "%s", err.message);
+    else if (result.interrupted)
+        status = EXIT_STOPPED;
     count_alarms(&result.rows, wanted, s);
     cbx_measure_result_clear(&result);
     return status;
 }
 
-static int run_aa(const opt_program *program, cbx_ctx *ctx, const selftest_args *a, cbx_arena *arena, progress *p, aa_score *s)
+static int run_aa(const opt_program *program, cbx_ctx *ctx, const selftest_args *a, cbx_arena *arena, progress *p,
+                  aa_score *s)
 {
     const cbx_case_list *cases = nperf_cases();
     long wanted = strtol(a->aa, NULL, 10);
     int status = EXIT_PASS;
 
-    if (wanted < 1 || wanted > 1000000) return opt_fail(program, "--aa: expected a number of pairs from 1 to 1000000, found '%s'", a->aa);
+    if (wanted < 1 || wanted > 1000000)
+        return opt_fail(program, "--aa: expected a number of pairs from 1 to 1000000, found '%s'", a->aa);
     for (uint64_t turn = 0; s->pairs < (size_t)wanted && !status; turn++) {
         const cbx_case_ops *c = cases->cases[turn % cases->count];
         opt_list points = { NULL, 0 }, names = { NULL, 0 };
         size_t before = s->pairs;
-        if (!small_points(ctx, c, 1, arena, &points) || !native_names(c, false, false, arena, &names)) return opt_fail(program, "out of memory");
+        if (!small_points(ctx, c, 1, arena, &points) || !native_names(c, false, false, arena, &names))
+            return opt_fail(program, "out of memory");
         points.count = points.count > 3 ? 3 : points.count;
+        while (points.count > 1 && (points.count - 1) * names.count >= (size_t)wanted - s->pairs) points.count--;
         status = aa_round(program, ctx, c, &points, &names, a->seed + turn, (size_t)wanted, p, s);
-        if (!status && s->pairs == before) return opt_fail(program, "--aa: no pair of case '%s' could be measured", c->name);
+        if (!status && s->pairs == before)
+            return opt_fail(program, "--aa: no pair of case '%s' could be measured", c->name);
     }
     clopper_pearson(s->alarms, s->pairs, &s->lower, &s->upper);
     return status;
@@ -248,17 +261,20 @@ static void count_mutants(const cbx_case_ops *c, const cbx_rows *rows, mutant_sc
             bool found = !strcmp(r->status, "fidelity_failed");
             s->mutants++;
             s->found += found;
-            if (!found) cbx_text_printf(&s->survivors, "%s at %s: %s, not fidelity_failed (%s)\n", r->baseline, r->point_label, r->status, b->mutant_reason);
+            if (!found)
+                cbx_text_printf(&s->survivors, "%s at %s: %s, not fidelity_failed (%s)\n", r->baseline, r->point_label,
+                                r->status, b->mutant_reason);
         } else {
             s->honest++;
             s->honest_ok += cbx_row_is_good(r);
-            if (!cbx_row_is_good(r)) cbx_text_printf(&s->survivors, "honest %s at %s: %s\n", r->baseline, r->point_label, r->status);
+            if (!cbx_row_is_good(r))
+                cbx_text_printf(&s->survivors, "honest %s at %s: %s\n", r->baseline, r->point_label, r->status);
         }
     }
 }
 
-static int mutants_of(const opt_program *program, cbx_ctx *ctx, const cbx_case_ops *c, const selftest_args *a, cbx_arena *arena, progress *p,
-                      mutant_score *s)
+static int mutants_of(const opt_program *program, cbx_ctx *ctx, const cbx_case_ops *c, const selftest_args *a,
+                      cbx_arena *arena, progress *p, mutant_score *s)
 {
     cbx_measure_opts o = CBX_MEASURE_OPTS_INIT;
     opt_list points = { NULL, 0 }, names = { NULL, 0 };
@@ -266,7 +282,8 @@ static int mutants_of(const opt_program *program, cbx_ctx *ctx, const cbx_case_o
     cbx_err err = CBX_ERR_INIT;
     int status = EXIT_PASS;
 
-    if (!small_points(ctx, c, MUTANT_SCALE, arena, &points) || !native_names(c, true, true, arena, &names)) return opt_fail(program, "out of memory");
+    if (!small_points(ctx, c, MUTANT_SCALE, arena, &points) || !native_names(c, true, true, arena, &names))
+        return opt_fail(program, "out of memory");
     o.case_ops = c;
     o.points = points.items;
     o.npoints = points.count;
@@ -282,28 +299,29 @@ static int mutants_of(const opt_program *program, cbx_ctx *ctx, const cbx_case_o
     o.progress = progress_show;
     o.user = p;
     cbx_measure_result_init(&result, cbx_ctx_allocator(ctx));
-    if (cbx_measure_run(ctx, &o, &result, &err)) status = opt_fail(program, "%s", err.message);
-    else if (result.interrupted) status = EXIT_STOPPED;
+    if (cbx_measure_run(ctx, &o, &result, &err))
+        status = opt_fail(program, "%s", err.message);
+    else if (result.interrupted)
+        status = EXIT_STOPPED;
     count_mutants(c, &result.rows, s);
     cbx_measure_result_clear(&result);
     return status;
 }
 
-static int run_mutants(const opt_program *program, cbx_ctx *ctx, const selftest_args *a, cbx_arena *arena, progress *p, mutant_score *s)
+static int run_mutants(const opt_program *program, cbx_ctx *ctx, const selftest_args *a, cbx_arena *arena, progress *p,
+                       mutant_score *s)
 {
     const cbx_case_list *cases = nperf_cases();
     int status = EXIT_PASS;
 
-    for (size_t i = 0; i < cases->count && !status; i++) status = mutants_of(program, ctx, cases->cases[i], a, arena, p, s);
+    for (size_t i = 0; i < cases->count && !status; i++)
+        status = mutants_of(program, ctx, cases->cases[i], a, arena, p, s);
     return status;
 }
 
 /* --- what it came to --- */
 
-static bool aa_holds(const aa_score *s)
-{
-    return s->lower <= ALPHA;
-}
+static bool aa_holds(const aa_score *s) { return s->lower <= ALPHA; }
 
 static bool mutants_hold(const mutant_score *s)
 {
@@ -313,14 +331,14 @@ static bool mutants_hold(const mutant_score *s)
 static void print_scores(const aa_score *aa, const mutant_score *m)
 {
     if (aa) {
-        printf("equals: %zu of %zu pairs flagged as different, %.1f %% [%.1f, %.1f]; promised at most %.0f %%: %s\n", aa->alarms, aa->pairs,
-               aa->pairs ? 100.0 * (double)aa->alarms / (double)aa->pairs : NAN, 100 * aa->lower, 100 * aa->upper, 100 * ALPHA,
-               aa_holds(aa) ? "holds" : "broken");
+        printf("equals: %zu of %zu pairs flagged as different, %.1f %% [%.1f, %.1f]; promised at most %.0f %%: %s\n",
+               aa->alarms, aa->pairs, aa->pairs ? 100.0 * (double)aa->alarms / (double)aa->pairs : NAN, 100 * aa->lower,
+               100 * aa->upper, 100 * ALPHA, aa_holds(aa) ? "holds" : "broken");
         if (aa->failed) printf("        %zu pairs could not be measured\n", aa->failed);
     }
     if (m) {
-        printf("mutants: %zu of %zu planted faults found, %zu of %zu honest baselines passed: %s\n", m->found, m->mutants, m->honest_ok,
-               m->honest, mutants_hold(m) ? "holds" : "broken");
+        printf("mutants: %zu of %zu planted faults found, %zu of %zu honest baselines passed: %s\n", m->found,
+               m->mutants, m->honest_ok, m->honest, mutants_hold(m) ? "holds" : "broken");
         fputs(cbx_text_str(&m->survivors), stdout);
     }
 }
@@ -340,8 +358,10 @@ static cbx_json *scores_json(const aa_score *aa, const mutant_score *m)
         cbx_json_set_double(a, "rate_upper", aa->upper);
         cbx_json_set_bool(a, "holds", aa_holds(aa));
     }
-    if (a) cbx_json_set(o, "aa", a);
-    else cbx_json_set_null(o, "aa");
+    if (a)
+        cbx_json_set(o, "aa", a);
+    else
+        cbx_json_set_null(o, "aa");
     if (u) {
         cbx_json_set_int(u, "mutants", (int64_t)m->mutants);
         cbx_json_set_int(u, "found", (int64_t)m->found);
@@ -350,8 +370,10 @@ static cbx_json *scores_json(const aa_score *aa, const mutant_score *m)
         cbx_json_set_string(u, "survivors", cbx_text_str(&m->survivors));
         cbx_json_set_bool(u, "holds", mutants_hold(m));
     }
-    if (u) cbx_json_set(o, "mutants", u);
-    else cbx_json_set_null(o, "mutants");
+    if (u)
+        cbx_json_set(o, "mutants", u);
+    else
+        cbx_json_set_null(o, "mutants");
     return o;
 }
 
@@ -371,8 +393,10 @@ static int run_parsed(const opt_program *program, selftest_args *a, cbx_arena *a
     if (want_mutants) status = run_mutants(program, ctx, a, arena, &p, &m);
     if (want_aa && !status) status = run_aa(program, ctx, a, arena, &p, &aa);
     progress_end(&p);
-    if (!status && a->json) status = print_json(program, scores_json(want_aa ? &aa : NULL, want_mutants ? &m : NULL));
-    else if (!status) print_scores(want_aa ? &aa : NULL, want_mutants ? &m : NULL);
+    if (!status && a->json)
+        status = print_json(program, scores_json(want_aa ? &aa : NULL, want_mutants ? &m : NULL));
+    else if (!status)
+        print_scores(want_aa ? &aa : NULL, want_mutants ? &m : NULL);
     if (!status && ((want_aa && !aa_holds(&aa)) || (want_mutants && !mutants_hold(&m)))) status = EXIT_CHECK;
     cbx_text_clear(&m.survivors);
     cbx_ctx_free(ctx);
@@ -395,8 +419,13 @@ static int run_selftest(const opt_program *program, const opt_command *command, 
 }
 
 const opt_command selftest_command = {
-    "selftest", "[--aa [N]] [--mutants] [--json]", "is the tool itself truthful?",
-    "Measures equals against each other and counts false alarms; measures planted faults and counts those found. Without options it does both. "
+    "selftest",
+    "[--aa [N]] [--mutants] [--json]",
+    "is the tool itself truthful?",
+    "Measures equals against each other and counts false alarms; measures planted faults and counts those found. "
+    "Without options it does both. "
     "Exit status 1 when a fault survives or there are more false alarms than promised.",
-    selftest_options, CBX_LEN(selftest_options), run_selftest,
+    selftest_options,
+    CBX_LEN(selftest_options),
+    run_selftest,
 };

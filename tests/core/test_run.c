@@ -222,7 +222,7 @@ static void test_reading_rules(void **in)
         { "{" OK_HEAD ",\"points\":[],\"metric_defs\":{\"t\":{\"name\":\"t\",\"unit\":\"s\",\"direction\":\"down\"}}}",
           "'r': 'metric_defs.t.direction': 'down' is none of 'higher', 'lower', 'info'", "an unknown direction" },
         { "{" OK_HEAD ",\"points\":[],\"metric_defs\":{\"t\":{\"name\":\"t\",\"unit\":\"s\",\"direction\":\"info\","
-                      "\"priority\":\"x\"}}}",
+          "\"priority\":\"x\"}}}",
           "'r': 'metric_defs.t.priority': 'x' is none of 'primary', 'secondary'", "an unknown priority" },
         { "{" OK_HEAD ",\"points\":[],\"environment\":[]}", "'r': 'environment': expected an object, found an array",
           "environment" },
@@ -383,8 +383,7 @@ static void test_commit_of_a_work_tree(void **in)
              "2>/dev/null",
              s->folder);
     if (system(command) != 0) {
-        print_message("skipped: no git here; apt-get install git\n");
-        skip();
+        SKIP("no git here; apt-get install git");
     }
     opts.work_tree = s->folder;
     CHECK_OK(cbx_run_builder_create(s->ctx, &opts, &b, &err), &err, "a work tree");
@@ -652,9 +651,7 @@ static void test_the_python_package_reads_our_file(void **in)
     char command[2048];
 
     if (!python) {
-        print_message("skipped: CALIBRAX_PYTHON does not name an interpreter with the package calibrax "
-                      "(scripts/fixtures/make_runs.py)\n");
-        skip();
+        SKIP("CALIBRAX_PYTHON does not name an interpreter with the package calibrax (scripts/fixtures/make_runs.py)");
     }
     CHECK_OK(build(s->ctx, NULL, &run, &err), &err, "a run with all it finds out");
     CHECK_OK(cbx_run_with_id(s->ctx, run, "0123456789ab", &named, &err), &err, "12 characters");

@@ -13,8 +13,7 @@
 static void skip_without_python(void)
 {
     if (system("python3 -c 'import sys; sys.exit(sys.version_info < (3, 9))' >/dev/null 2>&1") != 0) {
-        print_message("skipped: no python3 of 3.9 or later; apt-get install python3\n");
-        skip();
+        SKIP("no python3 of 3.9 or later; apt-get install python3");
     }
 }
 
@@ -112,7 +111,7 @@ static void put_with_fault(FILE *fp, const char *line, const char *from, const c
 {
     const char *place = strstr(line, from);
 
-    CHECK(place != NULL, from);
+    CHECK(place != NULL, "the line holds what is to be replaced");
     fprintf(fp, "%.*s%s%s\n", (int)(place - line), line, to, place + strlen(from));
 }
 
