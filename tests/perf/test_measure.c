@@ -187,6 +187,18 @@ static void resume_keeps_what_is_good(void **state)
     cbx_measure_result_clear(&c);
 }
 
+/* Status of a baseline at a point with this label in the file; "" if it has no row, "twice" if it has more. */
+static const char *status_in_file(const cbx_rows *file, const char *baseline, const char *label)
+{
+    const char *found = "";
+    for (size_t i = 0; i < file->count; i++) {
+        const cbx_row *row = &file->rows[i];
+        if (strcmp(row->baseline, baseline) || strcmp(row->point_label, label)) continue;
+        found = found[0] ? "twice" : row->status;
+    }
+    return found;
+}
+
 typedef struct watcher {
     cbx_stop_flag flag;
     size_t launches, stop_after, notes;
@@ -235,6 +247,86 @@ static void a_stop_keeps_finished_points(void **state)
     result = run(r, &o, "and on from there");
     CHECK_INT(result.points_kept, 1, "kept");
     CHECK_INT(result.points_good, 3, "complete now");
+    cbx_measure_result_clear(&result);
+}
+
+static void read_file(rig *r, cbx_rows *file)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx_rows_init(file, cbx_allocator_default());
+    CHECK_OK(cbx_rows_read(r->ctx, r->out, file, &err), &err, "the file is whole");
+}
+
+/* Rows that this run did not finish stay, whatever stopped it. */
+static void a_stopped_resume_loses_nothing(void **state)
+{
+    static const char *const names[] = { "good", "spin" },
+                      *const points[] = { "{\"n\":7}", "{\"n\":9}", "{\"n\":11}" };
+    rig *r = *state;
+    cbx_measure_opts o = quick(r, names, CBX_LEN(names));
+    watcher w = { .stop_after = 1 };
+    cbx_measure_result result;
+    cbx_rows file;
+
+    o.points = points + 1;
+    o.npoints = 2;
+    result = run(r, &o, "9 and 11");
+    cbx_measure_result_clear(&result);
+    o.points = points;
+    o.npoints = 3;
+    o.resume = true;
+    o.stop = &w.flag;
+    o.progress = watch;
+    o.user = &w;
+    result = run(r, &o, "stopped in 7");
+    CHECK(result.interrupted, "stopped");
+    read_file(r, &file);
+    CHECK_STR(status_in_file(&file, "good", "9"), "ok", "kept");
+    CHECK_STR(status_in_file(&file, "spin", "11"), "ok", "kept");
+    CHECK_STR(status_in_file(&file, "spin", "7"), "interrupted", "what this run came to");
+    CHECK_INT(file.count, result.rows.count, "the result is what the file holds");
+    cbx_rows_clear(&file);
+    cbx_measure_result_clear(&result);
+    w = (watcher){ .stop_after = 1 };
+    o.allow = NULL;
+    o.nallow = 0;
+    result = run(r, &o, "stopped in a point that has good rows");
+    read_file(r, &file);
+    CHECK_STR(status_in_file(&file, "spin", "9"), "ok", "kept");
+    CHECK_INT(file.count, result.rows.count, "still the same");
+    cbx_rows_clear(&file);
+    cbx_measure_result_clear(&result);
+}
+
+/* Other points and other baselines are none of this run's business. */
+static void a_narrow_resume_drops_nothing(void **state)
+{
+    static const char *const wide[] = { "good", "spin" }, *const narrow[] = { "good", "flood" },
+                      *const points[] = { "{\"n\":7}", "{\"n\":9}" };
+    rig *r = *state;
+    cbx_measure_opts o = quick(r, wide, CBX_LEN(wide));
+    cbx_measure_result result;
+    cbx_rows file;
+    char first[CBX_RUN_ID_SIZE];
+
+    o.points = points;
+    o.npoints = 2;
+    result = run(r, &o, "all");
+    memcpy(first, result.run_id, sizeof(first));
+    cbx_measure_result_clear(&result);
+    o.allow = narrow;
+    o.nallow = CBX_LEN(narrow);
+    o.npoints = 1;
+    o.resume = true;
+    result = run(r, &o, "another baseline at one point");
+    read_file(r, &file);
+    CHECK_STR(status_in_file(&file, "spin", "7"), "ok", "a row that says nothing replaces no good one");
+    CHECK_STR(status_in_file(&file, "flood", "7"), "ok", "the new one is there");
+    CHECK_STR(status_in_file(&file, "spin", "9"), "ok", "a point that was not asked for");
+    CHECK_STR(status_in_file(&file, "flood", "9"), "skipped", "with all its rows");
+    CHECK_STR(row_of(&file, "spin")->run_id, first, "as they were");
+    CHECK_INT(result.points, 1, "this run had one point");
+    cbx_rows_clear(&file);
     cbx_measure_result_clear(&result);
 }
 
@@ -356,7 +448,7 @@ static void usage_errors(void **state)
     CHECK_STATUS(cbx_measure_run(r->ctx, &o, &result, &err), CBX_EINVAL, "no such platform");
     o.nplatforms = 0;
     o.out_path = "/proc/no/such/rows.jsonl";
-    CHECK(cbx_measure_run(r->ctx, &o, &result, &err) != CBX_OK && strstr(err.message, "/proc/no"), "known before anything is measured");
+    CHECK(cbx_measure_run(r->ctx, &o, &result, &err) != CBX_OK && strstr(err.message, "/proc/no") && strstr(err.message, "--out"), "known before anything is measured");
     CHECK_INT(result.rows.count, 0, "no rows");
     cbx_measure_result_clear(&result);
 }
@@ -479,6 +571,8 @@ int main(void)
         cmocka_unit_test_setup(a_hanging_worker_does_not_stop_the_sweep, fresh),
         cmocka_unit_test_setup(resume_keeps_what_is_good, fresh),
         cmocka_unit_test_setup(a_stop_keeps_finished_points, fresh),
+        cmocka_unit_test_setup(a_stopped_resume_loses_nothing, fresh),
+        cmocka_unit_test_setup(a_narrow_resume_drops_nothing, fresh),
         cmocka_unit_test_setup(slots_share_the_points, fresh),
         cmocka_unit_test_setup(in_process, fresh),
         cmocka_unit_test_setup(store_and_raw, fresh),
