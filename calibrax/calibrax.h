@@ -31,14 +31,19 @@
 #include "calibrax/statistics/estimate.h"
 
 #include "calibrax/array/array.h"
+#include "calibrax/array/backend.h"
 #include "calibrax/array/dtype.h"
 #include "calibrax/array/io/npy.h"
 #include "calibrax/array/kernels/semiring.h"
 #include "calibrax/array/kernels/vmath.h"
-
-#include "calibrax/storage/row.h"
+#include "calibrax/array/ops.h"
+#include "calibrax/array/primitive.h"
+#include "calibrax/array/promote.h"
+#include "calibrax/array/scope.h"
 
 #include "calibrax/analysis/verdict.h"
+
+#include "calibrax/storage/row.h"
 
 #include "calibrax/perf/case.h"
 #include "calibrax/perf/doctor.h"

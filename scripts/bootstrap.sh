@@ -26,4 +26,10 @@ echo "bootstrap: installing$missing" >&2
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq >&2
 # shellcheck disable=SC2086
-$command >&2
+log=$(mktemp)
+if ! $command > "$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    echo "bootstrap: installing failed, see $log" >&2
+    exit 2
+fi
+rm -f "$log"

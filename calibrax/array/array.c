@@ -6,26 +6,15 @@
  */
 #include "calibrax/array/array.h"
 
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "calibrax/array/internal.h"
-#include "calibrax/base/pool.h"
 
-struct cbx_array {
-    atomic_size_t refs;
-    cbx_array_desc desc;
-    ptrdiff_t strides[CBX_MAX_RANK]; /* [elements] */
-    size_t count;
-    bool contiguous; /* row-major without gaps */
-    void *data;
-    cbx_allocator al;
-    cbx_pool *pool; /* NULL: wrapped memory */
-    cbx_block block;
-    void (*release)(void *user);
-    void *user;
-};
+/* In read-only memory, so that a failure needs no allocation: a reference to it is never counted. */
+static const struct cbx_array failed_handle = { .flags = CBX__FAILED | CBX__ABSTRACT, .desc = { .dtype = CBX_F64 } };
+
+cbx_array *cbx__array_failed(void) { return (cbx_array *)(uintptr_t)&failed_handle; }
 
 /* Zero lengths do not excuse the other axes: strides are products of them. */
 cbx_status cbx_array_desc_count(const cbx_array_desc *d, size_t *count, cbx_err *err)
@@ -123,7 +112,7 @@ static cbx_status make_handle(cbx_ctx *ctx, const cbx_array_desc *desc, const pt
     else
         cbx__array_dense_strides(desc, false, a->strides);
     a->count = count;
-    a->contiguous = is_dense(&a->desc, a->strides, count);
+    a->flags = is_dense(&a->desc, a->strides, count) ? CBX__CONTIGUOUS : 0;
     a->al = *al;
     *out = a;
     return CBX_OK;
@@ -175,11 +164,36 @@ cbx_status cbx_array_wrap(cbx_ctx *ctx, const cbx_array_desc *desc, const ptrdif
     return CBX_OK;
 }
 
+cbx_status cbx__array_view(cbx_ctx *ctx, const cbx_array *base, const cbx_array_desc *desc, const ptrdiff_t *strides,
+                           ptrdiff_t offset, cbx_array **out, cbx_err *err)
+{
+    cbx_array *a = NULL;
+    cbx_status st = make_handle(ctx, desc, strides, &a, err);
+
+    if (st) return st;
+    a->flags |= base->flags & CBX__ABSTRACT;
+    a->data = a->count ? (char *)base->data + offset * (ptrdiff_t)cbx_dtype_size(desc->dtype) : base->data;
+    a->base = cbx_array_ref(base->base ? base->base : base);
+    *out = a;
+    return CBX_OK;
+}
+
+cbx_status cbx_array_create_abstract(cbx_ctx *ctx, const cbx_array_desc *desc, cbx_array **out, cbx_err *err)
+{
+    cbx_array *a = NULL;
+    cbx_status st = make_handle(ctx, desc, NULL, &a, err);
+
+    if (st) return st;
+    a->flags |= CBX__ABSTRACT;
+    *out = a;
+    return CBX_OK;
+}
+
 cbx_array *cbx_array_ref(const cbx_array *a)
 {
     cbx_array *shared = (cbx_array *)a; /* the count is the one part of a shared handle that changes */
 
-    if (shared) atomic_fetch_add_explicit(&shared->refs, 1, memory_order_relaxed);
+    if (shared && !(shared->flags & CBX__FAILED)) atomic_fetch_add_explicit(&shared->refs, 1, memory_order_relaxed);
     return shared;
 }
 
@@ -187,7 +201,9 @@ void cbx_array_free(cbx_array *a)
 {
     cbx_allocator al;
 
-    if (!a || atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) != 1) return;
+    if (!a || (a->flags & CBX__FAILED)) return;
+    if (atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) != 1) return;
+    cbx_array_free(a->base); /* one step: a view's base is never a view */
     if (a->release) a->release(a->user);
     if (a->pool) {
         cbx_pool_put(a->pool, a->block);
@@ -204,9 +220,28 @@ size_t cbx_array_dim(const cbx_array *a, int i) { return i >= 0 && i < a->desc.n
 const ptrdiff_t *cbx_array_strides(const cbx_array *a) { return a->strides; }
 size_t cbx_array_count(const cbx_array *a) { return a->count; }
 size_t cbx_array_bytes(const cbx_array *a) { return a->count * cbx_dtype_size(a->desc.dtype); }
-bool cbx_array_is_contiguous(const cbx_array *a) { return a->contiguous; }
+bool cbx_array_is_contiguous(const cbx_array *a) { return a->flags & CBX__CONTIGUOUS; }
 const void *cbx_array_data(const cbx_array *a) { return a->data; }
 void *cbx_array_data_mut(cbx_array *a) { return a->data; }
+
+bool cbx_array_is_abstract(const cbx_array *a) { return a->flags & CBX__ABSTRACT; }
+bool cbx_array_is_failed(const cbx_array *a) { return !a || (a->flags & CBX__FAILED); }
+
+cbx_status cbx_array_read(const cbx_array *a, void *dst, size_t bytes, cbx_err *err)
+{
+    char text[160];
+
+    if (cbx_array_is_failed(a))
+        return cbx_fail(err, CBX_EINVAL, "a failed operation has no elements: close its scope to learn why");
+    if (a->flags & CBX__ABSTRACT)
+        return cbx_fail(err, CBX_EINVAL, "an abstract array of %s has no elements to read",
+                        cbx_array_desc_text(&a->desc, text, sizeof text));
+    if (bytes != cbx_array_bytes(a))
+        return cbx_fail(err, CBX_ESHAPE, "%s has %zu bytes, the buffer %zu",
+                        cbx_array_desc_text(&a->desc, text, sizeof text), cbx_array_bytes(a), bytes);
+    cbx__array_pack(a, 0, a->count, dst);
+    return CBX_OK;
+}
 
 /* Elements are copied by their size, so that the compiler sees a load and a store and no call. */
 static void copy_run(char *dst, const char *src, ptrdiff_t step_bytes, size_t n, size_t size)
@@ -236,7 +271,7 @@ void cbx__array_pack(const cbx_array *a, size_t first, size_t count, void *dst)
     char *to = dst;
 
     if (count == 0) return;
-    if (a->contiguous) {
+    if (a->flags & CBX__CONTIGUOUS) {
         memcpy(dst, (const char *)a->data + first * size, count * size);
         return;
     }

@@ -40,6 +40,8 @@ CBX_API cbx_status cbx_array_create(cbx_ctx *ctx, const cbx_array_desc *desc, cb
  */
 CBX_API cbx_status cbx_array_wrap(cbx_ctx *ctx, const cbx_array_desc *desc, const ptrdiff_t *strides, void *data,
                                   void (*release)(void *user), void *user, cbx_array **out, cbx_err *err);
+/** Shape and dtype without data: what shape rules and traces compute with.  Its data pointer is NULL. */
+CBX_API cbx_status cbx_array_create_abstract(cbx_ctx *ctx, const cbx_array_desc *desc, cbx_array **out, cbx_err *err);
 /** One more reference; NULL gives NULL. */
 CBX_API cbx_array *cbx_array_ref(const cbx_array *a);
 /** Drops a reference; NULL is fine. */
@@ -58,6 +60,15 @@ CBX_API bool cbx_array_is_contiguous(const cbx_array *a);
 /** First element; for an empty array any pointer. */
 CBX_API const void *cbx_array_data(const cbx_array *a);
 CBX_API void *cbx_array_data_mut(cbx_array *a);
+CBX_API bool cbx_array_is_abstract(const cbx_array *a);
+/** Result of an operation that failed, or NULL; the reason is in the context until the scope closes (scope.h). */
+CBX_API bool cbx_array_is_failed(const cbx_array *a);
+/**
+ * Copies all elements in row-major order.
+ * @param bytes  room at dst; must be cbx_array_bytes(a)
+ * @return CBX_OK; CBX_ESHAPE (another size); CBX_EINVAL (failed or abstract)
+ */
+CBX_API cbx_status cbx_array_read(const cbx_array *a, void *dst, size_t bytes, cbx_err *err);
 
 CBX_END_DECLS
 #endif

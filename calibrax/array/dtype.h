@@ -12,26 +12,26 @@
 CBX_BEGIN_DECLS
 
 /* name, number, bytes, NPY kind character */
-#define CBX_DTYPE_MAP(X) \
-    X(BOOL, 0, 1, 'b')   \
-    X(I8, 1, 1, 'i')     \
-    X(I16, 2, 2, 'i')    \
-    X(I32, 3, 4, 'i')    \
-    X(I64, 4, 8, 'i')    \
-    X(U8, 5, 1, 'u')     \
-    X(U16, 6, 2, 'u')    \
-    X(U32, 7, 4, 'u')    \
-    X(U64, 8, 8, 'u')    \
-    X(F32, 9, 4, 'f')    \
-    X(F64, 10, 8, 'f')   \
-    X(C64, 11, 8, 'c')   \
+#define CBX_DTYPE_MAP(X)                                                                                               \
+    X(BOOL, 0, 1, 'b')                                                                                                 \
+    X(I8, 1, 1, 'i')                                                                                                   \
+    X(I16, 2, 2, 'i')                                                                                                  \
+    X(I32, 3, 4, 'i')                                                                                                  \
+    X(I64, 4, 8, 'i')                                                                                                  \
+    X(U8, 5, 1, 'u')                                                                                                   \
+    X(U16, 6, 2, 'u')                                                                                                  \
+    X(U32, 7, 4, 'u')                                                                                                  \
+    X(U64, 8, 8, 'u')                                                                                                  \
+    X(F32, 9, 4, 'f')                                                                                                  \
+    X(F64, 10, 8, 'f')                                                                                                 \
+    X(C64, 11, 8, 'c')                                                                                                 \
     X(C128, 12, 16, 'c')
 
 typedef enum cbx_dtype {
 #define CBX_DTYPE_ENUM(name, number, bytes, kind) CBX_##name = number,
     CBX_DTYPE_MAP(CBX_DTYPE_ENUM)
 #undef CBX_DTYPE_ENUM
-    CBX_DTYPE_COUNT
+        CBX_DTYPE_COUNT
 } cbx_dtype;
 
 /** Bytes of one element. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/ctx_part.h"
 #include "calibrax/base/internal.h"
 
 #define POOL_KEEP_DEFAULT ((size_t)256 << 20)
@@ -11,6 +12,8 @@
 struct cbx_ctx {
     cbx_allocator al;
     cbx_pool *pool;
+    cbx__ctx_part part;
+    cbx_err sticky;
 };
 
 static void *libc_resize(void *user, void *ptr, size_t old_size, size_t new_size)
@@ -54,6 +57,7 @@ cbx_status cbx_ctx_create(const cbx_ctx_opts *opts, cbx_ctx **out, cbx_err *err)
 void cbx_ctx_free(cbx_ctx *ctx)
 {
     if (!ctx) return;
+    if (ctx->part.free) ctx->part.free(ctx->part.state);
     cbx_allocator al = ctx->al;
     cbx__pool_close(ctx->pool);
     cbx_pool_unref(ctx->pool);
@@ -61,6 +65,10 @@ void cbx_ctx_free(cbx_ctx *ctx)
 }
 
 const cbx_allocator *cbx_ctx_allocator(const cbx_ctx *ctx) { return &ctx->al; }
+
+cbx__ctx_part *cbx__ctx_get_part(cbx_ctx *ctx) { return &ctx->part; }
+
+cbx_err *cbx__ctx_sticky(cbx_ctx *ctx) { return &ctx->sticky; }
 
 cbx_pool *cbx_ctx_pool(cbx_ctx *ctx) { return ctx->pool; }
 

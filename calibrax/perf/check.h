@@ -8,9 +8,11 @@
 
 typedef struct cbx__checker {
     const cbx_workload *w;
-    int fds[CBX_CASE_MAX_ARRAYS];           /* output files, shared with the worker */
-    cbx_array *arrays[CBX_CASE_MAX_ARRAYS]; /* of the outputs' own form, used again by each check */
-    bool wrong_shape;                       /* an output was of another form, or none at all */
+    int fds[CBX_CASE_MAX_ARRAYS];             /* output files, shared with the worker */
+    cbx_array *arrays[CBX_CASE_MAX_ARRAYS];   /* of the outputs' own form, used again by each check */
+    uint64_t most_bytes[CBX_CASE_MAX_ARRAYS]; /* that an output file may hold, header included */
+    cbx__held held;                           /* the set that was held back; nfds or message 0: none yet */
+    bool wrong_shape;                         /* an output was of another form, or none at all */
 } cbx__checker;
 
 cbx_status cbx__checker_init(cbx_ctx *ctx, const cbx_workload *w, cbx__checker *c, cbx_err *err);

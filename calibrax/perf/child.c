@@ -139,13 +139,13 @@ cbx_status cbx__child_start(const cbx_allocator *al, const cbx__child_opts *opts
     if (st) goto done;
     argv = make_argv(&arena, launcher, opts);
     if (!argv) {
-        st = cbx_fail(err, CBX_ENOMEM, "no memory for the command line of '%s'", opts->program[0]);
+        st = cbx_fail(err, CBX_ENOMEM, "no memory for the command line of '%s'", cbx__tool_base(opts->program[0]));
         goto done;
     }
     failed = spawn(launcher, argv, opts, channel[1], errors[1], &c->pid);
     if (failed) {
         c->pid = 0;
-        st = cbx_fail_errno(err, failed, "cannot start '%s'", launcher);
+        st = cbx_fail_errno(err, failed, "cannot start '%s'", cbx__tool_base(launcher));
         goto done;
     }
     c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
@@ -178,7 +178,8 @@ bool cbx__child_ended(const cbx__child *c)
 {
     siginfo_t info = { 0 };
     if (c->pid <= 0 || c->reaped) return true;
-    return waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == c->pid;
+    if (waitid(P_PID, (id_t)c->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0) return info.si_pid == c->pid;
+    return errno == ECHILD; /* a caller that ignores SIGCHLD has its children reaped by the kernel */
 }
 
 bool cbx__child_wait(cbx__child *c, uint64_t timeout_ns)
@@ -207,7 +208,9 @@ void cbx__child_finish(cbx__child *c)
 {
     if (c->pid > 0 && !c->reaped) {
         cbx__child_kill(c);
-        while (wait4(c->pid, &c->status, 0, &c->usage) < 0 && errno == EINTR) {}
+        pid_t reaped;
+        while ((reaped = wait4(c->pid, &c->status, 0, &c->usage)) < 0 && errno == EINTR) {}
+        c->lost = reaped < 0;
         c->reaped = true;
     }
     cbx__child_drain(c);

@@ -28,6 +28,7 @@ typedef struct cbx__child {
     int errors;  /* our end of its stderr; -1 */
     bool reaped;
     bool killed; /* by us */
+    bool lost;   /* somebody else reaped it (SIGCHLD is ignored): status and usage are unknown */
     int status;  /* as wait4 gives it, once reaped */
     struct rusage usage;
     size_t tail_len;

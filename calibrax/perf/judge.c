@@ -14,6 +14,8 @@
 
 /** A share of the roofline above this is no measurement. */
 #define MAX_SHARE 1.25
+/** Worker's time over the parent's, median over launches: below this the worker's times are not what they say. */
+#define LEAST_CLOCK_RATIO 0.97
 
 /* Cores that work on one call. */
 static double cores_of(const cbx__session *s, const cbx__point *p)
@@ -130,6 +132,27 @@ static void refuse_restless(cbx__attempt *a)
              "%zu of %zu launches had to be repeated because the clocks of worker and parent disagreed", again, rounds);
 }
 
+/* A worker whose clock runs short by a little in every launch stays below each launch's limit; over the launches it shows. */
+static cbx_status refuse_short_clock(cbx_ctx *ctx, cbx__point *p, cbx__attempt *a, cbx_err *err)
+{
+    double *ratios = cbx_arena_calloc(&p->arena, a->nlaunches + 1, sizeof(*ratios)), ratio;
+    size_t n = 0;
+    cbx_status st;
+
+    if (!ratios) return cbx_fail(err, CBX_ENOMEM, "out of memory for clock ratios");
+    for (const cbx__launch *l = a->first; l; l = l->next) {
+        if (!isnan(l->median_s) && l->record.clock_ratio > 0) ratios[n++] = l->record.clock_ratio;
+    }
+    if (n == 0) return CBX_OK;
+    st = cbx_stat_median(ctx, ratios, n, &ratio, err);
+    if (st || ratio >= LEAST_CLOCK_RATIO) return st;
+    a->failure = CBX_FAILURE_CLOCKS_DISAGREE;
+    snprintf(a->message, sizeof(a->message),
+             "the worker's clock saw %.1f %% of the time that this program saw, in the median of %zu launches", 100 * ratio,
+             n);
+    return CBX_OK;
+}
+
 /* Smallest median among the good variants of a's baseline on its platform: at most one attempt is marked. */
 static bool is_strongest(const cbx__plan *plan, size_t i)
 {
@@ -155,6 +178,8 @@ cbx_status cbx__rows_judge(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_err
         if (st) break;
         if (!a->failure && !isnan(a->median_s)) refuse(ctx, s, p, a);
         if (!a->failure) refuse_restless(a);
+        if (!a->failure && !isnan(a->median_s)) st = refuse_short_clock(ctx, p, a, err);
+        if (st) break;
         a->good = !a->failure && !isnan(a->median_s);
     }
     for (size_t i = 0; i < p->plan.count && !st; i++) p->plan.attempts[i].strongest = is_strongest(&p->plan, i);

@@ -2,10 +2,15 @@
  * One launch, message by message, and what the parent writes down.
  *
  *   hello -> load -> compile (checked) -> warm-up -> calibration -> 5 empty epochs -> epochs (some checked) -> bye
+ *                                                     before one epoch: unseen inputs -> one call -> outputs -> outputs
  *
  * Input sets follow one another in blocks, each a random permutation of all sets, so that no set is always first.  Outputs are
  * checked after the first call, after one random epoch (on another set than the first if there is one), after the last, and after
  * each other epoch with probability 1/8: a worker cannot tell a checked epoch from another before it has answered it.
+ *
+ * Before one of the checked epochs the worker gets inputs that exist in no other launch.  One call on them is timed from outside
+ * together with the outputs it owes: a worker that computes only when it is asked for the outputs, or that has answered from memory
+ * so far, needs more time for it than it claims for a call.
  */
 #include "calibrax/perf/launch.h"
 
@@ -27,11 +32,24 @@
 #define TARGET_NS          20e6
 #define ITERATIONS_MOST    1000000000u
 #define CHECK_ONE_IN       8
-#define LARGE_OUTPUT_BYTES 1e6 /* above this only the checks that are owed: one of 4 MB takes 4 ms */
-/* Clocks are compared where the median epoch lasts so long by the parent's clock. */
-#define LONG_EPOCH_NS  15e6
-#define FEW_EPOCHS     3 /* below, one late awakening is a majority, so only a gross lie counts */
-#define CLOCK_SLACK_NS 0.5e6
+#define LARGE_OUTPUT_BYTES 1e6  /* above this only the checks that are owed: one of 4 MB takes 4 ms */
+#define TRIES              2    /* repetitions of what a busy machine can spoil */
+#define PROBE_TRIES        8    /* of single calls, which one preemption spoils; a suspect alone pays for them ... */
+#define PROBE_LONG_NS      50e6 /* ... and not where a call is so long that a preemption is lost in it */
+#define LONG_SHARE         0.25 /* of the calibrated length: epochs that are shorter were not calibrated truly */
+/* Clocks are compared with a slack for late awakenings, so that epochs of any length can be. */
+#define FEW_EPOCHS      3 /* below, one late awakening is a majority, so only a gross lie counts */
+#define CLOCK_SLACK_NS  0.3e6
+#define RATIO_LEAST_NS  1e6 /* shorter epochs say nothing about the ratio of the clocks */
+#define RESULT_SLACK_NS 0.5e6
+/* What the parent allows for work outside the calls, whatever the worker takes: a constant, and so much a byte of the outputs. */
+#define EMPTY_MOST_NS       0.5e6
+#define EMPTY_BYTE_NS       1.0 /* overwriting them: 1 GB/s */
+#define OUTPUTS_MOST_NS     2e6
+#define OUTPUTS_BYTE_NS     4.0 /* writing them into a file, twice over where a language copies first: 250 MB/s */
+#define CPU_SHARE           1.1
+#define CPU_SLACK_NS        10e6
+#define MEMORY_SHARE_TENTHS 8
 
 typedef struct run {
     cbx_ctx *ctx;
@@ -49,7 +67,15 @@ typedef struct run {
     unsigned char sets[CBX_LAUNCH_MAX_EPOCHS];
     bool checked[CBX_LAUNCH_MAX_EPOCHS];
     double raw_ns[CBX_LAUNCH_MAX_EPOCHS]; /* whole epoch by the parent's clock */
-    cbx_status status;                    /* a failure of the parent itself */
+    double output_bytes;
+    bool slow;
+    size_t probe_at, probe_set; /* the epoch before which the call on unseen inputs is made, and their set */
+    double outputs_ns;          /* the last answer to `outputs` */
+    double one_call_ns;         /* least time of one call on unseen inputs, outputs included, less writing them */
+    double late_ns, again_ns;   /* least time of `outputs` after a timed epoch, and of a second one at once */
+    double cpu_ns, cpu_wall_ns; /* of the worker in the timed epochs */
+    int stray_cpu;              /* on which the worker may run and should not; -1: none */
+    cbx_status status;          /* a failure of the parent itself */
     cbx_err err;
 } run;
 
@@ -157,11 +183,18 @@ static bool load(run *x)
     return ok;
 }
 
+static bool fetch_outputs(run *x, double *ns)
+{
+    if (!ask(x, "outputs", "{\"op\":\"outputs\"}\n", "outputs", NULL)) return false;
+    *ns = (double)(x->t->received_ns - x->t->sent_ns);
+    return true;
+}
+
 /* Asks for the outputs of the last call and compares them with the answers of its set. */
 static bool check_outputs(run *x, size_t set)
 {
     look_at_peak(x);
-    if (!ask(x, "outputs", "{\"op\":\"outputs\"}\n", "outputs", NULL)) return false;
+    if (!fetch_outputs(x, &x->outputs_ns)) return false;
     cbx_status st = cbx__checker_compare(x->ctx, &x->checker, set, &x->r->fidelity, &x->err);
     if (st) return broken(x, st);
     cbx__checker_poison(&x->checker);
@@ -261,14 +294,93 @@ static bool measure_empty(run *x)
     return true;
 }
 
-static bool settle(run *x)
+static bool settle(run *x, bool again)
 {
-    bool slow = false;
+    x->slow = false;
+    x->nepochs = x->o.epochs ? x->o.epochs : 1;
     x->r->iterations = x->o.iterations;
-    if (!warm_up(x, &slow)) return false;
-    if (!slow && x->o.iterations == 0 && !calibrate(x, &slow)) return false;
-    if (slow) go_slow(x);
+    if (!again && !warm_up(x, &x->slow)) return false;
+    if (!x->slow && x->o.iterations == 0 && !calibrate(x, &x->slow)) return false;
+    if (x->slow) go_slow(x);
     return measure_empty(x);
+}
+
+/* --- a call on inputs that no worker has seen --- */
+
+static bool can_rotate(const run *x) { return x->w->c->rotate_inputs && x->w->c->rotate_output && x->o.epochs > 0; }
+
+/* Sends them in place of the last set, or as a second one. */
+static bool send_unseen(run *x)
+{
+    cbx__held *held = &x->checker.held;
+    bool ok;
+    if (!can_rotate(x)) return true;
+    uint64_t r = cbx_rng_below(&x->rng, UINT64_C(1) << 60) + 1024; /* the workload's own rotations are few */
+    cbx__held_clear(held);
+    look_at_peak(x);
+    cbx_status st = cbx__held_make(x->ctx, x->w, r, x->probe_set, held, &x->err);
+    if (st) return broken(x, st);
+    x->t->phase = "inputs";
+    ok = cbx__talk_ask(x->t, held->message, held->fds, held->nfds, "inputs", NULL);
+    if (ok && x->hwm_reset) cbx__proc_reset_hwm(x->t->child.pid); /* nor is what reading them took */
+    return ok;
+}
+
+/* What of the empty epoch may be taken from another's time. */
+static double allowed_empty(const run *x)
+{
+    return fmin(x->r->empty_epoch_ns, EMPTY_MOST_NS + EMPTY_BYTE_NS * x->output_bytes);
+}
+
+static double allowed_writing(const run *x)
+{
+    return fmin(x->again_ns, OUTPUTS_MOST_NS + OUTPUTS_BYTE_NS * x->output_bytes);
+}
+
+/* After a call and its outputs: asks for them once more, which is writing alone.  @param outer  [ns] of the epoch of that call */
+static bool note_one_call(run *x, double outer)
+{
+    double whole = outer + x->outputs_ns, again;
+    if (!fetch_outputs(x, &again)) return false;
+    cbx__checker_poison(&x->checker);
+    if (x->hwm_reset) cbx__proc_reset_hwm(x->t->child.pid);
+    x->again_ns = fmin(x->again_ns, again);
+    x->one_call_ns = fmin(x->one_call_ns, whole - allowed_writing(x) - allowed_empty(x));
+    return true;
+}
+
+static bool probe_call(run *x)
+{
+    double inner, outer;
+    return epoch(x, x->probe_set, 1, &inner, &outer) && check_outputs(x, x->probe_set) && note_one_call(x, outer);
+}
+
+static double result_slack(const run *x)
+{
+    bool cpu = strncmp(x->o.platform, "cuda", 4) != 0; /* a device's first copy of a result is paid once */
+    return RESULT_SLACK_NS + (cpu ? 0.1 : 0.5) * x->output_bytes;
+}
+
+static bool call_too_long(const run *x, double claim) { return x->one_call_ns > 2 * claim + result_slack(x); }
+
+/* Work that is put off till the outputs are wanted, in epochs of many calls. */
+static bool outputs_too_late(const run *x, double claim)
+{
+    return isfinite(x->late_ns) && x->late_ns - allowed_writing(x) > claim + 2 * result_slack(x);
+}
+
+/* A reading may be spoilt by the machine, so the best of several counts. */
+static bool probe_again_if_suspect(run *x)
+{
+    double claim = median(x->r->epoch_ns, x->r->epochs), inner, outer;
+    int tries = claim < PROBE_LONG_NS ? PROBE_TRIES : TRIES;
+    for (int i = 0; i < tries && (call_too_long(x, claim) || outputs_too_late(x, claim)); i++) {
+        if (!send_unseen(x) || !probe_call(x)) return false;
+        if (!outputs_too_late(x, claim)) continue;
+        if (!epoch(x, x->probe_set, x->r->iterations, &inner, &outer) || !check_outputs(x, x->probe_set)) return false;
+        x->late_ns = fmin(x->late_ns, x->outputs_ns);
+    }
+    return true;
 }
 
 /* --- the timed epochs --- */
@@ -276,34 +388,79 @@ static bool settle(run *x)
 static void draw_order(run *x)
 {
     size_t order[128], n = x->w->nsets, rotated[CBX_LAUNCH_MAX_EPOCHS], nrotated = 0;
-    double bytes = 0;
-    for (size_t i = 0; i < x->w->c->noutputs; i++) bytes += (double)cbx_array_bytes(x->checker.arrays[i]);
     for (size_t i = 0; i < x->nepochs; i++) {
         if (i % n == 0) cbx_rng_permutation(&x->rng, n, order);
         x->sets[i] = (unsigned char)order[i % n];
-        x->checked[i] = cbx_rng_below(&x->rng, CHECK_ONE_IN) == 0 && bytes < LARGE_OUTPUT_BYTES;
+        x->checked[i] = cbx_rng_below(&x->rng, CHECK_ONE_IN) == 0 && x->output_bytes < LARGE_OUTPUT_BYTES;
         if (order[i % n] != 0) rotated[nrotated++] = i;
     }
-    if (n > 1 && nrotated == 0) { /* a single epoch: let it be one that cannot be answered from memory */
-        x->sets[0] = 1;
-        rotated[nrotated++] = 0;
-    }
+    /* a single epoch: let it be one that cannot be answered from memory */
+    x->probe_at = nrotated ? rotated[cbx_rng_below(&x->rng, nrotated)] : cbx_rng_below(&x->rng, x->nepochs);
+    if (can_rotate(x))
+        x->sets[x->probe_at] = (unsigned char)(x->probe_set = n > 1 ? n - 1 : 1);
+    else if (n > 1)
+        x->sets[x->probe_at] = (unsigned char)(x->probe_set = 1);
+    else
+        x->probe_set = 0;
     x->checked[x->nepochs - 1] = true;
-    x->checked[nrotated ? rotated[cbx_rng_below(&x->rng, nrotated)] : cbx_rng_below(&x->rng, x->nepochs)] = true;
+    x->checked[x->probe_at] = true;
+}
+
+static bool timed_epoch(run *x, size_t i)
+{
+    pid_t pid = x->t->child.pid;
+    double n = (double)x->r->iterations, inner, cpu = cbx__proc_cpu_ns(pid);
+    if (!epoch(x, x->sets[i], x->r->iterations, &inner, &x->raw_ns[i])) return false;
+    x->cpu_ns += cbx__proc_cpu_ns(pid) - cpu;
+    x->cpu_wall_ns += x->raw_ns[i];
+    x->r->epoch_ns[i] = inner / n;
+    x->r->outer_ns[i] = fmax(0, x->raw_ns[i] - x->r->empty_epoch_ns) / n;
+    x->r->epochs = i + 1;
+    if (!x->checked[i]) return true;
+    if (!check_outputs(x, x->sets[i])) return false;
+    if (x->r->iterations > 1) x->late_ns = fmin(x->late_ns, x->outputs_ns);
+    return true;
 }
 
 static bool timed_epochs(run *x)
 {
+    bool single = x->r->iterations == 1; /* then the epoch is itself the one call */
+    x->r->epochs = 0;
+    x->cpu_ns = x->cpu_wall_ns = 0;
+    x->one_call_ns = x->late_ns = x->again_ns = INFINITY;
     draw_order(x);
     for (size_t i = 0; i < x->nepochs; i++) {
-        double n = (double)x->r->iterations, inner;
-        if (!epoch(x, x->sets[i], x->r->iterations, &inner, &x->raw_ns[i])) return false;
-        x->r->epoch_ns[i] = inner / n;
-        x->r->outer_ns[i] = fmax(0, x->raw_ns[i] - x->r->empty_epoch_ns) / n;
-        x->r->epochs = i + 1;
-        if (x->checked[i] && !check_outputs(x, x->sets[i])) return false;
+        bool probe = i == x->probe_at;
+        if (probe && (!send_unseen(x) || (!single && !probe_call(x)))) return false;
+        if (!timed_epoch(x, i)) return false;
+        if (probe && single && !note_one_call(x, x->raw_ns[i])) return false;
     }
     look_at_peak(x);
+    return true;
+}
+
+/* Epochs far shorter than they were made to be: calls were slow only as long as they were counted. */
+static bool too_short(const run *x)
+{
+    double target = x->slow ? x->o.slow_call_s : x->o.epoch_target_s;
+    bool chosen = x->slow || (x->o.iterations == 0 && x->r->iterations < ITERATIONS_MOST);
+    return chosen && median(x->raw_ns, x->r->epochs) < LONG_SHARE * target * 1e9;
+}
+
+static bool measure(run *x)
+{
+    for (int i = 0;; i++) {
+        if (!settle(x, i > 0) || !timed_epochs(x)) return false;
+        if (!too_short(x)) break;
+        if (i == TRIES) {
+            cbx__talk_fail(x->t, CBX_FAILURE_CLOCKS_DISAGREE,
+                           "epochs of %llu calls last %.3f ms, far less than when they were chosen, %d times",
+                           (unsigned long long)x->r->iterations, median(x->raw_ns, x->r->epochs) * 1e-6, TRIES + 1);
+            return false;
+        }
+    }
+    if (!probe_again_if_suspect(x)) return false;
+    x->stray_cpu = x->o.ncores ? cbx__proc_stray_cpu(x->t->child.pid, x->o.cores, x->o.ncores) : -1;
     return true;
 }
 
@@ -319,20 +476,27 @@ static bool bye(run *x)
 
 /* --- judging --- */
 
+static double clock_ratio(const run *x)
+{
+    const cbx_launch_record *r = x->r;
+    double ratios[CBX_LAUNCH_MAX_EPOCHS], n = (double)r->iterations;
+    if (r->epochs == 0 || !(median(x->raw_ns, r->epochs) >= RATIO_LEAST_NS)) return NAN;
+    for (size_t i = 0; i < r->epochs; i++) ratios[i] = r->epoch_ns[i] * n / (x->raw_ns[i] - allowed_empty(x));
+    return median(ratios, r->epochs);
+}
+
 /*
  * Both clocks are CLOCK_MONOTONIC, so a worker cannot have spent more than the parent waited.  That it spent clearly less is a lie,
  * or the parent was woken late: one late awakening is an accident of the machine, most of them, or the best of them, are not.
- * Epochs are looked at all together or not at all; picking those that took long would pick the accidents.
  */
 static void judge_clocks(run *x)
 {
     const cbx_launch_record *r = x->r;
     size_t off = 0;
-    double n = (double)r->iterations, least_inner = INFINITY, least_outer = INFINITY;
-    bool comparable = r->epochs > 0 && median(x->raw_ns, r->epochs) >= LONG_EPOCH_NS;
-    double share = r->epochs < FEW_EPOCHS ? 0.75 : 0.9;
+    double n = (double)r->iterations, least_inner = INFINITY, least_outer = INFINITY, empty = allowed_empty(x);
+    double share = r->epochs < FEW_EPOCHS ? 0.75 : 0.95, best_share = r->epochs < FEW_EPOCHS ? 0.75 : 0.9;
     for (size_t i = 0; i < r->epochs; i++) {
-        double inner = r->epoch_ns[i] * n, outer = r->outer_ns[i] * n;
+        double inner = r->epoch_ns[i] * n, outer = x->raw_ns[i] - empty;
         if (inner > 1.001 * x->raw_ns[i] + 20e3) {
             cbx__talk_fail(x->t, CBX_FAILURE_CLOCKS_DISAGREE,
                            "the worker reported %.3f ms for an epoch that the parent saw end after %.3f ms",
@@ -343,11 +507,39 @@ static void judge_clocks(run *x)
         least_inner = fmin(least_inner, inner);
         least_outer = fmin(least_outer, outer);
     }
-    if (comparable && (2 * off > r->epochs || least_inner < 0.75 * least_outer - CLOCK_SLACK_NS)) {
+    if (2 * off > r->epochs || least_inner < best_share * least_outer - CLOCK_SLACK_NS) {
         cbx__talk_fail(
             x->t, CBX_FAILURE_CLOCKS_DISAGREE,
             "the worker reported %.3f ms at best for epochs that took at least %.3f ms by the parent's clock",
             least_inner * 1e-6, least_outer * 1e-6);
+    }
+}
+
+static void judge_results(run *x)
+{
+    double claim = median(x->r->epoch_ns, x->r->epochs);
+    if (call_too_long(x, claim)) {
+        cbx__talk_fail(
+            x->t, CBX_FAILURE_LAZY_RESULT,
+            "one call on unseen inputs took %.3f ms to its result at best; the worker reported %.3f ms a call",
+            x->one_call_ns * 1e-6, claim * 1e-6);
+    } else if (outputs_too_late(x, claim)) {
+        cbx__talk_fail(x->t, CBX_FAILURE_LAZY_RESULT,
+                       "outputs came %.3f ms after a timed epoch at best, %.3f ms when nothing was left to do",
+                       x->late_ns * 1e-6, x->again_ns * 1e-6);
+    }
+}
+
+static void judge_cores(run *x)
+{
+    bool cpu = strncmp(x->o.platform, "cuda", 4) != 0;
+    if (x->stray_cpu >= 0) {
+        cbx__talk_fail(x->t, CBX_FAILURE_PINNING, "the worker may run on CPU %d, which is none of those it was given",
+                       x->stray_cpu);
+    } else if (cpu && x->cpu_ns > CPU_SHARE * x->o.threads * x->cpu_wall_ns + CPU_SLACK_NS) {
+        cbx__talk_fail(x->t, CBX_FAILURE_PINNING,
+                       "the worker used %.3f s of CPU time in %.3f s of epochs, and was told to use %d threads",
+                       x->cpu_ns * 1e-9, x->cpu_wall_ns * 1e-9, x->o.threads);
     }
 }
 
@@ -365,9 +557,14 @@ static void judge_fidelity(run *x)
 
 static void converse(run *x)
 {
-    bool ok = hello(x) && load(x) && compile(x) && settle(x) && timed_epochs(x);
+    bool ok = hello(x) && load(x) && compile(x) && measure(x);
     if (ok && bye(x)) judge_fidelity(x);
-    if (ok) judge_clocks(x);
+    if (ok) {
+        x->r->clock_ratio = clock_ratio(x);
+        judge_clocks(x);
+        judge_results(x);
+        judge_cores(x);
+    }
 }
 
 /* What remains to be written down, whatever happened. */
@@ -385,12 +582,13 @@ static void write_down(run *x)
         if (WIFEXITED(c->status)) r->exit_code = WEXITSTATUS(c->status);
         if (WIFSIGNALED(c->status)) r->term_signal = WTERMSIG(c->status);
     }
+    memory_at_end(x);
+    if (isnan(r->compile_ns) && r->epochs) r->compile_ns = fmax(0, r->first_call_ns - median(r->epoch_ns, r->epochs));
+    if (c->lost) return;
     r->cpu_user_s = (double)c->usage.ru_utime.tv_sec + 1e-6 * (double)c->usage.ru_utime.tv_usec;
     r->cpu_system_s = (double)c->usage.ru_stime.tv_sec + 1e-6 * (double)c->usage.ru_stime.tv_usec;
     r->voluntary_switches = (uint64_t)c->usage.ru_nvcsw;
     r->involuntary_switches = (uint64_t)c->usage.ru_nivcsw;
-    memory_at_end(x);
-    if (isnan(r->compile_ns) && r->epochs) r->compile_ns = fmax(0, r->first_call_ns - median(r->epoch_ns, r->epochs));
 }
 
 /* --- starting --- */
@@ -400,7 +598,7 @@ static void record_init(cbx_launch_record *r)
     memset(r, 0, sizeof *r);
     double *const unknown[] = { &r->empty_epoch_ns, &r->first_call_ns,   &r->compile_ns,         &r->ready_ns,
                                 &r->hwm_bytes,      &r->hwm_start_bytes, &r->hwm_increase_bytes, &r->device_peak_bytes,
-                                &r->cpu_user_s,     &r->cpu_system_s,    &r->load_1min };
+                                &r->cpu_user_s,     &r->cpu_system_s,    &r->load_1min,          &r->clock_ratio };
     for (size_t i = 0; i < CBX_LEN(unknown); i++) *unknown[i] = NAN;
     r->exit_code = -1;
     snprintf(r->phase, sizeof r->phase, "spawn");
@@ -415,7 +613,8 @@ static cbx_status settle_opts(run *x, const cbx_launch_opts *opts, cbx_err *err)
     if (!x->o.platform) x->o.platform = "cpu";
     if (x->o.threads < 1) x->o.threads = 1;
     if (!(x->o.epoch_target_s > 0)) x->o.epoch_target_s = TARGET_NS * 1e-9;
-    x->nepochs = x->o.epochs ? x->o.epochs : 1;
+    if (x->o.memory_limit_bytes == 0) x->o.memory_limit_bytes = cbx__proc_available() / 10 * MEMORY_SHARE_TENTHS;
+    if (x->o.memory_limit_bytes == UINT64_MAX) x->o.memory_limit_bytes = 0; /* a conversation without a limit */
     x->rng = cbx_rng_make(x->o.seed, 1);
     return CBX_OK;
 }
@@ -452,7 +651,7 @@ static cbx_status start(run *x, cbx_arena *arena, cbx_err *err)
     }
     cbx__environment_init(&env, arena, true);
     cbx__environment_worker(&env, &x->o, x->baseline->provider);
-    if (env.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for the environment of '%s'", tool);
+    if (env.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for the environment of '%s'", cbx__tool_base(tool));
     cbx__child_opts child = { .program = program,
                               .env = env.vars,
                               .cores = x->o.cores,
@@ -461,6 +660,9 @@ static cbx_status start(run *x, cbx_arena *arena, cbx_err *err)
                               .stack_pad_bytes = x->o.stack_pad_bytes };
     cbx__talk_opts talk = { .timeout_s = x->o.message_timeout_s,
                             .memory_limit_bytes = x->o.memory_limit_bytes,
+                            .files = x->checker.fds,
+                            .file_most = x->checker.most_bytes,
+                            .nfiles = x->w->c->noutputs,
                             .stop = x->o.stop,
                             .python = python };
     st = cbx__talk_open(cbx_ctx_allocator(x->ctx), &child, &talk, &x->t, &why);
@@ -484,6 +686,7 @@ cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx_baselin
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     st = settle_opts(x, opts, err);
     if (!st) st = cbx__checker_init(ctx, w, &x->checker, err);
+    for (size_t i = 0; !st && i < w->c->noutputs; i++) x->output_bytes += (double)cbx_array_bytes(x->checker.arrays[i]);
     if (!st) st = start(x, &arena, err);
     if (!st && x->t) {
         converse(x);

@@ -81,8 +81,10 @@ typedef struct cbx_launch_opts {
     double epoch_target_s; /* 0: 0.020 */
     double slow_call_s;    /* a call longer than this gets 1 warm-up call at most and slow_epochs epochs; 0: never */
     size_t slow_epochs;
-    double message_timeout_s;                              /* for every message; 0: 3600 */
-    uint64_t memory_limit_bytes;                           /* watchdog on the worker's resident memory; 0: none */
+    double message_timeout_s; /* for every message; 0: 3600 */
+    uint64_t
+        memory_limit_bytes; /* watchdog on the resident memory of the worker's process group; 0: 80 % of MemAvailable at
+                                    launch; UINT64_MAX: none */
     size_t env_pad_bytes, stack_pad_bytes, heap_pad_bytes; /* layout factors, drawn by the caller and recorded by it */
     uint64_t seed;              /* for the choice of checked epochs and the order of input sets */
     const cbx_env_setting *env; /* the variant's settings, applied last */
@@ -97,7 +99,7 @@ typedef struct cbx_launch_opts {
 typedef struct cbx_launch_record {
     cbx_failure failure;
     char message[CBX_ERR_MESSAGE_SIZE]; /* the worker's or the parent's sentence about the failure */
-    char phase[16];                     /* "spawn", "import", "load", "compile", "epoch", "outputs", "bye" */
+    char phase[16];                     /* "spawn", "import", "load", "compile", "inputs", "epoch", "outputs", "bye" */
     int exit_code, term_signal;         /* of the worker; -1 / 0 if it was still running or ended well */
     char stderr_tail[2048];
 
@@ -124,6 +126,9 @@ typedef struct cbx_launch_record {
     cbx_fidelity fidelity;
     cbx_json
         *versions; /* what the worker said of itself in hello (framework, versions, threads, instruction set); owned */
+    double
+        clock_ratio; /* median over epochs of worker's time / parent's time less the empty epoch; NaN if epochs last < 1 ms.
+                           A worker that lies a little in every launch shows in the median of this over launches. */
 } cbx_launch_record;
 
 /**

@@ -14,6 +14,7 @@
 #include "calibrax/base/file.h"
 #include "calibrax/base/version.h"
 #include "calibrax/perf/environment.h"
+#include "calibrax/perf/procfs.h"
 #include "calibrax/perf/talk.h"
 #include "calibrax/perf/tools.h"
 #include "calibrax/perf/workload.h"
@@ -145,14 +146,16 @@ static cbx_status run_process(cbx_ctx *ctx, const cbx_workload *w, const cbx_wor
                               const cbx__load *load, cbx_arena *arena, cbx_err *err)
 {
     const char *program[] = { worker, NULL };
-    cbx__talk_opts talk_opts = { .timeout_s = opts->oracle_timeout_s, .stop = opts->stop };
+    cbx__talk_opts talk_opts = { .timeout_s = opts->oracle_timeout_s,
+                                 .memory_limit_bytes = cbx__proc_available() / 10 * 8,
+                                 .stop = opts->stop };
     cbx__environment env;
     cbx__talk *t = NULL;
     cbx_status st;
 
     cbx__environment_init(&env, arena, true);
     cbx__environment_set(&env, "NPERF_WORKER_FD", "3");
-    if (env.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for the environment of '%s'", worker);
+    if (env.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for the environment of '%s'", cbx__tool_base(worker));
     cbx__child_opts child = { .program = program, .env = env.vars };
     st = cbx__talk_open(cbx_ctx_allocator(ctx), &child, &talk_opts, &t, err);
     if (st) return st;

@@ -4,11 +4,14 @@
  */
 #include "calibrax/perf/procfs.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define FILE_MAX 16384
@@ -42,6 +45,37 @@ bool cbx__proc_stat_times(const char *text, uint64_t *user_ticks, uint64_t *syst
     *user_ticks = user;
     *system_ticks = system;
     return true;
+}
+
+bool cbx__proc_stat_group(const char *text, pid_t *group)
+{
+    const char *after = strrchr(text, ')');
+    int found;
+    if (!after || sscanf(after + 1, " %*c %*d %d", &found) != 1) return false;
+    *group = found;
+    return true;
+}
+
+static bool is_one_of(int cpu, const int *cores, size_t ncores)
+{
+    for (size_t i = 0; i < ncores; i++) {
+        if (cores[i] == cpu) return true;
+    }
+    return false;
+}
+
+int cbx__proc_cpu_outside(const char *list, const int *cores, size_t ncores)
+{
+    for (const char *s = list; isdigit((unsigned char)*s);) {
+        char *end;
+        long first = strtol(s, &end, 10), last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+        if (last > 1 << 20) return -1;
+        for (long cpu = first; cpu <= last; cpu++) {
+            if (!is_one_of((int)cpu, cores, ncores)) return (int)cpu;
+        }
+        s = *end == ',' ? end + 1 : end;
+    }
+    return -1;
 }
 
 bool cbx__proc_steal(const char *text, uint64_t *ticks)
@@ -102,7 +136,7 @@ size_t cbx__proc_read(const char *path, char *buf, size_t size)
 
 static size_t read_of(pid_t pid, const char *name, char *buf, size_t size)
 {
-    char path[64];
+    char path[128];
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
     return cbx__proc_read(path, buf, size);
 }
@@ -135,6 +169,67 @@ uint64_t cbx__proc_resident(pid_t pid)
     unsigned long long pages;
     if (!read_of(pid, "statm", text, sizeof text) || sscanf(text, "%*u %llu", &pages) != 1) return 0;
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+uint64_t cbx__proc_group_resident(pid_t group)
+{
+    uint64_t sum = 0;
+    struct dirent *e;
+    DIR *d = opendir("/proc");
+    if (!d) return cbx__proc_resident(group);
+    while ((e = readdir(d))) {
+        char text[1024];
+        pid_t pid = isdigit((unsigned char)e->d_name[0]) ? (pid_t)atoi(e->d_name) : 0, of;
+        if (pid > 0 && read_of(pid, "stat", text, sizeof text) && cbx__proc_stat_group(text, &of) && of == group)
+            sum += cbx__proc_resident(pid);
+    }
+    closedir(d);
+    return sum;
+}
+
+double cbx__proc_cpu_ns(pid_t pid)
+{
+    clockid_t clock;
+    struct timespec t;
+    if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) != 0) return NAN;
+    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
+static int stray_of_task(pid_t pid, const char *task, const int *cores, size_t ncores)
+{
+    static const char key[] = "Cpus_allowed_list:";
+    char text[FILE_MAX], name[64];
+    const char *line;
+    snprintf(name, sizeof name, "task/%.20s/status", task);
+    if (!read_of(pid, name, text, sizeof text)) return -1;
+    line = find_line(text, key);
+    if (!line) return -1;
+    line += sizeof key - 1;
+    return cbx__proc_cpu_outside(line + strspn(line, " \t"), cores, ncores);
+}
+
+int cbx__proc_stray_cpu(pid_t pid, const int *cores, size_t ncores)
+{
+    char path[64];
+    struct dirent *e;
+    int stray = -1;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *d = opendir(path);
+    if (!d) return -1;
+    while (stray < 0 && (e = readdir(d))) {
+        if (isdigit((unsigned char)e->d_name[0])) stray = stray_of_task(pid, e->d_name, cores, ncores);
+    }
+    closedir(d);
+    return stray;
+}
+
+uint64_t cbx__proc_available(void)
+{
+    char text[FILE_MAX];
+    uint64_t bytes = 0;
+    cbx__proc_read("/proc/meminfo", text, sizeof text);
+    cbx__proc_status_bytes(text, "MemAvailable", &bytes);
+    return bytes;
 }
 
 bool cbx__proc_reset_hwm(pid_t pid)

@@ -18,6 +18,10 @@ typedef struct cbx__proc_memory {
 bool cbx__proc_status_bytes(const char *text, const char *key, uint64_t *bytes);
 /* utime and stime of a /proc/PID/stat line, in ticks; the command may hold blanks and parentheses. */
 bool cbx__proc_stat_times(const char *text, uint64_t *user_ticks, uint64_t *system_ticks);
+/* Process group of a /proc/PID/stat line. */
+bool cbx__proc_stat_group(const char *text, pid_t *group);
+/* First CPU of a list such as "0-3,8" that is none of these; -1: all are, or the list cannot be read. */
+int cbx__proc_cpu_outside(const char *list, const int *cores, size_t ncores);
 /* Steal of the "cpu " line of /proc/stat, in ticks. */
 bool cbx__proc_steal(const char *text, uint64_t *ticks);
 /* Value of a "key 123" line (/proc/vmstat, memory.events, memory.oom_control). */
@@ -32,6 +36,14 @@ bool cbx__proc_memory_read(pid_t pid, cbx__proc_memory *out);
 bool cbx__proc_times_read(pid_t pid, double *user_s, double *system_s);
 /* Resident bytes by /proc/PID/statm: cheaper than status, good enough for a watchdog. */
 uint64_t cbx__proc_resident(pid_t pid);
+/* Resident bytes of all processes of a group; pages that they share count once for each. */
+uint64_t cbx__proc_group_resident(pid_t group);
+/* CPU time of a running process, all its threads, in ns: the kernel's own count, not ticks; NaN if unknown. */
+double cbx__proc_cpu_ns(pid_t pid);
+/* A CPU on which the process or one of its threads may run and that is none of these; -1: there is none, or the process is gone. */
+int cbx__proc_stray_cpu(pid_t pid, const int *cores, size_t ncores);
+/* Bytes that can be had without swapping (MemAvailable); 0 if unknown. */
+uint64_t cbx__proc_available(void);
 /* Sets VmHWM to VmRSS; false where the kernel does not allow it. */
 bool cbx__proc_reset_hwm(pid_t pid);
 /* Steal ticks of the machine since boot, 0 if unknown; load average over a minute, NaN if unknown. */

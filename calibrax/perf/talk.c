@@ -11,13 +11,16 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "calibrax/base/clock.h"
 #include "calibrax/perf/procfs.h"
 
-#define TICK_NS      20000000u
-#define END_GRACE_NS 2000000000u /* a worker that closed its channel is about to end */
+#define UNKNOWN_END   "the worker ended in phase '%s' and nobody can tell how: let SIGCHLD have its default action"
+#define TICK_NS       20000000u
+#define GROUP_TICK_NS 100000000u
+#define END_GRACE_NS  2000000000u /* a worker that closed its channel is about to end */
 
 void cbx__talk_fail(cbx__talk *t, cbx_failure failure, const char *fmt, ...)
 {
@@ -71,7 +74,9 @@ static void fail_by_end(cbx__talk *t)
     t->waited_ns += cbx_clock_ns() - start;
     cbx__talk_stop(t);
     int status = t->child.status;
-    if (!ended) {
+    if (t->child.lost) {
+        cbx__talk_fail(t, CBX_FAILURE_EXITED, UNKNOWN_END, t->phase);
+    } else if (!ended) {
         cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "the worker closed its channel in phase '%s' and ran on", t->phase);
     } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && cbx__proc_oom_kills() > t->oom_kills) {
         cbx__talk_fail(t, CBX_FAILURE_OUT_OF_MEMORY,
@@ -85,11 +90,37 @@ static void fail_by_end(cbx__talk *t)
     }
 }
 
-static bool over_memory_limit(cbx__talk *t, uint64_t now)
+/* The leader at every tick; its whole group, for which /proc must be gone through, seldom: never more than 2 % of the time. */
+static uint64_t resident_memory(cbx__talk *t, uint64_t now)
 {
-    if (!t->opts.memory_limit_bytes || now - t->watched_ns < TICK_NS) return false;
+    uint64_t resident;
+    if (now < t->group_ns) return cbx__proc_resident(t->child.pid);
+    resident = cbx__proc_group_resident(t->child.pid);
+    uint64_t after = cbx_clock_ns(), pause = 50 * (after - now);
+    t->group_ns = after + (pause > GROUP_TICK_NS ? pause : GROUP_TICK_NS);
+    return resident;
+}
+
+/* A file that grows without end is memory that no process holds. */
+static bool over_file_limit(cbx__talk *t)
+{
+    struct stat info;
+    for (size_t i = 0; i < t->opts.nfiles; i++) {
+        if (fstat(t->opts.files[i], &info) != 0 || (uint64_t)info.st_size <= t->opts.file_most[i]) continue;
+        cbx__talk_fail(t, CBX_FAILURE_WRONG_SHAPE, "output %zu grew to %.3f MB in phase '%s', at most %.3f MB were due",
+                       i, (double)info.st_size * 1e-6, t->phase, (double)t->opts.file_most[i] * 1e-6);
+        return true;
+    }
+    return false;
+}
+
+static bool over_limit(cbx__talk *t, uint64_t now)
+{
+    if (now - t->watched_ns < TICK_NS) return false;
     t->watched_ns = now;
-    uint64_t resident = cbx__proc_resident(t->child.pid);
+    if (over_file_limit(t)) return true;
+    if (!t->opts.memory_limit_bytes) return false;
+    uint64_t resident = resident_memory(t, now);
     if (resident <= t->opts.memory_limit_bytes) return false;
     cbx__talk_fail(t, CBX_FAILURE_MEMORY_LIMIT, "the worker held %.0f MB in phase '%s', the limit is %.0f MB",
                    (double)resident * 1e-6, t->phase, (double)t->opts.memory_limit_bytes * 1e-6);
@@ -123,7 +154,7 @@ static bool wait_for_channel(cbx__talk *t, uint64_t deadline)
             cbx__talk_fail(t, CBX_FAILURE_TIMEOUT, "no answer in phase '%s' within %g s", t->phase, t->opts.timeout_s);
             return false;
         }
-        if (over_memory_limit(t, now)) return false;
+        if (over_limit(t, now)) return false;
         doze(t, now, deadline, watch);
         if (watch[0].revents) return true;
         if (watch[1].revents) cbx__child_drain(&t->child);
@@ -137,18 +168,49 @@ static bool wait_for_channel(cbx__talk *t, uint64_t deadline)
     }
 }
 
-/* What a worker may say of itself.  It cannot excuse itself with a cause that only the parent can know. */
-static bool may_claim(cbx_failure f)
+enum { SPAWN = 1, IMPORT = 2, LOAD = 4, COMPILE = 8, ORACLE = 16, RUN = 32 };
+
+/* Epochs, inputs, outputs and bye are all RUN. */
+static unsigned phase_bit(const char *phase)
 {
-    static const cbx_failure claims[] = {
-        CBX_FAILURE_POINT_UNSUPPORTED, CBX_FAILURE_BACKEND_UNAVAILABLE, CBX_FAILURE_HOST_UNSUPPORTED,
-        CBX_FAILURE_MODULE_MISSING,    CBX_FAILURE_IMPORT_FAILED,       CBX_FAILURE_WORKER_MISSING,
-        CBX_FAILURE_COMPILE_ERROR,     CBX_FAILURE_RUN_ERROR,           CBX_FAILURE_OUT_OF_MEMORY,
-        CBX_FAILURE_PROTOCOL,          CBX_FAILURE_WRONG_SHAPE,         CBX_FAILURE_ORACLE_FAILED,
-        CBX_FAILURE_MACHINE,
+    static const struct {
+        const char *name;
+        unsigned bit;
+    } phases[] = {
+        { "spawn", SPAWN }, { "import", IMPORT }, { "load", LOAD }, { "compile", COMPILE }, { "oracle", ORACLE }
+    };
+    for (size_t i = 0; i < CBX_LEN(phases); i++) {
+        if (strcmp(phases[i].name, phase) == 0) return phases[i].bit;
+    }
+    return RUN;
+}
+
+/*
+ * What a worker may say of itself, and when.  It cannot excuse itself with a cause that only the parent can know, nor find out
+ * in the midst of an epoch that this machine is not for it.  SPAWN is the launcher, which speaks before the worker is there.
+ */
+static bool may_claim(cbx_failure f, unsigned phase)
+{
+    static const struct {
+        cbx_failure cause;
+        unsigned phases;
+    } claims[] = {
+        { CBX_FAILURE_POINT_UNSUPPORTED, LOAD | COMPILE },
+        { CBX_FAILURE_HOST_UNSUPPORTED, LOAD | COMPILE },
+        { CBX_FAILURE_BACKEND_UNAVAILABLE, IMPORT | LOAD | COMPILE },
+        { CBX_FAILURE_MODULE_MISSING, IMPORT },
+        { CBX_FAILURE_IMPORT_FAILED, IMPORT },
+        { CBX_FAILURE_WORKER_MISSING, SPAWN | LOAD },
+        { CBX_FAILURE_COMPILE_ERROR, LOAD | COMPILE },
+        { CBX_FAILURE_RUN_ERROR, LOAD | COMPILE | ORACLE | RUN },
+        { CBX_FAILURE_OUT_OF_MEMORY, IMPORT | LOAD | COMPILE | ORACLE | RUN },
+        { CBX_FAILURE_PROTOCOL, IMPORT | LOAD | COMPILE | ORACLE | RUN },
+        { CBX_FAILURE_WRONG_SHAPE, LOAD | COMPILE | RUN },
+        { CBX_FAILURE_ORACLE_FAILED, ORACLE },
+        { CBX_FAILURE_MACHINE, SPAWN },
     };
     for (size_t i = 0; i < CBX_LEN(claims); i++) {
-        if (claims[i] == f) return true;
+        if (claims[i].cause == f) return (claims[i].phases & phase) != 0;
     }
     return false;
 }
@@ -158,16 +220,21 @@ static void fail_by_message(cbx__talk *t, const cbx_json *m)
     const char *word = cbx_json_get_string(m, "cause", ""), *said = cbx_json_get_string(m, "message", "");
     const char *phase = cbx_json_get_string(m, "phase", "");
     cbx_failure f = CBX_FAILURE_NONE;
-    bool launcher = strcmp(t->phase, "import") == 0 &&
-                    strcmp(phase, "spawn") == 0; /* it speaks before the worker is there */
-    if (!cbx_failure_parse(word, &f) || !may_claim(f)) {
-        cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "the worker named a cause '%.40s' that is none of its own: %.300s",
-                       word, said);
+    bool first = strcmp(t->phase, "import") == 0 || strcmp(t->phase, "command") == 0;
+    bool launcher = first && strcmp(phase, "spawn") == 0;
+    if (!cbx_failure_parse(word, &f) || !may_claim(f, launcher ? SPAWN : phase_bit(t->phase))) {
+        cbx__talk_fail(
+            t, CBX_FAILURE_PROTOCOL,
+            "the worker named a cause '%.40s' that is none of its own in phase '%s'; the worker says: %.300s", word,
+            t->phase, said);
         return;
     }
-    if (launcher) t->phase = "spawn";
+    if (launcher && strcmp(t->phase, "import") == 0) t->phase = "spawn";
     if (launcher && t->opts.python && f == CBX_FAILURE_WORKER_MISSING) f = CBX_FAILURE_INTERPRETER_MISSING;
-    cbx__talk_fail(t, f, "%.500s", *said ? said : "the worker gave no reason");
+    if (launcher)
+        cbx__talk_fail(t, f, "%.500s", *said ? said : "the launcher gave no reason");
+    else
+        cbx__talk_fail(t, f, "the worker says: %.480s", *said ? said : "nothing");
 }
 
 static cbx_json *read_answer(cbx__talk *t, const char *line, size_t len, const char *op)
@@ -300,6 +367,8 @@ bool cbx__talk_end(cbx__talk *t)
         bool stopped = t->opts.stop && *t->opts.stop;
         cbx__talk_fail(t, stopped ? CBX_FAILURE_INTERRUPTED : CBX_FAILURE_TIMEOUT,
                        "the worker did not end in phase '%s'", t->phase);
+    } else if (t->child.lost) {
+        cbx__talk_fail(t, CBX_FAILURE_EXITED, UNKNOWN_END, t->phase);
     } else if (WIFSIGNALED(t->child.status)) {
         cbx__talk_fail(t, CBX_FAILURE_CRASHED, "the worker was killed by signal %d (%s) in phase '%s'",
                        WTERMSIG(t->child.status), strsignal(WTERMSIG(t->child.status)), t->phase);

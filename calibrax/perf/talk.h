@@ -9,9 +9,12 @@
 
 typedef struct cbx__talk_opts {
     double timeout_s;            /* for every answer; 0: 3600 */
-    uint64_t memory_limit_bytes; /* of the worker's resident memory; 0: none */
-    const cbx_stop_flag *stop;   /* may be NULL */
-    bool python;                 /* what is missing if the program is missing: an interpreter, not the worker */
+    uint64_t memory_limit_bytes; /* of the resident memory of the worker's process group; 0: none */
+    const int *files;            /* that the worker writes ... */
+    const uint64_t *file_most;   /* ... and the bytes that each may hold */
+    size_t nfiles;
+    const cbx_stop_flag *stop; /* may be NULL */
+    bool python;               /* what is missing if the program is missing: an interpreter, not the worker */
 } cbx__talk_opts;
 
 typedef struct cbx__talk {
@@ -24,7 +27,8 @@ typedef struct cbx__talk {
     uint64_t sent_ns,
         received_ns;     /* of the last exchange: just before the send, just after the read that completed the answer */
     uint64_t waited_ns;  /* time this process had nothing to do but wait for the worker */
-    uint64_t watched_ns; /* when memory was looked at last */
+    uint64_t watched_ns; /* when the worker's memory and files were looked at last */
+    uint64_t group_ns;   /* when its group's memory is to be looked at next */
     uint64_t oom_kills;  /* of the kernel, before the worker started */
     cbx__wire wire;
 } cbx__talk;

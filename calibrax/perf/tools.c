@@ -94,6 +94,12 @@ static bool is_file(const char *path)
     return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
+const char *cbx__tool_base(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 cbx_status cbx__tool_find(cbx__tool tool, cbx_arena *arena, const char **path, cbx_err *err)
 {
     const tool_spec *spec = &specs[tool];
@@ -108,7 +114,7 @@ cbx_status cbx__tool_find(cbx__tool tool, cbx_arena *arena, const char **path, c
         if (!there) {
             return cbx_fail(err, CBX_ENOENT,
                             "%s names '%s', which is not there or not to be used: let it name '%s', or unset it",
-                            spec->variable, value, spec->name);
+                            spec->variable, cbx__tool_base(value), spec->name);
         }
     } else if (!search(found, spec)) {
         return cbx_fail(err, CBX_ENOENT, "cannot find '%s': build or install it, or let %s name it", spec->name,

@@ -11,4 +11,7 @@ typedef enum cbx__tool { CBX__TOOL_LAUNCH, CBX__TOOL_WORKER, CBX__TOOL_PYTHON_WO
 /* @return CBX_OK; CBX_ENOENT (the message names the program, and the variable where one is set to a file that is not there) */
 cbx_status cbx__tool_find(cbx__tool tool, cbx_arena *arena, const char **path, cbx_err *err);
 
+/* The last part of a path: what messages that become data may say of a program. */
+const char *cbx__tool_base(const char *path);
+
 #endif

@@ -179,6 +179,42 @@ static bool read_inputs(worker *w, const cbx_json *m)
     return true;
 }
 
+/* Another set, or other elements for one that is there: written over the old ones, so that nothing moves and nothing is added. */
+static bool do_inputs(worker *w, const cbx_json *m)
+{
+    const cbx_json *arrays = cbx_json_get(m, "arrays");
+    int64_t set = cbx_json_get_int(m, "set", -1);
+    size_t n = w->c ? w->c->ninputs : 0;
+    if (!w->compiled) return fail(w, CBX_FAILURE_PROTOCOL, "inputs comes after compile");
+    if (set < 0 || (uint64_t)set > w->nsets || ((size_t)set + 1) * n > CBX__WIRE_FDS_MAX)
+        return fail(w, CBX_FAILURE_PROTOCOL, "inputs names no set that is there, nor the next one");
+    if (cbx_json_length(arrays) != n || w->wire.nfds != n)
+        return fail(w, CBX_FAILURE_PROTOCOL, "inputs names %zu arrays and brings %zu descriptors, %zu are needed",
+                    cbx_json_length(arrays), w->wire.nfds, n);
+    for (size_t i = 0; i < n; i++) {
+        cbx_array **old = &w->in[(size_t)set * n + i], *fresh = NULL;
+        cbx_status st;
+        if (strcmp(cbx_json_get_string(cbx_json_at(arrays, i), "name", ""), w->c->input_names[i]) != 0)
+            return fail(w, CBX_FAILURE_PROTOCOL, "array %zu is not input '%s'", i, w->c->input_names[i]);
+        st = *old ? cbx_npy_map_fd(w->ctx, w->wire.fds[i], &fresh, &w->err) : read_input(w, w->wire.fds[i], &fresh);
+        if (st) return fail_status(w, st, CBX_FAILURE_PROTOCOL);
+        if (!*old) {
+            *old = fresh;
+            continue;
+        }
+        bool same = cbx_array_is_contiguous(fresh) &&
+                    cbx_array_desc_equal(cbx_array_get_desc(fresh), cbx_array_get_desc(*old));
+        if (same && cbx_array_bytes(fresh))
+            memcpy(cbx_array_data_mut(*old), cbx_array_data(fresh), cbx_array_bytes(fresh));
+        cbx_array_free(fresh);
+        if (!same) return fail(w, CBX_FAILURE_PROTOCOL, "input '%s' has another form", w->c->input_names[i]);
+    }
+    for (size_t i = 0; i < n; i++) close(w->wire.fds[i]);
+    w->wire.nfds = 0;
+    if ((size_t)set == w->nsets) w->nsets++;
+    return say(w, answer_of("inputs"));
+}
+
 static bool take_outputs(worker *w, size_t ninputs)
 {
     size_t wanted = w->c->noutputs * (w->baseline ? 1 : 2);
@@ -311,7 +347,7 @@ static const struct {
     const char *op;
     bool (*handle)(worker *w, const cbx_json *message);
 } handlers[] = {
-    { "load", do_load },       { "compile", do_compile }, { "epoch", do_epoch },
+    { "load", do_load },       { "compile", do_compile }, { "epoch", do_epoch }, { "inputs", do_inputs },
     { "outputs", do_outputs }, { "oracle", do_oracle },   { "bye", do_bye },
 };
 

@@ -195,20 +195,86 @@ static bool put_head(const cbx_workload *w, const cbx_baseline_ops *baseline, co
     return ok;
 }
 
-static bool put_names(const cbx_workload *w, size_t nsets, cbx_json *m)
+/* Names of the inputs of sets first .. first + nsets - 1. */
+static bool put_arrays(const cbx_workload *w, size_t first, size_t nsets, cbx_json *m)
 {
-    cbx_json *arrays = cbx_json_new_array(), *outputs = cbx_json_new_array();
-    bool ok = arrays && outputs;
+    cbx_json *arrays = cbx_json_new_array();
+    bool ok = arrays != NULL;
     for (size_t i = 0; ok && i < nsets * w->c->ninputs; i++) {
         cbx_json *one = cbx_json_new_object();
         ok = one && cbx_json_set_string(one, "name", w->c->input_names[i % w->c->ninputs]) &&
-             cbx_json_set_int(one, "set", (int64_t)(i / w->c->ninputs));
+             cbx_json_set_int(one, "set", (int64_t)(first + i / w->c->ninputs));
         ok = cbx_json_push(arrays, one) && ok;
     }
+    return cbx_json_set(m, "arrays", arrays) && ok;
+}
+
+static bool put_names(const cbx_workload *w, size_t nsets, cbx_json *m)
+{
+    cbx_json *outputs = cbx_json_new_array();
+    bool ok = outputs != NULL;
     for (size_t o = 0; ok && o < w->c->noutputs; o++)
         ok = cbx_json_push(outputs, cbx_json_new_string(w->c->output_names[o]));
-    ok = cbx_json_set(m, "arrays", arrays) && ok;
+    ok = put_arrays(w, 0, nsets, m) && ok;
     return cbx_json_set(m, "outputs", outputs) && ok;
+}
+
+static cbx_status open_anew(int fd, size_t i, int *out, cbx_err *err)
+{
+    char path[48];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    int opened = open(path, O_RDONLY | O_CLOEXEC);
+    if (opened < 0) return cbx_fail_errno(err, errno, "cannot open the memory file of input %zu anew", i);
+    *out = opened;
+    return CBX_OK;
+}
+
+/* --- the set that is held back --- */
+
+static cbx_status held_inputs(cbx_ctx *ctx, const cbx_workload *w, uint64_t r, cbx__held *h, cbx_err *err)
+{
+    cbx_array *in[CBX_CASE_MAX_ARRAYS] = { 0 }, *turned[CBX_CASE_MAX_ARRAYS] = { 0 };
+    cbx_status st = CBX_OK;
+    for (size_t i = 0; !st && i < w->c->ninputs; i++) st = cbx_npy_map_fd(ctx, w->input_fds[i], &in[i], err);
+    if (!st) st = w->c->rotate_inputs(ctx, w->point, r, in, turned, err);
+    for (size_t i = 0; !st && i < w->c->ninputs; i++) {
+        int fd = -1;
+        st = seal_array(ctx, w->c->input_names[i], turned[i], &fd, err);
+        if (!st) st = open_anew(fd, i, &h->fds[i], err);
+        if (fd >= 0) close(fd);
+        h->nfds += !st;
+    }
+    free_arrays(turned, w->c->ninputs);
+    free_arrays(in, w->c->ninputs);
+    return st;
+}
+
+cbx_status cbx__held_make(cbx_ctx *ctx, const cbx_workload *w, uint64_t r, size_t set, cbx__held *out, cbx_err *err)
+{
+    cbx__held h = { .set = set, .message = cbx_json_new_object() };
+    cbx_status st = CBX_OK;
+    if (!h.message || !cbx_json_set_string(h.message, "op", "inputs") ||
+        !cbx_json_set_int(h.message, "set", (int64_t)set) || !put_arrays(w, set, 1, h.message))
+        st = cbx_fail(err, CBX_ENOMEM, "no memory for a protocol message");
+    if (!st) st = held_inputs(ctx, w, r, &h, err);
+    for (size_t o = 0; !st && o < w->c->noutputs; o++) {
+        st = w->c->rotate_output(ctx, w->point, r, o, w->answers[o], &h.answers[o], err);
+        if (!st) st = w->c->rotate_output(ctx, w->point, r, o, w->bounds[o], &h.bounds[o], err);
+    }
+    if (st)
+        cbx__held_clear(&h);
+    else
+        *out = h;
+    return st;
+}
+
+void cbx__held_clear(cbx__held *h)
+{
+    for (size_t i = 0; i < h->nfds; i++) close(h->fds[i]);
+    cbx_json_unref(h->message);
+    free_arrays(h->answers, CBX_CASE_MAX_ARRAYS);
+    free_arrays(h->bounds, CBX_CASE_MAX_ARRAYS);
+    memset(h, 0, sizeof *h);
 }
 
 cbx_status cbx__load_make(const cbx_workload *w, size_t nsets, const cbx_baseline_ops *baseline,
@@ -222,15 +288,12 @@ cbx_status cbx__load_make(const cbx_workload *w, size_t nsets, const cbx_baselin
         return cbx_fail(err, CBX_ENOMEM, "no memory for a protocol message");
     }
     for (size_t i = 0; i < nsets * w->c->ninputs; i++) {
-        char path[48];
-        snprintf(path, sizeof path, "/proc/self/fd/%d", w->input_fds[i]);
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (fd < 0) {
-            cbx_status st = cbx_fail_errno(err, errno, "cannot open the memory file of input %zu anew", i);
+        cbx_status st = open_anew(w->input_fds[i], i, &out->fds[i], err);
+        if (st) {
             cbx__load_clear(out);
             return st;
         }
-        out->fds[out->ninputs++] = fd;
+        out->ninputs++;
     }
     memcpy(out->fds + out->ninputs, output_fds, noutput_fds * sizeof *output_fds);
     out->nfds = out->ninputs + noutput_fds;

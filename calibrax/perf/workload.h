@@ -36,6 +36,23 @@ cbx_status cbx__load_make(const cbx_workload *w, size_t nsets, const cbx_baselin
                           cbx_err *err);
 void cbx__load_clear(cbx__load *load);
 
+/*
+ * An input set that no worker has seen: a rotation drawn for one launch, its inputs as `inputs` and descriptors, its answers for the
+ * parent alone.
+ */
+typedef struct cbx__held {
+    size_t set; /* the number it goes by on the wire */
+    cbx_json *message;
+    int fds[CBX_CASE_MAX_ARRAYS];
+    size_t nfds;
+    cbx_array *answers[CBX_CASE_MAX_ARRAYS], *bounds[CBX_CASE_MAX_ARRAYS];
+} cbx__held;
+
+/* Only for a case that rotates.  @param r  number of the rotation  @param out  cleared with cbx__held_clear */
+cbx_status cbx__held_make(cbx_ctx *ctx, const cbx_workload *w, uint64_t r, size_t set, cbx__held *out, cbx_err *err);
+/* Fine on a zeroed struct, and twice. */
+void cbx__held_clear(cbx__held *h);
+
 /* An empty memory file, close-on-exec, sealable. */
 cbx_status cbx__memory_file(const char *name, int *fd, cbx_err *err);
 

@@ -10,7 +10,6 @@
  *     --fd N           keep descriptor N besides 0, 1, 2; a failure before exec is reported there as a protocol error line
  *     --measure N      run the program as a child, wait, write one line to descriptor N:
  *                      wall_ns user_us system_us maxrss_kib exit_code term_signal   (exit_code -1 when killed)
- *     --memory BYTES   limit of the address space
  *     --env-pad BYTES  bytes added to the environment
  *     --stack-pad BYTES  bytes by which the program's strings, and so its first stack frame, are moved
  *     --parent PID     end at once if this is no longer the parent
@@ -40,18 +39,20 @@
 typedef struct options {
     const char *cores;
     long fd, measure, parent;
-    unsigned long long memory, env_pad, stack_pad;
+    unsigned long long env_pad, stack_pad;
     char **program;
 } options;
 
 extern char **environ;
 
-/* One protocol line on the kept descriptor, so that the parent knows the cause from structure; the sentence on stderr as well. */
+/* One protocol line on the kept descriptor, so that the parent knows the cause from structure; the sentence on stderr as well.
+ * Both become data of a row, so a program is named without the folder it lies in. */
 static int give_up(const options *o, const char *cause, int status, const char *what, const char *subject)
 {
     char line[1024], clean[400];
     size_t n = 0;
-    for (const char *s = subject; *s && n + 1 < sizeof clean; s++) {
+    const char *slash = strrchr(subject, '/');
+    for (const char *s = slash ? slash + 1 : subject; *s && n + 1 < sizeof clean; s++) {
         clean[n++] = *s == '"' || *s == '\\' || (unsigned char)*s < 0x20 ? '?' : *s;
     }
     clean[n] = '\0';
@@ -69,7 +70,7 @@ static int give_up(const options *o, const char *cause, int status, const char *
 static int usage(const char *what)
 {
     fprintf(stderr,
-            "nperf-launch: %s\nusage: nperf-launch [--cores LIST] [--fd N] [--measure N] [--memory BYTES]"
+            "nperf-launch: %s\nusage: nperf-launch [--cores LIST] [--fd N] [--measure N]"
             " [--env-pad BYTES] [--stack-pad BYTES] [--parent PID] -- PROGRAM [ARGUMENT...]\n",
             what);
     return EXIT_SETUP;
@@ -88,7 +89,7 @@ static int parse_options(int argc, char **argv, options *o)
     struct {
         const char *name;
         unsigned long long *number;
-    } numbers[] = { { "--memory", &o->memory }, { "--env-pad", &o->env_pad }, { "--stack-pad", &o->stack_pad } };
+    } numbers[] = { { "--env-pad", &o->env_pad }, { "--stack-pad", &o->stack_pad } };
     struct {
         const char *name;
         long *number;
@@ -162,10 +163,6 @@ static int set_up(const options *o)
         return give_up(o, "machine", EXIT_SETUP, "cannot tie the life of", "the worker to its parent");
     if (o->parent && getppid() != (pid_t)o->parent) return EXIT_SETUP; /* it died in between */
     if (setrlimit(RLIMIT_CORE, &no_core) != 0) return give_up(o, "machine", EXIT_SETUP, "cannot set", "RLIMIT_CORE");
-    if (o->memory) {
-        const struct rlimit space = { o->memory, o->memory };
-        if (setrlimit(RLIMIT_AS, &space) != 0) return give_up(o, "machine", EXIT_SETUP, "cannot set", "RLIMIT_AS");
-    }
     if (o->cores && pin(o->cores) != 0) return give_up(o, "machine", EXIT_SETUP, "cannot pin to cores", o->cores);
     if (add_pad("NPERF_ENV_PAD", o->env_pad) != 0 || add_pad("NPERF_STACK_PAD", o->stack_pad) != 0) {
         return give_up(o, "machine", EXIT_SETUP, "cannot pad", "the environment");

@@ -1,6 +1,7 @@
 /*
  * nperf: measures benchmark cases across frameworks, and any commands.  A table of commands; each is a file.
  */
+#include <signal.h>
 #include <string.h>
 
 #include "programs/nperf/nperf.h"
@@ -62,5 +63,6 @@ int main(int argc, char **argv)
                                   exits,    environment,
                                   examples };
 
+    signal(SIGCHLD, SIG_DFL); /* ignored by some that start programs, and then nobody can tell how a worker ended */
     return opt_main(&program, argc, (const char **)argv);
 }

@@ -12,7 +12,7 @@ prefix=$work/dest/usr/local
 lib=$(dirname "$(find "$prefix" -name libcalibrax.so | head -n 1)")
 [ -f "$lib/libcalibrax.so" ] || fail "no libcalibrax.so"
 [ -x "$prefix/bin/nperf" ] || fail "no bin/nperf"
-[ -f "$prefix/share/bash-completion/completions/nperf" ] || fail "no shell completion"
+[ -f "$prefix/share/bash-completion/completions/nperf.bash" ] || fail "no shell completion"
 [ -f "$prefix/share/man/man1/nperf.1" ] || fail "no man page"
 [ -f "$prefix/share/calibrax/workers/python/worker.py" ] || fail "no Python worker"
 
@@ -22,7 +22,7 @@ if command -v man > /dev/null; then
     MANWIDTH=80 man -l "$prefix/share/man/man1/nperf.1" 2> "$work/man.err" | grep -q -- '--launches' || fail "the man page does not show --launches"
     [ ! -s "$work/man.err" ] || fail "man complains: $(cat "$work/man.err")"
 fi
-bash -c ". '$prefix/share/bash-completion/completions/nperf'; complete -p nperf" > /dev/null || fail "the completion does not load"
+bash -c ". '$prefix/share/bash-completion/completions/nperf.bash'; complete -p nperf" > /dev/null || fail "the completion does not load"
 
 cat > "$work/user.c" << 'END'
 #include <stdio.h>

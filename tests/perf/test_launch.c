@@ -152,6 +152,19 @@ static void lying_clocks(void **state)
     cbx_params_free(point);
 }
 
+/* A busy machine can wake the parent late throughout a launch; then the caller tries again, as here. */
+static void honest_launch(fixture *f, const cbx_workload *w, const cbx_launch_opts *o, cbx_launch_record *r)
+{
+    for (int attempt = 0;; attempt++) {
+        cbx_err err = CBX_ERR_INIT;
+        CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "spin"), o, r, &err), &err, "spin");
+        if (r->failure == CBX_FAILURE_NONE) return;
+        bool may_pass = r->failure == CBX_FAILURE_CLOCKS_DISAGREE || r->failure == CBX_FAILURE_LAZY_RESULT;
+        if (!may_pass || attempt == 4) fail_msg("%s (%s)", cbx_failure_word(r->failure), r->message);
+        cbx_launch_record_clear(r);
+    }
+}
+
 /* A property of the pipe, not a speed: the best of several tries, for the machine may be busy. */
 static void both_clocks_agree(void **state)
 {
@@ -162,11 +175,9 @@ static void both_clocks_agree(void **state)
     for (int attempt = 0; attempt < 5 && worst > 0.02; attempt++) {
         cbx_launch_opts o = quick_opts();
         cbx_launch_record r;
-        cbx_err err = CBX_ERR_INIT;
         o.iterations = 1;
         o.epochs = 5;
-        CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "spin"), &o, &r, &err), &err, "spin");
-        CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
+        honest_launch(f, w, &o, &r);
         worst = 0;
         for (size_t i = 0; i < r.epochs; i++) {
             CHECK(r.epoch_ns[i] >= 19.9e6, "an epoch of 20 ms");
@@ -186,11 +197,9 @@ static void calibration(void **state)
     cbx_workload *w = make_workload(f, &toy_case, "{\"n\":10,\"spin_us\":1000}", 1, &point);
     cbx_launch_opts o = quick_opts();
     cbx_launch_record r;
-    cbx_err err = CBX_ERR_INIT;
     o.iterations = 0;
     o.epochs = 2;
-    CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "spin"), &o, &r, &err), &err, "calls of 1 ms");
-    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
+    honest_launch(f, w, &o, &r);
     CHECK(r.iterations >= 2 && r.iterations <= 21, "about twenty calls of 1 ms, fewer on a busy machine");
     cbx_launch_record_clear(&r);
 
@@ -198,14 +207,163 @@ static void calibration(void **state)
     o.slow_epochs = 1;
     o.epochs = 9;
     o.warmup = 50;
-    CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "spin"), &o, &r, &err), &err, "slow calls");
-    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
+    honest_launch(f, w, &o, &r);
     CHECK_INT(r.iterations, 1, "a slow call is an epoch");
     CHECK_INT(r.epochs, 1, "and few of them are made");
     CHECK(r.fidelity.checks >= 2, "still checked");
     cbx_launch_record_clear(&r);
     cbx_workload_free(w);
     cbx_params_free(point);
+}
+
+/* Work that is hidden from the clock: slow while it is calibrated, after the clock, or done once for all.
+ * A busy machine may disturb an honest worker, so those have several tries. */
+static void hidden_work(void **state)
+{
+    static const struct {
+        const char *baseline;
+        uint64_t iterations;
+        cbx_failure failure;
+        const char *why;
+    } cases[] = {
+        { "sandbag_lie", 0, CBX_FAILURE_CLOCKS_DISAGREE, "epochs of 5 ms, reported as 50 us" },
+        { "sandbag_again", 0, CBX_FAILURE_CLOCKS_DISAGREE, "slow in every calibration" },
+        { "late", 1, CBX_FAILURE_LAZY_RESULT, "works when the outputs are asked for" },
+        { "late", 10, CBX_FAILURE_LAZY_RESULT, "the same in epochs of ten calls" },
+        { "late_in_many", 10, CBX_FAILURE_LAZY_RESULT, "the same in epochs of many calls only" },
+        { "memo", 1, CBX_FAILURE_LAZY_RESULT, "remembers its inputs" },
+        { "memo", 10, CBX_FAILURE_LAZY_RESULT, "the same in epochs of ten calls" },
+        { "sandbag", 0, CBX_FAILURE_NONE, "calibrated again, and then as it should be" },
+        { "spin", 1, CBX_FAILURE_NONE, "honest" },
+        { "spin", 3, CBX_FAILURE_NONE, "honest" },
+    };
+    fixture *f = *state;
+    cbx_params *point = NULL;
+    cbx_workload *w = make_workload(f, &toy_case, "{\"n\":1000,\"spin_us\":4000}", 1, &point);
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        bool honest = cases[i].failure == CBX_FAILURE_NONE;
+        cbx_launch_record r;
+        for (int attempt = 0; attempt < (honest ? 5 : 1); attempt++) {
+            cbx_launch_opts o = quick_opts();
+            cbx_err err = CBX_ERR_INIT;
+            if (attempt) cbx_launch_record_clear(&r);
+            o.iterations = cases[i].iterations;
+            o.epochs = 5;
+            o.seed = i + 1;
+            CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, cases[i].baseline), &o, &r, &err), &err,
+                     cases[i].why);
+            if (r.failure == cases[i].failure) break;
+        }
+        if (r.failure != cases[i].failure)
+            fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
+        if (honest && cases[i].iterations == 0) CHECK_GT(r.iterations, 1, cases[i].why);
+        if (honest) CHECK(r.clock_ratio > 0.5 && r.clock_ratio < 1.01, "the clocks' ratio");
+        cbx_launch_record_clear(&r);
+    }
+    cbx_workload_free(w);
+    cbx_params_free(point);
+}
+
+/* The share by which a worker lies can be read, whether or not one launch is enough to refuse it. */
+static void clock_ratio(void **state)
+{
+    fixture *f = *state;
+    cbx_params *point = NULL;
+    cbx_workload *w = make_workload(f, &toy_case, "{\"n\":10,\"spin_us\":10000}", 1, &point);
+    cbx_env_setting clock = { TOY_CLOCK, "89" };
+    double best = 0;
+    for (int attempt = 0; attempt < 5 && best < 0.88; attempt++) {
+        cbx_launch_opts o = quick_opts();
+        cbx_launch_record r;
+        cbx_err err = CBX_ERR_INIT;
+        o.env = &clock;
+        o.nenv = 1;
+        o.iterations = 2;
+        o.epochs = 5;
+        CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "spin"), &o, &r, &err), &err, "11 % off");
+        best = fmax(best, r.clock_ratio);
+        CHECK_LE(r.clock_ratio, 0.9, "never nearer to the truth than it is");
+        CHECK_INT(r.failure, CBX_FAILURE_CLOCKS_DISAGREE, "and now seen in one launch already");
+        cbx_launch_record_clear(&r);
+    }
+    CHECK_GT(best, 0.75, "the ratio is the lie, and what a busy machine adds");
+    cbx_launch_opts o = quick_opts();
+    cbx_launch_record r;
+    launch(f, "good", &o, &r);
+    CHECK(isnan(r.clock_ratio), "epochs of microseconds say nothing");
+    cbx_launch_record_clear(&r);
+    cbx_workload_free(w);
+    cbx_params_free(point);
+}
+
+/* Outside its cores or its share of memory. */
+static void bounds_of_a_worker(void **state)
+{
+    static const struct {
+        const char *baseline;
+        cbx_failure failure;
+        const char *words, *why;
+    } cases[] = {
+        { "eat_in_children", CBX_FAILURE_MEMORY_LIMIT, "the limit is 200 MB", "its children count" },
+        { "grow", CBX_FAILURE_WRONG_SHAPE, "output 0 grew to", "an output file without end" },
+        { "stray", CBX_FAILURE_PINNING, "which is none of those", "left its cores" },
+        { "excuse_late", CBX_FAILURE_PROTOCOL, "host_unsupported", "an excuse that comes too late" },
+        { "says_oom", CBX_FAILURE_OUT_OF_MEMORY, "the worker says: asked", "its words are marked as such" },
+    };
+    int core = 0;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_launch_opts o = quick_opts();
+        cbx_launch_record r;
+        bool stray = cases[i].failure == CBX_FAILURE_PINNING;
+        if (stray && sysconf(_SC_NPROCESSORS_ONLN) < 2) continue;
+        o.memory_limit_bytes = 200000000;
+        o.cores = &core;
+        o.ncores = stray;
+        launch(*state, cases[i].baseline, &o, &r);
+        if (r.failure != cases[i].failure || !strstr(r.message, cases[i].words))
+            fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
+        cbx_launch_record_clear(&r);
+    }
+}
+
+static void more_threads_than_told(void **state)
+{
+    fixture *f = *state;
+    cbx_params *point = NULL;
+    cbx_workload *w = make_workload(f, &toy_case, "{\"n\":10,\"spin_us\":20000}", 1, &point);
+    cbx_failure seen = CBX_FAILURE_NONE;
+    if (sysconf(_SC_NPROCESSORS_ONLN) < 2) skip();
+    for (int attempt = 0; attempt < 5 && seen != CBX_FAILURE_PINNING; attempt++) { /* the CPUs may be busy */
+        cbx_launch_opts o = quick_opts();
+        cbx_launch_record r;
+        cbx_err err = CBX_ERR_INIT;
+        o.iterations = 1;
+        CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "more_threads"), &o, &r, &err), &err, "two");
+        seen = r.failure;
+        cbx_launch_record_clear(&r);
+    }
+    CHECK_INT(seen, CBX_FAILURE_PINNING, "CPU time of many threads where one was asked for");
+    cbx_workload_free(w);
+    cbx_params_free(point);
+}
+
+/* The kernel reaps the children of a program that ignores SIGCHLD: a launch ends all the same, and says what it cannot know. */
+static void ignored_sigchld(void **state)
+{
+    cbx_launch_opts o = quick_opts();
+    cbx_launch_record r;
+    uint64_t start = cbx_clock_ns();
+    o.message_timeout_s = 5;
+    signal(SIGCHLD, SIG_IGN);
+    launch(*state, "good", &o, &r);
+    CHECK_INT(r.failure, CBX_FAILURE_EXITED, r.message);
+    CHECK(strstr(r.message, "SIGCHLD") && isnan(r.cpu_user_s), "names the reason");
+    cbx_launch_record_clear(&r);
+    launch(*state, "exit3", &o, &r);
+    CHECK_INT(r.failure, CBX_FAILURE_EXITED, r.message);
+    cbx_launch_record_clear(&r);
+    signal(SIGCHLD, SIG_DFL);
+    CHECK_LE((double)(cbx_clock_ns() - start), 4e9, "no waiting for what cannot come");
 }
 
 static void hanging_worker(void **state)
@@ -369,7 +527,7 @@ static void missing_programs(void **state)
         launch(*state, cases[i].baseline, &o, &r);
         if (r.failure != cases[i].failure)
             fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
-        CHECK(*r.message, cases[i].why);
+        CHECK(*r.message && !strstr(r.message, "nonexistent/"), cases[i].why); /* a name, not a folder */
         if (saved)
             setenv(cases[i].variable, saved, 1);
         else
@@ -492,6 +650,11 @@ int main(void)
         cmocka_unit_test(lying_clocks),
         cmocka_unit_test(both_clocks_agree),
         cmocka_unit_test(calibration),
+        cmocka_unit_test(hidden_work),
+        cmocka_unit_test(clock_ratio),
+        cmocka_unit_test(bounds_of_a_worker),
+        cmocka_unit_test(more_threads_than_told),
+        cmocka_unit_test(ignored_sigchld),
         cmocka_unit_test(hanging_worker),
         cmocka_unit_test(the_whole_group_is_killed),
         cmocka_unit_test(a_worker_dies_with_its_parent),

@@ -33,6 +33,25 @@ static void stat_times(void **state)
     CHECK(!cbx__proc_stat_times("", &u, &s), "empty");
 }
 
+static void groups_and_cpus(void **state)
+{
+    static const int cores[] = { 0, 2, 3 };
+    static const struct {
+        const char *list;
+        int outside;
+        const char *why;
+    } cases[] = {
+        { "0", -1, "one" },         { "0,2-3", -1, "all" },         { "0-3", 1, "a range with a hole" },
+        { "2,7\n", 7, "the last" }, { "", -1, "nothing is known" }, { "x", -1, "no list" },
+    };
+    pid_t group = 0;
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++)
+        CHECK_INT(cbx__proc_cpu_outside(cases[i].list, cores, CBX_LEN(cores)), cases[i].outside, cases[i].why);
+    CHECK(cbx__proc_stat_group("42 (a) b (c d) S 1 77 3 0 -1", &group) && group == 77, "the third after the name");
+    CHECK(!cbx__proc_stat_group("42 (a", &group), "cut");
+}
+
 static void counters(void **state)
 {
     static const struct {
@@ -101,6 +120,11 @@ static void this_process(void **state)
     }
     CHECK(cbx__proc_times_read(getpid(), &user, &system) && user >= 0 && system >= 0, "CPU time");
     CHECK(!isnan(cbx__proc_load_read()), "load");
+    CHECK_GT((double)cbx__proc_group_resident(getpgrp()), 100e3, "its group");
+    CHECK_GT(cbx__proc_cpu_ns(getpid()), 1000, "CPU time in ns");
+    CHECK(isnan(cbx__proc_cpu_ns(-1)), "of nobody");
+    CHECK_GT((double)cbx__proc_available(), 1e6, "memory to be had");
+    CHECK(cbx__proc_stray_cpu(getpid(), NULL, 0) >= 0, "on some CPU");
     CHECK(!cbx__proc_memory_read(-1, &after) && cbx__proc_resident(-1) == 0 && !cbx__proc_reset_hwm(-1),
           "no such process");
 }
@@ -108,8 +132,8 @@ static void this_process(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(status_lines),   cmocka_unit_test(stat_times),   cmocka_unit_test(counters),
-        cmocka_unit_test(control_groups), cmocka_unit_test(this_process),
+        cmocka_unit_test(status_lines), cmocka_unit_test(stat_times),     cmocka_unit_test(groups_and_cpus),
+        cmocka_unit_test(counters),     cmocka_unit_test(control_groups), cmocka_unit_test(this_process),
     };
     return cmocka_run_group_tests_name("perf/procfs", tests, NULL, NULL);
 }

@@ -87,6 +87,7 @@ static void add_launch(bench *b, cbx__attempt *a, double us)
     r->compile_ns = 5e5;
     r->hwm_bytes = 1e6 * (double)(1 + a->nlaunches);
     r->hwm_increase_bytes = r->device_peak_bytes = NAN;
+    r->clock_ratio = 1;
     r->cpu_user_s = 0.5;
     r->cpu_system_s = 0.25;
     r->fidelity = (cbx_fidelity){
@@ -403,6 +404,33 @@ static void repeated_launches_are_told_and_limited(void **state)
     }
 }
 
+static void a_clock_that_runs_short_is_refused(void **state)
+{
+    static const struct {
+        double ratio[6];
+        const char *status, *why;
+    } cases[] = {
+        { { 0.99, 0.98, 1, 0.99, 0.98, 1 }, "ok", "honest" },
+        { { 0.96, 0.96, 0.96, 0.96, 0.96, 0.96 }, "refused", "a little in every launch" },
+        { { 0.5, 0.5, 0.99, 0.99, 0.99, 0.99 }, "ok", "a parent that woke late twice" },
+        { { NAN, NAN, NAN, NAN, NAN, NAN }, "ok", "epochs too short to compare" },
+        { { NAN, NAN, NAN, 0.9, 0.9, 0.99 }, "refused", "of those that can be compared" },
+    };
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        bench b;
+        bench_open(&b);
+        cbx__attempt *a = add_attempt(&b, "good", "default");
+        for (size_t k = 0; k < 6; k++) {
+            add_launch(&b, a, 100);
+            a->last->record.clock_ratio = cases[i].ratio[k];
+        }
+        make(&b);
+        CHECK_STR(b.rows.rows[0].status, cases[i].status, cases[i].why);
+        bench_close(&b);
+    }
+}
+
 /* The toy moves 8000 bytes at 1 GB/s: 8 us on one core. */
 static void threads_share_what_is_shared(void **state)
 {
@@ -509,6 +537,7 @@ int main(void)
         cmocka_unit_test(nothing_names_the_place),
         cmocka_unit_test(sentences_name_no_folder),
         cmocka_unit_test(repeated_launches_are_told_and_limited),
+        cmocka_unit_test(a_clock_that_runs_short_is_refused),
         cmocka_unit_test(threads_share_what_is_shared),
         cmocka_unit_test(a_ratio_has_its_p),
         cmocka_unit_test(verdicts_stand_over_the_table),

@@ -51,6 +51,28 @@ static void rotation_turns_inputs_and_answers_alike(void **state)
     }
 }
 
+static void a_set_is_held_back(void **state)
+{
+    fixture *f = *state;
+    cbx__held h = { 0 };
+    cbx_err err = CBX_ERR_INIT;
+    cbx_array *in = NULL;
+    CHECK_OK(cbx__held_make(f->ctx, f->w, 1234567, 1, &h, &err), &err, "a set");
+    CHECK_INT(h.nfds, 1, "one input");
+    CHECK(fcntl(h.fds[0], F_GET_SEALS) & F_SEAL_WRITE, "sealed");
+    CHECK_STR(cbx_json_get_string(h.message, "op", ""), "inputs", "the message");
+    CHECK_INT(cbx_json_get_int(cbx_json_at(cbx_json_get(h.message, "arrays"), 0), "set", 0), 1, "names the set");
+    CHECK_OK(cbx_npy_map_fd(f->ctx, h.fds[0], &in, &err), &err, "its input");
+    const float *a = cbx_array_data(in);
+    const double *y = cbx_array_data(h.answers[0]), *first = cbx_array_data(f->w->answers[0]);
+    CHECK(a[0] == 567, "shifted by as much as was drawn");
+    for (size_t i = 0; i < cbx_array_count(in); i++) CHECK(y[i] == 2.0 * a[i] + 1.0, "the answer belongs to it");
+    CHECK(y[0] != first[0], "and to no other");
+    cbx_array_free(in);
+    cbx__held_clear(&h);
+    cbx__held_clear(&h);
+}
+
 static void no_rotation_without_the_functions(void **state)
 {
     fixture *f = *state;
@@ -197,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inputs_are_sealed),
         cmocka_unit_test(rotation_turns_inputs_and_answers_alike),
+        cmocka_unit_test(a_set_is_held_back),
         cmocka_unit_test(no_rotation_without_the_functions),
         cmocka_unit_test(empty_arrays),
         cmocka_unit_test(oracle_cache),

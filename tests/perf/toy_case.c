@@ -3,13 +3,22 @@
  */
 #include "toy_case.h"
 
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
+
+unsigned toy_clock_percent = 100;
+unsigned toy_put_off_us = 0;
+
+#define MEMO_SETS 16
 
 typedef struct toy {
     size_t n;
@@ -18,6 +27,10 @@ typedef struct toy {
     int calls;
     float *kept; /* first result, for those that cheat */
     int64_t spin_us;
+    int binds; /* since the last call */
+    bool fast;
+    float *seen; /* inputs that `memo` remembers, MEMO_SETS of them */
+    size_t nseen;
 } toy;
 
 static void toy_right(toy *t)
@@ -199,6 +212,129 @@ static void run_late_crash(void *plan)
     if (t->calls++ == 20) abort();
 }
 
+static void busy_us(int64_t us)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t); /* the true clock, whatever the worker's shows */
+    int64_t until = t.tv_sec * 1000000000 + t.tv_nsec + us * 1000;
+    while (t.tv_sec * 1000000000 + t.tv_nsec < until) clock_gettime(CLOCK_MONOTONIC, &t);
+}
+
+/* Slow until it has been calibrated, then as fast as it is. */
+static void run_sandbag(void *plan)
+{
+    toy *t = plan;
+    toy_right(t);
+    busy_us(++t->calls <= 3 ? 25000 : 1000);
+}
+
+/* The same, and from then on its clock stands nearly still. */
+static void run_sandbag_lie(void *plan)
+{
+    toy *t = plan;
+    toy_right(t);
+    if (++t->calls > 3) toy_clock_percent = 1;
+    busy_us(t->calls <= 3 ? 25000 : 5500);
+}
+
+/* The same at each calibration: it knows one by the empty epoch before it, and its end by the five after it. */
+static void run_sandbag_again(void *plan)
+{
+    toy *t = plan;
+    toy_right(t);
+    if (t->binds >= 2) t->fast = t->binds >= 6;
+    t->binds = 0;
+    if (!t->fast) busy_us(25000);
+}
+
+/* Does next to nothing until somebody wants to see the outputs. */
+static void run_late(void *plan)
+{
+    toy *t = plan;
+    toy_right(t);
+    toy_put_off_us = (unsigned)t->spin_us;
+}
+
+/* The same, but honest where an epoch has one call only. */
+static void run_late_in_many(void *plan)
+{
+    toy *t = plan;
+    toy_right(t);
+    if (t->binds) busy_us(t->spin_us);
+    toy_put_off_us = t->binds ? 0 : (unsigned)t->spin_us;
+    t->binds = 0;
+}
+
+/* Works for inputs that it has not seen before, and remembers them. */
+static void run_memo(void *plan)
+{
+    toy *t = plan;
+    bool known = false;
+    for (size_t i = 0; i < t->nseen && !known; i++) known = !memcmp(t->seen + i * t->n, t->a, t->n * sizeof *t->a);
+    toy_right(t);
+    if (known) return;
+    if (t->nseen < MEMO_SETS) memcpy(t->seen + t->nseen++ * t->n, t->a, t->n * sizeof *t->a);
+    busy_us(t->spin_us);
+}
+
+static void run_excuse_late(void *plan)
+{
+    toy *t = plan;
+    toy_right(t);
+    if (t->calls++ < 4) return;
+    say("{\"op\":\"error\",\"phase\":\"load\",\"cause\":\"host_unsupported\",\"message\":\"not today\"}\n");
+    for (;;) pause();
+}
+
+/* Children that hold 60 MB each, and a leader that holds nothing. */
+static void run_eat_in_children(void *plan)
+{
+    (void)plan;
+    for (int i = 0; i < 5; i++) {
+        if (fork() != 0) continue;
+        size_t size = 60u << 20;
+        char *block = malloc(size);
+        for (size_t at = 0; block && at < size; at += 4096) *(volatile char *)(block + at) = 1;
+        for (;;) pause();
+    }
+    for (;;) pause();
+}
+
+/* A memory file is nobody's resident memory.  The toy's one output file is the first memory file that can be found. */
+static void run_grow(void *plan)
+{
+    (void)plan;
+    for (int fd = 4; fd < 64; fd++) {
+        if (fcntl(fd, F_GET_SEALS) == 0 && ftruncate(fd, 1 << 30) == 0) break;
+    }
+    for (;;) pause();
+}
+
+/* Leaves the CPU it was given. */
+static void run_stray(void *plan)
+{
+    cpu_set_t all;
+    toy_right(plan);
+    memset(&all, 0xff, sizeof all);
+    sched_setaffinity(0, sizeof all, &all);
+}
+
+static void *spin_for_ever(void *arg)
+{
+    for (;;) busy_us(1000000);
+    return arg;
+}
+
+/* More threads than it was told to use; many, so that they get more than a CPU on a busy machine, too. */
+static void run_more_threads(void *plan)
+{
+    toy *t = plan;
+    pthread_t thread;
+    toy_right(t);
+    for (; t->calls < 15; t->calls++) pthread_create(&thread, NULL, spin_for_ever, NULL);
+    busy_us(t->spin_us);
+}
+
 /* --- plan --- */
 
 static cbx_status toy_prepare(cbx_ctx *ctx, const cbx_params *point, void **plan, cbx_err *err)
@@ -209,6 +345,7 @@ static cbx_status toy_prepare(cbx_ctx *ctx, const cbx_params *point, void **plan
     t->n = (size_t)cbx_params_int(point, "n");
     t->spin_us = cbx_params_int(point, "spin_us");
     t->kept = calloc(t->n + 1, sizeof *t->kept);
+    t->seen = calloc(MEMO_SETS * (t->n + 1), sizeof *t->seen);
     *plan = t;
     return CBX_OK;
 }
@@ -240,6 +377,7 @@ static cbx_status prepare_no_memory(cbx_ctx *ctx, const cbx_params *point, void 
 static void toy_bind(void *plan, cbx_array *const *in, cbx_array *const *out)
 {
     toy *t = plan;
+    t->binds++;
     t->a = cbx_array_data(in[0]);
     t->c = cbx_array_data_mut(out[0]);
 }
@@ -248,6 +386,7 @@ static void toy_finish(void *plan)
 {
     toy *t = plan;
     if (t) free(t->kept);
+    if (t) free(t->seen);
     free(t);
 }
 
@@ -282,6 +421,17 @@ static void toy_work(const cbx_params *point, cbx_work *out)
     X(eat, toy_prepare, run_eat)                                                                                       \
     X(flood, toy_prepare, run_flood)                                                                                   \
     X(late_crash, toy_prepare, run_late_crash)                                                                         \
+    X(sandbag, toy_prepare, run_sandbag)                                                                               \
+    X(sandbag_lie, toy_prepare, run_sandbag_lie)                                                                       \
+    X(sandbag_again, toy_prepare, run_sandbag_again)                                                                   \
+    X(late, toy_prepare, run_late)                                                                                     \
+    X(late_in_many, toy_prepare, run_late_in_many)                                                                     \
+    X(memo, toy_prepare, run_memo)                                                                                     \
+    X(excuse_late, toy_prepare, run_excuse_late)                                                                       \
+    X(eat_in_children, toy_prepare, run_eat_in_children)                                                               \
+    X(grow, toy_prepare, run_grow)                                                                                     \
+    X(stray, toy_prepare, run_stray)                                                                                   \
+    X(more_threads, toy_prepare, run_more_threads)                                                                     \
     X(unsupported, prepare_unsupported, run_good)                                                                      \
     X(unavailable, prepare_unavailable, run_good)                                                                      \
     X(no_memory, prepare_no_memory, run_good)

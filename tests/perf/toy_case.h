@@ -11,6 +11,10 @@ extern const cbx_case_list toy_cases;
 extern const cbx_case_ops toy_case;       /* rotates */
 extern const cbx_case_ops toy_still_case; /* does not */
 
+/* What a baseline does to its worker, as a dishonest worker would. */
+extern unsigned toy_clock_percent; /* speed of the worker's clock from now on */
+extern unsigned toy_put_off_us;    /* work to be done when the outputs are asked for */
+
 /* What the worker is told through the environment. */
 #define TOY_SHAPE    "TOY_SHAPE"    /* its outputs have one element more */
 #define TOY_CLOCK    "TOY_CLOCK"    /* its clock runs at this per cent of the true speed */

@@ -43,7 +43,7 @@ static const char full_line[] =
 /* As nperf 0.x in Python wrote it: no additive member. */
 static const char v1_line[] =
     "{" HEAD "\"status\":\"ok\",\"metrics\":{\"steady_time\":{\"min\":1.0,\"median\":2.0,\"p95\":3.0,\"iqr\":0.5,"
-             "\"mean\":2.0,\"n\":10,"
+    "\"mean\":2.0,\"n\":10,"
     "\"unit\":\"s\"},\"compile_time\":{\"value\":4.0,\"unit\":\"s\",\"cache\":\"cold\"},\"peak_hbm\":{\"value\":null,"
     "\"unit\":\"MB\"},"
     "\"host_rss\":{\"value\":284.6796875,\"unit\":\"MB\"},\"throughput\":{\"value\":5.0,\"unit\":\"elem/s\"},"

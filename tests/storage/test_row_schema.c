@@ -111,7 +111,7 @@ static void put_with_fault(FILE *fp, const char *line, const char *from, const c
 {
     const char *place = strstr(line, from);
 
-    CHECK(place != NULL, from);
+    CHECK(place != NULL, "the line holds what is to be replaced");
     fprintf(fp, "%.*s%s%s\n", (int)(place - line), line, to, place + strlen(from));
 }
 

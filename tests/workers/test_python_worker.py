@@ -238,6 +238,7 @@ BAD_MESSAGES = (
     (b'{"op":"compile"}\n', "compile", "compile before load"),
     (b'{"op":"epoch","set":0,"iterations":1}\n', "epoch", "epoch before compile"),
     (b'{"op":"outputs"}\n', "outputs", "outputs before compile"),
+    (b'{"op":"inputs","set":0,"arrays":[]}\n', "inputs", "inputs before compile"),
     (b'{"op":"load"}\n', "load", "load of nothing"),
     (b'{"op":"load","arrays":[{"name":"A"}],"outputs":["C"]}\n', "load", "no descriptors came"),
 )
@@ -359,6 +360,15 @@ def run_attempt(framework: str, python: str, baseline: str, algebra: str, dtype:
         assert attempt.error_over_bound(input_set) <= 1, f"set {input_set}: {attempt.error_over_bound(input_set)}"
         if algebra != "boolean":
             assert attempt.error_over_bound(1 - input_set) > 1, "the check sees the other set's outputs"
+
+    # Other inputs for set 1: from now on its outputs are those of set 0.
+    m, k, n = attempt.SHAPE
+    files = (memory_file("B", npy_bytes(attempt.b[0], n, dtype)), memory_file("A", npy_bytes(attempt.a[0], k, dtype)))
+    arrays = [{"name": "B", "set": 1}, {"name": "A", "set": 1}]
+    expect(worker.ask(files, op="inputs", set=1, arrays=arrays), {"op": "inputs"})
+    expect(worker.ask(op="epoch", set=1, iterations=1)["op"], "epoch")
+    expect(worker.ask(op="outputs"), {"op": "outputs"})
+    assert attempt.error_over_bound(0) <= 1, "the new inputs are used"
     expect(worker.ask(op="bye"), {"op": "bye", "device_peak_bytes": None})
     expect(worker.answer(), None)
     expect(worker.end(), 0)

@@ -41,13 +41,14 @@ def timed_calls(call: Callable[..., Any], inputs: list[Any], iterations: int) ->
 
 
 class Session:
-    """One attempt, message by message: load, compile, epoch..., outputs, bye.  Each method answers with a reply's members."""
+    """One attempt, message by message: load, compile, epoch..., inputs, outputs, bye.  Each method answers with a reply's members."""
 
     def __init__(self, channel: Channel, provider: providers.Provider) -> None:
         self._channel = channel
         self._provider = provider
         self._sets: dict[int, list[Any]] = {}
         self._outputs: list[int] = []
+        self._case: cases.Case | None = None
         self._function: Callable[..., Any] | None = None
         self._call: Callable[..., Any] | None = None
         self._result: Any = None
@@ -69,6 +70,9 @@ class Session:
         self._heap_pad = bytearray(_count(message, "heap_pad", 0))
         self._provider.open(_text(message, "platform"), _count(message, "threads", self._provider.threads))
         self._sets = self._read_inputs(case, arrays, descriptors)
+        if 0 not in self._sets:
+            raise violation("load has no input set 0")
+        self._case = case
         self._outputs = descriptors[len(arrays) :]
         point = message.get("point")
         if not isinstance(point, dict):
@@ -98,6 +102,18 @@ class Session:
             self._result = result
         return {"op": "epoch", "ns": ns}
 
+    def inputs(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Another input set, or other elements for one that is there: what it held is dropped first."""
+        if not self._call or not self._case:
+            raise violation("inputs comes after compile")
+        number, arrays = _count(message, "set"), _names(message, "arrays")
+        if number > len(self._sets) or any(of != number for _, of in arrays):
+            raise violation("inputs names no set that is there, nor the next one")
+        descriptors = self._channel.take_descriptors(len(arrays))
+        self._sets.pop(number, None)
+        self._sets.update(self._read_inputs(self._case, arrays, descriptors))
+        return {"op": "inputs"}
+
     def outputs(self, _: dict[str, Any]) -> dict[str, Any]:
         if not self._call:
             raise violation("outputs comes after compile")
@@ -120,8 +136,6 @@ class Session:
         for number, members in sets.items():
             if set(members) != set(case.inputs):
                 raise violation(f"input set {number} is not {', '.join(case.inputs)}")
-        if 0 not in sets:
-            raise violation("load has no input set 0")
         self._provider.synchronize()
         return {number: [members[name] for name in case.inputs] for number, members in sets.items()}
 
@@ -174,6 +188,7 @@ def serve(channel: Channel, framework: str, platform: str | None) -> int:
             "load": session.load,
             "compile": session.compile,
             "epoch": session.epoch,
+            "inputs": session.inputs,
             "outputs": session.outputs,
             "bye": session.bye,
         }

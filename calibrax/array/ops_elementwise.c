@@ -1,0 +1,288 @@
+/* Functions element by element: promotion and broadcasting around primitives. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/array/ops_internal.h"
+
+bool cbx__unusable(cbx_ctx *ctx, const char *name, size_t n, const cbx_array *const *in)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!in[i]) cbx__refuse(ctx, CBX_EINVAL, "operand %zu of '%s' is NULL", i + 1, name);
+        if (cbx_array_is_failed(in[i])) return true;
+    }
+    return false;
+}
+
+cbx_array *cbx__apply1(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, const cbx_attrs *attrs)
+{
+    return cbx_apply(ctx, p, 1, &x, attrs);
+}
+
+/* The functions take const operands and return what the scope owns: handing one on needs a reference of the scope's own. */
+cbx_array *cbx__same(cbx_ctx *ctx, const cbx_array *x) { return cbx_scope_hold(ctx, cbx_array_ref(x)); }
+
+cbx_array *cbx__as(cbx_ctx *ctx, const cbx_array *x, cbx_dtype t)
+{
+    if (cbx_array_is_failed(x) || x->desc.dtype == t) return (cbx_array *)(uintptr_t)x;
+    return cbx__apply1(ctx, CBX_PRIM_CAST, x, &(cbx_attrs){ .dtype = t });
+}
+
+cbx_array *cbx__to_shape(cbx_ctx *ctx, const cbx_array *x, int ndim, const size_t *shape)
+{
+    cbx_attrs attrs = { .ndim = ndim };
+
+    if (cbx_array_is_failed(x)) return cbx__array_failed();
+    if (x->desc.ndim == ndim && memcmp(x->desc.shape, shape, (size_t)ndim * sizeof *shape) == 0)
+        return (cbx_array *)(uintptr_t)x;
+    memcpy(attrs.shape, shape, (size_t)ndim * sizeof *shape);
+    return cbx__apply1(ctx, CBX_PRIM_BROADCAST, x, &attrs);
+}
+
+cbx_dtype cbx__inexact(cbx_dtype t) { return cbx_dtype_kind(t) < CBX_KIND_FLOAT ? CBX_F64 : t; }
+
+cbx_status cbx_broadcast_shapes(size_t n, const cbx_array *const *in, int *ndim, size_t *shape, cbx_err *err)
+{
+    size_t common[CBX_MAX_RANK];
+    char ta[160], tb[160];
+    int rank = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (in[i]->desc.ndim > rank) rank = in[i]->desc.ndim;
+    for (int k = 0; k < rank; k++) common[k] = 1;
+    for (size_t i = 0; i < n; i++) {
+        const cbx_array_desc *d = &in[i]->desc;
+        for (int k = 0; k < d->ndim; k++) {
+            size_t *have = &common[rank - d->ndim + k];
+            if (*have == 1)
+                *have = d->shape[k];
+            else if (d->shape[k] != 1 && d->shape[k] != *have)
+                return cbx_fail(err, CBX_ESHAPE, "shapes do not broadcast: %s with %s",
+                                cbx_array_desc_text(&in[0]->desc, ta, sizeof ta),
+                                cbx_array_desc_text(d, tb, sizeof tb));
+        }
+    }
+    *ndim = rank;
+    memcpy(shape, common, (size_t)rank * sizeof *shape);
+    return CBX_OK;
+}
+
+/* n operands in dtype t (but for the first, if it is a condition) and their common shape. */
+static cbx_array *apply_joined(cbx_ctx *ctx, cbx_prim p, size_t n, const cbx_array **in, cbx_dtype t)
+{
+    size_t lead = p == CBX_PRIM_SELECT, shape[CBX_MAX_RANK];
+    int ndim;
+
+    if (cbx_broadcast_shapes(n, in, &ndim, shape, cbx__sticky(ctx))) return cbx__array_failed();
+    for (size_t i = 0; i < n; i++) {
+        in[i] = cbx__to_shape(ctx, i < lead ? in[i] : cbx__as(ctx, in[i], t), ndim, shape);
+        if (cbx_array_is_failed(in[i])) return cbx__array_failed();
+    }
+    return cbx_apply(ctx, p, n, in, NULL);
+}
+
+static bool wants_inexact(cbx_prim p)
+{
+    return p == CBX_PRIM_DIV || p == CBX_PRIM_ATAN2 || p == CBX_PRIM_HYPOT || p == CBX_PRIM_NEXTAFTER ||
+           p == CBX_PRIM_COPYSIGN || p == CBX_PRIM_LOGADDEXP;
+}
+
+cbx_array *cbx__apply2(cbx_ctx *ctx, cbx_prim p, const cbx_array *a, const cbx_array *b)
+{
+    const cbx_array *in[2] = { a, b };
+    size_t mark = cbx__mark(ctx);
+    cbx_dtype t;
+
+    if (cbx__unusable(ctx, cbx_prim_name(p), 2, in)) return cbx__array_failed();
+    t = cbx_dtype_promote(a->desc.dtype, b->desc.dtype);
+    /* two bools have no quotient, remainder or power of their own */
+    if (wants_inexact(p)) t = cbx__inexact(t);
+    if (t == CBX_BOOL &&
+        (p == CBX_PRIM_FLOOR_DIV || p == CBX_PRIM_REM || p == CBX_PRIM_POW || p == CBX_PRIM_SHL || p == CBX_PRIM_SHR))
+        t = CBX_I8;
+    return cbx__tidy(ctx, mark, apply_joined(ctx, p, 2, in, t));
+}
+
+static bool fits(cbx_dtype t, cbx_scalar v)
+{
+    int bits = (int)cbx_dtype_size(t) * 8;
+
+    if (v.dtype != CBX_I64 || cbx_dtype_kind(t) != CBX_KIND_INT) return true;
+    if (cbx_dtype_is_unsigned(t)) return v.v.i >= 0 && (bits == 64 || v.v.i >> bits == 0);
+    return bits == 64 || (v.v.i >= -((int64_t)1 << (bits - 1)) && v.v.i < (int64_t)1 << (bits - 1));
+}
+
+cbx_array *cbx_weak(cbx_ctx *ctx, const cbx_array *x, cbx_scalar v)
+{
+    cbx_dtype t;
+
+    if (cbx__unusable(ctx, "weak scalar", 1, &x)) return cbx__array_failed();
+    t = cbx_dtype_promote_weak(x->desc.dtype, cbx_dtype_kind(v.dtype));
+    if (!fits(t, v)) return cbx__refuse(ctx, CBX_EOVERFLOW, "%lld is no %s", (long long)v.v.i, cbx_dtype_name(t));
+    return cbx_full(ctx, 0, NULL, t, v);
+}
+
+#define FLOAT(name, prim)                                                                                              \
+    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x)                                                            \
+    {                                                                                                                  \
+        if (cbx__unusable(ctx, #name, 1, &x)) return cbx__array_failed();                                              \
+        return cbx__apply1(ctx, CBX_PRIM_##prim, cbx__as(ctx, x, cbx__inexact(x->desc.dtype)), NULL);                  \
+    }
+#define KEEP(name, prim)                                                                                               \
+    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x) { return cbx__apply1(ctx, CBX_PRIM_##prim, x, NULL); }
+#define ROUND(name, prim)                                                                                              \
+    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x)                                                            \
+    {                                                                                                                  \
+        if (cbx__unusable(ctx, #name, 1, &x)) return cbx__array_failed();                                              \
+        if (cbx_dtype_kind(x->desc.dtype) < CBX_KIND_FLOAT) return cbx__same(ctx, x);                                  \
+        return cbx__apply1(ctx, CBX_PRIM_##prim, x, NULL);                                                             \
+    }
+#define BINARY(name, prim)                                                                                             \
+    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)                                        \
+    {                                                                                                                  \
+        return cbx__apply2(ctx, CBX_PRIM_##prim, a, b);                                                                \
+    }                                                                                                                  \
+    cbx_array *cbx_##name##_scalar(cbx_ctx *ctx, const cbx_array *a, double b)                                         \
+    {                                                                                                                  \
+        return cbx__apply2(ctx, CBX_PRIM_##prim, a, cbx_weak(ctx, a, cbx_float(b)));                                   \
+    }
+CBX_UNARY_FLOAT_MAP(FLOAT)
+CBX_UNARY_KEEP_MAP(KEEP)
+CBX_UNARY_ROUND_MAP(ROUND)
+CBX_BINARY_MAP(BINARY)
+
+/* As NumPy: by multiplying with 10^d, or dividing by 10^-d, both exact up to 10^22. */
+static cbx_array *round_steps(cbx_ctx *ctx, const cbx_array *x, int decimals)
+{
+    double scale = pow(10.0, abs(decimals));
+
+    if (cbx__unusable(ctx, "round", 1, &x)) return cbx__array_failed();
+    if (decimals == 0 || (decimals > 0 && cbx_dtype_kind(x->desc.dtype) < CBX_KIND_FLOAT)) return cbx_rint(ctx, x);
+    if (cbx_dtype_kind(x->desc.dtype) < CBX_KIND_FLOAT)
+        return cbx__as(ctx, cbx_round(ctx, cbx__as(ctx, x, CBX_F64), decimals), x->desc.dtype);
+    if (decimals > 0) return cbx_divide_scalar(ctx, cbx_rint(ctx, cbx_multiply_scalar(ctx, x, scale)), scale);
+    return cbx_multiply_scalar(ctx, cbx_rint(ctx, cbx_divide_scalar(ctx, x, scale)), scale);
+}
+
+cbx_array *cbx_round(cbx_ctx *ctx, const cbx_array *x, int decimals)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, round_steps(ctx, x, decimals));
+}
+
+cbx_array *cbx_square(cbx_ctx *ctx, const cbx_array *x) { return cbx_multiply(ctx, x, x); }
+
+/* One product; the factor is a quotient in the precision of x, as in NumPy. */
+static cbx_array *scaled(cbx_ctx *ctx, const cbx_array *x, const char *name, double over, double under)
+{
+    double by;
+
+    if (cbx__unusable(ctx, name, 1, &x)) return cbx__array_failed();
+    by = x->desc.dtype == CBX_F32 ? (double)((float)over / (float)under) : over / under;
+    return cbx_multiply_scalar(ctx, cbx__as(ctx, x, cbx__inexact(x->desc.dtype)), by);
+}
+
+static cbx_array *deg2rad_steps(cbx_ctx *ctx, const cbx_array *x) { return scaled(ctx, x, "deg2rad", M_PI, 180.0); }
+
+cbx_array *cbx_deg2rad(cbx_ctx *ctx, const cbx_array *x)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, deg2rad_steps(ctx, x));
+}
+static cbx_array *rad2deg_steps(cbx_ctx *ctx, const cbx_array *x) { return scaled(ctx, x, "rad2deg", 180.0, M_PI); }
+
+cbx_array *cbx_rad2deg(cbx_ctx *ctx, const cbx_array *x)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, rad2deg_steps(ctx, x));
+}
+
+static cbx_array *logical_not_steps(cbx_ctx *ctx, const cbx_array *x)
+{
+    return cbx__apply1(ctx, CBX_PRIM_NOT, cbx__as(ctx, x, CBX_BOOL), NULL);
+}
+
+cbx_array *cbx_logical_not(cbx_ctx *ctx, const cbx_array *x)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, logical_not_steps(ctx, x));
+}
+
+static cbx_array *logical(cbx_ctx *ctx, cbx_prim p, const cbx_array *a, const cbx_array *b)
+{
+    return cbx__apply2(ctx, p, cbx__as(ctx, a, CBX_BOOL), cbx__as(ctx, b, CBX_BOOL));
+}
+static cbx_array *logical_and_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    return logical(ctx, CBX_PRIM_AND, a, b);
+}
+
+cbx_array *cbx_logical_and(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, logical_and_steps(ctx, a, b));
+}
+static cbx_array *logical_or_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    return logical(ctx, CBX_PRIM_OR, a, b);
+}
+
+cbx_array *cbx_logical_or(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, logical_or_steps(ctx, a, b));
+}
+static cbx_array *logical_xor_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    return logical(ctx, CBX_PRIM_XOR, a, b);
+}
+
+cbx_array *cbx_logical_xor(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, logical_xor_steps(ctx, a, b));
+}
+
+static cbx_array *complex_part(cbx_ctx *ctx, cbx_prim p, const cbx_array *x)
+{
+    if (cbx__unusable(ctx, cbx_prim_name(p), 1, &x)) return cbx__array_failed();
+    if (cbx_dtype_kind(x->desc.dtype) == CBX_KIND_COMPLEX) return cbx__apply1(ctx, p, x, NULL);
+    return p == CBX_PRIM_IMAG ? cbx_zeros_like(ctx, x) : cbx__same(ctx, x);
+}
+cbx_array *cbx_real(cbx_ctx *ctx, const cbx_array *x) { return complex_part(ctx, CBX_PRIM_REAL, x); }
+cbx_array *cbx_imag(cbx_ctx *ctx, const cbx_array *x) { return complex_part(ctx, CBX_PRIM_IMAG, x); }
+cbx_array *cbx_conj(cbx_ctx *ctx, const cbx_array *x) { return complex_part(ctx, CBX_PRIM_CONJ, x); }
+
+static cbx_array *where_steps(cbx_ctx *ctx, const cbx_array *condition, const cbx_array *x, const cbx_array *y)
+{
+    const cbx_array *in[3] = { condition, x, y };
+
+    if (cbx__unusable(ctx, "where", 3, in)) return cbx__array_failed();
+    in[0] = cbx__as(ctx, condition, CBX_BOOL);
+    if (cbx_array_is_failed(in[0])) return cbx__array_failed();
+    return apply_joined(ctx, CBX_PRIM_SELECT, 3, in, cbx_dtype_promote(x->desc.dtype, y->desc.dtype));
+}
+
+cbx_array *cbx_where(cbx_ctx *ctx, const cbx_array *condition, const cbx_array *x, const cbx_array *y)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, where_steps(ctx, condition, x, y));
+}
+
+static cbx_array *clip_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *low, const cbx_array *high)
+{
+    const cbx_array *in[3] = { x, low, high };
+
+    if (!low && !high) return cbx__unusable(ctx, "clip", 1, &x) ? cbx__array_failed() : cbx__same(ctx, x);
+    if (!low) return cbx_minimum(ctx, x, high);
+    if (!high) return cbx_maximum(ctx, x, low);
+    if (cbx__unusable(ctx, "clip", 3, in)) return cbx__array_failed();
+    return apply_joined(ctx, CBX_PRIM_CLAMP, 3, in,
+                        cbx_dtype_promote(x->desc.dtype, cbx_dtype_promote(low->desc.dtype, high->desc.dtype)));
+}
+
+cbx_array *cbx_clip(cbx_ctx *ctx, const cbx_array *x, const cbx_array *low, const cbx_array *high)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, clip_steps(ctx, x, low, high));
+}

@@ -1,0 +1,323 @@
+/* Movement: attributes of a few primitives, worked out by Python's and NumPy's rules. */
+#include <string.h>
+
+#include "calibrax/array/ops_internal.h"
+
+bool cbx__axis(cbx_ctx *ctx, const char *name, int axis, int ndim, int *out)
+{
+    if (axis < -ndim || axis >= ndim) {
+        if (ndim == 0)
+            cbx__refuse(ctx, CBX_EINVAL, "axis %d of '%s': a scalar has none", axis, name);
+        else
+            cbx__refuse(ctx, CBX_EINVAL, "axis %d of '%s' is outside %d..%d", axis, name, -ndim, ndim - 1);
+        return false;
+    }
+    *out = axis < 0 ? axis + ndim : axis;
+    return true;
+}
+
+static bool usable(cbx_ctx *ctx, const char *name, const cbx_array *x, int axis, int *out)
+{
+    return !cbx__unusable(ctx, name, 1, &x) && cbx__axis(ctx, name, axis, x->desc.ndim, out);
+}
+
+cbx_array *cbx_reshape(cbx_ctx *ctx, const cbx_array *x, int ndim, const ptrdiff_t *shape)
+{
+    cbx_attrs attrs = { .ndim = ndim };
+    size_t known = 1;
+    int left = -1;
+
+    if (cbx__unusable(ctx, "reshape", 1, &x)) return cbx__array_failed();
+    if (ndim < 0 || ndim > CBX_MAX_RANK)
+        return cbx__refuse(ctx, CBX_EINVAL, "rank %d of 'reshape' is outside 0..%d", ndim, CBX_MAX_RANK);
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] < -1 || (shape[i] == -1 && left >= 0))
+            return cbx__refuse(ctx, CBX_EINVAL, "'reshape' got extent %td of axis %d: one may be -1", shape[i], i);
+        if (shape[i] == -1)
+            left = i;
+        else if (__builtin_mul_overflow(known, (size_t)shape[i], &known))
+            return cbx__refuse(ctx, CBX_EOVERFLOW, "the extents of 'reshape' overflow");
+        attrs.shape[i] = shape[i] == -1 ? 1 : (size_t)shape[i];
+    }
+    if (left >= 0) {
+        if (known == 0 || x->count % known != 0)
+            return cbx__refuse(ctx, CBX_ESHAPE, "'reshape' cannot spread %zu elements over rows of %zu", x->count,
+                               known);
+        attrs.shape[left] = x->count / known;
+    }
+    return cbx__apply1(ctx, CBX_PRIM_RESHAPE, x, &attrs);
+}
+
+cbx_array *cbx_flatten(cbx_ctx *ctx, const cbx_array *x)
+{
+    if (cbx__unusable(ctx, "flatten", 1, &x)) return cbx__array_failed();
+    return cbx__apply1(ctx, CBX_PRIM_RESHAPE, x, &(cbx_attrs){ .ndim = 1, .shape = { x->count } });
+}
+
+cbx_array *cbx_permute_dims(cbx_ctx *ctx, const cbx_array *x, const int *axes)
+{
+    cbx_attrs attrs = { 0 };
+
+    if (cbx__unusable(ctx, "permute_dims", 1, &x)) return cbx__array_failed();
+    attrs.naxes = x->desc.ndim;
+    for (int i = 0; i < x->desc.ndim; i++) {
+        attrs.axes[i] = x->desc.ndim - 1 - i;
+        if (axes && !cbx__axis(ctx, "permute_dims", axes[i], x->desc.ndim, &attrs.axes[i])) return cbx__array_failed();
+    }
+    return cbx__apply1(ctx, CBX_PRIM_TRANSPOSE, x, &attrs);
+}
+
+cbx_array *cbx_swapaxes(cbx_ctx *ctx, const cbx_array *x, int a, int b)
+{
+    int order[CBX_MAX_RANK];
+
+    if (!usable(ctx, "swapaxes", x, a, &a) || !usable(ctx, "swapaxes", x, b, &b)) return cbx__array_failed();
+    for (int i = 0; i < x->desc.ndim; i++) order[i] = i == a ? b : i == b ? a : i;
+    return cbx_permute_dims(ctx, x, order);
+}
+
+cbx_array *cbx_moveaxis(cbx_ctx *ctx, const cbx_array *x, int from, int to)
+{
+    int order[CBX_MAX_RANK], at = 0;
+
+    if (!usable(ctx, "moveaxis", x, from, &from) || !usable(ctx, "moveaxis", x, to, &to)) return cbx__array_failed();
+    for (int i = 0; i < x->desc.ndim; i++) {
+        if (at == from) at++; /* the others keep their order around it */
+        order[i] = i == to ? from : at++;
+    }
+    return cbx_permute_dims(ctx, x, order);
+}
+
+cbx_array *cbx_matrix_transpose(cbx_ctx *ctx, const cbx_array *x)
+{
+    if (cbx__unusable(ctx, "matrix_transpose", 1, &x)) return cbx__array_failed();
+    if (x->desc.ndim < 2)
+        return cbx__refuse(ctx, CBX_ESHAPE, "'matrix_transpose' needs two axes, not %d", x->desc.ndim);
+    return cbx_swapaxes(ctx, x, -1, -2);
+}
+
+cbx_array *cbx_expand_dims(cbx_ctx *ctx, const cbx_array *x, int axis)
+{
+    cbx_attrs attrs = { 0 };
+
+    if (cbx__unusable(ctx, "expand_dims", 1, &x)) return cbx__array_failed();
+    if (x->desc.ndim == CBX_MAX_RANK) return cbx__refuse(ctx, CBX_EINVAL, "'expand_dims' past rank %d", CBX_MAX_RANK);
+    if (!cbx__axis(ctx, "expand_dims", axis, x->desc.ndim + 1, &axis)) return cbx__array_failed();
+    attrs.ndim = x->desc.ndim + 1;
+    for (int i = 0; i < attrs.ndim; i++) attrs.shape[i] = i == axis ? 1 : x->desc.shape[i - (i > axis)];
+    return cbx__apply1(ctx, CBX_PRIM_RESHAPE, x, &attrs);
+}
+
+cbx_array *cbx_squeeze(cbx_ctx *ctx, const cbx_array *x, int axis)
+{
+    cbx_attrs attrs = { 0 };
+
+    if (!usable(ctx, "squeeze", x, axis, &axis)) return cbx__array_failed();
+    if (x->desc.shape[axis] != 1)
+        return cbx__refuse(ctx, CBX_ESHAPE, "'squeeze' drops axes of length 1, axis %d has %zu", axis,
+                           x->desc.shape[axis]);
+    for (int i = 0; i < x->desc.ndim; i++)
+        if (i != axis) attrs.shape[attrs.ndim++] = x->desc.shape[i];
+    return cbx__apply1(ctx, CBX_PRIM_RESHAPE, x, &attrs);
+}
+
+cbx_array *cbx_broadcast_to(cbx_ctx *ctx, const cbx_array *x, int ndim, const size_t *shape)
+{
+    cbx_attrs attrs = { .ndim = ndim };
+
+    if (ndim > 0 && ndim <= CBX_MAX_RANK) memcpy(attrs.shape, shape, (size_t)ndim * sizeof *shape);
+    return cbx__apply1(ctx, CBX_PRIM_BROADCAST, x, &attrs);
+}
+
+/* Every axis whole; the caller changes one. */
+static cbx_attrs whole(const cbx_array *x)
+{
+    cbx_attrs attrs = { .ndim = x->desc.ndim };
+
+    for (int i = 0; i < x->desc.ndim; i++) {
+        attrs.shape[i] = x->desc.shape[i];
+        attrs.step[i] = 1;
+    }
+    return attrs;
+}
+
+/* A bound of a slice within -1..n, by the rules of Python's slice.indices. */
+static ptrdiff_t bound(ptrdiff_t at, ptrdiff_t n, bool back, ptrdiff_t open)
+{
+    if (at == CBX_OPEN) return open;
+    if (at < 0) at = at < -n ? -1 : at + n;
+    if (at < 0) return back ? -1 : 0;
+    return at >= n ? (back ? n - 1 : n) : at;
+}
+
+cbx_array *cbx_slice(cbx_ctx *ctx, const cbx_array *x, int axis, ptrdiff_t start, ptrdiff_t stop, ptrdiff_t step)
+{
+    cbx_attrs attrs;
+    ptrdiff_t n, span;
+    bool back = step < 0;
+
+    if (!usable(ctx, "slice", x, axis, &axis)) return cbx__array_failed();
+    if (step == 0) return cbx__refuse(ctx, CBX_EINVAL, "'slice' by 0 has no length");
+    if (step == PTRDIFF_MIN) step = -PTRDIFF_MAX;
+    n = (ptrdiff_t)x->desc.shape[axis];
+    start = bound(start, n, back, back ? n - 1 : 0);
+    stop = bound(stop, n, back, back ? -1 : n);
+    span = back ? start - stop : stop - start;
+    attrs = whole(x);
+    attrs.shape[axis] = span > 0 ? (size_t)((span - 1) / (back ? -step : step)) + 1 : 0;
+    attrs.start[axis] = span > 0 ? start : 0;
+    attrs.step[axis] = step;
+    return cbx__apply1(ctx, CBX_PRIM_SLICE, x, &attrs);
+}
+
+static cbx_array *index_steps(cbx_ctx *ctx, const cbx_array *x, int axis, ptrdiff_t i)
+{
+    ptrdiff_t n;
+
+    if (!usable(ctx, "index", x, axis, &axis)) return cbx__array_failed();
+    n = (ptrdiff_t)x->desc.shape[axis];
+    if (i < -n || i >= n)
+        return cbx__refuse(ctx, CBX_EINVAL, "index %td is outside axis %d of %zu", i, axis, x->desc.shape[axis]);
+    if (i < 0) i += n;
+    return cbx_squeeze(ctx, cbx_slice(ctx, x, axis, i, i + 1, 1), axis);
+}
+
+cbx_array *cbx_index(cbx_ctx *ctx, const cbx_array *x, int axis, ptrdiff_t i)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, index_steps(ctx, x, axis, i));
+}
+
+cbx_array *cbx_flip(cbx_ctx *ctx, const cbx_array *x, int axis)
+{
+    return cbx_slice(ctx, x, axis, CBX_OPEN, CBX_OPEN, -1);
+}
+
+static cbx_array *roll_steps(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t shift, int axis)
+{
+    const cbx_array *parts[2];
+    ptrdiff_t n;
+
+    if (!usable(ctx, "roll", x, axis, &axis)) return cbx__array_failed();
+    n = (ptrdiff_t)x->desc.shape[axis];
+    if (n == 0 || shift % n == 0) return cbx_copy(ctx, x);
+    shift = shift % n < 0 ? shift % n + n : shift % n;
+    parts[0] = cbx_slice(ctx, x, axis, n - shift, n, 1);
+    parts[1] = cbx_slice(ctx, x, axis, 0, n - shift, 1);
+    return cbx_concat(ctx, 2, parts, axis);
+}
+
+cbx_array *cbx_roll(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t shift, int axis)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, roll_steps(ctx, x, shift, axis));
+}
+
+/* Many operands: their promoted forms need a list of any length. */
+static cbx_array *join(cbx_ctx *ctx, const char *name, size_t n, const cbx_array *const *in, int axis, bool stack)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    const cbx_array **list;
+    cbx_array *r = cbx__array_failed();
+    cbx_dtype t;
+
+    if (n == 0) return cbx__refuse(ctx, CBX_EINVAL, "'%s' of no arrays", name);
+    if (cbx__unusable(ctx, name, n, in)) return r;
+    if (!cbx__axis(ctx, name, axis, in[0]->desc.ndim + stack, &axis)) return r;
+    t = in[0]->desc.dtype;
+    for (size_t i = 1; i < n; i++) t = cbx_dtype_promote(t, in[i]->desc.dtype);
+    list = cbx_mem_calloc(al, n, sizeof *list);
+    if (!list) return cbx__refuse(ctx, CBX_ENOMEM, "no memory to join %zu arrays", n);
+    for (size_t i = 0; i < n; i++) {
+        list[i] = cbx__as(ctx, in[i], t);
+        if (stack) list[i] = cbx_expand_dims(ctx, list[i], axis);
+    }
+    r = cbx_apply(ctx, CBX_PRIM_CONCAT, n, list, &(cbx_attrs){ .axis = axis });
+    cbx_mem_free(al, list, n * sizeof *list);
+    return r;
+}
+
+static cbx_array *concat_steps(cbx_ctx *ctx, size_t n, const cbx_array *const *in, int axis)
+{
+    return join(ctx, "concat", n, in, axis, false);
+}
+
+cbx_array *cbx_concat(cbx_ctx *ctx, size_t n, const cbx_array *const *in, int axis)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, concat_steps(ctx, n, in, axis));
+}
+static cbx_array *stack_steps(cbx_ctx *ctx, size_t n, const cbx_array *const *in, int axis)
+{
+    return join(ctx, "stack", n, in, axis, true);
+}
+
+cbx_array *cbx_stack(cbx_ctx *ctx, size_t n, const cbx_array *const *in, int axis)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, stack_steps(ctx, n, in, axis));
+}
+
+cbx_array *cbx_pad(cbx_ctx *ctx, const cbx_array *x, const size_t *before, const size_t *after, cbx_scalar v)
+{
+    cbx_attrs attrs;
+
+    if (cbx__unusable(ctx, "pad", 1, &x)) return cbx__array_failed();
+    attrs = (cbx_attrs){ .ndim = x->desc.ndim, .value = v };
+    for (int i = 0; i < x->desc.ndim; i++) {
+        attrs.start[i] = (ptrdiff_t)before[i];
+        if (before[i] > PTRDIFF_MAX || __builtin_add_overflow(x->desc.shape[i], before[i], &attrs.shape[i]) ||
+            __builtin_add_overflow(attrs.shape[i], after[i], &attrs.shape[i]))
+            return cbx__refuse(ctx, CBX_EOVERFLOW, "'pad' makes axis %d too long", i);
+    }
+    return cbx__apply1(ctx, CBX_PRIM_PAD, x, &attrs);
+}
+
+/* A new axis of this length beside an axis, both then merged. */
+static cbx_array *spread(cbx_ctx *ctx, const cbx_array *x, int axis, size_t times, bool inside)
+{
+    cbx_array *wide = cbx_expand_dims(ctx, x, inside ? axis + 1 : axis);
+    size_t shape[CBX_MAX_RANK];
+    cbx_attrs attrs = { .ndim = x->desc.ndim };
+
+    if (cbx_array_is_failed(wide)) return wide;
+    memcpy(shape, wide->desc.shape, sizeof shape);
+    shape[inside ? axis + 1 : axis] = times;
+    memcpy(attrs.shape, x->desc.shape, sizeof shape);
+    if (__builtin_mul_overflow(attrs.shape[axis], times, &attrs.shape[axis]))
+        return cbx__refuse(ctx, CBX_EOVERFLOW, "axis %d repeated %zu times is too long", axis, times);
+    return cbx__apply1(ctx, CBX_PRIM_RESHAPE, cbx__to_shape(ctx, wide, wide->desc.ndim, shape), &attrs);
+}
+
+static cbx_array *repeat_steps(cbx_ctx *ctx, const cbx_array *x, size_t times, int axis)
+{
+    if (!usable(ctx, "repeat", x, axis, &axis)) return cbx__array_failed();
+    return spread(ctx, x, axis, times, true);
+}
+
+cbx_array *cbx_repeat(cbx_ctx *ctx, const cbx_array *x, size_t times, int axis)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, repeat_steps(ctx, x, times, axis));
+}
+
+static cbx_array *tile_steps(cbx_ctx *ctx, const cbx_array *x, int n, const size_t *times)
+{
+    const cbx_array *r = x;
+    int rank;
+
+    if (cbx__unusable(ctx, "tile", 1, &x)) return cbx__array_failed();
+    rank = n > x->desc.ndim ? n : x->desc.ndim;
+    if (n < 0 || rank > CBX_MAX_RANK)
+        return cbx__refuse(ctx, CBX_EINVAL, "'tile' to rank %d, the most is %d", rank, CBX_MAX_RANK);
+    while (!cbx_array_is_failed(r) && r->desc.ndim < rank) r = cbx_expand_dims(ctx, r, 0);
+    for (int i = 0; !cbx_array_is_failed(r) && i < n; i++)
+        if (times[i] != 1) r = spread(ctx, r, rank - n + i, times[i], false);
+    return cbx_array_is_failed(r) ? cbx__array_failed() : cbx_copy(ctx, r);
+}
+
+cbx_array *cbx_tile(cbx_ctx *ctx, const cbx_array *x, int n, const size_t *times)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, tile_steps(ctx, x, n, times));
+}

@@ -1,0 +1,165 @@
+/* Products: every form is brought to stacks of matrices (batch, rows, columns). */
+#include <string.h>
+
+#include "calibrax/array/ops_internal.h"
+
+static cbx_array *reshaped(cbx_ctx *ctx, const cbx_array *x, int ndim, const size_t *shape)
+{
+    cbx_attrs attrs = { .ndim = ndim };
+
+    if (ndim) memcpy(attrs.shape, shape, (size_t)ndim * sizeof *shape);
+    return cbx__apply1(ctx, CBX_PRIM_RESHAPE, x, &attrs);
+}
+
+/* Leading axes of both joined by broadcasting; lead: their common shape. */
+static bool common_lead(const cbx_array *a, const cbx_array *b, int *n, size_t *lead)
+{
+    int na = a->desc.ndim - 2, nb = b->desc.ndim - 2;
+    bool fits = true;
+
+    *n = na > nb ? na : nb;
+    for (int i = 0; i < *n; i++) {
+        size_t da = i < *n - na ? 1 : a->desc.shape[i - (*n - na)], db = i < *n - nb ? 1 : b->desc.shape[i - (*n - nb)];
+        fits = fits && (da == db || da == 1 || db == 1);
+        lead[i] = da == 1 ? db : da;
+    }
+    return fits;
+}
+
+/* The last two axes under a common lead, merged into one. */
+static cbx_array *stack_of(cbx_ctx *ctx, const cbx_array *x, int n, const size_t *lead, size_t batch)
+{
+    size_t shape[CBX_MAX_RANK], rows = x->desc.shape[x->desc.ndim - 2], columns = x->desc.shape[x->desc.ndim - 1];
+
+    memcpy(shape, lead, (size_t)n * sizeof *shape);
+    shape[n] = rows;
+    shape[n + 1] = columns;
+    return reshaped(ctx, cbx__to_shape(ctx, x, n + 2, shape), 3, (const size_t[]){ batch, rows, columns });
+}
+
+static cbx_array *matrix_product_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    const cbx_array *in[2] = { a, b };
+    size_t lead[CBX_MAX_RANK], batch = 1;
+    bool row, column;
+    char ta[160], tb[160];
+    cbx_dtype t;
+    cbx_array *r;
+    int n;
+
+    if (cbx__unusable(ctx, "matmul", 2, in)) return cbx__array_failed();
+    if (a->desc.ndim == 0 || b->desc.ndim == 0)
+        return cbx__refuse(ctx, CBX_ESHAPE, "'matmul' takes no scalars: use 'multiply'");
+    t = cbx_dtype_promote(a->desc.dtype, b->desc.dtype);
+    row = a->desc.ndim == 1;
+    column = b->desc.ndim == 1;
+    in[0] = cbx__as(ctx, row ? cbx_expand_dims(ctx, a, 0) : a, t);
+    in[1] = cbx__as(ctx, column ? cbx_expand_dims(ctx, b, 1) : b, t);
+    if (cbx__unusable(ctx, "matmul", 2, in)) return cbx__array_failed();
+    if (!common_lead(in[0], in[1], &n, lead))
+        return cbx__refuse(ctx, CBX_ESHAPE, "'matmul' cannot join %s with %s",
+                           cbx_array_desc_text(&a->desc, ta, sizeof ta), cbx_array_desc_text(&b->desc, tb, sizeof tb));
+    for (int i = 0; i < n; i++) batch *= lead[i];
+    for (int i = 0; i < 2; i++) in[i] = stack_of(ctx, in[i], n, lead, batch);
+    r = cbx_apply(ctx, CBX_PRIM_MATMUL, 2, in, NULL);
+    if (cbx_array_is_failed(r)) return r;
+    if (!row) lead[n++] = r->desc.shape[1];
+    if (!column) lead[n++] = r->desc.shape[2];
+    return reshaped(ctx, r, n, lead);
+}
+
+cbx_array *cbx_matrix_product(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, matrix_product_steps(ctx, a, b));
+}
+
+/* Axes not named first (last: summed ones behind), as a matrix; free[] gets the lengths of the others. */
+static cbx_array *as_matrix(cbx_ctx *ctx, const cbx_array *x, int n, const int *axes, bool last, int *nfree,
+                            size_t *free)
+{
+    cbx_attrs order = { .naxes = x->desc.ndim };
+    size_t summed = 1, rest = 1;
+    unsigned named = 0;
+    int at = last ? 0 : n;
+
+    *nfree = 0;
+    for (int i = 0; i < n; i++) {
+        int axis;
+        if (!cbx__axis(ctx, "tensordot", axes[i], x->desc.ndim, &axis)) return cbx__array_failed();
+        if (named & (1u << axis)) return cbx__refuse(ctx, CBX_EINVAL, "axis %d of 'tensordot' is named twice", axis);
+        named |= 1u << axis;
+        order.axes[last ? x->desc.ndim - n + i : i] = axis;
+        summed *= x->desc.shape[axis];
+    }
+    for (int i = 0; i < x->desc.ndim; i++)
+        if (!(named & (1u << i))) {
+            order.axes[at++] = i;
+            free[(*nfree)++] = x->desc.shape[i];
+            rest *= x->desc.shape[i];
+        }
+    x = cbx__apply1(ctx, CBX_PRIM_TRANSPOSE, x, &order);
+    return reshaped(ctx, x, 3, last ? (const size_t[]){ 1, rest, summed } : (const size_t[]){ 1, summed, rest });
+}
+
+static cbx_array *tensordot_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int n, const int *axes_a,
+                                  const int *axes_b)
+{
+    const cbx_array *in[2] = { a, b };
+    size_t shape[2 * CBX_MAX_RANK];
+    int na, nb;
+    cbx_dtype t;
+
+    if (cbx__unusable(ctx, "tensordot", 2, in)) return cbx__array_failed();
+    if (n < 0 || n > a->desc.ndim || n > b->desc.ndim)
+        return cbx__refuse(ctx, CBX_EINVAL, "'tensordot' over %d axes of ranks %d and %d", n, a->desc.ndim,
+                           b->desc.ndim);
+    if (a->desc.ndim + b->desc.ndim - 2 * n > CBX_MAX_RANK)
+        return cbx__refuse(ctx, CBX_EINVAL, "the result of 'tensordot' has more than %d axes", CBX_MAX_RANK);
+    t = cbx_dtype_promote(a->desc.dtype, b->desc.dtype);
+    in[0] = as_matrix(ctx, a, n, axes_a, true, &na, shape);
+    in[1] = as_matrix(ctx, b, n, axes_b, false, &nb, shape + na);
+    if (cbx__unusable(ctx, "tensordot", 2, in)) return cbx__array_failed();
+    for (int i = 0; i < 2; i++) in[i] = cbx__as(ctx, in[i], t);
+    return reshaped(ctx, cbx_apply(ctx, CBX_PRIM_MATMUL, 2, in, NULL), na + nb, shape);
+}
+
+cbx_array *cbx_tensordot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int n, const int *axes_a,
+                         const int *axes_b)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, tensordot_steps(ctx, a, b, n, axes_a, axes_b));
+}
+
+static cbx_array *vecdot_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int axis)
+{
+    const cbx_array *in[2] = { a, b };
+
+    if (cbx__unusable(ctx, "vecdot", 2, in)) return cbx__array_failed();
+    if (axis >= 0 || axis < -a->desc.ndim || axis < -b->desc.ndim)
+        return cbx__refuse(ctx, CBX_EINVAL, "axis %d of 'vecdot' counts from the end: -1 and below", axis);
+    if (a->desc.shape[a->desc.ndim + axis] != b->desc.shape[b->desc.ndim + axis])
+        return cbx__refuse(ctx, CBX_ESHAPE, "'vecdot' of %zu with %zu elements", a->desc.shape[a->desc.ndim + axis],
+                           b->desc.shape[b->desc.ndim + axis]);
+    in[0] = cbx_expand_dims(ctx, cbx_moveaxis(ctx, cbx_conj(ctx, a), axis, -1), -2);
+    in[1] = cbx_expand_dims(ctx, cbx_moveaxis(ctx, b, axis, -1), -1);
+    return cbx_squeeze(ctx, cbx_squeeze(ctx, cbx_matrix_product(ctx, in[0], in[1]), -1), -1);
+}
+
+cbx_array *cbx_vecdot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int axis)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, vecdot_steps(ctx, a, b, axis));
+}
+
+static cbx_array *outer_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    return cbx_multiply(ctx, cbx_expand_dims(ctx, cbx_flatten(ctx, a), 1),
+                        cbx_expand_dims(ctx, cbx_flatten(ctx, b), 0));
+}
+
+cbx_array *cbx_outer(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, outer_steps(ctx, a, b));
+}

@@ -1,0 +1,288 @@
+/* Reductions: axes worked out, dtypes chosen, means and variances in terms of sums. */
+#include <math.h>
+
+#include "calibrax/array/ops_internal.h"
+
+bool cbx__reduced(cbx_ctx *ctx, const char *name, const cbx_array *x, const cbx_axes *axes, cbx_attrs *attrs)
+{
+    int ndim;
+
+    *attrs = (cbx_attrs){ 0 };
+    if (cbx__unusable(ctx, name, 1, &x)) return false;
+    ndim = x->desc.ndim;
+    attrs->naxes = axes ? axes->n : ndim;
+    attrs->keep = axes && axes->keep;
+    if (attrs->naxes < 0 || attrs->naxes > CBX_MAX_RANK) {
+        cbx__refuse(ctx, CBX_EINVAL, "'%s' got %d axes", name, attrs->naxes);
+        return false;
+    }
+    for (int i = 0; i < attrs->naxes; i++) {
+        attrs->axes[i] = i;
+        if (axes && !cbx__axis(ctx, name, axes->axis[i], ndim, &attrs->axes[i])) return false;
+    }
+    return true;
+}
+
+size_t cbx__reduced_count(const cbx_array *x, const cbx_attrs *attrs)
+{
+    size_t n = 1;
+
+    for (int i = 0; i < attrs->naxes; i++) n *= x->desc.shape[attrs->axes[i]];
+    return n;
+}
+
+/* Sums and products of small whole numbers need room. */
+static cbx_dtype sum_dtype(cbx_dtype t)
+{
+    if (cbx_dtype_kind(t) > CBX_KIND_INT) return t;
+    return cbx_dtype_is_unsigned(t) ? CBX_U64 : CBX_I64;
+}
+
+#define SUMMING(name, prim)                                                                                            \
+    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)                                      \
+    {                                                                                                                  \
+        cbx_attrs attrs;                                                                                               \
+        if (!cbx__reduced(ctx, #name, x, axes, &attrs)) return cbx__array_failed();                                    \
+        attrs.dtype = sum_dtype(x->desc.dtype);                                                                        \
+        return cbx__apply1(ctx, CBX_PRIM_##prim, x, &attrs);                                                           \
+    }
+#define REDUCING(name, prim)                                                                                           \
+    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)                                      \
+    {                                                                                                                  \
+        cbx_attrs attrs;                                                                                               \
+        if (!cbx__reduced(ctx, #name, x, axes, &attrs)) return cbx__array_failed();                                    \
+        return cbx__apply1(ctx, CBX_PRIM_##prim, x, &attrs);                                                           \
+    }
+SUMMING(sum, SUM)
+SUMMING(prod, PROD)
+REDUCING(max, REDUCE_MAX)
+REDUCING(min, REDUCE_MIN)
+REDUCING(any, ANY)
+REDUCING(all, ALL)
+REDUCING(argmax, ARGMAX)
+REDUCING(argmin, ARGMIN)
+
+/* In at least float64, so that float32 is rounded once, at the end. */
+static cbx_dtype mean_dtype(cbx_dtype t) { return t == CBX_F32 ? CBX_F64 : t == CBX_C64 ? CBX_C128 : cbx__inexact(t); }
+
+static cbx_array *wide_sum(cbx_ctx *ctx, const cbx_array *x, cbx_attrs attrs)
+{
+    attrs.dtype = mean_dtype(x->desc.dtype);
+    return cbx__apply1(ctx, CBX_PRIM_SUM, x, &attrs);
+}
+
+static cbx_array *mean_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    cbx_attrs attrs;
+
+    if (!cbx__reduced(ctx, "mean", x, axes, &attrs)) return cbx__array_failed();
+    return cbx__as(ctx, cbx_divide_scalar(ctx, wide_sum(ctx, x, attrs), (double)cbx__reduced_count(x, &attrs)),
+                   cbx__inexact(x->desc.dtype));
+}
+
+cbx_array *cbx_mean(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, mean_steps(ctx, x, axes));
+}
+
+/* |d|^2 for real and complex deviations. */
+static cbx_array *norm_square(cbx_ctx *ctx, const cbx_array *d)
+{
+    if (cbx_array_is_failed(d) || cbx_dtype_kind(d->desc.dtype) < CBX_KIND_COMPLEX) return cbx_square(ctx, d);
+    return cbx_add(ctx, cbx_square(ctx, cbx_real(ctx, d)), cbx_square(ctx, cbx_imag(ctx, d)));
+}
+
+static cbx_dtype real_of(cbx_dtype t) { return t == CBX_C64 || t == CBX_F32 ? CBX_F32 : CBX_F64; }
+
+/* In float64 whatever x is; two passes. */
+static cbx_array *wide_var(cbx_ctx *ctx, const cbx_array *x, const cbx_attrs *attrs, double correction)
+{
+    cbx_array *wide = cbx__as(ctx, x, mean_dtype(x->desc.dtype)), *d;
+    double n = (double)cbx__reduced_count(x, attrs);
+    cbx_attrs keep = *attrs;
+
+    keep.keep = true;
+    d = cbx_subtract(ctx, wide, cbx_divide_scalar(ctx, wide_sum(ctx, x, keep), n));
+    d = norm_square(ctx, d);
+    if (cbx_array_is_failed(d)) return d;
+    return cbx_divide_scalar(ctx, wide_sum(ctx, d, *attrs), fmax(n - correction, 0.0));
+}
+
+static cbx_array *var_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
+{
+    cbx_attrs attrs;
+
+    if (!cbx__reduced(ctx, "var", x, axes, &attrs)) return cbx__array_failed();
+    return cbx__as(ctx, wide_var(ctx, x, &attrs, correction), real_of(x->desc.dtype));
+}
+
+cbx_array *cbx_var(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, var_steps(ctx, x, axes, correction));
+}
+
+static cbx_array *std_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
+{
+    cbx_attrs attrs;
+
+    if (!cbx__reduced(ctx, "std", x, axes, &attrs)) return cbx__array_failed();
+    return cbx__as(ctx, cbx_sqrt(ctx, wide_var(ctx, x, &attrs, correction)), real_of(x->desc.dtype));
+}
+
+cbx_array *cbx_std(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, std_steps(ctx, x, axes, correction));
+}
+
+static cbx_array *count_nonzero_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    return cbx_sum(ctx, cbx__as(ctx, x, CBX_BOOL), axes);
+}
+
+cbx_array *cbx_count_nonzero(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, count_nonzero_steps(ctx, x, axes));
+}
+
+/* x with a number in the place of each NaN. */
+static cbx_array *without_nan(cbx_ctx *ctx, const cbx_array *x, double v)
+{
+    if (cbx_array_is_failed(x) || cbx_dtype_kind(x->desc.dtype) < CBX_KIND_FLOAT) return (cbx_array *)(uintptr_t)x;
+    return cbx_where(ctx, cbx_isnan(ctx, x), cbx_weak(ctx, x, cbx_float(v)), x);
+}
+
+static cbx_array *count_numbers(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    return cbx_sum(ctx, cbx_logical_not(ctx, cbx_isnan(ctx, x)), axes);
+}
+
+static cbx_array *nansum_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    return cbx_sum(ctx, without_nan(ctx, x, 0.0), axes);
+}
+
+cbx_array *cbx_nansum(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, nansum_steps(ctx, x, axes));
+}
+
+/* Sum and count in float64, so that a count beyond float32's whole numbers stays right. */
+static cbx_array *wide_nanmean(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    return cbx_divide(ctx, cbx_sum(ctx, without_nan(ctx, cbx__as(ctx, x, mean_dtype(x->desc.dtype)), 0.0), axes),
+                      count_numbers(ctx, x, axes));
+}
+
+static cbx_array *nanmean_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    if (cbx__unusable(ctx, "nanmean", 1, &x)) return cbx__array_failed();
+    return cbx__as(ctx, wide_nanmean(ctx, x, axes), cbx__inexact(x->desc.dtype));
+}
+
+cbx_array *cbx_nanmean(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, nanmean_steps(ctx, x, axes));
+}
+
+static cbx_array *nanstd_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
+{
+    cbx_axes keep = { 0 };
+    cbx_array *d, *n;
+
+    if (cbx__unusable(ctx, "nanstd", 1, &x)) return cbx__array_failed();
+    if (axes) keep = *axes;
+    for (int i = 0; !axes && i < x->desc.ndim; i++) keep.axis[keep.n++] = i;
+    keep.keep = true;
+    d = cbx_subtract(ctx, cbx__as(ctx, x, mean_dtype(x->desc.dtype)), wide_nanmean(ctx, x, &keep));
+    n = cbx_subtract_scalar(ctx, count_numbers(ctx, x, axes), correction);
+    n = cbx_where(ctx, cbx_greater_scalar(ctx, n, 0.0), n, cbx_weak(ctx, n, cbx_float(NAN)));
+    d = cbx_nansum(ctx, norm_square(ctx, d), axes);
+    return cbx__as(ctx, cbx_sqrt(ctx, cbx_divide(ctx, d, n)), real_of(x->desc.dtype));
+}
+
+cbx_array *cbx_nanstd(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, nanstd_steps(ctx, x, axes, correction));
+}
+
+/* Extremes: NaN loses against the far infinity; where nothing is left the answer is NaN. */
+static cbx_array *nan_extreme(cbx_ctx *ctx, const char *name, const cbx_array *x, const cbx_axes *axes, bool most)
+{
+    cbx_array *r;
+
+    if (cbx__unusable(ctx, name, 1, &x)) return cbx__array_failed();
+    r = without_nan(ctx, x, most ? -HUGE_VAL : HUGE_VAL);
+    r = most ? cbx_max(ctx, r, axes) : cbx_min(ctx, r, axes);
+    if (cbx_array_is_failed(r) || cbx_dtype_kind(x->desc.dtype) < CBX_KIND_FLOAT) return r;
+    return cbx_where(ctx, cbx_all(ctx, cbx_isnan(ctx, x), axes), cbx_weak(ctx, r, cbx_float(NAN)), r);
+}
+
+static cbx_array *nanmax_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    return nan_extreme(ctx, "nanmax", x, axes, true);
+}
+
+cbx_array *cbx_nanmax(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, nanmax_steps(ctx, x, axes));
+}
+static cbx_array *nanmin_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    return nan_extreme(ctx, "nanmin", x, axes, false);
+}
+
+cbx_array *cbx_nanmin(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, nanmin_steps(ctx, x, axes));
+}
+
+static cbx_array *running(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, int axis, bool sums)
+{
+    cbx_attrs attrs = { 0 };
+
+    if (cbx__unusable(ctx, cbx_prim_name(p), 1, &x) ||
+        !cbx__axis(ctx, cbx_prim_name(p), axis, x->desc.ndim, &attrs.axis))
+        return cbx__array_failed();
+    if (sums) attrs.dtype = sum_dtype(x->desc.dtype);
+    return cbx__apply1(ctx, p, x, &attrs);
+}
+
+cbx_array *cbx_cumulative_sum(cbx_ctx *ctx, const cbx_array *x, int axis)
+{
+    return running(ctx, CBX_PRIM_CUMSUM, x, axis, true);
+}
+cbx_array *cbx_cumulative_prod(cbx_ctx *ctx, const cbx_array *x, int axis)
+{
+    return running(ctx, CBX_PRIM_CUMPROD, x, axis, true);
+}
+cbx_array *cbx_cumulative_max(cbx_ctx *ctx, const cbx_array *x, int axis)
+{
+    return running(ctx, CBX_PRIM_CUMMAX, x, axis, false);
+}
+cbx_array *cbx_cumulative_min(cbx_ctx *ctx, const cbx_array *x, int axis)
+{
+    return running(ctx, CBX_PRIM_CUMMIN, x, axis, false);
+}
+
+static cbx_array *diff_steps(cbx_ctx *ctx, const cbx_array *x, int axis)
+{
+    cbx_array *after = cbx_slice(ctx, x, axis, 1, CBX_OPEN, 1), *before = cbx_slice(ctx, x, axis, CBX_OPEN, -1, 1);
+
+    if (cbx_array_is_failed(after) || x->desc.dtype != CBX_BOOL) return cbx_subtract(ctx, after, before);
+    return cbx_not_equal(ctx, after, before);
+}
+
+cbx_array *cbx_diff(cbx_ctx *ctx, const cbx_array *x, int axis)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, diff_steps(ctx, x, axis));
+}

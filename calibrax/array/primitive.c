@@ -1,0 +1,412 @@
+/*
+ * The table of primitives with the rules for the shape and dtype of their results.
+ *
+ * Each rule is a small function over descriptions; cbx_prim_infer first applies what the table says about operand count
+ * and dtypes, then the rule.  No rule sees data.
+ */
+#include "calibrax/array/primitive.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/array/promote.h"
+
+#define BIT(t) (1u << CBX_##t)
+enum {
+    INT = BIT(I8) | BIT(I16) | BIT(I32) | BIT(I64) | BIT(U8) | BIT(U16) | BIT(U32) | BIT(U64),
+    FLT = BIT(F32) | BIT(F64),
+    CX = BIT(C64) | BIT(C128),
+    BOOL = BIT(BOOL),
+    REAL = INT | FLT,
+    RB = REAL | BOOL,
+    NUM = REAL | CX,
+    FC = FLT | CX,
+    IB = INT | BOOL,
+    ALL = NUM | BOOL,
+    NONE = 0
+};
+
+typedef enum result_rule { R_SAME, R_BOOL, R_ATTR, R_I64, R_PART, R_PAIR, R_SECOND } result_rule;
+
+typedef struct operands {
+    const char *name;
+    size_t n;
+    const cbx_array_desc *d[3]; /* the first ones */
+    const cbx_array *const *in;
+    const cbx_attrs *attrs;
+} operands;
+
+typedef cbx_status (*shape_rule)(const operands *o, cbx_array_desc *out, cbx_err *err);
+
+typedef struct primitive {
+    const char *name;
+    int nin;
+    unsigned dtypes;
+    result_rule result;
+    shape_rule shape;
+} primitive;
+
+static const char *text(const cbx_array_desc *d, char buf[160]) { return cbx_array_desc_text(d, buf, 160); }
+
+static void set_shape(cbx_array_desc *out, int ndim, const size_t *shape)
+{
+    out->ndim = ndim;
+    memcpy(out->shape, shape, (size_t)ndim * sizeof *shape);
+}
+
+static bool same_shape(const cbx_array_desc *a, const cbx_array_desc *b)
+{
+    return a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
+}
+
+static cbx_status check_axis(const operands *o, int axis, int ndim, cbx_err *err)
+{
+    if (axis >= 0 && axis < ndim) return CBX_OK;
+    return cbx_fail(err, CBX_EINVAL, "axis %d of '%s' is outside 0..%d", axis, o->name, ndim - 1);
+}
+
+static cbx_status shapes_differ(const operands *o, const cbx_array_desc *a, const cbx_array_desc *b, cbx_err *err)
+{
+    char ta[160], tb[160];
+    return cbx_fail(err, CBX_ESHAPE, "'%s' cannot join %s with %s", o->name, text(a, ta), text(b, tb));
+}
+
+static cbx_status rule_same(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    for (size_t i = 1; i < o->n; i++)
+        if (!same_shape(o->d[0], o->d[i])) return shapes_differ(o, o->d[0], o->d[i], err);
+    set_shape(out, o->d[0]->ndim, o->d[0]->shape);
+    return CBX_OK;
+}
+
+static cbx_status rule_select(const operands *o, cbx_array_desc *out, cbx_err *err) { return rule_same(o, out, err); }
+
+static cbx_status rule_cast(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    if (cbx_dtype_kind(o->d[0]->dtype) == CBX_KIND_COMPLEX && cbx_dtype_kind(o->attrs->dtype) < CBX_KIND_COMPLEX &&
+        o->attrs->dtype != CBX_BOOL)
+        return cbx_fail(err, CBX_EDTYPE, "'astype' does not drop imaginary parts, %s to %s: take 'real' first",
+                        cbx_dtype_name(o->d[0]->dtype), cbx_dtype_name(o->attrs->dtype));
+    return rule_same(o, out, err);
+}
+
+/* FULL, IOTA: the shape is given. */
+static cbx_status rule_shape(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    const cbx_attrs *a = o->attrs;
+
+    if (a->ndim < 0 || a->ndim > CBX_MAX_RANK)
+        return cbx_fail(err, CBX_EINVAL, "rank %d of '%s' is outside 0..%d", a->ndim, o->name, CBX_MAX_RANK);
+    set_shape(out, a->ndim, a->shape);
+    return strcmp(o->name, "iota") == 0 ? check_axis(o, a->axis, a->ndim, err) : CBX_OK;
+}
+
+static cbx_status rule_reshape(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    size_t from, to;
+    char ta[160], tb[160];
+    cbx_status st = rule_shape(o, out, err);
+
+    if (!st) st = cbx_array_desc_count(out, &to, err);
+    if (!st) st = cbx_array_desc_count(o->d[0], &from, err);
+    if (st || from == to) return st;
+    return cbx_fail(err, CBX_ESHAPE, "'reshape' of %s to %s changes the number of elements", text(o->d[0], ta),
+                    text(out, tb));
+}
+
+static cbx_status rule_transpose(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    unsigned seen = 0;
+    int n = o->d[0]->ndim;
+
+    if (o->attrs->naxes != n)
+        return cbx_fail(err, CBX_EINVAL, "'%s' got %d axes for an array of rank %d", o->name, o->attrs->naxes, n);
+    out->ndim = n;
+    for (int i = 0; i < n; i++) {
+        int axis = o->attrs->axes[i];
+        cbx_status st = check_axis(o, axis, n, err);
+        if (st) return st;
+        if (seen & (1u << axis)) return cbx_fail(err, CBX_EINVAL, "axis %d of '%s' is named twice", axis, o->name);
+        seen |= 1u << axis;
+        out->shape[i] = o->d[0]->shape[axis];
+    }
+    return CBX_OK;
+}
+
+static cbx_status rule_broadcast(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    const cbx_array_desc *d = o->d[0];
+    cbx_status st = rule_shape(o, out, err);
+    int shift = o->attrs->ndim - d->ndim;
+    char ta[160], tb[160];
+    bool fits = shift >= 0;
+
+    if (st) return st;
+    for (int i = 0; fits && i < d->ndim; i++) fits = d->shape[i] == 1 || d->shape[i] == out->shape[i + shift];
+    if (fits) return CBX_OK;
+    return cbx_fail(err, CBX_ESHAPE, "%s does not broadcast to %s", text(d, ta), text(out, tb));
+}
+
+static cbx_status rule_slice(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    const cbx_array_desc *d = o->d[0];
+    const cbx_attrs *a = o->attrs;
+
+    if (a->ndim != d->ndim) return cbx_fail(err, CBX_EINVAL, "'slice' got %d ranges for rank %d", a->ndim, d->ndim);
+    for (int i = 0; i < d->ndim; i++) {
+        ptrdiff_t n = (ptrdiff_t)a->shape[i], last = 0;
+        bool wraps = n && (__builtin_mul_overflow(n - 1, a->step[i], &last) ||
+                           __builtin_add_overflow(last, a->start[i], &last));
+        if (n < 0 || wraps || a->step[i] == 0 ||
+            (n > 0 &&
+             (a->start[i] < 0 || a->start[i] >= (ptrdiff_t)d->shape[i] || last < 0 || last >= (ptrdiff_t)d->shape[i])))
+            return cbx_fail(err, CBX_EINVAL, "'slice' from %td step %td takes %zu elements of axis %d, which has %zu",
+                            a->start[i], a->step[i], a->shape[i], i, d->shape[i]);
+    }
+    set_shape(out, d->ndim, a->shape);
+    return CBX_OK;
+}
+
+static cbx_status rule_pad(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    const cbx_array_desc *d = o->d[0];
+    const cbx_attrs *a = o->attrs;
+
+    if (a->ndim != d->ndim) return cbx_fail(err, CBX_EINVAL, "'pad' got %d widths for rank %d", a->ndim, d->ndim);
+    for (int i = 0; i < d->ndim; i++)
+        if (a->start[i] < 0 || a->shape[i] < d->shape[i] || (size_t)a->start[i] > a->shape[i] - d->shape[i])
+            return cbx_fail(err, CBX_EINVAL, "'pad' of axis %d is negative", i);
+    set_shape(out, d->ndim, a->shape);
+    return CBX_OK;
+}
+
+static cbx_status rule_concat(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    const cbx_array_desc *d = o->d[0];
+    int axis = o->attrs->axis;
+    cbx_status st = check_axis(o, axis, d->ndim, err);
+
+    if (st) return st;
+    set_shape(out, d->ndim, d->shape);
+    out->shape[axis] = 0;
+    for (size_t i = 0; i < o->n; i++) {
+        const cbx_array_desc *e = cbx_array_get_desc(o->in[i]);
+        if (e->ndim != d->ndim) return shapes_differ(o, d, e, err);
+        for (int k = 0; k < d->ndim; k++)
+            if (k != axis && e->shape[k] != d->shape[k]) return shapes_differ(o, d, e, err);
+        if (__builtin_add_overflow(out->shape[axis], e->shape[axis], &out->shape[axis]))
+            return cbx_fail(err, CBX_EOVERFLOW, "the length of 'concat' overflows");
+    }
+    return CBX_OK;
+}
+
+static cbx_status check_index(const operands *o, cbx_err *err)
+{
+    if (o->d[1]->dtype == CBX_I64) return CBX_OK;
+    return cbx_fail(err, CBX_EDTYPE, "'%s' takes int64 indices, not %s", o->name, cbx_dtype_name(o->d[1]->dtype));
+}
+
+/* x along axis is replaced by the axes of the indices. */
+static cbx_status rule_take(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    const cbx_array_desc *x = o->d[0], *index = o->d[1];
+    int axis = o->attrs->axis, at = 0;
+    cbx_status st = check_index(o, err);
+
+    if (!st) st = check_axis(o, axis, x->ndim, err);
+    if (st) return st;
+    if (x->ndim - 1 + index->ndim > CBX_MAX_RANK)
+        return cbx_fail(err, CBX_EINVAL, "the result of '%s' has more than %d axes", o->name, CBX_MAX_RANK);
+    for (int i = 0; i < axis; i++) out->shape[at++] = x->shape[i];
+    for (int i = 0; i < index->ndim; i++) out->shape[at++] = index->shape[i];
+    for (int i = axis + 1; i < x->ndim; i++) out->shape[at++] = x->shape[i];
+    out->ndim = at;
+    return CBX_OK;
+}
+
+static cbx_status rule_take_along(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    const cbx_array_desc *x = o->d[0], *index = o->d[1];
+    cbx_status st = check_index(o, err);
+
+    if (!st) st = check_axis(o, o->attrs->axis, x->ndim, err);
+    if (st) return st;
+    if (index->ndim != x->ndim) return shapes_differ(o, x, index, err);
+    for (int i = 0; i < x->ndim; i++)
+        if (i != o->attrs->axis && x->shape[i] != index->shape[i]) return shapes_differ(o, x, index, err);
+    set_shape(out, index->ndim, index->shape);
+    return CBX_OK;
+}
+
+/* The updates have the shape that 'take' with these indices would give. */
+static cbx_status rule_scatter(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    cbx_array_desc wanted = { .dtype = o->d[0]->dtype };
+    cbx_status st = rule_take(o, &wanted, err);
+
+    if (st) return st;
+    if (o->attrs->mode < 0 || o->attrs->mode > CBX_SCATTER_MAX)
+        return cbx_fail(err, CBX_EINVAL, "'scatter' knows no mode %d", o->attrs->mode);
+    if (cbx_dtype_kind(o->d[0]->dtype) == CBX_KIND_COMPLEX && o->attrs->mode >= CBX_SCATTER_MIN)
+        return cbx_fail(err, CBX_EDTYPE, "'scatter' has no order of complex numbers");
+    if (!same_shape(&wanted, o->d[2])) return shapes_differ(o, &wanted, o->d[2], err);
+    set_shape(out, o->d[0]->ndim, o->d[0]->shape);
+    return CBX_OK;
+}
+
+static cbx_status rule_searchsorted(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    if (o->d[0]->ndim != 1) return cbx_fail(err, CBX_ESHAPE, "'%s' searches one axis, not %d", o->name, o->d[0]->ndim);
+    set_shape(out, o->d[1]->ndim, o->d[1]->shape);
+    return CBX_OK;
+}
+
+/* One row of indices per axis. */
+static cbx_status rule_nonzero(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    if (o->d[0]->ndim == 0) return cbx_fail(err, CBX_ESHAPE, "'nonzero' needs an axis, a scalar has none");
+    out->ndim = 2;
+    out->shape[0] = (size_t)o->d[0]->ndim;
+    out->shape[1] = o->attrs->shape[0];
+    return CBX_OK;
+}
+
+static cbx_status rule_reduce(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    const cbx_array_desc *d = o->d[0];
+    unsigned gone = 0;
+
+    for (int i = 0; i < o->attrs->naxes; i++) {
+        int axis = o->attrs->axes[i];
+        cbx_status st = check_axis(o, axis, d->ndim, err);
+        if (st) return st;
+        if (gone & (1u << axis)) return cbx_fail(err, CBX_EINVAL, "axis %d of '%s' is named twice", axis, o->name);
+        gone |= 1u << axis;
+    }
+    out->ndim = 0;
+    for (int i = 0; i < d->ndim; i++) {
+        if (!(gone & (1u << i)))
+            out->shape[out->ndim++] = d->shape[i];
+        else if (o->attrs->keep)
+            out->shape[out->ndim++] = 1;
+    }
+    return CBX_OK;
+}
+
+/* Reductions that have no answer for no elements. */
+static cbx_status rule_reduce_some(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    size_t from, to;
+    char buf[160];
+    cbx_status st = rule_reduce(o, out, err);
+
+    if (!st) st = cbx_array_desc_count(o->d[0], &from, err);
+    if (!st) st = cbx_array_desc_count(out, &to, err);
+    if (st || from > 0 || to == 0) return st;
+    return cbx_fail(err, CBX_ESHAPE, "'%s' of no elements has no value: %s", o->name, text(o->d[0], buf));
+}
+
+static cbx_status rule_along(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    set_shape(out, o->d[0]->ndim, o->d[0]->shape);
+    return check_axis(o, o->attrs->axis, o->d[0]->ndim, err);
+}
+
+/* (b, m, k) by (b, k, n) is (b, m, n). */
+static cbx_status rule_matmul(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    const cbx_array_desc *a = o->d[0], *b = o->d[1];
+
+    if (a->ndim != 3 || b->ndim != 3 || a->shape[0] != b->shape[0] || a->shape[2] != b->shape[1])
+        return shapes_differ(o, a, b, err);
+    set_shape(out, 3, (const size_t[]){ a->shape[0], a->shape[1], b->shape[2] });
+    return CBX_OK;
+}
+
+static const primitive table[CBX_PRIM_LIMIT] = {
+#define ROW(name, number, word, nin, operands, result, shape)                                                          \
+    [number] = { word, nin, operands, R_##result, rule_##shape },
+    CBX_PRIM_MAP(ROW)
+#undef ROW
+};
+
+static const primitive *find(cbx_prim p) { return (unsigned)p < CBX_PRIM_LIMIT && table[p].name ? &table[p] : NULL; }
+
+const char *cbx_prim_name(cbx_prim p)
+{
+    const primitive *row = find(p);
+    return row ? row->name : NULL;
+}
+
+int cbx_prim_arity(cbx_prim p)
+{
+    const primitive *row = find(p);
+    return row ? row->nin : 0;
+}
+
+/* Conditions (SELECT's first operand) and indices (second of TAKE and its kin) have their own dtype. */
+static cbx_status check_dtypes(cbx_prim p, const primitive *row, size_t nin, const cbx_array *const *in, cbx_err *err)
+{
+    bool indexed = p == CBX_PRIM_TAKE || p == CBX_PRIM_TAKE_ALONG || p == CBX_PRIM_SCATTER;
+    size_t lead = p == CBX_PRIM_SELECT ? 1 : 0;
+
+    if (lead && cbx_array_dtype(in[0]) != CBX_BOOL)
+        return cbx_fail(err, CBX_EDTYPE, "the condition of 'where' is %s, not bool",
+                        cbx_dtype_name(cbx_array_dtype(in[0])));
+    for (size_t i = lead; i < nin; i++) {
+        cbx_dtype t = cbx_array_dtype(in[i]);
+        if (indexed && i == 1) continue;
+        if (!(row->dtypes & (1u << t)))
+            return cbx_fail(err, CBX_EDTYPE, "'%s' takes no %s", row->name, cbx_dtype_name(t));
+        if (t != cbx_array_dtype(in[lead]))
+            return cbx_fail(err, CBX_EDTYPE, "'%s' takes one dtype, not %s with %s", row->name,
+                            cbx_dtype_name(cbx_array_dtype(in[lead])), cbx_dtype_name(t));
+    }
+    return CBX_OK;
+}
+
+static cbx_dtype result_dtype(const primitive *row, const operands *o)
+{
+    cbx_dtype t = o->n ? o->d[0]->dtype : o->attrs->dtype;
+
+    switch (row->result) {
+    case R_BOOL: return CBX_BOOL;
+    case R_I64: return CBX_I64;
+    case R_ATTR: return o->attrs->dtype;
+    case R_SECOND: return o->d[1]->dtype;
+    case R_PAIR: return t == CBX_F32 ? CBX_C64 : CBX_C128;
+    case R_PART: return t == CBX_C64 ? CBX_F32 : t == CBX_C128 ? CBX_F64 : t;
+    case R_SAME: break;
+    }
+    return t;
+}
+
+cbx_status cbx_prim_infer(cbx_prim p, size_t nin, const cbx_array *const *in, const cbx_attrs *attrs,
+                          cbx_array_desc *out, cbx_err *err)
+{
+    static const cbx_attrs none = { 0 };
+    const primitive *row = find(p);
+    operands o = { .n = nin, .in = in, .attrs = attrs ? attrs : &none };
+    cbx_array_desc d;
+    size_t count;
+    cbx_status st;
+
+    if (!row) return cbx_fail(err, CBX_EINVAL, "no primitive has the number %d", (int)p);
+    if (row->nin >= 0 ? (size_t)row->nin != nin : nin == 0)
+        return cbx_fail(err, CBX_EINVAL, "'%s' takes %d operands, not %zu", row->name, row->nin < 0 ? 1 : row->nin,
+                        nin);
+    o.name = row->name;
+    for (size_t i = 0; i < nin && i < CBX_LEN(o.d); i++) o.d[i] = cbx_array_get_desc(in[i]);
+    st = check_dtypes(p, row, nin, in, err);
+    if (st) return st;
+    d.dtype = result_dtype(row, &o);
+    if (cbx_dtype_size(d.dtype) == 0) return cbx_fail(err, CBX_EDTYPE, "'%s' has no dtype %d", row->name, (int)d.dtype);
+    if (row->result == R_ATTR && nin == 1 && p != CBX_PRIM_CAST &&
+        (d.dtype == CBX_BOOL || cbx_dtype_kind(d.dtype) < cbx_dtype_kind(o.d[0]->dtype)))
+        return cbx_fail(err, CBX_EDTYPE, "'%s' of %s has no result of %s", row->name, cbx_dtype_name(o.d[0]->dtype),
+                        cbx_dtype_name(d.dtype));
+    st = row->shape(&o, &d, err);
+    if (!st) st = cbx_array_desc_count(&d, &count, err);
+    if (!st) *out = d;
+    return st;
+}

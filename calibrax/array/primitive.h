@@ -1,0 +1,186 @@
+/**
+ * The primitives: all that a backend implements.  Every other array function is written in terms of them.
+ *
+ * A primitive never promotes and never broadcasts: its operands have one dtype (but for conditions and indices) and, if it
+ * works element by element, one shape.  Shape and dtype of its result follow from its operands' shapes, dtypes and
+ * attributes alone, never from data.  So a trace is a list of (primitive, operands, attributes).
+ */
+#ifndef CALIBRAX_ARRAY_PRIMITIVE_H
+#define CALIBRAX_ARRAY_PRIMITIVE_H
+
+#include "calibrax/array/array.h"
+
+CBX_BEGIN_DECLS
+
+/*
+ * name, number (never used twice), word, operands (-1: one or more), dtypes of the operands, dtype of the result, shape rule
+ *   operands: ALL, NUM no bool, REAL no bool or complex, RB real or bool, FLT f32 f64, FC float or complex, IB integer or
+ *             bool, BOOL, CX complex, NONE no operands
+ *   result:   SAME as the first operand, BOOL, ATTR attrs->dtype, I64, PART the real dtype of a complex one, PAIR the
+ *             complex dtype of a real one, SECOND as the second operand
+ */
+/* clang-format off */
+#define CBX_PRIM_MAP(X) \
+    X(FULL,        0, "full",        0, NONE, ATTR, shape) \
+    X(IOTA,        1, "iota",        0, NONE, ATTR, shape) \
+    X(NEG,        10, "negative",    1, NUM,  SAME, same) \
+    X(ABS,        11, "abs",         1, ALL,  PART, same) \
+    X(SIGN,       12, "sign",        1, REAL, SAME, same) \
+    X(FLOOR,      13, "floor",       1, FLT,  SAME, same) \
+    X(CEIL,       14, "ceil",        1, FLT,  SAME, same) \
+    X(RINT,       15, "round",       1, FLT,  SAME, same) \
+    X(TRUNC,      16, "trunc",       1, FLT,  SAME, same) \
+    X(SQRT,       17, "sqrt",        1, FC,   SAME, same) \
+    X(CBRT,       18, "cbrt",        1, FLT,  SAME, same) \
+    X(EXP,        19, "exp",         1, FC,   SAME, same) \
+    X(EXP2,       20, "exp2",        1, FLT,  SAME, same) \
+    X(EXPM1,      21, "expm1",       1, FLT,  SAME, same) \
+    X(LOG,        22, "log",         1, FC,   SAME, same) \
+    X(LOG2,       23, "log2",        1, FLT,  SAME, same) \
+    X(LOG10,      24, "log10",       1, FLT,  SAME, same) \
+    X(LOG1P,      25, "log1p",       1, FLT,  SAME, same) \
+    X(SIN,        26, "sin",         1, FC,   SAME, same) \
+    X(COS,        27, "cos",         1, FC,   SAME, same) \
+    X(TAN,        28, "tan",         1, FC,   SAME, same) \
+    X(ASIN,       29, "asin",        1, FC,   SAME, same) \
+    X(ACOS,       30, "acos",        1, FC,   SAME, same) \
+    X(ATAN,       31, "atan",        1, FC,   SAME, same) \
+    X(SINH,       32, "sinh",        1, FC,   SAME, same) \
+    X(COSH,       33, "cosh",        1, FC,   SAME, same) \
+    X(TANH,       34, "tanh",        1, FC,   SAME, same) \
+    X(ASINH,      35, "asinh",       1, FC,   SAME, same) \
+    X(ACOSH,      36, "acosh",       1, FC,   SAME, same) \
+    X(ATANH,      37, "atanh",       1, FC,   SAME, same) \
+    X(ERF,        38, "erf",         1, FLT,  SAME, same) \
+    X(ERFC,       39, "erfc",        1, FLT,  SAME, same) \
+    X(LGAMMA,     40, "lgamma",      1, FLT,  SAME, same) \
+    X(NOT,        41, "bitwise_invert", 1, IB, SAME, same) \
+    X(ISNAN,      42, "isnan",       1, ALL,  BOOL, same) \
+    X(ISINF,      43, "isinf",       1, ALL,  BOOL, same) \
+    X(ISFINITE,   44, "isfinite",    1, ALL,  BOOL, same) \
+    X(SIGNBIT,    45, "signbit",     1, FLT,  BOOL, same) \
+    X(CAST,       46, "astype",      1, ALL,  ATTR, cast) \
+    X(REAL,       47, "real",        1, CX,   PART, same) \
+    X(IMAG,       48, "imag",        1, CX,   PART, same) \
+    X(CONJ,       49, "conj",        1, CX,   SAME, same) \
+    X(ADD,        60, "add",         2, ALL,  SAME, same) \
+    X(SUB,        61, "subtract",    2, NUM,  SAME, same) \
+    X(MUL,        62, "multiply",    2, ALL,  SAME, same) \
+    X(DIV,        63, "divide",      2, FC,   SAME, same) \
+    X(FLOOR_DIV,  64, "floor_divide", 2, REAL, SAME, same) \
+    X(REM,        65, "remainder",   2, REAL, SAME, same) \
+    X(POW,        66, "pow",         2, NUM,  SAME, same) \
+    X(ATAN2,      67, "atan2",       2, FLT,  SAME, same) \
+    X(HYPOT,      68, "hypot",       2, FLT,  SAME, same) \
+    X(MAX,        69, "maximum",     2, RB,   SAME, same) \
+    X(MIN,        70, "minimum",     2, RB,   SAME, same) \
+    X(NEXTAFTER,  71, "nextafter",   2, FLT,  SAME, same) \
+    X(COPYSIGN,   72, "copysign",    2, FLT,  SAME, same) \
+    X(LOGADDEXP,  73, "logaddexp",   2, FLT,  SAME, same) \
+    X(EQ,         74, "equal",       2, ALL,  BOOL, same) \
+    X(NE,         75, "not_equal",   2, ALL,  BOOL, same) \
+    X(LT,         76, "less",        2, RB,   BOOL, same) \
+    X(LE,         77, "less_equal",  2, RB,   BOOL, same) \
+    X(GT,         78, "greater",     2, RB,   BOOL, same) \
+    X(GE,         79, "greater_equal", 2, RB, BOOL, same) \
+    X(AND,        80, "bitwise_and", 2, IB,   SAME, same) \
+    X(OR,         81, "bitwise_or",  2, IB,   SAME, same) \
+    X(XOR,        82, "bitwise_xor", 2, IB,   SAME, same) \
+    X(SHL,        83, "bitwise_left_shift", 2, INT, SAME, same) \
+    X(SHR,        84, "bitwise_right_shift", 2, INT, SAME, same) \
+    X(COMPLEX,    85, "complex",     2, FLT,  PAIR, same) \
+    X(SELECT,    100, "where",       3, ALL,  SECOND, select) \
+    X(CLAMP,     101, "clip",        3, RB,   SAME, same) \
+    X(FMA,       102, "fma",         3, FLT,  SAME, same) \
+    X(RESHAPE,   110, "reshape",     1, ALL,  SAME, reshape) \
+    X(TRANSPOSE, 111, "permute_dims", 1, ALL, SAME, transpose) \
+    X(BROADCAST, 112, "broadcast_to", 1, ALL, SAME, broadcast) \
+    X(SLICE,     113, "slice",       1, ALL,  SAME, slice) \
+    X(PAD,       114, "pad",         1, ALL,  SAME, pad) \
+    X(CONCAT,    115, "concat",     -1, ALL,  SAME, concat) \
+    X(COPY,      116, "copy",        1, ALL,  SAME, same) \
+    X(TAKE,      120, "take",        2, ALL,  SAME, take) \
+    X(TAKE_ALONG, 121, "take_along_axis", 2, ALL, SAME, take_along) \
+    X(SCATTER,   122, "scatter",     3, ALL,  SAME, scatter) \
+    X(SEARCHSORTED, 123, "searchsorted", 2, RB, I64, searchsorted) \
+    X(NONZERO,   124, "nonzero",     1, ALL,  I64,  nonzero) \
+    X(SUM,       130, "sum",         1, ALL,  ATTR, reduce) \
+    X(PROD,      131, "prod",        1, ALL,  ATTR, reduce) \
+    X(REDUCE_MAX, 132, "max",        1, RB,   SAME, reduce_some) \
+    X(REDUCE_MIN, 133, "min",        1, RB,   SAME, reduce_some) \
+    X(ANY,       134, "any",         1, ALL,  BOOL, reduce) \
+    X(ALL,       135, "all",         1, ALL,  BOOL, reduce) \
+    X(ARGMAX,    136, "argmax",      1, RB,   I64,  reduce_some) \
+    X(ARGMIN,    137, "argmin",      1, RB,   I64,  reduce_some) \
+    X(CUMSUM,    140, "cumulative_sum",  1, ALL, ATTR, along) \
+    X(CUMPROD,   141, "cumulative_prod", 1, ALL, ATTR, along) \
+    X(CUMMAX,    142, "cumulative_max",  1, RB,  SAME, along) \
+    X(CUMMIN,    143, "cumulative_min",  1, RB,  SAME, along) \
+    X(SORT,      150, "sort",        1, RB,   SAME, along) \
+    X(ARGSORT,   151, "argsort",     1, RB,   I64,  along) \
+    X(MATMUL,    160, "matmul",      2, ALL,  SAME, matmul)
+/* clang-format on */
+
+typedef enum cbx_prim {
+#define CBX_PRIM_ENUM(name, number, word, nin, operands, result, shape) CBX_PRIM_##name = number,
+    CBX_PRIM_MAP(CBX_PRIM_ENUM)
+#undef CBX_PRIM_ENUM
+        CBX_PRIM_LIMIT = 176 /* above every number: length of a table by number */
+} cbx_prim;
+
+/** A number with its kind: BOOL, I64 and U64 are in i or u, F64 in f, C128 in c (real, imaginary). */
+typedef struct cbx_scalar {
+    cbx_dtype dtype;
+    union {
+        int64_t i;
+        uint64_t u;
+        double f;
+        double c[2];
+    } v;
+} cbx_scalar;
+
+/** How SCATTER joins an update with what stands there. */
+typedef enum cbx_scatter_mode {
+    CBX_SCATTER_SET,
+    CBX_SCATTER_ADD,
+    CBX_SCATTER_MUL,
+    CBX_SCATTER_MIN,
+    CBX_SCATTER_MAX
+} cbx_scatter_mode;
+
+/**
+ * What a primitive needs beside its operands.  Members that it does not name are 0, so that equal calls are equal bytes.
+ *   FULL shape dtype value | IOTA shape dtype axis | CAST dtype | RESHAPE, BROADCAST shape | TRANSPOSE axes (the order)
+ *   SLICE start step shape | PAD start (elements before) shape value | CONCAT axis | TAKE, TAKE_ALONG axis
+ *   SCATTER axis mode | SEARCHSORTED mode (1: right) | NONZERO shape[0] (columns), value.i (fill)
+ *   reductions axes keep, SUM PROD dtype | CUM... axis, CUMSUM CUMPROD dtype | SORT, ARGSORT axis mode (1: descending)
+ */
+typedef struct cbx_attrs {
+    cbx_dtype dtype;
+    int axis;
+    int naxes;
+    int axes[CBX_MAX_RANK];
+    int keep;
+    int mode;
+    int ndim;
+    size_t shape[CBX_MAX_RANK];
+    ptrdiff_t start[CBX_MAX_RANK]; /* SLICE: the first element taken; PAD: elements before */
+    ptrdiff_t step[CBX_MAX_RANK];  /* SLICE: != 0, negative walks back */
+    cbx_scalar value;
+} cbx_attrs;
+
+/** Word of a primitive as in messages and dumps; NULL if the number is none. */
+CBX_API const char *cbx_prim_name(cbx_prim p);
+/** Number of operands; -1: one or more. */
+CBX_API int cbx_prim_arity(cbx_prim p);
+/**
+ * Shape and dtype of a result, or why there is none: the whole wall that operands must pass.  Looks at no data.
+ * @param in     nin operands, abstract ones are fine; none NULL or failed
+ * @param attrs  NULL: all zero
+ * @return CBX_OK; CBX_EINVAL (operand count, axis, attribute); CBX_EDTYPE; CBX_ESHAPE; CBX_EOVERFLOW
+ */
+CBX_API cbx_status cbx_prim_infer(cbx_prim p, size_t nin, const cbx_array *const *in, const cbx_attrs *attrs,
+                                  cbx_array_desc *out, cbx_err *err);
+
+CBX_END_DECLS
+#endif

@@ -1,0 +1,78 @@
+/*
+ * The reference backend: the definition of right answers, in plain strided C.
+ *
+ * Element-by-element primitives are one walk over inner loops that stand in tables by primitive and dtype; every other
+ * primitive has a function of its own.
+ */
+#include "calibrax/array/reference/reference.h"
+
+static const cbx__ref_run runs[CBX_PRIM_LIMIT] = {
+    [CBX_PRIM_FULL] = cbx__ref_run_full,
+    [CBX_PRIM_IOTA] = cbx__ref_run_iota,
+    [CBX_PRIM_POW] = cbx__ref_run_pow,
+    [CBX_PRIM_RESHAPE] = cbx__ref_run_reshape,
+    [CBX_PRIM_TRANSPOSE] = cbx__ref_run_transpose,
+    [CBX_PRIM_BROADCAST] = cbx__ref_run_broadcast,
+    [CBX_PRIM_SLICE] = cbx__ref_run_slice,
+    [CBX_PRIM_PAD] = cbx__ref_run_pad,
+    [CBX_PRIM_CONCAT] = cbx__ref_run_concat,
+    [CBX_PRIM_COPY] = cbx__ref_run_copy,
+    [CBX_PRIM_TAKE] = cbx__ref_run_take,
+    [CBX_PRIM_TAKE_ALONG] = cbx__ref_run_take_along,
+    [CBX_PRIM_SCATTER] = cbx__ref_run_scatter,
+    [CBX_PRIM_SEARCHSORTED] = cbx__ref_run_searchsorted,
+    [CBX_PRIM_NONZERO] = cbx__ref_run_nonzero,
+    [CBX_PRIM_SUM] = cbx__ref_run_reduce,
+    [CBX_PRIM_PROD] = cbx__ref_run_reduce,
+    [CBX_PRIM_REDUCE_MAX] = cbx__ref_run_reduce,
+    [CBX_PRIM_REDUCE_MIN] = cbx__ref_run_reduce,
+    [CBX_PRIM_ANY] = cbx__ref_run_reduce,
+    [CBX_PRIM_ALL] = cbx__ref_run_reduce,
+    [CBX_PRIM_ARGMAX] = cbx__ref_run_reduce,
+    [CBX_PRIM_ARGMIN] = cbx__ref_run_reduce,
+    [CBX_PRIM_CUMSUM] = cbx__ref_run_cumulative,
+    [CBX_PRIM_CUMPROD] = cbx__ref_run_cumulative,
+    [CBX_PRIM_CUMMAX] = cbx__ref_run_cumulative,
+    [CBX_PRIM_CUMMIN] = cbx__ref_run_cumulative,
+    [CBX_PRIM_SORT] = cbx__ref_run_sort,
+    [CBX_PRIM_ARGSORT] = cbx__ref_run_sort,
+    [CBX_PRIM_MATMUL] = cbx__ref_run_matmul,
+};
+
+static cbx__loop find_loop(const cbx_call *call)
+{
+    cbx_dtype t = cbx_array_dtype(call->in[call->nin - 1]);
+
+    if (call->prim == CBX_PRIM_CAST) return cbx__ref_cast(t, call->attrs->dtype);
+    if (call->nin == 1) return cbx__ref_unary(call->prim, t);
+    return call->nin == 2 ? cbx__ref_binary(call->prim, t) : cbx__ref_ternary(call->prim, t);
+}
+
+static cbx_status apply(const cbx_backend *self, const cbx_call *call, cbx_array **out, cbx_err *err)
+{
+    cbx__strided op[CBX__OPERANDS_MOST];
+    cbx__loop loop;
+    cbx_status st;
+
+    (void)self;
+    for (size_t i = 0; i < call->nin; i++)
+        if (call->in[i]->flags & CBX__ABSTRACT)
+            return cbx_fail(err, CBX_EINVAL, "'%s' needs data, operand %zu is abstract", cbx_prim_name(call->prim),
+                            i + 1);
+    if (runs[call->prim]) return runs[call->prim](call, out, err);
+    loop = find_loop(call);
+    if (!loop) return cbx_fail(err, CBX_EINTERNAL, "'%s' has no loop for its dtype", cbx_prim_name(call->prim));
+    st = cbx_array_create(call->ctx, call->result, out, err);
+    if (st) return st;
+    op[0] = cbx__ref_strided(*out);
+    for (size_t i = 0; i < call->nin; i++) op[i + 1] = cbx__ref_strided(call->in[i]);
+    cbx__ref_walk(call->result->ndim, call->result->shape, call->nin + 1, op, loop);
+    return CBX_OK;
+}
+
+const cbx_backend cbx__reference_backend = {
+    .struct_size = sizeof(cbx_backend),
+    .abi = CBX_BACKEND_ABI,
+    .name = "reference",
+    .apply = apply,
+};

@@ -1,0 +1,80 @@
+/*
+ * Inside the reference backend: macros that make inner loops, and the lists of element types they are made for.
+ *
+ * A loop has a branch for contiguous runs, which compilers vectorise, and one for any strides.
+ */
+#ifndef CALIBRAX_ARRAY_REFERENCE_LOOPS_H
+#define CALIBRAX_ARRAY_REFERENCE_LOOPS_H
+
+#include <complex.h>
+#include <stdint.h>
+
+#include "calibrax/array/reference/reference.h"
+
+typedef float _Complex cbx__c64;
+typedef double _Complex cbx__c128;
+
+/* CMPLX of C11, which clang's headers lack beside glibc's: no arithmetic, so that infinities and -0 stay. */
+static inline cbx__c64 cbx__make_c64(float re, float im) { return __builtin_complex(re, im); }
+static inline cbx__c128 cbx__make_c128(double re, double im) { return __builtin_complex(re, im); }
+
+/* X(dtype, C type, argument passed through) */
+#define CBX__SIGNED(X, a)    X(I8, int8_t, a) X(I16, int16_t, a) X(I32, int32_t, a) X(I64, int64_t, a)
+#define CBX__UNSIGNED(X, a)  X(U8, uint8_t, a) X(U16, uint16_t, a) X(U32, uint32_t, a) X(U64, uint64_t, a)
+#define CBX__INTS(X, a)      CBX__SIGNED(X, a) CBX__UNSIGNED(X, a)
+#define CBX__FLOATS(X, a)    X(F32, float, a) X(F64, double, a)
+#define CBX__COMPLEXES(X, a) X(C64, cbx__c64, a) X(C128, cbx__c128, a)
+
+/* clang-format off */
+#define CBX__LOOP1(fn, R, T, expr) \
+    static void fn(size_t n, char *const *p, const ptrdiff_t *s) \
+    { \
+        if (s[0] == (ptrdiff_t)sizeof(R) && s[1] == (ptrdiff_t)sizeof(T)) { \
+            R *o = (R *)p[0]; \
+            const T *a = (const T *)p[1]; \
+            for (size_t i = 0; i < n; i++) { const T x = a[i]; (void)x; o[i] = (R)(expr); } \
+            return; \
+        } \
+        char *o = p[0]; \
+        const char *a = p[1]; \
+        for (; n > 0; n--, o += s[0], a += s[1]) { const T x = *(const T *)a; (void)x; *(R *)o = (R)(expr); } \
+    }
+
+#define CBX__LOOP2(fn, R, T, expr) \
+    static void fn(size_t n, char *const *p, const ptrdiff_t *s) \
+    { \
+        const ptrdiff_t size = sizeof(T); \
+        if (s[0] == (ptrdiff_t)sizeof(R) && s[1] == size && s[2] == size) { \
+            R *o = (R *)p[0]; \
+            const T *a = (const T *)p[1], *b = (const T *)p[2]; \
+            for (size_t i = 0; i < n; i++) { const T x = a[i], y = b[i]; o[i] = (R)(expr); } \
+            return; \
+        } \
+        if (s[0] == (ptrdiff_t)sizeof(R) && s[1] == size && s[2] == 0) { \
+            R *o = (R *)p[0]; \
+            const T *a = (const T *)p[1], y = *(const T *)p[2]; \
+            for (size_t i = 0; i < n; i++) { const T x = a[i]; o[i] = (R)(expr); } \
+            return; \
+        } \
+        char *o = p[0]; \
+        const char *a = p[1], *b = p[2]; \
+        for (; n > 0; n--, o += s[0], a += s[1], b += s[2]) { \
+            const T x = *(const T *)a, y = *(const T *)b; \
+            *(R *)o = (R)(expr); \
+        } \
+    }
+
+#define CBX__LOOP3(fn, R, T1, T, expr) \
+    static void fn(size_t n, char *const *p, const ptrdiff_t *s) \
+    { \
+        char *o = p[0]; \
+        const char *a = p[1], *b = p[2], *c = p[3]; \
+        for (; n > 0; n--, o += s[0], a += s[1], b += s[2], c += s[3]) { \
+            const T1 x = *(const T1 *)a; \
+            const T y = *(const T *)b, z = *(const T *)c; \
+            *(R *)o = (R)(expr); \
+        } \
+    }
+/* clang-format on */
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * Inside the reference backend: operands as raw strided memory, the walk over them, and the tables of inner loops.
+ */
+#ifndef CALIBRAX_ARRAY_REFERENCE_REFERENCE_H
+#define CALIBRAX_ARRAY_REFERENCE_REFERENCE_H
+
+#include "calibrax/array/backend.h"
+#include "calibrax/array/internal.h"
+
+extern const cbx_backend cbx__reference_backend;
+
+#define CBX__OPERANDS_MOST 4
+
+/** One run: n elements of each operand, p[0] is the result; s in bytes, any of them 0 or negative. */
+typedef void (*cbx__loop)(size_t n, char *const *p, const ptrdiff_t *s);
+
+/** Elements of an array without its handle; strides in bytes. */
+typedef struct cbx__strided {
+    char *data;
+    ptrdiff_t strides[CBX_MAX_RANK];
+} cbx__strided;
+
+cbx__strided cbx__ref_strided(const cbx_array *a);
+/** Runs loop over n operands of one shape, axes merged where all strides allow. */
+void cbx__ref_walk(int ndim, const size_t *shape, size_t n, const cbx__strided *op, cbx__loop loop);
+
+cbx__loop cbx__ref_unary(cbx_prim p, cbx_dtype t);
+cbx__loop cbx__ref_binary(cbx_prim p, cbx_dtype t);
+cbx__loop cbx__ref_ternary(cbx_prim p, cbx_dtype t);
+cbx__loop cbx__ref_cast(cbx_dtype from, cbx_dtype to);
+cbx__loop cbx__ref_copy(cbx_dtype t);
+
+/** Writes a scalar as an element of dtype t. */
+void cbx__ref_store_scalar(const cbx_scalar *v, cbx_dtype t, void *out);
+
+/* The widest type of a kind: what reductions, sums and keys are computed in. */
+cbx_dtype cbx__ref_wide(cbx_dtype t);
+
+/** Elements of an array in row-major order, converted to another dtype on the way. */
+typedef struct cbx__stream {
+    int ndim;
+    size_t shape[CBX_MAX_RANK], index[CBX_MAX_RANK];
+    ptrdiff_t strides[CBX_MAX_RANK]; /* [bytes] */
+    const char *first, *at;
+    size_t size; /* bytes of an element as delivered */
+    bool direct; /* delivered as stored */
+    cbx__loop load;
+} cbx__stream;
+
+/** Over ndim axes from data on, merged where possible. */
+void cbx__stream_init(cbx__stream *s, int ndim, const size_t *shape, const ptrdiff_t *strides_bytes, cbx_dtype from,
+                      cbx_dtype to);
+void cbx__stream_start(cbx__stream *s, const void *data);
+/** The next n elements: in place if they lie there as wanted, else copied to buf. */
+const void *cbx__stream_next(cbx__stream *s, size_t n, void *buf);
+
+/** Order-preserving keys of n elements of a wide dtype: NaN above all, -0 equal to 0. */
+void cbx__ref_keys(cbx_dtype wide, size_t n, const void *values, uint64_t *keys);
+
+/** The array itself, or a row-major copy of it; the caller frees. */
+cbx_status cbx__ref_dense(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err);
+
+/* One function a group; each makes the result. */
+typedef cbx_status (*cbx__ref_run)(const cbx_call *call, cbx_array **out, cbx_err *err);
+
+cbx_status cbx__ref_run_full(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_iota(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_pow(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_reshape(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_transpose(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_broadcast(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_slice(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_pad(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_concat(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_copy(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_take(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_take_along(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_scatter(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_searchsorted(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_nonzero(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_reduce(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_cumulative(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_sort(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_matmul(const cbx_call *call, cbx_array **out, cbx_err *err);
+
+#endif

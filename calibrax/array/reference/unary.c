@@ -1,0 +1,102 @@
+/* Inner loops of one operand, in a table by primitive and dtype. */
+#include "calibrax/array/reference/loops.h"
+#include "calibrax/array/reference/scalar.h"
+
+/* Functions that libm has for float, double and, in the second list, complex. */
+#define REAL_MAP(X)                                                                                                    \
+    X(FLOOR, floor)                                                                                                    \
+    X(CEIL, ceil) X(RINT, rint) X(TRUNC, trunc) X(CBRT, cbrt) X(EXP2, exp2) X(EXPM1, expm1) X(LOG2, log2)              \
+        X(LOG10, log10) X(LOG1P, log1p) X(ERF, erf) X(ERFC, erfc)
+#define BOTH_MAP(X)                                                                                                    \
+    X(SQRT, sqrt)                                                                                                      \
+    X(EXP, exp) X(LOG, log) X(SIN, sin) X(COS, cos) X(TAN, tan) X(ASIN, asin) X(ACOS, acos) X(ATAN, atan)              \
+        X(SINH, sinh) X(COSH, cosh) X(TANH, tanh) X(ASINH, asinh) X(ACOSH, acosh) X(ATANH, atanh)
+
+#define LIBM(P, g) CBX__LOOP1(g##_F32, float, float, g##f(x)) CBX__LOOP1(g##_F64, double, double, g(x))
+#define LIBM_COMPLEX(P, g)                                                                                             \
+    CBX__LOOP1(g##_C64, cbx__c64, cbx__c64, c##g##f(x)) CBX__LOOP1(g##_C128, cbx__c128, cbx__c128, c##g(x))
+REAL_MAP(LIBM)
+BOTH_MAP(LIBM)
+BOTH_MAP(LIBM_COMPLEX)
+
+/* lgamma would write the sign to a global. */
+static double lgamma_of(double x)
+{
+    int sign;
+    return lgamma_r(x, &sign);
+}
+static float lgammaf_of(float x)
+{
+    int sign;
+    return lgammaf_r(x, &sign);
+}
+CBX__LOOP1(lgamma_F32, float, float, lgammaf_of(x))
+CBX__LOOP1(lgamma_F64, double, double, lgamma_of(x))
+
+#define NEG_INT(D, T, a)   CBX__LOOP1(neg_##D, T, T, 0 - (uint64_t)x)
+#define NEG_FLOAT(D, T, a) CBX__LOOP1(neg_##D, T, T, -x)
+CBX__INTS(NEG_INT, )
+CBX__FLOATS(NEG_FLOAT, )
+CBX__COMPLEXES(NEG_FLOAT, )
+
+#define ABS_INT(D, T, a)  CBX__LOOP1(abs_##D, T, T, x < 0 ? 0 - (uint64_t)x : (uint64_t)x)
+#define ABS_SAME(D, T, a) CBX__LOOP1(abs_##D, T, T, x)
+CBX__SIGNED(ABS_INT, )
+CBX__UNSIGNED(ABS_SAME, )
+ABS_SAME(BOOL, bool, )
+CBX__LOOP1(abs_F32, float, float, fabsf(x))
+CBX__LOOP1(abs_F64, double, double, fabs(x))
+CBX__LOOP1(abs_C64, float, cbx__c64, cabsf(x))
+CBX__LOOP1(abs_C128, double, cbx__c128, cabs(x))
+
+#define SIGN_SIGNED(D, T, a)   CBX__LOOP1(sign_##D, T, T, (x > 0) - (x < 0))
+#define SIGN_UNSIGNED(D, T, a) CBX__LOOP1(sign_##D, T, T, x > 0)
+#define SIGN_FLOAT(D, T, a)    CBX__LOOP1(sign_##D, T, T, x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x)
+CBX__SIGNED(SIGN_SIGNED, )
+CBX__UNSIGNED(SIGN_UNSIGNED, )
+CBX__FLOATS(SIGN_FLOAT, )
+
+#define NOT_INT(D, T, a) CBX__LOOP1(not_##D, T, T, ~x)
+CBX__INTS(NOT_INT, )
+CBX__LOOP1(not_BOOL, bool, bool, !x)
+
+/* Whole numbers are finite. */
+#define CLASS_INT(D, T, a)                                                                                             \
+    CBX__LOOP1(isnan_##D, bool, T, 0) CBX__LOOP1(isinf_##D, bool, T, 0) CBX__LOOP1(isfinite_##D, bool, T, 1)
+#define CLASS_FLOAT(D, T, a)                                                                                           \
+    CBX__LOOP1(isnan_##D, bool, T, isnan(x))                                                                           \
+    CBX__LOOP1(isinf_##D, bool, T, isinf(x)) CBX__LOOP1(isfinite_##D, bool, T, isfinite(x))                            \
+        CBX__LOOP1(signbit_##D, bool, T, signbit(x) != 0)
+#define CLASS_COMPLEX(D, T, a)                                                                                         \
+    CBX__LOOP1(isnan_##D, bool, T, isnan(creal(x)) || isnan(cimag(x)))                                                 \
+    CBX__LOOP1(isinf_##D, bool, T, isinf(creal(x)) || isinf(cimag(x)))                                                 \
+    CBX__LOOP1(isfinite_##D, bool, T, isfinite(creal(x)) && isfinite(cimag(x)))
+CLASS_INT(BOOL, bool, )
+CBX__INTS(CLASS_INT, )
+CBX__FLOATS(CLASS_FLOAT, )
+CBX__COMPLEXES(CLASS_COMPLEX, )
+
+CBX__LOOP1(real_C64, float, cbx__c64, crealf(x))
+CBX__LOOP1(real_C128, double, cbx__c128, creal(x))
+CBX__LOOP1(imag_C64, float, cbx__c64, cimagf(x))
+CBX__LOOP1(imag_C128, double, cbx__c128, cimag(x))
+CBX__LOOP1(conj_C64, cbx__c64, cbx__c64, conjf(x))
+CBX__LOOP1(conj_C128, cbx__c128, cbx__c128, conj(x))
+
+static const cbx__loop table[CBX_PRIM_LIMIT][CBX_DTYPE_COUNT] = {
+#define ENTRY(D, T, f) [CBX_##D] = f##_##D,
+#define REAL_ROW(P, f) [CBX_PRIM_##P] = { CBX__FLOATS(ENTRY, f) },
+#define BOTH_ROW(P, f) [CBX_PRIM_##P] = { CBX__FLOATS(ENTRY, f) CBX__COMPLEXES(ENTRY, f) },
+#define ALL_ROW(P, f)                                                                                                  \
+    [CBX_PRIM_##P] = { [CBX_BOOL] = f##_BOOL, CBX__INTS(ENTRY, f) CBX__FLOATS(ENTRY, f) CBX__COMPLEXES(ENTRY, f) },
+    REAL_MAP(REAL_ROW) BOTH_MAP(BOTH_ROW) REAL_ROW(LGAMMA, lgamma) REAL_ROW(SIGNBIT, signbit) ALL_ROW(ABS, abs)
+        ALL_ROW(ISNAN, isnan) ALL_ROW(ISINF, isinf) ALL_ROW(ISFINITE, isfinite)[CBX_PRIM_NEG] = { CBX__INTS(
+            ENTRY, neg) CBX__FLOATS(ENTRY, neg) CBX__COMPLEXES(ENTRY, neg) },
+    [CBX_PRIM_SIGN] = { CBX__INTS(ENTRY, sign) CBX__FLOATS(ENTRY, sign) },
+    [CBX_PRIM_NOT] = { [CBX_BOOL] = not_BOOL, CBX__INTS(ENTRY, not ) },
+    [CBX_PRIM_REAL] = { CBX__COMPLEXES(ENTRY, real) },
+    [CBX_PRIM_IMAG] = { CBX__COMPLEXES(ENTRY, imag) },
+    [CBX_PRIM_CONJ] = { CBX__COMPLEXES(ENTRY, conj) },
+};
+
+cbx__loop cbx__ref_unary(cbx_prim p, cbx_dtype t) { return table[p][t]; }
