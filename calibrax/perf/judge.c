@@ -16,6 +16,8 @@
 #define MAX_SHARE 1.25
 /** Worker's time over the parent's, median over launches: below this the worker's times are not what they say. */
 #define LEAST_CLOCK_RATIO 0.97
+/** Repeated launches below this number are chance. */
+#define LEAST_REPEATS 3
 
 /* Cores that work on one call. */
 static double cores_of(const cbx__session *s, const cbx__point *p)
@@ -120,13 +122,12 @@ static size_t restless_rounds(const cbx__attempt *a)
     return n;
 }
 
-/* Launches that were repeated until the clocks agreed are a choice among launches: with more than a third of them, no sample.  A single one
- * is chance. */
+/* Launches that were repeated until the clocks agreed are a choice among launches: with more than a third of them, no sample. */
 static void refuse_restless(cbx__attempt *a)
 {
     size_t rounds = a->nlaunches - a->retries, again = restless_rounds(a);
 
-    if (again < 2 || 3 * again <= rounds) return;
+    if (again < LEAST_REPEATS || 3 * again <= rounds) return;
     a->failure = CBX_FAILURE_CLOCKS_DISAGREE;
     snprintf(a->message, sizeof(a->message),
              "%zu of %zu launches had to be repeated because the clocks of worker and parent disagreed", again, rounds);
@@ -143,13 +144,13 @@ static cbx_status refuse_short_clock(cbx_ctx *ctx, cbx__point *p, cbx__attempt *
     for (const cbx__launch *l = a->first; l; l = l->next) {
         if (!isnan(l->median_s) && l->record.clock_ratio > 0) ratios[n++] = l->record.clock_ratio;
     }
-    if (n == 0) return CBX_OK;
+    if (n < CBX__MIN_LAUNCHES) return CBX_OK; /* one late wake-up would decide */
     st = cbx_stat_median(ctx, ratios, n, &ratio, err);
     if (st || ratio >= LEAST_CLOCK_RATIO) return st;
     a->failure = CBX_FAILURE_CLOCKS_DISAGREE;
     snprintf(a->message, sizeof(a->message),
-             "the worker's clock saw %.1f %% of the time that this program saw, in the median of %zu launches", 100 * ratio,
-             n);
+             "the worker's clock saw %.1f %% of the time that this program saw, in the median of %zu launches",
+             100 * ratio, n);
     return CBX_OK;
 }
 

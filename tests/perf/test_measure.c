@@ -98,14 +98,15 @@ static size_t count_lines(const cbx_measure_result *r, const char *baseline, boo
     return n;
 }
 
-static size_t launches_of(const cbx_measure_result *r, const char *baseline)
-{
-    return count_lines(r, baseline, false);
-}
+static size_t launches_of(const cbx_measure_result *r, const char *baseline) { return count_lines(r, baseline, false); }
 
 static void every_failure_is_a_row(void **state)
 {
-    static const struct { const char *baseline, *status; size_t launches, retries; const char *why; } cases[] = {
+    static const struct {
+        const char *baseline, *status;
+        size_t launches, retries;
+        const char *why;
+    } cases[] = {
         { "good", "ok", 2, 0, "the honest one is measured in each round" },
         { "wrong", "fidelity_failed", 1, 0, "a wrong answer is wrong once and for all" },
         { "killed", "crashed", 1, 1, "a crash is confirmed once" },
@@ -260,8 +261,7 @@ static void read_file(rig *r, cbx_rows *file)
 /* Rows that this run did not finish stay, whatever stopped it. */
 static void a_stopped_resume_loses_nothing(void **state)
 {
-    static const char *const names[] = { "good", "spin" },
-                      *const points[] = { "{\"n\":7}", "{\"n\":9}", "{\"n\":11}" };
+    static const char *const names[] = { "good", "spin" }, *const points[] = { "{\"n\":7}", "{\"n\":9}", "{\"n\":11}" };
     rig *r = *state;
     cbx_measure_opts o = quick(r, names, CBX_LEN(names));
     watcher w = { .stop_after = 1 };
@@ -302,7 +302,7 @@ static void a_stopped_resume_loses_nothing(void **state)
 static void a_narrow_resume_drops_nothing(void **state)
 {
     static const char *const wide[] = { "good", "spin" }, *const narrow[] = { "good", "flood" },
-                      *const points[] = { "{\"n\":7}", "{\"n\":9}" };
+                             *const points[] = { "{\"n\":7}", "{\"n\":9}" };
     rig *r = *state;
     cbx_measure_opts o = quick(r, wide, CBX_LEN(wide));
     cbx_measure_result result;
@@ -332,7 +332,8 @@ static void a_narrow_resume_drops_nothing(void **state)
 
 static void slots_share_the_points(void **state)
 {
-    static const char *const names[] = { "good" }, *const points[] = { "{\"n\":1}", "{\"n\":2}", "{\"n\":3}", "{\"n\":4}", "{\"n\":5}" };
+    static const char *const names[] = { "good" }, *const points[] = { "{\"n\":1}", "{\"n\":2}", "{\"n\":3}",
+                                                                       "{\"n\":4}", "{\"n\":5}" };
     rig *r = *state;
     cbx_measure_opts o = quick(r, names, 1);
     cbx_measure_result result;
@@ -409,7 +410,8 @@ static void budget_says_what_it_cut(void **state)
     CHECK(row->nlaunches < CBX_LEN("123456"), "fewer launches than an interval needs");
     CHECK(isinf(row->steady.lower) || row->steady.level == 0 || isnan(row->steady.lower), "so there is none");
     CHECK(w.notes == 1 && strstr(w.note, "too few for an interval"), "and it is said");
-    CHECK(strstr(cbx_json_get_string(cbx_json_get(row->provenance, "schedule"), "note", ""), "budget"), "in the row as well");
+    CHECK(strstr(cbx_json_get_string(cbx_json_get(row->provenance, "schedule"), "note", ""), "budget"),
+          "in the row as well");
     cbx_measure_result_clear(&result);
 }
 
@@ -432,7 +434,8 @@ static void oracle_failure(void **state)
 
 static void usage_errors(void **state)
 {
-    static const char *const bad_point[] = { "{\"n\":" }, *const bad_platform[] = { "cpuu" }, *const good[] = { "good" };
+    static const char *const bad_point[] = { "{\"n\":" }, *const bad_platform[] = { "cpuu" },
+                             *const good[] = { "good" };
     rig *r = *state;
     cbx_measure_opts o = quick(r, good, 1);
     cbx_measure_result result;
@@ -448,7 +451,9 @@ static void usage_errors(void **state)
     CHECK_STATUS(cbx_measure_run(r->ctx, &o, &result, &err), CBX_EINVAL, "no such platform");
     o.nplatforms = 0;
     o.out_path = "/proc/no/such/rows.jsonl";
-    CHECK(cbx_measure_run(r->ctx, &o, &result, &err) != CBX_OK && strstr(err.message, "/proc/no") && strstr(err.message, "--out"), "known before anything is measured");
+    CHECK(cbx_measure_run(r->ctx, &o, &result, &err) != CBX_OK && strstr(err.message, "/proc/no") &&
+              strstr(err.message, "--out"),
+          "known before anything is measured");
     CHECK_INT(result.rows.count, 0, "no rows");
     cbx_measure_result_clear(&result);
 }
@@ -505,7 +510,8 @@ static void commands(void **state)
     CHECK_INT(result.points_good, 2, "the others are measured");
     cbx_text_init(&words, cbx_allocator_default());
     cbx_exec_sentence(&result.rows, &words);
-    CHECK(strstr(cbx_text_str(&words), "'sleep 0.002' is ") && strstr(cbx_text_str(&words), "faster than 'sleep 0.15'"), cbx_text_str(&words));
+    CHECK(strstr(cbx_text_str(&words), "'sleep 0.002' is ") && strstr(cbx_text_str(&words), "faster than 'sleep 0.15'"),
+          cbx_text_str(&words));
     cbx_text_clear(&words);
     cbx_measure_result_clear(&result);
 }
@@ -515,7 +521,8 @@ static void parameters(void **state)
     static const char *const a[] = { "1", "2" }, *const b[] = { "x", "y", "z" };
     static const cbx_exec_param params[] = { { "a", a, 2 }, { "b", b, 3 } };
     static const cbx_exec_command two[] = { { "true {a} {b} {c}", NULL }, { "true", NULL } };
-    static const char *const wanted[] = { "true 1 x {c}", "true 1 y {c}", "true 1 z {c}", "true 2 x {c}", "true 2 y {c}", "true 2 z {c}", "true" };
+    static const char *const wanted[] = { "true 1 x {c}", "true 1 y {c}", "true 1 z {c}", "true 2 x {c}",
+                                          "true 2 y {c}", "true 2 z {c}", "true" };
     cbx_exec_opts o = CBX_EXEC_OPTS_INIT;
     rig *r = *state;
     cbx_measure_result result;
@@ -527,7 +534,8 @@ static void parameters(void **state)
     o.warmup = 0;
     result = run_exec(r, &o, "every combination");
     CHECK_INT(result.rows.count, CBX_LEN(wanted), "a command without parameters is there once");
-    for (size_t i = 0; i < CBX_LEN(wanted); i++) CHECK_STR(result.rows.rows[i].baseline, wanted[i], "the last parameter runs fastest");
+    for (size_t i = 0; i < CBX_LEN(wanted); i++)
+        CHECK_STR(result.rows.rows[i].baseline, wanted[i], "the last parameter runs fastest");
     cbx_measure_result_clear(&result);
 }
 

@@ -414,7 +414,7 @@ static void a_clock_that_runs_short_is_refused(void **state)
         { { 0.96, 0.96, 0.96, 0.96, 0.96, 0.96 }, "refused", "a little in every launch" },
         { { 0.5, 0.5, 0.99, 0.99, 0.99, 0.99 }, "ok", "a parent that woke late twice" },
         { { NAN, NAN, NAN, NAN, NAN, NAN }, "ok", "epochs too short to compare" },
-        { { NAN, NAN, NAN, 0.9, 0.9, 0.99 }, "refused", "of those that can be compared" },
+        { { NAN, NAN, NAN, 0.9, 0.9, 0.99 }, "ok", "three launches cannot tell it from a late parent" },
     };
     (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
