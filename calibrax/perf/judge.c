@@ -3,7 +3,7 @@
  *
  * The estimate of an attempt is the median of its launch medians.  A time more than 25 % below the roofline's bound is refused:
  * no honest kernel does less than its declared work.  The roofs are measured, on a shared machine sometimes too low, so the
- * probe is repeated once before anything is refused.
+ * probe is repeated once before anything is refused.  So is an attempt whose clocks kept disagreeing.
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,13 +14,39 @@
 
 /** A share of the roofline above this is no measurement. */
 #define MAX_SHARE 1.25
+/** Worker's time over the parent's, median over launches: below this the worker's times are not what they say. */
+#define LEAST_CLOCK_RATIO 0.97
+/** Repeated launches below this number are chance. */
+#define LEAST_REPEATS 3
 
-double cbx__attempt_bound(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, cbx_work *work)
+/* Cores that work on one call. */
+static double cores_of(const cbx__session *s, const cbx__point *p)
+{
+    size_t n = s->threads > 1 ? (size_t)s->threads : 1;
+    return (double)(p->ncores && p->ncores < n ? p->ncores : n);
+}
+
+/* True if so many bytes fit a cache that each core has for itself. */
+static bool own_level(const cbx_probe *probe, double bytes)
+{
+    for (int i = 0; i < probe->nlevels; i++) {
+        const cbx_level_rate *l = &probe->level[i];
+        if (l->bytes > 0 && (double)l->bytes >= bytes) return !strcmp(l->name, "L1") || !strcmp(l->name, "L2");
+    }
+    return false;
+}
+
+/*
+ * The probe knows one core.  n cores do n times the operations and read n times as fast from their own caches; what they share (L3,
+ * memory) is taken as one core finds it, which is what it gives at least.  lax: as if shared levels too were n times as fast, which is
+ * what they give at most.
+ */
+static double bound_of(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, bool lax, cbx_work *work)
 {
     const cbx_case_ops *c = s->opts->case_ops;
     cbx_array_desc out[CBX_CASE_MAX_ARRAYS];
+    double n = cores_of(s, p), pipe, moved, bound;
     bool is_f64;
-    double bound;
 
     *work = (cbx_work){ 0 };
     if (!a->baseline->work) return NAN;
@@ -28,9 +54,19 @@ double cbx__attempt_bound(const cbx__session *s, const cbx__point *p, const cbx_
     if (!s->have_probe || strcmp(a->platform, "cpu")) return NAN;
     c->outputs(p->params, out);
     is_f64 = out[0].dtype == CBX_F64 || out[0].dtype == CBX_C128;
-    bound = cbx_probe_bound_seconds(&s->probe, work->pipe, is_f64, work->pipe_ops, work->bytes,
-                                    work->working_set_bytes);
-    return bound > 0 ? bound / s->threads : NAN;
+    pipe = cbx_probe_bound_seconds(&s->probe, work->pipe, is_f64, work->pipe_ops, 0, 0) / n;
+    moved = cbx_probe_bound_seconds(&s->probe, work->pipe, is_f64, 0, work->bytes, work->working_set_bytes / n);
+    if (lax || own_level(&s->probe, work->working_set_bytes / n))
+        moved /= n;
+    else
+        moved = cbx_probe_bound_seconds(&s->probe, work->pipe, is_f64, 0, work->bytes, work->working_set_bytes);
+    bound = fmax(pipe, moved);
+    return bound > 0 ? bound : NAN;
+}
+
+double cbx__attempt_bound(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, cbx_work *work)
+{
+    return bound_of(s, p, a, false, work);
 }
 
 static cbx_status medians(cbx_ctx *ctx, cbx__point *p, cbx__attempt *a, cbx_err *err)
@@ -55,7 +91,7 @@ static cbx_status medians(cbx_ctx *ctx, cbx__point *p, cbx__attempt *a, cbx_err 
 static bool beats_the_roof(const cbx__session *s, const cbx__point *p, const cbx__attempt *a)
 {
     cbx_work work;
-    double bound = cbx__attempt_bound(s, p, a, &work);
+    double bound = bound_of(s, p, a, true, &work);
     return !isnan(bound) && a->median_s > 0 && bound / a->median_s > MAX_SHARE;
 }
 
@@ -69,7 +105,53 @@ static void refuse(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx__attempt *a
     a->failure = CBX_FAILURE_FASTER_THAN_ROOF;
     snprintf(a->message, sizeof(a->message),
              "median %.3g s is faster than the %.3g s that the declared work takes at this machine's best", a->median_s,
-             cbx__attempt_bound(s, p, a, &work));
+             bound_of(s, p, a, true, &work));
+}
+
+/* Rounds that were launched again because the clocks disagreed. */
+static size_t restless_rounds(const cbx__attempt *a)
+{
+    size_t n = 0, last = SIZE_MAX;
+
+    for (const cbx__launch *l = a->first; l; l = l->next) {
+        if (!l->next || !l->next->retry || l->record.failure != CBX_FAILURE_CLOCKS_DISAGREE || l->round == last)
+            continue;
+        last = l->round;
+        n++;
+    }
+    return n;
+}
+
+/* Launches that were repeated until the clocks agreed are a choice among launches: with more than a third of them, no sample. */
+static void refuse_restless(cbx__attempt *a)
+{
+    size_t rounds = a->nlaunches - a->retries, again = restless_rounds(a);
+
+    if (again < LEAST_REPEATS || 3 * again <= rounds) return;
+    a->failure = CBX_FAILURE_CLOCKS_DISAGREE;
+    snprintf(a->message, sizeof(a->message),
+             "%zu of %zu launches had to be repeated because the clocks of worker and parent disagreed", again, rounds);
+}
+
+/* A worker whose clock runs short by a little in every launch stays below each launch's limit; over the launches it shows. */
+static cbx_status refuse_short_clock(cbx_ctx *ctx, cbx__point *p, cbx__attempt *a, cbx_err *err)
+{
+    double *ratios = cbx_arena_calloc(&p->arena, a->nlaunches + 1, sizeof(*ratios)), ratio;
+    size_t n = 0;
+    cbx_status st;
+
+    if (!ratios) return cbx_fail(err, CBX_ENOMEM, "out of memory for clock ratios");
+    for (const cbx__launch *l = a->first; l; l = l->next) {
+        if (!isnan(l->median_s) && l->record.clock_ratio > 0) ratios[n++] = l->record.clock_ratio;
+    }
+    if (n < CBX__MIN_LAUNCHES) return CBX_OK; /* one late wake-up would decide */
+    st = cbx_stat_median(ctx, ratios, n, &ratio, err);
+    if (st || ratio >= LEAST_CLOCK_RATIO) return st;
+    a->failure = CBX_FAILURE_CLOCKS_DISAGREE;
+    snprintf(a->message, sizeof(a->message),
+             "the worker's clock saw %.1f %% of the time that this program saw, in the median of %zu launches",
+             100 * ratio, n);
+    return CBX_OK;
 }
 
 /* Smallest median among the good variants of a's baseline on its platform: at most one attempt is marked. */
@@ -96,6 +178,9 @@ cbx_status cbx__rows_judge(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_err
         st = medians(ctx, p, a, err);
         if (st) break;
         if (!a->failure && !isnan(a->median_s)) refuse(ctx, s, p, a);
+        if (!a->failure) refuse_restless(a);
+        if (!a->failure && !isnan(a->median_s)) st = refuse_short_clock(ctx, p, a, err);
+        if (st) break;
         a->good = !a->failure && !isnan(a->median_s);
     }
     for (size_t i = 0; i < p->plan.count && !st; i++) p->plan.attempts[i].strongest = is_strongest(&p->plan, i);

@@ -11,8 +11,10 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
+#include "calibrax/perf/public.h"
 #include "calibrax/perf/resume.h"
 #include "calibrax/perf/session.h"
+#include "calibrax/perf/table.h"
 
 /** The sweep's own state around the session: the points and what came of them. */
 typedef struct sweep {
@@ -136,15 +138,17 @@ static cbx_status check_outputs(sweep *w, cbx_err *err)
     const cbx_measure_opts *o = w->s.opts;
     cbx_arena scratch;
     const char *probe;
-    cbx_status st = o->out_path ? cbx_file_check_writable(w->ctx, o->out_path, err) : CBX_OK;
+    cbx_err why = CBX_ERR_INIT;
+    cbx_status st = o->out_path ? cbx_file_check_writable(w->ctx, o->out_path, &why) : CBX_OK;
 
-    if (st || !o->store_root) return st;
+    if (st) return cbx_fail(err, st, "%s; choose another --out", why.message);
+    if (!o->store_root) return CBX_OK;
     cbx_arena_init(&scratch, cbx_ctx_allocator(w->ctx));
     probe = cbx_path_join(&scratch, cbx_path_join(&scratch, o->store_root, o->case_ops->name), "writable");
-    st = probe ? cbx_file_check_writable(w->ctx, probe, err)
-               : cbx_fail(err, CBX_ENOMEM, "out of memory for the store's path");
+    st = probe ? cbx_file_check_writable(w->ctx, probe, &why)
+               : cbx_fail(&why, CBX_ENOMEM, "out of memory for the store's path");
     cbx_arena_clear(&scratch);
-    return st;
+    return st ? cbx_fail(err, st, "%s; choose another --store", why.message) : CBX_OK;
 }
 
 static cbx_status take_over_rows(sweep *w, cbx_err *err)
@@ -167,23 +171,32 @@ static cbx_status take_over_rows(sweep *w, cbx_err *err)
 
 /* --- slots --- */
 
-/* All finished points, in order, as one file.  The caller holds the lock. */
+/* Everything known now as one table, in the arena. */
+static cbx_status lay_table(sweep *w, cbx_arena *arena, cbx_row **rows, size_t *count, cbx_err *err)
+{
+    cbx__table_part *parts = cbx_arena_calloc(arena, w->npoints + 1, sizeof(*parts));
+    cbx_status st;
+
+    if (!parts) return cbx_fail(err, CBX_ENOMEM, "out of memory for the table of %zu points", w->npoints);
+    for (size_t i = 0; i < w->npoints; i++)
+        parts[i] = (cbx__table_part){ w->points[i].json, w->done[i] ? &w->rows[i] : NULL };
+    st = cbx__table_lay(&w->s, parts, w->npoints, &w->kept, arena, rows, count, err);
+    return st ? st : cbx__table_correct(w->s.opts->case_ops->name, *rows, *count, arena, err);
+}
+
+/* Finished points over kept rows, as one file.  The caller holds the lock. */
 static cbx_status write_rows(cbx_ctx *ctx, sweep *w, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    size_t n = 0, k = 0;
-    cbx_row *all;
+    cbx_arena arena;
+    cbx_row *rows = NULL;
+    size_t n = 0;
     cbx_status st;
 
     if (!w->s.opts->out_path) return CBX_OK;
-    for (size_t i = 0; i < w->npoints; i++) n += w->done[i] ? w->rows[i].count : 0;
-    all = cbx_mem_calloc(al, n + 1, sizeof(*all));
-    if (!all) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu rows", n);
-    for (size_t i = 0; i < w->npoints; i++) {
-        for (size_t r = 0; w->done[i] && r < w->rows[i].count; r++) all[k++] = w->rows[i].rows[r];
-    }
-    st = cbx_rows_write(ctx, w->s.opts->out_path, all, n, err);
-    cbx_mem_free(al, all, (n + 1) * sizeof(*all));
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    st = lay_table(w, &arena, &rows, &n, err);
+    if (!st) st = cbx_rows_write(ctx, w->s.opts->out_path, rows, n, err);
+    cbx_arena_clear(&arena);
     return st;
 }
 
@@ -194,12 +207,28 @@ static void free_launches(cbx__point *p)
     }
 }
 
+/* Rows name no path of this machine; who sits at it is told the whole sentence. */
+static void publish_messages(sweep *w, cbx__point *p)
+{
+    char whole[CBX_ERR_MESSAGE_SIZE], told[CBX_ERR_MESSAGE_SIZE] = "";
+
+    for (size_t i = 0; i < p->plan.count; i++) {
+        cbx__attempt *a = &p->plan.attempts[i];
+        memcpy(whole, a->message, sizeof(whole));
+        cbx__public_message(a->message);
+        if (!strcmp(whole, a->message) || !strcmp(whole, told)) continue;
+        cbx__session_tell(&w->s, CBX_MEASURE_NOTE, 0, "%s: %s", a->baseline->name, whole);
+        memcpy(told, whole, sizeof(told));
+    }
+}
+
 static cbx_status finish_point(cbx_ctx *ctx, sweep *w, size_t i, cbx_err *err)
 {
     cbx__point *p = &w->points[i];
     cbx_status st = cbx__rows_judge(ctx, &w->s, p, err);
 
     if (st) return st;
+    publish_messages(w, p);
     pthread_mutex_lock(&w->s.lock);
     st = cbx__rows_make(ctx, &w->s, p, &w->rows[i], &w->result->raw, err);
     if (!st) {
@@ -312,18 +341,29 @@ static cbx_status run_slots(sweep *w, cbx_err *err)
 
 /* --- results --- */
 
+/* The table as the file has it; a point is good by the rows of this run and those it took over. */
 static cbx_status collect(sweep *w, cbx_err *err)
 {
+    cbx_arena arena;
+    cbx_row *rows = NULL;
+    size_t n = 0;
+    cbx_status st;
+
     for (size_t i = 0; i < w->npoints; i++) {
         bool good = false;
-        for (size_t r = 0; w->done[i] && r < w->rows[i].count; r++) {
-            cbx_status st = cbx_rows_add_json(&w->result->rows, w->rows[i].rows[r].json, "measured row", err);
-            if (st) return st;
-            good = good || cbx_row_is_good(&w->rows[i].rows[r]);
-        }
+        for (size_t r = 0; w->done[i] && r < w->rows[i].count; r++) good = good || cbx_row_is_good(&w->rows[i].rows[r]);
         w->result->points_good += good;
     }
-    return CBX_OK;
+    cbx_arena_init(&arena, cbx_ctx_allocator(w->ctx));
+    st = lay_table(w, &arena, &rows, &n, err);
+    for (size_t i = 0; i < n && !st; i++) {
+        cbx_json *json = cbx_row_to_json(&rows[i]);
+        st = json ? cbx_rows_add_json(&w->result->rows, json, "row of the table", err)
+                  : cbx_fail(err, CBX_ENOMEM, "out of memory for the table");
+        cbx_json_unref(json);
+    }
+    cbx_arena_clear(&arena);
+    return st;
 }
 
 /* Rows of this run only: kept ones are in the store already. */

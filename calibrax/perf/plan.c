@@ -112,6 +112,11 @@ static cbx_failure selection(const cbx_measure_opts *opts, const cbx_baseline_op
     return CBX_FAILURE_NONE;
 }
 
+static bool not_allowed(const cbx_measure_opts *opts, const cbx_baseline_ops *b)
+{
+    return opts->nallow && !contains(opts->allow, opts->nallow, b->name);
+}
+
 static void explain(cbx__attempt *a, cbx_failure f, const char *why)
 {
     a->failure = f;
@@ -135,9 +140,8 @@ static void judge(const cbx_measure_opts *opts, const char *unsupported, cbx__at
         snprintf(text, sizeof(text), "declared slow: %s", b->slow_reason);
         explain(a, f, text);
     } else if (f != CBX_FAILURE_NONE) {
-        explain(a, f,
-                opts->nallow && !contains(opts->allow, opts->nallow, b->name) ? "not among --baselines"
-                                                                              : "named by --skip-baselines");
+        explain(a, f, not_allowed(opts, b) ? "left out by --baselines" : "left out by --skip-baselines");
+        a->remedy = not_allowed(opts, b) ? "name it in --baselines" : "take it out of --skip-baselines";
     } else if (gpu && !cbx_platform_available(a->platform)) {
         snprintf(text, sizeof(text), "this machine has no device for platform '%s'", a->platform);
         explain(a, CBX_FAILURE_BACKEND_UNAVAILABLE, text);

@@ -8,6 +8,7 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/version.h"
+#include "calibrax/perf/public.h"
 #include "calibrax/perf/session.h"
 
 /* Adds a child and says whether that worked, also when the child could not be made. */
@@ -106,6 +107,18 @@ static cbx_json *variant_json(const cbx__attempt *a)
     return o;
 }
 
+/* {"clocks_disagree":2}: causes of the launches that were made again. */
+static cbx_json *retry_reasons_json(const cbx__attempt *a)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    for (const cbx__launch *l = a->first; o && l; l = l->next) {
+        const char *cause = cbx_failure_reason(l->record.failure);
+        if (l->next && l->next->retry) cbx_json_set_int(o, cause, cbx_json_get_int(o, cause, 0) + 1);
+    }
+    return o;
+}
+
 static cbx_json *schedule_json(const cbx__session *s, const cbx__point *p, const cbx__attempt *a)
 {
     cbx_json *o = cbx_json_new_object();
@@ -121,6 +134,7 @@ static cbx_json *schedule_json(const cbx__session *s, const cbx__point *p, const
     cbx_json_set_int(o, "warmup", (int64_t)s->warmup);
     cbx_json_set_int(o, "iterations", (int64_t)a->iterations);
     cbx_json_set_int(o, "retries", (int64_t)a->retries);
+    put(o, "retry_reasons", retry_reasons_json(a));
     cbx_json_set_double(o, "epoch_target_s", s->epoch_target_s);
     cbx_json_set_double(o, "budget_s", s->budget_s);
     if (p->note[0]) cbx_json_set_string(o, "note", p->note);
@@ -302,9 +316,13 @@ static void put_launch_plan(cbx_json *o, const cbx__session *s, const cbx__point
 /* What was seen. */
 static void put_launch_record(cbx_json *o, const cbx_launch_record *r)
 {
+    char message[CBX_ERR_MESSAGE_SIZE];
+
+    memcpy(message, r->message, sizeof(message));
+    cbx__public_message(message);
     cbx_json_set_string(o, "failure", r->failure ? cbx_failure_word(r->failure) : NULL);
     if (r->failure) {
-        cbx_json_set_string(o, "message", r->message);
+        cbx_json_set_string(o, "message", message);
         cbx_json_set_string(o, "phase", r->phase);
         cbx_json_set_int(o, "exit_code", r->exit_code);
         cbx_json_set_int(o, "term_signal", r->term_signal);

@@ -203,11 +203,65 @@ const cbx__report_outcome *cbx__report_outcomes(cbx_arena *arena, const cbx__rep
     for (size_t i = first; list && i < first + items; i++) {
         const cbx__report_item *it = &v->items[i];
         cbx__report_outcome o = { it->class, it->row->framework, "", it->row->failure_remedy, 1 };
-        if (it->class == CBX__REPORT_GOOD) continue;
+        if (it->class == CBX__REPORT_GOOD || cbx__report_is_left_out(it->row)) continue;
         if (!environment_is_missing(it->row)) o.subject = cbx__report_name(arena, it);
         o.what = fate_of(arena, it->row);
         if (!o.remedy) o.remedy = "";
         add_outcome(list, count, &o);
     }
     return list;
+}
+
+/* --- what was left out by choice --- */
+
+static const char *how_of(const cbx_row *row) { return row->failure_message ? row->failure_message : "left out"; }
+
+/* True if an item before i tells of the same baseline. */
+static bool counted_before(const cbx__report_view *v, size_t first, size_t i)
+{
+    for (size_t j = first; j < i; j++) {
+        const cbx_row *a = v->items[i].row, *b = v->items[j].row;
+        if (cbx__report_is_left_out(b) && !strcmp(a->baseline, b->baseline) && !strcmp(how_of(a), how_of(b)))
+            return true;
+    }
+    return false;
+}
+
+const cbx__report_left_out *cbx__report_left_outs(cbx_arena *arena, const cbx__report_view *v, size_t first,
+                                                  size_t items, size_t *count)
+{
+    cbx__report_left_out *list = cbx_arena_calloc(arena, items + 1, sizeof *list);
+    *count = 0;
+    for (size_t i = first; list && i < first + items; i++) {
+        const cbx_row *row = v->items[i].row;
+        size_t k = 0;
+        if (!cbx__report_is_left_out(row)) continue;
+        while (k < *count && strcmp(list[k].how, how_of(row)) != 0) k++;
+        if (k == *count) {
+            list[k].how = how_of(row);
+            list[k].remedy = row->failure_remedy ? row->failure_remedy : "";
+            (*count)++;
+        }
+        list[k].baselines += !counted_before(v, first, i);
+    }
+    return list;
+}
+
+void cbx__report_put_left_out(cbx_text *out, const cbx__report_left_out *l)
+{
+    cbx_text_printf(out, "%zu baseline%s ", l->baselines, l->baselines == 1 ? "" : "s");
+    cbx__report_put_public(out, l->how, 160);
+}
+
+bool cbx__report_uncorrected(const cbx__report_view *v, size_t *launches, size_t *rows)
+{
+    *launches = SIZE_MAX;
+    *rows = 0;
+    for (size_t i = 0; i < v->nitems; i++) {
+        const cbx_row *row = v->items[i].row;
+        if (!row->holm_rows || row->verdict_holm || row->pairs >= *launches) continue;
+        *launches = (size_t)row->pairs;
+        *rows = (size_t)row->holm_rows;
+    }
+    return *rows > 0;
 }

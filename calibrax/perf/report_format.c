@@ -6,6 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/perf/public.h"
+
 const cbx__report_style cbx__report_ascii = { "x", "us", "-", "%" };
 const cbx__report_style cbx__report_words = { "x", "us", "-", " %" };
 const cbx__report_style cbx__report_utf8 = { "\303\227", "\302\265s", "\342\200\223", "\302\240%" };
@@ -37,6 +39,13 @@ cbx__report_class cbx__report_status_class(const cbx_row *row)
     for (size_t i = 0; i < CBX_LEN(fates); i++)
         if (row->status && !strcmp(row->status, fates[i].status)) return fates[i].class;
     return CBX__REPORT_FAILED;
+}
+
+const char *cbx__report_verdict(const cbx_row *row) { return row->verdict_holm ? row->verdict_holm : row->verdict; }
+
+bool cbx__report_is_left_out(const cbx_row *row)
+{
+    return row->failure_reason && !strcmp(row->failure_reason, "skipped_by_config");
 }
 
 void cbx__report_put_fate(cbx_text *out, const cbx_row *row)
@@ -137,9 +146,10 @@ bool cbx__report_speed_of(const cbx_row *row, cbx__report_speed *out)
     cbx_row_interval minima = { row->ratio_value, NAN, NAN, 0 };
     if (!cbx_row_is_good(row)) return false;
     if (isfinite(row->paired.value) && row->paired.value > 0) {
-        bool slower = row->verdict && !strcmp(row->verdict, "slower");
+        const char *verdict = cbx__report_verdict(row);
+        bool slower = verdict && !strcmp(verdict, "slower");
         out->x = slower ? row->paired : turned_over(&row->paired);
-        out->word = row->verdict ? row->verdict : "undecided";
+        out->word = verdict ? verdict : "undecided";
         out->minimum_only = false;
         return true;
     }
@@ -204,23 +214,13 @@ void cbx__report_put_share(cbx_text *out, double share, const cbx__report_style 
 
 /* --- words --- */
 
-static bool begins_word(const char *s, size_t i) { return i == 0 || strchr(" \t\n\r\"'`(=:,;[", s[i - 1]) != NULL; }
-
-/* Bytes of an absolute path that starts here; 0 if none does. */
-static size_t path_length(const char *s, size_t i)
-{
-    size_t n = strcspn(s + i, " \t\n\r\"'`),;>]");
-    bool path = s[i] == '/' || (s[i] == '~' && s[i + 1] == '/');
-    return path && n > 1 && begins_word(s, i) ? n : 0;
-}
-
 void cbx__report_put_public(cbx_text *out, const char *s, size_t max)
 {
     size_t start = out->len;
     if (!s) return;
     for (size_t i = 0; s[i];) {
         unsigned char c = (unsigned char)s[i];
-        size_t path = path_length(s, i);
+        size_t path = cbx__path_length(s, i);
         bool control = c < 0x20 || c == 0x7f ||
                        (c == 0xc2 && (unsigned char)s[i + 1] >= 0x80 && (unsigned char)s[i + 1] < 0xa0);
         if (max && out->len - start >= max && (c & 0xc0) != 0x80) {

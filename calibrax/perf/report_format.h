@@ -18,6 +18,10 @@ extern const cbx__report_style cbx__report_utf8;  /* ×, µs, –, 61 % */
 
 /* Class of a row's status; a word nobody knows is a failure. */
 cbx__report_class cbx__report_status_class(const cbx_row *row);
+/* The verdict to show: the one that stands over the table, where so many launches can carry it; else the row's own.  NULL: none. */
+const char *cbx__report_verdict(const cbx_row *row);
+/* True for a row that only says that somebody chose not to measure it. */
+bool cbx__report_is_left_out(const cbx_row *row);
 /* What became of the row, to follow its name: "failed its fidelity check", "crashed", "failed (weird)". */
 void cbx__report_put_fate(cbx_text *out, const cbx_row *row);
 

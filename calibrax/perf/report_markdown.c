@@ -127,7 +127,8 @@ static void put_case(report *r, size_t c)
     for (size_t g = 0; g < r->view->ngroups; g++) {
         const cbx__report_group *group = &r->view->groups[g];
         if (group->case_index != c) continue;
-        for (size_t i = 0; i < group->count; i++) put_row(r, group, &r->view->items[group->first + i]);
+        for (size_t i = group->first; i < group->first + group->count; i++)
+            if (!cbx__report_is_left_out(r->view->items[i].row)) put_row(r, group, &r->view->items[i]);
     }
 }
 
@@ -238,6 +239,39 @@ static void note_minima(report *r)
     }
 }
 
+/* Over what the verdicts hold. */
+static void note_verdicts(report *r)
+{
+    size_t launches, rows, corrected = 0;
+    for (size_t i = 0; i < r->view->nitems; i++) {
+        const cbx_row *row = r->view->items[i].row;
+        if (row->verdict_holm && row->holm_rows > corrected) corrected = row->holm_rows;
+    }
+    if (corrected)
+        cbx_text_printf(r->out,
+                        "- *verdicts* hold at 95 %% over the whole table: exact sign tests, corrected by Holm over %zu "
+                        "ratio%s; brackets hold for their row alone.\n",
+                        corrected, corrected == 1 ? "" : "s");
+    if (cbx__report_uncorrected(r->view, &launches, &rows))
+        cbx_text_printf(r->out,
+                        "- *verdicts*: each row at 95 %%; %zu launches cannot carry a correction over %zu rows.\n",
+                        launches, rows);
+}
+
+static void note_left_out(report *r)
+{
+    size_t n = 0;
+    const cbx__report_left_out *l = cbx__report_left_outs(r->arena, r->view, 0, r->view->nitems, &n);
+    for (size_t i = 0; i < n; i++) {
+        cbx_text_puts(r->out, "- ");
+        cbx__report_put_left_out(&r->cell, &l[i]);
+        flush_cell(r);
+        if (l[i].remedy[0]) cbx_text_puts(r->out, ": ");
+        put_escaped(r, l[i].remedy);
+        cbx_text_puts(r->out, ".\n");
+    }
+}
+
 static void note_outcomes(report *r)
 {
     size_t n = 0;
@@ -270,7 +304,9 @@ void cbx_report_markdown(const cbx_rows *rows, const cbx_report_opts *opts, cbx_
     note_roofline(&r);
     note_variants(&r);
     note_minima(&r);
+    note_verdicts(&r);
     note_outcomes(&r);
+    note_left_out(&r);
     if (rows->damaged) cbx_text_printf(out, "- %zu damaged lines were left out.\n", rows->damaged);
     cbx_text_clear(&r.cell);
     cbx__report_view_close(&view, out);

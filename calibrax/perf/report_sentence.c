@@ -74,7 +74,8 @@ static const cbx__report_item *winner_of(const speaker *s, const cbx__report_gro
     const cbx__report_item *best = NULL;
     for (size_t i = 0; g->reference && i < g->count; i++) {
         const cbx__report_item *it = &items_of(s, g)[i];
-        if (!is_rival(it) || !it->row->verdict || strcmp(it->row->verdict, "faster") != 0) continue;
+        const char *verdict = cbx__report_verdict(it->row);
+        if (!is_rival(it) || !verdict || strcmp(verdict, "faster") != 0) continue;
         if (!best || it->row->paired.value < best->row->paired.value) best = it;
     }
     return best;
@@ -210,7 +211,7 @@ static void say_skipped(const speaker *s, const cbx__report_group *g)
     const char *separator = "; skipped: ";
     for (size_t i = 0; i < g->count; i++) {
         const cbx__report_item *it = &items_of(s, g)[i];
-        if (it->class != CBX__REPORT_SKIPPED) continue;
+        if (it->class != CBX__REPORT_SKIPPED || cbx__report_is_left_out(it->row)) continue;
         cbx_text_puts(s->out, separator);
         say(s, cbx__report_name(s->arena, it));
         if (it->row->failure_reason) {
@@ -219,6 +220,17 @@ static void say_skipped(const speaker *s, const cbx__report_group *g)
             cbx_text_putc(s->out, ')');
         }
         separator = ", ";
+    }
+}
+
+/* Those that were left out on purpose are told by number. */
+static void say_left_out(const speaker *s, const cbx__report_group *g)
+{
+    size_t n = 0;
+    const cbx__report_left_out *l = cbx__report_left_outs(s->arena, s->view, g->first, g->count, &n);
+    for (size_t i = 0; i < n; i++) {
+        cbx_text_puts(s->out, "; ");
+        cbx__report_put_left_out(s->out, &l[i]);
     }
 }
 
@@ -233,6 +245,7 @@ static void say_group(const speaker *s, const cbx__report_group *g)
     say_good(s, g);
     say_outcomes(s, g->first, g->count, CBX__REPORT_FAILED, "; ");
     say_skipped(s, g);
+    say_left_out(s, g);
 }
 
 /* Spoken of: representative points; in a case without any, its first point. */

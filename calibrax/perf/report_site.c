@@ -132,8 +132,9 @@ static const char *const verdict_marks[][2] = {
 
 static const char *verdict_class(const cbx_row *row)
 {
-    for (size_t i = 0; row->verdict && cbx_row_is_good(row) && i < CBX_LEN(verdict_marks); i++)
-        if (!strcmp(row->verdict, verdict_marks[i][0])) return verdict_marks[i][1];
+    const char *verdict = cbx__report_verdict(row);
+    for (size_t i = 0; verdict && cbx_row_is_good(row) && i < CBX_LEN(verdict_marks); i++)
+        if (!strcmp(verdict, verdict_marks[i][0])) return verdict_marks[i][1];
     return "";
 }
 

@@ -43,7 +43,8 @@ static void measure(table *t)
         t->width[c] = title_width(c, t->is_brief[c]);
         for (size_t i = 0; i < t->view->nitems; i++) {
             size_t w = columns_of(cell_of(t, i, c));
-            bool counts = c == CBX__COLUMN_BASELINE || is_measured(&t->view->items[i]);
+            bool counts = (c == CBX__COLUMN_BASELINE && !cbx__report_is_left_out(t->view->items[i].row)) ||
+                          is_measured(&t->view->items[i]);
             if (counts && w > t->width[c]) t->width[c] = w;
         }
     }
@@ -218,15 +219,33 @@ static void put_heading(const table *t, const cbx__report_group *g, cbx_arena *a
     cbx_text_clear(&line);
 }
 
+/* One line for all baselines that somebody chose to leave out. */
+static void put_left_out(const table *t, const cbx__report_group *g, cbx_arena *arena, size_t width, cbx_text *out,
+                         cbx_text *scratch)
+{
+    size_t n = 0;
+    const cbx__report_left_out *l = cbx__report_left_outs(arena, t->view, g->first, g->count, &n);
+    for (size_t i = 0; i < n; i++) {
+        cbx_text_reset(scratch);
+        cbx__report_put_left_out(scratch, &l[i]);
+        cbx_text_add(out, cbx_text_str(scratch), width ? bytes_that_fit(cbx_text_str(scratch), width) : scratch->len);
+        cbx_text_putc(out, '\n');
+    }
+}
+
 static void put_legend(const cbx__report_view *v, cbx_text *out)
 {
     bool variants = false, disagree = false;
+    size_t launches, rows;
     for (size_t i = 0; i < v->nitems; i++) {
         variants = variants || (v->items[i].siblings && v->items[i].quoted);
         disagree = disagree || cbx__report_minimum_disagrees(v->items[i].row);
     }
     if (variants) cbx_text_puts(out, "* strongest variant, quoted in ratios\n");
     if (disagree) cbx_text_puts(out, "! the ratio of minima says otherwise\n");
+    if (cbx__report_uncorrected(v, &launches, &rows))
+        cbx_text_printf(out, "each row at 95%%: %zu launches cannot carry a correction over %zu rows\n", launches,
+                        rows);
 }
 
 void cbx_report_table(const cbx_rows *rows, size_t width, cbx_text *out)
@@ -245,11 +264,13 @@ void cbx_report_table(const cbx_rows *rows, size_t width, cbx_text *out)
     for (size_t g = 0; g < view.ngroups; g++) {
         put_heading(&t, &view.groups[g], &view.arena, width, out);
         for (size_t i = view.groups[g].first; i < view.groups[g].first + view.groups[g].count; i++) {
+            if (cbx__report_is_left_out(view.items[i].row)) continue;
             if (is_measured(&view.items[i]))
                 put_measured(&t, i, out);
             else
                 put_unmeasured(&t, i, width, out, &scratch);
         }
+        put_left_out(&t, &view.groups[g], &view.arena, width, out, &scratch);
     }
     put_legend(&view, out);
 done:

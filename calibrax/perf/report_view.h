@@ -96,8 +96,25 @@ typedef struct cbx__report_outcome {
     size_t rows;
 } cbx__report_outcome;
 
-/* Outcomes of the items [first, first + count) that are not good, equal ones once; missing ones first. */
+/* Outcomes of the items [first, first + count) that are not good, equal ones once; missing ones first.  What was left out by choice is
+ * not among them. */
 const cbx__report_outcome *cbx__report_outcomes(cbx_arena *arena, const cbx__report_view *v, size_t first, size_t items,
                                                 size_t *count);
+
+/* True if verdicts are shown that hold for their row alone, because some rows have too few launches for a correction over the table.
+ * @param launches  fewest pairs of such a row
+ * @param rows      ratios of its table */
+bool cbx__report_uncorrected(const cbx__report_view *v, size_t *launches, size_t *rows);
+
+/* Baselines of the items [first, first + count) that the user left out, one element for each way to do so. */
+typedef struct cbx__report_left_out {
+    const char *how, *remedy; /* "left out by --baselines"; "" if unknown */
+    size_t baselines;         /* different ones */
+} cbx__report_left_out;
+
+const cbx__report_left_out *cbx__report_left_outs(cbx_arena *arena, const cbx__report_view *v, size_t first,
+                                                  size_t items, size_t *count);
+/* "8 baselines left out by --baselines" */
+void cbx__report_put_left_out(cbx_text *out, const cbx__report_left_out *l);
 
 #endif

@@ -11,6 +11,7 @@
 #include "calibrax/analysis/verdict.h"
 #include "calibrax/perf/session.h"
 #include "calibrax/statistics/estimate.h"
+#include "calibrax/statistics/significance.h"
 
 /* Of the interval of an attempt's own median; the paired ratio's is the session's. */
 #define LEVEL 0.95
@@ -174,13 +175,13 @@ static void put_fidelity(const cbx__session *s, const cbx__attempt *a, cbx_row *
 
 static void put_failure(const cbx__attempt *a, cbx_row *row)
 {
-    bool wants_setup = a->failure == CBX_FAILURE_INTERPRETER_MISSING || a->failure == CBX_FAILURE_MODULE_MISSING ||
-                       a->failure == CBX_FAILURE_IMPORT_FAILED;
+    bool has_own = a->failure == CBX_FAILURE_INTERPRETER_MISSING || a->failure == CBX_FAILURE_MODULE_MISSING ||
+                   a->failure == CBX_FAILURE_IMPORT_FAILED || a->failure == CBX_FAILURE_SKIPPED_BY_CONFIG;
 
     if (!a->failure) return;
     row->failure_reason = cbx_failure_reason(a->failure);
     row->failure_message = a->message[0] ? a->message : NULL;
-    row->failure_remedy = wants_setup && a->remedy ? a->remedy : cbx_failure_remedy(a->failure);
+    row->failure_remedy = has_own && a->remedy ? a->remedy : cbx_failure_remedy(a->failure);
     if (row->failure_remedy && !row->failure_remedy[0]) row->failure_remedy = NULL;
 }
 
@@ -209,12 +210,27 @@ static double round_median(const cbx__attempt *a, size_t round)
     return m;
 }
 
+/* p-value of what the verdict claims: two-sided for a difference, two one-sided tests for equivalence.  q holds n quotients. */
+static double claim_p(cbx_verdict verdict, const double *q, size_t n)
+{
+    size_t below = 0, above = 0;
+
+    if (verdict == CBX_VERDICT_EQUIVALENT)
+        return cbx_stat_equivalence_p(q, n, 1 / (1 + CBX_VERDICT_MARGIN), 1 + CBX_VERDICT_MARGIN);
+    for (size_t i = 0; i < n; i++) {
+        below += q[i] < 1;
+        above += q[i] > 1;
+    }
+    return cbx_stat_sign_test_p(below, above);
+}
+
 static cbx_status put_paired(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, const cbx__attempt *a,
                              const cbx__attempt *rival, cbx_row *row, cbx_err *err)
 {
     double *mine = cbx_arena_calloc(&p->arena, 2 * (p->rounds + 1), sizeof(double));
     double *theirs = mine + p->rounds + 1;
     cbx_interval iv;
+    cbx_verdict verdict;
     size_t n = 0;
     cbx_status st;
 
@@ -230,7 +246,11 @@ static cbx_status put_paired(cbx_ctx *ctx, const cbx__session *s, cbx__point *p,
     if (st) return st;
     row->paired_vs = rival->baseline->name;
     row->paired = (cbx_row_interval){ iv.value, iv.lower, iv.upper, iv.level };
-    row->verdict = cbx_verdict_name(cbx_verdict_of_ratio(&iv, CBX_VERDICT_MARGIN));
+    verdict = cbx_verdict_of_ratio(&iv, CBX_VERDICT_MARGIN);
+    row->verdict = cbx_verdict_name(verdict);
+    row->pairs = n;
+    for (size_t i = 0; i < n; i++) mine[i] /= theirs[i];
+    row->paired_p = claim_p(verdict, mine, n);
     return CBX_OK;
 }
 

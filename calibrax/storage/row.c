@@ -103,9 +103,17 @@ static const row_field failure_fields[] = {
     { "remedy", ROW_STRING, AT(failure_remedy) },
 };
 static const row_field paired_fields[] = {
-    { "vs", ROW_NEEDED_STRING, AT(paired_vs) },      { "value", ROW_NUMBER, AT(paired.value) },
-    { "lower", ROW_NUMBER, AT(paired.lower) },       { "upper", ROW_NUMBER, AT(paired.upper) },
-    { "level", ROW_MAYBE_NUMBER, AT(paired.level) }, { "verdict", ROW_STRING, AT(verdict) },
+    { "vs", ROW_NEEDED_STRING, AT(paired_vs) },
+    { "value", ROW_NUMBER, AT(paired.value) },
+    { "lower", ROW_NUMBER, AT(paired.lower) },
+    { "upper", ROW_NUMBER, AT(paired.upper) },
+    { "level", ROW_MAYBE_NUMBER, AT(paired.level) },
+    { "verdict", ROW_STRING, AT(verdict) },
+    { "pairs", ROW_COUNT, AT(pairs) },
+    { "p", ROW_MAYBE_NUMBER, AT(paired_p) },
+    { "p_holm", ROW_MAYBE_NUMBER, AT(paired_p_holm) },
+    { "holm_rows", ROW_COUNT, AT(holm_rows) },
+    { "verdict_holm", ROW_STRING, AT(verdict_holm) },
 };
 BLOCK(metrics_block, metrics_fields, ROW_IF_TRUE, AT(has_metrics));
 BLOCK(fidelity_block, fidelity_fields, ROW_IF_STRING, AT(fidelity_status));

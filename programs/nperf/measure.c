@@ -1,6 +1,7 @@
 /*
  * nperf without a command word: measures a case, or renders rows again.
  */
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,11 +46,13 @@ static const opt_spec measure_options[] = {
     { "cpu-slots", 0, OPT_COUNT, AT(cpu_slots), "N", "1", "points measured side by side on disjoint CPUs" },
     { "worker-timeout", 0, OPT_NUMBER, AT(worker_timeout), "SECONDS", "3600",
       "longest wait for an answer of a worker" },
-    { "memory-limit", 0, OPT_SIZE, AT(memory_limit), "SIZE", "none", "resident memory of a worker, such as 8G" },
+    { "memory-limit", 0, OPT_SIZE, AT(memory_limit), "SIZE", "80 % of the free memory",
+      "resident memory of a worker, such as 8G" },
     { "in-process", 0, OPT_FLAG, AT(in_process), NULL, NULL, "call native baselines in this process" },
     { "seed", 's', OPT_COUNT, AT(seed), "N", "0", "of the order and the layout of launches" },
     { "out", 'o', OPT_STRING, AT(out), "FILE", "results/CASE.jsonl", "rows, one JSON line each" },
-    { "report", 0, OPT_STRING, AT(report), "FILE", "results/CASE.md", "markdown report" },
+    { "report", 0, OPT_STRING, AT(report), "FILE", "results/CASE.md",
+      "markdown report; with --render-from only when given" },
     { "site", 0, OPT_MAYBE, AT(site), "DIR", "site", "also write DIR/index.html, a page that needs nothing else" },
     { "store", 0, OPT_MAYBE, AT(store), "DIR", "results/store",
       "also keep the run, with its raw launches, in a store" },
@@ -86,12 +89,14 @@ static int write_files(const opt_program *program, cbx_ctx *ctx, const cbx_rows 
 {
     cbx_report_opts opts = CBX_REPORT_OPTS_INIT;
     cbx_text text;
-    int status;
+    int status = EXIT_PASS;
 
     opts.command = command;
     cbx_text_init(&text, cbx_allocator_default());
-    cbx_report_markdown(rows, &opts, &text);
-    status = write_text(program, ctx, to->report, &text);
+    if (to->report) {
+        cbx_report_markdown(rows, &opts, &text);
+        status = write_text(program, ctx, to->report, &text);
+    }
     if (to->page) {
         int second;
         cbx_text_reset(&text);
@@ -149,6 +154,8 @@ static const char *reproduce(const measure_args *a, cbx_arena *arena)
     if (a->budget > 0) cbx_text_printf(&t, " --budget %g", a->budget);
     if (a->threads) cbx_text_printf(&t, " --threads %d", a->threads);
     if (a->cpu_slots) cbx_text_printf(&t, " --cpu-slots %zu", a->cpu_slots);
+    if (a->worker_timeout > 0) cbx_text_printf(&t, " --worker-timeout %g", a->worker_timeout);
+    if (a->memory_limit) cbx_text_printf(&t, " --memory-limit %" PRIu64, a->memory_limit);
     if (a->in_process) cbx_text_puts(&t, " --in-process");
     if (a->seed) cbx_text_printf(&t, " --seed %zu", a->seed);
     text = cbx_arena_strdup(arena, cbx_text_str(&t));
@@ -163,7 +170,10 @@ static int read_rows(const opt_program *program, cbx_ctx *ctx, const opt_list *p
     cbx_err err = CBX_ERR_INIT;
 
     for (size_t i = 0; i < paths->count; i++) {
-        if (cbx_rows_read(ctx, paths->items[i], rows, &err)) return opt_fail(program, "%s", err.message);
+        cbx_status st = cbx_rows_read(ctx, paths->items[i], rows, &err);
+        if (st == CBX_ENOENT)
+            return opt_fail(program, "--render-from: %s; nperf writes rows to results/ by default", err.message);
+        if (st) return opt_fail(program, "--render-from: %s", err.message);
     }
     if (rows->damaged) {
         fprintf(stderr, "note: %zu damaged line%s left out; the first: %s\n", rows->damaged,
@@ -189,6 +199,8 @@ static int render(const opt_program *program, cbx_ctx *ctx, const measure_args *
                 newer_failed == 1 ? "" : "s");
     if (!status) status = show_rows(program, &rows, a->json);
     if (!status) status = write_files(program, ctx, &rows, NULL, to);
+    if (!status && to->report) fprintf(stderr, "report: %s\n", to->report);
+    if (!status && to->page) fprintf(stderr, "page: %s\n", to->page);
     cbx_rows_clear(&rows);
     return status;
 }
@@ -197,11 +209,12 @@ static int render(const opt_program *program, cbx_ctx *ctx, const measure_args *
 
 static int check_files(const opt_program *program, cbx_ctx *ctx, const outputs *to)
 {
-    const char *const paths[] = { to->report, to->page };
+    const char *const paths[] = { to->report, to->page }, *const flags[] = { "--report", "--site" };
     cbx_err err = CBX_ERR_INIT;
 
     for (size_t i = 0; i < CBX_LEN(paths); i++) {
-        if (paths[i] && cbx_file_check_writable(ctx, paths[i], &err)) return opt_fail(program, "%s", err.message);
+        if (paths[i] && cbx_file_check_writable(ctx, paths[i], &err))
+            return opt_fail(program, "%s; choose another %s", err.message, flags[i]);
     }
     return EXIT_PASS;
 }
@@ -313,9 +326,10 @@ static int measure(const opt_program *program, cbx_ctx *ctx, const measure_args 
 static bool settle_outputs(const measure_args *a, cbx_arena *arena, outputs *to)
 {
     to->rows = a->out ? a->out : cbx_arena_printf(arena, "results/%s.jsonl", a->case_name);
-    to->report = a->report ? a->report : cbx_arena_printf(arena, "results/%s.md", a->case_name);
+    to->report = a->report;
+    if (!a->report && !a->render_from.count) to->report = cbx_arena_printf(arena, "results/%s.md", a->case_name);
     to->page = a->site ? cbx_path_join(arena, a->site, "index.html") : NULL;
-    return to->rows && to->report && (!a->site || to->page);
+    return to->rows && (to->report || a->render_from.count) && (!a->site || to->page);
 }
 
 static int run_parsed(const opt_program *program, const measure_args *a, cbx_arena *arena)

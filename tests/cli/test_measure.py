@@ -82,6 +82,12 @@ def render_again(p):
     done = p.run("--render-from", "a.jsonl", "kept", "--latest", "--report", "b.md", "--site", "page", expect=0)
     has(done.stdout, "tiled")
     check(os.path.exists(p.file("b.md")) and os.path.exists(p.file("page/index.html")), "renders")
+    has(done.stderr, "report: b.md", "what was written is said")
+    has(done.stderr, "page: page/index.html", "what was written is said")
+    p.write("results/semiring_matmul.md", "the report of a measurement")
+    equal(p.run("--render-from", "a.jsonl", expect=0).stderr, "", "nothing is written that was not asked for")
+    with open(p.file("results/semiring_matmul.md"), encoding="utf-8") as f:
+        equal(f.read(), "the report of a measurement", "a render overwrites no report")
     equal(len(json.loads(p.run("--render-from", "kept", "--json", expect=0).stdout)["rows"]), len(p.rows("a.jsonl")), "rows of the store")
     equal(len(json.loads(p.run("--render-from", "a.jsonl", "kept", "--latest", "--json", expect=0).stdout)["rows"]), len(p.rows("a.jsonl")),
           "one row a key")
@@ -89,6 +95,7 @@ def render_again(p):
 
 def render_from_nothing(p):
     one_sentence(p.run("--render-from", "nowhere.jsonl", expect=2), "nowhere.jsonl")
+    has(p.run("--render-from", "nowhere.jsonl", expect=2).stderr, "results/", "where rows are")
     p.write("empty.jsonl", "")
     one_sentence(p.run("--render-from", "empty.jsonl", expect=2), "empty.jsonl")
     native(p, "--out", "a.jsonl", expect=0)
@@ -102,7 +109,9 @@ def render_from_nothing(p):
 def unwritable_places(p):
     p.write("file", "in the way")
     for flag in ("--out", "--report", "--site", "--store"):
-        one_sentence(native(p, flag, "file/below/it", expect=2), "file")
+        done = native(p, flag, "file/below/it", expect=2)
+        one_sentence(done, "file")
+        has(done.stderr, f"choose another {flag}", "the remedy")
     check(not os.path.exists(p.file("results/semiring_matmul.jsonl")), "found before anything was measured")
 
 
@@ -151,6 +160,42 @@ def interrupt_and_resume(p):
     rows = p.rows()
     equal(sorted(r["param_point"]["m"] for r in rows if r["baseline"] == "tiled" and r["status"] == "ok"), [7, 8, 9], "complete now")
     equal(row_of(rows, "tiled", param_point=rows[0]["param_point"])["run_id"], first, "the first point was not measured again")
+
+
+def resume_carries_rows_over(p):
+    other = TINY.replace("7", "9")
+    p.run("--point", TINY, "--point", other, "--baselines", "stream,tiled", *QUICK, expect=0)
+    p.run("--point", TINY, "--baselines", "stream,naive-dense", *QUICK, "--resume", expect=0)
+    rows = p.rows()
+    for m, baseline in ((7, "tiled"), (9, "tiled"), (7, "naive-dense"), (9, "stream")):
+        found = [r["status"] for r in rows if r["baseline"] == baseline and r["param_point"]["m"] == m]
+        equal(found, ["ok"], f"{baseline} at m = {m}")
+
+
+def left_out_in_one_line(p):
+    done = native(p, "--memory-limit", "2G", "--worker-timeout", "40", expect=0)
+    rows = p.rows()
+    out = [r for r in rows if r["status"] == "skipped" and r["failure_detail"]["reason"] == "skipped_by_config"]
+    check(len(out) > 2, "rows stay in the file")
+    equal({r["failure_detail"]["remedy"] for r in out}, {"name it in --baselines"}, "the remedy that applies")
+    line = f"{len(out)} baselines left out by --baselines"
+    equal(done.stdout.count(line), 2, f"once in the table and once in the sentence: {done.stdout}")
+    check("skipped_by_config" not in done.stdout, "no list of names")
+    with open(p.file("results/semiring_matmul.md"), encoding="utf-8") as f:
+        report = f.read()
+    equal(report.count(line), 1, "a note in the report")
+    check("jax-naive" not in report, "and no rows of dashes")
+    has(report, "--worker-timeout 40", "the command has every option")
+    has(report, "--memory-limit 2147483648", "the command has every option")
+
+
+def no_path_in_rows(p):
+    done = p.run("--point", TINY, "--baselines", "stream,torch-dense", *QUICK, "--store", expect=0,
+                 env={"NPERF_PYTHON_TORCH": "/no/such/place/python"})
+    message = row_of(p.rows(), "torch-dense")["failure_detail"]["message"]
+    check("/no/such" not in message, message)
+    has(message, "'python'", "its last part is enough for others")
+    has(done.stderr, "/no/such/place/python", "who sits here is told the whole")
 
 
 def bad_worker(p, script):
@@ -264,4 +309,4 @@ def overlapping_runs_wait(p):
 
 
 main([tiny_run, no_host_and_no_path, json_document, interleaved, render_again, render_from_nothing, unwritable_places, disk_full,
-      interrupt_and_resume, bad_workers, wrong_shape, missing_frameworks, no_gpu, selection, overlapping_runs_wait])
+      interrupt_and_resume, resume_carries_rows_over, left_out_in_one_line, no_path_in_rows, bad_workers, wrong_shape, missing_frameworks, no_gpu, selection, overlapping_runs_wait])

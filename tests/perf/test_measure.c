@@ -98,14 +98,15 @@ static size_t count_lines(const cbx_measure_result *r, const char *baseline, boo
     return n;
 }
 
-static size_t launches_of(const cbx_measure_result *r, const char *baseline)
-{
-    return count_lines(r, baseline, false);
-}
+static size_t launches_of(const cbx_measure_result *r, const char *baseline) { return count_lines(r, baseline, false); }
 
 static void every_failure_is_a_row(void **state)
 {
-    static const struct { const char *baseline, *status; size_t launches, retries; const char *why; } cases[] = {
+    static const struct {
+        const char *baseline, *status;
+        size_t launches, retries;
+        const char *why;
+    } cases[] = {
         { "good", "ok", 2, 0, "the honest one is measured in each round" },
         { "wrong", "fidelity_failed", 1, 0, "a wrong answer is wrong once and for all" },
         { "killed", "crashed", 1, 1, "a crash is confirmed once" },
@@ -187,6 +188,18 @@ static void resume_keeps_what_is_good(void **state)
     cbx_measure_result_clear(&c);
 }
 
+/* Status of a baseline at a point with this label in the file; "" if it has no row, "twice" if it has more. */
+static const char *status_in_file(const cbx_rows *file, const char *baseline, const char *label)
+{
+    const char *found = "";
+    for (size_t i = 0; i < file->count; i++) {
+        const cbx_row *row = &file->rows[i];
+        if (strcmp(row->baseline, baseline) || strcmp(row->point_label, label)) continue;
+        found = found[0] ? "twice" : row->status;
+    }
+    return found;
+}
+
 typedef struct watcher {
     cbx_stop_flag flag;
     size_t launches, stop_after, notes;
@@ -238,9 +251,89 @@ static void a_stop_keeps_finished_points(void **state)
     cbx_measure_result_clear(&result);
 }
 
+static void read_file(rig *r, cbx_rows *file)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx_rows_init(file, cbx_allocator_default());
+    CHECK_OK(cbx_rows_read(r->ctx, r->out, file, &err), &err, "the file is whole");
+}
+
+/* Rows that this run did not finish stay, whatever stopped it. */
+static void a_stopped_resume_loses_nothing(void **state)
+{
+    static const char *const names[] = { "good", "spin" }, *const points[] = { "{\"n\":7}", "{\"n\":9}", "{\"n\":11}" };
+    rig *r = *state;
+    cbx_measure_opts o = quick(r, names, CBX_LEN(names));
+    watcher w = { .stop_after = 1 };
+    cbx_measure_result result;
+    cbx_rows file;
+
+    o.points = points + 1;
+    o.npoints = 2;
+    result = run(r, &o, "9 and 11");
+    cbx_measure_result_clear(&result);
+    o.points = points;
+    o.npoints = 3;
+    o.resume = true;
+    o.stop = &w.flag;
+    o.progress = watch;
+    o.user = &w;
+    result = run(r, &o, "stopped in 7");
+    CHECK(result.interrupted, "stopped");
+    read_file(r, &file);
+    CHECK_STR(status_in_file(&file, "good", "9"), "ok", "kept");
+    CHECK_STR(status_in_file(&file, "spin", "11"), "ok", "kept");
+    CHECK_STR(status_in_file(&file, "spin", "7"), "interrupted", "what this run came to");
+    CHECK_INT(file.count, result.rows.count, "the result is what the file holds");
+    cbx_rows_clear(&file);
+    cbx_measure_result_clear(&result);
+    w = (watcher){ .stop_after = 1 };
+    o.allow = NULL;
+    o.nallow = 0;
+    result = run(r, &o, "stopped in a point that has good rows");
+    read_file(r, &file);
+    CHECK_STR(status_in_file(&file, "spin", "9"), "ok", "kept");
+    CHECK_INT(file.count, result.rows.count, "still the same");
+    cbx_rows_clear(&file);
+    cbx_measure_result_clear(&result);
+}
+
+/* Other points and other baselines are none of this run's business. */
+static void a_narrow_resume_drops_nothing(void **state)
+{
+    static const char *const wide[] = { "good", "spin" }, *const narrow[] = { "good", "flood" },
+                             *const points[] = { "{\"n\":7}", "{\"n\":9}" };
+    rig *r = *state;
+    cbx_measure_opts o = quick(r, wide, CBX_LEN(wide));
+    cbx_measure_result result;
+    cbx_rows file;
+    char first[CBX_RUN_ID_SIZE];
+
+    o.points = points;
+    o.npoints = 2;
+    result = run(r, &o, "all");
+    memcpy(first, result.run_id, sizeof(first));
+    cbx_measure_result_clear(&result);
+    o.allow = narrow;
+    o.nallow = CBX_LEN(narrow);
+    o.npoints = 1;
+    o.resume = true;
+    result = run(r, &o, "another baseline at one point");
+    read_file(r, &file);
+    CHECK_STR(status_in_file(&file, "spin", "7"), "ok", "a row that says nothing replaces no good one");
+    CHECK_STR(status_in_file(&file, "flood", "7"), "ok", "the new one is there");
+    CHECK_STR(status_in_file(&file, "spin", "9"), "ok", "a point that was not asked for");
+    CHECK_STR(status_in_file(&file, "flood", "9"), "skipped", "with all its rows");
+    CHECK_STR(row_of(&file, "spin")->run_id, first, "as they were");
+    CHECK_INT(result.points, 1, "this run had one point");
+    cbx_rows_clear(&file);
+    cbx_measure_result_clear(&result);
+}
+
 static void slots_share_the_points(void **state)
 {
-    static const char *const names[] = { "good" }, *const points[] = { "{\"n\":1}", "{\"n\":2}", "{\"n\":3}", "{\"n\":4}", "{\"n\":5}" };
+    static const char *const names[] = { "good" }, *const points[] = { "{\"n\":1}", "{\"n\":2}", "{\"n\":3}",
+                                                                       "{\"n\":4}", "{\"n\":5}" };
     rig *r = *state;
     cbx_measure_opts o = quick(r, names, 1);
     cbx_measure_result result;
@@ -317,7 +410,8 @@ static void budget_says_what_it_cut(void **state)
     CHECK(row->nlaunches < CBX_LEN("123456"), "fewer launches than an interval needs");
     CHECK(isinf(row->steady.lower) || row->steady.level == 0 || isnan(row->steady.lower), "so there is none");
     CHECK(w.notes == 1 && strstr(w.note, "too few for an interval"), "and it is said");
-    CHECK(strstr(cbx_json_get_string(cbx_json_get(row->provenance, "schedule"), "note", ""), "budget"), "in the row as well");
+    CHECK(strstr(cbx_json_get_string(cbx_json_get(row->provenance, "schedule"), "note", ""), "budget"),
+          "in the row as well");
     cbx_measure_result_clear(&result);
 }
 
@@ -340,7 +434,8 @@ static void oracle_failure(void **state)
 
 static void usage_errors(void **state)
 {
-    static const char *const bad_point[] = { "{\"n\":" }, *const bad_platform[] = { "cpuu" }, *const good[] = { "good" };
+    static const char *const bad_point[] = { "{\"n\":" }, *const bad_platform[] = { "cpuu" },
+                             *const good[] = { "good" };
     rig *r = *state;
     cbx_measure_opts o = quick(r, good, 1);
     cbx_measure_result result;
@@ -356,7 +451,9 @@ static void usage_errors(void **state)
     CHECK_STATUS(cbx_measure_run(r->ctx, &o, &result, &err), CBX_EINVAL, "no such platform");
     o.nplatforms = 0;
     o.out_path = "/proc/no/such/rows.jsonl";
-    CHECK(cbx_measure_run(r->ctx, &o, &result, &err) != CBX_OK && strstr(err.message, "/proc/no"), "known before anything is measured");
+    CHECK(cbx_measure_run(r->ctx, &o, &result, &err) != CBX_OK && strstr(err.message, "/proc/no") &&
+              strstr(err.message, "--out"),
+          "known before anything is measured");
     CHECK_INT(result.rows.count, 0, "no rows");
     cbx_measure_result_clear(&result);
 }
@@ -413,7 +510,8 @@ static void commands(void **state)
     CHECK_INT(result.points_good, 2, "the others are measured");
     cbx_text_init(&words, cbx_allocator_default());
     cbx_exec_sentence(&result.rows, &words);
-    CHECK(strstr(cbx_text_str(&words), "'sleep 0.002' is ") && strstr(cbx_text_str(&words), "faster than 'sleep 0.15'"), cbx_text_str(&words));
+    CHECK(strstr(cbx_text_str(&words), "'sleep 0.002' is ") && strstr(cbx_text_str(&words), "faster than 'sleep 0.15'"),
+          cbx_text_str(&words));
     cbx_text_clear(&words);
     cbx_measure_result_clear(&result);
 }
@@ -423,7 +521,8 @@ static void parameters(void **state)
     static const char *const a[] = { "1", "2" }, *const b[] = { "x", "y", "z" };
     static const cbx_exec_param params[] = { { "a", a, 2 }, { "b", b, 3 } };
     static const cbx_exec_command two[] = { { "true {a} {b} {c}", NULL }, { "true", NULL } };
-    static const char *const wanted[] = { "true 1 x {c}", "true 1 y {c}", "true 1 z {c}", "true 2 x {c}", "true 2 y {c}", "true 2 z {c}", "true" };
+    static const char *const wanted[] = { "true 1 x {c}", "true 1 y {c}", "true 1 z {c}", "true 2 x {c}",
+                                          "true 2 y {c}", "true 2 z {c}", "true" };
     cbx_exec_opts o = CBX_EXEC_OPTS_INIT;
     rig *r = *state;
     cbx_measure_result result;
@@ -435,7 +534,8 @@ static void parameters(void **state)
     o.warmup = 0;
     result = run_exec(r, &o, "every combination");
     CHECK_INT(result.rows.count, CBX_LEN(wanted), "a command without parameters is there once");
-    for (size_t i = 0; i < CBX_LEN(wanted); i++) CHECK_STR(result.rows.rows[i].baseline, wanted[i], "the last parameter runs fastest");
+    for (size_t i = 0; i < CBX_LEN(wanted); i++)
+        CHECK_STR(result.rows.rows[i].baseline, wanted[i], "the last parameter runs fastest");
     cbx_measure_result_clear(&result);
 }
 
@@ -479,6 +579,8 @@ int main(void)
         cmocka_unit_test_setup(a_hanging_worker_does_not_stop_the_sweep, fresh),
         cmocka_unit_test_setup(resume_keeps_what_is_good, fresh),
         cmocka_unit_test_setup(a_stop_keeps_finished_points, fresh),
+        cmocka_unit_test_setup(a_stopped_resume_loses_nothing, fresh),
+        cmocka_unit_test_setup(a_narrow_resume_drops_nothing, fresh),
         cmocka_unit_test_setup(slots_share_the_points, fresh),
         cmocka_unit_test_setup(in_process, fresh),
         cmocka_unit_test_setup(store_and_raw, fresh),

@@ -250,6 +250,73 @@ static void test_sentence_of_the_brief(void **state)
                    "fidelity check; jax is not installed: run scripts/setup-refs.sh jax\n");
 }
 
+/* Baselines that somebody left out are told by number, in all words; their rows stay rows. */
+static void test_left_out(void **state)
+{
+    cbx_row list[] = {
+        good_row("stream", 0.84),
+        compared_row("tiled", 0.104, 0.1235, 0.1205, 0.1266, "faster"),
+        failed_row("numpy", "skipped", "skipped_by_config", "numpy", "name it in --baselines"),
+        failed_row("jax-a", "skipped", "skipped_by_config", "jax", "name it in --baselines"),
+        failed_row("jax-b", "skipped", "skipped_by_config", "jax", "take it out of --skip-baselines"),
+    };
+    cbx_rows rows = { .rows = list, .count = CBX_LEN(list) };
+    cbx_text out;
+    (void)state;
+    list[2].failure_message = list[3].failure_message = "left out by --baselines";
+    list[4].failure_message = "left out by --skip-baselines";
+    check_sentence(list, CBX_LEN(list),
+                   "8x8x8 (log): tiled is 8.1x faster than stream [7.9, 8.3]; 2 baselines left out by --baselines; 1 "
+                   "baseline left out by --skip-baselines\n");
+    cbx_text_init(&out, cbx_allocator_default());
+    cbx_report_table(&rows, 0, &out);
+    assert_true(strstr(cbx_text_str(&out), "\n2 baselines left out by --baselines\n")); /* a line in the table */
+    assert_true(!strstr(cbx_text_str(&out), "numpy"));                                  /* in place of rows */
+    cbx_text_reset(&out);
+    cbx_report_markdown(&rows, NULL, &out);
+    assert_true(
+        strstr(cbx_text_str(&out), "- 2 baselines left out by --baselines: name it in --baselines.\n")); /* a note */
+    assert_true(!strstr(cbx_text_str(&out), "numpy")); /* no row of the report */
+    cbx_text_clear(&out);
+}
+
+/* Where the table was corrected, its verdict is shown; where it could not be, a note says so. */
+static void test_verdicts_over_the_table(void **state)
+{
+    cbx_row list[] = {
+        good_row("stream", 0.84),
+        compared_row("tiled", 0.104, 0.1235, 0.1205, 0.1266, "faster"),
+        compared_row("naive", 0.8, 0.95, 0.92, 0.99, "faster"),
+    };
+    cbx_rows rows = { .rows = list, .count = CBX_LEN(list) };
+    cbx_text out;
+    (void)state;
+    for (size_t i = 1; i < CBX_LEN(list); i++) {
+        list[i].pairs = 11;
+        list[i].holm_rows = 2;
+        list[i].verdict_holm = i == 1 ? "faster" : "undecided";
+    }
+    check_sentence(
+        list, CBX_LEN(list),
+        "8x8x8 (log): tiled is 8.1x faster than stream [7.9, 8.3]; undecided, more launches would tell: naive "
+        "(1.05x)\n");
+    cbx_text_init(&out, cbx_allocator_default());
+    cbx_report_markdown(&rows, NULL, &out);
+    assert_true(strstr(cbx_text_str(&out), "corrected by Holm over 2 ratios")); /* the note */
+    assert_true(!strstr(cbx_text_str(&out), "cannot carry"));                   /* nothing to confess */
+    list[1].verdict_holm = list[2].verdict_holm = NULL;
+    list[1].pairs = list[2].pairs = 6;
+    cbx_text_reset(&out);
+    cbx_report_markdown(&rows, NULL, &out);
+    assert_true(strstr(cbx_text_str(&out),
+                       "each row at 95 %; 6 launches cannot carry a correction over 2 rows")); /* the note */
+    cbx_text_reset(&out);
+    cbx_report_table(&rows, 0, &out);
+    assert_true(strstr(cbx_text_str(&out),
+                       "each row at 95%: 6 launches cannot carry a correction over 2 rows")); /* the legend */
+    cbx_text_clear(&out);
+}
+
 static void test_sentence_undecided(void **state)
 {
     cbx_row rows[] = { good_row("stream", 1e-3), compared_row("a", 1e-3, 0.97, 0.9, 1.05, "undecided"),
@@ -544,6 +611,8 @@ int main(void)
         cmocka_unit_test(test_nothing_private),
         cmocka_unit_test(test_widths),
         cmocka_unit_test(test_sentence_of_the_brief),
+        cmocka_unit_test(test_left_out),
+        cmocka_unit_test(test_verdicts_over_the_table),
         cmocka_unit_test(test_sentence_undecided),
         cmocka_unit_test(test_sentence_without_reference),
         cmocka_unit_test(test_sentence_of_little),

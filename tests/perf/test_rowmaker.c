@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "calibrax/perf/public.h"
 #include "calibrax/perf/session.h"
+#include "calibrax/perf/table.h"
 
 typedef struct bench {
     cbx_ctx *ctx;
@@ -85,6 +87,7 @@ static void add_launch(bench *b, cbx__attempt *a, double us)
     r->compile_ns = 5e5;
     r->hwm_bytes = 1e6 * (double)(1 + a->nlaunches);
     r->hwm_increase_bytes = r->device_peak_bytes = NAN;
+    r->clock_ratio = 1;
     r->cpu_user_s = 0.5;
     r->cpu_system_s = 0.25;
     r->fidelity = (cbx_fidelity){
@@ -336,6 +339,190 @@ static void nothing_names_the_place(void **state)
     bench_close(&b);
 }
 
+static void sentences_name_no_folder(void **state)
+{
+    static const struct {
+        const char *whole, *told;
+    } cases[] = {
+        { "cannot open '/srv/a/b.so': no such file", "cannot open 'b.so': no such file" },
+        { "/usr/bin/python3: no module", "python3: no module" },
+        { "found ~/env/bin/python (and /opt/x)", "found python (and x)" },
+        { "1/2 of a/b took 3 ops/s", "1/2 of a/b took 3 ops/s" },
+        { "ends with /a/b/", "ends with b/" },
+        { "a lone / stays", "a lone / stays" },
+        { "", "" },
+    };
+    char text[CBX_ERR_MESSAGE_SIZE];
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        snprintf(text, sizeof(text), "%s", cases[i].whole);
+        cbx__public_message(text);
+        CHECK_STR(text, cases[i].told, cases[i].whole);
+    }
+}
+
+/* Launches that were repeated n times of 6. */
+static void restless(bench *b, cbx__attempt *a, size_t n)
+{
+    for (size_t i = 0; i < 6; i++) {
+        if (i < n) {
+            add_launch(b, a, 100);
+            a->last->round = i;
+            a->last->median_s = NAN;
+            a->last->record.failure = CBX_FAILURE_CLOCKS_DISAGREE;
+            a->retries++;
+        }
+        add_launch(b, a, 100);
+        a->last->round = i;
+        a->last->retry = i < n;
+    }
+}
+
+static void repeated_launches_are_told_and_limited(void **state)
+{
+    static const struct {
+        size_t again;
+        const char *status, *why;
+    } cases[] = {
+        { 0, "ok", "none" },
+        { 2, "ok", "a third" },
+        { 3, "refused", "more than a third" },
+    };
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        bench b;
+        const cbx_json *schedule;
+        bench_open(&b);
+        restless(&b, add_attempt(&b, "good", "default"), cases[i].again);
+        make(&b);
+        schedule = cbx_json_get(b.rows.rows[0].provenance, "schedule");
+        CHECK_STR(b.rows.rows[0].status, cases[i].status, cases[i].why);
+        CHECK_INT(cbx_json_get_int(schedule, "retries", -1), cases[i].again, "how many");
+        CHECK_INT(cbx_json_get_int(cbx_json_get(schedule, "retry_reasons"), "clocks_disagree", 0), cases[i].again,
+                  "and why");
+        bench_close(&b);
+    }
+}
+
+static void a_clock_that_runs_short_is_refused(void **state)
+{
+    static const struct {
+        double ratio[6];
+        const char *status, *why;
+    } cases[] = {
+        { { 0.99, 0.98, 1, 0.99, 0.98, 1 }, "ok", "honest" },
+        { { 0.96, 0.96, 0.96, 0.96, 0.96, 0.96 }, "refused", "a little in every launch" },
+        { { 0.5, 0.5, 0.99, 0.99, 0.99, 0.99 }, "ok", "a parent that woke late twice" },
+        { { NAN, NAN, NAN, NAN, NAN, NAN }, "ok", "epochs too short to compare" },
+        { { NAN, NAN, NAN, 0.9, 0.9, 0.99 }, "ok", "three launches cannot tell it from a late parent" },
+    };
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        bench b;
+        bench_open(&b);
+        cbx__attempt *a = add_attempt(&b, "good", "default");
+        for (size_t k = 0; k < 6; k++) {
+            add_launch(&b, a, 100);
+            a->last->record.clock_ratio = cases[i].ratio[k];
+        }
+        make(&b);
+        CHECK_STR(b.rows.rows[0].status, cases[i].status, cases[i].why);
+        bench_close(&b);
+    }
+}
+
+/* The toy moves 8000 bytes at 1 GB/s: 8 us on one core. */
+static void threads_share_what_is_shared(void **state)
+{
+    static const struct {
+        const char *level;
+        int threads;
+        size_t cores;
+        double bound_us, refused_below_us;
+        const char *why;
+    } cases[] = {
+        { "memory", 1, 1, 8, 6.4, "one core" },
+        { "memory", 4, 4, 8, 1.6, "memory is shared; nobody is refused for having it to himself" },
+        { "L2", 4, 4, 2, 1.6, "each core has its own" },
+        { "L2", 4, 2, 4, 3.2, "four threads on two cores are two" },
+        { "L3", 4, 4, 8, 1.6, "shared too" },
+    };
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        for (int fast = 0; fast < 2; fast++) {
+            bench b;
+            bench_open(&b);
+            b.s.threads = cases[i].threads;
+            b.p.ncores = cases[i].cores;
+            snprintf(b.s.probe.level[0].name, sizeof(b.s.probe.level[0].name), "%s", cases[i].level);
+            b.s.probe.level[0].bytes = strcmp(cases[i].level, "memory") ? 1000000 : 0;
+            cbx__attempt *a = add_attempt(&b, "good", "default");
+            for (int k = 0; k < 6; k++) add_launch(&b, a, cases[i].refused_below_us * (fast ? 0.9 : 1.1) - 0.5);
+            make(&b);
+            near(b.rows.rows[0].bound_s, 1e-6 * cases[i].bound_us, cases[i].why);
+            CHECK_STR(b.rows.rows[0].status, fast ? "refused" : "ok", cases[i].why);
+            bench_close(&b);
+        }
+    }
+}
+
+static void a_ratio_has_its_p(void **state)
+{
+    bench b;
+    (void)state;
+    bench_open(&b);
+    cbx__attempt *good = add_attempt(&b, "good", "default"), *spin = add_attempt(&b, "spin", "default"),
+                 *twin = add_attempt(&b, "flood", "default");
+    for (int i = 0; i < 11; i++) {
+        add_launch(&b, good, 99.5);
+        add_launch(&b, spin, i == 4 ? 49.5 : 199.5);
+        add_launch(&b, twin, 99.5);
+    }
+    make(&b);
+    CHECK_INT(b.rows.rows[1].pairs, 11, "pairs");
+    near(b.rows.rows[1].paired_p, 2 * 12.0 / 2048, "one of eleven on the other side");
+    CHECK_STR(b.rows.rows[2].verdict, "equivalent", "the same times");
+    near(b.rows.rows[2].paired_p, 1.0 / 2048, "two one-sided tests");
+    bench_close(&b);
+}
+
+/* A table of m ratios: the first one weak, the others as strong as so many launches can be. */
+static void correct(cbx_row *rows, size_t m, uint64_t pairs, double weak, double strong, cbx_arena *arena)
+{
+    cbx_err err = CBX_ERR_INIT;
+    for (size_t i = 0; i < m; i++) {
+        cbx_row_init(&rows[i]);
+        rows[i].case_name = "toy";
+        rows[i].status = "ok";
+        rows[i].paired_vs = "good";
+        rows[i].verdict = "faster";
+        rows[i].pairs = pairs;
+        rows[i].paired_p = i ? strong : weak;
+    }
+    CHECK_OK(cbx__table_correct("toy", rows, m, arena, &err), &err, "a table");
+}
+
+static void verdicts_stand_over_the_table(void **state)
+{
+    cbx_arena arena;
+    cbx_row rows[8];
+    (void)state;
+    cbx_arena_init(&arena, cbx_allocator_default());
+    correct(rows, 8, 11, 2 * 67.0 / 2048, 2.0 / 2048, &arena);
+    CHECK_STR(rows[1].verdict_holm, "faster", "eight ratios of eleven launches");
+    near(rows[1].paired_p_holm, 8 * 2.0 / 2048, "times eight");
+    CHECK_STR(rows[0].verdict_holm, "undecided", "p = 0.065 never stood");
+    CHECK_STR(rows[0].verdict, "faster", "the row's own verdict stays");
+    CHECK_INT(rows[0].holm_rows, 8, "ratios of the table");
+    correct(rows, 8, 11, 2 * 12.0 / 2048, 2.0 / 2048, &arena);
+    CHECK_STR(rows[0].verdict_holm, "faster", "the weakest needs no factor any more: Holm, not Bonferroni");
+    correct(rows, 2, 6, 0.03125, 0.03125, &arena);
+    CHECK(rows[0].verdict_holm == NULL && rows[0].holm_rows == 2, "six launches cannot carry two rows");
+    correct(rows, 1, 6, 0.03125, 0, &arena);
+    CHECK_STR(rows[0].verdict_holm, "faster", "but one");
+    cbx_arena_clear(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -348,6 +535,12 @@ int main(void)
         cmocka_unit_test(equals_are_compared_with_each_other),
         cmocka_unit_test(raw_lines),
         cmocka_unit_test(nothing_names_the_place),
+        cmocka_unit_test(sentences_name_no_folder),
+        cmocka_unit_test(repeated_launches_are_told_and_limited),
+        cmocka_unit_test(a_clock_that_runs_short_is_refused),
+        cmocka_unit_test(threads_share_what_is_shared),
+        cmocka_unit_test(a_ratio_has_its_p),
+        cmocka_unit_test(verdicts_stand_over_the_table),
     };
     return cmocka_run_group_tests_name("perf/rowmaker", tests, NULL, NULL);
 }

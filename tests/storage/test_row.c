@@ -38,7 +38,7 @@ static const char full_line[] =
     "f32)\",\"machine\":\"0123456789abcdef\","
     "\"representative\":true,"
     "\"ratio_paired\":{\"vs\":\"stream\",\"value\":0.124,\"lower\":0.12,\"upper\":0.13,\"level\":0.96875,\"verdict\":"
-    "\"faster\"}}";
+    "\"faster\",\"pairs\":11,\"p\":0.0009765625,\"p_holm\":0.00390625,\"holm_rows\":4,\"verdict_holm\":\"faster\"}}";
 
 /* As nperf 0.x in Python wrote it: no additive member. */
 static const char v1_line[] =
@@ -162,6 +162,8 @@ static void test_typed_view(void **in)
           "steady time");
     CHECK(row->nlaunches == 3 && row->launch_medians_s[2] == 0.0017, "launches");
     CHECK(isnan(row->peak_hbm_mb) && row->host_rss_mb == 12.5, "null is NaN");
+    CHECK(row->pairs == 11 && row->paired_p == 0.0009765625 && row->paired_p_holm == 0.00390625 && row->holm_rows == 4,
+          "correction over the table");
     CHECK(row->paired.lower == 0.12 && row->paired.upper == 0.13, "paired interval");
     CHECK_STR(row->verdict, "faster", "verdict");
     CHECK_STR(row->point_json, "{\"m\":512,\"k\":512,\"alg\":\"log\",\"seed\":0}", "point in the row's key order");
