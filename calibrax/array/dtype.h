@@ -1,5 +1,5 @@
 /**
- * Element types of arrays.
+ * Element types of arrays: sizes and array-API names.  Returned text is static; all is safe from any thread.
  */
 #ifndef CALIBRAX_ARRAY_DTYPE_H
 #define CALIBRAX_ARRAY_DTYPE_H
@@ -34,11 +34,16 @@ typedef enum cbx_dtype {
         CBX_DTYPE_COUNT
 } cbx_dtype;
 
-/** Bytes of one element. */
+/** Bytes of one element; 0 for a number outside the list. */
 CBX_API size_t cbx_dtype_size(cbx_dtype t);
-/** Array-API name: "bool", "int8" ... "float32", "complex128". */
+/** Array-API name: "bool", "int8" ... "float32", "complex128"; "?" for a number outside the list. */
 CBX_API const char *cbx_dtype_name(cbx_dtype t);
-/** Reads an array-API name; CBX_EDTYPE names the bad word. */
+/**
+ * Reads an array-API name, exactly as cbx_dtype_name writes it.
+ * @param out  written on success only
+ * @param err  may be NULL
+ * @return CBX_OK; CBX_EDTYPE: an unknown word, or NULL; the message lists the known ones
+ */
 CBX_API cbx_status cbx_dtype_parse(const char *name, cbx_dtype *out, cbx_err *err);
 
 CBX_END_DECLS

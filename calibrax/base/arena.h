@@ -1,6 +1,9 @@
 /**
  * Arena: many small things that end together.  Grows in chunks (4 KiB doubling to 1 MiB); nothing is freed singly.
  * Built with CBX_ARENA_DEBUG every allocation is made alone, so that sanitizers see overruns.
+ *
+ * What a call returns belongs to the arena and lives until cbx_arena_clear.  NULL means out of memory: there is no error
+ * record, the caller says what it was for; the arena stays usable.  One thread uses an arena at a time.
  */
 #ifndef CALIBRAX_BASE_ARENA_H
 #define CALIBRAX_BASE_ARENA_H
@@ -18,16 +21,19 @@ typedef struct cbx_arena {
     size_t next_chunk;
 } cbx_arena;
 
+/** Allocates nothing yet.  `al` must not be NULL; its user pointer must outlive the arena. */
 CBX_API void cbx_arena_init(cbx_arena *arena, const cbx_allocator *al);
 /** Frees everything; the arena can be used again. */
 CBX_API void cbx_arena_clear(cbx_arena *arena);
 /** Zeroed, aligned for max_align_t; NULL on failure.  size 0 gives a distinct valid pointer. */
 CBX_API void *cbx_arena_alloc(cbx_arena *arena, size_t size);
-/** count*size zeroed bytes; NULL on failure or overflow. */
+/** count*size zeroed bytes; NULL on failure or overflow.  0 elements give a distinct valid pointer. */
 CBX_API void *cbx_arena_calloc(cbx_arena *arena, size_t count, size_t size);
 /** Copies; s NULL gives NULL (also the failure value). */
 CBX_API char *cbx_arena_strdup(cbx_arena *arena, const char *s);
+/** At most n bytes of s, NUL-terminated; s need not be terminated within them. */
 CBX_API char *cbx_arena_strndup(cbx_arena *arena, const char *s, size_t n);
+/** As sprintf, as long as it gets; NULL on failure, or for a format the C library refuses. */
 CBX_API char *cbx_arena_printf(cbx_arena *arena, const char *fmt, ...) CBX_PRINTF(2, 3);
 
 CBX_END_DECLS

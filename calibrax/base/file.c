@@ -3,7 +3,9 @@
  *
  * Atomic writing: temporary file in the same folder, fsync, rename, fsync of the folder.  rename() replaces in one step
  * for every reader (POSIX), the first fsync keeps an empty file from taking the name after a crash, the second makes
- * the name last. A temporary is called ".cbx-<16 hex digits>.tmp"; a killed process may leave one, which no reader ever
+ * the name last. A symbolic link stays: what it leads to is replaced, beside itself.  What is there and is no regular
+ * file (/dev/null, a pipe) is opened and written, never replaced: a rename would put a file in the place of the device.
+ * A temporary is called ".cbx-<16 hex digits>.tmp"; a killed process may leave one, which no reader ever
  * looks at.
  */
 #include "calibrax/base/file.h"
@@ -11,6 +13,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +29,7 @@
 #define READ_FIRST        ((size_t)4096)
 #define TEMPORARY_SIZE    32
 #define TEMPORARY_TRIES   16
+#define MAX_LINKS         40 /* as Linux follows, path_resolution(7) */
 
 /* --- reading --- */
 
@@ -155,15 +159,63 @@ static cbx_status temporary_fill(int fd, const char *path, const void *data, siz
     return CBX_OK;
 }
 
-cbx_status cbx_file_write_atomic(cbx_ctx *ctx, const char *path, const void *data, size_t len, cbx_err *err)
+/* What stands at a path, links followed; kinds that must not be replaced are told apart here once. */
+typedef enum path_kind { KIND_FILE, KIND_STREAM, KIND_REFUSED } path_kind;
+
+static path_kind kind_of(const char *path, cbx_status *st, cbx_err *err)
+{
+    struct stat info;
+    if (stat(path, &info) || S_ISREG(info.st_mode)) return KIND_FILE;
+    if (S_ISCHR(info.st_mode) || S_ISFIFO(info.st_mode)) return KIND_STREAM;
+    *st = S_ISDIR(info.st_mode)
+              ? cbx_fail_errno(err, EISDIR, "cannot write '%s'", path)
+              : cbx_fail(err, CBX_EIO, "cannot write '%s': it is a block device or a socket, name a file", path);
+    return KIND_REFUSED;
+}
+
+/* The name behind all symbolic links of the last part, in the arena; that of a link to nothing is the file to make. */
+static cbx_status follow_links(cbx_arena *arena, const char *path, const char **out, cbx_err *err)
+{
+    const char *at = path;
+    char link[PATH_MAX];
+    for (int i = 0; i < MAX_LINKS; i++) {
+        ssize_t n = readlink(at, link, sizeof link);
+        if (n < 0 || (size_t)n == sizeof link) { /* no link, or nothing there */
+            *out = at;
+            return CBX_OK;
+        }
+        size_t folder = link[0] == '/' ? 0 : folder_length(at);
+        at = cbx_arena_printf(arena, "%.*s%s%.*s", (int)folder, at, folder ? "/" : "", (int)n, link);
+        if (!at) return cbx_fail(err, CBX_ENOMEM, "out of memory to write '%s'", path);
+    }
+    return cbx_fail_errno(err, ELOOP, "cannot write '%s'", path);
+}
+
+/* A device or a pipe.  A pipe that nobody reads is an error at once, not a wait for a reader. */
+static cbx_status write_stream(const char *path, const void *data, size_t len, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+    int fd = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (fd < 0 && errno == ENXIO) return cbx_fail(err, CBX_EIO, "cannot write '%s': nobody reads it", path);
+    if (fd < 0) return cbx_fail_errno(err, errno, "cannot open '%s'", path);
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) || !write_all(fd, data, len))
+        st = cbx_fail_errno(err, errno, "cannot write '%s'", path);
+    if (close(fd) && !st) st = cbx_fail_errno(err, errno, "cannot write '%s'", path);
+    return st;
+}
+
+static cbx_status replace_file(cbx_ctx *ctx, const char *path, const void *data, size_t len, cbx_err *err)
 {
     cbx_arena arena;
+    const char *folder = ".";
     char *name = NULL;
     int fd = -1;
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    cbx_status st = CBX_OK;
+    cbx_status st = follow_links(&arena, path, &path, err);
+    if (st) goto done;
     /* all memory is taken before the rename: behind it nothing may fail but the disk */
-    const char *folder = folder_length(path) ? cbx_arena_strndup(&arena, path, folder_length(path)) : ".";
+    if (folder_length(path)) folder = cbx_arena_strndup(&arena, path, folder_length(path));
     if (!folder) st = cbx_fail(err, CBX_ENOMEM, "out of memory to write '%s'", path);
     if (!st) st = temporary_create(&arena, path, &name, &fd, err);
     if (st) goto done;
@@ -179,17 +231,31 @@ done:
     return st;
 }
 
+cbx_status cbx_file_write_atomic(cbx_ctx *ctx, const char *path, const void *data, size_t len, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+    switch (kind_of(path, &st, err)) {
+    case KIND_FILE: return replace_file(ctx, path, data, len, err);
+    case KIND_STREAM: return write_stream(path, data, len, err);
+    default: return st;
+    }
+}
+
 cbx_status cbx_file_check_writable(cbx_ctx *ctx, const char *path, cbx_err *err)
 {
     cbx_arena arena;
-    struct stat info;
     char *name = NULL;
     int fd = -1;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) return cbx_fail_errno(err, EISDIR, "cannot write '%s'", path);
-    cbx_status st = cbx_dir_create_parent(ctx, path, err);
-    if (st) return st;
+    cbx_status st = CBX_OK;
+    switch (kind_of(path, &st, err)) {
+    case KIND_FILE: break;
+    case KIND_STREAM: return access(path, W_OK) ? cbx_fail_errno(err, errno, "cannot write '%s'", path) : CBX_OK;
+    default: return st;
+    }
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    st = temporary_create(&arena, path, &name, &fd, err);
+    st = follow_links(&arena, path, &path, err);
+    if (!st) st = cbx_dir_create_parent(ctx, path, err);
+    if (!st) st = temporary_create(&arena, path, &name, &fd, err);
     if (!st) {
         close(fd);
         unlink(name);

@@ -1,5 +1,9 @@
 /**
  * Files: read whole, write atomically, lock, make folders.
+ *
+ * Paths are NUL-terminated bytes, not NULL, and belong to the caller.  `err` may be NULL; a message names the path.
+ * A system call's failure becomes a status as cbx_fail_errno says, listed below as "the usual": CBX_ENOENT (a part of the
+ * path is missing), CBX_EPERM, CBX_ENOSPC, CBX_EIO (all else), and CBX_ENOMEM.  One thread uses a ctx at a time.
  */
 #ifndef CALIBRAX_BASE_FILE_H
 #define CALIBRAX_BASE_FILE_H
@@ -14,8 +18,9 @@ CBX_BEGIN_DECLS
 /**
  * Reads a whole file into memory, NUL-terminated behind its last byte.
  * @param max_bytes  refuse anything larger (CBX_EOVERFLOW); 0: 1 GiB
- * @param data       the caller frees it with cbx_mem_free(allocator of ctx, data, len + 1)
- * @return CBX_OK; CBX_ENOENT, CBX_EPERM, CBX_EIO, CBX_ENOMEM, CBX_EOVERFLOW
+ * @param data       the caller frees it with cbx_mem_free(allocator of ctx, data, len + 1); an empty file gives ""
+ * @param len        bytes without the NUL; both are written on success only
+ * @return CBX_OK; CBX_EOVERFLOW; the usual (a folder: CBX_EIO)
  */
 CBX_API cbx_status cbx_file_read(cbx_ctx *ctx, const char *path, size_t max_bytes, char **data, size_t *len,
                                  cbx_err *err);
@@ -23,41 +28,59 @@ CBX_API cbx_status cbx_file_read(cbx_ctx *ctx, const char *path, size_t max_byte
 /**
  * Replaces a file as one step: temporary file in the same folder, fsync, rename, fsync of the folder.
  * After a crash at any point the path holds the old content or the new, never a part.  A failure leaves no temporary
- * behind.
+ * behind.  An existing file keeps its permission bits; a new one has 0666 less umask.  The folder must exist.
+ *
+ * A symbolic link stays one: what it leads to is replaced or made.  A character device or a pipe is opened and written
+ * as it is, neither atomically nor replaced (/dev/null stays /dev/null); a pipe that nobody reads is CBX_EIO at once,
+ * one whose reader leaves raises SIGPIPE.  Folders, block devices and sockets are refused.
+ * @param data  not kept; may be NULL if len is 0, which makes an empty file
+ * @return CBX_OK; CBX_EIO: a folder, a block device, a socket, a loop of links; the usual.  The old content is untouched
+ *         unless only the last fsync, of the folder, failed: then the new one is in place but may not survive a crash
  */
 CBX_API cbx_status cbx_file_write_atomic(cbx_ctx *ctx, const char *path, const void *data, size_t len, cbx_err *err);
 
-/** Says whether cbx_file_write_atomic could write there: makes missing parent folders, tries a temporary file, removes
- * it. */
+/**
+ * Says whether cbx_file_write_atomic could write there: makes missing parent folders, tries a temporary file, removes
+ * it.  A device or a pipe is not opened, only its permissions are looked at.
+ * @return as cbx_file_write_atomic
+ */
 CBX_API cbx_status cbx_file_check_writable(cbx_ctx *ctx, const char *path, cbx_err *err);
 
-/** Makes a folder and its parents (mode 0777 less umask); an existing folder is fine. */
+/**
+ * Makes a folder and its parents (mode 0777 less umask); an existing folder is fine.  What was made stays on failure.
+ * @return CBX_OK; CBX_EINVAL: ""; CBX_EIO: a part of the path is a file; the usual
+ */
 CBX_API cbx_status cbx_dir_create(cbx_ctx *ctx, const char *path, cbx_err *err);
-/** Makes the parent folders of a path. */
+/** Makes the parent folders of a path, none for a bare name.  @return as cbx_dir_create, without CBX_EINVAL */
 CBX_API cbx_status cbx_dir_create_parent(cbx_ctx *ctx, const char *path, cbx_err *err);
 /**
  * Names in a folder that end with suffix (NULL: all), sorted by byte value, without "." and "..".
- * The names live in the arena.
+ * The names and their array live in the arena; an empty folder gives a count of 0 and a pointer that is not NULL.
+ * @return CBX_OK; the usual (a file: CBX_EIO).  names and count are written on success only
  */
 CBX_API cbx_status cbx_dir_list(cbx_ctx *ctx, const char *path, const char *suffix, cbx_arena *arena,
                                 const char *const **names, size_t *count, cbx_err *err);
-/** "dir/name" in the arena; dir "" gives name. */
+/** "dir/name" in the arena; dir "" gives name; NULL: out of memory. */
 CBX_API const char *cbx_path_join(cbx_arena *arena, const char *dir, const char *name);
+/** Links are followed; false too where the caller may not look. */
 CBX_API bool cbx_path_exists(const char *path);
 /**
  * A folder of our own below $XDG_CACHE_HOME (or ~/.cache, or /tmp/calibrax-UID), made with mode 0700.
  * @param name  last part, for instance "probe"; the path lives in the arena
+ * @return CBX_OK; CBX_EPERM: /tmp/calibrax-UID is another user's; the usual, of the last place tried
  */
 CBX_API cbx_status cbx_cache_dir(cbx_ctx *ctx, const char *name, cbx_arena *arena, const char **path, cbx_err *err);
 
-/** An exclusive lock on a file, held by an open descriptor (it dies with its last holder). */
+/** An exclusive lock on a file (flock), held by an open descriptor: it dies with its last holder, a forked child included. */
 typedef struct cbx_lock cbx_lock;
 /**
+ * Makes the file if there is none; its content is left alone.  Two locks of one process exclude each other too.
  * @param wait_ns  0: try once; UINT64_MAX: wait for ever
- * @return CBX_OK; CBX_EBUSY (still held by another after wait_ns; the message names the file)
+ * @param out      written on success only; may outlive ctx, the caller releases it, from any thread
+ * @return CBX_OK; CBX_EBUSY (still held by another after wait_ns); CBX_EINTERRUPTED: a signal came; the usual
  */
 CBX_API cbx_status cbx_lock_take(cbx_ctx *ctx, const char *path, uint64_t wait_ns, cbx_lock **out, cbx_err *err);
-/** NULL is fine. */
+/** NULL is fine.  The file stays. */
 CBX_API void cbx_lock_release(cbx_lock *lock);
 
 CBX_END_DECLS

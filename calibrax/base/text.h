@@ -10,7 +10,10 @@
 
 CBX_BEGIN_DECLS
 
-/** Append as often as you like, look at `status` once: after a failed allocation the rest is ignored. */
+/**
+ * Append as often as you like, look at `status` once: after a failed allocation the rest is ignored, and what was there
+ * before stays.  Appending copies: the text never keeps a pointer it was given.  One thread uses a text at a time.
+ */
 typedef struct cbx_text {
     cbx_allocator al;
     char *data; /* NUL-terminated whenever len > 0; use cbx_text_str to read */
@@ -18,23 +21,26 @@ typedef struct cbx_text {
     cbx_status status; /* CBX_OK or CBX_ENOMEM */
 } cbx_text;
 
+/** Allocates nothing yet.  `al` must not be NULL; its user pointer must outlive the text. */
 CBX_API void cbx_text_init(cbx_text *t, const cbx_allocator *al);
-/** Frees the memory; usable again afterwards. */
+/** Frees the memory and forgets a failure; usable again afterwards. */
 CBX_API void cbx_text_clear(cbx_text *t);
-/** Sets the length to 0 and keeps the memory. */
+/** Sets the length to 0, forgets a failure, and keeps the memory. */
 CBX_API void cbx_text_reset(cbx_text *t);
+/** n bytes, NUL among them too; n 0 adds nothing, and bytes may then be NULL.  Must not point into the text itself. */
 CBX_API void cbx_text_add(cbx_text *t, const char *bytes, size_t n);
+/** s must not be NULL, here and below. */
 CBX_API void cbx_text_puts(cbx_text *t, const char *s);
 CBX_API void cbx_text_putc(cbx_text *t, char c);
 CBX_API void cbx_text_printf(cbx_text *t, const char *fmt, ...) CBX_PRINTF(2, 3);
 /** Escapes & < > " ' for HTML text and attributes. */
 CBX_API void cbx_text_put_html(cbx_text *t, const char *s);
-/** Content as a C string; "" when empty. */
+/** Content as a C string, "" when empty; valid until the text is next changed. */
 CBX_API const char *cbx_text_str(const cbx_text *t);
-/** CBX_OK, or CBX_ENOMEM recorded in err. */
+/** CBX_OK, or CBX_ENOMEM recorded in err (may be NULL). */
 CBX_API cbx_status cbx_text_check(const cbx_text *t, cbx_err *err);
 
-/** Buffer size that holds any result of cbx_format_double and cbx_format_duration. */
+/** Buffer size that holds any result of cbx_format_double and cbx_format_seconds, which return buf.  Safe from any thread. */
 #define CBX_FORMAT_SIZE 32
 /** Shortest decimal that reads back as the same double, as Python's repr writes it ("1200.0", "1e-06", "nan", "inf").
  */
@@ -45,7 +51,9 @@ CBX_API const char *cbx_format_seconds(double seconds, char buf[CBX_FORMAT_SIZE]
 
 /** True for a name of 1..128 characters [A-Za-z0-9._-] that does not begin with '.' or '-': safe as a file name. */
 CBX_API bool cbx_name_is_safe(const char *s);
-/** The candidate nearest to word by edit distance (at most 3 edits and half the length), or NULL; for "did you mean".
+/**
+ * The candidate nearest to word by edit distance (at most 3 edits and half the length), or NULL; for "did you mean".
+ * The result is one of the candidates' own pointers; n 0 gives NULL.
  */
 CBX_API const char *cbx_nearest_word(const char *word, const char *const *candidates, size_t n);
 

@@ -1,7 +1,8 @@
 /**
  * Metrics and points: a value with its interval and samples, how to read it, and what it was measured on.
  *
- * These structs are open views.  Given to a builder they are copied; taken from a frozen record they live as long as it does.
+ * These structs are open views: they own nothing.  Given to a builder they are copied, text and samples too; taken from a
+ * frozen record they live as long as it does.  Nothing here allocates or fails; all is safe from any thread.
  */
 #ifndef CALIBRAX_CORE_METRIC_H
 #define CALIBRAX_CORE_METRIC_H
@@ -17,18 +18,18 @@ CBX_BEGIN_DECLS
 typedef enum cbx_direction { CBX_DIRECTION_HIGHER, CBX_DIRECTION_LOWER, CBX_DIRECTION_INFO } cbx_direction;
 typedef enum cbx_priority { CBX_PRIORITY_SECONDARY, CBX_PRIORITY_PRIMARY } cbx_priority;
 
-/** "higher", "lower", "info" */
+/** "higher", "lower", "info"; "?" for a number outside the list.  Static text. */
 CBX_API const char *cbx_direction_name(cbx_direction d);
-/** "secondary", "primary" */
+/** "secondary", "primary"; "?" for a number outside the list.  Static text. */
 CBX_API const char *cbx_priority_name(cbx_priority p);
-/** false for an unknown word; *out is then untouched. */
+/** false for an unknown word or NULL; *out is then untouched. */
 CBX_API bool cbx_direction_parse(const char *word, cbx_direction *out);
 CBX_API bool cbx_priority_parse(const char *word, cbx_priority *out);
 
 /** How to read a metric.  What is left out of an initializer has the default of the file format (NULL reads as ""). */
 typedef struct cbx_metric_def {
-    const char *name;
-    const char *unit;
+    const char *name; /* needed: a builder refuses NULL (CBX_EINVAL) */
+    const char *unit; /* needed; "" for a pure number */
     cbx_direction direction;
     const char *group;
     cbx_priority priority;
@@ -46,11 +47,11 @@ typedef struct cbx_metric {
     size_t nsamples;
 } cbx_metric;
 
-/** A value alone. */
+/** A value alone: no interval (NaN), no samples (NULL).  Any double, NaN and infinities too. */
 CBX_API cbx_metric cbx_metric_of(double value);
 
 typedef struct cbx_tag {
-    const char *key, *value;
+    const char *key, *value; /* UTF-8, not NULL */
 } cbx_tag;
 
 typedef struct cbx_named_metric {
@@ -67,9 +68,9 @@ typedef struct cbx_point {
     size_t nmetrics;
 } cbx_point;
 
-/** Value of a tag; NULL if the point has none of that key. */
+/** Value of a tag; NULL if the point has none of that key.  p and key must not be NULL; the result lives as long as p's tags. */
 CBX_API const char *cbx_point_tag(const cbx_point *p, const char *key);
-/** A metric by name; NULL if the point has none. */
+/** A metric by name, in p itself; NULL if the point has none. */
 CBX_API const cbx_metric *cbx_point_metric(const cbx_point *p, const char *name);
 
 CBX_END_DECLS

@@ -44,7 +44,8 @@ typedef struct cbx_baseline_ops {
     bool (*supports)(const cbx_params *point, const char **reason);
     void (*work)(const cbx_params *point, cbx_work *out);
     /* --- native baselines only; a foreign one has NULL in all of these --- */
-    /** Checks the machine and sizes every buffer.  CBX_EUNAVAILABLE or CBX_EUNSUPPORTED becomes a skipped row. */
+    /** Checks the machine and sizes every buffer.  CBX_EUNAVAILABLE or CBX_EUNSUPPORTED becomes a skipped row, CBX_ENOMEM an oom,
+     * another status a run error.  *plan is written on success only; finish frees it. */
     cbx_status (*prepare)(cbx_ctx *ctx, const cbx_params *point, void **plan, cbx_err *err);
     /** Which buffers the next runs use; arrays are row-major and stay valid until the next bind or finish. */
     void (*bind)(void *plan, cbx_array *const *in, cbx_array *const *out);
@@ -70,7 +71,8 @@ typedef struct cbx_case_ops {
     void (*label)(const cbx_params *point, char *buf, size_t size);
     /** dtype and shape of each output. */
     void (*outputs)(const cbx_params *point, cbx_array_desc *out);
-    /** Makes the inputs, deterministic in the point (its seed included).  The caller frees in[0..ninputs). */
+    /** Makes the inputs, deterministic in the point (its seed included).  The caller frees in[0..ninputs).
+     * This and the next three return CBX_OK, or CBX_ENOMEM with nothing left to free; the arrays are untouched on failure. */
     cbx_status (*make_inputs)(cbx_ctx *ctx, const cbx_params *point, cbx_array **in, cbx_err *err);
     /** The right answer in float64 (bool for bool), and for each element the largest |error| a right baseline may have (float64).
      * Runs in a process of its own.  The caller frees answer[] and bound[]. */
@@ -87,10 +89,19 @@ typedef struct cbx_case_ops {
     cbx_status (*check_point)(const cbx_params *point, cbx_err *err);
 } cbx_case_ops;
 
-/** Checks a case's own table (sizes, abi, names, points parse, reference exists); tests and the plug-in loader call it. */
+/**
+ * Checks a case's own table (sizes, abi, names, points parse, reference exists); tests and the plug-in loader call it.
+ * @return CBX_OK; CBX_EVERSION: another struct_size or abi; CBX_EINVAL or CBX_EFORMAT: a fault of the table, named; CBX_ENOMEM
+ */
 CBX_API cbx_status cbx_case_check(cbx_ctx *ctx, const cbx_case_ops *c, cbx_err *err);
+/** A baseline by name, mutants too, borrowed from the case; NULL if it has none of that name. */
 CBX_API const cbx_baseline_ops *cbx_case_baseline(const cbx_case_ops *c, const char *name);
-/** Parses a point of the case. */
+/**
+ * Parses a point of the case, missing parameters filled in, and applies the case's own rules.
+ * @param what  where the text comes from, for messages ("--point")
+ * @param out   the caller frees it with cbx_params_free; it borrows the case's table; written on success only
+ * @return CBX_OK; CBX_EFORMAT: no JSON; CBX_EINVAL: no object, an unknown or missing name, a value that is not allowed; CBX_ENOMEM
+ */
 CBX_API cbx_status cbx_case_point(cbx_ctx *ctx, const cbx_case_ops *c, const char *json, const char *what,
                                   cbx_params **out, cbx_err *err);
 
@@ -100,6 +111,7 @@ typedef struct cbx_case_list {
     size_t count;
 } cbx_case_list;
 
+/** A case by name, borrowed from the list; NULL if it has none of that name. */
 CBX_API const cbx_case_ops *cbx_case_find(const cbx_case_list *list, const char *name);
 
 CBX_END_DECLS

@@ -1,6 +1,7 @@
 /**
  * The one table of failures: cause -> v1 row status -> reason word -> sentence with the remedy.
  * A cause is always known from structure (a message's field, a signal, an errno, a watchdog), never from searching text.
+ * Returned text is static, never NULL; nothing allocates; all is safe from any thread.
  */
 #ifndef CALIBRAX_PERF_FAILURE_H
 #define CALIBRAX_PERF_FAILURE_H
@@ -52,11 +53,12 @@ typedef enum cbx_failure {
         CBX_FAILURE_COUNT
 } cbx_failure;
 
+/** The columns of the table; a number outside the list reads as MACHINE. */
 CBX_API const char *cbx_failure_word(cbx_failure f);
 CBX_API const char *cbx_failure_row_status(cbx_failure f);
 CBX_API const char *cbx_failure_reason(cbx_failure f);
 CBX_API const char *cbx_failure_remedy(cbx_failure f);
-/** Cause of a word on the wire; false for an unknown word. */
+/** Cause of a word on the wire; false for an unknown word or NULL, *out is then untouched. */
 CBX_API bool cbx_failure_parse(const char *word, cbx_failure *out);
 
 CBX_END_DECLS

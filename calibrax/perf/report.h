@@ -1,6 +1,11 @@
 /**
  * Renderings of rows: a terminal table, a markdown report, a self-contained HTML page, a closing sentence.
  * A renderer formats, sorts and scales; it never computes a metric.  Nothing printed names a host, a user or a path.
+ *
+ * Each appends to `out`, which the caller has made (cbx_text_init) and clears.  The rows are read only and are not kept;
+ * none at all is fine, and said.  The one failure is memory: out->status is then CBX_ENOMEM, sticky, and the text is cut
+ * somewhere and must not be used; ask cbx_text_check once, behind the last call.  Scratch memory comes from out's
+ * allocator and is given back.  Safe from any thread that has `out` to itself.
  */
 #ifndef CALIBRAX_PERF_REPORT_H
 #define CALIBRAX_PERF_REPORT_H
@@ -9,8 +14,9 @@
 
 CBX_BEGIN_DECLS
 
+/** Borrowed for the call; NULL in place of it: all defaults. */
 typedef struct cbx_report_opts {
-    uint32_t struct_size;
+    uint32_t struct_size; /* sizeof(cbx_report_opts); CBX_REPORT_OPTS_INIT sets it */
     const char *title;   /* NULL: "nperf" and the case names */
     const char *command; /* the command line that reproduces the rows, already free of paths; NULL: left out */
 } cbx_report_opts;

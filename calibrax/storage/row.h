@@ -4,6 +4,8 @@
  * "Additive only": every v1 key is always written (null when absent), new keys are only added, a reader ignores keys it does not
  * know and keeps them on re-writing, and takes an unknown status as failed.  Non-finite numbers are the strings "NaN",
  * "Infinity", "-Infinity".  docs/row-schema.json is the JSON schema.
+ *
+ * `err` may be NULL.  One thread uses a cbx_rows, and the ctx of a call, at a time.
  */
 #ifndef CALIBRAX_STORAGE_ROW_H
 #define CALIBRAX_STORAGE_ROW_H
@@ -83,16 +85,19 @@ typedef struct cbx_rows {
     char first_damage[CBX_ERR_MESSAGE_SIZE]; /* names file and line; "" */
 } cbx_rows;
 
+/** Allocates nothing yet; the allocator is copied. */
 CBX_API void cbx_rows_init(cbx_rows *rows, const cbx_allocator *al);
+/** Frees the rows and all that was read from them; usable again afterwards. */
 CBX_API void cbx_rows_clear(cbx_rows *rows);
 
 /**
  * Adds the rows of a file (JSON lines), or of all *.jsonl below a folder, sorted by path (files ending in .raw.jsonl are left out).
  * A torn or corrupt line is counted and named, and costs nothing else.
- * @return CBX_OK; CBX_ENOENT, CBX_EPERM, CBX_EIO, CBX_ENOMEM
+ * @return CBX_OK; CBX_ENOENT, CBX_EPERM, CBX_EIO, CBX_EOVERFLOW (a file above 1 GiB), CBX_ENOMEM.  On failure no row is added
  */
 CBX_API cbx_status cbx_rows_read(cbx_ctx *ctx, const char *path, cbx_rows *rows, cbx_err *err);
-/** Adds one row from its JSON value (adds a reference of its own).  CBX_EFORMAT names the offending member: "'what': `a.b`: expected ..." */
+/** Adds one row from its JSON value (adds a reference of its own).  CBX_EFORMAT names the offending member: "'what': `a.b`: expected ...";
+ * CBX_ENOMEM; then no row and no reference is added. */
 CBX_API cbx_status cbx_rows_add_json(cbx_rows *rows, cbx_json *value, const char *what, cbx_err *err);
 
 /** All absent: NULL, NaN, 0, false; `strongest` is true (a baseline of one variant is its own strongest).  Start every row with it. */
@@ -103,24 +108,32 @@ CBX_API cbx_json *cbx_row_to_json(const cbx_row *row);
 /** Writes rows as JSON lines, atomically.  @return as cbx_file_write_atomic; CBX_EINVAL or CBX_EFORMAT (what cbx_row_to_json refuses) */
 CBX_API cbx_status cbx_rows_write(cbx_ctx *ctx, const char *path, const cbx_row *rows, size_t count, cbx_err *err);
 
-/** True if status is "ok". */
+/** True if status is "ok"; false for NULL. */
 CBX_API bool cbx_row_is_good(const cbx_row *row);
-/** Store key: case, machine, platform, point, baseline, variant as one string in the arena. */
+/** Store key: case, machine, platform, point, baseline, variant as one string in the arena; absent ones read as "", the variant as
+ * "default".  NULL: out of memory. */
 CBX_API const char *cbx_row_key(cbx_arena *arena, const cbx_row *row);
 /**
  * Keeps for each key the newest row (greatest run_id); a newer row that is not good never hides an older good one: then both the good
  * row stays and `newer_failed` of the result counts it.  Order: first appearance of the key.  Works in place on the array.
- * @param newer_failed  may be NULL
+ * @param newer_failed  may be NULL; written on success only
+ * @return CBX_OK; CBX_ENOMEM, and the rows are as they were
  */
 CBX_API cbx_status cbx_rows_latest(cbx_ctx *ctx, cbx_rows *rows, size_t *newer_failed, cbx_err *err);
 
-/** YYYYMMDDTHHMMSS.ffffff+0000__<7 hex digits of revision or "nosha"> */
+/** YYYYMMDDTHHMMSS.ffffff+0000__<7 hex digits of revision or "nosha">, written to buf and returned; revision NULL, or one that does
+ * not begin with 7 lower-case hex digits, is "nosha". */
 #define CBX_RUN_ID_SIZE 64
 CBX_API const char *cbx_row_run_id(int64_t us, const char *revision, char buf[CBX_RUN_ID_SIZE]);
 
 /* --- the durable store: <root>/<case>/<run_id>.jsonl with <run_id>.raw.jsonl beside it --- */
 
-/** Writes rows (and raw launch lines, raw_text may be NULL) of one run; a run id that exists already gets a numeric suffix. */
+/**
+ * Writes rows (and raw launch lines, raw_text may be NULL) of one run; a run id that exists already gets a numeric suffix, in the
+ * rows too.  Folders are made; a lock keeps two writers apart, in whatever processes.
+ * @return CBX_OK; CBX_EINVAL: case_name or run_id is no safe file name; CBX_EEXIST: no suffix is left; CBX_EBUSY: the store stays
+ *         locked; else as cbx_rows_write
+ */
 CBX_API cbx_status cbx_row_store_put(cbx_ctx *ctx, const char *root, const char *case_name, const char *run_id,
                                      const cbx_row *rows, size_t count, const char *raw_text, cbx_err *err);
 

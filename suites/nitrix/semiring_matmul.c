@@ -81,6 +81,7 @@ static const cbx_baseline_ops *const baselines[] = {
     &cbx__sm_mutant_drop_last,
     &cbx__sm_mutant_next_row,
     &cbx__sm_mutant_fp16,
+    &cbx__sm_mutant_tf32,
     &cbx__sm_mutant_log_max,
     &cbx__sm_mutant_last_word,
 };

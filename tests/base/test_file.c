@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -179,6 +180,108 @@ static void check_writable(void **state)
     CHECK_STATUS(cbx_file_check_writable(ctx, "/dev/null/x", &err), CBX_EIO, "below a file");
     CHECK_STATUS(cbx_file_check_writable(ctx, "/proc/cbx-is-not-here/x", &err), CBX_ENOENT,
                  "where nothing can be made");
+}
+
+/* --- what is no regular file --- */
+
+static bool is_kind(const char *path, mode_t kind)
+{
+    struct stat info;
+    return lstat(path, &info) == 0 && (info.st_mode & S_IFMT) == kind;
+}
+
+static void check_content(const char *path, const char *wanted, const char *why)
+{
+    char *data = NULL;
+    size_t len = 0;
+    cbx_err err = CBX_ERR_INIT;
+    CHECK_OK(cbx_file_read(ctx, path, 0, &data, &len, &err), &err, why);
+    CHECK_STR(data, wanted, why);
+    cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
+}
+
+static void links_stay_links(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *link, *leads_to, *file, *why;
+    } rows[] = {
+        { "s/relative", "real/file", "s/real/file", "relative to the link's folder" },
+        { "s/chain", "relative", "s/real/file", "a link to a link" },
+        { "s/dangling", "real/new", "s/real/new", "to a file that is not there yet" },
+    };
+    cbx_err err = CBX_ERR_INIT;
+    CHECK_OK(cbx_dir_create(ctx, in_folder("s/real"), &err), &err, "folders");
+    put(in_folder("s/real/file"), "old");
+    CHECK(chmod(in_folder("s/real/file"), 0600) == 0, "chmod");
+    for (size_t i = 0; i < CBX_LEN(rows); i++) {
+        struct stat info;
+        CHECK(symlink(rows[i].leads_to, in_folder(rows[i].link)) == 0, "symlink");
+        CHECK_OK(cbx_file_check_writable(ctx, in_folder(rows[i].link), &err), &err, rows[i].why);
+        put(in_folder(rows[i].link), rows[i].why);
+        CHECK(is_kind(in_folder(rows[i].link), S_IFLNK), rows[i].why);
+        CHECK(is_kind(in_folder(rows[i].file), S_IFREG), rows[i].why);
+        check_content(in_folder(rows[i].file), rows[i].why, "the file behind the link is new");
+        CHECK(i == 2 || (stat(in_folder(rows[i].file), &info) == 0 && (info.st_mode & 0777) == 0600),
+              "permissions are the file's");
+    }
+    CHECK(symlink(in_folder("s/real/file"), in_folder("s/absolute")) == 0, "symlink");
+    put(in_folder("s/absolute"), "absolute");
+    check_content(in_folder("s/real/file"), "absolute", "an absolute link");
+    CHECK_STR(names_in(in_folder("s/real"), NULL), "file new", "no temporary is left");
+    CHECK(symlink("loop", in_folder("s/loop")) == 0 && symlink("real", in_folder("s/folder")) == 0, "symlink");
+    CHECK_STATUS(cbx_file_write_atomic(ctx, in_folder("s/loop"), "x", 1, &err), CBX_EIO, "a link to itself");
+    CHECK_STATUS(cbx_file_write_atomic(ctx, in_folder("s/folder"), "x", 1, &err), CBX_EIO, "a link to a folder");
+    CHECK_STATUS(cbx_file_check_writable(ctx, in_folder("s/folder"), &err), CBX_EIO, "a link to a folder");
+    CHECK(is_kind(in_folder("s/folder"), S_IFLNK), "which stays");
+}
+
+static void devices_are_written_not_replaced(void **state)
+{
+    (void)state;
+    const char *null = in_folder("null"), *full = in_folder("full"), *link = in_folder("link-to-null");
+    cbx_err err = CBX_ERR_INIT;
+    if (mknod(null, S_IFCHR | 0666, makedev(1, 3)) || mknod(full, S_IFCHR | 0666, makedev(1, 7))) {
+        print_message("# skipped: device nodes need root\n");
+        unlink(null);
+        skip();
+    }
+    int fd = open(null, O_WRONLY);
+    if (fd < 0) { /* a file system mounted without devices */
+        print_message("# skipped: device nodes do not open here\n");
+        unlink(null), unlink(full);
+        skip();
+    }
+    close(fd);
+    CHECK_OK(cbx_file_check_writable(ctx, null, &err), &err, "may be written");
+    CHECK_OK(cbx_file_write_atomic(ctx, null, "lost", 4, &err), &err, "written");
+    CHECK(is_kind(null, S_IFCHR), "still a device");
+    CHECK(symlink("null", link) == 0, "symlink");
+    CHECK_OK(cbx_file_write_atomic(ctx, link, "lost", 4, &err), &err, "through a link");
+    CHECK(is_kind(link, S_IFLNK) && is_kind(null, S_IFCHR), "still a link to a device");
+    CHECK_STATUS(cbx_file_write_atomic(ctx, full, "lost", 4, &err), CBX_ENOSPC, "one that takes nothing");
+    CHECK(strstr(err.message, full) && is_kind(full, S_IFCHR), "is named, and still a device");
+    unlink(null), unlink(full), unlink(link);
+}
+
+static void pipes_are_written_not_replaced(void **state)
+{
+    (void)state;
+    const char *path = in_folder("pipe");
+    char seen[8] = "";
+    cbx_err err = CBX_ERR_INIT;
+    CHECK(mkfifo(path, 0600) == 0, "mkfifo");
+    CHECK_STATUS(cbx_file_write_atomic(ctx, path, "x", 1, &err), CBX_EIO, "nobody reads: an error, not a wait");
+    CHECK(strstr(err.message, path) && strstr(err.message, "nobody reads"), "which says so");
+    int fd = open(path, O_RDONLY | O_NONBLOCK);
+    CHECK(fd >= 0, "a reader");
+    CHECK_OK(cbx_file_check_writable(ctx, path, &err), &err, "may be written");
+    CHECK_OK(cbx_file_write_atomic(ctx, path, "through", 7, &err), &err, "written");
+    CHECK(read(fd, seen, 7) == 7, "arrived");
+    CHECK_STR(seen, "through", "as it was");
+    CHECK(is_kind(path, S_IFIFO), "still a pipe");
+    close(fd);
+    unlink(path);
 }
 
 /* --- atomicity: a writer is killed at any point; the file holds one whole content --- */
@@ -380,6 +483,10 @@ static void every_allocation_can_fail(void **state)
     CHECK_GT(cbx_test_fail_each(do_write, path, "write"), 0, "names");
     CHECK_STR(names_in(in_folder("m"), NULL), "file", "no temporary is left");
     CHECK_GT(cbx_test_fail_each(do_check, path, "check"), 0, "names");
+    char *link = cbx_arena_strdup(&arena, in_folder("m-link"));
+    CHECK(symlink("m/file", link) == 0, "symlink");
+    CHECK_GT(cbx_test_fail_each(do_write, link, "write through a link"), 0, "names");
+    CHECK_GT(cbx_test_fail_each(do_check, link, "check through a link"), 0, "names");
     CHECK_GT(cbx_test_fail_each(do_read, path, "read"), 1, "buffer, and its cut to size");
     CHECK_GT(cbx_test_fail_each(do_read, "/proc/self/status", "read without a size"), 1, "buffer");
     for (int i = 0; i < 70; i++) put(in_folder(cbx_arena_printf(&arena, "m/%d", i)), "x");
@@ -415,6 +522,9 @@ int main(void)
         cmocka_unit_test(a_failed_write_leaves_no_trace),
         cmocka_unit_test(permission_is_told),
         cmocka_unit_test(check_writable),
+        cmocka_unit_test(links_stay_links),
+        cmocka_unit_test(devices_are_written_not_replaced),
+        cmocka_unit_test(pipes_are_written_not_replaced),
         cmocka_unit_test(killed_writers_tear_nothing),
         cmocka_unit_test(folders),
         cmocka_unit_test(listing),

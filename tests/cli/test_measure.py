@@ -239,14 +239,17 @@ while True:
         fds += got
     line, buffer = buffer.split(b"\\n", 1)
     m = json.loads(line)
-    if m["op"] == "load": say(op="loaded")
+    if m["op"] == "load":
+        out = fds[-1]
+        say(op="loaded")
+    elif m["op"] == "inputs": say(op="inputs")
     elif m["op"] == "compile": say(op="compiled", first_call_ns=1000, compile_ns=None)
     elif m["op"] == "epoch": say(op="epoch", ns=1000 * m["iterations"])
     elif m["op"] == "outputs":
         head = "{{'descr': '<f4', 'fortran_order': False, 'shape': (3, 7), }}"
         head = head.ljust(117) + "\\n"
-        os.ftruncate(fds[-1], 0)
-        os.pwrite(fds[-1], b"\\x93NUMPY\\x01\\x00" + len(head).to_bytes(2, "little") + head.encode() + bytes(84), 0)
+        os.ftruncate(out, 0)
+        os.pwrite(out, b"\\x93NUMPY\\x01\\x00" + len(head).to_bytes(2, "little") + head.encode() + bytes(84), 0)
         say(op="outputs")
     elif m["op"] == "bye":
         say(op="bye", device_peak_bytes=None)

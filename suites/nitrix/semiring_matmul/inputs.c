@@ -2,22 +2,26 @@
  * Inputs, and the transformation under which the answer is known.
  *
  * Floats are standard normal draws, A then B, one stream of the point's seed, drawn in double and rounded to the dtype.
- * Booleans are true with probability 1 %: at half density nearly every element of C is true after a few steps, which
- * flatters an implementation that stops at the first true one.
+ * Booleans are true with probability p = sqrt(1 - 2^(-1/k)), so that C[i,j], false with probability (1 - p^2)^k, is true
+ * half the time, whatever k is: 36 % at k = 5, 3.7 % at 512, 2.6 % at 1024.  A fixed density makes C all false where k
+ * is small, which every wrong kernel passes, and all true where it is large, which flatters one that stops at the first
+ * true term; here half of the elements need the whole loop.
  *
  * Rotation: rows of A and columns of B are permuted, and the product's rows and columns permute with them.  Every step
  * of the work is the same, and no element of C stays where it was.
  */
+#include <math.h>
 #include <string.h>
 
 #include "calibrax/base/rng.h"
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
-#define BOOLEAN_DENSITY 0.01
 #define STREAM_INPUTS   0
 #define STREAM_ROTATION 16 /* and above: two a rotation */
 
-static void fill(cbx_array *a, cbx_rng *rng)
+static double boolean_density(size_t k) { return k ? sqrt(-expm1(-log(2) / (double)k)) : 0; }
+
+static void fill(cbx_array *a, double density, cbx_rng *rng)
 {
     const size_t count = cbx_array_count(a);
     void *data = cbx_array_data_mut(a);
@@ -26,7 +30,7 @@ static void fill(cbx_array *a, cbx_rng *rng)
     else if (cbx_array_dtype(a) == CBX_F64)
         for (size_t i = 0; i < count; i++) ((double *)data)[i] = cbx_rng_normal(rng);
     else
-        for (size_t i = 0; i < count; i++) ((uint8_t *)data)[i] = cbx_rng_uniform(rng) < BOOLEAN_DENSITY;
+        for (size_t i = 0; i < count; i++) ((uint8_t *)data)[i] = cbx_rng_uniform(rng) < density;
 }
 
 cbx_status cbx__sm_make_inputs(cbx_ctx *ctx, const cbx_params *params, cbx_array **in, cbx_err *err)
@@ -39,8 +43,8 @@ cbx_status cbx__sm_make_inputs(cbx_ctx *ctx, const cbx_params *params, cbx_array
     if (st) goto done;
     st = cbx_array_create(ctx, &shape_b, &b, err);
     if (st) goto done;
-    fill(a, &rng);
-    fill(b, &rng);
+    fill(a, boolean_density(p.k), &rng);
+    fill(b, boolean_density(p.k), &rng);
     in[0] = a;
     in[1] = b;
     a = b = NULL;

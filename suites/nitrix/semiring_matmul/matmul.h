@@ -83,7 +83,7 @@ extern const cbx_baseline_ops cbx__sm_stream, cbx__sm_naive_dense, cbx__sm_tiled
 extern const cbx_baseline_ops cbx__sm_numpy, cbx__sm_jax_stream, cbx__sm_jax_naive, cbx__sm_jnp_matmul,
     cbx__sm_torch_dense, cbx__sm_nitrix_pallas;
 extern const cbx_baseline_ops cbx__sm_mutant_drop_last, cbx__sm_mutant_next_row, cbx__sm_mutant_fp16,
-    cbx__sm_mutant_log_max, cbx__sm_mutant_last_word;
+    cbx__sm_mutant_tf32, cbx__sm_mutant_log_max, cbx__sm_mutant_last_word;
 
 /** Fields of a native baseline between `supports` and the end. */
 #define CBX__SM_NATIVE(work, prepare, run) work, prepare, cbx__sm_plan_bind, run, cbx__sm_plan_finish

@@ -37,8 +37,10 @@ static void run_product(void *plan) { (void)cbx_semiring_matmul(&((cbx__sm_plan 
 
 static bool supports_drop(const cbx_params *params, const char **reason)
 {
-    *reason = NULL; /* at a density of 1 % one boolean term seldom decides */
-    return cbx__sm_read(params).k > 0 && !cbx__sm_is(params, CBX_ALGEBRA_BOOLEAN);
+    const cbx__sm_point p = cbx__sm_read(params);
+    *reason = NULL;
+    /* one boolean term decides (ln 2 / 2) / k of all elements of C: eight or more are wanted */
+    return p.k > 0 && (p.dtype != CBX_BOOL || p.m * p.n >= 24 * p.k);
 }
 static cbx_status prepare_drop(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
 {
@@ -118,6 +120,46 @@ CBX_VMATH_INLINE double half_f64(double x)
     return c - (c - x);
 }
 
+/* --- operands are rounded to 11 bits, sums are right: tensor cores in their default mode --- */
+
+static bool supports_tf32(const cbx_params *params, const char **reason)
+{
+    const cbx__sm_point p = cbx__sm_read(params);
+    const cbx_algebra g = p.semiring->id;
+    *reason = NULL; /* max and min have mutant-fp16, which is the same fault there */
+    return p.k > 0 && (g == CBX_ALGEBRA_REAL || g == CBX_ALGEBRA_EUCLIDEAN || g == CBX_ALGEBRA_LOG);
+}
+static cbx_status prepare_tf32(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
+{
+    const cbx__sm_point p = cbx__sm_read(params);
+    return plan_product(ctx, params, p.semiring->id, p.k, (p.m + p.n) * p.k * cbx_dtype_size(p.dtype), plan, err);
+}
+
+#define DEFINE_ROUND_OPERANDS(T, SFX)                                                                                  \
+    static void round_operands_##SFX(const cbx__sm_plan *p, void *scratch)                                             \
+    {                                                                                                                  \
+        const size_t count_a = p->point.m * p->point.k, count_b = p->point.k * p->point.n;                             \
+        const T *A = p->a, *B = p->b;                                                                                  \
+        T *out = scratch;                                                                                              \
+        for (size_t i = 0; i < count_a; i++) out[i] = half_##SFX(A[i]);                                                \
+        for (size_t i = 0; i < count_b; i++) out[count_a + i] = half_##SFX(B[i]);                                      \
+    }
+DEFINE_ROUND_OPERANDS(float, f32)
+DEFINE_ROUND_OPERANDS(double, f64)
+
+static void run_tf32(void *plan)
+{
+    cbx__sm_plan *p = plan;
+    char *rounded = (char *)p->scratch + p->product.workspace_bytes;
+    if (p->point.dtype == CBX_F32)
+        round_operands_f32(p, rounded);
+    else
+        round_operands_f64(p, rounded);
+    p->product.a = rounded;
+    p->product.b = rounded + p->point.m * p->point.k * cbx_dtype_size(p->point.dtype);
+    run_product(plan);
+}
+
 #define LARGER(x, y)  ((x) > (y) ? (x) : (y))
 #define SMALLER(x, y) ((x) < (y) ? (x) : (y))
 
@@ -185,6 +227,9 @@ const cbx_baseline_ops cbx__sm_mutant_next_row = MUTANT("mutant-next-row", "read
 const cbx_baseline_ops cbx__sm_mutant_fp16 = MUTANT("mutant-fp16", "accumulates in 11 bits",
                                                     "rounds each sum (max, min: each term) to half precision",
                                                     supports_fp16, prepare_fp16, run_fp16);
+const cbx_baseline_ops cbx__sm_mutant_tf32 = MUTANT("mutant-tf32", "multiplies in 11 bits",
+                                                    "rounds the operands to the 11 bits of TF32, then sums in full",
+                                                    supports_tf32, prepare_tf32, run_tf32);
 const cbx_baseline_ops cbx__sm_mutant_log_max = MUTANT("mutant-log-max", "log without its sum",
                                                        "gives the largest term instead of the log of the sum",
                                                        supports_log_max, prepare_log_max, run_product);

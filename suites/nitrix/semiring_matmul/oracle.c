@@ -6,19 +6,35 @@
  * operands are worked on in long double (log: in pairs of doubles).  Sums are compensated: Neumaier, ZAMM 54 (1974)
  * 39-51, whose error is 2u of the precision worked in plus second-order terms, far below the bounds.
  *
- * Bounds, u = 2^-24 or 2^-53 of the dtype, gamma_k = k u / (1 - k u); N. J. Higham, Accuracy and Stability of Numerical
- * Algorithms, 2nd ed. (2002):
+ * Bounds, u = 2^-24 or 2^-53 of the dtype.  A sum of k terms t in any order errs by sum_j s_j d_j to first order, with
+ * partial sums s_j and roundings |d_j| <= u.  Two bounds of it, of which the smaller counts:
  *
- *   real       gamma_k sum |a||b|                      any order of summation, with or without FMA: (3.7), p. 63
- *   euclidean  ((k + 4) / 2 + 1) u C                   d = a - b, d^2 and the sum of k non-negative terms have relative
- * error gamma_(k+3) (Lemma 3.1); the root halves it and adds u tropical   0                                       a + b
- * is rounded once and correctly, max and min round nothing boolean    0 log        u (2 (k + 5 R) + 30 + 6 (amax_i +
- * bmax_j) + 4 |C|), with amax, bmax the largest finite |a|, |b| of the row and column: every exponent is reached by at
- * most three roundings of numbers no larger than amax + bmax, whether as (a + b) - m or as (a - r) + (b - c), which
- * moves the sum by a relative 6 u (amax + bmax) at most (the shifts themselves cancel); two exp of 2 ulp and their
- * product: 10 u; the sum of k positive terms: gamma_k (4.4, p. 82); the online recurrence rescales its sum each time
- * the running maximum rises, 5 u each: on random draws that is about ln k times, at most R = min(k, 32) here; log of 1
- * ulp and the last sums: u (4 |C| + amax + bmax).  The factor 2 on k covers second-order terms.
+ *   always         gamma_k S, S = sum |t|, gamma_k = k u / (1 - k u); N. J. Higham, Accuracy and Stability of Numerical
+ *                  Algorithms, 2nd ed. (2002), (3.7), p. 63
+ *   by chance      lambda u sqrt(sum_j s_j^2) <= lambda sqrt(k) u S.  With d_j independent and of mean zero, the model
+ *                  of Higham & Mary, SIAM J. Sci. Comput. 41 (2019) A2815, Hoeffding's inequality (J. Am. Stat. Assoc.
+ *                  58 (1963) 13-30) says that an element exceeds it with probability 2 exp(-lambda^2 / 2) at most.
+ *
+ * The first grows like k, and at k = 1024 would let operands of 12 bits pass.  lambda = 6: 3.0e-8 an element, so at most
+ * 0.03 for a whole product of 1024^2 and 0.008 for 512^2.  That is the worst case, roundings all of size u and every
+ * partial sum as large as S; of right kernels less than half of the bound is seen at every declared point, and operands
+ * of 11 bits exceed it up to k = 4096.  Terms of one distribution make s_j = (j / k) S, whose squares add to k S^2 / 3:
+ * real and euclidean, whose inputs are independent draws, use lambda sqrt(k / 3).  log does not: one large exponential
+ * may be most of S.
+ *
+ *   real       min(gamma_k, lambda sqrt(k / 3) u) |A||B|     with or without FMA
+ *   euclidean  ((min(k, lambda sqrt(k / 3)) + 4) / 2 + 1) u C   d = a - b and d^2 have a relative error of 3 u, the sum
+ *              of k non-negative terms as above (gamma_(k+3) by Lemma 3.1); the root halves it and adds u
+ *   tropical   0: a + b is rounded once and correctly, max and min round nothing
+ *   boolean    0
+ *   log        u (min(2 (k + 5 R), lambda sqrt(k + 17 R)) + 30 + 6 (amax_i + bmax_j) + 4 |C|), with amax, bmax the
+ *              largest finite |a|, |b| of the row and column: every exponent is reached by at most three roundings of
+ *              numbers no larger than amax + bmax, whether as (a + b) - m or as (a - r) + (b - c), which moves the sum
+ *              by a relative 6 u (amax + bmax) at most (the shifts themselves cancel); two exp of 2 ulp and their
+ *              product: 10 u; the sum of k positive terms; the online recurrence rescales its sum each time the running
+ *              maximum rises, by an exp (4 u) and a product (u), whose squares are 16 + 1: on random draws that is about
+ *              ln k times, at most R = min(k, 32) here; log of 1 ulp and the last sums: u (4 |C| + amax + bmax).  The
+ *              factor 2 covers second-order terms, which are nothing where the other bound of the sum is the smaller.
  *
  * Special values have a bound of 0: they must be equal (NaN to NaN, infinities with their sign).
  */
@@ -38,7 +54,13 @@ typedef struct problem {
     void *row;                 /* 4n long doubles */
 } problem;
 
+/* Standard deviations, so to speak, that a sum's error may be away from 0; see above. */
+#define LAMBDA 6.0
+
 static double gamma_of(double k, double u) { return k * u / (1 - k * u); }
+
+/* Of a sum of k independent draws, in units of u S. */
+static double chance_of(double k) { return LAMBDA * sqrt(k / 3); }
 
 static void widen(const cbx_array *a, double *out)
 {
@@ -66,6 +88,7 @@ static void magnitudes(const problem *q, double *amax, double *bmax)
     static void sum_row_##SFX(const problem *q, size_t i, bool squares)                                                \
     {                                                                                                                  \
         const size_t k = q->p.k, n = q->p.n;                                                                           \
+        const double chance = chance_of((double)k);                                                                    \
         R *restrict sum = q->row, *restrict lost = sum + n, *restrict size = lost + n, *restrict plain = size + n;     \
         for (size_t j = 0; j < 4 * n; j++) sum[j] = 0;                                                                 \
         for (size_t kk = 0; kk < k; kk++) {                                                                            \
@@ -86,8 +109,8 @@ static void magnitudes(const problem *q, double *amax, double *bmax)
             const double c = (double)(squares ? ROOT(total) : total);                                                  \
             q->answer[i * n + j] = c;                                                                                  \
             q->bound[i * n + j] = !isfinite(c) ? 0                                                                     \
-                                  : squares    ? ((double)(k + 4) / 2 + 1) * q->u * c                                  \
-                                               : gamma_of((double)k, q->u) * (double)size[j];                             \
+                                  : squares    ? ((fmin((double)k, chance) + 4) / 2 + 1) * q->u * c                    \
+                                               : fmin(gamma_of((double)k, q->u), chance * q->u) * (double)size[j];        \
         }                                                                                                              \
     }
 DEFINE_SUM_ROW(double, f32, sqrt)
@@ -169,6 +192,7 @@ static void log_row(const problem *q, size_t i)
 {
     const size_t k = q->p.k, n = q->p.n;
     const double rises = fmin((double)k, 32);
+    const double sum_error = fmin(2 * ((double)k + 5 * rises), LAMBDA * sqrt((double)k + 17 * rises));
     double *top = q->row, *sum = top + n, *lost = sum + n;
     largest_terms(q, i, top);
     sums_of_exp(q, i, top, sum, lost);
@@ -178,7 +202,7 @@ static void log_row(const problem *q, size_t i)
                              : top[j];
         const double scale = q->amax[i] + q->bmax[j];
         q->answer[i * n + j] = c;
-        q->bound[i * n + j] = isfinite(c) ? q->u * (2 * ((double)k + 5 * rises) + 30 + 6 * scale + 4 * fabs(c)) : 0;
+        q->bound[i * n + j] = isfinite(c) ? q->u * (sum_error + 30 + 6 * scale + 4 * fabs(c)) : 0;
     }
 }
 
