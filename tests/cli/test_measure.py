@@ -312,4 +312,5 @@ def overlapping_runs_wait(p):
 
 
 main([tiny_run, no_host_and_no_path, json_document, interleaved, render_again, render_from_nothing, unwritable_places, disk_full,
-      interrupt_and_resume, resume_carries_rows_over, left_out_in_one_line, no_path_in_rows, bad_workers, wrong_shape, missing_frameworks, no_gpu, selection, overlapping_runs_wait])
+      interrupt_and_resume, resume_carries_rows_over, left_out_in_one_line, no_path_in_rows, bad_workers, wrong_shape, missing_frameworks,
+      no_gpu, selection, overlapping_runs_wait])
