@@ -29,6 +29,7 @@
 #include "calibrax/core/run.h"
 
 #include "calibrax/statistics/estimate.h"
+#include "calibrax/statistics/significance.h"
 
 #include "calibrax/array/array.h"
 #include "calibrax/array/backend.h"
@@ -41,9 +42,9 @@
 #include "calibrax/array/promote.h"
 #include "calibrax/array/scope.h"
 
-#include "calibrax/analysis/verdict.h"
-
 #include "calibrax/storage/row.h"
+
+#include "calibrax/analysis/verdict.h"
 
 #include "calibrax/perf/case.h"
 #include "calibrax/perf/doctor.h"

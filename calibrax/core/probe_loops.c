@@ -13,8 +13,9 @@
 #define CHAINS_12(X, keep, step)                                                                                       \
     X(0, keep, step)                                                                                                   \
     X(1, keep, step)                                                                                                   \
-    X(2, keep, step) X(3, keep, step) X(4, keep, step) X(5, keep, step) X(6, keep, step) X(7, keep, step)              \
-        X(8, keep, step) X(9, keep, step) X(10, keep, step) X(11, keep, step)
+    X(2, keep, step)                                                                                                   \
+    X(3, keep, step) X(4, keep, step) X(5, keep, step) X(6, keep, step) X(7, keep, step) X(8, keep, step)              \
+        X(9, keep, step) X(10, keep, step) X(11, keep, step)
 #define CHAINS_20(X, keep, step)                                                                                       \
     CHAINS_12(X, keep, step)                                                                                           \
     X(12, keep, step)                                                                                                  \

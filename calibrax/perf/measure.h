@@ -58,11 +58,11 @@ typedef struct cbx_measure_opts {
     double worker_timeout_s;     /* every message of a worker, and waiting for the cores; 0: 3600 */
     uint64_t memory_limit_bytes; /* of a worker; 0: 80 % of the free memory */
     uint64_t seed;
-    bool in_process;                                             /* native baselines run in this process */
-    const char *out_path;                                        /* row file; NULL: rows are only returned */
-    const char *store_root;                                      /* NULL: no store */
-    bool resume; /* measure only what out_path has no good row of; every other row of it is carried over */
-    const char *cache_dir;                                       /* oracle answers; NULL: the user's */
+    bool in_process;        /* native baselines run in this process */
+    const char *out_path;   /* row file; NULL: rows are only returned */
+    const char *store_root; /* NULL: no store */
+    bool resume;            /* measure only what out_path has no good row of; every other row of it is carried over */
+    const char *cache_dir;  /* oracle answers; NULL: the user's */
     const cbx_stop_flag *stop;                                   /* may be NULL */
     void (*progress)(void *user, const cbx_measure_progress *p); /* may be NULL; called by one thread at a time */
     void *user;
@@ -74,7 +74,8 @@ typedef struct cbx_measure_opts {
     }
 
 typedef struct cbx_measure_result {
-    cbx_rows rows;      /* in point order, then platform, then the case's baseline order; what resume carried over comes with them */
+    cbx_rows
+        rows; /* in point order, then platform, then the case's baseline order; what resume carried over comes with them */
     cbx_text raw;       /* one JSON line a launch: {"schema":"nperf-launch","version":1,...} */
     size_t points;      /* asked for */
     size_t points_good; /* of these, with at least one good row */

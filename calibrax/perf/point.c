@@ -26,7 +26,7 @@ static const char *attempt_name(const cbx__attempt *a, char *buf, size_t size)
  * machine makes honest clocks disagree, so those get more. */
 static int tries_of(cbx_failure f)
 {
-    if (f == CBX_FAILURE_CLOCKS_DISAGREE) return 4;
+    if (f == CBX_FAILURE_CLOCKS_DISAGREE || f == CBX_FAILURE_LAZY_RESULT) return 4;
     return f == CBX_FAILURE_CRASHED || f == CBX_FAILURE_EXITED ? 2 : 1;
 }
 

@@ -17,8 +17,8 @@ CBX_BEGIN_DECLS
 /** Borrowed for the call; NULL in place of it: all defaults. */
 typedef struct cbx_report_opts {
     uint32_t struct_size; /* sizeof(cbx_report_opts); CBX_REPORT_OPTS_INIT sets it */
-    const char *title;   /* NULL: "nperf" and the case names */
-    const char *command; /* the command line that reproduces the rows, already free of paths; NULL: left out */
+    const char *title;    /* NULL: "nperf" and the case names */
+    const char *command;  /* the command line that reproduces the rows, already free of paths; NULL: left out */
 } cbx_report_opts;
 
 #define CBX_REPORT_OPTS_INIT                                                                                           \

@@ -62,12 +62,13 @@ typedef struct cbx_row {
     double ratio_value;
     const char *paired_vs;
     cbx_row_interval paired;
-    const char *verdict; /* faster, slower, equivalent, undecided: this row alone, from its interval */
-    uint64_t pairs;      /* launches behind it; 0 unknown */
-    double paired_p;     /* exact p-value of the verdict's claim: sign test, or two one-sided ones for equivalent */
-    double paired_p_holm;     /* the same, corrected over the table that the row was written in */
-    uint64_t holm_rows;       /* ratios of that table; 0: none was corrected */
-    const char *verdict_holm; /* verdict that stands at 5 % over the whole table; NULL: so few launches cannot carry that many rows */
+    const char *verdict;  /* faster, slower, equivalent, undecided: this row alone, from its interval */
+    uint64_t pairs;       /* launches behind it; 0 unknown */
+    double paired_p;      /* exact p-value of the verdict's claim: sign test, or two one-sided ones for equivalent */
+    double paired_p_holm; /* the same, corrected over the table that the row was written in */
+    uint64_t holm_rows;   /* ratios of that table; 0: none was corrected */
+    const char *
+        verdict_holm; /* verdict that stands at 5 % over the whole table; NULL: so few launches cannot carry that many rows */
 
     /* failure_detail; failure_reason NULL: null */
     const char *failure_reason, *failure_message, *failure_remedy;

@@ -180,13 +180,13 @@ typedef cbx_array *(*call)(cbx_ctx *c, const one_case *k);
 #define REDUCE_LIST(X)                                                                                                 \
     X(sum)                                                                                                             \
     X(prod)                                                                                                            \
-    X(max) X(min) X(mean) X(any) X(all) X(count_nonzero) X(argmax) X(argmin) X(nansum) X(nanmean) X(nanmax) X(nanmin)  \
+    X(max)                                                                                                             \
+    X(min) X(mean) X(any) X(all) X(count_nonzero) X(argmax) X(argmin) X(nansum) X(nanmean) X(nanmax) X(nanmin)         \
         X(median)
 #define AXIS_LIST(X)                                                                                                   \
     X(flip)                                                                                                            \
     X(expand_dims)                                                                                                     \
-    X(squeeze) X(diff) X(cumulative_sum) X(cumulative_prod) X(cumulative_max) X(cumulative_min) X(round) X(tril)       \
-        X(triu)
+    X(squeeze) X(diff) X(cumulative_sum) X(cumulative_prod) X(cumulative_max) X(cumulative_min) X(round) X(tril) X(triu)
 #define PAIR_LIST(X) X(logical_and) X(logical_or) X(logical_xor) X(outer)
 
 /* Attributes from first on: keep, then axes; -99: all. */

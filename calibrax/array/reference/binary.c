@@ -48,8 +48,9 @@ COMPLEX_RULES(C64, cbx__c64, float, cbx__make_c64, crealf, cimagf, fabsf)
 COMPLEX_RULES(C128, cbx__c128, double, cbx__make_c128, creal, cimag, fabs)
 #define ARITH_COMPLEX(D, T, a)                                                                                         \
     CBX__LOOP2(add_##D, T, T, x + y)                                                                                   \
-    CBX__LOOP2(sub_##D, T, T, x - y) CBX__LOOP2(mul_##D, T, T, times_##D(x, y))                                        \
-        CBX__LOOP2(div_##D, T, T, over_##D(x, y)) CBX__LOOP2(pow_##D, T, T, cpow(x, y))
+    CBX__LOOP2(sub_##D, T, T, x - y)                                                                                   \
+    CBX__LOOP2(mul_##D, T, T, times_##D(x, y)) CBX__LOOP2(div_##D, T, T, over_##D(x, y))                               \
+        CBX__LOOP2(pow_##D, T, T, cpow(x, y))
 CBX__COMPLEXES(ARITH_COMPLEX, )
 
 CBX__LOOP2(floor_div_F32, float, float, cbx__floor_div_f32(x, y))
@@ -75,8 +76,8 @@ CBX__FLOATS(ORDER_FLOAT, )
 #define EQUAL(D, T, a) CBX__LOOP2(eq_##D, bool, T, x == y) CBX__LOOP2(ne_##D, bool, T, x != y)
 #define COMPARE(D, T, a)                                                                                               \
     EQUAL(D, T, a)                                                                                                     \
-    CBX__LOOP2(lt_##D, bool, T, x < y) CBX__LOOP2(le_##D, bool, T, x <= y) CBX__LOOP2(gt_##D, bool, T, x > y)          \
-        CBX__LOOP2(ge_##D, bool, T, x >= y)
+    CBX__LOOP2(lt_##D, bool, T, x < y)                                                                                 \
+    CBX__LOOP2(le_##D, bool, T, x <= y) CBX__LOOP2(gt_##D, bool, T, x > y) CBX__LOOP2(ge_##D, bool, T, x >= y)
 COMPARE(BOOL, bool, )
 CBX__INTS(COMPARE, )
 CBX__FLOATS(COMPARE, )
