@@ -88,13 +88,37 @@ CBX_API cbx_array *cbx_copy(cbx_ctx *ctx, const cbx_array *x);
 #define CBX_UNARY_FLOAT_MAP(X)                                                                                         \
     X(sqrt, SQRT)                                                                                                      \
     X(cbrt, CBRT)                                                                                                      \
-    X(exp, EXP) X(exp2, EXP2) X(expm1, EXPM1) X(log, LOG) X(log2, LOG2) X(log10, LOG10) X(log1p, LOG1P) X(sin, SIN)    \
-        X(cos, COS) X(tan, TAN) X(asin, ASIN) X(acos, ACOS) X(atan, ATAN) X(sinh, SINH) X(cosh, COSH) X(tanh, TANH)    \
-            X(asinh, ASINH) X(acosh, ACOSH) X(atanh, ATANH) X(erf, ERF) X(erfc, ERFC) X(lgamma, LGAMMA)                \
-                X(signbit, SIGNBIT)
+    X(exp, EXP)                                                                                                        \
+    X(exp2, EXP2)                                                                                                      \
+    X(expm1, EXPM1)                                                                                                    \
+    X(log, LOG)                                                                                                        \
+    X(log2, LOG2)                                                                                                      \
+    X(log10, LOG10)                                                                                                    \
+    X(log1p, LOG1P)                                                                                                    \
+    X(sin, SIN)                                                                                                        \
+    X(cos, COS)                                                                                                        \
+    X(tan, TAN)                                                                                                        \
+    X(asin, ASIN)                                                                                                      \
+    X(acos, ACOS)                                                                                                      \
+    X(atan, ATAN)                                                                                                      \
+    X(sinh, SINH)                                                                                                      \
+    X(cosh, COSH)                                                                                                      \
+    X(tanh, TANH)                                                                                                      \
+    X(asinh, ASINH)                                                                                                    \
+    X(acosh, ACOSH)                                                                                                    \
+    X(atanh, ATANH)                                                                                                    \
+    X(erf, ERF)                                                                                                        \
+    X(erfc, ERFC)                                                                                                      \
+    X(lgamma, LGAMMA)                                                                                                  \
+    X(signbit, SIGNBIT)
 #define CBX_UNARY_KEEP_MAP(X)                                                                                          \
     X(negative, NEG)                                                                                                   \
-    X(abs, ABS) X(sign, SIGN) X(bitwise_invert, NOT) X(isnan, ISNAN) X(isinf, ISINF) X(isfinite, ISFINITE)
+    X(abs, ABS)                                                                                                        \
+    X(sign, SIGN)                                                                                                      \
+    X(bitwise_invert, NOT)                                                                                             \
+    X(isnan, ISNAN)                                                                                                    \
+    X(isinf, ISINF)                                                                                                    \
+    X(isfinite, ISFINITE)
 /* Of whole numbers: the number. */
 #define CBX_UNARY_ROUND_MAP(X)        X(floor, FLOOR) X(ceil, CEIL) X(trunc, TRUNC) X(rint, RINT)
 #define CBX_UNARY_DECLARE(name, prim) CBX_API cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x);
@@ -118,11 +142,29 @@ CBX_API cbx_array *cbx_conj(cbx_ctx *ctx, const cbx_array *x);
 #define CBX_BINARY_MAP(X)                                                                                              \
     X(add, ADD)                                                                                                        \
     X(subtract, SUB)                                                                                                   \
-    X(multiply, MUL) X(divide, DIV) X(floor_divide, FLOOR_DIV) X(remainder, REM) X(pow, POW) X(atan2, ATAN2)           \
-        X(hypot, HYPOT) X(maximum, MAX) X(minimum, MIN) X(nextafter, NEXTAFTER) X(copysign, COPYSIGN)                  \
-            X(logaddexp, LOGADDEXP) X(equal, EQ) X(not_equal, NE) X(less, LT) X(less_equal, LE) X(greater, GT)         \
-                X(greater_equal, GE) X(bitwise_and, AND) X(bitwise_or, OR) X(bitwise_xor, XOR)                         \
-                    X(bitwise_left_shift, SHL) X(bitwise_right_shift, SHR)
+    X(multiply, MUL)                                                                                                   \
+    X(divide, DIV)                                                                                                     \
+    X(floor_divide, FLOOR_DIV)                                                                                         \
+    X(remainder, REM)                                                                                                  \
+    X(pow, POW)                                                                                                        \
+    X(atan2, ATAN2)                                                                                                    \
+    X(hypot, HYPOT)                                                                                                    \
+    X(maximum, MAX)                                                                                                    \
+    X(minimum, MIN)                                                                                                    \
+    X(nextafter, NEXTAFTER)                                                                                            \
+    X(copysign, COPYSIGN)                                                                                              \
+    X(logaddexp, LOGADDEXP)                                                                                            \
+    X(equal, EQ)                                                                                                       \
+    X(not_equal, NE)                                                                                                   \
+    X(less, LT)                                                                                                        \
+    X(less_equal, LE)                                                                                                  \
+    X(greater, GT)                                                                                                     \
+    X(greater_equal, GE)                                                                                               \
+    X(bitwise_and, AND)                                                                                                \
+    X(bitwise_or, OR)                                                                                                  \
+    X(bitwise_xor, XOR)                                                                                                \
+    X(bitwise_left_shift, SHL)                                                                                         \
+    X(bitwise_right_shift, SHR)
 #define CBX_BINARY_DECLARE(name, prim)                                                                                 \
     CBX_API cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b);                               \
     CBX_API cbx_array *cbx_##name##_scalar(cbx_ctx *ctx, const cbx_array *a, double b);

@@ -172,21 +172,50 @@ typedef cbx_array *(*call)(cbx_ctx *c, const one_case *k);
     }
 #define UNARY(name, prim) FN(name, cbx_##name(c, in[0]))
 #define BINARY(name, prim)                                                                                             \
-    FN(name, cbx_##name(c, in[0], in[1])) FN(name##_scalar, cbx_##name##_scalar(c, in[0], a[0] / 4.0))
+    FN(name, cbx_##name(c, in[0], in[1]))                                                                              \
+    FN(name##_scalar, cbx_##name##_scalar(c, in[0], a[0] / 4.0))
 #define REDUCE(name) FN(name, cbx_##name(c, in[0], axes(k, 0, &(cbx_axes){ 0 })))
 #define AXIS(name)   FN(name, cbx_##name(c, in[0], a[0]))
 #define LIST(X)                                                                                                        \
-    X(copy) X(flatten) X(square) X(deg2rad) X(rad2deg) X(logical_not) X(real) X(imag) X(conj) X(nonzero) X(unique)
+    X(copy)                                                                                                            \
+    X(flatten)                                                                                                         \
+    X(square)                                                                                                          \
+    X(deg2rad)                                                                                                         \
+    X(rad2deg)                                                                                                         \
+    X(logical_not)                                                                                                     \
+    X(real)                                                                                                            \
+    X(imag)                                                                                                            \
+    X(conj)                                                                                                            \
+    X(nonzero)                                                                                                         \
+    X(unique)
 #define REDUCE_LIST(X)                                                                                                 \
     X(sum)                                                                                                             \
     X(prod)                                                                                                            \
     X(max)                                                                                                             \
-    X(min) X(mean) X(any) X(all) X(count_nonzero) X(argmax) X(argmin) X(nansum) X(nanmean) X(nanmax) X(nanmin)         \
-        X(median)
+    X(min)                                                                                                             \
+    X(mean)                                                                                                            \
+    X(any)                                                                                                             \
+    X(all)                                                                                                             \
+    X(count_nonzero)                                                                                                   \
+    X(argmax)                                                                                                          \
+    X(argmin)                                                                                                          \
+    X(nansum)                                                                                                          \
+    X(nanmean)                                                                                                         \
+    X(nanmax)                                                                                                          \
+    X(nanmin)                                                                                                          \
+    X(median)
 #define AXIS_LIST(X)                                                                                                   \
     X(flip)                                                                                                            \
     X(expand_dims)                                                                                                     \
-    X(squeeze) X(diff) X(cumulative_sum) X(cumulative_prod) X(cumulative_max) X(cumulative_min) X(round) X(tril) X(triu)
+    X(squeeze)                                                                                                         \
+    X(diff)                                                                                                            \
+    X(cumulative_sum)                                                                                                  \
+    X(cumulative_prod)                                                                                                 \
+    X(cumulative_max)                                                                                                  \
+    X(cumulative_min)                                                                                                  \
+    X(round)                                                                                                           \
+    X(tril)                                                                                                            \
+    X(triu)
 #define PAIR_LIST(X) X(logical_and) X(logical_or) X(logical_xor) X(outer)
 
 /* Attributes from first on: keep, then axes; -99: all. */

@@ -8,9 +8,12 @@
     CBX__LOOP2(sub_##D, T, T, (uint64_t)x - (uint64_t)y)                                                               \
     CBX__LOOP2(mul_##D, T, T, (uint64_t)x *(uint64_t)y)                                                                \
     CBX__LOOP2(pow_##D, T, T, cbx__pow_u64((uint64_t)x, (uint64_t)y))                                                  \
-    CBX__LOOP2(and_##D, T, T, x &y) CBX__LOOP2(or_##D, T, T, x | y) CBX__LOOP2(xor_##D, T, T, x ^ y)
+    CBX__LOOP2(and_##D, T, T, x &y)                                                                                    \
+    CBX__LOOP2(or_##D, T, T, x | y)                                                                                    \
+    CBX__LOOP2(xor_##D, T, T, x ^ y)
 #define DIV_SIGNED(D, T, a)                                                                                            \
-    CBX__LOOP2(floor_div_##D, T, T, cbx__floor_div_i64(x, y)) CBX__LOOP2(rem_##D, T, T, cbx__rem_i64(x, y))
+    CBX__LOOP2(floor_div_##D, T, T, cbx__floor_div_i64(x, y))                                                          \
+    CBX__LOOP2(rem_##D, T, T, cbx__rem_i64(x, y))
 #define DIV_UNSIGNED(D, T, a) CBX__LOOP2(floor_div_##D, T, T, y ? x / y : 0) CBX__LOOP2(rem_##D, T, T, y ? x % y : 0)
 /* A shift by the width or more empties the number, a negative one too: it counts as a huge one. */
 #define SHIFT(D, T, a)                                                                                                 \
@@ -18,7 +21,9 @@
     CBX__LOOP2(shr_##D, T, T, (uint64_t)y < 8 * sizeof(T) ? x >> y : x >> (8 * sizeof(T) - 1) >> 1 * (x > 0))
 #define ARITH_FLOAT(D, T, a)                                                                                           \
     CBX__LOOP2(add_##D, T, T, x + y)                                                                                   \
-    CBX__LOOP2(sub_##D, T, T, x - y) CBX__LOOP2(mul_##D, T, T, x *y) CBX__LOOP2(div_##D, T, T, x / y)
+    CBX__LOOP2(sub_##D, T, T, x - y)                                                                                   \
+    CBX__LOOP2(mul_##D, T, T, x *y)                                                                                    \
+    CBX__LOOP2(div_##D, T, T, x / y)
 CBX__INTS(ARITH_INT, )
 CBX__SIGNED(DIV_SIGNED, )
 CBX__UNSIGNED(DIV_UNSIGNED, )
@@ -49,8 +54,9 @@ COMPLEX_RULES(C128, cbx__c128, double, cbx__make_c128, creal, cimag, fabs)
 #define ARITH_COMPLEX(D, T, a)                                                                                         \
     CBX__LOOP2(add_##D, T, T, x + y)                                                                                   \
     CBX__LOOP2(sub_##D, T, T, x - y)                                                                                   \
-    CBX__LOOP2(mul_##D, T, T, times_##D(x, y)) CBX__LOOP2(div_##D, T, T, over_##D(x, y))                               \
-        CBX__LOOP2(pow_##D, T, T, cpow(x, y))
+    CBX__LOOP2(mul_##D, T, T, times_##D(x, y))                                                                         \
+    CBX__LOOP2(div_##D, T, T, over_##D(x, y))                                                                          \
+    CBX__LOOP2(pow_##D, T, T, cpow(x, y))
 CBX__COMPLEXES(ARITH_COMPLEX, )
 
 CBX__LOOP2(floor_div_F32, float, float, cbx__floor_div_f32(x, y))
@@ -68,7 +74,8 @@ LIBM_MAP(LIBM)
 /* The first NaN wins; of two equal values the first. */
 #define ORDER_INT(D, T, a) CBX__LOOP2(max_##D, T, T, x >= y ? x : y) CBX__LOOP2(min_##D, T, T, x <= y ? x : y)
 #define ORDER_FLOAT(D, T, a)                                                                                           \
-    CBX__LOOP2(max_##D, T, T, x >= y || x != x ? x : y) CBX__LOOP2(min_##D, T, T, x <= y || x != x ? x : y)
+    CBX__LOOP2(max_##D, T, T, x >= y || x != x ? x : y)                                                                \
+    CBX__LOOP2(min_##D, T, T, x <= y || x != x ? x : y)
 ORDER_INT(BOOL, bool, )
 CBX__INTS(ORDER_INT, )
 CBX__FLOATS(ORDER_FLOAT, )
@@ -77,7 +84,9 @@ CBX__FLOATS(ORDER_FLOAT, )
 #define COMPARE(D, T, a)                                                                                               \
     EQUAL(D, T, a)                                                                                                     \
     CBX__LOOP2(lt_##D, bool, T, x < y)                                                                                 \
-    CBX__LOOP2(le_##D, bool, T, x <= y) CBX__LOOP2(gt_##D, bool, T, x > y) CBX__LOOP2(ge_##D, bool, T, x >= y)
+    CBX__LOOP2(le_##D, bool, T, x <= y)                                                                                \
+    CBX__LOOP2(gt_##D, bool, T, x > y)                                                                                 \
+    CBX__LOOP2(ge_##D, bool, T, x >= y)
 COMPARE(BOOL, bool, )
 CBX__INTS(COMPARE, )
 CBX__FLOATS(COMPARE, )

@@ -30,8 +30,12 @@
 #define TO_INTS(X, F, FT)                                                                                              \
     X(I8, int8_t, F, FT)                                                                                               \
     X(I16, int16_t, F, FT)                                                                                             \
-    X(I32, int32_t, F, FT) X(I64, int64_t, F, FT) X(U8, uint8_t, F, FT) X(U16, uint16_t, F, FT)                        \
-        X(U32, uint32_t, F, FT) X(U64, uint64_t, F, FT)
+    X(I32, int32_t, F, FT)                                                                                             \
+    X(I64, int64_t, F, FT)                                                                                             \
+    X(U8, uint8_t, F, FT)                                                                                              \
+    X(U16, uint16_t, F, FT)                                                                                            \
+    X(U32, uint32_t, F, FT)                                                                                            \
+    X(U64, uint64_t, F, FT)
 #define TO_FLOATS(X, F, FT)    X(F32, float, F, FT) X(F64, double, F, FT)
 #define TO_COMPLEXES(X, F, FT) X(C64, cbx__c64, F, FT) X(C128, cbx__c128, F, FT)
 

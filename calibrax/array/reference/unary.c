@@ -6,17 +6,37 @@
 #define REAL_MAP(X)                                                                                                    \
     X(FLOOR, floor)                                                                                                    \
     X(CEIL, ceil)                                                                                                      \
-    X(RINT, rint) X(TRUNC, trunc) X(CBRT, cbrt) X(EXP2, exp2) X(EXPM1, expm1) X(LOG2, log2) X(LOG10, log10)            \
-        X(LOG1P, log1p) X(ERF, erf) X(ERFC, erfc)
+    X(RINT, rint)                                                                                                      \
+    X(TRUNC, trunc)                                                                                                    \
+    X(CBRT, cbrt)                                                                                                      \
+    X(EXP2, exp2)                                                                                                      \
+    X(EXPM1, expm1)                                                                                                    \
+    X(LOG2, log2)                                                                                                      \
+    X(LOG10, log10)                                                                                                    \
+    X(LOG1P, log1p)                                                                                                    \
+    X(ERF, erf)                                                                                                        \
+    X(ERFC, erfc)
 #define BOTH_MAP(X)                                                                                                    \
     X(SQRT, sqrt)                                                                                                      \
     X(EXP, exp)                                                                                                        \
-    X(LOG, log) X(SIN, sin) X(COS, cos) X(TAN, tan) X(ASIN, asin) X(ACOS, acos) X(ATAN, atan) X(SINH, sinh)            \
-        X(COSH, cosh) X(TANH, tanh) X(ASINH, asinh) X(ACOSH, acosh) X(ATANH, atanh)
+    X(LOG, log)                                                                                                        \
+    X(SIN, sin)                                                                                                        \
+    X(COS, cos)                                                                                                        \
+    X(TAN, tan)                                                                                                        \
+    X(ASIN, asin)                                                                                                      \
+    X(ACOS, acos)                                                                                                      \
+    X(ATAN, atan)                                                                                                      \
+    X(SINH, sinh)                                                                                                      \
+    X(COSH, cosh)                                                                                                      \
+    X(TANH, tanh)                                                                                                      \
+    X(ASINH, asinh)                                                                                                    \
+    X(ACOSH, acosh)                                                                                                    \
+    X(ATANH, atanh)
 
 #define LIBM(P, g) CBX__LOOP1(g##_F32, float, float, g##f(x)) CBX__LOOP1(g##_F64, double, double, g(x))
 #define LIBM_COMPLEX(P, g)                                                                                             \
-    CBX__LOOP1(g##_C64, cbx__c64, cbx__c64, c##g##f(x)) CBX__LOOP1(g##_C128, cbx__c128, cbx__c128, c##g(x))
+    CBX__LOOP1(g##_C64, cbx__c64, cbx__c64, c##g##f(x))                                                                \
+    CBX__LOOP1(g##_C128, cbx__c128, cbx__c128, c##g(x))
 REAL_MAP(LIBM)
 BOTH_MAP(LIBM)
 BOTH_MAP(LIBM_COMPLEX)
@@ -64,11 +84,14 @@ CBX__LOOP1(not_BOOL, bool, bool, !x)
 
 /* Whole numbers are finite. */
 #define CLASS_INT(D, T, a)                                                                                             \
-    CBX__LOOP1(isnan_##D, bool, T, 0) CBX__LOOP1(isinf_##D, bool, T, 0) CBX__LOOP1(isfinite_##D, bool, T, 1)
+    CBX__LOOP1(isnan_##D, bool, T, 0)                                                                                  \
+    CBX__LOOP1(isinf_##D, bool, T, 0)                                                                                  \
+    CBX__LOOP1(isfinite_##D, bool, T, 1)
 #define CLASS_FLOAT(D, T, a)                                                                                           \
     CBX__LOOP1(isnan_##D, bool, T, isnan(x))                                                                           \
     CBX__LOOP1(isinf_##D, bool, T, isinf(x))                                                                           \
-    CBX__LOOP1(isfinite_##D, bool, T, isfinite(x)) CBX__LOOP1(signbit_##D, bool, T, signbit(x) != 0)
+    CBX__LOOP1(isfinite_##D, bool, T, isfinite(x))                                                                     \
+    CBX__LOOP1(signbit_##D, bool, T, signbit(x) != 0)
 #define CLASS_COMPLEX(D, T, a)                                                                                         \
     CBX__LOOP1(isnan_##D, bool, T, isnan(creal(x)) || isnan(cimag(x)))                                                 \
     CBX__LOOP1(isinf_##D, bool, T, isinf(creal(x)) || isinf(cimag(x)))                                                 \
