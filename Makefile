@@ -10,7 +10,7 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## install what is missing, build, measure one point with every rival that is here, write table, rows and page
-	@scripts/run.sh $(NPERF)
+	@$(NPERF) --quick --site
 
 build: ## programs under build/release
 	@scripts/bootstrap.sh build

@@ -283,5 +283,6 @@ void cbx__report_put_reason(cbx_text *out, const char *reason, const char *messa
     size_t start = out->len;
     put_part(out, "", reason);
     put_part(out, out->len > start ? ": " : "", message);
+    if (remedy && message && strstr(message, remedy)) return; /* said already */
     put_part(out, out->len > start ? "; " : "", remedy);
 }

@@ -27,7 +27,7 @@ static const opt_spec measure_options[] = {
     { "case", 'c', OPT_STRING, AT(case_name), "NAME", "semiring_matmul", "case to measure; `nperf list` shows them" },
     { "platforms", 'p', OPT_LIST, AT(platforms), "A,B", "cpu", "platforms: cpu (or jax-cpu), cuda12 (or jax-cuda12)" },
     { "quick", 'q', OPT_FLAG, AT(quick), NULL, NULL,
-      "the representative point only: 6 launches, one warm-up, one epoch for calls above 0.1 s" },
+      "the representative point only: 6 launches, one warm-up, one epoch for calls above 0.1 s; writes the page too" },
     { "point", 0, OPT_EACH, AT(points), "JSON", "the case's points",
       "a point of your own, such as '{\"m\":64,\"k\":64,\"n\":64}'; may be repeated" },
     { "baselines", 'b', OPT_LIST, AT(baselines), "A,B", "all", "measure these only" },
@@ -277,6 +277,7 @@ static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args
         status = show_rows(program, &r->rows, a->json);
         second = write_files(program, ctx, &r->rows, command, to);
         status = status ? status : second;
+        fflush(stdout); /* the files are named below the table */
         fprintf(stderr, "rows: %s, report: %s%s%s%s%s\n", to->rows, to->report, to->page ? ", page: " : "",
                 to->page ? to->page : "", a->store ? ", store: " : "", a->store ? a->store : "");
     } else if (a->json) {
@@ -328,7 +329,7 @@ static bool settle_outputs(const measure_args *a, cbx_arena *arena, outputs *to)
     to->rows = a->out ? a->out : cbx_arena_printf(arena, "results/%s.jsonl", a->case_name);
     to->report = a->report;
     if (!a->report && !a->render_from.count) to->report = cbx_arena_printf(arena, "results/%s.md", a->case_name);
-    to->page = a->site ? cbx_path_join(arena, a->site, "index.html") : NULL;
+    to->page = a->site ? cbx_path_join(arena, a->site, "index.html") : a->quick ? "site/index.html" : NULL;
     return to->rows && (to->report || a->render_from.count) && (!a->site || to->page);
 }
 
