@@ -21,102 +21,41 @@
 #include <sys/wait.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/base/rng.h"
-#include "calibrax/perf/check.h"
 #include "calibrax/perf/environment.h"
+#include "calibrax/perf/launch_run.h"
 #include "calibrax/perf/procfs.h"
-#include "calibrax/perf/talk.h"
 #include "calibrax/perf/tools.h"
 
-#define EMPTY_EPOCHS       5
-#define TARGET_NS          20e6
-#define ITERATIONS_MOST    1000000000u
-#define CHECK_ONE_IN       8
-#define LARGE_OUTPUT_BYTES 1e6  /* above this only the checks that are owed: one of 4 MB takes 4 ms */
-#define TRIES              2    /* repetitions of what a busy machine can spoil */
-#define PROBE_TRIES        8    /* of single calls, which one preemption spoils; a suspect alone pays for them ... */
-#define PROBE_LONG_NS      50e6 /* ... and not where a call is so long that a preemption is lost in it */
-#define LONG_SHARE         0.25 /* of the calibrated length: epochs that are shorter were not calibrated truly */
-/* Clocks are compared with a slack for late awakenings, so that epochs of any length can be. */
-#define FEW_EPOCHS      3 /* below, one late awakening is a majority, so only a gross lie counts */
-#define CLOCK_SLACK_NS  0.3e6
-#define FEW_SLACK_NS    3e6 /* a slice of the scheduler */
-#define RATIO_LEAST_NS  1e6 /* shorter epochs say nothing about the ratio of the clocks */
-#define RESULT_SLACK_NS 0.5e6
-#define LATE_SLACK_NS   4e6 /* on a busy machine a worker loses its CPU where a long epoch ends */
-/* What the parent allows for work outside the calls, whatever the worker takes: a constant, and so much a byte of the outputs. */
-#define EMPTY_MOST_NS       0.5e6
-#define EMPTY_BYTE_NS       1.0 /* overwriting them: 1 GB/s */
-#define OUTPUTS_MOST_NS     2e6
-#define OUTPUTS_BYTE_NS     4.0 /* writing them into a file, twice over where a language copies first: 250 MB/s */
-#define CPU_SHARE           1.1
-#define CPU_SLACK_NS        10e6
+#define EMPTY_EPOCHS        5
+#define TARGET_NS           20e6
+#define CHECK_ONE_IN        8
+#define LARGE_OUTPUT_BYTES  1e6  /* above this only the checks that are owed: one of 4 MB takes 4 ms */
+#define TRIES               2    /* repetitions of what a busy machine can spoil */
+#define PROBE_TRIES         8    /* of single calls, which one preemption spoils; a suspect alone pays for them ... */
+#define PROBE_LONG_NS       50e6 /* ... and not where a call is so long that a preemption is lost in it */
 #define MEMORY_SHARE_TENTHS 8
 
-typedef struct run {
-    cbx_ctx *ctx;
-    const cbx_workload *w;
-    const cbx_baseline_ops *baseline;
-    cbx_launch_opts o; /* with the defaults filled in */
-    cbx_launch_record *r;
-    cbx__talk *t;
-    cbx__checker checker;
-    cbx_rng rng;
-    uint64_t started_ns;
-    double rss_load, hwm_load, peak; /* bytes */
-    bool hwm_reset;
-    size_t nepochs;
-    unsigned char sets[CBX_LAUNCH_MAX_EPOCHS];
-    bool checked[CBX_LAUNCH_MAX_EPOCHS];
-    double raw_ns[CBX_LAUNCH_MAX_EPOCHS]; /* whole epoch by the parent's clock */
-    double output_bytes;
-    bool slow;
-    size_t probe_at, probe_set; /* the epoch before which the call on unseen inputs is made, and their set */
-    double outputs_ns;          /* the last answer to `outputs` */
-    double one_call_ns;         /* least time of one call on unseen inputs, outputs included, less writing them */
-    double late_ns, again_ns;   /* least time of `outputs` after a timed epoch, and of a second one at once */
-    double cpu_ns, cpu_wall_ns; /* of the worker in the timed epochs */
-    int stray_cpu;              /* on which the worker may run and should not; -1: none */
-    cbx_status status;          /* a failure of the parent itself */
-    cbx_err err;
-} run;
-
-static bool broken(run *x, cbx_status st)
+static bool broken(cbx__run *x, cbx_status st)
 {
     x->status = st;
     return false;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(const double *v, size_t n)
-{
-    double sorted[CBX_LAUNCH_MAX_EPOCHS];
-    if (n == 0) return NAN;
-    memcpy(sorted, v, n * sizeof *v);
-    qsort(sorted, n, sizeof *sorted, compare_doubles);
-    return n % 2 ? sorted[n / 2] : 0.5 * (sorted[n / 2 - 1] + sorted[n / 2]);
-}
-
 /* --- memory --- */
 
-static void look_at_peak(run *x)
+static void look_at_peak(cbx__run *x)
 {
     cbx__proc_memory m;
     if (cbx__proc_memory_read(x->t->child.pid, &m)) x->peak = fmax(x->peak, (double)m.hwm_bytes);
 }
 
-static void memory_after_import(run *x)
+static void memory_after_import(cbx__run *x)
 {
     cbx__proc_memory m;
     if (cbx__proc_memory_read(x->t->child.pid, &m)) x->r->hwm_start_bytes = (double)m.hwm_bytes;
 }
 
-static void memory_after_load(run *x)
+static void memory_after_load(cbx__run *x)
 {
     cbx__proc_memory m;
     x->hwm_reset = cbx__proc_reset_hwm(x->t->child.pid);
@@ -126,7 +65,7 @@ static void memory_after_load(run *x)
 }
 
 /* Where the mark could not be reset, a peak of the import hides the one that is sought. */
-static void memory_at_end(run *x)
+static void memory_at_end(cbx__run *x)
 {
     if (x->peak <= 0) return;
     x->r->hwm_bytes = x->peak;
@@ -135,7 +74,7 @@ static void memory_at_end(run *x)
 
 /* --- messages --- */
 
-static bool number_of(run *x, const cbx_json *answer, const char *key, double *out)
+static bool number_of(cbx__run *x, const cbx_json *answer, const char *key, double *out)
 {
     double v = cbx_json_get_double(answer, key, NAN);
     if (isfinite(v) && v >= 0) {
@@ -147,13 +86,13 @@ static bool number_of(run *x, const cbx_json *answer, const char *key, double *o
     return false;
 }
 
-static bool ask(run *x, const char *phase, const char *text, const char *op, cbx_json **answer)
+static bool ask(cbx__run *x, const char *phase, const char *text, const char *op, cbx_json **answer)
 {
     x->t->phase = phase;
     return cbx__talk_ask_text(x->t, text, strlen(text), NULL, 0, op, answer);
 }
 
-static bool hello(run *x)
+static bool hello(cbx__run *x)
 {
     cbx_json *m = NULL;
     x->t->phase = "import";
@@ -171,7 +110,7 @@ static bool hello(run *x)
     return true;
 }
 
-static bool load(run *x)
+static bool load(cbx__run *x)
 {
     cbx__load l = { 0 };
     bool ok;
@@ -185,7 +124,7 @@ static bool load(run *x)
     return ok;
 }
 
-static bool fetch_outputs(run *x, double *ns)
+static bool fetch_outputs(cbx__run *x, double *ns)
 {
     if (!ask(x, "outputs", "{\"op\":\"outputs\"}\n", "outputs", NULL)) return false;
     *ns = (double)(x->t->received_ns - x->t->sent_ns);
@@ -193,7 +132,7 @@ static bool fetch_outputs(run *x, double *ns)
 }
 
 /* Asks for the outputs of the last call and compares them with the answers of its set. */
-static bool check_outputs(run *x, size_t set)
+static bool check_outputs(cbx__run *x, size_t set)
 {
     look_at_peak(x);
     if (!fetch_outputs(x, &x->outputs_ns)) return false;
@@ -204,7 +143,7 @@ static bool check_outputs(run *x, size_t set)
     return true;
 }
 
-static bool compile(run *x)
+static bool compile(cbx__run *x)
 {
     cbx_json *m = NULL;
     bool ok;
@@ -217,7 +156,7 @@ static bool compile(run *x)
 }
 
 /* @param inner, outer  [ns] of the whole epoch by the worker's and by the parent's clock */
-static bool epoch(run *x, size_t set, uint64_t iterations, double *inner, double *outer)
+static bool epoch(cbx__run *x, size_t set, uint64_t iterations, double *inner, double *outer)
 {
     char text[96];
     cbx_json *m = NULL;
@@ -233,17 +172,20 @@ static bool epoch(run *x, size_t set, uint64_t iterations, double *inner, double
 
 /* --- the phases before the timed epochs --- */
 
-static void go_slow(run *x)
+static void go_slow(cbx__run *x)
 {
     size_t few = x->o.slow_epochs ? x->o.slow_epochs : 1;
     x->r->iterations = 1;
     if (x->nepochs > few) x->nepochs = few;
 }
 
-static bool is_slow(const run *x, double call_ns) { return x->o.slow_call_s > 0 && call_ns > x->o.slow_call_s * 1e9; }
+static bool is_slow(const cbx__run *x, double call_ns)
+{
+    return x->o.slow_call_s > 0 && call_ns > x->o.slow_call_s * 1e9;
+}
 
 /* Untimed calls on alternating sets.  @param slow  set if the first of them took too long for more */
-static bool warm_up(run *x, bool *slow)
+static bool warm_up(cbx__run *x, bool *slow)
 {
     double inner, outer;
     if (x->o.warmup == 0) return true;
@@ -262,7 +204,7 @@ static double call_time(double inner, double outer, double empty, uint64_t n)
  * Calls an epoch so that it lasts the target: grow by at most ten until a reading is long enough to trust, then read once more
  * and believe the shorter one.
  */
-static bool calibrate(run *x, bool *slow)
+static bool calibrate(cbx__run *x, bool *slow)
 {
     double target = x->o.epoch_target_s * 1e9, inner, outer, empty, call;
     uint64_t n = 1;
@@ -274,29 +216,29 @@ static bool calibrate(run *x, bool *slow)
             return true;
         }
         call = call_time(inner, outer, empty, n);
-        if (outer >= 0.25 * target || n >= ITERATIONS_MOST) break;
+        if (outer >= 0.25 * target || n >= CBX__ITERATIONS_MOST) break;
         double wanted = fmin(fmax(0.5 * target / call, 2.0 * (double)n), 10.0 * (double)n);
-        n = (uint64_t)fmin(wanted, ITERATIONS_MOST);
+        n = (uint64_t)fmin(wanted, CBX__ITERATIONS_MOST);
     }
     if (call * (double)n < target) {
         if (!epoch(x, x->w->nsets > 1 ? 1 : 0, n, &inner, &outer)) return false;
         call = fmin(call, call_time(inner, outer, empty, n));
     }
-    x->r->iterations = (uint64_t)fmin(fmax(ceil(1.02 * target / call), 1), ITERATIONS_MOST);
+    x->r->iterations = (uint64_t)fmin(fmax(ceil(1.02 * target / call), 1), CBX__ITERATIONS_MOST);
     return true;
 }
 
-static bool measure_empty(run *x)
+static bool measure_empty(cbx__run *x)
 {
     double inner, outer[EMPTY_EPOCHS];
     for (size_t i = 0; i < EMPTY_EPOCHS; i++) {
         if (!epoch(x, i % x->w->nsets, 0, &inner, &outer[i])) return false;
     }
-    x->r->empty_epoch_ns = median(outer, EMPTY_EPOCHS);
+    x->r->empty_epoch_ns = cbx__run_median(outer, EMPTY_EPOCHS);
     return true;
 }
 
-static bool settle(run *x, bool again)
+static bool settle(cbx__run *x, bool again)
 {
     x->slow = false;
     x->nepochs = x->o.epochs ? x->o.epochs : 1;
@@ -309,10 +251,13 @@ static bool settle(run *x, bool again)
 
 /* --- a call on inputs that no worker has seen --- */
 
-static bool can_rotate(const run *x) { return x->w->c->rotate_inputs && x->w->c->rotate_output && x->o.epochs > 0; }
+static bool can_rotate(const cbx__run *x)
+{
+    return x->w->c->rotate_inputs && x->w->c->rotate_output && x->o.epochs > 0;
+}
 
 /* Sends them in place of the last set, or as a second one. */
-static bool send_unseen(run *x)
+static bool send_unseen(cbx__run *x)
 {
     cbx__held *held = &x->checker.held;
     bool ok;
@@ -328,57 +273,32 @@ static bool send_unseen(run *x)
     return ok;
 }
 
-/* What of the empty epoch may be taken from another's time. */
-static double allowed_empty(const run *x)
-{
-    return fmin(x->r->empty_epoch_ns, EMPTY_MOST_NS + EMPTY_BYTE_NS * x->output_bytes);
-}
-
-static double allowed_writing(const run *x)
-{
-    return fmin(x->again_ns, OUTPUTS_MOST_NS + OUTPUTS_BYTE_NS * x->output_bytes);
-}
-
 /* After a call and its outputs: asks for them once more, which is writing alone.  @param outer  [ns] of the epoch of that call */
-static bool note_one_call(run *x, double outer)
+static bool note_one_call(cbx__run *x, double outer)
 {
     double whole = outer + x->outputs_ns, again;
     if (!fetch_outputs(x, &again)) return false;
     cbx__checker_poison(&x->checker);
     if (x->hwm_reset) cbx__proc_reset_hwm(x->t->child.pid);
     x->again_ns = fmin(x->again_ns, again);
-    x->one_call_ns = fmin(x->one_call_ns, whole - allowed_writing(x) - allowed_empty(x));
+    x->one_call_ns = fmin(x->one_call_ns, whole - cbx__run_allowed_writing(x) - cbx__run_allowed_empty(x));
     return true;
 }
 
-static bool probe_call(run *x)
+static bool probe_call(cbx__run *x)
 {
     double inner, outer;
     return epoch(x, x->probe_set, 1, &inner, &outer) && check_outputs(x, x->probe_set) && note_one_call(x, outer);
 }
 
-static double result_slack(const run *x)
-{
-    bool cpu = strncmp(x->o.platform, "cuda", 4) != 0; /* a device's first copy of a result is paid once */
-    return RESULT_SLACK_NS + (cpu ? 0.1 : 0.5) * x->output_bytes;
-}
-
-static bool call_too_long(const run *x, double claim) { return x->one_call_ns > 2 * claim + result_slack(x); }
-
-/* Work that is put off till the outputs are wanted, in epochs of many calls. */
-static bool outputs_too_late(const run *x, double claim)
-{
-    return isfinite(x->late_ns) && x->late_ns - allowed_writing(x) > claim + LATE_SLACK_NS + result_slack(x);
-}
-
 /* A reading may be spoilt by the machine, so the best of several counts. */
-static bool probe_again_if_suspect(run *x)
+static bool probe_again_if_suspect(cbx__run *x)
 {
-    double claim = median(x->r->epoch_ns, x->r->epochs), inner, outer;
+    double claim = cbx__run_median(x->r->epoch_ns, x->r->epochs), inner, outer;
     int tries = claim < PROBE_LONG_NS ? PROBE_TRIES : TRIES;
-    for (int i = 0; i < tries && (call_too_long(x, claim) || outputs_too_late(x, claim)); i++) {
+    for (int i = 0; i < tries && (cbx__run_call_too_long(x, claim) || cbx__run_outputs_too_late(x, claim)); i++) {
         if (!send_unseen(x) || !probe_call(x)) return false;
-        if (!outputs_too_late(x, claim)) continue;
+        if (!cbx__run_outputs_too_late(x, claim)) continue;
         if (!epoch(x, x->probe_set, x->r->iterations, &inner, &outer) || !check_outputs(x, x->probe_set)) return false;
         x->late_ns = fmin(x->late_ns, x->outputs_ns);
     }
@@ -387,7 +307,7 @@ static bool probe_again_if_suspect(run *x)
 
 /* --- the timed epochs --- */
 
-static void draw_order(run *x)
+static void draw_order(cbx__run *x)
 {
     size_t order[128], n = x->w->nsets, rotated[CBX_LAUNCH_MAX_EPOCHS], nrotated = 0;
     for (size_t i = 0; i < x->nepochs; i++) {
@@ -408,7 +328,7 @@ static void draw_order(run *x)
     x->checked[x->probe_at] = true;
 }
 
-static bool timed_epoch(run *x, size_t i)
+static bool timed_epoch(cbx__run *x, size_t i)
 {
     pid_t pid = x->t->child.pid;
     double n = (double)x->r->iterations, inner, cpu = cbx__proc_cpu_ns(pid);
@@ -424,7 +344,7 @@ static bool timed_epoch(run *x, size_t i)
     return true;
 }
 
-static bool timed_epochs(run *x)
+static bool timed_epochs(cbx__run *x)
 {
     bool single = x->r->iterations == 1; /* then the epoch is itself the one call */
     x->r->epochs = 0;
@@ -441,25 +361,16 @@ static bool timed_epochs(run *x)
     return true;
 }
 
-/* Epochs far shorter than they were made to be: calls were slow only as long as they were counted. */
-static bool too_short(const run *x)
-{
-    double target = x->slow ? x->o.slow_call_s : x->o.epoch_target_s;
-    bool chosen = x->slow || (x->o.iterations == 0 && x->r->iterations < ITERATIONS_MOST);
-    double reported = median(x->r->epoch_ns, x->r->epochs) * (double)x->r->iterations;
-    /* one that reports more than has passed is judged by that */
-    return chosen && fmax(median(x->raw_ns, x->r->epochs), reported) < LONG_SHARE * target * 1e9;
-}
-
-static bool measure(run *x)
+static bool measure(cbx__run *x)
 {
     for (int i = 0;; i++) {
         if (!settle(x, i > 0) || !timed_epochs(x)) return false;
-        if (!too_short(x)) break;
+        if (!cbx__run_too_short(x)) break;
         if (i == TRIES) {
             cbx__talk_fail(x->t, CBX_FAILURE_CLOCKS_DISAGREE,
                            "epochs of %llu calls last %.3f ms, far less than when they were chosen, %d times",
-                           (unsigned long long)x->r->iterations, median(x->raw_ns, x->r->epochs) * 1e-6, TRIES + 1);
+                           (unsigned long long)x->r->iterations, cbx__run_median(x->raw_ns, x->r->epochs) * 1e-6,
+                           TRIES + 1);
             return false;
         }
     }
@@ -468,7 +379,7 @@ static bool measure(run *x)
     return true;
 }
 
-static bool bye(run *x)
+static bool bye(cbx__run *x)
 {
     cbx_json *m = NULL;
     if (!ask(x, "bye", "{\"op\":\"bye\"}\n", "bye", &m)) return false;
@@ -478,102 +389,15 @@ static bool bye(run *x)
     return cbx__talk_end(x->t);
 }
 
-/* --- judging --- */
-
-static double clock_ratio(const run *x)
-{
-    const cbx_launch_record *r = x->r;
-    double ratios[CBX_LAUNCH_MAX_EPOCHS], n = (double)r->iterations;
-    if (r->epochs == 0 || !(median(x->raw_ns, r->epochs) >= RATIO_LEAST_NS)) return NAN;
-    for (size_t i = 0; i < r->epochs; i++) ratios[i] = r->epoch_ns[i] * n / (x->raw_ns[i] - allowed_empty(x));
-    return median(ratios, r->epochs);
-}
-
-/*
- * Both clocks are CLOCK_MONOTONIC, so a worker cannot have spent more than the parent waited.  That it spent clearly less is a lie,
- * or the parent was woken late: one late awakening is an accident of the machine, most of them, or the best of them, are not.
- */
-static void judge_clocks(run *x)
-{
-    const cbx_launch_record *r = x->r;
-    size_t off = 0;
-    double n = (double)r->iterations, least_inner = INFINITY, least_outer = INFINITY, empty = allowed_empty(x);
-    double slack = r->epochs < FEW_EPOCHS ? FEW_SLACK_NS : CLOCK_SLACK_NS;
-    double share = r->epochs < FEW_EPOCHS ? 0.75 : 0.95, best_share = r->epochs < FEW_EPOCHS ? 0.75 : 0.9;
-    for (size_t i = 0; i < r->epochs; i++) {
-        double inner = r->epoch_ns[i] * n, outer = x->raw_ns[i] - empty;
-        if (inner > 1.001 * x->raw_ns[i] + 20e3) {
-            cbx__talk_fail(x->t, CBX_FAILURE_CLOCKS_DISAGREE,
-                           "the worker reported %.3f ms for an epoch that the parent saw end after %.3f ms",
-                           inner * 1e-6, x->raw_ns[i] * 1e-6);
-            return;
-        }
-        off += inner < share * outer - slack;
-        least_inner = fmin(least_inner, inner);
-        least_outer = fmin(least_outer, outer);
-    }
-    if (2 * off > r->epochs || least_inner < best_share * least_outer - slack) {
-        cbx__talk_fail(
-            x->t, CBX_FAILURE_CLOCKS_DISAGREE,
-            "the worker reported %.3f ms at best for epochs that took at least %.3f ms by the parent's clock",
-            least_inner * 1e-6, least_outer * 1e-6);
-    }
-}
-
-static void judge_results(run *x)
-{
-    double claim = median(x->r->epoch_ns, x->r->epochs);
-    if (call_too_long(x, claim)) {
-        cbx__talk_fail(
-            x->t, CBX_FAILURE_LAZY_RESULT,
-            "one call on unseen inputs took %.3f ms to its result at best; the worker reported %.3f ms a call",
-            x->one_call_ns * 1e-6, claim * 1e-6);
-    } else if (outputs_too_late(x, claim)) {
-        cbx__talk_fail(x->t, CBX_FAILURE_LAZY_RESULT,
-                       "outputs came %.3f ms after a timed epoch at best, %.3f ms when nothing was left to do",
-                       x->late_ns * 1e-6, x->again_ns * 1e-6);
-    }
-}
-
-static void judge_cores(run *x)
-{
-    bool cpu = strncmp(x->o.platform, "cuda", 4) != 0;
-    if (x->stray_cpu >= 0) {
-        cbx__talk_fail(x->t, CBX_FAILURE_PINNING, "the worker may run on CPU %d, which is none of those it was given",
-                       x->stray_cpu);
-    } else if (cpu && x->cpu_ns > CPU_SHARE * x->o.threads * x->cpu_wall_ns + CPU_SLACK_NS) {
-        cbx__talk_fail(x->t, CBX_FAILURE_PINNING,
-                       "the worker used %.3f s of CPU time in %.3f s of epochs, and was told to use %d threads",
-                       x->cpu_ns * 1e-9, x->cpu_wall_ns * 1e-9, x->o.threads);
-    }
-}
-
-static void judge_fidelity(run *x)
-{
-    const cbx_fidelity *f = &x->r->fidelity;
-    if (!f->checked || f->ok) return;
-    if (x->checker.wrong_shape)
-        cbx__talk_fail(x->t, CBX_FAILURE_WRONG_SHAPE, "%s", f->note);
-    else
-        cbx__talk_fail(x->t, CBX_FAILURE_FIDELITY,
-                       "%llu elements are outside their bound, the worst by a factor of %.3g",
-                       (unsigned long long)f->mismatched, f->rel_to_tol);
-}
-
-static void converse(run *x)
+static void converse(cbx__run *x)
 {
     bool ok = hello(x) && load(x) && compile(x) && measure(x);
-    if (ok && bye(x)) judge_fidelity(x);
-    if (ok) {
-        x->r->clock_ratio = clock_ratio(x);
-        judge_clocks(x);
-        judge_results(x);
-        judge_cores(x);
-    }
+    if (ok && bye(x)) cbx__run_judge_fidelity(x);
+    if (ok) cbx__run_judge_times(x);
 }
 
 /* What remains to be written down, whatever happened. */
-static void write_down(run *x)
+static void write_down(cbx__run *x)
 {
     cbx_launch_record *r = x->r;
     const cbx__child *c = &x->t->child;
@@ -588,7 +412,8 @@ static void write_down(run *x)
         if (WIFSIGNALED(c->status)) r->term_signal = WTERMSIG(c->status);
     }
     memory_at_end(x);
-    if (isnan(r->compile_ns) && r->epochs) r->compile_ns = fmax(0, r->first_call_ns - median(r->epoch_ns, r->epochs));
+    if (isnan(r->compile_ns) && r->epochs)
+        r->compile_ns = fmax(0, r->first_call_ns - cbx__run_median(r->epoch_ns, r->epochs));
     if (c->lost) return;
     r->cpu_user_s = (double)c->usage.ru_utime.tv_sec + 1e-6 * (double)c->usage.ru_utime.tv_usec;
     r->cpu_system_s = (double)c->usage.ru_stime.tv_sec + 1e-6 * (double)c->usage.ru_stime.tv_usec;
@@ -609,7 +434,7 @@ static void record_init(cbx_launch_record *r)
     snprintf(r->phase, sizeof r->phase, "spawn");
 }
 
-static cbx_status settle_opts(run *x, const cbx_launch_opts *opts, cbx_err *err)
+static cbx_status settle_opts(cbx__run *x, const cbx_launch_opts *opts, cbx_err *err)
 {
     if (opts->struct_size != sizeof *opts) return cbx_fail(err, CBX_EINVAL, "cbx_launch_opts of another version");
     if (opts->epochs > CBX_LAUNCH_MAX_EPOCHS)
@@ -625,14 +450,14 @@ static cbx_status settle_opts(run *x, const cbx_launch_opts *opts, cbx_err *err)
 }
 
 /* A failure that came before there was a worker. */
-static cbx_status not_started(run *x, cbx_failure failure, const cbx_err *why)
+static cbx_status not_started(cbx__run *x, cbx_failure failure, const cbx_err *why)
 {
     x->r->failure = failure;
     snprintf(x->r->message, sizeof x->r->message, "%s", why->message);
     return CBX_OK;
 }
 
-static cbx_status start(run *x, cbx_arena *arena, cbx_err *err)
+static cbx_status start(cbx__run *x, cbx_arena *arena, cbx_err *err)
 {
     const cbx_provider_ops *provider = cbx_provider_find(x->baseline->provider);
     bool python = provider ? provider->python : x->o.interpreter != NULL;
@@ -681,12 +506,12 @@ cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx_baselin
     uint64_t steal = cbx__proc_steal_read(), waited = 0;
     cbx_arena arena;
     cbx_status st;
-    run *x;
+    cbx__run *x;
 
     record_init(record);
     x = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *x);
     if (!x) return cbx_fail(err, CBX_ENOMEM, "no memory for a launch");
-    *x = (run){ .ctx = ctx, .w = w, .baseline = baseline, .r = record, .started_ns = cbx_clock_ns() };
+    *x = (cbx__run){ .ctx = ctx, .w = w, .baseline = baseline, .r = record, .started_ns = cbx_clock_ns() };
     record->load_1min = cbx__proc_load_read();
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     st = settle_opts(x, opts, err);

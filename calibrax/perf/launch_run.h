@@ -1,0 +1,61 @@
+/**
+ * A launch in progress: what launch.c asks and notes, and launch_judge.c judges.
+ */
+#ifndef CALIBRAX_PERF_LAUNCH_RUN_H
+#define CALIBRAX_PERF_LAUNCH_RUN_H
+
+#include "calibrax/base/rng.h"
+#include "calibrax/perf/check.h"
+#include "calibrax/perf/launch.h"
+#include "calibrax/perf/talk.h"
+
+/* Most calls an epoch is given. */
+#define CBX__ITERATIONS_MOST 1000000000u
+
+typedef struct cbx__run {
+    cbx_ctx *ctx;
+    const cbx_workload *w;
+    const cbx_baseline_ops *baseline;
+    cbx_launch_opts o; /* with the defaults filled in */
+    cbx_launch_record *r;
+    cbx__talk *t;
+    cbx__checker checker;
+    cbx_rng rng;
+    uint64_t started_ns;
+    double rss_load, hwm_load, peak; /* bytes */
+    bool hwm_reset;
+    size_t nepochs;
+    unsigned char sets[CBX_LAUNCH_MAX_EPOCHS];
+    bool checked[CBX_LAUNCH_MAX_EPOCHS];
+    double raw_ns[CBX_LAUNCH_MAX_EPOCHS]; /* whole epoch by the parent's clock */
+    double output_bytes;
+    bool slow;
+    size_t probe_at, probe_set; /* the epoch before which the call on unseen inputs is made, and their set */
+    double outputs_ns;          /* the last answer to `outputs` */
+    double one_call_ns;         /* least time of one call on unseen inputs, outputs included, less writing them */
+    double late_ns, again_ns;   /* least time of `outputs` after a timed epoch, and of a second one at once */
+    double cpu_ns, cpu_wall_ns; /* of the worker in the timed epochs */
+    int stray_cpu;              /* on which the worker may run and should not; -1: none */
+    cbx_status status;          /* a failure of the parent itself */
+    cbx_err err;
+} cbx__run;
+
+/** Median of n <= CBX_LAUNCH_MAX_EPOCHS readings; NaN for none. */
+double cbx__run_median(const double *v, size_t n);
+
+/** [ns] What of the empty epoch, and of writing the outputs, may be taken from another's time, whatever the worker takes for it. */
+double cbx__run_allowed_empty(const cbx__run *x);
+double cbx__run_allowed_writing(const cbx__run *x);
+
+/** Readings that make a launch suspect; claim [ns] is what the worker reports for a call. */
+bool cbx__run_call_too_long(const cbx__run *x, double claim);
+bool cbx__run_outputs_too_late(const cbx__run *x, double claim);
+/** Epochs far shorter than they were made to be: calls were slow only as long as they were counted. */
+bool cbx__run_too_short(const cbx__run *x);
+
+/** Ends the launch as failed if its outputs were outside their bounds. */
+void cbx__run_judge_fidelity(cbx__run *x);
+/** Fills the ratio of the clocks, and ends the launch as failed if its times cannot be believed. */
+void cbx__run_judge_times(cbx__run *x);
+
+#endif
