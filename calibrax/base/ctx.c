@@ -9,13 +9,6 @@
 
 #define POOL_KEEP_DEFAULT ((size_t)256 << 20)
 
-struct cbx_ctx {
-    cbx_allocator al;
-    cbx_pool *pool;
-    cbx__ctx_part part;
-    cbx_err sticky;
-};
-
 static void *libc_resize(void *user, void *ptr, size_t old_size, size_t new_size)
 {
     (void)user;
@@ -31,21 +24,35 @@ static const cbx_allocator libc_allocator = { libc_resize, NULL };
 
 const cbx_allocator *cbx_allocator_default(void) { return &libc_allocator; }
 
+/* The options as this version knows them; an older version's are shorter, and the rest is unset. */
+static cbx_status take_options(const cbx_ctx_opts *opts, cbx_ctx_opts *full, cbx_err *err)
+{
+    static const size_t sizes[] = { offsetof(cbx_ctx_opts, backend), sizeof *opts };
+
+    for (size_t i = 0; i < CBX_LEN(sizes); i++) {
+        if (opts->struct_size != sizes[i]) continue;
+        memcpy(full, opts, sizes[i]);
+        return CBX_OK;
+    }
+    return cbx_fail(err, CBX_EINVAL,
+                    "'struct_size' of the context options is %u, this library knows %zu: rebuild against its headers",
+                    opts->struct_size, sizeof *opts);
+}
+
 cbx_status cbx_ctx_create(const cbx_ctx_opts *opts, cbx_ctx **out, cbx_err *err)
 {
-    const cbx_ctx_opts defaults = CBX_CTX_OPTS_INIT;
-    if (!opts) opts = &defaults;
-    if (opts->struct_size != sizeof *opts)
-        return cbx_fail(
-            err, CBX_EINVAL,
-            "'struct_size' of the context options is %u, this library knows %zu: rebuild against its headers",
-            opts->struct_size, sizeof *opts);
+    cbx_ctx_opts full = CBX_CTX_OPTS_INIT;
+    cbx_settings settings;
+    cbx_status st = opts ? take_options(opts, &full, err) : CBX_OK;
+    if (!st) st = cbx__settings_resolve(&full, &settings, err);
+    if (st) return st;
+    opts = &full;
     const cbx_allocator *al = opts->allocator.resize ? &opts->allocator : &libc_allocator;
     cbx_ctx *ctx = cbx_mem_zalloc(al, sizeof *ctx);
     if (!ctx) return cbx_fail(err, CBX_ENOMEM, "out of memory for a context");
     ctx->al = *al;
-    cbx_status st = cbx__pool_create(al, opts->pool_keep_bytes ? opts->pool_keep_bytes : POOL_KEEP_DEFAULT, &ctx->pool,
-                                     err);
+    ctx->settings = settings;
+    st = cbx__pool_create(al, opts->pool_keep_bytes ? opts->pool_keep_bytes : POOL_KEEP_DEFAULT, &ctx->pool, err);
     if (st) {
         cbx_mem_free(al, ctx, sizeof *ctx);
         return st;
@@ -66,9 +73,7 @@ void cbx_ctx_free(cbx_ctx *ctx)
 
 const cbx_allocator *cbx_ctx_allocator(const cbx_ctx *ctx) { return &ctx->al; }
 
-cbx__ctx_part *cbx__ctx_get_part(cbx_ctx *ctx) { return &ctx->part; }
-
-cbx_err *cbx__ctx_sticky(cbx_ctx *ctx) { return &ctx->sticky; }
+const cbx_settings *cbx_ctx_settings(const cbx_ctx *ctx) { return &ctx->settings; }
 
 cbx_pool *cbx_ctx_pool(cbx_ctx *ctx) { return ctx->pool; }
 

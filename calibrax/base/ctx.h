@@ -27,20 +27,28 @@ typedef struct cbx_allocator {
 
 typedef struct cbx_ctx cbx_ctx;
 
+typedef enum cbx_choice { CBX_CHOICE_UNSET, CBX_CHOICE_OFF, CBX_CHOICE_ON } cbx_choice;
+
 typedef struct cbx_ctx_opts {
     uint32_t struct_size;    /* sizeof(cbx_ctx_opts) of the header compiled with */
     cbx_allocator allocator; /* resize NULL: the C library's */
     size_t pool_keep_bytes;  /* freed blocks kept for re-use at most; 0: 256 MiB */
+    /* What follows came later; a program built before it says nothing of it.  Unset (NULL, CBX_CHOICE_UNSET, 0) means
+     * what the environment says: see calibrax/base/settings.h. */
+    const char *backend; /* "auto", "reference", "jit", in any case */
+    cbx_choice use_gpu, gpu_fallback;
+    double gpu_memory_fraction; /* (0, 1] */
 } cbx_ctx_opts;
 
 #define CBX_CTX_OPTS_INIT                                                                                              \
     {                                                                                                                  \
-        sizeof(cbx_ctx_opts), { 0, 0 }, 0                                                                              \
+        sizeof(cbx_ctx_opts), { 0, 0 }, 0, 0, CBX_CHOICE_UNSET, CBX_CHOICE_UNSET, 0                                    \
     }
 
 /**
  * @param opts  NULL: all defaults
- * @return CBX_OK; CBX_EINVAL (struct_size of another version); CBX_ENOMEM
+ * @return CBX_OK; CBX_EINVAL (struct_size of another version; an option or a variable of the environment that says what it may not:
+ *         calibrax/base/settings.h); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_ctx_create(const cbx_ctx_opts *opts, cbx_ctx **out, cbx_err *err);
 /** NULL is fine. */

@@ -148,17 +148,6 @@ static cbx_status sync_folder(const char *name, const char *path, cbx_err *err)
     return failed && saved != EINVAL ? cbx_fail_errno(err, saved, "cannot sync the folder of '%s'", path) : CBX_OK;
 }
 
-/* Content and permissions into the temporary, down to the disk. */
-static cbx_status temporary_fill(int fd, const char *path, const void *data, size_t len, cbx_err *err)
-{
-    struct stat old;
-    if (!write_all(fd, data, len)) return cbx_fail_errno(err, errno, "cannot write '%s'", path);
-    if (stat(path, &old) == 0 && S_ISREG(old.st_mode) && fchmod(fd, old.st_mode & 0777))
-        return cbx_fail_errno(err, errno, "cannot keep the permissions of '%s'", path);
-    if (fsync(fd)) return cbx_fail_errno(err, errno, "cannot write '%s'", path);
-    return CBX_OK;
-}
-
 /* What stands at a path, links followed; kinds that must not be replaced are told apart here once. */
 typedef enum path_kind { KIND_FILE, KIND_STREAM, KIND_REFUSED } path_kind;
 
@@ -205,29 +194,75 @@ static cbx_status write_stream(const char *path, const void *data, size_t len, c
     return st;
 }
 
+/* --- replacing --- */
+
+struct cbx_replacement {
+    cbx_arena arena;
+    const char *target, *folder; /* links followed */
+    char *temporary;
+    int fd; /* of the temporary as it was made */
+};
+
+static cbx_status replacement_open(cbx_ctx *ctx, cbx_replacement *r, const char *path, cbx_err *err)
+{
+    cbx_arena_init(&r->arena, cbx_ctx_allocator(ctx));
+    r->folder = ".";
+    cbx_status st = follow_links(&r->arena, path, &r->target, err);
+    /* all memory is taken before the rename: behind it nothing may fail but the disk */
+    if (!st && r->target == path) r->target = cbx_arena_strdup(&r->arena, path);
+    if (!st && r->target && folder_length(r->target))
+        r->folder = cbx_arena_strndup(&r->arena, r->target, folder_length(r->target));
+    if (!st && (!r->target || !r->folder)) st = cbx_fail(err, CBX_ENOMEM, "out of memory to write '%s'", path);
+    if (!st) st = temporary_create(&r->arena, r->target, &r->temporary, &r->fd, err);
+    if (st) cbx_arena_clear(&r->arena);
+    return st;
+}
+
+static void replacement_drop(cbx_replacement *r)
+{
+    if (r->fd >= 0) close(r->fd);
+    unlink(r->temporary);
+    cbx_arena_clear(&r->arena);
+}
+
+/* Permissions onto the temporary, and its content down to the disk; by name, since a library may have replaced the file itself. */
+static cbx_status settle(const cbx_replacement *r, cbx_err *err)
+{
+    struct stat old;
+    cbx_status st = CBX_OK;
+    int fd = open(r->temporary, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return cbx_fail_errno(err, errno, "cannot write '%s'", r->target);
+    if (stat(r->target, &old) == 0 && S_ISREG(old.st_mode) && fchmod(fd, old.st_mode & 0777))
+        st = cbx_fail_errno(err, errno, "cannot keep the permissions of '%s'", r->target);
+    else if (fsync(fd))
+        st = cbx_fail_errno(err, errno, "cannot write '%s'", r->target);
+    close(fd);
+    return st;
+}
+
+static cbx_status replacement_finish(cbx_replacement *r, cbx_err *err)
+{
+    int failed = close(r->fd), saved = errno;
+    r->fd = -1;
+    cbx_status st = failed ? cbx_fail_errno(err, saved, "cannot write '%s'", r->target) : settle(r, err);
+    if (!st && rename(r->temporary, r->target)) st = cbx_fail_errno(err, errno, "cannot replace '%s'", r->target);
+    if (st) {
+        replacement_drop(r);
+        return st;
+    }
+    st = sync_folder(r->folder, r->target, err);
+    cbx_arena_clear(&r->arena);
+    return st;
+}
+
 static cbx_status replace_file(cbx_ctx *ctx, const char *path, const void *data, size_t len, cbx_err *err)
 {
-    cbx_arena arena;
-    const char *folder = ".";
-    char *name = NULL;
-    int fd = -1;
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    cbx_status st = follow_links(&arena, path, &path, err);
-    if (st) goto done;
-    /* all memory is taken before the rename: behind it nothing may fail but the disk */
-    if (folder_length(path)) folder = cbx_arena_strndup(&arena, path, folder_length(path));
-    if (!folder) st = cbx_fail(err, CBX_ENOMEM, "out of memory to write '%s'", path);
-    if (!st) st = temporary_create(&arena, path, &name, &fd, err);
-    if (st) goto done;
-    st = temporary_fill(fd, path, data, len, err);
-    if (close(fd) && !st) st = cbx_fail_errno(err, errno, "cannot write '%s'", path);
-    if (!st && rename(name, path)) st = cbx_fail_errno(err, errno, "cannot replace '%s'", path);
-    if (st)
-        unlink(name);
-    else
-        st = sync_folder(folder, path, err);
-done:
-    cbx_arena_clear(&arena);
+    cbx_replacement r;
+    cbx_status st = replacement_open(ctx, &r, path, err);
+    if (st) return st;
+    if (write_all(r.fd, data, len)) return replacement_finish(&r, err);
+    st = cbx_fail_errno(err, errno, "cannot write '%s'", path);
+    replacement_drop(&r);
     return st;
 }
 
@@ -239,6 +274,52 @@ cbx_status cbx_file_write_atomic(cbx_ctx *ctx, const char *path, const void *dat
     case KIND_STREAM: return write_stream(path, data, len, err);
     default: return st;
     }
+}
+
+cbx_status cbx_replacement_begin(cbx_ctx *ctx, const char *path, cbx_replacement **out, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+    switch (kind_of(path, &st, err)) {
+    case KIND_FILE: break;
+    case KIND_STREAM: return cbx_fail(err, CBX_EIO, "cannot write '%s': it is a device or a pipe, name a file", path);
+    default: return st;
+    }
+    cbx_replacement *r = cbx_mem_alloc(cbx_ctx_allocator(ctx), sizeof *r);
+    if (!r) return cbx_fail(err, CBX_ENOMEM, "out of memory to write '%s'", path);
+    st = replacement_open(ctx, r, path, err);
+    if (st) {
+        cbx_mem_free(cbx_ctx_allocator(ctx), r, sizeof *r);
+        return st;
+    }
+    *out = r;
+    return CBX_OK;
+}
+
+const char *cbx_replacement_path(const cbx_replacement *r) { return r->temporary; }
+
+cbx_status cbx_replacement_commit(cbx_replacement *r, cbx_err *err)
+{
+    cbx_allocator al = r->arena.al;
+    cbx_status st = replacement_finish(r, err);
+    cbx_mem_free(&al, r, sizeof *r);
+    return st;
+}
+
+void cbx_replacement_discard(cbx_replacement *r)
+{
+    if (!r) return;
+    cbx_allocator al = r->arena.al;
+    replacement_drop(r);
+    cbx_mem_free(&al, r, sizeof *r);
+}
+
+cbx_status cbx_file_remove(const char *path, cbx_err *err)
+{
+    char folder[PATH_MAX] = ".";
+    size_t n = folder_length(path);
+    if (unlink(path)) return cbx_fail_errno(err, errno, "cannot remove '%s'", path);
+    if (n && n < sizeof folder) snprintf(folder, sizeof folder, "%.*s", (int)n, path);
+    return sync_folder(folder, path, err);
 }
 
 cbx_status cbx_file_check_writable(cbx_ctx *ctx, const char *path, cbx_err *err)

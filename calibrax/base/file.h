@@ -40,11 +40,32 @@ CBX_API cbx_status cbx_file_read(cbx_ctx *ctx, const char *path, size_t max_byte
 CBX_API cbx_status cbx_file_write_atomic(cbx_ctx *ctx, const char *path, const void *data, size_t len, cbx_err *err);
 
 /**
+ * A file that a library writes by itself, by name: the replacement grows under a temporary name beside the path, and takes its place
+ * at the commit, with the promises of cbx_file_write_atomic.
+ */
+typedef struct cbx_replacement cbx_replacement;
+/**
+ * Makes an empty temporary file.
+ * @param out  the caller ends it with commit or discard; the allocator of ctx must outlive it
+ * @return CBX_OK; CBX_EIO: a folder, a device, a pipe, a socket, a loop of links; the usual
+ */
+CBX_API cbx_status cbx_replacement_begin(cbx_ctx *ctx, const char *path, cbx_replacement **out, cbx_err *err);
+/** The temporary's name, to open, to write, or to be replaced itself; lives as long as r. */
+CBX_API const char *cbx_replacement_path(const cbx_replacement *r);
+/** Everything down to the disk, then the rename.  Ends r, whatever the outcome.  @return as cbx_file_write_atomic */
+CBX_API cbx_status cbx_replacement_commit(cbx_replacement *r, cbx_err *err);
+/** Removes the temporary and ends r; NULL is fine. */
+CBX_API void cbx_replacement_discard(cbx_replacement *r);
+
+/**
  * Says whether cbx_file_write_atomic could write there: makes missing parent folders, tries a temporary file, removes
  * it.  A device or a pipe is not opened, only its permissions are looked at.
  * @return as cbx_file_write_atomic
  */
 CBX_API cbx_status cbx_file_check_writable(cbx_ctx *ctx, const char *path, cbx_err *err);
+
+/** Removes a file, for good: the folder is synced.  @return CBX_OK; the usual */
+CBX_API cbx_status cbx_file_remove(const char *path, cbx_err *err);
 
 /**
  * Makes a folder and its parents (mode 0777 less umask); an existing folder is fine.  What was made stays on failure.

@@ -3,6 +3,7 @@
 #define CALIBRAX_BASE_INTERNAL_H
 
 #include "calibrax/base/pool.h"
+#include "calibrax/base/settings.h"
 
 /** A pool with one reference, held by the caller; memory below 2 MiB comes from the allocator, which is copied. */
 cbx_status cbx__pool_create(const cbx_allocator *al, size_t keep_bytes, cbx_pool **out, cbx_err *err);
@@ -10,6 +11,9 @@ cbx_status cbx__pool_create(const cbx_allocator *al, size_t keep_bytes, cbx_pool
 void cbx__pool_close(cbx_pool *pool);
 /** Capacity of the size class that serves a request; 0 if it is too large for any. */
 size_t cbx__pool_class(size_t size);
+
+/** Options first, then the environment; opts has every member that this version knows. */
+cbx_status cbx__settings_resolve(const cbx_ctx_opts *opts, cbx_settings *out, cbx_err *err);
 
 #define CBX__UTF8_REPLACEMENT 0xFFFDu
 

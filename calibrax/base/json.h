@@ -113,6 +113,8 @@ enum {
 };
 /** Appends; doubles in the shortest form that reads back equal. */
 CBX_API void cbx_json_write(const cbx_json *v, unsigned flags, cbx_text *out);
+/** Appends n bytes as a JSON string, quotes included: for documents too long to be built as values. */
+CBX_API void cbx_json_write_string(const char *s, size_t n, unsigned flags, cbx_text *out);
 
 CBX_END_DECLS
 #endif

@@ -49,7 +49,7 @@ static size_t write_special(const char *s, size_t left, unsigned flags, cbx_text
 
 static bool is_ordinary(unsigned char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; }
 
-static void write_string(const char *s, size_t len, unsigned flags, cbx_text *out)
+void cbx_json_write_string(const char *s, size_t len, unsigned flags, cbx_text *out)
 {
     cbx_text_putc(out, '"');
     for (size_t i = 0; i < len;) {
@@ -120,7 +120,7 @@ static void write_member(const member *m, bool first, unsigned flags, int level,
 {
     if (!first) cbx_text_putc(out, ',');
     new_line(flags, level + 1, out);
-    write_string(m->key, strlen(m->key), flags, out);
+    cbx_json_write_string(m->key, strlen(m->key), flags, out);
     cbx_text_puts(out, flags & CBX_JSON_INDENT2 ? ": " : ":");
     write_value(m->value, flags, level + 1, out);
 }
@@ -169,7 +169,7 @@ static void write_value(const cbx_json *v, unsigned flags, int level, cbx_text *
     case CBX_JSON_INT: write_int(v, out); break;
     case CBX_JSON_DOUBLE: write_double(json_object_get_double(o), flags, out); break;
     case CBX_JSON_STRING:
-        write_string(json_object_get_string(o), (size_t)json_object_get_string_len(o), flags, out);
+        cbx_json_write_string(json_object_get_string(o), (size_t)json_object_get_string_len(o), flags, out);
         break;
     case CBX_JSON_ARRAY: write_array(v, flags, level, out); break;
     case CBX_JSON_OBJECT: write_object(v, flags, level, out); break;

@@ -71,3 +71,33 @@ void cbx_library_close(cbx_library *lib)
 }
 
 const char *cbx_library_name(const cbx_library *lib) { return lib->name; }
+
+#define LIBRARY_SONAMES(number, title, purpose, package, ...)                                                          \
+    static const char *const sonames_##number[] = { __VA_ARGS__, NULL };
+CBX_LIBRARY_MAP(LIBRARY_SONAMES)
+#undef LIBRARY_SONAMES
+
+static const struct {
+    const char *title;
+    cbx_library_spec spec;
+} known[] = {
+#define LIBRARY_ROW(number, title, purpose, package, ...) { title, { sonames_##number, purpose, package, NULL, 0 } },
+    CBX_LIBRARY_MAP(LIBRARY_ROW)
+#undef LIBRARY_ROW
+};
+
+const char *cbx_library_title(cbx_library_id id) { return (unsigned)id < CBX_LEN(known) ? known[id].title : "?"; }
+
+cbx_library_spec cbx_library_known(cbx_library_id id) { return known[id].spec; }
+
+cbx_status cbx_library_open_known(cbx_ctx *ctx, cbx_library_id id, const char *path, const cbx_library_symbol *symbols,
+                                  size_t nsymbols, cbx_library **out, cbx_err *err)
+{
+    const char *const sonames[] = { path, NULL };
+    cbx_library_spec spec = known[id].spec;
+
+    if (path) spec.sonames = sonames;
+    spec.symbols = symbols;
+    spec.nsymbols = nsymbols;
+    return cbx_library_open(ctx, &spec, out, err);
+}

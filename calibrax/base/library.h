@@ -31,5 +31,41 @@ CBX_API void cbx_library_close(cbx_library *lib);
 /** soname that was found. */
 CBX_API const char *cbx_library_name(const cbx_library *lib);
 
+/* number, name, what it is for, Debian package, sonames in the order tried: every library that is loaded on first use. */
+#define CBX_LIBRARY_MAP(X)                                                                                             \
+    X(OPENBLAS, "OpenBLAS", "matrix products and linear algebra", "libopenblas0-pthread", "libopenblas.so.0",          \
+      "libopenblas.so")                                                                                                \
+    X(HDF5, "HDF5", "reading and writing HDF5 files", "libhdf5-103-1", "libhdf5_serial.so.103",                        \
+      "libhdf5_serial.so.310", "libhdf5.so.103", "libhdf5.so.200", "libhdf5.so.310", "libhdf5.so")                     \
+    X(LZF, "liblzf", "HDF5's LZF filter", "liblzf1", "liblzf.so.1", "liblzf.so")                                       \
+    X(ZIP, "libzip", "reading and writing NPZ archives", "libzip4", "libzip.so.4", "libzip.so.5", "libzip.so")         \
+    X(HWLOC, "hwloc", "packages, caches and memory nodes of this machine", "libhwloc15", "libhwloc.so.15")             \
+    X(CUDA, "CUDA driver", "GPUs of NVIDIA", "libcuda1", "libcuda.so.1")                                               \
+    X(NVML, "NVML", "memory, clocks, power and energy of NVIDIA's GPUs", "libnvidia-ml1", "libnvidia-ml.so.1",         \
+      "libnvidia-ml.so")                                                                                               \
+    X(CAIRO, "cairo", "drawing plots as PDF and PNG", "libcairo2", "libcairo.so.2", "libcairo.so")                     \
+    X(CURL, "libcurl", "alerts to a webhook", "libcurl4", "libcurl.so.4", "libcurl.so")                                \
+    X(GIT2, "libgit2", "commit and branch of a work tree", "libgit2-1.5", "libgit2.so.1.5", "libgit2.so.1.7",          \
+      "libgit2.so.1.8", "libgit2.so.1.9", "libgit2.so")
+
+typedef enum cbx_library_id {
+#define CBX_LIBRARY_ENUM(number, ...) CBX_LIBRARY_##number,
+    CBX_LIBRARY_MAP(CBX_LIBRARY_ENUM)
+#undef CBX_LIBRARY_ENUM
+        CBX_LIBRARY_COUNT
+} cbx_library_id;
+
+/** @return "OpenBLAS"; "?" for a number that is none */
+CBX_API const char *cbx_library_title(cbx_library_id id);
+/** Sonames, purpose and package of a library of the list, no symbols.  The number must be one of the list. */
+CBX_API cbx_library_spec cbx_library_known(cbx_library_id id);
+/**
+ * As cbx_library_open, a library of the list.
+ * @param path  soname or path to load in the place of the list's; NULL: the list's
+ */
+CBX_API cbx_status cbx_library_open_known(cbx_ctx *ctx, cbx_library_id id, const char *path,
+                                          const cbx_library_symbol *symbols, size_t nsymbols, cbx_library **out,
+                                          cbx_err *err);
+
 CBX_END_DECLS
 #endif

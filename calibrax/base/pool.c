@@ -17,20 +17,7 @@
 #include <sys/mman.h>
 
 #include "calibrax/base/internal.h"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
-#define __SANITIZE_ADDRESS__ 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/asan_interface.h>
-#define POISON(p, n)   __asan_poison_memory_region(p, n)
-#define UNPOISON(p, n) __asan_unpoison_memory_region(p, n)
-#else
-#define POISON(p, n)   ((void)(p), (void)(n))
-#define UNPOISON(p, n) ((void)(p), (void)(n))
-#endif
+#include "calibrax/base/poison.h"
 
 #define ALIGNMENT ((size_t)64)
 #define HUGE      ((size_t)2 << 20)
@@ -111,36 +98,36 @@ static void kept_push(cbx_pool *pool, void *data, size_t capacity)
     kept_node *node = data, **newest = &pool->newest[class_index(capacity)];
     *node = (kept_node){ .older = *newest, .older_all = pool->newest_all, .capacity = capacity };
     if (*newest) {
-        UNPOISON(*newest, sizeof(kept_node));
+        CBX__UNPOISON(*newest, sizeof(kept_node));
         (*newest)->newer = node;
-        POISON(*newest, sizeof(kept_node));
+        CBX__POISON(*newest, sizeof(kept_node));
     }
     if (pool->newest_all) {
-        UNPOISON(pool->newest_all, sizeof(kept_node));
+        CBX__UNPOISON(pool->newest_all, sizeof(kept_node));
         pool->newest_all->newer_all = node;
-        POISON(pool->newest_all, sizeof(kept_node));
+        CBX__POISON(pool->newest_all, sizeof(kept_node));
     }
     *newest = node;
     pool->newest_all = node;
     if (!pool->oldest_all) pool->oldest_all = node;
     pool->stats.bytes_kept += capacity;
-    POISON(data, capacity);
+    CBX__POISON(data, capacity);
 }
 
 /* Writes one pointer into a kept block. */
 static void kept_link(kept_node *node, kept_node **slot, kept_node *value)
 {
-    UNPOISON(node, sizeof *node);
+    CBX__UNPOISON(node, sizeof *node);
     *slot = value;
-    POISON(node, sizeof *node);
+    CBX__POISON(node, sizeof *node);
 }
 
 /* Takes a block out of both lists; its bytes are the caller's again. */
 static void kept_take(cbx_pool *pool, kept_node *node)
 {
-    UNPOISON(node, sizeof *node);
+    CBX__UNPOISON(node, sizeof *node);
     kept_node n = *node;
-    UNPOISON(node, n.capacity);
+    CBX__UNPOISON(node, n.capacity);
     if (n.newer)
         kept_link(n.newer, &n.newer->older, n.older);
     else
@@ -162,7 +149,7 @@ static void kept_shrink(cbx_pool *pool, size_t limit)
 {
     while (pool->stats.bytes_kept > limit && pool->oldest_all) {
         kept_node *node = pool->oldest_all;
-        UNPOISON(node, sizeof *node);
+        CBX__UNPOISON(node, sizeof *node);
         size_t capacity = node->capacity;
         kept_take(pool, node);
         block_release(pool, node, capacity);

@@ -18,6 +18,7 @@ void cbx_threefry2x32(const uint32_t key[2], const uint32_t counter[2], uint32_t
     static const unsigned rotations[8] = { 13, 15, 26, 6, 17, 29, 16, 24 };
     const uint32_t ks[3] = { key[0], key[1], key[0] ^ key[1] ^ PARITY };
     uint32_t x0 = counter[0] + ks[0], x1 = counter[1] + ks[1];
+#pragma GCC unroll 20 /* so that each rotation is by a constant */
     for (unsigned round = 0; round < 20; round++) {
         x0 += x1;
         x1 = rotate_left(x1, rotations[round % 8]) ^ x0;

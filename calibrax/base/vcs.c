@@ -39,17 +39,13 @@ typedef struct git_calls {
 
 static cbx_status open_libgit2(cbx_ctx *ctx, git_calls *git, cbx_library **lib, cbx_err *err)
 {
-    static const char *const sonames[] = { "libgit2.so.1.5", "libgit2.so.1.7", "libgit2.so.1.8",
-                                           "libgit2.so.1.9", "libgit2.so",     NULL };
     const cbx_library_symbol symbols[] = {
 #define GIT_SYMBOL(name, result, args) { "git_" #name, (void **)(void *)&git->name },
         GIT_CALLS(GIT_SYMBOL)
 #undef GIT_SYMBOL
             { "git_libgit2_opts", (void **)(void *)&git->libgit2_opts },
     };
-    const cbx_library_spec spec = { sonames, "commit and branch of a work tree", "libgit2-1.5", symbols,
-                                    CBX_LEN(symbols) };
-    return cbx_library_open(ctx, &spec, lib, err);
+    return cbx_library_open_known(ctx, CBX_LIBRARY_GIT2, NULL, symbols, CBX_LEN(symbols), lib, err);
 }
 
 /* Sets owner validation and returns what it was; 1 (libgit2's default) where the library does not know the option. */

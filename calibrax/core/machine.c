@@ -6,6 +6,7 @@
  */
 #include "calibrax/core/machine.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -322,16 +323,58 @@ static cbx_status read_caches(reading *r, cbx_err *err)
     return st;
 }
 
-static cbx_status read_memory(reading *r, cbx_err *err)
+static cbx_status read_meminfo(reading *r, uint64_t *total, uint64_t *available, cbx_err *err)
 {
     const char *text;
     entry e;
     cbx_status st = optional(r, "proc/meminfo", &text, err);
 
+    *total = *available = 0;
     while (next_entry(&text, &e)) {
-        if (key_is(&e, "MemTotal")) r->m.memory_bytes = strtoull(e.value, NULL, 10) * 1024;
+        if (key_is(&e, "MemTotal")) *total = strtoull(e.value, NULL, 10) * 1024;
+        if (key_is(&e, "MemAvailable")) *available = strtoull(e.value, NULL, 10) * 1024;
     }
     return st;
+}
+
+static cbx_status read_memory(reading *r, cbx_err *err)
+{
+    uint64_t available;
+    return read_meminfo(r, &r->m.memory_bytes, &available, err);
+}
+
+/* The limit of the control group that a container sees as its root; a host's root has no such file, and "max" is none. */
+static cbx_status apply_limit(reading *r, uint64_t *total, uint64_t *available, cbx_err *err)
+{
+    const char *most, *used;
+    uint64_t limit, in_use;
+    cbx_status st = optional(r, "sys/fs/cgroup/memory.max", &most, err);
+
+    if (!st) st = optional(r, "sys/fs/cgroup/memory.current", &used, err);
+    if (st || *most < '0' || *most > '9') return st;
+    limit = strtoull(most, NULL, 10);
+    in_use = strtoull(used, NULL, 10);
+    if (limit < *total) *total = limit;
+    if (limit - (in_use < limit ? in_use : limit) < *available) *available = limit - (in_use < limit ? in_use : limit);
+    return CBX_OK;
+}
+
+cbx_status cbx_machine_read_memory(cbx_ctx *ctx, const char *root, uint64_t *total_bytes, uint64_t *available_bytes,
+                                   cbx_err *err)
+{
+    reading r = { .ctx = ctx, .root = root ? root : "/" };
+    uint64_t total, available;
+    cbx_status st;
+
+    cbx_arena_init(&r.arena, cbx_ctx_allocator(ctx));
+    st = read_meminfo(&r, &total, &available, err);
+    if (!st && !total) st = cbx_fail(err, CBX_ENOENT, "no 'proc/meminfo' that tells the memory of this machine");
+    if (!st) st = apply_limit(&r, &total, &available, err);
+    cbx_arena_clear(&r.arena);
+    if (st) return st;
+    *total_bytes = total;
+    *available_bytes = available;
+    return CBX_OK;
 }
 
 /* Names in a folder below the root; none if it is not there. */
@@ -430,6 +473,12 @@ cbx_status cbx_machine_read(cbx_ctx *ctx, const char *root, cbx_machine *out, cb
     cbx_arena_clear(&r.arena);
     if (!st) *out = r.m;
     return st;
+}
+
+int cbx_machine_usable_threads(void)
+{
+    cpu_set_t set[8]; /* 8192 CPUs, the most that Linux is built for */
+    return sched_getaffinity(0, sizeof set, set) ? 0 : CPU_COUNT_S(sizeof set, set);
 }
 
 uint64_t cbx_machine_cache_bytes(const cbx_machine *m, int level)

@@ -54,6 +54,18 @@ typedef struct cbx_machine {
  */
 CBX_API cbx_status cbx_machine_read(cbx_ctx *ctx, const char *root, cbx_machine *out, cbx_err *err);
 
+/**
+ * Memory that this process may have, now: MemTotal and MemAvailable of <root>/proc/meminfo, both within the limit of the control
+ * group (v2) in <root>/sys/fs/cgroup.
+ * @param available_bytes  both are written on success only
+ * @return CBX_OK; CBX_ENOENT (nobody tells); CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_machine_read_memory(cbx_ctx *ctx, const char *root, uint64_t *total_bytes,
+                                           uint64_t *available_bytes, cbx_err *err);
+
+/** Hardware threads that this process may run on (sched_getaffinity); 0: nobody tells. */
+CBX_API int cbx_machine_usable_threads(void);
+
 /** Bytes of the data or unified cache of a level; 0 if it is not told. */
 CBX_API uint64_t cbx_machine_cache_bytes(const cbx_machine *m, int level);
 

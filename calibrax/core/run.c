@@ -53,9 +53,9 @@ const char *cbx_run_commit(const cbx_run *run) { return run->commit; }
 const char *cbx_run_branch(const cbx_run *run) { return run->branch; }
 const cbx_json *cbx_run_environment(const cbx_run *run) { return run->environment; }
 const cbx_json *cbx_run_metadata(const cbx_run *run) { return run->metadata; }
+int64_t cbx_run_schema_version(const cbx_run *run) { return cbx_json_get_int(run->extra, "schema_version", 0); }
 size_t cbx_run_npoints(const cbx_run *run) { return run->npoints; }
 size_t cbx_run_nmetric_defs(const cbx_run *run) { return run->ndefs; }
-const char *cbx_run_hash(const cbx_run *run) { return run->hash; }
 const cbx_point *cbx_run_point(const cbx_run *run, size_t i) { return i < run->npoints ? &run->points[i].view : NULL; }
 const cbx_metric_def *cbx_run_metric_def(const cbx_run *run, size_t i)
 {
@@ -70,14 +70,14 @@ const cbx_metric_def *cbx_run_find_metric_def(const cbx_run *run, const char *na
     return NULL;
 }
 
-cbx_status cbx__run_seal(cbx_run *run, cbx_err *err)
+cbx_status cbx_run_hash(const cbx_run *run, char out[CBX_HASH_SIZE], cbx_err *err)
 {
     cbx_text text;
     cbx_status st;
 
     cbx_text_init(&text, &run->arena.al);
     st = cbx__run_canonical(run, &text, err);
-    if (!st) cbx_hash_bytes(cbx_text_str(&text), text.len, run->hash);
+    if (!st) cbx_hash_bytes(cbx_text_str(&text), text.len, out);
     cbx_text_clear(&text);
     return st;
 }
@@ -87,7 +87,7 @@ cbx_status cbx_run_equal(const cbx_run *a, const cbx_run *b, bool *equal, cbx_er
     cbx_text x, y;
     cbx_status st;
 
-    if (a == b || strcmp(a->hash, b->hash) != 0) {
+    if (a == b || strcmp(a->id, b->id) != 0 || a->npoints != b->npoints) {
         *equal = a == b;
         return CBX_OK;
     }

@@ -96,8 +96,8 @@ CBX_API size_t cbx_run_nmetric_defs(const cbx_run *run);
 CBX_API const cbx_metric_def *cbx_run_metric_def(const cbx_run *run, size_t i);
 /** By the key it is filed under, which is the metric's name; NULL: unknown */
 CBX_API const cbx_metric_def *cbx_run_find_metric_def(const cbx_run *run, const char *name);
-/** Hash of the content: equal runs have equal hashes.  Lives as long as the run. */
-CBX_API const char *cbx_run_hash(const cbx_run *run);
+/** Hash of the content, computed anew at each call: equal runs have equal hashes.  @return CBX_OK or CBX_ENOMEM */
+CBX_API cbx_status cbx_run_hash(const cbx_run *run, char out[CBX_HASH_SIZE], cbx_err *err);
 /**
  * Equality of content: every member, unknown ones included; the order of keys and the time zone in which an instant is written do
  * not matter, the order of points does, 1 and 1.0 in free-form values differ.
@@ -114,6 +114,11 @@ CBX_API cbx_status cbx_run_with_point(cbx_ctx *ctx, const cbx_run *run, const cb
 CBX_API cbx_status cbx_run_with_metadata(cbx_ctx *ctx, const cbx_run *run, const char *key, cbx_json *value,
                                          cbx_run **out, cbx_err *err);
 
+/** The version that its file names; 0: none, as the Python package writes. */
+CBX_API int64_t cbx_run_schema_version(const cbx_run *run);
+/** Names CBX_RUN_SCHEMA_VERSION. */
+CBX_API cbx_status cbx_run_with_present_schema(cbx_ctx *ctx, const cbx_run *run, cbx_run **out, cbx_err *err);
+
 /* --- JSON and files --- */
 
 /** A new tree; NULL: out of memory. */
@@ -125,8 +130,13 @@ CBX_API cbx_json *cbx_run_to_json(const cbx_run *run);
  * @return CBX_OK; CBX_EFORMAT (also an id that is no safe file name); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_run_from_json(cbx_ctx *ctx, const cbx_json *json, const char *what, cbx_run **out, cbx_err *err);
+/** As cbx_json_parse and cbx_run_from_json; needs no context, so several threads may read at a time if al is thread-safe. */
+CBX_API cbx_status cbx_run_from_text(const cbx_allocator *al, const char *text, size_t len, const char *what,
+                                     cbx_run **out, cbx_err *err);
 /** @return as cbx_file_read, cbx_json_parse and cbx_run_from_json */
 CBX_API cbx_status cbx_run_read(cbx_ctx *ctx, const char *path, cbx_run **out, cbx_err *err);
+/** The definitions alone of a file {"metric_defs": {...}}, as a run without id and points.  @return as cbx_run_read */
+CBX_API cbx_status cbx_run_defs_read(cbx_ctx *ctx, const char *path, cbx_run **out, cbx_err *err);
 /** Atomically.  @return as cbx_file_write_atomic */
 CBX_API cbx_status cbx_run_write(cbx_ctx *ctx, const cbx_run *run, const char *path, cbx_err *err);
 

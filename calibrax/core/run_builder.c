@@ -33,10 +33,10 @@ static cbx_status grow(const cbx_allocator *al, void **items, size_t n, size_t *
     return CBX_OK;
 }
 
-static cbx_status copy_raw(const cbx_json *raw, cbx_json **out, cbx_err *err)
+cbx_status cbx__run_keep(const cbx_run *run, const cbx_json *v, cbx_json **out, cbx_err *err)
 {
-    *out = raw ? cbx_json_copy(raw) : NULL;
-    return raw && !*out ? cbx__record_no_memory(err) : CBX_OK;
+    *out = run->private_tree ? cbx_json_ref((cbx_json *)(uintptr_t)v) : v ? cbx_json_copy(v) : NULL;
+    return v && !*out ? cbx__record_no_memory(err) : CBX_OK;
 }
 
 cbx_status cbx__run_put_point(cbx_run *run, const cbx_point *point, const cbx_json *raw, cbx_err *err)
@@ -50,7 +50,7 @@ cbx_status cbx__run_put_point(cbx_run *run, const cbx_point *point, const cbx_js
     if (!st) st = cbx__record_metrics(&run->arena, point->metrics, point->nmetrics, &p.view.metrics, err);
     if (!st) st = grow(&run->arena.al, &points, run->npoints, &run->points_cap, sizeof p, err);
     run->points = points;
-    if (!st) st = copy_raw(raw, &p.raw, err);
+    if (!st) st = cbx__run_keep(run, raw, &p.raw, err);
     if (!st) run->points[run->npoints++] = p;
     return st;
 }
@@ -72,7 +72,7 @@ cbx_status cbx__run_put_def(cbx_run *run, const char *key, const cbx_metric_def 
     if (!st) st = cbx__record_text(&run->arena, key, "metric name", &d.key, err);
     if (!st) st = grow(&run->arena.al, &defs, run->ndefs, &run->defs_cap, sizeof d, err);
     run->defs = defs;
-    if (!st) st = copy_raw(raw, &d.raw, err);
+    if (!st) st = cbx__run_keep(run, raw, &d.raw, err);
     if (st) return st;
     old = find_def(run, key);
     if (old) {
@@ -82,6 +82,11 @@ cbx_status cbx__run_put_def(cbx_run *run, const char *key, const cbx_metric_def 
         run->defs[run->ndefs++] = d;
     }
     return CBX_OK;
+}
+
+static cbx_status name_schema(cbx_run *run, cbx_err *err)
+{
+    return cbx_json_set_int(run->extra, "schema_version", CBX_RUN_SCHEMA_VERSION) ? CBX_OK : cbx__record_no_memory(err);
 }
 
 /* --- what a new run finds out --- */
@@ -142,7 +147,7 @@ static cbx_status fill_new(cbx_ctx *ctx, const cbx_run_opts *opts, cbx_run *run,
     if (!st && !opts->no_machine) st = find_machine(ctx, run, err);
     if (!st && !opts->no_versions) st = find_versions(run, err);
     if (!st && !opts->no_vcs) st = find_commit(ctx, opts->work_tree, run, err);
-    if (!st && !cbx_json_set_int(run->extra, "schema_version", CBX_RUN_SCHEMA_VERSION)) st = cbx__record_no_memory(err);
+    if (!st) st = name_schema(run, err);
     return st;
 }
 
@@ -240,6 +245,17 @@ cbx_status cbx_run_builder_from(cbx_ctx *ctx, const cbx_run *run, cbx_run_builde
     return st;
 }
 
+cbx_status cbx_run_with_present_schema(cbx_ctx *ctx, const cbx_run *run, cbx_run **out, cbx_err *err)
+{
+    cbx_run_builder *b = NULL;
+    cbx_status st = cbx_run_builder_from(ctx, run, &b, err);
+
+    if (!st) st = name_schema(b->run, err);
+    if (!st) st = cbx_run_builder_freeze(b, out, err);
+    cbx_run_builder_free(b);
+    return st;
+}
+
 /* --- setters --- */
 
 static cbx_status check_open(const cbx_run_builder *b, cbx_err *err)
@@ -328,7 +344,6 @@ cbx_status cbx_run_builder_freeze(cbx_run_builder *b, cbx_run **out, cbx_err *er
 {
     cbx_status st = check_open(b, err);
 
-    if (!st) st = cbx__run_seal(b->run, err);
     if (st) return st;
     *out = b->run;
     b->run = NULL;

@@ -143,16 +143,15 @@ static cbx_status read_head(const cbx_json *v, cbx_run *run, cbx_err *err)
     return st;
 }
 
-static cbx_status read_free_form(const cbx_json *v, const char *key, cbx_json **slot, cbx_err *err)
+static cbx_status read_free_form(const cbx_json *v, const char *key, const cbx_run *run, cbx_json **slot, cbx_err *err)
 {
-    cbx_json *object, *copy;
+    cbx_json *object, *kept;
     cbx_status st = cbx__read_maybe_object(v, key, "", &object, err);
 
+    if (!st && object) st = cbx__run_keep(run, object, &kept, err);
     if (st || !object) return st;
-    copy = cbx_json_copy(object);
-    if (!copy) return cbx__record_no_memory(err);
     cbx_json_unref(*slot);
-    *slot = copy;
+    *slot = kept;
     return CBX_OK;
 }
 
@@ -204,21 +203,26 @@ static cbx_status read_all(const cbx_json *v, cbx_run *run, cbx_err *err)
 
     if (cbx_json_typeof(v) != CBX_JSON_OBJECT) return cbx_fail(err, CBX_EFORMAT, "expected an object");
     st = read_head(v, run, err);
-    if (!st) st = read_free_form(v, "environment", &run->environment, err);
-    if (!st) st = read_free_form(v, "metadata", &run->metadata, err);
+    if (!st) st = read_free_form(v, "environment", run, &run->environment, err);
+    if (!st) st = read_free_form(v, "metadata", run, &run->metadata, err);
     if (!st) st = read_defs(v, run, err);
     if (!st) st = read_points(v, run, err);
     if (!st && !cbx__keep_unknown(run->extra, v, run_keys)) st = cbx__record_no_memory(err);
-    return st ? st : cbx__run_seal(run, err);
+    return st;
 }
 
-cbx_status cbx_run_from_json(cbx_ctx *ctx, const cbx_json *json, const char *what, cbx_run **out, cbx_err *err)
+static cbx_status from_tree(const cbx_allocator *al, const cbx_json *json, bool private_tree, const char *what,
+                            cbx_run **out, cbx_err *err)
 {
     cbx_err why = CBX_ERR_INIT;
     cbx_run *run = NULL;
-    cbx_status st = cbx__run_new(cbx_ctx_allocator(ctx), &run, &why);
+    cbx_status st = cbx__run_new(al, &run, &why);
 
-    if (!st) st = read_all(json, run, &why);
+    if (!st) {
+        run->private_tree = private_tree;
+        st = read_all(json, run, &why);
+        run->private_tree = false;
+    }
     if (!st) {
         *out = run;
         return CBX_OK;
@@ -228,12 +232,51 @@ cbx_status cbx_run_from_json(cbx_ctx *ctx, const cbx_json *json, const char *wha
     return cbx_fail(err, st, "'%s': %s", what, why.message);
 }
 
-cbx_status cbx_run_read(cbx_ctx *ctx, const char *path, cbx_run **out, cbx_err *err)
+cbx_status cbx_run_from_json(cbx_ctx *ctx, const cbx_json *json, const char *what, cbx_run **out, cbx_err *err)
+{
+    return from_tree(cbx_ctx_allocator(ctx), json, false, what, out, err);
+}
+
+cbx_status cbx_run_from_text(const cbx_allocator *al, const char *text, size_t len, const char *what, cbx_run **out,
+                             cbx_err *err)
 {
     cbx_json *v = NULL;
-    cbx_status st = cbx_json_read(ctx, path, &v, err);
+    cbx_status st = cbx_json_parse(text, len, what, &v, err);
 
-    if (!st) st = cbx_run_from_json(ctx, v, path, out, err);
+    if (!st) st = from_tree(al, v, true, what, out, err);
     cbx_json_unref(v);
     return st;
+}
+
+cbx_status cbx_run_read(cbx_ctx *ctx, const char *path, cbx_run **out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    char *text = NULL;
+    size_t len = 0;
+    cbx_status st = cbx_file_read(ctx, path, 0, &text, &len, err);
+
+    if (st) return st;
+    st = cbx_run_from_text(al, text, len, path, out, err);
+    cbx_mem_free(al, text, len + 1);
+    return st;
+}
+
+cbx_status cbx_run_defs_read(cbx_ctx *ctx, const char *path, cbx_run **out, cbx_err *err)
+{
+    cbx_err why = CBX_ERR_INIT;
+    cbx_json *v = NULL;
+    cbx_run *run = NULL;
+    cbx_status st = cbx_json_read(ctx, path, &v, err);
+
+    if (st) return st;
+    st = cbx__run_new(cbx_ctx_allocator(ctx), &run, &why);
+    if (!st && cbx_json_typeof(v) != CBX_JSON_OBJECT) st = cbx_fail(&why, CBX_EFORMAT, "expected an object");
+    if (!st) st = read_defs(v, run, &why);
+    cbx_json_unref(v);
+    if (!st) {
+        *out = run;
+        return CBX_OK;
+    }
+    cbx_run_free(run);
+    return cbx_fail(err, st == CBX_EINVAL ? CBX_EFORMAT : st, "'%s': %s", path, why.message);
 }

@@ -30,18 +30,18 @@ struct cbx_run {
     size_t ndefs, defs_cap;
     run_point *points;
     size_t npoints, points_cap;
-    char hash[CBX_HASH_SIZE];
+    bool private_tree; /* while reading: the JSON has no other owner, so parts of it are kept and not copied */
 };
 
 /** An empty run with one reference: no id, empty objects. */
 cbx_status cbx__run_new(const cbx_allocator *al, cbx_run **out, cbx_err *err);
-/** Append; raw is copied, NULL is fine. */
+/** Append; raw is copied (kept, in a run that reads a private tree), NULL is fine. */
 cbx_status cbx__run_put_point(cbx_run *run, const cbx_point *point, const cbx_json *raw, cbx_err *err);
 /** Adds or replaces. */
 cbx_status cbx__run_put_def(cbx_run *run, const char *key, const cbx_metric_def *def, const cbx_json *raw,
                             cbx_err *err);
-/** Fills in the hash: nothing may change from here on. */
-cbx_status cbx__run_seal(cbx_run *run, cbx_err *err);
+/** v for the run to own: a copy, or a reference in a run that reads a private tree; NULL gives NULL. */
+cbx_status cbx__run_keep(const cbx_run *run, const cbx_json *v, cbx_json **out, cbx_err *err);
 /** Of the run under construction; NULL once it is frozen. */
 const cbx_json *cbx__run_builder_metadata(const cbx_run_builder *b);
 const cbx_allocator *cbx__run_builder_allocator(const cbx_run_builder *b);

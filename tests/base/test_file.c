@@ -350,6 +350,48 @@ static int torn_after_kills(writer_fn writer, int kills)
     return torn;
 }
 
+/* What stands at the path is the old file until the commit, whatever a library does to the temporary. */
+static void replacements(void **state)
+{
+    (void)state;
+    const char *path = in_folder("replaced");
+    cbx_replacement *r = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    char *data = NULL;
+    size_t len = 0;
+    put(path, "old");
+    CHECK_INT(chmod(path, 0640), 0, "permissions of its own");
+    for (int by_rename = 0; by_rename < 2; by_rename++) {
+        CHECK_OK(cbx_replacement_begin(ctx, path, &r, &err), &err, "begin");
+        const char *other = in_folder("other"), *mine = by_rename ? other : cbx_replacement_path(r);
+        FILE *f = fopen(mine, "w");
+        CHECK(f && fputs(by_rename ? "renamed" : "written", f) >= 0 && fclose(f) == 0, "the library writes");
+        if (by_rename) CHECK_INT(rename(other, cbx_replacement_path(r)), 0, "and replaces the temporary");
+        CHECK_OK(cbx_file_read(ctx, path, 0, &data, &len, &err), &err, "read");
+        CHECK_STR(data, by_rename ? "written" : "old", "nothing has changed yet");
+        cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
+        CHECK_OK(cbx_replacement_commit(r, &err), &err, "commit");
+        CHECK_OK(cbx_file_read(ctx, path, 0, &data, &len, &err), &err, "read");
+        CHECK_STR(data, by_rename ? "renamed" : "written", "now it has");
+        cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
+        struct stat info;
+        CHECK(stat(path, &info) == 0 && (info.st_mode & 0777) == 0640, "permissions stay");
+    }
+    CHECK_OK(cbx_replacement_begin(ctx, path, &r, &err), &err, "begin");
+    cbx_replacement_discard(r);
+    CHECK_OK(cbx_replacement_begin(ctx, path, &r, &err), &err, "begin");
+    CHECK_INT(unlink(cbx_replacement_path(r)), 0, "a temporary that is lost");
+    CHECK_STATUS(cbx_replacement_commit(r, &err), CBX_ENOENT, "cannot take the place");
+    CHECK_OK(cbx_file_read(ctx, path, 0, &data, &len, &err), &err, "read");
+    CHECK_STR(data, "renamed", "as it was");
+    cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
+    CHECK(!strstr(names_in(folder, ".tmp"), ".tmp"), "no temporary is left");
+    CHECK_STATUS(cbx_replacement_begin(ctx, folder, &r, &err), CBX_EIO, "a folder");
+    CHECK_STATUS(cbx_replacement_begin(ctx, "/dev/null", &r, &err), CBX_EIO, "a device");
+    CHECK_STATUS(cbx_replacement_begin(ctx, in_folder("none/x"), &r, &err), CBX_ENOENT, "no folder");
+    cbx_replacement_discard(NULL);
+}
+
 static void killed_writers_tear_nothing(void **state)
 {
     (void)state;
@@ -525,6 +567,7 @@ int main(void)
         cmocka_unit_test(links_stay_links),
         cmocka_unit_test(devices_are_written_not_replaced),
         cmocka_unit_test(pipes_are_written_not_replaced),
+        cmocka_unit_test(replacements),
         cmocka_unit_test(killed_writers_tear_nothing),
         cmocka_unit_test(folders),
         cmocka_unit_test(listing),

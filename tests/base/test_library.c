@@ -75,12 +75,28 @@ static void every_allocation_can_fail(void **state)
     CHECK_INT(cbx_test_fail_each(open_and_close, NULL, "library"), 1, "the handle");
 }
 
+/* The one list: every row says what it takes to name a missing library and its remedy. */
+static void known_libraries_are_complete(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CBX_LIBRARY_COUNT; i++) {
+        const char *title = cbx_library_title((cbx_library_id)i);
+        cbx_library_spec spec = cbx_library_known((cbx_library_id)i);
+        CHECK(strlen(title) > 1, "a title");
+        CHECK(spec.sonames[0] && strstr(spec.sonames[0], ".so."), title);
+        CHECK(strlen(spec.purpose) > 8 && strlen(spec.package) > 4 && !spec.nsymbols, title);
+        for (int j = 0; j < i; j++) CHECK(strcmp(title, cbx_library_title((cbx_library_id)j)) != 0, "said once");
+    }
+    CHECK_STR(cbx_library_title(CBX_LIBRARY_COUNT), "?", "no such library");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loads_the_first_present),
         cmocka_unit_test(says_what_to_install),
         cmocka_unit_test(every_allocation_can_fail),
+        cmocka_unit_test(known_libraries_are_complete),
     };
     return cmocka_run_group_tests_name("base/library", tests, NULL, NULL);
 }

@@ -1,0 +1,253 @@
+/*
+ * Settings from the environment: one table, one parser a kind of value.
+ *
+ * Letters are compared as ASCII and numbers read in the C locale, whatever the program's locale is.
+ */
+#include "calibrax/base/settings.h"
+
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/base/internal.h"
+#include "calibrax/base/text.h"
+
+#define BACKEND_WORDS  "auto, reference or jit"
+#define BOOL_WORDS     "true, false, 1, 0, yes, no, on or off"
+#define FRACTION_WORDS "a number above 0, at most 1"
+
+/* Sets the member that it is given; false: not one of the words. */
+typedef bool (*parse_fn)(const char *text, void *member);
+typedef const char *(*show_fn)(const void *member, char buf[CBX_SETTING_TEXT_SIZE]);
+
+static bool same_word(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        char x = *a >= 'A' && *a <= 'Z' ? (char)(*a - 'A' + 'a') : *a;
+        if (x != *b) return false;
+        if (!x) return true;
+    }
+}
+
+bool cbx_bool_parse(const char *text, bool *out)
+{
+    static const char *const words[] = { "false", "true", "0", "1", "no", "yes", "off", "on" };
+    for (size_t i = 0; i < CBX_LEN(words); i++) {
+        if (!same_word(text, words[i])) continue;
+        *out = i & 1;
+        return true;
+    }
+    return false;
+}
+
+static bool parse_bool(const char *text, void *member) { return cbx_bool_parse(text, member); }
+
+static const char *show_bool(const void *member, char buf[CBX_SETTING_TEXT_SIZE])
+{
+    return strcpy(buf, *(const bool *)member ? "true" : "false");
+}
+
+static bool parse_backend(const char *text, void *member)
+{
+    static const char *const words[] = { "auto", "reference", "jit" };
+    for (size_t i = 0; i < CBX_LEN(words); i++) {
+        if (!same_word(text, words[i])) continue;
+        *(const char **)member = words[i];
+        return true;
+    }
+    return false;
+}
+
+/* XPCS_USE_JAX: whether the compiling backend is wanted. */
+static bool parse_use_jax(const char *text, void *member)
+{
+    bool wanted;
+    if (!cbx_bool_parse(text, &wanted)) return same_word(text, "auto") && parse_backend("auto", member);
+    return parse_backend(wanted ? "jit" : "reference", member);
+}
+
+static const char *show_backend(const void *member, char buf[CBX_SETTING_TEXT_SIZE])
+{
+    snprintf(buf, CBX_SETTING_TEXT_SIZE, "%s", *(const char *const *)member);
+    return buf;
+}
+
+static bool is_fraction(double v) { return v > 0 && v <= 1; }
+
+static bool parse_fraction(const char *text, void *member)
+{
+    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    char *end = NULL;
+    double v = 0;
+
+    if (!c || !*text || text[strspn(text, "0123456789.eE+-")]) { /* neither "nan" nor "0x1" nor blanks */
+        if (c) freelocale(c);
+        return false;
+    }
+    v = strtod_l(text, &end, c);
+    freelocale(c);
+    if (*end || !is_fraction(v)) return false;
+    *(double *)member = v;
+    return true;
+}
+
+static const char *show_fraction(const void *member, char buf[CBX_SETTING_TEXT_SIZE])
+{
+    return cbx_format_double(*(const double *)member, buf);
+}
+
+/* --- what cbx_ctx_create was told: *given says whether it was, and then the member of s has the value --- */
+
+typedef cbx_status (*option_fn)(const cbx_ctx_opts *o, bool *given, cbx_settings *s, cbx_err *err);
+
+static cbx_status option_backend(const cbx_ctx_opts *o, bool *given, cbx_settings *s, cbx_err *err)
+{
+    *given = o->backend != NULL;
+    if (!*given || parse_backend(o->backend, &s->backend)) return CBX_OK;
+    return cbx_fail(err, CBX_EINVAL, "'backend' of the context options is '%.80s': say " BACKEND_WORDS, o->backend);
+}
+
+static cbx_status take_switch(const char *name, cbx_choice value, bool *given, bool *member, cbx_err *err)
+{
+    *given = value != CBX_CHOICE_UNSET;
+    *member = value == CBX_CHOICE_ON;
+    if ((unsigned)value <= CBX_CHOICE_ON) return CBX_OK;
+    return cbx_fail(err, CBX_EINVAL, "'%s' of the context options is %u: say CBX_CHOICE_OFF or CBX_CHOICE_ON", name,
+                    (unsigned)value);
+}
+
+static cbx_status option_use_gpu(const cbx_ctx_opts *o, bool *given, cbx_settings *s, cbx_err *err)
+{
+    return take_switch("use_gpu", o->use_gpu, given, &s->use_gpu, err);
+}
+
+static cbx_status option_gpu_fallback(const cbx_ctx_opts *o, bool *given, cbx_settings *s, cbx_err *err)
+{
+    return take_switch("gpu_fallback", o->gpu_fallback, given, &s->gpu_fallback, err);
+}
+
+static cbx_status option_fraction(const cbx_ctx_opts *o, bool *given, cbx_settings *s, cbx_err *err)
+{
+    *given = o->gpu_memory_fraction != 0;
+    s->gpu_memory_fraction = o->gpu_memory_fraction;
+    if (!*given || is_fraction(o->gpu_memory_fraction)) return CBX_OK;
+    return cbx_fail(err, CBX_EINVAL, "'gpu_memory_fraction' of the context options is %g: say " FRACTION_WORDS,
+                    o->gpu_memory_fraction);
+}
+
+static const struct row {
+    cbx_setting_info info;
+    size_t offset;
+    parse_fn parse, parse_alias;
+    show_fn show;
+    option_fn option;
+} rows[CBX_SETTING_COUNT] = {
+    [CBX_SETTING_BACKEND] = { { "CALIBRAX_BACKEND", "XPCS_USE_JAX", BACKEND_WORDS, "auto, " BOOL_WORDS, "auto",
+                                "which backend computes on arrays" },
+                              offsetof(cbx_settings, backend),
+                              parse_backend,
+                              parse_use_jax,
+                              show_backend,
+                              option_backend },
+    [CBX_SETTING_USE_GPU] = { { "CALIBRAX_USE_GPU", "XPCS_USE_GPU", BOOL_WORDS, BOOL_WORDS, "false",
+                                "whether a GPU is wanted" },
+                              offsetof(cbx_settings, use_gpu),
+                              parse_bool,
+                              parse_bool,
+                              show_bool,
+                              option_use_gpu },
+    [CBX_SETTING_GPU_FALLBACK] = { { "CALIBRAX_GPU_FALLBACK", "XPCS_GPU_FALLBACK", BOOL_WORDS, BOOL_WORDS, "true",
+                                     "whether the CPU will do where no GPU can be had" },
+                                   offsetof(cbx_settings, gpu_fallback),
+                                   parse_bool,
+                                   parse_bool,
+                                   show_bool,
+                                   option_gpu_fallback },
+    [CBX_SETTING_GPU_MEMORY_FRACTION] = { { "CALIBRAX_GPU_MEMORY_FRACTION", "XPCS_GPU_MEMORY_FRACTION", FRACTION_WORDS,
+                                            FRACTION_WORDS, "0.9", "share of a GPU's memory to use" },
+                                          offsetof(cbx_settings, gpu_memory_fraction),
+                                          parse_fraction,
+                                          parse_fraction,
+                                          show_fraction,
+                                          option_fraction },
+};
+
+const cbx_setting_info *cbx_setting_get_info(cbx_setting which)
+{
+    return (unsigned)which < CBX_SETTING_COUNT ? &rows[which].info : NULL;
+}
+
+const char *cbx_setting_text(const cbx_settings *s, cbx_setting which, char buf[CBX_SETTING_TEXT_SIZE])
+{
+    *buf = 0;
+    if ((unsigned)which >= CBX_SETTING_COUNT) return buf;
+    return rows[which].show((const char *)s + rows[which].offset, buf);
+}
+
+static const char *value_of(const char *variable)
+{
+    const char *text = getenv(variable);
+    return text && *text ? text : NULL;
+}
+
+/* *s gets the value that the text says. */
+static cbx_status take(const struct row *r, parse_fn parse, const char *variable, const char *words, const char *text,
+                       cbx_settings *s, cbx_err *err)
+{
+    if (!parse(text, (char *)s + r->offset))
+        return cbx_fail(err, CBX_EINVAL, "'%s' is '%.80s': say %s", variable, text, words);
+    s->origin[r - rows] = variable;
+    return CBX_OK;
+}
+
+static bool same_value(const cbx_settings *a, const cbx_settings *b, cbx_setting which)
+{
+    char x[CBX_SETTING_TEXT_SIZE], y[CBX_SETTING_TEXT_SIZE];
+    return strcmp(cbx_setting_text(a, which, x), cbx_setting_text(b, which, y)) == 0;
+}
+
+cbx_status cbx_setting_read(cbx_setting which, cbx_settings *out, cbx_err *err)
+{
+    const struct row *r = rows;
+    cbx_settings named = *out, aliased = *out;
+    const char *text, *alias_text;
+    cbx_status st = CBX_OK;
+
+    if ((unsigned)which >= CBX_SETTING_COUNT)
+        return cbx_fail(err, CBX_EINVAL, "no setting has the number %u", (unsigned)which);
+    r += which;
+    text = value_of(r->info.variable);
+    alias_text = value_of(r->info.alias);
+    r->parse(r->info.fallback, (char *)&named + r->offset);
+    named.origin[which] = "default";
+    if (text) st = take(r, r->parse, r->info.variable, r->info.words, text, &named, err);
+    if (!st && alias_text) st = take(r, r->parse_alias, r->info.alias, r->info.alias_words, alias_text, &aliased, err);
+    if (st) return st;
+    if (text && alias_text && !same_value(&named, &aliased, which))
+        return cbx_fail(err, CBX_EINVAL, "'%s' is '%.80s' and its alias '%s' is '%.80s': unset one of them",
+                        r->info.variable, text, r->info.alias, alias_text);
+    *out = text || !alias_text ? named : aliased;
+    return CBX_OK;
+}
+
+cbx_status cbx_settings_read(cbx_settings *out, cbx_err *err)
+{
+    static const cbx_ctx_opts none = CBX_CTX_OPTS_INIT;
+    return cbx__settings_resolve(&none, out, err);
+}
+
+cbx_status cbx__settings_resolve(const cbx_ctx_opts *opts, cbx_settings *out, cbx_err *err)
+{
+    cbx_settings s = { 0 };
+
+    for (int i = 0; i < CBX_SETTING_COUNT; i++) {
+        bool given = false;
+        cbx_status st = rows[i].option(opts, &given, &s, err);
+        if (!st && !given) st = cbx_setting_read((cbx_setting)i, &s, err);
+        if (st) return st;
+        if (given) s.origin[i] = "option";
+    }
+    *out = s;
+    return CBX_OK;
+}
