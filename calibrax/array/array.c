@@ -1,8 +1,9 @@
 /*
  * Arrays: a description, strides, and a reference-counted claim on the block of elements.
  *
- * The handle carries a copy of the allocator and a reference to the pool, so that it may outlive its context.
- * Blocks come from the pool and not from fresh pages: first touch of a page costs more than filling it.
+ * The handle carries a copy of the allocator and a reference to the pool, so that it may outlive its context.  Few elements
+ * lie behind their handle (handle.c), more in a block of the pool, not in fresh pages: first touch of a page costs more than
+ * filling it.
  */
 #include "calibrax/array/array.h"
 
@@ -23,6 +24,7 @@ cbx_status cbx_array_desc_count(const cbx_array_desc *d, size_t *count, cbx_err 
     bool empty = false;
     char text[160];
 
+    if (!d) return cbx_fail(err, CBX_EINVAL, "the description of an array is NULL");
     if (d->ndim < 0 || d->ndim > CBX_MAX_RANK)
         return cbx_fail(err, CBX_EINVAL, "rank %d is outside 0..%d", d->ndim, CBX_MAX_RANK);
     if ((unsigned)d->dtype >= CBX_DTYPE_COUNT)
@@ -33,7 +35,7 @@ cbx_status cbx_array_desc_count(const cbx_array_desc *d, size_t *count, cbx_err 
         else if (__builtin_mul_overflow(n, d->shape[i], &n))
             goto overflow;
     }
-    if (__builtin_mul_overflow(n, cbx_dtype_size(d->dtype), &spread) || spread > PTRDIFF_MAX) goto overflow;
+    if (__builtin_mul_overflow(n, cbx__dtype_size(d->dtype), &spread) || spread > PTRDIFF_MAX) goto overflow;
     *count = empty ? 0 : n;
     return CBX_OK;
 overflow:
@@ -92,28 +94,31 @@ static bool is_dense(const cbx_array_desc *d, const ptrdiff_t *strides, size_t c
 }
 
 /* The handle without its elements; strides NULL: row-major. */
-static cbx_status make_handle(cbx_ctx *ctx, const cbx_array_desc *desc, const ptrdiff_t *strides, cbx_array **out,
-                              cbx_err *err)
+static cbx_status make_handle(cbx_ctx *ctx, const cbx_array_desc *desc, const ptrdiff_t *strides, bool owns,
+                              cbx_array **out, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    size_t count = 0;
+    size_t count = 0, bytes;
     cbx_array *a;
+    bool roomy;
     cbx_status st = cbx_array_desc_count(desc, &count, err);
 
     if (st) return st;
-    a = cbx_mem_zalloc(al, sizeof(*a));
+    bytes = count * cbx__dtype_size(desc->dtype);
+    roomy = owns && bytes <= CBX__ROOM_BYTES;
+    a = cbx__handle_get(ctx, roomy, bytes);
     if (!a) return cbx_fail(err, CBX_ENOMEM, "no memory for the handle of an array");
     atomic_init(&a->refs, 1);
     a->desc.dtype = desc->dtype;
     a->desc.ndim = desc->ndim;
-    memcpy(a->desc.shape, desc->shape, (size_t)desc->ndim * sizeof(size_t));
-    if (strides)
-        memcpy(a->strides, strides, (size_t)desc->ndim * sizeof(ptrdiff_t));
-    else
-        cbx__array_dense_strides(desc, false, a->strides);
+    for (int i = 0; i < desc->ndim; i++) a->desc.shape[i] = desc->shape[i];
     a->count = count;
-    a->flags = is_dense(&a->desc, a->strides, count) ? CBX__CONTIGUOUS : 0;
-    a->al = *al;
+    if (strides) {
+        for (int i = 0; i < desc->ndim; i++) a->strides[i] = strides[i];
+        if (is_dense(&a->desc, a->strides, count)) a->flags |= CBX__CONTIGUOUS;
+    } else {
+        cbx__array_dense_strides(desc, false, a->strides);
+        a->flags |= CBX__CONTIGUOUS;
+    }
     *out = a;
     return CBX_OK;
 }
@@ -121,28 +126,24 @@ static cbx_status make_handle(cbx_ctx *ctx, const cbx_array_desc *desc, const pt
 cbx_status cbx__array_create_order(cbx_ctx *ctx, const cbx_array_desc *desc, bool fortran, cbx_array **out,
                                    cbx_err *err)
 {
-    static const _Alignas(64) char nothing[64] = { 0 }; /* what an empty array points at */
     ptrdiff_t strides[CBX_MAX_RANK] = { 0 };
-    size_t count = 0;
     cbx_array *a = NULL;
-    cbx_status st = cbx_array_desc_count(desc, &count, err);
+    cbx_status st;
 
-    if (st) goto done;
-    cbx__array_dense_strides(desc, fortran, strides);
-    st = make_handle(ctx, desc, strides, &a, err);
-    if (st) goto done;
-    a->data = (void *)(uintptr_t)nothing;
-    if (count > 0) {
-        st = cbx_pool_get(cbx_ctx_pool(ctx), count * cbx_dtype_size(desc->dtype), &a->block, err);
-        if (st) goto done;
+    if (fortran) cbx__array_dense_strides(desc, true, strides);
+    st = make_handle(ctx, desc, fortran ? strides : NULL, true, &a, err);
+    if (st) return st;
+    if (!a->data) { /* too much for the room behind the handle */
+        st = cbx_pool_get(cbx_ctx_pool(ctx), cbx_array_bytes(a), &a->block, err);
+        if (st) {
+            cbx_array_free(a);
+            return st;
+        }
         a->pool = cbx_pool_ref(cbx_ctx_pool(ctx));
         a->data = a->block.data;
     }
     *out = a;
-    a = NULL;
-done:
-    cbx_array_free(a);
-    return st;
+    return CBX_OK;
 }
 
 cbx_status cbx_array_create(cbx_ctx *ctx, const cbx_array_desc *desc, cbx_array **out, cbx_err *err)
@@ -154,9 +155,13 @@ cbx_status cbx_array_wrap(cbx_ctx *ctx, const cbx_array_desc *desc, const ptrdif
                           void (*release)(void *user), void *user, cbx_array **out, cbx_err *err)
 {
     cbx_array *a = NULL;
-    cbx_status st = make_handle(ctx, desc, strides, &a, err);
+    cbx_status st = make_handle(ctx, desc, strides, false, &a, err);
 
     if (st) return st;
+    if (!data && a->count) {
+        cbx_array_free(a);
+        return cbx_fail(err, CBX_EINVAL, "'data' of 'array_wrap' is NULL");
+    }
     a->data = data;
     a->release = release;
     a->user = user;
@@ -168,11 +173,11 @@ cbx_status cbx__array_view(cbx_ctx *ctx, const cbx_array *base, const cbx_array_
                            ptrdiff_t offset, cbx_array **out, cbx_err *err)
 {
     cbx_array *a = NULL;
-    cbx_status st = make_handle(ctx, desc, strides, &a, err);
+    cbx_status st = make_handle(ctx, desc, strides, false, &a, err);
 
     if (st) return st;
     a->flags |= base->flags & CBX__ABSTRACT;
-    a->data = a->count ? (char *)base->data + offset * (ptrdiff_t)cbx_dtype_size(desc->dtype) : base->data;
+    a->data = a->count ? (char *)base->data + offset * (ptrdiff_t)cbx__dtype_size(desc->dtype) : base->data;
     a->base = cbx_array_ref(base->base ? base->base : base);
     *out = a;
     return CBX_OK;
@@ -181,7 +186,7 @@ cbx_status cbx__array_view(cbx_ctx *ctx, const cbx_array *base, const cbx_array_
 cbx_status cbx_array_create_abstract(cbx_ctx *ctx, const cbx_array_desc *desc, cbx_array **out, cbx_err *err)
 {
     cbx_array *a = NULL;
-    cbx_status st = make_handle(ctx, desc, NULL, &a, err);
+    cbx_status st = make_handle(ctx, desc, NULL, false, &a, err);
 
     if (st) return st;
     a->flags |= CBX__ABSTRACT;
@@ -197,29 +202,13 @@ cbx_array *cbx_array_ref(const cbx_array *a)
     return shared;
 }
 
-void cbx_array_free(cbx_array *a)
-{
-    cbx_allocator al;
-
-    if (!a || (a->flags & CBX__FAILED)) return;
-    if (atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) != 1) return;
-    cbx_array_free(a->base); /* one step: a view's base is never a view */
-    if (a->release) a->release(a->user);
-    if (a->pool) {
-        cbx_pool_put(a->pool, a->block);
-        cbx_pool_unref(a->pool);
-    }
-    al = a->al;
-    cbx_mem_free(&al, a, sizeof(*a));
-}
-
 const cbx_array_desc *cbx_array_get_desc(const cbx_array *a) { return &a->desc; }
 cbx_dtype cbx_array_dtype(const cbx_array *a) { return a->desc.dtype; }
 int cbx_array_ndim(const cbx_array *a) { return a->desc.ndim; }
 size_t cbx_array_dim(const cbx_array *a, int i) { return i >= 0 && i < a->desc.ndim ? a->desc.shape[i] : 0; }
 const ptrdiff_t *cbx_array_strides(const cbx_array *a) { return a->strides; }
 size_t cbx_array_count(const cbx_array *a) { return a->count; }
-size_t cbx_array_bytes(const cbx_array *a) { return a->count * cbx_dtype_size(a->desc.dtype); }
+size_t cbx_array_bytes(const cbx_array *a) { return a->count * cbx__dtype_size(a->desc.dtype); }
 bool cbx_array_is_contiguous(const cbx_array *a) { return a->flags & CBX__CONTIGUOUS; }
 const void *cbx_array_data(const cbx_array *a) { return a->data; }
 void *cbx_array_data_mut(cbx_array *a) { return a->data; }
@@ -266,7 +255,7 @@ static void copy_run(char *dst, const char *src, ptrdiff_t step_bytes, size_t n,
 
 void cbx__array_pack(const cbx_array *a, size_t first, size_t count, void *dst)
 {
-    size_t size = cbx_dtype_size(a->desc.dtype), index[CBX_MAX_RANK] = { 0 }, rest = first;
+    size_t size = cbx__dtype_size(a->desc.dtype), index[CBX_MAX_RANK] = { 0 }, rest = first;
     int last = a->desc.ndim - 1;
     char *to = dst;
 

@@ -7,7 +7,9 @@
 #ifndef CALIBRAX_ARRAY_BACKEND_H
 #define CALIBRAX_ARRAY_BACKEND_H
 
+#include "calibrax/array/fn.h"
 #include "calibrax/array/primitive.h"
+#include "calibrax/base/settings.h"
 
 CBX_BEGIN_DECLS
 
@@ -25,9 +27,50 @@ typedef struct cbx_call {
     const cbx_array_desc *result; /* what apply must return */
 } cbx_call;
 
-/** A function of arrays, as the transforms take it (DESIGN.md section 4): out[i] is held by the context's scope. */
-typedef cbx_status (*cbx_array_fn)(cbx_ctx *ctx, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
-                                   void *user);
+/*
+ * Calls of control flow, checked: functions have code and the counts that fit, operands are good, scalars are scalars.
+ * What only a run of a function shows (a carry that changes, branches that differ) the backend checks.
+ */
+
+/** (carry..., y[t]...) = body(carry..., x[t]...); results: carry, then ys stacked on a new axis 0. */
+typedef struct cbx_scan_call {
+    cbx_ctx *ctx;
+    const cbx_fn *body;
+    size_t ncarry, nxs;
+    cbx_array *const *init;
+    cbx_array *const *xs; /* length long on axis 0 */
+    size_t length;
+    bool reverse;
+} cbx_scan_call;
+
+/** fori_loop: values = body(i, values...) for lower <= i < upper; while_loop: as long as test(values...). */
+typedef struct cbx_loop_call {
+    cbx_ctx *ctx;
+    const cbx_fn *test; /* NULL: fori_loop */
+    const cbx_fn *body;
+    int64_t lower, upper;
+    size_t n;
+    cbx_array *const *init;
+} cbx_loop_call;
+
+/** branches[index](in...); cond is {no, yes}. */
+typedef struct cbx_cond_call {
+    cbx_ctx *ctx;
+    const cbx_array *index; /* int64, rank 0; below 0 means 0, n and more n-1 */
+    size_t n;
+    const cbx_fn *const *branches;
+    size_t nin;
+    cbx_array *const *in;
+} cbx_cond_call;
+
+/** f over a batch on axis 0 of the mapped operands; results have it on axis 0. */
+typedef struct cbx_vmap_call {
+    cbx_ctx *ctx;
+    const cbx_fn *f;
+    size_t length;
+    cbx_array *const *in;
+    const bool *mapped; /* f->nin */
+} cbx_vmap_call;
 
 enum {
     CBX_BACKEND_TAKES_ABSTRACT = 1, /* a trace: calls with abstract operands come to apply, too */
@@ -47,33 +90,52 @@ struct cbx_backend {
     cbx_status (*apply)(const cbx_backend *self, const cbx_call *call, cbx_array **out, cbx_err *err);
     /** Waits until all results are there.  NULL: they always are. */
     cbx_status (*sync)(const cbx_backend *self, cbx_ctx *ctx, cbx_err *err);
-    /** Transforms and control flow.  NULL: the engine's own, which run everywhere. */
-    cbx_status (*jit)(const cbx_backend *self, cbx_ctx *ctx, cbx_array_fn f, void *user, cbx_array_fn *out,
-                      void **out_user, cbx_err *err);
-    cbx_status (*grad)(const cbx_backend *self, cbx_ctx *ctx, cbx_array_fn f, void *user, size_t argnum,
-                       cbx_array_fn *out, void **out_user, cbx_err *err);
-    cbx_status (*value_and_grad)(const cbx_backend *self, cbx_ctx *ctx, cbx_array_fn f, void *user, size_t argnum,
-                                 cbx_array_fn *out, void **out_user, cbx_err *err);
-    cbx_status (*vmap)(const cbx_backend *self, cbx_ctx *ctx, cbx_array_fn f, void *user, size_t nin,
-                       const int *in_axes, cbx_array_fn *out, void **out_user, cbx_err *err);
-    cbx_status (*scan)(const cbx_backend *self, cbx_ctx *ctx, cbx_array_fn body, void *user, size_t ncarry,
-                       cbx_array *const *init, size_t nxs, cbx_array *const *xs, size_t length, size_t nys,
-                       cbx_array **out, cbx_err *err);
-    cbx_status (*fori_loop)(const cbx_backend *self, cbx_ctx *ctx, int64_t lower, int64_t upper, cbx_array_fn body,
-                            void *user, size_t n, cbx_array *const *init, cbx_array **out, cbx_err *err);
-    cbx_status (*while_loop)(const cbx_backend *self, cbx_ctx *ctx, cbx_array_fn test, cbx_array_fn body, void *user,
-                             size_t n, cbx_array *const *init, cbx_array **out, cbx_err *err);
-    cbx_status (*cond)(const cbx_backend *self, cbx_ctx *ctx, const cbx_array *which, cbx_array_fn yes, cbx_array_fn no,
-                       void *user, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, cbx_err *err);
+    /**
+     * Transforms; *out is the caller's, an owned function that holds on to f (cbx_fn_keep).
+     * jit NULL: f itself.  grad and value_and_grad NULL: not to be had (n >= 1 argnums below f->nin, f->nout is 1).
+     */
+    cbx_status (*jit)(const cbx_backend *self, cbx_ctx *ctx, const cbx_fn *f, cbx_fn **out, cbx_err *err);
+    cbx_status (*grad)(const cbx_backend *self, cbx_ctx *ctx, const cbx_fn *f, size_t n, const size_t *argnums,
+                       cbx_fn **out, cbx_err *err);
+    cbx_status (*value_and_grad)(const cbx_backend *self, cbx_ctx *ctx, const cbx_fn *f, size_t n,
+                                 const size_t *argnums, cbx_fn **out, cbx_err *err);
+    /**
+     * Batches and control flow; out[] are the caller's, written on success only.  NULL: the engine's own plain loops, which
+     * run on every backend but for abstract operands of one that takes them.
+     */
+    cbx_status (*vmap)(const cbx_backend *self, const cbx_vmap_call *call, cbx_array **out, cbx_err *err);
+    cbx_status (*scan)(const cbx_backend *self, const cbx_scan_call *call, cbx_array **out, cbx_err *err);
+    cbx_status (*fori_loop)(const cbx_backend *self, const cbx_loop_call *call, cbx_array **out, cbx_err *err);
+    cbx_status (*while_loop)(const cbx_backend *self, const cbx_loop_call *call, cbx_array **out, cbx_err *err);
+    cbx_status (*cond)(const cbx_backend *self, const cbx_cond_call *call, cbx_array **out, cbx_err *err);
 };
 
 /** Plain strided C, the definition of right answers. */
 CBX_API const cbx_backend *cbx_backend_reference(void);
 
-/** The backend of a context; the reference backend until another is set. */
+/** The backends of this library, those first that "auto" prefers; NULL past the last. */
+CBX_API const cbx_backend *cbx_backend_at(size_t i);
+/**
+ * By name.
+ * @param out  written on success only
+ * @return CBX_OK; CBX_EUNAVAILABLE (a backend of that name is not built in); CBX_EINVAL (there is no such name)
+ */
+CBX_API cbx_status cbx_backend_find(const char *name, const cbx_backend **out, cbx_err *err);
+/**
+ * The backend that settings ask for.  "auto" is the first of the list; where a GPU is wanted, the first that computes on
+ * one, if there is any.
+ * @param out  written on success only
+ * @return CBX_OK; CBX_EUNAVAILABLE (as cbx_backend_find; a GPU is wanted without fallback and the backend computes on none)
+ */
+CBX_API cbx_status cbx_backend_choose(const cbx_settings *settings, const cbx_backend **out, cbx_err *err);
+
+/**
+ * The backend of a context: what its settings ask for, until another is set.  Where they ask for what is not there, it
+ * is called "unavailable", and every operation fails with the sentence of cbx_backend_choose, CBX_EUNAVAILABLE.
+ */
 CBX_API const cbx_backend *cbx_ctx_backend(cbx_ctx *ctx);
 /**
- * @param backend  lives as long as the context; NULL: the reference backend
+ * @param backend  lives as long as the context; NULL: what the context's settings ask for
  * @return CBX_OK; CBX_EVERSION (another abi, or shorter than apply needs); CBX_EINVAL (no apply); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_ctx_set_backend(cbx_ctx *ctx, const cbx_backend *backend, cbx_err *err);

@@ -12,8 +12,12 @@
 enum {
     CBX__CONTIGUOUS = 1, /* row-major without gaps */
     CBX__ABSTRACT = 2,   /* shape and dtype, no data */
-    CBX__FAILED = 4      /* what a failed operation returns: one constant handle, never counted */
+    CBX__FAILED = 4,     /* what a failed operation returns: one constant handle, never counted */
+    CBX__ROOMY = 8       /* made with room for small data behind it */
 };
+
+/* Elements of up to so many bytes lie behind their handle and not in the pool: one allocation, which the context re-uses. */
+#define CBX__ROOM_BYTES ((size_t)256)
 
 struct cbx_array {
     atomic_size_t refs;
@@ -30,8 +34,35 @@ struct cbx_array {
     void *user;
 };
 
+/** Bytes of an element of a dtype that is one. */
+static inline size_t cbx__dtype_size(cbx_dtype t)
+{
+    static const unsigned char sizes[CBX_DTYPE_COUNT] = {
+#define CBX__SIZE(name, number, bytes, kind) [number] = (bytes),
+        CBX_DTYPE_MAP(CBX__SIZE)
+#undef CBX__SIZE
+    };
+    return sizes[t];
+}
+
 /** Row-major (or, with fortran, column-major) strides of a shape, in elements. */
 void cbx__array_dense_strides(const cbx_array_desc *d, bool fortran, ptrdiff_t strides[CBX_MAX_RANK]);
+
+/**
+ * Handles that a context keeps for its next results.  One thread uses a context at a time, so they need no lock: a handle comes
+ * here when a scope drops the last reference, and goes to the allocator when cbx_array_free does, from whichever thread.
+ */
+typedef struct cbx__handles {
+    cbx_array *free[2]; /* lists by their base; [1]: those with room */
+    size_t kept[2];
+} cbx__handles;
+
+/** A handle without shape that holds nothing but, if roomy, room for bytes at data; NULL without memory. */
+cbx_array *cbx__handle_get(cbx_ctx *ctx, bool roomy, size_t bytes);
+/** Drops a reference; the last one leaves the memory of the handle in h if it came from the same allocator. */
+void cbx__array_drop(cbx__handles *h, const cbx_allocator *al, cbx_array *a);
+/** Gives the kept handles back to the allocator. */
+void cbx__handles_clear(cbx__handles *h);
 
 /** As cbx_array_create, elements in row-major or Fortran order. */
 cbx_status cbx__array_create_order(cbx_ctx *ctx, const cbx_array_desc *desc, bool fortran, cbx_array **out,

@@ -109,6 +109,7 @@ CBX_API cbx_array *cbx_copy(cbx_ctx *ctx, const cbx_array *x);
     X(atanh, ATANH)                                                                                                    \
     X(erf, ERF)                                                                                                        \
     X(erfc, ERFC)                                                                                                      \
+    X(erfinv, ERFINV)                                                                                                  \
     X(lgamma, LGAMMA)                                                                                                  \
     X(signbit, SIGNBIT)
 #define CBX_UNARY_KEEP_MAP(X)                                                                                          \
@@ -129,6 +130,10 @@ CBX_UNARY_ROUND_MAP(CBX_UNARY_DECLARE)
 /** Half to even at a number of decimals: rint(x * 10^d) / 10^d; negative decimals round to tens. */
 CBX_API cbx_array *cbx_round(cbx_ctx *ctx, const cbx_array *x, int decimals);
 CBX_API cbx_array *cbx_square(cbx_ctx *ctx, const cbx_array *x);
+/** The operand; bool is CBX_EDTYPE. */
+CBX_API cbx_array *cbx_positive(cbx_ctx *ctx, const cbx_array *x);
+/** 1 / x. */
+CBX_API cbx_array *cbx_reciprocal(cbx_ctx *ctx, const cbx_array *x);
 CBX_API cbx_array *cbx_deg2rad(cbx_ctx *ctx, const cbx_array *x);
 CBX_API cbx_array *cbx_rad2deg(cbx_ctx *ctx, const cbx_array *x);
 CBX_API cbx_array *cbx_logical_not(cbx_ctx *ctx, const cbx_array *x);
@@ -179,6 +184,9 @@ CBX_API cbx_array *cbx_where(cbx_ctx *ctx, const cbx_array *condition, const cbx
 /** min(max(x, low), high); NaN stays; low > high gives high.  NULL: no bound on that side. */
 CBX_API cbx_array *cbx_clip(cbx_ctx *ctx, const cbx_array *x, const cbx_array *low, const cbx_array *high);
 
+/** With weak bounds: of a higher kind than x they give their kind's dtype, as NumPy. */
+CBX_API cbx_array *cbx_clip_scalar(cbx_ctx *ctx, const cbx_array *x, cbx_scalar low, cbx_scalar high);
+
 /* ---- movement ---- */
 
 /** At most one extent may be -1: what is left. */
@@ -189,6 +197,8 @@ CBX_API cbx_array *cbx_flatten(cbx_ctx *ctx, const cbx_array *x);
 CBX_API cbx_array *cbx_permute_dims(cbx_ctx *ctx, const cbx_array *x, const int *axes);
 CBX_API cbx_array *cbx_swapaxes(cbx_ctx *ctx, const cbx_array *x, int a, int b);
 CBX_API cbx_array *cbx_moveaxis(cbx_ctx *ctx, const cbx_array *x, int from, int to);
+/** Axis from[i] goes to place to[i] of the result; the others keep their order. */
+CBX_API cbx_array *cbx_moveaxes(cbx_ctx *ctx, const cbx_array *x, int n, const int *from, const int *to);
 /** Last two axes swapped. */
 CBX_API cbx_array *cbx_matrix_transpose(cbx_ctx *ctx, const cbx_array *x);
 /** A new axis of length 1 at a place of the result. */
@@ -196,6 +206,8 @@ CBX_API cbx_array *cbx_expand_dims(cbx_ctx *ctx, const cbx_array *x, int axis);
 /** Drops an axis, which must be of length 1 (CBX_ESHAPE). */
 CBX_API cbx_array *cbx_squeeze(cbx_ctx *ctx, const cbx_array *x, int axis);
 CBX_API cbx_array *cbx_broadcast_to(cbx_ctx *ctx, const cbx_array *x, int ndim, const size_t *shape);
+/** n arrays in their common shape, as views; out[n] are written in any case. */
+CBX_API void cbx_broadcast_arrays(cbx_ctx *ctx, size_t n, const cbx_array *const *in, cbx_array **out);
 /** Common shape of n arrays. */
 CBX_API cbx_status cbx_broadcast_shapes(size_t n, const cbx_array *const *in, int *ndim, size_t *shape, cbx_err *err);
 
@@ -207,6 +219,12 @@ CBX_API cbx_array *cbx_slice(cbx_ctx *ctx, const cbx_array *x, int axis, ptrdiff
 CBX_API cbx_array *cbx_index(cbx_ctx *ctx, const cbx_array *x, int axis, ptrdiff_t i);
 CBX_API cbx_array *cbx_flip(cbx_ctx *ctx, const cbx_array *x, int axis);
 CBX_API cbx_array *cbx_roll(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t shift, int axis);
+/** Along n axes, one after the other; an axis may come twice. */
+CBX_API cbx_array *cbx_roll_axes(cbx_ctx *ctx, const cbx_array *x, int n, const ptrdiff_t *shifts, const int *axes);
+/** In row-major order. */
+CBX_API cbx_array *cbx_roll_flat(cbx_ctx *ctx, const cbx_array *x, ptrdiff_t shift);
+/** out[i] is x[i] along an axis of length n (else CBX_ESHAPE), as views; out[n] are written in any case. */
+CBX_API void cbx_unstack(cbx_ctx *ctx, const cbx_array *x, int axis, size_t n, cbx_array **out);
 /** n >= 1 arrays of one shape but for the axis. */
 CBX_API cbx_array *cbx_concat(cbx_ctx *ctx, size_t n, const cbx_array *const *in, int axis);
 CBX_API cbx_array *cbx_stack(cbx_ctx *ctx, size_t n, const cbx_array *const *in, int axis);
@@ -215,6 +233,11 @@ CBX_API cbx_array *cbx_pad(cbx_ctx *ctx, const cbx_array *x, const size_t *befor
 CBX_API cbx_array *cbx_tile(cbx_ctx *ctx, const cbx_array *x, int n, const size_t *times);
 /** Each element times in a row along the axis. */
 CBX_API cbx_array *cbx_repeat(cbx_ctx *ctx, const cbx_array *x, size_t times, int axis);
+/** Place i of the axis counts[i] times (whole numbers, rank 0 or 1); a negative one is CBX_EDOM.  Needs data. */
+CBX_API cbx_array *cbx_repeat_counts(cbx_ctx *ctx, const cbx_array *x, const cbx_array *counts, int axis);
+/** As cbx_repeat_counts, cut or filled with the last place to total: can be traced.  A negative count is 0. */
+CBX_API cbx_array *cbx_repeat_counts_size(cbx_ctx *ctx, const cbx_array *x, const cbx_array *counts, int axis,
+                                          size_t total);
 
 /* ---- reductions ---- */
 
@@ -226,6 +249,10 @@ typedef struct cbx_axes {
 } cbx_axes;
 #define CBX_AXIS(i)      (&(const cbx_axes){ .n = 1, .axis = { (i) } })
 #define CBX_AXIS_KEEP(i) (&(const cbx_axes){ .n = 1, .axis = { (i) }, .keep = true })
+
+/** cbx_flip and cbx_squeeze of several axes; NULL: all, of which cbx_squeeze_axes drops those of length 1. */
+CBX_API cbx_array *cbx_flip_axes(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes);
+CBX_API cbx_array *cbx_squeeze_axes(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes);
 
 /** In 64-bit accumulators; bool and signed give int64, unsigned uint64, others their dtype.  No elements: 0 and 1. */
 CBX_API cbx_array *cbx_sum(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes);
@@ -252,8 +279,14 @@ CBX_API cbx_array *cbx_nanstd(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *
 CBX_API cbx_array *cbx_nanmax(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes);
 CBX_API cbx_array *cbx_nanmin(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes);
 
+/** sum(w x) / sum(w): weights in the shape of x, or a row for one axis; NULL: the mean.  Weights of sum 0: as the division. */
+CBX_API cbx_array *cbx_average(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, const cbx_axes *axes);
+
 CBX_API cbx_array *cbx_cumulative_sum(cbx_ctx *ctx, const cbx_array *x, int axis);
 CBX_API cbx_array *cbx_cumulative_prod(cbx_ctx *ctx, const cbx_array *x, int axis);
+/** With the start, 0 or 1, in front: one element more. */
+CBX_API cbx_array *cbx_cumulative_sum_initial(cbx_ctx *ctx, const cbx_array *x, int axis);
+CBX_API cbx_array *cbx_cumulative_prod_initial(cbx_ctx *ctx, const cbx_array *x, int axis);
 CBX_API cbx_array *cbx_cumulative_max(cbx_ctx *ctx, const cbx_array *x, int axis);
 CBX_API cbx_array *cbx_cumulative_min(cbx_ctx *ctx, const cbx_array *x, int axis);
 /** x[1:] - x[:-1] along an axis; of bool: not equal. */
@@ -263,39 +296,48 @@ CBX_API cbx_array *cbx_diff(cbx_ctx *ctx, const cbx_array *x, int axis);
 
 /** Elements along an axis at whole-number indices of any rank; negative ones count from the end, others are CBX_EDOM. */
 CBX_API cbx_array *cbx_take(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis);
+/** Elements along an axis, each lane at indices of its own; the other axes broadcast. */
 CBX_API cbx_array *cbx_take_along_axis(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis);
 /** x with updates joined in at indices of an axis; updates broadcast to take(x, indices, axis). */
 CBX_API cbx_array *cbx_scatter(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, const cbx_array *updates,
                                int axis, cbx_scatter_mode mode);
-/** Sums of x along axis 0 by segment number; segments without members are 0. */
+/**
+ * x along axis 0 joined by segment number (ids: one for each row, as indices: outside CBX_EDOM).  Segments without members
+ * hold 0, 1, the largest and the smallest value of the dtype (infinities), NaN.  sum and prod keep the dtype; whole numbers
+ * have a mean of float64.
+ */
 CBX_API cbx_array *cbx_segment_sum(cbx_ctx *ctx, const cbx_array *x, const cbx_array *ids, size_t segments);
+CBX_API cbx_array *cbx_segment_prod(cbx_ctx *ctx, const cbx_array *x, const cbx_array *ids, size_t segments);
+CBX_API cbx_array *cbx_segment_min(cbx_ctx *ctx, const cbx_array *x, const cbx_array *ids, size_t segments);
+CBX_API cbx_array *cbx_segment_max(cbx_ctx *ctx, const cbx_array *x, const cbx_array *ids, size_t segments);
+CBX_API cbx_array *cbx_segment_mean(cbx_ctx *ctx, const cbx_array *x, const cbx_array *ids, size_t segments);
 /** Row-major places of true elements: int64 (ndim, number of them). */
 CBX_API cbx_array *cbx_nonzero(cbx_ctx *ctx, const cbx_array *x);
+/** Transposed: one row for each true element. */
+CBX_API cbx_array *cbx_argwhere(cbx_ctx *ctx, const cbx_array *x);
 /** As cbx_nonzero, cut or filled with fill to size columns: a shape that does not depend on data. */
 CBX_API cbx_array *cbx_nonzero_size(cbx_ctx *ctx, const cbx_array *x, size_t size, int64_t fill);
 
-/* ---- order, sets, counting ---- */
+/* ---- order, counting; sets: sets.h ---- */
 
 /** Stable, NaN last; descending: NaN first. */
 CBX_API cbx_array *cbx_sort(cbx_ctx *ctx, const cbx_array *x, int axis, bool descending);
 CBX_API cbx_array *cbx_argsort(cbx_ctx *ctx, const cbx_array *x, int axis, bool descending);
 /** Where values would go in sorted edges (rank 1): before (left) or behind (right) equal ones. */
 CBX_API cbx_array *cbx_searchsorted(cbx_ctx *ctx, const cbx_array *edges, const cbx_array *values, bool right);
+/** With edges that sorter (whole numbers, rank 1) puts in order. */
+CBX_API cbx_array *cbx_searchsorted_sorter(cbx_ctx *ctx, const cbx_array *edges, const cbx_array *values, bool right,
+                                           const cbx_array *sorter);
 /** Bin i with edges[i-1] <= x < edges[i]; falling edges turn the comparison.  Neither: CBX_EDOM.  NaN: the last bin. */
 CBX_API cbx_array *cbx_digitize(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges);
-/** What cbx_unique can give beside the values; NULL: not wanted. */
-typedef struct cbx_unique_parts {
-    cbx_array *values, *indices, *inverse, *counts;
-} cbx_unique_parts;
-/** Distinct values ascending, NaN once at the end; first index of each, place of each element (shape of x), counts. */
-CBX_API cbx_array *cbx_unique(cbx_ctx *ctx, const cbx_array *x);
-CBX_API void cbx_unique_all(cbx_ctx *ctx, const cbx_array *x, cbx_unique_parts *out);
 /** Counts of whole numbers >= 0 (int64), or sums of weights (float64); length max(x) + 1, at least that.  Negative: CBX_EDOM. */
 CBX_API cbx_array *cbx_bincount(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t least);
 /** Counts between edges (rank 1, rising), the last bin closed; NaN and values outside fall out. */
 CBX_API cbx_array *cbx_histogram(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges, const cbx_array *weights);
 /** q in 0..100 (else CBX_EDOM), linear between ranks q / 100 * (n - 1); NaN among the elements gives NaN. */
 CBX_API cbx_array *cbx_percentile(cbx_ctx *ctx, const cbx_array *x, double q, const cbx_axes *axes);
+/** n >= 1 of them, q in 0..1 (else CBX_EDOM), stacked along a new first axis. */
+CBX_API cbx_array *cbx_quantile(cbx_ctx *ctx, const cbx_array *x, size_t n, const double *q, const cbx_axes *axes);
 CBX_API cbx_array *cbx_median(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes);
 
 /* ---- products ---- */

@@ -8,28 +8,38 @@ cbx_array *cbx_asarray(cbx_ctx *ctx, const cbx_array_desc *desc, const void *dat
 {
     cbx_array *a = NULL;
 
+    if (!cbx__given(ctx, "asarray", "desc", 1, desc)) return cbx__array_failed();
     if (cbx_array_create(ctx, desc, &a, cbx__sticky(ctx))) return cbx__array_failed();
+    if (!cbx__given(ctx, "asarray", "data", (int64_t)a->count, data)) {
+        cbx_array_free(a);
+        return cbx__array_failed();
+    }
     if (a->count) memcpy(a->data, data, cbx_array_bytes(a));
     return cbx_scope_hold(ctx, a);
 }
 
-cbx_array *cbx_full(cbx_ctx *ctx, int ndim, const size_t *shape, cbx_dtype dtype, cbx_scalar v)
+static cbx_array *filled(cbx_ctx *ctx, const char *name, int ndim, const size_t *shape, cbx_dtype dtype, cbx_scalar v)
 {
     cbx_attrs attrs = { .dtype = dtype, .ndim = ndim, .value = v };
 
     if (ndim < 0 || ndim > CBX_MAX_RANK)
-        return cbx__refuse(ctx, CBX_EINVAL, "rank %d of 'full' is outside 0..%d", ndim, CBX_MAX_RANK);
+        return cbx__refuse(ctx, CBX_EINVAL, "rank %d of '%s' is outside 0..%d", ndim, name, CBX_MAX_RANK);
+    if (!cbx__given(ctx, name, "shape", ndim, shape)) return cbx__array_failed();
     if (ndim) memcpy(attrs.shape, shape, (size_t)ndim * sizeof *shape);
     return cbx_apply(ctx, CBX_PRIM_FULL, 0, NULL, &attrs);
 }
 
+cbx_array *cbx_full(cbx_ctx *ctx, int ndim, const size_t *shape, cbx_dtype dtype, cbx_scalar v)
+{
+    return filled(ctx, "full", ndim, shape, dtype, v);
+}
 cbx_array *cbx_zeros(cbx_ctx *ctx, int ndim, const size_t *shape, cbx_dtype dtype)
 {
-    return cbx_full(ctx, ndim, shape, dtype, cbx_int(0));
+    return filled(ctx, "zeros", ndim, shape, dtype, cbx_int(0));
 }
 cbx_array *cbx_ones(cbx_ctx *ctx, int ndim, const size_t *shape, cbx_dtype dtype)
 {
-    return cbx_full(ctx, ndim, shape, dtype, cbx_int(1));
+    return filled(ctx, "ones", ndim, shape, dtype, cbx_int(1));
 }
 
 cbx_array *cbx_full_like(cbx_ctx *ctx, const cbx_array *x, cbx_scalar v)
@@ -147,7 +157,7 @@ static cbx_array *triangle(cbx_ctx *ctx, const char *name, cbx_prim keep, const 
     cbx_array *d;
 
     if (cbx__unusable(ctx, name, 1, &x)) return cbx__array_failed();
-    if (x->desc.ndim < 2) return cbx__refuse(ctx, CBX_ESHAPE, "'%s' needs two axes, not %d", name, x->desc.ndim);
+    if (x->desc.ndim < 2) return cbx__refuse_of(ctx, x, CBX_ESHAPE, "'%s' needs two axes, not %d", name, x->desc.ndim);
     d = offsets(ctx, x->desc.shape[x->desc.ndim - 2], x->desc.shape[x->desc.ndim - 1]);
     d = cbx__apply2(ctx, keep, d, cbx_weak(ctx, d, cbx_int(k)));
     return cbx_where(ctx, d, x, cbx_full(ctx, 0, NULL, x->desc.dtype, cbx_int(0)));
@@ -179,11 +189,13 @@ void cbx_meshgrid(cbx_ctx *ctx, size_t n, const cbx_array *const *in, bool xy, c
     size_t shape[CBX_MAX_RANK];
     bool bad = cbx__unusable(ctx, "meshgrid", n, in);
 
+    if (!cbx__given(ctx, "meshgrid", "out", (int64_t)n, out)) return;
     if (!bad && n > CBX_MAX_RANK)
         bad = cbx__refuse(ctx, CBX_EINVAL, "'meshgrid' of %zu arrays has more than %d axes", n, CBX_MAX_RANK) != NULL;
     for (size_t i = 0; !bad && i < n; i++) {
         if (in[i]->desc.ndim != 1)
-            bad = cbx__refuse(ctx, CBX_ESHAPE, "'meshgrid' takes arrays of rank 1, not %d", in[i]->desc.ndim) != NULL;
+            bad = cbx__refuse_of(ctx, in[i], CBX_ESHAPE, "'meshgrid' takes arrays of rank 1, not %d",
+                                 in[i]->desc.ndim) != NULL;
         shape[xy && n > 1 && i < 2 ? 1 - i : i] = in[i]->desc.shape[0];
     }
     for (size_t i = 0; i < n; i++) {

@@ -3,10 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/array/info.h"
 #include "calibrax/array/ops_internal.h"
+
+bool cbx__given(cbx_ctx *ctx, const char *name, const char *argument, int64_t n, const void *p)
+{
+    if (p || n <= 0) return true;
+    cbx__refuse(ctx, CBX_EINVAL, "'%s' of '%s' is NULL", argument, name);
+    return false;
+}
 
 bool cbx__unusable(cbx_ctx *ctx, const char *name, size_t n, const cbx_array *const *in)
 {
+    if (!cbx__given(ctx, name, "in", (int64_t)n, in)) return true;
     for (size_t i = 0; i < n; i++) {
         if (!in[i]) cbx__refuse(ctx, CBX_EINVAL, "operand %zu of '%s' is NULL", i + 1, name);
         if (cbx_array_is_failed(in[i])) return true;
@@ -39,6 +48,12 @@ cbx_array *cbx__to_shape(cbx_ctx *ctx, const cbx_array *x, int ndim, const size_
     return cbx__apply1(ctx, CBX_PRIM_BROADCAST, x, &attrs);
 }
 
+bool cbx__mixed(cbx_dtype a, cbx_dtype b)
+{
+    return cbx_dtype_kind(a) == CBX_KIND_INT && cbx_dtype_kind(b) == CBX_KIND_INT &&
+           cbx_dtype_kind(cbx_dtype_promote(a, b)) == CBX_KIND_FLOAT;
+}
+
 cbx_dtype cbx__inexact(cbx_dtype t) { return cbx_dtype_kind(t) < CBX_KIND_FLOAT ? CBX_F64 : t; }
 
 cbx_status cbx_broadcast_shapes(size_t n, const cbx_array *const *in, int *ndim, size_t *shape, cbx_err *err)
@@ -47,6 +62,9 @@ cbx_status cbx_broadcast_shapes(size_t n, const cbx_array *const *in, int *ndim,
     char ta[160], tb[160];
     int rank = 0;
 
+    if (n && !in) return cbx_fail(err, CBX_EINVAL, "'in' of 'broadcast_shapes' is NULL");
+    for (size_t i = 0; i < n; i++)
+        if (!in[i]) return cbx_fail(err, CBX_EINVAL, "operand %zu of 'broadcast_shapes' is NULL", i + 1);
     for (size_t i = 0; i < n; i++)
         if (in[i]->desc.ndim > rank) rank = in[i]->desc.ndim;
     for (int k = 0; k < rank; k++) common[k] = 1;
@@ -87,14 +105,35 @@ static bool wants_inexact(cbx_prim p)
            p == CBX_PRIM_COPYSIGN || p == CBX_PRIM_LOGADDEXP;
 }
 
+static bool compares(cbx_prim p) { return p >= CBX_PRIM_EQ && p <= CBX_PRIM_GE; }
+
+/* Of uint64 with a signed dtype, exactly: a negative number is below every other, the rest are compared without sign. */
+static cbx_array *compare_mixed(cbx_ctx *ctx, cbx_prim p, const cbx_array *a, const cbx_array *b)
+{
+    const bool mirrored = cbx_dtype_is_unsigned(a->desc.dtype);
+    const cbx_array *whole = mirrored ? b : a;
+    cbx_array *below = cbx_less(ctx, whole, cbx_weak(ctx, whole, cbx_int(0))), *rest;
+
+    rest = cbx__apply2(ctx, p, cbx__as(ctx, a, CBX_U64), cbx__as(ctx, b, CBX_U64));
+    if (p == CBX_PRIM_NE || (mirrored ? p == CBX_PRIM_GT || p == CBX_PRIM_GE : p == CBX_PRIM_LT || p == CBX_PRIM_LE))
+        return cbx_logical_or(ctx, below, rest);
+    return cbx_logical_and(ctx, cbx_logical_not(ctx, below), rest);
+}
+
 cbx_array *cbx__apply2(cbx_ctx *ctx, cbx_prim p, const cbx_array *a, const cbx_array *b)
 {
     const cbx_array *in[2] = { a, b };
-    size_t mark = cbx__mark(ctx);
+    size_t mark;
     cbx_dtype t;
 
+    /* nothing to promote or to broadcast */
+    if (a && b && a->desc.dtype >= (wants_inexact(p) ? CBX_F32 : CBX_I8) && cbx_array_desc_equal(&a->desc, &b->desc))
+        return cbx_apply(ctx, p, 2, in, NULL);
+    mark = cbx__mark(ctx);
     if (cbx__unusable(ctx, cbx_prim_name(p), 2, in)) return cbx__array_failed();
     t = cbx_dtype_promote(a->desc.dtype, b->desc.dtype);
+    if (compares(p) && cbx__mixed(a->desc.dtype, b->desc.dtype))
+        return cbx__tidy(ctx, mark, compare_mixed(ctx, p, a, b));
     /* two bools have no quotient, remainder or power of their own */
     if (wants_inexact(p)) t = cbx__inexact(t);
     if (t == CBX_BOOL &&
@@ -103,7 +142,7 @@ cbx_array *cbx__apply2(cbx_ctx *ctx, cbx_prim p, const cbx_array *a, const cbx_a
     return cbx__tidy(ctx, mark, apply_joined(ctx, p, 2, in, t));
 }
 
-static bool fits(cbx_dtype t, cbx_scalar v)
+bool cbx__fits(cbx_dtype t, cbx_scalar v)
 {
     int bits = (int)cbx_dtype_size(t) * 8;
 
@@ -118,22 +157,32 @@ cbx_array *cbx_weak(cbx_ctx *ctx, const cbx_array *x, cbx_scalar v)
 
     if (cbx__unusable(ctx, "weak scalar", 1, &x)) return cbx__array_failed();
     t = cbx_dtype_promote_weak(x->desc.dtype, cbx_dtype_kind(v.dtype));
-    if (!fits(t, v)) return cbx__refuse(ctx, CBX_EOVERFLOW, "%lld is no %s", (long long)v.v.i, cbx_dtype_name(t));
+    if (!cbx__fits(t, v))
+        return cbx__refuse_of(ctx, x, CBX_EOVERFLOW, "%lld is no %s", (long long)v.v.i, cbx_dtype_name(t));
     return cbx_full(ctx, 0, NULL, t, v);
 }
+
+static bool is_complex(const cbx_array *x) { return cbx_dtype_kind(x->desc.dtype) == CBX_KIND_COMPLEX; }
 
 #define FLOAT(name, prim)                                                                                              \
     cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x)                                                            \
     {                                                                                                                  \
         if (cbx__unusable(ctx, #name, 1, &x)) return cbx__array_failed();                                              \
+        if (is_complex(x)) return cbx__apply_complex(ctx, CBX_PRIM_##prim, x);                                         \
         return cbx__apply1(ctx, CBX_PRIM_##prim, cbx__as(ctx, x, cbx__inexact(x->desc.dtype)), NULL);                  \
     }
 #define KEEP(name, prim)                                                                                               \
-    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x) { return cbx__apply1(ctx, CBX_PRIM_##prim, x, NULL); }
+    cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x)                                                            \
+    {                                                                                                                  \
+        if (cbx__unusable(ctx, #name, 1, &x)) return cbx__array_failed();                                              \
+        if (is_complex(x)) return cbx__apply_complex(ctx, CBX_PRIM_##prim, x);                                         \
+        return cbx__apply1(ctx, CBX_PRIM_##prim, x, NULL);                                                             \
+    }
 #define ROUND(name, prim)                                                                                              \
     cbx_array *cbx_##name(cbx_ctx *ctx, const cbx_array *x)                                                            \
     {                                                                                                                  \
         if (cbx__unusable(ctx, #name, 1, &x)) return cbx__array_failed();                                              \
+        if (is_complex(x)) return cbx__apply_complex(ctx, CBX_PRIM_##prim, x);                                         \
         if (cbx_dtype_kind(x->desc.dtype) < CBX_KIND_FLOAT) return cbx__same(ctx, x);                                  \
         return cbx__apply1(ctx, CBX_PRIM_##prim, x, NULL);                                                             \
     }
@@ -171,6 +220,19 @@ cbx_array *cbx_round(cbx_ctx *ctx, const cbx_array *x, int decimals)
 }
 
 cbx_array *cbx_square(cbx_ctx *ctx, const cbx_array *x) { return cbx_multiply(ctx, x, x); }
+
+cbx_array *cbx_positive(cbx_ctx *ctx, const cbx_array *x)
+{
+    if (cbx__unusable(ctx, "positive", 1, &x)) return cbx__array_failed();
+    if (x->desc.dtype == CBX_BOOL) return cbx__refuse(ctx, CBX_EDTYPE, "'positive' takes no bool");
+    return cbx__same(ctx, x);
+}
+
+cbx_array *cbx_reciprocal(cbx_ctx *ctx, const cbx_array *x)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, cbx_divide(ctx, cbx_weak(ctx, x, cbx_float(1.0)), x));
+}
 
 /* One product; the factor is a quotient in the precision of x, as in NumPy. */
 static cbx_array *scaled(cbx_ctx *ctx, const cbx_array *x, const char *name, double over, double under)
@@ -285,4 +347,23 @@ cbx_array *cbx_clip(cbx_ctx *ctx, const cbx_array *x, const cbx_array *low, cons
 {
     size_t mark = cbx__mark(ctx);
     return cbx__tidy(ctx, mark, clip_steps(ctx, x, low, high));
+}
+
+/* NULL: no element of x is beyond the bound, since its dtype ends before it. */
+static cbx_array *bound_of(cbx_ctx *ctx, const cbx_array *x, cbx_scalar v, bool above)
+{
+    cbx_iinfo range;
+    bool whole = cbx_dtype_kind(v.dtype) == CBX_KIND_INT;
+
+    if (!cbx_array_is_failed(x) && whole && !cbx_dtype_iinfo(x->desc.dtype, &range, NULL)) {
+        bool minus = v.dtype == CBX_I64 && v.v.i < 0;
+        if (above ? !minus && v.v.u >= range.max : v.dtype == CBX_I64 && v.v.i <= range.min) return NULL;
+    }
+    return cbx_weak(ctx, x, v);
+}
+
+cbx_array *cbx_clip_scalar(cbx_ctx *ctx, const cbx_array *x, cbx_scalar low, cbx_scalar high)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, clip_steps(ctx, x, bound_of(ctx, x, low, false), bound_of(ctx, x, high, true)));
 }

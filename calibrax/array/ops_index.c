@@ -9,17 +9,19 @@ static cbx_array *as_indices(cbx_ctx *ctx, const char *name, const cbx_array *x)
 {
     if (cbx__unusable(ctx, name, 1, &x)) return cbx__array_failed();
     if (cbx_dtype_kind(x->desc.dtype) != CBX_KIND_INT)
-        return cbx__refuse(ctx, CBX_EDTYPE, "'%s' takes whole numbers, not %s", name, cbx_dtype_name(x->desc.dtype));
+        return cbx__refuse_of(ctx, x, CBX_EDTYPE, "'%s' takes whole numbers, not %s", name,
+                              cbx_dtype_name(x->desc.dtype));
     return cbx__as(ctx, x, CBX_I64);
 }
 
 static cbx_array *indexed(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, const cbx_array *indices, int axis)
 {
-    const cbx_array *in[2] = { x, as_indices(ctx, cbx_prim_name(p), indices) };
+    const cbx_array *in[2] = { x, indices };
     cbx_attrs attrs = { 0 };
 
-    if (cbx__unusable(ctx, cbx_prim_name(p), 2, in) ||
-        !cbx__axis(ctx, cbx_prim_name(p), axis, x->desc.ndim, &attrs.axis))
+    if (cbx__unusable(ctx, cbx_prim_name(p), 2, in)) return cbx__array_failed();
+    in[1] = as_indices(ctx, cbx_prim_name(p), indices);
+    if (cbx_array_is_failed(in[1]) || !cbx__axis_of(ctx, cbx_prim_name(p), axis, x, x->desc.ndim, &attrs.axis))
         return cbx__array_failed();
     return cbx_apply(ctx, p, 2, in, &attrs);
 }
@@ -34,9 +36,23 @@ cbx_array *cbx_take(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, 
     size_t mark = cbx__mark(ctx);
     return cbx__tidy(ctx, mark, take_steps(ctx, x, indices, axis));
 }
+/* The axes beside the one that is indexed broadcast; of two ranks the rule speaks. */
 static cbx_array *take_along_axis_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis)
 {
-    return indexed(ctx, CBX_PRIM_TAKE_ALONG, x, indices, axis);
+    const cbx_array *in[2] = { x, indices };
+    size_t shape[2][CBX_MAX_RANK];
+
+    if (cbx__unusable(ctx, "take_along_axis", 2, in)) return cbx__array_failed();
+    if (x->desc.ndim == indices->desc.ndim && cbx__axis_of(ctx, "take_along_axis", axis, x, x->desc.ndim, &axis)) {
+        memcpy(shape[0], x->desc.shape, sizeof shape[0]);
+        memcpy(shape[1], indices->desc.shape, sizeof shape[1]);
+        for (int i = 0; i < x->desc.ndim; i++) {
+            if (i != axis && shape[0][i] == 1) shape[0][i] = shape[1][i];
+            if (i != axis && shape[1][i] == 1) shape[1][i] = shape[0][i];
+        }
+        for (int i = 0; i < 2; i++) in[i] = cbx__to_shape(ctx, in[i], x->desc.ndim, shape[i]);
+    }
+    return indexed(ctx, CBX_PRIM_TAKE_ALONG, in[0], in[1], axis);
 }
 
 cbx_array *cbx_take_along_axis(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, int axis)
@@ -48,11 +64,13 @@ cbx_array *cbx_take_along_axis(cbx_ctx *ctx, const cbx_array *x, const cbx_array
 static cbx_array *scatter_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indices, const cbx_array *updates,
                                 int axis, cbx_scatter_mode mode)
 {
-    const cbx_array *in[3] = { x, as_indices(ctx, "scatter", indices), updates };
+    const cbx_array *in[3] = { x, indices, updates };
     cbx_attrs attrs = { .mode = mode };
     cbx_array *shape;
 
-    if (cbx__unusable(ctx, "scatter", 3, in) || !cbx__axis(ctx, "scatter", axis, x->desc.ndim, &attrs.axis))
+    if (cbx__unusable(ctx, "scatter", 3, in)) return cbx__array_failed();
+    in[1] = as_indices(ctx, "scatter", indices);
+    if (cbx_array_is_failed(in[1]) || !cbx__axis_of(ctx, "scatter", axis, x, x->desc.ndim, &attrs.axis))
         return cbx__array_failed();
     /* the shape of what 'take' would give, from the rule alone */
     if (cbx_array_create_abstract(ctx, &in[1]->desc, &shape, cbx__sticky(ctx))) return cbx__array_failed();
@@ -70,29 +88,11 @@ cbx_array *cbx_scatter(cbx_ctx *ctx, const cbx_array *x, const cbx_array *indice
     return cbx__tidy(ctx, mark, scatter_steps(ctx, x, indices, updates, axis, mode));
 }
 
-static cbx_array *segment_sum_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *ids, size_t segments)
-{
-    size_t shape[CBX_MAX_RANK];
-
-    if (cbx__unusable(ctx, "segment_sum", 1, &x)) return cbx__array_failed();
-    if (x->desc.ndim == 0) return cbx__refuse(ctx, CBX_ESHAPE, "'segment_sum' needs an axis");
-    memcpy(shape, x->desc.shape, sizeof shape);
-    shape[0] = segments;
-    return cbx_scatter(ctx, cbx_zeros(ctx, x->desc.ndim, shape, x->desc.dtype), ids, x, 0, CBX_SCATTER_ADD);
-}
-
-cbx_array *cbx_segment_sum(cbx_ctx *ctx, const cbx_array *x, const cbx_array *ids, size_t segments)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, segment_sum_steps(ctx, x, ids, segments));
-}
-
-bool cbx__item(cbx_ctx *ctx, const char *name, const cbx_array *x, int64_t *out)
+bool cbx__item(cbx_ctx *ctx, const char *name, const char *instead, const cbx_array *x, int64_t *out)
 {
     if (cbx_array_is_failed(x)) return false;
     if (x->flags & CBX__ABSTRACT) {
-        cbx__refuse(ctx, CBX_EINVAL,
-                    "the shape of '%s' depends on data, which a trace has not: use the form with a size", name);
+        cbx__refuse(ctx, CBX_EINVAL, "'%s' depends on data, which a trace has not: use '%s'", name, instead);
         return false;
     }
     x = cbx__as(ctx, x, CBX_I64);
@@ -111,7 +111,7 @@ static cbx_array *nonzero_steps(cbx_ctx *ctx, const cbx_array *x)
 {
     int64_t n;
 
-    if (!cbx__item(ctx, "nonzero", cbx_count_nonzero(ctx, x, NULL), &n)) return cbx__array_failed();
+    if (!cbx__item(ctx, "nonzero", "nonzero_size", cbx_count_nonzero(ctx, x, NULL), &n)) return cbx__array_failed();
     return cbx_nonzero_size(ctx, x, (size_t)n, 0);
 }
 
@@ -121,12 +121,18 @@ cbx_array *cbx_nonzero(cbx_ctx *ctx, const cbx_array *x)
     return cbx__tidy(ctx, mark, nonzero_steps(ctx, x));
 }
 
+cbx_array *cbx_argwhere(cbx_ctx *ctx, const cbx_array *x)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, cbx_permute_dims(ctx, nonzero_steps(ctx, x), NULL));
+}
+
 static cbx_array *ordered(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, int axis, bool descending)
 {
     cbx_attrs attrs = { .mode = descending };
 
     if (cbx__unusable(ctx, cbx_prim_name(p), 1, &x) ||
-        !cbx__axis(ctx, cbx_prim_name(p), axis, x->desc.ndim, &attrs.axis))
+        !cbx__axis_of(ctx, cbx_prim_name(p), axis, x, x->desc.ndim, &attrs.axis))
         return cbx__array_failed();
     return cbx__apply1(ctx, p, x, &attrs);
 }
@@ -158,11 +164,18 @@ cbx_array *cbx_searchsorted(cbx_ctx *ctx, const cbx_array *edges, const cbx_arra
     return cbx__tidy(ctx, mark, searchsorted_steps(ctx, edges, values, right));
 }
 
+cbx_array *cbx_searchsorted_sorter(cbx_ctx *ctx, const cbx_array *edges, const cbx_array *values, bool right,
+                                   const cbx_array *sorter)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, searchsorted_steps(ctx, take_steps(ctx, edges, sorter, 0), values, right));
+}
+
 /* True if the condition holds everywhere; needs data. */
 static bool holds(cbx_ctx *ctx, const char *name, const cbx_array *condition, bool *out)
 {
     int64_t v = 0;
-    bool read = cbx__item(ctx, name, cbx_all(ctx, condition, NULL), &v);
+    bool read = cbx__item(ctx, name, "searchsorted", cbx_all(ctx, condition, NULL), &v);
 
     *out = v != 0;
     return read;
@@ -175,13 +188,14 @@ static cbx_array *digitize_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_arr
 
     if (cbx__unusable(ctx, "digitize", 2, (const cbx_array *const[]){ x, edges })) return cbx__array_failed();
     if (edges->desc.ndim != 1)
-        return cbx__refuse(ctx, CBX_ESHAPE, "the edges of 'digitize' have %d axes, not one", edges->desc.ndim);
+        return cbx__refuse_of(ctx, edges, CBX_ESHAPE, "the edges of 'digitize' have %d axes, not one",
+                              edges->desc.ndim);
     before = cbx_slice(ctx, edges, 0, CBX_OPEN, -1, 1);
     after = cbx_slice(ctx, edges, 0, 1, CBX_OPEN, 1);
     if (!holds(ctx, "digitize", cbx_less_equal(ctx, before, after), &rising)) return cbx__array_failed();
     if (rising) return cbx_searchsorted(ctx, edges, x, true);
     if (!holds(ctx, "digitize", cbx_greater_equal(ctx, before, after), &falling)) return cbx__array_failed();
-    if (!falling) return cbx__refuse(ctx, CBX_EDOM, "the edges of 'digitize' neither rise nor fall");
+    if (!falling) return cbx__refuse_of(ctx, edges, CBX_EDOM, "the edges of 'digitize' neither rise nor fall");
     /* the edges above x are what the reversed list has behind it */
     r = cbx_searchsorted(ctx, cbx_flip(ctx, edges, 0), x, true);
     return cbx_subtract(ctx, cbx_weak(ctx, r, cbx_int((int64_t)edges->count)), r);
@@ -193,82 +207,36 @@ cbx_array *cbx_digitize(cbx_ctx *ctx, const cbx_array *x, const cbx_array *edges
     return cbx__tidy(ctx, mark, digitize_steps(ctx, x, edges));
 }
 
-/* Sorted values, their order, and where a new one begins (NaN equals NaN). */
-typedef struct runs {
-    cbx_array *order, *sorted, *begins;
-} runs;
-
-static runs find_runs(cbx_ctx *ctx, const cbx_array *x)
+/* Indices of rank 1 counted in n bins, or their weights (NULL: none) summed. */
+static cbx_array *counted(cbx_ctx *ctx, const char *name, const cbx_array *at, const cbx_array *weights, size_t n)
 {
-    runs r = { .order = cbx_argsort(ctx, x, 0, false) };
-    cbx_array *before, *after, *one = cbx_ones(ctx, 1, (const size_t[]){ x->count > 0 }, CBX_BOOL), *differ;
+    cbx_array *value = weights ? cbx__as(ctx, weights, CBX_F64)
+                               : cbx__to_shape(ctx, cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(1)), 1, at->desc.shape);
 
-    r.sorted = cbx_take(ctx, x, r.order, 0);
-    before = cbx_slice(ctx, r.sorted, 0, CBX_OPEN, -1, 1);
-    after = cbx_slice(ctx, r.sorted, 0, 1, CBX_OPEN, 1);
-    differ = cbx_logical_and(ctx, cbx_not_equal(ctx, before, after), cbx_logical_not(ctx, cbx_isnan(ctx, before)));
-    r.begins = cbx_concat(ctx, 2, (const cbx_array *const[]){ one, differ }, 0);
-    return r;
-}
-
-void cbx_unique_all(cbx_ctx *ctx, const cbx_array *x, cbx_unique_parts *out)
-{
-    cbx_array *flat = cbx_flatten(ctx, x), *first, *number, *end;
-    size_t n = cbx_array_is_failed(flat) ? 0 : flat->count;
-    cbx_attrs shape = { 0 };
-    runs r;
-
-    out->values = out->indices = out->inverse = out->counts = cbx__array_failed();
-    if (cbx_array_is_failed(flat)) return;
-    r = find_runs(ctx, flat);
-    first = cbx_nonzero(ctx, r.begins);
-    if (cbx_array_is_failed(first)) return;
-    first = cbx_index(ctx, first, 0, 0);
-    out->values = cbx_take(ctx, r.sorted, first, 0);
-    out->indices = cbx_take(ctx, r.order, first, 0);
-    number = cbx_cumulative_sum(ctx, r.begins, 0);
-    number = cbx_subtract(ctx, number, cbx_weak(ctx, number, cbx_int(1)));
-    number = cbx_scatter(ctx, cbx_zeros_like(ctx, number), r.order, number, 0, CBX_SCATTER_SET);
-    shape.ndim = x->desc.ndim;
-    memcpy(shape.shape, x->desc.shape, (size_t)shape.ndim * sizeof *shape.shape);
-    out->inverse = cbx__apply1(ctx, CBX_PRIM_RESHAPE, number, &shape);
-    end = cbx_full(ctx, 1, (const size_t[]){ n > 0 }, CBX_I64, cbx_int((int64_t)n));
-    out->counts = cbx_diff(ctx, cbx_concat(ctx, 2, (const cbx_array *const[]){ first, end }, 0), 0);
-}
-
-static cbx_array *unique_steps(cbx_ctx *ctx, const cbx_array *x)
-{
-    cbx_array *flat = cbx_flatten(ctx, x), *first;
-    runs r;
-
-    if (cbx_array_is_failed(flat)) return flat;
-    r = find_runs(ctx, flat);
-    first = cbx_nonzero(ctx, r.begins);
-    return cbx_array_is_failed(first) ? first : cbx_take(ctx, r.sorted, cbx_index(ctx, first, 0, 0), 0);
-}
-
-cbx_array *cbx_unique(cbx_ctx *ctx, const cbx_array *x)
-{
-    size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, unique_steps(ctx, x));
+    if (weights && !cbx_array_is_failed(value) && !(value->desc.ndim == 1 && value->count == at->count))
+        return cbx__refuse_of(ctx, weights, CBX_ESHAPE, "'%s' of %zu numbers with %zu weights", name, at->count,
+                              value->count);
+    return cbx_scatter(ctx, cbx_zeros(ctx, 1, &n, weights ? CBX_F64 : CBX_I64), at, value, 0, CBX_SCATTER_ADD);
 }
 
 static cbx_array *bincount_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t least)
 {
-    cbx_array *at = as_indices(ctx, "bincount", x), *value;
+    cbx_array *at = as_indices(ctx, "bincount", x);
     int64_t low = 0, high = -1;
 
     if (cbx_array_is_failed(at)) return at;
-    if (at->desc.ndim != 1) return cbx__refuse(ctx, CBX_ESHAPE, "'bincount' takes one axis, not %d", at->desc.ndim);
-    if (at->count > 0 && (!cbx__item(ctx, "bincount", cbx_min(ctx, at, NULL), &low) ||
-                          !cbx__item(ctx, "bincount", cbx_max(ctx, at, NULL), &high)))
+    if (at->desc.ndim != 1)
+        return cbx__refuse_of(ctx, at, CBX_ESHAPE, "'bincount' takes one axis, not %d", at->desc.ndim);
+    if (at->count > 0 && (!cbx__item(ctx, "bincount", "segment_sum", cbx_min(ctx, at, NULL), &low) ||
+                          !cbx__item(ctx, "bincount", "segment_sum", cbx_max(ctx, at, NULL), &high)))
         return cbx__array_failed();
-    if (low < 0) return cbx__refuse(ctx, CBX_EDOM, "'bincount' of %lld: there are no negative bins", (long long)low);
-    if ((size_t)(high + 1) > least) least = (size_t)high + 1;
-    value = weights ? cbx__as(ctx, weights, CBX_F64) : cbx_ones(ctx, 1, at->desc.shape, CBX_I64);
-    if (weights && !cbx_array_is_failed(value) && !(value->desc.ndim == 1 && value->count == at->count))
-        return cbx__refuse(ctx, CBX_ESHAPE, "'bincount' of %zu numbers with %zu weights", at->count, value->count);
-    return cbx_scatter(ctx, cbx_zeros(ctx, 1, &least, weights ? CBX_F64 : CBX_I64), at, value, 0, CBX_SCATTER_ADD);
+    if (low < 0 && x->desc.dtype == CBX_U64)
+        return cbx__refuse_of(ctx, x, CBX_EOVERFLOW, "'bincount' of %llu: no memory has so many bins",
+                              (unsigned long long)low);
+    if (low < 0)
+        return cbx__refuse_of(ctx, x, CBX_EDOM, "'bincount' of %lld: there are no negative bins", (long long)low);
+    if (high >= 0 && (size_t)high >= least) least = (size_t)high + 1; /* high + 1 of an int64 may be none */
+    return counted(ctx, "bincount", at, weights, least);
 }
 
 cbx_array *cbx_bincount(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, size_t least)
@@ -286,17 +254,18 @@ static cbx_array *histogram_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_ar
 
     if (cbx_array_is_failed(flat) || cbx__unusable(ctx, "histogram", 1, &edges)) return cbx__array_failed();
     if (edges->desc.ndim != 1 || edges->count < 2)
-        return cbx__refuse(ctx, CBX_ESHAPE, "'histogram' needs two edges or more on one axis");
+        return cbx__refuse_of(ctx, edges, CBX_ESHAPE, "'histogram' needs two edges or more on one axis");
     n = edges->count;
     if (!holds(ctx, "histogram",
                cbx_less_equal(ctx, cbx_slice(ctx, edges, 0, CBX_OPEN, -1, 1), cbx_slice(ctx, edges, 0, 1, CBX_OPEN, 1)),
                &rising))
         return cbx__array_failed();
-    if (!rising) return cbx__refuse(ctx, CBX_EDOM, "the edges of 'histogram' do not rise");
+    if (!rising) return cbx__refuse_of(ctx, edges, CBX_EDOM, "the edges of 'histogram' do not rise");
     last = cbx_index(ctx, edges, 0, -1);
     bin = cbx_searchsorted(ctx, edges, flat, true);
     bin = cbx_where(ctx, cbx_equal(ctx, flat, last), cbx_weak(ctx, bin, cbx_int((int64_t)n - 1)), bin);
-    count = cbx_bincount(ctx, bin, weights ? cbx_flatten(ctx, weights) : NULL, n + 1);
+    if (cbx_array_is_failed(bin)) return bin;
+    count = counted(ctx, "histogram", bin, weights ? cbx_flatten(ctx, weights) : NULL, n + 1);
     return cbx_slice(ctx, count, 0, 1, (ptrdiff_t)n, 1);
 }
 
@@ -320,7 +289,7 @@ static cbx_array *lanes(cbx_ctx *ctx, const cbx_array *x, const cbx_attrs *a)
                 order.axes[at++] = i;
                 if (!pass) shape.shape[shape.ndim++] = x->desc.shape[i];
             }
-    if (shape.ndim == CBX_MAX_RANK) return cbx__refuse(ctx, CBX_EINVAL, "no axis is reduced");
+    if (shape.ndim == CBX_MAX_RANK) return cbx__refuse_of(ctx, x, CBX_EINVAL, "no axis is reduced");
     shape.shape[shape.ndim++] = cbx__reduced_count(x, a);
     return cbx__apply1(ctx, CBX_PRIM_RESHAPE, cbx__apply1(ctx, CBX_PRIM_TRANSPOSE, x, &order), &shape);
 }
@@ -333,31 +302,105 @@ static cbx_array *lerp(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, dou
                     : cbx_add(ctx, a, cbx_multiply_scalar(ctx, d, t));
 }
 
+/* Between two neighbours in order, which are one at the end; top: the last, which is NaN if there is one. */
+static cbx_array *between(cbx_ctx *ctx, const cbx_array *low, const cbx_array *high, double t, const cbx_array *top)
+{
+    return cbx_where(ctx, cbx_isnan(ctx, top), top, low == high ? low : lerp(ctx, low, high, t));
+}
+
+/* One quantile of lanes that are sorted, along their last axis. */
+static cbx_array *quantile_at(cbx_ctx *ctx, const cbx_array *sorted, double q)
+{
+    ptrdiff_t n = (ptrdiff_t)sorted->desc.shape[sorted->desc.ndim - 1];
+    double rank = q * (double)(n - 1), below = floor(rank);
+    const cbx_array *low = cbx_index(ctx, sorted, -1, (ptrdiff_t)below),
+                    *high = (ptrdiff_t)below + 1 < n ? cbx_index(ctx, sorted, -1, (ptrdiff_t)below + 1) : low;
+
+    return between(ctx, low, high, rank - below, cbx_index(ctx, sorted, -1, -1));
+}
+
+/* The same of lanes in any order: three of their ranks are enough. */
+static cbx_array *quantile_of(cbx_ctx *ctx, const cbx_array *lane, double q)
+{
+    cbx_attrs ranks = { .axis = lane->desc.ndim - 1, .ndim = 3 };
+    size_t n = lane->desc.shape[ranks.axis];
+    double rank = q * (double)(n - 1), below = floor(rank);
+    bool end = (size_t)below + 1 == n;
+    const cbx_array *r, *low;
+
+    ranks.shape[0] = (size_t)below;
+    ranks.shape[1] = (size_t)below + !end;
+    ranks.shape[2] = n - 1;
+    r = cbx__apply1(ctx, CBX_PRIM_RANKED, lane, &ranks);
+    low = cbx_index(ctx, r, -1, 0);
+    return between(ctx, low, end ? low : cbx_index(ctx, r, -1, 1), rank - below, cbx_index(ctx, r, -1, 2));
+}
+
+/* x as lanes of floats; false, with a failure recorded, if these are empty. */
+static bool float_lanes(cbx_ctx *ctx, const char *name, const cbx_array *x, const cbx_axes *axes, cbx_attrs *attrs,
+                        cbx_array **lane)
+{
+    if (!cbx__reduced(ctx, name, x, axes, attrs)) return false;
+    *lane = lanes(ctx, cbx__as(ctx, x, cbx__inexact(x->desc.dtype)), attrs);
+    if (cbx_array_is_failed(*lane)) return false;
+    if ((*lane)->desc.shape[(*lane)->desc.ndim - 1] > 0) return true;
+    cbx__refuse_of(ctx, x, CBX_ESHAPE, "'%s' of no elements has no value", name);
+    return false;
+}
+
+static bool in_range(cbx_ctx *ctx, const char *name, const cbx_array *x, double q)
+{
+    if (q >= 0 && q <= 1) return true;
+    cbx__refuse_of(ctx, x, CBX_EDOM, "'%s' of %g: the range is 0 to 100", name, 100.0 * q);
+    return false;
+}
+
+/* A result with the reduced axes of x kept at length 1, if attrs say so. */
+static cbx_array *kept(cbx_ctx *ctx, const cbx_array *x, const cbx_attrs *attrs, cbx_array *r)
+{
+    cbx_attrs keep = { .ndim = x->desc.ndim };
+
+    if (!attrs->keep || cbx_array_is_failed(r)) return r;
+    memcpy(keep.shape, x->desc.shape, (size_t)keep.ndim * sizeof *keep.shape);
+    for (int i = 0; i < attrs->naxes; i++) keep.shape[attrs->axes[i]] = 1;
+    return cbx__apply1(ctx, CBX_PRIM_RESHAPE, r, &keep);
+}
+
 static cbx_array *quantile(cbx_ctx *ctx, const char *name, const cbx_array *x, double q, const cbx_axes *axes)
 {
-    cbx_array *sorted, *r, *top;
-    cbx_attrs attrs, keep = { 0 };
-    double rank, below;
-    ptrdiff_t n, low;
+    cbx_array *lane;
+    cbx_attrs attrs;
 
-    if (!cbx__reduced(ctx, name, x, axes, &attrs)) return cbx__array_failed();
-    if (!(q >= 0 && q <= 1)) return cbx__refuse(ctx, CBX_EDOM, "'%s' of %g: the range is 0 to 100", name, 100.0 * q);
-    sorted = cbx_sort(ctx, lanes(ctx, cbx__as(ctx, x, cbx__inexact(x->desc.dtype)), &attrs), -1, false);
+    if (!in_range(ctx, name, x, q) || !float_lanes(ctx, name, x, axes, &attrs, &lane)) return cbx__array_failed();
+    return kept(ctx, x, &attrs, quantile_of(ctx, lane, q));
+}
+
+static cbx_array *quantiles_steps(cbx_ctx *ctx, const cbx_array *x, size_t n, const double *q, const cbx_axes *axes)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    const cbx_array **list;
+    cbx_array *sorted, *r;
+    cbx_attrs attrs;
+
+    if (!cbx__given(ctx, "quantile", "q", (int64_t)n, q)) return cbx__array_failed();
+    for (size_t i = 0; i < n; i++)
+        if (!(q[i] >= 0 && q[i] <= 1))
+            return cbx__refuse_of(ctx, x, CBX_EDOM, "'quantile' of %g: the range is 0 to 1", q[i]);
+    if (!float_lanes(ctx, "quantile", x, axes, &attrs, &sorted)) return cbx__array_failed();
+    sorted = cbx_sort(ctx, sorted, -1, false);
     if (cbx_array_is_failed(sorted)) return sorted;
-    n = (ptrdiff_t)sorted->desc.shape[sorted->desc.ndim - 1];
-    if (n == 0) return cbx__refuse(ctx, CBX_ESHAPE, "'%s' of no elements has no value", name);
-    rank = q * (double)(n - 1);
-    below = floor(rank);
-    low = (ptrdiff_t)below;
-    r = cbx_index(ctx, sorted, -1, low);
-    if (low + 1 < n) r = lerp(ctx, r, cbx_index(ctx, sorted, -1, low + 1), rank - below);
-    top = cbx_index(ctx, sorted, -1, -1); /* NaN sorts last */
-    r = cbx_where(ctx, cbx_isnan(ctx, top), top, r);
-    if (!attrs.keep || cbx_array_is_failed(r)) return r;
-    keep.ndim = x->desc.ndim;
-    memcpy(keep.shape, x->desc.shape, (size_t)keep.ndim * sizeof *keep.shape);
-    for (int i = 0; i < attrs.naxes; i++) keep.shape[attrs.axes[i]] = 1;
-    return cbx__apply1(ctx, CBX_PRIM_RESHAPE, r, &keep);
+    list = cbx_mem_calloc(al, n ? n : 1, sizeof *list);
+    if (!list) return cbx__refuse(ctx, CBX_ENOMEM, "no memory for %zu quantiles", n);
+    for (size_t i = 0; i < n; i++) list[i] = kept(ctx, x, &attrs, quantile_at(ctx, sorted, q[i]));
+    r = cbx_stack(ctx, n, list, 0);
+    cbx_mem_free(al, list, (n ? n : 1) * sizeof *list);
+    return r;
+}
+
+cbx_array *cbx_quantile(cbx_ctx *ctx, const cbx_array *x, size_t n, const double *q, const cbx_axes *axes)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, quantiles_steps(ctx, x, n, q, axes));
 }
 
 static cbx_array *percentile_steps(cbx_ctx *ctx, const cbx_array *x, double q, const cbx_axes *axes)

@@ -14,11 +14,18 @@
  */
 size_t cbx__mark(cbx_ctx *ctx);
 cbx_array *cbx__tidy(cbx_ctx *ctx, size_t mark, cbx_array *r);
+/** As cbx__tidy for n results; one without memory to hold it becomes a failed array. */
+void cbx__tidy_list(cbx_ctx *ctx, size_t mark, size_t n, cbx_array **r);
 
-/** True if an operand is failed; a NULL one is recorded as a failure of the named function. */
+/** True if an operand is failed; a NULL one, or no list of them, is recorded as a failure of the named function. */
 bool cbx__unusable(cbx_ctx *ctx, const char *name, size_t n, const cbx_array *const *in);
 
+/** False, with a failure recorded, if p is NULL and n > 0 things of the named function's argument should stand there. */
+bool cbx__given(cbx_ctx *ctx, const char *name, const char *argument, int64_t n, const void *p);
+
 cbx_array *cbx__apply1(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, const cbx_attrs *attrs);
+/** Of a complex operand: the primitive, or what stands for it where there is none. */
+cbx_array *cbx__apply_complex(cbx_ctx *ctx, cbx_prim p, const cbx_array *z);
 /** Of two operands that need promotion and broadcasting. */
 cbx_array *cbx__apply2(cbx_ctx *ctx, cbx_prim p, const cbx_array *a, const cbx_array *b);
 
@@ -26,17 +33,45 @@ cbx_array *cbx__apply2(cbx_ctx *ctx, cbx_prim p, const cbx_array *a, const cbx_a
 cbx_array *cbx__as(cbx_ctx *ctx, const cbx_array *x, cbx_dtype t);
 /** x itself if it has the shape, else broadcast. */
 cbx_array *cbx__to_shape(cbx_ctx *ctx, const cbx_array *x, int ndim, const size_t *shape);
+/** x in another shape of as many elements. */
+cbx_array *cbx__reshaped(cbx_ctx *ctx, const cbx_array *x, int ndim, const size_t *shape);
+/** Axes before the last two of both joined by broadcasting; lead: their n lengths.  False: they do not join. */
+bool cbx__common_lead(const cbx_array *a, const cbx_array *b, int *n, size_t *lead);
+/** |x|^2 in the real dtype. */
+cbx_array *cbx__norm_square(cbx_ctx *ctx, const cbx_array *x);
+/** dtype of the absolute values of elements of t. */
+cbx_dtype cbx__real_of(cbx_dtype t);
 /** dtype in which x is a real or complex number: float64 for whole numbers and bool. */
 cbx_dtype cbx__inexact(cbx_dtype t);
+/** True of uint64 with a signed dtype: they promote to float64, which does not hold every number of either. */
+bool cbx__mixed(cbx_dtype a, cbx_dtype b);
 /** An operand that is handed on as a result: one more reference, held by the scope. */
 cbx_array *cbx__same(cbx_ctx *ctx, const cbx_array *x);
+/** False if t is of whole numbers and v, a signed one, is none of them. */
+bool cbx__fits(cbx_dtype t, cbx_scalar v);
 /** Negative axes counted from the end; false, with a failure recorded, outside -ndim..ndim-1. */
 bool cbx__axis(cbx_ctx *ctx, const char *name, int axis, int ndim, int *out);
+/** The same of x, which the failure describes; ndim: of x, or one more where an axis is to be added. */
+bool cbx__axis_of(cbx_ctx *ctx, const char *name, int axis, const cbx_array *x, int ndim, int *out);
+/** Records a failure that ends in the operand's dtype and shape (NULL: without); returns the failed array. */
+cbx_array *cbx__refuse_of(cbx_ctx *ctx, const cbx_array *x, cbx_status status, const char *fmt, ...) CBX_PRINTF(4, 5);
+/** Adds the dtypes and shapes of the first operands to the pending failure, if its sentence lacks them. */
+void cbx__name_operands(cbx_ctx *ctx, size_t n, const cbx_array *const *in);
+/** Where a function is one step of another: its word in the sentence of a failure becomes the other's.  Opened before the
+ *  step, closed after it with its result, which is handed on; a failure of before is left alone. */
+typedef struct cbx__renaming {
+    const char *from, *to;
+    bool fresh;
+} cbx__renaming;
+cbx__renaming cbx__rename(cbx_ctx *ctx, const char *from, const char *to);
+cbx_array *cbx__renamed(cbx_ctx *ctx, cbx__renaming r, cbx_array *result);
 /** Fills naxes, axes and keep. */
 bool cbx__reduced(cbx_ctx *ctx, const char *name, const cbx_array *x, const cbx_axes *axes, cbx_attrs *attrs);
+/** False, with a failure recorded, if an axis is named twice. */
+bool cbx__distinct(cbx_ctx *ctx, const char *name, const cbx_attrs *attrs);
 /** Elements to one result. */
 size_t cbx__reduced_count(const cbx_array *x, const cbx_attrs *attrs);
-/** The one element of x as int64; false, with a failure recorded, if it has no data. */
-bool cbx__item(cbx_ctx *ctx, const char *name, const cbx_array *x, int64_t *out);
+/** The one element of x as int64; false, with a failure recorded that names what can be traced instead, if it has no data. */
+bool cbx__item(cbx_ctx *ctx, const char *name, const char *instead, const cbx_array *x, int64_t *out);
 
 #endif

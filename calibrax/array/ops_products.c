@@ -3,7 +3,7 @@
 
 #include "calibrax/array/ops_internal.h"
 
-static cbx_array *reshaped(cbx_ctx *ctx, const cbx_array *x, int ndim, const size_t *shape)
+cbx_array *cbx__reshaped(cbx_ctx *ctx, const cbx_array *x, int ndim, const size_t *shape)
 {
     cbx_attrs attrs = { .ndim = ndim };
 
@@ -12,7 +12,7 @@ static cbx_array *reshaped(cbx_ctx *ctx, const cbx_array *x, int ndim, const siz
 }
 
 /* Leading axes of both joined by broadcasting; lead: their common shape. */
-static bool common_lead(const cbx_array *a, const cbx_array *b, int *n, size_t *lead)
+bool cbx__common_lead(const cbx_array *a, const cbx_array *b, int *n, size_t *lead)
 {
     int na = a->desc.ndim - 2, nb = b->desc.ndim - 2;
     bool fits = true;
@@ -34,7 +34,7 @@ static cbx_array *stack_of(cbx_ctx *ctx, const cbx_array *x, int n, const size_t
     memcpy(shape, lead, (size_t)n * sizeof *shape);
     shape[n] = rows;
     shape[n + 1] = columns;
-    return reshaped(ctx, cbx__to_shape(ctx, x, n + 2, shape), 3, (const size_t[]){ batch, rows, columns });
+    return cbx__reshaped(ctx, cbx__to_shape(ctx, x, n + 2, shape), 3, (const size_t[]){ batch, rows, columns });
 }
 
 static cbx_array *matrix_product_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
@@ -49,14 +49,15 @@ static cbx_array *matrix_product_steps(cbx_ctx *ctx, const cbx_array *a, const c
 
     if (cbx__unusable(ctx, "matmul", 2, in)) return cbx__array_failed();
     if (a->desc.ndim == 0 || b->desc.ndim == 0)
-        return cbx__refuse(ctx, CBX_ESHAPE, "'matmul' takes no scalars: use 'multiply'");
+        return cbx__refuse_of(ctx, a->desc.ndim == 0 ? a : b, CBX_ESHAPE, "'matmul' takes no scalars: use 'multiply'");
     t = cbx_dtype_promote(a->desc.dtype, b->desc.dtype);
     row = a->desc.ndim == 1;
     column = b->desc.ndim == 1;
     in[0] = cbx__as(ctx, row ? cbx_expand_dims(ctx, a, 0) : a, t);
     in[1] = cbx__as(ctx, column ? cbx_expand_dims(ctx, b, 1) : b, t);
     if (cbx__unusable(ctx, "matmul", 2, in)) return cbx__array_failed();
-    if (!common_lead(in[0], in[1], &n, lead))
+    if (!cbx__common_lead(in[0], in[1], &n, lead) ||
+        in[0]->desc.shape[in[0]->desc.ndim - 1] != in[1]->desc.shape[in[1]->desc.ndim - 2])
         return cbx__refuse(ctx, CBX_ESHAPE, "'matmul' cannot join %s with %s",
                            cbx_array_desc_text(&a->desc, ta, sizeof ta), cbx_array_desc_text(&b->desc, tb, sizeof tb));
     for (int i = 0; i < n; i++) batch *= lead[i];
@@ -65,7 +66,7 @@ static cbx_array *matrix_product_steps(cbx_ctx *ctx, const cbx_array *a, const c
     if (cbx_array_is_failed(r)) return r;
     if (!row) lead[n++] = r->desc.shape[1];
     if (!column) lead[n++] = r->desc.shape[2];
-    return reshaped(ctx, r, n, lead);
+    return cbx__reshaped(ctx, r, n, lead);
 }
 
 cbx_array *cbx_matrix_product(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
@@ -74,9 +75,9 @@ cbx_array *cbx_matrix_product(cbx_ctx *ctx, const cbx_array *a, const cbx_array 
     return cbx__tidy(ctx, mark, matrix_product_steps(ctx, a, b));
 }
 
-/* Axes not named first (last: summed ones behind), as a matrix; free[] gets the lengths of the others. */
-static cbx_array *as_matrix(cbx_ctx *ctx, const cbx_array *x, int n, const int *axes, bool last, int *nfree,
-                            size_t *free)
+/* Axes not named first (last: summed ones behind), as a matrix; bound[] and free[] get the lengths of the named ones and the others. */
+static cbx_array *as_matrix(cbx_ctx *ctx, const cbx_array *x, int n, const int *axes, bool last, size_t *bound,
+                            int *nfree, size_t *free)
 {
     cbx_attrs order = { .naxes = x->desc.ndim };
     size_t summed = 1, rest = 1;
@@ -86,11 +87,13 @@ static cbx_array *as_matrix(cbx_ctx *ctx, const cbx_array *x, int n, const int *
     *nfree = 0;
     for (int i = 0; i < n; i++) {
         int axis;
-        if (!cbx__axis(ctx, "tensordot", axes[i], x->desc.ndim, &axis)) return cbx__array_failed();
-        if (named & (1u << axis)) return cbx__refuse(ctx, CBX_EINVAL, "axis %d of 'tensordot' is named twice", axis);
+        if (!cbx__axis_of(ctx, "tensordot", axes[i], x, x->desc.ndim, &axis)) return cbx__array_failed();
+        if (named & (1u << axis))
+            return cbx__refuse_of(ctx, x, CBX_EINVAL, "axis %d of 'tensordot' is named twice", axis);
         named |= 1u << axis;
         order.axes[last ? x->desc.ndim - n + i : i] = axis;
-        summed *= x->desc.shape[axis];
+        bound[i] = x->desc.shape[axis];
+        summed *= bound[i];
     }
     for (int i = 0; i < x->desc.ndim; i++)
         if (!(named & (1u << i))) {
@@ -99,29 +102,37 @@ static cbx_array *as_matrix(cbx_ctx *ctx, const cbx_array *x, int n, const int *
             rest *= x->desc.shape[i];
         }
     x = cbx__apply1(ctx, CBX_PRIM_TRANSPOSE, x, &order);
-    return reshaped(ctx, x, 3, last ? (const size_t[]){ 1, rest, summed } : (const size_t[]){ 1, summed, rest });
+    return cbx__reshaped(ctx, x, 3, last ? (const size_t[]){ 1, rest, summed } : (const size_t[]){ 1, summed, rest });
 }
 
 static cbx_array *tensordot_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int n, const int *axes_a,
                                   const int *axes_b)
 {
     const cbx_array *in[2] = { a, b };
-    size_t shape[2 * CBX_MAX_RANK];
+    size_t shape[2 * CBX_MAX_RANK], summed[2][CBX_MAX_RANK];
+    char ta[160], tb[160];
     int na, nb;
     cbx_dtype t;
 
-    if (cbx__unusable(ctx, "tensordot", 2, in)) return cbx__array_failed();
+    if (cbx__unusable(ctx, "tensordot", 2, in) || !cbx__given(ctx, "tensordot", "axes_a", n, axes_a) ||
+        !cbx__given(ctx, "tensordot", "axes_b", n, axes_b))
+        return cbx__array_failed();
     if (n < 0 || n > a->desc.ndim || n > b->desc.ndim)
-        return cbx__refuse(ctx, CBX_EINVAL, "'tensordot' over %d axes of ranks %d and %d", n, a->desc.ndim,
-                           b->desc.ndim);
+        return cbx__refuse_of(ctx, a, CBX_EINVAL, "'tensordot' over %d axes of ranks %d and %d", n, a->desc.ndim,
+                              b->desc.ndim);
     if (a->desc.ndim + b->desc.ndim - 2 * n > CBX_MAX_RANK)
-        return cbx__refuse(ctx, CBX_EINVAL, "the result of 'tensordot' has more than %d axes", CBX_MAX_RANK);
+        return cbx__refuse_of(ctx, a, CBX_EINVAL, "the result of 'tensordot' has more than %d axes", CBX_MAX_RANK);
     t = cbx_dtype_promote(a->desc.dtype, b->desc.dtype);
-    in[0] = as_matrix(ctx, a, n, axes_a, true, &na, shape);
-    in[1] = as_matrix(ctx, b, n, axes_b, false, &nb, shape + na);
+    in[0] = as_matrix(ctx, a, n, axes_a, true, summed[0], &na, shape);
+    in[1] = as_matrix(ctx, b, n, axes_b, false, summed[1], &nb, shape + na);
     if (cbx__unusable(ctx, "tensordot", 2, in)) return cbx__array_failed();
+    for (int i = 0; i < n; i++)
+        if (summed[0][i] != summed[1][i])
+            return cbx__refuse(
+                ctx, CBX_ESHAPE, "'tensordot' sums axis %d of %s with axis %d of %s: their lengths differ", axes_a[i],
+                cbx_array_desc_text(&a->desc, ta, sizeof ta), axes_b[i], cbx_array_desc_text(&b->desc, tb, sizeof tb));
     for (int i = 0; i < 2; i++) in[i] = cbx__as(ctx, in[i], t);
-    return reshaped(ctx, cbx_apply(ctx, CBX_PRIM_MATMUL, 2, in, NULL), na + nb, shape);
+    return cbx__reshaped(ctx, cbx_apply(ctx, CBX_PRIM_MATMUL, 2, in, NULL), na + nb, shape);
 }
 
 cbx_array *cbx_tensordot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int n, const int *axes_a,
@@ -134,16 +145,27 @@ cbx_array *cbx_tensordot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, i
 static cbx_array *vecdot_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int axis)
 {
     const cbx_array *in[2] = { a, b };
+    cbx_array *wide[2];
+    size_t batch = 1, n;
+    cbx_dtype t;
 
     if (cbx__unusable(ctx, "vecdot", 2, in)) return cbx__array_failed();
     if (axis >= 0 || axis < -a->desc.ndim || axis < -b->desc.ndim)
-        return cbx__refuse(ctx, CBX_EINVAL, "axis %d of 'vecdot' counts from the end: -1 and below", axis);
-    if (a->desc.shape[a->desc.ndim + axis] != b->desc.shape[b->desc.ndim + axis])
-        return cbx__refuse(ctx, CBX_ESHAPE, "'vecdot' of %zu with %zu elements", a->desc.shape[a->desc.ndim + axis],
-                           b->desc.shape[b->desc.ndim + axis]);
-    in[0] = cbx_expand_dims(ctx, cbx_moveaxis(ctx, cbx_conj(ctx, a), axis, -1), -2);
-    in[1] = cbx_expand_dims(ctx, cbx_moveaxis(ctx, b, axis, -1), -1);
-    return cbx_squeeze(ctx, cbx_squeeze(ctx, cbx_matrix_product(ctx, in[0], in[1]), -1), -1);
+        return cbx__refuse_of(ctx, a, CBX_EINVAL, "axis %d of 'vecdot' counts from the end: -1 and below", axis);
+    n = a->desc.shape[a->desc.ndim + axis];
+    if (n != b->desc.shape[b->desc.ndim + axis])
+        return cbx__refuse_of(ctx, a, CBX_ESHAPE, "'vecdot' of %zu with %zu elements", n,
+                              b->desc.shape[b->desc.ndim + axis]);
+    t = cbx_dtype_promote(a->desc.dtype, b->desc.dtype);
+    in[0] = cbx__as(ctx, cbx_moveaxis(ctx, cbx_conj(ctx, a), axis, -1), t);
+    in[1] = cbx__as(ctx, cbx_moveaxis(ctx, b, axis, -1), t);
+    cbx_broadcast_arrays(ctx, 2, in, wide);
+    if (cbx__unusable(ctx, "vecdot", 2, (const cbx_array *const[]){ wide[0], wide[1] })) return cbx__array_failed();
+    for (int i = 0; i < wide[0]->desc.ndim - 1; i++) batch *= wide[0]->desc.shape[i];
+    in[0] = cbx__reshaped(ctx, wide[0], 3, (const size_t[]){ batch, 1, n });
+    in[1] = cbx__reshaped(ctx, wide[1], 3, (const size_t[]){ batch, n, 1 });
+    return cbx__reshaped(ctx, cbx_apply(ctx, CBX_PRIM_MATMUL, 2, in, NULL), wide[0]->desc.ndim - 1,
+                         wide[0]->desc.shape);
 }
 
 cbx_array *cbx_vecdot(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, int axis)

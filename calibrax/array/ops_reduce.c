@@ -1,5 +1,6 @@
 /* Reductions: axes worked out, dtypes chosen, means and variances in terms of sums. */
 #include <math.h>
+#include <string.h>
 
 #include "calibrax/array/ops_internal.h"
 
@@ -13,12 +14,12 @@ bool cbx__reduced(cbx_ctx *ctx, const char *name, const cbx_array *x, const cbx_
     attrs->naxes = axes ? axes->n : ndim;
     attrs->keep = axes && axes->keep;
     if (attrs->naxes < 0 || attrs->naxes > CBX_MAX_RANK) {
-        cbx__refuse(ctx, CBX_EINVAL, "'%s' got %d axes", name, attrs->naxes);
+        cbx__refuse_of(ctx, x, CBX_EINVAL, "'%s' got %d axes", name, attrs->naxes);
         return false;
     }
     for (int i = 0; i < attrs->naxes; i++) {
         attrs->axes[i] = i;
-        if (axes && !cbx__axis(ctx, name, axes->axis[i], ndim, &attrs->axes[i])) return false;
+        if (axes && !cbx__axis_of(ctx, name, axes->axis[i], x, ndim, &attrs->axes[i])) return false;
     }
     return true;
 }
@@ -29,6 +30,20 @@ size_t cbx__reduced_count(const cbx_array *x, const cbx_attrs *attrs)
 
     for (int i = 0; i < attrs->naxes; i++) n *= x->desc.shape[attrs->axes[i]];
     return n;
+}
+
+bool cbx__distinct(cbx_ctx *ctx, const char *name, const cbx_attrs *attrs)
+{
+    unsigned seen = 0;
+
+    for (int i = 0; i < attrs->naxes; i++) {
+        if (seen & (1u << attrs->axes[i])) {
+            cbx__refuse(ctx, CBX_EINVAL, "axis %d of '%s' is named twice", attrs->axes[i], name);
+            return false;
+        }
+        seen |= 1u << attrs->axes[i];
+    }
+    return true;
 }
 
 /* Sums and products of small whole numbers need room. */
@@ -87,13 +102,13 @@ cbx_array *cbx_mean(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes)
 }
 
 /* |d|^2 for real and complex deviations. */
-static cbx_array *norm_square(cbx_ctx *ctx, const cbx_array *d)
+cbx_array *cbx__norm_square(cbx_ctx *ctx, const cbx_array *d)
 {
     if (cbx_array_is_failed(d) || cbx_dtype_kind(d->desc.dtype) < CBX_KIND_COMPLEX) return cbx_square(ctx, d);
     return cbx_add(ctx, cbx_square(ctx, cbx_real(ctx, d)), cbx_square(ctx, cbx_imag(ctx, d)));
 }
 
-static cbx_dtype real_of(cbx_dtype t) { return t == CBX_C64 || t == CBX_F32 ? CBX_F32 : CBX_F64; }
+cbx_dtype cbx__real_of(cbx_dtype t) { return t == CBX_C64 || t == CBX_F32 ? CBX_F32 : CBX_F64; }
 
 /* In float64 whatever x is; two passes. */
 static cbx_array *wide_var(cbx_ctx *ctx, const cbx_array *x, const cbx_attrs *attrs, double correction)
@@ -104,7 +119,11 @@ static cbx_array *wide_var(cbx_ctx *ctx, const cbx_array *x, const cbx_attrs *at
 
     keep.keep = true;
     d = cbx_subtract(ctx, wide, cbx_divide_scalar(ctx, wide_sum(ctx, x, keep), n));
-    d = norm_square(ctx, d);
+    if (cbx_array_is_failed(d)) return d;
+    if (cbx_dtype_kind(d->desc.dtype) < CBX_KIND_COMPLEX) /* nobody else has the deviations */
+        d = cbx_apply(ctx, CBX_PRIM_MUL, 2, (const cbx_array *const[]){ d, d }, &(const cbx_attrs){ .mode = 1 });
+    else
+        d = cbx__norm_square(ctx, d);
     if (cbx_array_is_failed(d)) return d;
     return cbx_divide_scalar(ctx, wide_sum(ctx, d, *attrs), fmax(n - correction, 0.0));
 }
@@ -114,7 +133,7 @@ static cbx_array *var_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *ax
     cbx_attrs attrs;
 
     if (!cbx__reduced(ctx, "var", x, axes, &attrs)) return cbx__array_failed();
-    return cbx__as(ctx, wide_var(ctx, x, &attrs, correction), real_of(x->desc.dtype));
+    return cbx__as(ctx, wide_var(ctx, x, &attrs, correction), cbx__real_of(x->desc.dtype));
 }
 
 cbx_array *cbx_var(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
@@ -128,7 +147,7 @@ static cbx_array *std_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *ax
     cbx_attrs attrs;
 
     if (!cbx__reduced(ctx, "std", x, axes, &attrs)) return cbx__array_failed();
-    return cbx__as(ctx, cbx_sqrt(ctx, wide_var(ctx, x, &attrs, correction)), real_of(x->desc.dtype));
+    return cbx__as(ctx, cbx_sqrt(ctx, wide_var(ctx, x, &attrs, correction)), cbx__real_of(x->desc.dtype));
 }
 
 cbx_array *cbx_std(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
@@ -202,8 +221,8 @@ static cbx_array *nanstd_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_axes 
     d = cbx_subtract(ctx, cbx__as(ctx, x, mean_dtype(x->desc.dtype)), wide_nanmean(ctx, x, &keep));
     n = cbx_subtract_scalar(ctx, count_numbers(ctx, x, axes), correction);
     n = cbx_where(ctx, cbx_greater_scalar(ctx, n, 0.0), n, cbx_weak(ctx, n, cbx_float(NAN)));
-    d = cbx_nansum(ctx, norm_square(ctx, d), axes);
-    return cbx__as(ctx, cbx_sqrt(ctx, cbx_divide(ctx, d, n)), real_of(x->desc.dtype));
+    d = cbx_nansum(ctx, cbx__norm_square(ctx, d), axes);
+    return cbx__as(ctx, cbx_sqrt(ctx, cbx_divide(ctx, d, n)), cbx__real_of(x->desc.dtype));
 }
 
 cbx_array *cbx_nanstd(cbx_ctx *ctx, const cbx_array *x, const cbx_axes *axes, double correction)
@@ -250,7 +269,7 @@ static cbx_array *running(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, int axis
     cbx_attrs attrs = { 0 };
 
     if (cbx__unusable(ctx, cbx_prim_name(p), 1, &x) ||
-        !cbx__axis(ctx, cbx_prim_name(p), axis, x->desc.ndim, &attrs.axis))
+        !cbx__axis_of(ctx, cbx_prim_name(p), axis, x, x->desc.ndim, &attrs.axis))
         return cbx__array_failed();
     if (sums) attrs.dtype = sum_dtype(x->desc.dtype);
     return cbx__apply1(ctx, p, x, &attrs);
@@ -271,6 +290,56 @@ cbx_array *cbx_cumulative_max(cbx_ctx *ctx, const cbx_array *x, int axis)
 cbx_array *cbx_cumulative_min(cbx_ctx *ctx, const cbx_array *x, int axis)
 {
     return running(ctx, CBX_PRIM_CUMMIN, x, axis, false);
+}
+
+/* The start in front: one element more. */
+static cbx_array *with_initial(cbx_ctx *ctx, cbx_prim p, const cbx_array *x, int axis, int64_t start)
+{
+    cbx_array *r = running(ctx, p, x, axis, true);
+    size_t shape[CBX_MAX_RANK];
+
+    if (cbx_array_is_failed(r)) return r;
+    memcpy(shape, r->desc.shape, sizeof shape);
+    shape[axis < 0 ? axis + r->desc.ndim : axis] = 1;
+    x = cbx_full(ctx, r->desc.ndim, shape, r->desc.dtype, cbx_int(start));
+    return cbx_concat(ctx, 2, (const cbx_array *const[]){ x, r }, axis);
+}
+
+cbx_array *cbx_cumulative_sum_initial(cbx_ctx *ctx, const cbx_array *x, int axis)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, with_initial(ctx, CBX_PRIM_CUMSUM, x, axis, 0));
+}
+cbx_array *cbx_cumulative_prod_initial(cbx_ctx *ctx, const cbx_array *x, int axis)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, with_initial(ctx, CBX_PRIM_CUMPROD, x, axis, 1));
+}
+
+/* sum(w x) / sum(w); a row of weights belongs to the one reduced axis. */
+static cbx_array *average_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_axes *axes)
+{
+    cbx_attrs a;
+    cbx_dtype t;
+
+    if (!cbx__reduced(ctx, "average", x, axes, &a)) return cbx__array_failed();
+    if (!w) return cbx_mean(ctx, x, axes);
+    if (cbx__unusable(ctx, "average", 1, &w)) return cbx__array_failed();
+    t = cbx__inexact(cbx_dtype_promote(x->desc.dtype, w->desc.dtype));
+    if (w->desc.ndim == 1 && x->desc.ndim > 1 && a.naxes == 1 && w->desc.shape[0] == x->desc.shape[a.axes[0]])
+        for (int i = a.axes[0] + 1; i < x->desc.ndim; i++) w = cbx_expand_dims(ctx, w, -1);
+    else if (w->desc.ndim != x->desc.ndim ||
+             memcmp(w->desc.shape, x->desc.shape, (size_t)x->desc.ndim * sizeof(size_t)))
+        return cbx__refuse(ctx, CBX_ESHAPE, "'average' takes weights of the operand's shape, or a row for one axis");
+    w = cbx__to_shape(ctx, cbx__as(ctx, w, mean_dtype(t)), x->desc.ndim, x->desc.shape);
+    x = cbx_sum(ctx, cbx_multiply(ctx, x, w), axes);
+    return cbx__as(ctx, cbx_divide(ctx, x, cbx_sum(ctx, w, axes)), t);
+}
+
+cbx_array *cbx_average(cbx_ctx *ctx, const cbx_array *x, const cbx_array *weights, const cbx_axes *axes)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, average_steps(ctx, x, weights, axes));
 }
 
 static cbx_array *diff_steps(cbx_ctx *ctx, const cbx_array *x, int axis)

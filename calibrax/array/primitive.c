@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/array/internal.h"
 #include "calibrax/array/promote.h"
 
 #define BIT(t) (1u << CBX_##t)
@@ -17,6 +18,7 @@ enum {
     FLT = BIT(F32) | BIT(F64),
     CX = BIT(C64) | BIT(C128),
     BOOL = BIT(BOOL),
+    WORD = BIT(U64),
     REAL = INT | FLT,
     RB = REAL | BOOL,
     NUM = REAL | CX,
@@ -51,7 +53,7 @@ static const char *text(const cbx_array_desc *d, char buf[160]) { return cbx_arr
 static void set_shape(cbx_array_desc *out, int ndim, const size_t *shape)
 {
     out->ndim = ndim;
-    memcpy(out->shape, shape, (size_t)ndim * sizeof *shape);
+    for (int i = 0; i < ndim; i++) out->shape[i] = shape[i];
 }
 
 static bool same_shape(const cbx_array_desc *a, const cbx_array_desc *b)
@@ -312,6 +314,23 @@ static cbx_status rule_along(const operands *o, cbx_array_desc *out, cbx_err *er
     return check_axis(o, o->attrs->axis, o->d[0]->ndim, err);
 }
 
+/* The axis has an element for each rank. */
+static cbx_status rule_ranked(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    const cbx_array_desc *d = o->d[0];
+    const cbx_attrs *a = o->attrs;
+    cbx_status st = rule_along(o, out, err);
+
+    if (!st && (a->ndim < 1 || a->ndim > CBX_MAX_RANK))
+        st = cbx_fail(err, CBX_EINVAL, "'ranked' takes 1 to %d ranks, not %d", CBX_MAX_RANK, a->ndim);
+    for (int i = 0; !st && i < a->ndim; i++)
+        if (a->shape[i] >= d->shape[a->axis] || (i > 0 && a->shape[i] < a->shape[i - 1]))
+            st = cbx_fail(err, CBX_EINVAL, "rank %zu of 'ranked' is outside an axis of %zu, or below the one before",
+                          a->shape[i], d->shape[a->axis]);
+    if (!st) out->shape[a->axis] = (size_t)a->ndim;
+    return st;
+}
+
 /* (b, m, k) by (b, k, n) is (b, m, n). */
 static cbx_status rule_matmul(const operands *o, cbx_array_desc *out, cbx_err *err)
 {
@@ -320,6 +339,141 @@ static cbx_status rule_matmul(const operands *o, cbx_array_desc *out, cbx_err *e
     if (a->ndim != 3 || b->ndim != 3 || a->shape[0] != b->shape[0] || a->shape[2] != b->shape[1])
         return shapes_differ(o, a, b, err);
     set_shape(out, 3, (const size_t[]){ a->shape[0], a->shape[1], b->shape[2] });
+    return CBX_OK;
+}
+
+/* ---- linear algebra: the last two axes; what is before them must be equal ---- */
+
+static size_t rows(const cbx_array_desc *d) { return d->shape[d->ndim - 2]; }
+static size_t columns(const cbx_array_desc *d) { return d->shape[d->ndim - 1]; }
+static size_t shorter(const cbx_array_desc *d) { return rows(d) < columns(d) ? rows(d) : columns(d); }
+
+static cbx_status check_matrix(const operands *o, bool square, cbx_err *err)
+{
+    const cbx_array_desc *d = o->d[0];
+    char buf[160];
+
+    if (d->ndim < 2) return cbx_fail(err, CBX_ESHAPE, "'%s' needs a matrix, not %s", o->name, text(d, buf));
+    if (!square || rows(d) == columns(d)) return CBX_OK;
+    return cbx_fail(err, CBX_ESHAPE, "'%s' needs square matrices, not %s", o->name, text(d, buf));
+}
+
+static cbx_status rule_square(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    set_shape(out, o->d[0]->ndim, o->d[0]->shape);
+    return check_matrix(o, true, err);
+}
+
+/* (..., n, n) with (..., n, k) is (..., n, k). */
+static cbx_status rule_solve(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    const cbx_array_desc *a = o->d[0], *b = o->d[1];
+    cbx_status st = check_matrix(o, true, err);
+
+    if (st) return st;
+    if (a->ndim != b->ndim || memcmp(a->shape, b->shape, (size_t)(a->ndim - 1) * sizeof *a->shape) != 0)
+        return shapes_differ(o, a, b, err);
+    set_shape(out, b->ndim, b->shape);
+    return CBX_OK;
+}
+
+/* (..., n, n) is (..., n, n + 1): one more column for what is one number a row. */
+static cbx_status rule_wider(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    cbx_status st = rule_square(o, out, err);
+
+    if (!st) out->shape[out->ndim - 1]++;
+    return st;
+}
+
+static cbx_status rule_eigvalsh(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    cbx_status st = rule_square(o, out, err);
+
+    if (!st) out->ndim--;
+    return st;
+}
+
+/* a * b + c * d + e, the length of parts one behind another. */
+static cbx_status packed(const operands *o, const size_t part[5], cbx_array_desc *out, cbx_err *err)
+{
+    size_t x, y, total;
+    char buf[160];
+
+    set_shape(out, o->d[0]->ndim - 1, o->d[0]->shape);
+    if (__builtin_mul_overflow(part[0], part[1], &x) || __builtin_mul_overflow(part[2], part[3], &y) ||
+        __builtin_add_overflow(x, y, &total) || __builtin_add_overflow(total, part[4], &total))
+        return cbx_fail(err, CBX_EOVERFLOW, "the factors of '%s' of %s have more elements than memory can address",
+                        o->name, text(o->d[0], buf));
+    out->shape[out->ndim - 1] = total;
+    return CBX_OK;
+}
+
+static cbx_status rule_qr(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    const cbx_array_desc *d = o->d[0];
+    cbx_status st = check_matrix(o, false, err);
+    size_t k;
+
+    if (st) return st;
+    k = o->attrs->mode ? rows(d) : shorter(d);
+    return packed(o, (const size_t[5]){ rows(d), k, k, columns(d), 0 }, out, err);
+}
+
+static cbx_status rule_svd(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    const cbx_array_desc *d = o->d[0];
+    cbx_status st = check_matrix(o, false, err);
+    size_t k;
+
+    if (st) return st;
+    k = shorter(d);
+    if (o->attrs->mode) return packed(o, (const size_t[5]){ rows(d), rows(d), columns(d), columns(d), k }, out, err);
+    return packed(o, (const size_t[5]){ rows(d), k, k, columns(d), k }, out, err);
+}
+
+static cbx_status rule_svdvals(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    const cbx_array_desc *d = o->d[0];
+    cbx_status st = check_matrix(o, false, err);
+
+    if (st) return st;
+    set_shape(out, d->ndim - 1, d->shape);
+    out->shape[d->ndim - 2] = shorter(d);
+    return CBX_OK;
+}
+
+/* ---- Fourier transforms along one axis ---- */
+
+static cbx_status rule_fft(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    cbx_status st = rule_along(o, out, err);
+    char buf[160];
+
+    if (st || out->shape[o->attrs->axis] > 0) return st;
+    return cbx_fail(err, CBX_ESHAPE, "'%s' along an axis of no elements has no frequencies: %s", o->name,
+                    text(o->d[0], buf));
+}
+
+static cbx_status rule_rfft(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    cbx_status st = rule_fft(o, out, err);
+
+    if (!st) out->shape[o->attrs->axis] = out->shape[o->attrs->axis] / 2 + 1;
+    return st;
+}
+
+/* The length of the result cannot be told from n / 2 + 1 frequencies: it is given. */
+static cbx_status rule_irfft(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    cbx_status st = rule_along(o, out, err);
+    size_t n = o->attrs->shape[0];
+
+    if (st) return st;
+    if (n == 0 || out->shape[o->attrs->axis] != n / 2 + 1)
+        return cbx_fail(err, CBX_ESHAPE, "'%s' to %zu numbers takes %zu frequencies, not %zu", o->name, n, n / 2 + 1,
+                        out->shape[o->attrs->axis]);
+    out->shape[o->attrs->axis] = n;
     return CBX_OK;
 }
 
@@ -344,15 +498,16 @@ int cbx_prim_arity(cbx_prim p)
     return row ? row->nin : 0;
 }
 
-/* Conditions (SELECT's first operand) and indices (second of TAKE and its kin) have their own dtype. */
+/* Conditions and random keys (first operands) and indices (second of TAKE and its kin) have their own dtype. */
 static cbx_status check_dtypes(cbx_prim p, const primitive *row, size_t nin, const cbx_array *const *in, cbx_err *err)
 {
     bool indexed = p == CBX_PRIM_TAKE || p == CBX_PRIM_TAKE_ALONG || p == CBX_PRIM_SCATTER;
-    size_t lead = p == CBX_PRIM_SELECT ? 1 : 0;
+    cbx_dtype first = p == CBX_PRIM_SELECT ? CBX_BOOL : p == CBX_PRIM_RANDOM_GAMMA ? CBX_U64 : CBX_DTYPE_COUNT;
+    size_t lead = first < CBX_DTYPE_COUNT;
 
-    if (lead && cbx_array_dtype(in[0]) != CBX_BOOL)
-        return cbx_fail(err, CBX_EDTYPE, "the condition of 'where' is %s, not bool",
-                        cbx_dtype_name(cbx_array_dtype(in[0])));
+    if (lead && cbx_array_dtype(in[0]) != first)
+        return cbx_fail(err, CBX_EDTYPE, "the %s of '%s' is %s, not %s", first == CBX_BOOL ? "condition" : "key",
+                        row->name, cbx_dtype_name(cbx_array_dtype(in[0])), cbx_dtype_name(first));
     for (size_t i = lead; i < nin; i++) {
         cbx_dtype t = cbx_array_dtype(in[i]);
         if (indexed && i == 1) continue;
@@ -381,22 +536,27 @@ static cbx_dtype result_dtype(const primitive *row, const operands *o)
     return t;
 }
 
-cbx_status cbx_prim_infer(cbx_prim p, size_t nin, const cbx_array *const *in, const cbx_attrs *attrs,
-                          cbx_array_desc *out, cbx_err *err)
+/* The common case, without words: operands of one shape and of one dtype, which the result has, too. */
+static bool all_alike(const primitive *row, size_t nin, const cbx_array *const *in)
+{
+    const cbx_array_desc *first = &in[0]->desc;
+
+    if (row->shape != rule_same || row->result != R_SAME || !(row->dtypes & (1u << first->dtype))) return false;
+    for (size_t i = 1; i < nin; i++)
+        if (in[i] != in[0] && !cbx_array_desc_equal(first, &in[i]->desc)) return false;
+    return true;
+}
+
+static cbx_status infer(cbx_prim p, const primitive *row, size_t nin, const cbx_array *const *in,
+                        const cbx_attrs *attrs, cbx_array_desc *out, cbx_err *err)
 {
     static const cbx_attrs none = { 0 };
-    const primitive *row = find(p);
-    operands o = { .n = nin, .in = in, .attrs = attrs ? attrs : &none };
+    operands o = { .name = row->name, .n = nin, .in = in, .attrs = attrs ? attrs : &none };
     cbx_array_desc d;
     size_t count;
     cbx_status st;
 
-    if (!row) return cbx_fail(err, CBX_EINVAL, "no primitive has the number %d", (int)p);
-    if (row->nin >= 0 ? (size_t)row->nin != nin : nin == 0)
-        return cbx_fail(err, CBX_EINVAL, "'%s' takes %d operands, not %zu", row->name, row->nin < 0 ? 1 : row->nin,
-                        nin);
-    o.name = row->name;
-    for (size_t i = 0; i < nin && i < CBX_LEN(o.d); i++) o.d[i] = cbx_array_get_desc(in[i]);
+    for (size_t i = 0; i < nin && i < CBX_LEN(o.d); i++) o.d[i] = &in[i]->desc;
     st = check_dtypes(p, row, nin, in, err);
     if (st) return st;
     d.dtype = result_dtype(row, &o);
@@ -409,4 +569,22 @@ cbx_status cbx_prim_infer(cbx_prim p, size_t nin, const cbx_array *const *in, co
     if (!st) st = cbx_array_desc_count(&d, &count, err);
     if (!st) *out = d;
     return st;
+}
+
+cbx_status cbx_prim_infer(cbx_prim p, size_t nin, const cbx_array *const *in, const cbx_attrs *attrs,
+                          cbx_array_desc *out, cbx_err *err)
+{
+    const primitive *row = find(p);
+
+    if (!row) return cbx_fail(err, CBX_EINVAL, "no primitive has the number %d", (int)p);
+    if (row->nin >= 0 ? (size_t)row->nin != nin : nin == 0)
+        return cbx_fail(err, CBX_EINVAL, "'%s' takes %d operands, not %zu", row->name, row->nin < 0 ? 1 : row->nin,
+                        nin);
+    if (nin > 0 && all_alike(row, nin, in)) {
+        const cbx_array_desc *first = &in[0]->desc;
+        out->dtype = first->dtype;
+        set_shape(out, first->ndim, first->shape);
+        return CBX_OK;
+    }
+    return infer(p, row, nin, in, attrs, out, err);
 }

@@ -1,8 +1,8 @@
 /**
  * The primitives: all that a backend implements.  Every other array function is written in terms of them.
  *
- * A primitive never promotes and never broadcasts: its operands have one dtype (but for conditions and indices) and, if it
- * works element by element, one shape.  Shape and dtype of its result follow from its operands' shapes, dtypes and
+ * A primitive never promotes and never broadcasts: its operands have one dtype (but for conditions, indices and random
+ * keys) and, if it works element by element, one shape.  Shape and dtype of its result follow from its operands' shapes, dtypes and
  * attributes alone, never from data.  So a trace is a list of (primitive, operands, attributes).
  */
 #ifndef CALIBRAX_ARRAY_PRIMITIVE_H
@@ -15,7 +15,7 @@ CBX_BEGIN_DECLS
 /*
  * name, number (never used twice), word, operands (-1: one or more), dtypes of the operands, dtype of the result, shape rule
  *   operands: ALL, NUM no bool, REAL no bool or complex, RB real or bool, FLT f32 f64, FC float or complex, IB integer or
- *             bool, BOOL, CX complex, NONE no operands
+ *             bool, BOOL, CX complex, WORD uint64, NONE no operands
  *   result:   SAME as the first operand, BOOL, ATTR attrs->dtype, I64, PART the real dtype of a complex one, PAIR the
  *             complex dtype of a real one, SECOND as the second operand
  */
@@ -118,14 +118,30 @@ CBX_BEGIN_DECLS
     X(CUMMIN,    143, "cumulative_min",  1, RB,  SAME, along) \
     X(SORT,      150, "sort",        1, RB,   SAME, along) \
     X(ARGSORT,   151, "argsort",     1, RB,   I64,  along) \
-    X(MATMUL,    160, "matmul",      2, ALL,  SAME, matmul)
+    X(RANKED,    152, "ranked",      1, RB,   SAME, ranked) \
+    X(MATMUL,    160, "matmul",      2, ALL,  SAME, matmul) \
+    X(CHOLESKY,  162, "cholesky",    1, FC,   SAME, square) \
+    X(TRIANGULAR_SOLVE, 163, "triangular_solve", 2, FC, SAME, solve) \
+    X(SOLVE,     164, "solve",       2, FC,   SAME, solve) \
+    X(LU,        165, "lu",          1, FC,   SAME, wider) \
+    X(QR,        166, "qr",          1, FC,   SAME, qr) \
+    X(EIGH,      167, "eigh",        1, FC,   SAME, wider) \
+    X(EIGVALSH,  168, "eigvalsh",    1, FC,   PART, eigvalsh) \
+    X(SVD,       169, "svd",         1, FC,   SAME, svd) \
+    X(SVDVALS,   170, "svdvals",     1, FC,   PART, svdvals) \
+    X(FFT,       172, "fft",         1, CX,   SAME, fft) \
+    X(RFFT,      173, "rfft",        1, FLT,  PAIR, rfft) \
+    X(IRFFT,     174, "irfft",       1, CX,   PART, irfft) \
+    X(THREEFRY,  180, "threefry2x32", 2, WORD, SAME, same) \
+    X(ERFINV,    181, "erfinv",      1, FLT,  SAME, same) \
+    X(RANDOM_GAMMA, 182, "random_gamma", 2, FLT, SECOND, same)
 /* clang-format on */
 
 typedef enum cbx_prim {
 #define CBX_PRIM_ENUM(name, number, word, nin, operands, result, shape) CBX_PRIM_##name = number,
     CBX_PRIM_MAP(CBX_PRIM_ENUM)
 #undef CBX_PRIM_ENUM
-        CBX_PRIM_LIMIT = 176 /* above every number: length of a table by number */
+        CBX_PRIM_LIMIT = 208 /* above every number: length of a table by number */
 } cbx_prim;
 
 /** A number with its kind: BOOL, I64 and U64 are in i or u, F64 in f, C128 in c (real, imaginary). */
@@ -153,7 +169,17 @@ typedef enum cbx_scatter_mode {
  *   FULL shape dtype value | IOTA shape dtype axis | CAST dtype | RESHAPE, BROADCAST shape | TRANSPOSE axes (the order)
  *   SLICE start step shape | PAD start (elements before) shape value | CONCAT axis | TAKE, TAKE_ALONG axis
  *   SCATTER axis mode | SEARCHSORTED mode (1: right) | NONZERO shape[0] (columns), value.i (fill)
+ *   RANKED axis, shape[0 .. ndim-1] (rising ranks: the elements that SORT would put there)
+ *   THREEFRY (key, counter), RANDOM_GAMMA (key, shape): 64-bit words, the first 32-bit word in the upper half (random.h)
+ *   MUL mode (1: whoever made the first operand gives it away: if nobody else holds it, it may become the result)
  *   reductions axes keep, SUM PROD dtype | CUM... axis, CUMSUM CUMPROD dtype | SORT, ARGSORT axis mode (1: descending)
+ *   CHOLESKY mode (1: upper) | TRIANGULAR_SOLVE mode (cbx_triangle) | QR, SVD mode (1: complete, full matrices)
+ *   FFT axis mode (1: backward) value.f (factor) | RFFT axis value.f | IRFFT axis shape[0] (length) value.f
+ *
+ * Linear algebra works on the last two axes of operands with equal leading axes.  One result packs several parts:
+ *   LU (n, n+1): L below the diagonal (whose ones are not stored) and U, then the row swapped with row i, as a number
+ *   EIGH (n, n+1): vectors in columns, then the values
+ *   QR one axis: Q (m, k) row-major, then R (k, n); SVD one axis: U, then min(m, n) values, then V^H
  */
 typedef struct cbx_attrs {
     cbx_dtype dtype;

@@ -5,15 +5,20 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "calibrax/array/ops_internal.h"
+#include "calibrax/array/reference/fft.h"
+#include "calibrax/array/reference/lapack.h"
 #include "calibrax/array/reference/reference.h"
 #include "calibrax/array/state.h"
 #include "calibrax/base/ctx_part.h"
 
+#define NAMED_MOST 3 /* operands in the sentence of a failure */
+
 static void drop_to(cbx__state *s, size_t count)
 {
-    while (s->count > count) cbx_array_free(s->held[--s->count]);
+    while (s->count > count) cbx__array_drop(&s->handles, &s->al, s->held[--s->count]);
 }
 
 static void state_free(void *state)
@@ -22,6 +27,11 @@ static void state_free(void *state)
     cbx_allocator al = s->al;
 
     drop_to(s, 0);
+    cbx__handles_clear(&s->handles);
+    cbx_io_counters_free(s->counters);
+    cbx__lapack_free(s->lapack);
+    cbx__fft_cache_free(s->fft);
+    cbx_devices_free(s->devices);
     cbx_mem_free(&al, s->held, s->room * sizeof *s->held);
     cbx_mem_free(&al, s, sizeof *s);
 }
@@ -31,20 +41,17 @@ cbx__state *cbx__state_get(cbx_ctx *ctx)
     cbx__ctx_part *part = cbx__ctx_get_part(ctx);
 
     if (!part->state) {
+        const cbx_settings *wish = cbx_ctx_settings(ctx);
         cbx__state *s = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *s);
         if (!s) return NULL;
         s->al = *cbx_ctx_allocator(ctx);
-        s->backend = &cbx__reference_backend;
+        s->backend = cbx__backend_of(wish);
+        s->device_config = (cbx_device_config){ wish->use_gpu ? CBX_DEVICE_CUDA : CBX_DEVICE_CPU, wish->gpu_fallback,
+                                                wish->gpu_memory_fraction };
         part->state = s;
         part->free = state_free;
     }
     return part->state;
-}
-
-cbx_err *cbx__sticky(cbx_ctx *ctx)
-{
-    cbx_err *e = cbx__ctx_sticky(ctx);
-    return e->status ? NULL : e;
 }
 
 cbx_array *cbx__refuse(cbx_ctx *ctx, cbx_status status, const char *fmt, ...)
@@ -57,6 +64,56 @@ cbx_array *cbx__refuse(cbx_ctx *ctx, cbx_status status, const char *fmt, ...)
     va_end(args);
     cbx_fail(cbx__sticky(ctx), status, "%s", text);
     return cbx__array_failed();
+}
+
+cbx_array *cbx__refuse_of(cbx_ctx *ctx, const cbx_array *x, cbx_status status, const char *fmt, ...)
+{
+    char text[CBX_ERR_MESSAGE_SIZE];
+    const bool first = cbx__sticky(ctx) != NULL;
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    cbx_fail(cbx__sticky(ctx), status, "%s", text);
+    if (first && x) cbx__name_operands(ctx, 1, &x);
+    return cbx__array_failed();
+}
+
+void cbx__name_operands(cbx_ctx *ctx, size_t n, const cbx_array *const *in)
+{
+    cbx_err *err = cbx__ctx_sticky(ctx), said = *err;
+    char operand[160];
+    bool more = false;
+
+    if (said.status == CBX_OK || said.status == CBX_ENOMEM) return;
+    for (size_t i = 0; i < n && i < NAMED_MOST; i++) {
+        if (!in[i] || cbx_array_is_failed(in[i])) continue;
+        cbx_array_desc_text(&in[i]->desc, operand, sizeof operand);
+        if (strstr(said.message, operand)) continue;
+        cbx_fail(err, said.status, "%s%s %s", said.message, more ? " and" : ":", operand);
+        more = true;
+        said = *err;
+    }
+}
+
+cbx__renaming cbx__rename(cbx_ctx *ctx, const char *from, const char *to)
+{
+    return (cbx__renaming){ from, to, cbx__sticky(ctx) != NULL };
+}
+
+cbx_array *cbx__renamed(cbx_ctx *ctx, cbx__renaming r, cbx_array *result)
+{
+    cbx_err *err = cbx__ctx_sticky(ctx), said;
+    char word[32];
+    const char *at;
+
+    if (!r.fresh || err->status == CBX_OK) return result;
+    said = *err;
+    snprintf(word, sizeof word, "'%s'", r.from);
+    at = strstr(said.message, word);
+    if (at) cbx_fail(err, said.status, "%.*s'%s'%s", (int)(at - said.message), said.message, r.to, at + strlen(word));
+    return result;
 }
 
 void cbx_scope_open(cbx_ctx *ctx, cbx_scope *scope)
@@ -113,10 +170,10 @@ cbx_status cbx_scope_close_keep(cbx_scope *scope, size_t n, cbx_array **arrays, 
 
 cbx_array *cbx_scope_hold(cbx_ctx *ctx, cbx_array *a)
 {
-    cbx__state *s;
+    cbx__state *s = cbx__state_peek(ctx);
 
     if (cbx_array_is_failed(a)) return cbx__array_failed();
-    s = cbx__state_get(ctx);
+    if (!s) s = cbx__state_get(ctx);
     if (s && s->count == s->room) {
         size_t room = s->room ? 2 * s->room : 64;
         cbx_array **more = cbx_mem_resize(&s->al, s->held, s->room * sizeof *more, room * sizeof *more);
@@ -142,10 +199,23 @@ size_t cbx__mark(cbx_ctx *ctx)
 /* Two handles or more were held since, so there is room to hold one again: this cannot fail. */
 cbx_array *cbx__tidy(cbx_ctx *ctx, size_t mark, cbx_array *r)
 {
-    cbx__state *s = cbx__state_get(ctx);
+    cbx__state *s = cbx__state_peek(ctx);
 
     if (!s || s->count <= mark + 1) return r;
-    cbx_array_ref(r);
+    if (s->held[s->count - 1] == r)
+        s->count--; /* the scope's own reference is put aside, and held again below */
+    else
+        cbx_array_ref(r);
     drop_to(s, mark);
     return cbx_array_is_failed(r) ? r : cbx_scope_hold(ctx, r);
+}
+
+void cbx__tidy_list(cbx_ctx *ctx, size_t mark, size_t n, cbx_array **r)
+{
+    cbx__state *s = cbx__state_get(ctx);
+
+    if (!s || s->count < mark) return;
+    for (size_t i = 0; i < n; i++) cbx_array_ref(r[i]);
+    drop_to(s, mark);
+    for (size_t i = 0; i < n; i++) r[i] = cbx_scope_hold(ctx, r[i]);
 }

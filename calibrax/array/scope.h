@@ -4,7 +4,7 @@
  *     cbx_scope scope;
  *     cbx_array *r;
  *     cbx_scope_open(ctx, &scope);
- *     r = cbx_sqrt(ctx, cbx_add(ctx, cbx_mul(ctx, x, x), cbx_mul(ctx, y, y)));
+ *     r = cbx_sqrt(ctx, cbx_add(ctx, cbx_multiply(ctx, x, x), cbx_multiply(ctx, y, y)));
  *     return cbx_scope_close_keep(&scope, 1, &r, err);    // r is the caller's now, or untouched
  *
  * Each result belongs to the scope that is open when it is made, and dies with it; cbx_array_ref keeps one longer.

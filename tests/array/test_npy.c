@@ -384,6 +384,29 @@ static void descriptors_that_are_no_files(void **state)
     cbx_test_folder_remove(folder);
 }
 
+/* What an expression gives may be failed: nothing is written, and what stands at the path stays. */
+static void arrays_without_elements_are_refused(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/calibrax-npy-XXXXXX";
+    const cbx_array_desc d = { CBX_F64, 1, { 3 } };
+    cbx_array *abstract = NULL;
+    int fd = mkstemp(path);
+    struct stat st;
+
+    CHECK(fd >= 0 && write(fd, "old", 3) == 3, "a file to keep");
+    CHECK_OK(cbx_array_create_abstract(ctx, &d, &abstract, &err), &err, "abstract");
+    const cbx_array *const none[] = { abstract, cbx__array_failed(), NULL };
+    for (size_t i = 0; i < CBX_LEN(none); i++) {
+        CHECK_STATUS(cbx_npy_write(ctx, path, none[i], &err), CBX_EINVAL, "by path");
+        CHECK_STATUS(cbx_npy_write_fd(ctx, fd, none[i], &err), CBX_EINVAL, "by descriptor");
+    }
+    CHECK(stat(path, &st) == 0 && st.st_size == 3, "the old file");
+    cbx_array_free(abstract);
+    close(fd);
+    unlink(path);
+}
+
 static void headers_say_how_long_they_are(void **state)
 {
     (void)state;
@@ -455,6 +478,7 @@ int main(void)
         cmocka_unit_test(strided_arrays_are_written_row_major),
         cmocka_unit_test(only_what_cannot_change_is_mapped),
         cmocka_unit_test(descriptors_that_are_no_files),
+        cmocka_unit_test(arrays_without_elements_are_refused),
         cmocka_unit_test(headers_say_how_long_they_are),
         cmocka_unit_test(no_memory),
     };

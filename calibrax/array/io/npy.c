@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "calibrax/array/internal.h"
+#include "calibrax/array/io/boundary.h"
 #include "calibrax/array/io/npy_internal.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/pool.h"
@@ -49,6 +50,13 @@ static void swap_elements(cbx_array *a)
     swap_run(cbx_array_data_mut(a), cbx_array_count(a) * parts, cbx_dtype_size(t) / parts);
 }
 
+/* What was read becomes what C computes with: the machine's byte order, bools of 0 and 1. */
+static void finish_elements(const cbx_npy_header *h, cbx_array *a)
+{
+    if (h->swapped) swap_elements(a);
+    cbx__boundary_tidy_bools(a);
+}
+
 static cbx_status data_bytes(const cbx_npy_header *h, size_t have, size_t *out, cbx_err *err)
 {
     char text[160];
@@ -65,7 +73,7 @@ static cbx_status data_bytes(const cbx_npy_header *h, size_t have, size_t *out, 
     return CBX_OK;
 }
 
-cbx_status cbx_npy_decode(cbx_ctx *ctx, const void *data, size_t len, cbx_array **out, cbx_err *err)
+static cbx_status decode(cbx_ctx *ctx, const void *data, size_t len, cbx_array **out, cbx_err *err)
 {
     cbx_npy_header h;
     cbx_array *a = NULL;
@@ -78,7 +86,7 @@ cbx_status cbx_npy_decode(cbx_ctx *ctx, const void *data, size_t len, cbx_array 
     st = cbx__array_create_order(ctx, &h.desc, h.fortran_order, &a, err);
     if (st) return st;
     if (bytes) memcpy(cbx_array_data_mut(a), (const char *)data + h.data_offset, bytes);
-    if (h.swapped) swap_elements(a);
+    finish_elements(&h, a);
     *out = a;
     return CBX_OK;
 }
@@ -160,7 +168,60 @@ static cbx_status copy_fd(cbx_ctx *ctx, int fd, const cbx_npy_header *h, size_t 
         st = cbx_fail(err, CBX_EFORMAT, "npy is cut short: descriptor %d lost bytes while it was read", fd);
         goto done;
     }
-    if (h->swapped) swap_elements(a);
+    finish_elements(h, a);
+    *out = a;
+    a = NULL;
+done:
+    cbx_array_free(a);
+    return st;
+}
+
+/* The header of a stream: its first bytes say how long it is. */
+static cbx_status read_header_stream(cbx_ctx *ctx, cbx__npy_source source, void *user, cbx_npy_header *h, cbx_err *err)
+{
+    unsigned char prefix[CBX__NPY_PREFIX_MAX];
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    char *text = NULL;
+    size_t got = 0, more = 0, size = 0;
+    cbx_status st = source(user, prefix, sizeof(prefix), &got, err);
+
+    if (!st) st = cbx__npy_header_bytes(prefix, got, &size, err);
+    if (st) return st;
+    if (size < got) size = got;
+    text = cbx_mem_alloc(al, size);
+    if (!text) return cbx_fail(err, CBX_ENOMEM, "no memory for an npy header of %zu bytes", size);
+    memcpy(text, prefix, got);
+    st = source(user, text + got, size - got, &more, err);
+    if (!st) st = cbx_npy_parse_header(text, got + more, h, err);
+    cbx_mem_free(al, text, size);
+    return st;
+}
+
+cbx_status cbx__npy_read_stream(cbx_ctx *ctx, cbx__npy_source source, void *user, uint64_t total, cbx_array **out,
+                                cbx_err *err)
+{
+    char text[160];
+    cbx_array *a = NULL;
+    cbx_npy_header h;
+    size_t bytes = 0, got = 0, beyond = 0;
+    cbx_status st = read_header_stream(ctx, source, user, &h, err);
+
+    if (!st && total > SIZE_MAX) st = cbx_fail(err, CBX_EOVERFLOW, "npy has more bytes than memory can address");
+    if (!st) st = data_bytes(&h, (size_t)total, &bytes, err);
+    if (st) goto done;
+    if (total != h.data_offset + bytes) {
+        st = cbx_fail(err, CBX_EFORMAT, "npy has %zu bytes behind its %s", (size_t)total - h.data_offset - bytes,
+                      cbx_array_desc_text(&h.desc, text, sizeof(text)));
+        goto done;
+    }
+    st = cbx__array_create_order(ctx, &h.desc, h.fortran_order, &a, err);
+    if (!st) st = source(user, cbx_array_data_mut(a), bytes, &got, err);
+    if (!st) st = source(user, text, 1, &beyond, err);
+    if (!st && (got < bytes || beyond))
+        st = cbx_fail(err, CBX_EFORMAT, "npy is not of the length that was promised: %zu bytes of elements, and %s",
+                      got, beyond ? "more behind them" : "no more");
+    if (st) goto done;
+    finish_elements(&h, a);
     *out = a;
     a = NULL;
 done:
@@ -215,19 +276,21 @@ static bool cannot_change(int fd)
     return seals >= 0 && (seals & F_SEAL_WRITE) && (seals & F_SEAL_SHRINK);
 }
 
-cbx_status cbx_npy_map_fd(cbx_ctx *ctx, int fd, cbx_array **out, cbx_err *err)
+static cbx_status map_descriptor(cbx_ctx *ctx, int fd, cbx_array **out, cbx_err *err)
 {
     cbx_npy_header h;
     size_t bytes = 0;
     cbx_status st = examine_fd(ctx, fd, &h, &bytes, err);
 
     if (st) return st;
-    if (bytes > 0 && !h.swapped && h.data_offset % 64 == 0 && cannot_change(fd))
-        return wrap_map(ctx, fd, &h, bytes, out, err);
-    return copy_fd(ctx, fd, &h, bytes, out, err);
+    if (bytes == 0 || h.swapped || h.data_offset % 64 != 0 || !cannot_change(fd))
+        return copy_fd(ctx, fd, &h, bytes, out, err);
+    st = wrap_map(ctx, fd, &h, bytes, out, err);
+    if (!st) cbx__boundary_tidy_bools(*out); /* the mapping is private */
+    return st;
 }
 
-cbx_status cbx_npy_read(cbx_ctx *ctx, const char *path, cbx_array **out, cbx_err *err)
+static cbx_status read_path(cbx_ctx *ctx, const char *path, cbx_array **out, cbx_err *err)
 {
     cbx_err cause = CBX_ERR_INIT;
     cbx_npy_header h;
@@ -242,12 +305,14 @@ cbx_status cbx_npy_read(cbx_ctx *ctx, const char *path, cbx_array **out, cbx_err
     return st ? cbx_fail(err, st, "cannot read '%s': %s", path, cause.message) : CBX_OK;
 }
 
-cbx_status cbx_npy_write(cbx_ctx *ctx, const char *path, const cbx_array *a, cbx_err *err)
+static cbx_status write_path(cbx_ctx *ctx, const char *path, const cbx_array *a, cbx_err *err)
 {
     cbx_block block = { 0 };
     size_t head = 0;
-    cbx_status st = cbx_npy_make_header(cbx_array_get_desc(a), NULL, 0, &head, err);
+    cbx_status st = cbx__boundary_check_data(a, "write", err);
 
+    if (st) return st;
+    st = cbx_npy_make_header(cbx_array_get_desc(a), NULL, 0, &head, err);
     if (st) goto done;
     st = cbx_pool_get(cbx_ctx_pool(ctx), head + cbx_array_bytes(a), &block, err);
     if (st) goto done;
@@ -275,16 +340,49 @@ static cbx_status write_strided(cbx_ctx *ctx, int fd, const cbx_array *a, size_t
     return st;
 }
 
-cbx_status cbx_npy_write_fd(cbx_ctx *ctx, int fd, const cbx_array *a, cbx_err *err)
+static cbx_status write_descriptor(cbx_ctx *ctx, int fd, const cbx_array *a, cbx_err *err)
 {
     char head[CBX__NPY_HEADER_MAX];
     size_t n = 0;
-    cbx_status st = cbx_npy_make_header(cbx_array_get_desc(a), head, sizeof(head), &n, err);
+    cbx_status st = cbx__boundary_check_data(a, "write", err);
 
+    if (!st) st = cbx_npy_make_header(cbx_array_get_desc(a), head, sizeof(head), &n, err);
     if (st) return st;
     if (ftruncate(fd, 0) != 0) return cbx_fail_errno(err, errno, "cannot empty descriptor %d to write npy", fd);
     st = write_at(fd, head, n, 0, err);
     if (st) return st;
     if (cbx_array_is_contiguous(a)) return write_at(fd, cbx_array_data(a), cbx_array_bytes(a), n, err);
     return write_strided(ctx, fd, a, n, err);
+}
+
+/* --- the way in and out, counted --- */
+
+cbx_status cbx_npy_decode(cbx_ctx *ctx, const void *data, size_t len, cbx_array **out, cbx_err *err)
+{
+    cbx__io_call call = cbx__io_begin(ctx);
+    return cbx__io_came_in(call, CBX_IO_NPY, decode(ctx, data, len, out, err), out);
+}
+
+cbx_status cbx_npy_read(cbx_ctx *ctx, const char *path, cbx_array **out, cbx_err *err)
+{
+    cbx__io_call call = cbx__io_begin(ctx);
+    return cbx__io_came_in(call, CBX_IO_NPY, read_path(ctx, path, out, err), out);
+}
+
+cbx_status cbx_npy_map_fd(cbx_ctx *ctx, int fd, cbx_array **out, cbx_err *err)
+{
+    cbx__io_call call = cbx__io_begin(ctx);
+    return cbx__io_came_in(call, CBX_IO_NPY, map_descriptor(ctx, fd, out, err), out);
+}
+
+cbx_status cbx_npy_write(cbx_ctx *ctx, const char *path, const cbx_array *a, cbx_err *err)
+{
+    cbx__io_call call = cbx__io_begin(ctx);
+    return cbx__io_went_out(call, CBX_IO_NPY, write_path(ctx, path, a, err), a);
+}
+
+cbx_status cbx_npy_write_fd(cbx_ctx *ctx, int fd, const cbx_array *a, cbx_err *err)
+{
+    cbx__io_call call = cbx__io_begin(ctx);
+    return cbx__io_went_out(call, CBX_IO_NPY, write_descriptor(ctx, fd, a, err), a);
 }

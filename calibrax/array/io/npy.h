@@ -29,10 +29,10 @@ CBX_API cbx_status cbx_npy_make_header(const cbx_array_desc *desc, void *buf, si
 /** Copies out of memory into a new array. */
 CBX_API cbx_status cbx_npy_decode(cbx_ctx *ctx, const void *data, size_t len, cbx_array **out, cbx_err *err);
 CBX_API cbx_status cbx_npy_read(cbx_ctx *ctx, const char *path, cbx_array **out, cbx_err *err);
-/** Atomic write of any strided array. */
+/** Atomic write of any strided array.  @return CBX_OK; CBX_EINVAL (an abstract or failed array); the usual of file.h */
 CBX_API cbx_status cbx_npy_write(cbx_ctx *ctx, const char *path, const cbx_array *a, cbx_err *err);
 
-/** Writes an NPY into an open descriptor from its start (truncating it first). */
+/** Writes an NPY into an open descriptor from its start (truncating it first).  @return as cbx_npy_write */
 CBX_API cbx_status cbx_npy_write_fd(cbx_ctx *ctx, int fd, const cbx_array *a, cbx_err *err);
 /**
  * Reads an NPY from a descriptor of a regular or memory file; later changes of the file do not show, and the descriptor may be

@@ -36,16 +36,67 @@ static const cbx__ref_run runs[CBX_PRIM_LIMIT] = {
     [CBX_PRIM_CUMMIN] = cbx__ref_run_cumulative,
     [CBX_PRIM_SORT] = cbx__ref_run_sort,
     [CBX_PRIM_ARGSORT] = cbx__ref_run_sort,
+    [CBX_PRIM_RANKED] = cbx__ref_run_sort,
     [CBX_PRIM_MATMUL] = cbx__ref_run_matmul,
+    [CBX_PRIM_CHOLESKY] = cbx__ref_run_cholesky,
+    [CBX_PRIM_TRIANGULAR_SOLVE] = cbx__ref_run_triangular_solve,
+    [CBX_PRIM_SOLVE] = cbx__ref_run_solve,
+    [CBX_PRIM_LU] = cbx__ref_run_lu,
+    [CBX_PRIM_QR] = cbx__ref_run_qr,
+    [CBX_PRIM_EIGH] = cbx__ref_run_eigh,
+    [CBX_PRIM_EIGVALSH] = cbx__ref_run_eigh,
+    [CBX_PRIM_SVD] = cbx__ref_run_svd,
+    [CBX_PRIM_SVDVALS] = cbx__ref_run_svd,
+    [CBX_PRIM_FFT] = cbx__ref_run_fft,
+    [CBX_PRIM_RFFT] = cbx__ref_run_rfft,
+    [CBX_PRIM_IRFFT] = cbx__ref_run_irfft,
 };
 
 static cbx__loop find_loop(const cbx_call *call)
 {
     cbx_dtype t = cbx_array_dtype(call->in[call->nin - 1]);
 
+    if (call->prim >= CBX_PRIM_THREEFRY && call->prim <= CBX_PRIM_RANDOM_GAMMA) return cbx__ref_random(call->prim, t);
     if (call->prim == CBX_PRIM_CAST) return cbx__ref_cast(t, call->attrs->dtype);
     if (call->nin == 1) return cbx__ref_unary(call->prim, t);
     return call->nin == 2 ? cbx__ref_binary(call->prim, t) : cbx__ref_ternary(call->prim, t);
+}
+
+/* True if all operands lie without gaps: then n elements are one run (they have one shape). */
+static bool is_one_run(const cbx_call *call)
+{
+    unsigned flags = CBX__CONTIGUOUS;
+
+    for (size_t i = 0; i < call->nin; i++) flags &= call->in[i]->flags;
+    return flags;
+}
+
+static void run_dense(const cbx_call *call, cbx_array *out, cbx__loop loop)
+{
+    char *p[CBX__OPERANDS_MOST] = { out->data };
+    ptrdiff_t s[CBX__OPERANDS_MOST] = { (ptrdiff_t)cbx__dtype_size(out->desc.dtype) };
+
+    for (size_t i = 0; i < call->nin; i++) {
+        p[i + 1] = call->in[i]->data;
+        s[i + 1] = (ptrdiff_t)cbx__dtype_size(call->in[i]->desc.dtype);
+    }
+    if (out->count) loop(out->count, p, s);
+}
+
+/* An operand that its maker gives away and nobody else holds becomes the result: no other memory is touched. */
+static bool takes_operand(const cbx_call *call)
+{
+    const cbx_array *x = call->in[0];
+
+    return call->prim == CBX_PRIM_MUL && call->attrs->mode && x->pool && !x->base && atomic_load(&x->refs) == 1 &&
+           (x->flags & CBX__CONTIGUOUS) && cbx_array_desc_equal(&x->desc, call->result);
+}
+
+static cbx_status make_result(const cbx_call *call, cbx_array **out, cbx_err *err)
+{
+    if (!takes_operand(call)) return cbx_array_create(call->ctx, call->result, out, err);
+    *out = cbx_array_ref(call->in[0]);
+    return CBX_OK;
 }
 
 static cbx_status apply(const cbx_backend *self, const cbx_call *call, cbx_array **out, cbx_err *err)
@@ -62,8 +113,12 @@ static cbx_status apply(const cbx_backend *self, const cbx_call *call, cbx_array
     if (runs[call->prim]) return runs[call->prim](call, out, err);
     loop = find_loop(call);
     if (!loop) return cbx_fail(err, CBX_EINTERNAL, "'%s' has no loop for its dtype", cbx_prim_name(call->prim));
-    st = cbx_array_create(call->ctx, call->result, out, err);
+    st = make_result(call, out, err);
     if (st) return st;
+    if (is_one_run(call)) {
+        run_dense(call, *out, loop);
+        return CBX_OK;
+    }
     op[0] = cbx__ref_strided(*out);
     for (size_t i = 0; i < call->nin; i++) op[i + 1] = cbx__ref_strided(call->in[i]);
     cbx__ref_walk(call->result->ndim, call->result->shape, call->nin + 1, op, loop);
@@ -75,4 +130,10 @@ const cbx_backend cbx__reference_backend = {
     .abi = CBX_BACKEND_ABI,
     .name = "reference",
     .apply = apply,
+    .jit = cbx__ref_jit,
+    .vmap = cbx__ref_vmap,
+    .scan = cbx__ref_scan,
+    .fori_loop = cbx__ref_fori_loop,
+    .while_loop = cbx__ref_while_loop,
+    .cond = cbx__ref_cond,
 };

@@ -51,12 +51,36 @@ CBX__LOOP2(xor_BOOL, bool, bool, x ^ y)
     }
 COMPLEX_RULES(C64, cbx__c64, float, cbx__make_c64, crealf, cimagf, fabsf)
 COMPLEX_RULES(C128, cbx__c128, double, cbx__make_c128, creal, cimag, fabs)
+/* Powers as NumPy has them: of whole exponents below 100 by squaring, so that Gaussian integers stay exact; 0 to a power
+ * that is not above 0 and real is NaN.  cpow alone gives NaN of 0 and of infinities to the power 0. */
+#define COMPLEX_POWER(D, C, T, make, re, im)                                                                           \
+    static C squared_##D(C x, int n)                                                                                   \
+    {                                                                                                                  \
+        C r = make(1, 0);                                                                                              \
+        for (;; x = times_##D(x, x)) {                                                                                 \
+            if (n & 1) r = times_##D(r, x);                                                                            \
+            n >>= 1;                                                                                                   \
+            if (n == 0) return r;                                                                                      \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static C raised_##D(C x, C y)                                                                                      \
+    {                                                                                                                  \
+        const T n = re(y);                                                                                             \
+        if (y == 0) return make(1, 0);                                                                                 \
+        if (x == 0) return n > 0 && im(y) == 0 ? make(0, 0) : make((T)NAN, (T)NAN);                                    \
+        if (im(y) != 0 || !(n > -100 && n < 100) || (T)(int)n != n) return (C)cpow(x, y);                              \
+        if (n == 1) return x;                                                                                          \
+        if (n == 2 || n == 3) return n == 2 ? times_##D(x, x) : times_##D(times_##D(x, x), x);                         \
+        return n > 0 ? squared_##D(x, (int)n) : over_##D(make(1, 0), squared_##D(x, -(int)n));                         \
+    }
+COMPLEX_POWER(C64, cbx__c64, float, cbx__make_c64, crealf, cimagf)
+COMPLEX_POWER(C128, cbx__c128, double, cbx__make_c128, creal, cimag)
 #define ARITH_COMPLEX(D, T, a)                                                                                         \
     CBX__LOOP2(add_##D, T, T, x + y)                                                                                   \
     CBX__LOOP2(sub_##D, T, T, x - y)                                                                                   \
     CBX__LOOP2(mul_##D, T, T, times_##D(x, y))                                                                         \
     CBX__LOOP2(div_##D, T, T, over_##D(x, y))                                                                          \
-    CBX__LOOP2(pow_##D, T, T, cpow(x, y))
+    CBX__LOOP2(pow_##D, T, T, raised_##D(x, y))
 CBX__COMPLEXES(ARITH_COMPLEX, )
 
 CBX__LOOP2(floor_div_F32, float, float, cbx__floor_div_f32(x, y))
@@ -106,11 +130,13 @@ CBX__LOOP3(clamp_F64, double, double, double, clamp_of(x, y, z))
 CBX__LOOP3(fma_F32, float, float, float, fmaf(x, y, z))
 CBX__LOOP3(fma_F64, double, double, double, fma(x, y, z))
 
-#define SELECT(D, T, a) CBX__LOOP3(select_##D, T, bool, T, x ? y : z)
-SELECT(BOOL, bool, )
-CBX__INTS(SELECT, )
-CBX__FLOATS(SELECT, )
-CBX__COMPLEXES(SELECT, )
+/* By size, in bits and without a branch, which random conditions would make slow. */
+#define SELECT(bytes, U) CBX__LOOP3(select_##bytes, U, bool, U, z ^ ((y ^ z) & (U)(0 - (U)x)))
+SELECT(1, uint8_t)
+SELECT(2, uint16_t)
+SELECT(4, uint32_t)
+SELECT(8, uint64_t)
+CBX__LOOP3(select_16, cbx__c128, bool, cbx__c128, x ? y : z)
 
 #define ENTRY(D, T, f) [CBX_##D] = f##_##D,
 #define FLT(P, f)      [CBX_PRIM_##P] = { CBX__FLOATS(ENTRY, f) },
@@ -131,10 +157,17 @@ static const cbx__loop two[CBX_PRIM_LIMIT][CBX_DTYPE_COUNT] = {
                 INT(SHR, shr)
 };
 
-static const cbx__loop three[CBX_PRIM_LIMIT][CBX_DTYPE_COUNT] = { ALL(SELECT, select) RB(CLAMP, clamp) FLT(FMA, fma) };
+static const cbx__loop three[CBX_PRIM_LIMIT][CBX_DTYPE_COUNT] = { RB(CLAMP, clamp) FLT(FMA, fma) };
 
 cbx__loop cbx__ref_binary(cbx_prim p, cbx_dtype t) { return two[p][t]; }
-cbx__loop cbx__ref_ternary(cbx_prim p, cbx_dtype t) { return three[p][t]; }
+
+cbx__loop cbx__ref_ternary(cbx_prim p, cbx_dtype t)
+{
+    static const cbx__loop selects[] = {
+        [1] = select_1, [2] = select_2, [4] = select_4, [8] = select_8, [16] = select_16
+    };
+    return p == CBX_PRIM_SELECT ? selects[cbx__dtype_size(t)] : three[p][t];
+}
 
 /* A whole number to a negative power is no whole number: refused before anything is computed. */
 cbx_status cbx__ref_run_pow(const cbx_call *call, cbx_array **out, cbx_err *err)

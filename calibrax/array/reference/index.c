@@ -4,42 +4,86 @@
  */
 #include <string.h>
 
+#include "calibrax/array/kernels/fold.h"
 #include "calibrax/array/reference/reference.h"
 
-/* x seen as (outer, length, inner). */
+/* x seen as (outer, length, inner); wrap: what is to be added to negative indices, 0 if there are none. */
 typedef struct blocks {
-    size_t outer, length, inner;
+    size_t outer, length, inner, wrap;
 } blocks;
 
 static blocks blocks_of(const cbx_array *x, int axis)
 {
-    blocks b = { 1, x->desc.shape[axis], 1 };
+    blocks b = { .outer = 1, .length = x->desc.shape[axis], .inner = 1 };
 
     for (int i = 0; i < axis; i++) b.outer *= x->desc.shape[i];
     for (int i = axis + 1; i < x->desc.ndim; i++) b.inner *= x->desc.shape[i];
     return b;
 }
 
-static cbx_status check_indices(const cbx_call *call, const cbx_array *index, size_t length, cbx_err *err)
+static cbx_status check_indices(const cbx_call *call, blocks *b, const int64_t *at, size_t n, cbx_err *err)
 {
-    const int64_t *at = index->data;
+    const size_t length = b->length;
+    const unsigned seen = cbx__fold_get(cbx_isa_best())->run_indices(at, n, length);
 
-    for (size_t i = 0; i < index->count; i++)
+    for (size_t i = 0; (seen & CBX__INDEX_OUTSIDE) && i < n; i++)
         if (at[i] >= (int64_t)length || at[i] < -(int64_t)length)
             return cbx_fail(err, CBX_EDOM, "index %lld of '%s' is outside an axis of %zu", (long long)at[i],
                             cbx_prim_name(call->prim), length);
+    b->wrap = seen & CBX__INDEX_NEGATIVE ? length : 0;
     return CBX_OK;
 }
 
-static size_t place(int64_t i, size_t length) { return i < 0 ? (size_t)(i + (int64_t)length) : (size_t)i; }
+static size_t place(int64_t i, size_t wrap) { return (size_t)i + (i < 0 ? wrap : 0); }
 
-/* Dense copies of the n first operands in d[], indices checked against the axis of the first. */
-static cbx_status prepare(const cbx_call *call, size_t n, cbx_array **d, cbx_err *err)
+/* n elements of `size` bytes, found at index[j] * stride + j * along; sizes are constants, so that a copy is a load and a store. */
+static void gather(size_t size, size_t n, char *to, const char *from, const int64_t *index, size_t wrap, size_t stride,
+                   size_t along)
+{
+#define GATHER(bytes)                                                                                                  \
+    case bytes:                                                                                                        \
+        if (wrap == 0 && stride == 1 && along == 0)                                                                    \
+            for (size_t j = 0; j < n; j++) memcpy(to + j * (bytes), from + (size_t)index[j] * (bytes), bytes);         \
+        else                                                                                                           \
+            for (size_t j = 0; j < n; j++)                                                                             \
+                memcpy(to + j * (bytes), from + (place(index[j], wrap) * stride + j * along) * (bytes), bytes);        \
+        break
+    switch (size) {
+        GATHER(1);
+        GATHER(2);
+        GATHER(4);
+        GATHER(8);
+        GATHER(16);
+    }
+#undef GATHER
+}
+
+/* Elements of one axis: indices are checked a piece at a time, just before they are used, and so read from memory once. */
+#define PIECE 2048
+
+static bool is_line(const blocks *b) { return b->outer == 1 && b->inner == 1; }
+
+/* Dense copies of the n first operands in d[], indices (but for a line's) checked against the axis of the first. */
+static cbx_status prepare(const cbx_call *call, blocks *b, size_t n, cbx_array **d, cbx_err *err)
 {
     cbx_status st = CBX_OK;
 
     for (size_t i = 0; !st && i < n; i++) st = cbx__ref_dense(call->ctx, call->in[i], &d[i], err);
-    if (!st) st = check_indices(call, d[1], call->in[0]->desc.shape[call->attrs->axis], err);
+    if (!st && !is_line(b)) st = check_indices(call, b, d[1]->data, d[1]->count, err);
+    return st;
+}
+
+static cbx_status gather_line(const cbx_call *call, blocks *b, size_t size, const cbx_array *x, const cbx_array *index,
+                              cbx_array *r, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; !st && i < index->count; i += PIECE) {
+        const int64_t *at = (const int64_t *)index->data + i;
+        size_t n = index->count - i < PIECE ? index->count - i : PIECE;
+        st = check_indices(call, b, at, n, err);
+        if (!st) gather(size, n, (char *)r->data + i * size, x->data, at, b->wrap, 1, 0);
+    }
     return st;
 }
 
@@ -49,21 +93,31 @@ cbx_status cbx__ref_run_take(const cbx_call *call, cbx_array **out, cbx_err *err
     blocks b = blocks_of(call->in[0], call->attrs->axis);
     size_t size = cbx_dtype_size(call->result->dtype), run = b.inner * size;
     cbx__loop copy = cbx__ref_copy(call->result->dtype);
-    cbx_status st = prepare(call, 2, d, err);
+    cbx_status st = prepare(call, &b, 2, d, err);
 
     if (!st) st = cbx_array_create(call->ctx, call->result, &r, err);
-    if (!st) {
+    if (!st && is_line(&b)) {
+        st = gather_line(call, &b, size, d[0], d[1], r, err);
+    } else if (!st) {
         const int64_t *index = d[1]->data;
         char *to = r->data;
         for (size_t o = 0; r->count && o < b.outer; o++) {
             char *from = (char *)d[0]->data + o * b.length * run;
+            if (b.inner == 1) {
+                gather(size, d[1]->count, to, from, index, b.wrap, 1, 0);
+                to += d[1]->count * run;
+                continue;
+            }
             for (size_t j = 0; j < d[1]->count; j++, to += run) {
-                char *here = from + place(index[j], b.length) * run;
+                char *here = from + place(index[j], b.wrap) * run;
                 copy(b.inner, (char *const[]){ to, here }, (const ptrdiff_t[]){ (ptrdiff_t)size, (ptrdiff_t)size });
             }
         }
-        *out = r;
     }
+    if (st)
+        cbx_array_free(r);
+    else
+        *out = r;
     cbx_array_free(d[0]);
     cbx_array_free(d[1]);
     return st;
@@ -74,19 +128,30 @@ cbx_status cbx__ref_run_take_along(const cbx_call *call, cbx_array **out, cbx_er
     cbx_array *d[2] = { NULL, NULL }, *r = NULL;
     blocks b = blocks_of(call->in[0], call->attrs->axis);
     size_t size = cbx_dtype_size(call->result->dtype), m = call->result->shape[call->attrs->axis];
-    cbx_status st = prepare(call, 2, d, err);
+    cbx_status st = prepare(call, &b, 2, d, err);
 
     if (!st) st = cbx_array_create(call->ctx, call->result, &r, err);
-    if (!st) {
+    if (!st && is_line(&b)) {
+        st = gather_line(call, &b, size, d[0], d[1], r, err);
+    } else if (!st) {
         const int64_t *index = d[1]->data;
         char *to = r->data;
-        for (size_t o = 0; r->count && o < b.outer; o++)
-            for (size_t j = 0; j < m; j++)
-                for (size_t i = 0; i < b.inner; i++, to += size)
-                    memcpy(to, (char *)d[0]->data + ((o * b.length + place(*index++, b.length)) * b.inner + i) * size,
-                           size);
-        *out = r;
+        for (size_t o = 0; r->count && o < b.outer; o++) {
+            const char *from = (const char *)d[0]->data + o * b.length * b.inner * size;
+            if (b.inner == 1) { /* the long way is along the axis */
+                gather(size, m, to, from, index, b.wrap, 1, 0);
+                to += m * size;
+                index += m;
+                continue;
+            }
+            for (size_t j = 0; j < m; j++, to += b.inner * size, index += b.inner)
+                gather(size, b.inner, to, from, index, b.wrap, b.inner, 1);
+        }
     }
+    if (st)
+        cbx_array_free(r);
+    else
+        *out = r;
     cbx_array_free(d[0]);
     cbx_array_free(d[1]);
     return st;
@@ -101,42 +166,129 @@ static cbx__loop join_loop(int mode, cbx_dtype t)
     return mode == CBX_SCATTER_SET ? NULL : cbx__ref_binary(prims[mode], t);
 }
 
-/* Updates go in row-major order of the indices: the last set wins, sums are in that order. */
+/* Elements to places along the only axis, in order; step: of the updates, 0 for one that all share. */
+typedef void (*scatter_loop)(size_t n, void *to, const int64_t *index, size_t wrap, const void *from, size_t step);
+
+#define SCATTER(fn, T, op)                                                                                             \
+    static void fn(size_t n, void *to, const int64_t *index, size_t wrap, const void *from, size_t step)               \
+    {                                                                                                                  \
+        T *o = to;                                                                                                     \
+        const T *u = from;                                                                                             \
+        if (wrap)                                                                                                      \
+            for (size_t j = 0; j < n; j++, u += step) o[place(index[j], wrap)] op *u;                                  \
+        else if (step)                                                                                                 \
+            for (size_t j = 0; j < n; j++) o[index[j]] op u[j];                                                        \
+        else                                                                                                           \
+            for (size_t j = 0; j < n; j++) o[index[j]] op *u;                                                          \
+    }
+SCATTER(set_8, uint8_t, =)
+SCATTER(set_16, uint16_t, =)
+SCATTER(set_32, uint32_t, =)
+SCATTER(set_64, uint64_t, =)
+SCATTER(add_u64, uint64_t, +=)
+SCATTER(add_f64, double, +=)
+SCATTER(add_f32, float, +=)
+
+/* NULL: none for this join and dtype. */
+static scatter_loop find_scatter(int mode, cbx_dtype t)
+{
+    static const scatter_loop sets[] = { [1] = set_8, [2] = set_16, [4] = set_32, [8] = set_64, [16] = NULL };
+
+    if (mode == CBX_SCATTER_SET) return sets[cbx_dtype_size(t)];
+    if (mode != CBX_SCATTER_ADD) return NULL;
+    return t == CBX_F64 ? add_f64 : t == CBX_F32 ? add_f32 : t == CBX_I64 || t == CBX_U64 ? add_u64 : NULL;
+}
+
+static bool is_one_element(const cbx_array *a)
+{
+    for (int i = 0; i < a->desc.ndim; i++)
+        if (a->strides[i] != 0 && a->desc.shape[i] != 1) return false;
+    return a->count > 0;
+}
+
+/* Updates go in row-major order of the indices: the last set wins, sums are in that order.  n of them, of step 0 or 1. */
+static void scatter_rows(const cbx_call *call, const blocks *b, size_t n, const int64_t *index, const char *from,
+                         size_t step, cbx_array *r)
+{
+    cbx_dtype t = call->result->dtype;
+    ptrdiff_t size = (ptrdiff_t)cbx_dtype_size(t);
+    size_t run = b->inner * (size_t)size;
+    cbx__loop join = call->attrs->mode == CBX_SCATTER_SET ? cbx__ref_copy(t) : join_loop(call->attrs->mode, t);
+    ptrdiff_t s[3] = { size, size, size };
+    scatter_loop loop = b->inner == 1 ? find_scatter(call->attrs->mode, t) : NULL;
+
+    s[call->attrs->mode == CBX_SCATTER_SET ? 1 : 2] = (ptrdiff_t)step * size;
+    for (size_t o = 0; o < b->outer; o++) {
+        char *row = (char *)r->data + o * b->length * run;
+        if (loop) {
+            loop(n, row, index, b->wrap, from, step);
+            from += n * step * run;
+            continue;
+        }
+        for (size_t j = 0; j < n; j++, from += step * run) {
+            char *to = row + place(index[j], b->wrap) * run, *update = (char *)(uintptr_t)from;
+            join(b->inner,
+                 call->attrs->mode == CBX_SCATTER_SET ? (char *const[3]){ to, update }
+                                                      : (char *const[3]){ to, to, update },
+                 s);
+        }
+    }
+}
+
+static cbx_status scatter_all(const cbx_call *call, blocks *b, cbx_array *const d[3], size_t step, cbx_array *r,
+                              cbx_err *err)
+{
+    size_t piece = is_line(b) ? PIECE : d[1]->count, size = cbx_dtype_size(call->result->dtype);
+    cbx_status st = CBX_OK;
+
+    cbx__array_pack(d[0], 0, d[0]->count, r->data);
+    for (size_t i = 0; !st && i < d[1]->count && d[2]->count; i += piece) {
+        const int64_t *at = (const int64_t *)d[1]->data + i;
+        size_t n = d[1]->count - i < piece ? d[1]->count - i : piece;
+        if (is_line(b)) st = check_indices(call, b, at, n, err);
+        if (!st) scatter_rows(call, b, n, at, (const char *)d[2]->data + i * step * size, step, r);
+    }
+    return st;
+}
+
 cbx_status cbx__ref_run_scatter(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
     cbx_array *d[3] = { NULL, NULL, NULL }, *r = NULL;
     blocks b = blocks_of(call->in[0], call->attrs->axis);
-    cbx_dtype t = call->result->dtype;
-    ptrdiff_t size = (ptrdiff_t)cbx_dtype_size(t);
-    size_t run = b.inner * (size_t)size;
-    cbx__loop join = join_loop(call->attrs->mode, t);
-    cbx_status st = prepare(call, 3, d, err);
+    bool shared = is_one_element(call->in[2]); /* one update for all places needs no copy of them */
+    cbx_status st = prepare(call, &b, shared ? 2 : 3, d, err);
 
+    if (shared) d[2] = cbx_array_ref(call->in[2]);
     if (!st) st = cbx_array_create(call->ctx, call->result, &r, err);
-    if (!st) {
-        const int64_t *index = d[1]->data;
-        char *from = d[2]->data;
-        cbx__array_pack(d[0], 0, d[0]->count, r->data);
-        for (size_t o = 0; d[2]->count && o < b.outer; o++)
-            for (size_t j = 0; j < d[1]->count; j++, from += run) {
-                char *to = (char *)r->data + (o * b.length + place(index[j], b.length)) * run;
-                if (join)
-                    join(b.inner, (char *const[]){ to, to, from }, (const ptrdiff_t[]){ size, size, size });
-                else
-                    memcpy(to, from, run);
-            }
+    if (!st) st = scatter_all(call, &b, d, shared ? 0 : 1, r, err);
+    if (st)
+        cbx_array_free(r);
+    else
         *out = r;
-    }
     for (int i = 0; i < 3; i++) cbx_array_free(d[i]);
     return st;
+}
+
+/* Row-major places of n truth values to `at`; returns how many are true.  Each is written, the next one over a false one. */
+static size_t true_places(const bool *hit, size_t n, size_t first, size_t *at)
+{
+    size_t found = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        at[found] = first + i;
+        found += hit[i];
+    }
+    return found;
 }
 
 /* Row-major places of true elements, a row of the result for each axis; columns beyond them hold the fill. */
 cbx_status cbx__ref_run_nonzero(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
+    enum { RUN = 512 };
     const cbx_array *x = call->in[0];
-    size_t index[CBX_MAX_RANK] = { 0 }, columns = call->result->shape[1], found = 0;
+    size_t columns = call->result->shape[1], found = 0, at[RUN];
     cbx__strided v = cbx__ref_strided(x);
+    bool buf[RUN];
     int64_t *to;
     cbx__stream s;
     cbx_status st = cbx_array_create(call->ctx, call->result, out, err);
@@ -145,11 +297,22 @@ cbx_status cbx__ref_run_nonzero(const cbx_call *call, cbx_array **out, cbx_err *
     to = (*out)->data;
     cbx__stream_init(&s, x->desc.ndim, x->desc.shape, v.strides, x->desc.dtype, CBX_BOOL);
     cbx__stream_start(&s, x->data);
-    for (size_t i = 0; i < x->count && found < columns; i++) {
-        bool hit, here = *(const bool *)cbx__stream_next(&s, 1, &hit);
-        for (int k = 0; here && k < x->desc.ndim; k++) to[(size_t)k * columns + found] = (int64_t)index[k];
-        found += here;
-        for (int k = x->desc.ndim - 1; k >= 0 && ++index[k] == x->desc.shape[k]; k--) index[k] = 0;
+    for (size_t i = 0; i < x->count && found < columns; i += RUN) {
+        size_t n = x->count - i < RUN ? x->count - i : RUN, hits;
+        const bool *hit = cbx__stream_next(&s, n, buf);
+        if (x->desc.ndim == 1 && columns - found >= RUN) { /* room for all that is written */
+            found += true_places(hit, n, i, (size_t *)to + found);
+            continue;
+        }
+        hits = true_places(hit, n, i, at);
+        if (hits > columns - found) hits = columns - found;
+        for (int k = x->desc.ndim - 1; k >= 0; k--)
+            for (size_t h = 0; h < hits; h++) {
+                size_t rest = k ? at[h] / x->desc.shape[k] : 0;
+                to[(size_t)k * columns + found + h] = (int64_t)(at[h] - (k ? rest * x->desc.shape[k] : 0));
+                at[h] = rest;
+            }
+        found += hits;
     }
     for (int k = 0; k < x->desc.ndim; k++)
         for (size_t i = found; i < columns; i++) to[(size_t)k * columns + i] = call->attrs->value.v.i;

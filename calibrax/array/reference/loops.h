@@ -64,9 +64,26 @@ static inline cbx__c128 cbx__make_c128(double re, double im) { return __builtin_
         } \
     }
 
+/* The last two operands lie together, or are one element each (a scalar branch, bounds). */
 #define CBX__LOOP3(fn, R, T1, T, expr) \
     static void fn(size_t n, char *const *p, const ptrdiff_t *s) \
     { \
+        const ptrdiff_t size = sizeof(T); \
+        if (s[0] == (ptrdiff_t)sizeof(R) && s[1] == (ptrdiff_t)sizeof(T1) && (s[2] == size || s[2] == 0) && \
+            (s[3] == size || s[3] == 0)) { \
+            R *o = (R *)p[0]; \
+            const T1 *a = (const T1 *)p[1]; \
+            const T *b = (const T *)p[2], *c = (const T *)p[3]; \
+            if (s[2] && s[3]) \
+                for (size_t i = 0; i < n; i++) { const T1 x = a[i]; const T y = b[i], z = c[i]; o[i] = (R)(expr); } \
+            else if (s[2]) \
+                for (size_t i = 0; i < n; i++) { const T1 x = a[i]; const T y = b[i], z = *c; o[i] = (R)(expr); } \
+            else if (s[3]) \
+                for (size_t i = 0; i < n; i++) { const T1 x = a[i]; const T y = *b, z = c[i]; o[i] = (R)(expr); } \
+            else \
+                for (size_t i = 0; i < n; i++) { const T1 x = a[i]; const T y = *b, z = *c; o[i] = (R)(expr); } \
+            return; \
+        } \
         char *o = p[0]; \
         const char *a = p[1], *b = p[2], *c = p[3]; \
         for (; n > 0; n--, o += s[0], a += s[1], b += s[2], c += s[3]) { \

@@ -1,37 +1,31 @@
 /*
- * Sorting and searching by keys: every real element becomes a 64-bit number that sorts as it does, with NaN above all
- * and -0 equal to 0, so that one stable radix sort serves all dtypes.
- * Scratch: 32 bytes for each element of a lane.
+ * Sorting and searching by keys: every real element becomes a 64-bit number that sorts as it does, with NaN above all, so that one
+ * sort serves all dtypes.  Values are sorted and selected by kernels/sort.h, where equal keys are one number; places by a stable
+ * radix sort of (key, place), where -0 equals 0.
+ * Scratch for each element of a lane: values 8 bytes (16 without AVX-512), places 32.
  */
 #include <string.h>
 
+#include "calibrax/array/kernels/search.h"
+#include "calibrax/array/kernels/sort.h"
 #include "calibrax/array/reference/reference.h"
 
 #define INSERTION_MOST 48
+#define RUN            512 /* keys that are searched for at a time */
 
 typedef struct pair {
     uint64_t key;
     size_t at;
 } pair;
 
-static uint64_t key_f64(double x)
-{
-    uint64_t bits;
-
-    if (x != x) return UINT64_MAX;
-    x += 0.0; /* -0 becomes 0 */
-    memcpy(&bits, &x, sizeof bits);
-    return bits >> 63 ? ~bits : bits | (uint64_t)1 << 63;
-}
-
+/* The key of -0 is the one below that of 0: here they are equal. */
 void cbx__ref_keys(cbx_dtype wide, size_t n, const void *values, uint64_t *keys)
 {
+    const uint64_t minus_zero = ((uint64_t)1 << 63) - 1;
+
+    cbx__sort_get(cbx_isa_best())->keys(wide, false, n, values, keys);
     if (wide == CBX_F64)
-        for (size_t i = 0; i < n; i++) keys[i] = key_f64(((const double *)values)[i]);
-    else if (wide == CBX_I64)
-        for (size_t i = 0; i < n; i++) keys[i] = ((const uint64_t *)values)[i] ^ (uint64_t)1 << 63;
-    else
-        memmove(keys, values, n * sizeof *keys);
+        for (size_t i = 0; i < n; i++) keys[i] += keys[i] == minus_zero;
 }
 
 static void sort_few(pair *a, size_t n)
@@ -72,85 +66,106 @@ static void sort_pairs(pair *a, pair *work, size_t n)
     if (from != a) memcpy(a, from, n * sizeof *a);
 }
 
-/* One lane: n elements from src, step bytes apart, to dst. */
-static void sort_lane(const cbx_call *call, size_t n, const char *src, ptrdiff_t step, char *dst, ptrdiff_t dst_step,
-                      pair *a)
+/* A lane of n elements, step bytes apart. */
+typedef struct lane {
+    size_t n;
+    const char *src;
+    char *dst;
+    ptrdiff_t step, dst_step;
+} lane;
+
+/* Their places in order; a: 2 n pairs of scratch. */
+static void argsort_lane(const cbx_call *call, const lane *l, pair *a)
 {
     cbx_dtype t = cbx_array_dtype(call->in[0]), wide = cbx__ref_wide(t);
-    size_t size = cbx_dtype_size(t);
     cbx__loop load = t == wide ? cbx__ref_copy(t) : cbx__ref_cast(t, wide);
-    uint64_t *keys = (uint64_t *)(a + n); /* in the second half, which the sort overwrites later */
+    uint64_t *keys = (uint64_t *)(a + l->n); /* in the second half, which the sort overwrites later */
 
-    load(n, (char *const[]){ (char *)keys, (char *)(uintptr_t)src }, (const ptrdiff_t[]){ 8, step });
-    cbx__ref_keys(wide, n, keys, keys);
-    for (size_t i = 0; i < n; i++) a[i] = (pair){ call->attrs->mode ? ~keys[i] : keys[i], i };
-    sort_pairs(a, a + n, n);
-    for (size_t i = 0; i < n; i++, dst += dst_step) {
-        if (call->prim == CBX_PRIM_SORT)
-            memcpy(dst, src + (ptrdiff_t)a[i].at * step, size);
-        else
-            *(int64_t *)dst = (int64_t)a[i].at;
-    }
+    load(l->n, (char *const[]){ (char *)keys, (char *)(uintptr_t)l->src }, (const ptrdiff_t[]){ 8, l->step });
+    cbx__ref_keys(wide, l->n, keys, keys);
+    for (size_t i = 0; i < l->n; i++) a[i] = (pair){ call->attrs->mode ? ~keys[i] : keys[i], i };
+    sort_pairs(a, a + l->n, l->n);
+    for (size_t i = 0; i < l->n; i++) memcpy(l->dst + (ptrdiff_t)i * l->dst_step, &(int64_t){ (int64_t)a[i].at }, 8);
 }
 
-/* Moves both places to the next lane. */
-static void next_lane(const cbx_array *x, int axis, const cbx__strided *from, const cbx__strided *to, size_t *index,
-                      const char **src, char **dst)
+/* Keys of a lane, from its elements as they lie or by way of the wide dtype. */
+static void lane_keys(const cbx__sort *k, const cbx_call *call, const lane *l, uint64_t *keys)
 {
-    for (int i = x->desc.ndim - 1; i >= 0; i--) {
-        if (i == axis) continue;
-        *src += from->strides[i];
-        *dst += to->strides[i];
-        if (++index[i] < x->desc.shape[i]) return;
-        *src -= from->strides[i] * (ptrdiff_t)x->desc.shape[i];
-        *dst -= to->strides[i] * (ptrdiff_t)x->desc.shape[i];
-        index[i] = 0;
+    cbx_dtype t = cbx_array_dtype(call->in[0]), wide = cbx__ref_wide(t);
+    cbx__loop load = t == wide ? cbx__ref_copy(t) : cbx__ref_cast(t, wide);
+    const void *values = l->src;
+
+    if (t != wide || l->step != 8) {
+        load(l->n, (char *const[]){ (char *)keys, (char *)(uintptr_t)l->src }, (const ptrdiff_t[]){ 8, l->step });
+        values = keys;
     }
+    k->keys(wide, call->prim == CBX_PRIM_SORT && call->attrs->mode, l->n, values, keys);
+}
+
+static void store_lane(const lane *l, cbx_dtype t, size_t n, const uint64_t *values)
+{
+    cbx_dtype wide = cbx__ref_wide(t);
+    cbx__loop store = t == wide ? cbx__ref_copy(t) : cbx__ref_cast(wide, t);
+
+    store(n, (char *const[]){ l->dst, (char *)(uintptr_t)values }, (const ptrdiff_t[]){ l->dst_step, 8 });
+}
+
+/* Elements in order; in the result itself if they lie there as keys would. */
+static void sort_lane(const cbx__sort *k, const cbx_call *call, const lane *l, uint64_t *scratch)
+{
+    cbx_dtype t = call->result->dtype, wide = cbx__ref_wide(t);
+    bool there = t == wide && l->dst_step == 8;
+    uint64_t *keys = there ? (uint64_t *)l->dst : scratch;
+
+    lane_keys(k, call, l, keys);
+    k->sort(wide, call->attrs->mode, l->n, keys, scratch + (there ? 0 : l->n));
+    if (!there) store_lane(l, t, l->n, keys);
+}
+
+/* The elements of some ranks. */
+static void rank_lane(const cbx__sort *k, const cbx_call *call, const lane *l, uint64_t *keys)
+{
+    size_t m = (size_t)call->attrs->ndim;
+    uint64_t found[CBX_MAX_RANK];
+
+    lane_keys(k, call, l, keys);
+    k->select(keys, l->n, m, call->attrs->shape, found, keys + l->n);
+    k->values(cbx__ref_wide(call->result->dtype), false, m, found);
+    store_lane(l, call->result->dtype, m, found);
 }
 
 cbx_status cbx__ref_run_sort(const cbx_call *call, cbx_array **out, cbx_err *err)
 {
     const cbx_array *x = call->in[0];
+    const cbx__sort *k = cbx__sort_get(cbx_isa_best());
     int axis = call->attrs->axis;
-    size_t n = x->desc.shape[axis], index[CBX_MAX_RANK] = { 0 };
-    cbx__strided from = cbx__ref_strided(x), to;
-    const char *src = from.data;
+    size_t n = x->desc.shape[axis];
+    size_t words = call->prim == CBX_PRIM_ARGSORT ? 4 * n : n + k->work(n);
+    cbx__strided op[2];
+    cbx__places at;
     cbx_block scratch = { 0 };
-    char *dst;
     cbx_status st = CBX_OK;
 
     if (n > SIZE_MAX / (2 * sizeof(pair)))
         return cbx_fail(err, CBX_EOVERFLOW, "'sort' of %zu elements needs more memory than there can be", n);
-    if (x->count) st = cbx_pool_get(cbx_ctx_pool(call->ctx), 2 * n * sizeof(pair), &scratch, err);
+    if (x->count) st = cbx_pool_get(cbx_ctx_pool(call->ctx), words * sizeof(uint64_t), &scratch, err);
     if (!st) st = cbx_array_create(call->ctx, call->result, out, err);
     if (st || x->count == 0) goto done;
-    to = cbx__ref_strided(*out);
-    dst = to.data;
-    for (size_t lane = 0; lane < x->count / n; lane++) {
-        sort_lane(call, n, src, from.strides[axis], dst, to.strides[axis], scratch.data);
-        next_lane(x, axis, &from, &to, index, &src, &dst);
+    op[0] = cbx__ref_strided(x);
+    op[1] = cbx__ref_strided(*out);
+    cbx__places_init(&at, x->desc.ndim, x->desc.shape, axis, 2, op);
+    for (size_t i = 0; i < x->count / n; i++, cbx__places_next(&at)) {
+        const lane l = { n, at.op[0].data, at.op[1].data, op[0].strides[axis], op[1].strides[axis] };
+        if (call->prim == CBX_PRIM_ARGSORT)
+            argsort_lane(call, &l, scratch.data);
+        else if (call->prim == CBX_PRIM_SORT)
+            sort_lane(k, call, &l, scratch.data);
+        else
+            rank_lane(k, call, &l, scratch.data);
     }
 done:
     cbx_pool_put(cbx_ctx_pool(call->ctx), scratch);
     return st;
-}
-
-/* Number of keys below x (left), or not above it (right). */
-static size_t bisect(const uint64_t *keys, size_t n, uint64_t x, bool right)
-{
-    size_t low = 0;
-
-    while (n > 0) {
-        size_t half = n / 2;
-        bool up = right ? keys[low + half] <= x : keys[low + half] < x;
-        if (up) {
-            low += half + 1;
-            n -= half + 1;
-        } else {
-            n = half;
-        }
-    }
-    return low;
 }
 
 cbx_status cbx__ref_run_searchsorted(const cbx_call *call, cbx_array **out, cbx_err *err)
@@ -159,6 +174,7 @@ cbx_status cbx__ref_run_searchsorted(const cbx_call *call, cbx_array **out, cbx_
     cbx_dtype t = edges->desc.dtype, wide = cbx__ref_wide(t);
     cbx_block scratch = { 0 };
     cbx__strided e = cbx__ref_strided(edges), v = cbx__ref_strided(x);
+    cbx__search search = cbx__search_get(cbx_isa_best());
     cbx__stream s;
     int64_t *to;
     cbx_status st = cbx_pool_get(cbx_ctx_pool(call->ctx), (edges->count + 1) * sizeof(uint64_t), &scratch, err);
@@ -171,10 +187,11 @@ cbx_status cbx__ref_run_searchsorted(const cbx_call *call, cbx_array **out, cbx_
     cbx__stream_init(&s, x->desc.ndim, x->desc.shape, v.strides, t, wide);
     cbx__stream_start(&s, x->data);
     to = (*out)->data;
-    for (size_t i = 0; i < x->count; i++) {
-        uint64_t key;
-        cbx__ref_keys(wide, 1, cbx__stream_next(&s, 1, &key), &key);
-        to[i] = (int64_t)bisect(scratch.data, edges->count, key, call->attrs->mode != 0);
+    for (size_t i = 0; i < x->count; i += RUN) {
+        uint64_t keys[RUN];
+        size_t n = x->count - i < RUN ? x->count - i : RUN;
+        cbx__ref_keys(wide, n, cbx__stream_next(&s, n, keys), keys);
+        search(scratch.data, edges->count, keys, n, call->attrs->mode != 0, to + i);
     }
 done:
     cbx_pool_put(cbx_ctx_pool(call->ctx), scratch);

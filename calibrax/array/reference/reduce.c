@@ -1,5 +1,5 @@
 /*
- * Reductions and cumulative operations, in accumulators of 64 bits (complex: two of them).
+ * Reductions, in accumulators of 64 bits (complex: two of them).
  *
  * The elements of one result are taken in row-major order of the reduced axes, whatever the strides, so the answer does
  * not depend on layout.  Sums follow NumPy's tree: halves, the first rounded down to a multiple of 8, until 128 or fewer
@@ -10,21 +10,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/array/kernels/fold.h"
 #include "calibrax/array/promote.h"
-#include "calibrax/array/reference/reference.h"
+#include "calibrax/array/reference/reduce.h"
 
-#define LEAF  128
-#define CHUNK 8192
+#define LEAF  CBX__LEAF
+#define CHUNK CBX__CHUNK
+#define RUN   4096
 
-/* An accumulator in the wide dtype of the reduction; at: position of the winner of argmin and argmax. */
-typedef union total {
-    int64_t i;
-    uint64_t u;
-    double f;
-    double c[2];
-} total;
-
-typedef void (*reducer)(cbx__stream *s, size_t n, total *out);
+typedef void (*reducer)(cbx__stream *s, size_t n, cbx__total *out);
 
 static double leaf_sum(const double *a, size_t n, size_t step)
 {
@@ -36,8 +30,10 @@ static double leaf_sum(const double *a, size_t n, size_t step)
         return sum;
     }
     for (size_t k = 0; k < 8; k++) r[k] = a[k * step];
-    for (i = 8; i < n - n % 8; i += 8)
+    for (i = 8; i < n - n % 8; i += 8) {
+        __builtin_prefetch(a + i * step + CBX__AHEAD);
         for (size_t k = 0; k < 8; k++) r[k] += a[(i + k) * step];
+    }
     sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
     for (; i < n; i++) sum += a[i * step];
     return sum;
@@ -55,7 +51,7 @@ static double pairwise(cbx__stream *s, size_t n)
     return left + pairwise(s, n - half);
 }
 
-static void sum_f64(cbx__stream *s, size_t n, total *out)
+static void sum_f64(cbx__stream *s, size_t n, cbx__total *out)
 {
     double sum = 0.0;
 
@@ -99,7 +95,7 @@ static void pairwise_complex(cbx__stream *s, size_t n, double sum[2])
     }
 }
 
-static void sum_c128(cbx__stream *s, size_t n, total *out)
+static void sum_c128(cbx__stream *s, size_t n, cbx__total *out)
 {
     double sum[2] = { 0.0, 0.0 };
 
@@ -108,9 +104,11 @@ static void sum_c128(cbx__stream *s, size_t n, total *out)
     out->c[1] = 0.0 + sum[1];
 }
 
+static const cbx__fold *fold(void) { return cbx__fold_get(cbx_isa_best()); }
+
 /* Left to right; a leaf at a time through the buffer. */
 #define IN_ORDER(fn, T, begin, step, result)                                                                           \
-    static void fn(cbx__stream *s, size_t n, total *out)                                                               \
+    static void fn(cbx__stream *s, size_t n, cbx__total *out)                                                          \
     {                                                                                                                  \
         T buf[LEAF], t = begin;                                                                                        \
         for (size_t done = 0; done < n; done += LEAF) {                                                                \
@@ -126,16 +124,56 @@ static void sum_c128(cbx__stream *s, size_t n, total *out)
 IN_ORDER(sum_u64, uint64_t, 0, t += x, u)
 IN_ORDER(prod_u64, uint64_t, 1, t *= x, u)
 IN_ORDER(prod_f64, double, 1, t *= x, f)
-IN_ORDER(max_i64, int64_t, INT64_MIN, t = x > t ? x : t, i)
-IN_ORDER(min_i64, int64_t, INT64_MAX, t = x < t ? x : t, i)
 IN_ORDER(max_u64, uint64_t, 0, t = x > t ? x : t, u)
 IN_ORDER(min_u64, uint64_t, UINT64_MAX, t = x < t ? x : t, u)
-IN_ORDER(max_f64, double, -HUGE_VAL, t = t >= x || t != t ? t : x, f)
-IN_ORDER(min_f64, double, HUGE_VAL, t = t <= x || t != t ? t : x, f)
-IN_ORDER(any_bool, bool, false, t |= x, u)
-IN_ORDER(all_bool, bool, true, t &= x, u)
 
-static void prod_c128(cbx__stream *s, size_t n, total *out)
+/* A run at a time; x is what the run of m elements at a gives. */
+#define BY_RUNS(fn, T, begin, run, step, result)                                                                       \
+    static void fn(cbx__stream *s, size_t n, cbx__total *out)                                                          \
+    {                                                                                                                  \
+        const cbx__fold *k = fold();                                                                                   \
+        T buf[RUN], t = begin;                                                                                         \
+        for (size_t done = 0; done < n; done += RUN) {                                                                 \
+            size_t m = n - done < RUN ? n - done : RUN;                                                                \
+            const T *a = cbx__stream_next(s, m, buf), x = k->run(a, m);                                                \
+            t = step;                                                                                                  \
+        }                                                                                                              \
+        out->result = t;                                                                                               \
+    }
+BY_RUNS(max_f64, double, -HUGE_VAL, run_max_f64, t >= x || t != t ? t : x, f)
+BY_RUNS(min_f64, double, HUGE_VAL, run_min_f64, t <= x || t != t ? t : x, f)
+BY_RUNS(max_i64, int64_t, INT64_MIN, run_max_i64, x > t ? x : t, i)
+BY_RUNS(min_i64, int64_t, INT64_MAX, run_min_i64, x < t ? x : t, i)
+
+/* Bytes as they are stored: no conversion. */
+static void sum_u8(cbx__stream *s, size_t n, cbx__total *out)
+{
+    const cbx__fold *k = fold();
+    uint8_t buf[RUN];
+
+    out->u = 0;
+    for (size_t done = 0; done < n; done += RUN) {
+        size_t m = n - done < RUN ? n - done : RUN;
+        out->u += k->run_sum_u8(cbx__stream_next(s, m, buf), m);
+    }
+}
+
+/* True if a truth value of n is met; looks no further. */
+static bool meets(cbx__stream *s, size_t n, bool value)
+{
+    bool buf[RUN];
+
+    for (size_t done = 0; done < n; done += RUN) {
+        size_t m = n - done < RUN ? n - done : RUN;
+        if (memchr(cbx__stream_next(s, m, buf), value, m)) return true;
+    }
+    return false;
+}
+
+static void any_bool(cbx__stream *s, size_t n, cbx__total *out) { out->u = meets(s, n, true); }
+static void all_bool(cbx__stream *s, size_t n, cbx__total *out) { out->u = !meets(s, n, false); }
+
+static void prod_c128(cbx__stream *s, size_t n, cbx__total *out)
 {
     double t[2] = { 1.0, 0.0 }, buf[2];
 
@@ -150,7 +188,7 @@ static void prod_c128(cbx__stream *s, size_t n, total *out)
 
 /* The first of equal winners; the first NaN wins against everything. */
 #define WINNER(fn, T, beats)                                                                                           \
-    static void fn(cbx__stream *s, size_t n, total *out)                                                               \
+    static void fn(cbx__stream *s, size_t n, cbx__total *out)                                                          \
     {                                                                                                                  \
         T buf[LEAF], t = 0;                                                                                            \
         int64_t at = -1;                                                                                               \
@@ -167,12 +205,37 @@ static void prod_c128(cbx__stream *s, size_t n, total *out)
         }                                                                                                              \
         out->i = at;                                                                                                   \
     }
-WINNER(argmax_i64, int64_t, x > t)
-WINNER(argmin_i64, int64_t, x < t)
 WINNER(argmax_u64, uint64_t, x > t)
 WINNER(argmin_u64, uint64_t, x < t)
-WINNER(argmax_f64, double, t == t && (x > t || x != x))
-WINNER(argmin_f64, double, t == t && (x < t || x != x))
+
+/* The extreme of a run first: only a run that holds a new winner is searched for its place. */
+#define WINNER_BY_RUNS(fn, T, run, find, beats)                                                                        \
+    static void fn(cbx__stream *s, size_t n, cbx__total *out)                                                          \
+    {                                                                                                                  \
+        const cbx__fold *k = fold();                                                                                   \
+        T buf[RUN], t = 0;                                                                                             \
+        int64_t at = -1;                                                                                               \
+        for (size_t done = 0; done < n; done += RUN) {                                                                 \
+            size_t m = n - done < RUN ? n - done : RUN, i = 0;                                                         \
+            const T *a = cbx__stream_next(s, m, buf), x = k->run(a, m);                                                \
+            if (at >= 0 && !(beats)) continue;                                                                         \
+            t = x;                                                                                                     \
+            find;                                                                                                      \
+            at = (int64_t)(done + i);                                                                                  \
+        }                                                                                                              \
+        out->i = at;                                                                                                   \
+    }
+#define FIND_INT                                                                                                       \
+    while (a[i] != x) i++
+#define FIND_FLOAT                                                                                                     \
+    if (x == x)                                                                                                        \
+        i = k->run_find_f64(a, m, x);                                                                                  \
+    else                                                                                                               \
+        while (a[i] == a[i]) i++
+WINNER_BY_RUNS(argmax_i64, int64_t, run_max_i64, FIND_INT, x > t)
+WINNER_BY_RUNS(argmin_i64, int64_t, run_min_i64, FIND_INT, x < t)
+WINNER_BY_RUNS(argmax_f64, double, run_max_f64, FIND_FLOAT, t == t && (x > t || x != x))
+WINNER_BY_RUNS(argmin_f64, double, run_min_f64, FIND_FLOAT, t == t && (x < t || x != x))
 
 /* By primitive and wide dtype: 0 int64, 1 uint64, 2 float64, 3 complex128, 4 bool. */
 static reducer find_reducer(cbx_prim p, cbx_dtype wide)
@@ -191,16 +254,9 @@ static reducer find_reducer(cbx_prim p, cbx_dtype wide)
     return table[p][column];
 }
 
-/* Axes that stay around axes that go, with strides in bytes. */
-typedef struct split {
-    int nkept, ngone;
-    size_t kept[CBX_MAX_RANK], gone[CBX_MAX_RANK], each; /* each: elements to one result */
-    ptrdiff_t kept_step[CBX_MAX_RANK], gone_step[CBX_MAX_RANK];
-} split;
-
-static split split_axes(const cbx_array *a, int naxes, const int *axes)
+cbx__split cbx__split_axes(const cbx_array *a, int naxes, const int *axes)
 {
-    split s = { .each = 1 };
+    cbx__split s = { .each = 1 };
     cbx__strided from = cbx__ref_strided(a);
     unsigned gone = 0;
 
@@ -218,10 +274,9 @@ static split split_axes(const cbx_array *a, int naxes, const int *axes)
     return s;
 }
 
-/* To the next place among the kept axes. */
-static const char *advance(const split *s, size_t *index, const char *at)
+const char *cbx__split_advance(const cbx__split *s, int n, size_t *index, const char *at)
 {
-    for (int i = s->nkept - 1; i >= 0; i--) {
+    for (int i = n - 1; i >= 0; i--) {
         at += s->kept_step[i];
         if (++index[i] < s->kept[i]) return at;
         at -= s->kept_step[i] * (ptrdiff_t)s->kept[i];
@@ -238,10 +293,12 @@ cbx_status cbx__ref_run_reduce(const cbx_call *call, cbx_array **out, cbx_err *e
     bool where = call->prim == CBX_PRIM_ARGMAX || call->prim == CBX_PRIM_ARGMIN;
     cbx_dtype wide = logic ? CBX_BOOL : cbx__ref_wide(to == CBX_BOOL || where ? from : to);
     cbx_dtype given = logic || where ? (where ? CBX_I64 : CBX_BOOL) : wide; /* dtype of the accumulator's result */
-    split axes = split_axes(a, call->attrs->naxes, call->attrs->axes);
+    cbx__split axes = cbx__split_axes(a, call->attrs->naxes, call->attrs->axes);
     size_t index[CBX_MAX_RANK] = { 0 }, size = cbx_dtype_size(to);
     reducer reduce = find_reducer(call->prim, wide);
     const char *at = a->data;
+    bool bytes = call->prim == CBX_PRIM_SUM && (from == CBX_BOOL || from == CBX_U8) &&
+                 (wide == CBX_I64 || wide == CBX_U64);
     cbx__loop store = given == to ? cbx__ref_copy(to) : cbx__ref_cast(given, to);
     cbx__stream s;
     cbx_status st;
@@ -249,107 +306,15 @@ cbx_status cbx__ref_run_reduce(const cbx_call *call, cbx_array **out, cbx_err *e
     assert(reduce); /* the wall let no other dtype through */
     st = cbx_array_create(call->ctx, call->result, out, err);
     if (st) return st;
-    cbx__stream_init(&s, axes.ngone, axes.gone, axes.gone_step, from, wide);
+    if (cbx__ref_reduce_columns(call, *out, wide, store)) return CBX_OK;
+    if (bytes) reduce = sum_u8;
+    cbx__stream_init(&s, axes.ngone, axes.gone, axes.gone_step, from, bytes ? from : wide);
     for (size_t i = 0; i < (*out)->count; i++) {
-        total t = { 0 };
+        cbx__total t = { 0 };
         cbx__stream_start(&s, at);
         reduce(&s, axes.each, &t);
         store(1, (char *const[]){ (char *)(*out)->data + i * size, (char *)&t }, (const ptrdiff_t[]){ 0, 0 });
-        at = advance(&axes, index, at);
-    }
-    return CBX_OK;
-}
-
-typedef void (*cumulator)(void *a, size_t n, total *t, bool begin);
-
-/* In place; t carries the state from one run to the next. */
-#define RUNNING(fn, T, field, step)                                                                                    \
-    static void fn(void *values, size_t n, total *t, bool begin)                                                       \
-    {                                                                                                                  \
-        T *a = values, s = begin ? a[0] : t->field;                                                                    \
-        for (size_t i = begin ? 1 : 0; i < n; i++) {                                                                   \
-            const T x = a[i];                                                                                          \
-            s = step;                                                                                                  \
-            a[i] = s;                                                                                                  \
-        }                                                                                                              \
-        t->field = s;                                                                                                  \
-    }
-RUNNING(cumsum_u64, uint64_t, u, s + x)
-RUNNING(cumsum_f64, double, f, s + x)
-RUNNING(cumprod_u64, uint64_t, u, s *x)
-RUNNING(cumprod_f64, double, f, s *x)
-RUNNING(cummax_i64, int64_t, i, x > s ? x : s)
-RUNNING(cummin_i64, int64_t, i, x < s ? x : s)
-RUNNING(cummax_u64, uint64_t, u, x > s ? x : s)
-RUNNING(cummin_u64, uint64_t, u, x < s ? x : s)
-RUNNING(cummax_f64, double, f, s >= x || s != s ? s : x)
-RUNNING(cummin_f64, double, f, s <= x || s != s ? s : x)
-
-static void cumsum_c128(void *values, size_t n, total *t, bool begin)
-{
-    double *a = values;
-
-    for (size_t i = 0; i < n; i++) {
-        for (int k = 0; k < 2; k++) t->c[k] = begin && i == 0 ? a[k] : t->c[k] + a[2 * i + (size_t)k];
-        memcpy(a + 2 * i, t->c, sizeof t->c);
-    }
-}
-
-static void cumprod_c128(void *values, size_t n, total *t, bool begin)
-{
-    double *a = values;
-
-    for (size_t i = 0; i < n; i++) {
-        double re = a[2 * i], im = a[2 * i + 1];
-        total old = *t;
-        t->c[0] = begin && i == 0 ? re : old.c[0] * re - old.c[1] * im;
-        t->c[1] = begin && i == 0 ? im : old.c[0] * im + old.c[1] * re;
-        memcpy(a + 2 * i, t->c, sizeof t->c);
-    }
-}
-
-static cumulator find_cumulator(cbx_prim p, cbx_dtype wide)
-{
-    static const cumulator table[CBX_PRIM_LIMIT][4] = {
-        [CBX_PRIM_CUMSUM] = { cumsum_u64, cumsum_u64, cumsum_f64, cumsum_c128 },
-        [CBX_PRIM_CUMPROD] = { cumprod_u64, cumprod_u64, cumprod_f64, cumprod_c128 },
-        [CBX_PRIM_CUMMAX] = { cummax_i64, cummax_u64, cummax_f64 },
-        [CBX_PRIM_CUMMIN] = { cummin_i64, cummin_u64, cummin_f64 },
-    };
-    return table[p][wide == CBX_I64 ? 0 : wide == CBX_U64 ? 1 : wide == CBX_F64 ? 2 : 3];
-}
-
-cbx_status cbx__ref_run_cumulative(const cbx_call *call, cbx_array **out, cbx_err *err)
-{
-    const cbx_array *a = call->in[0];
-    cbx_dtype from = a->desc.dtype, to = call->result->dtype, wide = cbx__ref_wide(to);
-    split in = split_axes(a, 1, &call->attrs->axis), result;
-    size_t index[2][CBX_MAX_RANK] = { { 0 } };
-    cumulator run = find_cumulator(call->prim, wide);
-    cbx__loop load = from == wide ? cbx__ref_copy(from) : cbx__ref_cast(from, wide);
-    cbx__loop store = to == wide ? cbx__ref_copy(to) : cbx__ref_cast(wide, to);
-    ptrdiff_t size = (ptrdiff_t)cbx_dtype_size(wide);
-    const char *src = a->data, *dst;
-    double buf[2 * LEAF];
-    cbx_status st;
-
-    assert(run && load);
-    st = cbx_array_create(call->ctx, call->result, out, err);
-    if (st) return st;
-    result = split_axes(*out, 1, &call->attrs->axis);
-    dst = (*out)->data;
-    for (size_t lane = 0; in.each > 0 && lane < a->count / in.each; lane++) {
-        total t = { 0 };
-        for (size_t i = 0; i < in.each; i += LEAF) {
-            size_t m = in.each - i < LEAF ? in.each - i : LEAF;
-            char *here = (char *)(uintptr_t)src + (ptrdiff_t)i * in.gone_step[0];
-            char *there = (char *)(uintptr_t)dst + (ptrdiff_t)i * result.gone_step[0];
-            load(m, (char *const[]){ (char *)buf, here }, (const ptrdiff_t[]){ size, in.gone_step[0] });
-            run(buf, m, &t, i == 0);
-            store(m, (char *const[]){ there, (char *)buf }, (const ptrdiff_t[]){ result.gone_step[0], size });
-        }
-        src = advance(&in, index[0], src);
-        dst = advance(&result, index[1], dst);
+        at = cbx__split_advance(&axes, axes.nkept, index, at);
     }
     return CBX_OK;
 }

@@ -27,8 +27,13 @@ void cbx__ref_walk(int ndim, const size_t *shape, size_t n, const cbx__strided *
 cbx__loop cbx__ref_unary(cbx_prim p, cbx_dtype t);
 cbx__loop cbx__ref_binary(cbx_prim p, cbx_dtype t);
 cbx__loop cbx__ref_ternary(cbx_prim p, cbx_dtype t);
+/** Of THREEFRY, ERFINV and RANDOM_GAMMA. */
+cbx__loop cbx__ref_random(cbx_prim p, cbx_dtype t);
 cbx__loop cbx__ref_cast(cbx_dtype from, cbx_dtype to);
 cbx__loop cbx__ref_copy(cbx_dtype t);
+
+/** Inverse of erf; +-infinity at +-1, NaN beyond.  Within 2 units of the last place. */
+double cbx__ref_erfinv(double x);
 
 /** Writes a scalar as an element of dtype t. */
 void cbx__ref_store_scalar(const cbx_scalar *v, cbx_dtype t, void *out);
@@ -57,6 +62,17 @@ const void *cbx__stream_next(cbx__stream *s, size_t n, void *buf);
 /** Order-preserving keys of n elements of a wide dtype: NaN above all, -0 equal to 0. */
 void cbx__ref_keys(cbx_dtype wide, size_t n, const void *values, uint64_t *keys);
 
+/** Places of operands that advance together over the axes that are walked: one lane, one matrix at a time. */
+typedef struct cbx__places {
+    int ndim;
+    size_t n, shape[CBX_MAX_RANK], index[CBX_MAX_RANK];
+    cbx__strided op[CBX__OPERANDS_MOST]; /* data: where the operand is now */
+} cbx__places;
+
+/** Over every axis of shape but one (axis); -1: over all of them.  op may have other axes behind. */
+void cbx__places_init(cbx__places *p, int ndim, const size_t *shape, int axis, size_t n, const cbx__strided *op);
+void cbx__places_next(cbx__places *p);
+
 /** The array itself, or a row-major copy of it; the caller frees. */
 cbx_status cbx__ref_dense(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err);
 
@@ -82,5 +98,23 @@ cbx_status cbx__ref_run_reduce(const cbx_call *call, cbx_array **out, cbx_err *e
 cbx_status cbx__ref_run_cumulative(const cbx_call *call, cbx_array **out, cbx_err *err);
 cbx_status cbx__ref_run_sort(const cbx_call *call, cbx_array **out, cbx_err *err);
 cbx_status cbx__ref_run_matmul(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_cholesky(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_triangular_solve(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_solve(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_lu(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_qr(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_eigh(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_svd(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_fft(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_rfft(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_irfft(const cbx_call *call, cbx_array **out, cbx_err *err);
+
+/* Members of the backend; they run on any, so the engine calls them in place of members that one lacks. */
+cbx_status cbx__ref_jit(const cbx_backend *self, cbx_ctx *ctx, const cbx_fn *f, cbx_fn **out, cbx_err *err);
+cbx_status cbx__ref_vmap(const cbx_backend *self, const cbx_vmap_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_scan(const cbx_backend *self, const cbx_scan_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_fori_loop(const cbx_backend *self, const cbx_loop_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_while_loop(const cbx_backend *self, const cbx_loop_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_cond(const cbx_backend *self, const cbx_cond_call *call, cbx_array **out, cbx_err *err);
 
 #endif

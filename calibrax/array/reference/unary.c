@@ -22,16 +22,17 @@
     X(LOG, log)                                                                                                        \
     X(SIN, sin)                                                                                                        \
     X(COS, cos)                                                                                                        \
-    X(TAN, tan)                                                                                                        \
     X(ASIN, asin)                                                                                                      \
     X(ACOS, acos)                                                                                                      \
     X(ATAN, atan)                                                                                                      \
     X(SINH, sinh)                                                                                                      \
     X(COSH, cosh)                                                                                                      \
-    X(TANH, tanh)                                                                                                      \
     X(ASINH, asinh)                                                                                                    \
     X(ACOSH, acosh)                                                                                                    \
     X(ATANH, atanh)
+
+/* Where C has its own sign of zero at infinity. */
+#define EDGE_MAP(X) X(TAN, tan) X(TANH, tanh)
 
 #define LIBM(P, g) CBX__LOOP1(g##_F32, float, float, g##f(x)) CBX__LOOP1(g##_F64, double, double, g(x))
 #define LIBM_COMPLEX(P, g)                                                                                             \
@@ -40,6 +41,25 @@
 REAL_MAP(LIBM)
 BOTH_MAP(LIBM)
 BOTH_MAP(LIBM_COMPLEX)
+EDGE_MAP(LIBM)
+
+/* tanh(+-inf + iy) is +-1 + i0 with the zero of y's sign, as the array API has it; in C the sign is that of sin(2y). */
+#define EDGE_COMPLEX(D, d, T, R, s)                                                                                    \
+    static T tanh_edge_##D(T z)                                                                                        \
+    {                                                                                                                  \
+        R x = creal##s(z), y = cimag##s(z);                                                                            \
+        return isinf(x) && isfinite(y) ? cbx__make_##d(copysign##s(1, x), copysign##s(0, y)) : ctanh##s(z);            \
+    }                                                                                                                  \
+    /* tan z = -i tanh iz */                                                                                           \
+    static T tan_edge_##D(T z)                                                                                         \
+    {                                                                                                                  \
+        R x = creal##s(z), y = cimag##s(z);                                                                            \
+        return isinf(y) && isfinite(x) ? cbx__make_##d(copysign##s(0, x), copysign##s(1, y)) : ctan##s(z);             \
+    }                                                                                                                  \
+    CBX__LOOP1(tanh_##D, T, T, tanh_edge_##D(x))                                                                       \
+    CBX__LOOP1(tan_##D, T, T, tan_edge_##D(x))
+EDGE_COMPLEX(C64, c64, cbx__c64, float, f)
+EDGE_COMPLEX(C128, c128, cbx__c128, double, )
 
 /* lgamma would write the sign to a global. */
 static double lgamma_of(double x)
@@ -114,9 +134,10 @@ static const cbx__loop table[CBX_PRIM_LIMIT][CBX_DTYPE_COUNT] = {
 #define BOTH_ROW(P, f) [CBX_PRIM_##P] = { CBX__FLOATS(ENTRY, f) CBX__COMPLEXES(ENTRY, f) },
 #define ALL_ROW(P, f)                                                                                                  \
     [CBX_PRIM_##P] = { [CBX_BOOL] = f##_BOOL, CBX__INTS(ENTRY, f) CBX__FLOATS(ENTRY, f) CBX__COMPLEXES(ENTRY, f) },
-    REAL_MAP(REAL_ROW) BOTH_MAP(BOTH_ROW) REAL_ROW(LGAMMA, lgamma) REAL_ROW(SIGNBIT, signbit) ALL_ROW(ABS, abs)
-        ALL_ROW(ISNAN, isnan) ALL_ROW(ISINF, isinf) ALL_ROW(ISFINITE, isfinite)[CBX_PRIM_NEG] = { CBX__INTS(
-            ENTRY, neg) CBX__FLOATS(ENTRY, neg) CBX__COMPLEXES(ENTRY, neg) },
+    REAL_MAP(REAL_ROW) BOTH_MAP(BOTH_ROW) EDGE_MAP(BOTH_ROW) REAL_ROW(LGAMMA, lgamma) REAL_ROW(SIGNBIT, signbit)
+        ALL_ROW(ABS, abs) ALL_ROW(ISNAN, isnan) ALL_ROW(ISINF, isinf)
+            ALL_ROW(ISFINITE, isfinite)[CBX_PRIM_NEG] = { CBX__INTS(ENTRY, neg) CBX__FLOATS(ENTRY, neg)
+                                                              CBX__COMPLEXES(ENTRY, neg) },
     [CBX_PRIM_SIGN] = { CBX__INTS(ENTRY, sign) CBX__FLOATS(ENTRY, sign) },
     [CBX_PRIM_NOT] = { [CBX_BOOL] = not_BOOL, CBX__INTS(ENTRY, not ) },
     [CBX_PRIM_REAL] = { CBX__COMPLEXES(ENTRY, real) },

@@ -11,7 +11,7 @@
 cbx__strided cbx__ref_strided(const cbx_array *a)
 {
     cbx__strided s = { .data = a->data };
-    ptrdiff_t size = (ptrdiff_t)cbx_dtype_size(a->desc.dtype);
+    ptrdiff_t size = (ptrdiff_t)cbx__dtype_size(a->desc.dtype);
 
     for (int i = 0; i < a->desc.ndim; i++) s.strides[i] = a->strides[i] * size;
     return s;
@@ -81,7 +81,7 @@ void cbx__stream_init(cbx__stream *s, int ndim, const size_t *shape, const ptrdi
     s->ndim = merge_axes(ndim, s->shape, 1, &o);
     if (s->ndim == 0) s->shape[s->ndim++] = 1;
     memcpy(s->strides, o.strides, sizeof s->strides);
-    s->size = cbx_dtype_size(to);
+    s->size = cbx__dtype_size(to);
     s->direct = from == to;
     s->load = from == to ? cbx__ref_copy(to) : cbx__ref_cast(from, to);
 }
@@ -131,6 +131,28 @@ const void *cbx__stream_next(cbx__stream *s, size_t n, void *buf)
         if (s->index[last] == s->shape[last]) next_run(s);
     }
     return buf;
+}
+
+void cbx__places_init(cbx__places *p, int ndim, const size_t *shape, int axis, size_t n, const cbx__strided *op)
+{
+    memset(p, 0, sizeof *p);
+    p->n = n;
+    for (size_t k = 0; k < n; k++) p->op[k].data = op[k].data;
+    for (int i = 0; i < ndim; i++) {
+        if (i == axis) continue;
+        for (size_t k = 0; k < n; k++) p->op[k].strides[p->ndim] = op[k].strides[i];
+        p->shape[p->ndim++] = shape[i];
+    }
+}
+
+void cbx__places_next(cbx__places *p)
+{
+    for (int i = p->ndim - 1; i >= 0; i--) {
+        ptrdiff_t steps = ++p->index[i] < p->shape[i] ? 1 : 1 - (ptrdiff_t)p->shape[i];
+        for (size_t k = 0; k < p->n; k++) p->op[k].data += p->op[k].strides[i] * steps;
+        if (steps == 1) return;
+        p->index[i] = 0;
+    }
 }
 
 cbx_status cbx__ref_dense(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err)

@@ -1,0 +1,140 @@
+/*
+ * GPUs of NVIDIA through its driver library, libcuda.so.1, which is loaded at run time and never linked.
+ *
+ * The types of the CUDA driver API (cuda.h, 12.x): CUresult and CUdevice are int, CUcontext is a pointer.
+ * CUDA 12 is the oldest whose driver is taken; on Linux that is driver 525.60.13 (CUDA toolkit release notes, table 3).
+ */
+#include "calibrax/array/device/internal.h"
+
+#define DRIVER_LEAST 12000 /* 1000 * major + 10 * minor, as cuDriverGetVersion tells it */
+enum { ATTRIBUTE_CAPABILITY_MAJOR = 75, ATTRIBUTE_CAPABILITY_MINOR = 76 };
+
+/* What the driver's numbers mean (cuda.h, cudaError_enum), of those that a machine's state can cause. */
+static const struct {
+    int number;
+    const char *words, *remedy;
+} faults[] = {
+    { 2, "out of memory: end what holds it, 'nvidia-smi' lists it", NULL },
+    { 34, "the library is the stub that programs are linked against", "apt-get install libcuda1" },
+    { 46, "the device is held by another process: 'nvidia-smi' lists it", NULL },
+    { 100, "no device is seen: CUDA_VISIBLE_DEVICES hides it, or the container does not pass it in",
+      "unset CUDA_VISIBLE_DEVICES" },
+    { 101, "no such device", NULL },
+    { 201, "the device's context is not valid", NULL },
+    { 802, "the system is not ready: its fabric manager does not run", "systemctl start nvidia-fabricmanager" },
+    { 803, "the driver library and the kernel's module have different versions", "reboot" },
+    { 804, "the driver's compatibility library does not fit this device", "apt-get install nvidia-driver" },
+    { 999, "the driver does not know why; its kernel module may not be loaded", "modprobe nvidia" },
+};
+
+static cbx_status refused(const char *call, int number, const char **remedy, cbx_err *err)
+{
+    const char *words = "see cudaError_enum";
+
+    *remedy = NULL;
+    for (size_t i = 0; i < CBX_LEN(faults); i++) {
+        if (faults[i].number != number) continue;
+        words = faults[i].words;
+        *remedy = faults[i].remedy;
+    }
+    return cbx_fail(err, CBX_EUNAVAILABLE, "the CUDA driver refuses '%s' with error %d: %s", call, number, words);
+}
+
+static cbx_status load(cbx_ctx *ctx, const char *path, cbx__cuda *out, const char **remedy, cbx_err *err)
+{
+    const cbx_library_symbol symbols[] = {
+#define CUDA_SYMBOL(name, symbol, args) { symbol, (void **)(void *)&out->name },
+        CBX__CUDA_CALLS(CUDA_SYMBOL)
+#undef CUDA_SYMBOL
+    };
+    *remedy = "apt-get install libcuda1";
+    return cbx_library_open_known(ctx, CBX_LIBRARY_CUDA, path, symbols, CBX_LEN(symbols), &out->library, err);
+}
+
+static cbx_status start(const cbx__cuda *c, int *count, const char **remedy, cbx_err *err)
+{
+    int number, version = 0;
+
+    number = c->driver_version(&version); /* needs no initialisation */
+    if (number) return refused("cuDriverGetVersion", number, remedy, err);
+    if (version < DRIVER_LEAST) {
+        *remedy = "apt-get install nvidia-driver";
+        return cbx_fail(err, CBX_EUNAVAILABLE,
+                        "the CUDA driver speaks version %d.%d, 12.0 is the least: install driver 525 or later",
+                        version / 1000, version % 1000 / 10);
+    }
+    number = c->init(0);
+    if (number) return refused("cuInit", number, remedy, err);
+    number = c->count(count);
+    if (number) return refused("cuDeviceGetCount", number, remedy, err);
+    if (*count > 0) return CBX_OK;
+    *remedy = NULL;
+    return cbx_fail(
+        err, CBX_EUNAVAILABLE,
+        "the CUDA driver (version %d.%d) is here and has no device: pass one into this machine or container",
+        version / 1000, version % 1000 / 10);
+}
+
+cbx_status cbx__cuda_open(cbx_ctx *ctx, const char *path, cbx__cuda *out, int *count, const char **remedy, cbx_err *err)
+{
+    cbx__cuda c = { 0 };
+    cbx_status st = load(ctx, path, &c, remedy, err);
+
+    if (!st) st = start(&c, count, remedy, err);
+    if (!st)
+        *out = c;
+    else
+        cbx_library_close(c.library);
+    return st;
+}
+
+cbx_status cbx__cuda_describe(const cbx__cuda *c, int index, cbx_device *out, cbx_err *err)
+{
+    cbx_device d = { .kind = CBX_DEVICE_CUDA, .index = index };
+    const char *call = "cuDeviceGet", *remedy;
+    size_t bytes = 0;
+    int device = 0, number = c->get(&device, index);
+
+    if (!number) number = (call = "cuDeviceGetName", c->name(d.name, sizeof d.name, device));
+    if (!number) number = (call = "cuDeviceTotalMem_v2", c->total(&bytes, device));
+    call = number ? call : "cuDeviceGetAttribute";
+    if (!number) number = c->attribute(&d.capability_major, ATTRIBUTE_CAPABILITY_MAJOR, device);
+    if (!number) number = c->attribute(&d.capability_minor, ATTRIBUTE_CAPABILITY_MINOR, device);
+    if (number) return refused(call, number, &remedy, err);
+    d.name[sizeof d.name - 1] = 0;
+    d.memory_total_bytes = bytes;
+    *out = d;
+    return CBX_OK;
+}
+
+/* With the context current: what is pushed is popped, whatever happens between. */
+static int read_memory(const cbx__cuda *c, void *context, size_t *available, size_t *total, const char **call)
+{
+    void *popped;
+    int number = c->push(context), after;
+
+    *call = "cuCtxPushCurrent_v2";
+    if (number) return number;
+    *call = "cuMemGetInfo_v2";
+    number = c->memory(available, total);
+    after = c->pop(&popped);
+    if (number || !after) return number;
+    *call = "cuCtxPopCurrent_v2";
+    return after;
+}
+
+cbx_status cbx__cuda_memory(const cbx__cuda *c, const cbx_device *device, cbx_device_memory *out, cbx_err *err)
+{
+    size_t available = 0, total = 0;
+    const char *call = "cuDeviceGet", *remedy;
+    void *context = NULL;
+    int handle = 0, number = c->get(&handle, device->index);
+
+    if (!number) number = (call = "cuDevicePrimaryCtxRetain", c->retain(&context, handle));
+    if (number) return refused(call, number, &remedy, err);
+    number = read_memory(c, context, &available, &total, &call);
+    c->release(handle);
+    if (number) return refused(call, number, &remedy, err);
+    *out = (cbx_device_memory){ total, available };
+    return CBX_OK;
+}

@@ -1,0 +1,208 @@
+/*
+ * Functions as values.  A call is a scope: it owns what the function makes, and says why it failed.
+ */
+#include "calibrax/array/fn.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "calibrax/array/fn_internal.h"
+#include "calibrax/array/state.h"
+
+struct cbx__fn_claim {
+    cbx_fn fn; /* what the caller holds */
+    atomic_size_t refs;
+    cbx_allocator al;
+    void (*release)(void *user);
+    size_t bytes;
+    char name[];
+};
+
+cbx_status cbx__begin(cbx_ctx *ctx, cbx_err *err)
+{
+    if (!cbx__state_get(ctx)) return cbx_fail(err, CBX_ENOMEM, "no memory for the array state of a context");
+    return cbx_ctx_pending(ctx, err);
+}
+
+cbx_status cbx__fn_check(const char *what, const cbx_fn *f, cbx_err *err)
+{
+    if (!f || !f->call) return cbx_fail(err, CBX_EINVAL, "the function that '%s' got has no code", what);
+    return CBX_OK;
+}
+
+cbx_status cbx_fn_create(cbx_ctx *ctx, const cbx_fn *f, void (*release)(void *user), cbx_fn **out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    struct cbx__fn_claim *c;
+    size_t length;
+    cbx_status st = cbx__fn_check("fn_create", f, err);
+
+    if (st) return st;
+    if (f->claim) return cbx_fail(err, CBX_EINVAL, "'%s' is owned already: cbx_fn_keep shares it", f->name);
+    length = f->name ? strlen(f->name) : 0;
+    c = cbx_mem_zalloc(al, sizeof *c + length + 1);
+    if (!c) return cbx_fail(err, CBX_ENOMEM, "no memory for the function '%s'", f->name ? f->name : "");
+    if (length) memcpy(c->name, f->name, length);
+    c->bytes = sizeof *c + length + 1;
+    c->al = *al;
+    c->release = release;
+    atomic_init(&c->refs, 1);
+    c->fn = *f;
+    c->fn.name = c->name;
+    c->fn.claim = c;
+    *out = &c->fn;
+    return CBX_OK;
+}
+
+cbx_status cbx_fn_keep(cbx_ctx *ctx, const cbx_fn *f, cbx_fn **out, cbx_err *err)
+{
+    if (!f || !f->claim) return cbx_fn_create(ctx, f, NULL, out, err);
+    atomic_fetch_add_explicit(&f->claim->refs, 1, memory_order_relaxed);
+    *out = &f->claim->fn;
+    return CBX_OK;
+}
+
+void cbx_fn_free(cbx_fn *f)
+{
+    struct cbx__fn_claim *c = f ? f->claim : NULL;
+    cbx_allocator al;
+
+    if (!c || atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
+    if (c->release) c->release(c->fn.user);
+    al = c->al;
+    cbx_mem_free(&al, c, c->bytes);
+}
+
+cbx_status cbx__operands_check(const char *what, size_t n, cbx_array *const *in, cbx_err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (cbx_array_is_failed(in[i]))
+            return cbx_fail(err, CBX_EINVAL, "operand %zu of '%s' is %s", i + 1, what,
+                            in[i] ? "the result of an operation that failed" : "NULL");
+    return CBX_OK;
+}
+
+static cbx_status call_check(const cbx_fn *f, size_t nin, cbx_array *const *in, size_t nout, cbx_err *err)
+{
+    cbx_status st = cbx__fn_check("fn_call", f, err);
+
+    if (st) return st;
+    if (nin != f->nin || nout != f->nout)
+        return cbx_fail(err, CBX_EINVAL, "'%s' takes %zu operands and gives %zu results, not %zu and %zu", f->name,
+                        f->nin, f->nout, nin, nout);
+    return cbx__operands_check(f->name, nin, in, err);
+}
+
+/* What the operations have not recorded themselves. */
+static void explain(cbx_ctx *ctx, const cbx_fn *f, cbx_status st, size_t nout, cbx_array *const *out)
+{
+    if (st) cbx__refuse(ctx, st, "'%s' returned CBX_%s and did not say why", f->name, cbx_status_name(st));
+    for (size_t i = 0; i < nout; i++)
+        if (cbx_array_is_failed(out[i]))
+            cbx__refuse(ctx, CBX_EINVAL, "'%s' did not set its result %zu to an array", f->name, i);
+}
+
+cbx_status cbx__results_init(cbx__results *r, cbx_ctx *ctx, size_t n, cbx_err *err)
+{
+    *r = (cbx__results){ .ctx = ctx, .n = n, .at = r->few };
+    if (n > CBX_LEN(r->few)) r->at = cbx_mem_calloc(cbx_ctx_allocator(ctx), n, sizeof *r->at);
+    if (!r->at) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu results", n);
+    for (size_t i = 0; i < n; i++) r->at[i] = cbx__array_failed();
+    return CBX_OK;
+}
+
+void cbx__results_clear(cbx__results *r)
+{
+    if (r->at != r->few) cbx_mem_free(cbx_ctx_allocator(r->ctx), r->at, r->n * sizeof *r->at);
+    r->at = NULL;
+}
+
+cbx_status cbx_fn_run(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out,
+                      cbx_err *err)
+{
+    cbx__results r;
+    cbx_scope scope;
+    cbx_status st = cbx__begin(ctx, err);
+
+    if (!st) st = call_check(f, nin, in, nout, err);
+    if (!st) st = cbx__results_init(&r, ctx, nout, err);
+    if (!st) {
+        cbx_scope_open(ctx, &scope);
+        st = f->call(ctx, nin, in, nout, r.at, f->user);
+        explain(ctx, f, st, nout, r.at);
+        st = cbx_scope_close_keep(&scope, nout, r.at, err);
+        for (size_t i = 0; !st && i < nout; i++) out[i] = r.at[i];
+        cbx__results_clear(&r);
+    }
+    for (size_t i = 0; st && i < nout; i++) out[i] = NULL;
+    return st;
+}
+
+cbx_status cbx__settle(cbx_ctx *ctx, cbx_status st, const cbx_err *err, size_t nout, cbx_array **out)
+{
+    if (st) cbx__refuse(ctx, st, "%s", err->message);
+    for (size_t i = 0; i < nout; i++) out[i] = st ? cbx__array_failed() : cbx_scope_hold(ctx, out[i]);
+    if (st || !cbx_ctx_pending(ctx, NULL)) return st;
+    for (size_t i = 0; i < nout; i++) out[i] = cbx__array_failed(); /* no memory to hold all of them */
+    return cbx_ctx_pending(ctx, NULL);
+}
+
+cbx_status cbx_fn_call(cbx_ctx *ctx, const cbx_fn *f, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st = cbx_fn_run(ctx, f, nin, in, nout, out, &err);
+
+    return cbx__settle(ctx, st, &err, nout, out);
+}
+
+cbx_status cbx__deliver(cbx__results *r, cbx_status st, const cbx_err *err, cbx_array **out)
+{
+    for (size_t i = 0; !st && i < r->n; i++) out[i] = r->at[i];
+    cbx__results_clear(r);
+    return cbx__settle(r->ctx, st, err, r->n, out);
+}
+
+void cbx__arrays_free(size_t n, cbx_array **arrays)
+{
+    for (size_t i = 0; i < n; i++) {
+        cbx_array_free(arrays[i]);
+        arrays[i] = NULL;
+    }
+}
+
+cbx_status cbx__abstract_all(cbx_ctx *ctx, size_t n, const cbx_array_desc *desc, cbx_array **out, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+    size_t i = 0;
+
+    while (!st && i < n) {
+        st = cbx_array_create_abstract(ctx, &desc[i], &out[i], err);
+        if (!st) i++;
+    }
+    if (st) cbx__arrays_free(i, out);
+    return st;
+}
+
+cbx_status cbx_fn_infer(cbx_ctx *ctx, const cbx_fn *f, size_t nin, const cbx_array_desc *in, size_t nout,
+                        cbx_array_desc *out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx__state *s = cbx__state_get(ctx);
+    cbx_array **list = cbx_mem_calloc(al, nin + nout + 1, sizeof(cbx_array *));
+    cbx_status st;
+
+    if (!s || !list) {
+        st = cbx_fail(err, CBX_ENOMEM, "no memory to run a function for its shapes");
+        goto done;
+    }
+    st = cbx__abstract_all(ctx, nin, in, list, err);
+    if (st) goto done;
+    s->shapes_only++;
+    st = cbx_fn_run(ctx, f, nin, list, nout, list + nin, err);
+    s->shapes_only--;
+    for (size_t i = 0; !st && i < nout; i++) out[i] = *cbx_array_get_desc(list[nin + i]);
+done:
+    if (list) cbx__arrays_free(nin + nout, list);
+    cbx_mem_free(al, list, (nin + nout + 1) * sizeof(cbx_array *));
+    return st;
+}

@@ -1,0 +1,108 @@
+/*
+ * Handles: their memory, and who keeps it for re-use.
+ *
+ * An eager operation on ten numbers costs less than the allocation of its result, so a scope's handles go to a list in the
+ * context when it closes, and the next results come from there.  The list is the context's and needs neither lock nor
+ * atomics; a handle that dies anywhere else (cbx_array_free, another thread, after its context) is freed.
+ */
+#include <stdint.h>
+
+#include "calibrax/array/state.h"
+#include "calibrax/base/poison.h"
+
+#define KEPT_MOST ((size_t)256) /* of each kind: 200 KiB in all */
+#define ALIGNMENT ((uintptr_t)64)
+
+static size_t handle_bytes(bool roomy) { return sizeof(cbx_array) + (roomy ? CBX__ROOM_BYTES + ALIGNMENT : 0); }
+
+static char *room_of(cbx_array *a)
+{
+    return (char *)a + (((uintptr_t)(a + 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT - (uintptr_t)a);
+}
+
+cbx_array *cbx__handle_get(cbx_ctx *ctx, bool roomy, size_t bytes)
+{
+    cbx__state *s = cbx__state_peek(ctx);
+    cbx_array *a = s ? s->handles.free[roomy] : NULL;
+
+    if (a) {
+        CBX__UNPOISON(a, handle_bytes(roomy));
+        s->handles.free[roomy] = a->base;
+        s->handles.kept[roomy]--;
+    } else {
+        a = cbx_mem_alloc(cbx_ctx_allocator(ctx), handle_bytes(roomy));
+        if (!a) return NULL;
+        a->al = *cbx_ctx_allocator(ctx);
+    }
+    a->flags = roomy ? CBX__ROOMY : 0;
+    a->base = NULL;
+    a->pool = NULL;
+    a->release = NULL;
+    a->data = NULL;
+    if (roomy) {
+        a->data = room_of(a);
+        CBX__POISON((char *)a->data + bytes, CBX__ROOM_BYTES - bytes);
+    }
+    return a;
+}
+
+static void handle_free(cbx_array *a)
+{
+    cbx_allocator al = a->al;
+    size_t bytes = handle_bytes(a->flags & CBX__ROOMY);
+
+    CBX__UNPOISON(a, bytes);
+    cbx_mem_free(&al, a, bytes);
+}
+
+/* What the handle holds besides its own memory. */
+static void let_go(cbx_array *a)
+{
+    if (a->base) cbx_array_free(a->base); /* one step: a view's base is never a view */
+    if (a->release) a->release(a->user);
+    if (a->pool) {
+        cbx_pool_put(a->pool, a->block);
+        cbx_pool_unref(a->pool);
+    }
+}
+
+/* Who holds the only reference has nobody to race with: no locked instruction. */
+static bool was_last(cbx_array *a)
+{
+    return atomic_load_explicit(&a->refs, memory_order_acquire) == 1 ||
+           atomic_fetch_sub_explicit(&a->refs, 1, memory_order_acq_rel) == 1;
+}
+
+void cbx_array_free(cbx_array *a)
+{
+    if (!a || (a->flags & CBX__FAILED) || !was_last(a)) return;
+    let_go(a);
+    handle_free(a);
+}
+
+void cbx__array_drop(cbx__handles *h, const cbx_allocator *al, cbx_array *a)
+{
+    bool roomy = a->flags & CBX__ROOMY;
+
+    if ((a->flags & CBX__FAILED) || !was_last(a)) return;
+    let_go(a);
+    if (h->kept[roomy] == KEPT_MOST || a->al.resize != al->resize || a->al.user != al->user) {
+        handle_free(a);
+        return;
+    }
+    a->base = h->free[roomy];
+    h->free[roomy] = a;
+    h->kept[roomy]++;
+    CBX__POISON(a, handle_bytes(roomy));
+}
+
+void cbx__handles_clear(cbx__handles *h)
+{
+    for (int roomy = 0; roomy < 2; roomy++)
+        while (h->free[roomy]) {
+            cbx_array *a = h->free[roomy];
+            CBX__UNPOISON(a, handle_bytes(roomy));
+            h->free[roomy] = a->base;
+            handle_free(a);
+        }
+}

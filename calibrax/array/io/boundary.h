@@ -1,0 +1,36 @@
+/*
+ * Inside the library: steps that every format shares.
+ */
+#ifndef CALIBRAX_ARRAY_IO_BOUNDARY_H
+#define CALIBRAX_ARRAY_IO_BOUNDARY_H
+
+#include "calibrax/array/array.h"
+#include "calibrax/array/io/counters.h"
+
+/** CBX_EINVAL, "cannot VERB ...", for an array without data: abstract, failed or NULL. */
+cbx_status cbx__boundary_check_data(const cbx_array *a, const char *verb, cbx_err *err);
+/** Row-major copy in a block of its own. */
+cbx_status cbx__boundary_copy(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err);
+/** Whether all elements are 0 or 1 (any dtype other than bool: yes); foreign bytes may be anything, and C's bool may not. */
+bool cbx__boundary_bools_are_tidy(const cbx_array *a);
+/** Makes every other byte of a dense bool array 1; leaves other dtypes alone. */
+void cbx__boundary_tidy_bools(cbx_array *a);
+
+/** Bytes offset .. offset+size-1 of the elements in row-major order; both ends may fall inside an element. */
+void cbx__boundary_pack_bytes(const cbx_array *a, uint64_t offset, char *buf, size_t size);
+
+/** A call into or out of the library that is to be counted; counters NULL: it is not. */
+typedef struct cbx__io_call {
+    cbx_io_counters *counters;
+    uint64_t start_ns;
+} cbx__io_call;
+
+cbx__io_call cbx__io_begin(cbx_ctx *ctx);
+/** Counts the call, if it is to be; count and bytes only if st is CBX_OK.  Returns st. */
+cbx_status cbx__io_end(cbx__io_call call, cbx_io_format format, cbx_io_direction direction, size_t count,
+                       uint64_t bytes, cbx_status st);
+/** The same of one array, which is at *out if st is CBX_OK. */
+cbx_status cbx__io_came_in(cbx__io_call call, cbx_io_format format, cbx_status st, cbx_array *const *out);
+cbx_status cbx__io_went_out(cbx__io_call call, cbx_io_format format, cbx_status st, const cbx_array *a);
+
+#endif

@@ -1,0 +1,184 @@
+/*
+ * Inside hdf5*.c: the part of libhdf5 that is used, as a table filled on first use, and what the files share.
+ *
+ * HDF5's constants such as H5T_NATIVE_INT are variables that H5open fills, so that they are looked up as symbols, too.
+ */
+#ifndef CALIBRAX_ARRAY_IO_HDF5_CALLS_H
+#define CALIBRAX_ARRAY_IO_HDF5_CALLS_H
+
+#include <hdf5.h>
+
+/* HDF5's constants call the library before they give their value; ours is open by then, and not linked. */
+#undef H5CHECK
+#undef H5OPEN
+#define H5CHECK
+#define H5OPEN
+
+#include "calibrax/array/io/hdf5.h"
+#include "calibrax/base/file.h"
+#include "calibrax/base/library.h"
+
+/* name without "H5", result, arguments */
+#define H5_CALLS(X)                                                                                                    \
+    X(open, herr_t, (void))                                                                                            \
+    X(allocate_memory, void *, (size_t, hbool_t))                                                                      \
+    X(free_memory, herr_t, (void *))                                                                                   \
+    X(Aclose, herr_t, (hid_t))                                                                                         \
+    X(Acreate2, hid_t, (hid_t, const char *, hid_t, hid_t, hid_t, hid_t))                                              \
+    X(Adelete, herr_t, (hid_t, const char *))                                                                          \
+    X(Aexists, htri_t, (hid_t, const char *))                                                                          \
+    X(Aget_space, hid_t, (hid_t))                                                                                      \
+    X(Aget_type, hid_t, (hid_t))                                                                                       \
+    X(Aopen, hid_t, (hid_t, const char *, hid_t))                                                                      \
+    X(Aread, herr_t, (hid_t, hid_t, void *))                                                                           \
+    X(Awrite, herr_t, (hid_t, hid_t, const void *))                                                                    \
+    X(Dclose, herr_t, (hid_t))                                                                                         \
+    X(Dcreate2, hid_t, (hid_t, const char *, hid_t, hid_t, hid_t, hid_t, hid_t))                                       \
+    X(Dget_create_plist, hid_t, (hid_t))                                                                               \
+    X(Dget_space, hid_t, (hid_t))                                                                                      \
+    X(Dget_type, hid_t, (hid_t))                                                                                       \
+    X(Dopen2, hid_t, (hid_t, const char *, hid_t))                                                                     \
+    X(Dread, herr_t, (hid_t, hid_t, hid_t, hid_t, hid_t, void *))                                                      \
+    X(Dvlen_reclaim, herr_t, (hid_t, hid_t, hid_t, void *))                                                            \
+    X(Dwrite, herr_t, (hid_t, hid_t, hid_t, hid_t, hid_t, const void *))                                               \
+    X(Eclear2, herr_t, (hid_t))                                                                                        \
+    X(Eget_auto2, herr_t, (hid_t, H5E_auto2_t *, void **))                                                             \
+    X(Eset_auto2, herr_t, (hid_t, H5E_auto2_t, void *))                                                                \
+    X(Ewalk2, herr_t, (hid_t, H5E_direction_t, H5E_walk2_t, void *))                                                   \
+    X(Fclose, herr_t, (hid_t))                                                                                         \
+    X(Fcreate, hid_t, (const char *, unsigned, hid_t, hid_t))                                                          \
+    X(Fflush, herr_t, (hid_t, H5F_scope_t))                                                                            \
+    X(Fopen, hid_t, (const char *, unsigned, hid_t))                                                                   \
+    X(Gget_info, herr_t, (hid_t, H5G_info_t *))                                                                        \
+    X(Iget_type, H5I_type_t, (hid_t))                                                                                  \
+    X(Lexists, htri_t, (hid_t, const char *, hid_t))                                                                   \
+    X(Lget_name_by_idx, ssize_t, (hid_t, const char *, H5_index_t, H5_iter_order_t, hsize_t, char *, size_t, hid_t))   \
+    X(Oclose, herr_t, (hid_t))                                                                                         \
+    X(Oopen, hid_t, (hid_t, const char *, hid_t))                                                                      \
+    X(Pclose, herr_t, (hid_t))                                                                                         \
+    X(Pcreate, hid_t, (hid_t))                                                                                         \
+    X(Pget_chunk, int, (hid_t, int, hsize_t *))                                                                        \
+    X(Pget_filter2, H5Z_filter_t, (hid_t, unsigned, unsigned *, size_t *, unsigned *, size_t, char *, unsigned *))     \
+    X(Pget_layout, H5D_layout_t, (hid_t))                                                                              \
+    X(Pget_nfilters, int, (hid_t))                                                                                     \
+    X(Pset_chunk, herr_t, (hid_t, int, const hsize_t *))                                                               \
+    X(Pset_create_intermediate_group, herr_t, (hid_t, unsigned))                                                       \
+    X(Pset_deflate, herr_t, (hid_t, unsigned))                                                                         \
+    X(Pset_filter, herr_t, (hid_t, H5Z_filter_t, unsigned, size_t, const unsigned *))                                  \
+    X(Pset_shuffle, herr_t, (hid_t))                                                                                   \
+    X(Sclose, herr_t, (hid_t))                                                                                         \
+    X(Screate, hid_t, (H5S_class_t))                                                                                   \
+    X(Screate_simple, hid_t, (int, const hsize_t *, const hsize_t *))                                                  \
+    X(Sget_simple_extent_dims, int, (hid_t, hsize_t *, hsize_t *))                                                     \
+    X(Sget_simple_extent_ndims, int, (hid_t))                                                                          \
+    X(Sget_simple_extent_type, H5S_class_t, (hid_t))                                                                   \
+    X(Sselect_hyperslab, herr_t,                                                                                       \
+      (hid_t, H5S_seloper_t, const hsize_t *, const hsize_t *, const hsize_t *, const hsize_t *))                      \
+    X(Tclose, herr_t, (hid_t))                                                                                         \
+    X(Tcopy, hid_t, (hid_t))                                                                                           \
+    X(Tcreate, hid_t, (H5T_class_t, size_t))                                                                           \
+    X(Tenum_create, hid_t, (hid_t))                                                                                    \
+    X(Tenum_insert, herr_t, (hid_t, const char *, const void *))                                                       \
+    X(Tget_class, H5T_class_t, (hid_t))                                                                                \
+    X(Tget_cset, H5T_cset_t, (hid_t))                                                                                  \
+    X(Tget_member_name, char *, (hid_t, unsigned))                                                                     \
+    X(Tget_member_type, hid_t, (hid_t, unsigned))                                                                      \
+    X(Tget_nmembers, int, (hid_t))                                                                                     \
+    X(Tget_sign, H5T_sign_t, (hid_t))                                                                                  \
+    X(Tget_size, size_t, (hid_t))                                                                                      \
+    X(Tget_strpad, H5T_str_t, (hid_t))                                                                                 \
+    X(Tinsert, herr_t, (hid_t, const char *, size_t, hid_t))                                                           \
+    X(Tis_variable_str, htri_t, (hid_t))                                                                               \
+    X(Tset_cset, herr_t, (hid_t, H5T_cset_t))                                                                          \
+    X(Tset_size, herr_t, (hid_t, size_t))                                                                              \
+    X(Zfilter_avail, htri_t, (H5Z_filter_t))                                                                           \
+    X(Zregister, herr_t, (const void *))
+
+/* H5 variables that hold identifiers: name without "H5" and "_g" */
+#define H5_IDS(X)                                                                                                      \
+    X(T_NATIVE_INT8)                                                                                                   \
+    X(T_NATIVE_INT16)                                                                                                  \
+    X(T_NATIVE_INT32)                                                                                                  \
+    X(T_NATIVE_INT64)                                                                                                  \
+    X(T_NATIVE_UINT8)                                                                                                  \
+    X(T_NATIVE_UINT16)                                                                                                 \
+    X(T_NATIVE_UINT32)                                                                                                 \
+    X(T_NATIVE_UINT64)                                                                                                 \
+    X(T_NATIVE_FLOAT)                                                                                                  \
+    X(T_NATIVE_DOUBLE)                                                                                                 \
+    X(T_C_S1)                                                                                                          \
+    X(P_CLS_DATASET_CREATE_ID)                                                                                         \
+    X(P_CLS_LINK_CREATE_ID)
+
+typedef struct h5_calls {
+#define H5_MEMBER(name, result, args) result(*name) args;
+    H5_CALLS(H5_MEMBER)
+#undef H5_MEMBER
+#define H5_MEMBER(name) hid_t *name;
+    H5_IDS(H5_MEMBER)
+#undef H5_MEMBER
+} h5_calls;
+
+struct cbx_h5 {
+    h5_calls c;
+    cbx_library *lib;
+    cbx_ctx *ctx;
+    cbx_allocator al;
+    hid_t file;
+    uint64_t max_bytes;
+    cbx_replacement *replacement; /* NULL: open for reading */
+    char name[512];               /* for sentences; cut if it does not fit */
+};
+
+/* How the caller's thread had errors printed: put aside on entry, put back on the way out. */
+typedef struct h5_entered {
+    H5E_auto2_t function;
+    void *data;
+} h5_entered;
+
+h5_entered cbx__h5_enter(const cbx_h5 *h);
+void cbx__h5_leave(const cbx_h5 *h, h5_entered before);
+
+/** "cannot DOING 'WHAT' of 'FILE': " and what HDF5 found at the bottom of its error stack; WHAT NULL: of the file. */
+cbx_status cbx__h5_fail(const cbx_h5 *h, cbx_err *err, const char *doing, const char *what);
+/** CBX_EPERM unless the file may be written. */
+cbx_status cbx__h5_check_writable(const cbx_h5 *h, const char *what, cbx_err *err);
+/** Whether each part of a path is there. */
+bool cbx__h5_exists(const cbx_h5 *h, const char *path);
+
+/* --- hdf5_types.c --- */
+
+/** dtype of a type in a file; *text for strings.  CBX_EDTYPE for what has none. */
+cbx_status cbx__h5_dtype_of(const cbx_h5 *h, hid_t type, const char *what, cbx_dtype *dtype, bool *text, cbx_err *err);
+/** A new type as arrays hold it, which is also how it is stored; < 0 on failure. */
+hid_t cbx__h5_native_type(const cbx_h5 *h, cbx_dtype dtype);
+/** A new type of variable-length text; < 0 on failure. */
+hid_t cbx__h5_text_type(const cbx_h5 *h, H5T_cset_t set);
+/** A new simple or scalar dataspace; < 0 on failure. */
+hid_t cbx__h5_space(const cbx_h5 *h, int ndim, const size_t *shape);
+/** Rank and lengths of a dataspace; *null for one without elements by type. */
+cbx_status cbx__h5_shape_of(const cbx_h5 *h, hid_t space, const char *what, cbx_array_desc *desc, bool *null,
+                            cbx_err *err);
+/** CBX_EOVERFLOW if desc, of elements of unit bytes, is larger than a read may be. */
+cbx_status cbx__h5_check_size(const cbx_h5 *h, const cbx_array_desc *desc, size_t unit, const char *what, size_t *count,
+                              cbx_err *err);
+
+/** Reads text out of a dataset or an attribute: read fills buf with elements of memory_type. */
+typedef herr_t (*h5_reader)(const cbx_h5 *h, hid_t from, hid_t memory_type, void *buf);
+cbx_status cbx__h5_texts(const cbx_h5 *h, hid_t from, hid_t type, hid_t space, h5_reader read, const char *what,
+                         cbx_arena *arena, const char *const **out, size_t *count, cbx_err *err);
+
+/* --- hdf5_filters.c --- */
+
+#define H5_LZF_ID 32000 /* registered with The HDF Group for h5py */
+
+/** Makes LZF known to libhdf5, once a process.  CBX_EUNAVAILABLE without liblzf. */
+cbx_status cbx__h5_load_lzf(const cbx_h5 *h, cbx_err *err);
+/** Packing of a dataset; CBX_EUNSUPPORTED, CBX_EUNAVAILABLE or CBX_EFORMAT if it cannot be unpacked (unless info only). */
+cbx_status cbx__h5_filters(const cbx_h5 *h, hid_t plist, const char *what, size_t chunk_bytes, bool info_only,
+                           cbx_h5_info *info, cbx_err *err);
+/** Sets chunks and filters of a dataset to be. */
+cbx_status cbx__h5_set_filters(const cbx_h5 *h, hid_t plist, const cbx_array_desc *desc, const cbx_h5_write_opts *opts,
+                               const char *what, cbx_err *err);
+
+#endif

@@ -1,0 +1,423 @@
+/*
+ * HDF5: datasets, whole and in slabs.
+ *
+ * A dataset is opened, its type, shape and filters are looked at, and only then memory is taken: what its header claims must fit
+ * into an array and into the limit of the file's handle.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/array/internal.h"
+#include "calibrax/array/io/boundary.h"
+#include "calibrax/array/io/hdf5_calls.h"
+
+/* A dataset and what is known of it; identifiers are < 0 while they are not open. */
+typedef struct dataset {
+    hid_t id, type, space, plist;
+    cbx_h5_info info;
+    bool null;
+} dataset;
+
+static void dataset_close(const cbx_h5 *h, dataset *d)
+{
+    if (d->plist >= 0) h->c.Pclose(d->plist);
+    if (d->space >= 0) h->c.Sclose(d->space);
+    if (d->type >= 0) h->c.Tclose(d->type);
+    if (d->id >= 0) h->c.Dclose(d->id);
+    d->id = d->type = d->space = d->plist = -1;
+}
+
+/* A forged chunk is refused here: libhdf5 takes its size on trust. */
+static cbx_status read_layout(const cbx_h5 *h, const char *name, dataset *d, bool info_only, cbx_err *err)
+{
+    hsize_t chunk[H5S_MAX_RANK];
+    size_t bytes = h->c.Tget_size(d->type);
+
+    d->plist = h->c.Dget_create_plist(d->id);
+    if (d->plist < 0) return cbx__h5_fail(h, err, "read the layout of", name);
+    if (h->c.Pget_layout(d->plist) != H5D_CHUNKED) return CBX_OK;
+    if (h->c.Pget_chunk(d->plist, d->info.desc.ndim, chunk) != d->info.desc.ndim)
+        return cbx_fail(err, CBX_EFORMAT, "'%s' of '%s' has chunks of another rank than its own", name, h->name);
+    d->info.chunked = true;
+    for (int i = 0; i < d->info.desc.ndim; i++) {
+        d->info.chunk[i] = (size_t)chunk[i];
+        if (chunk[i] == 0 || __builtin_mul_overflow(bytes, (size_t)chunk[i], &bytes) || bytes > UINT32_MAX)
+            return cbx_fail(err, CBX_EFORMAT, "'%s' of '%s' has chunks that are empty or larger than 4 GiB", name,
+                            h->name);
+    }
+    return cbx__h5_filters(h, d->plist, name, bytes, info_only, &d->info, err);
+}
+
+static cbx_status check_name(const cbx_h5 *h, const char *name, cbx_err *err)
+{
+    return *name ? CBX_OK : cbx_fail(err, CBX_EINVAL, "a dataset of '%s' needs a name, not an empty one", h->name);
+}
+
+static cbx_status dataset_open(const cbx_h5 *h, const char *name, bool info_only, dataset *d, cbx_err *err)
+{
+    cbx_status st = check_name(h, name, err);
+
+    *d = (dataset){ -1, -1, -1, -1, { { 0 } }, false };
+    if (st) return st;
+    if (!cbx__h5_exists(h, name)) return cbx_fail(err, CBX_ENOENT, "there is no dataset '%s' in '%s'", name, h->name);
+    d->id = h->c.Dopen2(h->file, name, H5P_DEFAULT);
+    if (d->id >= 0) d->type = h->c.Dget_type(d->id);
+    if (d->id >= 0) d->space = h->c.Dget_space(d->id);
+    if (d->type < 0 || d->space < 0) {
+        st = cbx__h5_fail(h, err, "open the dataset", name);
+        dataset_close(h, d);
+        return st;
+    }
+    st = cbx__h5_dtype_of(h, d->type, name, &d->info.desc.dtype, &d->info.text, err);
+    if (!st) st = cbx__h5_shape_of(h, d->space, name, &d->info.desc, &d->null, err);
+    if (!st) st = read_layout(h, name, d, info_only, err);
+    if (st) dataset_close(h, d);
+    return st;
+}
+
+/* As dataset_open, for numbers. */
+static cbx_status numbers_open(const cbx_h5 *h, const char *name, dataset *d, cbx_err *err)
+{
+    cbx_status st = dataset_open(h, name, false, d, err);
+
+    if (st) return st;
+    if (!d->info.text && !d->null) return CBX_OK;
+    st = d->null ? cbx_fail(err, CBX_EUNSUPPORTED, "'%s' of '%s' has no shape and no elements", name, h->name)
+                 : cbx_fail(err, CBX_EDTYPE, "'%s' of '%s' is text and no array: read it as text", name, h->name);
+    dataset_close(h, d);
+    return st;
+}
+
+/* --- what it is --- */
+
+static void copy_units(const cbx_h5 *h, const char *name, char *out, size_t size)
+{
+    cbx_arena arena;
+    const char *const *texts = NULL;
+    size_t n = 0;
+
+    cbx_arena_init(&arena, &h->al);
+    if (!cbx_h5_get_attr_text((cbx_h5 *)h, name, "units", &arena, &texts, &n, NULL) && n > 0)
+        snprintf(out, size, "%s", texts[0]);
+    cbx_arena_clear(&arena);
+}
+
+cbx_status cbx_h5_stat(cbx_h5 *h, const char *name, cbx_h5_info *out, cbx_err *err)
+{
+    h5_entered before = cbx__h5_enter(h);
+    dataset d;
+    cbx_status st = dataset_open(h, name, true, &d, err);
+
+    if (!st && d.null) st = cbx_fail(err, CBX_EUNSUPPORTED, "'%s' of '%s' has no shape and no elements", name, h->name);
+    if (!st) {
+        copy_units(h, name, d.info.units, sizeof(d.info.units));
+        *out = d.info;
+    }
+    dataset_close(h, &d);
+    cbx__h5_leave(h, before);
+    return st;
+}
+
+/* --- slabs --- */
+
+static size_t step_of(const cbx_h5_slab *s, int i) { return s->step[i] ? s->step[i] : 1; }
+
+static cbx_status check_slab(const cbx_h5 *h, const char *name, const cbx_array_desc *d, const cbx_h5_slab *s,
+                             cbx_err *err)
+{
+    for (int i = 0; i < d->ndim; i++) {
+        size_t last;
+        if (s->count[i] == 0 && s->start[i] <= d->shape[i]) continue;
+        if (s->count[i] == 0 || __builtin_mul_overflow(s->count[i] - 1, step_of(s, i), &last) ||
+            __builtin_add_overflow(last, s->start[i], &last) || last >= d->shape[i])
+            return cbx_fail(
+                err, CBX_EINVAL,
+                "axis %d of '%s' of '%s' has %zu elements: %zu of them from %zu on, %zu apart, are not there", i, name,
+                h->name, d->shape[i], s->count[i], s->start[i], step_of(s, i));
+    }
+    return CBX_OK;
+}
+
+static cbx_status select_slab(const cbx_h5 *h, const char *name, const dataset *d, const cbx_h5_slab *s, cbx_err *err)
+{
+    hsize_t start[CBX_MAX_RANK], step[CBX_MAX_RANK], count[CBX_MAX_RANK];
+
+    if (d->info.desc.ndim == 0) return CBX_OK;
+    for (int i = 0; i < d->info.desc.ndim; i++) {
+        start[i] = s->start[i];
+        step[i] = step_of(s, i);
+        count[i] = s->count[i];
+    }
+    if (h->c.Sselect_hyperslab(d->space, H5S_SELECT_SET, start, step, count, NULL) < 0)
+        return cbx__h5_fail(h, err, "select a slab of", name);
+    return CBX_OK;
+}
+
+/* What read and write have in common: a memory type and a memory space for the selected elements. */
+static cbx_status transfer(const cbx_h5 *h, const char *name, const dataset *d, const cbx_array_desc *desc, void *into,
+                           const void *from, cbx_err *err)
+{
+    hid_t type = cbx__h5_native_type(h, desc->dtype), space = cbx__h5_space(h, desc->ndim, desc->shape);
+    herr_t done = -1;
+    cbx_status st = CBX_OK;
+
+    if (type >= 0 && space >= 0)
+        done = into ? h->c.Dread(d->id, type, space, d->space, H5P_DEFAULT, into)
+                    : h->c.Dwrite(d->id, type, space, d->space, H5P_DEFAULT, from);
+    if (done < 0) st = cbx__h5_fail(h, err, into ? "read" : "write", name);
+    if (type >= 0) h->c.Tclose(type);
+    if (space >= 0) h->c.Sclose(space);
+    return st;
+}
+
+/* --- reading --- */
+
+static cbx_status read_selected(const cbx_h5 *h, const char *name, const dataset *d, const cbx_array_desc *desc,
+                                cbx_array **out, cbx_err *err)
+{
+    cbx_array *a = NULL;
+    size_t count = 0;
+    cbx_status st = cbx__h5_check_size(h, desc, cbx_dtype_size(desc->dtype), name, &count, err);
+
+    if (!st) st = cbx_array_create(h->ctx, desc, &a, err);
+    if (!st && count > 0) st = transfer(h, name, d, desc, cbx_array_data_mut(a), NULL, err);
+    if (st) {
+        cbx_array_free(a);
+        return st;
+    }
+    cbx__boundary_tidy_bools(a);
+    *out = a;
+    return CBX_OK;
+}
+
+static cbx_status read_slab(const cbx_h5 *h, const char *name, const cbx_h5_slab *slab, cbx_array **out, cbx_err *err)
+{
+    cbx_array_desc desc;
+    dataset d;
+    cbx_status st = numbers_open(h, name, &d, err);
+
+    if (st) return st;
+    desc = d.info.desc;
+    if (slab) {
+        st = check_slab(h, name, &desc, slab, err);
+        for (int i = 0; !st && i < desc.ndim; i++) desc.shape[i] = slab->count[i];
+    }
+    bool empty = false;
+    for (int i = 0; i < desc.ndim; i++) empty |= desc.shape[i] == 0;
+    if (!st && slab && !empty) st = select_slab(h, name, &d, slab, err);
+    if (!st) st = read_selected(h, name, &d, &desc, out, err);
+    dataset_close(h, &d);
+    return st;
+}
+
+cbx_status cbx_h5_read_slab(cbx_h5 *h, const char *name, const cbx_h5_slab *slab, cbx_array **out, cbx_err *err)
+{
+    cbx__io_call call = cbx__io_begin(h->ctx);
+    h5_entered before = cbx__h5_enter(h);
+    cbx_status st = read_slab(h, name, slab, out, err);
+
+    cbx__h5_leave(h, before);
+    return cbx__io_came_in(call, CBX_IO_HDF5, st, out);
+}
+
+cbx_status cbx_h5_read(cbx_h5 *h, const char *name, cbx_array **out, cbx_err *err)
+{
+    return cbx_h5_read_slab(h, name, NULL, out, err);
+}
+
+static herr_t read_dataset(const cbx_h5 *h, hid_t from, hid_t type, void *buf)
+{
+    return h->c.Dread(from, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, buf);
+}
+
+cbx_status cbx_h5_read_text(cbx_h5 *h, const char *name, cbx_arena *arena, const char *const **out, size_t *count,
+                            cbx_err *err)
+{
+    h5_entered before = cbx__h5_enter(h);
+    dataset d;
+    cbx_status st = dataset_open(h, name, false, &d, err);
+
+    if (!st) st = cbx__h5_texts(h, d.id, d.type, d.space, read_dataset, name, arena, out, count, err);
+    dataset_close(h, &d);
+    cbx__h5_leave(h, before);
+    return st;
+}
+
+/* --- writing --- */
+
+/* What stands above a new dataset is a group, or is not there yet. */
+static cbx_status check_above(const cbx_h5 *h, const char *name, cbx_err *err)
+{
+    char part[1024];
+
+    for (size_t i = 1; name[i] && i < sizeof(part); i++) {
+        hid_t id = -1;
+        bool other;
+        if (name[i] != '/' || name[i - 1] == '/') continue;
+        memcpy(part, name, i);
+        part[i] = 0;
+        if (!cbx__h5_exists(h, part)) return CBX_OK;
+        id = h->c.Oopen(h->file, part, H5P_DEFAULT);
+        other = id >= 0 && h->c.Iget_type(id) != H5I_GROUP;
+        if (id >= 0) h->c.Oclose(id);
+        if (other)
+            return cbx_fail(err, CBX_EINVAL, "'%s' cannot be made: '%s' of '%s' is no group", name, part, h->name);
+    }
+    return CBX_OK;
+}
+
+/* The dataset's identifier through out; the groups above it are made, too. */
+static cbx_status make_dataset(const cbx_h5 *h, const char *name, hid_t type, hid_t space, hid_t plist, hid_t *out,
+                               cbx_err *err)
+{
+    cbx_status st = check_name(h, name, err);
+    hid_t links;
+
+    if (!st) st = check_above(h, name, err);
+    if (st) return st;
+    links = h->c.Pcreate(*h->c.P_CLS_LINK_CREATE_ID);
+    if (cbx__h5_exists(h, name)) {
+        if (links >= 0) h->c.Pclose(links);
+        return cbx_fail(err, CBX_EEXIST, "'%s' is in '%s' already", name, h->name);
+    }
+    if (type >= 0 && space >= 0 && plist >= 0 && links >= 0 && h->c.Pset_create_intermediate_group(links, 1) >= 0)
+        *out = h->c.Dcreate2(h->file, name, type, space, links, plist, H5P_DEFAULT);
+    st = *out < 0 ? cbx__h5_fail(h, err, "make the dataset", name) : CBX_OK;
+    if (links >= 0) h->c.Pclose(links);
+    return st;
+}
+
+static cbx_status create_dataset(cbx_h5 *h, const char *name, const cbx_array_desc *desc, const cbx_h5_write_opts *opts,
+                                 cbx_err *err)
+{
+    hid_t type = -1, space = -1, plist = -1, id = -1;
+    size_t count = 0;
+    cbx_status st = cbx__h5_check_writable(h, name, err);
+
+    if (!st) st = cbx_array_desc_count(desc, &count, err);
+    if (st) return st;
+    plist = h->c.Pcreate(*h->c.P_CLS_DATASET_CREATE_ID);
+    if (plist < 0) st = cbx__h5_fail(h, err, "make the dataset", name);
+    if (!st && opts) st = cbx__h5_set_filters(h, plist, desc, opts, name, err);
+    if (!st) {
+        type = cbx__h5_native_type(h, desc->dtype);
+        space = cbx__h5_space(h, desc->ndim, desc->shape);
+        st = make_dataset(h, name, type, space, plist, &id, err);
+    }
+    if (id >= 0) h->c.Dclose(id);
+    if (space >= 0) h->c.Sclose(space);
+    if (type >= 0) h->c.Tclose(type);
+    if (plist >= 0) h->c.Pclose(plist);
+    if (!st && opts && opts->units) st = cbx_h5_set_attr_text(h, name, "units", opts->units, err);
+    return st;
+}
+
+cbx_status cbx_h5_create(cbx_h5 *h, const char *name, const cbx_array_desc *desc, const cbx_h5_write_opts *opts,
+                         cbx_err *err)
+{
+    h5_entered before = cbx__h5_enter(h);
+    cbx_status st = create_dataset(h, name, desc, opts, err);
+
+    cbx__h5_leave(h, before);
+    return st;
+}
+
+/* Elements row-major, packed first if they are not. */
+static cbx_status write_elements(const cbx_h5 *h, const char *name, const dataset *d, const cbx_array *a, cbx_err *err)
+{
+    cbx_array *dense = NULL;
+    cbx_status st = CBX_OK;
+
+    if (cbx_array_count(a) == 0) return CBX_OK;
+    if (!cbx_array_is_contiguous(a)) st = cbx__boundary_copy(h->ctx, a, &dense, err);
+    if (!st) st = transfer(h, name, d, cbx_array_get_desc(a), NULL, cbx_array_data(dense ? dense : a), err);
+    cbx_array_free(dense);
+    return st;
+}
+
+static cbx_status check_same_kind(const cbx_h5 *h, const char *name, const dataset *d, const cbx_array *a, cbx_err *err)
+{
+    char text[160];
+    const cbx_array_desc *desc = cbx_array_get_desc(a);
+
+    if (desc->ndim != d->info.desc.ndim)
+        return cbx_fail(err, CBX_ESHAPE, "an array of %s has another rank than '%s' of '%s', which has %d axes",
+                        cbx_array_desc_text(desc, text, sizeof text), name, h->name, d->info.desc.ndim);
+    if (desc->dtype != d->info.desc.dtype)
+        return cbx_fail(err, CBX_EDTYPE, "'%s' of '%s' is %s, an array of %s cannot be written to it: use astype", name,
+                        h->name, cbx_dtype_name(d->info.desc.dtype), cbx_array_desc_text(desc, text, sizeof text));
+    return CBX_OK;
+}
+
+/* slab NULL: the array is the whole dataset, which was made for it. */
+static cbx_status write_slab(cbx_h5 *h, const char *name, const cbx_h5_slab *slab, const cbx_array *a, cbx_err *err)
+{
+    cbx_h5_slab part;
+    dataset d;
+    cbx_status st = cbx__h5_check_writable(h, name, err);
+
+    if (!st) st = cbx__boundary_check_data(a, "write", err);
+    if (!st) st = numbers_open(h, name, &d, err);
+    if (st) return st;
+    st = check_same_kind(h, name, &d, a, err);
+    if (!st && slab) {
+        part = *slab;
+        memcpy(part.count, cbx_array_get_desc(a)->shape, sizeof(part.count));
+        st = check_slab(h, name, &d.info.desc, &part, err);
+        if (!st && cbx_array_count(a) > 0) st = select_slab(h, name, &d, &part, err);
+    }
+    if (!st) st = write_elements(h, name, &d, a, err);
+    dataset_close(h, &d);
+    return st;
+}
+
+cbx_status cbx_h5_write_slab(cbx_h5 *h, const char *name, const cbx_h5_slab *slab, const cbx_array *a, cbx_err *err)
+{
+    cbx__io_call call = cbx__io_begin(h->ctx);
+    h5_entered before = cbx__h5_enter(h);
+    cbx_status st = write_slab(h, name, slab, a, err);
+
+    cbx__h5_leave(h, before);
+    return cbx__io_went_out(call, CBX_IO_HDF5, st, a);
+}
+
+cbx_status cbx_h5_write(cbx_h5 *h, const char *name, const cbx_array *a, const cbx_h5_write_opts *opts, cbx_err *err)
+{
+    cbx__io_call call = cbx__io_begin(h->ctx);
+    h5_entered before = cbx__h5_enter(h);
+    cbx_status st = cbx__boundary_check_data(a, "write", err);
+
+    if (!st) st = create_dataset(h, name, cbx_array_get_desc(a), opts, err);
+    if (!st) st = write_slab(h, name, NULL, a, err);
+    cbx__h5_leave(h, before);
+    return cbx__io_went_out(call, CBX_IO_HDF5, st, a);
+}
+
+static cbx_status write_text(cbx_h5 *h, const char *name, const char *text, cbx_err *err)
+{
+    hid_t type, space, plist, id = -1;
+    cbx_status st = cbx__h5_check_writable(h, name, err);
+
+    if (st) return st;
+    type = cbx__h5_text_type(h, H5T_CSET_UTF8);
+    space = cbx__h5_space(h, 0, NULL);
+    plist = h->c.Pcreate(*h->c.P_CLS_DATASET_CREATE_ID);
+    st = make_dataset(h, name, type, space, plist, &id, err);
+    if (!st && h->c.Dwrite(id, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &text) < 0)
+        st = cbx__h5_fail(h, err, "write", name);
+    if (id >= 0) h->c.Dclose(id);
+    if (plist >= 0) h->c.Pclose(plist);
+    if (space >= 0) h->c.Sclose(space);
+    if (type >= 0) h->c.Tclose(type);
+    return st;
+}
+
+cbx_status cbx_h5_write_text(cbx_h5 *h, const char *name, const char *text, cbx_err *err)
+{
+    h5_entered before = cbx__h5_enter(h);
+    cbx_status st = write_text(h, name, text, err);
+
+    cbx__h5_leave(h, before);
+    return st;
+}

@@ -1,0 +1,75 @@
+/*
+ * Inside the library: inner loops of reductions, built for each instruction set.  All give the same bits.
+ *
+ * Rows: acc[i] = acc[i] op row[i], for reductions along an outer axis, many results at once.
+ * Runs: n elements lying together to one, n of any size; the first of equal values wins, the first NaN against all.
+ */
+#ifndef CALIBRAX_ARRAY_KERNELS_FOLD_H
+#define CALIBRAX_ARRAY_KERNELS_FOLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "calibrax/array/kernels/semiring.h"
+
+/* Elements of 64 bits by which one pass over memory asks ahead: the hardware's own reading ahead ends with each page.  A
+ * fifth less time for 4 Mi elements; what lies behind the end is asked for in vain. */
+#define CBX__AHEAD 512
+
+/* name, type, step: t so far, x the next */
+#define CBX__FOLD_MAP(X)                                                                                               \
+    X(add_f64, double, t + x)                                                                                          \
+    X(mul_f64, double, t *x)                                                                                           \
+    X(max_f64, double, t >= x || t != t ? t : x)                                                                       \
+    X(min_f64, double, t <= x || t != t ? t : x)                                                                       \
+    X(add_u64, uint64_t, t + x)                                                                                        \
+    X(mul_u64, uint64_t, t *x)                                                                                         \
+    X(max_u64, uint64_t, x > t ? x : t)                                                                                \
+    X(min_u64, uint64_t, x < t ? x : t)                                                                                \
+    X(max_i64, int64_t, x > t ? x : t)                                                                                 \
+    X(min_i64, int64_t, x < t ? x : t)                                                                                 \
+    X(or_u8, uint8_t, t | x)                                                                                           \
+    X(and_u8, uint8_t, t &x)
+
+/* name, type, true if x takes the place of t */
+#define CBX__WINNER_MAP(X)                                                                                             \
+    X(argmax_f64, double, (x > t) | ((x != x) & (t == t)))                                                             \
+    X(argmin_f64, double, (x < t) | ((x != x) & (t == t)))                                                             \
+    X(argmax_u64, uint64_t, x > t)                                                                                     \
+    X(argmin_u64, uint64_t, x < t)                                                                                     \
+    X(argmax_i64, int64_t, x > t)                                                                                      \
+    X(argmin_i64, int64_t, x < t)
+
+enum {
+    CBX__INDEX_NEGATIVE = 1, /* counts from the end */
+    CBX__INDEX_OUTSIDE = 2   /* not in -length .. length-1 */
+};
+
+typedef struct cbx__fold {
+#define CBX__ROWS(name, T, step) void (*name)(size_t n, T * acc, const T *row);
+    CBX__FOLD_MAP(CBX__ROWS)
+#undef CBX__ROWS
+    /* where[i] = row_index where the element of this row takes the place of best[i] */
+#define CBX__ROWS(name, T, takes) void (*name)(size_t n, T * best, int64_t * where, const T *row, int64_t row_index);
+    CBX__WINNER_MAP(CBX__ROWS)
+#undef CBX__ROWS
+    double (*run_max_f64)(const double *a, size_t n); /* n > 0 */
+    double (*run_min_f64)(const double *a, size_t n);
+    int64_t (*run_max_i64)(const int64_t *a, size_t n);
+    int64_t (*run_min_i64)(const int64_t *a, size_t n);
+    uint64_t (*run_sum_u8)(const uint8_t *a, size_t n);
+    unsigned (*run_indices)(const int64_t *at, size_t n, size_t length); /* of an axis: what CBX__INDEX_... there is */
+    size_t (*run_find_f64)(const double *a, size_t n, double x);         /* place of the first that equals x; n: none */
+} cbx__fold;
+
+/** Of an instruction set of this machine. */
+const cbx__fold *cbx__fold_get(cbx_isa isa);
+
+extern const cbx__fold cbx__fold_plain;
+#if defined(__x86_64__)
+extern const cbx__fold cbx__fold_avx2;
+extern const cbx__fold cbx__fold_avx512;
+#endif
+
+#endif

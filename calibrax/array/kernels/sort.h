@@ -1,0 +1,39 @@
+/*
+ * Inside the library: sorting and selecting among 64-bit keys, built for each instruction set.
+ *
+ * Elements become keys that order as they do (unsigned), are sorted as numbers, and become elements again; equal keys are the
+ * same number, so the answer does not depend on how it was found.  NaN is the highest key and comes back as a quiet NaN; -0 is
+ * below 0.
+ */
+#ifndef CALIBRAX_ARRAY_KERNELS_SORT_H
+#define CALIBRAX_ARRAY_KERNELS_SORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "calibrax/array/kernels/semiring.h"
+
+typedef struct cbx__sort {
+    /* words of work that n keys need: 0 or n */
+    size_t (*work)(size_t n);
+    /* keys of n elements of a wide dtype (int64, uint64, float64), in place or not; descending: complements */
+    void (*keys)(cbx_dtype wide, bool descending, size_t n, const void *values, uint64_t *keys);
+    /* n keys into order and to elements again, in place */
+    void (*sort)(cbx_dtype wide, bool descending, size_t n, uint64_t *keys, uint64_t *work);
+    /* out[i] = key of rank[i]; ranks do not fall; keys are left in disorder */
+    void (*select)(uint64_t *keys, size_t n, size_t nranks, const size_t *rank, uint64_t *out, uint64_t *work);
+    /* keys to elements, in place */
+    void (*values)(cbx_dtype wide, bool descending, size_t n, uint64_t *keys);
+} cbx__sort;
+
+/** Of an instruction set of this machine. */
+const cbx__sort *cbx__sort_get(cbx_isa isa);
+
+extern const cbx__sort cbx__sort_plain;
+#if defined(__x86_64__)
+extern const cbx__sort cbx__sort_avx2;
+extern const cbx__sort cbx__sort_avx512;
+#endif
+
+#endif

@@ -1,0 +1,408 @@
+/*
+ * Linear algebra in terms of a few factors: operands made ready, packed results cut into their parts.
+ */
+#include "calibrax/array/linalg.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/array/ops_internal.h"
+
+/* A stack of matrices of real or complex numbers; failed, with the reason recorded, otherwise. */
+static cbx_array *matrices(cbx_ctx *ctx, const char *name, const cbx_array *x)
+{
+    char text[160];
+
+    if (cbx__unusable(ctx, name, 1, &x)) return cbx__array_failed();
+    if (x->desc.ndim < 2)
+        return cbx__refuse(ctx, CBX_ESHAPE, "'%s' needs a matrix, not %s", name,
+                           cbx_array_desc_text(&x->desc, text, sizeof text));
+    return cbx__as(ctx, x, cbx__inexact(x->desc.dtype));
+}
+
+static size_t rows(const cbx_array *x) { return x->desc.shape[x->desc.ndim - 2]; }
+static size_t columns(const cbx_array *x) { return x->desc.shape[x->desc.ndim - 1]; }
+
+/* Numbers from .. from+count-1 of the last axis. */
+static cbx_array *cut(cbx_ctx *ctx, const cbx_array *x, size_t from, size_t count)
+{
+    return cbx_slice(ctx, x, -1, (ptrdiff_t)from, (ptrdiff_t)(from + count), 1);
+}
+
+/* The same as matrices of m rows. */
+static cbx_array *cut_matrix(cbx_ctx *ctx, const cbx_array *x, size_t from, size_t m, size_t n)
+{
+    size_t shape[CBX_MAX_RANK + 1];
+
+    if (cbx_array_is_failed(x)) return cbx__array_failed();
+    memcpy(shape, x->desc.shape, sizeof x->desc.shape);
+    shape[x->desc.ndim - 1] = m;
+    shape[x->desc.ndim] = n;
+    return cbx__reshaped(ctx, cut(ctx, x, from, m * n), x->desc.ndim + 1, shape);
+}
+
+/* ---- factors ---- */
+
+static cbx_array *cholesky_steps(cbx_ctx *ctx, const cbx_array *x, bool upper)
+{
+    return cbx__apply1(ctx, CBX_PRIM_CHOLESKY, matrices(ctx, "cholesky", x), &(cbx_attrs){ .mode = upper });
+}
+
+cbx_array *cbx_cholesky(cbx_ctx *ctx, const cbx_array *x, bool upper)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, cholesky_steps(ctx, x, upper));
+}
+
+cbx_qr_parts cbx_qr(cbx_ctx *ctx, const cbx_array *x, bool complete)
+{
+    size_t mark = cbx__mark(ctx), m, n, k;
+    cbx_array *a = matrices(ctx, "qr", x), *packed, *part[2] = { cbx__array_failed(), cbx__array_failed() };
+
+    packed = cbx__apply1(ctx, CBX_PRIM_QR, a, &(cbx_attrs){ .mode = complete });
+    if (!cbx_array_is_failed(packed)) {
+        m = rows(a);
+        n = columns(a);
+        k = complete || m < n ? m : n;
+        part[0] = cut_matrix(ctx, packed, 0, m, k);
+        part[1] = cut_matrix(ctx, packed, m * k, k, n);
+    }
+    cbx__tidy_list(ctx, mark, 2, part);
+    return (cbx_qr_parts){ part[0], part[1] };
+}
+
+cbx_eigh_parts cbx_eigh(cbx_ctx *ctx, const cbx_array *x)
+{
+    size_t mark = cbx__mark(ctx), n;
+    cbx_array *a = matrices(ctx, "eigh", x), *packed, *part[2] = { cbx__array_failed(), cbx__array_failed() };
+
+    packed = cbx__apply1(ctx, CBX_PRIM_EIGH, a, NULL);
+    if (!cbx_array_is_failed(packed)) {
+        n = columns(a);
+        part[0] = cbx_real(ctx, cbx_index(ctx, packed, -1, -1));
+        part[1] = cut(ctx, packed, 0, n);
+    }
+    cbx__tidy_list(ctx, mark, 2, part);
+    return (cbx_eigh_parts){ part[0], part[1] };
+}
+
+static cbx_array *eigvalsh_steps(cbx_ctx *ctx, const cbx_array *x)
+{
+    return cbx__apply1(ctx, CBX_PRIM_EIGVALSH, matrices(ctx, "eigvalsh", x), NULL);
+}
+
+cbx_array *cbx_eigvalsh(cbx_ctx *ctx, const cbx_array *x)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, eigvalsh_steps(ctx, x));
+}
+
+static cbx_svd_parts svd_steps(cbx_ctx *ctx, const char *name, const cbx_array *x, bool full)
+{
+    cbx_svd_parts p = { cbx__array_failed(), cbx__array_failed(), cbx__array_failed() };
+    cbx_array *a = matrices(ctx, name, x), *packed = cbx__apply1(ctx, CBX_PRIM_SVD, a, &(cbx_attrs){ .mode = full });
+    size_t m, n, k, ku, kv;
+
+    if (cbx_array_is_failed(packed)) return p;
+    m = rows(a);
+    n = columns(a);
+    k = m < n ? m : n;
+    ku = full ? m : k;
+    kv = full ? n : k;
+    p.u = cut_matrix(ctx, packed, 0, m, ku);
+    p.s = cbx_real(ctx, cut(ctx, packed, m * ku, k));
+    p.vh = cut_matrix(ctx, packed, m * ku + k, kv, n);
+    return p;
+}
+
+cbx_svd_parts cbx_svd(cbx_ctx *ctx, const cbx_array *x, bool full_matrices)
+{
+    size_t mark = cbx__mark(ctx);
+    cbx_svd_parts p = svd_steps(ctx, "svd", x, full_matrices);
+    cbx_array *part[3] = { p.u, p.s, p.vh };
+
+    cbx__tidy_list(ctx, mark, 3, part);
+    return (cbx_svd_parts){ part[0], part[1], part[2] };
+}
+
+static cbx_array *svdvals_steps(cbx_ctx *ctx, const cbx_array *x)
+{
+    return cbx__apply1(ctx, CBX_PRIM_SVDVALS, matrices(ctx, "svdvals", x), NULL);
+}
+
+cbx_array *cbx_svdvals(cbx_ctx *ctx, const cbx_array *x)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, svdvals_steps(ctx, x));
+}
+
+/* ---- determinants ---- */
+
+/* What a determinant is made of: each swapped row turns the sign. */
+typedef struct triangle {
+    cbx_array *diagonal; /* of U */
+    cbx_array *sign;     /* of the row swaps, +-1 */
+} triangle;
+
+static triangle factor(cbx_ctx *ctx, const char *name, const cbx_array *x)
+{
+    cbx_array *a = matrices(ctx, name, x), *lu = cbx__apply1(ctx, CBX_PRIM_LU, a, NULL), *row, *moved;
+    triangle t = { cbx__array_failed(), cbx__array_failed() };
+    size_t n;
+
+    if (cbx_array_is_failed(lu)) return t;
+    n = columns(a);
+    row = cbx_arange_int(ctx, 0, (int64_t)n, 1, cbx__real_of(a->desc.dtype));
+    moved = cbx_not_equal(ctx, cbx_real(ctx, cbx_index(ctx, lu, -1, (ptrdiff_t)n)), row);
+    moved = cbx_remainder(ctx, cbx_sum(ctx, moved, CBX_AXIS(-1)), cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(2)));
+    t.sign = cbx__as(ctx, cbx_subtract(ctx, cbx_weak(ctx, moved, cbx_int(1)), cbx_add(ctx, moved, moved)),
+                     a->desc.dtype);
+    t.diagonal = cbx_diagonal(ctx, lu, 0); /* a view: the pivots are one column more */
+    return t;
+}
+
+/* A product that is 0 has no sign. */
+static cbx_array *signed_product(cbx_ctx *ctx, triangle t, const cbx_array *factors)
+{
+    return cbx_add_scalar(ctx, cbx_multiply(ctx, t.sign, cbx_prod(ctx, factors, CBX_AXIS(-1))), 0.0);
+}
+
+static cbx_array *det_steps(cbx_ctx *ctx, const cbx_array *x)
+{
+    triangle t = factor(ctx, "det", x);
+    return signed_product(ctx, t, t.diagonal);
+}
+
+cbx_array *cbx_det(cbx_ctx *ctx, const cbx_array *x)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, det_steps(ctx, x));
+}
+
+/* d / |d|, 0 of 0. */
+static cbx_array *unit(cbx_ctx *ctx, const cbx_array *d, const cbx_array *length)
+{
+    if (cbx_array_is_failed(d)) return cbx__array_failed();
+    if (cbx_dtype_kind(d->desc.dtype) < CBX_KIND_COMPLEX) return cbx_sign(ctx, d);
+    return cbx_where(ctx, cbx_equal_scalar(ctx, length, 0), cbx_zeros_like(ctx, d),
+                     cbx_divide(ctx, d, cbx__as(ctx, length, d->desc.dtype)));
+}
+
+cbx_slogdet_parts cbx_slogdet(cbx_ctx *ctx, const cbx_array *x)
+{
+    size_t mark = cbx__mark(ctx);
+    triangle t = factor(ctx, "slogdet", x);
+    cbx_array *length = cbx_abs(ctx, t.diagonal), *part[2];
+
+    part[0] = signed_product(ctx, t, unit(ctx, t.diagonal, length));
+    part[1] = cbx_sum(ctx, cbx_log(ctx, length), CBX_AXIS(-1));
+    if (cbx_array_is_failed(part[1])) part[0] = part[1];
+    cbx__tidy_list(ctx, mark, 2, part);
+    return (cbx_slogdet_parts){ part[0], part[1] };
+}
+
+/* ---- systems of equations ---- */
+
+/* Always false, with the failure recorded. */
+static bool misfit(cbx_ctx *ctx, const char *name, const cbx_array *a, const cbx_array *b)
+{
+    char ta[160], tb[160];
+
+    cbx__refuse(ctx, CBX_ESHAPE, "'%s' cannot join %s with %s", name, cbx_array_desc_text(&a->desc, ta, sizeof ta),
+                cbx_array_desc_text(&b->desc, tb, sizeof tb));
+    return false;
+}
+
+/* Under a common stack, in one dtype; a vector is a column then. */
+static bool join(cbx_ctx *ctx, const char *name, const cbx_array *in[2], bool *vector)
+{
+    const cbx_array *a = in[0], *b = in[1];
+    size_t shape[CBX_MAX_RANK];
+    cbx_dtype t;
+    int n;
+
+    if (cbx__unusable(ctx, name, 2, in)) return false;
+    *vector = b->desc.ndim == 1;
+    if (a->desc.ndim < 2 || b->desc.ndim < 1 || rows(a) != (*vector ? columns(b) : rows(b)))
+        return misfit(ctx, name, a, b);
+    t = cbx__inexact(cbx_dtype_promote(a->desc.dtype, b->desc.dtype));
+    in[0] = cbx__as(ctx, a, t);
+    in[1] = cbx__as(ctx, *vector ? cbx_expand_dims(ctx, b, 1) : b, t);
+    if (cbx__unusable(ctx, name, 2, in)) return false;
+    if (!cbx__common_lead(in[0], in[1], &n, shape)) return misfit(ctx, name, a, b);
+    for (int i = 0; i < 2; i++) {
+        shape[n] = rows(in[i]);
+        shape[n + 1] = columns(in[i]);
+        in[i] = cbx__to_shape(ctx, in[i], n + 2, shape);
+    }
+    return !cbx__unusable(ctx, name, 2, in);
+}
+
+static cbx_array *solve_steps(cbx_ctx *ctx, cbx_prim p, const cbx_array *a, const cbx_array *b, int mode)
+{
+    const cbx_array *in[2] = { a, b };
+    cbx_array *x;
+    bool vector;
+
+    if (!join(ctx, cbx_prim_name(p), in, &vector)) return cbx__array_failed();
+    x = cbx_apply(ctx, p, 2, in, &(cbx_attrs){ .mode = mode });
+    return vector ? cbx_squeeze(ctx, x, -1) : x;
+}
+
+cbx_array *cbx_solve(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, solve_steps(ctx, CBX_PRIM_SOLVE, a, b, 0));
+}
+
+cbx_array *cbx_triangular_solve(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, unsigned how)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, solve_steps(ctx, CBX_PRIM_TRIANGULAR_SOLVE, a, b, (int)how));
+}
+
+/* Ones on the diagonal, for each matrix of the stack. */
+static cbx_array *identities(cbx_ctx *ctx, const cbx_array *x, cbx_dtype t)
+{
+    return cbx__to_shape(ctx, cbx_eye(ctx, rows(x), rows(x), 0, t), x->desc.ndim, x->desc.shape);
+}
+
+static cbx_array *square(cbx_ctx *ctx, const char *name, const cbx_array *x, bool inexact)
+{
+    char text[160];
+
+    if (cbx__unusable(ctx, name, 1, &x)) return cbx__array_failed();
+    if (x->desc.ndim < 2 || rows(x) != columns(x))
+        return cbx__refuse(ctx, CBX_ESHAPE, "'%s' needs square matrices, not %s", name,
+                           cbx_array_desc_text(&x->desc, text, sizeof text));
+    return inexact ? matrices(ctx, name, x) : (cbx_array *)(uintptr_t)x;
+}
+
+static cbx_array *inv_steps(cbx_ctx *ctx, const char *name, const cbx_array *x)
+{
+    cbx_array *a = square(ctx, name, x, true);
+    cbx__renaming renaming = cbx__rename(ctx, "solve", name);
+
+    if (cbx_array_is_failed(a)) return a;
+    return cbx__renamed(ctx, renaming, cbx_solve(ctx, a, identities(ctx, a, a->desc.dtype)));
+}
+
+cbx_array *cbx_inv(cbx_ctx *ctx, const cbx_array *x)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, inv_steps(ctx, "inv", x));
+}
+
+/* Whole numbers stay whole numbers, but for an inverse. */
+static cbx_array *matrix_power_steps(cbx_ctx *ctx, const cbx_array *x, int64_t n)
+{
+    cbx_array *power = square(ctx, "matrix_power", x, n < 0), *r = NULL;
+    uint64_t times = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+
+    if (cbx_array_is_failed(power)) return power;
+    if (n < 0) power = inv_steps(ctx, "matrix_power", power);
+    if (n == 0) return cbx_copy(ctx, identities(ctx, x, x->desc.dtype));
+    for (; times > 0 && !cbx_array_is_failed(power); times >>= 1) {
+        if (times & 1) r = r ? cbx_matrix_product(ctx, r, power) : power;
+        if (times > 1) power = cbx_matrix_product(ctx, power, power);
+    }
+    return r == x ? cbx__same(ctx, x) : r;
+}
+
+cbx_array *cbx_matrix_power(cbx_ctx *ctx, const cbx_array *x, int64_t n)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, matrix_power_steps(ctx, x, n));
+}
+
+/* ---- what singular values tell ---- */
+
+/* Which of them are above rtol times the largest; s has at least one. */
+static cbx_array *large(cbx_ctx *ctx, const cbx_array *s, const cbx_array *rtol, size_t longest)
+{
+    double eps;
+    cbx_array *most = cbx_max(ctx, s, CBX_AXIS_KEEP(-1));
+
+    if (cbx_array_is_failed(most)) return most;
+    eps = s->desc.dtype == CBX_F32 ? 0x1p-23 : 0x1p-52;
+    if (!rtol) return cbx_greater(ctx, s, cbx_multiply_scalar(ctx, most, eps * (double)longest));
+    return cbx_greater(ctx, s, cbx_multiply(ctx, most, cbx_expand_dims(ctx, rtol, -1)));
+}
+
+static size_t longest(const cbx_array *x) { return rows(x) > columns(x) ? rows(x) : columns(x); }
+static bool is_empty(const cbx_array *x) { return rows(x) == 0 || columns(x) == 0; }
+
+static cbx_array *matrix_rank_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *rtol)
+{
+    cbx_array *a = matrices(ctx, "matrix_rank", x);
+
+    if (cbx_array_is_failed(a)) return a;
+    if (is_empty(a)) return cbx_zeros(ctx, a->desc.ndim - 2, a->desc.shape, CBX_I64);
+    return cbx_sum(ctx, large(ctx, cbx_svdvals(ctx, a), rtol, longest(a)), CBX_AXIS(-1));
+}
+
+cbx_array *cbx_matrix_rank(cbx_ctx *ctx, const cbx_array *x, const cbx_array *rtol)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, matrix_rank_steps(ctx, x, rtol));
+}
+
+/* diag(1 / s) y where s is large, 0 elsewhere. */
+static cbx_array *over(cbx_ctx *ctx, const cbx_array *y, const cbx_array *s, const cbx_array *is_large)
+{
+    const cbx_array *zero = cbx_zeros(ctx, 0, NULL, cbx_array_is_failed(s) ? CBX_F64 : s->desc.dtype);
+    cbx_array *inverse = cbx_where(ctx, is_large, cbx_divide(ctx, cbx_add_scalar(ctx, zero, 1), s), zero);
+
+    return cbx_multiply(ctx, y, cbx_expand_dims(ctx, inverse, -1));
+}
+
+static cbx_array *adjoint(cbx_ctx *ctx, const cbx_array *x) { return cbx_matrix_transpose(ctx, cbx_conj(ctx, x)); }
+
+static cbx_array *pinv_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *rtol)
+{
+    cbx_array *a = matrices(ctx, "pinv", x);
+    cbx_svd_parts p;
+
+    if (cbx_array_is_failed(a)) return a;
+    if (is_empty(a)) return adjoint(ctx, a);
+    p = svd_steps(ctx, "pinv", a, false);
+    return cbx_matrix_product(ctx, adjoint(ctx, p.vh),
+                              over(ctx, adjoint(ctx, p.u), p.s, large(ctx, p.s, rtol, longest(a))));
+}
+
+cbx_array *cbx_pinv(cbx_ctx *ctx, const cbx_array *x, const cbx_array *rtol)
+{
+    size_t mark = cbx__mark(ctx);
+    return cbx__tidy(ctx, mark, pinv_steps(ctx, x, rtol));
+}
+
+static void lstsq_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, const cbx_array *rtol, cbx_array *part[4])
+{
+    const cbx_array *in[2] = { a, b };
+    cbx_array *is_large, *y;
+    cbx_svd_parts p;
+    bool vector;
+
+    if (!join(ctx, "lstsq", in, &vector)) return;
+    p = svd_steps(ctx, "lstsq", in[0], false);
+    is_large = is_empty(in[0]) ? cbx__as(ctx, p.s, CBX_BOOL) : large(ctx, p.s, rtol, longest(in[0]));
+    y = over(ctx, cbx_matrix_product(ctx, adjoint(ctx, p.u), in[1]), p.s, is_large);
+    part[0] = cbx_matrix_product(ctx, adjoint(ctx, p.vh), y);
+    y = cbx_subtract(ctx, in[1], cbx_matrix_product(ctx, in[0], part[0]));
+    part[1] = cbx_sum(ctx, cbx__norm_square(ctx, y), CBX_AXIS(-2));
+    part[2] = cbx_sum(ctx, is_large, CBX_AXIS(-1));
+    part[3] = p.s;
+    for (int i = 0; vector && i < 2; i++) part[i] = cbx_squeeze(ctx, part[i], -1);
+}
+
+cbx_lstsq_parts cbx_lstsq(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, const cbx_array *rtol)
+{
+    size_t mark = cbx__mark(ctx);
+    cbx_array *failed = cbx__array_failed(), *part[4] = { failed, failed, failed, failed };
+
+    lstsq_steps(ctx, a, b, rtol, part);
+    for (int i = 0; i < 4; i++)
+        if (cbx_array_is_failed(part[i])) part[0] = part[1] = part[2] = part[3] = failed;
+    cbx__tidy_list(ctx, mark, 4, part);
+    return (cbx_lstsq_parts){ part[0], part[1], part[2], part[3] };
+}

@@ -1,0 +1,99 @@
+/* Cumulative operations, in accumulators of 64 bits (complex: two of them), left to right. */
+#include <assert.h>
+#include <string.h>
+
+#include "calibrax/array/reference/reduce.h"
+
+typedef void (*cumulator)(void *a, size_t n, cbx__total *t, bool begin);
+
+/* In place; t carries the state from one run to the next. */
+#define RUNNING(fn, T, field, step)                                                                                    \
+    static void fn(void *values, size_t n, cbx__total *t, bool begin)                                                  \
+    {                                                                                                                  \
+        T *a = values, s = begin ? a[0] : t->field;                                                                    \
+        for (size_t i = begin ? 1 : 0; i < n; i++) {                                                                   \
+            const T x = a[i];                                                                                          \
+            s = step;                                                                                                  \
+            a[i] = s;                                                                                                  \
+        }                                                                                                              \
+        t->field = s;                                                                                                  \
+    }
+RUNNING(cumsum_u64, uint64_t, u, s + x)
+RUNNING(cumsum_f64, double, f, s + x)
+RUNNING(cumprod_u64, uint64_t, u, s *x)
+RUNNING(cumprod_f64, double, f, s *x)
+RUNNING(cummax_i64, int64_t, i, x > s ? x : s)
+RUNNING(cummin_i64, int64_t, i, x < s ? x : s)
+RUNNING(cummax_u64, uint64_t, u, x > s ? x : s)
+RUNNING(cummin_u64, uint64_t, u, x < s ? x : s)
+RUNNING(cummax_f64, double, f, s >= x || s != s ? s : x)
+RUNNING(cummin_f64, double, f, s <= x || s != s ? s : x)
+
+static void cumsum_c128(void *values, size_t n, cbx__total *t, bool begin)
+{
+    double *a = values;
+
+    for (size_t i = 0; i < n; i++) {
+        for (int k = 0; k < 2; k++) t->c[k] = begin && i == 0 ? a[k] : t->c[k] + a[2 * i + (size_t)k];
+        memcpy(a + 2 * i, t->c, sizeof t->c);
+    }
+}
+
+static void cumprod_c128(void *values, size_t n, cbx__total *t, bool begin)
+{
+    double *a = values;
+
+    for (size_t i = 0; i < n; i++) {
+        double re = a[2 * i], im = a[2 * i + 1];
+        cbx__total old = *t;
+        t->c[0] = begin && i == 0 ? re : old.c[0] * re - old.c[1] * im;
+        t->c[1] = begin && i == 0 ? im : old.c[0] * im + old.c[1] * re;
+        memcpy(a + 2 * i, t->c, sizeof t->c);
+    }
+}
+
+static cumulator find_cumulator(cbx_prim p, cbx_dtype wide)
+{
+    static const cumulator table[CBX_PRIM_LIMIT][4] = {
+        [CBX_PRIM_CUMSUM] = { cumsum_u64, cumsum_u64, cumsum_f64, cumsum_c128 },
+        [CBX_PRIM_CUMPROD] = { cumprod_u64, cumprod_u64, cumprod_f64, cumprod_c128 },
+        [CBX_PRIM_CUMMAX] = { cummax_i64, cummax_u64, cummax_f64 },
+        [CBX_PRIM_CUMMIN] = { cummin_i64, cummin_u64, cummin_f64 },
+    };
+    return table[p][wide == CBX_I64 ? 0 : wide == CBX_U64 ? 1 : wide == CBX_F64 ? 2 : 3];
+}
+
+cbx_status cbx__ref_run_cumulative(const cbx_call *call, cbx_array **out, cbx_err *err)
+{
+    const cbx_array *a = call->in[0];
+    cbx_dtype from = a->desc.dtype, to = call->result->dtype, wide = cbx__ref_wide(to);
+    cbx__split in = cbx__split_axes(a, 1, &call->attrs->axis), result;
+    size_t index[2][CBX_MAX_RANK] = { { 0 } };
+    cumulator run = find_cumulator(call->prim, wide);
+    cbx__loop load = from == wide ? cbx__ref_copy(from) : cbx__ref_cast(from, wide);
+    cbx__loop store = to == wide ? cbx__ref_copy(to) : cbx__ref_cast(wide, to);
+    ptrdiff_t size = (ptrdiff_t)cbx_dtype_size(wide);
+    const char *src = a->data, *dst;
+    double buf[2 * CBX__LEAF];
+    cbx_status st;
+
+    assert(run && load);
+    st = cbx_array_create(call->ctx, call->result, out, err);
+    if (st) return st;
+    result = cbx__split_axes(*out, 1, &call->attrs->axis);
+    dst = (*out)->data;
+    for (size_t lane = 0; in.each > 0 && lane < a->count / in.each; lane++) {
+        cbx__total t = { 0 };
+        for (size_t i = 0; i < in.each; i += CBX__LEAF) {
+            size_t m = in.each - i < CBX__LEAF ? in.each - i : CBX__LEAF;
+            char *here = (char *)(uintptr_t)src + (ptrdiff_t)i * in.gone_step[0];
+            char *there = (char *)(uintptr_t)dst + (ptrdiff_t)i * result.gone_step[0];
+            load(m, (char *const[]){ (char *)buf, here }, (const ptrdiff_t[]){ size, in.gone_step[0] });
+            run(buf, m, &t, i == 0);
+            store(m, (char *const[]){ there, (char *)buf }, (const ptrdiff_t[]){ result.gone_step[0], size });
+        }
+        src = cbx__split_advance(&in, in.nkept, index[0], src);
+        dst = cbx__split_advance(&result, result.nkept, index[1], dst);
+    }
+    return CBX_OK;
+}

@@ -1,0 +1,508 @@
+/*
+ * Linear algebra by LAPACK, a matrix at a time: a column-major copy of the operand goes in, the factors come out and are
+ * packed into one row-major result.
+ *
+ * A matrix with a NaN or an infinity has no factors: everything of it is NaN, and LAPACK, whose iterations may not end on
+ * such input, is not asked.  Systems of equations take such numbers as arithmetic does.
+ * float32 is computed in float64 and rounded once, as everywhere in this backend.
+ * Scratch: the operands of one matrix, its factors, and what LAPACK asks for.
+ */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/array/linalg.h"
+#include "calibrax/array/reference/lapack.h"
+#include "calibrax/array/reference/reference.h"
+
+enum { PARTS = 8, ALIGN = 64 };
+
+typedef struct job {
+    const cbx_call *call;
+    const cbx__lapack *lapack;
+    int type;        /* 0 real, 1 complex */
+    int m, n;        /* of the first operand */
+    int k;           /* columns of the second operand, or min(m, n) */
+    size_t size;     /* bytes of a number in the scratch: float64 or complex128 */
+    size_t out_size; /* bytes of an element of the result */
+    cbx__loop load, store;
+    cbx__places at; /* operands at the matrix in work */
+    const ptrdiff_t *step[2];
+    char *result; /* of the matrix in work */
+    size_t number, count;
+    double *part[PARTS]; /* of the scratch */
+    int lwork, lrwork, liwork;
+} job;
+
+/* plan says how many bytes each part of the scratch takes; one does a matrix. */
+typedef struct method {
+    void (*plan)(job *j, size_t want[PARTS]);
+    cbx_status (*one)(job *j, cbx_err *err);
+} method;
+
+static bool is_complex(const job *j) { return j->type == 1; }
+static size_t parts(const job *j) { return j->size / sizeof(double); }
+
+/* What a routine left in work[0]: a count. */
+static int asked_for(const double *work) { return *work < 1 ? 1 : *work > INT_MAX ? INT_MAX : (int)*work; }
+
+/* "the matrix" if there is but one. */
+static const char *which(const job *j, char buf[48])
+{
+    if (j->count == 1) return "the matrix";
+    snprintf(buf, 48, "matrix %zu", j->number);
+    return buf;
+}
+
+/* ---- between row-major strides and column-major copies ---- */
+
+enum { ALL, LOWER, UPPER };
+
+/* One side of a copy: steps in bytes from row to row and from column to column. */
+typedef struct grid {
+    char *data;
+    ptrdiff_t row, column;
+} grid;
+
+/*
+ * Rows by columns, or a triangle of them.  Whole columns where both sides have them in a row; else runs of eight columns, so
+ * that lines of the cache are used while they are there.
+ */
+static void copy_grid(cbx__loop loop, int rows, int columns, int half, grid to, grid from)
+{
+    const bool along = labs(from.row) <= labs(from.column) && labs(to.row) <= labs(to.column);
+    const int width = along ? 1 : 8;
+
+    for (int c = 0; c < columns; c += width) {
+        const int top = half == LOWER ? c : 0, bottom = half == UPPER && c + width < rows ? c + width : rows;
+        const int end = c + width < columns ? c + width : columns;
+        if (along) {
+            loop(
+                (size_t)(bottom > top ? bottom - top : 0),
+                (char *const[]){ to.data + c * to.column + top * to.row, from.data + c * from.column + top * from.row },
+                (const ptrdiff_t[]){ to.row, from.row });
+            continue;
+        }
+        for (int r = top; r < bottom; r++) {
+            const int first = half == UPPER && r > c ? r : c, past = half == LOWER && r + 1 < end ? r + 1 : end;
+            if (past <= first) continue;
+            loop((size_t)(past - first),
+                 (char *const[]){ to.data + first * to.column + r * to.row,
+                                  from.data + first * from.column + r * from.row },
+                 (const ptrdiff_t[]){ to.column, from.column });
+        }
+    }
+}
+
+/* A matrix of an operand to columns in a row; LOWER and UPPER: the rest is 0. */
+static void load(const job *j, int operand, int rows, int columns, int half, double *numbers)
+{
+    const ptrdiff_t size = (ptrdiff_t)j->size, *step = j->step[operand];
+
+    if (half != ALL) memset(numbers, 0, (size_t)rows * (size_t)columns * j->size);
+    copy_grid(j->load, rows, columns, half, (grid){ (char *)numbers, size, rows * size },
+              (grid){ j->at.op[operand].data, step[0], step[1] });
+}
+
+/* rows-by-columns out of column-major a to rows of to, `pitch` elements apart; LOWER and UPPER: the rest is left alone. */
+static void store(const job *j, const double *a, int lda, int rows, int columns, int half, char *to, int pitch)
+{
+    const ptrdiff_t size = (ptrdiff_t)j->size, out_size = (ptrdiff_t)j->out_size;
+
+    copy_grid(j->store, rows, columns, half, (grid){ to, pitch * out_size, out_size },
+              (grid){ (char *)(uintptr_t)a, size, lda * size });
+}
+
+/* n real numbers to elements of the result, `step` elements apart. */
+static void store_reals(const job *j, const double *x, int n, char *to, int step)
+{
+    for (int i = 0; i < n; i++, to += (size_t)step * j->out_size) {
+        const double number[2] = { x[i], 0 };
+        j->store(1, (char *const[]){ to, (char *)(uintptr_t)number }, (const ptrdiff_t[]){ 0, 0 });
+    }
+}
+
+static bool is_finite(const job *j, const double *a, size_t count)
+{
+    double sum = 0; /* of zeros, or NaN */
+
+    for (size_t i = 0; i < count * parts(j); i++) sum += a[i] * 0.0;
+    return sum == 0;
+}
+
+/* n real numbers. */
+static void fill_nan(double *a, size_t n)
+{
+    for (size_t i = 0; i < n; i++) a[i] = (double)NAN;
+}
+
+static void put_identity(const job *j, char *to, int n)
+{
+    memset(to, 0, (size_t)n * (size_t)n * j->out_size);
+    for (int i = 0; i < n; i++)
+        store_reals(j, &(const double){ 1 }, 1, to + (size_t)i * (size_t)(n + 1) * j->out_size, 1);
+}
+
+/* ---- factors and systems of equations ---- */
+
+static size_t elements(const job *j) { return (size_t)j->m * (size_t)j->n; }
+
+static void plan_matrix(job *j, size_t want[PARTS]) { want[0] = elements(j) * j->size; }
+
+static cbx_status one_cholesky(job *j, cbx_err *err)
+{
+    int half = j->call->attrs->mode ? UPPER : LOWER, info = 0;
+    double *a = j->part[0];
+    char buf[48];
+
+    load(j, 0, j->n, j->n, half, a);
+    if (is_finite(j, a, elements(j)))
+        j->lapack->potrf[j->type](half == UPPER ? "U" : "L", &j->n, a, &j->n, &info, 1);
+    else
+        fill_nan(a, elements(j) * parts(j));
+    if (info > 0)
+        return cbx_fail(err, CBX_EDOM,
+                        "%s of 'cholesky' is not positive definite: its leading part of order %d is not; use 'eigh'",
+                        which(j, buf), info);
+    memset(j->result, 0, elements(j) * j->out_size);
+    store(j, a, j->n, j->n, j->n, half, j->result, j->n);
+    return CBX_OK;
+}
+
+static void plan_solve(job *j, size_t want[PARTS])
+{
+    want[0] = elements(j) * j->size;
+    want[1] = (size_t)j->n * (size_t)j->k * j->size;
+    want[2] = (size_t)j->n * sizeof(int);
+}
+
+static cbx_status one_triangular_solve(job *j, cbx_err *err)
+{
+    int mode = j->call->attrs->mode, info = 0;
+    const char *trans = mode & CBX_TRIANGLE_ADJOINT ? "C" : mode & CBX_TRIANGLE_TRANSPOSE ? "T" : "N";
+    char buf[48];
+
+    load(j, 0, j->n, j->n, mode & CBX_TRIANGLE_UPPER ? UPPER : LOWER, j->part[0]);
+    load(j, 1, j->n, j->k, ALL, j->part[1]);
+    j->lapack->trtrs[j->type](mode & CBX_TRIANGLE_UPPER ? "U" : "L", trans, mode & CBX_TRIANGLE_UNIT ? "U" : "N", &j->n,
+                              &j->k, j->part[0], &j->n, j->part[1], &j->n, &info, 1, 1, 1);
+    if (info > 0)
+        return cbx_fail(err, CBX_EDOM, "%s of 'triangular_solve' is singular: element %d of its diagonal is 0",
+                        which(j, buf), info - 1);
+    store(j, j->part[1], j->n, j->n, j->k, ALL, j->result, j->k);
+    return CBX_OK;
+}
+
+static cbx_status one_solve(job *j, cbx_err *err)
+{
+    int info = 0;
+    char buf[48];
+
+    load(j, 0, j->n, j->n, ALL, j->part[0]);
+    load(j, 1, j->n, j->k, ALL, j->part[1]);
+    j->lapack->gesv[j->type](&j->n, &j->k, j->part[0], &j->n, (int *)j->part[2], j->part[1], &j->n, &info);
+    if (info > 0)
+        return cbx_fail(err, CBX_EDOM, "%s of 'solve' is singular: pivot %d is 0; use 'lstsq' or 'pinv'", which(j, buf),
+                        info - 1);
+    store(j, j->part[1], j->n, j->n, j->k, ALL, j->result, j->k);
+    return CBX_OK;
+}
+
+/* Of n + 1: its first element. */
+static char *last_column(const job *j) { return j->result + (size_t)j->n * j->out_size; }
+
+/* A singular matrix has factors, too. */
+static cbx_status one_lu(job *j, cbx_err *err)
+{
+    int info = 0, *pivot = (int *)j->part[2];
+
+    (void)err;
+    load(j, 0, j->n, j->n, ALL, j->part[0]);
+    j->lapack->getrf[j->type](&j->n, &j->n, j->part[0], &j->n, pivot, &info);
+    store(j, j->part[0], j->n, j->n, j->n, ALL, j->result, j->n + 1);
+    for (int i = 0; i < j->n; i++)
+        store_reals(j, &(const double){ pivot[i] - 1 }, 1,
+                    last_column(j) + (size_t)i * (size_t)(j->n + 1) * j->out_size, 1);
+    return CBX_OK;
+}
+
+/* ---- QR ---- */
+
+static int q_columns(const job *j) { return j->call->attrs->mode ? j->m : j->k; }
+
+static void plan_qr(job *j, size_t want[PARTS])
+{
+    const int ask = -1, lda = j->m > 0 ? j->m : 1, q = q_columns(j);
+    double work[2] = { 0 }, more[2] = { 0 }, none[2];
+    int info;
+
+    if (j->k > 0) {
+        j->lapack->geqrf[j->type](&j->m, &j->n, none, &lda, none, work, &ask, &info);
+        j->lapack->orgqr[j->type](&j->m, &q, &j->k, none, &lda, none, more, &ask, &info);
+    }
+    j->lwork = asked_for(work) > asked_for(more) ? asked_for(work) : asked_for(more);
+    want[0] = (size_t)j->m * (size_t)(q > j->n ? q : j->n) * j->size;
+    want[1] = (size_t)j->k * j->size;
+    want[2] = (size_t)j->lwork * j->size;
+}
+
+static cbx_status one_qr(job *j, cbx_err *err)
+{
+    int q = q_columns(j), info;
+    double *a = j->part[0];
+    char *r = j->result + (size_t)j->m * (size_t)q * j->out_size;
+    size_t r_bytes = (size_t)q * (size_t)j->n * j->out_size;
+    bool finite;
+
+    (void)err;
+    if (j->k == 0) {
+        if (q) put_identity(j, j->result, q);
+        return CBX_OK;
+    }
+    memset(r, 0, r_bytes);
+    load(j, 0, j->m, j->n, ALL, a);
+    finite = is_finite(j, a, elements(j));
+    if (finite)
+        j->lapack->geqrf[j->type](&j->m, &j->n, a, &j->m, j->part[1], j->part[2], &j->lwork, &info);
+    else
+        fill_nan(a, elements(j) * parts(j));
+    store(j, a, j->m, j->k, j->n, UPPER, r, j->n);
+    if (finite)
+        j->lapack->orgqr[j->type](&j->m, &q, &j->k, a, &j->m, j->part[1], j->part[2], &j->lwork, &info);
+    else
+        fill_nan(a, (size_t)j->m * (size_t)q * parts(j));
+    store(j, a, j->m, j->m, q, ALL, j->result, q);
+    return CBX_OK;
+}
+
+/* ---- eigenvalues of Hermitian matrices ---- */
+
+enum { E_A, E_W, E_WORK, E_RWORK, E_IWORK };
+
+static void call_eigh(job *j, void *a, void *w, void *work, void *rwork, int *iwork, int *info)
+{
+    const char *jobz = j->call->prim == CBX_PRIM_EIGH ? "V" : "N";
+
+    if (is_complex(j))
+        j->lapack->zheevd(jobz, "L", &j->n, a, &j->n, w, work, &j->lwork, rwork, &j->lrwork, iwork, &j->liwork, info, 1,
+                          1);
+    else
+        j->lapack->dsyevd(jobz, "L", &j->n, a, &j->n, w, work, &j->lwork, iwork, &j->liwork, info, 1, 1);
+}
+
+static void plan_eigh(job *j, size_t want[PARTS])
+{
+    double none[2] = { 0 }, work[2] = { 0 }, rwork[2] = { 0 };
+    int iwork = 1, info = 0;
+
+    j->lwork = j->lrwork = j->liwork = -1;
+    call_eigh(j, none, none, work, rwork, &iwork, &info);
+    j->lwork = asked_for(work);
+    j->lrwork = asked_for(rwork);
+    j->liwork = iwork > 1 ? iwork : 1;
+    want[E_A] = elements(j) * j->size;
+    want[E_W] = (size_t)j->n * sizeof(double);
+    want[E_WORK] = (size_t)j->lwork * j->size;
+    want[E_RWORK] = (size_t)j->lrwork * sizeof(double);
+    want[E_IWORK] = (size_t)j->liwork * sizeof(int);
+}
+
+static cbx_status one_eigh(job *j, cbx_err *err)
+{
+    double *a = j->part[E_A], *w = j->part[E_W];
+    char buf[48];
+    int info = 0;
+
+    load(j, 0, j->n, j->n, LOWER, a);
+    if (is_finite(j, a, elements(j))) {
+        call_eigh(j, a, w, j->part[E_WORK], j->part[E_RWORK], (int *)j->part[E_IWORK], &info);
+    } else {
+        fill_nan(a, elements(j) * parts(j));
+        fill_nan(w, (size_t)j->n);
+    }
+    if (info > 0) return cbx_fail(err, CBX_EDOM, "the eigenvalues of %s did not converge", which(j, buf));
+    if (j->call->prim == CBX_PRIM_EIGH) {
+        store(j, a, j->n, j->n, j->n, ALL, j->result, j->n + 1);
+        store_reals(j, w, j->n, last_column(j), j->n + 1);
+    } else {
+        store_reals(j, w, j->n, j->result, 1);
+    }
+    return CBX_OK;
+}
+
+/* ---- singular values ---- */
+
+enum { S_A, S_S, S_U, S_V, S_WORK, S_RWORK, S_IWORK };
+
+static bool wants_vectors(const job *j) { return j->call->prim == CBX_PRIM_SVD; }
+static int u_columns(const job *j) { return j->call->attrs->mode ? j->m : j->k; }
+static int v_rows(const job *j) { return j->call->attrs->mode ? j->n : j->k; }
+
+static void call_svd(job *j, void *const part[PARTS], int *info)
+{
+    const char *jobz = !wants_vectors(j) ? "N" : j->call->attrs->mode ? "A" : "S";
+    const int ldv = wants_vectors(j) ? v_rows(j) : 1;
+
+    if (is_complex(j))
+        j->lapack->zgesdd(jobz, &j->m, &j->n, part[S_A], &j->m, part[S_S], part[S_U], &j->m, part[S_V], &ldv,
+                          part[S_WORK], &j->lwork, part[S_RWORK], part[S_IWORK], info, 1);
+    else
+        j->lapack->dgesdd(jobz, &j->m, &j->n, part[S_A], &j->m, part[S_S], part[S_U], &j->m, part[S_V], &ldv,
+                          part[S_WORK], &j->lwork, part[S_IWORK], info, 1);
+}
+
+/* Real scratch of the complex routine, by its documentation. */
+static size_t svd_reals(const job *j)
+{
+    size_t low = (size_t)j->k, high = (size_t)(j->m > j->n ? j->m : j->n), a, b;
+
+    if (!wants_vectors(j)) return 7 * low;
+    a = 5 * low * low + 5 * low;
+    b = 2 * high * low + 2 * low * low + low;
+    return a > b ? a : b;
+}
+
+static void plan_svd(job *j, size_t want[PARTS])
+{
+    double none[PARTS][2] = { { 0 } };
+    void *part[PARTS];
+    int info = 0;
+
+    want[S_A] = elements(j) * j->size;
+    if (j->k == 0) return;
+    for (int i = 0; i < PARTS; i++) part[i] = none[i];
+    j->lwork = -1;
+    call_svd(j, part, &info);
+    j->lwork = asked_for(none[S_WORK]);
+    want[S_S] = (size_t)j->k * sizeof(double);
+    want[S_U] = wants_vectors(j) ? (size_t)j->m * (size_t)u_columns(j) * j->size : j->size;
+    want[S_V] = wants_vectors(j) ? (size_t)v_rows(j) * (size_t)j->n * j->size : j->size;
+    want[S_WORK] = (size_t)j->lwork * j->size;
+    want[S_RWORK] = is_complex(j) ? svd_reals(j) * sizeof(double) : 1;
+    want[S_IWORK] = 8 * (size_t)j->k * sizeof(int);
+}
+
+static void store_svd(const job *j)
+{
+    char *to = j->result;
+
+    if (wants_vectors(j)) store(j, j->part[S_U], j->m, j->m, u_columns(j), ALL, to, u_columns(j));
+    if (wants_vectors(j)) to += (size_t)j->m * (size_t)u_columns(j) * j->out_size;
+    store_reals(j, j->part[S_S], j->k, to, 1);
+    to += (size_t)j->k * j->out_size;
+    if (wants_vectors(j)) store(j, j->part[S_V], v_rows(j), v_rows(j), j->n, ALL, to, j->n);
+}
+
+static cbx_status one_svd(job *j, cbx_err *err)
+{
+    char buf[48];
+    int info = 0;
+
+    if (j->k == 0) { /* one of both factors has elements, if any */
+        if (j->call->attrs->mode) put_identity(j, j->result, j->m ? j->m : j->n);
+        return CBX_OK;
+    }
+    load(j, 0, j->m, j->n, ALL, j->part[S_A]);
+    if (is_finite(j, j->part[S_A], elements(j))) {
+        call_svd(j, (void *const *)j->part, &info);
+    } else {
+        fill_nan(j->part[S_S], (size_t)j->k);
+        if (wants_vectors(j)) fill_nan(j->part[S_U], (size_t)j->m * (size_t)u_columns(j) * parts(j));
+        if (wants_vectors(j)) fill_nan(j->part[S_V], (size_t)v_rows(j) * (size_t)j->n * parts(j));
+    }
+    if (info != 0) return cbx_fail(err, CBX_EDOM, "the singular values of %s did not converge", which(j, buf));
+    store_svd(j);
+    return CBX_OK;
+}
+
+/* ---- the walk over the matrices of a stack ---- */
+
+static cbx_status describe(job *j, const cbx_call *call, cbx_err *err)
+{
+    const cbx_array_desc *a = &call->in[0]->desc, *last = &call->in[call->nin - 1]->desc;
+    size_t m = a->shape[a->ndim - 2], n = a->shape[a->ndim - 1], k = last->shape[last->ndim - 1];
+    char text[160];
+    cbx_dtype wide, out;
+
+    if (call->nin == 1) k = m < n ? m : n;
+    if (m > INT_MAX - 1 || n > INT_MAX - 1 || k > INT_MAX - 1)
+        return cbx_fail(err, CBX_EOVERFLOW, "'%s' of %s: LAPACK counts rows and columns in 31 bits",
+                        cbx_prim_name(call->prim), cbx_array_desc_text(k == n ? a : last, text, sizeof text));
+    j->call = call;
+    wide = cbx__ref_wide(a->dtype);
+    out = call->result->dtype;
+    j->type = wide == CBX_C128;
+    j->size = cbx_dtype_size(wide);
+    j->out_size = cbx_dtype_size(out);
+    j->load = a->dtype == wide ? cbx__ref_copy(wide) : cbx__ref_cast(a->dtype, wide);
+    j->store = out == cbx__ref_wide(out) ? cbx__ref_copy(out) : cbx__ref_cast(cbx__ref_wide(out), out);
+    j->m = (int)m;
+    j->n = (int)n;
+    j->k = (int)k;
+    j->count = 1;
+    for (int i = 0; i < a->ndim - 2; i++) j->count *= a->shape[i];
+    return cbx__lapack_get(call->ctx, &j->lapack, err);
+}
+
+static cbx_status get_scratch(job *j, const method *how, cbx_block *scratch, cbx_err *err)
+{
+    size_t want[PARTS] = { 0 }, total = 0;
+    cbx_status st;
+
+    how->plan(j, want);
+    for (int i = 0; i < PARTS; i++) total += (want[i] + ALIGN - 1) / ALIGN * ALIGN;
+    st = cbx_pool_get(cbx_ctx_pool(j->call->ctx), total, scratch, err);
+    if (st) return st;
+    total = 0;
+    for (int i = 0; i < PARTS; i++) {
+        j->part[i] = (double *)(void *)((char *)scratch->data + total);
+        total += (want[i] + ALIGN - 1) / ALIGN * ALIGN;
+    }
+    return CBX_OK;
+}
+
+static cbx_status each_matrix(const cbx_call *call, const method *how, cbx_array **out, cbx_err *err)
+{
+    const int lead = call->in[0]->desc.ndim - 2;
+    cbx__strided op[2] = { { 0 } };
+    cbx_array *r = NULL;
+    cbx_block scratch = { 0 };
+    job j = { 0 };
+    cbx_status st = cbx_array_create(call->ctx, call->result, &r, err);
+
+    if (st || r->count == 0) goto done;
+    st = describe(&j, call, err);
+    if (!st) st = get_scratch(&j, how, &scratch, err);
+    if (st) goto done;
+    for (size_t i = 0; i < call->nin; i++) {
+        op[i] = cbx__ref_strided(call->in[i]);
+        j.step[i] = &op[i].strides[lead];
+    }
+    cbx__places_init(&j.at, lead, call->in[0]->desc.shape, -1, call->nin, op);
+    for (j.number = 0; !st && j.number < j.count; j.number++, cbx__places_next(&j.at)) {
+        j.result = (char *)r->data + j.number * (cbx_array_bytes(r) / j.count);
+        st = how->one(&j, err);
+    }
+done:
+    cbx_pool_put(cbx_ctx_pool(call->ctx), scratch);
+    if (!st)
+        *out = r;
+    else
+        cbx_array_free(r);
+    return st;
+}
+
+#define RUN(name, plan_, one_)                                                                                         \
+    cbx_status cbx__ref_run_##name(const cbx_call *call, cbx_array **out, cbx_err *err)                                \
+    {                                                                                                                  \
+        return each_matrix(call, &(const method){ plan_, one_ }, out, err);                                            \
+    }
+RUN(cholesky, plan_matrix, one_cholesky)
+RUN(triangular_solve, plan_solve, one_triangular_solve)
+RUN(solve, plan_solve, one_solve)
+RUN(lu, plan_solve, one_lu)
+RUN(qr, plan_qr, one_qr)
+RUN(eigh, plan_eigh, one_eigh)
+RUN(svd, plan_svd, one_svd)

@@ -1,0 +1,174 @@
+/* Inner loops of reductions: every instruction set of this machine gives the bits of the plain one, and reductions along every
+ * axis of every layout the bits of each other. */
+#include "check.h"
+
+#include <math.h>
+
+#include "calibrax/array/kernels/fold.h"
+#include "calibrax/array/ops.h"
+#include "calibrax/base/rng.h"
+
+#define MOST 1500
+
+static double awkward(cbx_rng *r)
+{
+    static const double few[] = { 0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY };
+    const uint64_t v = cbx_rng_u64(r);
+    return v % 4 ? (double)(v >> 11) * 0x1p-53 - 0.5 : few[(v >> 8) % CBX_LEN(few)];
+}
+
+static const size_t lengths[] = { 1, 2, 7, 31, 32, 33, 127, 1000, MOST };
+
+static void runs_agree(void **state)
+{
+    (void)state;
+    cbx_rng r;
+    double a[MOST];
+    int64_t whole[MOST];
+
+    r = cbx_rng_make(7, 0);
+    for (int isa = 0; isa < CBX_ISA_COUNT; isa++) {
+        if (!cbx_isa_available((cbx_isa)isa)) continue;
+        const cbx__fold *f = cbx__fold_get((cbx_isa)isa);
+        for (size_t c = 0; c < 40 * CBX_LEN(lengths); c++) {
+            const size_t n = lengths[c % CBX_LEN(lengths)];
+            const char *why = cbx_isa_name((cbx_isa)isa);
+            double most = -INFINITY, least = INFINITY;
+            size_t first_nan = n;
+            int64_t high = INT64_MIN, low = INT64_MAX;
+            uint64_t bytes = 0;
+            for (size_t i = 0; i < n; i++) {
+                a[i] = c % 3 ? awkward(&r) : c % 2 ? -0.0 : 0.0; /* zeros of one sign but for one place */
+                if (c % 4 == 1 && a[i] > 0) a[i] = -a[i];        /* the most is a zero, of which there are both */
+                if (c % 4 == 2 && a[i] < 0) a[i] = -a[i];
+                whole[i] = (int64_t)cbx_rng_u64(&r);
+            }
+            if (c % 3 == 0) a[cbx_rng_u64(&r) % n] *= -1.0;
+            if (c % 5 == 0) a[first_nan = cbx_rng_u64(&r) % n] = NAN;
+            for (size_t i = n; i-- > 0;) { /* backwards: the first of equal ones stays */
+                most = a[i] >= most ? a[i] : most;
+                least = a[i] <= least ? a[i] : least;
+                high = whole[i] > high ? whole[i] : high;
+                low = whole[i] < low ? whole[i] : low;
+            }
+            for (size_t i = 0; i < n; i++) bytes += ((const uint8_t *)whole)[i];
+            const double got[2] = { f->run_max_f64(a, n), f->run_min_f64(a, n) };
+            if (first_nan < n)
+                CHECK(got[0] != got[0] && got[1] != got[1], why);
+            else
+                CHECK(memcmp(got, (const double[]){ most, least }, sizeof got) == 0, why);
+            CHECK(f->run_max_i64(whole, n) == high && f->run_min_i64(whole, n) == low, why);
+            CHECK_INT(f->run_sum_u8((const uint8_t *)whole, n), bytes, why);
+            CHECK_INT(f->run_find_f64(a, n, 7.5), n, "is not there");
+            a[n / 2] = 7.5;
+            CHECK_INT(f->run_find_f64(a, n, 7.5), n / 2, "is there");
+        }
+    }
+}
+
+static void indices_are_judged(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t index;
+        unsigned seen;
+        const char *why;
+    } cases[] = {
+        { 0, 0, "first" },
+        { 9, 0, "last" },
+        { 10, CBX__INDEX_OUTSIDE, "behind the last" },
+        { -1, CBX__INDEX_NEGATIVE, "last from the end" },
+        { -10, CBX__INDEX_NEGATIVE, "first from the end" },
+        { -11, CBX__INDEX_NEGATIVE | CBX__INDEX_OUTSIDE, "before the first" },
+        { INT64_MAX, CBX__INDEX_OUTSIDE, "largest" },
+        { INT64_MIN, CBX__INDEX_NEGATIVE | CBX__INDEX_OUTSIDE, "least" },
+    };
+    for (int isa = 0; isa < CBX_ISA_COUNT; isa++) {
+        if (!cbx_isa_available((cbx_isa)isa)) continue;
+        for (size_t c = 0; c < CBX_LEN(cases); c++) {
+            int64_t at[37] = { 0 };
+            at[c * 4] = cases[c].index;
+            CHECK_INT(cbx__fold_get((cbx_isa)isa)->run_indices(at, 37, 10), cases[c].seen, cases[c].why);
+        }
+        CHECK_INT(cbx__fold_get((cbx_isa)isa)->run_indices((const int64_t[]){ 0 }, 1, 0), CBX__INDEX_OUTSIDE,
+                  "nothing to index");
+    }
+}
+
+static void rows_agree(void **state)
+{
+    (void)state;
+    static const size_t n = 1003;
+    double row[1003], acc[2][1003];
+    int64_t where[2][1003] = { { 0 } };
+    cbx_rng r;
+
+    r = cbx_rng_make(8, 0);
+    for (int isa = 1; isa < CBX_ISA_COUNT; isa++) {
+        if (!cbx_isa_available((cbx_isa)isa)) continue;
+        const cbx__fold *f[2] = { cbx__fold_get(CBX_ISA_PLAIN), cbx__fold_get((cbx_isa)isa) };
+        for (size_t i = 0; i < n; i++) acc[0][i] = acc[1][i] = awkward(&r);
+        for (int step = 0; step < 20; step++) {
+            for (size_t i = 0; i < n; i++) row[i] = awkward(&r);
+            for (int k = 0; k < 2; k++) {
+                f[k]->max_f64(n, acc[k], row);
+                f[k]->argmin_f64(n, acc[k], where[k], row, step);
+                f[k]->add_f64(n, acc[k], row);
+                f[k]->add_u64(n / 2, (uint64_t *)acc[k], (const uint64_t *)row);
+            }
+        }
+        CHECK(memcmp(acc[0], acc[1], sizeof acc[0]) == 0, cbx_isa_name((cbx_isa)isa));
+        CHECK(memcmp(where[0], where[1], sizeof where[0]) == 0, cbx_isa_name((cbx_isa)isa));
+    }
+}
+
+typedef cbx_array *reduction(cbx_ctx *, const cbx_array *, const cbx_axes *);
+
+/* Along the first axis in rows, and along the last of a copy that lies the other way. */
+static void layouts_agree(void **state)
+{
+    (void)state;
+    static reduction *const f[] = { cbx_sum, cbx_prod, cbx_max, cbx_min, cbx_any, cbx_all, cbx_argmax, cbx_argmin };
+    static const cbx_dtype types[] = { CBX_F64, CBX_F32, CBX_I16, CBX_U64, CBX_BOOL };
+    static const size_t shapes[][3] = { { 3, 5, 4 }, { 300, 1, 7 }, { 9000, 1, 5 }, { 20, 30, 40 }, { 16, 2, 1100 } };
+    cbx_ctx *c = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_rng r;
+
+    r = cbx_rng_make(9, 0);
+    CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
+    for (size_t s = 0; s < CBX_LEN(shapes); s++)
+        for (size_t t = 0; t < CBX_LEN(types); t++)
+            for (size_t k = 0; k < CBX_LEN(f); k++)
+                for (int axes = 1; axes <= 2; axes++) {
+                    cbx_scope scope;
+                    cbx_scope_open(c, &scope);
+                    cbx_array_desc d = { CBX_F64, 3, { shapes[s][0], shapes[s][1], shapes[s][2] } };
+                    cbx_array *x = NULL;
+                    CHECK_OK(cbx_array_create(c, &d, &x, &err), &err, "create");
+                    for (size_t i = 0; i < cbx_array_count(x); i++)
+                        ((double *)cbx_array_data_mut(x))[i] = fmax(fmin(awkward(&r), 1e9), -1e9) * 100.0;
+                    x = cbx_astype(c, cbx_scope_hold(c, x), types[t]);
+                    const cbx_array *rows = f[k](c, x, &(cbx_axes){ .n = axes, .axis = { 0, 1 } });
+                    const cbx_array *turned = cbx_copy(c, cbx_permute_dims(c, x, (const int[]){ 2, 0, 1 }));
+                    const cbx_array *runs = f[k](c, turned, &(cbx_axes){ .n = axes, .axis = { 1, 2 } });
+                    if (axes == 1) rows = cbx_permute_dims(c, rows, NULL);
+                    rows = cbx_copy(c, rows);
+                    CHECK_STATUS(cbx_ctx_pending(c, &err), CBX_OK, err.message);
+                    CHECK(memcmp(cbx_array_data(rows), cbx_array_data(runs), cbx_array_bytes(runs)) == 0,
+                          "the same bits whatever lies where");
+                    cbx_scope_close(&scope, NULL);
+                }
+    cbx_ctx_free(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_agree),
+        cmocka_unit_test(indices_are_judged),
+        cmocka_unit_test(rows_agree),
+        cmocka_unit_test(layouts_agree),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

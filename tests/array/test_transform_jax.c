@@ -1,0 +1,419 @@
+/*
+ * Transforms and control flow against JAX: the functions of scripts/fixtures/make_transform_cases.py, written for our
+ * arrays, must give what JAX gave (fixtures/transforms.h) in values, shapes and dtypes.
+ */
+#include "check.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "calibrax/array/ops.h"
+#include "calibrax/array/transform.h"
+#include "fixtures/transforms.h"
+
+#define FN(name)                                                                                                       \
+    static cbx_status name(cbx_ctx *c, size_t nin, cbx_array *const *in, size_t nout, cbx_array **out, void *user)
+#define UNUSED (void)nin, (void)nout, (void)user
+
+/* Element i is ((7 i + seed) % 11) / 8 - 0.5. */
+static cbx_array *ramp_of(cbx_ctx *c, int ndim, const size_t *shape, int seed)
+{
+    double v[256];
+    cbx_array_desc d = { .dtype = CBX_F64, .ndim = ndim };
+    size_t n = 1;
+
+    for (int i = 0; i < ndim; i++) n *= d.shape[i] = shape[i];
+    CHECK(n <= CBX_LEN(v), "room for a ramp");
+    for (size_t i = 0; i < n; i++) v[i] = (double)((7 * i + (size_t)seed) % 11) / 8 - 0.5;
+    return cbx_asarray(c, &d, v);
+}
+#define RAMP(c, seed, ...)                                                                                             \
+    ramp_of(c, (int)(sizeof((size_t[]){ __VA_ARGS__ }) / sizeof(size_t)), (const size_t[]){ __VA_ARGS__ }, seed)
+
+static cbx_array *number(cbx_ctx *c, double v) { return cbx_full(c, 0, NULL, CBX_F64, cbx_float(v)); }
+static cbx_array *whole(cbx_ctx *c, int64_t v) { return cbx_full(c, 0, NULL, CBX_I64, cbx_int(v)); }
+
+/* ---- the functions ---- */
+
+FN(decay)
+{
+    UNUSED;
+    out[0] = cbx_add(c, cbx_multiply_scalar(c, in[0], 0.5), in[1]);
+    out[1] = cbx_multiply(c, in[0], in[1]);
+    return CBX_OK;
+}
+
+FN(layer)
+{
+    UNUSED;
+    out[0] = cbx_add(c, cbx_multiply_scalar(c, cbx_tanh(c, in[0]), 0.9), in[2]);
+    out[1] = cbx_add(c, in[1], in[3]);
+    out[2] = cbx_sum(c, cbx_square(c, out[0]), NULL);
+    out[3] = out[0];
+    return CBX_OK;
+}
+
+FN(logistic)
+{
+    UNUSED;
+    cbx_array *one = cbx_ones_like(c, in[0]);
+    out[0] = cbx_multiply_scalar(c, cbx_multiply(c, in[0], cbx_subtract(c, one, in[0])), 2.75);
+    out[1] = in[0];
+    return CBX_OK;
+}
+
+FN(newton)
+{
+    const cbx_array *a = user;
+    (void)nin, (void)nout;
+    out[0] = cbx_multiply_scalar(c, cbx_add(c, in[1], cbx_divide(c, a, in[1])), 0.5);
+    return CBX_OK;
+}
+
+FN(horner)
+{
+    UNUSED;
+    out[0] = cbx_add(c, cbx_multiply(c, in[1], whole(c, 2)), cbx_multiply(c, in[0], in[0]));
+    return CBX_OK;
+}
+
+FN(not_one)
+{
+    UNUSED;
+    out[0] = cbx_not_equal(c, in[0], whole(c, 1));
+    return CBX_OK;
+}
+
+FN(collatz_step)
+{
+    UNUSED;
+    cbx_array *one = whole(c, 1), *two = whole(c, 2);
+    cbx_array *even = cbx_logical_not(c, cbx_remainder(c, in[0], two));
+    out[0] = cbx_where(c, even, cbx_floor_divide(c, in[0], two), cbx_add(c, cbx_multiply(c, in[0], whole(c, 3)), one));
+    out[1] = cbx_add(c, in[1], one);
+    return CBX_OK;
+}
+
+FN(collatz)
+{
+    UNUSED;
+    return cbx_while_loop(c, CBX_FN(not_one, NULL, 2, 1), CBX_FN(collatz_step, NULL, 2, 2), 2,
+                          (cbx_array *const[]){ in[0], whole(c, 0) }, out);
+}
+
+FN(square_root)
+{
+    UNUSED;
+    out[0] = cbx_sqrt(c, in[0]);
+    return CBX_OK;
+}
+FN(negated)
+{
+    UNUSED;
+    out[0] = cbx_negative(c, in[0]);
+    return CBX_OK;
+}
+FN(squared)
+{
+    UNUSED;
+    out[0] = cbx_square(c, in[0]);
+    return CBX_OK;
+}
+FN(one_more)
+{
+    UNUSED;
+    out[0] = cbx_add_scalar(c, in[0], 1);
+    return CBX_OK;
+}
+FN(one_less)
+{
+    UNUSED;
+    out[0] = cbx_subtract_scalar(c, in[0], 1);
+    return CBX_OK;
+}
+
+FN(root)
+{
+    UNUSED;
+    return cbx_cond(c, cbx_greater_scalar(c, in[0], 0), CBX_FN(square_root, NULL, 1, 1), CBX_FN(negated, NULL, 1, 1), 1,
+                    in, out);
+}
+
+FN(dot)
+{
+    UNUSED;
+    out[0] = cbx_sum(c, cbx_multiply(c, in[0], in[1]), NULL);
+    return CBX_OK;
+}
+FN(outer)
+{
+    UNUSED;
+    out[0] = cbx_outer(c, in[0], in[1]);
+    return CBX_OK;
+}
+FN(distance)
+{
+    UNUSED;
+    out[0] = cbx_sum(c, cbx_square(c, cbx_subtract(c, in[0], in[1])), NULL);
+    return CBX_OK;
+}
+FN(walk)
+{
+    UNUSED;
+    return cbx_scan(c, CBX_FN(decay, NULL, 2, 2), 1, (cbx_array *const[]){ number(c, 2) }, 1, in, CBX_LENGTH_OF_XS,
+                    false, out);
+}
+FN(halve)
+{
+    UNUSED;
+    out[0] = cbx_add(c, cbx_multiply_scalar(c, in[1], 0.5), in[0]);
+    return CBX_OK;
+}
+FN(below_ten)
+{
+    UNUSED;
+    out[0] = cbx_less_scalar(c, in[0], 10);
+    return CBX_OK;
+}
+FN(twice)
+{
+    UNUSED;
+    out[0] = cbx_add_scalar(c, cbx_multiply_scalar(c, in[0], 2), 1);
+    out[1] = cbx_add(c, in[1], whole(c, 1));
+    return CBX_OK;
+}
+
+/* Everything at once.  The same lines run eagerly, under jit, vmap and scan, and for their shapes. */
+FN(smooth)
+{
+    UNUSED;
+    cbx_array *x = in[0], *y = in[1], *walked[2], *ends[2];
+    cbx_array *sum = cbx_sum(c, x, NULL);
+
+    cbx_scan(c, CBX_FN(decay, NULL, 2, 2), 1, &sum, 1, &x, CBX_LENGTH_OF_XS, false, walked);
+    cbx_fori_loop(c, 0, 3, CBX_FN(halve, NULL, 2, 1), 1, &y, &y);
+    cbx_cond(c, cbx_greater_scalar(c, walked[0], 0), CBX_FN(one_more, NULL, 1, 1), CBX_FN(one_less, NULL, 1, 1), 1, &y,
+             &y);
+    cbx_while_loop(c, CBX_FN(below_ten, NULL, 2, 1), CBX_FN(twice, NULL, 2, 2), 2,
+                   (cbx_array *const[]){ cbx_square(c, walked[0]), whole(c, 0) }, ends);
+    out[0] = cbx_add(c, cbx_sum(c, walked[1], NULL), y);
+    out[1] = ends[1];
+    return CBX_OK;
+}
+/* Operands the other way round: the carry of a scan comes first. */
+FN(smooth_turned) { return smooth(c, nin, (cbx_array *const[]){ in[1], in[0] }, nout, out, user); }
+
+/* ---- what was kept ---- */
+
+static size_t compared;
+
+/* Results of name, all of them, in order. */
+static void same_as_jax(const char *name, size_t n, cbx_array *const *out)
+{
+    size_t seen = 0;
+
+    for (size_t k = 0; k < CBX_LEN(jax_results); k++) {
+        const struct jax_result *want = &jax_results[k];
+        char text[160];
+        if (strcmp(want->name, name) != 0) continue;
+        CHECK(seen < n, name);
+        const cbx_array *r = out[seen++];
+        CHECK(!cbx_array_is_failed(r) && !cbx_array_is_abstract(r), name);
+        if (!cbx_array_desc_equal(&want->desc, cbx_array_get_desc(r)))
+            fail_msg("%s: result %d is %s", name, want->result,
+                     cbx_array_desc_text(cbx_array_get_desc(r), text, sizeof text));
+        double v[64];
+        cbx_ctx *c = NULL;
+        cbx_err err = CBX_ERR_INIT;
+        CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, name);
+        CHECK_OK(cbx_array_read(cbx_astype(c, r, CBX_F64), v, cbx_array_count(r) * sizeof *v, &err), &err, name);
+        cbx_ctx_free(c);
+        /* a few roundings of values near 1, tanh within 2 ulp; chains of ten float32 roundings */
+        double tol = want->desc.dtype == CBX_F32 ? 2e-6 : 1e-14;
+        for (size_t i = 0; i < cbx_array_count(r); i++)
+            if (!(fabs(v[i] - want->v[i]) <= tol * fmax(1, fabs(want->v[i]))))
+                fail_msg("%s: result %d, element %zu is %.17g, not %.17g", name, want->result, i, v[i], want->v[i]);
+        compared++;
+    }
+    CHECK_INT(seen, n, name);
+}
+
+static cbx_ctx *context(void)
+{
+    cbx_ctx *c = NULL;
+    CHECK_OK(cbx_ctx_create(NULL, &c, NULL), (&(cbx_err){ 0 }), "context");
+    return c;
+}
+
+static void done(cbx_ctx *c)
+{
+    cbx_err err = CBX_ERR_INIT;
+    CHECK_OK(cbx_ctx_pending(c, &err), &err, "nothing failed");
+    cbx_ctx_free(c);
+}
+
+static void scans(void **state)
+{
+    (void)state;
+    cbx_ctx *c = context();
+    cbx_array *two = number(c, 2), *x = RAMP(c, 3, 7), *none = RAMP(c, 0, 0), *out[4];
+    const int32_t k[] = { 0, 1, 2, 3 }, one = 1;
+
+    cbx_scan(c, CBX_FN(decay, NULL, 2, 2), 1, &two, 1, &x, CBX_LENGTH_OF_XS, false, out);
+    same_as_jax("scan", 2, out);
+    cbx_scan(c, CBX_FN(decay, NULL, 2, 2), 1, &two, 1, &x, 7, true, out);
+    same_as_jax("scan_reverse", 2, out);
+    cbx_array *const init[] = { RAMP(c, 2, 3), cbx_asarray(c, &(cbx_array_desc){ .dtype = CBX_I32 }, &one) };
+    cbx_array *const xs[] = { RAMP(c, 5, 4, 3), cbx_asarray(c, &(cbx_array_desc){ CBX_I32, 1, { 4 } }, k) };
+    cbx_scan(c, CBX_FN(layer, NULL, 4, 4), 2, init, 2, xs, CBX_LENGTH_OF_XS, false, out);
+    same_as_jax("scan_pairs", 4, out);
+    cbx_array *start = cbx_full(c, 0, NULL, CBX_F32, cbx_float(0.3));
+    cbx_scan(c, CBX_FN(logistic, NULL, 1, 2), 1, &start, 0, NULL, 9, false, out);
+    same_as_jax("scan_length", 2, out);
+    cbx_scan(c, CBX_FN(decay, NULL, 2, 2), 1, &two, 1, &none, CBX_LENGTH_OF_XS, false, out);
+    same_as_jax("scan_empty", 2, out);
+    done(c);
+}
+
+static void loops(void **state)
+{
+    (void)state;
+    cbx_ctx *c = context();
+    cbx_array *ones = cbx_ones(c, 1, (const size_t[]){ 3 }, CBX_F64), *one = whole(c, 1), *out[2];
+    cbx_array *start = whole(c, 27);
+
+    cbx_fori_loop(c, 0, 6, CBX_FN(newton, cbx_add_scalar(c, RAMP(c, 8, 3), 1), 2, 1), 1, &ones, out);
+    same_as_jax("fori", 1, out);
+    cbx_fori_loop(c, -3, 4, CBX_FN(horner, NULL, 2, 1), 1, &one, out);
+    same_as_jax("fori_index", 1, out);
+    cbx_fori_loop(c, 4, -3, CBX_FN(horner, NULL, 2, 1), 1, &one, out);
+    same_as_jax("fori_nothing", 1, out);
+    cbx_fn_call(c, CBX_FN(collatz, NULL, 1, 2), 1, &start, 2, out);
+    same_as_jax("while", 2, out);
+    done(c);
+}
+
+static void branches(void **state)
+{
+    (void)state;
+    static const int indices[] = { -3, 0, 1, 2, 7 };
+    const cbx_fn *const three[] = { CBX_FN(one_more, NULL, 1, 1), CBX_FN(squared, NULL, 1, 1),
+                                    CBX_FN(negated, NULL, 1, 1) };
+    cbx_ctx *c = context();
+    cbx_array *x = number(c, 2), *out[1];
+
+    cbx_fn_call(c, CBX_FN(root, NULL, 1, 1), 1, &x, 1, out);
+    same_as_jax("cond_yes", 1, out);
+    x = number(c, -2);
+    cbx_fn_call(c, CBX_FN(root, NULL, 1, 1), 1, &x, 1, out);
+    same_as_jax("cond_no", 1, out);
+    x = RAMP(c, 3, 7);
+    for (size_t i = 0; i < CBX_LEN(indices); i++) {
+        char name[32];
+        snprintf(name, sizeof name, "switch %d", indices[i]);
+        cbx_switch(c, whole(c, indices[i]), 3, three, 1, &x, out);
+        same_as_jax(name, 1, out);
+    }
+    cbx_switch(c, cbx_full(c, 0, NULL, CBX_U64, (cbx_scalar){ CBX_U64, { .u = UINT64_MAX } }), 3, three, 1, &x, out);
+    same_as_jax("switch 7", 1, out);
+    done(c);
+}
+
+/* vmap(f, in_axes, out_axis) of operands that are there, against a name. */
+static void batch(cbx_ctx *c, const char *name, const cbx_fn *f, const int *in_axes, const int *out_axes,
+                  cbx_array *const *in)
+{
+    cbx_fn *mapped = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_array *out[2];
+
+    CHECK_OK(cbx_vmap(c, f, in_axes, out_axes, &mapped, &err), &err, name);
+    CHECK_STATUS(cbx_fn_call(c, mapped, f->nin, in, f->nout, out), CBX_OK, name);
+    same_as_jax(name, f->nout, out);
+    cbx_fn_free(mapped);
+}
+
+static void batches(void **state)
+{
+    (void)state;
+    static const int none = CBX_NOT_MAPPED, places[] = { 0, 1, 2, -1, -3 };
+    cbx_ctx *c = context();
+    cbx_array *a = RAMP(c, 1, 4, 3), *b = RAMP(c, 2, 2);
+    cbx_fn *inner = NULL;
+    cbx_err err = CBX_ERR_INIT;
+
+    batch(c, "vmap 0 None", CBX_FN(dot, NULL, 2, 1), (const int[]){ 0, none }, NULL,
+          (cbx_array *const[]){ a, RAMP(c, 2, 3) });
+    batch(c, "vmap 1 0", CBX_FN(dot, NULL, 2, 1), (const int[]){ 1, 0 }, NULL,
+          (cbx_array *const[]){ RAMP(c, 1, 3, 4), RAMP(c, 2, 4, 3) });
+    batch(c, "vmap -1 1", CBX_FN(dot, NULL, 2, 1), (const int[]){ -1, 1 }, NULL,
+          (cbx_array *const[]){ RAMP(c, 1, 3, 2, 4), RAMP(c, 2, 3, 4, 2) });
+    for (size_t i = 0; i < CBX_LEN(places); i++) {
+        char name[32];
+        snprintf(name, sizeof name, "vmap out %d", places[i]);
+        batch(c, name, CBX_FN(outer, NULL, 2, 1), (const int[]){ 0, none }, &places[i], (cbx_array *const[]){ a, b });
+    }
+    batch(c, "vmap empty", CBX_FN(outer, NULL, 2, 1), (const int[]){ 0, none }, &places[1],
+          (cbx_array *const[]){ RAMP(c, 1, 0, 3), b });
+    CHECK_OK(cbx_vmap(c, CBX_FN(distance, NULL, 2, 1), (const int[]){ none, 0 }, NULL, &inner, &err), &err, "inner");
+    batch(c, "vmap vmap", inner, (const int[]){ 0, none }, NULL, (cbx_array *const[]){ a, RAMP(c, 2, 5, 3) });
+    cbx_fn_free(inner);
+    a = cbx_arange_int(c, 1, 9, 1, CBX_I64);
+    batch(c, "vmap while", CBX_FN(collatz, NULL, 1, 2), NULL, NULL, &a);
+    a = RAMP(c, 3, 7);
+    batch(c, "vmap cond", CBX_FN(root, NULL, 1, 1), NULL, NULL, &a);
+    a = RAMP(c, 1, 5, 7);
+    batch(c, "vmap scan", CBX_FN(walk, NULL, 1, 2), NULL, NULL, &a);
+    done(c);
+}
+
+static void one_function_everywhere(void **state)
+{
+    (void)state;
+    const cbx_fn *f = CBX_FN(smooth, NULL, 2, 2);
+    cbx_ctx *c = context();
+    cbx_array *in[] = { RAMP(c, 3, 7), number(c, 0.25) }, *many = RAMP(c, 1, 5, 7), *carry = RAMP(c, 4, 7), *out[2];
+    cbx_fn *fast = NULL, *mapped = NULL;
+    cbx_array_desc d[2];
+    cbx_err err = CBX_ERR_INIT;
+
+    CHECK_STATUS(cbx_fn_call(c, f, 2, in, 2, out), CBX_OK, "eagerly");
+    same_as_jax("smooth", 2, out);
+    CHECK_OK(cbx_jit(c, f, &fast, &err), &err, "jit");
+    CHECK_STATUS(cbx_fn_call(c, fast, 2, in, 2, out), CBX_OK, "compiled");
+    same_as_jax("smooth", 2, out);
+    batch(c, "smooth vmap", f, (const int[]){ 0, CBX_NOT_MAPPED }, NULL, (cbx_array *const[]){ many, in[1] });
+    batch(c, "smooth vmap", fast, (const int[]){ 0, CBX_NOT_MAPPED }, NULL, (cbx_array *const[]){ many, in[1] });
+    cbx_scan(c, CBX_FN(smooth_turned, NULL, 2, 2), 1, &in[1], 1, &many, CBX_LENGTH_OF_XS, false, out);
+    same_as_jax("smooth scan", 2, out);
+    const cbx_array_desc of_in[2] = { { CBX_F64, 1, { 7 } }, { .dtype = CBX_F64 } };
+    CHECK_OK(cbx_fn_infer(c, f, 2, of_in, 2, d, &err), &err, "for its shapes");
+    for (int i = 0; i < 2; i++)
+        CHECK(cbx_array_desc_equal(&d[i], &(cbx_array_desc){ .dtype = i ? CBX_I64 : CBX_F64 }), "shapes");
+    cbx_fn_free(fast);
+
+    CHECK_OK(cbx_vmap(c, CBX_FN(decay, NULL, 2, 2), NULL, NULL, &mapped, &err), &err, "a batch");
+    cbx_scan(c, mapped, 1, &carry, 1, &many, CBX_LENGTH_OF_XS, false, out);
+    same_as_jax("scan vmap", 2, out);
+    cbx_fn_free(mapped);
+    done(c);
+}
+
+static void nothing_was_left_out(void **state)
+{
+    (void)state;
+    CHECK_INT(compared, CBX_LEN(jax_results) + 1 + 2 + 2, "each result, some of them twice");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scans),
+        cmocka_unit_test(loops),
+        cmocka_unit_test(branches),
+        cmocka_unit_test(batches),
+        cmocka_unit_test(one_function_everywhere),
+        cmocka_unit_test(nothing_was_left_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
