@@ -12,7 +12,8 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "calibrax/statistics/sample.h"
 
 #define MAD_TO_SIGMA 1.4826 /* 1 / (normal quantile of 3/4) */
 
@@ -136,38 +137,6 @@ double cbx_stat_quantile_sorted(const double *sorted, size_t n, double p)
     return i + 1 < n ? between(sorted[i], sorted[i + 1], at - below) : sorted[n - 1];
 }
 
-static cbx_status check_sample(const double *x, size_t n, cbx_err *err)
-{
-    if (n == 0) return cbx_fail(err, CBX_EINVAL, "a sample without values has no estimate");
-    for (size_t i = 0; i < n; i++)
-        if (!isfinite(x[i])) return cbx_fail(err, CBX_EDOM, "sample %zu of %zu is not finite", i, n);
-    return CBX_OK;
-}
-
-static cbx_status scratch(cbx_ctx *ctx, size_t n, double **out, cbx_err *err)
-{
-    *out = n > SIZE_MAX / sizeof(double) ? NULL : cbx_mem_alloc(cbx_ctx_allocator(ctx), n * sizeof(double));
-    return *out ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "no memory to sort %zu samples", n);
-}
-
-static void scratch_free(cbx_ctx *ctx, double *work, size_t n)
-{
-    cbx_mem_free(cbx_ctx_allocator(ctx), work, n * sizeof(double));
-}
-
-/* Checked, copied and sorted. */
-static cbx_status sorted_copy(cbx_ctx *ctx, const double *x, size_t n, double **out, cbx_err *err)
-{
-    cbx_status st = check_sample(x, n, err);
-
-    if (st) return st;
-    st = scratch(ctx, n, out, err);
-    if (st) return st;
-    memcpy(*out, x, n * sizeof(double));
-    cbx_stat_sort(*out, n);
-    return CBX_OK;
-}
-
 static void welford(const double *x, size_t n, double *mean, double *stddev)
 {
     double m = 0, s = 0;
@@ -185,7 +154,7 @@ cbx_status cbx_stat_summary(cbx_ctx *ctx, const double *x, size_t n, cbx_summary
 {
     double *work = NULL;
     cbx_summary s = { .n = n };
-    cbx_status st = sorted_copy(ctx, x, n, &work, err);
+    cbx_status st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
 
     if (st) return st;
     s.min = work[0];
@@ -199,7 +168,7 @@ cbx_status cbx_stat_summary(cbx_ctx *ctx, const double *x, size_t n, cbx_summary
     for (size_t i = 0; i < n; i++) work[i] = fabs(work[i] - s.median);
     cbx_stat_sort(work, n);
     s.mad = MAD_TO_SIGMA * cbx_stat_quantile_sorted(work, n, 0.5);
-    scratch_free(ctx, work, n);
+    cbx__doubles_free(ctx, work, n);
     *out = s;
     return CBX_OK;
 }
@@ -207,18 +176,12 @@ cbx_status cbx_stat_summary(cbx_ctx *ctx, const double *x, size_t n, cbx_summary
 cbx_status cbx_stat_median(cbx_ctx *ctx, const double *x, size_t n, double *out, cbx_err *err)
 {
     double *work = NULL;
-    cbx_status st = sorted_copy(ctx, x, n, &work, err);
+    cbx_status st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
 
     if (st) return st;
     *out = cbx_stat_quantile_sorted(work, n, 0.5);
-    scratch_free(ctx, work, n);
+    cbx__doubles_free(ctx, work, n);
     return CBX_OK;
-}
-
-static cbx_status check_level(double level, cbx_err *err)
-{
-    if (level > 0 && level < 1) return CBX_OK;
-    return cbx_fail(err, CBX_EINVAL, "confidence level %g is not between 0 and 1", level);
 }
 
 static cbx_interval interval_of_sorted(const double *sorted, size_t n, double level)
@@ -239,13 +202,13 @@ cbx_status cbx_stat_median_interval(cbx_ctx *ctx, const double *x, size_t n, dou
                                     cbx_err *err)
 {
     double *work = NULL;
-    cbx_status st = check_level(level, err);
+    cbx_status st = cbx__level_check(level, err);
 
     if (st) return st;
-    st = sorted_copy(ctx, x, n, &work, err);
+    st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
     if (st) return st;
     *out = interval_of_sorted(work, n, level);
-    scratch_free(ctx, work, n);
+    cbx__doubles_free(ctx, work, n);
     return CBX_OK;
 }
 
@@ -253,14 +216,14 @@ cbx_status cbx_stat_paired_ratio(cbx_ctx *ctx, const double *a, const double *b,
                                  cbx_interval *out, cbx_err *err)
 {
     double *work = NULL;
-    cbx_status st = check_level(level, err);
+    cbx_status st = cbx__level_check(level, err);
 
     if (st) goto done;
     if (n == 0) {
         st = cbx_fail(err, CBX_EINVAL, "no pairs: a ratio needs at least one");
         goto done;
     }
-    st = scratch(ctx, n, &work, err);
+    st = cbx__doubles(ctx, n, &work, err);
     if (st) goto done;
     for (size_t i = 0; i < n; i++) {
         work[i] = a[i] / b[i];
@@ -272,6 +235,6 @@ cbx_status cbx_stat_paired_ratio(cbx_ctx *ctx, const double *a, const double *b,
     cbx_stat_sort(work, n);
     *out = interval_of_sorted(work, n, level);
 done:
-    scratch_free(ctx, work, n);
+    cbx__doubles_free(ctx, work, n);
     return st;
 }

@@ -1,0 +1,358 @@
+/*
+ * Distributions from two incomplete functions and erfc.
+ *
+ * Quantiles: the logarithm of a tail is nearly linear in the logit of a beta variable and in the logarithm of a gamma variable, so
+ * Newton on it converges in a handful of steps from the mean, in the tails as well; a bracket guards it.
+ */
+#include "calibrax/statistics/distribution.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "calibrax/statistics/special.h"
+
+#define SQRT_HALF   0.70710678118654752440
+#define SQRT_2_PI   2.50662827463100050242
+#define LOG_EXTREME 690.0 /* exp of it and of its negative are normal numbers */
+
+/* ---- normal ---- */
+
+double cbx_stat_normal_cdf(double z) { return 0.5 * erfc(-z * SQRT_HALF); }
+double cbx_stat_normal_sf(double z) { return 0.5 * erfc(z * SQRT_HALF); }
+
+static double polynomial(const double *c, int n, double x)
+{
+    double sum = c[n - 1];
+    while (--n > 0) sum = sum * x + c[n - 1];
+    return sum;
+}
+
+/* Wichura's PPND16, relative error about 1e-16; q = 1 - p.  The three approximations are for |p - 1/2| <= 0.425 and the tails. */
+static double normal_of_tails(double p, double q)
+{
+    static const double a[] = { 3.3871328727963666080e0,  1.3314166789178437745e+2, 1.9715909503065514427e+3,
+                                1.3731693765509461125e+4, 4.5921953931549871457e+4, 6.7265770927008700853e+4,
+                                3.3430575583588128105e+4, 2.5090809287301226727e+3 };
+    static const double b[] = { 1.0,
+                                4.2313330701600911252e+1,
+                                6.8718700749205790830e+2,
+                                5.3941960214247511077e+3,
+                                2.1213794301586595867e+4,
+                                3.9307895800092710610e+4,
+                                2.8729085735721942674e+4,
+                                5.2264952788528545610e+3 };
+    static const double c[] = { 1.42343711074968357734e0,  4.63033784615654529590e0, 5.76949722146069140550e0,
+                                3.64784832476320460504e0,  1.27045825245236838258e0, 2.41780725177450611770e-1,
+                                2.27238449892691845833e-2, 7.74545014278341407640e-4 };
+    static const double d[] = { 1.0,
+                                2.05319162663775882187e0,
+                                1.67638483018380384940e0,
+                                6.89767334985100004550e-1,
+                                1.48103976427480074590e-1,
+                                1.51986665636164571966e-2,
+                                5.47593808499534494600e-4,
+                                1.05075007164441684324e-9 };
+    static const double e[] = { 6.65790464350110377720e0,  5.46378491116411436990e0,  1.78482653991729133580e0,
+                                2.96560571828504891230e-1, 2.65321895265761230930e-2, 1.24266094738807843860e-3,
+                                2.71155556874348757815e-5, 2.01033439929228813265e-7 };
+    static const double f[] = { 1.0,
+                                5.99832206555887937690e-1,
+                                1.36929880922735805310e-1,
+                                1.48753612908506148525e-2,
+                                7.86869131145613259100e-4,
+                                1.84631831751005468180e-5,
+                                1.42151175831644588870e-7,
+                                2.04426310338993978564e-15 };
+    double tail = p < q ? p : q, middle = p < q ? p - 0.5 : 0.5 - q, r, z;
+
+    if (fabs(middle) <= 0.425) {
+        r = 0.180625 - middle * middle;
+        return middle * polynomial(a, 8, r) / polynomial(b, 8, r);
+    }
+    r = sqrt(-log(tail));
+    if (r <= 5)
+        z = polynomial(c, 8, r - 1.6) / polynomial(d, 8, r - 1.6);
+    else
+        z = polynomial(e, 8, r - 5) / polynomial(f, 8, r - 5);
+    return p < q ? -z : z;
+}
+
+/* The ends of the support for p = 0 and 1; NaN outside [0, 1]; else false. */
+static bool at_the_end(double p, double low, double high, double *out)
+{
+    if (p > 0 && p < 1) return false;
+    *out = p == 0 ? low : p == 1 ? high : NAN;
+    return true;
+}
+
+double cbx_stat_normal_quantile(double p)
+{
+    double x;
+    return at_the_end(p, -INFINITY, INFINITY, &x) ? x : normal_of_tails(p, 1 - p);
+}
+
+double cbx_stat_normal_isf(double q) { return -cbx_stat_normal_quantile(q); }
+
+/* ---- what the inverses share ---- */
+
+/* Tails at u and the density there, per unit of u. */
+typedef struct family {
+    cbx__tails (*tails)(const struct family *law, double u);
+    double (*density)(const struct family *law, double u);
+    double a, b, log_norm;
+} family;
+
+/* How far the tail at u is from the wanted one, on a logarithmic scale, rising with u; and its slope. */
+static double misfit(const family *law, double u, double p, double q, double *slope)
+{
+    cbx__tails t = law->tails(law, u);
+    double density = law->density(law, u);
+
+    *slope = density / (p <= q ? t.lower : t.upper);
+    return p <= q ? log(t.lower / p) : log(q / t.upper);
+}
+
+/* The u with lower tail p (upper tail q = 1 - p): Newton, kept between low and high. */
+static double invert(const family *law, double p, double q, double low, double high, double start)
+{
+    double u = start;
+
+    for (int i = 0; i < 300; i++) {
+        double slope, h = misfit(law, u, p, q, &slope), next = u - h / slope;
+        if (h == 0) return u;
+        if (h > 0)
+            high = u;
+        else
+            low = u;
+        if (!(next > low && next < high)) next = low + (high - low) / 2;
+        if (fabs(next - u) <= 4e-16 * fmax(1.0, fabs(u)) || next == low || next == high) return next;
+        u = next;
+    }
+    return u;
+}
+
+/* ---- beta, F and t: u = log(x / (1 - x)) ---- */
+
+static cbx__tails beta_tails_of_logit(const family *law, double u)
+{
+    return cbx__beta_tails(law->a, law->b, 1 / (1 + exp(-u)), 1 / (1 + exp(u)));
+}
+
+static double beta_density_of_logit(const family *law, double u)
+{
+    return exp(-law->a * log1p(exp(-u)) - law->b * log1p(exp(u)) - law->log_norm);
+}
+
+static double log_beta(double a, double b)
+{
+    int sign;
+    return lgamma_r(a, &sign) + lgamma_r(b, &sign) - lgamma_r(a + b, &sign);
+}
+
+/* Logit of the beta quantile.  Beyond the reach of a double x, the first term of the series says it: I_x = x^a / (a B(a, b)). */
+static double beta_logit(double a, double b, double p, double q)
+{
+    family law = { beta_tails_of_logit, beta_density_of_logit, a, b, log_beta(a, b) };
+    double low = (log(p) + log(a) + law.log_norm) / a, high = -(log(q) + log(b) + law.log_norm) / b;
+
+    if (low < -LOG_EXTREME && p < q) return low;
+    if (high > LOG_EXTREME && q <= p) return high;
+    return invert(&law, p, q, -LOG_EXTREME - 55, LOG_EXTREME + 55, log(a / b));
+}
+
+static bool positive(double x) { return x > 0 && isfinite(x); }
+
+static cbx__tails beta_tails(double x, double a, double b)
+{
+    if (isnan(x) || !positive(a) || !positive(b)) return (cbx__tails){ NAN, NAN };
+    return cbx__beta_tails(a, b, fmin(fmax(x, 0.0), 1.0), fmin(fmax(1 - x, 0.0), 1.0));
+}
+
+double cbx_stat_beta_cdf(double x, double a, double b) { return beta_tails(x, a, b).lower; }
+double cbx_stat_beta_sf(double x, double a, double b) { return beta_tails(x, a, b).upper; }
+
+double cbx_stat_beta_quantile(double p, double a, double b)
+{
+    double x;
+    if (!positive(a) || !positive(b)) return NAN;
+    return at_the_end(p, 0, 1, &x) ? x : 1 / (1 + exp(-beta_logit(a, b, p, 1 - p)));
+}
+
+double cbx_stat_beta_isf(double q, double a, double b)
+{
+    double x;
+    if (!positive(a) || !positive(b)) return NAN;
+    return at_the_end(q, 1, 0, &x) ? x : 1 / (1 + exp(-beta_logit(a, b, 1 - q, q)));
+}
+
+static cbx__tails f_tails(double f, double df1, double df2)
+{
+    double odds = f * (df1 / df2);
+
+    if (isnan(f) || !positive(df1) || !positive(df2)) return (cbx__tails){ NAN, NAN };
+    if (f <= 0) return (cbx__tails){ 0, 1 };
+    if (isinf(odds)) return (cbx__tails){ 1, 0 };
+    return cbx__beta_tails(df1 / 2, df2 / 2, odds / (1 + odds), 1 / (1 + odds));
+}
+
+double cbx_stat_f_cdf(double f, double df1, double df2) { return f_tails(f, df1, df2).lower; }
+double cbx_stat_f_sf(double f, double df1, double df2) { return f_tails(f, df1, df2).upper; }
+
+static double f_of_tails(double p, double q, double df1, double df2)
+{
+    return exp(beta_logit(df1 / 2, df2 / 2, p, q)) * (df2 / df1);
+}
+
+double cbx_stat_f_quantile(double p, double df1, double df2)
+{
+    double x;
+    if (!positive(df1) || !positive(df2)) return NAN;
+    return at_the_end(p, 0, INFINITY, &x) ? x : f_of_tails(p, 1 - p, df1, df2);
+}
+
+double cbx_stat_f_isf(double q, double df1, double df2)
+{
+    double x;
+    if (!positive(df1) || !positive(df2)) return NAN;
+    return at_the_end(q, INFINITY, 0, &x) ? x : f_of_tails(1 - q, q, df1, df2);
+}
+
+/* P(T > t) for t >= 0: half of I_{df/(df+t^2)}(df/2, 1/2). */
+static double t_upper(double t, double df)
+{
+    double r = t / sqrt(df), square = r * r;
+    if (isinf(square)) return 0.5 * exp(-df * (log(t) - 0.5 * log(df)) - log(df / 2) - log_beta(df / 2, 0.5));
+    return 0.5 * cbx__beta_tails(df / 2, 0.5, 1 / (1 + square), square / (1 + square)).lower;
+}
+
+double cbx_stat_t_sf(double t, double df)
+{
+    if (isnan(t) || !(df > 0)) return NAN;
+    if (isinf(df)) return cbx_stat_normal_sf(t);
+    if (isinf(t)) return t > 0 ? 0.0 : 1.0;
+    return t >= 0 ? t_upper(t, df) : 1 - t_upper(-t, df);
+}
+
+double cbx_stat_t_cdf(double t, double df) { return cbx_stat_t_sf(-t, df); }
+
+/* Upper quantile for a tail of at most one half. */
+static double t_of_upper(double q, double df)
+{
+    double logit = beta_logit(df / 2, 0.5, 2 * q, 1 - 2 * q); /* of df / (df + t^2) */
+    return sqrt(df) * exp(-logit / 2);
+}
+
+double cbx_stat_t_isf(double q, double df)
+{
+    double x;
+
+    if (!(df > 0)) return NAN;
+    if (at_the_end(q, INFINITY, -INFINITY, &x)) return x;
+    if (isinf(df)) return cbx_stat_normal_isf(q);
+    if (q == 0.5) return 0;
+    /* near the middle 1 - 2q holds the digits, and beta_logit takes whichever tail is smaller */
+    return q < 0.5 ? t_of_upper(q, df) : -t_of_upper(1 - q, df);
+}
+
+double cbx_stat_t_quantile(double p, double df) { return -cbx_stat_t_isf(p, df); }
+
+/* ---- chi-square: u = log(x / 2) ---- */
+
+static cbx__tails gamma_tails_of_log(const family *law, double u) { return cbx__gamma_tails(law->a, exp(u)); }
+
+static double gamma_density_of_log(const family *law, double u) { return exp(law->a * u - exp(u) - law->log_norm); }
+
+static double chi2_of_tails(double p, double q, double df)
+{
+    int sign;
+    family law = { gamma_tails_of_log, gamma_density_of_log, df / 2, 0, lgamma_r(df / 2, &sign) };
+    double low = (log(p) + log(law.a) + law.log_norm) / law.a; /* P = x^a / (a Gamma(a)) for small x */
+
+    if (low < -LOG_EXTREME && p < q) return 2 * exp(low);
+    return 2 * exp(invert(&law, p, q, -LOG_EXTREME - 55, LOG_EXTREME, log(law.a)));
+}
+
+static cbx__tails chi2_tails(double x, double df)
+{
+    if (isnan(x) || !positive(df)) return (cbx__tails){ NAN, NAN };
+    return isinf(x) && x > 0 ? (cbx__tails){ 1, 0 } : cbx__gamma_tails(df / 2, x / 2);
+}
+
+double cbx_stat_chi2_cdf(double x, double df) { return chi2_tails(x, df).lower; }
+double cbx_stat_chi2_sf(double x, double df) { return chi2_tails(x, df).upper; }
+
+double cbx_stat_chi2_quantile(double p, double df)
+{
+    double x;
+    if (!positive(df)) return NAN;
+    return at_the_end(p, 0, INFINITY, &x) ? x : chi2_of_tails(p, 1 - p, df);
+}
+
+double cbx_stat_chi2_isf(double q, double df)
+{
+    double x;
+    if (!positive(df)) return NAN;
+    return at_the_end(q, INFINITY, 0, &x) ? x : chi2_of_tails(1 - q, q, df);
+}
+
+/* ---- binomial ---- */
+
+static bool binomial_fits(double n, double p) { return n >= 0 && n <= 1e9 && floor(n) == n && p >= 0 && p <= 1; }
+
+/* P(X <= k) = I_{1-p}(n - k, k + 1). */
+static cbx__tails binomial_tails(double k, double n, double p)
+{
+    if (isnan(k) || !binomial_fits(n, p)) return (cbx__tails){ NAN, NAN };
+    k = floor(k);
+    if (k < 0) return (cbx__tails){ 0, 1 };
+    return k >= n ? (cbx__tails){ 1, 0 } : cbx__beta_tails(n - k, k + 1, 1 - p, p);
+}
+
+double cbx_stat_binomial_cdf(double k, double n, double p) { return binomial_tails(k, n, p).lower; }
+double cbx_stat_binomial_sf(double k, double n, double p) { return binomial_tails(k, n, p).upper; }
+
+double cbx_stat_binomial_quantile(double u, double n, double p)
+{
+    double below = -1, at = n; /* cdf(below) < u <= cdf(at) */
+
+    if (!(u >= 0 && u <= 1) || !binomial_fits(n, p)) return NAN;
+    if (u == 0) return 0;
+    while (at - below > 1) {
+        double middle = floor((below + at) / 2);
+        if (binomial_tails(middle, n, p).lower >= u)
+            at = middle;
+        else
+            below = middle;
+    }
+    return at;
+}
+
+/* ---- noncentral t ---- */
+
+/*
+ * For t >= 0: Phi(-delta) + 1/2 sum_j [p_j I_x(j + 1/2, df/2) + q_j I_x(j + 1, df/2)], x = t^2 / (df + t^2), with
+ * p_j = exp(-delta^2/2) (delta^2/2)^j / j!, q_j = delta exp(-delta^2/2) (delta^2/2)^j / (sqrt 2 Gamma(j + 3/2)).  Each incomplete
+ * beta is asked for itself instead of by recurrence, so the error stays that of its terms.  The largest terms stand at
+ * j = delta^2/2: the sum ends where the weights that are left are below 1e-17.
+ */
+double cbx_stat_noncentral_t_cdf(double t, double df, double delta)
+{
+    double half = delta * delta / 2, square, x, y, p, q, left = 1, sum = 0;
+
+    if (isnan(t) || !(df > 0) || isinf(df) || !(fabs(delta) <= 37)) return NAN;
+    if (isinf(t)) return t > 0 ? 1.0 : 0.0;
+    if (t < 0) return fmax(0.0, 1 - cbx_stat_noncentral_t_cdf(-t, df, -delta));
+    square = t / df * t;
+    x = isinf(square) ? 1.0 : square / (1 + square);
+    y = 1 / (1 + square);
+    p = exp(-half);
+    q = delta * exp(-half) / (SQRT_2_PI / 2); /* sqrt 2 Gamma(3/2) = sqrt(2 pi) / 2 */
+    for (int j = 0; j < 3000 && left > 1e-17; j++) {
+        sum += p * cbx__beta_tails(j + 0.5, df / 2, x, y).lower + q * cbx__beta_tails(j + 1.0, df / 2, x, y).lower;
+        left -= p;
+        if (j > half && p + fabs(q) < 1e-18) break;
+        p *= half / (j + 1);
+        q *= half / (j + 1.5);
+    }
+    return fmin(1.0, cbx_stat_normal_cdf(-delta) + sum / 2);
+}

@@ -1,0 +1,190 @@
+/*
+ * Effect sizes.  Intervals come from inverting a distribution (noncentral t) or a variance (Newcombe), by bisection on what is monotone.
+ */
+#include "calibrax/statistics/effect.h"
+
+#include <math.h>
+
+#include "calibrax/statistics/distribution.h"
+#include "calibrax/statistics/sample.h"
+
+#define LARGEST_NONCENTRALITY 37.0 /* cbx_stat_noncentral_t_cdf */
+
+static cbx_status two_check(const double *x, size_t n, size_t least_x, const double *y, size_t m, size_t least_y,
+                            double level, cbx_err *err)
+{
+    cbx_status st = cbx__level_check(level, err);
+
+    if (!st) st = cbx__sample_check(x, n, least_x, err);
+    if (!st) st = cbx__sample_check(y, m, least_y, err);
+    return st;
+}
+
+/* difference / sd, and the point interval where there is no spread. */
+static bool has_no_spread(double difference, double sd, double level, cbx_interval *out)
+{
+    double v = difference > 0 ? INFINITY : difference < 0 ? -INFINITY : 0;
+
+    if (sd > 0) return false;
+    *out = (cbx_interval){ v, v, v, level };
+    return true;
+}
+
+/* The noncentrality for which P(T <= t) = p; it falls as the noncentrality grows.  False beyond the reach. */
+static bool noncentrality(double t, double df, double p, double *out)
+{
+    double low = -LARGEST_NONCENTRALITY, high = LARGEST_NONCENTRALITY;
+
+    if (!(cbx_stat_noncentral_t_cdf(t, df, low) > p && cbx_stat_noncentral_t_cdf(t, df, high) < p)) return false;
+    for (int i = 0; i < 100 && high - low > 1e-13 * (1 + fabs(low)); i++) {
+        double middle = low + (high - low) / 2;
+        if (cbx_stat_noncentral_t_cdf(t, df, middle) > p)
+            low = middle;
+        else
+            high = middle;
+    }
+    *out = low + (high - low) / 2;
+    return true;
+}
+
+/* d is t times `unit`; normal_error is used where noncentral t does not reach. */
+static cbx_interval standardised(double d, double df, double unit, double normal_error, double level)
+{
+    cbx_interval iv = { d, 0, 0, level };
+    double tail = (1 - level) / 2, z = cbx_stat_normal_isf(tail);
+
+    iv.lower = noncentrality(d / unit, df, 1 - tail, &iv.lower) ? iv.lower * unit : d - z * normal_error;
+    iv.upper = noncentrality(d / unit, df, tail, &iv.upper) ? iv.upper * unit : d + z * normal_error;
+    return iv;
+}
+
+cbx_status cbx_stat_cohen_d(const double *x, size_t n, const double *y, size_t m, double level, cbx_interval *out,
+                            cbx_err *err)
+{
+    cbx_status st = two_check(x, n, 2, y, m, 2, level, err);
+    cbx__moments a, b;
+    double difference, sd, d, df = (double)(n + m - 2), sizes = 1 / (double)n + 1 / (double)m;
+
+    if (st) return st;
+    a = cbx__moments_of(x, n);
+    b = cbx__moments_of(y, m);
+    difference = cbx__mean_difference(&a, &b);
+    sd = sqrt((a.variance * (double)(n - 1) + b.variance * (double)(m - 1)) / df);
+    if (has_no_spread(difference, sd, level, out)) return CBX_OK;
+    d = difference / sd;
+    *out = standardised(d, df, sqrt(sizes), sqrt(sizes + d * d / (2 * (double)(n + m))), level);
+    return CBX_OK;
+}
+
+static double hedges_factor(double df)
+{
+    int sign;
+    return exp(lgamma_r(df / 2, &sign) - lgamma_r((df - 1) / 2, &sign) - 0.5 * log(df / 2));
+}
+
+cbx_status cbx_stat_hedges_g(const double *x, size_t n, const double *y, size_t m, double level, cbx_interval *out,
+                             cbx_err *err)
+{
+    cbx_status st = cbx_stat_cohen_d(x, n, y, m, level, out, err);
+    double factor = hedges_factor((double)(n + m) - 2);
+
+    if (st) return st;
+    out->value *= factor;
+    out->lower *= factor;
+    out->upper *= factor;
+    return CBX_OK;
+}
+
+cbx_status cbx_stat_glass_delta(const double *x, size_t n, const double *y, size_t m, double level, cbx_interval *out,
+                                cbx_err *err)
+{
+    cbx_status st = two_check(x, n, 1, y, m, 2, level, err);
+    cbx__moments a, b;
+    double difference, sd, d, error;
+
+    if (st) return st;
+    a = cbx__moments_of(x, n);
+    b = cbx__moments_of(y, m);
+    difference = cbx__mean_difference(&a, &b);
+    sd = sqrt(b.variance);
+    if (has_no_spread(difference, sd, level, out)) return CBX_OK;
+    d = difference / sd;
+    error = cbx_stat_normal_isf((1 - level) / 2) * sqrt(1 / (double)n + 1 / (double)m + d * d / (2 * (double)(m - 1)));
+    *out = (cbx_interval){ d, d - error, d + error, level };
+    return CBX_OK;
+}
+
+cbx_status cbx_stat_paired_d(cbx_ctx *ctx, const double *x, const double *y, size_t n, double level, cbx_interval *out,
+                             cbx_err *err)
+{
+    double *difference = NULL, mean, size = (double)n, d;
+    cbx_status st = two_check(x, n, 2, y, n, 2, level, err);
+    cbx__moments a;
+
+    if (!st) st = cbx__doubles(ctx, n, &difference, err);
+    if (st) return st;
+    for (size_t i = 0; i < n; i++) difference[i] = x[i] - y[i];
+    a = cbx__moments_of(difference, n);
+    mean = cbx__mean_of(&a);
+    if (!has_no_spread(mean, sqrt(a.variance), level, out)) {
+        d = mean / sqrt(a.variance);
+        *out = standardised(d, size - 1, 1 / sqrt(size), sqrt(1 / size + d * d / (2 * size)), level);
+    }
+    cbx__doubles_free(ctx, difference, n);
+    return CBX_OK;
+}
+
+/* ---- superiority ---- */
+
+static double newcombe_error(double theta, double n, double m)
+{
+    double h = (n + m) / 2 - 1;
+    return sqrt(theta * (1 - theta) * (1 + h * (1 - theta) / (2 - theta) + h * theta / (1 + theta)) / (n * m));
+}
+
+/* The end on one side of a: `inside` is a, `outside` 0 or 1. */
+static double newcombe_limit(double a, double outside, double z, double n, double m)
+{
+    double inside = a;
+
+    for (int i = 0; i < 100; i++) {
+        double middle = inside + (outside - inside) / 2;
+        if (fabs(a - middle) <= z * newcombe_error(middle, n, m))
+            inside = middle;
+        else
+            outside = middle;
+    }
+    return inside;
+}
+
+cbx_status cbx_stat_vargha_delaney(cbx_ctx *ctx, const double *x, size_t n, const double *y, size_t m, double level,
+                                   cbx_interval *out, cbx_err *err)
+{
+    double *sorted = NULL, wins = 0, nm = (double)n * (double)m, z = cbx_stat_normal_isf((1 - level) / 2);
+    cbx_status st = two_check(x, n, 1, y, m, 1, level, err);
+    cbx_interval iv;
+
+    if (!st) st = cbx__sorted_copy(ctx, y, m, 1, &sorted, err);
+    if (st) return st;
+    for (size_t i = 0; i < n; i++)
+        wins += (double)(cbx__count_below(sorted, m, x[i]) + cbx__count_upto(sorted, m, x[i]));
+    cbx__doubles_free(ctx, sorted, m);
+    iv.value = wins / (2 * nm);
+    iv.lower = newcombe_limit(iv.value, 0, z, (double)n, (double)m);
+    iv.upper = newcombe_limit(iv.value, 1, z, (double)n, (double)m);
+    iv.level = level;
+    *out = iv;
+    return CBX_OK;
+}
+
+cbx_status cbx_stat_cliff_delta(cbx_ctx *ctx, const double *x, size_t n, const double *y, size_t m, double level,
+                                cbx_interval *out, cbx_err *err)
+{
+    cbx_status st = cbx_stat_vargha_delaney(ctx, x, n, y, m, level, out, err);
+
+    if (st) return st;
+    out->value = 2 * out->value - 1;
+    out->lower = 2 * out->lower - 1;
+    out->upper = 2 * out->upper - 1;
+    return CBX_OK;
+}

@@ -1,0 +1,165 @@
+/*
+ * Means that resist, means of rates and ratios, and Hodges-Lehmann estimators with their rank intervals.
+ */
+#include "calibrax/statistics/location.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/statistics/distribution.h"
+#include "calibrax/statistics/pairs.h"
+#include "calibrax/statistics/rank_limits.h"
+#include "calibrax/statistics/sample.h"
+
+enum { SIGNED_EXACT = 200, SHIFT_EXACT = 100 };
+
+cbx_status cbx_stat_mean(const double *x, size_t n, double *mean, double *stddev, cbx_err *err)
+{
+    cbx_status st = cbx__sample_check(x, n, 1, err);
+    cbx__moments m;
+
+    if (st) return st;
+    m = cbx__moments_of(x, n);
+    if (mean) *mean = cbx__mean_of(&m);
+    if (stddev) *stddev = sqrt(m.variance);
+    return CBX_OK;
+}
+
+static cbx_status positive_check(const double *x, size_t n, const char *what, cbx_err *err)
+{
+    cbx_status st = cbx__sample_check(x, n, 1, err);
+
+    if (st) return st;
+    for (size_t i = 0; i < n; i++)
+        if (!(x[i] > 0))
+            return cbx_fail(err, CBX_EDOM, "sample %zu of %zu is %g: a %s mean needs values above 0", i, n, x[i], what);
+    return CBX_OK;
+}
+
+cbx_status cbx_stat_geometric_mean(const double *x, size_t n, double *out, cbx_err *err)
+{
+    cbx_status st = positive_check(x, n, "geometric", err);
+    double sum = 0;
+
+    if (st) return st;
+    for (size_t i = 0; i < n; i++) sum += log(x[i] / x[0]);
+    *out = x[0] * exp(sum / (double)n);
+    if (!isfinite(*out) || *out == 0) { /* the quotients left the range of doubles */
+        sum = 0;
+        for (size_t i = 0; i < n; i++) sum += log(x[i]) / (double)n;
+        *out = exp(sum);
+    }
+    return CBX_OK;
+}
+
+cbx_status cbx_stat_harmonic_mean(const double *x, size_t n, double *out, cbx_err *err)
+{
+    cbx_status st = positive_check(x, n, "harmonic", err);
+    double least = INFINITY, sum = 0;
+
+    if (st) return st;
+    for (size_t i = 0; i < n; i++) least = fmin(least, x[i]);
+    for (size_t i = 0; i < n; i++) sum += least / x[i];
+    *out = (double)n / sum * least;
+    return CBX_OK;
+}
+
+static cbx_status cut_check(double cut, cbx_err *err)
+{
+    if (cut >= 0 && cut < 0.5) return CBX_OK;
+    return cbx_fail(err, CBX_EINVAL, "a share of %g cannot be cut from both ends: 0 <= cut < 0.5", cut);
+}
+
+cbx_status cbx_stat_trimmed_mean(cbx_ctx *ctx, const double *x, size_t n, double cut, double *out, cbx_err *err)
+{
+    double *work = NULL;
+    cbx_status st = cut_check(cut, err);
+    cbx__moments m;
+    size_t off = (size_t)(cut * (double)n);
+
+    if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
+    if (st) return st;
+    m = cbx__moments_of(work + off, n - 2 * off);
+    *out = cbx__mean_of(&m);
+    cbx__doubles_free(ctx, work, n);
+    return CBX_OK;
+}
+
+cbx_status cbx_stat_winsorized_mean(cbx_ctx *ctx, const double *x, size_t n, double cut, double *out, cbx_err *err)
+{
+    double *work = NULL;
+    cbx_status st = cut_check(cut, err);
+    cbx__moments m;
+    size_t off = (size_t)(cut * (double)n);
+
+    if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
+    if (st) return st;
+    for (size_t i = 0; i < off; i++) {
+        work[i] = work[off];
+        work[n - 1 - i] = work[n - 1 - off];
+    }
+    m = cbx__moments_of(work, n);
+    *out = cbx__mean_of(&m);
+    cbx__doubles_free(ctx, work, n);
+    return CBX_OK;
+}
+
+/* ---- Hodges-Lehmann ---- */
+
+static double normal_limit(double mean, double variance, double level)
+{
+    double rank = floor(mean - cbx_stat_normal_isf((1 - level) / 2) * sqrt(variance) + 0.5);
+    return fmax(1.0, rank);
+}
+
+static double median_of_pairs(cbx__pair_kind kind, const double *x, size_t n, const double *y, size_t m)
+{
+    double count = cbx__pair_count(kind, n, m), half = floor(count / 2);
+    double upper = cbx__pair_select(kind, x, n, y, m, half + 1);
+
+    if (fmod(count, 2) != 0) return upper;
+    return 0.5 * upper + 0.5 * cbx__pair_select(kind, x, n, y, m, half);
+}
+
+static cbx_interval interval_of_pairs(cbx__pair_kind kind, const double *x, size_t n, const double *y, size_t m,
+                                      double rank, double achieved)
+{
+    cbx_interval iv = { median_of_pairs(kind, x, n, y, m), -INFINITY, INFINITY, 0 };
+
+    if (rank < 1) return iv;
+    iv.lower = cbx__pair_select(kind, x, n, y, m, rank);
+    iv.upper = cbx__pair_select(kind, x, n, y, m, cbx__pair_count(kind, n, m) + 1 - rank);
+    iv.level = achieved;
+    return iv;
+}
+
+cbx_status cbx_stat_hodges_lehmann(cbx_ctx *ctx, const double *x, size_t n, double level, cbx_interval *out,
+                                   cbx_err *err)
+{
+    double *work = NULL, rank, achieved = level, size = (double)n;
+    cbx_status st = cbx__level_check(level, err);
+
+    if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
+    if (st) return st;
+    rank = normal_limit(size * (size + 1) / 4, size * (size + 1) * (2 * size + 1) / 24, level);
+    if (n <= SIGNED_EXACT) st = cbx__signed_rank_limit(ctx, n, level, &rank, &achieved, err);
+    if (!st) *out = interval_of_pairs(CBX__PAIR_MEAN, work, n, NULL, 0, rank, achieved);
+    cbx__doubles_free(ctx, work, n);
+    return st;
+}
+
+cbx_status cbx_stat_hodges_lehmann_shift(cbx_ctx *ctx, const double *x, size_t n, const double *y, size_t m,
+                                         double level, cbx_interval *out, cbx_err *err)
+{
+    double *a = NULL, *b = NULL, rank, achieved = level, nm = (double)n * (double)m;
+    cbx_status st = cbx__level_check(level, err);
+
+    if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &a, err);
+    if (!st) st = cbx__sorted_copy(ctx, y, m, 1, &b, err);
+    rank = normal_limit(nm / 2, nm * (double)(n + m + 1) / 12, level);
+    if (!st && n + m <= SHIFT_EXACT) st = cbx__shift_limit(ctx, n, m, level, &rank, &achieved, err);
+    if (!st) *out = interval_of_pairs(CBX__PAIR_DIFFERENCE, a, n, b, m, rank, achieved);
+    cbx__doubles_free(ctx, a, n);
+    cbx__doubles_free(ctx, b, m);
+    return st;
+}

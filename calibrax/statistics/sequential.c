@@ -1,0 +1,128 @@
+/*
+ * Confidence sequences from three martingales; see the header for formulas and sources.
+ */
+#include "calibrax/statistics/sequential.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+#define LEVEL    0.95
+#define PLANNED  30.0
+#define MOST_BET 0.5 /* of the empirical Bernstein bets, section 3.2 of its source */
+enum { ASYMPTOTIC_FROM = 20 };
+
+static double alpha_of(const cbx_sequence *s) { return 1 - s->opts.level; }
+
+/* Narrowest at n = planned: g n = -2 ln alpha + ln(-2 ln alpha) + 1; Waudby-Smith et al. (2024), appendix. */
+static double scale_for(double planned, double alpha)
+{
+    double l = -2 * log(alpha);
+    return fmax(l + log(l) + 1, 0.1) / planned;
+}
+
+cbx_status cbx_sequence_init(cbx_sequence *s, const cbx_sequence_opts *opts, cbx_err *err)
+{
+    const cbx_sequence_opts defaults = CBX_SEQUENCE_OPTS_INIT;
+    cbx_sequence_opts o = opts ? *opts : defaults;
+
+    if (o.struct_size != sizeof o) return cbx_fail(err, CBX_EINVAL, "sequence options of another version");
+    if ((unsigned)o.kind > CBX_SEQUENCE_ASYMPTOTIC)
+        return cbx_fail(err, CBX_EINVAL, "sequence kind %d is none", (int)o.kind);
+    if (o.level == 0) o.level = LEVEL;
+    if (o.planned == 0) o.planned = PLANNED;
+    if (!(o.level > 0 && o.level < 1))
+        return cbx_fail(err, CBX_EINVAL, "confidence level %g is not between 0 and 1", o.level);
+    if (!(o.planned > 0 && isfinite(o.planned)))
+        return cbx_fail(err, CBX_EINVAL, "a plan of %g values is none", o.planned);
+    if (o.kind == CBX_SEQUENCE_BOUNDED && !(isfinite(o.low) && isfinite(o.high) && o.low < o.high))
+        return cbx_fail(err, CBX_EINVAL, "bounds %g and %g are not in order", o.low, o.high);
+    *s = (cbx_sequence){ .opts = o, .bet_mean = 0.5, .bet_variance = 0.25 };
+    s->scale = scale_for(o.planned, 1 - o.level);
+    return CBX_OK;
+}
+
+/* The bet on value n + 1 uses only the n before it. */
+static void bet(cbx_sequence *s, double x)
+{
+    double t = s->n, z = (x - s->opts.low) / (s->opts.high - s->opts.low), d = z - s->bet_mean;
+    double l = log(2 / alpha_of(s)), lambda = fmin(MOST_BET, sqrt(2 * l / (s->bet_variance * t * log1p(t))));
+    double sum = s->bet_mean * t, spread = s->bet_variance * t;
+
+    s->weights += lambda;
+    s->weighted += lambda * z;
+    s->guarded += d * d * (-log1p(-lambda) - lambda);
+    s->bet_mean = (sum + z) / (t + 1); /* starts as one value of 1/2 */
+    s->bet_variance = (spread + (z - s->bet_mean) * (z - s->bet_mean)) / (t + 1);
+}
+
+cbx_status cbx_sequence_add(cbx_sequence *s, double x, cbx_err *err)
+{
+    double d;
+
+    if (!isfinite(x)) return cbx_fail(err, CBX_EDOM, "value %.0f of the sequence is not finite", s->n);
+    if (s->opts.kind == CBX_SEQUENCE_BOUNDED && !(x >= s->opts.low && x <= s->opts.high))
+        return cbx_fail(err, CBX_EDOM, "value %g of the sequence is outside [%g, %g]", x, s->opts.low, s->opts.high);
+    if (s->n == 0) s->origin = x;
+    s->n++;
+    d = (x - s->origin) - s->mean;
+    s->mean += d / s->n;
+    s->squares += d * ((x - s->origin) - s->mean);
+    if (s->opts.kind == CBX_SEQUENCE_BOUNDED) bet(s, x);
+    return CBX_OK;
+}
+
+cbx_status cbx_sequence_add_ratio(cbx_sequence *s, double a, double b, cbx_err *err)
+{
+    if (!(a > 0 && b > 0 && isfinite(a) && isfinite(b)))
+        return cbx_fail(err, CBX_EDOM, "%g over %g has no logarithm: both must be finite and above 0", a, b);
+    return cbx_sequence_add(s, log(a) - log(b), err);
+}
+
+/* Half width; negative: nothing can be said yet. */
+static double normal_half(const cbx_sequence *s)
+{
+    double n = s->n, grown = 1 + n * s->scale, k = pow(sqrt(grown) / alpha_of(s), 2 / n);
+
+    if (n < 2 || k >= grown) return -1;
+    return sqrt(s->squares / n * (k - 1) / (1 - k / grown)); /* s^2 (n - 1) is squares */
+}
+
+static double asymptotic_half(const cbx_sequence *s)
+{
+    double n = s->n, grown = n * s->scale + 1;
+
+    if (n < ASYMPTOTIC_FROM) return -1;
+    return sqrt(s->squares / n) * sqrt(2 * grown / (n * n * s->scale) * log(sqrt(grown) / alpha_of(s)));
+}
+
+static cbx_interval bounded_interval(const cbx_sequence *s)
+{
+    double width = s->opts.high - s->opts.low, center = s->opts.low + width * s->weighted / s->weights;
+    double half = width * (log(2 / alpha_of(s)) + s->guarded) / s->weights;
+    cbx_interval iv = { s->origin + s->mean, fmax(s->opts.low, center - half), fmin(s->opts.high, center + half),
+                        s->opts.level };
+    return iv;
+}
+
+cbx_interval cbx_sequence_mean(const cbx_sequence *s)
+{
+    cbx_interval iv = { s->origin + s->mean, -INFINITY, INFINITY, 0 };
+    double half;
+
+    if (s->opts.kind == CBX_SEQUENCE_BOUNDED) return s->n > 0 ? bounded_interval(s) : iv;
+    half = s->opts.kind == CBX_SEQUENCE_NORMAL ? normal_half(s) : asymptotic_half(s);
+    if (half < 0) return iv;
+    iv.lower = iv.value - half;
+    iv.upper = iv.value + half;
+    iv.level = s->opts.level;
+    return iv;
+}
+
+cbx_interval cbx_sequence_ratio(const cbx_sequence *s)
+{
+    cbx_interval iv = cbx_sequence_mean(s);
+    iv.value = exp(iv.value);
+    iv.lower = exp(iv.lower);
+    iv.upper = exp(iv.upper);
+    return iv;
+}

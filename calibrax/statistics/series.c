@@ -1,0 +1,187 @@
+/*
+ * Dependence in a series: autocorrelation and what follows from it, tests of the order.
+ */
+#include "calibrax/statistics/series.h"
+
+#include <math.h>
+
+#include "calibrax/statistics/distribution.h"
+#include "calibrax/statistics/interval.h"
+#include "calibrax/statistics/sample.h"
+
+enum { RUNS_EXACT = 200 };
+
+static double lagged_sum(const double *x, size_t n, const cbx__moments *m, size_t lag)
+{
+    double sum = 0;
+    for (size_t i = 0; i + lag < n; i++)
+        sum += ((x[i] - m->origin) - m->offset) * ((x[i + lag] - m->origin) - m->offset);
+    return sum;
+}
+
+/* Without spread there is no dependence. */
+static double correlation_at(const double *x, size_t n, const cbx__moments *m, size_t lag)
+{
+    double all = m->variance * (double)(n - 1);
+    if (lag == 0) return 1;
+    return all > 0 ? lagged_sum(x, n, m, lag) / all : 0;
+}
+
+cbx_status cbx_stat_autocorrelation(const double *x, size_t n, size_t lags, double *r, cbx_err *err)
+{
+    cbx_status st = cbx__sample_check(x, n, 1, err);
+    cbx__moments m;
+
+    if (!st && lags >= n) st = cbx_fail(err, CBX_EINVAL, "a lag of %zu needs more than %zu values", lags, n);
+    if (st) return st;
+    m = cbx__moments_of(x, n);
+    for (size_t k = 0; k <= lags; k++) r[k] = correlation_at(x, n, &m, k);
+    return CBX_OK;
+}
+
+cbx_status cbx_stat_effective_size(const double *x, size_t n, double *out, cbx_err *err)
+{
+    cbx_status st = cbx__sample_check(x, n, 1, err);
+    cbx__moments m;
+    double sum = 0, least = INFINITY; /* sum of pairs r_0 + r_1, r_2 + r_3, ... while positive, never rising */
+
+    if (st) return st;
+    m = cbx__moments_of(x, n);
+    for (size_t k = 0; k + 1 < n && m.variance > 0; k += 2) {
+        double pair = correlation_at(x, n, &m, k) + correlation_at(x, n, &m, k + 1);
+        if (pair <= 0) break;
+        least = fmin(least, pair);
+        sum += least;
+    }
+    *out = sum > 0 ? fmin((double)n, fmax(1.0, (double)n / (2 * sum - 1))) : (double)n;
+    return CBX_OK;
+}
+
+cbx_status cbx_stat_batch_means(cbx_ctx *ctx, const double *x, size_t n, size_t batches, double level,
+                                cbx_interval *out, cbx_err *err)
+{
+    double *means = NULL;
+    size_t size, start;
+    cbx_status st = cbx__sample_check(x, n, 2, err);
+
+    if (st) return st;
+    if (batches == 0) batches = (size_t)fmax(2.0, floor(sqrt((double)n)));
+    if (batches < 2 || batches > n) return cbx_fail(err, CBX_EINVAL, "%zu values do not make %zu batches", n, batches);
+    st = cbx__doubles(ctx, batches, &means, err);
+    if (st) return st;
+    size = n / batches;
+    start = n - size * batches;
+    for (size_t b = 0; b < batches; b++) {
+        cbx__moments m = cbx__moments_of(x + start + b * size, size);
+        means[b] = cbx__mean_of(&m);
+    }
+    st = cbx_stat_mean_interval(means, batches, level, out, err);
+    cbx__doubles_free(ctx, means, batches);
+    return st;
+}
+
+static double neumann_ratio(const double *x, size_t n)
+{
+    cbx__moments m = cbx__moments_of(x, n);
+    double sum = 0;
+
+    for (size_t i = 1; i < n; i++) sum += (x[i] - x[i - 1]) * (x[i] - x[i - 1]);
+    return m.variance > 0 ? sum / (m.variance * (double)(n - 1)) : 2;
+}
+
+cbx_status cbx_stat_von_neumann(const double *x, size_t n, double *out, cbx_err *err)
+{
+    cbx_status st = cbx__sample_check(x, n, 2, err);
+
+    if (st) return st;
+    *out = neumann_ratio(x, n);
+    return CBX_OK;
+}
+
+static void normal_p(cbx_test *r, double z)
+{
+    r->p_less = cbx_stat_normal_cdf(z);
+    r->p_greater = cbx_stat_normal_sf(z);
+    r->p = fmin(1.0, 2 * cbx_stat_normal_sf(fabs(z)));
+}
+
+cbx_status cbx_stat_test_order(cbx_ctx *ctx, const double *x, size_t n, cbx_test *out, cbx_err *err)
+{
+    cbx_test r = { .method = "bartels rank", .statistic = 2, .p = 1, .p_less = 1, .p_greater = 1 };
+    double *sorted = NULL, *ranks = NULL, size = (double)n;
+    cbx_status st = cbx__sorted_copy(ctx, x, n, 4, &sorted, err);
+
+    if (!st) st = cbx__doubles(ctx, n, &ranks, err);
+    if (!st && sorted[0] < sorted[n - 1]) {
+        double variance = 4 * (size - 2) * (5 * size * size - 2 * size - 9) /
+                          (5 * size * (size + 1) * (size - 1) * (size - 1));
+        for (size_t i = 0; i < n; i++) ranks[i] = (double)cbx__midrank2(sorted, n, x[i]) / 2;
+        r.statistic = neumann_ratio(ranks, n);
+        normal_p(&r, (r.statistic - 2) / sqrt(variance));
+    }
+    cbx__doubles_free(ctx, sorted, n);
+    cbx__doubles_free(ctx, ranks, n);
+    if (!st) *out = r;
+    return st;
+}
+
+/* ---- runs ---- */
+
+static double log_ways(double n, double k)
+{
+    int sign;
+    return k < 0 || k > n ? -INFINITY : lgamma_r(n + 1, &sign) - lgamma_r(k + 1, &sign) - lgamma_r(n - k + 1, &sign);
+}
+
+/* Chance of r runs of a and b symbols: 2 C(a-1, k-1) C(b-1, k-1) / C(a+b, a) for r = 2k, and its like for odd r. */
+static double runs_chance(double a, double b, double r)
+{
+    double all = log_ways(a + b, a), k = floor(r / 2);
+
+    if (fmod(r, 2) == 0) return 2 * exp(log_ways(a - 1, k - 1) + log_ways(b - 1, k - 1) - all);
+    return exp(log_ways(a - 1, k) + log_ways(b - 1, k - 1) - all) +
+           exp(log_ways(a - 1, k - 1) + log_ways(b - 1, k) - all);
+}
+
+static void exact_runs(cbx_test *t, double a, double b, double runs)
+{
+    t->exact = true;
+    t->p_less = t->p_greater = 0;
+    for (double r = 2; r <= a + b; r++) {
+        double p = runs_chance(a, b, r);
+        if (r <= runs) t->p_less += p;
+        if (r >= runs) t->p_greater += p;
+    }
+    t->p_less = fmin(1.0, t->p_less);
+    t->p_greater = fmin(1.0, t->p_greater);
+    t->p = fmin(1.0, 2 * fmin(t->p_less, t->p_greater));
+}
+
+cbx_status cbx_stat_test_runs(cbx_ctx *ctx, const double *x, size_t n, cbx_test_mode mode, cbx_test *out, cbx_err *err)
+{
+    cbx_test r = { .method = "runs about the median", .p = 1, .p_less = 1, .p_greater = 1 };
+    double median = 0, above = 0, below, runs = 1, mean, variance;
+    cbx_status st = cbx_stat_median(ctx, x, n, &median, err);
+
+    if (st) return st;
+    if ((unsigned)mode > CBX_TEST_NORMAL) return cbx_fail(err, CBX_EINVAL, "test mode %d is none", (int)mode);
+    if (mode == CBX_TEST_EXACT && n > RUNS_EXACT)
+        return cbx_fail(err, CBX_EINVAL, "%zu values are too many for exact counts: leave the mode to the test", n);
+    for (size_t i = 0; i < n; i++) {
+        above += x[i] >= median;
+        runs += i > 0 && (x[i] >= median) != (x[i - 1] >= median);
+    }
+    below = (double)n - above;
+    if (above > 0 && below > 0) {
+        double twice = 2 * above * below, size = (double)n;
+        mean = 1 + twice / size;
+        variance = twice * (twice - size) / (size * size * (size - 1));
+        r.statistic = variance > 0 ? (runs - mean) / sqrt(variance) : 0;
+        if (mode == CBX_TEST_NORMAL || n > RUNS_EXACT)
+            normal_p(&r, r.statistic);
+        else
+            exact_runs(&r, above, below, runs);
+    }
+    *out = r;
+    return CBX_OK;
+}

@@ -1,0 +1,237 @@
+/*
+ * Permutation tests: all arrangements in lexicographic order when there are few, else random ones.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "calibrax/base/rng.h"
+#include "calibrax/statistics/resample.h"
+#include "calibrax/statistics/sample.h"
+#include "calibrax/statistics/test.h"
+
+enum { DEFAULT_PERMUTATIONS = 9999 };
+
+typedef struct arrangement {
+    double *x, *y; /* what is compared now */
+    double *pool;  /* the values as given: x, then y */
+    size_t *order; /* split: which of the pool are x, n of them, then y's */
+    size_t n, m;
+    bool paired;
+    cbx_compare_fn compare;
+    void *user;
+    double observed, tolerance;
+    size_t at_most, at_least, count;
+    uint32_t *words; /* random ones, for `picked` picks */
+    size_t picked;   /* size of the smaller sample */
+    double total;    /* of the pool */
+} arrangement;
+
+static double mean_difference(const double *x, size_t n, const double *y, size_t m, void *user)
+{
+    double sum_x = 0, sum_y = 0;
+
+    (void)user;
+    for (size_t i = 0; i < n; i++) sum_x += x[i];
+    for (size_t i = 0; i < m; i++) sum_y += y[i];
+    return sum_x / (double)n - sum_y / (double)m;
+}
+
+static double compared(arrangement *a) { return a->compare(a->x, a->n, a->y, a->m, a->user); }
+
+static void count_value(arrangement *a, double v)
+{
+    a->at_most += v <= a->observed + a->tolerance;
+    a->at_least += v >= a->observed - a->tolerance;
+    a->count++;
+}
+
+static void count_one(arrangement *a) { count_value(a, compared(a)); }
+
+/* Arrangements in all, infinite beyond a double. */
+static double arrangements_of(const arrangement *a)
+{
+    double ways = 1;
+
+    if (a->paired) return ldexp(1, a->n > 1000 ? 1001 : (int)a->n);
+    for (size_t i = 1; i <= a->n && ways < 1e18; i++) ways = ways * (double)(a->m + i) / (double)i;
+    return round(ways);
+}
+
+static void take_split(arrangement *a)
+{
+    for (size_t i = 0; i < a->n; i++) a->x[i] = a->pool[a->order[i]];
+    for (size_t i = 0; i < a->m; i++) a->y[i] = a->pool[a->order[a->n + i]];
+}
+
+/* The next n-subset of n + m in order[0..n), the others behind them; false after the last. */
+static bool next_split(arrangement *a)
+{
+    size_t total = a->n + a->m, i = a->n, other = a->n;
+
+    while (i > 0 && a->order[i - 1] == total - a->n + i - 1) i--;
+    if (i == 0) return false;
+    a->order[i - 1]++;
+    for (; i < a->n; i++) a->order[i] = a->order[i - 1] + 1;
+    for (size_t v = 0, k = 0; v < total; v++) {
+        if (k < a->n && a->order[k] == v)
+            k++;
+        else
+            a->order[other++] = v;
+    }
+    return true;
+}
+
+static void count_all_splits(arrangement *a)
+{
+    for (size_t i = 0; i < a->n + a->m; i++) a->order[i] = i;
+    do {
+        take_split(a);
+        count_one(a);
+    } while (next_split(a));
+}
+
+static void swap_pairs(arrangement *a, uint64_t bits, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++, bits >>= 1) {
+        a->x[i] = a->pool[bits & 1 ? a->n + i : i];
+        a->y[i] = a->pool[bits & 1 ? i : a->n + i];
+    }
+}
+
+static void count_all_swaps(arrangement *a)
+{
+    for (uint64_t bits = 0; bits < (uint64_t)1 << a->n; bits++) {
+        swap_pairs(a, bits, 0, a->n);
+        count_one(a);
+    }
+}
+
+/* The smaller sample's share of the pool: the first `picked` steps of a shuffle of order, which stays a permutation from run to run. */
+static void pick(arrangement *a, const uint32_t key[2])
+{
+    size_t total = a->n + a->m;
+
+    cbx__draw(key, 0, UINT32_MAX, a->picked, a->words);
+    for (size_t i = 0; i < a->picked; i++) {
+        size_t j = i + (size_t)((uint64_t)a->words[i] * (total - i) >> 32), v = a->order[j];
+        a->order[j] = a->order[i];
+        a->order[i] = v;
+    }
+}
+
+/* Means need the sum of one side only. */
+static double picked_difference(const arrangement *a)
+{
+    double sum = 0, x, y;
+
+    for (size_t i = 0; i < a->picked; i++) sum += a->pool[a->order[i]];
+    x = a->n <= a->m ? sum : a->total - sum;
+    y = a->n <= a->m ? a->total - sum : sum;
+    return x / (double)a->n - y / (double)a->m;
+}
+
+/* x takes what was picked if it is the smaller sample, else the rest. */
+static void take_picked(arrangement *a)
+{
+    size_t x_from = a->n <= a->m ? 0 : a->picked, y_from = a->n <= a->m ? a->picked : 0;
+
+    for (size_t i = 0; i < a->n; i++) a->x[i] = a->pool[a->order[x_from + i]];
+    for (size_t i = 0; i < a->m; i++) a->y[i] = a->pool[a->order[y_from + i]];
+}
+
+/* Each draws from a stream of its own number; a uniform shuffle of any order is uniform. */
+static void count_random(arrangement *a, size_t permutations, uint64_t seed)
+{
+    for (size_t i = 0; i < a->n + a->m; i++) a->order[i] = i;
+    for (size_t b = 0; b < permutations; b++) {
+        cbx_rng rng = cbx_rng_make(seed, b);
+        if (a->paired) {
+            for (size_t i = 0; i < a->n; i += 64) swap_pairs(a, cbx_rng_u64(&rng), i, i + 64 < a->n ? i + 64 : a->n);
+            count_one(a);
+            continue;
+        }
+        pick(a, rng.key);
+        if (a->compare == mean_difference) {
+            count_value(a, picked_difference(a));
+            continue;
+        }
+        take_picked(a);
+        count_one(a);
+    }
+}
+
+static void run(arrangement *a, size_t permutations, uint64_t seed, cbx_test *r)
+{
+    double all = arrangements_of(a), extra;
+
+    memcpy(a->x, a->pool, a->n * sizeof(double));
+    memcpy(a->y, a->pool + a->n, a->m * sizeof(double));
+    a->observed = compared(a);
+    r->statistic = a->observed;
+    r->exact = all <= (double)permutations;
+    if (r->exact && a->paired)
+        count_all_swaps(a);
+    else if (r->exact)
+        count_all_splits(a);
+    else
+        count_random(a, permutations, seed);
+    extra = r->exact ? 0 : 1;
+    r->p_less = ((double)a->at_most + extra) / ((double)a->count + extra);
+    r->p_greater = ((double)a->at_least + extra) / ((double)a->count + extra);
+    r->p = fmin(1.0, 2 * fmin(r->p_less, r->p_greater));
+}
+
+/* The mean difference is taken about the first value: large offsets then cost no digits, and ties in it are seen as such. */
+static void center(arrangement *a)
+{
+    double largest = 0;
+
+    if (a->compare == mean_difference) {
+        double origin = a->pool[0];
+        for (size_t i = 0; i < a->n + a->m; i++) a->pool[i] -= origin;
+    }
+    for (size_t i = 0; i < a->n + a->m; i++) {
+        largest = fmax(largest, fabs(a->pool[i]));
+        a->total += a->pool[i];
+    }
+    a->tolerance = 1e-14 * largest;
+}
+
+cbx_status cbx_stat_test_permutation(cbx_ctx *ctx, const double *x, size_t n, const double *y, size_t m,
+                                     const cbx_permutation_opts *opts, cbx_test *out, cbx_err *err)
+{
+    const cbx_permutation_opts defaults = CBX_PERMUTATION_OPTS_INIT, *o = opts ? opts : &defaults;
+    size_t permutations = o->permutations ? o->permutations : DEFAULT_PERMUTATIONS;
+    cbx_test r = { .method = o->paired ? "paired permutation" : "permutation" };
+    arrangement a = { .n = n, .m = m, .paired = o->paired, .user = o->user };
+    cbx_status st;
+
+    if (n + m < n || n + m >= CBX__RESAMPLE_LIMIT) return cbx_fail(err, CBX_EINVAL, "samples too large to permute");
+    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "permutation options of another version");
+    if (o->paired && n != m) return cbx_fail(err, CBX_EINVAL, "pairs need samples of one size, not %zu and %zu", n, m);
+    a.compare = o->compare ? o->compare : mean_difference;
+    st = cbx__joined_copy(ctx, x, n, y, m, &a.pool, err);
+    if (!st) st = cbx__doubles(ctx, n + m, &a.x, err);
+    if (!st) {
+        a.order = cbx_mem_calloc(cbx_ctx_allocator(ctx), n + m, sizeof(size_t));
+        if (!a.order) st = cbx_fail(err, CBX_ENOMEM, "no memory to rearrange %zu samples", n + m);
+    }
+    if (!st) {
+        a.words = cbx_mem_calloc(cbx_ctx_allocator(ctx), cbx__draws_room(n + m), sizeof *a.words);
+        if (!a.words) st = cbx_fail(err, CBX_ENOMEM, "no memory for %zu random words", n + m);
+    }
+    if (!st) {
+        a.y = a.x + n;
+        a.picked = n < m ? n : m;
+        center(&a);
+        run(&a, permutations, o->seed, &r);
+        if (isnan(r.statistic)) st = cbx_fail(err, CBX_EDOM, "the statistic to permute is NaN");
+    }
+    cbx__doubles_free(ctx, a.pool, n + m);
+    cbx__doubles_free(ctx, a.x, n + m);
+    cbx_mem_free(cbx_ctx_allocator(ctx), a.order, (n + m) * sizeof(size_t));
+    cbx_mem_free(cbx_ctx_allocator(ctx), a.words, cbx__draws_room(n + m) * sizeof *a.words);
+    if (!st) *out = r;
+    return st;
+}

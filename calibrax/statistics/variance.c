@@ -1,0 +1,154 @@
+/*
+ * Variance components, repetition counts, power.
+ */
+#include "calibrax/statistics/variance.h"
+
+#include <math.h>
+
+#include "calibrax/statistics/distribution.h"
+#include "calibrax/statistics/sample.h"
+
+#define MOST_LAUNCHES         1000000
+#define LARGEST_NONCENTRALITY 37.0
+
+static cbx_status nested_check(const cbx_nested *x, size_t *values, cbx_err *err)
+{
+    *values = 0;
+    if (x->groups < 2)
+        return cbx_fail(err, CBX_EINVAL, "%zu launches do not show how launches vary: at least 2", x->groups);
+    for (size_t g = 0; g < x->groups; g++) {
+        if (x->sizes[g] == 0) return cbx_fail(err, CBX_EINVAL, "launch %zu has no epochs", g);
+        *values += x->sizes[g];
+    }
+    return cbx__sample_check(x->x, *values, 2, err);
+}
+
+/* Sums of squares about the first value of all, so that clocks lose nothing. */
+static void sums_of_squares(const cbx_nested *x, size_t values, double *within, double *between, double *mean,
+                            double *sizes2)
+{
+    cbx__moments all = cbx__moments_of(x->x, values);
+    double of_means = 0;
+
+    *within = *between = *sizes2 = 0;
+    for (size_t g = 0, at = 0; g < x->groups; at += x->sizes[g++]) {
+        cbx__moments m = cbx__moments_of(x->x + at, x->sizes[g]);
+        double n = (double)m.n, away = cbx__mean_difference(&m, &all);
+        *within += m.variance * (n - 1);
+        *between += n * away * away;
+        *sizes2 += n * n;
+        of_means += away / (double)x->groups;
+    }
+    *mean = cbx__mean_of(&all) + of_means;
+}
+
+cbx_status cbx_stat_components(const cbx_nested *x, cbx_components *out, cbx_err *err)
+{
+    double ssw, ssb, sizes2, values, groups = (double)x->groups;
+    cbx_components c = { 0 };
+    cbx_status st = nested_check(x, &c.values, err);
+
+    if (st) return st;
+    values = (double)c.values;
+    c.groups = x->groups;
+    sums_of_squares(x, c.values, &ssw, &ssb, &c.mean, &sizes2);
+    c.within = values > groups ? ssw / (values - groups) : 0;
+    c.epochs = (values - sizes2 / values) / (groups - 1);
+    c.between_raw = (ssb / (groups - 1) - c.within) / c.epochs;
+    c.between = fmax(0.0, c.between_raw);
+    c.share = c.between > 0 ? c.between / (c.between + c.within) : 0;
+    *out = c;
+    return CBX_OK;
+}
+
+cbx_status cbx_stat_repetitions(const double *variance, const double *cost, size_t levels, size_t most, size_t *counts,
+                                cbx_err *err)
+{
+    if (levels < 2 || most < 1) return cbx_fail(err, CBX_EINVAL, "repetitions need two levels and room for one");
+    for (size_t i = 0; i < levels; i++)
+        if (!(variance[i] >= 0 && isfinite(variance[i]) && cost[i] > 0 && isfinite(cost[i])))
+            return cbx_fail(err, CBX_EDOM, "level %zu has variance %g and cost %g: finite, not negative, and above 0",
+                            i, variance[i], cost[i]);
+    for (size_t i = 0; i + 1 < levels; i++) {
+        double r = variance[i] == 0 ? 1 : sqrt(cost[i + 1] / cost[i] * (variance[i] / variance[i + 1]));
+        counts[i] = r >= (double)most ? most : r <= 1 ? 1 : (size_t)ceil(r);
+    }
+    return CBX_OK;
+}
+
+static double expected_half(double variance, size_t n, double level)
+{
+    return cbx_stat_t_isf((1 - level) / 2, (double)(n - 1)) * sqrt(variance / (double)n);
+}
+
+cbx_status cbx_stat_launches_for(double variance, double half, double level, size_t *out, cbx_err *err)
+{
+    size_t low = 1, high = MOST_LAUNCHES; /* expected_half falls with n */
+    cbx_status st = cbx__level_check(level, err);
+
+    if (st) return st;
+    if (!(variance >= 0 && isfinite(variance) && half > 0))
+        return cbx_fail(err, CBX_EINVAL, "variance %g and half width %g make no plan", variance, half);
+    if (expected_half(variance, high, level) > half)
+        return cbx_fail(err, CBX_EINVAL, "a half width of %g takes more than %d launches", half, MOST_LAUNCHES);
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (expected_half(variance, middle, level) > half)
+            low = middle;
+        else
+            high = middle;
+    }
+    *out = high;
+    return CBX_OK;
+}
+
+/* ---- power ---- */
+
+static double power_of(double noncentrality, double df, double alpha)
+{
+    double t = cbx_stat_t_isf(alpha / 2, df);
+
+    if (fabs(noncentrality) > LARGEST_NONCENTRALITY) return 1;
+    return fmin(1.0, 1 - cbx_stat_noncentral_t_cdf(t, df, fabs(noncentrality)) +
+                         cbx_stat_noncentral_t_cdf(-t, df, fabs(noncentrality)));
+}
+
+static bool power_fits(size_t n, double d, double alpha) { return n >= 2 && !isnan(d) && alpha > 0 && alpha < 1; }
+
+double cbx_stat_power_two(size_t n, double d, double alpha)
+{
+    return power_fits(n, d, alpha) ? power_of(d * sqrt((double)n / 2), 2 * (double)n - 2, alpha) : NAN;
+}
+
+double cbx_stat_power_one(size_t n, double d, double alpha)
+{
+    return power_fits(n, d, alpha) ? power_of(d * sqrt((double)n), (double)n - 1, alpha) : NAN;
+}
+
+/* Bisection: power rises with the noncentrality. */
+static double noncentrality_for(double df, double alpha, double power)
+{
+    double low = 0, high = LARGEST_NONCENTRALITY;
+
+    if (power_of(high, df, alpha) < power) return INFINITY;
+    for (int i = 0; i < 200 && high - low > 1e-14 * high; i++) {
+        double middle = (low + high) / 2;
+        if (power_of(middle, df, alpha) < power)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+double cbx_stat_detectable_two(size_t n, double alpha, double power)
+{
+    if (!power_fits(n, 0, alpha) || !(power > alpha && power < 1)) return NAN;
+    return noncentrality_for(2 * (double)n - 2, alpha, power) / sqrt((double)n / 2);
+}
+
+double cbx_stat_detectable_one(size_t n, double alpha, double power)
+{
+    if (!power_fits(n, 0, alpha) || !(power > alpha && power < 1)) return NAN;
+    return noncentrality_for((double)n - 1, alpha, power) / sqrt((double)n);
+}
