@@ -1,0 +1,227 @@
+/*
+ * criterion.rs: a folder target/criterion, which folder.c gives as one JSON text, messages of cargo-criterion (JSON lines), and
+ * raw.csv.  Times are nanoseconds.
+ *
+ * The headline is criterion's typical value, the slope where it fitted one and the mean else, with its interval; the samples are the
+ * times of one iteration.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/storage/importers/lines.h"
+
+static const char csv_head[] =
+    "group,function,value,throughput_num,throughput_type,sample_measured_value,unit,iteration_count";
+
+static int detect(const cbx__import_source *src)
+{
+    if (cbx_json_has(src->json, CBX__CRITERION_KEY)) return 95;
+    if (!strncmp(src->text, csv_head, sizeof(csv_head) - 1)) return 95;
+    return cbx_json_has(src->line, "reason") &&
+                   (cbx_json_has(src->line, "group_name") || cbx_json_has(src->line, "report_directory"))
+               ? 90
+               : 0;
+}
+
+static void begin_point(cbx__import_job *job, const char *group, const char *function, const char *value)
+{
+    cbx__import_point_begin(job, function && *function ? function : group, function && *function ? group : "");
+    if (value && *value) cbx__import_tag(job, "value", value);
+}
+
+/* What one iteration moves: bytes or elements, as a rate. */
+static void add_rate(cbx__import_job *job, double amount, const char *what, double seconds)
+{
+    bool bytes = what && !strncmp(what, "Bytes", 5);
+    cbx__import_def def = { bytes ? "bytes_per_second" : "elements_per_second", bytes ? "B/s" : "1/s",
+                            CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY };
+
+    if (amount > 0) cbx__import_metric(job, &def, cbx_metric_of(amount / seconds));
+}
+
+/* --- folder --- */
+
+static cbx_metric read_typical(cbx__import_job *job, const cbx_json *estimates)
+{
+    const cbx_json *typical = cbx_json_get(estimates, "slope"), *interval;
+    cbx_metric m;
+
+    if (!typical) typical = cbx__import_object(job, estimates, "mean");
+    m = cbx_metric_of(cbx__import_number(job, typical, "point_estimate") * 1e-9);
+    interval = cbx_json_get(typical, "confidence_interval");
+    m.lower = cbx__import_maybe_number(job, interval, "lower_bound") * 1e-9;
+    m.upper = cbx__import_maybe_number(job, interval, "upper_bound") * 1e-9;
+    return m;
+}
+
+static void read_sample(cbx__import_job *job, const cbx_json *sample, cbx__samples *s)
+{
+    cbx__samples iters = { 0 };
+
+    if (!sample) return;
+    cbx__import_samples(job, cbx__import_array(job, sample, "iters"), "iters", 1, &iters);
+    cbx__import_samples(job, cbx__import_array(job, sample, "times"), "times", 1e-9, s);
+    if (iters.n != s->n && !cbx__import_failed(job))
+        cbx__import_fail(job, CBX_EFORMAT, "%zu iteration counts for %zu times", iters.n, s->n);
+    for (size_t i = 0; i < s->n && i < iters.n; i++) s->values[i] /= iters.values[i];
+}
+
+static void read_folder(cbx__import_job *job, const cbx_json *list)
+{
+    for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++) {
+        const cbx_json *item = cbx_json_at(list, i), *bench = cbx_json_get(item, "benchmark");
+        const char *group, *key;
+        cbx_json *amount = NULL;
+        cbx__samples s = { 0 };
+        cbx_metric m;
+        cbx__import_at(job, "%.120s", cbx_json_get_string(item, "folder", ""));
+        group = cbx__import_string(job, bench, "group_id");
+        begin_point(job, group, cbx__import_maybe_string(job, bench, "function_id"),
+                    cbx__import_maybe_string(job, bench, "value_str"));
+        m = read_typical(job, cbx__import_object(job, item, "estimates"));
+        read_sample(job, cbx_json_get(item, "sample"), &s);
+        m.samples = s.values;
+        m.nsamples = s.n;
+        cbx__import_metric(job, &cbx__import_time, m);
+        if (cbx_json_member(cbx_json_get(bench, "throughput"), 0, &key, &amount))
+            add_rate(job, cbx_json_double_value(amount), key, m.value);
+        cbx__import_point_end(job);
+    }
+}
+
+/* --- messages --- */
+
+static void read_message(cbx__import_job *job, const cbx_json *msg)
+{
+    const char *id = cbx__import_string(job, msg, "id"), *unit = cbx__import_string(job, msg, "unit");
+    const cbx_json *typical = cbx__import_object(job, msg, "typical"),
+                   *counts = cbx__import_array(job, msg, "iteration_count");
+    double scale = cbx__import_seconds(unit);
+    cbx__import_def def = { "value", unit, CBX_DIRECTION_INFO, CBX_PRIORITY_PRIMARY };
+    cbx__samples s = { 0 };
+    cbx_metric m;
+
+    if (cbx__import_failed(job)) return;
+    def = isnan(scale) ? def : cbx__import_time;
+    scale = isnan(scale) ? 1 : scale;
+    cbx__import_samples(job, cbx__import_array(job, msg, "measured_values"), "measured_values", scale, &s);
+    if (s.n != cbx_json_length(counts)) {
+        cbx__import_fail(job, CBX_EFORMAT, "%zu iteration counts for %zu values", cbx_json_length(counts), s.n);
+        return;
+    }
+    for (size_t i = 0; i < s.n; i++) s.values[i] /= cbx_json_double_value(cbx_json_at(counts, i));
+    m = cbx_metric_of(cbx__import_number(job, typical, "estimate") * scale);
+    m.lower = cbx__import_maybe_number(job, typical, "lower_bound") * scale;
+    m.upper = cbx__import_maybe_number(job, typical, "upper_bound") * scale;
+    m.samples = s.values;
+    m.nsamples = s.n;
+    begin_point(job, id, NULL, NULL);
+    cbx__import_metric(job, &def, m);
+    for (size_t i = 0; i < cbx_json_length(cbx_json_get(msg, "throughput")); i++) {
+        const cbx_json *t = cbx_json_at(cbx_json_get(msg, "throughput"), i);
+        const char *what = cbx_json_get_string(t, "unit", "");
+        add_rate(job, cbx__import_number(job, t, "per_iteration"), !strcmp(what, "bytes") ? "Bytes" : what, m.value);
+    }
+    cbx__import_point_end(job);
+}
+
+static void read_messages(cbx__import_job *job)
+{
+    size_t at = 0, number = 0;
+    const char *line;
+
+    while ((line = cbx__import_line(job, &at, &number)) != NULL) {
+        cbx_json *msg = NULL;
+        cbx_err err = CBX_ERR_INIT;
+        cbx_status st;
+        if (!line[strspn(line, " \t")]) continue;
+        st = cbx_json_parse(line, strlen(line), "line", &msg, &err);
+        if (st) {
+            cbx__import_fail(job, st, "%s", err.message);
+        } else if (!strcmp(cbx_json_get_string(msg, "reason", ""), "benchmark-complete")) {
+            read_message(job, msg);
+        }
+        cbx_json_unref(msg);
+    }
+}
+
+/* --- raw.csv --- */
+
+enum { GROUP, FUNCTION, VALUE, AMOUNT, KIND, MEASURED, UNIT, COUNT, NCELLS };
+
+static double number_cell(cbx__import_job *job, const char *const *cells, int i, const char *name)
+{
+    char *end;
+    double v = strtod(cells[i], &end);
+
+    if (end == cells[i] || *end)
+        cbx__import_fail(job, CBX_EFORMAT, "'%s' is '%.40s': expected a number", name, cells[i]);
+    return v;
+}
+
+static bool same_benchmark(const char *const *a, const char *const *b)
+{
+    return !strcmp(a[GROUP], b[GROUP]) && !strcmp(a[FUNCTION], b[FUNCTION]) && !strcmp(a[VALUE], b[VALUE]);
+}
+
+static void end_series(cbx__import_job *job, const char *const *cells, cbx__samples *s)
+{
+    if (!s->n) return;
+    begin_point(job, cells[GROUP], cells[FUNCTION], cells[VALUE]);
+    cbx__import_metric_samples(job, &cbx__import_time, s);
+    if (*cells[AMOUNT])
+        add_rate(job, number_cell(job, cells, AMOUNT, "throughput_num"),
+                 strcmp(cells[KIND], "bytes") ? cells[KIND] : "Bytes", cbx__import_median(job, s));
+    cbx__import_point_end(job);
+    *s = (cbx__samples){ 0 };
+}
+
+static void read_csv(cbx__import_job *job)
+{
+    size_t at = 0, number = 0;
+    const char *line, *cells[NCELLS], *last[NCELLS] = { 0 };
+    cbx__samples s = { 0 };
+
+    cbx__import_line(job, &at, &number); /* the head */
+    while ((line = cbx__import_line(job, &at, &number)) != NULL) {
+        double scale;
+        if (!*line) continue;
+        if (cbx__import_cells(job, line, cells, NCELLS) != NCELLS) {
+            cbx__import_fail(job, CBX_EFORMAT, "expected %d cells", NCELLS);
+            break;
+        }
+        scale = cbx__import_seconds(cells[UNIT]);
+        if (isnan(scale)) cbx__import_fail(job, CBX_EFORMAT, "'unit' is '%.40s': expected a unit of time", cells[UNIT]);
+        if (last[0] && !same_benchmark(last, cells)) end_series(job, last, &s);
+        cbx__import_sample(job, &s,
+                           number_cell(job, cells, MEASURED, "sample_measured_value") * scale /
+                               number_cell(job, cells, COUNT, "iteration_count"));
+        memcpy(last, cells, sizeof(last));
+    }
+    if (last[0]) end_series(job, last, &s);
+}
+
+static void read_file(cbx__import_job *job)
+{
+    const cbx__import_source *src = cbx__import_source_of(job);
+
+    cbx__import_run_begin(job);
+    if (cbx_json_has(src->json, CBX__CRITERION_KEY))
+        read_folder(job, cbx__import_array(job, src->json, CBX__CRITERION_KEY));
+    else if (src->line)
+        read_messages(job);
+    else
+        read_csv(job);
+    cbx__import_at(job, "%s", "");
+    cbx__import_run_end(job);
+}
+
+const cbx__importer cbx__importer_criterion = {
+    sizeof(cbx__importer),
+    CBX_IMPORTER_ABI,
+    "criterion",
+    "criterion.rs: folder, cargo-criterion messages, raw.csv",
+    detect,
+    read_file,
+};

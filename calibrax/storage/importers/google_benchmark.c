@@ -1,0 +1,247 @@
+/*
+ * Google Benchmark, JSON (context.json_schema_version 1).
+ *
+ * Repetitions of one benchmark stand behind each other and become the samples of one point; their aggregates say nothing new and
+ * are left out, but stand for them where a file has aggregates only.  "copy/scaled/64/threads:2" is the point copy/scaled with the
+ * tags args=64 and threads=2.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/storage/importers/importer.h"
+
+static const cbx__import_def cpu_time = { "cpu_time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY };
+
+/* User counters whose sense is known; others are INFO without a unit. */
+static const cbx__import_def counters[] = {
+    { "bytes_per_second", "B/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY },
+    { "items_per_second", "1/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY },
+    { "allocs_per_iter", "", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY },
+    { "max_bytes_used", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY },
+};
+
+/* Numbers that are no measurements. */
+static const char *const bookkeeping[] = {
+    "family_index",     "per_family_instance_index",
+    "repetitions",      "repetition_index",
+    "threads",          "iterations",
+    "real_time",        "cpu_time",
+    "real_coefficient", "cpu_coefficient",
+};
+
+static int detect(const cbx__import_source *src)
+{
+    if (cbx_json_typeof(cbx_json_get(src->json, "benchmarks")) != CBX_JSON_ARRAY) return 0;
+    return cbx_json_has(cbx_json_get(src->json, "context"), "num_cpus") ? 95
+           : cbx_json_has(src->json, "context")                         ? 60
+                                                                        : 0;
+}
+
+static bool is_bookkeeping(const char *key)
+{
+    for (size_t i = 0; i < CBX_LEN(bookkeeping); i++) {
+        if (!strcmp(key, bookkeeping[i])) return true;
+    }
+    return false;
+}
+
+static const char *run_name(const cbx_json *item)
+{
+    return cbx_json_get_string(item, "run_name", cbx_json_get_string(item, "name", ""));
+}
+
+static bool is_aggregate(const cbx_json *item)
+{
+    return !strcmp(cbx_json_get_string(item, "run_type", ""), "aggregate");
+}
+
+/* --- names --- */
+
+static bool is_parameter(const char *part, size_t n)
+{
+    return memchr(part, ':', n) || strspn(part, "-0123456789.") >= n;
+}
+
+/* Tags from the parts of a name, and the name that is left. */
+static const char *split_name(cbx__import_job *job, const char *whole, cbx_tag *tags, size_t most, size_t *ntags)
+{
+    size_t end = strcspn(whole, "/");
+    const char *args = NULL, *at;
+
+    while (whole[end] && !is_parameter(whole + end + 1, strcspn(whole + end + 1, "/")))
+        end += 1 + strcspn(whole + end + 1, "/");
+    for (at = whole + end; *at; at += strcspn(at, "/")) {
+        size_t n = strcspn(++at, "/");
+        const char *colon = memchr(at, ':', n);
+        if (colon && colon > at && *ntags < most) {
+            tags[*ntags].key = cbx__import_strndup(job, at, (size_t)(colon - at));
+            tags[(*ntags)++].value = cbx__import_strndup(job, colon + 1, (size_t)(at + n - colon - 1));
+        } else {
+            args = cbx__import_printf(job, "%s%s%.*s", args ? args : "", args ? "/" : "", (int)n, at);
+        }
+    }
+    if (args && *ntags < most) tags[(*ntags)++] = (cbx_tag){ "args", args };
+    return cbx__import_strndup(job, whole, end);
+}
+
+static void begin_point(cbx__import_job *job, const cbx_json *item, const char *scenario)
+{
+    cbx_tag tags[16];
+    size_t n = 0;
+    const char *name = split_name(job, run_name(item), tags, CBX_LEN(tags), &n);
+    bool threads = false;
+
+    cbx__import_point_begin(job, name, scenario);
+    for (size_t i = 0; i < n; i++) {
+        cbx__import_tag(job, tags[i].key ? tags[i].key : "", tags[i].value);
+        threads = threads || (tags[i].key && !strcmp(tags[i].key, "threads"));
+    }
+    if (!threads && cbx_json_get_int(item, "threads", 1) > 1)
+        cbx__import_tag_json(job, "threads", cbx_json_get(item, "threads"));
+    cbx__import_tag(job, "label", cbx_json_get_string(item, "label", NULL));
+}
+
+/* --- values --- */
+
+static double scale_of(cbx__import_job *job, const cbx_json *item)
+{
+    const char *unit = cbx__import_string(job, item, "time_unit");
+    double scale = cbx__import_seconds(unit);
+
+    if (unit && isnan(scale)) cbx__import_fail(job, CBX_EFORMAT, "'time_unit' is '%s': expected ns, us, ms or s", unit);
+    return scale;
+}
+
+/* One member of several items, as samples of a metric; a single one is a value alone. */
+static void add_metric(cbx__import_job *job, const cbx_json *list, size_t first, size_t n, const char *key,
+                       const cbx__import_def *def, bool time)
+{
+    cbx__samples s = { 0 };
+
+    for (size_t i = first; i < first + n && !cbx__import_failed(job); i++) {
+        const cbx_json *item = cbx_json_at(list, i);
+        if (!time && !cbx_json_has(item, key)) continue;
+        cbx__import_at(job, "benchmarks.%zu", i);
+        cbx__import_sample(job, &s, cbx__import_number(job, item, key) * (time ? scale_of(job, item) : 1));
+    }
+    if (s.n == 1)
+        cbx__import_metric(job, def, cbx_metric_of(s.values[0]));
+    else
+        cbx__import_metric_samples(job, def, &s);
+}
+
+static void add_counters(cbx__import_job *job, const cbx_json *list, size_t first, size_t n)
+{
+    const char *key;
+    cbx_json *value;
+
+    for (size_t i = 0; cbx_json_member(cbx_json_at(list, first), i, &key, &value); i++) {
+        cbx__import_def def = { key, "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY };
+        cbx_json_type t = cbx_json_typeof(value);
+        if ((t != CBX_JSON_INT && t != CBX_JSON_DOUBLE) || is_bookkeeping(key)) continue;
+        for (size_t k = 0; k < CBX_LEN(counters); k++) {
+            if (!strcmp(counters[k].metric, key)) def = counters[k];
+        }
+        add_metric(job, list, first, n, key, &def, false);
+    }
+}
+
+static void read_iterations(cbx__import_job *job, const cbx_json *list, size_t first, size_t n, const char *scenario)
+{
+    begin_point(job, cbx_json_at(list, first), scenario);
+    add_metric(job, list, first, n, "real_time", &cbx__import_time, true);
+    add_metric(job, list, first, n, "cpu_time", &cpu_time, true);
+    add_counters(job, list, first, n);
+    cbx__import_point_end(job);
+}
+
+/* An aggregate that no repetition stands behind: a point of its own. */
+static void read_aggregate(cbx__import_job *job, const cbx_json *item, const char *scenario)
+{
+    static const cbx__import_field fits[] = {
+        { "real_coefficient", { "real_coefficient", "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
+        { "cpu_coefficient", { "cpu_coefficient", "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
+        { "rms", { "rms", "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
+    };
+    const char *which = cbx_json_get_string(item, "aggregate_name", "");
+    bool ratio = !strcmp(cbx_json_get_string(item, "aggregate_unit", "time"), "percentage");
+    cbx__import_def share = { "time_ratio", "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY };
+
+    begin_point(job, item, scenario);
+    cbx__import_tag(job, "aggregate", which);
+    cbx__import_tag(job, "big_o", cbx_json_get_string(item, "big_o", NULL));
+    cbx__import_fields(job, item, fits, CBX_LEN(fits));
+    if (cbx_json_has(item, "real_time")) {
+        double v = cbx__import_number(job, item, "real_time");
+        cbx__import_metric(job, ratio ? &share : &cbx__import_time, cbx_metric_of(ratio ? v : v * scale_of(job, item)));
+    }
+    cbx__import_point_end(job);
+}
+
+/* --- the file --- */
+
+static const char *failure_of(const cbx_json *item)
+{
+    if (cbx_json_get_bool(item, "error_occurred", false)) return cbx_json_get_string(item, "error_message", "failed");
+    if (cbx_json_get_bool(item, "skipped", false)) return cbx_json_get_string(item, "skip_message", "was skipped");
+    return NULL;
+}
+
+/* Items from `at` on that are repetitions of one benchmark. */
+static size_t repetitions(const cbx_json *list, size_t at)
+{
+    size_t n = 1;
+
+    while (at + n < cbx_json_length(list)) {
+        const cbx_json *next = cbx_json_at(list, at + n);
+        if (is_aggregate(next) || failure_of(next) || strcmp(run_name(next), run_name(cbx_json_at(list, at))) != 0)
+            break;
+        n++;
+    }
+    return n;
+}
+
+static void read_items(cbx__import_job *job, const cbx_json *list, const char *scenario)
+{
+    const char *measured = NULL; /* name of the last benchmark with repetitions */
+
+    for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job);) {
+        const cbx_json *item = cbx_json_at(list, i);
+        size_t n = 1;
+        cbx__import_at(job, "benchmarks.%zu", i);
+        cbx__import_string(job, item, "name");
+        if (cbx__import_failed(job)) break;
+        if (failure_of(item)) {
+            cbx__import_note(job, run_name(item), "%s", failure_of(item));
+        } else if (!is_aggregate(item)) {
+            n = repetitions(list, i);
+            read_iterations(job, list, i, n, scenario);
+            measured = run_name(item);
+        } else if (!measured || strcmp(measured, run_name(item)) != 0 || !cbx_json_has(item, "real_time")) {
+            read_aggregate(job, item, scenario);
+        }
+        i += n;
+    }
+}
+
+static void read_file(cbx__import_job *job)
+{
+    const cbx_json *root = cbx__import_source_of(job)->json, *context = cbx__import_object(job, root, "context");
+    const cbx_json *list = cbx__import_array(job, root, "benchmarks");
+    const char *program = cbx_json_get_string(context, "executable", ""), *slash = strrchr(program, '/');
+    int64_t version = cbx_json_get_int(context, "json_schema_version", 1);
+
+    if (version > 1)
+        cbx__import_fail(job, CBX_EVERSION, "is of schema %lld of Google Benchmark; this release reads 1",
+                         (long long)version);
+    cbx__import_run_begin(job);
+    cbx__import_run_iso(job, cbx__import_maybe_string(job, context, "date"));
+    cbx__import_run_metadata(job, "context", context);
+    read_items(job, list, slash ? slash + 1 : program);
+    cbx__import_run_end(job);
+}
+
+const cbx__importer cbx__importer_google_benchmark = {
+    sizeof(cbx__importer), CBX_IMPORTER_ABI, "google-benchmark", "Google Benchmark, JSON", detect, read_file,
+};

@@ -1,0 +1,82 @@
+/*
+ * hyperfine, JSON (--export-json): a command is a point, its parameters are tags; seconds and bytes.
+ */
+#include "calibrax/storage/importers/importer.h"
+
+static const cbx__import_def memory = { "memory", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY };
+
+static const cbx__import_field cpu[] = {
+    { "user", { "user_time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
+    { "system", { "system_time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
+};
+
+/* What tells of the spread where the samples are not in the file. */
+static const cbx__import_field spread[] = {
+    { "mean", { "time_mean", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
+    { "stddev", { "time_stddev", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
+    { "min", { "time_min", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
+    { "max", { "time_max", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
+};
+
+static int detect(const cbx__import_source *src)
+{
+    const cbx_json *first = cbx_json_at(cbx_json_get(src->json, "results"), 0);
+
+    return cbx_json_has(first, "command") ? cbx_json_has(first, "mean") ? 95 : 80 : 0;
+}
+
+static void note_failures(cbx__import_job *job, const cbx_json *item, const char *command)
+{
+    const cbx_json *codes = cbx_json_get(item, "exit_codes");
+    size_t failed = 0;
+
+    for (size_t i = 0; i < cbx_json_length(codes); i++) {
+        const cbx_json *code = cbx_json_at(codes, i);
+        failed += cbx_json_typeof(code) != CBX_JSON_INT || cbx_json_int_value(code) != 0;
+    }
+    if (failed)
+        cbx__import_note(job, command, "%zu of %zu runs failed; their times are kept", failed, cbx_json_length(codes));
+}
+
+static void read_times(cbx__import_job *job, const cbx_json *item)
+{
+    cbx__samples times = { 0 }, bytes = { 0 };
+
+    if (cbx_json_get(item, "times"))
+        cbx__import_samples(job, cbx__import_array(job, item, "times"), "times", 1, &times);
+    if (times.n) {
+        cbx__import_metric_samples(job, &cbx__import_time, &times);
+    } else {
+        cbx__import_metric(
+            job, &cbx__import_time,
+            cbx_metric_of(cbx__import_number(job, item, cbx_json_get(item, "median") ? "median" : "mean")));
+        cbx__import_fields(job, item, spread, CBX_LEN(spread));
+    }
+    cbx__import_fields(job, item, cpu, CBX_LEN(cpu));
+    if (cbx_json_get(item, "memory_usage_byte"))
+        cbx__import_samples(job, cbx__import_array(job, item, "memory_usage_byte"), "memory_usage_byte", 1, &bytes);
+    cbx__import_metric_samples(job, &memory, &bytes);
+}
+
+static void read_file(cbx__import_job *job)
+{
+    const cbx_json *list = cbx__import_array(job, cbx__import_source_of(job)->json, "results");
+
+    cbx__import_run_begin(job);
+    for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++) {
+        const cbx_json *item = cbx_json_at(list, i);
+        const char *command;
+        cbx__import_at(job, "results.%zu", i);
+        command = cbx__import_string(job, item, "command");
+        cbx__import_point_begin(job, command, "");
+        cbx__import_tags_of(job, cbx_json_get(item, "parameters"));
+        read_times(job, item);
+        cbx__import_point_end(job);
+        if (command) note_failures(job, item, command);
+    }
+    cbx__import_run_end(job);
+}
+
+const cbx__importer cbx__importer_hyperfine = {
+    sizeof(cbx__importer), CBX_IMPORTER_ABI, "hyperfine", "hyperfine --export-json", detect, read_file,
+};

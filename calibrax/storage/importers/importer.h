@@ -1,0 +1,149 @@
+/*
+ * What an importer is, and what it builds runs with.
+ *
+ * An importer looks at a source (its text, and its JSON where it is JSON), says how sure it is that the source is of its format, and
+ * writes runs through the job: begin a run, begin a point, add tags and metrics, end both.  The job's status is sticky: after the
+ * first fault every call does nothing and getters give NULL, NaN or 0, so that an importer reads as the format does and checks
+ * where it loops.  Messages name the source and the path in it, which the importer sets as it goes (cbx__import_at).
+ */
+#ifndef CALIBRAX_STORAGE_IMPORTER_H
+#define CALIBRAX_STORAGE_IMPORTER_H
+
+#include "calibrax/storage/import.h"
+
+#define CBX_IMPORTER_ABI 1
+
+typedef struct cbx__import_source {
+    const char *text; /* NUL-terminated */
+    size_t len;
+    const char *what;
+    const cbx_json *json;      /* the whole text; NULL: it is no JSON value */
+    const cbx_json *line;      /* the first line that is not blank; NULL: that is no JSON value */
+    int64_t modified_us;       /* 0: unknown */
+    const cbx_json *companion; /* what stands beside the file and tells more of it; NULL: nothing */
+} cbx__import_source;
+
+typedef struct cbx__import_job cbx__import_job;
+
+typedef struct cbx__importer {
+    uint32_t struct_size, abi; /* CBX_IMPORTER_ABI */
+    const char *name, *summary;
+    int (*detect)(const cbx__import_source *src); /* 0: not mine ... 100: nobody else's */
+    void (*read)(cbx__import_job *job);
+} cbx__importer;
+
+/* --- reading --- */
+
+const cbx__import_source *cbx__import_source_of(const cbx__import_job *job);
+cbx_arena *cbx__import_arena(cbx__import_job *job);
+bool cbx__import_failed(const cbx__import_job *job);
+/* Where the reader is: "benchmarks.3"; "" for the top. */
+void cbx__import_at(cbx__import_job *job, const char *fmt, ...) CBX_PRINTF(2, 3);
+/* The first fault stays. */
+void cbx__import_fail(cbx__import_job *job, cbx_status status, const char *fmt, ...) CBX_PRINTF(3, 4);
+/* With a message that names the source already. */
+void cbx__import_fail_whole(cbx__import_job *job, cbx_status status, const char *message);
+/* An entry that gave no point, or not as it stands. */
+void cbx__import_note(cbx__import_job *job, const char *entry, const char *fmt, ...) CBX_PRINTF(3, 4);
+
+/* Copies in the job's arena; NULL: the job has failed. */
+char *cbx__import_strndup(cbx__import_job *job, const char *s, size_t n);
+char *cbx__import_printf(cbx__import_job *job, const char *fmt, ...) CBX_PRINTF(2, 3);
+
+/* Members that must be there, of this type. */
+const char *cbx__import_string(cbx__import_job *job, const cbx_json *object, const char *key);
+double cbx__import_number(cbx__import_job *job, const cbx_json *object, const char *key);
+const cbx_json *cbx__import_object(cbx__import_job *job, const cbx_json *object, const char *key);
+const cbx_json *cbx__import_array(cbx__import_job *job, const cbx_json *object, const char *key);
+/* Members that may be missing or null (NaN, NULL), but not of another type. */
+double cbx__import_maybe_number(cbx__import_job *job, const cbx_json *object, const char *key);
+const char *cbx__import_maybe_string(cbx__import_job *job, const cbx_json *object, const char *key);
+/* Whether a value is a number, or one of the words for what is none ("NaN"); such words count as numbers above, too. */
+bool cbx__import_is_number(const cbx_json *v);
+
+/* Numbers that grow; in the job's arena. */
+typedef struct cbx__samples {
+    double *values;
+    size_t n, room;
+} cbx__samples;
+void cbx__import_sample(cbx__import_job *job, cbx__samples *s, double value);
+/* Adds all of an array of numbers, times scale; null elements are NaN. */
+void cbx__import_samples(cbx__import_job *job, const cbx_json *array, const char *key, double scale, cbx__samples *s);
+double cbx__import_median(cbx__import_job *job, const cbx__samples *s);
+
+/* --- writing --- */
+
+void cbx__import_run_begin(cbx__import_job *job);
+/* Microseconds since 1970, UTC. */
+void cbx__import_run_time(cbx__import_job *job, int64_t us);
+/* An ISO time; one that cannot be read is noted, and the file's own time stands. */
+void cbx__import_run_iso(cbx__import_job *job, const char *iso);
+/* NULL: unknown; empty counts as unknown. */
+void cbx__import_run_commit(cbx__import_job *job, const char *commit, const char *branch);
+/* Copies; NULL values are left out. */
+void cbx__import_run_metadata(cbx__import_job *job, const char *key, const cbx_json *value);
+void cbx__import_run_environment(cbx__import_job *job, const char *key, const cbx_json *value);
+/* Runs without points are left out. */
+void cbx__import_run_end(cbx__import_job *job);
+/* A run as it stands, its id kept; takes the reference. */
+void cbx__import_run_whole(cbx__import_job *job, cbx_run *run);
+
+void cbx__import_point_begin(cbx__import_job *job, const char *name, const char *scenario);
+/* Another name, for a reader that learns it behind its tags; lives as long as the point. */
+void cbx__import_point_name(cbx__import_job *job, const char *name);
+/* NULL is left out. */
+void cbx__import_tag(cbx__import_job *job, const char *key, const char *value);
+/* Text as it is, all else as compact JSON. */
+void cbx__import_tag_json(cbx__import_job *job, const char *key, const cbx_json *value);
+/* A tag for each member. */
+void cbx__import_tags_of(cbx__import_job *job, const cbx_json *object);
+
+typedef struct cbx__import_def {
+    const char *metric, *unit;
+    cbx_direction direction;
+    cbx_priority priority;
+} cbx__import_def;
+
+/* The headline of most formats: "time" [s], lower is better, primary. */
+extern const cbx__import_def cbx__import_time;
+
+void cbx__import_metric(cbx__import_job *job, const cbx__import_def *def, cbx_metric m);
+/* The median of samples, with them. */
+void cbx__import_metric_samples(cbx__import_job *job, const cbx__import_def *def, const cbx__samples *s);
+/* Ends a point; without a metric it is left out.  One that stands already gets a tag "repeat", and a note. */
+void cbx__import_point_end(cbx__import_job *job);
+
+/* A member that may be missing, as a metric of its own. */
+typedef struct cbx__import_field {
+    const char *key;
+    cbx__import_def def;
+    double scale;
+} cbx__import_field;
+void cbx__import_fields(cbx__import_job *job, const cbx_json *object, const cbx__import_field *fields, size_t n);
+
+/* Seconds in a unit of time ("ns", "us", "ms", "s", "sec", "min", ...); NaN for a word that is none. */
+double cbx__import_seconds(const char *unit);
+/* Microseconds from milliseconds since 1970, whatever number a file holds. */
+int64_t cbx__import_milliseconds(double ms);
+
+/* The member under which a folder of criterion.rs comes as one JSON text. */
+#define CBX__CRITERION_KEY "criterion_folder"
+
+/* --- the list --- */
+
+extern const cbx__importer cbx__importer_run;
+extern const cbx__importer cbx__importer_nperf;
+extern const cbx__importer cbx__importer_google_benchmark;
+extern const cbx__importer cbx__importer_hyperfine;
+extern const cbx__importer cbx__importer_pytest_benchmark;
+extern const cbx__importer cbx__importer_pyperf;
+extern const cbx__importer cbx__importer_criterion;
+extern const cbx__importer cbx__importer_jmh;
+extern const cbx__importer cbx__importer_go;
+extern const cbx__importer cbx__importer_asv;
+extern const cbx__importer cbx__importer_nanobench;
+extern const cbx__importer cbx__importer_nvbench;
+extern const cbx__importer cbx__importer_benchmarktools;
+extern const cbx__importer cbx__importer_bmf;
+
+#endif

@@ -1,0 +1,136 @@
+/*
+ * JMH, JSON (-rf json).  "org.example.Sort.quick" is the point quick in the scenario org.example.Sort; times per operation become
+ * seconds, throughputs operations a second.  metadata.launches keeps how many values each fork gave.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/storage/importers/importer.h"
+
+static const cbx__import_def throughput = { "throughput", "ops/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_PRIMARY };
+
+static int detect(const cbx__import_source *src)
+{
+    const cbx_json *first = cbx_json_at(src->json, 0);
+
+    return cbx_json_has(first, "jmhVersion") ||
+                   (cbx_json_has(first, "primaryMetric") && cbx_json_has(first, "benchmark"))
+               ? 95
+               : 0;
+}
+
+/* How a unit reads: "us/op" is a time, "ops/ms" a throughput; all else stands as it is. */
+static cbx__import_def read_unit(const char *name, const char *unit, double *scale)
+{
+    cbx__import_def def = { name, unit, CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY };
+    char word[16] = "";
+    size_t n = strcspn(unit, "/");
+
+    *scale = 1;
+    if (name) return def;
+    def.metric = "score";
+    def.priority = CBX_PRIORITY_PRIMARY;
+    if (!strcmp(unit + n, "/op") && n < sizeof(word)) {
+        memcpy(word, unit, n);
+        *scale = cbx__import_seconds(word);
+        if (!isnan(*scale)) return cbx__import_time;
+    } else if (!strncmp(unit, "ops/", 4) && !isnan(cbx__import_seconds(unit + 4))) {
+        *scale = 1 / cbx__import_seconds(unit + 4);
+        return throughput;
+    }
+    *scale = 1;
+    return def;
+}
+
+static void read_raw(cbx__import_job *job, const cbx_json *metric, double scale, cbx__samples *s, cbx_json *launches)
+{
+    const cbx_json *raw = cbx_json_get(metric, "rawData");
+
+    for (size_t i = 0; i < cbx_json_length(raw) && !cbx__import_failed(job); i++) {
+        cbx__import_samples(job, cbx_json_at(raw, i), "rawData", scale, s);
+        if (launches) cbx_json_push(launches, cbx_json_new_int((int64_t)cbx_json_length(cbx_json_at(raw, i))));
+    }
+}
+
+/* name NULL: the primary one. */
+static void read_metric(cbx__import_job *job, const cbx_json *metric, const char *name, cbx_json *launches)
+{
+    const char *unit = cbx__import_string(job, metric, "scoreUnit");
+    const cbx_json *bounds = cbx_json_get(metric, "scoreConfidence");
+    cbx__samples s = { 0 };
+    cbx__import_def def;
+    cbx_metric m;
+    double scale;
+
+    if (!unit) return;
+    def = read_unit(name, unit, &scale);
+    m = cbx_metric_of(cbx__import_number(job, metric, "score") * scale);
+    if (cbx_json_length(bounds) == 2) {
+        m.lower = cbx_json_double_value(cbx_json_at(bounds, 0)) * scale;
+        m.upper = cbx_json_double_value(cbx_json_at(bounds, 1)) * scale;
+    }
+    read_raw(job, metric, scale, &s, launches);
+    m.samples = s.values;
+    m.nsamples = s.n;
+    cbx__import_metric(job, &def, m);
+}
+
+/* Sampling keeps a histogram instead of values: its percentiles. */
+static void read_percentiles(cbx__import_job *job, const cbx_json *metric)
+{
+    const cbx_json *percentiles = cbx_json_get(metric, "rawDataHistogram") ? cbx_json_get(metric, "scorePercentiles")
+                                                                           : NULL;
+    double scale;
+    cbx__import_def def = read_unit(NULL, cbx_json_get_string(metric, "scoreUnit", ""), &scale);
+    const char *base = def.metric, *key;
+    cbx_json *value;
+
+    def.direction = CBX_DIRECTION_INFO;
+    def.priority = CBX_PRIORITY_SECONDARY;
+    for (size_t i = 0; cbx_json_member(percentiles, i, &key, &value) && !cbx__import_failed(job); i++) {
+        def.metric = cbx__import_printf(job, "%s_p%s", base, key);
+        if (def.metric) cbx__import_metric(job, &def, cbx_metric_of(cbx_json_double_value(value) * scale));
+    }
+}
+
+static void read_item(cbx__import_job *job, const cbx_json *item, cbx_json *launches)
+{
+    const char *full = cbx__import_string(job, item, "benchmark"), *dot = full ? strrchr(full, '.') : NULL, *key;
+    const cbx_json *primary = cbx__import_object(job, item, "primaryMetric"),
+                   *more = cbx_json_get(item, "secondaryMetrics");
+    cbx_json *value, *counts = cbx_json_new_array();
+
+    cbx__import_point_begin(job, dot ? dot + 1 : full, dot ? cbx__import_strndup(job, full, (size_t)(dot - full)) : "");
+    cbx__import_tag(job, "mode", cbx__import_maybe_string(job, item, "mode"));
+    if (cbx_json_get_int(item, "threads", 1) != 1) cbx__import_tag_json(job, "threads", cbx_json_get(item, "threads"));
+    cbx__import_tags_of(job, cbx_json_get(item, "params"));
+    read_metric(job, primary, NULL, counts);
+    read_percentiles(job, primary);
+    for (size_t i = 0; cbx_json_member(more, i, &key, &value) && !cbx__import_failed(job); i++)
+        read_metric(job, value, key, NULL);
+    cbx__import_point_end(job);
+    cbx_json_push(launches, counts);
+}
+
+static void read_file(cbx__import_job *job)
+{
+    const cbx_json *list = cbx__import_source_of(job)->json, *first = cbx_json_at(list, 0);
+    static const char *const facts[] = { "jmhVersion", "jdkVersion", "vmName", "vmVersion", "jvmArgs" };
+    cbx_json *launches = cbx_json_new_array();
+
+    if (cbx_json_typeof(list) != CBX_JSON_ARRAY) cbx__import_fail(job, CBX_EFORMAT, "expected an array of benchmarks");
+    cbx__import_run_begin(job);
+    for (size_t i = 0; i < CBX_LEN(facts); i++)
+        cbx__import_run_environment(job, facts[i], cbx_json_get(first, facts[i]));
+    for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++) {
+        cbx__import_at(job, "%zu", i);
+        read_item(job, cbx_json_at(list, i), launches);
+    }
+    cbx__import_run_metadata(job, "launches", launches);
+    cbx_json_unref(launches);
+    cbx__import_run_end(job);
+}
+
+const cbx__importer cbx__importer_jmh = {
+    sizeof(cbx__importer), CBX_IMPORTER_ABI, "jmh", "JMH, JSON", detect, read_file,
+};

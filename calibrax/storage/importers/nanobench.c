@@ -1,0 +1,68 @@
+/*
+ * ankerl::nanobench, JSON: seconds per iteration; hardware counters where they were had.
+ */
+#include "calibrax/storage/importers/importer.h"
+
+static const cbx__import_field counters[] = {
+    { "instructions", { "instructions", "", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
+    { "cpucycles", { "cpucycles", "", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
+    { "branchinstructions", { "branchinstructions", "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
+    { "branchmisses", { "branchmisses", "", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
+    { "pagefaults", { "pagefaults", "", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
+    { "contextswitches", { "contextswitches", "", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
+};
+
+static int detect(const cbx__import_source *src)
+{
+    return cbx_json_has(cbx_json_at(cbx_json_get(src->json, "results"), 0), "median(elapsed)") ? 95 : 0;
+}
+
+/* A counter that is 0 throughout was not counted. */
+static void read_counter(cbx__import_job *job, const cbx_json *list, const cbx__import_field *f)
+{
+    cbx__samples s = { 0 };
+    bool counted = false;
+
+    for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++) {
+        const cbx_json *m = cbx_json_at(list, i);
+        double v = cbx_json_get(m, f->key) ? cbx__import_number(job, m, f->key) : 0;
+        counted = counted || v != 0;
+        cbx__import_sample(job, &s, v);
+    }
+    if (counted) cbx__import_metric_samples(job, &f->def, &s);
+}
+
+static void read_result(cbx__import_job *job, const cbx_json *item)
+{
+    const cbx_json *list = cbx_json_get(item, "measurements");
+    cbx__samples s = { 0 };
+
+    cbx__import_point_begin(job, cbx__import_string(job, item, "name"), cbx__import_maybe_string(job, item, "title"));
+    if (cbx_json_get_double(item, "complexityN", -1) > 0)
+        cbx__import_tag_json(job, "n", cbx_json_get(item, "complexityN"));
+    if (cbx_json_get_double(item, "batch", 1) != 1) cbx__import_tag_json(job, "batch", cbx_json_get(item, "batch"));
+    for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++)
+        cbx__import_sample(job, &s, cbx__import_number(job, cbx_json_at(list, i), "elapsed"));
+    if (s.n)
+        cbx__import_metric_samples(job, &cbx__import_time, &s);
+    else
+        cbx__import_metric(job, &cbx__import_time, cbx_metric_of(cbx__import_number(job, item, "median(elapsed)")));
+    for (size_t i = 0; i < CBX_LEN(counters); i++) read_counter(job, list, &counters[i]);
+    cbx__import_point_end(job);
+}
+
+static void read_file(cbx__import_job *job)
+{
+    const cbx_json *list = cbx__import_array(job, cbx__import_source_of(job)->json, "results");
+
+    cbx__import_run_begin(job);
+    for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++) {
+        cbx__import_at(job, "results.%zu", i);
+        read_result(job, cbx_json_at(list, i));
+    }
+    cbx__import_run_end(job);
+}
+
+const cbx__importer cbx__importer_nanobench = {
+    sizeof(cbx__importer), CBX_IMPORTER_ABI, "nanobench", "ankerl::nanobench, JSON", detect, read_file,
+};

@@ -1,0 +1,145 @@
+/*
+ * Rows of nperf (JSON lines, storage/row.h): the rows of a run id are a run, a row is a point.
+ *
+ * The median of launch medians is the time, the launch medians are its samples.  A row that is not good is noted with its failure; a
+ * line that is no row is noted, too, and costs nothing else.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/base/clock.h"
+#include "calibrax/storage/importers/lines.h"
+#include "calibrax/storage/row.h"
+
+typedef struct row_metric {
+    size_t offset; /* of a double in cbx_row */
+    cbx__import_def def;
+    double scale;
+} row_metric;
+
+static const row_metric metrics[] = {
+    { offsetof(cbx_row, min_s), { "time_min", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
+    { offsetof(cbx_row, p95_s), { "time_p95", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
+    { offsetof(cbx_row, p99_s), { "time_p99", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
+    { offsetof(cbx_row, compile_s), { "compile_time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
+    { offsetof(cbx_row, first_call_s), { "first_call", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
+    { offsetof(cbx_row, cpu_s), { "cpu_time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
+    { offsetof(cbx_row, host_rss_mb), { "peak_rss", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1e6 },
+    { offsetof(cbx_row, peak_hbm_mb), { "peak_hbm", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1e6 },
+    { offsetof(cbx_row, throughput_elem_per_s),
+      { "throughput", "1/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY },
+      1 },
+    { offsetof(cbx_row, rel_to_tol), { "error_to_tolerance", "", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
+};
+
+static int detect(const cbx__import_source *src)
+{
+    return cbx_json_has(src->line, "run_id") && cbx_json_has(src->line, "param_point") ? 95 : 0;
+}
+
+static void read_lines(cbx__import_job *job, cbx_rows *rows)
+{
+    size_t at = 0, number = 0;
+    const char *line;
+
+    while ((line = cbx__import_line(job, &at, &number)) != NULL) {
+        const char *what = cbx__import_printf(job, "line %zu", number);
+        cbx_json *value = NULL;
+        cbx_err err = CBX_ERR_INIT;
+        cbx_status st;
+        if (!line[strspn(line, " \t")] || !what) continue;
+        st = cbx_json_parse(line, strlen(line), what, &value, &err);
+        if (!st) st = cbx_rows_add_json(rows, value, what, &err);
+        cbx_json_unref(value);
+        if (st == CBX_ENOMEM)
+            cbx__import_fail(job, st, "out of memory");
+        else if (st)
+            cbx__import_note(job, what, "is no row: %s", err.message);
+    }
+    cbx__import_at(job, "%s", "");
+}
+
+static void read_metrics(cbx__import_job *job, const cbx_row *r)
+{
+    cbx_metric m = cbx_metric_of(isnan(r->steady.value) ? r->median_s : r->steady.value);
+
+    m.lower = r->steady.lower;
+    m.upper = r->steady.upper;
+    m.samples = r->launch_medians_s;
+    m.nsamples = r->nlaunches;
+    cbx__import_metric(job, &cbx__import_time, m);
+    for (size_t i = 0; i < CBX_LEN(metrics); i++) {
+        double v = *(const double *)(const void *)((const char *)r + metrics[i].offset);
+        if (!isnan(v)) cbx__import_metric(job, &metrics[i].def, cbx_metric_of(v * metrics[i].scale));
+    }
+}
+
+static void read_row(cbx__import_job *job, const cbx_row *r)
+{
+    cbx_json *point = NULL;
+
+    if (!cbx_row_is_good(r) || !r->has_metrics) {
+        cbx__import_note(job, r->baseline, "%s: %.300s", r->status,
+                         r->failure_message  ? r->failure_message
+                         : r->failure_reason ? r->failure_reason
+                                             : "has no metrics");
+        return;
+    }
+    cbx__import_point_begin(job, r->case_name, r->platform);
+    cbx__import_tag(job, "framework", r->framework);
+    cbx__import_tag(job, "baseline", r->baseline);
+    if (r->variant && strcmp(r->variant, "default") != 0) cbx__import_tag(job, "variant", r->variant);
+    if (!cbx_json_parse(r->point_json, strlen(r->point_json), "point", &point, NULL)) cbx__import_tags_of(job, point);
+    cbx_json_unref(point);
+    read_metrics(job, r);
+    cbx__import_point_end(job);
+}
+
+/* "20260220T113424.346877+0000__1a2b3c4" */
+static void read_head(cbx__import_job *job, const cbx_row *r)
+{
+    const char *mark = strstr(r->run_id, "__");
+    size_t n = mark ? (size_t)(mark - r->run_id) : strlen(r->run_id);
+    const char *time = cbx__import_strndup(job, r->run_id, n);
+    const char *revision = mark && strncmp(mark + 2, "nosha", 5) != 0 ? cbx__import_strndup(job, mark + 2, 7) : NULL;
+    cbx_json *machine = r->machine ? cbx_json_new_string(r->machine) : NULL, *id = cbx_json_new_string(r->run_id);
+
+    cbx__import_run_iso(job, time);
+    cbx__import_run_commit(job, revision, NULL);
+    cbx__import_run_environment(job, "machine", machine);
+    cbx__import_run_metadata(job, "nperf_run_id", id);
+    cbx_json_unref(machine);
+    cbx_json_unref(id);
+}
+
+/* Whether an earlier row opened the run of this one. */
+static bool is_begun(const cbx_rows *rows, size_t at)
+{
+    for (size_t i = 0; i < at; i++) {
+        if (!strcmp(rows->rows[i].run_id, rows->rows[at].run_id)) return true;
+    }
+    return false;
+}
+
+static void read_file(cbx__import_job *job)
+{
+    cbx_arena *arena = cbx__import_arena(job);
+    cbx_rows rows;
+
+    cbx_rows_init(&rows, &arena->al);
+    read_lines(job, &rows);
+    for (size_t i = 0; i < rows.count && !cbx__import_failed(job); i++) {
+        if (is_begun(&rows, i)) continue;
+        cbx__import_run_begin(job);
+        read_head(job, &rows.rows[i]);
+        for (size_t k = i; k < rows.count; k++) {
+            if (!strcmp(rows.rows[k].run_id, rows.rows[i].run_id)) read_row(job, &rows.rows[k]);
+        }
+        cbx__import_run_end(job);
+    }
+    cbx_rows_clear(&rows);
+}
+
+const cbx__importer cbx__importer_nperf = {
+    sizeof(cbx__importer), CBX_IMPORTER_ABI, "nperf", "rows of nperf, JSON lines", detect, read_file,
+};

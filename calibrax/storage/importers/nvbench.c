@@ -1,0 +1,158 @@
+/*
+ * NVBench, JSON (version 1): a state of a benchmark is a point, its axes are tags, its summaries metrics.  Numbers stand as strings in
+ * "data".  The GPU's time is the headline; what a summary is called otherwise is its tag.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/storage/importers/importer.h"
+
+/* Summaries with names of their own, of equal names the first that a state has. */
+static const cbx__import_field known[] = {
+    { "nv/cold/time/gpu/median", { "time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY }, 1 },
+    { "nv/cold/time/gpu/mean", { "time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY }, 1 },
+    { "nv/cpu_only/time/cpu/mean", { "time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY }, 1 },
+    { "nv/cold/time/cpu/mean", { "cpu_time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
+    { "nv/batch/time/gpu/mean", { "batch_time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
+    { "nv/cold/bw/item_rate", { "items_per_second", "1/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY }, 1 },
+    { "nv/cold/bw/global/bytes_per_second",
+      { "bytes_per_second", "B/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY },
+      1 },
+};
+
+static const struct {
+    const char *hint, *unit;
+} hints[] = {
+    { "duration", "s" },   { "item_rate", "1/s" }, { "bytes", "B" },      { "byte_rate", "B/s" },
+    { "sample_size", "" }, { "percentage", "" },   { "frequency", "Hz" },
+};
+
+static int detect(const cbx__import_source *src)
+{
+    const cbx_json *first = cbx_json_at(cbx_json_get(src->json, "benchmarks"), 0);
+
+    return cbx_json_has(cbx_json_get(cbx_json_get(src->json, "meta"), "version"), "nvbench") ? 95
+           : cbx_json_has(first, "states")                                                   ? 85
+                                                                                             : 0;
+}
+
+/* The number of a summary; false: it is text, or a name of a file. */
+static bool summary_number(cbx__import_job *job, const cbx_json *summary, double *out)
+{
+    const cbx_json *data = cbx_json_get(summary, "data");
+
+    for (size_t i = 0; i < cbx_json_length(data); i++) {
+        const cbx_json *d = cbx_json_at(data, i);
+        const char *type = cbx_json_get_string(d, "type", ""), *text = cbx_json_get_string(d, "value", NULL);
+        char *end;
+        if (strcmp(cbx_json_get_string(d, "name", ""), "value") != 0 || !strcmp(type, "string")) continue;
+        *out = text ? strtod(text, &end) : cbx__import_number(job, d, "value");
+        if (text && (end == text || *end))
+            cbx__import_fail(job, CBX_EFORMAT, "'%.60s' is '%.40s': expected a number",
+                             cbx_json_get_string(summary, "tag", ""), text);
+        return true;
+    }
+    return false;
+}
+
+static cbx__import_def definition(const cbx_json *summary, const char *tag)
+{
+    cbx__import_def def = { tag, "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY };
+    const char *hint = cbx_json_get_string(summary, "hint", "");
+
+    for (size_t i = 0; i < CBX_LEN(hints); i++) {
+        if (!strcmp(hint, hints[i].hint)) def.unit = hints[i].unit;
+    }
+    return def;
+}
+
+static void read_summaries(cbx__import_job *job, const cbx_json *list)
+{
+    bool timed = false;
+
+    for (size_t k = 0; k < CBX_LEN(known); k++) { /* named ones first, in the order of the table */
+        for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++) {
+            bool time = !strcmp(known[k].def.metric, "time");
+            double v;
+            if (strcmp(cbx_json_get_string(cbx_json_at(list, i), "tag", ""), known[k].key) != 0 || (time && timed))
+                continue;
+            if (!summary_number(job, cbx_json_at(list, i), &v)) continue;
+            cbx__import_metric(job, &known[k].def, cbx_metric_of(v));
+            timed = timed || time;
+        }
+    }
+    for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++) {
+        const cbx_json *s = cbx_json_at(list, i);
+        const char *tag = cbx__import_string(job, s, "tag");
+        cbx__import_def def;
+        bool named = false;
+        double v;
+        for (size_t k = 0; tag && k < CBX_LEN(known); k++) named = named || (!strcmp(tag, known[k].key) && timed);
+        if (!tag || named || !summary_number(job, s, &v)) continue;
+        def = definition(s, tag);
+        cbx__import_metric(job, &def, cbx_metric_of(v));
+    }
+}
+
+static const char *device_name(const cbx_json *root, const cbx_json *state)
+{
+    const cbx_json *devices = cbx_json_get(root, "devices");
+
+    if (!cbx_json_get(state, "device")) return NULL;
+    for (size_t i = 0; i < cbx_json_length(devices); i++) {
+        const cbx_json *d = cbx_json_at(devices, i);
+        if (cbx_json_get_int(d, "id", -1) == cbx_json_get_int(state, "device", -2))
+            return cbx_json_get_string(d, "name", NULL);
+    }
+    return NULL;
+}
+
+static void read_state(cbx__import_job *job, const cbx_json *root, const cbx_json *state, const char *bench)
+{
+    const cbx_json *axes = cbx_json_get(state, "axis_values");
+
+    if (cbx_json_get_bool(state, "is_skipped", false)) {
+        cbx__import_note(job, bench, "%.200s: %.200s", cbx_json_get_string(state, "name", "a state"),
+                         cbx_json_get_string(state, "skip_reason", "was skipped"));
+        return;
+    }
+    cbx__import_point_begin(job, bench, "");
+    for (size_t i = 0; i < cbx_json_length(axes); i++) {
+        const char *name = cbx_json_get_string(cbx_json_at(axes, i), "name", NULL);
+        if (name) cbx__import_tag_json(job, name, cbx_json_get(cbx_json_at(axes, i), "value"));
+    }
+    cbx__import_tag(job, "device", device_name(root, state));
+    read_summaries(job, cbx__import_array(job, state, "summaries"));
+    cbx__import_point_end(job);
+}
+
+static void read_file(cbx__import_job *job)
+{
+    const cbx_json *root = cbx__import_source_of(job)->json, *list = cbx__import_array(job, root, "benchmarks");
+    const cbx_json *version = cbx_json_get(cbx_json_get(root, "meta"), "version");
+    int64_t major = cbx_json_get_int(cbx_json_get(version, "json"), "major", 1);
+
+    if (major > 1)
+        cbx__import_fail(job, CBX_EVERSION, "is of version %lld of NVBench's format; this release reads 1",
+                         (long long)major);
+    cbx__import_run_begin(job);
+    cbx__import_run_environment(job, "devices", cbx_json_get(root, "devices"));
+    cbx__import_run_metadata(job, "nvbench", cbx_json_get(version, "nvbench"));
+    for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++) {
+        const cbx_json *states;
+        cbx__import_at(job, "benchmarks.%zu", i);
+        states = cbx__import_array(job, cbx_json_at(list, i), "states");
+        for (size_t k = 0; k < cbx_json_length(states) && !cbx__import_failed(job); k++) {
+            const char *name = cbx__import_string(job, cbx_json_at(list, i), "name");
+            cbx__import_at(job, "benchmarks.%zu.states.%zu", i, k);
+            if (name) read_state(job, root, cbx_json_at(states, k), name);
+            cbx__import_at(job, "benchmarks.%zu", i);
+        }
+    }
+    cbx__import_run_end(job);
+}
+
+const cbx__importer cbx__importer_nvbench = {
+    sizeof(cbx__importer), CBX_IMPORTER_ABI, "nvbench", "NVBench, JSON", detect, read_file,
+};

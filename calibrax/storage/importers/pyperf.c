@@ -1,0 +1,84 @@
+/*
+ * pyperf, JSON (version 1.0).  A run is a process: metadata.launches tells for each benchmark how many values each process gave, in
+ * the order of the samples.
+ */
+#include <string.h>
+
+#include "calibrax/storage/importers/importer.h"
+
+static const struct {
+    const char *unit;
+    cbx__import_def def;
+} units[] = {
+    { "second", { "time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY } },
+    { "byte", { "memory", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY } },
+    { "integer", { "count", "", CBX_DIRECTION_INFO, CBX_PRIORITY_PRIMARY } },
+};
+
+static int detect(const cbx__import_source *src)
+{
+    const cbx_json *first = cbx_json_at(cbx_json_get(src->json, "benchmarks"), 0);
+
+    return cbx_json_typeof(cbx_json_get(first, "runs")) == CBX_JSON_ARRAY && cbx_json_has(src->json, "version") ? 95
+                                                                                                                : 0;
+}
+
+/* Metadata of a benchmark, or what holds for all. */
+static const char *meta(const cbx_json *bench, const cbx_json *root, const char *key)
+{
+    const char *own = cbx_json_get_string(cbx_json_get(bench, "metadata"), key, NULL);
+
+    return own ? own : cbx_json_get_string(cbx_json_get(root, "metadata"), key, NULL);
+}
+
+static void read_benchmark(cbx__import_job *job, const cbx_json *bench, const char *name, const char *unit,
+                           cbx_json *launches)
+{
+    const cbx_json *runs = cbx__import_array(job, bench, "runs");
+    cbx_json *counts = cbx_json_new_array();
+    cbx__samples s = { 0 };
+
+    for (size_t i = 0; i < cbx_json_length(runs) && !cbx__import_failed(job); i++) {
+        const cbx_json *run = cbx_json_at(runs, i);
+        if (!cbx_json_get(run, "values")) continue; /* only warmed up */
+        cbx__import_samples(job, cbx__import_array(job, run, "values"), "values", 1, &s);
+        cbx_json_push(counts, cbx_json_new_int((int64_t)cbx_json_length(cbx_json_get(run, "values"))));
+    }
+    cbx__import_point_begin(job, name, "");
+    for (size_t i = 0; i < CBX_LEN(units); i++) {
+        if (!strcmp(unit ? unit : "second", units[i].unit)) cbx__import_metric_samples(job, &units[i].def, &s);
+    }
+    cbx__import_point_end(job);
+    cbx_json_set(launches, name, counts);
+    if (!s.n) cbx__import_note(job, name, "has no value, only warm-ups");
+}
+
+static void read_file(cbx__import_job *job)
+{
+    const cbx_json *root = cbx__import_source_of(job)->json, *list = cbx__import_array(job, root, "benchmarks");
+    const char *version = cbx__import_string(job, root, "version");
+    const cbx_json *first = cbx_json_at(cbx_json_get(cbx_json_at(list, 0), "runs"), 0);
+    cbx_json *launches = cbx_json_new_object();
+
+    if (version && strncmp(version, "1.", 2) != 0)
+        cbx__import_fail(job, CBX_EVERSION, "is of version %s of pyperf's format; this release reads 1", version);
+    cbx__import_run_begin(job);
+    cbx__import_run_iso(job, cbx_json_get_string(cbx_json_get(first, "metadata"), "date", NULL));
+    cbx__import_run_environment(job, "pyperf", cbx_json_get(root, "metadata"));
+    for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++) {
+        const cbx_json *bench = cbx_json_at(list, i);
+        const char *name = meta(bench, root, "name");
+        cbx__import_at(job, "benchmarks.%zu", i);
+        if (!name)
+            cbx__import_fail(job, CBX_EFORMAT, "'metadata.name' is missing: expected a string");
+        else
+            read_benchmark(job, bench, name, meta(bench, root, "unit"), launches);
+    }
+    cbx__import_run_metadata(job, "launches", launches);
+    cbx_json_unref(launches);
+    cbx__import_run_end(job);
+}
+
+const cbx__importer cbx__importer_pyperf = {
+    sizeof(cbx__importer), CBX_IMPORTER_ABI, "pyperf", "pyperf, JSON", detect, read_file,
+};

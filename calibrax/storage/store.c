@@ -1,0 +1,353 @@
+/* A store of runs: opening, keeping, finding and removing runs, baselines. */
+#include "calibrax/storage/store.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "calibrax/storage/store_parts.h"
+
+#define LOCK_WAIT_NS 30000000000u
+#define NEAREST_MOST 4096 /* ids that are looked at for "did you mean" */
+
+cbx_status cbx__store_no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no memory for the store"); }
+
+/* --- opening --- */
+
+static bool name_parts(cbx_store *s, const char *root)
+{
+    s->root = cbx_arena_strdup(&s->arena, root);
+    s->runs = cbx_path_join(&s->arena, root, "runs");
+    s->baselines = cbx_path_join(&s->arena, root, "baselines");
+    s->config = cbx_path_join(&s->arena, root, "config.json");
+    s->lock = cbx_path_join(&s->arena, root, ".lock");
+    s->index_path = cbx_path_join(&s->arena, root, "index.sqlite");
+    return s->root && s->runs && s->baselines && s->config && s->lock && s->index_path;
+}
+
+static cbx_status check_folders(cbx_store *s, bool create, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    if (create) {
+        st = cbx_dir_create(s->ctx, s->runs, err);
+        return st ? st : cbx_dir_create(s->ctx, s->baselines, err);
+    }
+    if (!cbx_path_exists(s->root)) return cbx_fail(err, CBX_ENOENT, "there is no store '%s'", s->root);
+    if (!cbx_path_exists(s->runs))
+        return cbx_fail(err, CBX_ENOENT, "'%s' is no store: it has no folder 'runs'", s->root);
+    return CBX_OK;
+}
+
+cbx_status cbx_store_open(cbx_ctx *ctx, const char *root, const cbx_store_opts *opts, cbx_store **out, cbx_err *err)
+{
+    static const cbx_store_opts defaults = CBX_STORE_OPTS_INIT;
+    const cbx_store_opts *o = opts ? opts : &defaults;
+    cbx_store *s;
+    cbx_status st;
+
+    if (o->struct_size != sizeof *o)
+        return cbx_fail(err, CBX_EINVAL, "the options of the store are of another version of the library");
+    if (!root || !*root) return cbx_fail(err, CBX_EINVAL, "the store has no path");
+    s = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *s);
+    if (!s) return cbx__store_no_memory(err);
+    s->ctx = ctx;
+    s->no_index_file = o->no_index_file;
+    s->lock_wait_ns = o->lock_wait_ns ? o->lock_wait_ns : LOCK_WAIT_NS;
+    cbx_arena_init(&s->arena, cbx_ctx_allocator(ctx));
+    st = name_parts(s, root) ? check_folders(s, o->create, err) : cbx__store_no_memory(err);
+    if (!st)
+        *out = s;
+    else
+        cbx_store_close(s);
+    return st;
+}
+
+void cbx_store_close(cbx_store *store)
+{
+    if (!store) return;
+    cbx__index_close(store->index);
+    cbx_arena_clear(&store->arena);
+    cbx_mem_free(cbx_ctx_allocator(store->ctx), store, sizeof *store);
+}
+
+const char *cbx_store_root(const cbx_store *store) { return store->root; }
+
+/* An index that another process is filling is not waited for: one in memory answers as well, only later. */
+cbx_status cbx__store_index(cbx_store *s, cbx__index **out, cbx_err *err)
+{
+    bool in_file = !s->no_index_file && access(s->root, W_OK) == 0;
+    cbx_status st = CBX_OK;
+
+    if (!s->index) st = cbx__index_open(s->ctx, in_file ? s->index_path : NULL, &s->index, err);
+    if (!st) st = cbx__index_refresh(s->index, s->runs, err);
+    if (st == CBX_EBUSY || st == CBX_EIO || st == CBX_ENOSPC) {
+        cbx__index_close(s->index);
+        s->index = NULL;
+        st = cbx__index_open(s->ctx, NULL, &s->index, err);
+        if (!st) st = cbx__index_refresh(s->index, s->runs, err);
+    }
+    if (!st) *out = s->index;
+    return st;
+}
+
+cbx_status cbx__store_lock(cbx_store *s, cbx_lock **out, cbx_err *err)
+{
+    cbx_err why = CBX_ERR_INIT;
+    cbx_status st = cbx_lock_take(s->ctx, s->lock, s->lock_wait_ns, out, &why);
+
+    if (st == CBX_EBUSY)
+        return cbx_fail(err, st, "another process is writing to the store '%s'; try again when it is done", s->root);
+    return st ? cbx_fail(err, st, "the store '%s' cannot be written: %s", s->root, why.message) : CBX_OK;
+}
+
+const char *cbx__store_run_path(const cbx_store *s, cbx_arena *arena, const char *id)
+{
+    return cbx_arena_printf(arena, "%s/%s.json", s->runs, id);
+}
+
+const char *cbx__store_baseline_path(const cbx_store *s, cbx_arena *arena, const char *name)
+{
+    return cbx_arena_printf(arena, "%s/%s.json", s->baselines, name);
+}
+
+/* --- keeping --- */
+
+/* An equal run is there: nothing to do.  Another one: the caller says whether it goes. */
+static cbx_status check_existing(cbx_store *s, const cbx_run *run, const char *path, bool replace, bool *done,
+                                 cbx_err *err)
+{
+    cbx_run *old = NULL;
+    cbx_err why = CBX_ERR_INIT;
+    cbx_status st;
+
+    *done = false;
+    if (replace || !cbx_path_exists(path)) return CBX_OK;
+    st = cbx_run_read(s->ctx, path, &old, &why);
+    if (st == CBX_ENOMEM) return cbx_fail(err, st, "%s", why.message);
+    if (!st) st = cbx_run_equal(old, run, done, err);
+    cbx_run_free(old);
+    if (st == CBX_ENOMEM || *done) return st;
+    return cbx_fail(err, CBX_EEXIST, "another run '%s' is in the store '%s' already", cbx_run_id(run), s->root);
+}
+
+cbx_status cbx_store_save(cbx_store *s, const cbx_run *run, bool replace, cbx_err *err)
+{
+    cbx_arena arena;
+    cbx_lock *lock = NULL;
+    const char *path;
+    bool done = false;
+    cbx_status st;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
+    path = cbx__store_run_path(s, &arena, cbx_run_id(run));
+    st = path ? cbx__store_lock(s, &lock, err) : cbx__store_no_memory(err);
+    if (!st) st = check_existing(s, run, path, replace, &done, err);
+    if (!st && !done) st = cbx_run_write(s->ctx, run, path, err);
+    cbx_lock_release(lock);
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+cbx_status cbx_store_remove(cbx_store *s, const char *which, cbx_err *err)
+{
+    cbx_arena arena;
+    cbx_lock *lock = NULL;
+    const char *path;
+    cbx_status st;
+
+    if (!cbx_name_is_safe(which)) return cbx_fail(err, CBX_ENOENT, "no run '%s' in the store '%s'", which, s->root);
+    cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
+    path = cbx__store_run_path(s, &arena, which);
+    st = path ? cbx__store_lock(s, &lock, err) : cbx__store_no_memory(err);
+    if (!st && !cbx_path_exists(path)) st = cbx_fail(err, CBX_ENOENT, "no run '%s' in the store '%s'", which, s->root);
+    if (!st) st = cbx_file_remove(path, err);
+    cbx_lock_release(lock);
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+/* --- finding --- */
+
+/* Ids that begin so: one is enough, and of two the caller is told. */
+static cbx_status ids_like(cbx__index *ix, const char *sql, const char *word, cbx_arena *arena, const char **ids,
+                           size_t most, size_t *n, cbx_err *err)
+{
+    cbx__select *q = NULL;
+    cbx_status st = cbx__select_open(ix, sql, &q, err);
+
+    *n = 0;
+    if (st) return st;
+    if (word) cbx__select_bind_text(q, word);
+    while (!st && *n < most && cbx__select_next(q)) {
+        ids[*n] = cbx_arena_strdup(arena, cbx__select_text(q, 0));
+        if (!ids[(*n)++]) st = cbx__store_no_memory(err);
+    }
+    if (st) {
+        cbx__select_close(q, NULL);
+        return st;
+    }
+    return cbx__select_close(q, err);
+}
+
+static cbx_status no_such_run(cbx_store *s, cbx__index *ix, const char *which, cbx_arena *arena, cbx_err *err)
+{
+    const char **ids = cbx_arena_calloc(arena, NEAREST_MOST, sizeof *ids);
+    const char *near = NULL;
+    size_t n = 0;
+
+    if (ids && !ids_like(ix, "SELECT id FROM run WHERE id IS NOT NULL ORDER BY time DESC", NULL, arena, ids,
+                         NEAREST_MOST, &n, NULL))
+        near = cbx_nearest_word(which, ids, n);
+    if (near)
+        return cbx_fail(err, CBX_ENOENT, "no run '%s' in the store '%s'; did you mean '%s'?", which, s->root, near);
+    return cbx_fail(err, CBX_ENOENT, "no run '%s' in the store '%s'", which, s->root);
+}
+
+cbx_status cbx__store_resolve(cbx_store *s, const char *which, cbx_arena *arena, const char **id, cbx_err *err)
+{
+    static const char begins[] = "SELECT id FROM run WHERE id IS NOT NULL AND substr(id, 1, length(?1)) = ?1 LIMIT 2";
+    static const char newest[] = "SELECT id FROM run WHERE id IS NOT NULL ORDER BY time DESC, id DESC LIMIT 1";
+    bool latest = strcmp(which, "latest") == 0;
+    cbx__index *ix = NULL;
+    const char *ids[2];
+    size_t n = 0;
+    cbx_status st = cbx__store_index(s, &ix, err);
+
+    if (!st) st = ids_like(ix, latest ? newest : begins, latest ? NULL : which, arena, ids, 2, &n, err);
+    if (st) return st;
+    if (n == 0 && latest) return cbx_fail(err, CBX_ENOENT, "there is no run in the store '%s' yet", s->root);
+    if (n == 0 || !*which) return no_such_run(s, ix, which, arena, err);
+    if (n == 2)
+        return cbx_fail(err, CBX_EINVAL, "several runs of the store '%s' begin with '%s': '%s', '%s'", s->root, which,
+                        ids[0], ids[1]);
+    *id = ids[0];
+    return CBX_OK;
+}
+
+/* A whole id needs no index. */
+static cbx_status path_of(cbx_store *s, const char *which, cbx_arena *arena, const char **path, cbx_err *err)
+{
+    const char *id = which;
+    cbx_status st = CBX_OK;
+
+    *path = cbx_name_is_safe(which) ? cbx__store_run_path(s, arena, which) : "";
+    if (*path && (!**path || !cbx_path_exists(*path))) {
+        st = cbx__store_resolve(s, which, arena, &id, err);
+        if (!st) *path = cbx__store_run_path(s, arena, id);
+    }
+    return st || *path ? st : cbx__store_no_memory(err);
+}
+
+cbx_status cbx_store_load(cbx_store *s, const char *which, cbx_run **out, cbx_err *err)
+{
+    cbx_arena arena;
+    const char *path = NULL;
+    cbx_status st;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
+    st = path_of(s, which, &arena, &path, err);
+    if (!st) st = cbx_run_read(s->ctx, path, out, err);
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+/* --- baselines --- */
+
+static cbx_status check_baseline_name(const char *name, cbx_err *err)
+{
+    if (cbx_name_is_safe(name)) return CBX_OK;
+    return cbx_fail(err, CBX_EINVAL, "'%s' is no name for a baseline: use letters, digits, '.', '_', '-'", name);
+}
+
+/* A byte copy, as the Python package makes it. */
+cbx_status cbx_store_baseline_set(cbx_store *s, const char *name, const char *which, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(s->ctx);
+    cbx_arena arena;
+    cbx_lock *lock = NULL;
+    cbx_run *run = NULL;
+    const char *from, *to;
+    char *bytes = NULL;
+    size_t len = 0;
+    cbx_status st = check_baseline_name(name ? name : CBX_BASELINE_MAIN, err);
+
+    if (st) return st;
+    cbx_arena_init(&arena, al);
+    st = cbx_store_load(s, which, &run, err); /* what cannot be read is no baseline */
+    if (st) goto done;
+    from = cbx__store_run_path(s, &arena, cbx_run_id(run));
+    to = cbx__store_baseline_path(s, &arena, name ? name : CBX_BASELINE_MAIN);
+    st = from && to ? cbx_file_read(s->ctx, from, 0, &bytes, &len, err) : cbx__store_no_memory(err);
+    if (!st) st = cbx__store_lock(s, &lock, err);
+    if (!st) st = cbx_dir_create(s->ctx, s->baselines, err);
+    if (!st) st = cbx_file_write_atomic(s->ctx, to, bytes, len, err);
+done:
+    cbx_lock_release(lock);
+    if (bytes) cbx_mem_free(al, bytes, len + 1);
+    cbx_run_free(run);
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+static cbx_status no_baseline(cbx_store *s, const char *name, cbx_err *err)
+{
+    return cbx_fail(err, CBX_ENOENT, "the store '%s' has no baseline '%s': set one with 'calibrax baseline'", s->root,
+                    name);
+}
+
+cbx_status cbx_store_baseline_get(cbx_store *s, const char *name, cbx_run **out, cbx_err *err)
+{
+    const char *wanted = name ? name : CBX_BASELINE_MAIN, *path;
+    cbx_arena arena;
+    cbx_status st = check_baseline_name(wanted, err);
+
+    if (st) return st;
+    cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
+    path = cbx__store_baseline_path(s, &arena, wanted);
+    if (!path)
+        st = cbx__store_no_memory(err);
+    else if (!cbx_path_exists(path))
+        st = no_baseline(s, wanted, err);
+    else
+        st = cbx_run_read(s->ctx, path, out, err);
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+cbx_status cbx_store_baseline_remove(cbx_store *s, const char *name, cbx_err *err)
+{
+    const char *wanted = name ? name : CBX_BASELINE_MAIN, *path;
+    cbx_arena arena;
+    cbx_lock *lock = NULL;
+    cbx_status st = check_baseline_name(wanted, err);
+
+    if (st) return st;
+    cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
+    path = cbx__store_baseline_path(s, &arena, wanted);
+    st = path ? cbx__store_lock(s, &lock, err) : cbx__store_no_memory(err);
+    if (!st && !cbx_path_exists(path)) st = no_baseline(s, wanted, err);
+    if (!st) st = cbx_file_remove(path, err);
+    cbx_lock_release(lock);
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+cbx_status cbx_store_baselines(cbx_store *s, cbx_arena *arena, const char *const **names, size_t *count, cbx_err *err)
+{
+    const char *const *files = NULL;
+    const char **out;
+    size_t n = 0;
+    cbx_status st = CBX_OK;
+
+    if (cbx_path_exists(s->baselines)) st = cbx_dir_list(s->ctx, s->baselines, ".json", arena, &files, &n, err);
+    if (st) return st;
+    out = cbx_arena_calloc(arena, n, sizeof *out);
+    *count = 0;
+    for (size_t i = 0; out && i < n; i++) {
+        if (files[i][0] == '.') continue;
+        out[*count] = cbx_arena_strndup(arena, files[i], strlen(files[i]) - 5);
+        if (!out[(*count)++]) return cbx__store_no_memory(err);
+    }
+    *names = out;
+    return out ? CBX_OK : cbx__store_no_memory(err);
+}

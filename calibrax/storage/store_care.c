@@ -1,0 +1,404 @@
+/* Care of a store: what cannot be read, verification, compaction, migration, copies of a part. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "calibrax/storage/store_parts.h"
+#include "calibrax/storage/store_scan.h"
+
+/* --- reports --- */
+
+static void report_init(cbx_store *s, cbx_store_report *out)
+{
+    *out = (cbx_store_report){ 0 };
+    cbx_arena_init(&out->arena, cbx_ctx_allocator(s->ctx));
+}
+
+void cbx_store_report_clear(cbx_store_report *report)
+{
+    if (report->arena.al.resize) cbx_arena_clear(&report->arena);
+    *report = (cbx_store_report){ 0 };
+}
+
+typedef struct findings {
+    cbx_store_report *out;
+    cbx_store_problem *problems;
+    size_t room;
+} findings;
+
+static cbx_status found(findings *f, const char *file, const char *message, cbx_err *err)
+{
+    cbx_store_report *out = f->out;
+
+    if (out->nproblems == f->room) {
+        size_t room = f->room ? 2 * f->room : 16;
+        cbx_store_problem *more = cbx_arena_calloc(&out->arena, room, sizeof *more);
+        if (!more) return cbx__store_no_memory(err);
+        if (f->room) memcpy(more, f->problems, f->room * sizeof *more);
+        f->problems = more;
+        f->room = room;
+    }
+    f->problems[out->nproblems] = (cbx_store_problem){ cbx_arena_strdup(&out->arena, file),
+                                                       cbx_arena_strdup(&out->arena, message) };
+    if (!f->problems[out->nproblems].file || !f->problems[out->nproblems].message) return cbx__store_no_memory(err);
+    out->nproblems++;
+    out->problems = f->problems;
+    return CBX_OK;
+}
+
+cbx_status cbx_store_problems(cbx_store *s, cbx_store_report *out, cbx_err *err)
+{
+    findings f = { .out = out };
+    cbx__index *ix = NULL;
+    cbx__select *q = NULL;
+    cbx_status st;
+
+    report_init(s, out);
+    st = CBX_OK;
+    ix = s->index; /* what the last look saw; without one, look */
+    if (!ix) st = cbx__store_index(s, &ix, err);
+    if (!st) st = cbx__select_open(ix, "SELECT 'runs/' || name, problem FROM run ORDER BY name", &q, err);
+    while (!st && cbx__select_next(q)) {
+        out->files++;
+        if (cbx__select_text(q, 1)) st = found(&f, cbx__select_text(q, 0), cbx__select_text(q, 1), err);
+    }
+    if (!st) return cbx__select_close(q, err);
+    cbx__select_close(q, NULL);
+    return st;
+}
+
+/* --- verification --- */
+
+typedef struct verifier {
+    findings f;
+    cbx_store *store;
+    cbx__index *ix;
+} verifier;
+
+/* The hash that the index remembers; "" if it knows no such file. */
+static cbx_status known_hash(cbx__index *ix, const char *name, char out[CBX_HASH_SIZE], cbx_err *err)
+{
+    cbx__select *q = NULL;
+    const char *hash;
+    cbx_status st = cbx__select_open(ix, "SELECT hash FROM run WHERE name = ?", &q, err);
+
+    out[0] = '\0';
+    if (st) return st;
+    cbx__select_bind_text(q, name);
+    if (cbx__select_next(q) && (hash = cbx__select_text(q, 0))) {
+        strncpy(out, hash, CBX_HASH_SIZE - 1);
+        out[CBX_HASH_SIZE - 1] = '\0';
+    }
+    return cbx__select_close(q, err);
+}
+
+static cbx_status verify_file(void *user, const cbx__scan_file *file, cbx_err *err)
+{
+    verifier *v = user;
+    char name[512], hash[CBX_HASH_SIZE];
+    cbx_status st = known_hash(v->ix, file->name, hash, err);
+
+    v->f.out->files++;
+    snprintf(name, sizeof name, "runs/%s", file->name);
+    if (!st && file->problem) return found(&v->f, name, file->problem, err);
+    if (!st && file->hash && hash[0] && strcmp(hash, file->hash) != 0)
+        return found(&v->f, name,
+                     "its bytes changed while its size and times did not: the disk, or someone who set "
+                     "the clock back",
+                     err);
+    return st;
+}
+
+static cbx_status verify_runs(verifier *v, cbx_err *err)
+{
+    cbx_arena arena;
+    cbx__scan scan;
+    cbx_status st;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(v->store->ctx));
+    st = cbx__scan_folder(v->store->ctx, v->store->runs, &arena, &scan, err);
+    if (!st) st = cbx__scan_read(&scan, verify_file, v, err);
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+static cbx_status verify_baselines(verifier *v, cbx_err *err)
+{
+    cbx_store_report *out = v->f.out;
+    const char *const *names = NULL;
+    size_t n = 0;
+    cbx_status st = cbx_store_baselines(v->store, &out->arena, &names, &n, err);
+
+    for (size_t i = 0; !st && i < n; i++) {
+        cbx_err why = CBX_ERR_INIT;
+        cbx_run *run = NULL;
+        const char *file = cbx_arena_printf(&out->arena, "baselines/%s.json", names[i]);
+        cbx_status read = cbx_store_baseline_get(v->store, names[i], &run, &why);
+        out->files++;
+        if (!file || read == CBX_ENOMEM)
+            st = cbx__store_no_memory(err);
+        else if (read)
+            st = found(&v->f, file, why.message, err);
+        cbx_run_free(run);
+    }
+    return st;
+}
+
+static cbx_status verify_config(verifier *v, cbx_err *err)
+{
+    cbx_err why = CBX_ERR_INIT;
+    cbx_run *run = NULL;
+    cbx_status st;
+
+    if (!cbx_path_exists(v->store->config)) return CBX_OK;
+    v->f.out->files++;
+    st = cbx_run_defs_read(v->store->ctx, v->store->config, &run, &why);
+    cbx_run_free(run);
+    if (st == CBX_ENOMEM) return cbx__store_no_memory(err);
+    return st ? found(&v->f, "config.json", why.message, err) : CBX_OK;
+}
+
+/* What a killed writer left: no reader looks at it, compaction removes it. */
+static cbx_status each_leftover(cbx_store *s, const char *folder, cbx_arena *arena, const char *const **names,
+                                size_t *n, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    *n = 0;
+    if (cbx_path_exists(folder)) st = cbx_dir_list(s->ctx, folder, ".tmp", arena, names, n, err);
+    return st;
+}
+
+static cbx_status verify_leftovers(verifier *v, const char *folder, const char *shown, cbx_err *err)
+{
+    cbx_store_report *out = v->f.out;
+    const char *const *names = NULL;
+    size_t n = 0;
+    cbx_status st = each_leftover(v->store, folder, &out->arena, &names, &n, err);
+
+    for (size_t i = 0; !st && i < n; i++) {
+        const char *file = cbx_arena_printf(&out->arena, "%s%s", shown, names[i]);
+        st = file ? found(&v->f, file, "a temporary that a killed process left; 'calibrax store compact' removes it",
+                          err)
+                  : cbx__store_no_memory(err);
+    }
+    return st;
+}
+
+static int by_file(const void *a, const void *b)
+{
+    return strcmp(((const cbx_store_problem *)a)->file, ((const cbx_store_problem *)b)->file);
+}
+
+cbx_status cbx_store_verify(cbx_store *s, cbx_store_report *out, cbx_err *err)
+{
+    verifier v = { .f.out = out, .store = s };
+    cbx_status st;
+
+    report_init(s, out);
+    st = cbx__store_index(s, &v.ix, err);
+    if (!st) st = verify_runs(&v, err);
+    if (!st) st = verify_baselines(&v, err);
+    if (!st) st = verify_config(&v, err);
+    if (!st) st = verify_leftovers(&v, s->runs, "runs/", err);
+    if (!st) st = verify_leftovers(&v, s->baselines, "baselines/", err);
+    if (!st && out->nproblems) qsort(v.f.problems, out->nproblems, sizeof *v.f.problems, by_file);
+    return st;
+}
+
+/* --- compaction --- */
+
+static void changed(cbx_store_report *out, uint64_t bytes)
+{
+    out->changed++;
+    out->bytes += bytes;
+}
+
+static cbx_status remove_leftovers(cbx_store *s, const char *folder, bool dry, cbx_store_report *out, cbx_err *err)
+{
+    const char *const *names = NULL;
+    size_t n = 0;
+    cbx_status st = each_leftover(s, folder, &out->arena, &names, &n, err);
+
+    for (size_t i = 0; !st && i < n; i++) {
+        const char *path = cbx_path_join(&out->arena, folder, names[i]);
+        struct stat info;
+        if (!path) return cbx__store_no_memory(err);
+        changed(out, stat(path, &info) == 0 ? (uint64_t)info.st_size : 0);
+        if (!dry) st = cbx_file_remove(path, err);
+    }
+    return st;
+}
+
+/* Ids that baselines copy. */
+static cbx_status protected_ids(cbx_store *s, cbx_arena *arena, const char ***ids, size_t *n, cbx_err *err)
+{
+    const char *const *names = NULL;
+    size_t count = 0;
+    cbx_status st = cbx_store_baselines(s, arena, &names, &count, err);
+
+    *n = 0;
+    *ids = st ? NULL : cbx_arena_calloc(arena, count, sizeof **ids);
+    if (!st && !*ids) st = cbx__store_no_memory(err);
+    for (size_t i = 0; !st && i < count; i++) {
+        cbx_run *run = NULL;
+        st = cbx_store_baseline_get(s, names[i], &run, err);
+        if (!st && !((*ids)[(*n)++] = cbx_arena_strdup(arena, cbx_run_id(run)))) st = cbx__store_no_memory(err);
+        cbx_run_free(run);
+    }
+    return st;
+}
+
+static bool stands_in(const char *id, const char *const *ids, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(ids[i], id) == 0) return true;
+    return false;
+}
+
+static bool same_text(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
+
+/* Runs of one branch and machine, counted from the newest. */
+typedef struct group {
+    const char *branch, *machine;
+    size_t n;
+} group;
+
+/* Counts an entry to its group, which it may be the first of; there is room for one more. */
+static size_t count_in_group(group *groups, size_t *ngroups, const cbx_store_entry *e)
+{
+    size_t g = 0;
+
+    while (g < *ngroups && !(same_text(groups[g].branch, e->branch) && same_text(groups[g].machine, e->machine))) g++;
+    if (g == *ngroups) groups[(*ngroups)++] = (group){ e->branch, e->machine, 0 };
+    return ++groups[g].n;
+}
+
+static cbx_status remove_old(cbx_store *s, const cbx_store_keep *keep, cbx_store_report *out, cbx_err *err)
+{
+    cbx_store_list list;
+    const char **ids = NULL;
+    size_t nids = 0, ngroups = 0;
+    group *groups = NULL;
+    cbx_status st = cbx_store_query_runs(s, NULL, &list, err);
+
+    if (!st) st = protected_ids(s, &out->arena, &ids, &nids, err);
+    if (!st && !(groups = cbx_arena_calloc(&list.arena, list.count, sizeof *groups))) st = cbx__store_no_memory(err);
+    for (size_t i = 0; !st && keep->newest && i < list.count; i++) {
+        const cbx_store_entry *e = &list.entries[i];
+        if (count_in_group(groups, &ngroups, e) <= keep->newest || stands_in(e->id, ids, nids)) continue;
+        if (keep->since_us && e->timestamp_us >= keep->since_us) continue;
+        changed(out, e->bytes);
+        if (!keep->dry) st = cbx_store_remove(s, e->id, err);
+    }
+    out->files = list.count;
+    cbx_store_list_clear(&list);
+    return st;
+}
+
+/* A temporary is being written as long as its writer has the lock. */
+cbx_status cbx_store_compact(cbx_store *s, const cbx_store_keep *keep, cbx_store_report *out, cbx_err *err)
+{
+    static const cbx_store_keep all = { 0 };
+    const cbx_store_keep *k = keep ? keep : &all;
+    cbx_lock *lock = NULL;
+    cbx__index *ix = NULL;
+    cbx_status st;
+
+    report_init(s, out);
+    st = remove_old(s, k, out, err);
+    if (!st) st = cbx__store_lock(s, &lock, err);
+    if (!st) st = remove_leftovers(s, s->runs, k->dry, out, err);
+    if (!st) st = remove_leftovers(s, s->baselines, k->dry, out, err);
+    cbx_lock_release(lock);
+    if (!st && !k->dry) st = cbx__store_index(s, &ix, err);
+    if (!st && !k->dry) st = cbx__index_vacuum(ix, err);
+    return st;
+}
+
+/* --- migration and copies --- */
+
+/* Each run of a query, one after another. */
+static cbx_status each_run(cbx_store *s, const cbx_store_query *query, cbx_store_report *out,
+                           cbx_status (*fn)(cbx_store *s, const cbx_run *run, uint64_t bytes, void *user,
+                                            cbx_store_report *out, cbx_err *err),
+                           void *user, cbx_err *err)
+{
+    cbx_store_list list;
+    cbx_status st;
+
+    report_init(s, out);
+    st = cbx_store_query_runs(s, query, &list, err);
+    for (size_t i = 0; !st && i < list.count; i++) {
+        cbx_run *run = NULL;
+        st = cbx_store_load(s, list.entries[i].id, &run, err);
+        if (!st) st = fn(s, run, list.entries[i].bytes, user, out, err);
+        if (!st) out->files++;
+        cbx_run_free(run);
+    }
+    cbx_store_list_clear(&list);
+    return st;
+}
+
+static cbx_status migrate_run(cbx_store *s, const cbx_run *run, uint64_t bytes, void *user, cbx_store_report *out,
+                              cbx_err *err)
+{
+    const bool *dry = user;
+    cbx_run *present = NULL;
+    cbx_status st;
+
+    if (cbx_run_schema_version(run) >= CBX_RUN_SCHEMA_VERSION) return CBX_OK;
+    changed(out, bytes);
+    if (*dry) return CBX_OK;
+    st = cbx_run_with_present_schema(s->ctx, run, &present, err);
+    if (!st) st = cbx_store_save(s, present, true, err);
+    cbx_run_free(present);
+    return st;
+}
+
+cbx_status cbx_store_migrate(cbx_store *s, bool dry, cbx_store_report *out, cbx_err *err)
+{
+    return each_run(s, NULL, out, migrate_run, &dry, err);
+}
+
+static cbx_status copy_run(cbx_store *s, const cbx_run *run, uint64_t bytes, void *user, cbx_store_report *out,
+                           cbx_err *err)
+{
+    cbx_status st = cbx_store_save(user, run, false, err);
+
+    (void)s;
+    if (!st) changed(out, bytes);
+    return st;
+}
+
+static cbx_status copy_config(cbx_store *from, cbx_store *to, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(from->ctx);
+    char *bytes = NULL;
+    size_t len = 0;
+    cbx_status st;
+
+    if (!cbx_path_exists(from->config) || cbx_path_exists(to->config)) return CBX_OK;
+    st = cbx_file_read(from->ctx, from->config, 0, &bytes, &len, err);
+    if (st) return st;
+    st = cbx_file_write_atomic(to->ctx, to->config, bytes, len, err);
+    cbx_mem_free(al, bytes, len + 1);
+    return st;
+}
+
+cbx_status cbx_store_export(cbx_store *s, const cbx_store_query *query, const char *root, cbx_store_report *out,
+                            cbx_err *err)
+{
+    cbx_store_opts opts = CBX_STORE_OPTS_INIT;
+    cbx_store *to = NULL;
+    cbx_status st;
+
+    opts.create = true;
+    *out = (cbx_store_report){ 0 };
+    st = cbx_store_open(s->ctx, root, &opts, &to, err);
+    if (!st) st = copy_config(s, to, err);
+    if (!st) st = each_run(s, query, out, copy_run, to, err);
+    cbx_store_close(to);
+    return st;
+}

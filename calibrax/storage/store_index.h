@@ -1,0 +1,52 @@
+/*
+ * Inside storage: the index of a store, an SQLite database that knows what each run file holds.
+ *
+ * The files are the truth: a refresh compares name, size, inode and times of each with what the index remembers and reads
+ * only those that differ.  Nothing here outlives a deleted index but the time to make it again.
+ */
+#ifndef CALIBRAX_STORAGE_STORE_INDEX_H
+#define CALIBRAX_STORAGE_STORE_INDEX_H
+
+#include "calibrax/storage/store.h"
+
+typedef struct cbx__index cbx__index;
+typedef struct cbx__select cbx__select;
+
+/**
+ * @param path  of the database; NULL: in memory.  One that is damaged, of another version or not writable gives way to a
+ *              new one, in memory if need be
+ */
+cbx_status cbx__index_open(cbx_ctx *ctx, const char *path, cbx__index **out, cbx_err *err);
+void cbx__index_close(cbx__index *ix);
+
+/** Looks at every *.json in the folder, reads what changed, forgets what is gone; as one step. */
+cbx_status cbx__index_refresh(cbx__index *ix, const char *runs, cbx_err *err);
+/** Gives slack back to the file system. */
+cbx_status cbx__index_vacuum(cbx__index *ix, cbx_err *err);
+
+/* --- asking: SQL with ? places that are bound in order --- */
+
+cbx_status cbx__select_open(cbx__index *ix, const char *sql, cbx__select **out, cbx_err *err);
+/** Text NULL binds null.  Text is borrowed until the select is closed. */
+void cbx__select_bind_text(cbx__select *s, const char *text);
+void cbx__select_bind_int(cbx__select *s, int64_t v);
+/** true: a row is there to be read; false: the end, or a failure that close returns. */
+bool cbx__select_next(cbx__select *s);
+/** Valid until the next step; NULL for null. */
+const char *cbx__select_text(const cbx__select *s, int column);
+int64_t cbx__select_int(const cbx__select *s, int column);
+/** NaN for null. */
+double cbx__select_double(const cbx__select *s, int column);
+/** NULL is fine. */
+cbx_status cbx__select_close(cbx__select *s, cbx_err *err);
+
+/*
+ * Tables, for those who ask:
+ *   run     rid, name (file), size, ino, mtime, ctime, hash (of the bytes), problem (text; null: it is a run),
+ *           id, time (us), commit_, branch, machine, npoints
+ *   series  sid, metric, point, scenario, tags   (tags: key \x1f value \x1e, sorted by key)
+ *   value   sid, rid, k (place in the file), v, lower, upper
+ *   def     did, metric, unit, direction, grp, priority, description;  run_def  rid, did
+ */
+
+#endif

@@ -1,0 +1,28 @@
+/* What the files of the store share; for store*.c alone. */
+#ifndef CALIBRAX_STORAGE_STORE_PARTS_H
+#define CALIBRAX_STORAGE_STORE_PARTS_H
+
+#include "calibrax/base/file.h"
+#include "calibrax/storage/store_index.h"
+
+struct cbx_store {
+    cbx_ctx *ctx;
+    cbx_arena arena; /* the paths */
+    const char *root, *runs, *baselines, *config, *lock, *index_path;
+    uint64_t lock_wait_ns;
+    bool no_index_file;
+    cbx__index *index; /* NULL until something is asked */
+};
+
+/** The index, up to date with the folder. */
+cbx_status cbx__store_index(cbx_store *store, cbx__index **out, cbx_err *err);
+/** Of a run by its id, of a baseline by its name, in the arena; NULL: out of memory. */
+const char *cbx__store_run_path(const cbx_store *store, cbx_arena *arena, const char *id);
+const char *cbx__store_baseline_path(const cbx_store *store, cbx_arena *arena, const char *name);
+/** The id that cbx_store_load's which means, in the arena. */
+cbx_status cbx__store_resolve(cbx_store *store, const char *which, cbx_arena *arena, const char **id, cbx_err *err);
+/** The lock that every write holds. */
+cbx_status cbx__store_lock(cbx_store *store, cbx_lock **out, cbx_err *err);
+cbx_status cbx__store_no_memory(cbx_err *err);
+
+#endif

@@ -1,0 +1,378 @@
+/*
+ * Run files as the index wants them: which are there, what each holds.
+ *
+ * Parsing is nine tenths of making an index anew, so a window of files is parsed by all cores while the caller, who alone
+ * touches the database, takes them in order.
+ */
+#include "calibrax/storage/store_scan.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "calibrax/base/file.h"
+
+#define WINDOW       64
+#define THREADS_MOST 8
+
+bool cbx__stamp_equal(const cbx__stamp *a, const cbx__stamp *b)
+{
+    return a->size == b->size && a->ino == b->ino && a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
+}
+
+/* --- tags as text --- */
+
+static int by_key(const void *a, const void *b) { return strcmp(((const cbx_tag *)a)->key, ((const cbx_tag *)b)->key); }
+
+const char *cbx__tags_text(cbx_arena *arena, const cbx_tag *tags, size_t n)
+{
+    cbx_tag *sorted = cbx_arena_calloc(arena, n, sizeof *sorted);
+    size_t size = 1;
+    char *text, *at;
+
+    if (!sorted) return NULL;
+    if (n) memcpy(sorted, tags, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_key);
+    for (size_t i = 0; i < n; i++) size += strlen(sorted[i].key) + strlen(sorted[i].value) + 2;
+    at = text = cbx_arena_alloc(arena, size);
+    for (size_t i = 0; text && i < n; i++) at += sprintf(at, "%s\x1f%s\x1e", sorted[i].key, sorted[i].value);
+    return text;
+}
+
+cbx_status cbx__tags_parse(cbx_arena *arena, const char *text, const cbx_tag **tags, size_t *n, cbx_err *err)
+{
+    char *copy = cbx_arena_strdup(arena, text);
+    size_t count = 0;
+    cbx_tag *out;
+
+    for (const char *c = text; *c; c++) count += *c == '\x1e';
+    out = cbx_arena_calloc(arena, count, sizeof *out);
+    if (!copy || !out) return cbx_fail(err, CBX_ENOMEM, "no memory for the tags of a series");
+    for (size_t i = 0; i < count; i++) {
+        char *end = strchr(copy, '\x1e'), *middle = strchr(copy, '\x1f');
+        if (!middle || middle > end) return cbx_fail(err, CBX_EINTERNAL, "the index of the store holds torn tags");
+        *middle = *end = '\0';
+        out[i] = (cbx_tag){ copy, middle + 1 };
+        copy = end + 1;
+    }
+    *tags = out;
+    *n = count;
+    return CBX_OK;
+}
+
+/* --- the folder --- */
+
+/* false: gone in between, or no file. */
+static bool stamp_of(int dir, const char *name, cbx__stamp *out)
+{
+    struct stat s;
+
+    if (fstatat(dir, name, &s, 0) != 0 || S_ISDIR(s.st_mode)) return false;
+    *out = (cbx__stamp){ s.st_size, (int64_t)s.st_ino, s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec,
+                         s.st_ctim.tv_sec * 1000000000 + s.st_ctim.tv_nsec };
+    return true;
+}
+
+cbx_status cbx__scan_folder(cbx_ctx *ctx, const char *folder, cbx_arena *arena, cbx__scan *out, cbx_err *err)
+{
+    const char *const *names;
+    size_t n;
+    int dir;
+    cbx_status st = cbx_dir_list(ctx, folder, ".json", arena, &names, &n, err);
+
+    if (st) return st;
+    *out = (cbx__scan){ .ctx = ctx, .folder = folder, .files = cbx_arena_calloc(arena, n, sizeof *out->files) };
+    if (!out->files) return cbx_fail(err, CBX_ENOMEM, "no memory for the %zu files of '%s'", n, folder);
+    dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (dir < 0) return cbx_fail_errno(err, errno, "cannot open '%s'", folder);
+    for (size_t i = 0; i < n; i++) {
+        cbx__scan_file *f = &out->files[out->count];
+        if (names[i][0] == '.' || !stamp_of(dir, names[i], &f->stamp)) continue; /* '.': a temporary being written */
+        f->name = names[i];
+        out->count++;
+    }
+    close(dir);
+    return CBX_OK;
+}
+
+bool cbx__scan_changed(const cbx__scan *scan)
+{
+    for (size_t i = 0; i < scan->count; i++)
+        if (!scan->files[i].known) return true;
+    return false;
+}
+
+/* --- one file --- */
+
+/* What a reader made of a file, with all that it needs to live. */
+typedef struct reading {
+    cbx__scan_file file;
+    cbx_arena arena;
+    cbx_run *run;
+    char hash[CBX_HASH_SIZE];
+    bool gone, no_memory;
+} reading;
+
+static bool take_values(reading *r)
+{
+    size_t n = 0, k = 0;
+    cbx__scan_value *values;
+
+    for (size_t i = 0; i < r->file.npoints; i++) n += cbx_run_point(r->run, i)->nmetrics;
+    values = cbx_arena_calloc(&r->arena, n, sizeof *values);
+    for (size_t i = 0; values && i < r->file.npoints; i++) {
+        const cbx_point *p = cbx_run_point(r->run, i);
+        const char *tags = cbx__tags_text(&r->arena, p->tags, p->ntags);
+        if (!tags) return false;
+        for (size_t j = 0; j < p->nmetrics; j++) {
+            const cbx_metric *m = &p->metrics[j].metric;
+            values[k++] = (cbx__scan_value){ p->metrics[j].name, p->name,  p->scenario, tags,
+                                             m->value,           m->lower, m->upper };
+        }
+    }
+    r->file.values = values;
+    r->file.nvalues = n;
+    return values != NULL;
+}
+
+static bool take_defs(reading *r)
+{
+    size_t n = cbx_run_nmetric_defs(r->run);
+    cbx_metric_def *defs = cbx_arena_calloc(&r->arena, n, sizeof *defs);
+
+    for (size_t i = 0; defs && i < n; i++) defs[i] = *cbx_run_metric_def(r->run, i);
+    r->file.defs = defs;
+    r->file.ndefs = n;
+    return defs != NULL;
+}
+
+static bool take_run(reading *r)
+{
+    const cbx_run *run = r->run;
+    const char *stem_end = strrchr(r->file.name, '.');
+
+    if (strncmp(cbx_run_id(run), r->file.name, (size_t)(stem_end - r->file.name)) != 0 ||
+        strlen(cbx_run_id(run)) != (size_t)(stem_end - r->file.name)) {
+        r->file.problem = cbx_arena_printf(&r->arena, "holds the run '%s': a run stands in the file of its id",
+                                           cbx_run_id(run));
+        return r->file.problem != NULL;
+    }
+    r->file.id = cbx_run_id(run);
+    r->file.commit = cbx_run_commit(run);
+    r->file.branch = cbx_run_branch(run);
+    r->file.machine = cbx_json_get_string(cbx_run_environment(run), "machine", NULL);
+    r->file.timestamp_us = cbx_run_timestamp_us(run);
+    r->file.npoints = cbx_run_npoints(run);
+    return take_values(r) && take_defs(r);
+}
+
+static void read_one(cbx_ctx *ctx, const char *folder, const cbx__scan_file *f, reading *r)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_err err = CBX_ERR_INIT;
+    char *text = NULL;
+    size_t len = 0;
+    const char *path;
+    cbx_status st;
+
+    memset(r, 0, sizeof *r);
+    cbx_arena_init(&r->arena, al);
+    r->file = (cbx__scan_file){ .name = f->name, .stamp = f->stamp };
+    path = cbx_path_join(&r->arena, folder, f->name);
+    st = path ? cbx_file_read(ctx, path, 0, &text, &len, &err) : CBX_ENOMEM;
+    if (!st) {
+        cbx_hash_bytes(text, len, r->hash);
+        r->file.hash = r->hash;
+        st = cbx_run_from_text(al, text, len, f->name, &r->run, &err);
+        cbx_mem_free(al, text, len + 1);
+    }
+    r->gone = st == CBX_ENOENT;
+    if (!st)
+        r->no_memory = !take_run(r);
+    else if (st == CBX_ENOMEM)
+        r->no_memory = true;
+    else
+        r->no_memory = !(r->file.problem = cbx_arena_strdup(&r->arena, err.message));
+}
+
+static void reading_clear(reading *r)
+{
+    cbx_run_free(r->run);
+    r->run = NULL;
+    cbx_arena_clear(&r->arena);
+}
+
+/* --- several at a time --- */
+
+/*
+ * Reader t of n, a power of two, reads every n-th file from the t-th on, into slots that no other reader uses: who filled
+ * a slot also clears it, since memory that one thread takes and another gives back makes both wait in malloc.
+ */
+typedef struct crew {
+    const cbx__scan *scan;
+    const size_t *queued;  /* indices of files to read */
+    size_t nqueued, taken; /* to read; handed out already */
+    size_t nthreads;
+    reading window[WINDOW];
+    bool ready[WINDOW];
+    bool stop;
+    pthread_mutex_t lock;
+    pthread_cond_t room, filled;
+} crew;
+
+typedef struct reader {
+    crew *crew;
+    size_t number;
+    pthread_t thread;
+} reader;
+
+/* Waits until the slot of file i is free; false: nobody wants it any more. */
+static bool wait_for_room(crew *c, size_t i)
+{
+    bool wanted;
+
+    pthread_mutex_lock(&c->lock);
+    while (!c->stop && i >= c->taken + WINDOW) pthread_cond_wait(&c->room, &c->lock);
+    wanted = !c->stop;
+    pthread_mutex_unlock(&c->lock);
+    return wanted;
+}
+
+static void announce(crew *c, size_t i)
+{
+    pthread_mutex_lock(&c->lock);
+    c->ready[i % WINDOW] = true;
+    pthread_cond_signal(&c->filled);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void *read_files(void *user)
+{
+    const reader *self = user;
+    crew *c = self->crew;
+    cbx_ctx *ctx = NULL;
+    bool usable = cbx_ctx_create(NULL, &ctx, NULL) == CBX_OK; /* of its own: a context serves one thread at a time */
+
+    for (size_t i = self->number; i < c->nqueued && wait_for_room(c, i); i += c->nthreads) {
+        reading *r = &c->window[i % WINDOW];
+        reading_clear(r);
+        if (usable)
+            read_one(ctx, c->scan->folder, &c->scan->files[c->queued[i]], r);
+        else
+            r->no_memory = true;
+        announce(c, i);
+    }
+    cbx_ctx_free(ctx);
+    return NULL;
+}
+
+static cbx_status hand_out(const reading *r, cbx__scan_fn fn, void *user, cbx_err *err)
+{
+    if (r->no_memory) return cbx_fail(err, CBX_ENOMEM, "no memory to read the runs of the store");
+    return r->gone ? CBX_OK : fn(user, &r->file, err);
+}
+
+static cbx_status take_in_order(crew *c, cbx__scan_fn fn, void *user, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    pthread_mutex_lock(&c->lock);
+    while (!st && c->taken < c->nqueued) {
+        size_t slot = c->taken % WINDOW;
+        while (!c->ready[slot]) pthread_cond_wait(&c->filled, &c->lock);
+        pthread_mutex_unlock(&c->lock);
+        st = hand_out(&c->window[slot], fn, user, err);
+        pthread_mutex_lock(&c->lock);
+        c->ready[slot] = false;
+        if (++c->taken % (WINDOW / 4) == 0) pthread_cond_broadcast(&c->room);
+    }
+    c->stop = true;
+    pthread_cond_broadcast(&c->room);
+    pthread_mutex_unlock(&c->lock);
+    return st;
+}
+
+static cbx_status read_together(crew *c, cbx__scan_fn fn, void *user, cbx_err *err)
+{
+    reader readers[THREADS_MOST];
+    size_t started = 0;
+    cbx_status st;
+
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->room, NULL);
+    pthread_cond_init(&c->filled, NULL);
+    for (size_t i = 0; i < WINDOW; i++) cbx_arena_init(&c->window[i].arena, cbx_allocator_default());
+    for (; started < c->nthreads; started++) {
+        readers[started] = (reader){ .crew = c, .number = started };
+        if (pthread_create(&readers[started].thread, NULL, read_files, &readers[started]) != 0) break;
+    }
+    if (started == c->nthreads) {
+        st = take_in_order(c, fn, user, err);
+    } else {
+        pthread_mutex_lock(&c->lock);
+        c->stop = true;
+        pthread_cond_broadcast(&c->room);
+        pthread_mutex_unlock(&c->lock);
+        st = cbx_fail(err, CBX_ENOMEM, "no thread to read the store with");
+    }
+    for (size_t i = 0; i < started; i++) pthread_join(readers[i].thread, NULL);
+    for (size_t i = 0; i < WINDOW; i++) reading_clear(&c->window[i]);
+    pthread_cond_destroy(&c->filled);
+    pthread_cond_destroy(&c->room);
+    pthread_mutex_destroy(&c->lock);
+    return st;
+}
+
+static cbx_status read_alone(const cbx__scan *scan, const size_t *queued, size_t n, cbx__scan_fn fn, void *user,
+                             cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; !st && i < n; i++) {
+        reading r;
+        read_one(scan->ctx, scan->folder, &scan->files[queued[i]], &r);
+        st = hand_out(&r, fn, user, err);
+        reading_clear(&r);
+    }
+    return st;
+}
+
+/* The largest power of two that is no more than the CPUs. */
+static size_t threads_wanted(void)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t n = 1;
+
+    while (2 * n <= THREADS_MOST && 2 * (long)n <= cpus) n *= 2;
+    return n;
+}
+
+cbx_status cbx__scan_read(cbx__scan *scan, cbx__scan_fn fn, void *user, cbx_err *err)
+{
+    size_t nthreads = threads_wanted(), n = 0;
+    cbx_arena arena;
+    size_t *queued;
+    crew *c;
+    cbx_status st;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(scan->ctx));
+    queued = cbx_arena_calloc(&arena, scan->count, sizeof *queued);
+    c = cbx_arena_alloc(&arena, sizeof *c);
+    for (size_t i = 0; queued && i < scan->count; i++)
+        if (!scan->files[i].known) queued[n++] = i;
+    if (!queued || !c) {
+        st = cbx_fail(err, CBX_ENOMEM, "no memory for the %zu files of '%s'", scan->count, scan->folder);
+    } else if (n < WINDOW || nthreads == 1) {
+        st = read_alone(scan, queued, n, fn, user, err);
+    } else {
+        *c = (crew){ .scan = scan, .queued = queued, .nqueued = n, .nthreads = nthreads };
+        st = read_together(c, fn, user, err);
+    }
+    cbx_arena_clear(&arena);
+    return st;
+}

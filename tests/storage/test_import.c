@@ -1,0 +1,400 @@
+/* Importers on files of the tools they are for: what they come to, what damage comes to, memory that runs out, odd content. */
+#include "check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calibrax/base/file.h"
+#include "calibrax/storage/import.h"
+#include "fail_alloc.h"
+
+/* What a fixture holds: one point of it, by its place. */
+static const struct {
+    const char *file, *format;
+    size_t nruns, npoints, nnotes; /* points of the first run */
+    size_t at;
+    const char *name, *scenario, *tag, *tag_value, *metric, *unit;
+    double value; /* NaN: measured anew with the fixture, so only finite and > 0 */
+    size_t nsamples;
+} cases[] = {
+    { "runs/full.json", "calibrax", 1, 3, 0, 0, "forward", "train", "framework", "flax", "latency", "ms", 0.8, 3 },
+    { "import/google-benchmark.json", "google-benchmark", 1, 8, 1, 0, "copy", "toys", "args", "1024", "time", "s", NAN,
+      3 },
+    { "import/google-benchmark-aggregates.json", "google-benchmark", 1, 4, 0, 1, "copy", "toys", "aggregate", "median",
+      "time", "s", NAN, 0 },
+    { "import/hyperfine.json", "hyperfine", 1, 4, 2, 1, "false", "", "n", "1", "time", "s", NAN, 4 },
+    { "import/pytest-benchmark.json", "pytest-benchmark", 1, 3, 0, 0, "test_sorted", "sort", "n", "10", "time", "s",
+      NAN, 5 },
+    { "import/pyperf.json", "pyperf", 1, 2, 0, 1, "sum", "", NULL, NULL, "time", "s", NAN, 6 },
+    { "import/go.txt", "go", 1, 3, 0, 0, "Sort", "example.org/toys", "n", "10", "time", "s", NAN, 2 },
+    { "import/asv/host/77b9cf03-existing.json", "asv", 1, 6, 2, 1, "time_sorted", "sorting.Sorting", "order", "down",
+      "time", "s", NAN, 6 },
+    { "import/criterion", "criterion", 1, 2, 0, 0, "quick", "sort", "value", "1000", "time", "s", 2035.5e-9, 5 },
+    { "import/criterion-messages.jsonl", "criterion", 1, 1, 0, 0, "sort/quick/1000", "", NULL, NULL, "time", "s",
+      2035.5e-9, 3 },
+    { "import/criterion-raw.csv", "criterion", 1, 2, 0, 0, "quick, \"in place\"", "sort", "value", "1000", "time", "s",
+      2040e-9, 3 },
+    { "import/jmh.json", "jmh", 1, 3, 0, 0, "quick", "org.example.Sort", "size", "1000", "time", "s", 12.5e-6, 6 },
+    { "import/jmh.json", "jmh", 1, 3, 0, 1, "quick", "org.example.Sort", "threads", "4", "throughput", "ops/s", 80000,
+      1 },
+    { "import/nanobench.json", "nanobench", 1, 1, 0, 0, "quick", "sort", "n", "1000", "time", "s", 2.05e-6, 3 },
+    { "import/nvbench.json", "nvbench", 1, 1, 1, 0, "copy", "", "Elements", "65536", "time", "s", 4.25e-6, 0 },
+    { "import/nvbench.json", "nvbench", 1, 1, 1, 0, "copy", "", "device", "Some GPU", "bytes_per_second", "B/s",
+      1.23e11, 0 },
+    { "import/benchmarktools.json", "benchmarktools", 1, 2, 1, 0, "quick", "sort", NULL, NULL, "time", "s", 2.05e-6,
+      3 },
+    { "import/bmf.json", "bmf", 1, 3, 0, 0, "sort/quick", "", NULL, NULL, "time", "s", 2.04e-6, 0 },
+    { "rows/troubled.jsonl", "nperf", 1, 6, 12, 0, "semiring_matmul", "cpu", "baseline", "stream", "time", "s", NAN,
+      0 },
+};
+
+static const char *path_of(const char *file, char path[512])
+{
+    snprintf(path, 512, "%s/tests/fixtures/%s", getenv("CALIBRAX_SOURCE_ROOT"), file);
+    return path;
+}
+
+/* No file of its own: a folder, or the file of the case before. */
+static bool is_no_file(size_t i)
+{
+    return !strcmp(cases[i].file, "import/criterion") || (i > 0 && !strcmp(cases[i].file, cases[i - 1].file));
+}
+
+/* --- what they come to --- */
+
+static void check_point(size_t i, const cbx_run *run)
+{
+    const cbx_point *p = cbx_run_point(run, cases[i].at);
+    const cbx_metric *m;
+    const cbx_metric_def *def = cbx_run_find_metric_def(run, cases[i].metric);
+
+    CHECK_INT(cbx_run_npoints(run), cases[i].npoints, cases[i].file);
+    CHECK(p, cases[i].file);
+    CHECK_STR(p->name, cases[i].name, cases[i].file);
+    CHECK_STR(p->scenario, cases[i].scenario, cases[i].file);
+    if (cases[i].tag) CHECK_STR(cbx_point_tag(p, cases[i].tag), cases[i].tag_value, cases[i].file);
+    m = cbx_point_metric(p, cases[i].metric);
+    CHECK(m && def, cases[i].file);
+    CHECK_STR(def->unit, cases[i].unit, cases[i].file);
+    if (isnan(cases[i].value))
+        CHECK(m->value > 0 && m->value < 60, cases[i].file);
+    else
+        CHECK_LE(fabs(m->value - cases[i].value), 1e-12 * cases[i].value, cases[i].file);
+    if (cases[i].nsamples) CHECK_INT(m->nsamples, cases[i].nsamples, cases[i].file);
+}
+
+static void fixtures_come_to_what_they_hold(void **state)
+{
+    cbx_test_alloc alloc;
+    cbx_ctx *ctx;
+    char path[512];
+
+    (void)state;
+    cbx_test_alloc_init(&alloc);
+    ctx = cbx_test_ctx(&alloc);
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_import import, again;
+        cbx_err err = CBX_ERR_INIT;
+        CHECK_OK(cbx_import_file(ctx, path_of(cases[i].file, path), NULL, &import, &err), &err, cases[i].file);
+        CHECK_STR(import.format, cases[i].format, cases[i].file);
+        CHECK_INT(import.nruns, cases[i].nruns, cases[i].file);
+        CHECK_INT(import.nnotes, cases[i].nnotes, cases[i].file);
+        check_point(i, import.runs[0]);
+        CHECK_OK(cbx_import_file(ctx, path, NULL, &again, &err), &err, "a second time");
+        CHECK_STR(cbx_run_id(again.runs[0]), cbx_run_id(import.runs[0]), "the same file is the same run");
+        cbx_import_clear(&again);
+        cbx_import_clear(&import);
+    }
+    cbx_ctx_free(ctx);
+    cbx_test_alloc_check(&alloc, "after all files");
+}
+
+static void facts_of_the_run_are_kept(void **state)
+{
+    cbx_ctx *ctx = NULL;
+    cbx_import import;
+    cbx_import_opts opts = CBX_IMPORT_OPTS_INIT;
+    cbx_err err = CBX_ERR_INIT;
+    char path[512];
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
+    CHECK_OK(cbx_import_file(ctx, path_of("import/pytest-benchmark.json", path), NULL, &import, &err), &err, "pytest");
+    CHECK_INT(strlen(cbx_run_commit(import.runs[0])), 40, "commit");
+    CHECK_STR(cbx_run_branch(import.runs[0]), "main", "branch");
+    CHECK(cbx_run_timestamp_us(import.runs[0]) > 1700000000000000, "time");
+    CHECK(cbx_json_has(cbx_json_get(cbx_run_metadata(import.runs[0]), "extra_info"), "test_sort.py::test_sorted[10]"),
+          "extra_info");
+    cbx_import_clear(&import);
+    CHECK_OK(cbx_import_file(ctx, path_of("rows/troubled.jsonl", path), NULL, &import, &err), &err, "nperf");
+    CHECK_STR(cbx_run_commit(import.runs[0]), "c0ffee1", "revision of a run id");
+    CHECK_STR(cbx_json_get_string(cbx_run_environment(import.runs[0]), "machine", ""), "5b1d0c9f3a7e4402",
+              "fingerprint");
+    cbx_import_clear(&import);
+    opts.commit = "abcdef";
+    opts.branch = "dev";
+    opts.timestamp_us = 1234567;
+    CHECK_OK(cbx_import_file(ctx, path_of("import/bmf.json", path), &opts, &import, &err), &err, "told facts");
+    CHECK_STR(cbx_run_commit(import.runs[0]), "abcdef", "told commit");
+    CHECK_STR(cbx_run_branch(import.runs[0]), "dev", "told branch");
+    CHECK_INT(cbx_run_timestamp_us(import.runs[0]), 1234567, "told time");
+    cbx_import_clear(&import);
+    cbx_ctx_free(ctx);
+}
+
+/* --- damage --- */
+
+/* Whatever the text, the outcome is runs, or a sentence that names the source. */
+static cbx_status try_text(cbx_ctx *ctx, const char *text, size_t len, const char *format)
+{
+    cbx_import_opts opts = CBX_IMPORT_OPTS_INIT;
+    cbx_import import;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st;
+
+    opts.format = format;
+    st = cbx_import_text(ctx, text, len, "some file", &opts, &import, &err);
+    if (st) {
+        CHECK(st != CBX_ENOMEM && st != CBX_EINVAL && st != CBX_EINTERNAL, err.message);
+        CHECK(strstr(err.message, "some file"), err.message);
+        CHECK(!strchr(err.message, '\n'), "one line");
+    } else {
+        CHECK(import.nruns > 0, "no error, so runs");
+        cbx_import_clear(&import);
+    }
+    return st;
+}
+
+static void files_cut_at_each_byte(void **state)
+{
+    cbx_ctx *ctx = NULL;
+    char path[512];
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), &(cbx_err)CBX_ERR_INIT, "context");
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        char *text;
+        size_t len, wholes = 0;
+        if (is_no_file(i)) continue;
+        CHECK_OK(cbx_file_read(ctx, path_of(cases[i].file, path), 0, &text, &len, NULL), &(cbx_err)CBX_ERR_INIT, path);
+        for (size_t cut = 0; cut<len; cut += len> 20000 ? 97 : 1) {
+            wholes += try_text(ctx, text, cut, NULL) == CBX_OK;
+            if (cut % 7 == 0) try_text(ctx, text, cut, cases[i].format);
+        }
+        if (strstr(cases[i].file, ".json") == cases[i].file + strlen(cases[i].file) - 5)
+            CHECK_LE(wholes, 2, "a JSON file without its end is none");
+        cbx_mem_free(cbx_ctx_allocator(ctx), text, len + 1);
+    }
+    cbx_ctx_free(ctx);
+}
+
+/* Text with the n-th value of its JSON (arrays and objects too) changed for another; false: there are fewer. */
+static bool change(cbx_json *v, size_t *n, cbx_json *(*other)(void))
+{
+    const char *key;
+    cbx_json *inner;
+
+    if (cbx_json_typeof(v) != CBX_JSON_OBJECT) {
+        for (size_t i = 0; i < cbx_json_length(v) && cbx_json_typeof(v) == CBX_JSON_ARRAY; i++) {
+            if (change(cbx_json_at(v, i), n, other)) return true;
+        }
+        return false;
+    }
+    for (size_t i = 0; cbx_json_member(v, i, &key, &inner); i++) {
+        if ((*n)-- == 0) return cbx_json_set(v, key, other());
+        if (change(inner, n, other)) return true;
+    }
+    return false;
+}
+
+static cbx_json *a_word(void) { return cbx_json_new_string("word"); }
+static cbx_json *a_number(void) { return cbx_json_new_int(-7); }
+static cbx_json *a_nan(void) { return cbx_json_new_double(NAN); }
+static cbx_json *an_array(void) { return cbx_json_new_array(); }
+static cbx_json *an_object(void) { return cbx_json_new_object(); }
+
+static void each_member_of_another_type(void **state)
+{
+    static cbx_json *(*const others[])(void) = { a_word, a_number, a_nan, an_array, an_object };
+    cbx_ctx *ctx = NULL;
+    char path[512];
+    size_t refused = 0;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), &(cbx_err)CBX_ERR_INIT, "context");
+    for (size_t i = 0; i < CBX_LEN(cases) * CBX_LEN(others); i++) {
+        size_t file = i / CBX_LEN(others);
+        cbx_json *whole = NULL;
+        if (is_no_file(file) || cbx_json_read(ctx, path_of(cases[file].file, path), &whole, NULL)) continue;
+        for (size_t n = 0;; n++) {
+            cbx_json *copy = cbx_json_copy(whole);
+            size_t at = n;
+            bool changed = change(copy, &at, others[i % CBX_LEN(others)]);
+            cbx_text text;
+            cbx_text_init(&text, cbx_allocator_default());
+            cbx_json_write(copy, CBX_JSON_COMPACT, &text);
+            if (changed) refused += try_text(ctx, cbx_text_str(&text), text.len, cases[file].format) != CBX_OK;
+            cbx_text_clear(&text);
+            cbx_json_unref(copy);
+            if (!changed) break;
+        }
+        cbx_json_unref(whole);
+    }
+    CHECK_GT(refused, 500, "most types matter");
+    cbx_ctx_free(ctx);
+}
+
+static cbx_status import_case(cbx_ctx *ctx, void *user)
+{
+    cbx_import import;
+    cbx_status st = cbx_import_file(ctx, user, NULL, &import, NULL);
+
+    if (!st) cbx_import_clear(&import);
+    return st;
+}
+
+static void memory_that_runs_out(void **state)
+{
+    char path[512];
+
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++)
+        CHECK_GT(cbx_test_fail_each(import_case, (void *)(uintptr_t)path_of(cases[i].file, path), cases[i].file), 5,
+                 "fails");
+}
+
+/* --- odd content --- */
+
+static const struct {
+    const char *text, *part, *why;
+} odd[] = {
+    { "", "is empty", "nothing" },
+    { " \n\t", "is empty", "blanks" },
+    { "hello", "in no known format", "words" },
+    { "{}", "in no known format", "an empty object" },
+    { "[]", "in no known format", "an empty array" },
+    { "{\"context\":{\"num_cpus\":2},\"benchmarks\":[]}", "no measurement", "no benchmark" },
+    { "{\"context\":{\"num_cpus\":2,\"json_schema_version\":7},\"benchmarks\":[]}", "schema 7",
+      "a later Google Benchmark" },
+    { "{\"context\":{\"num_cpus\":2},\"benchmarks\":[{\"name\":\"a\",\"real_time\":1,\"cpu_time\":1,\"time_unit\":"
+      "\"fortnight\"}]}",
+      "fortnight", "a unit that is none" },
+    { "{\"context\":{\"num_cpus\":2},\"benchmarks\":[{\"name\":\"a\",\"error_occurred\":true,\"error_message\":\"no "
+      "GPU\"}]}",
+      "no GPU", "only a failure" },
+    { "{\"results\":[{\"command\":\"a\",\"mean\":\"1\"}]}", "`results.0`: 'mean': expected a number, found a string",
+      "a path" },
+    { "{\"results\":[{\"command\":\"a\"}]}", "'mean' is missing", "a missing member" },
+    { "{\"version\":\"2.0\",\"benchmarks\":[{\"runs\":[]}]}", "version 2.0", "a later pyperf" },
+    { "{\"commit_hash\":\"a\",\"results\":{},\"result_columns\":[],\"version\":3}", "version 3", "a later asv" },
+    { "{\"meta\":{\"version\":{\"json\":{\"major\":2},\"nvbench\":{}}},\"benchmarks\":[]}", "version 2",
+      "a later NVBench" },
+    { "{\"id\":\"a\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"points\":[],\"schema_version\":9}", "schema 9",
+      "a later run" },
+    { "goos: linux\nBenchmarkA 1 x ns/op\n", "`line 2`", "Go with a word for a number" },
+    { "goos: linux\nBenchmarkA 1 2\n", "expected a number and its unit", "Go without a unit" },
+};
+
+static void odd_files_get_one_sentence(void **state)
+{
+    cbx_ctx *ctx = NULL;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), &(cbx_err)CBX_ERR_INIT, "context");
+    for (size_t i = 0; i < CBX_LEN(odd); i++) {
+        cbx_import import;
+        cbx_err err = CBX_ERR_INIT;
+        CHECK(cbx_import_text(ctx, odd[i].text, strlen(odd[i].text), "some file", NULL, &import, &err), odd[i].why);
+        if (!strstr(err.message, odd[i].part)) fail_msg("%s: '%s' lacks '%s'", odd[i].why, err.message, odd[i].part);
+        try_text(ctx, odd[i].text, strlen(odd[i].text), NULL);
+    }
+    cbx_ctx_free(ctx);
+}
+
+static void names_that_stand_twice_lose_nothing(void **state)
+{
+    static const char text[] = "{\"results\":[{\"command\":\"a\",\"mean\":1},{\"command\":\"b\",\"mean\":2},"
+                               "{\"command\":\"a\",\"mean\":3},{\"command\":\"a\",\"mean\":NaN}]}";
+    static const char *const repeats[] = { NULL, NULL, "2", "3" };
+    cbx_ctx *ctx = NULL;
+    cbx_import import;
+    cbx_err err = CBX_ERR_INIT;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
+    CHECK_OK(cbx_import_text(ctx, text, strlen(text), "twice", NULL, &import, &err), &err, "twice");
+    CHECK_INT(cbx_run_npoints(import.runs[0]), 4, "all four");
+    CHECK_INT(import.nnotes, 2, "and a note for each that stands again");
+    for (size_t i = 0; i < 4; i++) {
+        const char *tag = cbx_point_tag(cbx_run_point(import.runs[0], i), "repeat");
+        CHECK(repeats[i] ? tag && !strcmp(tag, repeats[i]) : !tag, "the tag repeat");
+    }
+    CHECK(isnan(cbx_point_metric(cbx_run_point(import.runs[0], 3), "time")->value), "NaN stays NaN");
+    cbx_import_clear(&import);
+    cbx_ctx_free(ctx);
+}
+
+static void large_files_are_read_or_refused(void **state)
+{
+    enum { N = 50000 };
+    cbx_ctx *ctx = NULL;
+    cbx_import_opts opts = CBX_IMPORT_OPTS_INIT;
+    cbx_import import;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_text text;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
+    cbx_text_init(&text, cbx_allocator_default());
+    cbx_text_puts(&text, "goos: linux\n");
+    for (int i = 0; i < N; i++) cbx_text_printf(&text, "BenchmarkMany/n=%d-2 \t 100\t %d.5 ns/op\n", i % (N / 2), i);
+    CHECK_OK(cbx_import_text(ctx, cbx_text_str(&text), text.len, "large", NULL, &import, &err), &err, "large");
+    CHECK_INT(cbx_run_npoints(import.runs[0]), N / 2, "each name once");
+    cbx_import_clear(&import);
+    opts.max_bytes = 1 << 20;
+    CHECK_STATUS(cbx_import_text(ctx, cbx_text_str(&text), text.len, "large", &opts, &import, &err), CBX_EOVERFLOW,
+                 "refused");
+    CHECK(strstr(err.message, "larger than 1 MiB"), err.message);
+    cbx_text_clear(&text);
+    cbx_ctx_free(ctx);
+}
+
+static void options_and_names(void **state)
+{
+    cbx_ctx *ctx = NULL;
+    cbx_import_opts opts = CBX_IMPORT_OPTS_INIT;
+    cbx_import import;
+    cbx_err err = CBX_ERR_INIT;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
+    opts.format = "googlebenchmark";
+    CHECK_STATUS(cbx_import_text(ctx, "{}", 2, "x", &opts, &import, &err), CBX_EINVAL, "unknown format");
+    CHECK(strstr(err.message, "did you mean 'google-benchmark'"), err.message);
+    opts.struct_size = 1;
+    CHECK_STATUS(cbx_import_text(ctx, "{}", 2, "x", &opts, &import, &err), CBX_EINVAL, "struct_size");
+    CHECK_STATUS(cbx_import_file(ctx, "/nowhere/at/all", NULL, &import, &err), CBX_ENOENT, "no such file");
+    CHECK_INT(cbx_importers_count(), 14, "formats");
+    for (size_t i = 0; i < cbx_importers_count(); i++)
+        CHECK(cbx_importers_at(i).name && cbx_importers_at(i).summary, "each has a name");
+    CHECK(!cbx_importers_at(cbx_importers_count()).name, "past the end");
+    cbx_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fixtures_come_to_what_they_hold),
+        cmocka_unit_test(facts_of_the_run_are_kept),
+        cmocka_unit_test(files_cut_at_each_byte),
+        cmocka_unit_test(each_member_of_another_type),
+        cmocka_unit_test(memory_that_runs_out),
+        cmocka_unit_test(odd_files_get_one_sentence),
+        cmocka_unit_test(names_that_stand_twice_lose_nothing),
+        cmocka_unit_test(large_files_are_read_or_refused),
+        cmocka_unit_test(options_and_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
