@@ -4,6 +4,12 @@
  */
 #include "calibrax/analysis/verdict.h"
 
+#include <float.h>
+#include <math.h>
+
+/** More than a threshold means more by this share of it; above what differences and quotients of doubles round. */
+#define SLACK 1e-9
+
 cbx_verdict cbx_verdict_of_ratio(const cbx_interval *ratio, double margin)
 {
     double wide = margin > 0 ? 1 + margin : 1;
@@ -12,6 +18,24 @@ cbx_verdict cbx_verdict_of_ratio(const cbx_interval *ratio, double margin)
     if (ratio->lower >= 1 / wide && ratio->upper <= wide) return CBX_VERDICT_EQUIVALENT;
     if (ratio->upper < 1) return CBX_VERDICT_FASTER;
     if (ratio->lower > 1) return CBX_VERDICT_SLOWER;
+    return CBX_VERDICT_UNDECIDED;
+}
+
+bool cbx_verdict_exceeds(double change, double threshold)
+{
+    return fabs(change) > threshold * (1 + SLACK) + 4 * DBL_EPSILON;
+}
+
+cbx_verdict cbx_verdict_of_change(const cbx_interval *change, double threshold)
+{
+    bool far;
+
+    if (!(change->lower <= change->upper)) return CBX_VERDICT_UNDECIDED;
+    if (!cbx_verdict_exceeds(change->lower, threshold) && !cbx_verdict_exceeds(change->upper, threshold))
+        return CBX_VERDICT_EQUIVALENT;
+    far = cbx_verdict_exceeds(change->value, threshold);
+    if (far && change->lower > 0 && change->value > 0) return CBX_VERDICT_SLOWER;
+    if (far && change->upper < 0 && change->value < 0) return CBX_VERDICT_FASTER;
     return CBX_VERDICT_UNDECIDED;
 }
 

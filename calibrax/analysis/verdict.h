@@ -8,6 +8,8 @@
 #ifndef CALIBRAX_ANALYSIS_VERDICT_H
 #define CALIBRAX_ANALYSIS_VERDICT_H
 
+#include <stdbool.h>
+
 #include "calibrax/statistics/estimate.h"
 
 CBX_BEGIN_DECLS
@@ -24,6 +26,19 @@ typedef enum cbx_verdict {
 
 /** @param margin  relative, >= 0 */
 CBX_API cbx_verdict cbx_verdict_of_ratio(const cbx_interval *ratio, double margin);
+/**
+ * True if |change| is more than the threshold, where rounding does not decide: |change| > threshold (1 + 1e-9) + 4 eps.
+ * A change of exactly the threshold is never more, however its numbers round (1 -> 1.05, 20 -> 21 at 5 %).  NaN: false.
+ */
+CBX_API bool cbx_verdict_exceeds(double change, double threshold);
+/**
+ * What the interval of a change says, the change counted so that positive is worse (slower).
+ * equivalent: the whole interval within -threshold .. threshold; slower: the whole interval above 0 and its value more than the
+ * threshold; faster: mirrored; else undecided.  A value alone (lower = value = upper) is never undecided.  The level is not asked for:
+ * bounds that somebody else made have none.
+ * @param threshold  >= 0; both are relative, so of the order of 1 or less
+ */
+CBX_API cbx_verdict cbx_verdict_of_change(const cbx_interval *change, double threshold);
 /** "faster", "slower", "equivalent", "undecided" */
 CBX_API const char *cbx_verdict_name(cbx_verdict v);
 

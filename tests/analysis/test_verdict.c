@@ -56,6 +56,40 @@ static void verdicts_are_symmetric(void **state)
         }
 }
 
+/* Changes counted so that positive is worse; 5 %. */
+static void changes(void **state)
+{
+    (void)state;
+    static const struct {
+        double value, lower, upper;
+        cbx_verdict wanted;
+        const char *why;
+    } cases[] = {
+        { 0.01, 0.01, 0.01, CBX_VERDICT_EQUIVALENT, "a value within" },
+        { 1.05 - 1, 1.05 - 1, 1.05 - 1, CBX_VERDICT_EQUIVALENT, "the threshold itself, rounded up" },
+        { 0.735 / 0.7 - 1, 0.735 / 0.7 - 1, 0.735 / 0.7 - 1, CBX_VERDICT_EQUIVALENT,
+          "the threshold itself, rounded up" },
+        { 0.0500001, 0.0500001, 0.0500001, CBX_VERDICT_SLOWER, "a value beyond" },
+        { -0.0500001, -0.0500001, -0.0500001, CBX_VERDICT_FASTER, "a value beyond, below" },
+        { 0.10, 0.01, 0.20, CBX_VERDICT_SLOWER, "surely worse, likely beyond" },
+        { -0.10, -0.20, -0.01, CBX_VERDICT_FASTER, "surely better, likely beyond" },
+        { 0.04, 0.01, 0.08, CBX_VERDICT_UNDECIDED, "surely worse, maybe beyond" },
+        { 0.10, -0.01, 0.20, CBX_VERDICT_UNDECIDED, "likely beyond, not surely worse" },
+        { 0.00, -0.05, 0.05, CBX_VERDICT_EQUIVALENT, "the whole margin" },
+        { 0.00, -0.06, 0.04, CBX_VERDICT_UNDECIDED, "out of it below" },
+        { 0.10, 0.20, 0.01, CBX_VERDICT_UNDECIDED, "ends in the wrong order" },
+        { NAN, NAN, NAN, CBX_VERDICT_UNDECIDED, "not a number" },
+        { INFINITY, 1, INFINITY, CBX_VERDICT_SLOWER, "no upper end" },
+    };
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_interval iv = { cases[i].value, cases[i].lower, cases[i].upper, 0 };
+        CHECK_STR(cbx_verdict_name(cbx_verdict_of_change(&iv, 0.05)), cbx_verdict_name(cases[i].wanted), cases[i].why);
+    }
+    CHECK(!cbx_verdict_exceeds(NAN, 0), "not a number is no change");
+    CHECK(!cbx_verdict_exceeds(0, 0), "no change");
+    CHECK(cbx_verdict_exceeds(-1e-9, 0), "any change");
+}
+
 static void names(void **state)
 {
     (void)state;
@@ -71,6 +105,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts),
         cmocka_unit_test(verdicts_are_symmetric),
+        cmocka_unit_test(changes),
         cmocka_unit_test(names),
     };
     return cmocka_run_group_tests_name("verdict", tests, NULL, NULL);

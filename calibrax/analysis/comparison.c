@@ -1,0 +1,417 @@
+/*
+ * The table: every (run, point, metric) is put into the row of its key and the column of its label.
+ */
+#include "calibrax/analysis/comparison.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/analysis/comparison_parts.h"
+#include "calibrax/analysis/regression_parts.h"
+
+/** One value on its way into the table. */
+typedef struct item {
+    const char *key; /* of the row */
+    const char *label;
+    const char *metric;
+    const cbx_metric *value;
+    size_t order, column, row;
+} item;
+
+typedef struct work {
+    cbx_ctx *ctx;
+    const cbx_run *const *runs;
+    const char *const *names;
+    size_t nruns;
+    const cbx_comparison_opts *o;
+    cbx_comparison *c;
+    cbx_arena scratch;
+    item *items, **sorted;
+    size_t nitems;
+    const cbx_metric **values; /* [row][column] */
+} work;
+
+/* --- keys and labels --- */
+
+static const char *label_of(const work *w, size_t run, const cbx_point *p)
+{
+    const char *tag = w->o->group_tag ? cbx_point_tag(p, w->o->group_tag) : NULL;
+
+    if (tag) return tag;
+    return w->names ? w->names[run] : cbx_run_id(w->runs[run]);
+}
+
+static int by_tag(const void *a, const void *b) { return strcmp(((const cbx_tag *)a)->key, ((const cbx_tag *)b)->key); }
+
+/* "point@scenario{other tags}" */
+static const char *row_of(work *w, const cbx_point *p, const char *label)
+{
+    cbx_tag *tags = cbx_arena_calloc(&w->scratch, p->ntags + 1, sizeof(*tags));
+    const char *text = cbx_arena_strdup(&w->scratch, ""), *name = p->name;
+    size_t n = 0;
+
+    if (!tags || !text) return NULL;
+    for (size_t i = 0; i < p->ntags; i++)
+        if (!w->o->group_tag || strcmp(p->tags[i].key, w->o->group_tag) != 0) tags[n++] = p->tags[i];
+    if (n < p->ntags && !strcmp(name, label)) name = "*";
+    qsort(tags, n, sizeof(*tags), by_tag);
+    for (size_t i = 0; text && i < n; i++)
+        text = cbx_arena_printf(&w->scratch, "%s%s%s=%s", text, i ? "," : "", tags[i].key, tags[i].value);
+    return text ? cbx_arena_printf(&w->scratch, "%s@%s{%s}", name, p->scenario, text) : NULL;
+}
+
+static bool wanted(const work *w, const char *metric)
+{
+    for (size_t i = 0; w->o->metrics && i < w->o->nmetrics; i++)
+        if (!strcmp(w->o->metrics[i], metric)) return true;
+    return !w->o->metrics;
+}
+
+static cbx_status collect(work *w, cbx_err *err)
+{
+    size_t most = 0;
+
+    for (size_t r = 0; r < w->nruns; r++)
+        for (size_t i = 0; i < cbx_run_npoints(w->runs[r]); i++) most += cbx_run_point(w->runs[r], i)->nmetrics;
+    w->items = cbx_arena_calloc(&w->scratch, most, sizeof(*w->items));
+    w->sorted = cbx_arena_calloc(&w->scratch, most, sizeof(*w->sorted));
+    if (!w->items || !w->sorted) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu values", most);
+    for (size_t r = 0; r < w->nruns; r++)
+        for (size_t i = 0; i < cbx_run_npoints(w->runs[r]); i++) {
+            const cbx_point *p = cbx_run_point(w->runs[r], i);
+            const char *label = label_of(w, r, p), *row = row_of(w, p, label);
+            for (size_t k = 0; row && k < p->nmetrics; k++) {
+                item *e = &w->items[w->nitems];
+                if (!wanted(w, p->metrics[k].name)) continue;
+                *e = (item){ cbx_arena_printf(&w->scratch, "%s:%s", row, p->metrics[k].name),
+                             label,
+                             p->metrics[k].name,
+                             &p->metrics[k].metric,
+                             w->nitems,
+                             0,
+                             0 };
+                if (!e->key) row = NULL;
+                w->sorted[w->nitems++] = e;
+            }
+            if (!row) return cbx_fail(err, CBX_ENOMEM, "out of memory for the rows of a comparison");
+        }
+    return CBX_OK;
+}
+
+/* --- numbering in order of first appearance --- */
+
+static int by_key(const void *a, const void *b)
+{
+    const item *x = *(item *const *)a, *y = *(item *const *)b;
+    int c = strcmp(x->key, y->key);
+    return c ? c : (x->order > y->order) - (x->order < y->order);
+}
+
+static int by_label(const void *a, const void *b)
+{
+    const item *x = *(item *const *)a, *y = *(item *const *)b;
+    int c = strcmp(x->label, y->label);
+    return c ? c : (x->order > y->order) - (x->order < y->order);
+}
+
+static const char *key_of(const item *e) { return e->key; }
+static const char *item_label(const item *e) { return e->label; }
+
+/* After sorting, the first of equals names the group; groups are numbered by its order.  Returns how many there are. */
+static size_t number(work *w, int (*order)(const void *, const void *), const char *(*text)(const item *), bool rows)
+{
+    size_t count = 0;
+
+    if (w->nitems) qsort(w->sorted, w->nitems, sizeof(*w->sorted), order);
+    for (size_t i = 0; i < w->nitems; i++) { /* order of the first of its group; its number comes below */
+        item *e = w->sorted[i], *before = i ? w->sorted[i - 1] : NULL;
+        size_t first = before && !strcmp(text(e), text(before)) ? (rows ? before->row : before->column) : e->order;
+        *(rows ? &e->row : &e->column) = first;
+    }
+    for (size_t i = 0; i < w->nitems;
+         i++) { /* items in order: a first one gets the next number, the others that of their first */
+        size_t *place = rows ? &w->items[i].row : &w->items[i].column;
+        *place = *place == i ? count++ : rows ? w->items[*place].row : w->items[*place].column;
+    }
+    return count;
+}
+
+/* --- the table --- */
+
+static const cbx_metric_def *definition(const work *w, const char *metric, cbx_status *st, cbx_err *err)
+{
+    const cbx_metric_def *first = NULL;
+
+    for (size_t r = 0; r < w->nruns; r++) {
+        const cbx_metric_def *d = cbx_run_find_metric_def(w->runs[r], metric);
+        if (!d) continue;
+        if (first && (first->direction != d->direction || strcmp(first->unit, d->unit) != 0))
+            *st = cbx_fail(err, CBX_EFORMAT, "'%s' has another unit or direction in run '%s' than before", metric,
+                           cbx_run_id(w->runs[r]));
+        else
+            first = d;
+    }
+    return first;
+}
+
+static cbx_status place(work *w, cbx_err *err)
+{
+    cbx_comparison *c = w->c;
+    size_t nrows = number(w, by_key, key_of, true), n = number(w, by_label, item_label, false);
+    cbx_status st = CBX_OK;
+
+    if (n < 2)
+        return cbx_fail(err, CBX_EINVAL, "a comparison needs two competitors, there %s %zu", n == 1 ? "is" : "are", n);
+    c->labels = cbx_arena_calloc(&c->arena, n, sizeof(*c->labels));
+    c->rows = cbx_arena_calloc(&c->arena, nrows, sizeof(*c->rows));
+    w->values = cbx_arena_calloc(&w->scratch, nrows * n, sizeof(*w->values));
+    if (!c->labels || !c->rows || !w->values) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu rows", nrows);
+    c->nrows = nrows;
+    c->nlabels = n;
+    for (size_t i = 0; !st && i < w->nitems; i++) {
+        const item *e = &w->items[i];
+        const cbx_metric **cell = &w->values[e->row * n + e->column];
+        const cbx_metric_def *def;
+        cbx_comparison_row *row = &c->rows[e->row];
+        if (*cell)
+            return cbx_fail(err, CBX_EEXIST, "'%s' has two values for '%s'; tell them apart by a tag", e->label,
+                            e->key);
+        *cell = e->value;
+        if (!c->labels[e->column]) c->labels[e->column] = cbx_arena_strdup(&c->arena, e->label);
+        if (!c->labels[e->column]) return cbx_fail(err, CBX_ENOMEM, "out of memory for a label");
+        if (row->key) continue;
+        def = definition(w, e->metric, &st, err);
+        *row = (cbx_comparison_row){ .key = cbx_arena_strdup(&c->arena, e->key),
+                                     .metric = cbx_arena_strdup(&c->arena, e->metric),
+                                     .unit = def ? cbx_arena_strdup(&c->arena, def->unit) : NULL,
+                                     .direction = def ? def->direction : CBX_DIRECTION_INFO };
+        if (!st && (!row->key || !row->metric || (def && !row->unit)))
+            st = cbx_fail(err, CBX_ENOMEM, "out of memory for a row");
+    }
+    return st;
+}
+
+static cbx_interval side_of(const cbx_metric *m)
+{
+    bool bounded = isfinite(m->lower) && isfinite(m->upper) && m->lower <= m->value && m->value <= m->upper;
+    return (cbx_interval){ m->value, bounded ? m->lower : m->value, bounded ? m->upper : m->value, 0 };
+}
+
+/* Speed-up: the cheaper over the dearer, so that better is more than 1. */
+static cbx_status speedup_of(const work *w, const cbx_metric *m, const cbx_metric *ref, cbx_direction d,
+                             cbx_interval *out, cbx_err *err)
+{
+    const cbx_metric *top = d == CBX_DIRECTION_LOWER ? ref : m, *bottom = d == CBX_DIRECTION_LOWER ? m : ref;
+    cbx_interval side[2], change;
+    cbx_status st;
+
+    *out = (cbx_interval){ NAN, NAN, NAN, 0 };
+    if (!m || !ref || d == CBX_DIRECTION_INFO || !(m->value > 0 && ref->value > 0)) return CBX_OK;
+    if (!isfinite(m->value) || !isfinite(ref->value)) return CBX_OK;
+    if (m == ref) {
+        *out = (cbx_interval){ 1, 1, 1, 0 };
+        return CBX_OK;
+    }
+    st = cbx__intervals_of_samples(w->ctx, w->o->level, top, bottom, side, err);
+    if (st == CBX_EDOM) st = CBX_OK, side[0].level = 0; /* a sample that is not finite gives no interval */
+    if (st) return st;
+    if (!(side[0].level > 0 && side[1].level > 0 && side[0].lower > 0 && side[1].lower > 0)) {
+        side[0] = side_of(top);
+        side[1] = side_of(bottom);
+        if (!(side[0].lower > 0 && side[1].lower > 0)) side[0] = side[1] = (cbx_interval){ NAN, NAN, NAN, 0 };
+    }
+    change = cbx__change_of(&side[0], &side[1], 1, true);
+    *out = (cbx_interval){ top->value / bottom->value, 1 + change.lower, 1 + change.upper, change.level };
+    return CBX_OK;
+}
+
+static cbx_status fill_row(work *w, size_t i, double *values, cbx_rank_entry *ranks, cbx_err *err)
+{
+    cbx_comparison *c = w->c;
+    cbx_comparison_row *row = &c->rows[i];
+    const cbx_metric **m = &w->values[i * c->nlabels];
+    cbx_comparison_cell *cells = cbx_arena_calloc(&c->arena, c->nlabels, sizeof(*cells));
+    cbx_status st = CBX_OK;
+
+    if (!cells) return cbx_fail(err, CBX_ENOMEM, "out of memory for a row");
+    row->cells = cells;
+    for (size_t k = 0; !st && k < c->nlabels; k++) {
+        values[k] = m[k] ? m[k]->value : NAN;
+        row->nmissing += isnan(values[k]);
+        cells[k] = (cbx_comparison_cell){ .value = values[k],
+                                          .delta = NAN,
+                                          .nsamples = m[k] && m[k]->samples ? m[k]->nsamples : 0 };
+        st = speedup_of(w, m[k], m[c->reference], row->direction, &cells[k].speedup, err);
+    }
+    if (st || row->direction == CBX_DIRECTION_INFO) return st;
+    st = cbx_rank(values, c->nlabels, row->direction, ranks, err);
+    for (size_t k = 0; !st && k < c->nlabels; k++) {
+        cells[ranks[k].index].rank = ranks[k].rank;
+        cells[ranks[k].index].delta = ranks[k].delta;
+    }
+    return st;
+}
+
+/* --- winners --- */
+
+/* Rows that all have (a missing value is NaN) with values > 0: there a ratio means something. */
+static bool counts(const cbx_comparison *c, const cbx_comparison_row *row, const char *metric)
+{
+    if (row->direction == CBX_DIRECTION_INFO) return false;
+    for (size_t k = 0; k < c->nlabels; k++)
+        if (!(row->cells[k].value > 0 && isfinite(row->cells[k].value))) return false;
+    return !metric || !strcmp(metric, row->metric);
+}
+
+/* Each row's logarithm of best/value (or value/best), averaged over rows. */
+static cbx_winner winner_of(const cbx_comparison *c, const char *metric, double *sum)
+{
+    cbx_winner w = { metric, NULL, NAN, 0 };
+    size_t best = 0, draws = 0;
+
+    memset(sum, 0, c->nlabels * sizeof(*sum));
+    for (size_t i = 0; i < c->nrows; i++) {
+        const cbx_comparison_row *row = &c->rows[i];
+        if (!counts(c, row, metric)) continue;
+        w.nrows++;
+        for (size_t k = 0; k < c->nlabels; k++) {
+            double v = log(row->cells[k].value);
+            sum[k] += row->direction == CBX_DIRECTION_LOWER ? v : -v;
+        }
+        for (size_t k = 0; k < c->nlabels; k++)
+            if (row->cells[k].rank == 1) { /* the best of the row counts 0 */
+                double v = log(row->cells[k].value);
+                w.score = isnan(w.score) ? 0 : w.score;
+                w.score += row->direction == CBX_DIRECTION_LOWER ? v : -v;
+                break;
+            }
+    }
+    if (!w.nrows) return w;
+    for (size_t k = 1; k < c->nlabels; k++)
+        if (sum[k] < sum[best]) best = k;
+    for (size_t k = 0; k < c->nlabels; k++) draws += fabs(sum[k] - sum[best]) <= 1e-12 * (1 + fabs(sum[best]));
+    w.score = fmin(exp((w.score - sum[best]) / (double)w.nrows), 1);
+    if (draws == 1) w.label = c->labels[best];
+    return w;
+}
+
+static cbx_status find_winners(work *w, double *sum, cbx_err *err)
+{
+    cbx_comparison *c = w->c;
+
+    c->winners = cbx_arena_calloc(&c->arena, c->nrows + 1, sizeof(*c->winners));
+    if (!c->winners) return cbx_fail(err, CBX_ENOMEM, "out of memory for winners");
+    for (size_t i = 0; i < c->nrows; i++) {
+        bool seen = c->rows[i].direction == CBX_DIRECTION_INFO;
+        for (size_t k = 0; k < c->nwinners && !seen; k++) seen = !strcmp(c->winners[k].metric, c->rows[i].metric);
+        if (!seen) c->winners[c->nwinners++] = winner_of(c, c->rows[i].metric, sum);
+    }
+    c->winners[c->nwinners++] = winner_of(c, NULL, sum);
+    return CBX_OK;
+}
+
+/* --- the whole --- */
+
+static cbx_status choose_reference(work *w, cbx_err *err)
+{
+    cbx_comparison *c = w->c;
+
+    if (!w->o->reference) return CBX_OK;
+    for (size_t k = 0; k < c->nlabels; k++)
+        if (!strcmp(c->labels[k], w->o->reference)) {
+            c->reference = k;
+            return CBX_OK;
+        }
+    return cbx_fail(err, CBX_EINVAL, "no competitor is called '%s'", w->o->reference);
+}
+
+static cbx_status build(work *w, cbx_err *err)
+{
+    cbx_comparison *c = w->c;
+    cbx_rank_entry *ranks;
+    double *values;
+    cbx_status st = collect(w, err);
+
+    if (!st) st = place(w, err);
+    if (!st) st = choose_reference(w, err);
+    if (st) return st;
+    values = cbx_arena_calloc(&w->scratch, c->nlabels, sizeof(*values));
+    ranks = cbx_arena_calloc(&w->scratch, c->nlabels, sizeof(*ranks));
+    if (!values || !ranks) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu competitors", c->nlabels);
+    for (size_t i = 0; !st && i < c->nrows; i++) st = fill_row(w, i, values, ranks, err);
+    if (!st) st = find_winners(w, values, err);
+    if (!st) st = cbx__comparison_remark(c, w->runs, w->nruns, err);
+    return st;
+}
+
+static cbx_status check(const work *w, cbx_err *err)
+{
+    if (w->o->struct_size != sizeof(*w->o))
+        return cbx_fail(err, CBX_EINVAL, "options of another version: %u bytes", w->o->struct_size);
+    if (!(w->o->level > 0 && w->o->level < 1))
+        return cbx_fail(err, CBX_EINVAL, "level %g is not between 0 and 1", w->o->level);
+    if (!w->nruns) return cbx_fail(err, CBX_EINVAL, "a comparison needs a run");
+    for (size_t i = 0; w->names && i < w->nruns; i++)
+        for (size_t k = 0; k < i; k++)
+            if (!strcmp(w->names[i], w->names[k]))
+                return cbx_fail(err, CBX_EINVAL, "two runs are called '%s'", w->names[i]);
+    return CBX_OK;
+}
+
+cbx_status cbx_comparison_create(cbx_ctx *ctx, const cbx_run *const *runs, const char *const *labels, size_t nruns,
+                                 const cbx_comparison_opts *opts, cbx_comparison **out, cbx_err *err)
+{
+    cbx_comparison_opts defaults = CBX_COMPARISON_OPTS_INIT;
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    work w = { .ctx = ctx, .runs = runs, .names = labels, .nruns = nruns, .o = opts ? opts : &defaults };
+    cbx_status st = check(&w, err);
+
+    if (st) return st;
+    w.c = cbx_mem_zalloc(al, sizeof(*w.c));
+    if (!w.c) return cbx_fail(err, CBX_ENOMEM, "out of memory for a comparison");
+    w.c->al = *al;
+    cbx_arena_init(&w.c->arena, al);
+    cbx_arena_init(&w.scratch, al);
+    st = build(&w, err);
+    cbx_arena_clear(&w.scratch);
+    if (st)
+        cbx_comparison_free(w.c);
+    else
+        *out = w.c;
+    return st;
+}
+
+void cbx_comparison_free(cbx_comparison *c)
+{
+    cbx_allocator al;
+
+    if (!c) return;
+    al = c->al;
+    cbx_arena_clear(&c->arena);
+    cbx_mem_free(&al, c, sizeof(*c));
+}
+
+size_t cbx_comparison_nlabels(const cbx_comparison *c) { return c->nlabels; }
+const char *cbx_comparison_label(const cbx_comparison *c, size_t i) { return i < c->nlabels ? c->labels[i] : NULL; }
+size_t cbx_comparison_reference(const cbx_comparison *c) { return c->reference; }
+size_t cbx_comparison_nrows(const cbx_comparison *c) { return c->nrows; }
+
+const cbx_comparison_row *cbx_comparison_row_at(const cbx_comparison *c, size_t i)
+{
+    return i < c->nrows ? &c->rows[i] : NULL;
+}
+
+size_t cbx_comparison_nwinners(const cbx_comparison *c) { return c->nwinners; }
+const cbx_winner *cbx_comparison_winner(const cbx_comparison *c, size_t i)
+{
+    return i < c->nwinners ? &c->winners[i] : NULL;
+}
+size_t cbx_comparison_nremarks(const cbx_comparison *c) { return c->nremarks; }
+
+const char *cbx_comparison_remark(const cbx_comparison *c, size_t i, int *rule)
+{
+    if (i >= c->nremarks) return NULL;
+    if (rule) *rule = c->remarks[i].rule;
+    return c->remarks[i].sentence;
+}

@@ -1,0 +1,166 @@
+/*
+ * Points in the order of their costs: whoever dominates a point stands before it, so one pass suffices.
+ */
+#include "calibrax/analysis/pareto.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/** Costs of one point, all counted so that less is better. */
+typedef struct entry {
+    const double *cost;
+    size_t d, index;
+    size_t second; /* rank of the second cost, from 1 */
+} entry;
+
+typedef struct field {
+    double *costs;
+    entry *entries;
+    double *tree; /* minimum of the third cost over ranks of the second */
+    size_t n, d;
+} field;
+
+static int by_costs(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+
+    for (size_t k = 0; k < x->d; k++)
+        if (x->cost[k] != y->cost[k]) return x->cost[k] < y->cost[k] ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+static int by_second(const void *a, const void *b)
+{
+    const entry *x = *(entry *const *)a, *y = *(entry *const *)b;
+    return (x->cost[1] > y->cost[1]) - (x->cost[1] < y->cost[1]);
+}
+
+static bool same(const entry *a, const entry *b)
+{
+    for (size_t k = 0; k < a->d; k++)
+        if (a->cost[k] != b->cost[k]) return false;
+    return true;
+}
+
+static void tree_put(double *tree, size_t n, size_t rank, double v)
+{
+    for (; rank <= n; rank += rank & (~rank + 1)) tree[rank] = fmin(tree[rank], v);
+}
+
+/* Third cost, 0 where there are fewer. */
+static double third(const entry *e) { return e->d > 2 ? e->cost[2] : 0; }
+
+static cbx_status rank_second(cbx_ctx *ctx, field *f, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    entry **order = cbx_mem_calloc(al, f->n + 1, sizeof(*order));
+    size_t rank = 0;
+
+    if (!order) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu points", f->n);
+    for (size_t i = 0; i < f->n; i++) order[i] = &f->entries[i];
+    if (f->d > 1) qsort(order, f->n, sizeof(*order), by_second);
+    for (size_t i = 0; i < f->n; i++) {
+        if (!i || (f->d > 1 && order[i]->cost[1] != order[i - 1]->cost[1])) rank = i + 1;
+        order[i]->second = rank;
+    }
+    cbx_mem_free(al, order, (f->n + 1) * sizeof(*order));
+    return CBX_OK;
+}
+
+/* Equal points are asked together, then put together: none dominates its equal. */
+static void sweep(field *f, bool *on_front)
+{
+    size_t end;
+
+    for (size_t i = 0; i <= f->n; i++) f->tree[i] = NAN; /* fmin passes NaN over: nothing there */
+    for (size_t i = 0; i < f->n; i = end) {
+        const entry *e = &f->entries[i];
+        bool free_of_others = true;
+        for (size_t r = e->second; r && free_of_others; r &= r - 1) free_of_others = !(f->tree[r] <= third(e));
+        for (end = i; end < f->n && same(e, &f->entries[end]); end++) on_front[f->entries[end].index] = free_of_others;
+        if (free_of_others) tree_put(f->tree, f->n, e->second, third(e));
+    }
+}
+
+static bool dominates(const entry *a, const entry *b)
+{
+    for (size_t k = 0; k < a->d; k++)
+        if (!(a->cost[k] <= b->cost[k])) return false;
+    return true;
+}
+
+/* Any number of objectives: against the front so far, which is kept at the head of entries. */
+static void compare_all(field *f, bool *on_front)
+{
+    size_t front = 0;
+
+    for (size_t i = 0; i < f->n; i++) {
+        entry e = f->entries[i];
+        bool beaten = false;
+        for (size_t k = 0; k < front && !beaten; k++)
+            beaten = dominates(&f->entries[k], &e) && !same(&f->entries[k], &e);
+        on_front[e.index] = !beaten;
+        if (!beaten) f->entries[front++] = e;
+    }
+}
+
+static size_t fill(field *f, const double *x, size_t n, const cbx_direction *directions)
+{
+    for (size_t i = 0; i < n; i++) {
+        double *cost = f->costs + f->n * f->d;
+        bool missing = false;
+        for (size_t k = 0; k < f->d; k++) {
+            double v = x[i * f->d + k];
+            missing |= isnan(v);
+            cost[k] = directions[k] == CBX_DIRECTION_HIGHER ? -v : v;
+        }
+        if (!missing) f->entries[f->n++] = (entry){ cost, f->d, i, 0 };
+    }
+    if (f->n) qsort(f->entries, f->n, sizeof(*f->entries), by_costs);
+    return n - f->n;
+}
+
+static cbx_status find_front(cbx_ctx *ctx, field *f, bool *on_front, cbx_err *err)
+{
+    cbx_status st;
+
+    if (f->d > 3) {
+        compare_all(f, on_front);
+        return CBX_OK;
+    }
+    st = rank_second(ctx, f, err);
+    if (!st) sweep(f, on_front);
+    return st;
+}
+
+cbx_status cbx_pareto_front(cbx_ctx *ctx, const double *x, size_t n, size_t d, const cbx_direction *directions,
+                            bool *on_front, size_t *nfront, size_t *nmissing, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    field f = { .d = d };
+    cbx_status st = CBX_OK;
+    size_t missing;
+
+    if (!d) return cbx_fail(err, CBX_EINVAL, "a front needs at least one objective");
+    for (size_t k = 0; k < d; k++)
+        if (directions[k] != CBX_DIRECTION_LOWER && directions[k] != CBX_DIRECTION_HIGHER)
+            return cbx_fail(err, CBX_EINVAL, "objective %zu has no better side", k);
+    f.costs = cbx_mem_calloc(al, n * d + 1, sizeof(*f.costs));
+    f.entries = cbx_mem_calloc(al, n + 1, sizeof(*f.entries));
+    f.tree = cbx_mem_calloc(al, n + 1, sizeof(*f.tree));
+    if (f.costs && f.entries && f.tree) {
+        memset(on_front, 0, n * sizeof(*on_front));
+        missing = fill(&f, x, n, directions);
+        st = find_front(ctx, &f, on_front, err);
+        if (!st && nmissing) *nmissing = missing;
+        if (!st && nfront) *nfront = 0;
+        for (size_t i = 0; !st && nfront && i < n; i++) *nfront += on_front[i];
+    } else {
+        st = cbx_fail(err, CBX_ENOMEM, "out of memory for %zu points", n);
+    }
+    cbx_mem_free(al, f.costs, (n * d + 1) * sizeof(*f.costs));
+    cbx_mem_free(al, f.entries, (n + 1) * sizeof(*f.entries));
+    cbx_mem_free(al, f.tree, (n + 1) * sizeof(*f.tree));
+    return st;
+}

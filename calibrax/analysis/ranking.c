@@ -1,0 +1,197 @@
+/*
+ * Ranks by sorting, scores by direction, stability by bootstrap.
+ * Fleming & Wallace, Commun. ACM 29 (1986) 218-221: of ratios only the geometric mean keeps the order whatever the base.
+ */
+#include "calibrax/analysis/ranking.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/base/rng.h"
+#include "calibrax/statistics/estimate.h"
+
+static cbx_status refuse_info(cbx_direction d, cbx_err *err)
+{
+    if (d == CBX_DIRECTION_LOWER || d == CBX_DIRECTION_HIGHER) return CBX_OK;
+    return cbx_fail(err, CBX_EINVAL, "a metric of direction '%s' has no better side to rank by", cbx_direction_name(d));
+}
+
+/* Cost: the smaller the better. */
+static double cost_of(double v, cbx_direction d) { return d == CBX_DIRECTION_HIGHER ? -v : v; }
+
+/* delta holds the cost while sorting. */
+static int by_cost(const void *a, const void *b)
+{
+    const cbx_rank_entry *x = a, *y = b;
+
+    if (isnan(x->delta) != isnan(y->delta)) return isnan(x->delta) ? 1 : -1;
+    if (x->delta != y->delta && !isnan(x->delta)) return x->delta < y->delta ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+static double distance(double cost, double best)
+{
+    if (cost == best) return 0;
+    return best == 0 ? INFINITY : (cost - best) / fabs(best);
+}
+
+cbx_status cbx_rank(const double *values, size_t n, cbx_direction direction, cbx_rank_entry *out, cbx_err *err)
+{
+    cbx_status st = refuse_info(direction, err);
+    double best, before = NAN;
+
+    if (st) return st;
+    for (size_t i = 0; i < n; i++) out[i] = (cbx_rank_entry){ i, values[i], 0, cost_of(values[i], direction) };
+    if (n) qsort(out, n, sizeof(*out), by_cost);
+    best = n ? out[0].delta : NAN;
+    for (size_t i = 0; i < n; i++) {
+        double cost = out[i].delta;
+        if (isnan(cost)) continue;
+        out[i].rank = cost == before ? out[i - 1].rank : i + 1;
+        out[i].delta = distance(cost, best);
+        before = cost;
+    }
+    return CBX_OK;
+}
+
+/* --- scores --- */
+
+typedef struct range {
+    double best, worst;
+} range;
+
+static range range_of(const double *v, size_t n, cbx_direction d)
+{
+    range r = { NAN, NAN };
+
+    for (size_t i = 0; i < n; i++) {
+        if (isnan(v[i])) continue;
+        if (isnan(r.best) || cost_of(v[i], d) < cost_of(r.best, d)) r.best = v[i];
+        if (isnan(r.worst) || cost_of(v[i], d) > cost_of(r.worst, d)) r.worst = v[i];
+    }
+    return r;
+}
+
+static double one_score(cbx_score_kind kind, double v, range r, cbx_direction d)
+{
+    if (kind == CBX_SCORE_GEOMETRIC) return d == CBX_DIRECTION_LOWER ? log(r.best / v) : log(v / r.best);
+    return r.best == r.worst ? (isnan(v) ? NAN : 1) : (v - r.worst) / (r.best - r.worst);
+}
+
+static cbx_status check_weights(const double *w, size_t m, double *sum, cbx_err *err)
+{
+    *sum = 0;
+    for (size_t j = 0; j < m; j++) {
+        double one = w ? w[j] : 1;
+        if (!(one >= 0) || isinf(one)) return cbx_fail(err, CBX_EINVAL, "weight %zu is not a finite number >= 0", j);
+        *sum += one;
+    }
+    return *sum > 0 ? CBX_OK : cbx_fail(err, CBX_EINVAL, "no metric has a weight");
+}
+
+static cbx_status check_values(cbx_score_kind kind, const double *v, size_t n, cbx_err *err)
+{
+    for (size_t i = 0; kind == CBX_SCORE_GEOMETRIC && i < n; i++)
+        if (!isnan(v[i]) && !(v[i] > 0 && isfinite(v[i])))
+            return cbx_fail(err, CBX_EDOM, "the geometric mean needs values > 0; competitor %zu has %g", i, v[i]);
+    return CBX_OK;
+}
+
+cbx_status cbx_score(cbx_ctx *ctx, cbx_score_kind kind, const double *values, size_t m, size_t n,
+                     const cbx_direction *directions, const double *weights, double *scores, size_t *nmissing,
+                     cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    double sum, *total;
+    cbx_status st = check_weights(weights, m, &sum, err);
+
+    for (size_t j = 0; !st && j < m; j++) {
+        st = refuse_info(directions[j], err);
+        if (!st) st = check_values(kind, values + j * n, n, err);
+    }
+    if (st) return st;
+    total = cbx_mem_calloc(al, n + 1, sizeof(*total));
+    if (!total) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu scores", n);
+    for (size_t j = 0; j < m; j++) {
+        double w = (weights ? weights[j] : 1) / sum;
+        range r = range_of(values + j * n, n, directions[j]);
+        for (size_t i = 0; w > 0 && i < n; i++) total[i] += w * one_score(kind, values[j * n + i], r, directions[j]);
+    }
+    if (nmissing) *nmissing = 0;
+    for (size_t i = 0; i < n; i++) {
+        scores[i] = kind == CBX_SCORE_GEOMETRIC ? exp(total[i]) : total[i];
+        if (nmissing) *nmissing += isnan(scores[i]);
+    }
+    cbx_mem_free(al, total, (n + 1) * sizeof(*total));
+    return CBX_OK;
+}
+
+/* --- stability --- */
+
+typedef struct work {
+    double *median, *draw;
+    cbx_rank_entry *entries;
+    size_t longest;
+} work;
+
+static double drawn_median(const cbx_rank_sample *s, cbx_rng *rng, double *draw)
+{
+    for (size_t k = 0; k < s->n; k++) draw[k] = s->x[cbx_rng_below(rng, s->n)];
+    cbx_stat_sort(draw, s->n);
+    return cbx_stat_quantile_sorted(draw, s->n, 0.5);
+}
+
+static cbx_status draw_all(const cbx_rank_sample *samples, size_t n, cbx_direction direction, size_t draws,
+                           uint64_t seed, work *w, double *share, cbx_err *err)
+{
+    memset(share, 0, n * n * sizeof(*share));
+    for (size_t b = 0; b < draws; b++) {
+        cbx_status st;
+        for (size_t i = 0; i < n; i++) {
+            cbx_rng rng = cbx_rng_make(seed, b * n + i);
+            w->median[i] = drawn_median(&samples[i], &rng, w->draw);
+        }
+        st = cbx_rank(w->median, n, direction, w->entries, err);
+        if (st) return st;
+        for (size_t i = 0; i < n; i++) share[w->entries[i].index * n + w->entries[i].rank - 1] += 1.0;
+    }
+    for (size_t k = 0; k < n * n; k++) share[k] /= (double)draws;
+    return CBX_OK;
+}
+
+static cbx_status check_samples(const cbx_rank_sample *samples, size_t n, size_t *longest, cbx_err *err)
+{
+    *longest = 1;
+    for (size_t i = 0; i < n; i++) {
+        if (!samples[i].n) return cbx_fail(err, CBX_EINVAL, "competitor %zu has no samples", i);
+        if (samples[i].n > *longest) *longest = samples[i].n;
+        for (size_t k = 0; k < samples[i].n; k++)
+            if (!isfinite(samples[i].x[k]))
+                return cbx_fail(err, CBX_EDOM, "sample %zu of competitor %zu is not finite", k, i);
+    }
+    return CBX_OK;
+}
+
+cbx_status cbx_rank_stability(cbx_ctx *ctx, const cbx_rank_sample *samples, size_t n, cbx_direction direction,
+                              size_t draws, uint64_t seed, double *share, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    work w = { 0 };
+    cbx_status st = refuse_info(direction, err);
+
+    if (!st && !draws) st = cbx_fail(err, CBX_EINVAL, "a bootstrap needs at least one draw");
+    if (!st) st = check_samples(samples, n, &w.longest, err);
+    if (st) return st;
+    w.median = cbx_mem_calloc(al, n + 1, sizeof(*w.median));
+    w.draw = cbx_mem_calloc(al, w.longest, sizeof(*w.draw));
+    w.entries = cbx_mem_calloc(al, n + 1, sizeof(*w.entries));
+    if (w.median && w.draw && w.entries)
+        st = draw_all(samples, n, direction, draws, seed, &w, share, err);
+    else
+        st = cbx_fail(err, CBX_ENOMEM, "out of memory for %zu competitors", n);
+    cbx_mem_free(al, w.median, (n + 1) * sizeof(*w.median));
+    cbx_mem_free(al, w.draw, w.longest * sizeof(*w.draw));
+    cbx_mem_free(al, w.entries, (n + 1) * sizeof(*w.entries));
+    return st;
+}

@@ -1,0 +1,151 @@
+/**
+ * Regressions: a run against a baseline run, each metric of each point with a named outcome, and one answer with an exit code.
+ *
+ * Nothing passes because it could not be looked at: what is missing, not finite, undefined, doubled or unlike is an outcome of its own.
+ *
+ * Key: (point, scenario, tags in the order of their keys, metric).
+ * Change: (current - baseline) / |baseline|; "worse" is up for lower-is-better and down for higher-is-better metrics.
+ * A change counts if it is more than max(threshold, minimum / |baseline|), where rounding does not decide (cbx_verdict_exceeds).
+ * What it is judged by, the first that both runs have:
+ *   samples  medians of both with order-statistic intervals at level sqrt(L) each, so that both hold with probability L; their quotient
+ *            less 1 is the interval of the change (difference over |baseline median| unless all four ends are > 0).  p: Mann-Whitney,
+ *            exact for up to 50 samples together, corrected over the table after Holm.
+ *            Regressed or improved: the interval lies wholly on one side of 0, its value is more than the threshold, and the corrected p
+ *            is at most 1 - L; equivalent: the interval and the change of the values lie within the threshold; else undecided.  95 % needs 7
+ *            samples a side.
+ *   bounds   lower and upper of both, combined in the same way; no p
+ *   values   the values alone: regressed, improved or unchanged
+ * Definitions: the run's, else the baseline's, else those given beside.
+ */
+#ifndef CALIBRAX_ANALYSIS_REGRESSION_H
+#define CALIBRAX_ANALYSIS_REGRESSION_H
+
+#include "calibrax/analysis/verdict.h"
+#include "calibrax/core/run.h"
+
+CBX_BEGIN_DECLS
+
+/* name, what stands in outputs, exit code that it asks for (without allowances) */
+#define CBX_OUTCOME_MAP(X)                                                                                             \
+    X(UNCHANGED, "unchanged", 0) /* by values: not more than the threshold */                                          \
+    X(IMPROVED, "improved", 0)                                                                                         \
+    X(REGRESSED, "regressed", 1)                                                                                       \
+    X(EQUIVALENT, "equivalent", 0) /* by an interval: surely not more than the threshold */                            \
+    X(UNDECIDED, "undecided", 3)   /* by an interval that says neither */                                              \
+    X(NEW, "new", 0)               /* not in the baseline */                                                           \
+    X(DROPPED, "dropped", 2)       /* in the baseline and missing now */                                               \
+    X(NAN_NOW, "not-a-number", 1)  /* value or a sample of the run is not finite */                                    \
+    X(NAN_BASELINE, "baseline-not-a-number", 2)                                                                        \
+    X(ZERO_BASELINE, "zero-baseline", 2) /* and no minimum change to compare by */                                     \
+    X(NO_DEFINITION, "no-definition", 2)                                                                               \
+    X(DUPLICATE, "duplicate-key", 2)               /* the key stands twice in one of the runs */                       \
+    X(INFO, "info", 0)                             /* direction "info": never gates */                                 \
+    X(DEFINITIONS_DIFFER, "definitions-differ", 2) /* unit or direction of run and baseline */
+
+typedef enum cbx_outcome {
+#define CBX_OUTCOME_ENUM(name, words, exit_code) CBX_OUTCOME_##name,
+    CBX_OUTCOME_MAP(CBX_OUTCOME_ENUM)
+#undef CBX_OUTCOME_ENUM
+        CBX_OUTCOME_COUNT
+} cbx_outcome;
+
+/** As listed; "?" for a number outside the list. */
+CBX_API const char *cbx_outcome_name(cbx_outcome outcome);
+
+typedef enum cbx_basis { CBX_BASIS_NONE, CBX_BASIS_VALUES, CBX_BASIS_BOUNDS, CBX_BASIS_SAMPLES } cbx_basis;
+/** "none", "values", "bounds", "samples" */
+CBX_API const char *cbx_basis_name(cbx_basis basis);
+
+/** A threshold for metrics whose name matches; the first rule that matches counts. */
+typedef struct cbx_regression_rule {
+    const char *metric; /* shell pattern (*, ?, [...]) over the metric's name */
+    double threshold;   /* relative; NaN: as without the rule */
+    double minimum;     /* absolute, in the metric's unit; NaN: as without the rule */
+} cbx_regression_rule;
+
+typedef struct cbx_regression_opts {
+    uint32_t struct_size;
+    double threshold;         /* relative, >= 0; 5 % */
+    double primary_threshold; /* of metrics of priority "primary" and "secondary"; NaN: threshold */
+    double secondary_threshold;
+    double minimum;                   /* absolute, in the metric's unit, >= 0: smaller changes do not count */
+    const cbx_regression_rule *rules; /* before everything above */
+    size_t nrules;
+    double level;        /* of intervals, 0 < level < 1 */
+    bool values_only;    /* pass samples and bounds over */
+    bool allow_dropped;  /* keys that are missing now do not fail */
+    bool allow_machines; /* compare across machines, and say so */
+    bool undecided_passes;
+    const cbx_run *defs; /* definitions for what neither run defines (cbx_run_defs_read); NULL: none */
+} cbx_regression_opts;
+
+#define CBX_REGRESSION_OPTS_INIT                                                                                       \
+    {                                                                                                                  \
+        sizeof(cbx_regression_opts), 0.05, __builtin_nan(""), __builtin_nan(""), 0, 0, 0, 0.95, 0, 0, 0, 0, 0          \
+    }
+
+/** One key.  Text lives as long as the result. */
+typedef struct cbx_finding {
+    cbx_outcome outcome;
+    const char *key; /* "point@scenario{tag=value,...}:metric" */
+    const char *point, *scenario, *tags, *metric;
+    const char *unit; /* NULL: no definition */
+    cbx_direction direction;
+    cbx_priority priority;
+    double baseline, current; /* NaN: missing */
+    double change;            /* of the values, signed as they are; NaN: none */
+    double threshold;         /* what change had to be more than, the minimum counted in; NaN: not compared */
+    cbx_basis basis;
+    cbx_interval interval; /* of the change, value included, signed as they are; level 0: no level is known */
+    double p, p_holm;      /* NaN: none */
+    const char *sentence;
+} cbx_finding;
+
+typedef enum cbx_same_machine {
+    CBX_MACHINE_SAME,
+    CBX_MACHINE_OTHER,  /* environment.machine differs */
+    CBX_MACHINE_UNKNOWN /* one of the runs has none */
+} cbx_same_machine;
+
+typedef struct cbx_regression cbx_regression;
+
+/** The answer to it all. */
+typedef struct cbx_gate {
+    int exit_code; /* 0 pass, 1 regression or not a number, 2 cannot be compared, 3 undecided; 1 goes before 2, 2 before 3 */
+    size_t counts[CBX_OUTCOME_COUNT]; /* waived findings not counted */
+    size_t waived;
+    char sentence[256];
+} cbx_gate;
+
+/**
+ * Compares.  Runs of machines that differ, or that do not say their machine, are refused unless allowed: a result without findings
+ * and with exit code 2.  Findings come in the order of the run, then what is missing now in the order of the baseline.
+ * @param opts  NULL: all defaults
+ * @param out   the caller frees it; needs neither run nor ctx any more, only the allocator of ctx
+ * @return CBX_OK, whatever was found; CBX_EINVAL (an option that says what it may not); CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_regression_create(cbx_ctx *ctx, const cbx_run *run, const cbx_run *baseline,
+                                         const cbx_regression_opts *opts, cbx_regression **out, cbx_err *err);
+/** NULL is fine. */
+CBX_API void cbx_regression_free(cbx_regression *r);
+
+CBX_API size_t cbx_regression_nfindings(const cbx_regression *r);
+/** NULL past the end */
+CBX_API const cbx_finding *cbx_regression_finding(const cbx_regression *r, size_t i);
+CBX_API const char *cbx_regression_run_id(const cbx_regression *r);
+CBX_API const char *cbx_regression_baseline_id(const cbx_regression *r);
+CBX_API cbx_same_machine cbx_regression_machines(const cbx_regression *r);
+/** "" for one machine; else a sentence that must stand beside the figures. */
+CBX_API const char *cbx_regression_label(const cbx_regression *r);
+/**
+ * The answer.  Exit code 2 also where no gating key stands in both runs.
+ * @param waived  a flag a finding: true takes it out of the answer; NULL: none
+ * Allocates nothing.  Safe from any thread.
+ */
+CBX_API void cbx_regression_gate(const cbx_regression *r, const bool *waived, cbx_gate *out);
+
+/** What an outcome asks for: as listed above, with the allowances that the result was made with. */
+CBX_API int cbx_regression_exit_code(const cbx_regression *r, cbx_outcome outcome);
+
+CBX_END_DECLS
+#endif

@@ -1,0 +1,165 @@
+/*
+ * One key of two runs: what its samples, bounds or values say of the change.
+ * Intervals of two independent medians at level sqrt(L) each hold together with probability L, and so does what follows from both.
+ */
+#include <fnmatch.h>
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/analysis/regression_parts.h"
+#include "calibrax/statistics/estimate.h"
+#include "calibrax/statistics/multiplicity.h"
+#include "calibrax/statistics/test.h"
+
+typedef struct limits {
+    double threshold, minimum;
+} limits;
+
+static limits limits_of(const cbx_regression_opts *o, const cbx_finding *f)
+{
+    double by_priority = f->priority == CBX_PRIORITY_PRIMARY ? o->primary_threshold : o->secondary_threshold;
+    limits l = { isnan(by_priority) ? o->threshold : by_priority, o->minimum };
+
+    for (size_t i = 0; i < o->nrules; i++) {
+        const cbx_regression_rule *r = &o->rules[i];
+        if (fnmatch(r->metric, f->metric, 0) != 0) continue;
+        if (!isnan(r->threshold)) l.threshold = r->threshold;
+        if (!isnan(r->minimum)) l.minimum = r->minimum;
+        break;
+    }
+    return l;
+}
+
+cbx_interval cbx__change_of(const cbx_interval *now, const cbx_interval *base, double scale, bool relative)
+{
+    cbx_interval c = { (now->value - base->value) / scale, (now->lower - base->upper) / scale,
+                       (now->upper - base->lower) / scale, now->level * base->level };
+
+    if (relative && now->lower > 0 && base->lower > 0) {
+        c.value = (now->value - base->value) / base->value;
+        c.lower = (now->lower - base->upper) / base->upper;
+        c.upper = (now->upper - base->lower) / base->lower;
+    }
+    return c;
+}
+
+cbx_status cbx__intervals_of_samples(cbx_ctx *ctx, double level, const cbx_metric *now, const cbx_metric *base,
+                                     cbx_interval out[2], cbx_err *err)
+{
+    const cbx_metric *side[2] = { now, base };
+
+    out[0].level = out[1].level = 0;
+    if (!now->samples || !base->samples || !now->nsamples || !base->nsamples) return CBX_OK;
+    for (int i = 0; i < 2; i++) {
+        cbx_status st = cbx_stat_median_interval(ctx, side[i]->samples, side[i]->nsamples, sqrt(level), &out[i], err);
+        if (st) return st;
+    }
+    return CBX_OK;
+}
+
+static bool bounded(const cbx_metric *m)
+{
+    return isfinite(m->lower) && isfinite(m->upper) && m->lower <= m->value && m->value <= m->upper;
+}
+
+static cbx_interval bounds_of(const cbx_metric *m) { return (cbx_interval){ m->value, m->lower, m->upper, 0 }; }
+
+static cbx_interval value_of(const cbx_metric *m) { return (cbx_interval){ m->value, m->value, m->value, 0 }; }
+
+/* The best that both sides have. */
+static cbx_status sides_of(cbx_ctx *ctx, const cbx_regression_opts *o, const cbx_metric *now, const cbx_metric *base,
+                           cbx_interval side[2], cbx_finding *f, cbx_err *err)
+{
+    cbx_test test;
+    cbx_status st;
+
+    if (!o->values_only) {
+        st = cbx__intervals_of_samples(ctx, o->level, now, base, side, err);
+        if (st) return st;
+        if (side[0].level > 0 && side[1].level > 0) {
+            f->basis = CBX_BASIS_SAMPLES;
+            st = cbx_stat_test_mann_whitney(ctx, now->samples, now->nsamples, base->samples, base->nsamples,
+                                            CBX_TEST_AUTO, &test, err);
+            f->p = st ? f->p : test.p;
+            return st;
+        }
+        if (bounded(now) && bounded(base)) {
+            side[0] = bounds_of(now);
+            side[1] = bounds_of(base);
+            f->basis = CBX_BASIS_BOUNDS;
+            return CBX_OK;
+        }
+    }
+    side[0] = value_of(now);
+    side[1] = value_of(base);
+    f->basis = CBX_BASIS_VALUES;
+    return CBX_OK;
+}
+
+static cbx_outcome outcome_of(const cbx_interval *change, double threshold, const cbx_finding *f)
+{
+    cbx_interval worse = *change;
+
+    if (f->direction == CBX_DIRECTION_HIGHER)
+        worse = (cbx_interval){ -change->value, -change->upper, -change->lower, change->level };
+    switch (cbx_verdict_of_change(&worse, threshold)) {
+    case CBX_VERDICT_FASTER: return CBX_OUTCOME_IMPROVED;
+    case CBX_VERDICT_SLOWER: return CBX_OUTCOME_REGRESSED;
+    case CBX_VERDICT_EQUIVALENT: return f->basis == CBX_BASIS_VALUES ? CBX_OUTCOME_UNCHANGED : CBX_OUTCOME_EQUIVALENT;
+    default: return CBX_OUTCOME_UNDECIDED;
+    }
+}
+
+cbx_status cbx__regression_judge(cbx_ctx *ctx, const cbx_regression_opts *opts, const cbx_metric *now,
+                                 const cbx_metric *base, cbx_finding *f, cbx_err *err)
+{
+    limits l = limits_of(opts, f);
+    cbx_interval side[2];
+    double scale, threshold;
+    cbx_status st = sides_of(ctx, opts, now, base, side, f, err);
+
+    if (st) return st;
+    scale = fabs(side[1].value);
+    threshold = scale > 0 ? fmax(l.threshold, l.minimum / scale) : 1;
+    if (base->value != 0) f->change = (now->value - base->value) / fabs(base->value);
+    if (!(scale > 0)) { /* counted in minimum changes */
+        scale = l.minimum;
+        if (!(scale > 0)) {
+            bool same = side[0].lower == 0 && side[0].upper == 0 && side[1].lower == 0 && side[1].upper == 0;
+            f->outcome = same ? CBX_OUTCOME_UNCHANGED : CBX_OUTCOME_ZERO_BASELINE;
+            return CBX_OK;
+        }
+        f->interval = cbx__change_of(&side[0], &side[1], scale, false);
+        f->outcome = outcome_of(&f->interval, threshold, f);
+        f->interval = (cbx_interval){ NAN, NAN, NAN, 0 };
+        return CBX_OK;
+    }
+    f->threshold = threshold;
+    f->interval = cbx__change_of(&side[0], &side[1], scale, true);
+    f->outcome = outcome_of(&f->interval, threshold, f);
+    if (f->outcome == CBX_OUTCOME_EQUIVALENT && (isnan(f->change) || cbx_verdict_exceeds(f->change, threshold)))
+        f->outcome = CBX_OUTCOME_UNDECIDED; /* the value is no median: samples cannot speak for it */
+    return CBX_OK;
+}
+
+cbx_status cbx__regression_correct(cbx_ctx *ctx, double level, cbx_finding *f, size_t n, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    double *p = cbx_mem_calloc(al, 2 * n + 1, sizeof(*p)), *adjusted = p ? p + n : NULL;
+    size_t m = 0;
+    cbx_status st;
+
+    if (!p) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu p-values", n);
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(f[i].p)) p[m++] = f[i].p;
+    st = cbx_stat_adjust(ctx, CBX_CORRECTION_HOLM, p, m, adjusted, err);
+    m = 0;
+    for (size_t i = 0; !st && i < n; i++) {
+        bool claims = f[i].outcome == CBX_OUTCOME_REGRESSED || f[i].outcome == CBX_OUTCOME_IMPROVED;
+        if (isnan(f[i].p)) continue;
+        f[i].p_holm = adjusted[m++];
+        if (claims && f[i].p_holm > (1 - level) * (1 + 1e-9)) f[i].outcome = CBX_OUTCOME_UNDECIDED;
+    }
+    cbx_mem_free(al, p, (2 * n + 1) * sizeof(*p));
+    return st;
+}

@@ -1,0 +1,46 @@
+/*
+ * Inside regression: what matching, judging and concluding share.
+ */
+#ifndef CALIBRAX_ANALYSIS_REGRESSION_PARTS_H
+#define CALIBRAX_ANALYSIS_REGRESSION_PARTS_H
+
+#include "calibrax/analysis/regression.h"
+#include "calibrax/base/arena.h"
+
+struct cbx_regression {
+    cbx_allocator al;
+    cbx_arena arena;
+    cbx_finding *findings;
+    size_t nfindings;
+    size_t nkeys_run, nkeys_baseline;
+    const char *run_id, *baseline_id, *label;
+    cbx_same_machine machines;
+    bool refused; /* machines, and not allowed */
+    bool allow_dropped, undecided_passes;
+};
+
+/** One metric of one point of a run. */
+typedef struct cbx__keyed {
+    const char *id; /* all parts with their lengths, so that no two keys look alike */
+    const cbx_point *point;
+    const cbx_named_metric *metric;
+    const char *tags; /* "a=1,b=2" */
+    size_t order;     /* in the run */
+    size_t count;     /* how often the key stands there; 0: not its first place */
+    struct cbx__keyed *match;
+} cbx__keyed;
+
+/** Outcome, change, threshold, interval and p of a key in both runs, definition and finiteness settled. */
+cbx_status cbx__regression_judge(cbx_ctx *ctx, const cbx_regression_opts *opts, const cbx_metric *now,
+                                 const cbx_metric *base, cbx_finding *f, cbx_err *err);
+/** Order-statistic intervals of both medians (now, base) at level sqrt(level); level 0 where samples do not suffice. */
+cbx_status cbx__intervals_of_samples(cbx_ctx *ctx, double level, const cbx_metric *now, const cbx_metric *base,
+                                     cbx_interval out[2], cbx_err *err);
+/** Interval of the change from intervals of both sides: quotient less 1 if relative and all ends > 0, else difference over scale. */
+cbx_interval cbx__change_of(const cbx_interval *now, const cbx_interval *base, double scale, bool relative);
+/** Holm over the findings that have a p; what does not stand becomes undecided. */
+cbx_status cbx__regression_correct(cbx_ctx *ctx, double level, cbx_finding *f, size_t n, cbx_err *err);
+/** Fills sentence; false: out of memory. */
+bool cbx__regression_say(cbx_arena *arena, cbx_finding *f);
+
+#endif

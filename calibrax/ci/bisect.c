@@ -1,0 +1,520 @@
+/*
+ * The search: what is known, what to measure next, when to stop.  See bisect.h; the arithmetic is in bisect_model.c.
+ */
+#include "calibrax/ci/bisect.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/ci/bisect_parts.h"
+
+#define CONFIDENCE    0.95
+#define FEWEST_ENDS   5
+#define END_LAUNCHES  60
+#define MAX_LAUNCHES  1000
+#define CONFIRMATIONS 2
+
+static const char *const outcome_names[] = { "running", "found", "unchanged", "swapped", "undecided", "broken-end" };
+
+const char *cbx_bisect_outcome_name(cbx_bisect_outcome outcome)
+{
+    return (size_t)outcome < CBX_LEN(outcome_names) ? outcome_names[outcome] : "?";
+}
+
+/* --- making --- */
+
+static cbx_status read_opts(const cbx_bisect_opts *in, cbx_bisect_opts *out, cbx_err *err)
+{
+    const cbx_bisect_opts defaults = CBX_BISECT_OPTS_INIT;
+
+    *out = in ? *in : defaults;
+    if (out->struct_size != sizeof *out) return cbx_fail(err, CBX_EINVAL, "cbx_bisect_opts of another version");
+    if (out->confidence == 0) out->confidence = CONFIDENCE;
+    if (out->end_launches == 0) out->end_launches = END_LAUNCHES;
+    if (out->max_launches == 0) out->max_launches = MAX_LAUNCHES;
+    if (!(out->confidence > 0.5 && out->confidence < 1))
+        return cbx_fail(err, CBX_EINVAL, "a confidence of %g: it must be above 0.5 and below 1", out->confidence);
+    if (out->end_launches < FEWEST_ENDS)
+        return cbx_fail(err, CBX_EINVAL, "%zu launches of each end: at least %d are needed", out->end_launches,
+                        FEWEST_ENDS);
+    if (!(out->build_launches >= 0 && isfinite(out->build_launches)))
+        return cbx_fail(err, CBX_EINVAL, "a build cannot cost %g launches", out->build_launches);
+    return CBX_OK;
+}
+
+static cbx_status check_graph(const cbx_bisect_graph *g, cbx_err *err)
+{
+    if (g->ncommits == 0) return cbx_fail(err, CBX_EINVAL, "no commits between the ends of the search");
+    if (g->ncommits > CBX_BISECT_MAX_COMMITS)
+        return cbx_fail(err, CBX_EOVERFLOW, "%zu commits to search, at most %d: choose ends that are nearer",
+                        g->ncommits, CBX_BISECT_MAX_COMMITS);
+    if (!g->good || !g->names) return cbx_fail(err, CBX_EINVAL, "commits without names");
+    for (size_t i = 0; i < g->ncommits; i++) {
+        if (!g->names[i]) return cbx_fail(err, CBX_EINVAL, "commit %zu has no name", i);
+        for (size_t k = g->first ? g->first[i] : 0; g->first && k < g->first[i + 1]; k++) {
+            if (g->parents[k] >= i)
+                return cbx_fail(err, CBX_EINVAL, "commit '%s' comes before its parent", g->names[i]);
+        }
+    }
+    return CBX_OK;
+}
+
+static int by_name(const void *a, const void *b, void *user)
+{
+    const char *const *names = user;
+    return strcmp(names[*(const size_t *)a], names[*(const size_t *)b]);
+}
+
+static cbx_status copy_names(cbx_bisect *b, const cbx_bisect_graph *g, cbx_err *err)
+{
+    const char **names = cbx_arena_calloc(&b->arena, b->n + 1, sizeof *names);
+
+    b->by_name = cbx_arena_calloc(&b->arena, b->n + 1, sizeof *b->by_name);
+    if (!names || !b->by_name) return cbx_fail(err, CBX_ENOMEM, "no memory for a search of %zu commits", b->n);
+    b->names = names;
+    for (size_t i = 0; i <= b->n; i++) {
+        names[i] = cbx_arena_strdup(&b->arena, i < b->n ? g->names[i] : g->good);
+        if (!names[i]) return cbx_fail(err, CBX_ENOMEM, "no memory for a search of %zu commits", b->n);
+        b->by_name[i] = i;
+    }
+    qsort_r(b->by_name, b->n + 1, sizeof *b->by_name, by_name, names);
+    for (size_t i = 0; i < b->n; i++) {
+        if (!strcmp(names[b->by_name[i]], names[b->by_name[i + 1]]))
+            return cbx_fail(err, CBX_EINVAL, "commit '%s' is there twice", names[b->by_name[i]]);
+    }
+    return CBX_OK;
+}
+
+static bool make_rows(cbx_bisect *b, const cbx_bisect_graph *g)
+{
+    cbx__rows *r = &b->rows;
+
+    r->n = b->n;
+    r->words = (b->n + 63) / 64;
+    r->bits = cbx_arena_calloc(&b->arena, r->n * r->words, sizeof *r->bits);
+    if (!r->bits) return false;
+    for (size_t i = 0; i < b->n; i++) {
+        uint64_t *row = r->bits + i * r->words;
+        size_t from = g->first ? g->first[i] : i - (i > 0), to = g->first ? g->first[i + 1] : i;
+        for (size_t k = from; k < to; k++) {
+            const uint64_t *parent = r->bits + (g->first ? g->parents[k] : k) * r->words;
+            for (size_t w = 0; w < r->words; w++) row[w] |= parent[w];
+        }
+        row[i / 64] |= (uint64_t)1 << (i % 64);
+    }
+    return true;
+}
+
+static cbx_status make_parts(cbx_bisect *b, const cbx_bisect_graph *g, cbx_err *err)
+{
+    cbx_status st = copy_names(b, g, err);
+
+    if (st) return st;
+    b->reasons = cbx_arena_calloc(&b->arena, b->n + 1, sizeof *b->reasons);
+    b->at = cbx_arena_calloc(&b->arena, b->n + 1, sizeof *b->at);
+    b->p = cbx_arena_calloc(&b->arena, b->n, sizeof *b->p);
+    b->group = cbx_arena_calloc(&b->arena, b->n, sizeof *b->group);
+    b->mass = cbx_arena_calloc(&b->arena, b->n, sizeof *b->mass);
+    b->suspects = cbx_arena_calloc(&b->arena, b->n, sizeof *b->suspects);
+    b->opts.identity = cbx_arena_strdup(&b->arena, b->opts.identity ? b->opts.identity : "");
+    if (!make_rows(b, g) || !b->opts.identity || !b->reasons || !b->at || !b->p || !b->group || !b->mass ||
+        !b->suspects)
+        return cbx_fail(err, CBX_ENOMEM, "no memory for a search of %zu commits", b->n);
+    return CBX_OK;
+}
+
+cbx_status cbx_bisect_create(cbx_ctx *ctx, const cbx_bisect_graph *graph, const cbx_bisect_opts *opts, cbx_bisect **out,
+                             cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_bisect_opts own;
+    cbx_bisect *b;
+    cbx_status st = read_opts(opts, &own, err);
+
+    if (!st) st = check_graph(graph, err);
+    if (st) return st;
+    b = cbx_mem_zalloc(al, sizeof *b);
+    if (!b) return cbx_fail(err, CBX_ENOMEM, "no memory for a search");
+    b->al = *al;
+    b->opts = own;
+    b->n = graph->ncommits;
+    cbx_arena_init(&b->arena, al);
+    st = make_parts(b, graph, err);
+    if (st) {
+        cbx_bisect_free(b);
+        return st;
+    }
+    *out = b;
+    return CBX_OK;
+}
+
+void cbx_bisect_free(cbx_bisect *b)
+{
+    cbx_allocator al;
+
+    if (!b) return;
+    al = b->al;
+    cbx_mem_free(&al, b->values, b->capacity * sizeof *b->values);
+    cbx_arena_clear(&b->arena);
+    cbx_mem_free(&al, b, sizeof *b);
+}
+
+/* --- taking in --- */
+
+static bool index_of(const cbx_bisect *b, size_t commit, size_t *i)
+{
+    *i = commit == CBX_BISECT_GOOD_END ? b->n : commit;
+    return commit == CBX_BISECT_GOOD_END || commit < b->n;
+}
+
+static size_t commit_of(const cbx_bisect *b, size_t i) { return i == b->n ? CBX_BISECT_GOOD_END : i; }
+
+static cbx_status need_commit(const cbx_bisect *b, size_t commit, size_t *i, cbx_err *err)
+{
+    if (!index_of(b, commit, i)) return cbx_fail(err, CBX_EINVAL, "no commit %zu among %zu", commit, b->n);
+    if (b->reasons[*i]) return cbx_fail(err, CBX_EINVAL, "commit '%s' is broken: it has no values", b->names[*i]);
+    return CBX_OK;
+}
+
+cbx_status cbx_bisect_observe(cbx_bisect *b, size_t commit, double value, cbx_err *err)
+{
+    size_t i = 0;
+    cbx_status st = need_commit(b, commit, &i, err);
+
+    if (st) return st;
+    if (!isfinite(value)) return cbx_fail(err, CBX_EDOM, "commit '%s': the value is not finite", b->names[i]);
+    if (b->nvalues == b->capacity) {
+        size_t more = b->capacity ? 2 * b->capacity : 64;
+        void *grown = cbx_mem_resize(&b->al, b->values, b->capacity * sizeof *b->values, more * sizeof *b->values);
+        if (!grown) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu values", more);
+        b->values = grown;
+        b->capacity = more;
+    }
+    b->values[b->nvalues++] = (cbx__bisect_value){ i, value };
+    b->fresh = false;
+    return CBX_OK;
+}
+
+cbx_status cbx_bisect_broken(cbx_bisect *b, size_t commit, const char *reason, cbx_err *err)
+{
+    size_t i = 0, kept = 0;
+    const char *copy;
+
+    if (!index_of(b, commit, &i)) return cbx_fail(err, CBX_EINVAL, "no commit %zu among %zu", commit, b->n);
+    copy = cbx_arena_strdup(&b->arena, reason ? reason : "");
+    if (!copy) return cbx_fail(err, CBX_ENOMEM, "no memory for the reason of a broken commit");
+    if (!b->reasons[i]) b->nbroken++;
+    b->reasons[i] = copy;
+    for (size_t v = 0; v < b->nvalues; v++) {
+        if (b->values[v].commit != i) b->values[kept++] = b->values[v];
+    }
+    b->nvalues = kept;
+    b->fresh = false;
+    return CBX_OK;
+}
+
+void cbx_bisect_set_build_cost(cbx_bisect *b, double launches)
+{
+    b->opts.build_launches = launches >= 0 && isfinite(launches) ? launches : 0;
+    b->fresh = false;
+}
+
+/* --- thinking --- */
+
+/* Moments of each commit, of logs where all values allow them, about the first value: sums then keep their digits. */
+static void sum_up(cbx_bisect *b)
+{
+    double origin;
+
+    memset(b->at, 0, (b->n + 1) * sizeof *b->at);
+    b->logs = true;
+    for (size_t v = 0; v < b->nvalues; v++) b->logs = b->logs && b->values[v].value > 0;
+    origin = b->nvalues ? b->values[0].value : 0;
+    for (size_t v = 0; v < b->nvalues; v++) {
+        double x = b->values[v].value;
+        cbx__moments_add(&b->at[b->values[v].commit], b->logs ? log(x / origin) : x - origin);
+    }
+}
+
+/* Numbers that stand for sets of measurable commits: two candidates that the same ones hold get the same. */
+static void group_candidates(cbx_bisect *b)
+{
+    if (b->nbroken == 0) {
+        for (size_t h = 0; h < b->n; h++) b->group[h] = h;
+        return;
+    }
+    memset(b->group, 0, b->n * sizeof *b->group);
+    for (size_t c = 0; c < b->n; c++) {
+        uint64_t mark = (c + 1) * 0x9E3779B97F4A7C15u; /* splitmix64: Steele, Lea & Flood (2014) */
+        if (b->reasons[c]) continue;
+        mark = (mark ^ mark >> 30) * 0xBF58476D1CE4E5B9u;
+        mark = (mark ^ mark >> 27) * 0x94D049BB133111EBu;
+        mark ^= mark >> 31;
+        for (size_t h = 0; h <= c; h++) {
+            if (cbx__rows_has(&b->rows, c, h)) b->group[h] ^= mark;
+        }
+    }
+}
+
+static int by_group(const void *x, const void *y, void *user)
+{
+    const uint64_t *group = user;
+    size_t i = *(const size_t *)x, j = *(const size_t *)y;
+    return group[i] != group[j] ? (group[i] < group[j] ? -1 : 1) : (i > j) - (i < j);
+}
+
+/* Fills mass; the suspects' array lends its room. */
+static void weigh_groups(cbx_bisect *b)
+{
+    size_t *order = b->suspects;
+
+    for (size_t h = 0; h < b->n; h++) order[h] = h;
+    qsort_r(order, b->n, sizeof *order, by_group, b->group);
+    for (size_t from = 0, to; from < b->n; from = to) {
+        double sum = 0;
+        for (to = from; to < b->n && b->group[order[to]] == b->group[order[from]]; to++) sum += b->p[order[to]];
+        for (size_t k = from; k < to; k++) b->mass[order[k]] = sum;
+    }
+}
+
+static int by_mass(const void *x, const void *y, void *user)
+{
+    const cbx_bisect *b = user;
+    size_t i = *(const size_t *)x, j = *(const size_t *)y;
+    if (b->mass[i] != b->mass[j]) return b->mass[i] > b->mass[j] ? -1 : 1;
+    return by_group(x, y, b->group);
+}
+
+static int by_number(const void *x, const void *y)
+{
+    size_t i = *(const size_t *)x, j = *(const size_t *)y;
+    return (i > j) - (i < j);
+}
+
+/* Whole groups, the heaviest first, until they make up the confidence: the suspects. */
+static void choose_suspects(cbx_bisect *b)
+{
+    cbx_bisect_result *r = &b->result;
+    double sum = 0;
+    size_t n = 0;
+
+    qsort_r(b->suspects, b->n, sizeof *b->suspects, by_mass, b);
+    while (n < b->n && sum < b->opts.confidence) {
+        uint64_t group = b->group[b->suspects[n]];
+        sum += b->mass[b->suspects[n]];
+        while (n < b->n && b->group[b->suspects[n]] == group) n++;
+    }
+    qsort(b->suspects, n, sizeof *b->suspects, by_number);
+    r->suspects = b->suspects;
+    r->nsuspects = n;
+    r->probability = fmin(sum, 1);
+    r->likeliest = b->suspects[0];
+    for (size_t k = 1; k < n; k++) {
+        if (b->p[b->suspects[k]] > b->p[r->likeliest]) r->likeliest = b->suspects[k];
+    }
+}
+
+/* Difference and noise if h is the answer, in the caller's terms. */
+static void describe(cbx_bisect *b, const cbx__moments *good, const cbx__moments *bad)
+{
+    cbx_bisect_result *r = &b->result;
+    cbx__fit f;
+
+    cbx__fit_groups(good, bad, &f);
+    r->relative = b->logs;
+    r->change = b->logs ? expm1(f.difference) : f.difference;
+    r->change_error = b->logs ? f.error * exp(f.difference) : f.error;
+    r->noise = f.noise;
+}
+
+static void split_at(const cbx_bisect *b, size_t h, cbx__moments *good, cbx__moments *bad)
+{
+    *good = b->at[b->n];
+    *bad = (cbx__moments){ 0, 0, 0 };
+    for (size_t c = 0; c < b->n; c++) {
+        cbx__moments *to = cbx__rows_has(&b->rows, c, h) ? bad : good;
+        to->n += b->at[c].n;
+        to->sum += b->at[c].sum;
+        to->squares += b->at[c].squares;
+    }
+}
+
+/* The next end to measure: by turns that swap in each pair (good bad bad good ...), so that a drift cancels. */
+static size_t next_end(const cbx_bisect *b)
+{
+    double good = b->at[b->n].n, bad = b->at[b->n - 1].n;
+
+    if (good != bad) return good < bad ? b->n : b->n - 1;
+    return (size_t)good % 2 ? b->n - 1 : b->n;
+}
+
+/* Whether the ends differ, and which way. */
+static cbx_bisect_outcome judge_ends(cbx_bisect *b)
+{
+    const cbx__moments *good = &b->at[b->n], *bad = &b->at[b->n - 1];
+    double least = fmin(good->n, bad->n), miss = 1 - b->opts.confidence;
+    bool worse;
+
+    b->wanted = next_end(b);
+    if (least < FEWEST_ENDS) return CBX_BISECT_RUNNING;
+    describe(b, good, bad);
+    b->result.odds = cbx__fit_odds(good, bad);
+    if (b->result.odds * miss < 1) {
+        if (least < (double)b->opts.end_launches && b->result.odds > miss) return CBX_BISECT_RUNNING;
+        return b->result.odds < 1 ? CBX_BISECT_UNCHANGED : CBX_BISECT_UNDECIDED;
+    }
+    worse = (bad->sum / bad->n > good->sum / good->n) != b->opts.higher_is_better;
+    return worse || b->opts.any_change ? CBX_BISECT_FOUND : CBX_BISECT_SWAPPED;
+}
+
+/* Of the commits with values, or of those without, the one whose fate is most open; of equal ones the first.  n: there is none. */
+static size_t most_open(const cbx_bisect *b, bool seen, double *p)
+{
+    size_t best = b->n;
+
+    for (size_t c = 0; c < b->n; c++) {
+        double here;
+        if (b->reasons[c] || (b->at[c].n > 0) != seen) continue;
+        here = cbx__bad_probability(&b->rows, b->p, c);
+        if (best < b->n && fabs(here - 0.5) >= fabs(*p - 0.5) - 1e-12) continue;
+        *p = here;
+        best = c;
+    }
+    return best;
+}
+
+/* The commit whose next value tells most for its cost.  What a value tells falls with the distance of p from 1/2. */
+static void choose_next(cbx_bisect *b)
+{
+    cbx__moments good, bad;
+    cbx__fit f;
+    double seen_p = 0, new_p = 0, shift;
+    size_t seen = most_open(b, true, &seen_p), unseen = most_open(b, false, &new_p);
+
+    split_at(b, b->result.likeliest, &good, &bad);
+    cbx__fit_groups(&good, &bad, &f);
+    shift = fmin(fmax(fabs(f.difference) / f.noise, 0.2), 10);
+    b->wanted = seen < b->n ? seen : unseen;
+    if (seen < b->n && unseen < b->n &&
+        cbx__gain(new_p, shift) > cbx__gain(seen_p, shift) * (1 + b->opts.build_launches))
+        b->wanted = unseen;
+}
+
+/* True if the answer stood before each of the last values, too: one that has only just come up may go as it came. */
+static bool confirmed(cbx_bisect *b)
+{
+    const uint64_t group = b->group[b->result.likeliest];
+    const size_t all = b->nvalues;
+    bool stood = true;
+
+    for (size_t back = 1; stood && back <= CONFIRMATIONS; back++) {
+        double mass = 0;
+        b->nvalues = all - back;
+        sum_up(b);
+        stood = b->at[b->n].n >= FEWEST_ENDS && b->at[b->n - 1].n >= FEWEST_ENDS;
+        if (!stood) break;
+        cbx__posterior(&b->rows, &b->at[b->n], b->at, b->p);
+        for (size_t h = 0; h < b->n; h++) mass += b->group[h] == group ? b->p[h] : 0;
+        stood = mass >= b->opts.confidence;
+    }
+    b->nvalues = all;
+    sum_up(b);
+    cbx__posterior(&b->rows, &b->at[b->n], b->at, b->p);
+    return stood;
+}
+
+static void think(cbx_bisect *b)
+{
+    cbx_bisect_result *r = &b->result;
+    cbx__moments good, bad;
+
+    if (b->fresh) return;
+    b->fresh = true;
+    *r = (cbx_bisect_result){ .probability = NAN, .change = NAN, .change_error = NAN, .noise = NAN, .odds = NAN };
+    sum_up(b);
+    r->launches = b->nvalues;
+    r->end_launches = (size_t)(b->at[b->n].n + b->at[b->n - 1].n);
+    r->broken = b->nbroken;
+    for (size_t h = 0; h < b->n; h++) b->p[h] = NAN;
+    if (b->reasons[b->n] || b->reasons[b->n - 1]) {
+        r->outcome = CBX_BISECT_BROKEN_END;
+        return;
+    }
+    r->outcome = judge_ends(b);
+    if (r->outcome == CBX_BISECT_RUNNING && b->nvalues >= b->opts.max_launches) r->outcome = CBX_BISECT_UNDECIDED;
+    if (r->outcome != CBX_BISECT_FOUND) return;
+
+    cbx__posterior(&b->rows, &b->at[b->n], b->at, b->p);
+    group_candidates(b);
+    weigh_groups(b);
+    choose_suspects(b);
+    split_at(b, r->likeliest, &good, &bad);
+    describe(b, &good, &bad);
+    if (r->nsuspects == b->n && b->mass[r->likeliest] >= b->opts.confidence) return; /* no commit could tell more */
+    if (b->mass[r->likeliest] >= b->opts.confidence && confirmed(b)) return;
+    r->outcome = b->nvalues >= b->opts.max_launches ? CBX_BISECT_UNDECIDED : CBX_BISECT_RUNNING;
+    choose_next(b);
+}
+
+/* --- asking --- */
+
+cbx_bisect_outcome cbx_bisect_next(cbx_bisect *b, size_t *commit)
+{
+    think(b);
+    if (b->result.outcome == CBX_BISECT_RUNNING) *commit = commit_of(b, b->wanted);
+    return b->result.outcome;
+}
+
+void cbx_bisect_read(cbx_bisect *b, cbx_bisect_result *out)
+{
+    think(b);
+    *out = b->result;
+}
+
+size_t cbx_bisect_count(const cbx_bisect *b) { return b->n; }
+
+const char *cbx_bisect_name(const cbx_bisect *b, size_t commit)
+{
+    size_t i = 0;
+    return index_of(b, commit, &i) ? b->names[i] : NULL;
+}
+
+bool cbx_bisect_find(const cbx_bisect *b, const char *name, size_t *commit)
+{
+    size_t low = 0, high = b->n + 1;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(name, b->names[b->by_name[middle]]);
+        if (order == 0) {
+            *commit = commit_of(b, b->by_name[middle]);
+            return true;
+        }
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return false;
+}
+
+double cbx_bisect_probability(cbx_bisect *b, size_t commit)
+{
+    think(b);
+    return commit < b->n ? b->p[commit] : NAN;
+}
+
+size_t cbx_bisect_launches_at(const cbx_bisect *b, size_t commit)
+{
+    size_t i = 0, n = 0;
+    if (!index_of(b, commit, &i)) return 0;
+    for (size_t v = 0; v < b->nvalues; v++) n += b->values[v].commit == i;
+    return n;
+}
+
+const char *cbx_bisect_reason(const cbx_bisect *b, size_t commit)
+{
+    size_t i = 0;
+    return index_of(b, commit, &i) ? b->reasons[i] : NULL;
+}

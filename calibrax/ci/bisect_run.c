@@ -1,0 +1,502 @@
+/*
+ * The history as a graph, a worktree for each commit that is asked for, and the loop between the search and the machine.
+ */
+#include "calibrax/ci/bisect_run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/base/file.h"
+#include "calibrax/base/hash.h"
+#include "calibrax/ci/shell.h"
+
+#define KEEP_BUILDS 16
+
+/* A worktree that is built. */
+typedef struct tree {
+    size_t commit;
+    const char *path;
+    size_t used; /* number of the launch that used it last */
+} tree;
+
+typedef struct job {
+    cbx_ctx *ctx;
+    const cbx_bisect_run_opts *opts;
+    cbx_arena arena;
+    cbx__shell sh;
+    const char *repository, *mirror, *good, *bad, *state_path, *identity;
+    cbx_lock *lock;
+    cbx_bisect *search;
+    tree *trees;
+    size_t ntrees, keep, launches;
+    double launch_s; /* of the last launch */
+} job;
+
+static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no memory for a bisection"); }
+
+/* --- the ends --- */
+
+static cbx_status resolve(job *j, const char *rev, const char **hash, cbx_err *err)
+{
+    const char *wanted = cbx_arena_printf(&j->arena, "%s^{commit}", rev), *quoted, *args, *out;
+    int code = 0;
+    cbx_status st;
+
+    quoted = wanted ? cbx__shell_quote(&j->arena, wanted) : NULL;
+    args = quoted ? cbx_arena_printf(&j->arena, "rev-parse --verify --quiet --end-of-options %s", quoted) : NULL;
+    if (!args) return no_memory(err);
+    st = cbx__git(&j->sh, &j->arena, j->repository, args, &out, &code, err);
+    if (st) return st;
+    if (code == 127) return cbx_fail(err, CBX_EUNAVAILABLE, "bisection needs git: apt-get install git");
+    if (code == 128) return cbx_fail(err, CBX_ENOENT, "'%s' is in no git repository", j->repository);
+    if (code != 0)
+        return cbx_fail(err, CBX_ENOENT, "'%s' names no commit of the repository at '%s'", rev, j->repository);
+    *hash = cbx_arena_strndup(&j->arena, out, strcspn(out, "\n"));
+    return *hash ? CBX_OK : no_memory(err);
+}
+
+static cbx_status is_ancestor(job *j, const char *older, const char *newer, bool *yes, cbx_err *err)
+{
+    const char *args = cbx_arena_printf(&j->arena, "merge-base --is-ancestor %s %s", older, newer);
+    int code = 0;
+    cbx_status st = args ? cbx__git(&j->sh, &j->arena, j->repository, args, NULL, &code, err) : no_memory(err);
+
+    if (!st && code > 1) return cbx_fail(err, CBX_ECHILD, "git cannot compare '%s' and '%s'", older, newer);
+    *yes = code == 0;
+    return st;
+}
+
+static cbx_status check_ends(job *j, cbx_err *err)
+{
+    const cbx_bisect_run_opts *o = j->opts;
+    bool forward = false, backward = false;
+    cbx_status st = resolve(j, o->good, &j->good, err);
+
+    if (!st) st = resolve(j, o->bad, &j->bad, err);
+    if (st) return st;
+    if (!strcmp(j->good, j->bad))
+        return cbx_fail(err, CBX_EINVAL, "'%s' and '%s' are the same commit: there is nothing between them", o->good,
+                        o->bad);
+    st = is_ancestor(j, j->good, j->bad, &forward, err);
+    if (!st && !forward) st = is_ancestor(j, j->bad, j->good, &backward, err);
+    if (st || forward) return st;
+    if (backward)
+        return cbx_fail(err, CBX_EINVAL,
+                        "the ends are swapped: the bad one, '%s', is an ancestor of the good one, '%s'", o->bad,
+                        o->good);
+    return cbx_fail(err, CBX_EINVAL,
+                    "the good end '%s' is no ancestor of the bad end '%s': take `git merge-base %s %s` as the good end",
+                    o->good, o->bad, o->good, o->bad);
+}
+
+/* --- the graph --- */
+
+typedef struct lines {
+    char *text; /* cut into words */
+    const char **names;
+    size_t *first, *parents, n, nparents;
+} lines;
+
+typedef struct named {
+    const char *name;
+    size_t number;
+} named;
+
+static int by_text(const void *a, const void *b) { return strcmp(((const named *)a)->name, ((const named *)b)->name); }
+
+static bool make_lines(cbx_arena *arena, const char *text, lines *l)
+{
+    size_t words = 0;
+
+    l->n = 0;
+    for (const char *c = text; *c; c++) {
+        l->n += *c == '\n';
+        words += *c == '\n' || *c == ' ';
+    }
+    l->text = cbx_arena_strdup(arena, text);
+    l->names = cbx_arena_calloc(arena, l->n + 1, sizeof *l->names);
+    l->first = cbx_arena_calloc(arena, l->n + 1, sizeof *l->first);
+    l->parents = cbx_arena_calloc(arena, words + 1, sizeof *l->parents);
+    return l->text && l->names && l->first && l->parents;
+}
+
+/* "hash parent parent ..." lines, parents first.  Parents that are not among the lines lie on the good side. */
+static bool read_lines(cbx_arena *arena, const char *text, lines *l)
+{
+    char *save = NULL, *word, *row;
+    named *sorted;
+
+    if (!make_lines(arena, text, l)) return false;
+    sorted = cbx_arena_calloc(arena, l->n + 1, sizeof *sorted);
+    if (!sorted) return false;
+    row = strtok_r(l->text, "\n", &save);
+    for (size_t i = 0; i < l->n && row; i++, row = strtok_r(NULL, "\n", &save)) {
+        l->names[i] = row;
+        sorted[i] = (named){ cbx_arena_strndup(arena, row, strcspn(row, " ")), i };
+        if (!sorted[i].name) return false;
+    }
+    qsort(sorted, l->n, sizeof *sorted, by_text);
+    for (size_t i = 0; i < l->n; i++) {
+        char *within = NULL;
+        l->first[i] = l->nparents;
+        (void)strtok_r((char *)(uintptr_t)l->names[i], " ", &within);
+        while ((word = strtok_r(NULL, " ", &within))) {
+            named key = { word, 0 }, *hit = bsearch(&key, sorted, l->n, sizeof *sorted, by_text);
+            if (hit) l->parents[l->nparents++] = hit->number;
+        }
+    }
+    l->first[l->n] = l->nparents;
+    return true;
+}
+
+static cbx_status make_search(job *j, cbx_err *err)
+{
+    const char *args = cbx_arena_printf(&j->arena, "rev-list --topo-order --reverse --parents %s..%s", j->good, j->bad),
+               *out;
+    cbx_bisect_opts opts = j->opts->search;
+    lines l = { 0 };
+    cbx_status st = args ? cbx__git(&j->sh, &j->arena, j->repository, args, &out, NULL, err) : no_memory(err);
+
+    if (st) return st;
+    if (!read_lines(&j->arena, out, &l)) return no_memory(err);
+    opts.identity = j->identity;
+    cbx_bisect_graph graph = { l.n, j->good, l.names, l.first, l.parents };
+    return cbx_bisect_create(j->ctx, &graph, &opts, &j->search, err);
+}
+
+/* --- the state --- */
+
+/* What the values depend on, in one word. */
+static cbx_status identify(job *j, cbx_err *err)
+{
+    const cbx_bisect_run_opts *o = j->opts;
+    char hash[CBX_HASH_SIZE];
+    const char *all, *dir;
+    cbx_status st;
+
+    j->identity = cbx_arena_printf(&j->arena, "build: %s; bench: %s; metric: %s%s", o->build ? o->build : "none",
+                                   o->bench, o->metric ? o->metric : "wall time", o->paired ? "; paired" : "");
+    if (!j->identity) return no_memory(err);
+    j->state_path = o->state_path;
+    if (j->state_path) return cbx_dir_create_parent(j->ctx, j->state_path, err);
+    st = cbx_cache_dir(j->ctx, "bisect", &j->arena, &dir, err);
+    if (st) return st;
+    all = cbx_arena_printf(&j->arena, "%s %s %s %s", j->repository, j->good, j->bad, j->identity);
+    if (!all) return no_memory(err);
+    cbx_hash_bytes(all, strlen(all), hash);
+    j->state_path = cbx_arena_printf(&j->arena, "%s/%s.json", dir, hash);
+    return j->state_path ? CBX_OK : no_memory(err);
+}
+
+static cbx_status lock_state(job *j, cbx_err *err)
+{
+    const char *path = cbx_arena_printf(&j->arena, "%s.lock", j->state_path);
+    return path ? cbx_lock_take(j->ctx, path, 0, &j->lock, err) : no_memory(err);
+}
+
+static cbx_status load_state(job *j, cbx_err *err)
+{
+    cbx_json *state;
+    cbx_status st;
+
+    if (!j->opts->resume || !cbx_path_exists(j->state_path)) return CBX_OK;
+    st = cbx_json_read(j->ctx, j->state_path, &state, err);
+    if (st) return st;
+    st = cbx_bisect_restore(j->search, state, j->state_path, err);
+    cbx_json_unref(state);
+    return st;
+}
+
+static cbx_status save_state(job *j, cbx_err *err)
+{
+    cbx_json *state = cbx_bisect_state(j->search);
+    cbx_status st;
+    cbx_text text;
+
+    if (!state) return no_memory(err);
+    cbx_text_init(&text, cbx_ctx_allocator(j->ctx));
+    cbx_json_write(state, CBX_JSON_INDENT2, &text);
+    cbx_text_putc(&text, '\n');
+    st = cbx_text_check(&text, err);
+    if (!st) st = cbx_file_write_atomic(j->ctx, j->state_path, text.data, text.len, err);
+    cbx_text_clear(&text);
+    cbx_json_unref(state);
+    return st;
+}
+
+/* --- worktrees --- */
+
+static cbx_status make_mirror(job *j, cbx_err *err)
+{
+    const char *place, *from, *to, *args;
+    cbx_status st = cbx__git(&j->sh, &j->arena, j->repository, "rev-parse --path-format=absolute --git-common-dir",
+                             &place, NULL, err);
+
+    if (st) return st;
+    place = cbx_arena_strndup(&j->arena, place, strcspn(place, "\n"));
+    from = place ? cbx__shell_quote(&j->arena, place) : NULL;
+    j->mirror = cbx_path_join(&j->arena, j->sh.folder, "mirror");
+    to = j->mirror ? cbx__shell_quote(&j->arena, j->mirror) : NULL;
+    args = from && to ? cbx_arena_printf(&j->arena, "clone --quiet --shared --no-checkout %s %s", from, to) : NULL;
+    if (!args) return no_memory(err);
+    return cbx__git(&j->sh, &j->arena, j->repository, args, NULL, NULL, err);
+}
+
+static tree *find_tree(job *j, size_t commit)
+{
+    for (size_t i = 0; i < j->ntrees; i++) {
+        if (j->trees[i].commit == commit) return &j->trees[i];
+    }
+    return NULL;
+}
+
+/* The longest unused worktree goes; the good end stays where every launch is paired with it. */
+static void drop_tree(job *j)
+{
+    size_t oldest = j->ntrees;
+
+    for (size_t i = 0; i < j->ntrees; i++) {
+        if (j->opts->paired && j->trees[i].commit == CBX_BISECT_GOOD_END) continue;
+        if (oldest == j->ntrees || j->trees[i].used < j->trees[oldest].used) oldest = i;
+    }
+    if (oldest == j->ntrees) return;
+    cbx__shell_remove(&j->sh, j->trees[oldest].path);
+    (void)cbx__git(&j->sh, &j->arena, j->mirror, "worktree prune", NULL, NULL, NULL);
+    j->trees[oldest] = j->trees[--j->ntrees];
+}
+
+static void tell(job *j, cbx_bisect_step step, size_t commit, double value, const char *reason)
+{
+    cbx_bisect_result r;
+
+    if (!j->opts->progress) return;
+    cbx_bisect_read(j->search, &r);
+    cbx_bisect_progress p = { step,       cbx_bisect_name(j->search, commit), reason,       value,
+                              r.launches, cbx_bisect_count(j->search),        r.probability };
+    j->opts->progress(j->opts->user, &p);
+}
+
+static cbx_status add_tree(job *j, size_t commit, tree **out, cbx_err *err)
+{
+    const char *name = cbx_bisect_name(j->search, commit), *path, *quoted, *args;
+    cbx_status st;
+
+    if (j->ntrees >= j->keep) drop_tree(j);
+    path = cbx_arena_printf(&j->arena, "%s/%.12s", j->sh.folder, name);
+    quoted = path ? cbx__shell_quote(&j->arena, path) : NULL;
+    args = quoted
+               ? cbx_arena_printf(&j->arena, "-c core.hooksPath=/dev/null worktree add --quiet --force --detach %s %s",
+                                  quoted, name)
+               : NULL;
+    if (!args) return no_memory(err);
+    st = cbx__git(&j->sh, &j->arena, j->mirror, args, NULL, NULL, err);
+    if (st) return st;
+    *out = &j->trees[j->ntrees++];
+    **out = (tree){ commit, path, j->launches };
+    return CBX_OK;
+}
+
+/* --- builds and launches --- */
+
+/* Runs the benchmark once.  reason: "" if there is a value, else why there is none. */
+static cbx_status launch(job *j, tree *t, double *value, char reason[CBX_ERR_MESSAGE_SIZE], cbx_err *err)
+{
+    cbx__shell_job bench = { j->opts->bench, t->path, cbx_bisect_name(j->search, t->commit), j->opts->bench_timeout_s };
+    cbx__shell_end end;
+    char *text;
+    size_t len;
+    cbx_status st = cbx__shell_run(&j->sh, &bench, &end, err);
+
+    if (st) return st;
+    t->used = ++j->launches;
+    snprintf(reason, CBX_ERR_MESSAGE_SIZE, "%s", end.failure ? end.message : "");
+    if (end.failure) return CBX_OK;
+    j->launch_s = end.wall_s;
+    *value = end.wall_s;
+    if (!j->opts->metric) return CBX_OK;
+    st = cbx__shell_output(&j->sh, &text, &len, err);
+    if (st) return st;
+    if (!cbx__metric_scan(text, j->opts->metric, value))
+        snprintf(reason, CBX_ERR_MESSAGE_SIZE, "no number behind '%s' in what the benchmark printed", j->opts->metric);
+    cbx_mem_free(cbx_ctx_allocator(j->ctx), text, len + 1);
+    return CBX_OK;
+}
+
+static cbx_status launch_twice(job *j, tree *t, double *value, char reason[CBX_ERR_MESSAGE_SIZE], cbx_err *err)
+{
+    cbx_status st = launch(j, t, value, reason, err);
+    return st || !*reason ? st : launch(j, t, value, reason, err);
+}
+
+/* The worktree of a commit, made and built if there is none.  reason as above. */
+static cbx_status need_tree(job *j, size_t commit, tree **out, char reason[CBX_ERR_MESSAGE_SIZE], cbx_err *err)
+{
+    tree *t = find_tree(j, commit);
+    cbx__shell_end end = { .wall_s = 0 };
+    double warm;
+    cbx_status st;
+
+    *reason = '\0';
+    *out = t;
+    if (t) return CBX_OK;
+    tell(j, CBX_BISECT_BUILDING, commit, NAN, NULL);
+    st = add_tree(j, commit, &t, err);
+    if (st) return st;
+    if (j->opts->build) {
+        cbx__shell_job build = { j->opts->build, t->path, cbx_bisect_name(j->search, commit),
+                                 j->opts->build_timeout_s };
+        st = cbx__shell_run(&j->sh, &build, &end, err);
+        if (st) return st;
+        if (end.failure) snprintf(reason, CBX_ERR_MESSAGE_SIZE, "the build failed: %.400s", end.message);
+    }
+    if (!*reason) st = launch_twice(j, t, &warm, reason, err);
+    if (!st && !*reason && j->opts->search.build_launches == 0 && j->launch_s > 0)
+        cbx_bisect_set_build_cost(j->search, fmin(1 + end.wall_s / j->launch_s, 1000));
+    *out = t;
+    return st;
+}
+
+static cbx_status broke(job *j, size_t commit, const char *reason, cbx_err *err)
+{
+    cbx_status st = cbx_bisect_broken(j->search, commit, reason, err);
+    if (!st) tell(j, CBX_BISECT_BROKE, commit, NAN, reason);
+    return st;
+}
+
+/* A launch of the good end beside one of the commit, in turns first and second. */
+static cbx_status launch_pair(job *j, size_t commit, double *value, size_t *failed, char reason[CBX_ERR_MESSAGE_SIZE],
+                              cbx_err *err)
+{
+    size_t order[2] = { CBX_BISECT_GOOD_END, commit };
+    double seen[2];
+    tree *t;
+    cbx_status st = CBX_OK;
+    bool swap = j->launches / 2 % 2;
+
+    for (int k = 0; !st && k < 2; k++) {
+        int which = swap ? 1 - k : k;
+        st = need_tree(j, order[which], &t, reason, err);
+        if (!st && !*reason) st = launch_twice(j, t, &seen[which], reason, err);
+        *failed = order[which];
+        if (st || *reason) return st;
+    }
+    *value = seen[1] / seen[0];
+    if (!st && !isfinite(*value)) snprintf(reason, CBX_ERR_MESSAGE_SIZE, "the good end's value is 0: no ratio");
+    return st;
+}
+
+static cbx_status measure(job *j, size_t commit, cbx_err *err)
+{
+    char reason[CBX_ERR_MESSAGE_SIZE];
+    size_t failed = commit;
+    double value = NAN;
+    tree *t;
+    cbx_status st;
+
+    if (j->opts->paired) {
+        st = launch_pair(j, commit, &value, &failed, reason, err);
+    } else {
+        st = need_tree(j, commit, &t, reason, err);
+        if (!st && !*reason) st = launch_twice(j, t, &value, reason, err);
+    }
+    if (st) return st;
+    if (*reason) return broke(j, failed, reason, err);
+    st = cbx_bisect_observe(j->search, commit, value, err);
+    if (!st) tell(j, CBX_BISECT_LAUNCHED, commit, value, NULL);
+    return st;
+}
+
+static cbx_status search(job *j, cbx_err *err)
+{
+    size_t commit = 0;
+    cbx_bisect_result r;
+    cbx_status st = save_state(j, err);
+
+    while (!st && cbx_bisect_next(j->search, &commit) == CBX_BISECT_RUNNING) {
+        st = measure(j, commit, err);
+        if (!st) st = save_state(j, err);
+    }
+    if (st == CBX_EINTERRUPTED) {
+        cbx_bisect_read(j->search, &r);
+        st = cbx_fail(err, CBX_EINTERRUPTED, "interrupted after %zu launches: run again with --resume to go on",
+                      r.launches);
+    }
+    return st;
+}
+
+static cbx_status check_opts(job *j, cbx_err *err)
+{
+    const cbx_bisect_run_opts *o = j->opts;
+
+    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_bisect_run_opts of another version");
+    if (!o->good || !o->bad || !o->bench)
+        return cbx_fail(err, CBX_EINVAL, "a bisection needs a good end, a bad end and a benchmark");
+    if (o->metric && !*o->metric) return cbx_fail(err, CBX_EINVAL, "the metric has no name");
+    j->keep = o->keep_builds ? o->keep_builds : KEEP_BUILDS;
+    if (j->keep < 2) return cbx_fail(err, CBX_EINVAL, "at least 2 builds have to be kept");
+    j->trees = cbx_arena_calloc(&j->arena, j->keep, sizeof *j->trees);
+    return j->trees ? CBX_OK : no_memory(err);
+}
+
+static cbx_status open_repository(job *j, cbx_err *err)
+{
+    const char *path = j->opts->repository ? j->opts->repository : ".";
+    char *whole = realpath(path, NULL);
+
+    if (!whole) return cbx_fail(err, CBX_ENOENT, "there is no folder '%s'", path);
+    j->repository = cbx_arena_strdup(&j->arena, whole);
+    free(whole);
+    return j->repository ? CBX_OK : no_memory(err);
+}
+
+cbx_status cbx_bisect_run(cbx_ctx *ctx, const cbx_bisect_run_opts *opts, cbx_bisect **out, cbx_err *err)
+{
+    job j = { .ctx = ctx, .opts = opts };
+    cbx_status st;
+
+    cbx_arena_init(&j.arena, cbx_ctx_allocator(ctx));
+    st = check_opts(&j, err);
+    if (!st) st = open_repository(&j, err);
+    if (!st) st = cbx__shell_open(ctx, opts->scratch, opts->stop, &j.arena, &j.sh, err);
+    if (!st) st = check_ends(&j, err);
+    if (!st) st = identify(&j, err);
+    if (!st) st = make_search(&j, err);
+    if (!st) st = lock_state(&j, err);
+    if (!st) st = load_state(&j, err);
+    if (!st) st = make_mirror(&j, err);
+    if (!st) st = search(&j, err);
+    if (!st) {
+        *out = j.search;
+        j.search = NULL;
+    }
+    cbx_bisect_free(j.search);
+    cbx_lock_release(j.lock);
+    if (j.sh.folder) cbx__shell_close(&j.sh);
+    cbx_arena_clear(&j.arena);
+    return st;
+}
+
+cbx_status cbx_bisect_subject(cbx_ctx *ctx, const char *repository, const char *commit, cbx_arena *arena,
+                              const char **subject, cbx_err *err)
+{
+    cbx__shell sh = { 0 };
+    const char *quoted = cbx__shell_quote(arena, commit), *args, *out = "";
+    int code = 0;
+    cbx_status st;
+
+    args = quoted ? cbx_arena_printf(arena, "log -1 --format=%%s %s --", quoted) : NULL;
+    if (!args) return no_memory(err);
+    char *whole = realpath(repository ? repository : ".", NULL);
+    const char *path = whole ? cbx_arena_strdup(arena, whole) : NULL;
+    free(whole);
+    if (!path) return cbx_fail(err, CBX_ENOENT, "there is no folder '%s'", repository ? repository : ".");
+    st = cbx__shell_open(ctx, NULL, NULL, arena, &sh, err);
+    if (st) return st;
+    st = cbx__git(&sh, arena, path, args, &out, &code, err);
+    cbx__shell_close(&sh);
+    if (st) return st;
+    *subject = cbx_arena_strndup(arena, code ? "" : out, strcspn(out, "\n"));
+    return *subject ? CBX_OK : no_memory(err);
+}

@@ -1,0 +1,205 @@
+/*
+ * Commands run as users write them, through sh; standard output and error go to files of the scratch folder, so that nothing has to
+ * be read while they run.
+ */
+#include "calibrax/ci/shell.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "calibrax/base/file.h"
+
+#define OUTPUT_MOST ((size_t)64 << 20)
+
+const char *cbx__shell_quote(cbx_arena *arena, const char *text)
+{
+    const char *out;
+    cbx_text t;
+
+    cbx_text_init(&t, &arena->al);
+    cbx_text_putc(&t, '\'');
+    for (; *text; text++) {
+        if (*text == '\'')
+            cbx_text_puts(&t, "'\\''");
+        else
+            cbx_text_putc(&t, *text);
+    }
+    cbx_text_putc(&t, '\'');
+    out = t.status ? NULL : cbx_arena_strdup(arena, cbx_text_str(&t));
+    cbx_text_clear(&t);
+    return out;
+}
+
+cbx_status cbx__shell_open(cbx_ctx *ctx, const char *scratch, const cbx_stop_flag *stop, cbx_arena *arena,
+                           cbx__shell *out, cbx_err *err)
+{
+    char *folder, *whole;
+    cbx_status st = CBX_OK;
+
+    if (scratch)
+        st = cbx_dir_create(ctx, scratch, err);
+    else
+        st = cbx_cache_dir(ctx, "bisect", arena, &scratch, err);
+    if (st) return st;
+    whole = realpath(scratch, NULL);
+    if (!whole) return cbx_fail(err, CBX_EIO, "cannot use the scratch folder '%s'", scratch);
+    folder = cbx_arena_printf(arena, "%s/search-XXXXXX", whole);
+    free(whole);
+    if (!folder) return cbx_fail(err, CBX_ENOMEM, "no memory for the name of a scratch folder");
+    if (!mkdtemp(folder)) return cbx_fail(err, CBX_EIO, "cannot make a scratch folder in '%s'", scratch);
+    *out = (cbx__shell){ ctx, arena, folder, stop };
+    return CBX_OK;
+}
+
+void cbx__shell_remove(cbx__shell *sh, const char *path)
+{
+    cbx_command_opts opts = { sizeof opts };
+    cbx_command_record record;
+    cbx_arena arena;
+    const char *quoted, *command;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(sh->ctx));
+    quoted = cbx__shell_quote(&arena, path);
+    command = quoted ? cbx_arena_printf(&arena, "rm -rf -- %s || { chmod -R u+rwX %s; rm -rf -- %s; }", quoted, quoted,
+                                        quoted)
+                     : NULL;
+    if (command) (void)cbx_command_run(sh->ctx, command, &opts, &record, NULL);
+    cbx_arena_clear(&arena);
+}
+
+void cbx__shell_close(cbx__shell *sh)
+{
+    if (sh->folder) cbx__shell_remove(sh, sh->folder);
+    sh->folder = NULL;
+}
+
+/* The script around a command: where it runs, what it knows, where its output goes. */
+static const char *wrap(cbx__shell *sh, cbx_arena *arena, const cbx__shell_job *job)
+{
+    const char *dir = cbx__shell_quote(arena, job->dir ? job->dir : sh->folder);
+    const char *folder = cbx__shell_quote(arena, sh->folder), *command = cbx__shell_quote(arena, job->command);
+    const char *set = "";
+
+    if (job->commit)
+        set = cbx_arena_printf(arena, "CALIBRAX_BISECT_COMMIT=%s; export CALIBRAX_BISECT_COMMIT; ", job->commit);
+    if (!dir || !folder || !command || !set) return NULL;
+    return cbx_arena_printf(
+        arena,
+        "unset GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_PREFIX GIT_COMMON_DIR GIT_OBJECT_DIRECTORY; %s"
+        "cd %s && exec sh -c %s > %s/out 2> %s/err",
+        set, dir, command, folder, folder);
+}
+
+/* Last line of a text that is not blank, cut to its end. */
+static void last_line(const char *text, size_t len, char *out, size_t size)
+{
+    size_t from;
+
+    while (len > 0 && isspace((unsigned char)text[len - 1])) len--;
+    for (from = len; from > 0 && text[from - 1] != '\n'; from--) {}
+    snprintf(out, size, "%.*s", (int)(len - from < 200 ? len - from : 200), text + from);
+    for (char *c = out; *c; c++) *c = (unsigned char)*c < 0x20 ? ' ' : *c;
+}
+
+static void explain(cbx__shell *sh, cbx_arena *arena, const char *cause, cbx__shell_end *end)
+{
+    const char *path = cbx_path_join(arena, sh->folder, "err");
+    char line[256] = "", *text;
+    size_t len;
+
+    if (path && !cbx_file_read(sh->ctx, path, OUTPUT_MOST, &text, &len, NULL)) {
+        last_line(text, len, line, sizeof line);
+        cbx_mem_free(cbx_ctx_allocator(sh->ctx), text, len + 1);
+    }
+    snprintf(end->message, sizeof end->message, "%.200s%s%s", cause, *line ? ": " : "", line);
+}
+
+cbx_status cbx__shell_run(cbx__shell *sh, const cbx__shell_job *job, cbx__shell_end *end, cbx_err *err)
+{
+    cbx_command_opts opts = { sizeof opts };
+    cbx_command_record record;
+    cbx_status st = CBX_OK;
+    cbx_arena arena;
+    const char *script;
+
+    if (sh->stop && *sh->stop) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
+    cbx_arena_init(&arena, cbx_ctx_allocator(sh->ctx));
+    opts.timeout_s = job->timeout_s;
+    opts.stop = sh->stop;
+    script = wrap(sh, &arena, job);
+    st = script ? cbx_command_run(sh->ctx, script, &opts, &record, err)
+                : cbx_fail(err, CBX_ENOMEM, "no memory for a command");
+    if (!st && record.failure == CBX_FAILURE_INTERRUPTED) st = cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
+    if (!st) {
+        *end = (cbx__shell_end){ .failure = record.failure,
+                                 .exit_code = record.exit_code,
+                                 .wall_s = 1e-9 * record.wall_ns };
+        if (record.failure) explain(sh, &arena, record.message, end);
+    }
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+cbx_status cbx__shell_output(cbx__shell *sh, char **data, size_t *len, cbx_err *err)
+{
+    cbx_arena arena;
+    const char *path;
+    cbx_status st;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(sh->ctx));
+    path = cbx_path_join(&arena, sh->folder, "out");
+    st = path ? cbx_file_read(sh->ctx, path, OUTPUT_MOST, data, len, err)
+              : cbx_fail(err, CBX_ENOMEM, "no memory for a path");
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+cbx_status cbx__git(cbx__shell *sh, cbx_arena *arena, const char *dir, const char *args, const char **output,
+                    int *exit_code, cbx_err *err)
+{
+    const char *quoted = cbx__shell_quote(arena, dir);
+    const char *command = quoted ? cbx_arena_printf(arena, "git -C %s %s", quoted, args) : NULL;
+    cbx__shell_job job = { .command = command };
+    cbx__shell_end end;
+    cbx_status st;
+    char *data;
+    size_t len;
+
+    if (!command) return cbx_fail(err, CBX_ENOMEM, "no memory for a command of git");
+    st = cbx__shell_run(sh, &job, &end, err);
+    if (st) return st;
+    if (exit_code) *exit_code = end.exit_code;
+    if (end.failure && (!exit_code || end.failure != CBX_FAILURE_EXITED))
+        return cbx_fail(err, CBX_ECHILD, "git failed in '%s': %s", dir, end.message);
+    if (!output) return CBX_OK;
+    st = cbx__shell_output(sh, &data, &len, err);
+    if (st) return st;
+    *output = cbx_arena_strndup(arena, data, len);
+    cbx_mem_free(cbx_ctx_allocator(sh->ctx), data, len + 1);
+    return *output ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "no memory for what git printed");
+}
+
+static bool word_char(char c) { return isalnum((unsigned char)c) || c == '_' || c == '-' || c == '.'; }
+
+bool cbx__metric_scan(const char *text, const char *name, double *value)
+{
+    size_t len = strlen(name);
+    bool found = false;
+
+    for (const char *at = text; len > 0 && (at = strstr(at, name)); at += len) {
+        const char *number = at + len;
+        char *end;
+        double v;
+        if ((at > text && word_char(at[-1])) || word_char(*number)) continue;
+        number += strspn(number, "\"' \t:=");
+        v = strtod(number, &end);
+        if (end == number || number == at + len) continue;
+        found = isfinite(v);
+        *value = v;
+    }
+    return found;
+}

@@ -1,0 +1,55 @@
+/*
+ * Commands in a folder, with what they print in a file; and git through them.
+ */
+#ifndef CALIBRAX_CI_SHELL_H
+#define CALIBRAX_CI_SHELL_H
+
+#include "calibrax/ci/bisect_run.h"
+
+/* A scratch folder of our own and what runs in it. */
+typedef struct cbx__shell {
+    cbx_ctx *ctx;
+    cbx_arena *arena;
+    const char *folder;
+    const cbx_stop_flag *stop;
+} cbx__shell;
+
+typedef struct cbx__shell_job {
+    const char *command; /* for sh -c */
+    const char *dir;     /* NULL: the scratch folder */
+    const char *commit;  /* for CALIBRAX_BISECT_COMMIT; NULL: left out */
+    double timeout_s;    /* 0: 3600 */
+} cbx__shell_job;
+
+typedef struct cbx__shell_end {
+    cbx_failure failure;
+    int exit_code;
+    double wall_s;
+    char message[CBX_ERR_MESSAGE_SIZE]; /* of a failure: the cause, and the last line of standard error */
+} cbx__shell_end;
+
+/* Makes the folder below scratch (NULL: the user's cache folder). */
+cbx_status cbx__shell_open(cbx_ctx *ctx, const char *scratch, const cbx_stop_flag *stop, cbx_arena *arena,
+                           cbx__shell *out, cbx_err *err);
+/* Removes the folder. */
+void cbx__shell_close(cbx__shell *sh);
+void cbx__shell_remove(cbx__shell *sh, const char *path);
+
+/* 'text' with its quotes escaped, in an arena; NULL: out of memory. */
+const char *cbx__shell_quote(cbx_arena *arena, const char *text);
+/* @return CBX_OK: look at end; CBX_EINTERRUPTED: the stop flag; as cbx_command_run */
+cbx_status cbx__shell_run(cbx__shell *sh, const cbx__shell_job *job, cbx__shell_end *end, cbx_err *err);
+/* Standard output of the last run; at most 64 MiB.  Free as cbx_file_read says. */
+cbx_status cbx__shell_output(cbx__shell *sh, char **data, size_t *len, cbx_err *err);
+
+/*
+ * `git -C dir ARGS`; what it printed goes to the arena.
+ * @param exit_code  NULL: any but 0 is CBX_ECHILD with git's own words
+ */
+cbx_status cbx__git(cbx__shell *sh, cbx_arena *arena, const char *dir, const char *args, const char **output,
+                    int *exit_code, cbx_err *err);
+
+/* Last number behind a name that stands alone ("name": 1.5, name=1.5, name 1.5 ms); false: there is none, or it is not finite. */
+bool cbx__metric_scan(const char *text, const char *name, double *value);
+
+#endif

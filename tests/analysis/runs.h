@@ -1,0 +1,38 @@
+/* Runs for the tests of analysis, from short texts. */
+#ifndef CALIBRAX_TESTS_ANALYSIS_RUNS_H
+#define CALIBRAX_TESTS_ANALYSIS_RUNS_H
+
+#include <stdio.h>
+
+#include "calibrax/core/run.h"
+#include "check.h"
+
+/** Definitions that most tests share: ms (lower), rate (higher), note (info). */
+#define RUNS_DEFS                                                                                                      \
+    "\"ms\":{\"name\":\"ms\",\"unit\":\"ms\",\"direction\":\"lower\",\"priority\":\"primary\"},"                       \
+    "\"rate\":{\"name\":\"rate\",\"unit\":\"1/s\",\"direction\":\"higher\"},"                                          \
+    "\"note\":{\"name\":\"note\",\"unit\":\"\",\"direction\":\"info\"}"
+
+/** A point "p" of scenario "s" without tags. */
+#define RUNS_POINT(metrics) "{\"name\":\"p\",\"scenario\":\"s\",\"tags\":{},\"metrics\":{" metrics "}}"
+
+/** @param machine  NULL: none */
+static inline cbx_run *runs_make(const cbx_allocator *al, const char *machine, const char *defs, const char *points)
+{
+    static char text[1 << 16];
+    char env[64] = "";
+    cbx_err err = CBX_ERR_INIT;
+    cbx_run *run = NULL;
+    int n;
+
+    if (machine) snprintf(env, sizeof env, "\"machine\":\"%s\"", machine);
+    n = snprintf(text, sizeof text,
+                 "{\"id\":\"r\",\"timestamp\":\"2026-01-01T00:00:00+00:00\",\"commit\":null,\"branch\":null,"
+                 "\"environment\":{%s},\"metadata\":{},\"metric_defs\":{%s},\"points\":[%s]}",
+                 env, defs, points);
+    CHECK(n > 0 && (size_t)n < sizeof text, "the text fits");
+    CHECK_OK(cbx_run_from_text(al, text, (size_t)n, "run", &run, &err), &err, text);
+    return run;
+}
+
+#endif

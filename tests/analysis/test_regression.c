@@ -1,0 +1,535 @@
+/* A run against a baseline: every outcome, every exit code, nothing that passes because it could not be looked at. */
+#include "check.h"
+
+#include <math.h>
+
+#include "calibrax/analysis/regression.h"
+#include "calibrax/base/clock.h"
+#include "calibrax/base/rng.h"
+#include "fail_alloc.h"
+#include "runs.h"
+
+static cbx_test_alloc memory;
+static cbx_ctx *ctx;
+
+static int setup(void **state)
+{
+    (void)state;
+    cbx_test_alloc_init(&memory);
+    ctx = cbx_test_ctx(&memory);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    cbx_ctx_free(ctx);
+    cbx_test_alloc_check(&memory, "after the test");
+    return 0;
+}
+
+static cbx_regression *compare(const cbx_run *run, const cbx_run *baseline, const cbx_regression_opts *opts)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx_regression *r = NULL;
+
+    CHECK_OK(cbx_regression_create(ctx, run, baseline, opts, &r, &err), &err, "compared");
+    return r;
+}
+
+/* Both runs from points and definitions, on one machine; frees them, since a result needs neither. */
+static cbx_regression *compare_texts(const char *defs, const char *now, const char *base,
+                                     const cbx_regression_opts *opts)
+{
+    cbx_run *a = runs_make(&memory.al, "m", defs, now), *b = runs_make(&memory.al, "m", defs, base);
+    cbx_regression *r = compare(a, b, opts);
+
+    cbx_run_free(a);
+    cbx_run_free(b);
+    return r;
+}
+
+static void check_gate(const cbx_regression *r, int exit_code, const char *why)
+{
+    cbx_gate g;
+
+    cbx_regression_gate(r, NULL, &g);
+    if (g.exit_code != exit_code) fail_msg("%s: exit code %d, not %d: %s", why, g.exit_code, exit_code, g.sentence);
+    CHECK(g.sentence[0] && !strchr(g.sentence, '\n'), "one sentence");
+}
+
+static void check_one(cbx_regression *r, cbx_outcome outcome, int exit_code, const char *why)
+{
+    const cbx_finding *f = cbx_regression_finding(r, 0);
+
+    CHECK_INT(cbx_regression_nfindings(r), 1, why);
+    CHECK_STR(cbx_outcome_name(f->outcome), cbx_outcome_name(outcome), why);
+    CHECK(strstr(f->sentence, f->key) == f->sentence, "the sentence names the key");
+    check_gate(r, exit_code, why);
+    cbx_regression_free(r);
+}
+
+/* One metric of one point, by its value. */
+static void values(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *metric, *base, *now;
+        cbx_outcome wanted;
+        int exit_code;
+        const char *why;
+    } cases[] = {
+        { "ms", "1", "1", CBX_OUTCOME_UNCHANGED, 0, "the same" },
+        { "ms", "20", "21", CBX_OUTCOME_UNCHANGED, 0, "exactly the threshold" },
+        { "ms", "1", "1.05", CBX_OUTCOME_UNCHANGED, 0, "exactly the threshold, rounded up" },
+        { "ms", "0.7", "0.735", CBX_OUTCOME_UNCHANGED, 0, "exactly the threshold, rounded up" },
+        { "ms", "1e-300", "1.05e-300", CBX_OUTCOME_UNCHANGED, 0, "at any scale" },
+        { "ms", "1e300", "1.05e300", CBX_OUTCOME_UNCHANGED, 0, "at any scale" },
+        { "rate", "20", "19", CBX_OUTCOME_UNCHANGED, 0, "exactly the threshold, down" },
+        { "ms", "20", "21.00001", CBX_OUTCOME_REGRESSED, 1, "a little more than the threshold" },
+        { "ms", "1", "1.0500001", CBX_OUTCOME_REGRESSED, 1, "a little more than the threshold" },
+        { "ms", "20", "18.9", CBX_OUTCOME_IMPROVED, 0, "less is better" },
+        { "rate", "20", "18.9", CBX_OUTCOME_REGRESSED, 1, "more is better" },
+        { "rate", "20", "21.1", CBX_OUTCOME_IMPROVED, 0, "more is better" },
+        { "ms", "-20", "-18", CBX_OUTCOME_REGRESSED, 1, "a negative baseline: up is worse all the same" },
+        { "rate", "-20", "-18", CBX_OUTCOME_IMPROVED, 0, "and up is better for the other" },
+        { "note", "1", "100", CBX_OUTCOME_INFO, 2, "information never gates, and alone is nothing to compare" },
+        { "ms", "1", "NaN", CBX_OUTCOME_NAN_NOW, 1, "not a number now" },
+        { "rate", "1", "Infinity", CBX_OUTCOME_NAN_NOW, 1, "an infinite rate is no improvement" },
+        { "ms", "NaN", "1", CBX_OUTCOME_NAN_BASELINE, 2, "a baseline that is no number" },
+        { "ms", "NaN", "NaN", CBX_OUTCOME_NAN_NOW, 1, "both: what is wrong now goes first" },
+        { "ms", "0", "1", CBX_OUTCOME_ZERO_BASELINE, 2, "a zero baseline" },
+        { "ms", "0", "0", CBX_OUTCOME_UNCHANGED, 0, "0 and 0 need no quotient" },
+        { "other", "1", "1", CBX_OUTCOME_NO_DEFINITION, 2, "a metric that nobody defines" },
+    };
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        char now[256], base[256];
+        snprintf(now, sizeof now, RUNS_POINT("\"%s\":{\"value\":%s}"), cases[i].metric, cases[i].now);
+        snprintf(base, sizeof base, RUNS_POINT("\"%s\":{\"value\":%s}"), cases[i].metric, cases[i].base);
+        check_one(compare_texts(RUNS_DEFS, now, base, NULL), cases[i].wanted, cases[i].exit_code, cases[i].why);
+    }
+}
+
+#define MS(value) RUNS_POINT("\"ms\":{\"value\":" value "}")
+#define AT(name, scenario, tags, value)                                                                                \
+    "{\"name\":\"" name "\",\"scenario\":\"" scenario "\",\"tags\":{" tags "},\"metrics\":{\"ms\":{\"value\":" value   \
+    "}}}"
+
+/* What made a gate pass that should not: each has an outcome and no exit code 0. */
+static void nothing_fails_open(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *now, *base;
+        size_t findings;
+        cbx_outcome first, last;
+        int exit_code;
+        const char *why;
+    } cases[] = {
+        { "", MS("1"), 1, CBX_OUTCOME_DROPPED, CBX_OUTCOME_DROPPED, 2, "an empty run" },
+        { MS("1"), "", 1, CBX_OUTCOME_NEW, CBX_OUTCOME_NEW, 2, "an empty baseline" },
+        { "", "", 0, CBX_OUTCOME_NEW, CBX_OUTCOME_NEW, 2, "two empty runs" },
+        { AT("q", "s", "", "1"), MS("1"), 2, CBX_OUTCOME_NEW, CBX_OUTCOME_DROPPED, 2, "a renamed point" },
+        { AT("p", "s", "\"a\":\"2\"", "1"), AT("p", "s", "\"a\":\"1\"", "1"), 2, CBX_OUTCOME_NEW, CBX_OUTCOME_DROPPED,
+          2, "another tag" },
+        { MS("1"), MS("1") "," AT("q", "s", "", "1"), 2, CBX_OUTCOME_UNCHANGED, CBX_OUTCOME_DROPPED, 2,
+          "a point dropped" },
+        { MS("2"), MS("1") "," AT("q", "s", "", "1"), 2, CBX_OUTCOME_REGRESSED, CBX_OUTCOME_DROPPED, 1,
+          "a regression goes before a dropped point" },
+        { MS("1"), RUNS_POINT("\"ms\":{\"value\":1},\"rate\":{\"value\":1}"), 2, CBX_OUTCOME_UNCHANGED,
+          CBX_OUTCOME_DROPPED, 2, "a metric dropped" },
+        { RUNS_POINT("\"ms\":{\"value\":1},\"rate\":{\"value\":1}"), MS("1"), 2, CBX_OUTCOME_UNCHANGED, CBX_OUTCOME_NEW,
+          0, "a new metric alone harms nothing" },
+        { MS("1") "," MS("1"), MS("1"), 1, CBX_OUTCOME_DUPLICATE, CBX_OUTCOME_DUPLICATE, 2, "a key twice now" },
+        { MS("1"), MS("9") "," MS("1"), 1, CBX_OUTCOME_DUPLICATE, CBX_OUTCOME_DUPLICATE, 2, "a key twice before" },
+        { AT("p", "a", "", "9") "," AT("p", "b", "", "1"), AT("p", "a", "", "1") "," AT("p", "b", "", "1"), 2,
+          CBX_OUTCOME_REGRESSED, CBX_OUTCOME_UNCHANGED, 1, "one name in two scenarios: the slow one is seen" },
+        { AT("p", "a", "", "9") "," AT("p", "b", "", "1"), AT("p", "b", "", "1") "," AT("p", "a", "", "9"), 2,
+          CBX_OUTCOME_UNCHANGED, CBX_OUTCOME_UNCHANGED, 0, "an identical run in another order is unchanged" },
+        { AT("p", "s", "\"a\":\"1\",\"b\":\"2\"", "1"), AT("p", "s", "\"b\":\"2\",\"a\":\"1\"", "1"), 1,
+          CBX_OUTCOME_UNCHANGED, CBX_OUTCOME_UNCHANGED, 0, "the order of tags does not matter" },
+        { AT("p", "s", "\"a\":\"1,b=2\"", "1"), AT("p", "s", "\"a\":\"1\",\"b\":\"2\"", "1"), 2, CBX_OUTCOME_NEW,
+          CBX_OUTCOME_DROPPED, 2, "keys that only look alike in print" },
+    };
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_regression *r = compare_texts(RUNS_DEFS, cases[i].now, cases[i].base, NULL);
+        size_t n = cbx_regression_nfindings(r);
+        CHECK_INT(n, cases[i].findings, cases[i].why);
+        if (n) {
+            CHECK_STR(cbx_outcome_name(cbx_regression_finding(r, 0)->outcome), cbx_outcome_name(cases[i].first),
+                      cases[i].why);
+            CHECK_STR(cbx_outcome_name(cbx_regression_finding(r, n - 1)->outcome), cbx_outcome_name(cases[i].last),
+                      cases[i].why);
+        }
+        CHECK(cbx_regression_finding(r, n) == NULL, "past the end");
+        check_gate(r, cases[i].exit_code, cases[i].why);
+        cbx_regression_free(r);
+    }
+}
+
+#define DEF(unit, direction) "\"ms\":{\"name\":\"ms\",\"unit\":\"" unit "\",\"direction\":\"" direction "\"}"
+
+static void definitions(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *now, *base, *beside;
+        cbx_outcome wanted;
+        int exit_code;
+        const char *why;
+    } cases[] = {
+        { DEF("ms", "lower"), "", "", CBX_OUTCOME_REGRESSED, 1, "the run's" },
+        { "", DEF("ms", "lower"), "", CBX_OUTCOME_REGRESSED, 1, "the baseline's" },
+        { "", "", DEF("ms", "lower"), CBX_OUTCOME_REGRESSED, 1, "given beside" },
+        { "", "", "", CBX_OUTCOME_NO_DEFINITION, 2, "nobody's: 100 times slower must not pass" },
+        { DEF("ms", "lower"), DEF("s", "lower"), "", CBX_OUTCOME_DEFINITIONS_DIFFER, 2, "another unit" },
+        { DEF("ms", "higher"), DEF("ms", "lower"), "", CBX_OUTCOME_DEFINITIONS_DIFFER, 2, "another direction" },
+        { DEF("ms", "info"), DEF("ms", "lower"), "", CBX_OUTCOME_DEFINITIONS_DIFFER, 2, "info takes no metric out" },
+        { DEF("ms", "higher"), "", DEF("ms", "lower"), CBX_OUTCOME_IMPROVED, 0,
+          "the run's goes before the one beside" },
+    };
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_run *a = runs_make(&memory.al, "m", cases[i].now, MS("100")),
+                *b = runs_make(&memory.al, "m", cases[i].base, MS("1"));
+        cbx_run *d = runs_make(&memory.al, NULL, cases[i].beside, "");
+        cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
+        o.defs = d;
+        check_one(compare(a, b, &o), cases[i].wanted, cases[i].exit_code, cases[i].why);
+        cbx_run_free(a);
+        cbx_run_free(b);
+        cbx_run_free(d);
+    }
+}
+
+static void machines(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *now, *base;
+        bool allow;
+        cbx_same_machine wanted;
+        int exit_code;
+        const char *why;
+    } cases[] = {
+        { "m", "m", false, CBX_MACHINE_SAME, 0, "one machine" },
+        { "m", "n", false, CBX_MACHINE_OTHER, 2, "two machines" },
+        { "m", "n", true, CBX_MACHINE_OTHER, 0, "two machines, allowed" },
+        { NULL, "n", false, CBX_MACHINE_UNKNOWN, 2, "the run does not say" },
+        { "m", NULL, false, CBX_MACHINE_UNKNOWN, 2, "the baseline does not say" },
+        { NULL, NULL, false, CBX_MACHINE_UNKNOWN, 2, "neither says" },
+        { NULL, NULL, true, CBX_MACHINE_UNKNOWN, 0, "neither says, allowed" },
+    };
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_run *a = runs_make(&memory.al, cases[i].now, RUNS_DEFS, MS("1"));
+        cbx_run *b = runs_make(&memory.al, cases[i].base, RUNS_DEFS, MS("1"));
+        cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
+        cbx_regression *r;
+        o.allow_machines = cases[i].allow;
+        r = compare(a, b, &o);
+        CHECK_INT(cbx_regression_machines(r), cases[i].wanted, cases[i].why);
+        CHECK_INT(cbx_regression_label(r)[0] != 0, cases[i].wanted != CBX_MACHINE_SAME, "labelled");
+        CHECK_INT(cbx_regression_nfindings(r), cases[i].exit_code ? 0 : 1, cases[i].why);
+        check_gate(r, cases[i].exit_code, cases[i].why);
+        cbx_regression_free(r);
+        cbx_run_free(a);
+        cbx_run_free(b);
+    }
+}
+
+static void thresholds(void **state)
+{
+    (void)state;
+    static const cbx_regression_rule rules[] = { { "m?", 0.5, NAN }, { "*", 0.001, 3 } };
+    static const struct {
+        const char *metric, *base, *now;
+        double threshold, primary, secondary, minimum;
+        size_t nrules;
+        cbx_outcome wanted;
+        const char *why;
+    } cases[] = {
+        { "ms", "10", "12", 0.05, NAN, NAN, 2, 0, CBX_OUTCOME_UNCHANGED, "20 %, and no more than the minimum" },
+        { "ms", "10", "12.01", 0.05, NAN, NAN, 2, 0, CBX_OUTCOME_REGRESSED, "more than both" },
+        { "ms", "0", "2", 0.05, NAN, NAN, 2, 0, CBX_OUTCOME_UNCHANGED, "a zero baseline, by difference" },
+        { "ms", "0", "2.01", 0.05, NAN, NAN, 2, 0, CBX_OUTCOME_REGRESSED, "a zero baseline, by difference" },
+        { "rate", "0", "2.01", 0.05, NAN, NAN, 2, 0, CBX_OUTCOME_IMPROVED, "a zero baseline, by difference" },
+        { "ms", "100", "102", 0.05, 0.01, NAN, 0, 0, CBX_OUTCOME_REGRESSED, "ms is primary" },
+        { "rate", "100", "98", 0.05, 0.01, NAN, 0, 0, CBX_OUTCOME_UNCHANGED, "rate is not" },
+        { "rate", "100", "98", 0.05, NAN, 0.01, 0, 0, CBX_OUTCOME_REGRESSED, "rate is secondary" },
+        { "ms", "100", "149", 0.05, NAN, NAN, 0, 2, CBX_OUTCOME_UNCHANGED, "the first rule that matches" },
+        { "ms", "100", "151", 0.05, NAN, NAN, 0, 2, CBX_OUTCOME_REGRESSED, "the first rule that matches" },
+        { "rate", "100", "98", 0.05, NAN, NAN, 0, 2, CBX_OUTCOME_UNCHANGED, "the second, its minimum" },
+        { "rate", "10000", "9989", 0.05, NAN, NAN, 0, 2, CBX_OUTCOME_REGRESSED, "the second, its threshold" },
+        { "ms", "1", "1.0000001", 0, NAN, NAN, 0, 0, CBX_OUTCOME_REGRESSED, "no threshold: any change" },
+    };
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
+        char now[256], base[256];
+        cbx_regression *r;
+        o.threshold = cases[i].threshold;
+        o.primary_threshold = cases[i].primary;
+        o.secondary_threshold = cases[i].secondary;
+        o.minimum = cases[i].minimum;
+        o.rules = rules;
+        o.nrules = cases[i].nrules;
+        snprintf(now, sizeof now, RUNS_POINT("\"%s\":{\"value\":%s}"), cases[i].metric, cases[i].now);
+        snprintf(base, sizeof base, RUNS_POINT("\"%s\":{\"value\":%s}"), cases[i].metric, cases[i].base);
+        r = compare_texts(RUNS_DEFS, now, base, &o);
+        CHECK_STR(cbx_outcome_name(cbx_regression_finding(r, 0)->outcome), cbx_outcome_name(cases[i].wanted),
+                  cases[i].why);
+        cbx_regression_free(r);
+    }
+}
+
+/* n samples, value first + step i. */
+static const char *samples(const char *metric, double first, double step, int n)
+{
+    static char out[4][8192];
+    static int turn;
+    char *s = out[turn++ % 4];
+    int at = snprintf(
+        s, 8192, "{\"name\":\"p\",\"scenario\":\"s\",\"tags\":{},\"metrics\":{\"%s\":{\"value\":%.17g,\"samples\":[",
+        metric, first + step * (n - 1) / 2);
+
+    for (int i = 0; i < n; i++) at += snprintf(s + at, (size_t)(8192 - at), "%s%.17g", i ? "," : "", first + step * i);
+    snprintf(s + at, (size_t)(8192 - at), "]}}}");
+    return s;
+}
+
+static void intervals(void **state)
+{
+    (void)state;
+    cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
+
+    check_one(compare_texts(RUNS_DEFS, samples("ms", 110, 0.1, 15), samples("ms", 100, 0.1, 15), &o),
+              CBX_OUTCOME_REGRESSED, 1, "10 % with no overlap");
+    check_one(compare_texts(RUNS_DEFS, samples("rate", 110, 0.1, 15), samples("rate", 100, 0.1, 15), &o),
+              CBX_OUTCOME_IMPROVED, 0, "the same upwards");
+    check_one(compare_texts(RUNS_DEFS, samples("ms", 100.2, 0.1, 15), samples("ms", 100, 0.1, 15), &o),
+              CBX_OUTCOME_EQUIVALENT, 0, "surely within 5 %");
+    check_one(compare_texts(RUNS_DEFS, samples("ms", 90, 4, 15), samples("ms", 80, 4, 15), &o), CBX_OUTCOME_UNDECIDED,
+              3, "9 %, and far more noise");
+    check_one(compare_texts(RUNS_DEFS, samples("ms", 110, 0.1, 6), samples("ms", 100, 0.1, 6), &o),
+              CBX_OUTCOME_REGRESSED, 1, "too few samples: by value");
+    check_one(compare_texts(RUNS_DEFS, RUNS_POINT("\"ms\":{\"value\":100,\"samples\":[1,1,1,1,1,1,1,1]}"),
+                            RUNS_POINT("\"ms\":{\"value\":1,\"samples\":[1,1,1,1,1,1,1,1]}"), &o),
+              CBX_OUTCOME_UNDECIDED, 3, "samples that are alike do not excuse a value that is not");
+    o.undecided_passes = true;
+    check_one(compare_texts(RUNS_DEFS, samples("ms", 90, 4, 15), samples("ms", 80, 4, 15), &o), CBX_OUTCOME_UNDECIDED,
+              0, "undecided, and asked to pass");
+    o.values_only = true;
+    check_one(compare_texts(RUNS_DEFS, samples("ms", 90, 4, 15), samples("ms", 80, 4, 15), &o), CBX_OUTCOME_REGRESSED,
+              1, "by values alone");
+}
+
+static void basis_and_interval(void **state)
+{
+    (void)state;
+    cbx_regression *r = compare_texts(RUNS_DEFS, samples("ms", 110, 1, 7), samples("ms", 100, 1, 7), NULL);
+    const cbx_finding *f = cbx_regression_finding(r, 0);
+
+    CHECK_STR(cbx_basis_name(f->basis), "samples", "7 a side suffice");
+    /* 7 samples: the widest interval covers 1 - 2/2^7, both cover its square */
+    CHECK_LE(fabs(f->interval.level - 0.984375 * 0.984375), 1e-12, "the level reached");
+    CHECK_LE(fabs(f->p - 2.0 / 3432), 1e-12, "7 above 7: two of C(14, 7) splits");
+    CHECK_LE(fabs(f->interval.lower - (110.0 / 106 - 1)), 1e-12, "lowest now over highest then");
+    CHECK_LE(fabs(f->interval.upper - (116.0 / 100 - 1)), 1e-12, "highest now over lowest then");
+    CHECK_LE(fabs(f->interval.value - (113.0 / 103 - 1)), 1e-12, "medians");
+    CHECK_STR(f->key, "p@s{}:ms", "how a key is written");
+    CHECK_STR(f->unit, "ms", "unit");
+    cbx_regression_free(r);
+
+    r = compare_texts(RUNS_DEFS, RUNS_POINT("\"ms\":{\"value\":11,\"lower\":10.5,\"upper\":12}"),
+                      RUNS_POINT("\"ms\":{\"value\":10,\"lower\":9.5,\"upper\":10.2}"), NULL);
+    f = cbx_regression_finding(r, 0);
+    CHECK_STR(cbx_basis_name(f->basis), "bounds", "bounds of both");
+    CHECK_STR(cbx_outcome_name(f->outcome), "regressed", "bounds apart");
+    CHECK_LE(fabs(f->interval.lower - (10.5 / 10.2 - 1)), 1e-12, "lower over upper");
+    CHECK_LE(fabs(f->interval.upper - (12 / 9.5 - 1)), 1e-12, "upper over lower");
+    CHECK(isnan(f->p) && f->interval.level == 0, "bounds have no level");
+    cbx_regression_free(r);
+
+    r = compare_texts(RUNS_DEFS, RUNS_POINT("\"ms\":{\"value\":11,\"lower\":12,\"upper\":10}"),
+                      RUNS_POINT("\"ms\":{\"value\":10,\"lower\":9.5,\"upper\":10.2}"), NULL);
+    CHECK_STR(cbx_basis_name(cbx_regression_finding(r, 0)->basis), "values", "bounds that are none");
+    check_gate(r, 1, "by value");
+    cbx_regression_free(r);
+
+    check_one(compare_texts(RUNS_DEFS, RUNS_POINT("\"ms\":{\"value\":1,\"samples\":[1,NaN,1]}"), MS("1"), NULL),
+              CBX_OUTCOME_NAN_NOW, 1, "a sample that is no number");
+}
+
+#define ROWS 100
+
+/* Holm: a claim that stands alone falls among many; a stronger one stays. */
+static void many_rows(void **state)
+{
+    (void)state;
+    static char now[1 << 15], base[1 << 15];
+    int a = 0, b = 0;
+    cbx_gate g;
+    cbx_regression *r;
+
+    for (int i = 0; i < ROWS; i++) {
+        const char *gap = i ? "," : "", *rest = samples("ms", i == 3 || i == 7 ? 110 : 100, 0.1, i == 7 ? 21 : 7) + 11;
+        a += snprintf(now + a, sizeof now - (size_t)a, "%s{\"name\":\"p%d\"%s", gap, i, rest);
+        b += snprintf(base + b, sizeof base - (size_t)b, "%s{\"name\":\"p%d\"%s", gap, i,
+                      samples("ms", 100, 0.1, i == 7 ? 21 : 7) + 11);
+    }
+    r = compare_texts(RUNS_DEFS, now, base, NULL);
+    CHECK_STR(cbx_outcome_name(cbx_regression_finding(r, 3)->outcome), "undecided",
+              "p = 0.0006 a hundredfold is no claim");
+    CHECK_STR(cbx_outcome_name(cbx_regression_finding(r, 7)->outcome), "regressed", "a strong one stays");
+    CHECK_GT(cbx_regression_finding(r, 3)->p_holm, 0.05, "corrected");
+    cbx_regression_gate(r, NULL, &g);
+    CHECK_INT(g.counts[CBX_OUTCOME_EQUIVALENT], ROWS - 2, "the others");
+    CHECK_INT(g.exit_code, 1, "regressed goes before undecided");
+    CHECK(strstr(g.sentence, "1 regressed") != NULL, "the sentence counts");
+    {
+        bool waived[ROWS] = { [3] = true, [7] = true };
+        cbx_regression_gate(r, waived, &g);
+        CHECK_INT(g.exit_code, 0, "both waived");
+        CHECK_INT(g.waived, 2, "counted");
+        waived[7] = false;
+        cbx_regression_gate(r, waived, &g);
+        CHECK_INT(g.exit_code, 1, "the regression is not waived");
+    }
+    cbx_regression_free(r);
+}
+
+/* Runs of one and the same noise: how often a table of 10 metrics with 15 samples a side claims anything. */
+static void false_alarms(void **state)
+{
+    (void)state;
+    cbx_rng rng = cbx_rng_make(7, 0);
+    size_t alarms = 0, tables = 60;
+
+    for (size_t t = 0; t < tables; t++) {
+        static char side[2][1 << 15];
+        cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
+        cbx_regression *r;
+        cbx_gate g;
+        for (int k = 0; k < 2; k++) {
+            int at = 0;
+            for (int i = 0; i < 10; i++) {
+                at += snprintf(side[k] + at, sizeof side[k] - (size_t)at,
+                               "%s{\"name\":\"p%d\",\"scenario\":\"s\",\"metrics\":{\"ms\":{\"value\":1,\"samples\":[",
+                               i ? "," : "", i);
+                for (int j = 0; j < 15; j++)
+                    at += snprintf(side[k] + at, sizeof side[k] - (size_t)at, "%s%.9g", j ? "," : "",
+                                   exp(0.3 * cbx_rng_normal(&rng)));
+                at += snprintf(side[k] + at, sizeof side[k] - (size_t)at, "]}}}");
+            }
+        }
+        o.threshold = 0;
+        r = compare_texts(RUNS_DEFS, side[0], side[1], &o);
+        cbx_regression_gate(r, NULL, &g);
+        alarms += g.counts[CBX_OUTCOME_REGRESSED] + g.counts[CBX_OUTCOME_IMPROVED] > 0;
+        cbx_regression_free(r);
+    }
+    /* at 5 % a table: P(Bin(60, 0.05) > 8) = 0.002 */
+    CHECK_LE(alarms, 8, "tables of pure noise that claim a difference");
+}
+
+static void options(void **state)
+{
+    (void)state;
+    static const cbx_regression_rule nameless = { NULL, 0.1, NAN }, negative = { "*", -1, NAN };
+    cbx_run *a = runs_make(&memory.al, "m", RUNS_DEFS, MS("1"));
+    cbx_regression_opts good = CBX_REGRESSION_OPTS_INIT, bad[8];
+    cbx_err err = CBX_ERR_INIT;
+
+    for (size_t i = 0; i < CBX_LEN(bad); i++) bad[i] = good;
+    bad[0].struct_size = 3;
+    bad[1].threshold = NAN;
+    bad[2].level = 1;
+    bad[3].minimum = -1;
+    bad[4].primary_threshold = -0.1;
+    bad[5].rules = &nameless, bad[5].nrules = 1;
+    bad[6].rules = &negative, bad[6].nrules = 1;
+    bad[7].level = NAN;
+    for (size_t i = 0; i < CBX_LEN(bad); i++) {
+        cbx_regression *r = NULL;
+        CHECK_STATUS(cbx_regression_create(ctx, a, a, &bad[i], &r, &err), CBX_EINVAL, "a bad option");
+        CHECK(r == NULL, "nothing comes of it");
+    }
+    cbx_run_free(a);
+}
+
+static void names(void **state)
+{
+    (void)state;
+    CHECK_STR(cbx_outcome_name(CBX_OUTCOME_DEFINITIONS_DIFFER), "definitions-differ", "name");
+    CHECK_STR(cbx_outcome_name(CBX_OUTCOME_COUNT), "?", "no outcome");
+    CHECK_STR(cbx_basis_name((cbx_basis)9), "?", "no basis");
+}
+
+/* 1,000 points of one metric: what a gate over a whole store costs. */
+static void speed(void **state)
+{
+    (void)state;
+    static char text[1 << 16];
+    double best = INFINITY;
+    int at = 0;
+    cbx_run *a;
+
+    for (int i = 0; i < 500; i++)
+        at += snprintf(text + at, sizeof text - (size_t)at,
+                       "%s{\"name\":\"p%d\",\"scenario\":\"s\",\"metrics\":{\"ms\":{\"value\":%d}}}", i ? "," : "", i,
+                       i + 1);
+    a = runs_make(&memory.al, "m", RUNS_DEFS, text);
+    for (int k = 0; k < 5; k++) {
+        uint64_t t0 = cbx_clock_ns();
+        cbx_regression_free(compare(a, a, NULL));
+        best = fmin(best, (double)(cbx_clock_ns() - t0) * 1e-6);
+    }
+    print_message("# 500 keys: %.2f ms\n", best);
+    CHECK_LE(best, 1000, "[ms] 500 keys; a quadratic search would show, a busy machine not");
+    cbx_run_free(a);
+}
+
+static cbx_status one_comparison(cbx_ctx *c, void *user)
+{
+    cbx_run **runs = user;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_regression *r = NULL;
+    cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
+    cbx_status st;
+
+    o.allow_machines = true;
+    st = cbx_regression_create(c, runs[0], runs[1], &o, &r, &err);
+    cbx_regression_free(r);
+    return st;
+}
+
+static void out_of_memory(void **state)
+{
+    (void)state;
+    cbx_run *runs[2] = { runs_make(&memory.al, "m", RUNS_DEFS, samples("ms", 110, 0.1, 7)),
+                         runs_make(&memory.al, "n", RUNS_DEFS, AT("q", "s", "\"a\":\"b\"", "1")) };
+
+    cbx_run *same[2] = { runs[0], runs[0] };
+    CHECK_GT(cbx_test_fail_each(one_comparison, runs, "cbx_regression_create"), 3, "allocations failed");
+    CHECK_GT(cbx_test_fail_each(one_comparison, same, "cbx_regression_create"), 3, "allocations failed");
+    cbx_run_free(runs[0]);
+    cbx_run_free(runs[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(values, setup, teardown),
+        cmocka_unit_test_setup_teardown(nothing_fails_open, setup, teardown),
+        cmocka_unit_test_setup_teardown(definitions, setup, teardown),
+        cmocka_unit_test_setup_teardown(machines, setup, teardown),
+        cmocka_unit_test_setup_teardown(thresholds, setup, teardown),
+        cmocka_unit_test_setup_teardown(intervals, setup, teardown),
+        cmocka_unit_test_setup_teardown(basis_and_interval, setup, teardown),
+        cmocka_unit_test_setup_teardown(many_rows, setup, teardown),
+        cmocka_unit_test_setup_teardown(false_alarms, setup, teardown),
+        cmocka_unit_test_setup_teardown(options, setup, teardown),
+        cmocka_unit_test_setup_teardown(speed, setup, teardown),
+        cmocka_unit_test_setup_teardown(out_of_memory, setup, teardown),
+        cmocka_unit_test(names),
+    };
+    return cmocka_run_group_tests_name("regression", tests, NULL, NULL);
+}
