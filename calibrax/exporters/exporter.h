@@ -1,0 +1,80 @@
+/**
+ * Exporters: runs, written in a form that others read.
+ *
+ * A format is a cbx_exporter in the one list that cbx_exporters gives: latex, html, csv and markdown (tables), svg, pdf and
+ * png (plots), asv (a folder for `asv publish`).  Files carry the id of their run in their name, are written atomically,
+ * and never take the place of a file that holds something else unless `replace` says so.
+ */
+#ifndef CALIBRAX_EXPORTERS_EXPORTER_H
+#define CALIBRAX_EXPORTERS_EXPORTER_H
+
+#include "calibrax/base/arena.h"
+#include "calibrax/core/run.h"
+
+CBX_BEGIN_DECLS
+
+#define CBX_EXPORTER_ABI 1
+
+typedef struct cbx_export_opts {
+    uint32_t struct_size; /* sizeof(cbx_export_opts) of the header compiled with */
+    const char *folder;   /* where files go; made if missing; NULL: the current folder */
+    bool replace;         /* write over files that hold something else */
+    const char *const *metrics;
+    size_t nmetrics;      /* 0: all metrics, in the order in which they first appear */
+    const char *group_by; /* the tag whose values are compared with each other; NULL: "framework" */
+    bool dark;            /* plots on dark paper */
+    const char *repo;     /* asv: the repository whose commits these are, as asv.conf.json names it; NULL: "." */
+} cbx_export_opts;
+
+#define CBX_EXPORT_OPTS_INIT                                                                                           \
+    {                                                                                                                  \
+        sizeof(cbx_export_opts), 0, 0, 0, 0, 0, 0, 0                                                                   \
+    }
+
+/** What was written. */
+typedef struct cbx_export_report {
+    cbx_arena arena;
+    const char *const *files; /* paths, in the order written; those that were there, the same, included */
+    size_t nfiles;
+} cbx_export_report;
+
+CBX_API void cbx_export_report_clear(cbx_export_report *report);
+
+struct cbx_export_job; /* what an exporter is given to write with: calibrax/exporters/job.h, internal */
+
+typedef struct cbx_exporter {
+    uint32_t struct_size, abi; /* CBX_EXPORTER_ABI of the header compiled with */
+    const char *name;          /* "latex" */
+    const char *summary;       /* one line, for a list */
+    /** One run at least, all with an id. */
+    cbx_status (*export_runs)(struct cbx_export_job *job, const cbx_run *const *runs, size_t nruns, cbx_err *err);
+    /** A run against another; NULL: this format has nothing to say of that. */
+    cbx_status (*export_analysis)(struct cbx_export_job *job, const cbx_run *run, const cbx_run *baseline,
+                                  cbx_err *err);
+} cbx_exporter;
+
+/** All formats in the order shown; static. */
+CBX_API const cbx_exporter *const *cbx_exporters(size_t *count);
+/** NULL: there is none of that name. */
+CBX_API const cbx_exporter *cbx_exporter_find(const char *name);
+
+/**
+ * Writes runs in a format.
+ * @param out  written on success only; the caller clears it
+ * @return CBX_OK; CBX_EINVAL (no run; struct_size); CBX_ENOENT (a metric that no point has); CBX_EEXIST (a file is there and
+ *         holds something else: nothing of it changed, files before it are written); CBX_EUNAVAILABLE (pdf and png without
+ *         cairo); CBX_EDOM; CBX_ENOMEM; as cbx_file_write_atomic
+ */
+CBX_API cbx_status cbx_export_runs(cbx_ctx *ctx, const cbx_exporter *format, const cbx_run *const *runs, size_t nruns,
+                                   const cbx_export_opts *opts, cbx_export_report *out, cbx_err *err);
+/**
+ * Writes how a run differs from a baseline: the metrics of points that both have (same name, scenario and tags), and which
+ * points only one has.
+ * @return as cbx_export_runs; CBX_EUNSUPPORTED: the format has no such thing; CBX_ENOENT: no point is in both
+ */
+CBX_API cbx_status cbx_export_analysis(cbx_ctx *ctx, const cbx_exporter *format, const cbx_run *run,
+                                       const cbx_run *baseline, const cbx_export_opts *opts, cbx_export_report *out,
+                                       cbx_err *err);
+
+CBX_END_DECLS
+#endif

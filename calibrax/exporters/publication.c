@@ -1,0 +1,412 @@
+/*
+ * Tables for papers and pages: LaTeX (booktabs), HTML, CSV (RFC 4180), Markdown.
+ *
+ * LaTeX, HTML and Markdown print the digits that the spread bears out and mark what is best; CSV holds every digit.  Whatever
+ * a run says is escaped.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/base/clock.h"
+#include "calibrax/exporters/table.h"
+
+/* How a form writes; bytes that are no letters of it are looked up. */
+typedef struct form {
+    const char *suffix;
+    void (*head)(cbx_text *out, const struct form *f, const cbx__table *t);
+    void (*label)(cbx_text *out, const char *s); /* escapes */
+    const char *row, *between, *row_end, *label_open, *label_close, *number_open, *number_close;
+    const char *best_open, *best_close, *missing, *minus, *times_ten, *times_ten_end;
+    const char *tail;
+} form;
+
+/* --- escaping --- */
+
+/* One line: control characters become blanks. */
+static void put_mapped(cbx_text *out, const char *s, const char *special, const char *const *words)
+{
+    for (; *s; s++) {
+        const char *at = strchr(special, *s);
+        if (at)
+            cbx_text_puts(out, words[at - special]);
+        else
+            cbx_text_putc(out, (unsigned char)*s < ' ' || *s == 0x7F ? ' ' : *s);
+    }
+}
+
+static void put_latex(cbx_text *out, const char *s)
+{
+    static const char *const words[] = { "\\textbackslash{}",
+                                         "\\&",
+                                         "\\%",
+                                         "\\$",
+                                         "\\#",
+                                         "\\_",
+                                         "\\{",
+                                         "\\}",
+                                         "\\textasciitilde{}",
+                                         "\\textasciicircum{}",
+                                         "\\textless{}",
+                                         "\\textgreater{}",
+                                         "\\textbar{}",
+                                         "\\textquotedbl{}" };
+
+    put_mapped(out, s, "\\&%$#_{}~^<>|\"", words);
+}
+
+static void put_markdown(cbx_text *out, const char *s)
+{
+    static const char *const words[] = { "\\\\", "\\|",  "\\*",  "\\_",   "\\`", "\\[",
+                                         "\\]",  "&lt;", "&gt;", "&amp;", "\\#", "\\~" };
+
+    put_mapped(out, s, "\\|*_`[]<>&#~", words);
+}
+
+static void put_html(cbx_text *out, const char *s)
+{
+    static const char *const words[] = { "&amp;", "&lt;", "&gt;", "&quot;", "&#39;" };
+
+    put_mapped(out, s, "&<>\"'", words);
+}
+
+static void put_csv(cbx_text *out, const char *s)
+{
+    if (!s[strcspn(s, ",\"\r\n")] && *s != ' ' && (!*s || s[strlen(s) - 1] != ' ')) {
+        cbx_text_puts(out, s);
+        return;
+    }
+    cbx_text_putc(out, '"');
+    for (; *s; s++) {
+        if (*s == '"') cbx_text_putc(out, '"');
+        cbx_text_putc(out, *s);
+    }
+    cbx_text_putc(out, '"');
+}
+
+/* --- forms --- */
+
+static void put_digits(cbx_text *out, const form *f, const char *digits)
+{
+    if (*digits == '-') cbx_text_puts(out, f->minus);
+    cbx_text_puts(out, digits + (*digits == '-'));
+}
+
+static void put_number(cbx_text *out, const form *f, const cbx__number *n)
+{
+    put_digits(out, f, n->value);
+    if (*n->lower || *n->upper) {
+        cbx_text_puts(out, " [");
+        put_digits(out, f, *n->lower ? n->lower : f->missing);
+        cbx_text_puts(out, ", ");
+        put_digits(out, f, *n->upper ? n->upper : f->missing);
+        cbx_text_puts(out, "]");
+    }
+    if (n->exponent) cbx_text_printf(out, "%s%d%s", f->times_ten, n->exponent, f->times_ten_end);
+}
+
+static void put_cell(cbx_text *out, const form *f, const cbx__cell *c)
+{
+    cbx_text_puts(out, f->number_open);
+    if (c->best) cbx_text_puts(out, f->best_open);
+    if (c->metric)
+        put_number(out, f, &c->number);
+    else
+        cbx_text_puts(out, f->missing);
+    if (c->best) cbx_text_puts(out, f->best_close);
+    cbx_text_puts(out, f->number_close);
+}
+
+static void put_rows(cbx_text *out, const form *f, const cbx__table *t)
+{
+    for (size_t i = 0; i < t->nrows; i++) {
+        cbx_text_puts(out, f->row);
+        for (size_t k = 0; k < t->nlabels + t->ncolumns; k++) {
+            if (k) cbx_text_puts(out, f->between);
+            if (k >= t->nlabels) {
+                put_cell(out, f, &t->cells[i * t->ncolumns + k - t->nlabels]);
+                continue;
+            }
+            const char *label = t->rows[i * t->nlabels + k];
+            cbx_text_puts(out, f->label_open);
+            f->label(out, label ? label : "");
+            cbx_text_puts(out, f->label_close);
+        }
+        cbx_text_puts(out, f->row_end);
+    }
+}
+
+/* "latency [ms]" */
+static void put_column(cbx_text *out, const form *f, const cbx__column *c)
+{
+    f->label(out, c->name);
+    if (!c->def || !*c->def->unit) return;
+    cbx_text_puts(out, f->label == put_markdown ? " \\[" : " [");
+    f->label(out, c->def->unit);
+    cbx_text_puts(out, f->label == put_markdown ? "\\]" : "]");
+}
+
+/* "Run abc, 2026-02-20T11:34:24+00:00, commit 0f3c; scenario: train", not escaped; "" when memory has run out */
+static void put_facts(cbx_text *out, const form *f, const cbx__table *t)
+{
+    char time[CBX_TIME_SIZE];
+
+    cbx_text_puts(out, "Run ");
+    f->label(out, cbx_run_id(t->run));
+    cbx_text_printf(out, ", %s", cbx_time_format_iso(cbx_run_timestamp_us(t->run), time));
+    if (cbx_run_commit(t->run)) {
+        cbx_text_puts(out, ", commit ");
+        f->label(out, cbx_run_commit(t->run));
+    }
+    if (*t->facts) cbx_text_puts(out, "; ");
+    f->label(out, t->facts);
+}
+
+static void latex_head(cbx_text *out, const form *f, const cbx__table *t)
+{
+    cbx_text_puts(out, "% ");
+    put_facts(out, f, t);
+    cbx_text_puts(out, "\n% needs \\usepackage{booktabs}\n\\begin{tabular}{");
+    for (size_t k = 0; k < t->nlabels; k++) cbx_text_putc(out, 'l');
+    for (size_t k = 0; k < t->ncolumns; k++) cbx_text_putc(out, 'r');
+    cbx_text_puts(out, "}\n\\toprule\n");
+    for (size_t k = 0; k < t->nlabels; k++) {
+        if (k) cbx_text_puts(out, " & ");
+        f->label(out, t->labels[k]);
+    }
+    for (size_t k = 0; k < t->ncolumns; k++) {
+        cbx_text_puts(out, " & ");
+        put_column(out, f, &t->columns[k]);
+    }
+    cbx_text_puts(out, " \\\\\n\\midrule\n");
+}
+
+static void html_head(cbx_text *out, const form *f, const cbx__table *t)
+{
+    cbx_text_puts(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>Run ");
+    f->label(out, cbx_run_id(t->run));
+    cbx_text_puts(
+        out,
+        "</title>\n<style>\n:root{color-scheme:light dark}\nbody{font:15px/1.5 system-ui,sans-serif;margin:2rem}\n"
+        "table{border-collapse:collapse}\ncaption{text-align:left;padding-bottom:.6em;opacity:.8}\n"
+        "th,td{padding:.25em .9em;text-align:left;border-bottom:1px solid #8884}\nth{border-bottom:2px solid #888a}\n"
+        ".n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}\n</style>\n<table>\n<caption>");
+    put_facts(out, f, t);
+    cbx_text_puts(out, "</caption>\n<thead><tr>");
+    for (size_t k = 0; k < t->nlabels; k++) {
+        cbx_text_puts(out, "<th>");
+        f->label(out, t->labels[k]);
+        cbx_text_puts(out, "</th>");
+    }
+    for (size_t k = 0; k < t->ncolumns; k++) {
+        cbx_text_puts(out, "<th class=\"n\">");
+        put_column(out, f, &t->columns[k]);
+        cbx_text_puts(out, "</th>");
+    }
+    cbx_text_puts(out, "</tr></thead>\n<tbody>\n");
+}
+
+static void markdown_head(cbx_text *out, const form *f, const cbx__table *t)
+{
+    put_facts(out, f, t);
+    cbx_text_puts(out, "\n\n|");
+    for (size_t k = 0; k < t->nlabels; k++) {
+        cbx_text_putc(out, ' ');
+        f->label(out, t->labels[k]);
+        cbx_text_puts(out, " |");
+    }
+    for (size_t k = 0; k < t->ncolumns; k++) {
+        cbx_text_putc(out, ' ');
+        put_column(out, f, &t->columns[k]);
+        cbx_text_puts(out, " |");
+    }
+    cbx_text_puts(out, "\n|");
+    for (size_t k = 0; k < t->nlabels; k++) cbx_text_puts(out, " --- |");
+    for (size_t k = 0; k < t->ncolumns; k++) cbx_text_puts(out, " ---: |");
+    cbx_text_putc(out, '\n');
+}
+
+static const form latex = { "tex",
+                            latex_head,
+                            put_latex,
+                            "",
+                            " & ",
+                            " \\\\\n",
+                            "",
+                            "",
+                            "",
+                            "",
+                            "\\textbf{",
+                            "}",
+                            "--",
+                            "$-$",
+                            "\\,$\\times 10^{",
+                            "}$",
+                            "\\bottomrule\n\\end{tabular}\n" };
+static const form html = { "html",
+                           html_head,
+                           put_html,
+                           "<tr>",
+                           "",
+                           "</tr>\n",
+                           "<td>",
+                           "</td>",
+                           "<td class=\"n\">",
+                           "</td>",
+                           "<b>",
+                           "</b>",
+                           "\xE2\x80\x93",
+                           "\xE2\x88\x92",
+                           " \xC3\x97 10<sup>",
+                           "</sup>",
+                           "</tbody>\n</table>\n</html>\n" };
+static const form markdown = { "md", markdown_head, put_markdown, "| ",           " | ", " |\n", "", "", "",
+                               "",   "**",          "**",         "\xE2\x80\x93", "-",   "e",    "", "" };
+
+/* The table of a run, or of a run against a baseline, and the name of its file; NULL baseline: none. */
+static cbx_status make_table(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, const char *suffix,
+                             cbx__table *t, const char **name, cbx_err *err)
+{
+    *name = cbx_arena_printf(job->arena, "run-%s%s%s.%s", cbx_run_id(run), baseline ? "-against-" : "",
+                             baseline ? cbx_run_id(baseline) : "", suffix);
+    if (!*name) return cbx_fail(err, CBX_ENOMEM, "out of memory for a table");
+    return baseline ? cbx__table_compare(job, run, baseline, t, err) : cbx__table_make(job, run, t, err);
+}
+
+static cbx_status export_form(cbx_export_job *job, const form *f, const cbx_run *run, const cbx_run *baseline,
+                              cbx_err *err)
+{
+    const char *name;
+    cbx__table t;
+    cbx_text text;
+    cbx_status st = make_table(job, run, baseline, f->suffix, &t, &name, err);
+
+    if (st) return st;
+    cbx_text_init(&text, cbx_ctx_allocator(job->ctx));
+    f->head(&text, f, &t);
+    put_rows(&text, f, &t);
+    cbx_text_puts(&text, f->tail);
+    st = cbx__export_file(job, name, &text, err);
+    cbx_text_clear(&text);
+    return st;
+}
+
+static cbx_status each(cbx_export_job *job, const form *f, const cbx_run *const *runs, size_t n, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; !st && i < n; i++) st = export_form(job, f, runs[i], NULL, err);
+    return st;
+}
+
+/* --- CSV --- */
+
+static void csv_head(cbx_text *out, const cbx__table *t)
+{
+    static const char *const parts[] = { "", " lower", " upper" };
+
+    for (size_t k = 0; k < t->nlabels; k++) {
+        if (k) cbx_text_putc(out, ',');
+        put_csv(out, t->labels[k]);
+    }
+    for (size_t k = 0; k < t->ncolumns; k++)
+        for (size_t i = 0; i < (t->columns[k].intervals ? 3 : 1); i++) {
+            const cbx__column *c = &t->columns[k];
+            cbx_text name;
+            cbx_text_init(&name, &out->al);
+            cbx_text_printf(&name, "%s%s", c->name, parts[i]);
+            if (c->def && *c->def->unit) cbx_text_printf(&name, " [%s]", c->def->unit);
+            cbx_text_putc(out, ',');
+            put_csv(out, cbx_text_str(&name));
+            if (name.status) out->status = name.status;
+            cbx_text_clear(&name);
+        }
+    cbx_text_puts(out, "\r\n");
+}
+
+/* Empty for what is absent; NaN as a value is a value. */
+static void csv_cell(cbx_text *out, const cbx__column *c, const cbx_metric *m)
+{
+    char buf[CBX_FORMAT_SIZE];
+
+    cbx_text_putc(out, ',');
+    if (m) cbx_text_puts(out, cbx_format_double(m->value, buf));
+    if (!c->intervals) return;
+    cbx_text_putc(out, ',');
+    if (m && !isnan(m->lower)) cbx_text_puts(out, cbx_format_double(m->lower, buf));
+    cbx_text_putc(out, ',');
+    if (m && !isnan(m->upper)) cbx_text_puts(out, cbx_format_double(m->upper, buf));
+}
+
+static cbx_status export_csv(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, cbx_err *err)
+{
+    const char *name;
+    cbx__table t;
+    cbx_text text;
+    cbx_status st = make_table(job, run, baseline, "csv", &t, &name, err);
+
+    if (st) return st;
+    cbx_text_init(&text, cbx_ctx_allocator(job->ctx));
+    csv_head(&text, &t);
+    for (size_t i = 0; i < t.nrows; i++) {
+        for (size_t k = 0; k < t.nlabels; k++) {
+            if (k) cbx_text_putc(&text, ',');
+            put_csv(&text, t.rows[i * t.nlabels + k] ? t.rows[i * t.nlabels + k] : "");
+        }
+        for (size_t k = 0; k < t.ncolumns; k++) csv_cell(&text, &t.columns[k], t.cells[i * t.ncolumns + k].metric);
+        cbx_text_puts(&text, "\r\n");
+    }
+    st = cbx__export_file(job, name, &text, err);
+    cbx_text_clear(&text);
+    return st;
+}
+
+/* --- exporters --- */
+
+static cbx_status latex_runs(cbx_export_job *job, const cbx_run *const *runs, size_t n, cbx_err *err)
+{
+    return each(job, &latex, runs, n, err);
+}
+
+static cbx_status html_runs(cbx_export_job *job, const cbx_run *const *runs, size_t n, cbx_err *err)
+{
+    return each(job, &html, runs, n, err);
+}
+
+static cbx_status markdown_runs(cbx_export_job *job, const cbx_run *const *runs, size_t n, cbx_err *err)
+{
+    return each(job, &markdown, runs, n, err);
+}
+
+static cbx_status csv_runs(cbx_export_job *job, const cbx_run *const *runs, size_t n, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; !st && i < n; i++) st = export_csv(job, runs[i], NULL, err);
+    return st;
+}
+
+static cbx_status latex_analysis(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, cbx_err *err)
+{
+    return export_form(job, &latex, run, baseline, err);
+}
+
+static cbx_status html_analysis(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, cbx_err *err)
+{
+    return export_form(job, &html, run, baseline, err);
+}
+
+static cbx_status markdown_analysis(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, cbx_err *err)
+{
+    return export_form(job, &markdown, run, baseline, err);
+}
+
+const cbx_exporter cbx__export_latex = { sizeof(cbx_exporter),           CBX_EXPORTER_ABI, "latex",
+                                         "a booktabs table: run-ID.tex", latex_runs,       latex_analysis };
+const cbx_exporter cbx__export_html = {
+    sizeof(cbx_exporter), CBX_EXPORTER_ABI, "html", "a page of its own: run-ID.html", html_runs, html_analysis
+};
+const cbx_exporter cbx__export_csv = {
+    sizeof(cbx_exporter), CBX_EXPORTER_ABI, "csv", "every digit, RFC 4180: run-ID.csv", csv_runs, export_csv
+};
+const cbx_exporter cbx__export_markdown = { sizeof(cbx_exporter), CBX_EXPORTER_ABI, "markdown",
+                                            "a table: run-ID.md", markdown_runs,    markdown_analysis };

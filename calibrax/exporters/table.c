@@ -1,0 +1,378 @@
+/*
+ * Tables of runs: which labels tell points apart, which values are best, how many digits they deserve.
+ */
+#include "calibrax/exporters/table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/statistics/estimate.h"
+
+static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for a table"); }
+
+/* --- numbers --- */
+
+static int power_of(double v) { return v == 0 || !isfinite(v) ? 0 : (int)floor(log10(fabs(v)) + 1e-12); }
+
+/* What the last digits are judged by; 0: nothing is known. */
+static cbx_status spread_of(cbx_ctx *ctx, const cbx_metric *m, double *out, cbx_err *err)
+{
+    cbx_summary s;
+    cbx_status st;
+
+    *out = 0;
+    if (isfinite(m->lower) && isfinite(m->upper)) {
+        *out = fabs(m->upper / 2 - m->lower / 2);
+        return CBX_OK;
+    }
+    if (m->nsamples < 2) return CBX_OK;
+    st = cbx_stat_summary(ctx, m->samples, m->nsamples, &s, err);
+    if (st == CBX_EDOM) return CBX_OK; /* samples that are not finite say nothing of digits */
+    if (!st) *out = s.stddev;
+    return st;
+}
+
+static void print(double v, double unit, int decimals, char out[CBX_FORMAT_SIZE])
+{
+    if (!isfinite(v))
+        cbx_format_double(v, out);
+    else if (snprintf(out, CBX_FORMAT_SIZE, "%.*f", decimals, v / unit) >= CBX_FORMAT_SIZE)
+        cbx_format_double(v / unit, out);
+}
+
+cbx_status cbx__number_of(cbx_ctx *ctx, const cbx_metric *m, cbx__number *out, cbx_err *err)
+{
+    double spread, widest = fabs(m->value);
+    int last, power;
+    cbx_status st = spread_of(ctx, m, &spread, err);
+
+    if (st) return st;
+    *out = (cbx__number){ .exponent = 0 };
+    if (isfinite(m->lower)) widest = fmax(widest, fabs(m->lower));
+    if (isfinite(m->upper)) widest = fmax(widest, fabs(m->upper));
+    power = power_of(widest);
+    last = spread > 0 && isfinite(spread) ? power_of(spread) - 1 : power_of(m->value) - 3;
+    if (m->value != 0 && last > power_of(m->value)) last = power_of(m->value);
+    if (last < power - 16) last = power - 16;
+    if (power < -4 || power > 5) out->exponent = power < -300 ? -300 : power;
+    double unit = pow(10, out->exponent);
+    int decimals = out->exponent > last ? out->exponent - last : 0;
+    if (decimals > 17) decimals = 17;
+    print(m->value, unit, decimals, out->value);
+    if (!isnan(m->lower)) print(m->lower, unit, decimals, out->lower);
+    if (!isnan(m->upper)) print(m->upper, unit, decimals, out->upper);
+    if (!isfinite(m->value)) out->exponent = 0;
+    return CBX_OK;
+}
+
+/* --- columns --- */
+
+static bool among(const char *const *names, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(names[i], name)) return true;
+    return false;
+}
+
+/* Adds a name unless it is there; false: out of memory. */
+typedef struct name_list {
+    cbx_arena *arena;
+    const char **items;
+    size_t n, room;
+} name_list;
+
+static bool add_name(name_list *l, const char *name)
+{
+    if (among(l->items, l->n, name)) return true;
+    if (l->n == l->room) {
+        size_t room = l->room ? 2 * l->room : 16;
+        const char **more = cbx_arena_calloc(l->arena, room, sizeof *more);
+        if (!more) return false;
+        if (l->n) memcpy(more, l->items, l->n * sizeof *more);
+        l->items = more;
+        l->room = room;
+    }
+    l->items[l->n++] = name;
+    return true;
+}
+
+cbx_status cbx__columns_of(cbx_export_job *job, const cbx_run *run, const cbx__column **out, size_t *n, cbx_err *err)
+{
+    name_list names = { .arena = job->arena };
+    cbx__column *columns;
+
+    for (size_t i = 0; i < job->opts.nmetrics; i++)
+        if (!add_name(&names, job->opts.metrics[i])) return no_memory(err);
+    for (size_t i = 0; !job->opts.nmetrics && i < cbx_run_npoints(run); i++)
+        for (size_t k = 0; k < cbx_run_point(run, i)->nmetrics; k++)
+            if (!add_name(&names, cbx_run_point(run, i)->metrics[k].name)) return no_memory(err);
+    columns = cbx_arena_calloc(job->arena, names.n, sizeof *columns);
+    if (!columns) return no_memory(err);
+    for (size_t k = 0; k < names.n; k++) {
+        columns[k] = (cbx__column){ names.items[k], cbx_run_find_metric_def(run, names.items[k]), false };
+        for (size_t i = 0; i < cbx_run_npoints(run); i++) {
+            const cbx_metric *m = cbx_point_metric(cbx_run_point(run, i), names.items[k]);
+            if (m && (!isnan(m->lower) || !isnan(m->upper))) columns[k].intervals = true;
+        }
+    }
+    *out = columns;
+    *n = names.n;
+    return CBX_OK;
+}
+
+/* --- labels --- */
+
+/* Names of labels are the tags', and these two. */
+static const char *label_value(const cbx_point *p, const char *label)
+{
+    if (!strcmp(label, "point")) return p->name;
+    return strcmp(label, "scenario") ? cbx_point_tag(p, label) : p->scenario;
+}
+
+static bool same_text(const char *a, const char *b) { return a && b ? !strcmp(a, b) : a == b; }
+
+static bool varies(const cbx_run *run, const char *label)
+{
+    for (size_t i = 1; i < cbx_run_npoints(run); i++)
+        if (!same_text(label_value(cbx_run_point(run, i), label), label_value(cbx_run_point(run, 0), label)))
+            return true;
+    return false;
+}
+
+/* The tag that is compared, the point, the scenario, then the other tags. */
+static bool all_labels(const cbx_export_job *job, const cbx_run *run, name_list *l)
+{
+    const char *by = job->opts.group_by;
+    bool tagged = false;
+
+    for (size_t i = 0; i < cbx_run_npoints(run); i++) tagged |= label_value(cbx_run_point(run, i), by) != NULL;
+    if (tagged && !add_name(l, by)) return false;
+    if (!add_name(l, "point") || !add_name(l, "scenario")) return false;
+    for (size_t i = 0; i < cbx_run_npoints(run); i++)
+        for (size_t k = 0; k < cbx_run_point(run, i)->ntags; k++)
+            if (!add_name(l, cbx_run_point(run, i)->tags[k].key)) return false;
+    return true;
+}
+
+/* Splits labels into those that vary and a sentence of those that do not. */
+static cbx_status make_labels(cbx_export_job *job, cbx__table *t, cbx_err *err)
+{
+    name_list all = { .arena = job->arena }, kept = all;
+    const char *facts = "";
+
+    if (!all_labels(job, t->run, &all)) return no_memory(err);
+    for (size_t i = 0; i < all.n; i++) {
+        const char *value = cbx_run_npoints(t->run) ? label_value(cbx_run_point(t->run, 0), all.items[i]) : NULL;
+        if (i == 0 || varies(t->run, all.items[i])) {
+            if (!add_name(&kept, all.items[i])) return no_memory(err);
+        } else if (value) {
+            facts = cbx_arena_printf(job->arena, "%s%s%s: %s", facts, *facts ? "; " : "", all.items[i], value);
+            if (!facts) return no_memory(err);
+        }
+    }
+    t->labels = kept.items;
+    t->nlabels = kept.n;
+    t->facts = facts;
+    return CBX_OK;
+}
+
+/* --- rows --- */
+
+static cbx_status make_rows(cbx_export_job *job, cbx__table *t, cbx_err *err)
+{
+    const char **rows = cbx_arena_calloc(job->arena, t->nrows * t->nlabels, sizeof *rows);
+
+    t->cells = cbx_arena_calloc(job->arena, t->nrows * t->ncolumns, sizeof *t->cells);
+    if (!rows || !t->cells) return no_memory(err);
+    for (size_t i = 0; i < t->nrows; i++) {
+        const cbx_point *p = cbx_run_point(t->run, i);
+        for (size_t k = 0; k < t->nlabels; k++) rows[i * t->nlabels + k] = label_value(p, t->labels[k]);
+        for (size_t k = 0; k < t->ncolumns; k++) {
+            cbx__cell *c = &t->cells[i * t->ncolumns + k];
+            c->metric = cbx_point_metric(p, t->columns[k].name);
+            cbx_status st = c->metric ? cbx__number_of(job->ctx, c->metric, &c->number, err) : CBX_OK;
+            if (st) return st;
+        }
+    }
+    t->rows = rows;
+    return CBX_OK;
+}
+
+/* Tags of a but for one are tags of b. */
+static bool tags_within(const cbx_point *a, const cbx_point *b, const char *but)
+{
+    for (size_t i = 0; i < a->ntags; i++)
+        if (strcmp(a->tags[i].key, but) && !same_text(cbx_point_tag(b, a->tags[i].key), a->tags[i].value)) return false;
+    return true;
+}
+
+static bool compared(const cbx_point *a, const cbx_point *b, const char *by)
+{
+    bool names = !strcmp(by, "point") || !strcmp(a->name, b->name);
+    bool scenarios = !strcmp(by, "scenario") || !strcmp(a->scenario, b->scenario);
+
+    return names && scenarios && tags_within(a, b, by) && tags_within(b, a, by);
+}
+
+static cbx_status make_groups(cbx_export_job *job, cbx__table *t, cbx_err *err)
+{
+    size_t *groups = cbx_arena_calloc(job->arena, t->nrows, sizeof *groups);
+
+    if (!groups) return no_memory(err);
+    for (size_t i = 0; i < t->nrows; i++) {
+        groups[i] = i;
+        for (size_t k = 0; k < i; k++)
+            if (groups[k] == k && compared(cbx_run_point(t->run, i), cbx_run_point(t->run, k), job->opts.group_by)) {
+                groups[i] = k;
+                break;
+            }
+    }
+    t->groups = groups;
+    return CBX_OK;
+}
+
+/* Best of a group: by the direction of the metric, where there are two values to choose from; equal ones all are. */
+static void mark_best(cbx__table *t, size_t column, size_t group)
+{
+    const cbx_metric_def *def = t->columns[column].def;
+    double best = NAN;
+    size_t n = 0;
+
+    if (!def || def->direction == CBX_DIRECTION_INFO) return;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = group; i < t->nrows; i++) {
+            cbx__cell *c = &t->cells[i * t->ncolumns + column];
+            if (t->groups[i] != group || !c->metric || isnan(c->metric->value)) continue;
+            double v = c->metric->value;
+            if (pass)
+                c->best = n > 1 && v == best;
+            else if (!n++ || (cbx_metric_def_higher_is_better(def) ? v > best : v < best))
+                best = v;
+        }
+}
+
+cbx_status cbx__table_make(cbx_export_job *job, const cbx_run *run, cbx__table *out, cbx_err *err)
+{
+    cbx__table t = { .run = run, .nrows = cbx_run_npoints(run) };
+    cbx_status st = cbx__columns_of(job, run, &t.columns, &t.ncolumns, err);
+
+    if (!st) st = make_labels(job, &t, err);
+    if (!st) st = make_rows(job, &t, err);
+    if (!st) st = make_groups(job, &t, err);
+    if (st) return st;
+    for (size_t k = 0; k < t.ncolumns; k++)
+        for (size_t i = 0; i < t.nrows; i++)
+            if (t.groups[i] == i) mark_best(&t, k, i);
+    *out = t;
+    return CBX_OK;
+}
+
+/* --- a run against another --- */
+
+static bool same_point(const cbx_point *a, const cbx_point *b)
+{
+    return a->ntags == b->ntags && !strcmp(a->name, b->name) && !strcmp(a->scenario, b->scenario) &&
+           tags_within(a, b, "");
+}
+
+static const cbx_point *partner(const cbx_run *run, const cbx_point *p)
+{
+    for (size_t i = 0; i < cbx_run_npoints(run); i++)
+        if (same_point(cbx_run_point(run, i), p)) return cbx_run_point(run, i);
+    return NULL;
+}
+
+static size_t without_partner(const cbx_run *run, const cbx_run *other)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < cbx_run_npoints(run); i++) n += !partner(other, cbx_run_point(run, i));
+    return n;
+}
+
+/* One row: both values, the better one marked, and the change in percent where it has a meaning. */
+static cbx_status compare_metric(cbx_export_job *job, const cbx__column *c, const cbx_metric *old,
+                                 const cbx_metric *now, cbx__cell cells[3], cbx_err *err)
+{
+    double change = 100 * (now->value - old->value) / fabs(old->value);
+    cbx_metric *percent;
+    cbx_status st = cbx__number_of(job->ctx, old, &cells[0].number, err);
+
+    cells[0].metric = old;
+    cells[1].metric = now;
+    if (!st) st = cbx__number_of(job->ctx, now, &cells[1].number, err);
+    if (st) return st;
+    if (c->def && c->def->direction != CBX_DIRECTION_INFO && old->value != now->value && !isnan(change)) {
+        bool rises = now->value > old->value;
+        cells[rises == cbx_metric_def_higher_is_better(c->def)].best = true;
+    }
+    if (!isfinite(change)) return CBX_OK; /* a baseline of 0, or no numbers: missing */
+    percent = cbx_arena_alloc(job->arena, sizeof *percent);
+    if (!percent) return no_memory(err);
+    *percent = cbx_metric_of(change);
+    cells[2].metric = percent;
+    return cbx__number_of(job->ctx, percent, &cells[2].number, err);
+}
+
+/* Labels of a point, and of the metric behind them. */
+static void label_row(const cbx__table *t, const cbx_point *p, const char *metric, const char **row)
+{
+    for (size_t k = 0; k + 1 < t->nlabels; k++) row[k] = label_value(p, t->labels[k]);
+    row[t->nlabels - 1] = metric;
+}
+
+static cbx_status compare_points(cbx_export_job *job, const cbx_run *baseline, const cbx__column *metrics,
+                                 size_t nmetrics, cbx__table *t, cbx_err *err)
+{
+    size_t most = cbx_run_npoints(t->run) * nmetrics;
+    const char **rows = cbx_arena_calloc(job->arena, most * t->nlabels, sizeof *rows);
+    cbx_status st = CBX_OK;
+
+    t->cells = cbx_arena_calloc(job->arena, most * 3, sizeof *t->cells);
+    if (!rows || !t->cells) return no_memory(err);
+    for (size_t i = 0; i < cbx_run_npoints(t->run); i++) {
+        const cbx_point *p = cbx_run_point(t->run, i), *q = partner(baseline, p);
+        for (size_t k = 0; q && !st && k < nmetrics; k++) {
+            const cbx_metric *now = cbx_point_metric(p, metrics[k].name), *old = cbx_point_metric(q, metrics[k].name);
+            if (!now || !old) continue;
+            label_row(t, p, metrics[k].name, &rows[t->nrows * t->nlabels]);
+            st = compare_metric(job, &metrics[k], old, now, &t->cells[t->nrows++ * 3], err);
+        }
+    }
+    t->rows = rows;
+    if (!st && !t->nrows)
+        st = cbx_fail(err, CBX_ENOENT, "runs '%s' and '%s' have no point with a metric in common", cbx_run_id(t->run),
+                      cbx_run_id(baseline));
+    return st;
+}
+
+cbx_status cbx__table_compare(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, cbx__table *out,
+                              cbx_err *err)
+{
+    static const cbx_metric_def percent = { .name = "change", .unit = "%" };
+    cbx__table t = { .run = run, .ncolumns = 3 };
+    const cbx__column *metrics = NULL;
+    cbx__column *columns = cbx_arena_calloc(job->arena, 3, sizeof *columns);
+    size_t nmetrics = 0;
+    cbx_status st = columns ? cbx__columns_of(job, run, &metrics, &nmetrics, err) : no_memory(err);
+    name_list labels = { .arena = job->arena };
+
+    if (!st) st = make_labels(job, &t, err);
+    if (st) return st;
+    for (size_t i = 0; i < t.nlabels; i++)
+        if (!add_name(&labels, t.labels[i])) return no_memory(err);
+    if (!add_name(&labels, "metric")) return no_memory(err);
+    t.labels = labels.items;
+    t.nlabels = labels.n;
+    t.facts = cbx_arena_printf(
+        job->arena, "%s%sagainst run %s; points that only the run has: %zu, only the baseline: %zu", t.facts,
+        *t.facts ? "; " : "", cbx_run_id(baseline), without_partner(run, baseline), without_partner(baseline, run));
+    columns[0] = (cbx__column){ "baseline", NULL, true };
+    columns[1] = (cbx__column){ "run", NULL, true };
+    columns[2] = (cbx__column){ "change", &percent, false };
+    t.columns = columns;
+    st = t.facts ? compare_points(job, baseline, metrics, nmetrics, &t, err) : no_memory(err);
+    if (!st) *out = t;
+    return st;
+}

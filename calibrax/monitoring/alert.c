@@ -1,0 +1,263 @@
+/*
+ * A state machine a rule: what holds (now), what was told (told), and counts of values in a row on the way up and down.
+ */
+#include "calibrax/monitoring/alert.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/base/arena.h"
+#include "calibrax/base/clock.h"
+
+#define KEEP      1000
+#define KEEP_MOST 1000000
+
+static const char *const severity_names[] = { "none", "info", "warning", "error", "critical" };
+
+const char *cbx_severity_name(cbx_severity s) { return (size_t)s < CBX_LEN(severity_names) ? severity_names[s] : "?"; }
+
+bool cbx_severity_parse(const char *word, cbx_severity *out)
+{
+    for (size_t i = 0; word && i < CBX_LEN(severity_names); i++) {
+        if (strcmp(word, severity_names[i])) continue;
+        *out = (cbx_severity)i;
+        return true;
+    }
+    return false;
+}
+
+typedef struct watched {
+    struct watched *next;
+    cbx_alert_rule rule;
+    cbx_severity now, told;
+    uint32_t beyond[CBX_ALERT_LEVELS], clear[CBX_ALERT_LEVELS]; /* values in a row, of each level */
+    bool spoken;                                                /* told_ns is a time */
+    uint64_t told_ns, held_back;
+    cbx_severity held; /* last change that was held back */
+} watched;
+
+typedef struct listener {
+    struct listener *next;
+    cbx_alert_listener call;
+    void *user;
+} listener;
+
+struct cbx_alerts {
+    cbx_allocator al;
+    cbx_arena arena;
+    watched *rules;
+    listener *listeners;
+    cbx_alert *ring;
+    size_t keep, count;
+};
+
+cbx_status cbx_alerts_create(cbx_ctx *ctx, size_t keep, cbx_alerts **out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_alerts *a;
+
+    if (keep > KEEP_MOST) return cbx_fail(err, CBX_EINVAL, "%zu alerts to remember: at most %d", keep, KEEP_MOST);
+    a = cbx_mem_zalloc(al, sizeof *a);
+    if (!a) return cbx_fail(err, CBX_ENOMEM, "no memory for alerts");
+    a->al = *al;
+    a->keep = keep ? keep : KEEP;
+    cbx_arena_init(&a->arena, al);
+    a->ring = cbx_arena_calloc(&a->arena, a->keep, sizeof *a->ring);
+    if (!a->ring) {
+        cbx_alerts_free(a);
+        return cbx_fail(err, CBX_ENOMEM, "no memory for %zu alerts", keep);
+    }
+    *out = a;
+    return CBX_OK;
+}
+
+void cbx_alerts_free(cbx_alerts *a)
+{
+    cbx_allocator al;
+
+    if (!a) return;
+    al = a->al;
+    cbx_arena_clear(&a->arena);
+    cbx_mem_free(&al, a, sizeof *a);
+}
+
+/* True if x is on the bad side of y. */
+static bool worse(const cbx_alert_rule *r, double x, double y) { return r->lower ? x < y : x > y; }
+
+static cbx_status check_rule(const cbx_alert_rule *r, cbx_err *err)
+{
+    double before = NAN;
+
+    if (!r->metric || !*r->metric) return cbx_fail(err, CBX_EINVAL, "an alert rule without a metric");
+    if (!(r->hysteresis >= 0))
+        return cbx_fail(err, CBX_EINVAL, "rule of '%s': the hysteresis must not be below 0", r->metric);
+    for (size_t i = 0; i < CBX_ALERT_LEVELS; i++) {
+        if (isnan(r->levels[i])) continue;
+        if (!isnan(before) && worse(r, before, r->levels[i]))
+            return cbx_fail(err, CBX_EINVAL, "rule of '%s': the level of %s lies before one that is less severe",
+                            r->metric, severity_names[i + 1]);
+        before = r->levels[i];
+    }
+    if (isnan(before)) return cbx_fail(err, CBX_EINVAL, "rule of '%s': no level to alert at", r->metric);
+    return CBX_OK;
+}
+
+cbx_status cbx_alerts_add_rule(cbx_alerts *a, const cbx_alert_rule *rule, cbx_err *err)
+{
+    cbx_status st = check_rule(rule, err);
+    watched *w, **end = &a->rules;
+
+    if (st) return st;
+    w = cbx_arena_alloc(&a->arena, sizeof *w);
+    if (!w) return cbx_fail(err, CBX_ENOMEM, "no memory for an alert rule");
+    w->rule = *rule;
+    w->rule.metric = cbx_arena_strdup(&a->arena, rule->metric);
+    w->rule.name = cbx_arena_strdup(&a->arena, rule->name ? rule->name : rule->metric);
+    if (!w->rule.metric || !w->rule.name) return cbx_fail(err, CBX_ENOMEM, "no memory for an alert rule");
+    if (!w->rule.raise_after) w->rule.raise_after = 1;
+    if (!w->rule.clear_after) w->rule.clear_after = 1;
+    while (*end) end = &(*end)->next;
+    *end = w;
+    return CBX_OK;
+}
+
+cbx_status cbx_alerts_listen(cbx_alerts *a, cbx_alert_listener call, void *user, cbx_err *err)
+{
+    listener *l = cbx_arena_alloc(&a->arena, sizeof *l), **end = &a->listeners;
+
+    if (!l) return cbx_fail(err, CBX_ENOMEM, "no memory for a listener");
+    *l = (listener){ NULL, call, user };
+    while (*end) end = &(*end)->next;
+    *end = l;
+    return CBX_OK;
+}
+
+/* --- states --- */
+
+static void count_up(uint32_t *n, bool yes) { *n = !yes ? 0 : *n == UINT32_MAX ? *n : *n + 1; }
+
+/* The state after one more value. */
+static void advance(watched *w, double value)
+{
+    const cbx_alert_rule *r = &w->rule;
+    size_t highest = 0, stays = 0;
+
+    for (size_t i = 0; i < CBX_ALERT_LEVELS; i++) {
+        double level = r->levels[i], good = r->lower ? level + r->hysteresis : level - r->hysteresis;
+        if (isnan(level)) continue;
+        count_up(&w->beyond[i], !isfinite(value) || worse(r, value, level));
+        count_up(&w->clear[i], isfinite(value) && !worse(r, value, good));
+        if (w->beyond[i] >= r->raise_after) highest = i + 1;
+        if (i < (size_t)w->now && w->clear[i] < r->clear_after) stays = i + 1;
+    }
+    w->now = (cbx_severity)(highest > stays ? highest : stays);
+}
+
+static double threshold_of(const watched *w, cbx_severity severity)
+{
+    if (severity != CBX_SEVERITY_NONE) return w->rule.levels[severity - 1];
+    for (size_t i = 0; i < CBX_ALERT_LEVELS; i++) {
+        if (!isnan(w->rule.levels[i])) return w->rule.levels[i];
+    }
+    return NAN;
+}
+
+static void describe(const watched *w, cbx_alert *alert)
+{
+    const char *side = w->rule.lower ? "below" : "above";
+
+    if (alert->severity == CBX_SEVERITY_NONE)
+        snprintf(alert->message, sizeof alert->message, "%.80s is back: %.6g", alert->rule, alert->value);
+    else if (!isfinite(alert->value))
+        snprintf(alert->message, sizeof alert->message, "%.80s has no finite value", alert->rule);
+    else if (worse(&w->rule, alert->value, alert->threshold))
+        snprintf(alert->message, sizeof alert->message, "%.80s is %.6g, %s %.6g", alert->rule, alert->value, side,
+                 alert->threshold);
+    else
+        snprintf(alert->message, sizeof alert->message, "%.80s is %.6g, not yet clear of %.6g", alert->rule,
+                 alert->value, alert->threshold);
+}
+
+static void tell(cbx_alerts *a, watched *w, double value, uint64_t now_ns)
+{
+    cbx_alert *alert = &a->ring[a->count++ % a->keep];
+
+    *alert = (cbx_alert){ .rule = w->rule.name,
+                          .metric = w->rule.metric,
+                          .severity = w->now,
+                          .before = w->told,
+                          .value = value,
+                          .threshold = threshold_of(w, w->now),
+                          .time_ns = now_ns,
+                          .held_back = w->held_back };
+    describe(w, alert);
+    w->told = w->held = w->now;
+    w->told_ns = now_ns;
+    w->spoken = true;
+    w->held_back = 0;
+    for (const listener *l = a->listeners; l; l = l->next) l->call(l->user, alert);
+}
+
+/* Whether the state is to be told now. */
+static bool due(watched *w, uint64_t now_ns)
+{
+    uint64_t since = w->spoken && now_ns > w->told_ns ? now_ns - w->told_ns : 0;
+
+    if (w->now == w->told) {
+        w->held = w->now;
+        return w->now != CBX_SEVERITY_NONE && w->rule.repeat_ns && since >= w->rule.repeat_ns;
+    }
+    if (!w->spoken || w->now > w->told || since >= w->rule.quiet_ns) return true;
+    if (w->now != w->held) w->held_back++;
+    w->held = w->now;
+    return false;
+}
+
+size_t cbx_alerts_observe(cbx_alerts *a, const char *metric, double value, uint64_t now_ns)
+{
+    size_t before = a->count;
+
+    for (watched *w = a->rules; w; w = w->next) {
+        if (strcmp(w->rule.metric, metric)) continue;
+        advance(w, value);
+        if (due(w, now_ns)) tell(a, w, value, now_ns);
+    }
+    return a->count - before;
+}
+
+cbx_severity cbx_alerts_severity(const cbx_alerts *a, const char *metric)
+{
+    cbx_severity worst = CBX_SEVERITY_NONE;
+
+    for (const watched *w = a->rules; w; w = w->next) {
+        if (metric && strcmp(w->rule.metric, metric)) continue;
+        if (w->now > worst) worst = w->now;
+    }
+    return worst;
+}
+
+size_t cbx_alerts_count(const cbx_alerts *a) { return a->count; }
+
+const cbx_alert *cbx_alerts_recent(const cbx_alerts *a, size_t i)
+{
+    if (i >= a->count || i >= a->keep) return NULL;
+    return &a->ring[(a->count - 1 - i) % a->keep];
+}
+
+cbx_json *cbx_alert_json(const cbx_alert *alert, int64_t time_us)
+{
+    char time[CBX_TIME_SIZE];
+    cbx_json *o = cbx_json_new_object();
+    bool ok = o && cbx_json_set_string(o, "schema", "calibrax-alert") && cbx_json_set_int(o, "version", 1) &&
+              cbx_json_set_string(o, "rule", alert->rule) && cbx_json_set_string(o, "metric", alert->metric) &&
+              cbx_json_set_string(o, "severity", cbx_severity_name(alert->severity)) &&
+              cbx_json_set_string(o, "before", cbx_severity_name(alert->before)) &&
+              cbx_json_set_double(o, "value", alert->value) && cbx_json_set_double(o, "threshold", alert->threshold) &&
+              cbx_json_set_string(o, "time", cbx_time_format_iso(time_us, time)) &&
+              cbx_json_set_int(o, "held_back", (int64_t)alert->held_back) &&
+              cbx_json_set_string(o, "message", alert->message);
+
+    if (ok) return o;
+    cbx_json_unref(o);
+    return NULL;
+}

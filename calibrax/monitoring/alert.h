@@ -1,0 +1,91 @@
+/**
+ * Alerts: values against rules, with patience on the way up and on the way down.
+ *
+ * A rule has up to four levels, one a severity, on one side: a value above (upper) or below (lower) a level is beyond it.  The severity
+ * rises when raise_after values in a row are beyond its level, and falls when clear_after in a row are more than the hysteresis on the good
+ * side of it.  A value that is not finite is beyond every level: a series that breaks off into NaN does not go unnoticed.
+ * What is told is the state, not the value: a change that a rate limit held back is told with the first value after it, unless it
+ * has gone by then; a rise above what was told before is never held back.
+ *
+ * Time is the caller's, in ns.  One thread uses a book of alerts at a time; listeners are called from within cbx_alerts_observe, on that
+ * thread, and must not call back into the book.  Since 0.1.
+ */
+#ifndef CALIBRAX_MONITORING_ALERT_H
+#define CALIBRAX_MONITORING_ALERT_H
+
+#include <math.h>
+
+#include "calibrax/base/json.h"
+
+CBX_BEGIN_DECLS
+
+typedef enum cbx_severity {
+    CBX_SEVERITY_NONE,
+    CBX_SEVERITY_INFO,
+    CBX_SEVERITY_WARNING,
+    CBX_SEVERITY_ERROR,
+    CBX_SEVERITY_CRITICAL
+} cbx_severity;
+
+/** "none", "info", "warning", "error", "critical"; "?" outside the list. */
+CBX_API const char *cbx_severity_name(cbx_severity s);
+/** false for an unknown word or NULL. */
+CBX_API bool cbx_severity_parse(const char *word, cbx_severity *out);
+
+#define CBX_ALERT_LEVELS 4
+
+typedef struct cbx_alert_rule {
+    const char *name;   /* shown; NULL: the metric's */
+    const char *metric; /* whose values it looks at */
+    bool lower;         /* beyond is below */
+    double levels
+        [CBX_ALERT_LEVELS]; /* of info, warning, error, critical; NaN: none.  Each no nearer than the one before */
+    double hysteresis;      /* in the metric's unit, >= 0 */
+    uint32_t raise_after, clear_after; /* values in a row; 0: 1 */
+    uint64_t quiet_ns;                 /* least time between two alerts of the rule; 0: none */
+    uint64_t repeat_ns;                /* told again after this long while it lasts; 0: never */
+} cbx_alert_rule;
+
+#define CBX_ALERT_RULE_INIT                                                                                            \
+    {                                                                                                                  \
+        NULL, NULL, false, { NAN, NAN, NAN, NAN }, 0, 0, 0, 0, 0                                                       \
+    }
+
+typedef struct cbx_alert {
+    const char *rule, *metric; /* live as long as the book */
+    cbx_severity severity;     /* now; none: all clear */
+    cbx_severity before;       /* as told last */
+    double value, threshold;   /* threshold: of the severity, or of the lowest one left; NaN: none */
+    uint64_t time_ns;
+    uint64_t held_back; /* changes that were not told since the last alert of the rule */
+    char message[160];  /* one sentence */
+} cbx_alert;
+
+typedef void (*cbx_alert_listener)(void *user, const cbx_alert *alert);
+
+typedef struct cbx_alerts cbx_alerts;
+
+/** @param keep  alerts remembered; 0: 1000.  @return CBX_OK; CBX_EINVAL (keep > 10^6); CBX_ENOMEM */
+CBX_API cbx_status cbx_alerts_create(cbx_ctx *ctx, size_t keep, cbx_alerts **out, cbx_err *err);
+/** NULL is fine. */
+CBX_API void cbx_alerts_free(cbx_alerts *a);
+/** Copies the rule.  @return CBX_OK; CBX_EINVAL (no metric, no level, levels out of order, hysteresis below 0); CBX_ENOMEM */
+CBX_API cbx_status cbx_alerts_add_rule(cbx_alerts *a, const cbx_alert_rule *rule, cbx_err *err);
+CBX_API cbx_status cbx_alerts_listen(cbx_alerts *a, cbx_alert_listener listener, void *user, cbx_err *err);
+/** A value of a metric; one without a rule is ignored.  Allocates nothing.  @return alerts told */
+CBX_API size_t cbx_alerts_observe(cbx_alerts *a, const char *metric, double value, uint64_t now_ns);
+/** Worst severity of all rules now; of one metric, if it is not NULL. */
+CBX_API cbx_severity cbx_alerts_severity(const cbx_alerts *a, const char *metric);
+/** Alerts told since the book was made. */
+CBX_API size_t cbx_alerts_count(const cbx_alerts *a);
+/** i-th newest of those remembered; NULL past the end.  Lives until the next observation. */
+CBX_API const cbx_alert *cbx_alerts_recent(const cbx_alerts *a, size_t i);
+/**
+ * {"schema":"calibrax-alert","version":1,"rule","metric","severity","before","value","threshold","time","held_back","message"}; time by the
+ * calendar, ISO 8601.  NULL: out of memory.
+ * @param time_us  microseconds since 1970
+ */
+CBX_API cbx_json *cbx_alert_json(const cbx_alert *alert, int64_t time_us);
+
+CBX_END_DECLS
+#endif

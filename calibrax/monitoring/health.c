@@ -1,0 +1,189 @@
+/*
+ * A window a pipeline; states follow from it at each reading.
+ */
+#include "calibrax/monitoring/health.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/base/arena.h"
+
+static const char *const state_names[] = { "unknown", "healthy", "degraded", "critical" };
+
+const char *cbx_health_state_name(cbx_health_state s)
+{
+    return (size_t)s < CBX_LEN(state_names) ? state_names[s] : "?";
+}
+
+typedef struct pipeline {
+    struct pipeline *next;
+    const char *name;
+    cbx_window *window;
+    double baseline_s;
+    uint64_t executions;
+} pipeline;
+
+struct cbx_health {
+    cbx_allocator al;
+    cbx_ctx *ctx;
+    cbx_arena arena;
+    cbx_health_opts opts;
+    pipeline *first, **end;
+    size_t count;
+};
+
+static void fill(double *value, double fallback)
+{
+    if (*value == 0) *value = fallback;
+}
+
+static cbx_status read_opts(const cbx_health_opts *in, cbx_health_opts *o, cbx_err *err)
+{
+    const cbx_health_opts defaults = CBX_HEALTH_OPTS_INIT;
+
+    *o = in ? *in : defaults;
+    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_health_opts of another version");
+    if (!o->window) o->window = 100;
+    if (!o->least) o->least = 3;
+    fill(&o->degraded_rate, 0.2);
+    fill(&o->critical_rate, 0.5);
+    fill(&o->degraded_slow, 1.2);
+    fill(&o->critical_slow, 2);
+    if (o->window > CBX_WINDOW_MOST || o->least > o->window)
+        return cbx_fail(err, CBX_EINVAL, "a window of %zu executions, %zu of them needed", o->window, o->least);
+    if (!(o->degraded_rate > 0 && o->degraded_rate <= o->critical_rate && o->critical_rate < 1))
+        return cbx_fail(err, CBX_EINVAL, "failure rates %g and %g: 0 < degraded <= critical < 1", o->degraded_rate,
+                        o->critical_rate);
+    if (!(o->degraded_slow >= 1 && o->degraded_slow <= o->critical_slow))
+        return cbx_fail(err, CBX_EINVAL, "slow by %g and %g baselines: 1 <= degraded <= critical", o->degraded_slow,
+                        o->critical_slow);
+    return CBX_OK;
+}
+
+cbx_status cbx_health_create(cbx_ctx *ctx, const cbx_health_opts *opts, cbx_health **out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_health_opts own;
+    cbx_status st = read_opts(opts, &own, err);
+    cbx_health *h;
+
+    if (st) return st;
+    h = cbx_mem_zalloc(al, sizeof *h);
+    if (!h) return cbx_fail(err, CBX_ENOMEM, "no memory for the health of pipelines");
+    h->al = *al;
+    h->ctx = ctx;
+    h->opts = own;
+    h->end = &h->first;
+    cbx_arena_init(&h->arena, al);
+    *out = h;
+    return CBX_OK;
+}
+
+void cbx_health_free(cbx_health *h)
+{
+    cbx_allocator al;
+
+    if (!h) return;
+    al = h->al;
+    for (pipeline *p = h->first; p; p = p->next) cbx_window_free(p->window);
+    cbx_arena_clear(&h->arena);
+    cbx_mem_free(&al, h, sizeof *h);
+}
+
+static cbx_status need_pipeline(cbx_health *h, const char *name, pipeline **out, cbx_err *err)
+{
+    pipeline *p;
+    cbx_status st;
+
+    if (!name || !*name) return cbx_fail(err, CBX_EINVAL, "a pipeline without a name");
+    for (p = h->first; p && strcmp(p->name, name);) p = p->next;
+    if (!p) {
+        p = cbx_arena_alloc(&h->arena, sizeof *p);
+        if (p) p->name = cbx_arena_strdup(&h->arena, name);
+        if (!p || !p->name) return cbx_fail(err, CBX_ENOMEM, "no memory for pipeline '%s'", name);
+        st = cbx_window_create(h->ctx, h->opts.window, h->opts.age_ns, &p->window, err);
+        if (st) return st;
+        p->baseline_s = NAN;
+        *h->end = p;
+        h->end = &p->next;
+        h->count++;
+    }
+    *out = p;
+    return CBX_OK;
+}
+
+cbx_status cbx_health_set_baseline(cbx_health *h, const char *name, double seconds, cbx_err *err)
+{
+    pipeline *p;
+    cbx_status st;
+
+    if (!(isfinite(seconds) && seconds > 0))
+        return cbx_fail(err, CBX_EDOM, "a baseline of %g s: it must be above 0", seconds);
+    st = need_pipeline(h, name, &p, err);
+    if (!st) p->baseline_s = seconds;
+    return st;
+}
+
+cbx_status cbx_health_record(cbx_health *h, const char *name, double seconds, bool success, uint64_t now_ns,
+                             cbx_err *err)
+{
+    pipeline *p;
+    cbx_status st = need_pipeline(h, name, &p, err);
+
+    if (st) return st;
+    p->executions++;
+    cbx_window_add(p->window, seconds, !success, now_ns);
+    return CBX_OK;
+}
+
+size_t cbx_health_count(const cbx_health *h) { return h->count; }
+
+/* Sets the state if it is worse than what is known. */
+static void worsen(cbx_health_report *r, cbx_health_state state, const char *what, double value, double limit,
+                   const char *unit)
+{
+    if (state <= r->state) return;
+    r->state = state;
+    snprintf(r->reason, sizeof r->reason, "%s %.4g%s, above %.4g%s", what, value, unit, limit, unit);
+}
+
+static void judge(const cbx_health_opts *o, const pipeline *p, cbx_health_report *r)
+{
+    const cbx_window_facts *w = &r->window;
+
+    r->state = CBX_HEALTH_HEALTHY;
+    if (w->failure_rate > o->critical_rate)
+        worsen(r, CBX_HEALTH_CRITICAL, "failures", 100 * w->failure_rate, 100 * o->critical_rate, " %");
+    if (w->p95 > o->critical_slow * p->baseline_s)
+        worsen(r, CBX_HEALTH_CRITICAL, "p95 of the duration", w->p95, o->critical_slow * p->baseline_s, " s");
+    if (w->failure_rate > o->degraded_rate)
+        worsen(r, CBX_HEALTH_DEGRADED, "failures", 100 * w->failure_rate, 100 * o->degraded_rate, " %");
+    if (w->mean > o->degraded_slow * p->baseline_s)
+        worsen(r, CBX_HEALTH_DEGRADED, "mean duration", w->mean, o->degraded_slow * p->baseline_s, " s");
+}
+
+void cbx_health_read(cbx_health *h, size_t i, uint64_t now_ns, cbx_health_report *out)
+{
+    pipeline *p = h->first;
+
+    while (i-- > 0) p = p->next;
+    *out = (cbx_health_report){ .pipeline = p->name, .baseline_s = p->baseline_s, .executions = p->executions };
+    cbx_window_read(p->window, now_ns, &out->window);
+    if (out->window.count < h->opts.least)
+        snprintf(out->reason, sizeof out->reason, "%zu of the %zu executions that are needed", out->window.count,
+                 h->opts.least);
+    else
+        judge(&h->opts, p, out);
+}
+
+cbx_health_state cbx_health_overall(cbx_health *h, uint64_t now_ns)
+{
+    cbx_health_state worst = CBX_HEALTH_UNKNOWN;
+
+    for (size_t i = 0; i < h->count; i++) {
+        cbx_health_report r;
+        cbx_health_read(h, i, now_ns, &r);
+        if (r.state > worst) worst = r.state;
+    }
+    return worst;
+}

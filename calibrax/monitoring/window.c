@@ -1,0 +1,95 @@
+/*
+ * A ring, and a scratch of the same size to sort in.
+ */
+#include "calibrax/monitoring/window.h"
+
+#include <math.h>
+
+#include "calibrax/statistics/estimate.h"
+
+typedef struct entry {
+    double value; /* NaN: a failure without one */
+    uint64_t time_ns : 63, failed : 1;
+} entry;
+
+struct cbx_window {
+    cbx_allocator al;
+    size_t capacity, count, next;
+    uint64_t age_ns;
+    entry *ring;
+    double *scratch;
+};
+
+cbx_status cbx_window_create(cbx_ctx *ctx, size_t capacity, uint64_t age_ns, cbx_window **out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_window *w;
+
+    if (capacity < 1 || capacity > CBX_WINDOW_MOST)
+        return cbx_fail(err, CBX_EINVAL, "a window of %zu values: it must hold 1 to %d", capacity, CBX_WINDOW_MOST);
+    w = cbx_mem_zalloc(al, sizeof *w);
+    if (!w) return cbx_fail(err, CBX_ENOMEM, "no memory for a window");
+    w->al = *al;
+    w->capacity = capacity;
+    w->age_ns = age_ns;
+    w->ring = cbx_mem_calloc(al, capacity, sizeof *w->ring);
+    w->scratch = cbx_mem_calloc(al, capacity, sizeof *w->scratch);
+    if (!w->ring || !w->scratch) {
+        cbx_window_free(w);
+        return cbx_fail(err, CBX_ENOMEM, "no memory for a window of %zu values", capacity);
+    }
+    *out = w;
+    return CBX_OK;
+}
+
+void cbx_window_free(cbx_window *w)
+{
+    cbx_allocator al;
+
+    if (!w) return;
+    al = w->al;
+    if (w->ring) cbx_mem_free(&al, w->ring, w->capacity * sizeof *w->ring);
+    if (w->scratch) cbx_mem_free(&al, w->scratch, w->capacity * sizeof *w->scratch);
+    cbx_mem_free(&al, w, sizeof *w);
+}
+
+void cbx_window_add(cbx_window *w, double value, bool failed, uint64_t now_ns)
+{
+    w->ring[w->next] = (entry){ value, now_ns, failed || !isfinite(value) };
+    w->next = (w->next + 1) % w->capacity;
+    if (w->count < w->capacity) w->count++;
+}
+
+/* i-th newest. */
+static const entry *back(const cbx_window *w, size_t i)
+{
+    return &w->ring[(w->next + w->capacity - 1 - i) % w->capacity];
+}
+
+static bool in_age(const cbx_window *w, const entry *e, uint64_t now_ns)
+{
+    return w->age_ns == 0 || e->time_ns >= now_ns || now_ns - e->time_ns <= w->age_ns;
+}
+
+void cbx_window_read(cbx_window *w, uint64_t now_ns, cbx_window_facts *out)
+{
+    size_t n = 0;
+    double sum = 0;
+
+    *out = (cbx_window_facts){ 0, 0, NAN, NAN, NAN, NAN, NAN, NAN };
+    for (size_t i = 0; i < w->count; i++) {
+        const entry *e = back(w, i);
+        if (!in_age(w, e, now_ns)) continue;
+        if (out->count++ == 0) out->last = e->value;
+        out->failures += e->failed;
+        if (!e->failed) w->scratch[n++] = e->value;
+    }
+    if (out->count) out->failure_rate = (double)out->failures / (double)out->count;
+    if (n == 0) return;
+    cbx_stat_sort(w->scratch, n);
+    for (size_t i = 0; i < n; i++) sum += w->scratch[i] / (double)n;
+    out->mean = sum;
+    out->min = w->scratch[0];
+    out->max = w->scratch[n - 1];
+    out->p95 = cbx_stat_quantile_sorted(w->scratch, n, 0.95);
+}

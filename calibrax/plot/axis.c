@@ -1,0 +1,167 @@
+/*
+ * Axes: ranges, ticks, labels.
+ */
+#include "calibrax/plot/axis.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/plot/scene.h"
+
+static bool fit_linear(cbx__axis *a, double min, double max)
+{
+    double span = max - min, size = fmax(fabs(min), fabs(max)), room;
+
+    if (!isfinite(span) || size > 1e300) return false;
+    if (span <= size * 1e-12) span = size > 0 ? size * 0.2 : 1;
+    span = fmax(span, 1e-290); /* powers of ten below are no full numbers */
+    room = 0.05 * span;
+    a->low = min == 0 ? 0 : min - room;
+    a->high = max == 0 && min < 0 ? 0 : max + room;
+    if (min == max) a->low = min - span / 2, a->high = max + span / 2;
+    if (min >= 0 && a->low < 0) a->low = 0; /* what is never negative is not shown below 0 */
+    return true;
+}
+
+bool cbx__axis_fit(cbx__axis *a, cbx_plot_scale scale, double min, double max)
+{
+    *a = (cbx__axis){ .scale = scale };
+    if (scale == CBX_PLOT_LINEAR) return fit_linear(a, min, max);
+    if (scale == CBX_PLOT_CATEGORIES) {
+        a->low = -0.5;
+        a->high = max + 0.5;
+        return true;
+    }
+    a->low = log10(min);
+    a->high = log10(max);
+    double room = fmax(0.05 * (a->high - a->low), (1.0 / 3 - (a->high - a->low)) / 2);
+    a->low -= room;
+    a->high += room;
+    return true;
+}
+
+double cbx__axis_place(const cbx__axis *a, double v)
+{
+    double u = a->scale == CBX_PLOT_LOG ? log10(v) : v;
+
+    return a->from + (a->to - a->from) * ((u - a->low) / (a->high - a->low));
+}
+
+/* --- ticks --- */
+
+static void add_tick(cbx__axis *a, double v)
+{
+    if (a->n < CBX__TICKS) a->at[a->n++] = v;
+}
+
+/* Smallest of 1, 2, 5, 10 times a power of ten that is not below v. */
+static double nice_step(double v)
+{
+    double decade = pow(10, floor(log10(v)));
+
+    for (int i = 0; i < 2; i++) {
+        static const double steps[] = { 1, 2, 5 };
+        if (steps[i] * decade >= v * (1 - 1e-9)) return steps[i] * decade;
+    }
+    return 5 * decade >= v * (1 - 1e-9) ? 5 * decade : 10 * decade;
+}
+
+static void linear_ticks(cbx__axis *a, double low, double high, double gap)
+{
+    double most = fmax(2, floor(fabs(a->to - a->from) / gap));
+    double step = nice_step((high - low) / most), size = fmax(fabs(low), fabs(high));
+    int exponent = (int)floor(log10(size));
+
+    a->n = 0;
+    if (exponent >= 5 || exponent <= -4) a->exponent = 3 * (int)floor(exponent / 3.0);
+    a->decimals = (int)fmin(9, fmax(0, ceil(a->exponent - log10(step) - 1e-9)));
+    for (double k = ceil(low / step - 1e-9); k * step <= high + 1e-9 * step && a->n < CBX__TICKS; k++)
+        add_tick(a, k * step);
+}
+
+static void log_ticks(cbx__axis *a, double gap)
+{
+    static const double fine[] = { 1, 2, 5 };
+    double decade = fabs(a->to - a->from) / (a->high - a->low), stride = fmax(1, ceil(gap / decade));
+    size_t steps = decade * log10(2) >= gap ? 3 : 1;
+
+    for (double e = floor(a->low); e <= a->high; e++)
+        for (size_t i = 0; i < steps && fmod(e, stride) == 0; i++) {
+            double u = e + log10(fine[i]);
+            if (u >= a->low && u <= a->high && e > -308 && e < 308) add_tick(a, fine[i] * pow(10, e));
+        }
+    if (a->n >= 2 || a->low < -300 || a->high > 300) return;
+    linear_ticks(a, pow(10, a->low), pow(10, a->high), gap * 1.5);
+    a->exponent = 0;
+}
+
+void cbx__axis_lay(cbx__axis *a, double from, double to, double gap)
+{
+    a->from = from;
+    a->to = to;
+    a->n = 0;
+    a->exponent = a->decimals = 0;
+    if (a->scale == CBX_PLOT_LOG)
+        log_ticks(a, gap);
+    else if (a->scale == CBX_PLOT_LINEAR)
+        linear_ticks(a, a->low, a->high, gap);
+}
+
+/* --- labels --- */
+
+/* "10" and the exponent, raised. */
+static size_t put_power(char *buf, size_t size, int exponent)
+{
+    static const char *const raised[] = { "\xE2\x81\xB0", "\xC2\xB9",     "\xC2\xB2",     "\xC2\xB3",
+                                          "\xE2\x81\xB4", "\xE2\x81\xB5", "\xE2\x81\xB6", "\xE2\x81\xB7",
+                                          "\xE2\x81\xB8", "\xE2\x81\xB9" };
+    char digits[16];
+    size_t len = (size_t)snprintf(buf, size, "10%s", exponent < 0 ? "\xE2\x81\xBB" : "");
+
+    snprintf(digits, sizeof digits, "%d", exponent < 0 ? -exponent : exponent);
+    for (const char *d = digits; *d; d++) len += (size_t)snprintf(buf + len, size - len, "%s", raised[*d - '0']);
+    return len;
+}
+
+static const char *log_label(double v, char buf[CBX_FORMAT_SIZE])
+{
+    int exponent = (int)floor(log10(v) + 1e-9);
+    double factor = v / pow(10, exponent);
+    size_t len = 0;
+
+    if (exponent > -4 && exponent < 5) return cbx__fixed(v, exponent < 0 ? 3 - exponent : 3, true, buf);
+    if (fabs(factor - 1) > 1e-6) {
+        cbx__fixed(factor, 2, true, buf);
+        len = strlen(buf);
+        len += (size_t)snprintf(buf + len, CBX_FORMAT_SIZE - len, "\xC2\xB7");
+    }
+    put_power(buf + len, CBX_FORMAT_SIZE - len, exponent);
+    return buf;
+}
+
+const char *cbx__axis_label(const cbx__axis *a, double v, char buf[CBX_FORMAT_SIZE])
+{
+    if (a->scale == CBX_PLOT_LOG) return log_label(v, buf);
+    return cbx__fixed(v / pow(10, a->exponent), a->decimals, false, buf);
+}
+
+const char *cbx__axis_factor(const cbx__axis *a, char buf[CBX_FORMAT_SIZE])
+{
+    buf[0] = 0;
+    if (!a->exponent) return buf;
+    strcpy(buf, " \xC3\x97 ");
+    put_power(buf + strlen(buf), CBX_FORMAT_SIZE - strlen(buf), a->exponent);
+    return buf;
+}
+
+const char *cbx__short_number(double v, char buf[CBX_FORMAT_SIZE])
+{
+    int exponent = v == 0 ? 0 : (int)floor(log10(fabs(v)) + 1e-12);
+
+    if (exponent >= -3 && exponent < 6) return cbx__fixed(v, exponent < 2 ? 2 - exponent : 0, true, buf);
+    if (exponent < -300) return cbx_format_double(v, buf); /* 10^exponent is no full number */
+    int len = (int)strlen(cbx__fixed(v / pow(10, exponent), 2, true, buf));
+    snprintf(buf + len, (size_t)(CBX_FORMAT_SIZE - len), "e%d", exponent);
+    return buf;
+}

@@ -1,0 +1,335 @@
+/*
+ * From a plot to a scene: ranges of the axes, room for words, frame, marks, legend.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/plot/model.h"
+
+enum {
+    TICK_SIZE = 11,
+    LABEL_SIZE = 12,
+    TITLE_SIZE = 14,
+    LEGEND_STEP = 18,
+    LEGEND_MARK = 28,
+    EDGE = 12,
+    RAMP_STEPS = 48
+};
+
+/* --- ranges --- */
+
+typedef struct range {
+    double min, max;
+} range;
+
+static void take(range *r, double v)
+{
+    if (!isfinite(v)) return;
+    r->min = fmin(r->min, v);
+    r->max = fmax(r->max, v);
+}
+
+static void take_all(range *r, const double *v, size_t n)
+{
+    for (size_t i = 0; v && i < n; i++) take(r, v[i]);
+}
+
+static void take_line(range *x, range *y, const cbx_plot_series *s)
+{
+    take_all(y, s->y, s->n);
+    take_all(y, s->lower, s->n);
+    take_all(y, s->upper, s->n);
+    take_all(x, s->x, s->n);
+    if (s->x) return;
+    take(x, 0);
+    take(x, (double)(s->n - 1));
+}
+
+static void take_mark(range *x, range *y, const cbx__mark *m)
+{
+    switch (m->kind) {
+    case CBX__MARK_BARS: take(y, 0); /* fall through */
+    case CBX__MARK_LINE: take_line(x, y, &m->line); break;
+    case CBX__MARK_BOX:
+        take(y, m->box.low);
+        take(y, m->box.high);
+        take_all(y, m->box.outliers, m->box.noutliers);
+        take(x, (double)m->at);
+        break;
+    case CBX__MARK_VIOLIN:
+        take_all(y, m->line.y, m->line.n);
+        take(x, (double)m->at);
+        break;
+    case CBX__MARK_HEAT:
+        take(x, (double)(m->ncols - 1));
+        take(y, (double)(m->nrows - 1));
+        break;
+    case CBX__MARK_NOTE:
+        take(x, m->place.x);
+        take(y, m->place.y);
+        break;
+    }
+}
+
+/* What no value tells: a plot of missing values only still has axes. */
+static void mend(range *r, cbx_plot_scale scale)
+{
+    if (r->min <= r->max) return;
+    *r = scale == CBX_PLOT_LOG ? (range){ 1, 10 } : (range){ 0, 1 };
+}
+
+static cbx_status find_ranges(cbx__sheet *sh, cbx_err *err)
+{
+    const cbx_plot *p = sh->plot;
+    range x = { INFINITY, -INFINITY }, y = x, heat = x;
+
+    if (!p->first) return cbx_fail(err, CBX_EINVAL, "a plot with nothing in it");
+    for (const cbx__mark *m = p->first; m; m = m->next) {
+        take_mark(&x, &y, m);
+        if (m->kind == CBX__MARK_HEAT) take_all(&heat, m->values, m->nrows * m->ncols);
+    }
+    if (p->nnames) take(&x, (double)(p->nnames - 1));
+    mend(&x, p->opts.x);
+    mend(&y, p->opts.y);
+    mend(&heat, CBX_PLOT_LINEAR);
+    sh->heat_min = heat.min;
+    sh->heat_max = heat.max;
+    if (p->opts.x == CBX_PLOT_CATEGORIES && x.max > (double)p->nnames - 1 + 1e-9)
+        return cbx_fail(err, CBX_EINVAL, "a plot has %zu names of categories, and values for %.0f", p->nnames,
+                        x.max + 1);
+    if (!cbx__axis_fit(&sh->x, p->opts.x, x.min, x.max) || !cbx__axis_fit(&sh->y, p->opts.y, y.min, y.max))
+        return cbx_fail(err, CBX_EDOM, "the values of a plot span more than its axes can show");
+    return CBX_OK;
+}
+
+/* --- room --- */
+
+static bool in_legend(const cbx__mark *m)
+{
+    bool line = m->kind == CBX__MARK_LINE && !(m->line.how & CBX_PLOT_FAINT);
+
+    return (line || m->kind == CBX__MARK_BARS) && m->line.label;
+}
+
+static double widest_name(const char *const *names, size_t n)
+{
+    double w = 0;
+
+    for (size_t i = 0; i < n; i++) w = fmax(w, cbx__words_width(names[i], TICK_SIZE));
+    return w;
+}
+
+static double widest_tick(const cbx__axis *a)
+{
+    char buf[CBX_FORMAT_SIZE];
+    double w = 0;
+
+    for (size_t i = 0; i < a->n; i++) w = fmax(w, cbx__words_width(cbx__axis_label(a, a->at[i], buf), TICK_SIZE));
+    return w;
+}
+
+/* The names stand aslant where they would touch. */
+static bool aslant(const cbx__sheet *sh, double room)
+{
+    const cbx_plot *p = sh->plot;
+
+    return sh->x.scale == CBX_PLOT_CATEGORIES && widest_name(p->names, p->nnames) + 8 > room / (sh->x.high - sh->x.low);
+}
+
+typedef struct legend {
+    size_t count;
+    double width;
+} legend;
+
+/* One series needs no legend: the title says what it is. */
+static legend measure_legend(const cbx_plot *p)
+{
+    legend l = { 0, 0 };
+
+    for (const cbx__mark *m = p->first; m; m = m->next)
+        if (in_legend(m)) {
+            l.count++;
+            l.width = fmax(l.width, LEGEND_MARK + 8 + cbx__words_width(m->line.label, TICK_SIZE));
+        }
+    if (l.count < 2) l = (legend){ 0, 0 };
+    if (p->first && p->first->kind == CBX__MARK_HEAT) l.width = 62;
+    return l;
+}
+
+/* Lays the axes into the page; tells the height that the page has to have. */
+static double lay_axes(cbx__sheet *sh, const legend *l)
+{
+    const cbx_plot_opts *o = &sh->plot->opts;
+    double top = o->title ? 40 : EDGE + 4, height = fmax(o->height, top + (double)l->count * LEGEND_STEP + 2 * EDGE);
+    double left = EDGE + (o->y_label ? 20 : 0) + 6, right = o->width - EDGE - (l->width > 0 ? l->width + 12 : 6);
+    double bottom = height - EDGE - (o->x_label ? 20 : 0) - 18;
+    bool heat = sh->y.scale == CBX_PLOT_CATEGORIES;
+
+    cbx__axis_lay(&sh->y, bottom, top, 30); /* once for the widths of its labels */
+    left += heat ? widest_name(sh->plot->rows, sh->plot->nrows) : widest_tick(&sh->y);
+    left = fmin(left, o->width * 0.4);
+    right = fmax(right, left + 40);
+    if (aslant(sh, right - left)) bottom -= fmin(height * 0.35, widest_name(sh->plot->names, sh->plot->nnames) * 0.65);
+    cbx__axis_lay(&sh->x, left, right, 56);
+    if (heat)
+        cbx__axis_lay(&sh->y, top, bottom, 30); /* the first row is the upper one */
+    else
+        cbx__axis_lay(&sh->y, bottom, top, 30);
+    return height;
+}
+
+/* --- frame --- */
+
+static void draw_numbers_x(cbx__sheet *sh, cbx__paint grid)
+{
+    char buf[CBX_FORMAT_SIZE];
+
+    for (size_t i = 0; i < sh->x.n; i++) {
+        double x = cbx__axis_place(&sh->x, sh->x.at[i]);
+        cbx__scene_line(sh->scene, "grid", grid, x, sh->y.from, x, sh->y.to);
+        cbx__scene_words(sh->scene, "tick-x", sh->theme->muted, x, fmax(sh->y.from, sh->y.to) + 16, TICK_SIZE,
+                         CBX__MIDDLE, cbx__axis_label(&sh->x, sh->x.at[i], buf));
+    }
+}
+
+static void draw_names_x(cbx__sheet *sh)
+{
+    const cbx_plot *p = sh->plot;
+    double step = fabs(cbx__axis_place(&sh->x, 1) - cbx__axis_place(&sh->x, 0)), y = fmax(sh->y.from, sh->y.to);
+    bool turned = aslant(sh, sh->x.to - sh->x.from);
+    size_t every = (size_t)fmax(1, ceil(14 / step)); /* names of thousands of categories would be a black bar */
+
+    for (size_t i = 0; i < p->nnames; i += every) {
+        double x = cbx__axis_place(&sh->x, (double)i);
+        cbx__item *it = cbx__scene_words(sh->scene, "tick-x", sh->theme->muted, x + (turned ? 4 : 0),
+                                         y + (turned ? 13 : 16), TICK_SIZE, turned ? CBX__END : CBX__MIDDLE,
+                                         p->names[i]);
+        if (turned) it->turn = -40;
+    }
+}
+
+static void draw_numbers_y(cbx__sheet *sh, cbx__paint grid)
+{
+    char buf[CBX_FORMAT_SIZE];
+
+    for (size_t i = 0; i < sh->y.n; i++) {
+        double y = cbx__axis_place(&sh->y, sh->y.at[i]);
+        cbx__scene_line(sh->scene, "grid", grid, sh->x.from, y, sh->x.to, y);
+        cbx__scene_words(sh->scene, "tick-y", sh->theme->muted, sh->x.from - 7, y + 3.8, TICK_SIZE, CBX__END,
+                         cbx__axis_label(&sh->y, sh->y.at[i], buf));
+    }
+}
+
+static void draw_names_y(cbx__sheet *sh)
+{
+    double step = fabs(cbx__axis_place(&sh->y, 1) - cbx__axis_place(&sh->y, 0));
+    size_t every = (size_t)fmax(1, ceil(12 / step));
+
+    for (size_t i = 0; i < sh->plot->nrows; i += every)
+        cbx__scene_words(sh->scene, "tick-y", sh->theme->muted, sh->x.from - 7,
+                         cbx__axis_place(&sh->y, (double)i) + 3.8, TICK_SIZE, CBX__END, sh->plot->rows[i]);
+}
+
+/* A label of an axis with the power of ten that its numbers leave out. */
+static const char *with_factor(cbx__sheet *sh, const char *label, const cbx__axis *a)
+{
+    char buf[CBX_FORMAT_SIZE];
+    const char *out = cbx_arena_printf(sh->scene->arena, "%s%s", label ? label : "", cbx__axis_factor(a, buf));
+
+    if (!out) sh->scene->full = true;
+    return out ? out : "";
+}
+
+static void draw_labels(cbx__sheet *sh)
+{
+    const cbx_plot_opts *o = &sh->plot->opts;
+    double middle = (sh->x.from + sh->x.to) / 2, centre = (sh->y.from + sh->y.to) / 2;
+    const char *x = with_factor(sh, o->x_label, &sh->x), *y = with_factor(sh, o->y_label, &sh->y);
+    cbx__item *it;
+
+    if (o->title) {
+        it = cbx__scene_words(sh->scene, "title", sh->theme->ink, sh->x.from, 24, TITLE_SIZE, CBX__START, o->title);
+        it->bold = true;
+    }
+    if (*x)
+        cbx__scene_words(sh->scene, "label-x", sh->theme->ink, middle, sh->scene->height - EDGE, LABEL_SIZE,
+                         CBX__MIDDLE, x);
+    if (!*y) return;
+    it = cbx__scene_words(sh->scene, "label-y", sh->theme->ink, EDGE + 8, centre, LABEL_SIZE, CBX__MIDDLE, y);
+    it->turn = -90;
+}
+
+static void draw_frame(cbx__sheet *sh)
+{
+    cbx__paint grid = { CBX__NO_COLOUR, sh->theme->grid, 1, 1, 0 };
+
+    if (sh->x.scale == CBX_PLOT_CATEGORIES)
+        draw_names_x(sh);
+    else
+        draw_numbers_x(sh, grid);
+    if (sh->y.scale == CBX_PLOT_CATEGORIES)
+        draw_names_y(sh);
+    else
+        draw_numbers_y(sh, grid);
+    draw_labels(sh);
+}
+
+/* --- legend --- */
+
+static void draw_legend(cbx__sheet *sh)
+{
+    double x = sh->x.to + 14, y = sh->y.to + 6;
+
+    for (const cbx__mark *m = sh->plot->first; m; m = m->next) {
+        if (!in_legend(m)) continue;
+        cbx__paint fill = { cbx__series_colour(sh->theme, m->series), CBX__NO_COLOUR, 0, 1, 0 };
+        if (m->kind == CBX__MARK_BARS)
+            cbx__scene_rect(sh->scene, "key", fill, x + 8, y - 5, 12, 10);
+        else if (m->line.how & (CBX_PLOT_JOIN | CBX_PLOT_STEP))
+            cbx__scene_line(sh->scene, "key", cbx__series_line(sh->theme, m->series, 1.8), x, y, x + LEGEND_MARK, y);
+        if (m->kind == CBX__MARK_LINE && m->line.how & CBX_PLOT_MARK)
+            cbx__draw_marker(sh, m->series, x + LEGEND_MARK / 2.0, y, NULL);
+        cbx__scene_words(sh->scene, "legend", sh->theme->ink, x + LEGEND_MARK + 6, y + 3.8, TICK_SIZE, CBX__START,
+                         m->line.label);
+        y += LEGEND_STEP;
+    }
+}
+
+static void draw_ramp(cbx__sheet *sh)
+{
+    char buf[CBX_FORMAT_SIZE];
+    double x = sh->x.to + 14, top = fmin(sh->y.from, sh->y.to), height = fabs(sh->y.to - sh->y.from);
+    double step = height / RAMP_STEPS;
+
+    for (int i = 0; i < RAMP_STEPS; i++) {
+        cbx__paint fill = { cbx__ramp((RAMP_STEPS - 1 - i) / (RAMP_STEPS - 1.0)), CBX__NO_COLOUR, 0, 1, 0 };
+        cbx__scene_rect(sh->scene, "ramp", fill, x, top + step * i, 12, step + 0.4);
+    }
+    cbx__scene_words(sh->scene, "ramp-end", sh->theme->muted, x + 17, top + 9, TICK_SIZE, CBX__START,
+                     cbx__short_number(sh->heat_max, buf));
+    cbx__scene_words(sh->scene, "ramp-end", sh->theme->muted, x + 17, top + height, TICK_SIZE, CBX__START,
+                     cbx__short_number(sh->heat_min, buf));
+}
+
+cbx_status cbx__lay_out(const cbx_plot *p, cbx__scene *scene, cbx_arena *arena, cbx_err *err)
+{
+    const cbx__theme *theme = &cbx__themes[p->opts.theme == CBX_PLOT_DARK];
+    cbx__sheet sh = { .plot = p, .theme = theme, .scene = scene };
+    legend l = measure_legend(p);
+    cbx_status st = find_ranges(&sh, err);
+
+    if (st) return st;
+    cbx__scene_init(scene, arena, p->opts.width, lay_axes(&sh, &l), theme->paper);
+    scene->title = p->opts.title;
+    draw_frame(&sh);
+    for (const cbx__mark *m = p->first; m; m = m->next) cbx__draw_mark(&sh, m);
+    if (sh.x.scale != CBX_PLOT_CATEGORIES || sh.y.scale != CBX_PLOT_CATEGORIES) {
+        cbx__paint axis = { CBX__NO_COLOUR, theme->muted, 1, 1, 0 };
+        double zero = sh.y.scale == CBX_PLOT_LINEAR && sh.y.low < 0 && sh.y.high > 0 ? cbx__axis_place(&sh.y, 0)
+                                                                                     : sh.y.from;
+        cbx__scene_line(scene, "axis", axis, sh.x.from, zero, sh.x.to, zero);
+    }
+    if (l.count) draw_legend(&sh);
+    if (p->first->kind == CBX__MARK_HEAT) draw_ramp(&sh);
+    return CBX_OK;
+}

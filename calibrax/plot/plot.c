@@ -1,0 +1,286 @@
+/*
+ * Plots: what they are told, checked and copied.
+ */
+#include "calibrax/plot/plot.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/plot/model.h"
+
+enum { NAME_LONGEST = 48, LABEL_LONGEST = 60, TITLE_LONGEST = 160 };
+
+/* A copy fit to be drawn; NULL stays NULL. */
+static const char *words(cbx_plot *p, const char *s, size_t most, bool *full)
+{
+    char *copy = s ? cbx__plain_words(&p->arena, s, most) : NULL;
+
+    if (s && !copy) *full = true;
+    return copy;
+}
+
+static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for a plot"); }
+
+cbx_status cbx_plot_create(cbx_ctx *ctx, const cbx_plot_opts *opts, cbx_plot **out, cbx_err *err)
+{
+    cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
+    cbx_plot *p;
+    bool full = false;
+
+    if (opts && opts->struct_size != sizeof *opts)
+        return cbx_fail(err, CBX_EINVAL, "'cbx_plot_opts' has another version: begin with CBX_PLOT_OPTS_INIT");
+    if (opts) o = *opts;
+    if (o.width == 0) o.width = 720;
+    if (o.height == 0) o.height = 420;
+    if (o.png_scale == 0) o.png_scale = 2;
+    if (!(o.width >= 160 && o.width <= 10000 && o.height >= 160 && o.height <= 10000))
+        return cbx_fail(err, CBX_EINVAL, "a plot of %g by %g px: each must be within 160..10000", o.width, o.height);
+    if (!(o.png_scale > 0 && o.png_scale <= 8))
+        return cbx_fail(err, CBX_EINVAL, "%g pixels a px: more than 0 and at most 8", o.png_scale);
+    p = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *p);
+    if (!p) return no_memory(err);
+    p->ctx = ctx;
+    cbx_arena_init(&p->arena, cbx_ctx_allocator(ctx));
+    p->last = &p->first;
+    p->opts = o;
+    p->opts.title = words(p, o.title, TITLE_LONGEST, &full);
+    p->opts.x_label = words(p, o.x_label, TITLE_LONGEST, &full);
+    p->opts.y_label = words(p, o.y_label, TITLE_LONGEST, &full);
+    if (full) {
+        cbx_plot_free(p);
+        return no_memory(err);
+    }
+    *out = p;
+    return CBX_OK;
+}
+
+void cbx_plot_free(cbx_plot *p)
+{
+    if (!p) return;
+    cbx_allocator al = p->arena.al;
+    cbx_arena_clear(&p->arena);
+    cbx_mem_free(&al, p, sizeof *p);
+}
+
+static const char *const *copy_names(cbx_plot *p, const char *const *names, size_t n, bool *full)
+{
+    const char **copy = cbx_arena_calloc(&p->arena, n, sizeof *copy);
+
+    if (!copy) *full = true;
+    for (size_t i = 0; copy && i < n; i++) copy[i] = words(p, names[i], NAME_LONGEST, full);
+    return copy;
+}
+
+static bool all_there(const char *const *names, size_t n)
+{
+    for (size_t i = 0; names && i < n; i++)
+        if (!names[i]) return false;
+    return names && n;
+}
+
+cbx_status cbx_plot_categories(cbx_plot *p, const char *const *names, size_t n, cbx_err *err)
+{
+    bool full = false;
+    const char *const *copy;
+
+    if (!all_there(names, n)) return cbx_fail(err, CBX_EINVAL, "a category has no name");
+    copy = copy_names(p, names, n, &full);
+    if (full) return no_memory(err);
+    p->names = copy;
+    p->nnames = n;
+    return CBX_OK;
+}
+
+/* --- marks --- */
+
+static const double *copy_doubles(cbx_plot *p, const double *x, size_t n, bool *full)
+{
+    double *copy = x ? cbx_arena_calloc(&p->arena, n, sizeof *copy) : NULL;
+
+    if (x && !copy) *full = true;
+    if (copy && n) memcpy(copy, x, n * sizeof *copy);
+    return copy;
+}
+
+/* The mark takes its place unless memory ran out. */
+static cbx_status keep(cbx_plot *p, const cbx__mark *m, bool full, cbx_err *err)
+{
+    cbx__mark *copy = full ? NULL : cbx_arena_alloc(&p->arena, sizeof *copy);
+
+    if (!copy) return no_memory(err);
+    *copy = *m;
+    copy->next = NULL;
+    *p->last = copy;
+    p->last = &copy->next;
+    return CBX_OK;
+}
+
+static cbx_status check_log(const double *v, size_t n, char axis, const char *label, cbx_err *err)
+{
+    for (size_t i = 0; v && i < n; i++)
+        if (v[i] <= 0)
+            return cbx_fail(err, CBX_EDOM,
+                            "%g in '%s' cannot stand on the logarithmic %c axis: it shows values above 0", v[i],
+                            label ? label : "a series", axis);
+    return CBX_OK;
+}
+
+static cbx_status check_series(const cbx_plot *p, const cbx_plot_series *s, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    if (!s->y || !s->n) return cbx_fail(err, CBX_EINVAL, "'%s' has no values", s->label ? s->label : "a series");
+    if (p->opts.x == CBX_PLOT_LOG) st = check_log(s->x, s->n, 'x', s->label, err);
+    if (!st && p->opts.y == CBX_PLOT_LOG) st = check_log(s->y, s->n, 'y', s->label, err);
+    if (!st && p->opts.y == CBX_PLOT_LOG) st = check_log(s->lower, s->n, 'y', s->label, err);
+    if (!st && p->opts.y == CBX_PLOT_LOG) st = check_log(s->upper, s->n, 'y', s->label, err);
+    return st;
+}
+
+static cbx_plot_series copy_series(cbx_plot *p, const cbx_plot_series *s, bool *full)
+{
+    return (cbx_plot_series){ words(p, s->label, LABEL_LONGEST, full),
+                              copy_doubles(p, s->x, s->n, full),
+                              copy_doubles(p, s->y, s->n, full),
+                              copy_doubles(p, s->lower, s->n, full),
+                              copy_doubles(p, s->upper, s->n, full),
+                              s->n,
+                              s->how };
+}
+
+cbx_status cbx_plot_line(cbx_plot *p, const cbx_plot_series *s, cbx_err *err)
+{
+    cbx__mark m = { .kind = CBX__MARK_LINE, .series = p->nseries };
+    bool full = false;
+    cbx_status st = check_series(p, s, err);
+
+    if (!st && p->opts.x == CBX_PLOT_LOG && !s->x)
+        st = cbx_fail(err, CBX_EINVAL, "'%s' needs values of x on a logarithmic axis",
+                      s->label ? s->label : "a series");
+    if (st) return st;
+    m.line = copy_series(p, s, &full);
+    if (!m.line.how) m.line.how = CBX_PLOT_JOIN | CBX_PLOT_MARK;
+    st = keep(p, &m, full, err);
+    if (!st && !(s->how & CBX_PLOT_FAINT)) p->nseries++;
+    return st;
+}
+
+cbx_status cbx_plot_bars(cbx_plot *p, const cbx_plot_series *s, cbx_err *err)
+{
+    cbx__mark m = { .kind = CBX__MARK_BARS, .series = p->nseries, .at = p->nbars };
+    bool full = false;
+    cbx_status st = check_series(p, s, err);
+
+    if (st) return st;
+    if (p->opts.y != CBX_PLOT_LINEAR)
+        return cbx_fail(err, CBX_EINVAL, "bars on a logarithmic axis have no meaning: draw the values as points");
+    m.line = copy_series(p, s, &full);
+    m.line.x = NULL;
+    st = keep(p, &m, full, err);
+    if (st) return st;
+    p->nseries++;
+    p->nbars++;
+    return CBX_OK;
+}
+
+cbx_status cbx_plot_boxes(cbx_plot *p, size_t at, const cbx_plot_box *box, cbx_err *err)
+{
+    cbx__mark m = { .kind = CBX__MARK_BOX, .at = at, .box = *box };
+    bool full = false;
+
+    if (!(isfinite(box->low) && isfinite(box->high) && box->low <= box->q1 && box->q1 <= box->median &&
+          box->median <= box->q3 && box->q3 <= box->high))
+        return cbx_fail(err, CBX_EDOM, "the five numbers of box %zu do not rise", at);
+    if (p->opts.y == CBX_PLOT_LOG) {
+        cbx_status st = check_log(&box->low, 1, 'y', "a box", err);
+        if (!st) st = check_log(box->outliers, box->noutliers, 'y', "a box", err);
+        if (st) return st;
+    }
+    m.box.outliers = copy_doubles(p, box->outliers, box->noutliers, &full);
+    return keep(p, &m, full, err);
+}
+
+cbx_status cbx_plot_violin(cbx_plot *p, size_t at, const double *samples, size_t n, cbx_err *err)
+{
+    cbx__mark m = { .kind = CBX__MARK_VIOLIN, .at = at };
+    double *finite;
+    size_t k = 0;
+
+    if (p->opts.y != CBX_PLOT_LINEAR)
+        return cbx_fail(err, CBX_EINVAL, "a violin is a density over a linear axis: take a linear y");
+    finite = cbx_arena_calloc(&p->arena, n, sizeof *finite);
+    if (!finite) return no_memory(err);
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(samples[i])) finite[k++] = samples[i];
+    if (!k) return cbx_fail(err, CBX_EINVAL, "violin %zu has no finite value", at);
+    m.line.y = finite;
+    m.line.n = k;
+    return keep(p, &m, false, err);
+}
+
+cbx_status cbx_plot_heat(cbx_plot *p, const double *values, const char *const *rows, size_t nrows,
+                         const char *const *columns, size_t ncols, cbx_err *err)
+{
+    cbx__mark m = { .kind = CBX__MARK_HEAT, .nrows = nrows, .ncols = ncols };
+    bool full = false;
+    const char *const *row_names, *const *column_names;
+    cbx_status st;
+
+    if (p->first || p->opts.x != CBX_PLOT_CATEGORIES || p->opts.y != CBX_PLOT_CATEGORIES)
+        return cbx_fail(err, CBX_EINVAL, "a heat map stands alone in its plot, with categories on both axes");
+    if (!values || !all_there(rows, nrows) || !all_there(columns, ncols))
+        return cbx_fail(err, CBX_EINVAL, "a heat map needs values, and a name of each row and column");
+    row_names = copy_names(p, rows, nrows, &full);
+    column_names = copy_names(p, columns, ncols, &full);
+    m.values = copy_doubles(p, values, nrows * ncols, &full);
+    st = keep(p, &m, full, err);
+    if (st) return st;
+    p->rows = row_names;
+    p->nrows = nrows;
+    p->names = column_names;
+    p->nnames = ncols;
+    return CBX_OK;
+}
+
+cbx_status cbx_plot_note(cbx_plot *p, double x, double y, const char *text, cbx_err *err)
+{
+    cbx__mark m = { .kind = CBX__MARK_NOTE, .place = { x, y } };
+    bool full = false;
+
+    if (!text || !isfinite(x) || !isfinite(y)) return cbx_fail(err, CBX_EINVAL, "a note needs words and a place");
+    if ((p->opts.x == CBX_PLOT_LOG && x <= 0) || (p->opts.y == CBX_PLOT_LOG && y <= 0))
+        return cbx_fail(err, CBX_EDOM, "a note at (%g, %g) has no place on a logarithmic axis", x, y);
+    m.words = words(p, text, LABEL_LONGEST, &full);
+    return keep(p, &m, full, err);
+}
+
+/* --- drawing --- */
+
+const char *cbx_plot_format_name(cbx_plot_format format)
+{
+    static const char *const names[] = { "svg", "pdf", "png" };
+
+    return (unsigned)format < CBX_LEN(names) ? names[format] : "?";
+}
+
+cbx_status cbx_plot_draw(cbx_plot *p, cbx_plot_format format, cbx_text *out, cbx_err *err)
+{
+    cbx_arena arena;
+    cbx__scene scene;
+    size_t before = out->len;
+    cbx_status st;
+
+    if ((unsigned)format > CBX_PLOT_PNG)
+        return cbx_fail(err, CBX_EINVAL, "no format of plots has the number %d", format);
+    cbx_arena_init(&arena, cbx_ctx_allocator(p->ctx));
+    st = cbx__lay_out(p, &scene, &arena, err);
+    if (!st && scene.full) st = no_memory(err);
+    if (!st && format == CBX_PLOT_SVG)
+        cbx__scene_write_svg(&scene, out);
+    else if (!st)
+        st = cbx__scene_write_cairo(p->ctx, &scene, format, p->opts.png_scale, out, err);
+    if (!st) st = cbx_text_check(out, err);
+    cbx_arena_clear(&arena);
+    if (st && out->data && out->len > before) out->data[out->len = before] = 0;
+    return st;
+}

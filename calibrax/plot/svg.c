@@ -1,0 +1,150 @@
+/*
+ * SVG 1.1 of a scene: one element an item, coordinates to a hundredth of a px, the same bytes for the same scene.
+ */
+#include "calibrax/plot/scene.h"
+
+static void put(cbx_text *out, const char *before, double v, const char *after)
+{
+    char buf[CBX_FORMAT_SIZE];
+
+    cbx_text_puts(out, before);
+    cbx_text_puts(out, cbx__fixed(v, 2, true, buf));
+    cbx_text_puts(out, after);
+}
+
+static void put_colour(cbx_text *out, const char *name, uint32_t colour)
+{
+    if (colour == CBX__NO_COLOUR)
+        cbx_text_printf(out, " %s=\"none\"", name);
+    else
+        cbx_text_printf(out, " %s=\"#%06X\"", name, (unsigned)colour);
+}
+
+static void put_paint(cbx_text *out, const cbx__item *it)
+{
+    const cbx__paint *p = &it->paint;
+    const double *dash = cbx__dashes[p->dash];
+
+    if (it->role) cbx_text_printf(out, " class=\"%s\"", it->role);
+    put_colour(out, "fill", p->fill);
+    if (p->fill != CBX__NO_COLOUR && p->opacity < 1) put(out, " fill-opacity=\"", p->opacity, "\"");
+    if (p->stroke == CBX__NO_COLOUR) return;
+    put_colour(out, "stroke", p->stroke);
+    put(out, " stroke-width=\"", p->width, "\"");
+    if (dash[0] > 0) {
+        cbx_text_puts(out, " stroke-dasharray=\"");
+        for (size_t i = 0; dash[i] > 0; i++) put(out, i ? " " : "", dash[i], "");
+        cbx_text_puts(out, "\"");
+    }
+}
+
+/* The end of an element that may tell something. */
+static void put_end(cbx_text *out, const cbx__item *it, const char *element)
+{
+    if (!it->words) {
+        cbx_text_puts(out, "/>\n");
+        return;
+    }
+    cbx_text_puts(out, "><title>");
+    cbx_text_put_html(out, it->words);
+    cbx_text_printf(out, "</title></%s>\n", element);
+}
+
+static void put_path(cbx_text *out, const cbx__item *it)
+{
+    cbx_text_puts(out, "<path");
+    put_paint(out, it);
+    cbx_text_puts(out, " d=\"");
+    for (size_t i = 0; i < it->n; i++) {
+        put(out, i ? "L" : "M", it->path[i].x, " ");
+        put(out, "", it->path[i].y, "");
+    }
+    cbx_text_puts(out, it->closed ? "Z\"" : "\"");
+    put_end(out, it, "path");
+}
+
+static void put_rect(cbx_text *out, const cbx__item *it)
+{
+    cbx_text_puts(out, "<rect");
+    put_paint(out, it);
+    put(out, " x=\"", it->at.x, "\"");
+    put(out, " y=\"", it->at.y, "\"");
+    put(out, " width=\"", it->size.x, "\"");
+    put(out, " height=\"", it->size.y, "\"");
+    put_end(out, it, "rect");
+}
+
+static void put_disc(cbx_text *out, const cbx__item *it)
+{
+    cbx_text_puts(out, "<circle");
+    put_paint(out, it);
+    put(out, " cx=\"", it->at.x, "\"");
+    put(out, " cy=\"", it->at.y, "\"");
+    put(out, " r=\"", it->size.x, "\"");
+    put_end(out, it, "circle");
+}
+
+static void put_words(cbx_text *out, const cbx__item *it)
+{
+    static const char *const anchors[] = { "start", "middle", "end" };
+
+    cbx_text_puts(out, "<text");
+    put_paint(out, it);
+    put(out, " x=\"", it->at.x, "\"");
+    put(out, " y=\"", it->at.y, "\"");
+    put(out, " font-size=\"", it->size.x, "\"");
+    if (it->anchor != CBX__START) cbx_text_printf(out, " text-anchor=\"%s\"", anchors[it->anchor]);
+    if (it->bold) cbx_text_puts(out, " font-weight=\"bold\"");
+    if (it->turn != 0) {
+        put(out, " transform=\"rotate(", it->turn, " ");
+        put(out, "", it->at.x, " ");
+        put(out, "", it->at.y, ")\"");
+    }
+    cbx_text_puts(out, ">");
+    cbx_text_put_html(out, it->words);
+    cbx_text_puts(out, "</text>\n");
+}
+
+/* A nested picture cuts off what lies outside of it; no name is needed, so that many plots may stand on one page. */
+static void put_clip(cbx_text *out, const cbx__item *it)
+{
+    put(out, "<svg x=\"", it->at.x, "\"");
+    put(out, " y=\"", it->at.y, "\"");
+    put(out, " width=\"", it->size.x, "\"");
+    put(out, " height=\"", it->size.y, "\"");
+    put(out, " viewBox=\"", it->at.x, " ");
+    put(out, "", it->at.y, " ");
+    put(out, "", it->size.x, " ");
+    put(out, "", it->size.y, "\" overflow=\"hidden\">\n");
+}
+
+static void put_unclip(cbx_text *out, const cbx__item *it)
+{
+    (void)it;
+    cbx_text_puts(out, "</svg>\n");
+}
+
+void cbx__scene_write_svg(const cbx__scene *s, cbx_text *out)
+{
+    static void (*const writers[])(cbx_text *, const cbx__item *) = {
+        [CBX__PATH] = put_path,   [CBX__RECT] = put_rect, [CBX__DISC] = put_disc,
+        [CBX__WORDS] = put_words, [CBX__CLIP] = put_clip, [CBX__UNCLIP] = put_unclip,
+    };
+
+    put(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"", s->width, "\"");
+    put(out, " height=\"", s->height, "\"");
+    put(out, " viewBox=\"0 0 ", s->width, " ");
+    put(out, "", s->height,
+        "\" role=\"img\" font-family=\"Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif\">\n");
+    if (s->title) {
+        cbx_text_puts(out, "<title>");
+        cbx_text_put_html(out, s->title);
+        cbx_text_puts(out, "</title>\n");
+    }
+    cbx_text_puts(out, "<rect class=\"paper\"");
+    put_colour(out, "fill", s->paper);
+    put(out, " width=\"", s->width, "\"");
+    put(out, " height=\"", s->height, "\"/>\n");
+    for (const cbx__item *it = s->first; it; it = it->next) writers[it->kind](out, it);
+    cbx_text_puts(out, "</svg>\n");
+}

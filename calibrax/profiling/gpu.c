@@ -1,0 +1,209 @@
+/*
+ * NVML by name: types and numbers as the NVML API reference gives them (nvmlReturn_t, nvmlMemory_t, nvmlUtilization_t,
+ * nvmlClockType_t, nvmlTemperatureSensors_t), which have been the same since version 1 of the ABI.
+ */
+#include "calibrax/profiling/gpu.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/base/library.h"
+
+#define MIB 1048576.0
+
+enum { NVML_NO_PERMISSION = 4, NVML_GPU_IS_LOST = 15 };
+enum { CLOCK_GRAPHICS = 0, CLOCK_SM = 1, CLOCK_MEMORY = 2, SENSOR_GPU = 0 };
+
+typedef struct nvml_memory {
+    unsigned long long total, available, used;
+} nvml_memory;
+
+typedef struct nvml_utilization {
+    unsigned gpu, memory;
+} nvml_utilization;
+
+typedef struct nvml {
+    int (*init)(void);
+    int (*shutdown)(void);
+    const char *(*error)(int);
+    int (*count)(unsigned *);
+    int (*handle)(unsigned, void **);
+    int (*name)(void *, char *, unsigned);
+    int (*memory)(void *, nvml_memory *);
+    int (*utilization)(void *, nvml_utilization *);
+    int (*clock)(void *, int, unsigned *);
+    int (*temperature)(void *, int, unsigned *);
+    int (*power)(void *, unsigned *);
+    int (*limit)(void *, unsigned *);
+    int (*energy)(void *, unsigned long long *);
+    int (*throttle)(void *, unsigned long long *);
+} nvml;
+
+struct cbx_gpu {
+    cbx_allocator al;
+    cbx_library *library;
+    nvml f;
+    void *device;
+    char name[96];
+};
+
+static cbx_status load(cbx_ctx *ctx, const char *path, nvml *f, cbx_library **out, cbx_err *err)
+{
+    const cbx_library_symbol symbols[] = {
+        { "nvmlInit_v2", (void **)&f->init },
+        { "nvmlShutdown", (void **)&f->shutdown },
+        { "nvmlErrorString", (void **)&f->error },
+        { "nvmlDeviceGetCount_v2", (void **)&f->count },
+        { "nvmlDeviceGetHandleByIndex_v2", (void **)&f->handle },
+        { "nvmlDeviceGetName", (void **)&f->name },
+        { "nvmlDeviceGetMemoryInfo", (void **)&f->memory },
+        { "nvmlDeviceGetUtilizationRates", (void **)&f->utilization },
+        { "nvmlDeviceGetClockInfo", (void **)&f->clock },
+        { "nvmlDeviceGetTemperature", (void **)&f->temperature },
+        { "nvmlDeviceGetPowerUsage", (void **)&f->power },
+        { "nvmlDeviceGetPowerManagementLimit", (void **)&f->limit },
+        { "nvmlDeviceGetTotalEnergyConsumption", (void **)&f->energy },
+        { "nvmlDeviceGetCurrentClocksThrottleReasons", (void **)&f->throttle },
+    };
+    return cbx_library_open_known(ctx, CBX_LIBRARY_NVML, path, symbols, CBX_LEN(symbols), out, err);
+}
+
+static cbx_status find_device(cbx_gpu *g, unsigned index, cbx_err *err)
+{
+    unsigned n = 0;
+    int fault = g->f.count(&n);
+
+    if (!fault && index >= n) return cbx_fail(err, CBX_ENOENT, "no GPU %u: NVML knows %u", index, n);
+    if (!fault) fault = g->f.handle(index, &g->device);
+    if (!fault && g->f.name(g->device, g->name, sizeof g->name)) snprintf(g->name, sizeof g->name, "GPU %u", index);
+    g->name[sizeof g->name - 1] = '\0';
+    if (!fault) return CBX_OK;
+    return cbx_fail(err, fault == NVML_NO_PERMISSION ? CBX_EPERM : CBX_ENOENT, "NVML refuses GPU %u with error %d: %s",
+                    index, fault, g->f.error(fault));
+}
+
+cbx_status cbx_gpu_open(cbx_ctx *ctx, unsigned index, const char *library, cbx_gpu **out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_gpu *g = cbx_mem_zalloc(al, sizeof *g);
+    cbx_status st;
+    int fault;
+
+    if (!g) return cbx_fail(err, CBX_ENOMEM, "out of memory for a GPU");
+    g->al = *al;
+    st = load(ctx, library, &g->f, &g->library, err);
+    if (st) goto done;
+    fault = g->f.init();
+    if (fault) {
+        st = cbx_fail(err, CBX_EUNAVAILABLE, "NVML does not start, error %d: %s: is the driver of NVIDIA loaded?",
+                      fault, g->f.error(fault));
+        goto done;
+    }
+    st = find_device(g, index, err);
+    if (st) {
+        g->f.shutdown();
+        goto done;
+    }
+    *out = g;
+    return CBX_OK;
+done:
+    cbx_library_close(g->library);
+    cbx_mem_free(al, g, sizeof *g);
+    return st;
+}
+
+void cbx_gpu_close(cbx_gpu *g)
+{
+    if (!g) return;
+    cbx_allocator al = g->al;
+    g->f.shutdown();
+    cbx_library_close(g->library);
+    cbx_mem_free(&al, g, sizeof *g);
+}
+
+const char *cbx_gpu_name(const cbx_gpu *g) { return g->name; }
+
+static double clock_mhz(const cbx_gpu *g, int which)
+{
+    unsigned v;
+    return g->f.clock(g->device, which, &v) ? NAN : v;
+}
+
+static void read_memory_and_use(const cbx_gpu *g, cbx_gpu_reading *r)
+{
+    nvml_memory m;
+    nvml_utilization u;
+    bool memory = g->f.memory(g->device, &m) == 0, use = g->f.utilization(g->device, &u) == 0;
+
+    r->mem_used_mb = memory ? (double)m.used / MIB : NAN;
+    r->mem_total_mb = memory ? (double)m.total / MIB : NAN;
+    r->util = use ? u.gpu : NAN;
+    r->mem_util = use ? u.memory : NAN;
+}
+
+static void read_power(const cbx_gpu *g, cbx_gpu_reading *r)
+{
+    unsigned mw;
+    unsigned long long mj;
+
+    r->power_w = g->f.power(g->device, &mw) ? NAN : 1e-3 * mw;
+    r->power_limit_w = g->f.limit(g->device, &mw) ? NAN : 1e-3 * mw;
+    r->energy_j = g->f.energy(g->device, &mj) ? NAN : 1e-3 * (double)mj;
+}
+
+cbx_status cbx_gpu_read(cbx_gpu *g, cbx_gpu_reading *out, cbx_err *err)
+{
+    cbx_gpu_reading r;
+    unsigned long long reasons = 0;
+    unsigned celsius;
+    int fault = g->f.temperature(g->device, SENSOR_GPU, &celsius);
+
+    if (fault == NVML_GPU_IS_LOST) return cbx_fail(err, CBX_EIO, "GPU '%s' is lost: %s", g->name, g->f.error(fault));
+    r.temperature_c = fault ? NAN : celsius;
+    read_memory_and_use(g, &r);
+    read_power(g, &r);
+    r.graphics_mhz = clock_mhz(g, CLOCK_GRAPHICS);
+    r.sm_mhz = clock_mhz(g, CLOCK_SM);
+    r.memory_mhz = clock_mhz(g, CLOCK_MEMORY);
+    r.throttle = g->f.throttle(g->device, &reasons) ? 0 : reasons;
+    *out = r;
+    return CBX_OK;
+}
+
+void cbx_gpu_sample(void *gpu, cbx_resource_device *out)
+{
+    cbx_gpu_reading r;
+    if (cbx_gpu_read(gpu, &r, NULL)) return;
+    *out = (cbx_resource_device){ r.mem_used_mb, r.util, r.graphics_mhz, r.power_w };
+}
+
+static const struct {
+    uint64_t bit;
+    const char *words;
+    bool slows;
+} reasons_known[] = {
+#define THROTTLE_ROW(name, bit, words, slow) { bit, words, slow },
+    CBX_GPU_THROTTLE_MAP(THROTTLE_ROW)
+#undef THROTTLE_ROW
+};
+
+const char *cbx_gpu_throttle_words(uint64_t reasons, char buf[CBX_GPU_THROTTLE_SIZE])
+{
+    size_t at = 0;
+    buf[0] = '\0';
+    for (size_t i = 0; i < CBX_LEN(reasons_known); i++) {
+        if (reasons & reasons_known[i].bit)
+            at += (size_t)snprintf(buf + at, CBX_GPU_THROTTLE_SIZE - at, "%s%s", at ? ", " : "",
+                                   reasons_known[i].words);
+    }
+    return buf;
+}
+
+bool cbx_gpu_is_slowed(uint64_t reasons)
+{
+    for (size_t i = 0; i < CBX_LEN(reasons_known); i++) {
+        if (reasons_known[i].slows && (reasons & reasons_known[i].bit)) return true;
+    }
+    return false;
+}

@@ -1,0 +1,67 @@
+/**
+ * What an NVIDIA device says of itself, through NVML, loaded on first use.
+ *
+ * A device is open from cbx_gpu_open to cbx_gpu_close and may be read from any thread in between, several at a time.
+ */
+#ifndef CALIBRAX_PROFILING_GPU_H
+#define CALIBRAX_PROFILING_GPU_H
+
+#include "calibrax/profiling/resources.h"
+
+CBX_BEGIN_DECLS
+
+typedef struct cbx_gpu cbx_gpu;
+
+/** One reading; NaN: the device does not tell. */
+typedef struct cbx_gpu_reading {
+    double mem_used_mb, mem_total_mb; /* MiB, of the whole device */
+    double util, mem_util;            /* [percent] of the last sensor period with a kernel running, with memory busy */
+    double graphics_mhz, sm_mhz, memory_mhz; /* now */
+    double temperature_c;
+    double power_w, power_limit_w; /* of the board; some sensors see a quarter of the time (arXiv 2312.02741) */
+    double energy_j;               /* since the driver was loaded; renewed about every 0.1 s */
+    uint64_t throttle;             /* CBX_GPU_THROTTLE_...; 0 too where the device does not tell */
+} cbx_gpu_reading;
+
+/* name, bit of NVML, words, does it slow a kernel down */
+#define CBX_GPU_THROTTLE_MAP(X)                                                                                        \
+    X(IDLE, 0x1, "idle", 0)                                                                                            \
+    X(APPLICATION_CLOCKS, 0x2, "clocks set by user", 1)                                                                \
+    X(POWER_CAP, 0x4, "power limit", 1)                                                                                \
+    X(HARDWARE, 0x8, "hardware slow-down", 1)                                                                          \
+    X(SYNC_BOOST, 0x10, "kept in step with other devices", 1)                                                          \
+    X(THERMAL, 0x20, "temperature, by driver", 1)                                                                      \
+    X(HARDWARE_THERMAL, 0x40, "temperature, by hardware", 1)                                                           \
+    X(POWER_BRAKE, 0x80, "power brake", 1)                                                                             \
+    X(DISPLAY, 0x100, "display clocks", 1)
+
+typedef enum cbx_gpu_throttle {
+#define CBX_GPU_THROTTLE_ENUM(name, bit, words, slow) CBX_GPU_THROTTLE_##name = bit,
+    CBX_GPU_THROTTLE_MAP(CBX_GPU_THROTTLE_ENUM)
+#undef CBX_GPU_THROTTLE_ENUM
+} cbx_gpu_throttle;
+
+#define CBX_GPU_THROTTLE_SIZE 256
+/** "power limit, temperature, by driver"; "" for none; unknown bits are left out.  Returns buf. */
+CBX_API const char *cbx_gpu_throttle_words(uint64_t reasons, char buf[CBX_GPU_THROTTLE_SIZE]);
+/** Some reason other than idling. */
+CBX_API bool cbx_gpu_is_slowed(uint64_t reasons);
+
+/**
+ * @param index    of NVML, which counts all devices, whatever CUDA_VISIBLE_DEVICES says
+ * @param library  path of the library in the place of libnvidia-ml.so.1; NULL: that
+ * @param out      the caller closes it
+ * @return CBX_OK; CBX_EUNAVAILABLE (no library, no driver, too old a one); CBX_ENOENT (no such device); CBX_EPERM; CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_gpu_open(cbx_ctx *ctx, unsigned index, const char *library, cbx_gpu **out, cbx_err *err);
+/** NULL is fine. */
+CBX_API void cbx_gpu_close(cbx_gpu *gpu);
+/** "NVIDIA H200"; lives as long as gpu. */
+CBX_API const char *cbx_gpu_name(const cbx_gpu *gpu);
+/** Allocates nothing.  @return CBX_OK, also if only some members are told; CBX_EIO: the device is lost */
+CBX_API cbx_status cbx_gpu_read(cbx_gpu *gpu, cbx_gpu_reading *out, cbx_err *err);
+/** cbx_resource_opts.device with the gpu as device_user. */
+CBX_API void cbx_gpu_sample(void *gpu, cbx_resource_device *out);
+
+CBX_END_DECLS
+#endif

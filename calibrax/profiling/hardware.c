@@ -1,0 +1,119 @@
+/*
+ * The table: makers' data sheets, dense rates [Tflop/s] and bandwidth [GB/s]; 0: not told.
+ */
+#include "calibrax/profiling/hardware.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+typedef struct device {
+    const char *name, *told; /* what drivers say, separated by '|' */
+    double f64, f32, tf32, bf16, f8, gb_per_s;
+    const char *source;
+} device;
+
+static const device table[] = {
+    { "v100_sxm2", "Tesla V100-SXM2-16GB|Tesla V100-SXM2-32GB", 7.8, 15.7, 0, 0, 0, 900, "NVIDIA V100 data sheet" },
+    { "t4", "Tesla T4", 0, 8.1, 0, 0, 0, 320, "NVIDIA Turing white paper" },
+    { "tpu_v4", "TPU v4", 0, 0, 0, 275, 0, 1200, "Google Cloud TPU documentation" },
+    { "a100_sxm4_40gb", "NVIDIA A100-SXM4-40GB", 9.7, 19.5, 156, 312, 0, 1555, "NVIDIA A100 data sheet" },
+    { "a100_pcie_40gb", "NVIDIA A100-PCIE-40GB", 9.7, 19.5, 156, 312, 0, 1555, "NVIDIA A100 data sheet" },
+    { "a100_sxm4_80gb", "NVIDIA A100-SXM4-80GB", 9.7, 19.5, 156, 312, 0, 2039, "NVIDIA A100 data sheet" },
+    { "a100_pcie_80gb", "NVIDIA A100 80GB PCIe", 9.7, 19.5, 156, 312, 0, 1935, "NVIDIA A100 data sheet" },
+    { "h100_sxm", "NVIDIA H100 80GB HBM3", 33.5, 66.9, 494.7, 989.4, 1978.9, 3350, "NVIDIA H100 white paper" },
+    { "h100_pcie", "NVIDIA H100 PCIe", 25.6, 51.2, 378, 756, 1513, 2000, "NVIDIA H100 white paper" },
+    { "rtx_4090", "NVIDIA GeForce RTX 4090", 1.3, 82.6, 82.6, 165.2, 330.3, 1008, "NVIDIA Ada white paper" },
+    { "l4", "NVIDIA L4", 0.47, 30.3, 60, 121, 242.5, 300, "NVIDIA L4 data sheet" },
+    { "l40s", "NVIDIA L40S", 1.4, 91.6, 183, 362, 733, 864, "NVIDIA L40S data sheet" },
+    { "tpu_v5e", "TPU v5 lite|TPU v5e", 0, 0, 0, 197, 0, 819, "Google Cloud TPU documentation" },
+    { "tpu_v5p", "TPU v5|TPU v5p", 0, 0, 0, 459, 0, 2765, "Google Cloud TPU documentation" },
+    { "mi300x", "AMD Instinct MI300X", 81.7, 163.4, 653.7, 1307.4, 2614.9, 5300, "AMD MI300X data sheet" },
+    { "h200", "NVIDIA H200", 33.5, 66.9, 494.7, 989.4, 1978.9, 4800, "NVIDIA H200 data sheet" },
+    { "tpu_v6e", "TPU v6 lite|TPU v6e", 0, 0, 0, 918, 0, 1638, "Google Cloud TPU documentation" },
+    { "b200", "NVIDIA B200", 37, 75, 1100, 2250, 4500, 8000, "NVIDIA DGX B200 data sheet" },
+};
+
+static const char *const rate_names[] = {
+#define RATE_ROW(name, words) words,
+    CBX_RATE_MAP(RATE_ROW)
+#undef RATE_ROW
+};
+
+const char *cbx_rate_name(cbx_rate r) { return (unsigned)r < CBX_LEN(rate_names) ? rate_names[r] : "?"; }
+
+static double scaled(double v, double by) { return v > 0 ? v * by : NAN; }
+
+bool cbx_hardware_at(size_t i, cbx_hardware *out)
+{
+    if (i >= CBX_LEN(table)) return false;
+    const device *d = &table[i];
+    const double tera[CBX_RATE_COUNT] = { d->f64, d->f32, d->tf32, d->bf16, d->f8 };
+    snprintf(out->name, sizeof out->name, "%s", d->name);
+    snprintf(out->source, sizeof out->source, "%s", d->source);
+    for (size_t r = 0; r < CBX_RATE_COUNT; r++) out->flop_per_s[r] = scaled(tera[r], 1e12);
+    out->bytes_per_s = scaled(d->gb_per_s, 1e9);
+    return true;
+}
+
+/* Is word one of the names that '|' separates? */
+static bool is_told(const char *list, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = list; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL) {
+        if (strcspn(at, "|") == n && strncasecmp(at, word, n) == 0) return true;
+    }
+    return false;
+}
+
+cbx_status cbx_hardware_find(const char *name, cbx_hardware *out, cbx_err *err)
+{
+    for (size_t i = 0; i < CBX_LEN(table); i++) {
+        if (strcasecmp(name, table[i].name) != 0 && !is_told(table[i].told, name)) continue;
+        cbx_hardware_at(i, out);
+        return CBX_OK;
+    }
+    return cbx_fail(err, CBX_ENOENT, "no data sheet of '%s': measure its roofs instead", name);
+}
+
+static bool has_feature(const cbx_machine *m, const char *feature)
+{
+    size_t n = strlen(feature);
+    for (const char *at = m->features; (at = strstr(at, feature)); at += n) {
+        if ((at == m->features || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0')) return true;
+    }
+    return false;
+}
+
+/* Bytes of a vector of the widest instructions with multiply-add; 8: none. */
+static double vector_bytes(const cbx_machine *m)
+{
+    if (has_feature(m, "avx512f")) return 64;
+    if (has_feature(m, "avx2") && has_feature(m, "fma")) return 32;
+    if (has_feature(m, "asimd")) return 16;
+    return 8;
+}
+
+cbx_status cbx_hardware_of_cpu(const cbx_machine *m, double clock_hz, cbx_hardware *out, cbx_err *err)
+{
+    double bytes = vector_bytes(m), per_byte;
+
+    if (!(clock_hz > 0) || m->cores < 1)
+        return cbx_fail(err, CBX_EINVAL, "clock_hz is %g and cores are %d: both must be more than 0", clock_hz,
+                        m->cores);
+    per_byte = (double)m->cores * clock_hz * bytes * 2 * 2;
+    *out = (cbx_hardware){ .bytes_per_s = NAN };
+    snprintf(out->name, sizeof out->name, "%.95s", m->model_name);
+    snprintf(out->source, sizeof out->source, "%d cores * %.3g GHz * %g bytes * 2 pipes * 2", m->cores, 1e-9 * clock_hz,
+             bytes);
+    for (size_t r = 0; r < CBX_RATE_COUNT; r++) out->flop_per_s[r] = NAN;
+    out->flop_per_s[CBX_RATE_F64] = per_byte / 8;
+    out->flop_per_s[CBX_RATE_F32] = bytes > 8 ? per_byte / 4 : per_byte / 8;
+    return CBX_OK;
+}
+
+double cbx_hardware_ridge(const cbx_hardware *h, cbx_rate r)
+{
+    return (unsigned)r < CBX_RATE_COUNT ? h->flop_per_s[r] / h->bytes_per_s : NAN;
+}

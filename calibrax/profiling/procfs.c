@@ -1,0 +1,302 @@
+/*
+ * Reading /proc and the memory control group.  Formats: proc(5), Documentation/admin-guide/cgroup-v2.rst ("memory.events") and
+ * cgroup-v1/memory.rst ("memory.oom_control") of Linux.
+ */
+#include "calibrax/profiling/procfs.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FILE_MAX 16384
+
+/* Start of the line that begins with key; NULL if there is none. */
+static const char *find_line(const char *text, const char *key)
+{
+    size_t n = strlen(key);
+    for (const char *line = text; line && *line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
+        if (strncmp(line, key, n) == 0) return line;
+    }
+    return NULL;
+}
+
+bool cbx__proc_status_bytes(const char *text, const char *key, uint64_t *bytes)
+{
+    const char *line = find_line(text, key);
+    unsigned long long kib;
+    if (!line || sscanf(line + strlen(key), ": %llu kB", &kib) != 1) return false;
+    *bytes = kib * 1024;
+    return true;
+}
+
+bool cbx__proc_field(const char *text, const char *key, uint64_t *value)
+{
+    size_t n = strlen(key);
+    for (const char *line = find_line(text, key); line; line = find_line(line + n, key)) {
+        unsigned long long v;
+        if (line[n] != ':') continue;
+        if (sscanf(line + n + 1, "%llu", &v) != 1) return false;
+        *value = v;
+        return true;
+    }
+    return false;
+}
+
+bool cbx__proc_stat_parse(const char *text, cbx__proc_stat *out)
+{
+    const char *after = strrchr(text, ')');
+    unsigned long long v[10];
+    char state;
+    int parent;
+    /* after the name: state ppid (5 left out) minflt cminflt majflt cmajflt utime stime cutime cstime (2) threads (1) start */
+    if (!after ||
+        sscanf(after + 1, " %c %d %*d %*d %*d %*d %*u %llu %llu %llu %llu %llu %llu %llu %llu %*d %*d %llu %*d %llu",
+               &state, &parent, &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7], &v[8], &v[9]) != 12)
+        return false;
+    *out = (cbx__proc_stat){ state, parent, v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9] };
+    return true;
+}
+
+bool cbx__proc_stat_times(const char *text, uint64_t *user_ticks, uint64_t *system_ticks)
+{
+    const char *after = strrchr(text, ')');
+    unsigned long long user, system;
+    /* after the name: state ppid pgrp session tty tpgid flags minflt cminflt majflt cmajflt utime stime */
+    if (!after || sscanf(after + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) != 2)
+        return false;
+    *user_ticks = user;
+    *system_ticks = system;
+    return true;
+}
+
+bool cbx__proc_stat_group(const char *text, pid_t *group)
+{
+    const char *after = strrchr(text, ')');
+    int found;
+    if (!after || sscanf(after + 1, " %*c %*d %d", &found) != 1) return false;
+    *group = found;
+    return true;
+}
+
+static bool is_one_of(int cpu, const int *cores, size_t ncores)
+{
+    for (size_t i = 0; i < ncores; i++) {
+        if (cores[i] == cpu) return true;
+    }
+    return false;
+}
+
+int cbx__proc_cpu_outside(const char *list, const int *cores, size_t ncores)
+{
+    for (const char *s = list; isdigit((unsigned char)*s);) {
+        char *end;
+        long first = strtol(s, &end, 10), last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+        if (last > 1 << 20) return -1;
+        for (long cpu = first; cpu <= last; cpu++) {
+            if (!is_one_of((int)cpu, cores, ncores)) return (int)cpu;
+        }
+        s = *end == ',' ? end + 1 : end;
+    }
+    return -1;
+}
+
+bool cbx__proc_steal(const char *text, uint64_t *ticks)
+{
+    const char *line = find_line(text, "cpu ");
+    unsigned long long steal;
+    if (!line || sscanf(line + 4, " %*u %*u %*u %*u %*u %*u %*u %llu", &steal) != 1) return false;
+    *ticks = steal;
+    return true;
+}
+
+bool cbx__proc_counter(const char *text, const char *key, uint64_t *value)
+{
+    size_t n = strlen(key);
+    for (const char *line = find_line(text, key); line; line = find_line(line + n, key)) {
+        if (line[n] != ' ') continue;
+        char *end;
+        unsigned long long v = strtoull(line + n + 1, &end, 10);
+        if (end == line + n + 1) return false;
+        *value = v;
+        return true;
+    }
+    return false;
+}
+
+bool cbx__proc_cgroup_memory(const char *text, char *path, size_t size)
+{
+    static const struct {
+        const char *controllers, *folder, *file;
+    } kinds[] = { { ":memory:", "/sys/fs/cgroup/memory", "memory.oom_control" },
+                  { "0::", "/sys/fs/cgroup", "memory.events" } };
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        const char *at = k == 0 ? strstr(text, kinds[k].controllers) : find_line(text, kinds[k].controllers);
+        if (!at) continue;
+        at += strlen(kinds[k].controllers);
+        int len = (int)strcspn(at, "\n");
+        int n = snprintf(path, size, "%s%.*s/%s", kinds[k].folder, len == 1 ? 0 : len, at, kinds[k].file);
+        return n > 0 && (size_t)n < size;
+    }
+    return false;
+}
+
+size_t cbx__proc_read(const char *path, char *buf, size_t size)
+{
+    size_t len = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    buf[0] = '\0';
+    if (fd < 0) return 0;
+    while (len + 1 < size) {
+        ssize_t n = read(fd, buf + len, size - 1 - len);
+        if (n <= 0) break;
+        len += (size_t)n;
+    }
+    close(fd);
+    buf[len] = '\0';
+    return len;
+}
+
+static size_t read_of(pid_t pid, const char *name, char *buf, size_t size)
+{
+    char path[128];
+    snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+    return cbx__proc_read(path, buf, size);
+}
+
+bool cbx__proc_memory_read(pid_t pid, cbx__proc_memory *out)
+{
+    char text[FILE_MAX];
+    cbx__proc_memory m = { 0 };
+    if (!read_of(pid, "status", text, sizeof text)) return false;
+    if (!cbx__proc_status_bytes(text, "VmHWM", &m.hwm_bytes) || !cbx__proc_status_bytes(text, "VmRSS", &m.rss_bytes))
+        return false;
+    *out = m;
+    return true;
+}
+
+bool cbx__proc_times_read(pid_t pid, double *user_s, double *system_s)
+{
+    char text[2048];
+    uint64_t user, system;
+    double tick = (double)sysconf(_SC_CLK_TCK);
+    if (!read_of(pid, "stat", text, sizeof text) || !cbx__proc_stat_times(text, &user, &system)) return false;
+    *user_s = (double)user / tick;
+    *system_s = (double)system / tick;
+    return true;
+}
+
+uint64_t cbx__proc_resident(pid_t pid)
+{
+    char text[256];
+    unsigned long long pages;
+    if (!read_of(pid, "statm", text, sizeof text) || sscanf(text, "%*u %llu", &pages) != 1) return 0;
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+uint64_t cbx__proc_group_resident(pid_t group)
+{
+    uint64_t sum = 0;
+    struct dirent *e;
+    DIR *d = opendir("/proc");
+    if (!d) return cbx__proc_resident(group);
+    while ((e = readdir(d))) {
+        char text[1024];
+        pid_t pid = isdigit((unsigned char)e->d_name[0]) ? (pid_t)atoi(e->d_name) : 0, of;
+        if (pid > 0 && read_of(pid, "stat", text, sizeof text) && cbx__proc_stat_group(text, &of) && of == group)
+            sum += cbx__proc_resident(pid);
+    }
+    closedir(d);
+    return sum;
+}
+
+double cbx__proc_cpu_ns(pid_t pid)
+{
+    clockid_t clock;
+    struct timespec t;
+    if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &t) != 0) return NAN;
+    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
+static int stray_of_task(pid_t pid, const char *task, const int *cores, size_t ncores)
+{
+    static const char key[] = "Cpus_allowed_list:";
+    char text[FILE_MAX], name[64];
+    const char *line;
+    snprintf(name, sizeof name, "task/%.20s/status", task);
+    if (!read_of(pid, name, text, sizeof text)) return -1;
+    line = find_line(text, key);
+    if (!line) return -1;
+    line += sizeof key - 1;
+    return cbx__proc_cpu_outside(line + strspn(line, " \t"), cores, ncores);
+}
+
+int cbx__proc_stray_cpu(pid_t pid, const int *cores, size_t ncores)
+{
+    char path[64];
+    struct dirent *e;
+    int stray = -1;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *d = opendir(path);
+    if (!d) return -1;
+    while (stray < 0 && (e = readdir(d))) {
+        if (isdigit((unsigned char)e->d_name[0])) stray = stray_of_task(pid, e->d_name, cores, ncores);
+    }
+    closedir(d);
+    return stray;
+}
+
+uint64_t cbx__proc_available(void)
+{
+    char text[FILE_MAX];
+    uint64_t bytes = 0;
+    cbx__proc_read("/proc/meminfo", text, sizeof text);
+    cbx__proc_status_bytes(text, "MemAvailable", &bytes);
+    return bytes;
+}
+
+bool cbx__proc_reset_hwm(pid_t pid)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/clear_refs", (int)pid);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    bool done = write(fd, "5", 1) == 1;
+    close(fd);
+    return done;
+}
+
+uint64_t cbx__proc_steal_read(void)
+{
+    char text[1024]; /* the line of all CPUs comes first */
+    uint64_t ticks = 0;
+    cbx__proc_read("/proc/stat", text, sizeof text);
+    cbx__proc_steal(text, &ticks);
+    return ticks;
+}
+
+double cbx__proc_load_read(void)
+{
+    char text[128];
+    double load;
+    if (!cbx__proc_read("/proc/loadavg", text, sizeof text) || sscanf(text, "%lf", &load) != 1) return NAN;
+    return load;
+}
+
+uint64_t cbx__proc_oom_kills(void)
+{
+    char text[FILE_MAX], path[1024];
+    uint64_t kills = 0;
+    if (cbx__proc_read("/proc/self/cgroup", text, sizeof text) && cbx__proc_cgroup_memory(text, path, sizeof path) &&
+        cbx__proc_read(path, text, sizeof text) && cbx__proc_counter(text, "oom_kill", &kills)) {
+        return kills;
+    }
+    cbx__proc_read("/proc/vmstat", text, sizeof text);
+    cbx__proc_counter(text, "oom_kill", &kills);
+    return kills;
+}

@@ -1,0 +1,67 @@
+/*
+ * What the kernel says of a process and of the machine.  The parsers take text, so that tests can run them on captured files.
+ */
+#ifndef CALIBRAX_PROFILING_PROCFS_H
+#define CALIBRAX_PROFILING_PROCFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* /proc/PID/status, in bytes; a line that is missing (a zombie has none of them) leaves 0. */
+typedef struct cbx__proc_memory {
+    uint64_t hwm_bytes, rss_bytes;
+} cbx__proc_memory;
+
+/* Value of "key:   123 kB" in bytes, false if the key is not there. */
+bool cbx__proc_status_bytes(const char *text, const char *key, uint64_t *bytes);
+/* utime and stime of a /proc/PID/stat line, in ticks; the command may hold blanks and parentheses. */
+bool cbx__proc_stat_times(const char *text, uint64_t *user_ticks, uint64_t *system_ticks);
+/* The counters of a /proc/PID/stat line.  Times in ticks; those of children that were waited for stand apart. */
+typedef struct cbx__proc_stat {
+    char state; /* 'Z': ended, not yet waited for */
+    pid_t parent;
+    uint64_t minor_faults, child_minor_faults, major_faults, child_major_faults;
+    uint64_t user_ticks, system_ticks, child_user_ticks, child_system_ticks;
+    uint64_t threads;
+    uint64_t start_ticks; /* since boot: with the number it names a process for good */
+} cbx__proc_stat;
+bool cbx__proc_stat_parse(const char *text, cbx__proc_stat *out);
+/* Value of a "key:\t123" line (/proc/PID/io, switches in /proc/PID/status). */
+bool cbx__proc_field(const char *text, const char *key, uint64_t *value);
+/* Process group of a /proc/PID/stat line. */
+bool cbx__proc_stat_group(const char *text, pid_t *group);
+/* First CPU of a list such as "0-3,8" that is none of these; -1: all are, or the list cannot be read. */
+int cbx__proc_cpu_outside(const char *list, const int *cores, size_t ncores);
+/* Steal of the "cpu " line of /proc/stat, in ticks. */
+bool cbx__proc_steal(const char *text, uint64_t *ticks);
+/* Value of a "key 123" line (/proc/vmstat, memory.events, memory.oom_control). */
+bool cbx__proc_counter(const char *text, const char *key, uint64_t *value);
+/* Path of this process's memory controller below /sys/fs/cgroup from /proc/self/cgroup: version 1 if it has one, else version 2. */
+bool cbx__proc_cgroup_memory(const char *text, char *path, size_t size);
+
+/* Reads a small file; returns its length, 0 if it cannot be read.  Always terminates buf. */
+size_t cbx__proc_read(const char *path, char *buf, size_t size);
+
+bool cbx__proc_memory_read(pid_t pid, cbx__proc_memory *out);
+bool cbx__proc_times_read(pid_t pid, double *user_s, double *system_s);
+/* Resident bytes by /proc/PID/statm: cheaper than status, good enough for a watchdog. */
+uint64_t cbx__proc_resident(pid_t pid);
+/* Resident bytes of all processes of a group; pages that they share count once for each. */
+uint64_t cbx__proc_group_resident(pid_t group);
+/* CPU time of a running process, all its threads, in ns: the kernel's own count, not ticks; NaN if unknown. */
+double cbx__proc_cpu_ns(pid_t pid);
+/* A CPU on which the process or one of its threads may run and that is none of these; -1: there is none, or the process is gone. */
+int cbx__proc_stray_cpu(pid_t pid, const int *cores, size_t ncores);
+/* Bytes that can be had without swapping (MemAvailable); 0 if unknown. */
+uint64_t cbx__proc_available(void);
+/* Sets VmHWM to VmRSS; false where the kernel does not allow it. */
+bool cbx__proc_reset_hwm(pid_t pid);
+/* Steal ticks of the machine since boot, 0 if unknown; load average over a minute, NaN if unknown. */
+uint64_t cbx__proc_steal_read(void);
+double cbx__proc_load_read(void);
+/* Processes the kernel killed for want of memory: in this process's control group, or on the machine if that cannot be read. */
+uint64_t cbx__proc_oom_kills(void);
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * Roofs, and the place of a kernel under them.
+ */
+#include "calibrax/profiling/roofline.h"
+
+#include <math.h>
+#include <string.h>
+
+cbx_status cbx_roofs_of_probe(const cbx_probe *p, bool is_f64, int cores, cbx_roofs *out, cbx_err *err)
+{
+    cbx_roofs r = { .measured = true };
+
+    if (cores < 1) return cbx_fail(err, CBX_EINVAL, "cores is %d: say 1 or more", cores);
+    if (p->nlevels < 1 || p->nlevels > CBX_PROBE_MAX_LEVELS)
+        return cbx_fail(err, CBX_EINVAL, "the probe has %d levels: measure it first", p->nlevels);
+    /* an add or a max alone may issue as fast as a multiply-add, never faster: 2 flop each */
+    r.flop_per_s = 2 * p->pipe_ops_per_s[CBX_PIPE_FMA][is_f64] * cores;
+    for (int i = 0; i < p->nlevels; i++) {
+        const cbx_level_rate *l = &p->level[i];
+        cbx_roof_level *to = &r.level[r.nlevels++];
+        memcpy(to->name, l->name, sizeof to->name);
+        to->bytes = l->bytes ? (double)l->bytes : INFINITY;
+        to->bytes_per_s = fmax(l->read_bytes_per_s, l->copy_bytes_per_s) * cores;
+    }
+    *out = r;
+    return CBX_OK;
+}
+
+cbx_status cbx_roofs_of_hardware(const cbx_hardware *h, cbx_rate rate, cbx_roofs *out, cbx_err *err)
+{
+    if ((unsigned)rate >= CBX_RATE_COUNT || isnan(h->flop_per_s[rate]) || isnan(h->bytes_per_s))
+        return cbx_fail(err, CBX_EUNAVAILABLE, "the sheet of '%s' lacks %s or its bandwidth: measure the roofs instead",
+                        h->name, cbx_rate_name(rate));
+    *out = (cbx_roofs){ h->flop_per_s[rate], { { "memory", INFINITY, h->bytes_per_s } }, 1, false };
+    return CBX_OK;
+}
+
+static const cbx_roof_level *level_of(const cbx_roofs *r, double working_set)
+{
+    size_t i = 0;
+    while (i + 1 < r->nlevels && r->level[i].bytes < working_set) i++;
+    return &r->level[i];
+}
+
+static bool is_amount(double v) { return isfinite(v) && v >= 0; }
+
+cbx_status cbx_roofline_place(const cbx_roofs *roofs, double flop, double bytes, double seconds,
+                              double working_set_bytes, cbx_roofline *out, cbx_err *err)
+{
+    cbx_roofline r;
+
+    if (!is_amount(flop) || !is_amount(bytes) || !is_amount(working_set_bytes) || flop + bytes == 0)
+        return cbx_fail(err, CBX_EDOM,
+                        "flop is %g, bytes %g, working set %g: all must be 0 or more, and some work be there", flop,
+                        bytes, working_set_bytes);
+    if (!(seconds > 0) || !isfinite(seconds))
+        return cbx_fail(err, CBX_EDOM, "seconds is %g: must be more than 0", seconds);
+    r.level = level_of(roofs, working_set_bytes);
+    r.intensity = bytes > 0 ? flop / bytes : INFINITY;
+    r.ridge = roofs->flop_per_s / r.level->bytes_per_s;
+    r.bound = r.intensity < r.ridge ? CBX_BOUND_MEMORY : CBX_BOUND_COMPUTE;
+    r.attainable_flop_per_s = fmin(roofs->flop_per_s, r.intensity * r.level->bytes_per_s);
+    r.flop_per_s = flop / seconds;
+    r.bytes_per_s = bytes / seconds;
+    r.flop_share = r.flop_per_s / roofs->flop_per_s;
+    r.bytes_share = r.bytes_per_s / r.level->bytes_per_s;
+    r.efficiency = fmax(r.flop_share, r.bytes_share);
+    r.beyond_roof = r.efficiency > 1 + CBX_ROOFLINE_TOLERANCE;
+    *out = r;
+    return CBX_OK;
+}

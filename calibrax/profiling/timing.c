@@ -1,0 +1,274 @@
+/*
+ * Timing of calls.  Order: clock, compilation, first call, calibration, warm-up, samples, estimates.
+ */
+#include "calibrax/profiling/timing.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/base/clock.h"
+
+#define WINDOW_STEPS  100 /* windows last so many steps or costs of the clock; twice that is aimed at */
+#define MAX_CALLS     ((uint64_t)1 << 40)
+#define CLOCK_WINDOWS 201
+#define EMPTY_CALLS   2000
+#define EMPTY_MARGIN  1.25 /* code is placed by chance: equal loops differ by some tenths */
+
+typedef struct timer {
+    cbx_timing_opts o;
+    cbx_timed_fn fn;
+    void *user;
+    uint64_t start_ns;
+    double cost_ns, step_ns, empty_ns;
+    uint64_t calls, warmup;
+    bool backwards;
+} timer;
+
+static uint64_t now(const timer *t) { return t->o.clock_ns ? t->o.clock_ns() : cbx_clock_ns(); }
+
+static double since(timer *t, uint64_t start)
+{
+    uint64_t end = now(t);
+    if (end < start) t->backwards = true;
+    return end < start ? 0 : (double)(end - start);
+}
+
+/* --- the clock --- */
+
+/* Cost of a window around nothing, and the clock's step, seen in readings back to back. */
+static void measure_clock(timer *t)
+{
+    double window[CLOCK_WINDOWS];
+
+    t->step_ns = INFINITY;
+    for (int i = 0; i < CLOCK_WINDOWS; i++) {
+        uint64_t start = now(t);
+        window[i] = since(t, start);
+    }
+    cbx_stat_sort(window, CLOCK_WINDOWS);
+    t->cost_ns = window[CLOCK_WINDOWS / 2];
+    for (int i = 0; i < CLOCK_WINDOWS; i++) {
+        uint64_t first = now(t), second = first;
+        for (int k = 0; k < 100000 && second == first; k++) second = now(t);
+        if (second > first && (double)(second - first) < t->step_ns) t->step_ns = (double)(second - first);
+    }
+    if (!isfinite(t->step_ns)) t->step_ns = fmax(t->cost_ns, 1);
+}
+
+static double shortest_window(const timer *t)
+{
+    return fmax(1e9 * t->o.sample_s, 2 * WINDOW_STEPS * fmax(t->cost_ns, t->step_ns));
+}
+
+/* --- windows --- */
+
+static double window_ns(timer *t, cbx_timed_fn fn, void *user, uint64_t calls)
+{
+    uint64_t start = now(t);
+    for (uint64_t i = 0; i < calls; i++) fn(user);
+    if (t->o.sync && fn == t->fn) t->o.sync(user);
+    return fmax(0, since(t, start) - t->cost_ns);
+}
+
+static void nothing(void *user) { (void)user; }
+
+/* Least of some windows: what the loop and the call itself cost. */
+static void measure_empty_call(timer *t)
+{
+    cbx_timed_fn volatile empty = nothing;
+
+    t->empty_ns = INFINITY;
+    for (int i = 0; i < 15; i++) t->empty_ns = fmin(t->empty_ns, window_ns(t, empty, NULL, EMPTY_CALLS) / EMPTY_CALLS);
+}
+
+/* Once more behind the samples, as the machine is now: usual, not least. */
+static double usual_empty_call(timer *t)
+{
+    cbx_timed_fn volatile empty = nothing;
+    double x[15];
+
+    for (size_t i = 0; i < CBX_LEN(x); i++) x[i] = window_ns(t, empty, NULL, 50 * EMPTY_CALLS) / (50 * EMPTY_CALLS);
+    cbx_stat_sort(x, CBX_LEN(x));
+    return x[CBX_LEN(x) / 2];
+}
+
+static double elapsed_s(timer *t) { return 1e-9 * since(t, t->start_ns); }
+
+static cbx_status calibrate(timer *t, cbx_err *err)
+{
+    double target = shortest_window(t), ns;
+    uint64_t n = 1;
+
+    if (t->o.calls) {
+        t->calls = t->o.calls;
+        return CBX_OK;
+    }
+    ns = window_ns(t, t->fn, t->user, n); /* the first one also made things ready */
+    t->warmup += n;
+    while (ns < target) {
+        double grown = ns > 0 ? 1.4 * (double)n * target / ns : 10.0 * (double)n;
+        n = (uint64_t)fmin(fmax(grown, (double)n + 1), 10.0 * (double)n);
+        if (n > MAX_CALLS || t->backwards)
+            return cbx_fail(err, CBX_EDOM, "the clock does not move during %g calls: there is nothing to tell",
+                            (double)n);
+        ns = window_ns(t, t->fn, t->user, n);
+        t->warmup += n;
+    }
+    t->calls = n;
+    return CBX_OK;
+}
+
+static void warm_up(timer *t)
+{
+    for (uint64_t i = 0; i < t->o.warmup; i++) t->fn(t->user);
+    if (t->o.sync) t->o.sync(t->user);
+    t->warmup += t->o.warmup;
+}
+
+static size_t take_samples(timer *t, double *samples)
+{
+    size_t n = 0;
+    while (n < t->o.samples && (n == 0 || t->o.budget_s == 0 || elapsed_s(t) < t->o.budget_s))
+        samples[n++] = 1e-9 * window_ns(t, t->fn, t->user, t->calls) / (double)t->calls;
+    return n;
+}
+
+/* --- options, refusals, estimates --- */
+
+static cbx_status check_opts(const cbx_timing_opts *given, cbx_timing_opts *o, cbx_err *err)
+{
+    static const double usual[] = { 50, 90, 99 };
+
+    *o = (cbx_timing_opts)CBX_TIMING_OPTS_INIT;
+    if (given) *o = *given;
+    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_timing_opts of another version");
+    if (o->samples < 1 || o->samples > 1u << 20)
+        return cbx_fail(err, CBX_EINVAL, "samples is %zu: say 1 to 1048576", o->samples);
+    if (!(o->sample_s >= 0 && o->sample_s <= 3600))
+        return cbx_fail(err, CBX_EINVAL, "sample_s is %g: say 0 to 3600 seconds", o->sample_s);
+    if (!(o->budget_s >= 0)) return cbx_fail(err, CBX_EINVAL, "budget_s is %g: say 0 or more", o->budget_s);
+    if (!(o->level > 0 && o->level < 1))
+        return cbx_fail(err, CBX_EINVAL, "level is %g: say more than 0, less than 1", o->level);
+    if (o->calls > MAX_CALLS) return cbx_fail(err, CBX_EINVAL, "calls is more than 2^40");
+    if (!o->percentiles) {
+        o->percentiles = usual;
+        o->npercentiles = CBX_LEN(usual);
+    }
+    if (o->npercentiles > CBX_TIMING_MAX_PERCENTILES)
+        return cbx_fail(err, CBX_EINVAL, "%zu percentiles: %d at most", o->npercentiles, CBX_TIMING_MAX_PERCENTILES);
+    for (size_t i = 0; i < o->npercentiles; i++) {
+        if (!(o->percentiles[i] >= 0 && o->percentiles[i] <= 100))
+            return cbx_fail(err, CBX_EINVAL, "percentile %g: say 0 to 100", o->percentiles[i]);
+    }
+    return CBX_OK;
+}
+
+/* Least of the samples against an empty call: noise makes both longer, never shorter. */
+static cbx_status refuse(timer *t, const cbx_call_timing *r, cbx_err *err)
+{
+    double call = 1e9 * r->summary.median, window = call * (double)t->calls, empty;
+
+    if (t->backwards) return cbx_fail(err, CBX_EDOM, "the clock ran backwards: nothing that it tells can be used");
+    if (window < WINDOW_STEPS * fmax(t->cost_ns, t->step_ns))
+        return cbx_fail(
+            err, CBX_EDOM,
+            "%llu calls take %.3g ns, the clock steps by %.3g ns and costs %.3g ns: let the calls be chosen, or time "
+            "more of them at once",
+            (unsigned long long)t->calls, window, t->step_ns, t->cost_ns);
+    if (t->o.sync || 1e9 * r->summary.min > 20 * t->empty_ns) return CBX_OK;
+    empty = fmax(t->empty_ns, usual_empty_call(t));
+    if (1e9 * r->summary.min < EMPTY_MARGIN * empty)
+        return cbx_fail(err, CBX_EDOM,
+                        "a call takes %.3g ns, an empty one %.3g ns: too little to tell, do more work in a call", call,
+                        empty);
+    return CBX_OK;
+}
+
+static cbx_status estimate(cbx_ctx *ctx, timer *t, cbx_call_timing *r, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    double *sorted;
+    cbx_status st = cbx_stat_summary(ctx, r->samples, r->nsamples, &r->summary, err);
+
+    if (!st) st = refuse(t, r, err);
+    if (!st) st = cbx_stat_median_interval(ctx, r->samples, r->nsamples, t->o.level, &r->steady, err);
+    if (st) return st;
+    sorted = cbx_mem_alloc(al, r->nsamples * sizeof *sorted);
+    if (!sorted) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu samples", r->nsamples);
+    memcpy(sorted, r->samples, r->nsamples * sizeof *sorted);
+    cbx_stat_sort(sorted, r->nsamples);
+    r->npercentiles = t->o.npercentiles;
+    for (size_t i = 0; i < r->npercentiles; i++) {
+        r->percentile[i] = t->o.percentiles[i];
+        r->percentile_s[i] = cbx_stat_quantile_sorted(sorted, r->nsamples, t->o.percentiles[i] / 100);
+    }
+    cbx_mem_free(al, sorted, r->nsamples * sizeof *sorted);
+    r->first_excess_s = fmax(0, r->first_call_s - r->summary.median);
+    r->clock_share = fmax(t->cost_ns, t->step_ns) / (1e9 * r->summary.median * (double)t->calls);
+    return CBX_OK;
+}
+
+static cbx_status run(cbx_ctx *ctx, timer *t, cbx_call_timing *r, cbx_err *err)
+{
+    cbx_status st;
+
+    measure_clock(t);
+    measure_empty_call(t);
+    r->compile_s = t->o.compile ? 1e-9 * window_ns(t, t->o.compile, t->user, 1) : NAN;
+    r->first_call_s = 1e-9 * window_ns(t, t->fn, t->user, 1);
+    t->warmup = 1;
+    st = calibrate(t, err);
+    if (st) return st;
+    warm_up(t);
+    r->nsamples = take_samples(t, r->samples);
+    r->calls_per_sample = t->calls;
+    r->warmup_calls = t->warmup;
+    r->clock_cost_ns = t->cost_ns;
+    r->clock_step_ns = t->step_ns;
+    r->empty_call_ns = t->empty_ns;
+    r->wall_s = elapsed_s(t);
+    return estimate(ctx, t, r, err);
+}
+
+cbx_status cbx_time_calls(cbx_ctx *ctx, cbx_timed_fn fn, void *user, const cbx_timing_opts *opts, cbx_call_timing *out,
+                          cbx_err *err)
+{
+    cbx_call_timing r = { .al = *cbx_ctx_allocator(ctx) };
+    timer t = { .fn = fn, .user = user };
+    cbx_status st = fn ? check_opts(opts, &t.o, err) : cbx_fail(err, CBX_EINVAL, "no function to time");
+
+    if (st) return st;
+    r.samples = cbx_mem_calloc(&r.al, t.o.samples, sizeof *r.samples);
+    if (!r.samples) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu samples", t.o.samples);
+    t.start_ns = now(&t);
+    st = run(ctx, &t, &r, err);
+    if (!st && r.nsamples < t.o.samples) {
+        size_t size = sizeof *r.samples;
+        double *fit = cbx_mem_resize(&r.al, r.samples, t.o.samples * size, r.nsamples * size);
+        if (fit)
+            r.samples = fit;
+        else
+            st = cbx_fail(err, CBX_ENOMEM, "out of memory for %zu samples", r.nsamples);
+    }
+    if (st) {
+        cbx_mem_free(&r.al, r.samples, t.o.samples * sizeof *r.samples);
+        return st;
+    }
+    *out = r;
+    return CBX_OK;
+}
+
+void cbx_call_timing_clear(cbx_call_timing *t)
+{
+    if (!t || !t->samples) return;
+    cbx_mem_free(&t->al, t->samples, t->nsamples * sizeof *t->samples);
+    t->samples = NULL;
+    t->nsamples = 0;
+}
+
+cbx_timing_sample cbx_call_timing_sample(const cbx_call_timing *t)
+{
+    return (cbx_timing_sample){ t->wall_s,       t->samples,     t->nsamples,
+                                t->first_call_s, t->nsamples,    t->nsamples * t->calls_per_sample,
+                                t->compile_s,    t->warmup_calls };
+}

@@ -1,0 +1,417 @@
+/*
+ * The tree and its accounts.  Formats: proc(5); that a waited-for child's I/O joins its parent's stands in the kernel's
+ * kernel/exit.c (wait_task_zombie), CPU time and faults likewise, as cutime, cstime, cminflt, cmajflt.
+ */
+#include "calibrax/profiling/watch.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "calibrax/base/clock.h"
+#include "calibrax/profiling/procfs.h"
+
+#define STRANGERS_MAX  8192
+#define PENDING_MAX    4096
+#define LOOKS_PER_SCAN 16 /* numbers of others are looked at anew after so many looks */
+#define MIB            1048576.0
+
+/* --- counts --- */
+
+#define COUNTS (sizeof(cbx__counts) / sizeof(uint64_t))
+
+static void add_growth(cbx__counts *sum, const cbx__counts *now, const cbx__counts *base)
+{
+    uint64_t *s = (uint64_t *)sum;
+    const uint64_t *n = (const uint64_t *)now, *b = (const uint64_t *)base;
+    for (size_t i = 0; i < COUNTS; i++) s[i] += n[i] > b[i] ? n[i] - b[i] : 0;
+}
+
+static void raise_to(cbx__counts *most, const cbx__counts *now)
+{
+    uint64_t *m = (uint64_t *)most;
+    const uint64_t *n = (const uint64_t *)now;
+    for (size_t i = 0; i < COUNTS; i++) m[i] = n[i] > m[i] ? n[i] : m[i];
+}
+
+static cbx__counts counts_so_far(const cbx__watch *w)
+{
+    cbx__counts sum = w->gone;
+    for (size_t i = 0; i < w->nmembers; i++) add_growth(&sum, &w->members[i].own, &w->members[i].base);
+    raise_to(&sum, &w->most);
+    return sum;
+}
+
+/* --- one process --- */
+
+static size_t read_of(const cbx__watch *w, pid_t pid, const char *name, char *buf, size_t size)
+{
+    char path[512];
+    int n = snprintf(path, sizeof path, "%s/%d/%s", w->opts.proc, (int)pid, name);
+    buf[0] = '\0';
+    return n > 0 && (size_t)n < sizeof path ? cbx__proc_read(path, buf, size) : 0;
+}
+
+static void add_switches(const char *status, cbx__counts *c)
+{
+    uint64_t v = 0;
+    if (cbx__proc_field(status, "voluntary_ctxt_switches", &v)) c->voluntary += v;
+    v = 0;
+    if (cbx__proc_field(status, "nonvoluntary_ctxt_switches", &v)) c->involuntary += v;
+}
+
+/* status of a process tells the switches of its first thread alone. */
+static void read_switches(const cbx__watch *w, pid_t pid, cbx__counts *c)
+{
+    char path[512], name[64], text[4096];
+    struct dirent *e;
+    DIR *d;
+
+    snprintf(path, sizeof path, "%.400s/%d/task", w->opts.proc, (int)pid);
+    d = opendir(path);
+    if (!d) return;
+    while ((e = readdir(d))) {
+        if (!isdigit((unsigned char)e->d_name[0])) continue;
+        snprintf(name, sizeof name, "task/%.20s/status", e->d_name);
+        if (read_of(w, pid, name, text, sizeof text)) add_switches(text, c);
+    }
+    closedir(d);
+}
+
+static void read_io(cbx__watch *w, cbx__member *m)
+{
+    char text[1024];
+    if (!read_of(w, m->pid, "io", text, sizeof text)) {
+        w->io_refused = w->io_refused || m->alive;
+        return;
+    }
+    cbx__proc_field(text, "rchar", &m->with.rchar);
+    cbx__proc_field(text, "wchar", &m->with.wchar);
+    cbx__proc_field(text, "read_bytes", &m->with.read_bytes);
+    cbx__proc_field(text, "write_bytes", &m->with.write_bytes);
+}
+
+/* Counters of a member from its stat line, which is at hand, and its other files. */
+static void read_member(cbx__watch *w, cbx__member *m, const cbx__proc_stat *s)
+{
+    char text[4096];
+    cbx__counts own = { 0 };
+    bool waited = !w->opts.alone;
+
+    m->parent = s->parent;
+    m->present = true;
+    m->alive = s->state != 'Z' && s->state != 'X';
+    m->threads = m->alive ? s->threads : 0;
+    m->rss_bytes = 0;
+    if (m->alive && read_of(w, m->pid, "status", text, sizeof text)) {
+        cbx__proc_status_bytes(text, "VmRSS", &m->rss_bytes);
+        cbx__proc_status_bytes(text, "VmHWM", &m->hwm_bytes);
+        if (s->threads > 1)
+            read_switches(w, m->pid, &own);
+        else
+            add_switches(text, &own);
+    }
+    own.user_ticks = s->user_ticks;
+    own.system_ticks = s->system_ticks;
+    own.minor_faults = s->minor_faults;
+    own.major_faults = s->major_faults;
+    raise_to(&m->own, &own); /* switches of threads that ended stay counted */
+    m->with.user_ticks = s->user_ticks + waited * s->child_user_ticks;
+    m->with.system_ticks = s->system_ticks + waited * s->child_system_ticks;
+    m->with.minor_faults = s->minor_faults + waited * s->child_minor_faults;
+    m->with.major_faults = s->major_faults + waited * s->child_major_faults;
+    read_io(w, m);
+}
+
+static bool read_stat(const cbx__watch *w, pid_t pid, cbx__proc_stat *s)
+{
+    char text[1024];
+    return read_of(w, pid, "stat", text, sizeof text) && cbx__proc_stat_parse(text, s);
+}
+
+/* --- the tree --- */
+
+static void add_member(cbx__watch *w, pid_t pid, const cbx__proc_stat *s)
+{
+    cbx__member *m = &w->members[w->nmembers];
+
+    w->peaks.processes_seen++;
+    *m = (cbx__member){ .pid = pid, .start_ticks = s->start_ticks };
+    w->nmembers++;
+    read_member(w, m, s);
+    if (w->nlooks == 0 && !w->opts.from_start) m->base = m->own;
+}
+
+static bool is_member(const cbx__watch *w, pid_t pid)
+{
+    for (size_t i = 0; i < w->nmembers; i++) {
+        if (w->members[i].pid == pid) return true;
+    }
+    return false;
+}
+
+/* Members of the look before that are still the same process; the others are folded. */
+static void refresh_members(cbx__watch *w)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < w->nmembers; i++) {
+        cbx__member *m = &w->members[i];
+        cbx__proc_stat s;
+        if (read_stat(w, m->pid, &s) && s.start_ticks == m->start_ticks) {
+            read_member(w, m, &s);
+            w->members[kept++] = *m;
+        } else {
+            add_growth(&w->gone, &m->own, &m->base);
+        }
+    }
+    w->nmembers = kept;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void add_stranger(cbx__watch *w, pid_t pid)
+{
+    pid_t *list = w->strangers[1];
+    size_t n = w->nstrangers[1], i = n;
+    if (n == STRANGERS_MAX) return;
+    for (; i > 0 && list[i - 1] > pid; i--) list[i] = list[i - 1]; /* /proc comes in order, as good as always */
+    list[i] = pid;
+    w->nstrangers[1]++;
+}
+
+static bool is_known_stranger(const cbx__watch *w, pid_t pid)
+{
+    return w->nlooks % LOOKS_PER_SCAN != 0 && w->nstrangers[0] &&
+           bsearch(&pid, w->strangers[0], w->nstrangers[0], sizeof pid, by_number);
+}
+
+/* A process nobody knows: a child of a member, or one that may turn out to be a grandchild. */
+static void meet(cbx__watch *w, pid_t pid, uint32_t *left_out)
+{
+    cbx__proc_stat s;
+    if (!read_stat(w, pid, &s)) return;
+    if (!is_member(w, s.parent)) {
+        if (w->npending < PENDING_MAX) {
+            w->pending[2 * w->npending] = pid;
+            w->pending[2 * w->npending + 1] = s.parent;
+            w->npending++;
+        }
+    } else if (w->nmembers < w->opts.max_processes) {
+        add_member(w, pid, &s);
+    } else {
+        (*left_out)++;
+    }
+}
+
+/* Until a round finds no more: a parent may have a greater number than its child. */
+static void settle_pending(cbx__watch *w, uint32_t *left_out)
+{
+    for (bool found = true; found;) {
+        size_t n = w->npending;
+        found = false;
+        w->npending = 0;
+        for (size_t i = 0; i < n; i++) {
+            pid_t pid = w->pending[2 * i], parent = w->pending[2 * i + 1];
+            if (is_member(w, parent) && w->nmembers < w->opts.max_processes) {
+                cbx__proc_stat s;
+                if (read_stat(w, pid, &s)) add_member(w, pid, &s);
+                found = true;
+            } else if (is_member(w, parent)) {
+                (*left_out)++;
+            } else {
+                w->pending[2 * w->npending] = pid;
+                w->pending[2 * w->npending + 1] = parent;
+                w->npending++;
+            }
+        }
+    }
+    for (size_t i = 0; i < w->npending; i++) add_stranger(w, w->pending[2 * i]);
+}
+
+static void find_children(cbx__watch *w)
+{
+    uint32_t left_out = 0;
+    struct dirent *e;
+    DIR *d = opendir(w->opts.proc);
+    pid_t *old = w->strangers[0];
+
+    if (!d) return;
+    w->npending = w->nstrangers[1] = 0;
+    while ((e = readdir(d))) {
+        pid_t pid = isdigit((unsigned char)e->d_name[0]) ? (pid_t)atoi(e->d_name) : 0;
+        if (pid <= 0 || is_member(w, pid)) continue;
+        if (is_known_stranger(w, pid))
+            add_stranger(w, pid);
+        else
+            meet(w, pid, &left_out);
+    }
+    closedir(d);
+    settle_pending(w, &left_out);
+    w->strangers[0] = w->strangers[1];
+    w->strangers[1] = old;
+    w->nstrangers[0] = w->nstrangers[1];
+    if (left_out > w->peaks.left_out) w->peaks.left_out = left_out;
+}
+
+/* --- one look --- */
+
+static double read_pss(cbx__watch *w)
+{
+    uint64_t start = cbx_clock_ns(), bytes, sum = 0;
+    char text[2048];
+
+    if (!w->opts.pss || w->pss_stopped) return NAN;
+    for (size_t i = 0; i < w->nmembers; i++) {
+        if (!w->members[i].alive) continue;
+        if (!read_of(w, w->members[i].pid, "smaps_rollup", text, sizeof text)) continue;
+        if (cbx__proc_status_bytes(text, "Pss", &bytes)) sum += bytes;
+    }
+    w->pss_stopped = (double)(cbx_clock_ns() - start) > 0.1e9 * w->opts.interval_s;
+    return sum ? (double)sum : NAN;
+}
+
+static void read_device(cbx__watch *w, cbx_resource_sample *s)
+{
+    cbx_resource_device d = { NAN, NAN, NAN, NAN };
+    double means[3];
+
+    if (w->opts.device) w->opts.device(w->opts.device_user, &d);
+    s->gpu_mem_mb = d.mem_mb;
+    s->gpu_util = means[0] = d.util;
+    s->gpu_clock_mhz = means[1] = d.clock_mhz;
+    s->gpu_power_w = means[2] = d.power_w;
+    w->peaks.summary.peak_gpu_mem_mb = fmax(w->peaks.summary.peak_gpu_mem_mb, d.mem_mb);
+    for (int i = 0; i < 3; i++) {
+        if (isnan(means[i])) continue;
+        w->device_sum[i] += means[i];
+        w->device_n[i]++;
+    }
+}
+
+static void add_up(const cbx__watch *w, uint64_t *hwm, cbx_resource_sample *s)
+{
+    for (size_t i = 0; i < w->nmembers; i++) {
+        const cbx__member *m = &w->members[i];
+        s->rss_bytes += m->rss_bytes;
+        s->threads += (uint32_t)m->threads;
+        s->processes += m->alive;
+        if (m->hwm_bytes > *hwm) *hwm = m->hwm_bytes;
+    }
+}
+
+static void account(cbx__watch *w, cbx_resource_sample *s)
+{
+    cbx__counts with = { 0 }, growth = { 0 }, none = { 0 }, sum;
+    double cpu;
+
+    for (size_t i = 0; i < w->nmembers; i++) add_growth(&with, &w->members[i].with, &none);
+    if (w->nlooks == 0 && !w->opts.from_start) w->base = with;
+    add_growth(&growth, &with, &w->base);
+    raise_to(&w->most, &growth);
+    sum = counts_so_far(w);
+    s->cpu_user_s = w->tick_s * (double)sum.user_ticks;
+    s->cpu_system_s = w->tick_s * (double)sum.system_ticks;
+    cpu = s->cpu_user_s + s->cpu_system_s;
+    s->cpu_percent = w->nlooks && s->time_ns > w->last_ns
+                         ? 100 * (cpu - w->last_cpu_s) / (1e-9 * (double)(s->time_ns - w->last_ns))
+                         : NAN;
+    w->last_cpu_s = cpu;
+}
+
+static void keep_peaks(cbx__watch *w, const cbx_resource_sample *s)
+{
+    cbx_resource_report *p = &w->peaks;
+
+    if (w->nlooks == 0) {
+        w->first_rss = s->rss_bytes;
+        w->first_ns = s->time_ns;
+    }
+    w->last_rss = s->rss_bytes;
+    w->rss_sum += (double)s->rss_bytes;
+    p->summary.peak_rss_mb = fmax(p->summary.peak_rss_mb, (double)s->rss_bytes / MIB);
+    p->peak_pss_bytes = fmax(p->peak_pss_bytes, s->pss_bytes);
+    p->peak_cpu_percent = fmax(p->peak_cpu_percent, s->cpu_percent);
+    if (s->threads > p->peak_threads) p->peak_threads = s->threads;
+    if (s->processes > p->peak_processes) p->peak_processes = s->processes;
+    w->nlooks++;
+}
+
+bool cbx__watch_look(cbx__watch *w, uint64_t now_ns, cbx_resource_sample *out)
+{
+    cbx_resource_sample s = { .time_ns = now_ns };
+    cbx__proc_stat root;
+
+    if (w->nlooks == 0) {
+        if (!read_stat(w, w->opts.pid, &root)) return false;
+        add_member(w, w->opts.pid, &root);
+    } else {
+        refresh_members(w);
+    }
+    if (!w->opts.alone && w->nmembers) find_children(w);
+    w->peaks.ended = w->nmembers == 0 || w->members[0].pid != w->opts.pid || !w->members[0].alive;
+    add_up(w, &w->peaks.hwm_bytes, &s);
+    s.pss_bytes = read_pss(w);
+    account(w, &s);
+    w->end_ns = now_ns;
+    if (s.processes == 0) return false;
+    read_device(w, &s);
+    keep_peaks(w, &s);
+    w->last_ns = now_ns;
+    *out = s;
+    return true;
+}
+
+/* --- memory and sums --- */
+
+size_t cbx__watch_bytes(const cbx_resource_opts *opts)
+{
+    return opts->max_processes * sizeof(cbx__member) + (2 * STRANGERS_MAX + 2 * PENDING_MAX) * sizeof(pid_t);
+}
+
+void cbx__watch_init(cbx__watch *w, const cbx_resource_opts *opts, void *memory)
+{
+    *w = (cbx__watch){ .opts = *opts, .members = memory };
+    w->tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK);
+    w->strangers[0] = (pid_t *)(w->members + opts->max_processes);
+    w->strangers[1] = w->strangers[0] + STRANGERS_MAX;
+    w->pending = w->strangers[1] + STRANGERS_MAX;
+    w->peaks.peak_pss_bytes = w->peaks.peak_cpu_percent = w->peaks.summary.peak_gpu_mem_mb = NAN;
+}
+
+static double mean_of(double sum, uint64_t n) { return n ? sum / (double)n : NAN; }
+
+void cbx__watch_sum(const cbx__watch *w, cbx_resource_report *out)
+{
+    cbx_resource_report r = w->peaks;
+    cbx__counts c = counts_so_far(w);
+    double seconds = 1e-9 * (double)(w->last_ns - w->first_ns);
+
+    r.summary.mean_rss_mb = mean_of(w->rss_sum, w->nlooks) / MIB;
+    r.summary.memory_growth_mb = ((double)w->last_rss - (double)w->first_rss) / MIB;
+    r.summary.num_samples = w->nlooks;
+    r.summary.duration_sec = seconds;
+    r.summary.mean_gpu_util = mean_of(w->device_sum[0], w->device_n[0]);
+    r.summary.mean_gpu_clock_mhz = mean_of(w->device_sum[1], w->device_n[1]);
+    r.summary.mean_gpu_power_w = mean_of(w->device_sum[2], w->device_n[2]);
+    r.cpu_user_s = w->tick_s * (double)c.user_ticks;
+    r.cpu_system_s = w->tick_s * (double)c.system_ticks;
+    r.mean_cpu_percent = w->end_ns > w->first_ns ? 1e11 * w->last_cpu_s / (double)(w->end_ns - w->first_ns) : NAN;
+    r.pss_stopped = w->pss_stopped;
+    r.minor_faults = c.minor_faults;
+    r.major_faults = c.major_faults;
+    r.voluntary_switches = c.voluntary;
+    r.involuntary_switches = c.involuntary;
+    r.read_bytes = w->io_refused ? NAN : (double)c.read_bytes;
+    r.write_bytes = w->io_refused ? NAN : (double)c.write_bytes;
+    r.read_calls_bytes = w->io_refused ? NAN : (double)c.rchar;
+    r.write_calls_bytes = w->io_refused ? NAN : (double)c.wchar;
+    *out = r;
+}

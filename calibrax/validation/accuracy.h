@@ -1,0 +1,38 @@
+/**
+ * A value against its target, by the direction of its metric.
+ * Nothing here allocates or fails; all is safe from any thread.  Since 0.1.
+ */
+#ifndef CALIBRAX_VALIDATION_ACCURACY_H
+#define CALIBRAX_VALIDATION_ACCURACY_H
+
+#include "calibrax/core/metric.h"
+
+CBX_BEGIN_DECLS
+
+typedef enum cbx_accuracy_outcome {
+    CBX_ACCURACY_MET,
+    CBX_ACCURACY_MISSED,
+    CBX_ACCURACY_UNDECIDED,   /* the interval of the value holds the target: neither is shown */
+    CBX_ACCURACY_NOT_FINITE,  /* the value, or the target, is NaN or infinite */
+    CBX_ACCURACY_NO_DIRECTION /* an "info" metric has no better side: there is nothing to meet */
+} cbx_accuracy_outcome;
+
+/** "met", "missed", "undecided", "not-finite", "no-direction"; "?" outside the list. */
+CBX_API const char *cbx_accuracy_outcome_name(cbx_accuracy_outcome o);
+
+typedef struct cbx_accuracy_result {
+    cbx_accuracy_outcome outcome;
+    double achieved, target;
+    double
+        margin; /* by how much the value is on the good side of the target, in its unit; < 0: on the bad side; NaN if unknown */
+} cbx_accuracy_result;
+
+/**
+ * Met: value >= target where higher is better, value <= target where lower is; the target itself is met.  With an interval all of it
+ * has to lie on one side, else undecided.
+ * @param achieved  its bounds count if both are finite
+ */
+CBX_API cbx_accuracy_result cbx_accuracy_check(const cbx_metric *achieved, double target, cbx_direction direction);
+
+CBX_END_DECLS
+#endif

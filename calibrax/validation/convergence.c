@@ -1,0 +1,147 @@
+/*
+ * Slopes of logarithms, and tolerances that hold to the end.
+ */
+#include "calibrax/validation/convergence.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdbool.h>
+
+static const char *const outcome_names[] = {
+    "converging", "stalled", "diverging", "too-short", "empty", "not-an-error"
+};
+static const char *const tolerance_names[] = { "met", "transient", "never", "unknown" };
+
+const char *cbx_convergence_outcome_name(cbx_convergence_outcome o)
+{
+    return (size_t)o < CBX_LEN(outcome_names) ? outcome_names[o] : "?";
+}
+
+const char *cbx_tolerance_outcome_name(cbx_tolerance_outcome o)
+{
+    return (size_t)o < CBX_LEN(tolerance_names) ? tolerance_names[o] : "?";
+}
+
+/* Least squares in two passes: the points come from a function of their number. */
+typedef struct source {
+    const double *x, *y; /* x NULL: 0, 1, 2 ... as it is, no logarithm */
+    double floor;        /* of y */
+} source;
+
+static double x_at(const source *s, size_t i) { return s->x ? log(s->x[i]) : (double)i; }
+
+static double y_at(const source *s, size_t i) { return log(fmax(s->y[i], s->floor)); }
+
+static void fit_slope(const source *s, size_t n, double *slope, double *error)
+{
+    double mx = 0, my = 0, xx = 0, xy = 0, rest = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        mx += x_at(s, i) / (double)n;
+        my += y_at(s, i) / (double)n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        xx += (x_at(s, i) - mx) * (x_at(s, i) - mx);
+        xy += (x_at(s, i) - mx) * (y_at(s, i) - my);
+    }
+    *slope = xy / xx;
+    for (size_t i = 0; i < n; i++) {
+        double off = y_at(s, i) - my - *slope * (x_at(s, i) - mx);
+        rest += off * off;
+    }
+    *error = n > 2 ? sqrt(rest / ((double)n - 2) / xx) : NAN;
+}
+
+static void judge_series(const double *v, size_t n, cbx_convergence_result *out)
+{
+    source s = { NULL, v, 0 };
+    double largest = 0, slope, sure;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(v[i]) || v[i] < 0) {
+            out->outcome = CBX_CONVERGENCE_NOT_AN_ERROR;
+            out->bad = i + 1;
+            return;
+        }
+        largest = fmax(largest, v[i]);
+    }
+    if (n < 2) {
+        out->outcome = n ? CBX_CONVERGENCE_TOO_SHORT : CBX_CONVERGENCE_EMPTY;
+        return;
+    }
+    s.floor = fmax(largest * DBL_EPSILON, DBL_MIN);
+    fit_slope(&s, n, &slope, &out->rate_error);
+    out->rate = -slope;
+    sure = n > 2 ? 2 * out->rate_error : 0;
+    out->outcome = out->rate > sure    ? CBX_CONVERGENCE_CONVERGING
+                   : out->rate < -sure ? CBX_CONVERGENCE_DIVERGING
+                                       : CBX_CONVERGENCE_STALLED;
+}
+
+static void judge_tolerance(const double *v, size_t n, size_t hold, cbx_tolerance_result *t)
+{
+    size_t stays = n; /* values from here on are at or below it */
+
+    while (stays > 0 && v[stays - 1] <= t->tolerance) stays--;
+    for (size_t i = n; i-- > 0;) {
+        if (v[i] <= t->tolerance) t->crossed = i + 1;
+    }
+    if (n - stays >= hold) {
+        t->outcome = CBX_TOLERANCE_MET;
+        t->iteration = stays + 1;
+    } else {
+        t->outcome = t->crossed ? CBX_TOLERANCE_TRANSIENT : CBX_TOLERANCE_NEVER;
+    }
+}
+
+cbx_status cbx_convergence_check(const double *v, size_t n, const double *tolerances, size_t ntol, size_t hold,
+                                 cbx_convergence_result *out, cbx_tolerance_result *each, cbx_err *err)
+{
+    bool known;
+
+    for (size_t k = 0; k < ntol; k++) {
+        if (!isfinite(tolerances[k]) || tolerances[k] < 0)
+            return cbx_fail(err, CBX_EINVAL, "tolerance %zu is %g: it must be finite and not negative", k + 1,
+                            tolerances[k]);
+    }
+    *out = (cbx_convergence_result){ .rate = NAN, .rate_error = NAN, .iterations = n };
+    judge_series(v, n, out);
+    known = out->outcome != CBX_CONVERGENCE_EMPTY && out->outcome != CBX_CONVERGENCE_NOT_AN_ERROR;
+    for (size_t k = 0; k < ntol; k++) {
+        each[k] = (cbx_tolerance_result){ tolerances[k], CBX_TOLERANCE_UNKNOWN, 0, 0 };
+        if (known) judge_tolerance(v, n, hold ? hold : 1, &each[k]);
+    }
+    return CBX_OK;
+}
+
+double cbx_convergence_tightest(const cbx_tolerance_result *each, size_t nseries, size_t ntol)
+{
+    double best = NAN;
+
+    for (size_t k = 0; k < ntol && nseries > 0; k++) {
+        bool all = true;
+        for (size_t s = 0; s < nseries; s++) all = all && each[s * ntol + k].outcome == CBX_TOLERANCE_MET;
+        if (all) best = fmin(best, each[k].tolerance); /* fmin passes over NaN */
+    }
+    return best;
+}
+
+cbx_status cbx_convergence_order(const double *h, const double *e, size_t n, double *order, double *order_error,
+                                 cbx_err *err)
+{
+    const source s = { h, e, 0 };
+    double slope, error;
+    bool same = true;
+
+    if (n < 2) return cbx_fail(err, CBX_EINVAL, "%zu pairs of step and error: an order needs two", n);
+    for (size_t i = 0; i < n; i++) {
+        if (!isfinite(h[i]) || !isfinite(e[i]) || h[i] <= 0 || e[i] <= 0)
+            return cbx_fail(err, CBX_EDOM, "pair %zu of step and error is not finite and above 0", i + 1);
+        same = same && h[i] == h[0];
+    }
+    if (same) return cbx_fail(err, CBX_EINVAL, "all steps are %g: an order needs two different ones", h[0]);
+    fit_slope(&s, n, &slope, &error);
+    *order = slope;
+    if (order_error) *order_error = error;
+    return CBX_OK;
+}

@@ -1,0 +1,238 @@
+/* Exporters as a user calls them: tables by the letter, digits, what is best, files that are in the way, memory that runs out. */
+#include "check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calibrax/base/file.h"
+#include "calibrax/exporters/table.h"
+#include "fail_alloc.h"
+
+typedef struct state {
+    cbx_test_alloc alloc;
+    cbx_ctx *ctx;
+    cbx_run *run;
+    char folder[64];
+} state;
+
+static cbx_status read_run(cbx_ctx *ctx, cbx_run **out, cbx_err *err)
+{
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/tests/exporters/fixtures/run.json", getenv("CALIBRAX_SOURCE_ROOT"));
+    return cbx_run_read(ctx, path, out, err);
+}
+
+static int setup(void **out)
+{
+    static state s;
+    cbx_err err = CBX_ERR_INIT;
+
+    memset(&s, 0, sizeof s);
+    cbx_test_alloc_init(&s.alloc);
+    s.ctx = cbx_test_ctx(&s.alloc);
+    cbx_test_folder(s.folder);
+    CHECK_OK(read_run(s.ctx, &s.run, &err), &err, "the fixture");
+    *out = &s;
+    return 0;
+}
+
+static int teardown(void **in)
+{
+    state *s = *in;
+
+    cbx_run_free(s->run);
+    cbx_test_folder_remove(s->folder);
+    cbx_ctx_free(s->ctx);
+    cbx_test_alloc_check(&s->alloc, "after the test");
+    return 0;
+}
+
+static cbx_status export(state *s, const char *format, bool replace, const char *metric, cbx_export_report *out,
+                         cbx_err *err)
+{
+    cbx_export_opts o = CBX_EXPORT_OPTS_INIT;
+    const cbx_run *run = s->run;
+
+    o.folder = s->folder;
+    o.replace = replace;
+    o.metrics = metric ? &metric : NULL;
+    o.nmetrics = metric != NULL;
+    return cbx_export_runs(s->ctx, cbx_exporter_find(format), &run, 1, &o, out, err);
+}
+
+/* The one file that a format writes; the caller frees it with cbx_mem_free. */
+static char *exported(state *s, const char *format, size_t *len)
+{
+    cbx_export_report r;
+    cbx_err err = CBX_ERR_INIT;
+    char *data = NULL;
+
+    CHECK_OK(export(s, format, false, NULL, &r, &err), &err, format);
+    CHECK_INT(r.nfiles, 1, "one file");
+    CHECK_OK(cbx_file_read(s->ctx, r.files[0], 0, &data, len, &err), &err, "read it");
+    cbx_export_report_clear(&r);
+    return data;
+}
+
+static void tables(void **in)
+{
+    state *s = *in;
+    static const struct {
+        const char *format, *part, *why;
+    } cases[] = {
+        { "latex",
+          "\n\\begin{tabular}{llrrr}\n\\toprule\nframework & batch & latency [ms] & rate [samples/s] & err\\_50\\% "
+          "\\\\\n\\midrule\n",
+          "head, escaped, with units" },
+        { "latex", "flax & 32 & \\textbf{0.800 [0.780, 0.830]} & \\textbf{1200} & 1.000\\,$\\times 10^{-6}$ \\\\\n",
+          "best by direction; a millionth is one" },
+        { "latex",
+          "torch \\& \\textless{}b\\textgreater{} & 256 & \\textbf{5.200} & 1.235\\,$\\times 10^{8}$ & -- \\\\\n",
+          "missing is a dash; NaN does not compete, and alone nothing is best" },
+        { "latex", "; point: forward; scenario: train\n", "what is the same for all stands once" },
+        { "html", "<td>torch &amp; &lt;b&gt;</td><td>32</td><td class=\"n\">0.950 [0.900, 1.000]</td>", "escaped" },
+        { "html", "<b>0.800 [0.780, 0.830]</b>", "best" },
+        { "html", "1.000 \xC3\x97 10<sup>-6</sup>", "powers" },
+        { "markdown", "| torch &amp; &lt;b&gt; | 256 | **5.200** | 1.235e8 | \xE2\x80\x93 |\n", "a row" },
+        { "csv", "framework,batch,latency [ms],latency lower [ms],latency upper [ms],rate [samples/s],err_50%\r\n",
+          "head" },
+        { "csv", "\r\ntorch & <b>,32,0.95,0.9,1.0,1100.0,\r\n", "missing is empty" },
+        { "csv", "\r\nflax,256,6.1,6.0,6.25,nan,2.5e-06\r\n", "NaN is a value" },
+    };
+
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        size_t len;
+        char *data = exported(s, cases[i].format, &len);
+        if (!strstr(data, cases[i].part)) fail_msg("%s: no\n%s\nin\n%s", cases[i].why, cases[i].part, data);
+        cbx_mem_free(cbx_ctx_allocator(s->ctx), data, len + 1);
+    }
+}
+
+static void digits(void **in)
+{
+    state *s = *in;
+    const double close[] = { 12.345, 12.346, 12.344 };
+    static const struct {
+        double value, lower, upper;
+        const char *wanted[3];
+        int exponent;
+        const char *why;
+    } cases[] = {
+        { 1e-6, NAN, NAN, { "1.000", "", "" }, -6, "never 0.0000" },
+        { 0, NAN, NAN, { "0.000", "", "" }, 0, "0 is 0" },
+        { 12.3456, 12.28, 12.40, { "12.346", "12.280", "12.400" }, 0, "two digits of 0.06" },
+        { 1234.56, 1100, 1400, { "1235", "1100", "1400" }, 0, "no digits behind the point for 150" },
+        { 0.001, -5, 5, { "0.001", "-5.000", "5.000" }, 0, "one digit of the value at least" },
+        { 123456789,
+          123456700,
+          123456800,
+          { "1.23456789", "1.23456700", "1.23456800" },
+          8,
+          "many digits that are known" },
+        { -2.5e-9, NAN, NAN, { "-2.500", "", "" }, -9, "negative" },
+        { NAN, NAN, NAN, { "nan", "", "" }, 0, "NaN" },
+        { INFINITY, 1, NAN, { "inf", "1.000", "" }, 0, "infinite" },
+        { 1.5e300, NAN, NAN, { "1.500", "", "" }, 300, "large" },
+        { 1, 1, 1, { "1.000", "1.000", "1.000" }, 0, "an interval without width" },
+    };
+    cbx__number n;
+    cbx_err err = CBX_ERR_INIT;
+
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        const cbx_metric m = { cases[i].value, cases[i].lower, cases[i].upper, NULL, 0 };
+        CHECK_OK(cbx__number_of(s->ctx, &m, &n, &err), &err, cases[i].why);
+        CHECK_STR(n.value, cases[i].wanted[0], cases[i].why);
+        CHECK_STR(n.lower, cases[i].wanted[1], cases[i].why);
+        CHECK_STR(n.upper, cases[i].wanted[2], cases[i].why);
+        CHECK_INT(n.exponent, cases[i].exponent, cases[i].why);
+    }
+    const cbx_metric m = { 12.345, NAN, NAN, close, 3 };
+    CHECK_OK(cbx__number_of(s->ctx, &m, &n, &err), &err, "samples");
+    CHECK_STR(n.value, "12.3450", "two digits of the standard deviation, 0.0010");
+}
+
+static void files_in_the_way(void **in)
+{
+    state *s = *in;
+    cbx_export_report r;
+    cbx_err err = CBX_ERR_INIT;
+    char path[128];
+
+    snprintf(path, sizeof path, "%s/run-aaa111.csv", s->folder);
+    CHECK_OK(cbx_file_write_atomic(s->ctx, path, "other", 5, &err), &err, "a file");
+    CHECK_STATUS(export(s, "csv", false, NULL, &r, &err), CBX_EEXIST, "it holds something else");
+    CHECK(strstr(err.message, path), err.message);
+    CHECK_OK(export(s, "csv", true, NULL, &r, &err), &err, "replaced");
+    cbx_export_report_clear(&r);
+    CHECK_OK(export(s, "csv", false, NULL, &r, &err), &err, "the same is no obstacle");
+    cbx_export_report_clear(&r);
+    CHECK_STATUS(export(s, "csv", false, "rate", &r, &err), CBX_EEXIST, "another choice of metrics is something else");
+    CHECK_STATUS(export(s, "csv", false, "speed", &r, &err), CBX_ENOENT, "no such metric");
+    CHECK_STR(err.message, "no point of run 'aaa111' has the metric 'speed'", "words");
+    CHECK(!cbx_exporter_find("word"), "no such form");
+}
+
+static void names(void **in)
+{
+    state *s = *in;
+    cbx_arena arena;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
+    CHECK_STR(cbx__export_safe_name(&arena, "latency"), "latency", "safe as it is");
+    const char *a = cbx__export_safe_name(&arena, "a/b"), *b = cbx__export_safe_name(&arena, "a_b");
+    CHECK(cbx_name_is_safe(a) && strcmp(a, b), a);
+    CHECK(cbx_name_is_safe(cbx__export_safe_name(&arena, "../../etc")), "no way out of the folder");
+    CHECK(cbx_name_is_safe(cbx__export_safe_name(&arena, "")), "nothing");
+    cbx_arena_clear(&arena);
+}
+
+typedef struct attempt {
+    const char *format, *folder;
+} attempt;
+
+static cbx_status try_export(cbx_ctx *ctx, void *user)
+{
+    const attempt *a = user;
+    cbx_export_opts o = CBX_EXPORT_OPTS_INIT;
+    cbx_export_report r;
+    cbx_run *run = NULL;
+    cbx_status st = read_run(ctx, &run, NULL);
+    const cbx_run *list[] = { run, run };
+
+    o.folder = a->folder;
+    o.replace = true;
+    if (!st) st = cbx_export_runs(ctx, cbx_exporter_find(a->format), list, 2, &o, &r, NULL);
+    if (!st) cbx_export_report_clear(&r);
+    if (!st && cbx_exporter_find(a->format)->export_analysis) {
+        st = cbx_export_analysis(ctx, cbx_exporter_find(a->format), run, run, &o, &r, NULL);
+        if (!st) cbx_export_report_clear(&r);
+    }
+    cbx_run_free(run);
+    return st;
+}
+
+static void memory_runs_out(void **in)
+{
+    state *s = *in;
+    static const char *const formats[] = { "latex", "html", "csv", "markdown", "svg", "asv" };
+
+    for (size_t i = 0; i < CBX_LEN(formats); i++) {
+        attempt a = { formats[i], s->folder };
+        CHECK_GT(cbx_test_fail_each(try_export, &a, formats[i]), 5, formats[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(tables, setup, teardown),
+        cmocka_unit_test_setup_teardown(digits, setup, teardown),
+        cmocka_unit_test_setup_teardown(files_in_the_way, setup, teardown),
+        cmocka_unit_test_setup_teardown(names, setup, teardown),
+        cmocka_unit_test_setup_teardown(memory_runs_out, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,437 @@
+/*
+ * Windows, alerts and health by a clock of our own; receivers that fail.
+ */
+#include "check.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "calibrax/base/file.h"
+#include "calibrax/base/rng.h"
+#include "calibrax/monitoring/health.h"
+#include "calibrax/monitoring/sink.h"
+#include "calibrax/statistics/estimate.h"
+#include "fail_alloc.h"
+
+#define SECOND 1000000000u
+
+static cbx_ctx *context(void)
+{
+    cbx_ctx *ctx = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
+    return ctx;
+}
+
+/* --- windows --- */
+
+static void windows_are_the_last_values(void **state)
+{
+    enum { N = 1000, CAPACITY = 37 };
+    cbx_ctx *ctx = context();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_rng rng = cbx_rng_make(1, 1);
+    double all[N], sorted[CAPACITY];
+    cbx_window_facts f;
+    cbx_window *w = NULL;
+
+    (void)state;
+    CHECK_STATUS(cbx_window_create(ctx, 0, 0, &w, &err), CBX_EINVAL, "no room");
+    CHECK_OK(cbx_window_create(ctx, CAPACITY, 0, &w, &err), &err, "create");
+    cbx_window_read(w, 0, &f);
+    CHECK(f.count == 0 && isnan(f.mean) && isnan(f.failure_rate) && isnan(f.last), "nothing is no number");
+    for (size_t i = 0; i < N; i++) {
+        size_t n = i + 1 < CAPACITY ? i + 1 : CAPACITY;
+        double mean = 0;
+        all[i] = cbx_rng_normal(&rng);
+        cbx_window_add(w, all[i], false, i);
+        cbx_window_read(w, i, &f);
+        memcpy(sorted, all + i + 1 - n, n * sizeof *sorted);
+        for (size_t k = 0; k < n; k++) mean += sorted[k];
+        cbx_stat_sort(sorted, n);
+        CHECK_INT(f.count, n, "count");
+        CHECK_LE(fabs(f.mean - mean / (double)n), 1e-12, "mean");
+        CHECK(f.p95 == cbx_stat_quantile_sorted(sorted, n, 0.95), "p95");
+        CHECK(f.min == sorted[0] && f.max == sorted[n - 1] && f.last == all[i], "ends");
+    }
+    cbx_window_free(w);
+    cbx_ctx_free(ctx);
+}
+
+static void windows_age_and_fail(void **state)
+{
+    cbx_ctx *ctx = context();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_window_facts f;
+    cbx_window *w = NULL;
+
+    (void)state;
+    CHECK_OK(cbx_window_create(ctx, 10, 5 * (uint64_t)SECOND, &w, &err), &err, "create");
+    for (uint64_t t = 0; t < 8; t++) cbx_window_add(w, (double)t, t == 6, t * SECOND);
+    cbx_window_read(w, 7 * (uint64_t)SECOND, &f);
+    CHECK_INT(f.count, 6, "2 to 7 are young enough");
+    CHECK_INT(f.failures, 1, "one of them failed");
+    CHECK_LE(fabs(f.mean - (2 + 3 + 4 + 5 + 7) / 5.0), 1e-14, "a failure's value does not count");
+    cbx_window_add(w, NAN, false, 7 * (uint64_t)SECOND);
+    cbx_window_read(w, 7 * (uint64_t)SECOND, &f);
+    CHECK_INT(f.failures, 2, "no number is a failure");
+    CHECK(f.failure_rate == 2.0 / 7 && isnan(f.last), "rate");
+    cbx_window_read(w, SECOND, &f);
+    CHECK_INT(f.count, 9, "a clock that went back removes nothing");
+    cbx_window_read(w, 100 * (uint64_t)SECOND, &f);
+    CHECK_INT(f.count, 0, "all too old");
+    cbx_window_free(w);
+    cbx_ctx_free(ctx);
+}
+
+/* --- alerts --- */
+
+typedef struct heard {
+    char text[4096]; /* "w:" for a warning, "-:" for all clear, with the number of the value */
+    size_t step;
+} heard;
+
+static void hear(void *user, const cbx_alert *alert)
+{
+    heard *h = user;
+    size_t len = strlen(h->text);
+    snprintf(h->text + len, sizeof h->text - len, "%s%zu%s%s", len ? " " : "", h->step,
+             alert->severity ? cbx_severity_name(alert->severity) : "clear", alert->held_back ? "+" : "");
+}
+
+static void rules_step_by_step(void **state)
+{
+    static const struct {
+        bool lower;
+        double levels[4], hysteresis;
+        uint32_t raise, clear;
+        unsigned quiet_s, repeat_s;
+        double values[12];
+        const char *wanted, *why;
+    } cases[] = {
+        { false,
+          { NAN, 10, NAN, NAN },
+          0,
+          1,
+          1,
+          0,
+          0,
+          { 1, 11, 12, 9, 11, 1 },
+          "1warning 3clear 4warning 5clear",
+          "told once while it lasts" },
+        { false,
+          { NAN, 10, NAN, NAN },
+          0,
+          1,
+          1,
+          0,
+          0,
+          { 10, 10, 10.5, 10 },
+          "2warning 3clear",
+          "the level itself is not beyond" },
+        { false,
+          { NAN, 10, NAN, NAN },
+          0,
+          3,
+          1,
+          0,
+          0,
+          { 11, 11, 1, 11, 11, 11, 1 },
+          "5warning 6clear",
+          "three in a row" },
+        { false, { NAN, 10, NAN, NAN }, 2, 1, 1, 0, 0, { 11, 9, 11, 9, 8, 7 }, "0warning 4clear", "clear of the band" },
+        { false,
+          { NAN, 10, NAN, NAN },
+          0,
+          1,
+          3,
+          0,
+          0,
+          { 11, 1, 1, 11, 1, 1, 1, 1 },
+          "0warning 6clear",
+          "three quiet ones in a row" },
+        { false,
+          { 1, 2, 3, 4 },
+          0,
+          1,
+          1,
+          0,
+          0,
+          { 1.5, 2.5, 3.5, 4.5, 3.5, 0 },
+          "0info 1warning 2error 3critical 4error 5clear",
+          "up and down" },
+        { false, { 1, 2, 3, 4 }, 0, 1, 1, 0, 0, { 9, 0 }, "0critical 1clear", "at once" },
+        { true,
+          { NAN, 10, NAN, 5 },
+          0,
+          1,
+          1,
+          0,
+          0,
+          { 11, 9, 4, 9, 11 },
+          "1warning 2critical 3warning 4clear",
+          "below" },
+        { true, { NAN, 0, NAN, NAN }, 0, 1, 1, 0, 0, { 1, -1, 0 }, "1warning 2clear", "a level of 0" },
+        { false,
+          { NAN, 10, NAN, 20 },
+          0,
+          1,
+          1,
+          0,
+          0,
+          { 1, NAN, 1, INFINITY, 1 },
+          "1critical 2clear 3critical 4clear",
+          "no number is beyond all" },
+        { false,
+          { NAN, 10, NAN, NAN },
+          0,
+          1,
+          1,
+          3,
+          0,
+          { 11, 1, 11, 1, 1, 1 },
+          "0warning 3clear+",
+          "held back, then told" },
+        { false, { NAN, 10, 20, NAN }, 0, 1, 1, 60, 0, { 11, 21, 11, 11 }, "0warning 1error", "worse never waits" },
+        { false,
+          { NAN, 10, NAN, NAN },
+          0,
+          1,
+          1,
+          0,
+          3,
+          { 11, 11, 11, 11, 11, 11, 11, 1, 1, 1, 1, 1 },
+          "0warning 3warning 6warning 7clear",
+          "again" },
+    };
+    cbx_ctx *ctx = context();
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_alert_rule rule = CBX_ALERT_RULE_INIT;
+        cbx_err err = CBX_ERR_INIT;
+        cbx_alerts *a = NULL;
+        heard h = { "", 0 };
+        rule.metric = "x";
+        rule.lower = cases[i].lower;
+        memcpy(rule.levels, cases[i].levels, sizeof rule.levels);
+        rule.hysteresis = cases[i].hysteresis;
+        rule.raise_after = cases[i].raise;
+        rule.clear_after = cases[i].clear;
+        rule.quiet_ns = (uint64_t)cases[i].quiet_s * SECOND;
+        rule.repeat_ns = (uint64_t)cases[i].repeat_s * SECOND;
+        CHECK_OK(cbx_alerts_create(ctx, 4, &a, &err), &err, cases[i].why);
+        CHECK_OK(cbx_alerts_add_rule(a, &rule, &err), &err, cases[i].why);
+        CHECK_OK(cbx_alerts_listen(a, hear, &h, &err), &err, cases[i].why);
+        for (; h.step < 12; h.step++)
+            cbx_alerts_observe(a, "x", cases[i].values[h.step], (100 + h.step) * (uint64_t)SECOND);
+        /* rows shorter than 12 end in zeros: what those do is not part of the case */
+        CHECK(strncmp(h.text, cases[i].wanted, strlen(cases[i].wanted)) == 0, h.text);
+        cbx_alerts_free(a);
+    }
+    cbx_ctx_free(ctx);
+}
+
+static void books_remember(void **state)
+{
+    cbx_ctx *ctx = context();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_alert_rule rule = CBX_ALERT_RULE_INIT;
+    cbx_alerts *a = NULL;
+    cbx_json *json;
+
+    (void)state;
+    CHECK_OK(cbx_alerts_create(ctx, 3, &a, &err), &err, "create");
+    CHECK_STATUS(cbx_alerts_add_rule(a, &rule, &err), CBX_EINVAL, "no metric");
+    rule.metric = "latency";
+    CHECK_STATUS(cbx_alerts_add_rule(a, &rule, &err), CBX_EINVAL, "no level");
+    rule.levels[1] = 2;
+    rule.levels[3] = 1;
+    CHECK_STATUS(cbx_alerts_add_rule(a, &rule, &err), CBX_EINVAL, "critical before warning");
+    rule.levels[3] = NAN;
+    rule.hysteresis = -1;
+    CHECK_STATUS(cbx_alerts_add_rule(a, &rule, &err), CBX_EINVAL, "a band below 0");
+    rule.hysteresis = 0;
+    CHECK_OK(cbx_alerts_add_rule(a, &rule, &err), &err, "rule");
+    for (unsigned i = 0; i < 6; i++) cbx_alerts_observe(a, "latency", i % 2 ? 1 : 3 + i, i);
+    CHECK_INT(cbx_alerts_observe(a, "other", 99, 7), 0, "another metric");
+    CHECK_INT(cbx_alerts_count(a), 6, "all told");
+    CHECK_INT(cbx_alerts_recent(a, 0)->time_ns, 5, "newest first");
+    CHECK_INT(cbx_alerts_recent(a, 2)->time_ns, 3, "the third newest");
+    CHECK(!cbx_alerts_recent(a, 3), "no more than asked for");
+    CHECK_INT(cbx_alerts_severity(a, NULL), CBX_SEVERITY_NONE, "all clear");
+    json = cbx_alert_json(cbx_alerts_recent(a, 1), 0);
+    CHECK_STR(cbx_json_get_string(json, "severity", ""), "warning", "severity");
+    CHECK_STR(cbx_json_get_string(json, "message", ""), "latency is 7, above 2", "message");
+    CHECK_STR(cbx_json_get_string(json, "time", ""), "1970-01-01T00:00:00.000000+00:00", "time");
+    cbx_json_unref(json);
+    cbx_alerts_free(a);
+    cbx_ctx_free(ctx);
+}
+
+/* --- health --- */
+
+static void every_state_is_reached(void **state)
+{
+    static const struct {
+        unsigned n, failures;
+        double seconds, baseline;
+        cbx_health_state wanted;
+        const char *why;
+    } cases[] = {
+        { 2, 2, 1, 0, CBX_HEALTH_UNKNOWN, "too few" },
+        { 10, 0, 1, 0, CBX_HEALTH_HEALTHY, "no baseline, no failure" },
+        { 10, 2, 1, 0, CBX_HEALTH_HEALTHY, "at the limit" },
+        { 10, 3, 1, 0, CBX_HEALTH_DEGRADED, "some fail" },
+        { 10, 5, 1, 0, CBX_HEALTH_DEGRADED, "at the next limit" },
+        { 10, 6, 1, 0, CBX_HEALTH_CRITICAL, "most fail" },
+        { 10, 0, 1.3, 1, CBX_HEALTH_DEGRADED, "slow" },
+        { 10, 0, 2.1, 1, CBX_HEALTH_CRITICAL, "very slow" },
+        { 10, 0, 1.1, 1, CBX_HEALTH_HEALTHY, "slow enough" },
+        { 10, 10, 1, 1, CBX_HEALTH_CRITICAL, "all fail: no duration is left" },
+    };
+    cbx_ctx *ctx = context();
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_err err = CBX_ERR_INIT;
+        cbx_health_report r;
+        cbx_health *h = NULL;
+        CHECK_OK(cbx_health_create(ctx, NULL, &h, &err), &err, "create");
+        CHECK_INT(cbx_health_overall(h, 0), CBX_HEALTH_UNKNOWN, "nothing is known of nothing");
+        if (cases[i].baseline > 0) CHECK_OK(cbx_health_set_baseline(h, "p", cases[i].baseline, &err), &err, "baseline");
+        for (unsigned k = 0; k < cases[i].n; k++)
+            CHECK_OK(cbx_health_record(h, "p", cases[i].seconds, k >= cases[i].failures, k, &err), &err, "record");
+        cbx_health_read(h, 0, 100, &r);
+        CHECK_STR(cbx_health_state_name(r.state), cbx_health_state_name(cases[i].wanted), cases[i].why);
+        CHECK_INT(cbx_health_overall(h, 100), cases[i].wanted, cases[i].why);
+        CHECK((r.reason[0] != '\0') == (r.state != CBX_HEALTH_HEALTHY), "a reason for what is not healthy");
+        cbx_health_free(h);
+    }
+    cbx_ctx_free(ctx);
+}
+
+static void pipelines_recover(void **state)
+{
+    cbx_ctx *ctx = context();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_health_opts opts = CBX_HEALTH_OPTS_INIT;
+    cbx_health *h = NULL;
+
+    (void)state;
+    opts.critical_rate = 0.1;
+    CHECK_STATUS(cbx_health_create(ctx, &opts, &h, &err), CBX_EINVAL, "critical below degraded");
+    opts.critical_rate = 0;
+    opts.window = 20;
+    CHECK_OK(cbx_health_create(ctx, &opts, &h, &err), &err, "create");
+    for (unsigned k = 0; k < 100; k++) CHECK_OK(cbx_health_record(h, "a", 1, false, k, &err), &err, "record");
+    CHECK_OK(cbx_health_record(h, "b", 1, true, 0, &err), &err, "record");
+    CHECK_INT(cbx_health_overall(h, 0), CBX_HEALTH_CRITICAL, "the worst of those that are known");
+    for (unsigned k = 0; k < 20; k++) CHECK_OK(cbx_health_record(h, "a", 1, true, k, &err), &err, "record");
+    CHECK_INT(cbx_health_overall(h, 0), CBX_HEALTH_HEALTHY, "what is past is past");
+    CHECK_INT(cbx_health_count(h), 2, "two pipelines");
+    CHECK_STATUS(cbx_health_set_baseline(h, "a", 0, &err), CBX_EDOM, "no duration");
+    CHECK_STATUS(cbx_health_record(h, "", 1, true, 0, &err), CBX_EINVAL, "no name");
+    cbx_health_free(h);
+    cbx_ctx_free(ctx);
+}
+
+/* --- receivers --- */
+
+static void receivers(void **state)
+{
+    cbx_ctx *ctx = context();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_alert alert = {
+        .rule = "x", .metric = "x", .severity = CBX_SEVERITY_ERROR, .value = NAN, .threshold = 1, .message = "m"
+    };
+    char folder[64], path[128], command[256], *text;
+    cbx_sink *s = NULL;
+    size_t len;
+
+    (void)state;
+    cbx_test_folder(folder);
+    snprintf(path, sizeof path, "%s/alerts.jsonl", folder);
+    CHECK_OK(cbx_sink_create(ctx, CBX_SINK_FILE, path, 0, &s, &err), &err, "file");
+    CHECK_OK(cbx_sink_send(s, &alert, 0, &err), &err, "send");
+    CHECK_OK(cbx_sink_send(s, &alert, 0, &err), &err, "send");
+    cbx_sink_free(s);
+    snprintf(command, sizeof command, "cat >> %s", path);
+    CHECK_OK(cbx_sink_create(ctx, CBX_SINK_COMMAND, command, 0, &s, &err), &err, "command");
+    CHECK_OK(cbx_sink_send(s, &alert, 0, &err), &err, "send");
+    cbx_sink_free(s);
+    CHECK_OK(cbx_file_read(ctx, path, 0, &text, &len, &err), &err, "read");
+    for (char *line = text; *line; line = strchr(line, '\n') + 1) {
+        cbx_json *json = NULL;
+        CHECK_OK(cbx_json_parse(line, strcspn(line, "\n"), "alert", &json, &err), &err, "a line is an object");
+        CHECK_STR(cbx_json_get_string(json, "schema", ""), "calibrax-alert", "schema");
+        cbx_json_unref(json);
+    }
+    CHECK_INT(len % 3, 0, "three equal lines");
+    cbx_mem_free(cbx_ctx_allocator(ctx), text, len + 1);
+
+    CHECK_OK(cbx_sink_create(ctx, CBX_SINK_COMMAND, "exit 3", 0, &s, &err), &err, "a command that fails");
+    CHECK_STATUS(cbx_sink_send(s, &alert, 0, &err), CBX_ECHILD, "is known to fail");
+    CHECK(strstr(err.message, "status 3"), "with its status");
+    cbx_sink_free(s);
+    CHECK_OK(cbx_sink_create(ctx, CBX_SINK_COMMAND, "sleep 60", 0.1, &s, &err), &err, "one that hangs");
+    CHECK_STATUS(cbx_sink_send(s, &alert, 0, &err), CBX_ETIMEOUT, "is stopped");
+    cbx_sink_free(s);
+    if (access("/dev/full", W_OK) == 0) {
+        CHECK_OK(cbx_sink_create(ctx, CBX_SINK_FILE, "/dev/full", 0, &s, &err), &err, "a full disk");
+        CHECK_STATUS(cbx_sink_send(s, &alert, 0, &err), CBX_ENOSPC, "says so");
+        cbx_sink_free(s);
+    }
+    CHECK_STATUS(cbx_sink_create(ctx, CBX_SINK_FILE, folder, 0, &s, &err), CBX_EIO, "a folder is no file");
+    CHECK_STATUS(cbx_sink_create(ctx, CBX_SINK_WEBHOOK, "file:///etc/passwd", 0, &s, &err), CBX_EINVAL,
+                 "no web address");
+    CHECK_STATUS(cbx_sink_create(ctx, CBX_SINK_COMMAND, "", 0, &s, &err), CBX_EINVAL, "nothing");
+    cbx_test_folder_remove(folder);
+    cbx_ctx_free(ctx);
+}
+
+static cbx_status everything(cbx_ctx *ctx, void *user)
+{
+    const char *path = user;
+    cbx_alert_rule rule = CBX_ALERT_RULE_INIT;
+    cbx_alerts *a = NULL;
+    cbx_health *h = NULL;
+    cbx_sink *s = NULL;
+    cbx_status st = cbx_alerts_create(ctx, 0, &a, NULL);
+
+    rule.metric = "x";
+    rule.levels[1] = 1;
+    if (!st) st = cbx_alerts_add_rule(a, &rule, NULL);
+    if (!st) st = cbx_alerts_listen(a, hear, &(heard){ "", 0 }, NULL);
+    if (!st) st = cbx_sink_create(ctx, CBX_SINK_FILE, path, 0, &s, NULL);
+    if (!st) st = cbx_sink_send(s, &(cbx_alert){ .rule = "x", .metric = "x" }, 0, NULL);
+    if (!st) st = cbx_health_create(ctx, NULL, &h, NULL);
+    if (!st) st = cbx_health_record(h, "p", 1, true, 0, NULL);
+    cbx_sink_free(s);
+    cbx_alerts_free(a);
+    cbx_health_free(h);
+    return st;
+}
+
+static void memory_that_runs_out(void **state)
+{
+    char path[] = "/dev/null";
+    (void)state;
+    CHECK_GT(cbx_test_fail_each(everything, path, "alerts, receivers, health"), 5, "something was allocated");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(windows_are_the_last_values),
+        cmocka_unit_test(windows_age_and_fail),
+        cmocka_unit_test(rules_step_by_step),
+        cmocka_unit_test(books_remember),
+        cmocka_unit_test(every_state_is_reached),
+        cmocka_unit_test(pipelines_recover),
+        cmocka_unit_test(receivers),
+        cmocka_unit_test(memory_that_runs_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,256 @@
+/* Plots as a user meets them: what is refused and in which words, text that is no text, extreme values, memory that runs out. */
+#include "check.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "calibrax/plot/charts.h"
+#include "fail_alloc.h"
+
+typedef struct state {
+    cbx_test_alloc alloc;
+    cbx_ctx *ctx;
+} state;
+
+static int setup(void **out)
+{
+    static state s;
+
+    memset(&s, 0, sizeof s);
+    cbx_test_alloc_init(&s.alloc);
+    s.ctx = cbx_test_ctx(&s.alloc);
+    *out = &s;
+    return 0;
+}
+
+static int teardown(void **in)
+{
+    state *s = *in;
+
+    cbx_ctx_free(s->ctx);
+    cbx_test_alloc_check(&s->alloc, "after the test");
+    return 0;
+}
+
+static cbx_plot *make(state *s, cbx_plot_scale x, cbx_plot_scale y)
+{
+    cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
+    cbx_plot *p = NULL;
+    cbx_err err = CBX_ERR_INIT;
+
+    o.x = x;
+    o.y = y;
+    CHECK_OK(cbx_plot_create(s->ctx, &o, &p, &err), &err, "create");
+    return p;
+}
+
+/* What a plot is as SVG; ends with the call after the next. */
+static const char *svg(state *s, cbx_plot *p)
+{
+    static char copy[65536];
+    cbx_text text;
+    cbx_err err = CBX_ERR_INIT;
+
+    cbx_text_init(&text, cbx_ctx_allocator(s->ctx));
+    CHECK_OK(cbx_plot_draw(p, CBX_PLOT_SVG, &text, &err), &err, "draw");
+    CHECK(text.len < sizeof copy, "it fits");
+    memcpy(copy, cbx_text_str(&text), text.len + 1);
+    cbx_text_clear(&text);
+    return copy;
+}
+
+static void refusals(void **in)
+{
+    state *s = *in;
+    const double good[] = { 1, 2 }, zero[] = { 1, 0 };
+    const cbx_plot_series fine = { "a", good, good, NULL, NULL, 2, 0 }, bad = { "times", good, zero, NULL, NULL, 2, 0 };
+    const cbx_plot_series none = { "b", good, good, NULL, NULL, 0, 0 };
+    const cbx_plot_box box = { 1, 2, 1.5, 3, 4, NULL, 0 };
+    cbx_plot *lin = make(s, CBX_PLOT_LINEAR, CBX_PLOT_LINEAR), *log = make(s, CBX_PLOT_LOG, CBX_PLOT_LOG);
+    cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
+    cbx_plot *p = NULL;
+    cbx_text text;
+    cbx_err err = CBX_ERR_INIT;
+
+    cbx_text_init(&text, cbx_ctx_allocator(s->ctx));
+    CHECK_STATUS(cbx_plot_draw(lin, CBX_PLOT_SVG, &text, &err), CBX_EINVAL, "nothing in it");
+    CHECK_STATUS(cbx_plot_line(log, &bad, &err), CBX_EDOM, "0 on a logarithmic axis");
+    CHECK_STR(err.message, "0 in 'times' cannot stand on the logarithmic y axis: it shows values above 0", "words");
+    CHECK_STATUS(cbx_plot_bars(log, &fine, &err), CBX_EINVAL, "bars on a logarithmic axis");
+    CHECK_STATUS(cbx_plot_violin(log, 0, good, 2, &err), CBX_EINVAL, "a violin there");
+    CHECK_STATUS(cbx_plot_line(lin, &none, &err), CBX_EINVAL, "no values");
+    CHECK_STATUS(cbx_plot_boxes(lin, 0, &box, &err), CBX_EDOM, "numbers that do not rise");
+    CHECK_STATUS(cbx_plot_scaling(lin, &fine, 1, &err), CBX_EINVAL, "scaling needs logarithmic axes");
+    CHECK_STATUS(cbx_plot_draw(lin, (cbx_plot_format)9, &text, &err), CBX_EINVAL, "no such format");
+    CHECK_INT(text.len, 0, "nothing was drawn");
+    o.width = 10;
+    CHECK_STATUS(cbx_plot_create(s->ctx, &o, &p, &err), CBX_EINVAL, "too small");
+    o.struct_size = 1;
+    CHECK_STATUS(cbx_plot_create(s->ctx, &o, &p, &err), CBX_EINVAL, "of another version");
+    cbx_plot_free(lin);
+    cbx_plot_free(log);
+    cbx_text_clear(&text);
+}
+
+static void text_that_is_none(void **in)
+{
+    state *s = *in;
+    const char *const names[] = { "a\x01<b>\xff&\xed\xa0\x80", "0123456789012345678901234567890123456789012345678901" };
+    const double y[] = { 1, 2 };
+    const cbx_plot_series series = { NULL, NULL, y, NULL, NULL, 2, 0 };
+    cbx_plot *p = make(s, CBX_PLOT_CATEGORIES, CBX_PLOT_LINEAR);
+    cbx_err err = CBX_ERR_INIT;
+
+    CHECK_OK(cbx_plot_categories(p, names, 2, &err), &err, "names");
+    CHECK_OK(cbx_plot_bars(p, &series, &err), &err, "bars");
+    const char *drawn = svg(s, p);
+    CHECK(strstr(drawn, ">a\xEF\xBF\xBD&lt;b&gt;\xEF\xBF\xBD&amp;\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD</text>"), drawn);
+    CHECK(strstr(drawn, ">012345678901234567890123456789012345678901234567\xE2\x80\xA6</text>"), "a long name is cut");
+    cbx_plot_free(p);
+}
+
+static void more_values_than_names(void **in)
+{
+    state *s = *in;
+    const char *const names[] = { "a" };
+    const double y[] = { 1, 2 };
+    const cbx_plot_series series = { NULL, NULL, y, NULL, NULL, 2, 0 };
+    cbx_plot *p = make(s, CBX_PLOT_CATEGORIES, CBX_PLOT_LINEAR);
+    cbx_text text;
+    cbx_err err = CBX_ERR_INIT;
+
+    cbx_text_init(&text, cbx_ctx_allocator(s->ctx));
+    CHECK_OK(cbx_plot_categories(p, names, 1, &err), &err, "names");
+    CHECK_OK(cbx_plot_bars(p, &series, &err), &err, "bars");
+    CHECK_STATUS(cbx_plot_draw(p, CBX_PLOT_SVG, &text, &err), CBX_EINVAL, "a value without a name");
+    CHECK_STR(err.message, "a plot has 1 names of categories, and values for 2", "words");
+    cbx_text_clear(&text);
+    cbx_plot_free(p);
+}
+
+static void extremes(void **in)
+{
+    state *s = *in;
+    static const struct {
+        double y[2];
+        cbx_plot_scale scale;
+        cbx_status status;
+        const char *why;
+    } cases[] = {
+        { { 1e17, 1e17 + 16 }, CBX_PLOT_LINEAR, CBX_OK, "far from 0, close together" },
+        { { 5, 5 }, CBX_PLOT_LINEAR, CBX_OK, "equal" },
+        { { 0, 0 }, CBX_PLOT_LINEAR, CBX_OK, "zeros" },
+        { { -1e-300, 1e-300 }, CBX_PLOT_LINEAR, CBX_OK, "tiny" },
+        { { 4.9e-324, 0 }, CBX_PLOT_LINEAR, CBX_OK, "the smallest number" },
+        { { -1.7e308, 1.7e308 }, CBX_PLOT_LINEAR, CBX_EDOM, "a span beyond a double" },
+        { { NAN, INFINITY }, CBX_PLOT_LINEAR, CBX_OK, "all missing" },
+        { { NAN, NAN }, CBX_PLOT_LOG, CBX_OK, "all missing, logarithmic" },
+        { { 1, 1.0001 }, CBX_PLOT_LOG, CBX_OK, "within a decade" },
+        { { 4.9e-324, 1.7e308 }, CBX_PLOT_LOG, CBX_OK, "all decades" },
+        { { 4.9e-324, 4.9e-324 }, CBX_PLOT_LOG, CBX_OK, "the smallest number, logarithmic" },
+        { { 1.7e308, 1.7e308 }, CBX_PLOT_LOG, CBX_OK, "the greatest number, logarithmic" },
+        { { -3, -1 }, CBX_PLOT_LINEAR, CBX_OK, "negative" },
+    };
+
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        const cbx_plot_series series = { NULL, NULL, cases[i].y, NULL, NULL, 2, 0 };
+        cbx_plot *p = make(s, CBX_PLOT_LINEAR, cases[i].scale);
+        cbx_text text;
+        cbx_err err = CBX_ERR_INIT;
+
+        cbx_text_init(&text, cbx_ctx_allocator(s->ctx));
+        CHECK_OK(cbx_plot_line(p, &series, &err), &err, cases[i].why);
+        CHECK_STATUS(cbx_plot_draw(p, CBX_PLOT_SVG, &text, &err), cases[i].status, cases[i].why);
+        CHECK(!strstr(cbx_text_str(&text), "nan") && !strstr(cbx_text_str(&text), "inf"), cases[i].why);
+        cbx_text_clear(&text);
+        cbx_plot_free(p);
+    }
+}
+
+/* scipy.stats.gaussian_kde([1, 2, 2.5, 4, 7])([0, 2, 5.5]), SciPy 1.16 */
+static void density(void **in)
+{
+    const double x[] = { 1, 2, 2.5, 4, 7 }, at[] = { 0, 2, 5.5 };
+    const double wanted[] = { 0.08177224422831421, 0.15594529545733612, 0.08038270538827791 };
+    double out[3];
+
+    (void)in;
+    cbx_plot_density(x, 5, at, 3, out);
+    for (size_t i = 0; i < 3; i++) CHECK_LE(fabs(out[i] - wanted[i]), 1e-15, "as SciPy");
+    cbx_plot_density(x, 4, at, 3, out);
+    CHECK_GT(fabs(out[0] - wanted[0]), 1e-3, "another sample has another density");
+    cbx_plot_density(x, 1, at, 3, out);
+    CHECK(out[0] == 0, "one value has no width");
+}
+
+static cbx_status everything(cbx_ctx *ctx, void *user)
+{
+    const double y[] = { 1, 2, NAN, 4 }, lower[] = { 0.5, 1.5, NAN, 3 }, upper[] = { 2, 3, NAN, 5 };
+    const bool on[] = { true, false, false, true };
+    const char *const names[] = { "a", "b", "c", "d" };
+    const cbx_plot_series s = {
+        "a", y, y, lower, upper, 4, CBX_PLOT_JOIN | CBX_PLOT_STEP | CBX_PLOT_BAND | CBX_PLOT_MARK
+    };
+    const cbx_plot_series b = { "b", NULL, y, lower, upper, 4, 0 };
+    const cbx_plot_box box = { 1, 2, 3, 4, 5, y, 4 };
+    cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
+    cbx_plot *p = NULL, *heat = NULL;
+    cbx_text text;
+    cbx_status st;
+
+    o.title = "t";
+    o.x_label = "x";
+    cbx_text_init(&text, cbx_ctx_allocator(ctx));
+    st = cbx_plot_create(ctx, &o, &p, NULL);
+    if (!st) st = cbx_plot_categories(p, names, 4, NULL);
+    if (!st) st = cbx_plot_line(p, &s, NULL);
+    if (!st) st = cbx_plot_bars(p, &b, NULL);
+    if (!st) st = cbx_plot_boxes(p, 1, &box, NULL);
+    if (!st) st = cbx_plot_violin(p, 2, y, 4, NULL);
+    if (!st) st = cbx_plot_pareto(p, y, y, on, names, 4, NULL);
+    if (!st) st = cbx_plot_draw(p, *(cbx_plot_format *)user, &text, NULL);
+    o.x = o.y = CBX_PLOT_CATEGORIES;
+    if (!st) st = cbx_plot_create(ctx, &o, &heat, NULL);
+    if (!st) st = cbx_plot_heat(heat, y, names, 2, names, 2, NULL);
+    if (!st) st = cbx_plot_draw(heat, CBX_PLOT_SVG, &text, NULL);
+    cbx_plot_free(p);
+    cbx_plot_free(heat);
+    cbx_text_clear(&text);
+    return st;
+}
+
+static void memory_runs_out(void **in)
+{
+    cbx_plot_format format = CBX_PLOT_SVG;
+
+    (void)in;
+    CHECK_GT(cbx_test_fail_each(everything, &format, "SVG"), 12, "many allocations were made to fail");
+}
+
+static void cairo_runs_out(void **in)
+{
+    state *s = *in;
+    cbx_plot_format format = CBX_PLOT_PDF;
+    cbx_status st = everything(s->ctx, &format);
+
+    if (st == CBX_EUNAVAILABLE) SKIP("no libcairo.so.2: run 'apt-get install libcairo2'");
+    CHECK_STATUS(st, CBX_OK, "PDF");
+    CHECK_GT(cbx_test_fail_each(everything, &format, "PDF"), 12, "many allocations were made to fail");
+    format = CBX_PLOT_PNG;
+    CHECK_GT(cbx_test_fail_each(everything, &format, "PNG"), 12, "many allocations were made to fail");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(refusals, setup, teardown),
+        cmocka_unit_test_setup_teardown(text_that_is_none, setup, teardown),
+        cmocka_unit_test_setup_teardown(more_values_than_names, setup, teardown),
+        cmocka_unit_test_setup_teardown(extremes, setup, teardown),
+        cmocka_unit_test(density),
+        cmocka_unit_test(memory_runs_out),
+        cmocka_unit_test_setup_teardown(cairo_runs_out, setup, teardown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,147 @@
+/*
+ * A library that plays NVML, told by CBX_FAKE_NVML what to be:
+ *
+ *   present    two devices; the default     none     no device
+ *   failing    nvmlInit fails with 9        lost     device 1 has fallen off the bus
+ *   old        neither energy counter nor throttle reasons
+ *   mute       device 1 tells nothing
+ *
+ * Built once more with FAKE_LACKS_ENERGY it lacks a symbol.  Energy moves by 300 mJ a reading, power by 10 W.
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define API __attribute__((visibility("default")))
+
+enum { UNINITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, DRIVER_NOT_LOADED = 9, LOST = 15 };
+
+static atomic_int open_count, power_reads;
+
+static int is(const char *part)
+{
+    const char *now = getenv("CBX_FAKE_NVML");
+    return strcmp(now ? now : "present", part) == 0;
+}
+
+static char handles[2]; /* a handle is no index */
+
+static int index_of(void *device) { return (int)((char *)device - handles); }
+
+/* What every question to a device answers first. */
+static int fault_of(void *device)
+{
+    if (!open_count) return UNINITIALIZED;
+    if (index_of(device) == 1 && is("lost")) return LOST;
+    if (index_of(device) == 1 && is("mute")) return NOT_SUPPORTED;
+    return index_of(device) == 0 || index_of(device) == 1 ? 0 : INVALID_ARGUMENT;
+}
+
+API int fake_nvml_open(void);
+API int nvmlInit_v2(void);
+API int nvmlShutdown(void);
+API const char *nvmlErrorString(int fault);
+API int nvmlDeviceGetCount_v2(unsigned *n);
+API int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **device);
+API int nvmlDeviceGetName(void *device, char *name, unsigned size);
+API int nvmlDeviceGetMemoryInfo(void *device, unsigned long long *m);
+API int nvmlDeviceGetUtilizationRates(void *device, unsigned *u);
+API int nvmlDeviceGetClockInfo(void *device, int which, unsigned *mhz);
+API int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *celsius);
+API int nvmlDeviceGetPowerUsage(void *device, unsigned *mw);
+API int nvmlDeviceGetPowerManagementLimit(void *device, unsigned *mw);
+API int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *mj);
+API int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *reasons);
+
+int fake_nvml_open(void) { return open_count; }
+
+int nvmlInit_v2(void)
+{
+    if (is("failing")) return DRIVER_NOT_LOADED;
+    open_count++;
+    return 0;
+}
+
+int nvmlShutdown(void)
+{
+    open_count--;
+    return 0;
+}
+
+const char *nvmlErrorString(int fault) { return fault == DRIVER_NOT_LOADED ? "Driver Not Loaded" : "Fake Fault"; }
+
+int nvmlDeviceGetCount_v2(unsigned *n)
+{
+    *n = is("none") ? 0 : 2;
+    return 0;
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **device)
+{
+    if (i > 1) return INVALID_ARGUMENT;
+    *device = &handles[i];
+    return 0;
+}
+
+int nvmlDeviceGetName(void *device, char *name, unsigned size)
+{
+    snprintf(name, size, "Fake GPU %d", index_of(device));
+    return 0;
+}
+
+int nvmlDeviceGetMemoryInfo(void *device, unsigned long long *m)
+{
+    m[0] = 16ull << 30; /* total, free, used */
+    m[1] = 12ull << 30;
+    m[2] = 4ull << 30;
+    return fault_of(device);
+}
+
+int nvmlDeviceGetUtilizationRates(void *device, unsigned *u)
+{
+    u[0] = 75;
+    u[1] = 25;
+    return fault_of(device);
+}
+
+int nvmlDeviceGetClockInfo(void *device, int which, unsigned *mhz)
+{
+    static const unsigned clocks[] = { 1410, 1400, 1593 };
+    *mhz = clocks[which];
+    return fault_of(device);
+}
+
+int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *celsius)
+{
+    *celsius = 61;
+    return sensor ? INVALID_ARGUMENT : fault_of(device);
+}
+
+int nvmlDeviceGetPowerUsage(void *device, unsigned *mw)
+{
+    *mw = 200000 + 10000 * (unsigned)power_reads++;
+    return fault_of(device);
+}
+
+int nvmlDeviceGetPowerManagementLimit(void *device, unsigned *mw)
+{
+    *mw = 400000;
+    return fault_of(device);
+}
+
+#ifndef FAKE_LACKS_ENERGY
+static atomic_int energy_reads;
+
+int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *mj)
+{
+    *mj = 1000000 + 300 * (unsigned long long)energy_reads++;
+    return is("old") ? NOT_SUPPORTED : fault_of(device);
+}
+#endif
+
+int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *reasons)
+{
+    *reasons = 0x4 | 0x20;
+    return is("old") ? NOT_SUPPORTED : fault_of(device);
+}

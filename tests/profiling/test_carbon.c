@@ -1,0 +1,156 @@
+/* Carbon of energy, and codecarbon's file, which Python's csv module judges. */
+#include "check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calibrax/base/file.h"
+#include "calibrax/profiling/carbon.h"
+#include "fail_alloc.h"
+
+static void countries(void **state)
+{
+    const cbx_carbon_intensity *c = NULL, *before = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    size_t n = 0;
+    (void)state;
+    for (; (c = cbx_carbon_at(n)); n++) {
+        CHECK(strlen(c->country) == 3 && c->g_per_kwh > 0 && c->g_per_kwh < 1000, c->name);
+        CHECK(!before || strcmp(before->country, c->country) < 0, "in order, each once");
+        before = c;
+    }
+    CHECK_GT((double)n, 60, "countries");
+    CHECK_OK(cbx_carbon_find("fra", &c, &err), &err, "a code");
+    CHECK_LE(fabs(c->g_per_kwh - 67.39), 0, "France, 2021");
+    CHECK_OK(cbx_carbon_find("South Korea", &c, &err), &err, "a name");
+    CHECK_STR(c->country, "KOR", "of it");
+    CHECK_STATUS(cbx_carbon_find("Germny", &c, &err), CBX_ENOENT, "a slip");
+    CHECK(strstr(err.message, "did you mean 'Germany'"), err.message);
+    CHECK_STATUS(cbx_carbon_find("Atlantis", &c, &err), CBX_ENOENT, "nowhere");
+    CHECK(strstr(err.message, "grams per kWh"), err.message);
+    CHECK_LE(fabs(cbx_carbon_kg(3.6e6, 500, 1.2) - 0.6), 1e-15, "1 kWh at 500 g/kWh and PUE 1.2");
+    CHECK(isnan(cbx_carbon_kg(-1, 500, 1)) && isnan(cbx_carbon_kg(1, NAN, 1)) && isnan(cbx_carbon_kg(1, 1, 0.9)),
+          "out of range");
+}
+
+static void fill(cbx_emissions e[2])
+{
+    e[0] = e[1] = cbx_emissions_empty();
+    e[0].project_name = "a, \"quoted\"\nname";
+    e[0].emissions = 1e-6;
+    e[0].duration = 161.25;
+    e[1].country_iso_code = "FRA";
+    e[1].pue = 1;
+}
+
+static void there_and_back(void **state)
+{
+    char dir[64], ours[128], theirs[128], command[640];
+    const char *files[] = { ours, theirs };
+    cbx_ctx *ctx = NULL;
+    cbx_emissions e[2];
+    const cbx_emissions *r;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_arena arena;
+    size_t n;
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
+    cbx_test_folder(dir);
+    snprintf(ours, sizeof ours, "%s/emissions.csv", dir);
+    snprintf(theirs, sizeof theirs, "%s/theirs.csv", dir);
+    fill(e);
+    CHECK_OK(cbx_emissions_write(ctx, ours, e, 2, &err), &err, "write");
+    snprintf(command, sizeof command, "python3 '%s/tests/profiling/check_emissions.py' '%s' '%s'",
+             getenv("CALIBRAX_SOURCE_ROOT"), ours, theirs);
+    CHECK_INT(system(command), 0, "Python reads the same");
+    for (size_t f = 0; f < CBX_LEN(files); f++) {
+        cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+        CHECK_OK(cbx_emissions_read(ctx, files[f], &arena, &r, &n, &err), &err, files[f]);
+        CHECK_INT(n, 2, "lines");
+        CHECK_STR(r[0].project_name, e[0].project_name, "quotes, commas, a line's end");
+        CHECK(r[0].emissions == 1e-6 && r[0].duration == 161.25 && isnan(r[0].gpu_power), "numbers");
+        CHECK_STR(r[0].region, "", "nothing");
+        CHECK_STR(r[1].country_iso_code, "FRA", "second line");
+        CHECK_LE(fabs(r[1].pue - 1), 0, "second line");
+        cbx_arena_clear(&arena);
+    }
+    e[0].region = "bell \a";
+    CHECK_STATUS(cbx_emissions_write(ctx, ours, e, 1, &err), CBX_EINVAL, "a control character");
+    cbx_test_folder_remove(dir);
+    cbx_ctx_free(ctx);
+}
+
+static const struct {
+    const char *text;
+    size_t lines; /* 0: refused */
+    const char *part;
+} texts[] = {
+    { "emissions,duration\n1,2\n", 1, "" },
+    { "duration,emissions\r\n\r\n,2\r\n3,4", 2, "" },
+    { "x,emissions\n\"a\nb\",2\n", 1, "" },
+    { "emissions\n", 0, "" },
+    { "", 0, "no column 'emissions'" },
+    { "a,b\n1,2\n", 0, "no column 'emissions'" },
+    { "emissions,emissions\n1,2\n", 0, "line 1: a column stands twice" },
+    { "emissions,duration\n1\n", 0, "line 2: 1 cells, the header has 2" },
+    { "emissions\nmany\n", 0, "line 2: 'emissions': expected a number, found 'many'" },
+    { "emissions\n\"1\n", 0, "line 2: a quote has no end" },
+    { "emissions\n\"1\"2\n", 0, "line 2: text behind a quoted cell" },
+    { "x,emissions\n\"a\n\nb\",z\n", 0, "line 4" },
+};
+
+static void bad_files(void **state)
+{
+    cbx_arena arena;
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(texts); i++) {
+        const cbx_emissions *r = NULL;
+        size_t n = 0;
+        cbx_err err = CBX_ERR_INIT;
+        cbx_status st;
+        cbx_arena_init(&arena, cbx_allocator_default());
+        st = cbx_emissions_parse(texts[i].text, strlen(texts[i].text), "f.csv", &arena, &r, &n, &err);
+        CHECK_INT(st != CBX_OK, texts[i].part[0] != 0, texts[i].text);
+        CHECK_INT(n, texts[i].lines, texts[i].text);
+        CHECK(strstr(err.message, texts[i].part), err.message);
+        cbx_arena_clear(&arena);
+    }
+    cbx_arena_init(&arena, cbx_allocator_default());
+    CHECK_STATUS(cbx_emissions_parse("emissions\n1\0\n", 13, "f", &arena, &(const cbx_emissions *){ NULL },
+                                     &(size_t){ 0 }, NULL),
+                 CBX_EFORMAT, "a NUL byte");
+    cbx_arena_clear(&arena);
+}
+
+static cbx_status use_file(cbx_ctx *ctx, void *path)
+{
+    cbx_emissions e[2];
+    const cbx_emissions *r;
+    cbx_arena arena;
+    cbx_err err;
+    size_t n;
+    cbx_status st;
+    fill(e);
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    st = cbx_emissions_write(ctx, path, e, 2, &err);
+    if (!st) st = cbx_emissions_read(ctx, path, &arena, &r, &n, &err);
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+static void out_of_memory(void **state)
+{
+    char dir[64], path[128];
+    (void)state;
+    snprintf(path, sizeof path, "%s/emissions.csv", cbx_test_folder(dir));
+    CHECK_GT(cbx_test_fail_each(use_file, path, "emissions"), 4, "allocations");
+    cbx_test_folder_remove(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(countries), cmocka_unit_test(there_and_back),
+                                        cmocka_unit_test(bad_files), cmocka_unit_test(out_of_memory) };
+    return cmocka_run_group_tests_name("profiling/carbon", tests, NULL, NULL);
+}

@@ -1,0 +1,153 @@
+/* Data sheets, and the place of kernels under roofs whose answer is known by hand. */
+#include "check.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "calibrax/profiling/roofline.h"
+
+#define CLOSE(a, b, why) CHECK_LE(fabs((a) - (b)), 1e-9 * fabs(b), why)
+
+/* Intensities at the ridge that the Python package's table gives [flop/byte]. */
+static void data_sheets(void **state)
+{
+    static const struct {
+        const char *told, *name;
+        double ridge;
+    } cases[] = {
+        { "NVIDIA A100-SXM4-40GB", "a100_sxm4_40gb", 200.6 },
+        { "NVIDIA A100-SXM4-80GB", "a100_sxm4_80gb", 153.0 },
+        { "NVIDIA A100 80GB PCIe", "a100_pcie_80gb", 161.2 },
+        { "NVIDIA H100 80GB HBM3", "h100_sxm", 295.3 },
+        { "nvidia h100 pcie", "h100_pcie", 378.0 },
+        { "NVIDIA GeForce RTX 4090", "rtx_4090", 163.9 },
+        { "TPU v4", "tpu_v4", 229.2 },
+        { "TPU v5 lite", "tpu_v5e", 240.5 },
+        { "TPU v5", "tpu_v5p", 166.0 },
+        { "TPU v6e", "tpu_v6e", 560.4 },
+        { "NVIDIA H200", "h200", 206.1 },
+        { "b200", "b200", 281.3 },
+    };
+    cbx_hardware h, first;
+    cbx_err err = CBX_ERR_INIT;
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        CHECK_OK(cbx_hardware_find(cases[i].told, &h, &err), &err, cases[i].told);
+        CHECK_STR(h.name, cases[i].name, cases[i].told);
+        CHECK_LE(fabs(cbx_hardware_ridge(&h, CBX_RATE_BF16) - cases[i].ridge), 0.06, cases[i].told);
+    }
+    CHECK_STATUS(cbx_hardware_find("NVIDIA H2", &h, &err), CBX_ENOENT, "the beginning of a name is none");
+    CHECK_STATUS(cbx_hardware_find("", &h, &err), CBX_ENOENT, "nor is nothing");
+    for (size_t i = 0; cbx_hardware_at(i, &h); i++) {
+        CHECK(h.bytes_per_s > 1e11 && h.source[0], h.name);
+        CHECK_OK(cbx_hardware_find(h.name, &first, &err), &err, "by its own name");
+        CHECK_STR(first.name, h.name, "each name once");
+        CHECK(!(h.flop_per_s[CBX_RATE_F64] > h.flop_per_s[CBX_RATE_F32]), h.name);
+    }
+    CHECK(isnan(cbx_hardware_ridge(&h, CBX_RATE_COUNT)), "no such rate");
+    CHECK_STR(cbx_rate_name(CBX_RATE_BF16), "bfloat16", "name");
+}
+
+static void cpus_by_formula(void **state)
+{
+    static const struct {
+        const char *features;
+        double f64, f32; /* of 4 cores at 3 GHz */
+    } cases[] = {
+        { "avx avx2 avx512f fma", 4 * 3e9 * 8 * 4, 4 * 3e9 * 16 * 4 },
+        { "avx avx2 fma", 4 * 3e9 * 4 * 4, 4 * 3e9 * 8 * 4 },
+        { "asimd", 4 * 3e9 * 2 * 4, 4 * 3e9 * 4 * 4 },
+        { "avx512fx sse2", 4 * 3e9 * 4, 4 * 3e9 * 4 },
+    };
+    cbx_machine m = { .cores = 4, .model_name = "A CPU" };
+    cbx_hardware h;
+    cbx_err err = CBX_ERR_INIT;
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        snprintf(m.features, sizeof m.features, "%s", cases[i].features);
+        CHECK_OK(cbx_hardware_of_cpu(&m, 3e9, &h, &err), &err, cases[i].features);
+        CLOSE(h.flop_per_s[CBX_RATE_F64], cases[i].f64, cases[i].features);
+        CLOSE(h.flop_per_s[CBX_RATE_F32], cases[i].f32, cases[i].features);
+        CHECK(isnan(h.bytes_per_s) && isnan(h.flop_per_s[CBX_RATE_BF16]), "not known");
+    }
+    CHECK_STATUS(cbx_hardware_of_cpu(&m, NAN, &h, &err), CBX_EINVAL, "no clock");
+    m.cores = 0;
+    CHECK_STATUS(cbx_hardware_of_cpu(&m, 3e9, &h, &err), CBX_EINVAL, "no cores");
+}
+
+/* 10 Gflop/s; L1 of 32 KiB at 100 GB/s, memory at 5 GB/s: ridges at 0.1 and 2 flop/byte. */
+static cbx_roofs small_machine(void)
+{
+    cbx_probe p = { .nlevels = 2 };
+    cbx_roofs r;
+    cbx_err err = CBX_ERR_INIT;
+    p.pipe_ops_per_s[CBX_PIPE_FMA][1] = 5e9;
+    p.pipe_ops_per_s[CBX_PIPE_FMA][0] = 10e9;
+    p.level[0] = (cbx_level_rate){ "L1", 32768, 100e9, 90e9, 0, 0 };
+    p.level[1] = (cbx_level_rate){ "memory", 0, 4e9, 5e9, 0, 0 };
+    CHECK_OK(cbx_roofs_of_probe(&p, true, 1, &r, &err), &err, "roofs");
+    CHECK_STATUS(cbx_roofs_of_probe(&p, true, 0, &r, &err), CBX_EINVAL, "no cores");
+    p.nlevels = 0;
+    CHECK_STATUS(cbx_roofs_of_probe(&p, true, 1, &r, &err), CBX_EINVAL, "no levels");
+    return r;
+}
+
+static void places(void **state)
+{
+    static const struct {
+        double flop, bytes, seconds, set;
+        const char *level;
+        cbx_bound bound;
+        double attainable, efficiency;
+        bool beyond;
+        const char *why;
+    } cases[] = {
+        { 2e9, 16e9, 4, 1e9, "memory", CBX_BOUND_MEMORY, 0.625e9, 0.8, false, "a triad from memory" },
+        { 2e9, 16e9, 0.2, 30000, "L1", CBX_BOUND_COMPUTE, 10e9, 1.0, false,
+          "the same from cache: there arithmetic bounds it" },
+        { 1e9, 16e9, 0.2, 30000, "L1", CBX_BOUND_MEMORY, 6.25e9, 0.8, false, "half the arithmetic" },
+        { 100e9, 1e9, 20, 1e9, "memory", CBX_BOUND_COMPUTE, 10e9, 0.5, false, "a product of matrices" },
+        { 0, 5e9, 2, 1e9, "memory", CBX_BOUND_MEMORY, 0, 0.5, false, "a copy" },
+        { 1e9, 0, 0.2, 0, "L1", CBX_BOUND_COMPUTE, 10e9, 0.5, false, "in registers" },
+        { 13.8e9, 1e9, 1, 1e9, "memory", CBX_BOUND_COMPUTE, 10e9, 1.38, true, "faster than the machine" },
+    };
+    cbx_roofs roofs = small_machine();
+    cbx_roofline r;
+    cbx_err err = CBX_ERR_INIT;
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        CHECK_OK(cbx_roofline_place(&roofs, cases[i].flop, cases[i].bytes, cases[i].seconds, cases[i].set, &r, &err),
+                 &err, cases[i].why);
+        CHECK_STR(r.level->name, cases[i].level, cases[i].why);
+        CHECK_INT(r.bound, cases[i].bound, cases[i].why);
+        CLOSE(r.attainable_flop_per_s, cases[i].attainable, cases[i].why);
+        CLOSE(r.efficiency, cases[i].efficiency, cases[i].why);
+        CHECK_INT(r.beyond_roof, cases[i].beyond, cases[i].why);
+    }
+    CLOSE(r.ridge, 2.0, "memory");
+    CHECK_STATUS(cbx_roofline_place(&roofs, 0, 0, 1, 0, &r, &err), CBX_EDOM, "no work");
+    CHECK_STATUS(cbx_roofline_place(&roofs, 1, 1, 0, 0, &r, &err), CBX_EDOM, "no time");
+    CHECK_STATUS(cbx_roofline_place(&roofs, NAN, 1, 1, 0, &r, &err), CBX_EDOM, "no number");
+    CHECK_STATUS(cbx_roofline_place(&roofs, 1, INFINITY, 1, 0, &r, &err), CBX_EDOM, "no end");
+}
+
+static void sheets_as_roofs(void **state)
+{
+    cbx_hardware h;
+    cbx_roofs roofs;
+    cbx_roofline r;
+    cbx_err err = CBX_ERR_INIT;
+    (void)state;
+    CHECK_OK(cbx_hardware_find("t4", &h, &err), &err, "found");
+    CHECK_STATUS(cbx_roofs_of_hardware(&h, CBX_RATE_F8, &roofs, &err), CBX_EUNAVAILABLE, "a rate it has not");
+    CHECK_OK(cbx_roofs_of_hardware(&h, CBX_RATE_F32, &roofs, &err), &err, "a rate it has");
+    CHECK_OK(cbx_roofline_place(&roofs, 8.1e12, 1e9, 2, 1e9, &r, &err), &err, "place");
+    CHECK(r.bound == CBX_BOUND_COMPUTE && fabs(r.efficiency - 0.5) < 1e-9 && !roofs.measured, "by its own type's rate");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(data_sheets), cmocka_unit_test(cpus_by_formula),
+                                        cmocka_unit_test(places), cmocka_unit_test(sheets_as_roofs) };
+    return cmocka_run_group_tests_name("profiling/roofline", tests, NULL, NULL);
+}

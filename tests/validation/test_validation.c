@@ -1,0 +1,208 @@
+/*
+ * Targets by direction, series that cross and come back, reports that pass only when all was shown.
+ */
+#include "check.h"
+
+#include <math.h>
+
+#include "calibrax/validation/report.h"
+#include "fail_alloc.h"
+
+#define LOW  CBX_DIRECTION_LOWER
+#define HIGH CBX_DIRECTION_HIGHER
+
+static void targets(void **state)
+{
+    static const struct {
+        double value, lower, upper, target;
+        cbx_direction direction;
+        cbx_accuracy_outcome wanted;
+        double margin;
+        const char *why;
+    } cases[] = {
+        { 0.5, NAN, NAN, 0.9, HIGH, CBX_ACCURACY_MISSED, -0.4, "an accuracy of 0.5 is not 0.9" },
+        { 0.95, NAN, NAN, 0.9, HIGH, CBX_ACCURACY_MET, 0.05, "better than asked" },
+        { 0.5, NAN, NAN, 0.9, LOW, CBX_ACCURACY_MET, 0.4, "an error may be smaller" },
+        { 0.9, NAN, NAN, 0.9, LOW, CBX_ACCURACY_MET, 0, "the target itself" },
+        { 0.9, NAN, NAN, 0.9, HIGH, CBX_ACCURACY_MET, 0, "from both sides" },
+        { 0.92, 0.88, 0.96, 0.9, HIGH, CBX_ACCURACY_UNDECIDED, 0.02, "not shown yet" },
+        { 0.92, 0.90, 0.96, 0.9, HIGH, CBX_ACCURACY_MET, 0.02, "all of the interval" },
+        { 0.92, 0.91, 0.96, 0.9, LOW, CBX_ACCURACY_MISSED, -0.02, "all of it on the wrong side" },
+        { NAN, NAN, NAN, 0.9, LOW, CBX_ACCURACY_NOT_FINITE, NAN, "no number" },
+        { 0.1, NAN, NAN, NAN, LOW, CBX_ACCURACY_NOT_FINITE, NAN, "no target" },
+        { -INFINITY, NAN, NAN, 1, LOW, CBX_ACCURACY_NOT_FINITE, NAN, "infinitely good is a fault" },
+        { 0.1, NAN, NAN, 1, CBX_DIRECTION_INFO, CBX_ACCURACY_NO_DIRECTION, NAN, "nothing to meet" },
+    };
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_metric m = { cases[i].value, cases[i].lower, cases[i].upper, NULL, 0 };
+        cbx_accuracy_result r = cbx_accuracy_check(&m, cases[i].target, cases[i].direction);
+        CHECK_STR(cbx_accuracy_outcome_name(r.outcome), cbx_accuracy_outcome_name(cases[i].wanted), cases[i].why);
+        CHECK(isnan(cases[i].margin) ? isnan(r.margin) : fabs(r.margin - cases[i].margin) < 1e-12, cases[i].why);
+    }
+}
+
+static void series(void **state)
+{
+    static const struct {
+        double v[6];
+        size_t n, hold;
+        cbx_convergence_outcome outcome;
+        cbx_tolerance_outcome tolerance; /* of 0.1 */
+        size_t iteration, crossed;
+        const char *why;
+    } cases[] = {
+        { { 1, 0.5, 0.2, 0.09, 0.04, 0.02 },
+          6,
+          0,
+          CBX_CONVERGENCE_CONVERGING,
+          CBX_TOLERANCE_MET,
+          4,
+          4,
+          "falls and stays" },
+        { { 1, 0.05, 0.9, 0.8, 0.7, 0.6 },
+          6,
+          0,
+          CBX_CONVERGENCE_STALLED,
+          CBX_TOLERANCE_TRANSIENT,
+          0,
+          2,
+          "a passing dip" },
+        { { 0.01, 0.1, 1, 10, 100, 1000 }, 6, 0, CBX_CONVERGENCE_DIVERGING, CBX_TOLERANCE_TRANSIENT, 0, 1, "grows" },
+        { { 1, 1, 1, 1, 1, 1 }, 6, 0, CBX_CONVERGENCE_STALLED, CBX_TOLERANCE_NEVER, 0, 0, "stays where it is" },
+        { { 1, 0.5, 0.2, 0.09, 0.2, 0.09 },
+          6,
+          2,
+          CBX_CONVERGENCE_CONVERGING,
+          CBX_TOLERANCE_TRANSIENT,
+          0,
+          4,
+          "not held" },
+        { { 1, 0.5, 0.2, 0.2, 0.09, 0.09 }, 6, 2, CBX_CONVERGENCE_CONVERGING, CBX_TOLERANCE_MET, 5, 5, "held" },
+        { { 0 }, 0, 0, CBX_CONVERGENCE_EMPTY, CBX_TOLERANCE_UNKNOWN, 0, 0, "nothing meets nothing" },
+        { { 0.05 }, 1, 0, CBX_CONVERGENCE_TOO_SHORT, CBX_TOLERANCE_MET, 1, 1, "one value" },
+        { { 1, NAN, 0.01 }, 3, 0, CBX_CONVERGENCE_NOT_AN_ERROR, CBX_TOLERANCE_UNKNOWN, 0, 0, "a hole" },
+        { { 1, -0.5 }, 2, 0, CBX_CONVERGENCE_NOT_AN_ERROR, CBX_TOLERANCE_UNKNOWN, 0, 0, "an error is not negative" },
+        { { 1, 0, 0, 0 }, 4, 0, CBX_CONVERGENCE_STALLED, CBX_TOLERANCE_MET, 2, 2, "exactly right, and flat since" },
+    };
+    const double tolerance = 0.1;
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_err err = CBX_ERR_INIT;
+        cbx_convergence_result r;
+        cbx_tolerance_result t;
+        CHECK_OK(cbx_convergence_check(cases[i].v, cases[i].n, &tolerance, 1, cases[i].hold, &r, &t, &err), &err,
+                 cases[i].why);
+        CHECK_STR(cbx_convergence_outcome_name(r.outcome), cbx_convergence_outcome_name(cases[i].outcome),
+                  cases[i].why);
+        CHECK_STR(cbx_tolerance_outcome_name(t.outcome), cbx_tolerance_outcome_name(cases[i].tolerance), cases[i].why);
+        CHECK_INT(t.iteration, cases[i].iteration, cases[i].why);
+        CHECK_INT(t.crossed, cases[i].crossed, cases[i].why);
+    }
+}
+
+static void rates_and_orders(void **state)
+{
+    double v[20], h[4] = { 0.1, 0.05, 0.025, 0.0125 }, e[4], order, error;
+    cbx_convergence_result r;
+    cbx_err err = CBX_ERR_INIT;
+    const double bad = -1;
+    cbx_tolerance_result t[6];
+
+    (void)state;
+    for (size_t i = 0; i < 20; i++) v[i] = 3 * pow(0.5, (double)i);
+    CHECK_OK(cbx_convergence_check(v, 20, NULL, 0, 0, &r, NULL, &err), &err, "halves");
+    CHECK_LE(fabs(r.rate - log(2)), 1e-12, "by ln 2 an iteration");
+    for (size_t i = 0; i < 20; i++) v[i] = pow(2, (double)i);
+    CHECK_OK(cbx_convergence_check(v, 20, NULL, 0, 0, &r, NULL, &err), &err, "doubles");
+    CHECK_LE(fabs(r.rate + log(2)), 1e-12, "a rate has a sign");
+    for (size_t i = 0; i < 4; i++) e[i] = 7 * h[i] * h[i];
+    CHECK_OK(cbx_convergence_order(h, e, 4, &order, &error, &err), &err, "order");
+    CHECK_LE(fabs(order - 2), 1e-12, "second order");
+    CHECK_LE(error, 1e-12, "without a rest");
+    CHECK_STATUS(cbx_convergence_order(h, e, 1, &order, NULL, &err), CBX_EINVAL, "one pair");
+    h[1] = 0;
+    CHECK_STATUS(cbx_convergence_order(h, e, 4, &order, NULL, &err), CBX_EDOM, "a step of 0");
+    h[0] = h[1] = 0.1;
+    CHECK_STATUS(cbx_convergence_order(h, e, 2, &order, NULL, &err), CBX_EINVAL, "one step twice");
+    CHECK_STATUS(cbx_convergence_check(v, 2, &bad, 1, 0, &r, t, &err), CBX_EINVAL, "a tolerance below 0");
+
+    const double tolerances[3] = { 1, 0.1, 0.01 }, a[3] = { 1, 0.05, 0.05 }, b[3] = { 1, 0.5, 0.005 };
+    CHECK_OK(cbx_convergence_check(a, 3, tolerances, 3, 0, &r, t, &err), &err, "first");
+    CHECK_OK(cbx_convergence_check(b, 3, tolerances, 3, 0, &r, t + 3, &err), &err, "second");
+    CHECK(cbx_convergence_tightest(t, 2, 3) == 0.1, "what both met");
+    CHECK(cbx_convergence_tightest(t + 3, 1, 3) == 0.01, "what one met");
+    CHECK(isnan(cbx_convergence_tightest(t, 0, 3)), "no series met nothing");
+}
+
+static cbx_status whole_report(cbx_ctx *ctx, void *user)
+{
+    const cbx_metric_def def = { "rmse", "m", LOW, NULL, 0, NULL };
+    const cbx_metric achieved = cbx_metric_of(0.5);
+    const double errors[] = { 1, 0.1, 0.01 };
+    cbx_validation *v = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_json *json = NULL;
+    cbx_status st = cbx_validation_create(ctx, "kernel", "a table", &v, &err);
+
+    if (!st) st = cbx_validation_add_accuracy(v, &def, &achieved, 0.6, &err);
+    if (!st) st = cbx_validation_add_convergence(v, "residual", errors, 3, 0.05, 0, &err);
+    if (!st && user) {
+        CHECK(cbx_validation_passed(v), "both");
+        CHECK_STATUS(cbx_validation_add_accuracy(v, &def, &achieved, 0.6, &err), CBX_EEXIST, "twice");
+    }
+    if (!st) st = cbx_validation_add_violation(v, "the mass is not conserved", &err);
+    if (!st && user) {
+        CHECK(!cbx_validation_passed(v), "a violation");
+        CHECK_INT(cbx_validation_failures(v), 1, "one");
+        json = cbx_validation_json(v);
+        CHECK_STR(cbx_json_get_string(cbx_json_at(cbx_json_get(json, "accuracy"), 0), "outcome", ""), "met",
+                  "accuracy");
+        CHECK_STR(cbx_json_get_string(cbx_json_at(cbx_json_get(json, "convergence"), 0), "series", ""), "converging",
+                  "series");
+        CHECK_STR(cbx_json_string_value(cbx_json_at(cbx_json_get(json, "violations"), 0)), "the mass is not conserved",
+                  "violation");
+        CHECK(!cbx_json_get_bool(json, "passed", true), "passed");
+        cbx_json_unref(json);
+    }
+    cbx_validation_free(v);
+    return st;
+}
+
+static void reports(void **state)
+{
+    cbx_validation *v = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_ctx *ctx = NULL;
+    bool look = true;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
+    CHECK_OK(whole_report(ctx, &look), &err, "a report");
+    CHECK_STATUS(cbx_validation_create(ctx, "", "x", &v, &err), CBX_EINVAL, "without a name");
+    CHECK_OK(cbx_validation_create(ctx, "nothing", "x", &v, &err), &err, "empty");
+    CHECK(!cbx_validation_passed(v), "an empty report shows nothing");
+    CHECK_OK(cbx_validation_add_convergence(v, "none", NULL, 0, 1, 0, &err), &err, "an empty series");
+    CHECK(!cbx_validation_passed(v), "an empty series does neither");
+    CHECK_INT(cbx_validation_checks(v), 1, "but was looked at");
+    cbx_validation_free(v);
+    cbx_ctx_free(ctx);
+}
+
+static void memory_that_runs_out(void **state)
+{
+    (void)state;
+    CHECK_GT(cbx_test_fail_each(whole_report, NULL, "a report"), 1, "something was allocated");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(targets),
+        cmocka_unit_test(series),
+        cmocka_unit_test(rates_and_orders),
+        cmocka_unit_test(reports),
+        cmocka_unit_test(memory_that_runs_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
