@@ -1,10 +1,24 @@
 /*
- * Help, manual page (man(7) macros) and bash completion, all from the option tables.
+ * Help and manual page (man(7) macros) from the option tables.
  */
 #include <string.h>
 
 #include "calibrax/base/version.h"
 #include "programs/common/options.h"
+
+const opt_note *opt_note_settings(opt_settings *s)
+{
+    for (int i = 0; i < CBX_SETTING_COUNT; i++) {
+        const cbx_setting_info *info = cbx_setting_get_info((cbx_setting)i);
+        snprintf(s->what[i], sizeof(s->what[i]), "%s, %s", info->variable, info->alias);
+        snprintf(s->text[i], sizeof(s->text[i]), "%s: %s (default: %s); the second name is an alias%s%s", info->meaning,
+                 info->words, info->fallback, strcmp(info->words, info->alias_words) ? " that says " : "",
+                 strcmp(info->words, info->alias_words) ? info->alias_words : "");
+        s->notes[i] = (opt_note){ s->what[i], s->text[i] };
+    }
+    s->notes[CBX_SETTING_COUNT] = (opt_note){ NULL, NULL };
+    return s->notes;
+}
 
 /* --- help --- */
 
@@ -67,7 +81,7 @@ void opt_print_help(const opt_program *program, const opt_command *command, FILE
         fprintf(out, "\nCommands:\n");
         for (size_t i = 0; i < program->ncommands; i++) {
             if (program->commands[i].name[0])
-                fprintf(out, "  %-12s %s\n", program->commands[i].name, program->commands[i].summary);
+                fprintf(out, "  %-14s %s\n", program->commands[i].name, program->commands[i].summary);
         }
     }
     fprintf(out, "\nOptions:\n");
@@ -162,37 +176,4 @@ void opt_print_man(const opt_program *program, FILE *out)
     man_notes(out, "EXIT STATUS", program->exits);
     man_notes(out, "ENVIRONMENT", program->environment);
     man_notes(out, "EXAMPLES", program->examples);
-}
-
-/* --- completion --- */
-
-static void completion_words(const opt_command *c, FILE *out)
-{
-    for (size_t i = 0; i < c->noptions; i++) fprintf(out, "--%s ", c->options[i].name);
-    fputs("--help", out);
-}
-
-void opt_print_completion(const opt_program *program, FILE *out)
-{
-    fprintf(out,
-            "# bash completion of %s\n_%s()\n{\n    local word=\"${COMP_WORDS[COMP_CWORD]}\" words\n    case "
-            "\"${COMP_WORDS[1]}\" in\n",
-            program->name, program->name);
-    for (size_t i = 0; i < program->ncommands; i++) {
-        const opt_command *c = &program->commands[i];
-        if (!c->name[0]) continue;
-        fprintf(out, "    %s) words=\"", c->name);
-        completion_words(c, out);
-        fprintf(out, "\" ;;\n");
-    }
-    fprintf(out, "    *) words=\"");
-    completion_words(&program->commands[0], out);
-    fprintf(out, " --version\"\n       if [ \"$COMP_CWORD\" -eq 1 ]; then words=\"$words");
-    for (size_t i = 0; i < program->ncommands; i++) {
-        if (program->commands[i].name[0]) fprintf(out, " %s", program->commands[i].name);
-    }
-    fprintf(out, "\"; fi ;;\n    esac\n    if [ \"${word#-}\" != \"$word\" ] || [ \"$COMP_CWORD\" -eq 1 ]; then\n");
-    fprintf(out, "        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n    else\n        COMPREPLY=($(compgen -f "
-                 "-- \"$word\"))\n    fi\n}\n");
-    fprintf(out, "complete -F _%s %s\n", program->name, program->name);
 }

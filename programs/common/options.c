@@ -18,14 +18,22 @@
 
 enum { CODE_HELP = 1, CODE_FIRST = 2 };
 
+/* What comes from files may hold anything: a sentence stays one line, and says nothing to the terminal. */
+static void put_plain(const char *text)
+{
+    for (; *text; text++) putc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, stderr);
+}
+
 int opt_fail(const opt_program *program, const char *fmt, ...)
 {
+    char message[2048];
     va_list args;
 
-    fprintf(stderr, "%s: ", program->name);
     va_start(args, fmt);
-    vfprintf(stderr, fmt, args);
+    vsnprintf(message, sizeof(message), fmt, args);
     va_end(args);
+    fprintf(stderr, "%s: ", program->name);
+    put_plain(message);
     fputc('\n', stderr);
     return 2;
 }
@@ -51,6 +59,9 @@ bool opt_split(cbx_arena *arena, const char *text, opt_list *list)
     }
     return true;
 }
+
+/* What parsing came to. */
+typedef enum opt_result { OPT_GO, OPT_STOP, OPT_BAD } opt_result;
 
 /* --- rewriting --- */
 
@@ -236,8 +247,9 @@ static opt_result take_rest(const opt_program *program, const opt_command *comma
     return OPT_GO;
 }
 
-opt_result opt_parse(const opt_program *program, const opt_command *command, int argc, const char **argv, void *target,
-                     cbx_arena *arena, opt_list *rest)
+/* Sets members of target; argv[0] is the command's own word, rest NULL if it takes no others.  Texts live in the arena. */
+static opt_result parse(const opt_program *program, const opt_command *command, int argc, const char **argv,
+                        void *target, cbx_arena *arena, opt_list *rest)
 {
     struct poptOption *table = popt_table(command, arena);
     opt_list words = { NULL, 0 };
@@ -269,6 +281,80 @@ static int print_version(const opt_program *program)
     return 0;
 }
 
+/* A context by the environment, or whatever the environment says; 2 with a sentence if there is none. */
+static int make_context(const opt_program *program, const opt_command *command, cbx_ctx **out)
+{
+    cbx_ctx_opts o = CBX_CTX_OPTS_INIT;
+    cbx_err err = CBX_ERR_INIT;
+
+    if (command->flags & OPT_ANY_ENVIRONMENT) {
+        o.backend = "auto";
+        o.use_gpu = CBX_CHOICE_OFF;
+        o.gpu_fallback = CBX_CHOICE_ON;
+        o.gpu_memory_fraction = 0.9;
+    }
+    return cbx_ctx_create(&o, out, &err) ? opt_fail(program, "%s", err.message) : 0;
+}
+
+static int parse_and_run(const opt_program *program, const opt_command *command, int argc, const char **argv,
+                         cbx_arena *arena)
+{
+    opt_list words = { NULL, 0 };
+    opt_run run = { program, command, cbx_arena_alloc(arena, command->args_size), &words, arena, NULL };
+    opt_result parsed;
+    int status;
+
+    if (!run.args) return opt_fail(program, "out of memory");
+    if (command->defaults) memcpy(run.args, command->defaults, command->args_size);
+    parsed = parse(program, command, argc, argv, run.args, arena, command->flags & OPT_TAKES_WORDS ? &words : NULL);
+    if (parsed != OPT_GO) return parsed == OPT_STOP ? EXIT_PASS : EXIT_ERROR;
+    status = make_context(program, command, &run.ctx);
+    if (!status) status = command->run(&run);
+    cbx_ctx_free(run.ctx);
+    return status;
+}
+
+static int start(const opt_program *program, const opt_command *command, int argc, const char **argv)
+{
+    cbx_arena arena;
+    int status;
+
+    cbx_arena_init(&arena, cbx_allocator_default());
+    status = parse_and_run(program, command, argc, argv, &arena);
+    cbx_arena_clear(&arena);
+    return status;
+}
+
+/* Words of argv that name this command, 1 or 2 ("store verify"); 0: it is another. */
+static int names_command(const opt_command *c, int argc, const char **argv)
+{
+    const char *blank = strchr(c->name, ' ');
+    size_t first = blank ? (size_t)(blank - c->name) : strlen(c->name);
+
+    if (!first || argc < 2 || strlen(argv[1]) != first || strncmp(argv[1], c->name, first)) return 0;
+    if (!blank) return 1;
+    return argc > 2 && !strcmp(argv[2], blank + 1) ? 2 : 0;
+}
+
+/* A word that begins commands of two words, without a second one that is known. */
+static int half_command(const opt_program *program, const char *first, const char *second)
+{
+    const char *names[32], *near;
+    char all[200] = "";
+    size_t n = 0, len = strlen(first), used = 0;
+
+    for (size_t i = 0; i < program->ncommands && n < CBX_LEN(names); i++) {
+        const char *name = program->commands[i].name;
+        if (strncmp(name, first, len) || name[len] != ' ') continue;
+        names[n++] = name + len + 1;
+        used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", used ? ", " : "", name + len + 1);
+    }
+    if (!n) return 0;
+    near = second ? cbx_nearest_word(second, names, n) : NULL;
+    if (near) return opt_fail(program, "unknown command '%s %s'; did you mean '%s %s'?", first, second, first, near);
+    return opt_fail(program, "'%s' needs one of these words behind it: %s", first, all);
+}
+
 static int run_command(const opt_program *program, int argc, const char **argv)
 {
     const char *names[32];
@@ -277,10 +363,12 @@ static int run_command(const opt_program *program, int argc, const char **argv)
 
     for (size_t i = 0; i < program->ncommands; i++) {
         const opt_command *c = &program->commands[i];
-        if (argc > 1 && c->name[0] && !strcmp(argv[1], c->name)) return c->run(program, c, argc - 1, argv + 1);
+        int words = names_command(c, argc, argv);
+        if (words) return start(program, c, argc - words, argv + words);
         if (c->name[0] && n < CBX_LEN(names)) names[n++] = c->name;
     }
-    if (argc < 2 || argv[1][0] == '-') return program->commands[0].run(program, &program->commands[0], argc, argv);
+    if (argc < 2 || argv[1][0] == '-') return start(program, &program->commands[0], argc, argv);
+    if (half_command(program, argv[1], argc > 2 && argv[2][0] != '-' ? argv[2] : NULL)) return EXIT_ERROR;
     near = cbx_nearest_word(argv[1], names, n);
     if (near) return opt_fail(program, "unknown command '%s'; did you mean '%s'?", argv[1], near);
     return opt_fail(program, "unknown command '%s'; '%s --help' lists them", argv[1], program->name);
@@ -295,9 +383,9 @@ int opt_main(const opt_program *program, int argc, const char **argv)
     } else if (argc > 1 && !strcmp(argv[1], "--man")) {
         opt_print_man(program, stdout);
     } else if (argc > 1 && !strcmp(argv[1], "--completion")) {
-        if (argc > 2 && strcmp(argv[2], "bash"))
-            return opt_fail(program, "--completion: unknown shell '%s'; known: bash", argv[2]);
-        opt_print_completion(program, stdout);
+        const char *shell = argc > 2 ? argv[2] : "bash";
+        if (!opt_print_completion(program, shell, stdout))
+            return opt_fail(program, "--completion: unknown shell '%s'; known: bash, zsh, fish", shell);
     } else {
         status = run_command(program, argc, argv);
     }

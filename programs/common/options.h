@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "calibrax/base/arena.h"
+#include "calibrax/base/settings.h"
 
 typedef enum opt_kind {
     OPT_FLAG,
@@ -45,19 +46,47 @@ typedef struct opt_spec {
 } opt_spec;
 
 struct opt_program;
+struct opt_command;
+
+/* What a command runs with; all of it ends with the run. */
+typedef struct opt_run {
+    const struct opt_program *program;
+    const struct opt_command *command;
+    void *args;            /* the command's struct, filled */
+    const opt_list *words; /* those that are no options */
+    cbx_arena *arena;
+    cbx_ctx *ctx;
+} opt_run;
+
+enum {
+    OPT_TAKES_WORDS = 1,    /* words that are no options are no fault */
+    OPT_ANY_ENVIRONMENT = 2 /* runs with a wrong environment, too: the context has the defaults of all settings */
+};
 
 typedef struct opt_command {
-    const char *name; /* "" for what the program does without a command word */
+    const char *name; /* one word or two ("store verify"); "" for what the program does without a command word */
     const char *synopsis, *summary, *description;
     const opt_spec *options;
     size_t noptions;
-    int (*run)(const struct opt_program *program, const struct opt_command *command, int argc, const char **argv);
+    size_t args_size;     /* of the struct that the options set */
+    const void *defaults; /* what it holds at first; NULL: zeroes */
+    unsigned flags;
+    int (*run)(const opt_run *run); /* returns the exit status */
 } opt_command;
 
 /* Rows of two columns for the manual: exit codes, environment, examples. */
 typedef struct opt_note {
     const char *what, *text;
 } opt_note;
+
+/* The rows of a manual for the settings of the library (calibrax/base/settings.h), with the texts they point to. */
+typedef struct opt_settings {
+    opt_note notes[CBX_SETTING_COUNT + 1];
+    char what[CBX_SETTING_COUNT][80], text[CBX_SETTING_COUNT][240];
+} opt_settings;
+
+/* Fills s and returns its rows. */
+const opt_note *opt_note_settings(opt_settings *s);
 
 typedef struct opt_program {
     const char *name, *summary;
@@ -66,20 +95,15 @@ typedef struct opt_program {
     const opt_note *exits, *environment, *examples; /* each ends with a NULL row */
 } opt_program;
 
-/* What parsing came to. */
-typedef enum opt_result { OPT_GO, OPT_STOP, OPT_BAD } opt_result;
+/* Exit status of every program (DESIGN.md section 1). */
+enum { EXIT_PASS = 0, EXIT_CHECK = 1, EXIT_ERROR = 2, EXIT_UNDECIDED = 3, EXIT_STOPPED = 130 };
 
 /*
- * Runs the command that argv asks for and returns its exit status.  Sees to --version, --man and --completion SHELL first.
- * Standard output that cannot be written makes it 2.
+ * Runs the command that argv asks for and returns its exit status: parses its options, makes a context, calls it.  Sees to
+ * --version, --man, --completion SHELL and --help first.  A fault is one sentence and 2; so is standard output that cannot
+ * be written.
  */
 int opt_main(const opt_program *program, int argc, const char **argv);
-/*
- * Sets members of target; argv[0] is the command's own word.  --help prints and gives OPT_STOP; a fault prints one sentence and gives
- * OPT_BAD.  Texts live in the arena.  rest: words that are no options; NULL if the command takes none, then one is a fault.
- */
-opt_result opt_parse(const opt_program *program, const opt_command *command, int argc, const char **argv, void *target,
-                     cbx_arena *arena, opt_list *rest);
 /* Splits at commas, adding to the list; empty parts are left out.  false: out of memory. */
 bool opt_split(cbx_arena *arena, const char *text, opt_list *list);
 /* Adds one word.  false: out of memory. */
@@ -89,6 +113,7 @@ int opt_fail(const opt_program *program, const char *fmt, ...) CBX_PRINTF(2, 3);
 
 void opt_print_help(const opt_program *program, const opt_command *command, FILE *out);
 void opt_print_man(const opt_program *program, FILE *out);
-void opt_print_completion(const opt_program *program, FILE *out);
+/* For "bash", "zsh" or "fish"; false: another shell. */
+bool opt_print_completion(const opt_program *program, const char *shell, FILE *out);
 
 #endif

@@ -217,21 +217,25 @@ static int conclude(const opt_program *program, const cbx_measure_result *r)
     return EXIT_PASS;
 }
 
-static int run_parsed(const opt_program *program, const exec_args *a, const opt_list *words, cbx_arena *arena)
+static int run_exec(const opt_run *run)
 {
+    const opt_program *program = run->program;
+    const exec_args *a = run->args;
+    const opt_list *words = run->words;
+    cbx_arena *arena = run->arena;
     cbx_exec_opts opts = CBX_EXEC_OPTS_INIT;
     cbx_exec_param *params = cbx_arena_calloc(arena, a->params.count + 1, sizeof(*params));
     cbx_exec_command *commands = cbx_arena_calloc(arena, words->count + 1, sizeof(*commands));
     cbx_measure_result result;
     cbx_err err = CBX_ERR_INIT;
-    cbx_ctx *ctx = NULL;
     progress p;
     int status;
 
-    if (!params || !commands || cbx_ctx_create(NULL, &ctx, NULL)) return opt_fail(program, "out of memory");
+    if (a->shell && a->no_shell) return opt_fail(program, "--shell and --no-shell exclude each other");
+    if (!params || !commands) return opt_fail(program, "out of memory");
     status = read_params(program, a, words, arena, params);
     if (!status) status = make_commands(program, a, words, arena, commands);
-    if (status) goto done;
+    if (status) return status;
     opts = (cbx_exec_opts){
         .struct_size = sizeof(opts), .commands = commands, .ncommands = words->count, .params = params
     };
@@ -249,8 +253,8 @@ static int run_parsed(const opt_program *program, const exec_args *a, const opt_
     opts.progress = progress_show;
     opts.user = &p;
     progress_init(&p);
-    cbx_measure_result_init(&result, cbx_ctx_allocator(ctx));
-    if (cbx_exec_run(ctx, &opts, &result, &err)) {
+    cbx_measure_result_init(&result, cbx_ctx_allocator(run->ctx));
+    if (cbx_exec_run(run->ctx, &opts, &result, &err)) {
         progress_end(&p);
         status = opt_fail(program, "%s", err.message);
     } else {
@@ -259,29 +263,10 @@ static int run_parsed(const opt_program *program, const exec_args *a, const opt_
         status = status ? status : conclude(program, &result);
     }
     cbx_measure_result_clear(&result);
-done:
-    cbx_ctx_free(ctx);
     return status;
 }
 
-static int run_exec(const opt_program *program, const opt_command *command, int argc, const char **argv)
-{
-    exec_args args = { .warmup = -1 };
-    opt_list words = { NULL, 0 };
-    cbx_arena arena;
-    opt_result parsed;
-    int status = EXIT_ERROR;
-
-    cbx_arena_init(&arena, cbx_allocator_default());
-    parsed = opt_parse(program, command, argc, argv, &args, &arena, &words);
-    if (parsed == OPT_STOP) status = EXIT_PASS;
-    if (parsed == OPT_GO && args.shell && args.no_shell)
-        status = opt_fail(program, "--shell and --no-shell exclude each other");
-    else if (parsed == OPT_GO)
-        status = run_parsed(program, &args, &words, &arena);
-    cbx_arena_clear(&arena);
-    return status;
-}
+static const exec_args defaults = { .warmup = -1 };
 
 const opt_command exec_command = {
     "exec",
@@ -292,5 +277,8 @@ const opt_command exec_command = {
     "every verdict is decided or every interval is within 2 %, or the budget is spent.",
     exec_options,
     CBX_LEN(exec_options),
+    sizeof(exec_args),
+    &defaults,
+    OPT_TAKES_WORDS,
     run_exec,
 };

@@ -214,21 +214,10 @@ int list_print(const opt_program *program, cbx_ctx *ctx, bool json)
     return EXIT_PASS;
 }
 
-static int run_list(const opt_program *program, const opt_command *command, int argc, const char **argv)
+static int run_list(const opt_run *run)
 {
-    list_args args = { false };
-    cbx_arena arena;
-    cbx_ctx *ctx = NULL;
-    opt_result parsed;
-    int status = EXIT_ERROR;
-
-    cbx_arena_init(&arena, cbx_allocator_default());
-    parsed = opt_parse(program, command, argc, argv, &args, &arena, NULL);
-    if (parsed == OPT_STOP) status = EXIT_PASS;
-    if (parsed == OPT_GO && !cbx_ctx_create(NULL, &ctx, NULL)) status = list_print(program, ctx, args.json);
-    cbx_ctx_free(ctx);
-    cbx_arena_clear(&arena);
-    return status;
+    const list_args *a = run->args;
+    return list_print(run->program, run->ctx, a->json);
 }
 
 const opt_command list_command = {
@@ -239,5 +228,8 @@ const opt_command list_command = {
     "machine has.",
     list_options,
     CBX_LEN(list_options),
+    sizeof(list_args),
+    NULL,
+    0,
     run_list,
 };

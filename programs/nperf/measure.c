@@ -333,42 +333,20 @@ static bool settle_outputs(const measure_args *a, cbx_arena *arena, outputs *to)
     return to->rows && (to->report || a->render_from.count) && (!a->site || to->page);
 }
 
-static int run_parsed(const opt_program *program, const measure_args *a, cbx_arena *arena)
+static int run_measure(const opt_run *run)
 {
-    const char *command = reproduce(a, arena);
-    cbx_ctx *ctx = NULL;
+    const measure_args *a = run->args;
+    const char *command = reproduce(a, run->arena);
     outputs to;
-    int status;
 
-    if (!command || !settle_outputs(a, arena, &to) || cbx_ctx_create(NULL, &ctx, NULL))
-        return opt_fail(program, "out of memory");
-    if (a->list)
-        status = list_print(program, ctx, a->json);
-    else if (a->render_from.count)
-        status = render(program, ctx, a, &to);
-    else
-        status = measure(program, ctx, a, &to, command);
-    cbx_ctx_free(ctx);
-    return status;
+    if (a->latest && !a->render_from.count) return opt_fail(run->program, "--latest goes with --render-from");
+    if (!command || !settle_outputs(a, run->arena, &to)) return opt_fail(run->program, "out of memory");
+    if (a->list) return list_print(run->program, run->ctx, a->json);
+    if (a->render_from.count) return render(run->program, run->ctx, a, &to);
+    return measure(run->program, run->ctx, a, &to, command);
 }
 
-static int run_measure(const opt_program *program, const opt_command *command, int argc, const char **argv)
-{
-    measure_args args = { .case_name = "semiring_matmul", .variants = "all", .warmup = -1 };
-    cbx_arena arena;
-    opt_result parsed;
-    int status = EXIT_ERROR;
-
-    cbx_arena_init(&arena, cbx_allocator_default());
-    parsed = opt_parse(program, command, argc, argv, &args, &arena, NULL);
-    if (parsed == OPT_STOP) status = EXIT_PASS;
-    if (parsed == OPT_GO && args.latest && !args.render_from.count)
-        status = opt_fail(program, "--latest goes with --render-from");
-    else if (parsed == OPT_GO)
-        status = run_parsed(program, &args, &arena);
-    cbx_arena_clear(&arena);
-    return status;
-}
+static const measure_args defaults = { .case_name = "semiring_matmul", .variants = "all", .warmup = -1 };
 
 const opt_command measure_command = {
     "",
@@ -380,5 +358,8 @@ const opt_command measure_command = {
     "standard error.",
     measure_options,
     CBX_LEN(measure_options),
+    sizeof(measure_args),
+    &defaults,
+    0,
     run_measure,
 };

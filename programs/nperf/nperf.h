@@ -5,10 +5,7 @@
 #define CALIBRAX_PROGRAMS_NPERF_H
 
 #include "calibrax/perf/measure.h"
-#include "programs/common/options.h"
-
-/* Exit status of every program (DESIGN.md section 1). */
-enum { EXIT_PASS = 0, EXIT_CHECK = 1, EXIT_ERROR = 2, EXIT_UNDECIDED = 3, EXIT_STOPPED = 130 };
+#include "programs/common/output.h"
 
 extern const opt_command measure_command, exec_command, doctor_command, selftest_command, list_command;
 
@@ -22,12 +19,8 @@ int list_print(const opt_program *program, cbx_ctx *ctx, bool json);
 
 /* {"schema":schema,"version":1,"rows":[...]} on standard output. */
 int print_rows_json(const opt_program *program, const cbx_rows *rows, const char *schema);
-/* One line of JSON on standard output; takes the reference. */
-int print_json(const opt_program *program, cbx_json *document);
 /* Writes a text to a file, or prints why not. */
 int write_text(const opt_program *program, cbx_ctx *ctx, const char *path, const cbx_text *text);
-/* Columns of the terminal on standard output; 0 if it is none. */
-size_t terminal_width(void);
 
 /* A progress line on standard error: one that is redrawn on a terminal, plain lines elsewhere. */
 typedef struct progress {

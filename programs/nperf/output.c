@@ -3,36 +3,9 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "calibrax/base/file.h"
 #include "programs/nperf/nperf.h"
-
-size_t terminal_width(void)
-{
-    struct winsize w;
-
-    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) != 0) return 0;
-    return w.ws_col;
-}
-
-int print_json(const opt_program *program, cbx_json *document)
-{
-    cbx_text text;
-    int status = EXIT_PASS;
-
-    cbx_text_init(&text, cbx_allocator_default());
-    cbx_json_write(document, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING, &text);
-    cbx_text_putc(&text, '\n');
-    if (!document || text.status)
-        status = opt_fail(program, "out of memory");
-    else
-        fwrite(text.data, 1, text.len, stdout);
-    cbx_text_clear(&text);
-    cbx_json_unref(document);
-    return status;
-}
 
 int print_rows_json(const opt_program *program, const cbx_rows *rows, const char *schema)
 {

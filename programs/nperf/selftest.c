@@ -377,17 +377,19 @@ static cbx_json *scores_json(const aa_score *aa, const mutant_score *m)
     return o;
 }
 
-static int run_parsed(const opt_program *program, selftest_args *a, cbx_arena *arena)
+static int run_selftest(const opt_run *run)
 {
+    const opt_program *program = run->program;
+    selftest_args *a = run->args;
+    cbx_arena *arena = run->arena;
+    cbx_ctx *ctx = run->ctx;
     aa_score aa = { 0 };
     mutant_score m = { 0 };
-    cbx_ctx *ctx = NULL;
     progress p;
     bool want_mutants = a->mutants || !a->aa, want_aa = a->aa || !a->mutants;
     int status = EXIT_PASS;
 
     if (!a->aa) a->aa = "24";
-    if (cbx_ctx_create(NULL, &ctx, NULL)) return opt_fail(program, "out of memory");
     cbx_text_init(&m.survivors, cbx_ctx_allocator(ctx));
     progress_init(&p);
     if (want_mutants) status = run_mutants(program, ctx, a, arena, &p, &m);
@@ -399,22 +401,6 @@ static int run_parsed(const opt_program *program, selftest_args *a, cbx_arena *a
         print_scores(want_aa ? &aa : NULL, want_mutants ? &m : NULL);
     if (!status && ((want_aa && !aa_holds(&aa)) || (want_mutants && !mutants_hold(&m)))) status = EXIT_CHECK;
     cbx_text_clear(&m.survivors);
-    cbx_ctx_free(ctx);
-    return status;
-}
-
-static int run_selftest(const opt_program *program, const opt_command *command, int argc, const char **argv)
-{
-    selftest_args args = { 0 };
-    cbx_arena arena;
-    opt_result parsed;
-    int status = EXIT_ERROR;
-
-    cbx_arena_init(&arena, cbx_allocator_default());
-    parsed = opt_parse(program, command, argc, argv, &args, &arena, NULL);
-    if (parsed == OPT_STOP) status = EXIT_PASS;
-    if (parsed == OPT_GO) status = run_parsed(program, &args, &arena);
-    cbx_arena_clear(&arena);
     return status;
 }
 
@@ -427,5 +413,8 @@ const opt_command selftest_command = {
     "Exit status 1 when a fault survives or there are more false alarms than promised.",
     selftest_options,
     CBX_LEN(selftest_options),
+    sizeof(selftest_args),
+    NULL,
+    0,
     run_selftest,
 };

@@ -1,4 +1,4 @@
-"""What the black-box tests of nperf share: a folder of its own for each test, TAP, and a few checks.  Standard library only."""
+"""What the black-box tests of the programs share: a folder of its own for each test, TAP, and a few checks.  Standard library only."""
 import json
 import os
 import shutil
@@ -10,6 +10,7 @@ import traceback
 BUILD = os.environ.get("CALIBRAX_BUILD_ROOT", os.path.join(os.path.dirname(__file__), "../../build/release"))
 SOURCE = os.environ.get("CALIBRAX_SOURCE_ROOT", os.path.join(os.path.dirname(__file__), "../.."))
 NPERF = os.path.abspath(os.path.join(BUILD, "programs/nperf/nperf"))
+CALIBRAX = os.path.abspath(os.path.join(BUILD, "programs/calibrax/calibrax"))
 TINY = '{"m":7,"k":5,"n":3,"algebra":"log"}'
 QUICK = ["--launches", "2", "--repeats", "1", "--warmup", "0"]
 
@@ -25,7 +26,7 @@ class Place:
         self.path = tempfile.mkdtemp(prefix="nperf-cli-")
         self.env = dict(os.environ, XDG_CACHE_HOME=cache, LC_ALL="C")
         for name in list(self.env):
-            if name.startswith("NPERF_"):
+            if name.startswith(("NPERF_", "CALIBRAX_", "XPCS_", "HWLOC_")):
                 del self.env[name]
         self.env.pop("MALLOC_PERTURB_", None)
 
@@ -39,12 +40,12 @@ class Place:
         os.chmod(path, mode)
         return path
 
-    def run(self, *args, expect=None, timeout=60, env=None, **more):
-        """Runs nperf; checks the exit status if one is expected."""
-        done = subprocess.run([NPERF, *args], cwd=self.path, env=dict(self.env, **(env or {})), timeout=timeout, text=True,
+    def run(self, *args, expect=None, timeout=60, env=None, program=NPERF, **more):
+        """Runs a program, nperf unless another is named; checks the exit status if one is expected."""
+        done = subprocess.run([program, *args], cwd=self.path, env=dict(self.env, **(env or {})), timeout=timeout, text=True,
                               stdin=subprocess.DEVNULL, stdout=more.pop("stdout", subprocess.PIPE), stderr=subprocess.PIPE, **more)
         if expect is not None:
-            equal(done.returncode, expect, f"exit status of nperf {' '.join(args)}; it said: {done.stderr[-600:]}")
+            equal(done.returncode, expect, f"exit status of {os.path.basename(program)} {' '.join(args)}; it said: {done.stderr[-600:]}")
         return done
 
     def rows(self, name="results/semiring_matmul.jsonl"):
@@ -67,11 +68,11 @@ def has(text, part, why=""):
         raise AssertionError(f"{why}: no {part!r} in {text[-800:]!r}")
 
 
-def one_sentence(done, part):
-    """Standard error is one line, from nperf, that names the thing."""
+def one_sentence(done, part, program="nperf"):
+    """Standard error is one line, from the program, that names the thing."""
     lines = [line for line in done.stderr.splitlines() if line]
     equal(len(lines), 1, f"one sentence on standard error, found {done.stderr!r}")
-    check(lines[0].startswith("nperf: "), lines[0])
+    check(lines[0].startswith(f"{program}: "), lines[0])
     has(lines[0], part)
 
 

@@ -11,9 +11,13 @@ DESTDIR=$work/dest meson install -C build/release --no-rebuild --quiet
 prefix=$work/dest/usr/local
 lib=$(dirname "$(find "$prefix" -name libcalibrax.so | head -n 1)")
 [ -f "$lib/libcalibrax.so" ] || fail "no libcalibrax.so"
-[ -x "$prefix/bin/nperf" ] || fail "no bin/nperf"
-[ -f "$prefix/share/bash-completion/completions/nperf.bash" ] || fail "no shell completion"
-[ -f "$prefix/share/man/man1/nperf.1" ] || fail "no man page"
+for program in nperf calibrax; do
+    [ -x "$prefix/bin/$program" ] || fail "no bin/$program"
+    [ -f "$prefix/share/bash-completion/completions/$program.bash" ] || fail "no shell completion of $program"
+    [ -f "$prefix/share/zsh/site-functions/_$program" ] || fail "no zsh completion of $program"
+    [ -f "$prefix/share/fish/vendor_completions.d/$program.fish" ] || fail "no fish completion of $program"
+    [ -f "$prefix/share/man/man1/$program.1" ] || fail "no man page of $program"
+done
 [ -f "$prefix/share/calibrax/workers/python/worker.py" ] || fail "no Python worker"
 
 export LD_LIBRARY_PATH=$lib
@@ -22,6 +26,7 @@ if command -v man > /dev/null; then
     MANWIDTH=80 man -l "$prefix/share/man/man1/nperf.1" 2> "$work/man.err" | grep -q -- '--launches' || fail "the man page does not show --launches"
     [ ! -s "$work/man.err" ] || fail "man complains: $(cat "$work/man.err")"
 fi
+"$prefix/bin/calibrax" doctor --json | grep -q '"schema":"calibrax-doctor"' || fail "the installed calibrax doctor names no schema"
 bash -c ". '$prefix/share/bash-completion/completions/nperf.bash'; complete -p nperf" > /dev/null || fail "the completion does not load"
 
 cat > "$work/user.c" << 'END'

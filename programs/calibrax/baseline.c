@@ -1,0 +1,118 @@
+/*
+ * calibrax baseline: names a run that others are held against.
+ */
+#include "programs/calibrax/calibrax.h"
+#include "programs/calibrax/select.h"
+#include "programs/common/output.h"
+
+typedef struct baseline_args {
+    select_args select;
+    const char *run, *name;
+    bool list, remove;
+} baseline_args;
+
+static const opt_spec baseline_options[] = {
+    SELECT_STORE_ROWS(baseline_args),
+    { "run", 0, OPT_STRING, offsetof(baseline_args, run), "ID", "latest",
+      "the run: an id, the beginning of one, or latest" },
+    { "name", 0, OPT_STRING, offsetof(baseline_args, name), "NAME", CBX_BASELINE_MAIN, "the baseline to set" },
+    { "list", 0, OPT_FLAG, offsetof(baseline_args, list), NULL, NULL, "list the baselines instead" },
+    { "remove", 0, OPT_FLAG, offsetof(baseline_args, remove), NULL, NULL, "remove the baseline instead" },
+    SELECT_JSON_ROW(baseline_args),
+};
+static const baseline_args baseline_defaults = { .run = "latest", .name = CBX_BASELINE_MAIN };
+
+static int say(const opt_run *run, const char *verb, const char *name, const char *id)
+{
+    const baseline_args *a = run->args;
+    cbx_json *o;
+
+    if (!a->select.json) {
+        printf(id ? "Baseline set to run %s\n" : "Baseline %s removed\n", id ? id : name);
+        return EXIT_PASS;
+    }
+    o = new_document("calibrax-baseline");
+    cbx_json_set_string(o, "action", verb);
+    cbx_json_set_string(o, "name", name);
+    if (id) cbx_json_set_string(o, "run", id);
+    return print_json(run->program, o);
+}
+
+static int list_baselines(const opt_run *run, cbx_store *store)
+{
+    const baseline_args *a = run->args;
+    cbx_json *o = new_document("calibrax-baselines"), *list = cbx_json_new_array();
+    const char *const *names;
+    size_t n;
+    cbx_err err = CBX_ERR_INIT;
+
+    if (cbx_store_baselines(store, run->arena, &names, &n, &err)) {
+        cbx_json_unref(o);
+        cbx_json_unref(list);
+        return opt_fail(run->program, "%s", err.message);
+    }
+    for (size_t i = 0; i < n; i++) {
+        cbx_run *base = NULL;
+        cbx_json *item = cbx_json_new_object();
+        if (cbx_store_baseline_get(store, names[i], &base, &err)) opt_fail(run->program, "warning: %s", err.message);
+        if (!a->select.json) printf("%-16s %s\n", names[i], base ? cbx_run_id(base) : "unreadable");
+        cbx_json_set_string(item, "name", names[i]);
+        cbx_json_set_string(item, "run", base ? cbx_run_id(base) : NULL);
+        cbx_json_push(list, item);
+        cbx_run_free(base);
+    }
+    cbx_json_set(o, "baselines", list);
+    if (a->select.json) return print_json(run->program, o);
+    cbx_json_unref(o);
+    return n ? EXIT_PASS : opt_fail(run->program, "no baseline in '%s'", cbx_store_root(store));
+}
+
+static int set_baseline(const opt_run *run, cbx_store *store)
+{
+    const baseline_args *a = run->args;
+    cbx_run *chosen = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    int status = EXIT_PASS;
+
+    if (select_run(run, store, a->run, &chosen)) return EXIT_ERROR;
+    if (cbx_store_baseline_set(store, a->name, cbx_run_id(chosen), &err))
+        status = opt_fail(run->program, "%s", err.message);
+    else
+        status = say(run, "set", a->name, cbx_run_id(chosen));
+    cbx_run_free(chosen);
+    return status;
+}
+
+static int run_baseline(const opt_run *run)
+{
+    const baseline_args *a = run->args;
+    cbx_store *store = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    int status = select_open(run, &a->select, false, &store);
+
+    if (status) return status;
+    if (a->list) {
+        status = list_baselines(run, store);
+    } else if (!a->remove) {
+        status = set_baseline(run, store);
+    } else if (cbx_store_baseline_remove(store, a->name, &err)) {
+        status = opt_fail(run->program, "%s", err.message);
+    } else {
+        status = say(run, "remove", a->name, NULL);
+    }
+    cbx_store_close(store);
+    return status;
+}
+
+const opt_command baseline_command = {
+    "baseline",
+    "--data DIR [--run ID] [--name NAME]",
+    "set, list or remove baselines",
+    "Keeps a copy of a run as the baseline of a name; the Python package knows the one named main.",
+    baseline_options,
+    CBX_LEN(baseline_options),
+    sizeof(baseline_args),
+    &baseline_defaults,
+    0,
+    run_baseline,
+};

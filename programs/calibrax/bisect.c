@@ -1,0 +1,242 @@
+/*
+ * calibrax bisect: the commit that made a benchmark slower.
+ */
+#include "calibrax/ci/bisect_run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "programs/calibrax/calibrax.h"
+#include "programs/common/output.h"
+#include "programs/common/stop.h"
+
+typedef struct bisect_args {
+    const char *good, *bad, *build, *bench, *metric, *repository, *state, *scratch;
+    double confidence, timeout, build_timeout;
+    size_t end_launches, max_launches, keep_builds;
+    bool resume, paired, higher, any, json, quiet;
+} bisect_args;
+
+#define AT(member) offsetof(bisect_args, member)
+
+static const opt_spec bisect_options[] = {
+    { "good", 'g', OPT_STRING, AT(good), "REV", NULL, "a commit that is known to be good" },
+    { "bad", 'b', OPT_STRING, AT(bad), "REV", "HEAD", "a commit that is known to be bad" },
+    { "build", 0, OPT_STRING, AT(build), "CMD", "nothing to build",
+      "run once in the worktree of each commit that is measured" },
+    { "bench", 0, OPT_STRING, AT(bench), "CMD", NULL, "run for each value, in the same place" },
+    { "metric", 'm', OPT_STRING, AT(metric), "NAME", "seconds of the launch",
+      "the value is the last number behind NAME in what the benchmark prints" },
+    { "higher-is-better", 0, OPT_FLAG, AT(higher), NULL, NULL, "the value is a rate, not a cost" },
+    { "any-change", 0, OPT_FLAG, AT(any), NULL, NULL, "look for an improvement just the same" },
+    { "paired", 0, OPT_FLAG, AT(paired), NULL, NULL,
+      "launch the good commit beside each other one and take ratios: a slow drift of the machine cancels" },
+    { "confidence", 0, OPT_NUMBER, AT(confidence), "P", "0.95", "probability at which to stop" },
+    { "end-launches", 0, OPT_COUNT, AT(end_launches), "N", "60",
+      "most launches of each end to see whether they differ" },
+    { "max-launches", 0, OPT_COUNT, AT(max_launches), "N", "1000", "most launches of the whole search" },
+    { "timeout", 0, OPT_NUMBER, AT(timeout), "SECONDS", "3600", "longest launch" },
+    { "build-timeout", 0, OPT_NUMBER, AT(build_timeout), "SECONDS", "3600", "longest build" },
+    { "keep-builds", 0, OPT_COUNT, AT(keep_builds), "N", "16", "worktrees kept at a time" },
+    { "repository", 'C', OPT_STRING, AT(repository), "DIR", "the current folder", "where the history is" },
+    { "resume", 0, OPT_FLAG, AT(resume), NULL, NULL, "go on with what the state file holds" },
+    { "state", 0, OPT_STRING, AT(state), "FILE", "one in the cache folder", "where everything measured is kept" },
+    { "scratch", 0, OPT_STRING, AT(scratch), "DIR", "the cache folder", "where worktrees are made, and removed again" },
+    { "quiet", 'q', OPT_FLAG, AT(quiet), NULL, NULL, "no progress on standard error" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
+};
+
+static void progress(void *user, const cbx_bisect_progress *p)
+{
+    (void)user;
+    switch (p->step) {
+    case CBX_BISECT_BUILDING: fprintf(stderr, "%.12s  build\n", p->commit); break;
+    case CBX_BISECT_BROKE: fprintf(stderr, "%.12s  left out: %s\n", p->commit, p->reason); break;
+    case CBX_BISECT_LAUNCHED:
+        fprintf(stderr, "%.12s  %.6g", p->commit, p->value);
+        if (isfinite(p->probability)) fprintf(stderr, "  the likeliest commits hold %.1f %%", 100 * p->probability);
+        fputc('\n', stderr);
+        break;
+    }
+}
+
+static const char *subject_of(const opt_run *run, const bisect_args *a, const char *hash)
+{
+    const char *text = "";
+    (void)cbx_bisect_subject(run->ctx, a->repository, hash, run->arena, &text, NULL);
+    return text;
+}
+
+/* --- for machines --- */
+
+static cbx_json *commit_json(const opt_run *run, const bisect_args *a, cbx_bisect *b, size_t commit)
+{
+    cbx_json *o = cbx_json_new_object();
+    const char *name = cbx_bisect_name(b, commit), *reason = cbx_bisect_reason(b, commit);
+    bool ok = o && cbx_json_set_string(o, "commit", name) &&
+              cbx_json_set_string(o, "subject", subject_of(run, a, name)) &&
+              cbx_json_set_double(o, "probability", cbx_bisect_probability(b, commit)) &&
+              cbx_json_set_int(o, "launches", (int64_t)cbx_bisect_launches_at(b, commit)) &&
+              cbx_json_set_string(o, "broken", reason);
+
+    if (ok) return o;
+    cbx_json_unref(o);
+    return NULL;
+}
+
+static bool put_numbers(cbx_json *o, const cbx_bisect *b, const cbx_bisect_result *r)
+{
+    return cbx_json_set_string(o, "schema", "calibrax-bisection") && cbx_json_set_int(o, "version", 1) &&
+           cbx_json_set_string(o, "outcome", cbx_bisect_outcome_name(r->outcome)) &&
+           cbx_json_set_string(o, "good", cbx_bisect_name(b, CBX_BISECT_GOOD_END)) &&
+           cbx_json_set_string(o, "bad", cbx_bisect_name(b, cbx_bisect_count(b) - 1)) &&
+           cbx_json_set_int(o, "candidates", (int64_t)cbx_bisect_count(b)) &&
+           cbx_json_set_double(o, "probability", r->probability) && cbx_json_set_double(o, "change", r->change) &&
+           cbx_json_set_double(o, "change_error", r->change_error) && cbx_json_set_double(o, "noise", r->noise) &&
+           cbx_json_set_bool(o, "relative", r->relative) && cbx_json_set_double(o, "odds", r->odds) &&
+           cbx_json_set_int(o, "launches", (int64_t)r->launches) &&
+           cbx_json_set_int(o, "end_launches", (int64_t)r->end_launches) &&
+           cbx_json_set_int(o, "broken_commits", (int64_t)r->broken);
+}
+
+static cbx_json *result_json(const opt_run *run, const bisect_args *a, cbx_bisect *b, const cbx_bisect_result *r)
+{
+    cbx_json *o = cbx_json_new_object(), *list = cbx_json_new_array();
+    bool ok = o && list && put_numbers(o, b, r);
+
+    for (size_t i = 0; ok && i < r->nsuspects; i++) ok = cbx_json_push(list, commit_json(run, a, b, r->suspects[i]));
+    if (ok) ok = cbx_json_set(o, "suspects", cbx_json_ref(list));
+    cbx_json_unref(list);
+    if (ok) return o;
+    cbx_json_unref(o);
+    return NULL;
+}
+
+/* --- for people --- */
+
+static void print_change(const cbx_bisect_result *r)
+{
+    if (r->relative)
+        printf("%+.2f %% (standard error %.2f %%), noise of a launch %.2f %%", 100 * r->change, 100 * r->change_error,
+               100 * r->noise);
+    else
+        printf("%+.6g (standard error %.2g), noise of a launch %.2g", r->change, r->change_error, r->noise);
+}
+
+static void print_suspects(const opt_run *run, const bisect_args *a, cbx_bisect *b, const cbx_bisect_result *r)
+{
+    for (size_t i = 0; i < r->nsuspects; i++) {
+        const char *name = cbx_bisect_name(b, r->suspects[i]), *reason = cbx_bisect_reason(b, r->suspects[i]);
+        printf("%s %s", name, subject_of(run, a, name));
+        if (r->nsuspects > 1 && !reason) printf("  [%.1f %%]", 100 * cbx_bisect_probability(b, r->suspects[i]));
+        if (reason) printf("  [%s]", reason);
+        putchar('\n');
+    }
+}
+
+static void print_result(const opt_run *run, const bisect_args *a, cbx_bisect *b, const cbx_bisect_result *r)
+{
+    static const char *const heads[] = {
+        [CBX_BISECT_RUNNING] = "not decided yet",
+        [CBX_BISECT_FOUND] = "the first bad commit is",
+        [CBX_BISECT_UNCHANGED] = "the ends do not differ: there is nothing to find",
+        [CBX_BISECT_SWAPPED] = "the bad end is better than the good one: swap them, or look with --any-change",
+        [CBX_BISECT_UNDECIDED] = "undecided: more launches are needed (--max-launches, --end-launches, --resume)",
+        [CBX_BISECT_BROKEN_END] = "an end cannot be measured",
+    };
+    const char *good = cbx_bisect_reason(b, CBX_BISECT_GOOD_END), *bad = cbx_bisect_reason(b, cbx_bisect_count(b) - 1);
+
+    printf("%s%s\n", heads[r->outcome], r->outcome == CBX_BISECT_FOUND && r->nsuspects > 1 ? " one of" : "");
+    print_suspects(run, a, b, r);
+    if (good) printf("good end: %s\n", good);
+    if (bad) printf("bad end: %s\n", bad);
+    if (isfinite(r->change)) {
+        printf("change: ");
+        print_change(r);
+        putchar('\n');
+    }
+    if (isfinite(r->probability)) printf("probability: %.1f %%, ", 100 * r->probability);
+    printf("%zu launches, %zu commits, %zu of them broken\n", r->launches, cbx_bisect_count(b), r->broken);
+}
+
+/* Exit status of an outcome (the contract of all programs). */
+static int status_of(cbx_bisect_outcome outcome)
+{
+    static const int statuses[] = {
+        [CBX_BISECT_RUNNING] = EXIT_UNDECIDED,   [CBX_BISECT_FOUND] = EXIT_PASS,
+        [CBX_BISECT_UNCHANGED] = EXIT_ERROR,     [CBX_BISECT_SWAPPED] = EXIT_ERROR,
+        [CBX_BISECT_UNDECIDED] = EXIT_UNDECIDED, [CBX_BISECT_BROKEN_END] = EXIT_ERROR,
+    };
+    return statuses[outcome];
+}
+
+static void fill_opts(const bisect_args *a, cbx_bisect_run_opts *o)
+{
+    o->repository = a->repository;
+    o->good = a->good;
+    o->bad = a->bad ? a->bad : "HEAD";
+    o->build = a->build;
+    o->bench = a->bench;
+    o->metric = a->metric;
+    o->paired = a->paired;
+    o->build_timeout_s = a->build_timeout;
+    o->bench_timeout_s = a->timeout;
+    o->keep_builds = a->keep_builds;
+    o->scratch = a->scratch;
+    o->state_path = a->state;
+    o->resume = a->resume;
+    o->search.confidence = a->confidence;
+    o->search.end_launches = a->end_launches;
+    o->search.max_launches = a->max_launches;
+    o->search.higher_is_better = a->higher;
+    o->search.any_change = a->any;
+    o->stop = stop_catch();
+    o->progress = a->quiet ? NULL : progress;
+}
+
+static int run_bisect(const opt_run *run)
+{
+    const bisect_args *a = run->args;
+    cbx_bisect_run_opts opts = CBX_BISECT_RUN_OPTS_INIT;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_bisect_result r;
+    cbx_bisect *b = NULL;
+    int status = EXIT_PASS;
+
+    if (!a->good) return opt_fail(run->program, "bisect: --good is missing: name a commit that was still good");
+    if (!a->bench) return opt_fail(run->program, "bisect: --bench is missing: name the command to measure");
+    fill_opts(a, &opts);
+    if (cbx_bisect_run(run->ctx, &opts, &b, &err)) {
+        status = opt_fail(run->program, "%s", err.message);
+        return err.status == CBX_EINTERRUPTED ? EXIT_STOPPED : status;
+    }
+    cbx_bisect_read(b, &r);
+    if (a->json)
+        status = print_json(run->program, result_json(run, a, b, &r));
+    else
+        print_result(run, a, b, &r);
+    if (!status) status = status_of(r.outcome);
+    cbx_bisect_free(b);
+    return status;
+}
+
+const opt_command bisect_command = {
+    "bisect",
+    "--good REV [--bad REV] [--build CMD] --bench CMD [OPTION]...",
+    "find the commit that made a benchmark slower",
+    "Searches the commits between two ends for the first one whose benchmark is worse. Both ends are measured first; "
+    "each launch "
+    "after that is spent where it tells most, until one commit is the answer with the probability asked for. Merges "
+    "are followed, "
+    "commits that do not build are left out, and the checkout is never touched: commits are built in worktrees of "
+    "their own. Exit "
+    "status: 0 found, 2 nothing to find or a fault, 3 undecided, 130 interrupted; --resume goes on with what was "
+    "measured.",
+    bisect_options,
+    CBX_LEN(bisect_options),
+    sizeof(bisect_args),
+    NULL,
+    0,
+    run_bisect,
+};

@@ -1,0 +1,170 @@
+/*
+ * calibrax ingest: files of Calibrax and of other benchmark tools into a store.
+ *
+ * Each file is taken whole or not at all; what is not taken is named with its reason, costs the others nothing, and makes the exit
+ * status 2.
+ */
+#include "calibrax/storage/import.h"
+
+#include "programs/calibrax/calibrax.h"
+#include "programs/calibrax/select.h"
+#include "programs/common/output.h"
+
+typedef struct ingest_args {
+    select_args select;
+    opt_list input;
+    const char *format, *commit, *branch;
+    bool replace, list;
+} ingest_args;
+
+static const opt_spec ingest_options[] = {
+    SELECT_STORE_ROWS(ingest_args),
+    { "input", 0, OPT_WORDS, offsetof(ingest_args, input), "FILE", NULL, "the files; several may follow" },
+    { "format", 0, OPT_STRING, offsetof(ingest_args, format), "NAME", "found out from the content",
+      "format of all files; --list-formats tells them" },
+    { "commit", 0, OPT_STRING, offsetof(ingest_args, commit), "HASH", NULL, "commit of files that name none" },
+    { "branch", 0, OPT_STRING, offsetof(ingest_args, branch), "NAME", NULL, "branch of files that name none" },
+    { "replace", 0, OPT_FLAG, offsetof(ingest_args, replace), NULL, NULL,
+      "replace a run of the same id that differs, instead of leaving the file out" },
+    { "list-formats", 0, OPT_FLAG, offsetof(ingest_args, list), NULL, NULL,
+      "list the formats that are known, and stop" },
+    SELECT_JSON_ROW(ingest_args),
+};
+
+/* What comes of all files. */
+typedef struct ingest {
+    const opt_run *run;
+    cbx_store *store;
+    cbx_json *runs, *skipped, *notes;
+    size_t nruns, nskipped;
+} ingest;
+
+static bool as_json(const ingest *in) { return ((const ingest_args *)in->run->args)->select.json; }
+
+static void push_sentence(cbx_json *list, const char *file, const char *entry, const char *message)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    cbx_json_set_string(o, "file", file);
+    if (entry) cbx_json_set_string(o, "entry", entry);
+    cbx_json_set_string(o, "message", message);
+    cbx_json_push(list, o);
+}
+
+static void skip_file(ingest *in, const char *file, const char *message)
+{
+    push_sentence(in->skipped, file, NULL, message);
+    in->nskipped++;
+    opt_fail(in->run->program, "%s", message);
+}
+
+static void keep_run(ingest *in, const char *file, const char *format, const cbx_run *r)
+{
+    const ingest_args *a = in->run->args;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_json *o;
+
+    if (cbx_store_save(in->store, r, a->replace, &err)) {
+        skip_file(in, file, cbx_arena_printf(in->run->arena, "'%s': %s", file, err.message));
+        return;
+    }
+    in->nruns++;
+    if (!as_json(in)) printf("Ingested run %s (%zu points)\n", cbx_run_id(r), cbx_run_npoints(r));
+    o = cbx_json_new_object();
+    set_run_head(o, r);
+    cbx_json_set_int(o, "points", (int64_t)cbx_run_npoints(r));
+    cbx_json_set_string(o, "file", file);
+    cbx_json_set_string(o, "format", format);
+    cbx_json_push(in->runs, o);
+}
+
+static void ingest_file(ingest *in, const char *file)
+{
+    const ingest_args *a = in->run->args;
+    cbx_import_opts opts = CBX_IMPORT_OPTS_INIT;
+    cbx_import import;
+    cbx_err err = CBX_ERR_INIT;
+
+    opts.format = a->format;
+    opts.commit = a->commit;
+    opts.branch = a->branch;
+    if (cbx_import_file(in->run->ctx, file, &opts, &import, &err)) {
+        skip_file(in, file, err.message);
+        return;
+    }
+    for (size_t i = 0; i < import.nnotes; i++) {
+        push_sentence(in->notes, file, import.notes[i].entry, import.notes[i].message);
+        opt_fail(in->run->program, "note: '%s': '%s': %s", file, import.notes[i].entry, import.notes[i].message);
+    }
+    for (size_t i = 0; i < import.nruns; i++) keep_run(in, file, import.format, import.runs[i]);
+    cbx_import_clear(&import);
+}
+
+static int ingest_all(ingest *in)
+{
+    const ingest_args *a = in->run->args;
+    int status = EXIT_PASS;
+    cbx_json *o;
+
+    in->runs = cbx_json_new_array();
+    in->skipped = cbx_json_new_array();
+    in->notes = cbx_json_new_array();
+    for (size_t i = 0; i < a->input.count; i++) ingest_file(in, a->input.items[i]);
+    o = new_document("calibrax-ingest");
+    cbx_json_set(o, "runs", in->runs);
+    cbx_json_set(o, "skipped", in->skipped);
+    cbx_json_set(o, "notes", in->notes);
+    if (as_json(in))
+        status = print_json(in->run->program, o);
+    else
+        cbx_json_unref(o);
+    return status ? status : in->nskipped ? EXIT_ERROR : EXIT_PASS;
+}
+
+static int list_formats(const opt_run *run)
+{
+    const ingest_args *a = run->args;
+    cbx_json *o = new_document("calibrax-formats"), *list = cbx_json_new_array();
+
+    for (size_t i = 0; i < cbx_importers_count(); i++) {
+        cbx_importer_info info = cbx_importers_at(i);
+        cbx_json *item = cbx_json_new_object();
+        cbx_json_set_string(item, "name", info.name);
+        cbx_json_set_string(item, "summary", info.summary);
+        cbx_json_push(list, item);
+        if (!a->select.json) printf("%-18s %s\n", info.name, info.summary);
+    }
+    cbx_json_set(o, "formats", list);
+    if (a->select.json) return print_json(run->program, o);
+    cbx_json_unref(o);
+    return EXIT_PASS;
+}
+
+static int run_ingest(const opt_run *run)
+{
+    const ingest_args *a = run->args;
+    ingest in = { .run = run };
+    int status;
+
+    if (a->list) return list_formats(run);
+    if (!a->input.count) return opt_fail(run->program, "--input is missing: name the files to ingest");
+    status = select_open(run, &a->select, true, &in.store);
+    if (!status) status = ingest_all(&in);
+    cbx_store_close(in.store);
+    return status;
+}
+
+const opt_command ingest_command = {
+    "ingest",
+    "--data DIR --input FILE...",
+    "take files of measurements into a store",
+    "Reads run files of Calibrax and of the Python package, and files of other benchmark tools, whose format is found "
+    "out from the content. A file is taken whole or not at all; what is not taken is named with its reason, costs the "
+    "others nothing, and makes the exit status 2. The same file gives the same run again.",
+    ingest_options,
+    CBX_LEN(ingest_options),
+    sizeof(ingest_args),
+    NULL,
+    0,
+    run_ingest,
+};

@@ -1,0 +1,301 @@
+/*
+ * The rows of a profile, and their three forms.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/base/json.h"
+#include "calibrax/storage/store.h"
+#include "programs/calibrax/profile.h"
+
+/* --- filling --- */
+
+/* Name, label, unit, direction, group, description; values come in the same order. */
+typedef struct fact_kind {
+    const char *name, *label, *unit;
+    cbx_direction direction;
+    const char *group, *description;
+} fact_kind;
+
+static void add_value(profile_facts *f, const fact_kind *k, double value)
+{
+    if (isnan(value) || f->count == PROFILE_MAX_FACTS) return;
+    f->fact[f->count++] = (profile_fact){ k->name, k->unit, k->label, k->direction, k->group, k->description,
+                                          value,   NAN,     NAN,      NULL,         0 };
+}
+
+/* Median and interval of samples, which the arena gets a copy of; NaN among them are left out. */
+static bool add_samples(profile_facts *f, const fact_kind *k, const double *x, size_t n)
+{
+    double *kept = cbx_arena_calloc(f->arena, n + 1, sizeof *kept);
+    cbx_interval i;
+    size_t m = 0;
+
+    if (!kept) return false;
+    for (size_t s = 0; s < n; s++) {
+        if (isfinite(x[s])) kept[m++] = x[s];
+    }
+    if (m == 0) return true;
+    if (cbx_stat_median_interval(f->ctx, kept, m, 0.95, &i, NULL)) return false;
+    add_value(f, k, i.value);
+    if (m > 1) {
+        f->fact[f->count - 1].samples = kept;
+        f->fact[f->count - 1].nsamples = m;
+    }
+    if (i.level > 0) {
+        f->fact[f->count - 1].lower = i.lower;
+        f->fact[f->count - 1].upper = i.upper;
+    }
+    return true;
+}
+
+static void remark(profile_facts *f, const char *text)
+{
+    if (f->nremarks == PROFILE_MAX_REMARKS) return;
+    snprintf(f->remark[f->nremarks++], sizeof f->remark[0], "%s", text);
+}
+
+#define LOWER CBX_DIRECTION_LOWER
+#define INFO  CBX_DIRECTION_INFO
+
+static const fact_kind command_kinds[] = {
+    { "wall_time", "time", "s", LOWER, "time", "from before the process is made until it has ended" },
+    { "cpu_user", "CPU, user", "s", LOWER, "time", "of all processes" },
+    { "cpu_system", "CPU, system", "s", LOWER, "time", "of all processes" },
+    { "cpu_percent", "CPU share", "%", INFO, "time", "CPU time over wall time; 100: one core" },
+    { "max_rss", "memory, one process", "MiB", LOWER, "memory", "greatest mark of a single process" },
+    { "peak_rss", "memory, all at once", "MiB", LOWER, "memory", "greatest sum over processes that a look saw" },
+    { "minor_faults", "page faults", "1", LOWER, "memory", "served without reading from storage" },
+    { "major_faults", "page faults, storage", "1", LOWER, "memory", "served by reading from storage" },
+    { "voluntary_switches", "switches, waiting", "1", INFO, "scheduling", "the process waited for something" },
+    { "involuntary_switches", "switches, pushed out", "1", INFO, "scheduling", "another process had to run" },
+    { "read_bytes", "read from storage", "B", INFO, "io", "" },
+    { "write_bytes", "written to storage", "B", INFO, "io", "" },
+    { "peak_threads", "threads", "1", INFO, "scheduling", "most at a time" },
+    { "peak_processes", "processes", "1", INFO, "scheduling", "most at a time" },
+    { "peak_gpu_mem", "GPU memory", "MiB", LOWER, "gpu", "of the whole device" },
+    { "mean_gpu_util", "GPU use", "%", INFO, "gpu", "" },
+    { "mean_gpu_clock", "GPU clock", "MHz", INFO, "gpu", "" },
+    { "mean_gpu_power", "GPU power", "W", INFO, "gpu", "" },
+    { "monitor_overhead", "cost of watching", "%", INFO, "profile", "CPU time of the watching thread, of one core" },
+};
+
+/* Values of a run, as command_kinds has them; what only looks can tell is NaN where there was none. */
+static void values_of_run(const cbx_profile_run *r, double v[CBX_LEN(command_kinds)])
+{
+    const cbx_resource_report *m = &r->resources;
+    bool seen = m->summary.num_samples > 0;
+    const double all[CBX_LEN(command_kinds)] = {
+        r->wall_s,
+        r->cpu_user_s,
+        r->cpu_system_s,
+        100 * (r->cpu_user_s + r->cpu_system_s) / r->wall_s,
+        r->max_rss_mb,
+        m->summary.peak_rss_mb,
+        (double)m->minor_faults,
+        (double)m->major_faults,
+        (double)m->voluntary_switches,
+        (double)m->involuntary_switches,
+        m->read_bytes,
+        m->write_bytes,
+        m->peak_threads,
+        m->peak_processes,
+        m->summary.peak_gpu_mem_mb,
+        m->summary.mean_gpu_util,
+        m->summary.mean_gpu_clock_mhz,
+        m->summary.mean_gpu_power_w,
+        m->overhead_percent,
+    };
+    for (size_t i = 0; i < CBX_LEN(command_kinds); i++) v[i] = i < 5 || seen ? all[i] : NAN;
+}
+
+bool profile_see_command(profile_facts *f, const cbx_profile *p)
+{
+    const size_t kinds = CBX_LEN(command_kinds);
+    double *table = cbx_arena_calloc(f->arena, kinds * p->nruns, sizeof *table);
+    size_t unseen = 0;
+
+    if (!table) return false;
+    f->samples = p->nruns;
+    f->calls_per_sample = 1;
+    for (size_t r = 0; r < p->nruns; r++) {
+        double v[CBX_LEN(command_kinds)];
+        values_of_run(&p->runs[r], v);
+        for (size_t k = 0; k < kinds; k++) table[k * p->nruns + r] = v[k];
+        unseen += p->runs[r].resources.summary.num_samples < 2;
+    }
+    for (size_t k = 0; k < kinds; k++) {
+        if (!add_samples(f, &command_kinds[k], table + k * p->nruns, p->nruns)) return false;
+    }
+    if (unseen) {
+        char text[320];
+        snprintf(
+            text, sizeof text,
+            "%zu of %zu runs ended before the second look: what only looks can tell is low there; shorten --sample-ms",
+            unseen, p->nruns);
+        remark(f, text);
+    }
+    return true;
+}
+
+bool profile_see_function(profile_facts *f, const cbx_call_timing *t, const cbx_resource_report *r)
+{
+    static const fact_kind time = { "call_time", "time of a call", "s",
+                                    LOWER,       "time",           "steady state, the clock's cost taken off" };
+    static const fact_kind kinds[] = {
+        { "first_call", "first call", "s", INFO, "time", "with whatever is made ready on first use" },
+        { "call_time_min", "least", "s", INFO, "time", "" },
+        { "call_time_p90", "90 of 100", "s", INFO, "time", "" },
+        { "call_time_p99", "99 of 100", "s", INFO, "time", "" },
+        { "empty_call", "empty call", "s", INFO, "profile", "part of every call, not taken off" },
+        { "max_rss", "memory, this program", "MiB", LOWER, "memory", "mark of the program that called the function" },
+        { "clock_share", "the clock's share", "%", INFO, "profile",
+          "of a window that its step or cost may still move" },
+    };
+    const double values[CBX_LEN(kinds)] = { t->first_call_s,         t->summary.min,
+                                            t->percentile_s[1],      t->percentile_s[2],
+                                            1e-9 * t->empty_call_ns, (double)r->hwm_bytes / 1048576.0,
+                                            100 * t->clock_share };
+
+    f->samples = t->nsamples;
+    f->calls_per_sample = t->calls_per_sample;
+    if (!add_samples(f, &time, t->samples, t->nsamples)) return false;
+    for (size_t i = 0; i < CBX_LEN(kinds); i++) add_value(f, &kinds[i], values[i]);
+    return true;
+}
+
+bool profile_see_energy(profile_facts *f, const cbx_energy_report *e, double runs, const cbx_carbon_intensity *grid)
+{
+    static const fact_kind kinds[] = {
+        { "cpu_energy", "energy, CPU", "J", LOWER, "energy", "all packages of the machine" },
+        { "dram_energy", "energy, memory", "J", LOWER, "energy", "" },
+        { "gpu_energy", "energy, GPU", "J", LOWER, "energy", "of the whole device" },
+        { "energy", "energy", "J", LOWER, "energy", "whole machine, idle draw included" },
+        { "carbon", "carbon dioxide", "g", LOWER, "energy", "of that energy, by the yearly mean of the grid" },
+    };
+    const double carbon = grid ? 1e3 * cbx_carbon_kg(e->total_j / runs, grid->g_per_kwh, 1) : NAN;
+    const double values[CBX_LEN(kinds)] = { e->cpu_j / runs, e->dram_j / runs, e->gpu_j / runs, e->total_j / runs,
+                                            carbon };
+
+    for (size_t i = 0; i < CBX_LEN(kinds); i++) add_value(f, &kinds[i], values[i]);
+    if (!isnan(carbon)) {
+        char text[320];
+        snprintf(text, sizeof text, "carbon: %.0f g/kWh, %s %d, %s", grid->g_per_kwh, grid->name, CBX_CARBON_YEAR,
+                 CBX_CARBON_SOURCE);
+        remark(f, text);
+    }
+    if (e->cpu_why[0]) remark(f, e->cpu_why);
+    if (e->gpu_why[0]) remark(f, e->gpu_why);
+    return true;
+}
+
+/* --- the three forms --- */
+
+static const char *format_value(const profile_fact *fact, double v, char buf[CBX_FORMAT_SIZE])
+{
+    if (strcmp(fact->unit, "s") == 0) return cbx_format_seconds(v, buf);
+    if (strcmp(fact->unit, "1") == 0 || strcmp(fact->unit, "B") == 0)
+        snprintf(buf, CBX_FORMAT_SIZE, "%.0f", v);
+    else
+        snprintf(buf, CBX_FORMAT_SIZE, "%.3g", v);
+    return buf;
+}
+
+void profile_print(const profile_facts *f)
+{
+    char value[CBX_FORMAT_SIZE], lower[CBX_FORMAT_SIZE], upper[CBX_FORMAT_SIZE], shown[64];
+
+    printf("%s: %zu %s", f->subject, f->samples, strcmp(f->kind, "command") == 0 ? "runs" : "samples");
+    if (f->calls_per_sample > 1) printf(" of %zu calls", f->calls_per_sample);
+    printf("\n%-22s %14s  %s\n", "", "median", "[95 % interval]");
+    for (size_t i = 0; i < f->count; i++) {
+        const profile_fact *fact = &f->fact[i];
+        bool plain = strcmp(fact->unit, "s") == 0 || strcmp(fact->unit, "1") == 0;
+        snprintf(shown, sizeof shown, "%s%s%s", format_value(fact, fact->value, value), plain ? "" : " ",
+                 plain ? "" : fact->unit);
+        printf("%-22s %14s", fact->label, shown);
+        if (!isnan(fact->lower))
+            printf("  [%s, %s]", format_value(fact, fact->lower, lower), format_value(fact, fact->upper, upper));
+        printf("\n");
+    }
+    for (size_t i = 0; i < f->nremarks; i++) printf("%s%s\n", i ? "" : "\n", f->remark[i]);
+}
+
+static cbx_json *fact_json(const profile_fact *fact)
+{
+    cbx_json *o = cbx_json_new_object(), *samples = cbx_json_new_array();
+
+    cbx_json_set_string(o, "unit", fact->unit);
+    cbx_json_set_string(o, "direction", cbx_direction_name(fact->direction));
+    cbx_json_set_double(o, "value", fact->value);
+    if (!isnan(fact->lower)) {
+        cbx_json_set_double(o, "lower", fact->lower);
+        cbx_json_set_double(o, "upper", fact->upper);
+    }
+    for (size_t i = 0; i < fact->nsamples; i++) cbx_json_push(samples, cbx_json_new_double(fact->samples[i]));
+    cbx_json_set(o, "samples", samples);
+    return o;
+}
+
+cbx_json *profile_json(const profile_facts *f)
+{
+    cbx_json *o = cbx_json_new_object(), *metrics = cbx_json_new_object(), *remarks = cbx_json_new_array();
+
+    if (!o) return NULL;
+    cbx_json_set_string(o, "schema", "calibrax-profile");
+    cbx_json_set_int(o, "version", 1);
+    cbx_json_set_string(o, "kind", f->kind);
+    cbx_json_set_string(o, "subject", f->subject);
+    cbx_json_set_int(o, "samples", (int64_t)f->samples);
+    cbx_json_set_int(o, "calls_per_sample", (int64_t)f->calls_per_sample);
+    for (size_t i = 0; i < f->count; i++) cbx_json_set(metrics, f->fact[i].name, fact_json(&f->fact[i]));
+    for (size_t i = 0; i < f->nremarks; i++) cbx_json_push(remarks, cbx_json_new_string(f->remark[i]));
+    cbx_json_set(o, "metrics", metrics);
+    cbx_json_set(o, "remarks", remarks);
+    return o;
+}
+
+static cbx_status build_run(const profile_facts *f, const char *name, cbx_run_builder *b, cbx_err *err)
+{
+    cbx_named_metric metrics[PROFILE_MAX_FACTS];
+    const cbx_tag tags[] = { { "kind", f->kind } };
+    const cbx_point point = { name, "profile", tags, CBX_LEN(tags), metrics, f->count };
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; i < f->count && !st; i++) {
+        const profile_fact *x = &f->fact[i];
+        const cbx_metric_def def = {
+            x->name,       x->unit, x->direction, x->group, i == 0 ? CBX_PRIORITY_PRIMARY : CBX_PRIORITY_SECONDARY,
+            x->description
+        };
+        metrics[i] = (cbx_named_metric){
+            x->name, { x->value, x->lower, x->upper, x->nsamples ? x->samples : NULL, x->nsamples }
+        };
+        st = cbx_run_builder_add_metric_def(b, &def, err);
+    }
+    if (!st) st = cbx_run_builder_add_point(b, &point, err);
+    if (!st) st = cbx_run_builder_set_metadata(b, "profile", cbx_json_new_string(f->subject), err);
+    return st;
+}
+
+cbx_status profile_keep(const profile_facts *f, const char *root, const char *name, char id[64], cbx_err *err)
+{
+    cbx_store_opts o = CBX_STORE_OPTS_INIT;
+    cbx_store *store = NULL;
+    cbx_run_builder *b = NULL;
+    cbx_run *run = NULL;
+    cbx_status st;
+
+    o.create = true;
+    st = cbx_run_builder_create(f->ctx, NULL, &b, err);
+    if (!st) st = build_run(f, name, b, err);
+    if (!st) st = cbx_run_builder_freeze(b, &run, err);
+    if (!st) st = cbx_store_open(f->ctx, root, &o, &store, err);
+    if (!st) st = cbx_store_save(store, run, false, err);
+    if (!st) snprintf(id, 64, "%s", cbx_run_id(run));
+    cbx_store_close(store);
+    cbx_run_free(run);
+    cbx_run_builder_free(b);
+    return st;
+}

@@ -1,0 +1,220 @@
+/*
+ * Choosing runs and points by options, and what is shown of them.
+ */
+#include "programs/calibrax/select.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/base/clock.h"
+#include "calibrax/base/text.h"
+
+/* --- the store --- */
+
+int select_open(const opt_run *run, const select_args *a, bool create, cbx_store **out)
+{
+    cbx_store_opts opts = CBX_STORE_OPTS_INIT;
+    cbx_err err = CBX_ERR_INIT;
+
+    if (!a->data) return opt_fail(run->program, "--data is missing: name the folder of the store");
+    opts.create = create;
+    opts.no_index_file = a->no_index;
+    if (cbx_store_open(run->ctx, a->data, &opts, out, &err)) return opt_fail(run->program, "%s", err.message);
+    return EXIT_PASS;
+}
+
+int select_run(const opt_run *run, cbx_store *store, const char *which, cbx_run **out)
+{
+    static const char prefix[] = "baseline:";
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st;
+
+    if (!strncmp(which, prefix, sizeof(prefix) - 1))
+        st = cbx_store_baseline_get(store, which + sizeof(prefix) - 1, out, &err);
+    else
+        st = cbx_store_load(store, which, out, &err);
+    return st ? opt_fail(run->program, "%s", err.message) : EXIT_PASS;
+}
+
+void select_warn(const opt_run *run, cbx_store *store)
+{
+    cbx_store_report report;
+    cbx_err err = CBX_ERR_INIT;
+
+    if (cbx_store_problems(store, &report, &err)) {
+        opt_fail(run->program, "%s", err.message);
+        return;
+    }
+    for (size_t i = 0; i < report.nproblems; i++) opt_fail(run->program, "warning: %s", report.problems[i].message);
+    cbx_store_report_clear(&report);
+}
+
+/* --- the query --- */
+
+static int read_time(const opt_run *run, const char *option, const char *text, int64_t *out)
+{
+    const char *whole = text;
+    cbx_err err = CBX_ERR_INIT;
+
+    if (!text) return EXIT_PASS;
+    if (!strpbrk(text, "T :")) whole = cbx_arena_printf(run->arena, "%sT00:00:00Z", text);
+    if (!whole) return opt_fail(run->program, "out of memory");
+    if (cbx_time_parse_iso(whole, out, &err))
+        return opt_fail(run->program, "--%s: expected a date or time such as 2026-02-20T11:34:24Z, found '%s'", option,
+                        text);
+    return EXIT_PASS;
+}
+
+static int read_tags(const opt_run *run, const opt_list *words, cbx_store_query *out)
+{
+    cbx_tag *tags = cbx_arena_calloc(run->arena, words->count, sizeof(*tags));
+
+    if (!tags) return opt_fail(run->program, "out of memory");
+    for (size_t i = 0; i < words->count; i++) {
+        const char *equals = strchr(words->items[i], '=');
+        if (!equals || equals == words->items[i])
+            return opt_fail(run->program, "--tag: expected KEY=VALUE, found '%s'", words->items[i]);
+        tags[i].key = cbx_arena_strndup(run->arena, words->items[i], (size_t)(equals - words->items[i]));
+        tags[i].value = equals + 1;
+        if (!tags[i].key) return opt_fail(run->program, "out of memory");
+    }
+    out->tags = tags;
+    out->ntags = words->count;
+    return EXIT_PASS;
+}
+
+int select_query(const opt_run *run, const select_args *a, cbx_store_query *out)
+{
+    *out = (cbx_store_query){ .branch = a->branch,
+                              .commit = a->commit,
+                              .machine = a->machine,
+                              .point = a->point,
+                              .scenario = a->scenario,
+                              .metric = a->metric,
+                              .limit = a->limit };
+    if (read_time(run, "since", a->since, &out->since_us)) return EXIT_ERROR;
+    if (read_time(run, "until", a->until, &out->until_us)) return EXIT_ERROR;
+    return read_tags(run, &a->tags, out);
+}
+
+bool select_point(const cbx_store_query *q, const cbx_point *p)
+{
+    if (q->point && strcmp(q->point, p->name) != 0) return false;
+    if (q->scenario && strcmp(q->scenario, p->scenario) != 0) return false;
+    if (q->metric && !cbx_point_metric(p, q->metric)) return false;
+    for (size_t i = 0; i < q->ntags; i++) {
+        const char *value = cbx_point_tag(p, q->tags[i].key);
+        if (!value || strcmp(value, q->tags[i].value) != 0) return false;
+    }
+    return true;
+}
+
+/* --- JSON --- */
+
+cbx_json *new_document(const char *schema)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    if (!o) return NULL;
+    cbx_json_set_string(o, "schema", schema);
+    cbx_json_set_int(o, "version", 1);
+    return o;
+}
+
+cbx_json *tags_json(const cbx_tag *tags, size_t n)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    for (size_t i = 0; o && i < n; i++) cbx_json_set_string(o, tags[i].key, tags[i].value);
+    return o;
+}
+
+cbx_json *metric_json(const cbx_metric *m)
+{
+    cbx_json *o = cbx_json_new_object(), *list;
+
+    if (!o) return NULL;
+    cbx_json_set_double(o, "value", m->value);
+    if (!isnan(m->lower)) cbx_json_set_double(o, "lower", m->lower);
+    if (!isnan(m->upper)) cbx_json_set_double(o, "upper", m->upper);
+    if (!m->samples) return o;
+    list = cbx_json_new_array();
+    for (size_t i = 0; list && i < m->nsamples; i++) cbx_json_push(list, cbx_json_new_double(m->samples[i]));
+    cbx_json_set(o, "samples", list);
+    return o;
+}
+
+cbx_json *metrics_json(const cbx_point *p)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    for (size_t i = 0; o && i < p->nmetrics; i++)
+        cbx_json_set(o, p->metrics[i].name, metric_json(&p->metrics[i].metric));
+    return o;
+}
+
+const char *run_machine(const cbx_run *run) { return cbx_json_get_string(cbx_run_environment(run), "machine", NULL); }
+
+void set_run_head(cbx_json *o, const cbx_run *run)
+{
+    char time[CBX_TIME_SIZE];
+
+    cbx_json_set_string(o, "id", cbx_run_id(run));
+    cbx_json_set_string(o, "timestamp", cbx_time_format_iso(cbx_run_timestamp_us(run), time));
+    cbx_json_set_string(o, "commit", cbx_run_commit(run));
+    cbx_json_set_string(o, "branch", cbx_run_branch(run));
+    cbx_json_set_string(o, "machine", run_machine(run));
+}
+
+/* --- text --- */
+
+const char *format_time(int64_t us, char *buf)
+{
+    char *t;
+
+    cbx_time_format_iso(us, buf);
+    t = strchr(buf, 'T');
+    if (t) *t = ' ';
+    return buf;
+}
+
+const char *format_value(double v, char buf[CBX_FORMAT_SIZE])
+{
+    double size = fabs(v);
+    bool plain = !isfinite(v) || size == 0 || (size >= 0.1 && size < 1e9);
+
+    snprintf(buf, CBX_FORMAT_SIZE, plain ? "%.4f" : "%.4g", v);
+    return buf;
+}
+
+static bool is_control(char c) { return (unsigned char)c < ' ' || c == 0x7f; }
+
+const char *plain_text(cbx_arena *arena, const char *s)
+{
+    size_t n = 0, used = 0;
+    char *out;
+
+    for (const char *c = s; *c; c++) n += is_control(*c);
+    if (!n) return s;
+    out = cbx_arena_alloc(arena, strlen(s) + 3 * n + 1);
+    if (!out) return "";
+    for (; *s; s++) {
+        if (is_control(*s))
+            used += (size_t)snprintf(out + used, 5, "\\x%02x", (unsigned char)*s);
+        else
+            out[used++] = *s;
+    }
+    out[used] = 0;
+    return out;
+}
+
+const char *format_tags(cbx_arena *arena, const cbx_tag *tags, size_t n, const char *skip)
+{
+    const char *text = "";
+
+    for (size_t i = 0; text && i < n; i++) {
+        if (skip && !strcmp(tags[i].key, skip)) continue;
+        text = cbx_arena_printf(arena, "%s%s%s=%s", text, *text ? ", " : "", tags[i].key, tags[i].value);
+    }
+    return text ? plain_text(arena, text) : "";
+}

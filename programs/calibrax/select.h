@@ -1,0 +1,78 @@
+/*
+ * What the commands over a store share: the options that choose runs and points, the store itself, and JSON of what they find.
+ */
+#ifndef CALIBRAX_PROGRAMS_SELECT_H
+#define CALIBRAX_PROGRAMS_SELECT_H
+
+#include "calibrax/storage/store.h"
+#include "programs/common/options.h"
+
+/* A member named `select` of each command's arguments. */
+typedef struct select_args {
+    const char *data;
+    bool no_index, json;
+    const char *branch, *commit, *machine, *since, *until, *point, *scenario, *metric;
+    opt_list tags;
+    size_t limit;
+} select_args;
+
+/* Rows of an option table, for the struct that holds a select_args named `select`. */
+#define SELECT_ROW(type, name, kind, member, arg, help)                                                                \
+    {                                                                                                                  \
+        name, 0, kind, offsetof(type, select.member), arg, NULL, help                                                  \
+    }
+#define SELECT_STORE_ROWS(type)                                                                                        \
+    SELECT_ROW(type, "data", OPT_STRING, data, "DIR", "the store: a folder with runs/; always needed"),                \
+        SELECT_ROW(type, "no-index", OPT_FLAG, no_index, NULL, "keep the index in memory: write no index.sqlite")
+#define SELECT_JSON_ROW(type) SELECT_ROW(type, "json", OPT_FLAG, json, NULL, "print one JSON document")
+#define SELECT_RUN_ROWS(type)                                                                                          \
+    SELECT_ROW(type, "branch", OPT_STRING, branch, "NAME", "runs of this branch"),                                     \
+        SELECT_ROW(type, "commit", OPT_STRING, commit, "HASH", "runs of this commit; its beginning will do"),          \
+        SELECT_ROW(type, "machine", OPT_STRING, machine, "ID",                                                         \
+                   "runs of this machine's fingerprint, or its beginning; -: runs that name none"),                    \
+        SELECT_ROW(type, "since", OPT_STRING, since, "TIME",                                                           \
+                   "runs from this date or time on (ISO 8601; a date alone is its midnight, UTC)"),                    \
+        SELECT_ROW(type, "until", OPT_STRING, until, "TIME", "runs before this date or time")
+#define SELECT_POINT_ROWS(type)                                                                                        \
+    SELECT_ROW(type, "point", OPT_STRING, point, "NAME", "points of this name"),                                       \
+        SELECT_ROW(type, "scenario", OPT_STRING, scenario, "NAME", "points of this scenario"),                         \
+        SELECT_ROW(type, "metric", OPT_STRING, metric, "NAME", "points with this metric"),                             \
+        SELECT_ROW(type, "tag", OPT_EACH, tags, "KEY=VALUE", "points with this tag; may be repeated, all must hold")
+#define SELECT_LIMIT_ROW(type) SELECT_ROW(type, "limit", OPT_COUNT, limit, "N", "the newest N runs only")
+
+/* --- each returns 0, or 2 with a sentence said --- */
+
+/* The store that --data names, made only if asked for. */
+int select_open(const opt_run *run, const select_args *a, bool create, cbx_store **out);
+int select_query(const opt_run *run, const select_args *a, cbx_store_query *out);
+/* A run by what the user calls it: an id, the beginning of one, "latest", or "baseline:NAME". */
+int select_run(const opt_run *run, cbx_store *store, const char *which, cbx_run **out);
+/* Says for each file that cannot be read what is wrong, on standard error. */
+void select_warn(const opt_run *run, cbx_store *store);
+
+/* Whether one point has what the query asks of points. */
+bool select_point(const cbx_store_query *q, const cbx_point *p);
+
+/* --- output --- */
+
+/* {"schema":name,"version":1}; NULL: out of memory. */
+cbx_json *new_document(const char *schema);
+/* A member that is text, or null. */
+cbx_json *tags_json(const cbx_tag *tags, size_t n);
+cbx_json *metric_json(const cbx_metric *m);
+/* {"a": {"value": ...}, ...} of a point */
+cbx_json *metrics_json(const cbx_point *p);
+/* id, timestamp, commit, branch */
+void set_run_head(cbx_json *o, const cbx_run *run);
+/* The fingerprint that a run names; NULL: none. */
+const char *run_machine(const cbx_run *run);
+/* "2026-02-20 11:34:24.346877+00:00", the ISO form with a blank */
+const char *format_time(int64_t us, char *buf);
+/* Four decimals, or four significant digits where decimals would hide the number. */
+const char *format_value(double v, char buf[CBX_FORMAT_SIZE]);
+/* Text for a terminal: control characters become \xNN; what has none is given back as it is. */
+const char *plain_text(cbx_arena *arena, const char *s);
+/* "batch=32, framework=flax" in the arena, without the key `skip` (NULL: all); "" for none. */
+const char *format_tags(cbx_arena *arena, const cbx_tag *tags, size_t n, const char *skip);
+
+#endif

@@ -1,0 +1,188 @@
+/*
+ * calibrax trend: the values of a metric over time, one table a configuration.
+ *
+ * Points that differ in scenario or in a tag are series of their own; a terminal that shows UTF-8 gets a line of bars under each.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "calibrax/base/clock.h"
+#include "programs/calibrax/calibrax.h"
+#include "programs/calibrax/select.h"
+#include "programs/common/output.h"
+
+typedef struct trend_args {
+    select_args select;
+    const char *framework;
+} trend_args;
+
+static const opt_spec trend_options[] = {
+    SELECT_STORE_ROWS(trend_args),
+    SELECT_ROW(trend_args, "metric", OPT_STRING, metric, "NAME", "the metric; all when left out"),
+    SELECT_ROW(trend_args, "point", OPT_STRING, point, "NAME", "the point; all when left out"),
+    { "framework", 0, OPT_STRING, offsetof(trend_args, framework), "NAME", NULL,
+      "points whose tag framework is this: --tag framework=NAME" },
+    SELECT_ROW(trend_args, "scenario", OPT_STRING, scenario, "NAME", "points of this scenario"),
+    SELECT_ROW(trend_args, "tag", OPT_EACH, tags, "KEY=VALUE", "points with this tag; may be repeated, all must hold"),
+    SELECT_ROW(trend_args, "n-runs", OPT_COUNT, limit, "N", "the newest N values of each series only"),
+    SELECT_RUN_ROWS(trend_args),
+    SELECT_JSON_ROW(trend_args),
+};
+
+/* --- JSON --- */
+
+static cbx_json *value_json(const cbx_trend_point *p)
+{
+    cbx_json *o = cbx_json_new_object();
+    char time[CBX_TIME_SIZE];
+
+    cbx_json_set_string(o, "run", p->run_id);
+    cbx_json_set_string(o, "timestamp", cbx_time_format_iso(p->timestamp_us, time));
+    cbx_json_set_string(o, "commit", p->commit);
+    cbx_json_set_string(o, "branch", p->branch);
+    cbx_json_set_string(o, "machine", p->machine);
+    cbx_json_set_double(o, "value", p->value);
+    if (!isnan(p->lower)) cbx_json_set_double(o, "lower", p->lower);
+    if (!isnan(p->upper)) cbx_json_set_double(o, "upper", p->upper);
+    return o;
+}
+
+static cbx_json *series_json(const cbx_trend_series *s)
+{
+    cbx_json *o = cbx_json_new_object(), *points = cbx_json_new_array();
+
+    cbx_json_set_string(o, "metric", s->metric);
+    cbx_json_set_string(o, "point", s->point);
+    cbx_json_set_string(o, "scenario", s->scenario);
+    cbx_json_set(o, "tags", tags_json(s->tags, s->ntags));
+    for (size_t i = 0; i < s->npoints; i++) cbx_json_push(points, value_json(&s->points[i]));
+    cbx_json_set(o, "points", points);
+    return o;
+}
+
+static int show_json(const opt_run *run, const cbx_trend *trend)
+{
+    cbx_json *o = new_document("calibrax-trend"), *all = cbx_json_new_array();
+
+    for (size_t i = 0; i < trend->count; i++) cbx_json_push(all, series_json(&trend->series[i]));
+    cbx_json_set(o, "series", all);
+    return print_json(run->program, o);
+}
+
+/* --- tables --- */
+
+static bool terminal_has_bars(void)
+{
+    static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+
+    if (!isatty(STDOUT_FILENO)) return false;
+    for (size_t i = 0; i < CBX_LEN(names); i++) {
+        const char *text = getenv(names[i]);
+        if (text && *text) return strstr(text, "UTF-8") || strstr(text, "utf8");
+    }
+    return false;
+}
+
+/* One bar a value, from the least (lowest) to the greatest; a value that is no number is a blank. */
+static void print_bars(const cbx_trend_series *s)
+{
+    static const char *const bars[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+    size_t width = terminal_width() ? terminal_width() : 80, first = s->npoints > width ? s->npoints - width : 0;
+    double least = INFINITY, most = -INFINITY;
+
+    for (size_t i = first; i < s->npoints; i++) {
+        double v = s->points[i].value;
+        if (!isfinite(v)) continue;
+        least = fmin(least, v);
+        most = fmax(most, v);
+    }
+    for (size_t i = first; i < s->npoints; i++) {
+        double v = s->points[i].value, share = most > least ? (v - least) / (most - least) : 0.5;
+        fputs(isfinite(v) ? bars[(size_t)(share * 7 + 0.5)] : " ", stdout);
+    }
+    putchar('\n');
+}
+
+static void print_title(const opt_run *run, const cbx_trend_series *s)
+{
+    const char *framework = NULL, *rest = format_tags(run->arena, s->tags, s->ntags, "framework");
+
+    for (size_t i = 0; i < s->ntags; i++) {
+        if (!strcmp(s->tags[i].key, "framework")) framework = s->tags[i].value;
+    }
+    printf("Trend: %s for %s", plain_text(run->arena, s->metric), plain_text(run->arena, s->point));
+    if (framework) printf(" (%s)", plain_text(run->arena, framework));
+    if (*s->scenario) printf(" in %s", plain_text(run->arena, s->scenario));
+    if (*rest) printf(", %s", rest);
+    putchar('\n');
+}
+
+static void print_series(const opt_run *run, const cbx_trend_series *s)
+{
+    char time[CBX_TIME_SIZE], value[CBX_FORMAT_SIZE];
+
+    print_title(run, s);
+    printf("%-32s %12s %s\n--------------------------------------------------------\n", "Timestamp", "Value", "Commit");
+    for (size_t i = 0; i < s->npoints; i++) {
+        const cbx_trend_point *p = &s->points[i];
+        printf("%-32s %12s %.8s\n", format_time(p->timestamp_us, time), format_value(p->value, value),
+               p->commit ? p->commit : "-");
+    }
+    if (terminal_has_bars()) print_bars(s);
+}
+
+/* --- the command --- */
+
+static int show_trend(const opt_run *run, cbx_store *store)
+{
+    const trend_args *a = run->args;
+    select_args select = a->select;
+    cbx_store_query query;
+    cbx_trend trend;
+    cbx_err err = CBX_ERR_INIT;
+    int status = EXIT_PASS;
+
+    if (a->framework &&
+        !opt_append(run->arena, cbx_arena_printf(run->arena, "framework=%s", a->framework), &select.tags))
+        return opt_fail(run->program, "out of memory");
+    if (select_query(run, &select, &query)) return EXIT_ERROR;
+    if (cbx_store_trend(store, &query, &trend, &err)) return opt_fail(run->program, "%s", err.message);
+    select_warn(run, store);
+    if (select.json) status = show_json(run, &trend);
+    for (size_t i = 0; !select.json && i < trend.count; i++) {
+        if (i) putchar('\n');
+        print_series(run, &trend.series[i]);
+    }
+    if (!status && !trend.count)
+        status = opt_fail(run->program, "no trend data found: 'calibrax show --data %s' tells points and metrics",
+                          cbx_store_root(store));
+    cbx_trend_clear(&trend);
+    return status;
+}
+
+static int run_trend(const opt_run *run)
+{
+    const trend_args *a = run->args;
+    cbx_store *store = NULL;
+    int status = select_open(run, &a->select, false, &store);
+
+    if (!status) status = show_trend(run, store);
+    cbx_store_close(store);
+    return status;
+}
+
+const opt_command trend_command = {
+    "trend",
+    "--data DIR [--metric NAME] [--point NAME] [FILTER]...",
+    "values of a metric over time",
+    "Prints each series that the filters describe, oldest value first: points that differ in scenario or in a tag are "
+    "series of their own. Exit status 2 when there is none.",
+    trend_options,
+    CBX_LEN(trend_options),
+    sizeof(trend_args),
+    NULL,
+    0,
+    run_trend,
+};

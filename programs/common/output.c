@@ -1,0 +1,111 @@
+/*
+ * Results on standard output: JSON, and what a doctor has seen.
+ */
+#include "programs/common/output.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "calibrax/base/text.h"
+#include "calibrax/base/version.h"
+
+size_t terminal_width(void)
+{
+    struct winsize w;
+
+    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) != 0) return 0;
+    return w.ws_col;
+}
+
+int print_json(const opt_program *program, cbx_json *document)
+{
+    cbx_text text;
+    int status = EXIT_PASS;
+
+    cbx_text_init(&text, cbx_allocator_default());
+    cbx_json_write(document, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING, &text);
+    cbx_text_putc(&text, '\n');
+    if (!document || text.status)
+        status = opt_fail(program, "out of memory");
+    else
+        fwrite(text.data, 1, text.len, stdout);
+    cbx_text_clear(&text);
+    cbx_json_unref(document);
+    return status;
+}
+
+/* Of the longest name in the group of item i. */
+static int name_width(const cbx_doctor_report *r, size_t i)
+{
+    size_t most = 16;
+
+    for (size_t k = 0; k < r->count; k++) {
+        size_t n = strlen(r->items[k].name);
+        if (!strcmp(r->items[k].group, r->items[i].group) && n > most) most = n;
+    }
+    return (int)most;
+}
+
+void print_doctor(const opt_program *program, const cbx_doctor_report *r)
+{
+    const char *group = "";
+
+    printf("%s %s, revision %s, %s\n", program->name, cbx_version(), cbx_revision(), cbx_build());
+    for (size_t i = 0; i < r->count; i++) {
+        const cbx_doctor_item *it = &r->items[i];
+        const char *mark = it->state == CBX_DOCTOR_HERE      ? "ok  "
+                           : it->state == CBX_DOCTOR_FACT    ? "    "
+                           : it->state == CBX_DOCTOR_MISSING ? "--  "
+                                                             : "FAIL";
+        if (strcmp(group, it->group)) printf("%s\n", it->group);
+        group = it->group;
+        printf("  %s %-*s %s\n", mark, name_width(r, i), it->name, it->text);
+        if (it->remedy && !strstr(it->text, it->remedy))
+            printf("       %-*s add it: %s\n", name_width(r, i), "", it->remedy);
+    }
+}
+
+cbx_json *doctor_json(const cbx_doctor_report *r, const char *schema)
+{
+    cbx_json *o = cbx_json_new_object(), *list = cbx_json_new_array();
+
+    if (!o || !list) {
+        cbx_json_unref(o);
+        cbx_json_unref(list);
+        return NULL;
+    }
+    for (size_t i = 0; i < r->count; i++) {
+        const cbx_doctor_item *it = &r->items[i];
+        cbx_json *j = cbx_json_new_object();
+        if (!j) break;
+        cbx_json_set_string(j, "group", it->group);
+        cbx_json_set_string(j, "name", it->name);
+        cbx_json_set_string(j, "state", cbx_doctor_state_name(it->state));
+        cbx_json_set_string(j, "text", it->text);
+        cbx_json_set_string(j, "remedy", it->remedy);
+        cbx_json_push(list, j);
+    }
+    cbx_json_set_string(o, "schema", schema);
+    cbx_json_set_int(o, "version", 1);
+    cbx_json_set_string(o, "release", cbx_version());
+    cbx_json_set_string(o, "revision", cbx_revision());
+    cbx_json_set(o, "items", list);
+    return o;
+}
+
+int doctor_verdict(const opt_program *program, const cbx_doctor_report *r)
+{
+    char more[48] = "", named[96];
+
+    if (r->broken > 1) snprintf(more, sizeof(more), " (and %zu more)", r->broken - 1);
+    for (size_t i = 0; i < r->count; i++) {
+        const cbx_doctor_item *it = &r->items[i];
+        if (it->state != CBX_DOCTOR_BROKEN) continue;
+        snprintf(named, sizeof(named), "'%s'", it->name);
+        if (strstr(it->text, named)) return opt_fail(program, "%s%s", it->text, more);
+        return opt_fail(program, "'%s' is missing or wrong%s: %s", it->name, more, it->text);
+    }
+    return EXIT_PASS;
+}

@@ -1,0 +1,23 @@
+/*
+ * Results on standard output.
+ */
+#ifndef CALIBRAX_PROGRAMS_OUTPUT_H
+#define CALIBRAX_PROGRAMS_OUTPUT_H
+
+#include "calibrax/base/json.h"
+#include "calibrax/core/doctor.h"
+#include "programs/common/options.h"
+
+/* One line of JSON on standard output; takes the reference.  NULL: out of memory. */
+int print_json(const opt_program *program, cbx_json *document);
+/* Columns of the terminal on standard output; 0 if it is none. */
+size_t terminal_width(void);
+
+/* The report of a doctor, for people. */
+void print_doctor(const opt_program *program, const cbx_doctor_report *r);
+/* 0; if something is broken that the program needs, 2 and a sentence that says what. */
+int doctor_verdict(const opt_program *program, const cbx_doctor_report *r);
+/* {"schema":schema,"version":1,"release":...,"revision":...,"items":[...]}; NULL: out of memory. */
+cbx_json *doctor_json(const cbx_doctor_report *r, const char *schema);
+
+#endif

@@ -1,0 +1,150 @@
+"""calibrax: its commands, and what the doctor says of settings, backends, devices, topology and libraries."""
+import json
+import os
+import shutil
+import subprocess
+
+from harness import BUILD, CALIBRAX, Skip, check, equal, has, main, one_sentence
+
+FAKE = os.path.abspath(os.path.join(BUILD, "tests/array/device/libfake_cuda.so"))
+SETTINGS = ["CALIBRAX_BACKEND", "CALIBRAX_USE_GPU", "CALIBRAX_GPU_FALLBACK", "CALIBRAX_GPU_MEMORY_FRACTION"]
+
+
+def run(p, *args, **more):
+    return p.run(*args, program=CALIBRAX, **more)
+
+
+def report(p, expect=0, env=None):
+    document = json.loads(run(p, "doctor", "--json", expect=expect, env=env).stdout)
+    equal((document["schema"], document["version"]), ("calibrax-doctor", 1), "schema")
+    return document, {(i["group"], i["name"]): i for i in document["items"]}
+
+
+def usage(p):
+    for text in (run(p, expect=0).stdout, run(p, "--help", expect=0).stdout):
+        has(text, "doctor")
+    has(run(p, "doctor", "--help", expect=0).stdout, "calibrax doctor")
+    check(run(p, "--version", expect=0).stdout.startswith("calibrax 0."), "version")
+    for args, part in ((["docter"], "did you mean 'doctor'"), (["doctor", "--jsn"], "did you mean '--json'"), (["doctor", "now"], "'now'")):
+        one_sentence(run(p, *args, expect=2), part, "calibrax")
+
+
+def manual_names_the_settings(p):
+    text = run(p, "--man", expect=0).stdout
+    has(text, ".TH CALIBRAX 1")
+    for name in SETTINGS + ["XPCS_USE_JAX", "XPCS_USE_GPU"]:
+        has(text, name, "manual")
+    if shutil.which("man"):
+        page = p.write("calibrax.1", text)
+        done = subprocess.run(["man", "--warnings", "-l", page], text=True, capture_output=True, env=dict(p.env, MANROFFOPT="", COLUMNS="80"))
+        equal(done.stderr.strip(), "", "the formatter has nothing to say")
+    script = p.write("calibrax.bash", run(p, "--completion", "bash", expect=0).stdout)
+    ask = f". {script}; COMP_WORDS=(calibrax do); COMP_CWORD=1; _calibrax; echo ${{COMPREPLY[*]}}"
+    equal(subprocess.run(["bash", "-c", ask], text=True, capture_output=True).stdout.strip(), "doctor", "completion")
+
+
+def doctor_tells_what_is_here(p):
+    document, items = report(p)
+    for key in [("settings", name) for name in SETTINGS] + [
+            ("backends", "reference"), ("backends", "jit"), ("backends", "chosen backend"), ("machine", "cpu"), ("devices", "cpu"),
+            ("devices", "chosen device"), ("topology", "cores"), ("topology", "told by"), ("libraries", "OpenBLAS"), ("libraries", "hwloc"),
+            ("libraries", "HDF5"), ("libraries", "CUDA driver"), ("libraries", "libgit2")]:
+        check(key in items, f"{key} in the report")
+    for item in document["items"]:
+        check(item["state"] in ("fact", "here", "missing"), item)
+        if item["group"] == "libraries" and item["state"] == "missing":
+            check(item["remedy"].startswith("apt-get install "), item)
+    equal(document["settings"], {"backend": "auto", "use_gpu": False, "gpu_fallback": True, "gpu_memory_fraction": 0.9}, "defaults")
+    check(document["backend"] in ("reference", "jit"), document["backend"])
+    cpu = document["devices"][0]
+    equal(cpu["kind"], "cpu", "the CPU is always there, and first")
+    check(0 < cpu["memory_available_bytes"] < cpu["memory_total_bytes"], cpu)
+    text = run(p, "doctor", expect=0).stdout
+    for part in ("settings", "backends", "devices", "topology", "libraries", "chosen backend"):
+        has(text, part)
+
+
+def topology_is_this_machines(p):
+    topology = report(p)[0]["topology"]
+    done = subprocess.run(["lscpu", "-p=cpu,core,socket,node"], capture_output=True, text=True)
+    rows = [line.split(",") for line in done.stdout.splitlines() if line and line[0] != "#"]
+    equal(topology["threads"], len(rows), "threads")
+    equal(topology["cores"], len({(r[1], r[2]) for r in rows}), "cores")
+    equal(topology["packages"], len({r[2] for r in rows}), "packages")
+    with open("/proc/meminfo", encoding="ascii") as f:
+        equal(topology["memory_bytes"], int(f.readline().split()[1]) * 1024, "MemTotal")
+
+
+def topology_of_another_machine(p):
+    document, items = report(p, env={"HWLOC_SYNTHETIC": "pack:2 [numa] l3:1 l2:8 core:1 pu:2"})
+    topology = document["topology"]
+    if topology["source"] != "hwloc":
+        raise Skip("hwloc is not installed")
+    equal((topology["packages"], topology["cores"], topology["threads"], len(topology["nodes"])), (2, 16, 32, 2), "as described")
+    check(not topology["this_machine"], "and not this one")
+    has(items["topology", "told by"]["text"], "another machine")
+
+
+def good_settings_are_shown(p):
+    document, items = report(p, env={"XPCS_USE_JAX": "No", "CALIBRAX_GPU_MEMORY_FRACTION": "0.25", "XPCS_GPU_FALLBACK": "1"})
+    equal(document["settings"], {"backend": "reference", "use_gpu": False, "gpu_fallback": True, "gpu_memory_fraction": 0.25}, "read")
+    has(items["settings", "CALIBRAX_BACKEND"]["text"], "by XPCS_USE_JAX", "where it comes from")
+    has(items["backends", "chosen backend"]["text"], "the settings name it")
+
+
+def bad_settings_are_sentences(p):
+    asked = [
+        ({"CALIBRAX_BACKEND": "numpy"}, "'CALIBRAX_BACKEND' is 'numpy': say auto, reference or jit"),
+        ({"XPCS_USE_JAX": "2"}, "'XPCS_USE_JAX' is '2': say auto, true, false, 1, 0, yes, no, on or off"),
+        ({"CALIBRAX_USE_GPU": "maybe"}, "'CALIBRAX_USE_GPU' is 'maybe': say true, false"),
+        ({"XPCS_GPU_FALLBACK": "cpu"}, "'XPCS_GPU_FALLBACK' is 'cpu': say true, false"),
+        ({"CALIBRAX_GPU_MEMORY_FRACTION": "90%"}, "'CALIBRAX_GPU_MEMORY_FRACTION' is '90%': say a number above 0, at most 1"),
+        ({"CALIBRAX_USE_GPU": "yes", "XPCS_USE_GPU": "no"}, "'CALIBRAX_USE_GPU' is 'yes' and its alias 'XPCS_USE_GPU' is 'no': unset one of them"),
+    ]
+    for env, part in asked:
+        done = run(p, "doctor", expect=2, env=env)
+        one_sentence(done, part, "calibrax")
+        equal(done.stderr.count(next(iter(env))), 1, "the setting is named once")
+        document, items = report(p, expect=2, env=env)
+        broken = [i for i in document["items"] if i["state"] == "broken"]
+        equal(len(broken), 1, f"one fault, found {broken}")
+        has(broken[0]["text"], part, "in the report, too")
+        one_sentence(p.run("list", expect=2, env=env), part)
+        p.run("--version", expect=0, env=env)
+    done = run(p, "doctor", expect=2, env={"CALIBRAX_USE_GPU": "x", "CALIBRAX_GPU_FALLBACK": "y"})
+    one_sentence(done, "(and 1 more)", "calibrax")
+
+
+def nperf_doctor_sees_bad_settings(p):
+    done = p.run("doctor", "--json", expect=2, env={"CALIBRAX_USE_GPU": "maybe"}, timeout=240)
+    broken = [i for i in json.loads(done.stdout)["items"] if i["state"] == "broken"]
+    equal([i["name"] for i in broken], ["CALIBRAX_USE_GPU"], "one fault")
+
+
+def a_gpu_without_fallback(p):
+    env = {"CALIBRAX_USE_GPU": "1", "CALIBRAX_GPU_FALLBACK": "0"}
+    one_sentence(run(p, "doctor", expect=2, env=env), "a GPU is wanted without fallback", "calibrax")
+    document, items = report(p, env={"CALIBRAX_USE_GPU": "1"})
+    has(items["devices", "chosen device"]["text"], "falling back to the CPU", "a warning")
+
+
+def a_driver_is_found_by_its_name(p):
+    """The loader finds the driver that plays NVIDIA's; what it plays comes out."""
+    os.makedirs(p.file("lib"))
+    shutil.copy(FAKE, p.file("lib/libcuda.so.1"))
+    env = {"LD_LIBRARY_PATH": p.file("lib")}
+    document, items = report(p, env=env)
+    gpus = [d for d in document["devices"] if d["kind"] == "cuda"]
+    equal([(g["name"], g["memory_total_bytes"] >> 30, g["memory_available_bytes"] >> 30) for g in gpus],
+          [("Fake GPU 0", 16, 12), ("Fake GPU 1", 80, 60)], "both")
+    has(items["devices", "cuda 1"]["text"], "capability 9.6, 80.0 GiB, 60.0 GiB available")
+    document, items = report(p, env=dict(env, CBX_FAKE_CUDA="full"))
+    equal([d["memory_available_bytes"] for d in document["devices"] if d["kind"] == "cuda"], [None, None], "nobody tells")
+    has(items["devices", "cuda 0"]["text"], "not told: the CUDA driver refuses 'cuDevicePrimaryCtxRetain' with error 2: out of memory")
+    for role, part in (("old", "11.4"), ("none", "has no device"), ("failing", "error 999")):
+        items = report(p, env=dict(env, CBX_FAKE_CUDA=role))[1]
+        has(items["devices", "cuda"]["text"], part, role)
+
+
+main([usage, manual_names_the_settings, doctor_tells_what_is_here, topology_is_this_machines, topology_of_another_machine,
+      good_settings_are_shown, bad_settings_are_sentences, nperf_doctor_sees_bad_settings, a_gpu_without_fallback, a_driver_is_found_by_its_name])

@@ -1,0 +1,124 @@
+"""calibrax check: exit status and sentence for each way in which a run and its baseline can stand to each other; and ingest of foreign files."""
+import json
+import os
+import xml.etree.ElementTree
+
+from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence
+
+IMPORT = os.path.join(SOURCE, "tests/fixtures/import")
+
+
+def run(p, *args, **more):
+    return p.run(*args, program=CALIBRAX, **more)
+
+
+def make_run(name, day, **more):
+    """One point with a latency (lower is better) and a rate (higher is better)."""
+    direction = {"latency": "lower", "rate": "higher"}
+    metrics = {"latency": {"value": more.get("latency", 1.0)}, "rate": {"value": more.get("rate", 100.0)}}
+    for gone in more.get("without", []):
+        del metrics[gone]
+    return {"id": name, "timestamp": f"2026-03-{day:02d}T10:00:00+00:00", "commit": None, "branch": more.get("branch", "main"),
+            "environment": {"machine": more.get("machine", "m1")}, "metadata": {},
+            "metric_defs": {m: {"name": m, "unit": "ms", "direction": d, "group": "", "priority": "primary", "description": ""}
+                            for m, d in direction.items() if more.get("defined", True)},
+            "points": [{"name": more.get("point", "f"), "scenario": "s", "tags": {}, "metrics": metrics}]}
+
+
+def store(p, *runs):
+    """The first run is the baseline."""
+    files = [p.write(f"{r['id']}.json", json.dumps(r)) for r in runs]
+    run(p, "ingest", "--data", "store", "--input", *files, expect=0)
+    run(p, "baseline", "--data", "store", "--run", runs[0]["id"], expect=0)
+
+
+def gate(p, *args, expect):
+    return run(p, "check", "--data", "store", *args, expect=expect)
+
+
+def each_outcome_has_its_exit_status(p):
+    base = make_run("base", 1)
+    cases = [(dict(latency=1.02), [], 0, "PASSED"), (dict(latency=1.2), [], 1, "regressed"), (dict(rate=80.0), [], 1, "regressed"),
+             (dict(latency=0.5, rate=300.0), [], 0, "PASSED"), (dict(latency=float("nan")), [], 1, "latency"), (dict(without=["rate"]), [], 2, "rate"),
+             (dict(without=["rate"]), ["--allow-dropped"], 0, "PASSED"), (dict(point="g"), [], 2, "f@s"), (dict(machine="m2"), [], 2, "machine"),
+             (dict(machine="m2"), ["--allow-other-machine"], 0, "PASSED"), (dict(latency=1.2), ["--threshold", "0.25"], 0, "PASSED"),
+             (dict(latency=1.2), ["--metric-threshold", "lat*=0.25"], 0, "PASSED"), (dict(latency=1.2), ["--minimum", "0.5"], 0, "PASSED"),
+             (dict(latency=1.2), ["--primary-threshold", "0.25"], 0, "PASSED")]
+    store(p, base, *(make_run(f"case{i}", 2, **facts) for i, (facts, _, _, _) in enumerate(cases)))
+    for i, (facts, options, status, part) in enumerate(cases):
+        done = gate(p, "--run", f"case{i}", *options, expect=status)
+        has(done.stdout, part, str(facts))
+
+
+def zero_baselines_and_missing_definitions_do_not_pass(p):
+    store(p, make_run("zero", 1, latency=0.0), make_run("now", 2, latency=9.0))
+    gate(p, expect=2)
+    os.makedirs(p.file("b"))
+    bare = [make_run(n, d, defined=False, latency=v) for n, d, v in (("bare1", 3, 1.0), ("bare2", 4, 100.0))]
+    store(p, *bare)
+    has(gate(p, expect=2).stdout, "defin", "a hundred times slower without a definition is no pass")
+    p.write("store/config.json", json.dumps({"metric_defs": make_run("x", 1)["metric_defs"]}))
+    has(gate(p, expect=1).stdout, "regressed", "the store's own definitions count")
+
+
+def samples_decide(p):
+    def noisy(name, day, samples):
+        r = make_run(name, day, without=["rate"])
+        r["points"][0]["metrics"]["latency"] = {"value": sorted(samples)[len(samples) // 2], "samples": samples}
+        return r
+
+    base = [1.0 + i / 1000 for i in range(9)]
+    store(p, noisy("base", 1, base), noisy("slow", 2, [1.3 * v for v in base]), noisy("wide", 3, [0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5]), noisy("same", 4, [v + 0.0001 for v in base]))
+    gate(p, "--run", "slow", expect=1)
+    gate(p, "--run", "same", expect=0)
+    wide = gate(p, "--run", "wide", expect=3)
+    has(wide.stdout, "undecided")
+    gate(p, "--run", "wide", "--undecided-passes", expect=0)
+
+
+def the_run_is_chosen(p):
+    store(p, make_run("base", 1), make_run("dev1", 2, branch="dev", latency=2.0), make_run("main2", 3), make_run("other", 4, machine="m9"))
+    gate(p, "--branch", "dev", expect=1)
+    gate(p, "--machine", "m1", expect=0)
+    gate(p, expect=2)
+    has(gate(p, "--run", "base", expect=0).stderr, "the baseline itself")
+    one_sentence(gate(p, "--branch", "none", expect=2), "no run", "calibrax")
+    one_sentence(gate(p, "--run", "dev1", "--branch", "dev", expect=2), "leave --branch", "calibrax")
+    one_sentence(gate(p, "--baseline", "release", expect=2), "no baseline 'release'", "calibrax")
+
+
+def answers_for_build_servers(p):
+    store(p, make_run("base", 1), make_run("slow", 2, latency=1.5))
+    found = json.loads(gate(p, "--json", expect=1).stdout)
+    equal((found["schema"], found["exit_code"]), ("calibrax-gate", 1), "schema")
+    equal(gate(p, "--format", "json", expect=1).stdout, gate(p, "--json", expect=1).stdout, "two ways to say it")
+    check(xml.etree.ElementTree.fromstring(gate(p, "--format", "junit", expect=1).stdout) is not None, "JUnit is XML")
+    check(gate(p, "--format", "github", expect=1).stdout.startswith("::error"), "workflow commands")
+    has(gate(p, "--format", "markdown", expect=1).stdout, "|")
+    one_sentence(gate(p, "--format", "xml", expect=2), "markdown, junit", "calibrax")
+    for wrong in ("latency", "=0.1", "latency=x", "latency=-1"):
+        one_sentence(gate(p, "--metric-threshold", wrong, expect=2), "PATTERN=X", "calibrax")
+    waiver = {"key": "f@s{*}:latency", "reason": "known", "until": "2999-12-31"}
+    p.write("waivers.json", json.dumps({"schema": "calibrax-waivers", "schema_version": 1, "waivers": [waiver]}))
+    gate(p, "--waivers", "waivers.json", expect=0)
+    p.write("waivers.json", json.dumps({"schema": "calibrax-waivers", "schema_version": 1, "waivers": [dict(waiver, until="2020-01-01")]}))
+    gate(p, "--waivers", "waivers.json", expect=1)
+
+
+def foreign_files_become_runs(p):
+    files = sorted(f for f in os.listdir(IMPORT) if f.endswith((".json", ".jsonl", ".csv", ".txt"))) + ["criterion"]
+    done = run(p, "ingest", "--data", "store", "--json", "--input", *(os.path.join(IMPORT, f) for f in files), expect=0)
+    found = json.loads(done.stdout)
+    equal(len(found["runs"]), len(files), "a run each")
+    equal(found["skipped"], [], "none left out")
+    check(any(n["message"] == "no such device" for n in found["notes"]), "a failed benchmark is noted")
+    equal(run(p, "ingest", "--data", "store", "--json", "--input", *(os.path.join(IMPORT, f) for f in files), expect=0).stdout, done.stdout, "the same again")
+    equal(len(os.listdir(p.file("store/runs"))), len(files), "and no run more")
+    series = json.loads(run(p, "trend", "--data", "store", "--metric", "time", "--point", "quick", "--json", expect=0).stdout)["series"]
+    check(len(series) >= 4, "one name in several tools")
+    run(p, "ingest", "--data", "told", "--commit", "abcdef1", "--branch", "dev", "--input", os.path.join(IMPORT, "hyperfine.json"), expect=0)
+    equal([(r["commit"], r["branch"]) for r in json.loads(run(p, "runs", "--data", "told", "--json", expect=0).stdout)["runs"]], [("abcdef1", "dev")], "told facts")
+
+
+main([each_outcome_has_its_exit_status, zero_baselines_and_missing_definitions_do_not_pass, samples_decide, the_run_is_chosen, answers_for_build_servers,
+      foreign_files_become_runs])

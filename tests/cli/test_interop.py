@@ -1,0 +1,115 @@
+"""Stores of the Python package calibrax 0.1.14 and ours read each other: a store that it wrote (tests/fixtures/store), and both live.
+
+CALIBRAX_PYTHON names an interpreter with the package; without it the live tests are skipped.
+"""
+import json
+import os
+import shutil
+import subprocess
+
+from harness import CALIBRAX, SOURCE, Skip, check, equal, has, main
+
+STORE = os.path.join(SOURCE, "tests/fixtures/store")
+
+# What the package sees in the store named first, as JSON.
+LOOK = """
+import json, sys
+from calibrax.storage import Store
+s = Store(sys.argv[1])
+t = s.extract_trend("latency", "forward", {"framework": "flax"})
+b = s.get_baseline()
+print(json.dumps({"runs": [r.id for r in s.list_runs()], "latest": s.latest().id, "baseline": b and b.id, "trend": [[p.run_id, p.value, p.lower] for p in t.points],
+                  "torch": sorted(r.id for r in s.query(framework="torch")), "defs": {k: [d.unit, d.direction.value] for k, d in s.latest().metric_defs.items()}}))
+"""
+
+# A run more, which becomes the baseline.
+ADD = """
+import sys
+from dataclasses import replace
+from datetime import timedelta
+from calibrax.storage import Store
+s = Store(sys.argv[1])
+r = s.latest()
+s.save(replace(r, id="feed00000009", timestamp=r.timestamp + timedelta(days=1)))
+s.set_baseline("feed00000009")
+"""
+
+
+def run(p, *args, **more):
+    return p.run(*args, program=CALIBRAX, **more)
+
+
+def ask(p, *args, **more):
+    return json.loads(run(p, *args, "--json", **more).stdout)
+
+
+def package(p, script, *args):
+    python = os.environ.get("CALIBRAX_PYTHON")
+    if not python:
+        raise Skip("CALIBRAX_PYTHON does not name an interpreter with the package calibrax (scripts/fixtures/make_store.py)")
+    done = subprocess.run([python, "-c", script, *args], cwd=p.path, text=True, capture_output=True, timeout=240)
+    equal(done.returncode, 0, f"the package: {done.stderr[-800:]}")
+    return done.stdout
+
+
+def same_view(p, store):
+    """What the package sees is what our commands tell."""
+    theirs = json.loads(package(p, LOOK, store))
+    runs = ask(p, "runs", "--data", store, expect=0)["runs"]
+    equal(theirs["runs"], [r["id"] for r in runs], "runs, newest first")
+    equal(theirs["latest"], ask(p, "summary", "--data", store, expect=0)["run"]["id"], "latest")
+    equal(theirs["baseline"], ask(p, "summary", "--data", store, "--run", "baseline:main", expect=0)["run"]["id"], "baseline")
+    series = ask(p, "trend", "--data", store, "--metric", "latency", "--point", "forward", "--framework", "flax", expect=0)["series"]
+    equal(len(series), 1, "one configuration")
+    equal(theirs["trend"], [[v["run"], v["value"], v["lower"]] for v in series[0]["points"]], "trend")
+    equal(theirs["torch"], sorted(r["id"] for r in ask(p, "runs", "--data", store, "--tag", "framework=torch", expect=0)["runs"]), "query by tag")
+    equal(theirs["defs"], {"latency": ["ms", "lower"]}, "definitions")
+
+
+def our_commands_on_its_store(p):
+    shutil.copytree(STORE, p.file("store"))
+    equal([r["id"] for r in ask(p, "runs", "--data", "store", expect=0)["runs"]], ["cafe00000003", "cafe00000002", "cafe00000001"], "runs")
+    equal(ask(p, "store", "verify", "--data", "store", expect=0)["problems"], [], "whole")
+    values = [v["value"] for v in ask(p, "trend", "--data", "store", "--metric", "latency", "--framework", "flax", expect=0)["series"][0]["points"]]
+    equal(values, [1.0, 1.1, 2.2], "trend")
+    equal(ask(p, "summary", "--data", "store", "--run", "baseline:main", expect=0)["run"]["id"], "cafe00000002", "its baseline")
+    run(p, "check", "--data", "store", "--run", "cafe00000003", "--values-only", expect=1)
+    run(p, "check", "--data", "store", "--run", "cafe00000002", "--values-only", expect=2)  # loss has no definition
+
+
+def its_files_keep_their_bytes(p):
+    run(p, "ingest", "--data", "ours", "--input", *(os.path.join(STORE, "runs", f) for f in sorted(os.listdir(os.path.join(STORE, "runs")))), expect=0)
+    run(p, "baseline", "--data", "ours", "--run", "cafe00000002", expect=0)
+    for folder in ("runs", "baselines"):
+        equal(sorted(os.listdir(p.file("ours", folder))), sorted(os.listdir(os.path.join(STORE, folder))), folder)
+        for name in os.listdir(os.path.join(STORE, folder)):
+            with open(os.path.join(STORE, folder, name), "rb") as theirs, open(p.file("ours", folder, name), "rb") as ours:
+                equal(ours.read(), theirs.read(), f"{folder}/{name}")
+
+
+def the_package_reads_our_store(p):
+    run(p, "ingest", "--data", "ours", "--input", *(os.path.join(STORE, "runs", f) for f in sorted(os.listdir(os.path.join(STORE, "runs")))), expect=0)
+    run(p, "baseline", "--data", "ours", "--run", "cafe00000001", expect=0)
+    run(p, "store", "migrate", "--data", "ours", expect=0)
+    same_view(p, "ours")
+
+
+def both_write_one_store(p):
+    shutil.copytree(STORE, p.file("store"))
+    same_view(p, "store")
+    package(p, ADD, "store")
+    equal(ask(p, "summary", "--data", "store", expect=0)["run"]["id"], "feed00000009", "we see its run at once")
+    same_view(p, "store")
+    has(run(p, "baseline", "--data", "store", "--run", "cafe00000003", expect=0).stdout, "cafe00000003")
+    same_view(p, "store")
+    check(not ask(p, "store", "verify", "--data", "store", expect=0)["problems"], "whole")
+
+
+def it_reads_what_importers_make(p):
+    files = [os.path.join(SOURCE, "tests/fixtures/import", f) for f in ("google-benchmark.json", "pytest-benchmark.json", "hyperfine.json", "go.txt", "bmf.json")]
+    run(p, "ingest", "--data", "store", "--input", *files, expect=0)
+    script = "import sys; from calibrax.storage import Store; print(len(Store(sys.argv[1]).list_runs()))"
+    equal(package(p, script, "store").strip(), "5", "all of them")
+
+
+main([our_commands_on_its_store, its_files_keep_their_bytes, the_package_reads_our_store, both_write_one_store, it_reads_what_importers_make])

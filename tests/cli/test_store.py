@@ -1,0 +1,306 @@
+"""calibrax over the run store: ingest, baseline, runs, show, summary, trend, query, store, machine; and every way to ask for nothing."""
+import json
+import os
+import pty
+import stat
+import subprocess
+import time
+
+from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence
+
+RUNS = os.path.join(SOURCE, "tests/fixtures/runs")
+
+
+def run(p, *args, **more):
+    return p.run(*args, program=CALIBRAX, **more)
+
+
+def document(p, *args, expect=0, schema=None):
+    found = json.loads(run(p, *args, "--json", expect=expect).stdout)
+    equal((found["schema"], found["version"]), (schema, 1), "schema")
+    return found
+
+
+def make_run(number, latency, **more):
+    """A run as a user's script would write it."""
+    points = [{"name": "forward", "scenario": more.get("scenario", "train"), "tags": {"framework": fw, "batch": "32"},
+               "metrics": {"latency": {"value": latency * scale, "samples": [latency * scale] * 3}, "loss": {"value": 0.5}}}
+              for fw, scale in (("flax", 1.0), ("torch", 2.0))]
+    return {"id": f"run{number:04d}", "timestamp": f"2026-02-{number:02d}T10:00:00+00:00", "commit": f"{number:02d}abcdef" + "0" * 32,
+            "branch": more.get("branch", "main"), "environment": {"machine": "m1"}, "metadata": {},
+            "metric_defs": {"latency": {"name": "latency", "unit": "ms", "direction": "lower", "group": "", "priority": "primary", "description": ""}},
+            "points": points}
+
+
+def fill(p, n=4):
+    files = []
+    for i in range(1, n + 1):
+        files.append(p.write(f"r{i}.json", json.dumps(make_run(i, 1.0 + i / 10, branch="dev" if i == 2 else "main"))))
+    run(p, "ingest", "--data", "store", "--input", *files, expect=0)
+    return files
+
+
+def listing(folder):
+    return sorted(os.path.join(at, f) for at, _, names in os.walk(folder) for f in names)
+
+
+# --- ingest ---
+
+def ingest_takes_several_files(p):
+    done = run(p, "ingest", "--data", "store", "--input", f"{RUNS}/full.json", f"{RUNS}/minimal.json", expect=0)
+    equal(done.stdout, "Ingested run abc123def456 (3 points)\nIngested run minimal.1 (0 points)\n", "what it says")
+    with open(p.file("store/runs/abc123def456.json"), encoding="utf-8") as kept, open(f"{RUNS}/full.json", encoding="utf-8") as given:
+        equal(kept.read(), given.read(), "a file of the Python package is kept byte for byte")
+    run(p, "ingest", "--data", "store", "--input", f"{RUNS}/full.json", expect=0)
+    equal(len(os.listdir(p.file("store/runs"))), 2, "the same file again is the same run")
+
+
+def ingest_names_what_it_leaves_out(p):
+    good = p.write("good.json", json.dumps(make_run(1, 1.0)))
+    cut = p.write("cut.json", json.dumps(make_run(2, 1.0))[:-5])
+    typed = p.write("typed.json", json.dumps(make_run(3, 1.0)).replace('"value": 0.5', '"value": "0.5"', 1))
+    future = p.write("future.json", json.dumps(dict(make_run(4, 1.0), schema_version=99)))
+    evil = p.write("evil.json", json.dumps(dict(make_run(5, 1.0), id="../../evil")))
+    empty, words = p.write("empty.json", ""), p.write("words.txt", "nothing to see here\n")
+    files = [cut, typed, good, future, evil, empty, words, p.file("missing.json")]
+    done = run(p, "ingest", "--data", "store", "--input", *files, expect=2)
+    equal(done.stdout, "Ingested run run0001 (2 points)\n", "the good one is taken")
+    lines = done.stderr.splitlines()
+    equal(len(lines), 7, f"one sentence each: {lines}")
+    for line, file, part in zip(lines, [cut, typed, future, evil, empty, words, "missing.json"],
+                                ["cut.json", "expected a number, found a string", "schema 99", "evil", "is empty", "no known format", "No such file"]):
+        check(line.startswith("calibrax: "), line)
+        has(line, os.path.basename(file))
+        has(line, part)
+    found = document(p, "ingest", "--data", "store", "--input", cut, good, expect=2, schema="calibrax-ingest")
+    equal(([r["id"] for r in found["runs"]], [os.path.basename(s["file"]) for s in found["skipped"]]), (["run0001"], ["cut.json"]), "JSON says both")
+
+
+def ingest_never_overwrites_unasked(p):
+    fill(p, 1)
+    other = p.write("other.json", json.dumps(make_run(1, 9.0)))
+    before = open(p.file("store/runs/run0001.json"), "rb").read()
+    one_sentence(run(p, "ingest", "--data", "store", "--input", other, expect=2), "run0001", "calibrax")
+    equal(open(p.file("store/runs/run0001.json"), "rb").read(), before, "the run that was there")
+    run(p, "ingest", "--data", "store", "--input", other, "--replace", expect=0)
+    check(open(p.file("store/runs/run0001.json"), "rb").read() != before, "replaced")
+
+
+def ingest_into_a_folder_that_cannot_be_written(p):
+    if os.geteuid() == 0:
+        blocked = p.write("file", "x")
+    else:
+        os.makedirs(p.file("locked"))
+        os.chmod(p.file("locked"), stat.S_IRUSR | stat.S_IXUSR)
+        blocked = p.file("locked")
+    one_sentence(run(p, "ingest", "--data", os.path.join(blocked, "store"), "--input", f"{RUNS}/full.json", expect=2), os.path.basename(blocked), "calibrax")
+
+
+def formats_are_listed(p):
+    found = document(p, "ingest", "--list-formats", schema="calibrax-formats")
+    names = [f["name"] for f in found["formats"]]
+    equal(names[0], "calibrax", names)
+    for name in names:
+        has(run(p, "ingest", "--list-formats", expect=0).stdout, name)
+    one_sentence(run(p, "ingest", "--data", "store", "--input", f"{RUNS}/full.json", "--format", "calibrx", expect=2), "did you mean 'calibrax'", "calibrax")
+
+
+# --- looking ---
+
+def runs_are_listed_newest_first(p):
+    fill(p)
+    text = run(p, "runs", "--data", "store", expect=0).stdout.splitlines()
+    equal([line.split()[0] for line in text], ["Run", "run0004", "run0003", "run0002", "run0001"], "order")
+
+    def ids(*filters):
+        return [r["id"] for r in document(p, "runs", "--data", "store", *filters, schema="calibrax-runs")["runs"]]
+
+    for filters, wanted in ((["--branch", "dev"], ["run0002"]), (["--commit", "03abc"], ["run0003"]), (["--since", "2026-02-03"], ["run0004", "run0003"]),
+                            (["--until", "2026-02-02T10:00:00Z"], ["run0001"]), (["--limit", "1"], ["run0004"]), (["--machine", "m1", "--limit", "2"], ["run0004", "run0003"]),
+                            (["--point", "forward", "--metric", "loss", "--tag", "framework=torch", "--tag", "batch=32"], ["run0004", "run0003", "run0002", "run0001"])):
+        equal(ids(*filters), wanted, " ".join(filters))
+    for filters in (["--branch", "none"], ["--tag", "framework=jax"], ["--machine", "-"], ["--scenario", "eval"]):
+        one_sentence(run(p, "runs", "--data", "store", *filters, expect=2), "no run", "calibrax")
+
+
+def a_broken_file_costs_nothing_else(p):
+    fill(p, 2)
+    p.write("store/runs/torn.json", '{"id": "torn", "poi')
+    done = run(p, "runs", "--data", "store", expect=0)
+    equal(len(done.stdout.splitlines()), 3, "both runs and the head")
+    one_sentence(done, "torn.json", "calibrax")
+    done = run(p, "store", "verify", "--data", "store", expect=1)
+    has(done.stdout, "runs/torn.json: ")
+    has(done.stdout, "3 files, 1 problems")
+
+
+def show_and_summary(p):
+    fill(p, 2)
+    text = run(p, "summary", "--data", "store", "--run", "run0001", expect=0).stdout
+    equal(text, "Run: run0001\n  Timestamp: 2026-02-01 10:00:00.000000+00:00\n  Commit: 01abcdef" + "0" * 32 + "\n  Branch: main\n  Machine: m1\n  Points: 2\n\n"
+          "Scenario: train\n  flax: latency=1.1000 ms, loss=0.5000\n  torch: latency=2.2000 ms, loss=0.5000\n", "as the Python package lays it out")
+    equal(document(p, "summary", "--data", "store", schema="calibrax-summary")["points"][0]["metrics"], {"latency": 1.2, "loss": 0.5}, "the latest")
+    text = run(p, "show", "--data", "store", "--run", "run0001", "--tag", "framework=torch", expect=0).stdout
+    has(text, "latency                  2.2 ms, 3 samples, lower is better")
+    check("flax" not in text, "only what was asked for")
+    shown = document(p, "show", "--data", "store", "--run", "run0001", schema="calibrax-run")["run"]
+    equal(shown["points"], make_run(1, 1.1)["points"], "the run itself")
+    one_sentence(run(p, "show", "--data", "store", "--point", "backward", expect=2), "no point", "calibrax")
+    one_sentence(run(p, "summary", "--data", "store", "--run", "run0009", expect=2), "run0009", "calibrax")
+    one_sentence(run(p, "show", "--data", "store", "--run", "baseline:main", expect=2), "baseline", "calibrax")
+
+
+def trends(p):
+    fill(p)
+    text = run(p, "trend", "--data", "store", "--metric", "latency", "--point", "forward", "--framework", "flax", "--n-runs", "2", expect=0).stdout
+    equal(text, "Trend: latency for forward (flax) in train, batch=32\n" + f"{'Timestamp':<32} {'Value':>12} Commit\n" + "-" * 56 + "\n"
+          "2026-02-03 10:00:00.000000+00:00       1.3000 03abcdef\n2026-02-04 10:00:00.000000+00:00       1.4000 04abcdef\n", "table")
+    found = document(p, "trend", "--data", "store", "--metric", "latency", schema="calibrax-trend")["series"]
+    equal([s["tags"]["framework"] for s in found], ["flax", "torch"], "a series each")
+    check([abs(v["value"] - w) < 1e-12 for v, w in zip(found[0]["points"], (1.1, 1.2, 1.3, 1.4))] == [True] * 4, found[0])
+    equal([v["run"] for v in document(p, "trend", "--data", "store", "--metric", "loss", "--branch", "dev", schema="calibrax-trend")["series"][0]["points"]],
+          ["run0002"], "a branch")
+    done = run(p, "trend", "--data", "store", "--metric", "speed", expect=2)
+    equal(done.stdout, "", "nothing on standard output")
+    one_sentence(done, "no trend data found", "calibrax")
+
+
+def a_terminal_gets_bars(p):
+    fill(p)
+    leader, follower = pty.openpty()
+    args = [CALIBRAX, "trend", "--data", "store", "--metric", "latency", "--framework", "flax"]
+    done = subprocess.run(args, cwd=p.path, env=dict(p.env, LC_ALL="C.UTF-8"), stdout=follower, stderr=subprocess.PIPE, timeout=60)
+    os.close(follower)
+    text = os.read(leader, 65536).decode()
+    os.close(leader)
+    equal(done.returncode, 0, done.stderr)
+    has(text, "▁▃▆█")
+    check("▁" not in run(p, *args[1:], expect=0, env={"LC_ALL": "C.UTF-8"}).stdout, "plain when piped")
+
+
+def what_files_hold_says_nothing_to_the_terminal(p):
+    evil = make_run(1, 1.0, scenario="tra\nin", branch="ma\x1b[31min")
+    evil["points"][0]["name"] = "for\x07ward"
+    evil["points"][0]["tags"]["batch"] = "\x1b]0;title"
+    run(p, "ingest", "--data", "store", "--input", p.write("evil.json", json.dumps(evil)), expect=0)
+    p.write("bad.json", json.dumps({"results": [{"command": "a\x1b[2J", "mean": "x"}, {"command": "b"}]}))
+    for args, status in ((["runs"], 0), (["summary"], 0), (["show"], 0), (["trend"], 0), (["ingest", "--input", "bad.json"], 2)):
+        done = run(p, *args, "--data", "store", expect=status)
+        check("\x1b" not in done.stdout + done.stderr and "\x07" not in done.stdout, f"{args}: {done.stdout!r}")
+    has(run(p, "show", "--data", "store", expect=0).stdout, "Point: for\\x07ward")
+
+
+def queries_are_json_lines(p):
+    fill(p, 3)
+    lines = [json.loads(line) for line in run(p, "query", "--data", "store", "--tag", "framework=torch", expect=0).stdout.splitlines()]
+    equal([(v["schema"], v["run"]["id"], v["tags"]["framework"]) for v in lines],
+          [("calibrax-point", f"run000{i}", "torch") for i in (3, 2, 1)], "newest first, only matching points")
+    one_sentence(run(p, "query", "--data", "store", "--metric", "speed", expect=2), "no point", "calibrax")
+
+
+# --- baselines and care ---
+
+def baselines(p):
+    fill(p, 2)
+    equal(run(p, "baseline", "--data", "store", expect=0).stdout, "Baseline set to run run0002\n", "the latest")
+    with open(p.file("store/baselines/main.json"), "rb") as a, open(p.file("store/runs/run0002.json"), "rb") as b:
+        equal(a.read(), b.read(), "a byte copy, where the Python package looks")
+    run(p, "baseline", "--data", "store", "--run", "run0001", "--name", "release-1", expect=0)
+    equal([(b["name"], b["run"]) for b in document(p, "baseline", "--data", "store", "--list", schema="calibrax-baselines")["baselines"]],
+          [("main", "run0002"), ("release-1", "run0001")], "list")
+    equal(document(p, "summary", "--data", "store", "--run", "baseline:release-1", schema="calibrax-summary")["run"]["id"], "run0001", "by name")
+    run(p, "baseline", "--data", "store", "--name", "release-1", "--remove", expect=0)
+    one_sentence(run(p, "baseline", "--data", "store", "--name", "release-1", "--remove", expect=2), "release-1", "calibrax")
+    one_sentence(run(p, "baseline", "--data", "store", "--name", "../evil", expect=2), "../evil", "calibrax")
+    one_sentence(run(p, "baseline", "--data", "store", "--run", "nope", expect=2), "nope", "calibrax")
+
+
+def stores_are_cared_for(p):
+    fill(p)
+    run(p, "baseline", "--data", "store", "--run", "run0001", expect=0)
+    found = document(p, "store", "compact", "--data", "store", "--keep", "1", "--dry-run", schema="calibrax-store")
+    equal((found["action"], found["changed"]), ("compact", 1), "run0003: run0004 is newest, run0002 the only one of its branch, run0001 the baseline")
+    equal(len(os.listdir(p.file("store/runs"))), 4, "only said")
+    run(p, "store", "compact", "--data", "store", "--keep", "1", expect=0)
+    equal(sorted(os.listdir(p.file("store/runs"))), ["run0001.json", "run0002.json", "run0004.json"], "done")
+    run(p, "store", "export", "--data", "store", "--to", "other", "--branch", "main", expect=0)
+    equal(sorted(os.listdir(p.file("other/runs"))), ["run0001.json", "run0004.json"], "copied")
+    equal(document(p, "store", "verify", "--data", "other", schema="calibrax-store")["problems"], [], "whole")
+    equal(document(p, "store", "migrate", "--data", "store", schema="calibrax-store")["changed"], 3, "runs without a schema get one")
+    equal(document(p, "store", "migrate", "--data", "store", schema="calibrax-store")["changed"], 0, "once")
+    one_sentence(run(p, "store", "export", "--data", "store", expect=2), "--to is missing", "calibrax")
+
+
+def looking_makes_nothing(p):
+    fill(p, 1)
+    for args in (["runs"], ["show"], ["summary"], ["trend"], ["query"], ["baseline"], ["store", "verify"], ["store", "compact"]):
+        one_sentence(run(p, *args, "--data", "nowhere", expect=2), "nowhere", "calibrax")
+        check(not os.path.exists(p.file("nowhere")), f"{args} made a folder")
+    os.remove(p.file("store/index.sqlite")) if os.path.exists(p.file("store/index.sqlite")) else None
+    before = listing(p.file("store"))
+    for args in (["runs"], ["show"], ["summary"], ["trend"], ["query"]):
+        run(p, *args, "--data", "store", "--no-index", expect=0)
+    equal(listing(p.file("store")), before, "with --no-index nothing is written")
+
+
+def usage_faults_are_sentences(p):
+    fill(p, 1)
+    asked = [(["runs"], "--data is missing"), (["ingest", "--data", "store"], "--input is missing"), (["runs", "--data", "store", "--since", "soon"], "--since: expected a date"),
+             (["runs", "--data", "store", "--tag", "framework"], "--tag: expected KEY=VALUE"), (["runs", "--data", "store", "--limit", "x"], "--limit"),
+             (["store"], "verify, compact, migrate, export"), (["store", "verfy"], "did you mean 'store verify'"), (["ingst"], "did you mean 'ingest'"),
+             (["trend", "--data", "store", "--metrc", "x"], "did you mean '--metric'")]
+    for args, part in asked:
+        one_sentence(run(p, *args, expect=2), part, "calibrax")
+
+
+def machine_tells_the_fingerprint(p):
+    found = document(p, "machine", schema="calibrax-machine")
+    check(len(found["id"]) == 16 and int(found["id"], 16) >= 0, found["id"])
+    has(run(p, "machine", expect=0).stdout, f"Machine: {found['id']}")
+    captured = os.path.join(SOURCE, "tests/fixtures/machines")
+    folders = [f for f in sorted(os.listdir(captured)) if os.path.isdir(os.path.join(captured, f, "proc"))]
+    check(folders, "captured machines")
+    other = document(p, "machine", "--root", os.path.join(captured, folders[0]), schema="calibrax-machine")
+    check(other["id"] != found["id"], "another machine")
+    one_sentence(run(p, "machine", "--root", "nowhere", expect=2), "nowhere", "calibrax")
+
+
+def completions_of_all_shells(p):
+    script = p.write("calibrax.bash", run(p, "--completion", "bash", expect=0).stdout)
+
+    def ask(words, at):
+        line = f". {script}; COMP_WORDS=({words}); COMP_CWORD={at}; _calibrax; echo ${{COMPREPLY[*]}}"
+        return subprocess.run(["bash", "-c", line], text=True, capture_output=True, cwd=p.path).stdout.strip()
+
+    equal(ask("calibrax st", 1), "store", "a command")
+    equal(ask("calibrax store ver", 2), "verify", "its second word")
+    equal(ask("calibrax store export --sc", 3), "--scenario", "an option of it")
+    equal(ask("calibrax trend --fr", 2), "--framework", "an option")
+    for shell, parts in (("zsh", ["#compdef calibrax", "('store verify')", "--framework"]), ("fish", ["-a store", "-l framework"])):
+        text = run(p, "--completion", shell, expect=0).stdout
+        for part in parts:
+            has(text, part, shell)
+        try:
+            done = subprocess.run([shell, "-n", p.write(f"c.{shell}", text)], text=True, capture_output=True)
+        except FileNotFoundError:
+            continue
+        equal((done.returncode, done.stderr), (0, ""), f"{shell} reads it")
+    one_sentence(run(p, "--completion", "csh", expect=2), "csh", "calibrax")
+    has(run(p, "--man", expect=0).stdout, "calibrax store verify")
+
+
+def help_is_quick(p):
+    """10 ms is the aim; a loaded machine, or a sanitizer, may take ten times that."""
+    run(p, "--help", expect=0)
+    best = 9.0
+    for _ in range(5):
+        start = time.perf_counter()
+        run(p, "--help", expect=0)
+        best = min(best, time.perf_counter() - start)
+    check(best < 0.1, f"--help took {best * 1e3:.1f} ms")
+
+
+main([ingest_takes_several_files, ingest_names_what_it_leaves_out, ingest_never_overwrites_unasked, ingest_into_a_folder_that_cannot_be_written,
+      formats_are_listed, runs_are_listed_newest_first, a_broken_file_costs_nothing_else, show_and_summary, trends, a_terminal_gets_bars,
+      what_files_hold_says_nothing_to_the_terminal, queries_are_json_lines, baselines, stores_are_cared_for, looking_makes_nothing, usage_faults_are_sentences, machine_tells_the_fingerprint,
+      completions_of_all_shells, help_is_quick])
