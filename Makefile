@@ -4,10 +4,10 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: help run build test check asan clang fuzz tidy install report format clean
+.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report format clean python array-api-tests compare-statistics coverage-table bisect-study asv
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: build ## install what is missing, build, measure one point with every rival that is here, write table, rows and page
 	@$(NPERF) --quick --site
@@ -28,12 +28,46 @@ asan: ## all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@scripts/build.sh asan
 	@python3 scripts/run_tests.py build/asan
 
+tsan: ## what threads share, under ThreadSanitizer
+	@scripts/build.sh tsan
+	@python3 scripts/run_tests.py build/tsan:threads
+
 clang: ## build with clang
 	@scripts/build.sh clang
 
 fuzz: ## each fuzz program for FUZZ_SECONDS (default 60)
 	@scripts/bootstrap.sh test
 	@scripts/fuzz.sh $${FUZZ_SECONDS:-60}
+
+mpfr: ## elementary functions against MPFR at MPFR_POINTS random points each (default 40000, four minutes)
+	@scripts/bootstrap.sh test
+	@scripts/build.sh release -Dtests=true
+	@CBX_MPFR_POINTS=$${MPFR_POINTS:-40000} CMOCKA_MESSAGE_OUTPUT=TAP $(RELEASE)/tests/array/test_array_mpfr
+
+compare-statistics: ## statistics against SciPy and statsmodels on new random cases (fetches them from PyPI)
+	@scripts/bootstrap.sh test
+	@scripts/build.sh release -Dtests=true
+	@scripts/compare_statistics.sh
+
+coverage-table: ## how often intervals hold the truth, COVERAGE_RUNS samples each (default 4000, one minute)
+	@scripts/bootstrap.sh test
+	@scripts/build.sh release -Dtests=true
+	@$(RELEASE)/tests/statistics/test_statistics_coverage $${COVERAGE_RUNS:-4000}
+
+bisect-study: ## the search for a commit on BISECT_HISTORIES simulated histories of each kind (default 5000, a minute)
+	@scripts/bootstrap.sh test
+	@scripts/build.sh release -Dtests=true
+	@CBX_BISECT_HISTORIES=$${BISECT_HISTORIES:-5000} CMOCKA_MESSAGE_OUTPUT=TAP $(RELEASE)/tests/ci/test_ci_bisect
+
+python: ## the Python package: build/python/calibrax_c.abi3.so
+	@scripts/bootstrap.sh python
+	@scripts/build_python.sh
+
+array-api-tests: python ## the public conformance suite over the Python package (fetches it from GitHub and PyPI)
+	@scripts/array_api_tests.sh
+
+asv: build ## asv publish on an exported folder (needs asv: pip install asv; ASV names it)
+	@python3 scripts/check_asv.py $(RELEASE)/programs/calibrax/calibrax
 
 tidy: ## clang-tidy over the library and the programs
 	@scripts/bootstrap.sh test

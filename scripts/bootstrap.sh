@@ -1,16 +1,16 @@
 #!/bin/sh
 # Installs the Debian packages that packaging/debian-packages.txt lists, when root; otherwise prints the one command to run.
-# usage: scripts/bootstrap.sh [build|test]      (build: what it takes to build and run; test: the rest too)
+# usage: scripts/bootstrap.sh [build|python|test]   (build: what it takes to build and run; python: and the Python package; test: all)
 set -eu
 kind=${1:-build}
-case $kind in build | test) ;; *) echo "bootstrap: unknown kind '$kind': say build or test" >&2; exit 2 ;; esac
+case $kind in build | python | test) ;; *) echo "bootstrap: unknown kind '$kind': say build, python or test" >&2; exit 2 ;; esac
 list=$(dirname "$0")/../packaging/debian-packages.txt
 
 if ! command -v dpkg-query > /dev/null 2>&1; then
     echo "bootstrap: this is no Debian system; install the equivalents of packaging/debian-packages.txt by hand" >&2
     exit 0
 fi
-wanted=$(awk -v kind="$kind" '/^[^#]/ && ($2 == "build" || $2 == kind) { print $1 }' "$list")
+wanted=$(awk -v kind="$kind" '/^[^#]/ && ($2 == "build" || $2 == kind || kind == "test") { print $1 }' "$list")
 missing=
 for package in $wanted; do
     dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2> /dev/null | grep -q '^.i' || missing="$missing $package"

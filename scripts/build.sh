@@ -1,10 +1,12 @@
 #!/bin/sh
-# Configures (once) and builds one build folder.  usage: scripts/build.sh release|clang|asan|fuzz [meson options]
+# Configures (once) and builds one build folder.  usage: scripts/build.sh release|clang|asan|tsan|fuzz [meson options]
+# tsan builds only the tests of what threads share
 set -eu
 cd "$(dirname "$0")/.."
-kind=${1:?usage: scripts/build.sh release|clang|asan|fuzz}
+kind=${1:?usage: scripts/build.sh release|clang|asan|tsan|fuzz}
 shift
 dir=build/$kind
+targets=
 tests=false
 pkg-config --exists cmocka 2> /dev/null && tests=true
 
@@ -12,6 +14,11 @@ case $kind in
 release) compiler=gcc; options="-Dtests=$tests" ;;
 clang) compiler=clang; options="-Dtests=$tests" ;;
 asan) compiler=gcc; options="-Dtests=true -Db_sanitize=address,undefined -Dbuildtype=debugoptimized -Dc_args=-fno-sanitize-recover=undefined" ;;
+tsan)
+    compiler=gcc
+    options="-Dtests=true -Db_sanitize=thread -Dbuildtype=debugoptimized"
+    targets=threads
+    ;;
 fuzz) compiler=clang; options="-Dtests=true -Dfuzz=true -Db_sanitize=address,undefined -Dbuildtype=debugoptimized -Db_lundef=false" ;;
 *) echo "build: unknown kind '$kind'" >&2; exit 2 ;;
 esac
@@ -23,10 +30,16 @@ if [ ! -f "$dir/build.ninja" ]; then
 elif [ $# -gt 0 ]; then
     meson configure "$dir" "$@" > /dev/null
 fi
-if ! ninja -C "$dir" > "$dir/build.log" 2>&1; then
+# shellcheck disable=SC2086
+if ! ninja -C "$dir" $targets > "$dir/build.log" 2>&1; then
     grep -v '^\[' "$dir/build.log" | tail -n 60 >&2
     echo "build: '$dir' failed, see $dir/build.log" >&2
     exit 2
 fi
 [ ! -x "$dir/programs/nperf/nperf" ] || ln -sf programs/nperf/nperf "$dir/nperf"
+for program in nperf calibrax; do # in bin/, since $dir/calibrax is the library's build folder
+    [ -x "$dir/programs/$program/$program" ] || continue
+    mkdir -p "$dir/bin"
+    ln -sf "../programs/$program/$program" "$dir/bin/$program"
+done
 echo "build: $dir is up to date" >&2

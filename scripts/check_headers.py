@@ -36,7 +36,7 @@ def selftest(work: Path) -> int:
 
 
 def write_umbrella(public: list[str], rows: dict[str, int]) -> None:
-    modules = sorted({header.split("/")[1] for header in public}, key=lambda module: rows[module])
+    modules = sorted({header.split("/")[1] for header in public}, key=lambda module: (rows[module], module))
     groups = ["".join(f'#include "{h}"\n' for h in public if h.startswith(f"calibrax/{module}/")) for module in modules]
     (ROOT / "calibrax/calibrax.h").write_text(
         "/**\n * Calibrax for C: everything public.  Include single headers where compile time matters.\n */\n"

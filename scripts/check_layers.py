@@ -2,7 +2,7 @@
 """Checks every #include "..." against scripts/layers.txt: dependence runs one way.
 
 A module may include itself and any row below its own. `suites` may include public headers only (the list that the build
-installs), `programs` too. Prints one line for each wrong include, with file and line number; exit 1 if there is one.
+installs), `programs` and `python` too. Prints one line for each wrong include, with file and line number; exit 1 if there is one.
 With --selftest it proves on planted lines that a wrong include is found.
 """
 import re
@@ -12,7 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
-PUBLIC_ONLY = ("suites", "programs")
+PUBLIC_ONLY = ("suites", "programs", "python")
 
 
 def read_rows(text: str) -> dict[str, int]:
@@ -28,11 +28,14 @@ def module_of(path: str) -> str | None:
 
 
 def public_headers(root: Path) -> set[str]:
-    """Headers that a build file lists as public: `foreach name : [...]` blocks that end in `public_headers +=`."""
+    """Headers that a build file lists as public: `public_headers +=` behind a `foreach name : [...]`, or with the paths themselves."""
     found = set()
     for build in root.glob("calibrax/**/meson.build"):
-        for names, prefix in re.findall(r"foreach name : \[([^\]]*)\]\s*public_headers \+= '([^']*)' \+ name", build.read_text()):
+        text = build.read_text()
+        for names, prefix in re.findall(r"foreach name : \[([^\]]*)\]\s*public_headers \+= '([^']*)' \+ name", text):
             found |= {f"{prefix}{name}.h" for name in re.findall(r"'([^']+)'", names)}
+        for plain in re.findall(r"public_headers \+= (?:files\()?(\[[^\]]*\]|'[^']*'(?! \+))", text):
+            found |= set(re.findall(r"'([^']+\.h)'", plain))
     return found
 
 
@@ -60,6 +63,7 @@ def selftest(rows: dict[str, int], public: set[str]) -> list[str]:
         "calibrax/core/x.c": ('#include "calibrax/base/json.h"', 0),
         "suites/x.c": ('#include "calibrax/perf/not_public.h"', 1),
         "programs/x.c": ('#include "calibrax/perf/launch.h"', 0),
+        "python/x.c": ('#include "calibrax/array/internal.h"', 1),
     }
     return [path for path, (line, n) in planted.items() if len(wrong_includes(path, [line], rows, public)) != n]
 

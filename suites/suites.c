@@ -3,6 +3,6 @@
  */
 #include "suites/suites.h"
 
-static const cbx_case_ops *const cases[] = { &cbx_semiring_matmul_case };
+static const cbx_case_ops *const cases[] = { &cbx_semiring_matmul_case, &cbx_array_ops_case };
 
 const cbx_case_list cbx_builtin_cases = { cases, CBX_LEN(cases) };

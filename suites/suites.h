@@ -9,5 +9,6 @@
 extern const cbx_case_list cbx_builtin_cases;
 
 extern const cbx_case_ops cbx_semiring_matmul_case; /* nitrix/semiring_matmul.c */
+extern const cbx_case_ops cbx_array_ops_case;       /* array/array_ops.c */
 
 #endif

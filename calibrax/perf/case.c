@@ -17,7 +17,7 @@ static cbx_status check_functions(const cbx_case_ops *c, const cbx_baseline_ops 
     if (native && have != 4)
         return cbx_fail(err, CBX_EINVAL, "case '%s': native baseline '%s' needs prepare, bind, run and finish", c->name,
                         b->name);
-    if (!native && have != 0)
+    if (!native && (have != 0 || b->collect))
         return cbx_fail(err, CBX_EINVAL, "case '%s': baseline '%s' of provider '%s' must not have native functions",
                         c->name, b->name, b->provider);
     return CBX_OK;

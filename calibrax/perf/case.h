@@ -17,7 +17,7 @@
 
 CBX_BEGIN_DECLS
 
-#define CBX_CASE_ABI        1
+#define CBX_CASE_ABI        2
 #define CBX_CASE_MAX_ARRAYS 8
 
 /** Work of one call, by formula: it depends on the point only, never on a measurement. */
@@ -49,8 +49,12 @@ typedef struct cbx_baseline_ops {
     cbx_status (*prepare)(cbx_ctx *ctx, const cbx_params *point, void **plan, cbx_err *err);
     /** Which buffers the next runs use; arrays are row-major and stay valid until the next bind or finish. */
     void (*bind)(void *plan, cbx_array *const *in, cbx_array *const *out);
-    void (*run)(void *plan);    /* timed: no allocation, I/O, lock or error; writes every element of out */
+    void (*run)(
+        void *plan); /* timed: no allocation, I/O, lock or error; writes every element of out (but see collect) */
     void (*finish)(void *plan); /* NULL is fine */
+    /** Optional: copies the result of the last run to the bound out, for a library that makes its results itself; run then
+     * writes nothing there.  Never timed, called before outputs are looked at, perhaps more than once. */
+    void (*collect)(void *plan);
 } cbx_baseline_ops;
 
 typedef struct cbx_case_ops {

@@ -11,9 +11,9 @@
 
 #include "calibrax/array/io/npy.h"
 #include "calibrax/base/clock.h"
-#include "calibrax/perf/procfs.h"
 #include "calibrax/perf/session.h"
 #include "calibrax/perf/workload.h"
+#include "calibrax/profiling/procfs.h"
 
 typedef struct local_run {
     const cbx_baseline_ops *b;
@@ -71,6 +71,7 @@ static void check(const cbx_case_ops *c, const cbx_workload *w, local_run *r, cb
 {
     for (size_t i = 0; i < c->noutputs; i++) memset(cbx_array_data_mut(r->out[i]), 0xa5, cbx_array_bytes(r->out[i]));
     r->b->run(r->plan);
+    if (r->b->collect) r->b->collect(r->plan);
     for (size_t i = 0; i < c->noutputs; i++) cbx_fidelity_compare(r->out[i], w->answers[i], w->bounds[i], f);
 }
 

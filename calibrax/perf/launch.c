@@ -23,8 +23,8 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/perf/environment.h"
 #include "calibrax/perf/launch_run.h"
-#include "calibrax/perf/procfs.h"
 #include "calibrax/perf/tools.h"
+#include "calibrax/profiling/procfs.h"
 
 #define EMPTY_EPOCHS        5
 #define TARGET_NS           20e6

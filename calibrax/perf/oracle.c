@@ -14,10 +14,10 @@
 #include "calibrax/base/file.h"
 #include "calibrax/base/version.h"
 #include "calibrax/perf/environment.h"
-#include "calibrax/perf/procfs.h"
 #include "calibrax/perf/talk.h"
 #include "calibrax/perf/tools.h"
 #include "calibrax/perf/workload.h"
+#include "calibrax/profiling/procfs.h"
 
 #define FILES_MAX (2 * CBX_CASE_MAX_ARRAYS)
 

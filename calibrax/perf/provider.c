@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "calibrax/base/cpu.h"
 #include "calibrax/base/file.h"
-#include "calibrax/perf/cpu.h"
 #include "calibrax/perf/launch.h"
 
 #define PROVIDER(name_, summary_, python_, setup_, variants_)                                                          \

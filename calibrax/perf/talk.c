@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/perf/procfs.h"
+#include "calibrax/profiling/procfs.h"
 
 #define UNKNOWN_END   "the worker ended in phase '%s' and nobody can tell how: let SIGCHLD have its default action"
 #define TICK_NS       20000000u

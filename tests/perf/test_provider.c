@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "calibrax/perf/cpu.h"
+#include "calibrax/base/cpu.h"
 
 static void table(void **state)
 {

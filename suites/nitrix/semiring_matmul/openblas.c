@@ -1,7 +1,7 @@
 /*
  * The library everybody has: cblas_sgemm and cblas_dgemm of OpenBLAS, loaded on first use, on one thread.
  */
-#include "calibrax/base/library.h"
+#include "calibrax/base/openblas.h"
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
 /* Values of the CBLAS standard (BLAS Technical Forum, 2001). */
@@ -20,15 +20,12 @@ typedef struct blas {
 
 static cbx_status load(cbx_ctx *ctx, blas *out, cbx_err *err)
 {
-    static const char *const sonames[] = { "libopenblas.so.0", "libopenblas.so", NULL };
     const cbx_library_symbol symbols[] = {
         { "cblas_sgemm", (void **)&out->sgemm },
         { "cblas_dgemm", (void **)&out->dgemm },
         { "openblas_set_num_threads", (void **)&out->set_num_threads },
     };
-    const cbx_library_spec spec = { sonames, "matrix products by OpenBLAS", "libopenblas0-pthread", symbols,
-                                    CBX_LEN(symbols) };
-    return cbx_library_open(ctx, &spec, &out->library, err);
+    return cbx_openblas_open(ctx, "matrix products by OpenBLAS", 0, symbols, CBX_LEN(symbols), &out->library, err);
 }
 
 static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)

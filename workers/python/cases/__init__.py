@@ -14,7 +14,7 @@ from typing import Any, Callable
 
 from protocol import violation
 
-_MODULES = {"semiring_matmul": "cases.semiring_matmul"}
+_MODULES = {"array_ops": "cases.array_ops", "semiring_matmul": "cases.semiring_matmul"}
 
 
 @dataclass(frozen=True)

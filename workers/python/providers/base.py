@@ -77,5 +77,5 @@ def write_npy(descriptor: int, array: Any) -> None:
 
     with os.fdopen(os.dup(descriptor), "r+b") as file:
         file.seek(0)
-        numpy.save(file, numpy.ascontiguousarray(array), allow_pickle=False)
+        numpy.save(file, numpy.asarray(array, order="C"), allow_pickle=False)  # keeps a scalar a scalar
         file.truncate()

@@ -1,0 +1,356 @@
+/* Python objects as operands: arrays, weak numbers, axes, shapes, dtypes.  Each refusal names the function and the object. */
+#include <math.h>
+#include <string.h>
+
+#include "python/state.h"
+
+static PyObject *refuse(const cx_call *c, const char *wanted, PyObject *got)
+{
+    PyErr_Format(PyExc_TypeError, "%s takes %s, not %R", c->name, wanted, (PyObject *)Py_TYPE(got));
+    return NULL;
+}
+
+static bool given(const cx_call *c, int i) { return c->arg[i] && c->arg[i] != Py_None; }
+
+/* ---- numbers ---- */
+
+/* A whole number of up to 64 bits; beyond, its nearest float, with big set. */
+static int whole_from(PyObject *o, cx_operand *out)
+{
+    int over = 0;
+    long long v = PyLong_AsLongLongAndOverflow(o, &over);
+
+    out->scalar = cbx_int(v);
+    if (v == -1 && !over && PyErr_Occurred()) return -1;
+    if (!over) return 1;
+    if (over > 0) {
+        unsigned long long u = PyLong_AsUnsignedLongLong(o);
+        if (!PyErr_Occurred()) {
+            out->scalar = (cbx_scalar){ .dtype = CBX_U64, .v.u = u };
+            return 1;
+        }
+        PyErr_Clear();
+    }
+    out->big = o;
+    out->scalar = cbx_float(PyLong_AsDouble(o));
+    return PyErr_Occurred() ? -1 : 1;
+}
+
+int cx_scalar_from(PyObject *o, cx_operand *out)
+{
+    *out = (cx_operand){ 0 };
+    if (PyBool_Check(o)) {
+        out->scalar = cbx_bool(o == Py_True);
+    } else if (PyLong_Check(o)) {
+        return whole_from(o, out);
+    } else if (PyFloat_Check(o)) {
+        out->scalar = cbx_float(PyFloat_AsDouble(o));
+    } else if (PyComplex_Check(o)) {
+        out->scalar = cbx_complex(PyComplex_RealAsDouble(o), PyComplex_ImagAsDouble(o));
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+bool cx_fits(cbx_dtype t, const cx_operand *v)
+{
+    if (cbx_dtype_kind(t) != CBX_KIND_INT) return true;
+    if (v->big)
+        PyErr_Format(PyExc_OverflowError, "%R is no %s", v->big, cbx_dtype_name(t));
+    else if (v->scalar.dtype == CBX_U64 && t != CBX_U64)
+        PyErr_Format(PyExc_OverflowError, "%llu is no %s", (unsigned long long)v->scalar.v.u, cbx_dtype_name(t));
+    else
+        return true;
+    return false;
+}
+
+/* The dtype a number has by itself. */
+static cbx_dtype own_dtype(const cx_operand *v) { return v->scalar.dtype; }
+
+/* ---- arrays ---- */
+
+bool cx_is_array(cx_state *st, PyObject *o) { return Py_TYPE(o) == st->array_type; }
+
+int cx_operand_from(cx_call *c, PyObject *o, cx_operand *out)
+{
+    if (!cx_is_array(c->st, o)) return cx_scalar_from(o, out);
+    *out = (cx_operand){ .array = cbx_array_ref(((cx_array *)o)->handle) };
+    return cx_hold(c, out->array) ? 1 : -1;
+}
+
+/* An array of rank 0, held by the call. */
+static cbx_array *scalar_array(cx_call *c, const cx_operand *v)
+{
+    cx_call inner;
+    cbx_array *r = NULL;
+
+    if (v->big) {
+        PyErr_Format(PyExc_OverflowError, "%s: the number has more than 64 bits: write it as a float", c->name);
+        return NULL;
+    }
+    cx_call_init(&inner, c->st, c->name);
+    if (cx_begin(&inner)) {
+        r = cbx_full(inner.ctx, 0, NULL, own_dtype(v), v->scalar);
+        if (!cx_keep(&inner, 1, &r)) r = NULL;
+    }
+    cx_call_done(&inner);
+    return r && cx_hold(c, r) ? r : NULL;
+}
+
+const cbx_array *cx_array_from(cx_call *c, PyObject *o, const char *what)
+{
+    cx_operand v;
+    int is = cx_operand_from(c, o, &v);
+
+    if (is < 0) return NULL;
+    if (!is) return (const cbx_array *)refuse(c, what, o);
+    return v.array ? v.array : scalar_array(c, &v);
+}
+
+const cbx_array *cx_array_arg(cx_call *c, int i) { return cx_array_from(c, c->arg[i], "an Array (asarray makes one)"); }
+
+const cbx_array *cx_weak(cx_call *c, const cbx_array *x, const cx_operand *v)
+{
+    cbx_dtype t = cbx_array_dtype(x);
+
+    if (v->scalar.dtype == CBX_U64 && t == CBX_U64) return cbx_full(c->ctx, 0, NULL, t, v->scalar);
+    if (v->scalar.dtype == CBX_U64) {
+        cbx_scalar wide = cbx_dtype_kind(t) == CBX_KIND_BOOL ? v->scalar : cbx_float((double)v->scalar.v.u);
+        return wide.dtype == CBX_U64 ? cbx_full(c->ctx, 0, NULL, CBX_U64, wide) : cbx_weak(c->ctx, x, wide);
+    }
+    return cbx_weak(c->ctx, x, v->scalar);
+}
+
+/* True if a number of a call is a whole one and its array is of whole numbers. */
+static bool both_whole(const cx_operand *v, cbx_dtype t)
+{
+    return (v->big || cbx_dtype_kind(v->scalar.dtype) == CBX_KIND_INT) && cbx_dtype_kind(t) == CBX_KIND_INT;
+}
+
+bool cx_beyond(const cx_operand *v, cbx_dtype t, bool above)
+{
+    cbx_iinfo range = { 0 };
+
+    if (!both_whole(v, t) || cbx_dtype_iinfo(t, &range, NULL)) return false;
+    if (v->big) return above ? v->scalar.v.f > 0 : v->scalar.v.f < 0;
+    if (v->scalar.dtype == CBX_U64) return above && v->scalar.v.u > range.max;
+    return above ? v->scalar.v.i > 0 && v->scalar.v.u > range.max : v->scalar.v.i < range.min;
+}
+
+/* A whole number as comparisons with t need it: beyond the range of t it is an infinity. */
+static void to_comparable(cx_operand *v, cbx_dtype t)
+{
+    bool below = cx_beyond(v, t, false), above = cx_beyond(v, t, true);
+
+    if (below || above) *v = (cx_operand){ .scalar = cbx_float(below ? -(double)INFINITY : (double)INFINITY) };
+}
+
+void cx_ease(cx_binary f, cx_operand *a, cx_operand *b)
+{
+    static const cx_binary comparisons[] = { cbx_equal,      cbx_not_equal, cbx_less,
+                                             cbx_less_equal, cbx_greater,   cbx_greater_equal };
+    cx_operand *v = a->array ? b : a;
+    const cbx_array *x = a->array ? a->array : b->array;
+
+    if (!x || v->array || !both_whole(v, cbx_array_dtype(x))) return;
+    for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++)
+        if (f == comparisons[i]) to_comparable(v, cbx_array_dtype(x));
+    if (f != cbx_divide) return;
+    if (v->big)
+        *v = (cx_operand){ .scalar = v->scalar };
+    else
+        v->scalar = cbx_float(v->scalar.dtype == CBX_U64 ? (double)v->scalar.v.u : (double)v->scalar.v.i);
+}
+
+bool cx_meet(cx_call *c, cx_operand *a, cx_operand *b, const cbx_array **x, const cbx_array **y)
+{
+    if (!a->array && !b->array) {
+        a->array = scalar_array(c, a);
+        if (!a->array) return false;
+    }
+    if (!a->array && !cx_fits(cbx_array_dtype(b->array), a)) return false;
+    if (!b->array && !cx_fits(cbx_array_dtype(a->array), b)) return false;
+    if (!cx_begin(c)) return false;
+    *x = a->array ? a->array : cx_weak(c, b->array, a);
+    *y = b->array ? b->array : cx_weak(c, a->array, b);
+    return true;
+}
+
+const cbx_array **cx_arrays_from(cx_call *c, PyObject *const *items, size_t n)
+{
+    const cbx_array **list = PyMem_Malloc((n + 1) * sizeof *list);
+
+    if (!list) return (const cbx_array **)PyErr_NoMemory();
+    for (size_t i = 0; i < n; i++) {
+        list[i] = cx_array_from(c, items[i], "Arrays (asarray makes one)");
+        if (!list[i]) {
+            PyMem_Free(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+const cbx_array **cx_array_list_arg(cx_call *c, int i, size_t *n)
+{
+    PyObject *tuple = PySequence_Tuple(c->arg[i]), **items;
+    const cbx_array **list = NULL;
+
+    if (!tuple) return NULL;
+    *n = (size_t)PyTuple_Size(tuple);
+    items = PyMem_Malloc((*n + 1) * sizeof *items);
+    if (items) {
+        for (size_t k = 0; k < *n; k++) items[k] = PyTuple_GetItem(tuple, (Py_ssize_t)k);
+        list = cx_arrays_from(c, items, *n);
+    } else {
+        PyErr_NoMemory();
+    }
+    PyMem_Free(items);
+    Py_DECREF(tuple);
+    return list;
+}
+
+/* ---- the rest ---- */
+
+bool cx_dtype_arg(cx_call *c, int i, cbx_dtype *inout)
+{
+    return !given(c, i) || cx_dtype_from(c->st, c->arg[i], inout);
+}
+
+bool cx_bool_arg(cx_call *c, int i, bool *inout)
+{
+    int v;
+
+    if (!c->arg[i]) return true;
+    v = PyObject_IsTrue(c->arg[i]);
+    *inout = v > 0;
+    return v >= 0;
+}
+
+static bool whole(cx_call *c, PyObject *o, const char *what, int64_t *out)
+{
+    PyObject *index;
+    int over = 0;
+
+    if (!PyIndex_Check(o) || PyBool_Check(o)) return refuse(c, what, o) != NULL;
+    index = PyNumber_Index(o);
+    if (!index) return false;
+    *out = PyLong_AsLongLongAndOverflow(index, &over);
+    if (over) PyErr_Format(PyExc_OverflowError, "%s: %R has more than 64 bits", c->name, index);
+    Py_DECREF(index);
+    return !PyErr_Occurred();
+}
+
+bool cx_int_arg(cx_call *c, int i, int64_t *inout)
+{
+    return !given(c, i) || whole(c, c->arg[i], "a whole number", inout);
+}
+
+bool cx_offset_arg(cx_call *c, int i, int64_t *inout)
+{
+    int over = 0;
+
+    if (given(c, i) && PyLong_Check(c->arg[i])) (void)PyLong_AsLongLongAndOverflow(c->arg[i], &over);
+    if (!over) return cx_int_arg(c, i, inout);
+    *inout = over > 0 ? INT64_MAX : -INT64_MAX;
+    return true;
+}
+
+bool cx_double_arg(cx_call *c, int i, double *inout)
+{
+    double v;
+
+    if (!given(c, i)) return true;
+    v = PyFloat_AsDouble(c->arg[i]);
+    if (v == -1.0 && PyErr_Occurred()) return false;
+    *inout = v;
+    return true;
+}
+
+bool cx_ints_from(cx_call *c, PyObject *o, const char *what, int limit, int *n, ptrdiff_t *out)
+{
+    PyObject *tuple;
+    bool fine = true;
+    int64_t v = 0;
+
+    if (PyIndex_Check(o) && !PySequence_Check(o)) {
+        if (limit < 1 || !whole(c, o, what, &v)) return false;
+        *n = 1;
+        out[0] = (ptrdiff_t)v;
+        return true;
+    }
+    if (!PySequence_Check(o)) return refuse(c, what, o) != NULL;
+    tuple = PySequence_Tuple(o);
+    if (!tuple) return false;
+    if (PyTuple_Size(tuple) > limit) {
+        PyErr_Format(PyExc_ValueError, "%s takes %s, %d at most, not %zd", c->name, what, limit, PyTuple_Size(tuple));
+        fine = false;
+    }
+    *n = fine ? (int)PyTuple_Size(tuple) : 0;
+    for (int k = 0; fine && k < *n; k++) {
+        fine = whole(c, PyTuple_GetItem(tuple, k), what, &v);
+        out[k] = (ptrdiff_t)v;
+    }
+    Py_DECREF(tuple);
+    return fine;
+}
+
+bool cx_shape_arg(cx_call *c, int i, int *ndim, size_t *shape)
+{
+    ptrdiff_t v[CBX_MAX_RANK];
+
+    if (!cx_ints_from(c, c->arg[i], "whole numbers as a shape", CBX_MAX_RANK, ndim, v)) return false;
+    for (int k = 0; k < *ndim; k++) {
+        if (v[k] < 0) {
+            PyErr_Format(PyExc_ValueError, "%s: the length %zd of axis %d is negative", c->name, (Py_ssize_t)v[k], k);
+            return false;
+        }
+        shape[k] = (size_t)v[k];
+    }
+    return true;
+}
+
+bool cx_axes_arg(cx_call *c, int i, const cbx_array *x, bool keep, cbx_axes *out)
+{
+    ptrdiff_t v[CBX_MAX_RANK];
+
+    *out = (cbx_axes){ .keep = keep };
+    if (!given(c, i)) {
+        out->n = cbx_array_ndim(x);
+        for (int k = 0; k < out->n; k++) out->axis[k] = k;
+        return true;
+    }
+    if (!cx_ints_from(c, c->arg[i], "an axis or several", CBX_MAX_RANK, &out->n, v)) return false;
+    for (int k = 0; k < out->n; k++) {
+        if (v[k] < -CBX_MAX_RANK || v[k] >= CBX_MAX_RANK) {
+            PyErr_Format(PyExc_ValueError, "%s: there is no axis %zd", c->name, (Py_ssize_t)v[k]);
+            return false;
+        }
+        out->axis[k] = (int)v[k];
+    }
+    return true;
+}
+
+bool cx_axis_arg(cx_call *c, int i, int *axis, bool *none)
+{
+    int64_t v = 0;
+
+    if (none) *none = !given(c, i);
+    if (!given(c, i)) return true;
+    if (!cx_int_arg(c, i, &v)) return false;
+    if (v < -CBX_MAX_RANK - 1 || v > CBX_MAX_RANK) {
+        PyErr_Format(PyExc_ValueError, "%s: there is no axis %lld", c->name, (long long)v);
+        return false;
+    }
+    *axis = (int)v;
+    return true;
+}
+
+bool cx_device_arg(cx_call *c, int i)
+{
+    if (!given(c, i)) return true;
+    if (PyUnicode_Check(c->arg[i]) && PyUnicode_CompareWithASCIIString(c->arg[i], "cpu") == 0) return true;
+    PyErr_Format(PyExc_ValueError, "%s: there is no device %R: devices() lists them", c->name, c->arg[i]);
+    return false;
+}

@@ -1,0 +1,358 @@
+/* The Array type: a handle of the library as a Python object, its attributes, conversions and operators. */
+#include "python/state.h"
+
+static cbx_array *handle_of(PyObject *self) { return ((cx_array *)self)->handle; }
+
+PyObject *cx_array_new(cx_state *st, cbx_array *handle)
+{
+    cx_array *o = PyObject_New(cx_array, st->array_type);
+
+    if (!o) {
+        cbx_array_free(handle);
+        return NULL;
+    }
+    o->handle = handle;
+    return (PyObject *)o;
+}
+
+static void array_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    cbx_array_free(handle_of(self));
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+/* ---- attributes ---- */
+
+PyObject *cx_shape_tuple(const cbx_array *a)
+{
+    int n = cbx_array_ndim(a);
+    PyObject *t = PyTuple_New(n);
+
+    for (int i = 0; t && i < n; i++) {
+        PyObject *v = PyLong_FromSize_t(cbx_array_dim(a, i));
+        if (!v || PyTuple_SetItem(t, i, v) < 0) Py_CLEAR(t);
+    }
+    return t;
+}
+
+static PyObject *get_dtype(PyObject *self, void *unused)
+{
+    (void)unused;
+    return cx_dtype_object(cx_state_of_instance(self), cbx_array_dtype(handle_of(self)));
+}
+static PyObject *get_shape(PyObject *self, void *unused)
+{
+    (void)unused;
+    return cx_shape_tuple(handle_of(self));
+}
+static PyObject *get_ndim(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromLong(cbx_array_ndim(handle_of(self)));
+}
+static PyObject *get_size(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromSize_t(cbx_array_count(handle_of(self)));
+}
+static PyObject *get_nbytes(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromSize_t(cbx_array_bytes(handle_of(self)));
+}
+static PyObject *get_device(PyObject *self, void *unused)
+{
+    (void)self, (void)unused;
+    return PyUnicode_FromString("cpu");
+}
+
+/* One library function of self. */
+static PyObject *apply(PyObject *self, const char *name, cbx_array *(*f)(cbx_ctx *, const cbx_array *))
+{
+    PyObject *r = NULL;
+    cx_call c;
+
+    cx_call_init(&c, cx_state_of_instance(self), name);
+    if (cx_hold(&c, cbx_array_ref(handle_of(self))) && cx_begin(&c)) r = cx_result(&c, f(c.ctx, c.held[0]));
+    cx_call_done(&c);
+    return r;
+}
+
+static PyObject *get_mT(PyObject *self, void *unused)
+{
+    (void)unused;
+    return apply(self, "mT", cbx_matrix_transpose);
+}
+static PyObject *get_T(PyObject *self, void *unused)
+{
+    (void)unused;
+    if (cbx_array_ndim(handle_of(self)) == 2) return apply(self, "T", cbx_matrix_transpose);
+    PyErr_Format(PyExc_ValueError, "T is of matrices, and this array has %d axes: mT swaps the last two",
+                 cbx_array_ndim(handle_of(self)));
+    return NULL;
+}
+
+static PyGetSetDef array_members[] = {
+    { "dtype", get_dtype, NULL, "element type", NULL },
+    { "shape", get_shape, NULL, "lengths of the axes", NULL },
+    { "ndim", get_ndim, NULL, "number of axes", NULL },
+    { "size", get_size, NULL, "number of elements", NULL },
+    { "nbytes", get_nbytes, NULL, "bytes of all elements", NULL },
+    { "device", get_device, NULL, "where the elements are", NULL },
+    { "mT", get_mT, NULL, "the last two axes swapped", NULL },
+    { "T", get_T, NULL, "transpose of a matrix", NULL },
+    { 0 },
+};
+
+/* ---- as a Python number ---- */
+
+/* The one element of an array of rank 0 as a Python number. */
+static PyObject *item(PyObject *self, const char *what)
+{
+    const cbx_array *a = handle_of(self);
+
+    if (cbx_array_ndim(a) == 0) return cx_element(cbx_array_dtype(a), cbx_array_data(a));
+    PyErr_Format(PyExc_TypeError, "%s is of arrays of rank 0, not %d", what, cbx_array_ndim(a));
+    return NULL;
+}
+
+static PyObject *through(PyObject *self, const char *what, PyObject *(*convert)(PyObject *))
+{
+    PyObject *v = item(self, what), *r = v ? convert(v) : NULL;
+    Py_XDECREF(v);
+    return r;
+}
+static PyObject *array_int(PyObject *self) { return through(self, "int()", PyNumber_Long); }
+static PyObject *array_float(PyObject *self) { return through(self, "float()", PyNumber_Float); }
+
+static PyObject *array_index(PyObject *self)
+{
+    cbx_dtype t = cbx_array_dtype(handle_of(self));
+
+    if (cbx_dtype_kind(t) == CBX_KIND_INT) return item(self, "index()");
+    PyErr_Format(PyExc_TypeError, "an index is a whole number, not %s", cbx_dtype_name(t));
+    return NULL;
+}
+static int array_bool(PyObject *self)
+{
+    PyObject *v = item(self, "the truth of an array: any() and all() are of more; bool()");
+    int r = v ? PyObject_IsTrue(v) : -1;
+    Py_XDECREF(v);
+    return r;
+}
+static PyObject *array_complex(PyObject *self, PyObject *unused)
+{
+    PyObject *v = item(self, "complex()"), *r;
+
+    (void)unused;
+    if (!v) return NULL;
+    r = PyComplex_Check(v) ? Py_NewRef(v) : PyComplex_FromDoubles(PyFloat_AsDouble(v), 0.0);
+    Py_DECREF(v);
+    if (PyErr_Occurred()) Py_CLEAR(r);
+    return r;
+}
+
+static PyObject *list_of(const cbx_array *a, int axis, const char *p)
+{
+    const ptrdiff_t *strides = cbx_array_strides(a);
+    size_t bytes = cbx_dtype_size(cbx_array_dtype(a)), n = cbx_array_dim(a, axis);
+    PyObject *list;
+
+    if (axis == cbx_array_ndim(a)) return cx_element(cbx_array_dtype(a), p);
+    list = PyList_New((Py_ssize_t)n);
+    for (size_t i = 0; list && i < n; i++) {
+        PyObject *v = list_of(a, axis + 1, p + (ptrdiff_t)i * strides[axis] * (ptrdiff_t)bytes);
+        if (!v || PyList_SetItem(list, (Py_ssize_t)i, v) < 0) Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *array_tolist(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return list_of(handle_of(self), 0, cbx_array_data(handle_of(self)));
+}
+
+/* ---- operators ---- */
+
+/* One of the two is an Array; NotImplemented if the other is neither Array nor number. */
+static PyObject *operate(PyObject *a, PyObject *b, const char *name, cx_binary f, bool numbers)
+{
+    PyTypeObject *type = PyType_GetSlot(Py_TYPE(a), Py_tp_dealloc) == (void *)array_dealloc ? Py_TYPE(a) : Py_TYPE(b);
+    PyObject *r = NULL;
+    const cbx_array *x, *y;
+    cx_operand left, right;
+    cx_call c;
+    int is, also;
+
+    cx_call_init(&c, PyType_GetModuleState(type), name);
+    is = cx_operand_from(&c, a, &left);
+    also = is > 0 ? cx_operand_from(&c, b, &right) : 0;
+    if (is == 0 || (is > 0 && also == 0) || (is > 0 && also > 0 && !numbers && (!left.array || !right.array)))
+        r = Py_NewRef(Py_NotImplemented);
+    else if (is > 0 && also > 0) {
+        cx_ease(f, &left, &right);
+        if (cx_meet(&c, &left, &right, &x, &y)) r = cx_result(&c, f(c.ctx, x, y));
+    }
+    cx_call_done(&c);
+    return r;
+}
+
+#define OPERATORS(X)                                                                                                   \
+    X(add, cbx_add)                                                                                                    \
+    X(subtract, cbx_subtract)                                                                                          \
+    X(multiply, cbx_multiply)                                                                                          \
+    X(true_divide, cbx_divide)                                                                                         \
+    X(floor_divide, cbx_floor_divide)                                                                                  \
+    X(remainder, cbx_remainder)                                                                                        \
+    X(and, cbx_bitwise_and)                                                                                            \
+    X(or, cbx_bitwise_or)                                                                                              \
+    X(xor, cbx_bitwise_xor)                                                                                            \
+    X(lshift, cbx_bitwise_left_shift)                                                                                  \
+    X(rshift, cbx_bitwise_right_shift)
+#define DEFINE(slot, f)                                                                                                \
+    static PyObject *op_##slot(PyObject *a, PyObject *b) { return operate(a, b, #slot, f, true); }
+#define SLOT(slot, f) { Py_nb_##slot, op_##slot },
+OPERATORS(DEFINE)
+
+static PyObject *op_matmul(PyObject *a, PyObject *b) { return operate(a, b, "matmul", cbx_matrix_product, false); }
+
+static PyObject *op_power(PyObject *a, PyObject *b, PyObject *modulus)
+{
+    if (modulus != Py_None) return Py_NewRef(Py_NotImplemented);
+    return operate(a, b, "pow", cbx_pow, true);
+}
+
+static PyObject *op_negative(PyObject *a) { return apply(a, "negative", cbx_negative); }
+static PyObject *op_absolute(PyObject *a) { return apply(a, "abs", cbx_abs); }
+static PyObject *op_invert(PyObject *a) { return apply(a, "bitwise_invert", cbx_bitwise_invert); }
+
+static PyObject *op_positive(PyObject *a) { return cx_array_new(cx_state_of_instance(a), cbx_array_ref(handle_of(a))); }
+
+static PyObject *op_compare(PyObject *a, PyObject *b, int op)
+{
+    static const struct {
+        const char *name;
+        cx_binary f;
+    } by[] = {
+        [Py_LT] = { "less", cbx_less },       [Py_LE] = { "less_equal", cbx_less_equal },
+        [Py_EQ] = { "equal", cbx_equal },     [Py_NE] = { "not_equal", cbx_not_equal },
+        [Py_GT] = { "greater", cbx_greater }, [Py_GE] = { "greater_equal", cbx_greater_equal },
+    };
+    return operate(a, b, by[op].name, by[op].f, true);
+}
+
+/* ---- as a collection ---- */
+
+static Py_ssize_t array_length(PyObject *self)
+{
+    const cbx_array *a = handle_of(self);
+
+    if (cbx_array_ndim(a)) return (Py_ssize_t)cbx_array_dim(a, 0);
+    PyErr_SetString(PyExc_TypeError, "an array of rank 0 has no length");
+    return -1;
+}
+
+static PyObject *array_iter(PyObject *self)
+{
+    Py_ssize_t n = array_length(self);
+    PyObject *list, *iter;
+
+    if (n < 0) return NULL;
+    list = PyList_New(n);
+    for (Py_ssize_t i = 0; list && i < n; i++) {
+        PyObject *at = PyLong_FromSsize_t(i), *v = at ? cx_subscript(self, at) : NULL;
+        Py_XDECREF(at);
+        if (!v || PyList_SetItem(list, i, v) < 0) Py_CLEAR(list);
+    }
+    iter = list ? PyObject_GetIter(list) : NULL;
+    Py_XDECREF(list);
+    return iter;
+}
+
+/* ---- methods of the standard ---- */
+
+static PyObject *do_namespace(cx_call *c, cx_fn fn)
+{
+    const char *versions[] = { "2021.12", "2022.12", "2023.12" };
+    PyObject *wanted = c->arg[0];
+
+    (void)fn;
+    for (size_t i = 0; wanted && wanted != Py_None && i <= CBX_LEN(versions); i++) {
+        if (i == CBX_LEN(versions)) {
+            PyErr_Format(PyExc_ValueError, "there is no version %R of the array API here, the newest is 2023.12",
+                         wanted);
+            return NULL;
+        }
+        if (PyUnicode_Check(wanted) && PyUnicode_CompareWithASCIIString(wanted, versions[i]) == 0) break;
+    }
+    return Py_NewRef(PyType_GetModule(c->st->array_type));
+}
+
+static PyObject *do_to_device(cx_call *c, cx_fn fn)
+{
+    (void)fn;
+    if (c->arg[1] && c->arg[1] != Py_None) {
+        PyErr_SetString(PyExc_ValueError, "to_device: there are no streams here, leave 'stream' out");
+        return NULL;
+    }
+    return cx_device_arg(c, 0) ? Py_NewRef(c->self) : NULL;
+}
+
+/* clang-format off */
+#define METHODS(X) \
+    X(__array_namespace__, "/, *, api_version=None", do_namespace, 0, "The module whose functions take this array.") \
+    X(__dlpack__, "*, stream=None, max_version=None, dl_device=None, copy=None", cx_do_dlpack, 0, "The elements as a DLPack capsule.") \
+    X(__dlpack_device__, "", cx_do_dlpack_device, 0, "The device as DLPack numbers it.") \
+    X(to_device, "device, /, *, stream=None", do_to_device, 0, "The array on a device.")
+/* clang-format on */
+METHODS(CX_TYPE_TRAMPOLINE)
+
+static PyMethodDef array_methods[] = {
+    METHODS(CX_TYPE_METHOD){ "__complex__", array_complex, METH_NOARGS,
+                             "__complex__($self, /)\n--\n\nOf an array of rank 0." },
+    { "tolist", array_tolist, METH_NOARGS, "tolist($self, /)\n--\n\nThe elements as nested lists of numbers." },
+    { 0 },
+};
+
+static PyType_Slot array_slots[] = {
+    { Py_tp_dealloc, array_dealloc },
+    { Py_tp_repr, cx_repr },
+    { Py_tp_str, cx_str },
+    { Py_tp_hash, PyObject_HashNotImplemented },
+    { Py_tp_richcompare, op_compare },
+    { Py_tp_iter, array_iter },
+    { Py_tp_getset, array_members },
+    { Py_tp_methods, array_methods },
+    { Py_tp_doc, "Elements of one dtype along up to eight axes; asarray and the creation functions make it." },
+    { Py_mp_length, array_length },
+    { Py_mp_subscript, cx_subscript },
+    { Py_mp_ass_subscript, cx_assign },
+    { Py_bf_getbuffer, cx_get_buffer },
+    { Py_bf_releasebuffer, cx_release_buffer },
+    OPERATORS(SLOT){ Py_nb_matrix_multiply, op_matmul },
+    { Py_nb_power, op_power },
+    { Py_nb_negative, op_negative },
+    { Py_nb_positive, op_positive },
+    { Py_nb_absolute, op_absolute },
+    { Py_nb_invert, op_invert },
+    { Py_nb_bool, array_bool },
+    { Py_nb_int, array_int },
+    { Py_nb_float, array_float },
+    { Py_nb_index, array_index },
+    { 0, NULL },
+};
+static PyType_Spec array_spec = {
+    .name = "calibrax_c.Array",
+    .basicsize = sizeof(cx_array),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = array_slots,
+};
+
+bool cx_add_array_type(cx_state *st, PyObject *module)
+{
+    st->array_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &array_spec, NULL);
+    return st->array_type && PyModule_AddObjectRef(module, "Array", (PyObject *)st->array_type) == 0;
+}

@@ -1,0 +1,194 @@
+/* asarray: Python numbers, nested sequences of them, objects with the buffer protocol or __dlpack__, and Arrays. */
+#include <string.h>
+
+#include "python/state.h"
+
+/* What a walk over nested sequences finds: the shape, and the dtype that all leaves meet in. */
+typedef struct findings {
+    cx_state *st;
+    int ndim; /* -1: no leaf or empty sequence seen yet */
+    size_t shape[CBX_MAX_RANK];
+    cbx_dtype strong;            /* of Arrays among the leaves; CBX_DTYPE_COUNT: none */
+    int weak;                    /* highest kind of numbers; -1: none */
+    bool above_signed, negative; /* whole numbers beyond int64; below 0 */
+} findings;
+
+static bool is_nest(cx_state *st, PyObject *o)
+{
+    if (cx_is_array(st, o)) return cbx_array_ndim(((cx_array *)o)->handle) > 0;
+    return PyList_Check(o) || PyTuple_Check(o) ||
+           (PySequence_Check(o) && !PyUnicode_Check(o) && !PyBytes_Check(o) && !PyComplex_Check(o));
+}
+
+static bool see_leaf(findings *f, PyObject *o)
+{
+    cx_operand v;
+    int is;
+
+    if (cx_is_array(f->st, o)) {
+        cbx_dtype t = cbx_array_dtype(((cx_array *)o)->handle);
+        f->strong = f->strong == CBX_DTYPE_COUNT ? t : cbx_dtype_promote(f->strong, t);
+        return true;
+    }
+    is = cx_scalar_from(o, &v);
+    if (is == 0)
+        PyErr_Format(PyExc_TypeError, "asarray: %R is no number, array or sequence of them", (PyObject *)Py_TYPE(o));
+    if (is <= 0) return false;
+    if (v.scalar.dtype == CBX_U64 || v.big) f->above_signed = true;
+    if (v.scalar.dtype == CBX_I64 && v.scalar.v.i < 0) f->negative = true;
+    if (v.big) v.scalar.dtype = CBX_I64;
+    if ((int)cbx_dtype_kind(v.scalar.dtype) > f->weak) f->weak = (int)cbx_dtype_kind(v.scalar.dtype);
+    return true;
+}
+
+static bool ragged(int axis)
+{
+    PyErr_Format(PyExc_ValueError, "asarray: the sequences at depth %d are not of one length: pad them", axis);
+    return false;
+}
+
+static bool look(findings *f, PyObject *o, int axis)
+{
+    Py_ssize_t n;
+
+    if (!is_nest(f->st, o)) {
+        if (f->ndim < 0) f->ndim = axis;
+        return f->ndim == axis ? see_leaf(f, o) : ragged(axis);
+    }
+    if (axis == CBX_MAX_RANK || f->ndim == axis) {
+        if (f->ndim == axis) return ragged(axis);
+        PyErr_Format(PyExc_ValueError, "asarray: sequences are nested deeper than %d", CBX_MAX_RANK);
+        return false;
+    }
+    n = PyObject_Size(o);
+    if (n < 0) return false;
+    if (f->shape[axis] == SIZE_MAX) f->shape[axis] = (size_t)n;
+    if (f->shape[axis] != (size_t)n) return ragged(axis);
+    if (n == 0 && f->ndim < 0) f->ndim = axis + 1;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *v = PySequence_Check(o) ? PySequence_GetItem(o, i) : NULL;
+        bool fine;
+        if (!v && !PyErr_Occurred()) {
+            PyObject *at = PyLong_FromSsize_t(i);
+            v = at ? PyObject_GetItem(o, at) : NULL;
+            Py_XDECREF(at);
+        }
+        fine = v && look(f, v, axis + 1);
+        Py_XDECREF(v);
+        if (!fine) return false;
+    }
+    return true;
+}
+
+static cbx_dtype settled(const findings *f)
+{
+    const cbx_dtype own[] = { CBX_BOOL, CBX_I64, CBX_F64, CBX_C128 };
+
+    if (f->strong != CBX_DTYPE_COUNT)
+        return f->weak < 0 ? f->strong : cbx_dtype_promote_weak(f->strong, (cbx_kind)f->weak);
+    if (f->weak < 0) return CBX_F64;
+    if (f->weak == CBX_KIND_INT && f->above_signed && !f->negative) return CBX_U64;
+    return own[f->weak];
+}
+
+/* Second walk: elements in row-major order from *at on. */
+static bool fill(const findings *f, PyObject *o, int axis, cbx_dtype t, char **at)
+{
+    if (axis == f->ndim) {
+        bool fine = !is_nest(f->st, o) ? cx_store(t, *at, o) : ragged(axis);
+        *at += cbx_dtype_size(t);
+        return fine;
+    }
+    if (!is_nest(f->st, o) || PyObject_Size(o) != (Py_ssize_t)f->shape[axis])
+        return PyErr_Occurred() ? false : ragged(axis);
+    for (size_t i = 0; i < f->shape[axis]; i++) {
+        PyObject *index = PyLong_FromSize_t(i), *v = index ? PyObject_GetItem(o, index) : NULL;
+        bool fine = v && fill(f, v, axis + 1, t, at);
+        Py_XDECREF(index);
+        Py_XDECREF(v);
+        if (!fine) return false;
+    }
+    return true;
+}
+
+static cbx_array *create(cx_state *st, const cbx_array_desc *desc)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx_array *a = NULL;
+    cx_call c;
+
+    cx_call_init(&c, st, "asarray");
+    if (cx_begin(&c)) {
+        cbx_status status = cbx_array_create(c.ctx, desc, &a, &err);
+        if (status) cx_raise(status, err.message);
+    }
+    cx_call_done(&c);
+    return a;
+}
+
+/* Numbers go into the dtype asked for if its kind holds them; else they are found first and converted then. */
+static cbx_array *from_nest(cx_state *st, PyObject *o, cbx_dtype wanted)
+{
+    findings f = { .st = st, .ndim = -1, .strong = CBX_DTYPE_COUNT, .weak = -1 };
+    cbx_array_desc desc = { 0 };
+    cbx_array *a;
+    char *at;
+
+    for (int k = 0; k < CBX_MAX_RANK; k++) f.shape[k] = SIZE_MAX;
+    if (!look(&f, o, 0)) return NULL;
+    desc.dtype = settled(&f);
+    if (wanted != CBX_DTYPE_COUNT && cbx_dtype_kind(wanted) >= cbx_dtype_kind(desc.dtype)) desc.dtype = wanted;
+    desc.ndim = f.ndim;
+    memcpy(desc.shape, f.shape, sizeof desc.shape);
+    a = create(st, &desc);
+    if (!a) return NULL;
+    at = cbx_array_data_mut(a);
+    if (fill(&f, o, 0, desc.dtype, &at)) return a;
+    cbx_array_free(a);
+    return NULL;
+}
+
+static cbx_array *found(cx_state *st, PyObject *o, cbx_dtype dtype, int copy)
+{
+    int lends;
+
+    if (cx_is_array(st, o)) return cbx_array_ref(((cx_array *)o)->handle);
+    if (PyObject_CheckBuffer(o)) return cx_import_buffer(st, o, copy);
+    lends = cx_lends_dlpack(o);
+    if (lends) return lends > 0 ? cx_import_dlpack(st, o, copy) : NULL;
+    if (copy == 0) {
+        PyErr_Format(PyExc_ValueError, "asarray: %R has no buffer to share: leave copy=False out",
+                     (PyObject *)Py_TYPE(o));
+        return NULL;
+    }
+    return from_nest(st, o, dtype);
+}
+
+PyObject *cx_asarray(cx_state *st, PyObject *o, cbx_dtype dtype, int copy)
+{
+    cbx_array *a, *r;
+    PyObject *result = NULL;
+    cx_call c;
+    bool same;
+
+    if (cx_is_array(st, o) && copy != 1 &&
+        (dtype == CBX_DTYPE_COUNT || dtype == cbx_array_dtype(((cx_array *)o)->handle)))
+        return Py_NewRef(o);
+    a = found(st, o, dtype, copy);
+    if (!a) return NULL;
+    same = dtype == CBX_DTYPE_COUNT || dtype == cbx_array_dtype(a);
+    if (same && !(cx_is_array(st, o) && copy == 1)) return cx_array_new(st, a);
+    if (copy == 0) {
+        PyErr_Format(PyExc_ValueError, "asarray: %s as %s needs a copy: leave copy=False out",
+                     cbx_dtype_name(cbx_array_dtype(a)), cbx_dtype_name(dtype));
+        cbx_array_free(a);
+        return NULL;
+    }
+    cx_call_init(&c, st, "asarray");
+    if (cx_hold(&c, a) && cx_begin(&c)) {
+        r = same ? cbx_copy(c.ctx, a) : cbx_astype(c.ctx, a, dtype);
+        result = cx_result(&c, r);
+    }
+    cx_call_done(&c);
+    return result;
+}

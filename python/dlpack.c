@@ -1,0 +1,223 @@
+/*
+ * DLPack capsules both ways.  The library makes and takes the structs; here they are wrapped in the capsules that Python's side
+ * of the protocol passes around: "dltensor" before 1.0, "dltensor_versioned" since; a consumer renames what it has taken.
+ */
+#include <string.h>
+
+#include "python/state.h"
+
+#define LEGACY    "dltensor"
+#define VERSIONED "dltensor_versioned"
+#define USED      "used_"
+
+/* None, True and False as the library says them. */
+static bool copy_arg(cx_call *c, int i, cbx_dl_copy *out)
+{
+    bool copy = false;
+
+    *out = CBX_DL_COPY_IF_NEEDED;
+    if (!c->arg[i] || c->arg[i] == Py_None) return true;
+    if (!cx_bool_arg(c, i, &copy)) return false;
+    *out = copy ? CBX_DL_COPY_ALWAYS : CBX_DL_COPY_NEVER;
+    return true;
+}
+
+/* What the protocol raises where memory cannot be handed over as asked. */
+static PyObject *refuse(cbx_status status, const char *message)
+{
+    if (status != CBX_EUNSUPPORTED) return cx_raise(status, message);
+    PyErr_SetString(PyExc_BufferError, message);
+    return NULL;
+}
+
+/* ---- lending ---- */
+
+/* Nobody took the tensor. */
+static void drop_legacy(PyObject *capsule)
+{
+    cbx_dl_legacy *t = PyCapsule_IsValid(capsule, LEGACY) ? PyCapsule_GetPointer(capsule, LEGACY) : NULL;
+    if (t && t->deleter) t->deleter(t);
+}
+static void drop_versioned(PyObject *capsule)
+{
+    cbx_dl_managed *t = PyCapsule_IsValid(capsule, VERSIONED) ? PyCapsule_GetPointer(capsule, VERSIONED) : NULL;
+    if (t && t->deleter) t->deleter(t);
+}
+
+static PyObject *legacy_capsule(cx_call *c, const cbx_array *a, cbx_dl_copy copy)
+{
+    cbx_dl_legacy *t = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status status = cbx_dlpack_export_legacy(c->ctx, a, copy, &t, &err);
+    PyObject *capsule;
+
+    if (!cx_keep(c, 0, NULL)) return NULL;
+    if (status) return refuse(status, err.message);
+    capsule = PyCapsule_New(t, LEGACY, drop_legacy);
+    if (!capsule) t->deleter(t);
+    return capsule;
+}
+
+static PyObject *versioned_capsule(cx_call *c, const cbx_array *a, cbx_dl_copy copy)
+{
+    cbx_dl_managed *t = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status status = cbx_dlpack_export(c->ctx, a, copy, &t, &err);
+    PyObject *capsule;
+
+    if (!cx_keep(c, 0, NULL)) return NULL;
+    if (status) return refuse(status, err.message);
+    capsule = PyCapsule_New(t, VERSIONED, drop_versioned);
+    if (!capsule) t->deleter(t);
+    return capsule;
+}
+
+/* A pair of whole numbers; *first stays if the argument is None or left out. */
+static bool pair(cx_call *c, int i, ptrdiff_t *v)
+{
+    int n = 2;
+
+    if (!c->arg[i] || c->arg[i] == Py_None) return true;
+    if (!cx_ints_from(c, c->arg[i], "a pair of whole numbers", 2, &n, v)) return false;
+    if (n != 2) PyErr_Format(PyExc_ValueError, "%s takes a pair of whole numbers, not %R", c->name, c->arg[i]);
+    return n == 2;
+}
+
+/* stream, max_version, dl_device, copy */
+PyObject *cx_do_dlpack(cx_call *c, cx_fn fn)
+{
+    ptrdiff_t version[2] = { 0, 0 }, device[2] = { CBX_DL_CPU, 0 };
+    cbx_array *a = cbx_array_ref(((cx_array *)c->self)->handle);
+    cbx_dl_copy copy;
+
+    (void)fn;
+    if (!cx_hold(c, a) || !pair(c, 1, version) || !pair(c, 2, device) || !copy_arg(c, 3, &copy)) return NULL;
+    if (c->arg[0] && c->arg[0] != Py_None)
+        return cx_raise(CBX_EINVAL, "__dlpack__: the CPU has no streams: stream must be None");
+    if (device[0] != CBX_DL_CPU || device[1] != 0)
+        return refuse(CBX_EUNSUPPORTED, "__dlpack__: the array is on the CPU, device (1, 0), and nowhere else");
+    c->elements = 0; /* a reference or one copy: not worth letting go of the lock */
+    if (!cx_begin(c)) return NULL;
+    return version[0] >= CBX_DL_MAJOR ? versioned_capsule(c, a, copy) : legacy_capsule(c, a, copy);
+}
+
+PyObject *cx_do_dlpack_device(cx_call *c, cx_fn fn)
+{
+    (void)c, (void)fn;
+    return Py_BuildValue("(ii)", CBX_DL_CPU, 0);
+}
+
+/* ---- borrowing ---- */
+
+/* Takes the tensor out of its capsule, which is renamed so that nobody takes it twice. */
+static void *taken(PyObject *capsule, const char *name)
+{
+    void *t = PyCapsule_GetPointer(capsule, name);
+    const char *used = strcmp(name, LEGACY) == 0 ? USED LEGACY : USED VERSIONED;
+
+    return t && PyCapsule_SetName(capsule, used) == 0 ? t : NULL;
+}
+
+static cbx_array *import(cx_call *c, PyObject *capsule, cbx_dl_copy copy)
+{
+    bool versioned = PyCapsule_IsValid(capsule, VERSIONED);
+    void *t = taken(capsule, versioned ? VERSIONED : LEGACY);
+    cbx_err err = CBX_ERR_INIT;
+    cbx_array *a = NULL;
+    cbx_status status;
+
+    if (!t || !cx_begin(c)) return NULL;
+    status = versioned ? cbx_dlpack_import(c->ctx, t, copy, &a, &err)
+                       : cbx_dlpack_import_legacy(c->ctx, t, copy, &a, &err);
+    if (!cx_keep(c, 0, NULL) || status) {
+        if (status) refuse(status, err.message);
+        return NULL;
+    }
+    return a;
+}
+
+int cx_lends_dlpack(PyObject *o)
+{
+    PyObject *method = PyObject_GetAttrString(o, "__dlpack__");
+
+    if (!method && !PyErr_ExceptionMatches(PyExc_AttributeError)) return -1;
+    PyErr_Clear();
+    Py_XDECREF(method);
+    return method != NULL;
+}
+
+static bool on_cpu(PyObject *o)
+{
+    PyObject *device = PyObject_CallMethod(o, "__dlpack_device__", NULL);
+    int type = 0, id = 0;
+    bool fine = device && PyArg_ParseTuple(device, "ii", &type, &id);
+
+    if (fine && type != CBX_DL_CPU) {
+        PyErr_Format(PyExc_BufferError, "from_dlpack: the elements are on device (%d, %d), not on the CPU", type, id);
+        fine = false;
+    }
+    Py_XDECREF(device);
+    return fine;
+}
+
+/* Of a producer of DLPack 1, or one that does not know these arguments. */
+static PyObject *ask(PyObject *o, cbx_dl_copy copy)
+{
+    PyObject *wish = copy == CBX_DL_COPY_IF_NEEDED ? Py_None : copy == CBX_DL_COPY_ALWAYS ? Py_True : Py_False;
+    PyObject *method = PyObject_GetAttrString(o, "__dlpack__"), *none = PyTuple_New(0), *capsule = NULL;
+    PyObject *kw = Py_BuildValue("{s:(ii),s:O}", "max_version", CBX_DL_MAJOR, CBX_DL_MINOR, "copy", wish);
+
+    if (method && none && kw) capsule = PyObject_Call(method, none, kw);
+    if (!capsule && method && none && PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear();
+        capsule = PyObject_Call(method, none, NULL);
+    }
+    Py_XDECREF(method);
+    Py_XDECREF(none);
+    Py_XDECREF(kw);
+    return capsule;
+}
+
+cbx_array *cx_import_dlpack(cx_state *st, PyObject *o, int copy)
+{
+    cbx_dl_copy how = copy < 0 ? CBX_DL_COPY_IF_NEEDED : copy ? CBX_DL_COPY_ALWAYS : CBX_DL_COPY_NEVER;
+    PyObject *capsule = on_cpu(o) ? ask(o, how) : NULL;
+    cbx_array *a = NULL;
+    cx_call c;
+
+    if (!capsule) return NULL;
+    if (!PyCapsule_IsValid(capsule, VERSIONED) && !PyCapsule_IsValid(capsule, LEGACY)) {
+        PyErr_Format(PyExc_TypeError, "from_dlpack: __dlpack__ of %R gave no capsule of DLPack",
+                     (PyObject *)Py_TYPE(o));
+    } else {
+        cx_call_init(&c, st, "from_dlpack");
+        a = import(&c, capsule, how);
+        cx_call_done(&c);
+    }
+    Py_DECREF(capsule);
+    return a;
+}
+
+static PyObject *do_from_dlpack(cx_call *c, cx_fn fn)
+{
+    cbx_dl_copy copy;
+    cbx_array *a;
+    int lends;
+
+    (void)fn;
+    if (!cx_device_arg(c, 1) || !copy_arg(c, 2, &copy)) return NULL;
+    lends = cx_lends_dlpack(c->arg[0]);
+    if (lends == 0)
+        return PyErr_Format(PyExc_TypeError,
+                            "from_dlpack takes an object with __dlpack__, not %R (asarray takes others)",
+                            (PyObject *)Py_TYPE(c->arg[0]));
+    if (lends < 0) return NULL;
+    a = cx_import_dlpack(c->st, c->arg[0], copy == CBX_DL_COPY_IF_NEEDED ? -1 : copy == CBX_DL_COPY_ALWAYS);
+    return a ? cx_array_new(c->st, a) : NULL;
+}
+
+/* clang-format off */
+#define DLPACK(X) \
+    X(from_dlpack, "x, /, *, device=None, copy=None", do_from_dlpack, 0, "An Array of what an object with __dlpack__ holds.")
+/* clang-format on */
+CX_FUNCTIONS(cx_dlpack_methods, DLPACK)

@@ -1,0 +1,305 @@
+/* dtype objects, one for each element type and compared by identity; elements as Python numbers; the dtype functions. */
+#include <string.h>
+
+#include "python/state.h"
+
+typedef struct dtype_object {
+    PyObject_HEAD cbx_dtype t;
+} dtype_object;
+
+static cbx_dtype dtype_of(PyObject *self) { return ((dtype_object *)self)->t; }
+
+PyObject *cx_dtype_object(cx_state *st, cbx_dtype t) { return Py_NewRef(st->dtypes[t]); }
+
+/* ---- the type ---- */
+
+static PyObject *dtype_repr(PyObject *self)
+{
+    return PyUnicode_FromFormat("calibrax_c.%s", cbx_dtype_name(dtype_of(self)));
+}
+static PyObject *dtype_str(PyObject *self) { return PyUnicode_FromString(cbx_dtype_name(dtype_of(self))); }
+static PyObject *get_name(PyObject *self, void *unused)
+{
+    (void)unused;
+    return dtype_str(self);
+}
+static PyObject *get_itemsize(PyObject *self, void *unused)
+{
+    (void)unused;
+    return PyLong_FromSize_t(cbx_dtype_size(dtype_of(self)));
+}
+/* A name in the module: copying and pickling give the same object. */
+static PyObject *dtype_reduce(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return dtype_str(self);
+}
+
+static void dtype_dealloc(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyGetSetDef dtype_members[] = {
+    { "name", get_name, NULL, "the name, as in the array API", NULL },
+    { "itemsize", get_itemsize, NULL, "bytes of one element", NULL },
+    { 0 },
+};
+static PyMethodDef dtype_type_methods[] = {
+    { "__reduce__", dtype_reduce, METH_NOARGS, NULL },
+    { 0 },
+};
+static PyType_Slot dtype_slots[] = {
+    { Py_tp_repr, dtype_repr },
+    { Py_tp_str, dtype_str },
+    { Py_tp_dealloc, dtype_dealloc },
+    { Py_tp_getset, dtype_members },
+    { Py_tp_methods, dtype_type_methods },
+    { Py_tp_doc, "Element type of an Array; there is one object for each." },
+    { 0, NULL },
+};
+static PyType_Spec dtype_spec = {
+    .name = "calibrax_c.dtype",
+    .basicsize = sizeof(dtype_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = dtype_slots,
+};
+
+bool cx_add_dtypes(cx_state *st, PyObject *module)
+{
+    st->dtype_type = (PyTypeObject *)PyType_FromModuleAndSpec(module, &dtype_spec, NULL);
+    if (!st->dtype_type || PyModule_AddObjectRef(module, "dtype", (PyObject *)st->dtype_type) < 0) return false;
+    for (int t = 0; t < CBX_DTYPE_COUNT; t++) {
+        dtype_object *o = PyObject_New(dtype_object, st->dtype_type);
+        if (!o) return false;
+        o->t = (cbx_dtype)t;
+        st->dtypes[t] = (PyObject *)o;
+        if (PyModule_AddObjectRef(module, cbx_dtype_name(o->t), (PyObject *)o) < 0) return false;
+    }
+    return true;
+}
+
+bool cx_dtype_from(cx_state *st, PyObject *o, cbx_dtype *out)
+{
+    const struct {
+        PyTypeObject *type;
+        cbx_dtype dtype;
+    } builtin[] = {
+        { &PyBool_Type, CBX_BOOL }, { &PyLong_Type, CBX_I64 }, { &PyFloat_Type, CBX_F64 }, { &PyComplex_Type, CBX_C128 }
+    };
+    cbx_err err = CBX_ERR_INIT;
+
+    if (Py_TYPE(o) == st->dtype_type) {
+        *out = dtype_of(o);
+        return true;
+    }
+    for (size_t i = 0; i < CBX_LEN(builtin); i++)
+        if (o == (PyObject *)builtin[i].type) {
+            *out = builtin[i].dtype;
+            return true;
+        }
+    if (PyUnicode_Check(o)) {
+        const char *name = PyUnicode_AsUTF8AndSize(o, NULL);
+        if (name && cbx_dtype_parse(name, out, &err)) cx_raise(err.status, err.message);
+        return !PyErr_Occurred();
+    }
+    PyErr_Format(PyExc_TypeError, "%R is no dtype: calibrax_c.float64 is one, or its name", o);
+    return false;
+}
+
+/* ---- elements ---- */
+
+PyObject *cx_element(cbx_dtype t, const void *p)
+{
+    const unsigned char *b = p;
+    union {
+        int8_t i8;
+        int16_t i16;
+        int32_t i32;
+        int64_t i64;
+        uint8_t u8;
+        uint16_t u16;
+        uint32_t u32;
+        uint64_t u64;
+        float f[2];
+        double d[2];
+    } v;
+
+    memcpy(&v, b, cbx_dtype_size(t));
+    switch (t) {
+    case CBX_BOOL: return PyBool_FromLong(v.u8);
+    case CBX_I8: return PyLong_FromLong(v.i8);
+    case CBX_I16: return PyLong_FromLong(v.i16);
+    case CBX_I32: return PyLong_FromLong(v.i32);
+    case CBX_I64: return PyLong_FromLongLong(v.i64);
+    case CBX_U8: return PyLong_FromLong(v.u8);
+    case CBX_U16: return PyLong_FromLong(v.u16);
+    case CBX_U32: return PyLong_FromUnsignedLong(v.u32);
+    case CBX_U64: return PyLong_FromUnsignedLongLong(v.u64);
+    case CBX_F32: return PyFloat_FromDouble((double)v.f[0]);
+    case CBX_F64: return PyFloat_FromDouble(v.d[0]);
+    case CBX_C64: return PyComplex_FromDoubles((double)v.f[0], (double)v.f[1]);
+    default: return PyComplex_FromDoubles(v.d[0], v.d[1]);
+    }
+}
+
+static bool store_whole(cbx_dtype t, void *p, PyObject *o)
+{
+    size_t bytes = cbx_dtype_size(t);
+    bool is_unsigned = cbx_dtype_is_unsigned(t);
+    PyObject *index = PyNumber_Index(o);
+    uint64_t bits;
+
+    if (!index) return false;
+    bits = is_unsigned ? PyLong_AsUnsignedLongLong(index) : (uint64_t)PyLong_AsLongLong(index);
+    Py_DECREF(index);
+    if (!PyErr_Occurred() && bytes < 8) {
+        uint64_t half = (uint64_t)1 << (bytes * 8 - 1);
+        bool fits = is_unsigned ? bits < 2 * half : bits + half < 2 * half;
+        if (!fits) PyErr_SetNone(PyExc_OverflowError);
+    }
+    if (PyErr_ExceptionMatches(PyExc_OverflowError) || (PyErr_Occurred() && is_unsigned)) {
+        PyErr_Format(PyExc_OverflowError, "%R is no %s", o, cbx_dtype_name(t));
+        return false;
+    }
+    memcpy(p, &bits, bytes); /* low bytes first on the machines we build for; checked below */
+    return !PyErr_Occurred();
+}
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "store_whole takes the low bytes");
+
+static void put_float(cbx_dtype t, void *p, size_t i, double v)
+{
+    if (t == CBX_F32 || t == CBX_C64)
+        ((float *)p)[i] = (float)v;
+    else
+        ((double *)p)[i] = v;
+}
+
+bool cx_store(cbx_dtype t, void *p, PyObject *o)
+{
+    cbx_kind kind = cbx_dtype_kind(t);
+
+    if (kind == CBX_KIND_BOOL) {
+        int v = PyObject_IsTrue(o);
+        *(unsigned char *)p = v > 0;
+        return v >= 0;
+    }
+    if (kind == CBX_KIND_INT) return store_whole(t, p, o);
+    if (kind == CBX_KIND_FLOAT) {
+        double v = PyFloat_AsDouble(o);
+        put_float(t, p, 0, v);
+        return v != -1.0 || !PyErr_Occurred();
+    }
+    put_float(t, p, 0, PyComplex_RealAsDouble(o));
+    if (!PyErr_Occurred()) put_float(t, p, 1, PyComplex_ImagAsDouble(o));
+    return !PyErr_Occurred();
+}
+
+/* ---- functions ---- */
+
+static PyObject *do_astype(cx_call *c, cx_fn fn)
+{
+    const cbx_array *x = cx_array_arg(c, 0);
+    bool copy = true;
+    cbx_dtype t;
+
+    (void)fn;
+    if (!x || !cx_dtype_from(c->st, c->arg[1], &t)) return NULL;
+    if (!cx_bool_arg(c, 2, &copy) || !cx_device_arg(c, 3)) return NULL;
+    if (!copy && t == cbx_array_dtype(x)) return Py_NewRef(c->arg[0]);
+    if (!cx_begin(c)) return NULL;
+    return cx_result(c, t == cbx_array_dtype(x) ? cbx_copy(c->ctx, x) : cbx_astype(c->ctx, x, t));
+}
+
+/* dtype of an array, a dtype, or in *weak the number that is neither; false with an exception. */
+static bool dtype_or_number(cx_call *c, PyObject *o, cbx_dtype *t, cx_operand *weak)
+{
+    int is = cx_operand_from(c, o, weak);
+
+    if (is < 0) return false;
+    *t = CBX_DTYPE_COUNT;
+    if (is) {
+        if (weak->array) *t = cbx_array_dtype(weak->array);
+        return true;
+    }
+    return cx_dtype_from(c->st, o, t);
+}
+
+static PyObject *do_result_type(cx_call *c, cx_fn fn)
+{
+    cbx_dtype all = CBX_DTYPE_COUNT;
+    int kind = -1;
+
+    (void)fn;
+    for (Py_ssize_t i = 0; i < c->nrest; i++) {
+        cx_operand v;
+        cbx_dtype t;
+        if (!dtype_or_number(c, c->rest[i], &t, &v)) return NULL;
+        if (t != CBX_DTYPE_COUNT)
+            all = all == CBX_DTYPE_COUNT ? t : cbx_dtype_promote(all, t);
+        else if ((int)cbx_dtype_kind(v.scalar.dtype) > kind)
+            kind = (int)cbx_dtype_kind(v.scalar.dtype);
+    }
+    if (all == CBX_DTYPE_COUNT) {
+        PyErr_SetString(PyExc_ValueError, "result_type needs an array or a dtype at least");
+        return NULL;
+    }
+    if (kind >= 0) all = cbx_dtype_promote_weak(all, (cbx_kind)kind);
+    return cx_dtype_object(c->st, all);
+}
+
+static PyObject *do_can_cast(cx_call *c, cx_fn fn)
+{
+    cx_operand v;
+    cbx_dtype from, to;
+
+    (void)fn;
+    if (!dtype_or_number(c, c->arg[0], &from, &v) || !cx_dtype_from(c->st, c->arg[1], &to)) return NULL;
+    if (from == CBX_DTYPE_COUNT) {
+        PyErr_SetString(PyExc_TypeError, "can_cast takes an Array or a dtype, and a dtype");
+        return NULL;
+    }
+    return PyBool_FromLong(cbx_can_cast(from, to));
+}
+
+int cx_is_dtype(cx_state *st, cbx_dtype t, PyObject *kind)
+{
+    cbx_dtype other;
+    int found = 0;
+
+    if (PyUnicode_Check(kind)) {
+        const char *word = PyUnicode_AsUTF8AndSize(kind, NULL);
+        cbx_err err = CBX_ERR_INIT;
+        bool is = false;
+        if (word && cbx_dtype_isdtype(t, word, &is, &err)) cx_raise(err.status, err.message);
+        found = is;
+    } else if (PyTuple_Check(kind)) {
+        for (Py_ssize_t i = 0; !found && i < PyTuple_Size(kind); i++)
+            if ((found = cx_is_dtype(st, t, PyTuple_GetItem(kind, i))) < 0) break;
+    } else if (cx_dtype_from(st, kind, &other)) {
+        found = t == other;
+    }
+    return PyErr_Occurred() ? -1 : found;
+}
+
+static PyObject *do_isdtype(cx_call *c, cx_fn fn)
+{
+    cbx_dtype t;
+    int is;
+
+    (void)fn;
+    if (!cx_dtype_from(c->st, c->arg[0], &t)) return NULL;
+    is = cx_is_dtype(c->st, t, c->arg[1]);
+    return is < 0 ? NULL : PyBool_FromLong(is);
+}
+
+/* clang-format off */
+#define DTYPE_FUNCTIONS(X) \
+    X(astype, "x, dtype, /, *, copy=True, device=None", do_astype, 0, "x in another dtype.") \
+    X(can_cast, "from_, to, /", do_can_cast, 0, "Whether promotion leads from one dtype to the other.") \
+    X(isdtype, "dtype, kind", do_isdtype, 0, "Whether a dtype is of a kind, or of one in a tuple of them.") \
+    X(result_type, "*arrays_and_dtypes", do_result_type, 0, "dtype in which the operands meet.")
+/* clang-format on */
+CX_FUNCTIONS(cx_dtype_methods, DTYPE_FUNCTIONS)

@@ -1,0 +1,394 @@
+/*
+ * x[key] and x[key] = value.
+ *
+ * A key is read into steps along the axes.  Slices, whole numbers and new axes are views.  Index arrays and masks (which are
+ * index arrays by nonzero) are joined: the axes they stand on come first, become one, and one take along it gathers.
+ * Assignment makes a new array: the same key, applied to the places 0, 1, 2 ..., says where the values are scattered.  The
+ * Array object then holds the new handle; views and borrowers keep the old one.
+ */
+#include <string.h>
+
+#include "python/state.h"
+
+typedef enum step_kind { STEP_INT, STEP_SLICE, STEP_NEW, STEP_ARRAY, STEP_EMPTY_OR_ONE } step_kind;
+
+typedef struct step {
+    step_kind kind;
+    ptrdiff_t start, stop, stride; /* INT: start */
+    const cbx_array *index;        /* ARRAY: held by the call */
+    bool one;                      /* EMPTY_OR_ONE: a single truth value: an axis of length 1 or 0 */
+} step;
+
+enum { MAX_STEPS = 4 * CBX_MAX_RANK };
+
+typedef struct key {
+    int n, ellipsis; /* place of the ellipsis, -1: none */
+    int axes;        /* axes of x that the steps use up */
+    bool advanced;
+    step steps[MAX_STEPS];
+} key;
+
+/* ---- reading a key ---- */
+
+static bool add_step(key *k, step s)
+{
+    if (k->n == MAX_STEPS) {
+        PyErr_SetString(PyExc_IndexError, "the key has too many parts");
+        return false;
+    }
+    k->steps[k->n++] = s;
+    k->axes += s.kind != STEP_NEW && s.kind != STEP_EMPTY_OR_ONE;
+    k->advanced = k->advanced || s.kind == STEP_ARRAY || s.kind == STEP_EMPTY_OR_ONE;
+    return true;
+}
+
+static bool bound(PyObject *slice, const char *name, ptrdiff_t *out)
+{
+    PyObject *o = PyObject_GetAttrString(slice, name), *index = NULL;
+    bool fine = o != NULL;
+
+    *out = CBX_OPEN;
+    if (o && o != Py_None) {
+        index = PyNumber_Index(o);
+        if (index) *out = PyNumber_AsSsize_t(index, NULL); /* beyond the range: cut to it */
+        fine = index != NULL;
+        if (fine && *out == CBX_OPEN) ++*out;
+    }
+    Py_XDECREF(index);
+    Py_XDECREF(o);
+    return fine;
+}
+
+static bool add_slice(key *k, PyObject *o)
+{
+    step s = { .kind = STEP_SLICE };
+
+    if (!bound(o, "start", &s.start) || !bound(o, "stop", &s.stop) || !bound(o, "step", &s.stride)) return false;
+    if (s.stride == CBX_OPEN) s.stride = 1;
+    if (s.stride) return add_step(k, s);
+    PyErr_SetString(PyExc_ValueError, "the step of a slice may not be 0");
+    return false;
+}
+
+static bool refuse_mask(const cbx_array *mask, const cbx_array *x)
+{
+    char ta[160], tb[160];
+    PyErr_Format(PyExc_IndexError, "the mask %s does not fit the axes of %s",
+                 cbx_array_desc_text(cbx_array_get_desc(mask), ta, sizeof ta),
+                 cbx_array_desc_text(cbx_array_get_desc(x), tb, sizeof tb));
+    return false;
+}
+
+/* The places where a mask is true: one index array for each of its axes. */
+static bool add_mask(cx_call *c, key *k, const cbx_array *x, const cbx_array *mask)
+{
+    int n = cbx_array_ndim(mask);
+    cbx_array *rows[CBX_MAX_RANK] = { 0 };
+    cbx_array *all;
+    cx_call inner;
+    bool fine = false;
+
+    if (n == 0) return add_step(k, (step){ .kind = STEP_EMPTY_OR_ONE, .one = *(const bool *)cbx_array_data(mask) });
+    /* behind an ellipsis the axis is not known yet: lengths are compared where the step is taken */
+    for (int d = 0; d < n && k->ellipsis < 0; d++)
+        if (k->axes + d >= cbx_array_ndim(x) ||
+            (cbx_array_dim(mask, d) && cbx_array_dim(x, k->axes + d) != cbx_array_dim(mask, d)))
+            return refuse_mask(mask, x); /* a length of 0 fits every axis */
+    cx_call_init(&inner, c->st, c->name);
+    inner.elements = cbx_array_count(mask);
+    if (cx_begin(&inner)) {
+        all = cbx_nonzero(inner.ctx, mask);
+        for (int d = 0; d < n; d++) rows[d] = cbx_index(inner.ctx, all, 0, d);
+        fine = cx_keep(&inner, (size_t)n, rows);
+    }
+    cx_call_done(&inner);
+    for (int d = 0; fine && d < n; d++) {
+        fine = cx_hold(c, rows[d]) && add_step(k, (step){ .kind = STEP_ARRAY, .index = rows[d] });
+        for (int left = d + 1; !fine && left < n; left++) cbx_array_free(rows[left]);
+    }
+    return fine;
+}
+
+static bool add_array(cx_call *c, key *k, const cbx_array *x)
+{
+    const cbx_array *index = cx_array_arg(c, 0);
+    cbx_dtype t;
+
+    if (!index) return false;
+    t = cbx_array_dtype(index);
+    if (t == CBX_BOOL) return add_mask(c, k, x, index);
+    if (cbx_dtype_kind(t) == CBX_KIND_INT) return add_step(k, (step){ .kind = STEP_ARRAY, .index = index });
+    PyErr_Format(PyExc_IndexError, "an index array is of whole numbers or bool, not %s", cbx_dtype_name(t));
+    return false;
+}
+
+static bool add_part(cx_call *c, key *k, const cbx_array *x, PyObject *o)
+{
+    if (o == Py_None) return add_step(k, (step){ .kind = STEP_NEW });
+    if (PyBool_Check(o)) return add_step(k, (step){ .kind = STEP_EMPTY_OR_ONE, .one = o == Py_True });
+    if (PySlice_Check(o)) return add_slice(k, o);
+    if (o == Py_Ellipsis) {
+        if (k->ellipsis >= 0) {
+            PyErr_SetString(PyExc_IndexError, "a key has one ellipsis at most");
+            return false;
+        }
+        k->ellipsis = k->n;
+        return true;
+    }
+    if (cx_is_array(c->st, o) || PyList_Check(o)) {
+        bool none = PyList_Check(o) && PyList_Size(o) == 0, fine; /* no index is a whole number, too */
+        PyObject *array = cx_asarray(c->st, o, none ? CBX_I64 : CBX_DTYPE_COUNT, -1);
+        c->arg[0] = array;
+        fine = array && add_array(c, k, x);
+        Py_XDECREF(array);
+        return fine;
+    }
+    if (PyIndex_Check(o)) {
+        step s = { .kind = STEP_INT };
+        s.start = PyNumber_AsSsize_t(o, PyExc_IndexError);
+        return !(s.start == -1 && PyErr_Occurred()) && add_step(k, s);
+    }
+    PyErr_Format(PyExc_IndexError,
+                 "an index is a whole number, slice, Ellipsis, None or Array, not %R (asarray makes an Array)",
+                 (PyObject *)Py_TYPE(o));
+    return false;
+}
+
+static bool read_key(cx_call *c, const cbx_array *x, PyObject *o, key *k)
+{
+    Py_ssize_t n = PyTuple_Check(o) ? PyTuple_Size(o) : 1;
+    int more;
+
+    *k = (key){ .ellipsis = -1 };
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (!add_part(c, k, x, PyTuple_Check(o) ? PyTuple_GetItem(o, i) : o)) return false;
+    more = cbx_array_ndim(x) - k->axes;
+    if (more < 0) {
+        PyErr_Format(PyExc_IndexError, "%d indices are too many for %d axes", k->axes, cbx_array_ndim(x));
+        return false;
+    }
+    if (k->ellipsis < 0) k->ellipsis = k->n;
+    if (k->n + more > MAX_STEPS) return add_step(k, (step){ 0 });
+    memmove(&k->steps[k->ellipsis + more], &k->steps[k->ellipsis], (size_t)(k->n - k->ellipsis) * sizeof(step));
+    for (int i = 0; i < more; i++)
+        k->steps[k->ellipsis + i] = (step){ .kind = STEP_SLICE, .start = CBX_OPEN, .stop = CBX_OPEN, .stride = 1 };
+    k->n += more;
+    return true;
+}
+
+/* Whole numbers must be in range; seen before anything is computed, so that it is an IndexError. */
+static bool in_range(const key *k, const cbx_array *x)
+{
+    int axis = 0;
+
+    for (int i = 0; i < k->n; i++) {
+        const step *s = &k->steps[i];
+        ptrdiff_t n = (ptrdiff_t)cbx_array_dim(x, axis);
+        if (s->kind == STEP_INT && (s->start < -n || s->start >= n)) {
+            PyErr_Format(PyExc_IndexError, "index %zd is outside of axis %d, which has %zd elements",
+                         (Py_ssize_t)s->start, axis, (Py_ssize_t)n);
+            return false;
+        }
+        axis += s->kind != STEP_NEW && s->kind != STEP_EMPTY_OR_ONE;
+    }
+    return true;
+}
+
+/* ---- taking the steps, inside a begun call ---- */
+
+typedef struct gather {
+    int n, axis[CBX_MAX_RANK + 1]; /* axes of the view that index arrays stand on */
+    const cbx_array *index[CBX_MAX_RANK + 1];
+    int first;  /* where the joined axes go in the result */
+    bool apart; /* something stands between them: they go first */
+} gather;
+
+static void add_gather(gather *g, int axis, int place, const cbx_array *index, int *last)
+{
+    if (g->n > CBX_MAX_RANK) return; /* rank is checked by the steps themselves */
+    if (g->n == 0)
+        g->first = axis;
+    else if (*last + 1 != place)
+        g->apart = true;
+    *last = place;
+    g->axis[g->n] = axis;
+    g->index[g->n++] = index;
+}
+
+/* Views first; what index arrays stand on is left for gathering. */
+static cbx_array *take_views(cbx_ctx *ctx, const key *k, cbx_array *v, gather *g)
+{
+    int axis = 0, last = 0;
+
+    for (int i = 0; i < k->n; i++) {
+        const step *s = &k->steps[i];
+        switch (s->kind) {
+        case STEP_INT:
+            if (k->advanced)
+                add_gather(g, axis++, i, cbx_full(ctx, 0, NULL, CBX_I64, cbx_int(s->start)), &last);
+            else
+                v = cbx_index(ctx, v, axis, s->start);
+            break;
+        case STEP_SLICE:
+            if (s->start != CBX_OPEN || s->stop != CBX_OPEN || s->stride != 1)
+                v = cbx_slice(ctx, v, axis, s->start, s->stop, s->stride);
+            axis++;
+            break;
+        case STEP_NEW: v = cbx_expand_dims(ctx, v, axis++); break;
+        case STEP_ARRAY: add_gather(g, axis++, i, s->index, &last); break;
+        case STEP_EMPTY_OR_ONE:
+            v = cbx_expand_dims(ctx, v, axis);
+            add_gather(g, axis++, i, cbx_zeros(ctx, 1, (size_t[]){ s->one }, CBX_I64), &last);
+        }
+    }
+    return v;
+}
+
+/* Index arrays on several axes as one on the joined axis; an index outside becomes one outside. */
+static cbx_array *joined_index(cbx_ctx *ctx, const gather *g, const cbx_array *v, size_t joined)
+{
+    const cbx_array *all = NULL, *bad = NULL;
+
+    for (int i = 0; i < g->n; i++) {
+        int64_t n = (int64_t)cbx_array_dim(v, g->axis[i]);
+        const cbx_array *at = cbx_astype(ctx, g->index[i], CBX_I64), *zero = cbx_weak(ctx, at, cbx_int(0));
+        const cbx_array *length = cbx_weak(ctx, at, cbx_int(n)), *outside;
+        at = cbx_where(ctx, cbx_less(ctx, at, zero), cbx_add(ctx, at, length), at);
+        outside = cbx_logical_or(ctx, cbx_less(ctx, at, zero), cbx_greater_equal(ctx, at, length));
+        all = all ? cbx_add(ctx, cbx_multiply(ctx, all, length), at) : at;
+        bad = bad ? cbx_logical_or(ctx, bad, outside) : outside;
+    }
+    return cbx_where(ctx, bad, cbx_weak(ctx, all, cbx_int((int64_t)joined)), all);
+}
+
+static cbx_array *gather_view(cbx_ctx *ctx, const gather *g, cbx_array *v)
+{
+    int ndim = cbx_array_ndim(v), order[CBX_MAX_RANK], rest = 0, place;
+    ptrdiff_t shape[CBX_MAX_RANK + 1];
+    size_t joined = 1;
+    cbx_array *r, *index;
+
+    if (cbx_array_is_failed(v)) return v;
+    for (int i = 0; i < g->n; i++) {
+        order[i] = g->axis[i];
+        joined *= cbx_array_dim(v, g->axis[i]);
+    }
+    for (int axis = 0, i = 0; axis < ndim; axis++) {
+        if (i < g->n && g->axis[i] == axis) {
+            i++;
+            continue;
+        }
+        order[g->n + rest++] = axis;
+        shape[rest] = (ptrdiff_t)cbx_array_dim(v, axis);
+    }
+    shape[0] = (ptrdiff_t)joined;
+    index = g->n == 1 ? cbx_scope_hold(ctx, cbx_array_ref(g->index[0])) : joined_index(ctx, g, v, joined);
+    if (rest + 1 > CBX_MAX_RANK || cbx_array_is_failed(index)) return index;
+    r = cbx_take(ctx, cbx_reshape(ctx, cbx_permute_dims(ctx, v, order), rest + 1, shape), index, 0);
+    place = g->apart ? 0 : g->first;
+    if (place == 0 || cbx_array_is_failed(r)) return r;
+    for (int i = 0; i < place; i++) order[i] = cbx_array_ndim(index) + i;
+    for (int i = 0; i < cbx_array_ndim(index); i++) order[place + i] = i;
+    for (int i = place + cbx_array_ndim(index); i < cbx_array_ndim(r); i++) order[i] = i;
+    return cbx_permute_dims(ctx, r, order);
+}
+
+static cbx_array *take_steps(cbx_ctx *ctx, const key *k, cbx_array *x)
+{
+    gather g = { 0 };
+    cbx_array *v = take_views(ctx, k, x, &g);
+
+    return g.n ? gather_view(ctx, &g, v) : v;
+}
+
+PyObject *cx_subscript(PyObject *self, PyObject *o)
+{
+    PyObject *r = NULL;
+    cbx_array *x;
+    cx_call c;
+    key k;
+
+    cx_call_init(&c, cx_state_of_instance(self), "index");
+    c.domain_error = PyExc_IndexError;
+    x = cbx_array_ref(((cx_array *)self)->handle);
+    if (cx_hold(&c, x) && read_key(&c, x, o, &k) && in_range(&k, x)) {
+        c.elements = k.advanced ? c.elements : 0;
+        if (cx_begin(&c)) {
+            cbx_array *v = take_steps(c.ctx, &k, x);
+            r = cx_result(&c, v == x ? cbx_scope_hold(c.ctx, cbx_array_ref(x)) : v);
+        }
+    }
+    cx_call_done(&c);
+    return r;
+}
+
+/* ---- assignment ---- */
+
+static cbx_array *places(cbx_ctx *ctx, const key *k, const cbx_array *x)
+{
+    ptrdiff_t shape[CBX_MAX_RANK];
+    cbx_array *all = cbx_arange_int(ctx, 0, (int64_t)cbx_array_count(x), 1, CBX_I64);
+
+    for (int i = 0; i < cbx_array_ndim(x); i++) shape[i] = (ptrdiff_t)cbx_array_dim(x, i);
+    return take_steps(ctx, k, cbx_reshape(ctx, all, cbx_array_ndim(x), shape));
+}
+
+static cbx_array *assigned(cbx_ctx *ctx, const key *k, const cbx_array *x, const cbx_array *v)
+{
+    ptrdiff_t shape[CBX_MAX_RANK];
+    cbx_array *at = places(ctx, k, x), *flat;
+    const cbx_array_desc *d;
+
+    if (cbx_array_is_failed(at)) return at;
+    d = cbx_array_get_desc(at);
+    for (int i = 0; i < cbx_array_ndim(x); i++) shape[i] = (ptrdiff_t)cbx_array_dim(x, i);
+    v = cbx_flatten(ctx, cbx_broadcast_to(ctx, cbx_astype(ctx, v, cbx_array_dtype(x)), d->ndim, d->shape));
+    flat = cbx_scatter(ctx, cbx_flatten(ctx, x), cbx_flatten(ctx, at), v, 0, CBX_SCATTER_SET);
+    return cbx_reshape(ctx, flat, cbx_array_ndim(x), shape);
+}
+
+/* A value goes in if its kind is not above that of x. */
+static bool may_enter(cbx_dtype from, cbx_dtype to)
+{
+    if (cbx_dtype_kind(from) <= cbx_dtype_kind(to)) return true;
+    PyErr_Format(PyExc_TypeError, "%s cannot be assigned to %s: astype converts", cbx_dtype_name(from),
+                 cbx_dtype_name(to));
+    return false;
+}
+
+int cx_assign(PyObject *self, PyObject *o, PyObject *value)
+{
+    cbx_array *x, *new_handle = NULL;
+    PyObject *given = NULL;
+    cbx_dtype t;
+    cx_call c;
+    key k;
+    int is;
+    cx_operand v;
+
+    if (!value) {
+        PyErr_SetString(PyExc_TypeError, "elements of an Array cannot be deleted");
+        return -1;
+    }
+    cx_call_init(&c, cx_state_of_instance(self), "assignment");
+    c.domain_error = PyExc_IndexError;
+    x = cbx_array_ref(((cx_array *)self)->handle);
+    t = cbx_array_dtype(x);
+    if (!cx_hold(&c, x) || !read_key(&c, x, o, &k) || !in_range(&k, x)) goto done;
+    is = cx_operand_from(&c, value, &v);
+    if (is == 0) is = (given = cx_asarray(c.st, value, CBX_DTYPE_COUNT, -1)) ? cx_operand_from(&c, given, &v) : -1;
+    if (is < 0 || !may_enter(v.array ? cbx_array_dtype(v.array) : v.scalar.dtype, v.big ? CBX_F64 : t)) goto done;
+    if (!v.array && !cx_fits(t, &v)) goto done;
+    if (cx_begin(&c)) {
+        new_handle = assigned(c.ctx, &k, x, v.array ? v.array : cx_weak(&c, x, &v));
+        if (!cx_keep(&c, 1, &new_handle)) new_handle = NULL;
+    }
+    if (new_handle) {
+        cbx_array_free(((cx_array *)self)->handle);
+        ((cx_array *)self)->handle = new_handle;
+    }
+done:
+    cx_call_done(&c);
+    Py_XDECREF(given);
+    return new_handle ? 0 : -1;
+}

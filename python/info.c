@@ -1,0 +1,149 @@
+/* finfo and iinfo, and what __array_namespace_info__ tells. */
+#include "python/state.h"
+
+bool cx_add_info(cx_state *st, PyObject *module)
+{
+    static PyStructSequence_Field floats[] = {
+        { "bits", "bits of a number (of a complex one: of its parts)" },
+        { "eps", "the step above 1" },
+        { "max", "the greatest number" },
+        { "min", "the least number" },
+        { "smallest_normal", "the least positive number of full precision" },
+        { "dtype", "the dtype" },
+        { 0 },
+    };
+    static PyStructSequence_Field whole[] = {
+        { "bits", "bits of a number" },
+        { "max", "the greatest number" },
+        { "min", "the least number" },
+        { "dtype", "the dtype" },
+        { 0 },
+    };
+    static PyStructSequence_Desc finfo = { "calibrax_c.finfo_result", "Range and precision of floats.", floats, 6 };
+    static PyStructSequence_Desc iinfo = { "calibrax_c.iinfo_result", "Range of whole numbers.", whole, 4 };
+
+    (void)module;
+    st->finfo = PyStructSequence_NewType(&finfo);
+    st->iinfo = st->finfo ? PyStructSequence_NewType(&iinfo) : NULL;
+    return st->iinfo != NULL;
+}
+
+/* Fills the record with new references; NULL ones mean failure. */
+static PyObject *record(PyTypeObject *type, int n, PyObject **fields)
+{
+    PyObject *r = PyStructSequence_New(type);
+    bool fine = r != NULL;
+
+    for (int i = 0; i < n; i++) {
+        fine = fine && fields[i];
+        if (r && fields[i])
+            PyStructSequence_SetItem(r, i, fields[i]);
+        else
+            Py_XDECREF(fields[i]);
+    }
+    if (!fine) Py_CLEAR(r);
+    return r;
+}
+
+/* The dtype of an array, or a dtype. */
+static bool dtype_of(cx_call *c, cbx_dtype *t)
+{
+    cx_operand v;
+
+    if (!cx_is_array(c->st, c->arg[0])) return cx_dtype_from(c->st, c->arg[0], t);
+    if (cx_operand_from(c, c->arg[0], &v) < 0) return false;
+    *t = cbx_array_dtype(v.array);
+    return true;
+}
+
+static PyObject *do_finfo(cx_call *c, cx_fn fn)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx_finfo f;
+    cbx_dtype t;
+
+    (void)fn;
+    if (!dtype_of(c, &t)) return NULL;
+    if (cbx_dtype_finfo(t, &f, &err)) return cx_raise(err.status, err.message);
+    return record(c->st->finfo, 6,
+                  (PyObject *[]){ PyLong_FromLong(f.bits), PyFloat_FromDouble(f.eps), PyFloat_FromDouble(f.max),
+                                  PyFloat_FromDouble(f.min), PyFloat_FromDouble(f.smallest_normal),
+                                  cx_dtype_object(c->st, f.dtype) });
+}
+
+static PyObject *do_iinfo(cx_call *c, cx_fn fn)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx_iinfo i;
+    cbx_dtype t;
+
+    (void)fn;
+    if (!dtype_of(c, &t)) return NULL;
+    if (cbx_dtype_iinfo(t, &i, &err)) return cx_raise(err.status, err.message);
+    return record(c->st->iinfo, 4,
+                  (PyObject *[]){ PyLong_FromLong(i.bits), PyLong_FromUnsignedLongLong(i.max),
+                                  PyLong_FromLongLong(i.min), cx_dtype_object(c->st, i.dtype) });
+}
+
+static PyObject *do_info(cx_call *c, cx_fn fn)
+{
+    (void)fn;
+    return cx_namespace_new(c->st, "calibrax_c.__array_namespace_info__", cx_inquiry_methods);
+}
+
+/* clang-format off */
+#define INFO_FUNCTIONS(X) \
+    X(__array_namespace_info__, "", do_info, 0, "What the namespace has: capabilities, devices, dtypes.") \
+    X(finfo, "type, /", do_finfo, 0, "Range and precision of a float dtype.") \
+    X(iinfo, "type, /", do_iinfo, 0, "Range of a whole-number dtype.")
+/* clang-format on */
+CX_FUNCTIONS(cx_info_methods, INFO_FUNCTIONS)
+
+/* ---- the functions of __array_namespace_info__() ---- */
+
+static PyObject *do_capabilities(cx_call *c, cx_fn fn)
+{
+    (void)c, (void)fn;
+    return Py_BuildValue("{s:O,s:O,s:i}", "boolean indexing", Py_True, "data-dependent shapes", Py_True,
+                         "max dimensions", CBX_MAX_RANK);
+}
+
+static PyObject *do_default_device(cx_call *c, cx_fn fn)
+{
+    (void)c, (void)fn;
+    return PyUnicode_FromString("cpu");
+}
+
+static PyObject *do_default_dtypes(cx_call *c, cx_fn fn)
+{
+    PyObject *const *t = c->st->dtypes;
+
+    (void)fn;
+    if (!cx_device_arg(c, 0)) return NULL;
+    return Py_BuildValue("{s:O,s:O,s:O,s:O}", "real floating", t[CBX_F64], "complex floating", t[CBX_C128], "integral",
+                         t[CBX_I64], "indexing", t[CBX_I64]);
+}
+
+static PyObject *do_dtypes(cx_call *c, cx_fn fn)
+{
+    PyObject *d;
+
+    (void)fn;
+    if (!cx_device_arg(c, 0)) return NULL;
+    d = PyDict_New();
+    for (int t = 0; d && t < CBX_DTYPE_COUNT; t++) {
+        int is = c->arg[1] && c->arg[1] != Py_None ? cx_is_dtype(c->st, (cbx_dtype)t, c->arg[1]) : 1;
+        if (is < 0 || (is && PyDict_SetItemString(d, cbx_dtype_name((cbx_dtype)t), c->st->dtypes[t]) < 0)) Py_CLEAR(d);
+    }
+    return d;
+}
+
+/* clang-format off */
+#define INQUIRIES(X) \
+    X(capabilities, "", do_capabilities, 0, "What may be used beyond the least.") \
+    X(default_device, "", do_default_device, 0, "Where arrays are made.") \
+    X(default_dtypes, "*, device=None", do_default_dtypes, 0, "dtypes of arrays made without a word about it.") \
+    X(devices, "", cx_do_devices, 0, "All devices.") \
+    X(dtypes, "*, device=None, kind=None", do_dtypes, 0, "dtypes by name, all or of a kind.")
+/* clang-format on */
+CX_FUNCTIONS(cx_inquiry_methods, INQUIRIES)

@@ -1,0 +1,274 @@
+/* The namespace linalg: the extension of the standard, and lstsq, triangular_solve, which it lacks. */
+#include <math.h>
+#include <string.h>
+
+#include "python/state.h"
+
+typedef cbx_array *(*one_fn)(cbx_ctx *, const cbx_array *);
+typedef cbx_array *(*two_fn)(cbx_ctx *, const cbx_array *, const cbx_array *);
+
+bool cx_add_linalg(cx_state *st, PyObject *module)
+{
+    static PyStructSequence_Field eigh[] = { { "eigenvalues", "ascending" }, { "eigenvectors", "in columns" }, { 0 } };
+    static PyStructSequence_Field qr[] = { { "Q", "orthonormal columns" }, { "R", "upper triangle" }, { 0 } };
+    static PyStructSequence_Field slogdet[] = { { "sign", "of the determinant" },
+                                                { "logabsdet", "logarithm of its magnitude" },
+                                                { 0 } };
+    static PyStructSequence_Field svd[] = {
+        { "U", "left vectors" }, { "S", "singular values, descending" }, { "Vh", "right vectors" }, { 0 }
+    };
+    static PyStructSequence_Field lstsq[] = { { "x", "the solution" },
+                                              { "residuals", "sums of squares left" },
+                                              { "rank", "of the matrix" },
+                                              { "S", "its singular values" },
+                                              { 0 } };
+    static PyStructSequence_Desc descs[] = {
+        { "calibrax_c.linalg.eigh_result", "Eigenvalues and vectors.", eigh, 2 },
+        { "calibrax_c.linalg.qr_result", "QR factors.", qr, 2 },
+        { "calibrax_c.linalg.slogdet_result", "A determinant.", slogdet, 2 },
+        { "calibrax_c.linalg.svd_result", "Singular value decomposition.", svd, 3 },
+        { "calibrax_c.linalg.lstsq_result", "Least squares.", lstsq, 4 },
+    };
+    PyTypeObject **const types[] = { &st->eigh, &st->qr, &st->slogdet, &st->svd, &st->lstsq };
+
+    (void)module;
+    for (size_t i = 0; i < CBX_LEN(descs); i++)
+        if (!(*types[i] = PyStructSequence_NewType(&descs[i]))) return false;
+    return true;
+}
+
+static PyObject *of_one(cx_call *c, cx_fn fn)
+{
+    const cbx_array *x = cx_array_arg(c, 0);
+
+    return x && cx_begin(c) ? cx_result(c, ((one_fn)fn)(c->ctx, x)) : NULL;
+}
+
+static PyObject *of_two(cx_call *c, cx_fn fn)
+{
+    const cbx_array *a = cx_array_arg(c, 0), *b = a ? cx_array_arg(c, 1) : NULL;
+
+    return b && cx_begin(c) ? cx_result(c, ((two_fn)fn)(c->ctx, a, b)) : NULL;
+}
+
+static PyObject *do_cholesky(cx_call *c, cx_fn fn)
+{
+    const cbx_array *x = cx_array_arg(c, 0);
+    bool upper = false;
+
+    (void)fn;
+    if (!x || !cx_bool_arg(c, 1, &upper) || !cx_begin(c)) return NULL;
+    return cx_result(c, cbx_cholesky(c->ctx, x, upper));
+}
+
+static PyObject *do_cross(cx_call *c, cx_fn fn)
+{
+    const cbx_array *a = cx_array_arg(c, 0), *b = a ? cx_array_arg(c, 1) : NULL;
+    int axis = -1;
+
+    (void)fn;
+    if (!b || !cx_axis_arg(c, 2, &axis, NULL)) return NULL;
+    return cx_begin(c) ? cx_result(c, cbx_cross(c->ctx, a, b, axis)) : NULL;
+}
+
+static PyObject *do_diagonal(cx_call *c, cx_fn fn)
+{
+    const cbx_array *x = cx_array_arg(c, 0);
+    int64_t offset = 0;
+
+    (void)fn;
+    if (!x || !cx_offset_arg(c, 1, &offset) || !cx_begin(c)) return NULL;
+    return cx_result(c, cbx_diagonal(c->ctx, x, (ptrdiff_t)offset));
+}
+
+static PyObject *do_trace(cx_call *c, cx_fn fn)
+{
+    const cbx_array *x = cx_array_arg(c, 0);
+    cbx_dtype t = CBX_DTYPE_COUNT;
+    int64_t offset = 0;
+
+    (void)fn;
+    if (!x || !cx_offset_arg(c, 1, &offset) || !cx_dtype_arg(c, 2, &t) || !cx_begin(c)) return NULL;
+    if (t == CBX_DTYPE_COUNT) return cx_result(c, cbx_trace(c->ctx, x, (ptrdiff_t)offset));
+    return cx_result(c, cbx_astype(c->ctx, cbx_trace(c->ctx, cbx_astype(c->ctx, x, t), (ptrdiff_t)offset), t));
+}
+
+static PyObject *do_eigh(cx_call *c, cx_fn fn)
+{
+    const cbx_array *x = cx_array_arg(c, 0);
+    cbx_eigh_parts p;
+
+    (void)fn;
+    if (!x || !cx_begin(c)) return NULL;
+    p = cbx_eigh(c->ctx, x);
+    return cx_record(c, c->st->eigh, 2, (cbx_array *[]){ p.values, p.vectors });
+}
+
+static PyObject *do_qr(cx_call *c, cx_fn fn)
+{
+    const cbx_array *x = cx_array_arg(c, 0);
+    bool complete = false;
+    cbx_qr_parts p;
+
+    (void)fn;
+    if (!x) return NULL;
+    if (c->arg[1]) {
+        bool text = PyUnicode_Check(c->arg[1]);
+        complete = text && PyUnicode_CompareWithASCIIString(c->arg[1], "complete") == 0;
+        if (!complete && !(text && PyUnicode_CompareWithASCIIString(c->arg[1], "reduced") == 0))
+            return cx_raise(CBX_EINVAL, "qr: mode may be 'reduced' or 'complete'");
+    }
+    if (!cx_begin(c)) return NULL;
+    p = cbx_qr(c->ctx, x, complete);
+    return cx_record(c, c->st->qr, 2, (cbx_array *[]){ p.q, p.r });
+}
+
+static PyObject *do_slogdet(cx_call *c, cx_fn fn)
+{
+    const cbx_array *x = cx_array_arg(c, 0);
+    cbx_slogdet_parts p;
+
+    (void)fn;
+    if (!x || !cx_begin(c)) return NULL;
+    p = cbx_slogdet(c->ctx, x);
+    return cx_record(c, c->st->slogdet, 2, (cbx_array *[]){ p.sign, p.logabsdet });
+}
+
+static PyObject *do_svd(cx_call *c, cx_fn fn)
+{
+    const cbx_array *x = cx_array_arg(c, 0);
+    bool full = true;
+    cbx_svd_parts p;
+
+    (void)fn;
+    if (!x || !cx_bool_arg(c, 1, &full) || !cx_begin(c)) return NULL;
+    p = cbx_svd(c->ctx, x, full);
+    return cx_record(c, c->st->svd, 3, (cbx_array *[]){ p.u, p.s, p.vh });
+}
+
+/* A tolerance: an array, a number, or none. */
+static bool tolerance(cx_call *c, int i, const cbx_array **out)
+{
+    *out = NULL;
+    return !c->arg[i] || c->arg[i] == Py_None || (*out = cx_array_arg(c, i));
+}
+
+static PyObject *with_tolerance(cx_call *c, cx_fn fn)
+{
+    const cbx_array *x = cx_array_arg(c, 0), *rtol;
+
+    return x && tolerance(c, 1, &rtol) && cx_begin(c) ? cx_result(c, ((two_fn)fn)(c->ctx, x, rtol)) : NULL;
+}
+
+static PyObject *do_lstsq(cx_call *c, cx_fn fn)
+{
+    const cbx_array *a = cx_array_arg(c, 0), *b = a ? cx_array_arg(c, 1) : NULL, *rtol;
+    cbx_lstsq_parts p;
+
+    (void)fn;
+    if (!b || !tolerance(c, 2, &rtol) || !cx_begin(c)) return NULL;
+    p = cbx_lstsq(c->ctx, a, b, rtol);
+    return cx_record(c, c->st->lstsq, 4, (cbx_array *[]){ p.x, p.residuals, p.rank, p.s });
+}
+
+static PyObject *do_triangular_solve(cx_call *c, cx_fn fn)
+{
+    const unsigned bit[] = { CBX_TRIANGLE_UPPER, CBX_TRIANGLE_TRANSPOSE, CBX_TRIANGLE_ADJOINT, CBX_TRIANGLE_UNIT };
+    const cbx_array *a = cx_array_arg(c, 0), *b = a ? cx_array_arg(c, 1) : NULL;
+    unsigned how = 0;
+
+    (void)fn;
+    if (!b) return NULL;
+    for (int i = 0; i < (int)CBX_LEN(bit); i++) {
+        bool set = false;
+        if (!cx_bool_arg(c, 2 + i, &set)) return NULL;
+        if (set) how |= bit[i];
+    }
+    return cx_begin(c) ? cx_result(c, cbx_triangular_solve(c->ctx, a, b, how)) : NULL;
+}
+
+static PyObject *do_matrix_power(cx_call *c, cx_fn fn)
+{
+    const cbx_array *x = cx_array_arg(c, 0);
+    int64_t n = 0;
+
+    (void)fn;
+    if (!x || !cx_int_arg(c, 1, &n) || !cx_begin(c)) return NULL;
+    return cx_result(c, cbx_matrix_power(c->ctx, x, n));
+}
+
+/* ---- norms ---- */
+
+static bool matrix_ord(PyObject *o, cbx_matrix_ord *out)
+{
+    const struct {
+        double number;
+        cbx_matrix_ord ord;
+    } by[] = { { 1, CBX_ORD_1 },        { -1, CBX_ORD_MINUS_1 },           { 2, CBX_ORD_2 },
+               { -2, CBX_ORD_MINUS_2 }, { (double)INFINITY, CBX_ORD_INF }, { -(double)INFINITY, CBX_ORD_MINUS_INF } };
+
+    if (!o) return true;
+    *out = CBX_ORD_COUNT;
+    if (PyUnicode_Check(o)) {
+        if (PyUnicode_CompareWithASCIIString(o, "fro") == 0) *out = CBX_ORD_FRO;
+        if (PyUnicode_CompareWithASCIIString(o, "nuc") == 0) *out = CBX_ORD_NUC;
+    } else if (PyNumber_Check(o)) {
+        double v = PyFloat_AsDouble(o);
+        for (size_t i = 0; i < CBX_LEN(by); i++)
+            if (v == by[i].number) *out = by[i].ord;
+        PyErr_Clear();
+    }
+    if (*out == CBX_ORD_COUNT)
+        PyErr_Format(PyExc_ValueError, "matrix_norm: ord may be 'fro', 'nuc', 1, 2, inf or one of these less, not %R",
+                     o);
+    return *out != CBX_ORD_COUNT;
+}
+
+static PyObject *do_matrix_norm(cx_call *c, cx_fn fn)
+{
+    const cbx_array *x = cx_array_arg(c, 0);
+    cbx_matrix_ord ord = CBX_ORD_FRO;
+    bool keep = false;
+
+    (void)fn;
+    if (!x || !cx_bool_arg(c, 1, &keep) || !matrix_ord(c->arg[2], &ord) || !cx_begin(c)) return NULL;
+    return cx_result(c, cbx_matrix_norm(c->ctx, x, ord, keep));
+}
+
+static PyObject *do_vector_norm(cx_call *c, cx_fn fn)
+{
+    const cbx_array *x = cx_array_arg(c, 0);
+    bool keep = false;
+    double ord = 2;
+    cbx_axes axes;
+
+    (void)fn;
+    if (!x || !cx_bool_arg(c, 2, &keep) || !cx_axes_arg(c, 1, x, keep, &axes) || !cx_double_arg(c, 3, &ord))
+        return NULL;
+    return cx_begin(c) ? cx_result(c, cbx_vector_norm(c->ctx, x, ord, &axes)) : NULL;
+}
+
+/* clang-format off */
+#define LINALG(X) \
+    X(cholesky, "x, /, *, upper=False", do_cholesky, 0, "Triangular factor of a positive definite matrix.") \
+    X(cross, "x1, x2, /, *, axis=-1", do_cross, 0, "Vector product.") \
+    X(det, "x, /", of_one, cbx_det, "Determinant.") \
+    X(diagonal, "x, /, *, offset=0", do_diagonal, 0, "Elements on a diagonal.") \
+    X(eigh, "x, /", do_eigh, 0, "Eigenvalues and vectors of a Hermitian matrix.") \
+    X(eigvalsh, "x, /", of_one, cbx_eigvalsh, "Eigenvalues of a Hermitian matrix.") \
+    X(inv, "x, /", of_one, cbx_inv, "Inverse.") \
+    X(lstsq, "x1, x2, /, *, rtol=None", do_lstsq, 0, "The shortest solution of least squares.") \
+    X(matrix_norm, "x, /, *, keepdims=False, ord='fro'", do_matrix_norm, 0, "Norm of matrices.") \
+    X(matrix_power, "x, n, /", do_matrix_power, 0, "A matrix multiplied n times.") \
+    X(matrix_rank, "x, /, *, rtol=None", with_tolerance, cbx_matrix_rank, "Number of singular values above a tolerance.") \
+    X(pinv, "x, /, *, rtol=None", with_tolerance, cbx_pinv, "Pseudo-inverse.") \
+    X(qr, "x, /, *, mode='reduced'", do_qr, 0, "QR factors.") \
+    X(slogdet, "x, /", do_slogdet, 0, "Sign and logarithm of the determinant.") \
+    X(solve, "x1, x2, /", of_two, cbx_solve, "Solution of x1 x = x2.") \
+    X(svd, "x, /, *, full_matrices=True", do_svd, 0, "Singular value decomposition.") \
+    X(svdvals, "x, /", of_one, cbx_svdvals, "Singular values.") \
+    X(trace, "x, /, *, offset=0, dtype=None", do_trace, 0, "Sum of a diagonal.") \
+    X(triangular_solve, "x1, x2, /, *, upper=False, transpose=False, adjoint=False, unit=False", do_triangular_solve, 0, "Solution of x1 x = x2 for a triangular x1.") \
+    X(vector_norm, "x, /, *, axis=None, keepdims=False, ord=2", do_vector_norm, 0, "Norm of vectors.")
+/* clang-format on */
+CX_FUNCTIONS(cx_linalg_methods, LINALG)

@@ -1,0 +1,159 @@
+/* The module calibrax_c: its state, constants, and the tables of functions. */
+#include <math.h>
+#include <string.h>
+
+#include "python/state.h"
+
+static cx_state *raw_state(PyObject *module) { return PyModule_GetState(module); }
+cx_state *cx_state_of(PyObject *module) { return raw_state(module)->home; }
+cx_state *cx_state_of_instance(PyObject *self) { return PyType_GetModuleState(Py_TYPE(self)); }
+
+/* ---- namespaces inside the module ---- */
+
+typedef struct cx_namespace {
+    cx_state *home; /* as in cx_state */
+    PyObject *module;
+} cx_namespace;
+
+static int namespace_traverse(PyObject *m, visitproc visit, void *arg)
+{
+    cx_namespace *n = PyModule_GetState(m);
+    if (n) Py_VISIT(n->module);
+    return 0;
+}
+static int namespace_clear(PyObject *m)
+{
+    cx_namespace *n = PyModule_GetState(m);
+    if (n) Py_CLEAR(n->module);
+    return 0;
+}
+
+static PyModuleDef namespace_def = {
+    PyModuleDef_HEAD_INIT,          .m_name = "calibrax_c",
+    .m_size = sizeof(cx_namespace), .m_traverse = namespace_traverse,
+    .m_clear = namespace_clear,
+};
+
+PyObject *cx_namespace_new(cx_state *st, const char *full_name, PyMethodDef *methods)
+{
+    PyObject *m = PyModule_Create(&namespace_def), *name;
+    cx_namespace *n = m ? PyModule_GetState(m) : NULL;
+
+    if (!m) return NULL;
+    n->home = st;
+    n->module = Py_NewRef(PyType_GetModule(st->array_type));
+    name = PyUnicode_FromString(full_name);
+    if (!name || PyObject_SetAttrString(m, "__name__", name) < 0 || PyModule_AddFunctions(m, methods) < 0) Py_CLEAR(m);
+    Py_XDECREF(name);
+    return m;
+}
+
+bool cx_add_namespace(cx_state *st, PyObject *module, const char *name, PyMethodDef *methods, PyMethodDef *more)
+{
+    PyObject *full = PyUnicode_FromFormat("calibrax_c.%s", name), *m = NULL;
+    const char *text = full ? PyUnicode_AsUTF8AndSize(full, NULL) : NULL;
+    bool fine = text && (m = cx_namespace_new(st, text, methods)) && (!more || PyModule_AddFunctions(m, more) == 0) &&
+                PyModule_AddObjectRef(module, name, m) == 0 && PyDict_SetItem(PyImport_GetModuleDict(), full, m) == 0;
+
+    Py_XDECREF(full);
+    Py_XDECREF(m);
+    return fine;
+}
+
+/* ---- the module ---- */
+
+static bool add_constants(PyObject *module)
+{
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = { { "e", CBX_E }, { "inf", (double)INFINITY }, { "nan", (double)NAN }, { "pi", CBX_PI } };
+
+    for (size_t i = 0; i < CBX_LEN(numbers); i++) {
+        PyObject *v = PyFloat_FromDouble(numbers[i].value);
+        bool fine = v && PyModule_AddObjectRef(module, numbers[i].name, v) == 0;
+        Py_XDECREF(v);
+        if (!fine) return false;
+    }
+    return PyModule_AddObjectRef(module, "newaxis", Py_None) == 0 &&
+           PyModule_AddStringConstant(module, "__array_api_version__", "2023.12") == 0 &&
+           PyModule_AddStringConstant(module, "__version__", cbx_version()) == 0;
+}
+
+static int module_exec(PyObject *module)
+{
+    PyMethodDef *const topics[] = { cx_dtype_methods,        cx_creation_methods,  cx_elementwise_methods,
+                                    cx_reduction_methods,    cx_searching_methods, cx_set_methods,
+                                    cx_product_methods,      cx_info_methods,      cx_device_methods,
+                                    cx_manipulation_methods, cx_dlpack_methods };
+    const struct {
+        const char *name;
+        PyMethodDef *methods;
+        PyMethodDef *more; /* or NULL */
+    } namespaces[] = { { "linalg", cx_linalg_methods, cx_product_methods },
+                       { "fft", cx_fft_methods, NULL },
+                       { "random", cx_random_methods, NULL } };
+    cx_state *st = raw_state(module);
+
+    st->home = st;
+    if (!cx_add_dtypes(st, module) || !cx_add_array_type(st, module) || !cx_add_info(st, module) ||
+        !cx_add_sets(st, module) || !cx_add_linalg(st, module) || !add_constants(module))
+        return -1;
+    for (size_t i = 0; i < CBX_LEN(topics); i++)
+        if (PyModule_AddFunctions(module, topics[i]) < 0) return -1;
+    for (size_t i = 0; i < CBX_LEN(namespaces); i++)
+        if (!cx_add_namespace(st, module, namespaces[i].name, namespaces[i].methods, namespaces[i].more)) return -1;
+    return 0;
+}
+
+/* Every reference that the state holds. */
+#define EACH_OBJECT(X)                                                                                                 \
+    X(array_type)                                                                                                      \
+    X(dtype_type)                                                                                                      \
+    X(unique_all) X(unique_counts) X(unique_inverse) X(finfo) X(iinfo) X(eigh) X(qr) X(slogdet) X(svd) X(lstsq)
+#define VISIT(member) Py_VISIT(st->member);
+#define CLEAR(member) Py_CLEAR(st->member);
+
+static int module_traverse(PyObject *module, visitproc visit, void *arg)
+{
+    cx_state *st = raw_state(module);
+
+    EACH_OBJECT(VISIT)
+    for (int t = 0; t < CBX_DTYPE_COUNT; t++) Py_VISIT(st->dtypes[t]);
+    return 0;
+}
+
+static int module_clear(PyObject *module)
+{
+    cx_state *st = raw_state(module);
+
+    EACH_OBJECT(CLEAR)
+    for (int t = 0; t < CBX_DTYPE_COUNT; t++) Py_CLEAR(st->dtypes[t]);
+    return 0;
+}
+
+static void module_free(void *module)
+{
+    cx_state *st = raw_state(module);
+
+    module_clear(module);
+    while (st->idle_count > 0) cbx_ctx_free(st->idle[--st->idle_count]);
+}
+
+static PyModuleDef_Slot slots[] = {
+    { Py_mod_exec, (void *)module_exec },
+    { 0, NULL },
+};
+static PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "calibrax_c",
+    .m_doc = "Arrays of Calibrax: the Python array API, with DLPack and the buffer protocol.",
+    .m_size = sizeof(cx_state),
+    .m_slots = slots,
+    .m_traverse = module_traverse,
+    .m_clear = module_clear,
+    .m_free = module_free,
+};
+
+PyMODINIT_FUNC PyInit_calibrax_c(void);
+PyMODINIT_FUNC PyInit_calibrax_c(void) { return PyModuleDef_Init(&definition); }

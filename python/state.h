@@ -1,0 +1,211 @@
+/*
+ * What the files of the extension share: the module's state, the Array object, one call into the library.
+ *
+ * A context belongs to one thread at a time.  The state keeps idle ones; a call borrows one, lets go of the interpreter's
+ * lock if there is much to compute, and gives it back.  So threads compute side by side and no context is shared.
+ */
+#ifndef CALIBRAX_PYTHON_STATE_H
+#define CALIBRAX_PYTHON_STATE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <stdbool.h>
+
+#include "calibrax/calibrax.h"
+
+enum {
+    CX_MAX_ARGS = 8,
+    CX_IDLE_CONTEXTS = 8,        /* contexts kept for re-use; more threads make more, which are freed */
+    CX_UNLOCK_ELEMENTS = 1 << 14 /* operands of this many elements are computed without the interpreter's lock */
+};
+
+typedef struct cx_state {
+    struct cx_state *home; /* first: a namespace inside the module points to the module's own state */
+    PyObject *module;      /* of a namespace: keeps the home alive; NULL in the home */
+    PyTypeObject *array_type, *dtype_type;
+    PyTypeObject *unique_all, *unique_counts, *unique_inverse, *finfo, *iinfo, *eigh, *qr, *slogdet, *svd,
+        *lstsq; /* tuples with names */
+    PyObject *dtypes[CBX_DTYPE_COUNT];
+    const cbx_backend *backend; /* NULL: the library's choice */
+    cbx_ctx *idle[CX_IDLE_CONTEXTS];
+    int idle_count;
+} cx_state;
+
+typedef struct cx_array {
+    PyObject_HEAD cbx_array *handle; /* immutable; assignment puts another one here */
+} cx_array;
+
+cx_state *cx_state_of(PyObject *module);
+/** Of an Array or dtype object. */
+cx_state *cx_state_of_instance(PyObject *self);
+
+/** Raises what a status stands for, with the library's sentence; returns NULL. */
+PyObject *cx_raise(cbx_status status, const char *message);
+
+/* ---- one call ---- */
+
+typedef struct cx_operand {
+    cbx_array *array; /* held by the call; NULL: the scalar */
+    cbx_scalar scalar;
+    PyObject *big; /* borrowed: a whole number beyond 64 bits, scalar is its nearest float */
+} cx_operand;
+
+typedef struct cx_call {
+    cx_state *st;
+    const char *name;
+    PyObject *self;             /* of a method */
+    PyObject *arg[CX_MAX_ARGS]; /* borrowed; NULL: left out */
+    PyObject *const *rest;      /* of a signature with *arrays */
+    Py_ssize_t nrest;
+    cbx_array **held; /* references for as long as the call runs */
+    size_t nheld, room;
+    cbx_array *held_inline[6];
+    size_t elements;        /* of all operands */
+    PyObject *domain_error; /* what CBX_EDOM raises; NULL: ValueError */
+    cbx_ctx *ctx;           /* borrowed from the state; NULL: none */
+    cbx_scope scope;
+    PyThreadState *unlocked;
+} cx_call;
+
+typedef void (*cx_fn)(void);
+typedef PyObject *(*cx_impl)(cx_call *c, cx_fn fn);
+
+/** A function of the module: the signature is Python's text, and what arguments are read by. */
+typedef struct cx_function {
+    const char *name, *signature;
+    cx_impl impl;
+    cx_fn fn; /* handed to impl */
+} cx_function;
+
+/** Reads the arguments, runs the implementation, drops what the call held. */
+PyObject *cx_invoke(cx_state *st, const cx_function *f, PyObject *self, PyObject *const *args, Py_ssize_t nargs,
+                    PyObject *kwnames);
+
+/* A list X(name, signature, implementation, library function or 0, words) becomes a method table:
+ *     CX_FUNCTIONS(cx_elementwise_methods, ELEMENTWISE) */
+#define CX_TRAMPOLINE(name, sig, impl, fun, doc)                                                                       \
+    static PyObject *call_##name(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kw)                    \
+    {                                                                                                                  \
+        static const cx_function f = { #name, sig, impl, (cx_fn)(fun) };                                               \
+        return cx_invoke(cx_state_of(self), &f, NULL, args, n, kw);                                                    \
+    }
+#define CX_METHOD(name, sig, impl, fun, doc)                                                                           \
+    { #name, (PyCFunction)(void (*)(void))call_##name, METH_FASTCALL | METH_KEYWORDS, #name "(" sig ")\n--\n\n" doc },
+#define CX_TYPE_TRAMPOLINE(name, sig, impl, fun, doc)                                                                  \
+    static PyObject *call_##name(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *kw)                    \
+    {                                                                                                                  \
+        static const cx_function f = { #name, sig, impl, (cx_fn)(fun) };                                               \
+        return cx_invoke(cx_state_of_instance(self), &f, self, args, n, kw);                                           \
+    }
+#define CX_TYPE_METHOD(name, sig, impl, fun, doc)                                                                      \
+    { #name, (PyCFunction)(void (*)(void))call_##name, METH_FASTCALL | METH_KEYWORDS,                                  \
+      #name "($self, " sig ")\n--\n\n" doc },
+#define CX_FUNCTIONS(table, LIST)                                                                                      \
+    LIST(CX_TRAMPOLINE)                                                                                                \
+    PyMethodDef table[] = { LIST(CX_METHOD){ 0 } };
+
+/** Starts and ends a call that has no table entry (operators). */
+void cx_call_init(cx_call *c, cx_state *st, const char *name);
+void cx_call_done(cx_call *c);
+/** Borrows a context and opens a scope; false with an exception set.  Until cx_result no Python object may be touched. */
+bool cx_begin(cx_call *c);
+/** Closes the scope: the result as an Array, or the exception of the first failure. */
+PyObject *cx_result(cx_call *c, cbx_array *r);
+/** Closes the scope and hands n results over to the caller, who frees them. */
+bool cx_keep(cx_call *c, size_t n, cbx_array **arrays);
+/** Closes the scope: the results as a list, or a tuple. */
+PyObject *cx_results(cx_call *c, size_t n, cbx_array **arrays, bool tuple);
+/** Closes the scope: the results as a tuple with names. */
+PyObject *cx_record(cx_call *c, PyTypeObject *type, size_t n, cbx_array **arrays);
+/** A reference for as long as the call runs; takes over the caller's. */
+bool cx_hold(cx_call *c, cbx_array *a);
+
+/* ---- arguments: false with an exception set ---- */
+
+bool cx_is_array(cx_state *st, PyObject *o);
+/** Argument i as an array; numbers become arrays of rank 0. */
+const cbx_array *cx_array_arg(cx_call *c, int i);
+const cbx_array *cx_array_from(cx_call *c, PyObject *o, const char *what);
+/** An array or a number: 1, or 0 if o is neither, -1 with an exception. */
+int cx_operand_from(cx_call *c, PyObject *o, cx_operand *out);
+typedef cbx_array *(*cx_binary)(cbx_ctx *, const cbx_array *, const cbx_array *);
+/** Before cx_meet: lets whole numbers that the array's dtype cannot hold through quotients (float64) and comparisons. */
+void cx_ease(cx_binary f, cx_operand *a, cx_operand *b);
+/* True if a whole number lies beyond the range of t, a dtype of whole numbers too, on that side. */
+bool cx_beyond(const cx_operand *v, cbx_dtype t, bool above);
+/** The two operands of a binary function inside a begun call, a number in the dtype in which it meets the other. */
+bool cx_meet(cx_call *c, cx_operand *a, cx_operand *b, const cbx_array **x, const cbx_array **y);
+/** A number in the dtype in which it meets x. */
+const cbx_array *cx_weak(cx_call *c, const cbx_array *x, const cx_operand *scalar);
+/** True if a whole number fits the dtype of x, or its kind has no bounds; else OverflowError. */
+bool cx_fits(cbx_dtype t, const cx_operand *v);
+/** 1, 0 if o is no number, -1 with an exception. */
+int cx_scalar_from(PyObject *o, cx_operand *out);
+bool cx_dtype_arg(cx_call *c, int i, cbx_dtype *inout);
+bool cx_bool_arg(cx_call *c, int i, bool *inout);
+bool cx_int_arg(cx_call *c, int i, int64_t *inout);
+/** A diagonal's number: one beyond 64 bits is as far away as 64 bits tell. */
+bool cx_offset_arg(cx_call *c, int i, int64_t *inout);
+bool cx_double_arg(cx_call *c, int i, double *inout);
+/** Axes of x; None and left out: all of them. */
+bool cx_axes_arg(cx_call *c, int i, const cbx_array *x, bool keep, cbx_axes *out);
+/** One axis; *none (may be NULL) tells if it is None or left out: then *axis stays. */
+bool cx_axis_arg(cx_call *c, int i, int *axis, bool *none);
+/** A whole number or a sequence of them, limit at most; *n is their number. */
+bool cx_ints_from(cx_call *c, PyObject *o, const char *what, int limit, int *n, ptrdiff_t *out);
+/** As cx_ints_from, none negative. */
+bool cx_shape_arg(cx_call *c, int i, int *ndim, size_t *shape);
+bool cx_device_arg(cx_call *c, int i);
+/** A sequence of arrays: handles held by the call, the array of them freed with PyMem_Free by the caller. */
+const cbx_array **cx_arrays_from(cx_call *c, PyObject *const *items, size_t n);
+const cbx_array **cx_array_list_arg(cx_call *c, int i, size_t *n);
+
+/* ---- objects ---- */
+
+/** A new Array that takes the reference over; NULL frees it. */
+PyObject *cx_array_new(cx_state *st, cbx_array *handle);
+PyObject *cx_dtype_object(cx_state *st, cbx_dtype t);
+/** A dtype object, a name or one of Python's bool, int, float, complex. */
+bool cx_dtype_from(cx_state *st, PyObject *o, cbx_dtype *out);
+/** The element at p as a Python number. */
+PyObject *cx_element(cbx_dtype t, const void *p);
+/** Writes a Python number as an element; false with an exception. */
+bool cx_store(cbx_dtype t, void *p, PyObject *o);
+PyObject *cx_shape_tuple(const cbx_array *a);
+/** Whether a dtype is of a kind (a word, a dtype, a tuple of them); -1 with an exception. */
+int cx_is_dtype(cx_state *st, cbx_dtype t, PyObject *kind);
+PyObject *cx_do_dlpack(cx_call *c, cx_fn fn);
+PyObject *cx_do_dlpack_device(cx_call *c, cx_fn fn);
+PyObject *cx_do_devices(cx_call *c, cx_fn fn);
+/** An Array of o: asarray(o, dtype, copy).  dtype CBX_DTYPE_COUNT: as found; copy -1: if needed, 0: never, 1: always. */
+PyObject *cx_asarray(cx_state *st, PyObject *o, cbx_dtype dtype, int copy);
+/** A handle on the elements of an object with the buffer protocol. */
+cbx_array *cx_import_buffer(cx_state *st, PyObject *o, int copy);
+/** 1 if an object has __dlpack__, 0, or -1 with an exception. */
+int cx_lends_dlpack(PyObject *o);
+/** A handle on the elements of an object with __dlpack__. */
+cbx_array *cx_import_dlpack(cx_state *st, PyObject *o, int copy);
+PyObject *cx_subscript(PyObject *self, PyObject *key);
+int cx_assign(PyObject *self, PyObject *key, PyObject *value);
+PyObject *cx_repr(PyObject *self);
+PyObject *cx_str(PyObject *self);
+int cx_get_buffer(PyObject *self, Py_buffer *view, int flags);
+void cx_release_buffer(PyObject *self, Py_buffer *view);
+
+/* ---- what the files add to the module ---- */
+
+bool cx_add_dtypes(cx_state *st, PyObject *module);
+bool cx_add_array_type(cx_state *st, PyObject *module);
+bool cx_add_info(cx_state *st, PyObject *module);
+bool cx_add_sets(cx_state *st, PyObject *module);
+bool cx_add_linalg(cx_state *st, PyObject *module);
+/** A namespace "calibrax_c.<name>" with one table of methods, or two. */
+bool cx_add_namespace(cx_state *st, PyObject *module, const char *name, PyMethodDef *methods, PyMethodDef *more);
+PyObject *cx_namespace_new(cx_state *st, const char *full_name, PyMethodDef *methods);
+extern PyMethodDef cx_elementwise_methods[], cx_creation_methods[], cx_manipulation_methods[], cx_reduction_methods[],
+    cx_searching_methods[], cx_set_methods[], cx_product_methods[], cx_dtype_methods[], cx_info_methods[],
+    cx_device_methods[], cx_inquiry_methods[], cx_dlpack_methods[], cx_linalg_methods[], cx_fft_methods[],
+    cx_random_methods[];
+
+#endif

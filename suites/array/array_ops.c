@@ -1,0 +1,101 @@
+/*
+ * Case array_ops: one call of one array function on n elements, a new result each time, as in user code.  At n = 10 it is
+ * the engine's overhead that is measured, at 4 Mi the memory.  This file is the case's table; its parts lie in array_ops/.
+ */
+#include <stdio.h>
+
+#include "suites/array/array_ops/ops.h"
+#include "suites/suites.h"
+
+#define MAX_COUNT (1 << 26)
+
+static const char *const dtypes[] = { "f64", "f32", "i64", NULL };
+
+static const cbx_param_def params[] = {
+    { .name = "op", .kind = CBX_PARAM_WORD, .words = cbx__ao_names, .help = "which function" },
+    { .name = "n", .kind = CBX_PARAM_INT, .min = 1, .max = MAX_COUNT, .help = "elements" },
+    { .name = "dtype",
+      .kind = CBX_PARAM_WORD,
+      .words = dtypes,
+      .derive = cbx__ao_fitting_dtype,
+      .help = "of the numbers; f64, and i64 for bincount, if absent" },
+    { .name = "seed",
+      .kind = CBX_PARAM_INT,
+      .min = 0,
+      .max = INT64_MAX,
+      .fallback = "0",
+      .help = "of the random inputs" },
+};
+
+static cbx_status check_point(const cbx_params *point, cbx_err *err)
+{
+    const cbx__ao_point p = cbx__ao_read(point);
+    if (p.op->dtypes & (1u << p.dtype)) return CBX_OK;
+    return cbx_fail(err, CBX_EINVAL, "op '%s' does not take dtype '%s': use %s, or leave dtype out", p.op->name,
+                    cbx_params_word(point, "dtype"), cbx__ao_fitting_dtype(point));
+}
+
+#define POINT(op, n, dtype)  "{\"op\":\"" op "\",\"n\":" #n ",\"dtype\":\"" dtype "\",\"seed\":0}"
+#define SIZES(op, dtype)     POINT(op, 10, dtype), POINT(op, 1000, dtype), POINT(op, 4194304, dtype)
+#define REPRESENTATIVE_POINT 2 /* add, 4 Mi, f64 */
+
+static const char *const points[] = {
+    SIZES("add", "f64"),           SIZES("exp", "f64"),
+    SIZES("where", "f64"),         SIZES("take", "f64"),
+    SIZES("digitize", "f64"),      SIZES("sum", "f64"),
+    SIZES("sum_axis0", "f64"),     SIZES("sum_axis1", "f64"),
+    SIZES("mean", "f64"),          SIZES("std", "f64"),
+    SIZES("max", "f64"),           SIZES("cumsum", "f64"),
+    SIZES("sort", "f64"),          SIZES("percentile", "f64"),
+    SIZES("bincount", "i64"),      SIZES("bincount_weights", "f64"),
+    POINT("add", 4194304, "f32"),  POINT("exp", 4194304, "f32"),
+    POINT("sum", 4194304, "f32"),  POINT("max", 4194304, "f32"),
+    POINT("sort", 4194304, "f32"), POINT("add", 4194304, "i64"),
+    POINT("sum", 4194304, "i64"),  POINT("sort", 4194304, "i64"),
+};
+
+/* In the order they are shown; the ratio reference first, mutants last. */
+static const cbx_baseline_ops *const baselines[] = {
+    &cbx__ao_engine,       &cbx__ao_stream,           &cbx__ao_numpy,        &cbx__ao_jax, &cbx__ao_mutant_bf16,
+    &cbx__ao_mutant_shift, &cbx__ao_mutant_drop_last, &cbx__ao_mutant_stale,
+};
+
+static const char *const input_names[] = { "x", "y", "z" };
+static const char *const output_names[] = { "result" };
+
+static void label(const cbx_params *point, char *buf, size_t size)
+{
+    const cbx__ao_point p = cbx__ao_read(point);
+    snprintf(buf, size, "%s of %zu (%s)", p.op->name, p.n, cbx_params_word(point, "dtype"));
+}
+
+static void outputs(const cbx_params *point, cbx_array_desc *out)
+{
+    const cbx__ao_point p = cbx__ao_read(point);
+    cbx__ao_output(&p, out);
+}
+
+const cbx_case_ops cbx_array_ops_case = {
+    .struct_size = sizeof(cbx_case_ops),
+    .abi = CBX_CASE_ABI,
+    .name = "array_ops",
+    .summary = "one call of an array function (add, sum, sort, bincount ...) by dtype and size",
+    .params = params,
+    .nparams = CBX_LEN(params),
+    .points = points,
+    .npoints = CBX_LEN(points),
+    .representative = REPRESENTATIVE_POINT,
+    .baselines = baselines,
+    .nbaselines = CBX_LEN(baselines),
+    .ninputs = CBX_LEN(input_names),
+    .noutputs = CBX_LEN(output_names),
+    .input_names = input_names,
+    .output_names = output_names,
+    .label = label,
+    .outputs = outputs,
+    .make_inputs = cbx__ao_make_inputs,
+    .oracle = cbx__ao_oracle,
+    .rotate_inputs = cbx__ao_rotate_inputs,
+    .rotate_output = cbx__ao_rotate_output,
+    .check_point = check_point,
+};

@@ -1,0 +1,124 @@
+/*
+ * Planted faults: the engine's results spoiled in ways real kernels have been wrong.  The fidelity check must reject each
+ * of them; `nperf selftest --mutants` and the tests hold it to that.
+ */
+#include <string.h>
+
+#include "suites/array/array_ops/ops.h"
+
+/* --- results of 8 bits --- */
+
+static bool supports_bf16(const cbx_params *params, const char **reason)
+{
+    const cbx__ao_point p = cbx__ao_read(params);
+    cbx_array_desc d;
+
+    *reason = NULL;
+    cbx__ao_output(&p, &d);
+    return d.dtype == CBX_F64 || d.dtype == CBX_F32;
+}
+
+/* Veltkamp's splitting (Numer. Math. 18 (1971) 224): 2^16 + 1 of 24 bits, 2^45 + 1 of 53. */
+static void collect_bf16(void *plan)
+{
+    const cbx__ao_plan *p = plan;
+    void *out = cbx_array_data_mut(p->out);
+
+    cbx__ao_plan_collect(plan);
+    for (size_t i = 0; i < cbx_array_count(p->out); i++) {
+        if (cbx_array_dtype(p->out) == CBX_F32) {
+            float *x = (float *)out + i, c = 65537.0f * *x;
+            *x = c - (c - *x);
+        } else {
+            double *x = (double *)out + i, c = 35184372088833.0 * *x;
+            *x = c - (c - *x);
+        }
+    }
+}
+
+/* --- every element stands one place too early --- */
+
+static bool supports_shift(const cbx_params *params, const char **reason)
+{
+    const cbx__ao_point p = cbx__ao_read(params);
+    cbx_array_desc d;
+
+    *reason = NULL;
+    cbx__ao_output(&p, &d);
+    return d.ndim == 1 && d.shape[0] > 1 && p.n > 1;
+}
+
+static void collect_shift(void *plan)
+{
+    const cbx__ao_plan *p = plan;
+    const size_t size = cbx_dtype_size(cbx_array_dtype(p->out)), bytes = cbx_array_bytes(p->out);
+    char *out = cbx_array_data_mut(p->out), first[16];
+
+    cbx__ao_plan_collect(plan);
+    memcpy(first, out, size);
+    memmove(out, out + size, bytes - size);
+    memcpy(out + bytes - size, first, size);
+}
+
+/* --- the last element is left out --- */
+
+static bool supports_drop_last(const cbx_params *params, const char **reason)
+{
+    const cbx__ao_point p = cbx__ao_read(params);
+
+    *reason = NULL; /* the largest element is seldom the last */
+    return p.op->result == CBX__AO_ONE && p.n > 2 && strcmp(p.op->name, "max") != 0;
+}
+
+static void run_drop_last(void *plan)
+{
+    cbx__ao_plan *p = plan;
+    cbx_array *whole = p->in[0], *less = NULL;
+    cbx_scope scope;
+
+    cbx_scope_open(p->ctx, &scope);
+    less = cbx_slice(p->ctx, whole, 0, 0, -1, 1);
+    if (cbx_scope_close_keep(&scope, 1, &less, NULL)) return;
+    p->in[0] = less;
+    cbx__ao_plan_run(plan);
+    p->in[0] = whole;
+    cbx_array_free(less);
+}
+
+/* --- the first answer is given for ever --- */
+
+static void run_stale(void *plan)
+{
+    cbx__ao_plan *p = plan;
+
+    if (!p->ran) cbx__ao_plan_run(plan);
+    p->ran = true;
+}
+
+/* One element has one answer wherever it stands. */
+static bool supports_stale(const cbx_params *params, const char **reason)
+{
+    *reason = NULL;
+    return cbx__ao_read(params).n > 2;
+}
+
+#define MUTANT(name_, summary_, reason_, supports_, run_, collect_)                                                    \
+    {                                                                                                                  \
+        .struct_size = sizeof(cbx_baseline_ops), .abi = CBX_CASE_ABI, .name = name_, .provider = "native",             \
+        .summary = summary_, .mutant_reason = reason_, .supports = supports_, .work = cbx__ao_work,                    \
+        .prepare = cbx__ao_plan_create, .bind = cbx__ao_plan_bind, .run = run_, .finish = cbx__ao_plan_finish,         \
+        .collect = collect_                                                                                            \
+    }
+
+const cbx_baseline_ops cbx__ao_mutant_bf16 = MUTANT("mutant-bf16", "results of 8 bits",
+                                                    "rounds each result to bfloat16", supports_bf16, cbx__ao_plan_run,
+                                                    collect_bf16);
+const cbx_baseline_ops cbx__ao_mutant_shift = MUTANT("mutant-shift", "results one place off",
+                                                     "writes each element one place too early", supports_shift,
+                                                     cbx__ao_plan_run, collect_shift);
+const cbx_baseline_ops cbx__ao_mutant_drop_last = MUTANT("mutant-drop-last", "the loop stops one early",
+                                                         "leaves out the last element", supports_drop_last,
+                                                         run_drop_last, cbx__ao_plan_collect);
+const cbx_baseline_ops cbx__ao_mutant_stale = MUTANT("mutant-stale", "answers from memory",
+                                                     "gives the first call's answer for ever", supports_stale,
+                                                     run_stale, cbx__ao_plan_collect);

@@ -1,0 +1,139 @@
+/*
+ * What the files of this case share: the table of functions, the point as numbers, the plan of native baselines.
+ */
+#ifndef SUITES_ARRAY_ARRAY_OPS_H
+#define SUITES_ARRAY_ARRAY_OPS_H
+
+#include "calibrax/array/ops.h"
+#include "calibrax/perf/case.h"
+
+#define CBX__AO_INPUTS 3
+#define CBX__AO_BINS   256  /* of bincount: its counts stay in the nearest cache */
+#define CBX__AO_EDGES  101  /* of digitize */
+#define CBX__AO_RANK   40.0 /* of percentile */
+
+/** What an operand holds. */
+typedef enum cbx__ao_kind {
+    CBX__AO_NONE,      /* no operand: an empty array stands in its place */
+    CBX__AO_NUMBERS,   /* n numbers of the point's dtype */
+    CBX__AO_MATRIX,    /* the same as rows by columns */
+    CBX__AO_TABLE,     /* n numbers that are looked up: they do not turn with the indices */
+    CBX__AO_RISING,    /* CBX__AO_EDGES numbers in rising order */
+    CBX__AO_CONDITION, /* n bools */
+    CBX__AO_INDICES,   /* n places below n, int64 */
+    CBX__AO_LABELS     /* n bins below CBX__AO_BINS, int64 */
+} cbx__ao_kind;
+
+/** Shape and dtype of the result. */
+typedef enum cbx__ao_result {
+    CBX__AO_EACH,    /* n of the point's dtype */
+    CBX__AO_PLACES,  /* n int64 */
+    CBX__AO_ONE,     /* a number of the point's dtype */
+    CBX__AO_COLUMNS, /* a number for each column */
+    CBX__AO_ROWS,    /* a number for each row */
+    CBX__AO_COUNTS,  /* CBX__AO_BINS int64 */
+    CBX__AO_TOTALS   /* CBX__AO_BINS float64 */
+} cbx__ao_result;
+
+/** Another problem of equal work whose answer is known exactly from the first one's. */
+typedef enum cbx__ao_turn {
+    CBX__AO_SHIFT,  /* operands of n elements shift in a circle, and the result with them */
+    CBX__AO_SCALE,  /* numbers times a power of two, and the result with them */
+    CBX__AO_RELABEL /* bins shift in a circle, and the result with them */
+} cbx__ao_turn;
+
+typedef struct cbx__ao_point cbx__ao_point;
+
+/** The operands as doubles, which hold every number exactly that the inputs are made of. */
+typedef struct cbx__ao_problem {
+    const cbx__ao_point *p;
+    double u; /* unit roundoff of the dtype; 0 of whole numbers */
+    const double *in[CBX__AO_INPUTS];
+    double *answer, *bound; /* bound: zeros until written */
+} cbx__ao_problem;
+
+typedef struct cbx__ao_op {
+    const char *name;
+    unsigned dtypes; /* bits by cbx_dtype; the first of f64, f32, i64 is the fallback */
+    cbx__ao_kind in[CBX__AO_INPUTS];
+    cbx__ao_result result;
+    cbx__ao_turn turn;
+    cbx_pipe pipe;
+    double each; /* operations on that pipe that no implementation can do without, for each element */
+    cbx_array *(*call)(cbx_ctx *ctx, cbx_array *const *in);
+    void (*solve)(const cbx__ao_problem *q);
+} cbx__ao_op;
+
+struct cbx__ao_point {
+    const cbx__ao_op *op;
+    cbx_dtype dtype;
+    size_t n, rows, columns; /* rows: the largest divisor of n up to its root */
+    uint64_t seed;
+};
+
+extern const cbx__ao_op cbx__ao_ops[];
+extern const char *const cbx__ao_names[]; /* NULL behind the last */
+
+cbx__ao_point cbx__ao_read(const cbx_params *params);
+/** Word of the fallback dtype. */
+const char *cbx__ao_fitting_dtype(const cbx_params *before);
+void cbx__ao_input(const cbx__ao_point *p, size_t i, cbx_array_desc *out);
+void cbx__ao_output(const cbx__ao_point *p, cbx_array_desc *out);
+void cbx__ao_work(const cbx_params *params, cbx_work *out);
+
+/* --- answers, one function of the table each (oracle.c) --- */
+
+#define CBX__AO_MAP(X)                                                                                                 \
+    X(add)                                                                                                             \
+    X(exp)                                                                                                             \
+    X(where)                                                                                                           \
+    X(take)                                                                                                            \
+    X(digitize)                                                                                                        \
+    X(sum)                                                                                                             \
+    X(sum_axis0)                                                                                                       \
+    X(sum_axis1)                                                                                                       \
+    X(mean)                                                                                                            \
+    X(std)                                                                                                             \
+    X(max)                                                                                                             \
+    X(cumsum)                                                                                                          \
+    X(sort)                                                                                                            \
+    X(percentile)                                                                                                      \
+    X(bincount)                                                                                                        \
+    X(bincount_weights)
+#define CBX__AO_SOLVER(name) void cbx__ao_solve_##name(const cbx__ao_problem *q);
+CBX__AO_MAP(CBX__AO_SOLVER)
+#undef CBX__AO_SOLVER
+
+/* --- members of the case --- */
+
+cbx_status cbx__ao_make_inputs(cbx_ctx *ctx, const cbx_params *params, cbx_array **in, cbx_err *err);
+cbx_status cbx__ao_rotate_inputs(cbx_ctx *ctx, const cbx_params *params, uint64_t r, cbx_array *const *in,
+                                 cbx_array **rotated, cbx_err *err);
+cbx_status cbx__ao_rotate_output(cbx_ctx *ctx, const cbx_params *params, uint64_t r, size_t output, const cbx_array *a,
+                                 cbx_array **rotated, cbx_err *err);
+cbx_status cbx__ao_oracle(cbx_ctx *ctx, const cbx_params *params, cbx_array *const *in, cbx_array **answer,
+                          cbx_array **bound, cbx_err *err);
+
+/* --- native baselines --- */
+
+/** Plan of the engine and of the mutants made of it: a context of its own, whose open scope holds the last result. */
+typedef struct cbx__ao_plan {
+    cbx_allocator al;
+    cbx__ao_point point;
+    cbx_ctx *ctx;
+    cbx_scope scope;
+    bool open, ran;
+    cbx_array *in[CBX__AO_INPUTS], *out;
+    const cbx_array *result;
+} cbx__ao_plan;
+
+cbx_status cbx__ao_plan_create(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err);
+void cbx__ao_plan_bind(void *plan, cbx_array *const *in, cbx_array *const *out);
+void cbx__ao_plan_run(void *plan);
+void cbx__ao_plan_collect(void *plan);
+void cbx__ao_plan_finish(void *plan);
+
+extern const cbx_baseline_ops cbx__ao_engine, cbx__ao_stream, cbx__ao_numpy, cbx__ao_jax;
+extern const cbx_baseline_ops cbx__ao_mutant_bf16, cbx__ao_mutant_shift, cbx__ao_mutant_drop_last, cbx__ao_mutant_stale;
+
+#endif

@@ -1,0 +1,301 @@
+/*
+ * The right answer, and how far from it a right implementation may be.  Shares no code with any baseline: libm, libc's
+ * qsort, and compensated sums in long double (Neumaier, ZAMM 54 (1974) 39-51).
+ *
+ * Bounds, u = 2^-24 or 2^-53 of the dtype, 0 where an answer is one of the operands, a count, or correctly rounded.
+ *
+ *   sums      the smaller of gamma_k S and lambda sqrt(k) u S, S = sum |t|: Higham, Accuracy and Stability (2002), (3.7),
+ *             and the model of Higham & Mary, SIAM J. Sci. Comput. 41 (2019) A2815; any order of the additions may come
+ *   mean      that over n, and the rounding of the quotient
+ *   std       half of the relative error of a sum of squares, and of the root
+ *   exp       4 ulp, what vector libraries promise
+ *   percentile two roundings of the ranks' difference, and of the rank itself
+ */
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "suites/array/array_ops/ops.h"
+
+#define LAMBDA 6.0
+
+typedef struct total {
+    long double sum, lost, size; /* the sum is sum + lost; size: of the magnitudes */
+    size_t count;
+} total;
+
+static void include(total *t, double x)
+{
+    const long double s = t->sum + (long double)x;
+
+    t->lost += fabsl(t->sum) >= fabsl((long double)x) ? (t->sum - s) + (long double)x : ((long double)x - s) + t->sum;
+    t->sum = s;
+    t->size += fabsl((long double)x);
+    t->count++;
+}
+
+/* In units of u: how far a sum of k terms may be off, relative to the sum of their magnitudes. */
+static double growth(double k, double u)
+{
+    const double always = k * u < 0.5 ? k / (1 - k * u) : INFINITY;
+    return fmin(always, LAMBDA * sqrt(k));
+}
+
+static double sum_of(const total *t) { return (double)(t->sum + t->lost); }
+static double sum_bound(const total *t, double u) { return (growth((double)t->count, u) + 1) * u * (double)t->size; }
+
+static void span(const double *x, size_t n, size_t step, total *t)
+{
+    *t = (total){ 0 };
+    for (size_t i = 0; i < n; i++) include(t, x[i * step]);
+}
+
+static void put_sum(const cbx__ao_problem *q, size_t at, const total *t)
+{
+    q->answer[at] = sum_of(t);
+    q->bound[at] = sum_bound(t, q->u);
+}
+
+/* The dtype's own number: one rounding of an exact sum is what every right addition gives. */
+static double rounded(const cbx__ao_problem *q, double x) { return q->p->dtype == CBX_F32 ? (double)(float)x : x; }
+
+void cbx__ao_solve_add(const cbx__ao_problem *q)
+{
+    for (size_t i = 0; i < q->p->n; i++) q->answer[i] = rounded(q, q->in[0][i] + q->in[1][i]);
+}
+
+void cbx__ao_solve_exp(const cbx__ao_problem *q)
+{
+    for (size_t i = 0; i < q->p->n; i++) {
+        q->answer[i] = (double)expl((long double)q->in[0][i]);
+        q->bound[i] = 8 * q->u * q->answer[i];
+    }
+}
+
+void cbx__ao_solve_where(const cbx__ao_problem *q)
+{
+    for (size_t i = 0; i < q->p->n; i++) q->answer[i] = q->in[2][i] != 0 ? q->in[0][i] : q->in[1][i];
+}
+
+void cbx__ao_solve_take(const cbx__ao_problem *q)
+{
+    for (size_t i = 0; i < q->p->n; i++) q->answer[i] = q->in[0][(size_t)q->in[1][i]];
+}
+
+void cbx__ao_solve_digitize(const cbx__ao_problem *q)
+{
+    for (size_t i = 0; i < q->p->n; i++) {
+        size_t bin = 0;
+        while (bin < CBX__AO_EDGES && q->in[1][bin] <= q->in[0][i]) bin++;
+        q->answer[i] = (double)bin;
+    }
+}
+
+void cbx__ao_solve_sum(const cbx__ao_problem *q)
+{
+    total t;
+    span(q->in[0], q->p->n, 1, &t);
+    put_sum(q, 0, &t);
+}
+
+void cbx__ao_solve_sum_axis0(const cbx__ao_problem *q)
+{
+    total t;
+    for (size_t j = 0; j < q->p->columns; j++) {
+        span(q->in[0] + j, q->p->rows, q->p->columns, &t);
+        put_sum(q, j, &t);
+    }
+}
+
+void cbx__ao_solve_sum_axis1(const cbx__ao_problem *q)
+{
+    total t;
+    for (size_t i = 0; i < q->p->rows; i++) {
+        span(q->in[0] + i * q->p->columns, q->p->columns, 1, &t);
+        put_sum(q, i, &t);
+    }
+}
+
+void cbx__ao_solve_mean(const cbx__ao_problem *q)
+{
+    const double n = (double)q->p->n;
+    total t;
+
+    span(q->in[0], q->p->n, 1, &t);
+    q->answer[0] = sum_of(&t) / n;
+    q->bound[0] = sum_bound(&t, q->u) / n + 2 * q->u * fabs(q->answer[0]);
+}
+
+void cbx__ao_solve_std(const cbx__ao_problem *q)
+{
+    const double n = (double)q->p->n;
+    long double mean;
+    total t, squares = { 0 };
+
+    span(q->in[0], q->p->n, 1, &t);
+    mean = (t.sum + t.lost) / (long double)n;
+    for (size_t i = 0; i < q->p->n; i++) {
+        const long double d = (long double)q->in[0][i] - mean;
+        include(&squares, (double)(d * d));
+    }
+    q->answer[0] = sqrt(sum_of(&squares) / n);
+    q->bound[0] = (growth(n, q->u) / 2 + 8) * q->u * (q->answer[0] + fabs((double)mean));
+}
+
+void cbx__ao_solve_max(const cbx__ao_problem *q)
+{
+    double most = -INFINITY;
+    for (size_t i = 0; i < q->p->n; i++) most = q->in[0][i] > most ? q->in[0][i] : most;
+    q->answer[0] = most;
+}
+
+void cbx__ao_solve_cumsum(const cbx__ao_problem *q)
+{
+    total t = { 0 };
+    for (size_t i = 0; i < q->p->n; i++) {
+        include(&t, q->in[0][i]);
+        put_sum(q, i, &t);
+    }
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void cbx__ao_solve_sort(const cbx__ao_problem *q)
+{
+    memcpy(q->answer, q->in[0], q->p->n * sizeof *q->answer);
+    qsort(q->answer, q->p->n, sizeof *q->answer, by_value);
+}
+
+/* The k-th smallest by counting: what is below it, and what equals it (selection by bisection over the values' range). */
+static double kth(const double *x, size_t n, size_t k)
+{
+    double low = INFINITY, high = -INFINITY;
+
+    for (size_t i = 0; i < n; i++) {
+        low = fmin(low, x[i]);
+        high = fmax(high, x[i]);
+    }
+    for (;;) { /* at most k of n are below low, more than k are at or below high */
+        const double middle = low + (high - low) / 2;
+        double above = high, below = low;
+        size_t at_most = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (x[i] <= middle) {
+                at_most++;
+                below = fmax(below, x[i]);
+            } else {
+                above = fmin(above, x[i]);
+            }
+        }
+        if (at_most > k) {
+            if (below == high || below == low) return below;
+            high = below;
+        } else {
+            if (above == high) return above;
+            low = above;
+        }
+    }
+}
+
+void cbx__ao_solve_percentile(const cbx__ao_problem *q)
+{
+    const long double rank = (long double)CBX__AO_RANK / 100 * (long double)(q->p->n - 1);
+    const size_t k = (size_t)rank;
+    const double a = kth(q->in[0], q->p->n, k), b = k + 1 < q->p->n ? kth(q->in[0], q->p->n, k + 1) : a;
+
+    q->answer[0] = (double)((long double)a + (rank - (long double)k) * ((long double)b - (long double)a));
+    q->bound[0] = 4 * q->u * (fmax(fabs(a), fabs(b)) + (double)rank * (b - a));
+}
+
+static void count_bins(const cbx__ao_problem *q, total *bins)
+{
+    memset(bins, 0, CBX__AO_BINS * sizeof *bins);
+    for (size_t i = 0; i < q->p->n; i++) {
+        const size_t bin = (size_t)q->in[0][i];
+        include(&bins[bin], q->p->op->in[1] == CBX__AO_NONE ? 1.0 : q->in[1][i]);
+    }
+}
+
+void cbx__ao_solve_bincount(const cbx__ao_problem *q)
+{
+    total bins[CBX__AO_BINS];
+    count_bins(q, bins);
+    for (size_t b = 0; b < CBX__AO_BINS; b++) q->answer[b] = (double)bins[b].count;
+}
+
+void cbx__ao_solve_bincount_weights(const cbx__ao_problem *q)
+{
+    total bins[CBX__AO_BINS];
+    count_bins(q, bins);
+    for (size_t b = 0; b < CBX__AO_BINS; b++) put_sum(q, b, &bins[b]);
+}
+
+static double element(const cbx_array *a, size_t i)
+{
+    const void *data = cbx_array_data(a);
+
+    switch (cbx_array_dtype(a)) {
+    case CBX_BOOL: return ((const uint8_t *)data)[i];
+    case CBX_I64: return (double)((const int64_t *)data)[i];
+    case CBX_F32: return (double)((const float *)data)[i];
+    default: return ((const double *)data)[i];
+    }
+}
+
+/* Operands widened into one block; the caller frees it. */
+static double *widen(cbx_ctx *ctx, cbx_array *const *in, cbx__ao_problem *q, size_t *bytes)
+{
+    size_t count = 1;
+    double *block, *to;
+
+    for (size_t i = 0; i < CBX__AO_INPUTS; i++) count += cbx_array_count(in[i]);
+    *bytes = count * sizeof *block;
+    block = to = cbx_mem_alloc(cbx_ctx_allocator(ctx), *bytes);
+    for (size_t i = 0; block && i < CBX__AO_INPUTS; i++) {
+        q->in[i] = to;
+        for (size_t k = 0; k < cbx_array_count(in[i]); k++) *to++ = element(in[i], k);
+    }
+    return block;
+}
+
+cbx_status cbx__ao_oracle(cbx_ctx *ctx, const cbx_params *params, cbx_array *const *in, cbx_array **answer,
+                          cbx_array **bound, cbx_err *err)
+{
+    const cbx__ao_point p = cbx__ao_read(params);
+    cbx__ao_problem q = { .p = &p, .u = p.dtype == CBX_F32 ? FLT_EPSILON / 2 : DBL_EPSILON / 2 };
+    cbx_array *a = NULL, *b = NULL;
+    cbx_array_desc d;
+    double *block = NULL;
+    size_t bytes = 0;
+    cbx_status st;
+
+    if (p.dtype == CBX_I64) q.u = 0;
+    cbx__ao_output(&p, &d);
+    d.dtype = CBX_F64;
+    st = cbx_array_create(ctx, &d, &a, err);
+    if (st) goto done;
+    st = cbx_array_create(ctx, &d, &b, err);
+    if (st) goto done;
+    block = widen(ctx, in, &q, &bytes);
+    if (!block) {
+        st = cbx_fail(err, CBX_ENOMEM, "out of memory for the oracle's %zu bytes", bytes);
+        goto done;
+    }
+    q.answer = cbx_array_data_mut(a);
+    q.bound = cbx_array_data_mut(b);
+    if (cbx_array_bytes(b)) memset(q.bound, 0, cbx_array_bytes(b));
+    p.op->solve(&q);
+    answer[0] = a;
+    bound[0] = b;
+    a = b = NULL;
+done:
+    cbx_mem_free(cbx_ctx_allocator(ctx), block, bytes);
+    cbx_array_free(a);
+    cbx_array_free(b);
+    return st;
+}

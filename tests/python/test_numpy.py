@@ -1,0 +1,29 @@
+"""Runs compare_numpy.py under the interpreter that has NumPy 2, with this build's extension; without one: a skip that says why."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "workers"))
+
+import environments  # noqa: E402
+
+NEWEST_ENOUGH = "import numpy, sys; sys.exit(int(numpy.__version__.split('.')[0]) < 2 or sys.version_info < (3, 11))"
+
+
+def main() -> int:
+    python = environments.interpreter("numpy")
+    if not python:
+        print("1..1\nok 1 - NumPy # SKIP numpy is not installed: run scripts/setup-refs.sh numpy")
+        return 0
+    if subprocess.run([python, "-c", NEWEST_ENOUGH], stderr=subprocess.DEVNULL).returncode:
+        print(f"1..1\nok 1 - NumPy # SKIP '{python}' has no NumPy 2 under Python 3.11 or newer: run scripts/setup-refs.sh numpy")
+        return 0
+    return subprocess.run([python, os.path.join(HERE, "compare_numpy.py")]).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
