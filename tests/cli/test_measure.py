@@ -144,7 +144,7 @@ def wait_for(condition, seconds):
 
 def interrupt_and_resume(p):
     points = [x for m in (7, 8, 9) for x in ("--point", TINY.replace("7", str(m)))]
-    args = [*points, "--baselines", "stream,tiled", "--launches", "6", "--repeats", "4"]
+    args = [*points, "--baselines", "stream,tiled", *QUICK]
     rows = p.file("results/semiring_matmul.jsonl")
     slow = bad_worker(p, f'[ -e {rows} ] && exec sleep 600\nexec {WORKER} "$@"')
     run = subprocess.Popen([NPERF, *args], cwd=p.path, env=dict(p.env, NPERF_WORKER=slow), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
