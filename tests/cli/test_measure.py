@@ -1,7 +1,9 @@
 """A small sweep from end to end: rows, reports, store, resume, renders, and every misfortune on the way."""
+import functools
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -156,7 +158,7 @@ def interrupt_and_resume(p):
     has(output, "stream", "what is finished is shown")
     rows = p.rows()
     equal(row_of(rows, "tiled", status="ok")["param_point"]["m"], 7, "the finished point is kept")
-    check(all(r["status"] in ("ok", "skipped", "interrupted") for r in rows), [(r["baseline"], r["param_point"]["m"], r["status"], r["failure_detail"]) for r in rows])
+    check(all(r["status"] in ("ok", "skipped", "interrupted") for r in rows), "nothing else")
     first = row_of(rows, "tiled", status="ok")["run_id"]
     done = p.run(*args, "--resume", expect=0)
     has(done.stderr, "kept from an earlier run")
@@ -317,6 +319,34 @@ def overlapping_runs_wait(p):
     equal((slow.wait(timeout=120), fast.returncode), (0, 0), "both finish")
 
 
-main([tiny_run, no_host_and_no_path, json_document, interleaved, render_again, render_from_nothing, unwritable_places, disk_full,
-      interrupt_and_resume, resume_carries_rows_over, left_out_in_one_line, no_path_in_rows, bad_workers, wrong_shape, missing_frameworks,
-      no_gpu, selection, overlapping_runs_wait])
+def refused(p):
+    """Whether rows say that the machine was too busy to be believed: what nperf then advises is to measure again."""
+    for folder, _, names in os.walk(p.path):
+        for name in names:
+            if name.endswith(".jsonl"):
+                with open(os.path.join(folder, name), encoding="utf-8") as f:
+                    if re.search('"(clocks_disagree|work_done_after_the_clock)"', f.read()):
+                        return True
+    return False
+
+
+def undisturbed(test):
+    """The test; begun anew in an empty folder if it failed and a busy machine made nperf refuse rows; passed over if that is always so."""
+    @functools.wraps(test)
+    def try_again(p):
+        for _ in range(6):
+            try:
+                return test(p)
+            except AssertionError:
+                if not refused(p):
+                    raise
+            shutil.rmtree(p.path)
+            os.mkdir(p.path)
+        raise Skip("the machine is so busy that nperf refuses its rows, six times in a row")
+    return try_again
+
+
+main([undisturbed(t) for t in (
+    tiny_run, no_host_and_no_path, json_document, interleaved, render_again, render_from_nothing, unwritable_places, disk_full,
+    interrupt_and_resume, resume_carries_rows_over, left_out_in_one_line, no_path_in_rows, bad_workers, wrong_shape, missing_frameworks,
+    no_gpu, selection, overlapping_runs_wait)])

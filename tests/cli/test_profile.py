@@ -41,7 +41,7 @@ def the_tree_is_counted(p):
 
 
 def text(p):
-    out = run(p, "-n", "6", "--", "sh", "-c", "echo out; echo err >&2", expect=0)
+    out = run(p, "-n", "6", "--", "sh", "-c", "echo out; echo err >&2; sleep 0.3", expect=0)
     has(out.stdout, "6 runs")
     for part in ("time", "memory, one process", "page faults", "[95 % interval]"):
         has(out.stdout, part)
