@@ -55,6 +55,7 @@
 #include "calibrax/array/random.h"
 #include "calibrax/array/scope.h"
 #include "calibrax/array/sets.h"
+#include "calibrax/array/trace/cost.h"
 #include "calibrax/array/transform.h"
 
 #include "calibrax/plot/charts.h"
