@@ -86,6 +86,7 @@
 
 #include "calibrax/profiling/carbon.h"
 #include "calibrax/profiling/energy.h"
+#include "calibrax/profiling/flops.h"
 #include "calibrax/profiling/gpu.h"
 #include "calibrax/profiling/hardware.h"
 #include "calibrax/profiling/profile.h"
