@@ -247,7 +247,8 @@ static void note_damage(cbx_rows *rows, const cbx_err *why)
 
 static bool is_blank(const char *line, size_t len) { return strspn(line, " \t\r") >= len; }
 
-static cbx_status read_line(cbx_rows *rows, const char *line, size_t len, const char *path, size_t number, cbx_err *err)
+cbx_status cbx__rows_read_line(cbx_rows *rows, const char *line, size_t len, const char *path, size_t number,
+                               cbx_err *err)
 {
     cbx_err why = CBX_ERR_INIT;
     char what[CBX_ERR_MESSAGE_SIZE / 2];
@@ -275,7 +276,7 @@ cbx_status cbx__rows_read_text(cbx_rows *rows, const char *text, size_t len, con
     for (const char *line = text, *end = text + len; line < end && !st;) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));
         const char *stop = newline ? newline : end;
-        st = read_line(rows, line, (size_t)(stop - line), path, ++number, err);
+        st = cbx__rows_read_line(rows, line, (size_t)(stop - line), path, ++number, err);
         line = newline ? newline + 1 : end;
     }
     return st;
@@ -296,7 +297,7 @@ static cbx_status read_file(cbx_ctx *ctx, const char *path, cbx_rows *rows, cbx_
 /* --- folders --- */
 
 typedef struct path_list {
-    cbx_arena arena;
+    cbx_arena *arena;
     const char **paths;
     size_t count, capacity;
 } path_list;
@@ -312,7 +313,7 @@ static cbx_status list_add(path_list *list, const char *path, cbx_err *err)
 {
     if (list->count == list->capacity) {
         size_t capacity = list->capacity ? 2 * list->capacity : 64;
-        const char **grown = cbx_arena_calloc(&list->arena, capacity, sizeof *grown);
+        const char **grown = cbx_arena_calloc(list->arena, capacity, sizeof *grown);
         if (!grown) return cbx_fail(err, CBX_ENOMEM, "out of memory while listing '%s'", path);
         if (list->count) memcpy(grown, list->paths, list->count * sizeof *grown);
         list->paths = grown;
@@ -326,14 +327,14 @@ static cbx_status walk(cbx_ctx *ctx, const char *folder, int depth, path_list *l
 {
     const char *const *names = NULL;
     size_t n = 0;
-    cbx_status st = cbx_dir_list(ctx, folder, NULL, &list->arena, &names, &n, err);
+    cbx_status st = cbx_dir_list(ctx, folder, NULL, list->arena, &names, &n, err);
 
     for (size_t i = 0; i < n && !st; i++) {
         const char *path;
         struct stat info, itself;
 
         if (names[i][0] == '.') continue;
-        path = cbx_path_join(&list->arena, folder, names[i]);
+        path = cbx_path_join(list->arena, folder, names[i]);
         if (!path) return cbx_fail(err, CBX_ENOMEM, "out of memory while listing '%s'", folder);
         if (lstat(path, &itself) != 0 || stat(path, &info) != 0) continue; /* a broken link, or gone since */
         if (S_ISDIR(info.st_mode)) {
@@ -348,16 +349,33 @@ static cbx_status walk(cbx_ctx *ctx, const char *folder, int depth, path_list *l
 
 static int by_path(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
+cbx_status cbx__rows_list(cbx_ctx *ctx, const char *folder, cbx_arena *arena, const char *const **paths, size_t *count,
+                          cbx_err *err)
+{
+    path_list list = { .arena = arena };
+    cbx_status st = walk(ctx, folder, 0, &list, err);
+
+    if (st) return st;
+    if (list.count) qsort(list.paths, list.count, sizeof *list.paths, by_path);
+    *paths = list.paths;
+    *count = list.count;
+    return CBX_OK;
+}
+
 static cbx_status read_folder(cbx_ctx *ctx, const char *folder, cbx_rows *rows, cbx_err *err)
 {
-    path_list list = { 0 };
+    const char *const *paths;
+    size_t n = 0;
+    cbx_arena arena;
     cbx_status st;
 
-    cbx_arena_init(&list.arena, cbx_ctx_allocator(ctx));
-    st = walk(ctx, folder, 0, &list, err);
-    if (!st && list.count) qsort(list.paths, list.count, sizeof *list.paths, by_path);
-    for (size_t i = 0; i < list.count && !st; i++) st = read_file(ctx, list.paths[i], rows, err);
-    cbx_arena_clear(&list.arena);
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    st = cbx__rows_list(ctx, folder, &arena, &paths, &n, err);
+    for (size_t i = 0; i < n && !st; i++) {
+        st = read_file(ctx, paths[i], rows, err);
+        if (st == CBX_ENOENT) st = CBX_OK; /* removed since it was listed */
+    }
+    cbx_arena_clear(&arena);
     return st;
 }
 
