@@ -14,7 +14,8 @@
 #include "calibrax/storage/row_index_parts.h"
 #include "calibrax/storage/row_table.h"
 
-#define KEEP_BYTES (4 << 20) /* an index on disk pays from here on */
+#define DISK_BYTES (4 << 20)  /* an index on disk pays from here on */
+#define KEEP_BYTES (64 << 20) /* rows of an index in memory are kept up to here */
 
 /* The number in the names is the version of these tables. */
 static const char tables[] =
@@ -175,16 +176,18 @@ typedef struct reading {
 static cbx_status read_lines(writer *w, const cbx__row_file *f, const char *text, size_t len, reading *r, cbx_err *err)
 {
     size_t nlines = 1, number = 0;
+    char *lean;
     cbx_status st = CBX_OK;
 
     for (const char *c = text; (c = memchr(c, '\n', (size_t)(text + len - c))) != NULL; c++) nlines++;
+    lean = cbx_arena_alloc(&w->scratch, len + 1);
     r->offsets = cbx_arena_calloc(&w->scratch, 2 * nlines, sizeof *r->offsets);
-    if (!r->offsets) return no_memory(err);
+    if (!r->offsets || !lean) return no_memory(err);
     r->lengths = r->offsets + nlines;
     for (const char *line = text, *end = text + len; line < end && !st;) {
         const char *newline = memchr(line, '\n', (size_t)(end - line)), *stop = newline ? newline : end;
-        size_t before = r->rows.count;
-        st = cbx__rows_read_line(&r->rows, line, (size_t)(stop - line), f->path, ++number, err);
+        size_t before = r->rows.count, n = cbx__rows_lean_line(line, (size_t)(stop - line), lean);
+        st = cbx__rows_read_line(&r->rows, lean, n, f->path, ++number, err);
         if (r->rows.count > before) {
             r->offsets[before] = line - text;
             r->lengths[before] = stop - line;
@@ -215,8 +218,24 @@ static cbx_status put_file(writer *w, const cbx__row_file *f, const reading *r, 
 
 static bool is_source(const cbx__row_file *f) { return f->name[strlen(f->name) - 1] == '/'; }
 
+/* Rows that were parsed once need not be read again. */
+static cbx_status keep_rows(writer *w, cbx__row_file *f, const cbx_rows *rows, cbx_err *err)
+{
+    if (!w->ix->keeps) return CBX_OK;
+    f->kept = cbx_arena_calloc(&w->ix->loaded, rows->count, sizeof *f->kept);
+    if (!f->kept) return no_memory(err);
+    for (; f->nkept < rows->count; f->nkept++) f->kept[f->nkept] = cbx_json_ref(rows->rows[f->nkept].json);
+    return CBX_OK;
+}
+
+void cbx__row_index_drop(cbx_row_index *ix)
+{
+    for (size_t i = 0; i < ix->nfiles; i++)
+        while (ix->files[i].nkept) cbx_json_unref(ix->files[i].kept[--ix->files[i].nkept]);
+}
+
 /* A file below a folder that cannot be read is damage; one that was named is a failure. */
-static cbx_status take_file(writer *w, const cbx__row_file *f, cbx_err *err)
+static cbx_status take_file(writer *w, cbx__row_file *f, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(w->ix->ctx);
     reading r = { .newer = 0 };
@@ -237,6 +256,7 @@ static cbx_status take_file(writer *w, const cbx__row_file *f, cbx_err *err)
         cbx_mem_free(al, text, len + 1);
     }
     if (!st) st = put_file(w, f, &r, err);
+    if (!st) st = keep_rows(w, f, &r.rows, err);
     cbx_rows_clear(&r.rows);
     cbx_arena_clear(&w->scratch);
     return st;
@@ -337,11 +357,14 @@ static cbx_status open_database(cbx_row_index *ix, const char *path, cbx_err *er
 /* On disk where that pays: one folder with so much in it. */
 static const char *place_of(cbx_row_index *ix)
 {
+    const char *place = NULL;
     int64_t bytes = 0;
 
     for (size_t i = 0; i < ix->nfiles; i++) bytes += ix->files[i].stamp.size;
-    if (ix->npaths != 1 || bytes < KEEP_BYTES || is_source(&ix->files[0])) return NULL;
-    return cbx_path_join(&ix->arena, ix->paths[0], "index.sqlite");
+    if (ix->npaths == 1 && bytes >= DISK_BYTES && !is_source(&ix->files[0]))
+        place = cbx_path_join(&ix->arena, ix->paths[0], "index.sqlite");
+    ix->keeps = !place && bytes < KEEP_BYTES;
+    return place;
 }
 
 static cbx_status bring_up(cbx_row_index *ix, cbx_err *err)
@@ -358,8 +381,9 @@ cbx_status cbx__row_index_refresh(cbx_row_index *ix, cbx_err *err)
 {
     cbx_status st;
 
+    cbx__row_index_drop(ix);
     cbx_arena_clear(&ix->loaded);
-    ix->nplaces = ix->nseries = 0;
+    ix->nfiles = ix->nplaces = ix->nseries = 0;
     st = list_files(ix, err);
     if (!st && !ix->db) st = open_database(ix, place_of(ix), err);
     if (!st) st = bring_up(ix, err);
@@ -402,6 +426,7 @@ void cbx_row_index_close(cbx_row_index *ix)
 {
     if (!ix) return;
     cbx__index_close(ix->db);
+    cbx__row_index_drop(ix);
     cbx_arena_clear(&ix->loaded);
     cbx_arena_clear(&ix->arena);
     cbx_mem_free(cbx_ctx_allocator(ix->ctx), ix, sizeof *ix);

@@ -54,15 +54,19 @@ CBX_API const cbx_row_index_facts *cbx_row_index_facts_of(const cbx_row_index *i
 CBX_API size_t cbx_row_index_count(const cbx_row_index *ix);
 /** In the order of first appearance, whatever the index was made from; NULL past the end. */
 CBX_API const cbx_row_series *cbx_row_index_series(const cbx_row_index *ix, size_t i);
+/** How much of a row is read: all of it, or all but its provenance, which is most of its bytes. */
+typedef enum cbx_row_extent { CBX_ROWS_WHOLE, CBX_ROWS_LEAN } cbx_row_extent;
 /**
  * Adds the row of each series to show, in their order: the newest good one, else the newest (as cbx_rows_latest).
  * A row whose file was changed or removed since the index was opened is looked up once more and then left out.
  * @param newer_failed  may be NULL: number of series whose good row is not their newest
  * @return CBX_OK; CBX_ENOMEM, CBX_EIO
  */
-CBX_API cbx_status cbx_row_index_latest(cbx_row_index *ix, cbx_rows *rows, size_t *newer_failed, cbx_err *err);
+CBX_API cbx_status cbx_row_index_latest(cbx_row_index *ix, cbx_row_extent extent, cbx_rows *rows, size_t *newer_failed,
+                                        cbx_err *err);
 /** Adds every row of a case (NULL: of all) in the order of files; duplicates stay out.  @return as cbx_row_index_latest */
-CBX_API cbx_status cbx_row_index_rows(cbx_row_index *ix, const char *case_name, cbx_rows *rows, cbx_err *err);
+CBX_API cbx_status cbx_row_index_rows(cbx_row_index *ix, const char *case_name, cbx_row_extent extent, cbx_rows *rows,
+                                      cbx_err *err);
 
 CBX_END_DECLS
 #endif

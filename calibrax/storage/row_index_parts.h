@@ -15,6 +15,8 @@ typedef struct cbx__row_file {
     cbx__stamp stamp;
     int64_t fid;
     bool known;
+    cbx_json **kept; /* lean rows by offset, where the index is in memory and they are few; NULL: not kept */
+    size_t nkept;
 } cbx__row_file;
 
 /** Where a row stands. */
@@ -25,6 +27,7 @@ typedef struct cbx__row_place {
     int64_t offset, length;
     double median_s, lower_s, upper_s;
     bool good, duplicate;
+    cbx_json *kept; /* borrowed from the file; NULL: to be read */
 } cbx__row_place;
 
 struct cbx_row_index {
@@ -33,6 +36,7 @@ struct cbx_row_index {
     const char **paths;
     size_t npaths;
     cbx__index *db;
+    bool keeps; /* lean rows are kept: the database is in memory, and the files small */
 
     cbx_arena loaded; /* everything below, made anew by each refresh */
     cbx__row_file *files;
@@ -47,6 +51,8 @@ struct cbx_row_index {
 
 /** Looks at the files, reads what changed into the database, loads the rest. */
 cbx_status cbx__row_index_refresh(cbx_row_index *ix, cbx_err *err);
+/** Gives back what was kept of the files. */
+void cbx__row_index_drop(cbx_row_index *ix);
 /** Places and series from the database. */
 cbx_status cbx__row_index_load(cbx_row_index *ix, cbx_err *err);
 

@@ -62,6 +62,7 @@ static cbx_status load_places(cbx_row_index *ix, cbx_err *err)
         err);
 
     for (size_t f = 0; !st && f < ix->nfiles; f++) {
+        size_t number = 0;
         if (!ix->files[f].known) continue;
         cbx__select_bind_int(s, ix->files[f].fid);
         while (!st && cbx__select_next(s)) {
@@ -74,6 +75,8 @@ static cbx_status load_places(cbx_row_index *ix, cbx_err *err)
             p.median_s = cbx__select_double(s, 5);
             p.lower_s = cbx__select_double(s, 6);
             p.upper_s = cbx__select_double(s, 7);
+            p.kept = number < ix->files[f].nkept ? ix->files[f].kept[number] : NULL;
+            number++;
             if (!p.run_id) st = no_memory(err);
             ix->places[ix->nplaces++] = p;
         }
@@ -242,22 +245,47 @@ static bool read_all(int fd, char *buf, size_t n, off_t at)
     return true;
 }
 
-/* The row of one place; *out stays NULL if the file is not what it was. */
-static cbx_status read_place(cbx_row_index *ix, int fd, const cbx__row_place *p, cbx_json **out, cbx_err *err)
-{
-    const cbx_allocator *al = cbx_ctx_allocator(ix->ctx);
-    char *buf = cbx_mem_alloc(al, (size_t)p->length + 1);
-    cbx_json *row = NULL;
-    const char *id;
-    cbx_status st = CBX_OK;
+/* Room for a line and what is left of it; kept from one row to the next. */
+typedef struct line_buffer {
+    const cbx_allocator *al;
+    char *data;
+    size_t room;
+} line_buffer;
 
-    if (!buf) return no_memory(err);
-    if (read_all(fd, buf, (size_t)p->length, p->offset))
-        st = cbx_json_parse(buf, (size_t)p->length, ix->files[p->rank].path, &row, NULL);
-    cbx_mem_free(al, buf, (size_t)p->length + 1);
+static bool make_room(line_buffer *b, size_t n)
+{
+    size_t more = 2 * n + 4096;
+    char *data;
+
+    if (n <= b->room) return true;
+    data = cbx_mem_resize(b->al, b->data, b->room, more);
+    if (!data) return false;
+    b->data = data;
+    b->room = more;
+    return true;
+}
+
+/* The row of one place; *out stays NULL if the file is not what it was. */
+static cbx_status read_place(cbx_row_index *ix, int fd, const cbx__row_place *p, cbx_row_extent extent, line_buffer *b,
+                             cbx_json **out, cbx_err *err)
+{
+    size_t n = (size_t)p->length;
+    cbx_json *row = NULL;
+    cbx_status st = CBX_OK;
+    char *text;
+
+    if (!make_room(b, 2 * n + 1)) return no_memory(err);
+    text = b->data;
+    if (read_all(fd, b->data, n, p->offset)) {
+        b->data[n] = 0;
+        if (extent == CBX_ROWS_LEAN) {
+            text = b->data + n + 1;
+            n = cbx__rows_lean_line(b->data, n, text);
+        }
+        st = cbx_json_parse(text, n, ix->files[p->rank].path, &row, NULL);
+    }
     if (st == CBX_ENOMEM) return no_memory(err);
-    id = cbx_json_get_string(row, "run_id", "");
-    if (!row || strcmp(id, p->run_id) != 0)
+    if (!row || strcmp(cbx_json_get_string(row, "run_id", ""), p->run_id) != 0)
         cbx_json_unref(row);
     else
         *out = row;
@@ -265,23 +293,31 @@ static cbx_status read_place(cbx_row_index *ix, int fd, const cbx__row_place *p,
 }
 
 /* Reads in the order of files, so that each is opened once; *stale: some row is not where it was. */
-static cbx_status read_wanted(cbx_row_index *ix, wanted *w, size_t n, bool *stale, cbx_err *err)
+static cbx_status read_wanted(cbx_row_index *ix, cbx_row_extent extent, wanted *w, size_t n, bool *stale, cbx_err *err)
 {
+    line_buffer buffer = { .al = cbx_ctx_allocator(ix->ctx) };
+    size_t open_rank = SIZE_MAX;
     cbx_status st = CBX_OK;
     int fd = -1;
 
     qsort(w, n, sizeof *w, by_place);
     *stale = false;
     for (size_t i = 0; !st && i < n; i++) {
-        size_t rank = w[i].place->rank;
-        if (i == 0 || rank != w[i - 1].place->rank) {
-            if (fd >= 0) close(fd);
-            fd = open(ix->files[rank].path, O_RDONLY | O_CLOEXEC);
+        const cbx__row_place *p = w[i].place;
+        if (p->kept && extent == CBX_ROWS_LEAN) {
+            w[i].row = cbx_json_ref(p->kept);
+            continue;
         }
-        if (fd >= 0) st = read_place(ix, fd, w[i].place, &w[i].row, err);
+        if (p->rank != open_rank) {
+            if (fd >= 0) close(fd);
+            fd = open(ix->files[p->rank].path, O_RDONLY | O_CLOEXEC);
+            open_rank = p->rank;
+        }
+        if (fd >= 0) st = read_place(ix, fd, p, extent, &buffer, &w[i].row, err);
         *stale = *stale || !w[i].row;
     }
     if (fd >= 0) close(fd);
+    cbx_mem_free(buffer.al, buffer.data, buffer.room);
     qsort(w, n, sizeof *w, by_order);
     return st;
 }
@@ -331,7 +367,7 @@ static size_t want_rows(cbx_row_index *ix, const char *case_name, wanted *out)
 
 /* Twice, if need be: a store may be written or pruned while it is read. */
 static cbx_status fetch(cbx_row_index *ix, size_t (*want)(cbx_row_index *ix, const char *word, wanted *out),
-                        const char *word, cbx_rows *rows, cbx_err *err)
+                        const char *word, cbx_row_extent extent, cbx_rows *rows, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ix->ctx);
     cbx_status st = CBX_OK;
@@ -346,7 +382,7 @@ static cbx_status fetch(cbx_row_index *ix, size_t (*want)(cbx_row_index *ix, con
         w = cbx_mem_calloc(al, room + 1, sizeof *w);
         if (!w) return no_memory(err);
         n = want(ix, word, w);
-        st = read_wanted(ix, w, n, &stale, err);
+        st = read_wanted(ix, extent, w, n, &stale, err);
         if (!st && (!stale || turn)) st = hand_over(ix, w, n, rows, err);
         for (size_t i = 0; i < n; i++) cbx_json_unref(w[i].row);
         cbx_mem_free(al, w, (room + 1) * sizeof *w);
@@ -354,9 +390,10 @@ static cbx_status fetch(cbx_row_index *ix, size_t (*want)(cbx_row_index *ix, con
     return st;
 }
 
-cbx_status cbx_row_index_latest(cbx_row_index *ix, cbx_rows *rows, size_t *newer_failed, cbx_err *err)
+cbx_status cbx_row_index_latest(cbx_row_index *ix, cbx_row_extent extent, cbx_rows *rows, size_t *newer_failed,
+                                cbx_err *err)
 {
-    cbx_status st = fetch(ix, want_latest, NULL, rows, err);
+    cbx_status st = fetch(ix, want_latest, NULL, extent, rows, err);
     size_t failed = 0;
 
     for (size_t i = 0; i < ix->nseries; i++) failed += ix->series[i].newer_failed;
@@ -364,7 +401,8 @@ cbx_status cbx_row_index_latest(cbx_row_index *ix, cbx_rows *rows, size_t *newer
     return st;
 }
 
-cbx_status cbx_row_index_rows(cbx_row_index *ix, const char *case_name, cbx_rows *rows, cbx_err *err)
+cbx_status cbx_row_index_rows(cbx_row_index *ix, const char *case_name, cbx_row_extent extent, cbx_rows *rows,
+                              cbx_err *err)
 {
-    return fetch(ix, want_rows, case_name, rows, err);
+    return fetch(ix, want_rows, case_name, extent, rows, err);
 }

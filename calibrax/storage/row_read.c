@@ -153,6 +153,17 @@ static cbx_status read_field(const row_reader *r, const row_field *f, const cbx_
     }
 }
 
+/* "path.key", for messages; by hand, since every field of every row passes here. */
+static void join(const char *path, const char *key, char out[PATH_SIZE])
+{
+    char *start = out, *end = out + PATH_SIZE - 1;
+
+    while (*path && out < end) *out++ = *path++;
+    if (out > start && out < end) *out++ = '.';
+    while (*key && out < end) *out++ = *key++;
+    *out = 0;
+}
+
 static cbx_status read_block(const row_reader *r, const row_block *block, const cbx_json *object, const char *path)
 {
     for (size_t i = 0; i < block->nfields; i++) {
@@ -161,7 +172,7 @@ static cbx_status read_block(const row_reader *r, const row_block *block, const 
         char field_path[PATH_SIZE];
         cbx_status st;
 
-        snprintf(field_path, sizeof field_path, "%s%s%s", path, *path ? "." : "", f->key);
+        join(path, f->key, field_path);
         if (!v) {
             bool needed = f->kind == ROW_NEEDED_STRING || f->kind == ROW_POINT || f->kind == ROW_VERSION;
             if (needed) return cbx_fail(r->err, CBX_EFORMAT, "'%s': `%s`: is missing", r->what, field_path);
@@ -238,6 +249,63 @@ cbx_status cbx_rows_add_json(cbx_rows *rows, cbx_json *value, const char *what, 
     row.json = cbx_json_ref(value);
     rows->rows[rows->count++] = row;
     return CBX_OK;
+}
+
+/* The end of a string whose first quote is before s; end: there is none. */
+static const char *string_end(const char *s, const char *end)
+{
+    for (;;) {
+        const char *quote = memchr(s, '"', (size_t)(end - s)), *c = quote;
+        if (!quote) return end;
+        while (c > s && c[-1] == '\\') c--;
+        if ((quote - c) % 2 == 0) return quote;
+        s = quote + 1;
+    }
+}
+
+/* Behind the object that begins at s; NULL: it does not end. */
+static const char *object_end(const char *s, const char *end)
+{
+    int depth = 0;
+
+    for (; s < end; s++) {
+        if (*s == '"')
+            s = string_end(s + 1, end);
+        else if (*s == '{')
+            depth++;
+        else if (*s == '}' && --depth == 0)
+            return s + 1;
+        if (s == end) break;
+    }
+    return NULL;
+}
+
+size_t cbx__rows_lean_line(const char *line, size_t len, char *out)
+{
+    static const char member[] = "\"provenance\":";
+    const char *end = line + len, *s = line;
+    int depth = 0;
+
+    for (; s < end; s++) {
+        if (*s == '"') {
+            size_t n = sizeof member - 1;
+            if (depth == 1 && (size_t)(end - s) > n && !memcmp(s, member, n)) {
+                const char *value = s + n + strspn(s + n, " "), *rest = *value == '{' ? object_end(value, end) : NULL;
+                if (!rest) break;
+                memcpy(out, line, (size_t)(value - line));
+                memcpy(out + (value - line), "{}", 2);
+                memcpy(out + (value - line) + 2, rest, (size_t)(end - rest));
+                return len - (size_t)(rest - value) + 2;
+            }
+            s = string_end(s + 1, end);
+            if (s == end) break;
+        } else {
+            depth += *s == '{' || *s == '[';
+            depth -= *s == '}' || *s == ']';
+        }
+    }
+    memcpy(out, line, len);
+    return len;
 }
 
 static void note_damage(cbx_rows *rows, const cbx_err *why)

@@ -112,7 +112,7 @@ static void check_latest(const state *s, cbx_row_index *ix, const char *why)
     snprintf(path, sizeof path, "%s/store", s->folder);
     CHECK_OK(cbx_rows_read(s->ctx, path, &all, &err), &err, why);
     CHECK_OK(cbx_rows_latest(s->ctx, &all, &failed_all, &err), &err, why);
-    CHECK_OK(cbx_row_index_latest(ix, &some, &failed, &err), &err, why);
+    CHECK_OK(cbx_row_index_latest(ix, CBX_ROWS_WHOLE, &some, &failed, &err), &err, why);
     CHECK_INT(some.count, all.count, why);
     CHECK_INT(failed, failed_all, why);
     for (size_t i = 0; i < all.count; i++) {
@@ -149,9 +149,9 @@ static void same_as_reading_everything(void **in)
     CHECK(one->past[1].good && fabs(one->past[1].median_s - 0.6) < 1e-12, "the newest good one");
     CHECK(fabs(one->past[1].upper_s - 0.66) < 1e-12, "with its interval");
     cbx_rows_init(&rows, cbx_ctx_allocator(s->ctx));
-    CHECK_OK(cbx_row_index_rows(ix, "c", &rows, &err), &err, "all rows");
+    CHECK_OK(cbx_row_index_rows(ix, "c", CBX_ROWS_WHOLE, &rows, &err), &err, "all rows");
     CHECK_INT(rows.count, 7, "without the double");
-    CHECK_OK(cbx_row_index_rows(ix, "other", &rows, &err), &err, "rows of no case");
+    CHECK_OK(cbx_row_index_rows(ix, "other", CBX_ROWS_LEAN, &rows, &err), &err, "rows of no case");
     CHECK_INT(rows.count, 7, "none more");
     cbx_rows_clear(&rows);
     cbx_row_index_close(ix);
@@ -254,7 +254,7 @@ static cbx_status open_and_read(cbx_ctx *ctx, void *user)
     cbx_status st = cbx_row_index_open(ctx, paths, 1, &ix, NULL);
 
     cbx_rows_init(&rows, cbx_ctx_allocator(ctx));
-    if (!st) st = cbx_row_index_latest(ix, &rows, NULL, NULL);
+    if (!st) st = cbx_row_index_latest(ix, CBX_ROWS_WHOLE, &rows, NULL, NULL);
     cbx_rows_clear(&rows);
     cbx_row_index_close(ix);
     return st;
