@@ -12,7 +12,7 @@ typedef struct export_args {
     select_args select;
     const char *format, *out, *by, *repo, *against;
     inputs_args inputs;
-    opt_list metrics;
+    opt_list metrics, plots;
     bool replace, dark, list;
 } export_args;
 
@@ -26,6 +26,8 @@ static const opt_spec export_options[] = {
       "where files go; made if missing" },
     { "metrics", 'm', OPT_LIST, offsetof(export_args, metrics), "NAME,...", "all", "these metrics, in this order" },
     { "by", 0, OPT_STRING, offsetof(export_args, by), "TAG", "framework", "the tag whose values are compared" },
+    { "plot", 0, OPT_LIST, offsetof(export_args, plots), "KIND,...", "auto",
+      "svg, pdf, png: kinds of plots; --list shows them" },
     { "replace", 0, OPT_FLAG, offsetof(export_args, replace), NULL, NULL, "write over files that hold something else" },
     { "dark", 0, OPT_FLAG, offsetof(export_args, dark), NULL, NULL, "plots on dark paper" },
     { "repo", 0, OPT_STRING, offsetof(export_args, repo), "PATH", ".", "asv: the repository that asv.conf.json names" },
@@ -39,6 +41,9 @@ static int list_formats(void)
     const cbx_exporter *const *all = cbx_exporters(&n);
 
     for (size_t i = 0; i < n; i++) printf("%-10s %s\n", all[i]->name, all[i]->summary);
+    puts("\nPlots (--plot):");
+    for (size_t i = 0; i < cbx_export_nplots(); i++)
+        printf("%-10s %s\n", cbx_export_plot_name(i), cbx_export_plot_summary(i));
     return EXIT_PASS;
 }
 
@@ -87,6 +92,8 @@ static int write_runs(const opt_run *run, const cbx_exporter *format, const inpu
     o.nmetrics = a->metrics.count;
     o.group_by = a->by;
     o.dark = a->dark;
+    o.plots = a->plots.items;
+    o.nplots = a->plots.count;
     o.repo = a->repo;
     if (baseline && l->n != 1) return opt_fail(run->program, "--against compares one run: name it alone");
     if (baseline)
