@@ -1,7 +1,7 @@
 """nperf doctor and nperf selftest."""
 import json
 
-from harness import check, equal, has, main, one_sentence
+from harness import Skip, check, equal, has, main, one_sentence
 
 
 def doctor(p):
@@ -27,7 +27,7 @@ def doctor_without_a_worker(p):
 
 
 def mutants(p):
-    document = json.loads(p.run("selftest", "--mutants", "--json", expect=0).stdout)
+    document = json.loads(p.run("selftest", "--mutants", "--json", expect=0, timeout=280).stdout)
     equal(document["schema"], "nperf-selftest", "schema")
     score = document["mutants"]
     check(score["mutants"] >= 12, f"two of each of six algebras: {score}")
@@ -37,7 +37,11 @@ def mutants(p):
 
 
 def equals(p):
-    document = json.loads(p.run("selftest", "--aa", "6", "--json", expect=0).stdout)
+    done = p.run("selftest", "--aa", "6", "--json", timeout=280)
+    if "could be measured" in done.stderr:
+        raise Skip("the machine is so busy that nperf refuses every pair")
+    equal(done.returncode, 0, done.stderr[-600:])
+    document = json.loads(done.stdout)
     equal(document["aa"]["pairs"], 6, "as many as asked for")
     check(document["aa"]["rate_lower"] <= document["aa"]["alarms"] / 6 <= document["aa"]["rate_upper"], "the interval holds the rate")
     one_sentence(p.run("selftest", "--aa", "none", expect=2), "'none'")
