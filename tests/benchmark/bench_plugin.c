@@ -59,7 +59,7 @@ static cbx_status enter(bench *b, const char *phase, cbx_err *err)
         fclose(f);
     }
     if (is(b->crash, phase)) raise(SIGSEGV);
-    for (int i = 0; is(b->hang, phase) && i < 3000; i++) usleep(10000);
+    for (int i = 0; is(b->hang, phase) && i < 600; i++) usleep(10000);
     return is(b->fail, phase) ? cbx_fail(err, CBX_EDOM, "%s was told to fail", phase) : CBX_OK;
 }
 

@@ -114,7 +114,7 @@ def failures(p):
     equal(([f["phase"] for f in document["failures"]], list(points(document))), (["run"], ["sum"]), "the others go on")
     has(document["failures"][0]["message"], "signal 11")
     log = p.file("log")
-    run(p, "--plugin", PLUGIN, "-b", "model", "-c", f"log={log}", "-c", "hang=training", "--timeout", "0.3", "--grace", "0.2", expect=2)
+    run(p, "--plugin", PLUGIN, "-b", "model", "-c", f"log={log}", "-c", "hang=training", "--timeout", "3", "--grace", "0.2", expect=2)
     # hanging in C code, it ends when the process looks at the signal, or is killed after the grace
     with open(log, encoding="utf-8") as f:
         equal(f.read().split()[:2], ["setup", "training"], "phases")
