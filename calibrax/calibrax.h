@@ -106,6 +106,12 @@
 #include "calibrax/validation/convergence.h"
 #include "calibrax/validation/report.h"
 
+#include "calibrax/benchmark/measure.h"
+#include "calibrax/benchmark/plugin.h"
+#include "calibrax/benchmark/session.h"
+#include "calibrax/benchmark/source.h"
+#include "calibrax/benchmark/targets.h"
+
 #include "calibrax/monitoring/alert.h"
 #include "calibrax/monitoring/health.h"
 #include "calibrax/monitoring/sink.h"

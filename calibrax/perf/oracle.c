@@ -154,7 +154,7 @@ static cbx_status run_process(cbx_ctx *ctx, const cbx_workload *w, const cbx_wor
     cbx__talk *t = NULL;
     cbx_status st;
 
-    cbx__environment_init(&env, arena, true);
+    cbx__environment_clean(&env, arena);
     cbx__environment_set(&env, "NPERF_WORKER_FD", "3");
     if (env.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for the environment of '%s'", cbx__tool_base(worker));
     cbx__child_opts child = { .program = program, .env = env.vars };

@@ -14,6 +14,7 @@ extern const opt_command ingest_command;
 extern const opt_command machine_command;
 extern const opt_command profile_command;
 extern const opt_command query_command;
+extern const opt_command run_command;
 extern const opt_command runs_command;
 extern const opt_command show_command;
 extern const opt_command store_compact_command;
