@@ -87,6 +87,7 @@
 
 #include "calibrax/profiling/batches.h"
 #include "calibrax/profiling/carbon.h"
+#include "calibrax/profiling/compilation.h"
 #include "calibrax/profiling/complexity.h"
 #include "calibrax/profiling/energy.h"
 #include "calibrax/profiling/flops.h"
