@@ -102,6 +102,7 @@
 
 #include "calibrax/storage/import.h"
 #include "calibrax/storage/row.h"
+#include "calibrax/storage/row_index.h"
 #include "calibrax/storage/store.h"
 
 #include "calibrax/validation/accuracy.h"
