@@ -29,7 +29,7 @@ struct cbx_compilation {
     uint64_t calls;
 };
 
-const char *cbx_health_name(cbx_health h)
+const char *cbx_compile_level_name(cbx_compile_level h)
 {
     static const char *const names[] = { "poor", "moderate", "good", "excellent" };
     return (unsigned)h < CBX_LEN(names) ? names[h] : "?";
@@ -192,10 +192,10 @@ static void judge(cbx_compilation_report *r)
 
     if (!r->calls) return;
     r->health = fmin(1, 0.5 * r->hit_rate + 0.5 * fmax(0, 1 - compile / 10));
-    r->level = r->health > 0.8   ? CBX_HEALTH_EXCELLENT
-               : r->health > 0.6 ? CBX_HEALTH_GOOD
-               : r->health > 0.4 ? CBX_HEALTH_MODERATE
-                                 : CBX_HEALTH_POOR;
+    r->level = r->health > 0.8   ? CBX_COMPILE_EXCELLENT
+               : r->health > 0.6 ? CBX_COMPILE_GOOD
+               : r->health > 0.4 ? CBX_COMPILE_MODERATE
+                                 : CBX_COMPILE_POOR;
     if (r->hit_rate < 0.5)
         advise(r, "%.0f %% of calls met a new signature: keep shapes and dtypes fixed, or pad to a few sizes",
                100 * (1 - r->hit_rate));

@@ -17,9 +17,14 @@ CBX_BEGIN_DECLS
 
 typedef struct cbx_compilation cbx_compilation;
 
-typedef enum cbx_health { CBX_HEALTH_POOR, CBX_HEALTH_MODERATE, CBX_HEALTH_GOOD, CBX_HEALTH_EXCELLENT } cbx_health;
+typedef enum cbx_compile_level {
+    CBX_COMPILE_POOR,
+    CBX_COMPILE_MODERATE,
+    CBX_COMPILE_GOOD,
+    CBX_COMPILE_EXCELLENT
+} cbx_compile_level;
 /** "excellent"; "?" for a number that is none */
-CBX_API const char *cbx_health_name(cbx_health h);
+CBX_API const char *cbx_compile_level_name(cbx_compile_level h);
 
 /** Numbers are NaN where there is nothing to tell them by. */
 typedef struct cbx_compilation_report {
@@ -29,8 +34,8 @@ typedef struct cbx_compilation_report {
     double hit_rate;              /* hits / calls */
     double mean_compile_s, max_compile_s, total_compile_s; /* over known signatures */
     double first_s, steady_s;                              /* means over known signatures */
-    double health;    /* min(1, 0.5 hit rate + 0.5 max(0, 1 - mean_compile / 10 s)) */
-    cbx_health level; /* above 0.8 excellent, 0.6 good, 0.4 moderate */
+    double health;           /* min(1, 0.5 hit rate + 0.5 max(0, 1 - mean_compile / 10 s)) */
+    cbx_compile_level level; /* above 0.8 excellent, 0.6 good, 0.4 moderate */
     char advice[3][160];
     size_t nadvice;
 } cbx_compilation_report;

@@ -62,15 +62,15 @@ static void signatures(void **state)
         uint64_t hits;
         size_t different, known;
         double compile, health;
-        cbx_health level;
+        cbx_compile_level level;
         size_t advice;
         const char *why;
     } cases[] = {
-        { { 5, 5, 5, 5, 5, 5, 5, 5, 5, 5 }, 10, 9, 1, 1, 3, 0.5 * 0.9 + 0.5 * 0.7, CBX_HEALTH_GOOD, 1, "one shape" },
-        { { 5, 6, 5, 6 }, 4, 2, 2, 2, 3, 0.5 * 0.5 + 0.5 * 0.7, CBX_HEALTH_MODERATE, 2, "two by turns" },
-        { { 1, 2, 3, 4 }, 4, 0, 4, 0, NAN, 0.5, CBX_HEALTH_MODERATE, 1, "never the same: nothing to take off" },
-        { { 1, 2, 3, 3 }, 4, 1, 3, 1, 3, 0.5 * 0.25 + 0.5 * 0.7, CBX_HEALTH_MODERATE, 2, "one of three is known" },
-        { { 0 }, 0, 0, 0, 0, NAN, NAN, CBX_HEALTH_POOR, 0, "no call" },
+        { { 5, 5, 5, 5, 5, 5, 5, 5, 5, 5 }, 10, 9, 1, 1, 3, 0.5 * 0.9 + 0.5 * 0.7, CBX_COMPILE_GOOD, 1, "one shape" },
+        { { 5, 6, 5, 6 }, 4, 2, 2, 2, 3, 0.5 * 0.5 + 0.5 * 0.7, CBX_COMPILE_MODERATE, 2, "two by turns" },
+        { { 1, 2, 3, 4 }, 4, 0, 4, 0, NAN, 0.5, CBX_COMPILE_MODERATE, 1, "never the same: nothing to take off" },
+        { { 1, 2, 3, 3 }, 4, 1, 3, 1, 3, 0.5 * 0.25 + 0.5 * 0.7, CBX_COMPILE_MODERATE, 2, "one of three is known" },
+        { { 0 }, 0, 0, 0, 0, NAN, NAN, CBX_COMPILE_POOR, 0, "no call" },
     };
     cbx_compilation_opts o = CBX_COMPILATION_OPTS_INIT;
     cbx_ctx *ctx = context();
@@ -103,8 +103,8 @@ static void signatures(void **state)
         CHECK(r.calls == 0 && isnan(r.hit_rate), "forgotten");
         cbx_compilation_free(w);
     }
-    CHECK_STR(cbx_health_name(CBX_HEALTH_EXCELLENT), "excellent", "name");
-    CHECK_STR(cbx_health_name((cbx_health)9), "?", "no name");
+    CHECK_STR(cbx_compile_level_name(CBX_COMPILE_EXCELLENT), "excellent", "name");
+    CHECK_STR(cbx_compile_level_name((cbx_compile_level)9), "?", "no name");
     cbx_ctx_free(ctx);
 }
 
