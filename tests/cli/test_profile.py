@@ -153,6 +153,19 @@ def compilation(p):
     one_sentence(run(p, "--plugin", PLUGIN, "--function", "nothing", "--compile", "--launches", "1", expect=2), "too little to tell", "calibrax")
 
 
+def commands_of_the_manual(p):
+    with open(os.path.join(SOURCE, "docs/profiling.md"), encoding="utf-8") as f:
+        blocks = f.read().split("```sh\n")[1:]
+    commands = [line for block in blocks for line in block.split("```")[0].splitlines()]
+    check(len(commands) > 5 and all(line.startswith("calibrax profile ") for line in commands), commands)
+    os.symlink(PLUGIN, p.file("plugin.so"))
+    path = os.path.dirname(os.path.abspath(CALIBRAX)) + ":" + p.env["PATH"]
+    for line in commands:
+        done = subprocess.run(["sh", "-c", line], cwd=p.path, env={**p.env, "PATH": path}, capture_output=True, text=True, timeout=120)
+        check(done.returncode == 0 or (done.returncode == 3 and "--sizes" in line), f"{line}: {done.returncode}, {done.stderr}")
+        check(done.stdout, line)
+
+
 def energy_says_why_not(p):
     document = report(p, "-n", "1", "-w", "0", "--energy", "--", "true")
     check("energy" in document["metrics"] or document["remarks"], "a value or a reason")
@@ -204,4 +217,4 @@ def interrupted(p):
     equal(started.returncode, 130, "exit status")
 
 
-main([a_command, the_tree_is_counted, text, a_trace, a_run_in_a_store, a_function, work_of_a_function, work_of_arrays, complexity, compilation, energy_says_why_not, faults_are_sentences, interrupted])
+main([a_command, the_tree_is_counted, text, a_trace, a_run_in_a_store, a_function, work_of_a_function, work_of_arrays, complexity, compilation, commands_of_the_manual, energy_says_why_not, faults_are_sentences, interrupted])
