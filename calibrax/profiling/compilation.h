@@ -88,7 +88,7 @@ typedef struct cbx_launches_opts {
 
 #define CBX_LAUNCHES_OPTS_INIT                                                                                         \
     {                                                                                                                  \
-        sizeof(cbx_launches_opts), 10, 0, 0.95, 0                                                                      \
+        sizeof(cbx_launches_opts), 10, 0, 0.95                                                                         \
     }
 
 /** Medians over launches with order-statistic intervals [s]. */
@@ -104,20 +104,34 @@ typedef struct cbx_launches_report {
     cbx_allocator al;
 } cbx_launches_report;
 
-/** Measures in a fresh process; what it changes is gone with it. */
+/** Measures one launch, in a process of its own that it starts: with the environment as it is then. */
 typedef cbx_status (*cbx_launch_fn)(void *user, cbx_launch_times *out, cbx_err *err);
 
 /**
- * Runs measure(user) in a process of its own a launch (fork; the caller should have no other thread).
+ * Calls measure(user) once a launch.
  * @param opts  NULL: all defaults
  * @param out   written on success only; the caller clears it
- * @return CBX_OK; CBX_EINVAL; CBX_ECHILD: a launch died; CBX_EIO; CBX_EDOM: a time that is not finite or below 0; CBX_ENOMEM; what
+ * @return CBX_OK; CBX_EINVAL; CBX_EIO: no folder for a cache; CBX_EDOM: a time that is not finite or below 0; CBX_ENOMEM; what
  *         measure returns
  */
 CBX_API cbx_status cbx_launches_measure(cbx_ctx *ctx, cbx_launch_fn measure, void *user, const cbx_launches_opts *opts,
                                         cbx_launches_report *out, cbx_err *err);
 /** NULL and a zeroed struct are fine. */
 CBX_API void cbx_launches_report_clear(cbx_launches_report *r);
+
+/** A program that writes a document of `calibrax profile --json` to its standard output. */
+typedef struct cbx_launch_program {
+    cbx_ctx *ctx;
+    const char *const *argv; /* program and arguments, NULL at the end; looked for in PATH unless it holds a '/' */
+    const char *name;        /* in messages; NULL: as it stands in argv */
+} cbx_launch_program;
+
+/**
+ * A cbx_launch_fn whose user is a cbx_launch_program: runs it, and takes the values of first_call and call_time.
+ * @return CBX_OK; CBX_ENOENT, CBX_EPERM (no such program, or it may not be run); CBX_ECHILD: it failed, with its last words;
+ *         CBX_EINTERRUPTED: it ended with status 130; CBX_EFORMAT: it wrote something else; CBX_EIO; CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_launch_program_run(void *user, cbx_launch_times *out, cbx_err *err);
 
 CBX_END_DECLS
 #endif

@@ -1,5 +1,5 @@
 /*
- * First and later calls over launches.  A launch tells its times through a pipe; one that says less has died.
+ * First and later calls over launches, and caches of compiled code that are there for some of them.
  */
 #include <errno.h>
 #include <ftw.h>
@@ -7,9 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "calibrax/base/json.h"
+#include "calibrax/base/process.h"
 #include "calibrax/profiling/compilation.h"
 
 typedef struct series {
@@ -19,83 +20,13 @@ typedef struct series {
     cbx_launches_opts o;
 } series;
 
-typedef struct answer {
-    cbx_launch_times t;
-    cbx_err err;
-} answer;
-
 /* --- one launch --- */
-
-static bool write_all(int fd, const void *data, size_t n)
-{
-    const char *at = data;
-    while (n) {
-        ssize_t w = write(fd, at, n);
-        if (w < 0 && errno == EINTR) continue;
-        if (w <= 0) return false;
-        at += w;
-        n -= (size_t)w;
-    }
-    return true;
-}
-
-static bool read_all(int fd, void *data, size_t n)
-{
-    char *at = data;
-    while (n) {
-        ssize_t r = read(fd, at, n);
-        if (r < 0 && errno == EINTR) continue;
-        if (r <= 0) return false;
-        at += r;
-        n -= (size_t)r;
-    }
-    return true;
-}
-
-static void be_the_launch(const series *s, int fd)
-{
-    answer a = { .err = CBX_ERR_INIT };
-    cbx_status st = s->measure(s->user, &a.t, &a.err);
-
-    if (st) a.err.status = st;
-    _exit(write_all(fd, &a, sizeof a) ? 0 : 1);
-}
-
-static cbx_status died(int status, cbx_err *err)
-{
-    if (WIFSIGNALED(status))
-        return cbx_fail(err, CBX_ECHILD, "a launch died of signal %d (%s)", WTERMSIG(status),
-                        strsignal(WTERMSIG(status)));
-    return cbx_fail(err, CBX_ECHILD, "a launch ended with status %d before it told its times", WEXITSTATUS(status));
-}
-
-static cbx_status fork_launch(const series *s, cbx_launch_times *out, cbx_err *err)
-{
-    answer a;
-    int fd[2], status = 0;
-    bool told;
-    pid_t pid;
-
-    if (pipe(fd)) return cbx_fail(err, CBX_EIO, "no pipe for a launch: %s", strerror(errno));
-    fflush(NULL); /* or the launch would write it, too */
-    pid = fork();
-    if (pid == 0) be_the_launch(s, fd[1]);
-    close(fd[1]);
-    told = pid > 0 && read_all(fd[0], &a, sizeof a);
-    close(fd[0]);
-    if (pid < 0) return cbx_fail(err, CBX_EIO, "no process for a launch: %s", strerror(errno));
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
-    if (!told) return died(status, err);
-    if (a.err.status) return cbx_fail(err, a.err.status, "%s", a.err.message);
-    *out = a.t;
-    return CBX_OK;
-}
 
 static bool is_time(double t) { return isfinite(t) && t >= 0; }
 
 static cbx_status launch(const series *s, cbx_launch_times *out, cbx_err *err)
 {
-    cbx_status st = s->o.here ? s->measure(s->user, out, err) : fork_launch(s, out, err);
+    cbx_status st = s->measure(s->user, out, err);
 
     if (!st && !(is_time(out->first_s) && is_time(out->steady_s)))
         st = cbx_fail(err, CBX_EDOM, "a launch took %g s, then %g s: no times", out->first_s, out->steady_s);
@@ -233,4 +164,69 @@ void cbx_launches_report_clear(cbx_launches_report *r)
     cbx_mem_free(&r->al, r->cold.times, 2 * r->cold.n * sizeof *r->cold.times);
     r->cold.times = r->warm.times = NULL;
     r->cold.n = r->warm.n = 0;
+}
+
+/* --- a program --- */
+
+#define OUTPUT_MOST ((size_t)16 << 20)
+
+static cbx_status how_it_ended(const cbx__process *p, const char *name, cbx_err *err)
+{
+    int code = cbx__process_exit_status(p);
+    char words[256];
+
+    if (code == 0) return CBX_OK;
+    if (code == 130) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
+    cbx__process_last_words(p, words, sizeof words);
+    if (code > 128)
+        return cbx_fail(err, CBX_ECHILD, "a launch of '%s' died of signal %d (%s)", name, code - 128,
+                        strsignal(code - 128));
+    return cbx_fail(err, CBX_ECHILD, "a launch of '%s' ended with status %d: %s", name, code, words);
+}
+
+static double value_of(const cbx_json *document, const char *metric)
+{
+    return cbx_json_get_double(cbx_json_get(cbx_json_get(document, "metrics"), metric), "value", NAN);
+}
+
+static cbx_status read_times(cbx_ctx *ctx, int fd, const char *name, cbx_launch_times *out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_json *v = NULL;
+    char *text = NULL;
+    size_t len = 0;
+    cbx_status st = cbx__memory_file_read(al, fd, name, OUTPUT_MOST, &text, &len, err);
+
+    if (st) return st;
+    st = cbx_json_parse(text, len, name, &v, err);
+    cbx_mem_free(al, text, len + 1);
+    if (st) return st;
+    if (strcmp(cbx_json_get_string(v, "schema", ""), "calibrax-profile") == 0)
+        *out = (cbx_launch_times){ value_of(v, "first_call"), value_of(v, "call_time") };
+    else
+        st = cbx_fail(err, CBX_EFORMAT, "'%s' wrote no document of schema calibrax-profile", name);
+    cbx_json_unref(v);
+    return st;
+}
+
+cbx_status cbx_launch_program_run(void *user, cbx_launch_times *out, cbx_err *err)
+{
+    const cbx_launch_program *l = user;
+    cbx__process_opts o = CBX__PROCESS_OPTS_INIT;
+    cbx__process p;
+    cbx_status st;
+
+    cbx__process_init(&p);
+    st = cbx__memory_file("launch", &o.output, err);
+    if (st) return st;
+    o.argv = l->argv;
+    o.errors = CBX__FD_TAIL;
+    o.name = l->name;
+    st = cbx__process_start(&o, &p, err);
+    while (!st && !cbx__process_wait(&p, 100000000)) cbx__process_drain(&p);
+    cbx__process_finish(&p);
+    if (!st) st = how_it_ended(&p, l->name ? l->name : l->argv[0], err);
+    if (!st) st = read_times(l->ctx, o.output, l->name ? l->name : l->argv[0], out, err);
+    close(o.output);
+    return st;
 }

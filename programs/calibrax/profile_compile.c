@@ -1,6 +1,7 @@
 /*
  * calibrax profile --compile: what the first call costs beyond later ones, over launches, with a cold and a warm cache.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "programs/calibrax/profile.h"
@@ -14,27 +15,21 @@ typedef struct launching {
 
 static bool is_stopped(void) { return *stop_catch() != 0; }
 
-/* In a process of its own: nothing of the shared object was there before. */
+/* This program again, which profiles the function: nothing of the shared object was there before. */
 static cbx_status launch_function(void *user, cbx_launch_times *out, cbx_err *err)
 {
     const launching *l = user;
-    cbx_timing_opts o = CBX_TIMING_OPTS_INIT;
-    cbx_call_timing t = { 0 };
-    profile_plugin p = { 0 };
-    cbx_status st;
+    const profile_args *a = l->a;
+    char warmup[32], samples[32], ms[32];
+    const char *argv[] = { "/proc/self/exe", "profile",     "--json",   "--plugin", a->plugin,
+                           "--function",     a->function,   "--warmup", warmup,     "--iterations",
+                           samples,          "--sample-ms", ms,         NULL };
+    cbx_launch_program p = { l->run->ctx, argv, a->function };
 
-    if (is_stopped()) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
-    st = profile_plugin_load(l->a, &p, err);
-    if (st) return st;
-    profile_plugin_start(&p);
-    o.warmup = l->a->warmup;
-    o.samples = l->a->iterations ? l->a->iterations : 5;
-    if (l->a->sample_ms > 0) o.sample_s = 1e-3 * l->a->sample_ms;
-    st = cbx_time_calls(l->run->ctx, p.run, p.state, &o, &t, err);
-    if (!st) *out = (cbx_launch_times){ t.first_call_s, t.steady.value };
-    cbx_call_timing_clear(&t);
-    profile_plugin_close(&p, true);
-    return st;
+    snprintf(warmup, sizeof warmup, "%zu", a->warmup);
+    snprintf(samples, sizeof samples, "%zu", a->iterations ? a->iterations : 5);
+    snprintf(ms, sizeof ms, "%.9g", a->sample_ms);
+    return is_stopped() ? cbx_fail(err, CBX_EINTERRUPTED, "interrupted") : cbx_launch_program_run(&p, out, err);
 }
 
 static cbx_status launch_command(void *user, cbx_launch_times *out, cbx_err *err)
@@ -67,7 +62,6 @@ cbx_status profile_compile(const opt_run *run, const profile_args *a, profile_fa
     if (run->words->count) memcpy(argv, run->words->items, run->words->count * sizeof *argv);
     if (a->launches) o.launches = a->launches;
     o.cache_env = a->cache_env;
-    o.here = !a->plugin; /* a command is a process already */
     st = cbx_launches_measure(run->ctx, a->plugin ? launch_function : launch_command, &l, &o, &r, err);
     if (!st && !profile_see_launches(f, &r, !a->plugin)) st = cbx_fail(err, CBX_ENOMEM, "out of memory");
     cbx_launches_report_clear(&r);

@@ -15,6 +15,7 @@ API void add_up(void *state);
 API void add_up_teardown(void *state);
 API void add_up_work(void *state, double *flop, double *bytes);
 API void nothing(void *state);
+API void dies(void *state);
 API void *squares_setup_size(size_t size);
 API void squares(void *state);
 API void squares_teardown(void *state);
@@ -39,6 +40,12 @@ void add_up_work(void *state, double *flop, double *bytes)
 }
 
 void nothing(void *state) { (void)state; }
+
+void dies(void *state)
+{
+    (void)state;
+    abort();
+}
 
 /* n^2 additions that no compiler may leave out. */
 typedef struct square {

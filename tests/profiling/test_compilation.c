@@ -2,7 +2,6 @@
 #include "check.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -148,8 +147,8 @@ static cbx_status watches(cbx_ctx *ctx, void *user)
 /* ---- launches ---- */
 
 typedef struct plan {
-    int launches; /* of this process: a launch cannot change it */
-    bool dies, leaves, fails, nan;
+    int launches;
+    bool fails, nan;
 } plan;
 
 /* Takes 5 s where its cache is empty, 1 s where it is not, and 0.5 s steadily. */
@@ -160,8 +159,6 @@ static cbx_status a_launch(void *user, cbx_launch_times *out, cbx_err *err)
     plan *p = user;
     FILE *f;
     p->launches++;
-    if (p->dies) raise(SIGKILL);
-    if (p->leaves) _exit(7);
     if (p->fails) return cbx_fail(err, CBX_EDOM, "the call cannot be told from none");
     *out = (cbx_launch_times){ 5.5, p->nan ? NAN : 0.5 };
     if (!folder) return CBX_OK;
@@ -188,7 +185,7 @@ static void cold_and_warm(void **state)
     CHECK(r.cold.compile.value == 5 && r.cold.compile.lower == 5 && r.cold.compile.level > 0.95, "all of it");
     CHECK(r.warm.compile.value == 1 && r.warm.first.value == 1.5 && r.warm.steady.value == 0.5, "found in the cache");
     CHECK(r.saved_s == 4, "what the cache saves");
-    CHECK_INT(p.launches, 0, "each in a process of its own");
+    CHECK_INT(p.launches, 6 + 1 + 6, "cold ones, one that fills the cache, warm ones");
     CHECK_STR(getenv("CBX_TEST_CACHE"), "/no/such/folder", "the variable is as it was");
     cbx_launches_report_clear(&r);
     cbx_launches_report_clear(&r);
@@ -196,10 +193,6 @@ static void cold_and_warm(void **state)
     o.cache_env = NULL;
     CHECK_OK(cbx_launches_measure(ctx, a_launch, &p, &o, &r, &err), &err, "cold alone");
     CHECK(r.warm.n == 0 && isnan(r.saved_s) && r.cold.first.value == 5.5, "no cache to be warm with");
-    cbx_launches_report_clear(&r);
-    o.here = true;
-    CHECK_OK(cbx_launches_measure(ctx, a_launch, &p, &o, &r, &err), &err, "here");
-    CHECK_INT(p.launches, 6, "in this process");
     cbx_launches_report_clear(&r);
     cbx_ctx_free(ctx);
 }
@@ -211,8 +204,6 @@ static void launches_that_fail(void **state)
         cbx_status status;
         const char *part;
     } cases[] = {
-        { { .dies = true }, CBX_ECHILD, "died of signal 9" },
-        { { .leaves = true }, CBX_ECHILD, "ended with status 7" },
         { { .fails = true }, CBX_EDOM, "cannot be told from none" },
         { { .nan = true }, CBX_EDOM, "no times" },
     };
@@ -238,6 +229,47 @@ static void launches_that_fail(void **state)
     cbx_ctx_free(ctx);
 }
 
+#define DOCUMENT                                                                                                       \
+    "{\"schema\":\"calibrax-profile\",\"version\":1,\"metrics\":{\"first_call\":{\"value\":0.75},\"call_time\":{"      \
+    "\"value\":0.25}}}"
+
+static void programs(void **state)
+{
+    static const struct {
+        const char *script;
+        cbx_status status;
+        const char *part;
+    } cases[] = {
+        { "echo '" DOCUMENT "'", CBX_OK, "" },
+        { "kill -9 $$", CBX_ECHILD, "died of signal 9" },
+        { "echo first; echo 'no such code' >&2; exit 7", CBX_ECHILD, "ended with status 7: no such code" },
+        { "exit 130", CBX_EINTERRUPTED, "interrupted" },
+        { "echo '{\"schema\":\"another\"}'", CBX_EFORMAT, "no document of schema calibrax-profile" },
+        { "echo '{'", CBX_EFORMAT, "a launch" },
+        { "true", CBX_EFORMAT, "a launch" },
+    };
+    cbx_ctx *ctx = context();
+    cbx_err err = CBX_ERR_INIT;
+    const char *none[] = { "/no/such/program", NULL };
+    cbx_launch_program p = { ctx, none, "a launch" };
+    cbx_launch_times t = { 7, 7 };
+    (void)state;
+    CHECK_STATUS(cbx_launch_program_run(&p, &t, &err), CBX_ENOENT, "no such program");
+    for (size_t k = 0; k < CBX_LEN(cases); k++) {
+        const char *argv[] = { "/bin/sh", "-c", cases[k].script, NULL };
+        t = (cbx_launch_times){ 7, 7 };
+        p.argv = argv;
+        CHECK_STATUS(cbx_launch_program_run(&p, &t, &err), cases[k].status, cases[k].script);
+        if (cases[k].status) {
+            CHECK(strstr(err.message, cases[k].part) != NULL, err.message);
+            CHECK(t.first_s == 7, "untouched");
+        } else {
+            CHECK(t.first_s == 0.75 && t.steady_s == 0.25, "as it wrote");
+        }
+    }
+    cbx_ctx_free(ctx);
+}
+
 static cbx_status launches_here(cbx_ctx *ctx, void *user)
 {
     cbx_launches_opts o = CBX_LAUNCHES_OPTS_INIT;
@@ -245,7 +277,6 @@ static cbx_status launches_here(cbx_ctx *ctx, void *user)
     cbx_err err = CBX_ERR_INIT;
     cbx_status st;
     (void)user;
-    o.here = true;
     st = cbx_launches_measure(ctx, a_launch, &(plan){ 0 }, &o, &r, &err);
     if (!st) cbx_launches_report_clear(&r);
     return st;
@@ -261,9 +292,8 @@ static void memory_that_runs_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(signatures),           cmocka_unit_test(faults),
-        cmocka_unit_test(cold_and_warm),        cmocka_unit_test(launches_that_fail),
-        cmocka_unit_test(memory_that_runs_out),
+        cmocka_unit_test(signatures),         cmocka_unit_test(faults),   cmocka_unit_test(cold_and_warm),
+        cmocka_unit_test(launches_that_fail), cmocka_unit_test(programs), cmocka_unit_test(memory_that_runs_out),
     };
     return cmocka_run_group_tests_name("profiling/compilation", tests, NULL, NULL);
 }
