@@ -185,6 +185,8 @@ static void cold_and_warm(void **state)
     CHECK(r.cold.compile.value == 5 && r.cold.compile.lower == 5 && r.cold.compile.level > 0.95, "all of it");
     CHECK(r.warm.compile.value == 1 && r.warm.first.value == 1.5 && r.warm.steady.value == 0.5, "found in the cache");
     CHECK(r.saved_s == 4, "what the cache saves");
+    for (size_t i = 0; i < 6; i++)
+        CHECK(r.cold.times[i].first_s == 5.5 && r.warm.times[i].first_s == 1.5, "every cold one, every warm one");
     CHECK_INT(p.launches, 6 + 1 + 6, "cold ones, one that fills the cache, warm ones");
     CHECK_STR(getenv("CBX_TEST_CACHE"), "/no/such/folder", "the variable is as it was");
     cbx_launches_report_clear(&r);
