@@ -101,6 +101,8 @@ static const char *broken_relation(const cbx_probe *p)
         if (pipe[CBX_PIPE_ADD_MAX][row] > 1.1 * pipe[CBX_PIPE_ADD][row]) return "a pair is not faster than its add";
         if (pipe[CBX_PIPE_ADD_MAX][row] > 1.1 * pipe[CBX_PIPE_MAX][row]) return "a pair is not faster than its max";
         if (pipe[CBX_PIPE_FMA_MAX][row] > 1.1 * pipe[CBX_PIPE_FMA][row]) return "a pair is not faster than its fma";
+        if (pipe[CBX_PIPE_INT_MUL][row] > 1.1 * pipe[CBX_PIPE_INT_ADD][row])
+            return "a product is not faster than a sum";
         if (pipe[CBX_PIPE_SUB_FMA][row] > 1.1 * pipe[CBX_PIPE_FMA][row]) return "a pair is not faster than its fma";
     }
     if (memory->bytes != 0 || strcmp(memory->name, "memory") != 0) return "memory is last";
@@ -133,6 +135,24 @@ static void rates_stand_in_their_relations(void **state)
     wrong = measured;
     wrong.level[0].copy_bytes_per_s = NAN;
     CHECK(broken_relation(&wrong) != NULL, "and a rate that is no number");
+}
+
+static void memory_of_a_node(void **state)
+{
+    cbx_level_rate l = { .bytes = 77 };
+    cbx_status st;
+    (void)state;
+    CHECK_STATUS(cbx_probe_measure_node(ctx, 999, &l, &err), CBX_EUNAVAILABLE, "no such node");
+    CHECK(strstr(err.message, "999") && l.bytes == 77, err.message);
+    CHECK_STATUS(cbx_probe_measure_node(ctx, -1, &l, &err), CBX_EUNAVAILABLE, "no node at all");
+    CHECK_STATUS(cbx_probe_measure_node(ctx, 1 << 20, &l, &err), CBX_EUNAVAILABLE, "beyond every mask");
+    st = cbx_probe_measure_node(ctx, 0, &l, &err);
+    if (st == CBX_EUNAVAILABLE) SKIP("this kernel binds no memory to nodes");
+    CHECK_OK(st, &err, "node 0");
+    CHECK_STR(l.name, "node 0", "name");
+    CHECK(l.bytes == 0 && l.read_bytes_per_s > 0 && l.copy_bytes_per_s > 0 && l.triad_bytes_per_s > 0 &&
+              l.triad_stream_bytes_per_s > 0,
+          "all four rates");
 }
 
 static void bounds_are_the_roofline(void **state)
@@ -321,10 +341,15 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loops_do_their_work),          cmocka_unit_test(rates_stand_in_their_relations),
-        cmocka_unit_test(bounds_are_the_roofline),      cmocka_unit_test(pipes_have_names),
-        cmocka_unit_test(json_keeps_every_bit),         cmocka_unit_test(damaged_files_are_not_used),
-        cmocka_unit_test(one_machine_is_measured_once), cmocka_unit_test(no_memory),
+        cmocka_unit_test(loops_do_their_work),
+        cmocka_unit_test(rates_stand_in_their_relations),
+        cmocka_unit_test(memory_of_a_node),
+        cmocka_unit_test(bounds_are_the_roofline),
+        cmocka_unit_test(pipes_have_names),
+        cmocka_unit_test(json_keeps_every_bit),
+        cmocka_unit_test(damaged_files_are_not_used),
+        cmocka_unit_test(one_machine_is_measured_once),
+        cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests_name("probe", tests, set_up, tear_down);
 }
