@@ -49,6 +49,8 @@ class Session:
         self._sets: dict[int, list[Any]] = {}
         self._outputs: list[int] = []
         self._case: cases.Case | None = None
+        self._baseline: cases.Baseline | None = None
+        self._point: dict[str, Any] = {}
         self._function: Callable[..., Any] | None = None
         self._call: Callable[..., Any] | None = None
         self._result: Any = None
@@ -69,14 +71,14 @@ class Session:
         # A layout factor drawn by the parent: it shifts where the arrays below land.
         self._heap_pad = bytearray(_count(message, "heap_pad", 0))
         self._provider.open(_text(message, "platform"), _count(message, "threads", self._provider.threads))
-        self._sets = self._read_inputs(case, arrays, descriptors)
-        if 0 not in self._sets:
-            raise violation("load has no input set 0")
-        self._case = case
-        self._outputs = descriptors[len(arrays) :]
         point = message.get("point")
         if not isinstance(point, dict):
             raise violation("load has no point")
+        self._case, self._baseline, self._point = case, baseline, point
+        self._sets = self._read_inputs(arrays, descriptors)
+        if 0 not in self._sets:
+            raise violation("load has no input set 0")
+        self._outputs = descriptors[len(arrays) :]
         self._function = baseline.prepare(self._provider, point, *self._sets[0])
         return {"op": "loaded"}
 
@@ -111,7 +113,7 @@ class Session:
             raise violation("inputs names no set that is there, nor the next one")
         descriptors = self._channel.take_descriptors(len(arrays))
         self._sets.pop(number, None)
-        self._sets.update(self._read_inputs(self._case, arrays, descriptors))
+        self._sets.update(self._read_inputs(arrays, descriptors))
         return {"op": "inputs"}
 
     def outputs(self, _: dict[str, Any]) -> dict[str, Any]:
@@ -125,19 +127,22 @@ class Session:
     def bye(self, _: dict[str, Any]) -> dict[str, Any]:
         return {"op": "bye", "device_peak_bytes": self._provider.device_peak_bytes()}
 
-    def _read_inputs(
-        self, case: cases.Case, arrays: list[tuple[str, int]], descriptors: list[int]
-    ) -> dict[int, list[Any]]:
-        """Every input set as the framework's own arrays, in the case's order; resident before any clock runs."""
-        sets: dict[int, dict[str, Any]] = {}
+    def _read_inputs(self, arrays: list[tuple[str, int]], descriptors: list[int]) -> dict[int, list[Any]]:
+        """Every input set as the baseline's arguments, in the case's order; resident before any clock runs."""
+        assert self._case and self._baseline
+        names, arrange, sets = self._case.inputs, self._baseline.arrange, {}
+        convert = providers.read_npy if arrange else lambda fd: self._provider.array(providers.read_npy(fd))
         for (name, number), descriptor in zip(arrays, descriptors):
-            sets.setdefault(number, {})[name] = self._provider.array(providers.read_npy(descriptor))
+            sets.setdefault(number, {})[name] = convert(descriptor)
             os.close(descriptor)
         for number, members in sets.items():
-            if set(members) != set(case.inputs):
-                raise violation(f"input set {number} is not {', '.join(case.inputs)}")
+            if set(members) != set(names):
+                raise violation(f"input set {number} is not {', '.join(names)}")
+            sets[number] = [members.pop(name) for name in names]
+            if arrange:
+                sets[number] = list(arrange(self._provider, self._point, *sets[number]))
         self._provider.synchronize()
-        return {number: [members[name] for name in case.inputs] for number, members in sets.items()}
+        return sets
 
 
 def _text(message: dict[str, Any], key: str) -> str:
