@@ -8,10 +8,14 @@
 
 typedef struct list_args {
     bool json;
+    opt_list plugins;
 } list_args;
 
+#define AT(member) offsetof(list_args, member)
+
 static const opt_spec list_options[] = {
-    { "json", 0, OPT_FLAG, offsetof(list_args, json), NULL, NULL, "print one JSON document" },
+    { "plugin", 0, OPT_EACH, AT(plugins), "FILE", NULL, "also know the cases of a shared object; may be repeated" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
 };
 
 static const char *const platforms[] = { "cpu", "cuda12" };
@@ -217,12 +221,14 @@ int list_print(const opt_program *program, cbx_ctx *ctx, bool json)
 static int run_list(const opt_run *run)
 {
     const list_args *a = run->args;
+
+    if (nperf_cases_open(run, &a->plugins)) return EXIT_ERROR;
     return list_print(run->program, run->ctx, a->json);
 }
 
 const opt_command list_command = {
     "list",
-    "[--json]",
+    "[--plugin FILE] [--json]",
     "cases, points, parameters, baselines, platforms, providers",
     "Prints what can be measured: each case with its points, parameters and baselines, and which platforms this "
     "machine has.",

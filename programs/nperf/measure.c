@@ -13,7 +13,7 @@
 
 typedef struct measure_args {
     const char *case_name, *out, *report, *site, *store, *variants;
-    opt_list platforms, points, baselines, skip, render_from;
+    opt_list platforms, points, baselines, skip, render_from, plugins;
     size_t repeats, launches, cpu_slots, seed;
     int warmup, threads;
     double budget, worker_timeout;
@@ -60,6 +60,7 @@ static const opt_spec measure_options[] = {
     { "render-from", 0, OPT_WORDS, AT(render_from), "PATH", NULL,
       "render rows of files or folders, and measure nothing" },
     { "latest", 0, OPT_FLAG, AT(latest), NULL, NULL, "with --render-from: the newest row of each key only" },
+    { "plugin", 0, OPT_EACH, AT(plugins), "FILE", NULL, "also know the cases of a shared object; may be repeated" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document instead of the table" },
     { "list", 'l', OPT_FLAG, AT(list), NULL, NULL, "print cases, points and baselines, and stop" },
 };
@@ -340,6 +341,7 @@ static int run_measure(const opt_run *run)
     outputs to;
 
     if (a->latest && !a->render_from.count) return opt_fail(run->program, "--latest goes with --render-from");
+    if (nperf_cases_open(run, &a->plugins)) return EXIT_ERROR;
     if (!command || !settle_outputs(a, run->arena, &to)) return opt_fail(run->program, "out of memory");
     if (a->list) return list_print(run->program, run->ctx, a->json);
     if (a->render_from.count) return render(run->program, run->ctx, a, &to);

@@ -7,9 +7,15 @@
 #include "calibrax/perf/measure.h"
 #include "programs/common/output.h"
 
-extern const opt_command measure_command, exec_command, doctor_command, selftest_command, list_command;
+extern const opt_command measure_command, exec_command, doctor_command, selftest_command, list_command,
+    new_case_command;
 
-/* The cases that are linked in. */
+/*
+ * The cases that are linked in, until nperf_cases_open has added others: those of plug-ins named by NPERF_PLUGINS and by --plugin, which it
+ * also names for the workers.  @return an exit status, a fault has been said; nperf_cases_close is fine without it
+ */
+int nperf_cases_open(const opt_run *run, const opt_list *plugins);
+void nperf_cases_close(void);
 const cbx_case_list *nperf_cases(void);
 /* Finds a case, or prints a sentence with the nearest name. */
 const cbx_case_ops *nperf_case(const opt_program *program, const char *name);
