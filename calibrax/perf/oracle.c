@@ -163,10 +163,27 @@ static bool converse(cbx__talk *t, const cbx__load *load)
     return cbx__talk_ask_text(t, bye, sizeof bye - 1, NULL, 0, "bye", NULL) && cbx__talk_end(t);
 }
 
+/* The program that computes the answer: the native worker, or Python with the case's provider. */
+static cbx_status oracle_program(cbx_ctx *ctx, const cbx_workload *w, const char *worker, cbx_arena *arena,
+                                 const char *program[6], cbx_err *err)
+{
+    const char *provider = w->c->oracle_provider;
+    cbx_status st;
+
+    program[0] = worker;
+    if (!provider) return CBX_OK;
+    st = cbx_provider_interpreter(ctx, provider, "cpu", arena, &program[0], NULL, err);
+    if (!st) st = cbx__tool_find(CBX__TOOL_PYTHON_WORKER, arena, &program[2], err);
+    program[1] = "-u";
+    program[3] = provider;
+    program[4] = "cpu";
+    return st;
+}
+
 static cbx_status run_process(cbx_ctx *ctx, const cbx_workload *w, const cbx_workload_opts *opts, const char *worker,
                               const cbx__load *load, cbx_arena *arena, cbx_err *err)
 {
-    const char *program[] = { worker, NULL };
+    const char *program[6] = { NULL };
     cbx__talk_opts talk_opts = { .timeout_s = opts->oracle_timeout_s,
                                  .memory_limit_bytes = cbx__proc_available() / 10 * 8,
                                  .stop = opts->stop };
@@ -174,8 +191,11 @@ static cbx_status run_process(cbx_ctx *ctx, const cbx_workload *w, const cbx_wor
     cbx__talk *t = NULL;
     cbx_status st;
 
+    st = oracle_program(ctx, w, worker, arena, program, err);
+    if (st) return st;
     cbx__environment_init(&env, arena, true);
     cbx__environment_set(&env, "NPERF_WORKER_FD", "3");
+    if (w->c->oracle_provider) cbx__environment_set(&env, "CUDA_VISIBLE_DEVICES", "");
     if (env.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for the environment of '%s'", cbx__tool_base(worker));
     cbx__child_opts child = { .program = program, .env = env.vars };
     st = cbx__talk_open(cbx_ctx_allocator(ctx), &child, &talk_opts, &t, err);

@@ -1,5 +1,5 @@
 /*
- * The cases that this run knows: those linked in, and those of plug-ins.
+ * The cases that this run knows: those linked in, those of plug-ins, and those of case files.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -12,6 +12,8 @@
 
 /* One a process; the list is asked for from everywhere. */
 static cbx_case_set *set;
+static cbx_declared *files_read[32];
+static size_t nfiles_read;
 
 const cbx_case_list *nperf_cases(void) { return set ? cbx_case_set_list(set) : &cbx_builtin_cases; }
 
@@ -19,6 +21,19 @@ void nperf_cases_close(void)
 {
     cbx_case_set_free(set);
     set = NULL;
+    while (nfiles_read > 0) cbx_declared_free(files_read[--nfiles_read]);
+}
+
+const cbx_declared *nperf_declared(size_t i) { return i < nfiles_read ? files_read[i] : NULL; }
+
+const cbx_declared *nperf_commands(const char *name)
+{
+    for (size_t i = 0; i < nfiles_read; i++) {
+        if (cbx_declared_get_kind(files_read[i]) == CBX_DECLARED_COMMANDS &&
+            !strcmp(cbx_declared_case(files_read[i])->name, name))
+            return files_read[i];
+    }
+    return NULL;
 }
 
 /* Adds an absolute path to the variable: workers run in folders of their own. */
@@ -36,7 +51,28 @@ static int name_for_workers(const opt_program *program, cbx_arena *arena, const 
     return EXIT_PASS;
 }
 
-int nperf_cases_open(const opt_run *run, const opt_list *plugins)
+/* Reads a case file; one of Python functions becomes a case like any other. */
+static int open_file(const opt_run *run, const char *path)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx_declared *d = NULL;
+    const char *name;
+
+    if (nfiles_read == CBX_LEN(files_read))
+        return opt_fail(run->program, "--define: more than %zu case files", CBX_LEN(files_read));
+    if (cbx_declared_read(run->ctx, path, &d, &err)) return opt_fail(run->program, "%s", err.message);
+    name = cbx_declared_case(d)->name;
+    files_read[nfiles_read++] = d;
+    if (cbx_declared_get_kind(d) == CBX_DECLARED_PYTHON)
+        return cbx_case_set_add(run->ctx, set, cbx_declared_case(d), path, &err)
+                   ? opt_fail(run->program, "%s", err.message)
+                   : EXIT_PASS;
+    if (cbx_case_find(cbx_case_set_list(set), name) || nperf_commands(name) != d)
+        return opt_fail(run->program, "'%s': a case '%s' is there already; give it another name", path, name);
+    return EXIT_PASS;
+}
+
+int nperf_cases_open(const opt_run *run, const opt_list *plugins, const opt_list *files)
 {
     cbx_err err = CBX_ERR_INIT;
     int status = EXIT_PASS;
@@ -46,6 +82,7 @@ int nperf_cases_open(const opt_run *run, const opt_list *plugins)
     if (!status && (cbx_case_set_create(run->ctx, &cbx_builtin_cases, &set, &err) ||
                     cbx_case_set_add_environment(run->ctx, set, &err)))
         status = opt_fail(run->program, "%s", err.message);
+    for (size_t i = 0; files && i < files->count && !status; i++) status = open_file(run, files->items[i]);
     return status;
 }
 

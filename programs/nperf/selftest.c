@@ -395,7 +395,7 @@ static int run_selftest(const opt_run *run)
     bool want_mutants = a->mutants || !a->aa, want_aa = a->aa || !a->mutants;
     int status = EXIT_PASS;
 
-    if (nperf_cases_open(run, &a->plugins)) return EXIT_ERROR;
+    if (nperf_cases_open(run, &a->plugins, NULL)) return EXIT_ERROR;
     if (!a->aa) a->aa = "24";
     cbx_text_init(&m.survivors, cbx_ctx_allocator(ctx));
     progress_init(&p);

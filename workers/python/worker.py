@@ -22,7 +22,7 @@ import providers
 from protocol import VERSION, Channel, ParentGone, WorkerError, one_line, violation
 
 # Cause of an exception that tells nothing better, by the phase in which it was raised.
-CAUSE_OF_PHASE = {"import": "import_failed", "compile": "compile_error"}
+CAUSE_OF_PHASE = {"import": "import_failed", "compile": "compile_error", "oracle": "oracle_failed"}
 
 
 def timed_calls(call: Callable[..., Any], inputs: list[Any], iterations: int) -> tuple[int, Any]:
@@ -41,7 +41,7 @@ def timed_calls(call: Callable[..., Any], inputs: list[Any], iterations: int) ->
 
 
 class Session:
-    """One attempt, message by message: load, compile, epoch..., inputs, outputs, bye.  Each method answers with a reply's members."""
+    """One attempt, message by message: load, compile, epoch..., inputs, outputs, bye; or load, oracle, bye.  Each method answers with a reply's members."""
 
     def __init__(self, channel: Channel, provider: providers.Provider) -> None:
         self._channel = channel
@@ -55,6 +55,8 @@ class Session:
         self._call: Callable[..., Any] | None = None
         self._result: Any = None
         self._heap_pad = bytearray()
+        self._is_oracle = False
+        self._tolerances = (0.0, 0.0)
 
     def load(self, message: dict[str, Any]) -> dict[str, Any]:
         if self._function:
@@ -62,15 +64,16 @@ class Session:
         arrays, outputs = _names(message, "arrays"), message.get("outputs")
         if not isinstance(outputs, list):
             raise violation("load has no list of outputs")
-        descriptors = self._channel.take_descriptors(len(arrays) + len(outputs))
-        case = cases.find(_text(message, "case"))
-        baseline = case.baseline(_text(message, "baseline"), self._provider.name)
+        files = len(outputs) if "baseline" in message else 2 * len(outputs)
+        descriptors = self._channel.take_descriptors(len(arrays) + files)
+        case, baseline = self._find(message)
         if tuple(outputs) != case.outputs:
             raise violation(f"case '{case.name}' has the outputs {', '.join(case.outputs)}")
 
         # A layout factor drawn by the parent: it shifts where the arrays below land.
         self._heap_pad = bytearray(_count(message, "heap_pad", 0))
-        self._provider.open(_text(message, "platform"), _count(message, "threads", self._provider.threads))
+        platform = _text({"platform": "cpu", **message}, "platform")  # an oracle is told of none
+        self._provider.open(platform, _count(message, "threads", self._provider.threads))
         point = message.get("point")
         if not isinstance(point, dict):
             raise violation("load has no point")
@@ -82,9 +85,44 @@ class Session:
         self._function = baseline.prepare(self._provider, point, *self._sets[0])
         return {"op": "loaded"}
 
+    def _find(self, message: dict[str, Any]) -> tuple[cases.Case, cases.Baseline]:
+        """Of the tables here, or of the message's own definition, which the oracle always has."""
+        definition, name = message.get("definition"), _text(message, "case")
+        if definition is None:
+            case = cases.find(name)
+            return case, case.baseline(_text(message, "baseline"), self._provider.name)
+        if not isinstance(definition, dict):
+            raise violation("the definition is no object")
+        from cases import declared
+
+        case = declared.case_of(name, self._provider.name, definition)
+        self._tolerances = declared.tolerances(definition)
+        self._is_oracle = "baseline" not in message
+        return case, case.baselines[""]
+
+    def oracle(self, _: dict[str, Any]) -> dict[str, Any]:
+        """The answer in float64 (bool for bool), and what a right baseline may be off by: atol + rtol |answer|."""
+        if not self._is_oracle or not self._function:
+            raise violation("oracle comes after a load without baseline")
+        import numpy
+
+        rtol, atol = self._tolerances
+        results = self._function(*self._sets[0])
+        results = results if isinstance(results, tuple) else (results,)
+        if len(results) * 2 != len(self._outputs):
+            raise WorkerError("oracle_failed", f"the reference returned {len(results)} outputs")
+        for number, result in enumerate(results):
+            answer = numpy.asarray(self._provider.to_host(result))
+            answer = answer if answer.dtype == bool else answer.astype(numpy.float64)
+            with numpy.errstate(all="ignore"):
+                bound = numpy.where(numpy.isfinite(answer), atol + rtol * numpy.abs(answer), 0).astype(numpy.float64)
+            providers.write_npy(self._outputs[2 * number], answer)
+            providers.write_npy(self._outputs[2 * number + 1], bound)
+        return {"op": "oracle"}
+
     def compile(self, _: dict[str, Any]) -> dict[str, Any]:
-        if not self._function or self._call:
-            raise violation("compile comes once, after load")
+        if not self._function or self._call or self._is_oracle:
+            raise violation("compile comes once, after the load of a baseline")
         start = time.perf_counter_ns()
         self._call, compile_ns = self._provider.compile(self._function, self._sets[0])
         self._result = self._call(*self._sets[0])
@@ -195,6 +233,7 @@ def serve(channel: Channel, framework: str, platform: str | None) -> int:
             "epoch": session.epoch,
             "inputs": session.inputs,
             "outputs": session.outputs,
+            "oracle": session.oracle,
             "bye": session.bye,
         }
         gc.disable()  # a collection inside an epoch would be timed
