@@ -127,6 +127,7 @@
 #include "calibrax/perf/launch.h"
 #include "calibrax/perf/measure.h"
 #include "calibrax/perf/params.h"
+#include "calibrax/perf/plugin.h"
 #include "calibrax/perf/report.h"
 #include "calibrax/perf/worker.h"
 
