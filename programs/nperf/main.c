@@ -30,14 +30,18 @@ static const opt_note examples[] = {
     { "nperf --baselines stream,tiled --launches 21", "every point, two baselines" },
     { "nperf exec 'sort a.txt' 'sort -u a.txt'", "two commands, interleaved, with a verdict" },
     { "nperf gate --baseline baseline.jsonl --current results/semiring_matmul.jsonl", "may this change pass?" },
+    { "nperf compare main HEAD --build make --bench './bench' --metric time", "did this branch make it slower?" },
     { "nperf --render-from results/store --latest --site", "a page of everything measured so far" },
     { NULL, NULL },
 };
 
 int main(int argc, char **argv)
 {
-    const opt_command commands[] = { measure_command,  exec_command,   list_command,    gate_command,
-                                     new_case_command, doctor_command, selftest_command };
+    const opt_command commands[] = {
+        measure_command,  exec_command,   list_command,     gate_command,    compare_command,
+        bundle_command,   feed_command,   coverage_command, scaling_command, drift_command,
+        new_case_command, doctor_command, selftest_command,
+    };
     const opt_program program = { "nperf",  "measures numerical kernels, and any commands, truthfully",
                                   commands, CBX_LEN(commands),
                                   exits,    environment,

@@ -18,7 +18,7 @@ typedef struct measure_args {
     size_t repeats, launches, cpu_slots, seed, prune_keep;
     int warmup, threads;
     double budget, worker_timeout, gate_min, gate_p95;
-    const char *gate_out;
+    const char *gate_out, *selftest, *op_matrix;
     uint64_t memory_limit;
     bool quick, skip_slow, in_process, latest, resume, json, list;
 } measure_args;
@@ -58,6 +58,10 @@ static const opt_spec measure_options[] = {
     { "report", 0, OPT_STRING, AT(report), "FILE", "results/CASE.md",
       "markdown report; with --render-from only when given" },
     { "site", 0, OPT_MAYBE, AT(site), "DIR", "site", "also write DIR/index.html, a page that needs nothing else" },
+    { "selftest", 0, OPT_STRING, AT(selftest), "FILE", "reports/selftest.json where it is",
+      "with --site: what `nperf selftest --json` printed" },
+    { "op-matrix", 0, OPT_STRING, AT(op_matrix), "FILE", "../nitrix/docs/op_matrix.json where it is",
+      "with --site: what the operations can do" },
     { "store", 0, OPT_MAYBE, AT(store), "DIR", "results/store",
       "also keep the run, with its raw launches, in a store" },
     { "prune-keep", 0, OPT_COUNT, AT(prune_keep), "N", "all", "with --store: keep only the N newest runs of the case" },
@@ -82,6 +86,8 @@ static const opt_spec measure_options[] = {
 /** Paths settled from defaults. */
 typedef struct outputs {
     const char *rows, *report, *page;
+    const char *folder; /* of the page */
+    cbx_arena *arena;
 } outputs;
 
 /* --- rendering, shared by both ways --- */
@@ -99,26 +105,18 @@ static void print_table(const cbx_rows *rows)
     cbx_text_clear(&text);
 }
 
-static int write_files(const opt_program *program, cbx_ctx *ctx, const cbx_rows *rows, const char *command,
-                       const outputs *to)
+static int write_report(const opt_program *program, cbx_ctx *ctx, const cbx_rows *rows, const char *command,
+                        const outputs *to)
 {
     cbx_report_opts opts = CBX_REPORT_OPTS_INIT;
     cbx_text text;
-    int status = EXIT_PASS;
+    int status;
 
+    if (!to->report) return EXIT_PASS;
     opts.command = command;
     cbx_text_init(&text, cbx_allocator_default());
-    if (to->report) {
-        cbx_report_markdown(rows, &opts, &text);
-        status = write_text(program, ctx, to->report, &text);
-    }
-    if (to->page) {
-        int second;
-        cbx_text_reset(&text);
-        cbx_report_site(rows, &opts, &text);
-        second = write_text(program, ctx, to->page, &text);
-        status = status ? status : second;
-    }
+    cbx_report_markdown(rows, &opts, &text);
+    status = write_text(program, ctx, to->report, &text);
     cbx_text_clear(&text);
     return status;
 }
@@ -191,32 +189,51 @@ static const char *reproduce(const measure_args *a, cbx_arena *arena)
 
 /* --- render --- */
 
-/* Every row, or the one of each key to show. */
-static int read_rows(const opt_program *program, cbx_ctx *ctx, const measure_args *a, cbx_rows *rows)
+/* The page always shows the newest good row of each key: what came before is its history. */
+static int render_page(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to,
+                       cbx_row_index *ix, const cbx_rows *rows)
 {
-    cbx_row_index *ix = NULL;
-    cbx_err err = CBX_ERR_INIT;
-    int status = open_rows(program, ctx, "--render-from", &a->render_from, &ix);
+    page_sources from = { NULL, ix, a->selftest, a->op_matrix };
+    cbx_rows newest;
+    int status = EXIT_PASS;
 
-    if (!status && a->latest) status = latest_rows(program, ix, "--render-from", CBX_ROWS_WHOLE, rows);
-    if (!status && !a->latest && cbx_row_index_rows(ix, NULL, CBX_ROWS_WHOLE, rows, &err))
-        status = opt_fail(program, "--render-from: %s", err.message);
-    cbx_row_index_close(ix);
+    if (!to->page) return EXIT_PASS;
+    cbx_rows_init(&newest, cbx_ctx_allocator(ctx));
+    if (!a->latest) status = latest_rows(program, ix, "--site", CBX_ROWS_WHOLE, &newest);
+    newest.damaged = cbx_row_index_facts_of(ix)->damaged;
+    if (!status) status = write_page(program, ctx, a->latest ? rows : &newest, &from, to->folder, to->arena);
+    if (!status) fprintf(stderr, "page: %s\n", to->page);
+    cbx_rows_clear(&newest);
     return status;
+}
+
+/* Every row, or the one of each key to show. */
+static int read_rows(const opt_program *program, const measure_args *a, cbx_row_index *ix, cbx_rows *rows)
+{
+    cbx_err err = CBX_ERR_INIT;
+
+    rows->damaged = cbx_row_index_facts_of(ix)->damaged;
+    if (a->latest) return latest_rows(program, ix, "--render-from", CBX_ROWS_WHOLE, rows);
+    if (cbx_row_index_rows(ix, NULL, CBX_ROWS_WHOLE, rows, &err))
+        return opt_fail(program, "--render-from: %s", err.message);
+    return EXIT_PASS;
 }
 
 static int render(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to)
 {
+    cbx_row_index *ix = NULL;
     cbx_rows rows;
-    int status;
+    int status = open_rows(program, ctx, "--render-from", &a->render_from, &ix);
 
+    if (status) return status;
     cbx_rows_init(&rows, cbx_ctx_allocator(ctx));
-    status = read_rows(program, ctx, a, &rows);
+    status = read_rows(program, a, ix, &rows);
     if (!status) status = show_rows(program, &rows, a->json);
-    if (!status) status = write_files(program, ctx, &rows, NULL, to);
+    if (!status) status = write_report(program, ctx, &rows, NULL, to);
     if (!status && to->report) fprintf(stderr, "report: %s\n", to->report);
-    if (!status && to->page) fprintf(stderr, "page: %s\n", to->page);
+    if (!status) status = render_page(program, ctx, a, to, ix, &rows);
     cbx_rows_clear(&rows);
+    cbx_row_index_close(ix);
     return status;
 }
 
@@ -295,6 +312,23 @@ static int prune(const opt_program *program, cbx_ctx *ctx, const measure_args *a
     return EXIT_PASS;
 }
 
+/* With the history of the store, where there is one. */
+static int write_measured_page(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to,
+                               const cbx_measure_result *r, const char *command)
+{
+    page_sources from = { command, NULL, a->selftest, a->op_matrix };
+    cbx_row_index *ix = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    int status;
+
+    if (a->store && cbx_row_index_open(ctx, &a->store, 1, &ix, &err))
+        fprintf(stderr, "note: %s, and the page has no history\n", err.message);
+    from.history = ix;
+    status = write_page(program, ctx, &r->rows, &from, to->folder, to->arena);
+    cbx_row_index_close(ix);
+    return status;
+}
+
 /* What is said after a sweep, and what it comes to. */
 static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to,
                     const cbx_measure_result *r, const char *command)
@@ -303,7 +337,9 @@ static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args
 
     if (r->rows.count) {
         status = show_rows(program, &r->rows, a->json);
-        second = write_files(program, ctx, &r->rows, command, to);
+        second = write_report(program, ctx, &r->rows, command, to);
+        status = status ? status : second;
+        second = to->page ? write_measured_page(program, ctx, a, to, r, command) : EXIT_PASS;
         status = status ? status : second;
         second = prune(program, ctx, a);
         status = status ? status : second;
@@ -414,7 +450,9 @@ static bool settle_outputs(const measure_args *a, cbx_arena *arena, outputs *to)
     to->rows = a->out ? a->out : cbx_arena_printf(arena, "results/%s.jsonl", a->case_name);
     to->report = a->report;
     if (!a->report && !a->render_from.count) to->report = cbx_arena_printf(arena, "results/%s.md", a->case_name);
-    to->page = a->site ? cbx_path_join(arena, a->site, "index.html") : a->quick ? "site/index.html" : NULL;
+    to->arena = arena;
+    to->folder = a->site ? a->site : a->quick ? "site" : NULL;
+    to->page = to->folder ? cbx_path_join(arena, to->folder, "index.html") : NULL;
     return to->rows && (to->report || a->render_from.count) && (!a->site || to->page);
 }
 
