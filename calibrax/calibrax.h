@@ -54,6 +54,7 @@
 #include "calibrax/array/promote.h"
 #include "calibrax/array/random.h"
 #include "calibrax/array/scope.h"
+#include "calibrax/array/semiring.h"
 #include "calibrax/array/sets.h"
 #include "calibrax/array/transform.h"
 
