@@ -54,6 +54,7 @@
 #include "calibrax/array/promote.h"
 #include "calibrax/array/random.h"
 #include "calibrax/array/scope.h"
+#include "calibrax/array/semiring.h"
 #include "calibrax/array/sets.h"
 #include "calibrax/array/trace/cost.h"
 #include "calibrax/array/transform.h"
@@ -121,9 +122,11 @@
 #include "calibrax/monitoring/window.h"
 
 #include "calibrax/perf/case.h"
+#include "calibrax/perf/declared.h"
 #include "calibrax/perf/doctor.h"
 #include "calibrax/perf/exec.h"
 #include "calibrax/perf/failure.h"
+#include "calibrax/perf/feed.h"
 #include "calibrax/perf/launch.h"
 #include "calibrax/perf/measure.h"
 #include "calibrax/perf/params.h"
@@ -133,6 +136,7 @@
 
 #include "calibrax/ci/bisect.h"
 #include "calibrax/ci/bisect_run.h"
+#include "calibrax/ci/compare.h"
 #include "calibrax/ci/guard.h"
 #include "calibrax/ci/waivers.h"
 
