@@ -59,6 +59,8 @@ typedef struct profile_facts {
     char remark[PROFILE_MAX_REMARKS][320]; /* what could not be measured, and why */
     size_t nremarks;
     size_t samples, calls_per_sample;
+    const char *work_source;                              /* as cbx_flops_source_name; NULL: no work was asked for */
+    bool work_is_nominal, work_is_least, work_is_dearest; /* CBX_COST_... of a trace */
     cbx_arena *arena;
     cbx_ctx *ctx;
 } profile_facts;

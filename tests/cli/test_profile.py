@@ -95,6 +95,7 @@ def work_of_a_function(p):
     metrics = document["metrics"]
     remark = " ".join(document["remarks"])
     check(any("work: by " + source in remark for source in ("declared", "papi", "perf_event")), remark)
+    check(document["work"]["source"] in remark, "the same for programs")
     check("by declared" not in remark or "no better source" in remark, "why it is only declared")
     equal(metrics["bytes"]["value"], 16, "as declared")
     check(900 <= metrics["flop"]["value"] <= 1200, metrics["flop"])
@@ -110,6 +111,7 @@ def work_of_arrays(p):
     equal(metrics["flop"]["value"], 2 * 64 * 32 * 48, "2 M N K")
     equal(metrics["transcendental"]["value"], 64 * 48, "an exp each")
     equal(metrics["bytes_least"]["value"], 4 * (64 * 32 + 32 * 48 + 64 * 48), "operands and result")
+    equal(document["work"], {"source": "trace", "nominal": False, "at_least": False, "dearest_branch": False}, "and where it comes from")
     check("work: by trace" in document["remarks"], document["remarks"])
     check(metrics["max_rss"]["value"] > 0, "memory")
 
