@@ -266,6 +266,22 @@ bool profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, cons
     return true;
 }
 
+/* --- memory --- */
+
+void profile_see_memory(profile_facts *f, const cbx_memory_of_call *m)
+{
+    static const fact_kind kinds[] = {
+        { "memory_usage", "memory of a call", "MiB", LOWER, "memory", "its peak over what was resident before" },
+        { "memory_retained", "memory it keeps", "MiB", LOWER, "memory", "free memory given back to the kernel" },
+    };
+    const double values[CBX_LEN(kinds)] = { m->usage_mb, m->retained_mb };
+
+    for (size_t i = 0; i < CBX_LEN(kinds); i++) add_value(f, &kinds[i], values[i]);
+    for (size_t i = 0; i < m->nhints; i++) profile_remark(f, "memory: a call %s", m->hint[i]);
+    if (!m->peak_by_kernel)
+        profile_remark(f, "memory: the peak is a lower bound, the kernel's mark cannot be set back");
+}
+
 /* --- launches --- */
 
 static bool see_series(profile_facts *f, const cbx_launches *l, const fact_kind *kinds, size_t nkinds)
