@@ -18,6 +18,7 @@ API void add_up_work(void *state, double *flop, double *bytes);
 API void nothing(void *state);
 API void dies(void *state);
 API void hoards(void *state);
+API void hoards_teardown(void *state);
 API void *squares_setup_size(size_t size);
 API void squares(void *state);
 API void squares_teardown(void *state);
@@ -50,16 +51,23 @@ void dies(void *state)
 }
 
 /* Keeps 8 MiB a call. */
+static void *hoard[64];
+static size_t hoarded;
+
 void hoards(void *state)
 {
-    static void *kept[64];
-    static size_t n;
     size_t bytes = (size_t)8 << 20;
     char *p = malloc(bytes);
     (void)state;
     if (p) memset(p, 1, bytes);
-    free(kept[n % 64]);
-    kept[n++ % 64] = p;
+    free(hoard[hoarded % 64]);
+    hoard[hoarded++ % 64] = p;
+}
+
+void hoards_teardown(void *state)
+{
+    (void)state;
+    for (size_t i = 0; i < 64; i++) free(hoard[i]);
 }
 
 /* n^2 additions that no compiler may leave out. */
