@@ -101,7 +101,7 @@ cbx_status cbx__hardware_of_pci(const char *id, cbx_hardware *out)
     return CBX_ENOENT;
 }
 
-static bool has_feature(const cbx_machine *m, const char *feature)
+bool cbx__machine_has(const cbx_machine *m, const char *feature)
 {
     size_t n = strlen(feature);
     for (const char *at = m->features; (at = strstr(at, feature)); at += n) {
@@ -113,9 +113,9 @@ static bool has_feature(const cbx_machine *m, const char *feature)
 /* Bytes of a vector of the widest instructions with multiply-add; 8: none. */
 static double vector_bytes(const cbx_machine *m)
 {
-    if (has_feature(m, "avx512f")) return 64;
-    if (has_feature(m, "avx2") && has_feature(m, "fma")) return 32;
-    if (has_feature(m, "asimd")) return 16;
+    if (cbx__machine_has(m, "avx512f")) return 64;
+    if (cbx__machine_has(m, "avx2") && cbx__machine_has(m, "fma")) return 32;
+    if (cbx__machine_has(m, "asimd")) return 16;
     return 8;
 }
 

@@ -32,6 +32,8 @@ static const opt_spec profile_options[] = {
     { "roofline", 0, OPT_FLAG, AT(roofline), NULL, NULL,
       "with --flops: its place under the measured roofs of a core of this machine" },
     { "dtype", 0, OPT_STRING, AT(dtype), "TYPE", "float64", "with --roofline: float32 or float64, of the arithmetic" },
+    { "memory", 0, OPT_FLAG, AT(memory), NULL, NULL,
+      "what a call of the function takes at its peak, and what it keeps" },
     { "shapes", 0, OPT_LIST, AT(shapes), "TYPE:AxB,...", NULL,
       "the function is one of arrays (calibrax/array/fn.h) and gets operands of these types and shapes" },
     { "results", 0, OPT_COUNT, AT(results), "N", "1", "with --shapes: how many arrays it gives" },
@@ -158,6 +160,15 @@ static cbx_status time_function(session *s, const profile_plugin *p, cbx_err *er
     return st;
 }
 
+static cbx_status see_memory(session *s, const profile_plugin *p, cbx_err *err)
+{
+    cbx_memory_of_call m;
+    cbx_status st = cbx_memory_measure(s->run->ctx, p->run, p->state, &m, err);
+
+    if (!st) profile_see_memory(s->facts, &m);
+    return st;
+}
+
 static cbx_status measure_function(session *s, cbx_err *err)
 {
     profile_plugin p = { 0 };
@@ -166,6 +177,7 @@ static cbx_status measure_function(session *s, cbx_err *err)
     if (st) return st;
     profile_plugin_start(&p);
     st = time_function(s, &p, err);
+    if (!st && s->a->memory) st = see_memory(s, &p, err);
     if (!st && s->a->flops) st = profile_work(s->run, s->a, &p, s->facts, err);
     profile_plugin_close(&p, true);
     return st;
@@ -194,6 +206,8 @@ static int check_modes(const opt_run *run, const profile_args *a)
         const char *sentence;
     } rules[] = {
         { a->flops && !a->plugin, "--flops: needs --plugin and --function" },
+        { a->memory && (!a->plugin || a->shapes.count || a->sizes.count || a->compile),
+          "--memory: needs --plugin and --function, and goes without --shapes, --sizes and --compile" },
         { a->shapes.count && !a->plugin, "--shapes: needs --plugin and --function" },
         { a->roofline && !a->flops && !a->shapes.count, "--roofline: needs --flops" },
         { a->dtype && !a->roofline, "--dtype: needs --roofline" },

@@ -9,6 +9,7 @@
 #include "calibrax/profiling/carbon.h"
 #include "calibrax/profiling/compilation.h"
 #include "calibrax/profiling/complexity.h"
+#include "calibrax/profiling/memory.h"
 #include "calibrax/profiling/profile.h"
 #include "calibrax/profiling/roofline.h"
 #include "calibrax/profiling/timing.h"
@@ -20,7 +21,7 @@ typedef struct profile_args {
     const char *trace, *data, *name, *plugin, *function, *country, *cache_env, *dtype;
     opt_list sizes, shapes;
     int gpu;
-    bool energy, json, show_output, ignore_failure, flops, roofline, compile;
+    bool energy, json, show_output, ignore_failure, flops, roofline, compile, memory;
 } profile_args;
 
 /* A function of a shared object.  Whatever is not there is NULL. */
@@ -59,6 +60,8 @@ typedef struct profile_facts {
     char remark[PROFILE_MAX_REMARKS][320]; /* what could not be measured, and why */
     size_t nremarks;
     size_t samples, calls_per_sample;
+    const char *work_source;                              /* as cbx_flops_source_name; NULL: no work was asked for */
+    bool work_is_nominal, work_is_least, work_is_dearest; /* CBX_COST_... of a trace */
     cbx_arena *arena;
     cbx_ctx *ctx;
 } profile_facts;
@@ -71,6 +74,8 @@ bool profile_see_energy(profile_facts *f, const cbx_energy_report *e, double run
 
 /* Work of a call that takes so many seconds.  @param roofs  NULL: not placed under them */
 bool profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, const cbx_roofs *roofs);
+/* Peak and rest of a call. */
+void profile_see_memory(profile_facts *f, const cbx_memory_of_call *m);
 /* First and later calls over launches. */
 bool profile_see_launches(profile_facts *f, const cbx_launches_report *r, bool is_command);
 /* What the program says beside its numbers; cut to the length of a remark. */

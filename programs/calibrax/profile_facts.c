@@ -257,9 +257,29 @@ bool profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, cons
                                             w->int_op, w->bytes,          w->bytes_least };
 
     for (size_t i = 0; i < CBX_LEN(kinds); i++) add_value(f, &kinds[i], values[i]);
+    f->work_source = cbx_flops_source_name(w->source);
+    f->work_is_nominal = w->flags & CBX_COST_NOMINAL;
+    f->work_is_least = w->flags & CBX_COST_AT_LEAST;
+    f->work_is_dearest = w->flags & CBX_COST_DEAREST;
     say_source(f, w);
     if (roofs) place(f, w, seconds, roofs);
     return true;
+}
+
+/* --- memory --- */
+
+void profile_see_memory(profile_facts *f, const cbx_memory_of_call *m)
+{
+    static const fact_kind kinds[] = {
+        { "memory_usage", "memory of a call", "MiB", LOWER, "memory", "its peak over what was resident before" },
+        { "memory_retained", "memory it keeps", "MiB", LOWER, "memory", "free memory given back to the kernel" },
+    };
+    const double values[CBX_LEN(kinds)] = { m->usage_mb, m->retained_mb };
+
+    for (size_t i = 0; i < CBX_LEN(kinds); i++) add_value(f, &kinds[i], values[i]);
+    for (size_t i = 0; i < m->nhints; i++) profile_remark(f, "memory: a call %s", m->hint[i]);
+    if (!m->peak_by_kernel)
+        profile_remark(f, "memory: the peak is a lower bound, the kernel's mark cannot be set back");
 }
 
 /* --- launches --- */
@@ -360,6 +380,18 @@ static cbx_json *fact_json(const profile_fact *fact)
     return o;
 }
 
+/* Where the numbers of work come from, and how exact they are. */
+static cbx_json *work_json(const profile_facts *f)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    cbx_json_set_string(o, "source", f->work_source);
+    cbx_json_set_bool(o, "nominal", f->work_is_nominal);
+    cbx_json_set_bool(o, "at_least", f->work_is_least);
+    cbx_json_set_bool(o, "dearest_branch", f->work_is_dearest);
+    return o;
+}
+
 cbx_json *profile_json(const profile_facts *f)
 {
     cbx_json *o = cbx_json_new_object(), *metrics = cbx_json_new_object(), *remarks = cbx_json_new_array();
@@ -371,6 +403,7 @@ cbx_json *profile_json(const profile_facts *f)
     cbx_json_set_string(o, "subject", f->subject);
     cbx_json_set_int(o, "samples", (int64_t)f->samples);
     cbx_json_set_int(o, "calls_per_sample", (int64_t)f->calls_per_sample);
+    if (f->work_source) cbx_json_set(o, "work", work_json(f));
     for (size_t i = 0; i < f->count; i++) cbx_json_set(metrics, f->fact[i].name, fact_json(&f->fact[i]));
     for (size_t i = 0; i < f->nremarks; i++) cbx_json_push(remarks, cbx_json_new_string(f->remark[i]));
     cbx_json_set(o, "metrics", metrics);
@@ -398,6 +431,7 @@ static cbx_status build_run(const profile_facts *f, const char *name, cbx_run_bu
     }
     if (!st) st = cbx_run_builder_add_point(b, &point, err);
     if (!st) st = cbx_run_builder_set_metadata(b, "profile", cbx_json_new_string(f->subject), err);
+    if (!st && f->work_source) st = cbx_run_builder_set_metadata(b, "work", work_json(f), err);
     return st;
 }
 

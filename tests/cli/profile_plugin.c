@@ -1,6 +1,7 @@
 /* Functions to profile: of numbers, of sizes, of arrays, one that compiles at first, one that does nothing. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +17,8 @@ API void add_up_teardown(void *state);
 API void add_up_work(void *state, double *flop, double *bytes);
 API void nothing(void *state);
 API void dies(void *state);
+API void hoards(void *state);
+API void hoards_teardown(void *state);
 API void *squares_setup_size(size_t size);
 API void squares(void *state);
 API void squares_teardown(void *state);
@@ -45,6 +48,26 @@ void dies(void *state)
 {
     (void)state;
     abort();
+}
+
+/* Keeps 8 MiB a call. */
+static void *hoard[64];
+static size_t hoarded;
+
+void hoards(void *state)
+{
+    size_t bytes = (size_t)8 << 20;
+    char *p = malloc(bytes);
+    (void)state;
+    if (p) memset(p, 1, bytes);
+    free(hoard[hoarded % 64]);
+    hoard[hoarded++ % 64] = p;
+}
+
+void hoards_teardown(void *state)
+{
+    (void)state;
+    for (size_t i = 0; i < 64; i++) free(hoard[i]);
 }
 
 /* n^2 additions that no compiler may leave out. */

@@ -95,6 +95,7 @@ def work_of_a_function(p):
     metrics = document["metrics"]
     remark = " ".join(document["remarks"])
     check(any("work: by " + source in remark for source in ("declared", "papi", "perf_event")), remark)
+    check(document["work"]["source"] in remark, "the same for programs")
     check("by declared" not in remark or "no better source" in remark, "why it is only declared")
     equal(metrics["bytes"]["value"], 16, "as declared")
     check(900 <= metrics["flop"]["value"] <= 1200, metrics["flop"])
@@ -110,8 +111,17 @@ def work_of_arrays(p):
     equal(metrics["flop"]["value"], 2 * 64 * 32 * 48, "2 M N K")
     equal(metrics["transcendental"]["value"], 64 * 48, "an exp each")
     equal(metrics["bytes_least"]["value"], 4 * (64 * 32 + 32 * 48 + 64 * 48), "operands and result")
+    equal(document["work"], {"source": "trace", "nominal": False, "at_least": False, "dearest_branch": False}, "and where it comes from")
     check("work: by trace" in document["remarks"], document["remarks"])
     check(metrics["max_rss"]["value"] > 0, "memory")
+
+
+def memory_of_a_call(p):
+    document = report(p, "--plugin", PLUGIN, "--function", "hoards", "--memory", "-n", "2", "-w", "0", "--sample-ms", "0")
+    metrics = document["metrics"]
+    check(6 < metrics["memory_usage"]["value"] < 40, metrics["memory_usage"])
+    check(6 < metrics["memory_retained"]["value"] < 40, metrics["memory_retained"])
+    check(any("keeps" in remark for remark in document["remarks"]), document["remarks"])
 
 
 def complexity(p):
@@ -188,6 +198,7 @@ def faults_are_sentences(p):
             (["--shapes", "float32:3x,float32:3", "--plugin", PLUGIN, "--function", "product"], "'float32:3x' is no shape"),
             (["--shapes", "real:3", "--plugin", PLUGIN, "--function", "product"], "real"),
             (["--shapes", "float32:4x3,float32:4x3", "--plugin", PLUGIN, "--function", "product"], "(4, 3)"),
+            (["--memory", "--", "true"], "--memory: needs"),
             (["--sizes", "1,2,3", "--plugin", PLUGIN, "--function", "squares"], "at least four"),
             (["--sizes", "1,2,3,0", "--plugin", PLUGIN, "--function", "squares"], "'0' is no size"),
             (["--sizes", "1,2,4,8", "--plugin", PLUGIN, "--function", "add_up"], "no function 'void *add_up_setup_size"),
@@ -218,4 +229,4 @@ def interrupted(p):
     equal(started.returncode, 130, "exit status")
 
 
-main([a_command, the_tree_is_counted, text, a_trace, a_run_in_a_store, a_function, work_of_a_function, work_of_arrays, complexity, compilation, commands_of_the_manual, energy_says_why_not, faults_are_sentences, interrupted])
+main([a_command, the_tree_is_counted, text, a_trace, a_run_in_a_store, a_function, work_of_a_function, work_of_arrays, memory_of_a_call, complexity, compilation, commands_of_the_manual, energy_says_why_not, faults_are_sentences, interrupted])

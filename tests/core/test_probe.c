@@ -14,6 +14,7 @@
 #include "calibrax/core/probe.h"
 #include "calibrax/core/probe_cache.h"
 #include "calibrax/core/probe_loops.h"
+#include "calibrax/core/probe_vec.h"
 #include "fail_alloc.h"
 
 static cbx_ctx *ctx;
@@ -135,6 +136,26 @@ static void rates_stand_in_their_relations(void **state)
     wrong = measured;
     wrong.level[0].copy_bytes_per_s = NAN;
     CHECK(broken_relation(&wrong) != NULL, "and a rate that is no number");
+}
+
+/* Products of whole numbers are put together where there is no instruction: as the language has them. */
+static void products_of_lanes(void **state)
+{
+    static const uint64_t cases[][2] = {
+        { 0, 5 }, { 3, 7 }, { 0xffffffffffffffff, 2 }, { 0x123456789abcdef0, 0xfedcba9876543211 }, { 1ull << 32, 3 },
+    };
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        uint64_t a = cases[i][0], b = cases[i][1], r[VEC_BYTES / 8];
+        uint64_t low = (uint32_t)((uint32_t)a * (uint32_t)b);
+        uint64_t high = (uint64_t)(uint32_t)((uint32_t)(a >> 32) * (uint32_t)(b >> 32)) << 32;
+        vi x = VI_SET((long long)a), y = VI_SET((long long)b), z = VI_MUL_64(x, y);
+        memcpy(r, &z, sizeof r);
+        for (size_t k = 0; k < CBX_LEN(r); k++) CHECK(r[k] == a * b, "64 bits");
+        z = VI_MUL_32(x, y);
+        memcpy(r, &z, sizeof r);
+        for (size_t k = 0; k < CBX_LEN(r); k++) CHECK(VEC_BYTES == 8 ? r[k] == low : r[k] == (high | low), "32 bits");
+    }
 }
 
 static void memory_of_a_node(void **state)
@@ -343,6 +364,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_do_their_work),
         cmocka_unit_test(rates_stand_in_their_relations),
+        cmocka_unit_test(products_of_lanes),
         cmocka_unit_test(memory_of_a_node),
         cmocka_unit_test(bounds_are_the_roofline),
         cmocka_unit_test(pipes_have_names),
