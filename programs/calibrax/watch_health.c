@@ -21,7 +21,8 @@ static void on_state(void *user, const cbx_alert *alert)
     watcher *w = user;
     cbx_alert told = *alert;
 
-    snprintf(told.message, sizeof told.message, "pipeline '%.60s' is %s%s%.60s", plain_text(w->run->arena, alert->metric),
+    snprintf(told.message, sizeof told.message, "pipeline '%.60s' is %s%s%.60s",
+             plain_text(w->run->arena, alert->metric),
              alert->severity ? cbx_health_state_name(w->now.state) : "healthy again", *w->now.reason ? ": " : "",
              w->now.reason);
     watch_tell(w, &told);
