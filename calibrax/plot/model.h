@@ -43,7 +43,7 @@ struct cbx_plot {
 /* What stands under the marks and what they are drawn with. */
 typedef struct cbx__theme {
     uint32_t paper, ink, muted, grid, missing;
-    uint32_t series[7];
+    uint32_t series[16];
 } cbx__theme;
 
 /* A plot being drawn. */
@@ -57,7 +57,7 @@ typedef struct cbx__sheet {
 } cbx__sheet;
 
 extern const cbx__theme cbx__themes[2];
-/* Colour of a series; the paint of its line, dashed from the eighth on. */
+/* Colour of a series; the paint of its line, dashed from the seventeenth on. */
 uint32_t cbx__series_colour(const cbx__theme *t, size_t series);
 cbx__paint cbx__series_line(const cbx__theme *t, size_t series, double width);
 /* Marker of a series, about 7 px wide. */

@@ -3,7 +3,7 @@
  *
  * A plot is built from marks in data coordinates, then drawn.  SVG is written here, the same bytes for the same calls; PDF
  * and PNG are drawn by cairo, which is loaded on first use (CBX_EUNAVAILABLE names the package without it).  Colours are
- * those of Okabe and Ito ("Color Universal Design", 2008), told apart by all kinds of colour vision; from the eighth series
+ * those of Okabe and Ito ("Color Universal Design", 2008), told apart by all kinds of colour vision; from the seventeenth series
  * on, lines are dashed too, and every series has a marker of its own.
  *
  * A value that is not finite is missing, and is shown as missing, never as 0.  Everything given is copied.  Text is UTF-8;

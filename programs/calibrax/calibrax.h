@@ -18,6 +18,7 @@ extern const opt_command machine_command;
 extern const opt_command pareto_command;
 extern const opt_command profile_command;
 extern const opt_command query_command;
+extern const opt_command run_command;
 extern const opt_command rank_command;
 extern const opt_command runs_command;
 extern const opt_command scaling_command;
