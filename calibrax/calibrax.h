@@ -107,6 +107,7 @@
 #include "calibrax/monitoring/window.h"
 
 #include "calibrax/perf/case.h"
+#include "calibrax/perf/declared.h"
 #include "calibrax/perf/doctor.h"
 #include "calibrax/perf/exec.h"
 #include "calibrax/perf/failure.h"

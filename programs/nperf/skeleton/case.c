@@ -18,7 +18,12 @@
 
 static const cbx_param_def params[] = {
     { .name = "n", .kind = CBX_PARAM_INT, .min = 1, .max = 1 << 26, .help = "elements" },
-    { .name = "seed", .kind = CBX_PARAM_INT, .min = 0, .max = INT64_MAX, .fallback = "0", .help = "of the random inputs" },
+    { .name = "seed",
+      .kind = CBX_PARAM_INT,
+      .min = 0,
+      .max = INT64_MAX,
+      .fallback = "0",
+      .help = "of the random inputs" },
 };
 
 static const char *const points[] = {
