@@ -108,9 +108,14 @@
 #include "calibrax/monitoring/window.h"
 
 #include "calibrax/perf/case.h"
+#include "calibrax/perf/coverage.h"
 #include "calibrax/perf/doctor.h"
+#include "calibrax/perf/drift.h"
 #include "calibrax/perf/exec.h"
 #include "calibrax/perf/failure.h"
+#include "calibrax/perf/feed.h"
+#include "calibrax/perf/gate.h"
+#include "calibrax/perf/growth.h"
 #include "calibrax/perf/launch.h"
 #include "calibrax/perf/measure.h"
 #include "calibrax/perf/params.h"
@@ -119,6 +124,7 @@
 
 #include "calibrax/ci/bisect.h"
 #include "calibrax/ci/bisect_run.h"
+#include "calibrax/ci/compare.h"
 #include "calibrax/ci/guard.h"
 #include "calibrax/ci/waivers.h"
 
