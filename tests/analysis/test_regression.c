@@ -361,6 +361,37 @@ static void basis_and_interval(void **state)
 #define ROWS 100
 
 /* Holm: a claim that stands alone falls among many; a stronger one stays. */
+#define SAMPLES(n) "\"samples\":[" n "]"
+#define TEN_NOW    "1.01,1.03,1.00,1.02,1.04,0.99,1.01,1.02,1.03,1.00"
+#define TEN_THEN   "1.00,1.02,0.99,1.01,1.03,0.98,1.00,1.01,1.02,0.99"
+
+/* What is not decided by the threshold passes if it is surely within the margin; too few samples decide nothing where they are needed. */
+static void margin_and_samples(void **state)
+{
+    cbx_regression_opts opts = CBX_REGRESSION_OPTS_INIT;
+    const char *now = RUNS_POINT("\"ms\":{\"value\":1.015," SAMPLES(TEN_NOW) "}");
+    const char *then = RUNS_POINT("\"ms\":{\"value\":1.005," SAMPLES(TEN_THEN) "}");
+    const char *few = RUNS_POINT("\"ms\":{\"value\":2,\"lower\":1.9,\"upper\":2.1," SAMPLES("2,1.9,2.1") "}");
+
+    (void)state;
+    opts.threshold = 0.02;
+    check_one(compare_texts(RUNS_DEFS, now, then, &opts), CBX_OUTCOME_UNDECIDED, 3, "wider than the threshold");
+    opts.margin = 0.1;
+    check_one(compare_texts(RUNS_DEFS, now, then, &opts), CBX_OUTCOME_EQUIVALENT, 0, "and within the margin");
+    opts.margin = 0.03;
+    check_one(compare_texts(RUNS_DEFS, now, then, &opts), CBX_OUTCOME_UNDECIDED, 3, "and not within a narrow one");
+    opts.margin = 0.001;
+    opts.threshold = 0.1;
+    check_one(compare_texts(RUNS_DEFS, now, then, &opts), CBX_OUTCOME_EQUIVALENT, 0,
+              "a margin below the threshold is the threshold");
+    check_one(compare_texts(RUNS_DEFS, few, then, &opts), CBX_OUTCOME_REGRESSED, 1, "few samples: by values");
+    opts.needs_samples = true;
+    check_one(compare_texts(RUNS_DEFS, few, then, &opts), CBX_OUTCOME_UNDECIDED, 3,
+              "few samples: not where they are needed");
+    check_one(compare_texts(RUNS_DEFS, RUNS_POINT("\"ms\":{\"value\":2}"), then, &opts), CBX_OUTCOME_REGRESSED, 1,
+              "a side without samples is compared by values all the same");
+}
+
 static void many_rows(void **state)
 {
     (void)state;
@@ -524,6 +555,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(thresholds, setup, teardown),
         cmocka_unit_test_setup_teardown(intervals, setup, teardown),
         cmocka_unit_test_setup_teardown(basis_and_interval, setup, teardown),
+        cmocka_unit_test_setup_teardown(margin_and_samples, setup, teardown),
         cmocka_unit_test_setup_teardown(many_rows, setup, teardown),
         cmocka_unit_test_setup_teardown(false_alarms, setup, teardown),
         cmocka_unit_test_setup_teardown(options, setup, teardown),
