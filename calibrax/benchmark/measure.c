@@ -27,10 +27,7 @@ static void end(const cbx__measuring *m, cbx__phase *p)
     cbx_timeline_span(m->o.trace, p->name, m->ops.name, &at, p->duration_ns, NULL, 0);
 }
 
-static cbx_status set_up(cbx__measuring *m, cbx_err *err)
-{
-    return m->ops.setup(m->ctx, m->self, err);
-}
+static cbx_status set_up(cbx__measuring *m, cbx_err *err) { return m->ops.setup(m->ctx, m->self, err); }
 
 static cbx_status train(cbx__measuring *m, cbx_err *err)
 {
