@@ -114,8 +114,8 @@ static int module_exec(PyObject *module)
     X(dtype_type)                                                                                                      \
     X(unique_all)                                                                                                      \
     X(unique_counts)                                                                                                   \
-    X(unique_inverse) X(finfo) X(iinfo) X(eigh) X(qr) X(slogdet) X(svd) X(lstsq) X(run_type) X(store_type)             \
-        X(check_type) X(report_type)
+    X(unique_inverse)                                                                                                  \
+    X(finfo) X(iinfo) X(eigh) X(qr) X(slogdet) X(svd) X(lstsq) X(run_type) X(store_type) X(check_type) X(report_type)
 #define VISIT(member) Py_VISIT(st->member);
 #define CLEAR(member) Py_CLEAR(st->member);
 
