@@ -181,7 +181,7 @@ static cbx_status read_point(const cbx_json *v, const char *path, cbx_run *run, 
     if (!st) st = cbx_json_need_string(v, "scenario", path, &p.scenario, err);
     if (!st) st = cbx__read_tags(&run->arena, v, path, &p.tags, &p.ntags, err);
     if (!st) st = cbx__read_metrics(&run->arena, v, path, &p.metrics, &p.nmetrics, err);
-    return st ? st : cbx__run_put_point(run, &p, v, err);
+    return st ? st : cbx__run_own_point(run, &p, cbx__says_more(v, point_keys) ? v : NULL, err);
 }
 
 static cbx_status read_points(const cbx_json *v, cbx_run *run, cbx_err *err)
