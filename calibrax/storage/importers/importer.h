@@ -14,8 +14,9 @@
 #define CBX_IMPORTER_ABI 1
 
 typedef struct cbx__import_source {
-    const char *text; /* NUL-terminated */
+    const char *text; /* NUL-terminated; NULL for a read that does not need it */
     size_t len;
+    char digest[CBX_HASH_SIZE]; /* of the text */
     const char *what;
     const cbx_json *json;      /* the whole text; NULL: it is no JSON value */
     const cbx_json *line;      /* the first line that is not blank; NULL: that is no JSON value */
@@ -30,6 +31,7 @@ typedef struct cbx__importer {
     const char *name, *summary;
     int (*detect)(const cbx__import_source *src); /* 0: not mine ... 100: nobody else's */
     void (*read)(cbx__import_job *job);
+    bool needs_text; /* read looks at the text: otherwise only its JSON is kept */
 } cbx__importer;
 
 /* --- reading --- */

@@ -141,8 +141,20 @@ void cbx__import_sample(cbx__import_job *job, cbx__samples *s, double value)
     if (grow(job, &s->values, s->n, &s->room, sizeof(*s->values))) s->values[s->n++] = value;
 }
 
+/* Exactly, for the first and often only array: a file may hold ten million numbers. */
+static void reserve_samples(cbx__import_job *job, cbx__samples *s, size_t n)
+{
+    if (s->room || !n || job->status) return;
+    s->values = cbx_arena_calloc(&job->out->arena, n, sizeof(*s->values));
+    if (s->values)
+        s->room = n;
+    else
+        no_memory(job);
+}
+
 void cbx__import_samples(cbx__import_job *job, const cbx_json *array, const char *key, double scale, cbx__samples *s)
 {
+    reserve_samples(job, s, cbx_json_length(array));
     for (size_t i = 0; i < cbx_json_length(array) && !job->status; i++) {
         const cbx_json *v = cbx_json_at(array, i);
         if (v && !cbx__import_is_number(v))
@@ -160,19 +172,22 @@ static int ascending(const void *a, const void *b)
 
 double cbx__import_median(cbx__import_job *job, const cbx__samples *s)
 {
-    double *sorted = s->n && !job->status ? cbx_arena_calloc(&job->out->arena, s->n, sizeof(*sorted)) : NULL;
+    const cbx_allocator *al = cbx_ctx_allocator(job->ctx);
+    double *sorted, median;
 
     if (!s->n || job->status) return NAN;
+    for (size_t i = 0; i < s->n; i++)
+        if (isnan(s->values[i])) return NAN;
+    sorted = cbx_mem_calloc(al, s->n, sizeof(*sorted));
     if (!sorted) {
         no_memory(job);
         return NAN;
     }
-    for (size_t i = 0; i < s->n; i++) {
-        if (isnan(s->values[i])) return NAN;
-        sorted[i] = s->values[i];
-    }
+    memcpy(sorted, s->values, s->n * sizeof(*sorted));
     qsort(sorted, s->n, sizeof(*sorted), ascending);
-    return s->n % 2 ? sorted[s->n / 2] : 0.5 * sorted[s->n / 2 - 1] + 0.5 * sorted[s->n / 2];
+    median = s->n % 2 ? sorted[s->n / 2] : 0.5 * sorted[s->n / 2 - 1] + 0.5 * sorted[s->n / 2];
+    cbx_mem_free(al, sorted, s->n * sizeof(*sorted));
+    return median;
 }
 
 /* --- runs --- */
@@ -180,13 +195,13 @@ double cbx__import_median(cbx__import_job *job, const cbx__samples *s)
 /* Twelve digits from the text, what was said of it, and the number of the run in it. */
 static void name_run(cbx__import_job *job)
 {
-    char digest[CBX_HASH_SIZE], id[CBX_HASH_SIZE];
+    char id[CBX_HASH_SIZE];
     cbx_text text;
 
-    cbx_hash_bytes(job->src->text, job->src->len, digest);
     cbx_text_init(&text, &job->out->arena.al);
-    cbx_text_printf(&text, "%s|%s|%s|%s|%zu", digest, job->importer->name, job->opts->commit ? job->opts->commit : "",
-                    job->opts->branch ? job->opts->branch : "", job->out->nruns);
+    cbx_text_printf(&text, "%s|%s|%s|%s|%zu", job->src->digest, job->importer->name,
+                    job->opts->commit ? job->opts->commit : "", job->opts->branch ? job->opts->branch : "",
+                    job->out->nruns);
     if (text.status) no_memory(job);
     cbx_hash_bytes(cbx_text_str(&text), text.len, id);
     cbx_text_clear(&text);

@@ -154,5 +154,5 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_nvbench = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "nvbench", "NVBench, JSON", detect, read_file,
+    sizeof(cbx__importer), CBX_IMPORTER_ABI, "nvbench", "NVBench, JSON", detect, read_file, false,
 };
