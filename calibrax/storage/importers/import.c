@@ -9,6 +9,7 @@
 
 #include "calibrax/base/file.h"
 #include "calibrax/storage/importers/folder.h"
+#include "calibrax/storage/importers/gzip.h"
 #include "calibrax/storage/importers/job.h"
 
 #define MAX_BYTES ((size_t)512 << 20)
@@ -126,6 +127,24 @@ static cbx_json *first_line(const cbx__import_source *src)
     return v;
 }
 
+/* What was compressed takes the place of the file's bytes. */
+static cbx_status decompress(cbx_ctx *ctx, const cbx_import_opts *opts, const char *what, cbx_text *text, cbx_err *err)
+{
+    cbx_text plain;
+    cbx_status st;
+
+    if (!cbx__is_gzip(cbx_text_str(text), text->len)) return CBX_OK;
+    cbx_text_init(&plain, cbx_ctx_allocator(ctx));
+    st = cbx__gunzip(text->data, text->len, opts->max_bytes ? opts->max_bytes : MAX_BYTES, what, &plain, err);
+    if (st) {
+        cbx_text_clear(&plain);
+        return st;
+    }
+    cbx_text_clear(text);
+    *text = plain;
+    return CBX_OK;
+}
+
 /* The text goes as soon as nobody looks at it any more. */
 static cbx_status import_source(cbx_ctx *ctx, cbx__import_source *src, cbx_text *text, const cbx_import_opts *opts,
                                 cbx_import *out, cbx_err *err)
@@ -134,8 +153,9 @@ static cbx_status import_source(cbx_ctx *ctx, cbx__import_source *src, cbx_text 
     const cbx__importer *importer = NULL;
     cbx_err json_err = CBX_ERR_INIT;
     cbx_import made = { 0 };
-    cbx_status st = CBX_OK;
+    cbx_status st = decompress(ctx, opts, src->what, text, err);
 
+    if (st) return st;
     cbx_arena_init(&made.arena, cbx_ctx_allocator(ctx));
     src->text = cbx_text_str(text);
     src->len = text->len;
@@ -209,7 +229,7 @@ static cbx_status read_whole(cbx_ctx *ctx, const char *path, size_t most, cbx_te
 
 cbx_status cbx_import_file(cbx_ctx *ctx, const char *path, const cbx_import_opts *opts, cbx_import *out, cbx_err *err)
 {
-    cbx__import_source src = { .what = path };
+    cbx__import_source src = { .what = path, .path = path };
     cbx_status st = check_opts(&opts, 0, path, err);
     struct stat facts;
     cbx_json *companion = NULL;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/file.h"
 #include "calibrax/storage/importers/job.h"
 
 const cbx__import_def cbx__import_time = { "time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY };
@@ -161,6 +162,45 @@ void cbx__import_samples(cbx__import_job *job, const cbx_json *array, const char
             cbx__import_fail(job, CBX_EFORMAT, "element %zu of %s is no number", i, key);
         cbx__import_sample(job, s, v ? cbx_json_double_value(v) * scale : NAN);
     }
+}
+
+/* What a file asks us to read stands below its own folder. */
+static const char *side_path(cbx__import_job *job, const char *name)
+{
+    const char *path = job->src->path, *slash = path ? strrchr(path, '/') : NULL;
+
+    if (!path || *name == '/' || strstr(name, "..")) return NULL;
+    return cbx__import_printf(job, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, name);
+}
+
+static double float_at(const char *bytes)
+{
+    const unsigned char *b = (const unsigned char *)bytes;
+    uint32_t bits = (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+    float v;
+
+    memcpy(&v, &bits, sizeof(v));
+    return v;
+}
+
+void cbx__import_floats(cbx__import_job *job, const char *entry, const char *name, size_t n, cbx__samples *out)
+{
+    const char *path = side_path(job, name);
+    char *bytes = NULL;
+    size_t len = 0;
+    cbx_err why = CBX_ERR_INIT;
+    cbx_status st;
+
+    if (job->status) return;
+    st = path ? cbx_file_read(job->ctx, path, 0, &bytes, &len, &why) : CBX_ENOENT;
+    if (st == CBX_ENOMEM) no_memory(job);
+    if (st || len / 4 != n || len % 4) {
+        cbx__import_note(job, entry, "the %zu numbers of '%.200s' are not beside it", n, name);
+    } else {
+        reserve_samples(job, out, n);
+        for (size_t i = 0; i < n && !job->status; i++) cbx__import_sample(job, out, float_at(bytes + 4 * i));
+    }
+    if (bytes) cbx_mem_free(cbx_ctx_allocator(job->ctx), bytes, len + 1);
 }
 
 static int ascending(const void *a, const void *b)
