@@ -10,7 +10,7 @@
 #include "../fixtures/statistics/expected.h"
 #include "calibrax/base/rng.h"
 #include "calibrax/statistics/estimate.h"
-#include "fail_alloc.h"
+#include "counted.h"
 
 #define A(...)                                                                                                         \
     {                                                                                                                  \
@@ -50,21 +50,7 @@ static const struct {
 #undef ROW
 };
 
-static cbx_ctx *ctx;
 static cbx_err err;
-
-static int set_up(void **state)
-{
-    (void)state;
-    return cbx_ctx_create(NULL, &ctx, &err) != CBX_OK;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    cbx_ctx_free(ctx);
-    return 0;
-}
 
 /* Quantiles are NumPy's to the last bit.  Mean and deviation are Welford's: relative error of the deviation below n u kappa,
  * kappa^2 = 1 + mean^2/variance; Chan, Golub & LeVeque, The American Statistician 37 (1983) 242-247. */
@@ -362,5 +348,5 @@ int main(void)
         cmocka_unit_test(what_is_refused),
         cmocka_unit_test(no_memory),
     };
-    return cmocka_run_group_tests_name("estimate", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("estimate", tests, counted_setup, counted_teardown);
 }
