@@ -55,6 +55,7 @@
 #include "calibrax/array/random.h"
 #include "calibrax/array/scope.h"
 #include "calibrax/array/sets.h"
+#include "calibrax/array/trace/cost.h"
 #include "calibrax/array/transform.h"
 
 #include "calibrax/plot/charts.h"
@@ -64,6 +65,7 @@
 #include "calibrax/statistics/distribution.h"
 #include "calibrax/statistics/effect.h"
 #include "calibrax/statistics/estimate.h"
+#include "calibrax/statistics/growth.h"
 #include "calibrax/statistics/interval.h"
 #include "calibrax/statistics/location.h"
 #include "calibrax/statistics/multiplicity.h"
@@ -84,7 +86,9 @@
 #include "calibrax/analysis/verdict.h"
 
 #include "calibrax/profiling/carbon.h"
+#include "calibrax/profiling/complexity.h"
 #include "calibrax/profiling/energy.h"
+#include "calibrax/profiling/flops.h"
 #include "calibrax/profiling/gpu.h"
 #include "calibrax/profiling/hardware.h"
 #include "calibrax/profiling/profile.h"
@@ -95,6 +99,7 @@
 
 #include "calibrax/storage/import.h"
 #include "calibrax/storage/row.h"
+#include "calibrax/storage/row_index.h"
 #include "calibrax/storage/store.h"
 
 #include "calibrax/validation/accuracy.h"

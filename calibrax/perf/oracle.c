@@ -12,10 +12,11 @@
 
 #include "calibrax/array/io/npy.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/process.h"
+#include "calibrax/base/tools.h"
 #include "calibrax/base/version.h"
 #include "calibrax/perf/environment.h"
 #include "calibrax/perf/talk.h"
-#include "calibrax/perf/tools.h"
 #include "calibrax/perf/workload.h"
 #include "calibrax/profiling/procfs.h"
 

@@ -6,6 +6,7 @@
  */
 #include "calibrax/storage/store_index.h"
 
+#include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,7 +58,7 @@ static cbx_status sql_failed(cbx__index *ix, cbx_err *err)
     return cbx_fail(err, st, "the index of the store: %s; it is a cache and may be deleted", sqlite3_errmsg(ix->db));
 }
 
-static cbx_status run_sql(cbx__index *ix, const char *sql, cbx_err *err)
+cbx_status cbx__index_run(cbx__index *ix, const char *sql, cbx_err *err)
 {
     return sqlite3_exec(ix->db, sql, NULL, NULL, NULL) == SQLITE_OK ? CBX_OK : sql_failed(ix, err);
 }
@@ -182,6 +183,12 @@ void cbx__select_bind_text(cbx__select *s, const char *text)
 
 void cbx__select_bind_int(cbx__select *s, int64_t v) { sqlite3_bind_int64(s->stmt, ++s->bound, v); }
 
+void cbx__select_bind_double(cbx__select *s, double v)
+{
+    s->bound++;
+    if (!isnan(v)) sqlite3_bind_double(s->stmt, s->bound, v);
+}
+
 void cbx__select_bind_bytes(cbx__select *s, const void *bytes, size_t n)
 {
     sqlite3_bind_blob64(s->stmt, ++s->bound, bytes, n, SQLITE_STATIC);
@@ -199,6 +206,11 @@ const char *cbx__select_text(const cbx__select *s, int column)
 }
 
 int64_t cbx__select_int(const cbx__select *s, int column) { return sqlite3_column_int64(s->stmt, column); }
+
+double cbx__select_double(const cbx__select *s, int column)
+{
+    return sqlite3_column_type(s->stmt, column) == SQLITE_NULL ? NAN : sqlite3_column_double(s->stmt, column);
+}
 
 const void *cbx__select_bytes(const cbx__select *s, int column, size_t *n)
 {
@@ -224,7 +236,7 @@ cbx_status cbx__select_again(cbx__select *s, cbx_err *err)
     return st;
 }
 
-cbx_status cbx__select_run(cbx__select *s, cbx_err *err)
+cbx_status cbx__select_put(cbx__select *s, cbx_err *err)
 {
     cbx__select_next(s);
     return cbx__select_again(s, err);
@@ -314,7 +326,7 @@ static cbx_status prune_if_due(cbx__index *ix, cbx_err *err)
 
     if (stale < STALE_FEW || stale < runs) return CBX_OK;
     st = cbx__values_prune(ix, err);
-    return st ? st : run_sql(ix, "UPDATE stale SET n = 0", err);
+    return st ? st : cbx__index_run(ix, "UPDATE stale SET n = 0", err);
 }
 
 /* Compared once more under the lock: another process may have written what is missing in the meantime. */
@@ -323,7 +335,7 @@ static cbx_status write_changes(cbx__index *ix, cbx__scan *scan, cbx_arena *aren
     cbx__putter *putter = NULL;
     const char **gone = NULL;
     size_t ngone = 0;
-    cbx_status st = run_sql(ix, "BEGIN IMMEDIATE", err);
+    cbx_status st = cbx__index_run(ix, "BEGIN IMMEDIATE", err);
 
     if (st) return st;
     st = compare(ix, scan, arena, &gone, &ngone, err);
@@ -333,8 +345,8 @@ static cbx_status write_changes(cbx__index *ix, cbx__scan *scan, cbx_arena *aren
     if (!st) st = cbx__putter_finish(putter, err);
     cbx__putter_free(putter);
     if (!st && ngone) st = prune_if_due(ix, err);
-    if (!st) st = run_sql(ix, "COMMIT", err);
-    if (st) run_sql(ix, "ROLLBACK", NULL);
+    if (!st) st = cbx__index_run(ix, "COMMIT", err);
+    if (st) cbx__index_run(ix, "ROLLBACK", NULL);
     return st;
 }
 
@@ -359,23 +371,23 @@ static cbx_status sweep(cbx__index *ix, cbx_err *err)
     cbx_status st = cbx__values_prune(ix, err);
 
     if (st) return st;
-    return run_sql(ix,
-                   "UPDATE stale SET n = 0;"
-                   "DELETE FROM series WHERE sid NOT IN (SELECT key >> 32 FROM chunk);"
-                   "DELETE FROM def WHERE did NOT IN (SELECT did FROM run_def)",
-                   err);
+    return cbx__index_run(ix,
+                          "UPDATE stale SET n = 0;"
+                          "DELETE FROM series WHERE sid NOT IN (SELECT key >> 32 FROM chunk);"
+                          "DELETE FROM def WHERE did NOT IN (SELECT did FROM run_def)",
+                          err);
 }
 
 cbx_status cbx__index_vacuum(cbx__index *ix, cbx_err *err)
 {
-    cbx_status st = run_sql(ix, "BEGIN IMMEDIATE", err);
+    cbx_status st = cbx__index_run(ix, "BEGIN IMMEDIATE", err);
 
     if (st) return st;
     st = sweep(ix, err);
-    if (!st) st = run_sql(ix, "COMMIT", err);
+    if (!st) st = cbx__index_run(ix, "COMMIT", err);
     if (st)
-        run_sql(ix, "ROLLBACK", NULL);
+        cbx__index_run(ix, "ROLLBACK", NULL);
     else
-        st = run_sql(ix, "VACUUM", err);
+        st = cbx__index_run(ix, "VACUUM", err);
     return st;
 }

@@ -78,7 +78,7 @@ static cbx_status find_or_put(cbx__putter *p, int find, int make, void (*bind)(c
     st = cbx__select_again(s, err);
     if (st || there) return st;
     bind(p->sql[make], what);
-    st = cbx__select_run(p->sql[make], err);
+    st = cbx__select_put(p->sql[make], err);
     *key = cbx__index_last_row(p->ix);
     return st;
 }
@@ -160,7 +160,7 @@ static cbx_status put_def(cbx__putter *p, int64_t rid, const cbx_metric_def *d, 
     if (st) return st;
     cbx__select_bind_int(p->sql[PUT_RUN_DEF], rid);
     cbx__select_bind_int(p->sql[PUT_RUN_DEF], did);
-    return cbx__select_run(p->sql[PUT_RUN_DEF], err);
+    return cbx__select_put(p->sql[PUT_RUN_DEF], err);
 }
 
 static cbx_status put_run(cbx__putter *p, const cbx__scan_file *f, int64_t *rid, cbx_err *err)
@@ -177,7 +177,7 @@ static cbx_status put_run(cbx__putter *p, const cbx__scan_file *f, int64_t *rid,
     cbx__select_bind_int(s, f->timestamp_us);
     for (int i = 0; i < 3; i++) cbx__select_bind_text(s, more[i]);
     cbx__select_bind_int(s, (int64_t)f->npoints);
-    st = cbx__select_run(s, err);
+    st = cbx__select_put(s, err);
     *rid = cbx__index_last_row(p->ix);
     if (!st && *rid > UINT32_MAX)
         st = cbx_fail(err, CBX_EIO, "the index of the store has no more numbers for runs; it may be deleted");

@@ -98,7 +98,7 @@ static cbx_status put_chunk(cbx__gatherer *g, int64_t key, size_t n, cbx_err *er
 {
     cbx__select_bind_int(g->put, key);
     cbx__select_bind_bytes(g->put, g->chunk, n * sizeof *g->chunk);
-    return cbx__select_run(g->put, err);
+    return cbx__select_put(g->put, err);
 }
 
 /* The series' last chunk if that has room for n more, before them in g->chunk; otherwise none. */
@@ -262,7 +262,7 @@ static cbx_status prune_chunks(cbx__gatherer *g, cbx__select *walk, cbx__select 
             if (cbx__rids_find(rids, nrids, g->chunk[i].rid, &near)) g->chunk[kept++] = g->chunk[i];
         if (kept == 0) {
             cbx__select_bind_int(drop, key);
-            st = cbx__select_run(drop, err);
+            st = cbx__select_put(drop, err);
         } else if (kept < n) {
             st = put_chunk(g, key, kept, err);
         }

@@ -3,20 +3,22 @@
  */
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "calibrax/base/file.h"
 #include "calibrax/perf/report.h"
 #include "programs/common/stop.h"
-#include "programs/nperf/nperf.h"
+#include "programs/nperf/gate.h"
 
 typedef struct measure_args {
     const char *case_name, *out, *report, *site, *store, *variants;
-    opt_list platforms, points, baselines, skip, render_from;
-    size_t repeats, launches, cpu_slots, seed;
+    opt_list platforms, points, baselines, skip, render_from, gate_baseline, gate_current;
+    size_t repeats, launches, cpu_slots, seed, prune_keep;
     int warmup, threads;
-    double budget, worker_timeout;
+    double budget, worker_timeout, gate_min, gate_p95;
+    const char *gate_out;
     uint64_t memory_limit;
     bool quick, skip_slow, in_process, latest, resume, json, list;
 } measure_args;
@@ -56,10 +58,18 @@ static const opt_spec measure_options[] = {
     { "site", 0, OPT_MAYBE, AT(site), "DIR", "site", "also write DIR/index.html, a page that needs nothing else" },
     { "store", 0, OPT_MAYBE, AT(store), "DIR", "results/store",
       "also keep the run, with its raw launches, in a store" },
+    { "prune-keep", 0, OPT_COUNT, AT(prune_keep), "N", "all", "with --store: keep only the N newest runs of the case" },
     { "resume", 0, OPT_FLAG, AT(resume), NULL, NULL, "keep the good rows of --out and measure what is missing" },
     { "render-from", 0, OPT_WORDS, AT(render_from), "PATH", NULL,
       "render rows of files or folders, and measure nothing" },
     { "latest", 0, OPT_FLAG, AT(latest), NULL, NULL, "with --render-from: the newest row of each key only" },
+    { "gate-baseline", 0, OPT_WORDS, AT(gate_baseline), "PATH", NULL,
+      "hold rows against these baseline rows, and measure nothing; see `nperf gate`" },
+    { "gate-current", 0, OPT_WORDS, AT(gate_current), "PATH", "results/store", "the rows under test" },
+    { "gate-min", 0, OPT_NUMBER, AT(gate_min), "RATIO", "1.10 where rows have no launches",
+      "`nperf gate --min`: minimum over the baseline's" },
+    { "gate-p95", 0, OPT_NUMBER, AT(gate_p95), "RATIO", "1.25 where rows have no launches", "`nperf gate --p95`" },
+    { "gate-out", 0, OPT_STRING, AT(gate_out), "FILE", GATE_OUT, "the findings as JSON; --report: as markdown" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document instead of the table" },
     { "list", 'l', OPT_FLAG, AT(list), NULL, NULL, "print cases, points and baselines, and stop" },
 };
@@ -165,38 +175,27 @@ static const char *reproduce(const measure_args *a, cbx_arena *arena)
 
 /* --- render --- */
 
-static int read_rows(const opt_program *program, cbx_ctx *ctx, const opt_list *paths, cbx_rows *rows)
+/* Every row, or the one of each key to show. */
+static int read_rows(const opt_program *program, cbx_ctx *ctx, const measure_args *a, cbx_rows *rows)
 {
+    cbx_row_index *ix = NULL;
     cbx_err err = CBX_ERR_INIT;
+    int status = open_rows(program, ctx, "--render-from", &a->render_from, &ix);
 
-    for (size_t i = 0; i < paths->count; i++) {
-        cbx_status st = cbx_rows_read(ctx, paths->items[i], rows, &err);
-        if (st == CBX_ENOENT)
-            return opt_fail(program, "--render-from: %s; nperf writes rows to results/ by default", err.message);
-        if (st) return opt_fail(program, "--render-from: %s", err.message);
-    }
-    if (rows->damaged) {
-        fprintf(stderr, "note: %zu damaged line%s left out; the first: %s\n", rows->damaged,
-                rows->damaged == 1 ? "" : "s", rows->first_damage);
-    }
-    if (rows->count == 0) return opt_fail(program, "--render-from: no rows in '%s'", paths->items[0]);
-    return EXIT_PASS;
+    if (!status && a->latest) status = latest_rows(program, ix, "--render-from", CBX_ROWS_WHOLE, rows);
+    if (!status && !a->latest && cbx_row_index_rows(ix, NULL, CBX_ROWS_WHOLE, rows, &err))
+        status = opt_fail(program, "--render-from: %s", err.message);
+    cbx_row_index_close(ix);
+    return status;
 }
 
 static int render(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to)
 {
-    cbx_err err = CBX_ERR_INIT;
-    size_t newer_failed = 0;
     cbx_rows rows;
     int status;
 
     cbx_rows_init(&rows, cbx_ctx_allocator(ctx));
-    status = read_rows(program, ctx, &a->render_from, &rows);
-    if (!status && a->latest && cbx_rows_latest(ctx, &rows, &newer_failed, &err))
-        status = opt_fail(program, "%s", err.message);
-    if (newer_failed)
-        fprintf(stderr, "note: %zu newer row%s failed; the last good one is shown\n", newer_failed,
-                newer_failed == 1 ? "" : "s");
+    status = read_rows(program, ctx, a, &rows);
     if (!status) status = show_rows(program, &rows, a->json);
     if (!status) status = write_files(program, ctx, &rows, NULL, to);
     if (!status && to->report) fprintf(stderr, "report: %s\n", to->report);
@@ -267,6 +266,19 @@ static void fill_options(const measure_args *a, const cbx_case_ops *c, const out
     o->user = p;
 }
 
+/* The store keeps this run and the newest ones before it. */
+static int prune(const opt_program *program, cbx_ctx *ctx, const measure_args *a)
+{
+    cbx_err err = CBX_ERR_INIT;
+    size_t removed = 0;
+
+    if (!a->store || !a->prune_keep) return EXIT_PASS;
+    if (cbx_row_store_prune(ctx, a->store, a->case_name, a->prune_keep, &removed, &err))
+        return opt_fail(program, "--prune-keep: %s", err.message);
+    fprintf(stderr, "store: %zu older run%s removed\n", removed, removed == 1 ? "" : "s");
+    return EXIT_PASS;
+}
+
 /* What is said after a sweep, and what it comes to. */
 static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to,
                     const cbx_measure_result *r, const char *command)
@@ -276,6 +288,8 @@ static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args
     if (r->rows.count) {
         status = show_rows(program, &r->rows, a->json);
         second = write_files(program, ctx, &r->rows, command, to);
+        status = status ? status : second;
+        second = prune(program, ctx, a);
         status = status ? status : second;
         fflush(stdout); /* the files are named below the table */
         fprintf(stderr, "rows: %s, report: %s%s%s%s%s\n", to->rows, to->report, to->page ? ", page: " : "",
@@ -333,6 +347,18 @@ static bool settle_outputs(const measure_args *a, cbx_arena *arena, outputs *to)
     return to->rows && (to->report || a->render_from.count) && (!a->site || to->page);
 }
 
+static int run_gate(const opt_run *run, const measure_args *a)
+{
+    gate_args g = { a->gate_baseline, a->gate_current, CBX_ROW_GATE_OPTS_INIT };
+
+    g.how.min_ratio = a->gate_min;
+    g.how.p95_ratio = a->gate_p95;
+    g.out = a->gate_out;
+    g.report = a->report ? a->report : GATE_REPORT;
+    g.json = a->json;
+    return gate_rows(run, &g);
+}
+
 static int run_measure(const opt_run *run)
 {
     const measure_args *a = run->args;
@@ -340,13 +366,21 @@ static int run_measure(const opt_run *run)
     outputs to;
 
     if (a->latest && !a->render_from.count) return opt_fail(run->program, "--latest goes with --render-from");
+    if (a->gate_baseline.count) return run_gate(run, a);
+    if (a->gate_current.count) return opt_fail(run->program, "--gate-current goes with --gate-baseline");
+    if (a->prune_keep && !a->store) return opt_fail(run->program, "--prune-keep goes with --store");
     if (!command || !settle_outputs(a, run->arena, &to)) return opt_fail(run->program, "out of memory");
     if (a->list) return list_print(run->program, run->ctx, a->json);
     if (a->render_from.count) return render(run->program, run->ctx, a, &to);
     return measure(run->program, run->ctx, a, &to, command);
 }
 
-static const measure_args defaults = { .case_name = "semiring_matmul", .variants = "all", .warmup = -1 };
+static const measure_args defaults = { .case_name = "semiring_matmul",
+                                       .variants = "all",
+                                       .warmup = -1,
+                                       .gate_min = NAN,
+                                       .gate_p95 = NAN,
+                                       .gate_out = GATE_OUT };
 
 const opt_command measure_command = {
     "",

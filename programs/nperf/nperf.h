@@ -5,9 +5,10 @@
 #define CALIBRAX_PROGRAMS_NPERF_H
 
 #include "calibrax/perf/measure.h"
+#include "calibrax/storage/row_index.h"
 #include "programs/common/output.h"
 
-extern const opt_command measure_command, exec_command, doctor_command, selftest_command, list_command;
+extern const opt_command measure_command, exec_command, doctor_command, selftest_command, list_command, gate_command;
 
 /* The cases that are linked in. */
 const cbx_case_list *nperf_cases(void);
@@ -19,6 +20,10 @@ int list_print(const opt_program *program, cbx_ctx *ctx, bool json);
 
 /* {"schema":schema,"version":1,"rows":[...]} on standard output. */
 int print_rows_json(const opt_program *program, const cbx_rows *rows, const char *schema);
+/* The index of rows that a flag names, with notes on standard error about what is damaged, doubled or newer; no rows at all are a fault. */
+int open_rows(const opt_program *program, cbx_ctx *ctx, const char *flag, const opt_list *paths, cbx_row_index **out);
+/* Adds the row of each series to show. */
+int latest_rows(const opt_program *program, cbx_row_index *ix, const char *flag, cbx_row_extent extent, cbx_rows *rows);
 /* Writes a text to a file, or prints why not. */
 int write_text(const opt_program *program, cbx_ctx *ctx, const char *path, const cbx_text *text);
 

@@ -3,7 +3,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 
 from harness import BUILD, CALIBRAX, SOURCE, check, equal, has, main, one_sentence
 
@@ -34,7 +33,7 @@ def a_command(p):
 
 def the_tree_is_counted(p):
     program = p.write("family.py", "import subprocess, sys, time\n"
-                      "subprocess.run([sys.executable, '-S', '-c', 'x = bytearray(b\"1\") * (70 << 20); s = sum(range(3000000))'])\n")
+                      "subprocess.run([sys.executable, '-S', '-c', 'import time; x = bytearray(b\"1\") * (70 << 20); s = sum(range(3000000)); time.sleep(0.5)'])\n")
     metrics = report(p, "-n", "1", "-w", "0", "--", os.path.realpath(sys.executable), "-S", program)["metrics"]
     check(metrics["max_rss"]["value"] > 70, "memory of the child")
     check(metrics["cpu_user"]["value"] + metrics["cpu_system"]["value"] > 0.02, "CPU time of the child")
@@ -42,7 +41,7 @@ def the_tree_is_counted(p):
 
 
 def text(p):
-    out = run(p, "-n", "6", "--", "sh", "-c", "echo out; echo err >&2", expect=0)
+    out = run(p, "-n", "6", "--", "sh", "-c", "echo out; echo err >&2; sleep 0.3", expect=0)
     has(out.stdout, "6 runs")
     for part in ("time", "memory, one process", "page faults", "[95 % interval]"):
         has(out.stdout, part)
@@ -60,7 +59,7 @@ def a_trace(p):
         events = json.load(f)["traceEvents"]
     spans = [e for e in events if e["ph"] == "X"]
     equal([e["name"] for e in spans], ["sleep", "sleep"], "a span a run")
-    check(all(50e3 <= e["dur"] < 5e6 for e in spans), spans)
+    check(all(50e3 <= e["dur"] < 600e6 for e in spans), f"microseconds: {spans}")
     check({"resident", "CPU", "threads"} <= {e["name"] for e in events if e["ph"] == "C"}, "counters")
 
 
@@ -86,7 +85,7 @@ def a_function(p):
     metrics = document["metrics"]
     equal((document["kind"], document["samples"]), ("function", 9), "samples")
     check(document["calls_per_sample"] > 1, "many calls a window")
-    check(1000 * 0.1e-9 < metrics["call_time"]["value"] < 1e-3, metrics["call_time"])
+    check(1000 * 0.1e-9 < metrics["call_time"]["value"] < 0.1, f"seconds: {metrics['call_time']}")
     check(metrics["clock_share"]["value"] < 1, "per cent")
     has(run(p, "--plugin", PLUGIN, "--function", "add_up", "-n", "9", expect=0).stdout, "samples of ")
 
@@ -118,11 +117,12 @@ def faults_are_sentences(p):
 
 
 def interrupted(p):
-    started = subprocess.Popen([CALIBRAX, "profile", "-n", "100", "--", "sleep", "0.2"], cwd=p.path, env=p.env, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE)
-    time.sleep(0.7)
+    started = subprocess.Popen([CALIBRAX, "profile", "-n", "1000", "--", "sh", "-c", "echo here >&2; sleep 0.2"], cwd=p.path, env=p.env,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for _ in range(3):
+        equal(started.stderr.readline(), "here\n", "a run")
     started.terminate()
-    started.communicate(timeout=30)
+    started.communicate(timeout=120)
     equal(started.returncode, 130, "exit status")
 
 

@@ -2,9 +2,9 @@
 import json
 import os
 import pty
+import resource
 import stat
 import subprocess
-import time
 
 from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence
 
@@ -290,14 +290,14 @@ def completions_of_all_shells(p):
 
 
 def help_is_quick(p):
-    """10 ms is the aim; a loaded machine, or a sanitizer, may take ten times that."""
-    run(p, "--help", expect=0)
+    """10 ms is the aim.  CPU time does not depend on who else is at work; a sanitizer, or a small cache, may take ten times the aim."""
     best = 9.0
     for _ in range(5):
-        start = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         run(p, "--help", expect=0)
-        best = min(best, time.perf_counter() - start)
-    check(best < 0.1, f"--help took {best * 1e3:.1f} ms")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        best = min(best, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+    check(best < 0.1, f"--help took {best * 1e3:.1f} ms of CPU time")
 
 
 main([ingest_takes_several_files, ingest_names_what_it_leaves_out, ingest_never_overwrites_unasked, ingest_into_a_folder_that_cannot_be_written,

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs the pipeline's commands and kernels under `nperf exec`, beside the Python package calibrax, SciPy and ruptures where they are.
 
-usage: report.py BUILD OUT [--tiny]     BUILD: a build folder; OUT: where pipeline.md and pipeline.jsonl go
+usage: report.py BUILD OUT [--tiny] [--only WORD]     BUILD: a build folder; OUT: where pipeline.md and pipeline.jsonl go
+--only: rows whose title holds the word
 --tiny: small stores, two launches, no rivals, TAP: does it work at all?
 Rivals come from the environments that scripts/setup-refs.sh and scripts/interop.sh keep (scipy: make compare-statistics).
 """
@@ -49,10 +50,11 @@ class Group:
     launches: int = 11
     setup: str | None = None
     note: str = ""
+    warmup: int = 1
 
 
 def groups(tiny: bool) -> list:
-    few = 2 if tiny else 5
+    few, slow = 5, 3  # launches; slow: a rival takes many seconds
     found = {name: not tiny and (REFS / name / "bin/python").exists() for name in ("calibrax", "scipy")}
     package = found["calibrax"]
     others = found["scipy"]
@@ -67,10 +69,10 @@ def groups(tiny: bool) -> list:
         Group("calibrax --help", [Command("calibrax", "./calibrax --help"), *rivals(package, Command("Python package", "./py-package --help"))], 10),
         Group("check, 1,000 runs", [Command("calibrax", "./calibrax check --data runs1000"),
                                     *rivals(package, Command("Python package", "./py-package check --data runs1000"))], 15, few + 2),
-        Group("list, 10,000 runs", [Command("calibrax", "./calibrax runs --data runs10000"), *rivals(package, Command("Python package", f"./py-calibrax -c {LIST} runs10000"))], 50, few),
+        Group("list, 10,000 runs", [Command("calibrax", "./calibrax runs --data runs10000"), *rivals(package, Command("Python package", f"./py-calibrax -c {LIST} runs10000"))], 50, slow, warmup=0),
         Group("trend, 10,000 runs", [Command("calibrax", f"./calibrax trend --data runs10000 {TREND}"),
-                                     *rivals(package, Command("Python package", f"./py-package trend --data runs10000 {TREND} --framework flax"))], 50, few),
-        Group("check, 10,000 runs", [Command("calibrax", "./calibrax check --data runs10000"), *rivals(package, Command("Python package", "./py-package check --data runs10000"))], 50, few),
+                                     *rivals(package, Command("Python package", f"./py-package trend --data runs10000 {TREND} --framework flax"))], 50, slow, warmup=0),
+        Group("check, 10,000 runs", [Command("calibrax", "./calibrax check --data runs10000"), *rivals(package, Command("Python package", "./py-package check --data runs10000"))], 50, slow, warmup=0),
         Group("list, 10,000 runs, no index", [Command("calibrax", "./calibrax runs --data runs10000")], 1000, few, "rm -f runs10000/index.sqlite*",
               "the index file is deleted before each launch; run files are in the page cache"),
         Group("trend, 10,000 runs, no index", [Command("calibrax", f"./calibrax trend --data runs10000 {TREND}")], 1000, few, "rm -f runs10000/index.sqlite*"),
@@ -84,10 +86,10 @@ def groups(tiny: bool) -> list:
               *rivals(package, Command("Python package", kernel("calibrax_bootstrap", 3, "values.bin", "./py-calibrax kernels.py"), 3))], 15, few, note="one thread each, mean, percentile"),
         Group("change points, 10,000 values with 10 changes", [Command("libcalibrax", kernel("changes", 200, "changes.bin"), 200),
               *rivals(others, Command("ruptures KernelCPD", kernel("ruptures_kernel", 10, "changes.bin", "./py-scipy kernels.py"), 10),
-                      Command("ruptures Pelt", kernel("ruptures_default", 1, "changes.bin", "./py-scipy kernels.py"), 1))], 5, few),
+                      Command("ruptures Pelt", kernel("ruptures_default", 1, "changes.bin", "./py-scipy kernels.py"), 1))], 5, slow),
         Group("change points, 10,000 values without any", [Command("libcalibrax", kernel("changes", 100, "flat.bin"), 100),
               *rivals(others, Command("ruptures KernelCPD", kernel("ruptures_kernel", 10, "flat.bin", "./py-scipy kernels.py"), 10),
-                      Command("ruptures Pelt", kernel("ruptures_default", 1, "flat.bin", "./py-scipy kernels.py"), 1))], 40, few),
+                      Command("ruptures Pelt", kernel("ruptures_default", 1, "flat.bin", "./py-scipy kernels.py"), 1))], 40, slow),
         Group("change points, 1,000 series of 500", [Command("libcalibrax", kernel("series", 5, "series.bin"), 5),
               *rivals(others, Command("ruptures KernelCPD", kernel("ruptures_series", 1, "series.bin", "./py-scipy kernels.py"), 1))], 1000, few),
     ]
@@ -124,7 +126,7 @@ def measure(group: Group, work: Path) -> list:
             owners.append(command)
     out = work / "rows.jsonl"
     out.unlink(missing_ok=True)
-    call = ["./nperf", "exec", "--launches", str(group.launches), "--warmup", "1", "--out", str(out), "--json"]
+    call = ["./nperf", "exec", "--launches", str(group.launches), "--warmup", str(group.warmup), "--out", str(out), "--json"]
     if group.setup:
         call += ["--setup", group.setup]
     env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
@@ -166,7 +168,8 @@ def main() -> None:
     build, out = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
     work = out / "pipeline" if tiny else build / "pipeline"
     prepare(build, work, tiny)
-    done, rows = groups(tiny), []
+    only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
+    done, rows = [group for group in groups(tiny) if only in group.title], []
     for group in done:
         if tiny:
             group.launches = 2

@@ -1,5 +1,6 @@
 /*
- * A context over the counting allocator, for tests that need no more: before each test or group, and checked behind it.
+ * A context over the counting allocator, for test programs that need no more: before each test or group, and checked behind it.
+ * Included by one file of a program.
  *
  *     cmocka_run_group_tests_name("pareto", tests, counted_setup, counted_teardown)
  */
@@ -8,10 +9,24 @@
 
 #include "fail_alloc.h"
 
-extern cbx_ctx *ctx;
+static cbx_ctx *ctx;
+static cbx_test_alloc counted_memory;
 
-int counted_setup(void **state);
+static inline int counted_setup(void **state)
+{
+    (void)state;
+    cbx_test_alloc_init(&counted_memory);
+    ctx = cbx_test_ctx(&counted_memory);
+    return 0;
+}
+
 /** Fails if anything lives that was allocated through ctx, or an old size was wrong. */
-int counted_teardown(void **state);
+static inline int counted_teardown(void **state)
+{
+    (void)state;
+    cbx_ctx_free(ctx);
+    cbx_test_alloc_check(&counted_memory, "after the tests");
+    return 0;
+}
 
 #endif

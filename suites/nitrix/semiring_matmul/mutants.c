@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "calibrax/array/kernels/vmath.h"
+#include "suites/common/rounding.h"
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
 /* A plan of the tiled kernel for `product`, with `extra` bytes of scratch behind its workspace. */
@@ -108,17 +109,9 @@ static cbx_status prepare_fp16(cbx_ctx *ctx, const cbx_params *params, void **pl
     return cbx__sm_plan_create(ctx, params, p.m * p.n * cbx_dtype_size(p.dtype), (cbx__sm_plan **)plan, err);
 }
 
-/* x rounded to 11 bits by Veltkamp's splitting (Numer. Math. 18 (1971) 224): 2^13 + 1 of 24 bits, 2^42 + 1 of 53. */
-CBX_VMATH_INLINE float half_f32(float x)
-{
-    const float c = 8193.0f * x;
-    return c - (c - x);
-}
-CBX_VMATH_INLINE double half_f64(double x)
-{
-    const double c = 4398046511105.0 * x;
-    return c - (c - x);
-}
+/* x in 11 bits */
+#define half_f32(x) cbx__suite_bits_f32(x, 11)
+#define half_f64(x) cbx__suite_bits_f64(x, 11)
 
 /* --- operands are rounded to 11 bits, sums are right: tensor cores in their default mode --- */
 

@@ -3,7 +3,7 @@
  * relative to the running program and to this library: the build tree and the installed tree have fixed shapes, so no binary
  * needs to carry the path it was built or installed at, and a moved tree still works.
  */
-#include "calibrax/perf/tools.h"
+#include "calibrax/base/tools.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>

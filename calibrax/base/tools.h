@@ -1,8 +1,8 @@
 /*
  * Where the worker and launcher programs are: nperf-launch, nperf-worker, workers/python/worker.py.
  */
-#ifndef CALIBRAX_PERF_TOOLS_H
-#define CALIBRAX_PERF_TOOLS_H
+#ifndef CALIBRAX_BASE_TOOLS_H
+#define CALIBRAX_BASE_TOOLS_H
 
 #include "calibrax/base/arena.h"
 
