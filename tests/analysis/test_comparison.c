@@ -61,8 +61,10 @@ static void by_tag(void **state)
 static void by_run(void **state)
 {
     (void)state;
-    cbx_run *a = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS, RUNS_POINT("\"ms\":{\"value\":4},\"rate\":{\"value\":0}"));
-    cbx_run *b = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS, RUNS_POINT("\"ms\":{\"value\":4},\"rate\":{\"value\":0}"));
+    cbx_run *a = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS,
+                           RUNS_POINT("\"ms\":{\"value\":4},\"rate\":{\"value\":0}"));
+    cbx_run *b = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS,
+                           RUNS_POINT("\"ms\":{\"value\":4},\"rate\":{\"value\":0}"));
     const cbx_run *runs[] = { a, b };
     const char *labels[] = { "old", "new" }, *twice[] = { "x", "x" }, *only[] = { "ms" };
     cbx_comparison_opts o = CBX_COMPARISON_OPTS_INIT;
@@ -100,7 +102,8 @@ static void clashes(void **state)
     (void)state;
     cbx_run *twice = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS,
                                GPU_CPU "," P("a", "\"dev\":\"cpu\",\"fw\":\"jax\"", "\"ms\":{\"value\":5}"));
-    cbx_run *seconds = runs_make(cbx_ctx_allocator(ctx), "m", "\"ms\":{\"name\":\"ms\",\"unit\":\"s\",\"direction\":\"lower\"}",
+    cbx_run *seconds = runs_make(cbx_ctx_allocator(ctx), "m",
+                                 "\"ms\":{\"name\":\"ms\",\"unit\":\"s\",\"direction\":\"lower\"}",
                                  RUNS_POINT("\"ms\":{\"value\":1}"));
     const cbx_run *one[] = { twice }, *two[] = { twice, seconds };
     const char *labels[] = { "a", "b" };
@@ -125,7 +128,8 @@ static void intervals_and_remarks(void **state)
     cbx_run *a = runs_make(
         cbx_ctx_allocator(ctx), "m", RUNS_DEFS,
         RUNS_POINT("\"ms\":{\"value\":20.4,\"samples\":" SEVEN(20) "},\"rate\":{\"value\":1,\"samples\":[1,2]}"));
-    cbx_run *b = runs_make(cbx_ctx_allocator(ctx), "n", RUNS_DEFS, RUNS_POINT("\"ms\":{\"value\":10.4,\"samples\":" SEVEN(10) "}"));
+    cbx_run *b = runs_make(cbx_ctx_allocator(ctx), "n", RUNS_DEFS,
+                           RUNS_POINT("\"ms\":{\"value\":10.4,\"samples\":" SEVEN(10) "}"));
     const cbx_run *runs[] = { a, b };
     const char *labels[] = { "a", "b" };
     cbx_comparison *c = NULL;

@@ -22,7 +22,8 @@ static cbx_regression *compare(const cbx_run *run, const cbx_run *baseline, cons
 static cbx_regression *compare_texts(const char *defs, const char *now, const char *base,
                                      const cbx_regression_opts *opts)
 {
-    cbx_run *a = runs_make(cbx_ctx_allocator(ctx), "m", defs, now), *b = runs_make(cbx_ctx_allocator(ctx), "m", defs, base);
+    cbx_run *a = runs_make(cbx_ctx_allocator(ctx), "m", defs, now),
+            *b = runs_make(cbx_ctx_allocator(ctx), "m", defs, base);
     cbx_regression *r = compare(a, b, opts);
 
     cbx_run_free(a);

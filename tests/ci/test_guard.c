@@ -16,7 +16,8 @@ static cbx_err err;
 
 static cbx_regression *compare(const char *machine, const char *now, const char *base)
 {
-    cbx_run *a = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS, now), *b = runs_make(cbx_ctx_allocator(ctx), machine, RUNS_DEFS, base);
+    cbx_run *a = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS, now),
+            *b = runs_make(cbx_ctx_allocator(ctx), machine, RUNS_DEFS, base);
     cbx_regression *r = NULL;
 
     CHECK_OK(cbx_regression_create(ctx, a, b, NULL, &r, &err), &err, "compared");
