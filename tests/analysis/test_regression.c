@@ -6,27 +6,8 @@
 #include "calibrax/analysis/regression.h"
 #include "calibrax/base/clock.h"
 #include "calibrax/base/rng.h"
-#include "fail_alloc.h"
+#include "counted.h"
 #include "runs.h"
-
-static cbx_test_alloc memory;
-static cbx_ctx *ctx;
-
-static int setup(void **state)
-{
-    (void)state;
-    cbx_test_alloc_init(&memory);
-    ctx = cbx_test_ctx(&memory);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    cbx_ctx_free(ctx);
-    cbx_test_alloc_check(&memory, "after the test");
-    return 0;
-}
 
 static cbx_regression *compare(const cbx_run *run, const cbx_run *baseline, const cbx_regression_opts *opts)
 {
@@ -41,7 +22,8 @@ static cbx_regression *compare(const cbx_run *run, const cbx_run *baseline, cons
 static cbx_regression *compare_texts(const char *defs, const char *now, const char *base,
                                      const cbx_regression_opts *opts)
 {
-    cbx_run *a = runs_make(&memory.al, "m", defs, now), *b = runs_make(&memory.al, "m", defs, base);
+    cbx_run *a = runs_make(cbx_ctx_allocator(ctx), "m", defs, now),
+            *b = runs_make(cbx_ctx_allocator(ctx), "m", defs, base);
     cbx_regression *r = compare(a, b, opts);
 
     cbx_run_free(a);
@@ -189,9 +171,9 @@ static void definitions(void **state)
           "the run's goes before the one beside" },
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        cbx_run *a = runs_make(&memory.al, "m", cases[i].now, MS("100")),
-                *b = runs_make(&memory.al, "m", cases[i].base, MS("1"));
-        cbx_run *d = runs_make(&memory.al, NULL, cases[i].beside, "");
+        cbx_run *a = runs_make(cbx_ctx_allocator(ctx), "m", cases[i].now, MS("100")),
+                *b = runs_make(cbx_ctx_allocator(ctx), "m", cases[i].base, MS("1"));
+        cbx_run *d = runs_make(cbx_ctx_allocator(ctx), NULL, cases[i].beside, "");
         cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
         o.defs = d;
         check_one(compare(a, b, &o), cases[i].wanted, cases[i].exit_code, cases[i].why);
@@ -220,8 +202,8 @@ static void machines(void **state)
         { NULL, NULL, true, CBX_MACHINE_UNKNOWN, 0, "neither says, allowed" },
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        cbx_run *a = runs_make(&memory.al, cases[i].now, RUNS_DEFS, MS("1"));
-        cbx_run *b = runs_make(&memory.al, cases[i].base, RUNS_DEFS, MS("1"));
+        cbx_run *a = runs_make(cbx_ctx_allocator(ctx), cases[i].now, RUNS_DEFS, MS("1"));
+        cbx_run *b = runs_make(cbx_ctx_allocator(ctx), cases[i].base, RUNS_DEFS, MS("1"));
         cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
         cbx_regression *r;
         o.allow_machines = cases[i].allow;
@@ -465,7 +447,7 @@ static void options(void **state)
 {
     (void)state;
     static const cbx_regression_rule nameless = { NULL, 0.1, NAN }, negative = { "*", -1, NAN };
-    cbx_run *a = runs_make(&memory.al, "m", RUNS_DEFS, MS("1"));
+    cbx_run *a = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS, MS("1"));
     cbx_regression_opts good = CBX_REGRESSION_OPTS_INIT, bad[8];
     cbx_err err = CBX_ERR_INIT;
 
@@ -507,7 +489,7 @@ static void speed(void **state)
         at += snprintf(text + at, sizeof text - (size_t)at,
                        "%s{\"name\":\"p%d\",\"scenario\":\"s\",\"metrics\":{\"ms\":{\"value\":%d}}}", i ? "," : "", i,
                        i + 1);
-    a = runs_make(&memory.al, "m", RUNS_DEFS, text);
+    a = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS, text);
     for (int k = 0; k < 5; k++) {
         uint64_t t0 = cbx_clock_ns();
         cbx_regression_free(compare(a, a, NULL));
@@ -535,8 +517,8 @@ static cbx_status one_comparison(cbx_ctx *c, void *user)
 static void out_of_memory(void **state)
 {
     (void)state;
-    cbx_run *runs[2] = { runs_make(&memory.al, "m", RUNS_DEFS, samples("ms", 110, 0.1, 7)),
-                         runs_make(&memory.al, "n", RUNS_DEFS, AT("q", "s", "\"a\":\"b\"", "1")) };
+    cbx_run *runs[2] = { runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS, samples("ms", 110, 0.1, 7)),
+                         runs_make(cbx_ctx_allocator(ctx), "n", RUNS_DEFS, AT("q", "s", "\"a\":\"b\"", "1")) };
 
     cbx_run *same[2] = { runs[0], runs[0] };
     CHECK_GT(cbx_test_fail_each(one_comparison, runs, "cbx_regression_create"), 3, "allocations failed");
@@ -548,19 +530,19 @@ static void out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(values, setup, teardown),
-        cmocka_unit_test_setup_teardown(nothing_fails_open, setup, teardown),
-        cmocka_unit_test_setup_teardown(definitions, setup, teardown),
-        cmocka_unit_test_setup_teardown(machines, setup, teardown),
-        cmocka_unit_test_setup_teardown(thresholds, setup, teardown),
-        cmocka_unit_test_setup_teardown(intervals, setup, teardown),
-        cmocka_unit_test_setup_teardown(basis_and_interval, setup, teardown),
-        cmocka_unit_test_setup_teardown(margin_and_samples, setup, teardown),
-        cmocka_unit_test_setup_teardown(many_rows, setup, teardown),
-        cmocka_unit_test_setup_teardown(false_alarms, setup, teardown),
-        cmocka_unit_test_setup_teardown(options, setup, teardown),
-        cmocka_unit_test_setup_teardown(speed, setup, teardown),
-        cmocka_unit_test_setup_teardown(out_of_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(values, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(nothing_fails_open, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(definitions, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(machines, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(thresholds, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(intervals, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(basis_and_interval, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(margin_and_samples, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(many_rows, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(false_alarms, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(options, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(speed, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(out_of_memory, counted_setup, counted_teardown),
         cmocka_unit_test(names),
     };
     return cmocka_run_group_tests_name("regression", tests, NULL, NULL);
