@@ -26,7 +26,8 @@ static char *make_rows(int run, double slow)
         used += (size_t)snprintf(
             text + used, size - used,
             "{\"run_id\":\"20260101T0000%02d.000000+0000__abcdef0\",\"case\":\"semiring_matmul\",\"baseline\":\"%s\","
-            "\"platform\":\"cpu\",\"framework\":\"native\",\"param_point\":{\"n\":%d,\"alg\":\"log\",\"seed\":0},\"status\":\"ok\","
+            "\"platform\":\"cpu\",\"framework\":\"native\",\"param_point\":{\"n\":%d,\"alg\":\"log\",\"seed\":0},"
+            "\"status\":\"ok\","
             "\"metrics\":{\"steady_time\":{\"min\":%g,\"median\":%g,\"p95\":%g,\"n\":20,\"launches\":[",
             run, i % 2 ? "naive-dense" : "stream", n, t, t, t);
         for (int k = 0; k < 20; k++)
