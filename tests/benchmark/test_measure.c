@@ -72,6 +72,7 @@ static cbx_status work(cbx_ctx *ctx, void *self, cbx_err *err)
     (void)ctx;
     b->calls++;
     for (int i = 0; i < 5000; i++) x += 1;
+    (void)x;
     return enter(b, "work", 'w', err);
 }
 
