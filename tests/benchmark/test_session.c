@@ -161,6 +161,7 @@ static void failures_are_named_and_torn_down(void **in)
         { "fail", "evaluation", "evaluation", "evaluation was told to fail", CBX_EDOM, true },
         { "fail", "targets", "targets", "targets was told to fail", CBX_EDOM, true },
         { "crash", "training", "run", "it was killed by signal 11", CBX_ECHILD, false },
+        { "crash", "exit", "end", "it ended with status 9", CBX_ECHILD, true },
         { "hang", "evaluation", "run", "it took more than 3 s and was stopped", CBX_ETIMEOUT, true },
     };
     static const char *const names[] = { "model" };
