@@ -107,8 +107,13 @@ typedef struct cbx_launch_record {
     double epoch_ns[CBX_LAUNCH_MAX_EPOCHS]; /* per call, by the worker's clock */
     double outer_ns[CBX_LAUNCH_MAX_EPOCHS]; /* per call, by the parent's clock less the empty epoch's */
     uint64_t iterations;
-    double empty_epoch_ns; /* parent's reading of an epoch of 0 calls: median of 5 */
-    double first_call_ns;  /* first call, compile included */
+    double wait_ns[CBX_LAUNCH_MAX_EPOCHS]; /* of an epoch: worker or parent ready, without a CPU, as the kernel says */
+    bool contended; /* more than a twentieth of the epochs was waiting for a CPU that others had */
+    size_t
+        measured_again; /* times that all epochs were made again with another number of calls, because waits hid too much */
+    uint64_t iterations_chosen; /* calls of an epoch before that: for the launches to come */
+    double empty_epoch_ns;      /* parent's reading of an epoch of 0 calls: median of 5 */
+    double first_call_ns;       /* first call, compile included */
     double
         compile_ns; /* compile alone where the provider can tell it (jax lower+compile); else first_call - steady median, >= 0 */
     double ready_ns;    /* spawn to the first call: when `compile` was sent */
@@ -129,6 +134,7 @@ typedef struct cbx_launch_record {
     double
         clock_ratio; /* median over epochs of worker's time / parent's time less the empty epoch; NaN if epochs last < 1 ms.
                            A worker that lies a little in every launch shows in the median of this over launches. */
+    double clock_doubt; /* share of the parent's time that may have been waiting outside the worker's reading */
 } cbx_launch_record;
 
 /**

@@ -26,7 +26,7 @@ static const char *attempt_name(const cbx__attempt *a, char *buf, size_t size)
  * machine makes honest clocks disagree, so those get more. */
 static int tries_of(cbx_failure f)
 {
-    if (f == CBX_FAILURE_CLOCKS_DISAGREE || f == CBX_FAILURE_LAZY_RESULT) return 4;
+    if (f == CBX_FAILURE_CLOCKS_DISAGREE || f == CBX_FAILURE_LAZY_RESULT || f == CBX_FAILURE_CONTENDED) return 4;
     return f == CBX_FAILURE_CRASHED || f == CBX_FAILURE_EXITED ? 2 : 1;
 }
 
@@ -158,7 +158,7 @@ static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, c
         l->median_s = NAN;
         a->retries++;
     }
-    if (a->iterations == 0 && !l->record.failure) a->iterations = l->record.iterations;
+    if (a->iterations == 0 && !l->record.failure) a->iterations = l->record.iterations_chosen;
     if (l->record.failure) {
         a->failure = l->record.failure;
         snprintf(a->message, sizeof(a->message), "%s", l->record.message);

@@ -162,11 +162,57 @@ size_t cbx__proc_read(const char *path, char *buf, size_t size)
     return len;
 }
 
+bool cbx__proc_sched_parse(const char *text, cbx__proc_sched *out)
+{
+    unsigned long long run, wait, slices;
+    if (sscanf(text, "%llu %llu %llu", &run, &wait, &slices) != 3) return false;
+    *out = (cbx__proc_sched){ run, wait, slices };
+    return true;
+}
+
+int cbx__proc_sched_open(pid_t pid)
+{
+    char path[64] = "/proc/thread-self/schedstat";
+    if (pid > 0) snprintf(path, sizeof path, "/proc/%d/schedstat", (int)pid);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Kernels without the account show a line of zeros: a thread that reads this has run. */
+bool cbx__proc_sched_read(int fd, cbx__proc_sched *out)
+{
+    char text[96];
+    ssize_t n = fd >= 0 ? pread(fd, text, sizeof text - 1, 0) : -1;
+    if (n <= 0) return false;
+    text[n] = '\0';
+    return cbx__proc_sched_parse(text, out) && out->slices > 0;
+}
+
 static size_t read_of(pid_t pid, const char *name, char *buf, size_t size)
 {
     char path[128];
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
     return cbx__proc_read(path, buf, size);
+}
+
+size_t cbx__proc_others_want(pid_t pid, double *ns)
+{
+    char path[96], text[96];
+    struct dirent *e;
+    size_t n = 0;
+    *ns = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *d = opendir(path);
+    if (!d) return 0;
+    while ((e = readdir(d))) {
+        cbx__proc_sched s;
+        if (!isdigit((unsigned char)e->d_name[0]) || atoi(e->d_name) == (int)pid) continue;
+        snprintf(path, sizeof path, "task/%.20s/schedstat", e->d_name);
+        if (!read_of(pid, path, text, sizeof text) || !cbx__proc_sched_parse(text, &s)) continue;
+        *ns += (double)s.run_ns + (double)s.wait_ns;
+        n++;
+    }
+    closedir(d);
+    return n;
 }
 
 bool cbx__proc_memory_read(pid_t pid, cbx__proc_memory *out)
