@@ -91,10 +91,11 @@ bool cbx__run_too_short(const cbx__run *x)
 {
     double target = x->slow ? x->o.slow_call_s : x->o.epoch_target_s;
     bool chosen = x->slow || (x->o.iterations == 0 && x->r->iterations < CBX__ITERATIONS_MOST);
-    double reported = cbx__run_claim(x) * (double)x->r->iterations, busy[CBX_LAUNCH_MAX_EPOCHS];
-    for (size_t i = 0; i < x->r->epochs; i++) busy[i] = x->raw_ns[i] - x->r->wait_ns[i];
+    double busy[CBX_LAUNCH_MAX_EPOCHS];
     /* one that reports more than has passed is judged by that */
-    return chosen && fmax(cbx__run_median(busy, x->r->epochs), reported) < LONG_SHARE * target * 1e9;
+    for (size_t i = 0; i < x->r->epochs; i++)
+        busy[i] = fmax(x->raw_ns[i], x->r->epoch_ns[i] * (double)x->r->iterations) - x->r->wait_ns[i];
+    return chosen && cbx__run_median(busy, x->r->epochs) < LONG_SHARE * target * 1e9;
 }
 
 /* [ns] An epoch by the parent's clock, without what certainly was not the worker's. */

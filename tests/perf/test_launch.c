@@ -81,7 +81,12 @@ static void causes(void **state)
         cbx_launch_opts o = quick_opts();
         cbx_launch_record r;
         o.epochs = 20;
-        launch(*state, cases[i].baseline, &o, &r);
+        /* emptying the noise costs this process time, on a busy machine much of it */
+        for (int tries = cases[i].failure == CBX_FAILURE_NONE ? 4 : 1; tries > 0; tries--) {
+            launch(*state, cases[i].baseline, &o, &r);
+            if (r.failure != CBX_FAILURE_CLOCKS_DISAGREE || tries == 1) break;
+            cbx_launch_record_clear(&r);
+        }
         if (r.failure != cases[i].failure)
             fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
         CHECK_STR(r.phase, cases[i].phase, cases[i].why);
@@ -144,6 +149,7 @@ static void lying_clocks(void **state)
         o.iterations = 1;
         o.epochs = 3;
         CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "spin"), &o, &r, &err), &err, cases[i].why);
+        skip_if_too_busy(&r);
         if (r.failure != cases[i].failure)
             fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
         cbx_launch_record_clear(&r);
@@ -159,7 +165,9 @@ static void honest_launch(fixture *f, const cbx_workload *w, const cbx_launch_op
         cbx_err err = CBX_ERR_INIT;
         CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "spin"), o, r, &err), &err, "spin");
         if (r->failure == CBX_FAILURE_NONE) return;
-        bool may_pass = r->failure == CBX_FAILURE_CLOCKS_DISAGREE || r->failure == CBX_FAILURE_LAZY_RESULT;
+        bool may_pass = r->failure == CBX_FAILURE_CLOCKS_DISAGREE || r->failure == CBX_FAILURE_LAZY_RESULT ||
+                        r->failure == CBX_FAILURE_CONTENDED;
+        if (attempt == 4) skip_if_too_busy(r);
         if (!may_pass || attempt == 4) fail_msg("%s (%s)", cbx_failure_word(r->failure), r->message);
         cbx_launch_record_clear(r);
     }
@@ -255,6 +263,7 @@ static void hidden_work(void **state)
                      cases[i].why);
             if (r.failure == cases[i].failure) break;
         }
+        skip_if_too_busy(&r);
         if (r.failure != cases[i].failure)
             fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
         if (honest && cases[i].iterations == 0) CHECK_GT(r.iterations, 1, cases[i].why);
@@ -282,6 +291,7 @@ static void clock_ratio(void **state)
         o.iterations = 2;
         o.epochs = 5;
         CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "spin"), &o, &r, &err), &err, "11 % off");
+        skip_if_too_busy(&r);
         best = fmax(best, r.clock_ratio);
         CHECK_LE(r.clock_ratio, 0.9, "never nearer to the truth than it is");
         CHECK_INT(r.failure, CBX_FAILURE_CLOCKS_DISAGREE, "and now seen in one launch already");
