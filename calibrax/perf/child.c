@@ -17,6 +17,7 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/perf/tools.h"
+#include "calibrax/profiling/procfs.h"
 
 #define FIRST_FREE_FD 10 /* our descriptors stay out of the way of 0..3, which the child's are moved onto */
 #define CHANNEL_FD    3
@@ -197,10 +198,41 @@ bool cbx__child_wait(cbx__child *c, uint64_t timeout_ns)
     return true;
 }
 
+static bool among(const pid_t *list, size_t n, pid_t pid)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (list[i] == pid) return true;
+    }
+    return false;
+}
+
+/* Looked for until there are no new ones: what was killed has no more children. */
+size_t cbx__child_sweep(cbx__child *c)
+{
+    pid_t found[256], killed[256];
+    size_t nkilled = 0, n, fresh;
+    do {
+        n = cbx__proc_descendants(c->pid, found, CBX_LEN(found));
+        fresh = 0;
+        for (size_t i = 0; i < n && nkilled < CBX_LEN(killed); i++) {
+            if (among(killed, nkilled, found[i]) || !cbx__proc_alive(found[i])) continue;
+            kill(found[i], SIGKILL);
+            killed[nkilled++] = found[i];
+            fresh++;
+        }
+    } while (fresh > 0);
+    return nkilled;
+}
+
+/* The leader keeps its orphans (nperf-launch made it a subreaper), so as long as it lives nobody can hide from it; it is stopped first. */
 void cbx__child_kill(cbx__child *c)
 {
     if (c->pid <= 0 || c->reaped) return;
-    if (!cbx__child_ended(c)) c->killed = true;
+    if (!cbx__child_ended(c)) {
+        c->killed = true;
+        kill(c->pid, SIGSTOP);
+        cbx__child_sweep(c);
+    }
     kill(-c->pid, SIGKILL);
 }
 

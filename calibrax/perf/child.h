@@ -44,8 +44,10 @@ void cbx__child_drain(cbx__child *c);
 bool cbx__child_ended(const cbx__child *c);
 /* Waits for the end; false if the time ran out first. */
 bool cbx__child_wait(cbx__child *c, uint64_t timeout_ns);
-/* SIGKILL to the whole group. */
+/* SIGKILL to the whole group, and to all that descend from its leader while that still lives, whatever group they went to. */
 void cbx__child_kill(cbx__child *c);
+/* Kills what descends from the leader, but not the leader.  @return their number */
+size_t cbx__child_sweep(cbx__child *c);
 /* Kills what is left of the group, reaps the leader, closes the descriptors.  Fine on an init-ed struct, and twice. */
 void cbx__child_finish(cbx__child *c);
 

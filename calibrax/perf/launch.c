@@ -484,6 +484,7 @@ static bool measure(cbx__run *x)
 static bool bye(cbx__run *x)
 {
     cbx_json *m = NULL;
+    x->r->left_behind = cbx__child_sweep(&x->t->child);
     if (!ask(x, "bye", "{\"op\":\"bye\"}\n", "bye", &m)) return false;
     if (cbx_json_get(m, "device_peak_bytes"))
         x->r->device_peak_bytes = cbx_json_get_double(m, "device_peak_bytes", NAN);
@@ -531,7 +532,7 @@ static void record_init(cbx_launch_record *r)
     double *const unknown[] = { &r->empty_epoch_ns, &r->first_call_ns,   &r->compile_ns,         &r->ready_ns,
                                 &r->hwm_bytes,      &r->hwm_start_bytes, &r->hwm_increase_bytes, &r->device_peak_bytes,
                                 &r->cpu_user_s,     &r->cpu_system_s,    &r->load_1min,          &r->clock_ratio,
-                                &r->clock_doubt };
+                                &r->clock_doubt,    &r->pressure_percent };
     for (size_t i = 0; i < CBX_LEN(unknown); i++) *unknown[i] = NAN;
     r->exit_code = -1;
     snprintf(r->phase, sizeof r->phase, "spawn");
@@ -607,7 +608,7 @@ static cbx_status start(cbx__run *x, cbx_arena *arena, cbx_err *err)
 cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx_baseline_ops *baseline,
                           const cbx_launch_opts *opts, cbx_launch_record *record, cbx_err *err)
 {
-    uint64_t steal = cbx__proc_steal_read(), waited = 0;
+    uint64_t steal = cbx__proc_steal_read(), throttles = cbx__proc_throttles(), waited = 0;
     cbx_arena arena;
     cbx_status st;
     cbx__run *x;
@@ -632,6 +633,8 @@ cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx_baselin
     if (x->checker.w) cbx__checker_clear(&x->checker);
     cbx_arena_clear(&arena);
     record->steal_ticks = cbx__proc_steal_read() - steal;
+    record->throttles = throttles == UINT64_MAX ? UINT64_MAX : cbx__proc_throttles() - throttles;
+    record->pressure_percent = cbx__proc_pressure_read();
     record->overhead_ns = (double)(cbx_clock_ns() - x->started_ns - waited);
     cbx_mem_free(cbx_ctx_allocator(ctx), x, sizeof *x);
     if (st) cbx_launch_record_clear(record);

@@ -54,6 +54,17 @@ bool cbx__proc_sched_read(int fd, cbx__proc_sched *out);
 /* CPU time of the threads but the first that a process has now, and the time that they waited for it, in ns.  @return their number */
 size_t cbx__proc_others_want(pid_t pid, double *ns);
 
+/* Processes that descend from one, those that left its group included, as far as the kernel still knows whose they are (a process
+ * that is a subreaper keeps orphans).  @return how many were written, at most max */
+size_t cbx__proc_descendants(pid_t pid, pid_t *out, size_t max);
+/* False for a zombie and for a number that nobody has. */
+bool cbx__proc_alive(pid_t pid);
+/* Share of the last ten seconds in which some task waited for a CPU, in per cent, by /proc/pressure/cpu; NaN if unknown. */
+double cbx__proc_pressure_read(void);
+bool cbx__proc_pressure_parse(const char *text, double *some_avg10);
+/* Times that this machine's CPUs were slowed down for heat since boot; UINT64_MAX where nothing counts them. */
+uint64_t cbx__proc_throttles(void);
+
 /* Reads a small file; returns its length, 0 if it cannot be read.  Always terminates buf. */
 size_t cbx__proc_read(const char *path, char *buf, size_t size);
 

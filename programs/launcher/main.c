@@ -14,7 +14,8 @@
  *     --stack-pad BYTES  bytes by which the program's strings, and so its first stack frame, are moved
  *     --parent PID     end at once if this is no longer the parent
  *
- * Always: a process group of its own, no core files, SIGKILL when the parent dies.
+ * Always: a process group of its own, no core files, SIGKILL when the parent dies, and the program keeps its orphans (subreaper), so
+ * that the parent finds all that descends from it.
  * Exit status 125: it could not set something up; 126: the program cannot be executed; 127: there is no such program.
  */
 #include <errno.h>
@@ -161,6 +162,7 @@ static int set_up(const options *o)
     setpgid(0, 0); /* the parent has done it already, unless this was started by hand */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
         return give_up(o, "machine", EXIT_SETUP, "cannot tie the life of", "the worker to its parent");
+    prctl(PR_SET_CHILD_SUBREAPER, 1);                                  /* kept through exec, not by children */
     if (o->parent && getppid() != (pid_t)o->parent) return EXIT_SETUP; /* it died in between */
     if (setrlimit(RLIMIT_CORE, &no_core) != 0) return give_up(o, "machine", EXIT_SETUP, "cannot set", "RLIMIT_CORE");
     if (o->cores && pin(o->cores) != 0) return give_up(o, "machine", EXIT_SETUP, "cannot pin to cores", o->cores);

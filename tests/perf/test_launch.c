@@ -399,28 +399,6 @@ static bool is_gone(int pid)
     return !state || state[2] == 'Z' || state[2] == 'X';
 }
 
-static void the_whole_group_is_killed(void **state)
-{
-    fixture *f = *state;
-    char path[128];
-    snprintf(path, sizeof path, "%s/child", f->cache);
-    cbx_env_setting note = { TOY_PID_FILE, path };
-    cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
-    int pid = 0;
-    o.message_timeout_s = 0.3;
-    o.env = &note;
-    o.nenv = 1;
-    launch(f, "child", &o, &r);
-    CHECK_INT(r.failure, CBX_FAILURE_TIMEOUT, r.message);
-    FILE *fp = fopen(path, "r");
-    CHECK(fp && fscanf(fp, "%d", &pid) == 1, "the worker started a child");
-    fclose(fp);
-    for (int i = 0; i < 200 && !is_gone(pid); i++) usleep(5000);
-    CHECK(is_gone(pid), "and it does not outlive the launch");
-    cbx_launch_record_clear(&r);
-}
-
 /* A number that a process writes into a file before long; 0 if it does not. */
 static int wait_for_pid(const char *path)
 {
@@ -432,6 +410,39 @@ static int wait_for_pid(const char *path)
         if (!pid) usleep(5000);
     }
     return pid;
+}
+
+/* Whatever group or session it went to, and however the launch ends. */
+static void nothing_outlives_a_launch(void **state)
+{
+    static const struct {
+        const char *baseline;
+        cbx_failure failure;
+        const char *why;
+    } cases[] = { { "child", CBX_FAILURE_TIMEOUT, "a child of the group" },
+                  { "daemon", CBX_FAILURE_TIMEOUT, "an orphan in a session of its own" },
+                  { "leaves_daemon", CBX_FAILURE_NONE, "the same, left behind by a worker that ends well" } };
+    fixture *f = *state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/child", f->cache);
+    cbx_env_setting note = { TOY_PID_FILE, path };
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        bool well = cases[i].failure == CBX_FAILURE_NONE;
+        cbx_launch_opts o = quick_opts();
+        cbx_launch_record r;
+        o.message_timeout_s = well ? 20 : 1;
+        o.env = &note;
+        o.nenv = 1;
+        unlink(path);
+        launch(f, cases[i].baseline, &o, &r);
+        if (!well || r.failure) CHECK_INT(r.failure, cases[i].failure, r.message);
+        if (well) CHECK_INT(r.left_behind, 1, cases[i].why);
+        int pid = wait_for_pid(path);
+        CHECK_GT(pid, 0, cases[i].why);
+        for (int k = 0; k < 400 && !is_gone(pid); k++) usleep(5000);
+        CHECK(is_gone(pid), cases[i].why);
+        cbx_launch_record_clear(&r);
+    }
 }
 
 static void a_worker_dies_with_its_parent(void **state)
@@ -663,7 +674,7 @@ int main(void)
         cmocka_unit_test(more_threads_than_told),
         cmocka_unit_test(ignored_sigchld),
         cmocka_unit_test(hanging_worker),
-        cmocka_unit_test(the_whole_group_is_killed),
+        cmocka_unit_test(nothing_outlives_a_launch),
         cmocka_unit_test(a_worker_dies_with_its_parent),
         cmocka_unit_test(memory_watchdog),
         cmocka_unit_test(stop_flag),

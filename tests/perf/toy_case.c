@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -140,6 +141,42 @@ static void run_child(void *plan)
     }
     note_pid(child);
     for (;;) pause();
+}
+
+/* One that left the group and the session, and whose own parent is gone. */
+static void run_daemon(void *plan)
+{
+    pid_t child = fork();
+    (void)plan;
+    if (child == 0) {
+        setsid();
+        pid_t grandchild = fork();
+        if (grandchild == 0) {
+            for (;;) pause();
+        }
+        note_pid(grandchild);
+        _exit(0);
+    }
+    for (;;) pause();
+}
+
+/* The same, while the worker goes on to a good end. */
+static void run_leaves_daemon(void *plan)
+{
+    toy *t = plan;
+    toy_right(t);
+    if (t->calls++) return;
+    pid_t child = fork();
+    if (child == 0) {
+        setsid();
+        pid_t grandchild = fork();
+        if (grandchild == 0) {
+            for (;;) pause();
+        }
+        note_pid(grandchild);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
 }
 
 static void say(const char *text)
@@ -411,6 +448,8 @@ static void toy_work(const cbx_params *point, cbx_work *out)
     X(exit3, toy_prepare, run_exit3)                                                                                   \
     X(hang, toy_prepare, run_hang)                                                                                     \
     X(child, toy_prepare, run_child)                                                                                   \
+    X(daemon, toy_prepare, run_daemon)                                                                                 \
+    X(leaves_daemon, toy_prepare, run_leaves_daemon)                                                                   \
     X(rubbish, toy_prepare, run_rubbish)                                                                               \
     X(unasked, toy_prepare, run_unasked)                                                                               \
     X(excuse, toy_prepare, run_excuse)                                                                                 \
