@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
@@ -141,6 +142,13 @@ static void spread(cbx__point *p, const cbx__attempt *from)
     }
 }
 
+/* Before a launch that a busy machine spoilt is made again: 0.2 s, 0.4 s, 0.8 s. */
+static void let_others_finish(const cbx__session *s, int again)
+{
+    struct timespec step = { 0, 50000000 };
+    for (int i = 0; i < 4 << again && !cbx__session_stopped(s); i++) nanosleep(&step, NULL);
+}
+
 /* Launches an attempt, again if it failed for a cause that may pass, and settles what became of it. */
 static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx__attempt *a,
                                  size_t round, size_t position, cbx_err *err)
@@ -157,11 +165,14 @@ static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, c
         if (again + 1 >= tries_of(l->record.failure) || cbx__session_stopped(s)) break;
         l->median_s = NAN;
         a->retries++;
+        if (l->record.failure == CBX_FAILURE_CONTENDED) let_others_finish(s, again);
     }
     if (a->iterations == 0 && !l->record.failure) a->iterations = l->record.iterations_chosen;
     if (l->record.failure) {
         a->failure = l->record.failure;
         snprintf(a->message, sizeof(a->message), "%s", l->record.message);
+        if (a->failure == CBX_FAILURE_CONTENDED)
+            cbx__session_tell(s, CBX_MEASURE_NOTE, 0, "%s: %s", attempt_name(a, name, sizeof(name)), a->message);
         spread(p, a);
     }
     cbx__session_tell(s, CBX_MEASURE_LAUNCH, 1, "%s", attempt_name(a, name, sizeof(name)));
