@@ -145,9 +145,9 @@ def interrupt_and_resume(p):
     points = [x for m in (7, 8, 9) for x in ("--point", TINY.replace("7", str(m)))]
     args = [*points, "--baselines", "stream,tiled", "--launches", "6", "--repeats", "4"]
     run = subprocess.Popen([NPERF, *args], cwd=p.path, env=p.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    check(wait_for(lambda: os.path.exists(p.file("results/semiring_matmul.jsonl")), 30), "the first point is written while others go on")
+    check(wait_for(lambda: os.path.exists(p.file("results/semiring_matmul.jsonl")), 300), "the first point is written while others go on")
     run.send_signal(signal.SIGINT)
-    output, words = run.communicate(timeout=30)
+    output, words = run.communicate(timeout=300)
     equal(run.returncode, 130, f"exit status; it said {words[-500:]!r}")
     has(words, "--resume", "how to go on")
     has(output, "stream", "what is finished is shown")
