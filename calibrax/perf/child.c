@@ -19,7 +19,7 @@
 #include "calibrax/perf/tools.h"
 #include "calibrax/profiling/procfs.h"
 
-#define FIRST_FREE_FD 10 /* our descriptors stay out of the way of 0..3, which the child's are moved onto */
+#define FIRST_FREE_FD 100 /* our descriptors stay out of the way of those that the child's are moved onto */
 #define CHANNEL_FD    3
 
 void cbx__child_init(cbx__child *c)
@@ -75,6 +75,10 @@ static const char **make_argv(cbx_arena *arena, const char *launcher, const cbx_
     argv[n++] = launcher;
     argv[n++] = opts->measure ? "--measure" : "--fd";
     argv[n++] = number;
+    if (opts->nheld) {
+        argv[n++] = "--keep";
+        argv[n++] = cbx_arena_printf(arena, "%zu", opts->nheld);
+    }
     if (opts->ncores) {
         argv[n++] = "--cores";
         argv[n++] = cores_text(arena, opts->cores, opts->ncores);
@@ -115,6 +119,8 @@ static int spawn(const char *launcher, const char **argv, const cbx__child_opts 
     if (!failed && !opts->show_output) failed = posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0);
     if (!failed && !opts->show_output) failed = posix_spawn_file_actions_adddup2(&files, errors, 2);
     if (!failed) failed = posix_spawn_file_actions_adddup2(&files, channel, CHANNEL_FD);
+    for (size_t i = 0; !failed && i < opts->nheld; i++)
+        failed = posix_spawn_file_actions_adddup2(&files, opts->held[i], CHANNEL_FD + 1 + (int)i);
     if (!failed)
         failed = posix_spawn(pid, launcher, &files, &attr, (char *const *)(uintptr_t)argv,
                              (char *const *)(uintptr_t)opts->env);

@@ -14,6 +14,8 @@
 typedef struct cbx__child_opts {
     const char *const *program; /* program and arguments, NULL-terminated */
     const char *const *env;     /* the whole environment, NULL-terminated */
+    const int *held;            /* descriptors that the child inherits, as 4 and so on */
+    size_t nheld;
     const int *cores;
     size_t ncores;
     size_t env_pad_bytes, stack_pad_bytes;

@@ -589,6 +589,8 @@ static cbx_status start(cbx__run *x, cbx_arena *arena, cbx_err *err)
     if (env.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for the environment of '%s'", cbx__tool_base(tool));
     cbx__child_opts child = { .program = program,
                               .env = env.vars,
+                              .held = x->o.held,
+                              .nheld = x->o.nheld,
                               .cores = x->o.cores,
                               .ncores = x->o.ncores,
                               .env_pad_bytes = x->o.env_pad_bytes,

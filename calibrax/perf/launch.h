@@ -73,6 +73,8 @@ typedef struct cbx_launch_opts {
     const char *platform; /* "cpu", "cuda12" */
     const int *cores;     /* CPUs to pin to; ncores 0: do not pin */
     size_t ncores;
+    const int *held; /* descriptors of locks that the worker and what descends from it hold as well (cbx_lock_fd) */
+    size_t nheld;
     int threads;   /* policy told to every framework alike */
     size_t warmup; /* untimed calls after the first (compile) call */
     size_t epochs; /* timed epochs */

@@ -57,6 +57,8 @@ static void fill_opts(const cbx__session *s, const cbx__point *p, const cbx__att
     *o = (cbx_launch_opts){
         .struct_size = sizeof(*o), .platform = a->platform, .cores = p->cores, .ncores = p->ncores
     };
+    o->held = p->held;
+    o->nheld = p->nheld;
     o->threads = s->threads;
     o->warmup = p->counts.warmup ? s->warmup : 0;
     o->epochs = p->counts.epochs;
@@ -297,8 +299,9 @@ typedef struct core_locks {
     size_t n;
 } core_locks;
 
-static void unlock_cores(core_locks *k)
+static void unlock_cores(cbx__point *p, core_locks *k)
 {
+    p->nheld = 0;
     while (k->n) cbx_lock_release(k->held[--k->n]);
 }
 
@@ -323,17 +326,19 @@ static cbx_status lock_core(cbx_ctx *ctx, cbx__session *s, const char *path, int
     return st;
 }
 
-/* Ascending order, so that two invocations cannot wait for each other. */
+/* The worker inherits the locks: should this process be killed, they last until the worker has ended, too.
+ * Ascending order, so that two invocations cannot wait for each other. */
 static cbx_status lock_cores(cbx_ctx *ctx, cbx__session *s, cbx__point *p, core_locks *k, cbx_err *err)
 {
     const char *dir;
-    cbx_status st = cbx_cache_dir(ctx, "locks", &p->arena, &dir, err);
+    cbx_status st = cbx_lock_dir(ctx, &p->arena, &dir, err);
 
     for (size_t i = 0; i < p->ncores && !st; i++) {
         const char *path = cbx_arena_printf(&p->arena, "%s/cpu-%d.lock", dir, p->cores[i]);
         if (!path) return cbx_fail(err, CBX_ENOMEM, "out of memory for the name of a lock");
         st = lock_core(ctx, s, path, p->cores[i], &k->held[k->n], err);
-        if (!st) k->n++;
+        if (st) break;
+        p->held[p->nheld++] = cbx_lock_fd(k->held[k->n++]);
     }
     return st;
 }
@@ -390,7 +395,7 @@ cbx_status cbx__point_measure(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_
     if (st) goto done;
     st = run_rounds(ctx, s, p, w, err);
 done:
-    unlock_cores(&locks);
+    unlock_cores(p, &locks);
     cbx_workload_free(w);
     return st;
 }

@@ -29,6 +29,7 @@ class Place:
             if name.startswith(("NPERF_", "CALIBRAX_", "XPCS_", "HWLOC_")):
                 del self.env[name]
         self.env.pop("MALLOC_PERTURB_", None)
+        self.env["CALIBRAX_LOCK_DIR"] = os.path.join(os.path.abspath(BUILD), "locks")
 
     def file(self, *names):
         return os.path.join(self.path, *names)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/file.h"
 #include "calibrax/statistics/estimate.h"
 static void good_worker(void **state)
 {
@@ -470,6 +471,44 @@ static void a_worker_dies_with_its_parent(void **state)
     CHECK(is_gone(worker), "and is killed by the kernel when the parent is");
 }
 
+/* The lock of a core is held by the worker, too: it lasts until both are gone. */
+static void locks_last_as_long_as_the_worker(void **state)
+{
+    fixture *f = *state;
+    char path[128], lock_path[128], link[64], seen[256];
+    cbx_lock *lock = NULL, *again = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    snprintf(path, sizeof path, "%s/locked-worker", f->cache);
+    snprintf(lock_path, sizeof lock_path, "%s/cpu-0.lock", f->cache);
+    CHECK_OK(cbx_lock_take(f->ctx, lock_path, 0, &lock, &err), &err, "a lock");
+    int held = cbx_lock_fd(lock);
+    pid_t parent = fork();
+    if (parent == 0) {
+        cbx_env_setting note = { TOY_PID_FILE, path };
+        cbx_launch_opts o = quick_opts();
+        cbx_launch_record r;
+        o.env = &note;
+        o.nenv = 1;
+        o.held = &held;
+        o.nheld = 1;
+        cbx_launch_run(f->ctx, f->w, cbx_case_baseline(&toy_case, "hang"), &o, &r, NULL);
+        _exit(0);
+    }
+    CHECK_GT(parent, 0, "a parent");
+    cbx_lock_release(lock);
+    int worker = wait_for_pid(path);
+    CHECK_GT(worker, 0, "its worker");
+    snprintf(link, sizeof link, "/proc/%d/fd/4", worker);
+    ssize_t n = readlink(link, seen, sizeof seen - 1);
+    CHECK(n > 0 && strstr((seen[n] = '\0', seen), "cpu-0.lock"), "the worker inherited it");
+    CHECK_STATUS(cbx_lock_take(f->ctx, lock_path, 0, &again, &err), CBX_EBUSY, "held");
+    kill(parent, SIGKILL);
+    waitpid(parent, NULL, 0);
+    CHECK_OK(cbx_lock_take(f->ctx, lock_path, 60000000000u, &again, &err), &err, "free once the worker has ended");
+    CHECK(is_gone(worker), "not before");
+    cbx_lock_release(again);
+}
+
 static void memory_watchdog(void **state)
 {
     cbx_launch_opts o = quick_opts();
@@ -676,6 +715,7 @@ int main(void)
         cmocka_unit_test(hanging_worker),
         cmocka_unit_test(nothing_outlives_a_launch),
         cmocka_unit_test(a_worker_dies_with_its_parent),
+        cmocka_unit_test(locks_last_as_long_as_the_worker),
         cmocka_unit_test(memory_watchdog),
         cmocka_unit_test(stop_flag),
         cmocka_unit_test(memory_is_the_workers_own),
