@@ -8,7 +8,8 @@
 
 extern const cbx_case_list cbx_builtin_cases;
 
-extern const cbx_case_ops cbx_semiring_matmul_case; /* nitrix/semiring_matmul.c */
-extern const cbx_case_ops cbx_array_ops_case;       /* array/array_ops.c */
+extern const cbx_case_ops cbx_semiring_matmul_case, cbx_semiring_conv_case, cbx_dense_matmul_case; /* nitrix/ */
+extern const cbx_case_ops cbx_ell_edge_aggregate_case, cbx_ell_matmul_case, cbx_ell_row_softmax_case;
+extern const cbx_case_ops cbx_array_ops_case; /* array/ */
 
 #endif

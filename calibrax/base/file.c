@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/process.h"
 
 #define READ_MOST_DEFAULT ((size_t)1 << 30)
 #define READ_FIRST        ((size_t)4096)
@@ -533,15 +534,6 @@ static int lock_open(const char *path)
     return fd < 0 && (errno == EACCES || errno == EROFS) ? open(path, O_RDONLY | O_CLOEXEC) : fd;
 }
 
-/* Out of the way of low numbers: whoever hands the lock on gives it one of those. */
-static int lock_move_up(int fd)
-{
-    int up = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 100);
-    if (up < 0) return fd;
-    close(fd);
-    return up;
-}
-
 /* Tries until the deadline, at first often: a lock is mostly held for a few milliseconds. */
 static cbx_status lock_wait(int fd, const char *path, uint64_t wait_ns, cbx_err *err)
 {
@@ -563,7 +555,7 @@ static cbx_status lock_wait(int fd, const char *path, uint64_t wait_ns, cbx_err 
 cbx_status cbx_lock_take(cbx_ctx *ctx, const char *path, uint64_t wait_ns, cbx_lock **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    int fd = lock_move_up(lock_open(path));
+    int fd = cbx__fd_up(lock_open(path)); /* whoever hands the lock on gives it a low number */
     if (fd < 0) return cbx_fail_errno(err, errno, "cannot open the lock file '%s'", path);
     cbx_lock *lock = cbx_mem_alloc(al, sizeof *lock);
     cbx_status st = lock ? lock_wait(fd, path, wait_ns, err)

@@ -46,7 +46,7 @@ cbx_status cbx__talk_open(const cbx_allocator *al, const cbx__child_opts *child,
     t->phase = "spawn";
     t->oom_kills = cbx__proc_oom_kills();
     t->watch.own = t->watch.worker = -1;
-    cbx__child_init(&t->child);
+    cbx__process_init(&t->child);
     st = cbx__child_start(al, child, &t->child, err);
     if (st) {
         cbx__talk_close(t);
@@ -74,7 +74,7 @@ void cbx__talk_close(cbx__talk *t)
 static void fail_by_end(cbx__talk *t)
 {
     uint64_t start = cbx_clock_ns();
-    bool ended = cbx__child_wait(&t->child, END_GRACE_NS);
+    bool ended = cbx__process_wait(&t->child, END_GRACE_NS);
     t->waited_ns += cbx_clock_ns() - start;
     cbx__talk_stop(t);
     int status = t->child.status;
@@ -164,8 +164,8 @@ static bool wait_for_channel(cbx__talk *t, uint64_t deadline)
         if (over_limit(t, now)) return false;
         doze(t, now, deadline, watch);
         if (watch[0].revents) return true;
-        if (watch[1].revents) cbx__child_drain(&t->child);
-        if ((watch[2].revents || t->child.pidfd < 0) && cbx__child_ended(&t->child)) {
+        if (watch[1].revents) cbx__process_drain(&t->child);
+        if ((watch[2].revents || t->child.pidfd < 0) && cbx__process_ended(&t->child)) {
             /* The leader is gone while somebody else keeps the channel open; what it wrote last still counts. */
             struct pollfd last = { .fd = t->wire.fd, .events = POLLIN };
             if (poll(&last, 1, 0) > 0) return true;
@@ -369,7 +369,7 @@ bool cbx__talk_end(cbx__talk *t)
     bool ended = false;
     if (t->failure != CBX_FAILURE_NONE) return false;
     while (!ended && cbx_clock_ns() - start < limit && !(t->opts.stop && *t->opts.stop))
-        ended = cbx__child_wait(&t->child, TICK_NS);
+        ended = cbx__process_wait(&t->child, TICK_NS);
     t->waited_ns += cbx_clock_ns() - start;
     cbx__talk_stop(t);
     if (!ended) {

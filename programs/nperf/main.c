@@ -2,38 +2,15 @@
  * nperf: measures benchmark cases across frameworks, and any commands.  A table of commands; each is a file.
  */
 #include <signal.h>
-#include <string.h>
 
 #include "programs/nperf/nperf.h"
-#include "suites/suites.h"
-
-const cbx_case_list *nperf_cases(void) { return &cbx_builtin_cases; }
-
-const cbx_case_ops *nperf_case(const opt_program *program, const char *name)
-{
-    const cbx_case_list *list = nperf_cases();
-    const cbx_case_ops *c = cbx_case_find(list, name);
-    const char *names[256], *near;
-    size_t n = 0;
-
-    if (c) return c;
-    while (n < list->count && n < CBX_LEN(names)) {
-        names[n] = list->cases[n]->name;
-        n++;
-    }
-    near = cbx_nearest_word(name, names, n);
-    if (near)
-        opt_fail(program, "unknown case '%s'; did you mean '%s'?", name, near);
-    else
-        opt_fail(program, "unknown case '%s'; 'nperf list' shows the cases", name);
-    return NULL;
-}
 
 static const opt_note exits[] = {
     { "0", "every point has at least one good row; the commands ran; the checks passed" },
-    { "1", "a check failed (selftest)" },
-    { "2", "a fault of usage, environment or tool; a point without a good row; a command that failed" },
-    { "3", "undecided (reserved for gates)" },
+    { "1", "a regression (gate), or a check that failed (selftest)" },
+    { "2", "a fault of usage, environment or tool; a point without a good row; a command that failed; nothing to "
+           "compare (gate)" },
+    { "3", "undecided (gate): more launches are needed" },
     { "130", "interrupted; finished work is kept, and --resume goes on from there" },
     { NULL, NULL },
 };
@@ -42,6 +19,7 @@ static const opt_note environment[] = {
     { "NPERF_PYTHON_<FRAMEWORK>_<PLATFORM>, NPERF_PYTHON_<FRAMEWORK>, NPERF_PYTHON_<PLATFORM>, NPERF_WORKER_PYTHON",
       "Python for a framework's baselines, the first that is set; capitals, - becomes _" },
     { "NPERF_LIBEXEC", "folder of the worker programs, if they are not beside nperf" },
+    { "NPERF_PLUGINS", "shared objects with cases, separated by colons; --plugin adds to them" },
     { "XDG_CACHE_HOME", "below it: the machine's probe, oracle answers, locks of CPUs" },
     { NULL, NULL },
 };
@@ -51,18 +29,28 @@ static const opt_note examples[] = {
       "the representative point of semiring_matmul, with every rival that is here, and a page of it" },
     { "nperf --baselines stream,tiled --launches 21", "every point, two baselines" },
     { "nperf exec 'sort a.txt' 'sort -u a.txt'", "two commands, interleaved, with a verdict" },
+    { "nperf gate --baseline baseline.jsonl --current results/semiring_matmul.jsonl", "may this change pass?" },
+    { "nperf compare main HEAD --build make --bench './bench' --metric time", "did this branch make it slower?" },
     { "nperf --render-from results/store --latest --site", "a page of everything measured so far" },
     { NULL, NULL },
 };
 
 int main(int argc, char **argv)
 {
-    const opt_command commands[] = { measure_command, exec_command, list_command, doctor_command, selftest_command };
+    const opt_command commands[] = {
+        measure_command,  exec_command,   list_command,     gate_command,    compare_command,
+        bundle_command,   feed_command,   coverage_command, scaling_command, drift_command,
+        new_case_command, doctor_command, selftest_command,
+    };
     const opt_program program = { "nperf",  "measures numerical kernels, and any commands, truthfully",
                                   commands, CBX_LEN(commands),
                                   exits,    environment,
                                   examples };
 
+    int status;
+
     signal(SIGCHLD, SIG_DFL); /* ignored by some that start programs, and then nobody can tell how a worker ended */
-    return opt_main(&program, argc, (const char **)argv);
+    status = opt_main(&program, argc, (const char **)argv);
+    nperf_cases_close();
+    return status;
 }

@@ -4,12 +4,24 @@
 #ifndef CALIBRAX_PROGRAMS_NPERF_H
 #define CALIBRAX_PROGRAMS_NPERF_H
 
+#include "calibrax/perf/declared.h"
 #include "calibrax/perf/measure.h"
+#include "calibrax/storage/row_index.h"
 #include "programs/common/output.h"
 
-extern const opt_command measure_command, exec_command, doctor_command, selftest_command, list_command;
+extern const opt_command measure_command, exec_command, doctor_command, selftest_command, list_command, gate_command,
+    bundle_command, feed_command, coverage_command, scaling_command, drift_command, compare_command, new_case_command;
 
-/* The cases that are linked in. */
+/*
+ * The cases that are linked in, until nperf_cases_open has added others: those of plug-ins named by NPERF_PLUGINS and by --plugin, which it
+ * also names for the workers, and those of case files (--define).  @return an exit status, a fault has been said; nperf_cases_close is fine without it
+ */
+int nperf_cases_open(const opt_run *run, const opt_list *plugins, const opt_list *files);
+void nperf_cases_close(void);
+/* A case of commands from a file, by name, borrowed; NULL if there is none. */
+const cbx_declared *nperf_commands(const char *name);
+/* Case number i of those from files, in the order given; NULL behind the last. */
+const cbx_declared *nperf_declared(size_t i);
 const cbx_case_list *nperf_cases(void);
 /* Finds a case, or prints a sentence with the nearest name. */
 const cbx_case_ops *nperf_case(const opt_program *program, const char *name);
@@ -19,6 +31,21 @@ int list_print(const opt_program *program, cbx_ctx *ctx, bool json);
 
 /* {"schema":schema,"version":1,"rows":[...]} on standard output. */
 int print_rows_json(const opt_program *program, const cbx_rows *rows, const char *schema);
+/* The index of rows that a flag names, with notes on standard error about what is damaged, doubled or newer; no rows at all are a fault. */
+int open_rows(const opt_program *program, cbx_ctx *ctx, const char *flag, const opt_list *paths, cbx_row_index **out);
+/* Adds the row of each series to show. */
+int latest_rows(const opt_program *program, cbx_row_index *ix, const char *flag, cbx_row_extent extent, cbx_rows *rows);
+/* What a page is made of beside its rows. */
+typedef struct page_sources {
+    const char *command;          /* that reproduces the rows; NULL: none */
+    const cbx_row_index *history; /* NULL: none */
+    const char *selftest;         /* file; NULL: reports/selftest.json where it is */
+    const char *op_matrix;        /* file; NULL: ../nitrix/docs/op_matrix.json where it is */
+} page_sources;
+
+/* Writes index.html, and the pages of cases that it refers to, into a folder. */
+int write_page(const opt_program *program, cbx_ctx *ctx, const cbx_rows *rows, const page_sources *from,
+               const char *folder, cbx_arena *arena);
 /* Writes a text to a file, or prints why not. */
 int write_text(const opt_program *program, cbx_ctx *ctx, const char *path, const cbx_text *text);
 

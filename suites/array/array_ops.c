@@ -5,26 +5,17 @@
 #include <stdio.h>
 
 #include "suites/array/array_ops/ops.h"
+#include "suites/common/params.h"
 #include "suites/suites.h"
 
 #define MAX_COUNT (1 << 26)
 
-static const char *const dtypes[] = { "f64", "f32", "i64", NULL };
-
 static const cbx_param_def params[] = {
-    { .name = "op", .kind = CBX_PARAM_WORD, .words = cbx__ao_names, .help = "which function" },
-    { .name = "n", .kind = CBX_PARAM_INT, .min = 1, .max = MAX_COUNT, .help = "elements" },
-    { .name = "dtype",
-      .kind = CBX_PARAM_WORD,
-      .words = dtypes,
-      .derive = cbx__ao_fitting_dtype,
-      .help = "of the numbers; f64, and i64 for bincount, if absent" },
-    { .name = "seed",
-      .kind = CBX_PARAM_INT,
-      .min = 0,
-      .max = INT64_MAX,
-      .fallback = "0",
-      .help = "of the random inputs" },
+    CBX__SUITE_WORD("op", cbx__ao_names, NULL, "which function"),
+    CBX__SUITE_COUNT("n", 1, MAX_COUNT, "elements"),
+    CBX__SUITE_WORD_FROM("dtype", cbx__suite_numbers, cbx__ao_fitting_dtype,
+                         "of the numbers; f64, and i64 for bincount, if absent"),
+    CBX__SUITE_SEED,
 };
 
 static cbx_status check_point(const cbx_params *point, cbx_err *err)

@@ -3,47 +3,22 @@
  * name.  This file is the case's table; what it is made of lies in semiring_matmul/.
  */
 #include <stdio.h>
-#include <string.h>
 
+#include "suites/common/params.h"
 #include "suites/nitrix/semiring_matmul/matmul.h"
 #include "suites/suites.h"
 
 #define MAX_EXTENT 16384
 
-static const char *const algebras[] = { "real",    "log", "tropical_max_plus", "tropical_min_plus", "euclidean",
-                                        "boolean", NULL };
-static const char *const dtypes[] = { "f32", "f64", "bool", NULL };
-
-static const char *fitting_dtype(const cbx_params *before)
-{
-    return cbx__sm_is(before, CBX_ALGEBRA_BOOLEAN) ? "bool" : "f32";
-}
-
 static const cbx_param_def params[] = {
-    { .name = "m", .kind = CBX_PARAM_INT, .min = 0, .max = MAX_EXTENT, .help = "rows of A and C" },
-    { .name = "k", .kind = CBX_PARAM_INT, .min = 0, .max = MAX_EXTENT, .help = "columns of A, rows of B" },
-    { .name = "n", .kind = CBX_PARAM_INT, .min = 0, .max = MAX_EXTENT, .help = "columns of B and C" },
-    { .name = "algebra", .kind = CBX_PARAM_WORD, .words = algebras, .help = "which combine and update" },
-    { .name = "dtype",
-      .kind = CBX_PARAM_WORD,
-      .words = dtypes,
-      .derive = fitting_dtype,
-      .help = "of A, B and C; f32, and bool for boolean, if absent" },
-    { .name = "seed",
-      .kind = CBX_PARAM_INT,
-      .min = 0,
-      .max = INT64_MAX,
-      .fallback = "0",
-      .help = "of the random inputs" },
+    CBX__SUITE_COUNT("m", 0, MAX_EXTENT, "rows of A and C"),
+    CBX__SUITE_COUNT("k", 0, MAX_EXTENT, "columns of A, rows of B"),
+    CBX__SUITE_COUNT("n", 0, MAX_EXTENT, "columns of B and C"),
+    CBX__SUITE_WORD("algebra", cbx__suite_algebras, NULL, "which combine and update"),
+    CBX__SUITE_WORD_FROM("dtype", cbx__suite_floats_and_bool, cbx__suite_fitting_dtype,
+                         "of A, B and C; f32, and bool for boolean, if absent"),
+    CBX__SUITE_SEED,
 };
-
-static cbx_status check_point(const cbx_params *point, cbx_err *err)
-{
-    const cbx__sm_point p = cbx__sm_read(point);
-    if (cbx_semiring_takes(p.semiring, p.dtype)) return CBX_OK;
-    return cbx_fail(err, CBX_EINVAL, "algebra '%s' does not take dtype '%s': use %s, or leave dtype out",
-                    p.semiring->name, cbx_params_word(point, "dtype"), fitting_dtype(point));
-}
 
 #define POINT(m, k, n, algebra, dtype)                                                                                 \
     "{\"m\":" #m ",\"k\":" #k ",\"n\":" #n ",\"algebra\":\"" algebra "\",\"dtype\":\"" dtype "\",\"seed\":0}"
@@ -123,5 +98,5 @@ const cbx_case_ops cbx_semiring_matmul_case = {
     .oracle = cbx__sm_oracle,
     .rotate_inputs = cbx__sm_rotate_inputs,
     .rotate_output = cbx__sm_rotate_output,
-    .check_point = check_point,
+    .check_point = cbx__suite_check_algebra,
 };

@@ -8,12 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/base/rng.h"
 #include "suites/array/array_ops/ops.h"
+#include "suites/common/arrays.h"
 
-#define STREAM_INPUTS   0
-#define STREAM_ROTATION 16 /* and above: one a rotation */
-#define LARGEST_POWER   16
+#define LARGEST_POWER 16
 
 static int64_t whole(cbx__ao_kind kind, size_t n, cbx_rng *rng)
 {
@@ -40,15 +38,10 @@ static void fill(cbx_array *a, cbx__ao_kind kind, cbx_rng *rng)
     }
 }
 
-static void free_all(cbx_array **a)
-{
-    for (size_t i = 0; i < CBX__AO_INPUTS; i++) cbx_array_free(a[i]);
-}
-
 cbx_status cbx__ao_make_inputs(cbx_ctx *ctx, const cbx_params *params, cbx_array **in, cbx_err *err)
 {
     const cbx__ao_point p = cbx__ao_read(params);
-    cbx_rng rng = cbx_rng_make(p.seed, STREAM_INPUTS);
+    cbx_rng rng = cbx_rng_make(p.seed, CBX__SUITE_STREAM_INPUTS);
     cbx_array *a[CBX__AO_INPUTS] = { NULL };
     cbx_array_desc d;
     cbx_status st = CBX_OK;
@@ -59,7 +52,7 @@ cbx_status cbx__ao_make_inputs(cbx_ctx *ctx, const cbx_params *params, cbx_array
         if (!st) fill(a[i], p.op->in[i], &rng);
     }
     if (st)
-        free_all(a);
+        cbx__suite_arrays_free(a, CBX__AO_INPUTS);
     else
         memcpy(in, a, sizeof a);
     return st;
@@ -68,13 +61,13 @@ cbx_status cbx__ao_make_inputs(cbx_ctx *ctx, const cbx_params *params, cbx_array
 /* Elements to shift n of them by in rotation r: 1..n-1, or 0 of a single one. */
 static size_t shift_of(const cbx__ao_point *p, uint64_t r, size_t n)
 {
-    cbx_rng rng = cbx_rng_make(p->seed, STREAM_ROTATION + r);
+    cbx_rng rng = cbx_rng_make(p->seed, CBX__SUITE_STREAM_TURNS + r);
     return n > 1 ? 1 + (size_t)cbx_rng_below(&rng, n - 1) : 0;
 }
 
 static double power_of(const cbx__ao_point *p, uint64_t r)
 {
-    cbx_rng rng = cbx_rng_make(p->seed, STREAM_ROTATION + r);
+    cbx_rng rng = cbx_rng_make(p->seed, CBX__SUITE_STREAM_TURNS + r);
     return ldexp(1.0, 1 + (int)cbx_rng_below(&rng, LARGEST_POWER));
 }
 
@@ -135,7 +128,7 @@ cbx_status cbx__ao_rotate_inputs(cbx_ctx *ctx, const cbx_params *params, uint64_
         if (!st) turn_input(&p, r, p.op->in[i], in[i], a[i]);
     }
     if (st)
-        free_all(a);
+        cbx__suite_arrays_free(a, CBX__AO_INPUTS);
     else
         memcpy(rotated, a, sizeof a);
     return st;

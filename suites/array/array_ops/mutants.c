@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "suites/array/array_ops/ops.h"
+#include "suites/common/rounding.h"
 
 /* --- results of 8 bits --- */
 
@@ -18,7 +19,6 @@ static bool supports_bf16(const cbx_params *params, const char **reason)
     return d.dtype == CBX_F64 || d.dtype == CBX_F32;
 }
 
-/* Veltkamp's splitting (Numer. Math. 18 (1971) 224): 2^16 + 1 of 24 bits, 2^45 + 1 of 53. */
 static void collect_bf16(void *plan)
 {
     const cbx__ao_plan *p = plan;
@@ -26,13 +26,10 @@ static void collect_bf16(void *plan)
 
     cbx__ao_plan_collect(plan);
     for (size_t i = 0; i < cbx_array_count(p->out); i++) {
-        if (cbx_array_dtype(p->out) == CBX_F32) {
-            float *x = (float *)out + i, c = 65537.0f * *x;
-            *x = c - (c - *x);
-        } else {
-            double *x = (double *)out + i, c = 35184372088833.0 * *x;
-            *x = c - (c - *x);
-        }
+        if (cbx_array_dtype(p->out) == CBX_F32)
+            ((float *)out)[i] = cbx__suite_bits_f32(((float *)out)[i], 8);
+        else
+            ((double *)out)[i] = cbx__suite_bits_f64(((double *)out)[i], 8);
     }
 }
 

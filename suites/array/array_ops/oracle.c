@@ -17,8 +17,7 @@
 #include <string.h>
 
 #include "suites/array/array_ops/ops.h"
-
-#define LAMBDA 6.0
+#include "suites/common/bounds.h"
 
 typedef struct total {
     long double sum, lost, size; /* the sum is sum + lost; size: of the magnitudes */
@@ -36,11 +35,7 @@ static void include(total *t, double x)
 }
 
 /* In units of u: how far a sum of k terms may be off, relative to the sum of their magnitudes. */
-static double growth(double k, double u)
-{
-    const double always = k * u < 0.5 ? k / (1 - k * u) : INFINITY;
-    return fmin(always, LAMBDA * sqrt(k));
-}
+static double growth(double k, double u) { return fmin(cbx__suite_gamma(k, u) / u, CBX__SUITE_LAMBDA * sqrt(k)); }
 
 static double sum_of(const total *t) { return (double)(t->sum + t->lost); }
 static double sum_bound(const total *t, double u) { return (growth((double)t->count, u) + 1) * u * (double)t->size; }
@@ -267,7 +262,7 @@ cbx_status cbx__ao_oracle(cbx_ctx *ctx, const cbx_params *params, cbx_array *con
                           cbx_array **bound, cbx_err *err)
 {
     const cbx__ao_point p = cbx__ao_read(params);
-    cbx__ao_problem q = { .p = &p, .u = p.dtype == CBX_F32 ? FLT_EPSILON / 2 : DBL_EPSILON / 2 };
+    cbx__ao_problem q = { .p = &p, .u = cbx__suite_unit(p.dtype) };
     cbx_array *a = NULL, *b = NULL;
     cbx_array_desc d;
     double *block = NULL;

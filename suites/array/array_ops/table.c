@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "suites/array/array_ops/ops.h"
+#include "suites/common/params.h"
 
 #define FN(name, expr)                                                                                                 \
     static cbx_array *call_##name(cbx_ctx *c, cbx_array *const *in) { return expr; }
@@ -66,11 +67,6 @@ const char *const cbx__ao_names[] = {
         NULL
 };
 
-static const struct {
-    const char *word;
-    cbx_dtype dtype;
-} dtypes[] = { { "f64", CBX_F64 }, { "f32", CBX_F32 }, { "i64", CBX_I64 } };
-
 static const cbx__ao_op *find_op(const char *name)
 {
     for (size_t i = 0; i < CBX_LEN(cbx__ao_ops); i++)
@@ -83,19 +79,18 @@ const char *cbx__ao_fitting_dtype(const cbx_params *before)
     const cbx__ao_op *op = find_op(cbx_params_word(before, "op"));
     size_t i = 0;
 
-    while (!(op->dtypes & (1u << dtypes[i].dtype))) i++;
-    return dtypes[i].word;
+    while (!(op->dtypes & (1u << cbx__suite_dtype_of(cbx__suite_numbers[i])))) i++;
+    return cbx__suite_numbers[i];
 }
 
 cbx__ao_point cbx__ao_read(const cbx_params *params)
 {
     cbx__ao_point p = { .op = find_op(cbx_params_word(params, "op")),
-                        .n = (size_t)cbx_params_int(params, "n"),
+                        .dtype = cbx__suite_dtype(params),
+                        .n = cbx__suite_count(params, "n"),
                         .rows = 1,
-                        .seed = (uint64_t)cbx_params_int(params, "seed") };
+                        .seed = cbx__suite_seed(params) };
 
-    for (size_t i = 0; i < CBX_LEN(dtypes); i++)
-        if (strcmp(dtypes[i].word, cbx_params_word(params, "dtype")) == 0) p.dtype = dtypes[i].dtype;
     for (size_t r = 1; r * r <= p.n; r++)
         if (p.n % r == 0) p.rows = r;
     p.columns = p.n / p.rows;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "calibrax/array/kernels/vmath.h"
+#include "suites/common/rounding.h"
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
 /* A plan of the tiled kernel for `product`, with `extra` bytes of scratch behind its workspace. */
@@ -19,8 +20,8 @@ static cbx_status plan_product(cbx_ctx *ctx, const cbx_params *params, cbx_algeb
     product.semiring = cbx_semiring_get(algebra);
     product.dtype = p.dtype;
     product.m = p.m, product.k = k, product.n = p.n;
-    product.lda = p.k, product.ldb = p.n, product.ldc = p.n;
-    cbx_status st = cbx_semiring_workspace(&product, &bytes, err);
+    product.lda = (ptrdiff_t)p.k, product.ldb = (ptrdiff_t)p.n, product.ldc = (ptrdiff_t)p.n;
+    cbx_status st = cbx_matmul_workspace(&product, &bytes, err);
     bytes = (bytes + 63) / 64 * 64;
     if (!st) st = cbx__sm_plan_create(ctx, params, bytes + extra, &made, err);
     if (st) return st;
@@ -31,7 +32,7 @@ static cbx_status plan_product(cbx_ctx *ctx, const cbx_params *params, cbx_algeb
     return CBX_OK;
 }
 
-static void run_product(void *plan) { (void)cbx_semiring_matmul(&((cbx__sm_plan *)plan)->product, NULL); }
+static void run_product(void *plan) { (void)cbx_matmul_run(&((cbx__sm_plan *)plan)->product, NULL); }
 
 /* --- the last k is dropped --- */
 
@@ -108,17 +109,9 @@ static cbx_status prepare_fp16(cbx_ctx *ctx, const cbx_params *params, void **pl
     return cbx__sm_plan_create(ctx, params, p.m * p.n * cbx_dtype_size(p.dtype), (cbx__sm_plan **)plan, err);
 }
 
-/* x rounded to 11 bits by Veltkamp's splitting (Numer. Math. 18 (1971) 224): 2^13 + 1 of 24 bits, 2^42 + 1 of 53. */
-CBX_VMATH_INLINE float half_f32(float x)
-{
-    const float c = 8193.0f * x;
-    return c - (c - x);
-}
-CBX_VMATH_INLINE double half_f64(double x)
-{
-    const double c = 4398046511105.0 * x;
-    return c - (c - x);
-}
+/* x in 11 bits */
+#define half_f32(x) cbx__suite_bits_f32(x, 11)
+#define half_f64(x) cbx__suite_bits_f64(x, 11)
 
 /* --- operands are rounded to 11 bits, sums are right: tensor cores in their default mode --- */
 

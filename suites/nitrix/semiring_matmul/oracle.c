@@ -6,14 +6,8 @@
  * operands are worked on in long double (log: in pairs of doubles).  Sums are compensated: Neumaier, ZAMM 54 (1974)
  * 39-51, whose error is 2u of the precision worked in plus second-order terms, far below the bounds.
  *
- * Bounds, u = 2^-24 or 2^-53 of the dtype.  A sum of k terms t in any order errs by sum_j s_j d_j to first order, with
- * partial sums s_j and roundings |d_j| <= u.  Two bounds of it, of which the smaller counts:
- *
- *   always         gamma_k S, S = sum |t|, gamma_k = k u / (1 - k u); N. J. Higham, Accuracy and Stability of Numerical
- *                  Algorithms, 2nd ed. (2002), (3.7), p. 63
- *   by chance      lambda u sqrt(sum_j s_j^2) <= lambda sqrt(k) u S.  With d_j independent and of mean zero, the model
- *                  of Higham & Mary, SIAM J. Sci. Comput. 41 (2019) A2815, Hoeffding's inequality (J. Am. Stat. Assoc.
- *                  58 (1963) 13-30) says that an element exceeds it with probability 2 exp(-lambda^2 / 2) at most.
+ * Bounds, u = 2^-24 or 2^-53 of the dtype.  A sum of k terms errs by the smaller of gamma_k S and lambda sqrt(k / 3) u S of
+ * suites/common/bounds.h, where the sources stand.
  *
  * The first grows like k, and at k = 1024 would let operands of 12 bits pass.  lambda = 6: 3.0e-8 an element, so at most
  * 0.03 for a whole product of 1024^2 and 0.008 for 512^2.  That is the worst case, roundings all of size u and every
@@ -38,10 +32,12 @@
  *
  * Special values have a bound of 0: they must be equal (NaN to NaN, infinities with their sign).
  */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
+#include "suites/common/arrays.h"
+#include "suites/common/bounds.h"
+#include "suites/common/fold.h"
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
 /* Operands in double, and a row of work. */
@@ -53,22 +49,6 @@ typedef struct problem {
     double *answer, *bound;    /* m-by-n */
     void *row;                 /* 4n long doubles */
 } problem;
-
-/* Standard deviations, so to speak, that a sum's error may be away from 0; see above. */
-#define LAMBDA 6.0
-
-static double gamma_of(double k, double u) { return k * u / (1 - k * u); }
-
-/* Of a sum of k independent draws, in units of u S. */
-static double chance_of(double k) { return LAMBDA * sqrt(k / 3); }
-
-static void widen(const cbx_array *a, double *out)
-{
-    const size_t count = cbx_array_count(a);
-    const void *data = cbx_array_data(a);
-    for (size_t i = 0; i < count; i++)
-        out[i] = cbx_array_dtype(a) == CBX_F32 ? (double)((const float *)data)[i] : ((const double *)data)[i];
-}
 
 static void magnitudes(const problem *q, double *amax, double *bmax)
 {
@@ -88,7 +68,7 @@ static void magnitudes(const problem *q, double *amax, double *bmax)
     static void sum_row_##SFX(const problem *q, size_t i, bool squares)                                                \
     {                                                                                                                  \
         const size_t k = q->p.k, n = q->p.n;                                                                           \
-        const double chance = chance_of((double)k);                                                                    \
+        const double chance = cbx__suite_chance((double)k);                                                            \
         R *restrict sum = q->row, *restrict lost = sum + n, *restrict size = lost + n, *restrict plain = size + n;     \
         for (size_t j = 0; j < 4 * n; j++) sum[j] = 0;                                                                 \
         for (size_t kk = 0; kk < k; kk++) {                                                                            \
@@ -110,7 +90,7 @@ static void magnitudes(const problem *q, double *amax, double *bmax)
             q->answer[i * n + j] = c;                                                                                  \
             q->bound[i * n + j] = !isfinite(c) ? 0                                                                     \
                                   : squares    ? ((fmin((double)k, chance) + 4) / 2 + 1) * q->u * c                    \
-                                               : fmin(gamma_of((double)k, q->u), chance * q->u) * (double)size[j];        \
+                                               : cbx__suite_sum_error((double)k, q->u) * (double)size[j];                 \
         }                                                                                                              \
     }
 DEFINE_SUM_ROW(double, f32, sqrt)
@@ -191,8 +171,6 @@ static void sums_of_exp(const problem *q, size_t i, const double *top, double *s
 static void log_row(const problem *q, size_t i)
 {
     const size_t k = q->p.k, n = q->p.n;
-    const double rises = fmin((double)k, 32);
-    const double sum_error = fmin(2 * ((double)k + 5 * rises), LAMBDA * sqrt((double)k + 17 * rises));
     double *top = q->row, *sum = top + n, *lost = sum + n;
     largest_terms(q, i, top);
     sums_of_exp(q, i, top, sum, lost);
@@ -200,9 +178,8 @@ static void log_row(const problem *q, size_t i)
         const double c = isfinite(top[j])
                              ? (double)((long double)top[j] + logl((long double)sum[j] + (long double)lost[j]))
                              : top[j];
-        const double scale = q->amax[i] + q->bmax[j];
         q->answer[i * n + j] = c;
-        q->bound[i * n + j] = isfinite(c) ? q->u * (sum_error + 30 + 6 * scale + 4 * fabs(c)) : 0;
+        q->bound[i * n + j] = cbx__suite_log_bound(q->u, (double)k, q->amax[i], q->bmax[j], c);
     }
 }
 
@@ -232,8 +209,8 @@ static cbx_status solve_float(cbx_ctx *ctx, problem *q, cbx_array *const *in, cb
     q->row = block; /* long doubles first: the strictest alignment */
     double *a = (double *)(void *)(block + 4 * n * sizeof(long double)), *b = a + m * k, *amax = b + k * n,
            *bmax = amax + m;
-    widen(in[0], a);
-    widen(in[1], b);
+    cbx__suite_widen(in[0], a);
+    cbx__suite_widen(in[1], b);
     q->a = a;
     q->b = b;
     magnitudes(q, amax, bmax);
@@ -270,7 +247,7 @@ cbx_status cbx__sm_oracle(cbx_ctx *ctx, const cbx_params *params, cbx_array *con
     if (st) goto done;
     st = cbx_array_create(ctx, &limits, &e, err);
     if (st) goto done;
-    q.u = q.p.dtype == CBX_F32 ? FLT_EPSILON / 2 : DBL_EPSILON / 2;
+    q.u = cbx__suite_unit(q.p.dtype);
     q.bound = cbx_array_data_mut(e);
     if (boolean) {
         solve_bool(&q.p, in, cbx_array_data_mut(c), q.bound);

@@ -5,9 +5,8 @@
  * Left out on purpose: the sweeps of stream over C, since they run in whatever cache holds C; selects, conversions and
  * address arithmetic of exp and log; packing.
  */
+#include "suites/common/params.h"
 #include "suites/nitrix/semiring_matmul/matmul.h"
-
-#include <string.h>
 
 /* Arithmetic of one exp and one log of the toolkit (calibrax/array/kernels/vmath.h), FMA counted as one operation,
  * [f32, f64]. */
@@ -21,23 +20,17 @@ static const double log_step_ops = 4;
 
 cbx__sm_point cbx__sm_read(const cbx_params *params)
 {
-    const char *dtype = cbx_params_word(params, "dtype");
     return (cbx__sm_point){
-        .semiring = cbx_semiring_find(cbx_params_word(params, "algebra")),
-        .dtype = strcmp(dtype, "bool") == 0  ? CBX_BOOL
-                 : strcmp(dtype, "f64") == 0 ? CBX_F64
-                                             : CBX_F32,
-        .m = (size_t)cbx_params_int(params, "m"),
-        .k = (size_t)cbx_params_int(params, "k"),
-        .n = (size_t)cbx_params_int(params, "n"),
-        .seed = (uint64_t)cbx_params_int(params, "seed"),
+        .semiring = cbx__suite_algebra(params),
+        .dtype = cbx__suite_dtype(params),
+        .m = cbx__suite_count(params, "m"),
+        .k = cbx__suite_count(params, "k"),
+        .n = cbx__suite_count(params, "n"),
+        .seed = cbx__suite_seed(params),
     };
 }
 
-bool cbx__sm_is(const cbx_params *params, cbx_algebra id)
-{
-    return strcmp(cbx_params_word(params, "algebra"), cbx_semiring_get(id)->name) == 0;
-}
+bool cbx__sm_is(const cbx_params *params, cbx_algebra id) { return cbx__suite_algebra(params)->id == id; }
 
 double cbx__sm_macs(const cbx__sm_point *p) { return (double)p->m * (double)p->k * (double)p->n; }
 

@@ -1,0 +1,118 @@
+/*
+ * Arrays of cases: see arrays.h.
+ */
+#include "suites/common/arrays.h"
+
+#include <math.h>
+#include <string.h>
+
+cbx_status cbx__suite_arrays(cbx_ctx *ctx, const cbx_array_desc *descs, size_t n, cbx_array **out, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+    size_t made = 0;
+
+    for (; made < n && !st; made += !st) st = cbx_array_create(ctx, &descs[made], &out[made], err);
+    if (st) cbx__suite_arrays_free(out, made);
+    return st;
+}
+
+void cbx__suite_arrays_free(cbx_array **a, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        cbx_array_free(a[i]);
+        a[i] = NULL;
+    }
+}
+
+cbx_status cbx__suite_copy(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err)
+{
+    return cbx__suite_take(ctx, a, 0, NULL, out, err);
+}
+
+void cbx__suite_fill_normal(cbx_array *a, double scale, cbx_rng *rng)
+{
+    const size_t n = cbx_array_count(a);
+    void *data = cbx_array_data_mut(a);
+
+    for (size_t i = 0; i < n; i++) {
+        const double x = scale * cbx_rng_normal(rng);
+        if (cbx_array_dtype(a) == CBX_F32)
+            ((float *)data)[i] = (float)x;
+        else
+            ((double *)data)[i] = x;
+    }
+}
+
+void cbx__suite_fill_bool(cbx_array *a, double density, cbx_rng *rng)
+{
+    const size_t n = cbx_array_count(a);
+    uint8_t *data = cbx_array_data_mut(a);
+    for (size_t i = 0; i < n; i++) data[i] = cbx_rng_uniform(rng) < density;
+}
+
+double cbx__suite_bool_density(size_t k) { return k ? sqrt(-expm1(-log(2) / (double)k)) : 0; }
+
+cbx_status cbx__suite_order(cbx_ctx *ctx, uint64_t seed, uint64_t r, uint64_t which, size_t count, size_t **out,
+                            cbx_err *err)
+{
+    size_t *order = cbx_mem_calloc(cbx_ctx_allocator(ctx), count ? count : 1, sizeof *order);
+    cbx_rng rng = cbx_rng_make(seed, CBX__SUITE_STREAM_TURNS + CBX__SUITE_TURN_STREAMS * r + which);
+
+    if (!order) return cbx_fail(err, CBX_ENOMEM, "out of memory for a permutation of %zu", count);
+    if (count) cbx_rng_permutation(&rng, count, order);
+    *out = order;
+    return CBX_OK;
+}
+
+void cbx__suite_order_free(cbx_ctx *ctx, size_t count, size_t *order)
+{
+    cbx_mem_free(cbx_ctx_allocator(ctx), order, (count ? count : 1) * sizeof *order);
+}
+
+cbx_status cbx__suite_take(cbx_ctx *ctx, const cbx_array *a, int axis, const size_t *order, cbx_array **out,
+                           cbx_err *err)
+{
+    const cbx_array_desc *d = cbx_array_get_desc(a);
+    size_t outer = 1, block = cbx_dtype_size(d->dtype);
+    const size_t n = d->ndim ? d->shape[axis] : 1;
+    cbx_array *made = NULL;
+    const cbx_status st = cbx_array_create(ctx, d, &made, err);
+
+    if (st) return st;
+    for (int i = 0; i < axis; i++) outer *= d->shape[i];
+    for (int i = axis + 1; i < d->ndim; i++) block *= d->shape[i];
+    const char *from = cbx_array_data(a);
+    char *to = cbx_array_data_mut(made);
+    for (size_t o = 0; o < outer; o++) {
+        for (size_t i = 0; i < n && block; i++)
+            memcpy(to + (o * n + i) * block, from + (o * n + (order ? order[i] : i)) * block, block);
+    }
+    *out = made;
+    return CBX_OK;
+}
+
+cbx_status cbx__suite_take2(cbx_ctx *ctx, const cbx_array *a, const size_t *rows, const size_t *columns,
+                            cbx_array **out, cbx_err *err)
+{
+    cbx_array *half = NULL;
+    cbx_status st = cbx__suite_take(ctx, a, 0, rows, &half, err);
+
+    if (!st) st = cbx__suite_take(ctx, half, 1, columns, out, err);
+    cbx_array_free(half);
+    return st;
+}
+
+void cbx__suite_widen(const cbx_array *a, double *out)
+{
+    const size_t n = cbx_array_count(a);
+    const void *data = cbx_array_data(a);
+
+    for (size_t i = 0; i < n; i++) {
+        switch (cbx_array_dtype(a)) {
+        case CBX_F32: out[i] = (double)((const float *)data)[i]; break;
+        case CBX_I32: out[i] = (double)((const int32_t *)data)[i]; break;
+        case CBX_BOOL: out[i] = (double)((const uint8_t *)data)[i]; break;
+        default: out[i] = ((const double *)data)[i];
+        }
+    }
+}

@@ -1,0 +1,108 @@
+/*
+ * One element of an algebra in long double; see fold.h.
+ */
+#include "suites/common/fold.h"
+
+#include <math.h>
+
+#include "suites/common/bounds.h"
+
+typedef struct total {
+    long double sum, lost, plain, size;
+} total;
+
+static void include(total *t, long double x)
+{
+    const long double s = t->sum + x;
+    t->lost += fabsl(t->sum) >= fabsl(x) ? (t->sum - s) + x : (x - s) + t->sum;
+    t->sum = s;
+    t->plain += x;
+    t->size += fabsl(x);
+}
+
+/* A non-finite plain sum is what it is. */
+static long double value_of(const total *t) { return isfinite(t->plain) ? t->sum + t->lost : t->plain; }
+
+static void sum(bool squares, double u, size_t k, const double *a, const double *b, double *answer, double *bound)
+{
+    total t = { 0 };
+    long double c;
+
+    for (size_t i = 0; i < k; i++) {
+        const long double x = a[i], y = b[i];
+        include(&t, squares ? (x - y) * (x - y) : x * y);
+    }
+    c = squares ? sqrtl(value_of(&t)) : value_of(&t);
+    *answer = (double)c;
+    if (!isfinite(*answer))
+        *bound = 0;
+    else if (squares)
+        *bound = ((fmin((double)k, cbx__suite_chance((double)k)) + 4) / 2 + 1) * u * *answer;
+    else
+        *bound = cbx__suite_sum_error((double)k, u) * (double)t.size;
+}
+
+static void extreme(bool max, bool narrow, double empty, size_t k, const double *a, const double *b, double *answer)
+{
+    double c = empty;
+
+    for (size_t i = 0; i < k && !isnan(c); i++) {
+        /* a float sum through double is still correctly rounded: 53 >= 2 * 24 + 2 (Figueroa, SIGNUM Newsl. 30 (1995) 21-26) */
+        const double t = narrow ? (double)(float)(a[i] + b[i]) : a[i] + b[i];
+        if (isnan(t) || (max ? t > c : t < c)) c = t;
+    }
+    *answer = c;
+}
+
+double cbx__suite_log_bound(double u, double k, double amax, double bmax, double answer)
+{
+    const double rises = fmin(k, 32);
+    const double sum_error = fmin(2 * (k + 5 * rises), CBX__SUITE_LAMBDA * sqrt(k + 17 * rises));
+    return isfinite(answer) ? u * (sum_error + 30 + 6 * (amax + bmax) + 4 * fabs(answer)) : 0;
+}
+
+static double larger(double most, double x) { return isfinite(x) ? fmax(most, fabs(x)) : most; }
+
+static void logsumexp(double u, size_t k, const double *a, const double *b, double *answer, double *bound)
+{
+    long double top = -INFINITY;
+    double amax = 0, bmax = 0;
+    total t = { 0 };
+
+    for (size_t i = 0; i < k && !isnan(top); i++) {
+        const long double x = (long double)a[i] + (long double)b[i];
+        if (isnan(x) || x > top) top = x;
+    }
+    for (size_t i = 0; i < k && isfinite(top); i++) {
+        include(&t, expl(((long double)a[i] + (long double)b[i]) - top));
+        amax = larger(amax, a[i]);
+        bmax = larger(bmax, b[i]);
+    }
+    *answer = (double)(isfinite(top) ? top + logl(value_of(&t)) : top);
+    *bound = cbx__suite_log_bound(u, (double)k, amax, bmax, *answer);
+}
+
+static double any(size_t k, const double *a, const double *b)
+{
+    size_t i = 0;
+    while (i < k && !(a[i] != 0 && b[i] != 0)) i++;
+    return i < k;
+}
+
+void cbx__suite_fold(const cbx_semiring *s, cbx_dtype dtype, size_t k, const double *a, const double *b, double *answer,
+                     double *bound)
+{
+    const double u = cbx__suite_unit(dtype);
+
+    *answer = s->empty;
+    *bound = 0;
+    if (k == 0) return;
+    switch (s->id) {
+    case CBX_ALGEBRA_REAL: sum(false, u, k, a, b, answer, bound); break;
+    case CBX_ALGEBRA_EUCLIDEAN: sum(true, u, k, a, b, answer, bound); break;
+    case CBX_ALGEBRA_LOG: logsumexp(u, k, a, b, answer, bound); break;
+    case CBX_ALGEBRA_TROPICAL_MAX_PLUS: extreme(true, dtype == CBX_F32, s->empty, k, a, b, answer); break;
+    case CBX_ALGEBRA_TROPICAL_MIN_PLUS: extreme(false, dtype == CBX_F32, s->empty, k, a, b, answer); break;
+    default: *answer = any(k, a, b);
+    }
+}

@@ -1,0 +1,57 @@
+/*
+ * Rows of parameter tables that many cases have, and the values of a point as C types.
+ */
+#ifndef SUITES_COMMON_PARAMS_H
+#define SUITES_COMMON_PARAMS_H
+
+#include "calibrax/array/dtype.h"
+#include "calibrax/array/kernels/semiring.h"
+#include "calibrax/perf/params.h"
+
+/* A whole number without a value of its own. */
+#define CBX__SUITE_COUNT(name_, least_, most_, help_)                                                                  \
+    {                                                                                                                  \
+        .name = name_, .kind = CBX_PARAM_INT, .min = least_, .max = most_, .help = help_                               \
+    }
+/* A whole number that is `value_` (text) where it is left out. */
+#define CBX__SUITE_COUNT_OR(name_, least_, most_, value_, help_)                                                       \
+    {                                                                                                                  \
+        .name = name_, .kind = CBX_PARAM_INT, .min = least_, .max = most_, .fallback = value_, .help = help_           \
+    }
+/* A word of a list; `value_` NULL: it must be given. */
+#define CBX__SUITE_WORD(name_, words_, value_, help_)                                                                  \
+    {                                                                                                                  \
+        .name = name_, .kind = CBX_PARAM_WORD, .words = words_, .fallback = value_, .help = help_                      \
+    }
+/* A word that follows from the parameters before it where it is left out. */
+#define CBX__SUITE_WORD_FROM(name_, words_, derive_, help_)                                                            \
+    {                                                                                                                  \
+        .name = name_, .kind = CBX_PARAM_WORD, .words = words_, .derive = derive_, .help = help_                       \
+    }
+#define CBX__SUITE_SEED                                                                                                \
+    {                                                                                                                  \
+        .name = "seed", .kind = CBX_PARAM_INT, .min = 0, .max = INT64_MAX, .fallback = "0",                            \
+        .help = "of the random inputs"                                                                                 \
+    }
+
+/* NULL-terminated lists for "dtype" and "algebra". */
+extern const char *const cbx__suite_floats[];          /* f32 f64 */
+extern const char *const cbx__suite_numbers[];         /* f64 f32 i64 */
+extern const char *const cbx__suite_floats_and_bool[]; /* f32 f64 bool */
+extern const char *const cbx__suite_algebras[];        /* all six */
+
+/* dtype of one of the words above. */
+cbx_dtype cbx__suite_dtype_of(const char *word);
+/* Of the parameters "dtype", "algebra" and "seed". */
+cbx_dtype cbx__suite_dtype(const cbx_params *params);
+const cbx_semiring *cbx__suite_algebra(const cbx_params *params);
+uint64_t cbx__suite_seed(const cbx_params *params);
+/* A parameter that is a count. */
+size_t cbx__suite_count(const cbx_params *params, const char *name);
+
+/* "dtype" where it is left out behind "algebra": bool for boolean, else f32.  For CBX__SUITE_WORD_FROM. */
+const char *cbx__suite_fitting_dtype(const cbx_params *before);
+/* The rule between "algebra" and "dtype", for check_point. */
+cbx_status cbx__suite_check_algebra(const cbx_params *point, cbx_err *err);
+
+#endif

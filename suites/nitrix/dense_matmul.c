@@ -1,0 +1,352 @@
+/*
+ * Case dense_matmul: C = A B, the product everybody has, to see at a glance that a set-up measures and checks what it should: `jnp-bf16`
+ * computes in bfloat16 and has to come out fidelity_failed, with its times kept.
+ *
+ * Inputs are standard normal, A then B.  The oracle sums in long double (common/fold.h).  Rows of A and columns of B change places in a
+ * turn, and those of C with them.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "suites/common/arrays.h"
+#include "suites/common/fold.h"
+#include "suites/common/params.h"
+#include "suites/common/plan.h"
+#include "suites/common/rounding.h"
+#include "suites/suites.h"
+
+#define MAX_EXTENT 8192
+
+enum { A, B, INPUTS };
+
+static const cbx_param_def params[] = {
+    CBX__SUITE_COUNT("m", 1, MAX_EXTENT, "rows of A and C"),
+    CBX__SUITE_COUNT("k", 1, MAX_EXTENT, "columns of A, rows of B"),
+    CBX__SUITE_COUNT("n", 1, MAX_EXTENT, "columns of B and C"),
+    CBX__SUITE_WORD("dtype", cbx__suite_floats, "f32", "of A, B and C"),
+    CBX__SUITE_SEED,
+};
+
+typedef struct point {
+    cbx_dtype dtype;
+    size_t m, k, n, size;
+    uint64_t seed;
+} point;
+
+static point read_point(const cbx_params *given)
+{
+    point p = { .dtype = cbx__suite_dtype(given),
+                .m = cbx__suite_count(given, "m"),
+                .k = cbx__suite_count(given, "k"),
+                .n = cbx__suite_count(given, "n"),
+                .seed = cbx__suite_seed(given) };
+
+    p.size = cbx_dtype_size(p.dtype);
+    return p;
+}
+
+#define POINT(m, k, n, dtype) "{\"m\":" #m ",\"k\":" #k ",\"n\":" #n ",\"dtype\":\"" dtype "\",\"seed\":0}"
+#define REPRESENTATIVE        1
+
+static const char *const points[] = {
+    POINT(128, 128, 128, "f32"), POINT(512, 256, 512, "f32"), POINT(512, 256, 512, "f64"),
+    POINT(33, 65, 17, "f32"),    POINT(8, 8, 8, "f32"),
+};
+
+static void work(const cbx_params *given, cbx_work *out)
+{
+    const point p = read_point(given);
+    const double m = (double)p.m, k = (double)p.k, n = (double)p.n, bytes = (double)p.size * (m * k + k * n + m * n);
+
+    *out = (cbx_work){ .macs = m * n * k,
+                       .flop = 2 * m * n * k,
+                       .bytes = bytes,
+                       .pipe = CBX_PIPE_FMA,
+                       .pipe_ops = m * n * k,
+                       .working_set_bytes = bytes };
+}
+
+/* Two numbers of 8 bits multiply into 16, and tensor units may do two of them in the place of a float. */
+static void work_bf16(const cbx_params *given, cbx_work *out)
+{
+    work(given, out);
+    out->pipe_ops /= 4;
+}
+
+/* --- inputs and their turn --- */
+
+static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array **in, cbx_err *err)
+{
+    const point p = read_point(given);
+    const cbx_array_desc descs[] = { { p.dtype, 2, { p.m, p.k } }, { p.dtype, 2, { p.k, p.n } } };
+    cbx_rng rng = cbx_rng_make(p.seed, CBX__SUITE_STREAM_INPUTS);
+    const cbx_status st = cbx__suite_arrays(ctx, descs, INPUTS, in, err);
+
+    for (size_t i = 0; i < INPUTS && !st; i++) cbx__suite_fill_normal(in[i], 1, &rng);
+    return st;
+}
+
+typedef struct turn {
+    size_t *rows, *columns;
+} turn;
+
+static cbx_status turn_make(cbx_ctx *ctx, const point *p, uint64_t r, turn *t, cbx_err *err)
+{
+    cbx_status st = cbx__suite_order(ctx, p->seed, r, 0, p->m, &t->rows, err);
+    if (!st) st = cbx__suite_order(ctx, p->seed, r, 1, p->n, &t->columns, err);
+    return st;
+}
+
+static void turn_clear(cbx_ctx *ctx, const point *p, turn *t)
+{
+    cbx__suite_order_free(ctx, p->m, t->rows);
+    cbx__suite_order_free(ctx, p->n, t->columns);
+}
+
+static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in,
+                                cbx_array **rotated, cbx_err *err)
+{
+    const point p = read_point(given);
+    cbx_array *a[INPUTS] = { NULL };
+    turn t = { NULL, NULL };
+    cbx_status st = turn_make(ctx, &p, r, &t, err);
+
+    if (!st) st = cbx__suite_take(ctx, in[A], 0, t.rows, &a[A], err);
+    if (!st) st = cbx__suite_take(ctx, in[B], 1, t.columns, &a[B], err);
+    if (st)
+        cbx__suite_arrays_free(a, INPUTS);
+    else
+        memcpy(rotated, a, sizeof a);
+    turn_clear(ctx, &p, &t);
+    return st;
+}
+
+static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t r, size_t output, const cbx_array *a,
+                                cbx_array **rotated, cbx_err *err)
+{
+    const point p = read_point(given);
+    turn t = { NULL, NULL };
+    cbx_status st = turn_make(ctx, &p, r, &t, err);
+
+    (void)output;
+    if (!st) st = cbx__suite_take2(ctx, a, t.rows, t.columns, rotated, err);
+    turn_clear(ctx, &p, &t);
+    return st;
+}
+
+/* --- the oracle --- */
+
+static cbx_status oracle(cbx_ctx *ctx, const cbx_params *given, cbx_array *const *in, cbx_array **answer,
+                         cbx_array **bound, cbx_err *err)
+{
+    const point p = read_point(given);
+    const cbx_array_desc descs[] = { { CBX_F64, 2, { p.m, p.n } },
+                                     { CBX_F64, 2, { p.m, p.n } },
+                                     { CBX_F64, 2, { p.m, p.k } },
+                                     { CBX_F64, 2, { p.k, p.n } },
+                                     { CBX_F64, 1, { p.k } } };
+    cbx_array *a[CBX_LEN(descs)] = { NULL };
+    const cbx_status st = cbx__suite_arrays(ctx, descs, CBX_LEN(descs), a, err);
+
+    if (st) return st;
+    double *c = cbx_array_data_mut(a[0]), *limit = cbx_array_data_mut(a[1]), *left = cbx_array_data_mut(a[2]),
+           *right = cbx_array_data_mut(a[3]), *column = cbx_array_data_mut(a[4]);
+    cbx__suite_widen(in[A], left);
+    cbx__suite_widen(in[B], right);
+    for (size_t j = 0; j < p.n; j++) {
+        for (size_t kk = 0; kk < p.k; kk++) column[kk] = right[kk * p.n + j];
+        for (size_t i = 0; i < p.m; i++)
+            cbx__suite_fold(cbx_semiring_get(CBX_ALGEBRA_REAL), p.dtype, p.k, left + i * p.k, column, &c[i * p.n + j],
+                            &limit[i * p.n + j]);
+    }
+    answer[0] = a[0];
+    bound[0] = a[1];
+    cbx__suite_arrays_free(a + 2, 3);
+    return CBX_OK;
+}
+
+/* --- native baselines: the loop everybody writes, and the toolkit's kernel --- */
+
+#define LOOPS(T, SFX)                                                                                                  \
+    static void product_##SFX(const point *p, size_t k, const T *a, const T *b, T *c)                                  \
+    {                                                                                                                  \
+        for (size_t i = 0; i < p->m; i++) {                                                                            \
+            T *restrict row = c + i * p->n;                                                                            \
+            for (size_t j = 0; j < p->n; j++) row[j] = 0;                                                              \
+            for (size_t kk = 0; kk < k; kk++) {                                                                        \
+                const T x = a[i * p->k + kk], *restrict y = b + kk * p->n;                                             \
+                for (size_t j = 0; j < p->n; j++) row[j] += x * y[j];                                                  \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+LOOPS(float, f32)
+LOOPS(double, f64)
+
+static void product(const point *p, size_t k, const void *a, const void *b, void *c)
+{
+    if (p->dtype == CBX_F32)
+        product_f32(p, k, a, b, c);
+    else
+        product_f64(p, k, a, b, c);
+}
+
+static void run_loops(void *plan)
+{
+    const cbx__suite_plan *s = plan;
+    const point *p = s->point;
+    product(p, p->k, s->in[A], s->in[B], s->out[0]);
+}
+
+/* Scratch of the mutants: both operands anew, or a result. */
+static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
+{
+    const point p = read_point(given);
+    const size_t room = (p.m * p.k + p.k * p.n + p.m * p.n) * p.size;
+    return cbx__suite_plan_create(ctx, &cbx_dense_matmul_case, &p, sizeof p, room, plan, err);
+}
+
+static cbx_matmul tiled_of(const point *p)
+{
+    cbx_matmul product = CBX_MATMUL_INIT;
+    product.semiring = cbx_semiring_get(CBX_ALGEBRA_REAL);
+    product.dtype = p->dtype;
+    product.m = p->m, product.k = p->k, product.n = p->n;
+    product.lda = p->k, product.ldb = p->n, product.ldc = p->n;
+    return product;
+}
+
+static cbx_status prepare_tiled(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
+{
+    const point p = read_point(given);
+    const cbx_matmul product = tiled_of(&p);
+    size_t bytes = 0;
+    cbx_status st = cbx_matmul_workspace(&product, &bytes, err);
+
+    if (!st) st = cbx__suite_plan_create(ctx, &cbx_dense_matmul_case, &p, sizeof p, bytes, plan, err);
+    return st;
+}
+
+static void run_tiled(void *plan)
+{
+    const cbx__suite_plan *s = plan;
+    cbx_matmul product = tiled_of(s->point);
+
+    product.a = s->in[A];
+    product.b = s->in[B];
+    product.c = s->out[0];
+    product.workspace = s->scratch;
+    product.workspace_bytes = s->block_bytes - 64;
+    (void)cbx_matmul_run(&product, NULL); /* cannot fail: prepare has checked the arguments */
+}
+
+static const cbx_baseline_ops loops_baseline = CBX__SUITE_NATIVE("loops", "plain loops: for each k update a row of C",
+                                                                 prepare, run_loops, .work = work);
+static const cbx_baseline_ops tiled_baseline = CBX__SUITE_NATIVE("tiled", "cache-blocked register tiles", prepare_tiled,
+                                                                 run_tiled, .work = work);
+
+/* --- planted faults --- */
+
+static void round_all(const point *p, const void *from, size_t count, int bits, void *to)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (p->dtype == CBX_F32)
+            ((float *)to)[i] = cbx__suite_bits_f32(((const float *)from)[i], bits);
+        else
+            ((double *)to)[i] = cbx__suite_bits_f64(((const double *)from)[i], bits);
+    }
+}
+
+static void run_rounded(void *plan, int bits)
+{
+    const cbx__suite_plan *s = plan;
+    const point *p = s->point;
+    char *a = s->scratch, *b = a + p->m * p->k * p->size;
+
+    round_all(p, s->in[A], p->m * p->k, bits, a);
+    round_all(p, s->in[B], p->k * p->n, bits, b);
+    product(p, p->k, a, b, s->out[0]);
+}
+
+static void run_bf16(void *plan) { run_rounded(plan, 8); }
+static void run_tf32(void *plan) { run_rounded(plan, 11); }
+
+static void run_drop_last(void *plan)
+{
+    const cbx__suite_plan *s = plan;
+    const point *p = s->point;
+    product(p, p->k - 1, s->in[A], s->in[B], s->out[0]);
+}
+
+static void run_stale(void *plan)
+{
+    const point *p = ((const cbx__suite_plan *)plan)->point;
+    cbx__suite_plan_stale(plan, run_loops, p->m * p->n * p->size);
+}
+
+#define MUTANT(name, summary, reason, run_, work_)                                                                     \
+    CBX__SUITE_MUTANT(name, summary, reason, prepare, run_, .work = work_)
+
+static const cbx_baseline_ops mutants[] = {
+    MUTANT("mutant-bf16", "operands of 8 bits", "rounds A and B to bfloat16, then sums in full", run_bf16, work_bf16),
+    MUTANT("mutant-tf32", "operands of 11 bits", "rounds A and B to TF32, then sums in full", run_tf32, work_bf16),
+    MUTANT("mutant-drop-last", "the loop over k stops one early", "drops the last term of each sum", run_drop_last,
+           work),
+    MUTANT("mutant-stale", "answers from memory", "gives the first call's answer for ever", run_stale, work),
+};
+
+/* --- the table --- */
+
+#define FOREIGN(name, provider, summary, work_) CBX__SUITE_BASELINE(name, provider, summary, .work = work_)
+
+static const cbx_baseline_ops foreign[] = {
+    FOREIGN("numpy-matmul", "numpy", "numpy.matmul", work),
+    FOREIGN("jnp-matmul", "jax", "jnp.matmul at the highest precision", work),
+    FOREIGN("jnp-einsum", "jax", "jnp.einsum at the highest precision", work),
+    FOREIGN("jnp-bf16", "jax", "operands in bfloat16: has to fail the fidelity check, and keeps its times", work_bf16),
+    FOREIGN("torch-matmul", "torch", "torch.matmul", work),
+};
+
+/* In the order they are shown; the ratio reference first, mutants last. */
+static const cbx_baseline_ops *const baselines[] = {
+    &loops_baseline, &tiled_baseline, &foreign[0], &foreign[1], &foreign[2], &foreign[3],
+    &foreign[4],     &mutants[0],     &mutants[1], &mutants[2], &mutants[3],
+};
+
+static const char *const input_names[] = { "A", "B" };
+static const char *const output_names[] = { "C" };
+
+static void label(const cbx_params *given, char *buf, size_t size)
+{
+    const point p = read_point(given);
+    snprintf(buf, size, "%zux%zux%zu (%s)", p.m, p.k, p.n, cbx_params_word(given, "dtype"));
+}
+
+static void outputs(const cbx_params *given, cbx_array_desc *out)
+{
+    const point p = read_point(given);
+    out[0] = (cbx_array_desc){ p.dtype, 2, { p.m, p.n } };
+}
+
+const cbx_case_ops cbx_dense_matmul_case = {
+    .struct_size = sizeof(cbx_case_ops),
+    .abi = CBX_CASE_ABI,
+    .name = "dense_matmul",
+    .summary = "the ordinary matrix product, with a baseline that has to fail the fidelity check",
+    .params = params,
+    .nparams = CBX_LEN(params),
+    .points = points,
+    .npoints = CBX_LEN(points),
+    .representative = REPRESENTATIVE,
+    .baselines = baselines,
+    .nbaselines = CBX_LEN(baselines),
+    .ninputs = CBX_LEN(input_names),
+    .noutputs = CBX_LEN(output_names),
+    .input_names = input_names,
+    .output_names = output_names,
+    .label = label,
+    .outputs = outputs,
+    .make_inputs = make_inputs,
+    .oracle = oracle,
+    .rotate_inputs = rotate_inputs,
+    .rotate_output = rotate_output,
+};

@@ -1,0 +1,26 @@
+/*
+ * The arrays that hold a graph in the ell_ cases.
+ */
+#ifndef SUITES_NITRIX_ELL_H
+#define SUITES_NITRIX_ELL_H
+
+#include "suites/common/arrays.h"
+#include "suites/common/graph.h"
+
+/* Order of the arrays below. */
+enum { CBX__ELL_INDICES, CBX__ELL_WEIGHTS, CBX__ELL_DEGREE, CBX__ELL_ARRAYS };
+
+#define CBX__ELL_MAX_VERTICES (1 << 22)
+
+/* Parameters of a graph behind "n" and "k". */
+#define CBX__ELL_GRAPH_PARAMS                                                                                          \
+    CBX__SUITE_WORD("graph", cbx__suite_graph_words, "uniform", "which graph"),                                        \
+        CBX__SUITE_WORD("order", cbx__suite_order_words, "natural", "in which order its vertices stand")
+
+/* indices i32 n-by-k, weights n-by-k of the dtype (normal draws, or booleans; 0 in the padding), degree i32 n. */
+cbx_status cbx__ell_make(cbx_ctx *ctx, const cbx__suite_graph *g, cbx_dtype dtype, cbx_rng *rng, cbx_array **out,
+                         cbx_err *err);
+/* The same graph with vertex order[i] called i. */
+cbx_status cbx__ell_turn(cbx_ctx *ctx, const size_t *order, cbx_array *const *in, cbx_array **out, cbx_err *err);
+
+#endif

@@ -1,0 +1,332 @@
+/*
+ * Case ell_row_softmax: y[i,p] = exp(v[i,p] - top) / sum over q of exp(v[i,q] - top), q over the first degree[i] places of row i and top the
+ * largest of them; the attention weights of a graph.  Places behind a row's end are 0, and an empty row is all zeros.
+ *
+ * Oracle: long double, libm's expl, compensated sums.  Bound of y, u the unit roundoff: exponents x - top err by u |x - top|, exp by 2 ulp,
+ * the sum of k positive terms by sum_error(k) (common/bounds.h), the quotient by u, so that relative to y it is
+ *
+ *   sum_error(k) + u (10 + |x_p - top| + sum over q of y_q |x_q - top|), and once the smallest number where y may underflow
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "suites/common/bounds.h"
+#include "suites/common/params.h"
+#include "suites/common/plan.h"
+#include "suites/common/rounding.h"
+#include "suites/nitrix/ell/ell.h"
+#include "suites/suites.h"
+
+enum { VALUES, DEGREE, INPUTS };
+
+static const cbx_param_def params[] = {
+    CBX__SUITE_COUNT("n", 1, CBX__ELL_MAX_VERTICES, "rows"),
+    CBX__SUITE_COUNT("k", 1, CBX__SUITE_MAX_NEIGHBOURS, "places of a row"),
+    CBX__ELL_GRAPH_PARAMS,
+    CBX__SUITE_WORD("dtype", cbx__suite_floats, "f32", "of the values and the result"),
+    CBX__SUITE_SEED,
+};
+
+typedef struct point {
+    cbx__suite_graph graph;
+    cbx_dtype dtype;
+    size_t n, k, size;
+} point;
+
+static point read_point(const cbx_params *given)
+{
+    point p = { .dtype = cbx__suite_dtype(given),
+                .n = cbx__suite_count(given, "n"),
+                .k = cbx__suite_count(given, "k") };
+
+    p.graph = cbx__suite_graph_read(given, p.n, p.k);
+    p.size = cbx_dtype_size(p.dtype);
+    return p;
+}
+
+#define POINT(n, k, graph, dtype)                                                                                      \
+    "{\"n\":" #n ",\"k\":" #k ",\"graph\":\"" graph "\",\"order\":\"natural\",\"dtype\":\"" dtype "\",\"seed\":0}"
+#define REPRESENTATIVE 1
+
+static const char *const points[] = {
+    POINT(4096, 16, "uniform", "f32"),  POINT(16384, 32, "uniform", "f32"),   POINT(16384, 32, "uniform", "f64"),
+    POINT(16384, 9, "mesh2d", "f32"),   POINT(16384, 64, "power_law", "f32"), POINT(16384, 64, "skewed", "f32"),
+    POINT(65536, 32, "uniform", "f32"), POINT(4096, 16, "empty_rows", "f32"), POINT(4096, 16, "empty_rows", "f64"),
+    POINT(1009, 7, "power_law", "f32"), POINT(64, 4, "uniform", "f32"),
+};
+
+/* An exp takes 7 operations at the least; besides it a subtraction, a sum and a product. */
+static void work(const cbx_params *given, cbx_work *out)
+{
+    const point p = read_point(given);
+    const double edges = (double)cbx__suite_graph_edges(&p.graph), places = (double)(p.n * p.k);
+    const double bytes = (double)p.size * (edges + places) + 4 * (double)p.n;
+
+    *out = (cbx_work){ .macs = edges,
+                       .flop = 11 * edges,
+                       .bytes = bytes,
+                       .pipe = CBX_PIPE_FMA,
+                       .pipe_ops = 9 * edges,
+                       .working_set_bytes = bytes };
+}
+
+/* --- inputs; rows change places in a turn --- */
+
+static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array **in, cbx_err *err)
+{
+    const point p = read_point(given);
+    cbx_rng rng = cbx_rng_make(p.graph.seed, CBX__SUITE_STREAM_INPUTS);
+    cbx_array *graph[CBX__ELL_ARRAYS] = { NULL };
+    const cbx_status st = cbx__ell_make(ctx, &p.graph, p.dtype, &rng, graph, err);
+
+    if (st) return st;
+    cbx_array_free(graph[CBX__ELL_INDICES]); /* only how long the rows are matters here */
+    in[VALUES] = graph[CBX__ELL_WEIGHTS];
+    in[DEGREE] = graph[CBX__ELL_DEGREE];
+    return CBX_OK;
+}
+
+static cbx_status take_rows(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in, size_t count,
+                            cbx_array **out, cbx_err *err)
+{
+    const point p = read_point(given);
+    cbx_array *a[INPUTS] = { NULL };
+    size_t *order = NULL;
+    cbx_status st = cbx__suite_order(ctx, p.graph.seed, r, 0, p.n, &order, err);
+
+    for (size_t i = 0; i < count && !st; i++) st = cbx__suite_take(ctx, in[i], 0, order, &a[i], err);
+    if (st)
+        cbx__suite_arrays_free(a, INPUTS);
+    else
+        memcpy(out, a, count * sizeof *a);
+    cbx__suite_order_free(ctx, p.n, order);
+    return st;
+}
+
+static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in,
+                                cbx_array **rotated, cbx_err *err)
+{
+    return take_rows(ctx, given, r, in, INPUTS, rotated, err);
+}
+
+static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t r, size_t output, const cbx_array *a,
+                                cbx_array **rotated, cbx_err *err)
+{
+    cbx_array *one[] = { (cbx_array *)(uintptr_t)a };
+    (void)output;
+    return take_rows(ctx, given, r, one, 1, rotated, err);
+}
+
+/* --- the oracle --- */
+
+static void solve_row(const point *p, const double *v, size_t k, double *y, double *bound)
+{
+    const double u = cbx__suite_unit(p->dtype), least = p->dtype == CBX_F32 ? FLT_MIN : DBL_MIN;
+    long double e[CBX__SUITE_MAX_NEIGHBOURS], sum = 0, lost = 0, away = 0, top = -INFINITY;
+
+    for (size_t q = 0; q < k; q++) top = v[q] > top ? v[q] : top;
+    for (size_t q = 0; q < k; q++) {
+        e[q] = expl(v[q] - top);
+        const long double s = sum + e[q];
+        lost += sum >= e[q] ? (sum - s) + e[q] : (e[q] - s) + sum;
+        sum = s;
+    }
+    sum += lost;
+    for (size_t q = 0; q < k; q++) away += e[q] / sum * (top - v[q]);
+    for (size_t q = 0; q < p->k; q++) {
+        y[q] = q < k ? (double)(e[q] / sum) : 0;
+        bound[q] = q < k ? (cbx__suite_sum_error((double)k, u) + u * (10 + (double)(top - v[q] + away))) * y[q] + least
+                         : 0;
+    }
+}
+
+static cbx_status oracle(cbx_ctx *ctx, const cbx_params *given, cbx_array *const *in, cbx_array **answer,
+                         cbx_array **bound, cbx_err *err)
+{
+    const point p = read_point(given);
+    const cbx_array_desc d = { CBX_F64, 2, { p.n, p.k } }, descs[] = { d, d, d };
+    cbx_array *a[3] = { NULL };
+    const cbx_status st = cbx__suite_arrays(ctx, descs, 3, a, err);
+
+    if (st) return st;
+    double *values = cbx_array_data_mut(a[2]), *y = cbx_array_data_mut(a[0]), *limit = cbx_array_data_mut(a[1]);
+    const int32_t *degree = cbx_array_data(in[DEGREE]);
+    cbx__suite_widen(in[VALUES], values);
+    for (size_t i = 0; i < p.n; i++) solve_row(&p, values + i * p.k, (size_t)degree[i], y + i * p.k, limit + i * p.k);
+    answer[0] = a[0];
+    bound[0] = a[1];
+    cbx_array_free(a[2]);
+    return CBX_OK;
+}
+
+/* --- the native baseline: three sweeps over a row --- */
+
+#define LOOPS(T, SFX, EXP)                                                                                             \
+    static void softmax_##SFX(const cbx__suite_plan *s)                                                                \
+    {                                                                                                                  \
+        const point *p = s->point;                                                                                     \
+        const int32_t *degree = s->in[DEGREE];                                                                         \
+        for (size_t i = 0; i < p->n; i++) {                                                                            \
+            const size_t k = (size_t)degree[i];                                                                        \
+            const T *v = (const T *)s->in[VALUES] + i * p->k;                                                          \
+            T *y = (T *)s->out[0] + i * p->k, top = (T)-INFINITY, sum = 0;                                             \
+            for (size_t q = 0; q < k; q++) top = v[q] > top ? v[q] : top;                                              \
+            for (size_t q = 0; q < k; q++) sum += y[q] = EXP(v[q] - top);                                              \
+            for (size_t q = 0; q < k; q++) y[q] /= sum;                                                                \
+            for (size_t q = k; q < p->k; q++) y[q] = 0;                                                                \
+        }                                                                                                              \
+    }
+LOOPS(float, f32, expf)
+LOOPS(double, f64, exp)
+
+static void run(void *plan)
+{
+    const cbx__suite_plan *s = plan;
+    if (((const point *)s->point)->dtype == CBX_F32)
+        softmax_f32(s);
+    else
+        softmax_f64(s);
+}
+
+static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
+{
+    const point p = read_point(given);
+    const size_t room = p.n * (p.k > 1 ? p.k : 2) * p.size; /* a mutant's degrees, or its kept result */
+    return cbx__suite_plan_create(ctx, &cbx_ell_row_softmax_case, &p, sizeof p, room, plan, err);
+}
+
+static const cbx_baseline_ops rows_baseline = CBX__SUITE_NATIVE("rows", "plain loops: largest, exp and sum, quotient",
+                                                                prepare, run, .work = work);
+
+/* --- planted faults --- */
+
+static bool has_others(const cbx_params *given, const char **reason)
+{
+    const point p = read_point(given);
+    *reason = NULL;
+    return p.n > 1 && p.k > 1;
+}
+
+static bool is_padded(const cbx_params *given, const char **reason)
+{
+    const point p = read_point(given);
+    *reason = NULL;
+    return cbx__suite_graph_edges(&p.graph) < p.n * p.k;
+}
+
+static void run_with_degree(cbx__suite_plan *s, const int32_t *other)
+{
+    const void *right = s->in[DEGREE];
+    s->in[DEGREE] = other;
+    run(s);
+    s->in[DEGREE] = right;
+}
+
+static void run_padding(void *plan)
+{
+    cbx__suite_plan *s = plan;
+    const point *p = s->point;
+    int32_t *full = s->scratch;
+
+    for (size_t i = 0; i < p->n; i++) full[i] = (int32_t)p->k;
+    run_with_degree(s, full);
+}
+
+static void run_drop_last(void *plan)
+{
+    cbx__suite_plan *s = plan;
+    const point *p = s->point;
+    const int32_t *degree = s->in[DEGREE];
+    int32_t *less = s->scratch;
+
+    for (size_t i = 0; i < p->n; i++) less[i] = degree[i] > 0 ? degree[i] - 1 : 0;
+    run_with_degree(s, less);
+}
+
+/* Results of 11 bits, as of an exp in half precision. */
+static void run_fp16(void *plan)
+{
+    const cbx__suite_plan *s = plan;
+    const point *p = s->point;
+
+    run(plan);
+    for (size_t i = 0; i < p->n * p->k; i++) {
+        if (p->dtype == CBX_F32)
+            ((float *)s->out[0])[i] = cbx__suite_bits_f32(((float *)s->out[0])[i], 11);
+        else
+            ((double *)s->out[0])[i] = cbx__suite_bits_f64(((double *)s->out[0])[i], 11);
+    }
+}
+
+static void run_stale(void *plan)
+{
+    const point *p = ((const cbx__suite_plan *)plan)->point;
+    cbx__suite_plan_stale(plan, run, p->n * p->k * p->size);
+}
+
+#define MUTANT(name, summary, reason, supports_, run_)                                                                 \
+    CBX__SUITE_MUTANT(name, summary, reason, prepare, run_, .supports = supports_, .work = work)
+
+static const cbx_baseline_ops mutants[] = {
+    MUTANT("mutant-padding", "rows do not end", "lets the padding take part in the sum", is_padded, run_padding),
+    MUTANT("mutant-drop-last", "rows end one early", "leaves out each row's last place", has_others, run_drop_last),
+    MUTANT("mutant-fp16", "results of 11 bits", "rounds each result to half precision", has_others, run_fp16),
+    MUTANT("mutant-stale", "answers from memory", "gives the first call's answer for ever", has_others, run_stale),
+};
+
+/* --- the table --- */
+
+#define FOREIGN(name, provider, summary) CBX__SUITE_BASELINE(name, provider, summary, .work = work)
+
+static const cbx_baseline_ops foreign[] = {
+    FOREIGN("numpy", "numpy", "mask, largest, exp, sum"),
+    FOREIGN("jax-masked", "jax", "jax.nn.softmax over the places that are there"),
+    FOREIGN("torch-masked", "torch", "mask with -inf, torch.softmax, zeros for empty rows"),
+    FOREIGN("pyg", "pyg", "torch_geometric.utils.softmax by edge, then back into rows"),
+};
+
+/* In the order they are shown; the ratio reference first, mutants last. */
+static const cbx_baseline_ops *const baselines[] = {
+    &rows_baseline, &foreign[0], &foreign[1], &foreign[2], &foreign[3],
+    &mutants[0],    &mutants[1], &mutants[2], &mutants[3],
+};
+
+static const char *const input_names[] = { "values", "degree" };
+static const char *const output_names[] = { "y" };
+
+static void label(const cbx_params *given, char *buf, size_t size)
+{
+    const point p = read_point(given);
+    snprintf(buf, size, "%zux%zu (%s, %s)", p.n, p.k, cbx_params_word(given, "graph"), cbx_params_word(given, "dtype"));
+}
+
+static void outputs(const cbx_params *given, cbx_array_desc *out)
+{
+    const point p = read_point(given);
+    out[0] = (cbx_array_desc){ p.dtype, 2, { p.n, p.k } };
+}
+
+const cbx_case_ops cbx_ell_row_softmax_case = {
+    .struct_size = sizeof(cbx_case_ops),
+    .abi = CBX_CASE_ABI,
+    .name = "ell_row_softmax",
+    .summary = "softmax over each row of a graph's weights",
+    .params = params,
+    .nparams = CBX_LEN(params),
+    .points = points,
+    .npoints = CBX_LEN(points),
+    .representative = REPRESENTATIVE,
+    .baselines = baselines,
+    .nbaselines = CBX_LEN(baselines),
+    .ninputs = CBX_LEN(input_names),
+    .noutputs = CBX_LEN(output_names),
+    .input_names = input_names,
+    .output_names = output_names,
+    .label = label,
+    .outputs = outputs,
+    .make_inputs = make_inputs,
+    .oracle = oracle,
+    .rotate_inputs = rotate_inputs,
+    .rotate_output = rotate_output,
+};

@@ -1,0 +1,577 @@
+/*
+ * Case semiring_conv: a 2-D convolution over six algebras, channels last, after nitrix's semiring_conv:
+ *
+ *   y[b,i,j,o] = fold over the window (u,v) and the channels c of combine(x[b, i s + u d - top, j s + v d - left, c], w[u,v,c,o])
+ *
+ * with stride s and dilation d; the kernel is not flipped.  Padding "valid" has none; "same" gives ceil(in / s) places, and of what has to
+ * be added, max((out - 1) s + (k - 1) d + 1 - in, 0), the smaller half goes before.  A place outside x holds the algebra's identity: 0
+ * for real, euclidean and boolean, -inf for log and max-plus, +inf for min-plus; so it adds nothing, but for euclidean, which has no such
+ * value and adds w^2.
+ *
+ * Images of a batch and channels of the result change places in a turn.  The oracle folds each element's terms in long double.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "suites/common/arrays.h"
+#include "suites/common/fold.h"
+#include "suites/common/params.h"
+#include "suites/common/plan.h"
+#include "suites/common/rounding.h"
+#include "suites/common/rows.h"
+#include "suites/suites.h"
+
+#define MAX_EXTENT  4096
+#define MAX_CHANNEL 1024
+#define MAX_KERNEL  15
+#define MAX_STEP    4
+
+enum { X, W, INPUTS };
+
+static const char *const paddings[] = { "same", "valid", NULL };
+
+static const cbx_param_def params[] = {
+    CBX__SUITE_COUNT("batch", 1, MAX_EXTENT, "images"),
+    CBX__SUITE_COUNT("height", 1, MAX_EXTENT, "rows of an image"),
+    CBX__SUITE_COUNT("width", 1, MAX_EXTENT, "columns of an image"),
+    CBX__SUITE_COUNT("c_in", 1, MAX_CHANNEL, "channels of an image"),
+    CBX__SUITE_COUNT("c_out", 1, MAX_CHANNEL, "channels of the result"),
+    CBX__SUITE_COUNT("kernel", 1, MAX_KERNEL, "rows and columns of the kernel"),
+    CBX__SUITE_COUNT_OR("stride", 1, MAX_STEP, "1", "places from one window to the next"),
+    CBX__SUITE_COUNT_OR("dilation", 1, MAX_STEP, "1", "places from one element of a window to the next"),
+    CBX__SUITE_WORD("padding", paddings, "same", "same: as many places as x; valid: windows inside x only"),
+    CBX__SUITE_WORD("algebra", cbx__suite_algebras, NULL, "which combine and update"),
+    CBX__SUITE_WORD_FROM("dtype", cbx__suite_floats_and_bool, cbx__suite_fitting_dtype,
+                         "of x, w and y; f32, and bool for boolean, if absent"),
+    CBX__SUITE_SEED,
+};
+
+/* One axis of the image. */
+typedef struct axis {
+    size_t in, out, before;
+} axis;
+
+typedef struct point {
+    const cbx_semiring *semiring;
+    cbx_dtype dtype;
+    axis rows, columns;
+    size_t batch, c_in, c_out, kernel, stride, dilation, terms, size;
+    uint64_t seed;
+} point;
+
+static axis axis_of(size_t in, const point *p, bool same)
+{
+    const size_t span = (p->kernel - 1) * p->dilation + 1;
+    axis a = { .in = in };
+    size_t needed;
+
+    if (!same) {
+        a.out = in >= span ? (in - span) / p->stride + 1 : 0;
+        return a;
+    }
+    a.out = (in + p->stride - 1) / p->stride;
+    needed = (a.out - 1) * p->stride + span;
+    a.before = needed > in ? (needed - in) / 2 : 0;
+    return a;
+}
+
+static point read_point(const cbx_params *given)
+{
+    const bool same = strcmp(cbx_params_word(given, "padding"), "same") == 0;
+    point p = { .semiring = cbx__suite_algebra(given),
+                .dtype = cbx__suite_dtype(given),
+                .batch = cbx__suite_count(given, "batch"),
+                .c_in = cbx__suite_count(given, "c_in"),
+                .c_out = cbx__suite_count(given, "c_out"),
+                .kernel = cbx__suite_count(given, "kernel"),
+                .stride = cbx__suite_count(given, "stride"),
+                .dilation = cbx__suite_count(given, "dilation"),
+                .seed = cbx__suite_seed(given) };
+
+    p.rows = axis_of(cbx__suite_count(given, "height"), &p, same);
+    p.columns = axis_of(cbx__suite_count(given, "width"), &p, same);
+    p.terms = p.kernel * p.kernel * p.c_in;
+    p.size = cbx_dtype_size(p.dtype);
+    return p;
+}
+
+static cbx_status check_point(const cbx_params *given, cbx_err *err)
+{
+    const point p = read_point(given);
+    if (p.rows.out == 0 || p.columns.out == 0)
+        return cbx_fail(err, CBX_EINVAL,
+                        "kernel %zu with dilation %zu does not fit into height and width with padding 'valid': "
+                        "use padding 'same', or a larger image",
+                        p.kernel, p.dilation);
+    return cbx__suite_check_algebra(given, err);
+}
+
+#define POINT(b, s, i, o, kernel, stride, dilation, padding, algebra, dtype)                                           \
+    "{\"batch\":" #b ",\"height\":" #s ",\"width\":" #s ",\"c_in\":" #i ",\"c_out\":" #o ",\"kernel\":" #kernel        \
+    ",\"stride\":" #stride ",\"dilation\":" #dilation ",\"padding\":\"" padding "\",\"algebra\":\"" algebra            \
+    "\",\"dtype\":\"" dtype "\",\"seed\":0}"
+#define SAME(b, s, i, o, algebra, dtype) POINT(b, s, i, o, 3, 1, 1, "same", algebra, dtype)
+#define REPRESENTATIVE                   0
+
+static const char *const points[] = {
+    SAME(1, 64, 32, 32, "real", "f32"),
+    SAME(1, 64, 32, 32, "log", "f32"),
+    SAME(1, 64, 32, 32, "tropical_max_plus", "f32"),
+    SAME(1, 64, 32, 32, "tropical_min_plus", "f32"),
+    SAME(1, 64, 32, 32, "euclidean", "f32"),
+    SAME(1, 64, 32, 32, "boolean", "bool"),
+    SAME(4, 32, 16, 32, "real", "f64"),
+    SAME(4, 32, 16, 32, "log", "f64"),
+    POINT(4, 32, 16, 32, 3, 2, 1, "same", "real", "f32"),
+    POINT(4, 32, 16, 32, 3, 1, 2, "valid", "tropical_max_plus", "f32"),
+    POINT(2, 29, 5, 7, 4, 3, 2, "same", "euclidean", "f32"), /* odd: uneven padding, tails */
+    POINT(2, 9, 3, 8, 3, 1, 1, "same", "real", "f32"),       /* all overhead */
+};
+
+/* Every term counts, those of the padding too, as in a product with patches; the roof is that of the inner terms alone. */
+static void work(const cbx_params *given, cbx_work *out)
+{
+    static const struct {
+        cbx_pipe pipe;
+        double ops, flop;
+    } step[CBX_ALGEBRA_COUNT] = {
+        [CBX_ALGEBRA_REAL] = { CBX_PIPE_FMA, 1, 2 },
+        [CBX_ALGEBRA_LOG] = { CBX_PIPE_FMA, 1, 2 }, /* as a product of exponentials */
+        [CBX_ALGEBRA_TROPICAL_MAX_PLUS] = { CBX_PIPE_ADD_MAX, 1, 2 },
+        [CBX_ALGEBRA_TROPICAL_MIN_PLUS] = { CBX_PIPE_ADD_MAX, 1, 2 },
+        [CBX_ALGEBRA_EUCLIDEAN] = { CBX_PIPE_FMA, 1, 2 }, /* as norms less products */
+        [CBX_ALGEBRA_BOOLEAN] = { CBX_PIPE_AND_OR, 1.0 / 32, 0 },
+    };
+    const point p = read_point(given);
+    const double places = (double)p.batch * (double)p.rows.out * (double)p.columns.out;
+    const double macs = places * (double)p.terms * (double)p.c_out;
+    const double x = (double)p.batch * (double)p.rows.in * (double)p.columns.in * (double)p.c_in;
+    /* at the least, windows that lie inside: half of the terms of an axis are there even in the corners */
+    const double least = macs / 4;
+    const double bytes = (double)p.size *
+                         ((p.stride == 1 ? x : 0) + (double)p.terms * (double)p.c_out + places * (double)p.c_out);
+
+    *out = (cbx_work){ .macs = macs,
+                       .flop = step[p.semiring->id].flop * macs,
+                       .bytes = bytes,
+                       .pipe = step[p.semiring->id].pipe,
+                       .pipe_ops = step[p.semiring->id].ops * least,
+                       .working_set_bytes = bytes };
+}
+
+/* --- inputs and their turn --- */
+
+static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array **in, cbx_err *err)
+{
+    const point p = read_point(given);
+    const cbx_array_desc descs[] = { { p.dtype, 4, { p.batch, p.rows.in, p.columns.in, p.c_in } },
+                                     { p.dtype, 4, { p.kernel, p.kernel, p.c_in, p.c_out } } };
+    cbx_rng rng = cbx_rng_make(p.seed, CBX__SUITE_STREAM_INPUTS);
+    const cbx_status st = cbx__suite_arrays(ctx, descs, INPUTS, in, err);
+
+    for (size_t i = 0; i < INPUTS && !st; i++) {
+        if (p.dtype == CBX_BOOL)
+            cbx__suite_fill_bool(in[i], cbx__suite_bool_density(p.terms), &rng);
+        else
+            cbx__suite_fill_normal(in[i], 1, &rng);
+    }
+    return st;
+}
+
+typedef struct turn {
+    size_t *images, *channels;
+} turn;
+
+static cbx_status turn_make(cbx_ctx *ctx, const point *p, uint64_t r, turn *t, cbx_err *err)
+{
+    cbx_status st = cbx__suite_order(ctx, p->seed, r, 0, p->batch, &t->images, err);
+    if (!st) st = cbx__suite_order(ctx, p->seed, r, 1, p->c_out, &t->channels, err);
+    return st;
+}
+
+static void turn_clear(cbx_ctx *ctx, const point *p, turn *t)
+{
+    cbx__suite_order_free(ctx, p->batch, t->images);
+    cbx__suite_order_free(ctx, p->c_out, t->channels);
+}
+
+static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in,
+                                cbx_array **rotated, cbx_err *err)
+{
+    const point p = read_point(given);
+    cbx_array *a[INPUTS] = { NULL };
+    turn t = { NULL, NULL };
+    cbx_status st = turn_make(ctx, &p, r, &t, err);
+
+    if (!st) st = cbx__suite_take(ctx, in[X], 0, t.images, &a[X], err);
+    if (!st) st = cbx__suite_take(ctx, in[W], 3, t.channels, &a[W], err);
+    if (st)
+        cbx__suite_arrays_free(a, INPUTS);
+    else
+        memcpy(rotated, a, sizeof a);
+    turn_clear(ctx, &p, &t);
+    return st;
+}
+
+static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t r, size_t output, const cbx_array *a,
+                                cbx_array **rotated, cbx_err *err)
+{
+    const point p = read_point(given);
+    cbx_array *half = NULL;
+    turn t = { NULL, NULL };
+    cbx_status st = turn_make(ctx, &p, r, &t, err);
+
+    (void)output;
+    if (!st) st = cbx__suite_take(ctx, a, 0, t.images, &half, err);
+    if (!st) st = cbx__suite_take(ctx, half, 3, t.channels, rotated, err);
+    cbx_array_free(half);
+    turn_clear(ctx, &p, &t);
+    return st;
+}
+
+/* --- the oracle --- */
+
+/* Element of x at a place that may be outside. */
+static double pixel(const point *p, const double *x, size_t image, long row, long column, size_t channel)
+{
+    if (row < 0 || column < 0 || row >= (long)p->rows.in || column >= (long)p->columns.in) return p->semiring->identity;
+    return x[((image * p->rows.in + (size_t)row) * p->columns.in + (size_t)column) * p->c_in + channel];
+}
+
+/* All terms' left operands for one place of the result. */
+static void gather(const point *p, const double *x, size_t image, size_t i, size_t j, double *terms)
+{
+    for (size_t t = 0; t < p->terms; t++) {
+        const size_t channel = t % p->c_in, v = t / p->c_in % p->kernel, u = t / p->c_in / p->kernel;
+        const long row = (long)(i * p->stride + u * p->dilation) - (long)p->rows.before;
+        const long column = (long)(j * p->stride + v * p->dilation) - (long)p->columns.before;
+        terms[t] = pixel(p, x, image, row, column, channel);
+    }
+}
+
+/* w by output channel, so that a channel's operands stand together. */
+static void turn_w(const point *p, const double *w, double *out)
+{
+    for (size_t t = 0; t < p->terms; t++)
+        for (size_t o = 0; o < p->c_out; o++) out[o * p->terms + t] = w[t * p->c_out + o];
+}
+
+static void solve(const point *p, const double *x, const double *w, double *terms, double *answer, uint8_t *truth,
+                  double *bound)
+{
+    const size_t places = p->rows.out * p->columns.out;
+
+    for (size_t at = 0; at < p->batch * places; at++) {
+        gather(p, x, at / places, at % places / p->columns.out, at % p->columns.out, terms);
+        for (size_t o = 0; o < p->c_out; o++) {
+            const size_t e = at * p->c_out + o;
+            double y;
+            cbx__suite_fold(p->semiring, p->dtype, p->terms, terms, w + o * p->terms, &y, &bound[e]);
+            if (truth)
+                truth[e] = y != 0;
+            else
+                answer[e] = y;
+        }
+    }
+}
+
+static cbx_status oracle(cbx_ctx *ctx, const cbx_params *given, cbx_array *const *in, cbx_array **answer,
+                         cbx_array **bound, cbx_err *err)
+{
+    const point p = read_point(given);
+    const bool boolean = p.dtype == CBX_BOOL;
+    const size_t nx = cbx_array_count(in[X]), nw = cbx_array_count(in[W]);
+    const cbx_array_desc descs[] = {
+        { boolean ? CBX_BOOL : CBX_F64, 4, { p.batch, p.rows.out, p.columns.out, p.c_out } },
+        { CBX_F64, 4, { p.batch, p.rows.out, p.columns.out, p.c_out } },
+        { CBX_F64, 1, { nx + 2 * nw + p.terms } }
+    };
+    cbx_array *a[CBX_LEN(descs)] = { NULL };
+    const cbx_status st = cbx__suite_arrays(ctx, descs, CBX_LEN(descs), a, err);
+
+    if (st) return st;
+    double *x = cbx_array_data_mut(a[2]), *w = x + nx, *turned = w + nw, *terms = turned + nw;
+    void *out = cbx_array_data_mut(a[0]);
+    cbx__suite_widen(in[X], x);
+    cbx__suite_widen(in[W], w);
+    turn_w(&p, w, turned);
+    solve(&p, x, turned, terms, boolean ? NULL : out, boolean ? out : NULL, cbx_array_data_mut(a[1]));
+    answer[0] = a[0];
+    bound[0] = a[1];
+    cbx_array_free(a[2]);
+    return CBX_OK;
+}
+
+/* --- the native baseline: the window's elements, then a row of output channels --- */
+
+/* Scratch: elements of a window, pointers to rows of w, a row of sums; then `extra`. */
+static size_t window_bytes(const point *p) { return (p->terms * p->size + 63) / 64 * 64; }
+
+static size_t honest_bytes(const point *p)
+{
+    return window_bytes(p) + (p->terms * sizeof(void *) + p->c_out * p->size + 63) / 64 * 64;
+}
+
+static cbx_status prepare_with(cbx_ctx *ctx, const cbx_params *given, size_t extra, void **plan, cbx_err *err)
+{
+    const point p = read_point(given);
+    return cbx__suite_plan_create(ctx, &cbx_semiring_conv_case, &p, sizeof p, honest_bytes(&p) + extra, plan, err);
+}
+
+static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
+{
+    return prepare_with(ctx, given, 0, plan, err);
+}
+
+static void fill_identity(const point *p, char *to)
+{
+    for (size_t c = 0; c < p->c_in; c++) {
+        if (p->dtype == CBX_F32)
+            ((float *)(void *)to)[c] = (float)p->semiring->identity;
+        else if (p->dtype == CBX_F64)
+            ((double *)(void *)to)[c] = p->semiring->identity;
+        else
+            to[c] = 0;
+    }
+}
+
+/* Copies the window at (i, j), channel rows as they lie, identities outside. */
+static void copy_window(const point *p, const char *image, size_t i, size_t j, char *to)
+{
+    for (size_t u = 0; u < p->kernel; u++) {
+        const long row = (long)(i * p->stride + u * p->dilation) - (long)p->rows.before;
+        for (size_t v = 0; v < p->kernel; v++, to += p->c_in * p->size) {
+            const long column = (long)(j * p->stride + v * p->dilation) - (long)p->columns.before;
+            const bool inside = row >= 0 && column >= 0 && row < (long)p->rows.in && column < (long)p->columns.in;
+            if (inside)
+                memcpy(to, image + ((size_t)row * p->columns.in + (size_t)column) * p->c_in * p->size,
+                       p->c_in * p->size);
+            else
+                fill_identity(p, to);
+        }
+    }
+}
+
+static void run(void *plan)
+{
+    const cbx__suite_plan *s = plan;
+    const point *p = s->point;
+    const char *x = s->in[X], *w = s->in[W];
+    char *window = s->scratch, *out = s->out[0];
+    const void **b = (const void **)(void *)(window + window_bytes(p));
+    const cbx__suite_terms t = { p->terms, p->c_out, window, b };
+    cbx__suite_row_fn *row = cbx__suite_row(p->semiring->id, p->dtype);
+
+    for (size_t e = 0; e < p->terms; e++) b[e] = w + e * p->c_out * p->size;
+    for (size_t image = 0; image < p->batch; image++) {
+        const char *from = x + image * p->rows.in * p->columns.in * p->c_in * p->size;
+        for (size_t i = 0; i < p->rows.out; i++) {
+            for (size_t j = 0; j < p->columns.out; j++, out += p->c_out * p->size) {
+                copy_window(p, from, i, j, window);
+                row(&t, out, b + p->terms);
+            }
+        }
+    }
+}
+
+static const cbx_baseline_ops direct_baseline = CBX__SUITE_NATIVE(
+    "direct", "plain loops: a window at a time, a row of output channels", prepare, run, .work = work);
+
+/* --- planted faults --- */
+
+static size_t result_bytes(const point *p) { return p->batch * p->rows.out * p->columns.out * p->c_out * p->size; }
+
+static cbx_status prepare_mutant(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
+{
+    const point p = read_point(given);
+    const size_t kernel = p.terms * p.c_out * p.size;
+    return prepare_with(ctx, given, kernel > result_bytes(&p) ? kernel : result_bytes(&p), plan, err);
+}
+
+static void run_with_w(cbx__suite_plan *s, const void *other)
+{
+    const void *right = s->in[W];
+    s->in[W] = other;
+    run(s);
+    s->in[W] = right;
+}
+
+static void *spare(const cbx__suite_plan *s) { return (char *)s->scratch + honest_bytes(s->point); }
+
+/* The kernel turned by half a turn, as in convolution proper. */
+static void run_flipped(void *plan)
+{
+    cbx__suite_plan *s = plan;
+    const point *p = s->point;
+    const size_t taps = p->kernel * p->kernel, bytes = p->c_in * p->c_out * p->size;
+    const char *w = s->in[W];
+    char *turned = spare(s);
+
+    for (size_t t = 0; t < taps; t++) memcpy(turned + t * bytes, w + (taps - 1 - t) * bytes, bytes);
+    run_with_w(s, turned);
+}
+
+/* The padding holds 0 whatever the algebra: x is padded before, as a library without algebras does it. */
+static void run_zero_padding(void *plan)
+{
+    cbx__suite_plan *s = plan;
+    point *p = s->point;
+    const cbx_semiring *right = p->semiring;
+    cbx_semiring wrong = *right;
+
+    wrong.identity = 0;
+    p->semiring = &wrong;
+    run(plan);
+    p->semiring = right;
+}
+
+static void run_shifted(void *plan)
+{
+    cbx__suite_plan *s = plan;
+    point *p = s->point;
+    const point right = *p;
+
+    p->columns.before += 1; /* windows begin one place too far left */
+    run(plan);
+    *p = right;
+}
+
+static void run_tf32(void *plan)
+{
+    cbx__suite_plan *s = plan;
+    const point *p = s->point;
+    void *rounded = spare(s);
+
+    for (size_t i = 0; i < p->terms * p->c_out; i++) {
+        if (p->dtype == CBX_F32)
+            ((float *)rounded)[i] = cbx__suite_bits_f32(((const float *)s->in[W])[i], 11);
+        else
+            ((double *)rounded)[i] = cbx__suite_bits_f64(((const double *)s->in[W])[i], 11);
+    }
+    run_with_w(s, rounded);
+}
+
+static void run_stale(void *plan)
+{
+    cbx__suite_plan_stale(plan, run, result_bytes(((const cbx__suite_plan *)plan)->point));
+}
+
+static bool has_window(const cbx_params *given, const char **reason)
+{
+    *reason = NULL;
+    return read_point(given).kernel > 1;
+}
+
+static bool has_padding(const cbx_params *given, const char **reason)
+{
+    const point p = read_point(given);
+    *reason = NULL;
+    return p.semiring->identity != 0 && p.rows.before + p.columns.before > 0;
+}
+
+static bool is_float(const cbx_params *given, const char **reason)
+{
+    *reason = NULL;
+    return read_point(given).dtype != CBX_BOOL;
+}
+
+static bool turns(const cbx_params *given, const char **reason)
+{
+    const point p = read_point(given);
+    *reason = NULL;
+    return p.batch > 2 || p.c_out > 2;
+}
+
+#define MUTANT(name, summary, reason, supports_, run_)                                                                 \
+    CBX__SUITE_MUTANT(name, summary, reason, prepare_mutant, run_, .supports = supports_, .work = work)
+
+static const cbx_baseline_ops mutants[] = {
+    MUTANT("mutant-flipped", "the kernel turned round", "flips the kernel, as convolution proper does", has_window,
+           run_flipped),
+    MUTANT("mutant-zero-padding", "zeros outside", "pads with 0 in the place of the algebra's identity", has_padding,
+           run_zero_padding),
+    MUTANT("mutant-shift", "windows one place off", "begins each window one column too far left", has_window,
+           run_shifted),
+    MUTANT("mutant-tf32", "kernel of 11 bits", "rounds w to the 11 bits of TF32, then sums in full", is_float,
+           run_tf32),
+    MUTANT("mutant-stale", "answers from memory", "gives the first call's answer for ever", turns, run_stale),
+};
+
+/* --- the table --- */
+
+static bool is_real(const cbx_params *given, const char **reason)
+{
+    *reason = NULL; /* not a gap: a library's convolution has no other algebra */
+    return read_point(given).semiring->id == CBX_ALGEBRA_REAL;
+}
+
+#define PATCH_LIMIT 1e9
+
+static bool patches_fit(const cbx_params *given, const char **reason)
+{
+    const point p = read_point(given);
+    const double terms = (double)p.batch * (double)p.rows.out * (double)p.columns.out * (double)p.terms;
+    if (terms * (double)p.c_out * (double)p.size <= PATCH_LIMIT) return true;
+    *reason = "its temporary of a term for each element of the result is above 1 GB";
+    return false;
+}
+
+#define FOREIGN(name, provider, summary, supports_)                                                                    \
+    CBX__SUITE_BASELINE(name, provider, summary, .work = work, .supports = supports_)
+
+static const cbx_baseline_ops foreign[] = {
+    FOREIGN("numpy", "numpy", "patches by strides, then a product or a reduction", patches_fit),
+    FOREIGN("jax-patches", "jax", "patches by gather, then reduce; compiled", patches_fit),
+    FOREIGN("jax-conv", "jax", "lax.conv_general_dilated at the highest precision", is_real),
+    FOREIGN("torch-patches", "torch", "patches by strides, then reduce", patches_fit),
+    FOREIGN("torch-conv", "torch", "torch.nn.functional.conv2d", is_real),
+};
+
+/* In the order they are shown; the ratio reference first, mutants last. */
+static const cbx_baseline_ops *const baselines[] = {
+    &direct_baseline, &foreign[0], &foreign[1], &foreign[2], &foreign[3], &foreign[4],
+    &mutants[0],      &mutants[1], &mutants[2], &mutants[3], &mutants[4],
+};
+
+static const char *const input_names[] = { "x", "w" };
+static const char *const output_names[] = { "y" };
+
+static void label(const cbx_params *given, char *buf, size_t size)
+{
+    const point p = read_point(given);
+    snprintf(buf, size, "%zux%zux%zu, %zu to %zu, %zux%zu/%zu/%zu %s (%s, %s)", p.batch, p.rows.in, p.columns.in,
+             p.c_in, p.c_out, p.kernel, p.kernel, p.stride, p.dilation, cbx_params_word(given, "padding"),
+             p.semiring->name, cbx_params_word(given, "dtype"));
+}
+
+static void outputs(const cbx_params *given, cbx_array_desc *out)
+{
+    const point p = read_point(given);
+    out[0] = (cbx_array_desc){ p.dtype, 4, { p.batch, p.rows.out, p.columns.out, p.c_out } };
+}
+
+const cbx_case_ops cbx_semiring_conv_case = {
+    .struct_size = sizeof(cbx_case_ops),
+    .abi = CBX_CASE_ABI,
+    .name = "semiring_conv",
+    .summary = "2-D convolution over six algebras, channels last",
+    .params = params,
+    .nparams = CBX_LEN(params),
+    .points = points,
+    .npoints = CBX_LEN(points),
+    .representative = REPRESENTATIVE,
+    .baselines = baselines,
+    .nbaselines = CBX_LEN(baselines),
+    .ninputs = CBX_LEN(input_names),
+    .noutputs = CBX_LEN(output_names),
+    .input_names = input_names,
+    .output_names = output_names,
+    .label = label,
+    .outputs = outputs,
+    .make_inputs = make_inputs,
+    .oracle = oracle,
+    .rotate_inputs = rotate_inputs,
+    .rotate_output = rotate_output,
+    .check_point = check_point,
+};
