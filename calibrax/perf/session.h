@@ -48,6 +48,8 @@ typedef struct cbx__point {
     size_t rounds; /* completed */
     int cores[64]; /* that workers are pinned to */
     size_t ncores;
+    int held[64]; /* descriptors of their locks, while they are held */
+    size_t nheld;
     char workload_hash[CBX_HASH_SIZE];
     bool oracle_cached, resumed;
     char note[256]; /* about the plan, for provenance; "" */

@@ -4,7 +4,7 @@
  * --aa measures a baseline as two attempts, so that every "faster" or "slower" is a false alarm; the rate is given with its exact
  * (Clopper-Pearson 1934) interval, and the check fails when that interval lies above 5 %.
  * --mutants measures the planted faults of every case through the whole pipeline: each must come out fidelity_failed, and every honest
- * native baseline must pass at the same points.
+ * native baseline must pass at the same points.  What the machine was too busy to measure leaves the check undecided.
  */
 #include <math.h>
 #include <stdio.h>
@@ -46,6 +46,7 @@ typedef struct aa_score {
 
 typedef struct mutant_score {
     size_t mutants, found, honest, honest_ok;
+    size_t busy;        /* that nothing is known of, because the machine was too busy to measure */
     cbx_text survivors; /* a line each */
 } mutant_score;
 
@@ -263,6 +264,10 @@ static void count_mutants(const cbx_case_ops *c, const cbx_rows *rows, mutant_sc
         const cbx_row *r = &rows->rows[i];
         const cbx_baseline_ops *b = cbx_case_baseline(c, r->baseline);
         if (!b || !strcmp(r->status, "skipped")) continue;
+        if (r->failure_reason && !strcmp(r->failure_reason, cbx_failure_reason(CBX_FAILURE_CONTENDED))) {
+            s->busy++;
+            continue;
+        }
         if (b->mutant_reason) {
             bool found = !strcmp(r->status, "fidelity_failed");
             s->mutants++;
@@ -349,6 +354,7 @@ static void print_scores(const aa_score *aa, const mutant_score *m)
         printf("mutants: %zu of %zu planted faults found, %zu of %zu honest baselines passed: %s\n", m->found,
                m->mutants, m->honest_ok, m->honest, mutants_hold(m) ? "holds" : "broken");
         fputs(cbx_text_str(&m->survivors), stdout);
+        if (m->busy) printf("         %zu could not be measured: the machine is too busy\n", m->busy);
     }
 }
 
@@ -376,6 +382,7 @@ static cbx_json *scores_json(const aa_score *aa, const mutant_score *m)
         cbx_json_set_int(u, "found", (int64_t)m->found);
         cbx_json_set_int(u, "honest", (int64_t)m->honest);
         cbx_json_set_int(u, "honest_ok", (int64_t)m->honest_ok);
+        cbx_json_set_int(u, "too_busy", (int64_t)m->busy);
         cbx_json_set_string(u, "survivors", cbx_text_str(&m->survivors));
         cbx_json_set_bool(u, "holds", mutants_hold(m));
     }
@@ -410,6 +417,7 @@ static int run_selftest(const opt_run *run)
     else if (!status)
         print_scores(want_aa ? &aa : NULL, want_mutants ? &m : NULL);
     if (!status && ((want_aa && !aa_holds(&aa)) || (want_mutants && !mutants_hold(&m)))) status = EXIT_CHECK;
+    if (!status && m.busy) status = EXIT_UNDECIDED;
     cbx_text_clear(&m.survivors);
     return status;
 }
