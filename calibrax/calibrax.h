@@ -54,7 +54,9 @@
 #include "calibrax/array/promote.h"
 #include "calibrax/array/random.h"
 #include "calibrax/array/scope.h"
+#include "calibrax/array/semiring.h"
 #include "calibrax/array/sets.h"
+#include "calibrax/array/trace/cost.h"
 #include "calibrax/array/transform.h"
 
 #include "calibrax/plot/charts.h"
@@ -64,6 +66,7 @@
 #include "calibrax/statistics/distribution.h"
 #include "calibrax/statistics/effect.h"
 #include "calibrax/statistics/estimate.h"
+#include "calibrax/statistics/growth.h"
 #include "calibrax/statistics/interval.h"
 #include "calibrax/statistics/location.h"
 #include "calibrax/statistics/multiplicity.h"
@@ -83,10 +86,15 @@
 #include "calibrax/analysis/scaling.h"
 #include "calibrax/analysis/verdict.h"
 
+#include "calibrax/profiling/batches.h"
 #include "calibrax/profiling/carbon.h"
+#include "calibrax/profiling/compilation.h"
+#include "calibrax/profiling/complexity.h"
 #include "calibrax/profiling/energy.h"
+#include "calibrax/profiling/flops.h"
 #include "calibrax/profiling/gpu.h"
 #include "calibrax/profiling/hardware.h"
+#include "calibrax/profiling/memory.h"
 #include "calibrax/profiling/profile.h"
 #include "calibrax/profiling/resources.h"
 #include "calibrax/profiling/roofline.h"
@@ -95,11 +103,18 @@
 
 #include "calibrax/storage/import.h"
 #include "calibrax/storage/row.h"
+#include "calibrax/storage/row_index.h"
 #include "calibrax/storage/store.h"
 
 #include "calibrax/validation/accuracy.h"
 #include "calibrax/validation/convergence.h"
 #include "calibrax/validation/report.h"
+
+#include "calibrax/benchmark/measure.h"
+#include "calibrax/benchmark/plugin.h"
+#include "calibrax/benchmark/session.h"
+#include "calibrax/benchmark/source.h"
+#include "calibrax/benchmark/targets.h"
 
 #include "calibrax/monitoring/alert.h"
 #include "calibrax/monitoring/health.h"
@@ -111,6 +126,7 @@
 #include "calibrax/perf/doctor.h"
 #include "calibrax/perf/exec.h"
 #include "calibrax/perf/failure.h"
+#include "calibrax/perf/feed.h"
 #include "calibrax/perf/launch.h"
 #include "calibrax/perf/measure.h"
 #include "calibrax/perf/params.h"
@@ -120,6 +136,7 @@
 
 #include "calibrax/ci/bisect.h"
 #include "calibrax/ci/bisect_run.h"
+#include "calibrax/ci/compare.h"
 #include "calibrax/ci/guard.h"
 #include "calibrax/ci/waivers.h"
 

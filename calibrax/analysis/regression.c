@@ -178,6 +178,7 @@ static cbx_status find_out(const sides *s, const cbx__keyed *now, const cbx__key
                         .current = now ? now->metric->metric.value : NAN,
                         .change = NAN,
                         .threshold = NAN,
+                        .margin = NAN,
                         .interval = { NAN, NAN, NAN, 0 },
                         .p = NAN,
                         .p_holm = NAN };
@@ -225,6 +226,7 @@ static cbx_status check_opts(const cbx_regression_opts *o, cbx_err *err)
     if (!(o->level > 0 && o->level < 1)) return cbx_fail(err, CBX_EINVAL, "level %g is not between 0 and 1", o->level);
     if (!(o->threshold >= 0) || o->primary_threshold < 0 || o->secondary_threshold < 0)
         return cbx_fail(err, CBX_EINVAL, "a threshold is negative or not a number");
+    if (o->margin < 0) return cbx_fail(err, CBX_EINVAL, "the margin is negative");
     if (!(o->minimum >= 0)) return cbx_fail(err, CBX_EINVAL, "the minimum change is negative or not a number");
     for (size_t i = 0; i < o->nrules; i++) {
         const cbx_regression_rule *r = &o->rules[i];

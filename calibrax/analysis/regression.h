@@ -11,7 +11,7 @@
  *            less 1 is the interval of the change (difference over |baseline median| unless all four ends are > 0).  p: Mann-Whitney,
  *            exact for up to 50 samples together, corrected over the table after Holm.
  *            Regressed or improved: the interval lies wholly on one side of 0, its value is more than the threshold, and the corrected p
- *            is at most 1 - L; equivalent: the interval and the change of the values lie within the threshold; else undecided.  95 % needs 7
+ *            is at most 1 - L; equivalent: the interval and the change of the values lie within the margin; else undecided.  95 % needs 7
  *            samples a side.
  *   bounds   lower and upper of both, combined in the same way; no p
  *   values   the values alone: regressed, improved or unchanged
@@ -77,11 +77,16 @@ typedef struct cbx_regression_opts {
     bool allow_machines; /* compare across machines, and say so */
     bool undecided_passes;
     const cbx_run *defs; /* definitions for what neither run defines (cbx_run_defs_read); NULL: none */
+    double
+        margin; /* relative: an interval wholly within it is equivalent, though it may not be within the threshold; NaN: the threshold */
+    bool
+        needs_samples; /* samples on both sides that are too few for an interval are undecided, not compared by bounds or values */
 } cbx_regression_opts;
 
 #define CBX_REGRESSION_OPTS_INIT                                                                                       \
     {                                                                                                                  \
-        sizeof(cbx_regression_opts), 0.05, __builtin_nan(""), __builtin_nan(""), 0, 0, 0, 0.95, 0, 0, 0, 0, 0          \
+        sizeof(cbx_regression_opts), 0.05, __builtin_nan(""), __builtin_nan(""), 0, 0, 0, 0.95, 0, 0, 0, 0, 0,         \
+            __builtin_nan(""), 0                                                                                       \
     }
 
 /** One key.  Text lives as long as the result. */
@@ -95,6 +100,7 @@ typedef struct cbx_finding {
     double baseline, current; /* NaN: missing */
     double change;            /* of the values, signed as they are; NaN: none */
     double threshold;         /* what change had to be more than, the minimum counted in; NaN: not compared */
+    double margin;            /* what an equivalent interval lies within, at least the threshold; NaN: not compared */
     cbx_basis basis;
     cbx_interval interval; /* of the change, value included, signed as they are; level 0: no level is known */
     double p, p_holm;      /* NaN: none */
@@ -114,7 +120,8 @@ typedef struct cbx_gate {
     int exit_code; /* 0 pass, 1 regression or not a number, 2 cannot be compared, 3 undecided; 1 goes before 2, 2 before 3 */
     size_t counts[CBX_OUTCOME_COUNT]; /* waived findings not counted */
     size_t waived;
-    char sentence[256];
+    char sentence
+        [256]; /* what asks for the code, counted: "2 regressed, 1 waived"; or why there is nothing to compare */
 } cbx_gate;
 
 /**

@@ -83,6 +83,10 @@ static cbx_status sides_of(cbx_ctx *ctx, const cbx_regression_opts *o, const cbx
             f->p = st ? f->p : test.p;
             return st;
         }
+        if (o->needs_samples && now->nsamples && base->nsamples) {
+            f->basis = CBX_BASIS_SAMPLES; /* too few of them */
+            return CBX_OK;
+        }
         if (bounded(now) && bounded(base)) {
             side[0] = bounds_of(now);
             side[1] = bounds_of(base);
@@ -94,6 +98,24 @@ static cbx_status sides_of(cbx_ctx *ctx, const cbx_regression_opts *o, const cbx
     side[1] = value_of(base);
     f->basis = CBX_BASIS_VALUES;
     return CBX_OK;
+}
+
+static bool within(const cbx_interval *change, double margin)
+{
+    return change->lower <= change->upper && !cbx_verdict_exceeds(change->lower, margin) &&
+           !cbx_verdict_exceeds(change->upper, margin);
+}
+
+/* What is not decided may still be surely small, unless the value, which need be no median, says otherwise. */
+static cbx_outcome mend(cbx_outcome outcome, const cbx_finding *f)
+{
+    bool value_agrees = !isnan(f->change) && !cbx_verdict_exceeds(f->change, f->margin);
+
+    if (outcome == CBX_OUTCOME_EQUIVALENT && !value_agrees) return CBX_OUTCOME_UNDECIDED;
+    if (outcome == CBX_OUTCOME_UNDECIDED && f->basis == CBX_BASIS_SAMPLES && value_agrees &&
+        within(&f->interval, f->margin))
+        return CBX_OUTCOME_EQUIVALENT;
+    return outcome;
 }
 
 static cbx_outcome outcome_of(const cbx_interval *change, double threshold, const cbx_finding *f)
@@ -119,6 +141,11 @@ cbx_status cbx__regression_judge(cbx_ctx *ctx, const cbx_regression_opts *opts, 
     cbx_status st = sides_of(ctx, opts, now, base, side, f, err);
 
     if (st) return st;
+    if (f->basis == CBX_BASIS_SAMPLES && !(side[0].level > 0 && side[1].level > 0)) {
+        f->change = base->value != 0 ? (now->value - base->value) / fabs(base->value) : NAN;
+        f->outcome = CBX_OUTCOME_UNDECIDED;
+        return CBX_OK;
+    }
     scale = fabs(side[1].value);
     threshold = scale > 0 ? fmax(l.threshold, l.minimum / scale) : 1;
     if (base->value != 0) f->change = (now->value - base->value) / fabs(base->value);
@@ -135,10 +162,9 @@ cbx_status cbx__regression_judge(cbx_ctx *ctx, const cbx_regression_opts *opts, 
         return CBX_OK;
     }
     f->threshold = threshold;
+    f->margin = opts->margin > threshold ? opts->margin : threshold;
     f->interval = cbx__change_of(&side[0], &side[1], scale, true);
-    f->outcome = outcome_of(&f->interval, threshold, f);
-    if (f->outcome == CBX_OUTCOME_EQUIVALENT && (isnan(f->change) || cbx_verdict_exceeds(f->change, threshold)))
-        f->outcome = CBX_OUTCOME_UNDECIDED; /* the value is no median: samples cannot speak for it */
+    f->outcome = mend(outcome_of(&f->interval, threshold, f), f);
     return CBX_OK;
 }
 
@@ -158,7 +184,7 @@ cbx_status cbx__regression_correct(cbx_ctx *ctx, double level, cbx_finding *f, s
         bool claims = f[i].outcome == CBX_OUTCOME_REGRESSED || f[i].outcome == CBX_OUTCOME_IMPROVED;
         if (isnan(f[i].p)) continue;
         f[i].p_holm = adjusted[m++];
-        if (claims && f[i].p_holm > (1 - level) * (1 + 1e-9)) f[i].outcome = CBX_OUTCOME_UNDECIDED;
+        if (claims && f[i].p_holm > (1 - level) * (1 + 1e-9)) f[i].outcome = mend(CBX_OUTCOME_UNDECIDED, &f[i]);
     }
     cbx_mem_free(al, p, (2 * n + 1) * sizeof(*p));
     return st;

@@ -52,18 +52,25 @@ static const char *how_sure(const cbx_finding *f, char buf[96])
 bool cbx__regression_say(cbx_arena *arena, cbx_finding *f)
 {
     const char *plain = plain_sentences[f->outcome];
-    char sure[96];
+    char sure[96], margin[48] = "";
 
-    if (plain)
+    if (f->margin > f->threshold && f->basis == CBX_BASIS_SAMPLES)
+        snprintf(margin, sizeof(margin), ", margin %.4g %%", 100 * f->margin);
+    if (f->basis == CBX_BASIS_SAMPLES && !(f->interval.level > 0))
+        f->sentence = cbx_arena_printf(arena,
+                                       "%s undecided: %.6g, was %.6g; too few samples for an interval, measure more",
+                                       f->key, f->current, f->baseline);
+    else if (plain)
         f->sentence = cbx_arena_printf(arena, "%s %s", f->key, plain);
     else if (isnan(f->threshold))
         f->sentence = cbx_arena_printf(arena, "%s %s: %.6g, was %.6g", f->key, cbx_outcome_name(f->outcome), f->current,
                                        f->baseline);
     else
-        f->sentence = cbx_arena_printf(
-            arena, "%s %s by %+.4g %%: %.6g%s%s, was %.6g (threshold %.4g %%%s)", f->key, cbx_outcome_name(f->outcome),
-            100 * (isnan(f->change) ? f->interval.value : f->change), f->current, f->unit && f->unit[0] ? " " : "",
-            f->unit ? f->unit : "", f->baseline, 100 * f->threshold, how_sure(f, sure));
+        f->sentence = cbx_arena_printf(arena, "%s %s by %+.4g %%: %.6g%s%s, was %.6g (threshold %.4g %%%s%s)", f->key,
+                                       cbx_outcome_name(f->outcome),
+                                       100 * (isnan(f->change) ? f->interval.value : f->change), f->current,
+                                       f->unit && f->unit[0] ? " " : "", f->unit ? f->unit : "", f->baseline,
+                                       100 * f->threshold, margin, how_sure(f, sure));
     return f->sentence;
 }
 
@@ -91,7 +98,7 @@ int cbx_regression_exit_code(const cbx_regression *r, cbx_outcome outcome)
 static void list(const cbx_regression *r, cbx_gate *g, const char *head)
 {
     size_t used = (size_t)snprintf(g->sentence, sizeof(g->sentence), "%s", head);
-    const char *gap = ": ";
+    const char *gap = "";
 
     for (int o = 0; o < CBX_OUTCOME_COUNT; o++) {
         if (!g->counts[o] || cbx_regression_exit_code(r, (cbx_outcome)o) != g->exit_code) continue;
@@ -126,8 +133,8 @@ static void mend_end(char *s, size_t size)
 
 void cbx_regression_gate(const cbx_regression *r, const bool *waived, cbx_gate *out)
 {
-    static const char *const heads[] = { "pass", "fail", "cannot be compared", "undecided, more samples are needed" };
-    static const int first[] = { 0, 3, 2, 1 }; /* later ones win */
+    static const char *const heads[] = { "", "", "", "more samples are needed: " }; /* the code is told beside it */
+    static const int first[] = { 0, 3, 2, 1 };                                      /* later ones win */
     cbx_gate g = { 0 };
     size_t compared = 0;
     const char *why;

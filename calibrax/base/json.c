@@ -1,201 +1,263 @@
 /*
- * JSON values over json-c (MIT; Debian 12 has 0.16, anything from 0.15 on serves; its types stay here and in
- * json_write.c).
+ * JSON values: what they are made of, looking up, comparing, building.
  *
- * json-c takes its memory from malloc and offers no other way, so a context's allocator does not see it.  Before 0.18
- * it leaves the copies of strings and keys unchecked while parsing (its issue 857): a process whose malloc fails may
- * end there. Parsing is its strict mode behind a scan of our own, which finds the nesting depth and what json-c lets
- * pass all the same: control characters, single quotes, numbers such as 1. or 01, integers beyond 64 bits,
- * surrogates and overlong sequences in UTF-8. Numbers and
- * layout are written by json_write.c: json-c prints doubles with 17 digits and has no layout equal to Python's.
+ * Memory comes from malloc, since values outlive contexts and are made without one.
  */
-#include "calibrax/base/json.h"
-
-#include <json-c/json.h>
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/base/file.h"
-#include "calibrax/base/internal.h"
+#include "calibrax/base/json_value.h"
 
-#define DEPTH_MOST  64
-#define LENGTH_MOST ((size_t)1 << 30)
+#define FEW 8 /* members that are found without slots */
 
-static json_object *inside(const cbx_json *v) { return (json_object *)(uintptr_t)v; }
-static cbx_json *outside(json_object *v) { return (cbx_json *)v; }
+static json_array *array_of(cbx_json *v) { return (json_array *)(void *)v; }
+static json_object *object_of(cbx_json *v) { return (json_object *)(void *)v; }
 
-/* --- parsing --- */
+/* --- making and unmaking --- */
 
-/* What json-c is lenient about even in its strict mode, found in one walk over the text. */
-typedef struct scanner {
-    const char *text, *what;
-    size_t len, i;
-    cbx_err *err;
-} scanner;
-
-static char peek(const scanner *s) { return s->i < s->len ? s->text[s->i] : 0; }
-
-static cbx_status malformed(const scanner *s, const char *fault)
+static void *node_new(kind k, size_t size)
 {
-    return cbx_fail(s->err, CBX_EFORMAT, "'%s': no JSON: %s at offset %zu", s->what, fault, s->i);
+    cbx_json *v = calloc(1, size);
+
+    if (!v) return NULL;
+    v->refs = 1;
+    v->kind = k;
+    return v;
 }
 
-/* From behind the opening quote to behind the closing one; a missing one is json-c's to report. */
-static cbx_status scan_string(scanner *s)
+static cbx_json *box(cbx_json small)
 {
-    while (s->i < s->len && s->text[s->i] != '"') {
-        size_t used = 1;
-        unsigned char c = (unsigned char)s->text[s->i];
-        if (c < 0x20) return malformed(s, "a control character in a string");
-        if (c >= 0x80) cbx__utf8_decode(s->text + s->i, s->len - s->i, &used);
-        if (c >= 0x80 && used == 1) return malformed(s, "a byte that is no UTF-8 in a string");
-        s->i += used;
-        /* what is escaped cannot end the string; json-c says whether it may be escaped */
-        if (c == '\\' && s->i < s->len && (unsigned char)s->text[s->i] >= 0x20 && (unsigned char)s->text[s->i] < 0x80)
-            s->i++;
+    cbx_json *v = node_new(small.kind, sizeof *v);
+
+    if (v) v->number = small.number;
+    return v;
+}
+
+json_string *cbx__json_string_new(size_t n)
+{
+    json_string *s = n < SIZE_MAX - sizeof *s ? malloc(sizeof *s + n + 1) : NULL;
+
+    if (!s) return NULL;
+    s->head = (cbx_json){ .refs = 1, .kind = KIND_STRING, .count = n };
+    s->bytes[n] = 0;
+    return s;
+}
+
+cbx_json *cbx_json_new_object(void) { return node_new(KIND_OBJECT, sizeof(json_object)); }
+cbx_json *cbx_json_new_array(void) { return node_new(KIND_ARRAY, sizeof(json_array)); }
+cbx_json *cbx_json_new_int(int64_t v) { return box((cbx_json){ .kind = KIND_INT, .number = v }); }
+cbx_json *cbx_json_new_double(double v) { return box((cbx_json){ .kind = KIND_DOUBLE, .real = v }); }
+cbx_json *cbx_json_new_bool(bool v) { return box((cbx_json){ .kind = KIND_BOOL, .truth = v }); }
+
+cbx_json *cbx_json_new_string(const char *s)
+{
+    size_t n = strlen(s);
+    json_string *v = cbx__json_string_new(n);
+
+    if (v) memcpy(v->bytes, s, n);
+    return v ? &v->head : NULL;
+}
+
+/* A value in a container shares its life; what it is can be kept beyond as a value of its own. */
+cbx_json *cbx_json_ref(cbx_json *v)
+{
+    if (!v) return NULL;
+    if (v->refs == 0) return box(*v);
+    v->refs++;
+    return v;
+}
+
+static void drop(const cbx_json *place)
+{
+    if (place->kind == KIND_REF) cbx_json_unref(place->ref);
+}
+
+void cbx_json_unref(cbx_json *v)
+{
+    if (!v) return;
+    assert(v->refs > 0);
+    if (--v->refs > 0) return;
+    if (v->kind == KIND_ARRAY) {
+        json_array *a = array_of(v);
+        for (size_t i = 0; i < v->count; i++) drop(&a->items[i]);
+        free(a->items);
+    } else if (v->kind == KIND_OBJECT) {
+        json_object *o = object_of(v);
+        for (size_t i = 0; i < v->count; i++) drop(&o->members[i].value);
+        free(o->members);
+        free(o->keys);
+        free(o->slots);
     }
-    s->i++;
-    return CBX_OK;
+    free(v);
 }
 
-static size_t scan_digits(scanner *s)
+/* --- arrays --- */
+
+static bool set_room(json_array *a, size_t room)
 {
-    size_t n = 0;
-    while (peek(s) >= '0' && peek(s) <= '9') s->i++, n++;
-    return n;
+    cbx_json *items = room < SIZE_MAX / sizeof *items ? realloc(a->items, room * sizeof *items) : NULL;
+
+    if (!items) return false;
+    a->items = items;
+    a->room = room;
+    return true;
 }
 
-/* json-c saturates integers beyond its range without a word. */
-static bool integer_fits(const char *digits, size_t n, bool negative)
+bool cbx__json_append(cbx_json *array, cbx_json value)
 {
-    static const char most[] = "18446744073709551615", least[] = "9223372036854775808";
-    const char *limit = negative ? least : most;
-    size_t limit_len = strlen(limit);
-    return n < limit_len || (n == limit_len && memcmp(digits, limit, n) <= 0);
+    json_array *a = array_of(array);
+
+    if (array->count == a->room && !set_room(a, a->room ? 2 * a->room : 4)) return false;
+    a->items[array->count++] = value;
+    return true;
 }
 
-/* RFC 8259, section 6, and -Infinity. */
-static cbx_status scan_number(scanner *s)
+/* --- objects --- */
+
+/* FNV-1a, of Fowler, Noll and Vo. */
+static uint32_t hash_key(const char *key, size_t len)
 {
-    bool negative = peek(s) == '-', integer = true;
-    if (negative) s->i++;
-    if (negative && peek(s) == 'I') return CBX_OK;
-    const char *digits = s->text + s->i;
-    size_t n = scan_digits(s);
-    if (n == 0 || (n > 1 && digits[0] == '0')) return malformed(s, "a malformed number");
-    if (peek(s) == '.') {
-        integer = false;
-        s->i++;
-        if (scan_digits(s) == 0) return malformed(s, "a malformed number");
+    uint32_t h = 2166136261u;
+
+    for (size_t i = 0; i < len; i++) h = (h ^ (unsigned char)key[i]) * 16777619u;
+    return h;
+}
+
+static bool has_key(const json_object *o, size_t i, const char *key, size_t len)
+{
+    return o->members[i].key_len == len && memcmp(o->keys + o->members[i].key_at, key, len) == 0;
+}
+
+static json_member *find(const json_object *o, const char *key, size_t len)
+{
+    if (!o->slots) {
+        for (size_t i = 0; i < o->head.count; i++)
+            if (has_key(o, i, key, len)) return &o->members[i];
+        return NULL;
     }
-    if (peek(s) == 'e' || peek(s) == 'E') {
-        integer = false;
-        s->i++;
-        if (peek(s) == '+' || peek(s) == '-') s->i++;
-        if (scan_digits(s) == 0) return malformed(s, "a malformed number");
+    for (uint32_t s = hash_key(key, len);; s++) {
+        uint32_t at = o->slots[s & (o->nslots - 1)];
+        if (at == 0) return NULL;
+        if (has_key(o, at - 1, key, len)) return &o->members[at - 1];
     }
-    return integer && !integer_fits(digits, n, negative) ? malformed(s, "an integer of more than 64 bits") : CBX_OK;
 }
 
-static cbx_status scan(const char *text, size_t len, const char *what, cbx_err *err)
+static void enter_slot(json_object *o, size_t i)
 {
-    scanner s = { text, what, len, 0, err };
-    size_t depth = 0;
-    cbx_status st = CBX_OK;
-    while (!st && s.i < len) {
-        char c = text[s.i];
-        if (c == '-' || (c >= '0' && c <= '9')) {
-            st = scan_number(&s);
-            continue;
-        }
-        if ((unsigned char)c < 0x20 && c != '\t' && c != '\n' && c != '\r') return malformed(&s, "a control character");
-        if (c == '\'') return malformed(&s, "a single quote");
-        if ((c == '[' || c == '{') && ++depth > DEPTH_MOST)
-            return cbx_fail(err, CBX_EOVERFLOW, "'%s': nested deeper than %d at offset %zu", what, DEPTH_MOST, s.i);
-        if ((c == ']' || c == '}') && depth > 0) depth--;
-        s.i++;
-        if (c == '"') st = scan_string(&s);
+    uint32_t s = hash_key(o->keys + o->members[i].key_at, o->members[i].key_len);
+
+    while (o->slots[s & (o->nslots - 1)]) s++;
+    o->slots[s & (o->nslots - 1)] = (uint32_t)i + 1;
+}
+
+/* At most half of the slots are taken. */
+static bool make_slots(json_object *o, uint32_t n)
+{
+    uint32_t *slots = calloc(n, sizeof *slots);
+
+    if (!slots) return false;
+    free(o->slots);
+    o->slots = slots;
+    o->nslots = n;
+    for (size_t i = 0; i < o->head.count; i++) enter_slot(o, i);
+    return true;
+}
+
+/* Room for one more member with a key of len bytes; what is there stays on failure. */
+static bool reserve(json_object *o, size_t len)
+{
+    size_t n = o->head.count;
+
+    if (n >= UINT32_MAX / 4 || len >= UINT32_MAX - 1 - o->keys_len) return false;
+    if (n == o->room) {
+        uint32_t room = o->room ? 2 * o->room : 4;
+        json_member *members = realloc(o->members, room * sizeof *members);
+        if (!members) return false;
+        o->members = members;
+        o->room = room;
     }
-    return st;
-}
-
-static size_t skip_space(const char *text, size_t len, size_t i)
-{
-    while (i < len && (text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r')) i++;
-    return i;
-}
-
-/* Feeds the text and then a NUL, which ends a bare number. */
-static cbx_status feed(json_tokener *tok, const char *text, size_t len, const char *what, json_object **out,
-                       cbx_err *err)
-{
-    json_object *v = json_tokener_parse_ex(tok, text, (int)len);
-    size_t end = json_tokener_get_parse_end(tok);
-    if (json_tokener_get_error(tok) == json_tokener_continue) {
-        v = json_tokener_parse_ex(tok, "", 1);
-        end = len;
+    if (o->keys_len + len + 1 > o->keys_room) {
+        size_t room = 2 * (size_t)o->keys_room > o->keys_len + len + 32 ? 2 * (size_t)o->keys_room
+                                                                        : o->keys_len + len + 32;
+        char *keys = realloc(o->keys, room);
+        if (!keys) return false;
+        o->keys = keys;
+        o->keys_room = room < UINT32_MAX ? (uint32_t)room : UINT32_MAX;
     }
-    enum json_tokener_error error = json_tokener_get_error(tok);
-    if (error == json_tokener_continue || (error == json_tokener_error_parse_eof))
-        return cbx_fail(err, CBX_EFORMAT, "'%s': no JSON: it ends too early, at offset %zu", what, end);
-    if (error != json_tokener_success)
-        return cbx_fail(err, CBX_EFORMAT, "'%s': no JSON: %s at offset %zu", what, json_tokener_error_desc(error), end);
-    /* json-c returns a null without an error when it cannot allocate its locale or a value */
-    if (!v && text[skip_space(text, len, 0)] != 'n')
-        return cbx_fail(err, CBX_ENOMEM, "out of memory to parse '%s'", what);
-    if (skip_space(text, len, end) < len) {
-        json_object_put(v);
-        return cbx_fail(err, CBX_EFORMAT, "'%s': no JSON: something stands behind the value at offset %zu", what,
-                        skip_space(text, len, end));
+    return n < FEW || (o->slots && n < o->nslots / 2) || make_slots(o, o->slots ? 2 * o->nslots : 4 * FEW);
+}
+
+bool cbx__json_put(cbx_json *object, const char *key, size_t len, cbx_json value)
+{
+    json_object *o = object_of(object);
+    json_member *m = find(o, key, len);
+
+    if (m) {
+        cbx_json old = m->value;
+        m->value = value;
+        drop(&old);
+        return true;
     }
-    *out = v;
-    return CBX_OK;
+    if (!reserve(o, len)) return false;
+    memcpy(o->keys + o->keys_len, key, len);
+    o->keys[o->keys_len + len] = 0;
+    o->members[object->count] = (json_member){ o->keys_len, (uint32_t)len, value };
+    o->keys_len += (uint32_t)len + 1;
+    if (o->slots) enter_slot(o, object->count);
+    object->count++;
+    return true;
 }
 
-cbx_status cbx_json_parse(const char *text, size_t len, const char *what, cbx_json **out, cbx_err *err)
+bool cbx_json_remove(cbx_json *object, const char *key)
 {
-    json_object *v = NULL;
-    if (len > LENGTH_MOST) return cbx_fail(err, CBX_EOVERFLOW, "'%s': longer than 1 GiB", what);
-    cbx_status st = scan(text, len, what, err);
-    if (st) return st;
-    if (skip_space(text, len, 0) == len) return cbx_fail(err, CBX_EFORMAT, "'%s': no JSON: it is empty", what);
-    json_tokener *tok = json_tokener_new_ex(DEPTH_MOST + 2);
-    if (!tok) return cbx_fail(err, CBX_ENOMEM, "out of memory to parse '%s'", what);
-    json_tokener_set_flags(tok, JSON_TOKENER_STRICT | JSON_TOKENER_ALLOW_TRAILING_CHARS);
-    st = feed(tok, text, len, what, &v, err);
-    json_tokener_free(tok);
-    if (!st) *out = outside(v);
-    return st;
+    json_object *o = object_of(object);
+    json_member *m = cbx_json_typeof(object) == CBX_JSON_OBJECT ? find(o, key, strlen(key)) : NULL;
+    cbx_json old;
+
+    if (!m) return false;
+    old = m->value;
+    memmove(m, m + 1, (size_t)(o->members + object->count - (m + 1)) * sizeof *m);
+    object->count--;
+    if (o->slots) memset(o->slots, 0, o->nslots * sizeof *o->slots);
+    for (size_t i = 0; o->slots && i < object->count; i++) enter_slot(o, i);
+    drop(&old);
+    return true;
 }
 
-cbx_status cbx_json_read(cbx_ctx *ctx, const char *path, cbx_json **out, cbx_err *err)
+/* A block that cannot shrink stays as it is. */
+void cbx__json_trim(cbx_json *v)
 {
-    char *data = NULL;
-    size_t len = 0;
-    cbx_status st = cbx_file_read(ctx, path, LENGTH_MOST, &data, &len, err);
-    if (st) return st;
-    st = cbx_json_parse(data, len, path, out, err);
-    cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
-    return st;
+    if (v->kind == KIND_ARRAY) {
+        json_array *a = array_of(v);
+        if (v->count && v->count < a->room) set_room(a, v->count);
+        return;
+    }
+    json_object *o = object_of(v);
+    json_member *members = v->count && v->count < o->room ? realloc(o->members, v->count * sizeof *members) : NULL;
+    char *keys = o->keys_len < o->keys_room ? realloc(o->keys, o->keys_len) : NULL;
+    if (members) {
+        o->members = members;
+        o->room = (uint32_t)v->count;
+    }
+    if (keys) {
+        o->keys = keys;
+        o->keys_room = o->keys_len;
+    }
 }
-
-cbx_json *cbx_json_ref(cbx_json *v) { return outside(json_object_get(inside(v))); }
-void cbx_json_unref(cbx_json *v) { json_object_put(inside(v)); }
 
 /* --- what a value is --- */
 
 cbx_json_type cbx_json_typeof(const cbx_json *v)
 {
-    switch (json_object_get_type(inside(v))) {
-    case json_type_boolean: return CBX_JSON_BOOL;
-    case json_type_int: return CBX_JSON_INT;
-    case json_type_double: return CBX_JSON_DOUBLE;
-    case json_type_string: return CBX_JSON_STRING;
-    case json_type_array: return CBX_JSON_ARRAY;
-    case json_type_object: return CBX_JSON_OBJECT;
-    default: return CBX_JSON_NULL;
-    }
+    static const cbx_json_type types[] = {
+        [KIND_NULL] = CBX_JSON_NULL,   [KIND_BOOL] = CBX_JSON_BOOL,     [KIND_INT] = CBX_JSON_INT,
+        [KIND_UINT] = CBX_JSON_INT,    [KIND_DOUBLE] = CBX_JSON_DOUBLE, [KIND_STRING] = CBX_JSON_STRING,
+        [KIND_ARRAY] = CBX_JSON_ARRAY, [KIND_OBJECT] = CBX_JSON_OBJECT
+    };
+
+    return v ? types[v->kind] : CBX_JSON_NULL;
 }
 
 static const char *type_words(const cbx_json *v)
@@ -203,13 +265,6 @@ static const char *type_words(const cbx_json *v)
     static const char *const words[] = { "null",     "a boolean", "an integer", "a number",
                                          "a string", "an array",  "an object" };
     return words[cbx_json_typeof(v)];
-}
-
-/* An integer of json-c is an int64 or a uint64; tells them apart: true for one beyond INT64_MAX. */
-static bool is_beyond_int64(const cbx_json *v)
-{
-    return json_object_get_type(inside(v)) == json_type_int && json_object_get_int64(inside(v)) == INT64_MAX &&
-           json_object_get_uint64(inside(v)) > (uint64_t)INT64_MAX;
 }
 
 /* The double as an exact int64; false if it is none. */
@@ -220,58 +275,53 @@ static bool double_as_int(double d, int64_t *out)
     return true;
 }
 
+/* --- comparing --- */
+
 static bool equal_int_double(const cbx_json *i, double d)
 {
     int64_t n;
-    if (is_beyond_int64(i)) return d >= 0x1p63 && d < 0x1p64 && (uint64_t)d == json_object_get_uint64(inside(i));
-    return double_as_int(d, &n) && n == json_object_get_int64(inside(i));
+
+    if (i->kind == KIND_UINT) return d >= 0x1p63 && d < 0x1p64 && (uint64_t)d == i->large;
+    return double_as_int(d, &n) && n == i->number;
 }
 
 static bool equal_numbers(const cbx_json *a, const cbx_json *b)
 {
-    bool a_int = cbx_json_typeof(a) == CBX_JSON_INT, b_int = cbx_json_typeof(b) == CBX_JSON_INT;
-    double x = json_object_get_double(inside(a)), y = json_object_get_double(inside(b));
-    if (a_int && b_int)
-        return is_beyond_int64(a) == is_beyond_int64(b) &&
-               (is_beyond_int64(a) ? json_object_get_uint64(inside(a)) == json_object_get_uint64(inside(b))
-                                   : json_object_get_int64(inside(a)) == json_object_get_int64(inside(b)));
-    if (a_int) return equal_int_double(a, y);
-    if (b_int) return equal_int_double(b, x);
-    return x == y || (isnan(x) && isnan(y));
+    if (a->kind == KIND_DOUBLE && b->kind == KIND_DOUBLE)
+        return a->real == b->real || (isnan(a->real) && isnan(b->real));
+    if (a->kind == KIND_DOUBLE) return equal_int_double(b, a->real);
+    if (b->kind == KIND_DOUBLE) return equal_int_double(a, b->real);
+    return a->kind == b->kind && a->number == b->number;
 }
 
 static bool equal_strings(const cbx_json *a, const cbx_json *b)
 {
-    int n = json_object_get_string_len(inside(a));
-    return n == json_object_get_string_len(inside(b)) &&
-           memcmp(json_object_get_string(inside(a)), json_object_get_string(inside(b)), (size_t)n) == 0;
+    return a->count == b->count && memcmp(cbx__as_string(a)->bytes, cbx__as_string(b)->bytes, a->count) == 0;
 }
 
 static bool equal_arrays(const cbx_json *a, const cbx_json *b)
 {
-    size_t n = cbx_json_length(a);
-    if (n != cbx_json_length(b)) return false;
-    for (size_t i = 0; i < n; i++)
+    if (a->count != b->count) return false;
+    for (size_t i = 0; i < a->count; i++)
         if (!cbx_json_equal(cbx_json_at(a, i), cbx_json_at(b, i))) return false;
     return true;
 }
 
 static bool equal_objects(const cbx_json *a, const cbx_json *b)
 {
-    if (cbx_json_length(a) != cbx_json_length(b)) return false;
-    json_object_object_foreach(inside(a), key, value)
-    {
-        json_object *other;
-        if (!json_object_object_get_ex(inside(b), key, &other) || !cbx_json_equal(outside(value), outside(other)))
-            return false;
+    const json_object *o = cbx__as_object(a);
+
+    if (a->count != b->count) return false;
+    for (size_t i = 0; i < a->count; i++) {
+        const json_member *m = &o->members[i], *other = find(cbx__as_object(b), o->keys + m->key_at, m->key_len);
+        if (!other || !cbx_json_equal(cbx__json_seen(&m->value), cbx__json_seen(&other->value))) return false;
     }
     return true;
 }
 
 static bool is_number(const cbx_json *v)
 {
-    cbx_json_type t = cbx_json_typeof(v);
-    return t == CBX_JSON_INT || t == CBX_JSON_DOUBLE;
+    return v && (v->kind == KIND_INT || v->kind == KIND_UINT || v->kind == KIND_DOUBLE);
 }
 
 bool cbx_json_equal(const cbx_json *a, const cbx_json *b)
@@ -279,7 +329,7 @@ bool cbx_json_equal(const cbx_json *a, const cbx_json *b)
     if (is_number(a) && is_number(b)) return equal_numbers(a, b);
     if (cbx_json_typeof(a) != cbx_json_typeof(b)) return false;
     switch (cbx_json_typeof(a)) {
-    case CBX_JSON_BOOL: return json_object_get_boolean(inside(a)) == json_object_get_boolean(inside(b));
+    case CBX_JSON_BOOL: return a->truth == b->truth;
     case CBX_JSON_STRING: return equal_strings(a, b);
     case CBX_JSON_ARRAY: return equal_arrays(a, b);
     case CBX_JSON_OBJECT: return equal_objects(a, b);
@@ -291,7 +341,7 @@ bool cbx_json_equal(const cbx_json *a, const cbx_json *b)
 
 const char *cbx_json_string_value(const cbx_json *v)
 {
-    return cbx_json_typeof(v) == CBX_JSON_STRING ? json_object_get_string(inside(v)) : NULL;
+    return cbx_json_typeof(v) == CBX_JSON_STRING ? cbx__as_string(v)->bytes : NULL;
 }
 
 static const struct {
@@ -303,8 +353,9 @@ static const struct {
 static bool read_double(const cbx_json *v, double *out)
 {
     const char *s = cbx_json_string_value(v);
+
     if (is_number(v)) {
-        *out = is_beyond_int64(v) ? (double)json_object_get_uint64(inside(v)) : json_object_get_double(inside(v));
+        *out = v->kind == KIND_DOUBLE ? v->real : v->kind == KIND_UINT ? (double)v->large : (double)v->number;
         return true;
     }
     for (size_t i = 0; s && i < CBX_LEN(nonfinite); i++)
@@ -317,9 +368,9 @@ static bool read_double(const cbx_json *v, double *out)
 
 static bool read_int(const cbx_json *v, int64_t *out)
 {
-    if (cbx_json_typeof(v) == CBX_JSON_DOUBLE) return double_as_int(json_object_get_double(inside(v)), out);
-    if (cbx_json_typeof(v) != CBX_JSON_INT) return false;
-    *out = json_object_get_int64(inside(v));
+    if (!is_number(v)) return false;
+    if (v->kind == KIND_DOUBLE) return double_as_int(v->real, out);
+    *out = v->kind == KIND_UINT ? INT64_MAX : v->number;
     return true;
 }
 
@@ -337,47 +388,41 @@ int64_t cbx_json_int_value(const cbx_json *v)
     return n;
 }
 
-bool cbx_json_bool_value(const cbx_json *v)
-{
-    return cbx_json_typeof(v) == CBX_JSON_BOOL && json_object_get_boolean(inside(v));
-}
+bool cbx_json_bool_value(const cbx_json *v) { return cbx_json_typeof(v) == CBX_JSON_BOOL && v->truth; }
 
 /* --- looking up --- */
 
-bool cbx_json_has(const cbx_json *object, const char *key)
+static const json_member *member_of(const cbx_json *object, const char *key)
 {
-    return cbx_json_typeof(object) == CBX_JSON_OBJECT && json_object_object_get_ex(inside(object), key, NULL);
+    return cbx_json_typeof(object) == CBX_JSON_OBJECT ? find(cbx__as_object(object), key, strlen(key)) : NULL;
 }
+
+bool cbx_json_has(const cbx_json *object, const char *key) { return member_of(object, key) != NULL; }
 
 cbx_json *cbx_json_get(const cbx_json *object, const char *key)
 {
-    json_object *v = NULL;
-    if (cbx_json_typeof(object) == CBX_JSON_OBJECT) json_object_object_get_ex(inside(object), key, &v);
-    return outside(v);
+    const json_member *m = member_of(object, key);
+    return m ? cbx__json_seen(&m->value) : NULL;
 }
 
 size_t cbx_json_length(const cbx_json *v)
 {
-    switch (cbx_json_typeof(v)) {
-    case CBX_JSON_ARRAY: return json_object_array_length(inside(v));
-    case CBX_JSON_OBJECT: return (size_t)json_object_object_length(inside(v));
-    default: return 0;
-    }
+    return v && (v->kind == KIND_ARRAY || v->kind == KIND_OBJECT) ? v->count : 0;
 }
 
 cbx_json *cbx_json_at(const cbx_json *array, size_t i)
 {
-    if (cbx_json_typeof(array) != CBX_JSON_ARRAY || i >= json_object_array_length(inside(array))) return NULL;
-    return outside(json_object_array_get_idx(inside(array), i));
+    if (cbx_json_typeof(array) != CBX_JSON_ARRAY || i >= array->count) return NULL;
+    return cbx__json_seen(&cbx__as_array(array)->items[i]);
 }
 
 bool cbx_json_member(const cbx_json *object, size_t i, const char **key, cbx_json **value)
 {
-    if (i >= cbx_json_length(object) || cbx_json_typeof(object) != CBX_JSON_OBJECT) return false;
-    struct lh_entry *entry = json_object_get_object(inside(object))->head;
-    while (i-- > 0) entry = entry->next;
-    *key = lh_entry_k(entry);
-    *value = lh_entry_v(entry);
+    const json_object *o = cbx__as_object(object);
+
+    if (cbx_json_typeof(object) != CBX_JSON_OBJECT || i >= object->count) return false;
+    *key = o->keys + o->members[i].key_at;
+    *value = cbx__json_seen(&o->members[i].value);
     return true;
 }
 
@@ -401,8 +446,8 @@ double cbx_json_get_double(const cbx_json *object, const char *key, double fallb
 
 bool cbx_json_get_bool(const cbx_json *object, const char *key, bool fallback)
 {
-    cbx_json *v = cbx_json_get(object, key);
-    return cbx_json_typeof(v) == CBX_JSON_BOOL ? json_object_get_boolean(inside(v)) : fallback;
+    const cbx_json *v = cbx_json_get(object, key);
+    return cbx_json_typeof(v) == CBX_JSON_BOOL ? v->truth : fallback;
 }
 
 static cbx_status need_failed(const cbx_json *object, const char *key, const char *path, const char *expected,
@@ -459,31 +504,84 @@ cbx_status cbx_json_need_array(const cbx_json *object, const char *key, const ch
 
 /* --- building --- */
 
-cbx_json *cbx_json_new_object(void) { return outside(json_object_new_object()); }
-cbx_json *cbx_json_new_array(void) { return outside(json_object_new_array()); }
-cbx_json *cbx_json_new_string(const char *s) { return outside(json_object_new_string(s)); }
-cbx_json *cbx_json_new_int(int64_t v) { return outside(json_object_new_int64(v)); }
-cbx_json *cbx_json_new_double(double v) { return outside(json_object_new_double(v)); }
-cbx_json *cbx_json_new_bool(bool v) { return outside(json_object_new_boolean(v)); }
+static bool copy_place(const cbx_json *from, cbx_json *to)
+{
+    *to = *from;
+    if (from->kind == KIND_REF) to->ref = cbx_json_copy(from->ref);
+    return from->kind != KIND_REF || to->ref;
+}
+
+static bool copy_elements(const cbx_json *from, cbx_json *to)
+{
+    if (from->count && !set_room(array_of(to), from->count)) return false;
+    for (; to->count < from->count; to->count++)
+        if (!copy_place(&cbx__as_array(from)->items[to->count], &array_of(to)->items[to->count])) return false;
+    return true;
+}
+
+static bool copy_members(const cbx_json *from, cbx_json *to)
+{
+    const json_object *o = cbx__as_object(from);
+
+    for (size_t i = 0; i < from->count; i++) {
+        cbx_json value;
+        if (!copy_place(&o->members[i].value, &value)) return false;
+        if (cbx__json_put(to, o->keys + o->members[i].key_at, o->members[i].key_len, value)) continue;
+        drop(&value);
+        return false;
+    }
+    return true;
+}
+
+static cbx_json *copy_string(const cbx_json *v)
+{
+    json_string *s = cbx__json_string_new(v->count);
+
+    if (s) memcpy(s->bytes, cbx__as_string(v)->bytes, v->count);
+    return s ? &s->head : NULL;
+}
 
 cbx_json *cbx_json_copy(const cbx_json *v)
 {
-    json_object *copy = NULL;
-    return v && json_object_deep_copy(inside(v), &copy, NULL) == 0 ? outside(copy) : NULL;
+    cbx_json *copy;
+
+    if (!v) return NULL;
+    if (v->kind == KIND_STRING) return copy_string(v);
+    if (v->kind != KIND_ARRAY && v->kind != KIND_OBJECT) return box(*v);
+    copy = v->kind == KIND_ARRAY ? cbx_json_new_array() : cbx_json_new_object();
+    if (copy && (v->kind == KIND_ARRAY ? copy_elements(v, copy) : copy_members(v, copy))) return copy;
+    cbx_json_unref(copy);
+    return NULL;
 }
+
+/* What a container holds of a value: its content if that is small.  Takes over the reference once it is put. */
+static cbx_json place_of(cbx_json *v)
+{
+    cbx_json small = { .kind = v->kind, .number = v->number };
+
+    return v->kind < KIND_STRING ? small : (cbx_json){ .kind = KIND_REF, .ref = v };
+}
+
+static bool is_kind(const cbx_json *v, kind k) { return v && v->kind == k; }
 
 bool cbx_json_set(cbx_json *object, const char *key, cbx_json *value)
 {
-    if (value && cbx_json_typeof(object) == CBX_JSON_OBJECT &&
-        json_object_object_add(inside(object), key, inside(value)) == 0)
+    if (value && is_kind(object, KIND_OBJECT) && cbx__json_put(object, key, strlen(key), place_of(value))) {
+        if (value->kind < KIND_STRING) cbx_json_unref(value);
         return true;
+    }
     cbx_json_unref(value);
     return false;
 }
 
+static bool put_small(cbx_json *object, const char *key, cbx_json small)
+{
+    return is_kind(object, KIND_OBJECT) && cbx__json_put(object, key, strlen(key), small);
+}
+
 bool cbx_json_set_null(cbx_json *object, const char *key)
 {
-    return cbx_json_typeof(object) == CBX_JSON_OBJECT && json_object_object_add(inside(object), key, NULL) == 0;
+    return put_small(object, key, (cbx_json){ .kind = KIND_NULL });
 }
 
 bool cbx_json_set_string(cbx_json *object, const char *key, const char *s)
@@ -493,33 +591,30 @@ bool cbx_json_set_string(cbx_json *object, const char *key, const char *s)
 
 bool cbx_json_set_int(cbx_json *object, const char *key, int64_t v)
 {
-    return cbx_json_set(object, key, cbx_json_new_int(v));
+    return put_small(object, key, (cbx_json){ .kind = KIND_INT, .number = v });
 }
+
 bool cbx_json_set_double(cbx_json *object, const char *key, double v)
 {
-    return cbx_json_set(object, key, cbx_json_new_double(v));
+    return put_small(object, key, (cbx_json){ .kind = KIND_DOUBLE, .real = v });
 }
+
 bool cbx_json_set_bool(cbx_json *object, const char *key, bool v)
 {
-    return cbx_json_set(object, key, cbx_json_new_bool(v));
+    return put_small(object, key, (cbx_json){ .kind = KIND_BOOL, .truth = v });
 }
 
 bool cbx_json_push(cbx_json *array, cbx_json *value)
 {
-    if (value && cbx_json_typeof(array) == CBX_JSON_ARRAY && json_object_array_add(inside(array), inside(value)) == 0)
+    if (value && is_kind(array, KIND_ARRAY) && cbx__json_append(array, place_of(value))) {
+        if (value->kind < KIND_STRING) cbx_json_unref(value);
         return true;
+    }
     cbx_json_unref(value);
     return false;
 }
 
 bool cbx_json_push_null(cbx_json *array)
 {
-    return cbx_json_typeof(array) == CBX_JSON_ARRAY && json_object_array_add(inside(array), NULL) == 0;
-}
-
-bool cbx_json_remove(cbx_json *object, const char *key)
-{
-    if (!cbx_json_has(object, key)) return false;
-    json_object_object_del(inside(object), key);
-    return true;
+    return is_kind(array, KIND_ARRAY) && cbx__json_append(array, (cbx_json){ .kind = KIND_NULL });
 }

@@ -1,7 +1,8 @@
 /**
- * JSON values: parse, look up, build, write.  The library behind it is json-c (MIT), seen only by json.c.
+ * JSON values: parse, look up, build, write.
  *
- * Objects keep the order of their keys; a repeated key keeps the last value.  Integers are exact in int64 and uint64.
+ * Objects keep the order of their keys; a repeated key keeps the last value.  Integers are exact in int64 and uint64.  A number in
+ * a container takes 16 bytes, a member 24 and its key; finding a member does not get slower as members get more.
  * Non-finite numbers: the bare tokens NaN, Infinity, -Infinity are read as numbers everywhere, and so are the strings
  * "NaN", "Infinity", "-Infinity" by cbx_json_get_double; writing chooses one form by flag.
  */
@@ -36,15 +37,19 @@ CBX_API cbx_status cbx_json_parse(const char *text, size_t len, const char *what
 /** Reads and parses a file of at most 1 GiB. */
 CBX_API cbx_status cbx_json_read(cbx_ctx *ctx, const char *path, cbx_json **out, cbx_err *err);
 
+/**
+ * One more reference, for the caller to give back.  A number or boolean that is a member or element comes as a value of its own,
+ * which needs memory.  @return v or that value; NULL: v was NULL, or out of memory
+ */
 CBX_API cbx_json *cbx_json_ref(cbx_json *v);
-/** NULL is fine. */
+/** Of what the caller owns, never of what was looked up.  NULL is fine. */
 CBX_API void cbx_json_unref(cbx_json *v);
 
 CBX_API cbx_json_type cbx_json_typeof(const cbx_json *v);
 /** Deep equality: order of keys ignored, 1 equals 1.0, NaN equals NaN. */
 CBX_API bool cbx_json_equal(const cbx_json *a, const cbx_json *b);
 
-/* --- looking up; members returned are borrowed and live as long as their parent --- */
+/* --- looking up; what is returned is borrowed and lives until its parent is changed or freed --- */
 
 CBX_API bool cbx_json_has(const cbx_json *object, const char *key);
 /** NULL if absent, null, or if the value is no object. */

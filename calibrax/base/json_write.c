@@ -1,18 +1,14 @@
 /*
  * Writing JSON: layout, numbers and escapes equal to Python's json.dumps, so that files of either side differ by
  * content only.
- *
- * It sees values through json.h alone, but for the length of a string, which may hold a NUL.
  */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <json-c/json.h>
-
 #include "calibrax/base/internal.h"
-#include "calibrax/base/json.h"
+#include "calibrax/base/json_value.h"
 
 static void write_value(const cbx_json *v, unsigned flags, int level, cbx_text *out);
 
@@ -77,12 +73,10 @@ static void write_double(double v, unsigned flags, cbx_text *out)
 
 static void write_int(const cbx_json *v, cbx_text *out)
 {
-    json_object *o = (json_object *)(uintptr_t)v;
-    int64_t n = json_object_get_int64(o);
-    if (n == INT64_MAX)
-        cbx_text_printf(out, "%" PRIu64, json_object_get_uint64(o));
+    if (v->kind == KIND_UINT)
+        cbx_text_printf(out, "%" PRIu64, v->large);
     else
-        cbx_text_printf(out, "%" PRId64, n);
+        cbx_text_printf(out, "%" PRId64, v->number);
 }
 
 /* Before an element and before the closing bracket. */
@@ -108,53 +102,59 @@ static void write_array(const cbx_json *v, unsigned flags, int level, cbx_text *
 
 typedef struct member {
     const char *key;
-    cbx_json *value;
+    size_t key_len;
+    const cbx_json *value;
 } member;
 
+static member member_at(const json_object *o, size_t i)
+{
+    const json_member *m = &o->members[i];
+
+    return (member){ o->keys + m->key_at, m->key_len, cbx__json_seen(&m->value) };
+}
+
+/* By key: UTF-8 bytes sort as code points do, as in Python. */
 static int compare_members(const void *a, const void *b)
 {
-    return strcmp(((const member *)a)->key, ((const member *)b)->key);
+    const member *x = a, *y = b;
+    int order = memcmp(x->key, y->key, x->key_len < y->key_len ? x->key_len : y->key_len);
+
+    return order ? order : (x->key_len > y->key_len) - (x->key_len < y->key_len);
 }
 
 static void write_member(const member *m, bool first, unsigned flags, int level, cbx_text *out)
 {
     if (!first) cbx_text_putc(out, ',');
     new_line(flags, level + 1, out);
-    cbx_json_write_string(m->key, strlen(m->key), flags, out);
+    cbx_json_write_string(m->key, m->key_len, flags, out);
     cbx_text_puts(out, flags & CBX_JSON_INDENT2 ? ": " : ":");
     write_value(m->value, flags, level + 1, out);
 }
 
-/* Members by key: UTF-8 bytes sort as code points do, as in Python. */
-static void write_sorted_members(const cbx_json *v, size_t n, unsigned flags, int level, cbx_text *out)
+static void write_sorted_members(const json_object *o, size_t n, unsigned flags, int level, cbx_text *out)
 {
-    size_t i = 0;
     member *members = cbx_mem_calloc(&out->al, n, sizeof *members);
+
     if (!members) {
         out->status = CBX_ENOMEM;
         return;
     }
-    json_object_object_foreach((json_object *)(uintptr_t)v, key, value)
-        members[i++] = (member){ key, (cbx_json *)value };
+    for (size_t i = 0; i < n; i++) members[i] = member_at(o, i);
     qsort(members, n, sizeof *members, compare_members);
-    for (i = 0; i < n; i++) write_member(&members[i], i == 0, flags, level, out);
+    for (size_t i = 0; i < n; i++) write_member(&members[i], i == 0, flags, level, out);
     cbx_mem_free(&out->al, members, n * sizeof *members);
 }
 
 static void write_object(const cbx_json *v, unsigned flags, int level, cbx_text *out)
 {
+    const json_object *o = cbx__as_object(v);
     size_t n = cbx_json_length(v);
-    bool first = true;
+
     cbx_text_putc(out, '{');
-    if (n && (flags & CBX_JSON_SORT_KEYS)) {
-        write_sorted_members(v, n, flags, level, out);
-    } else if (n) {
-        json_object_object_foreach((json_object *)(uintptr_t)v, key, value)
-        {
-            const member m = { key, (cbx_json *)value };
-            write_member(&m, first, flags, level, out);
-            first = false;
-        }
+    if (n && (flags & CBX_JSON_SORT_KEYS)) write_sorted_members(o, n, flags, level, out);
+    for (size_t i = 0; i < n && !(flags & CBX_JSON_SORT_KEYS); i++) {
+        const member m = member_at(o, i);
+        write_member(&m, i == 0, flags, level, out);
     }
     if (n) new_line(flags, level, out);
     cbx_text_putc(out, '}');
@@ -162,15 +162,12 @@ static void write_object(const cbx_json *v, unsigned flags, int level, cbx_text 
 
 static void write_value(const cbx_json *v, unsigned flags, int level, cbx_text *out)
 {
-    json_object *o = (json_object *)(uintptr_t)v;
     switch (cbx_json_typeof(v)) {
     case CBX_JSON_NULL: cbx_text_puts(out, "null"); break;
-    case CBX_JSON_BOOL: cbx_text_puts(out, cbx_json_bool_value(v) ? "true" : "false"); break;
+    case CBX_JSON_BOOL: cbx_text_puts(out, v->truth ? "true" : "false"); break;
     case CBX_JSON_INT: write_int(v, out); break;
-    case CBX_JSON_DOUBLE: write_double(json_object_get_double(o), flags, out); break;
-    case CBX_JSON_STRING:
-        cbx_json_write_string(json_object_get_string(o), (size_t)json_object_get_string_len(o), flags, out);
-        break;
+    case CBX_JSON_DOUBLE: write_double(v->real, flags, out); break;
+    case CBX_JSON_STRING: cbx_json_write_string(cbx__as_string(v)->bytes, v->count, flags, out); break;
     case CBX_JSON_ARRAY: write_array(v, flags, level, out); break;
     case CBX_JSON_OBJECT: write_object(v, flags, level, out); break;
     }

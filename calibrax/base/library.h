@@ -43,6 +43,8 @@ CBX_API const char *cbx_library_name(const cbx_library *lib);
     X(CUDA, "CUDA driver", "GPUs of NVIDIA", "libcuda1", "libcuda.so.1")                                               \
     X(NVML, "NVML", "memory, clocks, power and energy of NVIDIA's GPUs", "libnvidia-ml1", "libnvidia-ml.so.1",         \
       "libnvidia-ml.so")                                                                                               \
+    X(PAPI, "PAPI", "hardware counters of arithmetic", "libpapi7.0", "libpapi.so.7.0", "libpapi.so.7.1",               \
+      "libpapi.so.7.2", "libpapi.so.6.0", "libpapi.so")                                                                \
     X(CAIRO, "cairo", "drawing plots as PDF and PNG", "libcairo2", "libcairo.so.2", "libcairo.so")                     \
     X(CURL, "libcurl", "alerts to a webhook", "libcurl4", "libcurl.so.4", "libcurl.so")                                \
     X(GIT2, "libgit2", "commit and branch of a work tree", "libgit2-1.5", "libgit2.so.1.5", "libgit2.so.1.7",          \

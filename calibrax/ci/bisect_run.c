@@ -10,7 +10,7 @@
 
 #include "calibrax/base/file.h"
 #include "calibrax/base/hash.h"
-#include "calibrax/ci/shell.h"
+#include "calibrax/ci/worktree.h"
 
 #define KEEP_BUILDS 16
 
@@ -40,21 +40,7 @@ static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no
 
 static cbx_status resolve(job *j, const char *rev, const char **hash, cbx_err *err)
 {
-    const char *wanted = cbx_arena_printf(&j->arena, "%s^{commit}", rev), *quoted, *args, *out;
-    int code = 0;
-    cbx_status st;
-
-    quoted = wanted ? cbx__shell_quote(&j->arena, wanted) : NULL;
-    args = quoted ? cbx_arena_printf(&j->arena, "rev-parse --verify --quiet --end-of-options %s", quoted) : NULL;
-    if (!args) return no_memory(err);
-    st = cbx__git(&j->sh, &j->arena, j->repository, args, &out, &code, err);
-    if (st) return st;
-    if (code == 127) return cbx_fail(err, CBX_EUNAVAILABLE, "bisection needs git: apt-get install git");
-    if (code == 128) return cbx_fail(err, CBX_ENOENT, "'%s' is in no git repository", j->repository);
-    if (code != 0)
-        return cbx_fail(err, CBX_ENOENT, "'%s' names no commit of the repository at '%s'", rev, j->repository);
-    *hash = cbx_arena_strndup(&j->arena, out, strcspn(out, "\n"));
-    return *hash ? CBX_OK : no_memory(err);
+    return cbx__repository_resolve(&j->sh, &j->arena, j->repository, rev, "bisection", hash, err);
 }
 
 static cbx_status is_ancestor(job *j, const char *older, const char *newer, bool *yes, cbx_err *err)
@@ -228,22 +214,6 @@ static cbx_status save_state(job *j, cbx_err *err)
 
 /* --- worktrees --- */
 
-static cbx_status make_mirror(job *j, cbx_err *err)
-{
-    const char *place, *from, *to, *args;
-    cbx_status st = cbx__git(&j->sh, &j->arena, j->repository, "rev-parse --path-format=absolute --git-common-dir",
-                             &place, NULL, err);
-
-    if (st) return st;
-    place = cbx_arena_strndup(&j->arena, place, strcspn(place, "\n"));
-    from = place ? cbx__shell_quote(&j->arena, place) : NULL;
-    j->mirror = cbx_path_join(&j->arena, j->sh.folder, "mirror");
-    to = j->mirror ? cbx__shell_quote(&j->arena, j->mirror) : NULL;
-    args = from && to ? cbx_arena_printf(&j->arena, "clone --quiet --shared --no-checkout %s %s", from, to) : NULL;
-    if (!args) return no_memory(err);
-    return cbx__git(&j->sh, &j->arena, j->repository, args, NULL, NULL, err);
-}
-
 static tree *find_tree(job *j, size_t commit)
 {
     for (size_t i = 0; i < j->ntrees; i++) {
@@ -262,8 +232,7 @@ static void drop_tree(job *j)
         if (oldest == j->ntrees || j->trees[i].used < j->trees[oldest].used) oldest = i;
     }
     if (oldest == j->ntrees) return;
-    cbx__shell_remove(&j->sh, j->trees[oldest].path);
-    (void)cbx__git(&j->sh, &j->arena, j->mirror, "worktree prune", NULL, NULL, NULL);
+    cbx__worktree_remove(&j->sh, &j->arena, j->mirror, j->trees[oldest].path);
     j->trees[oldest] = j->trees[--j->ntrees];
 }
 
@@ -280,18 +249,12 @@ static void tell(job *j, cbx_bisect_step step, size_t commit, double value, cons
 
 static cbx_status add_tree(job *j, size_t commit, tree **out, cbx_err *err)
 {
-    const char *name = cbx_bisect_name(j->search, commit), *path, *quoted, *args;
+    const char *hash = cbx_bisect_name(j->search, commit), *name = cbx_arena_strndup(&j->arena, hash, 12), *path;
     cbx_status st;
 
+    if (!name) return no_memory(err);
     if (j->ntrees >= j->keep) drop_tree(j);
-    path = cbx_arena_printf(&j->arena, "%s/%.12s", j->sh.folder, name);
-    quoted = path ? cbx__shell_quote(&j->arena, path) : NULL;
-    args = quoted
-               ? cbx_arena_printf(&j->arena, "-c core.hooksPath=/dev/null worktree add --quiet --force --detach %s %s",
-                                  quoted, name)
-               : NULL;
-    if (!args) return no_memory(err);
-    st = cbx__git(&j->sh, &j->arena, j->mirror, args, NULL, NULL, err);
+    st = cbx__worktree_add(&j->sh, &j->arena, j->mirror, name, hash, &path, err);
     if (st) return st;
     *out = &j->trees[j->ntrees++];
     **out = (tree){ commit, path, j->launches };
@@ -440,17 +403,6 @@ static cbx_status check_opts(job *j, cbx_err *err)
     return j->trees ? CBX_OK : no_memory(err);
 }
 
-static cbx_status open_repository(job *j, cbx_err *err)
-{
-    const char *path = j->opts->repository ? j->opts->repository : ".";
-    char *whole = realpath(path, NULL);
-
-    if (!whole) return cbx_fail(err, CBX_ENOENT, "there is no folder '%s'", path);
-    j->repository = cbx_arena_strdup(&j->arena, whole);
-    free(whole);
-    return j->repository ? CBX_OK : no_memory(err);
-}
-
 cbx_status cbx_bisect_run(cbx_ctx *ctx, const cbx_bisect_run_opts *opts, cbx_bisect **out, cbx_err *err)
 {
     job j = { .ctx = ctx, .opts = opts };
@@ -458,14 +410,14 @@ cbx_status cbx_bisect_run(cbx_ctx *ctx, const cbx_bisect_run_opts *opts, cbx_bis
 
     cbx_arena_init(&j.arena, cbx_ctx_allocator(ctx));
     st = check_opts(&j, err);
-    if (!st) st = open_repository(&j, err);
+    if (!st) st = cbx__repository_find(opts->repository, &j.arena, &j.repository, err);
     if (!st) st = cbx__shell_open(ctx, opts->scratch, opts->stop, &j.arena, &j.sh, err);
     if (!st) st = check_ends(&j, err);
     if (!st) st = identify(&j, err);
     if (!st) st = make_search(&j, err);
     if (!st) st = lock_state(&j, err);
     if (!st) st = load_state(&j, err);
-    if (!st) st = make_mirror(&j, err);
+    if (!st) st = cbx__mirror_make(&j.sh, &j.arena, j.repository, &j.mirror, err);
     if (!st) st = search(&j, err);
     if (!st) {
         *out = j.search;
@@ -482,16 +434,14 @@ cbx_status cbx_bisect_subject(cbx_ctx *ctx, const char *repository, const char *
                               const char **subject, cbx_err *err)
 {
     cbx__shell sh = { 0 };
-    const char *quoted = cbx__shell_quote(arena, commit), *args, *out = "";
+    const char *quoted = cbx__shell_quote(arena, commit), *args, *path, *out = "";
     int code = 0;
     cbx_status st;
 
     args = quoted ? cbx_arena_printf(arena, "log -1 --format=%%s %s --", quoted) : NULL;
     if (!args) return no_memory(err);
-    char *whole = realpath(repository ? repository : ".", NULL);
-    const char *path = whole ? cbx_arena_strdup(arena, whole) : NULL;
-    free(whole);
-    if (!path) return cbx_fail(err, CBX_ENOENT, "there is no folder '%s'", repository ? repository : ".");
+    st = cbx__repository_find(repository, arena, &path, err);
+    if (st) return st;
     st = cbx__shell_open(ctx, NULL, NULL, arena, &sh, err);
     if (st) return st;
     st = cbx__git(&sh, arena, path, args, &out, &code, err);

@@ -34,7 +34,7 @@ static bool fill_finding(cbx_json *o, const cbx_guard *g, size_t i)
                cbx_json_set_string(o, "priority", cbx_priority_name(f->priority));
     fine = fine && set_number(o, "baseline", f->baseline) && set_number(o, "current", f->current) &&
            set_number(o, "change", f->change) && set_number(o, "threshold", f->threshold) &&
-           cbx_json_set_string(o, "basis", cbx_basis_name(f->basis)) &&
+           set_number(o, "margin", f->margin) && cbx_json_set_string(o, "basis", cbx_basis_name(f->basis)) &&
            cbx_json_set(o, "interval", interval_json(&f->interval)) && set_number(o, "p", f->p) &&
            set_number(o, "p_holm", f->p_holm) && cbx_json_set_string(o, "sentence", f->sentence);
     return fine && (!g->by[i] || cbx_json_set_string(o, "waived_by", g->by[i]->key));

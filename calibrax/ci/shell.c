@@ -129,6 +129,8 @@ cbx_status cbx__shell_run(cbx__shell *sh, const cbx__shell_job *job, cbx__shell_
     if (sh->stop && *sh->stop) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
     cbx_arena_init(&arena, cbx_ctx_allocator(sh->ctx));
     opts.timeout_s = job->timeout_s;
+    opts.env_pad_bytes = job->env_pad_bytes;
+    opts.stack_pad_bytes = job->stack_pad_bytes;
     opts.stop = sh->stop;
     script = wrap(sh, &arena, job);
     st = script ? cbx_command_run(sh->ctx, script, &opts, &record, err)

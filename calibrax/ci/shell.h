@@ -15,10 +15,11 @@ typedef struct cbx__shell {
 } cbx__shell;
 
 typedef struct cbx__shell_job {
-    const char *command; /* for sh -c */
-    const char *dir;     /* NULL: the scratch folder */
-    const char *commit;  /* for CALIBRAX_BISECT_COMMIT; NULL: left out */
-    double timeout_s;    /* 0: 3600 */
+    const char *command;                   /* for sh -c */
+    const char *dir;                       /* NULL: the scratch folder */
+    const char *commit;                    /* for CALIBRAX_BISECT_COMMIT; NULL: left out */
+    double timeout_s;                      /* 0: 3600 */
+    size_t env_pad_bytes, stack_pad_bytes; /* layout, as cbx_command_opts */
 } cbx__shell_job;
 
 typedef struct cbx__shell_end {

@@ -6,15 +6,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "calibrax/base/clock.h"
+#include "calibrax/base/process.h"
 #include "calibrax/monitoring/webhook.h"
 
 #define TIMEOUT_S 10
@@ -80,72 +75,32 @@ static cbx_status write_all(int fd, const char *line, size_t len, const char *ta
     return CBX_OK;
 }
 
-static int spawn_shell(const char *command, int input, pid_t *pid)
-{
-    const char *argv[] = { "sh", "-c", command, NULL };
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attr;
-    sigset_t none, all;
-    int failed = posix_spawn_file_actions_init(&files);
-
-    if (failed) return failed;
-    failed = posix_spawnattr_init(&attr);
-    if (failed) {
-        posix_spawn_file_actions_destroy(&files);
-        return failed;
-    }
-    sigemptyset(&none);
-    sigfillset(&all);
-    failed = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    if (!failed) failed = posix_spawnattr_setsigmask(&attr, &none);
-    if (!failed) failed = posix_spawnattr_setsigdefault(&attr, &all);
-    if (!failed) failed = posix_spawn_file_actions_adddup2(&files, input, 0);
-    if (!failed) failed = posix_spawnp(pid, "sh", &files, &attr, (char *const *)(uintptr_t)argv, environ);
-    posix_spawnattr_destroy(&attr);
-    posix_spawn_file_actions_destroy(&files);
-    return failed;
-}
-
-/* Waits for the leader of a group; false: the time was up, and the group was killed. */
-static bool wait_child(pid_t pid, double timeout_s, int *status)
-{
-    const struct timespec tick = { 0, 5000000 };
-    uint64_t start = cbx_clock_ns();
-    pid_t got;
-
-    while ((got = waitpid(pid, status, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
-        if (1e-9 * (double)(cbx_clock_ns() - start) >= timeout_s) {
-            kill(-pid, SIGKILL);
-            while (waitpid(pid, status, 0) < 0 && errno == EINTR) {}
-            return false;
-        }
-        nanosleep(&tick, NULL);
-    }
-    if (got < 0) *status = 0; /* somebody else reaped it: SIGCHLD is ignored here */
-    return true;
-}
-
 static cbx_status run_command(const cbx_sink *s, const char *line, size_t len, cbx_err *err)
 {
-    int input = memfd_create("alert", MFD_CLOEXEC), status = 0, failed;
+    const char *const argv[] = { "sh", "-c", s->target, NULL };
+    cbx__process_opts o = CBX__PROCESS_OPTS_INIT;
+    cbx__process p;
     cbx_status st;
-    pid_t pid;
+    int code;
 
-    if (input < 0) return cbx_fail_errno(err, errno, "no file for the input of '%s'", s->target);
-    st = write_all(input, line, len, s->target, err);
+    cbx__process_init(&p);
+    o.argv = argv;
+    o.output = CBX__FD_OURS;
+    o.own_group = true;
+    st = cbx__memory_file("alert", &o.input, err);
+    if (st) return st;
+    st = write_all(o.input, line, len, s->target, err);
     if (!st) {
-        lseek(input, 0, SEEK_SET);
-        failed = spawn_shell(s->target, input, &pid);
-        if (failed)
-            st = cbx_fail_errno(err, failed, "cannot run '%s'", s->target);
-        else if (!wait_child(pid, s->timeout_s, &status))
-            st = cbx_fail(err, CBX_ETIMEOUT, "'%s' took an alert for more than %g s and was stopped", s->target,
-                          s->timeout_s);
-        else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
-            st = cbx_fail(err, CBX_ECHILD, "'%s' failed on an alert with status %d", s->target,
-                          WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+        lseek(o.input, 0, SEEK_SET);
+        st = cbx__process_start(&o, &p, err);
     }
-    close(input);
+    if (!st && !cbx__process_wait(&p, (uint64_t)(1e9 * s->timeout_s)))
+        st = cbx_fail(err, CBX_ETIMEOUT, "'%s' took an alert for more than %g s and was stopped", s->target,
+                      s->timeout_s);
+    cbx__process_finish(&p);
+    code = cbx__process_exit_status(&p);
+    if (!st && code > 0) st = cbx_fail(err, CBX_ECHILD, "'%s' failed on an alert with status %d", s->target, code);
+    close(o.input);
     return st;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "calibrax/array/io/npy.h"
+#include "calibrax/base/process.h"
 
 #define HEADER_MOST 65536
 

@@ -9,9 +9,9 @@
 
 #include "calibrax/array/doctor.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/tools.h"
 #include "calibrax/perf/measure.h"
 #include "calibrax/perf/schedule.h"
-#include "calibrax/perf/tools.h"
 
 #define IMPORT_LIMIT_S 60.0
 

@@ -21,9 +21,9 @@
 #include <sys/wait.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/tools.h"
 #include "calibrax/perf/environment.h"
 #include "calibrax/perf/launch_run.h"
-#include "calibrax/perf/tools.h"
 #include "calibrax/profiling/procfs.h"
 
 #define EMPTY_EPOCHS        5
@@ -400,12 +400,12 @@ static void converse(cbx__run *x)
 static void write_down(cbx__run *x)
 {
     cbx_launch_record *r = x->r;
-    const cbx__child *c = &x->t->child;
+    const cbx__process *c = &x->t->child;
     cbx__talk_stop(x->t);
     r->failure = x->t->failure;
     snprintf(r->message, sizeof r->message, "%s", x->t->message);
     snprintf(r->phase, sizeof r->phase, "%s", x->t->phase);
-    cbx__child_tail(c, r->stderr_tail, sizeof r->stderr_tail);
+    cbx__process_tail(c, r->stderr_tail, sizeof r->stderr_tail);
     r->exit_code = -1;
     if (!c->killed && r->failure != CBX_FAILURE_NONE) {
         if (WIFEXITED(c->status)) r->exit_code = WEXITSTATUS(c->status);
@@ -479,7 +479,7 @@ static cbx_status start(cbx__run *x, cbx_arena *arena, cbx_err *err)
     } else {
         program[0] = tool;
     }
-    cbx__environment_init(&env, arena, true);
+    cbx__environment_clean(&env, arena);
     cbx__environment_worker(&env, &x->o, x->baseline->provider);
     if (env.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for the environment of '%s'", cbx__tool_base(tool));
     cbx__child_opts child = { .program = program,

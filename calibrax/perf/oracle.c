@@ -13,11 +13,12 @@
 
 #include "calibrax/array/io/npy.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/process.h"
+#include "calibrax/base/tools.h"
 #include "calibrax/base/version.h"
 #include "calibrax/perf/environment.h"
 #include "calibrax/perf/plugin.h"
 #include "calibrax/perf/talk.h"
-#include "calibrax/perf/tools.h"
 #include "calibrax/perf/workload.h"
 #include "calibrax/profiling/procfs.h"
 
@@ -193,7 +194,7 @@ static cbx_status run_process(cbx_ctx *ctx, const cbx_workload *w, const cbx_wor
 
     st = oracle_program(ctx, w, worker, arena, program, err);
     if (st) return st;
-    cbx__environment_init(&env, arena, true);
+    cbx__environment_clean(&env, arena);
     cbx__environment_set(&env, "NPERF_WORKER_FD", "3");
     if (w->c->oracle_provider) cbx__environment_set(&env, "CUDA_VISIBLE_DEVICES", "");
     if (env.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for the environment of '%s'", cbx__tool_base(worker));

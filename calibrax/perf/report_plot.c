@@ -27,6 +27,28 @@ void cbx__plot_marks(cbx_text *out)
     cbx_text_puts(out, "</defs></svg>\n");
 }
 
+/* [degree] A golden angle from one series to the next: no two come close. */
+static double hue_of(int series) { return fmod(137.508 * (series - CBX__PLOT_SERIES) + 20, 360); }
+
+void cbx__plot_put_class(cbx_text *out, const char *extra, int series)
+{
+    if (series < CBX__PLOT_SERIES)
+        cbx_text_printf(out, " class=\"%s%ss%d\"", extra, *extra ? " " : "", series);
+    else
+        cbx_text_printf(out, " class=\"%s%ssx\" style=\"--h:%.0f\"", extra, *extra ? " " : "", hue_of(series));
+}
+
+void cbx__plot_put_colour(cbx_text *out, int series)
+{
+    if (series < CBX__PLOT_SERIES)
+        cbx_text_printf(out, "var(--c%d)", series);
+    else
+        cbx_text_printf(out, "oklch(var(--l) .13 %.0f)", hue_of(series));
+}
+
+/* A series takes another mark when the marks begin again. */
+static int mark_of(int series) { return (series + series / CBX__PLOT_SERIES) % CBX__PLOT_SERIES; }
+
 static void put_text(cbx_text *out, cbx_arena *arena, const char *s, size_t max)
 {
     cbx_text public;
@@ -234,7 +256,7 @@ static void put_series_marks(cbx_text *out, const size_plot *p, int series)
         if (cbx__report_has_interval(t) && t->lower > 0 && place(&p->y, t->lower) - place(&p->y, t->upper) > 9)
             cbx_text_printf(out, "<path class=w d=\"M%.0f %.0fV%.0f\"/>", x, place(&p->y, t->lower),
                             place(&p->y, t->upper));
-        cbx_text_printf(out, "<use href=#m%d x=%.0f y=%.0f />", series % CBX__PLOT_SERIES, x, place(&p->y, a->time));
+        cbx_text_printf(out, "<use href=#m%d x=%.0f y=%.0f />", mark_of(series), x, place(&p->y, a->time));
     }
 }
 
@@ -334,10 +356,10 @@ static void put_labels(cbx_text *out, const size_plot *p, cbx_arena *arena)
                             labels[i].y, RIGHT + 25, labels[i].y + 4);
             continue;
         }
-        cbx_text_printf(out, "<g class=\"k s%d\" data-s=%d><use href=#m%d x=%d y=%.0f /><text x=%d y=%.0f>",
-                        labels[i].item->series % CBX__PLOT_SERIES, labels[i].item->series,
-                        labels[i].item->series % CBX__PLOT_SERIES, RIGHT + 14, labels[i].y, RIGHT + 25,
-                        labels[i].y + 4);
+        cbx_text_puts(out, "<g");
+        cbx__plot_put_class(out, "k", labels[i].item->series);
+        cbx_text_printf(out, " data-s=%d><use href=#m%d x=%d y=%.0f /><text x=%d y=%.0f>", labels[i].item->series,
+                        mark_of(labels[i].item->series), RIGHT + 14, labels[i].y, RIGHT + 25, labels[i].y + 4);
         put_text(out, arena, cbx__report_name(arena, labels[i].item), 19);
         cbx_text_puts(out, "</text></g>");
     }
@@ -382,7 +404,9 @@ static void put_size_plot(cbx_text *out, const cbx__report_view *v, const size_p
     put_roofline(out, p);
     for (int s = 0; s <= last; s++) {
         if (!has_series(p, s)) continue;
-        cbx_text_printf(out, "<g class=s%d data-s=%d>", s % CBX__PLOT_SERIES, s);
+        cbx_text_puts(out, "<g");
+        cbx__plot_put_class(out, "", s);
+        cbx_text_printf(out, " data-s=%d>", s);
         put_series_lines(out, p, s);
         put_series_marks(out, p, s);
         cbx_text_puts(out, "</g>\n");
@@ -391,16 +415,27 @@ static void put_size_plot(cbx_text *out, const cbx__report_view *v, const size_p
     cbx_text_puts(out, "</svg></figure>\n");
 }
 
-size_t cbx__plot_sizes(cbx_text *out, const cbx__report_view *v, size_t case_index, cbx_arena *arena)
+/* True if some group of the plot that `from` begins is representative. */
+static bool begins_representative(const cbx__report_view *v, const cbx__report_shape *shapes, size_t from)
+{
+    for (size_t g = from; g < v->ngroups; g++)
+        if (v->groups[g].representative &&
+            goes_with(&v->groups[g], shapes[g].variety, &v->groups[from], shapes[from].variety))
+            return true;
+    return false;
+}
+
+size_t cbx__plot_sizes(cbx_text *out, const cbx__report_view *v, size_t case_index, size_t most, cbx_arena *arena)
 {
     cbx__report_shape *shapes = cbx_arena_calloc(arena, v->ngroups + 1, sizeof *shapes);
     size_plot p = { .points = cbx_arena_calloc(arena, v->nitems + 1, sizeof *p.points) };
     size_t n = 0;
     if (!shapes || !p.points) return 0;
     for (size_t g = 0; g < v->ngroups; g++) cbx__report_shape_of(v->groups[g].head, arena, &shapes[g]);
-    for (size_t g = 0; g < v->ngroups; g++)
-        if (v->groups[g].case_index == case_index && shapes[g].size > 0 && gather(&p, v, shapes, g))
-            put_size_plot(out, v, &p, n++, arena);
+    for (size_t g = 0; g < v->ngroups; g++) {
+        if (v->groups[g].case_index != case_index || !(shapes[g].size > 0) || !gather(&p, v, shapes, g)) continue;
+        if (n < most || begins_representative(v, shapes, g)) put_size_plot(out, v, &p, n++, arena);
+    }
     return n;
 }
 
@@ -495,7 +530,7 @@ static void put_strip_time(cbx_text *out, const strip *s, const cbx_row *r, int 
         double bound = place(&s->time, r->bound_s);
         cbx_text_printf(out, "<path class=roof d=\"M%.0f %dv8m0-4H%.0f\"/>", bound, y - 4, x);
     }
-    cbx_text_printf(out, "<use href=#m%d x=%.0f y=%d />", series % CBX__PLOT_SERIES, x, y);
+    cbx_text_printf(out, "<use href=#m%d x=%.0f y=%d />", mark_of(series), x, y);
 }
 
 /* Right: every launch, and the interval of the median. */
@@ -518,8 +553,9 @@ static void put_strip_row(cbx_text *out, const strip *s, size_t i, cbx_arena *ar
 {
     const cbx__report_item *it = s->items[i];
     int y = STRIP_HEAD + (int)i * STRIP_ROW + STRIP_ROW / 2;
-    cbx_text_printf(out, "<g class=\"s%d%s\" data-s=%d><text x=%d y=%d>", it->series % CBX__PLOT_SERIES,
-                    it->class == CBX__REPORT_GOOD ? "" : " bad", it->series, STRIP_NAME, y + 4);
+    cbx_text_puts(out, "<g");
+    cbx__plot_put_class(out, it->class == CBX__REPORT_GOOD ? "" : "bad", it->series);
+    cbx_text_printf(out, " data-s=%d><text x=%d y=%d>", it->series, STRIP_NAME, y + 4);
     put_text(out, arena, cbx__report_name(arena, it), 21);
     cbx_text_puts(out, "</text>");
     put_strip_time(out, s, it->row, it->series, y);

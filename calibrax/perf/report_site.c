@@ -6,8 +6,10 @@
  * out are left out: a page of 400 rows stays below 300 kB.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "calibrax/perf/report_charts.h"
 #include "calibrax/perf/report_plot.h"
 #include "calibrax/perf/report_site_assets.h"
 
@@ -18,7 +20,18 @@ typedef struct page {
     cbx_text cell;
     const char **names, **statuses; /* interned, for the data block and the filters */
     size_t nnames, nstatuses;
+    const cbx_report_opts *opts;
+    cbx__charts charts;
+    bool *shown;       /* of each group: in tables and strips */
+    size_t limit;      /* groups of a case that are shown; SIZE_MAX: all */
+    size_t rows_shown; /* of all cases */
 } page;
+
+/* Charts of a case, where points were left out and where not. */
+#define FEW_CHARTS 2
+#define ALL_CHARTS 8
+/* Changes told in words. */
+#define MOST_CHANGES 12
 
 static void put(page *p, const char *s) { cbx_text_puts(p->out, s); }
 
@@ -40,6 +53,48 @@ static void put_lines(page *p, const char *const *lines)
     for (; *lines; lines++) put(p, *lines);
 }
 
+static bool case_is_shown(const page *p, size_t c)
+{
+    return !p->opts->only_case || !strcmp(p->view->cases[c], p->opts->only_case);
+}
+
+/* Representative points first, then the others in their order, as many as may be. */
+static void choose_groups(page *p)
+{
+    const cbx__report_view *v = p->view;
+
+    memset(p->shown, 0, v->ngroups * sizeof *p->shown);
+    p->rows_shown = 0;
+    for (size_t c = 0; c < v->ncases; c++) {
+        size_t n = 0;
+        for (int turn = 0; turn < 2 && case_is_shown(p, c); turn++)
+            for (size_t g = 0; g < v->ngroups && n < p->limit; g++) {
+                if (v->groups[g].case_index != c || p->shown[g] || (!turn && !v->groups[g].representative)) continue;
+                p->shown[g] = true;
+                p->rows_shown += v->groups[g].count;
+                n++;
+            }
+    }
+}
+
+/* The groups of a case that are shown, and all of them. */
+static size_t groups_of_case(const page *p, size_t c, bool all)
+{
+    size_t n = 0;
+    for (size_t g = 0; g < p->view->ngroups; g++) n += p->view->groups[g].case_index == c && (all || p->shown[g]);
+    return n;
+}
+
+const char *cbx_report_case_page(const char *case_name, char buf[160])
+{
+    size_t n = (size_t)snprintf(buf, 160, "case-%.140s", case_name);
+
+    for (size_t i = 0; i < n; i++)
+        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", buf[i])) buf[i] = '-';
+    snprintf(buf + n, 160 - n, ".html");
+    return buf;
+}
+
 /* --- header --- */
 
 static void put_title(page *p, const cbx_report_opts *opts)
@@ -48,8 +103,9 @@ static void put_title(page *p, const cbx_report_opts *opts)
         put_words(p, opts->title, 0);
     else
         put(p, "nperf");
-    for (size_t c = 0; c < p->view->ncases && !(opts && opts->title); c++) {
-        put(p, c ? ", " : ": ");
+    for (size_t c = 0, n = 0; c < p->view->ncases && !(opts && opts->title); c++) {
+        if (!case_is_shown(p, c)) continue;
+        put(p, n++ ? ", " : ": ");
         put_words(p, p->view->cases[c], 80);
     }
 }
@@ -63,7 +119,7 @@ static void put_head(page *p, const cbx_report_opts *opts)
     put_title(p, opts);
     put(p, "</title>\n<style>\n");
     put_lines(p, cbx__site_style);
-    put(p, "</style></head>\n<body>\n");
+    put(p, "</style></head>\n<body>\n<a class=skip href=#main>to the tables</a>\n");
     cbx__plot_marks(p->out);
 }
 
@@ -111,9 +167,13 @@ static void put_header(page *p, const cbx_rows *rows, const cbx_report_opts *opt
 {
     put(p, "<header><h1>");
     put_title(p, opts);
-    cbx_text_printf(p->out, "</h1><p class=count>%zu row%s, %zu point%s, row schema %d</p>\n", p->view->nitems,
+    cbx_text_printf(p->out, "</h1><p class=count>%zu row%s, %zu point%s, row schema %d", p->view->nitems,
                     p->view->nitems == 1 ? "" : "s", p->view->ngroups, p->view->ngroups == 1 ? "" : "s",
                     CBX_ROW_SCHEMA_VERSION);
+    if (p->opts->history)
+        cbx_text_printf(p->out, "; %zu rows in %zu files over time", cbx_row_index_facts_of(p->opts->history)->rows,
+                        cbx_row_index_facts_of(p->opts->history)->files);
+    put(p, "</p>\n");
     put_lead(p, rows);
     put_machines(p);
     if (opts && opts->command) {
@@ -153,7 +213,11 @@ static void put_cell(page *p, const cbx__report_item *it, size_t column)
 {
     const cbx_row *row = it->row;
     cbx_text_printf(p->out, "<td%s>", column == CBX__COLUMN_RATIO && !it->reference ? verdict_class(row) : "");
-    if (column == CBX__COLUMN_BASELINE) cbx_text_printf(p->out, "<i class=s%d></i>", it->series % CBX__PLOT_SERIES);
+    if (column == CBX__COLUMN_BASELINE) {
+        put(p, "<i");
+        cbx__plot_put_class(p->out, "", it->series);
+        put(p, "></i>");
+    }
     if (column == CBX__COLUMN_FIDELITY)
         cbx__report_columns[column].put_brief(&p->cell, it, p->arena, &cbx__report_utf8);
     else
@@ -186,7 +250,7 @@ static void put_controls(page *p, size_t c)
     put(p, "<div class=controls><label>Filter <input type=search placeholder=\"words of a row\"></label>"
            "<label>Point <select class=points><option value=\"\">all");
     for (size_t g = 0; g < p->view->ngroups; g++) {
-        if (p->view->groups[g].case_index != c) continue;
+        if (p->view->groups[g].case_index != c || !p->shown[g]) continue;
         cbx_text_printf(p->out, "<option value=%zu>", g);
         put_words(p, cbx__report_where(p->arena, p->view, &p->view->groups[g]), 80);
     }
@@ -198,19 +262,12 @@ static void put_controls(page *p, size_t c)
     put(p, "</select></label><output class=shown></output></div>\n");
 }
 
-static size_t groups_of_case(const page *p, size_t c)
-{
-    size_t n = 0;
-    for (size_t g = 0; g < p->view->ngroups; g++) n += p->view->groups[g].case_index == c;
-    return n;
-}
-
 /* More than this many plots of launches are folded away. */
 #define OPEN_STRIPS 8
 
 static void put_launches(page *p, size_t c)
 {
-    size_t n = groups_of_case(p, c);
+    size_t n = groups_of_case(p, c, false);
     cbx_text_printf(
         p->out,
         "<details class=launches%s><summary>Launches</summary><p>Left: the median of each row, and the way to it from "
@@ -219,8 +276,49 @@ static void put_launches(page *p, size_t c)
         "square root); the bar is the interval of the median.</p><div class=strips>\n",
         n > OPEN_STRIPS ? "" : " open");
     for (size_t g = 0; g < p->view->ngroups; g++)
-        if (p->view->groups[g].case_index == c) cbx__plot_launches(p->out, p->view, &p->view->groups[g], p->arena);
+        if (p->view->groups[g].case_index == c && p->shown[g])
+            cbx__plot_launches(p->out, p->view, &p->view->groups[g], p->arena);
     put(p, "</div></details>\n");
+}
+
+/* Charts of the groups that are shown: of those with a history, and under the roofs. */
+static void put_charts(page *p, size_t c)
+{
+    size_t most = p->limit == SIZE_MAX ? ALL_CHARTS : FEW_CHARTS, histories = 0, roofs = 0;
+
+    put(p, "<div class=charts>");
+    for (int turn = 0; turn < 2; turn++) /* the representative points first */
+        for (size_t g = 0; g < p->view->ngroups; g++) {
+            const cbx__report_group *group = &p->view->groups[g];
+            if (group->case_index != c || !p->shown[g] || group->representative != !turn) continue;
+            if (histories < most && cbx__charts_has_history(&p->charts, group)) {
+                cbx__chart_history(&p->charts, group, p->out);
+                histories++;
+            }
+            if (roofs < most / 2) roofs += cbx__chart_roofline(&p->charts, group, p->out);
+        }
+    put(p, "</div>\n");
+    if (!p->charts.past) return;
+    cbx_text_reset(&p->cell);
+    if (cbx__chart_changes(&p->charts, c, MOST_CHANGES, &p->cell)) {
+        put(p, "<h3>Changes over time</h3>");
+        put(p, cbx_text_str(&p->cell));
+    } else {
+        put(p, "<p class=count>No level of any series changed over the runs that are kept.</p>\n");
+    }
+    cbx_text_reset(&p->cell);
+}
+
+static void put_left_out(page *p, size_t c)
+{
+    size_t shown = groups_of_case(p, c, false), all = groups_of_case(p, c, true);
+    char file[160];
+
+    if (shown == all) return;
+    cbx_text_printf(p->out, "<p class=count>%zu of %zu points", shown, all);
+    if (p->opts->links)
+        cbx_text_printf(p->out, "; <a href=\"%s\">all of them</a>", cbx_report_case_page(p->view->cases[c], file));
+    put(p, "</p>\n");
 }
 
 static void put_case(page *p, size_t c)
@@ -228,20 +326,112 @@ static void put_case(page *p, size_t c)
     cbx_text_printf(p->out, "<section class=case data-case=%zu><h2>", c);
     put_words(p, p->view->cases[c], 80);
     put(p, "</h2>\n");
+    put_left_out(p, c);
     put(p, "<div class=plots>");
-    cbx__plot_sizes(p->out, p->view, c, p->arena);
+    cbx__plot_sizes(p->out, p->view, c, p->limit == SIZE_MAX ? SIZE_MAX : FEW_CHARTS, p->arena);
     put(p, "</div>\n");
     put_controls(p, c);
-    put(p, "<div class=scroll><table>");
+    put(p, "<div class=scroll tabindex=0 role=region aria-label=\"rows of ");
+    put_words(p, p->view->cases[c], 80);
+    put(p, "\"><table>");
     put_column_heads(p);
-    for (size_t i = 0; i < p->view->nitems; i++) {
-        const cbx__report_group *g = p->view->groups;
-        while (i >= g->first + g->count) g++;
-        if (g->case_index == c) put_row(p, g, &p->view->items[i]);
+    for (size_t i = 0, g = 0; i < p->view->nitems; i++) {
+        while (i >= p->view->groups[g].first + p->view->groups[g].count) g++;
+        if (p->view->groups[g].case_index == c && p->shown[g]) put_row(p, &p->view->groups[g], &p->view->items[i]);
     }
     put(p, "</table></div>\n");
     put_launches(p, c);
+    put_charts(p, c);
     put(p, "</section>\n");
+}
+
+/* --- the tool's own tests, and what the operations can do --- */
+
+static void put_scalar(page *p, const cbx_json *v)
+{
+    const char *words = cbx_json_string_value(v);
+
+    if (words) {
+        put_words(p, words, 200);
+        return;
+    }
+    if (cbx_json_typeof(v) == CBX_JSON_DOUBLE)
+        cbx_text_printf(&p->cell, "%.4g", cbx_json_double_value(v));
+    else
+        cbx_json_write(v, CBX_JSON_COMPACT, &p->cell);
+    flush_cell(p);
+}
+
+/* "holds": true, and the figures it rests on. */
+static void put_score(page *p, const char *name, const cbx_json *score)
+{
+    bool holds = cbx_json_get_bool(score, "holds", false);
+    const char *key, *gap = "";
+    cbx_json *v;
+
+    put(p, "<tr><th scope=row>");
+    put_words(p, name, 60);
+    cbx_text_printf(p->out, "<td class=%s>%s<td>", holds ? "F" : "S", holds ? "holds" : "does not hold");
+    for (size_t i = 0; cbx_json_member(score, i, &key, &v); i++) {
+        cbx_json_type type = cbx_json_typeof(v);
+        if (!strcmp(key, "holds") || type == CBX_JSON_NULL || type == CBX_JSON_ARRAY || type == CBX_JSON_OBJECT)
+            continue;
+        if (cbx_json_string_value(v) && !*cbx_json_string_value(v)) continue;
+        put(p, gap);
+        put_words(p, key, 60);
+        put(p, " ");
+        put_scalar(p, v);
+        gap = ", ";
+    }
+    put(p, "\n");
+}
+
+static void put_selftest(page *p)
+{
+    const char *key;
+    cbx_json *v;
+
+    if (!p->opts->selftest || strcmp(cbx_json_get_string(p->opts->selftest, "schema", ""), "nperf-selftest") != 0)
+        return;
+    put(p, "<section class=selftest><h2>What this tool knows of itself</h2><p class=count>From <code>nperf "
+           "selftest</code>: how "
+           "often equals are called different, whether planted faults and slow-downs are found, whether cheats are.</p>"
+           "<div class=scroll tabindex=0 role=region aria-label=\"record of the tool's own tests\"><table class=plain>"
+           "<thead><tr><th scope=col>test<th scope=col>outcome<th scope=col>figures<tbody>\n");
+    for (size_t i = 0; cbx_json_member(p->opts->selftest, i, &key, &v); i++)
+        if (cbx_json_typeof(v) == CBX_JSON_OBJECT && cbx_json_has(v, "holds")) put_score(p, key, v);
+    put(p, "</table></div></section>\n");
+}
+
+static void put_capability(page *p, const cbx_json *op)
+{
+    static const char *const flags[] = { "jit", "grad", "vmap", "jit_of_grad" };
+    const cbx_json *invariants = cbx_json_get(op, "invariants");
+
+    put(p, "<tr><th scope=row>");
+    put_words(p, cbx_json_get_string(op, "qualname", "?"), 120);
+    for (size_t i = 0; i < CBX_LEN(flags); i++) {
+        put(p, "<td>");
+        if (cbx_json_has(op, flags[i])) put_scalar(p, cbx_json_get(op, flags[i]));
+    }
+    put(p, "<td>");
+    for (size_t i = 0; i < cbx_json_length(invariants); i++) {
+        put(p, i ? ", " : "");
+        put_scalar(p, cbx_json_at(invariants, i));
+    }
+    put(p, "\n");
+}
+
+static void put_capabilities(page *p)
+{
+    const cbx_json *ops = cbx_json_get(p->opts->capabilities, "ops");
+
+    if (!cbx_json_length(ops)) return;
+    put(p, "<section class=ops><h2>Operations</h2><div class=scroll tabindex=0 role=region aria-label=operations>"
+           "<table class=plain><thead><tr><th scope=col>operation<th scope=col>jit<th scope=col>grad<th scope=col>vmap"
+           "<th scope=col>jit of grad<th scope=col>invariants<tbody>\n");
+    for (size_t i = 0; i < cbx_json_length(ops); i++) put_capability(p, cbx_json_at(ops, i));
+    put(p, "</table></div></section>\n");
 }
 
 /* --- the data block --- */
@@ -303,7 +493,8 @@ static void put_data(page *p)
 {
     const char **points = cbx_arena_calloc(p->arena, p->view->ngroups + 1, sizeof *points);
     if (!points) return;
-    for (size_t g = 0; g < p->view->ngroups; g++) points[g] = cbx__report_where(p->arena, p->view, &p->view->groups[g]);
+    for (size_t g = 0; g < p->view->ngroups; g++)
+        points[g] = p->shown[g] ? cbx__report_where(p->arena, p->view, &p->view->groups[g]) : "";
     cbx_text_printf(p->out, "<script type=application/json id=data>{\"schema\":\"nperf-page\",\"version\":1,\n");
     put_json_words(p, "cases", p->view->cases, p->view->ncases);
     put_json_words(p, "points", points, p->view->ngroups);
@@ -312,11 +503,11 @@ static void put_data(page *p)
     put(p, "\"columns\":[\"case\",\"point\",\"name\",\"status\",\"good\",\"time_s\",\"min_s\",\"p99_s\",\"compile_s\","
            "\"memory_mb\",\"gmac_per_s\","
            "\"roofline_share\",\"rel_to_tol\",\"speed\"],\n\"rows\":[");
-    for (size_t i = 0; i < p->view->nitems; i++) {
-        const cbx__report_group *g = p->view->groups;
-        while (i >= g->first + g->count) g++;
-        put(p, i ? ",\n" : "\n");
-        put_json_row(p, g, &p->view->items[i]);
+    for (size_t i = 0, g = 0, n = 0; i < p->view->nitems; i++) {
+        while (i >= p->view->groups[g].first + p->view->groups[g].count) g++;
+        if (!p->shown[g]) continue;
+        put(p, n++ ? ",\n" : "\n");
+        put_json_row(p, &p->view->groups[g], &p->view->items[i]);
     }
     put(p, "]}</script>\n");
 }
@@ -366,23 +557,64 @@ static void intern_words(page *p)
     }
 }
 
+static void put_page(page *p, const cbx_rows *rows)
+{
+    choose_groups(p);
+    put_head(p, p->opts);
+    put_header(p, rows, p->opts);
+    put(p, "<main id=main>\n");
+    put_capabilities(p);
+    for (size_t c = 0; c < p->view->ncases; c++)
+        if (case_is_shown(p, c)) put_case(p, c);
+    put_selftest(p);
+    put(p, "</main>\n");
+    put_footer(p, rows);
+    put_data(p);
+    put(p, "<script>\n");
+    put_lines(p, cbx__site_script);
+    put(p, "</script></body></html>\n");
+}
+
+/* With half the points of a case each time, until the page is small enough or one is left. */
+static void put_within(page *p, const cbx_rows *rows, cbx_text *out)
+{
+    size_t most = p->opts->most_bytes, largest = 1;
+    cbx_text text;
+
+    for (size_t c = 0; c < p->view->ncases; c++) {
+        size_t n = groups_of_case(p, c, true);
+        largest = n > largest ? n : largest;
+    }
+    cbx_text_init(&text, &p->arena->al);
+    p->out = &text;
+    put_page(p, rows);
+    for (p->limit = largest; most && text.len > most && p->limit > 1 && !text.status;) {
+        p->limit = (p->limit + 1) / 2;
+        cbx_text_reset(&text);
+        put_page(p, rows);
+    }
+    if (text.status)
+        out->status = text.status;
+    else
+        cbx_text_add(out, cbx_text_str(&text), text.len);
+    cbx_text_clear(&text);
+}
+
 void cbx_report_site(const cbx_rows *rows, const cbx_report_opts *opts, cbx_text *out)
 {
+    static const cbx_report_opts defaults = CBX_REPORT_OPTS_INIT;
     cbx__report_view view;
-    page p = { .view = &view, .arena = &view.arena, .out = out };
+    page p = { .view = &view, .arena = &view.arena, .opts = opts ? opts : &defaults, .limit = SIZE_MAX };
+
     if (!cbx__report_view_open(rows, &view, out)) return;
     cbx_text_init(&p.cell, &view.arena.al);
+    p.shown = cbx_arena_calloc(p.arena, view.ngroups + 1, sizeof *p.shown);
     intern_words(&p);
-    put_head(&p, opts);
-    put_header(&p, rows, opts);
-    put(&p, "<main>\n");
-    for (size_t c = 0; c < view.ncases; c++) put_case(&p, c);
-    put(&p, "</main>\n");
-    put_footer(&p, rows);
-    put_data(&p);
-    put(&p, "<script>\n");
-    put_lines(&p, cbx__site_script);
-    put(&p, "</script></body></html>\n");
+    if (p.shown && p.names && p.statuses && cbx__charts_open(&p.charts, &view, p.arena, p.opts->history))
+        put_within(&p, rows, out);
+    else
+        out->status = CBX_ENOMEM;
+    cbx__charts_close(&p.charts);
     cbx_text_clear(&p.cell);
     cbx__report_view_close(&view, out);
 }

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/tools.h"
 #include "calibrax/base/version.h"
 #include "calibrax/core/machine.h"
-#include "calibrax/perf/tools.h"
 
 void cbx__session_init(cbx__session *s, const cbx_measure_opts *opts)
 {

@@ -44,7 +44,7 @@ cbx_status cbx__talk_open(const cbx_allocator *al, const cbx__child_opts *child,
     if (t->opts.timeout_s > 1e9) t->opts.timeout_s = 1e9;
     t->phase = "spawn";
     t->oom_kills = cbx__proc_oom_kills();
-    cbx__child_init(&t->child);
+    cbx__process_init(&t->child);
     st = cbx__child_start(al, child, &t->child, err);
     if (st) {
         cbx__talk_close(t);
@@ -55,12 +55,12 @@ cbx_status cbx__talk_open(const cbx_allocator *al, const cbx__child_opts *child,
     return CBX_OK;
 }
 
-void cbx__talk_stop(cbx__talk *t) { cbx__child_finish(&t->child); }
+void cbx__talk_stop(cbx__talk *t) { cbx__process_finish(&t->child); }
 
 void cbx__talk_close(cbx__talk *t)
 {
     if (!t) return;
-    cbx__child_finish(&t->child);
+    cbx__process_finish(&t->child);
     cbx__wire_clear(&t->wire);
     cbx_allocator al = t->al;
     cbx_mem_free(&al, t, sizeof *t);
@@ -70,7 +70,7 @@ void cbx__talk_close(cbx__talk *t)
 static void fail_by_end(cbx__talk *t)
 {
     uint64_t start = cbx_clock_ns();
-    bool ended = cbx__child_wait(&t->child, END_GRACE_NS);
+    bool ended = cbx__process_wait(&t->child, END_GRACE_NS);
     t->waited_ns += cbx_clock_ns() - start;
     cbx__talk_stop(t);
     int status = t->child.status;
@@ -157,8 +157,8 @@ static bool wait_for_channel(cbx__talk *t, uint64_t deadline)
         if (over_limit(t, now)) return false;
         doze(t, now, deadline, watch);
         if (watch[0].revents) return true;
-        if (watch[1].revents) cbx__child_drain(&t->child);
-        if ((watch[2].revents || t->child.pidfd < 0) && cbx__child_ended(&t->child)) {
+        if (watch[1].revents) cbx__process_drain(&t->child);
+        if ((watch[2].revents || t->child.pidfd < 0) && cbx__process_ended(&t->child)) {
             /* The leader is gone while somebody else keeps the channel open; what it wrote last still counts. */
             struct pollfd last = { .fd = t->wire.fd, .events = POLLIN };
             if (poll(&last, 1, 0) > 0) return true;
@@ -299,7 +299,7 @@ const char *cbx__talk_wait_report(cbx__talk *t)
         cbx_json_unref(read_answer(t, line, len, "error"));
         cbx__talk_fail(t, CBX_FAILURE_MACHINE, "the launcher gave up");
     }
-    if (t->failure != CBX_FAILURE_NONE) cbx__child_kill(&t->child);
+    if (t->failure != CBX_FAILURE_NONE) cbx__process_kill(&t->child);
     return t->failure == CBX_FAILURE_NONE ? line : NULL;
 }
 
@@ -325,7 +325,7 @@ bool cbx__talk_ask_text(cbx__talk *t, const char *text, size_t len, const int *f
         if (st && st != CBX_ECHILD) cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "%s", why.message);
         if (!st || st == CBX_ECHILD) m = receive(t, op);
     }
-    if (t->failure != CBX_FAILURE_NONE) cbx__child_kill(&t->child);
+    if (t->failure != CBX_FAILURE_NONE) cbx__process_kill(&t->child);
     if (!m) return false;
     if (answer)
         *answer = m;
@@ -347,7 +347,7 @@ bool cbx__talk_ask(cbx__talk *t, const cbx_json *message, const int *fds, size_t
     if (line.status || line.len > CBX__WIRE_LINE_MAX) {
         cbx__talk_fail(t, CBX_FAILURE_MACHINE, "no memory for a protocol message, or it is longer than %d bytes",
                        CBX__WIRE_LINE_MAX);
-        cbx__child_kill(&t->child);
+        cbx__process_kill(&t->child);
     }
     ok = cbx__talk_ask_text(t, line.data, line.len, fds, nfds, op, answer);
     cbx_text_clear(&line);
@@ -360,7 +360,7 @@ bool cbx__talk_end(cbx__talk *t)
     bool ended = false;
     if (t->failure != CBX_FAILURE_NONE) return false;
     while (!ended && cbx_clock_ns() - start < limit && !(t->opts.stop && *t->opts.stop))
-        ended = cbx__child_wait(&t->child, TICK_NS);
+        ended = cbx__process_wait(&t->child, TICK_NS);
     t->waited_ns += cbx_clock_ns() - start;
     cbx__talk_stop(t);
     if (!ended) {

@@ -20,7 +20,7 @@ typedef struct cbx__talk_opts {
 typedef struct cbx__talk {
     cbx_allocator al;
     cbx__talk_opts opts;
-    cbx__child child;
+    cbx__process child;
     const char *phase;   /* set by the caller before it asks */
     cbx_failure failure; /* the first one; nothing is asked after it */
     char message[CBX_ERR_MESSAGE_SIZE];

@@ -12,16 +12,9 @@
 #include <unistd.h>
 
 #include "calibrax/array/io/npy.h"
+#include "calibrax/base/process.h"
 
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
-
-cbx_status cbx__memory_file(const char *name, int *fd, cbx_err *err)
-{
-    int made = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-    if (made < 0) return cbx_fail_errno(err, errno, "cannot make a memory file for '%s'", name);
-    *fd = made;
-    return CBX_OK;
-}
 
 static void free_arrays(cbx_array **a, size_t n)
 {

@@ -53,9 +53,6 @@ cbx_status cbx__held_make(cbx_ctx *ctx, const cbx_workload *w, uint64_t r, size_
 /* Fine on a zeroed struct, and twice. */
 void cbx__held_clear(cbx__held *h);
 
-/* An empty memory file, close-on-exec, sealable. */
-cbx_status cbx__memory_file(const char *name, int *fd, cbx_err *err);
-
 /* Answers and bounds of set 0 by the case's oracle in a process of its own, or from the cache below dir (NULL: the user's). */
 cbx_status cbx__oracle_get(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opts *opts, cbx_err *err);
 

@@ -24,6 +24,7 @@ typedef struct cbx__mark {
     size_t at;            /* BOX, VIOLIN: category; BARS: place within the group */
     cbx_plot_box box;
     const char *words; /* NOTE */
+    bool below;        /* of its place */
     cbx__xy place;
     const double *values; /* HEAT */
     size_t nrows, ncols;
@@ -42,7 +43,7 @@ struct cbx_plot {
 /* What stands under the marks and what they are drawn with. */
 typedef struct cbx__theme {
     uint32_t paper, ink, muted, grid, missing;
-    uint32_t series[7];
+    uint32_t series[16];
 } cbx__theme;
 
 /* A plot being drawn. */
@@ -52,10 +53,11 @@ typedef struct cbx__sheet {
     cbx__scene *scene;
     cbx__axis x, y;
     double heat_min, heat_max; /* of the values of a heat map */
+    bool heat_log;             /* its colours go by the logarithm */
 } cbx__sheet;
 
 extern const cbx__theme cbx__themes[2];
-/* Colour of a series; the paint of its line, dashed from the eighth on. */
+/* Colour of a series; the paint of its line, dashed from the seventeenth on. */
 uint32_t cbx__series_colour(const cbx__theme *t, size_t series);
 cbx__paint cbx__series_line(const cbx__theme *t, size_t series, double width);
 /* Marker of a series, about 7 px wide. */
@@ -65,5 +67,8 @@ uint32_t cbx__ramp(double fraction);
 
 void cbx__draw_mark(cbx__sheet *sh, const cbx__mark *m);
 cbx_status cbx__lay_out(const cbx_plot *p, cbx__scene *scene, cbx_arena *arena, cbx_err *err);
+
+/* cbx_plot_note, above its place or below it. */
+cbx_status cbx__plot_note_at(cbx_plot *p, double x, double y, const char *words, bool below, cbx_err *err);
 
 #endif

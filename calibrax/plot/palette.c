@@ -1,7 +1,8 @@
 /*
  * Colours and markers that are told apart by every kind of colour vision, and in grey by their form.
  *
- * Series: Okabe & Ito, "Color Universal Design" (2008), without its yellow, which paper swallows.  Fields: nine colours of
+ * Series: Okabe & Ito, "Color Universal Design" (2008), without its yellow, which paper swallows, then nine more hues and
+ * lightnesses between them: sixteen series have colours of their own, and beyond them lines are dashed.  Fields: nine colours of
  * viridis (Smith & van der Walt, 2015; public domain), joined linearly.
  */
 #include <math.h>
@@ -14,7 +15,8 @@ const cbx__theme cbx__themes[2] = {
                          0x5A5A5A,
                          0xE4E4E4,
                          0x8A8A8A,
-                         { 0x0072B2, 0xD55E00, 0x009E73, 0xCC79A7, 0xE69F00, 0x56B4E9, 0x333333 } },
+                         { 0x0072B2, 0xD55E00, 0x009E73, 0xCC79A7, 0xE69F00, 0x56B4E9, 0x333333, 0x6A3D9A, 0x8C510A,
+                           0xB2182B, 0x4D9221, 0x01665E, 0xC51B7D, 0x5E6CC6, 0x7A7A00, 0x808B96 } },
     [CBX_PLOT_DARK] = { 0x14171A,
                         0xECECEC,
                         0xAAAAAA,

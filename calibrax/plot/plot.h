@@ -3,7 +3,7 @@
  *
  * A plot is built from marks in data coordinates, then drawn.  SVG is written here, the same bytes for the same calls; PDF
  * and PNG are drawn by cairo, which is loaded on first use (CBX_EUNAVAILABLE names the package without it).  Colours are
- * those of Okabe and Ito ("Color Universal Design", 2008), told apart by all kinds of colour vision; from the eighth series
+ * those of Okabe and Ito ("Color Universal Design", 2008), told apart by all kinds of colour vision; from the seventeenth series
  * on, lines are dashed too, and every series has a marker of its own.
  *
  * A value that is not finite is missing, and is shown as missing, never as 0.  Everything given is copied.  Text is UTF-8;
@@ -94,7 +94,8 @@ CBX_API cbx_status cbx_plot_violin(cbx_plot *p, size_t at, const double *samples
 CBX_API void cbx_plot_density(const double *samples, size_t n, const double *at, size_t m, double *out);
 
 /**
- * A table as colours, the value written in each field where it fits; fields without a value are hatched.  Alone in its plot.
+ * A table as colours, the value written in each field where it fits; fields without a value are hatched.  Colours go by the
+ * logarithm where all values are > 0 and span a decade.  Alone in its plot.
  * @param values  nrows-by-ncols, row-major
  */
 CBX_API cbx_status cbx_plot_heat(cbx_plot *p, const double *values, const char *const *rows, size_t nrows,

@@ -137,6 +137,13 @@ CBX_API const char *cbx_row_run_id(int64_t us, const char *revision, char buf[CB
  */
 CBX_API cbx_status cbx_row_store_put(cbx_ctx *ctx, const char *root, const char *case_name, const char *run_id,
                                      const cbx_row *rows, size_t count, const char *raw_text, cbx_err *err);
+/**
+ * Removes all but the `keep` newest run files of a case, by name, with their raw launches; keep 0 removes nothing.
+ * @param removed  may be NULL: files of rows that went, written also on failure
+ * @return CBX_OK, also where the case is not there; CBX_EINVAL: no safe name; CBX_EBUSY: the store stays locked; CBX_EPERM, CBX_EIO
+ */
+CBX_API cbx_status cbx_row_store_prune(cbx_ctx *ctx, const char *root, const char *case_name, size_t keep,
+                                       size_t *removed, cbx_err *err);
 
 CBX_END_DECLS
 #endif

@@ -153,6 +153,17 @@ static cbx_status read_field(const row_reader *r, const row_field *f, const cbx_
     }
 }
 
+/* "path.key", for messages; by hand, since every field of every row passes here. */
+static void join(const char *path, const char *key, char out[PATH_SIZE])
+{
+    char *start = out, *end = out + PATH_SIZE - 1;
+
+    while (*path && out < end) *out++ = *path++;
+    if (out > start && out < end) *out++ = '.';
+    while (*key && out < end) *out++ = *key++;
+    *out = 0;
+}
+
 static cbx_status read_block(const row_reader *r, const row_block *block, const cbx_json *object, const char *path)
 {
     for (size_t i = 0; i < block->nfields; i++) {
@@ -161,7 +172,7 @@ static cbx_status read_block(const row_reader *r, const row_block *block, const 
         char field_path[PATH_SIZE];
         cbx_status st;
 
-        snprintf(field_path, sizeof field_path, "%s%s%s", path, *path ? "." : "", f->key);
+        join(path, f->key, field_path);
         if (!v) {
             bool needed = f->kind == ROW_NEEDED_STRING || f->kind == ROW_POINT || f->kind == ROW_VERSION;
             if (needed) return cbx_fail(r->err, CBX_EFORMAT, "'%s': `%s`: is missing", r->what, field_path);
@@ -240,6 +251,63 @@ cbx_status cbx_rows_add_json(cbx_rows *rows, cbx_json *value, const char *what, 
     return CBX_OK;
 }
 
+/* The end of a string whose first quote is before s; end: there is none. */
+static const char *string_end(const char *s, const char *end)
+{
+    for (;;) {
+        const char *quote = memchr(s, '"', (size_t)(end - s)), *c = quote;
+        if (!quote) return end;
+        while (c > s && c[-1] == '\\') c--;
+        if ((quote - c) % 2 == 0) return quote;
+        s = quote + 1;
+    }
+}
+
+/* Behind the object that begins at s; NULL: it does not end. */
+static const char *object_end(const char *s, const char *end)
+{
+    int depth = 0;
+
+    for (; s < end; s++) {
+        if (*s == '"')
+            s = string_end(s + 1, end);
+        else if (*s == '{')
+            depth++;
+        else if (*s == '}' && --depth == 0)
+            return s + 1;
+        if (s == end) break;
+    }
+    return NULL;
+}
+
+size_t cbx__rows_lean_line(const char *line, size_t len, char *out)
+{
+    static const char member[] = "\"provenance\":";
+    const char *end = line + len, *s = line;
+    int depth = 0;
+
+    for (; s < end; s++) {
+        if (*s == '"') {
+            size_t n = sizeof member - 1;
+            if (depth == 1 && (size_t)(end - s) > n && !memcmp(s, member, n)) {
+                const char *value = s + n + strspn(s + n, " "), *rest = *value == '{' ? object_end(value, end) : NULL;
+                if (!rest) break;
+                memcpy(out, line, (size_t)(value - line));
+                memcpy(out + (value - line), "{}", 2);
+                memcpy(out + (value - line) + 2, rest, (size_t)(end - rest));
+                return len - (size_t)(rest - value) + 2;
+            }
+            s = string_end(s + 1, end);
+            if (s == end) break;
+        } else {
+            depth += *s == '{' || *s == '[';
+            depth -= *s == '}' || *s == ']';
+        }
+    }
+    memcpy(out, line, len);
+    return len;
+}
+
 static void note_damage(cbx_rows *rows, const cbx_err *why)
 {
     if (rows->damaged++ == 0) snprintf(rows->first_damage, sizeof rows->first_damage, "%s", why->message);
@@ -247,7 +315,8 @@ static void note_damage(cbx_rows *rows, const cbx_err *why)
 
 static bool is_blank(const char *line, size_t len) { return strspn(line, " \t\r") >= len; }
 
-static cbx_status read_line(cbx_rows *rows, const char *line, size_t len, const char *path, size_t number, cbx_err *err)
+cbx_status cbx__rows_read_line(cbx_rows *rows, const char *line, size_t len, const char *path, size_t number,
+                               cbx_err *err)
 {
     cbx_err why = CBX_ERR_INIT;
     char what[CBX_ERR_MESSAGE_SIZE / 2];
@@ -275,7 +344,7 @@ cbx_status cbx__rows_read_text(cbx_rows *rows, const char *text, size_t len, con
     for (const char *line = text, *end = text + len; line < end && !st;) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));
         const char *stop = newline ? newline : end;
-        st = read_line(rows, line, (size_t)(stop - line), path, ++number, err);
+        st = cbx__rows_read_line(rows, line, (size_t)(stop - line), path, ++number, err);
         line = newline ? newline + 1 : end;
     }
     return st;
@@ -296,7 +365,7 @@ static cbx_status read_file(cbx_ctx *ctx, const char *path, cbx_rows *rows, cbx_
 /* --- folders --- */
 
 typedef struct path_list {
-    cbx_arena arena;
+    cbx_arena *arena;
     const char **paths;
     size_t count, capacity;
 } path_list;
@@ -312,7 +381,7 @@ static cbx_status list_add(path_list *list, const char *path, cbx_err *err)
 {
     if (list->count == list->capacity) {
         size_t capacity = list->capacity ? 2 * list->capacity : 64;
-        const char **grown = cbx_arena_calloc(&list->arena, capacity, sizeof *grown);
+        const char **grown = cbx_arena_calloc(list->arena, capacity, sizeof *grown);
         if (!grown) return cbx_fail(err, CBX_ENOMEM, "out of memory while listing '%s'", path);
         if (list->count) memcpy(grown, list->paths, list->count * sizeof *grown);
         list->paths = grown;
@@ -326,14 +395,14 @@ static cbx_status walk(cbx_ctx *ctx, const char *folder, int depth, path_list *l
 {
     const char *const *names = NULL;
     size_t n = 0;
-    cbx_status st = cbx_dir_list(ctx, folder, NULL, &list->arena, &names, &n, err);
+    cbx_status st = cbx_dir_list(ctx, folder, NULL, list->arena, &names, &n, err);
 
     for (size_t i = 0; i < n && !st; i++) {
         const char *path;
         struct stat info, itself;
 
         if (names[i][0] == '.') continue;
-        path = cbx_path_join(&list->arena, folder, names[i]);
+        path = cbx_path_join(list->arena, folder, names[i]);
         if (!path) return cbx_fail(err, CBX_ENOMEM, "out of memory while listing '%s'", folder);
         if (lstat(path, &itself) != 0 || stat(path, &info) != 0) continue; /* a broken link, or gone since */
         if (S_ISDIR(info.st_mode)) {
@@ -348,16 +417,33 @@ static cbx_status walk(cbx_ctx *ctx, const char *folder, int depth, path_list *l
 
 static int by_path(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
+cbx_status cbx__rows_list(cbx_ctx *ctx, const char *folder, cbx_arena *arena, const char *const **paths, size_t *count,
+                          cbx_err *err)
+{
+    path_list list = { .arena = arena };
+    cbx_status st = walk(ctx, folder, 0, &list, err);
+
+    if (st) return st;
+    if (list.count) qsort(list.paths, list.count, sizeof *list.paths, by_path);
+    *paths = list.paths;
+    *count = list.count;
+    return CBX_OK;
+}
+
 static cbx_status read_folder(cbx_ctx *ctx, const char *folder, cbx_rows *rows, cbx_err *err)
 {
-    path_list list = { 0 };
+    const char *const *paths;
+    size_t n = 0;
+    cbx_arena arena;
     cbx_status st;
 
-    cbx_arena_init(&list.arena, cbx_ctx_allocator(ctx));
-    st = walk(ctx, folder, 0, &list, err);
-    if (!st && list.count) qsort(list.paths, list.count, sizeof *list.paths, by_path);
-    for (size_t i = 0; i < list.count && !st; i++) st = read_file(ctx, list.paths[i], rows, err);
-    cbx_arena_clear(&list.arena);
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    st = cbx__rows_list(ctx, folder, &arena, &paths, &n, err);
+    for (size_t i = 0; i < n && !st; i++) {
+        st = read_file(ctx, paths[i], rows, err);
+        if (st == CBX_ENOENT) st = CBX_OK; /* removed since it was listed */
+    }
+    cbx_arena_clear(&arena);
     return st;
 }
 

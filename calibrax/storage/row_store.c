@@ -250,3 +250,64 @@ done:
     cbx_arena_clear(&arena);
     return st;
 }
+
+/* --- keeping it small --- */
+
+static bool is_raw(const char *name)
+{
+    size_t n = strlen(name);
+    return n >= 10 && !strcmp(name + n - 10, ".raw.jsonl");
+}
+
+/* The run first: raw launches without rows are nobody's, rows without raw launches are whole. */
+static cbx_status remove_run(cbx_arena *arena, const char *folder, const char *name, cbx_err *err)
+{
+    const char *path = cbx_path_join(arena, folder, name);
+    const char *raw = cbx_arena_printf(arena, "%s/%.*s.raw.jsonl", folder, (int)(strlen(name) - 6), name);
+    cbx_status st;
+
+    if (!path || !raw) return cbx_fail(err, CBX_ENOMEM, "out of memory while pruning '%s'", folder);
+    st = cbx_file_remove(path, err);
+    return st || !cbx_path_exists(raw) ? st : cbx_file_remove(raw, err);
+}
+
+static cbx_status prune_locked(cbx_ctx *ctx, cbx_arena *arena, const char *folder, size_t keep, size_t *removed,
+                               cbx_err *err)
+{
+    const char *const *names;
+    size_t n, runs = 0, gone = 0;
+    cbx_status st = cbx_dir_list(ctx, folder, ".jsonl", arena, &names, &n, err);
+
+    if (st) return st;
+    for (size_t i = 0; i < n; i++) runs += !is_raw(names[i]) && names[i][0] != '.';
+    for (size_t i = 0; !st && i < n && runs - gone > keep; i++) { /* names come sorted, and run ids sort by time */
+        if (is_raw(names[i]) || names[i][0] == '.') continue;
+        st = remove_run(arena, folder, names[i], err);
+        gone += !st;
+    }
+    if (removed) *removed = gone;
+    return st;
+}
+
+cbx_status cbx_row_store_prune(cbx_ctx *ctx, const char *root, const char *case_name, size_t keep, size_t *removed,
+                               cbx_err *err)
+{
+    cbx_lock *lock = NULL;
+    const char *folder, *lock_path;
+    cbx_arena arena;
+    cbx_status st = check_names(case_name, "run", err);
+
+    if (removed) *removed = 0;
+    if (st || keep == 0) return st;
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    folder = cbx_path_join(&arena, root, case_name);
+    lock_path = folder ? cbx_path_join(&arena, folder, ".lock") : NULL;
+    if (!lock_path)
+        st = cbx_fail(err, CBX_ENOMEM, "out of memory while pruning '%s'", root);
+    else if (cbx_path_exists(folder))
+        st = cbx_lock_take(ctx, lock_path, LOCK_WAIT_NS, &lock, err);
+    if (lock) st = prune_locked(ctx, &arena, folder, keep, removed, err);
+    cbx_lock_release(lock);
+    cbx_arena_clear(&arena);
+    return st;
+}

@@ -50,4 +50,16 @@ cbx_status cbx__row_build(const cbx_row *row, cbx_json **out, cbx_err *err);
 /** Adds the rows of a text of JSON lines; path names it in messages. */
 cbx_status cbx__rows_read_text(cbx_rows *rows, const char *text, size_t len, const char *path, cbx_err *err);
 
+/**
+ * A line without what is in its "provenance", which is most of it and which few ask for; out has room for len bytes.  The rest is as
+ * it was; a line that has no such member, or none that ends, comes out whole.  @return bytes written
+ */
+size_t cbx__rows_lean_line(const char *line, size_t len, char *out);
+/** Adds the row of one line, or counts it as damage; a blank line is passed over.  @return CBX_OK; CBX_ENOMEM */
+cbx_status cbx__rows_read_line(cbx_rows *rows, const char *line, size_t len, const char *path, size_t number,
+                               cbx_err *err);
+/** The *.jsonl below a folder but *.raw.jsonl, sorted, in the arena.  @return as cbx_dir_list */
+cbx_status cbx__rows_list(cbx_ctx *ctx, const char *folder, cbx_arena *arena, const char *const **paths, size_t *count,
+                          cbx_err *err);
+
 #endif

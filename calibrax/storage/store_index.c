@@ -53,7 +53,7 @@ static cbx_status sql_failed(cbx__index *ix, cbx_err *err)
     return cbx_fail(err, st, "the index of the store: %s; it is a cache and may be deleted", sqlite3_errmsg(ix->db));
 }
 
-static cbx_status run_sql(cbx__index *ix, const char *sql, cbx_err *err)
+cbx_status cbx__index_run(cbx__index *ix, const char *sql, cbx_err *err)
 {
     return sqlite3_exec(ix->db, sql, NULL, NULL, NULL) == SQLITE_OK ? CBX_OK : sql_failed(ix, err);
 }
@@ -145,6 +145,8 @@ cbx_status cbx__index_open(cbx_ctx *ctx, const char *path, cbx__index **out, cbx
     return CBX_OK;
 }
 
+int64_t cbx__index_last_row(const cbx__index *ix) { return sqlite3_last_insert_rowid(ix->db); }
+
 void cbx__index_close(cbx__index *ix)
 {
     if (!ix) return;
@@ -175,7 +177,7 @@ void cbx__select_bind_text(cbx__select *s, const char *text)
 
 void cbx__select_bind_int(cbx__select *s, int64_t v) { sqlite3_bind_int64(s->stmt, ++s->bound, v); }
 
-static void bind_double(cbx__select *s, double v)
+void cbx__select_bind_double(cbx__select *s, double v)
 {
     s->bound++;
     if (!isnan(v)) sqlite3_bind_double(s->stmt, s->bound, v);
@@ -185,6 +187,14 @@ bool cbx__select_next(cbx__select *s)
 {
     s->rc = sqlite3_step(s->stmt);
     return s->rc == SQLITE_ROW;
+}
+
+void cbx__select_again(cbx__select *s)
+{
+    sqlite3_reset(s->stmt);
+    sqlite3_clear_bindings(s->stmt);
+    s->bound = 0;
+    s->rc = SQLITE_OK;
 }
 
 const char *cbx__select_text(const cbx__select *s, int column)
@@ -199,8 +209,7 @@ double cbx__select_double(const cbx__select *s, int column)
     return sqlite3_column_type(s->stmt, column) == SQLITE_NULL ? NAN : sqlite3_column_double(s->stmt, column);
 }
 
-/* Runs a statement that gives no rows, and makes it ready for the next values. */
-static cbx_status put(cbx__select *s, cbx_err *err)
+cbx_status cbx__select_put(cbx__select *s, cbx_err *err)
 {
     bool ok = sqlite3_step(s->stmt) == SQLITE_DONE;
     cbx_status st = ok ? CBX_OK : sql_failed(s->ix, err);
@@ -284,7 +293,7 @@ static cbx_status find_or_put(writer *w, int find, int make, void (*bind)(cbx__s
     s->bound = 0;
     if (st || there) return st;
     bind(w->sql[make], what);
-    st = put(w->sql[make], err);
+    st = cbx__select_put(w->sql[make], err);
     *key = sqlite3_last_insert_rowid(w->ix->db);
     return st;
 }
@@ -359,10 +368,10 @@ static cbx_status put_value(writer *w, int64_t rid, size_t i, const cbx__scan_va
     cbx__select_bind_int(s, sid);
     cbx__select_bind_int(s, rid);
     cbx__select_bind_int(s, (int64_t)i);
-    bind_double(s, v->value);
-    bind_double(s, v->lower);
-    bind_double(s, v->upper);
-    return put(s, err);
+    cbx__select_bind_double(s, v->value);
+    cbx__select_bind_double(s, v->lower);
+    cbx__select_bind_double(s, v->upper);
+    return cbx__select_put(s, err);
 }
 
 static cbx_status put_def(writer *w, int64_t rid, const cbx_metric_def *d, cbx_err *err)
@@ -373,7 +382,7 @@ static cbx_status put_def(writer *w, int64_t rid, const cbx_metric_def *d, cbx_e
     if (st) return st;
     cbx__select_bind_int(w->sql[PUT_RUN_DEF], rid);
     cbx__select_bind_int(w->sql[PUT_RUN_DEF], did);
-    return put(w->sql[PUT_RUN_DEF], err);
+    return cbx__select_put(w->sql[PUT_RUN_DEF], err);
 }
 
 static cbx_status put_file(writer *w, const cbx__scan_file *f, cbx_err *err)
@@ -391,7 +400,7 @@ static cbx_status put_file(writer *w, const cbx__scan_file *f, cbx_err *err)
     cbx__select_bind_int(s, f->timestamp_us);
     for (int i = 0; i < 3; i++) cbx__select_bind_text(s, more[i]);
     cbx__select_bind_int(s, (int64_t)f->npoints);
-    st = put(s, err);
+    st = cbx__select_put(s, err);
     rid = sqlite3_last_insert_rowid(w->ix->db);
     if (!st) st = start_memo(w, f->nvalues, err);
     for (size_t i = 0; !st && i < f->nvalues; i++) st = put_value(w, rid, i, &f->values[i], err);
@@ -466,7 +475,7 @@ static cbx_status write_changes(cbx__index *ix, cbx__scan *scan, cbx_arena *aren
     writer w = { 0 };
     const char **gone = NULL;
     size_t ngone = 0;
-    cbx_status st = run_sql(ix, "BEGIN IMMEDIATE", err);
+    cbx_status st = cbx__index_run(ix, "BEGIN IMMEDIATE", err);
 
     if (st) return st;
     st = compare(ix, scan, arena, &gone, &ngone, err);
@@ -474,8 +483,8 @@ static cbx_status write_changes(cbx__index *ix, cbx__scan *scan, cbx_arena *aren
     if (!st) st = writer_open(&w, ix, err);
     if (!st) st = cbx__scan_read(scan, put_scanned, &w, err);
     writer_close(&w);
-    if (!st) st = run_sql(ix, "COMMIT", err);
-    if (st) run_sql(ix, "ROLLBACK", NULL);
+    if (!st) st = cbx__index_run(ix, "COMMIT", err);
+    if (st) cbx__index_run(ix, "ROLLBACK", NULL);
     return st;
 }
 
@@ -497,8 +506,8 @@ cbx_status cbx__index_refresh(cbx__index *ix, const char *runs, cbx_err *err)
 
 cbx_status cbx__index_vacuum(cbx__index *ix, cbx_err *err)
 {
-    return run_sql(ix,
-                   "DELETE FROM series WHERE sid NOT IN (SELECT sid FROM value);"
-                   "DELETE FROM def WHERE did NOT IN (SELECT did FROM run_def); VACUUM",
-                   err);
+    return cbx__index_run(ix,
+                          "DELETE FROM series WHERE sid NOT IN (SELECT sid FROM value);"
+                          "DELETE FROM def WHERE did NOT IN (SELECT did FROM run_def); VACUUM",
+                          err);
 }

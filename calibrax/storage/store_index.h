@@ -21,6 +21,10 @@ void cbx__index_close(cbx__index *ix);
 
 /** Looks at every *.json in the folder, reads what changed, forgets what is gone; as one step. */
 cbx_status cbx__index_refresh(cbx__index *ix, const char *runs, cbx_err *err);
+/** Statements that give no rows, separated by semicolons. */
+cbx_status cbx__index_run(cbx__index *ix, const char *sql, cbx_err *err);
+/** Number of the row that the last insertion made. */
+int64_t cbx__index_last_row(const cbx__index *ix);
 /** Gives slack back to the file system. */
 cbx_status cbx__index_vacuum(cbx__index *ix, cbx_err *err);
 
@@ -30,8 +34,14 @@ cbx_status cbx__select_open(cbx__index *ix, const char *sql, cbx__select **out, 
 /** Text NULL binds null.  Text is borrowed until the select is closed. */
 void cbx__select_bind_text(cbx__select *s, const char *text);
 void cbx__select_bind_int(cbx__select *s, int64_t v);
+/** NaN binds null. */
+void cbx__select_bind_double(cbx__select *s, double v);
+/** Runs a statement that gives no rows, and makes it ready for the next values. */
+cbx_status cbx__select_put(cbx__select *s, cbx_err *err);
 /** true: a row is there to be read; false: the end, or a failure that close returns. */
 bool cbx__select_next(cbx__select *s);
+/** Back to the beginning, for other values. */
+void cbx__select_again(cbx__select *s);
 /** Valid until the next step; NULL for null. */
 const char *cbx__select_text(const cbx__select *s, int column);
 int64_t cbx__select_int(const cbx__select *s, int column);
@@ -47,6 +57,7 @@ cbx_status cbx__select_close(cbx__select *s, cbx_err *err);
  *   series  sid, metric, point, scenario, tags   (tags: key \x1f value \x1e, sorted by key)
  *   value   sid, rid, k (place in the file), v, lower, upper
  *   def     did, metric, unit, direction, grp, priority, description;  run_def  rid, did
+ * and those of the rows of nperf, see row_index.c.
  */
 
 #endif

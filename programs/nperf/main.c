@@ -7,9 +7,10 @@
 
 static const opt_note exits[] = {
     { "0", "every point has at least one good row; the commands ran; the checks passed" },
-    { "1", "a check failed (selftest)" },
-    { "2", "a fault of usage, environment or tool; a point without a good row; a command that failed" },
-    { "3", "undecided (reserved for gates)" },
+    { "1", "a regression (gate), or a check that failed (selftest)" },
+    { "2", "a fault of usage, environment or tool; a point without a good row; a command that failed; nothing to "
+           "compare (gate)" },
+    { "3", "undecided (gate): more launches are needed" },
     { "130", "interrupted; finished work is kept, and --resume goes on from there" },
     { NULL, NULL },
 };
@@ -28,14 +29,19 @@ static const opt_note examples[] = {
       "the representative point of semiring_matmul, with every rival that is here, and a page of it" },
     { "nperf --baselines stream,tiled --launches 21", "every point, two baselines" },
     { "nperf exec 'sort a.txt' 'sort -u a.txt'", "two commands, interleaved, with a verdict" },
+    { "nperf gate --baseline baseline.jsonl --current results/semiring_matmul.jsonl", "may this change pass?" },
+    { "nperf compare main HEAD --build make --bench './bench' --metric time", "did this branch make it slower?" },
     { "nperf --render-from results/store --latest --site", "a page of everything measured so far" },
     { NULL, NULL },
 };
 
 int main(int argc, char **argv)
 {
-    const opt_command commands[] = { measure_command, exec_command,     list_command,
-                                     doctor_command,  new_case_command, selftest_command };
+    const opt_command commands[] = {
+        measure_command,  exec_command,   list_command,     gate_command,    compare_command,
+        bundle_command,   feed_command,   coverage_command, scaling_command, drift_command,
+        new_case_command, doctor_command, selftest_command,
+    };
     const opt_program program = { "nperf",  "measures numerical kernels, and any commands, truthfully",
                                   commands, CBX_LEN(commands),
                                   exits,    environment,

@@ -3,20 +3,22 @@
  */
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "calibrax/base/file.h"
 #include "calibrax/perf/report.h"
 #include "programs/common/stop.h"
-#include "programs/nperf/nperf.h"
+#include "programs/nperf/gate.h"
 
 typedef struct measure_args {
     const char *case_name, *out, *report, *site, *store, *variants;
-    opt_list platforms, points, baselines, skip, render_from, plugins, defined;
-    size_t repeats, launches, cpu_slots, seed;
+    opt_list platforms, points, baselines, skip, render_from, gate_baseline, gate_current, plugins, defined;
+    size_t repeats, launches, cpu_slots, seed, prune_keep;
     int warmup, threads;
-    double budget, worker_timeout;
+    double budget, worker_timeout, gate_min, gate_p95;
+    const char *gate_out, *selftest, *op_matrix;
     uint64_t memory_limit;
     bool quick, skip_slow, in_process, latest, resume, json, list;
 } measure_args;
@@ -56,12 +58,24 @@ static const opt_spec measure_options[] = {
     { "report", 0, OPT_STRING, AT(report), "FILE", "results/CASE.md",
       "markdown report; with --render-from only when given" },
     { "site", 0, OPT_MAYBE, AT(site), "DIR", "site", "also write DIR/index.html, a page that needs nothing else" },
+    { "selftest", 0, OPT_STRING, AT(selftest), "FILE", "reports/selftest.json where it is",
+      "with --site: what `nperf selftest --json` printed" },
+    { "op-matrix", 0, OPT_STRING, AT(op_matrix), "FILE", "../nitrix/docs/op_matrix.json where it is",
+      "with --site: what the operations can do" },
     { "store", 0, OPT_MAYBE, AT(store), "DIR", "results/store",
       "also keep the run, with its raw launches, in a store" },
+    { "prune-keep", 0, OPT_COUNT, AT(prune_keep), "N", "all", "with --store: keep only the N newest runs of the case" },
     { "resume", 0, OPT_FLAG, AT(resume), NULL, NULL, "keep the good rows of --out and measure what is missing" },
     { "render-from", 0, OPT_WORDS, AT(render_from), "PATH", NULL,
       "render rows of files or folders, and measure nothing" },
     { "latest", 0, OPT_FLAG, AT(latest), NULL, NULL, "with --render-from: the newest row of each key only" },
+    { "gate-baseline", 0, OPT_WORDS, AT(gate_baseline), "PATH", NULL,
+      "hold rows against these baseline rows, and measure nothing; see `nperf gate`" },
+    { "gate-current", 0, OPT_WORDS, AT(gate_current), "PATH", "results/store", "the rows under test" },
+    { "gate-min", 0, OPT_NUMBER, AT(gate_min), "RATIO", "1.10 where rows have no launches",
+      "`nperf gate --min`: minimum over the baseline's" },
+    { "gate-p95", 0, OPT_NUMBER, AT(gate_p95), "RATIO", "1.25 where rows have no launches", "`nperf gate --p95`" },
+    { "gate-out", 0, OPT_STRING, AT(gate_out), "FILE", GATE_OUT, "the findings as JSON; --report: as markdown" },
     { "define", 0, OPT_EACH, AT(defined), "FILE", NULL,
       "also know the case of a case file (docs/case-files.md); may be repeated" },
     { "plugin", 0, OPT_EACH, AT(plugins), "FILE", NULL, "also know the cases of a shared object; may be repeated" },
@@ -72,6 +86,8 @@ static const opt_spec measure_options[] = {
 /** Paths settled from defaults. */
 typedef struct outputs {
     const char *rows, *report, *page;
+    const char *folder; /* of the page */
+    cbx_arena *arena;
 } outputs;
 
 /* --- rendering, shared by both ways --- */
@@ -89,26 +105,18 @@ static void print_table(const cbx_rows *rows)
     cbx_text_clear(&text);
 }
 
-static int write_files(const opt_program *program, cbx_ctx *ctx, const cbx_rows *rows, const char *command,
-                       const outputs *to)
+static int write_report(const opt_program *program, cbx_ctx *ctx, const cbx_rows *rows, const char *command,
+                        const outputs *to)
 {
     cbx_report_opts opts = CBX_REPORT_OPTS_INIT;
     cbx_text text;
-    int status = EXIT_PASS;
+    int status;
 
+    if (!to->report) return EXIT_PASS;
     opts.command = command;
     cbx_text_init(&text, cbx_allocator_default());
-    if (to->report) {
-        cbx_report_markdown(rows, &opts, &text);
-        status = write_text(program, ctx, to->report, &text);
-    }
-    if (to->page) {
-        int second;
-        cbx_text_reset(&text);
-        cbx_report_site(rows, &opts, &text);
-        second = write_text(program, ctx, to->page, &text);
-        status = status ? status : second;
-    }
+    cbx_report_markdown(rows, &opts, &text);
+    status = write_text(program, ctx, to->report, &text);
     cbx_text_clear(&text);
     return status;
 }
@@ -181,43 +189,51 @@ static const char *reproduce(const measure_args *a, cbx_arena *arena)
 
 /* --- render --- */
 
-static int read_rows(const opt_program *program, cbx_ctx *ctx, const opt_list *paths, cbx_rows *rows)
+/* The page always shows the newest good row of each key: what came before is its history. */
+static int render_page(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to,
+                       cbx_row_index *ix, const cbx_rows *rows)
+{
+    page_sources from = { NULL, ix, a->selftest, a->op_matrix };
+    cbx_rows newest;
+    int status = EXIT_PASS;
+
+    if (!to->page) return EXIT_PASS;
+    cbx_rows_init(&newest, cbx_ctx_allocator(ctx));
+    if (!a->latest) status = latest_rows(program, ix, "--site", CBX_ROWS_WHOLE, &newest);
+    newest.damaged = cbx_row_index_facts_of(ix)->damaged;
+    if (!status) status = write_page(program, ctx, a->latest ? rows : &newest, &from, to->folder, to->arena);
+    if (!status) fprintf(stderr, "page: %s\n", to->page);
+    cbx_rows_clear(&newest);
+    return status;
+}
+
+/* Every row, or the one of each key to show. */
+static int read_rows(const opt_program *program, const measure_args *a, cbx_row_index *ix, cbx_rows *rows)
 {
     cbx_err err = CBX_ERR_INIT;
 
-    for (size_t i = 0; i < paths->count; i++) {
-        cbx_status st = cbx_rows_read(ctx, paths->items[i], rows, &err);
-        if (st == CBX_ENOENT)
-            return opt_fail(program, "--render-from: %s; nperf writes rows to results/ by default", err.message);
-        if (st) return opt_fail(program, "--render-from: %s", err.message);
-    }
-    if (rows->damaged) {
-        fprintf(stderr, "note: %zu damaged line%s left out; the first: %s\n", rows->damaged,
-                rows->damaged == 1 ? "" : "s", rows->first_damage);
-    }
-    if (rows->count == 0) return opt_fail(program, "--render-from: no rows in '%s'", paths->items[0]);
+    rows->damaged = cbx_row_index_facts_of(ix)->damaged;
+    if (a->latest) return latest_rows(program, ix, "--render-from", CBX_ROWS_WHOLE, rows);
+    if (cbx_row_index_rows(ix, NULL, CBX_ROWS_WHOLE, rows, &err))
+        return opt_fail(program, "--render-from: %s", err.message);
     return EXIT_PASS;
 }
 
 static int render(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to)
 {
-    cbx_err err = CBX_ERR_INIT;
-    size_t newer_failed = 0;
+    cbx_row_index *ix = NULL;
     cbx_rows rows;
-    int status;
+    int status = open_rows(program, ctx, "--render-from", &a->render_from, &ix);
 
+    if (status) return status;
     cbx_rows_init(&rows, cbx_ctx_allocator(ctx));
-    status = read_rows(program, ctx, &a->render_from, &rows);
-    if (!status && a->latest && cbx_rows_latest(ctx, &rows, &newer_failed, &err))
-        status = opt_fail(program, "%s", err.message);
-    if (newer_failed)
-        fprintf(stderr, "note: %zu newer row%s failed; the last good one is shown\n", newer_failed,
-                newer_failed == 1 ? "" : "s");
+    status = read_rows(program, a, ix, &rows);
     if (!status) status = show_rows(program, &rows, a->json);
-    if (!status) status = write_files(program, ctx, &rows, NULL, to);
+    if (!status) status = write_report(program, ctx, &rows, NULL, to);
     if (!status && to->report) fprintf(stderr, "report: %s\n", to->report);
-    if (!status && to->page) fprintf(stderr, "page: %s\n", to->page);
+    if (!status) status = render_page(program, ctx, a, to, ix, &rows);
     cbx_rows_clear(&rows);
+    cbx_row_index_close(ix);
     return status;
 }
 
@@ -283,6 +299,36 @@ static void fill_options(const measure_args *a, const cbx_case_ops *c, const out
     o->user = p;
 }
 
+/* The store keeps this run and the newest ones before it. */
+static int prune(const opt_program *program, cbx_ctx *ctx, const measure_args *a)
+{
+    cbx_err err = CBX_ERR_INIT;
+    size_t removed = 0;
+
+    if (!a->store || !a->prune_keep) return EXIT_PASS;
+    if (cbx_row_store_prune(ctx, a->store, a->case_name, a->prune_keep, &removed, &err))
+        return opt_fail(program, "--prune-keep: %s", err.message);
+    fprintf(stderr, "store: %zu older run%s removed\n", removed, removed == 1 ? "" : "s");
+    return EXIT_PASS;
+}
+
+/* With the history of the store, where there is one. */
+static int write_measured_page(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to,
+                               const cbx_measure_result *r, const char *command)
+{
+    page_sources from = { command, NULL, a->selftest, a->op_matrix };
+    cbx_row_index *ix = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    int status;
+
+    if (a->store && cbx_row_index_open(ctx, &a->store, 1, &ix, &err))
+        fprintf(stderr, "note: %s, and the page has no history\n", err.message);
+    from.history = ix;
+    status = write_page(program, ctx, &r->rows, &from, to->folder, to->arena);
+    cbx_row_index_close(ix);
+    return status;
+}
+
 /* What is said after a sweep, and what it comes to. */
 static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to,
                     const cbx_measure_result *r, const char *command)
@@ -291,7 +337,11 @@ static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args
 
     if (r->rows.count) {
         status = show_rows(program, &r->rows, a->json);
-        second = write_files(program, ctx, &r->rows, command, to);
+        second = write_report(program, ctx, &r->rows, command, to);
+        status = status ? status : second;
+        second = to->page ? write_measured_page(program, ctx, a, to, r, command) : EXIT_PASS;
+        status = status ? status : second;
+        second = prune(program, ctx, a);
         status = status ? status : second;
         fflush(stdout); /* the files are named below the table */
         fprintf(stderr, "rows: %s, report: %s%s%s%s%s\n", to->rows, to->report, to->page ? ", page: " : "",
@@ -400,8 +450,22 @@ static bool settle_outputs(const measure_args *a, cbx_arena *arena, outputs *to)
     to->rows = a->out ? a->out : cbx_arena_printf(arena, "results/%s.jsonl", a->case_name);
     to->report = a->report;
     if (!a->report && !a->render_from.count) to->report = cbx_arena_printf(arena, "results/%s.md", a->case_name);
-    to->page = a->site ? cbx_path_join(arena, a->site, "index.html") : a->quick ? "site/index.html" : NULL;
+    to->arena = arena;
+    to->folder = a->site ? a->site : a->quick ? "site" : NULL;
+    to->page = to->folder ? cbx_path_join(arena, to->folder, "index.html") : NULL;
     return to->rows && (to->report || a->render_from.count) && (!a->site || to->page);
+}
+
+static int run_gate(const opt_run *run, const measure_args *a)
+{
+    gate_args g = { a->gate_baseline, a->gate_current, CBX_ROW_GATE_OPTS_INIT };
+
+    g.how.min_ratio = a->gate_min;
+    g.how.p95_ratio = a->gate_p95;
+    g.out = a->gate_out;
+    g.report = a->report ? a->report : GATE_REPORT;
+    g.json = a->json;
+    return gate_rows(run, &g);
 }
 
 static int run_measure(const opt_run *run)
@@ -414,13 +478,18 @@ static int run_measure(const opt_run *run)
     if (!a->case_name) a->case_name = nperf_declared(0) ? cbx_declared_case(nperf_declared(0))->name : DEFAULT_CASE;
     command = reproduce(a, run->arena);
     if (a->latest && !a->render_from.count) return opt_fail(run->program, "--latest goes with --render-from");
+    if (a->gate_baseline.count) return run_gate(run, a);
+    if (a->gate_current.count) return opt_fail(run->program, "--gate-current goes with --gate-baseline");
+    if (a->prune_keep && !a->store) return opt_fail(run->program, "--prune-keep goes with --store");
     if (!command || !settle_outputs(a, run->arena, &to)) return opt_fail(run->program, "out of memory");
     if (a->list) return list_print(run->program, run->ctx, a->json);
     if (a->render_from.count) return render(run->program, run->ctx, a, &to);
     return measure(run->program, run->ctx, a, &to, command);
 }
 
-static const measure_args defaults = { .variants = "all", .warmup = -1 };
+static const measure_args defaults = {
+    .variants = "all", .warmup = -1, .gate_min = NAN, .gate_p95 = NAN, .gate_out = GATE_OUT
+};
 
 const opt_command measure_command = {
     "",

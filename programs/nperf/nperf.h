@@ -6,10 +6,11 @@
 
 #include "calibrax/perf/declared.h"
 #include "calibrax/perf/measure.h"
+#include "calibrax/storage/row_index.h"
 #include "programs/common/output.h"
 
-extern const opt_command measure_command, exec_command, doctor_command, selftest_command, list_command,
-    new_case_command;
+extern const opt_command measure_command, exec_command, doctor_command, selftest_command, list_command, gate_command,
+    bundle_command, feed_command, coverage_command, scaling_command, drift_command, compare_command, new_case_command;
 
 /*
  * The cases that are linked in, until nperf_cases_open has added others: those of plug-ins named by NPERF_PLUGINS and by --plugin, which it
@@ -30,6 +31,21 @@ int list_print(const opt_program *program, cbx_ctx *ctx, bool json);
 
 /* {"schema":schema,"version":1,"rows":[...]} on standard output. */
 int print_rows_json(const opt_program *program, const cbx_rows *rows, const char *schema);
+/* The index of rows that a flag names, with notes on standard error about what is damaged, doubled or newer; no rows at all are a fault. */
+int open_rows(const opt_program *program, cbx_ctx *ctx, const char *flag, const opt_list *paths, cbx_row_index **out);
+/* Adds the row of each series to show. */
+int latest_rows(const opt_program *program, cbx_row_index *ix, const char *flag, cbx_row_extent extent, cbx_rows *rows);
+/* What a page is made of beside its rows. */
+typedef struct page_sources {
+    const char *command;          /* that reproduces the rows; NULL: none */
+    const cbx_row_index *history; /* NULL: none */
+    const char *selftest;         /* file; NULL: reports/selftest.json where it is */
+    const char *op_matrix;        /* file; NULL: ../nitrix/docs/op_matrix.json where it is */
+} page_sources;
+
+/* Writes index.html, and the pages of cases that it refers to, into a folder. */
+int write_page(const opt_program *program, cbx_ctx *ctx, const cbx_rows *rows, const page_sources *from,
+               const char *folder, cbx_arena *arena);
 /* Writes a text to a file, or prints why not. */
 int write_text(const opt_program *program, cbx_ctx *ctx, const char *path, const cbx_text *text);
 

@@ -1,5 +1,5 @@
 /*
- * JSON when memory runs out.  json-c takes its memory from malloc, so malloc itself is replaced here and its n-th call
+ * JSON when memory runs out.  Values take their memory from malloc, so malloc itself is replaced here and its n-th call
  * fails, while parsing, building, copying: each must come out as a failure or as the right value, with nothing left
  * allocated.
  */
@@ -60,8 +60,11 @@ CBX_API void free(void *p)
 }
 #endif
 
-/* Without strings and members, whose copies json-c before 0.18 does not check (its issue 857). */
-static const char text[] = "[[1,2.5,NaN,true,12345678901234567890],{},null]";
+/* Members enough for slots, a number of more than 64 digits, a string and a key with escapes, an array that grows. */
+static const char text[] =
+    "[[1,2.5,NaN,true,12345678901234567890,7,8,9,10],{\"a\":1,\"b\":\"c\",\"\\u00e9\":\"\\n\",\"d\":{},"
+    "\"e\":0,\"f\":0,\"g\":0,\"h\":0,\"i\":0,\"j\":0},null,0."
+    "12345678901234567890123456789012345678901234567890123456789012345678901234567890]";
 
 /* 0: came out wrong; 1: failed as it should; 2: came out right. */
 static int parse_once(void)
@@ -71,8 +74,10 @@ static int parse_once(void)
     cbx_status st = cbx_json_parse(text, sizeof text - 1, "t", &v, &err);
     if (st) return st == CBX_ENOMEM && v == NULL;
     const cbx_json *numbers = cbx_json_at(v, 0);
-    int right = cbx_json_length(v) == 3 && cbx_json_length(numbers) == 5 &&
-                cbx_json_double_value(cbx_json_at(numbers, 1)) == 2.5;
+    const cbx_json *members = cbx_json_at(v, 1);
+    int right = cbx_json_length(v) == 4 && cbx_json_length(numbers) == 9 && cbx_json_length(members) == 10 &&
+                cbx_json_double_value(cbx_json_at(numbers, 1)) == 2.5 && cbx_json_has(members, "\xC3\xA9") &&
+                cbx_json_has(members, "j");
     cbx_json_unref(v);
     return right ? 2 : 0;
 }

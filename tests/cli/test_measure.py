@@ -1,7 +1,9 @@
 """A small sweep from end to end: rows, reports, store, resume, renders, and every misfortune on the way."""
+import functools
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,6 +11,7 @@ import time
 
 from harness import BUILD, NPERF, QUICK, TINY, Skip, check, equal, has, main, one_sentence, row_of
 
+WORKER = os.path.abspath(os.path.join(BUILD, "programs/workers/nperf-worker"))
 V1_KEYS = ["run_id", "case", "baseline", "platform", "framework", "param_point", "status", "metrics", "fidelity", "ratio", "failure_detail",
            "provenance", "schema_version"]
 
@@ -143,11 +146,13 @@ def wait_for(condition, seconds):
 
 def interrupt_and_resume(p):
     points = [x for m in (7, 8, 9) for x in ("--point", TINY.replace("7", str(m)))]
-    args = [*points, "--baselines", "stream,tiled", "--launches", "6", "--repeats", "4"]
-    run = subprocess.Popen([NPERF, *args], cwd=p.path, env=p.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    check(wait_for(lambda: os.path.exists(p.file("results/semiring_matmul.jsonl")), 30), "the first point is written while others go on")
+    args = [*points, "--baselines", "stream,tiled", *QUICK]
+    rows = p.file("results/semiring_matmul.jsonl")
+    slow = bad_worker(p, f'[ -e {rows} ] && exec sleep 600\nexec {WORKER} "$@"')
+    run = subprocess.Popen([NPERF, *args], cwd=p.path, env=dict(p.env, NPERF_WORKER=slow), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    check(wait_for(lambda: os.path.exists(rows), 120), "the first point is written while others go on")
     run.send_signal(signal.SIGINT)
-    output, words = run.communicate(timeout=30)
+    output, words = run.communicate(timeout=120)
     equal(run.returncode, 130, f"exit status; it said {words[-500:]!r}")
     has(words, "--resume", "how to go on")
     has(output, "stream", "what is finished is shown")
@@ -200,8 +205,7 @@ def no_path_in_rows(p):
 
 def bad_worker(p, script):
     """A worker that is honest as the oracle and bad in a launch, which is where the environment is padded."""
-    good = os.path.join(BUILD, "programs/workers/nperf-worker")
-    return p.write("worker", f'#!/bin/sh\n[ "${{NPERF_ENV_PAD+set}}" ] || exec {os.path.abspath(good)} "$@"\n{script}\n', 0o755)
+    return p.write("worker", f'#!/bin/sh\n[ "${{NPERF_ENV_PAD+set}}" ] || exec {WORKER} "$@"\n{script}\n', 0o755)
 
 
 def bad_workers(p):
@@ -302,15 +306,47 @@ def selection(p):
 
 def overlapping_runs_wait(p):
     points = ["--point", TINY, "--baselines", "stream,tiled"]
-    slow = subprocess.Popen([NPERF, *points, "--launches", "6", "--repeats", "8", "--out", "slow.jsonl", "--report", "slow.md"], cwd=p.path, env=p.env,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(0.5)
-    fast = p.run(*points, *QUICK, "--out", "fast.jsonl", "--report", "fast.md")
-    slow.communicate(timeout=60)
-    equal((slow.returncode, fast.returncode), (0, 0), f"both finish ({fast.stderr})")
-    has(fast.stderr, "waiting for CPU", "the second one says why it waits")
+    worker = bad_worker(p, f'echo > {p.file("started")}\nwhile ! [ -e {p.file("go")} ]; do sleep 0.05; done\nexec {WORKER} "$@"')
+    slow = subprocess.Popen([NPERF, *points, *QUICK, "--out", "slow.jsonl", "--report", "slow.md"], cwd=p.path, env=dict(p.env, NPERF_WORKER=worker),
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    check(wait_for(lambda: os.path.exists(p.file("started")), 120), "the first one is at its first launch, which waits")
+    fast = subprocess.Popen([NPERF, *points, *QUICK, "--out", "fast.jsonl", "--report", "fast.md"], cwd=p.path, env=p.env,
+                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    said = next((line for line in fast.stderr if "waiting for CPU" in line), None)
+    p.write("go", "")
+    check(said, "the second one says why it waits")
+    fast.communicate(timeout=120)
+    equal((slow.wait(timeout=120), fast.returncode), (0, 0), "both finish")
 
 
-main([tiny_run, no_host_and_no_path, json_document, interleaved, render_again, render_from_nothing, unwritable_places, disk_full,
-      interrupt_and_resume, resume_carries_rows_over, left_out_in_one_line, no_path_in_rows, bad_workers, wrong_shape, missing_frameworks,
-      no_gpu, selection, overlapping_runs_wait])
+def refused(p):
+    """Whether rows say that the machine was too busy to be believed: what nperf then advises is to measure again."""
+    for folder, _, names in os.walk(p.path):
+        for name in names:
+            if name.endswith(".jsonl"):
+                with open(os.path.join(folder, name), encoding="utf-8") as f:
+                    if re.search('"(clocks_disagree|work_done_after_the_clock)"', f.read()):
+                        return True
+    return False
+
+
+def undisturbed(test):
+    """The test; begun anew in an empty folder if it failed and a busy machine made nperf refuse rows; passed over if that is always so."""
+    @functools.wraps(test)
+    def try_again(p):
+        for _ in range(6):
+            try:
+                return test(p)
+            except AssertionError:
+                if not refused(p):
+                    raise
+            shutil.rmtree(p.path)
+            os.mkdir(p.path)
+        raise Skip("the machine is so busy that nperf refuses its rows, six times in a row")
+    return try_again
+
+
+main([undisturbed(t) for t in (
+    tiny_run, no_host_and_no_path, json_document, interleaved, render_again, render_from_nothing, unwritable_places, disk_full,
+    interrupt_and_resume, resume_carries_rows_over, left_out_in_one_line, no_path_in_rows, bad_workers, wrong_shape, missing_frameworks,
+    no_gpu, selection, overlapping_runs_wait)])

@@ -2,9 +2,9 @@
 import json
 import os
 import pty
+import resource
 import stat
 import subprocess
-import time
 
 from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence
 
@@ -74,6 +74,15 @@ def ingest_names_what_it_leaves_out(p):
         has(line, part)
     found = document(p, "ingest", "--data", "store", "--input", cut, good, expect=2, schema="calibrax-ingest")
     equal(([r["id"] for r in found["runs"]], [os.path.basename(s["file"]) for s in found["skipped"]]), (["run0001"], ["cut.json"]), "JSON says both")
+
+
+def ingest_says_the_machine_of_silent_files(p):
+    bmf = p.write("bmf.json", '{"search": {"latency": {"value": 12}}}')
+    told = p.write("told.json", json.dumps(make_run(1, 1.0)))
+    for args, wanted in (([], [None, "m1"]), (["--machine", "lab-7"], ["lab-7", "m1"]),
+                         (["--machine", "here"], [document(p, "machine", schema="calibrax-machine")["id"], "m1"])):
+        found = document(p, "ingest", "--data", f"store{len(args)}{args[-1:]}", "--input", bmf, told, *args, schema="calibrax-ingest")
+        equal([r["machine"] for r in found["runs"]], wanted, args)
 
 
 def ingest_never_overwrites_unasked(p):
@@ -290,17 +299,17 @@ def completions_of_all_shells(p):
 
 
 def help_is_quick(p):
-    """10 ms is the aim; a loaded machine, or a sanitizer, may take ten times that."""
-    run(p, "--help", expect=0)
+    """10 ms is the aim.  CPU time does not depend on who else is at work; a sanitizer, or a small cache, may take ten times the aim."""
     best = 9.0
     for _ in range(5):
-        start = time.perf_counter()
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         run(p, "--help", expect=0)
-        best = min(best, time.perf_counter() - start)
-    check(best < 0.1, f"--help took {best * 1e3:.1f} ms")
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        best = min(best, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+    check(best < 0.1, f"--help took {best * 1e3:.1f} ms of CPU time")
 
 
-main([ingest_takes_several_files, ingest_names_what_it_leaves_out, ingest_never_overwrites_unasked, ingest_into_a_folder_that_cannot_be_written,
+main([ingest_takes_several_files, ingest_names_what_it_leaves_out, ingest_says_the_machine_of_silent_files, ingest_never_overwrites_unasked, ingest_into_a_folder_that_cannot_be_written,
       formats_are_listed, runs_are_listed_newest_first, a_broken_file_costs_nothing_else, show_and_summary, trends, a_terminal_gets_bars,
       what_files_hold_says_nothing_to_the_terminal, queries_are_json_lines, baselines, stores_are_cared_for, looking_makes_nothing, usage_faults_are_sentences, machine_tells_the_fingerprint,
       completions_of_all_shells, help_is_quick])

@@ -1,12 +1,14 @@
 /*
- * Any bytes into the JSON parser.  What parses is written in two forms; each must parse again to an equal value,
- * and the first form must be a fixed point of parse and write.
+ * Any bytes into the JSON parser.  json-c must take or refuse them as we do and read the same.  What parses is written in two
+ * forms; each must parse again to an equal value, and the first form must be a fixed point of parse and write.
  */
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "calibrax/base/json.h"
+#include "tests/support/json_oracle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -37,6 +39,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cbx_json *v = NULL;
     cbx_err err = CBX_ERR_INIT;
     cbx_status st = cbx_json_parse((const char *)data, size, "input", &v, &err);
+    const char *differs = cbx_test_json_differs((const char *)data, size, st == CBX_OK, v);
+    if (differs) fprintf(stderr, "%s\n", differs);
+    require(!differs);
     if (st) {
         require(err.message[0] != 0 && v == NULL);
         return 0;

@@ -13,16 +13,17 @@ static cbx_profile_opts opts_of(const char *const *argv)
 {
     cbx_profile_opts o = CBX_PROFILE_OPTS_INIT;
     o.argv = argv;
-    o.runs = 3;
+    o.runs = 2;
     return o;
 }
 
 static void a_command_that_works(void **state)
 {
-    static const char program[] = "x = bytearray(b'1') * (60 << 20)\n"
-                                  "import time, subprocess, sys\n"
-                                  "subprocess.run([sys.executable, '-c', 'sum(range(2000000))'])\n"
-                                  "time.sleep(0.05)\n";
+    static const char program[] =
+        "x = bytearray(b'1') * (60 << 20)\n"
+        "import time, subprocess, sys\n"
+        "subprocess.run([sys.executable, '-c', 'import time; sum(range(2000000)); time.sleep(0.5)'])\n"
+        "time.sleep(0.5)\n";
     const char *const argv[] = { "python3", "-S", "-c", program, NULL };
     cbx_ctx *ctx = NULL;
     cbx_profile_opts o = opts_of(argv);
@@ -34,10 +35,10 @@ static void a_command_that_works(void **state)
     CHECK_OK(cbx_timeline_create(ctx, NULL, &t, &err), &err, "trace");
     o.trace = t;
     CHECK_OK(cbx_profile_command(ctx, &o, &p, &err), &err, "runs");
-    CHECK_INT(p.nruns, 3, "the first one, to warm up, does not count");
+    CHECK_INT(p.nruns, 2, "the first one, to warm up, does not count");
     for (size_t i = 0; i < p.nruns; i++) {
         const cbx_profile_run *r = &p.runs[i];
-        CHECK_GT(r->wall_s, 0.05, "it slept so long");
+        CHECK_GT(r->wall_s, 0.5, "it slept so long");
         CHECK_GT(r->max_rss_mb, 60, "it took so much");
         CHECK_GT(r->resources.summary.peak_rss_mb, 60, "and was seen at it");
         CHECK_GT(r->cpu_user_s + r->cpu_system_s, 0.01, "with its child");

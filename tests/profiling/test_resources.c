@@ -213,8 +213,17 @@ static void burn(double seconds)
     while ((double)t.tv_sec + 1e-9 * (double)t.tv_nsec < seconds);
 }
 
+/* Between the grandchild and the monitor's device: it says when its work is done, and is told when it was looked at often enough. */
+typedef struct meeting {
+    int done[2], seen[2]; /* pipes */
+    int looks, after;     /* calls of say_device; those since the grandchild was done */
+    bool told;
+} meeting;
+
+enum { LOOKS = 12 };
+
 /* A grandchild that takes 48 MiB and 0.2 s of CPU; the child waits for it. */
-static void family(void)
+static void family(const meeting *w)
 {
     pid_t pid = fork();
     if (pid == 0) {
@@ -222,17 +231,27 @@ static void family(void)
         char *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         for (size_t i = 0; i < size; i += 4096) p[i] = 1;
         burn(0.2);
-        usleep(100000);
-        _exit(0);
+        _exit(write(w->done[1], "d", 1) != 1 || read(w->seen[0], p, 1) != 1);
     }
     waitpid(pid, NULL, 0);
     _exit(0);
 }
 
+static void meet(meeting *w)
+{
+    *w = (meeting){ .looks = 0 };
+    CHECK(pipe(w->done) == 0 && pipe(w->seen) == 0, "pipes");
+    CHECK(fcntl(w->done[0], F_SETFL, O_NONBLOCK) == 0, "asked, never waited for");
+}
+
 static void say_device(void *user, cbx_resource_device *out)
 {
-    int *n = user;
-    *out = (cbx_resource_device){ 100.0 + ++*n, 50, NAN, 200 };
+    meeting *w = user;
+    char c;
+
+    *out = (cbx_resource_device){ 100.0 + ++w->looks, 50, NAN, 200 };
+    if (w->after > 0 || read(w->done[0], &c, 1) == 1) w->after++;
+    if (w->after == LOOKS) w->told = write(w->seen[1], "s", 1) == 1;
 }
 
 static void a_real_family(void **state)
@@ -242,24 +261,27 @@ static void a_real_family(void **state)
     cbx_resource_opts o = CBX_RESOURCE_OPTS_INIT;
     cbx_resource_monitor *m = NULL;
     cbx_resource_report r, again;
-    int device = 0, status;
+    meeting w;
+    int status;
     pid_t pid;
     (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
+    meet(&w);
     pid = fork();
-    if (pid == 0) family();
+    if (pid == 0) family(&w);
     o.pid = pid;
     o.interval_s = 0.01;
     o.pss = true;
     o.max_samples = 8;
     o.device = say_device;
-    o.device_user = &device;
+    o.device_user = &w;
     CHECK_OK(cbx_resource_monitor_start(ctx, &o, &m, &err), &err, "start");
     for (siginfo_t info = { 0 }; waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) != 0;) {}
     CHECK_OK(cbx_resource_monitor_stop(m, &r, &err), &err, "stop");
     CHECK_OK(cbx_resource_monitor_stop(m, &again, &err), &err, "twice");
     waitpid(pid, &status, 0);
     CHECK(memcmp(&r, &again, sizeof r) == 0, "the same");
+    CHECK(w.told, "looked at often enough");
     CHECK_GT(r.summary.peak_rss_mb, 47, "of the grandchild");
     CHECK_GT((double)r.hwm_bytes, 47 * MIB, "of the grandchild");
     CHECK(r.pss_stopped || r.peak_pss_bytes > 47 * MIB, "its own pages, unless that took too long");
@@ -270,12 +292,13 @@ static void a_real_family(void **state)
     CHECK(r.peak_cpu_percent >= r.mean_cpu_percent, "peak");
     CHECK(r.peak_processes == 2 && r.processes_seen == 2 && r.ended, "both, and the end");
     CHECK_GT((double)r.minor_faults, 48.0 * 256 * 0.01, "pages or huge pages");
-    CHECK(r.nsamples >= 2 && r.nsamples <= 8 && r.summary.num_samples > 8, "thinned");
+    CHECK(r.nsamples >= 2 && r.nsamples <= 8 && r.summary.num_samples >= LOOKS, "thinned");
     for (size_t i = 1; i < r.nsamples; i++) CHECK(r.samples[i].time_ns > r.samples[i - 1].time_ns, "in order");
     CHECK_GT(r.overhead_cpu_s, 0, "its own cost");
-    CHECK_LE(fabs(r.summary.peak_gpu_mem_mb - 100.0 - device), 0, "device: peak");
+    CHECK_LE(fabs(r.summary.peak_gpu_mem_mb - 100.0 - w.looks), 0, "device: peak");
     CHECK_LE(fabs(r.summary.mean_gpu_power_w - 200), 0, "device: mean");
     CHECK(isnan(r.summary.mean_gpu_clock_mhz), "device: not told");
+    for (int i = 0; i < 2; i++) close(w.done[i]), close(w.seen[i]);
     cbx_resource_monitor_free(m);
     cbx_ctx_free(ctx);
 }

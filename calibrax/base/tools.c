@@ -3,7 +3,7 @@
  * relative to the running program and to this library: the build tree and the installed tree have fixed shapes, so no binary
  * needs to carry the path it was built or installed at, and a moved tree still works.
  */
-#include "calibrax/perf/tools.h"
+#include "calibrax/base/tools.h"
 
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -37,6 +37,17 @@ static const tool_spec specs[CBX__TOOL_COUNT] = {
                                   { "../share/calibrax/workers/python", "../../share/calibrax/workers/python",
                                     "../../../../workers/python", "../../workers/python", "../../../workers/python" },
                                   R_OK },
+    [CBX__TOOL_BENCHMARK] = { "calibrax-benchmark",
+                              "CALIBRAX_BENCHMARK_WORKER",
+                              { ".", "../workers", "../../programs/workers", "programs/workers", "../libexec/calibrax",
+                                "../../libexec/calibrax" },
+                              X_OK },
+    [CBX__TOOL_PYTHON_BENCHMARK] = { "benchmark.py",
+                                     "CALIBRAX_BENCHMARK_PYTHON",
+                                     { "../share/calibrax/workers/python", "../../share/calibrax/workers/python",
+                                       "../../../../workers/python", "../../workers/python",
+                                       "../../../workers/python" },
+                                     R_OK },
 };
 
 #define PATH_SIZE 4096

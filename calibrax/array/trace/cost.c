@@ -1,0 +1,397 @@
+/*
+ * The rule of each primitive, in one table by its number.
+ *
+ * Sources: Blackford & Dongarra, LAPACK Working Note 41 (1999), appendix C (factors and solvers); Golub & Van Loan, Matrix
+ * Computations, 4th ed. (2013), figures 8.6.1 and section 8.3 (SVD, symmetric eigenproblem); Cooley & Tukey, Math. Comp. 19 (1965)
+ * 297-301 (5 n log2 n for radix 2).
+ */
+#include "calibrax/array/trace/cost.h"
+
+#include <math.h>
+
+#include "calibrax/array/promote.h"
+
+/* --- sums that stay at the top --- */
+
+static uint64_t plus(uint64_t a, uint64_t b, unsigned *flags)
+{
+    uint64_t r;
+    if (!__builtin_add_overflow(a, b, &r)) return r;
+    *flags |= CBX_COST_OVERFLOW;
+    return UINT64_MAX;
+}
+
+static uint64_t times(uint64_t a, uint64_t b, unsigned *flags)
+{
+    uint64_t r;
+    if (!__builtin_mul_overflow(a, b, &r)) return r;
+    *flags |= CBX_COST_OVERFLOW;
+    return UINT64_MAX;
+}
+
+void cbx_cost_add(cbx_cost *sum, const cbx_cost *c, uint64_t n)
+{
+    unsigned f = 0;
+
+    if (n == 0) return;
+    sum->flop = plus(sum->flop, times(c->flop, n, &f), &f);
+    sum->int_op = plus(sum->int_op, times(c->int_op, n, &f), &f);
+    sum->transcendental = plus(sum->transcendental, times(c->transcendental, n, &f), &f);
+    sum->bytes_read = plus(sum->bytes_read, times(c->bytes_read, n, &f), &f);
+    sum->bytes_written = plus(sum->bytes_written, times(c->bytes_written, n, &f), &f);
+    sum->calls = plus(sum->calls, times(c->calls, n, &f), &f);
+    sum->flags |= c->flags | f;
+}
+
+/* --- what rules work with --- */
+
+typedef struct rule rule;
+
+typedef struct work {
+    const cbx_call *call;
+    const rule *rule;
+    cbx_cost *out;
+    size_t nresult;  /* elements */
+    size_t noperand; /* of the first operand; 0: there is none */
+    cbx_dtype dtype; /* that the work is done in */
+} work;
+
+struct rule {
+    void (*count)(const work *w);
+    int real, complex, transcendental; /* of each result */
+    int works_on;                      /* operand whose dtype the work is done in */
+};
+
+static bool is_complex(const work *w) { return cbx_dtype_kind(w->dtype) == CBX_KIND_COMPLEX; }
+
+static size_t dim(const work *w, size_t operand, int from_the_end)
+{
+    const cbx_array *a = w->call->in[operand];
+    return cbx_array_dim(a, cbx_array_ndim(a) - from_the_end);
+}
+
+/* n operations of the dtype's kind. */
+static void put(const work *w, uint64_t n)
+{
+    uint64_t *to = cbx_dtype_kind(w->dtype) >= CBX_KIND_FLOAT ? &w->out->flop : &w->out->int_op;
+    *to = plus(*to, n, &w->out->flags);
+}
+
+static void put_nominal(const work *w, double n)
+{
+    w->out->flags |= CBX_COST_NOMINAL;
+    if (n >= 0x1p64) {
+        w->out->flags |= CBX_COST_OVERFLOW;
+        n = 0x1.fffffffffffffp63;
+    }
+    put(w, n > 0 ? (uint64_t)(n + 0.5) : 0);
+}
+
+/* --- the rules --- */
+
+static void moves(const work *w) { (void)w; }
+
+static void views(const work *w)
+{
+    w->out->bytes_read = 0;
+    w->out->bytes_written = 0;
+}
+
+static void elements(const work *w)
+{
+    const rule *r = w->rule;
+    bool function = r->transcendental && cbx_dtype_kind(w->dtype) >= CBX_KIND_FLOAT;
+
+    if (function) w->out->transcendental = times(w->nresult, (uint64_t)r->transcendental, &w->out->flags);
+    put(w, times(w->nresult, (uint64_t)(is_complex(w) ? r->complex : function ? 0 : r->real), &w->out->flags));
+}
+
+/* Elements that meet in a result but for the first of each. */
+static void reduces(const work *w)
+{
+    uint64_t n = w->noperand > w->nresult ? w->noperand - w->nresult : 0;
+    put(w, times(n, (uint64_t)(is_complex(w) ? w->rule->complex : 1), &w->out->flags));
+}
+
+static size_t lane(const work *w)
+{
+    size_t n = cbx_array_dim(w->call->in[0], w->call->attrs->axis);
+    return n ? n : 1;
+}
+
+static void runs_along(const work *w)
+{
+    uint64_t n = w->noperand - w->noperand / lane(w);
+    put(w, times(n, (uint64_t)(is_complex(w) ? w->rule->complex : 1), &w->out->flags));
+}
+
+static void sorts(const work *w) { put_nominal(w, (double)w->noperand * ceil(log2((double)lane(w)))); }
+/* Selection by partitions: twice the elements on average, whatever the rank (Floyd & Rivest 1975 need 1.5). */
+static void selects(const work *w) { put_nominal(w, 2.0 * (double)w->noperand); }
+static void bisects(const work *w) { put_nominal(w, (double)w->nresult * ceil(log2((double)w->noperand + 1))); }
+
+static void scans_for_nonzero(const work *w) { put(w, w->noperand); }
+
+/* Reads what it takes, and where. */
+static void takes(const work *w)
+{
+    w->out->bytes_read = plus(w->out->bytes_written, cbx_array_bytes(w->call->in[1]), &w->out->flags);
+}
+
+static void scatters(const work *w)
+{
+    int mode = w->call->attrs->mode;
+    uint64_t each = mode == CBX_SCATTER_SET ? 0 : !is_complex(w) ? 1 : mode == CBX_SCATTER_MUL ? 6 : 2;
+    put(w, times(cbx_array_count(w->call->in[2]), each, &w->out->flags));
+}
+
+static void multiplies_matrices(const work *w)
+{
+    uint64_t k = cbx_array_dim(w->call->in[0], cbx_array_ndim(w->call->in[0]) - 1);
+    put(w, times(times(w->nresult, k, &w->out->flags), is_complex(w) ? 8 : 2, &w->out->flags));
+}
+
+/* Matrices of a stack, of rows by columns elements each. */
+static double stack_of(const work *w, double rows, double columns)
+{
+    return rows * columns > 0 ? (double)w->noperand / (rows * columns) : 0;
+}
+
+static void put_factor(const work *w, double n) { put_nominal(w, is_complex(w) ? 4 * n : n); }
+
+static void factors_cholesky(const work *w)
+{
+    double n = (double)dim(w, 0, 1);
+    put_factor(w, stack_of(w, n, n) * (n * n * n / 3 + n * n / 2 + n / 6));
+}
+
+static double lu(double n) { return 2 * n * n * n / 3 - n * n / 2 + 5 * n / 6; }
+
+static void factors_lu(const work *w)
+{
+    double n = (double)dim(w, 0, 1);
+    put_factor(w, stack_of(w, n, n) * lu(n));
+}
+
+/* Right-hand sides of a matrix: as many as elements of the result to n of them. */
+static double solves_with(const work *w, double n) { return n > 0 ? (double)w->nresult / n : 0; }
+
+static void solves_triangle(const work *w)
+{
+    double n = (double)dim(w, 0, 1);
+    put_factor(w, solves_with(w, n) * n * n);
+}
+
+static void solves(const work *w)
+{
+    double n = (double)dim(w, 0, 1);
+    put_factor(w, stack_of(w, n, n) * lu(n) + solves_with(w, n) * (2 * n * n - n));
+}
+
+/* Householder's factors, then Q made of its first k reflections. */
+static void factors_qr(const work *w)
+{
+    double m = (double)dim(w, 0, 2), n = (double)dim(w, 0, 1), k = fmin(m, n), q = w->call->attrs->mode ? m : k;
+    double r = m >= n ? 2 * m * n * n - 2 * n * n * n / 3 : 2 * n * m * m - 2 * m * m * m / 3;
+    double make = 4 * m * q * k - 2 * (m + q) * k * k + 4 * k * k * k / 3;
+    put_factor(w, stack_of(w, m, n) * (r + make));
+}
+
+static void finds_eigenvectors(const work *w)
+{
+    double n = (double)dim(w, 0, 1);
+    put_factor(w, stack_of(w, n, n) * 9 * n * n * n);
+}
+
+static void finds_eigenvalues(const work *w)
+{
+    double n = (double)dim(w, 0, 1);
+    put_factor(w, stack_of(w, n, n) * 4 * n * n * n / 3);
+}
+
+static void finds_singular_vectors(const work *w)
+{
+    double a = (double)dim(w, 0, 2), b = (double)dim(w, 0, 1), m = fmax(a, b), n = fmin(a, b);
+    double each = w->call->attrs->mode ? 4 * m * m * n + 22 * n * n * n : 6 * m * n * n + 20 * n * n * n;
+    put_factor(w, stack_of(w, a, b) * each);
+}
+
+static void finds_singular_values(const work *w)
+{
+    double a = (double)dim(w, 0, 2), b = (double)dim(w, 0, 1), m = fmax(a, b), n = fmin(a, b);
+    put_factor(w, stack_of(w, a, b) * (2 * m * n * n + 2 * n * n * n));
+}
+
+/* The real operand or result of rfft and irfft has the length; half the work of a complex one. */
+static void transforms(const work *w)
+{
+    const cbx_call *c = w->call;
+    bool back = c->prim == CBX_PRIM_IRFFT;
+    double n = back ? (double)c->attrs->shape[0] : (double)lane(w), all = (double)(back ? w->nresult : w->noperand);
+    put_nominal(w, (c->prim == CBX_PRIM_FFT ? 5.0 : 2.5) * all * (n > 1 ? log2(n) : 0));
+}
+
+/* Marsaglia & Tsang (2000): rounds are drawn until one is accepted, about 1.05 of them. */
+static void draws_gamma(const work *w)
+{
+    elements(w);
+    w->out->flags |= CBX_COST_NOMINAL | CBX_COST_AT_LEAST;
+}
+
+#define EACH(n)                                                                                                        \
+    {                                                                                                                  \
+        elements, (n), (n), 0, 0                                                                                       \
+    }
+#define EACH_2(real, cpl)                                                                                              \
+    {                                                                                                                  \
+        elements, (real), (cpl), 0, 0                                                                                  \
+    }
+#define FUNCTION                                                                                                       \
+    {                                                                                                                  \
+        elements, 1, 0, 1, 0                                                                                           \
+    }
+#define RULE(f)                                                                                                        \
+    {                                                                                                                  \
+        f, 1, 2, 0, 0                                                                                                  \
+    }
+
+static const rule rules[CBX_PRIM_LIMIT] = {
+    [CBX_PRIM_FULL] = RULE(moves),
+    [CBX_PRIM_IOTA] = RULE(moves),
+    [CBX_PRIM_NEG] = EACH_2(1, 2),
+    [CBX_PRIM_ABS] = { elements, 1, 3, 0, 0 },
+    [CBX_PRIM_SIGN] = EACH(1),
+    [CBX_PRIM_FLOOR] = EACH(1),
+    [CBX_PRIM_CEIL] = EACH(1),
+    [CBX_PRIM_RINT] = EACH(1),
+    [CBX_PRIM_TRUNC] = EACH(1),
+    [CBX_PRIM_SQRT] = FUNCTION,
+    [CBX_PRIM_CBRT] = FUNCTION,
+    [CBX_PRIM_EXP] = FUNCTION,
+    [CBX_PRIM_EXP2] = FUNCTION,
+    [CBX_PRIM_EXPM1] = FUNCTION,
+    [CBX_PRIM_LOG] = FUNCTION,
+    [CBX_PRIM_LOG2] = FUNCTION,
+    [CBX_PRIM_LOG10] = FUNCTION,
+    [CBX_PRIM_LOG1P] = FUNCTION,
+    [CBX_PRIM_SIN] = FUNCTION,
+    [CBX_PRIM_COS] = FUNCTION,
+    [CBX_PRIM_TAN] = FUNCTION,
+    [CBX_PRIM_ASIN] = FUNCTION,
+    [CBX_PRIM_ACOS] = FUNCTION,
+    [CBX_PRIM_ATAN] = FUNCTION,
+    [CBX_PRIM_SINH] = FUNCTION,
+    [CBX_PRIM_COSH] = FUNCTION,
+    [CBX_PRIM_TANH] = FUNCTION,
+    [CBX_PRIM_ASINH] = FUNCTION,
+    [CBX_PRIM_ACOSH] = FUNCTION,
+    [CBX_PRIM_ATANH] = FUNCTION,
+    [CBX_PRIM_ERF] = FUNCTION,
+    [CBX_PRIM_ERFC] = FUNCTION,
+    [CBX_PRIM_LGAMMA] = FUNCTION,
+    [CBX_PRIM_NOT] = EACH(1),
+    [CBX_PRIM_ISNAN] = EACH_2(1, 2),
+    [CBX_PRIM_ISINF] = EACH_2(1, 2),
+    [CBX_PRIM_ISFINITE] = EACH_2(1, 2),
+    [CBX_PRIM_SIGNBIT] = EACH(1),
+    [CBX_PRIM_CAST] = RULE(moves),
+    [CBX_PRIM_REAL] = RULE(moves),
+    [CBX_PRIM_IMAG] = RULE(moves),
+    [CBX_PRIM_CONJ] = EACH(1),
+    [CBX_PRIM_ADD] = EACH_2(1, 2),
+    [CBX_PRIM_SUB] = EACH_2(1, 2),
+    [CBX_PRIM_MUL] = EACH_2(1, 6),
+    [CBX_PRIM_DIV] = EACH_2(1, 11),
+    [CBX_PRIM_FLOOR_DIV] = EACH(1),
+    [CBX_PRIM_REM] = EACH(1),
+    [CBX_PRIM_POW] = FUNCTION,
+    [CBX_PRIM_ATAN2] = FUNCTION,
+    [CBX_PRIM_HYPOT] = FUNCTION,
+    [CBX_PRIM_MAX] = EACH(1),
+    [CBX_PRIM_MIN] = EACH(1),
+    [CBX_PRIM_NEXTAFTER] = EACH(1),
+    [CBX_PRIM_COPYSIGN] = EACH(1),
+    [CBX_PRIM_LOGADDEXP] = FUNCTION,
+    [CBX_PRIM_EQ] = EACH_2(1, 2),
+    [CBX_PRIM_NE] = EACH_2(1, 2),
+    [CBX_PRIM_LT] = EACH(1),
+    [CBX_PRIM_LE] = EACH(1),
+    [CBX_PRIM_GT] = EACH(1),
+    [CBX_PRIM_GE] = EACH(1),
+    [CBX_PRIM_AND] = EACH(1),
+    [CBX_PRIM_OR] = EACH(1),
+    [CBX_PRIM_XOR] = EACH(1),
+    [CBX_PRIM_SHL] = EACH(1),
+    [CBX_PRIM_SHR] = EACH(1),
+    [CBX_PRIM_COMPLEX] = RULE(moves),
+    [CBX_PRIM_SELECT] = { elements, 1, 1, 0, 1 },
+    [CBX_PRIM_CLAMP] = EACH(1),
+    [CBX_PRIM_FMA] = EACH(2),
+    [CBX_PRIM_RESHAPE] = RULE(views),
+    [CBX_PRIM_TRANSPOSE] = RULE(views),
+    [CBX_PRIM_BROADCAST] = RULE(views),
+    [CBX_PRIM_SLICE] = RULE(views),
+    [CBX_PRIM_PAD] = RULE(moves),
+    [CBX_PRIM_CONCAT] = RULE(moves),
+    [CBX_PRIM_COPY] = RULE(moves),
+    [CBX_PRIM_TAKE] = RULE(takes),
+    [CBX_PRIM_TAKE_ALONG] = RULE(takes),
+    [CBX_PRIM_SCATTER] = RULE(scatters),
+    [CBX_PRIM_SEARCHSORTED] = RULE(bisects),
+    [CBX_PRIM_NONZERO] = RULE(scans_for_nonzero),
+    [CBX_PRIM_SUM] = { reduces, 1, 2, 0, 0 },
+    [CBX_PRIM_PROD] = { reduces, 1, 6, 0, 0 },
+    [CBX_PRIM_REDUCE_MAX] = RULE(reduces),
+    [CBX_PRIM_REDUCE_MIN] = RULE(reduces),
+    [CBX_PRIM_ANY] = RULE(reduces),
+    [CBX_PRIM_ALL] = RULE(reduces),
+    [CBX_PRIM_ARGMAX] = RULE(reduces),
+    [CBX_PRIM_ARGMIN] = RULE(reduces),
+    [CBX_PRIM_CUMSUM] = { runs_along, 1, 2, 0, 0 },
+    [CBX_PRIM_CUMPROD] = { runs_along, 1, 6, 0, 0 },
+    [CBX_PRIM_CUMMAX] = RULE(runs_along),
+    [CBX_PRIM_CUMMIN] = RULE(runs_along),
+    [CBX_PRIM_SORT] = RULE(sorts),
+    [CBX_PRIM_ARGSORT] = RULE(sorts),
+    [CBX_PRIM_RANKED] = RULE(selects),
+    [CBX_PRIM_MATMUL] = RULE(multiplies_matrices),
+    [CBX_PRIM_CHOLESKY] = RULE(factors_cholesky),
+    [CBX_PRIM_TRIANGULAR_SOLVE] = RULE(solves_triangle),
+    [CBX_PRIM_SOLVE] = RULE(solves),
+    [CBX_PRIM_LU] = RULE(factors_lu),
+    [CBX_PRIM_QR] = RULE(factors_qr),
+    [CBX_PRIM_EIGH] = RULE(finds_eigenvectors),
+    [CBX_PRIM_EIGVALSH] = RULE(finds_eigenvalues),
+    [CBX_PRIM_SVD] = RULE(finds_singular_vectors),
+    [CBX_PRIM_SVDVALS] = RULE(finds_singular_values),
+    [CBX_PRIM_FFT] = RULE(transforms),
+    [CBX_PRIM_RFFT] = RULE(transforms),
+    [CBX_PRIM_IRFFT] = RULE(transforms),
+    /* 20 rounds of an addition, a rotation (3) and an exclusive or; keys in: 2 at first, 3 after every fourth round, 2 for the third key */
+    [CBX_PRIM_THREEFRY] = EACH(20 * 5 + 2 + 5 * 3 + 2),
+    [CBX_PRIM_ERFINV] = FUNCTION,
+    [CBX_PRIM_RANDOM_GAMMA] = { draws_gamma, 0, 0, 3, 1 },
+};
+
+static uint64_t count_of(const cbx_array_desc *d)
+{
+    uint64_t n = 1;
+    for (int i = 0; i < d->ndim; i++) n *= d->shape[i];
+    return n;
+}
+
+cbx_cost cbx_cost_of_call(const cbx_call *call)
+{
+    const rule *r = (unsigned)call->prim < CBX_PRIM_LIMIT ? &rules[call->prim] : &rules[CBX_PRIM_FULL];
+    cbx_cost c = { .calls = 1 };
+    work w = { .call = call, .rule = r, .out = &c, .nresult = count_of(call->result), .dtype = call->result->dtype };
+
+    if (call->nin) {
+        w.noperand = cbx_array_count(call->in[0]);
+        w.dtype = cbx_array_dtype(call->in[(size_t)r->works_on < call->nin ? r->works_on : 0]);
+    }
+    for (size_t i = 0; i < call->nin; i++) c.bytes_read = plus(c.bytes_read, cbx_array_bytes(call->in[i]), &c.flags);
+    c.bytes_written = w.nresult * cbx_dtype_size(call->result->dtype);
+    if (r->count) r->count(&w);
+    return c;
+}

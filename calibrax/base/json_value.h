@@ -1,0 +1,82 @@
+/*
+ * What a JSON value is made of; for json*.c alone.
+ *
+ * A value is 16 bytes.  Containers hold the small kinds (null, boolean, number) in place, so that ten million numbers are one
+ * block of 160 MB, and refer to strings and containers, which stand alone and count their references.
+ */
+#ifndef CALIBRAX_BASE_JSON_VALUE_H
+#define CALIBRAX_BASE_JSON_VALUE_H
+
+#include "calibrax/base/json.h"
+
+#define CBX__JSON_DEPTH_MOST 64
+
+typedef enum kind {
+    KIND_NULL, /* only in a container: outside a null is a NULL pointer */
+    KIND_BOOL,
+    KIND_INT,
+    KIND_UINT, /* beyond INT64_MAX */
+    KIND_DOUBLE,
+    KIND_STRING,
+    KIND_ARRAY,
+    KIND_OBJECT,
+    KIND_REF /* only in a container: a string, an array or an object that stands elsewhere */
+} kind;
+
+struct cbx_json {
+    uint32_t refs; /* 0: in place, lives and dies with its container */
+    uint32_t kind;
+    union {
+        bool truth;
+        int64_t number;
+        uint64_t large;
+        double real;
+        cbx_json *ref;
+        size_t count; /* bytes of a string, elements, members */
+    };
+};
+
+typedef struct json_string {
+    cbx_json head;
+    char bytes[]; /* with a NUL behind the last */
+} json_string;
+
+typedef struct json_array {
+    cbx_json head;
+    cbx_json *items;
+    size_t room;
+} json_array;
+
+typedef struct json_member {
+    uint32_t key_at, key_len; /* in keys, with a NUL behind it */
+    cbx_json value;
+} json_member;
+
+typedef struct json_object {
+    cbx_json head;
+    json_member *members;
+    char *keys;      /* of all members, one behind the other */
+    uint32_t *slots; /* open addressing: 1 + number of the member, 0: free; NULL while members are few */
+    uint32_t room, keys_len, keys_room, nslots;
+} json_object;
+
+static inline const json_string *cbx__as_string(const cbx_json *v) { return (const json_string *)(const void *)v; }
+static inline const json_array *cbx__as_array(const cbx_json *v) { return (const json_array *)(const void *)v; }
+static inline const json_object *cbx__as_object(const cbx_json *v) { return (const json_object *)(const void *)v; }
+
+/** What stands in a container, as everybody else sees it. */
+static inline cbx_json *cbx__json_seen(const cbx_json *place)
+{
+    return place->kind == KIND_NULL ? NULL : place->kind == KIND_REF ? place->ref : (cbx_json *)(uintptr_t)place;
+}
+
+/** A string of n bytes that the caller fills; NULL: out of memory. */
+json_string *cbx__json_string_new(size_t n);
+/** Moves a small value, or a KIND_REF whose reference it takes over, to the end of an array; false: out of memory. */
+bool cbx__json_append(cbx_json *array, cbx_json value);
+/** The same for a member: of a key that is there the value is replaced.  On failure the reference stays the caller's. */
+bool cbx__json_put(cbx_json *object, const char *key, size_t key_len, cbx_json value);
+/** Gives back what the container has room for beyond its content. */
+void cbx__json_trim(cbx_json *container);
+
+#endif

@@ -1,0 +1,224 @@
+/* Two worktrees, launches in turns, one verdict. */
+#include "calibrax/ci/compare.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/base/rng.h"
+#include "calibrax/ci/worktree.h"
+#include "calibrax/statistics/significance.h"
+
+#define LAUNCHES       25
+#define LEAST_LAUNCHES 6
+#define LAYOUT_BYTES   4096 /* a page: alignments repeat beyond it */
+
+typedef struct job {
+    cbx_ctx *ctx;
+    const cbx_compare_opts *opts;
+    cbx_arena *arena;
+    cbx__shell sh;
+    cbx_rng rng;
+    const char *repository, *mirror, *hash[2], *tree[2];
+    size_t launches;
+    double *values[2];
+} job;
+
+static cbx_status no_memory(cbx_err *err)
+{
+    return cbx_fail(err, CBX_ENOMEM, "no memory for a comparison of revisions");
+}
+
+static const char *name_of(const job *j, int side) { return side ? j->opts->b : j->opts->a; }
+
+static void tell(const job *j, const char *words, size_t done)
+{
+    if (j->opts->progress) j->opts->progress(j->opts->user, words, done, 2 * j->launches);
+}
+
+/* --- worktrees --- */
+
+static cbx_status prepare(job *j, int side, cbx_err *err)
+{
+    cbx__shell_job build = { .command = j->opts->build,
+                             .commit = j->hash[side],
+                             .timeout_s = j->opts->build_timeout_s };
+    const char *name = cbx_arena_printf(j->arena, "%c-%.12s", side ? 'b' : 'a', j->hash[side]);
+    cbx__shell_end end;
+    cbx_status st;
+
+    if (!name) return no_memory(err);
+    st = cbx__worktree_add(&j->sh, j->arena, j->mirror, name, j->hash[side], &j->tree[side], err);
+    if (st || !j->opts->build) return st;
+    tell(j, cbx_arena_printf(j->arena, "building %s", name_of(j, side)), 0);
+    build.dir = j->tree[side];
+    st = cbx__shell_run(&j->sh, &build, &end, err);
+    if (st || !end.failure) return st;
+    return cbx_fail(err, CBX_ECHILD, "the build of '%s' failed: %.300s", name_of(j, side), end.message);
+}
+
+/* --- launches --- */
+
+static cbx_status read_metric(job *j, int side, double *value, cbx_err *err)
+{
+    char *text;
+    size_t len;
+    bool found;
+    cbx_status st = cbx__shell_output(&j->sh, &text, &len, err);
+
+    if (st) return st;
+    found = cbx__metric_scan(text, j->opts->metric, value);
+    cbx_mem_free(cbx_ctx_allocator(j->ctx), text, len + 1);
+    if (found) return CBX_OK;
+    return cbx_fail(err, CBX_ECHILD, "no number behind '%s' in what the benchmark of '%s' printed", j->opts->metric,
+                    name_of(j, side));
+}
+
+static cbx_status launch(job *j, int side, double *value, cbx_err *err)
+{
+    cbx__shell_job bench = { j->opts->bench, j->tree[side], j->hash[side], j->opts->bench_timeout_s };
+    cbx__shell_end end;
+    cbx_status st;
+
+    bench.env_pad_bytes = (size_t)cbx_rng_below(&j->rng, LAYOUT_BYTES);
+    bench.stack_pad_bytes = (size_t)cbx_rng_below(&j->rng, LAYOUT_BYTES);
+    st = cbx__shell_run(&j->sh, &bench, &end, err);
+    if (st) return st;
+    if (end.failure)
+        return cbx_fail(err, CBX_ECHILD, "the benchmark of '%s' failed: %.300s", name_of(j, side), end.message);
+    *value = end.wall_s;
+    st = j->opts->metric ? read_metric(j, side, value, err) : CBX_OK;
+    if (!st && !(*value > 0 && isfinite(*value)))
+        st = cbx_fail(err, CBX_EDOM, "the benchmark of '%s' gave %g: a cost is above 0", name_of(j, side), *value);
+    return st;
+}
+
+static cbx_status launch_all(job *j, cbx_err *err)
+{
+    double warm;
+    cbx_status st = CBX_OK;
+
+    for (int side = 0; !st && side < 2; side++) {
+        j->values[side] = cbx_arena_calloc(j->arena, j->launches, sizeof(double));
+        st = j->values[side] ? launch(j, side, &warm, err) : no_memory(err);
+    }
+    for (size_t r = 0; !st && r < j->launches; r++) {
+        for (int k = 0; !st && k < 2; k++) {
+            int side = r % 2 ? 1 - k : k;
+            st = launch(j, side, &j->values[side][r], err);
+            if (!st) tell(j, name_of(j, side), 2 * r + (size_t)k + 1);
+        }
+    }
+    return st;
+}
+
+/* --- the verdict --- */
+
+static double claim_p(cbx_verdict verdict, double margin, const double *q, size_t n)
+{
+    size_t below = 0, above = 0;
+
+    if (verdict == CBX_VERDICT_EQUIVALENT) return cbx_stat_equivalence_p(q, n, 1 / (1 + margin), 1 + margin);
+    for (size_t i = 0; i < n; i++) {
+        below += q[i] < 1;
+        above += q[i] > 1;
+    }
+    return cbx_stat_sign_test_p(below, above);
+}
+
+static cbx_status decide(job *j, cbx_compare_result *out, cbx_err *err)
+{
+    double level = j->opts->level > 0 ? j->opts->level : 0.95;
+    double margin = isnan(j->opts->margin) ? CBX_VERDICT_MARGIN : j->opts->margin;
+    double *q = cbx_arena_calloc(j->arena, j->launches, sizeof *q);
+    cbx_compare_result r = { .rounds = j->launches };
+    cbx_status st = q ? CBX_OK : no_memory(err);
+
+    for (int side = 0; !st && side < 2; side++) {
+        r.hash[side] = j->hash[side];
+        r.values[side] = j->values[side];
+        st = cbx_stat_median_interval(j->ctx, j->values[side], j->launches, level, &r.median[side], err);
+    }
+    if (!st) st = cbx_stat_paired_ratio(j->ctx, j->values[1], j->values[0], j->launches, level, &r.ratio, err);
+    if (st) return st;
+    for (size_t i = 0; i < j->launches; i++) q[i] = j->values[1][i] / j->values[0][i];
+    r.verdict = cbx_verdict_of_ratio(&r.ratio, margin);
+    r.p = claim_p(r.verdict, margin, q, j->launches);
+    *out = r;
+    return CBX_OK;
+}
+
+static cbx_status check_opts(job *j, cbx_err *err)
+{
+    const cbx_compare_opts *o = j->opts;
+
+    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_compare_opts of another version");
+    if (!o->a || !o->b) return cbx_fail(err, CBX_EINVAL, "a comparison needs two revisions");
+    if (!o->bench) return cbx_fail(err, CBX_EINVAL, "a comparison of revisions needs a command to measure");
+    if (o->metric && !*o->metric) return cbx_fail(err, CBX_EINVAL, "the metric has no name");
+    if (o->level < 0 || o->level >= 1) return cbx_fail(err, CBX_EINVAL, "level %g is not between 0 and 1", o->level);
+    if (o->margin < 0) return cbx_fail(err, CBX_EINVAL, "the margin is negative");
+    j->launches = o->launches ? o->launches : LAUNCHES;
+    if (j->launches < LEAST_LAUNCHES)
+        return cbx_fail(err, CBX_EINVAL, "%zu launches decide nothing: %d or more", j->launches, LEAST_LAUNCHES);
+    return CBX_OK;
+}
+
+cbx_status cbx_revisions_compare(cbx_ctx *ctx, const cbx_compare_opts *opts, cbx_arena *arena, cbx_compare_result *out,
+                                 cbx_err *err)
+{
+    job j = { .ctx = ctx, .opts = opts, .arena = arena };
+    cbx_status st = check_opts(&j, err);
+
+    if (!st) st = cbx__repository_find(opts->repository, arena, &j.repository, err);
+    if (!st) st = cbx__shell_open(ctx, opts->scratch, opts->stop, arena, &j.sh, err);
+    for (int side = 0; !st && side < 2; side++)
+        st = cbx__repository_resolve(&j.sh, arena, j.repository, name_of(&j, side), "a comparison of revisions",
+                                     &j.hash[side], err);
+    if (!st) st = cbx__mirror_make(&j.sh, arena, j.repository, &j.mirror, err);
+    for (int side = 0; !st && side < 2; side++) st = prepare(&j, side, err);
+    if (!st) {
+        j.rng = cbx_rng_make(opts->seed, 0);
+        st = launch_all(&j, err);
+    }
+    if (!st) st = decide(&j, out, err);
+    if (j.sh.folder) cbx__shell_close(&j.sh);
+    return st;
+}
+
+/* --- JSON --- */
+
+static bool put_interval(cbx_json *o, const char *key, const cbx_interval *i)
+{
+    const double values[] = { i->value, i->lower, i->upper, i->level };
+    static const char *const keys[] = { "value", "lower", "upper", "level" };
+    cbx_json *v = cbx_json_new_object();
+    bool ok = v != NULL;
+
+    for (size_t k = 0; ok && k < CBX_LEN(keys); k++)
+        ok = isfinite(values[k]) ? cbx_json_set_double(v, keys[k], values[k]) : cbx_json_set_null(v, keys[k]);
+    return v && cbx_json_set(o, key, v) && ok;
+}
+
+static bool put_side(cbx_json *root, const char *key, const char *rev, const cbx_compare_result *r, int side)
+{
+    cbx_json *o = cbx_json_new_object(), *values = cbx_json_new_array();
+    bool ok = o && values && cbx_json_set_string(o, "revision", rev) &&
+              cbx_json_set_string(o, "commit", r->hash[side]) && put_interval(o, "median", &r->median[side]);
+
+    for (size_t i = 0; ok && i < r->rounds; i++) ok = cbx_json_push(values, cbx_json_new_double(r->values[side][i]));
+    ok = o && values && cbx_json_set(o, "values", values) && ok;
+    return o && cbx_json_set(root, key, o) && ok;
+}
+
+cbx_json *cbx_compare_json(const cbx_compare_opts *opts, const cbx_compare_result *r)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    if (o && cbx_json_set_string(o, "schema", "nperf-compare") && cbx_json_set_int(o, "version", 1) &&
+        cbx_json_set_string(o, "metric", opts->metric ? opts->metric : "wall_s") && put_side(o, "a", opts->a, r, 0) &&
+        put_side(o, "b", opts->b, r, 1) && put_interval(o, "ratio", &r->ratio) && cbx_json_set_double(o, "p", r->p) &&
+        cbx_json_set_string(o, "verdict", cbx_verdict_name(r->verdict)))
+        return o;
+    cbx_json_unref(o);
+    return NULL;
+}

@@ -1,0 +1,469 @@
+/* Rows of two tables matched by key, and made into two runs for the engine.  O(k log k) for k rows. */
+#include "calibrax/perf/gate.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIN_RATIO 1.10
+#define P95_RATIO 1.25
+
+/* --- keys --- */
+
+typedef struct keyed {
+    const char *key; /* with or without the machine */
+    const cbx_row *row, *match;
+    size_t order;
+} keyed;
+
+typedef struct table {
+    keyed *all; /* by key; one each */
+    size_t n;
+    size_t nempty; /* rows that nobody measured */
+} table;
+
+typedef struct gate {
+    cbx_ctx *ctx;
+    const cbx_row_gate_opts *opts;
+    cbx_arena arena;
+    table base, now;
+    cbx_row_gate_facts facts;
+    bool machines_apart; /* no key in both, but there would be if machines did not count */
+} gate;
+
+static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no memory for a gate"); }
+
+static int by_key(const void *a, const void *b)
+{
+    const keyed *x = a, *y = b;
+    int c = strcmp(x->key, y->key);
+
+    if (!c) c = (int)cbx_row_is_good(x->row) - (int)cbx_row_is_good(y->row);
+    if (!c) c = strcmp(x->row->run_id, y->row->run_id);
+    return c ? c : (x->order > y->order) - (x->order < y->order);
+}
+
+static bool was_measured(const cbx_row *row)
+{
+    return strcmp(row->status, "skipped") != 0 && strcmp(row->status, "env_failed") != 0;
+}
+
+static cbx_status make_table(gate *g, const cbx_rows *rows, bool with_machine, table *t, cbx_err *err)
+{
+    size_t kept = 0;
+
+    *t = (table){ .all = cbx_arena_calloc(&g->arena, rows->count, sizeof *t->all) };
+    if (!t->all) return no_memory(err);
+    for (size_t i = 0; i < rows->count; i++) {
+        cbx_row named = rows->rows[i];
+        if (!was_measured(&rows->rows[i])) {
+            t->nempty++;
+            continue;
+        }
+        if (!with_machine) named.machine = NULL;
+        t->all[t->n] = (keyed){ cbx_row_key(&g->arena, &named), &rows->rows[i], NULL, i };
+        if (!t->all[t->n++].key) return no_memory(err);
+    }
+    qsort(t->all, t->n, sizeof *t->all, by_key);
+    for (size_t i = 0; i < t->n; i++) /* the last of equal ones is the newest good one */
+        if (i + 1 == t->n || strcmp(t->all[i].key, t->all[i + 1].key) != 0) t->all[kept++] = t->all[i];
+    t->n = kept;
+    return CBX_OK;
+}
+
+static size_t match(table *base, table *now)
+{
+    size_t both = 0, j = 0;
+
+    for (size_t i = 0; i < base->n; i++) {
+        while (j < now->n && strcmp(now->all[j].key, base->all[i].key) < 0) j++;
+        if (j == now->n || strcmp(now->all[j].key, base->all[i].key) != 0) continue;
+        base->all[i].match = now->all[j].row;
+        now->all[j].match = base->all[i].row;
+        both++;
+    }
+    return both;
+}
+
+static const char *machine_of(const cbx_row *row) { return row->machine ? row->machine : ""; }
+
+static bool has_machine(const table *t, const char *machine)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (!strcmp(machine_of(t->all[i].row), machine)) return true;
+    return false;
+}
+
+/* Baseline keys of machines that have nothing in the current table were not forgotten: nobody measured there. */
+static void leave_other_machines_out(gate *g)
+{
+    const char *last = NULL;
+    bool known = false;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < g->base.n; i++) {
+        const char *machine = machine_of(g->base.all[i].row);
+        if (!last || strcmp(last, machine) != 0) known = has_machine(&g->now, machine);
+        last = machine;
+        if (known)
+            g->base.all[kept++] = g->base.all[i];
+        else
+            g->facts.other_machines++;
+    }
+    g->base.n = kept;
+}
+
+static cbx_status match_tables(gate *g, const cbx_rows *base, const cbx_rows *now, cbx_err *err)
+{
+    bool with = !g->opts->allow_machines;
+    cbx_status st = make_table(g, base, with, &g->base, err);
+
+    if (!st) st = make_table(g, now, with, &g->now, err);
+    if (st) return st;
+    g->facts.nbaseline = g->base.n;
+    g->facts.ncurrent = g->now.n;
+    g->facts.nboth = match(&g->base, &g->now);
+    if (with && g->facts.nboth) leave_other_machines_out(g);
+    if (!with || g->facts.nboth || !g->base.n || !g->now.n) return CBX_OK;
+    st = make_table(g, base, false, &g->base,
+                    err); /* the engine refuses what only machines keep apart, and names them */
+    if (!st) st = make_table(g, now, false, &g->now, err);
+    if (!st) g->machines_apart = match(&g->base, &g->now) > 0;
+    return st;
+}
+
+/* --- names --- */
+
+/* Parameters as tags, so that "m=512" can be asked for; the rest of a key are name and scenario. */
+typedef struct names {
+    cbx_tag tags[40];
+    size_t n;
+} names;
+
+static bool put_tag(names *t, const char *key, const char *value)
+{
+    if (!value) return false;
+    if (t->n < CBX_LEN(t->tags)) t->tags[t->n++] = (cbx_tag){ key, value };
+    return true;
+}
+
+static bool put_params(cbx_arena *arena, const cbx_row *row, names *t)
+{
+    cbx_json *point = NULL, *value;
+    const char *key;
+    bool ok = true;
+    cbx_text text;
+
+    if (cbx_json_parse(row->point_json, strlen(row->point_json), "point", &point, NULL)) return false;
+    cbx_text_init(&text, &arena->al);
+    for (size_t i = 0; ok && cbx_json_member(point, i, &key, &value); i++) {
+        const char *word = cbx_json_string_value(value);
+        cbx_text_reset(&text);
+        if (word)
+            cbx_text_puts(&text, word);
+        else
+            cbx_json_write(value, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING | CBX_JSON_SORT_KEYS, &text);
+        key = cbx_arena_strdup(arena, key);
+        if (key && (!strcmp(key, "baseline") || !strcmp(key, "variant") || !strcmp(key, "machine")))
+            key = cbx_arena_printf(arena, "param.%s", key);
+        ok = key && !text.status && put_tag(t, key, cbx_arena_strdup(arena, cbx_text_str(&text)));
+    }
+    cbx_text_clear(&text);
+    cbx_json_unref(point);
+    return ok;
+}
+
+static bool name_point(cbx_arena *arena, const cbx_row *row, bool several_machines, names *t)
+{
+    t->n = 0;
+    put_tag(t, "baseline", row->baseline);
+    if (row->variant && strcmp(row->variant, "default") != 0) put_tag(t, "variant", row->variant);
+    if (several_machines) put_tag(t, "machine", machine_of(row));
+    return put_params(arena, row, t);
+}
+
+/* --- metrics --- */
+
+typedef enum metric_id { OK, TIME, TIME_MIN, TIME_P95, COMPILE, MEMORY, DEVICE_MEMORY, ERROR, NMETRICS } metric_id;
+
+static const cbx_metric_def defs[NMETRICS] = {
+    [OK] = { "ok", "", CBX_DIRECTION_HIGHER, "outcome", CBX_PRIORITY_PRIMARY, "1: the row came out good" },
+    [TIME] = { "time", "s", CBX_DIRECTION_LOWER, "time", CBX_PRIORITY_PRIMARY, "median of launch medians" },
+    [TIME_MIN] = { "time_min", "s", CBX_DIRECTION_LOWER, "time", CBX_PRIORITY_SECONDARY, "least epoch" },
+    [TIME_P95] = { "time_p95", "s", CBX_DIRECTION_LOWER, "time", CBX_PRIORITY_SECONDARY, "95th percentile of epochs" },
+    [COMPILE] = { "compile_time", "s", CBX_DIRECTION_LOWER, "time", CBX_PRIORITY_SECONDARY, "cold" },
+    [MEMORY] = { "memory", "MB", CBX_DIRECTION_LOWER, "memory", CBX_PRIORITY_SECONDARY, "of the worker" },
+    [DEVICE_MEMORY] = { "device_memory", "MB", CBX_DIRECTION_LOWER, "memory", CBX_PRIORITY_SECONDARY, "peak" },
+    [ERROR] = { "error_to_tolerance", "", CBX_DIRECTION_LOWER, "fidelity", CBX_PRIORITY_SECONDARY,
+                "largest error over its bound" },
+};
+
+static double memory_of(const cbx_row *row, bool increase)
+{
+    return increase ? row->host_rss_increase_mb : row->host_rss_mb;
+}
+
+/* Values of a pair; a metric that either side lacks has no finding, but time is never passed over. */
+static void value_pair(const cbx_row *a, const cbx_row *b, metric_id id, double out[2])
+{
+    const cbx_row *rows[2] = { a, b };
+    bool increase = isfinite(a->host_rss_increase_mb) && isfinite(b->host_rss_increase_mb);
+
+    for (int i = 0; i < 2; i++) {
+        const cbx_row *r = rows[i];
+        const double values[NMETRICS] = { [OK] = cbx_row_is_good(r),
+                                          [TIME] = r->median_s,
+                                          [TIME_MIN] = r->min_s,
+                                          [TIME_P95] = r->p95_s,
+                                          [COMPILE] = r->compile_s,
+                                          [MEMORY] = memory_of(r, increase),
+                                          [DEVICE_MEMORY] = r->peak_hbm_mb,
+                                          [ERROR] = r->rel_to_tol };
+        out[i] = values[id];
+    }
+}
+
+static bool has_finding(const gate *g, const cbx_row *a, const cbx_row *b, metric_id id, const double v[2])
+{
+    bool launches = a->nlaunches && b->nlaunches;
+
+    if (id == OK) return true;
+    if (!cbx_row_is_good(a) || !cbx_row_is_good(b)) return false;
+    if (id == TIME) return launches || isnan(a->min_s) || isnan(b->min_s);
+    if (id == TIME_MIN && launches && isnan(g->opts->min_ratio)) return false;
+    if (id == TIME_P95 && launches && isnan(g->opts->p95_ratio)) return false;
+    return !isnan(v[0]) && !isnan(v[1]);
+}
+
+/* One row of a pair (its other half decides what is compared); other NULL: the key stands in one table only. */
+static size_t fill_metrics(const gate *g, const cbx_row *row, const cbx_row *other, cbx_named_metric *out)
+{
+    size_t n = 0;
+
+    out[n++] = (cbx_named_metric){ defs[OK].name, cbx_metric_of(cbx_row_is_good(row)) };
+    for (int id = TIME; other && id < NMETRICS; id++) {
+        double v[2];
+        value_pair(row, other, (metric_id)id, v);
+        if (!has_finding(g, row, other, (metric_id)id, v)) continue;
+        out[n] = (cbx_named_metric){ defs[id].name, cbx_metric_of(v[0]) };
+        if (id == TIME && row->nlaunches) {
+            out[n].metric.samples = row->launch_medians_s;
+            out[n].metric.nsamples = row->nlaunches;
+        }
+        n++;
+    }
+    return n;
+}
+
+/* --- runs --- */
+
+static int by_order(const void *a, const void *b)
+{
+    const keyed *x = a, *y = b;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+/* The newest run, in a form that is safe as a name: without its time zone, which is UTC always. */
+static const char *name_run(gate *g, const table *t, const char *word)
+{
+    const char *newest = NULL, *zone;
+    char *name;
+
+    for (size_t i = 0; i < t->n; i++)
+        if (!newest || strcmp(t->all[i].row->run_id, newest) > 0) newest = t->all[i].row->run_id;
+    if (!newest) return word;
+    zone = strstr(newest, "+0000");
+    name = zone ? cbx_arena_printf(&g->arena, "%.*s%s", (int)(zone - newest), newest, zone + 5)
+                : cbx_arena_strdup(&g->arena, newest);
+    return name && !cbx_name_is_safe(name) ? word : name;
+}
+
+/* All machines of the rows that met, sorted, as one text: equal texts are the same machines.  NULL: no row says its own. */
+static cbx_json *machines_json(gate *g, const table *t)
+{
+    const char **list = cbx_arena_calloc(&g->arena, t->n, sizeof *list);
+    size_t n = 0;
+    cbx_text text;
+    cbx_json *out;
+
+    if (!list) return NULL;
+    for (size_t i = 0; i < t->n; i++) {
+        const char *machine = machine_of(t->all[i].row);
+        size_t k = 0;
+        if (!*machine || (!t->all[i].match && g->facts.nboth)) continue;
+        while (k < n && strcmp(list[k], machine) != 0) k++;
+        if (k == n) list[n++] = machine;
+    }
+    cbx_text_init(&text, &g->arena.al);
+    for (size_t i = 1; i < n; i++)
+        for (size_t k = i; k > 0 && strcmp(list[k], list[k - 1]) < 0; k--) {
+            const char *swap = list[k];
+            list[k] = list[k - 1];
+            list[k - 1] = swap;
+        }
+    for (size_t i = 0; i < n; i++) cbx_text_printf(&text, "%s%.12s", i ? "+" : "", list[i]);
+    out = n && !text.status ? cbx_json_new_string(cbx_text_str(&text)) : NULL;
+    cbx_text_clear(&text);
+    return out;
+}
+
+static bool says_machine(const table *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (*machine_of(t->all[i].row)) return true;
+    return false;
+}
+
+static cbx_status put_points(gate *g, const table *t, bool several, cbx_run_builder *b, cbx_err *err)
+{
+    cbx_arena scratch;
+    cbx_status st = CBX_OK;
+
+    cbx_arena_init(&scratch, cbx_ctx_allocator(g->ctx));
+    for (size_t i = 0; !st && i < t->n; i++) {
+        const keyed *k = &t->all[i];
+        cbx_named_metric metrics[NMETRICS];
+        names tags;
+        cbx_point p = { k->row->case_name, k->row->platform };
+        if (!name_point(&scratch, k->row, several, &tags)) {
+            st = no_memory(err);
+            break;
+        }
+        p.tags = tags.tags;
+        p.ntags = tags.n;
+        p.metrics = metrics;
+        p.nmetrics = fill_metrics(g, k->row, k->match, metrics);
+        st = cbx_run_builder_add_point(b, &p, err);
+        cbx_arena_clear(&scratch);
+    }
+    cbx_arena_clear(&scratch);
+    return st;
+}
+
+static cbx_status make_run(gate *g, table *t, const char *word, bool several, cbx_run **out, cbx_err *err)
+{
+    cbx_run_opts opts = CBX_RUN_OPTS_INIT;
+    cbx_run_builder *b = NULL;
+    const char *name = name_run(g, t, word);
+    cbx_status st = name ? CBX_OK : no_memory(err);
+
+    opts.no_vcs = opts.no_machine = opts.no_versions = true;
+    if (!st) st = cbx_run_builder_create(g->ctx, &opts, &b, err);
+    if (!st) st = cbx_run_builder_set_id(b, name, err);
+    if (!st && says_machine(t)) st = cbx_run_builder_set_environment(b, "machine", machines_json(g, t), err);
+    for (int i = 0; !st && i < NMETRICS; i++) st = cbx_run_builder_add_metric_def(b, &defs[i], err);
+    qsort(t->all, t->n, sizeof *t->all, by_order); /* findings in the order of the rows */
+    if (!st) st = put_points(g, t, several, b, err);
+    if (!st) st = cbx_run_builder_freeze(b, out, err);
+    cbx_run_builder_free(b);
+    return st;
+}
+
+/* --- facts --- */
+
+static void list_names(const table *t, char *out, size_t size)
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < t->n && i < 3; i++) {
+        const cbx_row *r = t->all[i].row;
+        used += (size_t)snprintf(out + used, size - used, "%s'%.40s %.40s %.40s'", i ? ", " : "", r->case_name,
+                                 r->point_label ? r->point_label : r->point_json, r->baseline);
+        if (used >= size) return;
+    }
+    if (t->n > 3) snprintf(out + used, size - used, " and %zu more", t->n - 3);
+}
+
+static void tell_apart(gate *g)
+{
+    char base[220] = "nothing that was measured", now[220] = "nothing that was measured";
+
+    if (g->facts.nboth || g->machines_apart) return;
+    if (g->base.n) list_names(&g->base, base, sizeof base);
+    if (g->now.n) list_names(&g->now, now, sizeof now);
+    snprintf(g->facts.apart, sizeof g->facts.apart, "no key stands in both: the baseline has %s; under test is %s",
+             base, now);
+}
+
+static bool all_the_same(const gate *g)
+{
+    for (size_t i = 0; i < g->now.n; i++)
+        if (!g->now.all[i].match || strcmp(g->now.all[i].match->run_id, g->now.all[i].row->run_id) != 0) return false;
+    return g->facts.nboth > 0;
+}
+
+static bool several_machines(const gate *g)
+{
+    if (g->opts->allow_machines || !g->facts.nboth) return false;
+    for (size_t i = 1; i < g->now.n; i++)
+        if (strcmp(machine_of(g->now.all[i].row), machine_of(g->now.all[0].row)) != 0) return true;
+    for (size_t i = 0; i < g->base.n && g->now.n; i++)
+        if (strcmp(machine_of(g->base.all[i].row), machine_of(g->now.all[0].row)) != 0) return true;
+    return false;
+}
+
+/* --- the whole --- */
+
+static cbx_status check_opts(const cbx_row_gate_opts *o, cbx_err *err)
+{
+    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_row_gate_opts of another version");
+    if (!(o->threshold >= 0) || !(o->margin >= 0) || !(o->memory >= 0) || !(o->compile >= 0) || !(o->fidelity >= 0))
+        return cbx_fail(err, CBX_EINVAL, "a threshold of the gate is negative or not a number");
+    if (o->min_ratio < 1 || o->p95_ratio < 1)
+        return cbx_fail(err, CBX_EINVAL, "a ratio of the gate is below 1: 1.10 means ten per cent slower");
+    return CBX_OK;
+}
+
+static cbx_status judge(gate *g, const cbx_run *now, const cbx_run *base, cbx_regression **out, cbx_err *err)
+{
+    const cbx_row_gate_opts *o = g->opts;
+    double min = isnan(o->min_ratio) ? MIN_RATIO : o->min_ratio, p95 = isnan(o->p95_ratio) ? P95_RATIO : o->p95_ratio;
+    const cbx_regression_rule rules[] = {
+        { "ok", 0, 0.5 },
+        { "time", o->threshold, 0 },
+        { "time_min", min - 1, 0 },
+        { "time_p95", p95 - 1, 0 },
+        { "compile_time", o->compile, 0.1 },
+        { "*memory", o->memory, 8 },
+        { "error_to_tolerance", o->fidelity, 0.05 },
+    };
+    cbx_regression_opts opts = CBX_REGRESSION_OPTS_INIT;
+
+    opts.rules = rules;
+    opts.nrules = CBX_LEN(rules);
+    opts.level = o->level;
+    opts.margin = o->margin;
+    opts.needs_samples = true;
+    opts.allow_dropped = o->allow_dropped;
+    opts.allow_machines = o->allow_machines;
+    opts.undecided_passes = o->undecided_passes;
+    return cbx_regression_create(g->ctx, now, base, &opts, out, err);
+}
+
+cbx_status cbx_row_gate(cbx_ctx *ctx, const cbx_rows *baseline, const cbx_rows *current, const cbx_row_gate_opts *opts,
+                        cbx_regression **out, cbx_row_gate_facts *facts, cbx_err *err)
+{
+    cbx_row_gate_opts defaults = CBX_ROW_GATE_OPTS_INIT;
+    gate g = { .ctx = ctx, .opts = opts ? opts : &defaults };
+    cbx_run *base = NULL, *now = NULL;
+    bool several;
+    cbx_status st = check_opts(g.opts, err);
+
+    if (st) return st;
+    cbx_arena_init(&g.arena, cbx_ctx_allocator(ctx));
+    st = match_tables(&g, baseline, current, err);
+    several = !st && several_machines(&g);
+    if (!st) st = make_run(&g, &g.base, "baseline", several, &base, err);
+    if (!st) st = make_run(&g, &g.now, "current", several, &now, err);
+    if (!st) st = judge(&g, now, base, out, err);
+    if (!st && facts) {
+        tell_apart(&g);
+        g.facts.same_rows = all_the_same(&g);
+        *facts = g.facts;
+    }
+    cbx_run_free(base);
+    cbx_run_free(now);
+    cbx_arena_clear(&g.arena);
+    return st;
+}

@@ -1,0 +1,433 @@
+/*
+ * Keeping the row index: which files are there, what each line of them is.
+ *
+ * Workload: 100,000 rows of 5 kB in 1,000 files, of which none or one is new.  A refresh without news is one stat a file.
+ */
+#include "calibrax/storage/row_index.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "calibrax/base/file.h"
+#include "calibrax/storage/row_index_parts.h"
+#include "calibrax/storage/row_table.h"
+
+#define DISK_BYTES (4 << 20)  /* an index on disk pays from here on */
+#define KEEP_BYTES (64 << 20) /* rows of an index in memory are kept up to here */
+
+/* The number in the names is the version of these tables. */
+static const char tables[] =
+    "BEGIN IMMEDIATE;"
+    "CREATE TABLE IF NOT EXISTS row1_file(fid INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, size INT, ino INT,"
+    " mtime INT, ctime INT, damaged INT, newer INT, first_damage TEXT);"
+    "CREATE TABLE IF NOT EXISTS row1_key(kid INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS row1(fid INT, off INT, len INT, kid INT, run_id TEXT, good INT,"
+    " median REAL, lower REAL, upper REAL, PRIMARY KEY(fid, off)) WITHOUT ROWID;"
+    "COMMIT";
+
+static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no memory for the index of rows"); }
+
+/* --- the files --- */
+
+static bool stamp_of(const char *path, cbx__stamp *out, bool *folder)
+{
+    struct stat s;
+
+    if (stat(path, &s) != 0) return false;
+    *folder = S_ISDIR(s.st_mode);
+    *out = (cbx__stamp){ s.st_size, (int64_t)s.st_ino, s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec,
+                         s.st_ctim.tv_sec * 1000000000 + s.st_ctim.tv_nsec };
+    return true;
+}
+
+typedef struct listing {
+    const char *const *paths;
+    size_t count, skip; /* bytes of a path before the part below its source */
+} listing;
+
+/* The files of one source: itself, or what is below it. */
+static cbx_status list_source(cbx_row_index *ix, size_t i, listing *out, cbx_err *err)
+{
+    cbx__stamp stamp;
+    bool folder = false;
+    cbx_status st;
+
+    if (stamp_of(ix->paths[i], &stamp, &folder) && folder) {
+        st = cbx__rows_list(ix->ctx, ix->paths[i], &ix->loaded, &out->paths, &out->count, err);
+        out->skip = strlen(ix->paths[i]);
+        return st;
+    }
+    *out = (listing){ &ix->paths[i], 1, strlen(ix->paths[i]) };
+    return CBX_OK;
+}
+
+static cbx_status add_files(cbx_row_index *ix, size_t source, const listing *l, cbx_err *err)
+{
+    for (size_t k = 0; k < l->count; k++) {
+        cbx__row_file *f = &ix->files[ix->nfiles];
+        const char *below = l->paths[k] + l->skip;
+        bool folder = false;
+        if (!stamp_of(l->paths[k], &f->stamp, &folder) && *below)
+            continue; /* gone since; a source itself is told when read */
+        f->path = l->paths[k];
+        f->name = cbx_arena_printf(&ix->loaded, "%zu/%s", source, below + strspn(below, "/"));
+        if (!f->name) return no_memory(err);
+        ix->nfiles++;
+    }
+    return CBX_OK;
+}
+
+static cbx_status list_files(cbx_row_index *ix, cbx_err *err)
+{
+    listing *lists = cbx_arena_calloc(&ix->loaded, ix->npaths, sizeof *lists);
+    size_t n = 0;
+    cbx_status st = lists ? CBX_OK : no_memory(err);
+
+    for (size_t i = 0; !st && i < ix->npaths; i++) {
+        st = list_source(ix, i, &lists[i], err);
+        n += st ? 0 : lists[i].count;
+    }
+    if (st) return st;
+    ix->files = cbx_arena_calloc(&ix->loaded, n, sizeof *ix->files);
+    ix->nfiles = 0;
+    if (!ix->files) return no_memory(err);
+    for (size_t i = 0; !st && i < ix->npaths; i++) st = add_files(ix, i, &lists[i], err);
+    return st;
+}
+
+/* --- one file into the database --- */
+
+typedef struct writer {
+    cbx_row_index *ix;
+    cbx_arena scratch;
+    cbx__select *put_file, *put_row, *put_key, *find_key;
+} writer;
+
+static cbx_status writer_open(writer *w, cbx_row_index *ix, cbx_err *err)
+{
+    static const char *const sql[] = { "INSERT INTO row1_file(name,size,ino,mtime,ctime,damaged,newer,first_damage)"
+                                       " VALUES(?,?,?,?,?,?,?,?)",
+                                       "INSERT INTO row1 VALUES(?,?,?,?,?,?,?,?,?)",
+                                       "INSERT INTO row1_key(key) VALUES(?) ON CONFLICT DO NOTHING",
+                                       "SELECT kid FROM row1_key WHERE key = ?" };
+    cbx__select **const all[] = { &w->put_file, &w->put_row, &w->put_key, &w->find_key };
+    cbx_status st = CBX_OK;
+
+    *w = (writer){ .ix = ix };
+    cbx_arena_init(&w->scratch, cbx_ctx_allocator(ix->ctx));
+    for (size_t i = 0; !st && i < CBX_LEN(all); i++) st = cbx__select_open(ix->db, sql[i], all[i], err);
+    return st;
+}
+
+static void writer_close(writer *w)
+{
+    cbx__select_close(w->put_file, NULL);
+    cbx__select_close(w->put_row, NULL);
+    cbx__select_close(w->put_key, NULL);
+    cbx__select_close(w->find_key, NULL);
+    cbx_arena_clear(&w->scratch);
+}
+
+static cbx_status key_number(writer *w, const char *key, int64_t *kid, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+    bool there;
+
+    cbx__select_bind_text(w->find_key, key);
+    there = cbx__select_next(w->find_key);
+    if (there) *kid = cbx__select_int(w->find_key, 0);
+    cbx__select_again(w->find_key);
+    if (there) return CBX_OK;
+    cbx__select_bind_text(w->put_key, key);
+    st = cbx__select_put(w->put_key, err);
+    *kid = cbx__index_last_row(w->ix->db);
+    return st;
+}
+
+static cbx_status put_row(writer *w, int64_t fid, int64_t offset, int64_t length, const cbx_row *row, cbx_err *err)
+{
+    const char *key = cbx_row_key(&w->scratch, row);
+    cbx__select *s = w->put_row;
+    int64_t kid = 0;
+    cbx_status st = key ? key_number(w, key, &kid, err) : no_memory(err);
+
+    if (st) return st;
+    cbx__select_bind_int(s, fid);
+    cbx__select_bind_int(s, offset);
+    cbx__select_bind_int(s, length);
+    cbx__select_bind_int(s, kid);
+    cbx__select_bind_text(s, row->run_id);
+    cbx__select_bind_int(s, cbx_row_is_good(row));
+    cbx__select_bind_double(s, row->median_s);
+    cbx__select_bind_double(s, row->steady.lower);
+    cbx__select_bind_double(s, row->steady.upper);
+    return cbx__select_put(s, err);
+}
+
+/* Rows and damage of one file, before its number is known. */
+typedef struct reading {
+    cbx_rows rows;
+    int64_t *offsets, *lengths; /* of the rows, in the scratch arena */
+    size_t newer;
+} reading;
+
+static cbx_status read_lines(writer *w, const cbx__row_file *f, const char *text, size_t len, reading *r, cbx_err *err)
+{
+    size_t nlines = 1, number = 0;
+    char *lean;
+    cbx_status st = CBX_OK;
+
+    for (const char *c = text; (c = memchr(c, '\n', (size_t)(text + len - c))) != NULL; c++) nlines++;
+    lean = cbx_arena_alloc(&w->scratch, len + 1);
+    r->offsets = cbx_arena_calloc(&w->scratch, 2 * nlines, sizeof *r->offsets);
+    if (!r->offsets || !lean) return no_memory(err);
+    r->lengths = r->offsets + nlines;
+    for (const char *line = text, *end = text + len; line < end && !st;) {
+        const char *newline = memchr(line, '\n', (size_t)(end - line)), *stop = newline ? newline : end;
+        size_t before = r->rows.count, n = cbx__rows_lean_line(line, (size_t)(stop - line), lean);
+        st = cbx__rows_read_line(&r->rows, lean, n, f->path, ++number, err);
+        if (r->rows.count > before) {
+            r->offsets[before] = line - text;
+            r->lengths[before] = stop - line;
+            r->newer += cbx_json_get_int(r->rows.rows[before].json, "schema_version", 0) > CBX_ROW_SCHEMA_VERSION;
+        }
+        line = newline ? newline + 1 : end;
+    }
+    return st;
+}
+
+static cbx_status put_file(writer *w, const cbx__row_file *f, const reading *r, cbx_err *err)
+{
+    const int64_t numbers[] = {
+        f->stamp.size, f->stamp.ino, f->stamp.mtime_ns, f->stamp.ctime_ns, (int64_t)r->rows.damaged, (int64_t)r->newer
+    };
+    int64_t fid;
+    cbx_status st;
+
+    cbx__select_bind_text(w->put_file, f->name);
+    for (size_t i = 0; i < CBX_LEN(numbers); i++) cbx__select_bind_int(w->put_file, numbers[i]);
+    cbx__select_bind_text(w->put_file, r->rows.first_damage);
+    st = cbx__select_put(w->put_file, err);
+    fid = cbx__index_last_row(w->ix->db);
+    for (size_t i = 0; !st && i < r->rows.count; i++)
+        st = put_row(w, fid, r->offsets[i], r->lengths[i], &r->rows.rows[i], err);
+    return st;
+}
+
+static bool is_source(const cbx__row_file *f) { return f->name[strlen(f->name) - 1] == '/'; }
+
+/* Rows that were parsed once need not be read again. */
+static cbx_status keep_rows(writer *w, cbx__row_file *f, const cbx_rows *rows, cbx_err *err)
+{
+    if (!w->ix->keeps) return CBX_OK;
+    f->kept = cbx_arena_calloc(&w->ix->loaded, rows->count, sizeof *f->kept);
+    if (!f->kept) return no_memory(err);
+    for (; f->nkept < rows->count; f->nkept++) f->kept[f->nkept] = cbx_json_ref(rows->rows[f->nkept].json);
+    return CBX_OK;
+}
+
+void cbx__row_index_drop(cbx_row_index *ix)
+{
+    for (size_t i = 0; i < ix->nfiles; i++)
+        while (ix->files[i].nkept) cbx_json_unref(ix->files[i].kept[--ix->files[i].nkept]);
+}
+
+/* A file below a folder that cannot be read is damage; one that was named is a failure. */
+static cbx_status take_file(writer *w, cbx__row_file *f, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(w->ix->ctx);
+    reading r = { .newer = 0 };
+    cbx_err why = CBX_ERR_INIT;
+    char *text = NULL;
+    size_t len = 0;
+    cbx_status st = cbx_file_read(w->ix->ctx, f->path, 0, &text, &len, &why);
+
+    if (st == CBX_ENOMEM || (st && is_source(f))) return cbx_fail(err, st, "%s", why.message);
+    if (st == CBX_ENOENT) return CBX_OK; /* removed since it was listed */
+    cbx_rows_init(&r.rows, al);
+    if (st) {
+        r.rows.damaged = 1;
+        snprintf(r.rows.first_damage, sizeof r.rows.first_damage, "%s", why.message);
+        st = CBX_OK;
+    } else {
+        st = read_lines(w, f, text, len, &r, err);
+        cbx_mem_free(al, text, len + 1);
+    }
+    if (!st) st = put_file(w, f, &r, err);
+    if (!st) st = keep_rows(w, f, &r.rows, err);
+    cbx_rows_clear(&r.rows);
+    cbx_arena_clear(&w->scratch);
+    return st;
+}
+
+/* --- refresh --- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(cbx__row_file *const *)a)->name, (*(cbx__row_file *const *)b)->name);
+}
+
+/* Marks the files that the database knows as they are; counts what it knows and nobody has any more. */
+static cbx_status compare(cbx_row_index *ix, int64_t **gone, size_t *ngone, cbx_err *err)
+{
+    cbx__row_file **sorted = cbx_arena_calloc(&ix->loaded, ix->nfiles, sizeof *sorted);
+    size_t i = 0, room = 0;
+    cbx__select *s = NULL;
+    cbx_status st;
+
+    if (!sorted) return no_memory(err);
+    for (size_t k = 0; k < ix->nfiles; k++) {
+        sorted[k] = &ix->files[k];
+        sorted[k]->known = false;
+    }
+    qsort(sorted, ix->nfiles, sizeof *sorted, by_name);
+    *ngone = 0;
+    st = cbx__select_open(ix->db, "SELECT name,size,ino,mtime,ctime,fid FROM row1_file ORDER BY name", &s, err);
+    while (!st && cbx__select_next(s)) {
+        cbx__stamp known = { cbx__select_int(s, 1), cbx__select_int(s, 2), cbx__select_int(s, 3),
+                             cbx__select_int(s, 4) };
+        const char *name = cbx__select_text(s, 0);
+        while (i < ix->nfiles && strcmp(sorted[i]->name, name) < 0) i++;
+        if (i < ix->nfiles && !strcmp(sorted[i]->name, name) && cbx__stamp_equal(&sorted[i]->stamp, &known)) {
+            sorted[i]->known = true;
+            sorted[i]->fid = cbx__select_int(s, 5);
+            continue;
+        }
+        if (*ngone == room) {
+            int64_t *more = cbx_arena_calloc(&ix->loaded, room ? 2 * room : 64, sizeof *more);
+            if (!more) st = no_memory(err);
+            if (more && room) memcpy(more, *gone, room * sizeof *more);
+            room = room ? 2 * room : 64;
+            *gone = more;
+        }
+        if (!st) (*gone)[(*ngone)++] = cbx__select_int(s, 5);
+    }
+    if (st) {
+        cbx__select_close(s, NULL);
+        return st;
+    }
+    return cbx__select_close(s, err);
+}
+
+static bool is_current(const cbx_row_index *ix, size_t ngone)
+{
+    for (size_t i = 0; i < ix->nfiles; i++)
+        if (!ix->files[i].known) return false;
+    return ngone == 0;
+}
+
+static cbx_status forget(cbx_row_index *ix, int64_t fid, cbx_err *err)
+{
+    char sql[128];
+
+    snprintf(sql, sizeof sql, "DELETE FROM row1 WHERE fid = %lld; DELETE FROM row1_file WHERE fid = %lld",
+             (long long)fid, (long long)fid);
+    return cbx__index_run(ix->db, sql, err);
+}
+
+/* Compared once more under the lock: another process may have written what is missing in the meantime. */
+static cbx_status write_changes(cbx_row_index *ix, cbx_err *err)
+{
+    writer w = { 0 };
+    int64_t *gone = NULL;
+    size_t ngone = 0;
+    cbx_status st = cbx__index_run(ix->db, "BEGIN IMMEDIATE", err);
+
+    if (st) return st;
+    st = compare(ix, &gone, &ngone, err);
+    for (size_t i = 0; !st && i < ngone; i++) st = forget(ix, gone[i], err);
+    if (!st) st = writer_open(&w, ix, err);
+    for (size_t i = 0; !st && i < ix->nfiles; i++)
+        if (!ix->files[i].known) st = take_file(&w, &ix->files[i], err);
+    writer_close(&w);
+    if (!st) st = cbx__index_run(ix->db, "COMMIT", err);
+    if (st) cbx__index_run(ix->db, "ROLLBACK", NULL);
+    if (!st) st = compare(ix, &gone, &ngone, err);
+    return st;
+}
+
+static cbx_status open_database(cbx_row_index *ix, const char *path, cbx_err *err)
+{
+    cbx_status st = cbx__index_open(ix->ctx, path, &ix->db, err);
+    return st ? st : cbx__index_run(ix->db, tables, err);
+}
+
+/* On disk where that pays: one folder with so much in it. */
+static const char *place_of(cbx_row_index *ix)
+{
+    const char *place = NULL;
+    int64_t bytes = 0;
+
+    for (size_t i = 0; i < ix->nfiles; i++) bytes += ix->files[i].stamp.size;
+    if (ix->npaths == 1 && bytes >= DISK_BYTES && !is_source(&ix->files[0]))
+        place = cbx_path_join(&ix->arena, ix->paths[0], "index.sqlite");
+    ix->keeps = !place && bytes < KEEP_BYTES;
+    return place;
+}
+
+static cbx_status bring_up(cbx_row_index *ix, cbx_err *err)
+{
+    int64_t *gone = NULL;
+    size_t ngone = 0;
+    cbx_status st = compare(ix, &gone, &ngone, err);
+
+    if (!st && !is_current(ix, ngone)) st = write_changes(ix, err);
+    return st;
+}
+
+cbx_status cbx__row_index_refresh(cbx_row_index *ix, cbx_err *err)
+{
+    cbx_status st;
+
+    cbx__row_index_drop(ix);
+    cbx_arena_clear(&ix->loaded);
+    ix->nfiles = ix->nplaces = ix->nseries = 0;
+    st = list_files(ix, err);
+    if (!st && !ix->db) st = open_database(ix, place_of(ix), err);
+    if (!st) st = bring_up(ix, err);
+    if (st && st != CBX_ENOMEM && ix->db && st != CBX_ENOENT &&
+        st != CBX_EPERM) { /* held by another, full: do without */
+        cbx__index_close(ix->db);
+        ix->db = NULL;
+        st = open_database(ix, NULL, err);
+        if (!st) st = bring_up(ix, err);
+    }
+    return st ? st : cbx__row_index_load(ix, err);
+}
+
+cbx_status cbx_row_index_open(cbx_ctx *ctx, const char *const *paths, size_t npaths, cbx_row_index **out, cbx_err *err)
+{
+    cbx_row_index *ix;
+    cbx_status st = CBX_OK;
+
+    if (!npaths) return cbx_fail(err, CBX_EINVAL, "no file or folder of rows was named");
+    ix = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *ix);
+    if (!ix) return no_memory(err);
+    ix->ctx = ctx;
+    cbx_arena_init(&ix->arena, cbx_ctx_allocator(ctx));
+    cbx_arena_init(&ix->loaded, cbx_ctx_allocator(ctx));
+    ix->paths = cbx_arena_calloc(&ix->arena, npaths, sizeof *ix->paths);
+    for (; ix->paths && ix->npaths < npaths; ix->npaths++) {
+        ix->paths[ix->npaths] = cbx_arena_strdup(&ix->arena, paths[ix->npaths]);
+        if (!ix->paths[ix->npaths]) break;
+    }
+    st = ix->npaths < npaths ? no_memory(err) : cbx__row_index_refresh(ix, err);
+    if (st) {
+        cbx_row_index_close(ix);
+        return st;
+    }
+    *out = ix;
+    return CBX_OK;
+}
+
+void cbx_row_index_close(cbx_row_index *ix)
+{
+    if (!ix) return;
+    cbx__index_close(ix->db);
+    cbx__row_index_drop(ix);
+    cbx_arena_clear(&ix->loaded);
+    cbx_arena_clear(&ix->arena);
+    cbx_mem_free(cbx_ctx_allocator(ix->ctx), ix, sizeof *ix);
+}

@@ -1,0 +1,408 @@
+/*
+ * Asking the row index: places of all rows in memory, grouped into series; rows themselves from their files.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "calibrax/base/file.h"
+#include "calibrax/storage/row_index_parts.h"
+#include "calibrax/storage/row_table.h"
+
+static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no memory for the index of rows"); }
+
+/* --- loading --- */
+
+/* What the database says of the files together. */
+static cbx_status load_facts(cbx_row_index *ix, cbx_err *err)
+{
+    cbx__select *s = NULL;
+    cbx_status st = cbx__select_open(ix->db, "SELECT fid, damaged, newer, first_damage FROM row1_file ORDER BY name",
+                                     &s, err);
+
+    ix->facts = (cbx_row_index_facts){ .files = ix->nfiles };
+    while (!st && cbx__select_next(s)) {
+        const char *words = cbx__select_text(s, 3);
+        ix->facts.damaged += (size_t)cbx__select_int(s, 1);
+        ix->facts.newer += (size_t)cbx__select_int(s, 2);
+        if (words && *words && !ix->facts.first_damage[0])
+            snprintf(ix->facts.first_damage, sizeof ix->facts.first_damage, "%s", words);
+    }
+    return st ? st : cbx__select_close(s, err);
+}
+
+static cbx_status count_rows(cbx_row_index *ix, size_t *rows, int64_t *last_key, cbx_err *err)
+{
+    cbx__select *s = NULL;
+    cbx_status st = cbx__select_open(ix->db, "SELECT (SELECT count(*) FROM row1), (SELECT max(kid) FROM row1_key)", &s,
+                                     err);
+
+    if (st) return st;
+    if (cbx__select_next(s)) {
+        *rows = (size_t)cbx__select_int(s, 0);
+        *last_key = cbx__select_int(s, 1);
+    }
+    return cbx__select_close(s, err);
+}
+
+/* Run ids of neighbours are the same text. */
+static const char *keep_run_id(cbx_row_index *ix, const char *text)
+{
+    if (ix->nplaces && !strcmp(ix->places[ix->nplaces - 1].run_id, text)) return ix->places[ix->nplaces - 1].run_id;
+    return cbx_arena_strdup(&ix->loaded, text);
+}
+
+static cbx_status load_places(cbx_row_index *ix, cbx_err *err)
+{
+    cbx__select *s = NULL;
+    cbx_status st = cbx__select_open(
+        ix->db, "SELECT off, len, kid, run_id, good, median, lower, upper FROM row1 WHERE fid = ? ORDER BY off", &s,
+        err);
+
+    for (size_t f = 0; !st && f < ix->nfiles; f++) {
+        size_t number = 0;
+        if (!ix->files[f].known) continue;
+        cbx__select_bind_int(s, ix->files[f].fid);
+        while (!st && cbx__select_next(s)) {
+            cbx__row_place p = { .rank = f };
+            p.offset = cbx__select_int(s, 0);
+            p.length = cbx__select_int(s, 1);
+            p.kid = cbx__select_int(s, 2);
+            p.run_id = keep_run_id(ix, cbx__select_text(s, 3));
+            p.good = cbx__select_int(s, 4) != 0;
+            p.median_s = cbx__select_double(s, 5);
+            p.lower_s = cbx__select_double(s, 6);
+            p.upper_s = cbx__select_double(s, 7);
+            p.kept = number < ix->files[f].nkept ? ix->files[f].kept[number] : NULL;
+            number++;
+            if (!p.run_id) st = no_memory(err);
+            ix->places[ix->nplaces++] = p;
+        }
+        if (!st) cbx__select_again(s);
+    }
+    if (st) {
+        cbx__select_close(s, NULL);
+        return st;
+    }
+    return cbx__select_close(s, err);
+}
+
+static cbx_status load_keys(cbx_row_index *ix, const char **keys, cbx_err *err)
+{
+    cbx__select *s = NULL;
+    cbx_status st = cbx__select_open(ix->db, "SELECT kid, key FROM row1_key", &s, err);
+
+    while (!st && cbx__select_next(s)) {
+        char *key = cbx_arena_strdup(&ix->loaded, cbx__select_text(s, 1));
+        if (!key) st = no_memory(err);
+        keys[cbx__select_int(s, 0)] = key;
+    }
+    if (st) {
+        cbx__select_close(s, NULL);
+        return st;
+    }
+    return cbx__select_close(s, err);
+}
+
+/* --- series --- */
+
+static int by_key_then_run(const void *a, const void *b)
+{
+    const cbx__row_place *x = *(cbx__row_place *const *)a, *y = *(cbx__row_place *const *)b;
+    int c = (x->kid > y->kid) - (x->kid < y->kid);
+
+    if (!c && x->run_id != y->run_id) c = strcmp(x->run_id, y->run_id);
+    if (!c) c = (x->rank > y->rank) - (x->rank < y->rank);
+    return c ? c : (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+typedef struct series_at {
+    cbx_row_series series;
+    const cbx__row_place *first, *shown;
+} series_at;
+
+static int by_first(const void *a, const void *b)
+{
+    const cbx__row_place *x = ((const series_at *)a)->first, *y = ((const series_at *)b)->first;
+    int c = (x->rank > y->rank) - (x->rank < y->rank);
+    return c ? c : (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static bool appears_before(const cbx__row_place *a, const cbx__row_place *b)
+{
+    return a->rank < b->rank || (a->rank == b->rank && a->offset < b->offset);
+}
+
+/* One group of equal keys, sorted by run id: its past, what stands twice, the row to show. */
+static void close_series(cbx_row_index *ix, cbx__row_place **group, size_t n, cbx_row_past *past, series_at *out)
+{
+    const cbx__row_place *newest = NULL, *good = NULL;
+
+    out->first = group[0];
+    out->series.past = past;
+    for (size_t i = 0; i < n; i++) {
+        cbx__row_place *p = group[i];
+        if (appears_before(p, out->first)) out->first = p;
+        p->duplicate = newest && !strcmp(newest->run_id, p->run_id);
+        if (p->duplicate) {
+            ix->facts.duplicates++;
+            continue;
+        }
+        past[out->series.npast++] = (cbx_row_past){ p->run_id, p->median_s, p->lower_s, p->upper_s, p->good };
+        newest = p;
+        if (p->good) good = p;
+    }
+    out->shown = good ? good : newest;
+    out->series.newer_failed = good && good != newest;
+}
+
+static cbx_status group_places(cbx_row_index *ix, const char **keys, cbx_err *err)
+{
+    cbx__row_place **sorted = cbx_arena_calloc(&ix->loaded, ix->nplaces, sizeof *sorted);
+    cbx_row_past *past = cbx_arena_calloc(&ix->loaded, ix->nplaces, sizeof *past);
+    series_at *all = cbx_arena_calloc(&ix->loaded, ix->nplaces, sizeof *all);
+    size_t used = 0, count = 0;
+
+    if (!sorted || !past || !all) return no_memory(err);
+    for (size_t i = 0; i < ix->nplaces; i++) sorted[i] = &ix->places[i];
+    qsort(sorted, ix->nplaces, sizeof *sorted, by_key_then_run);
+    for (size_t i = 0, n; i < ix->nplaces; i += n) {
+        for (n = 1; i + n < ix->nplaces && sorted[i + n]->kid == sorted[i]->kid;) n++;
+        all[count].series.key = keys[sorted[i]->kid];
+        close_series(ix, sorted + i, n, past + used, &all[count]);
+        used += all[count++].series.npast;
+    }
+    qsort(all, count, sizeof *all, by_first);
+    ix->series = cbx_arena_calloc(&ix->loaded, count, sizeof *ix->series);
+    ix->shown = cbx_arena_calloc(&ix->loaded, count, sizeof *ix->shown);
+    if (!ix->series || !ix->shown) return no_memory(err);
+    for (; ix->nseries < count; ix->nseries++) {
+        ix->series[ix->nseries] = all[ix->nseries].series;
+        ix->shown[ix->nseries] = all[ix->nseries].shown;
+    }
+    ix->facts.rows = ix->nplaces;
+    return CBX_OK;
+}
+
+cbx_status cbx__row_index_load(cbx_row_index *ix, cbx_err *err)
+{
+    int64_t last_key = 0;
+    const char **keys = NULL;
+    size_t rows = 0;
+    cbx_status st = load_facts(ix, err);
+
+    if (!st) st = count_rows(ix, &rows, &last_key, err);
+    if (st) return st;
+    ix->places = cbx_arena_calloc(&ix->loaded, rows, sizeof *ix->places);
+    keys = cbx_arena_calloc(&ix->loaded, (size_t)last_key + 1, sizeof *keys);
+    if (!ix->places || !keys) return no_memory(err);
+    st = load_places(ix, err);
+    if (!st) st = load_keys(ix, keys, err);
+    return st ? st : group_places(ix, keys, err);
+}
+
+const cbx_row_index_facts *cbx_row_index_facts_of(const cbx_row_index *ix) { return &ix->facts; }
+
+size_t cbx_row_index_count(const cbx_row_index *ix) { return ix->nseries; }
+
+const cbx_row_series *cbx_row_index_series(const cbx_row_index *ix, size_t i)
+{
+    return i < ix->nseries ? &ix->series[i] : NULL;
+}
+
+/* --- rows from their files --- */
+
+typedef struct wanted {
+    const cbx__row_place *place;
+    size_t order;  /* in the result */
+    cbx_json *row; /* owned until it is handed over */
+} wanted;
+
+static int by_place(const void *a, const void *b)
+{
+    const cbx__row_place *x = ((const wanted *)a)->place, *y = ((const wanted *)b)->place;
+    int c = (x->rank > y->rank) - (x->rank < y->rank);
+    return c ? c : (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static int by_order(const void *a, const void *b)
+{
+    size_t x = ((const wanted *)a)->order, y = ((const wanted *)b)->order;
+    return (x > y) - (x < y);
+}
+
+static bool read_all(int fd, char *buf, size_t n, off_t at)
+{
+    while (n) {
+        ssize_t got = pread(fd, buf, n, at);
+        if (got <= 0) return false;
+        buf += got;
+        at += got;
+        n -= (size_t)got;
+    }
+    return true;
+}
+
+/* Room for a line and what is left of it; kept from one row to the next. */
+typedef struct line_buffer {
+    const cbx_allocator *al;
+    char *data;
+    size_t room;
+} line_buffer;
+
+static bool make_room(line_buffer *b, size_t n)
+{
+    size_t more = 2 * n + 4096;
+    char *data;
+
+    if (n <= b->room) return true;
+    data = cbx_mem_resize(b->al, b->data, b->room, more);
+    if (!data) return false;
+    b->data = data;
+    b->room = more;
+    return true;
+}
+
+/* The row of one place; *out stays NULL if the file is not what it was. */
+static cbx_status read_place(cbx_row_index *ix, int fd, const cbx__row_place *p, cbx_row_extent extent, line_buffer *b,
+                             cbx_json **out, cbx_err *err)
+{
+    size_t n = (size_t)p->length;
+    cbx_json *row = NULL;
+    cbx_status st = CBX_OK;
+    char *text;
+
+    if (!make_room(b, 2 * n + 1)) return no_memory(err);
+    text = b->data;
+    if (read_all(fd, b->data, n, p->offset)) {
+        b->data[n] = 0;
+        if (extent == CBX_ROWS_LEAN) {
+            text = b->data + n + 1;
+            n = cbx__rows_lean_line(b->data, n, text);
+        }
+        st = cbx_json_parse(text, n, ix->files[p->rank].path, &row, NULL);
+    }
+    if (st == CBX_ENOMEM) return no_memory(err);
+    if (!row || strcmp(cbx_json_get_string(row, "run_id", ""), p->run_id) != 0)
+        cbx_json_unref(row);
+    else
+        *out = row;
+    return CBX_OK;
+}
+
+/* Reads in the order of files, so that each is opened once; *stale: some row is not where it was. */
+static cbx_status read_wanted(cbx_row_index *ix, cbx_row_extent extent, wanted *w, size_t n, bool *stale, cbx_err *err)
+{
+    line_buffer buffer = { .al = cbx_ctx_allocator(ix->ctx) };
+    size_t open_rank = SIZE_MAX;
+    cbx_status st = CBX_OK;
+    int fd = -1;
+
+    qsort(w, n, sizeof *w, by_place);
+    *stale = false;
+    for (size_t i = 0; !st && i < n; i++) {
+        const cbx__row_place *p = w[i].place;
+        if (p->kept && extent == CBX_ROWS_LEAN) {
+            w[i].row = cbx_json_ref(p->kept);
+            continue;
+        }
+        if (p->rank != open_rank) {
+            if (fd >= 0) close(fd);
+            fd = open(ix->files[p->rank].path, O_RDONLY | O_CLOEXEC);
+            open_rank = p->rank;
+        }
+        if (fd >= 0) st = read_place(ix, fd, p, extent, &buffer, &w[i].row, err);
+        *stale = *stale || !w[i].row;
+    }
+    if (fd >= 0) close(fd);
+    cbx_mem_free(buffer.al, buffer.data, buffer.room);
+    qsort(w, n, sizeof *w, by_order);
+    return st;
+}
+
+static cbx_status hand_over(cbx_row_index *ix, wanted *w, size_t n, cbx_rows *rows, cbx_err *err)
+{
+    size_t count = rows->count;
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; !st && i < n; i++)
+        if (w[i].row) st = cbx_rows_add_json(rows, w[i].row, ix->files[w[i].place->rank].path, err);
+    while (st && rows->count > count) cbx_json_unref(rows->rows[--rows->count].json);
+    return st;
+}
+
+static size_t want_latest(cbx_row_index *ix, const char *unused, wanted *out)
+{
+    (void)unused;
+    for (size_t i = 0; out && i < ix->nseries; i++) out[i] = (wanted){ ix->shown[i], i, NULL };
+    return ix->nseries;
+}
+
+static bool is_of_case(const cbx_row_index *ix, const char *key, const char *case_name)
+{
+    size_t n = case_name ? strlen(case_name) : 0;
+    (void)ix;
+    return !case_name || (!strncmp(key, case_name, n) && key[n] == '\x1f');
+}
+
+static size_t want_rows(cbx_row_index *ix, const char *case_name, wanted *out)
+{
+    int64_t top = 0;
+    bool *in;
+    size_t n = 0;
+
+    for (size_t i = 0; i < ix->nseries; i++) top = ix->shown[i]->kid > top ? ix->shown[i]->kid : top;
+    in = cbx_arena_calloc(&ix->loaded, (size_t)top + 1, sizeof *in);
+    for (size_t i = 0; in && i < ix->nseries; i++) in[ix->shown[i]->kid] = is_of_case(ix, ix->series[i].key, case_name);
+    for (size_t i = 0; i < ix->nplaces; i++) {
+        const cbx__row_place *p = &ix->places[i];
+        if (p->duplicate || !in || !in[p->kid]) continue;
+        if (out) out[n] = (wanted){ p, n, NULL };
+        n++;
+    }
+    return n;
+}
+
+/* Twice, if need be: a store may be written or pruned while it is read. */
+static cbx_status fetch(cbx_row_index *ix, size_t (*want)(cbx_row_index *ix, const char *word, wanted *out),
+                        const char *word, cbx_row_extent extent, cbx_rows *rows, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ix->ctx);
+    cbx_status st = CBX_OK;
+    bool stale = true;
+
+    for (int turn = 0; !st && stale && turn < 2; turn++) {
+        size_t n, room;
+        wanted *w;
+        if (turn) st = cbx__row_index_refresh(ix, err);
+        if (st) break;
+        room = want(ix, word, NULL);
+        w = cbx_mem_calloc(al, room + 1, sizeof *w);
+        if (!w) return no_memory(err);
+        n = want(ix, word, w);
+        st = read_wanted(ix, extent, w, n, &stale, err);
+        if (!st && (!stale || turn)) st = hand_over(ix, w, n, rows, err);
+        for (size_t i = 0; i < n; i++) cbx_json_unref(w[i].row);
+        cbx_mem_free(al, w, (room + 1) * sizeof *w);
+    }
+    return st;
+}
+
+cbx_status cbx_row_index_latest(cbx_row_index *ix, cbx_row_extent extent, cbx_rows *rows, size_t *newer_failed,
+                                cbx_err *err)
+{
+    cbx_status st = fetch(ix, want_latest, NULL, extent, rows, err);
+    size_t failed = 0;
+
+    for (size_t i = 0; i < ix->nseries; i++) failed += ix->series[i].newer_failed;
+    if (!st && newer_failed) *newer_failed = failed;
+    return st;
+}
+
+cbx_status cbx_row_index_rows(cbx_row_index *ix, const char *case_name, cbx_row_extent extent, cbx_rows *rows,
+                              cbx_err *err)
+{
+    return fetch(ix, want_rows, case_name, extent, rows, err);
+}

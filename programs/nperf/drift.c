@@ -1,0 +1,94 @@
+/*
+ * nperf drift: do the cases still mean and compute what the manifest says.
+ */
+#include "calibrax/perf/drift.h"
+
+#include <stdio.h>
+
+#include "programs/nperf/nperf.h"
+
+typedef struct drift_args {
+    opt_list cases;
+    const char *manifest;
+    bool update, json;
+} drift_args;
+
+#define AT(member) offsetof(drift_args, member)
+
+static const opt_spec drift_options[] = {
+    { "case", 'c', OPT_LIST, AT(cases), "A,B", "all", "cases to look at" },
+    { "manifest", 'm', OPT_STRING, AT(manifest), "FILE", "results/drift.json", "the manifest" },
+    { "update", 'u', OPT_FLAG, AT(update), NULL, NULL, "write the manifest instead of comparing with it" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print the manifest as it would be now" },
+};
+
+static int update(const opt_run *run, const cbx_json *now)
+{
+    const drift_args *a = run->args;
+    cbx_text text;
+    int status;
+
+    cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
+    cbx_json_write(now, CBX_JSON_INDENT2 | CBX_JSON_NONFINITE_STRING, &text);
+    cbx_text_putc(&text, '\n');
+    status = write_text(run->program, run->ctx, a->manifest, &text);
+    if (!status) fprintf(stderr, "manifest: %s\n", a->manifest);
+    cbx_text_clear(&text);
+    return status;
+}
+
+static int compare(const opt_run *run, const cbx_json *now)
+{
+    const drift_args *a = run->args;
+    cbx_json *kept = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    size_t drifted = 0;
+    int status = EXIT_PASS;
+    cbx_text text;
+
+    cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
+    if (cbx_json_read(run->ctx, a->manifest, &kept, &err))
+        status = opt_fail(run->program, "%s; make it with --update", err.message);
+    else if (cbx_drift_compare(kept, a->manifest, now, &text, &drifted, &err))
+        status = opt_fail(run->program, "%s", err.message);
+    if (!status) {
+        fputs(cbx_text_str(&text), stdout);
+        printf("%s: %zu difference%s\n", drifted ? "DRIFTED" : "SAME", drifted, drifted == 1 ? "" : "s");
+        status = drifted ? EXIT_CHECK : EXIT_PASS;
+    }
+    cbx_json_unref(kept);
+    cbx_text_clear(&text);
+    return status;
+}
+
+static int run_drift(const opt_run *run)
+{
+    const drift_args *a = run->args;
+    cbx_json *now = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    int status;
+
+    if (cbx_drift_manifest(run->ctx, nperf_cases(), a->cases.items, a->cases.count, &now, &err))
+        return opt_fail(run->program, "%s", err.message);
+    if (a->json) return print_json(run->program, now);
+    status = a->update ? update(run, now) : compare(run, now);
+    cbx_json_unref(now);
+    return status;
+}
+
+static const drift_args defaults = { .manifest = "results/drift.json" };
+
+const opt_command drift_command = {
+    "drift",
+    "[--case A,B] [--manifest FILE] [--update]",
+    "do the cases still compute what they did",
+    "Runs every native baseline of each case at its smaller points and compares signature and digests of the outputs "
+    "with a manifest. "
+    "Exit status 1: something drifted; 2: there is no manifest, or no such case.",
+    drift_options,
+    CBX_LEN(drift_options),
+    sizeof(drift_args),
+    &defaults,
+    0,
+    run_drift,
+};

@@ -1,0 +1,321 @@
+/*
+ * What is made of rows for others: nperf bundle, feed, coverage, scaling.
+ */
+#include "calibrax/perf/feed.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/perf/coverage.h"
+#include "calibrax/perf/growth.h"
+#include "programs/nperf/nperf.h"
+
+typedef struct feed_args {
+    opt_list from;
+    const char *case_name, *point, *machine, *reference, *apply, *out, *report, *op_matrix;
+    double level;
+    bool json;
+} feed_args;
+
+#define AT(member) offsetof(feed_args, member)
+#define FROM                                                                                                           \
+    {                                                                                                                  \
+        "from", 'f', OPT_WORDS, AT(from), "PATH", "results/store", "rows: files, or folders such as a store"           \
+    }
+#define CASE                                                                                                           \
+    {                                                                                                                  \
+        "case", 'c', OPT_STRING, AT(case_name), "NAME", "semiring_matmul", "case of the rows"                          \
+    }
+#define MACHINE                                                                                                        \
+    {                                                                                                                  \
+        "machine", 0, OPT_STRING, AT(machine), "ID", "that of the newest row", "fingerprint, or the beginning of one"  \
+    }
+
+/* --- shared --- */
+
+static int read_from(const opt_run *run, bool all, cbx_row_extent extent, cbx_rows *rows)
+{
+    static const char *const store[] = { "results/store" };
+    const feed_args *a = run->args;
+    const opt_list from = a->from.count ? a->from : (opt_list){ store, 1 };
+    cbx_row_index *ix = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    int status = open_rows(run->program, run->ctx, "--from", &from, &ix);
+
+    if (!status && !all) status = latest_rows(run->program, ix, "--from", extent, rows);
+    if (!status && all && cbx_row_index_rows(ix, a->case_name, extent, rows, &err))
+        status = opt_fail(run->program, "--from: %s", err.message);
+    cbx_row_index_close(ix);
+    return status;
+}
+
+/* To a file that was named, else to standard output. */
+static int put_json(const opt_run *run, const cbx_json *document, const char *path)
+{
+    cbx_text text;
+    int status;
+
+    cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
+    cbx_json_write(document, CBX_JSON_INDENT2 | CBX_JSON_NONFINITE_STRING, &text);
+    cbx_text_putc(&text, '\n');
+    if (path) {
+        status = write_text(run->program, run->ctx, path, &text);
+        if (!status) fprintf(stderr, "written: %s\n", path);
+    } else {
+        status = text.status ? opt_fail(run->program, "out of memory") : EXIT_PASS;
+        if (!status) fputs(cbx_text_str(&text), stdout);
+    }
+    cbx_text_clear(&text);
+    return status;
+}
+
+/* --- bundle --- */
+
+static const opt_spec bundle_options[] = {
+    CASE,
+    FROM,
+    { "point", 'p', OPT_STRING, AT(point), "JSON", "the representative one",
+      "point of the case; its seed does not matter" },
+    MACHINE,
+    { "bundle-out", 'o', OPT_STRING, AT(out), "FILE", "standard output", "the bundle as JSON" },
+    { "report", 0, OPT_STRING, AT(report), "FILE", NULL, "the bundle as markdown" },
+};
+
+static int run_bundle(const opt_run *run)
+{
+    const feed_args *a = run->args;
+    cbx_bundle_opts opts = CBX_BUNDLE_OPTS_INIT;
+    cbx_json *bundle = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_rows rows;
+    cbx_text text;
+    int status;
+
+    cbx_rows_init(&rows, cbx_ctx_allocator(run->ctx));
+    cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
+    opts.case_name = a->case_name;
+    opts.point = a->point;
+    opts.machine = a->machine;
+    status = read_from(run, true, CBX_ROWS_LEAN, &rows);
+    if (!status && cbx_bundle_make(run->ctx, &rows, &opts, &bundle, &err))
+        status = opt_fail(run->program, "%s", err.message);
+    if (!status) status = put_json(run, bundle, a->out);
+    if (!status && a->report) {
+        cbx_bundle_markdown(bundle, &text);
+        status = write_text(run->program, run->ctx, a->report, &text);
+    }
+    cbx_text_clear(&text);
+    cbx_json_unref(bundle);
+    cbx_rows_clear(&rows);
+    return status;
+}
+
+/* --- feed --- */
+
+static const opt_spec feed_options[] = {
+    CASE,
+    FROM,
+    { "reference", 'r', OPT_STRING, AT(reference), "NAME", "naive-dense", "baseline that the library is held against" },
+    MACHINE,
+    { "apply", 0, OPT_STRING, AT(apply), "FILE", NULL,
+      "an op_matrix: write a copy with the fields laid over; needs --out" },
+    { "out", 'o', OPT_STRING, AT(out), "FILE", "standard output", "the fragment, or with --apply the copy" },
+};
+
+static void tell_notes(const cbx_json *fragment)
+{
+    const char *name, *device;
+    cbx_json *fields, *words;
+
+    for (size_t i = 0; cbx_json_member(fragment, i, &name, &fields); i++) {
+        const cbx_json *notes = cbx_json_get(cbx_json_get(fields, "_meta"), "notes");
+        for (size_t k = 0; cbx_json_member(notes, k, &device, &words); k++)
+            fprintf(stderr, "note: %s on %s: %s\n", name, device, cbx_json_string_value(words));
+    }
+}
+
+static int apply(const opt_run *run, const cbx_json *fragment)
+{
+    const feed_args *a = run->args;
+    cbx_json *matrix = NULL, *copy = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    size_t unknown = 0;
+    int status = EXIT_PASS;
+
+    if (cbx_json_read(run->ctx, a->apply, &matrix, &err) ||
+        cbx_feed_apply(fragment, matrix, a->apply, &copy, &unknown, &err))
+        status = opt_fail(run->program, "--apply: %s", err.message);
+    if (!status && unknown)
+        fprintf(stderr, "note: '%s' does not list the operation; the copy is as it was\n", a->apply);
+    if (!status) status = put_json(run, copy, a->out);
+    cbx_json_unref(copy);
+    cbx_json_unref(matrix);
+    return status;
+}
+
+static int run_feed(const opt_run *run)
+{
+    const feed_args *a = run->args;
+    cbx_feed_opts opts = CBX_FEED_OPTS_INIT;
+    cbx_json *fragment = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_rows rows;
+    int status;
+
+    if (a->apply && !a->out) return opt_fail(run->program, "--apply writes a copy: name it with --out");
+    cbx_rows_init(&rows, cbx_ctx_allocator(run->ctx));
+    opts.case_name = a->case_name;
+    opts.reference = a->reference;
+    opts.machine = a->machine;
+    status = read_from(run, true, CBX_ROWS_WHOLE, &rows);
+    if (!status && cbx_feed_make(run->ctx, &rows, &opts, &fragment, &err))
+        status = opt_fail(run->program, "%s", err.message);
+    if (!status) tell_notes(fragment);
+    if (!status) status = a->apply ? apply(run, fragment) : put_json(run, fragment, a->out);
+    cbx_json_unref(fragment);
+    cbx_rows_clear(&rows);
+    return status;
+}
+
+/* --- coverage --- */
+
+static const opt_spec coverage_options[] = {
+    FROM,
+    { "op-matrix", 0, OPT_STRING, AT(op_matrix), "FILE", NULL,
+      "catalogue of operations: those without rows are listed" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
+};
+
+static void print_coverage(const cbx_json *report)
+{
+    static const char *const columns[] = { "platforms", "reference", "precision", "scale" };
+    const cbx_json *ops = cbx_json_get(report, "ops"), *unmeasured = cbx_json_get(report, "unmeasured");
+
+    printf("%-22s %-14s %-14s %-10s %-9s %6s  %s\n", "case", "platforms", "reference", "precision", "scale", "points",
+           "deficits");
+    for (size_t i = 0; i < cbx_json_length(ops); i++) {
+        const cbx_json *o = cbx_json_at(ops, i), *deficits = cbx_json_get(o, "deficits");
+        printf("%-22s", cbx_json_get_string(o, "case", "?"));
+        for (size_t k = 0; k < CBX_LEN(columns); k++)
+            printf(" %-*s", k < 2 ? 14 : k == 2 ? 10 : 9, cbx_json_get_string(o, columns[k], "?"));
+        printf(" %6lld ", (long long)cbx_json_get_int(o, "points", 0));
+        for (size_t k = 0; k < cbx_json_length(deficits); k++)
+            printf("%s%s", k ? ", " : " ", cbx_json_string_value(cbx_json_at(deficits, k)));
+        putchar('\n');
+    }
+    for (size_t i = 0; i < cbx_json_length(unmeasured); i++)
+        printf("unmeasured: %s\n", cbx_json_string_value(cbx_json_at(unmeasured, i)));
+}
+
+static int run_coverage(const opt_run *run)
+{
+    const feed_args *a = run->args;
+    const cbx_case_list *list = nperf_cases();
+    const char **cases = cbx_arena_calloc(run->arena, list->count, sizeof *cases);
+    cbx_json *catalogue = NULL, *report = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_rows rows;
+    int status;
+
+    if (!cases) return opt_fail(run->program, "out of memory");
+    for (size_t i = 0; i < list->count; i++) cases[i] = list->cases[i]->name;
+    cbx_rows_init(&rows, cbx_ctx_allocator(run->ctx));
+    status = read_from(run, false, CBX_ROWS_LEAN, &rows);
+    if (!status && a->op_matrix && cbx_json_read(run->ctx, a->op_matrix, &catalogue, &err))
+        status = opt_fail(run->program, "--op-matrix: %s", err.message);
+    if (!status && cbx_coverage_make(run->ctx, &rows, cases, list->count, catalogue, &report, &err))
+        status = opt_fail(run->program, "%s", err.message);
+    if (!status && a->json)
+        status = put_json(run, report, NULL);
+    else if (!status)
+        print_coverage(report);
+    cbx_json_unref(report);
+    cbx_json_unref(catalogue);
+    cbx_rows_clear(&rows);
+    return status;
+}
+
+/* --- scaling --- */
+
+static const opt_spec scaling_options[] = {
+    FROM,
+    { "level", 0, OPT_NUMBER, AT(level), "X", "0.95", "level of the intervals" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
+};
+
+static void print_line(const cbx_growth_line *l)
+{
+    char name[120], value[CBX_FORMAT_SIZE], lower[CBX_FORMAT_SIZE], upper[CBX_FORMAT_SIZE];
+
+    snprintf(name, sizeof name, "%s %s%s%s, %s", l->row->case_name, l->row->baseline,
+             l->row->variant && strcmp(l->row->variant, "default") ? " " : "",
+             l->row->variant && strcmp(l->row->variant, "default") ? l->row->variant : "", l->variety);
+    printf("%-52s %2zu sizes ", name, l->nsizes);
+    if (isfinite(l->exponent.value))
+        printf(" exponent %.2f [%.2f, %.2f]", l->exponent.value, l->exponent.lower, l->exponent.upper);
+    if (isfinite(l->declared_exponent)) printf(", declared %.2f", l->declared_exponent);
+    printf("; %s", cbx_growth_trust_name(l->trust));
+    if (l->trust == CBX_GROWTH_VALIDATED)
+        printf(": %s [%s, %s] at 100 times the largest", cbx_format_seconds(l->projected_s.value, value),
+               cbx_format_seconds(l->projected_s.lower, lower), cbx_format_seconds(l->projected_s.upper, upper));
+    putchar('\n');
+}
+
+static int run_scaling(const opt_run *run)
+{
+    const feed_args *a = run->args;
+    cbx_growth_line *lines = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    size_t n = 0;
+    cbx_rows rows;
+    cbx_json *report;
+    int status;
+
+    cbx_rows_init(&rows, cbx_ctx_allocator(run->ctx));
+    status = read_from(run, false, CBX_ROWS_LEAN, &rows);
+    if (!status && cbx_growth_of_rows(run->ctx, &rows, a->level, run->arena, &lines, &n, &err))
+        status = opt_fail(run->program, "%s", err.message);
+    if (!status && a->json) {
+        report = cbx_growth_json(lines, n);
+        status = report ? put_json(run, report, NULL) : opt_fail(run->program, "out of memory");
+        cbx_json_unref(report);
+    }
+    for (size_t i = 0; !status && !a->json && i < n; i++) print_line(&lines[i]);
+    cbx_rows_clear(&rows);
+    return status;
+}
+
+/* --- the commands --- */
+
+static const feed_args defaults = { .case_name = "semiring_matmul", .level = 0.95 };
+
+#define COMMAND(name, synopsis, summary, description, options, run)                                                    \
+    {                                                                                                                  \
+        name, synopsis, summary, description, options, CBX_LEN(options), sizeof(feed_args), &defaults, 0, run          \
+    }
+
+const opt_command bundle_command = COMMAND("bundle", "[--case NAME] [--from PATH...] [OPTION]...",
+                                           "all evidence on one point",
+                                           "Writes what rows say of one point: each baseline on each platform, its "
+                                           "ratio and fidelity, and the sequence of ratios over "
+                                           "time. Evidence, never a recommendation.",
+                                           bundle_options, run_bundle);
+const opt_command feed_command = COMMAND("feed", "[--case NAME] [--from PATH...] [--apply FILE --out FILE]",
+                                         "performance fields of an op_matrix",
+                                         "Writes the fragment of an op_matrix that rows of the representative point "
+                                         "give: the library's minimum over the reference's, "
+                                         "below 1: the library is faster. Rows of runs with --skip-slow do not count.",
+                                         feed_options, run_feed);
+const opt_command coverage_command = COMMAND("coverage", "[--from PATH...] [--op-matrix FILE] [--json]",
+                                             "what is measured of each case, and where it lags",
+                                             "Tells for each case on which platforms it is measured, how strong its "
+                                             "rivals are, in which precisions and sizes, and where a "
+                                             "strong rival is faster.",
+                                             coverage_options, run_coverage);
+const opt_command scaling_command = COMMAND(
+    "scaling", "[--from PATH...] [--json]", "growth of times with the work of a point",
+    "Fits a power of the work, with its interval, to each baseline with four sizes or more; tells the time of a "
+    "hundred times the "
+    "largest size where the largest one could have been foretold from the others.",
+    scaling_options, run_scaling);

@@ -1,0 +1,179 @@
+/*
+ * nperf gate: rows against baseline rows.  What is decided is perf/gate.h, what is waived and written ci/guard.h, as for calibrax check.
+ */
+#include "programs/nperf/gate.h"
+
+#include <stdio.h>
+
+#include "calibrax/base/clock.h"
+#include "calibrax/ci/guard.h"
+
+#define AT(member) offsetof(gate_args, member)
+
+static const opt_spec gate_options[] = {
+    { "baseline", 'b', OPT_WORDS, AT(baseline), "PATH", NULL,
+      "baseline rows: files of rows, or folders such as a store" },
+    { "current", 'c', OPT_WORDS, AT(current), "PATH", "results/store", "rows under test" },
+    { "threshold", 't', OPT_NUMBER, AT(how.threshold), "X", "0.01",
+      "relative change of the time that counts, once it is proven over launches" },
+    { "margin", 'm', OPT_NUMBER, AT(how.margin), "X", "0.05", "a change that is surely within it passes" },
+    { "min", 0, OPT_NUMBER, AT(how.min_ratio), "RATIO", "1.10 where rows have no launches",
+      "also hold minimum against minimum: slower than this regressed" },
+    { "p95", 0, OPT_NUMBER, AT(how.p95_ratio), "RATIO", "1.25 where rows have no launches",
+      "the same for the 95th percentile" },
+    { "memory", 0, OPT_NUMBER, AT(how.memory), "X", "0.10", "relative growth of memory that counts, from 8 MB on" },
+    { "compile", 0, OPT_NUMBER, AT(how.compile), "X", "0.50", "the same for compile time, from 0.1 s on" },
+    { "fidelity", 0, OPT_NUMBER, AT(how.fidelity), "X", "1.0",
+      "the same for the error in units of its bound, from 0.05 on" },
+    { "level", 0, OPT_NUMBER, AT(how.level), "X", "0.95",
+      "level of the intervals, and of the correction over the table" },
+    { "allow-dropped", 0, OPT_FLAG, AT(how.allow_dropped), NULL, NULL,
+      "keys of the baseline that are missing now do not fail" },
+    { "allow-other-machine", 0, OPT_FLAG, AT(how.allow_machines), NULL, NULL, "compare across machines, and say so" },
+    { "undecided-passes", 0, OPT_FLAG, AT(how.undecided_passes), NULL, NULL, "what cannot be decided does not fail" },
+    { "waivers", 0, OPT_STRING, AT(waivers), "FILE", NULL, "findings that are accepted until a day" },
+    { "out", 'o', OPT_STRING, AT(out), "FILE", "results/gate.json", "the findings as JSON" },
+    { "report", 0, OPT_STRING, AT(report), "FILE", "results/gate.md", "the findings as markdown, at most 60 kB" },
+    { "junit", 0, OPT_STRING, AT(junit), "FILE", NULL, "the findings as JUnit XML" },
+    { "github", 0, OPT_FLAG, AT(github), NULL, NULL, "print workflow commands instead of text" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print the JSON instead of text" },
+};
+
+/* What a gate needs; all of it freed by end(). */
+typedef struct gate {
+    const opt_run *run;
+    const gate_args *a;
+    cbx_rows baseline, current;
+    cbx_waivers *waivers;
+    cbx_regression *regression;
+    cbx_row_gate_facts facts;
+    cbx_guard *guard;
+    cbx_err err;
+} gate;
+
+static void end(gate *g)
+{
+    cbx_guard_free(g->guard);
+    cbx_regression_free(g->regression);
+    cbx_waivers_free(g->waivers);
+    cbx_rows_clear(&g->baseline);
+    cbx_rows_clear(&g->current);
+}
+
+static int said(const gate *g, cbx_status st)
+{
+    return st ? opt_fail(g->run->program, "%s", g->err.message) : EXIT_PASS;
+}
+
+static int read_side(gate *g, const char *flag, const opt_list *paths, cbx_rows *rows)
+{
+    cbx_row_index *ix = NULL;
+    int status = open_rows(g->run->program, g->run->ctx, flag, paths, &ix);
+
+    if (!status) status = latest_rows(g->run->program, ix, flag, CBX_ROWS_LEAN, rows);
+    cbx_row_index_close(ix);
+    return status;
+}
+
+static void tell_facts(const gate *g)
+{
+    if (g->facts.apart[0]) opt_fail(g->run->program, "%s", g->facts.apart);
+    if (g->facts.same_rows)
+        fprintf(stderr, "note: every row under test is a row of the baseline: a table compared with itself\n");
+    if (g->facts.other_machines)
+        fprintf(stderr, "note: %zu keys of the baseline are of other machines and were left out\n",
+                g->facts.other_machines);
+}
+
+static int compare(gate *g)
+{
+    const gate_args *a = g->a;
+    int status = EXIT_PASS;
+
+    if (a->waivers) status = said(g, cbx_waivers_read(g->run->ctx, a->waivers, &g->waivers, &g->err));
+    if (!status)
+        status = said(
+            g, cbx_row_gate(g->run->ctx, &g->baseline, &g->current, &a->how, &g->regression, &g->facts, &g->err));
+    if (!status)
+        status = said(g,
+                      cbx_guard_create(g->run->ctx, g->regression, g->waivers, cbx_time_now_us(), &g->guard, &g->err));
+    if (!status) tell_facts(g);
+    return status;
+}
+
+static int write_file(gate *g, cbx_guard_format format, const char *path)
+{
+    cbx_text text;
+    int status;
+
+    if (!path) return EXIT_PASS;
+    cbx_text_init(&text, cbx_ctx_allocator(g->run->ctx));
+    status = said(g, cbx_guard_write(g->guard, format, &text, &g->err));
+    if (!status) status = write_text(g->run->program, g->run->ctx, path, &text);
+    cbx_text_clear(&text);
+    return status;
+}
+
+static int print_answer(gate *g)
+{
+    cbx_guard_format format = g->a->json ? CBX_GUARD_JSON : g->a->github ? CBX_GUARD_GITHUB : CBX_GUARD_TEXT;
+    cbx_text text;
+    int status;
+
+    cbx_text_init(&text, cbx_ctx_allocator(g->run->ctx));
+    status = said(g, cbx_guard_write(g->guard, format, &text, &g->err));
+    if (!status) fputs(cbx_text_str(&text), stdout);
+    cbx_text_clear(&text);
+    return status;
+}
+
+int gate_rows(const opt_run *run, const gate_args *a)
+{
+    static const char *const store[] = { "results/store" };
+    const opt_list current = a->current.count ? a->current : (opt_list){ store, 1 };
+    gate g = { .run = run, .a = a, .err = CBX_ERR_INIT };
+    int status;
+
+    if (!a->baseline.count) return opt_fail(run->program, "a gate needs baseline rows: --baseline PATH");
+    if (a->json && a->github) return opt_fail(run->program, "--json and --github exclude each other");
+    cbx_rows_init(&g.baseline, cbx_ctx_allocator(run->ctx));
+    cbx_rows_init(&g.current, cbx_ctx_allocator(run->ctx));
+    status = read_side(&g, "--baseline", &a->baseline, &g.baseline);
+    if (!status) status = read_side(&g, "--current", &current, &g.current);
+    if (!status) status = compare(&g);
+    if (!status) status = write_file(&g, CBX_GUARD_JSON, a->out);
+    if (!status) status = write_file(&g, CBX_GUARD_MARKDOWN, a->report);
+    if (!status) status = write_file(&g, CBX_GUARD_JUNIT, a->junit);
+    if (!status) status = print_answer(&g);
+    if (!status) {
+        fflush(stdout);
+        fprintf(stderr, "findings: %s, report: %s%s%s\n", a->out, a->report, a->junit ? ", junit: " : "",
+                a->junit ? a->junit : "");
+        status = cbx_guard_gate(g.guard)->exit_code;
+    }
+    end(&g);
+    return status;
+}
+
+static int run_gate(const opt_run *run) { return gate_rows(run, run->args); }
+
+static const gate_args defaults = { .how = CBX_ROW_GATE_OPTS_INIT, .out = GATE_OUT, .report = GATE_REPORT };
+
+const opt_command gate_command = {
+    "gate",
+    "--baseline PATH... [--current PATH...] [OPTION]...",
+    "hold rows against baseline rows",
+    "Compares the newest good row of each key with the baseline's: times by their launches, with intervals and a "
+    "correction over the "
+    "table; memory, compile time and fidelity by thresholds. Rows of another machine are refused unless allowed. Exit "
+    "status 0: pass; "
+    "1: something is worse; 2: nothing to compare, or keys are missing now; 3: undecided, more launches are needed. "
+    "Measure both sides "
+    "with 25 launches or more.",
+    gate_options,
+    CBX_LEN(gate_options),
+    sizeof(gate_args),
+    &defaults,
+    0,
+    run_gate,
+};
