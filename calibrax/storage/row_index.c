@@ -132,14 +132,14 @@ static void writer_close(writer *w)
 
 static cbx_status key_number(writer *w, const char *key, int64_t *kid, cbx_err *err)
 {
-    cbx_status st = CBX_OK;
+    cbx_status st;
     bool there;
 
     cbx__select_bind_text(w->find_key, key);
     there = cbx__select_next(w->find_key);
     if (there) *kid = cbx__select_int(w->find_key, 0);
-    cbx__select_again(w->find_key);
-    if (there) return CBX_OK;
+    st = cbx__select_again(w->find_key, err);
+    if (st || there) return st;
     cbx__select_bind_text(w->put_key, key);
     st = cbx__select_put(w->put_key, err);
     *kid = cbx__index_last_row(w->ix->db);

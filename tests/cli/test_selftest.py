@@ -1,7 +1,7 @@
 """nperf doctor and nperf selftest."""
 import json
 
-from harness import check, equal, has, main, one_sentence
+from harness import Skip, check, equal, has, main, one_sentence
 
 
 def doctor(p):
@@ -46,7 +46,11 @@ def mutants(p):
 
 
 def equals(p):
-    document = json.loads(p.run("selftest", "--aa", "6", "--json", expect=0).stdout)
+    done = p.run("selftest", "--aa", "6", "--json", timeout=280)
+    if "could be measured" in done.stderr:
+        raise Skip("the machine is so busy that nperf refuses every pair")
+    equal(done.returncode, 0, done.stderr[-600:])
+    document = json.loads(done.stdout)
     equal(document["aa"]["pairs"], 6, "as many as asked for")
     check(document["aa"]["rate_lower"] <= document["aa"]["alarms"] / 6 <= document["aa"]["rate_upper"], "the interval holds the rate")
     one_sentence(p.run("selftest", "--aa", "none", expect=2), "'none'")
