@@ -45,6 +45,10 @@ static const char **make_argv(cbx_arena *arena, const char *launcher, const cbx_
         argv[n++] = "--cores";
         argv[n++] = cores_text(arena, opts->cores, opts->ncores);
     }
+    if (opts->sandbox) {
+        argv[n++] = "--sandbox";
+        argv[n++] = "1";
+    }
     if (opts->nheld) {
         argv[n++] = "--keep";
         argv[n++] = cbx_arena_printf(arena, "%zu", opts->nheld);

@@ -15,6 +15,7 @@ typedef struct cbx__child_opts {
     const int *cores;
     size_t ncores;
     size_t env_pad_bytes, stack_pad_bytes;
+    bool sandbox;     /* forbid what a worker has no business with */
     bool measure;     /* the launcher stays, waits, and reports on descriptor 3 */
     bool show_output; /* stdout and stderr pass through; else stdout is discarded and the end of stderr kept */
 } cbx__child_opts;

@@ -117,6 +117,7 @@ static bool hello(cbx__run *x)
     cbx_json_remove(m, "protocol");
     x->r->versions = m;
     memory_after_import(x);
+    x->r->confined = cbx__proc_confined(x->t->child.pid);
     return true;
 }
 
@@ -589,6 +590,7 @@ static cbx_status start(cbx__run *x, cbx_arena *arena, cbx_err *err)
     if (env.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for the environment of '%s'", cbx__tool_base(tool));
     cbx__child_opts child = { .program = program,
                               .env = env.vars,
+                              .sandbox = true,
                               .held = x->o.held,
                               .nheld = x->o.nheld,
                               .cores = x->o.cores,

@@ -127,7 +127,8 @@ typedef struct cbx_launch_record {
     double device_peak_bytes;  /* as the framework says; NaN on the CPU */
     double cpu_user_s, cpu_system_s;                   /* of the worker's whole life, as the kernel says */
     uint64_t voluntary_switches, involuntary_switches; /* of all its threads */
-    size_t left_behind;      /* processes that the worker had started and not ended: killed before `bye` */
+    bool confined;      /* the kernel refuses it network, ptrace and signals to others: a filter is on, as /proc says */
+    size_t left_behind; /* processes that the worker had started and not ended: killed before `bye` */
     double pressure_percent; /* of the last 10 s somebody waited for a CPU, at the end of the launch */
     uint64_t throttles;      /* CPUs slowed down for heat while it ran; UINT64_MAX: nothing counts them */
     uint64_t steal_ticks;    /* growth of steal in /proc/stat while it ran */

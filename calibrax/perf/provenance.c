@@ -181,7 +181,7 @@ static cbx_json *health_json(const cbx__attempt *a)
 {
     uint64_t steal = 0, voluntary = 0, involuntary = 0, throttles = 0;
     double load = NAN, apart = NAN, pressure = NAN, waited = 0, wall = 0;
-    size_t contended = 0, again = 0;
+    size_t confined = 0, contended = 0, again = 0;
     bool counts_heat = a->first != NULL;
     cbx_json *o = cbx_json_new_object();
 
@@ -194,6 +194,7 @@ static cbx_json *health_json(const cbx__attempt *a)
         load = fmax(load, r->load_1min);
         pressure = fmax(pressure, r->pressure_percent);
         contended += r->contended;
+        confined += r->confined;
         again += r->measured_again;
         counts_heat = counts_heat && r->throttles != UINT64_MAX;
         if (counts_heat) throttles += r->throttles;
@@ -211,6 +212,7 @@ static cbx_json *health_json(const cbx__attempt *a)
     cbx_json_set_double(o, "load_1min_max", load);
     cbx_json_set_double(o, "clocks_apart_max", apart);
     cbx_json_set_double(o, "cpu_pressure_percent_max", pressure);
+    cbx_json_set_int(o, "confined_launches", (int64_t)confined);
     cbx_json_set_int(o, "contended_launches", (int64_t)contended);
     cbx_json_set_int(o, "epochs_measured_again", (int64_t)again);
     cbx_json_set_double(o, "waited_share", wall > 0 ? waited / wall : NAN);

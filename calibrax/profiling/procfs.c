@@ -225,6 +225,13 @@ size_t cbx__proc_descendants(pid_t pid, pid_t *out, size_t max)
     return n;
 }
 
+bool cbx__proc_confined(pid_t pid)
+{
+    char text[FILE_MAX];
+    uint64_t mode = 0;
+    return read_of(pid, "status", text, sizeof text) && cbx__proc_field(text, "Seccomp", &mode) && mode == 2;
+}
+
 bool cbx__proc_alive(pid_t pid)
 {
     char text[1024];

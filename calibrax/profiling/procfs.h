@@ -57,6 +57,8 @@ size_t cbx__proc_others_want(pid_t pid, double *ns);
 /* Processes that descend from one, those that left its group included, as far as the kernel still knows whose they are (a process
  * that is a subreaper keeps orphans).  @return how many were written, at most max */
 size_t cbx__proc_descendants(pid_t pid, pid_t *out, size_t max);
+/* True if a process runs under a filter of system calls. */
+bool cbx__proc_confined(pid_t pid);
 /* False for a zombie and for a number that nobody has. */
 bool cbx__proc_alive(pid_t pid);
 /* Share of the last ten seconds in which some task waited for a CPU, in per cent, by /proc/pressure/cpu; NaN if unknown. */

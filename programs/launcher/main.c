@@ -9,6 +9,7 @@
  *     --cores LIST     pin to these CPUs ("0,2,5")
  *     --fd N           keep descriptor N besides 0, 1, 2; a failure before exec is reported there as a protocol error line
  *     --keep N         keep N descriptors from 4 on: locks that are held as long as anything lives that was started here
+ *     --sandbox 1      forbid network, ptrace, signals to others and the like (sandbox.c), where the kernel and this build can
  *     --measure N      run the program as a child, wait, write one line to descriptor N:
  *                      wall_ns user_us system_us maxrss_kib exit_code term_signal   (exit_code -1 when killed)
  *     --env-pad BYTES  bytes added to the environment
@@ -33,6 +34,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "programs/launcher/sandbox.h"
+
 #define EXIT_SETUP   125
 #define EXIT_EXEC    126
 #define EXIT_MISSING 127
@@ -40,7 +43,7 @@
 
 typedef struct options {
     const char *cores;
-    long fd, measure, parent, keep;
+    long fd, measure, parent, keep, sandbox;
     unsigned long long env_pad, stack_pad;
     char **program;
 } options;
@@ -95,9 +98,11 @@ static int parse_options(int argc, char **argv, options *o)
     struct {
         const char *name;
         long *number;
-    } small[] = {
-        { "--fd", &o->fd }, { "--measure", &o->measure }, { "--parent", &o->parent }, { "--keep", &o->keep }
-    };
+    } small[] = { { "--fd", &o->fd },
+                  { "--measure", &o->measure },
+                  { "--parent", &o->parent },
+                  { "--keep", &o->keep },
+                  { "--sandbox", &o->sandbox } };
     int i = 1;
     for (; i < argc && strcmp(argv[i], "--") != 0; i += 2) {
         unsigned long long v = 0;
@@ -175,6 +180,7 @@ static int set_up(const options *o)
         return give_up(o, "machine", EXIT_SETUP, "cannot pad", "the environment");
     }
     close_others(o->fd, o->measure, o->keep);
+    if (o->sandbox) sandbox_enter(); /* whether it did is read from outside, where it cannot be forged */
     return 0;
 }
 

@@ -509,6 +509,20 @@ static void locks_last_as_long_as_the_worker(void **state)
     cbx_lock_release(again);
 }
 
+/* Where the launcher can confine a worker, it cannot break out; where not, the record says so. */
+static void confined_worker(void **state)
+{
+    cbx_launch_opts o = quick_opts();
+    cbx_launch_record r;
+    launch(*state, "breaks_out", &o, &r);
+    if (!r.confined) {
+        cbx_launch_record_clear(&r);
+        SKIP("the launcher was built without libseccomp, or the kernel has no filters");
+    }
+    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
+    cbx_launch_record_clear(&r);
+}
+
 static void memory_watchdog(void **state)
 {
     cbx_launch_opts o = quick_opts();
@@ -716,6 +730,7 @@ int main(void)
         cmocka_unit_test(nothing_outlives_a_launch),
         cmocka_unit_test(a_worker_dies_with_its_parent),
         cmocka_unit_test(locks_last_as_long_as_the_worker),
+        cmocka_unit_test(confined_worker),
         cmocka_unit_test(memory_watchdog),
         cmocka_unit_test(stop_flag),
         cmocka_unit_test(memory_is_the_workers_own),

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -141,6 +143,15 @@ static void run_child(void *plan)
     }
     note_pid(child);
     for (;;) pause();
+}
+
+/* Tries what no worker has any business with, and dies of whatever works. */
+static void run_breaks_out(void *plan)
+{
+    toy_right(plan);
+    if (socket(AF_INET, SOCK_STREAM, 0) >= 0) raise(SIGUSR1);
+    if (kill(getppid(), 0) == 0) raise(SIGUSR2);
+    if (ptrace(PTRACE_ATTACH, getppid(), NULL, NULL) == 0) raise(SIGTERM);
 }
 
 /* One that left the group and the session, and whose own parent is gone. */
@@ -448,6 +459,7 @@ static void toy_work(const cbx_params *point, cbx_work *out)
     X(exit3, toy_prepare, run_exit3)                                                                                   \
     X(hang, toy_prepare, run_hang)                                                                                     \
     X(child, toy_prepare, run_child)                                                                                   \
+    X(breaks_out, toy_prepare, run_breaks_out)                                                                         \
     X(daemon, toy_prepare, run_daemon)                                                                                 \
     X(leaves_daemon, toy_prepare, run_leaves_daemon)                                                                   \
     X(rubbish, toy_prepare, run_rubbish)                                                                               \
