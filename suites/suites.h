@@ -15,6 +15,6 @@ extern const cbx_case_ops cbx_array_ops_case; /* array/ */
 /** What `nperf selftest` measures the tool with; known to the worker, and not listed. */
 extern const cbx_case_list cbx_selftest_cases;
 
-extern const cbx_case_ops cbx_selftest_kernels_case; /* selftest/ */
+extern const cbx_case_ops cbx_selftest_kernels_case, cbx_selftest_exploits_case; /* selftest/ */
 
 #endif

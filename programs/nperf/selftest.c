@@ -2,6 +2,7 @@
  * nperf selftest: does the tool itself tell the truth?
  *
  * Parts: --aa (equals must not be called different), --power (planted slow-downs must be found), --mutants (planted faults must be found),
+ * --exploits (workers that cheat must be refused),
  * --clock (what a call of nothing and a chain of known length read), and --live (equals again, each pair measured anew).  Each part's
  * counts with their bounds go to standard output and into a record, results/selftest.json, which the page shows; parts that are not
  * run keep their place in the record.
@@ -28,6 +29,8 @@ static const opt_spec selftest_options[] = {
       "draw N comparisons of equals from recorded launches; count false alarms" },
     { "power", 0, OPT_FLAG, AT(power), NULL, NULL, "plant slow-downs of 1, 2 and 5 %; count those that a gate finds" },
     { "mutants", 0, OPT_FLAG, AT(mutants), NULL, NULL, "measure every planted fault; each must be found" },
+    { "exploits", 0, OPT_FLAG, AT(exploits), NULL, NULL,
+      "measure workers that cheat; none may pass, and no honest one may fail" },
     { "clock", 0, OPT_FLAG, AT(clock), NULL, NULL, "read calls whose cost is known" },
     { "live", 0, OPT_MAYBE, AT(live), "N", "24", "measure N pairs of equals, each anew, and count false alarms" },
     { "quick", 0, OPT_FLAG, AT(quick), NULL, NULL, "fewer and shorter launches: some minutes for everything" },
@@ -55,7 +58,35 @@ int selftest_measure(const selftest *t, cbx_measure_opts *o, cbx_measure_result 
     return result->interrupted ? EXIT_STOPPED : EXIT_PASS;
 }
 
-const char *selftest_word(bool holds) { return holds ? "holds" : "broken"; }
+bool selftest_too_busy(const cbx_row *row)
+{
+    const char *why = row->failure_reason ? row->failure_reason : "";
+    return !strcmp(why, "machine_too_busy") || !strcmp(why, cbx_failure_reason(CBX_FAILURE_CLOCKS_DISAGREE));
+}
+
+int selftest_unmeasured(const selftest *t, const char *part, const cbx_row *row)
+{
+    progress_end(t->progress);
+    if (!row) return opt_fail(t->run->program, "%s: nothing was measured", part);
+    if (!selftest_too_busy(row)) {
+        return opt_fail(t->run->program, "%s: '%s' at %s could not be measured: %s", part, row->baseline,
+                        row->point_label, row->failure_message ? row->failure_message : row->status);
+    }
+    fprintf(stderr, "nperf: %s: the machine is too busy to measure '%s' at %s: %s\n", part, row->baseline,
+            row->point_label, row->failure_message ? row->failure_message : row->status);
+    return EXIT_UNDECIDED;
+}
+
+const char *selftest_word(int verdict)
+{
+    return verdict == EXIT_PASS ? "holds" : verdict == EXIT_CHECK ? "broken" : "undecided";
+}
+
+void selftest_put_verdict(cbx_json *o, int verdict)
+{
+    cbx_json_set_string(o, "verdict", selftest_word(verdict));
+    cbx_json_set_bool(o, "holds", verdict == EXIT_PASS);
+}
 
 void selftest_put_rate(cbx_json *o, const char *name, const cbx_proof_rate *r)
 {
@@ -81,6 +112,7 @@ double selftest_variation(const double *x, size_t n)
 static bool asked_aa(const selftest_args *a) { return a->aa != NULL; }
 static bool asked_power(const selftest_args *a) { return a->power; }
 static bool asked_mutants(const selftest_args *a) { return a->mutants; }
+static bool asked_exploits(const selftest_args *a) { return a->exploits; }
 static bool asked_clock(const selftest_args *a) { return a->clock; }
 static bool asked_live(const selftest_args *a) { return a->live != NULL; }
 
@@ -91,9 +123,9 @@ static const struct {
     bool usual;
     int (*run)(const selftest *t, cbx_json **out);
 } parts[] = {
-    { "clock", asked_clock, true, selftest_clock }, { "mutants", asked_mutants, true, selftest_mutants },
-    { "aa", asked_aa, true, selftest_equals },      { "power", asked_power, true, selftest_power },
-    { "live", asked_live, false, selftest_live },
+    { "clock", asked_clock, true, selftest_clock },          { "mutants", asked_mutants, true, selftest_mutants },
+    { "exploits", asked_exploits, true, selftest_exploits }, { "aa", asked_aa, true, selftest_equals },
+    { "power", asked_power, true, selftest_power },          { "live", asked_live, false, selftest_live },
 };
 
 static bool nothing_asked(const selftest_args *a)
@@ -132,10 +164,8 @@ static int run_parts(const selftest *t, cbx_json *document)
             cbx_json_set(document, parts[i].name, part);
         else
             cbx_json_set_null(document, parts[i].name);
-        if (one == EXIT_CHECK)
-            status = EXIT_CHECK;
-        else if (one)
-            return one;
+        if (one == EXIT_ERROR || one == EXIT_STOPPED) return one;
+        if (one == EXIT_CHECK || (one && !status)) status = one;
     }
     return status;
 }
@@ -196,21 +226,17 @@ static int run_selftest(const opt_run *run)
     cbx_json_set_int(document, "version", VERSION);
     progress_init(&p);
     status = run_parts(&t, document);
-    if (status == EXIT_PASS || status == EXIT_CHECK) {
-        written = write_record(&t, document);
-        if (written) status = written;
-    }
-    if ((status == EXIT_PASS || status == EXIT_CHECK) && a->json) {
+    written = status == EXIT_ERROR || status == EXIT_STOPPED ? status : write_record(&t, document);
+    if (!written && a->json)
         written = print_json(run->program, document);
-        return written ? written : status;
-    }
-    cbx_json_unref(document);
-    return status;
+    else
+        cbx_json_unref(document);
+    return written ? written : status;
 }
 
 const opt_command selftest_command = {
     "selftest",
-    "[--aa [N]] [--power] [--mutants] [--clock] [--quick] [--case NAME] [--plugin FILE] [--json]",
+    "[--aa [N]] [--power] [--mutants] [--exploits] [--clock] [--quick] [--case NAME] [--plugin FILE] [--json]",
     "is the tool itself truthful?",
     "Measures equals against each other and counts false alarms; plants slow-downs and faults and counts those found; "
     "reads calls whose "

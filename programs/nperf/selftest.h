@@ -22,19 +22,26 @@ typedef struct selftest {
 } selftest;
 
 /*
- * A part.  @param out  what came of it; the caller unrefs; written with EXIT_PASS and EXIT_CHECK only
- * @return EXIT_PASS; EXIT_CHECK: what is promised does not hold; EXIT_ERROR, and the fault has been said; EXIT_STOPPED
+ * A part.  @param out  what came of it; the caller unrefs; untouched, or NULL, where there is nothing to record
+ * @return EXIT_PASS; EXIT_CHECK: what is promised does not hold; EXIT_UNDECIDED: too little could be measured to say so; EXIT_ERROR, and
+ *         the fault has been said; EXIT_STOPPED
  */
 int selftest_equals(const selftest *t, cbx_json **out);
 int selftest_live(const selftest *t, cbx_json **out);
 int selftest_power(const selftest *t, cbx_json **out);
 int selftest_mutants(const selftest *t, cbx_json **out);
+int selftest_exploits(const selftest *t, cbx_json **out);
 int selftest_clock(const selftest *t, cbx_json **out);
 
 /* Measures with the run's seed, stop flag and progress; result is initialised here and cleared by the caller, whatever comes back. */
 int selftest_measure(const selftest *t, cbx_measure_opts *o, cbx_measure_result *result);
-/* "holds", "broken" */
-const char *selftest_word(bool holds);
+/* A row that is needed and is not good, or NULL where there is none: says why; EXIT_UNDECIDED where the machine is too busy, else EXIT_ERROR. */
+int selftest_unmeasured(const selftest *t, const char *part, const cbx_row *row);
+bool selftest_too_busy(const cbx_row *row);
+/* "holds", "broken", "undecided", of EXIT_PASS, EXIT_CHECK, EXIT_UNDECIDED */
+const char *selftest_word(int verdict);
+/* The same as members of a part: `verdict`, and `holds`. */
+void selftest_put_verdict(cbx_json *o, int verdict);
 /* NAME: hits, NAME_upper: upper 95 % bound, ... of a rate, as members. */
 void selftest_put_rate(cbx_json *o, const char *name, const cbx_proof_rate *r);
 /* Launches' coefficient of variation; NaN for fewer than two. */
