@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/perf/estimates.h"
 #include "calibrax/perf/pairing.h"
 #include "calibrax/perf/session.h"
 #include "calibrax/statistics/estimate.h"
@@ -276,6 +277,10 @@ static cbx_status make_row(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, c
     st = put_ratio(ctx, s, p, a, &row, err);
     if (st) return st;
     provenance = cbx__provenance_make(s, p, a);
+    if (provenance && shows_metrics(a)) {
+        cbx_json *more = cbx__estimates_make(ctx, &p->arena, a);
+        if (more) cbx_json_set(provenance, "estimates", more);
+    }
     row.provenance = provenance;
     json = provenance ? cbx_row_to_json(&row) : NULL;
     st = json ? cbx_rows_add_json(rows, json, "measured row", err)

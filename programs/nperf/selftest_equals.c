@@ -169,8 +169,7 @@ static int ask_equals(const selftest *t, const cbx_rows *rows, size_t comparison
     cbx_err err = CBX_ERR_INIT;
     size_t n = pools_of(rows, pools, CBX_LEN(pools));
 
-    if (n < CBX_LEN(kernels))
-        return opt_fail(t->run->program, "--aa: only %zu of %zu programs could be measured twice", n, CBX_LEN(kernels));
+    if (n < CBX_LEN(kernels)) return selftest_unmeasured(t, "--aa", bad_row(rows));
     o.comparisons = comparisons;
     o.tables = t->args->quick ? TABLES_QUICK : TABLES;
     o.seed = t->args->seed;
