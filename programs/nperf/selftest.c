@@ -39,6 +39,7 @@ static const opt_spec selftest_options[] = {
     { "out", 'o', OPT_STRING, AT(out), "FILE", RECORD, "the record that the page shows" },
     { "seed", 's', OPT_COUNT, AT(seed), "N", "0", "of order, layout and draws" },
     { "case", 'c', OPT_STRING, AT(case_name), "NAME", "all cases", "planted faults of this case only" },
+    { "define", 0, OPT_EACH, AT(defined), "FILE", NULL, "also know the case of a case file; may be repeated" },
     { "plugin", 0, OPT_EACH, AT(plugins), "FILE", NULL, "also know the cases of a shared object; may be repeated" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
 };
@@ -60,8 +61,7 @@ int selftest_measure(const selftest *t, cbx_measure_opts *o, cbx_measure_result 
 
 bool selftest_too_busy(const cbx_row *row)
 {
-    const char *why = row->failure_reason ? row->failure_reason : "";
-    return !strcmp(why, "machine_too_busy") || !strcmp(why, cbx_failure_reason(CBX_FAILURE_CLOCKS_DISAGREE));
+    return row->failure_reason && !strcmp(row->failure_reason, cbx_failure_reason(CBX_FAILURE_CONTENDED));
 }
 
 int selftest_unmeasured(const selftest *t, const char *part, const cbx_row *row)
@@ -219,7 +219,7 @@ static int run_selftest(const opt_run *run)
     cbx_json *document;
     int status, written;
 
-    if (nperf_cases_open(run, &a->plugins, NULL)) return EXIT_ERROR;
+    if (nperf_cases_open(run, &a->plugins, &a->defined)) return EXIT_ERROR;
     document = cbx_json_new_object();
     if (!document) return opt_fail(run->program, "out of memory");
     cbx_json_set_string(document, "schema", SCHEMA);
@@ -236,7 +236,8 @@ static int run_selftest(const opt_run *run)
 
 const opt_command selftest_command = {
     "selftest",
-    "[--aa [N]] [--power] [--mutants] [--exploits] [--clock] [--quick] [--case NAME] [--plugin FILE] [--json]",
+    "[--aa [N]] [--power] [--mutants] [--exploits] [--clock] [--quick] [--case NAME] [--plugin FILE] [--define FILE] "
+    "[--json]",
     "is the tool itself truthful?",
     "Measures equals against each other and counts false alarms; plants slow-downs and faults and counts those found; "
     "reads calls whose "

@@ -101,12 +101,12 @@ static bool small_points(cbx_ctx *ctx, const cbx_case_ops *c, int64_t scale, cbx
     return good;
 }
 
-/* Baselines that run in our own worker, mutants too. */
-static bool native_names(const cbx_case_ops *c, cbx_arena *arena, opt_list *out)
+/* Baselines that run in our own worker, and all of a case file, whose provider its user has; mutants too. */
+static bool own_names(const cbx_case_ops *c, cbx_arena *arena, opt_list *out)
 {
     for (size_t i = 0; i < c->nbaselines; i++) {
         const cbx_baseline_ops *b = c->baselines[i];
-        if (strcmp(b->provider, "native")) continue;
+        if (strcmp(b->provider, "native") && !c->oracle_provider) continue;
         if (!opt_append(arena, b->name, out)) return false;
     }
     return true;
@@ -147,7 +147,7 @@ static int mutants_of(const selftest *t, const cbx_case_ops *c, mutant_score *s)
     cbx_measure_result result;
     int status;
 
-    if (!small_points(t->run->ctx, c, SCALE, t->run->arena, &points) || !native_names(c, t->run->arena, &names))
+    if (!small_points(t->run->ctx, c, SCALE, t->run->arena, &points) || !own_names(c, t->run->arena, &names))
         return opt_fail(t->run->program, "out of memory");
     o.case_ops = c;
     o.points = points.items;

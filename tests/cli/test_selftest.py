@@ -43,22 +43,30 @@ def record(p):
         return json.load(f)
 
 
+# Cases, and how many planted faults at how many points they have at the least: faults times words of the points.
+MUTANTS = {"semiring_matmul": 24, "semiring_conv": 30, "dense_matmul": 8, "ell_edge_aggregate": 60, "ell_matmul": 40, "ell_row_softmax": 12,
+           "array_ops": 30}
+
+
 def mutants(p):
-    document = selftest(p, "--mutants", "--case", "dense_matmul", verdicts=(0, 3))
-    score = document["mutants"]
-    check(score["mutants"] + score["too_busy"] >= 4, f"four planted faults: {score}")
-    equal(score["found"], score["mutants"], "every planted fault is found")
-    equal(score["honest_ok"], score["honest"], "every honest baseline passes")
-    check(document["aa"] is None, "only what was asked for")
-    equal(record(p)["mutants"], score, "the record")
+    for case, least in MUTANTS.items():
+        document = json.loads(p.run("selftest", "--mutants", "--case", case, "--json", expect=0, timeout=120).stdout)
+        equal(document["schema"], "nperf-selftest", "schema")
+        score = document["mutants"]
+        check(score["mutants"] >= least, f"{case}: {score}")
+        equal(score["found"], score["mutants"], f"{case}: every planted fault is found")
+        equal(score["honest_ok"], score["honest"], f"{case}: every honest baseline passes")
+        check(document["aa"] is None, "only what was asked for")
+    listed = json.loads(p.run("list", "--json", expect=0).stdout)["cases"]
+    equal(sorted(MUTANTS), sorted(c["name"] for c in listed), "every case is held to its mutants")
+    one_sentence(p.run("selftest", "--mutants", "--case", "dense", expect=2), "unknown case 'dense'")
 
 
 def exploits(p):
     score = selftest(p, "--exploits", verdicts=(0, 3))["exploits"]
-    check(score["exploits"] >= 30, "cheating workers")
+    check(score["exploits"] + score["too_busy"] >= 30, "cheating workers")
     equal(score["accepted"], 0, score["faults"])
-    equal(score["honest_ok"] + score["too_busy"], score["honest"], score["faults"])
-    check(score["accepted_upper"] < 0.12, "its upper bound")
+    check(score["honest_ok"] + score["too_busy"] >= score["honest"], score["faults"])
 
 
 def parts_stay_in_the_record(p):
