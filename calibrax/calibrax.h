@@ -136,6 +136,7 @@
 #include "calibrax/perf/measure.h"
 #include "calibrax/perf/params.h"
 #include "calibrax/perf/plugin.h"
+#include "calibrax/perf/proof.h"
 #include "calibrax/perf/report.h"
 #include "calibrax/perf/worker.h"
 

@@ -9,3 +9,7 @@ static const cbx_case_ops *const cases[] = {
 };
 
 const cbx_case_list cbx_builtin_cases = { cases, CBX_LEN(cases) };
+
+static const cbx_case_ops *const selftest_cases[] = { &cbx_selftest_kernels_case, &cbx_selftest_exploits_case };
+
+const cbx_case_list cbx_selftest_cases = { selftest_cases, CBX_LEN(selftest_cases) };

@@ -12,4 +12,9 @@ extern const cbx_case_ops cbx_semiring_matmul_case, cbx_semiring_conv_case, cbx_
 extern const cbx_case_ops cbx_ell_edge_aggregate_case, cbx_ell_matmul_case, cbx_ell_row_softmax_case;
 extern const cbx_case_ops cbx_array_ops_case; /* array/ */
 
+/** What `nperf selftest` measures the tool with; known to the worker, and not listed. */
+extern const cbx_case_list cbx_selftest_cases;
+
+extern const cbx_case_ops cbx_selftest_kernels_case, cbx_selftest_exploits_case; /* selftest/ */
+
 #endif

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/analysis/verdict.h"
+#include "calibrax/perf/estimates.h"
+#include "calibrax/perf/pairing.h"
 #include "calibrax/perf/session.h"
 #include "calibrax/statistics/estimate.h"
-#include "calibrax/statistics/significance.h"
 
 /* Of the interval of an attempt's own median; the paired ratio's is the session's. */
 #define LEVEL 0.95
@@ -210,29 +210,12 @@ static double round_median(const cbx__attempt *a, size_t round)
     return m;
 }
 
-/* p-value of what the verdict claims: two-sided for a difference, two one-sided tests for equivalence.  q holds n quotients. */
-static double claim_p(cbx_verdict verdict, const double *q, size_t n)
-{
-    size_t below = 0, above = 0;
-
-    if (verdict == CBX_VERDICT_EQUIVALENT)
-        return cbx_stat_equivalence_p(q, n, 1 / (1 + CBX_VERDICT_MARGIN), 1 + CBX_VERDICT_MARGIN);
-    for (size_t i = 0; i < n; i++) {
-        below += q[i] < 1;
-        above += q[i] > 1;
-    }
-    return cbx_stat_sign_test_p(below, above);
-}
-
 static cbx_status put_paired(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, const cbx__attempt *a,
                              const cbx__attempt *rival, cbx_row *row, cbx_err *err)
 {
     double *mine = cbx_arena_calloc(&p->arena, 2 * (p->rounds + 1), sizeof(double));
     double *theirs = mine + p->rounds + 1;
-    cbx_interval iv;
-    cbx_verdict verdict;
     size_t n = 0;
-    cbx_status st;
 
     if (!mine) return cbx_fail(err, CBX_ENOMEM, "out of memory for paired launches");
     for (size_t r = 0; r < p->rounds; r++) {
@@ -242,16 +225,8 @@ static cbx_status put_paired(cbx_ctx *ctx, const cbx__session *s, cbx__point *p,
         theirs[n++] = y;
     }
     if (n == 0) return CBX_OK;
-    st = cbx_stat_paired_ratio(ctx, mine, theirs, n, s->level, &iv, err);
-    if (st) return st;
     row->paired_vs = rival->baseline->name;
-    row->paired = (cbx_row_interval){ iv.value, iv.lower, iv.upper, iv.level };
-    verdict = cbx_verdict_of_ratio(&iv, CBX_VERDICT_MARGIN);
-    row->verdict = cbx_verdict_name(verdict);
-    row->pairs = n;
-    for (size_t i = 0; i < n; i++) mine[i] /= theirs[i];
-    row->paired_p = claim_p(verdict, mine, n);
-    return CBX_OK;
+    return cbx__row_pair(ctx, mine, theirs, n, s->level, row, err);
 }
 
 static cbx_status put_ratio(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, const cbx__attempt *a, cbx_row *row,
@@ -302,6 +277,10 @@ static cbx_status make_row(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, c
     st = put_ratio(ctx, s, p, a, &row, err);
     if (st) return st;
     provenance = cbx__provenance_make(s, p, a);
+    if (provenance && shows_metrics(a)) {
+        cbx_json *more = cbx__estimates_make(ctx, &p->arena, a);
+        if (more) cbx_json_set(provenance, "estimates", more);
+    }
     row.provenance = provenance;
     json = provenance ? cbx_row_to_json(&row) : NULL;
     st = json ? cbx_rows_add_json(rows, json, "measured row", err)

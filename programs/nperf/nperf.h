@@ -40,7 +40,7 @@ int latest_rows(const opt_program *program, cbx_row_index *ix, const char *flag,
 typedef struct page_sources {
     const char *command;          /* that reproduces the rows; NULL: none */
     const cbx_row_index *history; /* NULL: none */
-    const char *selftest;         /* file; NULL: reports/selftest.json where it is */
+    const char *selftest;         /* file; NULL: results/selftest.json or reports/selftest.json where it is */
     const char *op_matrix;        /* file; NULL: ../nitrix/docs/op_matrix.json where it is */
 } page_sources;
 

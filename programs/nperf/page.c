@@ -8,6 +8,9 @@
 #include "calibrax/perf/report.h"
 #include "programs/nperf/nperf.h"
 
+/* What `nperf selftest` leaves. */
+#define OWN_RECORD "results/selftest.json"
+
 /* A JSON file that a page shows: one that was asked for must be there, one that is looked for need not be. */
 static int read_document(const opt_program *program, cbx_ctx *ctx, const char *flag, const char *path,
                          const char *usual, cbx_json **out)
@@ -66,7 +69,9 @@ int write_page(const opt_program *program, cbx_ctx *ctx, const cbx_rows *rows, c
     int status = path ? EXIT_PASS : opt_fail(program, "out of memory");
     cbx_text text;
 
-    if (!status) status = read_document(program, ctx, "--selftest", from->selftest, "reports/selftest.json", &selftest);
+    if (!status)
+        status = read_document(program, ctx, "--selftest", from->selftest,
+                               cbx_path_exists(OWN_RECORD) ? OWN_RECORD : "reports/selftest.json", &selftest);
     if (!status)
         status = read_document(program, ctx, "--op-matrix", from->op_matrix, "../nitrix/docs/op_matrix.json",
                                &capabilities);

@@ -21,6 +21,8 @@ int main(void)
     }
     status = cbx_ctx_create(NULL, &ctx, &err) ? 2 : 0;
     if (!status && cbx_case_set_create(ctx, &cbx_builtin_cases, &set, &err)) status = 2;
+    for (size_t i = 0; !status && i < cbx_selftest_cases.count; i++)
+        status = cbx_case_set_add(ctx, set, cbx_selftest_cases.cases[i], "selftest", &err) ? 2 : 0;
     if (!status && cbx_case_set_add_environment(ctx, set, &err)) status = 2;
     if (status)
         fprintf(stderr, "nperf-worker: %s\n", err.message);

@@ -260,6 +260,37 @@ static void one_wrong_launch_is_wrong(void **state)
     bench_close(&b);
 }
 
+static const cbx_json *estimates_of(const bench *b) { return cbx_json_get(b->rows.rows[0].provenance, "estimates"); }
+
+/* Nine launches at 100 us and three at 150: two modes, and an effect below the step between them cannot be seen. */
+static void modes_and_effects_are_told(void **state)
+{
+    bench b;
+    (void)state;
+    bench_open(&b);
+    cbx__attempt *a = add_attempt(&b, "good", "default");
+    for (int i = 0; i < 12; i++) add_launch(&b, a, i % 4 == 3 ? 150 + i * 0.01 : 100 + i * 0.01);
+    make(&b);
+    const cbx_json *e = estimates_of(&b), *modes = cbx_json_get(e, "modes"), *compile = cbx_json_get(e, "compile_s");
+    CHECK_INT(cbx_json_length(modes), 2, "modes");
+    near(cbx_json_get_double(cbx_json_at(modes, 0), "share", 0), 0.75, "share of the faster one");
+    near(cbx_json_get_double(cbx_json_at(modes, 1), "share", 0), 0.25, "of the slower one");
+    CHECK_INT(cbx_json_get_int(cbx_json_get(e, "steady_state"), "flat", 0), 12, "epochs on one level");
+    CHECK_GT(cbx_json_get_double(cbx_json_get(e, "detectable_effect"), "relative", 0), 0.1, "what would have shown");
+    CHECK(cbx_json_get_double(compile, "lower", NAN) <= cbx_json_get_double(compile, "median", NAN), "an interval");
+    CHECK_GT(cbx_json_get_double(compile, "level", 0), 0.95, "of twelve launches");
+    bench_close(&b);
+
+    bench_open(&b);
+    a = add_attempt(&b, "good", "default");
+    for (int i = 0; i < 12; i++) add_launch(&b, a, 100 + i * 0.01);
+    make(&b);
+    CHECK_INT(cbx_json_length(cbx_json_get(estimates_of(&b), "modes")), 1, "one mode");
+    CHECK_LE(cbx_json_get_double(cbx_json_get(estimates_of(&b), "detectable_effect"), "relative", 1), 0.01,
+             "launches that hardly vary show little");
+    bench_close(&b);
+}
+
 static void too_fast_is_refused(void **state)
 {
     bench b;
@@ -531,6 +562,7 @@ int main(void)
         cmocka_unit_test(strongest_variant_is_quoted),
         cmocka_unit_test(failures_are_rows),
         cmocka_unit_test(one_wrong_launch_is_wrong),
+        cmocka_unit_test(modes_and_effects_are_told),
         cmocka_unit_test(too_fast_is_refused),
         cmocka_unit_test(equals_are_compared_with_each_other),
         cmocka_unit_test(raw_lines),

@@ -22,6 +22,7 @@ _MODULES = {
         "ell_edge_aggregate",
         "ell_matmul",
         "ell_row_softmax",
+        "selftest_exploits",
         "semiring_conv",
         "semiring_matmul",
     )

@@ -1,0 +1,50 @@
+/*
+ * What the parts of `nperf selftest` share.  Each part measures, says what came of it unless --json, and gives a JSON object with the
+ * counts, their bounds and `holds`.
+ */
+#ifndef CALIBRAX_PROGRAMS_NPERF_SELFTEST_H
+#define CALIBRAX_PROGRAMS_NPERF_SELFTEST_H
+
+#include "calibrax/perf/proof.h"
+#include "programs/nperf/nperf.h"
+
+typedef struct selftest_args {
+    const char *aa, *live, *case_name, *out;
+    opt_list plugins, defined;
+    bool power, mutants, exploits, clock, quick, json;
+    size_t seed, launches;
+} selftest_args;
+
+typedef struct selftest {
+    const opt_run *run;
+    const selftest_args *args;
+    progress *progress;
+} selftest;
+
+/*
+ * A part.  @param out  what came of it; the caller unrefs; untouched, or NULL, where there is nothing to record
+ * @return EXIT_PASS; EXIT_CHECK: what is promised does not hold; EXIT_UNDECIDED: too little could be measured to say so; EXIT_ERROR, and
+ *         the fault has been said; EXIT_STOPPED
+ */
+int selftest_equals(const selftest *t, cbx_json **out);
+int selftest_live(const selftest *t, cbx_json **out);
+int selftest_power(const selftest *t, cbx_json **out);
+int selftest_mutants(const selftest *t, cbx_json **out);
+int selftest_exploits(const selftest *t, cbx_json **out);
+int selftest_clock(const selftest *t, cbx_json **out);
+
+/* Measures with the run's seed, stop flag and progress; result is initialised here and cleared by the caller, whatever comes back. */
+int selftest_measure(const selftest *t, cbx_measure_opts *o, cbx_measure_result *result);
+/* A row that is needed and is not good, or NULL where there is none: says why; EXIT_UNDECIDED where the machine is too busy, else EXIT_ERROR. */
+int selftest_unmeasured(const selftest *t, const char *part, const cbx_row *row);
+bool selftest_too_busy(const cbx_row *row);
+/* "holds", "broken", "undecided", of EXIT_PASS, EXIT_CHECK, EXIT_UNDECIDED */
+const char *selftest_word(int verdict);
+/* The same as members of a part: `verdict`, and `holds`. */
+void selftest_put_verdict(cbx_json *o, int verdict);
+/* NAME: hits, NAME_upper: upper 95 % bound, ... of a rate, as members. */
+void selftest_put_rate(cbx_json *o, const char *name, const cbx_proof_rate *r);
+/* Launches' coefficient of variation; NaN for fewer than two. */
+double selftest_variation(const double *x, size_t n);
+
+#endif

@@ -1,0 +1,215 @@
+/*
+ * nperf selftest --mutants: the planted faults of every case through the whole pipeline.  Each must come out fidelity_failed, and every honest
+ * native baseline must pass at the same points.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "programs/common/stop.h"
+#include "programs/nperf/selftest.h"
+
+#define MAX_POINTS 64
+/* Large enough that a fault cannot hide: at a 7x5x3 product of booleans a wrong row may give the right answer. */
+#define SCALE 8
+
+typedef struct mutant_score {
+    size_t mutants, found, honest, honest_ok;
+    size_t busy;        /* that nothing is known of, because the machine was too busy to measure */
+    cbx_text survivors; /* a line each */
+} mutant_score;
+
+/* --- points --- */
+
+/* Product of the whole-number parameters but the seed: how much work a point is, in kind. */
+static double size_of(const cbx_case_ops *c, const cbx_params *p)
+{
+    double size = 1;
+    for (size_t i = 0; i < c->nparams; i++) {
+        if (c->params[i].kind == CBX_PARAM_INT && strcmp(c->params[i].name, "seed"))
+            size *= (double)cbx_params_int(p, c->params[i].name);
+    }
+    return size;
+}
+
+/* The smallest point of the case that has any work. */
+static cbx_params *smallest_point(cbx_ctx *ctx, const cbx_case_ops *c)
+{
+    cbx_params *best = NULL;
+
+    for (size_t i = 0; i < c->npoints; i++) {
+        cbx_params *p = NULL;
+        if (cbx_case_point(ctx, c, c->points[i], c->name, &p, NULL)) continue;
+        if (size_of(c, p) > 0 && (!best || size_of(c, p) < size_of(c, best))) {
+            cbx_params_free(best);
+            best = p;
+        } else {
+            cbx_params_free(p);
+        }
+    }
+    return best;
+}
+
+/* The words of `words` with the numbers of `numbers` times `scale`, as canonical JSON in the arena; NULL if the case does not allow it. */
+static const char *mixed_point(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *words, const cbx_params *numbers,
+                               int64_t scale, cbx_arena *arena)
+{
+    cbx_params *p = NULL;
+    const char *json = NULL;
+    cbx_text t;
+
+    cbx_text_init(&t, &arena->al);
+    for (size_t i = 0; i < c->nparams; i++) {
+        const char *name = c->params[i].name;
+        cbx_text_printf(&t, "%s\"%s\":", i ? "," : "{", name);
+        if (c->params[i].kind == CBX_PARAM_INT)
+            cbx_text_printf(&t, "%lld", (long long)(cbx_params_int(numbers, name) * scale));
+        else
+            cbx_text_printf(&t, "\"%s\"", cbx_params_word(words, name));
+    }
+    cbx_text_putc(&t, '}');
+    if (!cbx_case_point(ctx, c, cbx_text_str(&t), c->name, &p, NULL))
+        json = cbx_arena_strdup(arena, cbx_params_json(p));
+    cbx_params_free(p);
+    cbx_text_clear(&t);
+    return json;
+}
+
+static bool has_item(const opt_list *list, const char *word)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (!strcmp(list->items[i], word)) return true;
+    }
+    return false;
+}
+
+/* Every combination of words that the case's points show, at `scale` times the smallest point's numbers. */
+static bool small_points(cbx_ctx *ctx, const cbx_case_ops *c, int64_t scale, cbx_arena *arena, opt_list *out)
+{
+    cbx_params *smallest = smallest_point(ctx, c);
+    bool good = smallest != NULL;
+
+    for (size_t i = 0; i < c->npoints && good && out->count < MAX_POINTS; i++) {
+        cbx_params *p = NULL;
+        const char *json;
+        if (cbx_case_point(ctx, c, c->points[i], c->name, &p, NULL)) continue;
+        json = mixed_point(ctx, c, p, smallest, scale, arena);
+        if (!json) json = mixed_point(ctx, c, p, smallest, 1, arena);
+        if (json && !has_item(out, json)) good = opt_append(arena, json, out);
+        cbx_params_free(p);
+    }
+    cbx_params_free(smallest);
+    return good;
+}
+
+/* Baselines that run in our own worker, and all of a case file, whose provider its user has; mutants too. */
+static bool own_names(const cbx_case_ops *c, cbx_arena *arena, opt_list *out)
+{
+    for (size_t i = 0; i < c->nbaselines; i++) {
+        const cbx_baseline_ops *b = c->baselines[i];
+        if (strcmp(b->provider, "native") && !c->oracle_provider) continue;
+        if (!opt_append(arena, b->name, out)) return false;
+    }
+    return true;
+}
+
+/* --- mutants --- */
+
+static void count_mutants(const cbx_case_ops *c, const cbx_rows *rows, mutant_score *s)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        const cbx_row *r = &rows->rows[i];
+        const cbx_baseline_ops *b = cbx_case_baseline(c, r->baseline);
+        if (!b || !strcmp(r->status, "skipped")) continue;
+        if (selftest_too_busy(r)) {
+            s->busy++;
+            continue;
+        }
+        if (b->mutant_reason) {
+            bool found = !strcmp(r->status, "fidelity_failed");
+            s->mutants++;
+            s->found += found;
+            if (!found)
+                cbx_text_printf(&s->survivors, "%s at %s: %s, not fidelity_failed (%s)\n", r->baseline, r->point_label,
+                                r->status, b->mutant_reason);
+        } else {
+            s->honest++;
+            s->honest_ok += cbx_row_is_good(r);
+            if (!cbx_row_is_good(r))
+                cbx_text_printf(&s->survivors, "honest %s at %s: %s\n", r->baseline, r->point_label, r->status);
+        }
+    }
+}
+
+static int mutants_of(const selftest *t, const cbx_case_ops *c, mutant_score *s)
+{
+    cbx_measure_opts o = CBX_MEASURE_OPTS_INIT;
+    opt_list points = { NULL, 0 }, names = { NULL, 0 };
+    cbx_measure_result result;
+    int status;
+
+    if (!small_points(t->run->ctx, c, SCALE, t->run->arena, &points) || !own_names(c, t->run->arena, &names))
+        return opt_fail(t->run->program, "out of memory");
+    o.case_ops = c;
+    o.points = points.items;
+    o.npoints = points.count;
+    o.allow = names.items;
+    o.nallow = names.count;
+    o.mutants = true;
+    o.launches = 1;
+    o.warmup = 0;
+    o.repeats = 2;
+    o.epoch_target_s = 0.0005;
+    status = selftest_measure(t, &o, &result);
+    count_mutants(c, &result.rows, s);
+    cbx_measure_result_clear(&result);
+    return status;
+}
+
+static int verdict_of(const mutant_score *s)
+{
+    if (s->found < s->mutants || s->honest_ok < s->honest) return EXIT_CHECK;
+    return s->mutants && !s->busy ? EXIT_PASS : EXIT_UNDECIDED;
+}
+
+static cbx_json *score_json(const mutant_score *s)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    if (!o) return NULL;
+    cbx_json_set_int(o, "mutants", (int64_t)s->mutants);
+    cbx_json_set_int(o, "found", (int64_t)s->found);
+    cbx_json_set_int(o, "honest", (int64_t)s->honest);
+    cbx_json_set_int(o, "honest_ok", (int64_t)s->honest_ok);
+    cbx_json_set_string(o, "survivors", cbx_text_str(&s->survivors));
+    cbx_json_set_int(o, "too_busy", (int64_t)s->busy);
+    selftest_put_verdict(o, verdict_of(s));
+    return o;
+}
+
+static void print_score(const mutant_score *s)
+{
+    printf("mutants: %zu of %zu planted faults found, %zu of %zu honest baselines passed: %s\n%s", s->found, s->mutants,
+           s->honest_ok, s->honest, selftest_word(verdict_of(s)), cbx_text_str(&s->survivors));
+    if (s->busy) printf("         %zu could not be measured: the machine is too busy\n", s->busy);
+}
+
+int selftest_mutants(const selftest *t, cbx_json **out)
+{
+    const cbx_case_list *cases = nperf_cases();
+    mutant_score s = { 0 };
+    int status = EXIT_PASS;
+
+    if (t->args->case_name && !nperf_case(t->run->program, t->args->case_name)) return EXIT_ERROR;
+    cbx_text_init(&s.survivors, cbx_ctx_allocator(t->run->ctx));
+    for (size_t i = 0; i < cases->count && !status; i++) {
+        if (t->args->case_name && strcmp(t->args->case_name, cases->cases[i]->name)) continue;
+        status = mutants_of(t, cases->cases[i], &s);
+    }
+    if (!status) {
+        if (!t->args->json) print_score(&s);
+        *out = score_json(&s);
+        status = *out ? verdict_of(&s) : opt_fail(t->run->program, "out of memory");
+    }
+    cbx_text_clear(&s.survivors);
+    return status;
+}

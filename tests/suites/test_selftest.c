@@ -1,0 +1,64 @@
+/* The programs that the tool measures itself with: right answers, turns, tables; and how many cheats there are. */
+#include "check.h"
+
+#include "case_bench.h"
+#include "suites/suites.h"
+
+static void kernels_are_right(void **state)
+{
+    (void)state;
+    const cbx_case_ops *c = &cbx_selftest_kernels_case;
+    size_t honest = 0, mutants = 0;
+
+    for (size_t i = 0; i < c->npoints; i++) {
+        case_bench t;
+        bool still = strstr(c->points[i], "sum") || strstr(c->points[i], "chain") || strstr(c->points[i], "empty");
+        case_bench_open(&t, c, c->points[i]);
+        case_bench_check_baselines(&t, c->points[i], &honest, &mutants);
+        if (!strstr(c->points[i], "sum")) /* in another order a sum may be rounded elsewhere */
+            case_bench_check_turns(&t, c->points[i], still);
+        case_bench_close(&t);
+    }
+    CHECK_INT(honest, c->npoints * c->nbaselines, "all of them");
+}
+
+static void tables_are_whole(void **state)
+{
+    (void)state;
+    cbx_ctx *ctx = NULL;
+    cbx_err err = CBX_ERR_INIT;
+
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "a context");
+    for (size_t i = 0; i < cbx_selftest_cases.count; i++) {
+        const cbx_case_ops *c = cbx_selftest_cases.cases[i];
+        CHECK_OK(cbx_case_check(ctx, c, &err), &err, c->name);
+        CHECK(!cbx_case_find(&cbx_builtin_cases, c->name), "not listed");
+    }
+    cbx_ctx_free(ctx);
+}
+
+static void there_are_cheats_enough(void **state)
+{
+    (void)state;
+    const cbx_case_ops *c = &cbx_selftest_exploits_case;
+    size_t cheats = 0, honest = 0;
+
+    for (size_t i = 0; i < c->nbaselines; i++) {
+        const cbx_baseline_ops *b = c->baselines[i];
+        cheats += b->mutant_reason != NULL;
+        honest += b->mutant_reason == NULL;
+        CHECK((b->mutant_reason == NULL) == (strncmp(b->name, "honest", 6) == 0), b->name);
+    }
+    CHECK(cheats >= 30, "cheats");
+    CHECK(honest >= 6, "honest ones that look alike");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_are_right),
+        cmocka_unit_test(tables_are_whole),
+        cmocka_unit_test(there_are_cheats_enough),
+    };
+    return cmocka_run_group_tests_name("suites/selftest", tests, NULL, NULL);
+}
