@@ -46,6 +46,7 @@
 #include "calibrax/array/io/image.h"
 #include "calibrax/array/io/npy.h"
 #include "calibrax/array/io/npz.h"
+#include "calibrax/array/kernels/ell.h"
 #include "calibrax/array/kernels/semiring.h"
 #include "calibrax/array/kernels/vmath.h"
 #include "calibrax/array/linalg.h"

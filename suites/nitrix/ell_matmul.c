@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/array/kernels/ell.h"
 #include "suites/common/fold.h"
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
@@ -259,6 +260,25 @@ static void run(void *plan)
 static const cbx_baseline_ops rows_baseline = CBX__SUITE_NATIVE("rows", "plain loops: a row of C at a time", prepare,
                                                                 run, .work = work);
 
+/* --- the toolkit's own kernel (calibrax/array/kernels/ell.h) --- */
+
+static void run_kernel(void *plan)
+{
+    const cbx__suite_plan *s = plan;
+    const point *p = s->point;
+    cbx_ell_product e = CBX_ELL_PRODUCT_INIT;
+
+    e.semiring = p->semiring, e.dtype = p->dtype;
+    e.rows = e.cols = p->m, e.width = p->k, e.d = e.ldb = e.ldc = p->n;
+    e.index = s->in[CBX__ELL_INDICES], e.degree = s->in[CBX__ELL_DEGREE], e.values = s->in[CBX__ELL_WEIGHTS];
+    e.b = s->in[B], e.c = s->out[0];
+    (void)cbx_ell_product_run(&e, NULL); /* cannot fail: a point's shapes and algebra are right */
+}
+
+static const cbx_baseline_ops kernel_baseline = CBX__SUITE_NATIVE(
+    "gather", "rows of B gathered by vectors and folded in registers, the next row's neighbours asked for ahead",
+    prepare, run_kernel, .work = work);
+
 /* --- planted faults --- */
 
 static size_t largest_input(const point *p) { return p->m * (p->k > p->n ? p->k : p->n) * 8; }
@@ -395,8 +415,8 @@ static const cbx_baseline_ops foreign[] = {
 
 /* In the order they are shown; the ratio reference first, mutants last. */
 static const cbx_baseline_ops *const baselines[] = {
-    &rows_baseline, &foreign[0], &foreign[1], &foreign[2], &foreign[3], &foreign[4],
-    &foreign[5],    &mutants[0], &mutants[1], &mutants[2], &mutants[3], &mutants[4],
+    &rows_baseline, &kernel_baseline, &foreign[0], &foreign[1], &foreign[2], &foreign[3], &foreign[4],
+    &foreign[5],    &mutants[0],      &mutants[1], &mutants[2], &mutants[3], &mutants[4],
 };
 
 static const char *const input_names[] = { "indices", "values", "degree", "B" };

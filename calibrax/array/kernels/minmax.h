@@ -1,0 +1,33 @@
+/*
+ * Lane-wise max and min of vectors of VECTOR_BYTES, as the instruction is: VMAX(x, y) gives y if either is NaN (x86), NaN (ARM).
+ * `vec` is the vector type, pick(m, x, y) selects lanes where there is no instruction.
+ */
+#ifndef CALIBRAX_ARRAY_KERNELS_MINMAX_H
+#define CALIBRAX_ARRAY_KERNELS_MINMAX_H
+
+#include "calibrax/array/kernels/isa_name.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+#if defined(__AVX512F__)
+#define MINMAX_F32(vec, pick, op, x, y, less) ((vec)_mm512_##op##_ps((__m512)(x), (__m512)(y)))
+#define MINMAX_F64(vec, pick, op, x, y, less) ((vec)_mm512_##op##_pd((__m512d)(x), (__m512d)(y)))
+#elif defined(__AVX2__)
+#define MINMAX_F32(vec, pick, op, x, y, less) ((vec)_mm256_##op##_ps((__m256)(x), (__m256)(y)))
+#define MINMAX_F64(vec, pick, op, x, y, less) ((vec)_mm256_##op##_pd((__m256d)(x), (__m256d)(y)))
+#elif defined(__SSE2__)
+#define MINMAX_F32(vec, pick, op, x, y, less) ((vec)_mm_##op##_ps((__m128)(x), (__m128)(y)))
+#define MINMAX_F64(vec, pick, op, x, y, less) ((vec)_mm_##op##_pd((__m128d)(x), (__m128d)(y)))
+#elif defined(__ARM_NEON) && defined(__aarch64__)
+#define MINMAX_F32(vec, pick, op, x, y, less) ((vec)v##op##q_f32((float32x4_t)(x), (float32x4_t)(y)))
+#define MINMAX_F64(vec, pick, op, x, y, less) ((vec)v##op##q_f64((float64x2_t)(x), (float64x2_t)(y)))
+#else
+#define MINMAX_F32(vec, pick, op, x, y, less) pick((x)less(y), x, y)
+#define MINMAX_F64(vec, pick, op, x, y, less) pick((x)less(y), x, y)
+#endif
+
+#endif
