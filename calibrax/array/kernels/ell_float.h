@@ -1,6 +1,6 @@
 /*
  * ELL products of one float type: a row of C in registers, up to NV vectors wide, while its neighbours' rows of B stream past.
- * Included once a type; expects SFX, T, TI, VEXP, VLOG, SQRT, VMAX, VMIN.
+ * Included once a type; expects SFX, T, TI, VEXP, VLOG, SQRT, VMAX, VMIN, HAS_NAN.
  */
 #define NAME(x) PASTE(PASTE(x, _), SFX)
 #define LANES   (VECTOR_BYTES / (int)sizeof(T))
@@ -18,6 +18,15 @@ typedef struct NAME(row) {
 } NAME(row);
 
 ALWAYS_INLINE vec NAME(select)(NAME(mask) m, vec x, vec y) { return (vec)(((NAME(mask))x & m) | ((NAME(mask))y & ~m)); }
+
+/* For machines without an instruction. */
+static inline __attribute__((unused)) bool NAME(lanes_nan)(vec x)
+{
+    TI odd = 0;
+    const NAME(mask) nan = (NAME(mask))(x != x);
+    for (int l = 0; l < LANES; l++) odd |= nan[l];
+    return odd != 0;
+}
 
 /* acc' of one term; s is a constant wherever this is inlined.  `sum` of all terms is NaN if one is: then the _NAN step decides. */
 ALWAYS_INLINE vec NAME(step)(step s, vec acc, T a, vec b, vec *sum)
@@ -62,17 +71,15 @@ ALWAYS_INLINE bool NAME(fold)(step s, int nv, size_t live, const NAME(row) * r, 
     UNROLL for (int v = 0; v < nv; v++)
     {
         all += sum[v];
-        if (s == STEP_SQUARE) UNROLL for (int l = 0; l < LANES; l++) acc[v][l] = SQRT(acc[v][l]);
         if (live == (size_t)LANES)
             *(vec *)(c + v * LANES) = acc[v];
         else
             memcpy(c, &acc[v], live * sizeof(T));
     }
+    if (s == STEP_SQUARE)
+        for (size_t l = 0; l < (live < (size_t)LANES ? live : (size_t)(nv * LANES)); l++) c[l] = SQRT(c[l]);
     if (s != STEP_MAX_ADD && s != STEP_MIN_ADD && s != STEP_MAX_MUL && s != STEP_MIN_MUL) return true;
-    TI odd = 0;
-    const NAME(mask) nan = (NAME(mask))(all != all);
-    UNROLL for (int l = 0; l < LANES; l++) odd |= nan[l];
-    return odd == 0;
+    return !HAS_NAN(all);
 }
 
 typedef bool NAME(fold_fn)(const NAME(row) * r, size_t live, size_t j0, T start, T *c);

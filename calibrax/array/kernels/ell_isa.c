@@ -31,8 +31,9 @@
     X(STEP_FMA)                                                                                                        \
     X(STEP_SQUARE)                                                                                                     \
     X(STEP_XOR)                                                                                                        \
-    X(STEP_MAX_ADD) X(STEP_MAX_ADD_NAN) X(STEP_MIN_ADD) X(STEP_MIN_ADD_NAN) X(STEP_MAX_MUL) X(STEP_MAX_MUL_NAN)        \
-        X(STEP_MIN_MUL) X(STEP_MIN_MUL_NAN)
+    X(STEP_MAX_ADD)                                                                                                    \
+    X(STEP_MAX_ADD_NAN)                                                                                                \
+    X(STEP_MIN_ADD) X(STEP_MIN_ADD_NAN) X(STEP_MAX_MUL) X(STEP_MAX_MUL_NAN) X(STEP_MIN_MUL) X(STEP_MIN_MUL_NAN)
 #define STEP_NAME(s) s,
 typedef enum step { STEP_MAP(STEP_NAME) STEPS, STEP_LOG } step;
 
@@ -56,6 +57,7 @@ static step step_of(const cbx_ell_product *p)
 #define SQRT       sqrtf
 #define VMAX(x, y) MINMAX_F32(vec, select_f32, max, x, y, >)
 #define VMIN(x, y) MINMAX_F32(vec, select_f32, min, x, y, <)
+#define HAS_NAN    HAS_NAN_F32
 #include "calibrax/array/kernels/ell_float.h"
 #undef NAME
 #undef LANES
@@ -68,6 +70,7 @@ static step step_of(const cbx_ell_product *p)
 #undef SQRT
 #undef VMAX
 #undef VMIN
+#undef HAS_NAN
 
 /* --- f64 --- */
 #define SFX        f64
@@ -78,6 +81,7 @@ static step step_of(const cbx_ell_product *p)
 #define SQRT       sqrt
 #define VMAX(x, y) MINMAX_F64(vec, select_f64, max, x, y, >)
 #define VMIN(x, y) MINMAX_F64(vec, select_f64, min, x, y, <)
+#define HAS_NAN    HAS_NAN_F64
 #include "calibrax/array/kernels/ell_float.h"
 
 /* --- boolean: bytes, any but 0 is true --- */
