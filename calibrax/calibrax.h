@@ -38,6 +38,7 @@
 #include "calibrax/array/device/device.h"
 #include "calibrax/array/doctor.h"
 #include "calibrax/array/dtype.h"
+#include "calibrax/array/ell.h"
 #include "calibrax/array/fft.h"
 #include "calibrax/array/fn.h"
 #include "calibrax/array/info.h"

@@ -275,6 +275,7 @@ static cbx_ell_product product_of(const cbx__suite_plan *s)
     e.rows = e.cols = p->m, e.width = p->k, e.d = e.ldb = e.ldc = p->n;
     e.index = s->in[CBX__ELL_INDICES], e.degree = s->in[CBX__ELL_DEGREE], e.values = s->in[CBX__ELL_WEIGHTS];
     e.b = s->in[B], e.c = s->out[0];
+    e.threads = 0; /* all that the worker is given */
     return e;
 }
 
@@ -285,7 +286,7 @@ static void run_kernel(void *plan)
 }
 
 static const cbx_baseline_ops kernel_baseline = CBX__SUITE_NATIVE(
-    "gather", "rows of B gathered by vectors and folded in registers, the next row's neighbours asked for ahead",
+    "calibrax", "rows of B gathered by vectors and folded in registers, the next row's neighbours asked for ahead",
     prepare, run_kernel, .work = work);
 
 /*

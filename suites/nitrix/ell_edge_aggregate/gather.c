@@ -16,6 +16,7 @@ static cbx_matmul projection(const cbx__ea_point *p)
     m.semiring = cbx_semiring_get(CBX_ALGEBRA_REAL), m.dtype = p->dtype;
     m.m = p->n, m.k = p->d_in, m.n = p->d_out;
     m.lda = (ptrdiff_t)p->d_in, m.ldc = (ptrdiff_t)p->d_out;
+    m.threads = 0;
     m.ldb = 1, m.b_step = (ptrdiff_t)p->d_in; /* W read as its transpose */
     return m;
 }
@@ -48,9 +49,10 @@ static void run(void *plan)
     e.rows = e.cols = p->n, e.width = p->k, e.d = e.ldb = e.ldc = p->d_out;
     e.index = graph[CBX__ELL_INDICES], e.degree = graph[CBX__ELL_DEGREE], e.values = graph[CBX__ELL_WEIGHTS];
     e.b = s->scratch, e.c = s->out[0];
+    e.threads = 0; /* as the projection: all that the worker is given */
     (void)cbx_ell_product_run(&e, NULL);
 }
 
 const cbx_baseline_ops cbx__ea_gather = CBX__SUITE_NATIVE(
-    "gather", "projected once by register tiles; messages folded in registers as they are gathered", prepare, run,
+    "calibrax", "projected once by register tiles; messages folded in registers as they are gathered", prepare, run,
     .work = cbx__ea_work_once_stored);
