@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/array/kernels/ell.h"
 #include "suites/common/bounds.h"
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
@@ -199,6 +200,24 @@ static cbx_status prepare(cbx_ctx *ctx, const cbx_params *given, void **plan, cb
 static const cbx_baseline_ops rows_baseline = CBX__SUITE_NATIVE("rows", "plain loops: largest, exp and sum, quotient",
                                                                 prepare, run, .work = work);
 
+/* --- the toolkit's own kernel (calibrax/array/kernels/ell.h) --- */
+
+static void run_kernel(void *plan)
+{
+    const cbx__suite_plan *s = plan;
+    const point *p = s->point;
+    cbx_ell_product e = CBX_ELL_PRODUCT_INIT;
+
+    e.dtype = p->dtype;
+    e.rows = p->n, e.width = p->k;
+    e.degree = s->in[DEGREE], e.values = s->in[VALUES], e.c = s->out[0];
+    e.threads = 0;                       /* all that the worker is given */
+    (void)cbx_ell_softmax_run(&e, NULL); /* cannot fail: a point's shapes are right */
+}
+
+static const cbx_baseline_ops kernel_baseline = CBX__SUITE_NATIVE(
+    "calibrax", "the largest, exp and sum, and the quotient by vectors", prepare, run_kernel, .work = work);
+
 /* --- planted faults --- */
 
 static bool has_others(const cbx_params *given, const char **reason)
@@ -288,8 +307,8 @@ static const cbx_baseline_ops foreign[] = {
 
 /* In the order they are shown; the ratio reference first, mutants last. */
 static const cbx_baseline_ops *const baselines[] = {
-    &rows_baseline, &foreign[0], &foreign[1], &foreign[2], &foreign[3],
-    &mutants[0],    &mutants[1], &mutants[2], &mutants[3],
+    &rows_baseline, &kernel_baseline, &foreign[0], &foreign[1], &foreign[2],
+    &foreign[3],    &mutants[0],      &mutants[1], &mutants[2], &mutants[3],
 };
 
 static const char *const input_names[] = { "values", "degree" };

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "calibrax/array/kernels/isa_name.h"
+#include "calibrax/array/kernels/minmax.h"
 #include "calibrax/array/kernels/semiring_isa.h"
 #include "calibrax/array/kernels/vmath.h"
 
@@ -26,12 +27,6 @@
 #define TILE_ROWS    4
 #define TILE_VECTORS 2
 #endif
-#if defined(__x86_64__)
-#include <immintrin.h>
-#elif defined(__ARM_NEON) && defined(__aarch64__)
-#include <arm_neon.h>
-#endif
-
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
@@ -86,22 +81,8 @@ static const cbx__semiring_blocks blocks_f64 = { 256, 96 * TILE_ROWS, 128, 4096 
 #define LOG1P      log1pf
 #define SMALLEST   FLT_MIN
 #define GRAD_LIMIT 60.0f
-#if defined(__AVX512F__)
-#define VMAX(x, y) ((vec)_mm512_max_ps((__m512)(x), (__m512)(y)))
-#define VMIN(x, y) ((vec)_mm512_min_ps((__m512)(x), (__m512)(y)))
-#elif defined(__AVX2__)
-#define VMAX(x, y) ((vec)_mm256_max_ps((__m256)(x), (__m256)(y)))
-#define VMIN(x, y) ((vec)_mm256_min_ps((__m256)(x), (__m256)(y)))
-#elif defined(__SSE2__)
-#define VMAX(x, y) ((vec)_mm_max_ps((__m128)(x), (__m128)(y)))
-#define VMIN(x, y) ((vec)_mm_min_ps((__m128)(x), (__m128)(y)))
-#elif defined(__ARM_NEON) && defined(__aarch64__)
-#define VMAX(x, y) ((vec)vmaxq_f32((float32x4_t)(x), (float32x4_t)(y)))
-#define VMIN(x, y) ((vec)vminq_f32((float32x4_t)(x), (float32x4_t)(y)))
-#else
-#define VMAX(x, y) select_f32((x) > (y), x, y)
-#define VMIN(x, y) select_f32((x) < (y), x, y)
-#endif
+#define VMAX(x, y) MINMAX_F32(vec, select_f32, max, x, y, >)
+#define VMIN(x, y) MINMAX_F32(vec, select_f32, min, x, y, <)
 #include "calibrax/array/kernels/semiring_tile.h"
 /* the tile comes first */
 #include "calibrax/array/kernels/semiring_log.h"
@@ -141,22 +122,8 @@ static const cbx__semiring_blocks blocks_f64 = { 256, 96 * TILE_ROWS, 128, 4096 
 #define LOG1P      log1p
 #define SMALLEST   DBL_MIN
 #define GRAD_LIMIT 650.0
-#if defined(__AVX512F__)
-#define VMAX(x, y) ((vec)_mm512_max_pd((__m512d)(x), (__m512d)(y)))
-#define VMIN(x, y) ((vec)_mm512_min_pd((__m512d)(x), (__m512d)(y)))
-#elif defined(__AVX2__)
-#define VMAX(x, y) ((vec)_mm256_max_pd((__m256d)(x), (__m256d)(y)))
-#define VMIN(x, y) ((vec)_mm256_min_pd((__m256d)(x), (__m256d)(y)))
-#elif defined(__SSE2__)
-#define VMAX(x, y) ((vec)_mm_max_pd((__m128d)(x), (__m128d)(y)))
-#define VMIN(x, y) ((vec)_mm_min_pd((__m128d)(x), (__m128d)(y)))
-#elif defined(__ARM_NEON) && defined(__aarch64__)
-#define VMAX(x, y) ((vec)vmaxq_f64((float64x2_t)(x), (float64x2_t)(y)))
-#define VMIN(x, y) ((vec)vminq_f64((float64x2_t)(x), (float64x2_t)(y)))
-#else
-#define VMAX(x, y) select_f64((x) > (y), x, y)
-#define VMIN(x, y) select_f64((x) < (y), x, y)
-#endif
+#define VMAX(x, y) MINMAX_F64(vec, select_f64, max, x, y, >)
+#define VMIN(x, y) MINMAX_F64(vec, select_f64, min, x, y, <)
 #include "calibrax/array/kernels/semiring_tile.h"
 /* the tile comes first */
 #include "calibrax/array/kernels/semiring_log.h"

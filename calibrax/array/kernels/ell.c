@@ -1,0 +1,208 @@
+/*
+ * The check of an ELL product's arguments, the choice of the instruction set, and the definition.
+ */
+#include "calibrax/array/kernels/ell.h"
+
+#include <math.h>
+
+#include "calibrax/array/kernels/ell_isa.h"
+#include "calibrax/array/kernels/semiring_isa.h"
+
+static const cbx__ell_kernel *const kernels[CBX_ISA_COUNT] = {
+    [CBX_ISA_PLAIN] = &cbx__ell_plain,
+#if defined(__x86_64__)
+    [CBX_ISA_AVX2] = &cbx__ell_avx2,
+    [CBX_ISA_AVX512] = &cbx__ell_avx512,
+#endif
+};
+
+/* Products of fewer terms are done before a second thread has come. */
+#define FEW_TERMS 1e5
+
+/* --- checks --- */
+
+static cbx_status check_algebra(const cbx_ell_product *p, cbx_err *err)
+{
+    const cbx_semiring *s = p->semiring;
+
+    if (!s || s->functions)
+        return cbx_fail(err, CBX_EINVAL,
+                        "an ELL product needs one of the built-in algebras: cbx_semiring_get has them");
+    if (!cbx_semiring_takes(s, p->dtype))
+        return cbx_fail(err, CBX_EDTYPE, "algebra '%s' does not take %s", s->name, cbx_dtype_name(p->dtype));
+    if (p->scaled && s->id != CBX_ALGEBRA_REAL && s->id != CBX_ALGEBRA_TROPICAL_MAX_PLUS &&
+        s->id != CBX_ALGEBRA_TROPICAL_MIN_PLUS)
+        return cbx_fail(err, CBX_EINVAL, "algebra '%s' does not fold weighted messages: real and the tropical ones do",
+                        s->name);
+    return CBX_OK;
+}
+
+typedef struct span {
+    const char *name;
+    const void *data;
+    size_t count, size;
+} span;
+
+static cbx_status check_apart(const cbx_ell_product *p, size_t out, const span *in, size_t n, cbx_err *err)
+{
+    const size_t size = cbx_dtype_size(p->dtype);
+    size_t bytes;
+
+    if (__builtin_mul_overflow(out, size, &bytes))
+        return cbx_fail(err, CBX_EOVERFLOW, "C of %zu rows is larger than memory can be", p->rows);
+    for (size_t i = 0; i < n; i++) {
+        const char *c = p->c, *x = in[i].data;
+        size_t reach;
+        if (__builtin_mul_overflow(in[i].count, in[i].size, &reach))
+            return cbx_fail(err, CBX_EOVERFLOW, "%s of %zu elements is larger than memory can be", in[i].name,
+                            in[i].count);
+        if (x && bytes && reach && (uintptr_t)c < (uintptr_t)x + reach && (uintptr_t)x < (uintptr_t)c + bytes)
+            return cbx_fail(err, CBX_EINVAL, "C overlaps %s: give it memory of its own", in[i].name);
+    }
+    return CBX_OK;
+}
+
+/* Where C ends, what is read, and whether they are apart; d, ldb and ldc are of the product, or of a softmax. */
+static cbx_status check_memory(const cbx_ell_product *p, size_t ldc, size_t columns, cbx_err *err)
+{
+    const size_t size = cbx_dtype_size(p->dtype);
+    size_t edges, out, dense = 0, values;
+
+    if (__builtin_mul_overflow(p->rows, p->width, &values) || __builtin_mul_overflow(p->rows, ldc, &out) ||
+        (p->b && __builtin_mul_overflow(p->cols, p->ldb, &dense)))
+        return cbx_fail(err, CBX_EOVERFLOW, "an operand of rows=%zu width=%zu d=%zu is larger than memory can be",
+                        p->rows, p->width, p->d);
+    edges = p->start ? p->start[p->rows] : values;
+    if (out) out -= ldc - columns;
+    const span in[] = { { "B", p->b, dense, size },
+                        { "the values", p->values, values, size },
+                        { "the indices", p->index, edges, sizeof *p->index },
+                        { "the degrees", p->degree, p->rows, sizeof *p->degree } };
+    return check_apart(p, out, in, CBX_LEN(in), err);
+}
+
+static cbx_status check_common(const cbx_ell_product *p, cbx_err *err)
+{
+    const cbx_isa isa = p->isa == CBX_ISA_COUNT ? cbx_isa_best() : p->isa;
+
+    if (p->struct_size != sizeof *p)
+        return cbx_fail(err, CBX_EINVAL, "cbx_ell_product has %u bytes, not %zu: start from CBX_ELL_PRODUCT_INIT",
+                        p->struct_size, sizeof *p);
+    if (!cbx_isa_available(isa))
+        return cbx_fail(err, CBX_EINVAL, "instruction set '%s' is not available on this machine", cbx_isa_name(isa));
+    return CBX_OK;
+}
+
+static cbx_status check_dense(const cbx_ell_product *p, cbx_err *err)
+{
+    const cbx_status st = check_common(p, err);
+
+    if (st) return st;
+    if (p->ldb < p->d || p->ldc < p->d)
+        return cbx_fail(err, CBX_EINVAL, "rows of %zu elements do not fit strides ldb %zu, ldc %zu", p->d, p->ldb,
+                        p->ldc);
+    return check_memory(p, p->ldc, p->d, err);
+}
+
+static const cbx__ell_kernel *kernel_of(const cbx_ell_product *p)
+{
+    return kernels[p->isa == CBX_ISA_COUNT ? cbx_isa_best() : p->isa];
+}
+
+static int threads_of(const cbx_ell_product *p, size_t d)
+{
+    const size_t edges = p->start ? p->start[p->rows] : p->rows * p->width;
+    const int most = p->threads > 0 ? p->threads : cbx__omp_threads();
+
+    return (double)edges * (double)d < FEW_TERMS ? 1 : most > 1024 ? 1024 : most;
+}
+
+/* --- the calls --- */
+
+cbx_status cbx_ell_product_run(const cbx_ell_product *p, cbx_err *err)
+{
+    cbx_status st = check_dense(p, err);
+    if (!st) st = check_algebra(p, err);
+    if (!st && p->rows && p->d) kernel_of(p)->product(p, threads_of(p, p->d));
+    return st;
+}
+
+cbx_status cbx_ell_gather_run(const cbx_ell_product *p, cbx_err *err)
+{
+    const cbx_status st = check_dense(p, err);
+
+    if (st) return st;
+    if (p->dtype != CBX_F32 && p->dtype != CBX_F64)
+        return cbx_fail(err, CBX_EDTYPE, "the gather takes float32 and float64, not %s", cbx_dtype_name(p->dtype));
+    if (p->rows && p->d) kernel_of(p)->gather(p, threads_of(p, p->d));
+    return CBX_OK;
+}
+
+cbx_status cbx_ell_softmax_run(const cbx_ell_product *p, cbx_err *err)
+{
+    cbx_status st = check_common(p, err);
+
+    if (!st) st = check_memory(p, p->width, p->width, err);
+    if (st) return st;
+    if (p->dtype != CBX_F32 && p->dtype != CBX_F64)
+        return cbx_fail(err, CBX_EDTYPE, "a softmax takes float32 and float64, not %s", cbx_dtype_name(p->dtype));
+    if (p->rows && p->width) kernel_of(p)->softmax(p, threads_of(p, 8));
+    return CBX_OK;
+}
+
+/* --- the definition --- */
+
+#define DEFINE(T, SFX, SQRT, EXP, LOG)                                                                                 \
+    static T term_##SFX(const cbx_ell_product *p, size_t e, size_t j)                                                  \
+    {                                                                                                                  \
+        const T a = ((const T *)p->values)[p->place ? p->place[e] : e];                                                \
+        const T b = ((const T *)p->b)[(size_t)p->index[e] * p->ldb + j];                                               \
+        if (p->scaled || p->semiring->id == CBX_ALGEBRA_REAL) return a * b;                                            \
+        return p->semiring->id == CBX_ALGEBRA_EUCLIDEAN ? (a - b) * (a - b) : a + b;                                   \
+    }                                                                                                                  \
+    static T update_##SFX(cbx_algebra g, T acc, T t)                                                                   \
+    {                                                                                                                  \
+        if (g == CBX_ALGEBRA_REAL || g == CBX_ALGEBRA_EUCLIDEAN || isnan(acc) || isnan(t)) return acc + t;             \
+        return g == CBX_ALGEBRA_TROPICAL_MIN_PLUS ? (t < acc ? t : acc) : (t > acc ? t : acc);                         \
+    }                                                                                                                  \
+    static T element_##SFX(const cbx_ell_product *p, size_t i, size_t j)                                               \
+    {                                                                                                                  \
+        const size_t first = cbx__ell_first(p, i), end = first + cbx__ell_degree(p, i);                                \
+        T acc = (T)p->semiring->identity, sum = 0;                                                                     \
+        for (size_t e = first; e < end; e++) acc = update_##SFX(p->semiring->id, acc, term_##SFX(p, e, j));            \
+        if (p->semiring->id == CBX_ALGEBRA_EUCLIDEAN) return SQRT(acc);                                                \
+        if (p->semiring->id != CBX_ALGEBRA_LOG || isnan(acc) || isinf(acc)) return acc;                                \
+        for (size_t e = first; e < end; e++) sum += EXP(term_##SFX(p, e, j) - acc);                                    \
+        return acc + LOG(sum);                                                                                         \
+    }
+DEFINE(float, f32, sqrtf, expf, logf)
+DEFINE(double, f64, sqrt, exp, log)
+
+static uint8_t element_bool(const cbx_ell_product *p, size_t i, size_t j)
+{
+    const size_t first = cbx__ell_first(p, i), end = first + cbx__ell_degree(p, i);
+
+    for (size_t e = first; e < end; e++)
+        if (((const uint8_t *)p->values)[p->place ? p->place[e] : e] &&
+            ((const uint8_t *)p->b)[(size_t)p->index[e] * p->ldb + j])
+            return 1;
+    return 0;
+}
+
+cbx_status cbx_ell_product_define(const cbx_ell_product *p, cbx_err *err)
+{
+    cbx_status st = check_dense(p, err);
+
+    if (!st) st = check_algebra(p, err);
+    for (size_t i = 0; !st && i < p->rows; i++)
+        for (size_t j = 0; j < p->d; j++) {
+            const size_t at = i * p->ldc + j;
+            if (p->dtype == CBX_F32)
+                ((float *)p->c)[at] = element_f32(p, i, j);
+            else if (p->dtype == CBX_F64)
+                ((double *)p->c)[at] = element_f64(p, i, j);
+            else
+                ((uint8_t *)p->c)[at] = element_bool(p, i, j);
+        }
+    return st;
+}

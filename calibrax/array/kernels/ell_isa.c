@@ -1,0 +1,139 @@
+/*
+ * ELL products of one instruction set: built once for each with other compiler flags (meson.build).
+ *
+ * What limits them is the gather of rows of B: k rows of d elements for each row of C.  So a row of C never leaves the registers, a
+ * neighbour's row is read by whole vectors, once, and the neighbours of the next row are asked for ahead.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "calibrax/array/kernels/ell_isa.h"
+#include "calibrax/array/kernels/isa_name.h"
+#include "calibrax/array/kernels/minmax.h"
+#include "calibrax/array/kernels/vmath.h"
+
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 64")
+#endif
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+
+#define NV     8 /* vectors of a row of C that stand in registers at a time */
+#define WIDTHS 5 /* less than a vector, 1, 2, 4, 8 */
+/* Neighbours of the next row that are asked for ahead, and how much of each. */
+#define AHEAD       16
+#define AHEAD_BYTES 512
+
+/* A step and, where NaN needs care, the careful one behind it. */
+#define STEP_MAP(X)                                                                                                    \
+    X(STEP_FMA)                                                                                                        \
+    X(STEP_SQUARE)                                                                                                     \
+    X(STEP_XOR)                                                                                                        \
+    X(STEP_MAX_ADD)                                                                                                    \
+    X(STEP_MAX_ADD_NAN)                                                                                                \
+    X(STEP_MIN_ADD) X(STEP_MIN_ADD_NAN) X(STEP_MAX_MUL) X(STEP_MAX_MUL_NAN) X(STEP_MIN_MUL) X(STEP_MIN_MUL_NAN)
+#define STEP_NAME(s) s,
+typedef enum step { STEP_MAP(STEP_NAME) STEPS, STEP_LOG } step;
+
+static step step_of(const cbx_ell_product *p)
+{
+    switch (p->semiring->id) {
+    case CBX_ALGEBRA_LOG: return STEP_LOG;
+    case CBX_ALGEBRA_EUCLIDEAN: return STEP_SQUARE;
+    case CBX_ALGEBRA_TROPICAL_MAX_PLUS: return p->scaled ? STEP_MAX_MUL : STEP_MAX_ADD;
+    case CBX_ALGEBRA_TROPICAL_MIN_PLUS: return p->scaled ? STEP_MIN_MUL : STEP_MIN_ADD;
+    default: return STEP_FMA;
+    }
+}
+
+/* --- f32 --- */
+#define SFX        f32
+#define T          float
+#define TI         int32_t
+#define VEXP       cbx_vm_exp_f32
+#define VLOG       cbx_vm_log_f32
+#define SQRT       sqrtf
+#define VMAX(x, y) MINMAX_F32(vec, select_f32, max, x, y, >)
+#define VMIN(x, y) MINMAX_F32(vec, select_f32, min, x, y, <)
+#define HAS_NAN    HAS_NAN_F32
+#include "calibrax/array/kernels/ell_float.h"
+#undef NAME
+#undef LANES
+#undef vec
+#undef SFX
+#undef T
+#undef TI
+#undef VEXP
+#undef VLOG
+#undef SQRT
+#undef VMAX
+#undef VMIN
+#undef HAS_NAN
+
+/* --- f64 --- */
+#define SFX        f64
+#define T          double
+#define TI         int64_t
+#define VEXP       cbx_vm_exp_f64
+#define VLOG       cbx_vm_log_f64
+#define SQRT       sqrt
+#define VMAX(x, y) MINMAX_F64(vec, select_f64, max, x, y, >)
+#define VMIN(x, y) MINMAX_F64(vec, select_f64, min, x, y, <)
+#define HAS_NAN    HAS_NAN_F64
+#include "calibrax/array/kernels/ell_float.h"
+
+/* --- boolean: bytes, any but 0 is true --- */
+
+static void bool_row(const cbx_ell_product *p, size_t i)
+{
+    const size_t first = cbx__ell_first(p, i), n = cbx__ell_degree(p, i), d = p->d;
+    const uint8_t *values = p->values, *dense = p->b;
+    uint8_t *restrict c = (uint8_t *)p->c + i * p->ldc;
+
+    memset(c, 0, d);
+    for (size_t e = first; e < first + n; e++) {
+        const uint8_t *b = dense + (size_t)p->index[e] * p->ldb;
+        if (!values[p->place ? p->place[e] : e]) continue;
+        for (size_t j = 0; j < d; j++) c[j] |= b[j];
+    }
+    for (size_t j = 0; j < d; j++) c[j] = c[j] != 0;
+}
+
+static void product_bool(const cbx_ell_product *p, int threads)
+{
+    (void)threads;
+#if defined(_OPENMP)
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 64) if (threads > 1)
+#endif
+    for (size_t i = 0; i < p->rows; i++) bool_row(p, i);
+}
+
+static void product(const cbx_ell_product *p, int threads)
+{
+    if (p->dtype == CBX_BOOL)
+        product_bool(p, threads);
+    else if (p->dtype == CBX_F32)
+        rows_f32(p, step_of(p), threads);
+    else
+        rows_f64(p, step_of(p), threads);
+}
+
+static void gather(const cbx_ell_product *p, int threads)
+{
+    if (p->dtype == CBX_F32)
+        rows_f32(p, STEP_XOR, threads);
+    else
+        rows_f64(p, STEP_XOR, threads);
+}
+
+static void softmax(const cbx_ell_product *p, int threads)
+{
+    if (p->dtype == CBX_F32)
+        softmax_f32(p, threads);
+    else
+        softmax_f64(p, threads);
+}
+
+const cbx__ell_kernel PASTE(cbx__ell_, ISA_NAME) = { product, gather, softmax };

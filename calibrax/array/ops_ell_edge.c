@@ -1,0 +1,258 @@
+/*
+ * Aggregation over edges by a function of an edge, and its derivative.
+ *
+ * A thread holds one message at a time and folds it into the row of the result.  Backward, messages' cotangents go to x_row and attr by
+ * rows, to x_col by the transposed graph, so that each element of a result is added up by one thread, in one order.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/array/ell_internal.h"
+#include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/ops_internal.h"
+#include "calibrax/base/pool.h"
+
+enum { X_ROW, X_COL, ATTR, OPERANDS };
+
+/* One aggregation under way. */
+typedef struct fold {
+    const cbx_ell *g;
+    const cbx_ell_edge_functions *f;
+    cbx_algebra algebra;
+    cbx_dtype dtype;
+    size_t size, lanes[OPERANDS]; /* bytes of an element; elements of a row of each operand */
+    const char *x[OPERANDS];      /* NULL: not given */
+    char *out;                    /* rows-by-d_out */
+    uint32_t *first;              /* of a maximum or minimum: the place it comes from; NULL: not asked for */
+    const char *h;                /* backward: cotangent of out */
+    char *d[OPERANDS];
+    char *message; /* d_out elements for each thread */
+    int threads;
+} fold;
+
+#define NOWHERE UINT32_MAX
+
+static cbx_ell_edge edge_of(const fold *s, size_t row, size_t col, uint32_t place)
+{
+    return (cbx_ell_edge){ .row = row,
+                           .col = col,
+                           .place = place - row * s->g->width,
+                           .x_row = s->x[X_ROW] ? s->x[X_ROW] + row * s->lanes[X_ROW] * s->size : NULL,
+                           .x_col = s->x[X_COL] + col * s->lanes[X_COL] * s->size,
+                           .attr = s->x[ATTR] ? s->x[ATTR] + place * s->lanes[ATTR] * s->size : NULL };
+}
+
+static uint32_t place_of(const cbx_ell *g, size_t e) { return g->place ? g->place[e] : (uint32_t)e; }
+
+static char *message_of(const fold *s)
+{
+#if defined(_OPENMP)
+    return s->message + (size_t)omp_get_thread_num() * s->f->d_out * s->size;
+#else
+    return s->message;
+#endif
+}
+
+#define FOLD(T, SFX)                                                                                                   \
+    static void fold_message_##SFX(const fold *s, const T *m, uint32_t place, T *acc, uint32_t *first)                 \
+    {                                                                                                                  \
+        const bool least = s->algebra == CBX_ALGEBRA_TROPICAL_MIN_PLUS;                                                \
+        for (size_t o = 0; o < s->f->d_out; o++) {                                                                     \
+            if (s->algebra == CBX_ALGEBRA_REAL) {                                                                      \
+                acc[o] += m[o];                                                                                        \
+            } else if (isnan(m[o]) ? !isnan(acc[o]) : least ? m[o] < acc[o] : m[o] > acc[o]) {                         \
+                acc[o] = m[o];                                                                                         \
+                if (first) first[o] = place;                                                                           \
+            }                                                                                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    static void fold_row_##SFX(const fold *s, size_t i)                                                                \
+    {                                                                                                                  \
+        const size_t d = s->f->d_out;                                                                                  \
+        T *acc = (T *)(void *)s->out + i * d, *m = (T *)(void *)message_of(s);                                         \
+        uint32_t *first = s->first ? s->first + i * d : NULL;                                                          \
+        for (size_t o = 0; o < d; o++) acc[o] = (T)cbx_semiring_get(s->algebra)->identity;                             \
+        for (size_t o = 0; first && o < d; o++) first[o] = NOWHERE;                                                    \
+        for (size_t e = s->g->start[i]; e < s->g->start[i + 1]; e++) {                                                 \
+            const cbx_ell_edge edge = edge_of(s, i, (size_t)s->g->index[e], place_of(s->g, e));                        \
+            s->f->message(s->f->user, &edge, m);                                                                       \
+            fold_message_##SFX(s, m, place_of(s->g, e), acc, first);                                                   \
+        }                                                                                                              \
+    }                                                                                                                  \
+    /* the cotangent of one message: that of the sum, or where the optimum comes from it */                            \
+    static const void *cotangent_##SFX(const fold *s, size_t i, uint32_t place)                                        \
+    {                                                                                                                  \
+        const size_t d = s->f->d_out;                                                                                  \
+        const T *h = (const T *)(const void *)s->h + i * d;                                                            \
+        T *m = (T *)(void *)message_of(s);                                                                             \
+        if (!s->first) return h;                                                                                       \
+        for (size_t o = 0; o < d; o++) m[o] = s->first[i * d + o] == place ? h[o] : 0;                                 \
+        return m;                                                                                                      \
+    }
+FOLD(float, f32)
+FOLD(double, f64)
+
+static const void *cotangent(const fold *s, size_t i, uint32_t place)
+{
+    return s->dtype == CBX_F32 ? cotangent_f32(s, i, place) : cotangent_f64(s, i, place);
+}
+
+static void fold_row(const fold *s, size_t i)
+{
+    if (s->dtype == CBX_F32)
+        fold_row_f32(s, i);
+    else
+        fold_row_f64(s, i);
+}
+
+static void pull_row(const fold *s, size_t i)
+{
+    char *row = s->d[X_ROW] ? s->d[X_ROW] + i * s->lanes[X_ROW] * s->size : NULL;
+
+    for (size_t e = s->g->start[i]; e < s->g->start[i + 1]; e++) {
+        const uint32_t place = place_of(s->g, e);
+        const cbx_ell_edge edge = edge_of(s, i, (size_t)s->g->index[e], place);
+        s->f->pull(s->f->user, &edge, cotangent(s, i, place), row, NULL,
+                   s->d[ATTR] ? s->d[ATTR] + place * s->lanes[ATTR] * s->size : NULL);
+    }
+}
+
+static void pull_col(const fold *s, size_t j)
+{
+    char *col = s->d[X_COL] + j * s->lanes[X_COL] * s->size;
+
+    for (size_t e = s->g->t_start[j]; e < s->g->t_start[j + 1]; e++) {
+        const size_t i = (size_t)s->g->t_index[e];
+        const cbx_ell_edge edge = edge_of(s, i, j, s->g->t_place[e]);
+        s->f->pull(s->f->user, &edge, cotangent(s, i, s->g->t_place[e]), NULL, col, NULL);
+    }
+}
+
+static void each(const fold *s, size_t n, void (*go)(const fold *s, size_t i))
+{
+#if defined(_OPENMP)
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 64) if (s->threads > 1)
+#endif
+    for (size_t i = 0; i < n; i++) go(s, i);
+}
+
+/* --- arrays --- */
+
+static bool check(cbx_ctx *ctx, const char *name, const cbx_ell_edge_functions *f, const cbx_semiring *s, bool back)
+{
+    if (!f || f->struct_size != sizeof *f || !f->message || (back && !f->pull)) {
+        cbx__refuse(ctx, CBX_EINVAL, "'%s' needs functions of an edge: message%s, with struct_size %zu", name,
+                    back ? " and pull" : "", sizeof *f);
+        return false;
+    }
+    if (s && !s->functions &&
+        (s->id == CBX_ALGEBRA_REAL || s->id == CBX_ALGEBRA_TROPICAL_MAX_PLUS || s->id == CBX_ALGEBRA_TROPICAL_MIN_PLUS))
+        return true;
+    cbx__refuse(ctx, CBX_EINVAL,
+                "'%s' folds by the sum, maximum or minimum of an algebra (real, tropical), not of '%s'", name,
+                s ? s->name : "no algebra");
+    return false;
+}
+
+static bool take_operand(cbx_ctx *ctx, const char *name, const cbx_array *x, int role, fold *s)
+{
+    static const char *const words[] = { "x_row", "x_col", "attr" };
+    const int ndim = role == ATTR ? 3 : 2;
+    const size_t shape[] = { role == X_COL ? s->g->cols : s->g->rows, role == ATTR ? s->g->width : 0, 0 };
+    size_t wanted[] = { shape[0], shape[1], 0 };
+
+    if (!x) return true;
+    s->lanes[role] = x->desc.ndim == ndim ? x->desc.shape[ndim - 1] : 0;
+    wanted[ndim - 1] = s->lanes[role];
+    s->x[role] = cbx__ell_operand(ctx, name, words[role], x, s->dtype, ndim, wanted);
+    return s->x[role] != NULL;
+}
+
+/* Operands, the result and a message for each thread; false with a failure recorded. */
+static bool open_fold(cbx_ctx *ctx, const char *name, const cbx_array *const in[OPERANDS], fold *s, cbx_array **out)
+{
+    const size_t shape[] = { s->g->rows, s->f->d_out };
+    cbx_array *room;
+
+    if (cbx__unusable(ctx, name, 1, &in[X_COL])) return false;
+    s->dtype = in[X_COL]->desc.dtype;
+    s->size = cbx_dtype_size(s->dtype);
+    s->threads = (double)s->g->edges * (double)s->f->d_out < 1e5 ? 1 : cbx__omp_threads();
+    if (s->dtype != CBX_F32 && s->dtype != CBX_F64) {
+        cbx__refuse(ctx, CBX_EDTYPE, "'%s' takes float32 or float64, not %s", name, cbx_dtype_name(s->dtype));
+        return false;
+    }
+    for (int r = 0; r < OPERANDS; r++)
+        if (!take_operand(ctx, name, in[r], r, s)) return false;
+    *out = cbx__ell_result(ctx, s->dtype, 2, shape);
+    room = cbx__ell_result(ctx, s->dtype, 2, (const size_t[]){ (size_t)s->threads, s->f->d_out });
+    if (cbx_array_is_failed(*out) || cbx_array_is_failed(room)) return false;
+    s->out = (*out)->data;
+    s->message = room->data;
+    return true;
+}
+
+cbx_array *cbx_ell_edge_aggregate(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *x_row, const cbx_array *x_col,
+                                  const cbx_array *attr, const cbx_ell_edge_functions *f, const cbx_semiring *s)
+{
+    const cbx_array *const in[OPERANDS] = { x_row, x_col, attr };
+    const size_t mark = cbx__mark(ctx);
+    cbx_array *out = NULL;
+
+    if (!check(ctx, "ell_edge_aggregate", f, s, false)) return cbx__array_failed();
+    fold k = { .g = g, .f = f, .algebra = s->id };
+    if (!open_fold(ctx, "ell_edge_aggregate", in, &k, &out)) return cbx__tidy(ctx, mark, cbx__array_failed());
+    each(&k, g->rows, fold_row);
+    return cbx__tidy(ctx, mark, out);
+}
+
+/* Zeros like each operand that is given; false with a failure recorded. */
+static bool open_results(cbx_ctx *ctx, const cbx_array *const in[OPERANDS], fold *s, cbx_array *d[OPERANDS])
+{
+    for (int r = 0; r < OPERANDS; r++) {
+        if (!in[r]) continue;
+        d[r] = cbx__ell_result(ctx, s->dtype, in[r]->desc.ndim, in[r]->desc.shape);
+        if (cbx_array_is_failed(d[r])) return false;
+        s->d[r] = d[r]->data;
+        memset(s->d[r], 0, cbx_array_bytes(d[r]));
+    }
+    return true;
+}
+
+static bool vjp_steps(cbx_ctx *ctx, const cbx_array *const in[OPERANDS], const cbx_array *h, fold *s,
+                      cbx_array *d[OPERANDS])
+{
+    const size_t shape[] = { s->g->rows, s->f->d_out };
+    cbx_array *out = NULL, *first = NULL;
+
+    if (!open_fold(ctx, "ell_edge_aggregate_vjp", in, s, &out)) return false;
+    s->h = cbx__ell_operand(ctx, "ell_edge_aggregate_vjp", "the cotangent", h, s->dtype, 2, shape);
+    if (!s->h || !open_results(ctx, in, s, d)) return false;
+    if (s->algebra != CBX_ALGEBRA_REAL) {
+        first = cbx__ell_result(ctx, CBX_I32, 2, shape);
+        if (cbx_array_is_failed(first)) return false;
+        s->first = first->data;
+        each(s, s->g->rows, fold_row);
+    }
+    if (in[X_ROW] || in[ATTR]) each(s, s->g->rows, pull_row);
+    each(s, s->g->cols, pull_col);
+    return true;
+}
+
+void cbx_ell_edge_aggregate_vjp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *x_row, const cbx_array *x_col,
+                                const cbx_array *attr, const cbx_ell_edge_functions *f, const cbx_semiring *s,
+                                const cbx_array *h, cbx_array *d[3])
+{
+    const cbx_array *const in[OPERANDS] = { x_row, x_col, attr };
+    const size_t mark = cbx__mark(ctx);
+    cbx_array *kept[OPERANDS];
+    bool done = false;
+
+    for (int r = 0; r < OPERANDS; r++) d[r] = in[r] ? cbx__array_failed() : NULL;
+    if (!check(ctx, "ell_edge_aggregate_vjp", f, s, true)) return;
+    fold k = { .g = g, .f = f, .algebra = s->id };
+    done = vjp_steps(ctx, in, h, &k, d);
+    for (int r = 0; r < OPERANDS; r++) kept[r] = done && d[r] ? d[r] : cbx__array_failed();
+    cbx__tidy_list(ctx, mark, OPERANDS, kept);
+    for (int r = 0; r < OPERANDS; r++) d[r] = in[r] ? kept[r] : NULL;
+}
