@@ -74,15 +74,17 @@ double profile_fact_value(const profile_facts *f, const char *name)
 #define LOWER CBX_DIRECTION_LOWER
 #define INFO  CBX_DIRECTION_INFO
 
+/* What is often 0 in a sound run has no direction: nothing can be held against 0 by a ratio, and a check would never pass. */
 static const fact_kind command_kinds[] = {
     { "wall_time", "time", "s", LOWER, "time", "from before the process is made until it has ended" },
-    { "cpu_user", "CPU, user", "s", LOWER, "time", "of all processes" },
-    { "cpu_system", "CPU, system", "s", LOWER, "time", "of all processes" },
+    { "cpu_time", "CPU", "s", LOWER, "time", "of all processes, user and system" },
+    { "cpu_user", "CPU, user", "s", INFO, "time", "the part of it in the program" },
+    { "cpu_system", "CPU, system", "s", INFO, "time", "the part of it in the kernel" },
     { "cpu_percent", "CPU share", "%", INFO, "time", "CPU time over wall time; 100: one core" },
     { "max_rss", "memory, one process", "MiB", LOWER, "memory", "greatest mark of a single process" },
     { "peak_rss", "memory, all at once", "MiB", LOWER, "memory", "greatest sum over processes that a look saw" },
     { "minor_faults", "page faults", "1", LOWER, "memory", "served without reading from storage" },
-    { "major_faults", "page faults, storage", "1", LOWER, "memory", "served by reading from storage" },
+    { "major_faults", "page faults, storage", "1", INFO, "memory", "served by reading from storage" },
     { "voluntary_switches", "switches, waiting", "1", INFO, "scheduling", "the process waited for something" },
     { "involuntary_switches", "switches, pushed out", "1", INFO, "scheduling", "another process had to run" },
     { "read_bytes", "read from storage", "B", INFO, "io", "" },
@@ -96,6 +98,8 @@ static const fact_kind command_kinds[] = {
     { "monitor_overhead", "cost of watching", "%", INFO, "profile", "CPU time of the watching thread, of one core" },
 };
 
+enum { LOOKLESS = 6 }; /* as many of the first the kernel tells at the end */
+
 /* Values of a run, as command_kinds has them; what only looks can tell is NaN where there was none. */
 static void values_of_run(const cbx_profile_run *r, double v[CBX_LEN(command_kinds)])
 {
@@ -103,6 +107,7 @@ static void values_of_run(const cbx_profile_run *r, double v[CBX_LEN(command_kin
     bool seen = m->summary.num_samples > 0;
     const double all[CBX_LEN(command_kinds)] = {
         r->wall_s,
+        r->cpu_user_s + r->cpu_system_s,
         r->cpu_user_s,
         r->cpu_system_s,
         100 * (r->cpu_user_s + r->cpu_system_s) / r->wall_s,
@@ -122,7 +127,7 @@ static void values_of_run(const cbx_profile_run *r, double v[CBX_LEN(command_kin
         m->summary.mean_gpu_power_w,
         m->overhead_percent,
     };
-    for (size_t i = 0; i < CBX_LEN(command_kinds); i++) v[i] = i < 5 || seen ? all[i] : NAN;
+    for (size_t i = 0; i < CBX_LEN(command_kinds); i++) v[i] = i < LOOKLESS || seen ? all[i] : NAN;
 }
 
 bool profile_see_command(profile_facts *f, const cbx_profile *p)
@@ -272,7 +277,7 @@ void profile_see_memory(profile_facts *f, const cbx_memory_of_call *m)
 {
     static const fact_kind kinds[] = {
         { "memory_usage", "memory of a call", "MiB", LOWER, "memory", "its peak over what was resident before" },
-        { "memory_retained", "memory it keeps", "MiB", LOWER, "memory", "free memory given back to the kernel" },
+        { "memory_retained", "memory it keeps", "MiB", INFO, "memory", "free memory given back to the kernel" },
     };
     const double values[CBX_LEN(kinds)] = { m->usage_mb, m->retained_mb };
 

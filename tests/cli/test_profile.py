@@ -29,6 +29,8 @@ def a_command(p):
     check(0.1 <= wall["lower"] <= wall["value"] <= wall["upper"], wall)
     check(metrics["cpu_percent"]["value"] < 50, "it slept")
     check(0 < metrics["max_rss"]["value"] < 50, metrics["max_rss"])
+    equal({metrics[name]["direction"] for name in ("cpu_user", "cpu_system", "major_faults")}, {"info"}, "0 as a rule, and no baseline for a ratio")
+    check(all(m["value"] > 0 for m in metrics.values() if m["direction"] == "lower"), "what a check will hold later runs against")
 
 
 def the_tree_is_counted(p):
@@ -37,6 +39,7 @@ def the_tree_is_counted(p):
     metrics = report(p, "-n", "1", "-w", "0", "--", os.path.realpath(sys.executable), "-S", program)["metrics"]
     check(metrics["max_rss"]["value"] > 70, "memory of the child")
     check(metrics["cpu_user"]["value"] + metrics["cpu_system"]["value"] > 0.02, "CPU time of the child")
+    equal(metrics["cpu_time"]["value"], metrics["cpu_user"]["value"] + metrics["cpu_system"]["value"], "of one run, the sum")
     check(metrics["peak_processes"]["value"] >= 2, "both")
 
 
