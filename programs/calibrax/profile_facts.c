@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrax/base/json.h"
+#include "calibrax/statistics/series.h"
 #include "calibrax/storage/store.h"
 #include "programs/calibrax/profile.h"
 
@@ -69,6 +70,44 @@ double profile_fact_value(const profile_facts *f, const char *name)
         if (strcmp(f->fact[i].name, name) == 0) return f->fact[i].value;
     }
     return NAN;
+}
+
+/* How many groups of more than one value there are; two of them, the first and the largest of the others. */
+static size_t find_groups(profile_facts *f, const double *x, size_t n, cbx_mode two[2])
+{
+    cbx_mode mode[8];
+    size_t modes = 0, groups = 0;
+
+    if (cbx_stat_modes(f->ctx, x, n, 0, mode, CBX_LEN(mode), &modes, NULL)) return 0;
+    for (size_t i = 0; i < modes && i < CBX_LEN(mode); i++) {
+        if (mode[i].count < 2) continue;
+        if (groups < 2)
+            two[groups] = mode[i];
+        else if (mode[i].count > two[1].count)
+            two[1] = mode[i];
+        groups++;
+    }
+    return groups;
+}
+
+/* Says so where the times are of several modes: groups that stand apart, else what the dip test sees. */
+static void see_modes(profile_facts *f, const char *what, const double *x, size_t n)
+{
+    enum { LEAST = 10, MOST = 5000 };
+    char center[2][CBX_FORMAT_SIZE];
+    cbx_mode two[2];
+    cbx_test dip;
+    size_t groups;
+
+    if (n < LEAST || n > MOST) return;
+    groups = find_groups(f, x, n, two);
+    if (groups > 1) {
+        profile_remark(f, "%s falls into %zu groups: %zu of %zu about %s, %zu about %s%s; the median is of one of them",
+                       what, groups, two[0].count, n, cbx_format_seconds(two[0].center, center[0]), two[1].count,
+                       cbx_format_seconds(two[1].center, center[1]), groups > 2 ? " ..." : "");
+    } else if (!cbx_stat_test_dip(f->ctx, x, n, 0, 1, &dip, NULL) && dip.p <= 0.01) {
+        profile_remark(f, "%s has more than one mode (dip test, p = %.2g): look at the samples", what, dip.p);
+    }
 }
 
 #define LOWER CBX_DIRECTION_LOWER
@@ -148,6 +187,7 @@ bool profile_see_command(profile_facts *f, const cbx_profile *p)
     for (size_t k = 0; k < kinds; k++) {
         if (!add_samples(f, &command_kinds[k], table + k * p->nruns, p->nruns)) return false;
     }
+    see_modes(f, "time", table, p->nruns);
     if (unseen) {
         char text[320];
         snprintf(
@@ -181,6 +221,7 @@ bool profile_see_function(profile_facts *f, const cbx_call_timing *t, const cbx_
     f->samples = t->nsamples;
     f->calls_per_sample = t->calls_per_sample;
     if (!add_samples(f, &time, t->samples, t->nsamples)) return false;
+    see_modes(f, time.label, t->samples, t->nsamples);
     for (size_t i = 0; i < CBX_LEN(kinds); i++) add_value(f, &kinds[i], values[i]);
     return true;
 }

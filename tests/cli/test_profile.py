@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from harness import BUILD, CALIBRAX, SOURCE, check, equal, has, main, one_sentence
+from harness import BUILD, CALIBRAX, SOURCE, Skip, check, equal, has, main, one_sentence
 
 PLUGIN = os.path.abspath(os.path.join(BUILD, "tests/cli/libprofile_plugin.so"))
 TRACE_RULES = os.path.join(SOURCE, "tests/profiling/check_trace.py")
@@ -41,6 +41,15 @@ def the_tree_is_counted(p):
     check(metrics["cpu_user"]["value"] + metrics["cpu_system"]["value"] > 0.02, "CPU time of the child")
     equal(metrics["cpu_time"]["value"], metrics["cpu_user"]["value"] + metrics["cpu_system"]["value"], "of one run, the sum")
     check(metrics["peak_processes"]["value"] >= 2, "both")
+
+
+def groups_are_told(p):
+    program = p.write("two.sh", 'n=$(cat n 2> /dev/null || echo 0); echo $((n + 1)) > n; if [ $((n % 2)) = 0 ]; then sleep 1; else sleep 0.1; fi\n')
+    document = report(p, "-n", "10", "-w", "0", "--", "sh", program)
+    times = sorted(document["metrics"]["wall_time"]["samples"])
+    if times[4] > 1.2 * times[0] or times[9] > 1.2 * times[5]:
+        raise Skip("this machine is too busy for two groups")
+    check(any("falls into 2 groups: 5 of 10 about" in remark for remark in document["remarks"]), document["remarks"])
 
 
 def text(p):
@@ -232,4 +241,4 @@ def interrupted(p):
     equal(started.returncode, 130, "exit status")
 
 
-main([a_command, the_tree_is_counted, text, a_trace, a_run_in_a_store, a_function, work_of_a_function, work_of_arrays, memory_of_a_call, complexity, compilation, commands_of_the_manual, energy_says_why_not, faults_are_sentences, interrupted])
+main([a_command, the_tree_is_counted, groups_are_told, text, a_trace, a_run_in_a_store, a_function, work_of_a_function, work_of_arrays, memory_of_a_call, complexity, compilation, commands_of_the_manual, energy_says_why_not, faults_are_sentences, interrupted])
