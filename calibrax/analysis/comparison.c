@@ -353,7 +353,7 @@ static cbx_status build(work *w, cbx_err *err)
     if (!values || !ranks) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu competitors", c->nlabels);
     for (size_t i = 0; !st && i < c->nrows; i++) st = fill_row(w, i, values, ranks, err);
     if (!st) st = find_winners(w, values, err);
-    if (!st) st = cbx__comparison_remark(c, w->runs, w->nruns, err);
+    if (!st) st = cbx__comparison_remark(w->ctx, c, w->runs, w->nruns, err);
     return st;
 }
 

@@ -82,7 +82,7 @@ CBX_API size_t cbx_comparison_nwinners(const cbx_comparison *c);
 CBX_API const cbx_winner *cbx_comparison_winner(const cbx_comparison *c, size_t i);
 /**
  * What a reader should be told before believing the table, a sentence each, after the rules of Hoefler & Belli, SC 2015: the base of
- * speed-ups, missing cells, averaged ratios, values without interval, few samples, intervals that meet, unknown or unlike machines.
+ * speed-ups, missing cells, averaged ratios, values without interval, few samples, samples in groups, intervals that meet, unknown or unlike machines.
  */
 CBX_API size_t cbx_comparison_nremarks(const cbx_comparison *c);
 /** rule: number of the rule, 1..12; may be NULL.  NULL past the end. */

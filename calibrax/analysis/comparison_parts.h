@@ -24,6 +24,7 @@ struct cbx_comparison {
 };
 
 /** CBX_OK or CBX_ENOMEM */
-cbx_status cbx__comparison_remark(cbx_comparison *c, const cbx_run *const *runs, size_t nruns, cbx_err *err);
+cbx_status cbx__comparison_remark(cbx_ctx *ctx, cbx_comparison *c, const cbx_run *const *runs, size_t nruns,
+                                  cbx_err *err);
 
 #endif

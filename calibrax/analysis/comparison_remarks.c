@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "calibrax/analysis/comparison_parts.h"
+#include "calibrax/statistics/series.h"
 
 #define MAX_REMARKS 16
 /** Fewer give no 95 % interval of a median. */
@@ -39,6 +40,35 @@ static tally count(const cbx_comparison *c)
     return t;
 }
 
+/* Modes that are no single wild value. */
+static cbx_status count_groups(cbx_ctx *ctx, const cbx_comparison_cell *cell, size_t *groups, cbx_err *err)
+{
+    cbx_mode mode[8];
+    size_t modes = 0;
+    cbx_status st = cbx_stat_modes(ctx, cell->samples, cell->nsamples, 0, mode, CBX_LEN(mode), &modes, err);
+
+    *groups = 0;
+    for (size_t i = 0; !st && i < modes && i < CBX_LEN(mode); i++) *groups += mode[i].count > 1;
+    return st == CBX_EDOM ? CBX_OK : st; /* no number among them: said elsewhere */
+}
+
+/* Cells whose samples fall into groups: one number stands for the largest of them at best. */
+static cbx_status count_grouped(cbx_ctx *ctx, const cbx_comparison *c, size_t *grouped, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    *grouped = 0;
+    for (size_t i = 0; i < c->nrows; i++)
+        for (size_t k = 0; !st && k < c->nlabels; k++) {
+            const cbx_comparison_cell *cell = &c->rows[i].cells[k];
+            size_t groups;
+            if (isnan(cell->value) || cell->nsamples < FEW_SAMPLES) continue;
+            st = count_groups(ctx, cell, &groups, err);
+            *grouped += groups > 1;
+        }
+    return st;
+}
+
 static bool remark_on_machines(cbx_comparison *c, const cbx_run *const *runs, size_t nruns)
 {
     const cbx_json *first = cbx_json_get(cbx_run_environment(runs[0]), "machine");
@@ -56,12 +86,16 @@ static bool remark_on_machines(cbx_comparison *c, const cbx_run *const *runs, si
                                           other, nruns));
 }
 
-cbx_status cbx__comparison_remark(cbx_comparison *c, const cbx_run *const *runs, size_t nruns, cbx_err *err)
+cbx_status cbx__comparison_remark(cbx_ctx *ctx, cbx_comparison *c, const cbx_run *const *runs, size_t nruns,
+                                  cbx_err *err)
 {
     cbx_arena *a = &c->arena;
     tally t = count(c);
+    size_t grouped;
     bool fine;
+    cbx_status st = count_grouped(ctx, c, &grouped, err);
 
+    if (st) return st;
     c->remarks = cbx_arena_calloc(a, MAX_REMARKS, sizeof(*c->remarks));
     fine = c->remarks != NULL;
     if (fine && t.compared)
@@ -85,6 +119,12 @@ cbx_status cbx__comparison_remark(cbx_comparison *c, const cbx_run *const *runs,
                    cbx_arena_printf(a,
                                     "%zu cells have fewer than %d samples; nothing can be said of their distribution",
                                     t.few, FEW_SAMPLES));
+    if (fine && grouped)
+        fine = add(c, 6,
+                   cbx_arena_printf(a,
+                                    "%zu cells hold samples in groups that stand apart; a median is of one group, look "
+                                    "at the samples",
+                                    grouped));
     if (fine && t.meeting)
         fine = add(c, 7,
                    cbx_arena_printf(a, "%zu of %zu speed-up intervals hold 1: no difference is shown there", t.meeting,

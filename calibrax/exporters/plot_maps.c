@@ -22,18 +22,24 @@ static const cbx_metric *at(const cbx__table *t, size_t row, size_t column)
 
 static cbx_status draw_heat(cbx_export_job *job, const cbx__grid *g, size_t column, cbx_plot **out, cbx_err *err)
 {
-    double *values = cbx_arena_calloc(job->arena, g->nseries * g->nx, sizeof *values);
+    size_t fields = g->nseries * g->nx;
+    double *values = cbx_arena_calloc(job->arena, 3 * fields, sizeof *values), *lower = values + fields,
+           *upper = lower + fields;
     const char **rows = cbx_arena_calloc(job->arena, g->nseries, sizeof *rows);
     cbx_plot_opts o;
     cbx_status st = cbx__plot_options(job, g->table, column, &o, err);
 
     if (st) return st;
     if (!values || !rows) return no_memory(err);
-    for (size_t i = 0; i < g->nseries * g->nx; i++) values[i] = NAN;
+    for (size_t i = 0; i < 3 * fields; i++) values[i] = NAN;
     for (size_t i = 0; i < g->nseries; i++) rows[i] = *g->names[i] ? g->names[i] : "all";
     for (size_t i = 0; i < g->table->nrows; i++) {
         const cbx_metric *m = at(g->table, i, column);
-        if (m) values[g->series[i] * g->nx + g->x[i]] = m->value;
+        size_t at_field = g->series[i] * g->nx + g->x[i];
+        if (!m) continue;
+        values[at_field] = m->value;
+        lower[at_field] = m->lower;
+        upper[at_field] = m->upper;
     }
     o.x = o.y = CBX_PLOT_CATEGORIES;
     o.title = cbx_arena_printf(job->arena, "%s%s%s%s", o.y_label, *g->table->facts ? " (" : "", g->table->facts,
@@ -42,7 +48,7 @@ static cbx_status draw_heat(cbx_export_job *job, const cbx__grid *g, size_t colu
     o.x_label = g->x_label;
     if (!o.title) return no_memory(err);
     st = cbx_plot_create(job->ctx, &o, out, err);
-    return st ? st : cbx_plot_heat(*out, values, rows, g->nseries, g->xs, g->nx, err);
+    return st ? st : cbx_plot_heat(*out, values, lower, upper, rows, g->nseries, g->xs, g->nx, err);
 }
 
 /* --- a front --- */
@@ -67,7 +73,7 @@ static cbx_status choose_objectives(const cbx_export_job *job, const cbx__table 
 }
 
 typedef struct candidates {
-    double *xy, *x, *y, *lower, *upper; /* xy: [row][2] for the front */
+    double *xy, *x, *y, *lower, *upper, *x_lower, *x_upper; /* xy: [row][2] for the front */
     bool *on_front;
     const char **names;
 } candidates;
@@ -75,7 +81,7 @@ typedef struct candidates {
 static cbx_status collect(cbx_export_job *job, const cbx__grid *g, const size_t columns[2], candidates *c, cbx_err *err)
 {
     size_t n = g->table->nrows;
-    double *room = cbx_arena_calloc(job->arena, 6 * n, sizeof *room);
+    double *room = cbx_arena_calloc(job->arena, 8 * n, sizeof *room);
 
     *c = (candidates){ .on_front = cbx_arena_calloc(job->arena, n, sizeof *c->on_front),
                        .names = cbx_arena_calloc(job->arena, n, sizeof *c->names) };
@@ -85,6 +91,8 @@ static cbx_status collect(cbx_export_job *job, const cbx__grid *g, const size_t 
     c->y = room + 3 * n;
     c->lower = room + 4 * n;
     c->upper = room + 5 * n;
+    c->x_lower = room + 6 * n;
+    c->x_upper = room + 7 * n;
     for (size_t i = 0; i < n; i++) {
         const cbx_metric *x = at(g->table, i, columns[0]), *y = at(g->table, i, columns[1]);
         bool both = x && y && isfinite(x->value) && isfinite(y->value);
@@ -92,6 +100,8 @@ static cbx_status collect(cbx_export_job *job, const cbx__grid *g, const size_t 
         c->y[i] = c->xy[2 * i + 1] = both ? y->value : NAN;
         c->lower[i] = both ? y->lower : NAN;
         c->upper[i] = both ? y->upper : NAN;
+        c->x_lower[i] = both ? x->lower : NAN;
+        c->x_upper[i] = both ? x->upper : NAN;
         c->names[i] = cbx__plot_row_name(job, g, i);
         if (!c->names[i]) return no_memory(err);
     }
@@ -124,7 +134,9 @@ static cbx_status draw_pareto(cbx_export_job *job, const cbx__grid *g, cbx_plot 
     o.x = cbx__plot_wants_log(t, columns[0]) ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
     o.y = cbx__plot_wants_log(t, columns[1]) ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
     st = cbx_plot_create(job->ctx, &o, out, err);
-    const cbx_plot_series bars = { NULL, c.x, c.y, c.lower, c.upper, t->nrows, CBX_PLOT_WHISK | CBX_PLOT_FAINT };
+    const cbx_plot_series bars = {
+        NULL, c.x, c.y, c.lower, c.upper, t->nrows, CBX_PLOT_WHISK | CBX_PLOT_FAINT, c.x_lower, c.x_upper
+    };
     if (!st) st = cbx_plot_line(*out, &bars, err);
     return st ? st
               : cbx_plot_pareto(*out, c.x, c.y, c.on_front, c.names, t->nrows, directions[0] == CBX_DIRECTION_HIGHER,

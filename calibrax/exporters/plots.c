@@ -146,7 +146,7 @@ static cbx_status add_series(cbx_export_job *job, const cbx__grid *g, cbx_plot *
                              cbx_err *err)
 {
     cbx_plot_series s = {
-        g->names[series], NULL, NULL, NULL, NULL, g->nx, CBX_PLOT_JOIN | CBX_PLOT_MARK | CBX_PLOT_WHISK
+        g->names[series], NULL, NULL, NULL, NULL, g->nx, CBX_PLOT_JOIN | CBX_PLOT_MARK | CBX_PLOT_WHISK, NULL, NULL
     };
     double *places = g->places ? cbx_arena_calloc(job->arena, g->nx, sizeof *places) : NULL;
     strip v;

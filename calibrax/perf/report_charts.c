@@ -264,7 +264,9 @@ static cbx_status add_line(const cbx__charts *c, cbx_plot *plot, size_t item, co
     if (l.n < 2 || drawn->n == MOST_LINES) return CBX_OK;
     make_relative(&l);
     drawn->series[drawn->n++] = c->view->items[item].series;
-    cbx_plot_series s = { cbx__report_name(c->arena, &c->view->items[item]), l.x, l.y, l.lower, l.upper, l.n, how };
+    cbx_plot_series s = {
+        cbx__report_name(c->arena, &c->view->items[item]), l.x, l.y, l.lower, l.upper, l.n, how, NULL, NULL
+    };
     st = cbx_plot_line(plot, &s, NULL);
     n = changes_of(c, &l, &changes);
     for (size_t i = 0; !st && i < n; i++) {

@@ -58,7 +58,7 @@ static span intensities(double peak, const cbx_plot_roof *bandwidths, size_t n, 
 static cbx_status add_slope(cbx_plot *p, const cbx_plot_roof *b, double peak, span s, cbx_err *err)
 {
     double x[] = { s.low, peak / b->limit }, y[] = { s.low * b->limit, peak };
-    cbx_plot_series line = { NULL, x, y, NULL, NULL, 2, CBX_PLOT_JOIN | CBX_PLOT_FAINT };
+    cbx_plot_series line = { NULL, x, y, NULL, NULL, 2, CBX_PLOT_JOIN | CBX_PLOT_FAINT, NULL, NULL };
     cbx_status st = cbx_plot_line(p, &line, err);
 
     return st ? st : cbx_plot_note(p, s.low * 1.6, y[0], b->name, err); /* below the line */
@@ -67,7 +67,7 @@ static cbx_status add_slope(cbx_plot *p, const cbx_plot_roof *b, double peak, sp
 static cbx_status add_ceiling(cbx_plot *p, const cbx_plot_roof *r, double bandwidth, span s, cbx_err *err)
 {
     double x[] = { r->limit / bandwidth, s.high }, y[] = { r->limit, r->limit };
-    cbx_plot_series line = { NULL, x, y, NULL, NULL, 2, CBX_PLOT_JOIN | CBX_PLOT_FAINT };
+    cbx_plot_series line = { NULL, x, y, NULL, NULL, 2, CBX_PLOT_JOIN | CBX_PLOT_FAINT, NULL, NULL };
     cbx_status st = cbx_plot_line(p, &line, err);
 
     return st ? st : cbx_plot_note(p, s.high, r->limit, r->name, err);
@@ -94,7 +94,8 @@ static cbx_status add_kernels(cbx_plot *p, const cbx_plot_kernel *k, size_t n, c
             lower[i - from] = k[i].lower;
             upper[i - from] = k[i].upper;
         }
-        const cbx_plot_series s = { k[from].name, x, y, lower, upper, to - from, CBX_PLOT_MARK | CBX_PLOT_WHISK };
+        const cbx_plot_series s = { k[from].name, x,   y, lower, upper, to - from, CBX_PLOT_MARK | CBX_PLOT_WHISK,
+                                    NULL,         NULL };
         st = cbx_plot_line(p, &s, err);
     }
     return st;
@@ -146,7 +147,7 @@ static cbx_status add_front(cbx_plot *p, cbx_arena *arena, const double *x, cons
         fy[to] = front[i].y;
     }
     if (!k) return CBX_OK;
-    const cbx_plot_series s = { "front", fx, fy, NULL, NULL, k, CBX_PLOT_STEP | CBX_PLOT_MARK };
+    const cbx_plot_series s = { "front", fx, fy, NULL, NULL, k, CBX_PLOT_STEP | CBX_PLOT_MARK, NULL, NULL };
     return cbx_plot_line(p, &s, err);
 }
 
@@ -160,7 +161,7 @@ static cbx_status add_rest(cbx_plot *p, cbx_arena *arena, const double *x, const
     for (size_t i = 0; i < n; i++)
         if (!on[i]) rx[k] = x[i], ry[k++] = y[i];
     if (!k) return CBX_OK;
-    const cbx_plot_series s = { "beaten", rx, ry, NULL, NULL, k, CBX_PLOT_MARK };
+    const cbx_plot_series s = { "beaten", rx, ry, NULL, NULL, k, CBX_PLOT_MARK, NULL, NULL };
     return cbx_plot_line(p, &s, err);
 }
 
@@ -211,6 +212,6 @@ cbx_status cbx_plot_scaling(cbx_plot *p, const cbx_plot_series *s, double slope,
     if (!(x[0] < x[1])) return CBX_OK;
     y[1] = y[0] * pow(x[1] / x[0], slope);
     if (!(y[1] > 0) || !isfinite(y[1])) return CBX_OK;
-    const cbx_plot_series guide = { NULL, x, y, NULL, NULL, 2, CBX_PLOT_JOIN | CBX_PLOT_FAINT };
+    const cbx_plot_series guide = { NULL, x, y, NULL, NULL, 2, CBX_PLOT_JOIN | CBX_PLOT_FAINT, NULL, NULL };
     return cbx_plot_line(p, &guide, err);
 }

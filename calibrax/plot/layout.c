@@ -40,6 +40,8 @@ static void take_line(range *x, range *y, const cbx_plot_series *s)
     take_all(y, s->lower, s->n);
     take_all(y, s->upper, s->n);
     take_all(x, s->x, s->n);
+    take_all(x, s->x_lower, s->n);
+    take_all(x, s->x_upper, s->n);
     if (s->x) return;
     take(x, 0);
     take(x, (double)(s->n - 1));

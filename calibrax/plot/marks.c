@@ -16,6 +16,11 @@ static bool has_interval(const cbx_plot_series *s, size_t i)
     return s->lower && s->upper && isfinite(s->lower[i]) && isfinite(s->upper[i]);
 }
 
+static bool has_x_interval(const cbx_plot_series *s, size_t i)
+{
+    return s->x_lower && s->x_upper && isfinite(s->x_lower[i]) && isfinite(s->x_upper[i]);
+}
+
 /* "label: 12.5 [11.9, 13.1]"; NULL when memory has run out. */
 static const char *tip(cbx__sheet *sh, const cbx_plot_series *s, const char *where, size_t i)
 {
@@ -43,6 +48,15 @@ static void draw_whisker(cbx__sheet *sh, cbx__paint paint, double x, double lowe
     const cbx__xy path[] = { { x - half, a }, { x + half, a }, { x, a }, { x, b }, { x - half, b }, { x + half, b } };
 
     cbx__scene_path(sh->scene, "interval", paint, path, CBX_LEN(path), false);
+}
+
+/* The same along x. */
+static void draw_flat_whisker(cbx__sheet *sh, cbx__paint paint, double y, double lower, double upper, double half)
+{
+    double a = px_x(sh, lower), b = px_x(sh, upper);
+    const cbx__xy path[] = { { a, y - half }, { a, y + half }, { a, y }, { b, y }, { b, y - half }, { b, y + half } };
+
+    cbx__scene_path(sh->scene, "x-interval", paint, path, CBX_LEN(path), false);
 }
 
 /* --- lines --- */
@@ -102,6 +116,8 @@ static void draw_line(cbx__sheet *sh, const cbx__mark *m)
         if (!isfinite(s->y[i]) || !isfinite(line_x(s, i))) continue;
         double x = px_x(sh, line_x(s, i));
         if (s->how & CBX_PLOT_WHISK && has_interval(s, i)) draw_whisker(sh, whisker, x, s->lower[i], s->upper[i], 3.5);
+        if (s->how & CBX_PLOT_WHISK && has_x_interval(s, i))
+            draw_flat_whisker(sh, whisker, px_y(sh, s->y[i]), s->x_lower[i], s->x_upper[i], 3.5);
         if (s->how & CBX_PLOT_MARK)
             cbx__draw_marker(sh, m->series, x, px_y(sh, s->y[i]), tip(sh, s, category(sh, i), i));
     }
@@ -219,10 +235,27 @@ static double heat_part(const cbx__sheet *sh, double v)
     return span > 0 ? (v - sh->heat_min) / span : 0.5;
 }
 
-static void draw_field(cbx__sheet *sh, double v, double x, double y, double w, double h)
+/* "[lower, upper]" below the value; whether there was room. */
+static bool write_bounds(cbx__sheet *sh, const cbx__mark *m, size_t i, uint32_t ink, double x, double y, double w,
+                         double h)
+{
+    char l[CBX_FORMAT_SIZE], u[CBX_FORMAT_SIZE];
+    const char *words;
+
+    if (!has_interval(&m->line, i) || h < 27) return false;
+    words = cbx_arena_printf(sh->scene->arena, "[%s, %s]", cbx__short_number(m->line.lower[i], l),
+                             cbx__short_number(m->line.upper[i], u));
+    if (!words) sh->scene->full = true;
+    if (!words || cbx__words_width(words, 9) + 4 > w) return false;
+    cbx__scene_words(sh->scene, "bounds", ink, x + w / 2, y + h / 2 + 11, 9, CBX__MIDDLE, words);
+    return true;
+}
+
+static void draw_field(cbx__sheet *sh, const cbx__mark *m, size_t i, double x, double y, double w, double h)
 {
     char buf[CBX_FORMAT_SIZE];
     cbx__paint paint = { CBX__NO_COLOUR, sh->theme->missing, 0.7, 1, 0 };
+    double v = m->values[i];
 
     if (!isfinite(v)) {
         cbx__scene_rect(sh->scene, "missing", paint, x + 1, y + 1, w - 2, h - 2);
@@ -230,12 +263,13 @@ static void draw_field(cbx__sheet *sh, double v, double x, double y, double w, d
         return;
     }
     double part = heat_part(sh, v);
+    uint32_t ink = part < 0.6 ? 0xFFFFFF : 0x111111;
     paint = (cbx__paint){ cbx__ramp(part), CBX__NO_COLOUR, 0, 1, 0 };
     cbx__scene_rect(sh->scene, "field", paint, x, y, w, h);
     cbx__short_number(v, buf);
-    if (cbx__words_width(buf, 10.5) + 4 <= w && h >= 13)
-        cbx__scene_words(sh->scene, "value", part < 0.6 ? 0xFFFFFF : 0x111111, x + w / 2, y + h / 2 + 3.8, 10.5,
-                         CBX__MIDDLE, buf);
+    if (cbx__words_width(buf, 10.5) + 4 > w || h < 13) return;
+    bool bounds = write_bounds(sh, m, i, ink, x, y, w, h);
+    cbx__scene_words(sh->scene, "value", ink, x + w / 2, y + h / 2 + (bounds ? -2 : 3.8), 10.5, CBX__MIDDLE, buf);
 }
 
 static void draw_heat(cbx__sheet *sh, const cbx__mark *m)
@@ -244,7 +278,7 @@ static void draw_heat(cbx__sheet *sh, const cbx__mark *m)
 
     for (size_t i = 0; i < m->nrows; i++)
         for (size_t j = 0; j < m->ncols; j++)
-            draw_field(sh, m->values[i * m->ncols + j], px_x(sh, (double)j) - w / 2, px_y(sh, (double)i) - h / 2, w, h);
+            draw_field(sh, m, i * m->ncols + j, px_x(sh, (double)j) - w / 2, px_y(sh, (double)i) - h / 2, w, h);
 }
 
 static void draw_note(cbx__sheet *sh, const cbx__mark *m)

@@ -20,7 +20,7 @@ typedef struct cbx__mark {
     struct cbx__mark *next;
     cbx__mark_kind kind;
     size_t series;        /* number among those with a colour of their own */
-    cbx_plot_series line; /* LINE, BARS; VIOLIN: y holds its finite samples, sorted not */
+    cbx_plot_series line; /* LINE, BARS; VIOLIN: y holds its finite samples, sorted not; HEAT: bounds only */
     size_t at;            /* BOX, VIOLIN: category; BARS: place within the group */
     cbx_plot_box box;
     const char *words; /* NOTE */

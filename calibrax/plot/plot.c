@@ -131,6 +131,8 @@ static cbx_status check_series(const cbx_plot *p, const cbx_plot_series *s, cbx_
 
     if (!s->y || !s->n) return cbx_fail(err, CBX_EINVAL, "'%s' has no values", s->label ? s->label : "a series");
     if (p->opts.x == CBX_PLOT_LOG) st = check_log(s->x, s->n, 'x', s->label, err);
+    if (!st && p->opts.x == CBX_PLOT_LOG) st = check_log(s->x_lower, s->n, 'x', s->label, err);
+    if (!st && p->opts.x == CBX_PLOT_LOG) st = check_log(s->x_upper, s->n, 'x', s->label, err);
     if (!st && p->opts.y == CBX_PLOT_LOG) st = check_log(s->y, s->n, 'y', s->label, err);
     if (!st && p->opts.y == CBX_PLOT_LOG) st = check_log(s->lower, s->n, 'y', s->label, err);
     if (!st && p->opts.y == CBX_PLOT_LOG) st = check_log(s->upper, s->n, 'y', s->label, err);
@@ -145,7 +147,9 @@ static cbx_plot_series copy_series(cbx_plot *p, const cbx_plot_series *s, bool *
                               copy_doubles(p, s->lower, s->n, full),
                               copy_doubles(p, s->upper, s->n, full),
                               s->n,
-                              s->how };
+                              s->how,
+                              copy_doubles(p, s->x_lower, s->n, full),
+                              copy_doubles(p, s->x_upper, s->n, full) };
 }
 
 cbx_status cbx_plot_line(cbx_plot *p, const cbx_plot_series *s, cbx_err *err)
@@ -175,7 +179,7 @@ cbx_status cbx_plot_bars(cbx_plot *p, const cbx_plot_series *s, cbx_err *err)
     if (p->opts.y != CBX_PLOT_LINEAR)
         return cbx_fail(err, CBX_EINVAL, "bars on a logarithmic axis have no meaning: draw the values as points");
     m.line = copy_series(p, s, &full);
-    m.line.x = NULL;
+    m.line.x = m.line.x_lower = m.line.x_upper = NULL;
     st = keep(p, &m, full, err);
     if (st) return st;
     p->nseries++;
@@ -218,8 +222,8 @@ cbx_status cbx_plot_violin(cbx_plot *p, size_t at, const double *samples, size_t
     return keep(p, &m, false, err);
 }
 
-cbx_status cbx_plot_heat(cbx_plot *p, const double *values, const char *const *rows, size_t nrows,
-                         const char *const *columns, size_t ncols, cbx_err *err)
+cbx_status cbx_plot_heat(cbx_plot *p, const double *values, const double *lower, const double *upper,
+                         const char *const *rows, size_t nrows, const char *const *columns, size_t ncols, cbx_err *err)
 {
     cbx__mark m = { .kind = CBX__MARK_HEAT, .nrows = nrows, .ncols = ncols };
     bool full = false;
@@ -232,6 +236,8 @@ cbx_status cbx_plot_heat(cbx_plot *p, const double *values, const char *const *r
         return cbx_fail(err, CBX_EINVAL, "a heat map needs values, and a name of each row and column");
     row_names = copy_names(p, rows, nrows, &full);
     column_names = copy_names(p, columns, ncols, &full);
+    m.line.lower = copy_doubles(p, lower, nrows * ncols, &full);
+    m.line.upper = copy_doubles(p, upper, nrows * ncols, &full);
     m.values = copy_doubles(p, values, nrows * ncols, &full);
     st = keep(p, &m, full, err);
     if (st) return st;

@@ -66,6 +66,8 @@ typedef struct cbx_plot_series {
     const double *lower, *upper; /* n each, an interval about y; NULL, or a value not finite: none */
     size_t n;
     unsigned how; /* of the flags above; 0: JOIN | MARK */
+    const double *x_lower,
+        *x_upper; /* n each, an interval about x, drawn with WHISK; NULL, or a value not finite: none.  Bars: not read */
 } cbx_plot_series;
 
 /** A series of points.  CBX_EDOM: a value or bound <= 0 on a logarithmic axis. */
@@ -96,10 +98,12 @@ CBX_API void cbx_plot_density(const double *samples, size_t n, const double *at,
 /**
  * A table as colours, the value written in each field where it fits; fields without a value are hatched.  Colours go by the
  * logarithm where all values are > 0 and span a decade.  Alone in its plot.
- * @param values  nrows-by-ncols, row-major
+ * @param values        nrows-by-ncols, row-major
+ * @param lower, upper  as many, an interval about each value, written below it where it fits; NULL, or one not finite: none
  */
-CBX_API cbx_status cbx_plot_heat(cbx_plot *p, const double *values, const char *const *rows, size_t nrows,
-                                 const char *const *columns, size_t ncols, cbx_err *err);
+CBX_API cbx_status cbx_plot_heat(cbx_plot *p, const double *values, const double *lower, const double *upper,
+                                 const char *const *rows, size_t nrows, const char *const *columns, size_t ncols,
+                                 cbx_err *err);
 /** Words at a place of the data, to its right. */
 CBX_API cbx_status cbx_plot_note(cbx_plot *p, double x, double y, const char *words, cbx_err *err);
 

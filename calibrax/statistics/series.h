@@ -67,5 +67,18 @@ typedef struct cbx_mode {
 CBX_API cbx_status cbx_stat_modes(cbx_ctx *ctx, const double *x, size_t n, double resolution, cbx_mode *modes,
                                   size_t room, size_t *count, cbx_err *err);
 
+/**
+ * Hartigan's dip test: are the values of one mode?  Also sees modes that overlap, which cbx_stat_modes does not, and needs more values
+ * for it.  statistic: the least over distributions with one mode of the largest difference from the sample's, in
+ * [1/(2n), 1/4]; p: the share of uniform samples of n that dip as far, (1 + as far) / (1 + draws), which for other distributions with
+ * one mode is too large rather than too small.  p_less is 1.  Fewer than 4 values, or all alike: the least dip, p = 1.
+ * Source: Hartigan & Hartigan, Ann. Statist. 13 (1985) 70-84.
+ * @param n      1 to 10^6
+ * @param draws  uniform samples; 0: 2000; at most 10^7
+ * @param seed   of the draws; the same seed gives the same p on every machine
+ */
+CBX_API cbx_status cbx_stat_test_dip(cbx_ctx *ctx, const double *x, size_t n, size_t draws, uint64_t seed,
+                                     cbx_test *out, cbx_err *err);
+
 CBX_END_DECLS
 #endif

@@ -51,7 +51,7 @@ typedef struct profile_fact {
     size_t nsamples;
 } profile_fact;
 
-enum { PROFILE_MAX_FACTS = 48, PROFILE_MAX_REMARKS = 8 };
+enum { PROFILE_MAX_FACTS = 48, PROFILE_MAX_REMARKS = 10 };
 
 typedef struct profile_facts {
     const char *subject, *kind; /* "sleep 1", "command" or "function" */

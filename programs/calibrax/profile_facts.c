@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrax/base/json.h"
+#include "calibrax/statistics/series.h"
 #include "calibrax/storage/store.h"
 #include "programs/calibrax/profile.h"
 
@@ -71,18 +72,58 @@ double profile_fact_value(const profile_facts *f, const char *name)
     return NAN;
 }
 
+/* How many groups of more than one value there are; two of them, the first and the largest of the others. */
+static size_t find_groups(profile_facts *f, const double *x, size_t n, cbx_mode two[2])
+{
+    cbx_mode mode[8];
+    size_t modes = 0, groups = 0;
+
+    if (cbx_stat_modes(f->ctx, x, n, 0, mode, CBX_LEN(mode), &modes, NULL)) return 0;
+    for (size_t i = 0; i < modes && i < CBX_LEN(mode); i++) {
+        if (mode[i].count < 2) continue;
+        if (groups < 2)
+            two[groups] = mode[i];
+        else if (mode[i].count > two[1].count)
+            two[1] = mode[i];
+        groups++;
+    }
+    return groups;
+}
+
+/* Says so where the times are of several modes: groups that stand apart, else what the dip test sees. */
+static void see_modes(profile_facts *f, const char *what, const double *x, size_t n)
+{
+    enum { LEAST = 10, MOST = 5000 };
+    char center[2][CBX_FORMAT_SIZE];
+    cbx_mode two[2];
+    cbx_test dip;
+    size_t groups;
+
+    if (n < LEAST || n > MOST) return;
+    groups = find_groups(f, x, n, two);
+    if (groups > 1) {
+        profile_remark(f, "%s falls into %zu groups: %zu of %zu about %s, %zu about %s%s; the median is of one of them",
+                       what, groups, two[0].count, n, cbx_format_seconds(two[0].center, center[0]), two[1].count,
+                       cbx_format_seconds(two[1].center, center[1]), groups > 2 ? " ..." : "");
+    } else if (!cbx_stat_test_dip(f->ctx, x, n, 0, 1, &dip, NULL) && dip.p <= 0.01) {
+        profile_remark(f, "%s has more than one mode (dip test, p = %.2g): look at the samples", what, dip.p);
+    }
+}
+
 #define LOWER CBX_DIRECTION_LOWER
 #define INFO  CBX_DIRECTION_INFO
 
+/* What is often 0 in a sound run has no direction: nothing can be held against 0 by a ratio, and a check would never pass. */
 static const fact_kind command_kinds[] = {
     { "wall_time", "time", "s", LOWER, "time", "from before the process is made until it has ended" },
-    { "cpu_user", "CPU, user", "s", LOWER, "time", "of all processes" },
-    { "cpu_system", "CPU, system", "s", LOWER, "time", "of all processes" },
+    { "cpu_time", "CPU", "s", LOWER, "time", "of all processes, user and system" },
+    { "cpu_user", "CPU, user", "s", INFO, "time", "the part of it in the program" },
+    { "cpu_system", "CPU, system", "s", INFO, "time", "the part of it in the kernel" },
     { "cpu_percent", "CPU share", "%", INFO, "time", "CPU time over wall time; 100: one core" },
     { "max_rss", "memory, one process", "MiB", LOWER, "memory", "greatest mark of a single process" },
     { "peak_rss", "memory, all at once", "MiB", LOWER, "memory", "greatest sum over processes that a look saw" },
     { "minor_faults", "page faults", "1", LOWER, "memory", "served without reading from storage" },
-    { "major_faults", "page faults, storage", "1", LOWER, "memory", "served by reading from storage" },
+    { "major_faults", "page faults, storage", "1", INFO, "memory", "served by reading from storage" },
     { "voluntary_switches", "switches, waiting", "1", INFO, "scheduling", "the process waited for something" },
     { "involuntary_switches", "switches, pushed out", "1", INFO, "scheduling", "another process had to run" },
     { "read_bytes", "read from storage", "B", INFO, "io", "" },
@@ -96,6 +137,8 @@ static const fact_kind command_kinds[] = {
     { "monitor_overhead", "cost of watching", "%", INFO, "profile", "CPU time of the watching thread, of one core" },
 };
 
+enum { LOOKLESS = 6 }; /* as many of the first the kernel tells at the end */
+
 /* Values of a run, as command_kinds has them; what only looks can tell is NaN where there was none. */
 static void values_of_run(const cbx_profile_run *r, double v[CBX_LEN(command_kinds)])
 {
@@ -103,6 +146,7 @@ static void values_of_run(const cbx_profile_run *r, double v[CBX_LEN(command_kin
     bool seen = m->summary.num_samples > 0;
     const double all[CBX_LEN(command_kinds)] = {
         r->wall_s,
+        r->cpu_user_s + r->cpu_system_s,
         r->cpu_user_s,
         r->cpu_system_s,
         100 * (r->cpu_user_s + r->cpu_system_s) / r->wall_s,
@@ -122,7 +166,7 @@ static void values_of_run(const cbx_profile_run *r, double v[CBX_LEN(command_kin
         m->summary.mean_gpu_power_w,
         m->overhead_percent,
     };
-    for (size_t i = 0; i < CBX_LEN(command_kinds); i++) v[i] = i < 5 || seen ? all[i] : NAN;
+    for (size_t i = 0; i < CBX_LEN(command_kinds); i++) v[i] = i < LOOKLESS || seen ? all[i] : NAN;
 }
 
 bool profile_see_command(profile_facts *f, const cbx_profile *p)
@@ -143,6 +187,7 @@ bool profile_see_command(profile_facts *f, const cbx_profile *p)
     for (size_t k = 0; k < kinds; k++) {
         if (!add_samples(f, &command_kinds[k], table + k * p->nruns, p->nruns)) return false;
     }
+    see_modes(f, "time", table, p->nruns);
     if (unseen) {
         char text[320];
         snprintf(
@@ -176,6 +221,7 @@ bool profile_see_function(profile_facts *f, const cbx_call_timing *t, const cbx_
     f->samples = t->nsamples;
     f->calls_per_sample = t->calls_per_sample;
     if (!add_samples(f, &time, t->samples, t->nsamples)) return false;
+    see_modes(f, time.label, t->samples, t->nsamples);
     for (size_t i = 0; i < CBX_LEN(kinds); i++) add_value(f, &kinds[i], values[i]);
     return true;
 }
@@ -272,7 +318,7 @@ void profile_see_memory(profile_facts *f, const cbx_memory_of_call *m)
 {
     static const fact_kind kinds[] = {
         { "memory_usage", "memory of a call", "MiB", LOWER, "memory", "its peak over what was resident before" },
-        { "memory_retained", "memory it keeps", "MiB", LOWER, "memory", "free memory given back to the kernel" },
+        { "memory_retained", "memory it keeps", "MiB", INFO, "memory", "free memory given back to the kernel" },
     };
     const double values[CBX_LEN(kinds)] = { m->usage_mb, m->retained_mb };
 

@@ -29,7 +29,7 @@ static const opt_spec watch_options[] = {
       "what to follow; of a process: cpu_percent, rss_mb, threads or processes, of it and its children" },
     { "pid", 'p', OPT_COUNT, AT(pid), "PID", NULL, "follow a process until it ends" },
     { "data", 0, OPT_STRING, AT(data), "DIR", NULL,
-      "follow a store: one value a run, oldest first, then those that come with a later time" },
+      "follow a store: one value a run, oldest first, then those of runs as they come" },
     { "point", 0, OPT_STRING, AT(point), "NAME", NULL, "of a store: the point, if runs have several with this metric" },
     { "lower", 0, OPT_FLAG, AT(lower), NULL, NULL, "alert below the levels, not above" },
     { "info", 0, OPT_NUMBER, AT(info), "X", NULL, "level of an information" },

@@ -165,13 +165,36 @@ int watch_process(watcher *w)
 
 /* --- a store --- */
 
-/* What was taken of a store: the one series, and the newest values, which alone are asked for again. */
+/* What was taken of a store: the one series, and the runs whose value was, as a table that is at most half full. */
 typedef struct place {
     const char *series; /* NULL: none yet */
-    int64_t last_us;
-    const char *ids[256]; /* of the values with that time */
-    size_t nids;
+    const char **ids;
+    size_t nids, room; /* a power of 2 */
 } place;
+
+/* Where the id is, or would be: FNV-1a, and on from there. */
+static const char **find_id(const char **ids, size_t room, const char *id)
+{
+    uint64_t hash = 14695981039346656037u;
+
+    for (const char *c = id; *c; c++) hash = (hash ^ (unsigned char)*c) * 1099511628211u;
+    while (ids[hash & (room - 1)] && strcmp(ids[hash & (room - 1)], id)) hash++;
+    return &ids[hash & (room - 1)];
+}
+
+static bool make_room(cbx_arena *arena, place *at)
+{
+    size_t room = at->room ? 2 * at->room : 64;
+    const char **ids;
+
+    if (at->room > 2 * at->nids) return true;
+    ids = cbx_arena_calloc(arena, room, sizeof *ids);
+    for (size_t i = 0; ids && i < at->room; i++)
+        if (at->ids[i]) *find_id(ids, room, at->ids[i]) = at->ids[i];
+    if (ids) at->ids = ids;
+    if (ids) at->room = room;
+    return ids != NULL;
+}
 
 static const char *name_of(cbx_arena *arena, const cbx_trend_series *s)
 {
@@ -189,17 +212,16 @@ static int need_series(watcher *w, const cbx_trend *trend, place *at)
     return opt_fail(w->run->program, "watch: several series have a metric '%s': choose one with --point", w->a->metric);
 }
 
-/* Values come by their time; of those at the newest time seen the ones that were not there yet. */
+/* A run counts when it is first seen there, however old it says it is: one that was measured elsewhere may come late. */
 static int take_point(watcher *w, place *at, const cbx_trend_point *p)
 {
-    for (size_t i = 0; p->timestamp_us == at->last_us && i < at->nids; i++)
-        if (!strcmp(at->ids[i], p->run_id)) return EXIT_PASS;
-    if (p->timestamp_us > at->last_us) at->nids = 0;
-    if (at->nids == CBX_LEN(at->ids))
-        return opt_fail(w->run->program, "watch: more than %zu runs have the same time", CBX_LEN(at->ids));
-    at->last_us = p->timestamp_us;
-    at->ids[at->nids] = cbx_arena_strdup(w->run->arena, p->run_id);
-    if (!at->ids[at->nids]) return opt_fail(w->run->program, "out of memory");
+    const char **slot;
+
+    if (!make_room(w->run->arena, at)) return opt_fail(w->run->program, "out of memory");
+    slot = find_id(at->ids, at->room, p->run_id);
+    if (*slot) return EXIT_PASS;
+    *slot = cbx_arena_strdup(w->run->arena, p->run_id);
+    if (!*slot) return opt_fail(w->run->program, "out of memory");
     at->nids++;
     watch_take(w, p->value);
     return EXIT_PASS;
@@ -207,7 +229,7 @@ static int take_point(watcher *w, place *at, const cbx_trend_point *p)
 
 static int take_new(watcher *w, cbx_store *store, place *at)
 {
-    cbx_store_query query = { .metric = w->a->metric, .point = w->a->point, .since_us = at->last_us };
+    cbx_store_query query = { .metric = w->a->metric, .point = w->a->point };
     cbx_err err = CBX_ERR_INIT;
     int status = EXIT_PASS;
     cbx_trend trend;

@@ -130,7 +130,9 @@ def plots_of_each_kind(p):
     heat = kinds["run-many-latency-heat.svg"]
     values = [f"{q['metrics']['latency']['value']:.3g}" for q in document["points"]]
     equal(([t.text for t in heat["value"]], len(heat["field"])), (values, 6), "a field a point")
+    equal(heat["bounds"][0].text, "[{:.3g}, {:.3g}]".format(*(document["points"][0]["metrics"]["latency"][k] for k in ("lower", "upper"))), "and its interval")
     pareto = kinds["run-many-latency-memory-pareto.svg"]
+    equal((len(pareto["x-interval"]), len(pareto.get("interval", []))), (6, 0), "latency has intervals, memory has none")
     equal(sorted(t.text for t in pareto["note"]), ["flax, 32", "ours, 32", "torch, 32"], "the front is named")
     equal([t.text for t in pareto["legend"]], ["front", "beaten"], "and told apart")
     upwards = drawn(p, "--metrics", "latency,flop_per_s", "--plot", "pareto")["run-many-latency-flop_per_s-pareto.svg"]

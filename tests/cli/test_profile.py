@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from harness import BUILD, CALIBRAX, SOURCE, check, equal, has, main, one_sentence
+from harness import BUILD, CALIBRAX, SOURCE, Skip, check, equal, has, main, one_sentence
 
 PLUGIN = os.path.abspath(os.path.join(BUILD, "tests/cli/libprofile_plugin.so"))
 TRACE_RULES = os.path.join(SOURCE, "tests/profiling/check_trace.py")
@@ -29,6 +29,8 @@ def a_command(p):
     check(0.1 <= wall["lower"] <= wall["value"] <= wall["upper"], wall)
     check(metrics["cpu_percent"]["value"] < 50, "it slept")
     check(0 < metrics["max_rss"]["value"] < 50, metrics["max_rss"])
+    equal({metrics[name]["direction"] for name in ("cpu_user", "cpu_system", "major_faults")}, {"info"}, "0 as a rule, and no baseline for a ratio")
+    check(all(m["value"] > 0 for m in metrics.values() if m["direction"] == "lower"), "what a check will hold later runs against")
 
 
 def the_tree_is_counted(p):
@@ -37,7 +39,17 @@ def the_tree_is_counted(p):
     metrics = report(p, "-n", "1", "-w", "0", "--", os.path.realpath(sys.executable), "-S", program)["metrics"]
     check(metrics["max_rss"]["value"] > 70, "memory of the child")
     check(metrics["cpu_user"]["value"] + metrics["cpu_system"]["value"] > 0.02, "CPU time of the child")
+    equal(metrics["cpu_time"]["value"], metrics["cpu_user"]["value"] + metrics["cpu_system"]["value"], "of one run, the sum")
     check(metrics["peak_processes"]["value"] >= 2, "both")
+
+
+def groups_are_told(p):
+    program = p.write("two.sh", 'n=$(cat n 2> /dev/null || echo 0); echo $((n + 1)) > n; if [ $((n % 2)) = 0 ]; then sleep 1; else sleep 0.1; fi\n')
+    document = report(p, "-n", "10", "-w", "0", "--", "sh", program)
+    times = sorted(document["metrics"]["wall_time"]["samples"])
+    if times[4] > 1.2 * times[0] or times[9] > 1.2 * times[5]:
+        raise Skip("this machine is too busy for two groups")
+    check(any("falls into 2 groups: 5 of 10 about" in remark for remark in document["remarks"]), document["remarks"])
 
 
 def text(p):
@@ -160,7 +172,7 @@ def compilation(p):
     check("cache_saving" in metrics, "saving")
     metrics = report(p, "--compile", "--launches", "2", "--cache-env", "SOME_CACHE", "--", "sh", "-c", 'test -d "$SOME_CACHE"')["metrics"]
     equal(set(metrics), {"cold_launch", "warm_launch", "cache_saving"}, "of a command")
-    one_sentence(run(p, "--plugin", PLUGIN, "--function", "nothing", "--compile", "--launches", "1", expect=2), "too little to tell", "calibrax")
+    one_sentence(run(p, "--plugin", PLUGIN, "--function", "nothing", "--compile", "--launches", "1", "-n", "100", expect=2), "too little to tell", "calibrax")
     one_sentence(run(p, "--plugin", PLUGIN, "--function", "dies", "--compile", "--launches", "1", expect=2), "died of signal 6", "calibrax")
 
 
@@ -229,4 +241,4 @@ def interrupted(p):
     equal(started.returncode, 130, "exit status")
 
 
-main([a_command, the_tree_is_counted, text, a_trace, a_run_in_a_store, a_function, work_of_a_function, work_of_arrays, memory_of_a_call, complexity, compilation, commands_of_the_manual, energy_says_why_not, faults_are_sentences, interrupted])
+main([a_command, the_tree_is_counted, groups_are_told, text, a_trace, a_run_in_a_store, a_function, work_of_a_function, work_of_arrays, memory_of_a_call, complexity, compilation, commands_of_the_manual, energy_says_why_not, faults_are_sentences, interrupted])

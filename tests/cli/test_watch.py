@@ -125,16 +125,16 @@ def a_store(p):
 
 
 def a_store_that_grows(p):
-    """Each run once, also of those with one time; a second series is a fault, however late it comes."""
+    """Each run once, also of those with one time, and one that comes late; a second series is a fault, however late it comes."""
     add_run(p, "a", 1, 9.0)
     child = subprocess.Popen([CALIBRAX, "watch", "--data", "store", "--metric", "time", "--error", "5", "--repeat", "0.000001", "--interval", "0.05", "--json"],
                              cwd=p.path, env=p.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     seen = [json.loads(child.stdout.readline())["value"]]
-    for name, day, value in (("c", 2, 10.0), ("b", 2, 11.0), ("d", 3, 12.0)):
+    for name, day, value in (("c", 3, 10.0), ("b", 3, 11.0), ("d", 4, 12.0), ("late", 2, 13.0)):
         add_run(p, name, day, value)
         seen.append(json.loads(child.stdout.readline())["value"])
-    equal(seen, [9.0, 10.0, 11.0, 12.0], "each run once, in the order in which it came")
-    add_run(p, "e", 4, 1.0, "another")
+    equal(seen, [9.0, 10.0, 11.0, 12.0, 13.0], "each run once, in the order in which it came")
+    add_run(p, "e", 5, 1.0, "another")
     _, words = child.communicate(timeout=120)
     equal(child.returncode, 2, words)
     has(words, "choose one with --point")

@@ -17,7 +17,8 @@ static cbx_status bars(cbx_plot *p, cbx_err *err)
 {
     const double cold[] = { 4, 2, 1, NAN, 3 }, warm[] = { 3.5, 1, 0.5, 2, 0 };
     const double lower[] = { 3.6, 1.8, 0.9, NAN, 2.5 }, upper[] = { 4.5, 2.1, 1.2, NAN, 3.3 };
-    const cbx_plot_series a = { "cold", NULL, cold, lower, upper, 5, 0 }, b = { "warm", NULL, warm, NULL, NULL, 5, 0 };
+    const cbx_plot_series a = { "cold", NULL, cold, lower, upper, 5, 0, NULL, NULL },
+                          b = { "warm", NULL, warm, NULL, NULL, 5, 0, NULL, NULL };
     cbx_status st = cbx_plot_categories(p, frameworks, 5, err);
 
     if (!st) st = cbx_plot_bars(p, &a, err);
@@ -45,7 +46,9 @@ static cbx_status lines(cbx_plot *p, cbx_err *err)
                                     k < 2 ? lower : NULL,
                                     k < 2 ? upper : NULL,
                                     12,
-                                    CBX_PLOT_JOIN | CBX_PLOT_MARK | (k ? CBX_PLOT_WHISK : CBX_PLOT_BAND) };
+                                    CBX_PLOT_JOIN | CBX_PLOT_MARK | (k ? CBX_PLOT_WHISK : CBX_PLOT_BAND),
+                                    NULL,
+                                    NULL };
         st = cbx_plot_line(p, &s, err);
     }
     return st;
@@ -101,13 +104,17 @@ static cbx_status heat(cbx_plot *p, cbx_err *err)
     const double v[] = { 1, 2, 3, 4, 5, NAN, 0.000012, 8, 12.3456 };
     const char *const rows[] = { "float16", "float32", "float64" }, *const columns[] = { "numpy", "jax", "native" };
 
-    return cbx_plot_heat(p, v, rows, 3, columns, 3, err);
+    const double lower[] = { 0.9, 1.9, NAN, 3.5, 4.5, 5, 0.00001, 7.5, 12 },
+                 upper[] = { 1.1, 2.1, 4, 4.5, 5.5, 7, 0.000014, 8.5, 13 };
+
+    return cbx_plot_heat(p, v, lower, upper, rows, 3, columns, 3, err);
 }
 
 static cbx_status scaling(cbx_plot *p, cbx_err *err)
 {
     const double x[] = { 1, 2, 4, 8, 16, 32 }, y[] = { 100, 51, 27, 15, 9.5, 8.2 }, z[] = { 160, 80, 40, 20, 10, 5 };
-    const cbx_plot_series a = { "measured", x, y, NULL, NULL, 6, 0 }, b = { "other", x, z, NULL, NULL, 6, 0 };
+    const cbx_plot_series a = { "measured", x, y, NULL, NULL, 6, 0, NULL, NULL },
+                          b = { "other", x, z, NULL, NULL, 6, 0, NULL, NULL };
     cbx_status st = cbx_plot_scaling(p, &a, -1, err);
 
     return st ? st : cbx_plot_scaling(p, &b, NAN, err);

@@ -111,6 +111,8 @@ def boxes(tap, root):
 def heat(tap, root):
     tap.check(len(of(root, "field")) == 8 and len(of(root, "missing")) == 1, "eight fields and one missing")
     tap.check([e.text for e in of(root, "value")] == ["1", "2", "3", "4", "5", "1.2e-5", "8", "12.3"], "values are written", [e.text for e in of(root, "value")])
+    tap.check([e.text for e in of(root, "bounds")] == ["[0.9, 1.1]", "[1.9, 2.1]", "[3.5, 4.5]", "[4.5, 5.5]", "[1e-5, 1.4e-5]", "[7.5, 8.5]", "[12, 13]"],
+              "so are intervals, where there is one", [e.text for e in of(root, "bounds")])
     fields = of(root, "field")
     tap.check(fields[-1].get("fill") == "#FDE725" and fields[5].get("fill") == "#440154", "ends of the ramp", [f.get("fill") for f in fields])
 

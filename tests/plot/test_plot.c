@@ -63,8 +63,9 @@ static void refusals(void **in)
 {
     state *s = *in;
     const double good[] = { 1, 2 }, zero[] = { 1, 0 };
-    const cbx_plot_series fine = { "a", good, good, NULL, NULL, 2, 0 }, bad = { "times", good, zero, NULL, NULL, 2, 0 };
-    const cbx_plot_series none = { "b", good, good, NULL, NULL, 0, 0 };
+    const cbx_plot_series fine = { "a", good, good, NULL, NULL, 2, 0, NULL, NULL },
+                          bad = { "times", good, zero, NULL, NULL, 2, 0, NULL, NULL };
+    const cbx_plot_series none = { "b", good, good, NULL, NULL, 0, 0, NULL, NULL };
     const cbx_plot_box box = { 1, 2, 1.5, 3, 4, NULL, 0 };
     cbx_plot *lin = make(s, CBX_PLOT_LINEAR, CBX_PLOT_LINEAR), *log = make(s, CBX_PLOT_LOG, CBX_PLOT_LOG);
     cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
@@ -97,7 +98,7 @@ static void text_that_is_none(void **in)
     state *s = *in;
     const char *const names[] = { "a\x01<b>\xff&\xed\xa0\x80", "0123456789012345678901234567890123456789012345678901" };
     const double y[] = { 1, 2 };
-    const cbx_plot_series series = { NULL, NULL, y, NULL, NULL, 2, 0 };
+    const cbx_plot_series series = { NULL, NULL, y, NULL, NULL, 2, 0, NULL, NULL };
     cbx_plot *p = make(s, CBX_PLOT_CATEGORIES, CBX_PLOT_LINEAR);
     cbx_err err = CBX_ERR_INIT;
 
@@ -114,7 +115,7 @@ static void more_values_than_names(void **in)
     state *s = *in;
     const char *const names[] = { "a" };
     const double y[] = { 1, 2 };
-    const cbx_plot_series series = { NULL, NULL, y, NULL, NULL, 2, 0 };
+    const cbx_plot_series series = { NULL, NULL, y, NULL, NULL, 2, 0, NULL, NULL };
     cbx_plot *p = make(s, CBX_PLOT_CATEGORIES, CBX_PLOT_LINEAR);
     cbx_text text;
     cbx_err err = CBX_ERR_INIT;
@@ -153,7 +154,7 @@ static void extremes(void **in)
     };
 
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        const cbx_plot_series series = { NULL, NULL, cases[i].y, NULL, NULL, 2, 0 };
+        const cbx_plot_series series = { NULL, NULL, cases[i].y, NULL, NULL, 2, 0, NULL, NULL };
         cbx_plot *p = make(s, CBX_PLOT_LINEAR, cases[i].scale);
         cbx_text text;
         cbx_err err = CBX_ERR_INIT;
@@ -189,9 +190,10 @@ static cbx_status everything(cbx_ctx *ctx, void *user)
     const bool on[] = { true, false, false, true };
     const char *const names[] = { "a", "b", "c", "d" };
     const cbx_plot_series s = {
-        "a", y, y, lower, upper, 4, CBX_PLOT_JOIN | CBX_PLOT_STEP | CBX_PLOT_BAND | CBX_PLOT_MARK
+        "a",   y,    y, lower, upper, 4, CBX_PLOT_JOIN | CBX_PLOT_STEP | CBX_PLOT_BAND | CBX_PLOT_MARK | CBX_PLOT_WHISK,
+        lower, upper
     };
-    const cbx_plot_series b = { "b", NULL, y, lower, upper, 4, 0 };
+    const cbx_plot_series b = { "b", NULL, y, lower, upper, 4, 0, NULL, NULL };
     const cbx_plot_box box = { 1, 2, 3, 4, 5, y, 4 };
     cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
     cbx_plot *p = NULL, *heat = NULL;
@@ -211,7 +213,7 @@ static cbx_status everything(cbx_ctx *ctx, void *user)
     if (!st) st = cbx_plot_draw(p, *(cbx_plot_format *)user, &text, NULL);
     o.x = o.y = CBX_PLOT_CATEGORIES;
     if (!st) st = cbx_plot_create(ctx, &o, &heat, NULL);
-    if (!st) st = cbx_plot_heat(heat, y, names, 2, names, 2, NULL);
+    if (!st) st = cbx_plot_heat(heat, y, lower, upper, names, 2, names, 2, NULL);
     if (!st) st = cbx_plot_draw(heat, CBX_PLOT_SVG, &text, NULL);
     cbx_plot_free(p);
     cbx_plot_free(heat);

@@ -12,6 +12,7 @@
 #include "calibrax/statistics/steady.h"
 #include "calibrax/statistics/variance.h"
 #include "counted.h"
+#include "dip_answers.h"
 
 static cbx_err err;
 
@@ -143,6 +144,50 @@ static void modes_are_found(void **state)
     CHECK_OK(cbx_stat_modes(ctx, same, 1, 0, m, 2, &count, &err), &err, "one");
     CHECK_INT(count, 1, "one value");
     CHECK_STATUS(cbx_stat_modes(ctx, same, 4, -1, m, 2, &count, &err), CBX_EINVAL, "resolution");
+}
+
+/* Share of 100 samples of n whose dip has p <= 0.05; a share `slow` lies at `apart`. */
+static double dips(size_t n, double (*draw)(cbx_rng *rng), double slow, double apart)
+{
+    enum { RUNS = 100, DRAWS = 199 };
+    size_t seen = 0;
+    cbx_rng rng = cbx_rng_make(72, n);
+    for (int run = 0; run < RUNS; run++) {
+        double x[100];
+        cbx_test t;
+        for (size_t i = 0; i < n; i++) x[i] = draw(&rng) + (cbx_rng_uniform(&rng) < slow ? apart : 0);
+        CHECK_OK(cbx_stat_test_dip(ctx, x, n, DRAWS, 5, &t, &err), &err, "dip");
+        seen += t.p <= 0.05;
+    }
+    return (double)seen / RUNS;
+}
+
+static double exponential(cbx_rng *rng) { return -log1p(-cbx_rng_uniform(rng)); }
+
+static void the_dip(void **state)
+{
+    static const double same[] = { 3, 3, 3, 3, 3 };
+    cbx_test t, again;
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(dip_answers); i++) {
+        CHECK_OK(cbx_stat_test_dip(ctx, dip_answers[i].x, dip_answers[i].n, 1, 1, &t, &err), &err, dip_answers[i].name);
+        CHECK_LE(fabs(t.statistic - dip_answers[i].dip), 1e-12, dip_answers[i].name);
+    }
+    /* 100 samples: three deviations of a share of 5 % are 6.5 %; the uniform has the largest dip of all with one mode */
+    CHECK_LE(dips(50, cbx_rng_uniform, 0, 0), 0.115, "uniform values");
+    CHECK_LE(dips(50, cbx_rng_normal, 0, 0), 0.05, "normal values");
+    CHECK_LE(dips(50, exponential, 0, 0), 0.05, "skewed values");
+    CHECK_GT(dips(100, cbx_rng_normal, 0.5, 4), 0.5, "two modes that overlap, where no gap parts them");
+    CHECK_OK(cbx_stat_test_dip(ctx, dip_answers[30].x, 60, 999, 3, &t, &err), &err, "a seed");
+    CHECK_OK(cbx_stat_test_dip(ctx, dip_answers[30].x, 60, 999, 3, &again, &err), &err, "the same");
+    CHECK(t.p == again.p && t.p == t.p_greater && t.p >= 1e-3 && t.p_less == 1, "the same p");
+    CHECK_OK(cbx_stat_test_dip(ctx, same, 5, 0, 0, &t, &err), &err, "constant");
+    CHECK(t.statistic == 0.1 && t.p == 1, "a constant has one mode");
+    CHECK_OK(cbx_stat_test_dip(ctx, same, 1, 0, 0, &t, &err), &err, "one");
+    CHECK(t.statistic == 0.5 && t.p == 1, "so has a value");
+    CHECK_STATUS(cbx_stat_test_dip(ctx, same, 0, 0, 0, &t, &err), CBX_EINVAL, "nothing");
+    CHECK_STATUS(cbx_stat_test_dip(ctx, same, 5, (size_t)1 << 40, 0, &t, &err), CBX_EINVAL, "draws without end");
+    CHECK_STATUS(cbx_stat_test_dip(ctx, (double[]){ 1, NAN, 2 }, 3, 0, 0, &t, &err), CBX_EDOM, "no number");
 }
 
 /* ---- steady state ---- */
@@ -410,6 +455,7 @@ int main(void)
         cmocka_unit_test(batches_restore_the_level),
         cmocka_unit_test(order_is_tested),
         cmocka_unit_test(modes_are_found),
+        cmocka_unit_test(the_dip),
         cmocka_unit_test(planted_levels_are_found),
         cmocka_unit_test(steady_state_by_hand),
         cmocka_unit_test(sequences_hold_at_every_time),

@@ -1,0 +1,176 @@
+/*
+ * Hartigan's dip: the distribution with one mode that is nearest to the sample lies under a convex curve up to the mode and a concave
+ * one from there.  Both are hulls of the steps of the sample's distribution; the interval that holds the mode is narrowed until the
+ * hulls are no farther apart in it than the curves outside are from the steps.  All heights are counted in steps of 1/n.
+ *
+ * Source: Hartigan & Hartigan, Ann. Statist. 13 (1985) 70-84; the algorithm, P. M. Hartigan, Appl. Statist. 34 (1985) 320-325.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/base/rng.h"
+#include "calibrax/statistics/sample.h"
+#include "calibrax/statistics/series.h"
+
+enum { DEFAULT_DRAWS = 2000, MOST_DRAWS = 10000000, MOST_VALUES = 1000000 };
+
+/* A hull as the places in the sample that it touches, ascending. */
+typedef struct hull {
+    size_t *at, n;
+} hull;
+
+typedef struct dip_work {
+    const double *x; /* sorted */
+    hull below, above;
+} dip_work;
+
+/* The part of the sample where the mode may be, and a narrower one. */
+typedef struct modal {
+    size_t low, high, next_low, next_high;
+    double apart; /* of the hulls, at most */
+} modal;
+
+/* Whether b lies on or on the wrong side of the line from a to c. */
+static bool is_idle(const double *x, size_t a, size_t b, size_t c, bool concave)
+{
+    double turn = (double)(b - a) * (x[c] - x[a]) - (double)(c - a) * (x[b] - x[a]);
+    return concave ? turn <= 0 : turn >= 0;
+}
+
+static void make_hull(const double *x, size_t low, size_t high, bool concave, hull *h)
+{
+    h->n = 0;
+    for (size_t i = low; i <= high; i++) {
+        while (h->n > 1 && is_idle(x, h->at[h->n - 2], h->at[h->n - 1], i, concave)) h->n--;
+        h->at[h->n++] = i;
+    }
+}
+
+/* Height of the line from a to b at i, above the step of a. */
+static double rise(const double *x, size_t a, size_t b, size_t i)
+{
+    return x[b] > x[a] ? (double)(b - a) * ((x[i] - x[a]) / (x[b] - x[a])) : 0;
+}
+
+/* How far the hulls are apart, seen from each place that one of them touches. */
+static void look_apart(const dip_work *w, modal *m)
+{
+    const hull *g = &w->below, *l = &w->above;
+    size_t i = 0, j = 0;
+
+    m->apart = 0;
+    while (i + 1 < g->n || j + 1 < l->n) {
+        size_t a = g->at[i], b = l->at[j];
+        bool take_below = j + 1 == l->n || (i + 1 < g->n && g->at[i + 1] <= l->at[j + 1]);
+        double d;
+        if (take_below) { /* the next place below, under the stretch above that holds it */
+            size_t p = g->at[++i], end = j + 1 < l->n ? l->at[j + 1] : b;
+            d = rise(w->x, b, end, p) - ((double)p - (double)b) + 1;
+            if (d >= m->apart) *m = (modal){ m->low, m->high, p, end, d };
+        } else {
+            size_t p = l->at[++j], end = i + 1 < g->n ? g->at[i + 1] : a;
+            d = (double)(p - a) + 1 - rise(w->x, a, end, p);
+            if (d >= m->apart) *m = (modal){ m->low, m->high, a, p, d };
+        }
+    }
+}
+
+/* How far the steps stand out of the curve below, before the mode. */
+static double out_of_below(const dip_work *w, size_t until)
+{
+    double most = 1;
+
+    for (size_t k = 0; k + 1 < w->below.n && w->below.at[k + 1] <= until; k++) {
+        size_t a = w->below.at[k], b = w->below.at[k + 1];
+        for (size_t i = a; i <= b && w->x[b] > w->x[a]; i++)
+            most = fmax(most, (double)(i - a) + 1 - rise(w->x, a, b, i));
+    }
+    return most;
+}
+
+static double out_of_above(const dip_work *w, size_t from)
+{
+    double most = 1;
+
+    for (size_t k = 0; k + 1 < w->above.n; k++) {
+        size_t a = w->above.at[k], b = w->above.at[k + 1];
+        if (a < from) continue;
+        for (size_t i = a; i <= b && w->x[b] > w->x[a]; i++)
+            most = fmax(most, rise(w->x, a, b, i) - (double)(i - a) + 1);
+    }
+    return most;
+}
+
+static double dip_of_sorted(dip_work *w, size_t n)
+{
+    modal m = { .high = n - 1 };
+    double most = 1;
+
+    if (n < 4 || w->x[0] == w->x[n - 1]) return 0.5 / (double)n;
+    for (;;) {
+        make_hull(w->x, m.low, m.high, false, &w->below);
+        make_hull(w->x, m.low, m.high, true, &w->above);
+        look_apart(w, &m);
+        if (m.apart <= most) break;
+        most = fmax(most, fmax(out_of_below(w, m.next_low), out_of_above(w, m.next_high)));
+        if (m.next_low <= m.low && m.next_high >= m.high) break;
+        m.low = m.next_low;
+        m.high = m.next_high;
+    }
+    return most / (2 * (double)n);
+}
+
+/* Sorted uniform values: sums of exponential ones, which need no sorting; the dip does not ask for their scale. */
+static void draw_uniform(uint64_t seed, size_t draw, size_t n, double *x)
+{
+    cbx_rng rng = cbx_rng_make(seed, draw);
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++) x[i] = sum -= log1p(-cbx_rng_uniform(&rng));
+}
+
+static cbx_status begin(cbx_ctx *ctx, size_t n, dip_work *w, cbx_err *err)
+{
+    size_t *room = cbx_mem_calloc(cbx_ctx_allocator(ctx), 2 * n, sizeof *room);
+
+    if (!room) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu values", n);
+    w->below.at = room;
+    w->above.at = room + n;
+    return CBX_OK;
+}
+
+static void end(cbx_ctx *ctx, size_t n, dip_work *w)
+{
+    if (w->below.at) cbx_mem_free(cbx_ctx_allocator(ctx), w->below.at, 2 * n * sizeof *w->below.at);
+}
+
+cbx_status cbx_stat_test_dip(cbx_ctx *ctx, const double *x, size_t n, size_t draws, uint64_t seed, cbx_test *out,
+                             cbx_err *err)
+{
+    double *sorted = NULL, *drawn = NULL, dip;
+    dip_work w = { NULL };
+    size_t as_large = 0;
+    cbx_status st = CBX_OK;
+
+    if (draws == 0) draws = DEFAULT_DRAWS;
+    if (draws > MOST_DRAWS || n > MOST_VALUES)
+        st = cbx_fail(err, CBX_EINVAL, "the dip test takes at most %d draws and %d values", MOST_DRAWS, MOST_VALUES);
+    if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &sorted, err);
+    if (!st) st = cbx__doubles(ctx, n, &drawn, err);
+    if (!st) st = begin(ctx, n, &w, err);
+    if (st) goto done;
+    w.x = sorted;
+    dip = dip_of_sorted(&w, n);
+    w.x = drawn;
+    for (size_t d = 0; d < draws; d++) {
+        draw_uniform(seed, d, n, drawn);
+        as_large += dip_of_sorted(&w, n) >= dip * (1 - 1e-12);
+    }
+    *out = (cbx_test){ "hartigan dip", dip, 0, (double)(as_large + 1) / (double)(draws + 1), 1, 1, false };
+    out->p_greater = out->p;
+done:
+    end(ctx, n, &w);
+    cbx__doubles_free(ctx, drawn, n);
+    cbx__doubles_free(ctx, sorted, n);
+    return st;
+}
