@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report format clean python array-api-tests compare-statistics coverage-table bisect-study asv
+.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-pipeline format clean python array-api-tests compare-statistics kills interop coverage-table bisect-study asv
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,10 +44,20 @@ mpfr: ## elementary functions against MPFR at MPFR_POINTS random points each (de
 	@scripts/build.sh release -Dtests=true
 	@CBX_MPFR_POINTS=$${MPFR_POINTS:-40000} CMOCKA_MESSAGE_OUTPUT=TAP $(RELEASE)/tests/array/test_array_mpfr
 
-compare-statistics: ## statistics against SciPy and statsmodels on new random cases (fetches them from PyPI)
+compare-statistics: ## statistics against SciPy, statsmodels and ruptures on new random cases (fetches them from PyPI)
 	@scripts/bootstrap.sh test
 	@scripts/build.sh release -Dtests=true
 	@scripts/compare_statistics.sh
+
+kills: ## KILLS (default 1000) SIGKILLs of concurrent writers to one store at random moments: nothing lost, nothing torn
+	@scripts/bootstrap.sh test
+	@scripts/build.sh release -Dtests=true
+	@CALIBRAX_KILLS=$${KILLS:-1000} $(RELEASE)/tests/storage/test_storage_kills
+
+interop: ## stores of ours and of the Python package calibrax read each other, live (fetches it from PyPI)
+	@scripts/bootstrap.sh build
+	@scripts/build.sh release
+	@scripts/interop.sh
 
 coverage-table: ## how often intervals hold the truth, COVERAGE_RUNS samples each (default 4000, one minute)
 	@scripts/bootstrap.sh test
@@ -76,6 +86,11 @@ tidy: ## clang-tidy over the library and the programs
 
 report: build ## every point of semiring_matmul against every rival that is here: reports/semiring_matmul.{jsonl,md}
 	@scripts/report.sh $(NPERF)
+
+report-pipeline: ## store commands and statistics beside the Python package, SciPy and ruptures: reports/pipeline.{jsonl,md}, 8 minutes
+	@scripts/bootstrap.sh test
+	@scripts/build.sh release -Dtests=true
+	@python3 tests/pipeline/report.py $(RELEASE) reports
 
 install: build ## PREFIX=/usr/local DESTDIR=
 	@scripts/install.sh "$(PREFIX)" "$(DESTDIR)"

@@ -5,7 +5,7 @@
 
 /* ---- contexts ---- */
 
-static cbx_ctx *borrow(cx_state *st)
+cbx_ctx *cx_ctx_borrow(cx_state *st)
 {
     cbx_ctx *ctx = NULL;
     cbx_err err = CBX_ERR_INIT;
@@ -21,7 +21,7 @@ static cbx_ctx *borrow(cx_state *st)
     return ctx;
 }
 
-static void give_back(cx_state *st, cbx_ctx *ctx)
+void cx_ctx_return(cx_state *st, cbx_ctx *ctx)
 {
     if (st->idle_count < CX_IDLE_CONTEXTS)
         st->idle[st->idle_count++] = ctx;
@@ -82,7 +82,7 @@ void cx_call_done(cx_call *c)
     lock(c);
     if (c->ctx) {
         cbx_scope_close(&c->scope, NULL);
-        give_back(c->st, c->ctx);
+        cx_ctx_return(c->st, c->ctx);
     }
     for (size_t i = 0; i < c->nheld; i++) cbx_array_free(c->held[i]);
     if (c->held != c->held_inline) PyMem_Free(c->held);
@@ -108,7 +108,7 @@ bool cx_hold(cx_call *c, cbx_array *a)
 
 bool cx_begin(cx_call *c)
 {
-    c->ctx = borrow(c->st);
+    c->ctx = cx_ctx_borrow(c->st);
     if (!c->ctx) return false;
     cbx_scope_open(c->ctx, &c->scope);
     if (c->elements >= CX_UNLOCK_ELEMENTS) c->unlocked = PyEval_SaveThread();
@@ -121,7 +121,7 @@ bool cx_keep(cx_call *c, size_t n, cbx_array **arrays)
     cbx_status status = cbx_scope_close_keep(&c->scope, n, arrays, &err);
 
     lock(c);
-    give_back(c->st, c->ctx);
+    cx_ctx_return(c->st, c->ctx);
     c->ctx = NULL;
     if (status) raise_for(c, &err);
     return !status;

@@ -97,7 +97,9 @@ static int module_exec(PyObject *module)
 
     st->home = st;
     if (!cx_add_dtypes(st, module) || !cx_add_array_type(st, module) || !cx_add_info(st, module) ||
-        !cx_add_sets(st, module) || !cx_add_linalg(st, module) || !add_constants(module))
+        !cx_add_sets(st, module) || !cx_add_linalg(st, module) || !add_constants(module) ||
+        !cx_add_records(st, module) || !cx_add_run(st, module) || !cx_add_store(st, module) ||
+        !cx_add_check(st, module) || !cx_add_benchmark(st, module))
         return -1;
     for (size_t i = 0; i < CBX_LEN(topics); i++)
         if (PyModule_AddFunctions(module, topics[i]) < 0) return -1;
@@ -110,7 +112,10 @@ static int module_exec(PyObject *module)
 #define EACH_OBJECT(X)                                                                                                 \
     X(array_type)                                                                                                      \
     X(dtype_type)                                                                                                      \
-    X(unique_all) X(unique_counts) X(unique_inverse) X(finfo) X(iinfo) X(eigh) X(qr) X(slogdet) X(svd) X(lstsq)
+    X(unique_all)                                                                                                      \
+    X(unique_counts)                                                                                                   \
+    X(unique_inverse)                                                                                                  \
+    X(finfo) X(iinfo) X(eigh) X(qr) X(slogdet) X(svd) X(lstsq) X(run_type) X(store_type) X(check_type) X(report_type)
 #define VISIT(member) Py_VISIT(st->member);
 #define CLEAR(member) Py_CLEAR(st->member);
 
@@ -120,6 +125,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 
     EACH_OBJECT(VISIT)
     for (int t = 0; t < CBX_DTYPE_COUNT; t++) Py_VISIT(st->dtypes[t]);
+    for (int k = 0; k < CX_RECORD_COUNT; k++) Py_VISIT(st->records[k]);
     return 0;
 }
 
@@ -129,6 +135,7 @@ static int module_clear(PyObject *module)
 
     EACH_OBJECT(CLEAR)
     for (int t = 0; t < CBX_DTYPE_COUNT; t++) Py_CLEAR(st->dtypes[t]);
+    for (int k = 0; k < CX_RECORD_COUNT; k++) Py_CLEAR(st->records[k]);
     return 0;
 }
 
@@ -147,7 +154,9 @@ static PyModuleDef_Slot slots[] = {
 static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "calibrax_c",
-    .m_doc = "Arrays of Calibrax: the Python array API, with DLPack and the buffer protocol.",
+    .m_doc = "Calibrax: arrays of the Python array API, with DLPack and the buffer protocol; runs of measurements, "
+             "stores, checks, "
+             "benchmarks.",
     .m_size = sizeof(cx_state),
     .m_slots = slots,
     .m_traverse = module_traverse,

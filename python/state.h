@@ -20,12 +20,28 @@ enum {
     CX_UNLOCK_ELEMENTS = 1 << 14 /* operands of this many elements are computed without the interpreter's lock */
 };
 
+/* Records: immutable, with named fields (records.h). */
+typedef enum cx_record_kind {
+    CX_METRIC_DEF,
+    CX_METRIC,
+    CX_POINT,
+    CX_RUN_ENTRY,
+    CX_TREND_POINT,
+    CX_TREND_SERIES,
+    CX_FINDING,
+    CX_TARGET,
+    CX_FAILURE,
+    CX_RECORD_COUNT
+} cx_record_kind;
+
 typedef struct cx_state {
     struct cx_state *home; /* first: a namespace inside the module points to the module's own state */
     PyObject *module;      /* of a namespace: keeps the home alive; NULL in the home */
     PyTypeObject *array_type, *dtype_type;
     PyTypeObject *unique_all, *unique_counts, *unique_inverse, *finfo, *iinfo, *eigh, *qr, *slogdet, *svd,
-        *lstsq; /* tuples with names */
+        *lstsq;                             /* tuples with names */
+    PyTypeObject *records[CX_RECORD_COUNT]; /* records.h */
+    PyTypeObject *run_type, *store_type, *check_type, *report_type;
     PyObject *dtypes[CBX_DTYPE_COUNT];
     const cbx_backend *backend; /* NULL: the library's choice */
     cbx_ctx *idle[CX_IDLE_CONTEXTS];
@@ -42,6 +58,10 @@ cx_state *cx_state_of_instance(PyObject *self);
 
 /** Raises what a status stands for, with the library's sentence; returns NULL. */
 PyObject *cx_raise(cbx_status status, const char *message);
+
+/** A context of this thread alone until it is returned; NULL with an exception.  Needs the interpreter's lock, as its return. */
+cbx_ctx *cx_ctx_borrow(cx_state *st);
+void cx_ctx_return(cx_state *st, cbx_ctx *ctx);
 
 /* ---- one call ---- */
 
@@ -200,6 +220,11 @@ bool cx_add_array_type(cx_state *st, PyObject *module);
 bool cx_add_info(cx_state *st, PyObject *module);
 bool cx_add_sets(cx_state *st, PyObject *module);
 bool cx_add_linalg(cx_state *st, PyObject *module);
+bool cx_add_records(cx_state *st, PyObject *module);
+bool cx_add_run(cx_state *st, PyObject *module);
+bool cx_add_store(cx_state *st, PyObject *module);
+bool cx_add_check(cx_state *st, PyObject *module);
+bool cx_add_benchmark(cx_state *st, PyObject *module);
 /** A namespace "calibrax_c.<name>" with one table of methods, or two. */
 bool cx_add_namespace(cx_state *st, PyObject *module, const char *name, PyMethodDef *methods, PyMethodDef *more);
 PyObject *cx_namespace_new(cx_state *st, const char *full_name, PyMethodDef *methods);

@@ -1,20 +1,23 @@
 #!/bin/sh
-# Statistics against SciPy and statsmodels on new random cases: the fixture's generator with other seeds, the fixture's test program.
+# Statistics against SciPy and statsmodels, change points against ruptures, on new random cases: the fixtures' generators with other
+# seeds, the fixtures' test programs.
 # usage: scripts/compare_statistics.sh [seed]...      (no seed: three drawn from the clock); needs build/release with its tests
 # The packages come from PyPI into a folder of their own on first use; they are no dependency of anything else.
 set -eu
 cd "$(dirname "$0")/.."
 refs=${NPERF_REFS_ENV_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/calibrax/refs}/scipy
 program=build/release/tests/statistics/test_statistics_scipy
+changes=build/release/tests/analysis/test_analysis_changepoint
 
-if [ ! -x "$program" ]; then
-    echo "compare-statistics: '$program' is missing: scripts/build.sh release -Dtests=true" >&2
+for needed in "$program" "$changes"; do
+    [ -x "$needed" ] && continue
+    echo "compare-statistics: '$needed' is missing: scripts/build.sh release -Dtests=true" >&2
     exit 2
-fi
-if ! "$refs/bin/python" -c 'import scipy, statsmodels; assert scipy.__version__ == "1.17.1"' 2> /dev/null; then
-    echo "compare-statistics: fetching SciPy and statsmodels into $refs" >&2
+done
+if ! "$refs/bin/python" -c 'import ruptures, scipy, statsmodels; assert scipy.__version__ == "1.17.1"' 2> /dev/null; then
+    echo "compare-statistics: fetching SciPy, statsmodels and ruptures into $refs" >&2
     python3 -m venv "$refs"
-    "$refs/bin/pip" -q install numpy==2.3.5 scipy==1.17.1 statsmodels==0.15.0
+    "$refs/bin/pip" -q install numpy==2.3.5 scipy==1.17.1 statsmodels ruptures
 fi
 now=$(date +%s)
 [ $# -gt 0 ] || set -- "$now" $((now + 1)) $((now + 2))
@@ -24,4 +27,6 @@ for seed; do
     printf 'seed %s, ' "$seed"
     "$refs/bin/python" scripts/fixtures/make_statistics_cases.py "$seed" "$cases"
     CALIBRAX_STATISTICS_CASES=$cases "$program" || exit 1
+    "$refs/bin/python" scripts/fixtures/make_changepoint_cases.py "$seed" "$cases"
+    CALIBRAX_SOURCE_ROOT=$PWD CALIBRAX_CHANGEPOINT_CASES=$cases "$changes" || exit 1
 done

@@ -69,10 +69,7 @@ cbx_json *cbx_json_ref(cbx_json *v)
     return v;
 }
 
-static void drop(const cbx_json *place)
-{
-    if (place->kind == KIND_REF) cbx_json_unref(place->ref);
-}
+static bool stands_alone(const void *items, const void *block_end) { return items != block_end; }
 
 void cbx_json_unref(cbx_json *v)
 {
@@ -81,13 +78,15 @@ void cbx_json_unref(cbx_json *v)
     if (--v->refs > 0) return;
     if (v->kind == KIND_ARRAY) {
         json_array *a = array_of(v);
-        for (size_t i = 0; i < v->count; i++) drop(&a->items[i]);
-        free(a->items);
+        for (size_t i = 0; i < v->count; i++) cbx__json_drop(&a->items[i]);
+        if (stands_alone(a->items, a + 1)) free(a->items);
     } else if (v->kind == KIND_OBJECT) {
         json_object *o = object_of(v);
-        for (size_t i = 0; i < v->count; i++) drop(&o->members[i].value);
-        free(o->members);
-        free(o->keys);
+        for (size_t i = 0; i < v->count; i++) cbx__json_drop(&o->members[i].value);
+        if (stands_alone(o->members, o + 1)) {
+            free(o->members);
+            free(o->keys);
+        }
         free(o->slots);
     }
     free(v);
@@ -95,13 +94,16 @@ void cbx_json_unref(cbx_json *v)
 
 /* --- arrays --- */
 
-static bool set_room(json_array *a, size_t room)
+/* Room for n items in all, outside of the block. */
+static bool set_room(json_array *a, size_t n)
 {
-    cbx_json *items = room < SIZE_MAX / sizeof *items ? realloc(a->items, room * sizeof *items) : NULL;
+    bool alone = stands_alone(a->items, a + 1);
+    cbx_json *items = n < SIZE_MAX / sizeof *items ? realloc(alone ? a->items : NULL, n * sizeof *items) : NULL;
 
     if (!items) return false;
+    if (!alone && a->head.count) memcpy(items, a->items, a->head.count * sizeof *items);
     a->items = items;
-    a->room = room;
+    a->room = n;
     return true;
 }
 
@@ -109,9 +111,19 @@ bool cbx__json_append(cbx_json *array, cbx_json value)
 {
     json_array *a = array_of(array);
 
-    if (array->count == a->room && !set_room(a, a->room ? 2 * a->room : 4)) return false;
+    if (array->count >= a->room && !set_room(a, array->count < 2 ? 4 : 2 * array->count)) return false;
     a->items[array->count++] = value;
     return true;
+}
+
+cbx_json *cbx__json_array_of(const cbx_json *items, size_t n)
+{
+    json_array *a = malloc(sizeof *a + n * sizeof *items);
+
+    if (!a) return NULL;
+    *a = (json_array){ .head = { .refs = 1, .kind = KIND_ARRAY, .count = n }, .items = (cbx_json *)(void *)(a + 1) };
+    if (n) memcpy(a->items, items, n * sizeof *items);
+    return &a->head;
 }
 
 /* --- objects --- */
@@ -165,39 +177,71 @@ static bool make_slots(json_object *o, uint32_t n)
     return true;
 }
 
+/* Out of the block, with room to grow. */
+static bool move_out(json_object *o, size_t len)
+{
+    size_t n = o->head.count, keys_room = 2 * (size_t)o->keys_len + len + 32;
+    json_member *members = malloc((2 * n + 4) * sizeof *members);
+    char *keys = keys_room < UINT32_MAX ? malloc(keys_room) : NULL;
+
+    if (!members || !keys) {
+        free(members);
+        free(keys);
+        return false;
+    }
+    if (n) memcpy(members, o->members, n * sizeof *members);
+    if (o->keys_len) memcpy(keys, o->keys, o->keys_len);
+    o->members = members;
+    o->keys = keys;
+    o->room = (uint32_t)(2 * n + 4);
+    o->keys_room = (uint32_t)keys_room;
+    return true;
+}
+
+static bool grow(json_object *o, size_t len)
+{
+    if (o->head.count == o->room) {
+        json_member *members = realloc(o->members, 2 * (size_t)o->room * sizeof *members);
+        if (!members) return false;
+        o->members = members;
+        o->room *= 2;
+    }
+    if (o->keys_len + len + 1 > o->keys_room) {
+        size_t room = 2 * (size_t)o->keys_room + len;
+        char *keys = room < UINT32_MAX ? realloc(o->keys, room) : NULL;
+        if (!keys) return false;
+        o->keys = keys;
+        o->keys_room = (uint32_t)room;
+    }
+    return true;
+}
+
 /* Room for one more member with a key of len bytes; what is there stays on failure. */
 static bool reserve(json_object *o, size_t len)
 {
     size_t n = o->head.count;
 
-    if (n >= UINT32_MAX / 4 || len >= UINT32_MAX - 1 - o->keys_len) return false;
-    if (n == o->room) {
-        uint32_t room = o->room ? 2 * o->room : 4;
-        json_member *members = realloc(o->members, room * sizeof *members);
-        if (!members) return false;
-        o->members = members;
-        o->room = room;
-    }
-    if (o->keys_len + len + 1 > o->keys_room) {
-        size_t room = 2 * (size_t)o->keys_room > o->keys_len + len + 32 ? 2 * (size_t)o->keys_room
-                                                                        : o->keys_len + len + 32;
-        char *keys = realloc(o->keys, room);
-        if (!keys) return false;
-        o->keys = keys;
-        o->keys_room = room < UINT32_MAX ? (uint32_t)room : UINT32_MAX;
-    }
+    if (n >= UINT32_MAX / 8 || len >= UINT32_MAX / 2) return false;
+    if (!(o->room ? grow(o, len) : move_out(o, len))) return false;
     return n < FEW || (o->slots && n < o->nslots / 2) || make_slots(o, o->slots ? 2 * o->nslots : 4 * FEW);
 }
 
-bool cbx__json_put(cbx_json *object, const char *key, size_t len, cbx_json value)
+/* The value takes the place of the one that is there. */
+static void replace(json_member *m, cbx_json value)
+{
+    cbx_json old = m->value;
+
+    m->value = value;
+    cbx__json_drop(&old);
+}
+
+static bool put(cbx_json *object, const char *key, size_t len, cbx_json value)
 {
     json_object *o = object_of(object);
     json_member *m = find(o, key, len);
 
     if (m) {
-        cbx_json old = m->value;
-        m->value = value;
-        drop(&old);
+        replace(m, value);
         return true;
     }
     if (!reserve(o, len)) return false;
@@ -208,6 +252,34 @@ bool cbx__json_put(cbx_json *object, const char *key, size_t len, cbx_json value
     if (o->slots) enter_slot(o, object->count);
     object->count++;
     return true;
+}
+
+cbx_json *cbx__json_object_of(const json_member *members, size_t n, const char *keys, size_t keys_len)
+{
+    json_object *o = n < UINT32_MAX / 8 ? malloc(sizeof *o + n * sizeof *members + keys_len) : NULL;
+    uint32_t nslots = 4 * FEW;
+
+    if (!o) return NULL;
+    *o = (json_object){ .head = { .refs = 1, .kind = KIND_OBJECT }, .members = (json_member *)(void *)(o + 1) };
+    o->keys = (char *)(o->members + n);
+    o->keys_len = (uint32_t)keys_len;
+    if (keys_len) memcpy(o->keys, keys, keys_len);
+    while (nslots < 2 * n) nslots *= 2;
+    if (n > FEW && !make_slots(o, nslots)) {
+        free(o);
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++) {
+        json_member *m = find(o, keys + members[i].key_at, members[i].key_len);
+        if (m) {
+            replace(m, members[i].value);
+            continue;
+        }
+        o->members[o->head.count] = members[i];
+        if (o->slots) enter_slot(o, o->head.count);
+        o->head.count++;
+    }
+    return &o->head;
 }
 
 bool cbx_json_remove(cbx_json *object, const char *key)
@@ -222,29 +294,8 @@ bool cbx_json_remove(cbx_json *object, const char *key)
     object->count--;
     if (o->slots) memset(o->slots, 0, o->nslots * sizeof *o->slots);
     for (size_t i = 0; o->slots && i < object->count; i++) enter_slot(o, i);
-    drop(&old);
+    cbx__json_drop(&old);
     return true;
-}
-
-/* A block that cannot shrink stays as it is. */
-void cbx__json_trim(cbx_json *v)
-{
-    if (v->kind == KIND_ARRAY) {
-        json_array *a = array_of(v);
-        if (v->count && v->count < a->room) set_room(a, v->count);
-        return;
-    }
-    json_object *o = object_of(v);
-    json_member *members = v->count && v->count < o->room ? realloc(o->members, v->count * sizeof *members) : NULL;
-    char *keys = o->keys_len < o->keys_room ? realloc(o->keys, o->keys_len) : NULL;
-    if (members) {
-        o->members = members;
-        o->room = (uint32_t)v->count;
-    }
-    if (keys) {
-        o->keys = keys;
-        o->keys_room = o->keys_len;
-    }
 }
 
 /* --- what a value is --- */
@@ -526,8 +577,8 @@ static bool copy_members(const cbx_json *from, cbx_json *to)
     for (size_t i = 0; i < from->count; i++) {
         cbx_json value;
         if (!copy_place(&o->members[i].value, &value)) return false;
-        if (cbx__json_put(to, o->keys + o->members[i].key_at, o->members[i].key_len, value)) continue;
-        drop(&value);
+        if (put(to, o->keys + o->members[i].key_at, o->members[i].key_len, value)) continue;
+        cbx__json_drop(&value);
         return false;
     }
     return true;
@@ -566,7 +617,7 @@ static bool is_kind(const cbx_json *v, kind k) { return v && v->kind == k; }
 
 bool cbx_json_set(cbx_json *object, const char *key, cbx_json *value)
 {
-    if (value && is_kind(object, KIND_OBJECT) && cbx__json_put(object, key, strlen(key), place_of(value))) {
+    if (value && is_kind(object, KIND_OBJECT) && put(object, key, strlen(key), place_of(value))) {
         if (value->kind < KIND_STRING) cbx_json_unref(value);
         return true;
     }
@@ -576,7 +627,7 @@ bool cbx_json_set(cbx_json *object, const char *key, cbx_json *value)
 
 static bool put_small(cbx_json *object, const char *key, cbx_json small)
 {
-    return is_kind(object, KIND_OBJECT) && cbx__json_put(object, key, strlen(key), small);
+    return is_kind(object, KIND_OBJECT) && put(object, key, strlen(key), small);
 }
 
 bool cbx_json_set_null(cbx_json *object, const char *key)

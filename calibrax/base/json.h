@@ -121,5 +121,13 @@ CBX_API void cbx_json_write(const cbx_json *v, unsigned flags, cbx_text *out);
 /** Appends n bytes as a JSON string, quotes included: for documents too long to be built as values. */
 CBX_API void cbx_json_write_string(const char *s, size_t n, unsigned flags, cbx_text *out);
 
+/** Takes text that was written so far, and may reset it. */
+typedef void (*cbx_json_pour_fn)(void *user, cbx_text *out);
+/** A part of such a document, `level` containers deep.  @param pour  called behind each element of an array; NULL: nobody */
+CBX_API void cbx_json_write_part(const cbx_json *v, unsigned flags, int level, cbx_json_pour_fn pour, void *user,
+                                 cbx_text *out);
+/** What stands before an element or member at a level, or before the closing bracket of the container around it (one less). */
+CBX_API void cbx_json_write_break(unsigned flags, int level, cbx_text *out);
+
 CBX_END_DECLS
 #endif

@@ -16,11 +16,18 @@
 
 #define LENGTH_MOST ((size_t)1 << 30)
 
+/* What belongs to containers that are not closed yet, the innermost on top. */
+typedef struct stack {
+    void *data;
+    size_t n, room;
+} stack;
+
 typedef struct parser {
     const char *text, *at, *end, *what;
     cbx_err *err;
     size_t depth;
     locale_t c_locale; /* a decimal point is a point, whatever the process has set */
+    stack items, members, keys;
 } parser;
 
 static cbx_status malformed(const parser *p, const char *at, const char *fault)
@@ -49,9 +56,16 @@ static cbx_status unexpected(const parser *p, const char *fault)
     return malformed(p, p->at, c < 0x20 ? "a control character" : c == '\'' ? "a single quote" : fault);
 }
 
+/* Indented files are two fifths blanks: eight at a time. */
 static void skip_space(parser *p)
 {
-    while (p->at < p->end && (*p->at == ' ' || *p->at == '\n' || *p->at == '\t' || *p->at == '\r')) p->at++;
+    const char *at = p->at, *end = p->end;
+
+    while (at < end && (*at == ' ' || *at == '\n' || *at == '\t' || *at == '\r')) {
+        at++;
+        for (uint64_t v; end - at >= 8 && (memcpy(&v, at, sizeof v), v == 0x2020202020202020);) at += 8;
+    }
+    p->at = at;
 }
 
 static char peek(const parser *p) { return p->at < p->end ? *p->at : 0; }
@@ -71,24 +85,25 @@ typedef struct decimal {
 #define DIGITS_MOST 19 /* that a uint64_t holds in any case */
 #define POWER_MOST  100000
 
-static void take_digit(decimal *d, char c, bool fraction)
-{
-    if (d->significant < DIGITS_MOST) {
-        d->mantissa = d->mantissa * 10 + (uint64_t)(c - '0');
-        d->significant += d->mantissa != 0;
-        d->power -= fraction;
-    } else {
-        d->exact = d->exact && c == '0';
-        d->power += !fraction;
-    }
-}
-
 static bool take_digits(parser *p, decimal *d, bool fraction)
 {
-    const char *start = p->at;
+    const char *start = p->at, *c = start, *end = p->end;
+    uint64_t mantissa = d->mantissa;
+    int significant = d->significant;
 
-    while (is_digit(peek(p))) take_digit(d, *p->at++, fraction);
-    return p->at > start;
+    for (; c < end && is_digit(*c) && significant < DIGITS_MOST; c++) {
+        mantissa = mantissa * 10 + (uint64_t)(*c - '0');
+        significant += mantissa != 0;
+    }
+    d->mantissa = mantissa;
+    d->significant = significant;
+    if (fraction) d->power -= c - start < POWER_MOST ? (int)(c - start) : POWER_MOST;
+    for (; c < end && is_digit(*c); c++) {
+        d->exact = d->exact && *c == '0';
+        d->power += !fraction && d->power < POWER_MOST;
+    }
+    p->at = c;
+    return c > start;
 }
 
 static bool take_exponent(parser *p, decimal *d)
@@ -346,9 +361,29 @@ static cbx_status parse_string_value(parser *p, cbx_json *out)
 
 static cbx_status parse_value(parser *p, cbx_json *out);
 
-static void drop(const cbx_json *place)
+/* Room for n more of a size, the first of which it returns; NULL: out of memory. */
+static void *push(stack *s, size_t n, size_t size)
 {
-    if (place->kind == KIND_REF) cbx_json_unref(place->ref);
+    size_t room = s->room ? s->room : 256;
+
+    while (room < s->n + n) room *= 2;
+    if (room != s->room) {
+        void *data = realloc(s->data, room * size);
+        if (!data) return NULL;
+        s->data = data;
+        s->room = room;
+    }
+    s->n += n;
+    return (char *)s->data + (s->n - n) * size;
+}
+
+static void clear_stacks(parser *p)
+{
+    for (size_t i = 0; i < p->items.n; i++) cbx__json_drop((cbx_json *)p->items.data + i);
+    for (size_t i = 0; i < p->members.n; i++) cbx__json_drop(&((json_member *)p->members.data + i)->value);
+    free(p->items.data);
+    free(p->members.data);
+    free(p->keys.data);
 }
 
 /* Behind an element: a comma and more, or the bracket that closes. */
@@ -362,85 +397,131 @@ static cbx_status parse_separator(parser *p, char close, bool *more)
     return CBX_OK;
 }
 
-static cbx_status parse_elements(parser *p, cbx_json *array)
+#define LONG_ARRAY 4096 /* elements beyond which an array grows on its own */
+
+/* What the stack has above base, as an array. */
+static cbx_json *pop_array(parser *p, size_t base)
 {
-    bool more = true;
+    const cbx_json *items = p->items.n > base ? (cbx_json *)p->items.data + base : NULL;
+    cbx_json *v = cbx__json_array_of(items, p->items.n - base);
+
+    if (v) p->items.n = base;
+    return v;
+}
+
+static cbx_status add_item(parser *p, size_t base, cbx_json **array, const cbx_json *item)
+{
+    cbx_json *place;
+
+    if (!*array && p->items.n - base == LONG_ARRAY) *array = pop_array(p, base);
+    place = *array ? NULL : push(&p->items, 1, sizeof *place);
+    if (place) *place = *item;
+    if (place || (*array && cbx__json_append(*array, *item))) return CBX_OK;
+    cbx__json_drop(item);
+    return no_memory(p);
+}
+
+static cbx_status parse_array(parser *p, cbx_json **out)
+{
+    size_t base = p->items.n;
+    cbx_json *array = NULL;
+    bool more = peek(p) != ']';
     cbx_status st = CBX_OK;
 
+    if (!more) p->at++;
     while (!st && more) {
         cbx_json item;
         st = parse_value(p, &item);
-        if (!st && !cbx__json_append(array, item)) {
-            drop(&item);
-            st = no_memory(p);
-        }
+        if (!st) st = add_item(p, base, &array, &item);
         if (!st) st = parse_separator(p, ']', &more);
     }
+    if (!st && !array && !(array = pop_array(p, base))) st = no_memory(p);
+    if (st)
+        cbx_json_unref(array);
+    else
+        *out = array;
     return st;
 }
 
-static cbx_status parse_member(parser *p, cbx_json *object)
+static cbx_status push_key(parser *p, size_t keys_base, json_member *out)
 {
     piece key;
-    cbx_json item;
+    char *copy;
     cbx_status st;
 
     if (peek(p) != '"') return unexpected(p, "a key that is no string");
     st = parse_string(p, &key);
     if (st) return st;
-    skip_space(p);
-    st = peek(p) == ':' ? CBX_OK : unexpected(p, "no colon behind a key");
-    if (!st) {
-        p->at++;
-        skip_space(p);
-        st = parse_value(p, &item);
-    }
-    if (!st && !cbx__json_put(object, key.bytes, key.len, item)) {
-        drop(&item);
-        st = no_memory(p);
+    *out = (json_member){ .key_at = (uint32_t)(p->keys.n - keys_base), .key_len = (uint32_t)key.len };
+    copy = push(&p->keys, key.len + 1, 1);
+    if (copy) {
+        memcpy(copy, key.bytes, key.len);
+        copy[key.len] = 0;
     }
     free(key.decoded);
-    return st;
+    return copy ? CBX_OK : no_memory(p);
 }
 
-static cbx_status parse_members(parser *p, cbx_json *object)
+static cbx_status parse_member(parser *p, size_t keys_base)
 {
-    bool more = true;
+    json_member m, *place;
+    cbx_status st = push_key(p, keys_base, &m);
+
+    if (st) return st;
+    skip_space(p);
+    if (peek(p) != ':') return unexpected(p, "no colon behind a key");
+    p->at++;
+    skip_space(p);
+    st = parse_value(p, &m.value);
+    if (st) return st;
+    place = push(&p->members, 1, sizeof *place);
+    if (place) {
+        *place = m;
+        return CBX_OK;
+    }
+    cbx__json_drop(&m.value);
+    return no_memory(p);
+}
+
+static cbx_status parse_object(parser *p, cbx_json **out)
+{
+    size_t base = p->members.n, keys_base = p->keys.n;
+    bool more = peek(p) != '}';
     cbx_status st = CBX_OK;
 
+    if (!more) p->at++;
     while (!st && more) {
-        st = parse_member(p, object);
+        st = parse_member(p, keys_base);
         if (!st) st = parse_separator(p, '}', &more);
     }
-    return st;
+    if (st) return st;
+    if (p->members.n == base)
+        *out = cbx_json_new_object();
+    else
+        *out = cbx__json_object_of((json_member *)p->members.data + base, p->members.n - base,
+                                   (char *)p->keys.data + keys_base, p->keys.n - keys_base);
+    if (!*out) return no_memory(p);
+    p->members.n = base;
+    p->keys.n = keys_base;
+    return CBX_OK;
 }
 
 /* At the opening bracket. */
 static cbx_status parse_container(parser *p, cbx_json *out)
 {
     bool is_array = *p->at == '[';
-    cbx_json *v;
-    cbx_status st = CBX_OK;
+    cbx_json *v = NULL;
+    cbx_status st;
 
     if (++p->depth > CBX__JSON_DEPTH_MOST)
         return cbx_fail(p->err, CBX_EOVERFLOW, "'%s': nested deeper than %d at offset %zu", p->what,
                         CBX__JSON_DEPTH_MOST, (size_t)(p->at - p->text));
-    v = is_array ? cbx_json_new_array() : cbx_json_new_object();
-    if (!v) return no_memory(p);
     p->at++;
     skip_space(p);
-    if (peek(p) == (is_array ? ']' : '}'))
-        p->at++;
-    else
-        st = is_array ? parse_elements(p, v) : parse_members(p, v);
+    st = is_array ? parse_array(p, &v) : parse_object(p, &v);
     p->depth--;
-    if (st) {
-        cbx_json_unref(v);
-        return st;
-    }
-    cbx__json_trim(v);
-    *out = (cbx_json){ .kind = KIND_REF, .ref = v };
-    return CBX_OK;
+    if (!st) *out = (cbx_json){ .kind = KIND_REF, .ref = v };
+    return st;
 }
 
 static cbx_status parse_value(parser *p, cbx_json *out)
@@ -466,7 +547,7 @@ static cbx_status parse_text(parser *p, cbx_json **out)
     if (st) return st;
     skip_space(p);
     if (p->at < p->end) {
-        drop(&place);
+        cbx__json_drop(&place);
         return malformed(p, p->at, "something stands behind the value");
     }
     *out = place.kind == KIND_REF ? place.ref : place.kind == KIND_NULL ? NULL : cbx_json_ref(&place);
@@ -483,6 +564,7 @@ cbx_status cbx_json_parse(const char *text, size_t len, const char *what, cbx_js
     p.c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     if (!p.c_locale) return no_memory(&p);
     st = parse_text(&p, &v);
+    clear_stacks(&p);
     freelocale(p.c_locale);
     if (!st) *out = v;
     return st;

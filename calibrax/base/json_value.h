@@ -41,10 +41,11 @@ typedef struct json_string {
     char bytes[]; /* with a NUL behind the last */
 } json_string;
 
+/* What was read stands in one block with its container, until that is changed. */
 typedef struct json_array {
     cbx_json head;
     cbx_json *items;
-    size_t room;
+    size_t room; /* 0: in the block, or empty */
 } json_array;
 
 typedef struct json_member {
@@ -57,7 +58,8 @@ typedef struct json_object {
     json_member *members;
     char *keys;      /* of all members, one behind the other */
     uint32_t *slots; /* open addressing: 1 + number of the member, 0: free; NULL while members are few */
-    uint32_t room, keys_len, keys_room, nslots;
+    uint32_t nslots, keys_len, keys_room;
+    uint32_t room; /* 0: members and keys in the block, or empty */
 } json_object;
 
 static inline const json_string *cbx__as_string(const cbx_json *v) { return (const json_string *)(const void *)v; }
@@ -74,9 +76,14 @@ static inline cbx_json *cbx__json_seen(const cbx_json *place)
 json_string *cbx__json_string_new(size_t n);
 /** Moves a small value, or a KIND_REF whose reference it takes over, to the end of an array; false: out of memory. */
 bool cbx__json_append(cbx_json *array, cbx_json value);
-/** The same for a member: of a key that is there the value is replaced.  On failure the reference stays the caller's. */
-bool cbx__json_put(cbx_json *object, const char *key, size_t key_len, cbx_json value);
-/** Gives back what the container has room for beyond its content. */
-void cbx__json_trim(cbx_json *container);
+/** Copies of n places in one block, whose references it takes over.  NULL: out of memory, they are still the caller's. */
+cbx_json *cbx__json_array_of(const cbx_json *items, size_t n);
+/** The same for members, whose key_at counts from keys; of a repeated key the last value stays. */
+cbx_json *cbx__json_object_of(const json_member *members, size_t n, const char *keys, size_t keys_len);
+/** Gives back the reference of a place. */
+static inline void cbx__json_drop(const cbx_json *place)
+{
+    if (place->kind == KIND_REF) cbx_json_unref(place->ref);
+}
 
 #endif

@@ -10,7 +10,14 @@
 #include "calibrax/base/internal.h"
 #include "calibrax/base/json_value.h"
 
-static void write_value(const cbx_json *v, unsigned flags, int level, cbx_text *out);
+/* How a document is laid out, and who takes what is written so far. */
+typedef struct form {
+    unsigned flags;
+    cbx_json_pour_fn pour; /* NULL: nobody */
+    void *user;
+} form;
+
+static void write_value(const cbx_json *v, const form *f, int level, cbx_text *out);
 
 static void write_escape(uint32_t code, cbx_text *out)
 {
@@ -87,16 +94,17 @@ static void new_line(unsigned flags, int level, cbx_text *out)
     for (int i = 0; i < level; i++) cbx_text_add(out, "  ", 2);
 }
 
-static void write_array(const cbx_json *v, unsigned flags, int level, cbx_text *out)
+static void write_array(const cbx_json *v, const form *f, int level, cbx_text *out)
 {
     size_t n = cbx_json_length(v);
     cbx_text_putc(out, '[');
     for (size_t i = 0; i < n; i++) {
         if (i) cbx_text_putc(out, ',');
-        new_line(flags, level + 1, out);
-        write_value(cbx_json_at(v, i), flags, level + 1, out);
+        new_line(f->flags, level + 1, out);
+        write_value(cbx_json_at(v, i), f, level + 1, out);
+        if (f->pour) f->pour(f->user, out);
     }
-    if (n) new_line(flags, level, out);
+    if (n) new_line(f->flags, level, out);
     cbx_text_putc(out, ']');
 }
 
@@ -122,16 +130,16 @@ static int compare_members(const void *a, const void *b)
     return order ? order : (x->key_len > y->key_len) - (x->key_len < y->key_len);
 }
 
-static void write_member(const member *m, bool first, unsigned flags, int level, cbx_text *out)
+static void write_member(const member *m, bool first, const form *f, int level, cbx_text *out)
 {
     if (!first) cbx_text_putc(out, ',');
-    new_line(flags, level + 1, out);
-    cbx_json_write_string(m->key, m->key_len, flags, out);
-    cbx_text_puts(out, flags & CBX_JSON_INDENT2 ? ": " : ":");
-    write_value(m->value, flags, level + 1, out);
+    new_line(f->flags, level + 1, out);
+    cbx_json_write_string(m->key, m->key_len, f->flags, out);
+    cbx_text_puts(out, f->flags & CBX_JSON_INDENT2 ? ": " : ":");
+    write_value(m->value, f, level + 1, out);
 }
 
-static void write_sorted_members(const json_object *o, size_t n, unsigned flags, int level, cbx_text *out)
+static void write_sorted_members(const json_object *o, size_t n, const form *f, int level, cbx_text *out)
 {
     member *members = cbx_mem_calloc(&out->al, n, sizeof *members);
 
@@ -141,36 +149,48 @@ static void write_sorted_members(const json_object *o, size_t n, unsigned flags,
     }
     for (size_t i = 0; i < n; i++) members[i] = member_at(o, i);
     qsort(members, n, sizeof *members, compare_members);
-    for (size_t i = 0; i < n; i++) write_member(&members[i], i == 0, flags, level, out);
+    for (size_t i = 0; i < n; i++) write_member(&members[i], i == 0, f, level, out);
     cbx_mem_free(&out->al, members, n * sizeof *members);
 }
 
-static void write_object(const cbx_json *v, unsigned flags, int level, cbx_text *out)
+static void write_object(const cbx_json *v, const form *f, int level, cbx_text *out)
 {
     const json_object *o = cbx__as_object(v);
     size_t n = cbx_json_length(v);
 
     cbx_text_putc(out, '{');
-    if (n && (flags & CBX_JSON_SORT_KEYS)) write_sorted_members(o, n, flags, level, out);
-    for (size_t i = 0; i < n && !(flags & CBX_JSON_SORT_KEYS); i++) {
+    if (n && (f->flags & CBX_JSON_SORT_KEYS)) write_sorted_members(o, n, f, level, out);
+    for (size_t i = 0; i < n && !(f->flags & CBX_JSON_SORT_KEYS); i++) {
         const member m = member_at(o, i);
-        write_member(&m, i == 0, flags, level, out);
+        write_member(&m, i == 0, f, level, out);
     }
-    if (n) new_line(flags, level, out);
+    if (n) new_line(f->flags, level, out);
     cbx_text_putc(out, '}');
 }
 
-static void write_value(const cbx_json *v, unsigned flags, int level, cbx_text *out)
+static void write_value(const cbx_json *v, const form *f, int level, cbx_text *out)
 {
     switch (cbx_json_typeof(v)) {
     case CBX_JSON_NULL: cbx_text_puts(out, "null"); break;
     case CBX_JSON_BOOL: cbx_text_puts(out, v->truth ? "true" : "false"); break;
     case CBX_JSON_INT: write_int(v, out); break;
-    case CBX_JSON_DOUBLE: write_double(v->real, flags, out); break;
-    case CBX_JSON_STRING: cbx_json_write_string(cbx__as_string(v)->bytes, v->count, flags, out); break;
-    case CBX_JSON_ARRAY: write_array(v, flags, level, out); break;
-    case CBX_JSON_OBJECT: write_object(v, flags, level, out); break;
+    case CBX_JSON_DOUBLE: write_double(v->real, f->flags, out); break;
+    case CBX_JSON_STRING: cbx_json_write_string(cbx__as_string(v)->bytes, v->count, f->flags, out); break;
+    case CBX_JSON_ARRAY: write_array(v, f, level, out); break;
+    case CBX_JSON_OBJECT: write_object(v, f, level, out); break;
     }
 }
 
-void cbx_json_write(const cbx_json *v, unsigned flags, cbx_text *out) { write_value(v, flags, 0, out); }
+void cbx_json_write(const cbx_json *v, unsigned flags, cbx_text *out)
+{
+    const form f = { .flags = flags };
+    write_value(v, &f, 0, out);
+}
+
+void cbx_json_write_part(const cbx_json *v, unsigned flags, int level, cbx_json_pour_fn pour, void *user, cbx_text *out)
+{
+    const form f = { flags, pour, user };
+    write_value(v, &f, level, out);
+}
+
+void cbx_json_write_break(unsigned flags, int level, cbx_text *out) { new_line(flags, level, out); }

@@ -130,18 +130,24 @@ uint32_t cbx__utf8_decode(const char *s, size_t left, size_t *used)
 
 #define DIGITS 17
 
-/* Significant digits of |v| and its decimal exponent: 0.d1d2d3... * 10^point; false if they read back as another
- * number. Whatever stands as the decimal point in the current locale is skipped, and strtod reads it the same way. */
-static bool digits_of(double v, int ndigits, char digits[DIGITS + 1], int *point)
+/* Significant digits of |v| and its decimal exponent: 0.d1d2d3... * 10^point. Whatever stands as the decimal point in the
+ * current locale is skipped, and strtod reads s the same way. */
+static void print_digits(double v, int ndigits, char s[64], char digits[DIGITS + 1], int *point)
 {
-    char s[64];
-    snprintf(s, sizeof s, "%.*e", ndigits - 1, v);
     int n = 0;
+    snprintf(s, 64, "%.*e", ndigits - 1, v);
     const char *p = s;
     for (; *p != 'e'; p++)
         if (*p >= '0' && *p <= '9' && n < DIGITS) digits[n++] = *p;
     digits[n] = 0;
     *point = atoi(p + 1) + 1;
+}
+
+/* false: they read back as another number. */
+static bool digits_of(double v, int ndigits, char digits[DIGITS + 1], int *point)
+{
+    char s[64];
+    print_digits(v, ndigits, s, digits, point);
     return strtod(s, NULL) == v;
 }
 
@@ -159,14 +165,75 @@ static bool digits_above(double v, char digits[DIGITS + 1], int *point)
     return strtod(s, NULL) == v;
 }
 
-static void shortest_digits(double v, char digits[DIGITS + 1], int *point)
+/* Whether 0.d1d2d3... * 10^point reads back as v: one exact operation where both factors are exact, else the C library. */
+static bool reads_back(double v, const char *digits, int n, int point)
 {
-    int exponent;
-    bool power_of_two = frexp(v, &exponent) == 0.5;
+    static const double tens[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+    int power = point - n;
+    uint64_t whole = 0;
+    char s[64];
+
+    for (int i = 0; i < n; i++) whole = 10 * whole + (uint64_t)(digits[i] - '0');
+    if (FLT_EVAL_METHOD == 0 && whole <= (uint64_t)1 << 53 && power >= -22 && power <= 22)
+        return v == (power < 0 ? (double)whole / tens[-power] : (double)whole * tens[power]);
+    snprintf(s, sizeof s, "%.*se%d", n, digits, power);
+    return strtod(s, NULL) == v;
+}
+
+/* n digits out of the 17 nearest ones; false where those leave open which way it rounds. */
+static bool round_digits(const char all[DIGITS + 1], int n, char digits[DIGITS + 1], int *point)
+{
+    int dropped = 0, half = 5;
+
+    for (int i = n; i < DIGITS; i++) dropped = 10 * dropped + (all[i] - '0');
+    for (int i = n + 1; i < DIGITS; i++) half *= 10;
+    if (dropped == half) return false;
+    memcpy(digits, all, (size_t)n);
+    digits[n] = 0;
+    if (dropped < half) return true;
+    for (int i = n - 1; i >= 0; i--) {
+        if (digits[i] != '9') {
+            digits[i]++;
+            return true;
+        }
+        digits[i] = '0';
+    }
+    digits[0] = '1';
+    ++*point;
+    return true;
+}
+
+/* From one conversion to 17 digits, which nearly always tells the shorter ones; false: ask for each. */
+static bool shortened_digits(double v, char digits[DIGITS + 1], int *point)
+{
+    char all[DIGITS + 1], s[64];
+    int whole_point;
+
+    print_digits(v, DIGITS, s, all, &whole_point);
+    for (int n = 15; n < DIGITS; n++) {
+        *point = whole_point;
+        if (!round_digits(all, n, digits, point)) return false;
+        if (reads_back(v, digits, n, *point)) return true;
+    }
+    *point = whole_point;
+    memcpy(digits, all, sizeof all);
+    return true;
+}
+
+static void slow_digits(double v, bool power_of_two, char digits[DIGITS + 1], int *point)
+{
     for (int n = v < DBL_MIN ? 1 : 15; n <= DIGITS; n++) {
         if (digits_of(v, n, digits, point)) break;
         if (power_of_two && digits_above(v, digits, point)) break;
     }
+}
+
+static void shortest_digits(double v, char digits[DIGITS + 1], int *point)
+{
+    int exponent;
+    bool power_of_two = frexp(v, &exponent) == 0.5;
+    if (power_of_two || v < DBL_MIN || !shortened_digits(v, digits, point)) slow_digits(v, power_of_two, digits, point);
     size_t len = strlen(digits);
     while (len > 1 && digits[len - 1] == '0') digits[--len] = 0;
 }

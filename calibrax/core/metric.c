@@ -2,6 +2,7 @@
 #include "calibrax/core/metric.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "calibrax/core/record.h"
@@ -82,20 +83,31 @@ cbx_status cbx__record_text(cbx_arena *arena, const char *s, const char *what, c
     return CBX_OK;
 }
 
+static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+/* Sorts the names. */
+static cbx_status check_once(const char **names, size_t n, const char *what, cbx_err *err)
+{
+    if (n) qsort(names, n, sizeof *names, by_text);
+    for (size_t i = 1; i < n; i++)
+        if (strcmp(names[i - 1], names[i]) == 0)
+            return cbx_fail(err, CBX_EINVAL, "%s '%s' stands twice", what, names[i]);
+    return CBX_OK;
+}
+
 cbx_status cbx__record_tags(cbx_arena *arena, const cbx_tag *tags, size_t n, const cbx_tag **out, cbx_err *err)
 {
     cbx_tag *copy = cbx_arena_calloc(arena, n, sizeof *copy);
+    const char **names = cbx_arena_calloc(arena, n, sizeof *names);
     cbx_status st = CBX_OK;
 
-    if (!copy) return cbx__record_no_memory(err);
+    if (!copy || !names) return cbx__record_no_memory(err);
     for (size_t i = 0; i < n && !st; i++) {
         st = cbx__record_text(arena, tags[i].key, "tag key", &copy[i].key, err);
         if (!st) st = cbx__record_text(arena, tags[i].value, "tag value", &copy[i].value, err);
-        for (size_t j = 0; j < i && !st; j++) {
-            if (strcmp(copy[i].key, copy[j].key) == 0)
-                st = cbx_fail(err, CBX_EINVAL, "tag '%s' stands twice", copy[i].key);
-        }
+        names[i] = copy[i].key;
     }
+    if (!st) st = check_once(names, n, "tag", err);
     if (!st) *out = copy;
     return st;
 }
@@ -119,18 +131,17 @@ cbx_status cbx__record_metrics(cbx_arena *arena, const cbx_named_metric *metrics
                                const cbx_named_metric **out, cbx_err *err)
 {
     cbx_named_metric *copy = cbx_arena_calloc(arena, n, sizeof *copy);
+    const char **names = cbx_arena_calloc(arena, n, sizeof *names);
     cbx_status st = CBX_OK;
 
-    if (!copy) return cbx__record_no_memory(err);
+    if (!copy || !names) return cbx__record_no_memory(err);
     for (size_t i = 0; i < n && !st; i++) {
         copy[i].metric = metrics[i].metric;
         st = cbx__record_text(arena, metrics[i].name, "metric name", &copy[i].name, err);
         if (!st) st = copy_samples(arena, &copy[i].metric, err);
-        for (size_t j = 0; j < i && !st; j++) {
-            if (strcmp(copy[i].name, copy[j].name) == 0)
-                st = cbx_fail(err, CBX_EINVAL, "metric '%s' stands twice", copy[i].name);
-        }
+        names[i] = copy[i].name;
     }
+    if (!st) st = check_once(names, n, "metric", err);
     if (!st) *out = copy;
     return st;
 }

@@ -1,15 +1,27 @@
 /* Metrics, definitions and tags to and from JSON; see record.h for the rules. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "calibrax/core/record.h"
 
 /* --- reading --- */
 
+/* Of every metric that is read the path is made, whether something says it or not: no printf. */
+static char *put_part(char *at, const char *part)
+{
+    size_t n = strnlen(part, 120);
+
+    memcpy(at, part, n);
+    return at + n;
+}
+
 const char *cbx__path(char buf[CBX__PATH_SIZE], const char *path, const char *key)
 {
-    snprintf(buf, CBX__PATH_SIZE, "%.120s%s%.120s", path, *path ? "." : "", key);
+    char *at = buf;
+
+    at = put_part(at, path);
+    if (at > buf) *at++ = '.';
+    *put_part(at, key) = '\0';
     return buf;
 }
 
@@ -66,6 +78,12 @@ cbx_status cbx__read_samples(cbx_arena *arena, const cbx_json *object, const cha
     return CBX_OK;
 }
 
+static cbx_status keep_text(cbx_arena *arena, const char **text, cbx_err *err)
+{
+    *text = cbx_arena_strdup(arena, *text);
+    return *text ? CBX_OK : cbx__record_no_memory(err);
+}
+
 cbx_status cbx__read_tags(cbx_arena *arena, const cbx_json *record, const char *path, const cbx_tag **tags, size_t *n,
                           cbx_err *err)
 {
@@ -80,8 +98,11 @@ cbx_status cbx__read_tags(cbx_arena *arena, const cbx_json *record, const char *
     list = cbx_arena_calloc(arena, cbx_json_length(object), sizeof *list);
     if (!list) return cbx__record_no_memory(err);
     cbx__path(inner, path, "tags");
-    for (size_t i = 0; !st && cbx_json_member(object, i, &list[i].key, &value); i++)
+    for (size_t i = 0; !st && cbx_json_member(object, i, &list[i].key, &value); i++) {
         st = cbx_json_need_string(object, list[i].key, inner, &list[i].value, err);
+        if (!st) st = keep_text(arena, &list[i].key, err);
+        if (!st) st = keep_text(arena, &list[i].value, err);
+    }
     if (st) return st;
     *tags = list;
     *n = cbx_json_length(object);
@@ -117,6 +138,7 @@ cbx_status cbx__read_metrics(cbx_arena *arena, const cbx_json *record, const cha
     for (size_t i = 0; !st && cbx_json_member(object, i, &list[i].name, &value); i++) {
         st = cbx_json_need_object(object, list[i].name, inner, &value, err);
         if (!st) st = read_metric(arena, value, cbx__path(metric_path, inner, list[i].name), &list[i].metric, err);
+        if (!st) st = keep_text(arena, &list[i].name, err);
     }
     if (st) return st;
     *metrics = list;
@@ -147,7 +169,7 @@ cbx_status cbx__read_def(const cbx_json *object, const char *path, cbx_metric_de
     return st;
 }
 
-/* --- writing --- */
+static const char *const metric_keys[] = { "value", "lower", "upper", "samples", NULL };
 
 static bool is_listed(const char *const *list, const char *word)
 {
@@ -156,6 +178,32 @@ static bool is_listed(const char *const *list, const char *word)
     }
     return false;
 }
+
+static bool has_other_keys(const cbx_json *object, const char *const *known)
+{
+    const char *key;
+    cbx_json *value;
+
+    for (size_t i = 0; cbx_json_member(object, i, &key, &value); i++)
+        if (!is_listed(known, key)) return true;
+    return false;
+}
+
+static bool is_nan(const cbx_json *v) { return v && isnan(cbx_json_double_value(v)); }
+
+bool cbx__says_more(const cbx_json *record, const char *const *known)
+{
+    const cbx_json *metrics = cbx_json_get(record, "metrics");
+    const char *key;
+    cbx_json *m;
+
+    for (size_t i = 0; cbx_json_member(metrics, i, &key, &m); i++)
+        if (has_other_keys(m, metric_keys) || is_nan(cbx_json_get(m, "lower")) || is_nan(cbx_json_get(m, "upper")))
+            return true;
+    return has_other_keys(record, known);
+}
+
+/* --- writing --- */
 
 bool cbx__set_copy(cbx_json *object, const char *key, const cbx_json *v)
 {
@@ -214,13 +262,12 @@ static bool set_bound(cbx_json *object, const char *key, double v, const cbx_jso
 
 static cbx_json *metric_json(const cbx_metric *m, const cbx_json *raw)
 {
-    static const char *const known[] = { "value", "lower", "upper", "samples", NULL };
     cbx_json *object = cbx_json_new_object();
     bool ok = object && cbx_json_set_double(object, "value", m->value) && set_bound(object, "lower", m->lower, raw) &&
               set_bound(object, "upper", m->upper, raw);
 
     if (ok && m->samples) ok = cbx__set_doubles(object, "samples", m->samples, m->nsamples);
-    if (ok && raw) ok = cbx__keep_unknown(object, raw, known);
+    if (ok && raw) ok = cbx__keep_unknown(object, raw, metric_keys);
     if (ok) return object;
     cbx_json_unref(object);
     return NULL;

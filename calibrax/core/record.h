@@ -41,11 +41,13 @@ cbx_status cbx__read_maybe_object(const cbx_json *object, const char *key, const
 /** An array of numbers in the arena; *samples NULL when missing or null. */
 cbx_status cbx__read_samples(cbx_arena *arena, const cbx_json *object, const char *key, const char *path,
                              const double **samples, size_t *n, cbx_err *err);
-/** Objects "tags" and "metrics" of a record; their text is borrowed from the JSON, the arrays are in the arena. */
+/** Objects "tags" and "metrics" of a record, all of it in the arena. */
 cbx_status cbx__read_tags(cbx_arena *arena, const cbx_json *record, const char *path, const cbx_tag **tags, size_t *n,
                           cbx_err *err);
 cbx_status cbx__read_metrics(cbx_arena *arena, const cbx_json *record, const char *path,
                              const cbx_named_metric **metrics, size_t *n, cbx_err *err);
+/** True if a record with "metrics" has members that known does not list, its metrics have any that are unknown, or a bound is NaN. */
+bool cbx__says_more(const cbx_json *record, const char *const *known);
 cbx_status cbx__read_def(const cbx_json *object, const char *path, cbx_metric_def *out, cbx_err *err);
 
 /* --- writing; false or NULL: out of memory.  raw is the object once read, NULL if there was none --- */

@@ -137,7 +137,7 @@ CBX_API cbx_status cbx_run_from_text(const cbx_allocator *al, const char *text, 
 CBX_API cbx_status cbx_run_read(cbx_ctx *ctx, const char *path, cbx_run **out, cbx_err *err);
 /** The definitions alone of a file {"metric_defs": {...}}, as a run without id and points.  @return as cbx_run_read */
 CBX_API cbx_status cbx_run_defs_read(cbx_ctx *ctx, const char *path, cbx_run **out, cbx_err *err);
-/** Atomically.  @return as cbx_file_write_atomic */
+/** Atomically, and in pieces: it takes no memory to speak of.  @return as cbx_replacement_begin, cbx_replacement_commit */
 CBX_API cbx_status cbx_run_write(cbx_ctx *ctx, const cbx_run *run, const char *path, cbx_err *err);
 
 CBX_END_DECLS

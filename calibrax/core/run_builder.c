@@ -39,20 +39,27 @@ cbx_status cbx__run_keep(const cbx_run *run, const cbx_json *v, cbx_json **out, 
     return v && !*out ? cbx__record_no_memory(err) : CBX_OK;
 }
 
-cbx_status cbx__run_put_point(cbx_run *run, const cbx_point *point, const cbx_json *raw, cbx_err *err)
+cbx_status cbx__run_own_point(cbx_run *run, const cbx_point *point, const cbx_json *raw, cbx_err *err)
 {
     void *points = run->points;
-    run_point p = { .view = { .ntags = point->ntags, .nmetrics = point->nmetrics } };
+    run_point p = { .view = *point };
     cbx_status st = cbx__record_text(&run->arena, point->name, "point name", &p.view.name, err);
 
     if (!st) st = cbx__record_text(&run->arena, point->scenario, "scenario", &p.view.scenario, err);
-    if (!st) st = cbx__record_tags(&run->arena, point->tags, point->ntags, &p.view.tags, err);
-    if (!st) st = cbx__record_metrics(&run->arena, point->metrics, point->nmetrics, &p.view.metrics, err);
     if (!st) st = grow(&run->arena.al, &points, run->npoints, &run->points_cap, sizeof p, err);
     run->points = points;
     if (!st) st = cbx__run_keep(run, raw, &p.raw, err);
     if (!st) run->points[run->npoints++] = p;
     return st;
+}
+
+cbx_status cbx__run_put_point(cbx_run *run, const cbx_point *point, const cbx_json *raw, cbx_err *err)
+{
+    cbx_point p = *point;
+    cbx_status st = cbx__record_tags(&run->arena, point->tags, point->ntags, &p.tags, err);
+
+    if (!st) st = cbx__record_metrics(&run->arena, point->metrics, point->nmetrics, &p.metrics, err);
+    return st ? st : cbx__run_own_point(run, &p, raw, err);
 }
 
 static run_def *find_def(cbx_run *run, const char *key)

@@ -9,7 +9,7 @@
 
 typedef struct run_point {
     cbx_point view;
-    cbx_json *raw; /* owned; the object it was read from, for members that are unknown here; NULL: built here */
+    cbx_json *raw; /* owned; the object it was read from, if that says more than is known here; else NULL */
 } run_point;
 
 typedef struct run_def {
@@ -36,6 +36,8 @@ struct cbx_run {
 /** An empty run with one reference: no id, empty objects. */
 cbx_status cbx__run_new(const cbx_allocator *al, cbx_run **out, cbx_err *err);
 /** Append; raw is copied (kept, in a run that reads a private tree), NULL is fine. */
+cbx_status cbx__run_own_point(cbx_run *run, const cbx_point *point, const cbx_json *raw,
+                              cbx_err *err); /* tags and metrics stand in the run's arena already */
 cbx_status cbx__run_put_point(cbx_run *run, const cbx_point *point, const cbx_json *raw, cbx_err *err);
 /** Adds or replaces. */
 cbx_status cbx__run_put_def(cbx_run *run, const char *key, const cbx_metric_def *def, const cbx_json *raw,

@@ -241,20 +241,27 @@ static void add_case(op *all, size_t *n, const char *name)
 cbx_status cbx_coverage_make(cbx_ctx *ctx, const cbx_rows *rows, const char *const *cases, size_t ncases,
                              const cbx_json *catalogue, cbx_json **out, cbx_err *err)
 {
-    cbx_json *ops = NULL;
+    cbx_json *ops = NULL, *report;
     size_t n = 0;
+    cbx__memory_watch watch;
     cbx_arena arena;
     cbx_status st = catalogue ? cbx_json_need_array(catalogue, "ops", "op_matrix", &ops, err) : CBX_OK;
     op *all;
 
     if (st) return st;
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    cbx__memory_watch_init(&watch, cbx_ctx_allocator(ctx));
+    cbx_arena_init(&arena, &watch.al);
     all = cbx_arena_calloc(&arena, rows->count + ncases, sizeof *all);
     for (size_t i = 0; all && i < rows->count; i++) add_case(all, &n, rows->rows[i].case_name);
     for (size_t i = 0; all && i < ncases; i++) add_case(all, &n, cases[i]);
     for (size_t i = 0; all && i < n; i++) look(&all[i], rows, &arena);
-    *out = all ? coverage_json(ops, all, n, &arena) : NULL;
-    if (!*out) st = cbx_fail(err, CBX_ENOMEM, "no memory for a coverage report");
+    report = all ? coverage_json(ops, all, n, &arena) : NULL;
+    if (!report || watch.failed) {
+        cbx_json_unref(report);
+        st = cbx_fail(err, CBX_ENOMEM, "no memory for a coverage report");
+    } else {
+        *out = report;
+    }
     cbx_arena_clear(&arena);
     return st;
 }

@@ -53,6 +53,7 @@ static cbx_status known_members(reader *r, const cbx_json *o, const char *const 
         bool known = false;
         if (!cbx_json_member(o, i, &key, &value)) continue;
         for (size_t k = 0; k < n; k++) known = known || !strcmp(names[k], key);
+        if (known && cbx_json_typeof(value) == CBX_JSON_NULL) return fault(r, "'%s' is null: leave it out", key);
         if (known) continue;
         near = cbx_nearest_word(key, names, n);
         return fault(r, "unknown member '%.60s'%s%s%s", key, near ? "; did you mean '" : "", near ? near : "",
@@ -216,8 +217,8 @@ static cbx_status read_points(reader *r, const cbx_json *root)
         cbx_text_init(&t, cbx_ctx_allocator(r->ctx));
         cbx_json_write(cbx_json_at(list, i), CBX_JSON_COMPACT, &t);
         st = cbx_text_check(&t, r->err);
-        if (!st && cbx_case_point(r->ctx, &d->ops, cbx_text_str(&t), "it", &p, &why))
-            st = fault(r, "%.200s", why.message);
+        if (!st) st = cbx_case_point(r->ctx, &d->ops, cbx_text_str(&t), "it", &p, &why);
+        if (st) st = st == CBX_ENOMEM ? no_memory(r) : fault(r, "%.200s", why.message);
         if (!st) texts[i] = cbx_arena_strdup(&d->arena, cbx_params_json(p));
         if (!st && !texts[i]) st = no_memory(r);
         cbx_params_free(p);

@@ -143,6 +143,7 @@ cbx_status cbx_bundle_make(cbx_ctx *ctx, const cbx_rows *rows, const cbx_bundle_
                            cbx_err *err)
 {
     cbx__feed_want want = { .case_name = opts->case_name, .machine = opts->machine };
+    cbx__memory_watch watch;
     cbx__feed_rows f;
     cbx_arena arena;
     cbx_json *o = NULL;
@@ -150,15 +151,17 @@ cbx_status cbx_bundle_make(cbx_ctx *ctx, const cbx_rows *rows, const cbx_bundle_
 
     if (opts->struct_size != sizeof *opts) return cbx_fail(err, CBX_EINVAL, "cbx_bundle_opts of another version");
     if (!opts->case_name) return cbx_fail(err, CBX_EINVAL, "a bundle needs the name of a case");
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    cbx__memory_watch_init(&watch, cbx_ctx_allocator(ctx));
+    cbx_arena_init(&arena, &watch.al);
     if (opts->point) {
         want.point = cbx__feed_point(&arena, opts->point);
-        if (!want.point) st = cbx_fail(err, CBX_EFORMAT, "the point '%.200s' is no JSON object", opts->point);
+        if (!want.point && !watch.failed)
+            st = cbx_fail(err, CBX_EFORMAT, "the point '%.200s' is no JSON object", opts->point);
     }
-    if (!st) st = cbx__feed_select(&arena, rows, &want, &f, err);
+    if (!st && !watch.failed) st = cbx__feed_select(&arena, rows, &want, &f, err);
     if (!st) {
-        o = cbx_json_new_object();
-        if (!o || !fill_bundle(&arena, &f, opts->case_name, o)) {
+        o = watch.failed ? NULL : cbx_json_new_object();
+        if (!o || !fill_bundle(&arena, &f, opts->case_name, o) || watch.failed) {
             cbx_json_unref(o);
             st = cbx_fail(err, CBX_ENOMEM, "no memory for a bundle");
         }

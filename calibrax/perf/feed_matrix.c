@@ -111,13 +111,15 @@ cbx_status cbx_feed_make(cbx_ctx *ctx, const cbx_rows *rows, const cbx_feed_opts
     cbx__feed_want want = { .case_name = opts->case_name, .machine = opts->machine, .without_fast = true };
     cbx_json *root = NULL, *fields;
     const char *qualname;
+    cbx__memory_watch watch;
     cbx__feed_rows f;
     cbx_arena arena;
     cbx_status st;
 
     if (opts->struct_size != sizeof *opts) return cbx_fail(err, CBX_EINVAL, "cbx_feed_opts of another version");
     if (!opts->case_name) return cbx_fail(err, CBX_EINVAL, "a feed needs the name of a case");
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    cbx__memory_watch_init(&watch, cbx_ctx_allocator(ctx));
+    cbx_arena_init(&arena, &watch.al);
     st = cbx__feed_select(&arena, rows, &want, &f, err);
     if (!st) {
         bool ok;
@@ -129,7 +131,7 @@ cbx_status cbx_feed_make(cbx_ctx *ctx, const cbx_rows *rows, const cbx_feed_opts
             ok = cbx_json_set(root, qualname, fields) && ok;
         else
             cbx_json_unref(fields);
-        if (!ok) st = cbx_fail(err, CBX_ENOMEM, "no memory for a feed");
+        if (!ok || watch.failed) st = cbx_fail(err, CBX_ENOMEM, "no memory for a feed");
     }
     if (st)
         cbx_json_unref(root);

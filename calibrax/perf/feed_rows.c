@@ -5,6 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void *watched_resize(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    cbx__memory_watch *w = user;
+    void *p = w->base.resize(w->base.user, ptr, old_size, new_size);
+    if (!p && new_size) w->failed = true;
+    return p;
+}
+
+void cbx__memory_watch_init(cbx__memory_watch *w, const cbx_allocator *base)
+{
+    *w = (cbx__memory_watch){ .base = *base, .al = { watched_resize, w } };
+}
+
 bool cbx__feed_put(cbx_json *object, const char *key, cbx_json *child)
 {
     return child && cbx_json_set(object, key, child);

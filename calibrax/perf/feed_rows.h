@@ -6,6 +6,14 @@
 
 #include "calibrax/storage/row.h"
 
+/** An allocator that remembers a failure, so that whoever builds a document asks once, at its end. */
+typedef struct cbx__memory_watch {
+    cbx_allocator base, al;
+    bool failed;
+} cbx__memory_watch;
+/** w stays where it is while its allocator is used. */
+void cbx__memory_watch_init(cbx__memory_watch *w, const cbx_allocator *base);
+
 typedef struct cbx__feed_want {
     const char *case_name;
     const char *point;   /* canonical, without seed; NULL: that of the representative rows */

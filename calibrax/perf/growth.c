@@ -52,23 +52,29 @@ static const char *line_name(cbx_arena *arena, const cbx_row *r, const cbx__repo
     return name;
 }
 
+static bool take_point(const cbx_row *r, size_t order, cbx_arena *arena, point *out)
+{
+    *out = (point){ .row = r, .order = order };
+    if (!cbx_row_is_good(r) || !(cbx__report_median(r) > 0)) return false;
+    cbx__report_shape_of(r, arena, &out->shape);
+    if (!(out->shape.size > 0) || !(out->shape.dim[0] > 0)) return false;
+    out->line = line_name(arena, r, &out->shape);
+    return out->line != NULL;
+}
+
 static cbx_status gather(const cbx_rows *rows, cbx_arena *arena, point **out, size_t *n, cbx_err *err)
 {
-    point *p = cbx_arena_calloc(arena, rows->count, sizeof *p);
+    const cbx_allocator own = arena->al;
+    cbx__memory_watch watch;
+    point *p;
 
-    if (!p) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu points", rows->count);
+    cbx__memory_watch_init(&watch, &own);
+    arena->al = watch.al; /* shapes leave out what there is no memory for */
+    p = cbx_arena_calloc(arena, rows->count, sizeof *p);
     *n = 0;
-    for (size_t i = 0; i < rows->count; i++) {
-        const cbx_row *r = &rows->rows[i];
-        point *at = &p[*n];
-        if (!cbx_row_is_good(r) || !(cbx__report_median(r) > 0)) continue;
-        *at = (point){ .row = r, .order = i };
-        cbx__report_shape_of(r, arena, &at->shape);
-        if (!(at->shape.size > 0) || !(at->shape.dim[0] > 0)) continue;
-        at->line = line_name(arena, r, &at->shape);
-        if (!at->line) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu points", rows->count);
-        (*n)++;
-    }
+    for (size_t i = 0; p && i < rows->count; i++) *n += take_point(&rows->rows[i], i, arena, &p[*n]);
+    arena->al = own;
+    if (watch.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu points", rows->count);
     qsort(p, *n, sizeof *p, by_line);
     *out = p;
     return CBX_OK;

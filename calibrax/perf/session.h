@@ -25,7 +25,7 @@ typedef struct cbx__session {
     uint64_t started_ns;
     char machine_id[CBX_HASH_SIZE];
     cbx_json *machine;               /* facts fit to be published; owned */
-    char worker_hash[CBX_HASH_SIZE]; /* of the native worker; "" unknown */
+    char worker_hash[CBX_HASH_SIZE]; /* of the native worker and its plug-ins; "" unknown */
 
     pthread_mutex_t lock; /* guards everything below, and JSON values shared between slots */
     cbx_probe probe;

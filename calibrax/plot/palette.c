@@ -22,7 +22,8 @@ const cbx__theme cbx__themes[2] = {
                         0xAAAAAA,
                         0x33383D,
                         0x808080,
-                        { 0x56B4E9, 0xE69F00, 0x1FC79A, 0xCC79A7, 0xF0E442, 0xE8743B, 0xECECEC } },
+                        { 0x56B4E9, 0xE69F00, 0x1FC79A, 0xCC79A7, 0xF0E442, 0xE8743B, 0xECECEC, 0xB39DDB, 0xC9A36B,
+                          0xFF8A80, 0x9CCC65, 0x26A69A, 0xF48FB1, 0x8C9EFF, 0xC0CA33, 0x90A4AE } },
 };
 
 uint32_t cbx__series_colour(const cbx__theme *t, size_t series) { return t->series[series % CBX_LEN(t->series)]; }

@@ -212,6 +212,36 @@ cbx_status cbx_stat_median_interval(cbx_ctx *ctx, const double *x, size_t n, dou
     return CBX_OK;
 }
 
+/* Hettmansperger & Sheather between rank r, which attains more than the level, and the next, which attains less. */
+static cbx_interval interpolated(const double *sorted, size_t n, double level)
+{
+    cbx_interval iv = interval_of_sorted(sorted, n, level);
+    double outside, next, share, w;
+    size_t r = interval_rank(n, level, &outside);
+
+    if (r == 0 || 2 * (r + 1) > n + 1) return iv;
+    next = fmax(0, 1 - 2 * cbx_stat_binomial_half_cdf((long)r, n));
+    share = (iv.level - level) / (iv.level - next);
+    w = (double)(n - r) * share / ((double)r + ((double)n - 2 * (double)r) * share);
+    iv.lower = between(sorted[r - 1], sorted[r], w);
+    iv.upper = between(sorted[n - r], sorted[n - r - 1], w);
+    iv.level = level;
+    return iv;
+}
+
+cbx_status cbx_stat_median_interpolated(cbx_ctx *ctx, const double *x, size_t n, double level, cbx_interval *out,
+                                        cbx_err *err)
+{
+    double *work = NULL;
+    cbx_status st = cbx__level_check(level, err);
+
+    if (!st) st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
+    if (st) return st;
+    *out = interpolated(work, n, level);
+    cbx__doubles_free(ctx, work, n);
+    return CBX_OK;
+}
+
 cbx_status cbx_stat_paired_ratio(cbx_ctx *ctx, const double *a, const double *b, size_t n, double level,
                                  cbx_interval *out, cbx_err *err)
 {

@@ -44,6 +44,17 @@ CBX_API cbx_status cbx_stat_median_interval(cbx_ctx *ctx, const double *x, size_
                                             cbx_err *err);
 
 /**
+ * Interval of the median at the level asked for, between two order-statistic intervals: with r as above, attained level c_r and c_(r+1)
+ * of the next narrower one, the ends are (1 - w) x_(r) + w x_(r+1) and its mirror image, w = (n - r) i / (r + (n - 2r) i),
+ * i = (c_r - level) / (c_r - c_(r+1)).  Exact for no distribution, and within 1.5 % of the level for normal and log-normal data from
+ * n = 5 on; where the attained level of cbx_stat_median_interval does as well, that one assumes nothing.
+ * Source: Hettmansperger & Sheather, Statistics & Probability Letters 4 (1986) 75-79.
+ * @param out  level is the one asked for; 0, and endless, where cbx_stat_median_interval has none either
+ */
+CBX_API cbx_status cbx_stat_median_interpolated(cbx_ctx *ctx, const double *x, size_t n, double level,
+                                                cbx_interval *out, cbx_err *err);
+
+/**
  * Ratio of paired samples: median of a_i / b_i with the order-statistic interval of those quotients (all a_i, b_i > 0).
  * Medians and order statistics commute with log, so this is the median log-ratio of the pairs, read back.
  */

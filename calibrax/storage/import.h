@@ -6,6 +6,9 @@
  * groups and modules scenarios, parameters tags.  What the file says of where and when it was measured is kept in environment and
  * metadata as it stands there.
  *
+ * What was compressed with gzip is taken as what it holds.  Samples that NVBench put into files of their own are taken with it, from
+ * below the folder of the file that names them.
+ *
  * The id of an imported run is made from the file's content, so the same file gives the same run again.  Runs of our own keep theirs.
  * Since 0.1.
  */
@@ -22,7 +25,7 @@ typedef struct cbx_import_opts {
     const char *format;          /* name of an importer; NULL: found out from the content */
     const char *commit, *branch; /* of files that name none; NULL: unknown */
     int64_t timestamp_us;        /* of files that tell no time; 0: the file's time of modification, of a text 1970 */
-    size_t max_bytes;            /* refuse larger files; 0: 512 MiB */
+    size_t max_bytes;            /* refuse larger files, and more than this out of a compressed one; 0: 512 MiB */
 } cbx_import_opts;
 
 #define CBX_IMPORT_OPTS_INIT                                                                                           \

@@ -127,7 +127,7 @@ CBX_API cbx_status cbx_rows_latest(cbx_ctx *ctx, cbx_rows *rows, size_t *newer_f
 #define CBX_RUN_ID_SIZE 64
 CBX_API const char *cbx_row_run_id(int64_t us, const char *revision, char buf[CBX_RUN_ID_SIZE]);
 
-/* --- the durable store: <root>/<case>/<run_id>.jsonl with <run_id>.raw.jsonl beside it --- */
+/* --- the durable store: <root>/<case>/<run_id>.jsonl with <run_id>.raw.jsonl.gz beside it --- */
 
 /**
  * Writes rows (and raw launch lines, raw_text may be NULL) of one run; a run id that exists already gets a numeric suffix, in the
@@ -137,6 +137,12 @@ CBX_API const char *cbx_row_run_id(int64_t us, const char *revision, char buf[CB
  */
 CBX_API cbx_status cbx_row_store_put(cbx_ctx *ctx, const char *root, const char *case_name, const char *run_id,
                                      const cbx_row *rows, size_t count, const char *raw_text, cbx_err *err);
+/**
+ * Appends the raw launch lines of a run, one JSON object a line; what earlier releases left uncompressed is read, too.
+ * @return CBX_OK; CBX_EINVAL: no safe names; CBX_ENOENT: the run has none; CBX_EFORMAT: torn; as cbx_file_read
+ */
+CBX_API cbx_status cbx_row_store_raw(cbx_ctx *ctx, const char *root, const char *case_name, const char *run_id,
+                                     cbx_text *out, cbx_err *err);
 /**
  * Removes all but the `keep` newest run files of a case, by name, with their raw launches; keep 0 removes nothing.
  * @param removed  may be NULL: files of rows that went, written also on failure

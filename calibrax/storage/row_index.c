@@ -107,9 +107,9 @@ typedef struct writer {
 
 static cbx_status writer_open(writer *w, cbx_row_index *ix, cbx_err *err)
 {
-    static const char *const sql[] = { "INSERT INTO row1_file(name,size,ino,mtime,ctime,damaged,newer,first_damage)"
-                                       " VALUES(?,?,?,?,?,?,?,?)",
-                                       "INSERT INTO row1 VALUES(?,?,?,?,?,?,?,?,?)",
+    static const char put_file[] = "INSERT INTO row1_file(name,size,ino,mtime,ctime,damaged,newer,first_damage)"
+                                   " VALUES(?,?,?,?,?,?,?,?)";
+    static const char *const sql[] = { put_file, "INSERT INTO row1 VALUES(?,?,?,?,?,?,?,?,?)",
                                        "INSERT INTO row1_key(key) VALUES(?) ON CONFLICT DO NOTHING",
                                        "SELECT kid FROM row1_key WHERE key = ?" };
     cbx__select **const all[] = { &w->put_file, &w->put_row, &w->put_key, &w->find_key };
@@ -132,14 +132,14 @@ static void writer_close(writer *w)
 
 static cbx_status key_number(writer *w, const char *key, int64_t *kid, cbx_err *err)
 {
-    cbx_status st = CBX_OK;
+    cbx_status st;
     bool there;
 
     cbx__select_bind_text(w->find_key, key);
     there = cbx__select_next(w->find_key);
     if (there) *kid = cbx__select_int(w->find_key, 0);
-    cbx__select_again(w->find_key);
-    if (there) return CBX_OK;
+    st = cbx__select_again(w->find_key, err);
+    if (st || there) return st;
     cbx__select_bind_text(w->put_key, key);
     st = cbx__select_put(w->put_key, err);
     *kid = cbx__index_last_row(w->ix->db);

@@ -80,7 +80,7 @@ static cbx_status load_places(cbx_row_index *ix, cbx_err *err)
             if (!p.run_id) st = no_memory(err);
             ix->places[ix->nplaces++] = p;
         }
-        if (!st) cbx__select_again(s);
+        if (!st) st = cbx__select_again(s, err);
     }
     if (st) {
         cbx__select_close(s, NULL);

@@ -3,6 +3,7 @@
  */
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
+#include "calibrax/base/gzip.h"
 #include "calibrax/storage/row.h"
 
 #include <stdio.h>
@@ -11,6 +12,9 @@
 
 #define LOCK_WAIT_NS 10000000000u /* a store is held for one small write */
 #define MAX_SAME_ID  99           /* runs that share one microsecond and revision */
+#define RAW_SUFFIX   ".raw.jsonl.gz"
+#define RAW_PLAIN    ".raw.jsonl" /* of earlier releases */
+#define RAW_MOST     ((size_t)4 << 30)
 
 /* --- keys --- */
 
@@ -205,6 +209,18 @@ static cbx_status free_run_id(cbx_arena *arena, const char *folder, const char *
     return cbx_fail(err, CBX_EEXIST, "run '%s' is in the store %d times already", run_id, MAX_SAME_ID);
 }
 
+static cbx_status write_raw(cbx_ctx *ctx, const char *path, const char *text, cbx_err *err)
+{
+    cbx_text packed;
+    cbx_status st;
+
+    cbx_text_init(&packed, cbx_ctx_allocator(ctx));
+    st = cbx_gzip_pack(text, strlen(text), &packed, err);
+    if (!st) st = cbx_file_write_atomic(ctx, path, packed.data, packed.len, err);
+    cbx_text_clear(&packed);
+    return st;
+}
+
 static cbx_status put_locked(cbx_ctx *ctx, cbx_arena *arena, const char *folder, const char *run_id,
                              const cbx_row *rows, size_t count, const char *raw_text, cbx_err *err)
 {
@@ -215,14 +231,14 @@ static cbx_status put_locked(cbx_ctx *ctx, cbx_arena *arena, const char *folder,
 
     if (st) return st;
     path = cbx_arena_printf(arena, "%s/%s.jsonl", folder, id);
-    raw_path = cbx_arena_printf(arena, "%s/%s.raw.jsonl", folder, id);
+    raw_path = cbx_arena_printf(arena, "%s/%s" RAW_SUFFIX, folder, id);
     if (!named || !path || !raw_path) return cbx_fail(err, CBX_ENOMEM, "out of memory while storing run '%s'", run_id);
     for (size_t i = 0; i < count; i++) {
         named[i] = rows[i];
         if (id != run_id) named[i].run_id = id;
     }
     /* the rows come last: a run is there once its rows are */
-    if (raw_text) st = cbx_file_write_atomic(ctx, raw_path, raw_text, strlen(raw_text), err);
+    if (raw_text) st = write_raw(ctx, raw_path, raw_text, err);
     return st ? st : cbx_rows_write(ctx, path, named, count, err);
 }
 
@@ -251,24 +267,69 @@ done:
     return st;
 }
 
+/* --- raw launches --- */
+
+static cbx_status read_packed(cbx_ctx *ctx, const char *path, cbx_text *out, cbx_err *err)
+{
+    char *data = NULL;
+    size_t len = 0;
+    cbx_status st = cbx_file_read(ctx, path, 0, &data, &len, err);
+
+    if (st) return st;
+    st = cbx_gzip_unpack(data, len, RAW_MOST, path, out, err);
+    cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
+    return st;
+}
+
+cbx_status cbx_row_store_raw(cbx_ctx *ctx, const char *root, const char *case_name, const char *run_id, cbx_text *out,
+                             cbx_err *err)
+{
+    const char *packed, *plain;
+    cbx_arena arena;
+    char *data = NULL;
+    size_t len = 0;
+    cbx_status st = check_names(case_name, run_id, err);
+
+    if (st) return st;
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    packed = cbx_arena_printf(&arena, "%s/%s/%s" RAW_SUFFIX, root, case_name, run_id);
+    plain = cbx_arena_printf(&arena, "%s/%s/%s" RAW_PLAIN, root, case_name, run_id);
+    if (!packed || !plain) {
+        st = cbx_fail(err, CBX_ENOMEM, "out of memory while reading run '%s'", run_id);
+    } else if (cbx_path_exists(packed) || !cbx_path_exists(plain)) {
+        st = read_packed(ctx, packed, out, err);
+    } else {
+        st = cbx_file_read(ctx, plain, 0, &data, &len, err);
+        if (!st) cbx_text_add(out, data, len);
+        if (!st) cbx_mem_free(cbx_ctx_allocator(ctx), data, len + 1);
+        if (!st) st = cbx_text_check(out, err);
+    }
+    cbx_arena_clear(&arena);
+    return st;
+}
+
 /* --- keeping it small --- */
 
 static bool is_raw(const char *name)
 {
-    size_t n = strlen(name);
-    return n >= 10 && !strcmp(name + n - 10, ".raw.jsonl");
+    size_t n = strlen(name), k = sizeof RAW_PLAIN - 1;
+    return n >= k && !strcmp(name + n - k, RAW_PLAIN);
 }
 
 /* The run first: raw launches without rows are nobody's, rows without raw launches are whole. */
 static cbx_status remove_run(cbx_arena *arena, const char *folder, const char *name, cbx_err *err)
 {
+    static const char *const suffixes[] = { RAW_SUFFIX, RAW_PLAIN };
     const char *path = cbx_path_join(arena, folder, name);
-    const char *raw = cbx_arena_printf(arena, "%s/%.*s.raw.jsonl", folder, (int)(strlen(name) - 6), name);
-    cbx_status st;
+    cbx_status st = path ? cbx_file_remove(path, err)
+                         : cbx_fail(err, CBX_ENOMEM, "out of memory while pruning '%s'", folder);
 
-    if (!path || !raw) return cbx_fail(err, CBX_ENOMEM, "out of memory while pruning '%s'", folder);
-    st = cbx_file_remove(path, err);
-    return st || !cbx_path_exists(raw) ? st : cbx_file_remove(raw, err);
+    for (size_t i = 0; !st && i < CBX_LEN(suffixes); i++) {
+        const char *raw = cbx_arena_printf(arena, "%s/%.*s%s", folder, (int)(strlen(name) - 6), name, suffixes[i]);
+        if (!raw) return cbx_fail(err, CBX_ENOMEM, "out of memory while pruning '%s'", folder);
+        if (cbx_path_exists(raw)) st = cbx_file_remove(raw, err);
+    }
+    return st;
 }
 
 static cbx_status prune_locked(cbx_ctx *ctx, cbx_arena *arena, const char *folder, size_t keep, size_t *removed,

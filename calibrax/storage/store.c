@@ -182,11 +182,7 @@ static cbx_status ids_like(cbx__index *ix, const char *sql, const char *word, cb
         ids[*n] = cbx_arena_strdup(arena, cbx__select_text(q, 0));
         if (!ids[(*n)++]) st = cbx__store_no_memory(err);
     }
-    if (st) {
-        cbx__select_close(q, NULL);
-        return st;
-    }
-    return cbx__select_close(q, err);
+    return cbx__select_end(q, st, err);
 }
 
 static cbx_status no_such_run(cbx_store *s, cbx__index *ix, const char *which, cbx_arena *arena, cbx_err *err)

@@ -63,9 +63,7 @@ cbx_status cbx_store_problems(cbx_store *s, cbx_store_report *out, cbx_err *err)
         out->files++;
         if (cbx__select_text(q, 1)) st = found(&f, cbx__select_text(q, 0), cbx__select_text(q, 1), err);
     }
-    if (!st) return cbx__select_close(q, err);
-    cbx__select_close(q, NULL);
-    return st;
+    return cbx__select_end(q, st, err);
 }
 
 /* --- verification --- */

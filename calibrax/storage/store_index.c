@@ -1,5 +1,5 @@
 /*
- * The index over SQLite (public domain), whose types stay here.
+ * The index over SQLite (public domain), whose types stay here: opening, statements, and what a refresh does.
  *
  * Workload: 10,000 run files of 10 kB with 50 values each.  A refresh without changes is one stat a file; one from nothing
  * is dominated by parsing, so that runs on every core while this thread inserts.
@@ -12,10 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "calibrax/storage/store_scan.h"
+#include "calibrax/storage/store_put.h"
+#include "calibrax/storage/store_values.h"
 
-#define INDEX_VERSION 1
+/* Of another version is also what a machine of the other byte order wrote. */
+#define INDEX_VERSION (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 2 : 0x10002)
 #define BUSY_MS       2000
+#define STALE_FEW     1000
 
 struct cbx__index {
     cbx_ctx *ctx;
@@ -30,13 +33,15 @@ struct cbx__select {
 };
 
 static const char schema[] =
-    "CREATE TABLE run(rid INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, size INT, ino INT, mtime INT, ctime INT,"
+    "CREATE TABLE run(rid INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE NOT NULL, size INT, ino INT, mtime INT, "
+    "ctime INT,"
     " hash TEXT, problem TEXT, id TEXT, time INT, commit_ TEXT, branch TEXT, machine TEXT, npoints INT);"
     "CREATE INDEX run_time ON run(time, id);"
     "CREATE TABLE series(sid INTEGER PRIMARY KEY, metric TEXT NOT NULL, point TEXT NOT NULL, scenario TEXT NOT NULL,"
     " tags TEXT NOT NULL, UNIQUE(metric, point, scenario, tags));"
-    "CREATE TABLE value(sid INT, rid INT, k INT, v REAL, lower REAL, upper REAL, PRIMARY KEY(sid, rid, k)) WITHOUT "
-    "ROWID;"
+    "CREATE TABLE chunk(key INTEGER PRIMARY KEY, data BLOB NOT NULL);"
+    "CREATE TABLE stale(n INT);" /* forgotten runs whose values are still in chunks */
+    "INSERT INTO stale VALUES(0);"
     "CREATE TABLE def(did INTEGER PRIMARY KEY, metric TEXT, unit TEXT, direction INT, grp TEXT, priority INT,"
     " description TEXT, UNIQUE(metric, unit, direction, grp, priority, description));"
     "CREATE TABLE run_def(rid INT, did INT);"
@@ -60,7 +65,7 @@ cbx_status cbx__index_run(cbx__index *ix, const char *sql, cbx_err *err)
 
 /* --- opening --- */
 
-static int64_t pragma(sqlite3 *db, const char *sql)
+static int64_t single_number(sqlite3 *db, const char *sql)
 {
     sqlite3_stmt *s = NULL;
     int64_t v = -1;
@@ -80,8 +85,8 @@ static bool make_tables(sqlite3 *db)
     bool ok = execute(db, "BEGIN IMMEDIATE");
 
     snprintf(set_version, sizeof set_version, "PRAGMA user_version = %d", INDEX_VERSION);
-    if (ok && pragma(db, "PRAGMA user_version") == 0) ok = execute(db, schema) && execute(db, set_version);
-    return execute(db, ok ? "COMMIT" : "ROLLBACK") && ok && pragma(db, "PRAGMA user_version") == INDEX_VERSION;
+    if (ok && single_number(db, "PRAGMA user_version") == 0) ok = execute(db, schema) && execute(db, set_version);
+    return execute(db, ok ? "COMMIT" : "ROLLBACK") && ok && single_number(db, "PRAGMA user_version") == INDEX_VERSION;
 }
 
 /* WAL, so that a killed process leaves a whole database; the page cache stays small, the store may be large. */
@@ -145,6 +150,7 @@ cbx_status cbx__index_open(cbx_ctx *ctx, const char *path, cbx__index **out, cbx
     return CBX_OK;
 }
 
+cbx_ctx *cbx__index_ctx(const cbx__index *ix) { return ix->ctx; }
 int64_t cbx__index_last_row(const cbx__index *ix) { return sqlite3_last_insert_rowid(ix->db); }
 
 void cbx__index_close(cbx__index *ix)
@@ -183,18 +189,15 @@ void cbx__select_bind_double(cbx__select *s, double v)
     if (!isnan(v)) sqlite3_bind_double(s->stmt, s->bound, v);
 }
 
+void cbx__select_bind_bytes(cbx__select *s, const void *bytes, size_t n)
+{
+    sqlite3_bind_blob64(s->stmt, ++s->bound, bytes, n, SQLITE_STATIC);
+}
+
 bool cbx__select_next(cbx__select *s)
 {
     s->rc = sqlite3_step(s->stmt);
     return s->rc == SQLITE_ROW;
-}
-
-void cbx__select_again(cbx__select *s)
-{
-    sqlite3_reset(s->stmt);
-    sqlite3_clear_bindings(s->stmt);
-    s->bound = 0;
-    s->rc = SQLITE_OK;
 }
 
 const char *cbx__select_text(const cbx__select *s, int column)
@@ -209,203 +212,52 @@ double cbx__select_double(const cbx__select *s, int column)
     return sqlite3_column_type(s->stmt, column) == SQLITE_NULL ? NAN : sqlite3_column_double(s->stmt, column);
 }
 
-cbx_status cbx__select_put(cbx__select *s, cbx_err *err)
+const void *cbx__select_bytes(const cbx__select *s, int column, size_t *n)
 {
-    bool ok = sqlite3_step(s->stmt) == SQLITE_DONE;
-    cbx_status st = ok ? CBX_OK : sql_failed(s->ix, err);
+    const void *bytes = sqlite3_column_blob(s->stmt, column); /* before its length is asked */
+
+    *n = (size_t)sqlite3_column_bytes(s->stmt, column);
+    return bytes ? bytes : "";
+}
+
+static cbx_status outcome(const cbx__select *s, cbx_err *err)
+{
+    return s->rc == SQLITE_OK || s->rc == SQLITE_ROW || s->rc == SQLITE_DONE ? CBX_OK : sql_failed(s->ix, err);
+}
+
+cbx_status cbx__select_again(cbx__select *s, cbx_err *err)
+{
+    cbx_status st = outcome(s, err);
 
     sqlite3_reset(s->stmt);
     sqlite3_clear_bindings(s->stmt);
     s->bound = 0;
+    s->rc = SQLITE_OK;
     return st;
+}
+
+cbx_status cbx__select_put(cbx__select *s, cbx_err *err)
+{
+    cbx__select_next(s);
+    return cbx__select_again(s, err);
 }
 
 cbx_status cbx__select_close(cbx__select *s, cbx_err *err)
 {
-    cbx_status st = CBX_OK;
+    cbx_status st;
 
     if (!s) return CBX_OK;
-    if (s->rc != SQLITE_OK && s->rc != SQLITE_ROW && s->rc != SQLITE_DONE) st = sql_failed(s->ix, err);
+    st = outcome(s, err);
     sqlite3_finalize(s->stmt);
     cbx_mem_free(cbx_ctx_allocator(s->ix->ctx), s, sizeof *s);
     return st;
 }
 
-/* --- writing what a file holds --- */
-
-enum { PUT_RUN, PUT_SERIES, FIND_SERIES, PUT_VALUE, PUT_DEF, FIND_DEF, PUT_RUN_DEF, NPUTS };
-static const char *const put_sql[NPUTS] = {
-    [PUT_RUN] =
-        "INSERT INTO run(name, size, ino, mtime, ctime, hash, problem, id, time, commit_, branch, machine, npoints)"
-        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
-    [PUT_SERIES] = "INSERT INTO series(metric, point, scenario, tags) VALUES(?,?,?,?)",
-    [FIND_SERIES] = "SELECT sid FROM series WHERE metric = ? AND point = ? AND scenario = ? AND tags = ?",
-    [PUT_VALUE] = "INSERT INTO value VALUES(?,?,?,?,?,?)",
-    [PUT_DEF] = "INSERT INTO def(metric, unit, direction, grp, priority, description) VALUES(?,?,?,?,?,?)",
-    [FIND_DEF] = "SELECT did FROM def WHERE metric = ? AND unit = ? AND direction = ? AND grp = ? AND priority = ?"
-                 " AND description = ?",
-    [PUT_RUN_DEF] = "INSERT INTO run_def VALUES(?,?)",
-};
-
-/* Runs of one benchmark hold the same series in the same order: the last file's i-th is asked before the database. */
-typedef struct memo {
-    const char *metric, *point, *scenario, *tags;
-    int64_t sid;
-} memo;
-
-typedef struct writer {
-    cbx__index *ix;
-    cbx__select *sql[NPUTS];
-    cbx_arena texts;
-    memo *last;
-    size_t nlast, renewed;
-} writer;
-
-static cbx_status writer_open(writer *w, cbx__index *ix, cbx_err *err)
+cbx_status cbx__select_end(cbx__select *s, cbx_status st, cbx_err *err)
 {
-    cbx_status st = CBX_OK;
+    cbx_status closed = cbx__select_close(s, st ? NULL : err);
 
-    *w = (writer){ .ix = ix };
-    cbx_arena_init(&w->texts, cbx_ctx_allocator(ix->ctx));
-    for (int i = 0; !st && i < NPUTS; i++) st = cbx__select_open(ix, put_sql[i], &w->sql[i], err);
-    return st;
-}
-
-static void writer_close(writer *w)
-{
-    for (int i = 0; i < NPUTS; i++) cbx__select_close(w->sql[i], NULL);
-    cbx_arena_clear(&w->texts);
-}
-
-/* The row that holds these texts, made if there is none yet: bind is called for either statement. */
-static cbx_status find_or_put(writer *w, int find, int make, void (*bind)(cbx__select *s, const void *what),
-                              const void *what, int64_t *key, cbx_err *err)
-{
-    cbx__select *s = w->sql[find];
-    cbx_status st = CBX_OK;
-    bool there;
-
-    bind(s, what);
-    there = cbx__select_next(s);
-    if (there) *key = cbx__select_int(s, 0);
-    if (!there && s->rc != SQLITE_DONE) st = sql_failed(w->ix, err);
-    sqlite3_reset(s->stmt);
-    s->bound = 0;
-    if (st || there) return st;
-    bind(w->sql[make], what);
-    st = cbx__select_put(w->sql[make], err);
-    *key = sqlite3_last_insert_rowid(w->ix->db);
-    return st;
-}
-
-static void bind_series(cbx__select *s, const void *what)
-{
-    const cbx__scan_value *v = what;
-
-    cbx__select_bind_text(s, v->metric);
-    cbx__select_bind_text(s, v->point);
-    cbx__select_bind_text(s, v->scenario);
-    cbx__select_bind_text(s, v->tags);
-}
-
-static void bind_def(cbx__select *s, const void *what)
-{
-    const cbx_metric_def *d = what;
-
-    cbx__select_bind_text(s, d->name);
-    cbx__select_bind_text(s, d->unit);
-    cbx__select_bind_int(s, d->direction);
-    cbx__select_bind_text(s, d->group);
-    cbx__select_bind_int(s, d->priority);
-    cbx__select_bind_text(s, d->description);
-}
-
-static bool same_series(const memo *m, const cbx__scan_value *v)
-{
-    return strcmp(m->metric, v->metric) == 0 && strcmp(m->point, v->point) == 0 &&
-           strcmp(m->scenario, v->scenario) == 0 && strcmp(m->tags, v->tags) == 0;
-}
-
-static cbx_status remember(writer *w, size_t i, const cbx__scan_value *v, int64_t sid, cbx_err *err)
-{
-    memo m = { cbx_arena_strdup(&w->texts, v->metric), cbx_arena_strdup(&w->texts, v->point),
-               cbx_arena_strdup(&w->texts, v->scenario), cbx_arena_strdup(&w->texts, v->tags), sid };
-
-    if (!m.metric || !m.point || !m.scenario || !m.tags)
-        return cbx_fail(err, CBX_ENOMEM, "no memory for the series of a store");
-    w->last[i] = m;
-    w->renewed++;
-    return CBX_OK;
-}
-
-/* A file with another number of series starts the memo anew, and so does one that is out of step for long. */
-static cbx_status start_memo(writer *w, size_t n, cbx_err *err)
-{
-    static const memo none = { "", "", "", "", 0 };
-
-    if (n == w->nlast && w->renewed <= 8 * n) return CBX_OK;
-    cbx_arena_clear(&w->texts);
-    w->last = cbx_arena_calloc(&w->texts, n, sizeof *w->last);
-    w->nlast = w->last ? n : 0;
-    w->renewed = 0;
-    for (size_t i = 0; i < w->nlast; i++) w->last[i] = none;
-    return w->last ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "no memory for the series of a store");
-}
-
-static cbx_status put_value(writer *w, int64_t rid, size_t i, const cbx__scan_value *v, cbx_err *err)
-{
-    cbx__select *s = w->sql[PUT_VALUE];
-    int64_t sid = 0;
-    cbx_status st = CBX_OK;
-
-    if (same_series(&w->last[i], v)) {
-        sid = w->last[i].sid;
-    } else {
-        st = find_or_put(w, FIND_SERIES, PUT_SERIES, bind_series, v, &sid, err);
-        if (!st) st = remember(w, i, v, sid, err);
-    }
-    if (st) return st;
-    cbx__select_bind_int(s, sid);
-    cbx__select_bind_int(s, rid);
-    cbx__select_bind_int(s, (int64_t)i);
-    cbx__select_bind_double(s, v->value);
-    cbx__select_bind_double(s, v->lower);
-    cbx__select_bind_double(s, v->upper);
-    return cbx__select_put(s, err);
-}
-
-static cbx_status put_def(writer *w, int64_t rid, const cbx_metric_def *d, cbx_err *err)
-{
-    int64_t did = 0;
-    cbx_status st = find_or_put(w, FIND_DEF, PUT_DEF, bind_def, d, &did, err);
-
-    if (st) return st;
-    cbx__select_bind_int(w->sql[PUT_RUN_DEF], rid);
-    cbx__select_bind_int(w->sql[PUT_RUN_DEF], did);
-    return cbx__select_put(w->sql[PUT_RUN_DEF], err);
-}
-
-static cbx_status put_file(writer *w, const cbx__scan_file *f, cbx_err *err)
-{
-    cbx__select *s = w->sql[PUT_RUN];
-    const int64_t stamps[] = { f->stamp.size, f->stamp.ino, f->stamp.mtime_ns, f->stamp.ctime_ns };
-    const char *const texts[] = { f->hash, f->problem, f->id };
-    const char *const more[] = { f->commit, f->branch, f->machine };
-    int64_t rid;
-    cbx_status st;
-
-    cbx__select_bind_text(s, f->name);
-    for (int i = 0; i < 4; i++) cbx__select_bind_int(s, stamps[i]);
-    for (int i = 0; i < 3; i++) cbx__select_bind_text(s, texts[i]);
-    cbx__select_bind_int(s, f->timestamp_us);
-    for (int i = 0; i < 3; i++) cbx__select_bind_text(s, more[i]);
-    cbx__select_bind_int(s, (int64_t)f->npoints);
-    st = cbx__select_put(s, err);
-    rid = sqlite3_last_insert_rowid(w->ix->db);
-    if (!st) st = start_memo(w, f->nvalues, err);
-    for (size_t i = 0; !st && i < f->nvalues; i++) st = put_value(w, rid, i, &f->values[i], err);
-    for (size_t i = 0; !st && i < f->ndefs; i++) st = put_def(w, rid, &f->defs[i], err);
-    return st;
+    return st ? st : closed;
 }
 
 /* --- refresh --- */
@@ -413,7 +265,7 @@ static cbx_status put_file(writer *w, const cbx__scan_file *f, cbx_err *err)
 static cbx_status forget(cbx__index *ix, const char *name, cbx_err *err)
 {
     static const char *const sql[] = {
-        "DELETE FROM value WHERE sid IN (SELECT sid FROM series) AND rid = (SELECT rid FROM run WHERE name = ?)",
+        "UPDATE stale SET n = n + (SELECT COUNT(*) FROM run WHERE name = ?)",
         "DELETE FROM run_def WHERE rid = (SELECT rid FROM run WHERE name = ?)",
         "DELETE FROM run WHERE name = ?",
     };
@@ -457,22 +309,30 @@ static cbx_status compare(cbx__index *ix, cbx__scan *scan, cbx_arena *arena, con
         if (*gone) (*gone)[(*ngone)++] = cbx_arena_strdup(arena, name);
         if (!*gone || !(*gone)[*ngone - 1]) st = cbx_fail(err, CBX_ENOMEM, "no memory for the names of a store");
     }
-    if (st)
-        cbx__select_close(s, NULL);
-    else
-        st = cbx__select_close(s, err);
-    return st;
+    return cbx__select_end(s, st, err);
 }
 
 static cbx_status put_scanned(void *user, const cbx__scan_file *file, cbx_err *err)
 {
-    return put_file(user, file, err);
+    return cbx__put_file(user, file, err);
+}
+
+/* Values of forgotten runs are dropped when they outnumber those that count. */
+static cbx_status prune_if_due(cbx__index *ix, cbx_err *err)
+{
+    int64_t stale = single_number(ix->db, "SELECT n FROM stale"),
+            runs = single_number(ix->db, "SELECT COUNT(*) FROM run");
+    cbx_status st;
+
+    if (stale < STALE_FEW || stale < runs) return CBX_OK;
+    st = cbx__values_prune(ix, err);
+    return st ? st : cbx__index_run(ix, "UPDATE stale SET n = 0", err);
 }
 
 /* Compared once more under the lock: another process may have written what is missing in the meantime. */
 static cbx_status write_changes(cbx__index *ix, cbx__scan *scan, cbx_arena *arena, cbx_err *err)
 {
-    writer w = { 0 };
+    cbx__putter *putter = NULL;
     const char **gone = NULL;
     size_t ngone = 0;
     cbx_status st = cbx__index_run(ix, "BEGIN IMMEDIATE", err);
@@ -480,9 +340,11 @@ static cbx_status write_changes(cbx__index *ix, cbx__scan *scan, cbx_arena *aren
     if (st) return st;
     st = compare(ix, scan, arena, &gone, &ngone, err);
     for (size_t i = 0; !st && i < ngone; i++) st = forget(ix, gone[i], err);
-    if (!st) st = writer_open(&w, ix, err);
-    if (!st) st = cbx__scan_read(scan, put_scanned, &w, err);
-    writer_close(&w);
+    if (!st) st = cbx__putter_create(ix, &putter, err);
+    if (!st) st = cbx__scan_read(scan, put_scanned, putter, err);
+    if (!st) st = cbx__putter_finish(putter, err);
+    cbx__putter_free(putter);
+    if (!st && ngone) st = prune_if_due(ix, err);
     if (!st) st = cbx__index_run(ix, "COMMIT", err);
     if (st) cbx__index_run(ix, "ROLLBACK", NULL);
     return st;
@@ -504,10 +366,28 @@ cbx_status cbx__index_refresh(cbx__index *ix, const char *runs, cbx_err *err)
     return st;
 }
 
+static cbx_status sweep(cbx__index *ix, cbx_err *err)
+{
+    cbx_status st = cbx__values_prune(ix, err);
+
+    if (st) return st;
+    return cbx__index_run(ix,
+                          "UPDATE stale SET n = 0;"
+                          "DELETE FROM series WHERE sid NOT IN (SELECT key >> 32 FROM chunk);"
+                          "DELETE FROM def WHERE did NOT IN (SELECT did FROM run_def)",
+                          err);
+}
+
 cbx_status cbx__index_vacuum(cbx__index *ix, cbx_err *err)
 {
-    return cbx__index_run(ix,
-                          "DELETE FROM series WHERE sid NOT IN (SELECT sid FROM value);"
-                          "DELETE FROM def WHERE did NOT IN (SELECT did FROM run_def); VACUUM",
-                          err);
+    cbx_status st = cbx__index_run(ix, "BEGIN IMMEDIATE", err);
+
+    if (st) return st;
+    st = sweep(ix, err);
+    if (!st) st = cbx__index_run(ix, "COMMIT", err);
+    if (st)
+        cbx__index_run(ix, "ROLLBACK", NULL);
+    else
+        st = cbx__index_run(ix, "VACUUM", err);
+    return st;
 }

@@ -18,46 +18,52 @@ typedef struct cbx__select cbx__select;
  */
 cbx_status cbx__index_open(cbx_ctx *ctx, const char *path, cbx__index **out, cbx_err *err);
 void cbx__index_close(cbx__index *ix);
+cbx_ctx *cbx__index_ctx(const cbx__index *ix);
 
 /** Looks at every *.json in the folder, reads what changed, forgets what is gone; as one step. */
 cbx_status cbx__index_refresh(cbx__index *ix, const char *runs, cbx_err *err);
 /** Statements that give no rows, separated by semicolons. */
 cbx_status cbx__index_run(cbx__index *ix, const char *sql, cbx_err *err);
-/** Number of the row that the last insertion made. */
-int64_t cbx__index_last_row(const cbx__index *ix);
 /** Gives slack back to the file system. */
 cbx_status cbx__index_vacuum(cbx__index *ix, cbx_err *err);
 
 /* --- asking: SQL with ? places that are bound in order --- */
 
 cbx_status cbx__select_open(cbx__index *ix, const char *sql, cbx__select **out, cbx_err *err);
-/** Text NULL binds null.  Text is borrowed until the select is closed. */
+/** Text NULL binds null.  Text and bytes are borrowed until the select is made ready again or closed. */
 void cbx__select_bind_text(cbx__select *s, const char *text);
 void cbx__select_bind_int(cbx__select *s, int64_t v);
 /** NaN binds null. */
 void cbx__select_bind_double(cbx__select *s, double v);
-/** Runs a statement that gives no rows, and makes it ready for the next values. */
-cbx_status cbx__select_put(cbx__select *s, cbx_err *err);
+void cbx__select_bind_bytes(cbx__select *s, const void *bytes, size_t n);
 /** true: a row is there to be read; false: the end, or a failure that close returns. */
 bool cbx__select_next(cbx__select *s);
-/** Back to the beginning, for other values. */
-void cbx__select_again(cbx__select *s);
 /** Valid until the next step; NULL for null. */
 const char *cbx__select_text(const cbx__select *s, int column);
 int64_t cbx__select_int(const cbx__select *s, int column);
 /** NaN for null. */
 double cbx__select_double(const cbx__select *s, int column);
+/** Valid until the next step; aligned for nothing. */
+const void *cbx__select_bytes(const cbx__select *s, int column, size_t *n);
+/** Ready for other values in its places.  @return what its last step failed with, else CBX_OK */
+cbx_status cbx__select_again(cbx__select *s, cbx_err *err);
+/** Runs a statement that gives no rows, and makes it ready again. */
+cbx_status cbx__select_put(cbx__select *s, cbx_err *err);
 /** NULL is fine. */
 cbx_status cbx__select_close(cbx__select *s, cbx_err *err);
+/** Closes after work that came to st: the first failure counts. */
+cbx_status cbx__select_end(cbx__select *s, cbx_status st, cbx_err *err);
+/** The key of the row that was put last. */
+int64_t cbx__index_last_row(const cbx__index *ix);
 
 /*
  * Tables, for those who ask:
  *   run     rid, name (file), size, ino, mtime, ctime, hash (of the bytes), problem (text; null: it is a run),
  *           id, time (us), commit_, branch, machine, npoints
  *   series  sid, metric, point, scenario, tags   (tags: key \x1f value \x1e, sorted by key)
- *   value   sid, rid, k (place in the file), v, lower, upper
+ *   chunk   key, data: values of a series, see store_values.h
  *   def     did, metric, unit, direction, grp, priority, description;  run_def  rid, did
- * and those of the rows of nperf, see row_index.c.
+ * and those of the rows of nperf, see row_index.c.  A rid is never used twice.
  */
 
 #endif

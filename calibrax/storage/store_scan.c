@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -37,10 +36,13 @@ const char *cbx__tags_text(cbx_arena *arena, const cbx_tag *tags, size_t n)
 
     if (!sorted) return NULL;
     if (n) memcpy(sorted, tags, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, by_key);
+    if (n > 1) qsort(sorted, n, sizeof *sorted, by_key);
     for (size_t i = 0; i < n; i++) size += strlen(sorted[i].key) + strlen(sorted[i].value) + 2;
     at = text = cbx_arena_alloc(arena, size);
-    for (size_t i = 0; text && i < n; i++) at += sprintf(at, "%s\x1f%s\x1e", sorted[i].key, sorted[i].value);
+    for (size_t i = 0; text && i < n; i++) {
+        at = stpcpy(stpcpy(at, sorted[i].key), "\x1f");
+        at = stpcpy(stpcpy(at, sorted[i].value), "\x1e");
+    }
     return text;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrax/base/file.h"
+#include "programs/calibrax/inputs.h"
 
 #define STATE_SCHEMA "calibrax-changepoints-state"
 
@@ -267,17 +268,12 @@ static bool pile_run(const opt_run *run, const cbx_trend_series *s, const cbx_ru
     return true;
 }
 
-static int pile_runs(changes *c, const cbx_trend_series *s, const opt_list *names, pile *out)
+static bool pile_runs(const opt_run *run, const cbx_trend_series *s, const inputs_list *l, pile *out)
 {
-    int status = EXIT_PASS;
+    bool whole = true;
 
-    for (size_t i = 0; !status && i < names->count; i++) {
-        cbx_run *r = NULL;
-        status = select_run(c->run, c->store, names->items[i], &r);
-        if (!status && !pile_run(c->run, s, r, out)) status = no_memory(c->run);
-        cbx_run_free(r);
-    }
-    return status;
+    for (size_t i = 0; whole && i < l->n; i++) whole = pile_run(run, s, l->items[i], out);
+    return whole;
 }
 
 /* Confirmed: it lies on the side of the change that was proposed; refuted: equivalent, or on the other side. */
@@ -289,16 +285,21 @@ static judgement judge(const change_found *f, cbx_verdict v)
     return v == (up ? CBX_VERDICT_SLOWER : CBX_VERDICT_FASTER) ? CONFIRMED : REFUTED;
 }
 
-static int confirm_series(changes *c, changes_series *s, size_t *asked)
+/* Runs measured anew on both sides. */
+typedef struct sides {
+    inputs_list before, after;
+} sides;
+
+static int confirm_series(changes *c, changes_series *s, const sides *anew, size_t *asked)
 {
     const changes_args *a = c->run->args;
-    change_found *last = s->nfound ? &s->found[s->nfound - 1] : NULL;
+    change_found *last = &s->found[s->nfound - 1];
     pile before = { NULL, 0 }, after = { NULL, 0 };
     cbx_verdict verdict;
     cbx_err err = CBX_ERR_INIT;
 
-    if (!last) return EXIT_PASS;
-    if (pile_runs(c, s->s, &a->before, &before) || pile_runs(c, s->s, &a->after, &after)) return EXIT_ERROR;
+    if (!pile_runs(c->run, s->s, &anew->before, &before) || !pile_runs(c->run, s->s, &anew->after, &after))
+        return no_memory(c->run);
     if (!before.n || !after.n) return EXIT_PASS;
     if (cbx_change_confirm(c->run->ctx, before.x, before.n, after.x, after.n, a->level, a->threshold, &verdict,
                            &last->anew, &err))
@@ -308,21 +309,35 @@ static int confirm_series(changes *c, changes_series *s, size_t *asked)
     return EXIT_PASS;
 }
 
+static int confirm_all(changes *c, const sides *anew)
+{
+    size_t asked = 0, changed = 0;
+    int status = EXIT_PASS;
+
+    for (size_t i = 0; !status && i < c->n; i++) {
+        if (!c->list[i].nfound) continue;
+        changed++;
+        status = confirm_series(c, &c->list[i], anew, &asked);
+    }
+    if (status || asked || !changed) return status;
+    return opt_fail(c->run->program, "no series that changes is measured in the runs of both --before and --after");
+}
+
 int changes_confirm(changes *c)
 {
     const changes_args *a = c->run->args;
-    size_t asked = 0, changed = 0;
-    int status = EXIT_PASS;
+    sides anew = { { NULL, 0 }, { NULL, 0 } };
+    int status;
 
     if (!a->before.count && !a->after.count) return EXIT_PASS;
     if (!a->before.count || !a->after.count)
         return opt_fail(c->run->program, "--before and --after go together: runs of both sides of the change");
-    for (size_t i = 0; !status && i < c->n; i++) {
-        changed += c->list[i].nfound > 0;
-        status = confirm_series(c, &c->list[i], &asked);
-    }
-    if (status || asked || !changed) return status;
-    return opt_fail(c->run->program, "no series that changes is measured in the runs of both --before and --after");
+    status = inputs_load_names(c->run, &a->select, a->before.items, a->before.count, &anew.before);
+    if (!status) status = inputs_load_names(c->run, &a->select, a->after.items, a->after.count, &anew.after);
+    if (!status) status = confirm_all(c, &anew);
+    inputs_clear(&anew.before);
+    inputs_clear(&anew.after);
+    return status;
 }
 
 void changes_clear(changes *c)

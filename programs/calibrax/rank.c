@@ -13,6 +13,8 @@
 #include "programs/common/columns.h"
 #include "programs/common/output.h"
 
+#define MOST_DRAWS 1000000
+
 typedef struct rank_args {
     select_args select;
     inputs_args inputs;
@@ -322,6 +324,7 @@ static int rank_all(const opt_run *run, const inputs_list *l)
     int status = read_score(run, a->score, &k.kind);
 
     if (status) return status;
+    if (a->draws > MOST_DRAWS) return opt_fail(run->program, "--draws: at most %d, found %zu", MOST_DRAWS, a->draws);
     o.group_tag = a->by;
     o.metrics = a->metrics.items;
     o.nmetrics = a->metrics.count;

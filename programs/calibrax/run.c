@@ -66,9 +66,10 @@ static int list_benchmarks(const opt_run *run, const cbx_benchmark_source *sourc
     size_t n;
     cbx_json *document, *list;
     cbx_err err = CBX_ERR_INIT;
+    cbx_status st = cbx_benchmark_list(run->ctx, source, o, run->arena, &names, &n, &err);
 
-    if (cbx_benchmark_list(run->ctx, source, o, run->arena, &names, &n, &err))
-        return opt_fail(run->program, "%s", err.message);
+    if (st == CBX_EINTERRUPTED) return EXIT_STOPPED;
+    if (st) return opt_fail(run->program, "%s", err.message);
     if (!a->json) {
         for (size_t i = 0; i < n; i++) printf("%s\n", names[i]);
         return EXIT_PASS;

@@ -82,7 +82,7 @@ int nperf_cases_open(const opt_run *run, const opt_list *plugins, const opt_list
     if (!status && (cbx_case_set_create(run->ctx, &cbx_builtin_cases, &set, &err) ||
                     cbx_case_set_add_environment(run->ctx, set, &err)))
         status = opt_fail(run->program, "%s", err.message);
-    for (size_t i = 0; files && i < files->count && !status; i++) status = open_file(run, files->items[i]);
+    for (size_t i = 0; i < files->count && !status; i++) status = open_file(run, files->items[i]);
     return status;
 }
 

@@ -38,9 +38,9 @@ static const opt_note examples[] = {
 int main(int argc, char **argv)
 {
     const opt_command commands[] = {
-        measure_command,  exec_command,   list_command,     gate_command,    compare_command,
-        bundle_command,   feed_command,   coverage_command, scaling_command, drift_command,
-        new_case_command, doctor_command, selftest_command,
+        measure_command, exec_command,     list_command,     gate_command,     compare_command,
+        bundle_command,  feed_command,     coverage_command, scaling_command,  drift_command,
+        raw_command,     new_case_command, doctor_command,   selftest_command,
     };
     const opt_program program = { "nperf",  "measures numerical kernels, and any commands, truthfully",
                                   commands, CBX_LEN(commands),

@@ -68,7 +68,9 @@ static const opt_spec measure_options[] = {
     { "resume", 0, OPT_FLAG, AT(resume), NULL, NULL, "keep the good rows of --out and measure what is missing" },
     { "render-from", 0, OPT_WORDS, AT(render_from), "PATH", NULL,
       "render rows of files or folders, and measure nothing" },
-    { "latest", 0, OPT_FLAG, AT(latest), NULL, NULL, "with --render-from: the newest row of each key only" },
+    { "latest", 0, OPT_FLAG, AT(latest), NULL, NULL,
+      "with --render-from: the newest good row of each key only; a page always shows those, and the others as "
+      "history" },
     { "gate-baseline", 0, OPT_WORDS, AT(gate_baseline), "PATH", NULL,
       "hold rows against these baseline rows, and measure nothing; see `nperf gate`" },
     { "gate-current", 0, OPT_WORDS, AT(gate_current), "PATH", "results/store", "the rows under test" },
@@ -189,6 +191,12 @@ static const char *reproduce(const measure_args *a, cbx_arena *arena)
 
 /* --- render --- */
 
+/* Every row, old ones too: not for a page alone, which may be of a store with a hundred thousand of them. */
+static bool wants_all(const measure_args *a, const outputs *to)
+{
+    return !a->latest && (!to->page || to->report || a->json);
+}
+
 /* The page always shows the newest good row of each key: what came before is its history. */
 static int render_page(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to,
                        cbx_row_index *ix, const cbx_rows *rows)
@@ -199,21 +207,22 @@ static int render_page(const opt_program *program, cbx_ctx *ctx, const measure_a
 
     if (!to->page) return EXIT_PASS;
     cbx_rows_init(&newest, cbx_ctx_allocator(ctx));
-    if (!a->latest) status = latest_rows(program, ix, "--site", CBX_ROWS_WHOLE, &newest);
+    if (wants_all(a, to)) status = latest_rows(program, ix, "--site", CBX_ROWS_WHOLE, &newest);
     newest.damaged = cbx_row_index_facts_of(ix)->damaged;
-    if (!status) status = write_page(program, ctx, a->latest ? rows : &newest, &from, to->folder, to->arena);
+    if (!status) status = write_page(program, ctx, wants_all(a, to) ? &newest : rows, &from, to->folder, to->arena);
     if (!status) fprintf(stderr, "page: %s\n", to->page);
     cbx_rows_clear(&newest);
     return status;
 }
 
 /* Every row, or the one of each key to show. */
-static int read_rows(const opt_program *program, const measure_args *a, cbx_row_index *ix, cbx_rows *rows)
+static int read_rows(const opt_program *program, const measure_args *a, const outputs *to, cbx_row_index *ix,
+                     cbx_rows *rows)
 {
     cbx_err err = CBX_ERR_INIT;
 
     rows->damaged = cbx_row_index_facts_of(ix)->damaged;
-    if (a->latest) return latest_rows(program, ix, "--render-from", CBX_ROWS_WHOLE, rows);
+    if (!wants_all(a, to)) return latest_rows(program, ix, "--render-from", CBX_ROWS_WHOLE, rows);
     if (cbx_row_index_rows(ix, NULL, CBX_ROWS_WHOLE, rows, &err))
         return opt_fail(program, "--render-from: %s", err.message);
     return EXIT_PASS;
@@ -227,7 +236,7 @@ static int render(const opt_program *program, cbx_ctx *ctx, const measure_args *
 
     if (status) return status;
     cbx_rows_init(&rows, cbx_ctx_allocator(ctx));
-    status = read_rows(program, a, ix, &rows);
+    status = read_rows(program, a, to, ix, &rows);
     if (!status) status = show_rows(program, &rows, a->json);
     if (!status) status = write_report(program, ctx, &rows, NULL, to);
     if (!status && to->report) fprintf(stderr, "report: %s\n", to->report);

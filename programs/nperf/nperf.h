@@ -10,7 +10,8 @@
 #include "programs/common/output.h"
 
 extern const opt_command measure_command, exec_command, doctor_command, selftest_command, list_command, gate_command,
-    bundle_command, feed_command, coverage_command, scaling_command, drift_command, compare_command, new_case_command;
+    bundle_command, feed_command, coverage_command, scaling_command, drift_command, compare_command, raw_command,
+    new_case_command;
 
 /*
  * The cases that are linked in, until nperf_cases_open has added others: those of plug-ins named by NPERF_PLUGINS and by --plugin, which it

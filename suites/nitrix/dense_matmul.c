@@ -211,7 +211,7 @@ static cbx_matmul tiled_of(const point *p)
     product.semiring = cbx_semiring_get(CBX_ALGEBRA_REAL);
     product.dtype = p->dtype;
     product.m = p->m, product.k = p->k, product.n = p->n;
-    product.lda = p->k, product.ldb = p->n, product.ldc = p->n;
+    product.lda = (ptrdiff_t)p->k, product.ldb = (ptrdiff_t)p->n, product.ldc = (ptrdiff_t)p->n;
     return product;
 }
 

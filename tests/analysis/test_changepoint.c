@@ -9,23 +9,9 @@
 #include "calibrax/analysis/changepoint.h"
 #include "calibrax/base/json.h"
 #include "calibrax/base/rng.h"
-#include "fail_alloc.h"
+#include "counted.h"
 
-static cbx_ctx *ctx;
 static cbx_err err;
-
-static int setup(void **state)
-{
-    (void)state;
-    return cbx_ctx_create(NULL, &ctx, &err) != CBX_OK;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    cbx_ctx_free(ctx);
-    return 0;
-}
 
 /* Cost by two passes, straight from the formula. */
 static double cost_of(const double *x, size_t a, size_t b, cbx_changepoint_cost cost)
@@ -124,11 +110,11 @@ static void as_ruptures(void **state)
     (void)state;
     char path[512];
     cbx_json *root = NULL, *cases;
-    const char *source = getenv("CALIBRAX_SOURCE_ROOT");
+    const char *source = getenv("CALIBRAX_SOURCE_ROOT"), *others = getenv("CALIBRAX_CHANGEPOINT_CASES");
 
     CHECK(source != NULL, "CALIBRAX_SOURCE_ROOT names the source folder");
     snprintf(path, sizeof path, "%s/tests/analysis/fixtures/changepoints.json", source);
-    CHECK_OK(cbx_json_read(ctx, path, &root, &err), &err, "fixture");
+    CHECK_OK(cbx_json_read(ctx, others ? others : path, &root, &err), &err, "fixture");
     cases = cbx_json_get(root, "cases");
     CHECK_GT(cbx_json_length(cases), 20, "cases");
     for (size_t i = 0; i < cbx_json_length(cases); i++) {
@@ -397,5 +383,5 @@ int main(void)
         cmocka_unit_test(options), cmocka_unit_test(stream),        cmocka_unit_test(noise),
         cmocka_unit_test(speed),   cmocka_unit_test(out_of_memory),
     };
-    return cmocka_run_group_tests_name("changepoint", tests, setup, teardown);
+    return cmocka_run_group_tests_name("changepoint", tests, counted_setup, counted_teardown);
 }

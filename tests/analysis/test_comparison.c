@@ -4,28 +4,10 @@
 #include <math.h>
 
 #include "calibrax/analysis/comparison.h"
-#include "fail_alloc.h"
+#include "counted.h"
 #include "runs.h"
 
-static cbx_test_alloc memory;
-static cbx_ctx *ctx;
 static cbx_err err;
-
-static int setup(void **state)
-{
-    (void)state;
-    cbx_test_alloc_init(&memory);
-    ctx = cbx_test_ctx(&memory);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    cbx_ctx_free(ctx);
-    cbx_test_alloc_check(&memory, "after the test");
-    return 0;
-}
 
 #define P(name, tags, metrics)                                                                                         \
     "{\"name\":\"" name "\",\"scenario\":\"s\",\"tags\":{" tags "},\"metrics\":{" metrics "}}"
@@ -41,7 +23,7 @@ static int teardown(void **state)
 static void by_tag(void **state)
 {
     (void)state;
-    cbx_run *run = runs_make(&memory.al, "m", RUNS_DEFS, GPU_CPU);
+    cbx_run *run = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS, GPU_CPU);
     const cbx_run *runs[] = { run };
     cbx_comparison_opts o = CBX_COMPARISON_OPTS_INIT;
     cbx_comparison *c = NULL;
@@ -79,8 +61,10 @@ static void by_tag(void **state)
 static void by_run(void **state)
 {
     (void)state;
-    cbx_run *a = runs_make(&memory.al, "m", RUNS_DEFS, RUNS_POINT("\"ms\":{\"value\":4},\"rate\":{\"value\":0}"));
-    cbx_run *b = runs_make(&memory.al, "m", RUNS_DEFS, RUNS_POINT("\"ms\":{\"value\":4},\"rate\":{\"value\":0}"));
+    cbx_run *a = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS,
+                           RUNS_POINT("\"ms\":{\"value\":4},\"rate\":{\"value\":0}"));
+    cbx_run *b = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS,
+                           RUNS_POINT("\"ms\":{\"value\":4},\"rate\":{\"value\":0}"));
     const cbx_run *runs[] = { a, b };
     const char *labels[] = { "old", "new" }, *twice[] = { "x", "x" }, *only[] = { "ms" };
     cbx_comparison_opts o = CBX_COMPARISON_OPTS_INIT;
@@ -116,9 +100,10 @@ static void by_run(void **state)
 static void clashes(void **state)
 {
     (void)state;
-    cbx_run *twice = runs_make(&memory.al, "m", RUNS_DEFS,
+    cbx_run *twice = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS,
                                GPU_CPU "," P("a", "\"dev\":\"cpu\",\"fw\":\"jax\"", "\"ms\":{\"value\":5}"));
-    cbx_run *seconds = runs_make(&memory.al, "m", "\"ms\":{\"name\":\"ms\",\"unit\":\"s\",\"direction\":\"lower\"}",
+    cbx_run *seconds = runs_make(cbx_ctx_allocator(ctx), "m",
+                                 "\"ms\":{\"name\":\"ms\",\"unit\":\"s\",\"direction\":\"lower\"}",
                                  RUNS_POINT("\"ms\":{\"value\":1}"));
     const cbx_run *one[] = { twice }, *two[] = { twice, seconds };
     const char *labels[] = { "a", "b" };
@@ -129,7 +114,7 @@ static void clashes(void **state)
     CHECK_STATUS(cbx_comparison_create(ctx, one, NULL, 1, &o, &c, &err), CBX_EEXIST, "which of the two would win?");
     CHECK(strstr(err.message, "cpu") && strstr(err.message, "a@s{fw=jax}:ms"), "named");
     cbx_run_free(twice);
-    two[0] = twice = runs_make(&memory.al, "m", RUNS_DEFS, GPU_CPU);
+    two[0] = twice = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS, GPU_CPU);
     CHECK_STATUS(cbx_comparison_create(ctx, two, labels, 2, &o, &c, &err), CBX_EFORMAT, "ms in s");
     cbx_run_free(twice);
     cbx_run_free(seconds);
@@ -141,9 +126,10 @@ static void intervals_and_remarks(void **state)
 {
     (void)state;
     cbx_run *a = runs_make(
-        &memory.al, "m", RUNS_DEFS,
+        cbx_ctx_allocator(ctx), "m", RUNS_DEFS,
         RUNS_POINT("\"ms\":{\"value\":20.4,\"samples\":" SEVEN(20) "},\"rate\":{\"value\":1,\"samples\":[1,2]}"));
-    cbx_run *b = runs_make(&memory.al, "n", RUNS_DEFS, RUNS_POINT("\"ms\":{\"value\":10.4,\"samples\":" SEVEN(10) "}"));
+    cbx_run *b = runs_make(cbx_ctx_allocator(ctx), "n", RUNS_DEFS,
+                           RUNS_POINT("\"ms\":{\"value\":10.4,\"samples\":" SEVEN(10) "}"));
     const cbx_run *runs[] = { a, b };
     const char *labels[] = { "a", "b" };
     cbx_comparison *c = NULL;
@@ -186,7 +172,7 @@ static cbx_status one_comparison(cbx_ctx *k, void *user)
 static void out_of_memory(void **state)
 {
     (void)state;
-    cbx_run *run = runs_make(&memory.al, "m", RUNS_DEFS, GPU_CPU);
+    cbx_run *run = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS, GPU_CPU);
 
     CHECK_GT(cbx_test_fail_each(one_comparison, run, "cbx_comparison_create"), 2, "allocations failed");
     cbx_run_free(run);
@@ -195,11 +181,11 @@ static void out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(by_tag, setup, teardown),
-        cmocka_unit_test_setup_teardown(by_run, setup, teardown),
-        cmocka_unit_test_setup_teardown(clashes, setup, teardown),
-        cmocka_unit_test_setup_teardown(intervals_and_remarks, setup, teardown),
-        cmocka_unit_test_setup_teardown(out_of_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(by_tag, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(by_run, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(clashes, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(intervals_and_remarks, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(out_of_memory, counted_setup, counted_teardown),
     };
     return cmocka_run_group_tests_name("comparison", tests, NULL, NULL);
 }

@@ -10,23 +10,9 @@
 #include "calibrax/analysis/changepoint.h"
 #include "calibrax/base/clock.h"
 #include "calibrax/base/rng.h"
-#include "fail_alloc.h"
+#include "counted.h"
 
-static cbx_ctx *ctx;
 static cbx_err err;
-
-static int setup(void **state)
-{
-    (void)state;
-    return cbx_ctx_create(NULL, &ctx, &err) != CBX_OK;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    cbx_ctx_free(ctx);
-    return 0;
-}
 
 static size_t turns(size_t quick) { return getenv("CALIBRAX_LONG_TESTS") ? 20 * quick : quick; }
 
@@ -203,5 +189,5 @@ int main(void)
         cmocka_unit_test(null_series), cmocka_unit_test(steps), cmocka_unit_test(levels),
         cmocka_unit_test(confirmed),   cmocka_unit_test(speed), cmocka_unit_test(out_of_memory),
     };
-    return cmocka_run_group_tests_name("detector", tests, setup, teardown);
+    return cmocka_run_group_tests_name("detector", tests, counted_setup, counted_teardown);
 }

@@ -6,27 +6,8 @@
 #include "calibrax/analysis/regression.h"
 #include "calibrax/base/clock.h"
 #include "calibrax/base/rng.h"
-#include "fail_alloc.h"
+#include "counted.h"
 #include "runs.h"
-
-static cbx_test_alloc memory;
-static cbx_ctx *ctx;
-
-static int setup(void **state)
-{
-    (void)state;
-    cbx_test_alloc_init(&memory);
-    ctx = cbx_test_ctx(&memory);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    cbx_ctx_free(ctx);
-    cbx_test_alloc_check(&memory, "after the test");
-    return 0;
-}
 
 static cbx_regression *compare(const cbx_run *run, const cbx_run *baseline, const cbx_regression_opts *opts)
 {
@@ -41,7 +22,8 @@ static cbx_regression *compare(const cbx_run *run, const cbx_run *baseline, cons
 static cbx_regression *compare_texts(const char *defs, const char *now, const char *base,
                                      const cbx_regression_opts *opts)
 {
-    cbx_run *a = runs_make(&memory.al, "m", defs, now), *b = runs_make(&memory.al, "m", defs, base);
+    cbx_run *a = runs_make(cbx_ctx_allocator(ctx), "m", defs, now),
+            *b = runs_make(cbx_ctx_allocator(ctx), "m", defs, base);
     cbx_regression *r = compare(a, b, opts);
 
     cbx_run_free(a);
@@ -189,9 +171,9 @@ static void definitions(void **state)
           "the run's goes before the one beside" },
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        cbx_run *a = runs_make(&memory.al, "m", cases[i].now, MS("100")),
-                *b = runs_make(&memory.al, "m", cases[i].base, MS("1"));
-        cbx_run *d = runs_make(&memory.al, NULL, cases[i].beside, "");
+        cbx_run *a = runs_make(cbx_ctx_allocator(ctx), "m", cases[i].now, MS("100")),
+                *b = runs_make(cbx_ctx_allocator(ctx), "m", cases[i].base, MS("1"));
+        cbx_run *d = runs_make(cbx_ctx_allocator(ctx), NULL, cases[i].beside, "");
         cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
         o.defs = d;
         check_one(compare(a, b, &o), cases[i].wanted, cases[i].exit_code, cases[i].why);
@@ -220,8 +202,8 @@ static void machines(void **state)
         { NULL, NULL, true, CBX_MACHINE_UNKNOWN, 0, "neither says, allowed" },
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        cbx_run *a = runs_make(&memory.al, cases[i].now, RUNS_DEFS, MS("1"));
-        cbx_run *b = runs_make(&memory.al, cases[i].base, RUNS_DEFS, MS("1"));
+        cbx_run *a = runs_make(cbx_ctx_allocator(ctx), cases[i].now, RUNS_DEFS, MS("1"));
+        cbx_run *b = runs_make(cbx_ctx_allocator(ctx), cases[i].base, RUNS_DEFS, MS("1"));
         cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
         cbx_regression *r;
         o.allow_machines = cases[i].allow;
@@ -361,6 +343,37 @@ static void basis_and_interval(void **state)
 #define ROWS 100
 
 /* Holm: a claim that stands alone falls among many; a stronger one stays. */
+#define SAMPLES(n) "\"samples\":[" n "]"
+#define TEN_NOW    "1.01,1.03,1.00,1.02,1.04,0.99,1.01,1.02,1.03,1.00"
+#define TEN_THEN   "1.00,1.02,0.99,1.01,1.03,0.98,1.00,1.01,1.02,0.99"
+
+/* What is not decided by the threshold passes if it is surely within the margin; too few samples decide nothing where they are needed. */
+static void margin_and_samples(void **state)
+{
+    cbx_regression_opts opts = CBX_REGRESSION_OPTS_INIT;
+    const char *now = RUNS_POINT("\"ms\":{\"value\":1.015," SAMPLES(TEN_NOW) "}");
+    const char *then = RUNS_POINT("\"ms\":{\"value\":1.005," SAMPLES(TEN_THEN) "}");
+    const char *few = RUNS_POINT("\"ms\":{\"value\":2,\"lower\":1.9,\"upper\":2.1," SAMPLES("2,1.9,2.1") "}");
+
+    (void)state;
+    opts.threshold = 0.02;
+    check_one(compare_texts(RUNS_DEFS, now, then, &opts), CBX_OUTCOME_UNDECIDED, 3, "wider than the threshold");
+    opts.margin = 0.1;
+    check_one(compare_texts(RUNS_DEFS, now, then, &opts), CBX_OUTCOME_EQUIVALENT, 0, "and within the margin");
+    opts.margin = 0.03;
+    check_one(compare_texts(RUNS_DEFS, now, then, &opts), CBX_OUTCOME_UNDECIDED, 3, "and not within a narrow one");
+    opts.margin = 0.001;
+    opts.threshold = 0.1;
+    check_one(compare_texts(RUNS_DEFS, now, then, &opts), CBX_OUTCOME_EQUIVALENT, 0,
+              "a margin below the threshold is the threshold");
+    check_one(compare_texts(RUNS_DEFS, few, then, &opts), CBX_OUTCOME_REGRESSED, 1, "few samples: by values");
+    opts.needs_samples = true;
+    check_one(compare_texts(RUNS_DEFS, few, then, &opts), CBX_OUTCOME_UNDECIDED, 3,
+              "few samples: not where they are needed");
+    check_one(compare_texts(RUNS_DEFS, RUNS_POINT("\"ms\":{\"value\":2}"), then, &opts), CBX_OUTCOME_REGRESSED, 1,
+              "a side without samples is compared by values all the same");
+}
+
 static void many_rows(void **state)
 {
     (void)state;
@@ -434,7 +447,7 @@ static void options(void **state)
 {
     (void)state;
     static const cbx_regression_rule nameless = { NULL, 0.1, NAN }, negative = { "*", -1, NAN };
-    cbx_run *a = runs_make(&memory.al, "m", RUNS_DEFS, MS("1"));
+    cbx_run *a = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS, MS("1"));
     cbx_regression_opts good = CBX_REGRESSION_OPTS_INIT, bad[8];
     cbx_err err = CBX_ERR_INIT;
 
@@ -476,7 +489,7 @@ static void speed(void **state)
         at += snprintf(text + at, sizeof text - (size_t)at,
                        "%s{\"name\":\"p%d\",\"scenario\":\"s\",\"metrics\":{\"ms\":{\"value\":%d}}}", i ? "," : "", i,
                        i + 1);
-    a = runs_make(&memory.al, "m", RUNS_DEFS, text);
+    a = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS, text);
     for (int k = 0; k < 5; k++) {
         uint64_t t0 = cbx_clock_ns();
         cbx_regression_free(compare(a, a, NULL));
@@ -504,8 +517,8 @@ static cbx_status one_comparison(cbx_ctx *c, void *user)
 static void out_of_memory(void **state)
 {
     (void)state;
-    cbx_run *runs[2] = { runs_make(&memory.al, "m", RUNS_DEFS, samples("ms", 110, 0.1, 7)),
-                         runs_make(&memory.al, "n", RUNS_DEFS, AT("q", "s", "\"a\":\"b\"", "1")) };
+    cbx_run *runs[2] = { runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS, samples("ms", 110, 0.1, 7)),
+                         runs_make(cbx_ctx_allocator(ctx), "n", RUNS_DEFS, AT("q", "s", "\"a\":\"b\"", "1")) };
 
     cbx_run *same[2] = { runs[0], runs[0] };
     CHECK_GT(cbx_test_fail_each(one_comparison, runs, "cbx_regression_create"), 3, "allocations failed");
@@ -517,18 +530,19 @@ static void out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(values, setup, teardown),
-        cmocka_unit_test_setup_teardown(nothing_fails_open, setup, teardown),
-        cmocka_unit_test_setup_teardown(definitions, setup, teardown),
-        cmocka_unit_test_setup_teardown(machines, setup, teardown),
-        cmocka_unit_test_setup_teardown(thresholds, setup, teardown),
-        cmocka_unit_test_setup_teardown(intervals, setup, teardown),
-        cmocka_unit_test_setup_teardown(basis_and_interval, setup, teardown),
-        cmocka_unit_test_setup_teardown(many_rows, setup, teardown),
-        cmocka_unit_test_setup_teardown(false_alarms, setup, teardown),
-        cmocka_unit_test_setup_teardown(options, setup, teardown),
-        cmocka_unit_test_setup_teardown(speed, setup, teardown),
-        cmocka_unit_test_setup_teardown(out_of_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(values, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(nothing_fails_open, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(definitions, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(machines, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(thresholds, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(intervals, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(basis_and_interval, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(margin_and_samples, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(many_rows, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(false_alarms, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(options, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(speed, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(out_of_memory, counted_setup, counted_teardown),
         cmocka_unit_test(names),
     };
     return cmocka_run_group_tests_name("regression", tests, NULL, NULL);

@@ -5,22 +5,9 @@
 
 #include "calibrax/analysis/scaling.h"
 #include "calibrax/base/rng.h"
+#include "counted.h"
 
-static cbx_ctx *ctx;
 static cbx_err err;
-
-static int setup(void **state)
-{
-    (void)state;
-    return cbx_ctx_create(NULL, &ctx, &err) != CBX_OK;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    cbx_ctx_free(ctx);
-    return 0;
-}
 
 #define POINTS 12
 static double f_one(double n) { return 3e-6 + 0 * n; }
@@ -154,5 +141,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(orders), cmocka_unit_test(coverage), cmocka_unit_test(laws),
                                         cmocka_unit_test(refused) };
-    return cmocka_run_group_tests_name("scaling", tests, setup, teardown);
+    return cmocka_run_group_tests_name("scaling", tests, counted_setup, counted_teardown);
 }

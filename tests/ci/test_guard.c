@@ -6,35 +6,18 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/json.h"
 #include "calibrax/ci/guard.h"
-#include "fail_alloc.h"
+#include "counted.h"
 #include "runs.h"
 
 #define MS_AT(name, value)                                                                                             \
     "{\"name\":\"" name "\",\"scenario\":\"s\",\"tags\":{\"k\":\"v\"},\"metrics\":{\"ms\":{\"value\":" value "}}}"
 
-static cbx_test_alloc memory;
-static cbx_ctx *ctx;
 static cbx_err err;
-
-static int setup(void **state)
-{
-    (void)state;
-    cbx_test_alloc_init(&memory);
-    ctx = cbx_test_ctx(&memory);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    cbx_ctx_free(ctx);
-    cbx_test_alloc_check(&memory, "after the test");
-    return 0;
-}
 
 static cbx_regression *compare(const char *machine, const char *now, const char *base)
 {
-    cbx_run *a = runs_make(&memory.al, "m", RUNS_DEFS, now), *b = runs_make(&memory.al, machine, RUNS_DEFS, base);
+    cbx_run *a = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS, now),
+            *b = runs_make(cbx_ctx_allocator(ctx), machine, RUNS_DEFS, base);
     cbx_regression *r = NULL;
 
     CHECK_OK(cbx_regression_create(ctx, a, b, NULL, &r, &err), &err, "compared");
@@ -201,7 +184,7 @@ static void text_and_commands(void **state)
     const char *s;
     cbx_text out;
 
-    cbx_text_init(&out, &memory.al);
+    cbx_text_init(&out, cbx_ctx_allocator(ctx));
     s = write(g, CBX_GUARD_TEXT, &out);
     CHECK(strstr(s, "FAILED: 1 regressed\n") == s, "the answer first");
     check_has(s, "  - a@s{k=v}:ms regressed by +100 %: 2 ms, was 1 (threshold 5 %)\n", "the regression");
@@ -229,7 +212,7 @@ static void json(void **state)
     cbx_json *root = NULL, *f;
     cbx_text out;
 
-    cbx_text_init(&out, &memory.al);
+    cbx_text_init(&out, cbx_ctx_allocator(ctx));
     write(g, CBX_GUARD_JSON, &out);
     CHECK_OK(cbx_json_parse(out.data, out.len, "answer", &root, &err), &err, "reads back");
     CHECK_STR(cbx_json_get_string(root, "schema", ""), "calibrax-gate", "schema");
@@ -262,7 +245,7 @@ static void hostile_names(void **state)
     const char *s;
     cbx_text out;
 
-    cbx_text_init(&out, &memory.al);
+    cbx_text_init(&out, cbx_ctx_allocator(ctx));
     s = write(g, CBX_GUARD_MARKDOWN, &out);
     CHECK(!strstr(s, "x|y") && !strstr(s, "<b>") && !strstr(s, "@me"), "no cell, tag or user");
     CHECK_INT(occurrences(s, "\n"), 9, "no line of its own");
@@ -301,7 +284,7 @@ static void junit(void **state)
         cbx_guard *g = guard(r, w, "2026-01-01T00:00:00Z");
         cbx_text out;
         const char *s;
-        cbx_text_init(&out, &memory.al);
+        cbx_text_init(&out, cbx_ctx_allocator(ctx));
         s = write(g, CBX_GUARD_JUNIT, &out);
         check_has(s, cases[i].suite, cases[i].why);
         CHECK_INT(occurrences(s, "<failure "), cases[i].failures, cases[i].why);
@@ -335,7 +318,7 @@ static void markdown_is_bounded(void **state)
     }
     r = compare("m", points[1], points[0]);
     g = guard(r, NULL, "2026-01-01T00:00:00Z");
-    cbx_text_init(&out, &memory.al);
+    cbx_text_init(&out, cbx_ctx_allocator(ctx));
     s = write(g, CBX_GUARD_MARKDOWN, &out);
     CHECK_LE(strlen(s), CBX_GUARD_MARKDOWN_BYTES, "[bytes] bounded");
     CHECK_GT(strlen(s), CBX_GUARD_MARKDOWN_BYTES / 2, "[bytes] and used");
@@ -391,15 +374,15 @@ static void out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(waived, setup, teardown),
-        cmocka_unit_test_setup_teardown(nothing_cannot_be_waived, setup, teardown),
-        cmocka_unit_test_setup_teardown(waivers_read_strictly, setup, teardown),
-        cmocka_unit_test_setup_teardown(text_and_commands, setup, teardown),
-        cmocka_unit_test_setup_teardown(json, setup, teardown),
-        cmocka_unit_test_setup_teardown(hostile_names, setup, teardown),
-        cmocka_unit_test_setup_teardown(junit, setup, teardown),
-        cmocka_unit_test_setup_teardown(markdown_is_bounded, setup, teardown),
-        cmocka_unit_test_setup_teardown(out_of_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(waived, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(nothing_cannot_be_waived, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(waivers_read_strictly, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(text_and_commands, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(json, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(hostile_names, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(junit, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(markdown_is_bounded, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(out_of_memory, counted_setup, counted_teardown),
         cmocka_unit_test(formats),
     };
     return cmocka_run_group_tests_name("guard", tests, NULL, NULL);

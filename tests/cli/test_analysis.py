@@ -96,6 +96,7 @@ def ranks_of_equals_and_of_nothing(p):
     one_sentence(run(p, "rank", "--input", write(p, "i.json", RUN, points=points(1, 2, 3), metric_defs={}), expect=2), "no metric has a direction", "calibrax")
     one_sentence(run(p, "rank", "--input", write(p, "n.json", RUN, points=points(-1.0, 2.0, 3.0), metric_defs=defs), expect=2), "--score min-max", "calibrax")
     one_sentence(run(p, "rank", "--input", p.file("n.json"), "--score", "sum", expect=2), "geometric or min-max", "calibrax")
+    one_sentence(run(p, "rank", "--input", p.file("n.json"), "--draws", "2000000", expect=2), "--draws", "calibrax")
     one_sentence(run(p, "rank", "--input", p.file("n.json"), "--weight", "u=1", expect=2), "'u'", "calibrax")
     one_sentence(run(p, "rank", "--input", p.file("n.json"), "--weight", "u", expect=2), "METRIC=X", "calibrax")
     one_sentence(run(p, "rank", "--input", write(p, "one.json", RUN, points=points(1)), expect=2), "two", "calibrax")
@@ -346,6 +347,11 @@ def what_is_new_since_the_last_look(p):
     document = ask(p, "changepoints", *look, "--new-only")
     equal((changes(document), document["series"][0]["unseen"]), ([("r0052", True, "better")], 32), "what came")
     has(run(p, "changepoints", *look, "--new-only", expect=0).stdout, "no new change")
+    with open(p.file("kept/state.json"), encoding="utf-8") as f:
+        whole = f.read()
+    for cut in range(len(whole) - 1):
+        p.write("kept/state.json", whole[:cut])
+        one_sentence(run(p, "changepoints", *look, expect=2), "state.json", "calibrax")
     os.remove(p.file("kept/state.json"))
     run(p, "changepoints", *look, "--check", expect=1)
     for text, part in (('{"schema"', "state.json"), ('{"schema":"x"}', "no state of changepoints"), ('{"schema":"calibrax-changepoints-state","version":2}', "later version"),

@@ -70,6 +70,15 @@ def wrong_functions_are_found(p):
         has(json.dumps(row["failure_detail"]), part)
 
 
+def its_reference_rejects_its_mutant(p):
+    numpy(p)
+    example(p, "row_norm.json", "row_norm.py")
+    done = p.run("selftest", "--mutants", "--define", "row_norm.json", "--case", "row_norm", "--json", timeout=240)
+    score = json.loads(done.stdout)["mutants"]
+    check(score["mutants"] >= 2 and score["found"] == score["mutants"], f"{score}")
+    check("mutant" not in score["survivors"], score["survivors"])
+
+
 def a_wrong_reference_is_not_taken_from_the_cache(p):
     numpy(p)
     example(p, "row_norm.json", "row_norm.py")
@@ -157,6 +166,7 @@ def bad_files_get_one_sentence(p):
 main([
     python_functions,
     wrong_functions_are_found,
+    its_reference_rejects_its_mutant,
     a_wrong_reference_is_not_taken_from_the_cache,
     the_skeletons_run,
     set_up_comes_first,

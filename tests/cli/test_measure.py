@@ -1,5 +1,6 @@
 """A small sweep from end to end: rows, reports, store, resume, renders, and every misfortune on the way."""
 import functools
+import gzip
 import json
 import os
 import re
@@ -38,10 +39,13 @@ def tiny_run(p):
     for name in ("results/semiring_matmul.md", "site/index.html"):
         check(os.path.getsize(p.file(name)) > 500, name)
     stored = os.listdir(p.file("results/store/semiring_matmul"))
-    equal(sorted(n.endswith(".raw.jsonl") for n in stored if n.endswith(".jsonl")), [False, True], "rows and raw launches")
-    raw = [n for n in stored if n.endswith(".raw.jsonl")][0]
-    with open(p.file("results/store/semiring_matmul", raw), encoding="utf-8") as f:
+    equal(sorted(n.endswith(".raw.jsonl.gz") for n in stored if ".jsonl" in n), [False, True], "rows and raw launches")
+    raw = [n for n in stored if n.endswith(".raw.jsonl.gz")][0]
+    with gzip.open(p.file("results/store/semiring_matmul", raw), "rt", encoding="utf-8") as f:
         launches = [json.loads(line) for line in f]
+    shown = p.run("raw", raw.removesuffix(".raw.jsonl.gz"), expect=0).stdout
+    equal([json.loads(line) for line in shown.splitlines()], launches, "nperf raw prints them")
+    one_sentence(p.run("raw", "20000101T000000.000000+0000__nosha", expect=2), "20000101T000000")
     equal(len([x for x in launches if not x["retry"]]), 4, "two launches of two baselines")
 
 
@@ -68,8 +72,8 @@ def json_document(p):
 def interleaved(p):
     p.run("--point", TINY, "--baselines", "stream,tiled", "--launches", "4", "--repeats", "1", "--store", expect=0)
     folder = p.file("results/store/semiring_matmul")
-    raw = [n for n in os.listdir(folder) if n.endswith(".raw.jsonl")][0]
-    with open(os.path.join(folder, raw), encoding="utf-8") as f:
+    raw = [n for n in os.listdir(folder) if n.endswith(".raw.jsonl.gz")][0]
+    with gzip.open(os.path.join(folder, raw), "rt", encoding="utf-8") as f:
         launches = [json.loads(line) for line in f]
     order = {}
     for x in launches:

@@ -1,12 +1,14 @@
 """calibrax run: shared objects and commands into a run, their targets, failures and interruption."""
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 
-from harness import BUILD, CALIBRAX, SOURCE, check, equal, has, main, one_sentence
+from harness import BUILD, CALIBRAX, SOURCE, Skip, check, equal, has, main, one_sentence
 
 PLUGINS = os.path.abspath(os.path.join(BUILD, "tests/benchmark"))
 PLUGIN = os.path.join(PLUGINS, "libbench_plugin.so")
@@ -206,4 +208,26 @@ def interrupted(p):
     equal(child.returncode, 130, "what does not end is killed after the grace")
 
 
-main([the_list, a_shared_object, text, a_run_in_a_store, two_runs_can_be_checked, targets, failures, commands, faults_are_sentences, interrupted])
+def examples(language):
+    with open(os.path.join(SOURCE, "docs/benchmarks.md"), encoding="utf-8") as f:
+        return re.findall(f"```{language}\n(.*?)```", f.read(), re.S)
+
+
+def the_manual(p):
+    (plugin,), (module,), (commands_file,) = examples("c"), examples("python"), examples("json")
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if not compiler:
+        raise Skip("no C compiler: apt-get install gcc")
+    done = subprocess.run([compiler, "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", f"-I{SOURCE}", p.write("sum.c", plugin), "-o", p.file("sum.so")],
+                          capture_output=True, text=True)
+    equal((done.returncode, done.stderr), (0, ""), "it compiles without a warning")
+    metrics = points(report(p, "--plugin", "sum.so", "-c", "n=100"))["sum"]["metrics"]
+    equal(metrics["total"]["value"], 4950, "the configuration counts")
+    document = report(p, "--module", p.write("sort.py", module), "--python", sys.executable, "--config", "n=200")
+    equal([t["outcome"] for t in document["targets"]], ["met"], "the Python class")
+    document = report(p, "--file", p.write("commands.json", commands_file))
+    equal([t["outcome"] for t in document["targets"]], ["met", "met"], "the commands")
+    check(not os.path.exists(p.file("data")), "torn down")
+
+
+main([the_manual, the_list, a_shared_object, text, a_run_in_a_store, two_runs_can_be_checked, targets, failures, commands, faults_are_sentences, interrupted])

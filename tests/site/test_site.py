@@ -15,6 +15,9 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "cli"))
+import made_rows  # noqa: E402
+
 ROWS = os.path.join(HERE, "..", "fixtures", "rows")
 MAKE_ROWS = os.path.join(ROWS, "make_rows.py")
 VOID = {"meta", "input", "br", "img", "link", "path", "use"}
@@ -168,6 +171,34 @@ def check_dom(tap, folder, browser):
     tap.check("tiled is 8.1x faster than stream" in text, "the sentence opens the page")
 
 
+def check_history(tap, tool, folder, browser):
+    """A store of twenty runs, in which one baseline gets slower at the thirteenth."""
+    store = os.path.join(folder, "store")
+    os.makedirs(store)
+    for run in range(20):
+        with open(os.path.join(store, f"{run:02d}.jsonl"), "w", encoding="utf-8") as f:
+            f.write(made_rows.text([made_rows.row(run, baseline=b, launches=11, seconds=1e-3 * (1.3 if b == "b3" and run > 12 else 1))
+                                    for b in ("b1", "b2", "b3")]))
+    text = render(tool, "store", store, os.path.join(folder, "store.html"))
+    tap.equal(outside_references(text), [], "store: nothing refers to the outside")
+    dom = Dom(browse(browser, os.path.join(folder, "store.html"), folder) if browser else text)
+    tap.equal(len(dom.all("figure", class_="history")), 1, "store: the history of the point")
+    tap.equal(len(dom.all("path", class_="line")), 3, "store: a line a baseline")
+    tap.check(len({e["attrs"]["stroke"] for e in dom.all("path", class_="line")}) == 3 and
+              all(e["attrs"]["stroke"].startswith("var(--c") for e in dom.all("path", class_="line")), "store: in the colours of the page")
+    changes = [e["text"] for e in dom.all("li") if "slower by" in e["text"]]
+    tap.check(len(changes) == 1 and changes[0].startswith("b3 "), "store: one change, in words", changes)
+    regions = [e["attrs"] for e in dom.all("div", class_="scroll")]
+    tap.check(regions and all(r.get("tabindex") == "0" and r.get("role") == "region" and r.get("aria-label") for r in regions),
+              "store: what scrolls can be reached by keyboard and has a name")
+    figures = dom.all("figure")
+    tap.check(figures and text.count("<figcaption>") == len(figures), "store: pictures have names")
+    ids = [e["attrs"]["id"] for e in dom.elements if "id" in e["attrs"]]
+    tap.equal(len(ids), len(set(ids)), "store: an id stands once")
+    tap.check("main" in ids and dom.all("a", class_="skip")[0]["attrs"]["href"] == "#main", "store: a way past the head")
+    tap.check(all(e["attrs"].get("scope") for e in dom.all("th")), "store: heads say what they are heads of")
+
+
 def selftest_of(folder, browser, name):
     """What the page's own test wrote down; None if it wrote nothing."""
     outputs = Dom(browse(browser, os.path.join(folder, name), folder, "#selftest")).all("output")
@@ -215,6 +246,7 @@ def main(tool):
     with tempfile.TemporaryDirectory() as folder:
         check_text(tap, tool, folder)
         check_evil(tap, tool, folder, browser)
+        check_history(tap, tool, folder, browser)
         if browser:
             check_dom(tap, folder, browser)
             check_selftest(tap, folder, browser)

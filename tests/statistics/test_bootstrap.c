@@ -11,9 +11,8 @@
 #include "calibrax/statistics/bootstrap.h"
 #include "calibrax/statistics/interval.h"
 #include "calibrax/statistics/resample.h"
-#include "fail_alloc.h"
+#include "counted.h"
 
-static cbx_ctx *ctx;
 static cbx_err err;
 
 static void clock_readings(double *x, size_t n, uint64_t stream)
@@ -290,19 +289,6 @@ static void every_instruction_set_draws_the_same(void **state)
     CHECK(!cbx__draw_by(3, key, 0, 5, 5, other), "no such variant");
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    return cbx_ctx_create(NULL, &ctx, &err) != CBX_OK;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    cbx_ctx_free(ctx);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,5 +302,5 @@ int main(void)
         cmocka_unit_test(nested_threads_and_shapes),
         cmocka_unit_test(every_instruction_set_draws_the_same),
     };
-    return cmocka_run_group_tests_name("statistics/bootstrap", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("statistics/bootstrap", tests, counted_setup, counted_teardown);
 }

@@ -21,8 +21,9 @@ enum { RESAMPLES = 999, LARGEST = 100 };
 static cbx_ctx *ctx;
 static cbx_err err;
 
-typedef enum method { MEDIAN, SHIFT, STUDENT, PERCENTILE, BASIC, BCA, STUDENTISED, METHODS } method;
+typedef enum method { MEDIAN, INTERPOLATED, SHIFT, STUDENT, PERCENTILE, BASIC, BCA, STUDENTISED, METHODS } method;
 static const char *const names[METHODS] = { "median, order statistics",
+                                            "median, interpolated",
                                             "pseudo-median, Hodges-Lehmann",
                                             "mean, t",
                                             "mean, percentile",
@@ -31,7 +32,7 @@ static const char *const names[METHODS] = { "median, order statistics",
                                             "mean, studentised" };
 
 /* Five values attain no 95 % for their median: there 90 % is asked for. */
-static double level_of(method m, size_t n) { return m == MEDIAN && n < 6 ? 0.90 : 0.95; }
+static double level_of(method m, size_t n) { return m <= INTERPOLATED && n < 6 ? 0.90 : 0.95; }
 
 static cbx_interval interval_of(method m, const double *x, size_t n, uint64_t seed)
 {
@@ -44,6 +45,7 @@ static cbx_interval interval_of(method m, const double *x, size_t n, uint64_t se
     o.threads = 1;
     switch (m) {
     case MEDIAN: st = cbx_stat_median_interval(ctx, x, n, level_of(m, n), &iv, &err); break;
+    case INTERPOLATED: st = cbx_stat_median_interpolated(ctx, x, n, level_of(m, n), &iv, &err); break;
     case SHIFT: st = cbx_stat_hodges_lehmann(ctx, x, n, level_of(m, n), &iv, &err); break;
     case STUDENT: st = cbx_stat_mean_interval(x, n, level_of(m, n), &iv, &err); break;
     default: o.method = (cbx_boot_method)(m - PERCENTILE); st = cbx_stat_bootstrap(ctx, x, n, NULL, 0, &o, &iv, &err);
@@ -53,7 +55,7 @@ static cbx_interval interval_of(method m, const double *x, size_t n, uint64_t se
 }
 
 /* Normal 10 + z, or lognormal exp(z) with sigma 1. */
-static double truth_of(method m, bool lognormal) { return !lognormal ? 10 : m == MEDIAN ? 1 : exp(0.5); }
+static double truth_of(method m, bool lognormal) { return !lognormal ? 10 : m <= INTERPOLATED ? 1 : exp(0.5); }
 
 /* Share of `runs` samples whose interval holds the truth; an interval without a level holds nothing.  *attained: the level it says. */
 static double coverage(method m, size_t n, bool lognormal, size_t runs, double *attained)
@@ -85,6 +87,9 @@ static void medians_cover_what_they_attain(void **state)
         share = coverage(MEDIAN, n, i >= 3, 4000, &attained);
         CHECK(attained >= level_of(MEDIAN, n), "at least what was asked for");
         CHECK_LE(fabs(share - attained), 0.015, "coverage is the level attained");
+        share = coverage(INTERPOLATED, n, i >= 3, 4000, &attained);
+        CHECK(attained == level_of(INTERPOLATED, n), "what was asked for");
+        CHECK_LE(fabs(share - attained), 0.015, "and that is what it covers");
     }
 }
 

@@ -10,7 +10,7 @@
 #include "../fixtures/statistics/expected.h"
 #include "calibrax/base/rng.h"
 #include "calibrax/statistics/estimate.h"
-#include "fail_alloc.h"
+#include "counted.h"
 
 #define A(...)                                                                                                         \
     {                                                                                                                  \
@@ -50,21 +50,7 @@ static const struct {
 #undef ROW
 };
 
-static cbx_ctx *ctx;
 static cbx_err err;
-
-static int set_up(void **state)
-{
-    (void)state;
-    return cbx_ctx_create(NULL, &ctx, &err) != CBX_OK;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    cbx_ctx_free(ctx);
-    return 0;
-}
 
 /* Quantiles are NumPy's to the last bit.  Mean and deviation are Welford's: relative error of the deviation below n u kappa,
  * kappa^2 = 1 + mean^2/variance; Chan, Golub & LeVeque, The American Statistician 37 (1983) 242-247. */
@@ -309,6 +295,7 @@ static cbx_status all_of_it(cbx_ctx *c, void *user)
 
     if (!st) st = cbx_stat_median(c, x, 3, &m, user);
     if (!st) st = cbx_stat_median_interval(c, x, 3, 0.5, &iv, user);
+    if (!st) st = cbx_stat_median_interpolated(c, x, 3, 0.5, &iv, user);
     if (!st) st = cbx_stat_paired_ratio(c, x, x, 3, 0.5, &iv, user);
     return st;
 }
@@ -319,9 +306,37 @@ static void no_memory(void **state)
     CHECK_GT(cbx_test_fail_each(all_of_it, &err, "estimates"), 3, "a scratch each");
 }
 
+/* Ten values by hand: c_2 = 1 - 22/1024, c_3 = 1 - 112/1024, i = (c_2 - 0.95) / (c_2 - c_3), w = 8 i / (2 + 6 i). */
+static void interpolated_median_interval(void **state)
+{
+    static const double x[] = { 7, 1, 10, 4, 2, 9, 3, 8, 5, 6 }, same[] = { 3, 3, 3, 3, 3, 3 };
+    const double i = (1 - 22 / 1024.0 - 0.95) / (90 / 1024.0), w = 8 * i / (2 + 6 * i);
+    cbx_interval iv, exact;
+
+    (void)state;
+    CHECK_OK(cbx_stat_median_interpolated(ctx, x, 10, 0.95, &iv, &err), &err, "interval");
+    CHECK_LE(fabs(iv.lower - (2 + w)), 1e-14, "between the second and the third");
+    CHECK_LE(fabs(iv.upper - (9 - w)), 1e-14, "and its mirror image");
+    CHECK(iv.value == 5.5 && iv.level == 0.95, "the median, and the level asked for");
+    CHECK_OK(cbx_stat_median_interpolated(ctx, x, 5, 0.95, &iv, &err), &err, "too few");
+    CHECK(iv.level == 0 && isinf(iv.lower) && isinf(iv.upper), "no interval of five values has 95 %");
+    CHECK_OK(cbx_stat_median_interpolated(ctx, same, 6, 0.9, &iv, &err), &err, "constant");
+    CHECK(iv.lower == 3 && iv.upper == 3, "is its value");
+    for (size_t n = 1; n <= 10; n++)
+        for (double level = 0.05; level < 1; level += 0.05) {
+            CHECK_OK(cbx_stat_median_interpolated(ctx, x, n, level, &iv, &err), &err, "any size and level");
+            CHECK_OK(cbx_stat_median_interval(ctx, x, n, level, &exact, &err), &err, "any size and level");
+            CHECK(iv.lower >= exact.lower && iv.upper <= exact.upper && iv.lower <= iv.value && iv.value <= iv.upper,
+                  "within the order-statistic one, about the median");
+        }
+    CHECK_STATUS(cbx_stat_median_interpolated(ctx, x, 10, 1, &iv, &err), CBX_EINVAL, "level");
+    CHECK_STATUS(cbx_stat_median_interpolated(ctx, x, 0, 0.9, &iv, &err), CBX_EINVAL, "no values");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(interpolated_median_interval),
         cmocka_unit_test(summaries_are_numpys),
         cmocka_unit_test(quantiles_at_the_edges),
         cmocka_unit_test(sorting),
@@ -333,5 +348,5 @@ int main(void)
         cmocka_unit_test(what_is_refused),
         cmocka_unit_test(no_memory),
     };
-    return cmocka_run_group_tests_name("estimate", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("estimate", tests, counted_setup, counted_teardown);
 }

@@ -11,9 +11,8 @@
 #include "calibrax/statistics/series.h"
 #include "calibrax/statistics/steady.h"
 #include "calibrax/statistics/variance.h"
-#include "fail_alloc.h"
+#include "counted.h"
 
-static cbx_ctx *ctx;
 static cbx_err err;
 
 static void autoregressive(double rho, size_t n, uint64_t stream, double *x)
@@ -404,19 +403,6 @@ static void every_allocation_may_fail(void **state)
     CHECK_GT(cbx_test_fail_each(all_of_them, NULL, "series"), 5, "allocations");
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    return cbx_ctx_create(NULL, &ctx, &err) != CBX_OK;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    cbx_ctx_free(ctx);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -432,5 +418,5 @@ int main(void)
         cmocka_unit_test(detectable_effects),
         cmocka_unit_test(every_allocation_may_fail),
     };
-    return cmocka_run_group_tests_name("statistics/series", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("statistics/series", tests, counted_setup, counted_teardown);
 }

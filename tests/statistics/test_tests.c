@@ -15,9 +15,8 @@
 #include "calibrax/statistics/significance.h"
 #include "calibrax/statistics/spread.h"
 #include "calibrax/statistics/test.h"
-#include "fail_alloc.h"
+#include "counted.h"
 
-static cbx_ctx *ctx;
 static cbx_err err;
 
 static double uniform_cdf(double at, void *user)
@@ -338,19 +337,6 @@ static void every_allocation_may_fail(void **state)
     CHECK_GT(cbx_test_fail_each(all_of_them, NULL, "statistics"), 30, "allocations");
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    return cbx_ctx_create(NULL, &ctx, &err) != CBX_OK;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    cbx_ctx_free(ctx);
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,5 +351,5 @@ int main(void)
         cmocka_unit_test(tests_keep_their_level),
         cmocka_unit_test(every_allocation_may_fail),
     };
-    return cmocka_run_group_tests_name("statistics/tests", tests, set_up, tear_down);
+    return cmocka_run_group_tests_name("statistics/tests", tests, counted_setup, counted_teardown);
 }

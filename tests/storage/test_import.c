@@ -27,6 +27,7 @@ static const struct {
     { "import/pytest-benchmark.json", "pytest-benchmark", 1, 3, 0, 0, "test_sorted", "sort", "n", "10", "time", "s",
       NAN, 5 },
     { "import/pyperf.json", "pyperf", 1, 2, 0, 1, "sum", "", NULL, NULL, "time", "s", NAN, 6 },
+    { "import/pyperf.json.gz", "pyperf", 1, 2, 0, 1, "sum", "", NULL, NULL, "time", "s", NAN, 6 },
     { "import/go.txt", "go", 1, 3, 0, 0, "Sort", "example.org/toys", "n", "10", "time", "s", NAN, 2 },
     { "import/asv/host/77b9cf03-existing.json", "asv", 1, 6, 2, 1, "time_sorted", "sorting.Sorting", "order", "down",
       "time", "s", NAN, 6 },
@@ -39,7 +40,7 @@ static const struct {
     { "import/jmh.json", "jmh", 1, 3, 0, 1, "quick", "org.example.Sort", "threads", "4", "throughput", "ops/s", 80000,
       1 },
     { "import/nanobench.json", "nanobench", 1, 1, 0, 0, "quick", "sort", "n", "1000", "time", "s", 2.05e-6, 3 },
-    { "import/nvbench.json", "nvbench", 1, 1, 1, 0, "copy", "", "Elements", "65536", "time", "s", 4.25e-6, 0 },
+    { "import/nvbench.json", "nvbench", 1, 1, 1, 0, "copy", "", "Elements", "65536", "time", "s", 4.25e-6, 1200 },
     { "import/nvbench.json", "nvbench", 1, 1, 1, 0, "copy", "", "device", "Some GPU", "bytes_per_second", "B/s",
       1.23e11, 0 },
     { "import/benchmarktools.json", "benchmarktools", 1, 2, 1, 0, "quick", "sort", NULL, NULL, "time", "s", 2.05e-6,
@@ -186,6 +187,85 @@ static void files_cut_at_each_byte(void **state)
             CHECK_LE(wholes, 2, "a JSON file without its end is none");
         cbx_mem_free(cbx_ctx_allocator(ctx), text, len + 1);
     }
+    cbx_ctx_free(ctx);
+}
+
+/* A kilobyte that is a gigabyte of blanks, a member behind another, something that is none, and each byte damaged. */
+static void compressed_files(void **state)
+{
+    cbx_import_opts opts = CBX_IMPORT_OPTS_INIT;
+    cbx_import import;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_ctx *ctx = NULL;
+    char path[512], *text, *twice;
+    size_t len, taken = 0;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), &err, "context");
+    CHECK_OK(cbx_file_read(ctx, path_of("import/pyperf.json.gz", path), 0, &text, &len, &err), &err, path);
+    for (size_t i = 0; i < len; i++) {
+        text[i] ^= 0x10;
+        taken += try_text(ctx, text, len, NULL) == CBX_OK;
+        text[i] ^= 0x10;
+    }
+    CHECK_LE(taken, 12, "damage is seen, but for what the head says of time and system");
+    twice = malloc(2 * len);
+    memcpy(twice, text, len);
+    memcpy(twice + len, text, len);
+    CHECK_STATUS(try_text(ctx, twice, 2 * len, NULL), CBX_EFORMAT, "two documents are no JSON");
+    CHECK_STATUS(try_text(ctx, twice, 2 * len - 9, NULL), CBX_EFORMAT, "and the second one must be whole");
+    opts.max_bytes = 2 * len;
+    CHECK_STATUS(cbx_import_text(ctx, text, len, "f.gz", &opts, &import, &err), CBX_EOVERFLOW, "more than is allowed");
+    CHECK(strstr(err.message, "f.gz"), err.message);
+    free(twice);
+    cbx_mem_free(cbx_ctx_allocator(ctx), text, len + 1);
+    cbx_ctx_free(ctx);
+}
+
+/* The file of samples is looked for below the JSON's folder, and nowhere else. */
+static void samples_beside_the_file(void **state)
+{
+    static const struct {
+        const char *name;
+        int size;
+        size_t nnotes, nsamples;
+        const char *why;
+    } names[] = {
+        { "s.bin", 3, 0, 3, "beside it" },
+        { "s.bin", 4, 1, 0, "another number of them" },
+        { "none.bin", 3, 1, 0, "not there" },
+        { "../s.bin", 3, 1, 0, "leads out of the folder" },
+        { "/etc/hostname", 3, 1, 0, "leads anywhere" },
+    };
+    static const float values[] = { 1e-6f, 2e-6f, 4e-6f };
+    cbx_ctx *ctx = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    char folder[64], json[128], bin[128], text[600];
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, NULL), &err, "context");
+    cbx_test_folder(folder);
+    snprintf(json, sizeof json, "%s/a.json", folder);
+    snprintf(bin, sizeof bin, "%s/s.bin", folder);
+    CHECK_OK(cbx_file_write_atomic(ctx, bin, values, sizeof values, &err), &err, "samples");
+    for (size_t i = 0; i < CBX_LEN(names); i++) {
+        const cbx_metric *m;
+        cbx_import import;
+        snprintf(text, sizeof text,
+                 "{\"benchmarks\":[{\"name\":\"b\",\"states\":[{\"summaries\":[{\"tag\":\"nv/cold/time/gpu/mean\","
+                 "\"data\":[{\"name\":\"value\",\"type\":\"float64\",\"value\":\"2e-6\"}]},"
+                 "{\"tag\":\"nv/json/bin:nv/cold/sample_times\",\"data\":[{\"name\":\"filename\",\"type\":\"string\","
+                 "\"value\":\"%s\"},{\"name\":\"size\",\"type\":\"int64\",\"value\":\"%d\"}]}]}]}]}",
+                 names[i].name, names[i].size);
+        CHECK_OK(cbx_file_write_atomic(ctx, json, text, strlen(text), &err), &err, "JSON");
+        CHECK_OK(cbx_import_file(ctx, json, NULL, &import, &err), &err, names[i].why);
+        CHECK_INT(import.nnotes, names[i].nnotes, names[i].why);
+        m = cbx_point_metric(cbx_run_point(import.runs[0], 0), "time");
+        CHECK_INT(m->nsamples, names[i].nsamples, names[i].why);
+        if (m->nsamples) CHECK(m->samples[2] == (double)values[2], "little-endian floats");
+        cbx_import_clear(&import);
+    }
+    cbx_test_folder_remove(folder);
     cbx_ctx_free(ctx);
 }
 
@@ -388,6 +468,8 @@ int main(void)
         cmocka_unit_test(fixtures_come_to_what_they_hold),
         cmocka_unit_test(facts_of_the_run_are_kept),
         cmocka_unit_test(files_cut_at_each_byte),
+        cmocka_unit_test(compressed_files),
+        cmocka_unit_test(samples_beside_the_file),
         cmocka_unit_test(each_member_of_another_type),
         cmocka_unit_test(memory_that_runs_out),
         cmocka_unit_test(odd_files_get_one_sentence),

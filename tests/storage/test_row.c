@@ -489,9 +489,9 @@ static void test_store(void **in)
     }
     CHECK(cbx_path_exists(path_in(s, "store/semiring_matmul/20260220T113424.346877+0000__0f3c2b1.jsonl")),
           "file of the id");
-    CHECK(!cbx_path_exists(path_in(s, "store/semiring_matmul/20260220T113424.346877+0000__0f3c2b1.raw.jsonl")),
+    CHECK(!cbx_path_exists(path_in(s, "store/semiring_matmul/20260220T113424.346877+0000__0f3c2b1.raw.jsonl.gz")),
           "no raw launches given");
-    CHECK(cbx_path_exists(path_in(s, "store/semiring_matmul/20260220T113424.346877+0000__0f3c2b1-02.raw.jsonl")),
+    CHECK(cbx_path_exists(path_in(s, "store/semiring_matmul/20260220T113424.346877+0000__0f3c2b1-02.raw.jsonl.gz")),
           "raw launches beside");
     cbx_rows_clear(&s->rows);
     CHECK_OK(cbx_rows_read(s->ctx, kept_root, &s->rows, &err), &err, "read the store");

@@ -2,7 +2,6 @@
 #include "check.h"
 
 #include <math.h>
-#include <signal.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -448,7 +447,7 @@ static void test_a_store_that_cannot_be_written(void **in)
     s->store = open_at(s->ctx, s->root);
 }
 
-/* --- writers and kills --- */
+/* --- writers --- */
 
 static void write_many(const char *root, const char *prefix, int n)
 {
@@ -485,35 +484,6 @@ static void test_writers_lose_nothing(void **in)
         CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0, "every write and every query succeeded");
     }
     CHECK_INT(count(s, NULL), 120, "all runs of all writers");
-}
-
-static void test_killed_writers_tear_nothing(void **in)
-{
-    state *s = *in;
-    cbx_store_report report;
-    cbx_err err = CBX_ERR_INIT;
-    const char *more = getenv("CALIBRAX_KILLS");
-    int kills = more ? atoi(more) : 25;
-
-    for (int k = 0; k < kills; k++) {
-        char prefix[16], first[160];
-        pid_t child;
-        int status;
-        snprintf(prefix, sizeof prefix, "k%d", k);
-        snprintf(first, sizeof first, "%s/runs/%s-0000.json", s->root, prefix);
-        if ((child = fork()) == 0) write_many(s->root, prefix, 100000);
-        while (!cbx_path_exists(first)) usleep(500);
-        usleep((unsigned)(k * 7919 % 5000));
-        kill(child, SIGKILL);
-        waitpid(child, &status, 0);
-        CHECK(WIFSIGNALED(status), "killed while writing");
-    }
-    CHECK_LE(kills, count(s, NULL), "what was finished is there");
-    CHECK_OK(cbx_store_compact(s->store, NULL, &report, &err), &err, "compaction sweeps up");
-    cbx_store_report_clear(&report);
-    CHECK_OK(cbx_store_verify(s->store, &report, &err), &err, "verify");
-    CHECK_INT(report.nproblems, 0, "and no file is torn");
-    cbx_store_report_clear(&report);
 }
 
 /* --- care --- */
@@ -628,7 +598,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_verify_sees_a_flipped_bit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_store_that_cannot_be_written, setup, teardown),
         cmocka_unit_test_setup_teardown(test_writers_lose_nothing, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_killed_writers_tear_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_compaction_keeps_the_newest_and_the_baselines, setup, teardown),
         cmocka_unit_test_setup_teardown(test_export_and_migration, setup, teardown),
         cmocka_unit_test_setup_teardown(test_every_allocation_may_fail, setup, teardown),

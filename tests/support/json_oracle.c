@@ -1,3 +1,4 @@
+/* The second reader of JSON: json-c behind a scan, compared value by value. */
 #include "json_oracle.h"
 
 #include <json-c/json.h>

@@ -232,7 +232,7 @@ BAD_MESSAGES = (
     (b"[1]\n", "message", "not an object"),
     (b'{"op":7}\n', "message", "op is not a text"),
     (b'{"op":"dance"}\n', "message", "unknown op"),
-    (b'{"op":"oracle"}\n', "message", "the oracle is the native worker's"),
+    (b'{"op":"oracle"}\n', "oracle", "the oracle comes after a load without baseline"),
     (b"[" * 60000 + b"\n", "message", "nested beyond reason"),
     (b"x" * 70000, "message", "longer than 64 KiB without an end"),
     (b'{"op":"compile"}\n', "compile", "compile before load"),
@@ -257,6 +257,7 @@ def _() -> None:
             expect(worker.end(), 1)
 
 
+NO_FILE = {"file": "/no/such/file.py", "call": "f", "inputs": ["A", "B"], "outputs": ["C"]}
 BAD_LOADS = (
     ({"case": "no_such_case"}, "protocol", "unknown case"),
     ({"baseline": "no-such-baseline"}, "protocol", "unknown baseline"),
@@ -269,6 +270,12 @@ BAD_LOADS = (
     ({"point": None}, "protocol", "no point"),
     ({"arrays": [{"name": n, "set": s} for n, s in (("A", 1), ("A", 2), ("B", 1), ("B", 2))]}, "protocol", "no set 0"),
     ({"arrays": [{"name": "A", "set": s} for s in range(4)]}, "protocol", "no B"),
+    ({"definition": 7}, "protocol", "a definition that is no object"),
+    ({"definition": {}}, "protocol", "a definition of nothing"),
+    ({"definition": {**NO_FILE, "rtol": -1}}, "protocol", "a tolerance that is none"),
+    ({"definition": {**NO_FILE, "inputs": ["x"]}}, "protocol", "other inputs"),
+    ({"definition": {**NO_FILE, "outputs": ["x"]}}, "protocol", "other outputs"),
+    ({"definition": NO_FILE}, "run_error", "a file that is not there"),
     ({"heap_pad": 1 << 60}, "out_of_memory", "more memory than there is"),
 )
 

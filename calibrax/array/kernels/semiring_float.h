@@ -18,7 +18,7 @@ static NAME(job) NAME(layout)(const cbx__semiring_plan *plan, char *base)
     j.mc = even_part(p->m, blocks->mc, MR);
     j.nc = even_part(p->n, blocks->nc, NR);
     j.ms = plan->threads == 1 ? j.mc : min_size(round_up(p->m, MR), j.mc * 2 * nt);
-    j.jc = plan->threads == 1 ? j.nc : even_part(j.nc, (j.nc + 4 * nt - 1) / (4 * nt) + least, NR);
+    j.jc = even_part(j.nc, plan->threads == 1 ? blocks->jc : min_size(blocks->jc, j.nc / (4 * nt) + least), NR);
     T **const part[] = { &j.pa, &j.pb, &j.row_shift, &j.row_limit, &j.col_shift, &j.col_limit };
     /* as much for fewer rows as for more, or a smaller last block would not fit */
     const size_t count[] = { min_size(round_up(p->m, MR), blocks->mc * (nt == 1 ? 1 : 2 * nt)) * j.kc,
@@ -190,11 +190,12 @@ static void NAME(tile)(const NAME(job) * j, const NAME(slab) * s, size_t i, size
     }
 }
 
-/* Rows [i0, i1), columns [j0, j1): a panel of B stays in the first-level cache while panels of A pass. */
+/* Rows [i0, i1), columns [j0, j1): a panel of A stays in the first-level cache while panels of B pass, from the second. */
 static void NAME(block)(const NAME(job) * j, const NAME(slab) * s, size_t i0, size_t i1, size_t j0, size_t j1)
 {
-    for (size_t col = j0; col < j1; col += NR)
-        for (size_t i = i0; i < i1; i += MR) NAME(tile)(j, s, i, min_size(MR, i1 - i), col, min_size(NR, j1 - col));
+    for (size_t i = i0; i < i1; i += MR)
+        for (size_t col = j0; col < j1; col += NR)
+            NAME(tile)(j, s, i, min_size(MR, i1 - i), col, min_size(NR, j1 - col));
 }
 
 /* --- the loops --- */
@@ -310,12 +311,12 @@ static void NAME(run)(const cbx__semiring_plan *plan)
 
 static void NAME(rehearse)(bool add_by_fma, size_t n)
 {
-    enum { KC = 128 };
-    T a[MR * KC] __attribute__((aligned(64))), b[NR * KC] __attribute__((aligned(64))),
+    enum { DEEP = 128 };
+    T a[MR * DEEP] __attribute__((aligned(64))), b[NR * DEEP] __attribute__((aligned(64))),
         c[MR * NR] __attribute__((aligned(64)));
 
-    for (size_t i = 0; i < MR * KC; i++) a[i] = (T)(i % 7);
-    for (size_t i = 0; i < NR * KC; i++) b[i] = (T)(i % 5);
+    for (size_t i = 0; i < MR * DEEP; i++) a[i] = (T)(i % 7);
+    for (size_t i = 0; i < NR * DEEP; i++) b[i] = (T)(i % 5);
     for (size_t i = 0; i < n; i++)
-        NAME(tiles)[add_by_fma ? STEP_MAX_FMA : STEP_MAX][NV - 1](KC, a, b, 0, c, NR, i == 0);
+        NAME(tiles)[add_by_fma ? STEP_MAX_FMA : STEP_MAX][NV - 1](DEEP, a, b, 0, c, NR, i == 0);
 }

@@ -99,7 +99,7 @@ static void NAME(first_optimum)(const cbx__grad *q, int64_t *first)
                 TI left = 0;
                 for (size_t l = 0; l < live; l++) {
                     const T t = a[kk] + y[l];
-                    const TI hit = (t == c[j0 + l]) | (t != t) ? -1 : 0;
+                    const TI hit = ((t == c[j0 + l]) | (t != t)) ? -1 : 0;
                     at[l] = at[l] < 0 && hit ? (TI)kk : at[l];
                     left |= at[l] < 0 ? -1 : 0;
                 }

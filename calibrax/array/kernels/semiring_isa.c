@@ -64,9 +64,15 @@ static inline size_t even_part(size_t whole, size_t most, size_t of)
     return round_up((whole + parts - 1) / parts, of);
 }
 
-/* Blocks by element type. */
-static const cbx__semiring_blocks blocks_f32 = { 256, 40 * TILE_ROWS, 4096 };
-static const cbx__semiring_blocks blocks_f64 = { 256, 40 * TILE_ROWS, 4096 };
+/* Blocks by element type: 24 KiB of A in a first-level cache, 1 MiB of B in a second-level one; a quarter of it where that is
+ * smaller. */
+#if defined(__AVX512F__)
+static const cbx__semiring_blocks blocks_f32 = { 384, 96 * TILE_ROWS, 672, 4096 };
+static const cbx__semiring_blocks blocks_f64 = { 384, 96 * TILE_ROWS, 336, 4096 };
+#else
+static const cbx__semiring_blocks blocks_f32 = { 256, 96 * TILE_ROWS, 256, 4096 };
+static const cbx__semiring_blocks blocks_f64 = { 256, 96 * TILE_ROWS, 128, 4096 };
+#endif
 
 /* --- f32 --- */
 #define SFX        f32

@@ -7,12 +7,13 @@
 #include "calibrax/array/kernels/semiring.h"
 
 /**
- * Sizes of blocks, as in BLIS (Van Zee & van de Geijn, ACM TOMS 41 (2015) 14): a panel of B of kc rows stays in the first-level
- * cache, a block of A of mc-by-kc in the second-level one, nc columns of B in the last.  Sums are split by kc, so it may depend on
- * the machine, but never on the number of threads.
+ * Sizes of blocks, as in BLIS (Van Zee & van de Geijn, ACM TOMS 41 (2015) 14), with the operand that is broadcast as its B: a panel
+ * of A, kc long, stays in the first-level cache while panels of B pass; jc columns of B stay in the second-level one while the
+ * panels of mc rows of A pass; nc columns of B are packed at a time.  Sums are split by kc, so it may depend on the machine, but
+ * never on the number of threads.
  */
 typedef struct cbx__semiring_blocks {
-    size_t kc, mc, nc;
+    size_t kc, mc, jc, nc;
 } cbx__semiring_blocks;
 
 typedef struct cbx__semiring_plan {

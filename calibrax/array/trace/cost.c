@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "calibrax/array/kernels/semiring.h"
 #include "calibrax/array/promote.h"
 
 /* --- sums that stay at the top --- */
@@ -149,6 +150,18 @@ static void multiplies_matrices(const work *w)
 {
     uint64_t k = cbx_array_dim(w->call->in[0], cbx_array_ndim(w->call->in[0]) - 1);
     put(w, times(times(w->nresult, k, &w->out->flags), is_complex(w) ? 8 : 2, &w->out->flags));
+}
+
+/* Of each term a combine and an update; (a - b)^2 takes two. */
+static void folds_terms(const work *w)
+{
+    const bool conv = w->call->prim == CBX_PRIM_SEMIRING_CONV;
+    const cbx_array *b = w->call->in[1];
+    uint64_t k = cbx_array_dim(b, 0);
+    for (int i = 1; conv && i < cbx_array_ndim(b) - 1; i++) k = times(k, cbx_array_dim(b, i), &w->out->flags);
+    if (!conv) k = cbx_array_dim(b, 1);
+    put(w, times(times(w->nresult, k, &w->out->flags), w->call->attrs->mode == CBX_ALGEBRA_EUCLIDEAN ? 3 : 2,
+                 &w->out->flags));
 }
 
 /* Matrices of a stack, of rows by columns elements each. */
@@ -355,6 +368,8 @@ static const rule rules[CBX_PRIM_LIMIT] = {
     [CBX_PRIM_ARGSORT] = RULE(sorts),
     [CBX_PRIM_RANKED] = RULE(selects),
     [CBX_PRIM_MATMUL] = RULE(multiplies_matrices),
+    [CBX_PRIM_SEMIRING_MATMUL] = RULE(folds_terms),
+    [CBX_PRIM_SEMIRING_CONV] = RULE(folds_terms),
     [CBX_PRIM_CHOLESKY] = RULE(factors_cholesky),
     [CBX_PRIM_TRIANGULAR_SOLVE] = RULE(solves_triangle),
     [CBX_PRIM_SOLVE] = RULE(solves),

@@ -161,5 +161,5 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_asv = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "asv", "airspeed velocity, a file of results", detect, read_file,
+    sizeof(cbx__importer), CBX_IMPORTER_ABI, "asv", "airspeed velocity, a file of results", detect, read_file, false,
 };

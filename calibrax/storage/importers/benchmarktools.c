@@ -74,5 +74,5 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_benchmarktools = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "benchmarktools", "BenchmarkTools.jl, JSON", detect, read_file,
+    sizeof(cbx__importer), CBX_IMPORTER_ABI, "benchmarktools", "BenchmarkTools.jl, JSON", detect, read_file, false,
 };

@@ -57,5 +57,5 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_bmf = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "bmf", "Bencher Metric Format, JSON", detect, read_file,
+    sizeof(cbx__importer), CBX_IMPORTER_ABI, "bmf", "Bencher Metric Format, JSON", detect, read_file, false,
 };

@@ -37,4 +37,5 @@ const cbx__importer cbx__importer_run = {
     "run files of Calibrax and of the Python package calibrax",
     detect,
     read_run,
+    true,
 };

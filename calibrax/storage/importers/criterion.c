@@ -224,4 +224,5 @@ const cbx__importer cbx__importer_criterion = {
     "criterion.rs: folder, cargo-criterion messages, raw.csv",
     detect,
     read_file,
+    true,
 };

@@ -276,5 +276,5 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_go = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "go", "text of go test -bench", detect, read_file,
+    sizeof(cbx__importer), CBX_IMPORTER_ABI, "go", "text of go test -bench", detect, read_file, true,
 };

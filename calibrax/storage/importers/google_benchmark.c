@@ -243,5 +243,5 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_google_benchmark = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "google-benchmark", "Google Benchmark, JSON", detect, read_file,
+    sizeof(cbx__importer), CBX_IMPORTER_ABI, "google-benchmark", "Google Benchmark, JSON", detect, read_file, false,
 };

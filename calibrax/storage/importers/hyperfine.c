@@ -78,5 +78,5 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_hyperfine = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "hyperfine", "hyperfine --export-json", detect, read_file,
+    sizeof(cbx__importer), CBX_IMPORTER_ABI, "hyperfine", "hyperfine --export-json", detect, read_file, false,
 };

@@ -9,6 +9,7 @@
 
 #include "calibrax/base/file.h"
 #include "calibrax/storage/importers/folder.h"
+#include "calibrax/storage/importers/gzip.h"
 #include "calibrax/storage/importers/job.h"
 
 #define MAX_BYTES ((size_t)512 << 20)
@@ -126,16 +127,39 @@ static cbx_json *first_line(const cbx__import_source *src)
     return v;
 }
 
-static cbx_status import_source(cbx_ctx *ctx, cbx__import_source *src, const cbx_import_opts *opts, cbx_import *out,
-                                cbx_err *err)
+/* What was compressed takes the place of the file's bytes. */
+static cbx_status decompress(cbx_ctx *ctx, const cbx_import_opts *opts, const char *what, cbx_text *text, cbx_err *err)
+{
+    cbx_text plain;
+    cbx_status st;
+
+    if (!cbx__is_gzip(cbx_text_str(text), text->len)) return CBX_OK;
+    cbx_text_init(&plain, cbx_ctx_allocator(ctx));
+    st = cbx__gunzip(text->data, text->len, opts->max_bytes ? opts->max_bytes : MAX_BYTES, what, &plain, err);
+    if (st) {
+        cbx_text_clear(&plain);
+        return st;
+    }
+    cbx_text_clear(text);
+    *text = plain;
+    return CBX_OK;
+}
+
+/* The text goes as soon as nobody looks at it any more. */
+static cbx_status import_source(cbx_ctx *ctx, cbx__import_source *src, cbx_text *text, const cbx_import_opts *opts,
+                                cbx_import *out, cbx_err *err)
 {
     cbx_json *json = NULL, *line = NULL;
     const cbx__importer *importer = NULL;
     cbx_err json_err = CBX_ERR_INIT;
     cbx_import made = { 0 };
-    cbx_status st = CBX_OK;
+    cbx_status st = decompress(ctx, opts, src->what, text, err);
 
+    if (st) return st;
     cbx_arena_init(&made.arena, cbx_ctx_allocator(ctx));
+    src->text = cbx_text_str(text);
+    src->len = text->len;
+    cbx_hash_bytes(src->text, src->len, src->digest);
     if (cbx_json_parse(src->text, src->len, src->what, &json, &json_err) == CBX_ENOMEM) st = CBX_ENOMEM;
     if (!json && !st) line = first_line(src);
     src->json = json;
@@ -144,6 +168,10 @@ static cbx_status import_source(cbx_ctx *ctx, cbx__import_source *src, const cbx
         st = cbx_fail(err, st, "%s", json_err.message);
     else
         st = choose(src, opts->format, &json_err, &importer, err);
+    if (!st && !importer->needs_text) {
+        cbx_text_clear(text);
+        src->text = NULL;
+    }
     if (!st) st = run_importer(ctx, importer, src, opts, &made, err);
     cbx_json_unref(json);
     cbx_json_unref(line);
@@ -170,18 +198,18 @@ static cbx_status check_opts(const cbx_import_opts **opts, size_t len, const cha
 cbx_status cbx_import_text(cbx_ctx *ctx, const char *text, size_t len, const char *what, const cbx_import_opts *opts,
                            cbx_import *out, cbx_err *err)
 {
-    cbx__import_source src = { .len = len, .what = what };
+    cbx__import_source src = { .what = what };
     cbx_status st = check_opts(&opts, len, what, err);
-    char *copy;
+    cbx_text copy;
 
     if (st) return st;
-    copy = cbx_mem_alloc(cbx_ctx_allocator(ctx), len + 1);
-    if (!copy) return cbx_fail(err, CBX_ENOMEM, "out of memory while reading '%s'", what);
-    if (len) memcpy(copy, text, len);
-    copy[len] = 0;
-    src.text = copy;
-    st = import_source(ctx, &src, opts, out, err);
-    cbx_mem_free(cbx_ctx_allocator(ctx), copy, len + 1);
+    cbx_text_init(&copy, cbx_ctx_allocator(ctx));
+    cbx_text_add(&copy, text, len);
+    if (copy.status)
+        st = cbx_fail(err, CBX_ENOMEM, "out of memory while reading '%s'", what);
+    else
+        st = import_source(ctx, &src, &copy, opts, out, err);
+    cbx_text_clear(&copy);
     return st;
 }
 
@@ -201,7 +229,7 @@ static cbx_status read_whole(cbx_ctx *ctx, const char *path, size_t most, cbx_te
 
 cbx_status cbx_import_file(cbx_ctx *ctx, const char *path, const cbx_import_opts *opts, cbx_import *out, cbx_err *err)
 {
-    cbx__import_source src = { .what = path };
+    cbx__import_source src = { .what = path, .path = path };
     cbx_status st = check_opts(&opts, 0, path, err);
     struct stat facts;
     cbx_json *companion = NULL;
@@ -213,10 +241,8 @@ cbx_status cbx_import_file(cbx_ctx *ctx, const char *path, const cbx_import_opts
     st = read_whole(ctx, path, opts->max_bytes ? opts->max_bytes : MAX_BYTES, &text, err);
     if (!st) st = cbx__import_companion(ctx, path, &companion, err);
     if (!st) {
-        src.text = cbx_text_str(&text);
-        src.len = text.len;
         src.companion = companion;
-        st = import_source(ctx, &src, opts, out, err);
+        st = import_source(ctx, &src, &text, opts, out, err);
     }
     cbx_json_unref(companion);
     cbx_text_clear(&text);

@@ -14,9 +14,11 @@
 #define CBX_IMPORTER_ABI 1
 
 typedef struct cbx__import_source {
-    const char *text; /* NUL-terminated */
+    const char *text; /* NUL-terminated; NULL for a read that does not need it */
     size_t len;
+    char digest[CBX_HASH_SIZE]; /* of the text */
     const char *what;
+    const char *path;          /* of the file; NULL: text that came otherwise */
     const cbx_json *json;      /* the whole text; NULL: it is no JSON value */
     const cbx_json *line;      /* the first line that is not blank; NULL: that is no JSON value */
     int64_t modified_us;       /* 0: unknown */
@@ -30,6 +32,7 @@ typedef struct cbx__importer {
     const char *name, *summary;
     int (*detect)(const cbx__import_source *src); /* 0: not mine ... 100: nobody else's */
     void (*read)(cbx__import_job *job);
+    bool needs_text; /* read looks at the text: otherwise only its JSON is kept */
 } cbx__importer;
 
 /* --- reading --- */
@@ -50,6 +53,17 @@ void cbx__import_note(cbx__import_job *job, const char *entry, const char *fmt, 
 char *cbx__import_strndup(cbx__import_job *job, const char *s, size_t n);
 char *cbx__import_printf(cbx__import_job *job, const char *fmt, ...) CBX_PRINTF(2, 3);
 
+/* Numbers that grow; in the job's arena. */
+typedef struct cbx__samples {
+    double *values;
+    size_t n, room;
+} cbx__samples;
+/**
+ * Numbers of a file of little-endian floats that the source names: beside it, or below its folder.  *out stays empty, with a note, where
+ * there is none, it leads elsewhere, or does not hold n numbers.
+ */
+void cbx__import_floats(cbx__import_job *job, const char *entry, const char *name, size_t n, cbx__samples *out);
+
 /* Members that must be there, of this type. */
 const char *cbx__import_string(cbx__import_job *job, const cbx_json *object, const char *key);
 double cbx__import_number(cbx__import_job *job, const cbx_json *object, const char *key);
@@ -61,11 +75,6 @@ const char *cbx__import_maybe_string(cbx__import_job *job, const cbx_json *objec
 /* Whether a value is a number, or one of the words for what is none ("NaN"); such words count as numbers above, too. */
 bool cbx__import_is_number(const cbx_json *v);
 
-/* Numbers that grow; in the job's arena. */
-typedef struct cbx__samples {
-    double *values;
-    size_t n, room;
-} cbx__samples;
 void cbx__import_sample(cbx__import_job *job, cbx__samples *s, double value);
 /* Adds all of an array of numbers, times scale; null elements are NaN. */
 void cbx__import_samples(cbx__import_job *job, const cbx_json *array, const char *key, double scale, cbx__samples *s);

@@ -132,5 +132,5 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_jmh = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "jmh", "JMH, JSON", detect, read_file,
+    sizeof(cbx__importer), CBX_IMPORTER_ABI, "jmh", "JMH, JSON", detect, read_file, false,
 };

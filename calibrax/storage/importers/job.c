@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/file.h"
 #include "calibrax/storage/importers/job.h"
 
 const cbx__import_def cbx__import_time = { "time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY };
@@ -141,14 +142,65 @@ void cbx__import_sample(cbx__import_job *job, cbx__samples *s, double value)
     if (grow(job, &s->values, s->n, &s->room, sizeof(*s->values))) s->values[s->n++] = value;
 }
 
+/* Exactly, for the first and often only array: a file may hold ten million numbers. */
+static void reserve_samples(cbx__import_job *job, cbx__samples *s, size_t n)
+{
+    if (s->room || !n || job->status) return;
+    s->values = cbx_arena_calloc(&job->out->arena, n, sizeof(*s->values));
+    if (s->values)
+        s->room = n;
+    else
+        no_memory(job);
+}
+
 void cbx__import_samples(cbx__import_job *job, const cbx_json *array, const char *key, double scale, cbx__samples *s)
 {
+    reserve_samples(job, s, cbx_json_length(array));
     for (size_t i = 0; i < cbx_json_length(array) && !job->status; i++) {
         const cbx_json *v = cbx_json_at(array, i);
         if (v && !cbx__import_is_number(v))
             cbx__import_fail(job, CBX_EFORMAT, "element %zu of %s is no number", i, key);
         cbx__import_sample(job, s, v ? cbx_json_double_value(v) * scale : NAN);
     }
+}
+
+/* What a file asks us to read stands below its own folder. */
+static const char *side_path(cbx__import_job *job, const char *name)
+{
+    const char *path = job->src->path, *slash = path ? strrchr(path, '/') : NULL;
+
+    if (!path || *name == '/' || strstr(name, "..")) return NULL;
+    return cbx__import_printf(job, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, name);
+}
+
+static double float_at(const char *bytes)
+{
+    const unsigned char *b = (const unsigned char *)bytes;
+    uint32_t bits = (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
+    float v;
+
+    memcpy(&v, &bits, sizeof(v));
+    return v;
+}
+
+void cbx__import_floats(cbx__import_job *job, const char *entry, const char *name, size_t n, cbx__samples *out)
+{
+    const char *path = side_path(job, name);
+    char *bytes = NULL;
+    size_t len = 0;
+    cbx_err why = CBX_ERR_INIT;
+    cbx_status st;
+
+    if (job->status) return;
+    st = path ? cbx_file_read(job->ctx, path, 0, &bytes, &len, &why) : CBX_ENOENT;
+    if (st == CBX_ENOMEM) no_memory(job);
+    if (st || len / 4 != n || len % 4) {
+        cbx__import_note(job, entry, "the %zu numbers of '%.200s' are not beside it", n, name);
+    } else {
+        reserve_samples(job, out, n);
+        for (size_t i = 0; i < n && !job->status; i++) cbx__import_sample(job, out, float_at(bytes + 4 * i));
+    }
+    if (bytes) cbx_mem_free(cbx_ctx_allocator(job->ctx), bytes, len + 1);
 }
 
 static int ascending(const void *a, const void *b)
@@ -160,19 +212,22 @@ static int ascending(const void *a, const void *b)
 
 double cbx__import_median(cbx__import_job *job, const cbx__samples *s)
 {
-    double *sorted = s->n && !job->status ? cbx_arena_calloc(&job->out->arena, s->n, sizeof(*sorted)) : NULL;
+    const cbx_allocator *al = cbx_ctx_allocator(job->ctx);
+    double *sorted, median;
 
     if (!s->n || job->status) return NAN;
+    for (size_t i = 0; i < s->n; i++)
+        if (isnan(s->values[i])) return NAN;
+    sorted = cbx_mem_calloc(al, s->n, sizeof(*sorted));
     if (!sorted) {
         no_memory(job);
         return NAN;
     }
-    for (size_t i = 0; i < s->n; i++) {
-        if (isnan(s->values[i])) return NAN;
-        sorted[i] = s->values[i];
-    }
+    memcpy(sorted, s->values, s->n * sizeof(*sorted));
     qsort(sorted, s->n, sizeof(*sorted), ascending);
-    return s->n % 2 ? sorted[s->n / 2] : 0.5 * sorted[s->n / 2 - 1] + 0.5 * sorted[s->n / 2];
+    median = s->n % 2 ? sorted[s->n / 2] : 0.5 * sorted[s->n / 2 - 1] + 0.5 * sorted[s->n / 2];
+    cbx_mem_free(al, sorted, s->n * sizeof(*sorted));
+    return median;
 }
 
 /* --- runs --- */
@@ -180,13 +235,13 @@ double cbx__import_median(cbx__import_job *job, const cbx__samples *s)
 /* Twelve digits from the text, what was said of it, and the number of the run in it. */
 static void name_run(cbx__import_job *job)
 {
-    char digest[CBX_HASH_SIZE], id[CBX_HASH_SIZE];
+    char id[CBX_HASH_SIZE];
     cbx_text text;
 
-    cbx_hash_bytes(job->src->text, job->src->len, digest);
     cbx_text_init(&text, &job->out->arena.al);
-    cbx_text_printf(&text, "%s|%s|%s|%s|%zu", digest, job->importer->name, job->opts->commit ? job->opts->commit : "",
-                    job->opts->branch ? job->opts->branch : "", job->out->nruns);
+    cbx_text_printf(&text, "%s|%s|%s|%s|%zu", job->src->digest, job->importer->name,
+                    job->opts->commit ? job->opts->commit : "", job->opts->branch ? job->opts->branch : "",
+                    job->out->nruns);
     if (text.status) no_memory(job);
     cbx_hash_bytes(cbx_text_str(&text), text.len, id);
     cbx_text_clear(&text);

@@ -64,5 +64,5 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_nanobench = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "nanobench", "ankerl::nanobench, JSON", detect, read_file,
+    sizeof(cbx__importer), CBX_IMPORTER_ABI, "nanobench", "ankerl::nanobench, JSON", detect, read_file, false,
 };

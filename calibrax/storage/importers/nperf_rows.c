@@ -141,5 +141,5 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_nperf = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "nperf", "rows of nperf, JSON lines", detect, read_file,
+    sizeof(cbx__importer), CBX_IMPORTER_ABI, "nperf", "rows of nperf, JSON lines", detect, read_file, true,
 };

@@ -1,6 +1,7 @@
 /*
  * NVBench, JSON (version 1): a state of a benchmark is a point, its axes are tags, its summaries metrics.  Numbers stand as strings in
- * "data".  The GPU's time is the headline; what a summary is called otherwise is its tag.
+ * "data".  The GPU's time is the headline, with its samples if the file of them (--jsonbin) is there; what a summary is called
+ * otherwise is its tag.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -67,9 +68,35 @@ static cbx__import_def definition(const cbx_json *summary, const char *tag)
     return def;
 }
 
-static void read_summaries(cbx__import_job *job, const cbx_json *list)
+static const char *datum(const cbx_json *summary, const char *name)
+{
+    const cbx_json *data = cbx_json_get(summary, "data");
+
+    for (size_t i = 0; i < cbx_json_length(data); i++)
+        if (!strcmp(cbx_json_get_string(cbx_json_at(data, i), "name", ""), name))
+            return cbx_json_get_string(cbx_json_at(data, i), "value", NULL);
+    return NULL;
+}
+
+/* Cold GPU times [s], as little-endian floats in a file beside the JSON. */
+static void read_samples(cbx__import_job *job, const cbx_json *list, const char *bench, cbx__samples *out)
+{
+    for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++) {
+        const cbx_json *s = cbx_json_at(list, i);
+        const char *name = datum(s, "filename"), *size = datum(s, "size");
+        if (strcmp(cbx_json_get_string(s, "tag", ""), "nv/json/bin:nv/cold/sample_times") != 0 || !name || !size)
+            continue;
+        cbx__import_floats(job, bench, name, (size_t)strtoull(size, NULL, 10), out);
+        return;
+    }
+}
+
+static void read_summaries(cbx__import_job *job, const cbx_json *list, const char *bench)
 {
     bool timed = false;
+    cbx__samples samples = { 0 };
+
+    read_samples(job, list, bench, &samples);
 
     for (size_t k = 0; k < CBX_LEN(known); k++) { /* named ones first, in the order of the table */
         for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++) {
@@ -78,7 +105,12 @@ static void read_summaries(cbx__import_job *job, const cbx_json *list)
             if (strcmp(cbx_json_get_string(cbx_json_at(list, i), "tag", ""), known[k].key) != 0 || (time && timed))
                 continue;
             if (!summary_number(job, cbx_json_at(list, i), &v)) continue;
-            cbx__import_metric(job, &known[k].def, cbx_metric_of(v));
+            cbx_metric m = cbx_metric_of(v);
+            if (time && strstr(known[k].key, "/gpu/")) {
+                m.samples = samples.values;
+                m.nsamples = samples.n;
+            }
+            cbx__import_metric(job, &known[k].def, m);
             timed = timed || time;
         }
     }
@@ -123,7 +155,7 @@ static void read_state(cbx__import_job *job, const cbx_json *root, const cbx_jso
         if (name) cbx__import_tag_json(job, name, cbx_json_get(cbx_json_at(axes, i), "value"));
     }
     cbx__import_tag(job, "device", device_name(root, state));
-    read_summaries(job, cbx__import_array(job, state, "summaries"));
+    read_summaries(job, cbx__import_array(job, state, "summaries"), bench);
     cbx__import_point_end(job);
 }
 
@@ -154,5 +186,5 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_nvbench = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "nvbench", "NVBench, JSON", detect, read_file,
+    sizeof(cbx__importer), CBX_IMPORTER_ABI, "nvbench", "NVBench, JSON", detect, read_file, false,
 };

@@ -80,5 +80,5 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_pyperf = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "pyperf", "pyperf, JSON", detect, read_file,
+    sizeof(cbx__importer), CBX_IMPORTER_ABI, "pyperf", "pyperf, JSON", detect, read_file, false,
 };

@@ -82,5 +82,5 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_pytest_benchmark = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "pytest-benchmark", "pytest-benchmark, JSON", detect, read_file,
+    sizeof(cbx__importer), CBX_IMPORTER_ABI, "pytest-benchmark", "pytest-benchmark, JSON", detect, read_file, false,
 };

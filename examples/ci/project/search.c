@@ -1,3 +1,4 @@
+/* Search in a sorted array, which counts its comparisons. */
 #include "search.h"
 
 unsigned long comparisons;

@@ -1,3 +1,4 @@
+/* Search in a sorted array. */
 #ifndef SEARCH_H
 #define SEARCH_H
 

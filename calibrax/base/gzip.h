@@ -1,0 +1,23 @@
+/**
+ * Compressed text in memory, as gzip files (RFC 1952), by zlib.  The same input gives the same bytes: no time and no name is written.
+ */
+#ifndef CALIBRAX_BASE_GZIP_H
+#define CALIBRAX_BASE_GZIP_H
+
+#include "calibrax/base/text.h"
+
+CBX_BEGIN_DECLS
+
+/** Appends the compressed bytes.  @return CBX_OK; CBX_ENOMEM */
+CBX_API cbx_status cbx_gzip_pack(const void *data, size_t len, cbx_text *out, cbx_err *err);
+/**
+ * Appends what was compressed.
+ * @param what  names the source in messages
+ * @param most  bytes that come out at most
+ * @return CBX_OK; CBX_EFORMAT (no gzip, torn, or its checksum is wrong); CBX_EOVERFLOW (more than most); CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_gzip_unpack(const void *data, size_t len, size_t most, const char *what, cbx_text *out,
+                                   cbx_err *err);
+
+CBX_END_DECLS
+#endif

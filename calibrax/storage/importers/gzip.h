@@ -1,0 +1,16 @@
+/* Files that were compressed with gzip; for the importers. */
+#ifndef CALIBRAX_STORAGE_IMPORT_GZIP_H
+#define CALIBRAX_STORAGE_IMPORT_GZIP_H
+
+#include "calibrax/base/text.h"
+
+/** True if the bytes begin as a gzip file does. */
+bool cbx__is_gzip(const char *bytes, size_t n);
+/**
+ * Appends what was compressed, all members of the file, to out.
+ * @param most  bytes at most: a small file may hold any number of them
+ * @return CBX_OK; CBX_EFORMAT (damaged, cut off, something behind it); CBX_EOVERFLOW; CBX_ENOMEM
+ */
+cbx_status cbx__gunzip(const char *bytes, size_t n, size_t most, const char *what, cbx_text *out, cbx_err *err);
+
+#endif

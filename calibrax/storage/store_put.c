@@ -1,0 +1,196 @@
+/*
+ * What a run file holds, as rows of the index.
+ */
+#include "calibrax/storage/store_put.h"
+
+#include <string.h>
+
+#include "calibrax/storage/store_values.h"
+
+enum { PUT_RUN, PUT_SERIES, FIND_SERIES, PUT_DEF, FIND_DEF, PUT_RUN_DEF, NPUTS };
+static const char *const put_sql[NPUTS] = {
+    [PUT_RUN] =
+        "INSERT INTO run(name, size, ino, mtime, ctime, hash, problem, id, time, commit_, branch, machine, npoints)"
+        " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    [PUT_SERIES] = "INSERT INTO series(metric, point, scenario, tags) VALUES(?,?,?,?)",
+    [FIND_SERIES] = "SELECT sid FROM series WHERE metric = ? AND point = ? AND scenario = ? AND tags = ?",
+    [PUT_DEF] = "INSERT INTO def(metric, unit, direction, grp, priority, description) VALUES(?,?,?,?,?,?)",
+    [FIND_DEF] = "SELECT did FROM def WHERE metric = ? AND unit = ? AND direction = ? AND grp = ? AND priority = ?"
+                 " AND description = ?",
+    [PUT_RUN_DEF] = "INSERT INTO run_def VALUES(?,?)",
+};
+
+/* Runs of one benchmark hold the same series in the same order: the last file's i-th is asked before the database. */
+typedef struct memo {
+    const char *metric, *point, *scenario, *tags;
+    int64_t sid;
+} memo;
+
+struct cbx__putter {
+    cbx__index *ix;
+    cbx__select *sql[NPUTS];
+    cbx__gatherer *values;
+    cbx_arena texts;
+    memo *last;
+    size_t nlast, renewed;
+};
+
+cbx_status cbx__putter_create(cbx__index *ix, cbx__putter **out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(cbx__index_ctx(ix));
+    cbx__putter *p = cbx_mem_zalloc(al, sizeof *p);
+    cbx_status st;
+
+    if (!p) return cbx_fail(err, CBX_ENOMEM, "no memory for the index of a store");
+    p->ix = ix;
+    cbx_arena_init(&p->texts, al);
+    st = cbx__gatherer_create(ix, &p->values, err);
+    for (int i = 0; !st && i < NPUTS; i++) st = cbx__select_open(ix, put_sql[i], &p->sql[i], err);
+    if (st)
+        cbx__putter_free(p);
+    else
+        *out = p;
+    return st;
+}
+
+cbx_status cbx__putter_finish(cbx__putter *p, cbx_err *err) { return cbx__gatherer_flush(p->values, err); }
+
+void cbx__putter_free(cbx__putter *p)
+{
+    if (!p) return;
+    for (int i = 0; i < NPUTS; i++) cbx__select_close(p->sql[i], NULL);
+    cbx__gatherer_free(p->values);
+    cbx_arena_clear(&p->texts);
+    cbx_mem_free(cbx_ctx_allocator(cbx__index_ctx(p->ix)), p, sizeof *p);
+}
+
+/* The row that holds these texts, made if there is none yet: bind is called for either statement. */
+static cbx_status find_or_put(cbx__putter *p, int find, int make, void (*bind)(cbx__select *s, const void *what),
+                              const void *what, int64_t *key, cbx_err *err)
+{
+    cbx__select *s = p->sql[find];
+    cbx_status st;
+    bool there;
+
+    bind(s, what);
+    there = cbx__select_next(s);
+    if (there) *key = cbx__select_int(s, 0);
+    st = cbx__select_again(s, err);
+    if (st || there) return st;
+    bind(p->sql[make], what);
+    st = cbx__select_put(p->sql[make], err);
+    *key = cbx__index_last_row(p->ix);
+    return st;
+}
+
+static void bind_series(cbx__select *s, const void *what)
+{
+    const cbx__scan_value *v = what;
+
+    cbx__select_bind_text(s, v->metric);
+    cbx__select_bind_text(s, v->point);
+    cbx__select_bind_text(s, v->scenario);
+    cbx__select_bind_text(s, v->tags);
+}
+
+static void bind_def(cbx__select *s, const void *what)
+{
+    const cbx_metric_def *d = what;
+
+    cbx__select_bind_text(s, d->name);
+    cbx__select_bind_text(s, d->unit);
+    cbx__select_bind_int(s, d->direction);
+    cbx__select_bind_text(s, d->group);
+    cbx__select_bind_int(s, d->priority);
+    cbx__select_bind_text(s, d->description);
+}
+
+static bool same_series(const memo *m, const cbx__scan_value *v)
+{
+    return strcmp(m->metric, v->metric) == 0 && strcmp(m->point, v->point) == 0 &&
+           strcmp(m->scenario, v->scenario) == 0 && strcmp(m->tags, v->tags) == 0;
+}
+
+static cbx_status remember(cbx__putter *p, size_t i, const cbx__scan_value *v, int64_t sid, cbx_err *err)
+{
+    memo m = { cbx_arena_strdup(&p->texts, v->metric), cbx_arena_strdup(&p->texts, v->point),
+               cbx_arena_strdup(&p->texts, v->scenario), cbx_arena_strdup(&p->texts, v->tags), sid };
+
+    if (!m.metric || !m.point || !m.scenario || !m.tags)
+        return cbx_fail(err, CBX_ENOMEM, "no memory for the series of a store");
+    p->last[i] = m;
+    p->renewed++;
+    return CBX_OK;
+}
+
+/* A file with another number of series starts the memo anew, and so does one that is out of step for long. */
+static cbx_status start_memo(cbx__putter *p, size_t n, cbx_err *err)
+{
+    static const memo none = { "", "", "", "", 0 };
+
+    if (n == p->nlast && p->renewed <= 8 * n) return CBX_OK;
+    cbx_arena_clear(&p->texts);
+    p->last = cbx_arena_calloc(&p->texts, n, sizeof *p->last);
+    p->nlast = p->last ? n : 0;
+    p->renewed = 0;
+    for (size_t i = 0; i < p->nlast; i++) p->last[i] = none;
+    return p->last ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "no memory for the series of a store");
+}
+
+static cbx_status put_value(cbx__putter *p, int64_t rid, size_t i, const cbx__scan_value *v, cbx_err *err)
+{
+    const cbx__index_value value = { (uint32_t)rid, (uint32_t)i, v->value, v->lower, v->upper };
+    int64_t sid = 0;
+    cbx_status st = CBX_OK;
+
+    if (same_series(&p->last[i], v)) {
+        sid = p->last[i].sid;
+    } else {
+        st = find_or_put(p, FIND_SERIES, PUT_SERIES, bind_series, v, &sid, err);
+        if (!st) st = remember(p, i, v, sid, err);
+    }
+    return st ? st : cbx__gatherer_add(p->values, sid, &value, err);
+}
+
+static cbx_status put_def(cbx__putter *p, int64_t rid, const cbx_metric_def *d, cbx_err *err)
+{
+    int64_t did = 0;
+    cbx_status st = find_or_put(p, FIND_DEF, PUT_DEF, bind_def, d, &did, err);
+
+    if (st) return st;
+    cbx__select_bind_int(p->sql[PUT_RUN_DEF], rid);
+    cbx__select_bind_int(p->sql[PUT_RUN_DEF], did);
+    return cbx__select_put(p->sql[PUT_RUN_DEF], err);
+}
+
+static cbx_status put_run(cbx__putter *p, const cbx__scan_file *f, int64_t *rid, cbx_err *err)
+{
+    cbx__select *s = p->sql[PUT_RUN];
+    const int64_t stamps[] = { f->stamp.size, f->stamp.ino, f->stamp.mtime_ns, f->stamp.ctime_ns };
+    const char *const texts[] = { f->hash, f->problem, f->id };
+    const char *const more[] = { f->commit, f->branch, f->machine };
+    cbx_status st;
+
+    cbx__select_bind_text(s, f->name);
+    for (int i = 0; i < 4; i++) cbx__select_bind_int(s, stamps[i]);
+    for (int i = 0; i < 3; i++) cbx__select_bind_text(s, texts[i]);
+    cbx__select_bind_int(s, f->timestamp_us);
+    for (int i = 0; i < 3; i++) cbx__select_bind_text(s, more[i]);
+    cbx__select_bind_int(s, (int64_t)f->npoints);
+    st = cbx__select_put(s, err);
+    *rid = cbx__index_last_row(p->ix);
+    if (!st && *rid > UINT32_MAX)
+        st = cbx_fail(err, CBX_EIO, "the index of the store has no more numbers for runs; it may be deleted");
+    return st;
+}
+
+cbx_status cbx__put_file(cbx__putter *p, const cbx__scan_file *f, cbx_err *err)
+{
+    int64_t rid = 0;
+    cbx_status st = put_run(p, f, &rid, err);
+
+    if (!st) st = start_memo(p, f->nvalues, err);
+    for (size_t i = 0; !st && i < f->nvalues; i++) st = put_value(p, rid, i, &f->values[i], err);
+    for (size_t i = 0; !st && i < f->ndefs; i++) st = put_def(p, rid, &f->defs[i], err);
+    return st ? st : cbx__gatherer_pause(p->values, err);
+}

@@ -1,0 +1,178 @@
+/*
+ * Trends: the values of series in the order of their runs.
+ *
+ * Workload: one series of 10,000 runs out of 10^6 values.  Runs are read once and in order; a series comes in a few chunks whose
+ * values only look their run up.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/storage/store_parts.h"
+#include "calibrax/storage/store_scan.h"
+#include "calibrax/storage/store_sql.h"
+#include "calibrax/storage/store_values.h"
+
+/* Where a value belongs: the place of its run, and its own in the run's file. */
+typedef struct placed {
+    uint32_t at, k;
+    double value, lower, upper;
+} placed;
+
+typedef struct collector {
+    cbx_trend *out;
+    cbx_trend_point *runs; /* in order, without values */
+    cbx__rid *rids;        /* by rid */
+    size_t nruns, runs_room, rids_room, near;
+    placed *values; /* of the series that is being read */
+    size_t nvalues, values_room;
+    cbx_trend_series *series;
+    size_t nseries, series_room, limit;
+} collector;
+
+/* --- runs --- */
+
+static bool take_run(collector *c, cbx__select *q)
+{
+    static const cbx_trend_point none = { 0 };
+    cbx_arena *arena = &c->out->arena;
+    const cbx_trend_point *before;
+    cbx_trend_point *p;
+
+    c->runs = cbx__grown(arena, c->runs, c->nruns, &c->runs_room, sizeof *c->runs);
+    c->rids = cbx__grown(arena, c->rids, c->nruns, &c->rids_room, sizeof *c->rids);
+    if (!c->runs || !c->rids) return false;
+    before = c->nruns ? &c->runs[c->nruns - 1] : &none;
+    p = &c->runs[c->nruns];
+    p->timestamp_us = cbx__select_int(q, 2);
+    c->rids[c->nruns] = (cbx__rid){ (uint32_t)cbx__select_int(q, 0), (uint32_t)c->nruns };
+    c->nruns++;
+    return cbx__keep_text(arena, cbx__select_text(q, 1), before->run_id, &p->run_id) &&
+           cbx__keep_text(arena, cbx__select_text(q, 3), before->commit, &p->commit) &&
+           cbx__keep_text(arena, cbx__select_text(q, 4), before->branch, &p->branch) &&
+           cbx__keep_text(arena, cbx__select_text(q, 5), before->machine, &p->machine);
+}
+
+static cbx_status read_runs(collector *c, cbx__index *ix, const cbx_store_query *w, cbx_err *err)
+{
+    cbx__select *select = NULL;
+    cbx__sql q;
+    cbx_status st;
+
+    cbx__sql_init(&q, &c->out->arena, "SELECT rid, id, time, commit_, branch, machine FROM run r WHERE");
+    cbx__sql_where_run(&q, w);
+    cbx_text_puts(&q.text, " ORDER BY time, id");
+    st = cbx__sql_open(&q, ix, &select, err);
+    while (!st && cbx__select_next(select))
+        if (!take_run(c, select)) st = cbx__store_no_memory(err);
+    cbx__rids_sort(c->rids, c->nruns);
+    return cbx__select_end(select, st, err);
+}
+
+/* --- series --- */
+
+static cbx_status take_value(void *user, const cbx__index_value *v, cbx_err *err)
+{
+    collector *c = user;
+    const cbx__rid *run = cbx__rids_find(c->rids, c->nruns, v->rid, &c->near);
+
+    if (!run) return CBX_OK;
+    c->values = cbx__grown(&c->out->arena, c->values, c->nvalues, &c->values_room, sizeof *c->values);
+    if (!c->values) return cbx__store_no_memory(err);
+    c->values[c->nvalues++] = (placed){ run->at, v->k, v->value, v->lower, v->upper };
+    return CBX_OK;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const placed *x = a, *y = b;
+
+    if (x->at != y->at) return x->at < y->at ? -1 : 1;
+    return (x->k > y->k) - (x->k < y->k);
+}
+
+static bool in_order(const placed *v, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (by_place(&v[i - 1], &v[i]) > 0) return false;
+    return true;
+}
+
+/* The newest of the values read, as points. */
+static bool make_points(collector *c, cbx_trend_series *s)
+{
+    size_t skip = c->limit && c->nvalues > c->limit ? c->nvalues - c->limit : 0;
+    cbx_trend_point *points = cbx_arena_calloc(&c->out->arena, c->nvalues - skip, sizeof *points);
+
+    if (!points) return false;
+    if (!in_order(c->values, c->nvalues)) qsort(c->values, c->nvalues, sizeof *c->values, by_place);
+    for (size_t i = skip; i < c->nvalues; i++) {
+        const placed *v = &c->values[i];
+        points[i - skip] = c->runs[v->at];
+        points[i - skip].value = v->value;
+        points[i - skip].lower = v->lower;
+        points[i - skip].upper = v->upper;
+    }
+    s->points = points;
+    s->npoints = c->nvalues - skip;
+    return true;
+}
+
+/* One that no run of the query has a value of is none. */
+static cbx_status take_series(collector *c, cbx__select *q, cbx__select *values, cbx_err *err)
+{
+    cbx_arena *arena = &c->out->arena;
+    cbx_trend_series *s;
+    cbx_status st;
+
+    c->nvalues = c->near = 0;
+    st = cbx__values_each(values, cbx__select_int(q, 0), take_value, c, err);
+    if (st || c->nvalues == 0) return st;
+    c->series = cbx__grown(arena, c->series, c->nseries, &c->series_room, sizeof *c->series);
+    if (!c->series) return cbx__store_no_memory(err);
+    s = &c->series[c->nseries++];
+    s->metric = cbx_arena_strdup(arena, cbx__select_text(q, 1));
+    s->point = cbx_arena_strdup(arena, cbx__select_text(q, 2));
+    s->scenario = cbx_arena_strdup(arena, cbx__select_text(q, 3));
+    if (!s->metric || !s->point || !s->scenario || !make_points(c, s)) return cbx__store_no_memory(err);
+    return cbx__tags_parse(arena, cbx__select_text(q, 4), &s->tags, &s->ntags, err);
+}
+
+static cbx_status read_series(collector *c, cbx__index *ix, const cbx_store_query *w, cbx_err *err)
+{
+    cbx__select *select = NULL, *values = NULL;
+    cbx__sql q;
+    cbx_status st;
+
+    cbx__sql_init(&q, &c->out->arena, "SELECT sid, metric, point, scenario, tags FROM series s WHERE 1");
+    cbx__sql_where_series(&q, w);
+    cbx_text_puts(&q.text, " ORDER BY point, scenario, tags, metric, sid");
+    st = cbx__sql_open(&q, ix, &select, err);
+    if (!st) st = cbx__values_open(ix, &values, err);
+    while (!st && cbx__select_next(select)) st = take_series(c, select, values, err);
+    cbx__select_close(values, NULL);
+    return cbx__select_end(select, st, err);
+}
+
+cbx_status cbx_store_trend(cbx_store *s, const cbx_store_query *query, cbx_trend *out, cbx_err *err)
+{
+    static const cbx_store_query all = { 0 };
+    const cbx_store_query *w = query ? query : &all;
+    collector c = { .out = out, .limit = w->limit };
+    cbx__index *ix = NULL;
+    cbx_status st;
+
+    *out = (cbx_trend){ 0 };
+    cbx_arena_init(&out->arena, cbx_ctx_allocator(s->ctx));
+    st = cbx__store_index(s, &ix, err);
+    if (!st) st = read_runs(&c, ix, w, err);
+    if (!st && c.nruns) st = read_series(&c, ix, w, err);
+    out->series = c.series;
+    out->count = st ? 0 : c.nseries;
+    return st;
+}
+
+void cbx_trend_clear(cbx_trend *trend)
+{
+    if (trend->arena.al.resize) cbx_arena_clear(&trend->arena);
+    *trend = (cbx_trend){ 0 };
+}

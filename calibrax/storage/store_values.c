@@ -1,0 +1,292 @@
+/*
+ * Values of series in chunks: gathering many, appending few, reading, pruning.
+ */
+#include "calibrax/storage/store_values.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PAUSE_AT   65536 /* values that are written together */
+#define CHUNK_FULL 120   /* values of a chunk that fill one page of the database: more go into another */
+
+static int64_t chunk_key(int64_t sid, uint32_t rid) { return (int64_t)((uint64_t)sid << 32 | rid); }
+
+static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no memory for the values of a store"); }
+
+/* --- gathering --- */
+
+typedef struct gathered {
+    uint64_t order; /* sid, and which came first */
+    cbx__index_value value;
+} gathered;
+
+struct cbx__gatherer {
+    cbx__index *ix;
+    cbx__select *last, *put;
+    gathered *items;
+    size_t n, room;
+    cbx__index_value *chunk; /* being put together */
+    size_t chunk_room;
+};
+
+cbx_status cbx__gatherer_create(cbx__index *ix, cbx__gatherer **out, cbx_err *err)
+{
+    static const char last[] = "SELECT key, data FROM chunk WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1";
+    cbx__gatherer *g = cbx_mem_zalloc(cbx_ctx_allocator(cbx__index_ctx(ix)), sizeof *g);
+    cbx_status st;
+
+    if (!g) return no_memory(err);
+    g->ix = ix;
+    st = cbx__select_open(ix, last, &g->last, err);
+    if (!st) st = cbx__select_open(ix, "REPLACE INTO chunk VALUES(?,?)", &g->put, err);
+    if (st)
+        cbx__gatherer_free(g);
+    else
+        *out = g;
+    return st;
+}
+
+void cbx__gatherer_free(cbx__gatherer *g)
+{
+    const cbx_allocator *al;
+
+    if (!g) return;
+    al = cbx_ctx_allocator(cbx__index_ctx(g->ix));
+    cbx__select_close(g->last, NULL);
+    cbx__select_close(g->put, NULL);
+    cbx_mem_free(al, g->items, g->room * sizeof *g->items);
+    cbx_mem_free(al, g->chunk, g->chunk_room * sizeof *g->chunk);
+    cbx_mem_free(al, g, sizeof *g);
+}
+
+/* Room for at least n items of a size. */
+static bool make_room(cbx__gatherer *g, void **items, size_t n, size_t *room, size_t size)
+{
+    size_t wanted = *room ? *room : 256;
+    void *grown;
+
+    if (n <= *room) return true;
+    while (wanted < n) wanted *= 2;
+    grown = cbx_mem_resize(cbx_ctx_allocator(cbx__index_ctx(g->ix)), *items, *room * size, wanted * size);
+    if (!grown) return false;
+    *items = grown;
+    *room = wanted;
+    return true;
+}
+
+cbx_status cbx__gatherer_add(cbx__gatherer *g, int64_t sid, const cbx__index_value *v, cbx_err *err)
+{
+    void *items = g->items;
+
+    if (sid >= INT32_MAX || g->n >= UINT32_MAX)
+        return cbx_fail(err, CBX_EIO, "the index of the store has no more numbers for series; it may be deleted");
+    if (!make_room(g, &items, g->n + 1, &g->room, sizeof *g->items)) return no_memory(err);
+    g->items = items;
+    g->items[g->n] = (gathered){ (uint64_t)sid << 32 | g->n, *v };
+    g->n++;
+    return CBX_OK;
+}
+
+static int by_order(const void *a, const void *b)
+{
+    uint64_t x = ((const gathered *)a)->order, y = ((const gathered *)b)->order;
+
+    return (x > y) - (x < y);
+}
+
+static cbx_status put_chunk(cbx__gatherer *g, int64_t key, size_t n, cbx_err *err)
+{
+    cbx__select_bind_int(g->put, key);
+    cbx__select_bind_bytes(g->put, g->chunk, n * sizeof *g->chunk);
+    return cbx__select_put(g->put, err);
+}
+
+/* The series' last chunk if that has room for n more, before them in g->chunk; otherwise none. */
+static cbx_status last_chunk(cbx__gatherer *g, int64_t sid, size_t n, int64_t *key, size_t *had, cbx_err *err)
+{
+    *had = 0;
+    cbx__select_bind_int(g->last, chunk_key(sid, 0));
+    cbx__select_bind_int(g->last, chunk_key(sid, UINT32_MAX));
+    if (cbx__select_next(g->last)) {
+        size_t bytes;
+        const void *data = cbx__select_bytes(g->last, 1, &bytes);
+        if (bytes / sizeof *g->chunk + n <= CHUNK_FULL) {
+            *key = cbx__select_int(g->last, 0);
+            *had = bytes / sizeof *g->chunk;
+            memcpy(g->chunk, data, *had * sizeof *g->chunk);
+        }
+    }
+    return cbx__select_again(g->last, err);
+}
+
+static cbx_status put_series(cbx__gatherer *g, const gathered *items, size_t n, cbx_err *err)
+{
+    int64_t sid = (int64_t)(items->order >> 32), key = chunk_key(sid, items->value.rid);
+    void *chunk = g->chunk;
+    size_t had = 0;
+    cbx_status st = CBX_OK;
+
+    if (!make_room(g, &chunk, n + CHUNK_FULL, &g->chunk_room, sizeof *g->chunk)) return no_memory(err);
+    g->chunk = chunk;
+    if (n < CHUNK_FULL) st = last_chunk(g, sid, n, &key, &had, err);
+    for (size_t i = 0; i < n; i++) g->chunk[had + i] = items[i].value;
+    return st ? st : put_chunk(g, key, had + n, err);
+}
+
+cbx_status cbx__gatherer_flush(cbx__gatherer *g, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    if (g->n) qsort(g->items, g->n, sizeof *g->items, by_order);
+    for (size_t i = 0, n; !st && i < g->n; i += n) {
+        for (n = 1; i + n < g->n && g->items[i + n].order >> 32 == g->items[i].order >> 32;) n++;
+        st = put_series(g, &g->items[i], n, err);
+    }
+    g->n = 0;
+    return st;
+}
+
+cbx_status cbx__gatherer_pause(cbx__gatherer *g, cbx_err *err)
+{
+    return g->n < PAUSE_AT ? CBX_OK : cbx__gatherer_flush(g, err);
+}
+
+/* --- reading --- */
+
+static int by_rid(const void *a, const void *b)
+{
+    uint32_t x = ((const cbx__rid *)a)->rid, y = ((const cbx__rid *)b)->rid;
+
+    return (x > y) - (x < y);
+}
+
+void cbx__rids_sort(cbx__rid *rids, size_t n)
+{
+    if (n) qsort(rids, n, sizeof *rids, by_rid);
+}
+
+const cbx__rid *cbx__rids_find(const cbx__rid *rids, size_t n, uint32_t rid, size_t *near)
+{
+    const cbx__rid wanted = { rid, 0 }, *found;
+
+    for (size_t i = *near; i < n && i < *near + 2; i++) {
+        if (rids[i].rid != rid) continue;
+        *near = i;
+        return &rids[i];
+    }
+    found = n ? bsearch(&wanted, rids, n, sizeof *rids, by_rid) : NULL;
+    if (found) *near = (size_t)(found - rids);
+    return found;
+}
+
+cbx_status cbx__values_open(cbx__index *ix, cbx__select **out, cbx_err *err)
+{
+    return cbx__select_open(ix, "SELECT data FROM chunk WHERE key BETWEEN ? AND ? ORDER BY key", out, err);
+}
+
+cbx_status cbx__values_each(cbx__select *s, int64_t sid, cbx__values_fn fn, void *user, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+    cbx_err *later = err;
+
+    cbx__select_bind_int(s, chunk_key(sid, 0));
+    cbx__select_bind_int(s, chunk_key(sid, UINT32_MAX));
+    while (!st && cbx__select_next(s)) {
+        size_t bytes;
+        const char *data = cbx__select_bytes(s, 0, &bytes);
+        for (size_t at = 0; !st && at + sizeof(cbx__index_value) <= bytes; at += sizeof(cbx__index_value)) {
+            cbx__index_value v;
+            memcpy(&v, data + at, sizeof v);
+            st = fn(user, &v, err);
+        }
+    }
+    if (st) later = NULL;
+    cbx_status closed = cbx__select_again(s, later);
+    return st ? st : closed;
+}
+
+/* --- pruning --- */
+
+static cbx_status live_rids(cbx__index *ix, cbx_arena *arena, cbx__rid **rids, size_t *n, cbx_err *err)
+{
+    cbx__select *q = NULL;
+    size_t count = 0;
+    cbx_status st = cbx__select_open(ix, "SELECT rid, (SELECT COUNT(*) FROM run) FROM run ORDER BY rid", &q, err);
+
+    *n = 0;
+    *rids = NULL;
+    while (!st && cbx__select_next(q)) {
+        if (!*rids) *rids = cbx_arena_calloc(arena, count = (size_t)cbx__select_int(q, 1), sizeof **rids);
+        if (!*rids)
+            st = no_memory(err);
+        else if (*n < count)
+            (*rids)[(*n)++] = (cbx__rid){ (uint32_t)cbx__select_int(q, 0), 0 };
+    }
+    return cbx__select_end(q, st, err);
+}
+
+/* One chunk at a time by its key: a table does not change under a statement that walks it. */
+static cbx_status next_chunk(cbx__gatherer *g, cbx__select *walk, int64_t *key, size_t *n, bool *more, cbx_err *err)
+{
+    void *chunk = g->chunk;
+    bool room = true;
+    cbx_status st;
+
+    cbx__select_bind_int(walk, *key);
+    *more = cbx__select_next(walk);
+    if (*more) {
+        size_t bytes;
+        const void *data = cbx__select_bytes(walk, 1, &bytes);
+        *key = cbx__select_int(walk, 0);
+        *n = bytes / sizeof *g->chunk;
+        room = make_room(g, &chunk, *n + 1, &g->chunk_room, sizeof *g->chunk);
+        if (room) memcpy(chunk, data, *n * sizeof *g->chunk);
+        g->chunk = chunk;
+    }
+    st = cbx__select_again(walk, err);
+    return st || room ? st : no_memory(err);
+}
+
+static cbx_status prune_chunks(cbx__gatherer *g, cbx__select *walk, cbx__select *drop, const cbx__rid *rids,
+                               size_t nrids, cbx_err *err)
+{
+    int64_t key = -1;
+    bool more = true;
+    cbx_status st = CBX_OK;
+
+    while (!st && more) {
+        size_t n = 0, kept = 0, near = 0;
+        st = next_chunk(g, walk, &key, &n, &more, err);
+        if (st || !more) break;
+        for (size_t i = 0; i < n; i++)
+            if (cbx__rids_find(rids, nrids, g->chunk[i].rid, &near)) g->chunk[kept++] = g->chunk[i];
+        if (kept == 0) {
+            cbx__select_bind_int(drop, key);
+            st = cbx__select_put(drop, err);
+        } else if (kept < n) {
+            st = put_chunk(g, key, kept, err);
+        }
+    }
+    return st;
+}
+
+cbx_status cbx__values_prune(cbx__index *ix, cbx_err *err)
+{
+    cbx__gatherer *g = NULL;
+    cbx__select *walk = NULL, *drop = NULL;
+    cbx__rid *rids = NULL;
+    size_t n = 0;
+    cbx_arena arena;
+    cbx_status st = cbx__gatherer_create(ix, &g, err);
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(cbx__index_ctx(ix)));
+    if (!st) st = live_rids(ix, &arena, &rids, &n, err);
+    if (!st) st = cbx__select_open(ix, "SELECT key, data FROM chunk WHERE key > ? ORDER BY key LIMIT 1", &walk, err);
+    if (!st) st = cbx__select_open(ix, "DELETE FROM chunk WHERE key = ?", &drop, err);
+    if (!st) st = prune_chunks(g, walk, drop, rids, n, err);
+    cbx__select_close(walk, NULL);
+    cbx__select_close(drop, NULL);
+    cbx__gatherer_free(g);
+    cbx_arena_clear(&arena);
+    return st;
+}

@@ -1,0 +1,202 @@
+/* Between the library's views of metrics, definitions, tags and points, and records. */
+#include <math.h>
+#include <string.h>
+
+#include "python/records.h"
+
+/* ---- from the library ---- */
+
+PyObject *cx_text_or_none(const char *s) { return s ? PyUnicode_FromString(s) : Py_NewRef(Py_None); }
+PyObject *cx_number_or_none(double v) { return isnan(v) ? Py_NewRef(Py_None) : PyFloat_FromDouble(v); }
+
+static PyObject *samples_object(const double *x, size_t n)
+{
+    PyObject *tuple;
+
+    if (!x) Py_RETURN_NONE;
+    tuple = PyTuple_New((Py_ssize_t)n);
+    for (size_t i = 0; tuple && i < n; i++) {
+        PyObject *v = PyFloat_FromDouble(x[i]);
+        if (!v || PyTuple_SetItem(tuple, (Py_ssize_t)i, v) < 0) Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+PyObject *cx_metric_object(cx_state *st, const cbx_metric *m)
+{
+    return cx_record_new(st, CX_METRIC,
+                         (PyObject *[]){ PyFloat_FromDouble(m->value), cx_number_or_none(m->lower),
+                                         cx_number_or_none(m->upper), samples_object(m->samples, m->nsamples) });
+}
+
+PyObject *cx_metric_def_object(cx_state *st, const cbx_metric_def *d)
+{
+    return cx_record_new(st, CX_METRIC_DEF,
+                         (PyObject *[]){ PyUnicode_FromString(d->name), PyUnicode_FromString(d->unit),
+                                         PyUnicode_FromString(cbx_direction_name(d->direction)),
+                                         PyUnicode_FromString(d->group ? d->group : ""),
+                                         PyUnicode_FromString(cbx_priority_name(d->priority)),
+                                         PyUnicode_FromString(d->description ? d->description : "") });
+}
+
+PyObject *cx_tags_object(const cbx_tag *tags, size_t n)
+{
+    PyObject *dict = PyDict_New();
+
+    for (size_t i = 0; dict && i < n; i++) {
+        PyObject *v = PyUnicode_FromString(tags[i].value);
+        if (!v || PyDict_SetItemString(dict, tags[i].key, v) < 0) Py_CLEAR(dict);
+        Py_XDECREF(v);
+    }
+    return dict;
+}
+
+static PyObject *metrics_object(cx_state *st, const cbx_point *p)
+{
+    PyObject *dict = PyDict_New();
+
+    for (size_t i = 0; dict && i < p->nmetrics; i++) {
+        PyObject *v = cx_metric_object(st, &p->metrics[i].metric);
+        if (!v || PyDict_SetItemString(dict, p->metrics[i].name, v) < 0) Py_CLEAR(dict);
+        Py_XDECREF(v);
+    }
+    return dict;
+}
+
+PyObject *cx_point_object(cx_state *st, const cbx_point *p)
+{
+    return cx_record_new(st, CX_POINT,
+                         (PyObject *[]){ PyUnicode_FromString(p->name), PyUnicode_FromString(p->scenario),
+                                         cx_tags_object(p->tags, p->ntags), metrics_object(st, p) });
+}
+
+PyObject *cx_time_object(int64_t us)
+{
+    char text[CBX_TIME_SIZE];
+    PyObject *module = PyImport_ImportModule("datetime");
+    PyObject *type = module ? PyObject_GetAttrString(module, "datetime") : NULL;
+    PyObject *v = type ? PyObject_CallMethod(type, "fromisoformat", "s", cbx_time_format_iso(us, text)) : NULL;
+
+    Py_XDECREF(type);
+    Py_XDECREF(module);
+    return v;
+}
+
+/* ---- from Python ---- */
+
+const char *cx_text_of(PyObject *o, const char *what)
+{
+    if (PyUnicode_Check(o)) return PyUnicode_AsUTF8AndSize(o, NULL);
+    PyErr_Format(PyExc_TypeError, "%s has to be text, not %R", what, o);
+    return NULL;
+}
+
+bool cx_path_from(PyObject *o, PyObject **bytes, const char **path)
+{
+    if (!PyUnicode_FSConverter(o, bytes)) return false;
+    *path = PyBytes_AsString(*bytes);
+    return *path != NULL;
+}
+
+bool cx_time_from(PyObject *o, int64_t *us)
+{
+    PyObject *text = PyUnicode_Check(o) ? Py_NewRef(o) : PyObject_CallMethod(o, "isoformat", NULL);
+    const char *s = text ? cx_text_of(text, "a time") : NULL;
+    cbx_err err = CBX_ERR_INIT;
+
+    if (!text && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+        PyErr_Format(PyExc_TypeError, "a time has to be a datetime or ISO text, not %R", o);
+    }
+    if (s && cbx_time_parse_iso(s, us, &err)) cx_raise(err.status, err.message);
+    Py_XDECREF(text);
+    return !PyErr_Occurred();
+}
+
+static void *room(cbx_arena *arena, size_t n, size_t size)
+{
+    void *p = cbx_arena_calloc(arena, n, size);
+    if (!p) PyErr_NoMemory();
+    return p;
+}
+
+bool cx_tags_from(PyObject *o, cbx_arena *arena, const cbx_tag **tags, size_t *n)
+{
+    size_t count = 0;
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+    cbx_tag *list;
+
+    *tags = NULL;
+    *n = 0;
+    if (!o || o == Py_None) return true;
+    if (!PyDict_Check(o)) {
+        PyErr_Format(PyExc_TypeError, "tags have to be a dict of text, not %R", o);
+        return false;
+    }
+    list = room(arena, (size_t)PyDict_Size(o), sizeof *list);
+    while (list && PyDict_Next(o, &at, &key, &value)) {
+        const char *k = cx_text_of(key, "the key of a tag"), *v = k ? cx_text_of(value, "a tag") : NULL;
+        if (!v) return false;
+        /* copies: nobody holds the dict while the library reads */
+        list[count] = (cbx_tag){ cbx_arena_strdup(arena, k), cbx_arena_strdup(arena, v) };
+        if (!list[count].key || !list[count].value) return PyErr_NoMemory() != NULL;
+        count++;
+    }
+    *tags = list;
+    *n = count;
+    return list != NULL;
+}
+
+static double number_or_nan(PyObject *o) { return o == Py_None ? NAN : PyFloat_AsDouble(o); }
+
+bool cx_metric_from(PyObject *record, cbx_arena *arena, cbx_metric *out)
+{
+    PyObject *samples = cx_record_field(record, 3);
+
+    *out = (cbx_metric){ PyFloat_AsDouble(cx_record_field(record, 0)), number_or_nan(cx_record_field(record, 1)),
+                         number_or_nan(cx_record_field(record, 2)), NULL, 0 };
+    if (samples != Py_None) {
+        size_t n = (size_t)PyTuple_Size(samples);
+        double *x = room(arena, n, sizeof *x);
+        if (!x) return false;
+        for (size_t i = 0; i < n; i++) x[i] = PyFloat_AsDouble(PyTuple_GetItem(samples, (Py_ssize_t)i));
+        out->samples = x;
+        out->nsamples = n;
+    }
+    return !PyErr_Occurred();
+}
+
+bool cx_point_from(PyObject *record, cbx_arena *arena, cbx_point *out)
+{
+    PyObject *metrics = cx_record_field(record, 3), *key, *value;
+    cbx_named_metric *list = room(arena, (size_t)PyDict_Size(metrics), sizeof *list);
+    Py_ssize_t at = 0;
+    size_t n = 0;
+
+    *out = (cbx_point){ .name = cx_text_of(cx_record_field(record, 0), "name"),
+                        .scenario = cx_text_of(cx_record_field(record, 1), "scenario") };
+    if (!list || !out->name || !out->scenario) return false;
+    if (!cx_tags_from(cx_record_field(record, 2), arena, &out->tags, &out->ntags)) return false;
+    while (PyDict_Next(metrics, &at, &key, &value)) {
+        list[n].name = cx_text_of(key, "a metric's name");
+        if (!list[n].name || !cx_metric_from(value, arena, &list[n].metric)) return false;
+        n++;
+    }
+    out->metrics = list;
+    out->nmetrics = n;
+    return true;
+}
+
+bool cx_metric_def_from(PyObject *record, cbx_metric_def *out)
+{
+    const char *direction = cx_text_of(cx_record_field(record, 2), "direction");
+    const char *priority = cx_text_of(cx_record_field(record, 4), "priority");
+
+    *out = (cbx_metric_def){ .name = cx_text_of(cx_record_field(record, 0), "name"),
+                             .unit = cx_text_of(cx_record_field(record, 1), "unit"),
+                             .group = cx_text_of(cx_record_field(record, 3), "group"),
+                             .description = cx_text_of(cx_record_field(record, 5), "description") };
+    return out->name && out->unit && out->group && out->description && direction && priority &&
+           cbx_direction_parse(direction, &out->direction) && cbx_priority_parse(priority, &out->priority);
+}

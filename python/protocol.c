@@ -1,0 +1,295 @@
+/* The benchmark protocol's functions for a Python object: what it raises is kept, told as a status, and raised when all is over. */
+#include "python/protocol.h"
+
+#include <string.h>
+
+/* ---- exceptions ---- */
+
+/* Keeps the first one; the status that the library sees, with its words. */
+static cbx_status caught(cx_bench *b, cbx_err *err)
+{
+    PyObject *type, *value, *traceback, *text;
+    bool interrupt = PyErr_ExceptionMatches(PyExc_KeyboardInterrupt);
+    const char *words;
+    cbx_status st;
+
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    text = value ? PyObject_Str(value) : NULL;
+    words = text ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+    PyErr_Clear();
+    st = cbx_fail(err, interrupt ? CBX_EINTERRUPTED : CBX_ECHILD, "%s",
+                  words && *words ? words : "it raised an exception");
+    Py_XDECREF(text);
+    if (b->type) {
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(traceback);
+    } else {
+        b->type = type;
+        b->value = value;
+        b->traceback = traceback;
+    }
+    return st;
+}
+
+bool cx_bench_raise(cx_bench *b, bool all)
+{
+    if (!b->type) return false;
+    if (!all && PyErr_GivenExceptionMatches(b->type, PyExc_Exception)) return false;
+    PyErr_Restore(b->type, b->value, b->traceback);
+    b->type = b->value = b->traceback = NULL;
+    return true;
+}
+
+/* ---- callbacks ---- */
+
+static cbx_status call(cx_bench *b, const char *method, cbx_err *err)
+{
+    PyObject *r = PyObject_CallMethod(b->object, method, NULL);
+
+    if (!r) return caught(b, err);
+    Py_DECREF(r);
+    return CBX_OK;
+}
+
+static bool add_value(cbx_values *out, const char *method, PyObject *key, PyObject *value)
+{
+    const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8AndSize(key, NULL) : NULL;
+    cbx_err err = CBX_ERR_INIT;
+    PyObject *x;
+    bool fine;
+
+    if (!name || PyBool_Check(value) || PyUnicode_Check(value)) {
+        if (!PyErr_Occurred())
+            PyErr_Format(PyExc_TypeError, "%s gave %R for %R: a number by name is needed", method, value, key);
+        return false;
+    }
+    x = PyNumber_Float(value);
+    fine = x && cbx_values_add(out, name, PyFloat_AsDouble(x), &err) == CBX_OK;
+    if (x && !fine) cx_raise(err.status, err.message);
+    Py_XDECREF(x);
+    return fine;
+}
+
+static cbx_status values(cx_bench *b, const char *method, cbx_values *out, cbx_err *err)
+{
+    PyObject *given = PyObject_CallMethod(b->object, method, NULL), *dict = NULL, *key, *value;
+    Py_ssize_t at = 0;
+    bool fine = given != NULL;
+
+    if (given && given != Py_None) {
+        dict = PyDict_New();
+        fine = dict && PyDict_Update(dict, given) == 0;
+        if (dict && !fine) {
+            PyErr_Clear();
+            PyErr_Format(PyExc_TypeError, "%s gave %R: a dict of numbers is needed", method, given);
+        }
+    }
+    while (fine && dict && PyDict_Next(dict, &at, &key, &value)) fine = add_value(out, method, key, value);
+    Py_XDECREF(dict);
+    Py_XDECREF(given);
+    return fine ? CBX_OK : caught(b, err);
+}
+
+static cbx_status setup(cbx_ctx *ctx, void *self, cbx_err *err)
+{
+    (void)ctx;
+    return call(self, "setup", err);
+}
+static cbx_status train(cbx_ctx *ctx, void *self, cbx_values *out, cbx_err *err)
+{
+    (void)ctx;
+    return values(self, "run_training", out, err);
+}
+static cbx_status evaluate(cbx_ctx *ctx, void *self, cbx_values *out, cbx_err *err)
+{
+    (void)ctx;
+    return values(self, "run_evaluation", out, err);
+}
+static cbx_status targets(cbx_ctx *ctx, void *self, cbx_values *out, cbx_err *err)
+{
+    (void)ctx;
+    return values(self, "get_performance_targets", out, err);
+}
+static cbx_status work(cbx_ctx *ctx, void *self, cbx_err *err)
+{
+    (void)ctx;
+    return call(self, "work", err);
+}
+static void teardown(cbx_ctx *ctx, void *self)
+{
+    (void)ctx;
+    (void)call(self, "teardown", NULL);
+}
+
+/* ---- a dataset: the library sees no arrays, run_batch gets what the dataset gave ---- */
+
+static size_t length(const void *self)
+{
+    Py_ssize_t n = PyObject_Size(((const cx_bench *)self)->dataset);
+
+    if (n >= 0) return (size_t)n;
+    caught((cx_bench *)(uintptr_t)self, NULL);
+    return 0;
+}
+
+static PyObject *examples(cx_bench *b, size_t size, size_t start)
+{
+    size_t n = length(b), end = start + size < n ? start + size : n;
+    PyObject *list = PyList_New(0);
+
+    for (size_t i = start; list && i < end; i++) {
+        PyObject *x = PySequence_GetItem(b->dataset, (Py_ssize_t)i);
+        if (!x || PyList_Append(list, x) < 0) Py_CLEAR(list);
+        Py_XDECREF(x);
+    }
+    return list;
+}
+
+static cbx_status get_batch(cbx_ctx *ctx, void *self, size_t size, size_t start, cbx_named_array *out, size_t room,
+                            size_t *n, cbx_err *err)
+{
+    cx_bench *b = self;
+
+    (void)ctx, (void)out, (void)room;
+    Py_CLEAR(b->batch);
+    b->batch = PyObject_HasAttrString(b->dataset, "get_batch")
+                   ? PyObject_CallMethod(b->dataset, "get_batch", "nn", (Py_ssize_t)size, (Py_ssize_t)start)
+                   : examples(b, size, start);
+    *n = 0;
+    return b->batch ? CBX_OK : caught(b, err);
+}
+
+static cbx_status get(cbx_ctx *ctx, void *self, size_t i, cbx_named_array *out, size_t room, size_t *n, cbx_err *err)
+{
+    return get_batch(ctx, self, 1, i, out, room, n, err);
+}
+
+static cbx_status run_batch(cbx_ctx *ctx, void *self, const cbx_named_array *batch, size_t n, cbx_err *err)
+{
+    cx_bench *b = self;
+    PyObject *r = PyObject_CallMethod(b->object, "run_batch", "O", b->batch);
+
+    (void)ctx, (void)batch, (void)n;
+    if (!r) return caught(b, err);
+    Py_DECREF(r);
+    return CBX_OK;
+}
+
+/* ---- making ---- */
+
+static bool has(PyObject *o, const char *method)
+{
+    PyObject *m = PyObject_GetAttrString(o, method);
+    bool callable = m && PyCallable_Check(m);
+
+    if (!m) PyErr_Clear();
+    Py_XDECREF(m);
+    return callable;
+}
+
+/* An attribute that is text; NULL: none, no exception. */
+static PyObject *text_of(PyObject *o, const char *name)
+{
+    PyObject *v = PyObject_GetAttrString(o, name);
+
+    if (!v) PyErr_Clear();
+    if (v && !PyUnicode_Check(v)) Py_CLEAR(v);
+    return v;
+}
+
+static bool find_names(cx_bench *b, const char *name)
+{
+    b->name = name ? PyUnicode_FromString(name) : text_of(b->object, "name");
+    if (!b->name && !PyErr_Occurred()) b->name = PyObject_GetAttrString((PyObject *)Py_TYPE(b->object), "__name__");
+    b->domain = b->name ? text_of(b->object, "domain") : NULL;
+    b->ops.name = b->name ? PyUnicode_AsUTF8AndSize(b->name, NULL) : NULL;
+    b->ops.domain = b->domain ? PyUnicode_AsUTF8AndSize(b->domain, NULL) : "";
+    return b->ops.name && b->ops.domain;
+}
+
+static bool find_dataset(cx_bench *b)
+{
+    static const cbx_dataset_ops ops = { sizeof ops, CBX_DATASET_ABI, "dataset", length, get, get_batch };
+
+    if (!has(b->object, "run_batch") || b->ops.work) return true;
+    b->dataset = PyObject_GetAttrString(b->object, "dataset");
+    if (!b->dataset) return false;
+    b->dataset_ops = ops;
+    b->ops.dataset = &b->dataset_ops;
+    b->ops.run_batch = run_batch;
+    return true;
+}
+
+bool cx_defs_from(cx_state *st, PyObject *defs, PyObject **records, cbx_metric_def **views, size_t *n)
+{
+    PyObject *values = PyDict_Check(defs) ? PyDict_Values(defs) : PySequence_List(defs);
+    Py_ssize_t count = values ? PyList_Size(values) : 0;
+
+    *records = PyList_New(0);
+    *views = PyMem_Calloc((size_t)count + 1, sizeof **views);
+    *n = 0;
+    if (!*views) PyErr_NoMemory();
+    for (Py_ssize_t i = 0; values && *records && *views && i < count; i++) {
+        PyObject *d = PyList_GetItem(values, i);
+        PyObject *r = cx_is_record(st, d, CX_METRIC_DEF) ? Py_NewRef(d) : cx_record_from(st, CX_METRIC_DEF, d);
+        bool fine = r && PyList_Append(*records, r) == 0 && cx_metric_def_from(r, &(*views)[*n]);
+        Py_XDECREF(r);
+        if (!fine) break;
+        ++*n;
+    }
+    Py_XDECREF(values);
+    return !PyErr_Occurred();
+}
+
+static bool find_defs(cx_bench *b)
+{
+    PyObject *defs = PyObject_GetAttrString(b->object, "metric_defs");
+    bool fine = true;
+
+    if (!defs) PyErr_Clear();
+    if (defs && defs != Py_None) fine = cx_defs_from(b->st, defs, &b->records, &b->defs, &b->ops.nmetric_defs);
+    b->ops.metric_defs = b->defs;
+    Py_XDECREF(defs);
+    return fine;
+}
+
+bool cx_bench_make(cx_bench *b, cx_state *st, PyObject *object, const char *name)
+{
+    cbx_benchmark_ops checked;
+    cbx_err err = CBX_ERR_INIT;
+
+    *b = (cx_bench){ .st = st, .object = Py_NewRef(object) };
+    b->ops = (cbx_benchmark_ops){ .struct_size = sizeof b->ops, .abi = CBX_BENCHMARK_ABI };
+    if (has(object, "setup")) b->ops.setup = setup;
+    if (has(object, "run_training")) b->ops.run_training = train;
+    if (has(object, "work")) b->ops.work = work;
+    if (has(object, "run_evaluation")) b->ops.run_evaluation = evaluate;
+    if (has(object, "teardown")) b->ops.teardown = teardown;
+    if (has(object, "get_performance_targets")) b->ops.targets = targets;
+    if (!find_names(b, name) || !find_dataset(b) || !find_defs(b)) return false;
+    if (!b->ops.run_training && !b->ops.work && !b->ops.run_batch && !b->ops.run_evaluation) {
+        PyErr_Format(PyExc_TypeError,
+                     "%R is no benchmark: it has neither run_training nor run_evaluation nor work nor run_batch",
+                     object);
+        return false;
+    }
+    if (cbx_benchmark_ops_read(&b->ops, &checked, &err)) return cx_raise(err.status, err.message) != NULL;
+    return true;
+}
+
+void cx_bench_clear(cx_bench *b)
+{
+    Py_CLEAR(b->object);
+    Py_CLEAR(b->dataset);
+    Py_CLEAR(b->batch);
+    Py_CLEAR(b->name);
+    Py_CLEAR(b->domain);
+    Py_CLEAR(b->records);
+    Py_CLEAR(b->type);
+    Py_CLEAR(b->value);
+    Py_CLEAR(b->traceback);
+    PyMem_Free(b->defs);
+    b->defs = NULL;
+}

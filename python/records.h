@@ -1,0 +1,74 @@
+/*
+ * Records: small immutable objects with named fields, all made from one table; and the way between them, JSON and the library.
+ */
+#ifndef CALIBRAX_PYTHON_RECORDS_H
+#define CALIBRAX_PYTHON_RECORDS_H
+
+#include "python/state.h"
+
+enum { CX_FIELDS_MOST = 12 };
+
+/** What a field holds. */
+typedef enum cx_field_kind {
+    CX_TEXT,
+    CX_MAYBE_TEXT, /* or None */
+    CX_NUMBER,
+    CX_MAYBE_NUMBER,
+    CX_WHOLE,
+    CX_NUMBERS,   /* a tuple of float, or None */
+    CX_TAGS,      /* a dict of text by text */
+    CX_METRICS,   /* a dict of Metric by name; numbers become one */
+    CX_DIRECTION, /* "higher", "lower", "info"; an enum member with such a value will do */
+    CX_PRIORITY,  /* "primary", "secondary" */
+    CX_ANY        /* as it is given */
+} cx_field_kind;
+
+/** A new record of fields in the table's order, whose references are taken over; NULL ones mean failure.  NULL with an exception. */
+PyObject *cx_record_new(cx_state *st, cx_record_kind kind, PyObject **fields);
+/** A field of a record, borrowed. */
+PyObject *cx_record_field(PyObject *record, size_t i);
+bool cx_is_record(cx_state *st, PyObject *o, cx_record_kind kind);
+/** A record of a mapping; other members are passed over. */
+PyObject *cx_record_from(cx_state *st, cx_record_kind kind, PyObject *mapping);
+/** The dict that a record's to_dict gives. */
+PyObject *cx_record_dict(PyObject *record);
+
+/* ---- JSON (json.c): NULL with an exception ---- */
+
+/** dict, list, tuple, text, numbers, None, and objects with to_dict() or item(); the caller unrefs it.  None gives *none true. */
+cbx_json *cx_json_from(PyObject *o, const char *path, bool *none);
+/** NULL is None. */
+PyObject *cx_json_object(const cbx_json *v);
+
+/* ---- the library's views (convert_records.c) ---- */
+
+PyObject *cx_metric_object(cx_state *st, const cbx_metric *m);
+PyObject *cx_metric_def_object(cx_state *st, const cbx_metric_def *d);
+PyObject *cx_point_object(cx_state *st, const cbx_point *p);
+PyObject *cx_tags_object(const cbx_tag *tags, size_t n);
+/** None for NULL. */
+PyObject *cx_text_or_none(const char *s);
+/** None for NaN. */
+PyObject *cx_number_or_none(double v);
+/** A datetime of UTC. */
+PyObject *cx_time_object(int64_t us);
+/** A datetime or ISO text; false with an exception. */
+bool cx_time_from(PyObject *o, int64_t *us);
+/** Views of records; text and arrays live as long as the record and the arena.  false with an exception. */
+bool cx_tags_from(PyObject *o, cbx_arena *arena, const cbx_tag **tags, size_t *n);
+bool cx_metric_from(PyObject *record, cbx_arena *arena, cbx_metric *out);
+bool cx_point_from(PyObject *record, cbx_arena *arena, cbx_point *out);
+bool cx_metric_def_from(PyObject *record, cbx_metric_def *out);
+/** Text of a str; NULL with an exception that names what it is for. */
+const char *cx_text_of(PyObject *o, const char *what);
+/** Bytes of a path in *bytes, which the caller drops; false with an exception. */
+bool cx_path_from(PyObject *o, PyObject **bytes, const char **path);
+
+/* ---- runs (run.c) ---- */
+
+/** A Run that takes the reference over; NULL frees it. */
+PyObject *cx_run_object(cx_state *st, cbx_run *run);
+/** Borrowed; NULL with an exception if o is no Run. */
+cbx_run *cx_run_of(cx_state *st, PyObject *o);
+
+#endif

@@ -1,0 +1,232 @@
+/*
+ * What is made of rows, from C: the gate, the feeds and the page survive every failed allocation, and say what options may not be.
+ * What they answer is tested through the program: tests/cli/test_gate.py, test_feeds.py, test_page.py.
+ */
+#include "check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "calibrax/perf/coverage.h"
+#include "calibrax/perf/feed.h"
+#include "calibrax/perf/gate.h"
+#include "calibrax/perf/growth.h"
+#include "calibrax/perf/report.h"
+#include "fail_alloc.h"
+
+/* Four rows of a baseline that grows and of its rival, twenty launches each; slow: the rival of the second run. */
+static char *make_rows(int run, double slow)
+{
+    size_t size = 1 << 16, used = 0;
+    char *text = malloc(size);
+
+    for (int i = 0; i < 10; i++) {
+        int n = 16 << (i / 2);
+        double t = 1e-6 * n * (i % 2 ? slow : 1);
+        used += (size_t)snprintf(
+            text + used, size - used,
+            "{\"run_id\":\"20260101T0000%02d.000000+0000__abcdef0\",\"case\":\"semiring_matmul\",\"baseline\":\"%s\","
+            "\"platform\":\"cpu\",\"framework\":\"native\",\"param_point\":{\"n\":%d,\"alg\":\"log\",\"seed\":0},"
+            "\"status\":\"ok\","
+            "\"metrics\":{\"steady_time\":{\"min\":%g,\"median\":%g,\"p95\":%g,\"n\":20,\"launches\":[",
+            run, i % 2 ? "naive-dense" : "stream", n, t, t, t);
+        for (int k = 0; k < 20; k++)
+            used += (size_t)snprintf(text + used, size - used, "%s%.9g", k ? "," : "",
+                                     t * (1 + 0.001 * ((k * 7) % 20 - 9.5)));
+        used += (size_t)snprintf(
+            text + used, size - used,
+            "]},\"host_rss\":{\"value\":9}},\"ratio\":{\"vs\":\"stream\",\"metric\":\"min\",\"value\":1},"
+            "\"provenance\":{},\"schema_version\":1,\"machine\":\"m\",\"representative\":%s}\n",
+            i < 2 ? "true" : "false");
+    }
+    return text;
+}
+
+typedef struct tables {
+    cbx_ctx *ctx;
+    cbx_rows base, now;
+} tables;
+
+static void read_text(cbx_rows *rows, char *text)
+{
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+        cbx_json *v = NULL;
+        CHECK_STATUS(cbx_json_parse(line, strlen(line), "row", &v, NULL), CBX_OK, line);
+        CHECK_STATUS(cbx_rows_add_json(rows, v, "row", NULL), CBX_OK, line);
+        cbx_json_unref(v);
+    }
+    free(text);
+}
+
+static int setup(void **state)
+{
+    static tables t;
+
+    cbx_rows_init(&t.base, cbx_allocator_default());
+    cbx_rows_init(&t.now, cbx_allocator_default());
+    read_text(&t.base, make_rows(0, 4));
+    read_text(&t.now, make_rows(1, 4.4));
+    *state = &t;
+    return cbx_ctx_create(NULL, &t.ctx, NULL);
+}
+
+static int teardown(void **state)
+{
+    tables *t = *state;
+
+    cbx_rows_clear(&t->base);
+    cbx_rows_clear(&t->now);
+    cbx_ctx_free(t->ctx);
+    return 0;
+}
+
+static cbx_status gate_once(cbx_ctx *ctx, void *user)
+{
+    tables *t = user;
+    cbx_regression *r = NULL;
+    cbx_row_gate_facts facts;
+    cbx_gate g;
+    cbx_status st = cbx_row_gate(ctx, &t->base, &t->now, NULL, &r, &facts, NULL);
+
+    if (st) return st;
+    cbx_regression_gate(r, NULL, &g);
+    CHECK_INT(g.exit_code, 1, g.sentence);
+    CHECK_INT(g.counts[CBX_OUTCOME_REGRESSED], 5, "every rival is ten per cent slower");
+    CHECK_INT(facts.nboth, 10, "keys");
+    cbx_regression_free(r);
+    return CBX_OK;
+}
+
+static void gate(void **state)
+{
+    tables *t = *state;
+    cbx_row_gate_opts bad[3] = { CBX_ROW_GATE_OPTS_INIT, CBX_ROW_GATE_OPTS_INIT, CBX_ROW_GATE_OPTS_INIT };
+    cbx_regression *r = NULL;
+    cbx_err err = CBX_ERR_INIT;
+
+    CHECK_GT(cbx_test_fail_each(gate_once, t, "cbx_row_gate"), 50, "allocations");
+    bad[0].struct_size = 1;
+    bad[1].memory = -1;
+    bad[2].p95_ratio = 0.5;
+    for (size_t i = 0; i < CBX_LEN(bad); i++)
+        CHECK_STATUS(cbx_row_gate(t->ctx, &t->base, &t->now, &bad[i], &r, NULL, &err), CBX_EINVAL, "an option");
+    cbx_rows_clear(&t->now);
+    CHECK_OK(cbx_row_gate(t->ctx, &t->base, &t->now, NULL, &r, NULL, &err), &err, "an empty table");
+    {
+        cbx_gate g;
+        cbx_regression_gate(r, NULL, &g);
+        CHECK_INT(g.exit_code, 2, "is nothing to compare");
+        cbx_regression_free(r);
+    }
+}
+
+static cbx_status feeds_once(cbx_ctx *ctx, void *user)
+{
+    tables *t = user;
+    cbx_bundle_opts bundle = CBX_BUNDLE_OPTS_INIT;
+    cbx_feed_opts feed = CBX_FEED_OPTS_INIT;
+    cbx_growth_line *lines = NULL;
+    cbx_json *v = NULL;
+    cbx_arena arena;
+    size_t n = 0;
+    cbx_status st;
+
+    bundle.case_name = feed.case_name = "semiring_matmul";
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    st = cbx_bundle_make(ctx, &t->now, &bundle, &v, NULL);
+    if (!st) cbx_json_unref(v);
+    if (!st) st = cbx_feed_make(ctx, &t->now, &feed, &v, NULL);
+    if (!st) {
+        CHECK(cbx_json_get_double(cbx_json_get(v, "nitrix.semiring.semiring_matmul"), "perf_cpu_ratio", 0) == 0.2273,
+              "1 over 4.4, four decimals");
+        cbx_json_unref(v);
+        st = cbx_coverage_make(ctx, &t->now, NULL, 0, NULL, &v, NULL);
+    }
+    if (!st) cbx_json_unref(v);
+    if (!st) st = cbx_growth_of_rows(ctx, &t->now, 0.95, &arena, &lines, &n, NULL);
+    if (!st) {
+        CHECK_INT(n, 2, "two lines");
+        CHECK(lines[0].exponent.value > 0.99 && lines[0].exponent.value < 1.01, "linear");
+        CHECK_INT(lines[0].trust, CBX_GROWTH_VALIDATED, "five sizes on a line");
+    }
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+static void feeds(void **state)
+{
+    cbx_json *v = NULL;
+    cbx_bundle_opts none = CBX_BUNDLE_OPTS_INIT;
+    cbx_err err = CBX_ERR_INIT;
+    tables *t = *state;
+
+    CHECK_GT(cbx_test_fail_each(feeds_once, t, "the feeds"), 20, "allocations");
+    CHECK_STATUS(cbx_bundle_make(t->ctx, &t->now, &none, &v, &err), CBX_EINVAL, "no case");
+    CHECK_STR(cbx_growth_trust_name((cbx_growth_trust)99), "?", "a number outside the list");
+}
+
+/* The page of three runs with a history; memory may run out anywhere. */
+static cbx_status page_once(cbx_ctx *ctx, void *user)
+{
+    const char *paths[] = { user };
+    cbx_report_opts opts = CBX_REPORT_OPTS_INIT;
+    cbx_row_index *ix = NULL;
+    cbx_rows rows;
+    cbx_text out;
+    cbx_status st = cbx_row_index_open(ctx, paths, 1, &ix, NULL);
+
+    cbx_rows_init(&rows, cbx_ctx_allocator(ctx));
+    cbx_text_init(&out, cbx_ctx_allocator(ctx));
+    if (!st) st = cbx_row_index_latest(ix, CBX_ROWS_WHOLE, &rows, NULL, NULL);
+    if (!st) {
+        opts.history = ix;
+        opts.most_bytes = CBX_REPORT_FIRST_PAGE;
+        cbx_report_site(&rows, &opts, &out);
+        st = cbx_text_check(&out, NULL);
+        if (!st) CHECK(strstr(cbx_text_str(&out), "over 3 runs"), "the history is there");
+    }
+    cbx_text_clear(&out);
+    cbx_rows_clear(&rows);
+    cbx_row_index_close(ix);
+    return st;
+}
+
+static void page(void **state)
+{
+    char folder[64], path[100];
+
+    (void)state;
+    cbx_test_folder(folder);
+    for (int run = 0; run < 3; run++) {
+        char *text = make_rows(run, 4);
+        FILE *f;
+        snprintf(path, sizeof path, "%s/%d.jsonl", folder, run);
+        f = fopen(path, "w");
+        CHECK(f != NULL, path);
+        *strchr(strchr(text, '\n') + 1, '\n') = 0; /* one point is enough */
+        fprintf(f, "%s\n", text);
+        fclose(f);
+        free(text);
+    }
+    CHECK_GT(cbx_test_fail_each(page_once, folder, "the page"), 50, "allocations");
+    cbx_test_folder_remove(folder);
+}
+
+static void names(void **state)
+{
+    char buf[160];
+
+    (void)state;
+    CHECK_STR(cbx_report_case_page("a/b <c>", buf), "case-a-b--c-.html", "a safe file name");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(gate, setup, teardown),
+        cmocka_unit_test_setup_teardown(feeds, setup, teardown),
+        cmocka_unit_test(page),
+        cmocka_unit_test(names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
