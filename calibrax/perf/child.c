@@ -10,6 +10,8 @@
 #include "calibrax/base/tools.h"
 #include "calibrax/profiling/procfs.h"
 
+#define MOST_OPTIONS 24 /* words of the launcher, its name and the NULL included: 17 are the most now */
+
 /* Two connected sockets, both close-on-exec and above the child's own descriptors. */
 static cbx_status make_pair(int ours_theirs[2], cbx_err *err)
 {
@@ -36,7 +38,7 @@ static const char **make_argv(cbx_arena *arena, const char *launcher, const cbx_
     const char *number = cbx_arena_printf(arena, "%d", CBX__PROCESS_CHANNEL);
     size_t nprogram = 0, n = 0;
     while (opts->program[nprogram]) nprogram++;
-    const char **argv = cbx_arena_calloc(arena, nprogram + 16, sizeof *argv);
+    const char **argv = cbx_arena_calloc(arena, nprogram + MOST_OPTIONS, sizeof *argv);
     if (!argv || !number) return NULL;
     argv[n++] = launcher;
     argv[n++] = opts->measure ? "--measure" : "--fd";

@@ -361,7 +361,7 @@ static void ignored_sigchld(void **state)
     cbx_launch_opts o = quick_opts();
     cbx_launch_record r;
     uint64_t start = cbx_clock_ns();
-    o.message_timeout_s = 5;
+    o.message_timeout_s = 600;
     signal(SIGCHLD, SIG_IGN);
     launch(*state, "good", &o, &r);
     CHECK_INT(r.failure, CBX_FAILURE_EXITED, r.message);
@@ -371,14 +371,14 @@ static void ignored_sigchld(void **state)
     CHECK_INT(r.failure, CBX_FAILURE_EXITED, r.message);
     cbx_launch_record_clear(&r);
     signal(SIGCHLD, SIG_DFL);
-    CHECK_LE((double)(cbx_clock_ns() - start), 4e9, "no waiting for what cannot come");
+    CHECK_LE((double)(cbx_clock_ns() - start), 300e9, "no waiting for what cannot come");
 }
 
 static void hanging_worker(void **state)
 {
     cbx_launch_opts o = quick_opts();
     cbx_launch_record r;
-    o.message_timeout_s = 0.15;
+    o.message_timeout_s = 5; /* for the import of a worker on a busy machine, too */
     launch(*state, "hang", &o, &r);
     CHECK_INT(r.failure, CBX_FAILURE_TIMEOUT, r.message);
     CHECK_STR(r.phase, "compile", "where it hung");
@@ -431,7 +431,7 @@ static void nothing_outlives_a_launch(void **state)
         bool well = cases[i].failure == CBX_FAILURE_NONE;
         cbx_launch_opts o = quick_opts();
         cbx_launch_record r;
-        o.message_timeout_s = well ? 20 : 1;
+        o.message_timeout_s = well ? 20 : 5;
         o.env = &note;
         o.nenv = 1;
         unlink(path);
