@@ -4,7 +4,7 @@
 - every folder with sources has a README.md of its own (fixtures and corpora: of the folder above)
 - no source file above 800 lines (tables in fixtures excepted)
 - every source file opens with a comment
-- library code neither prints, exits nor aborts
+- library code neither prints, exits nor aborts (but the cheating workers in suites/selftest/exploits*.c, which do so to cheat)
 - no marker of unfinished work
 """
 import re
@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 800
 PRINTS = re.compile(r"(?<![\w.>])(printf|puts|putchar|perror|exit|_exit|abort)\s*\(|\bfprintf\s*\(\s*std(out|err)")
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
-MAY_PRINT = re.compile(r"^(programs|tests|scripts|suites/.*/test|examples)/")
+# The cheating workers of the self-test end their own process on purpose.
+MAY_PRINT = re.compile(r"^((programs|tests|scripts|suites/.*/test|examples)/|suites/selftest/exploits)")
 
 
 def tracked() -> list[str]:

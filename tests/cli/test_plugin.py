@@ -42,7 +42,8 @@ def its_oracle_rejects_its_mutant(p):
     p.run("new-case", "my_axpy", expect=0)
     plugin = compiled(p, "my_axpy")
     document = json.loads(p.run("selftest", "--mutants", "--plugin", plugin, "--case", "my_axpy", "--json", expect=0).stdout)
-    equal(document["mutants"], {"mutants": 1, "found": 1, "honest": 1, "honest_ok": 1, "survivors": "", "holds": True}, "score")
+    wanted = {"mutants": 1, "found": 1, "honest": 1, "honest_ok": 1, "survivors": "", "too_busy": 0, "holds": True}
+    equal({key: document["mutants"][key] for key in wanted}, wanted, "score")
     # the check can fail: a mutant that is right survives
     text = open(p.file("my_axpy.c"), encoding="utf-8").read()
     p.write("my_axpy.c", text.replace("p->out[p->n - 1] = p->y[p->n - 1];", "p->out[p->n - 1] = ALPHA * p->x[p->n - 1] + p->y[p->n - 1];"))
