@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/process.h"
 
 #define READ_MOST_DEFAULT ((size_t)1 << 30)
 #define READ_FIRST        ((size_t)4096)
@@ -529,7 +530,7 @@ struct cbx_lock {
 
 static int lock_open(const char *path)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     return fd < 0 && (errno == EACCES || errno == EROFS) ? open(path, O_RDONLY | O_CLOEXEC) : fd;
 }
 
@@ -554,7 +555,7 @@ static cbx_status lock_wait(int fd, const char *path, uint64_t wait_ns, cbx_err 
 cbx_status cbx_lock_take(cbx_ctx *ctx, const char *path, uint64_t wait_ns, cbx_lock **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    int fd = lock_open(path);
+    int fd = cbx__fd_up(lock_open(path)); /* whoever hands the lock on gives it a low number */
     if (fd < 0) return cbx_fail_errno(err, errno, "cannot open the lock file '%s'", path);
     cbx_lock *lock = cbx_mem_alloc(al, sizeof *lock);
     cbx_status st = lock ? lock_wait(fd, path, wait_ns, err)
@@ -567,6 +568,35 @@ cbx_status cbx_lock_take(cbx_ctx *ctx, const char *path, uint64_t wait_ns, cbx_l
     *lock = (cbx_lock){ *al, fd };
     *out = lock;
     return CBX_OK;
+}
+
+int cbx_lock_fd(const cbx_lock *lock) { return lock->fd; }
+
+/* Nobody but root and its owner can put another folder in its place. */
+static bool is_shared_folder(const char *path)
+{
+    struct stat info;
+    if (lstat(path, &info) != 0 || !S_ISDIR(info.st_mode)) return false;
+    return !(info.st_mode & S_IWOTH) || (info.st_mode & S_ISVTX);
+}
+
+cbx_status cbx_lock_dir(cbx_ctx *ctx, cbx_arena *arena, const char **path, cbx_err *err)
+{
+    const char *chosen = getenv("CALIBRAX_LOCK_DIR");
+    const char *places[] = { chosen, "/run/lock/calibrax", "/tmp/calibrax-locks" };
+    (void)ctx;
+    for (size_t i = 0; i < CBX_LEN(places); i++) {
+        const char *place = places[i];
+        if (!place || !*place) continue;
+        if (mkdir(place, 01777) == 0) chmod(place, 01777); /* whatever the mask says: others lock here too */
+        if (is_shared_folder(place) && access(place, W_OK | X_OK) == 0) {
+            *path = cbx_arena_strdup(arena, place);
+            return *path ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for the folder of locks");
+        }
+        if (place == chosen) break; /* who names one is told */
+    }
+    return cbx_fail(err, CBX_EPERM, "no folder for locks: '%s' cannot be used; name one in CALIBRAX_LOCK_DIR",
+                    chosen && *chosen ? chosen : places[2]);
 }
 
 void cbx_lock_release(cbx_lock *lock)

@@ -101,6 +101,13 @@ typedef struct cbx_lock cbx_lock;
  * @return CBX_OK; CBX_EBUSY (still held by another after wait_ns); CBX_EINTERRUPTED: a signal came; the usual
  */
 CBX_API cbx_status cbx_lock_take(cbx_ctx *ctx, const char *path, uint64_t wait_ns, cbx_lock **out, cbx_err *err);
+/** The descriptor that holds the lock: a process that inherits it holds the lock too, and it is released when all of them have ended.
+ * Valid until cbx_lock_release; the caller neither closes nor unlocks it. */
+CBX_API int cbx_lock_fd(const cbx_lock *lock);
+/** A folder for locks that all users of the machine share: $CALIBRAX_LOCK_DIR, /run/lock/calibrax, or /tmp/calibrax-locks; made, with
+ * mode 1777, if it is missing.  A folder that others could replace (a link, or writable without the sticky bit) is not taken.
+ * @return CBX_OK; CBX_EPERM (none of them can be used: the message says which was tried last); CBX_ENOMEM */
+CBX_API cbx_status cbx_lock_dir(cbx_ctx *ctx, cbx_arena *arena, const char **path, cbx_err *err);
 /** NULL is fine.  The file stays. */
 CBX_API void cbx_lock_release(cbx_lock *lock);
 

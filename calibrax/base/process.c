@@ -18,7 +18,7 @@
 
 #include "calibrax/base/clock.h"
 
-#define FIRST_FREE_FD 10 /* our descriptors stay out of the way of 0..3, which the child's are moved onto */
+#define FIRST_FREE_FD 100 /* our descriptors stay out of the way of those that the child's are moved onto */
 
 extern char **environ;
 
@@ -103,6 +103,8 @@ static int set_files(posix_spawn_file_actions_t *files, const cbx__process_opts 
     if (!failed) failed = add_file(files, STDOUT_FILENO, o->output);
     if (!failed) failed = add_file(files, STDERR_FILENO, errors);
     if (!failed && o->channel >= 0) failed = posix_spawn_file_actions_adddup2(files, o->channel, CBX__PROCESS_CHANNEL);
+    for (size_t i = 0; !failed && i < o->nheld; i++)
+        failed = posix_spawn_file_actions_adddup2(files, o->held[i], CBX__PROCESS_CHANNEL + 1 + (int)i);
     if (!failed && o->folder) failed = posix_spawn_file_actions_addchdir_np(files, o->folder);
     return failed;
 }

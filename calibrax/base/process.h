@@ -25,13 +25,15 @@ typedef struct cbx__process_opts {
     const char *folder;        /* NULL: ours */
     int input, output, errors; /* a descriptor of ours above 3 (cbx__fd_up), or one of the words above */
     int channel;               /* becomes its descriptor 3; -1: none */
-    const char *name;          /* what messages call it; NULL: as it stands in argv */
-    bool own_group;            /* a process group of its own, which cbx__process_kill ends as a whole */
+    const int *held;           /* descriptors that become 4 and so on: locks that it holds as well */
+    size_t nheld;
+    const char *name; /* what messages call it; NULL: as it stands in argv */
+    bool own_group;   /* a process group of its own, which cbx__process_kill ends as a whole */
 } cbx__process_opts;
 
 #define CBX__PROCESS_OPTS_INIT                                                                                         \
     {                                                                                                                  \
-        0, 0, 0, CBX__FD_NOWHERE, CBX__FD_NOWHERE, CBX__FD_OURS, -1, 0, 0                                              \
+        0, 0, 0, CBX__FD_NOWHERE, CBX__FD_NOWHERE, CBX__FD_OURS, -1, 0, 0, 0, 0                                        \
     }
 
 typedef struct cbx__process {

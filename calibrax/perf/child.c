@@ -2,11 +2,13 @@
 #include "calibrax/perf/child.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/tools.h"
+#include "calibrax/profiling/procfs.h"
 
 /* Two connected sockets, both close-on-exec and above the child's own descriptors. */
 static cbx_status make_pair(int ours_theirs[2], cbx_err *err)
@@ -43,6 +45,10 @@ static const char **make_argv(cbx_arena *arena, const char *launcher, const cbx_
         argv[n++] = "--cores";
         argv[n++] = cores_text(arena, opts->cores, opts->ncores);
     }
+    if (opts->nheld) {
+        argv[n++] = "--keep";
+        argv[n++] = cbx_arena_printf(arena, "%zu", opts->nheld);
+    }
     argv[n++] = "--env-pad";
     argv[n++] = cbx_arena_printf(arena, "%zu", opts->env_pad_bytes);
     argv[n++] = "--stack-pad";
@@ -75,6 +81,8 @@ cbx_status cbx__child_start(const cbx_allocator *al, const cbx__child_opts *opts
         o.output = opts->show_output ? CBX__FD_OURS : CBX__FD_NOWHERE;
         o.errors = opts->show_output ? CBX__FD_OURS : CBX__FD_TAIL;
         o.channel = channel[1];
+        o.held = opts->held;
+        o.nheld = opts->nheld;
         o.own_group = true;
         st = o.argv ? cbx__process_start(&o, c, err)
                     : cbx_fail(err, CBX_ENOMEM, "no memory for the command line of '%s'",
@@ -89,4 +97,46 @@ cbx_status cbx__child_start(const cbx_allocator *al, const cbx__child_opts *opts
     }
     cbx_arena_clear(&arena);
     return st;
+}
+
+static bool among(const pid_t *list, size_t n, pid_t pid)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (list[i] == pid) return true;
+    }
+    return false;
+}
+
+/* Looked for until there are no new ones: what was killed has no more children. */
+size_t cbx__child_sweep(cbx__process *c)
+{
+    pid_t found[256], killed[256];
+    size_t nkilled = 0, n, fresh;
+    do {
+        n = cbx__proc_descendants(c->pid, found, CBX_LEN(found));
+        fresh = 0;
+        for (size_t i = 0; i < n && nkilled < CBX_LEN(killed); i++) {
+            if (among(killed, nkilled, found[i]) || !cbx__proc_alive(found[i])) continue;
+            kill(found[i], SIGKILL);
+            killed[nkilled++] = found[i];
+            fresh++;
+        }
+    } while (fresh > 0);
+    return nkilled;
+}
+
+/* The leader keeps its orphans (nperf-launch made it a subreaper), so as long as it lives nobody can hide from it; it is stopped first. */
+void cbx__child_kill(cbx__process *c)
+{
+    if (c->pid > 0 && !c->reaped && !cbx__process_ended(c)) {
+        cbx__process_signal(c, SIGSTOP);
+        cbx__child_sweep(c);
+    }
+    cbx__process_kill(c);
+}
+
+void cbx__child_finish(cbx__process *c)
+{
+    cbx__child_kill(c);
+    cbx__process_finish(c);
 }

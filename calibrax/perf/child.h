@@ -10,6 +10,8 @@
 typedef struct cbx__child_opts {
     const char *const *program; /* program and arguments, NULL-terminated */
     const char *const *env;     /* the whole environment, NULL-terminated */
+    const int *held;            /* descriptors that the child inherits, as 4 and so on */
+    size_t nheld;
     const int *cores;
     size_t ncores;
     size_t env_pad_bytes, stack_pad_bytes;
@@ -19,5 +21,11 @@ typedef struct cbx__child_opts {
 
 /* @return CBX_OK; CBX_ENOENT (no launcher); CBX_EIO, CBX_ENOMEM */
 cbx_status cbx__child_start(const cbx_allocator *al, const cbx__child_opts *opts, cbx__process *c, cbx_err *err);
+/* Kills what descends from the leader, but not the leader.  @return their number */
+size_t cbx__child_sweep(cbx__process *c);
+/* SIGKILL to the whole group, and to all that descend from its leader while that still lives, whatever group they went to. */
+void cbx__child_kill(cbx__process *c);
+/* The same, then reaps the leader and closes the descriptors.  Fine on an init-ed struct, and twice. */
+void cbx__child_finish(cbx__process *c);
 
 #endif

@@ -39,6 +39,8 @@ CBX_BEGIN_DECLS
     X(FIDELITY, "fidelity", "fidelity_failed", "outside_bound", "")                                                    \
     X(FASTER_THAN_ROOF, "faster_than_roof", "refused", "faster_than_roof", "")                                         \
     X(CLOCKS_DISAGREE, "clocks_disagree", "refused", "clocks_disagree", "leave the machine alone while it measures")   \
+    X(CONTENDED, "contended", "refused", "machine_too_busy",                                                           \
+      "leave the machine alone while it measures, or give it more CPUs")                                               \
     X(LAZY_RESULT, "lazy_result", "refused", "work_done_after_the_clock", "")                                          \
     X(PINNING, "pinning", "refused", "left_its_cores", "")                                                             \
     X(ORACLE_FAILED, "oracle_failed", "fidelity_inconclusive", "oracle_failed", "")                                    \

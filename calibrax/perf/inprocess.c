@@ -86,6 +86,7 @@ static void measure(const cbx_launch_opts *o, local_run *r, cbx_launch_record *r
     rec->first_call_ns = call;
     for (size_t i = 0; i < (slow && o->warmup > 1 ? 1 : o->warmup); i++) calls_ns(r, 1);
     rec->iterations = o->iterations ? o->iterations : slow ? 1 : calibrate(r, 1e9 * o->epoch_target_s);
+    rec->iterations_chosen = rec->iterations;
     rec->empty_epoch_ns = calls_ns(r, 0);
     for (size_t e = 0; e < epochs && e < CBX_LAUNCH_MAX_EPOCHS && !(o->stop && *o->stop); e++) {
         rec->epoch_ns[e] = rec->outer_ns[e] = calls_ns(r, rec->iterations) / (double)rec->iterations;

@@ -141,7 +141,10 @@ static cbx_status refuse_short_clock(cbx__point *p, cbx__attempt *a, cbx_err *er
 
     if (!ratios) return cbx_fail(err, CBX_ENOMEM, "out of memory for clock ratios");
     for (const cbx__launch *l = a->first; l; l = l->next) {
-        if (!isnan(l->median_s) && l->record.clock_ratio > 0) ratios[n++] = l->record.clock_ratio;
+        const cbx_launch_record *r = &l->record;
+        if (isnan(l->median_s) || !(r->clock_ratio > 0)) continue;
+        /* the benefit of the doubt, where a busy machine leaves some */
+        ratios[n++] = r->clock_doubt > 0 ? fmin(1, r->clock_ratio / (1 - r->clock_doubt)) : r->clock_ratio;
     }
     if (n < CBX__MIN_LAUNCHES) return CBX_OK; /* one late wake-up would decide */
     cbx_stat_sort(

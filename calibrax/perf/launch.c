@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/tools.h"
@@ -34,6 +35,15 @@
 #define PROBE_TRIES         8    /* of single calls, which one preemption spoils; a suspect alone pays for them ... */
 #define PROBE_LONG_NS       50e6 /* ... and not where a call is so long that a preemption is lost in it */
 #define MEMORY_SHARE_TENTHS 8
+/* Epochs that waits for a CPU make doubtful are made again: shorter than a slice of the scheduler where a call allows it, else longer
+ * and longer, so that the one wait before an epoch is lost in it. */
+#define AGAIN_TRIES   5
+#define CLEAR_NS      2e6
+#define AGAIN_GROWTH  4
+#define AGAIN_MOST_NS 8e9 /* of all epochs together */
+#define AGAIN_SHARE                                                                                                    \
+    0.1 /* of the time that an answer may take, so that the machine's business is not called a time-out */
+#define AGAIN_PAUSE_NS 10e6 /* before the first repetition; doubled each time */
 
 static bool broken(cbx__run *x, cbx_status st)
 {
@@ -124,10 +134,11 @@ static bool load(cbx__run *x)
     return ok;
 }
 
-static bool fetch_outputs(cbx__run *x, double *ns)
+static bool fetch_outputs(cbx__run *x, double *ns, double *cpu_ns)
 {
     if (!ask(x, "outputs", "{\"op\":\"outputs\"}\n", "outputs", NULL)) return false;
-    *ns = (double)(x->t->received_ns - x->t->sent_ns);
+    *ns = fmax(0, (double)(x->t->received_ns - x->t->sent_ns) - cbx__waits_all(&x->t->waits));
+    *cpu_ns = x->t->waits.cpu_ns;
     return true;
 }
 
@@ -135,7 +146,7 @@ static bool fetch_outputs(cbx__run *x, double *ns)
 static bool check_outputs(cbx__run *x, size_t set)
 {
     look_at_peak(x);
-    if (!fetch_outputs(x, &x->outputs_ns)) return false;
+    if (!fetch_outputs(x, &x->outputs_ns, &x->outputs_cpu_ns)) return false;
     cbx_status st = cbx__checker_compare(x->ctx, &x->checker, set, &x->r->fidelity, &x->err);
     if (st) return broken(x, st);
     cbx__checker_poison(&x->checker);
@@ -172,6 +183,14 @@ static bool epoch(cbx__run *x, size_t set, uint64_t iterations, double *inner, d
 
 /* --- the phases before the timed epochs --- */
 
+/* [ns] An epoch by the parent's clock had nobody waited for a CPU: for guesses, not for judgements. */
+static double unhindered(const cbx__run *x, double outer)
+{
+    const cbx__waits *w = &x->t->waits;
+    double cpu = w->known ? w->cpu_ns / x->o.threads : 0;
+    return fmax(1, fmax(outer - cbx__waits_all(w), fmin(cpu, outer)));
+}
+
 static void go_slow(cbx__run *x)
 {
     size_t few = x->o.slow_epochs ? x->o.slow_epochs : 1;
@@ -190,14 +209,14 @@ static bool warm_up(cbx__run *x, bool *slow)
     double inner, outer;
     if (x->o.warmup == 0) return true;
     if (!epoch(x, x->w->nsets > 1 ? 1 : 0, 1, &inner, &outer)) return false;
-    *slow = is_slow(x, outer);
+    *slow = is_slow(x, unhindered(x, outer));
     return *slow || x->o.warmup == 1 || epoch(x, 0, x->o.warmup - 1, &inner, &outer);
 }
 
 /* [ns] of one call by the parent's clock; never less than the worker says, should the empty epoch have been held up. */
-static double call_time(double inner, double outer, double empty, uint64_t n)
+static double call_time(const cbx__run *x, double inner, double outer, double empty, uint64_t n)
 {
-    return fmax(fmax(outer - empty, inner), 1) / (double)n;
+    return unhindered(x, fmax(outer - empty, inner)) / (double)n;
 }
 
 /*
@@ -209,20 +228,21 @@ static bool calibrate(cbx__run *x, bool *slow)
     double target = x->o.epoch_target_s * 1e9, inner, outer, empty, call;
     uint64_t n = 1;
     if (!epoch(x, 0, 0, &inner, &empty)) return false;
+    empty = unhindered(x, empty);
     for (;;) {
         if (!epoch(x, 0, n, &inner, &outer)) return false;
-        if (n == 1 && is_slow(x, outer)) {
+        if (n == 1 && is_slow(x, unhindered(x, outer))) {
             *slow = true;
             return true;
         }
-        call = call_time(inner, outer, empty, n);
-        if (outer >= 0.25 * target || n >= CBX__ITERATIONS_MOST) break;
+        call = call_time(x, inner, outer, empty, n);
+        if (unhindered(x, outer) >= 0.25 * target || n >= CBX__ITERATIONS_MOST) break;
         double wanted = fmin(fmax(0.5 * target / call, 2.0 * (double)n), 10.0 * (double)n);
         n = (uint64_t)fmin(wanted, CBX__ITERATIONS_MOST);
     }
     if (call * (double)n < target) {
         if (!epoch(x, x->w->nsets > 1 ? 1 : 0, n, &inner, &outer)) return false;
-        call = fmin(call, call_time(inner, outer, empty, n));
+        call = fmin(call, call_time(x, inner, outer, empty, n));
     }
     x->r->iterations = (uint64_t)fmin(fmax(ceil(1.02 * target / call), 1), CBX__ITERATIONS_MOST);
     return true;
@@ -233,6 +253,7 @@ static bool measure_empty(cbx__run *x)
     double inner, outer[EMPTY_EPOCHS];
     for (size_t i = 0; i < EMPTY_EPOCHS; i++) {
         if (!epoch(x, i % x->w->nsets, 0, &inner, &outer[i])) return false;
+        outer[i] = unhindered(x, outer[i]);
     }
     x->r->empty_epoch_ns = cbx__run_median(outer, EMPTY_EPOCHS);
     return true;
@@ -246,6 +267,7 @@ static bool settle(cbx__run *x, bool again)
     if (!again && !warm_up(x, &x->slow)) return false;
     if (!x->slow && x->o.iterations == 0 && !calibrate(x, &x->slow)) return false;
     if (x->slow) go_slow(x);
+    x->r->iterations_chosen = x->r->iterations;
     return measure_empty(x);
 }
 
@@ -273,34 +295,47 @@ static bool send_unseen(cbx__run *x)
     return ok;
 }
 
-/* After a call and its outputs: asks for them once more, which is writing alone.  @param outer  [ns] of the epoch of that call */
-static bool note_one_call(cbx__run *x, double outer)
+/* After a call and its outputs: asks for them once more, which is writing alone.
+ * @param outer, cpu  [ns] of the epoch of that call, waits for a CPU taken off; CPU time in it */
+static bool note_one_call(cbx__run *x, double outer, double cpu)
 {
-    double whole = outer + x->outputs_ns, again;
-    if (!fetch_outputs(x, &again)) return false;
+    double whole = outer + x->outputs_ns, whole_cpu = cpu + x->outputs_cpu_ns, again, again_cpu;
+    if (!fetch_outputs(x, &again, &again_cpu)) return false;
     cbx__checker_poison(&x->checker);
     if (x->hwm_reset) cbx__proc_reset_hwm(x->t->child.pid);
     x->again_ns = fmin(x->again_ns, again);
+    x->again_cpu_ns = fmin(x->again_cpu_ns, again_cpu);
+    x->one_call_cpu_ns = fmin(x->one_call_cpu_ns, whole_cpu - x->again_cpu_ns - cbx__run_allowed_empty(x));
     x->one_call_ns = fmin(x->one_call_ns, whole - cbx__run_allowed_writing(x) - cbx__run_allowed_empty(x));
     return true;
 }
 
 static bool probe_call(cbx__run *x)
 {
-    double inner, outer;
-    return epoch(x, x->probe_set, 1, &inner, &outer) && check_outputs(x, x->probe_set) && note_one_call(x, outer);
+    double inner, outer, cpu;
+    if (!epoch(x, x->probe_set, 1, &inner, &outer)) return false;
+    outer = unhindered(x, outer);
+    cpu = x->t->waits.cpu_ns;
+    return check_outputs(x, x->probe_set) && note_one_call(x, outer, cpu);
+}
+
+/* After an epoch of many calls and its outputs. */
+static void note_late(cbx__run *x)
+{
+    x->late_ns = fmin(x->late_ns, x->outputs_ns);
+    x->late_cpu_ns = fmin(x->late_cpu_ns, x->outputs_cpu_ns);
 }
 
 /* A reading may be spoilt by the machine, so the best of several counts. */
 static bool probe_again_if_suspect(cbx__run *x)
 {
-    double claim = cbx__run_median(x->r->epoch_ns, x->r->epochs), inner, outer;
+    double claim = cbx__run_claim(x), inner, outer;
     int tries = claim < PROBE_LONG_NS ? PROBE_TRIES : TRIES;
     for (int i = 0; i < tries && (cbx__run_call_too_long(x, claim) || cbx__run_outputs_too_late(x, claim)); i++) {
         if (!send_unseen(x) || !probe_call(x)) return false;
         if (!cbx__run_outputs_too_late(x, claim)) continue;
         if (!epoch(x, x->probe_set, x->r->iterations, &inner, &outer) || !check_outputs(x, x->probe_set)) return false;
-        x->late_ns = fmin(x->late_ns, x->outputs_ns);
+        note_late(x);
     }
     return true;
 }
@@ -334,38 +369,58 @@ static bool timed_epoch(cbx__run *x, size_t i)
     double n = (double)x->r->iterations, inner, cpu = cbx__proc_cpu_ns(pid);
     if (!epoch(x, x->sets[i], x->r->iterations, &inner, &x->raw_ns[i])) return false;
     x->cpu_ns += cbx__proc_cpu_ns(pid) - cpu;
+    x->sure_ns[i] = fmin(x->raw_ns[i], cbx__waits_sure(&x->t->waits));
+    x->unsure_ns[i] = fmin(x->raw_ns[i] - x->sure_ns[i], cbx__waits_unsure(&x->t->waits));
+    x->r->wait_ns[i] = cbx__waits_all(&x->t->waits);
     x->cpu_wall_ns += x->raw_ns[i];
     x->r->epoch_ns[i] = inner / n;
     x->r->outer_ns[i] = fmax(0, x->raw_ns[i] - x->r->empty_epoch_ns) / n;
     x->r->epochs = i + 1;
     if (!x->checked[i]) return true;
     if (!check_outputs(x, x->sets[i])) return false;
-    if (x->r->iterations > 1) x->late_ns = fmin(x->late_ns, x->outputs_ns);
+    if (x->r->iterations > 1) note_late(x);
     return true;
+}
+
+/* No thread can have wanted more than all the time there was, though a wait that began before is counted when it ends. */
+static void look_at_threads(cbx__run *x, double before, double wall)
+{
+    double others;
+    size_t n = cbx__proc_others_want(x->t->child.pid, &others);
+    x->wanted_ns = wall + fmin(others - before, (double)n * wall);
+    x->wanted_wall_ns = wall;
 }
 
 static bool timed_epochs(cbx__run *x)
 {
     bool single = x->r->iterations == 1; /* then the epoch is itself the one call */
+    uint64_t start = cbx_clock_ns();
+    double before;
+    cbx__proc_others_want(x->t->child.pid, &before);
     x->r->epochs = 0;
     x->cpu_ns = x->cpu_wall_ns = 0;
     x->one_call_ns = x->late_ns = x->again_ns = INFINITY;
+    x->one_call_cpu_ns = x->late_cpu_ns = x->again_cpu_ns = INFINITY;
     draw_order(x);
     for (size_t i = 0; i < x->nepochs; i++) {
         bool probe = i == x->probe_at;
+        double cpu = -x->cpu_ns;
         if (probe && (!send_unseen(x) || (!single && !probe_call(x)))) return false;
         if (!timed_epoch(x, i)) return false;
-        if (probe && single && !note_one_call(x, x->raw_ns[i])) return false;
+        cpu += x->cpu_ns;
+        if (probe && single && !note_one_call(x, x->raw_ns[i] - x->r->wait_ns[i], cpu)) return false;
     }
     look_at_peak(x);
+    look_at_threads(x, before, (double)(cbx_clock_ns() - start));
     return true;
 }
 
-static bool measure(cbx__run *x)
+/* Epochs of the calibrated length, however often that takes. */
+static bool measure_as_planned(cbx__run *x)
 {
     for (int i = 0;; i++) {
         if (!settle(x, i > 0) || !timed_epochs(x)) return false;
-        if (!cbx__run_too_short(x)) break;
+        if (!cbx__run_too_short(x)) return true;
         if (i == TRIES) {
             cbx__talk_fail(x->t, CBX_FAILURE_CLOCKS_DISAGREE,
                            "epochs of %llu calls last %.3f ms, far less than when they were chosen, %d times",
@@ -373,6 +428,53 @@ static bool measure(cbx__run *x)
                            TRIES + 1);
             return false;
         }
+    }
+}
+
+/* Calls of an epoch that may show more; 0: none that this launch has time for. */
+static uint64_t other_iterations(const cbx__run *x)
+{
+    double n = (double)x->r->iterations, epochs = (double)x->r->epochs;
+    double call = x->cpu_ns / x->o.threads / (n * epochs), clear = CLEAR_NS / call;
+    double longest = AGAIN_GROWTH * cbx__run_median(x->raw_ns, x->r->epochs);
+    if (x->r->measured_again == 0 && clear >= 4 && clear < n / 1.5) return (uint64_t)clear;
+    if (n * AGAIN_GROWTH > (double)CBX__ITERATIONS_MOST) return 0;
+    if (longest * epochs > AGAIN_MOST_NS || longest > AGAIN_SHARE * 1e9 * x->o.message_timeout_s) return 0;
+    return x->r->iterations * AGAIN_GROWTH;
+}
+
+/* A pause, in case the others are done soon. */
+static void back_off(cbx__run *x)
+{
+    double ns = AGAIN_PAUSE_NS * (double)(1u << x->r->measured_again);
+    uint64_t start = cbx_clock_ns();
+    struct timespec pause = { 0, (long)ns };
+    nanosleep(&pause, NULL);
+    x->t->waited_ns += cbx_clock_ns() - start;
+}
+
+static bool too_busy(cbx__run *x)
+{
+    double wall = cbx__run_median(x->raw_ns, x->r->epochs),
+           wait = fmin(wall, cbx__run_median(x->r->wait_ns, x->r->epochs));
+    x->r->contended = true;
+    cbx__talk_fail(x->t, CBX_FAILURE_CONTENDED,
+                   "the machine is too busy to measure: in an epoch of %.3f ms %.3f ms were waiting for a CPU, "
+                   "at a load of %.1f",
+                   wall * 1e-6, wait * 1e-6, cbx__proc_load_read());
+    return false;
+}
+
+static bool measure(cbx__run *x)
+{
+    if (!measure_as_planned(x)) return false;
+    while (cbx__run_compare_clocks(x) == CBX__CLOCKS_UNSURE) {
+        uint64_t n = x->r->measured_again < AGAIN_TRIES ? other_iterations(x) : 0;
+        if (n == 0) return too_busy(x);
+        back_off(x);
+        x->r->iterations = n;
+        x->r->measured_again++;
+        if (!timed_epochs(x)) return false;
     }
     if (!probe_again_if_suspect(x)) return false;
     x->stray_cpu = x->o.ncores ? cbx__proc_stray_cpu(x->t->child.pid, x->o.cores, x->o.ncores) : -1;
@@ -382,6 +484,7 @@ static bool measure(cbx__run *x)
 static bool bye(cbx__run *x)
 {
     cbx_json *m = NULL;
+    x->r->left_behind = cbx__child_sweep(&x->t->child);
     if (!ask(x, "bye", "{\"op\":\"bye\"}\n", "bye", &m)) return false;
     if (cbx_json_get(m, "device_peak_bytes"))
         x->r->device_peak_bytes = cbx_json_get_double(m, "device_peak_bytes", NAN);
@@ -428,7 +531,8 @@ static void record_init(cbx_launch_record *r)
     memset(r, 0, sizeof *r);
     double *const unknown[] = { &r->empty_epoch_ns, &r->first_call_ns,   &r->compile_ns,         &r->ready_ns,
                                 &r->hwm_bytes,      &r->hwm_start_bytes, &r->hwm_increase_bytes, &r->device_peak_bytes,
-                                &r->cpu_user_s,     &r->cpu_system_s,    &r->load_1min,          &r->clock_ratio };
+                                &r->cpu_user_s,     &r->cpu_system_s,    &r->load_1min,          &r->clock_ratio,
+                                &r->clock_doubt,    &r->pressure_percent };
     for (size_t i = 0; i < CBX_LEN(unknown); i++) *unknown[i] = NAN;
     r->exit_code = -1;
     snprintf(r->phase, sizeof r->phase, "spawn");
@@ -443,6 +547,7 @@ static cbx_status settle_opts(cbx__run *x, const cbx_launch_opts *opts, cbx_err 
     if (!x->o.platform) x->o.platform = "cpu";
     if (x->o.threads < 1) x->o.threads = 1;
     if (!(x->o.epoch_target_s > 0)) x->o.epoch_target_s = TARGET_NS * 1e-9;
+    if (!(x->o.message_timeout_s > 0)) x->o.message_timeout_s = 3600;
     if (x->o.memory_limit_bytes == 0) x->o.memory_limit_bytes = cbx__proc_available() / 10 * MEMORY_SHARE_TENTHS;
     if (x->o.memory_limit_bytes == UINT64_MAX) x->o.memory_limit_bytes = 0; /* a conversation without a limit */
     x->rng = cbx_rng_make(x->o.seed, 1);
@@ -484,6 +589,8 @@ static cbx_status start(cbx__run *x, cbx_arena *arena, cbx_err *err)
     if (env.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for the environment of '%s'", cbx__tool_base(tool));
     cbx__child_opts child = { .program = program,
                               .env = env.vars,
+                              .held = x->o.held,
+                              .nheld = x->o.nheld,
                               .cores = x->o.cores,
                               .ncores = x->o.ncores,
                               .env_pad_bytes = x->o.env_pad_bytes,
@@ -503,7 +610,7 @@ static cbx_status start(cbx__run *x, cbx_arena *arena, cbx_err *err)
 cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx_baseline_ops *baseline,
                           const cbx_launch_opts *opts, cbx_launch_record *record, cbx_err *err)
 {
-    uint64_t steal = cbx__proc_steal_read(), waited = 0;
+    uint64_t steal = cbx__proc_steal_read(), throttles = cbx__proc_throttles(), waited = 0;
     cbx_arena arena;
     cbx_status st;
     cbx__run *x;
@@ -528,6 +635,8 @@ cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx_baselin
     if (x->checker.w) cbx__checker_clear(&x->checker);
     cbx_arena_clear(&arena);
     record->steal_ticks = cbx__proc_steal_read() - steal;
+    record->throttles = throttles == UINT64_MAX ? UINT64_MAX : cbx__proc_throttles() - throttles;
+    record->pressure_percent = cbx__proc_pressure_read();
     record->overhead_ns = (double)(cbx_clock_ns() - x->started_ns - waited);
     cbx_mem_free(cbx_ctx_allocator(ctx), x, sizeof *x);
     if (st) cbx_launch_record_clear(record);

@@ -73,6 +73,8 @@ typedef struct cbx_launch_opts {
     const char *platform; /* "cpu", "cuda12" */
     const int *cores;     /* CPUs to pin to; ncores 0: do not pin */
     size_t ncores;
+    const int *held; /* descriptors of locks that the worker and what descends from it hold as well (cbx_lock_fd) */
+    size_t nheld;
     int threads;   /* policy told to every framework alike */
     size_t warmup; /* untimed calls after the first (compile) call */
     size_t epochs; /* timed epochs */
@@ -107,8 +109,13 @@ typedef struct cbx_launch_record {
     double epoch_ns[CBX_LAUNCH_MAX_EPOCHS]; /* per call, by the worker's clock */
     double outer_ns[CBX_LAUNCH_MAX_EPOCHS]; /* per call, by the parent's clock less the empty epoch's */
     uint64_t iterations;
-    double empty_epoch_ns; /* parent's reading of an epoch of 0 calls: median of 5 */
-    double first_call_ns;  /* first call, compile included */
+    double wait_ns[CBX_LAUNCH_MAX_EPOCHS]; /* of an epoch: worker or parent ready, without a CPU, as the kernel says */
+    bool contended; /* more than a twentieth of the epochs was waiting for a CPU that others had */
+    size_t
+        measured_again; /* times that all epochs were made again with another number of calls, because waits hid too much */
+    uint64_t iterations_chosen; /* calls of an epoch before that: for the launches to come */
+    double empty_epoch_ns;      /* parent's reading of an epoch of 0 calls: median of 5 */
+    double first_call_ns;       /* first call, compile included */
     double
         compile_ns; /* compile alone where the provider can tell it (jax lower+compile); else first_call - steady median, >= 0 */
     double ready_ns;    /* spawn to the first call: when `compile` was sent */
@@ -120,7 +127,10 @@ typedef struct cbx_launch_record {
     double device_peak_bytes;  /* as the framework says; NaN on the CPU */
     double cpu_user_s, cpu_system_s;                   /* of the worker's whole life, as the kernel says */
     uint64_t voluntary_switches, involuntary_switches; /* of all its threads */
-    uint64_t steal_ticks;                              /* growth of steal in /proc/stat while it ran */
+    size_t left_behind;      /* processes that the worker had started and not ended: killed before `bye` */
+    double pressure_percent; /* of the last 10 s somebody waited for a CPU, at the end of the launch */
+    uint64_t throttles;      /* CPUs slowed down for heat while it ran; UINT64_MAX: nothing counts them */
+    uint64_t steal_ticks;    /* growth of steal in /proc/stat while it ran */
     double load_1min;
 
     cbx_fidelity fidelity;
@@ -129,6 +139,7 @@ typedef struct cbx_launch_record {
     double
         clock_ratio; /* median over epochs of worker's time / parent's time less the empty epoch; NaN if epochs last < 1 ms.
                            A worker that lies a little in every launch shows in the median of this over launches. */
+    double clock_doubt; /* share of the parent's time that may have been waiting outside the worker's reading */
 } cbx_launch_record;
 
 /**

@@ -27,16 +27,21 @@ typedef struct cbx__run {
     size_t nepochs;
     unsigned char sets[CBX_LAUNCH_MAX_EPOCHS];
     bool checked[CBX_LAUNCH_MAX_EPOCHS];
-    double raw_ns[CBX_LAUNCH_MAX_EPOCHS]; /* whole epoch by the parent's clock */
+    double raw_ns[CBX_LAUNCH_MAX_EPOCHS];                                    /* whole epoch by the parent's clock */
+    double sure_ns[CBX_LAUNCH_MAX_EPOCHS], unsure_ns[CBX_LAUNCH_MAX_EPOCHS]; /* of it: waits for a CPU, see waits.h */
     double output_bytes;
     bool slow;
     size_t probe_at, probe_set; /* the epoch before which the call on unseen inputs is made, and their set */
     double outputs_ns;          /* the last answer to `outputs` */
     double one_call_ns;         /* least time of one call on unseen inputs, outputs included, less writing them */
+    double outputs_cpu_ns, one_call_cpu_ns, late_cpu_ns,
+        again_cpu_ns;           /* the same in CPU time, which waits do not touch */
     double late_ns, again_ns;   /* least time of `outputs` after a timed epoch, and of a second one at once */
     double cpu_ns, cpu_wall_ns; /* of the worker in the timed epochs */
-    int stray_cpu;              /* on which the worker may run and should not; -1: none */
-    cbx_status status;          /* a failure of the parent itself */
+    double wanted_ns,
+        wanted_wall_ns; /* time in which its threads ran or waited for a CPU, of the time from first to last epoch */
+    int stray_cpu;      /* on which the worker may run and should not; -1: none */
+    cbx_status status;  /* a failure of the parent itself */
     cbx_err err;
 } cbx__run;
 
@@ -47,9 +52,19 @@ double cbx__run_median(const double *v, size_t n);
 double cbx__run_allowed_empty(const cbx__run *x);
 double cbx__run_allowed_writing(const cbx__run *x);
 
+/** [ns] What the worker reports for a call: the median; less the waits for a CPU that were inside its reading, for comparison with
+ * readings that waits were taken off. */
+double cbx__run_claim(const cbx__run *x);
 /** Readings that make a launch suspect; claim [ns] is what the worker reports for a call. */
 bool cbx__run_call_too_long(const cbx__run *x, double claim);
 bool cbx__run_outputs_too_late(const cbx__run *x, double claim);
+/** What an outer clock says of the epochs' times, with all that the kernel knows of waiting. */
+typedef enum cbx__run_clocks {
+    CBX__CLOCKS_AGREE,  /* or the difference is no more than a twentieth */
+    CBX__CLOCKS_UNSURE, /* waiting may explain the difference, and a lie may hide in it: larger or smaller epochs tell */
+    CBX__CLOCKS_DISAGREE /* waiting does not explain it */
+} cbx__run_clocks;
+cbx__run_clocks cbx__run_compare_clocks(const cbx__run *x);
 /** Epochs far shorter than they were made to be: calls were slow only as long as they were counted. */
 bool cbx__run_too_short(const cbx__run *x);
 

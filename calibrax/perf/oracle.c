@@ -7,7 +7,6 @@
  * deleted at any time.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,7 +16,6 @@
 #include "calibrax/base/tools.h"
 #include "calibrax/base/version.h"
 #include "calibrax/perf/environment.h"
-#include "calibrax/perf/plugin.h"
 #include "calibrax/perf/talk.h"
 #include "calibrax/perf/workload.h"
 #include "calibrax/profiling/procfs.h"
@@ -59,33 +57,15 @@ static const char *entry_path(cbx_arena *arena, const char *stem, size_t i)
     return cbx_arena_printf(arena, "%s.%s%zu.npy", stem, i % 2 ? "bound" : "answer", i / 2);
 }
 
-/* A line for each plug-in that the worker loads: the oracle may be in one. */
-static cbx_status hash_plugins(cbx_ctx *ctx, cbx_arena *arena, const char **out, cbx_err *err)
-{
-    const char *from = getenv(CBX_CASE_PLUGINS_VARIABLE), *all = "";
-    while (from && *from && all) {
-        char hash[CBX_HASH_SIZE];
-        const size_t len = strcspn(from, ":");
-        const char *path = cbx_arena_strndup(arena, from, len);
-        cbx_status st = path && len ? cbx_hash_file(ctx, path, hash, err) : CBX_OK;
-        if (st) return st;
-        if (len) all = path ? cbx_arena_printf(arena, "%s%s\n", all, hash) : NULL;
-        from += len + (from[len] == ':');
-    }
-    *out = all;
-    return all ? CBX_OK : no_memory(err);
-}
-
 static cbx_status make_stem(cbx_ctx *ctx, const cbx_workload *w, const char *worker, const char *dir, cbx_arena *arena,
                             const char **stem, cbx_err *err)
 {
     char program[CBX_HASH_SIZE], key[CBX_HASH_SIZE];
-    const char *text, *others = NULL;
-    cbx_status st = cbx_hash_file(ctx, worker, program, err);
-    if (!st) st = hash_plugins(ctx, arena, &others, err);
+    const char *text;
+    cbx_status st = cbx__worker_hash(ctx, worker, arena, program, err);
     if (st) return st;
-    text = cbx_arena_printf(arena, "%s\n%s\n%s\n%s\n%s\n%d\n%s\n%s%s\n", w->hash, w->c->name, cbx_params_json(w->point),
-                            cbx_version(), cbx_revision(), CBX_CASE_ABI, program, others,
+    text = cbx_arena_printf(arena, "%s\n%s\n%s\n%s\n%s\n%d\n%s\n%s\n", w->hash, w->c->name, cbx_params_json(w->point),
+                            cbx_version(), cbx_revision(), CBX_CASE_ABI, program,
                             w->c->oracle_key ? w->c->oracle_key : "");
     if (!text) return no_memory(err);
     cbx_hash_bytes(text, strlen(text), key);

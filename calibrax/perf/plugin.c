@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "calibrax/base/arena.h"
+#include "calibrax/perf/workload.h"
 
 struct cbx_case_set {
     cbx_allocator al;
@@ -153,4 +154,25 @@ cbx_status cbx_case_set_add_environment(cbx_ctx *ctx, cbx_case_set *set, cbx_err
     }
     cbx_arena_clear(&arena);
     return st;
+}
+
+cbx_status cbx__worker_hash(cbx_ctx *ctx, const char *worker, cbx_arena *arena, char out[CBX_HASH_SIZE], cbx_err *err)
+{
+    const char *from = getenv(CBX_CASE_PLUGINS_VARIABLE), *all = "";
+    char hash[CBX_HASH_SIZE];
+    cbx_status st = cbx_hash_file(ctx, worker, out, err);
+
+    while (!st && from && *from) {
+        const size_t len = strcspn(from, ":");
+        const char *path = cbx_arena_strndup(arena, from, len);
+        if (path && len) st = cbx_hash_file(ctx, path, hash, err);
+        if (!st && len && path) all = cbx_arena_printf(arena, "%s %s", all, hash);
+        if (!path || !all) return cbx_fail(err, CBX_ENOMEM, "no memory for the hash of a worker");
+        from += len + (from[len] == ':');
+    }
+    if (st || !*all) return st;
+    all = cbx_arena_printf(arena, "%s%s", out, all);
+    if (!all) return cbx_fail(err, CBX_ENOMEM, "no memory for the hash of a worker");
+    cbx_hash_bytes(all, strlen(all), out);
+    return CBX_OK;
 }

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
@@ -26,7 +27,7 @@ static const char *attempt_name(const cbx__attempt *a, char *buf, size_t size)
  * machine makes honest clocks disagree, so those get more. */
 static int tries_of(cbx_failure f)
 {
-    if (f == CBX_FAILURE_CLOCKS_DISAGREE || f == CBX_FAILURE_LAZY_RESULT) return 4;
+    if (f == CBX_FAILURE_CLOCKS_DISAGREE || f == CBX_FAILURE_LAZY_RESULT || f == CBX_FAILURE_CONTENDED) return 4;
     return f == CBX_FAILURE_CRASHED || f == CBX_FAILURE_EXITED ? 2 : 1;
 }
 
@@ -56,6 +57,8 @@ static void fill_opts(const cbx__session *s, const cbx__point *p, const cbx__att
     *o = (cbx_launch_opts){
         .struct_size = sizeof(*o), .platform = a->platform, .cores = p->cores, .ncores = p->ncores
     };
+    o->held = p->held;
+    o->nheld = p->nheld;
     o->threads = s->threads;
     o->warmup = p->counts.warmup ? s->warmup : 0;
     o->epochs = p->counts.epochs;
@@ -141,6 +144,13 @@ static void spread(cbx__point *p, const cbx__attempt *from)
     }
 }
 
+/* Before a launch that a busy machine spoilt is made again: 0.2 s, 0.4 s, 0.8 s. */
+static void let_others_finish(const cbx__session *s, int again)
+{
+    struct timespec step = { 0, 50000000 };
+    for (int i = 0; i < 4 << again && !cbx__session_stopped(s); i++) nanosleep(&step, NULL);
+}
+
 /* Launches an attempt, again if it failed for a cause that may pass, and settles what became of it. */
 static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx__attempt *a,
                                  size_t round, size_t position, cbx_err *err)
@@ -157,11 +167,14 @@ static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, c
         if (again + 1 >= tries_of(l->record.failure) || cbx__session_stopped(s)) break;
         l->median_s = NAN;
         a->retries++;
+        if (l->record.failure == CBX_FAILURE_CONTENDED) let_others_finish(s, again);
     }
-    if (a->iterations == 0 && !l->record.failure) a->iterations = l->record.iterations;
+    if (a->iterations == 0 && !l->record.failure) a->iterations = l->record.iterations_chosen;
     if (l->record.failure) {
         a->failure = l->record.failure;
         snprintf(a->message, sizeof(a->message), "%s", l->record.message);
+        if (a->failure == CBX_FAILURE_CONTENDED)
+            cbx__session_tell(s, CBX_MEASURE_NOTE, 0, "%s: %s", attempt_name(a, name, sizeof(name)), a->message);
         spread(p, a);
     }
     cbx__session_tell(s, CBX_MEASURE_LAUNCH, 1, "%s", attempt_name(a, name, sizeof(name)));
@@ -286,8 +299,9 @@ typedef struct core_locks {
     size_t n;
 } core_locks;
 
-static void unlock_cores(core_locks *k)
+static void unlock_cores(cbx__point *p, core_locks *k)
 {
+    p->nheld = 0;
     while (k->n) cbx_lock_release(k->held[--k->n]);
 }
 
@@ -312,17 +326,19 @@ static cbx_status lock_core(cbx_ctx *ctx, cbx__session *s, const char *path, int
     return st;
 }
 
-/* Ascending order, so that two invocations cannot wait for each other. */
+/* The worker inherits the locks: should this process be killed, they last until the worker has ended, too.
+ * Ascending order, so that two invocations cannot wait for each other. */
 static cbx_status lock_cores(cbx_ctx *ctx, cbx__session *s, cbx__point *p, core_locks *k, cbx_err *err)
 {
     const char *dir;
-    cbx_status st = cbx_cache_dir(ctx, "locks", &p->arena, &dir, err);
+    cbx_status st = cbx_lock_dir(ctx, &p->arena, &dir, err);
 
     for (size_t i = 0; i < p->ncores && !st; i++) {
         const char *path = cbx_arena_printf(&p->arena, "%s/cpu-%d.lock", dir, p->cores[i]);
         if (!path) return cbx_fail(err, CBX_ENOMEM, "out of memory for the name of a lock");
         st = lock_core(ctx, s, path, p->cores[i], &k->held[k->n], err);
-        if (!st) k->n++;
+        if (st) break;
+        p->held[p->nheld++] = cbx_lock_fd(k->held[k->n++]);
     }
     return st;
 }
@@ -379,7 +395,7 @@ cbx_status cbx__point_measure(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_
     if (st) goto done;
     st = run_rounds(ctx, s, p, w, err);
 done:
-    unlock_cores(&locks);
+    unlock_cores(p, &locks);
     cbx_workload_free(w);
     return st;
 }

@@ -179,8 +179,10 @@ static cbx_json *layout_json(const cbx__attempt *a)
 
 static cbx_json *health_json(const cbx__attempt *a)
 {
-    uint64_t steal = 0, voluntary = 0, involuntary = 0;
-    double load = NAN, apart = NAN;
+    uint64_t steal = 0, voluntary = 0, involuntary = 0, throttles = 0;
+    double load = NAN, apart = NAN, pressure = NAN, waited = 0, wall = 0;
+    size_t contended = 0, again = 0;
+    bool counts_heat = a->first != NULL;
     cbx_json *o = cbx_json_new_object();
 
     if (!o) return NULL;
@@ -190,6 +192,15 @@ static cbx_json *health_json(const cbx__attempt *a)
         voluntary += r->voluntary_switches;
         involuntary += r->involuntary_switches;
         load = fmax(load, r->load_1min);
+        pressure = fmax(pressure, r->pressure_percent);
+        contended += r->contended;
+        again += r->measured_again;
+        counts_heat = counts_heat && r->throttles != UINT64_MAX;
+        if (counts_heat) throttles += r->throttles;
+        for (size_t e = 0; e < r->epochs; e++) {
+            waited += r->wait_ns[e];
+            wall += r->outer_ns[e] * (double)r->iterations;
+        }
         for (size_t e = 0; e < r->epochs; e++) {
             if (r->epoch_ns[e] > 0) apart = fmax(apart, fabs(r->outer_ns[e] / r->epoch_ns[e] - 1));
         }
@@ -199,6 +210,11 @@ static cbx_json *health_json(const cbx__attempt *a)
     cbx_json_set_int(o, "involuntary_switches", (int64_t)involuntary);
     cbx_json_set_double(o, "load_1min_max", load);
     cbx_json_set_double(o, "clocks_apart_max", apart);
+    cbx_json_set_double(o, "cpu_pressure_percent_max", pressure);
+    cbx_json_set_int(o, "contended_launches", (int64_t)contended);
+    cbx_json_set_int(o, "epochs_measured_again", (int64_t)again);
+    cbx_json_set_double(o, "waited_share", wall > 0 ? waited / wall : NAN);
+    put_or_null(o, "throttles", counts_heat ? cbx_json_new_int((int64_t)throttles) : NULL);
     return o;
 }
 
@@ -345,6 +361,12 @@ static void put_launch_record(cbx_json *o, const cbx_launch_record *r)
     cbx_json_set_int(o, "involuntary_switches", (int64_t)r->involuntary_switches);
     cbx_json_set_int(o, "steal_ticks", (int64_t)r->steal_ticks);
     cbx_json_set_double(o, "load_1min", r->load_1min);
+    put(o, "wait_ns", doubles(r->wait_ns, r->epochs));
+    cbx_json_set_bool(o, "contended", r->contended);
+    cbx_json_set_int(o, "measured_again", (int64_t)r->measured_again);
+    cbx_json_set_double(o, "clock_doubt", r->clock_doubt);
+    cbx_json_set_double(o, "cpu_pressure_percent", r->pressure_percent);
+    cbx_json_set_int(o, "left_behind", (int64_t)r->left_behind);
     put_or_null(o, "fidelity", fidelity_json(&r->fidelity));
 }
 

@@ -12,6 +12,7 @@
 #include "calibrax/base/tools.h"
 #include "calibrax/base/version.h"
 #include "calibrax/core/machine.h"
+#include "calibrax/perf/workload.h"
 
 void cbx__session_init(cbx__session *s, const cbx_measure_opts *opts)
 {
@@ -70,7 +71,8 @@ static void hash_worker(cbx_ctx *ctx, cbx__session *s)
     const char *path;
 
     cbx_arena_init(&scratch, cbx_ctx_allocator(ctx));
-    if (cbx__tool_find(CBX__TOOL_WORKER, &scratch, &path, NULL) || cbx_hash_file(ctx, path, s->worker_hash, NULL))
+    if (cbx__tool_find(CBX__TOOL_WORKER, &scratch, &path, NULL) ||
+        cbx__worker_hash(ctx, path, &scratch, s->worker_hash, NULL))
         s->worker_hash[0] = 0;
     cbx_arena_clear(&scratch);
 }

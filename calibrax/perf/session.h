@@ -25,7 +25,7 @@ typedef struct cbx__session {
     uint64_t started_ns;
     char machine_id[CBX_HASH_SIZE];
     cbx_json *machine;               /* facts fit to be published; owned */
-    char worker_hash[CBX_HASH_SIZE]; /* of the native worker; "" unknown */
+    char worker_hash[CBX_HASH_SIZE]; /* of the native worker and its plug-ins; "" unknown */
 
     pthread_mutex_t lock; /* guards everything below, and JSON values shared between slots */
     cbx_probe probe;
@@ -48,6 +48,8 @@ typedef struct cbx__point {
     size_t rounds; /* completed */
     int cores[64]; /* that workers are pinned to */
     size_t ncores;
+    int held[64]; /* descriptors of their locks, while they are held */
+    size_t nheld;
     char workload_hash[CBX_HASH_SIZE];
     bool oracle_cached, resumed;
     char note[256]; /* about the plan, for provenance; "" */

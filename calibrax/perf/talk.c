@@ -19,6 +19,7 @@
 
 #define UNKNOWN_END   "the worker ended in phase '%s' and nobody can tell how: let SIGCHLD have its default action"
 #define TICK_NS       20000000u
+#define TICK_MOST_NS  400000000u
 #define GROUP_TICK_NS 100000000u
 #define END_GRACE_NS  2000000000u /* a worker that closed its channel is about to end */
 
@@ -44,6 +45,7 @@ cbx_status cbx__talk_open(const cbx_allocator *al, const cbx__child_opts *child,
     if (t->opts.timeout_s > 1e9) t->opts.timeout_s = 1e9;
     t->phase = "spawn";
     t->oom_kills = cbx__proc_oom_kills();
+    t->watch.own = t->watch.worker = -1;
     cbx__process_init(&t->child);
     st = cbx__child_start(al, child, &t->child, err);
     if (st) {
@@ -51,17 +53,19 @@ cbx_status cbx__talk_open(const cbx_allocator *al, const cbx__child_opts *child,
         return st;
     }
     cbx__wire_init(&t->wire, t->child.channel, false);
+    cbx__waits_open(&t->watch, t->child.pid);
     *out = t;
     return CBX_OK;
 }
 
-void cbx__talk_stop(cbx__talk *t) { cbx__process_finish(&t->child); }
+void cbx__talk_stop(cbx__talk *t) { cbx__child_finish(&t->child); }
 
 void cbx__talk_close(cbx__talk *t)
 {
     if (!t) return;
-    cbx__process_finish(&t->child);
+    cbx__child_finish(&t->child);
     cbx__wire_clear(&t->wire);
+    cbx__waits_close(&t->watch);
     cbx_allocator al = t->al;
     cbx_mem_free(&al, t, sizeof *t);
 }
@@ -127,12 +131,15 @@ static bool over_limit(cbx__talk *t, uint64_t now)
     return true;
 }
 
-/* Sleeps until something happens, at most a tick. */
+/* Sleeps until something happens, at most a tick.  Ticks are rarer where each costs a wait for a CPU: an answer that comes meanwhile
+ * would be clocked late, and nobody could say by how much. */
 static void doze(cbx__talk *t, uint64_t now, uint64_t deadline, struct pollfd watch[3])
 {
-    uint64_t left = deadline - now;
-    if (left > TICK_NS) left = TICK_NS;
+    uint64_t left = deadline - now, most = TICK_NS + 20 * cbx__waits_woken(&t->watch);
+    if (most > TICK_MOST_NS) most = TICK_MOST_NS;
+    if (left > most) left = most;
     struct timespec tick = { (time_t)(left / 1000000000u), (long)(left % 1000000000u) };
+    cbx__waits_sleep(&t->watch, now, left);
     watch[0] = (struct pollfd){ .fd = t->wire.fd, .events = POLLIN };
     watch[1] = (struct pollfd){ .fd = t->child.errors, .events = POLLIN };
     watch[2] = (struct pollfd){ .fd = t->child.pidfd, .events = POLLIN };
@@ -299,7 +306,7 @@ const char *cbx__talk_wait_report(cbx__talk *t)
         cbx_json_unref(read_answer(t, line, len, "error"));
         cbx__talk_fail(t, CBX_FAILURE_MACHINE, "the launcher gave up");
     }
-    if (t->failure != CBX_FAILURE_NONE) cbx__process_kill(&t->child);
+    if (t->failure != CBX_FAILURE_NONE) cbx__child_kill(&t->child);
     return t->failure == CBX_FAILURE_NONE ? line : NULL;
 }
 
@@ -318,14 +325,16 @@ bool cbx__talk_ask_text(cbx__talk *t, const char *text, size_t len, const int *f
     cbx_err why = CBX_ERR_INIT;
     cbx_json *m = NULL;
     if (t->failure != CBX_FAILURE_NONE) return false;
+    cbx__waits_ask(&t->watch);
     t->sent_ns = cbx_clock_ns();
     if (nothing_unasked(t)) {
         cbx_status st = len ? cbx__wire_send_text(&t->wire, text, len, fds, nfds, &why) : CBX_OK;
         /* A worker that has ended may have said why: what it sent is still to be read. */
         if (st && st != CBX_ECHILD) cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "%s", why.message);
         if (!st || st == CBX_ECHILD) m = receive(t, op);
+        cbx__waits_answered(&t->watch, t->received_ns, &t->waits);
     }
-    if (t->failure != CBX_FAILURE_NONE) cbx__process_kill(&t->child);
+    if (t->failure != CBX_FAILURE_NONE) cbx__child_kill(&t->child);
     if (!m) return false;
     if (answer)
         *answer = m;
@@ -347,7 +356,7 @@ bool cbx__talk_ask(cbx__talk *t, const cbx_json *message, const int *fds, size_t
     if (line.status || line.len > CBX__WIRE_LINE_MAX) {
         cbx__talk_fail(t, CBX_FAILURE_MACHINE, "no memory for a protocol message, or it is longer than %d bytes",
                        CBX__WIRE_LINE_MAX);
-        cbx__process_kill(&t->child);
+        cbx__child_kill(&t->child);
     }
     ok = cbx__talk_ask_text(t, line.data, line.len, fds, nfds, op, answer);
     cbx_text_clear(&line);

@@ -5,6 +5,7 @@
 #define CALIBRAX_PERF_TALK_H
 
 #include "calibrax/perf/child.h"
+#include "calibrax/perf/waits.h"
 #include "calibrax/perf/wire.h"
 
 typedef struct cbx__talk_opts {
@@ -30,6 +31,8 @@ typedef struct cbx__talk {
     uint64_t watched_ns; /* when the worker's memory and files were looked at last */
     uint64_t group_ns;   /* when its group's memory is to be looked at next */
     uint64_t oom_kills;  /* of the kernel, before the worker started */
+    cbx__waits_watch watch;
+    cbx__waits waits; /* of the last exchange */
     cbx__wire wire;
 } cbx__talk;
 

@@ -53,6 +53,10 @@ cbx_status cbx__held_make(cbx_ctx *ctx, const cbx_workload *w, uint64_t r, size_
 /* Fine on a zeroed struct, and twice. */
 void cbx__held_clear(cbx__held *h);
 
+/* Hash of all code that a native worker runs: the program, and the plug-ins that NPERF_PLUGINS names (plugin.c).
+ * @return CBX_OK; as cbx_hash_file */
+cbx_status cbx__worker_hash(cbx_ctx *ctx, const char *worker, cbx_arena *arena, char out[CBX_HASH_SIZE], cbx_err *err);
+
 /* Answers and bounds of set 0 by the case's oracle in a process of its own, or from the cache below dir (NULL: the user's). */
 cbx_status cbx__oracle_get(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opts *opts, cbx_err *err);
 

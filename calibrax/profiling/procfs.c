@@ -162,11 +162,129 @@ size_t cbx__proc_read(const char *path, char *buf, size_t size)
     return len;
 }
 
+bool cbx__proc_sched_parse(const char *text, cbx__proc_sched *out)
+{
+    unsigned long long run, wait, slices;
+    if (sscanf(text, "%llu %llu %llu", &run, &wait, &slices) != 3) return false;
+    *out = (cbx__proc_sched){ run, wait, slices };
+    return true;
+}
+
+int cbx__proc_sched_open(pid_t pid)
+{
+    char path[64] = "/proc/thread-self/schedstat";
+    if (pid > 0) snprintf(path, sizeof path, "/proc/%d/schedstat", (int)pid);
+    return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Kernels without the account show a line of zeros: a thread that reads this has run. */
+bool cbx__proc_sched_read(int fd, cbx__proc_sched *out)
+{
+    char text[96];
+    ssize_t n = fd >= 0 ? pread(fd, text, sizeof text - 1, 0) : -1;
+    if (n <= 0) return false;
+    text[n] = '\0';
+    return cbx__proc_sched_parse(text, out) && out->slices > 0;
+}
+
 static size_t read_of(pid_t pid, const char *name, char *buf, size_t size)
 {
     char path[128];
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
     return cbx__proc_read(path, buf, size);
+}
+
+/* /proc/PID/task/TID/children, a list of numbers. */
+static size_t add_children(pid_t pid, const char *task, pid_t *out, size_t n, size_t max)
+{
+    char name[64], text[FILE_MAX];
+    snprintf(name, sizeof name, "task/%.20s/children", task);
+    read_of(pid, name, text, sizeof text);
+    for (char *s = text, *end; n < max; s = end) {
+        long child = strtol(s, &end, 10);
+        if (end == s) break;
+        if (child > 0) out[n++] = (pid_t)child;
+    }
+    return n;
+}
+
+size_t cbx__proc_descendants(pid_t pid, pid_t *out, size_t max)
+{
+    size_t n = 0;
+    for (size_t at = 0; at <= n; at++) {
+        pid_t of = at ? out[at - 1] : pid;
+        struct dirent *e;
+        char path[64];
+        snprintf(path, sizeof path, "/proc/%d/task", (int)of);
+        DIR *d = opendir(path);
+        while (d && (e = readdir(d))) {
+            if (isdigit((unsigned char)e->d_name[0])) n = add_children(of, e->d_name, out, n, max);
+        }
+        if (d) closedir(d);
+    }
+    return n;
+}
+
+bool cbx__proc_alive(pid_t pid)
+{
+    char text[1024];
+    cbx__proc_stat s;
+    return read_of(pid, "stat", text, sizeof text) && cbx__proc_stat_parse(text, &s) && s.state != 'Z' &&
+           s.state != 'X';
+}
+
+bool cbx__proc_pressure_parse(const char *text, double *some_avg10)
+{
+    const char *line = find_line(text, "some ");
+    return line && sscanf(line, "some avg10=%lf", some_avg10) == 1;
+}
+
+double cbx__proc_pressure_read(void)
+{
+    char text[512];
+    double share = NAN;
+    if (!cbx__proc_read("/proc/pressure/cpu", text, sizeof text) || !cbx__proc_pressure_parse(text, &share)) return NAN;
+    return share;
+}
+
+uint64_t cbx__proc_throttles(void)
+{
+    static const char *const names[] = { "core_throttle_count", "package_throttle_count" };
+    long cpus = sysconf(_SC_NPROCESSORS_CONF);
+    uint64_t sum = 0;
+    bool known = false;
+    for (long cpu = 0; cpu < cpus; cpu++) {
+        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+            char path[128], text[64];
+            snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%ld/thermal_throttle/%s", cpu, names[k]);
+            if (!cbx__proc_read(path, text, sizeof text)) continue;
+            sum += strtoull(text, NULL, 10);
+            known = true;
+        }
+        if (!known) break; /* what the first CPU does not count, the others do not */
+    }
+    return known ? sum : UINT64_MAX;
+}
+
+size_t cbx__proc_others_want(pid_t pid, double *ns)
+{
+    char path[96], text[96];
+    struct dirent *e;
+    size_t n = 0;
+    *ns = 0;
+    snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+    DIR *d = opendir(path);
+    if (!d) return 0;
+    while ((e = readdir(d))) {
+        cbx__proc_sched s;
+        if (!isdigit((unsigned char)e->d_name[0]) || atoi(e->d_name) == (int)pid) continue;
+        snprintf(path, sizeof path, "task/%.20s/schedstat", e->d_name);
+        if (!read_of(pid, path, text, sizeof text) || !cbx__proc_sched_parse(text, &s)) continue;
+        *ns += (double)s.run_ns + (double)s.wait_ns;
+        n++;
+    }
+    closedir(d);
+    return n;
 }
 
 bool cbx__proc_memory_read(pid_t pid, cbx__proc_memory *out)

@@ -41,6 +41,30 @@ bool cbx__proc_counter(const char *text, const char *key, uint64_t *value);
 /* Path of this process's memory controller below /sys/fs/cgroup from /proc/self/cgroup: version 1 if it has one, else version 2. */
 bool cbx__proc_cgroup_memory(const char *text, char *path, size_t size);
 
+/* /proc/PID/schedstat: what the scheduler did with a thread since it began (Documentation/scheduler/sched-stats.rst). */
+typedef struct cbx__proc_sched {
+    uint64_t run_ns, wait_ns; /* on a CPU; ready, and without one */
+    uint64_t slices;          /* times it was given a CPU */
+} cbx__proc_sched;
+bool cbx__proc_sched_parse(const char *text, cbx__proc_sched *out);
+/* Descriptor of a process's first thread (pid 0: of the calling thread, whoever reads it later); -1 where the kernel keeps no account. */
+int cbx__proc_sched_open(pid_t pid);
+bool cbx__proc_sched_read(int fd, cbx__proc_sched *out);
+
+/* CPU time of the threads but the first that a process has now, and the time that they waited for it, in ns.  @return their number */
+size_t cbx__proc_others_want(pid_t pid, double *ns);
+
+/* Processes that descend from one, those that left its group included, as far as the kernel still knows whose they are (a process
+ * that is a subreaper keeps orphans).  @return how many were written, at most max */
+size_t cbx__proc_descendants(pid_t pid, pid_t *out, size_t max);
+/* False for a zombie and for a number that nobody has. */
+bool cbx__proc_alive(pid_t pid);
+/* Share of the last ten seconds in which some task waited for a CPU, in per cent, by /proc/pressure/cpu; NaN if unknown. */
+double cbx__proc_pressure_read(void);
+bool cbx__proc_pressure_parse(const char *text, double *some_avg10);
+/* Times that this machine's CPUs were slowed down for heat since boot; UINT64_MAX where nothing counts them. */
+uint64_t cbx__proc_throttles(void);
+
 /* Reads a small file; returns its length, 0 if it cannot be read.  Always terminates buf. */
 size_t cbx__proc_read(const char *path, char *buf, size_t size);
 

@@ -8,13 +8,15 @@
  *   nperf-launch [options] -- PROGRAM [ARGUMENT...]
  *     --cores LIST     pin to these CPUs ("0,2,5")
  *     --fd N           keep descriptor N besides 0, 1, 2; a failure before exec is reported there as a protocol error line
+ *     --keep N         keep N descriptors from 4 on: locks that are held as long as anything lives that was started here
  *     --measure N      run the program as a child, wait, write one line to descriptor N:
  *                      wall_ns user_us system_us maxrss_kib exit_code term_signal   (exit_code -1 when killed)
  *     --env-pad BYTES  bytes added to the environment
  *     --stack-pad BYTES  bytes by which the program's strings, and so its first stack frame, are moved
  *     --parent PID     end at once if this is no longer the parent
  *
- * Always: a process group of its own, no core files, SIGKILL when the parent dies.
+ * Always: a process group of its own, no core files, SIGKILL when the parent dies, and the program keeps its orphans (subreaper), so
+ * that the parent finds all that descends from it.
  * Exit status 125: it could not set something up; 126: the program cannot be executed; 127: there is no such program.
  */
 #include <errno.h>
@@ -38,7 +40,7 @@
 
 typedef struct options {
     const char *cores;
-    long fd, measure, parent;
+    long fd, measure, parent, keep;
     unsigned long long env_pad, stack_pad;
     char **program;
 } options;
@@ -71,7 +73,7 @@ static int usage(const char *what)
 {
     fprintf(stderr,
             "nperf-launch: %s\nusage: nperf-launch [--cores LIST] [--fd N] [--measure N]"
-            " [--env-pad BYTES] [--stack-pad BYTES] [--parent PID] -- PROGRAM [ARGUMENT...]\n",
+            " [--keep N] [--env-pad BYTES] [--stack-pad BYTES] [--parent PID] -- PROGRAM [ARGUMENT...]\n",
             what);
     return EXIT_SETUP;
 }
@@ -93,7 +95,9 @@ static int parse_options(int argc, char **argv, options *o)
     struct {
         const char *name;
         long *number;
-    } small[] = { { "--fd", &o->fd }, { "--measure", &o->measure }, { "--parent", &o->parent } };
+    } small[] = {
+        { "--fd", &o->fd }, { "--measure", &o->measure }, { "--parent", &o->parent }, { "--keep", &o->keep }
+    };
     int i = 1;
     for (; i < argc && strcmp(argv[i], "--") != 0; i += 2) {
         unsigned long long v = 0;
@@ -131,8 +135,9 @@ static int pin(const char *list)
     return sched_setaffinity(0, sizeof set, &set);
 }
 
-/* Closes everything but 0, 1, 2 and the kept ones; measured programs must not see the parent's files. */
-static void close_others(long keep_a, long keep_b)
+/* Closes everything but 0, 1, 2 and the kept ones; measured programs must not see the parent's files.
+ * @param locks  so many from 4 on are kept, too */
+static void close_others(long keep_a, long keep_b, long locks)
 {
     unsigned from = 3;
     long keep[2] = { keep_a < keep_b ? keep_a : keep_b, keep_a < keep_b ? keep_b : keep_a };
@@ -141,6 +146,7 @@ static void close_others(long keep_a, long keep_b)
         if (keep[i] > (long)from) syscall(SYS_close_range, from, (unsigned)keep[i] - 1, 0);
         from = (unsigned)keep[i] + 1;
     }
+    if (locks > 0 && from == 4) from += (unsigned)locks;
     syscall(SYS_close_range, from, ~0u, 0);
 }
 
@@ -161,13 +167,14 @@ static int set_up(const options *o)
     setpgid(0, 0); /* the parent has done it already, unless this was started by hand */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0)
         return give_up(o, "machine", EXIT_SETUP, "cannot tie the life of", "the worker to its parent");
+    prctl(PR_SET_CHILD_SUBREAPER, 1);                                  /* kept through exec, not by children */
     if (o->parent && getppid() != (pid_t)o->parent) return EXIT_SETUP; /* it died in between */
     if (setrlimit(RLIMIT_CORE, &no_core) != 0) return give_up(o, "machine", EXIT_SETUP, "cannot set", "RLIMIT_CORE");
     if (o->cores && pin(o->cores) != 0) return give_up(o, "machine", EXIT_SETUP, "cannot pin to cores", o->cores);
     if (add_pad("NPERF_ENV_PAD", o->env_pad) != 0 || add_pad("NPERF_STACK_PAD", o->stack_pad) != 0) {
         return give_up(o, "machine", EXIT_SETUP, "cannot pad", "the environment");
     }
-    close_others(o->fd, o->measure);
+    close_others(o->fd, o->measure, o->keep);
     return 0;
 }
 
@@ -201,7 +208,7 @@ static int measure(const options *o)
     pid_t child = vfork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        close_others(-1, -1);
+        close_others(-1, -1, 0);
         execvp(o->program[0], o->program);
         _exit(errno == ENOENT || errno == ENOTDIR ? EXIT_MISSING : EXIT_EXEC);
     }

@@ -285,12 +285,41 @@ static void functions_and_traces(void **state)
     cbx_ctx_free(c);
 }
 
+/* A stack of small products, shared by threads a matrix each, is each of them alone, bit for bit. */
+static void stacks_are_their_products(void **state)
+{
+    (void)state;
+    for (int g = 0; g < CBX_ALGEBRA_BOOLEAN; g++) {
+        const cbx_semiring *s = cbx_semiring_get((cbx_algebra)g);
+        cbx_ctx *c = NULL;
+        cbx_scope scope;
+        cbx_err err = CBX_ERR_INIT;
+        double all[70][40][41], one[40][41];
+        CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
+        cbx_scope_open(c, &scope);
+        cbx_array *a = draw(c, 1, 3, (const size_t[]){ 70, 40, 33 }),
+                  *b = draw(c, 2, 3, (const size_t[]){ 70, 33, 41 });
+        CHECK_OK(cbx_array_read(cbx_semiring_matmul(c, a, b, s), all, sizeof all, &err), &err, s->name);
+        for (int i = 0; i < 70; i += 23) {
+            cbx_array *y = cbx_semiring_matmul(c, cbx_index(c, a, 0, i), cbx_index(c, b, 0, i), s);
+            CHECK_OK(cbx_array_read(y, one, sizeof one, &err), &err, s->name);
+            CHECK(memcmp(one, all[i], sizeof one) == 0, s->name);
+        }
+        CHECK_OK(cbx_scope_close(&scope, &err), &err, s->name);
+        cbx_ctx_free(c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numpy_agrees),   cmocka_unit_test(the_check_can_fail),
-        cmocka_unit_test(memory_may_end), cmocka_unit_test(directions_agree),
-        cmocka_unit_test(bad_input),      cmocka_unit_test(functions_and_traces),
+        cmocka_unit_test(numpy_agrees),
+        cmocka_unit_test(the_check_can_fail),
+        cmocka_unit_test(memory_may_end),
+        cmocka_unit_test(directions_agree),
+        cmocka_unit_test(bad_input),
+        cmocka_unit_test(functions_and_traces),
+        cmocka_unit_test(stacks_are_their_products),
     };
     return cmocka_run_group_tests_name("array/semiring_ops", tests, NULL, NULL);
 }

@@ -72,6 +72,7 @@ static cbx_status work(cbx_ctx *ctx, void *self, cbx_err *err)
     (void)ctx;
     b->calls++;
     for (int i = 0; i < 5000; i++) x += 1;
+    (void)x;
     return enter(b, "work", 'w', err);
 }
 
@@ -279,6 +280,8 @@ static void batches(void **in)
         cbx_benchmark_measure_opts o = CBX_BENCHMARK_MEASURE_OPTS_INIT;
         cbx_run *run = NULL;
         cbx_err err = CBX_ERR_INIT;
+        double seconds = 0;
+        size_t first;
         o.batch_size = cases[i].size;
         o.max_batches = cases[i].max;
         o.warmup = cases[i].warmup;
@@ -287,6 +290,11 @@ static void batches(void **in)
         CHECK_INT(b.examples, cases[i].examples, cases[i].why);
         CHECK_INT(b.most, cases[i].most, cases[i].why);
         CHECK_INT(metric(run, "batch_time")->nsamples, cases[i].counted, cases[i].why);
+        for (size_t k = 0; k < cases[i].counted; k++) seconds += metric(run, "batch_time")->samples[k];
+        first = cases[i].batches - cases[i].counted; /* batches that do not count */
+        CHECK_LE(
+            fabs(metric(run, "throughput")->value * seconds / (double)(cases[i].examples - first * cases[i].size) - 1),
+            1e-9, "examples that count, by the time of their batches");
         CHECK(metric(run, "throughput")->value > 0 && metric(run, "wall_clock")->value > 0, cases[i].why);
         cbx_run_free(run);
     }

@@ -161,6 +161,7 @@ static void failures_are_named_and_torn_down(void **in)
         { "fail", "evaluation", "evaluation", "evaluation was told to fail", CBX_EDOM, true },
         { "fail", "targets", "targets", "targets was told to fail", CBX_EDOM, true },
         { "crash", "training", "run", "it was killed by signal 11", CBX_ECHILD, false },
+        { "crash", "exit", "end", "it ended with status 9", CBX_ECHILD, true },
         { "hang", "evaluation", "run", "it took more than 3 s and was stopped", CBX_ETIMEOUT, true },
     };
     static const char *const names[] = { "model" };
@@ -496,8 +497,7 @@ static void answers_cut_at_each_byte(void **in)
     static const char *const wrong[] = {
         "{\"schema\":\"calibrax-benchmark-answer\",\"version\":1}",
         "{\"schema\":\"calibrax-benchmark-answer\",\"version\":2,\"run\":{}}",
-        "{\"schema\":\"calibrax-benchmark-answer\",\"version\":1,\"run\":{\"id\":\"a\",\"timestamp\":\"2026-01-01T00:"
-        "00:00\",\"points\":[]}}",
+        "{\"schema\":\"calibrax-benchmark-answer\",\"version\":1,\"run\":{\"points\":[]}}",
         "{\"schema\":\"calibrax-benchmark-answer\",\"version\":1,\"failure\":{\"status\":99}}",
     };
     cbx_err err = CBX_ERR_INIT;

@@ -29,6 +29,7 @@ class Place:
             if name.startswith(("NPERF_", "CALIBRAX_", "XPCS_", "HWLOC_")):
                 del self.env[name]
         self.env.pop("MALLOC_PERTURB_", None)
+        self.env["CALIBRAX_LOCK_DIR"] = os.path.join(os.path.abspath(BUILD), "locks")
 
     def file(self, *names):
         return os.path.join(self.path, *names)
@@ -40,10 +41,12 @@ class Place:
         os.chmod(path, mode)
         return path
 
-    def run(self, *args, expect=None, timeout=60, env=None, program=NPERF, **more):
+    def run(self, *args, expect=None, timeout=600, env=None, program=NPERF, **more):
         """Runs a program, nperf unless another is named; checks the exit status if one is expected."""
         done = subprocess.run([program, *args], cwd=self.path, env=dict(self.env, **(env or {})), timeout=timeout, text=True,
                               stdin=subprocess.DEVNULL, stdout=more.pop("stdout", subprocess.PIPE), stderr=subprocess.PIPE, **more)
+        if expect is not None and done.returncode != expect:
+            skip_if_too_busy(done)
         if expect is not None:
             equal(done.returncode, expect, f"exit status of {os.path.basename(program)} {' '.join(args)}; it said: {done.stderr[-600:]}")
         return done
@@ -51,6 +54,13 @@ class Place:
     def rows(self, name="results/semiring_matmul.jsonl"):
         with open(self.file(name), encoding="utf-8") as f:
             return [json.loads(line) for line in f]
+
+
+def skip_if_too_busy(done):
+    """A machine on which nothing can be measured is no fault of the program, if that says so, with the waits and the load."""
+    for line in done.stderr.splitlines():
+        if "the machine is too busy to measure" in line:
+            raise Skip(line.strip())
 
 
 def check(condition, why):

@@ -154,9 +154,9 @@ def interrupt_and_resume(p):
     rows = p.file("results/semiring_matmul.jsonl")
     slow = bad_worker(p, f'[ -e {rows} ] && exec sleep 600\nexec {WORKER} "$@"')
     run = subprocess.Popen([NPERF, *args], cwd=p.path, env=dict(p.env, NPERF_WORKER=slow), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    check(wait_for(lambda: os.path.exists(rows), 120), "the first point is written while others go on")
+    check(wait_for(lambda: os.path.exists(rows), 300), "the first point is written while others go on")
     run.send_signal(signal.SIGINT)
-    output, words = run.communicate(timeout=120)
+    output, words = run.communicate(timeout=300)
     equal(run.returncode, 130, f"exit status; it said {words[-500:]!r}")
     has(words, "--resume", "how to go on")
     has(output, "stream", "what is finished is shown")
@@ -319,8 +319,8 @@ def overlapping_runs_wait(p):
     said = next((line for line in fast.stderr if "waiting for CPU" in line), None)
     p.write("go", "")
     check(said, "the second one says why it waits")
-    fast.communicate(timeout=120)
-    equal((slow.wait(timeout=120), fast.returncode), (0, 0), "both finish")
+    fast.communicate(timeout=300)
+    equal((slow.wait(timeout=300), fast.returncode), (0, 0), "both finish")
 
 
 def refused(p):

@@ -61,6 +61,14 @@ cbx_launch_opts quick_opts(void)
                               .seed = 7 };
 }
 
+void skip_if_too_busy(const cbx_launch_record *r)
+{
+    static char why[CBX_ERR_MESSAGE_SIZE];
+    if (r->failure != CBX_FAILURE_CONTENDED) return;
+    memcpy(why, r->message, sizeof why);
+    SKIP(why);
+}
+
 void launch(fixture *f, const char *baseline, const cbx_launch_opts *opts, cbx_launch_record *r)
 {
     cbx_err err = CBX_ERR_INIT;

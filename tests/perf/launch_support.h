@@ -24,6 +24,9 @@ cbx_workload *make_workload(fixture *f, const cbx_case_ops *c, const char *point
 /* Few, short epochs with a fixed number of calls. */
 cbx_launch_opts quick_opts(void);
 /* Runs a baseline of the toy case on the fixture's workload and fails the test if the parent could not. */
+/* Leaves the test if the launch says that the machine is too busy to measure anything: with its words, which hold the waits and the load. */
+void skip_if_too_busy(const cbx_launch_record *r);
+
 void launch(fixture *f, const char *baseline, const cbx_launch_opts *opts, cbx_launch_record *r);
 
 #endif

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/file.h"
 #include "calibrax/statistics/estimate.h"
 static void good_worker(void **state)
 {
@@ -81,7 +82,12 @@ static void causes(void **state)
         cbx_launch_opts o = quick_opts();
         cbx_launch_record r;
         o.epochs = 20;
-        launch(*state, cases[i].baseline, &o, &r);
+        /* emptying the noise costs this process time, on a busy machine much of it */
+        for (int tries = cases[i].failure == CBX_FAILURE_NONE ? 4 : 1; tries > 0; tries--) {
+            launch(*state, cases[i].baseline, &o, &r);
+            if (r.failure != CBX_FAILURE_CLOCKS_DISAGREE || tries == 1) break;
+            cbx_launch_record_clear(&r);
+        }
         if (r.failure != cases[i].failure)
             fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
         CHECK_STR(r.phase, cases[i].phase, cases[i].why);
@@ -144,6 +150,7 @@ static void lying_clocks(void **state)
         o.iterations = 1;
         o.epochs = 3;
         CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "spin"), &o, &r, &err), &err, cases[i].why);
+        skip_if_too_busy(&r);
         if (r.failure != cases[i].failure)
             fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
         cbx_launch_record_clear(&r);
@@ -159,7 +166,9 @@ static void honest_launch(fixture *f, const cbx_workload *w, const cbx_launch_op
         cbx_err err = CBX_ERR_INIT;
         CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "spin"), o, r, &err), &err, "spin");
         if (r->failure == CBX_FAILURE_NONE) return;
-        bool may_pass = r->failure == CBX_FAILURE_CLOCKS_DISAGREE || r->failure == CBX_FAILURE_LAZY_RESULT;
+        bool may_pass = r->failure == CBX_FAILURE_CLOCKS_DISAGREE || r->failure == CBX_FAILURE_LAZY_RESULT ||
+                        r->failure == CBX_FAILURE_CONTENDED;
+        if (attempt == 4) skip_if_too_busy(r);
         if (!may_pass || attempt == 4) fail_msg("%s (%s)", cbx_failure_word(r->failure), r->message);
         cbx_launch_record_clear(r);
     }
@@ -201,7 +210,7 @@ static void calibration(void **state)
     o.iterations = 0;
     o.epochs = 2;
     honest_launch(f, w, &o, &r);
-    CHECK(r.iterations >= 2 && r.iterations <= 21, "about twenty calls of 1 ms, fewer on a busy machine");
+    CHECK(r.iterations_chosen >= 2 && r.iterations_chosen <= 21, "about twenty calls of 1 ms, fewer on a busy machine");
     cbx_launch_record_clear(&r);
 
     o.slow_call_s = 0.0005; /* now a call is slow */
@@ -209,7 +218,7 @@ static void calibration(void **state)
     o.epochs = 9;
     o.warmup = 50;
     honest_launch(f, w, &o, &r);
-    CHECK_INT(r.iterations, 1, "a slow call is an epoch");
+    CHECK_INT(r.iterations_chosen, 1, "a slow call is an epoch");
     CHECK_INT(r.epochs, 1, "and few of them are made");
     CHECK(r.fidelity.checks >= 2, "still checked");
     cbx_launch_record_clear(&r);
@@ -255,6 +264,7 @@ static void hidden_work(void **state)
                      cases[i].why);
             if (r.failure == cases[i].failure) break;
         }
+        skip_if_too_busy(&r);
         if (r.failure != cases[i].failure)
             fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
         if (honest && cases[i].iterations == 0) CHECK_GT(r.iterations, 1, cases[i].why);
@@ -282,6 +292,7 @@ static void clock_ratio(void **state)
         o.iterations = 2;
         o.epochs = 5;
         CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "spin"), &o, &r, &err), &err, "11 % off");
+        skip_if_too_busy(&r);
         best = fmax(best, r.clock_ratio);
         CHECK_LE(r.clock_ratio, 0.9, "never nearer to the truth than it is");
         CHECK_INT(r.failure, CBX_FAILURE_CLOCKS_DISAGREE, "and now seen in one launch already");
@@ -327,29 +338,19 @@ static void bounds_of_a_worker(void **state)
     }
 }
 
+/* Threads show by what they use, or by what they wait for. */
 static void more_threads_than_told(void **state)
 {
     fixture *f = *state;
     cbx_params *point = NULL;
     cbx_workload *w = make_workload(f, &toy_case, "{\"n\":10,\"spin_us\":20000}", 1, &point);
-    double load = 0;
-    cbx_failure seen = CBX_FAILURE_NONE;
-    if (sysconf(_SC_NPROCESSORS_ONLN) < 2) skip();
-    for (int attempt = 0; attempt < 5 && seen != CBX_FAILURE_PINNING; attempt++) { /* the CPUs may be busy */
-        cbx_launch_opts o = quick_opts();
-        cbx_launch_record r;
-        cbx_err err = CBX_ERR_INIT;
-        o.iterations = 3;
-        CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "more_threads"), &o, &r, &err), &err, "two");
-        seen = r.failure;
-        load = r.load_1min;
-        cbx_launch_record_clear(&r);
-    }
-    if (seen == CBX_FAILURE_NONE && load > (double)sysconf(_SC_NPROCESSORS_ONLN)) {
-        print_message("# no CPU to spare: the load is %.1f\n", load);
-        seen = CBX_FAILURE_PINNING;
-    }
-    CHECK_INT(seen, CBX_FAILURE_PINNING, "CPU time of many threads where one was asked for");
+    cbx_launch_opts o = quick_opts();
+    cbx_launch_record r;
+    cbx_err err = CBX_ERR_INIT;
+    o.iterations = 3;
+    CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "more_threads"), &o, &r, &err), &err, "two");
+    CHECK_INT(r.failure, CBX_FAILURE_PINNING, r.message);
+    cbx_launch_record_clear(&r);
     cbx_workload_free(w);
     cbx_params_free(point);
 }
@@ -399,28 +400,6 @@ static bool is_gone(int pid)
     return !state || state[2] == 'Z' || state[2] == 'X';
 }
 
-static void the_whole_group_is_killed(void **state)
-{
-    fixture *f = *state;
-    char path[128];
-    snprintf(path, sizeof path, "%s/child", f->cache);
-    cbx_env_setting note = { TOY_PID_FILE, path };
-    cbx_launch_opts o = quick_opts();
-    cbx_launch_record r;
-    int pid = 0;
-    o.message_timeout_s = 0.3;
-    o.env = &note;
-    o.nenv = 1;
-    launch(f, "child", &o, &r);
-    CHECK_INT(r.failure, CBX_FAILURE_TIMEOUT, r.message);
-    FILE *fp = fopen(path, "r");
-    CHECK(fp && fscanf(fp, "%d", &pid) == 1, "the worker started a child");
-    fclose(fp);
-    for (int i = 0; i < 200 && !is_gone(pid); i++) usleep(5000);
-    CHECK(is_gone(pid), "and it does not outlive the launch");
-    cbx_launch_record_clear(&r);
-}
-
 /* A number that a process writes into a file before long; 0 if it does not. */
 static int wait_for_pid(const char *path)
 {
@@ -432,6 +411,39 @@ static int wait_for_pid(const char *path)
         if (!pid) usleep(5000);
     }
     return pid;
+}
+
+/* Whatever group or session it went to, and however the launch ends. */
+static void nothing_outlives_a_launch(void **state)
+{
+    static const struct {
+        const char *baseline;
+        cbx_failure failure;
+        const char *why;
+    } cases[] = { { "child", CBX_FAILURE_TIMEOUT, "a child of the group" },
+                  { "daemon", CBX_FAILURE_TIMEOUT, "an orphan in a session of its own" },
+                  { "leaves_daemon", CBX_FAILURE_NONE, "the same, left behind by a worker that ends well" } };
+    fixture *f = *state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/child", f->cache);
+    cbx_env_setting note = { TOY_PID_FILE, path };
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        bool well = cases[i].failure == CBX_FAILURE_NONE;
+        cbx_launch_opts o = quick_opts();
+        cbx_launch_record r;
+        o.message_timeout_s = well ? 20 : 1;
+        o.env = &note;
+        o.nenv = 1;
+        unlink(path);
+        launch(f, cases[i].baseline, &o, &r);
+        if (!well || r.failure) CHECK_INT(r.failure, cases[i].failure, r.message);
+        if (well) CHECK_INT(r.left_behind, 1, cases[i].why);
+        int pid = wait_for_pid(path);
+        CHECK_GT(pid, 0, cases[i].why);
+        for (int k = 0; k < 400 && !is_gone(pid); k++) usleep(5000);
+        CHECK(is_gone(pid), cases[i].why);
+        cbx_launch_record_clear(&r);
+    }
 }
 
 static void a_worker_dies_with_its_parent(void **state)
@@ -457,6 +469,44 @@ static void a_worker_dies_with_its_parent(void **state)
     waitpid(parent, NULL, 0);
     for (int i = 0; i < 400 && !is_gone(worker); i++) usleep(5000);
     CHECK(is_gone(worker), "and is killed by the kernel when the parent is");
+}
+
+/* The lock of a core is held by the worker, too: it lasts until both are gone. */
+static void locks_last_as_long_as_the_worker(void **state)
+{
+    fixture *f = *state;
+    char path[128], lock_path[128], link[64], seen[256];
+    cbx_lock *lock = NULL, *again = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    snprintf(path, sizeof path, "%s/locked-worker", f->cache);
+    snprintf(lock_path, sizeof lock_path, "%s/cpu-0.lock", f->cache);
+    CHECK_OK(cbx_lock_take(f->ctx, lock_path, 0, &lock, &err), &err, "a lock");
+    int held = cbx_lock_fd(lock);
+    pid_t parent = fork();
+    if (parent == 0) {
+        cbx_env_setting note = { TOY_PID_FILE, path };
+        cbx_launch_opts o = quick_opts();
+        cbx_launch_record r;
+        o.env = &note;
+        o.nenv = 1;
+        o.held = &held;
+        o.nheld = 1;
+        cbx_launch_run(f->ctx, f->w, cbx_case_baseline(&toy_case, "hang"), &o, &r, NULL);
+        _exit(0);
+    }
+    CHECK_GT(parent, 0, "a parent");
+    cbx_lock_release(lock);
+    int worker = wait_for_pid(path);
+    CHECK_GT(worker, 0, "its worker");
+    snprintf(link, sizeof link, "/proc/%d/fd/4", worker);
+    ssize_t n = readlink(link, seen, sizeof seen - 1);
+    CHECK(n > 0 && strstr((seen[n] = '\0', seen), "cpu-0.lock"), "the worker inherited it");
+    CHECK_STATUS(cbx_lock_take(f->ctx, lock_path, 0, &again, &err), CBX_EBUSY, "held");
+    kill(parent, SIGKILL);
+    waitpid(parent, NULL, 0);
+    CHECK_OK(cbx_lock_take(f->ctx, lock_path, 60000000000u, &again, &err), &err, "free once the worker has ended");
+    CHECK(is_gone(worker), "not before");
+    cbx_lock_release(again);
 }
 
 static void memory_watchdog(void **state)
@@ -663,8 +713,9 @@ int main(void)
         cmocka_unit_test(more_threads_than_told),
         cmocka_unit_test(ignored_sigchld),
         cmocka_unit_test(hanging_worker),
-        cmocka_unit_test(the_whole_group_is_killed),
+        cmocka_unit_test(nothing_outlives_a_launch),
         cmocka_unit_test(a_worker_dies_with_its_parent),
+        cmocka_unit_test(locks_last_as_long_as_the_worker),
         cmocka_unit_test(memory_watchdog),
         cmocka_unit_test(stop_flag),
         cmocka_unit_test(memory_is_the_workers_own),

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,6 +39,14 @@ static void toy_right(toy *t)
     for (size_t i = 0; i < t->n; i++) t->c[i] = 2 * t->a[i] + 1;
 }
 
+void toy_busy_us(int64_t us)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    int64_t until = t.tv_sec * 1000000000 + t.tv_nsec + us * 1000;
+    while (t.tv_sec * 1000000000 + t.tv_nsec < until) clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+}
+
 /* --- baselines --- */
 
 static void run_good(void *plan) { toy_right(plan); }
@@ -45,9 +54,8 @@ static void run_good(void *plan) { toy_right(plan); }
 static void run_spin(void *plan)
 {
     toy *t = plan;
-    uint64_t until = cbx_clock_ns() + (uint64_t)t->spin_us * 1000;
     toy_right(t);
-    while (cbx_clock_ns() < until) {}
+    toy_busy_us(t->spin_us);
 }
 
 static void run_wrong(void *plan)
@@ -135,6 +143,42 @@ static void run_child(void *plan)
     for (;;) pause();
 }
 
+/* One that left the group and the session, and whose own parent is gone. */
+static void run_daemon(void *plan)
+{
+    pid_t child = fork();
+    (void)plan;
+    if (child == 0) {
+        setsid();
+        pid_t grandchild = fork();
+        if (grandchild == 0) {
+            for (;;) pause();
+        }
+        note_pid(grandchild);
+        _exit(0);
+    }
+    for (;;) pause();
+}
+
+/* The same, while the worker goes on to a good end. */
+static void run_leaves_daemon(void *plan)
+{
+    toy *t = plan;
+    toy_right(t);
+    if (t->calls++) return;
+    pid_t child = fork();
+    if (child == 0) {
+        setsid();
+        pid_t grandchild = fork();
+        if (grandchild == 0) {
+            for (;;) pause();
+        }
+        note_pid(grandchild);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+}
+
 static void say(const char *text)
 {
     if (write(3, text, strlen(text)) < 0) _exit(9);
@@ -212,20 +256,12 @@ static void run_late_crash(void *plan)
     if (t->calls++ == 20) abort();
 }
 
-static void busy_us(int64_t us)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t); /* the true clock, whatever the worker's shows */
-    int64_t until = t.tv_sec * 1000000000 + t.tv_nsec + us * 1000;
-    while (t.tv_sec * 1000000000 + t.tv_nsec < until) clock_gettime(CLOCK_MONOTONIC, &t);
-}
-
 /* Slow until it has been calibrated, then as fast as it is. */
 static void run_sandbag(void *plan)
 {
     toy *t = plan;
     toy_right(t);
-    busy_us(++t->calls <= 3 ? 25000 : 1000);
+    toy_busy_us(++t->calls <= 3 ? 25000 : 1000);
 }
 
 /* The same, and from then on its clock stands nearly still. */
@@ -234,7 +270,7 @@ static void run_sandbag_lie(void *plan)
     toy *t = plan;
     toy_right(t);
     if (++t->calls > 3) toy_clock_percent = 1;
-    busy_us(t->calls <= 3 ? 25000 : 5500);
+    toy_busy_us(t->calls <= 3 ? 25000 : 5500);
 }
 
 /* The same at each calibration: it knows one by the empty epoch before it, and its end by the five after it. */
@@ -244,7 +280,7 @@ static void run_sandbag_again(void *plan)
     toy_right(t);
     if (t->binds >= 2) t->fast = t->binds >= 6;
     t->binds = 0;
-    if (!t->fast) busy_us(25000);
+    if (!t->fast) toy_busy_us(25000);
 }
 
 /* Does next to nothing until somebody wants to see the outputs. */
@@ -260,7 +296,7 @@ static void run_late_in_many(void *plan)
 {
     toy *t = plan;
     toy_right(t);
-    if (t->binds) busy_us(t->spin_us);
+    if (t->binds) toy_busy_us(t->spin_us);
     toy_put_off_us = t->binds ? 0 : (unsigned)t->spin_us;
     t->binds = 0;
 }
@@ -274,7 +310,7 @@ static void run_memo(void *plan)
     toy_right(t);
     if (known) return;
     if (t->nseen < MEMO_SETS) memcpy(t->seen + t->nseen++ * t->n, t->a, t->n * sizeof *t->a);
-    busy_us(t->spin_us);
+    toy_busy_us(t->spin_us);
 }
 
 static void run_excuse_late(void *plan)
@@ -321,7 +357,7 @@ static void run_stray(void *plan)
 
 static void *spin_for_ever(void *arg)
 {
-    for (;;) busy_us(1000000);
+    for (;;) toy_busy_us(1000000);
     return arg;
 }
 
@@ -332,7 +368,7 @@ static void run_more_threads(void *plan)
     pthread_t thread;
     toy_right(t);
     for (; t->calls < 15; t->calls++) pthread_create(&thread, NULL, spin_for_ever, NULL);
-    busy_us(t->spin_us);
+    toy_busy_us(t->spin_us);
 }
 
 /* --- plan --- */
@@ -412,6 +448,8 @@ static void toy_work(const cbx_params *point, cbx_work *out)
     X(exit3, toy_prepare, run_exit3)                                                                                   \
     X(hang, toy_prepare, run_hang)                                                                                     \
     X(child, toy_prepare, run_child)                                                                                   \
+    X(daemon, toy_prepare, run_daemon)                                                                                 \
+    X(leaves_daemon, toy_prepare, run_leaves_daemon)                                                                   \
     X(rubbish, toy_prepare, run_rubbish)                                                                               \
     X(unasked, toy_prepare, run_unasked)                                                                               \
     X(excuse, toy_prepare, run_excuse)                                                                                 \
@@ -474,7 +512,7 @@ static const cbx_baseline_ops *const baselines[] = { BASELINES(LIST) & baseline_
 
 static const cbx_param_def params[] = {
     { "n", CBX_PARAM_INT, 0, 1 << 24, NULL, "1000", "elements" },
-    { "spin_us", CBX_PARAM_INT, 0, 10000000, NULL, "0", "least time of a call of `spin`" },
+    { "spin_us", CBX_PARAM_INT, 0, 10000000, NULL, "0", "least CPU time of a call of `spin`" },
     { "seed", CBX_PARAM_INT, 0, 1 << 30, NULL, "0", "of the inputs" },
 };
 static const char *const points[] = { "{\"n\":1000}" };

@@ -13,7 +13,9 @@ extern const cbx_case_ops toy_still_case; /* does not */
 
 /* What a baseline does to its worker, as a dishonest worker would. */
 extern unsigned toy_clock_percent; /* speed of the worker's clock from now on */
-extern unsigned toy_put_off_us;    /* work to be done when the outputs are asked for */
+/* Work that takes so much CPU time, on a busy machine as on an idle one, whatever the worker's clock shows. */
+void toy_busy_us(int64_t us);
+extern unsigned toy_put_off_us; /* work to be done when the outputs are asked for */
 
 /* What the worker is told through the environment. */
 #define TOY_SHAPE    "TOY_SHAPE"    /* its outputs have one element more */

@@ -74,6 +74,17 @@ static void counters(void **state)
         CHECK_INT(cbx__proc_counter(cases[i].text, cases[i].key, &v), cases[i].found, cases[i].why);
         CHECK_INT(v, cases[i].value, cases[i].why);
     }
+    cbx__proc_sched sched = { 0 };
+    double pressure = 0;
+    CHECK(cbx__proc_sched_parse("333752 57155 2\n", &sched) && sched.run_ns == 333752 && sched.wait_ns == 57155 &&
+              sched.slices == 2,
+          "run, wait, slices");
+    CHECK(!cbx__proc_sched_parse("333752 57155\n", &sched), "no slices");
+    CHECK(cbx__proc_pressure_parse(
+              "some avg10=98.87 avg60=98.69 avg300=65.43 total=317016110\nfull avg10=0.00 avg60=0.00\n", &pressure) &&
+              pressure == 98.87,
+          "some task waited");
+    CHECK(!cbx__proc_pressure_parse("full avg10=1.00\n", &pressure), "no such line");
     CHECK(cbx__proc_steal("cpu  1 2 3 4 5 6 7 88 9 10\ncpu0 1 2 3 4 5 6 7 44 9 10\n", &v) && v == 88,
           "steal of all CPUs");
     CHECK(!cbx__proc_steal("cpu  1 2 3\n", &v), "an old kernel");

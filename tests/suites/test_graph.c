@@ -117,7 +117,7 @@ static void other_names_keep_the_graph(void **state)
     cbx_ctx_free(ctx);
 }
 
-/* SciPy's reverse_cuthill_mckee gives these meshes bandwidths between 1 and 1.5 times the natural one. */
+/* SciPy's reverse_cuthill_mckee gives shuffled 9-point meshes of 20, 32 and 64 squared bandwidths of 39, 63 and 127. */
 static void cuthill_mckee_finds_the_mesh_again(void **state)
 {
     (void)state;
@@ -137,7 +137,7 @@ static void cuthill_mckee_finds_the_mesh_again(void **state)
         rcm = cbx__suite_graph_bandwidth(g.n, g.k, indices, degree);
         CHECK_INT(natural, (size_t)sqrt((double)sizes[s]) + 1, "a 9-point mesh reaches one row and one place");
         CHECK_GT((double)shuffled, 0.8 * (double)g.n, "shuffled labels are far apart");
-        CHECK_LE((double)rcm, 2.5 * (double)natural, "and near again");
+        CHECK_LE((double)rcm, 2.0 * (double)natural, "and near again");
     }
     cbx_ctx_free(ctx);
 }
