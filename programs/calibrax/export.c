@@ -35,10 +35,34 @@ static const opt_spec export_options[] = {
     SELECT_JSON_ROW(export_args),
 };
 
-static int list_formats(void)
+static cbx_json *named(const char *name, const char *summary)
 {
+    cbx_json *o = cbx_json_new_object();
+
+    cbx_json_set_string(o, "name", name);
+    cbx_json_set_string(o, "summary", summary);
+    return o;
+}
+
+static int list_as_json(const opt_run *run, const cbx_exporter *const *all, size_t n)
+{
+    cbx_json *o = new_document("calibrax-forms"), *forms = cbx_json_new_array(), *plots = cbx_json_new_array();
+
+    for (size_t i = 0; i < n; i++) cbx_json_push(forms, named(all[i]->name, all[i]->summary));
+    for (size_t i = 0; i < cbx_export_nplots(); i++)
+        cbx_json_push(plots, named(cbx_export_plot_name(i), cbx_export_plot_summary(i)));
+    cbx_json_set(o, "forms", forms);
+    cbx_json_set(o, "plots", plots);
+    return print_json(run->program, o);
+}
+
+static int list_formats(const opt_run *run)
+{
+    const export_args *a = run->args;
     size_t n;
     const cbx_exporter *const *all = cbx_exporters(&n);
+
+    if (a->select.json) return list_as_json(run, all, n);
 
     for (size_t i = 0; i < n; i++) printf("%-10s %s\n", all[i]->name, all[i]->summary);
     puts("\nPlots (--plot):");
@@ -114,7 +138,7 @@ static int run_export(const opt_run *run)
     cbx_run *baseline = NULL;
     int status;
 
-    if (a->list) return list_formats();
+    if (a->list) return list_formats(run);
     status = find_format(run, a->format, &format);
     if (!status) status = inputs_load(run, &a->select, &a->inputs, a->against, &runs, &baseline);
     if (!status) status = write_runs(run, format, &runs, baseline);

@@ -12,7 +12,8 @@
 #include "programs/common/stop.h"
 
 typedef struct watch_args {
-    const char *metric, *data, *point, *statistic, *fail_on;
+    const char *metric, *data, *point, *scenario, *branch, *machine, *statistic, *fail_on;
+    opt_list tags;
     double info, warning, error, critical, hysteresis, quiet, repeat, interval, length, timeout;
     size_t pid, raise_after, clear_after, window;
     opt_list files, commands, webhooks;

@@ -209,7 +209,9 @@ static int need_series(watcher *w, const cbx_trend *trend, place *at)
     if (!name) return opt_fail(w->run->program, "out of memory");
     if (!at->series) at->series = name;
     if (trend->count == 1 && !strcmp(at->series, name)) return EXIT_PASS;
-    return opt_fail(w->run->program, "watch: several series have a metric '%s': choose one with --point", w->a->metric);
+    return opt_fail(w->run->program,
+                    "watch: several series have a metric '%s': choose one with --point, --scenario or --tag",
+                    w->a->metric);
 }
 
 /* A run counts when it is first seen there, however old it says it is: one that was measured elsewhere may come late. */
@@ -229,11 +231,19 @@ static int take_point(watcher *w, place *at, const cbx_trend_point *p)
 
 static int take_new(watcher *w, cbx_store *store, place *at)
 {
-    cbx_store_query query = { .metric = w->a->metric, .point = w->a->point };
+    const watch_args *a = w->a;
+    const select_args select = { .metric = a->metric,
+                                 .point = a->point,
+                                 .scenario = a->scenario,
+                                 .branch = a->branch,
+                                 .machine = a->machine,
+                                 .tags = a->tags };
+    cbx_store_query query;
     cbx_err err = CBX_ERR_INIT;
-    int status = EXIT_PASS;
+    int status = select_query(w->run, &select, &query);
     cbx_trend trend;
 
+    if (status) return status;
     if (cbx_store_trend(store, &query, &trend, &err)) return opt_fail(w->run->program, "%s", err.message);
     if (trend.count) status = need_series(w, &trend, at);
     for (size_t i = 0; !status && trend.count && i < trend.series[0].npoints && !*w->stop; i++)

@@ -222,6 +222,9 @@ def a_run_against_another(p):
 
 def faults_are_named(p):
     has(run(p, "--list", expect=0).stdout, "asv")
+    listed = json.loads(run(p, "--list", "--json", expect=0).stdout)
+    equal((listed["schema"], listed["version"], [f["name"] for f in listed["forms"]][-1], [k["name"] for k in listed["plots"]][0]), ("calibrax-forms", 1, "asv", "auto"),
+          "the list as JSON")
     for args, part in ((["--input", FIXTURE], "--format NAME"), (["-f", "latx", "--input", FIXTURE], "did you mean 'latex'"),
                        (["-f", "csv"], "either --data DIR or --input FILE"), (["-f", "csv", "--input", "no.json"], "no.json"),
                        (["-f", "csv", "--data", "no"], "'no"), (["-f", "csv", "--input", FIXTURE, "--run", "a"], "--data DIR"),

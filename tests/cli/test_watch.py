@@ -108,9 +108,9 @@ def a_process(p):
     one_sentence(watch(p, [], "--pid", str(idle.pid), "--metric", "rss_mb", "--error", "1000", expect=2), str(idle.pid), "calibrax")
 
 
-def add_run(p, name, day, value, point="p"):
+def add_run(p, name, day, value, point="p", tags=None):
     run = {"id": name, "timestamp": f"2026-01-{day:02d}T00:00:00+00:00", "environment": {}, "commit": None, "branch": None, "metric_defs": {}, "metadata": {},
-           "points": [{"name": point, "scenario": "s", "tags": {}, "metrics": {"time": {"value": value, "lower": None, "upper": None, "samples": None}}}]}
+           "points": [{"name": point, "scenario": "s", "tags": tags or {}, "metrics": {"time": {"value": value, "lower": None, "upper": None, "samples": None}}}]}
     p.write(f"{name}.json", json.dumps(run))
     p.run("ingest", "--data", "store", "--input", f"{name}.json", program=CALIBRAX, expect=0)
 
@@ -122,6 +122,18 @@ def a_store(p):
     equal([a["value"] for a in alerts(done.stdout)], [9.0], "the last run")
     has(done.stderr, "3 values")
     has(watch(p, [], "--data", "store", "--metric", "space", "--error", "5", "--for", "0", expect=2).stderr, "no value of 'space'")
+
+
+def one_series_of_many(p):
+    for i, framework in enumerate(("jax", "torch", "jax")):
+        add_run(p, f"t{i}", i + 1, 1.0 + 8 * i, tags={"framework": framework})
+    args = ("--data", "store", "--metric", "time", "--error", "5", "--for", "0", "--json")
+    one_sentence(watch(p, [], *args, expect=2), "--tag", "calibrax")
+    done = watch(p, [], *args, "--tag", "framework=jax", expect=1)
+    equal([a["value"] for a in alerts(done.stdout)], [17.0], "of the runs with that tag")
+    has(done.stderr, "2 values")
+    watch(p, [], *args, "--tag", "framework=jax", "--machine", "ffff", expect=2)
+    one_sentence(watch(p, [], *args, "--tag", "framework", expect=2), "framework", "calibrax")
 
 
 def a_store_that_grows(p):
@@ -180,4 +192,4 @@ def interrupted(p):
         stream.close()
 
 
-main([json_lines, usage, receivers, webhook, a_process, a_store, a_store_that_grows, health, interrupted])
+main([json_lines, usage, receivers, webhook, a_process, a_store, one_series_of_many, a_store_that_grows, health, interrupted])
