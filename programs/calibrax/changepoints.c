@@ -212,7 +212,10 @@ static int verdict_of(const changes *c)
             const change_found *f = &c->list[i].found[k];
             bool counts = a->before.count ? f->judged == CONFIRMED : f->is_new;
             if (f->worse && counts) return EXIT_CHECK;
-            if (f->worse && f->judged == UNDECIDED) status = EXIT_UNDECIDED;
+            if (c->list[i].undefined && counts)
+                status = opt_fail(c->run->program, "'%s' changed and has no definition: say its unit and direction",
+                                  c->list[i].name);
+            if (!status && f->worse && f->judged == UNDECIDED) status = EXIT_UNDECIDED;
         }
     return status;
 }
@@ -247,7 +250,7 @@ const opt_command changepoints_command = {
     "sides anew, and --before and --after say whether it is so. A series of several machines is refused unless "
     "--allow-other-machine says so. Exit status 0, 2 without data, and with --check 1 if a change is for the worse or "
     "a "
-    "newest value is no number, and 3 if that cannot be decided.",
+    "newest value is no number, 2 if a metric that changed has no definition, and 3 if that cannot be decided.",
     changes_options,
     CBX_LEN(changes_options),
     sizeof(changes_args),
