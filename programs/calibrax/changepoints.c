@@ -2,6 +2,7 @@
  * calibrax changepoints: where the level of a metric changed over the runs of a store.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "calibrax/base/clock.h"
@@ -42,6 +43,7 @@ static const opt_spec changes_options[] = {
     { "threshold", 0, OPT_NUMBER, AT(threshold), "X", "0", "relative change that a confirmed one must exceed" },
     { "check", 0, OPT_FLAG, AT(check), NULL, NULL,
       "exit with 1 if a change is for the worse: a new one, with --before and --after a confirmed one (3: undecided)" },
+    { "allow-other-machine", 0, OPT_FLAG, AT(allow_machines), NULL, NULL, "series of several machines, and say so" },
     SELECT_JSON_ROW(changes_args),
 };
 
@@ -167,18 +169,53 @@ static int print_all(const changes *c)
 
 /* --- the command --- */
 
+/* Another machine is a change of level that no commit made, and may hide one that a commit did. */
+static int check_machines(const changes *c)
+{
+    const changes_args *a = c->run->args;
+
+    for (size_t i = 0; i < c->n; i++) {
+        if (!machines_differ(c->list[i].s)) continue;
+        if (!a->allow_machines)
+            return opt_fail(c->run->program,
+                            "'%s' has values of machines that differ: choose one with --machine, or "
+                            "--allow-other-machine takes them all the same",
+                            c->list[i].name);
+        opt_fail(c->run->program, "note: '%s' has values of machines that differ", c->list[i].name);
+    }
+    return EXIT_PASS;
+}
+
+/* A newest value that is no number is in no level, and must not pass for one. */
+static bool ends_without_number(const changes *c)
+{
+    bool found = false;
+
+    for (size_t i = 0; i < c->n; i++) {
+        const changes_series *s = &c->list[i];
+        if (s->direction == CBX_DIRECTION_INFO || isfinite(s->s->points[s->s->npoints - 1].value)) continue;
+        found = true;
+        opt_fail(c->run->program, "'%s' is not a finite number in the newest run", s->name);
+    }
+    return found;
+}
+
 /* Confirmed and for the worse: 1; undecided: 3; without a confirmation a new one for the worse is enough. */
 static int verdict_of(const changes *c)
 {
     const changes_args *a = c->run->args;
     int status = EXIT_PASS;
 
+    if (ends_without_number(c)) return EXIT_CHECK;
     for (size_t i = 0; i < c->n; i++)
         for (size_t k = 0; k < c->list[i].nfound; k++) {
             const change_found *f = &c->list[i].found[k];
             bool counts = a->before.count ? f->judged == CONFIRMED : f->is_new;
             if (f->worse && counts) return EXIT_CHECK;
-            if (f->worse && f->judged == UNDECIDED) status = EXIT_UNDECIDED;
+            if (c->list[i].undefined && counts)
+                status = opt_fail(c->run->program, "'%s' changed and has no definition: say its unit and direction",
+                                  c->list[i].name);
+            if (!status && f->worse && f->judged == UNDECIDED) status = EXIT_UNDECIDED;
         }
     return status;
 }
@@ -192,6 +229,7 @@ static int run_changepoints(const opt_run *run)
     if (a->new_only && !a->state) return opt_fail(run->program, "--new-only needs --state FILE");
     status = select_open(run, &a->select, false, &c.store);
     if (!status) status = changes_find(&c);
+    if (!status) status = check_machines(&c);
     if (!status) status = changes_compare(&c);
     if (!status) status = changes_confirm(&c);
     if (!status) status = a->select.json ? print_json(run->program, changes_json(&c)) : print_all(&c);
@@ -209,8 +247,10 @@ const opt_command changepoints_command = {
     "only "
     "what came since the last look counts as new. A change that the series shows is a proposal: measure the commits on "
     "both "
-    "sides anew, and --before and --after say whether it is so. Exit status 0, 2 without data, and with --check 1 if a "
-    "change is for the worse and 3 if that cannot be decided.",
+    "sides anew, and --before and --after say whether it is so. A series of several machines is refused unless "
+    "--allow-other-machine says so. Exit status 0, 2 without data, and with --check 1 if a change is for the worse or "
+    "a "
+    "newest value is no number, 2 if a metric that changed has no definition, and 3 if that cannot be decided.",
     changes_options,
     CBX_LEN(changes_options),
     sizeof(changes_args),

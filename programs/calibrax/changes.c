@@ -113,12 +113,12 @@ static int find_in(const opt_run *run, changes_series *s, bool detector, const c
     return EXIT_PASS;
 }
 
-static cbx_direction direction_of(changes *c, const char *metric)
+static void find_direction(changes *c, changes_series *s)
 {
     cbx_metric_def def;
 
-    if (cbx_store_metric_def(c->store, metric, c->run->arena, &def, NULL)) return CBX_DIRECTION_INFO;
-    return def.direction;
+    s->undefined = cbx_store_metric_def(c->store, s->s->metric, c->run->arena, &def, NULL) != CBX_OK;
+    s->direction = s->undefined ? CBX_DIRECTION_INFO : def.direction;
 }
 
 int changes_find(changes *c)
@@ -142,7 +142,7 @@ int changes_find(changes *c)
     for (size_t i = 0; !status && i < c->trend.count; i++) {
         changes_series *s = &c->list[c->n++];
         *s = (changes_series){ .s = &c->trend.series[i], .name = name_series(c->run, &c->trend.series[i]) };
-        s->direction = direction_of(c, s->s->metric);
+        find_direction(c, s);
         if (!s->name || !take_values(c->run, s)) return no_memory(c->run);
         s->unseen = s->n;
         status = find_in(c->run, s, detector, &o);

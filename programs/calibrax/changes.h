@@ -13,7 +13,7 @@ typedef struct changes_args {
     opt_list before, after; /* runs that were measured anew on both sides of the last change */
     double penalty, alpha, level, threshold;
     size_t min_segment, window, seed;
-    bool new_only, check;
+    bool new_only, check, allow_machines;
 } changes_args;
 
 /* A fresh measurement's word on a change. */
@@ -34,6 +34,7 @@ typedef struct changes_series {
     const cbx_trend_point **where; /* of each */
     size_t n, left_out, unseen;    /* values; not finite; since the last look */
     cbx_direction direction;
+    bool undefined; /* no run says the metric's unit and direction */
     change_found *found;
     size_t nfound;
 } changes_series;

@@ -110,6 +110,15 @@ int select_query(const opt_run *run, const select_args *a, cbx_store_query *out)
     return read_tags(run, &a->tags, out);
 }
 
+bool machines_differ(const cbx_trend_series *s)
+{
+    for (size_t i = 1; i < s->npoints; i++) {
+        const char *a = s->points[0].machine, *b = s->points[i].machine;
+        if (a && b ? strcmp(a, b) != 0 : a != b) return true;
+    }
+    return false;
+}
+
 bool select_point(const cbx_store_query *q, const cbx_point *p)
 {
     if (q->point && strcmp(q->point, p->name) != 0) return false;

@@ -53,6 +53,8 @@ int select_pair(const opt_run *run, const char *option, const char *name, const 
 /* Says for each file that cannot be read what is wrong, on standard error. */
 void select_warn(const opt_run *run, cbx_store *store);
 
+/* Whether the runs of a series name machines that differ, or some name one and some none. */
+bool machines_differ(const cbx_trend_series *s);
 /* Whether one point has what the query asks of points. */
 bool select_point(const cbx_store_query *q, const cbx_point *p);
 

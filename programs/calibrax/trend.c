@@ -130,6 +130,12 @@ static int show_trend(const opt_run *run, cbx_store *store)
         if (i) putchar('\n');
         print_series(run, &trend.series[i]);
     }
+    for (size_t i = 0; i < trend.count; i++) {
+        const cbx_trend_series *s = &trend.series[i];
+        if (!machines_differ(s)) continue;
+        opt_fail(run->program, "note: '%s' of '%s' has values of machines that differ: choose one with --machine",
+                 s->metric, s->point);
+    }
     if (!status && !trend.count)
         status = opt_fail(run->program, "no trend data found: 'calibrax show --data %s' tells points and metrics",
                           cbx_store_root(store));

@@ -303,11 +303,11 @@ def scaling_faults(p):
 
 # --- changepoints ---
 
-def keep(p, values, store="store", metric="t", direction="lower", first=0):
+def keep(p, values, store="store", metric="t", direction="lower", first=0, machine=None):
     os.makedirs(p.file(store, "runs"), exist_ok=True)
     for i, v in enumerate(values, first):
-        document = dict(RUN, id=f"r{i:04d}", timestamp=f"2026-01-{1 + i // 24:02d}T{i % 24:02d}:00:00+00:00", commit=f"{i:040x}",
-                        metric_defs={metric: {"name": metric, "unit": "s", "direction": direction}},
+        document = dict(RUN, id=f"r{i:04d}", environment={"machine": machine} if machine else {}, timestamp=f"2026-01-{1 + i // 24:02d}T{i % 24:02d}:00:00+00:00", commit=f"{i:040x}",
+                        metric_defs={metric: {"name": metric, "unit": "s", "direction": direction}} if direction else {},
                         points=[{"name": "f", "scenario": "s", "tags": {}, "metrics": {metric: {"value": v}}}])
         p.write(f"{store}/runs/r{i:04d}.json", json.dumps(document))
 
@@ -335,6 +335,28 @@ def changes_as_ruptures_has_them(p):
     for method in ("window", "e-divisive"):
         found = [c["index"] for c in ask(p, "changepoints", "--data", "store", "--method", method)["series"][0]["changes"]]
         check(any(abs(i - 30) <= 3 for i in found), f"{method} sees the greatest: {found}")
+
+
+def changes_are_of_one_machine(p):
+    keep(p, levels((10, 20)), machine="m1")
+    keep(p, levels((12, 12)), first=20, machine="m2")
+    one_sentence(run(p, "changepoints", "--data", "store", "--check", expect=2), "--machine", "calibrax")
+    run(p, "changepoints", "--data", "store", "--check", "--machine", "m1", expect=0)
+    one_sentence(run(p, "trend", "--data", "store", expect=0), "values of machines that differ", "calibrax")
+    has(run(p, "changepoints", "--data", "store", "--check", "--allow-other-machine", expect=1).stderr, "note: 'f@s{}:t' has values of machines that differ")
+
+
+def a_change_to_no_number(p):
+    keep(p, levels((10, 20)) + [float("nan")])
+    has(run(p, "changepoints", "--data", "store", "--check", expect=1).stderr, "not a finite number in the newest run")
+    keep(p, [10.0], first=21)
+    run(p, "changepoints", "--data", "store", "--check", expect=0)
+
+
+def a_change_without_a_definition(p):
+    keep(p, levels((10, 20), (12, 12)), direction=None)
+    one_sentence(run(p, "changepoints", "--data", "store", "--check", expect=2), "no definition", "calibrax")
+    run(p, "changepoints", "--data", "store", expect=0)
 
 
 def what_is_new_since_the_last_look(p):
@@ -405,5 +427,5 @@ def changepoint_text_and_faults(p):
 
 main([ranks_as_the_package_has_them, ranks_and_chance, ranks_of_equals_and_of_nothing, compares_as_the_package_does, speed_ups_have_intervals_and_remarks,
       compare_within_runs_and_faults, differences_of_every_kind, no_differences, fronts_as_the_package_has_them, what_lacks_an_objective,
-      growth_as_the_package_has_it, laws_of_workers, scaling_faults, changes_as_ruptures_has_them, what_is_new_since_the_last_look,
+      growth_as_the_package_has_it, laws_of_workers, scaling_faults, changes_as_ruptures_has_them, changes_are_of_one_machine, a_change_to_no_number, a_change_without_a_definition, what_is_new_since_the_last_look,
       a_fresh_measurement_confirms, changepoint_text_and_faults])
