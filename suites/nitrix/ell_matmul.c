@@ -289,35 +289,6 @@ static const cbx_baseline_ops kernel_baseline = CBX__SUITE_NATIVE(
     "calibrax", "rows of B gathered by vectors and folded in registers, the next row's neighbours asked for ahead",
     prepare, run_kernel, .work = work);
 
-/*
- * The limit that every kernel here has, as a row of its own beside them: what reading each neighbour's row of B takes, with nothing
- * done to it.  It writes to scratch; the product by which nperf checks it is made after the clock.
- */
-static bool is_gathered(const cbx_params *given, const char **reason)
-{
-    *reason = NULL; /* the probe reads floats */
-    return read_point(given).dtype != CBX_BOOL;
-}
-
-static cbx_status prepare_probe(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
-{
-    const point p = read_point(given);
-    return prepare_with(ctx, given, p.m * p.n * p.size, plan, err);
-}
-
-static void run_probe(void *plan)
-{
-    const cbx__suite_plan *s = plan;
-    cbx_ell_product e = product_of(s);
-
-    e.c = (char *)s->scratch + honest_bytes(s->point);
-    (void)cbx_ell_gather_run(&e, NULL);
-}
-
-static const cbx_baseline_ops probe_baseline = CBX__SUITE_NATIVE(
-    "gather-probe", "no rival but the limit: reads the rows of B and does nothing with them", prepare_probe, run_probe,
-    .collect = run_kernel, .supports = is_gathered, .work = work);
-
 /* --- planted faults --- */
 
 static size_t largest_input(const point *p) { return p->m * (p->k > p->n ? p->k : p->n) * 8; }
@@ -454,8 +425,8 @@ static const cbx_baseline_ops foreign[] = {
 
 /* In the order they are shown; the ratio reference first, mutants last. */
 static const cbx_baseline_ops *const baselines[] = {
-    &rows_baseline, &kernel_baseline, &probe_baseline, &foreign[0], &foreign[1], &foreign[2], &foreign[3],
-    &foreign[4],    &foreign[5],      &mutants[0],     &mutants[1], &mutants[2], &mutants[3], &mutants[4],
+    &rows_baseline, &kernel_baseline, &foreign[0], &foreign[1], &foreign[2], &foreign[3], &foreign[4],
+    &foreign[5],    &mutants[0],      &mutants[1], &mutants[2], &mutants[3], &mutants[4],
 };
 
 static const char *const input_names[] = { "indices", "values", "degree", "B" };
