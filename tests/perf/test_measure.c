@@ -203,7 +203,7 @@ static const char *status_in_file(const cbx_rows *file, const char *baseline, co
 typedef struct watcher {
     cbx_stop_flag flag;
     size_t launches, stop_after, notes;
-    char note[256];
+    char note[4096]; /* a line each */
 } watcher;
 
 static void watch(void *user, const cbx_measure_progress *p)
@@ -212,7 +212,8 @@ static void watch(void *user, const cbx_measure_progress *p)
     if (p->event == CBX_MEASURE_LAUNCH && ++w->launches == w->stop_after) w->flag = 1;
     if (p->event != CBX_MEASURE_NOTE) return;
     w->notes++;
-    snprintf(w->note, sizeof(w->note), "%.255s", p->text);
+    size_t used = strlen(w->note);
+    snprintf(w->note + used, sizeof(w->note) - used, "%.255s\n", p->text);
 }
 
 static void a_stop_keeps_finished_points(void **state)
@@ -384,7 +385,7 @@ static void store_and_raw(void **state)
     result = run(r, &o, "with a store");
     snprintf(path, sizeof(path), "%s/toy/%s.jsonl", r->store, result.run_id);
     CHECK(cbx_path_exists(path), path);
-    snprintf(path, sizeof(path), "%s/toy/%s.raw.jsonl", r->store, result.run_id);
+    snprintf(path, sizeof(path), "%s/toy/%s.raw.jsonl.gz", r->store, result.run_id);
     CHECK(cbx_path_exists(path), path);
     cbx_measure_result_clear(&result);
 }
