@@ -546,7 +546,8 @@ static void bad_input_is_named(void **state)
     CHECK_LE(worst(cbx_ell_matmul(c, g, v, b, real), (const double[]){ 7, 10, 15, 18 }), 0.0, "NaN in the padding");
     CHECK(cbx_array_is_failed(cbx_ell_matmul(c, g, b, v, real)), "shapes that do not fit");
     CHECK_STATUS(cbx_scope_close(&scope, &err), CBX_ESHAPE, "shapes");
-    cbx_scope_open(c, &scope);
+    cbx_scope_open(c, &scope); /* v and b went with the first one */
+    v = array_of(c, 2, 2, four), b = array_of(c, 3, 2, six);
     CHECK(cbx_array_is_failed(cbx_ell_matmul(c, g, v, b, cbx_semiring_get(CBX_ALGEBRA_BOOLEAN))),
           "numbers for booleans");
     CHECK_STATUS(cbx_scope_close(&scope, &err), CBX_EDTYPE, "dtype");

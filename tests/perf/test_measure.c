@@ -209,10 +209,11 @@ typedef struct watcher {
 static void watch(void *user, const cbx_measure_progress *p)
 {
     watcher *w = user;
+    size_t used = strlen(w->note);
+
     if (p->event == CBX_MEASURE_LAUNCH && ++w->launches == w->stop_after) w->flag = 1;
     if (p->event != CBX_MEASURE_NOTE) return;
     w->notes++;
-    size_t used = strlen(w->note);
     snprintf(w->note + used, sizeof(w->note) - used, "%.255s\n", p->text);
 }
 
