@@ -55,6 +55,7 @@
 #include "calibrax/array/promote.h"
 #include "calibrax/array/random.h"
 #include "calibrax/array/scope.h"
+#include "calibrax/array/semiring.h"
 #include "calibrax/array/sets.h"
 #include "calibrax/array/trace/cost.h"
 #include "calibrax/array/transform.h"
@@ -86,12 +87,15 @@
 #include "calibrax/analysis/scaling.h"
 #include "calibrax/analysis/verdict.h"
 
+#include "calibrax/profiling/batches.h"
 #include "calibrax/profiling/carbon.h"
+#include "calibrax/profiling/compilation.h"
 #include "calibrax/profiling/complexity.h"
 #include "calibrax/profiling/energy.h"
 #include "calibrax/profiling/flops.h"
 #include "calibrax/profiling/gpu.h"
 #include "calibrax/profiling/hardware.h"
+#include "calibrax/profiling/memory.h"
 #include "calibrax/profiling/profile.h"
 #include "calibrax/profiling/resources.h"
 #include "calibrax/profiling/roofline.h"
@@ -107,6 +111,12 @@
 #include "calibrax/validation/convergence.h"
 #include "calibrax/validation/report.h"
 
+#include "calibrax/benchmark/measure.h"
+#include "calibrax/benchmark/plugin.h"
+#include "calibrax/benchmark/session.h"
+#include "calibrax/benchmark/source.h"
+#include "calibrax/benchmark/targets.h"
+
 #include "calibrax/monitoring/alert.h"
 #include "calibrax/monitoring/health.h"
 #include "calibrax/monitoring/sink.h"
@@ -114,6 +124,7 @@
 
 #include "calibrax/perf/case.h"
 #include "calibrax/perf/coverage.h"
+#include "calibrax/perf/declared.h"
 #include "calibrax/perf/doctor.h"
 #include "calibrax/perf/drift.h"
 #include "calibrax/perf/exec.h"
@@ -124,6 +135,7 @@
 #include "calibrax/perf/launch.h"
 #include "calibrax/perf/measure.h"
 #include "calibrax/perf/params.h"
+#include "calibrax/perf/plugin.h"
 #include "calibrax/perf/report.h"
 #include "calibrax/perf/worker.h"
 

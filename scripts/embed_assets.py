@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes text files as C tables of lines: embed_assets.py OUT.c SYMBOL=FILE...
+"""Writes text files as C tables of lines: embed_assets.py OUT.c HEADER.h [--whole] SYMBOL=FILE...
 
 A table of lines, not one string: ISO C promises room for 4095 characters in a literal only.
-Lines lose their leading white space, and lines that hold only a comment are dropped.
+Lines lose their leading white space, and lines that hold only a comment are dropped; with --whole nothing is lost.
 """
 import sys
 
@@ -19,9 +19,12 @@ def c_string(line):
     return '"' + "".join(out) + '"'
 
 
-def lines_of(path):
+def lines_of(path, whole):
     with open(path, encoding="utf-8") as f:
         text = f.read()
+    if whole:
+        yield from text.splitlines(keepends=True)
+        return
     if "</" in text:
         sys.exit(f"embed_assets.py: '{path}' holds '</', which would end its element in a page")
     for line in text.splitlines():
@@ -30,19 +33,19 @@ def lines_of(path):
             yield line + "\n"
 
 
-def main(out, pairs):
-    parts = ["/* Made by scripts/embed_assets.py; edit the files in calibrax/perf/site instead. */\n",
-             '#include "calibrax/perf/report_site_assets.h"\n']
+def main(out, header, pairs, whole):
+    parts = ["/* Made by scripts/embed_assets.py from text files; edit those instead. */\n", f'#include "{header}"\n']
     for pair in pairs:
         symbol, path = pair.split("=", 1)
         parts.append(f"\nconst char *const {symbol}[] = {{\n")
-        parts += [f"    {c_string(line)},\n" for line in lines_of(path)]
+        parts += [f"    {c_string(line)},\n" for line in lines_of(path, whole)]
         parts.append("    0,\n};\n")
     with open(out, "w", encoding="ascii") as f:
         f.write("".join(parts))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3:
+    arguments = [a for a in sys.argv[1:] if a != "--whole"]
+    if len(arguments) < 3:
         sys.exit(__doc__)
-    main(sys.argv[1], sys.argv[2:])
+    main(arguments[0], arguments[1], arguments[2:], "--whole" in sys.argv)

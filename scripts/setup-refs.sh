@@ -5,7 +5,7 @@ set -eu
 
 usage() {
     cat <<'END'
-usage: scripts/setup-refs.sh [numpy|jax|torch|all]...    (no name: all)
+usage: scripts/setup-refs.sh [numpy|jax|torch|pyg|scipy|graphblas|all]...    (no name: all)
        scripts/setup-refs.sh --list | --missing | --help
 
 Builds a Python environment for each framework under
@@ -17,7 +17,7 @@ environment:
   NPERF_REFS_VARIANT   cpu (default) or cuda
   NPERF_REFS_TORCH     debian (default for cpu: Debian's python3-torch) or pypi (the newest; the only one for cuda)
   NPERF_REFS_PYTHON    the Python to build with, 3.11 or newer (default: python3)
-  NUMPY_SPEC JAX_SPEC TORCH_SPEC   what pip installs
+  NUMPY_SPEC JAX_SPEC TORCH_SPEC PYG_SPEC SCIPY_SPEC GRAPHBLAS_SPEC   what pip installs
 exit status: 0 built or already there, 1 an installation failed, 2 usage or something missing, 130 interrupted
 END
 }
@@ -43,9 +43,14 @@ case $VARIANT-$TORCH_SOURCE in
     cuda-debian) die 2 "Debian's torch has no CUDA: leave out NPERF_REFS_TORCH=debian with NPERF_REFS_VARIANT=cuda" ;;
     *) die 2 "NPERF_REFS_TORCH is '$TORCH_SOURCE': it may be debian or pypi" ;;
 esac
+ALL='numpy jax torch pyg scipy graphblas'
 NUMPY_SPEC=${NUMPY_SPEC:-numpy==2.3.5}
 JAX_SPEC=${JAX_SPEC:-$JAX_DEFAULT}
 TORCH_SPEC=${TORCH_SPEC:-torch==2.15.0}
+# torch_geometric is Python alone from 2.3 on: no compiled extension has to fit the torch below it, Debian's 1.13 included.
+PYG_SPEC=${PYG_SPEC:-torch_geometric==2.8.1 xxhash}
+SCIPY_SPEC=${SCIPY_SPEC:-scipy==1.17.1}
+GRAPHBLAS_SPEC=${GRAPHBLAS_SPEC:-python-graphblas==2025.2.0 suitesparse-graphblas==9.4.5.0}
 DEBIAN_PYTHON=${NPERF_REFS_DEBIAN_PYTHON:-/usr/bin/python3}
 # PyTorch's own requirements less the CUDA libraries, 2 GB that a machine without a GPU has no use for.
 TORCH_CPU_NEEDS='filelock typing-extensions>=4.13 sympy networkx jinja2 fsspec'
@@ -57,6 +62,10 @@ spec_of() {
         jax-*) say "$JAX_SPEC $NUMPY_SPEC" ;;
         torch-debian) say "debian python3-torch" ;;
         torch-pypi) say "pypi $VARIANT $TORCH_SPEC $NUMPY_SPEC" ;;
+        pyg-debian) say "debian python3-torch $PYG_SPEC" ;;
+        pyg-pypi) say "pypi $VARIANT $TORCH_SPEC $NUMPY_SPEC $PYG_SPEC" ;;
+        scipy-*) say "$SCIPY_SPEC $NUMPY_SPEC" ;;
+        graphblas-*) say "$GRAPHBLAS_SPEC $NUMPY_SPEC" ;;
     esac
 }
 
@@ -66,7 +75,7 @@ finished() { [ "$(stamp_of "$1")" = "$(spec_of "$1")" ] && "$ROOT/$1/bin/python"
 size_of() { du -sh "$ROOT/$1" 2>/dev/null | cut -f1; }
 
 list() {
-    for framework in numpy jax torch; do
+    for framework in $ALL; do
         if finished "$framework"; then
             say "$framework: ready, $(size_of "$framework") ($(spec_of "$framework")) in $ROOT/$framework"
         elif [ -n "$(stamp_of "$framework")" ]; then
@@ -80,7 +89,7 @@ list() {
 }
 
 missing() {
-    for framework in numpy jax torch; do
+    for framework in $ALL; do
         [ -x "$ROOT/$framework/bin/python" ] && [ -n "$(stamp_of "$framework")" ] ||
             say "$framework is not installed: run scripts/setup-refs.sh $framework"
     done
@@ -157,20 +166,28 @@ build_from_pypi() { # framework, specs
     pip_install "$framework" "$@"
 }
 
-build_torch() {
+# Of torch, and of pyg, whose environment holds a torch of its own.
+build_torch() { # framework
     # shellcheck disable=SC2086
     case $VARIANT-$TORCH_SOURCE in
         *-debian)
             apt_install python3-torch python3-venv
-            venv_for torch "$DEBIAN_PYTHON" --system-site-packages
+            venv_for "$1" "$DEBIAN_PYTHON" --system-site-packages
             ;;
-        cuda-pypi) build_from_pypi torch $TORCH_SPEC "$NUMPY_SPEC" ;;
+        cuda-pypi) build_from_pypi "$1" $TORCH_SPEC "$NUMPY_SPEC" ;;
         cpu-pypi)
-            build_from_pypi torch --no-deps $TORCH_SPEC
-            pip_install torch $TORCH_CPU_NEEDS "$NUMPY_SPEC"
-            "$ROOT/torch/bin/python" "$HERE/torch_cuda_stand_ins.py" >"$LOG" 2>&1 || failed "standing in for the CUDA libraries"
+            build_from_pypi "$1" --no-deps $TORCH_SPEC
+            pip_install "$1" $TORCH_CPU_NEEDS "$NUMPY_SPEC"
+            "$ROOT/$1/bin/python" "$HERE/torch_cuda_stand_ins.py" >"$LOG" 2>&1 || failed "standing in for the CUDA libraries"
             sed 's/^/  /' "$LOG"
             ;;
+    esac
+}
+
+module_of() {
+    case $1 in
+        pyg) say torch_geometric ;;
+        *) say "$1" ;;
     esac
 }
 
@@ -187,9 +204,13 @@ build() {
     case $framework in
         numpy) build_from_pypi numpy $NUMPY_SPEC ;;
         jax) build_from_pypi jax $JAX_SPEC $NUMPY_SPEC ;;
-        torch) build_torch ;;
+        torch) build_torch torch ;;
+        pyg) build_torch pyg && pip_install pyg $PYG_SPEC ;;
+        scipy) build_from_pypi scipy $SCIPY_SPEC $NUMPY_SPEC ;;
+        graphblas) build_from_pypi graphblas $GRAPHBLAS_SPEC $NUMPY_SPEC ;;
     esac
-    "$ROOT/$framework/bin/python" -c "import $framework; print('  imports:', '$framework', $framework.__version__)" 2>"$LOG" || failed "import $framework"
+    module=$(module_of "$framework")
+    "$ROOT/$framework/bin/python" -c "import $module; print('  imports:', '$module', $module.__version__)" 2>"$LOG" || failed "import $module"
     spec_of "$framework" >"$ROOT/$framework/calibrax-refs.stamp"
     rm -f "$LOG"
     say "$framework: built, $(size_of "$framework"), $(($(date +%s) - started)) s"
@@ -201,9 +222,9 @@ for argument; do
         -h | --help) usage && exit 0 ;;
         --list) list && exit 0 ;;
         --missing) missing && exit 0 ;;
-        all) wanted="$wanted numpy jax torch" ;;
-        numpy | jax | torch) wanted="$wanted $argument" ;;
-        *) die 2 "no framework '$argument': it may be numpy, jax, torch or all" ;;
+        all) wanted="$wanted $ALL" ;;
+        numpy | jax | torch | pyg | scipy | graphblas) wanted="$wanted $argument" ;;
+        *) die 2 "no framework '$argument': it may be numpy, jax, torch, pyg, scipy, graphblas or all" ;;
     esac
 done
 
@@ -211,7 +232,7 @@ mkdir -p "$ROOT" 2>/dev/null || die 2 "cannot make the folder '$ROOT': name anot
 trap 'printf "\nsetup-refs: interrupted; run the same command again to go on\n" >&2; exit 130' INT TERM
 exec 9>"$ROOT/.lock"
 flock -n 9 || die 2 "another setup-refs is at work in '$ROOT': wait for it"
-for framework in ${wanted:-numpy jax torch}; do
+for framework in ${wanted:-$ALL}; do
     build "$framework"
 done
 say "next: nperf doctor shows them; nperf --quick measures them"

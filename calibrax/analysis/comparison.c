@@ -226,6 +226,19 @@ static cbx_status speedup_of(const work *w, const cbx_metric *m, const cbx_metri
     return CBX_OK;
 }
 
+static bool keep_samples(cbx_comparison *c, const cbx_metric *m, cbx_comparison_cell *cell)
+{
+    double *copy;
+
+    if (!m->samples || !m->nsamples) return true;
+    copy = cbx_arena_calloc(&c->arena, m->nsamples, sizeof *copy);
+    if (!copy) return false;
+    memcpy(copy, m->samples, m->nsamples * sizeof *copy);
+    cell->samples = copy;
+    cell->nsamples = m->nsamples;
+    return true;
+}
+
 static cbx_status fill_row(work *w, size_t i, double *values, cbx_rank_entry *ranks, cbx_err *err)
 {
     cbx_comparison *c = w->c;
@@ -239,9 +252,8 @@ static cbx_status fill_row(work *w, size_t i, double *values, cbx_rank_entry *ra
     for (size_t k = 0; !st && k < c->nlabels; k++) {
         values[k] = m[k] ? m[k]->value : NAN;
         row->nmissing += isnan(values[k]);
-        cells[k] = (cbx_comparison_cell){ .value = values[k],
-                                          .delta = NAN,
-                                          .nsamples = m[k] && m[k]->samples ? m[k]->nsamples : 0 };
+        cells[k] = (cbx_comparison_cell){ .value = values[k], .delta = NAN };
+        if (m[k] && !keep_samples(c, m[k], &cells[k])) return cbx_fail(err, CBX_ENOMEM, "out of memory for samples");
         st = speedup_of(w, m[k], m[c->reference], row->direction, &cells[k].speedup, err);
     }
     if (st || row->direction == CBX_DIRECTION_INFO) return st;

@@ -23,6 +23,7 @@ typedef struct cbx_comparison_cell {
     cbx_interval
         speedup; /* over the reference, > 1 is better: of time reference/value, of a rate value/reference; with the interval that
                              samples or bounds of both give (level 0: none or no level known); NaN: missing, not > 0, or no direction */
+    const double *samples; /* nsamples, copied; NULL: none */
     size_t nsamples;
 } cbx_comparison_cell;
 

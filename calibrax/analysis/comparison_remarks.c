@@ -51,8 +51,9 @@ static bool remark_on_machines(cbx_comparison *c, const cbx_run *const *runs, si
     }
     if (unknown && !add(c, 9, cbx_arena_printf(&c->arena, "%zu of %zu runs do not say their machine", unknown, nruns)))
         return false;
-    return !other ||
-           add(c, 9, cbx_arena_printf(&c->arena, "%zu runs were measured on another machine than the first", other));
+    return !other || add(c, 9,
+                         cbx_arena_printf(&c->arena, "%zu of %zu runs were measured on another machine than the first",
+                                          other, nruns));
 }
 
 cbx_status cbx__comparison_remark(cbx_comparison *c, const cbx_run *const *runs, size_t nruns, cbx_err *err)

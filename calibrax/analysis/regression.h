@@ -120,7 +120,8 @@ typedef struct cbx_gate {
     int exit_code; /* 0 pass, 1 regression or not a number, 2 cannot be compared, 3 undecided; 1 goes before 2, 2 before 3 */
     size_t counts[CBX_OUTCOME_COUNT]; /* waived findings not counted */
     size_t waived;
-    char sentence[256];
+    char sentence
+        [256]; /* what asks for the code, counted: "2 regressed, 1 waived"; or why there is nothing to compare */
 } cbx_gate;
 
 /**

@@ -98,7 +98,7 @@ int cbx_regression_exit_code(const cbx_regression *r, cbx_outcome outcome)
 static void list(const cbx_regression *r, cbx_gate *g, const char *head)
 {
     size_t used = (size_t)snprintf(g->sentence, sizeof(g->sentence), "%s", head);
-    const char *gap = ": ";
+    const char *gap = "";
 
     for (int o = 0; o < CBX_OUTCOME_COUNT; o++) {
         if (!g->counts[o] || cbx_regression_exit_code(r, (cbx_outcome)o) != g->exit_code) continue;
@@ -133,8 +133,8 @@ static void mend_end(char *s, size_t size)
 
 void cbx_regression_gate(const cbx_regression *r, const bool *waived, cbx_gate *out)
 {
-    static const char *const heads[] = { "pass", "fail", "cannot be compared", "undecided, more samples are needed" };
-    static const int first[] = { 0, 3, 2, 1 }; /* later ones win */
+    static const char *const heads[] = { "", "", "", "more samples are needed: " }; /* the code is told beside it */
+    static const int first[] = { 0, 3, 2, 1 };                                      /* later ones win */
     cbx_gate g = { 0 };
     size_t compared = 0;
     const char *why;

@@ -5,6 +5,7 @@
 #define CALIBRAX_ARRAY_OPS_INTERNAL_H
 
 #include "calibrax/array/ops.h"
+#include "calibrax/array/semiring.h"
 #include "calibrax/array/state.h"
 
 /**
@@ -37,6 +38,22 @@ cbx_array *cbx__to_shape(cbx_ctx *ctx, const cbx_array *x, int ndim, const size_
 cbx_array *cbx__reshaped(cbx_ctx *ctx, const cbx_array *x, int ndim, const size_t *shape);
 /** Axes before the last two of both joined by broadcasting; lead: their n lengths.  False: they do not join. */
 bool cbx__common_lead(const cbx_array *a, const cbx_array *b, int *n, size_t *lead);
+/** A product of stacks of matrices by a primitive, in a dtype; the steps that all of them share. */
+typedef struct cbx__product {
+    const char *name;
+    cbx_prim prim;
+    const cbx_attrs *attrs;
+    cbx_dtype dtype;
+    const cbx_semiring *semiring; /* of apply */
+    cbx_array *(*apply)(cbx_ctx *ctx, const struct cbx__product *how,
+                        const cbx_array *const in[2]); /* NULL: the primitive */
+} cbx__product;
+/** Attributes of a convolution and the dtype that its operands meet in; false, with a failure recorded. */
+bool cbx__conv_attrs(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_semiring *s,
+                     const cbx_conv_options *options, cbx_attrs *attrs, cbx_dtype *dtype);
+/** (..., lengths, channels) with n lengths as (batch, lengths, channels). */
+cbx_array *cbx__conv_images(cbx_ctx *ctx, const cbx_array *x, int n);
+cbx_array *cbx__matrix_product(cbx_ctx *ctx, const cbx__product *how, const cbx_array *a, const cbx_array *b);
 /** |x|^2 in the real dtype. */
 cbx_array *cbx__norm_square(cbx_ctx *ctx, const cbx_array *x);
 /** dtype of the absolute values of elements of t. */

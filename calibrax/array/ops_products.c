@@ -37,42 +37,50 @@ static cbx_array *stack_of(cbx_ctx *ctx, const cbx_array *x, int n, const size_t
     return cbx__reshaped(ctx, cbx__to_shape(ctx, x, n + 2, shape), 3, (const size_t[]){ batch, rows, columns });
 }
 
-static cbx_array *matrix_product_steps(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+static cbx_array *matrix_product_steps(cbx_ctx *ctx, const cbx__product *how, const cbx_array *a, const cbx_array *b)
 {
     const cbx_array *in[2] = { a, b };
     size_t lead[CBX_MAX_RANK], batch = 1;
     bool row, column;
     char ta[160], tb[160];
-    cbx_dtype t;
     cbx_array *r;
     int n;
 
-    if (cbx__unusable(ctx, "matmul", 2, in)) return cbx__array_failed();
+    if (cbx__unusable(ctx, how->name, 2, in)) return cbx__array_failed();
     if (a->desc.ndim == 0 || b->desc.ndim == 0)
-        return cbx__refuse_of(ctx, a->desc.ndim == 0 ? a : b, CBX_ESHAPE, "'matmul' takes no scalars: use 'multiply'");
-    t = cbx_dtype_promote(a->desc.dtype, b->desc.dtype);
+        return cbx__refuse_of(ctx, a->desc.ndim == 0 ? a : b, CBX_ESHAPE, "'%s' takes no scalars: use 'multiply'",
+                              how->name);
     row = a->desc.ndim == 1;
     column = b->desc.ndim == 1;
-    in[0] = cbx__as(ctx, row ? cbx_expand_dims(ctx, a, 0) : a, t);
-    in[1] = cbx__as(ctx, column ? cbx_expand_dims(ctx, b, 1) : b, t);
-    if (cbx__unusable(ctx, "matmul", 2, in)) return cbx__array_failed();
+    in[0] = cbx__as(ctx, row ? cbx_expand_dims(ctx, a, 0) : a, how->dtype);
+    in[1] = cbx__as(ctx, column ? cbx_expand_dims(ctx, b, 1) : b, how->dtype);
+    if (cbx__unusable(ctx, how->name, 2, in)) return cbx__array_failed();
     if (!cbx__common_lead(in[0], in[1], &n, lead) ||
         in[0]->desc.shape[in[0]->desc.ndim - 1] != in[1]->desc.shape[in[1]->desc.ndim - 2])
-        return cbx__refuse(ctx, CBX_ESHAPE, "'matmul' cannot join %s with %s",
+        return cbx__refuse(ctx, CBX_ESHAPE, "'%s' cannot join %s with %s", how->name,
                            cbx_array_desc_text(&a->desc, ta, sizeof ta), cbx_array_desc_text(&b->desc, tb, sizeof tb));
     for (int i = 0; i < n; i++) batch *= lead[i];
     for (int i = 0; i < 2; i++) in[i] = stack_of(ctx, in[i], n, lead, batch);
-    r = cbx_apply(ctx, CBX_PRIM_MATMUL, 2, in, NULL);
+    r = how->apply ? how->apply(ctx, how, in) : cbx_apply(ctx, how->prim, 2, in, how->attrs);
     if (cbx_array_is_failed(r)) return r;
     if (!row) lead[n++] = r->desc.shape[1];
     if (!column) lead[n++] = r->desc.shape[2];
     return cbx__reshaped(ctx, r, n, lead);
 }
 
-cbx_array *cbx_matrix_product(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+cbx_array *cbx__matrix_product(cbx_ctx *ctx, const cbx__product *how, const cbx_array *a, const cbx_array *b)
 {
     size_t mark = cbx__mark(ctx);
-    return cbx__tidy(ctx, mark, matrix_product_steps(ctx, a, b));
+    return cbx__tidy(ctx, mark, matrix_product_steps(ctx, how, a, b));
+}
+
+cbx_array *cbx_matrix_product(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b)
+{
+    const cbx_array *in[2] = { a, b };
+
+    if (cbx__unusable(ctx, "matmul", 2, in)) return cbx__array_failed();
+    return cbx__matrix_product(
+        ctx, &(cbx__product){ "matmul", CBX_PRIM_MATMUL, NULL, cbx_dtype_promote(a->desc.dtype, b->desc.dtype) }, a, b);
 }
 
 /* Axes not named first (last: summed ones behind), as a matrix; bound[] and free[] get the lengths of the named ones and the others. */

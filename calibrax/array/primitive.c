@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "calibrax/array/internal.h"
+#include "calibrax/array/kernels/semiring.h"
 #include "calibrax/array/promote.h"
 
 #define BIT(t) (1u << CBX_##t)
@@ -23,6 +24,7 @@ enum {
     RB = REAL | BOOL,
     NUM = REAL | CX,
     FC = FLT | CX,
+    FB = FLT | BOOL,
     IB = INT | BOOL,
     ALL = NUM | BOOL,
     NONE = 0
@@ -339,6 +341,51 @@ static cbx_status rule_matmul(const operands *o, cbx_array_desc *out, cbx_err *e
     if (a->ndim != 3 || b->ndim != 3 || a->shape[0] != b->shape[0] || a->shape[2] != b->shape[1])
         return shapes_differ(o, a, b, err);
     set_shape(out, 3, (const size_t[]){ a->shape[0], a->shape[1], b->shape[2] });
+    return CBX_OK;
+}
+
+/* ---- products over an algebra ---- */
+
+static cbx_status check_semiring(const operands *o, cbx_err *err)
+{
+    const cbx_semiring *s = cbx_semiring_get((cbx_algebra)o->attrs->mode);
+
+    if (!s) return cbx_fail(err, CBX_EINVAL, "'%s' knows no algebra %d", o->name, o->attrs->mode);
+    if (!cbx_semiring_takes(s, o->d[0]->dtype))
+        return cbx_fail(err, CBX_EDTYPE, "'%s' over '%s' takes %s, not %s", o->name, s->name,
+                        s->id == CBX_ALGEBRA_BOOLEAN ? "bool" : "float32 or float64", cbx_dtype_name(o->d[0]->dtype));
+    if (o->attrs->keep && s->id != CBX_ALGEBRA_EUCLIDEAN)
+        return cbx_fail(err, CBX_EINVAL, "algebra '%s' has no raw form: only euclidean has", s->name);
+    return CBX_OK;
+}
+
+static cbx_status rule_semiring_matmul(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    const cbx_status st = check_semiring(o, err);
+    return st ? st : rule_matmul(o, out, err);
+}
+
+/* (b, lengths..., channels) by (lengths..., channels, out) is (b, positions..., out). */
+static cbx_status rule_semiring_conv(const operands *o, cbx_array_desc *out, cbx_err *err)
+{
+    const cbx_array_desc *x = o->d[0], *w = o->d[1];
+    const cbx_attrs *a = o->attrs;
+    const int n = a->ndim;
+    cbx_status st = check_semiring(o, err);
+
+    if (st) return st;
+    if (n < 1 || n > CBX_MAX_RANK - 2 || x->ndim != n + 2 || w->ndim != n + 2 || x->shape[n + 1] != w->shape[n])
+        return shapes_differ(o, x, w, err);
+    for (int i = 0; i < n; i++)
+        if (a->step[i] < 1 || a->axes[i] < 1 || a->start[i] < 0)
+            return cbx_fail(err, CBX_EINVAL,
+                            "'semiring_conv' along axis %d has stride %td, dilation %d, padding %td: strides and "
+                            "dilations are at least 1, padding 0",
+                            i, a->step[i], a->axes[i], a->start[i]);
+    out->ndim = n + 2;
+    out->shape[0] = x->shape[0];
+    memcpy(out->shape + 1, a->shape, (size_t)n * sizeof *a->shape);
+    out->shape[n + 1] = w->shape[n + 1];
     return CBX_OK;
 }
 

@@ -14,8 +14,8 @@ CBX_BEGIN_DECLS
 
 /*
  * name, number (never used twice), word, operands (-1: one or more), dtypes of the operands, dtype of the result, shape rule
- *   operands: ALL, NUM no bool, REAL no bool or complex, RB real or bool, FLT f32 f64, FC float or complex, IB integer or
- *             bool, BOOL, CX complex, WORD uint64, NONE no operands
+ *   operands: ALL, NUM no bool, REAL no bool or complex, RB real or bool, FLT f32 f64, FC float or complex, FB float or
+ *             bool, IB integer or bool, BOOL, CX complex, WORD uint64, NONE no operands
  *   result:   SAME as the first operand, BOOL, ATTR attrs->dtype, I64, PART the real dtype of a complex one, PAIR the
  *             complex dtype of a real one, SECOND as the second operand
  */
@@ -120,6 +120,7 @@ CBX_BEGIN_DECLS
     X(ARGSORT,   151, "argsort",     1, RB,   I64,  along) \
     X(RANKED,    152, "ranked",      1, RB,   SAME, ranked) \
     X(MATMUL,    160, "matmul",      2, ALL,  SAME, matmul) \
+    X(SEMIRING_MATMUL, 161, "semiring_matmul", 2, FB, SAME, semiring_matmul) \
     X(CHOLESKY,  162, "cholesky",    1, FC,   SAME, square) \
     X(TRIANGULAR_SOLVE, 163, "triangular_solve", 2, FC, SAME, solve) \
     X(SOLVE,     164, "solve",       2, FC,   SAME, solve) \
@@ -129,6 +130,7 @@ CBX_BEGIN_DECLS
     X(EIGVALSH,  168, "eigvalsh",    1, FC,   PART, eigvalsh) \
     X(SVD,       169, "svd",         1, FC,   SAME, svd) \
     X(SVDVALS,   170, "svdvals",     1, FC,   PART, svdvals) \
+    X(SEMIRING_CONV, 171, "semiring_conv", 2, FB, SAME, semiring_conv) \
     X(FFT,       172, "fft",         1, CX,   SAME, fft) \
     X(RFFT,      173, "rfft",        1, FLT,  PAIR, rfft) \
     X(IRFFT,     174, "irfft",       1, CX,   PART, irfft) \
@@ -175,6 +177,10 @@ typedef enum cbx_scatter_mode {
  *   reductions axes keep, SUM PROD dtype | CUM... axis, CUMSUM CUMPROD dtype | SORT, ARGSORT axis mode (1: descending)
  *   CHOLESKY mode (1: upper) | TRIANGULAR_SOLVE mode (cbx_triangle) | QR, SVD mode (1: complete, full matrices)
  *   FFT axis mode (1: backward) value.f (factor) | RFFT axis value.f | IRFFT axis shape[0] (length) value.f
+ *
+ *   SEMIRING_MATMUL mode (cbx_algebra) keep (1: without finalize)
+ *   SEMIRING_CONV mode (cbx_algebra) ndim (axes to slide along), of each: step (stride), axes (dilation), start (elements of
+ *   padding before), shape (positions); x (batch, lengths..., channels), w (lengths..., channels, channels out)
  *
  * Linear algebra works on the last two axes of operands with equal leading axes.  One result packs several parts:
  *   LU (n, n+1): L below the diagonal (whose ones are not stored) and U, then the row swapped with row i, as a number

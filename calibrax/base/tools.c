@@ -37,6 +37,17 @@ static const tool_spec specs[CBX__TOOL_COUNT] = {
                                   { "../share/calibrax/workers/python", "../../share/calibrax/workers/python",
                                     "../../../../workers/python", "../../workers/python", "../../../workers/python" },
                                   R_OK },
+    [CBX__TOOL_BENCHMARK] = { "calibrax-benchmark",
+                              "CALIBRAX_BENCHMARK_WORKER",
+                              { ".", "../workers", "../../programs/workers", "programs/workers", "../libexec/calibrax",
+                                "../../libexec/calibrax" },
+                              X_OK },
+    [CBX__TOOL_PYTHON_BENCHMARK] = { "benchmark.py",
+                                     "CALIBRAX_BENCHMARK_PYTHON",
+                                     { "../share/calibrax/workers/python", "../../share/calibrax/workers/python",
+                                       "../../../../workers/python", "../../workers/python",
+                                       "../../../workers/python" },
+                                     R_OK },
 };
 
 #define PATH_SIZE 4096

@@ -1,12 +1,19 @@
 /*
- * Where the worker and launcher programs are: nperf-launch, nperf-worker, workers/python/worker.py.
+ * Where the project's own programs are: nperf-launch, nperf-worker, calibrax-benchmark, workers/python/worker.py and benchmark.py.
  */
 #ifndef CALIBRAX_BASE_TOOLS_H
 #define CALIBRAX_BASE_TOOLS_H
 
 #include "calibrax/base/arena.h"
 
-typedef enum cbx__tool { CBX__TOOL_LAUNCH, CBX__TOOL_WORKER, CBX__TOOL_PYTHON_WORKER, CBX__TOOL_COUNT } cbx__tool;
+typedef enum cbx__tool {
+    CBX__TOOL_LAUNCH,
+    CBX__TOOL_WORKER,
+    CBX__TOOL_PYTHON_WORKER,
+    CBX__TOOL_BENCHMARK,
+    CBX__TOOL_PYTHON_BENCHMARK,
+    CBX__TOOL_COUNT
+} cbx__tool;
 
 /* @return CBX_OK; CBX_ENOENT (the message names the program, and the variable where one is set to a file that is not there) */
 cbx_status cbx__tool_find(cbx__tool tool, cbx_arena *arena, const char **path, cbx_err *err);

@@ -106,6 +106,25 @@ void cbx_doctor_see_clock(cbx_doctor_report *r)
     cbx_doctor_fact(r, "clock", "monotonic", "%.1f ns a reading, steps of %.0f ns", c.cost_ns, c.granule_ns);
 }
 
+static void see_level(cbx_doctor_report *r, const cbx_level_rate *l)
+{
+    cbx_doctor_fact(r, "probe", l->name, "read %.1f GB/s, copy %.1f GB/s, triad %.1f GB/s, streaming %.1f GB/s",
+                    1e-9 * l->read_bytes_per_s, 1e-9 * l->copy_bytes_per_s, 1e-9 * l->triad_bytes_per_s,
+                    1e-9 * l->triad_stream_bytes_per_s);
+}
+
+/* Where memory is not the same everywhere: from the core that this runs on. */
+static void see_nodes(cbx_ctx *ctx, cbx_doctor_report *r)
+{
+    cbx_level_rate l;
+    cbx_machine m;
+
+    if (cbx_machine_read(ctx, NULL, &m, NULL)) return;
+    for (int node = 0; m.numa_nodes > 1 && node < m.numa_nodes; node++) {
+        if (!cbx_probe_measure_node(ctx, node, &l, NULL)) see_level(r, &l);
+    }
+}
+
 void cbx_doctor_see_probe(cbx_ctx *ctx, cbx_doctor_report *r, const char *machine_id)
 {
     cbx_err err = CBX_ERR_INIT;
@@ -116,15 +135,13 @@ void cbx_doctor_see_probe(cbx_ctx *ctx, cbx_doctor_report *r, const char *machin
         return;
     }
     for (int i = 0; i < CBX_PIPE_COUNT; i++) {
-        cbx_doctor_fact(r, "probe", cbx_pipe_name((cbx_pipe)i), "%.1f G/s f32, %.1f G/s f64 (%s)",
-                        1e-9 * p.pipe_ops_per_s[i][0], 1e-9 * p.pipe_ops_per_s[i][1], p.instruction_set);
+        bool bits = i == CBX_PIPE_AND_OR || i == CBX_PIPE_INT_ADD || i == CBX_PIPE_INT_MUL;
+        cbx_doctor_fact(r, "probe", cbx_pipe_name((cbx_pipe)i), "%.1f G/s %s, %.1f G/s %s (%s)",
+                        1e-9 * p.pipe_ops_per_s[i][0], bits ? "32 bits" : "f32", 1e-9 * p.pipe_ops_per_s[i][1],
+                        bits ? "64 bits" : "f64", p.instruction_set);
     }
-    for (int i = 0; i < p.nlevels; i++) {
-        const cbx_level_rate *l = &p.level[i];
-        cbx_doctor_fact(r, "probe", l->name, "read %.1f GB/s, copy %.1f GB/s, triad %.1f GB/s, streaming %.1f GB/s",
-                        1e-9 * l->read_bytes_per_s, 1e-9 * l->copy_bytes_per_s, 1e-9 * l->triad_bytes_per_s,
-                        1e-9 * l->triad_stream_bytes_per_s);
-    }
+    for (int i = 0; i < p.nlevels; i++) see_level(r, &p.level[i]);
+    see_nodes(ctx, r);
 }
 
 void cbx_doctor_see_libraries(cbx_ctx *ctx, cbx_doctor_report *r)

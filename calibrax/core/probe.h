@@ -24,7 +24,9 @@ CBX_BEGIN_DECLS
     X(ADD_MAX, "add+max") /* max(c, a + b)       */                                                                    \
     X(SUB_FMA, "sub+fma") /* c + (a - b)^2       */                                                                    \
     X(FMA_MAX, "fma+max") /* max(c, fma(a, 1, b)) */                                                                   \
-    X(AND_OR, "and+or")   /* c | (a & b), a lane is 32 bits in row F32 and 64 bits in row F64 */
+    X(AND_OR, "and+or")   /* c | (a & b), a lane is 32 bits in row F32 and 64 bits in row F64; so the next two */      \
+    X(INT_ADD, "int add") /* whole numbers */                                                                          \
+    X(INT_MUL, "int mul") /* low half of the product; of several instructions where there is none */
 
 typedef enum cbx_pipe {
 #define CBX_PIPE_ENUM(name, words) CBX_PIPE_##name,
@@ -48,8 +50,9 @@ typedef struct cbx_level_rate {
 #define CBX_PROBE_MAX_LEVELS 5
 
 typedef struct cbx_probe {
-    char instruction_set[16];                   /* "avx512", "avx2", "neon", "plain": what the loops used */
-    double pipe_ops_per_s[CBX_PIPE_COUNT][2];   /* [pipe][0: f32, 1: f64] lane operations per second of one core */
+    char instruction_set[16]; /* "avx512", "avx2", "neon", "plain": what the loops used */
+    double pipe_ops_per_s[CBX_PIPE_COUNT]
+                         [2]; /* [pipe][0: f32 or 32 bits, 1: f64 or 64 bits] lane operations per second of one core */
     cbx_level_rate level[CBX_PROBE_MAX_LEVELS]; /* nearest first, memory last */
     int nlevels;
     int64_t measured_us; /* when, microseconds since 1970 */
@@ -66,6 +69,12 @@ CBX_API cbx_status cbx_probe_measure(cbx_ctx *ctx, cbx_probe *out, cbx_err *err)
  * @return CBX_OK; CBX_EINVAL (machine_id cannot name a file); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_probe_get(cbx_ctx *ctx, const char *machine_id, bool refresh, cbx_probe *out, cbx_err *err);
+
+/**
+ * Bandwidth of the core the caller runs on to the memory of a NUMA node, measured now; name is "node N".
+ * @return CBX_OK; CBX_EUNAVAILABLE: there is no such node, or the kernel does not bind memory to it; CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_probe_measure_node(cbx_ctx *ctx, int node, cbx_level_rate *out, cbx_err *err);
 
 /**
  * Smallest time that work can take on one core: max(ops / pipe rate, bytes / the better of read and copy rate of the level that

@@ -95,6 +95,15 @@ PIPE_LOOP(fma_max_f32, vf, VF_SET, KEEP, FMA_MAX_F32)
 PIPE_LOOP(fma_max_f64, vd, VD_SET, KEEP, FMA_MAX_F64)
 PIPE_LOOP(and_or, vi, VI_SET, KEEP_BITS, VI_AND_OR)
 
+#define INT_ADD_32(a, b, c) VI_ADD_32(c, a)
+#define INT_ADD_64(a, b, c) VI_ADD_64(c, a)
+#define INT_MUL_32(a, b, c) VI_MUL_32(c, a)
+#define INT_MUL_64(a, b, c) VI_MUL_64(c, a)
+PIPE_LOOP(int_add_32, vi, VI_SET, KEEP_BITS, INT_ADD_32)
+PIPE_LOOP(int_add_64, vi, VI_SET, KEEP_BITS, INT_ADD_64)
+PIPE_LOOP(int_mul_32, vi, VI_SET, KEEP_BITS, INT_MUL_32)
+PIPE_LOOP(int_mul_64, vi, VI_SET, KEEP_BITS, INT_MUL_64)
+
 #define LANES        (VEC_BYTES / sizeof(double))
 #define TURN_DOUBLES (4 * LANES)
 _Static_assert(CBX__PROBE_STEP % TURN_DOUBLES == 0, "a working set is a whole number of turns");
@@ -159,6 +168,8 @@ const cbx__probe_loops CBX__PROBE_TABLE = {
         [CBX_PIPE_SUB_FMA] = { sub_fma_f32, sub_fma_f64 },
         [CBX_PIPE_FMA_MAX] = { fma_max_f32, fma_max_f64 },
         [CBX_PIPE_AND_OR] = { and_or, and_or },
+        [CBX_PIPE_INT_ADD] = { int_add_32, int_add_64 },
+        [CBX_PIPE_INT_MUL] = { int_mul_32, int_mul_64 },
     },
     .ops_per_round = { VEC_CHAINS * (VEC_BYTES / 4.0), VEC_CHAINS * (VEC_BYTES / 8.0) },
     .read = read_all,

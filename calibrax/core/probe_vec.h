@@ -33,6 +33,10 @@ typedef __m512i vi;
 #define VF_MAX(a, b)       _mm512_max_ps(a, b)
 #define VD_MAX(a, b)       _mm512_max_pd(a, b)
 #define VI_AND_OR(a, b, c) _mm512_ternarylogic_epi64(c, a, b, 0xF8) /* c | (a & b): one instruction here */
+#define VI_ADD_32(a, b)    _mm512_add_epi32(a, b)
+#define VI_ADD_64(a, b)    _mm512_add_epi64(a, b)
+#define VI_MUL_32(a, b)    _mm512_mullo_epi32(a, b)
+#define VI_MUL_64(a, b)    _mm512_mullo_epi64(a, b)
 #define VD_LOAD(p)         _mm512_load_pd(p)
 #define VD_STORE(p, v)     _mm512_store_pd(p, v)
 #define VD_STREAM(p, v)    _mm512_stream_pd(p, v)
@@ -56,6 +60,17 @@ typedef __m256i vi;
 #define VF_MAX(a, b)       _mm256_max_ps(a, b)
 #define VD_MAX(a, b)       _mm256_max_pd(a, b)
 #define VI_AND_OR(a, b, c) _mm256_or_si256(c, _mm256_and_si256(a, b))
+#define VI_ADD_32(a, b)    _mm256_add_epi32(a, b)
+#define VI_ADD_64(a, b)    _mm256_add_epi64(a, b)
+#define VI_MUL_32(a, b)    _mm256_mullo_epi32(a, b)
+#define VI_MUL_64(a, b)    vi_mul_64(a, b)
+/* No instruction: halves multiplied and put together. */
+static inline __m256i vi_mul_64(__m256i a, __m256i b)
+{
+    __m256i cross = _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(a, 32), b),
+                                     _mm256_mul_epu32(a, _mm256_srli_epi64(b, 32)));
+    return _mm256_add_epi64(_mm256_mul_epu32(a, b), _mm256_slli_epi64(cross, 32));
+}
 #define VD_LOAD(p)         _mm256_load_pd(p)
 #define VD_STORE(p, v)     _mm256_store_pd(p, v)
 #define VD_STREAM(p, v)    _mm256_stream_pd(p, v)
@@ -80,6 +95,21 @@ typedef __m128i vi;
 #define VF_FMA(a, b, c)    sum_into_ps(_mm_mul_ps(a, b), c)
 #define VD_FMA(a, b, c)    sum_into_pd(_mm_mul_pd(a, b), c)
 #define VI_AND_OR(a, b, c) or_into(_mm_and_si128(a, b), c)
+#define VI_ADD_32(a, b)    _mm_add_epi32(a, b)
+#define VI_ADD_64(a, b)    _mm_add_epi64(a, b)
+#define VI_MUL_32(a, b)    vi_mul_32(a, b)
+#define VI_MUL_64(a, b)    vi_mul_64(a, b)
+/* No instruction for either: even and odd lanes apart; halves multiplied and put together. */
+static inline __m128i vi_mul_32(__m128i a, __m128i b)
+{
+    __m128i even = _mm_mul_epu32(a, b), odd = _mm_mul_epu32(_mm_srli_epi64(a, 32), _mm_srli_epi64(b, 32));
+    return _mm_unpacklo_epi32(_mm_shuffle_epi32(even, 0x08), _mm_shuffle_epi32(odd, 0x08));
+}
+static inline __m128i vi_mul_64(__m128i a, __m128i b)
+{
+    __m128i cross = _mm_add_epi64(_mm_mul_epu32(_mm_srli_epi64(a, 32), b), _mm_mul_epu32(a, _mm_srli_epi64(b, 32)));
+    return _mm_add_epi64(_mm_mul_epu32(a, b), _mm_slli_epi64(cross, 32));
+}
 /* Written out for the reason given at vf_fma. */
 #define INTO(name, vec, instruction)                                                                                   \
     static inline vec name(vec t, vec c)                                                                               \
@@ -115,6 +145,16 @@ typedef uint64x2_t vi;
 #define VF_FMA(a, b, c)    vfmaq_f32(c, a, b)
 #define VD_FMA(a, b, c)    vfmaq_f64(c, a, b)
 #define VI_AND_OR(a, b, c) vorrq_u64(c, vandq_u64(a, b))
+#define VI_ADD_32(a, b)    vreinterpretq_u64_u32(vaddq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b)))
+#define VI_ADD_64(a, b)    vaddq_u64(a, b)
+#define VI_MUL_32(a, b)    vreinterpretq_u64_u32(vmulq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b)))
+#define VI_MUL_64(a, b)    vi_mul_64(a, b)
+/* No instruction: lane by lane. */
+static inline uint64x2_t vi_mul_64(uint64x2_t a, uint64x2_t b)
+{
+    uint64x2_t r = vdupq_n_u64(vgetq_lane_u64(a, 0) * vgetq_lane_u64(b, 0));
+    return vsetq_lane_u64(vgetq_lane_u64(a, 1) * vgetq_lane_u64(b, 1), r, 1);
+}
 #define VD_LOAD(p)         vld1q_f64(p)
 #define VD_STORE(p, v)     vst1q_f64(p, v)
 #define VD_STREAM(p, v)    vst1q_f64(p, v) /* no intrinsic for a streaming store: the ordinary one */
@@ -145,6 +185,10 @@ typedef uint64_t vi;
 #define VD_FMA(a, b, c) ((a) * (b) + (c))
 #endif
 #define VI_AND_OR(a, b, c) ((c) | ((a) & (b)))
+#define VI_ADD_32(a, b)    ((uint64_t)((uint32_t)(a) + (uint32_t)(b)))
+#define VI_ADD_64(a, b)    ((a) + (b))
+#define VI_MUL_32(a, b)    ((uint64_t)((uint32_t)(a) * (uint32_t)(b)))
+#define VI_MUL_64(a, b)    ((a) * (b))
 #define VD_LOAD(p)         (*(p))
 #define VD_STORE(p, v)     (*(p) = (v))
 #define VD_STREAM(p, v)    (*(p) = (v))

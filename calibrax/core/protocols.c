@@ -1,9 +1,9 @@
-/* Protocols: the check of their heads, named values, and running a benchmark. */
+/* Protocols: the check of their heads, named values, benchmarks of older headers. */
 #include "calibrax/core/protocols.h"
 
+#include <stddef.h>
 #include <string.h>
 
-#include "calibrax/base/clock.h"
 #include "calibrax/core/record.h"
 
 cbx_status cbx_protocol_check(const void *ops, size_t struct_size, uint32_t abi, const char *kind, cbx_err *err)
@@ -25,6 +25,33 @@ struct cbx_values {
     cbx_named_metric *items;
     size_t count, capacity;
 };
+
+cbx_status cbx_values_create(cbx_ctx *ctx, cbx_values **out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_values *v = cbx_mem_zalloc(al, sizeof *v);
+
+    if (!v) return cbx__record_no_memory(err);
+    cbx_arena_init(&v->arena, al);
+    *out = v;
+    return CBX_OK;
+}
+
+void cbx_values_free(cbx_values *values)
+{
+    cbx_allocator al;
+
+    if (!values) return;
+    al = values->arena.al;
+    cbx_arena_clear(&values->arena);
+    cbx_mem_free(&al, values, sizeof *values);
+}
+
+const cbx_named_metric *cbx_values_items(const cbx_values *values, size_t *count)
+{
+    *count = values->count;
+    return values->items;
+}
 
 cbx_status cbx_values_add(cbx_values *values, const char *name, double value, cbx_err *err)
 {
@@ -50,76 +77,40 @@ cbx_status cbx_values_add(cbx_values *values, const char *name, double value, cb
     return CBX_OK;
 }
 
-typedef cbx_status (*phase)(cbx_ctx *, void *, cbx_values *, cbx_err *);
+#define SIZE_OF_ABI_1 offsetof(cbx_benchmark_ops, metric_defs)
 
-static cbx_status run_phase(cbx_ctx *ctx, void *self, phase fn, const char *seconds_name, cbx_values *values,
-                            cbx_err *err)
+static cbx_status check_benchmark(const cbx_benchmark_ops *b, cbx_err *err)
 {
-    uint64_t begin = cbx_clock_ns();
     cbx_status st;
 
-    if (!fn) return CBX_OK;
-    st = fn(ctx, self, values, err);
-    return st ? st : cbx_values_add(values, seconds_name, (double)(cbx_clock_ns() - begin) / 1e9, err);
-}
-
-static cbx_status make_metadata(cbx_ctx *ctx, const cbx_benchmark_ops *ops, void *self, cbx_json *metadata,
-                                cbx_err *err)
-{
-    cbx_values targets = { 0 };
-    cbx_json *object = NULL;
-    cbx_status st = CBX_OK;
-
-    if (!ops->targets) return CBX_OK;
-    cbx_arena_init(&targets.arena, cbx_ctx_allocator(ctx));
-    st = ops->targets(ctx, self, &targets, err);
-    if (!st) object = cbx_json_new_object();
-    for (size_t i = 0; object && i < targets.count; i++) {
-        if (cbx_json_set_double(object, targets.items[i].name, targets.items[i].metric.value)) continue;
-        cbx_json_unref(object);
-        object = NULL;
-    }
-    if (!st && (!object || !cbx_json_set(metadata, "targets", object))) st = cbx__record_no_memory(err);
-    cbx_arena_clear(&targets.arena);
+    if (!b->name || !*b->name) return cbx_fail(err, CBX_EINVAL, "a benchmark has no name");
+    if (!b->run_training && !b->work && !b->run_batch && !b->run_evaluation)
+        return cbx_fail(err, CBX_EINVAL, "benchmark '%s' has neither training nor work nor evaluation", b->name);
+    if (b->work && b->run_batch)
+        return cbx_fail(err, CBX_EINVAL, "benchmark '%s' has both work and run_batch: leave one out", b->name);
+    if (b->run_batch && !b->dataset)
+        return cbx_fail(err, CBX_EINVAL, "benchmark '%s' has a run_batch, and no dataset for it", b->name);
+    if (b->nmetric_defs && !b->metric_defs)
+        return cbx_fail(err, CBX_EINVAL, "benchmark '%s' counts definitions that it does not have", b->name);
+    if (!b->run_batch) return CBX_OK;
+    st = cbx_protocol_check(b->dataset, sizeof *b->dataset, CBX_DATASET_ABI, "dataset", err);
+    if (!st && (!b->dataset->length || !b->dataset->get))
+        st = cbx_fail(err, CBX_EINVAL, "the dataset of benchmark '%s' lacks length or get", b->name);
     return st;
 }
 
-static cbx_status run_all(cbx_ctx *ctx, const cbx_benchmark_ops *ops, void *self, cbx_values *values,
-                          cbx_json *metadata, cbx_err *err)
+cbx_status cbx_benchmark_ops_read(const cbx_benchmark_ops *ops, cbx_benchmark_ops *out, cbx_err *err)
 {
-    cbx_status st = ops->setup ? ops->setup(ctx, self, err) : CBX_OK;
-
-    if (!st) st = run_phase(ctx, self, ops->run_training, "training_seconds", values, err);
-    if (!st) st = run_phase(ctx, self, ops->run_evaluation, "evaluation_seconds", values, err);
-    if (!st) st = make_metadata(ctx, ops, self, metadata, err);
-    if (ops->teardown) ops->teardown(ctx, self);
-    return st;
-}
-
-cbx_status cbx_benchmark_run(cbx_ctx *ctx, const cbx_benchmark_ops *ops, void *self, cbx_result **out, cbx_err *err)
-{
-    cbx_values values = { 0 };
-    cbx_json *metadata = NULL;
-    cbx_status st = cbx_protocol_check(ops, sizeof *ops, CBX_BENCHMARK_ABI, "benchmark", err);
+    bool old = ops && ops->abi == 1;
+    cbx_benchmark_ops b = { 0 };
+    cbx_status st = cbx_protocol_check(ops, old ? SIZE_OF_ABI_1 : sizeof *ops, old ? 1 : CBX_BENCHMARK_ABI, "benchmark",
+                                       err);
 
     if (st) return st;
-    if (!ops->name || !ops->run_evaluation)
-        return cbx_fail(err, CBX_EINVAL, "benchmark '%s' lacks its name or its evaluation", ops->name ? ops->name : "");
-    metadata = cbx_json_new_object();
-    if (!metadata) return cbx__record_no_memory(err);
-    cbx_arena_init(&values.arena, cbx_ctx_allocator(ctx));
-    st = run_all(ctx, ops, self, &values, metadata, err);
-    if (!st) {
-        cbx_result_content content = {
-            .name = ops->name,
-            .domain = ops->domain,
-            .metrics = values.items,
-            .nmetrics = values.count,
-            .metadata = metadata,
-        };
-        st = cbx_result_create(ctx, &content, out, err);
-    }
-    cbx_arena_clear(&values.arena);
-    cbx_json_unref(metadata);
+    memcpy(&b, ops, old ? SIZE_OF_ABI_1 : sizeof b);
+    b.struct_size = sizeof b;
+    b.abi = CBX_BENCHMARK_ABI;
+    st = check_benchmark(&b, err);
+    if (!st) *out = b;
     return st;
 }

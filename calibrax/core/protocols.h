@@ -32,29 +32,12 @@ CBX_API cbx_status cbx_protocol_check(const void *ops, size_t struct_size, uint3
 typedef struct cbx_values cbx_values;
 CBX_API cbx_status cbx_values_add(cbx_values *values, const char *name, double value, cbx_err *err);
 
-/* --- benchmarks --- */
-
-#define CBX_BENCHMARK_ABI 1
-
-typedef struct cbx_benchmark_ops {
-    uint32_t struct_size, abi; /* CBX_BENCHMARK_ABI of the header it was compiled with */
-    const char *name;
-    const char *domain;                                          /* optional: "" */
-    cbx_status (*setup)(cbx_ctx *ctx, void *self, cbx_err *err); /* optional */
-    cbx_status (*run_training)(cbx_ctx *ctx, void *self, cbx_values *out,
-                               cbx_err *err); /* optional: nothing to train */
-    cbx_status (*run_evaluation)(cbx_ctx *ctx, void *self, cbx_values *out, cbx_err *err);
-    void (*teardown)(cbx_ctx *ctx, void *self); /* optional; follows every setup, also one that failed */
-    cbx_status (*targets)(cbx_ctx *ctx, void *self, cbx_values *out, cbx_err *err); /* optional: values to reach */
-} cbx_benchmark_ops;
-
-/**
- * Runs a benchmark: setup, training, evaluation, teardown.  The values become metrics of the result, and so do training_seconds and
- * evaluation_seconds by the monotonic clock; the targets go to metadata.targets.
- * @return CBX_OK; what cbx_protocol_check or the benchmark returned
- */
-CBX_API cbx_status cbx_benchmark_run(cbx_ctx *ctx, const cbx_benchmark_ops *ops, void *self, cbx_result **out,
-                                     cbx_err *err);
+/** For whoever calls implementers.  @param out  empty; the caller frees it */
+CBX_API cbx_status cbx_values_create(cbx_ctx *ctx, cbx_values **out, cbx_err *err);
+/** NULL is fine. */
+CBX_API void cbx_values_free(cbx_values *values);
+/** What is in it, in the order of adding; borrowed until the next call on values. */
+CBX_API const cbx_named_metric *cbx_values_items(const cbx_values *values, size_t *count);
 
 /* --- datasets --- */
 
@@ -75,6 +58,42 @@ typedef struct cbx_dataset_ops {
     cbx_status (*get_batch)(cbx_ctx *ctx, void *self, size_t batch_size, size_t start, cbx_named_array *out,
                             size_t room, size_t *n, cbx_err *err);
 } cbx_dataset_ops;
+
+/* --- benchmarks: run by calibrax/benchmark/measure.h --- */
+
+#define CBX_BENCHMARK_ABI 2 /* 1: without the members behind targets; still taken */
+
+/**
+ * In this order: setup, run_training, work or run_batch (timed), run_evaluation, targets, teardown.  At least one of run_training, work,
+ * run_batch and run_evaluation is there.
+ */
+typedef struct cbx_benchmark_ops {
+    uint32_t struct_size, abi; /* CBX_BENCHMARK_ABI of the header it was compiled with */
+    const char *name;
+    const char *domain;                                          /* optional: "" */
+    cbx_status (*setup)(cbx_ctx *ctx, void *self, cbx_err *err); /* optional */
+    cbx_status (*run_training)(cbx_ctx *ctx, void *self, cbx_values *out,
+                               cbx_err *err); /* optional: nothing to train */
+    cbx_status (*run_evaluation)(
+        cbx_ctx *ctx, void *self, cbx_values *out,
+        cbx_err *err); /* optional: nothing to evaluate; its values replace those of training */
+    void (*teardown)(cbx_ctx *ctx, void *self); /* optional; follows every setup, also one that failed */
+    cbx_status (*targets)(cbx_ctx *ctx, void *self, cbx_values *out, cbx_err *err); /* optional: values to reach */
+    /* since abi 2, all optional */
+    const cbx_metric_def *metric_defs; /* how to read the values; a target needs the direction of its metric */
+    size_t nmetric_defs;
+    cbx_status (*work)(cbx_ctx *ctx, void *self, cbx_err *err); /* one call of what is timed */
+    const cbx_dataset_ops *dataset;                             /* its functions are called with the benchmark's self */
+    /** What is timed over the dataset, a batch a call; the arrays are borrowed.  Excludes work, needs dataset. */
+    cbx_status (*run_batch)(cbx_ctx *ctx, void *self, const cbx_named_array *batch, size_t n, cbx_err *err);
+} cbx_benchmark_ops;
+
+/**
+ * A benchmark compiled against this or an older header, in today's form: members that it does not have are NULL.
+ * @param out  may be ops itself
+ * @return CBX_OK; CBX_EVERSION (another abi); CBX_EINVAL (NULL, too small, no name, nothing to run, members that do not fit together)
+ */
+CBX_API cbx_status cbx_benchmark_ops_read(const cbx_benchmark_ops *ops, cbx_benchmark_ops *out, cbx_err *err);
 
 /* --- metrics --- */
 

@@ -9,253 +9,17 @@
  * A benchmark is one metric of one point: "scenario.point.metric".  Tags that differ among its points are its parameters; all
  * runs of one commit on one machine become one result: the median of their values, and all their samples.  Times are in
  * seconds, sizes in bytes, everything else in its own unit.  asv takes every rise for a regression, whatever the direction.
+ * What is a benchmark is asv_benchmarks.c; the files are here.
  */
+#include "calibrax/exporters/asv.h"
+
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/base/hash.h"
-#include "calibrax/exporters/job.h"
 #include "calibrax/statistics/estimate.h"
 
-enum { MOST_COMBINATIONS = 1000000, COMMIT_SHORT = 8 };
-
-/* A list that grows, of pointers that live elsewhere. */
-typedef struct text_list {
-    const char **items;
-    size_t n, room;
-} text_list;
-
-typedef struct parameter {
-    const char *key;
-    text_list values; /* as points have them; NULL stands for a point without the tag */
-} parameter;
-
-typedef struct benchmark {
-    const char *scenario, *point, *metric, *name;
-    const char *type, *unit, *version;
-    double times, per; /* asv's unit is the metric's times `times`, divided by `per`: both exact */
-    parameter *params;
-    size_t nparams, combinations;
-} benchmark;
-
-typedef struct site {
-    cbx_export_job *job;
-    const cbx_run *const *runs;
-    size_t nruns;
-    benchmark *list;
-    size_t n, room;
-} site;
-
-static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for asv's files"); }
-
-static void *grown(cbx_arena *arena, void *items, size_t n, size_t *room, size_t size)
-{
-    void *more;
-
-    if (n < *room) return items;
-    more = cbx_arena_calloc(arena, *room ? 2 * *room : 16, size);
-    if (!more) return NULL;
-    if (n) memcpy(more, items, n * size);
-    *room = *room ? 2 * *room : 16;
-    return more;
-}
-
-static bool same_text(const char *a, const char *b) { return a && b ? !strcmp(a, b) : a == b; }
-
-static bool add_text(cbx_arena *arena, text_list *l, const char *s)
-{
-    const char **items;
-
-    for (size_t i = 0; i < l->n; i++)
-        if (same_text(l->items[i], s)) return true;
-    items = grown(arena, l->items, l->n, &l->room, sizeof *items);
-    if (!items) return false;
-    l->items = items;
-    l->items[l->n++] = s;
-    return true;
-}
-
-/* --- units --- */
-
-static const struct {
-    const char *unit, *type, *asv_unit;
-    double times, per;
-} units[] = {
-    { "s", "time", "seconds", 1, 1 },           { "sec", "time", "seconds", 1, 1 },
-    { "seconds", "time", "seconds", 1, 1 },     { "ms", "time", "seconds", 1, 1e3 },
-    { "us", "time", "seconds", 1, 1e6 },        { "\302\265s", "time", "seconds", 1, 1e6 },
-    { "\316\274s", "time", "seconds", 1, 1e6 }, { "ns", "time", "seconds", 1, 1e9 },
-    { "min", "time", "seconds", 60, 1 },        { "B", "memory", "bytes", 1, 1 },
-    { "bytes", "memory", "bytes", 1, 1 },       { "kB", "memory", "bytes", 1e3, 1 },
-    { "KB", "memory", "bytes", 1e3, 1 },        { "MB", "memory", "bytes", 1e6, 1 },
-    { "GB", "memory", "bytes", 1e9, 1 },        { "KiB", "memory", "bytes", 1024, 1 },
-    { "MiB", "memory", "bytes", 1048576, 1 },   { "GiB", "memory", "bytes", 1073741824, 1 },
-};
-
-static void set_unit(benchmark *b, const char *unit)
-{
-    b->type = "track";
-    b->unit = unit;
-    b->times = b->per = 1;
-    for (size_t i = 0; i < CBX_LEN(units); i++)
-        if (!strcmp(units[i].unit, unit)) {
-            b->type = units[i].type;
-            b->unit = units[i].asv_unit;
-            b->times = units[i].times;
-            b->per = units[i].per;
-        }
-}
-
-/* --- benchmarks --- */
-
-static bool wanted(const cbx_export_opts *o, const char *metric)
-{
-    for (size_t i = 0; i < o->nmetrics; i++)
-        if (!strcmp(o->metrics[i], metric)) return true;
-    return !o->nmetrics;
-}
-
-static bool is_of(const benchmark *b, const cbx_point *p)
-{
-    return !strcmp(b->scenario, p->scenario) && !strcmp(b->point, p->name) && cbx_point_metric(p, b->metric);
-}
-
-/* The name that asv shows; dots part it, so those within its parts are replaced, and what then is not unique gets a hash. */
-static const char *name_of(site *s, const benchmark *b)
-{
-    char *name = cbx_arena_printf(s->job->arena, "%s.%s.%s", b->scenario, b->point, b->metric), hash[CBX_HASH_SIZE];
-    size_t ends[] = { strlen(b->scenario), strlen(b->scenario) + 1 + strlen(b->point) };
-
-    if (!name) return NULL;
-    cbx_hash_bytes(name, strlen(name), hash);
-    for (size_t i = 0; name[i]; i++) {
-        bool dot = name[i] == '.' && i != ends[0] && i != ends[1];
-        if (dot || name[i] == '/' || name[i] == '\\' || (unsigned char)name[i] < ' ') name[i] = '_';
-    }
-    for (size_t i = 0; i < s->n; i++)
-        if (!strcmp(s->list[i].name, name)) return cbx_arena_printf(s->job->arena, "%s-%.8s", name, hash);
-    return name;
-}
-
-static cbx_status add_benchmark(site *s, const cbx_run *run, const cbx_point *p, const char *metric, cbx_err *err)
-{
-    const cbx_metric_def *def = cbx_run_find_metric_def(run, metric);
-    benchmark b = { .scenario = p->scenario, .point = p->name, .metric = metric }, *list;
-    const char *text;
-    char *version;
-
-    for (size_t i = 0; i < s->n; i++)
-        if (is_of(&s->list[i], p) && !strcmp(s->list[i].metric, metric)) return CBX_OK;
-    set_unit(&b, def ? def->unit : "");
-    b.name = name_of(s, &b);
-    text = b.name ? cbx_arena_printf(s->job->arena, "%s %s", b.name, b.unit) : NULL;
-    version = text ? cbx_arena_alloc(s->job->arena, CBX_HASH_SIZE) : NULL;
-    list = version ? grown(s->job->arena, s->list, s->n, &s->room, sizeof *list) : NULL;
-    if (!list) return no_memory(err);
-    cbx_hash_bytes(text, strlen(text), version);
-    b.version = version;
-    s->list = list;
-    s->list[s->n++] = b;
-    return CBX_OK;
-}
-
-/* A unit that changes between runs would join what cannot be joined. */
-static cbx_status check_unit(const benchmark *b, const cbx_run *run, cbx_err *err)
-{
-    const cbx_metric_def *def = cbx_run_find_metric_def(run, b->metric);
-    benchmark now = *b;
-
-    set_unit(&now, def ? def->unit : "");
-    if (!strcmp(now.unit, b->unit) && now.times == b->times && now.per == b->per) return CBX_OK;
-    return cbx_fail(err, CBX_EINVAL, "run '%s' has '%s' in another unit than the runs before it: export them apart",
-                    cbx_run_id(run), b->metric);
-}
-
-/* --- parameters --- */
-
-static int by_value(const void *pa, const void *pb)
-{
-    const char *a = *(const char *const *)pa, *b = *(const char *const *)pb;
-    char *ea, *eb;
-    double x, y;
-
-    if (!a || !b) return (a != NULL) - (b != NULL);
-    x = strtod(a, &ea);
-    y = strtod(b, &eb);
-    if (*a && *b && !*ea && !*eb && x != y) return x < y ? -1 : 1;
-    return strcmp(a, b);
-}
-
-/* Keys of all tags, then for each its values; those with one value only are no parameters. */
-static cbx_status find_parameters(site *s, benchmark *b, cbx_err *err)
-{
-    text_list keys = { 0 };
-    cbx_arena *arena = s->job->arena;
-
-    for (size_t r = 0; r < s->nruns; r++)
-        for (size_t i = 0; i < cbx_run_npoints(s->runs[r]); i++) {
-            const cbx_point *p = cbx_run_point(s->runs[r], i);
-            for (size_t k = 0; is_of(b, p) && k < p->ntags; k++)
-                if (!add_text(arena, &keys, p->tags[k].key)) return no_memory(err);
-        }
-    if (keys.n) qsort(keys.items, keys.n, sizeof *keys.items, by_value);
-    b->params = cbx_arena_calloc(arena, keys.n, sizeof *b->params);
-    if (!b->params) return no_memory(err);
-    b->combinations = 1;
-    for (size_t k = 0; k < keys.n; k++) {
-        parameter q = { .key = keys.items[k] };
-        for (size_t r = 0; r < s->nruns; r++)
-            for (size_t i = 0; i < cbx_run_npoints(s->runs[r]); i++) {
-                const cbx_point *p = cbx_run_point(s->runs[r], i);
-                if (is_of(b, p) && !add_text(arena, &q.values, cbx_point_tag(p, q.key))) return no_memory(err);
-            }
-        if (q.values.n < 2) continue;
-        qsort(q.values.items, q.values.n, sizeof *q.values.items, by_value);
-        if (b->combinations > MOST_COMBINATIONS / q.values.n)
-            return cbx_fail(err, CBX_EOVERFLOW,
-                            "the tags of '%s' have more than %d combinations: choose fewer metrics or runs", b->name,
-                            MOST_COMBINATIONS);
-        b->combinations *= q.values.n;
-        b->params[b->nparams++] = q;
-    }
-    return CBX_OK;
-}
-
-/* Place of a point among the combinations, the last parameter fastest. */
-static size_t place_of(const benchmark *b, const cbx_point *p)
-{
-    size_t place = 0;
-
-    for (size_t k = 0; k < b->nparams; k++) {
-        const text_list *v = &b->params[k].values;
-        size_t i = 0;
-        while (i + 1 < v->n && !same_text(v->items[i], cbx_point_tag(p, b->params[k].key))) i++;
-        place = place * v->n + i;
-    }
-    return place;
-}
-
-static cbx_status find_benchmarks(site *s, cbx_err *err)
-{
-    cbx_status st = CBX_OK;
-
-    for (size_t r = 0; !st && r < s->nruns; r++)
-        for (size_t i = 0; !st && i < cbx_run_npoints(s->runs[r]); i++) {
-            const cbx_point *p = cbx_run_point(s->runs[r], i);
-            for (size_t k = 0; !st && k < p->nmetrics; k++)
-                if (wanted(&s->job->opts, p->metrics[k].name))
-                    st = add_benchmark(s, s->runs[r], p, p->metrics[k].name, err);
-        }
-    for (size_t i = 0; !st && i < s->n; i++) {
-        st = find_parameters(s, &s->list[i], err);
-        for (size_t r = 0; !st && r < s->nruns; r++)
-            for (size_t k = 0; !st && k < cbx_run_npoints(s->runs[r]); k++)
-                if (is_of(&s->list[i], cbx_run_point(s->runs[r], k))) st = check_unit(&s->list[i], s->runs[r], err);
-    }
-    return st;
-}
+enum { COMMIT_SHORT = 8 };
 
 /* --- JSON --- */
 
@@ -289,7 +53,7 @@ static cbx_json *if_whole(cbx_json *v, bool whole)
     return NULL;
 }
 
-static cbx_json *params_json(cbx_export_job *job, const benchmark *b)
+static cbx_json *params_json(cbx_export_job *job, const cbx__asv_benchmark *b)
 {
     cbx_json *all = cbx_json_new_array();
     bool ok = all != NULL;
@@ -303,7 +67,7 @@ static cbx_json *params_json(cbx_export_job *job, const benchmark *b)
     return if_whole(all, ok);
 }
 
-static cbx_json *benchmark_json(cbx_export_job *job, const benchmark *b)
+static cbx_json *benchmark_json(cbx_export_job *job, const cbx__asv_benchmark *b)
 {
     cbx_json *o = cbx_json_new_object(), *names = cbx_json_new_array();
     bool ok = true;
@@ -328,7 +92,7 @@ static cbx_status put_document(cbx_export_job *job, const char *name, cbx_json *
 
     if (!document || !name) {
         cbx_json_unref(document);
-        return no_memory(err);
+        return cbx__asv_no_memory(err);
     }
     cbx_text_init(&text, cbx_ctx_allocator(job->ctx));
     cbx_json_write(document, CBX_JSON_INDENT2 | CBX_JSON_ASCII | CBX_JSON_NONFINITE_BARE, &text);
@@ -339,7 +103,7 @@ static cbx_status put_document(cbx_export_job *job, const char *name, cbx_json *
     return st;
 }
 
-static cbx_status put_benchmarks(site *s, cbx_err *err)
+static cbx_status put_benchmarks(cbx__asv_site *s, cbx_err *err)
 {
     cbx_json *o = cbx_json_new_object();
     bool ok = true;
@@ -349,16 +113,16 @@ static cbx_status put_benchmarks(site *s, cbx_err *err)
     return put_document(s->job, "results/benchmarks.json", if_whole(o, ok), err);
 }
 
-static cbx_status put_config(site *s, cbx_err *err)
+static cbx_status put_config(cbx__asv_site *s, cbx_err *err)
 {
     cbx_json *o = cbx_json_new_object(), *branches = cbx_json_new_array();
-    text_list names = { 0 };
+    cbx__asv_texts names = { 0 };
 
     for (size_t r = 0; r < s->nruns; r++)
-        if (cbx_run_branch(s->runs[r]) && !add_text(s->job->arena, &names, cbx_run_branch(s->runs[r]))) {
+        if (cbx_run_branch(s->runs[r]) && !cbx__asv_add_text(s->job->arena, &names, cbx_run_branch(s->runs[r]))) {
             cbx_json_unref(branches);
             cbx_json_unref(o);
-            return no_memory(err);
+            return cbx__asv_no_memory(err);
         }
     for (size_t i = 0; i < names.n; i++) cbx_json_push(branches, cbx_json_new_string(names.items[i]));
     if (!names.n) cbx_json_push(branches, cbx_json_new_string("HEAD"));
@@ -382,7 +146,7 @@ typedef struct heap {
 
 static bool push(cbx_arena *arena, double **list, size_t *n, size_t *room, double v)
 {
-    double *more = grown(arena, *list, *n, room, sizeof *more);
+    double *more = cbx__asv_grown(arena, *list, *n, room, sizeof *more);
 
     if (!more) return false;
     *list = more;
@@ -390,7 +154,7 @@ static bool push(cbx_arena *arena, double **list, size_t *n, size_t *room, doubl
     return true;
 }
 
-static bool pile(cbx_arena *arena, heap *h, const cbx_metric *m, const benchmark *b)
+static bool pile(cbx_arena *arena, heap *h, const cbx_metric *m, const cbx__asv_benchmark *b)
 {
     if (!push(arena, &h->values, &h->nvalues, &h->value_room, m->value * b->times / b->per)) return false;
     for (size_t i = 0; i < m->nsamples; i++)
@@ -455,7 +219,7 @@ static cbx_status push_stats(cbx_ctx *ctx, cbx_json *row[NCOLUMNS], const heap *
     cbx_json_push(row[REPEAT], cbx_json_new_int((int64_t)h->nsamples));
     samples = cbx_json_new_array();
     for (size_t i = 0; i < h->nsamples; i++) cbx_json_push(samples, cbx_json_new_double(h->samples[i]));
-    return cbx_json_push(row[SAMPLES], samples) ? CBX_OK : no_memory(err);
+    return cbx_json_push(row[SAMPLES], samples) ? CBX_OK : cbx__asv_no_memory(err);
 }
 
 static bool all_finite(const double *v, size_t n)
@@ -484,8 +248,8 @@ static cbx_status push_place(cbx_ctx *ctx, cbx_json *row[NCOLUMNS], const heap *
 }
 
 /* One row of "results"; *out NULL: the runs have nothing of this benchmark. */
-static cbx_status make_row(site *s, const benchmark *b, const char *machine, const char *commit, cbx_json **out,
-                           cbx_err *err)
+static cbx_status make_row(cbx__asv_site *s, const cbx__asv_benchmark *b, const char *machine, const char *commit,
+                           cbx_json **out, cbx_err *err)
 {
     cbx_arena *arena = s->job->arena;
     heap *heaps = cbx_arena_calloc(arena, b->combinations, sizeof *heaps);
@@ -498,11 +262,11 @@ static cbx_status make_row(site *s, const benchmark *b, const char *machine, con
     for (size_t r = 0; ok && r < s->nruns; r++)
         for (size_t i = 0; ok && belongs(s->runs[r], machine, commit) && i < cbx_run_npoints(s->runs[r]); i++) {
             const cbx_point *p = cbx_run_point(s->runs[r], i);
-            if (!is_of(b, p)) continue;
-            ok = pile(arena, &heaps[place_of(b, p)], cbx_point_metric(p, b->metric), b);
+            if (!cbx__asv_is_of(b, p)) continue;
+            ok = pile(arena, &heaps[cbx__asv_place_of(b, p)], cbx_point_metric(p, b->metric), b);
             if (cbx_run_timestamp_us(s->runs[r]) < started) started = cbx_run_timestamp_us(s->runs[r]);
         }
-    if (!ok) return no_memory(err);
+    if (!ok) return cbx__asv_no_memory(err);
     if (started == INT64_MAX) return CBX_OK;
     array = cbx_json_new_array();
     for (int i = 0; i < NCOLUMNS; i++)
@@ -514,7 +278,7 @@ static cbx_status make_row(site *s, const benchmark *b, const char *machine, con
     for (size_t i = 0; !st && i < b->combinations; i++) st = push_place(s->job->ctx, row, &heaps[i], err);
     for (int i = 0; i <= SAMPLES; i++) ok &= i == DURATION ? cbx_json_push_null(array) : cbx_json_push(array, row[i]);
     *out = if_whole(array, ok && !st);
-    return st ? st : *out ? CBX_OK : no_memory(err);
+    return st ? st : *out ? CBX_OK : cbx__asv_no_memory(err);
 }
 
 /* What asv tells machines apart by: facts of the hardware, and no host name. */
@@ -538,7 +302,7 @@ static cbx_json *machine_json(const cbx_run *run)
 }
 
 /* Commits whose beginnings are the same need all of it. */
-static bool short_will_do(const site *s, const char *machine, const char *commit)
+static bool short_will_do(const cbx__asv_site *s, const char *machine, const char *commit)
 {
     for (size_t r = 0; r < s->nruns; r++)
         if (!strcmp(machine_of(s->runs[r]), machine) && strcmp(cbx_run_commit(s->runs[r]), commit) &&
@@ -547,7 +311,7 @@ static bool short_will_do(const site *s, const char *machine, const char *commit
     return true;
 }
 
-static cbx_status put_results(site *s, const cbx_run *run, const char *folder, cbx_err *err)
+static cbx_status put_results(cbx__asv_site *s, const cbx_run *run, const char *folder, cbx_err *err)
 {
     const char *machine = machine_of(run), *commit = cbx_run_commit(run);
     const char *safe = cbx__export_safe_name(s->job->arena, commit), *name = NULL;
@@ -578,7 +342,7 @@ static cbx_status put_results(site *s, const cbx_run *run, const char *folder, c
     return st;
 }
 
-static bool is_first(const site *s, size_t at, bool of_commit)
+static bool is_first(const cbx__asv_site *s, size_t at, bool of_commit)
 {
     for (size_t r = 0; r < at; r++)
         if (!strcmp(machine_of(s->runs[r]), machine_of(s->runs[at])) &&
@@ -587,13 +351,13 @@ static bool is_first(const site *s, size_t at, bool of_commit)
     return true;
 }
 
-static cbx_status put_run(site *s, size_t r, cbx_err *err)
+static cbx_status put_run(cbx__asv_site *s, size_t r, cbx_err *err)
 {
     const char *folder = cbx__export_safe_name(s->job->arena, machine_of(s->runs[r])), *name;
     cbx_json *machine;
     cbx_status st = CBX_OK;
 
-    if (!folder) return no_memory(err);
+    if (!folder) return cbx__asv_no_memory(err);
     if (is_first(s, r, false)) {
         name = cbx_arena_printf(s->job->arena, "results/%s/machine.json", folder);
         machine = machine_json(s->runs[r]);
@@ -606,14 +370,14 @@ static cbx_status put_run(site *s, size_t r, cbx_err *err)
 
 static cbx_status asv_runs(cbx_export_job *job, const cbx_run *const *runs, size_t nruns, cbx_err *err)
 {
-    site s = { .job = job, .runs = runs, .nruns = nruns };
+    cbx__asv_site s = { .job = job, .runs = runs, .nruns = nruns };
     cbx_status st = CBX_OK;
 
     for (size_t r = 0; r < nruns; r++)
         if (!cbx_run_commit(runs[r]) || !*cbx_run_commit(runs[r]))
             return cbx_fail(err, CBX_EINVAL, "run '%s' has no commit, and asv files results by commit",
                             cbx_run_id(runs[r]));
-    st = find_benchmarks(&s, err);
+    st = cbx__asv_find_benchmarks(&s, err);
     if (!st) st = put_benchmarks(&s, err);
     if (!st) st = put_config(&s, err);
     for (size_t r = 0; !st && r < nruns; r++) st = put_run(&s, r, err);

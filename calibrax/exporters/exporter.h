@@ -20,15 +20,17 @@ typedef struct cbx_export_opts {
     const char *folder;   /* where files go; made if missing; NULL: the current folder */
     bool replace;         /* write over files that hold something else */
     const char *const *metrics;
-    size_t nmetrics;      /* 0: all metrics, in the order in which they first appear */
-    const char *group_by; /* the tag whose values are compared with each other; NULL: "framework" */
-    bool dark;            /* plots on dark paper */
-    const char *repo;     /* asv: the repository whose commits these are, as asv.conf.json names it; NULL: "." */
+    size_t nmetrics;          /* 0: all metrics, in the order in which they first appear */
+    const char *group_by;     /* the tag whose values are compared with each other; NULL: "framework" */
+    bool dark;                /* plots on dark paper */
+    const char *const *plots; /* kinds of plots (cbx_export_plot_name), in this order; nplots 0: "auto" */
+    size_t nplots;
+    const char *repo; /* asv: the repository whose commits these are, as asv.conf.json names it; NULL: "." */
 } cbx_export_opts;
 
 #define CBX_EXPORT_OPTS_INIT                                                                                           \
     {                                                                                                                  \
-        sizeof(cbx_export_opts), 0, 0, 0, 0, 0, 0, 0                                                                   \
+        sizeof(cbx_export_opts), 0, 0, 0, 0, 0, 0, 0, 0, 0                                                             \
     }
 
 /** What was written. */
@@ -59,9 +61,21 @@ CBX_API const cbx_exporter *const *cbx_exporters(size_t *count);
 CBX_API const cbx_exporter *cbx_exporter_find(const char *name);
 
 /**
+ * Kinds of plots that svg, pdf and png draw.  auto, bar, line: a value a point with its interval; box, violin: samples; heat: a metric as
+ * a table of colours, the compared tag by all else; pareto: the first two metrics that have a direction (those asked for), with the front;
+ * roofline: points with the metrics flop_per_s and intensity [flop/byte] under the roofs of metadata.roofs
+ * ({"flop_per_s": {NAME: X}, "bytes_per_s": {NAME: X}}), else of this machine, measured, if the run is of it.
+ * NULL past the end.
+ */
+CBX_API const char *cbx_export_plot_name(size_t i);
+/** One line, for a list. */
+CBX_API const char *cbx_export_plot_summary(size_t i);
+CBX_API size_t cbx_export_nplots(void);
+
+/**
  * Writes runs in a format.
  * @param out  written on success only; the caller clears it
- * @return CBX_OK; CBX_EINVAL (no run; struct_size); CBX_ENOENT (a metric that no point has); CBX_EEXIST (a file is there and
+ * @return CBX_OK; CBX_EINVAL (no run; struct_size; no such plot); CBX_ENOENT (a metric that no point has; nothing of the kind of plot); CBX_EEXIST (a file is there and
  *         holds something else: nothing of it changed, files before it are written); CBX_EUNAVAILABLE (pdf and png without
  *         cairo); CBX_EDOM; CBX_ENOMEM; as cbx_file_write_atomic
  */

@@ -1,25 +1,15 @@
 /*
- * Plots of a run, one a metric: bars where values are compared, lines where a tag is a number.
+ * Plots of a run: bars where values are compared, lines where a tag is a number, or the kinds that are asked for.
  *
- * run-ID-METRIC.svg: the values of the tag that is compared are the series; what else tells points apart is along x.  If that
- * is one tag whose values are numbers > 0 the plot has lines over it, both axes logarithmic where the values span a decade.
+ * run-ID-METRIC.svg, with the kind behind it where it was asked for: the values of the tag that is compared are the series; what else
+ * tells points apart is along x.  If that is one tag whose values are numbers > 0 the plot has lines over it, both axes logarithmic
+ * where the values span a decade.
  */
+#include "calibrax/exporters/plots.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "calibrax/exporters/table.h"
-#include "calibrax/plot/plot.h"
-
-/* A metric by place along x and series; both are known by a row that is the first of its kind. */
-typedef struct grid {
-    const cbx__table *table;
-    size_t *x, *series;       /* of each row */
-    const char **xs, **names; /* labels */
-    size_t nx, nseries;
-    double *places;      /* numbers of xs; NULL: they are names */
-    const char *x_label; /* NULL: several labels are joined */
-} grid;
 
 static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for a plot"); }
 
@@ -60,7 +50,7 @@ static const char *only_label(const cbx__table *t, const char *by)
     return only;
 }
 
-static bool read_places(cbx_export_job *job, grid *g)
+static bool read_places(cbx_export_job *job, cbx__grid *g)
 {
     double *places = cbx_arena_calloc(job->arena, g->nx, sizeof *places);
 
@@ -73,11 +63,11 @@ static bool read_places(cbx_export_job *job, grid *g)
     return places;
 }
 
-static cbx_status make_grid(cbx_export_job *job, const cbx__table *t, grid *g, cbx_err *err)
+static cbx_status make_grid(cbx_export_job *job, const cbx__table *t, cbx__grid *g, cbx_err *err)
 {
     size_t n = t->nrows;
 
-    *g = (grid){ .table = t, .x_label = only_label(t, job->opts.group_by) };
+    *g = (cbx__grid){ .table = t, .x_label = only_label(t, job->opts.group_by) };
     g->x = cbx_arena_calloc(job->arena, n, sizeof *g->x);
     g->series = cbx_arena_calloc(job->arena, n, sizeof *g->series);
     g->xs = cbx_arena_calloc(job->arena, n, sizeof *g->xs);
@@ -99,7 +89,7 @@ typedef struct strip {
     double *y, *lower, *upper;
 } strip;
 
-static bool make_strip(cbx_export_job *job, const grid *g, size_t column, size_t series, strip *s)
+static bool make_strip(cbx_export_job *job, const cbx__grid *g, size_t column, size_t series, strip *s)
 {
     s->y = cbx_arena_calloc(job->arena, g->nx, sizeof(double));
     s->lower = cbx_arena_calloc(job->arena, g->nx, sizeof(double));
@@ -116,8 +106,7 @@ static bool make_strip(cbx_export_job *job, const grid *g, size_t column, size_t
     return true;
 }
 
-/* All values and bounds above 0, and a decade apart. */
-static bool wants_log(const cbx__table *t, size_t column)
+bool cbx__plot_wants_log(const cbx__table *t, size_t column)
 {
     double min = INFINITY, max = 0;
 
@@ -139,7 +128,7 @@ static bool spans_decade(const double *v, size_t n)
 }
 
 /* Order along x, so that lines do not run back. */
-static void sort_strip(const grid *g, strip *s, double *places)
+static void sort_strip(const cbx__grid *g, strip *s, double *places)
 {
     memcpy(places, g->places, g->nx * sizeof *places);
     for (size_t i = 1; i < g->nx; i++)
@@ -153,7 +142,7 @@ static void sort_strip(const grid *g, strip *s, double *places)
         }
 }
 
-static cbx_status add_series(cbx_export_job *job, const grid *g, cbx_plot *p, size_t column, size_t series,
+static cbx_status add_series(cbx_export_job *job, const cbx__grid *g, cbx_plot *p, size_t column, size_t series,
                              cbx_err *err)
 {
     cbx_plot_series s = {
@@ -171,53 +160,159 @@ static cbx_status add_series(cbx_export_job *job, const grid *g, cbx_plot *p, si
     return places ? cbx_plot_line(p, &s, err) : cbx_plot_bars(p, &s, err);
 }
 
-static cbx_status begin_plot(cbx_export_job *job, const grid *g, size_t column, cbx_plot **out, cbx_err *err)
+const char *cbx__plot_metric_name(cbx_export_job *job, const cbx__column *c)
 {
-    const cbx__column *c = &g->table->columns[column];
-    cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
-
-    o.title = *g->table->facts ? cbx_arena_printf(job->arena, "%s (%s)", c->name, g->table->facts) : c->name;
-    o.y_label = c->def && *c->def->unit ? cbx_arena_printf(job->arena, "%s [%s]", c->name, c->def->unit) : c->name;
-    if (!o.title || !o.y_label) return no_memory(err);
-    o.x_label = g->x_label;
-    o.x = !g->places ? CBX_PLOT_CATEGORIES : spans_decade(g->places, g->nx) ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
-    o.y = g->places && wants_log(g->table, column) ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
-    o.theme = job->opts.dark ? CBX_PLOT_DARK : CBX_PLOT_LIGHT;
-    return cbx_plot_create(job->ctx, &o, out, err);
+    if (!c->def || !*c->def->unit) return c->name;
+    return cbx_arena_printf(job->arena, "%s [%s]", c->name, c->def->unit);
 }
 
-static cbx_status draw_metric(cbx_export_job *job, const grid *g, size_t column, cbx_plot_format format, cbx_err *err)
+cbx_status cbx__plot_options(cbx_export_job *job, const cbx__table *t, size_t column, cbx_plot_opts *out, cbx_err *err)
 {
-    const char *metric = cbx__export_safe_name(job->arena, g->table->columns[column].name), *name = NULL;
-    cbx_plot *p = NULL;
-    cbx_text text;
-    cbx_status st;
+    const cbx__column *c = &t->columns[column];
 
-    if (metric)
-        name = cbx_arena_printf(job->arena, "run-%s-%s.%s", cbx_run_id(g->table->run), metric,
-                                cbx_plot_format_name(format));
-    if (!name) return no_memory(err);
+    *out = (cbx_plot_opts)CBX_PLOT_OPTS_INIT;
+    out->title = *t->facts ? cbx_arena_printf(job->arena, "%s (%s)", c->name, t->facts) : c->name;
+    out->y_label = cbx__plot_metric_name(job, c);
+    out->theme = job->opts.dark ? CBX_PLOT_DARK : CBX_PLOT_LIGHT;
+    return out->title && out->y_label ? CBX_OK : no_memory(err);
+}
+
+const char *cbx__plot_row_name(cbx_export_job *job, const cbx__grid *g, size_t row)
+{
+    const char *series = g->names[g->series[row]], *place = g->xs[g->x[row]];
+
+    if (g->nx == 1 && *series) return series;
+    return *series ? cbx_arena_printf(job->arena, "%s, %s", series, place) : place;
+}
+
+/* --- bars and lines --- */
+
+static cbx_status draw_grid(cbx_export_job *job, const cbx__grid *g, size_t column, cbx_plot **out, cbx_err *err)
+{
+    cbx_plot_opts o;
+    cbx_status st = cbx__plot_options(job, g->table, column, &o, err);
+
+    if (st) return st;
+    o.x_label = g->x_label;
+    o.x = !g->places ? CBX_PLOT_CATEGORIES : spans_decade(g->places, g->nx) ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
+    o.y = g->places && cbx__plot_wants_log(g->table, column) ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
+    st = cbx_plot_create(job->ctx, &o, out, err);
+    if (!st && !g->places) st = cbx_plot_categories(*out, g->xs, g->nx, err);
+    for (size_t i = 0; !st && i < g->nseries; i++) st = add_series(job, g, *out, column, i, err);
+    return st;
+}
+
+static cbx_status draw_bars(cbx_export_job *job, const cbx__grid *g, size_t column, cbx_plot **out, cbx_err *err)
+{
+    cbx__grid named = *g;
+
+    named.places = NULL;
+    return draw_grid(job, &named, column, out, err);
+}
+
+static cbx_status draw_lines(cbx_export_job *job, const cbx__grid *g, size_t column, cbx_plot **out, cbx_err *err)
+{
+    if (!g->places)
+        return cbx_fail(err, CBX_ENOENT,
+                        "run '%s' has no points that differ in one tag of numbers above 0, beside '%s'",
+                        cbx_run_id(g->table->run), job->opts.group_by);
+    return draw_grid(job, g, column, out, err);
+}
+
+static const cbx__plot_kind plot_auto = { "auto", "lines over a tag of numbers, else bars", draw_grid, NULL };
+static const cbx__plot_kind plot_bar = { "bar", "values side by side, with their intervals", draw_bars, NULL };
+static const cbx__plot_kind plot_line = { "line", "values over a tag of numbers", draw_lines, NULL };
+
+/* --- kinds --- */
+
+static const cbx__plot_kind *const kinds[] = {
+    &plot_auto,        &plot_bar,       &plot_line,        &cbx__plot_box,
+    &cbx__plot_violin, &cbx__plot_heat, &cbx__plot_pareto, &cbx__plot_roofline,
+};
+
+size_t cbx_export_nplots(void) { return CBX_LEN(kinds); }
+const char *cbx_export_plot_name(size_t i) { return i < CBX_LEN(kinds) ? kinds[i]->name : NULL; }
+const char *cbx_export_plot_summary(size_t i) { return i < CBX_LEN(kinds) ? kinds[i]->summary : NULL; }
+
+static cbx_status find_kind(const char *name, const cbx__plot_kind **out, cbx_err *err)
+{
+    for (size_t i = 0; i < CBX_LEN(kinds); i++) {
+        *out = kinds[i];
+        if (!strcmp(kinds[i]->name, name)) return CBX_OK;
+    }
+    return cbx_fail(err, CBX_EINVAL, "no plot '%s': auto, bar, line, box, violin, heat, pareto and roofline are known",
+                    name);
+}
+
+/* --- files --- */
+
+/* Takes the plot. */
+static cbx_status put_plot(cbx_export_job *job, const cbx_run *run, const char *part, const cbx__plot_kind *kind,
+                           cbx_plot *p, cbx_plot_format format, cbx_err *err)
+{
+    const char *safe = cbx__export_safe_name(job->arena, part), *name = NULL;
+    bool is_auto = kind == &plot_auto;
+    cbx_text text;
+    cbx_status st = CBX_OK;
+
+    if (safe)
+        name = cbx_arena_printf(job->arena, "run-%s-%s%s%s.%s", cbx_run_id(run), safe, is_auto ? "" : "-",
+                                is_auto ? "" : kind->name, cbx_plot_format_name(format));
     cbx_text_init(&text, cbx_ctx_allocator(job->ctx));
-    st = begin_plot(job, g, column, &p, err);
-    if (!st && !g->places) st = cbx_plot_categories(p, g->xs, g->nx, err);
-    for (size_t i = 0; !st && i < g->nseries; i++) st = add_series(job, g, p, column, i, err);
-    if (!st) st = cbx_plot_draw(p, format, &text, err);
+    st = name ? cbx_plot_draw(p, format, &text, err) : no_memory(err);
     if (!st) st = cbx__export_file(job, name, &text, err);
-    cbx_plot_free(p);
     cbx_text_clear(&text);
+    cbx_plot_free(p);
+    return st;
+}
+
+/* Metrics that have nothing of the kind are passed over, unless none has. */
+static cbx_status draw_metrics(cbx_export_job *job, const cbx__grid *g, const cbx__plot_kind *kind,
+                               cbx_plot_format format, cbx_err *err)
+{
+    size_t drawn = 0;
+    cbx_status st = CBX_OK;
+
+    for (size_t k = 0; !st && k < g->table->ncolumns; k++) {
+        cbx_plot *p = NULL;
+        st = kind->draw_metric(job, g, k, &p, err);
+        if (!st)
+            st = put_plot(job, g->table->run, g->table->columns[k].name, kind, p, format, err);
+        else
+            cbx_plot_free(p);
+        drawn += !st;
+        if (st == CBX_ENOENT && (drawn || k + 1 < g->table->ncolumns)) st = CBX_OK;
+    }
+    return st;
+}
+
+static cbx_status draw_kind(cbx_export_job *job, const cbx__grid *g, const char *name, cbx_plot_format format,
+                            cbx_err *err)
+{
+    const cbx__plot_kind *kind;
+    const char *part = NULL;
+    cbx_plot *p = NULL;
+    cbx_status st = find_kind(name, &kind, err);
+
+    if (st) return st;
+    if (kind->draw_metric) return draw_metrics(job, g, kind, format, err);
+    st = kind->draw_run(job, g, &p, &part, err);
+    if (!st) return put_plot(job, g->table->run, part, kind, p, format, err);
+    cbx_plot_free(p);
     return st;
 }
 
 static cbx_status draw_run(cbx_export_job *job, const cbx_run *run, cbx_plot_format format, cbx_err *err)
 {
     cbx__table t;
-    grid g;
+    cbx__grid g;
     cbx_status st = cbx__table_make(job, run, &t, err);
 
     if (st) return st;
     if (!t.nrows || !t.ncolumns) return cbx_fail(err, CBX_EINVAL, "run '%s' has no values to draw", cbx_run_id(run));
     st = make_grid(job, &t, &g, err);
-    for (size_t k = 0; !st && k < t.ncolumns; k++) st = draw_metric(job, &g, k, format, err);
+    if (!st && !job->opts.nplots) st = draw_kind(job, &g, "auto", format, err);
+    for (size_t i = 0; !st && i < job->opts.nplots; i++) st = draw_kind(job, &g, job->opts.plots[i], format, err);
     return st;
 }
 
@@ -245,12 +340,21 @@ static cbx_status png_runs(cbx_export_job *job, const cbx_run *const *runs, size
     return draw_runs(job, runs, n, CBX_PLOT_PNG, err);
 }
 
-const cbx_exporter cbx__export_svg = {
-    sizeof(cbx_exporter), CBX_EXPORTER_ABI, "svg", "a plot a metric: run-ID-METRIC.svg", svg_runs, NULL
-};
-const cbx_exporter cbx__export_pdf = {
-    sizeof(cbx_exporter), CBX_EXPORTER_ABI, "pdf", "a plot a metric: run-ID-METRIC.pdf", pdf_runs, NULL
-};
-const cbx_exporter cbx__export_png = {
-    sizeof(cbx_exporter), CBX_EXPORTER_ABI, "png", "a plot a metric: run-ID-METRIC.png", png_runs, NULL
-};
+const cbx_exporter cbx__export_svg = { sizeof(cbx_exporter),
+                                       CBX_EXPORTER_ABI,
+                                       "svg",
+                                       "plots, one a metric unless others are asked for: run-ID-METRIC.svg",
+                                       svg_runs,
+                                       NULL };
+const cbx_exporter cbx__export_pdf = { sizeof(cbx_exporter),
+                                       CBX_EXPORTER_ABI,
+                                       "pdf",
+                                       "plots, one a metric unless others are asked for: run-ID-METRIC.pdf",
+                                       pdf_runs,
+                                       NULL };
+const cbx_exporter cbx__export_png = { sizeof(cbx_exporter),
+                                       CBX_EXPORTER_ABI,
+                                       "png",
+                                       "plots, one a metric unless others are asked for: run-ID-METRIC.png",
+                                       png_runs,
+                                       NULL };

@@ -62,8 +62,11 @@ static cbx_status check_head(const cbx_case_ops *c, cbx_err *err)
     if (c->struct_size != sizeof *c || c->abi != CBX_CASE_ABI)
         return cbx_fail(err, CBX_EVERSION, "a case was compiled with another calibrax/perf/case.h");
     if (!c->name || !cbx_name_is_safe(c->name)) return cbx_fail(err, CBX_EINVAL, "a case has no usable name");
-    if (!c->summary || !c->label || !c->outputs || !c->make_inputs || !c->oracle)
-        return cbx_fail(err, CBX_EINVAL, "case '%s' needs summary, label, outputs, make_inputs and oracle", c->name);
+    if (!c->oracle != !!c->oracle_provider || !c->oracle_provider != !c->oracle_definition)
+        return cbx_fail(err, CBX_EINVAL, "case '%s' needs either oracle, or oracle_provider and oracle_definition",
+                        c->name);
+    if (!c->summary || !c->label || !c->outputs || !c->make_inputs)
+        return cbx_fail(err, CBX_EINVAL, "case '%s' needs summary, label, outputs and make_inputs", c->name);
     if (!c->rotate_inputs != !c->rotate_output)
         return cbx_fail(err, CBX_EINVAL, "case '%s' needs both or none of rotate_inputs and rotate_output", c->name);
     if (c->ninputs < 1 || c->ninputs > CBX_CASE_MAX_ARRAYS || c->noutputs < 1 || c->noutputs > CBX_CASE_MAX_ARRAYS)
@@ -124,6 +127,7 @@ cbx_status cbx_case_point(cbx_ctx *ctx, const cbx_case_ops *c, const char *json,
     cbx_params *p = NULL;
     cbx_status st = cbx_params_parse(ctx, c->params, c->nparams, json, what, &p, err);
     if (st) return st;
+    cbx_params_set_user(p, c->user);
     st = c->check_point ? c->check_point(p, err) : CBX_OK;
     if (st) {
         cbx_params_free(p);

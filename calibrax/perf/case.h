@@ -17,7 +17,7 @@
 
 CBX_BEGIN_DECLS
 
-#define CBX_CASE_ABI        2
+#define CBX_CASE_ABI        3
 #define CBX_CASE_MAX_ARRAYS 8
 
 /** Work of one call, by formula: it depends on the point only, never on a measurement. */
@@ -55,6 +55,10 @@ typedef struct cbx_baseline_ops {
     /** Optional: copies the result of the last run to the bound out, for a library that makes its results itself; run then
      * writes nothing there.  Never timed, called before outputs are looked at, perhaps more than once. */
     void (*collect)(void *plan);
+    /* --- since ABI 3 --- */
+    /** Optional, of a foreign baseline: JSON that the worker gets with `load` as `definition`, for a baseline that is not in the worker's
+     * own tables (calibrax/perf/declared.h makes such). */
+    const char *definition;
 } cbx_baseline_ops;
 
 typedef struct cbx_case_ops {
@@ -91,6 +95,14 @@ typedef struct cbx_case_ops {
                                 cbx_array **rotated, cbx_err *err);
     /** Optional: rules between parameters ("boolean has dtype bool only").  CBX_EINVAL with a sentence that names both. */
     cbx_status (*check_point)(const cbx_params *point, cbx_err *err);
+    /* --- since ABI 3 --- */
+    /** Optional: what cbx_params_user() of every point of this case gives, for functions that serve many cases. */
+    const void *user;
+    /** Optional: the oracle is a function of this foreign provider, named by oracle_definition as a baseline's is, and `oracle` is NULL.
+     * Its worker answers with answer and bound. */
+    const char *oracle_provider, *oracle_definition;
+    /** Optional: what else the answer depends on, such as the hash of a file; part of the key under which answers are kept. */
+    const char *oracle_key;
 } cbx_case_ops;
 
 /**

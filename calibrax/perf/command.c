@@ -71,7 +71,7 @@ cbx_status cbx_command_run(cbx_ctx *ctx, const char *command, const cbx_command_
         child.show_output = opts->show_output;
     }
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    cbx__environment_init(&env, &arena, false);
+    cbx__environment_init(&env, &arena, NULL);
     child.env = env.vars;
     st = env.failed ? cbx_fail(err, CBX_ENOMEM, "no memory for the environment of a command") : CBX_OK;
     if (!st) st = cbx__talk_open(cbx_ctx_allocator(ctx), &child, &talk, &t, err);

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern char **environ;
-
 /* Left out of a clean environment, by the beginning of the name: what is measured is the default or the variant, not the shell. */
 static const char *const steering[] = {
     "MALLOC_",
@@ -44,45 +42,7 @@ static bool steers(const char *var)
     return false;
 }
 
-static void push(cbx__environment *e, const char *var)
-{
-    if (e->failed || !var) {
-        e->failed = true;
-        return;
-    }
-    if (e->n + 1 >= e->cap) {
-        size_t cap = e->cap ? e->cap * 2 : 128;
-        const char **vars = cbx_arena_calloc(e->arena, cap, sizeof *vars);
-        if (!vars) {
-            e->failed = true;
-            return;
-        }
-        if (e->n) memcpy(vars, e->vars, e->n * sizeof *vars);
-        e->vars = vars;
-        e->cap = cap;
-    }
-    e->vars[e->n++] = var;
-    e->vars[e->n] = NULL;
-}
-
-void cbx__environment_init(cbx__environment *e, cbx_arena *arena, bool clean)
-{
-    *e = (cbx__environment){ .arena = arena };
-    for (char **var = environ; var && *var; var++) {
-        if (!clean || !steers(*var)) push(e, *var);
-    }
-}
-
-void cbx__environment_set(cbx__environment *e, const char *name, const char *value)
-{
-    size_t len = strlen(name), kept = 0;
-    for (size_t i = 0; i < e->n; i++) {
-        if (strncmp(e->vars[i], name, len) != 0 || e->vars[i][len] != '=') e->vars[kept++] = e->vars[i];
-    }
-    e->n = kept;
-    if (e->vars) e->vars[kept] = NULL;
-    if (value) push(e, cbx_arena_printf(e->arena, "%s=%s", name, value));
-}
+void cbx__environment_clean(cbx__environment *e, cbx_arena *arena) { cbx__environment_init(e, arena, steers); }
 
 static void set_threads(cbx__environment *e, int threads)
 {

@@ -146,14 +146,15 @@ static void no_outputs(const cbx_params *point, cbx_array_desc *out)
 /* The case, point and plan that the commands amount to. */
 static void make_plan(exec_run *x)
 {
-    x->case_ops = (cbx_case_ops){
-        .struct_size = sizeof(cbx_case_ops), .abi = CBX_CASE_ABI, .name = "exec", .outputs = no_outputs
-    };
+    x->case_ops = (cbx_case_ops){ .struct_size = sizeof(cbx_case_ops),
+                                  .abi = CBX_CASE_ABI,
+                                  .name = x->opts->case_name ? x->opts->case_name : "exec",
+                                  .outputs = no_outputs };
     x->case_ops.baselines = x->baselines;
     x->case_ops.nbaselines = x->n;
-    x->p.json = "{}";
-    x->p.representative = true;
-    snprintf(x->p.label, sizeof(x->p.label), "commands");
+    x->p.json = x->opts->point ? x->opts->point : "{}";
+    x->p.representative = !x->opts->point || x->opts->representative;
+    snprintf(x->p.label, sizeof(x->p.label), "%s", x->opts->label ? x->opts->label : "commands");
     x->p.plan.count = x->n;
     for (size_t i = 0; i < x->n; i++) {
         cbx__attempt *a = &x->p.plan.attempts[i];
@@ -206,6 +207,19 @@ static cbx_status run_one(cbx_ctx *ctx, exec_run *x, const char *text, const cbx
     return cbx_command_run(ctx, text, &o, r, err);
 }
 
+/* What the caller says of the run just done: wrong outputs are data, a fault of the machine is not. */
+static cbx_status check_outputs(const exec_run *x, cbx__attempt *a, cbx_err *err)
+{
+    cbx_err why = CBX_ERR_INIT;
+    cbx_status st = x->opts->check ? x->opts->check(x->opts->check_user, &why) : CBX_OK;
+
+    if (st == CBX_OK) return CBX_OK;
+    if (st == CBX_ENOMEM) return cbx_fail(err, st, "%s", why.message);
+    a->failure = st == CBX_EINTERRUPTED ? CBX_FAILURE_INTERRUPTED : CBX_FAILURE_FIDELITY;
+    memcpy(a->message, why.message, CBX_ERR_MESSAGE_SIZE);
+    return CBX_OK;
+}
+
 /* Set-up, then the command; what went wrong stays in the attempt. */
 static cbx_status run_command(cbx_ctx *ctx, exec_run *x, size_t i, const cbx__layout *layout, cbx_command_record *r,
                               cbx_err *err)
@@ -227,7 +241,7 @@ static cbx_status run_command(cbx_ctx *ctx, exec_run *x, size_t i, const cbx__la
     if (st) return st;
     a->failure = outcome(x, r);
     if (a->failure) say_how_it_ended("command", m->name, r, a->message);
-    return CBX_OK;
+    return a->failure ? CBX_OK : check_outputs(x, a, err);
 }
 
 static void fill_record(const cbx_command_record *r, cbx_failure failure, const char *message, cbx_launch_record *out)

@@ -42,6 +42,12 @@ typedef struct cbx_exec_opts {
     const cbx_stop_flag *stop;
     void (*progress)(void *user, const cbx_measure_progress *p);
     void *user;
+    /* what the rows say; NULL: "exec", "{}", "commands" */
+    const char *case_name, *point, *label;
+    bool representative;
+    /** Optional: looks at what a run left behind, untimed; a failure makes the command fidelity_failed, with the message. */
+    cbx_status (*check)(void *check_user, cbx_err *err);
+    void *check_user;
 } cbx_exec_opts;
 
 #define CBX_EXEC_OPTS_INIT                                                                                             \

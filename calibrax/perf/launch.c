@@ -479,7 +479,7 @@ static cbx_status start(cbx__run *x, cbx_arena *arena, cbx_err *err)
     } else {
         program[0] = tool;
     }
-    cbx__environment_init(&env, arena, true);
+    cbx__environment_clean(&env, arena);
     cbx__environment_worker(&env, &x->o, x->baseline->provider);
     if (env.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for the environment of '%s'", cbx__tool_base(tool));
     cbx__child_opts child = { .program = program,

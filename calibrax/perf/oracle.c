@@ -7,6 +7,7 @@
  * deleted at any time.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "calibrax/base/tools.h"
 #include "calibrax/base/version.h"
 #include "calibrax/perf/environment.h"
+#include "calibrax/perf/plugin.h"
 #include "calibrax/perf/talk.h"
 #include "calibrax/perf/workload.h"
 #include "calibrax/profiling/procfs.h"
@@ -57,15 +59,34 @@ static const char *entry_path(cbx_arena *arena, const char *stem, size_t i)
     return cbx_arena_printf(arena, "%s.%s%zu.npy", stem, i % 2 ? "bound" : "answer", i / 2);
 }
 
+/* A line for each plug-in that the worker loads: the oracle may be in one. */
+static cbx_status hash_plugins(cbx_ctx *ctx, cbx_arena *arena, const char **out, cbx_err *err)
+{
+    const char *from = getenv(CBX_CASE_PLUGINS_VARIABLE), *all = "";
+    while (from && *from && all) {
+        char hash[CBX_HASH_SIZE];
+        const size_t len = strcspn(from, ":");
+        const char *path = cbx_arena_strndup(arena, from, len);
+        cbx_status st = path && len ? cbx_hash_file(ctx, path, hash, err) : CBX_OK;
+        if (st) return st;
+        if (len) all = path ? cbx_arena_printf(arena, "%s%s\n", all, hash) : NULL;
+        from += len + (from[len] == ':');
+    }
+    *out = all;
+    return all ? CBX_OK : no_memory(err);
+}
+
 static cbx_status make_stem(cbx_ctx *ctx, const cbx_workload *w, const char *worker, const char *dir, cbx_arena *arena,
                             const char **stem, cbx_err *err)
 {
     char program[CBX_HASH_SIZE], key[CBX_HASH_SIZE];
-    const char *text;
+    const char *text, *others = NULL;
     cbx_status st = cbx_hash_file(ctx, worker, program, err);
+    if (!st) st = hash_plugins(ctx, arena, &others, err);
     if (st) return st;
-    text = cbx_arena_printf(arena, "%s\n%s\n%s\n%s\n%s\n%d\n%s\n", w->hash, w->c->name, cbx_params_json(w->point),
-                            cbx_version(), cbx_revision(), CBX_CASE_ABI, program);
+    text = cbx_arena_printf(arena, "%s\n%s\n%s\n%s\n%s\n%d\n%s\n%s%s\n", w->hash, w->c->name, cbx_params_json(w->point),
+                            cbx_version(), cbx_revision(), CBX_CASE_ABI, program, others,
+                            w->c->oracle_key ? w->c->oracle_key : "");
     if (!text) return no_memory(err);
     cbx_hash_bytes(text, strlen(text), key);
     if (!dir) {
@@ -143,10 +164,27 @@ static bool converse(cbx__talk *t, const cbx__load *load)
     return cbx__talk_ask_text(t, bye, sizeof bye - 1, NULL, 0, "bye", NULL) && cbx__talk_end(t);
 }
 
+/* The program that computes the answer: the native worker, or Python with the case's provider. */
+static cbx_status oracle_program(cbx_ctx *ctx, const cbx_workload *w, const char *worker, cbx_arena *arena,
+                                 const char *program[6], cbx_err *err)
+{
+    const char *provider = w->c->oracle_provider;
+    cbx_status st;
+
+    program[0] = worker;
+    if (!provider) return CBX_OK;
+    st = cbx_provider_interpreter(ctx, provider, "cpu", arena, &program[0], NULL, err);
+    if (!st) st = cbx__tool_find(CBX__TOOL_PYTHON_WORKER, arena, &program[2], err);
+    program[1] = "-u";
+    program[3] = provider;
+    program[4] = "cpu";
+    return st;
+}
+
 static cbx_status run_process(cbx_ctx *ctx, const cbx_workload *w, const cbx_workload_opts *opts, const char *worker,
                               const cbx__load *load, cbx_arena *arena, cbx_err *err)
 {
-    const char *program[] = { worker, NULL };
+    const char *program[6] = { NULL };
     cbx__talk_opts talk_opts = { .timeout_s = opts->oracle_timeout_s,
                                  .memory_limit_bytes = cbx__proc_available() / 10 * 8,
                                  .stop = opts->stop };
@@ -154,8 +192,11 @@ static cbx_status run_process(cbx_ctx *ctx, const cbx_workload *w, const cbx_wor
     cbx__talk *t = NULL;
     cbx_status st;
 
-    cbx__environment_init(&env, arena, true);
+    st = oracle_program(ctx, w, worker, arena, program, err);
+    if (st) return st;
+    cbx__environment_clean(&env, arena);
     cbx__environment_set(&env, "NPERF_WORKER_FD", "3");
+    if (w->c->oracle_provider) cbx__environment_set(&env, "CUDA_VISIBLE_DEVICES", "");
     if (env.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for the environment of '%s'", cbx__tool_base(worker));
     cbx__child_opts child = { .program = program, .env = env.vars };
     st = cbx__talk_open(cbx_ctx_allocator(ctx), &child, &talk_opts, &t, err);

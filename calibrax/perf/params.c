@@ -24,6 +24,7 @@ struct cbx_params {
     const cbx_param_def *defs;
     size_t ndefs;
     char *json; /* inside the block, behind the values */
+    const void *user;
     param_value value[];
 };
 
@@ -228,3 +229,6 @@ const char *cbx_params_word(const cbx_params *p, const char *key)
 }
 
 const char *cbx_params_json(const cbx_params *p) { return p->json; }
+
+const void *cbx_params_user(const cbx_params *p) { return p->user; }
+void cbx_params_set_user(cbx_params *p, const void *user) { p->user = user; }

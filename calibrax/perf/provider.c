@@ -77,7 +77,14 @@ static const cbx_provider_ops jax = PROVIDER("jax", "JAX, compiled by XLA", true
 static const cbx_provider_ops torch = PROVIDER("torch", "PyTorch, eager", true, "scripts/setup-refs.sh torch",
                                                allocator_variants);
 
-static const cbx_provider_ops *const providers[] = { &native, &numpy, &jax, &torch };
+static const cbx_provider_ops pyg = PROVIDER("pyg", "PyTorch Geometric, eager", true, "scripts/setup-refs.sh pyg",
+                                             allocator_variants);
+static const cbx_provider_ops scipy = PROVIDER("scipy", "SciPy's sparse matrices on the CPU", true,
+                                               "scripts/setup-refs.sh scipy", numpy_variants);
+static const cbx_provider_ops graphblas = PROVIDER("graphblas", "SuiteSparse:GraphBLAS on the CPU", true,
+                                                   "scripts/setup-refs.sh graphblas", allocator_variants);
+
+static const cbx_provider_ops *const providers[] = { &native, &numpy, &jax, &torch, &pyg, &scipy, &graphblas };
 
 const cbx_provider_ops *const *cbx_providers(size_t *count)
 {

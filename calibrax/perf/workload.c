@@ -173,6 +173,14 @@ void cbx_workload_free(cbx_workload *w)
 const char *cbx_workload_hash(const cbx_workload *w) { return w->hash; }
 bool cbx_workload_oracle_cached(const cbx_workload *w) { return w->oracle_cached; }
 
+/* What the worker's own tables do not hold. */
+static bool put_definition(const char *definition, cbx_json *m, cbx_err *err)
+{
+    cbx_json *o = NULL;
+    return !definition || (cbx_json_parse(definition, strlen(definition), "definition", &o, err) == CBX_OK &&
+                           cbx_json_set(m, "definition", o));
+}
+
 static bool put_head(const cbx_workload *w, const cbx_baseline_ops *baseline, const cbx_launch_opts *opts, cbx_json *m,
                      cbx_err *err)
 {
@@ -181,6 +189,7 @@ static bool put_head(const cbx_workload *w, const cbx_baseline_ops *baseline, co
     bool ok = cbx_json_set_string(m, "op", "load") && cbx_json_set_string(m, "case", w->c->name);
     if (ok && baseline) ok = cbx_json_set_string(m, "baseline", baseline->name);
     ok = ok && cbx_json_parse(text, strlen(text), "point", &point, err) == CBX_OK && cbx_json_set(m, "point", point);
+    ok = ok && put_definition(baseline ? baseline->definition : w->c->oracle_definition, m, err);
     if (ok && opts) {
         ok = cbx_json_set_string(m, "platform", opts->platform) && cbx_json_set_int(m, "threads", opts->threads) &&
              cbx_json_set_int(m, "heap_pad", (int64_t)opts->heap_pad_bytes);

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "calibrax/plot/model.h"
 
@@ -72,6 +73,33 @@ static cbx_status add_ceiling(cbx_plot *p, const cbx_plot_roof *r, double bandwi
     return st ? st : cbx_plot_note(p, s.high, r->limit, r->name, err);
 }
 
+static bool same_name(const cbx_plot_kernel *a, const cbx_plot_kernel *b)
+{
+    return a->name && b->name ? !strcmp(a->name, b->name) : a->name == b->name;
+}
+
+/* Neighbours of one name: a series. */
+static cbx_status add_kernels(cbx_plot *p, const cbx_plot_kernel *k, size_t n, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    for (size_t from = 0, to; !st && from < n; from = to) {
+        for (to = from + 1; to < n && same_name(&k[from], &k[to]);) to++;
+        double *room = cbx_arena_calloc(&p->arena, 4 * (to - from), sizeof *room);
+        if (!room) return cbx_fail(err, CBX_ENOMEM, "out of memory for a roofline");
+        double *x = room, *y = x + (to - from), *lower = y + (to - from), *upper = lower + (to - from);
+        for (size_t i = from; i < to; i++) {
+            x[i - from] = k[i].intensity;
+            y[i - from] = k[i].flop_per_s;
+            lower[i - from] = k[i].lower;
+            upper[i - from] = k[i].upper;
+        }
+        const cbx_plot_series s = { k[from].name, x, y, lower, upper, to - from, CBX_PLOT_MARK | CBX_PLOT_WHISK };
+        st = cbx_plot_line(p, &s, err);
+    }
+    return st;
+}
+
 cbx_status cbx_plot_roofline(cbx_plot *p, const cbx_plot_roof *peaks, size_t npeaks, const cbx_plot_roof *bandwidths,
                              size_t nbandwidths, const cbx_plot_kernel *kernels, size_t nkernels, cbx_err *err)
 {
@@ -87,14 +115,7 @@ cbx_status cbx_plot_roofline(cbx_plot *p, const cbx_plot_roof *peaks, size_t npe
     s = intensities(peak, bandwidths, nbandwidths, kernels, nkernels);
     for (size_t i = 0; !st && i < nbandwidths; i++) st = add_slope(p, &bandwidths[i], peak, s, err);
     for (size_t i = 0; !st && i < npeaks; i++) st = add_ceiling(p, &peaks[i], fastest, s, err);
-    for (size_t i = 0; !st && i < nkernels; i++) {
-        const cbx_plot_kernel *k = &kernels[i];
-        cbx_plot_series point = {
-            k->name, &k->intensity, &k->flop_per_s, &k->lower, &k->upper, 1, CBX_PLOT_MARK | CBX_PLOT_WHISK
-        };
-        st = cbx_plot_line(p, &point, err);
-    }
-    return st;
+    return st ? st : add_kernels(p, kernels, nkernels, err);
 }
 
 /* --- Pareto --- */
@@ -107,9 +128,9 @@ static int by_x(const void *a, const void *b)
     return (p->y > q->y) - (p->y < q->y);
 }
 
-/* Those on the front in order of x, as a staircase. */
+/* Those on the front in order of x, as a staircase that starts where x is best and ends where the other objective is. */
 static cbx_status add_front(cbx_plot *p, cbx_arena *arena, const double *x, const double *y, const bool *on, size_t n,
-                            cbx_err *err)
+                            bool from_right, cbx_err *err)
 {
     cbx__xy *front = cbx_arena_calloc(arena, n, sizeof *front);
     double *fx = cbx_arena_calloc(arena, n, sizeof *fx), *fy = cbx_arena_calloc(arena, n, sizeof *fy);
@@ -119,7 +140,11 @@ static cbx_status add_front(cbx_plot *p, cbx_arena *arena, const double *x, cons
     for (size_t i = 0; i < n; i++)
         if (on[i]) front[k++] = (cbx__xy){ x[i], y[i] };
     qsort(front, k, sizeof *front, by_x);
-    for (size_t i = 0; i < k; i++) fx[i] = front[i].x, fy[i] = front[i].y;
+    for (size_t i = 0; i < k; i++) {
+        size_t to = from_right ? k - 1 - i : i;
+        fx[to] = front[i].x;
+        fy[to] = front[i].y;
+    }
     if (!k) return CBX_OK;
     const cbx_plot_series s = { "front", fx, fy, NULL, NULL, k, CBX_PLOT_STEP | CBX_PLOT_MARK };
     return cbx_plot_line(p, &s, err);
@@ -139,10 +164,20 @@ static cbx_status add_rest(cbx_plot *p, cbx_arena *arena, const double *x, const
     return cbx_plot_line(p, &s, err);
 }
 
+/* Whether the front goes up to the right: there is more room below its points then, above them else. */
+static bool rises(const double *x, const double *y, const bool *on, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; on[i] && k < i; k++)
+            if (on[k] && x[i] != x[k] && y[i] != y[k]) return (x[i] > x[k]) == (y[i] > y[k]);
+    return false;
+}
+
 cbx_status cbx_plot_pareto(cbx_plot *p, const double *x, const double *y, const bool *on_front,
-                           const char *const *names, size_t n, cbx_err *err)
+                           const char *const *names, size_t n, bool right_is_better, cbx_err *err)
 {
     cbx_arena arena;
+    bool below;
     cbx_status st = CBX_OK;
 
     if (!x || !y || !on_front || !n) return cbx_fail(err, CBX_EINVAL, "a Pareto plot without candidates");
@@ -150,10 +185,11 @@ cbx_status cbx_plot_pareto(cbx_plot *p, const double *x, const double *y, const 
         if (on_front[i] && !(isfinite(x[i]) && isfinite(y[i])))
             return cbx_fail(err, CBX_EDOM, "candidate %zu is on the front without being finite", i);
     cbx_arena_init(&arena, &p->arena.al);
-    st = add_front(p, &arena, x, y, on_front, n, err);
+    st = add_front(p, &arena, x, y, on_front, n, right_is_better, err);
     if (!st) st = add_rest(p, &arena, x, y, on_front, n, err);
+    below = rises(x, y, on_front, n);
     for (size_t i = 0; !st && names && i < n; i++)
-        if (on_front[i] && names[i]) st = cbx_plot_note(p, x[i], y[i], names[i], err);
+        if (on_front[i] && names[i]) st = cbx__plot_note_at(p, x[i], y[i], names[i], below, err);
     cbx_arena_clear(&arena);
     return st;
 }

@@ -17,7 +17,7 @@ typedef struct cbx_plot_roof {
     double limit;     /* > 0 */
 } cbx_plot_roof;
 typedef struct cbx_plot_kernel {
-    const char *name;
+    const char *name;    /* neighbours of one name are one series */
     double intensity;    /* [flop/byte] > 0 */
     double flop_per_s;   /* > 0 */
     double lower, upper; /* interval of flop_per_s; NaN: none */
@@ -36,9 +36,10 @@ CBX_API cbx_status cbx_plot_roofline(cbx_plot *p, const cbx_plot_roof *peaks, si
  * Candidates by two objectives, and the front through those that no other beats, as steps.  Any two numeric axes.
  * @param on_front  n flags, as the caller computed them (a candidate that is not finite must not be on it)
  * @param names     n; written beside those on the front; NULL: none
+ * @param right_is_better  of the first objective: the steps bound what the front beats
  */
 CBX_API cbx_status cbx_plot_pareto(cbx_plot *p, const double *x, const double *y, const bool *on_front,
-                                   const char *const *names, size_t n, cbx_err *err);
+                                   const char *const *names, size_t n, bool right_is_better, cbx_err *err);
 
 /**
  * A series on two logarithmic axes, with a guide of its ideal slope through its first value.

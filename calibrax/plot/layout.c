@@ -94,6 +94,7 @@ static cbx_status find_ranges(cbx__sheet *sh, cbx_err *err)
     mend(&heat, CBX_PLOT_LINEAR);
     sh->heat_min = heat.min;
     sh->heat_max = heat.max;
+    sh->heat_log = heat.min > 0 && heat.max >= 10 * heat.min;
     if (p->opts.x == CBX_PLOT_CATEGORIES && x.max > (double)p->nnames - 1 + 1e-9)
         return cbx_fail(err, CBX_EINVAL, "a plot has %zu names of categories, and values for %.0f", p->nnames,
                         x.max + 1);
@@ -300,6 +301,7 @@ static void draw_ramp(cbx__sheet *sh)
     char buf[CBX_FORMAT_SIZE];
     double x = sh->x.to + 14, top = fmin(sh->y.from, sh->y.to), height = fabs(sh->y.to - sh->y.from);
     double step = height / RAMP_STEPS;
+    double middle = sh->heat_log ? sqrt(sh->heat_min * sh->heat_max) : (sh->heat_min + sh->heat_max) / 2;
 
     for (int i = 0; i < RAMP_STEPS; i++) {
         cbx__paint fill = { cbx__ramp((RAMP_STEPS - 1 - i) / (RAMP_STEPS - 1.0)), CBX__NO_COLOUR, 0, 1, 0 };
@@ -307,6 +309,8 @@ static void draw_ramp(cbx__sheet *sh)
     }
     cbx__scene_words(sh->scene, "ramp-end", sh->theme->muted, x + 17, top + 9, TICK_SIZE, CBX__START,
                      cbx__short_number(sh->heat_max, buf));
+    cbx__scene_words(sh->scene, "ramp-middle", sh->theme->muted, x + 17, top + height / 2 + 4, TICK_SIZE, CBX__START,
+                     cbx__short_number(middle, buf));
     cbx__scene_words(sh->scene, "ramp-end", sh->theme->muted, x + 17, top + height, TICK_SIZE, CBX__START,
                      cbx__short_number(sh->heat_min, buf));
 }

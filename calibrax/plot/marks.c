@@ -94,7 +94,7 @@ static void draw_line(cbx__sheet *sh, const cbx__mark *m)
     cbx__paint paint = cbx__series_line(sh->theme, m->series, 1.8),
                whisker = cbx__series_line(sh->theme, m->series, 1.2);
 
-    if (s->how & CBX_PLOT_FAINT) paint = (cbx__paint){ CBX__NO_COLOUR, sh->theme->muted, 1, 1, 1 };
+    if (s->how & CBX_PLOT_FAINT) paint = whisker = (cbx__paint){ CBX__NO_COLOUR, sh->theme->muted, 1, 1, 1 };
     whisker.dash = 0;
     if (s->how & CBX_PLOT_BAND) draw_band(sh, m);
     if (s->how & (CBX_PLOT_JOIN | CBX_PLOT_STEP)) draw_joined(sh, m, paint);
@@ -211,6 +211,14 @@ void cbx_plot_density(const double *samples, size_t n, const double *at, size_t 
 
 /* --- heat maps --- */
 
+static double heat_part(const cbx__sheet *sh, double v)
+{
+    double span = sh->heat_max - sh->heat_min;
+
+    if (sh->heat_log) return log(v / sh->heat_min) / log(sh->heat_max / sh->heat_min);
+    return span > 0 ? (v - sh->heat_min) / span : 0.5;
+}
+
 static void draw_field(cbx__sheet *sh, double v, double x, double y, double w, double h)
 {
     char buf[CBX_FORMAT_SIZE];
@@ -221,7 +229,7 @@ static void draw_field(cbx__sheet *sh, double v, double x, double y, double w, d
         cbx__scene_line(sh->scene, NULL, paint, x + 1, y + h - 1, x + w - 1, y + 1);
         return;
     }
-    double span = sh->heat_max - sh->heat_min, part = span > 0 ? (v - sh->heat_min) / span : 0.5;
+    double part = heat_part(sh, v);
     paint = (cbx__paint){ cbx__ramp(part), CBX__NO_COLOUR, 0, 1, 0 };
     cbx__scene_rect(sh->scene, "field", paint, x, y, w, h);
     cbx__short_number(v, buf);
@@ -244,8 +252,8 @@ static void draw_note(cbx__sheet *sh, const cbx__mark *m)
     double x = px_x(sh, m->place.x), y = px_y(sh, m->place.y), w = cbx__words_width(m->words, 10.5);
     bool left = x + 7 + w > sh->x.to; /* no room on the right */
 
-    cbx__scene_words(sh->scene, "note", sh->theme->ink, left ? x - 7 : x + 7, y - 6, 10.5, left ? CBX__END : CBX__START,
-                     m->words);
+    cbx__scene_words(sh->scene, "note", sh->theme->ink, left ? x - 7 : x + 7, m->below ? y + 14 : y - 6, 10.5,
+                     left ? CBX__END : CBX__START, m->words);
 }
 
 void cbx__draw_mark(cbx__sheet *sh, const cbx__mark *m)

@@ -24,6 +24,7 @@ typedef struct cbx__mark {
     size_t at;            /* BOX, VIOLIN: category; BARS: place within the group */
     cbx_plot_box box;
     const char *words; /* NOTE */
+    bool below;        /* of its place */
     cbx__xy place;
     const double *values; /* HEAT */
     size_t nrows, ncols;
@@ -52,6 +53,7 @@ typedef struct cbx__sheet {
     cbx__scene *scene;
     cbx__axis x, y;
     double heat_min, heat_max; /* of the values of a heat map */
+    bool heat_log;             /* its colours go by the logarithm */
 } cbx__sheet;
 
 extern const cbx__theme cbx__themes[2];
@@ -65,5 +67,8 @@ uint32_t cbx__ramp(double fraction);
 
 void cbx__draw_mark(cbx__sheet *sh, const cbx__mark *m);
 cbx_status cbx__lay_out(const cbx_plot *p, cbx__scene *scene, cbx_arena *arena, cbx_err *err);
+
+/* cbx_plot_note, above its place or below it. */
+cbx_status cbx__plot_note_at(cbx_plot *p, double x, double y, const char *words, bool below, cbx_err *err);
 
 #endif

@@ -242,9 +242,9 @@ cbx_status cbx_plot_heat(cbx_plot *p, const double *values, const char *const *r
     return CBX_OK;
 }
 
-cbx_status cbx_plot_note(cbx_plot *p, double x, double y, const char *text, cbx_err *err)
+cbx_status cbx__plot_note_at(cbx_plot *p, double x, double y, const char *text, bool below, cbx_err *err)
 {
-    cbx__mark m = { .kind = CBX__MARK_NOTE, .place = { x, y } };
+    cbx__mark m = { .kind = CBX__MARK_NOTE, .place = { x, y }, .below = below };
     bool full = false;
 
     if (!text || !isfinite(x) || !isfinite(y)) return cbx_fail(err, CBX_EINVAL, "a note needs words and a place");
@@ -252,6 +252,11 @@ cbx_status cbx_plot_note(cbx_plot *p, double x, double y, const char *text, cbx_
         return cbx_fail(err, CBX_EDOM, "a note at (%g, %g) has no place on a logarithmic axis", x, y);
     m.words = words(p, text, LABEL_LONGEST, &full);
     return keep(p, &m, full, err);
+}
+
+cbx_status cbx_plot_note(cbx_plot *p, double x, double y, const char *text, cbx_err *err)
+{
+    return cbx__plot_note_at(p, x, y, text, false, err);
 }
 
 /* --- drawing --- */

@@ -94,7 +94,8 @@ CBX_API cbx_status cbx_plot_violin(cbx_plot *p, size_t at, const double *samples
 CBX_API void cbx_plot_density(const double *samples, size_t n, const double *at, size_t m, double *out);
 
 /**
- * A table as colours, the value written in each field where it fits; fields without a value are hatched.  Alone in its plot.
+ * A table as colours, the value written in each field where it fits; fields without a value are hatched.  Colours go by the
+ * logarithm where all values are > 0 and span a decade.  Alone in its plot.
  * @param values  nrows-by-ncols, row-major
  */
 CBX_API cbx_status cbx_plot_heat(cbx_plot *p, const double *values, const char *const *rows, size_t nrows,

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/library.h"
+#include "calibrax/profiling/accelerators.h"
 
 typedef struct papi {
     int (*init)(int version);
@@ -109,15 +110,6 @@ static cbx_status open_papi(cbx_ctx *ctx, const char *path, cbx__counter *c, cbx
 
 /* --- the kernel --- */
 
-static bool has_word(const char *features, const char *word)
-{
-    size_t n = strlen(word);
-    for (const char *at = features; (at = strstr(at, word)); at += n) {
-        if ((at == features || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0')) return true;
-    }
-    return false;
-}
-
 static bool is_one_of(int model, const int *list, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -134,9 +126,9 @@ size_t cbx__counter_events(const cbx_machine *m, cbx__counter_event out[CBX__COU
     static const int haswell[] = { 0x3c, 0x3f, 0x45, 0x46 }, small_cores[] = { 0xbe, 0xaf, 0xb6, 0xdd };
     size_t n = 0;
 
-    if (strcmp(m->vendor, "GenuineIntel") == 0 && m->family == 6 && has_word(m->features, "fma") &&
+    if (strcmp(m->vendor, "GenuineIntel") == 0 && m->family == 6 && cbx__machine_has(m, "fma") &&
         !is_one_of(m->model, haswell, CBX_LEN(haswell)) && !is_one_of(m->model, small_cores, CBX_LEN(small_cores))) {
-        n = has_word(m->features, "avx512f") ? 5 : 4;
+        n = cbx__machine_has(m, "avx512f") ? 5 : 4;
         memcpy(out, intel, n * sizeof *out);
     } else if (strcmp(m->vendor, "AuthenticAMD") == 0 && m->family >= 0x17) {
         bool first = m->family == 0x17 &&

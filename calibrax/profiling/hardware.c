@@ -8,32 +8,46 @@
 #include <string.h>
 #include <strings.h>
 
+#include "calibrax/profiling/accelerators.h"
+
 typedef struct device {
     const char *name, *told; /* what drivers say, separated by '|' */
+    const char *pci;         /* vendor:device, separated by '|' (pci-ids.ucw.cz; of TPUs jax/_src/hardware_utils.py) */
     double f64, f32, tf32, bf16, f8, gb_per_s;
     const char *source;
 } device;
 
+/* clang-format off */
 static const device table[] = {
-    { "v100_sxm2", "Tesla V100-SXM2-16GB|Tesla V100-SXM2-32GB", 7.8, 15.7, 0, 0, 0, 900, "NVIDIA V100 data sheet" },
-    { "t4", "Tesla T4", 0, 8.1, 0, 0, 0, 320, "NVIDIA Turing white paper" },
-    { "tpu_v4", "TPU v4", 0, 0, 0, 275, 0, 1200, "Google Cloud TPU documentation" },
-    { "a100_sxm4_40gb", "NVIDIA A100-SXM4-40GB", 9.7, 19.5, 156, 312, 0, 1555, "NVIDIA A100 data sheet" },
-    { "a100_pcie_40gb", "NVIDIA A100-PCIE-40GB", 9.7, 19.5, 156, 312, 0, 1555, "NVIDIA A100 data sheet" },
-    { "a100_sxm4_80gb", "NVIDIA A100-SXM4-80GB", 9.7, 19.5, 156, 312, 0, 2039, "NVIDIA A100 data sheet" },
-    { "a100_pcie_80gb", "NVIDIA A100 80GB PCIe", 9.7, 19.5, 156, 312, 0, 1935, "NVIDIA A100 data sheet" },
-    { "h100_sxm", "NVIDIA H100 80GB HBM3", 33.5, 66.9, 494.7, 989.4, 1978.9, 3350, "NVIDIA H100 white paper" },
-    { "h100_pcie", "NVIDIA H100 PCIe", 25.6, 51.2, 378, 756, 1513, 2000, "NVIDIA H100 white paper" },
-    { "rtx_4090", "NVIDIA GeForce RTX 4090", 1.3, 82.6, 82.6, 165.2, 330.3, 1008, "NVIDIA Ada white paper" },
-    { "l4", "NVIDIA L4", 0.47, 30.3, 60, 121, 242.5, 300, "NVIDIA L4 data sheet" },
-    { "l40s", "NVIDIA L40S", 1.4, 91.6, 183, 362, 733, 864, "NVIDIA L40S data sheet" },
-    { "tpu_v5e", "TPU v5 lite|TPU v5e", 0, 0, 0, 197, 0, 819, "Google Cloud TPU documentation" },
-    { "tpu_v5p", "TPU v5|TPU v5p", 0, 0, 0, 459, 0, 2765, "Google Cloud TPU documentation" },
-    { "mi300x", "AMD Instinct MI300X", 81.7, 163.4, 653.7, 1307.4, 2614.9, 5300, "AMD MI300X data sheet" },
-    { "h200", "NVIDIA H200", 33.5, 66.9, 494.7, 989.4, 1978.9, 4800, "NVIDIA H200 data sheet" },
-    { "tpu_v6e", "TPU v6 lite|TPU v6e", 0, 0, 0, 918, 0, 1638, "Google Cloud TPU documentation" },
-    { "b200", "NVIDIA B200", 37, 75, 1100, 2250, 4500, 8000, "NVIDIA DGX B200 data sheet" },
+    { "v100_sxm2", "Tesla V100-SXM2-16GB|Tesla V100-SXM2-32GB", "10de:1db1|10de:1db5",
+      7.8, 15.7, 0, 0, 0, 900, "NVIDIA V100 data sheet" },
+    { "t4", "Tesla T4", "10de:1eb8", 0, 8.1, 0, 0, 0, 320, "NVIDIA T4 data sheet" },
+    { "tpu_v4", "TPU v4", "1ae0:005e", 0, 0, 0, 275, 0, 1200, "Google Cloud TPU documentation" },
+    { "a100_sxm4_40gb", "NVIDIA A100-SXM4-40GB", "10de:20b0", 9.7, 19.5, 156, 312, 0, 1555, "NVIDIA A100 data sheet" },
+    { "a100_pcie_40gb", "NVIDIA A100-PCIE-40GB", "10de:20f1", 9.7, 19.5, 156, 312, 0, 1555, "NVIDIA A100 data sheet" },
+    { "a100_sxm4_80gb", "NVIDIA A100-SXM4-80GB", "10de:20b2", 9.7, 19.5, 156, 312, 0, 2039, "NVIDIA A100 data sheet" },
+    { "a100_pcie_80gb", "NVIDIA A100 80GB PCIe", "10de:20b5", 9.7, 19.5, 156, 312, 0, 1935, "NVIDIA A100 data sheet" },
+    { "h100_sxm", "NVIDIA H100 80GB HBM3", "10de:2330",
+      33.5, 66.9, 494.7, 989.4, 1978.9, 3350, "NVIDIA H100 white paper" },
+    { "h100_pcie", "NVIDIA H100 PCIe", "10de:2331", 25.6, 51.2, 378, 756, 1513, 2000, "NVIDIA H100 white paper" },
+    /* float64 of AD102: 1/64 of float32, a note of the white paper */
+    { "rtx_4090", "NVIDIA GeForce RTX 4090", "10de:2684", 1.29, 82.6, 82.6, 165.2, 330.3, 1008, "NVIDIA Ada white paper" },
+    /* matrix rates of this sheet are with sparsity: half of them; float64 is not told */
+    { "l4", "NVIDIA L4", "10de:27b8", 0, 30.3, 60, 121, 242.5, 300, "NVIDIA L4 data sheet" },
+    { "l40s", "NVIDIA L40S", "10de:26b9", 1.43, 91.6, 183, 362.05, 733, 864, "NVIDIA L40S data sheet" },
+    { "tpu_v5e", "TPU v5 lite|TPU v5e", "1ae0:0063", 0, 0, 0, 197, 0, 819, "Google Cloud TPU documentation" },
+    { "tpu_v5p", "TPU v5|TPU v5p", "1ae0:0062", 0, 0, 0, 459, 0, 2765, "Google Cloud TPU documentation" },
+    { "mi300x", "AMD Instinct MI300X", "1002:74a1",
+      81.7, 163.4, 653.7, 1307.4, 2614.9, 5300, "AMD MI300X data sheet" },
+    /* the chip of the H100 SXM, whose white paper has the rates that this sheet rounds */
+    { "h200", "NVIDIA H200", "10de:2335", 33.5, 66.9, 494.7, 989.4, 1978.9, 4800, "NVIDIA H200 data sheet" },
+    /* of its sheet only these two rates, with sparsity, could be checked */
+    { "h200_nvl", "NVIDIA H200 NVL", "", 0, 0, 0, 835.5, 1670.5, 4800, "NVIDIA H200 data sheet" },
+    { "tpu_v6e", "TPU v6 lite|TPU v6e", "1ae0:006f", 0, 0, 0, 918, 0, 1638, "Google Cloud TPU documentation" },
+    /* at 1000 W; matrix rates of this sheet are with sparsity: half of them */
+    { "b200", "NVIDIA B200", "10de:2901", 37, 75, 1100, 2250, 4500, 7700, "NVIDIA Blackwell data sheet, HGX B200" },
 };
+/* clang-format on */
 
 static const char *const rate_names[] = {
 #define RATE_ROW(name, words) words,
@@ -77,7 +91,17 @@ cbx_status cbx_hardware_find(const char *name, cbx_hardware *out, cbx_err *err)
     return cbx_fail(err, CBX_ENOENT, "no data sheet of '%s': measure its roofs instead", name);
 }
 
-static bool has_feature(const cbx_machine *m, const char *feature)
+cbx_status cbx__hardware_of_pci(const char *id, cbx_hardware *out)
+{
+    for (size_t i = 0; i < CBX_LEN(table); i++) {
+        if (!is_told(table[i].pci, id)) continue;
+        cbx_hardware_at(i, out);
+        return CBX_OK;
+    }
+    return CBX_ENOENT;
+}
+
+bool cbx__machine_has(const cbx_machine *m, const char *feature)
 {
     size_t n = strlen(feature);
     for (const char *at = m->features; (at = strstr(at, feature)); at += n) {
@@ -89,9 +113,9 @@ static bool has_feature(const cbx_machine *m, const char *feature)
 /* Bytes of a vector of the widest instructions with multiply-add; 8: none. */
 static double vector_bytes(const cbx_machine *m)
 {
-    if (has_feature(m, "avx512f")) return 64;
-    if (has_feature(m, "avx2") && has_feature(m, "fma")) return 32;
-    if (has_feature(m, "asimd")) return 16;
+    if (cbx__machine_has(m, "avx512f")) return 64;
+    if (cbx__machine_has(m, "avx2") && cbx__machine_has(m, "fma")) return 32;
+    if (cbx__machine_has(m, "asimd")) return 16;
     return 8;
 }
 

@@ -44,6 +44,15 @@ CBX_API bool cbx_hardware_at(size_t i, cbx_hardware *out);
  */
 CBX_API cbx_status cbx_hardware_find(const char *name, cbx_hardware *out, cbx_err *err);
 /**
+ * What accelerates this machine: by the names that the driver of NVIDIA tells, else by NVML, else by PCI numbers (NVIDIA, AMD, TPUs).
+ * @param root   NULL or "/": this machine; a folder: a captured one, of which NVML is not asked
+ * @param out    the device; written on success only
+ * @param count  how many of it; may be NULL
+ * @return CBX_OK: all accelerators are of one kind of the table; CBX_ENOENT: there are none; CBX_EUNAVAILABLE: several kinds, or one
+ *         that is not in the table, named; CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_hardware_detect(cbx_ctx *ctx, const char *root, cbx_hardware *out, size_t *count, cbx_err *err);
+/**
  * A CPU by formula: cores * clock * lanes * pipes * 2, two multiply-add pipes a core, lanes by the widest vector instructions it has.
  * bytes_per_s is NaN: no register tells.
  * @param clock_hz  that all cores hold together; <= 0 or NaN: CBX_EINVAL

@@ -125,16 +125,10 @@ static int read_rules(check *c, cbx_regression_opts *opts)
 
     if (!rules) return opt_fail(c->run->program, "out of memory");
     for (size_t i = 0; i < a->rules.count; i++) {
-        const char *word = a->rules.items[i], *equals = strrchr(word, '=');
-        char *stop = NULL;
-        double x = equals ? strtod(equals + 1, &stop) : NAN;
-        if (!equals || equals == word || stop == equals + 1 || *stop || !(x >= 0))
-            return opt_fail(c->run->program, "--metric-threshold: expected PATTERN=X with X 0 or more, found '%s'",
-                            word);
-        rules[i].metric = cbx_arena_strndup(c->run->arena, word, (size_t)(equals - word));
-        rules[i].threshold = x;
+        if (select_pair(c->run, "metric-threshold", "PATTERN", a->rules.items[i], &rules[i].metric,
+                        &rules[i].threshold))
+            return EXIT_ERROR;
         rules[i].minimum = NAN;
-        if (!rules[i].metric) return opt_fail(c->run->program, "out of memory");
     }
     opts->rules = rules;
     opts->nrules = a->rules.count;

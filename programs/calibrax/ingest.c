@@ -6,6 +6,9 @@
  */
 #include "calibrax/storage/import.h"
 
+#include <string.h>
+
+#include "calibrax/core/machine.h"
 #include "programs/calibrax/calibrax.h"
 #include "programs/calibrax/select.h"
 #include "programs/common/output.h"
@@ -13,7 +16,7 @@
 typedef struct ingest_args {
     select_args select;
     opt_list input;
-    const char *format, *commit, *branch;
+    const char *format, *commit, *branch, *machine;
     bool replace, list;
 } ingest_args;
 
@@ -24,6 +27,8 @@ static const opt_spec ingest_options[] = {
       "format of all files; --list-formats tells them" },
     { "commit", 0, OPT_STRING, offsetof(ingest_args, commit), "HASH", NULL, "commit of files that name none" },
     { "branch", 0, OPT_STRING, offsetof(ingest_args, branch), "NAME", NULL, "branch of files that name none" },
+    { "machine", 0, OPT_STRING, offsetof(ingest_args, machine), "ID", NULL,
+      "machine of files that name none: a fingerprint as 'calibrax machine' prints it, or here" },
     { "replace", 0, OPT_FLAG, offsetof(ingest_args, replace), NULL, NULL,
       "replace a run of the same id that differs, instead of leaving the file out" },
     { "list-formats", 0, OPT_FLAG, offsetof(ingest_args, list), NULL, NULL,
@@ -37,6 +42,7 @@ typedef struct ingest {
     cbx_store *store;
     cbx_json *runs, *skipped, *notes;
     size_t nruns, nskipped;
+    const char *machine; /* NULL: as the files say */
 } ingest;
 
 static bool as_json(const ingest *in) { return ((const ingest_args *)in->run->args)->select.json; }
@@ -58,14 +64,33 @@ static void skip_file(ingest *in, const char *file, const char *message)
     opt_fail(in->run->program, "%s", message);
 }
 
-static void keep_run(ingest *in, const char *file, const char *format, const cbx_run *r)
+/* The run, on the machine that the user says where its file is silent; the caller frees it. */
+static cbx_status with_machine(ingest *in, cbx_run *r, cbx_run **out, cbx_err *err)
+{
+    cbx_run_builder *b = NULL;
+    cbx_status st;
+
+    if (!in->machine || run_machine(r)) {
+        *out = cbx_run_ref(r);
+        return CBX_OK;
+    }
+    st = cbx_run_builder_from(in->run->ctx, r, &b, err);
+    if (!st) st = cbx_run_builder_set_environment(b, "machine", cbx_json_new_string(in->machine), err);
+    if (!st) st = cbx_run_builder_freeze(b, out, err);
+    cbx_run_builder_free(b);
+    return st;
+}
+
+static void keep_run(ingest *in, const char *file, const char *format, cbx_run *given)
 {
     const ingest_args *a = in->run->args;
     cbx_err err = CBX_ERR_INIT;
+    cbx_run *r = NULL;
     cbx_json *o;
 
-    if (cbx_store_save(in->store, r, a->replace, &err)) {
+    if (with_machine(in, given, &r, &err) || cbx_store_save(in->store, r, a->replace, &err)) {
         skip_file(in, file, cbx_arena_printf(in->run->arena, "'%s': %s", file, err.message));
+        cbx_run_free(r);
         return;
     }
     in->nruns++;
@@ -76,6 +101,7 @@ static void keep_run(ingest *in, const char *file, const char *format, const cbx
     cbx_json_set_string(o, "file", file);
     cbx_json_set_string(o, "format", format);
     cbx_json_push(in->runs, o);
+    cbx_run_free(r);
 }
 
 static void ingest_file(ingest *in, const char *file)
@@ -98,6 +124,19 @@ static void ingest_file(ingest *in, const char *file)
     }
     for (size_t i = 0; i < import.nruns; i++) keep_run(in, file, import.format, import.runs[i]);
     cbx_import_clear(&import);
+}
+
+static int find_machine(ingest *in)
+{
+    const ingest_args *a = in->run->args;
+    cbx_machine machine;
+    cbx_err err = CBX_ERR_INIT;
+
+    in->machine = a->machine;
+    if (!a->machine || strcmp(a->machine, "here") != 0) return EXIT_PASS;
+    if (cbx_machine_read(in->run->ctx, NULL, &machine, &err)) return opt_fail(in->run->program, "%s", err.message);
+    in->machine = cbx_arena_strdup(in->run->arena, machine.id);
+    return in->machine ? EXIT_PASS : opt_fail(in->run->program, "out of memory");
 }
 
 static int ingest_all(ingest *in)
@@ -148,7 +187,8 @@ static int run_ingest(const opt_run *run)
 
     if (a->list) return list_formats(run);
     if (!a->input.count) return opt_fail(run->program, "--input is missing: name the files to ingest");
-    status = select_open(run, &a->select, true, &in.store);
+    status = find_machine(&in);
+    if (!status) status = select_open(run, &a->select, true, &in.store);
     if (!status) status = ingest_all(&in);
     cbx_store_close(in.store);
     return status;

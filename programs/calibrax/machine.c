@@ -3,18 +3,26 @@
  */
 #include "calibrax/core/machine.h"
 
+#include <math.h>
+
+#include "calibrax/core/probe.h"
+#include "calibrax/profiling/hardware.h"
 #include "programs/calibrax/calibrax.h"
 #include "programs/calibrax/select.h"
 #include "programs/common/output.h"
 
 typedef struct machine_args {
-    bool json;
+    bool json, probe, refresh;
     const char *root;
 } machine_args;
 
 static const opt_spec machine_options[] = {
     { "root", 0, OPT_STRING, offsetof(machine_args, root), "DIR", NULL,
       "a captured machine: a folder with its proc/ and sys/" },
+    { "probe", 0, OPT_FLAG, offsetof(machine_args, probe), NULL, NULL,
+      "what one core can do: rates of its pipes, bandwidth of each cache, of memory and of each NUMA node" },
+    { "refresh", 0, OPT_FLAG, offsetof(machine_args, refresh), NULL, NULL,
+      "with --probe: measure anew instead of reading what was measured before" },
     { "json", 0, OPT_FLAG, offsetof(machine_args, json), NULL, NULL, "print one JSON document" },
 };
 
@@ -32,30 +40,171 @@ static void show(const cbx_machine *m)
     if (m->huge_pages[0]) printf("  Huge pages: %s\n", m->huge_pages);
 }
 
+/* --- the accelerators' data sheet --- */
+
+typedef struct sheet {
+    bool found;
+    cbx_hardware hardware;
+    size_t count;
+    cbx_err why; /* not found, though there are some */
+} sheet;
+
+static cbx_status find_sheet(cbx_ctx *ctx, const char *root, sheet *s, cbx_err *err)
+{
+    cbx_status st;
+
+    *s = (sheet){ .why = CBX_ERR_INIT };
+    st = cbx_hardware_detect(ctx, root, &s->hardware, &s->count, &s->why);
+    s->found = st == CBX_OK;
+    if (st == CBX_ENOENT) s->why.message[0] = '\0'; /* none is no fault */
+    return st == CBX_ENOMEM ? cbx_fail(err, st, "%s", s->why.message) : CBX_OK;
+}
+
+static void show_sheet(const sheet *s)
+{
+    const cbx_hardware *h = &s->hardware;
+
+    if (!s->found) {
+        if (s->why.message[0]) printf("  Data sheet: %s\n", s->why.message);
+        return;
+    }
+    printf("  Data sheet: %s, %zu of them, %.0f GB/s", h->name, s->count, 1e-9 * h->bytes_per_s);
+    for (int r = 0; r < CBX_RATE_COUNT; r++) {
+        if (!isnan(h->flop_per_s[r])) printf(", %s %.4g Tflop/s", cbx_rate_name((cbx_rate)r), 1e-12 * h->flop_per_s[r]);
+    }
+    printf(" (%s)\n", h->source);
+}
+
+static void put_sheet(cbx_json *o, const sheet *s)
+{
+    cbx_json *v, *rates;
+
+    if (!s->found) {
+        cbx_json_set_string(o, "data_sheet", NULL);
+        return;
+    }
+    v = cbx_json_new_object();
+    rates = cbx_json_new_object();
+    cbx_json_set_string(v, "name", s->hardware.name);
+    cbx_json_set_int(v, "count", (int64_t)s->count);
+    cbx_json_set_double(v, "bytes_per_s", s->hardware.bytes_per_s);
+    for (int r = 0; r < CBX_RATE_COUNT; r++) {
+        if (!isnan(s->hardware.flop_per_s[r]))
+            cbx_json_set_double(rates, cbx_rate_name((cbx_rate)r), s->hardware.flop_per_s[r]);
+    }
+    cbx_json_set(v, "flop_per_s", rates);
+    cbx_json_set_string(v, "source", s->hardware.source);
+    cbx_json_set(o, "data_sheet", v);
+}
+
+/* --- the probe --- */
+
+enum { MAX_NODES = 64 };
+
+typedef struct rates {
+    cbx_probe probe;
+    cbx_level_rate node[MAX_NODES]; /* where memory is not the same everywhere */
+    int nnodes;
+} rates;
+
+static cbx_status measure(const opt_run *run, const cbx_machine *m, bool refresh, rates *r, cbx_err *err)
+{
+    cbx_status st = cbx_probe_get(run->ctx, m->id, refresh, &r->probe, err);
+
+    for (int node = 0; !st && m->numa_nodes > 1 && node < m->numa_nodes && r->nnodes < MAX_NODES; node++) {
+        if (cbx_probe_measure_node(run->ctx, node, &r->node[r->nnodes], NULL) == CBX_OK) r->nnodes++;
+    }
+    return st;
+}
+
+static void show_level(const cbx_level_rate *l)
+{
+    printf("  %-8s read %6.1f GB/s, copy %6.1f, triad %6.1f, streaming %6.1f\n", l->name, 1e-9 * l->read_bytes_per_s,
+           1e-9 * l->copy_bytes_per_s, 1e-9 * l->triad_bytes_per_s, 1e-9 * l->triad_stream_bytes_per_s);
+}
+
+static void show_rates(const rates *r)
+{
+    printf("One core, %s:\n", r->probe.instruction_set);
+    for (int i = 0; i < CBX_PIPE_COUNT; i++)
+        printf("  %-8s %7.1f G/s in 32 bits, %7.1f in 64\n", cbx_pipe_name((cbx_pipe)i),
+               1e-9 * r->probe.pipe_ops_per_s[i][0], 1e-9 * r->probe.pipe_ops_per_s[i][1]);
+    for (int i = 0; i < r->probe.nlevels; i++) show_level(&r->probe.level[i]);
+    for (int i = 0; i < r->nnodes; i++) show_level(&r->node[i]);
+}
+
+static void push_levels(cbx_json *list, const cbx_level_rate *l, int n)
+{
+    for (int i = 0; i < n; i++) {
+        cbx_json *v = cbx_json_new_object();
+        cbx_json_set_string(v, "name", l[i].name);
+        cbx_json_set_int(v, "bytes", (int64_t)l[i].bytes);
+        cbx_json_set_double(v, "read_bytes_per_s", l[i].read_bytes_per_s);
+        cbx_json_set_double(v, "copy_bytes_per_s", l[i].copy_bytes_per_s);
+        cbx_json_set_double(v, "triad_bytes_per_s", l[i].triad_bytes_per_s);
+        cbx_json_set_double(v, "triad_stream_bytes_per_s", l[i].triad_stream_bytes_per_s);
+        cbx_json_push(list, v);
+    }
+}
+
+static cbx_json *rates_json(const rates *r)
+{
+    cbx_json *v = cbx_json_new_object(), *pipes = cbx_json_new_object(), *levels = cbx_json_new_array();
+
+    cbx_json_set_string(v, "instruction_set", r->probe.instruction_set);
+    for (int i = 0; i < CBX_PIPE_COUNT; i++) {
+        cbx_json *pair = cbx_json_new_object();
+        cbx_json_set_double(pair, "32", r->probe.pipe_ops_per_s[i][0]);
+        cbx_json_set_double(pair, "64", r->probe.pipe_ops_per_s[i][1]);
+        cbx_json_set(pipes, cbx_pipe_name((cbx_pipe)i), pair);
+    }
+    cbx_json_set(v, "pipe_ops_per_s", pipes);
+    push_levels(levels, r->probe.level, r->probe.nlevels);
+    push_levels(levels, r->node, r->nnodes);
+    cbx_json_set(v, "levels", levels);
+    return v;
+}
+
 static int run_machine_command(const opt_run *run)
 {
     const machine_args *a = run->args;
+    rates *r = cbx_arena_calloc(run->arena, 1, sizeof *r);
     cbx_machine m;
+    sheet s;
     cbx_err err = CBX_ERR_INIT;
+    cbx_status st;
     cbx_json *o;
 
-    if (cbx_machine_read(run->ctx, a->root, &m, &err)) return opt_fail(run->program, "%s", err.message);
+    if (!r) return opt_fail(run->program, "out of memory");
+    if (a->refresh && !a->probe) return opt_fail(run->program, "--refresh: needs --probe");
+    if (a->probe && a->root)
+        return opt_fail(run->program, "--probe and --root exclude each other: a captured machine cannot be measured");
+    st = cbx_machine_read(run->ctx, a->root, &m, &err);
+    if (!st) st = find_sheet(run->ctx, a->root, &s, &err);
+    if (!st && a->probe) st = measure(run, &m, a->refresh, r, &err);
+    if (st) return opt_fail(run->program, "%s", err.message);
     if (!a->json) {
         show(&m);
+        show_sheet(&s);
+        if (a->probe) show_rates(r);
         return EXIT_PASS;
     }
     o = new_document("calibrax-machine");
     cbx_json_set_string(o, "id", m.id);
     cbx_json_set(o, "machine", cbx_machine_to_json(&m));
+    put_sheet(o, &s);
+    if (a->probe) cbx_json_set(o, "probe", rates_json(r));
     return print_json(run->program, o);
 }
 
 const opt_command machine_command = {
     "machine",
-    "[--json]",
+    "[--probe] [--json]",
     "this machine's fingerprint, and what it is made of",
     "Tells the fingerprint by which runs of machines are kept apart, and the facts that it is made of. No host name, "
-    "address, path or serial number is among them.",
+    "address, path or serial number is among them. The data sheet is that of its accelerators, if they are of one "
+    "kind; "
+    "the probe is measured.",
     machine_options,
     CBX_LEN(machine_options),
     sizeof(machine_args),

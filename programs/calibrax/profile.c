@@ -2,11 +2,11 @@
  * calibrax profile: what a command, or a C function of a shared object, takes.
  *
  * A function NAME is `void NAME(void *state)`; state comes from `void *NAME_setup(void)` and goes to `void NAME_teardown(void *state)`
- * where the shared object has them.
+ * where the shared object has them (profile_plugin.c).  What is asked beside has files of its own: profile_work.c, profile_sizes.c,
+ * profile_compile.c.
  */
 #include "programs/calibrax/profile.h"
 
-#include <dlfcn.h>
 #include <math.h>
 #include <string.h>
 
@@ -14,14 +14,6 @@
 #include "programs/calibrax/calibrax.h"
 #include "programs/common/output.h"
 #include "programs/common/stop.h"
-
-typedef struct profile_args {
-    size_t warmup, iterations;
-    double sample_ms;
-    const char *trace, *data, *name, *plugin, *function, *country;
-    int gpu;
-    bool energy, json, show_output, ignore_failure;
-} profile_args;
 
 #define AT(member) offsetof(profile_args, member)
 
@@ -33,6 +25,25 @@ static const opt_spec profile_options[] = {
     { "plugin", 0, OPT_STRING, AT(plugin), "FILE", NULL, "shared object with the function, instead of a command" },
     { "function", 0, OPT_STRING, AT(function), "NAME", NULL,
       "void NAME(void *state); NAME_setup and NAME_teardown are used if they are there" },
+    { "flops", 0, OPT_FLAG, AT(flops), NULL, NULL,
+      "the function's operations: counted by hardware, else as `void NAME_work(void *state, double *flop, double "
+      "*bytes)` "
+      "says; with --shapes by trace" },
+    { "roofline", 0, OPT_FLAG, AT(roofline), NULL, NULL,
+      "with --flops: its place under the measured roofs of a core of this machine" },
+    { "dtype", 0, OPT_STRING, AT(dtype), "TYPE", "float64", "with --roofline: float32 or float64, of the arithmetic" },
+    { "memory", 0, OPT_FLAG, AT(memory), NULL, NULL,
+      "what a call of the function takes at its peak, and what it keeps" },
+    { "shapes", 0, OPT_LIST, AT(shapes), "TYPE:AxB,...", NULL,
+      "the function is one of arrays (calibrax/array/fn.h) and gets operands of these types and shapes" },
+    { "results", 0, OPT_COUNT, AT(results), "N", "1", "with --shapes: how many arrays it gives" },
+    { "sizes", 0, OPT_LIST, AT(sizes), "N,...", NULL,
+      "measure at these sizes and tell the order of growth: the command has its size at {}, the function from `void "
+      "*NAME_setup_size(size_t size)`; exit status 3 where the sizes do not decide" },
+    { "compile", 0, OPT_FLAG, AT(compile), NULL, NULL, "what the first call costs beyond later ones, over launches" },
+    { "launches", 0, OPT_COUNT, AT(launches), "N", "10", "with --compile: how many of each kind" },
+    { "cache-env", 0, OPT_STRING, AT(cache_env), "NAME", NULL,
+      "with --compile: variable that names the folder of compiled code; launches with an empty and with a filled one" },
     { "energy", 0, OPT_FLAG, AT(energy), NULL, NULL, "of processors, memory and, with --gpu, the device" },
     { "country", 0, OPT_STRING, AT(country), "CODE", NULL,
       "with --energy: carbon dioxide, too, by the mean of its grid" },
@@ -47,7 +58,7 @@ static const opt_spec profile_options[] = {
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
 };
 
-static const profile_args profile_defaults = { .warmup = 1, .gpu = -1 };
+static const profile_args profile_defaults = { .warmup = 1, .gpu = -1, .results = 1 };
 
 /* What is open while it measures; closed by close_session. */
 typedef struct session {
@@ -123,37 +134,7 @@ static cbx_status measure_command(session *s, cbx_err *err)
 
 /* --- a function --- */
 
-typedef struct plugin {
-    void *handle, *state;
-    cbx_timed_fn run;
-    void (*teardown)(void *);
-} plugin;
-
-static void *symbol(void *handle, const char *name, const char *suffix)
-{
-    char full[256];
-    int n = snprintf(full, sizeof full, "%s%s", name, suffix);
-    return n > 0 && (size_t)n < sizeof full ? dlsym(handle, full) : NULL;
-}
-
-static cbx_status open_plugin(const profile_args *a, plugin *p, cbx_err *err)
-{
-    void *(*setup)(void);
-    char path[4096];
-
-    /* a bare name is a file here, not one of the loader's folders */
-    snprintf(path, sizeof path, "%s%s", strchr(a->plugin, '/') ? "" : "./", a->plugin);
-    p->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!p->handle) return cbx_fail(err, CBX_EUNAVAILABLE, "cannot load '%s': %s", a->plugin, dlerror());
-    p->run = (cbx_timed_fn)symbol(p->handle, a->function, "");
-    if (!p->run) return cbx_fail(err, CBX_ENOENT, "'%s' has no function '%s'", a->plugin, a->function);
-    setup = (void *(*)(void))symbol(p->handle, a->function, "_setup");
-    p->teardown = (void (*)(void *))symbol(p->handle, a->function, "_teardown");
-    if (setup) p->state = setup();
-    return CBX_OK;
-}
-
-static cbx_status time_function(session *s, const plugin *p, cbx_err *err)
+static cbx_status time_function(session *s, const profile_plugin *p, cbx_err *err)
 {
     cbx_timing_opts o = CBX_TIMING_OPTS_INIT;
     cbx_resource_monitor *m = NULL;
@@ -179,14 +160,26 @@ static cbx_status time_function(session *s, const plugin *p, cbx_err *err)
     return st;
 }
 
+static cbx_status see_memory(session *s, const profile_plugin *p, cbx_err *err)
+{
+    cbx_memory_of_call m;
+    cbx_status st = cbx_memory_measure(s->run->ctx, p->run, p->state, &m, err);
+
+    if (!st) profile_see_memory(s->facts, &m);
+    return st;
+}
+
 static cbx_status measure_function(session *s, cbx_err *err)
 {
-    plugin p = { 0 };
-    cbx_status st = open_plugin(s->a, &p, err);
+    profile_plugin p = { 0 };
+    cbx_status st = profile_plugin_load(s->a, &p, err);
 
-    if (!st) st = time_function(s, &p, err);
-    if (p.teardown) p.teardown(p.state);
-    if (p.handle) dlclose(p.handle);
+    if (st) return st;
+    profile_plugin_start(&p);
+    st = time_function(s, &p, err);
+    if (!st && s->a->memory) st = see_memory(s, &p, err);
+    if (!st && s->a->flops) st = profile_work(s->run, s->a, &p, s->facts, err);
+    profile_plugin_close(&p, true);
     return st;
 }
 
@@ -205,6 +198,37 @@ static const char *last_part(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+/* Options that ask for something else than the usual, and what each needs. */
+static int check_modes(const opt_run *run, const profile_args *a)
+{
+    const struct {
+        bool wrong;
+        const char *sentence;
+    } rules[] = {
+        { a->flops && !a->plugin, "--flops: needs --plugin and --function" },
+        { a->memory && (!a->plugin || a->shapes.count || a->sizes.count || a->compile),
+          "--memory: needs --plugin and --function, and goes without --shapes, --sizes and --compile" },
+        { a->shapes.count && !a->plugin, "--shapes: needs --plugin and --function" },
+        { a->roofline && !a->flops && !a->shapes.count, "--roofline: needs --flops" },
+        { a->dtype && !a->roofline, "--dtype: needs --roofline" },
+        { a->dtype && strcmp(a->dtype, "float32") && strcmp(a->dtype, "float64"), "--dtype: say float32 or float64" },
+        { a->shapes.count && (a->results < 1 || a->results > 64), "--results: say 1 to 64" },
+        { a->sizes.count && a->compile, "--sizes and --compile exclude each other" },
+        { (a->sizes.count || a->compile) && (a->flops || a->shapes.count),
+          "--sizes and --compile go without --flops and --shapes" },
+        { (a->sizes.count || a->compile || a->shapes.count) && (a->energy || a->trace || a->gpu >= 0),
+          "--energy, --gpu and --trace go without --sizes, --compile and --shapes" },
+        { a->sizes.count && a->sizes.count < 4, "--sizes: at least four are needed to tell an order" },
+        { (a->launches || a->cache_env) && !a->compile, "--launches and --cache-env: need --compile" },
+        { a->compile && !a->plugin && !a->cache_env,
+          "--compile of a command: needs --cache-env, the variable that names the folder of its cache" },
+    };
+    for (size_t i = 0; i < CBX_LEN(rules); i++) {
+        if (rules[i].wrong) return opt_fail(run->program, "%s", rules[i].sentence);
+    }
+    return EXIT_PASS;
+}
+
 static int check_args(const opt_run *run, const profile_args *a)
 {
     if (!a->plugin != !a->function) return opt_fail(run->program, "--plugin and --function go together");
@@ -213,6 +237,7 @@ static int check_args(const opt_run *run, const profile_args *a)
     if (!a->plugin && !run->words->count)
         return opt_fail(run->program, "nothing to profile: say '%s profile -- COMMAND', or --plugin and --function",
                         run->program->name);
+    if (check_modes(run, a)) return EXIT_ERROR;
     if (!(a->sample_ms >= 0)) return opt_fail(run->program, "--sample-ms: say more than 0");
     return EXIT_PASS;
 }
@@ -240,6 +265,13 @@ static int show(const opt_run *run, const profile_args *a, const profile_facts *
     return print_json(run->program, o);
 }
 
+static cbx_status measure(session *s, cbx_err *err)
+{
+    if (s->a->compile) return profile_compile(s->run, s->a, s->facts, err);
+    if (s->a->shapes.count) return profile_array_function(s->run, s->a, s->facts, err);
+    return s->a->plugin ? measure_function(s, err) : measure_command(s, err);
+}
+
 static int run_profile(const opt_run *run)
 {
     const profile_args *a = run->args;
@@ -253,11 +285,12 @@ static int run_profile(const opt_run *run)
     if (!f) return opt_fail(run->program, "out of memory");
     f->arena = run->arena;
     f->ctx = run->ctx;
-    f->kind = a->plugin ? "function" : "command";
+    f->kind = a->compile ? "launches" : a->plugin ? "function" : "command";
     f->subject = a->plugin ? a->function : joined(run->arena, run->words);
     if (!f->subject) return opt_fail(run->program, "out of memory");
+    if (a->sizes.count) return profile_sizes(run, a, f->subject);
     st = open_session(&s, &err);
-    if (!st) st = a->plugin ? measure_function(&s, &err) : measure_command(&s, &err);
+    if (!st) st = measure(&s, &err);
     if (!st) st = conclude(&s, a->name ? a->name : a->plugin ? a->function : last_part(run->words->items[0]), id, &err);
     close_session(&s);
     if (st == CBX_EINTERRUPTED) return EXIT_STOPPED;

@@ -2,6 +2,7 @@
  * The rows of a profile, and their three forms.
  */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,10 +51,24 @@ static bool add_samples(profile_facts *f, const fact_kind *k, const double *x, s
     return true;
 }
 
-static void remark(profile_facts *f, const char *text)
+static void remark(profile_facts *f, const char *text) { profile_remark(f, "%s", text); }
+
+void profile_remark(profile_facts *f, const char *fmt, ...)
 {
+    va_list args;
+
     if (f->nremarks == PROFILE_MAX_REMARKS) return;
-    snprintf(f->remark[f->nremarks++], sizeof f->remark[0], "%s", text);
+    va_start(args, fmt);
+    vsnprintf(f->remark[f->nremarks++], sizeof f->remark[0], fmt, args);
+    va_end(args);
+}
+
+double profile_fact_value(const profile_facts *f, const char *name)
+{
+    for (size_t i = 0; i < f->count; i++) {
+        if (strcmp(f->fact[i].name, name) == 0) return f->fact[i].value;
+    }
+    return NAN;
 }
 
 #define LOWER CBX_DIRECTION_LOWER
@@ -190,6 +205,130 @@ bool profile_see_energy(profile_facts *f, const cbx_energy_report *e, double run
     return true;
 }
 
+/* --- work --- */
+
+static void say_source(profile_facts *f, const cbx_flops *w)
+{
+    profile_remark(f, "work: by %s%s%s%s%s%s%s", cbx_flops_source_name(w->source), w->events[0] ? ", " : "", w->events,
+                   w->flags & CBX_COST_NOMINAL ? ", in part by formula" : "",
+                   w->flags & CBX_COST_AT_LEAST ? ", at least: a loop counts once" : "",
+                   w->flags & CBX_COST_DEAREST ? ", of branches the dearest" : "",
+                   w->source == CBX_FLOPS_NONE ? ": nobody tells, define NAME_work(void *, double *, double *)" : "");
+    if (w->why[0]) profile_remark(f, "work, no better source: %.250s", w->why);
+}
+
+static void place(profile_facts *f, const cbx_flops *w, double seconds, const cbx_roofs *roofs)
+{
+    static const fact_kind kinds[] = {
+        { "intensity", "intensity", "flop/B", INFO, "work", "operations to bytes" },
+        { "efficiency", "share of the roof", "%", CBX_DIRECTION_HIGHER, "work",
+          "of the roof that bounds it, one core" },
+    };
+    double bytes = isnan(w->bytes_least) ? w->bytes : w->bytes_least;
+    cbx_err why = CBX_ERR_INIT;
+    cbx_roofline r;
+
+    if (isnan(bytes) || isnan(w->flop)) {
+        profile_remark(f, "no roofline: the %s are not told", isnan(w->flop) ? "operations" : "bytes");
+        return;
+    }
+    if (cbx_roofline_place(roofs, w->flop, bytes, seconds, bytes, &r, &why)) {
+        profile_remark(f, "no roofline: %.250s", why.message);
+        return;
+    }
+    if (isfinite(r.intensity)) add_value(f, &kinds[0], r.intensity);
+    add_value(f, &kinds[1], 100 * r.efficiency);
+    profile_remark(f, "bound by %s (%s), ridge at %.3g flop/B%s", r.bound == CBX_BOUND_MEMORY ? "memory" : "arithmetic",
+                   r.level->name, r.ridge,
+                   r.beyond_roof ? "; above the roof: work, bytes or several cores contradict it" : "");
+}
+
+bool profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, const cbx_roofs *roofs)
+{
+    static const fact_kind kinds[] = {
+        { "flop", "operations", "1", INFO, "work", "floating-point, of a call" },
+        { "flop_per_s", "rate", "flop/s", CBX_DIRECTION_HIGHER, "work", "" },
+        { "transcendental", "functions", "1", INFO, "work", "sqrt, exp, sin ... of a call, not among the operations" },
+        { "int_op", "whole-number operations", "1", INFO, "work", "" },
+        { "bytes", "bytes", "B", INFO, "work", "read and written, each operation a pass of its own" },
+        { "bytes_least", "bytes, least", "B", INFO, "work", "operands and results" },
+    };
+    const double values[CBX_LEN(kinds)] = { w->flop,   w->flop / seconds, w->transcendental,
+                                            w->int_op, w->bytes,          w->bytes_least };
+
+    for (size_t i = 0; i < CBX_LEN(kinds); i++) add_value(f, &kinds[i], values[i]);
+    f->work_source = cbx_flops_source_name(w->source);
+    f->work_is_nominal = w->flags & CBX_COST_NOMINAL;
+    f->work_is_least = w->flags & CBX_COST_AT_LEAST;
+    f->work_is_dearest = w->flags & CBX_COST_DEAREST;
+    say_source(f, w);
+    if (roofs) place(f, w, seconds, roofs);
+    return true;
+}
+
+/* --- memory --- */
+
+void profile_see_memory(profile_facts *f, const cbx_memory_of_call *m)
+{
+    static const fact_kind kinds[] = {
+        { "memory_usage", "memory of a call", "MiB", LOWER, "memory", "its peak over what was resident before" },
+        { "memory_retained", "memory it keeps", "MiB", LOWER, "memory", "free memory given back to the kernel" },
+    };
+    const double values[CBX_LEN(kinds)] = { m->usage_mb, m->retained_mb };
+
+    for (size_t i = 0; i < CBX_LEN(kinds); i++) add_value(f, &kinds[i], values[i]);
+    for (size_t i = 0; i < m->nhints; i++) profile_remark(f, "memory: a call %s", m->hint[i]);
+    if (!m->peak_by_kernel)
+        profile_remark(f, "memory: the peak is a lower bound, the kernel's mark cannot be set back");
+}
+
+/* --- launches --- */
+
+static bool see_series(profile_facts *f, const cbx_launches *l, const fact_kind *kinds, size_t nkinds)
+{
+    double *x = cbx_arena_calloc(f->arena, l->n + 1, sizeof *x);
+
+    if (!x) return false;
+    for (size_t k = 0; k < nkinds; k++) {
+        for (size_t i = 0; i < l->n; i++) {
+            const cbx_launch_times *t = &l->times[i];
+            x[i] = k == 0 ? fmax(0, t->first_s - t->steady_s) : k == 1 ? t->first_s : t->steady_s;
+        }
+        if (!add_samples(f, &kinds[k], x, l->n)) return false;
+    }
+    return true;
+}
+
+bool profile_see_launches(profile_facts *f, const cbx_launches_report *r, bool is_command)
+{
+    static const fact_kind cold[] = {
+        { "compile_time", "compiling, cold", "s", LOWER, "compilation", "first call less a later one" },
+        { "first_call", "first call, cold", "s", LOWER, "compilation", "" },
+        { "call_time", "later call, cold", "s", LOWER, "time", "" },
+    };
+    static const fact_kind warm[] = {
+        { "warm_compile_time", "compiling, warm", "s", LOWER, "compilation",
+          "with a cache that a launch before filled" },
+        { "warm_first_call", "first call, warm", "s", LOWER, "compilation", "" },
+        { "warm_call_time", "later call, warm", "s", LOWER, "time", "" },
+    };
+    static const fact_kind launch[] = {
+        { "cold_launch", "launch, cold cache", "s", LOWER, "compilation", "" },
+        { "warm_launch", "launch, warm cache", "s", LOWER, "compilation", "" },
+    };
+    static const fact_kind saved = { "cache_saving", "the cache saves", "s", INFO, "compilation", "cold less warm" };
+
+    f->samples = r->cold.n;
+    f->calls_per_sample = 1;
+    if (is_command) {
+        if (!see_series(f, &r->cold, &launch[0], 1) || !see_series(f, &r->warm, &launch[1], 1)) return false;
+    } else if (!see_series(f, &r->cold, cold, 3) || (r->warm.n && !see_series(f, &r->warm, warm, 3))) {
+        return false;
+    }
+    add_value(f, &saved, r->saved_s);
+    return true;
+}
+
 /* --- the three forms --- */
 
 static const char *format_value(const profile_fact *fact, double v, char buf[CBX_FORMAT_SIZE])
@@ -206,7 +345,10 @@ void profile_print(const profile_facts *f)
 {
     char value[CBX_FORMAT_SIZE], lower[CBX_FORMAT_SIZE], upper[CBX_FORMAT_SIZE], shown[64];
 
-    printf("%s: %zu %s", f->subject, f->samples, strcmp(f->kind, "command") == 0 ? "runs" : "samples");
+    printf("%s: %zu %s", f->subject, f->samples,
+           strcmp(f->kind, "command") == 0    ? "runs"
+           : strcmp(f->kind, "launches") == 0 ? "launches"
+                                              : "samples");
     if (f->calls_per_sample > 1) printf(" of %zu calls", f->calls_per_sample);
     printf("\n%-22s %14s  %s\n", "", "median", "[95 % interval]");
     for (size_t i = 0; i < f->count; i++) {
@@ -238,6 +380,18 @@ static cbx_json *fact_json(const profile_fact *fact)
     return o;
 }
 
+/* Where the numbers of work come from, and how exact they are. */
+static cbx_json *work_json(const profile_facts *f)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    cbx_json_set_string(o, "source", f->work_source);
+    cbx_json_set_bool(o, "nominal", f->work_is_nominal);
+    cbx_json_set_bool(o, "at_least", f->work_is_least);
+    cbx_json_set_bool(o, "dearest_branch", f->work_is_dearest);
+    return o;
+}
+
 cbx_json *profile_json(const profile_facts *f)
 {
     cbx_json *o = cbx_json_new_object(), *metrics = cbx_json_new_object(), *remarks = cbx_json_new_array();
@@ -249,6 +403,7 @@ cbx_json *profile_json(const profile_facts *f)
     cbx_json_set_string(o, "subject", f->subject);
     cbx_json_set_int(o, "samples", (int64_t)f->samples);
     cbx_json_set_int(o, "calls_per_sample", (int64_t)f->calls_per_sample);
+    if (f->work_source) cbx_json_set(o, "work", work_json(f));
     for (size_t i = 0; i < f->count; i++) cbx_json_set(metrics, f->fact[i].name, fact_json(&f->fact[i]));
     for (size_t i = 0; i < f->nremarks; i++) cbx_json_push(remarks, cbx_json_new_string(f->remark[i]));
     cbx_json_set(o, "metrics", metrics);
@@ -276,26 +431,34 @@ static cbx_status build_run(const profile_facts *f, const char *name, cbx_run_bu
     }
     if (!st) st = cbx_run_builder_add_point(b, &point, err);
     if (!st) st = cbx_run_builder_set_metadata(b, "profile", cbx_json_new_string(f->subject), err);
+    if (!st && f->work_source) st = cbx_run_builder_set_metadata(b, "work", work_json(f), err);
+    return st;
+}
+
+cbx_status profile_keep_run(cbx_ctx *ctx, cbx_run_builder *b, const char *root, char id[64], cbx_err *err)
+{
+    cbx_store_opts o = CBX_STORE_OPTS_INIT;
+    cbx_store *store = NULL;
+    cbx_run *run = NULL;
+    cbx_status st;
+
+    o.create = true;
+    st = cbx_run_builder_freeze(b, &run, err);
+    if (!st) st = cbx_store_open(ctx, root, &o, &store, err);
+    if (!st) st = cbx_store_save(store, run, false, err);
+    if (!st) snprintf(id, 64, "%s", cbx_run_id(run));
+    cbx_store_close(store);
+    cbx_run_free(run);
     return st;
 }
 
 cbx_status profile_keep(const profile_facts *f, const char *root, const char *name, char id[64], cbx_err *err)
 {
-    cbx_store_opts o = CBX_STORE_OPTS_INIT;
-    cbx_store *store = NULL;
     cbx_run_builder *b = NULL;
-    cbx_run *run = NULL;
-    cbx_status st;
+    cbx_status st = cbx_run_builder_create(f->ctx, NULL, &b, err);
 
-    o.create = true;
-    st = cbx_run_builder_create(f->ctx, NULL, &b, err);
     if (!st) st = build_run(f, name, b, err);
-    if (!st) st = cbx_run_builder_freeze(b, &run, err);
-    if (!st) st = cbx_store_open(f->ctx, root, &o, &store, err);
-    if (!st) st = cbx_store_save(store, run, false, err);
-    if (!st) snprintf(id, 64, "%s", cbx_run_id(run));
-    cbx_store_close(store);
-    cbx_run_free(run);
+    if (!st) st = profile_keep_run(f->ctx, b, root, id, err);
     cbx_run_builder_free(b);
     return st;
 }

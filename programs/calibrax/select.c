@@ -4,6 +4,7 @@
 #include "programs/calibrax/select.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "calibrax/base/clock.h"
@@ -47,6 +48,18 @@ void select_warn(const opt_run *run, cbx_store *store)
     }
     for (size_t i = 0; i < report.nproblems; i++) opt_fail(run->program, "warning: %s", report.problems[i].message);
     cbx_store_report_clear(&report);
+}
+
+int select_pair(const opt_run *run, const char *option, const char *name, const char *word, const char **key, double *x)
+{
+    const char *equals = strrchr(word, '=');
+    char *stop = NULL;
+
+    *x = equals ? strtod(equals + 1, &stop) : NAN;
+    if (!equals || equals == word || stop == equals + 1 || *stop || !(*x >= 0))
+        return opt_fail(run->program, "--%s: expected %s=X with X 0 or more, found '%s'", option, name, word);
+    *key = cbx_arena_strndup(run->arena, word, (size_t)(equals - word));
+    return *key ? EXIT_PASS : opt_fail(run->program, "out of memory");
 }
 
 /* --- the query --- */
@@ -187,6 +200,15 @@ const char *format_value(double v, char buf[CBX_FORMAT_SIZE])
     return buf;
 }
 
+const char *format_percent(double share, char buf[CBX_FORMAT_SIZE])
+{
+    double percent = 100 * share;
+
+    if (isnan(share)) return strcpy(buf, "-");
+    snprintf(buf, CBX_FORMAT_SIZE, fabs(percent) < 1000 ? "%+.1f %%" : "%+.3g %%", percent);
+    return buf;
+}
+
 static bool is_control(char c) { return (unsigned char)c < ' ' || c == 0x7f; }
 
 const char *plain_text(cbx_arena *arena, const char *s)
@@ -217,4 +239,21 @@ const char *format_tags(cbx_arena *arena, const cbx_tag *tags, size_t n, const c
         text = cbx_arena_printf(arena, "%s%s%s=%s", text, *text ? ", " : "", tags[i].key, tags[i].value);
     }
     return text ? plain_text(arena, text) : "";
+}
+
+static int by_key(const void *a, const void *b) { return strcmp(((const cbx_tag *)a)->key, ((const cbx_tag *)b)->key); }
+
+const char *point_key(cbx_arena *arena, const cbx_point *p, const char *skip)
+{
+    cbx_tag *tags = cbx_arena_calloc(arena, p->ntags, sizeof *tags);
+    const char *text = "";
+    size_t n = 0;
+
+    if (!tags) return NULL;
+    for (size_t i = 0; i < p->ntags; i++)
+        if (!skip || strcmp(p->tags[i].key, skip) != 0) tags[n++] = p->tags[i];
+    qsort(tags, n, sizeof *tags, by_key);
+    for (size_t i = 0; text && i < n; i++)
+        text = cbx_arena_printf(arena, "%s%s%s=%s", text, i ? "," : "", tags[i].key, tags[i].value);
+    return text ? cbx_arena_printf(arena, "%s@%s{%s}", p->name, p->scenario, text) : NULL;
 }

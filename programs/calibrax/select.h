@@ -47,6 +47,9 @@ int select_open(const opt_run *run, const select_args *a, bool create, cbx_store
 int select_query(const opt_run *run, const select_args *a, cbx_store_query *out);
 /* A run by what the user calls it: an id, the beginning of one, "latest", or "baseline:NAME". */
 int select_run(const opt_run *run, cbx_store *store, const char *which, cbx_run **out);
+/* A word "NAME=X" of an option with X 0 or more; `name` is what the option calls its first part. */
+int select_pair(const opt_run *run, const char *option, const char *name, const char *word, const char **key,
+                double *x);
 /* Says for each file that cannot be read what is wrong, on standard error. */
 void select_warn(const opt_run *run, cbx_store *store);
 
@@ -57,7 +60,6 @@ bool select_point(const cbx_store_query *q, const cbx_point *p);
 
 /* {"schema":name,"version":1}; NULL: out of memory. */
 cbx_json *new_document(const char *schema);
-/* A member that is text, or null. */
 cbx_json *tags_json(const cbx_tag *tags, size_t n);
 cbx_json *metric_json(const cbx_metric *m);
 /* {"a": {"value": ...}, ...} of a point */
@@ -70,6 +72,11 @@ const char *run_machine(const cbx_run *run);
 const char *format_time(int64_t us, char *buf);
 /* Four decimals, or four significant digits where decimals would hide the number. */
 const char *format_value(double v, char buf[CBX_FORMAT_SIZE]);
+/* "+18.8 %" of 0.188, "-" for NaN */
+const char *format_percent(double share, char buf[CBX_FORMAT_SIZE]);
+/* "point@scenario{batch=32,framework=flax}", tags by key and without the key `skip` (NULL: all), as verdicts and comparisons name points;
+ * NULL: out of memory. */
+const char *point_key(cbx_arena *arena, const cbx_point *p, const char *skip);
 /* Text for a terminal: control characters become \xNN; what has none is given back as it is. */
 const char *plain_text(cbx_arena *arena, const char *s);
 /* "batch=32, framework=flax" in the arena, without the key `skip` (NULL: all); "" for none. */

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "calibrax/base/clock.h"
 #include "programs/calibrax/calibrax.h"
@@ -73,38 +72,6 @@ static int show_json(const opt_run *run, const cbx_trend *trend)
 
 /* --- tables --- */
 
-static bool terminal_has_bars(void)
-{
-    static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
-
-    if (!isatty(STDOUT_FILENO)) return false;
-    for (size_t i = 0; i < CBX_LEN(names); i++) {
-        const char *text = getenv(names[i]);
-        if (text && *text) return strstr(text, "UTF-8") || strstr(text, "utf8");
-    }
-    return false;
-}
-
-/* One bar a value, from the least (lowest) to the greatest; a value that is no number is a blank. */
-static void print_bars(const cbx_trend_series *s)
-{
-    static const char *const bars[] = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
-    size_t width = terminal_width() ? terminal_width() : 80, first = s->npoints > width ? s->npoints - width : 0;
-    double least = INFINITY, most = -INFINITY;
-
-    for (size_t i = first; i < s->npoints; i++) {
-        double v = s->points[i].value;
-        if (!isfinite(v)) continue;
-        least = fmin(least, v);
-        most = fmax(most, v);
-    }
-    for (size_t i = first; i < s->npoints; i++) {
-        double v = s->points[i].value, share = most > least ? (v - least) / (most - least) : 0.5;
-        fputs(isfinite(v) ? bars[(size_t)(share * 7 + 0.5)] : " ", stdout);
-    }
-    putchar('\n');
-}
-
 static void print_title(const opt_run *run, const cbx_trend_series *s)
 {
     const char *framework = NULL, *rest = format_tags(run->arena, s->tags, s->ntags, "framework");
@@ -119,6 +86,14 @@ static void print_title(const opt_run *run, const cbx_trend_series *s)
     putchar('\n');
 }
 
+static void print_values(const opt_run *run, const cbx_trend_series *s)
+{
+    double *values = cbx_arena_calloc(run->arena, s->npoints, sizeof *values);
+
+    for (size_t i = 0; values && i < s->npoints; i++) values[i] = s->points[i].value;
+    if (values) print_bars(values, s->npoints);
+}
+
 static void print_series(const opt_run *run, const cbx_trend_series *s)
 {
     char time[CBX_TIME_SIZE], value[CBX_FORMAT_SIZE];
@@ -130,7 +105,7 @@ static void print_series(const opt_run *run, const cbx_trend_series *s)
         printf("%-32s %12s %.8s\n", format_time(p->timestamp_us, time), format_value(p->value, value),
                p->commit ? p->commit : "-");
     }
-    if (terminal_has_bars()) print_bars(s);
+    if (terminal_has_bars()) print_values(run, s);
 }
 
 /* --- the command --- */

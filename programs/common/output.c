@@ -5,19 +5,9 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "calibrax/base/text.h"
 #include "calibrax/base/version.h"
-
-size_t terminal_width(void)
-{
-    struct winsize w;
-
-    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) != 0) return 0;
-    return w.ws_col;
-}
 
 int print_json(const opt_program *program, cbx_json *document)
 {

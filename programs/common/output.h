@@ -7,11 +7,10 @@
 #include "calibrax/base/json.h"
 #include "calibrax/core/doctor.h"
 #include "programs/common/options.h"
+#include "programs/common/terminal.h"
 
 /* One line of JSON on standard output; takes the reference.  NULL: out of memory. */
 int print_json(const opt_program *program, cbx_json *document);
-/* Columns of the terminal on standard output; 0 if it is none. */
-size_t terminal_width(void);
 
 /* The report of a doctor, for people. */
 void print_doctor(const opt_program *program, const cbx_doctor_report *r);

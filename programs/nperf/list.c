@@ -8,10 +8,16 @@
 
 typedef struct list_args {
     bool json;
+    opt_list plugins, defined;
 } list_args;
 
+#define AT(member) offsetof(list_args, member)
+
 static const opt_spec list_options[] = {
-    { "json", 0, OPT_FLAG, offsetof(list_args, json), NULL, NULL, "print one JSON document" },
+    { "define", 0, OPT_EACH, AT(defined), "FILE", NULL,
+      "also know the case of a case file (docs/case-files.md); may be repeated" },
+    { "plugin", 0, OPT_EACH, AT(plugins), "FILE", NULL, "also know the cases of a shared object; may be repeated" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
 };
 
 static const char *const platforms[] = { "cpu", "cuda12" };
@@ -65,6 +71,10 @@ static void print_all(cbx_ctx *ctx)
     const cbx_case_list *cases = nperf_cases();
 
     for (size_t i = 0; i < cases->count; i++) print_case(ctx, cases->cases[i]);
+    for (size_t i = 0; nperf_declared(i); i++) {
+        if (cbx_declared_get_kind(nperf_declared(i)) == CBX_DECLARED_COMMANDS)
+            print_case(ctx, cbx_declared_case(nperf_declared(i)));
+    }
     printf("platforms:\n");
     for (size_t i = 0; i < CBX_LEN(platforms); i++) {
         printf("  %-8s %s\n", platforms[i], cbx_platform_available(platforms[i]) ? "here" : "no such device here");
@@ -139,22 +149,29 @@ static cbx_json *baselines_json(const cbx_case_ops *c, bool mutants)
     return list;
 }
 
+static void push_case(cbx_ctx *ctx, const cbx_case_ops *c, cbx_json *list)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    if (!o) return;
+    cbx_json_set_string(o, "name", c->name);
+    cbx_json_set_string(o, "summary", c->summary);
+    cbx_json_set(o, "params", params_json(c));
+    cbx_json_set(o, "points", points_json(ctx, c));
+    cbx_json_set(o, "baselines", baselines_json(c, false));
+    cbx_json_set(o, "mutants", baselines_json(c, true));
+    cbx_json_push(list, o);
+}
+
 static cbx_json *cases_json(cbx_ctx *ctx)
 {
     const cbx_case_list *cases = nperf_cases();
     cbx_json *list = cbx_json_new_array();
 
-    for (size_t i = 0; list && i < cases->count; i++) {
-        const cbx_case_ops *c = cases->cases[i];
-        cbx_json *o = cbx_json_new_object();
-        if (!o) return list;
-        cbx_json_set_string(o, "name", c->name);
-        cbx_json_set_string(o, "summary", c->summary);
-        cbx_json_set(o, "params", params_json(c));
-        cbx_json_set(o, "points", points_json(ctx, c));
-        cbx_json_set(o, "baselines", baselines_json(c, false));
-        cbx_json_set(o, "mutants", baselines_json(c, true));
-        cbx_json_push(list, o);
+    for (size_t i = 0; list && i < cases->count; i++) push_case(ctx, cases->cases[i], list);
+    for (size_t i = 0; list && nperf_declared(i); i++) {
+        if (cbx_declared_get_kind(nperf_declared(i)) == CBX_DECLARED_COMMANDS)
+            push_case(ctx, cbx_declared_case(nperf_declared(i)), list);
     }
     return list;
 }
@@ -217,12 +234,14 @@ int list_print(const opt_program *program, cbx_ctx *ctx, bool json)
 static int run_list(const opt_run *run)
 {
     const list_args *a = run->args;
+
+    if (nperf_cases_open(run, &a->plugins, &a->defined)) return EXIT_ERROR;
     return list_print(run->program, run->ctx, a->json);
 }
 
 const opt_command list_command = {
     "list",
-    "[--json]",
+    "[--plugin FILE] [--define FILE] [--json]",
     "cases, points, parameters, baselines, platforms, providers",
     "Prints what can be measured: each case with its points, parameters and baselines, and which platforms this "
     "machine has.",

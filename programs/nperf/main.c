@@ -2,32 +2,8 @@
  * nperf: measures benchmark cases across frameworks, and any commands.  A table of commands; each is a file.
  */
 #include <signal.h>
-#include <string.h>
 
 #include "programs/nperf/nperf.h"
-#include "suites/suites.h"
-
-const cbx_case_list *nperf_cases(void) { return &cbx_builtin_cases; }
-
-const cbx_case_ops *nperf_case(const opt_program *program, const char *name)
-{
-    const cbx_case_list *list = nperf_cases();
-    const cbx_case_ops *c = cbx_case_find(list, name);
-    const char *names[256], *near;
-    size_t n = 0;
-
-    if (c) return c;
-    while (n < list->count && n < CBX_LEN(names)) {
-        names[n] = list->cases[n]->name;
-        n++;
-    }
-    near = cbx_nearest_word(name, names, n);
-    if (near)
-        opt_fail(program, "unknown case '%s'; did you mean '%s'?", name, near);
-    else
-        opt_fail(program, "unknown case '%s'; 'nperf list' shows the cases", name);
-    return NULL;
-}
 
 static const opt_note exits[] = {
     { "0", "every point has at least one good row; the commands ran; the checks passed" },
@@ -43,6 +19,7 @@ static const opt_note environment[] = {
     { "NPERF_PYTHON_<FRAMEWORK>_<PLATFORM>, NPERF_PYTHON_<FRAMEWORK>, NPERF_PYTHON_<PLATFORM>, NPERF_WORKER_PYTHON",
       "Python for a framework's baselines, the first that is set; capitals, - becomes _" },
     { "NPERF_LIBEXEC", "folder of the worker programs, if they are not beside nperf" },
+    { "NPERF_PLUGINS", "shared objects with cases, separated by colons; --plugin adds to them" },
     { "XDG_CACHE_HOME", "below it: the machine's probe, oracle answers, locks of CPUs" },
     { NULL, NULL },
 };
@@ -61,14 +38,19 @@ static const opt_note examples[] = {
 int main(int argc, char **argv)
 {
     const opt_command commands[] = {
-        measure_command,  exec_command,    list_command,  gate_command, compare_command, bundle_command,   feed_command,
-        coverage_command, scaling_command, drift_command, raw_command,  doctor_command,  selftest_command,
+        measure_command,  exec_command, list_command,     gate_command,     compare_command,
+        bundle_command,   feed_command, coverage_command, scaling_command,  drift_command,
+        new_case_command, raw_command,  doctor_command,   selftest_command,
     };
     const opt_program program = { "nperf",  "measures numerical kernels, and any commands, truthfully",
                                   commands, CBX_LEN(commands),
                                   exits,    environment,
                                   examples };
 
+    int status;
+
     signal(SIGCHLD, SIG_DFL); /* ignored by some that start programs, and then nobody can tell how a worker ended */
-    return opt_main(&program, argc, (const char **)argv);
+    status = opt_main(&program, argc, (const char **)argv);
+    nperf_cases_close();
+    return status;
 }

@@ -14,7 +14,7 @@
 
 typedef struct measure_args {
     const char *case_name, *out, *report, *site, *store, *variants;
-    opt_list platforms, points, baselines, skip, render_from, gate_baseline, gate_current;
+    opt_list platforms, points, baselines, skip, render_from, gate_baseline, gate_current, plugins, defined;
     size_t repeats, launches, cpu_slots, seed, prune_keep;
     int warmup, threads;
     double budget, worker_timeout, gate_min, gate_p95;
@@ -23,10 +23,12 @@ typedef struct measure_args {
     bool quick, skip_slow, in_process, latest, resume, json, list;
 } measure_args;
 
-#define AT(member) offsetof(measure_args, member)
+#define AT(member)   offsetof(measure_args, member)
+#define DEFAULT_CASE "semiring_matmul"
 
 static const opt_spec measure_options[] = {
-    { "case", 'c', OPT_STRING, AT(case_name), "NAME", "semiring_matmul", "case to measure; `nperf list` shows them" },
+    { "case", 'c', OPT_STRING, AT(case_name), "NAME", DEFAULT_CASE ", or the case of --define",
+      "case to measure; `nperf list` shows them" },
     { "platforms", 'p', OPT_LIST, AT(platforms), "A,B", "cpu", "platforms: cpu (or jax-cpu), cuda12 (or jax-cuda12)" },
     { "quick", 'q', OPT_FLAG, AT(quick), NULL, NULL,
       "the representative point only: 6 launches, one warm-up, one epoch for calls above 0.1 s; writes the page too" },
@@ -76,6 +78,9 @@ static const opt_spec measure_options[] = {
       "`nperf gate --min`: minimum over the baseline's" },
     { "gate-p95", 0, OPT_NUMBER, AT(gate_p95), "RATIO", "1.25 where rows have no launches", "`nperf gate --p95`" },
     { "gate-out", 0, OPT_STRING, AT(gate_out), "FILE", GATE_OUT, "the findings as JSON; --report: as markdown" },
+    { "define", 0, OPT_EACH, AT(defined), "FILE", NULL,
+      "also know the case of a case file (docs/case-files.md); may be repeated" },
+    { "plugin", 0, OPT_EACH, AT(plugins), "FILE", NULL, "also know the cases of a shared object; may be repeated" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document instead of the table" },
     { "list", 'l', OPT_FLAG, AT(list), NULL, NULL, "print cases, points and baselines, and stop" },
 };
@@ -144,6 +149,15 @@ static void put_list(cbx_text *t, const char *flag, const opt_list *list)
         cbx_text_printf(t, i ? ",%s" : " %s %s", i ? list->items[i] : flag, list->items[i]);
 }
 
+/* Each with its own flag, and without its folder. */
+static void put_names(cbx_text *t, const char *flag, const opt_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const char *slash = strrchr(list->items[i], '/');
+        cbx_text_printf(t, " %s %s", flag, slash ? slash + 1 : list->items[i]);
+    }
+}
+
 static const char *reproduce(const measure_args *a, cbx_arena *arena)
 {
     const char *text;
@@ -151,6 +165,8 @@ static const char *reproduce(const measure_args *a, cbx_arena *arena)
 
     cbx_text_init(&t, &arena->al);
     cbx_text_printf(&t, "nperf --case %s", a->case_name);
+    put_names(&t, "--plugin", &a->plugins);
+    put_names(&t, "--define", &a->defined);
     if (a->quick) cbx_text_puts(&t, " --quick");
     put_list(&t, "--platforms", &a->platforms);
     for (size_t i = 0; i < a->points.count; i++) cbx_text_printf(&t, " --point '%s'", a->points.items[i]);
@@ -354,18 +370,73 @@ static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args
     return status;
 }
 
-static int measure(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to,
-                   const char *command)
+/* The set-up that a case file asks for, once. */
+static int set_up(const opt_program *program, cbx_ctx *ctx, const cbx_case_ops *c)
 {
-    cbx_measure_opts opts = CBX_MEASURE_OPTS_INIT;
-    const cbx_case_ops *c = nperf_case(program, a->case_name);
+    cbx_err err = CBX_ERR_INIT;
+
+    for (size_t i = 0; nperf_declared(i); i++) {
+        if (cbx_declared_case(nperf_declared(i)) != c) continue;
+        if (cbx_declared_setup(ctx, nperf_declared(i), stop_catch(), &err)) return opt_fail(program, "%s", err.message);
+    }
+    return EXIT_PASS;
+}
+
+/* A case of commands from a file, by the rounds of exec. */
+static int measure_commands(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const cbx_declared *d,
+                            const outputs *to, const char *command)
+{
+    cbx_declared_opts o = CBX_DECLARED_OPTS_INIT;
     cbx_measure_result result;
     cbx_err err = CBX_ERR_INIT;
     progress p;
     cbx_status st;
     int status;
 
+    if (a->store || a->resume || a->in_process)
+        return opt_fail(program, "--store, --resume and --in-process are not for a case of commands");
+    if (check_files(program, ctx, to)) return EXIT_ERROR;
+    o.points = a->points.items;
+    o.npoints = a->points.count;
+    o.quick = a->quick;
+    o.allow = a->baselines.items;
+    o.nallow = a->baselines.count;
+    o.deny = a->skip.items;
+    o.ndeny = a->skip.count;
+    o.exec.launches = a->launches ? a->launches : a->quick ? 6 : 0;
+    o.exec.warmup = a->warmup;
+    o.exec.budget_s = a->budget;
+    o.exec.timeout_s = a->worker_timeout;
+    o.exec.seed = a->seed;
+    o.exec.out_path = to->rows;
+    o.exec.stop = stop_catch();
+    o.exec.progress = progress_show;
+    o.exec.user = &p;
+    progress_init(&p);
+    cbx_measure_result_init(&result, cbx_ctx_allocator(ctx));
+    st = cbx_declared_run(ctx, d, &o, &result, &err);
+    progress_end(&p);
+    status = st && result.rows.count == 0 ? EXIT_PASS : conclude(program, ctx, a, to, &result, command);
+    if (st) status = opt_fail(program, "%s", err.message);
+    cbx_measure_result_clear(&result);
+    return status;
+}
+
+static int measure(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to,
+                   const char *command)
+{
+    cbx_measure_opts opts = CBX_MEASURE_OPTS_INIT;
+    const cbx_declared *commands = nperf_commands(a->case_name);
+    const cbx_case_ops *c = commands ? NULL : nperf_case(program, a->case_name);
+    cbx_measure_result result;
+    cbx_err err = CBX_ERR_INIT;
+    progress p;
+    cbx_status st;
+    int status;
+
+    if (commands) return measure_commands(program, ctx, a, commands, to, command);
     if (!c || variants_of(program, a->variants, &opts.variants) || check_files(program, ctx, to)) return EXIT_ERROR;
+    if (set_up(program, ctx, c)) return EXIT_ERROR;
     progress_init(&p);
     fill_options(a, c, to, &p, &opts);
     cbx_measure_result_init(&result, cbx_ctx_allocator(ctx));
@@ -408,10 +479,13 @@ static int run_gate(const opt_run *run, const measure_args *a)
 
 static int run_measure(const opt_run *run)
 {
-    const measure_args *a = run->args;
-    const char *command = reproduce(a, run->arena);
+    measure_args *a = run->args;
+    const char *command;
     outputs to;
 
+    if (nperf_cases_open(run, &a->plugins, &a->defined)) return EXIT_ERROR;
+    if (!a->case_name) a->case_name = nperf_declared(0) ? cbx_declared_case(nperf_declared(0))->name : DEFAULT_CASE;
+    command = reproduce(a, run->arena);
     if (a->latest && !a->render_from.count) return opt_fail(run->program, "--latest goes with --render-from");
     if (a->gate_baseline.count) return run_gate(run, a);
     if (a->gate_current.count) return opt_fail(run->program, "--gate-current goes with --gate-baseline");
@@ -422,12 +496,9 @@ static int run_measure(const opt_run *run)
     return measure(run->program, run->ctx, a, &to, command);
 }
 
-static const measure_args defaults = { .case_name = "semiring_matmul",
-                                       .variants = "all",
-                                       .warmup = -1,
-                                       .gate_min = NAN,
-                                       .gate_p95 = NAN,
-                                       .gate_out = GATE_OUT };
+static const measure_args defaults = {
+    .variants = "all", .warmup = -1, .gate_min = NAN, .gate_p95 = NAN, .gate_out = GATE_OUT
+};
 
 const opt_command measure_command = {
     "",

@@ -4,14 +4,25 @@
 #ifndef CALIBRAX_PROGRAMS_NPERF_H
 #define CALIBRAX_PROGRAMS_NPERF_H
 
+#include "calibrax/perf/declared.h"
 #include "calibrax/perf/measure.h"
 #include "calibrax/storage/row_index.h"
 #include "programs/common/output.h"
 
 extern const opt_command measure_command, exec_command, doctor_command, selftest_command, list_command, gate_command,
-    bundle_command, feed_command, coverage_command, scaling_command, drift_command, compare_command, raw_command;
+    bundle_command, feed_command, coverage_command, scaling_command, drift_command, compare_command, new_case_command,
+    raw_command;
 
-/* The cases that are linked in. */
+/*
+ * The cases that are linked in, until nperf_cases_open has added others: those of plug-ins named by NPERF_PLUGINS and by --plugin, which it
+ * also names for the workers, and those of case files (--define).  @return an exit status, a fault has been said; nperf_cases_close is fine without it
+ */
+int nperf_cases_open(const opt_run *run, const opt_list *plugins, const opt_list *files);
+void nperf_cases_close(void);
+/* A case of commands from a file, by name, borrowed; NULL if there is none. */
+const cbx_declared *nperf_commands(const char *name);
+/* Case number i of those from files, in the order given; NULL behind the last. */
+const cbx_declared *nperf_declared(size_t i);
 const cbx_case_list *nperf_cases(void);
 /* Finds a case, or prints a sentence with the nearest name. */
 const cbx_case_ops *nperf_case(const opt_program *program, const char *name);

@@ -15,7 +15,8 @@
 #include "programs/nperf/nperf.h"
 
 typedef struct selftest_args {
-    const char *aa;
+    const char *aa, *case_name;
+    opt_list plugins;
     bool mutants, json;
     size_t seed;
 } selftest_args;
@@ -26,6 +27,8 @@ static const opt_spec selftest_options[] = {
     { "aa", 0, OPT_MAYBE, AT(aa), "N", "24", "measure N pairs of equals and count false alarms" },
     { "mutants", 0, OPT_FLAG, AT(mutants), NULL, NULL, "measure every planted fault; each must be found" },
     { "seed", 's', OPT_COUNT, AT(seed), "N", "0", "of order and layout" },
+    { "case", 'c', OPT_STRING, AT(case_name), "NAME", "all cases", "planted faults of this case only" },
+    { "plugin", 0, OPT_EACH, AT(plugins), "FILE", NULL, "also know the cases of a shared object; may be repeated" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
 };
 
@@ -314,8 +317,11 @@ static int run_mutants(const opt_program *program, cbx_ctx *ctx, const selftest_
     const cbx_case_list *cases = nperf_cases();
     int status = EXIT_PASS;
 
-    for (size_t i = 0; i < cases->count && !status; i++)
+    if (a->case_name && !nperf_case(program, a->case_name)) return EXIT_ERROR;
+    for (size_t i = 0; i < cases->count && !status; i++) {
+        if (a->case_name && strcmp(a->case_name, cases->cases[i]->name)) continue;
         status = mutants_of(program, ctx, cases->cases[i], a, arena, p, s);
+    }
     return status;
 }
 
@@ -389,6 +395,7 @@ static int run_selftest(const opt_run *run)
     bool want_mutants = a->mutants || !a->aa, want_aa = a->aa || !a->mutants;
     int status = EXIT_PASS;
 
+    if (nperf_cases_open(run, &a->plugins, NULL)) return EXIT_ERROR;
     if (!a->aa) a->aa = "24";
     cbx_text_init(&m.survivors, cbx_ctx_allocator(ctx));
     progress_init(&p);
@@ -406,7 +413,7 @@ static int run_selftest(const opt_run *run)
 
 const opt_command selftest_command = {
     "selftest",
-    "[--aa [N]] [--mutants] [--json]",
+    "[--aa [N]] [--mutants] [--case NAME] [--plugin FILE] [--json]",
     "is the tool itself truthful?",
     "Measures equals against each other and counts false alarms; measures planted faults and counts those found. "
     "Without options it does both. "

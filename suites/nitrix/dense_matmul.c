@@ -220,7 +220,7 @@ static cbx_status prepare_tiled(cbx_ctx *ctx, const cbx_params *given, void **pl
     const point p = read_point(given);
     const cbx_matmul product = tiled_of(&p);
     size_t bytes = 0;
-    cbx_status st = cbx_semiring_workspace(&product, &bytes, err);
+    cbx_status st = cbx_matmul_workspace(&product, &bytes, err);
 
     if (!st) st = cbx__suite_plan_create(ctx, &cbx_dense_matmul_case, &p, sizeof p, bytes, plan, err);
     return st;
@@ -236,7 +236,7 @@ static void run_tiled(void *plan)
     product.c = s->out[0];
     product.workspace = s->scratch;
     product.workspace_bytes = s->block_bytes - 64;
-    (void)cbx_semiring_matmul(&product, NULL); /* cannot fail: prepare has checked the arguments */
+    (void)cbx_matmul_run(&product, NULL); /* cannot fail: prepare has checked the arguments */
 }
 
 static const cbx_baseline_ops loops_baseline = CBX__SUITE_NATIVE("loops", "plain loops: for each k update a row of C",

@@ -281,6 +281,39 @@ static void loops_and_branches(void **state)
     cbx_ctx_free(c);
 }
 
+FN(of_constants)
+{
+    UNUSED;
+    out[0] = cbx_add(c, in[0], cbx_multiply(c, line(c, 5), line(c, 5)));
+    return CBX_OK;
+}
+FN(chooses)
+{
+    UNUSED;
+    return cbx_cond(c, in[0], PLAIN(cheap, 1, 1), PLAIN(of_constants, 1, 1), 1, &in[1], out);
+}
+
+/* A branch that is not taken runs for its shapes, and what it computes of constants on the way is no work of the function. */
+static void branches_not_taken(void **state)
+{
+    cbx_ctx *c = context();
+    cbx_array *in[2];
+    cbx_cost_report r;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_scope scope;
+    (void)state;
+    cbx_scope_open(c, &scope);
+    in[0] = cbx_ones(c, 0, NULL, CBX_BOOL);
+    in[1] = line(c, 5);
+    CHECK_OK(cbx_cost_count_run(c, PLAIN(chooses, 2, 1), 2, in, 1, NULL, &r, &err), &err, "taken");
+    CHECK_INT(r.total.flop, 5, "the cheap branch alone");
+    in[0] = cbx_zeros(c, 0, NULL, CBX_BOOL);
+    CHECK_OK(cbx_cost_count_run(c, PLAIN(chooses, 2, 1), 2, in, 1, NULL, &r, &err), &err, "the other");
+    CHECK_INT(r.by_prim[CBX_PRIM_MUL].flop, 5, "constants and all");
+    cbx_scope_close(&scope, NULL);
+    cbx_ctx_free(c);
+}
+
 /* ---- rules ---- */
 
 #define C128(...)                                                                                                      \
@@ -464,13 +497,10 @@ static void memory_that_runs_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_xla_counts),
-        cmocka_unit_test(with_values),
-        cmocka_unit_test(loops_and_branches),
-        cmocka_unit_test(rules_by_hand),
-        cmocka_unit_test(no_primitive_is_forgotten),
-        cmocka_unit_test(sums_stay_at_the_top),
-        cmocka_unit_test(by_primitive),
+        cmocka_unit_test(as_xla_counts),        cmocka_unit_test(with_values),
+        cmocka_unit_test(loops_and_branches),   cmocka_unit_test(branches_not_taken),
+        cmocka_unit_test(rules_by_hand),        cmocka_unit_test(no_primitive_is_forgotten),
+        cmocka_unit_test(sums_stay_at_the_top), cmocka_unit_test(by_primitive),
         cmocka_unit_test(memory_that_runs_out),
     };
     return cmocka_run_group_tests_name("array/cost", tests, NULL, NULL);

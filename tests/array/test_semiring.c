@@ -19,6 +19,7 @@
 #include "calibrax/base/rng.h"
 
 #define GUARD 0x5C
+#define LD(x) ((size_t)(x)) /* of the dense operands here, all positive */
 
 /* Operands with padded rows; C and the workspace end at guard bytes. */
 typedef struct problem {
@@ -57,23 +58,23 @@ static void problem_open(problem *q, cbx_algebra g, cbx_dtype dtype, size_t m, s
     q->p.dtype = dtype;
     q->size = cbx_dtype_size(dtype);
     q->p.m = m, q->p.k = k, q->p.n = n;
-    q->p.lda = k + 3, q->p.ldb = n + 2, q->p.ldc = n + 5;
-    q->a = calloc(m * q->p.lda + 1, q->size);
-    q->b = calloc(k * q->p.ldb + 1, q->size);
-    q->c = malloc((m * q->p.ldc + 1) * q->size);
-    for (size_t i = 0; i < m * q->p.lda; i++)
+    q->p.lda = (ptrdiff_t)k + 3, q->p.ldb = (ptrdiff_t)n + 2, q->p.ldc = (ptrdiff_t)n + 5;
+    q->a = calloc(m * LD(q->p.lda) + 1, q->size);
+    q->b = calloc(k * LD(q->p.ldb) + 1, q->size);
+    q->c = malloc((m * LD(q->p.ldc) + 1) * q->size);
+    for (size_t i = 0; i < m * LD(q->p.lda); i++)
         put(q, q->a, i, dtype == CBX_BOOL ? 1 : NAN); /* padding that must not be read */
-    for (size_t i = 0; i < k * q->p.ldb; i++) put(q, q->b, i, dtype == CBX_BOOL ? 1 : NAN);
+    for (size_t i = 0; i < k * LD(q->p.ldb); i++) put(q, q->b, i, dtype == CBX_BOOL ? 1 : NAN);
     for (size_t i = 0; i < m; i++)
-        for (size_t kk = 0; kk < k; kk++) put(q, q->a, i * q->p.lda + kk, draw(&rng, i, kk, false));
+        for (size_t kk = 0; kk < k; kk++) put(q, q->a, i * LD(q->p.lda) + kk, draw(&rng, i, kk, false));
     for (size_t kk = 0; kk < k; kk++)
-        for (size_t j = 0; j < n; j++) put(q, q->b, kk * q->p.ldb + j, draw(&rng, j, kk, true));
+        for (size_t j = 0; j < n; j++) put(q, q->b, kk * LD(q->p.ldb) + j, draw(&rng, j, kk, true));
     q->p.a = q->a, q->p.b = q->b, q->p.c = q->c;
     size_t largest = 0;
     for (int isa = 0; isa < CBX_ISA_COUNT; isa++) {
         size_t bytes = 0;
         q->p.isa = (cbx_isa)isa;
-        if (cbx_isa_available(q->p.isa)) assert_int_equal(cbx_semiring_workspace(&q->p, &bytes, &err), CBX_OK);
+        if (cbx_isa_available(q->p.isa)) assert_int_equal(cbx_matmul_workspace(&q->p, &bytes, &err), CBX_OK);
         largest = bytes > largest ? bytes : largest;
     }
     q->block = malloc(largest + 64 + 64);
@@ -95,14 +96,14 @@ static bool problem_run(problem *q, cbx_isa isa)
     cbx_err err = CBX_ERR_INIT;
     if (!cbx_isa_available(isa)) return false;
     q->p.isa = isa;
-    if (cbx_semiring_workspace(&q->p, &q->p.workspace_bytes, &err)) fail_msg("%s", err.message);
+    if (cbx_matmul_workspace(&q->p, &q->p.workspace_bytes, &err)) fail_msg("%s", err.message);
     memset(q->workspace + q->p.workspace_bytes, GUARD, 64);
-    memset(q->c, GUARD, (q->p.m * q->p.ldc + 1) * q->size);
-    if (cbx_semiring_matmul(&q->p, &err)) fail_msg("%s", err.message);
+    memset(q->c, GUARD, (q->p.m * LD(q->p.ldc) + 1) * q->size);
+    if (cbx_matmul_run(&q->p, &err)) fail_msg("%s", err.message);
     for (size_t i = 0; i < 64; i++) assert_int_equal(q->workspace[q->p.workspace_bytes + i], GUARD);
     for (size_t i = 0; i < q->p.m; i++)
-        for (size_t byte = q->p.n * q->size; byte < q->p.ldc * q->size; byte++)
-            assert_int_equal(q->c[i * q->p.ldc * q->size + byte], GUARD);
+        for (size_t byte = q->p.n * q->size; byte < LD(q->p.ldc) * q->size; byte++)
+            assert_int_equal(q->c[i * LD(q->p.ldc) * q->size + byte], GUARD);
     return true;
 }
 
@@ -121,7 +122,7 @@ static double truth(const problem *q, size_t i, size_t j, double *bound)
     for (int pass = 0; pass < (g == CBX_ALGEBRA_LOG ? 2 : 1); pass++) {
         if (pass == 1) sum = 0;
         for (size_t kk = 0; kk < p->k; kk++) {
-            const double a = get(q, q->a, i * p->lda + kk), b = get(q, q->b, kk * p->ldb + j);
+            const double a = get(q, q->a, i * LD(p->lda) + kk), b = get(q, q->b, kk * LD(p->ldb) + j);
             const long double d = (long double)a - (long double)b;
             double t = a + b;
             if (p->dtype == CBX_F32) t = (double)(float)t;
@@ -176,7 +177,8 @@ static double worst_of(const problem *q)
             const bool edge = i + 1 == q->p.m ? j % (step / 8 + 1) == 0 : j + 1 == q->p.n && i % (step / 8 + 1) == 0;
             if (!edge && (i * q->p.n + j) % step != 0) continue;
             double bound;
-            const double right = truth(q, i, j, &bound), seen = get(q, q->c, i * q->p.ldc + j), e = fabs(seen - right);
+            const double right = truth(q, i, j, &bound), seen = get(q, q->c, i * LD(q->p.ldc) + j),
+                         e = fabs(seen - right);
             if (seen == right || (isnan(seen) && isnan(right))) continue;
             worst = fmax(worst, e > 0 && bound > 0 ? e / bound : INFINITY);
         }
@@ -301,7 +303,7 @@ static void test_the_check_can_fail(void **state)
     problem_open(&q, CBX_ALGEBRA_LOG, CBX_F32, 13, 40, 21, specials, 5);
     assert_true(problem_run(&q, CBX_ISA_PLAIN));
     assert_true(worst_of(&q) <= 1);
-    for (size_t i = 0; i < q.p.m * q.p.ldc; i++) { /* log's rule of another system: NaN becomes -inf */
+    for (size_t i = 0; i < q.p.m * LD(q.p.ldc); i++) { /* log's rule of another system: NaN becomes -inf */
         float *c = (float *)(void *)q.c + i;
         if (isnan(*c)) *c = -INFINITY;
     }
@@ -357,12 +359,12 @@ static void test_euclidean_does_not_cancel(void **state)
         for (size_t i = 0; i < 4; i++)
             for (size_t kk = 0; kk < 64; kk++) {
                 const double far = 1e4 + (double)(i + kk);
-                put(&q, q.a, i * q.p.lda + kk, far);
-                put(&q, q.b, kk * q.p.ldb + i, i < 2 ? far : far + 0.0078125);
+                put(&q, q.a, i * LD(q.p.lda) + kk, far);
+                put(&q, q.b, kk * LD(q.p.ldb) + i, i < 2 ? far : far + 0.0078125);
             }
         if (problem_run(&q, (cbx_isa)isa)) {
-            assert_true(get(&q, q.c, 0) == 0 && get(&q, q.c, q.p.ldc + 1) == 0);
-            assert_true(get(&q, q.c, 2 * q.p.ldc + 2) ==
+            assert_true(get(&q, q.c, 0) == 0 && get(&q, q.c, LD(q.p.ldc) + 1) == 0);
+            assert_true(get(&q, q.c, 2 * LD(q.p.ldc) + 2) ==
                         0.0625); /* sqrt(64) / 128, where 64 * 1e8 * 2^-24 = 381 is lost by norms */
         }
         problem_close(&q);
@@ -377,7 +379,7 @@ static void test_empty(void **state)
         problem_open(&q, (cbx_algebra)g, g == CBX_ALGEBRA_BOOLEAN ? CBX_BOOL : CBX_F32, 3, 0, 4, normal, 1);
         assert_true(problem_run(&q, cbx_isa_best()));
         for (size_t i = 0; i < 3; i++)
-            for (size_t j = 0; j < 4; j++) assert_true(get(&q, q.c, i * q.p.ldc + j) == q.p.semiring->empty);
+            for (size_t j = 0; j < 4; j++) assert_true(get(&q, q.c, i * LD(q.p.ldc) + j) == q.p.semiring->empty);
         problem_close(&q);
         problem_open(&q, (cbx_algebra)g, g == CBX_ALGEBRA_BOOLEAN ? CBX_BOOL : CBX_F64, 0, 4, 5, normal, 1);
         assert_true(problem_run(&q, cbx_isa_best()));
@@ -410,9 +412,12 @@ static void break_size(cbx_matmul *p) { p->struct_size--; }
 static void break_semiring(cbx_matmul *p) { p->semiring = NULL; }
 static void break_dtype(cbx_matmul *p) { p->dtype = CBX_BOOL; }
 static void break_isa(cbx_matmul *p) { p->isa = (cbx_isa)99; }
-static void break_lda(cbx_matmul *p) { p->lda = p->k - 1; }
-static void break_ldb(cbx_matmul *p) { p->ldb = p->n - 1; }
-static void break_ldc(cbx_matmul *p) { p->ldc = p->n - 1; }
+static void break_ldc(cbx_matmul *p) { p->ldc = (ptrdiff_t)p->n - 1; }
+static void break_step(cbx_matmul *p) { p->c_step = 0; }
+static void break_overlap(cbx_matmul *p) { p->b = (char *)p->c + 8; }
+static void break_k(cbx_matmul *p) { p->k = SIZE_MAX / 4; }
+static void break_reach(cbx_matmul *p) { p->lda = PTRDIFF_MAX / 2; }
+static void break_raw(cbx_matmul *p) { p->raw = true; }
 static void break_room(cbx_matmul *p) { p->workspace_bytes--; }
 static void break_alignment(cbx_matmul *p) { p->workspace = (char *)p->workspace + 4; }
 
@@ -425,9 +430,10 @@ static void test_bad_arguments(void **state)
     } faults[] = {
         { break_size, CBX_EINVAL, "CBX_MATMUL_INIT" }, { break_semiring, CBX_EINVAL, "semiring" },
         { break_dtype, CBX_EDTYPE, "bool" },           { break_isa, CBX_EINVAL, "not available" },
-        { break_lda, CBX_EINVAL, "stride" },           { break_ldb, CBX_EINVAL, "stride" },
-        { break_ldc, CBX_EINVAL, "stride" },           { break_room, CBX_EINVAL, "workspace" },
-        { break_alignment, CBX_EINVAL, "aligned" },
+        { break_ldc, CBX_EINVAL, "coincide" },         { break_step, CBX_EINVAL, "coincide" },
+        { break_overlap, CBX_EINVAL, "overlaps B" },   { break_k, CBX_EOVERFLOW, "larger than memory" },
+        { break_reach, CBX_EOVERFLOW, "larger than" }, { break_raw, CBX_EINVAL, "only euclidean" },
+        { break_room, CBX_EINVAL, "workspace" },       { break_alignment, CBX_EINVAL, "aligned" },
     };
     problem q;
     (void)state;
@@ -437,7 +443,11 @@ static void test_bad_arguments(void **state)
         cbx_err err = CBX_ERR_INIT;
         cbx_matmul p = q.p;
         faults[i].damage(&p);
-        assert_int_equal(cbx_semiring_matmul(&p, &err), faults[i].status);
+        assert_int_equal(cbx_matmul_run(&p, &err), faults[i].status);
+        if (strcmp(faults[i].says, "workspace") != 0 && strcmp(faults[i].says, "aligned") != 0) {
+            cbx_err other = CBX_ERR_INIT;
+            assert_int_equal(cbx_matmul_define(&p, &other), faults[i].status);
+        }
         if (!strstr(err.message, faults[i].says)) fail_msg("fault %zu: '%s'", i, err.message);
     }
     problem_close(&q);

@@ -146,5 +146,36 @@ def a_driver_is_found_by_its_name(p):
         has(items["devices", "cuda"]["text"], part, role)
 
 
+def machine_with_its_sheet(p):
+    def captured(*models):
+        root = p.file("root%d" % len(models))
+        for i, model in enumerate(models):
+            os.makedirs(f"{root}/proc/driver/nvidia/gpus/{i}")
+            with open(f"{root}/proc/driver/nvidia/gpus/{i}/information", "w", encoding="ascii") as f:
+                f.write(f"Model: \t\t {model}\n")
+        os.makedirs(f"{root}/proc", exist_ok=True)
+        with open(f"{root}/proc/cpuinfo", "w", encoding="ascii") as f:
+            f.write("processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: A CPU\n")
+        return root
+
+    def machine(*args):
+        document = json.loads(run(p, "machine", "--json", *args, expect=0).stdout)
+        equal((document["schema"], document["version"]), ("calibrax-machine", 1), "schema")
+        return document
+
+    sheet = machine("--root", captured("NVIDIA H200", "NVIDIA H200"))["data_sheet"]
+    equal((sheet["name"], sheet["count"], sheet["bytes_per_s"]), ("h200", 2, 4.8e12), "two of a kind")
+    equal(machine("--root", captured())["data_sheet"], None, "none")
+    has(run(p, "machine", "--root", captured("NVIDIA X900"), expect=0).stdout, "no data sheet of the accelerator 'NVIDIA X900'")
+    probe = machine("--probe")["probe"]
+    check({"fma", "int add", "int mul"} <= set(probe["pipe_ops_per_s"]), "pipes")
+    check(all(pair["32"] > 0 and pair["64"] > 0 for pair in probe["pipe_ops_per_s"].values()), probe)
+    check("memory" in [level["name"] for level in probe["levels"]], "levels")
+    has(run(p, "machine", "--probe", expect=0).stdout, "One core")
+    for args, part in ((["--refresh"], "needs --probe"), (["--probe", "--root", p.file("root0")], "exclude each other")):
+        one_sentence(run(p, "machine", *args, expect=2), part, "calibrax")
+
+
 main([usage, manual_names_the_settings, doctor_tells_what_is_here, topology_is_this_machines, topology_of_another_machine,
-      good_settings_are_shown, bad_settings_are_sentences, nperf_doctor_sees_bad_settings, a_gpu_without_fallback, a_driver_is_found_by_its_name])
+      good_settings_are_shown, bad_settings_are_sentences, nperf_doctor_sees_bad_settings, a_gpu_without_fallback, a_driver_is_found_by_its_name,
+      machine_with_its_sheet])

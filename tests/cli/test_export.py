@@ -73,7 +73,7 @@ def plots_are_drawn(p):
     files = export(p, "svg")
     equal([os.path.basename(f).split("-")[2].split(".")[0] for f in files], ["latency", "rate", "err_50_"], "a plot a metric")
     root = xml.parse(files[0]).getroot()
-    texts = [e.text for e in root.iter("{http://www.w3.org/2000/svg}text")]
+    texts = [e.text for e in root.iter(SVG + "text")]
     for word in ("latency [ms]", "batch", "flax", "torch & <b>"):
         check(word in texts, f"{word} in {texts}")
     done = run(p, "--format", "png", "--input", FIXTURE, "--metrics", "rate")
@@ -82,6 +82,91 @@ def plots_are_drawn(p):
     else:
         with open(p.file(done.stdout.strip()), "rb") as f:
             equal(f.read(8), b"\x89PNG\r\n\x1a\n", "PNG")
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def plots_of_samples(count=31):
+    """A run of three frameworks and two batches, with samples, intervals, a work and roofs."""
+    points = []
+    for f, name in enumerate(("flax", "torch", "ours")):
+        for batch in (32, 256):
+            base = batch * (3 - f) / 100
+            x = [base * (1 + 0.2 * ((k * 0.6180339887) % 1)) for k in range(1, count + 1)]
+            points.append({"name": "forward", "scenario": "train", "tags": {"framework": name, "batch": str(batch)}, "metrics": {
+                "latency": {"value": sorted(x)[count // 2], "lower": min(x), "upper": max(x), "samples": x},
+                "memory": {"value": 10.0 * (f + 1) + batch / 64}, "flop_per_s": {"value": 1e9 * (f + 1)}, "intensity": {"value": batch / 64}, "note": {"value": 1}}})
+    defs = {n: {"name": n, "unit": u, "direction": d} for n, u, d in (("latency", "ms", "lower"), ("memory", "MB", "lower"), ("flop_per_s", "flop/s", "higher"),
+                                                                      ("intensity", "flop/byte", "info"), ("note", "", "info"))}
+    return {"id": "many", "timestamp": "2026-02-20T11:34:24+00:00", "commit": None, "branch": None, "environment": {"machine": "m1"},
+            "metadata": {"roofs": {"flop_per_s": {"float32": 8e9}, "bytes_per_s": {"L1": 1e10, "memory": 2e9}}}, "metric_defs": defs, "points": points}
+
+
+def drawn(p, *args):
+    """Elements by class, of each file."""
+    files = run(p, "-f", "svg", "--input", p.file("many.json"), "-o", "out", "--replace", *args, expect=0).stdout.splitlines()
+    out = {}
+    for name in files:
+        parts = {}
+        for e in xml.parse(p.file(name)).getroot().iter():
+            parts.setdefault(e.get("class"), []).append(e)
+        out[os.path.basename(name)] = parts
+    return out
+
+
+def plots_of_each_kind(p):
+    document = plots_of_samples()
+    p.write("many.json", json.dumps(document))
+    kinds = drawn(p, "--metrics", "latency,memory", "--plot", "line,bar,box,violin,heat,pareto")
+    equal(list(kinds), ["run-many-latency-line.svg", "run-many-memory-line.svg", "run-many-latency-bar.svg", "run-many-memory-bar.svg", "run-many-latency-box.svg",
+                        "run-many-latency-violin.svg", "run-many-latency-heat.svg", "run-many-memory-heat.svg", "run-many-latency-memory-pareto.svg"], "files")
+    equal(len(kinds["run-many-latency-bar.svg"]["bar"]), 6, "a bar a point")
+    box = kinds["run-many-latency-box.svg"]
+    equal((len(box["box"]), [t.text for t in box["tick-x"]][:2]), (6, ["flax, 32", "flax, 256"]), "a box a point")
+    heights = [float(b.get("height")) for b in box["box"]]
+    check(max(heights) - min(heights) < 0.1, f"on a logarithmic axis spreads of one share are alike: {heights}")
+    equal(len(kinds["run-many-latency-violin.svg"]["violin"]), 6, "a violin a point")
+    heat = kinds["run-many-latency-heat.svg"]
+    values = [f"{q['metrics']['latency']['value']:.3g}" for q in document["points"]]
+    equal(([t.text for t in heat["value"]], len(heat["field"])), (values, 6), "a field a point")
+    pareto = kinds["run-many-latency-memory-pareto.svg"]
+    equal(sorted(t.text for t in pareto["note"]), ["flax, 32", "ours, 32", "torch, 32"], "the front is named")
+    equal([t.text for t in pareto["legend"]], ["front", "beaten"], "and told apart")
+    upwards = drawn(p, "--metrics", "latency,flop_per_s", "--plot", "pareto")["run-many-latency-flop_per_s-pareto.svg"]
+    equal(sorted(t.text for t in upwards["note"]), ["ours, 32"], "one is best in both")
+    has(upwards["title"][0].text, "left and up")
+    roofline = drawn(p, "--plot", "roofline")["run-many-kernels-roofline.svg"]
+    equal([t.text for t in roofline["legend"]], ["flax", "torch", "ours"], "a series a framework")
+    equal(sorted(t.text for t in roofline["note"]), ["L1", "float32", "memory"], "roofs")
+
+
+def plots_that_cannot_be_drawn(p):
+    document = plots_of_samples()
+    for q in document["points"]:
+        q["metrics"]["latency"].pop("samples")
+    p.write("many.json", json.dumps(document))
+    for args, part in ((["--plot", "pie"], "no plot 'pie'"), (["--plot", "box"], "has samples"), (["--plot", "pareto", "--metrics", "latency,note"], "'note' has no direction"),
+                       (["--plot", "pareto", "--metrics", "latency"], "two metrics with a direction"), (["--plot", "roofline", "--metrics", "latency"], "flop_per_s and intensity")):
+        one_sentence(run(p, "-f", "svg", "--input", p.file("many.json"), *args, expect=2), part, "calibrax")
+    document["metadata"] = {"roofs": {"flop_per_s": {"f32": 1e9}}}
+    p.write("many.json", json.dumps(document))
+    one_sentence(run(p, "-f", "svg", "--input", p.file("many.json"), "--plot", "roofline", expect=2), "no 'bytes_per_s'", "calibrax")
+    document["metadata"] = {}
+    p.write("many.json", json.dumps(document))
+    one_sentence(run(p, "-f", "svg", "--input", p.file("many.json"), "--plot", "roofline", expect=2), "another machine", "calibrax")
+    document["environment"]["machine"] = json.loads(p.run("machine", "--json", program=CALIBRAX, expect=0).stdout)["id"]
+    p.write("many.json", json.dumps(document))
+    measured = drawn(p, "--plot", "roofline")["run-many-kernels-roofline.svg"]
+    check({"memory", "float32, one core"} <= {t.text for t in measured["note"]}, "roofs of this machine, measured")
+    for form, head in (("pdf", b"%PDF-"), ("png", b"\x89PNG")):
+        done = run(p, "-f", form, "--input", p.file("many.json"), "--plot", "bar,heat", "-m", "memory")
+        if done.returncode:
+            one_sentence(done, "apt-get install libcairo2", "calibrax")
+            continue
+        for name in done.stdout.splitlines():
+            with open(p.file(name), "rb") as f:
+                check(f.read(8).startswith(head), name)
 
 
 def asv_has_its_files(p):
@@ -146,4 +231,4 @@ def faults_are_named(p):
     run(p, "-f", "csv", "--input", FIXTURE, "--replace", expect=0)
 
 
-main([csv_keeps_every_digit, html_is_whole, plots_are_drawn, asv_has_its_files, a_store_is_read, a_run_against_another, faults_are_named])
+main([csv_keeps_every_digit, html_is_whole, plots_are_drawn, plots_of_each_kind, plots_that_cannot_be_drawn, asv_has_its_files, a_store_is_read, a_run_against_another, faults_are_named])

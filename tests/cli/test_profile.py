@@ -90,6 +90,93 @@ def a_function(p):
     has(run(p, "--plugin", PLUGIN, "--function", "add_up", "-n", "9", expect=0).stdout, "samples of ")
 
 
+def work_of_a_function(p):
+    document = report(p, "--plugin", PLUGIN, "--function", "add_up", "-n", "6", "--flops")
+    metrics = document["metrics"]
+    remark = " ".join(document["remarks"])
+    check(any("work: by " + source in remark for source in ("declared", "papi", "perf_event")), remark)
+    check(document["work"]["source"] in remark, "the same for programs")
+    check("by declared" not in remark or "no better source" in remark, "why it is only declared")
+    equal(metrics["bytes"]["value"], 16, "as declared")
+    check(900 <= metrics["flop"]["value"] <= 1200, metrics["flop"])
+    rate = metrics["flop"]["value"] / metrics["call_time"]["value"]
+    check(abs(metrics["flop_per_s"]["value"] / rate - 1) < 1e-9, "of the steady call")
+    remark = " ".join(report(p, "--plugin", PLUGIN, "--function", "add_up", "-n", "6", "--flops", "--roofline")["remarks"])
+    check("bound by" in remark, remark)
+
+
+def work_of_arrays(p):
+    document = report(p, "--plugin", PLUGIN, "--function", "product", "--shapes", "float32:64x32,float32:32x48", "-n", "6")
+    metrics = document["metrics"]
+    equal(metrics["flop"]["value"], 2 * 64 * 32 * 48, "2 M N K")
+    equal(metrics["transcendental"]["value"], 64 * 48, "an exp each")
+    equal(metrics["bytes_least"]["value"], 4 * (64 * 32 + 32 * 48 + 64 * 48), "operands and result")
+    equal(document["work"], {"source": "trace", "nominal": False, "at_least": False, "dearest_branch": False}, "and where it comes from")
+    check("work: by trace" in document["remarks"], document["remarks"])
+    check(metrics["max_rss"]["value"] > 0, "memory")
+
+
+def memory_of_a_call(p):
+    document = report(p, "--plugin", PLUGIN, "--function", "hoards", "--memory", "-n", "2", "-w", "0", "--sample-ms", "0")
+    metrics = document["metrics"]
+    check(6 < metrics["memory_usage"]["value"] < 40, metrics["memory_usage"])
+    check(6 < metrics["memory_retained"]["value"] < 40, metrics["memory_retained"])
+    check(any("keeps" in remark for remark in document["remarks"]), document["remarks"])
+
+
+def complexity(p):
+    store = p.file("store")
+    sizes = "64,128,256,512,1024"
+    done = run(p, "--json", "--plugin", PLUGIN, "--function", "squares", "--sizes", sizes, "-n", "6", "--data", store)
+    document = json.loads(done.stdout)
+    equal((document["schema"], document["version"]), ("calibrax-complexity", 1), "schema")
+    equal([point["size"] for point in document["points"]], [64, 128, 256, 512, 1024], "sizes")
+    equal(done.returncode, 0 if document["decided"] else 3, "undecided has its own exit status")
+    check(document["decided"] or document["why"], "and a reason")
+    check(abs(sum(document["weights"].values()) - 1) < 1e-9, "weights")
+    with open(os.path.join(store, "runs", document["run"] + ".json"), encoding="utf-8") as f:
+        points = json.load(f)["points"]
+    equal([point["tags"]["size"] for point in points], sizes.split(","), "a point a size")
+    equal(points[0]["metrics"]["call_time"]["value"], document["points"][0]["time_s"]["value"], "its time")
+    text = run(p, "--plugin", PLUGIN, "--function", "squares", "--sizes", sizes, "-n", "6").stdout
+    check("O(n" in text and "exponent" in text, text)
+    script = "import sys; [None for i in range(int(sys.argv[1]))]"
+    done = run(p, "--json", "-n", "1", "-w", "0", "--sizes", "10,1000,20000,300000", "--", sys.executable, "-S", "-c", script, "{}")
+    check(done.returncode in (0, 3), done.stderr)
+    check(json.loads(done.stdout)["points"][3]["size"] == 300000, "a command has its size at {}")
+
+
+def compilation(p):
+    log = p.file("launches.log")
+    document = report(p, "--plugin", PLUGIN, "--function", "compiles", "--compile", "--launches", "6", "-n", "2", "--cache-env", "PLUGIN_CACHE",
+                      env={**p.env, "PLUGIN_LOG": log})
+    metrics = document["metrics"]
+    equal((document["kind"], document["samples"]), ("launches", 6), "launches")
+    with open(log, encoding="utf-8") as f:
+        equal(f.read().split(), ["cold"] * 7 + ["warm"] * 6, "six cold ones, one that fills the cache, six warm ones")
+    for name in ("compile_time", "first_call", "call_time", "warm_compile_time", "warm_first_call", "warm_call_time"):
+        equal(len(metrics[name]["samples"]), 6, name)
+    check(metrics["call_time"]["value"] >= 0.001, "it waits that long")
+    check("cache_saving" in metrics, "saving")
+    metrics = report(p, "--compile", "--launches", "2", "--cache-env", "SOME_CACHE", "--", "sh", "-c", 'test -d "$SOME_CACHE"')["metrics"]
+    equal(set(metrics), {"cold_launch", "warm_launch", "cache_saving"}, "of a command")
+    one_sentence(run(p, "--plugin", PLUGIN, "--function", "nothing", "--compile", "--launches", "1", expect=2), "too little to tell", "calibrax")
+    one_sentence(run(p, "--plugin", PLUGIN, "--function", "dies", "--compile", "--launches", "1", expect=2), "died of signal 6", "calibrax")
+
+
+def commands_of_the_manual(p):
+    with open(os.path.join(SOURCE, "docs/profiling.md"), encoding="utf-8") as f:
+        blocks = f.read().split("```sh\n")[1:]
+    commands = [line for block in blocks for line in block.split("```")[0].splitlines()]
+    check(len(commands) > 5 and all(line.startswith("calibrax profile ") for line in commands), commands)
+    os.symlink(PLUGIN, p.file("plugin.so"))
+    path = os.path.dirname(os.path.abspath(CALIBRAX)) + ":" + p.env["PATH"]
+    for line in commands:
+        done = subprocess.run(["sh", "-c", line], cwd=p.path, env={**p.env, "PATH": path}, capture_output=True, text=True, timeout=120)
+        check(done.returncode == 0 or (done.returncode == 3 and "--sizes" in line), f"{line}: {done.returncode}, {done.stderr}")
+        check(done.stdout, line)
+
+
 def energy_says_why_not(p):
     document = report(p, "-n", "1", "-w", "0", "--energy", "--", "true")
     check("energy" in document["metrics"] or document["remarks"], "a value or a reason")
@@ -105,6 +192,22 @@ def faults_are_sentences(p):
             (["--plugin", PLUGIN, "--function", "nothing"], "too little to tell"),
             (["--", "no-such-program"], "cannot run 'no-such-program'"),
             (["-n", "2", "--", "false"], "'false' ended with status 1"),
+            (["--flops", "--", "true"], "--flops: needs --plugin"),
+            (["--roofline", "--plugin", PLUGIN, "--function", "add_up"], "--roofline: needs --flops"),
+            (["--flops", "--roofline", "--dtype", "int8", "--plugin", PLUGIN, "--function", "add_up"], "say float32 or float64"),
+            (["--shapes", "float32:3x,float32:3", "--plugin", PLUGIN, "--function", "product"], "'float32:3x' is no shape"),
+            (["--shapes", "real:3", "--plugin", PLUGIN, "--function", "product"], "real"),
+            (["--shapes", "float32:4x3,float32:4x3", "--plugin", PLUGIN, "--function", "product"], "(4, 3)"),
+            (["--memory", "--", "true"], "--memory: needs"),
+            (["--sizes", "1,2,3", "--plugin", PLUGIN, "--function", "squares"], "at least four"),
+            (["--sizes", "1,2,3,0", "--plugin", PLUGIN, "--function", "squares"], "'0' is no size"),
+            (["--sizes", "1,2,4,8", "--plugin", PLUGIN, "--function", "add_up"], "no function 'void *add_up_setup_size"),
+            (["--sizes", "1,2,4,8", "--", "true"], "no {} where its size goes"),
+            (["--sizes", "5,5,5,5", "-n", "1", "--", "sh", "-c", "true {}"], "different sizes"),
+            (["--compile", "--", "true"], "needs --cache-env"),
+            (["--launches", "3", "--", "true"], "need --compile"),
+            (["--compile", "--sizes", "1,2,3,4", "--plugin", PLUGIN, "--function", "squares"], "exclude each other"),
+            (["--compile", "--energy", "--plugin", PLUGIN, "--function", "compiles"], "go without"),
             (["--country", "FRA", "--", "true"], "needs --energy"),
             (["--energy", "--country", "Germny", "--", "true"], "did you mean 'Germany'"),
             (["--sample-ms", "0.1", "--", "true"], "say 0.001 to 3600"),
@@ -126,4 +229,4 @@ def interrupted(p):
     equal(started.returncode, 130, "exit status")
 
 
-main([a_command, the_tree_is_counted, text, a_trace, a_run_in_a_store, a_function, energy_says_why_not, faults_are_sentences, interrupted])
+main([a_command, the_tree_is_counted, text, a_trace, a_run_in_a_store, a_function, work_of_a_function, work_of_arrays, memory_of_a_call, complexity, compilation, commands_of_the_manual, energy_says_why_not, faults_are_sentences, interrupted])

@@ -76,6 +76,15 @@ def ingest_names_what_it_leaves_out(p):
     equal(([r["id"] for r in found["runs"]], [os.path.basename(s["file"]) for s in found["skipped"]]), (["run0001"], ["cut.json"]), "JSON says both")
 
 
+def ingest_says_the_machine_of_silent_files(p):
+    bmf = p.write("bmf.json", '{"search": {"latency": {"value": 12}}}')
+    told = p.write("told.json", json.dumps(make_run(1, 1.0)))
+    for args, wanted in (([], [None, "m1"]), (["--machine", "lab-7"], ["lab-7", "m1"]),
+                         (["--machine", "here"], [document(p, "machine", schema="calibrax-machine")["id"], "m1"])):
+        found = document(p, "ingest", "--data", f"store{len(args)}{args[-1:]}", "--input", bmf, told, *args, schema="calibrax-ingest")
+        equal([r["machine"] for r in found["runs"]], wanted, args)
+
+
 def ingest_never_overwrites_unasked(p):
     fill(p, 1)
     other = p.write("other.json", json.dumps(make_run(1, 9.0)))
@@ -300,7 +309,7 @@ def help_is_quick(p):
     check(best < 0.1, f"--help took {best * 1e3:.1f} ms of CPU time")
 
 
-main([ingest_takes_several_files, ingest_names_what_it_leaves_out, ingest_never_overwrites_unasked, ingest_into_a_folder_that_cannot_be_written,
+main([ingest_takes_several_files, ingest_names_what_it_leaves_out, ingest_says_the_machine_of_silent_files, ingest_never_overwrites_unasked, ingest_into_a_folder_that_cannot_be_written,
       formats_are_listed, runs_are_listed_newest_first, a_broken_file_costs_nothing_else, show_and_summary, trends, a_terminal_gets_bars,
       what_files_hold_says_nothing_to_the_terminal, queries_are_json_lines, baselines, stores_are_cared_for, looking_makes_nothing, usage_faults_are_sentences, machine_tells_the_fingerprint,
       completions_of_all_shells, help_is_quick])

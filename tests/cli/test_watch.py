@@ -108,17 +108,64 @@ def a_process(p):
     one_sentence(watch(p, [], "--pid", str(idle.pid), "--metric", "rss_mb", "--error", "1000", expect=2), str(idle.pid), "calibrax")
 
 
+def add_run(p, name, day, value, point="p"):
+    run = {"id": name, "timestamp": f"2026-01-{day:02d}T00:00:00+00:00", "environment": {}, "commit": None, "branch": None, "metric_defs": {}, "metadata": {},
+           "points": [{"name": point, "scenario": "s", "tags": {}, "metrics": {"time": {"value": value, "lower": None, "upper": None, "samples": None}}}]}
+    p.write(f"{name}.json", json.dumps(run))
+    p.run("ingest", "--data", "store", "--input", f"{name}.json", program=CALIBRAX, expect=0)
+
+
 def a_store(p):
     for i, value in enumerate((1.0, 1.1, 9.0)):
-        run = {"id": f"r{i}", "timestamp": f"2026-01-0{i + 1}T00:00:00+00:00", "environment": {}, "commit": None, "branch": None, "metric_defs": {}, "metadata": {},
-               "points": [{"name": "p", "scenario": "s", "tags": {}, "metrics": {"time": {"value": value, "lower": None, "upper": None, "samples": None}}}]}
-        p.write(f"r{i}.json", json.dumps(run))
-        done = p.run("ingest", "--data", "store", "--input", f"r{i}.json", program=CALIBRAX)
-        equal(done.returncode, 0, done.stderr)
+        add_run(p, f"r{i}", i + 1, value)
     done = watch(p, [], "--data", "store", "--metric", "time", "--error", "5", "--for", "0", "--json", expect=1)
     equal([a["value"] for a in alerts(done.stdout)], [9.0], "the last run")
     has(done.stderr, "3 values")
     has(watch(p, [], "--data", "store", "--metric", "space", "--error", "5", "--for", "0", expect=2).stderr, "no value of 'space'")
+
+
+def a_store_that_grows(p):
+    """Each run once, also of those with one time; a second series is a fault, however late it comes."""
+    add_run(p, "a", 1, 9.0)
+    child = subprocess.Popen([CALIBRAX, "watch", "--data", "store", "--metric", "time", "--error", "5", "--repeat", "0.000001", "--interval", "0.05", "--json"],
+                             cwd=p.path, env=p.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    seen = [json.loads(child.stdout.readline())["value"]]
+    for name, day, value in (("c", 2, 10.0), ("b", 2, 11.0), ("d", 3, 12.0)):
+        add_run(p, name, day, value)
+        seen.append(json.loads(child.stdout.readline())["value"])
+    equal(seen, [9.0, 10.0, 11.0, 12.0], "each run once, in the order in which it came")
+    add_run(p, "e", 4, 1.0, "another")
+    _, words = child.communicate(timeout=120)
+    equal(child.returncode, 2, words)
+    has(words, "choose one with --point")
+
+
+def execution(pipeline, seconds, success=True):
+    return json.dumps({"pipeline": pipeline, "seconds": seconds, "success": success})
+
+
+def health(p):
+    lines = [execution("train", 10)] * 5 + [execution("load", 1)] * 4 + [execution("train", 14)] * 5 + [execution("load", 1, False)] * 6 + [execution("train", 9)] * 10
+    done = watch(p, lines, "--health", "--baseline", "train=10", "--window", "8", "--json", expect=1)
+    *told, summary = [json.loads(line) for line in done.stdout.splitlines()]
+    equal([(a["metric"], a["severity"]) for a in told], [("train", "warning"), ("load", "warning"), ("load", "critical"), ("train", "none")], "states that change")
+    has(told[0]["message"], "pipeline 'train' is degraded: mean duration")
+    has(told[2]["message"], "pipeline 'load' is critical: failures")
+    equal((summary["schema"], summary["version"], summary["overall"]), ("calibrax-health", 1, "critical"), "at the end")
+    equal({q["pipeline"]: (q["state"], q["executions"], q["baseline_s"]) for q in summary["pipelines"]},
+          {"train": ("healthy", 20, 10.0), "load": ("critical", 10, "NaN")}, "pipelines")
+    done = watch(p, lines[:14], "--health", "--baseline", "train=10", expect=0)
+    for part in ("warning   pipeline 'train' is degraded", "train     degraded", "load      healthy"):
+        has(done.stdout, part)
+    watch(p, lines[:14], "--health", "--baseline", "train=10", "--fail-on", "warning", expect=1)
+    watch(p, lines[:14], "--health", "--baseline", "train=10", "--degraded-slow", "1.5", "--fail-on", "warning", expect=0)
+    done = watch(p, ["what", '{"pipeline": "x"}', '{"pipeline": "x", "success": false}'], "--health", "--json", expect=0)
+    has(done.stderr, "2 lines were passed over")
+    equal(json.loads(done.stdout)["pipelines"][0]["state"], "unknown", "too few to tell")
+    has(watch(p, [], "--health", expect=2).stderr, "no execution came")
+    for args, part in ((["--metric", "x"], "leave --metric"), (["--baseline", "x"], "PIPELINE=X"), (["--baseline", "x=0"], "above 0"), (["--age", "-1"], "--age"),
+                       (["--degraded-rate", "2"], "rate")):
+        one_sentence(watch(p, [], "--health", *args, expect=2), part, "calibrax")
 
 
 def interrupted(p):
@@ -133,4 +180,4 @@ def interrupted(p):
         stream.close()
 
 
-main([json_lines, usage, receivers, webhook, a_process, a_store, interrupted])
+main([json_lines, usage, receivers, webhook, a_process, a_store, a_store_that_grows, health, interrupted])

@@ -14,6 +14,7 @@
 #include "calibrax/core/probe.h"
 #include "calibrax/core/probe_cache.h"
 #include "calibrax/core/probe_loops.h"
+#include "calibrax/core/probe_vec.h"
 #include "fail_alloc.h"
 
 static cbx_ctx *ctx;
@@ -101,6 +102,8 @@ static const char *broken_relation(const cbx_probe *p)
         if (pipe[CBX_PIPE_ADD_MAX][row] > 1.1 * pipe[CBX_PIPE_ADD][row]) return "a pair is not faster than its add";
         if (pipe[CBX_PIPE_ADD_MAX][row] > 1.1 * pipe[CBX_PIPE_MAX][row]) return "a pair is not faster than its max";
         if (pipe[CBX_PIPE_FMA_MAX][row] > 1.1 * pipe[CBX_PIPE_FMA][row]) return "a pair is not faster than its fma";
+        if (pipe[CBX_PIPE_INT_MUL][row] > 1.1 * pipe[CBX_PIPE_INT_ADD][row])
+            return "a product is not faster than a sum";
         if (pipe[CBX_PIPE_SUB_FMA][row] > 1.1 * pipe[CBX_PIPE_FMA][row]) return "a pair is not faster than its fma";
     }
     if (memory->bytes != 0 || strcmp(memory->name, "memory") != 0) return "memory is last";
@@ -133,6 +136,44 @@ static void rates_stand_in_their_relations(void **state)
     wrong = measured;
     wrong.level[0].copy_bytes_per_s = NAN;
     CHECK(broken_relation(&wrong) != NULL, "and a rate that is no number");
+}
+
+/* Products of whole numbers are put together where there is no instruction: as the language has them. */
+static void products_of_lanes(void **state)
+{
+    static const uint64_t cases[][2] = {
+        { 0, 5 }, { 3, 7 }, { 0xffffffffffffffff, 2 }, { 0x123456789abcdef0, 0xfedcba9876543211 }, { 1ull << 32, 3 },
+    };
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        uint64_t a = cases[i][0], b = cases[i][1], r[VEC_BYTES / 8];
+        uint64_t low = (uint32_t)((uint32_t)a * (uint32_t)b);
+        uint64_t high = (uint64_t)(uint32_t)((uint32_t)(a >> 32) * (uint32_t)(b >> 32)) << 32;
+        vi x = VI_SET((long long)a), y = VI_SET((long long)b), z = VI_MUL_64(x, y);
+        memcpy(r, &z, sizeof r);
+        for (size_t k = 0; k < CBX_LEN(r); k++) CHECK(r[k] == a * b, "64 bits");
+        z = VI_MUL_32(x, y);
+        memcpy(r, &z, sizeof r);
+        for (size_t k = 0; k < CBX_LEN(r); k++) CHECK(VEC_BYTES == 8 ? r[k] == low : r[k] == (high | low), "32 bits");
+    }
+}
+
+static void memory_of_a_node(void **state)
+{
+    cbx_level_rate l = { .bytes = 77 };
+    cbx_status st;
+    (void)state;
+    CHECK_STATUS(cbx_probe_measure_node(ctx, 999, &l, &err), CBX_EUNAVAILABLE, "no such node");
+    CHECK(strstr(err.message, "999") && l.bytes == 77, err.message);
+    CHECK_STATUS(cbx_probe_measure_node(ctx, -1, &l, &err), CBX_EUNAVAILABLE, "no node at all");
+    CHECK_STATUS(cbx_probe_measure_node(ctx, 1 << 20, &l, &err), CBX_EUNAVAILABLE, "beyond every mask");
+    st = cbx_probe_measure_node(ctx, 0, &l, &err);
+    if (st == CBX_EUNAVAILABLE) SKIP("this kernel binds no memory to nodes");
+    CHECK_OK(st, &err, "node 0");
+    CHECK_STR(l.name, "node 0", "name");
+    CHECK(l.bytes == 0 && l.read_bytes_per_s > 0 && l.copy_bytes_per_s > 0 && l.triad_bytes_per_s > 0 &&
+              l.triad_stream_bytes_per_s > 0,
+          "all four rates");
 }
 
 static void bounds_are_the_roofline(void **state)
@@ -321,10 +362,16 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loops_do_their_work),          cmocka_unit_test(rates_stand_in_their_relations),
-        cmocka_unit_test(bounds_are_the_roofline),      cmocka_unit_test(pipes_have_names),
-        cmocka_unit_test(json_keeps_every_bit),         cmocka_unit_test(damaged_files_are_not_used),
-        cmocka_unit_test(one_machine_is_measured_once), cmocka_unit_test(no_memory),
+        cmocka_unit_test(loops_do_their_work),
+        cmocka_unit_test(rates_stand_in_their_relations),
+        cmocka_unit_test(products_of_lanes),
+        cmocka_unit_test(memory_of_a_node),
+        cmocka_unit_test(bounds_are_the_roofline),
+        cmocka_unit_test(pipes_have_names),
+        cmocka_unit_test(json_keeps_every_bit),
+        cmocka_unit_test(damaged_files_are_not_used),
+        cmocka_unit_test(one_machine_is_measured_once),
+        cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests_name("probe", tests, set_up, tear_down);
 }

@@ -1,6 +1,7 @@
-/* Registry, adapters, and the run of a benchmark. */
+/* Registry, adapters, benchmarks of older headers and what is refused. */
 #include "check.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "calibrax/core/adapters.h"
@@ -86,131 +87,108 @@ static cbx_status register_many(cbx_ctx *ctx, void *user)
 /* --- benchmarks --- */
 
 typedef struct bench {
-    int setups, teardowns;
-    cbx_status fail_setup, fail_training, fail_evaluation, fail_targets;
+    int setups;
 } bench;
 
-static cbx_status give(cbx_status fail, cbx_values *out, const char *name, double value, cbx_err *err)
-{
-    return fail ? cbx_fail(err, fail, "planted") : cbx_values_add(out, name, value, err);
-}
-
-static cbx_status bench_setup(cbx_ctx *ctx, void *self, cbx_err *err)
-{
-    bench *b = self;
-
-    (void)ctx;
-    b->setups++;
-    return b->fail_setup ? cbx_fail(err, b->fail_setup, "planted") : CBX_OK;
-}
-
-static cbx_status bench_training(cbx_ctx *ctx, void *self, cbx_values *out, cbx_err *err)
-{
-    cbx_status st = give(((bench *)self)->fail_training, out, "loss", 0.5, err);
-
-    (void)ctx;
-    return st ? st : cbx_values_add(out, "accuracy", 0.1, err);
-}
-
-static cbx_status bench_evaluation(cbx_ctx *ctx, void *self, cbx_values *out, cbx_err *err)
+static cbx_status evaluate(cbx_ctx *ctx, void *self, cbx_values *out, cbx_err *err)
 {
     (void)ctx;
-    return give(((bench *)self)->fail_evaluation, out, "accuracy", 0.9, err);
+    (void)self;
+    return cbx_values_add(out, "accuracy", 0.9, err);
 }
 
-static cbx_status bench_targets(cbx_ctx *ctx, void *self, cbx_values *out, cbx_err *err)
+static cbx_status work(cbx_ctx *ctx, void *self, cbx_err *err)
 {
     (void)ctx;
-    return give(((bench *)self)->fail_targets, out, "accuracy", 0.95, err);
+    (void)self;
+    (void)err;
+    return CBX_OK;
 }
 
-static void bench_teardown(cbx_ctx *ctx, void *self)
+static cbx_status run_batch(cbx_ctx *ctx, void *self, const cbx_named_array *batch, size_t n, cbx_err *err)
 {
-    (void)ctx;
-    ((bench *)self)->teardowns++;
+    (void)batch;
+    (void)n;
+    return work(ctx, self, err);
 }
 
-static const cbx_benchmark_ops ops = {
-    sizeof(cbx_benchmark_ops), CBX_BENCHMARK_ABI, "resnet",      "vision", bench_setup, bench_training,
-    bench_evaluation,          bench_teardown,    bench_targets,
-};
+static const cbx_benchmark_ops ops = { sizeof(cbx_benchmark_ops), CBX_BENCHMARK_ABI, .name = "resnet",
+                                       .domain = "vision", .run_evaluation = evaluate };
 
-static double value_of(const cbx_result *r, const char *name)
+static void test_benchmarks_of_older_headers(void **in)
 {
-    const cbx_result_content *c = cbx_result_get(r);
-    cbx_point p = { .metrics = c->metrics, .nmetrics = c->nmetrics };
-
-    CHECK(cbx_point_metric(&p, name) != NULL, name);
-    return cbx_point_metric(&p, name)->value;
-}
-
-static void test_a_benchmark_is_run(void **in)
-{
-    state *s = *in;
-    bench b = { 0 };
-    cbx_result *r = NULL;
+    /* what a program compiled against abi 1 hands over: nothing lies behind targets */
+    struct {
+        cbx_benchmark_ops ops;
+        unsigned char behind[64];
+    } old = { .ops = ops };
+    size_t size = offsetof(cbx_benchmark_ops, metric_defs);
+    cbx_benchmark_ops now;
     cbx_err err = CBX_ERR_INIT;
 
-    CHECK_OK(cbx_benchmark_run(s->ctx, &ops, &b, &r, &err), &err, "run");
-    CHECK(b.setups == 1 && b.teardowns == 1, "set up and torn down");
-    CHECK(value_of(r, "loss") == 0.5 && value_of(r, "accuracy") == 0.9,
-          "evaluation replaces what training gave by the same name");
-    CHECK(value_of(r, "training_seconds") >= 0 && value_of(r, "evaluation_seconds") >= 0, "both are timed");
-    CHECK(cbx_json_get_double(cbx_json_get(cbx_result_get(r)->metadata, "targets"), "accuracy", 0) == 0.95, "targets");
-    CHECK_STR(cbx_result_get(r)->domain, "vision", "domain");
-    cbx_result_free(r);
+    (void)in;
+    memset((unsigned char *)&old + size, 0xAB, sizeof old - size);
+    old.ops.abi = 1;
+    old.ops.struct_size = (uint32_t)size;
+    CHECK_OK(cbx_benchmark_ops_read(&old.ops, &now, &err), &err, "abi 1");
+    CHECK(now.abi == CBX_BENCHMARK_ABI && now.struct_size == sizeof now, "in today's form");
+    CHECK(!now.metric_defs && !now.nmetric_defs && !now.work && !now.dataset && !now.run_batch,
+          "what it lacks is NULL");
+    CHECK(now.run_evaluation == evaluate, "what it has stays");
+    CHECK_STR(now.domain, "vision", "text");
 }
 
-static void test_a_failing_benchmark_is_torn_down(void **in)
+static void test_benchmarks_that_are_refused(void **in)
 {
-    static const struct {
-        bench b;
-        const char *why;
+    static const cbx_dataset_ops hollow = { sizeof hollow, CBX_DATASET_ABI, "hollow", NULL, NULL, NULL };
+    static const cbx_dataset_ops other = { sizeof other, 9, "other", NULL, NULL, NULL };
+    const struct {
+        cbx_benchmark_ops ops;
+        cbx_status status;
+        const char *message;
     } cases[] = {
-        { { .fail_setup = CBX_EIO }, "setup" },
-        { { .fail_training = CBX_EDOM }, "training" },
-        { { .fail_evaluation = CBX_ETIMEOUT }, "evaluation" },
-        { { .fail_targets = CBX_ENOENT }, "targets" },
+        { { sizeof ops, 9, "b" }, CBX_EVERSION, "a benchmark of abi 9, not 2: compile it against this library" },
+        { { 16, CBX_BENCHMARK_ABI, "b" }, CBX_EINVAL, "a benchmark of 16 bytes" },
+        { { sizeof ops, 2, "b", "" }, CBX_EINVAL, "benchmark 'b' has neither training nor work nor evaluation" },
+        { { sizeof ops, 2, "", "", .work = work }, CBX_EINVAL, "a benchmark has no name" },
+        { { sizeof ops, 2, "b", "", .work = work, .run_batch = run_batch, .dataset = &hollow },
+          CBX_EINVAL,
+          "both work and run_batch" },
+        { { sizeof ops, 2, "b", "", .run_batch = run_batch }, CBX_EINVAL, "no dataset" },
+        { { sizeof ops, 2, "b", "", .run_batch = run_batch, .dataset = &hollow }, CBX_EINVAL, "lacks length or get" },
+        { { sizeof ops, 2, "b", "", .run_batch = run_batch, .dataset = &other }, CBX_EVERSION, "a dataset of abi 9" },
+        { { sizeof ops, 2, "b", "", .work = work, .nmetric_defs = 1 },
+          CBX_EINVAL,
+          "definitions that it does not have" },
     };
-    static const cbx_status wanted[] = { CBX_EIO, CBX_EDOM, CBX_ETIMEOUT, CBX_ENOENT };
-    state *s = *in;
+    cbx_benchmark_ops now;
+    cbx_err err = CBX_ERR_INIT;
 
+    (void)in;
+    CHECK_STATUS(cbx_benchmark_ops_read(NULL, &now, &err), CBX_EINVAL, "none");
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        bench b = cases[i].b;
-        cbx_result *r = NULL;
-        cbx_err err = CBX_ERR_INIT;
-        CHECK_STATUS(cbx_benchmark_run(s->ctx, &ops, &b, &r, &err), wanted[i], cases[i].why);
-        CHECK_STR(err.message, "planted", "its own words");
-        CHECK(b.teardowns == 1 && r == NULL, cases[i].why);
+        CHECK_STATUS(cbx_benchmark_ops_read(&cases[i].ops, &now, &err), cases[i].status, cases[i].message);
+        CHECK(strstr(err.message, cases[i].message) != NULL, err.message);
     }
 }
 
-static void test_protocols_of_another_version_are_refused(void **in)
+static cbx_status fill_values(cbx_ctx *ctx, void *user)
 {
-    state *s = *in;
-    cbx_benchmark_ops other = ops;
-    cbx_result *r = NULL;
-    cbx_err err = CBX_ERR_INIT;
-
-    CHECK_STATUS(cbx_benchmark_run(s->ctx, NULL, NULL, &r, &err), CBX_EINVAL, "none");
-    other.abi = 9;
-    CHECK_STATUS(cbx_benchmark_run(s->ctx, &other, NULL, &r, &err), CBX_EVERSION, "another abi");
-    other = ops;
-    other.struct_size = 16;
-    CHECK_STATUS(cbx_benchmark_run(s->ctx, &other, NULL, &r, &err), CBX_EINVAL, "too small");
-    other = ops;
-    other.run_evaluation = NULL;
-    CHECK_STATUS(cbx_benchmark_run(s->ctx, &other, NULL, &r, &err), CBX_EINVAL, "nothing to run");
-}
-
-static cbx_status run_it(cbx_ctx *ctx, void *user)
-{
-    bench b = { 0 };
-    cbx_result *r = NULL;
-    cbx_status st = cbx_benchmark_run(ctx, &ops, &b, &r, NULL);
+    cbx_values *v = NULL;
+    cbx_status st = cbx_values_create(ctx, &v, NULL);
+    size_t n = 0;
 
     (void)user;
-    cbx_result_free(r);
+    for (int i = 0; i < 40 && !st; i++) {
+        char name[3] = { (char)('a' + i % 20), (char)('a' + i / 20), 0 };
+        st = cbx_values_add(v, name, i, NULL);
+    }
+    if (!st) st = cbx_values_add(v, "aa", 77, NULL);
+    if (!st) {
+        const cbx_named_metric *items = cbx_values_items(v, &n);
+        CHECK(n == 40 && items[0].metric.value == 77 && items[39].metric.value == 39, "in order, the last value stays");
+    }
+    cbx_values_free(v);
     return st;
 }
 
@@ -286,16 +264,15 @@ static void test_every_allocation_may_fail(void **in)
 {
     (void)in;
     CHECK_GT(cbx_test_fail_each(register_many, NULL, "registry"), 20, "allocations were made to fail");
-    CHECK_GT(cbx_test_fail_each(run_it, NULL, "cbx_benchmark_run"), 3, "allocations were made to fail");
+    CHECK_GT(cbx_test_fail_each(fill_values, NULL, "cbx_values_add"), 3, "allocations were made to fail");
 }
 
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_registry, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_benchmark_is_run, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_failing_benchmark_is_torn_down, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_protocols_of_another_version_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_benchmarks_of_older_headers, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_benchmarks_that_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_adapters, setup, teardown),
         cmocka_unit_test_setup_teardown(test_every_allocation_may_fail, setup, teardown),
     };

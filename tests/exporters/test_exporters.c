@@ -190,6 +190,7 @@ static void names(void **in)
 
 typedef struct attempt {
     const char *format, *folder;
+    const char *const *plots; /* six; NULL: none asked for */
 } attempt;
 
 static cbx_status try_export(cbx_ctx *ctx, void *user)
@@ -203,6 +204,8 @@ static cbx_status try_export(cbx_ctx *ctx, void *user)
 
     o.folder = a->folder;
     o.replace = true;
+    o.plots = a->plots;
+    o.nplots = a->plots ? 6 : 0;
     if (!st) st = cbx_export_runs(ctx, cbx_exporter_find(a->format), list, 2, &o, &r, NULL);
     if (!st) cbx_export_report_clear(&r);
     if (!st && cbx_exporter_find(a->format)->export_analysis) {
@@ -216,10 +219,11 @@ static cbx_status try_export(cbx_ctx *ctx, void *user)
 static void memory_runs_out(void **in)
 {
     state *s = *in;
-    static const char *const formats[] = { "latex", "html", "csv", "markdown", "svg", "asv" };
+    static const char *const formats[] = { "latex", "html", "csv", "markdown", "svg", "asv", "svg" };
+    static const char *const plots[] = { "line", "bar", "box", "violin", "heat", "pareto" };
 
     for (size_t i = 0; i < CBX_LEN(formats); i++) {
-        attempt a = { formats[i], s->folder };
+        attempt a = { formats[i], s->folder, i + 1 == CBX_LEN(formats) ? plots : NULL };
         CHECK_GT(cbx_test_fail_each(try_export, &a, formats[i]), 5, formats[i]);
     }
 }

@@ -93,7 +93,7 @@ static cbx_status pareto(cbx_plot *p, cbx_err *err)
     const bool on[] = { true, true, true, false, false, false };
     const char *const names[] = { "tiny", "small", "exact", "c", "d", "e" };
 
-    return cbx_plot_pareto(p, x, y, on, names, 6, err);
+    return cbx_plot_pareto(p, x, y, on, names, 6, false, err);
 }
 
 static cbx_status heat(cbx_plot *p, cbx_err *err)

@@ -207,7 +207,7 @@ static cbx_status everything(cbx_ctx *ctx, void *user)
     if (!st) st = cbx_plot_bars(p, &b, NULL);
     if (!st) st = cbx_plot_boxes(p, 1, &box, NULL);
     if (!st) st = cbx_plot_violin(p, 2, y, 4, NULL);
-    if (!st) st = cbx_plot_pareto(p, y, y, on, names, 4, NULL);
+    if (!st) st = cbx_plot_pareto(p, y, y, on, names, 4, true, NULL);
     if (!st) st = cbx_plot_draw(p, *(cbx_plot_format *)user, &text, NULL);
     o.x = o.y = CBX_PLOT_CATEGORIES;
     if (!st) st = cbx_plot_create(ctx, &o, &heat, NULL);

@@ -109,6 +109,39 @@ static void undecided(void **state)
     cbx_ctx_free(ctx);
 }
 
+/* docs/profiling.md has these figures: n log n over a factor of 16, 8 points, log-normal noise. */
+static void how_often(void **state)
+{
+    static const struct {
+        double noise, least_decided, most_wrong;
+    } cases[] = { { 0.07, 0.85, 0.04 }, { 0.19, 0.05, 0.06 } };
+    enum { SERIES = 400, N = 8 };
+    cbx_complexity_opts o = CBX_COMPLEXITY_OPTS_INIT;
+    cbx_ctx *ctx = context();
+    cbx_err err = CBX_ERR_INIT;
+    (void)state;
+    o.resamples = 2;
+    for (size_t k = 0; k < CBX_LEN(cases); k++) {
+        cbx_rng rng = cbx_rng_make(20, k);
+        double decided = 0, wrong = 0;
+        for (int i = 0; i < SERIES; i++) {
+            double x[N], y[N];
+            cbx_complexity_report r;
+            for (int j = 0; j < N; j++) {
+                x[j] = 1000 * pow(16, j / (N - 1.0));
+                y[j] = n_log_n(x[j]) * exp(cases[k].noise * cbx_rng_normal(&rng));
+            }
+            CHECK_OK(cbx_complexity_of_points(ctx, x, y, N, &o, &r, &err), &err, "a series");
+            decided += r.decided;
+            wrong += r.decided && (r.is_power || r.growth.order != CBX_COMPLEXITY_N_LOG_N);
+        }
+        print_message("# noise %.2f: %.3f decided, %.3f wrong\n", cases[k].noise, decided / SERIES, wrong / SERIES);
+        CHECK_LE(cases[k].least_decided, decided / SERIES, "power");
+        CHECK_LE(wrong / SERIES, cases[k].most_wrong, "false decisions");
+    }
+    cbx_ctx_free(ctx);
+}
+
 /* The clock moves only where work is done: a call of size n takes n^2 + 5000 ns. */
 static uint64_t now_ns;
 static size_t torn_down;
@@ -229,11 +262,8 @@ static void memory_that_runs_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(orders),
-        cmocka_unit_test(undecided),
-        cmocka_unit_test(measured),
-        cmocka_unit_test(models),
-        cmocka_unit_test(memory_that_runs_out),
+        cmocka_unit_test(orders),   cmocka_unit_test(undecided), cmocka_unit_test(how_often),
+        cmocka_unit_test(measured), cmocka_unit_test(models),    cmocka_unit_test(memory_that_runs_out),
     };
     return cmocka_run_group_tests_name("profiling/complexity", tests, NULL, NULL);
 }

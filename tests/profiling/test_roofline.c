@@ -3,8 +3,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "calibrax/profiling/roofline.h"
+#include "fail_alloc.h"
 
 #define CLOSE(a, b, why) CHECK_LE(fabs((a) - (b)), 1e-9 * fabs(b), why)
 
@@ -26,7 +28,8 @@ static void data_sheets(void **state)
         { "TPU v5", "tpu_v5p", 166.0 },
         { "TPU v6e", "tpu_v6e", 560.4 },
         { "NVIDIA H200", "h200", 206.1 },
-        { "b200", "b200", 281.3 },
+        { "b200", "b200", 292.2 },
+        { "NVIDIA H200 NVL", "h200_nvl", 174.1 },
     };
     cbx_hardware h, first;
     cbx_err err = CBX_ERR_INIT;
@@ -73,6 +76,83 @@ static void cpus_by_formula(void **state)
     CHECK_STATUS(cbx_hardware_of_cpu(&m, NAN, &h, &err), CBX_EINVAL, "no clock");
     m.cores = 0;
     CHECK_STATUS(cbx_hardware_of_cpu(&m, 3e9, &h, &err), CBX_EINVAL, "no cores");
+}
+
+/* ---- detection ---- */
+
+static void put_file(const char *root, const char *device, const char *name, const char *text)
+{
+    char path[512];
+    FILE *f;
+    snprintf(path, sizeof path, "%s/sys/bus/pci/devices/%s", root, device);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/sys/bus/pci/devices/%s/%s", root, device, name);
+    f = fopen(path, "w");
+    CHECK(f != NULL, path);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void put_device(const char *root, const char *device, const char *vendor, const char *id, const char *class)
+{
+    put_file(root, device, "vendor", vendor);
+    put_file(root, device, "device", id);
+    put_file(root, device, "class", class);
+}
+
+static void put_folders(const char *root, const char *const *parts, size_t n)
+{
+    char path[512];
+    size_t used = (size_t)snprintf(path, sizeof path, "%s", root);
+    for (size_t i = 0; i < n; i++) {
+        used += (size_t)snprintf(path + used, sizeof path - used, "/%s", parts[i]);
+        mkdir(path, 0700);
+    }
+}
+
+static void detection(void **state)
+{
+    static const char *const pci[] = { "sys", "bus", "pci", "devices" }, *const driver[] = { "proc", "driver", "nvidia",
+                                                                                             "gpus", "0000:01:00.0" };
+    cbx_ctx *ctx = NULL;
+    cbx_hardware h;
+    size_t count = 77;
+    char root[64], path[512];
+    FILE *f;
+    cbx_err err = CBX_ERR_INIT;
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
+    cbx_test_folder(root);
+    CHECK_STATUS(cbx_hardware_detect(ctx, root, &h, &count, &err), CBX_ENOENT, "an empty machine");
+    put_folders(root, pci, CBX_LEN(pci));
+    put_device(root, "0000:00:01.0", "0x8086\n", "0x1234\n", "0x030000\n");
+    put_device(root, "0000:00:02.0", "0x10de\n", "0x1f82\n", "0x030000\n");
+    CHECK_STATUS(cbx_hardware_detect(ctx, root, &h, &count, &err), CBX_ENOENT, "display adapters of others");
+    CHECK_INT(count, 77, "untouched");
+    put_device(root, "0000:00:03.0", "0x10de\n", "0x2335\n", "0x030200\n");
+    put_device(root, "0000:00:04.0", "0x10de\n", "0x2335\n", "0x030200\n");
+    CHECK_OK(cbx_hardware_detect(ctx, root, &h, &count, &err), &err, "two of a kind");
+    CHECK_STR(h.name, "h200", "by PCI number");
+    CHECK_INT(count, 2, "two");
+    put_device(root, "0000:00:05.0", "0x1ae0\n", "0x0063\n", "0xff0000\n");
+    CHECK_STATUS(cbx_hardware_detect(ctx, root, &h, NULL, &err), CBX_EUNAVAILABLE, "and a TPU");
+    CHECK(strstr(err.message, "several kinds") && strstr(err.message, "tpu_v5e"), err.message);
+    put_device(root, "0000:00:06.0", "0x1002\n", "0xffff\n", "0x120000\n");
+    CHECK_STATUS(cbx_hardware_detect(ctx, root, &h, NULL, &err), CBX_EUNAVAILABLE, "and a stranger");
+    CHECK(strstr(err.message, "'1002:ffff'") != NULL, err.message);
+    put_folders(root, driver, CBX_LEN(driver));
+    snprintf(path, sizeof path, "%s/proc/driver/nvidia/gpus/0000:01:00.0/information", root);
+    f = fopen(path, "w");
+    fputs("Model: \t\t NVIDIA L40S\nIRQ:   \t\t 18\n", f);
+    fclose(f);
+    snprintf(path, sizeof path, "%s/proc/cpuinfo", root);
+    f = fopen(path, "w");
+    fputs("processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: A CPU\n", f);
+    fclose(f);
+    CHECK_OK(cbx_hardware_detect(ctx, root, &h, &count, &err), &err, "the driver knows better");
+    CHECK(strcmp(h.name, "l40s") == 0 && count == 1, "by its name");
+    cbx_test_folder_remove(root);
+    cbx_ctx_free(ctx);
 }
 
 /* 10 Gflop/s; L1 of 32 KiB at 100 GB/s, memory at 5 GB/s: ridges at 0.1 and 2 flop/byte. */
@@ -148,6 +228,7 @@ static void sheets_as_roofs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(data_sheets), cmocka_unit_test(cpus_by_formula),
-                                        cmocka_unit_test(places), cmocka_unit_test(sheets_as_roofs) };
+                                        cmocka_unit_test(places), cmocka_unit_test(detection),
+                                        cmocka_unit_test(sheets_as_roofs) };
     return cmocka_run_group_tests_name("profiling/roofline", tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ import providers
 from protocol import VERSION, Channel, ParentGone, WorkerError, one_line, violation
 
 # Cause of an exception that tells nothing better, by the phase in which it was raised.
-CAUSE_OF_PHASE = {"import": "import_failed", "compile": "compile_error"}
+CAUSE_OF_PHASE = {"import": "import_failed", "compile": "compile_error", "oracle": "oracle_failed"}
 
 
 def timed_calls(call: Callable[..., Any], inputs: list[Any], iterations: int) -> tuple[int, Any]:
@@ -41,7 +41,7 @@ def timed_calls(call: Callable[..., Any], inputs: list[Any], iterations: int) ->
 
 
 class Session:
-    """One attempt, message by message: load, compile, epoch..., inputs, outputs, bye.  Each method answers with a reply's members."""
+    """One attempt, message by message: load, compile, epoch..., inputs, outputs, bye; or load, oracle, bye.  Each method answers with a reply's members."""
 
     def __init__(self, channel: Channel, provider: providers.Provider) -> None:
         self._channel = channel
@@ -49,10 +49,14 @@ class Session:
         self._sets: dict[int, list[Any]] = {}
         self._outputs: list[int] = []
         self._case: cases.Case | None = None
+        self._baseline: cases.Baseline | None = None
+        self._point: dict[str, Any] = {}
         self._function: Callable[..., Any] | None = None
         self._call: Callable[..., Any] | None = None
         self._result: Any = None
         self._heap_pad = bytearray()
+        self._is_oracle = False
+        self._tolerances = (0.0, 0.0)
 
     def load(self, message: dict[str, Any]) -> dict[str, Any]:
         if self._function:
@@ -60,29 +64,65 @@ class Session:
         arrays, outputs = _names(message, "arrays"), message.get("outputs")
         if not isinstance(outputs, list):
             raise violation("load has no list of outputs")
-        descriptors = self._channel.take_descriptors(len(arrays) + len(outputs))
-        case = cases.find(_text(message, "case"))
-        baseline = case.baseline(_text(message, "baseline"), self._provider.name)
+        files = len(outputs) if "baseline" in message else 2 * len(outputs)
+        descriptors = self._channel.take_descriptors(len(arrays) + files)
+        case, baseline = self._find(message)
         if tuple(outputs) != case.outputs:
             raise violation(f"case '{case.name}' has the outputs {', '.join(case.outputs)}")
 
         # A layout factor drawn by the parent: it shifts where the arrays below land.
         self._heap_pad = bytearray(_count(message, "heap_pad", 0))
-        self._provider.open(_text(message, "platform"), _count(message, "threads", self._provider.threads))
-        self._sets = self._read_inputs(case, arrays, descriptors)
-        if 0 not in self._sets:
-            raise violation("load has no input set 0")
-        self._case = case
-        self._outputs = descriptors[len(arrays) :]
+        platform = _text({"platform": "cpu", **message}, "platform")  # an oracle is told of none
+        self._provider.open(platform, _count(message, "threads", self._provider.threads))
         point = message.get("point")
         if not isinstance(point, dict):
             raise violation("load has no point")
+        self._case, self._baseline, self._point = case, baseline, point
+        self._sets = self._read_inputs(arrays, descriptors)
+        if 0 not in self._sets:
+            raise violation("load has no input set 0")
+        self._outputs = descriptors[len(arrays) :]
         self._function = baseline.prepare(self._provider, point, *self._sets[0])
         return {"op": "loaded"}
 
+    def _find(self, message: dict[str, Any]) -> tuple[cases.Case, cases.Baseline]:
+        """Of the tables here, or of the message's own definition, which the oracle always has."""
+        definition, name = message.get("definition"), _text(message, "case")
+        if definition is None:
+            case = cases.find(name)
+            return case, case.baseline(_text(message, "baseline"), self._provider.name)
+        if not isinstance(definition, dict):
+            raise violation("the definition is no object")
+        from cases import declared
+
+        case = declared.case_of(name, self._provider.name, definition)
+        self._tolerances = declared.tolerances(definition)
+        self._is_oracle = "baseline" not in message
+        return case, case.baselines[""]
+
+    def oracle(self, _: dict[str, Any]) -> dict[str, Any]:
+        """The answer in float64 (bool for bool), and what a right baseline may be off by: atol + rtol |answer|."""
+        if not self._is_oracle or not self._function:
+            raise violation("oracle comes after a load without baseline")
+        import numpy
+
+        rtol, atol = self._tolerances
+        results = self._function(*self._sets[0])
+        results = results if isinstance(results, tuple) else (results,)
+        if len(results) * 2 != len(self._outputs):
+            raise WorkerError("oracle_failed", f"the reference returned {len(results)} outputs")
+        for number, result in enumerate(results):
+            answer = numpy.asarray(self._provider.to_host(result))
+            answer = answer if answer.dtype == bool else answer.astype(numpy.float64)
+            with numpy.errstate(all="ignore"):
+                bound = numpy.where(numpy.isfinite(answer), atol + rtol * numpy.abs(answer), 0).astype(numpy.float64)
+            providers.write_npy(self._outputs[2 * number], answer)
+            providers.write_npy(self._outputs[2 * number + 1], bound)
+        return {"op": "oracle"}
+
     def compile(self, _: dict[str, Any]) -> dict[str, Any]:
-        if not self._function or self._call:
-            raise violation("compile comes once, after load")
+        if not self._function or self._call or self._is_oracle:
+            raise violation("compile comes once, after the load of a baseline")
         start = time.perf_counter_ns()
         self._call, compile_ns = self._provider.compile(self._function, self._sets[0])
         self._result = self._call(*self._sets[0])
@@ -111,7 +151,7 @@ class Session:
             raise violation("inputs names no set that is there, nor the next one")
         descriptors = self._channel.take_descriptors(len(arrays))
         self._sets.pop(number, None)
-        self._sets.update(self._read_inputs(self._case, arrays, descriptors))
+        self._sets.update(self._read_inputs(arrays, descriptors))
         return {"op": "inputs"}
 
     def outputs(self, _: dict[str, Any]) -> dict[str, Any]:
@@ -125,19 +165,22 @@ class Session:
     def bye(self, _: dict[str, Any]) -> dict[str, Any]:
         return {"op": "bye", "device_peak_bytes": self._provider.device_peak_bytes()}
 
-    def _read_inputs(
-        self, case: cases.Case, arrays: list[tuple[str, int]], descriptors: list[int]
-    ) -> dict[int, list[Any]]:
-        """Every input set as the framework's own arrays, in the case's order; resident before any clock runs."""
-        sets: dict[int, dict[str, Any]] = {}
+    def _read_inputs(self, arrays: list[tuple[str, int]], descriptors: list[int]) -> dict[int, list[Any]]:
+        """Every input set as the baseline's arguments, in the case's order; resident before any clock runs."""
+        assert self._case and self._baseline
+        names, arrange, sets = self._case.inputs, self._baseline.arrange, {}
+        convert = providers.read_npy if arrange else lambda fd: self._provider.array(providers.read_npy(fd))
         for (name, number), descriptor in zip(arrays, descriptors):
-            sets.setdefault(number, {})[name] = self._provider.array(providers.read_npy(descriptor))
+            sets.setdefault(number, {})[name] = convert(descriptor)
             os.close(descriptor)
         for number, members in sets.items():
-            if set(members) != set(case.inputs):
-                raise violation(f"input set {number} is not {', '.join(case.inputs)}")
+            if set(members) != set(names):
+                raise violation(f"input set {number} is not {', '.join(names)}")
+            sets[number] = [members.pop(name) for name in names]
+            if arrange:
+                sets[number] = list(arrange(self._provider, self._point, *sets[number]))
         self._provider.synchronize()
-        return {number: [members[name] for name in case.inputs] for number, members in sets.items()}
+        return sets
 
 
 def _text(message: dict[str, Any], key: str) -> str:
@@ -190,6 +233,7 @@ def serve(channel: Channel, framework: str, platform: str | None) -> int:
             "epoch": session.epoch,
             "inputs": session.inputs,
             "outputs": session.outputs,
+            "oracle": session.oracle,
             "bye": session.bye,
         }
         gc.disable()  # a collection inside an epoch would be timed

@@ -4,9 +4,11 @@
 #include "calibrax/array/kernels/semiring.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/base/clock.h"
 
 static const cbx_semiring semirings[CBX_ALGEBRA_COUNT] = {
     [CBX_ALGEBRA_REAL] = { CBX_ALGEBRA_REAL, "real", "a * b", "acc + t", "", 0, 0, true, 0, "NaN",
@@ -40,6 +42,7 @@ const cbx_semiring *cbx_semiring_find(const char *name)
 
 bool cbx_semiring_takes(const cbx_semiring *s, cbx_dtype dtype)
 {
+    if (s->functions) return dtype == s->functions->dtype;
     return s->id == CBX_ALGEBRA_BOOLEAN ? dtype == CBX_BOOL : dtype == CBX_F32 || dtype == CBX_F64;
 }
 
@@ -81,7 +84,70 @@ cbx_isa cbx_isa_best(void)
     return (cbx_isa)isa;
 }
 
-static cbx_status choose_kernel(const cbx_matmul *p, const cbx__semiring_kernel **out, cbx_err *err)
+const cbx__semiring_kernel *cbx__semiring_best(void) { return isas[cbx_isa_best()].kernel; }
+
+cbx_status cbx_semiring_define(const char *name, const cbx_semiring_functions *f, cbx_semiring *out, cbx_err *err)
+{
+    if (!name || !f || !f->start || !f->step || !f->finish)
+        return cbx_fail(err, CBX_EINVAL, "algebra '%s' lacks a function: it needs start, step and finish",
+                        name ? name : "?");
+    if ((unsigned)f->dtype >= CBX_DTYPE_COUNT)
+        return cbx_fail(err, CBX_EDTYPE, "algebra '%s' has no dtype: %d is none", name, (int)f->dtype);
+    if (f->state_bytes < cbx_dtype_size(f->dtype) || f->state_bytes > 256)
+        return cbx_fail(err, CBX_EINVAL, "a state of algebra '%s' has %zu bytes, not %zu to 256", name, f->state_bytes,
+                        cbx_dtype_size(f->dtype));
+    *out = (cbx_semiring){ .id = CBX_ALGEBRA_USER,
+                           .name = name,
+                           .combine = "a function",
+                           .update = "a function",
+                           .finalize = "a function",
+                           .nan_rule = "as its functions say",
+                           .plus_inf_rule = "as its functions say",
+                           .minus_inf_rule = "as its functions say",
+                           .functions = f };
+    return CBX_OK;
+}
+
+/* --- which addition --- */
+
+/* Seconds that some register tiles take, the least of a few trials. */
+static uint64_t rehearsal_ns(const cbx__semiring_kernel *kernel, cbx_dtype dtype, bool add_by_fma)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (int trial = 0; trial < 8; trial++) {
+        const uint64_t from = cbx_clock_ns();
+        kernel->rehearse(dtype, add_by_fma, 40);
+        const uint64_t t = cbx_clock_ns() - from;
+        least = t < least ? t : least;
+    }
+    return least;
+}
+
+/* Where add and max share pipes and multiplication has others, a sum as a * 1 + b is free.  Measured once a process (about a
+ * millisecond), by whoever comes first; the bits are the same either way. */
+static bool adds_by_fma(const cbx__semiring_kernel *kernel, cbx_isa isa, cbx_dtype dtype)
+{
+    enum { UNKNOWN, PLAIN, BY_FMA };
+    static atomic_int known[CBX_ISA_COUNT][2];
+    atomic_int *mine = &known[isa][dtype == CBX_F64];
+    int way = atomic_load_explicit(mine, memory_order_relaxed);
+
+    if (!kernel->has_fma) return false;
+    if (way == UNKNOWN) {
+        way = rehearsal_ns(kernel, dtype, true) < rehearsal_ns(kernel, dtype, false) * 95 / 100 ? BY_FMA : PLAIN;
+        atomic_store_explicit(mine, way, memory_order_relaxed);
+    }
+    return way == BY_FMA;
+}
+
+/* --- checks --- */
+
+/* Products of fewer steps are done before a second thread has come. */
+#define FEW_STEPS 1e6
+#define FEW_BITS  3e7
+
+static cbx_status check_algebra(const cbx_matmul *p, cbx_err *err)
 {
     if (p->struct_size != sizeof *p)
         return cbx_fail(err, CBX_EINVAL, "cbx_matmul has %u bytes, not %zu: start from CBX_MATMUL_INIT", p->struct_size,
@@ -89,55 +155,171 @@ static cbx_status choose_kernel(const cbx_matmul *p, const cbx__semiring_kernel 
     if (!p->semiring) return cbx_fail(err, CBX_EINVAL, "a product needs a semiring: take one from cbx_semiring_find");
     if (!cbx_semiring_takes(p->semiring, p->dtype))
         return cbx_fail(err, CBX_EDTYPE, "algebra '%s' does not take %s", p->semiring->name, cbx_dtype_name(p->dtype));
+    if (p->raw && p->semiring->id != CBX_ALGEBRA_EUCLIDEAN)
+        return cbx_fail(err, CBX_EINVAL, "algebra '%s' has no raw form: only euclidean has", p->semiring->name);
+    if (p->d && p->semiring->functions)
+        return cbx_fail(err, CBX_EINVAL, "algebra '%s', given by functions, cannot be merged with D",
+                        p->semiring->name);
+    return CBX_OK;
+}
+
+/* Bytes of memory that a matrix reaches over, from `low` on; overflow if no memory can hold it. */
+typedef struct reach {
+    const char *name;
+    intptr_t low, high;
+} reach;
+
+static bool reach_of(const char *name, const void *x, size_t rows, size_t columns, ptrdiff_t across, ptrdiff_t along,
+                     size_t size, reach *out)
+{
+    ptrdiff_t down = 0, right = 0;
+
+    *out = (reach){ name, (intptr_t)x, (intptr_t)x };
+    if (!x || rows == 0 || columns == 0) return true;
+    if (rows > PTRDIFF_MAX || columns > PTRDIFF_MAX || __builtin_mul_overflow((ptrdiff_t)rows - 1, across, &down) ||
+        __builtin_mul_overflow(down, (ptrdiff_t)size, &down) ||
+        __builtin_mul_overflow((ptrdiff_t)columns - 1, along, &right) ||
+        __builtin_mul_overflow(right, (ptrdiff_t)size, &right))
+        return false;
+    return !__builtin_add_overflow(out->low, down < 0 ? down : 0, &out->low) &&
+           !__builtin_add_overflow(out->low, right < 0 ? right : 0, &out->low) &&
+           !__builtin_add_overflow(out->high, (down > 0 ? down : 0), &out->high) &&
+           !__builtin_add_overflow(out->high, (right > 0 ? right : 0) + (ptrdiff_t)size, &out->high);
+}
+
+/* No two elements of C in one place: one stride steps over all that the other spans. */
+static bool is_distinct(const cbx_matmul *p)
+{
+    const size_t down = (size_t)(p->ldc < 0 ? -p->ldc : p->ldc),
+                 right = (size_t)(p->c_step < 0 ? -p->c_step : p->c_step);
+
+    if (p->m <= 1 && p->n <= 1) return true;
+    if (p->m <= 1) return right > 0;
+    if (p->n <= 1) return down > 0;
+    return (right > 0 && down / right >= p->n) || (down > 0 && right / down >= p->m);
+}
+
+static cbx_status check_memory(const cbx_matmul *p, cbx_err *err)
+{
+    const size_t size = cbx_dtype_size(p->dtype);
+    reach c, other[5];
+
+    if (!is_distinct(p))
+        return cbx_fail(err, CBX_EINVAL, "elements of C coincide: strides ldc %td, c_step %td for m=%zu n=%zu", p->ldc,
+                        p->c_step, p->m, p->n);
+    if (!reach_of("C", p->c, p->m, p->n, p->ldc, p->c_step, size, &c) ||
+        !reach_of("A", p->a, p->m, p->k, p->lda, p->a_step, size, &other[0]) ||
+        !reach_of("B", p->b, p->k, p->n, p->ldb, p->b_step, size, &other[1]) ||
+        !reach_of("D", p->d, p->m, p->n, p->ldd, p->d_step, size, &other[2]) ||
+        !reach_of("the mask", p->mask, p->m, p->n, p->ldm, p->m_step, 1, &other[3]) ||
+        !reach_of("the workspace", p->workspace, 1, p->workspace_bytes, 0, 1, 1, &other[4]))
+        return cbx_fail(err, CBX_EOVERFLOW, "an operand of m=%zu k=%zu n=%zu is larger than memory can be", p->m, p->k,
+                        p->n);
+    for (size_t i = 0; i < CBX_LEN(other); i++)
+        if (c.low < other[i].high && other[i].low < c.high)
+            return cbx_fail(err, CBX_EINVAL, "C overlaps %s: give it memory of its own", other[i].name);
+    return CBX_OK;
+}
+
+static cbx_status plan_of(const cbx_matmul *p, cbx__semiring_plan *plan, const cbx__semiring_kernel **kernel,
+                          cbx_err *err)
+{
     const cbx_isa isa = p->isa == CBX_ISA_COUNT ? cbx_isa_best() : p->isa;
+    const cbx_status st = check_algebra(p, err);
+    size_t a, b;
+
+    if (st) return st;
     if (!cbx_isa_available(isa))
         return cbx_fail(err, CBX_EINVAL, "instruction set '%s' is not available on this machine", cbx_isa_name(isa));
-    *out = isas[isa].kernel;
+    if (__builtin_mul_overflow(p->m, p->k, &a) || __builtin_mul_overflow(p->k, p->n, &b) || a > SIZE_MAX / 256 ||
+        b > SIZE_MAX / 256)
+        return cbx_fail(err, CBX_EOVERFLOW, "an operand of m=%zu k=%zu n=%zu is larger than memory can be", p->m, p->k,
+                        p->n);
+    *plan = (cbx__semiring_plan){ .p = p, .threads = p->threads > 0 ? p->threads : cbx__omp_threads() };
+    if (plan->threads > 1024) plan->threads = 1024;
+    if ((double)a * (double)p->n < (p->dtype == CBX_BOOL ? FEW_BITS : FEW_STEPS)) plan->threads = 1;
+    *kernel = isas[isa].kernel;
     return CBX_OK;
 }
 
-cbx_status cbx_semiring_workspace(const cbx_matmul *p, size_t *out, cbx_err *err)
+/* Column-major C: the product of the transposes, since every built-in combine commutes. */
+static cbx_matmul transposed(const cbx_matmul *p)
 {
-    const cbx__semiring_kernel *kernel = NULL;
-    const cbx_status st = choose_kernel(p, &kernel, err);
-    if (!st) *out = kernel->workspace(p);
-    return st;
+    cbx_matmul t = *p;
+
+    t.m = p->n, t.n = p->m;
+    t.a = p->b, t.lda = p->b_step, t.a_step = p->ldb;
+    t.b = p->a, t.ldb = p->a_step, t.b_step = p->lda;
+    t.ldc = p->c_step, t.c_step = p->ldc;
+    t.ldd = p->d_step, t.d_step = p->ldd;
+    t.ldm = p->m_step, t.m_step = p->ldm;
+    return t;
 }
 
-/* C of a product over nothing, a row at a time. */
-static void fill_empty(const cbx_matmul *p)
+/* Enough for the product and for that of the transposes, whichever the strides of C ask for. */
+static size_t room_of(const cbx__semiring_plan *plan, const cbx__semiring_kernel *kernel)
 {
-    const double empty = p->semiring->empty;
-    for (size_t i = 0; i < p->m; i++) {
-        if (p->dtype == CBX_F32) {
-            float *row = (float *)p->c + i * p->ldc;
-            for (size_t j = 0; j < p->n; j++) row[j] = (float)empty;
-        } else if (p->dtype == CBX_F64) {
-            double *row = (double *)p->c + i * p->ldc;
-            for (size_t j = 0; j < p->n; j++) row[j] = empty;
-        } else {
-            memset((uint8_t *)p->c + i * p->ldc, empty != 0, p->n);
-        }
-    }
+    const cbx_matmul turned = transposed(plan->p);
+    cbx__semiring_plan other = *plan;
+    size_t one, two;
+
+    if (plan->p->semiring->functions) return cbx__semiring_user_workspace(plan);
+    other.p = &turned;
+    one = kernel->workspace(plan), two = kernel->workspace(&other);
+    return one > two ? one : two;
 }
 
-cbx_status cbx_semiring_matmul(const cbx_matmul *p, cbx_err *err)
+cbx_status cbx_matmul_workspace(const cbx_matmul *p, size_t *out, cbx_err *err)
 {
     const cbx__semiring_kernel *kernel = NULL;
-    const cbx_status st = choose_kernel(p, &kernel, err);
+    cbx__semiring_plan plan;
+    const cbx_status st = plan_of(p, &plan, &kernel, err);
+
     if (st) return st;
-    if (p->lda < p->k || p->ldb < p->n || p->ldc < p->n)
-        return cbx_fail(err, CBX_EINVAL, "a row stride is too small: lda %zu, ldb %zu, ldc %zu for m=%zu k=%zu n=%zu",
-                        p->lda, p->ldb, p->ldc, p->m, p->k, p->n);
-    if (p->m == 0 || p->n == 0) return CBX_OK;
+    *out = p->m == 0 || p->n == 0 || p->k == 0 ? 64 : room_of(&plan, kernel);
+    return CBX_OK;
+}
+
+cbx_status cbx_matmul_run(const cbx_matmul *p, cbx_err *err)
+{
+    const cbx__semiring_kernel *kernel = NULL;
+    cbx__semiring_plan plan;
+    cbx_matmul other;
+    size_t bytes;
+    cbx_status st = plan_of(p, &plan, &kernel, err);
+
+    if (!st) st = check_memory(p, err);
+    if (st || p->m == 0 || p->n == 0) return st;
     if (p->k == 0) {
-        fill_empty(p);
+        cbx__semiring_by_definition(p);
         return CBX_OK;
     }
-    if (p->workspace_bytes < kernel->workspace(p) || (uintptr_t)p->workspace % 64 != 0)
+    bytes = room_of(&plan, kernel);
+    if (p->workspace_bytes < bytes || (uintptr_t)p->workspace % 64 != 0)
         return cbx_fail(err, CBX_EINVAL,
-                        "the workspace has %zu bytes of %zu, or is not 64-byte aligned: ask cbx_semiring_workspace",
-                        p->workspace_bytes, kernel->workspace(p));
-    kernel->run(p);
+                        "the workspace has %zu bytes of %zu, or is not 64-byte aligned: ask cbx_matmul_workspace",
+                        p->workspace_bytes, bytes);
+    if (p->semiring->functions) {
+        cbx__semiring_user_run(&plan);
+        return CBX_OK;
+    }
+    if (p->semiring->id == CBX_ALGEBRA_TROPICAL_MAX_PLUS || p->semiring->id == CBX_ALGEBRA_TROPICAL_MIN_PLUS)
+        plan.add_by_fma = adds_by_fma(kernel, p->isa == CBX_ISA_COUNT ? cbx_isa_best() : p->isa, p->dtype);
+    if (p->c_step != 1 && p->ldc == 1) {
+        other = transposed(p);
+        plan.p = &other;
+    }
+    kernel->run(&plan);
     return CBX_OK;
+}
+
+cbx_status cbx_matmul_define(const cbx_matmul *p, cbx_err *err)
+{
+    const cbx__semiring_kernel *kernel = NULL;
+    cbx__semiring_plan plan;
+    cbx_status st = plan_of(p, &plan, &kernel, err);
+
+    if (!st) st = check_memory(p, err);
+    if (!st && p->m > 0 && p->n > 0) cbx__semiring_by_definition(p);
+    return st;
 }

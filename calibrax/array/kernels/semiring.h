@@ -1,13 +1,15 @@
 /**
- * Matrix products over six algebras: C[i,j] = finalize( update over kk of combine(A[i,kk], B[kk,j]) ).
+ * Matrix products over six algebras and those given by functions: C[i,j] = finalize( update over kk of combine(A[i,kk], B[kk,j]) ).
  *
  * The algebra is a const descriptor; the product is one tiled kernel, compiled for each instruction set and chosen by the CPU's
  * features at run time.  Working memory is lent by the caller, so a call allocates nothing and can fail only on bad arguments.
+ * On arrays: calibrax/array/semiring.h.  Bounds, methods and measured shares: docs/kernels.md.
  */
 #ifndef CALIBRAX_ARRAY_KERNELS_SEMIRING_H
 #define CALIBRAX_ARRAY_KERNELS_SEMIRING_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "calibrax/array/dtype.h"
@@ -21,8 +23,25 @@ typedef enum cbx_algebra {
     CBX_ALGEBRA_TROPICAL_MIN_PLUS,
     CBX_ALGEBRA_EUCLIDEAN,
     CBX_ALGEBRA_BOOLEAN,
-    CBX_ALGEBRA_COUNT
+    CBX_ALGEBRA_COUNT,
+    CBX_ALGEBRA_USER = CBX_ALGEBRA_COUNT /* given by functions: cbx_semiring_define */
 } cbx_algebra;
+
+/**
+ * An algebra given by functions on runs of n neighbouring columns.  They are called from several threads at a time and see
+ * elements in the order kk = 0, 1, ..., k-1; a state lies on its own size, at most 16 bytes are aligned.
+ */
+typedef struct cbx_semiring_functions {
+    cbx_dtype dtype;    /* of A, B and C */
+    size_t state_bytes; /* of one running fold: the size of an element, or more */
+    void *user;
+    /** n folds over nothing. */
+    void (*start)(void *user, size_t n, void *state);
+    /** state[j] = update(state[j], combine(*a, b[j])) */
+    void (*step)(void *user, size_t n, const void *a, const void *b, void *state);
+    /** c[j] = finalize(state[j]) */
+    void (*finish)(void *user, size_t n, const void *state, void *c);
+} cbx_semiring_functions;
 
 /**
  * One algebra.  `identity` starts the fold and is the answer for k = 0 (after finalize); `annihilator` is the value that masks a
@@ -41,14 +60,21 @@ typedef struct cbx_semiring {
     const char *nan_rule, *plus_inf_rule, *minus_inf_rule;
     bool
         is_exact; /* the right answer in the dtype is unique: every right implementation agrees bit for bit (up to the sign of 0) */
+    const cbx_semiring_functions *functions; /* of CBX_ALGEBRA_USER; NULL of the others */
 } cbx_semiring;
 
 /** Descriptor of an algebra; NULL for a number outside the list. */
 CBX_API const cbx_semiring *cbx_semiring_get(cbx_algebra id);
 /** Descriptor by exact name: real, log, tropical_max_plus, tropical_min_plus, euclidean, boolean; NULL for any other. */
 CBX_API const cbx_semiring *cbx_semiring_find(const char *name);
-/** boolean takes bool only, the others float32 and float64. */
+/** boolean takes bool only, the others float32 and float64; one given by functions the dtype that it says. */
 CBX_API bool cbx_semiring_takes(const cbx_semiring *s, cbx_dtype dtype);
+/**
+ * Fills *out with an algebra given by functions; name and f are kept by reference and must outlive it.
+ * @return CBX_OK; CBX_EINVAL (a function missing, a state smaller than an element or beyond 256 bytes); CBX_EDTYPE (no dtype)
+ */
+CBX_API cbx_status cbx_semiring_define(const char *name, const cbx_semiring_functions *f, cbx_semiring *out,
+                                       cbx_err *err);
 
 /** Instruction sets that kernels are compiled for. */
 typedef enum cbx_isa { CBX_ISA_PLAIN, CBX_ISA_AVX2, CBX_ISA_AVX512, CBX_ISA_COUNT } cbx_isa;
@@ -59,32 +85,46 @@ CBX_API bool cbx_isa_available(cbx_isa isa);
 /** The widest available one. */
 CBX_API cbx_isa cbx_isa_best(void);
 
-/** One product.  Open struct; start from CBX_MATMUL_INIT. */
+/** One product.  Open struct; start from CBX_MATMUL_INIT, then set what differs. */
 typedef struct cbx_matmul {
     uint32_t struct_size;
     cbx_isa isa; /* which kernel; CBX_ISA_COUNT: the best */
     const cbx_semiring *semiring;
-    cbx_dtype dtype; /* of A, B and C */
+    cbx_dtype dtype; /* of A, B, C and D */
     size_t m, k, n;
-    const void *a; /* m-by-k, row-major, element (i,kk) at i*lda + kk; lda >= k */
-    size_t lda;    /* [elements] */
-    const void *b; /* k-by-n, ldb >= n */
-    size_t ldb;
-    void *c; /* m-by-n, ldc >= n; written in full, never read before; must not overlap a, b or the workspace */
-    size_t ldc;
+    /* Element (i,kk) of A is at i*lda + kk*a_step; strides in elements, of any sign, 0 repeats a row or a column. */
+    const void *a;
+    ptrdiff_t lda, a_step;
+    const void *b; /* k-by-n */
+    ptrdiff_t ldb, b_step;
+    /* m-by-n; written in full, never read before.  No two elements in one place; overlaps nothing that is read. */
+    void *c;
+    ptrdiff_t ldc, c_step;
     void *workspace; /* 64-byte aligned; content undefined before and after */
     size_t workspace_bytes;
+    int threads; /* at most so many; 0: as many as OpenMP gives this process.  The bits of C are the same for any number. */
+    /*
+     * The epilogue, in this order: C = merge(D, product), by the algebra's update; then elements that the mask hides become the
+     * algebra's empty value.  Of euclidean D holds distances: merge is sqrt(d^2 + c^2).
+     */
+    const void *d; /* NULL: none */
+    ptrdiff_t ldd, d_step;
+    const uint8_t *mask; /* NULL: none; 0 hides */
+    ptrdiff_t ldm, m_step;
+    bool mask_complement; /* what is not 0 hides */
+    bool raw;             /* the fold as it is, without finalize: squares of distances; nothing else has a raw form */
 } cbx_matmul;
 
 #define CBX_MATMUL_INIT                                                                                                \
     {                                                                                                                  \
-        sizeof(cbx_matmul), CBX_ISA_COUNT, 0, CBX_F32, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                 \
+        .struct_size = sizeof(cbx_matmul), .isa = CBX_ISA_COUNT, .dtype = CBX_F32, .a_step = 1, .b_step = 1,           \
+        .c_step = 1, .threads = 1, .d_step = 1, .m_step = 1                                                            \
     }
 
-/** Bytes of workspace that a product of this algebra, dtype and shape needs with this isa (pointers and strides are not looked at);
- * at least 64, at most about 3 MiB + 16 (m + n).
- * @return CBX_OK; CBX_EINVAL (struct_size, no semiring, isa not available); CBX_EDTYPE */
-CBX_API cbx_status cbx_semiring_workspace(const cbx_matmul *p, size_t *out, cbx_err *err);
+/** Bytes of workspace that a product of this algebra, dtype, shape and number of threads needs with this isa (pointers and strides
+ * are not looked at); at least 64, at most about 20 MiB + 16 (m + n) a product (booleans: (m + n) k / 8, and 3 MiB a thread).
+ * @return CBX_OK; CBX_EINVAL (struct_size, no semiring, isa not available); CBX_EDTYPE; CBX_EOVERFLOW */
+CBX_API cbx_status cbx_matmul_workspace(const cbx_matmul *p, size_t *out, cbx_err *err);
 
 /**
  * The product.  k = 0 fills C with the algebra's empty value.  bool operands: any byte but 0 is true; C holds 0 and 1.
@@ -98,12 +138,21 @@ CBX_API cbx_status cbx_semiring_workspace(const cbx_matmul *p, size_t *out, cbx_
  *              has lost nothing; an element that does not, or whose row or column holds NaN or +inf, is computed by two streaming
  *              passes (max, then sum of exp).  Terms holding NaN give NaN, else +inf gives +inf, else all -inf gives -inf.
  *   boolean    exact, packed to bits
+ *   user       as its functions are
  *
- * @return CBX_OK; CBX_EINVAL (struct_size, no semiring, stride too small, workspace too small or not aligned, isa not available);
- *         CBX_EDTYPE
+ * @return CBX_OK; CBX_EINVAL (struct_size, no semiring, elements of C that coincide, C overlapping what is read, workspace too
+ *         small or not aligned, isa not available, raw of an algebra without finalize); CBX_EDTYPE; CBX_EOVERFLOW (an operand
+ *         larger than memory can be)
  * Allocates nothing.  Safe from any thread.  Since 0.1.
  */
-CBX_API cbx_status cbx_semiring_matmul(const cbx_matmul *p, cbx_err *err);
+CBX_API cbx_status cbx_matmul_run(const cbx_matmul *p, cbx_err *err);
+
+/**
+ * The definition, term by term: kk ascending, one accumulator in the dtype (log: the largest term, then the sum of exp).  What
+ * cbx_matmul_run is held to, with the same arguments, rules and statuses; needs no workspace.  Tropical and boolean products agree
+ * with it bit for bit (zeros may differ in sign).
+ */
+CBX_API cbx_status cbx_matmul_define(const cbx_matmul *p, cbx_err *err);
 
 CBX_END_DECLS
 #endif

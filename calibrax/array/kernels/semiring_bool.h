@@ -1,9 +1,64 @@
 /*
- * The product around the register tile for booleans: bytes to bits, bits to bytes.  Included behind semiring_tile.h.
+ * Boolean products on bits: 512 columns of C are one block of words, and a fold is an OR of rows of B.
+ *
+ * Four rows of B at a time become a table of the ORs of all their subsets, of which four bits of A pick one (Arlazarov, Dinic,
+ * Kronrod & Faradzev, Soviet Math. Dokl. 11 (1970) 1209-1210).  Tables of four and not of eight: those of 128 rows fit in a
+ * first-level cache, and cost little where C has few rows.  Where A is sparse, the rows of B that its bits name are joined
+ * themselves.  A row of C that is all ones needs no more terms.
  */
 
+#define BLOCK_COLUMNS 512
+#define BLOCK_WORDS   (BLOCK_COLUMNS / 64)
+#define SLAB_WORDS    2  /* words of a row of A that have their tables at a time */
+#define WORD_TABLES   16 /* of 16 entries each */
+#define ENTRIES       16
+#define CHUNK_ROWS    4096
+
+typedef uint64_t bits __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(8)));
+#define BITS_WORDS (VECTOR_BYTES / 8)
+#define BITS_PARTS (BLOCK_WORDS / BITS_WORDS)
+typedef struct row_bits {
+    bits part[BITS_PARTS];
+} row_bits;
+
+/* One product under way; shared by its threads. */
+typedef struct job_bool {
+    const cbx_matmul *p;
+    size_t a_words, k64;  /* words of a row of A; k rounded up to words of bits */
+    size_t blocks, chunk; /* blocks of columns; rows of a task */
+    uint64_t *a;          /* [m][a_words] */
+    uint64_t *b;          /* [block][k64][BLOCK_WORDS] */
+    char *own;            /* of each thread: tables, rows of C, which of these are done */
+    size_t own_bytes, bytes;
+    atomic_size_t ones, next;
+} job_bool;
+
+static job_bool layout_bool(const cbx__semiring_plan *plan, char *base)
+{
+    const cbx_matmul *p = plan->p;
+    job_bool j = { .p = p, .a_words = (p->k + 63) / 64, .k64 = round_up(p->k, 64) };
+    const size_t nt = (size_t)plan->threads;
+    size_t at = 0;
+
+    j.blocks = (p->n + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS;
+    j.chunk = min_size(CHUNK_ROWS, j.blocks >= 2 * nt ? p->m : (p->m + nt - 1) / nt);
+    j.own_bytes = SLAB_WORDS * WORD_TABLES * ENTRIES * (BLOCK_COLUMNS / 8) + j.chunk * (BLOCK_COLUMNS / 8) +
+                  round_up(j.chunk, 64);
+    j.a = base ? (uint64_t *)(void *)base : NULL;
+    at += round_up(p->m * j.a_words * 8, 64);
+    j.b = base ? (uint64_t *)(void *)(base + at) : NULL;
+    at += j.blocks * j.k64 * (BLOCK_COLUMNS / 8);
+    j.own = base ? base + at : NULL;
+    j.bytes = at + nt * j.own_bytes;
+    return j;
+}
+
+static size_t workspace_bool(const cbx__semiring_plan *plan) { return layout_bool(plan, NULL).bytes; }
+
+/* --- bytes to bits --- */
+
 /* 8 bytes (any non-zero byte is true) to 8 bits, lowest byte first. */
-static inline uint32_t bits_of_bytes(const uint8_t *x)
+static inline uint64_t bits_of_bytes(const uint8_t *x)
 {
     uint64_t v;
     memcpy(&v, x, sizeof v);
@@ -12,94 +67,230 @@ static inline uint32_t bits_of_bytes(const uint8_t *x)
 #endif
     v |= (v & 0x7f7f7f7f7f7f7f7fu) + 0x7f7f7f7f7f7f7f7fu; /* bit 7 of a byte is set if the byte is not 0 */
     v = (v >> 7) & 0x0101010101010101u;
-    return (uint32_t)((v * 0x0102040810204080u) >> 56);
+    return (v * 0x0102040810204080u) >> 56;
 }
 
-/* 32 columns of a row of B from x, of which `live` exist. */
-static inline uint32_t word_of_bytes(const uint8_t *x, size_t live)
+/* The next `live` <= 64 elements as bits. */
+static inline uint64_t word_of(const uint8_t *x, size_t live, ptrdiff_t apart)
 {
-    uint8_t tail[32] = { 0 };
-    if (live < 32) {
+    uint64_t word = 0;
+
+    if (apart != 1) {
+        for (size_t i = 0; i < live; i++) word |= (uint64_t)(x[(ptrdiff_t)i * apart] != 0) << i;
+        return word;
+    }
+    uint8_t tail[64] = { 0 };
+    if (live < 64) {
         memcpy(tail, x, live);
         x = tail;
     }
-#if defined(__AVX512BW__) && defined(__AVX512VL__)
-    const __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)x);
-    return _mm256_test_epi8_mask(v, v);
+#if defined(__AVX512BW__)
+    const __m512i v = _mm512_loadu_si512((const void *)x);
+    word = _mm512_test_epi8_mask(v, v);
 #elif defined(__AVX2__)
-    const __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)x);
-    return ~(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_setzero_si256()));
+    for (int half = 0; half < 2; half++) {
+        const __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(x + 32 * half));
+        const uint32_t zero = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_setzero_si256()));
+        word |= (uint64_t)(uint32_t)~zero << (32 * half);
+    }
 #else
-    return bits_of_bytes(x) | bits_of_bytes(x + 8) << 8 | bits_of_bytes(x + 16) << 16 | bits_of_bytes(x + 24) << 24;
+    for (int i = 0; i < 8; i++) word |= bits_of_bytes(x + 8 * i) << (8 * i);
+#endif
+    return word;
+}
+
+static void pack_bool(job_bool *j, size_t id, size_t nt)
+{
+    const cbx_matmul *p = j->p;
+    size_t ones = 0;
+
+    for (size_t i = id; i < p->m; i += nt)
+        for (size_t w = 0; w < j->a_words; w++) {
+            const uint8_t *x = (const uint8_t *)p->a + (ptrdiff_t)i * p->lda + (ptrdiff_t)(64 * w) * p->a_step;
+            const uint64_t word = word_of(x, min_size(64, p->k - 64 * w), p->a_step);
+            j->a[i * j->a_words + w] = word;
+            ones += (size_t)__builtin_popcountll(word);
+        }
+    atomic_fetch_add(&j->ones, ones);
+    for (size_t kk = id; kk < j->k64; kk += nt)
+        for (size_t w = 0; w < j->blocks * BLOCK_WORDS; w++) {
+            const uint8_t *b = p->b;
+            const bool inside = kk < p->k && 64 * w < p->n;
+            j->b[(w / BLOCK_WORDS * j->k64 + kk) * BLOCK_WORDS + w % BLOCK_WORDS] =
+                inside ? word_of(b + (ptrdiff_t)kk * p->ldb + (ptrdiff_t)(64 * w) * p->b_step,
+                                 min_size(64, p->n - 64 * w), p->b_step)
+                       : 0;
+        }
+}
+
+/* --- rows of bits --- */
+
+ALWAYS_INLINE row_bits load_row(const uint64_t *x)
+{
+    row_bits r;
+    UNROLL for (int v = 0; v < BITS_PARTS; v++) r.part[v] = *(const bits *)(x + v * BITS_WORDS);
+    return r;
+}
+ALWAYS_INLINE void store_row(uint64_t *x, row_bits r)
+{
+    UNROLL for (int v = 0; v < BITS_PARTS; v++) * (bits *)(x + v * BITS_WORDS) = r.part[v];
+}
+ALWAYS_INLINE row_bits either(row_bits x, row_bits y)
+{
+    UNROLL for (int v = 0; v < BITS_PARTS; v++) x.part[v] |= y.part[v];
+    return x;
+}
+
+/* True if every column that exists is set; those past n count as set. */
+static bool is_full(const uint64_t *x, size_t live)
+{
+    uint64_t all = UINT64_MAX;
+
+    for (size_t w = 0; w < BLOCK_WORDS && 64 * w < live; w++)
+        all &= x[w] | (live - 64 * w < 64 ? UINT64_MAX << (live - 64 * w) : 0);
+    return all == UINT64_MAX;
+}
+
+/* Table of the ORs of all subsets of four rows. */
+static void make_table(uint64_t *table, const uint64_t *b)
+{
+    memset(table, 0, BLOCK_COLUMNS / 8);
+    for (int r = 0; r < 4; r++) {
+        const row_bits x = load_row(b + r * BLOCK_WORDS);
+        for (size_t i = 0; i < (size_t)1 << r; i++)
+            store_row(table + (((size_t)1 << r) + i) * BLOCK_WORDS, either(load_row(table + i * BLOCK_WORDS), x));
+    }
+}
+
+/* The entries that the 16 digits of a word of A name, of its 16 tables. */
+ALWAYS_INLINE void join_word(row_bits sum[2], const uint64_t *tables, uint64_t word)
+{
+    UNROLL for (int t = 0; t < WORD_TABLES; t++)
+    {
+        const size_t digit = (size_t)(word >> 4 * t) & 15;
+        sum[t % 2] = either(sum[t % 2], load_row(tables + ((size_t)t * ENTRIES + digit) * BLOCK_WORDS));
+    }
+}
+
+/* Rows [i0, i0 + rows) of block cb by tables. */
+static void by_tables(const job_bool *j, size_t cb, size_t i0, size_t rows, uint64_t *tables, uint64_t *acc,
+                      uint8_t *done)
+{
+    const size_t live = min_size(BLOCK_COLUMNS, j->p->n - cb * BLOCK_COLUMNS);
+    size_t open = rows, n = 1; /* the first look comes early: dense products are full after a few terms */
+
+    memset(done, 0, rows);
+    for (size_t w0 = 0; w0 < j->a_words && open > 0; w0 += n, n = SLAB_WORDS) {
+        const size_t here = min_size(n, j->a_words - w0);
+        const uint64_t *b = j->b + (cb * j->k64 + w0 * 64) * BLOCK_WORDS;
+        for (size_t t = 0; t < here * WORD_TABLES; t++)
+            make_table(tables + t * ENTRIES * BLOCK_WORDS, b + t * 4 * BLOCK_WORDS);
+        for (size_t r = 0; r < rows; r++) {
+            const uint64_t *words = j->a + (i0 + r) * j->a_words + w0;
+            if (done[r]) continue;
+            row_bits sum[2] = { load_row(acc + r * BLOCK_WORDS) };
+            sum[1] = sum[0];
+            for (size_t w = 0; w < here; w++)
+                if (words[w]) join_word(sum, tables + w * WORD_TABLES * ENTRIES * BLOCK_WORDS, words[w]);
+            store_row(acc + r * BLOCK_WORDS, either(sum[0], sum[1]));
+            done[r] = is_full(acc + r * BLOCK_WORDS, live);
+            open -= done[r];
+        }
+    }
+}
+
+/* Likewise by the rows of B that the bits of A name. */
+static void by_bits(const job_bool *j, size_t cb, size_t i0, size_t rows, uint64_t *acc)
+{
+    const uint64_t *b = j->b + cb * j->k64 * BLOCK_WORDS;
+
+    for (size_t r = 0; r < rows; r++) {
+        const uint64_t *a = j->a + (i0 + r) * j->a_words;
+        row_bits sum = load_row(acc + r * BLOCK_WORDS);
+        for (size_t w = 0; w < j->a_words; w++)
+            for (uint64_t left = a[w]; left; left &= left - 1)
+                sum = either(sum, load_row(b + (64 * w + (size_t)__builtin_ctzll(left)) * BLOCK_WORDS));
+        store_row(acc + r * BLOCK_WORDS, sum);
+    }
+}
+
+/* --- bits to bytes --- */
+
+ALWAYS_INLINE void bytes_of(uint64_t word, uint8_t out[64])
+{
+#if defined(__AVX512BW__)
+    _mm512_storeu_si512((void *)out, _mm512_maskz_set1_epi8(word, 1));
+#else
+    for (int i = 0; i < 8; i++) {
+        const uint64_t spread = ((word >> (8 * i) & 0xff) * 0x0101010101010101u) & 0x8040201008040201u;
+        uint64_t v = ((spread + 0x00406070787c7e7fu) >> 7) & 0x0101010101010101u;
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        v = __builtin_bswap64(v);
+#endif
+        memcpy(out + 8 * i, &v, 8);
+    }
 #endif
 }
 
-static void pack_a_bit(const cbx_matmul *p, uint32_t *restrict a, size_t i0, size_t mc, size_t k0, size_t kc)
+static void finish_bool(const cbx_matmul *p, size_t i, size_t col, size_t live, uint8_t *x)
 {
-    for (size_t r = 0; r < round_up(mc, MR); r++) {
-        uint32_t *restrict out = a + r * KA;
-        if (r >= mc) {
-            for (size_t kk = 0; kk < kc; kk++) out[kk] = 0;
-            continue;
-        }
-        const uint8_t *restrict in = (const uint8_t *)p->a + (i0 + r) * p->lda + k0;
-        for (size_t kk = 0; kk < kc; kk++) out[kk] = in[kk] ? UINT32_MAX : 0;
+    const uint8_t *d = p->d, *m = p->mask;
+
+    for (size_t l = 0; d && l < live; l++) x[l] |= d[(ptrdiff_t)i * p->ldd + (ptrdiff_t)(col + l) * p->d_step] != 0;
+    for (size_t l = 0; m && l < live; l++)
+        if ((m[(ptrdiff_t)i * p->ldm + (ptrdiff_t)(col + l) * p->m_step] != 0) == p->mask_complement) x[l] = 0;
+}
+
+static void unpack_bool(const cbx_matmul *p, size_t i, size_t col0, const uint64_t *words)
+{
+    uint8_t buffer[64];
+
+    for (size_t w = 0; w < BLOCK_WORDS && col0 + 64 * w < p->n; w++) {
+        const size_t col = col0 + 64 * w, live = min_size(64, p->n - col);
+        uint8_t *c = (uint8_t *)p->c + (ptrdiff_t)i * p->ldc + (ptrdiff_t)col * p->c_step;
+        const bool direct = live == 64 && p->c_step == 1;
+        uint8_t *to = direct ? c : buffer;
+        bytes_of(words[w], to);
+        if (p->d || p->mask) finish_bool(p, i, col, live, to);
+        for (size_t l = 0; !direct && l < live; l++) c[(ptrdiff_t)l * p->c_step] = to[l];
     }
 }
 
-static void pack_b_bit(const cbx_matmul *p, uint32_t *restrict out, size_t k0, size_t kc, size_t w0, size_t nc)
+/* --- the loops --- */
+
+static void work_bool(job_bool *j, size_t id, size_t nt)
 {
-    for (size_t wb = 0; wb < nc; wb += NR) {
-        for (size_t kk = 0; kk < kc; kk++, out += NR) {
-            const uint8_t *row = (const uint8_t *)p->b + (k0 + kk) * p->ldb;
-            for (size_t w = 0; w < NR; w++) {
-                const size_t j = (w0 + wb + w) * 32;
-                out[w] = j < p->n ? word_of_bytes(row + j, min_size(32, p->n - j)) : 0;
-            }
-        }
+    const cbx_matmul *p = j->p;
+    const size_t down = (p->m + j->chunk - 1) / j->chunk;
+    uint64_t *tables = (uint64_t *)(void *)(j->own + id * j->own_bytes),
+             *acc = tables + SLAB_WORDS * WORD_TABLES * ENTRIES * BLOCK_WORDS;
+    uint8_t *done = (uint8_t *)(acc + j->chunk * BLOCK_WORDS);
+
+    pack_bool(j, id, nt);
+    cbx__team_wait(nt);
+    /* a bit costs about what eight digits do */
+    const bool sparse = atomic_load(&j->ones) < p->m * (j->k64 / 64) * 2;
+    for (size_t t; (t = atomic_fetch_add(&j->next, 1)) < down * j->blocks;) {
+        const size_t cb = t / down, i0 = t % down * j->chunk, rows = min_size(j->chunk, p->m - i0);
+        memset(acc, 0, rows * (BLOCK_COLUMNS / 8));
+        if (sparse)
+            by_bits(j, cb, i0, rows, acc);
+        else
+            by_tables(j, cb, i0, rows, tables, acc, done);
+        for (size_t r = 0; r < rows; r++) unpack_bool(p, i0 + r, cb * BLOCK_COLUMNS, acc + r * BLOCK_WORDS);
     }
 }
 
-/* A row of a tile into bytes of C. */
-static void store_row_bit(const cbx_matmul *p, const uint32_t *tile, size_t i, size_t w0, bool first)
+static void run_bool(const cbx__semiring_plan *plan)
 {
-    uint8_t *restrict c = (uint8_t *)p->c + i * p->ldc;
-    for (size_t w = 0; w < NR && (w0 + w) * 32 < p->n; w++) {
-        const size_t j0 = (w0 + w) * 32, live = min_size(32, p->n - j0);
-        const uint32_t word = tile[w];
-        if (first) {
-            for (size_t j = 0; j < live; j++) c[j0 + j] = (word >> j) & 1;
-        } else {
-            for (size_t j = 0; j < live; j++) c[j0 + j] |= (word >> j) & 1;
-        }
+    job_bool job = layout_bool(plan, plan->p->workspace);
+
+#if defined(_OPENMP)
+    if (plan->threads > 1) {
+#pragma omp parallel num_threads(plan->threads)
+        work_bool(&job, (size_t)omp_get_thread_num(), (size_t)omp_get_num_threads());
+        return;
     }
-}
-
-static size_t lanes_of(const cbx_matmul *p) { return (p->n + 31) / 32; }
-
-static size_t workspace_bit(const cbx_matmul *p) { return layout_bit(p, lanes_of(p), NULL).bytes; }
-
-static void run_bit(const cbx_matmul *p)
-{
-    const room_bit room = layout_bit(p, lanes_of(p), p->workspace);
-    const size_t lanes = lanes_of(p);
-    uint32_t tile[MR * NR] __attribute__((aligned(64)));
-    for (size_t w0 = 0; w0 < lanes; w0 += NC) {
-        const size_t nc = min_size(NC, lanes - w0);
-        for (size_t k0 = 0; k0 < p->k; k0 += KC) {
-            const size_t kc = min_size(KC, p->k - k0);
-            pack_b_bit(p, room.b, k0, kc, w0, nc);
-            for (size_t i0 = 0; i0 < p->m; i0 += MC) {
-                const size_t mc = min_size(MC, p->m - i0);
-                pack_a_bit(p, room.a, i0, mc, k0, kc);
-                for (size_t wb = 0; wb < nc; wb += NR) {
-                    for (size_t ib = 0; ib < mc; ib += MR) {
-                        micro_bit(STEP_OR, kc, room.a + ib * KA, room.b + wb * kc, 0, tile);
-                        for (size_t r = 0; r < min_size(MR, mc - ib); r++)
-                            store_row_bit(p, tile + r * NR, i0 + ib + r, w0 + wb, k0 == 0);
-                    }
-                }
-            }
-        }
-    }
+#endif
+    work_bool(&job, 0, 1);
 }

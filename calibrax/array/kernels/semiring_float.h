@@ -1,289 +1,321 @@
 /*
- * The product around the register tile for float types: scan, packing, finalizing, and the exact second way of the log algebra.
- * Included once a type behind semiring_tile.h; expects TINY, VEXP, VLOG, SQRT besides.
+ * The product around the register tile for float types: packing, the loops over blocks, finalizing, the epilogue.
+ * Included once a type behind semiring_tile.h and semiring_log.h; expects SQRT, EXP, LOG1P besides.
  */
 
-typedef struct NAME(job) {
-    const cbx_matmul *p;
-    const T *a, *b;
-    T *c;
-    NAME(room) room;
-    bool special_col; /* log: some column of B holds NaN or +inf */
-} NAME(job);
+/* --- room --- */
 
-/* --- scans --- */
-
-/* What specials a matrix holds.  A finite row costs one pass: x - x is 0 unless x is special. */
-static int NAME(scan)(const T *x, size_t rows, size_t cols, size_t ld)
+static NAME(job) NAME(layout)(const cbx__semiring_plan *plan, char *base)
 {
-    int seen = 0;
-    for (size_t i = 0; i < rows; i++) {
-        const T *row = x + i * ld;
-        TI odd = 0;
-        for (size_t j = 0; j < cols; j++) odd |= (row[j] - row[j] != 0) ? -1 : 0;
-        for (size_t j = 0; odd && j < cols; j++)
-            seen |= isnan(row[j]) ? SEEN_NAN : !isinf(row[j]) ? 0 : row[j] > 0 ? SEEN_PLUS_INF : SEEN_MINUS_INF;
+    const cbx_matmul *p = plan->p;
+    const cbx__semiring_blocks *blocks = &PASTE(blocks_, SFX);
+    const size_t least = p->n < 8 * NR ? NR : 4 * NR, nt = (size_t)plan->threads;
+    const bool shifts = p->semiring->id == CBX_ALGEBRA_LOG;
+    NAME(job) j = { .p = p, .a = p->a, .b = p->b, .c = p->c, .algebra = p->semiring->id };
+    size_t at = 0;
+
+    j.kc = even_part(p->k, blocks->kc, 4);
+    j.mc = even_part(p->m, blocks->mc, MR);
+    j.nc = even_part(p->n, blocks->nc, NR);
+    j.ms = plan->threads == 1 ? j.mc : min_size(round_up(p->m, MR), j.mc * 2 * nt);
+    j.jc = plan->threads == 1 ? j.nc : even_part(j.nc, (j.nc + 4 * nt - 1) / (4 * nt) + least, NR);
+    T **const part[] = { &j.pa, &j.pb, &j.row_shift, &j.row_limit, &j.col_shift, &j.col_limit };
+    /* as much for fewer rows as for more, or a smaller last block would not fit */
+    const size_t count[] = { min_size(round_up(p->m, MR), blocks->mc * (nt == 1 ? 1 : 2 * nt)) * j.kc,
+                             j.nc * j.kc,
+                             shifts ? round_up(p->m, MR) : 0,
+                             shifts ? round_up(p->m, MR) : 0,
+                             shifts ? round_up(p->n, NR) : 0,
+                             shifts ? round_up(p->n, NR) : 0 };
+    for (size_t i = 0; i < CBX_LEN(part); i++) {
+        *part[i] = base ? (T *)(void *)(base + at) : NULL;
+        at += round_up(count[i] * sizeof(T), 64);
     }
-    return seen;
+    j.bytes = at ? at : 64;
+    return j;
 }
 
-/* True if a term a + b can be NaN. */
-static bool NAME(nan_possible)(const cbx_matmul *p)
-{
-    const int a = NAME(scan)(p->a, p->m, p->k, p->lda), b = NAME(scan)(p->b, p->k, p->n, p->ldb);
-    return ((a | b) & SEEN_NAN) || ((a & SEEN_PLUS_INF) && (b & SEEN_MINUS_INF)) ||
-           ((a & SEEN_MINUS_INF) && (b & SEEN_PLUS_INF));
-}
-
-/* Row maxima, as the shift of the row; NaN as the limit of a row that holds NaN or +inf, which no sum reaches. */
-static void NAME(row_shifts)(const NAME(job) * job)
-{
-    const cbx_matmul *p = job->p;
-    for (size_t i = 0; i < p->m; i++) {
-        const T *row = job->a + i * p->lda;
-        T best[LANES], top = -INFINITY;
-        TI odd[LANES] = { 0 };
-        for (int l = 0; l < LANES; l++) best[l] = -INFINITY;
-        size_t kk = 0;
-        for (; kk + LANES <= p->k; kk += LANES) {
-            for (int l = 0; l < LANES; l++) {
-                const T x = row[kk + (size_t)l];
-                best[l] = x > best[l] ? x : best[l];
-                odd[l] |= x < (T)INFINITY ? 0 : -1;
-            }
-        }
-        for (; kk < p->k; kk++) {
-            best[0] = row[kk] > best[0] ? row[kk] : best[0];
-            odd[0] |= row[kk] < (T)INFINITY ? 0 : -1;
-        }
-        TI special = 0;
-        for (int l = 0; l < LANES; l++) {
-            top = best[l] > top ? best[l] : top;
-            special |= odd[l];
-        }
-        job->room.row_shift[i] = top;
-        job->room.row_limit[i] = special ? (T)NAN : (T)p->k * TINY;
-    }
-}
-
-/* Likewise for columns. */
-static void NAME(col_shifts)(NAME(job) * job)
-{
-    const cbx_matmul *p = job->p;
-    T *restrict shift = job->room.col_shift, *restrict limit = job->room.col_limit;
-    const T enough = (T)p->k * TINY;
-    for (size_t j = 0; j < p->n; j++) {
-        shift[j] = -INFINITY;
-        limit[j] = enough;
-    }
-    for (size_t kk = 0; kk < p->k; kk++) {
-        const T *restrict row = job->b + kk * p->ldb;
-        for (size_t j = 0; j < p->n; j++) {
-            shift[j] = row[j] > shift[j] ? row[j] : shift[j];
-            limit[j] = row[j] < (T)INFINITY ? limit[j] : (T)NAN;
-        }
-    }
-    job->special_col = false;
-    for (size_t j = 0; j < p->n; j++) job->special_col |= isnan(limit[j]);
-}
+static size_t NAME(workspace)(const cbx__semiring_plan *plan) { return NAME(layout)(plan, NULL).bytes; }
 
 /* --- packing --- */
 
-/* A[i0..i0+mc) x [k0..k0+kc) as [row][KA]; rows past the end are zero, which only reaches lanes that are not stored. */
-ALWAYS_INLINE void NAME(pack_a)(const NAME(job) * job, size_t i0, size_t mc, size_t k0, size_t kc, bool shifted)
+/* [kk][width] from `live` rows (stride across) of kc elements (stride along); lanes past the end are 0. */
+static void NAME(gather)(T *restrict to, size_t width, const T *restrict x, size_t live, ptrdiff_t across, size_t kc,
+                         ptrdiff_t along)
 {
-    for (size_t r = 0; r < round_up(mc, MR); r++) {
-        T *restrict out = job->room.a + r * KA;
-        if (r >= mc) {
-            for (size_t kk = 0; kk < kc; kk++) out[kk] = 0;
-            continue;
-        }
-        const T *restrict in = job->a + (i0 + r) * job->p->lda + k0;
-        if (shifted) {
-            const T top = job->room.row_shift[i0 + r];
-            for (size_t kk = 0; kk < kc; kk++) out[kk] = VEXP(in[kk] - top);
-        } else {
-            for (size_t kk = 0; kk < kc; kk++) out[kk] = in[kk];
-        }
-    }
-}
-
-/* B[k0..k0+kc) x [j0..j0+nc) as [block][kk][NR]. */
-ALWAYS_INLINE void NAME(pack_b)(const NAME(job) * job, size_t k0, size_t kc, size_t j0, size_t nc, bool shifted)
-{
-    for (size_t jb = 0; jb < nc; jb += NR) {
-        T *restrict out = job->room.b + jb * kc;
-        const size_t live = min_size(NR, nc - jb);
-        T top[NR];
-        for (size_t j = 0; j < NR; j++) top[j] = shifted && j < live ? job->room.col_shift[j0 + jb + j] : 0;
-        for (size_t kk = 0; kk < kc; kk++, out += NR) {
-            const T *restrict in = job->b + (k0 + kk) * job->p->ldb + j0 + jb;
-            if (live < NR) {
-                for (size_t j = 0; j < NR; j++) out[j] = j < live ? in[j] : 0;
-                if (shifted)
-                    for (size_t j = 0; j < NR; j++) out[j] = VEXP(out[j] - top[j]);
-            } else if (shifted) {
-                for (size_t j = 0; j < NR; j++) out[j] = VEXP(in[j] - top[j]);
-            } else {
-                for (size_t j = 0; j < NR; j++) out[j] = in[j];
+    if (live < width) memset(to, 0, width * kc * sizeof(T));
+    if (across == 1) {
+        for (size_t kk = 0; kk < kc; kk++, x += along)
+            for (size_t w = 0; w < live; w++) to[kk * width + w] = x[w];
+    } else if (along == 1) {
+        for (size_t k0 = 0; k0 < kc; k0 += 64 / sizeof(T)) { /* a line of each row at a time */
+            const size_t n = min_size(64 / sizeof(T), kc - k0);
+            for (size_t w = 0; w < live; w++) {
+                const T *row = x + (ptrdiff_t)w * across + k0;
+                for (size_t kk = 0; kk < n; kk++) to[(k0 + kk) * width + w] = row[kk];
             }
         }
+    } else {
+        for (size_t kk = 0; kk < kc; kk++)
+            for (size_t w = 0; w < live; w++) to[kk * width + w] = x[(ptrdiff_t)w * across + (ptrdiff_t)kk * along];
     }
 }
 
-/* --- the log algebra's exact second way --- */
-
-/* `live` columns of one row from j0 by two passes: max, then sum of exp(t - max).  need[l] picks the lanes that are written. */
-static __attribute__((noinline)) void NAME(stream_row)(const NAME(job) * job, size_t i, size_t j0, size_t live,
-                                                       const TI *need, T *out)
+/* exp(x - shift of the lane); pattern: the shifts of LANES rows of the panel, one after the other. */
+static void NAME(exp_panel)(T *restrict x, size_t width, size_t live, size_t kc, const T *restrict shift)
 {
-    const cbx_matmul *p = job->p;
-    const T *a = job->a + i * p->lda;
-    T top[NR], sum[NR];
-    TI bad[NR];
-    for (size_t l = 0; l < NR; l++) top[l] = -INFINITY, sum[l] = 0, bad[l] = 0;
-    for (size_t kk = 0; kk < p->k; kk++) {
-        const T *b = job->b + kk * p->ldb + j0;
-        const T x = a[kk];
-        for (size_t l = 0; l < live; l++) {
-            const T t = x + b[l];
-            top[l] = t > top[l] ? t : top[l];
-            bad[l] |= t != t ? -1 : 0;
+    T pattern[NR * LANES];
+    size_t kk = 0;
+
+    for (size_t r = 0; r < LANES; r++)
+        for (size_t w = 0; w < width; w++) pattern[r * width + w] = w < live ? shift[w] : 0;
+    for (; kk + LANES <= kc; kk += LANES, x += width * LANES)
+        for (size_t i = 0; i < width * LANES; i++) x[i] = VEXP(x[i] - pattern[i]);
+    for (size_t i = 0; i < width * (kc - kk); i++) x[i] = VEXP(x[i] - pattern[i]);
+}
+
+/* What specials a panel holds.  A finite one costs one pass: x - x is 0 unless x is special. */
+static int NAME(scan)(const T *x, size_t n)
+{
+    int seen = 0;
+    TI odd = 0;
+
+    for (size_t i = 0; i < n; i++) odd |= (x[i] - x[i] != 0) ? -1 : 0;
+    for (size_t i = 0; odd && i < n; i++)
+        seen |= isnan(x[i]) ? SEEN_NAN : !isinf(x[i]) ? 0 : x[i] > 0 ? SEEN_PLUS_INF : SEEN_MINUS_INF;
+    return seen;
+}
+
+static bool NAME(is_tropical)(const NAME(job) * j)
+{
+    return j->algebra == CBX_ALGEBRA_TROPICAL_MAX_PLUS || j->algebra == CBX_ALGEBRA_TROPICAL_MIN_PLUS;
+}
+
+static void NAME(pack)(const NAME(job) * j, T *to, size_t width, const T *x, size_t live, ptrdiff_t across, size_t kc,
+                       ptrdiff_t along, const T *shift, atomic_int *seen)
+{
+    NAME(gather)(to, width, x, live, across, kc, along);
+    if (j->algebra == CBX_ALGEBRA_LOG) NAME(exp_panel)(to, width, live, kc, shift);
+    if (NAME(is_tropical)(j)) {
+        const int s = NAME(scan)(to, width * kc);
+        if (s) atomic_fetch_or(seen, s);
+    }
+}
+
+/* --- finalizing --- */
+
+/* C merged with D, element by element, by the algebra's update on finalized values. */
+static void NAME(merge_d)(const NAME(job) * j, size_t i, size_t j0, size_t live, T *restrict c)
+{
+    const cbx_matmul *p = j->p;
+    const T *d = (const T *)p->d + (ptrdiff_t)i * p->ldd + (ptrdiff_t)j0 * p->d_step;
+
+    for (size_t l = 0; l < live; l++) {
+        const T x = d[(ptrdiff_t)l * p->d_step], y = c[l], hi = x > y ? x : y, lo = x > y ? y : x;
+        switch (j->algebra) {
+        case CBX_ALGEBRA_LOG: c[l] = isnan(x) || isnan(y) ? x + y : isinf(hi) ? hi : hi + LOG1P(EXP(lo - hi)); break;
+        case CBX_ALGEBRA_TROPICAL_MAX_PLUS: c[l] = isnan(x) || isnan(y) ? x + y : hi; break;
+        case CBX_ALGEBRA_TROPICAL_MIN_PLUS: c[l] = isnan(x) || isnan(y) ? x + y : lo; break;
+        case CBX_ALGEBRA_EUCLIDEAN: c[l] = p->raw ? x + y : SQRT(x * x + y * y); break;
+        default: c[l] = x + y;
         }
     }
-    for (size_t kk = 0; kk < p->k; kk++) {
-        const T *b = job->b + kk * p->ldb + j0;
-        const T x = a[kk];
-        for (size_t l = 0; l < live; l++) sum[l] += VEXP((x + b[l]) - top[l]);
+}
+
+static void NAME(finish_row)(const NAME(job) * j, size_t i, size_t j0, size_t live, T *restrict c)
+{
+    const cbx_matmul *p = j->p;
+
+    if (j->algebra == CBX_ALGEBRA_EUCLIDEAN && !p->raw)
+        for (size_t l = 0; l < live; l++) c[l] = SQRT(c[l]);
+    if (j->algebra == CBX_ALGEBRA_LOG) {
+        if (live == NR)
+            NAME(finish_log)(j, i, j0, NR, c);
+        else
+            NAME(finish_log)(j, i, j0, live, c);
     }
-    for (size_t l = 0; l < live; l++) {
-        if (!need[l]) continue;
-        out[l] = bad[l] ? (T)NAN : isinf(top[l]) ? top[l] : top[l] + VLOG(sum[l]);
+    if (p->d) NAME(merge_d)(j, i, j0, live, c);
+    if (p->mask) {
+        const uint8_t *m = p->mask + (ptrdiff_t)i * p->ldm + (ptrdiff_t)j0 * p->m_step;
+        for (size_t l = 0; l < live; l++)
+            if ((m[(ptrdiff_t)l * p->m_step] != 0) == p->mask_complement) c[l] = (T)p->semiring->empty;
     }
 }
 
-/* One row of a finished tile: C = log(s) + shifts where the sum s is certain, else the second way. */
-ALWAYS_INLINE void NAME(finish_log)(const NAME(job) * job, size_t i, size_t j0, size_t live, T *restrict c)
+/* True if the mask hides all of a tile: its sums need not be made. */
+static bool NAME(hidden)(const cbx_matmul *p, size_t i0, size_t rows, size_t j0, size_t live)
 {
-    const T row_top = job->room.row_shift[i], row_limit = job->room.row_limit[i];
-    const T *restrict col_top = job->room.col_shift + j0, *restrict col_limit = job->room.col_limit + j0;
-    TI need[NR], any = 0;
-    for (size_t l = 0; l < live; l++) {
-        need[l] = (c[l] >= row_limit ? 0 : -1) | (c[l] >= col_limit[l] ? 0 : -1);
-        any |= need[l];
-        c[l] = VLOG(c[l]) + (row_top + col_top[l]);
-    }
-    if (!any) return;
-    if (row_top == -(T)INFINITY && !isnan(row_limit) && !job->special_col) { /* a masked row: every term is -inf */
-        for (size_t l = 0; l < live; l++) c[l] = -INFINITY;
+    for (size_t i = i0; i < i0 + rows; i++)
+        for (size_t l = j0; l < j0 + live; l++)
+            if ((p->mask[(ptrdiff_t)i * p->ldm + (ptrdiff_t)l * p->m_step] != 0) != p->mask_complement) return false;
+    return true;
+}
+
+/* --- tiles of C --- */
+
+typedef struct NAME(slab) {
+    size_t i0, j0, kc; /* first row and column of what is packed */
+    NAME(micro_fn) *const *tile;
+    T start;
+    bool first, last;
+} NAME(slab);
+
+static void NAME(tile)(const NAME(job) * j, const NAME(slab) * s, size_t i, size_t rows, size_t col, size_t live)
+{
+    const cbx_matmul *p = j->p;
+    const int nv = (int)((live + LANES - 1) / LANES);
+    const T *a = j->pa + (i - s->i0) * s->kc, *b = j->pb + (col - s->j0) * s->kc;
+    T *c = j->c + (ptrdiff_t)i * p->ldc + (ptrdiff_t)col * p->c_step;
+    T buffer[MR * NR] __attribute__((aligned(64)));
+
+    if (p->mask && NAME(hidden)(p, i, rows, col, live)) {
+        for (size_t r = 0; s->last && r < rows; r++)
+            for (size_t l = 0; l < live; l++)
+                c[(ptrdiff_t)r * p->ldc + (ptrdiff_t)l * p->c_step] = (T)p->semiring->empty;
         return;
     }
-    any = 0;
-    for (size_t l = 0; l < live; l++) {
-        if (need[l] && col_top[l] == -(T)INFINITY && !isnan(col_limit[l]) && !isnan(row_limit)) { /* a masked column */
-            c[l] = -INFINITY;
-            need[l] = 0;
-        }
-        any |= need[l];
+    if (p->c_step == 1 && rows == MR && live == (size_t)nv * LANES) {
+        s->tile[nv - 1](s->kc, a, b, s->start, c, p->ldc, s->first);
+        for (size_t r = 0; s->last && j->finishes && r < MR; r++)
+            NAME(finish_row)(j, i + r, col, live, c + (ptrdiff_t)r * p->ldc);
+        return;
     }
-    if (any) NAME(stream_row)(job, i, j0, live, need, c);
+    if (!s->first)
+        for (size_t r = 0; r < rows; r++)
+            for (size_t l = 0; l < live; l++) buffer[r * NR + l] = c[(ptrdiff_t)r * p->ldc + (ptrdiff_t)l * p->c_step];
+    s->tile[nv - 1](s->kc, a, b, s->start, buffer, NR, s->first);
+    for (size_t r = 0; r < rows; r++) {
+        if (s->last && j->finishes) NAME(finish_row)(j, i + r, col, live, buffer + r * NR);
+        for (size_t l = 0; l < live; l++) c[(ptrdiff_t)r * p->ldc + (ptrdiff_t)l * p->c_step] = buffer[r * NR + l];
+    }
 }
 
-/* --- one tile into C --- */
-
-ALWAYS_INLINE void NAME(store_row)(const NAME(job) * job, cbx_algebra g, step s, bool first, bool last,
-                                   const T *restrict t, size_t i, size_t j0, size_t live)
+/* Rows [i0, i1), columns [j0, j1): a panel of B stays in the first-level cache while panels of A pass. */
+static void NAME(block)(const NAME(job) * j, const NAME(slab) * s, size_t i0, size_t i1, size_t j0, size_t j1)
 {
-    T *restrict c = job->c + i * job->p->ldc + j0;
-    if (first) {
-        for (size_t l = 0; l < live; l++) c[l] = t[l];
-    } else if (s == STEP_FMA || s == STEP_SQUARE) {
-        for (size_t l = 0; l < live; l++) c[l] += t[l];
-    } else if (s == STEP_MAX || s == STEP_MAX_NAN) {
-        for (size_t l = 0; l < live; l++) c[l] = ((t[l] > c[l]) | (t[l] != t[l])) ? t[l] : c[l];
-    } else {
-        for (size_t l = 0; l < live; l++) c[l] = ((t[l] < c[l]) | (t[l] != t[l])) ? t[l] : c[l];
-    }
-    if (!last) return;
-    if (g == CBX_ALGEBRA_EUCLIDEAN)
-        for (size_t l = 0; l < live; l++) c[l] = SQRT(c[l]);
-    if (g == CBX_ALGEBRA_LOG) NAME(finish_log)(job, i, j0, live, c);
+    for (size_t col = j0; col < j1; col += NR)
+        for (size_t i = i0; i < i1; i += MR) NAME(tile)(j, s, i, min_size(MR, i1 - i), col, min_size(NR, j1 - col));
 }
 
-/* mc-by-nc of C from the packed panels. */
-ALWAYS_INLINE void NAME(block)(const NAME(job) * job, cbx_algebra g, step s, size_t i0, size_t mc, size_t j0, size_t nc,
-                               size_t kc, bool first, bool last)
+/* --- the loops --- */
+
+/* Which tile goes with what the panels hold. */
+static step NAME(step_of)(const NAME(job) * j, int in_a, int in_b)
 {
-    const T start = (T)(g == CBX_ALGEBRA_LOG ? 0 : job->p->semiring->identity);
-    T tile[MR * NR] __attribute__((aligned(64)));
-    for (size_t jb = 0; jb < nc; jb += NR) {
-        const size_t live = min_size(NR, nc - jb);
-        for (size_t ib = 0; ib < mc; ib += MR) {
-            NAME(micro)(s, kc, job->room.a + ib * KA, job->room.b + jb * kc, start, tile);
-            const size_t rows = min_size(MR, mc - ib);
-            for (size_t r = 0; r < rows; r++) {
-                if (live == NR)
-                    NAME(store_row)(job, g, s, first, last, tile + r * NR, i0 + ib + r, j0 + jb, NR);
-                else
-                    NAME(store_row)(job, g, s, first, last, tile + r * NR, i0 + ib + r, j0 + jb, live);
+    const bool nan = ((in_a | in_b) & SEEN_NAN) || ((in_a & SEEN_PLUS_INF) && (in_b & SEEN_MINUS_INF)) ||
+                     ((in_a & SEEN_MINUS_INF) && (in_b & SEEN_PLUS_INF));
+    switch (j->algebra) {
+    case CBX_ALGEBRA_EUCLIDEAN: return STEP_SQUARE;
+    case CBX_ALGEBRA_TROPICAL_MAX_PLUS: return nan ? STEP_MAX_NAN : j->add_by_fma ? STEP_MAX_FMA : STEP_MAX;
+    case CBX_ALGEBRA_TROPICAL_MIN_PLUS: return nan ? STEP_MIN_NAN : j->add_by_fma ? STEP_MIN_FMA : STEP_MIN;
+    default: return STEP_FMA;
+    }
+}
+
+static void NAME(pack_slab)(NAME(job) * j, const NAME(slab) * s, size_t i1, size_t j1, size_t k0, bool with_b,
+                            unsigned parity, size_t id, size_t nt)
+{
+    const cbx_matmul *p = j->p;
+
+    for (size_t col = s->j0 + id * NR; with_b && col < j1; col += nt * NR) {
+        const size_t live = min_size(NR, j1 - col);
+        NAME(pack)
+        (j, j->pb + (col - s->j0) * s->kc, round_up(live, LANES),
+         j->b + (ptrdiff_t)k0 * p->ldb + (ptrdiff_t)col * p->b_step, live, p->b_step, s->kc, p->ldb,
+         j->col_shift + (j->col_shift ? col : 0), &j->seen[parity][1]);
+    }
+    for (size_t i = s->i0 + id * MR; i < i1; i += nt * MR) {
+        const T *a = j->a + (ptrdiff_t)i * p->lda + (ptrdiff_t)k0 * p->a_step;
+        NAME(pack)
+        (j, j->pa + (i - s->i0) * s->kc, MR, a, min_size(MR, i1 - i), p->lda, s->kc, p->a_step,
+         j->row_shift + (j->row_shift ? i : 0), &j->seen[parity][0]);
+    }
+}
+
+static void NAME(compute_slab)(NAME(job) * j, const NAME(slab) * s, size_t i1, size_t j1, unsigned parity)
+{
+    const size_t across = (j1 - s->j0 + j->jc - 1) / j->jc, down = (i1 - s->i0 + j->mc - 1) / j->mc;
+
+    for (size_t t; (t = atomic_fetch_add(&j->next[parity], 1)) < across * down;) {
+        const size_t i = s->i0 + t / across * j->mc, col = s->j0 + t % across * j->jc;
+        NAME(block)(j, s, i, min_size(i + j->mc, i1), col, min_size(col + j->jc, j1));
+    }
+}
+
+static void NAME(make_shifts)(NAME(job) * j, size_t id, size_t nt)
+{
+    enum { CHUNK = 64 };
+    const cbx_matmul *p = j->p;
+
+    for (size_t i = id * CHUNK; i < p->m; i += nt * CHUNK) {
+        const T *a = j->a + (ptrdiff_t)i * p->lda;
+        NAME(row_maxima)(a, min_size(CHUNK, p->m - i), p->lda, p->k, p->a_step, j->row_shift + i, j->row_limit + i);
+    }
+    for (size_t col = id * CHUNK; col < p->n; col += nt * CHUNK)
+        if (NAME(row_maxima)(j->b + (ptrdiff_t)col * p->b_step, min_size(CHUNK, p->n - col), p->b_step, p->k, p->ldb,
+                             j->col_shift + col, j->col_limit + col))
+            atomic_store(&j->special_col, 1);
+    cbx__team_wait(nt);
+}
+
+/* What each of nt threads does.  Between two barriers panels are packed or read, never both; what counts tasks and specials
+ * comes twice, so that one is reset while the other is in use. */
+static void NAME(work)(NAME(job) * j, size_t id, size_t nt)
+{
+    const cbx_matmul *p = j->p;
+    unsigned parity = 0;
+
+    if (j->algebra == CBX_ALGEBRA_LOG) NAME(make_shifts)(j, id, nt);
+    for (size_t j0 = 0; j0 < p->n; j0 += j->nc)
+        for (size_t k0 = 0; k0 < p->k; k0 += j->kc) {
+            int in_b = 0;
+            for (size_t i0 = 0; i0 < p->m; i0 += j->ms, parity ^= 1) {
+                const size_t i1 = min_size(i0 + j->ms, p->m), j1 = min_size(j0 + j->nc, p->n);
+                NAME(slab)
+                s = {
+                    .i0 = i0, .j0 = j0, .kc = min_size(j->kc, p->k - k0), .first = k0 == 0, .last = k0 + j->kc >= p->k
+                };
+                NAME(pack_slab)(j, &s, i1, j1, k0, i0 == 0, parity, id, nt);
+                cbx__team_wait(nt);
+                in_b |= atomic_load(&j->seen[parity][1]);
+                s.tile = NAME(tiles)[NAME(step_of)(j, atomic_load(&j->seen[parity][0]), in_b)];
+                s.start = (T)(j->algebra == CBX_ALGEBRA_LOG ? 0 : p->semiring->identity);
+                if (id == 0) {
+                    atomic_store(&j->seen[parity ^ 1][0], 0);
+                    atomic_store(&j->seen[parity ^ 1][1], 0);
+                    atomic_store(&j->next[parity ^ 1], 0);
+                }
+                NAME(compute_slab)(j, &s, i1, j1, parity);
+                cbx__team_wait(nt);
             }
         }
+}
+
+static void NAME(run)(const cbx__semiring_plan *plan)
+{
+    NAME(job) job = NAME(layout)(plan, plan->p->workspace);
+
+    job.add_by_fma = plan->add_by_fma;
+    job.finishes = job.algebra == CBX_ALGEBRA_LOG || job.algebra == CBX_ALGEBRA_EUCLIDEAN || plan->p->d ||
+                   plan->p->mask;
+#if defined(_OPENMP)
+    if (plan->threads > 1) {
+#pragma omp parallel num_threads(plan->threads)
+        NAME(work)(&job, (size_t)omp_get_thread_num(), (size_t)omp_get_num_threads());
+        return;
     }
+#endif
+    NAME(work)(&job, 0, 1);
 }
 
-/* The whole product; g and s are constants wherever this is inlined. */
-ALWAYS_INLINE void NAME(product)(const NAME(job) * job, cbx_algebra g, step s)
+static void NAME(rehearse)(bool add_by_fma, size_t n)
 {
-    const cbx_matmul *p = job->p;
-    const bool shifted = g == CBX_ALGEBRA_LOG;
-    for (size_t j0 = 0; j0 < p->n; j0 += NC) {
-        const size_t nc = min_size(NC, p->n - j0);
-        for (size_t k0 = 0; k0 < p->k; k0 += KC) {
-            const size_t kc = min_size(KC, p->k - k0);
-            NAME(pack_b)(job, k0, kc, j0, nc, shifted);
-            for (size_t i0 = 0; i0 < p->m; i0 += MC) {
-                const size_t mc = min_size(MC, p->m - i0);
-                NAME(pack_a)(job, i0, mc, k0, kc, shifted);
-                NAME(block)(job, g, s, i0, mc, j0, nc, kc, k0 == 0, k0 + kc == p->k);
-            }
-        }
-    }
+    enum { KC = 128 };
+    T a[MR * KC] __attribute__((aligned(64))), b[NR * KC] __attribute__((aligned(64))),
+        c[MR * NR] __attribute__((aligned(64)));
+
+    for (size_t i = 0; i < MR * KC; i++) a[i] = (T)(i % 7);
+    for (size_t i = 0; i < NR * KC; i++) b[i] = (T)(i % 5);
+    for (size_t i = 0; i < n; i++)
+        NAME(tiles)[add_by_fma ? STEP_MAX_FMA : STEP_MAX][NV - 1](KC, a, b, 0, c, NR, i == 0);
 }
-
-static void NAME(real)(NAME(job) * job) { NAME(product)(job, CBX_ALGEBRA_REAL, STEP_FMA); }
-static void NAME(euclidean)(NAME(job) * job) { NAME(product)(job, CBX_ALGEBRA_EUCLIDEAN, STEP_SQUARE); }
-static void NAME(max_plus)(NAME(job) * job) { NAME(product)(job, CBX_ALGEBRA_TROPICAL_MAX_PLUS, STEP_MAX); }
-static void NAME(min_plus)(NAME(job) * job) { NAME(product)(job, CBX_ALGEBRA_TROPICAL_MIN_PLUS, STEP_MIN); }
-static void NAME(max_plus_nan)(NAME(job) * job) { NAME(product)(job, CBX_ALGEBRA_TROPICAL_MAX_PLUS, STEP_MAX_NAN); }
-static void NAME(min_plus_nan)(NAME(job) * job) { NAME(product)(job, CBX_ALGEBRA_TROPICAL_MIN_PLUS, STEP_MIN_NAN); }
-static void NAME(log)(NAME(job) * job)
-{
-    NAME(row_shifts)(job);
-    NAME(col_shifts)(job);
-    NAME(product)(job, CBX_ALGEBRA_LOG, STEP_FMA);
-}
-
-static size_t NAME(workspace)(const cbx_matmul *p) { return NAME(layout)(p, p->n, NULL).bytes; }
-
-static void NAME(run)(const cbx_matmul *p)
-{
-    static void (*const way[CBX_ALGEBRA_COUNT][2])(NAME(job) *) = {
-        [CBX_ALGEBRA_REAL] = { NAME(real), NAME(real) },
-        [CBX_ALGEBRA_LOG] = { NAME(log), NAME(log) },
-        [CBX_ALGEBRA_TROPICAL_MAX_PLUS] = { NAME(max_plus), NAME(max_plus_nan) },
-        [CBX_ALGEBRA_TROPICAL_MIN_PLUS] = { NAME(min_plus), NAME(min_plus_nan) },
-        [CBX_ALGEBRA_EUCLIDEAN] = { NAME(euclidean), NAME(euclidean) },
-    };
-    const cbx_algebra g = p->semiring->id;
-    const bool tropical = g == CBX_ALGEBRA_TROPICAL_MAX_PLUS || g == CBX_ALGEBRA_TROPICAL_MIN_PLUS;
-    NAME(job) job = { p, p->a, p->b, p->c, NAME(layout)(p, p->n, p->workspace), false };
-    way[g][tropical && NAME(nan_possible)(p)](&job);
-}
-
-#undef NAME
-#undef MR
-#undef LANES
-#undef NV
-#undef NR
-#undef KA
-#undef vec

@@ -1,43 +1,36 @@
 /*
  * The tiled semiring product of one instruction set: built once for each with other compiler flags (meson.build).
  *
- * A tile of C stays in registers while kk runs over a panel; A is packed by rows, B as [kk][NR], so that the inner loop reads
- * both in order: a row of B by vectors, an element of A by broadcast.  After Goto & van de Geijn, ACM TOMS 34 (2008) 12.
- * Booleans are the same kernel on 32-bit lanes: a lane holds 32 columns of B, an element of A is a mask of all ones or zeros, and
- * the step is acc | (a & b).
+ * A tile of C stays in registers while kk runs over a panel; A is packed as [kk][rows], B as [kk][columns], so that the inner loop
+ * reads both in order: a row of B by vectors, an element of A by broadcast.  After Goto & van de Geijn, ACM TOMS 34 (2008) 12.
  *
- * Tiles: 12 rows by two vectors of 512 bits hold 24 of 32 registers; 6 by two of 256 bits hold 12 of 16; two of 128 bits likewise.
+ * Tiles: 8 rows by three vectors of 512 bits hold 24 of 32 registers; 6 by two of 256 bits hold 12 of 16; 4 by two of 128 bits 8.
  */
+#include <float.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 
+#include "calibrax/array/kernels/isa_name.h"
 #include "calibrax/array/kernels/semiring_isa.h"
 #include "calibrax/array/kernels/vmath.h"
 
 #if defined(__AVX512F__)
-#include <immintrin.h>
-#define ISA_NAME     avx512
-#define VECTOR_BYTES 64
-#define TILE_ROWS    12
+#define TILE_ROWS    8
+#define TILE_VECTORS 3
 #elif defined(__AVX2__)
-#include <immintrin.h>
-#define ISA_NAME     avx2
-#define VECTOR_BYTES 32
 #define TILE_ROWS    6
+#define TILE_VECTORS 2
 #else
-#define ISA_NAME     plain
-#define VECTOR_BYTES 16
 #define TILE_ROWS    4
-#if defined(__SSE2__)
+#define TILE_VECTORS 2
+#endif
+#if defined(__x86_64__)
 #include <immintrin.h>
 #elif defined(__ARM_NEON) && defined(__aarch64__)
 #include <arm_neon.h>
 #endif
-#endif
-
-#define PASTE_(a, b) a##b
-#define PASTE(a, b)  PASTE_(a, b)
 
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
@@ -47,25 +40,46 @@
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 /* The step that a register tile does; the algebras and their careful variants map onto these. */
-typedef enum step { STEP_FMA, STEP_MAX, STEP_MIN, STEP_MAX_NAN, STEP_MIN_NAN, STEP_SQUARE, STEP_OR } step;
+typedef enum step {
+    STEP_FMA,
+    STEP_SQUARE,
+    STEP_MAX,
+    STEP_MIN,
+    STEP_MAX_FMA, /* the sum as a * 1 + b, the same bits, on other pipes */
+    STEP_MIN_FMA,
+    STEP_MAX_NAN,
+    STEP_MIN_NAN,
+    STEPS
+} step;
 
-/* What a scan of a matrix saw. */
+/* What specials a panel holds. */
 enum { SEEN_NAN = 1, SEEN_PLUS_INF = 2, SEEN_MINUS_INF = 4 };
 
 static inline size_t round_up(size_t x, size_t to) { return (x + to - 1) / to * to; }
 static inline size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
+/* The size of equal parts, in multiples of `of`, none larger than most. */
+static inline size_t even_part(size_t whole, size_t most, size_t of)
+{
+    const size_t parts = (whole + most - 1) / most;
+    return round_up((whole + parts - 1) / parts, of);
+}
+
+/* Blocks by element type. */
+static const cbx__semiring_blocks blocks_f32 = { 256, 40 * TILE_ROWS, 4096 };
+static const cbx__semiring_blocks blocks_f64 = { 256, 40 * TILE_ROWS, 4096 };
 
 /* --- f32 --- */
-#define SFX  f32
-#define T    float
-#define TI   int32_t
-#define KC   256
-#define MC   (20 * TILE_ROWS)
-#define NC   2048
-#define TINY 0x1p-100f /* k times this: a sum of products this large has lost nothing (semiring.h) */
-#define VEXP cbx_vm_exp_f32
-#define VLOG cbx_vm_log_f32
-#define SQRT sqrtf
+#define SFX        f32
+#define T          float
+#define TI         int32_t
+#define TINY       0x1p-100f /* k times this: a sum of products this large has lost nothing (semiring.h) */
+#define VEXP       cbx_vm_exp_f32
+#define VLOG       cbx_vm_log_f32
+#define SQRT       sqrtf
+#define EXP        expf
+#define LOG1P      log1pf
+#define SMALLEST   FLT_MIN
+#define GRAD_LIMIT 60.0f
 #if defined(__AVX512F__)
 #define VMAX(x, y) ((vec)_mm512_max_ps((__m512)(x), (__m512)(y)))
 #define VMIN(x, y) ((vec)_mm512_min_ps((__m512)(x), (__m512)(y)))
@@ -84,29 +98,43 @@ static inline size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 #endif
 #include "calibrax/array/kernels/semiring_tile.h"
 /* the tile comes first */
+#include "calibrax/array/kernels/semiring_log.h"
+/* then the panels */
 #include "calibrax/array/kernels/semiring_float.h"
+/* and derivatives last */
+#include "calibrax/array/kernels/semiring_grad.h"
+#undef NAME
+#undef MR
+#undef LANES
+#undef NV
+#undef NR
+#undef vec
 #undef SFX
 #undef T
 #undef TI
-#undef MC
-#undef NC
 #undef TINY
 #undef VEXP
 #undef VLOG
 #undef SQRT
+#undef EXP
+#undef LOG1P
+#undef SMALLEST
+#undef GRAD_LIMIT
 #undef VMAX
 #undef VMIN
 
 /* --- f64 --- */
-#define SFX  f64
-#define T    double
-#define TI   int64_t
-#define MC   (10 * TILE_ROWS)
-#define NC   2048
-#define TINY 0x1p-967
-#define VEXP cbx_vm_exp_f64
-#define VLOG cbx_vm_log_f64
-#define SQRT sqrt
+#define SFX        f64
+#define T          double
+#define TI         int64_t
+#define TINY       0x1p-967
+#define VEXP       cbx_vm_exp_f64
+#define VLOG       cbx_vm_log_f64
+#define SQRT       sqrt
+#define EXP        exp
+#define LOG1P      log1p
+#define SMALLEST   DBL_MIN
+#define GRAD_LIMIT 650.0
 #if defined(__AVX512F__)
 #define VMAX(x, y) ((vec)_mm512_max_pd((__m512d)(x), (__m512d)(y)))
 #define VMIN(x, y) ((vec)_mm512_min_pd((__m512d)(x), (__m512d)(y)))
@@ -125,46 +153,56 @@ static inline size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 #endif
 #include "calibrax/array/kernels/semiring_tile.h"
 /* the tile comes first */
+#include "calibrax/array/kernels/semiring_log.h"
+/* then the panels */
 #include "calibrax/array/kernels/semiring_float.h"
-#undef SFX
-#undef T
-#undef TI
-#undef KC
-#undef MC
-#undef NC
-#undef TINY
-#undef VEXP
-#undef VLOG
-#undef SQRT
-#undef VMAX
-#undef VMIN
+/* and derivatives last */
+#include "calibrax/array/kernels/semiring_grad.h"
+#undef NAME
+#undef MR
+#undef LANES
+#undef NV
+#undef NR
+#undef vec
 
-/* --- boolean, 32 columns a lane --- */
-#define TILE_BOOL
-#define SFX bit
-#define T   uint32_t
-#define TI  int32_t
-#define KC  512
-#define MC  (20 * TILE_ROWS)
-#define NC  2048 /* lanes */
-#include "calibrax/array/kernels/semiring_tile.h"
-/* the tile comes first */
+/* --- boolean --- */
 #include "calibrax/array/kernels/semiring_bool.h"
 
-static size_t workspace(const cbx_matmul *p)
+static size_t workspace(const cbx__semiring_plan *plan)
 {
-    if (p->dtype == CBX_F32) return workspace_f32(p);
-    return p->dtype == CBX_F64 ? workspace_f64(p) : workspace_bit(p);
+    if (plan->p->dtype == CBX_F32) return workspace_f32(plan);
+    return plan->p->dtype == CBX_F64 ? workspace_f64(plan) : workspace_bool(plan);
 }
 
-static void run(const cbx_matmul *p)
+static void run(const cbx__semiring_plan *plan)
 {
-    if (p->dtype == CBX_F32)
-        run_f32(p);
-    else if (p->dtype == CBX_F64)
-        run_f64(p);
+    if (plan->p->dtype == CBX_F32)
+        run_f32(plan);
+    else if (plan->p->dtype == CBX_F64)
+        run_f64(plan);
     else
-        run_bit(p);
+        run_bool(plan);
 }
 
-const cbx__semiring_kernel PASTE(cbx__semiring_, ISA_NAME) = { workspace, run };
+static void rehearse(cbx_dtype dtype, bool add_by_fma, size_t n)
+{
+    if (dtype == CBX_F32)
+        rehearse_f32(add_by_fma, n);
+    else
+        rehearse_f64(add_by_fma, n);
+}
+
+static void grad(cbx__grad *q, cbx__grad_phase phase)
+{
+    if (q->dtype == CBX_F32)
+        grad_f32(q, phase);
+    else
+        grad_f64(q, phase);
+}
+
+#if defined(__FMA__) || defined(__aarch64__)
+#define HAS_FMA true
+#else
+#define HAS_FMA false
+#endif
+const cbx__semiring_kernel PASTE(cbx__semiring_, ISA_NAME) = { workspace, run, rehearse, grad, HAS_FMA };

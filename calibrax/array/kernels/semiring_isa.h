@@ -1,20 +1,87 @@
 /*
- * What each instruction set's build of the tiled kernel offers to the dispatcher.
+ * What each instruction set's build of the tiled kernel offers to the dispatcher, and the sizes of its blocks.
  */
 #ifndef CALIBRAX_ARRAY_KERNELS_SEMIRING_ISA_H
 #define CALIBRAX_ARRAY_KERNELS_SEMIRING_ISA_H
 
 #include "calibrax/array/kernels/semiring.h"
 
+/**
+ * Sizes of blocks, as in BLIS (Van Zee & van de Geijn, ACM TOMS 41 (2015) 14): a panel of B of kc rows stays in the first-level
+ * cache, a block of A of mc-by-kc in the second-level one, nc columns of B in the last.  Sums are split by kc, so it may depend on
+ * the machine, but never on the number of threads.
+ */
+typedef struct cbx__semiring_blocks {
+    size_t kc, mc, nc;
+} cbx__semiring_blocks;
+
+typedef struct cbx__semiring_plan {
+    const cbx_matmul *p;
+    int threads;     /* resolved: >= 1 */
+    bool add_by_fma; /* tropical: a * 1 + b on the pipes of multiplication */
+} cbx__semiring_plan;
+
+/** Derivatives of one product; every matrix dense and row-major. */
+typedef struct cbx__grad {
+    const cbx_semiring *semiring;
+    cbx_dtype dtype;
+    size_t m, k, n;
+    const void *a, *b, *c; /* operands and product */
+    const void *g;         /* backward: cotangent of C */
+    void *da, *db;         /* and what comes of it */
+    const void *ta, *tb;   /* forward: tangents of A and B */
+    void *tc;              /* and what comes of them */
+    void *scratch;         /* 64-byte aligned */
+    size_t scratch_bytes;
+    void *w, *scaled_a, *scaled_b; /* log: set before the products: dA = A' * (W B'^T), dB = B' * (A'^T W) */
+} cbx__grad;
+
+/** SIZE sets scratch_bytes.  Log goes backward by BEFORE, two products into da and db, and AFTER; the others by BEFORE alone. */
+typedef enum cbx__grad_phase { CBX__GRAD_SIZE, CBX__GRAD_BEFORE, CBX__GRAD_AFTER, CBX__GRAD_FORWARD } cbx__grad_phase;
+
+/** Scratch for either direction of what q describes (scratch itself is set to NULL). */
+size_t cbx__semiring_grad_bytes(cbx__grad *q);
+void cbx__semiring_backward(cbx__grad *q); /* m, k, n > 0 */
+void cbx__semiring_forward(cbx__grad *q);
+
 typedef struct cbx__semiring_kernel {
-    size_t (*workspace)(const cbx_matmul *p);
-    void (*run)(const cbx_matmul *p); /* arguments are checked and k > 0, m > 0, n > 0 */
+    size_t (*workspace)(const cbx__semiring_plan *plan);
+    void (*run)(const cbx__semiring_plan *plan); /* arguments are checked and k > 0, m > 0, n > 0 */
+    /** Runs one register tile of max-plus n times over a panel in the first-level cache, for the choice of its addition. */
+    void (*rehearse)(cbx_dtype dtype, bool add_by_fma, size_t n);
+    void (*grad)(cbx__grad *q, cbx__grad_phase phase); /* of any but real and boolean */
+    bool has_fma;
 } cbx__semiring_kernel;
+
+/** The best one of this machine. */
+const cbx__semiring_kernel *cbx__semiring_best(void);
+
+/** A product by functions, in blocks of columns; any instruction set. */
+size_t cbx__semiring_user_workspace(const cbx__semiring_plan *plan);
+void cbx__semiring_user_run(const cbx__semiring_plan *plan);
+/** The definition: what cbx_matmul_define does with checked arguments. */
+void cbx__semiring_by_definition(const cbx_matmul *p);
 
 extern const cbx__semiring_kernel cbx__semiring_plain;
 #if defined(__x86_64__)
 extern const cbx__semiring_kernel cbx__semiring_avx2;
 extern const cbx__semiring_kernel cbx__semiring_avx512;
+#endif
+
+/** Threads are OpenMP's; a build without it has one. */
+#if defined(_OPENMP)
+#include <omp.h>
+static inline int cbx__omp_threads(void) { return omp_in_parallel() ? 1 : omp_get_max_threads(); }
+/** All nt threads of a product wait here for the last. */
+static inline void cbx__team_wait(size_t nt)
+{
+    if (nt > 1) {
+#pragma omp barrier
+    }
+}
+#else
+static inline int cbx__omp_threads(void) { return 1; }
+static inline void cbx__team_wait(size_t nt) { (void)nt; }
 #endif
 
 #endif

@@ -1,92 +1,104 @@
 /*
- * The register tile, included once an element type: a block of C over a panel of kk.
+ * The register tile, included once an element type: MR rows by up to NV vectors of C over a panel of kk.
  *
- * Expects SFX, T, TI, KC, MC, NC; for floats VMAX and VMIN; TILE_BOOL for booleans.
- * VMAX(x, y) gives y if either is NaN (x86) or NaN (ARM); panels that can make a NaN take the _NAN steps instead.
+ * Expects SFX, T, TI, VMAX, VMIN.  VMAX(x, y) gives y if either is NaN (x86) or NaN (ARM); panels that can make a NaN take the _NAN
+ * steps instead.  Panels are packed: A as [kk][MR], B as [kk][vectors * LANES].
  */
 #define NAME(x) PASTE(PASTE(x, _), SFX)
 #define MR      TILE_ROWS
+#define NV      TILE_VECTORS
 #define LANES   (VECTOR_BYTES / (int)sizeof(T))
-#ifdef TILE_BOOL
-#define NV 1
-#else
-#define NV 2
-#endif
-#define NR (NV * LANES)
-#define KA                                                                                                             \
-    (KC + 16) /* row stride of a packed block of A: constant, and no power of two, which would crowd few cache sets */
-#define vec NAME(vec)
+#define NR      (NV * LANES)
+#define vec     NAME(vec)
 
-typedef T vec __attribute__((vector_size(VECTOR_BYTES), may_alias));
+typedef T vec __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(sizeof(T))));
 typedef TI NAME(mask) __attribute__((vector_size(VECTOR_BYTES), may_alias));
 
 ALWAYS_INLINE vec NAME(select)(NAME(mask) m, vec x, vec y) { return (vec)(((NAME(mask))x & m) | ((NAME(mask))y & ~m)); }
 
-/* acc' of one step; s is a constant wherever this is inlined. */
-ALWAYS_INLINE vec NAME(step)(step s, vec acc, T a, vec b)
+/* Two accumulators into one; s is a constant wherever this is inlined.  A NaN t replaces acc, a NaN acc stays. */
+ALWAYS_INLINE vec NAME(merge)(step s, vec acc, vec t)
 {
-#ifdef TILE_BOOL
-    (void)s;
-    return acc | (a & b);
-#else
+    switch (s) {
+    case STEP_FMA:
+    case STEP_SQUARE: return acc + t;
+    case STEP_MAX:
+    case STEP_MAX_FMA: return VMAX(t, acc);
+    case STEP_MIN:
+    case STEP_MIN_FMA: return VMIN(t, acc);
+    case STEP_MAX_NAN: return NAME(select)((NAME(mask))(t > acc) | (NAME(mask))(t != t), t, acc);
+    default: return NAME(select)((NAME(mask))(t < acc) | (NAME(mask))(t != t), t, acc);
+    }
+}
+
+/* acc' of one step. */
+ALWAYS_INLINE vec NAME(step)(step s, vec acc, T a, vec b, vec one)
+{
     if (s == STEP_FMA) return acc + a * b;
     if (s == STEP_SQUARE) {
         const vec d = a - b;
         return acc + d * d;
     }
-    const vec t = a + b;
-    if (s == STEP_MAX) return VMAX(acc, t);
-    if (s == STEP_MIN) return VMIN(acc, t);
-    /* a NaN term replaces acc, a NaN acc stays: the comparison with it is false */
-    const NAME(mask) wins = (NAME(mask))(s == STEP_MAX_NAN ? t > acc : t < acc) | (NAME(mask))(t != t);
-    return NAME(select)(wins, t, acc);
-#endif
+    return NAME(merge)(s, acc, s == STEP_MAX_FMA || s == STEP_MIN_FMA ? a * one + b : a + b);
 }
 
-/* tile[MR][NR] = fold over kc of the packed panels, from `start`. */
-ALWAYS_INLINE void NAME(micro)(step s, size_t kc, const T *restrict a, const T *restrict b, T start, T *restrict tile)
+/* C[MR][nv vectors] = fold over kc of the packed panels, from `start`; without first merged into what stands there. */
+ALWAYS_INLINE void NAME(micro)(step s, int nv, size_t kc, const T *restrict a, const T *restrict b, T start,
+                               T *restrict c, ptrdiff_t ldc, bool first)
 {
-    vec acc[MR][NV];
-    UNROLL for (int i = 0; i < MR; i++) { UNROLL for (int v = 0; v < NV; v++) acc[i][v] = start - (vec){ 0 }; }
-    for (size_t kk = 0; kk < kc; kk++, a++, b += NR) {
+    vec acc[MR][NV], one;
+    T unit = 1;
+    __asm__("" : "+m"(unit)); /* a product with a known 1 would be left out */
+    one = unit - (vec){ 0 };
+    UNROLL for (int i = 0; i < MR; i++)
+    {
+        __builtin_prefetch(c + i * ldc, 1);
+        UNROLL for (int v = 0; v < nv; v++) acc[i][v] = start - (vec){ 0 };
+    }
+    for (size_t kk = 0; kk < kc; kk++, a += MR, b += nv * LANES) {
         vec bv[NV];
-        UNROLL for (int v = 0; v < NV; v++) bv[v] = *(const vec *)(b + v * LANES);
+        UNROLL for (int v = 0; v < nv; v++) bv[v] = *(const vec *)(b + v * LANES);
         UNROLL for (int i = 0; i < MR; i++)
         {
-            UNROLL for (int v = 0; v < NV; v++) acc[i][v] = NAME(step)(s, acc[i][v], a[i * KA], bv[v]);
+            UNROLL for (int v = 0; v < nv; v++) acc[i][v] = NAME(step)(s, acc[i][v], a[i], bv[v], one);
         }
     }
     UNROLL for (int i = 0; i < MR; i++)
     {
-        UNROLL for (int v = 0; v < NV; v++) * (vec *)(tile + i * NR + v * LANES) = acc[i][v];
+        UNROLL for (int v = 0; v < nv; v++)
+        {
+            vec *to = (vec *)(c + i * ldc + v * LANES);
+            *to = first ? acc[i][v] : NAME(merge)(s, *to, acc[i][v]);
+        }
     }
 }
 
-/* Where a panel's packed copies and the helper vectors lie in the workspace. */
-typedef struct NAME(room) {
-    T *a, *b;                                         /* packed panels */
-    T *row_shift, *row_limit, *col_shift, *col_limit; /* log only */
-    size_t bytes;
-} NAME(room);
+typedef void NAME(micro_fn)(size_t kc, const T *a, const T *b, T start, T *c, ptrdiff_t ldc, bool first);
 
-/* m-by-n is the shape of C in elements of T; the same walk sizes and lays out. */
-static NAME(room) NAME(layout)(const cbx_matmul *p, size_t lanes, char *base)
-{
-    NAME(room) r = { 0 };
-    const size_t kc = min_size(p->k, KC), mc = round_up(min_size(p->m, MC), MR), nc = round_up(min_size(lanes, NC), NR);
-    size_t at = 0;
-    T **const part[] = { &r.a, &r.b, &r.row_shift, &r.row_limit, &r.col_shift, &r.col_limit };
-    const bool shifts = p->semiring->id == CBX_ALGEBRA_LOG;
-    const size_t count[] = { mc * KA,
-                             nc * kc,
-                             shifts ? round_up(p->m, MR) : 0,
-                             shifts ? round_up(p->m, MR) : 0,
-                             shifts ? round_up(lanes, NR) : 0,
-                             shifts ? round_up(lanes, NR) : 0 };
-    for (size_t i = 0; i < CBX_LEN(part); i++) {
-        *part[i] = base ? (T *)(void *)(base + at) : NULL;
-        at += round_up(count[i] * sizeof(T), 64);
+#define TILE(s, nv)                                                                                                    \
+    static void NAME(s##_##nv)(size_t kc, const T *a, const T *b, T start, T *c, ptrdiff_t ldc, bool first)            \
+    {                                                                                                                  \
+        NAME(micro)(s, nv, kc, a, b, start, c, ldc, first);                                                            \
     }
-    r.bytes = at ? at : 64;
-    return r;
-}
+#if TILE_VECTORS == 3
+#define TILES(s) TILE(s, 1) TILE(s, 2) TILE(s, 3)
+#define ROW(s)   [s] = { NAME(s##_1), NAME(s##_2), NAME(s##_3) },
+#else
+#define TILES(s) TILE(s, 1) TILE(s, 2)
+#define ROW(s)   [s] = { NAME(s##_1), NAME(s##_2) },
+#endif
+TILES(STEP_FMA)
+TILES(STEP_SQUARE)
+TILES(STEP_MAX)
+TILES(STEP_MIN)
+TILES(STEP_MAX_FMA)
+TILES(STEP_MIN_FMA)
+TILES(STEP_MAX_NAN)
+TILES(STEP_MIN_NAN)
+
+static NAME(micro_fn) *const
+    NAME(tiles)[STEPS][NV] = { ROW(STEP_FMA) ROW(STEP_SQUARE) ROW(STEP_MAX) ROW(STEP_MIN) ROW(STEP_MAX_FMA)
+                                   ROW(STEP_MIN_FMA) ROW(STEP_MAX_NAN) ROW(STEP_MIN_NAN) };
+#undef TILE
+#undef TILES
+#undef ROW

@@ -6,6 +6,7 @@
 
 #include "calibrax/array/backend.h"
 #include "calibrax/array/internal.h"
+#include "calibrax/array/kernels/semiring.h"
 
 extern const cbx_backend cbx__reference_backend;
 
@@ -73,6 +74,26 @@ typedef struct cbx__places {
 void cbx__places_init(cbx__places *p, int ndim, const size_t *shape, int axis, size_t n, const cbx__strided *op);
 void cbx__places_next(cbx__places *p);
 
+/** Products of stacks (batch, m, k) by (batch, k, n) over an algebra, also one given by functions. */
+cbx_status cbx__ref_semiring_stack(cbx_ctx *ctx, const cbx_semiring *semiring, bool raw, const cbx_array *a,
+                                   const cbx_array *b, const cbx_array_desc *result, cbx_array **out, cbx_err *err);
+
+/** The windows of a convolution (attributes of SEMIRING_CONV) as rows of a matrix; x and kernel are dense. */
+typedef struct cbx__windows {
+    const cbx_attrs *attrs;
+    const size_t *length, *taps; /* along each axis */
+    size_t positions, ntaps;     /* of one image */
+    size_t element, run, image;  /* bytes of an element, of the channels, of an image */
+} cbx__windows;
+void cbx__ref_windows_init(cbx__windows *w, const cbx_array *x, const cbx_array *kernel, const cbx_attrs *attrs);
+/** Channels full of what stands outside of x, at out. */
+void *cbx__ref_windows_pad(const cbx__windows *w, cbx_dtype dtype, double identity, void *out);
+/** Rows [first, first + rows) of all windows of all images. */
+void cbx__ref_windows_gather(const cbx__windows *w, const void *x, size_t first, size_t rows, const void *pad,
+                             void *out);
+/** Adds all rows back where they came from; what came from outside is lost. */
+void cbx__ref_windows_scatter(const cbx__windows *w, cbx_dtype dtype, const void *rows, size_t count, void *x);
+
 /** The array itself, or a row-major copy of it; the caller frees. */
 cbx_status cbx__ref_dense(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err);
 
@@ -98,6 +119,8 @@ cbx_status cbx__ref_run_reduce(const cbx_call *call, cbx_array **out, cbx_err *e
 cbx_status cbx__ref_run_cumulative(const cbx_call *call, cbx_array **out, cbx_err *err);
 cbx_status cbx__ref_run_sort(const cbx_call *call, cbx_array **out, cbx_err *err);
 cbx_status cbx__ref_run_matmul(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_semiring_matmul(const cbx_call *call, cbx_array **out, cbx_err *err);
+cbx_status cbx__ref_run_semiring_conv(const cbx_call *call, cbx_array **out, cbx_err *err);
 cbx_status cbx__ref_run_cholesky(const cbx_call *call, cbx_array **out, cbx_err *err);
 cbx_status cbx__ref_run_triangular_solve(const cbx_call *call, cbx_array **out, cbx_err *err);
 cbx_status cbx__ref_run_solve(const cbx_call *call, cbx_array **out, cbx_err *err);

@@ -20,8 +20,8 @@ static cbx_status plan_product(cbx_ctx *ctx, const cbx_params *params, cbx_algeb
     product.semiring = cbx_semiring_get(algebra);
     product.dtype = p.dtype;
     product.m = p.m, product.k = k, product.n = p.n;
-    product.lda = p.k, product.ldb = p.n, product.ldc = p.n;
-    cbx_status st = cbx_semiring_workspace(&product, &bytes, err);
+    product.lda = (ptrdiff_t)p.k, product.ldb = (ptrdiff_t)p.n, product.ldc = (ptrdiff_t)p.n;
+    cbx_status st = cbx_matmul_workspace(&product, &bytes, err);
     bytes = (bytes + 63) / 64 * 64;
     if (!st) st = cbx__sm_plan_create(ctx, params, bytes + extra, &made, err);
     if (st) return st;
@@ -32,7 +32,7 @@ static cbx_status plan_product(cbx_ctx *ctx, const cbx_params *params, cbx_algeb
     return CBX_OK;
 }
 
-static void run_product(void *plan) { (void)cbx_semiring_matmul(&((cbx__sm_plan *)plan)->product, NULL); }
+static void run_product(void *plan) { (void)cbx_matmul_run(&((cbx__sm_plan *)plan)->product, NULL); }
 
 /* --- the last k is dropped --- */
 

@@ -12,8 +12,8 @@ static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, c
     product.semiring = p.semiring;
     product.dtype = p.dtype;
     product.m = p.m, product.k = p.k, product.n = p.n;
-    product.lda = p.k, product.ldb = p.n, product.ldc = p.n;
-    cbx_status st = cbx_semiring_workspace(&product, &bytes, err);
+    product.lda = (ptrdiff_t)p.k, product.ldb = (ptrdiff_t)p.n, product.ldc = (ptrdiff_t)p.n;
+    cbx_status st = cbx_matmul_workspace(&product, &bytes, err);
     if (!st) st = cbx__sm_plan_create(ctx, params, bytes, &made, err);
     if (st) return st;
     product.workspace = made->scratch;
@@ -26,7 +26,7 @@ static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, c
 static void run(void *plan)
 {
     const cbx__sm_plan *p = plan;
-    (void)cbx_semiring_matmul(&p->product, NULL); /* cannot fail: prepare has checked the arguments */
+    (void)cbx_matmul_run(&p->product, NULL); /* cannot fail: prepare has checked the arguments */
 }
 
 const cbx_baseline_ops cbx__sm_tiled = {

@@ -8,19 +8,38 @@ inputs that will be timed.  Every input is an argument of that function: what a 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Callable
 
 from protocol import violation
 
-_MODULES = {"array_ops": "cases.array_ops", "semiring_matmul": "cases.semiring_matmul"}
+_MODULES = {
+    name: f"cases.{name}"
+    for name in (
+        "array_ops",
+        "dense_matmul",
+        "ell_edge_aggregate",
+        "ell_matmul",
+        "ell_row_softmax",
+        "semiring_conv",
+        "semiring_matmul",
+    )
+}
 
 
 @dataclass(frozen=True)
 class Baseline:
+    """prepare(provider, point, *arguments) -> function of the arguments.
+
+    The arguments are the inputs as the framework's own arrays.  A framework with another form for the same data (a list of edges, CSR)
+    gets it from `arrange(provider, point, *host_arrays) -> arguments`, for every input set alike and never timed: that is how its users
+    hold the data.  arrange may change form and integer width, and compute nothing.
+    """
+
     provider: str
     prepare: Callable[..., Callable[..., Any]]
+    arrange: Callable[..., Sequence[Any]] | None = None
 
 
 @dataclass(frozen=True)

@@ -16,23 +16,13 @@ from typing import Any, Callable, NamedTuple
 from protocol import WorkerError, violation
 
 from cases import Baseline, Case
-
-EMPTY = {
-    "real": 0,
-    "log": -inf,
-    "tropical_max_plus": -inf,
-    "tropical_min_plus": inf,
-    "euclidean": 0,
-    "boolean": False,
-}
+from cases.algebras import EMPTY, algebra_of
 
 _NUMPY_BLOCK_BYTES = 256 * 1024
 
 
 def _algebra_of(point: dict[str, Any], a: Any, b: Any) -> str:
-    algebra = point.get("algebra")
-    if algebra not in EMPTY:
-        raise violation(f"semiring_matmul has no algebra '{str(algebra)[:40]}': it has {', '.join(EMPTY)}")
+    algebra = algebra_of(point)
     if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0] or a.dtype != b.dtype:
         raise violation(f"shapes {tuple(a.shape)} and {tuple(b.shape)} do not multiply")
     return algebra

@@ -17,6 +17,9 @@ _MODULES = {
     "numpy": "providers.numpy_provider",
     "jax": "providers.jax_provider",
     "torch": "providers.torch_provider",
+    "pyg": "providers.pyg_provider",
+    "scipy": "providers.scipy_provider",
+    "graphblas": "providers.graphblas_provider",
 }
 
 # Libraries read these once, when they are loaded.

@@ -1,0 +1,274 @@
+/*
+ * Derivatives of products, the parts that are no products themselves.  All matrices are dense and row-major.
+ * Included once a float type behind semiring_float.h; expects GRAD_LIMIT: exp of that, times what exp flushes to 0, is nothing.
+ */
+
+/* --- log: weights p = exp(a + b - c) = A' B' exp(r + q - c), r and q the maxima of row and column --- */
+
+/* A' = exp(a - r), with r = 0 and A' = 0 for a row that holds NaN or +inf or only -inf; odd[i] says so. */
+static void NAME(scale_rows)(size_t rows, size_t n, const T *x, T *scaled, T *shift, uint8_t *odd)
+{
+    for (size_t i = 0; i < rows; i++, x += n, scaled += n) {
+        T top, limit;
+        (void)NAME(row_maxima)(x, 1, (ptrdiff_t)n, n, 1, &top, &limit);
+        odd[i] = isnan(limit) || isinf(top);
+        shift[i] = odd[i] ? 0 : top;
+        for (size_t kk = 0; kk < n; kk++) scaled[kk] = odd[i] ? 0 : VEXP(x[kk] - shift[i]);
+    }
+}
+
+static void NAME(scale_columns)(size_t rows, size_t n, const T *x, T *scaled, T *shift, T *limit, uint8_t *odd)
+{
+    (void)NAME(row_maxima)(x, n, 1, rows, (ptrdiff_t)n, shift, limit);
+    for (size_t j = 0; j < n; j++) {
+        odd[j] = isnan(limit[j]) || isinf(shift[j]);
+        if (odd[j]) shift[j] = 0;
+    }
+    for (size_t kk = 0; kk < rows; kk++, x += n, scaled += n)
+        for (size_t j = 0; j < n; j++) scaled[j] = odd[j] ? 0 : VEXP(x[j] - shift[j]);
+}
+
+/* W = g exp(r + q - c); 0 where that is not certain, which late = 1 says, and where c has no finite term. */
+static void NAME(log_weights)(const cbx__grad *q, T *w, const T *r, const T *s, const uint8_t *odd_r,
+                              const uint8_t *odd_s, uint8_t *late)
+{
+    const T *c = q->c, *g = q->g;
+
+    for (size_t i = 0; i < q->m; i++, c += q->n, g += q->n, w += q->n, late += q->n)
+        for (size_t j = 0; j < q->n; j++) {
+            const T x = r[i] + s[j] - c[j];
+            const bool masked = c[j] == -(T)INFINITY || g[j] == 0;
+            const bool certain = !odd_r[i] && !odd_s[j] && x <= GRAD_LIMIT;
+            late[j] = !masked && !certain;
+            w[j] = masked || !certain ? 0 : g[j] * VEXP(x);
+        }
+}
+
+/* dA *= A', dB *= B', then the terms of elements that were not certain. */
+static void NAME(log_finish)(const cbx__grad *q, const T *scaled_a, const T *scaled_b, const uint8_t *late)
+{
+    const T *a = q->a, *b = q->b, *c = q->c, *g = q->g;
+    T *da = q->da, *db = q->db;
+
+    for (size_t i = 0; i < q->m * q->k; i++) da[i] *= scaled_a[i];
+    for (size_t i = 0; i < q->k * q->n; i++) db[i] *= scaled_b[i];
+    for (size_t i = 0; i < q->m; i++)
+        for (size_t j = 0; j < q->n; j++)
+            for (size_t kk = 0; late[i * q->n + j] && kk < q->k; kk++) {
+                const T t = a[i * q->k + kk] + b[kk * q->n + j];
+                const T w = t == -(T)INFINITY ? 0 : g[i * q->n + j] * VEXP(t - c[i * q->n + j]);
+                da[i * q->k + kk] += w;
+                db[kk * q->n + j] += w;
+            }
+}
+
+/* dC = sum over kk of exp(a + b - c) (da + db) */
+static void NAME(log_forward)(const cbx__grad *q)
+{
+    const T *a = q->a, *b = q->b, *c = q->c, *ta = q->ta, *tb = q->tb;
+    T *tc = q->tc;
+
+    for (size_t i = 0; i < q->m; i++, c += q->n, tc += q->n) {
+        for (size_t j = 0; j < q->n; j++) tc[j] = 0;
+        for (size_t kk = 0; kk < q->k; kk++) {
+            const T x = a[i * q->k + kk], tx = ta[i * q->k + kk];
+            const T *y = b + kk * q->n, *ty = tb + kk * q->n;
+            for (size_t j = 0; j < q->n; j++) {
+                const T t = x + y[j], w = VEXP(t - c[j]) * (tx + ty[j]);
+                tc[j] += t == -(T)INFINITY ? 0 : w;
+            }
+        }
+    }
+}
+
+/* --- tropical: the first optimum takes all --- */
+
+/* first[i,j]: the smallest kk whose term is c, the first NaN one of a NaN; -1 where every term is the annihilator. */
+static void NAME(first_optimum)(const cbx__grad *q, int64_t *first)
+{
+    enum { COLUMNS = 4 * LANES };
+    const T *a = q->a, *b = q->b, *c = q->c;
+
+    for (size_t i = 0; i < q->m; i++, a += q->k, c += q->n, first += q->n)
+        for (size_t j0 = 0; j0 < q->n; j0 += COLUMNS) {
+            const size_t live = min_size(COLUMNS, q->n - j0);
+            TI at[COLUMNS], open = -1;
+            for (size_t l = 0; l < COLUMNS; l++) at[l] = -1;
+            for (size_t kk = 0; kk < q->k && open; kk++) {
+                const T *y = b + kk * q->n + j0;
+                TI left = 0;
+                for (size_t l = 0; l < live; l++) {
+                    const T t = a[kk] + y[l];
+                    const TI hit = (t == c[j0 + l]) | (t != t) ? -1 : 0;
+                    at[l] = at[l] < 0 && hit ? (TI)kk : at[l];
+                    left |= at[l] < 0 ? -1 : 0;
+                }
+                open = left;
+            }
+            for (size_t l = 0; l < live; l++) {
+                const T empty = q->semiring->id == CBX_ALGEBRA_TROPICAL_MAX_PLUS ? -(T)INFINITY : (T)INFINITY;
+                first[j0 + l] = c[j0 + l] == empty ? -1 : (int64_t)at[l];
+            }
+        }
+}
+
+static void NAME(optimum_back)(const cbx__grad *q, const int64_t *first)
+{
+    const T *g = q->g;
+    T *da = q->da, *db = q->db;
+
+    memset(da, 0, q->m * q->k * sizeof(T));
+    memset(db, 0, q->k * q->n * sizeof(T));
+    for (size_t i = 0; i < q->m; i++)
+        for (size_t j = 0; j < q->n; j++) {
+            const int64_t kk = first[i * q->n + j];
+            if (kk < 0) continue;
+            da[i * q->k + (size_t)kk] += g[i * q->n + j];
+            db[(size_t)kk * q->n + j] += g[i * q->n + j];
+        }
+}
+
+static void NAME(optimum_forward)(const cbx__grad *q, const int64_t *first)
+{
+    const T *ta = q->ta, *tb = q->tb;
+    T *tc = q->tc;
+
+    for (size_t i = 0; i < q->m; i++)
+        for (size_t j = 0; j < q->n; j++) {
+            const int64_t kk = first[i * q->n + j];
+            tc[i * q->n + j] = kk < 0 ? 0 : ta[i * q->k + (size_t)kk] + tb[(size_t)kk * q->n + j];
+        }
+}
+
+/* --- euclidean: by differences, as the distances; nothing at distance 0 --- */
+
+/* 1/c, or 0 where c is 0 or next to it. */
+static inline T NAME(over)(T c) { return c <= 4 * SMALLEST ? 0 : 1 / c; }
+
+/* out[i,:] = sum over j of w[i,j] (x[i,:] - y[j,:]); x is rows-by-k, y others-by-k, element (i,j) of w at i*across + j*along. */
+static void NAME(pull)(size_t rows, size_t others, size_t k, const T *x, const T *y, const T *w, size_t across,
+                       size_t along, T *out)
+{
+    enum { HIGH = 4, WIDE = 2 * LANES };
+
+    for (size_t k0 = 0; k0 < k; k0 += WIDE)
+        for (size_t i0 = 0; i0 < rows; i0 += HIGH) {
+            const size_t live = min_size(WIDE, k - k0), high = min_size(HIGH, rows - i0);
+            T at[HIGH][WIDE] = { { 0 } }, sum[HIGH][WIDE] = { { 0 } };
+            for (size_t r = 0; r < high; r++) memcpy(at[r], x + (i0 + r) * k + k0, live * sizeof(T));
+            for (size_t j = 0; j < others; j++) {
+                T other[WIDE] = { 0 };
+                if (live == WIDE)
+                    memcpy(other, y + j * k + k0, sizeof other);
+                else
+                    memcpy(other, y + j * k + k0, live * sizeof(T));
+                UNROLL for (size_t r = 0; r < HIGH; r++)
+                {
+                    const T weight = r < high ? w[(i0 + r) * across + j * along] : 0;
+                    for (size_t l = 0; l < WIDE; l++) sum[r][l] += weight * (at[r][l] - other[l]);
+                }
+            }
+            for (size_t r = 0; r < high; r++) memcpy(out + (i0 + r) * k + k0, sum[r], live * sizeof(T));
+        }
+}
+
+static void NAME(turn)(size_t rows, size_t columns, const T *x, T *out)
+{
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < columns; j++) out[j * rows + i] = x[i * columns + j];
+}
+
+/* w: m*n, columns and result: n*k each */
+static void NAME(euclid_back)(const cbx__grad *q, T *w, T *columns, T *result)
+{
+    const T *c = q->c, *g = q->g;
+
+    for (size_t i = 0; i < q->m * q->n; i++) w[i] = g[i] * NAME(over)(c[i]);
+    NAME(turn)(q->k, q->n, q->b, columns);
+    NAME(pull)(q->m, q->n, q->k, q->a, columns, w, q->n, 1, q->da);
+    NAME(pull)(q->n, q->m, q->k, columns, q->a, w, 1, q->n, result);
+    NAME(turn)(q->n, q->k, result, q->db);
+}
+
+static void NAME(euclid_forward)(const cbx__grad *q)
+{
+    const T *a = q->a, *b = q->b, *c = q->c, *ta = q->ta, *tb = q->tb;
+    T *tc = q->tc;
+
+    for (size_t i = 0; i < q->m; i++, c += q->n, tc += q->n) {
+        for (size_t j = 0; j < q->n; j++) tc[j] = 0;
+        for (size_t kk = 0; kk < q->k; kk++) {
+            const T x = a[i * q->k + kk], tx = ta[i * q->k + kk];
+            const T *y = b + kk * q->n, *ty = tb + kk * q->n;
+            for (size_t j = 0; j < q->n; j++) tc[j] += (x - y[j]) * (tx - ty[j]);
+        }
+        for (size_t j = 0; j < q->n; j++) tc[j] *= NAME(over)(c[j]);
+    }
+}
+
+/* --- what the dispatcher calls, between its products --- */
+
+/* Rooms of the scratch memory. */
+typedef struct NAME(grad_room) {
+    T *w, *scaled_a, *scaled_b, *row, *column, *limit, *turned;
+    int64_t *first;
+    uint8_t *odd_row, *odd_column, *late;
+} NAME(grad_room);
+
+static NAME(grad_room) NAME(grad_layout)(const cbx__grad *q, size_t *bytes)
+{
+    char *base = q->scratch;
+    size_t at = 0;
+    NAME(grad_room) r;
+    void **const part[] = { (void **)&r.w,      (void **)&r.scaled_a, (void **)&r.scaled_b, (void **)&r.row,
+                            (void **)&r.column, (void **)&r.limit,    (void **)&r.odd_row,  (void **)&r.odd_column,
+                            (void **)&r.late,   (void **)&r.turned,   (void **)&r.first };
+    const size_t count[] = { q->m * q->n * sizeof(T),
+                             q->m * q->k * sizeof(T),
+                             q->k * q->n * sizeof(T),
+                             q->m * sizeof(T),
+                             q->n * sizeof(T),
+                             q->n * sizeof(T),
+                             q->m,
+                             q->n,
+                             q->m * q->n,
+                             q->k * q->n * sizeof(T),
+                             q->m * q->n * sizeof(int64_t) };
+    for (size_t i = 0; i < CBX_LEN(part); i++) {
+        *part[i] = base ? base + at : NULL;
+        at += round_up(count[i], 64);
+    }
+    *bytes = at;
+    return r;
+}
+
+static void NAME(grad)(cbx__grad *q, cbx__grad_phase phase)
+{
+    NAME(grad_room) r = NAME(grad_layout)(q, &q->scratch_bytes);
+    const bool tropical = q->semiring->id == CBX_ALGEBRA_TROPICAL_MAX_PLUS ||
+                          q->semiring->id == CBX_ALGEBRA_TROPICAL_MIN_PLUS;
+
+    q->w = r.w, q->scaled_a = r.scaled_a, q->scaled_b = r.scaled_b;
+    if (phase == CBX__GRAD_SIZE) return;
+    if (tropical) {
+        int64_t *first = r.first;
+        NAME(first_optimum)(q, first);
+        if (phase == CBX__GRAD_FORWARD)
+            NAME(optimum_forward)(q, first);
+        else
+            NAME(optimum_back)(q, first);
+    } else if (q->semiring->id == CBX_ALGEBRA_EUCLIDEAN) {
+        if (phase == CBX__GRAD_FORWARD)
+            NAME(euclid_forward)(q);
+        else
+            NAME(euclid_back)(q, r.w, r.scaled_b, r.turned);
+    } else if (phase == CBX__GRAD_FORWARD) {
+        NAME(log_forward)(q);
+    } else if (phase == CBX__GRAD_BEFORE) {
+        NAME(scale_rows)(q->m, q->k, q->a, r.scaled_a, r.row, r.odd_row);
+        NAME(scale_columns)(q->k, q->n, q->b, r.scaled_b, r.column, r.limit, r.odd_column);
+        NAME(log_weights)(q, r.w, r.row, r.column, r.odd_row, r.odd_column, r.late);
+    } else {
+        NAME(log_finish)(q, r.scaled_a, r.scaled_b, r.late);
+    }
+}

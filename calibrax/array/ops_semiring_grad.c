@@ -1,0 +1,285 @@
+/*
+ * Derivatives of products and convolutions over an algebra: stacks of dense matrices, one after the other.
+ */
+#include <string.h>
+
+#include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/ops_internal.h"
+#include "calibrax/array/reference/reference.h"
+#include "calibrax/array/semiring.h"
+#include "calibrax/base/pool.h"
+
+/* What a derivative works on: operands of one lead, dense; out has no data yet. */
+typedef struct stacks {
+    const cbx_semiring *semiring;
+    int lead;
+    size_t batch, m, k, n;
+    size_t shape[3][CBX_MAX_RANK]; /* with the common lead: of A, B and C */
+} stacks;
+
+enum { A, B, C };
+
+static bool check_algebra(cbx_ctx *ctx, const char *name, const cbx_semiring *s, size_t n, const cbx_array *const *in)
+{
+    if (cbx__unusable(ctx, name, n, in)) return false;
+    if (!s || s->functions || s->id == CBX_ALGEBRA_BOOLEAN) {
+        cbx__refuse(ctx, !s || s->functions ? CBX_EINVAL : CBX_EDTYPE, "'%s' over '%s' has no derivative", name,
+                    s ? s->name : "no algebra");
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!cbx_semiring_takes(s, in[i]->desc.dtype) || in[i]->desc.dtype != in[0]->desc.dtype) {
+            cbx__refuse(ctx, CBX_EDTYPE, "'%s' takes one of float32 and float64, not %s with %s", name,
+                        cbx_dtype_name(in[0]->desc.dtype), cbx_dtype_name(in[i]->desc.dtype));
+            return false;
+        }
+        if (in[i]->flags & CBX__ABSTRACT) {
+            cbx__refuse(ctx, CBX_EINVAL, "'%s' needs data, operand %zu is abstract", name, i + 1);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool same_shape(const cbx_array *x, int ndim, const size_t *shape)
+{
+    return x->desc.ndim == ndim && memcmp(x->desc.shape, shape, (size_t)ndim * sizeof *shape) == 0;
+}
+
+/* Shapes of a product's operands under their common lead; c and others must have the product's. */
+static bool stacks_of(cbx_ctx *ctx, const char *name, const cbx_array *a, const cbx_array *b, const cbx_array *c,
+                      stacks *s)
+{
+    char ta[160], tb[160], tc[160];
+    bool fits = a->desc.ndim >= 2 && b->desc.ndim >= 2;
+
+    if (fits) {
+        const size_t *ea = a->desc.shape + a->desc.ndim - 2, *eb = b->desc.shape + b->desc.ndim - 2;
+        fits = cbx__common_lead(a, b, &s->lead, s->shape[A]) && ea[1] == eb[0];
+        s->m = ea[0], s->k = ea[1], s->n = eb[1];
+    }
+    s->batch = 1;
+    for (int i = 0; fits && i < s->lead; i++) {
+        s->batch *= s->shape[A][i];
+        s->shape[B][i] = s->shape[C][i] = s->shape[A][i];
+    }
+    if (fits) {
+        s->shape[A][s->lead] = s->shape[C][s->lead] = s->m;
+        s->shape[A][s->lead + 1] = s->shape[B][s->lead] = s->k;
+        s->shape[B][s->lead + 1] = s->shape[C][s->lead + 1] = s->n;
+        fits = same_shape(c, s->lead + 2, s->shape[C]);
+    }
+    if (!fits)
+        cbx__refuse(ctx, CBX_ESHAPE, "'%s' cannot join %s with %s to %s", name,
+                    cbx_array_desc_text(&a->desc, ta, sizeof ta), cbx_array_desc_text(&b->desc, tb, sizeof tb),
+                    cbx_array_desc_text(&c->desc, tc, sizeof tc));
+    return fits;
+}
+
+/* x with the lead of the others, dense; the scope holds it.  NULL, with a failure recorded, without memory. */
+static const void *dense(cbx_ctx *ctx, const stacks *s, const cbx_array *x, int role)
+{
+    const cbx_array *wide = cbx__to_shape(ctx, x, s->lead + 2, s->shape[role]);
+    cbx_array *copy = NULL;
+
+    if (cbx_array_is_failed(wide)) return NULL;
+    if (cbx__ref_dense(ctx, wide, &copy, cbx__sticky(ctx))) return NULL;
+    return cbx_array_is_failed(cbx_scope_hold(ctx, copy)) ? NULL : copy->data;
+}
+
+static cbx_array *room_for(cbx_ctx *ctx, const stacks *s, int role, cbx_dtype t)
+{
+    cbx_array_desc d = { t, s->lead + 2, { 0 } };
+    cbx_array *x = NULL;
+
+    memcpy(d.shape, s->shape[role], (size_t)d.ndim * sizeof *d.shape);
+    return cbx_array_create(ctx, &d, &x, cbx__sticky(ctx)) ? cbx__array_failed() : cbx_scope_hold(ctx, x);
+}
+
+/* Each matrix of the stack in turn; data[] are of the first. */
+typedef void direction(cbx__grad *q);
+static bool run_all(cbx_ctx *ctx, const stacks *s, cbx__grad first, direction *go)
+{
+    const size_t size = cbx_dtype_size(first.dtype), ma = s->m * s->k * size, mb = s->k * s->n * size,
+                 mc = s->m * s->n * size;
+    cbx_block room = { 0 };
+    size_t bytes;
+
+    first.semiring = s->semiring;
+    first.m = s->m, first.k = s->k, first.n = s->n;
+    bytes = cbx__semiring_grad_bytes(&first);
+    if (cbx_pool_get(cbx_ctx_pool(ctx), bytes, &room, cbx__sticky(ctx))) return false;
+    for (size_t i = 0; i < s->batch; i++) {
+        cbx__grad q = first;
+        q.scratch = room.data;
+        q.a = (const char *)q.a + i * ma, q.b = (const char *)q.b + i * mb, q.c = (const char *)q.c + i * mc;
+        if (q.g) q.g = (const char *)q.g + i * mc, q.da = (char *)q.da + i * ma, q.db = (char *)q.db + i * mb;
+        if (q.ta) q.ta = (const char *)q.ta + i * ma, q.tb = (const char *)q.tb + i * mb, q.tc = (char *)q.tc + i * mc;
+        go(&q);
+    }
+    cbx_pool_put(cbx_ctx_pool(ctx), room);
+    return true;
+}
+
+/* A cotangent summed over the axes that its operand was broadcast along. */
+static cbx_array *narrowed(cbx_ctx *ctx, cbx_array *d, const cbx_array *like)
+{
+    cbx_axes axes = { .keep = true };
+    const int extra = d->desc.ndim - like->desc.ndim;
+
+    if (cbx_array_is_failed(d)) return d;
+    for (int i = 0; i < d->desc.ndim; i++)
+        if (i < extra || like->desc.shape[i - extra] != d->desc.shape[i]) axes.axis[axes.n++] = i;
+    if (axes.n > 0) d = cbx_sum(ctx, d, &axes);
+    return cbx__reshaped(ctx, d, like->desc.ndim, like->desc.shape);
+}
+
+static void fail_both(cbx_array *d[2]) { d[0] = d[1] = cbx__array_failed(); }
+
+static void vjp_steps(cbx_ctx *ctx, stacks *s, const cbx_array *const in[4], cbx_array *d[2])
+{
+    const cbx_dtype t = in[0]->desc.dtype;
+    cbx__grad q = { .dtype = t };
+    cbx_array *da, *db;
+
+    fail_both(d);
+    q.a = dense(ctx, s, in[0], A), q.b = dense(ctx, s, in[1], B), q.c = dense(ctx, s, in[2], C),
+    q.g = dense(ctx, s, in[3], C);
+    da = room_for(ctx, s, A, t), db = room_for(ctx, s, B, t);
+    if (!q.a || !q.b || !q.c || !q.g || cbx_array_is_failed(da) || cbx_array_is_failed(db)) return;
+    q.da = da->data, q.db = db->data;
+    if (s->m == 0 || s->k == 0 || s->n == 0) {
+        memset(q.da, 0, cbx_array_bytes(da));
+        memset(q.db, 0, cbx_array_bytes(db));
+    } else if (!run_all(ctx, s, q, cbx__semiring_backward)) {
+        return;
+    }
+    d[0] = narrowed(ctx, da, in[0]);
+    d[1] = narrowed(ctx, db, in[1]);
+}
+
+void cbx_semiring_matmul_vjp(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, const cbx_array *c,
+                             const cbx_array *g, const cbx_semiring *s, cbx_array *d[2])
+{
+    const cbx_array *const in[4] = { a, b, c, g };
+    const size_t mark = cbx__mark(ctx);
+    stacks k = { .semiring = s };
+
+    fail_both(d);
+    if (!check_algebra(ctx, "semiring_matmul_vjp", s, 4, in) || !stacks_of(ctx, "semiring_matmul_vjp", a, b, c, &k) ||
+        !stacks_of(ctx, "semiring_matmul_vjp", a, b, g, &k))
+        return;
+    vjp_steps(ctx, &k, in, d);
+    cbx__tidy_list(ctx, mark, 2, d);
+}
+
+static cbx_array *jvp_steps(cbx_ctx *ctx, const stacks *s, const cbx_array *const in[5])
+{
+    cbx__grad q = { .dtype = in[0]->desc.dtype };
+    cbx_array *tc = room_for(ctx, s, C, q.dtype);
+
+    q.a = dense(ctx, s, in[0], A), q.b = dense(ctx, s, in[1], B), q.c = dense(ctx, s, in[2], C);
+    q.ta = dense(ctx, s, in[3], A), q.tb = dense(ctx, s, in[4], B);
+    if (cbx_array_is_failed(tc) || !q.a || !q.b || !q.c || !q.ta || !q.tb) return cbx__array_failed();
+    q.tc = tc->data;
+    if (s->m == 0 || s->k == 0 || s->n == 0)
+        memset(q.tc, 0, cbx_array_bytes(tc));
+    else if (!run_all(ctx, s, q, cbx__semiring_forward))
+        return cbx__array_failed();
+    return tc;
+}
+
+cbx_array *cbx_semiring_matmul_jvp(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, const cbx_array *c,
+                                   const cbx_array *ta, const cbx_array *tb, const cbx_semiring *s)
+{
+    const cbx_array *const in[5] = { a, b, c, ta, tb };
+    const size_t mark = cbx__mark(ctx);
+    char tx[160], ty[160];
+    stacks k = { .semiring = s };
+
+    if (!check_algebra(ctx, "semiring_matmul_jvp", s, 5, in) || !stacks_of(ctx, "semiring_matmul_jvp", a, b, c, &k))
+        return cbx__array_failed();
+    for (int i = 0; i < 2; i++)
+        if (!same_shape(in[3 + i], in[i]->desc.ndim, in[i]->desc.shape))
+            return cbx__refuse(ctx, CBX_ESHAPE, "a tangent of 'semiring_matmul_jvp' is %s, its operand %s",
+                               cbx_array_desc_text(&in[3 + i]->desc, tx, sizeof tx),
+                               cbx_array_desc_text(&in[i]->desc, ty, sizeof ty));
+    return cbx__tidy(ctx, mark, jvp_steps(ctx, &k, in));
+}
+
+/* ---- convolution: the product's, on all windows as rows of one matrix ---- */
+
+static cbx_array *all_windows(cbx_ctx *ctx, const cbx__windows *v, const cbx_array *x, size_t rows, double identity)
+{
+    const cbx_array_desc d = { x->desc.dtype, 2, { rows, v->ntaps * (v->run / v->element) } };
+    cbx_array *w = NULL;
+    cbx_block pad = { 0 };
+    cbx_status st = cbx_array_create(ctx, &d, &w, cbx__sticky(ctx));
+
+    if (!st) st = cbx_pool_get(cbx_ctx_pool(ctx), v->run + 8, &pad, cbx__sticky(ctx));
+    if (!st)
+        cbx__ref_windows_gather(v, x->data, 0, rows, cbx__ref_windows_pad(v, d.dtype, identity, pad.data), w->data);
+    else
+        cbx_array_free(w);
+    cbx_pool_put(cbx_ctx_pool(ctx), pad);
+    return st ? cbx__array_failed() : cbx_scope_hold(ctx, w);
+}
+
+static void conv_vjp_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_array *y, const cbx_array *g,
+                           const cbx_semiring *s, const cbx_attrs *attrs, cbx_array *d[2])
+{
+    const int n = attrs->ndim;
+    const size_t outs = w->desc.shape[n + 1];
+    cbx__windows v;
+    cbx_array *images = cbx_copy(ctx, cbx__conv_images(ctx, x, n)), *dx, *rows, *kernel;
+    size_t count, dwide[2];
+
+    fail_both(d);
+    if (cbx_array_is_failed(images)) return;
+    cbx__ref_windows_init(&v, images, w, attrs);
+    count = images->desc.shape[0] * v.positions;
+    rows = all_windows(ctx, &v, images, count, s->identity);
+    if (cbx_array_is_failed(rows)) return;
+    dwide[0] = rows->desc.shape[1], dwide[1] = outs;
+    kernel = cbx__reshaped(ctx, w, 2, dwide);
+    y = cbx__reshaped(ctx, y, 2, (const size_t[]){ count, outs });
+    g = cbx__reshaped(ctx, g, 2, (const size_t[]){ count, outs });
+    cbx_semiring_matmul_vjp(ctx, rows, kernel, y, g, s, d);
+    dx = cbx_copy(ctx, cbx_zeros_like(ctx, images));
+    if (cbx_array_is_failed(d[0]) || cbx_array_is_failed(dx)) {
+        fail_both(d);
+        return;
+    }
+    cbx__ref_windows_scatter(&v, x->desc.dtype, cbx_array_data(d[0]), count, cbx_array_data_mut(dx));
+    d[0] = cbx__reshaped(ctx, dx, x->desc.ndim, x->desc.shape);
+    d[1] = cbx__reshaped(ctx, d[1], w->desc.ndim, w->desc.shape);
+}
+
+void cbx_semiring_conv_vjp(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_array *y, const cbx_array *g,
+                           const cbx_semiring *s, const cbx_conv_options *options, cbx_array *d[2])
+{
+    const cbx_array *const in[4] = { x, w, y, g };
+    const size_t mark = cbx__mark(ctx);
+    size_t shape[CBX_MAX_RANK];
+    cbx_attrs attrs;
+    cbx_dtype t;
+    int lead;
+
+    fail_both(d);
+    if (!check_algebra(ctx, "semiring_conv_vjp", s, 4, in) || !cbx__conv_attrs(ctx, x, w, s, options, &attrs, &t))
+        return;
+    lead = x->desc.ndim - 1 - attrs.ndim;
+    memcpy(shape, x->desc.shape, (size_t)lead * sizeof *shape);
+    memcpy(shape + lead, attrs.shape, (size_t)attrs.ndim * sizeof *shape);
+    shape[lead + attrs.ndim] = w->desc.shape[attrs.ndim + 1];
+    for (int i = 2; i < 4; i++)
+        if (!same_shape(in[i], x->desc.ndim, shape)) {
+            char text[160];
+            cbx__refuse(ctx, CBX_ESHAPE,
+                        "operand %d of 'semiring_conv_vjp' is %s, which is not the convolution's shape", i + 1,
+                        cbx_array_desc_text(&in[i]->desc, text, sizeof text));
+            return;
+        }
+    conv_vjp_steps(ctx, x, w, y, g, s, &attrs, d);
+    cbx__tidy_list(ctx, mark, 2, d);
+}

@@ -1,0 +1,117 @@
+/**
+ * Products of arrays over an algebra: matrices, convolutions, and their derivatives.
+ *
+ *     C[..., i, j] = finalize( update over kk of combine(A[..., i, kk], B[..., kk, j]) )
+ *
+ * The algebras (real, log, max-plus, min-plus, euclidean, boolean, and those given by functions), their rules for NaN, infinities
+ * and nothing to sum, and the accuracy of each are stated in kernels/semiring.h, where the product of plain memory is, too.
+ * These are functions as those of ops.h: results belong to the scope, failures travel, one thread uses a context at a time; the
+ * work itself is shared by as many threads as OpenMP gives the process, with the same bits for any number.
+ * Operands of another dtype than the algebra takes: whole numbers become float64, two floats meet in the wider one; boolean takes
+ * bool alone, and an algebra given by functions its own dtype alone.
+ */
+#ifndef CALIBRAX_ARRAY_SEMIRING_H
+#define CALIBRAX_ARRAY_SEMIRING_H
+
+#include "calibrax/array/kernels/semiring.h"
+#include "calibrax/array/ops.h"
+
+CBX_BEGIN_DECLS
+
+/**
+ * (..., m, k) by (..., k, n) is (..., m, n); leading axes broadcast; a vector is a row on the left, a column on the right, and its
+ * axis is gone in the result.  Strides may be any.  k = 0 gives the algebra's empty value.
+ * Errors: CBX_ESHAPE (lengths that differ, a scalar), CBX_EDTYPE (what the algebra does not take), CBX_EOVERFLOW, CBX_ENOMEM.  An
+ * algebra given by functions needs operands with data: CBX_EINVAL of abstract ones.  Since 0.1.
+ */
+CBX_API cbx_array *cbx_semiring_matmul(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, const cbx_semiring *s);
+
+/** What happens to a product before it is handed out, in this order.  Start from CBX_SEMIRING_OPTIONS_INIT. */
+typedef struct cbx_semiring_options {
+    uint32_t struct_size;
+    bool raw; /* euclidean: squares of distances */
+    const cbx_array
+        *merge; /* NULL: none; joined by the algebra's update: merge + c, max(merge, c), sqrt(merge^2 + c^2), ... */
+    const cbx_array
+        *mask; /* NULL: none; bool, broadcasts; where it is false (complement: true) C holds the empty value */
+    bool mask_complement;
+} cbx_semiring_options;
+
+#define CBX_SEMIRING_OPTIONS_INIT                                                                                      \
+    {                                                                                                                  \
+        .struct_size = sizeof(cbx_semiring_options)                                                                    \
+    }
+
+/**
+ * The product with an epilogue.
+ * Errors besides those of cbx_semiring_matmul: CBX_EINVAL (struct_size; raw of another algebra than euclidean; merge with an
+ * algebra given by functions), CBX_EDTYPE (a mask that is not bool), CBX_ESHAPE (merge or mask does not broadcast).
+ */
+CBX_API cbx_array *cbx_semiring_matmul_with(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, const cbx_semiring *s,
+                                            const cbx_semiring_options *options);
+
+/* ---- convolution ---- */
+
+typedef enum cbx_conv_padding {
+    CBX_CONV_VALID,   /* none */
+    CBX_CONV_SAME,    /* ceil(length / stride) positions; of an odd number of elements the smaller half goes before */
+    CBX_CONV_EXPLICIT /* low and high */
+} cbx_conv_padding;
+
+#define CBX_CONV_MAX_AXES (CBX_MAX_RANK - 2)
+
+/** Start from CBX_CONV_INIT: stride and dilation 0 mean 1. */
+typedef struct cbx_conv_options {
+    uint32_t struct_size;
+    cbx_conv_padding padding;
+    size_t stride[CBX_CONV_MAX_AXES], dilation[CBX_CONV_MAX_AXES];
+    size_t low[CBX_CONV_MAX_AXES], high[CBX_CONV_MAX_AXES]; /* elements of padding before and after: EXPLICIT */
+} cbx_conv_options;
+
+#define CBX_CONV_INIT                                                                                                  \
+    {                                                                                                                  \
+        .struct_size = sizeof(cbx_conv_options)                                                                        \
+    }
+
+/**
+ * y[..., p, o] = finalize( update over taps t and channels c of combine(x[..., p*stride + t*dilation - low, c], w[t, c, o]) ):
+ * channels last, nothing is flipped (cross-correlation).  Outside of x stands the algebra's identity: it is read as it is, never
+ * multiplied by 0, so that -inf stays what it is; of euclidean, whose identity does not mask, that is a pixel of value 0.
+ *
+ * @param x        (..., lengths, channels); any number of leading axes
+ * @param w        (taps, channels, channels out); its rank less 2 is the number of axes that are slid along, 1 to 6
+ * @param options  NULL: VALID, stride 1, dilation 1
+ * Errors: CBX_ESHAPE (ranks, channels that differ, a window larger than the padded length), CBX_EINVAL (struct_size, padding;
+ * an algebra given by functions), CBX_EDTYPE, CBX_EOVERFLOW, CBX_ENOMEM.  Since 0.1.
+ */
+CBX_API cbx_array *cbx_semiring_conv(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_semiring *s,
+                                     const cbx_conv_options *options);
+
+/* ---- derivatives ---- */
+
+/**
+ * Backward: from the cotangent g of c = cbx_semiring_matmul(a, b) those of a and b, into d[0] and d[1].
+ *   real       g b^T, a^T g
+ *   log        weights p = exp(a + b - c), by two scaled products under the certificate of the product itself; what is not
+ *              certain is streamed.  c = -inf gives 0.
+ *   tropical   the first optimum (the smallest kk) takes all of g, ties or not; c without a term (the annihilator) gives 0
+ *   euclidean  g (a - b) / c by differences; 0 where c is at most four times the smallest normal number
+ * NaN and +inf in c give NaN where they reach.
+ *
+ * @param a, b, c, g  two axes or more, data there, one dtype (c and g of c's shape); broadcast leading axes are summed over
+ * Errors: CBX_EDTYPE (boolean has no derivative; dtypes), CBX_ESHAPE, CBX_EINVAL (abstract; an algebra given by functions),
+ * CBX_ENOMEM.  Both results are failed then.
+ */
+CBX_API void cbx_semiring_matmul_vjp(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, const cbx_array *c,
+                                     const cbx_array *g, const cbx_semiring *s, cbx_array *d[2]);
+/** Forward: from the tangents of a and b that of c; rules and errors as above. */
+CBX_API cbx_array *cbx_semiring_matmul_jvp(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, const cbx_array *c,
+                                           const cbx_array *ta, const cbx_array *tb, const cbx_semiring *s);
+/** Backward of y = cbx_semiring_conv(x, w): cotangents of x and w into d[0] and d[1]; holds all windows at once (positions times
+ * taps times channels).  Errors of both functions. */
+CBX_API void cbx_semiring_conv_vjp(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_array *y,
+                                   const cbx_array *g, const cbx_semiring *s, const cbx_conv_options *options,
+                                   cbx_array *d[2]);
+
+CBX_END_DECLS
+#endif

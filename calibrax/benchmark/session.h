@@ -1,0 +1,114 @@
+/**
+ * Benchmarks run into a Run: launches as samples, targets checked, trace written.
+ *
+ *     cbx_benchmark_source source = CBX_BENCHMARK_SOURCE_INIT;
+ *     cbx_benchmark_opts opts = CBX_BENCHMARK_OPTS_INIT;
+ *     source.kind = CBX_BENCHMARK_OBJECT;
+ *     source.path = "sum.so";
+ *     opts.launches = 10;
+ *     st = cbx_benchmark_run(ctx, &source, &opts, &report, &err);
+ *     if (!st) st = cbx_store_save(store, cbx_benchmark_report_run(report), false, &err);
+ *     exit_code = cbx_benchmark_report_exit_code(report);
+ *     cbx_benchmark_report_free(report);
+ *
+ * A launch of an object, a command or a Python class is a fresh process, and the sample: identical programs differ by launch.  Launches
+ * of several benchmarks are interleaved, every second round backwards, so that drift does not favour one of them.
+ *
+ * A point is a benchmark.  With one launch a metric stands as that launch gave it; with more its value is the median over launches, its
+ * interval that of order statistics, its samples the launches; it is NaN if a launch gave a value that is not finite.  Beside what the
+ * benchmark gives, each fresh process adds wall_time, cpu_user, cpu_system, max_rss, peak_rss.
+ *
+ * metadata.benchmarks holds for each benchmark its driver, launches, failures, targets, configuration and what each launch told beside
+ * its metrics; metadata.targets how the targets came out; metadata.trace the file of the trace.
+ *
+ * Interrupted (opts.stop): a process gets SIGTERM, so that it can tear down, and SIGKILL after the grace; what finished is kept.
+ */
+#ifndef CALIBRAX_BENCHMARK_SESSION_H
+#define CALIBRAX_BENCHMARK_SESSION_H
+
+#include "calibrax/benchmark/measure.h"
+#include "calibrax/benchmark/source.h"
+#include "calibrax/benchmark/targets.h"
+
+CBX_BEGIN_DECLS
+
+/** A launch that failed. */
+typedef struct cbx_benchmark_failure {
+    const char *benchmark;
+    size_t launch;     /* from 1 */
+    const char *phase; /* "start", "setup", "training", "work", "evaluation", "targets", "run", "output" */
+    cbx_status status;
+    const char *message;
+} cbx_benchmark_failure;
+
+typedef struct cbx_benchmark_opts {
+    uint32_t struct_size;
+    const char *const *names; /* benchmarks of the source to run; nnames 0: all */
+    size_t nnames;
+    size_t launches;  /* 1..65536 of each */
+    double timeout_s; /* of a launch in a process of its own; 0: none */
+    double grace_s;   /* between SIGTERM and SIGKILL */
+    double level;     /* of intervals, in (0, 1) */
+    cbx_benchmark_measure_opts
+        measure;         /* warmup, samples, sample_s, budget_s, batch_size, max_batches, config; the rest is ours */
+    const cbx_tag *tags; /* of each point */
+    size_t ntags;
+    const char *name;           /* of the point; NULL: the benchmark's.  Only for a single benchmark */
+    const char *scenario;       /* NULL: the benchmark's domain */
+    const cbx_metric_def *defs; /* before those that the benchmarks give */
+    size_t ndefs;
+    const cbx_named_metric *targets; /* of every benchmark; before those that the benchmarks give */
+    size_t ntargets;
+    const char *trace;                 /* file to write; NULL: none */
+    bool show_output;                  /* standard output and error of processes pass through */
+    const cbx_run_opts *run;           /* what the run finds out by itself; NULL: all */
+    const volatile sig_atomic_t *stop; /* NULL: never */
+    /** Told of each launch; failure NULL: it went well.  NULL: nobody asks. */
+    void (*progress)(void *user, const char *benchmark, size_t launch, size_t launches,
+                     const cbx_benchmark_failure *failure);
+    void *progress_user;
+} cbx_benchmark_opts;
+
+#define CBX_BENCHMARK_OPTS_INIT                                                                                        \
+    {                                                                                                                  \
+        sizeof(cbx_benchmark_opts), 0, 0, 1, 0, 10, 0.95, CBX_BENCHMARK_MEASURE_OPTS_INIT, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
+            0, 0, 0, 0, 0                                                                                              \
+    }
+
+typedef struct cbx_benchmark_report cbx_benchmark_report;
+
+/**
+ * Runs the benchmarks of a source.  A benchmark that fails is part of the report, not a failure of this call.
+ * @param out  written on success only; the caller frees it
+ * @return CBX_OK, also if it was interrupted; CBX_EINVAL (options); CBX_ENOENT (no such benchmark); as cbx_plugin_open for an object, the
+ *         worker's or interpreter's absence, a trace that cannot be written; CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_benchmark_run(cbx_ctx *ctx, const cbx_benchmark_source *source, const cbx_benchmark_opts *opts,
+                                     cbx_benchmark_report **out, cbx_err *err);
+/** NULL is fine. */
+CBX_API void cbx_benchmark_report_free(cbx_benchmark_report *r);
+
+/** NULL: no launch came to its end.  Lives as long as the report, or as a reference that is taken of it. */
+CBX_API cbx_run *cbx_benchmark_report_run(const cbx_benchmark_report *r);
+CBX_API const cbx_target_check *cbx_benchmark_report_targets(const cbx_benchmark_report *r, size_t *count);
+CBX_API const cbx_benchmark_failure *cbx_benchmark_report_failures(const cbx_benchmark_report *r, size_t *count);
+CBX_API bool cbx_benchmark_report_interrupted(const cbx_benchmark_report *r);
+/** 130 interrupted; else that of the targets; 2 if a benchmark has no good launch and no target was missed. */
+CBX_API int cbx_benchmark_report_exit_code(const cbx_benchmark_report *r);
+/** {"schema":"calibrax-benchmark-report","version":1,"run","targets","failures","interrupted","exit_code"}; NULL: out of memory. */
+CBX_API cbx_json *cbx_benchmark_report_json(const cbx_benchmark_report *r);
+
+/** Names of the benchmarks of a source, in its order, in the arena.  @return as cbx_benchmark_run */
+CBX_API cbx_status cbx_benchmark_list(cbx_ctx *ctx, const cbx_benchmark_source *source, const cbx_benchmark_opts *opts,
+                                      cbx_arena *arena, const char *const **names, size_t *count, cbx_err *err);
+
+/**
+ * The other end of a launch of CBX_BENCHMARK_OBJECT: reads a request, does it, answers.  For the worker program alone.
+ * @param request, answer  descriptors
+ * @return CBX_OK once an answer was written, also that of a benchmark that failed
+ */
+CBX_API cbx_status cbx_benchmark_worker(cbx_ctx *ctx, int request, int answer, const volatile sig_atomic_t *stop,
+                                        cbx_err *err);
+
+CBX_END_DECLS
+#endif

@@ -1,0 +1,122 @@
+/* Judging targets through validation/accuracy.h; what that cannot know (a missing metric, a failed launch) has names here. */
+#include "calibrax/benchmark/targets.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/base/text.h"
+#include "calibrax/validation/accuracy.h"
+
+static const struct {
+    const char *words;
+    int exit_code;
+} outcomes[] = {
+#define ROW(name, words, exit_code) { words, exit_code },
+    CBX_TARGET_MAP(ROW)
+#undef ROW
+};
+
+const char *cbx_target_outcome_name(cbx_target_outcome o)
+{
+    return (unsigned)o < CBX_TARGET_COUNT ? outcomes[o].words : "?";
+}
+int cbx_target_exit_code(cbx_target_outcome o) { return (unsigned)o < CBX_TARGET_COUNT ? outcomes[o].exit_code : 2; }
+
+static cbx_target_outcome outcome_of(cbx_accuracy_outcome o)
+{
+    switch (o) {
+    case CBX_ACCURACY_MET: return CBX_TARGET_MET;
+    case CBX_ACCURACY_MISSED: return CBX_TARGET_MISSED;
+    case CBX_ACCURACY_UNDECIDED: return CBX_TARGET_UNDECIDED;
+    case CBX_ACCURACY_NO_DIRECTION: return CBX_TARGET_NO_DIRECTION;
+    case CBX_ACCURACY_NOT_FINITE: break;
+    }
+    return CBX_TARGET_NOT_A_NUMBER;
+}
+
+static bool all_finite(const cbx_metric *m)
+{
+    bool fine = isfinite(m->value);
+    for (size_t i = 0; i < m->nsamples && fine; i++) fine = isfinite(m->samples[i]);
+    return fine;
+}
+
+cbx_target_check cbx_target_judge(const cbx_metric *value, const cbx_metric_def *def, double target)
+{
+    cbx_target_check t = { .unit = def && def->unit ? def->unit : "",
+                           .direction = def ? def->direction : CBX_DIRECTION_INFO,
+                           .target = target,
+                           .value = value ? *value : cbx_metric_of(NAN),
+                           .margin = NAN };
+    cbx_accuracy_result r;
+
+    if (!value) {
+        t.outcome = CBX_TARGET_MISSING;
+        return t;
+    }
+    r = cbx_accuracy_check(value, target, t.direction);
+    t.outcome = all_finite(value) ? outcome_of(r.outcome) : CBX_TARGET_NOT_A_NUMBER;
+    t.margin = r.margin;
+    return t;
+}
+
+const char *cbx_target_sentence(const cbx_target_check *t, char *buf, size_t size)
+{
+    const char *side = t->direction == CBX_DIRECTION_LOWER ? "at most" : "at least";
+    const char *unit = strcmp(t->unit, "1") == 0 ? "" : t->unit, *blank = unit[0] ? " " : "";
+
+    switch (t->outcome) {
+    case CBX_TARGET_MET:
+    case CBX_TARGET_MISSED:
+        snprintf(buf, size, "'%s': '%s' is %.6g%s%s, %s %.6g%s%s is the target: %s", t->benchmark, t->metric,
+                 t->value.value, blank, unit, side, t->target, blank, unit, cbx_target_outcome_name(t->outcome));
+        break;
+    case CBX_TARGET_UNDECIDED:
+        snprintf(buf, size,
+                 "'%s': the interval of '%s', %.6g to %.6g%s%s, holds the target %.6g: more launches are needed",
+                 t->benchmark, t->metric, t->value.lower, t->value.upper, blank, unit, t->target);
+        break;
+    case CBX_TARGET_MISSING:
+        snprintf(buf, size, "'%s': no metric '%s', for which there is a target", t->benchmark, t->metric);
+        break;
+    case CBX_TARGET_NO_DIRECTION:
+        snprintf(buf, size, "'%s': '%s' has a target and no direction: define it as higher or lower", t->benchmark,
+                 t->metric);
+        break;
+    case CBX_TARGET_INCOMPLETE:
+        snprintf(buf, size, "'%s': a launch failed, so the target of '%s' is not met", t->benchmark, t->metric);
+        break;
+    default: snprintf(buf, size, "'%s': '%s' or its target is not a number", t->benchmark, t->metric); break;
+    }
+    return buf;
+}
+
+cbx_json *cbx_target_json(const cbx_target_check *t)
+{
+    cbx_json *o = cbx_json_new_object();
+    bool ok = o && cbx_json_set_string(o, "benchmark", t->benchmark) && cbx_json_set_string(o, "metric", t->metric) &&
+              cbx_json_set_double(o, "target", t->target) &&
+              cbx_json_set_string(o, "direction", cbx_direction_name(t->direction)) &&
+              cbx_json_set_double(o, "value", t->value.value);
+
+    if (ok && isfinite(t->value.lower)) ok = cbx_json_set_double(o, "lower", t->value.lower);
+    if (ok && isfinite(t->value.upper)) ok = cbx_json_set_double(o, "upper", t->value.upper);
+    if (ok) ok = cbx_json_set_string(o, "outcome", cbx_target_outcome_name(t->outcome));
+    if (ok && !isnan(t->margin)) ok = cbx_json_set_double(o, "margin", t->margin);
+    if (ok) return o;
+    cbx_json_unref(o);
+    return NULL;
+}
+
+int cbx_targets_exit_code(const cbx_target_check *checks, size_t n)
+{
+    static const int rank[] = { 0, 3, 2, 1 }; /* of codes 0..3: a miss counts most */
+    int code = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        int c = cbx_target_exit_code(checks[i].outcome);
+        if (rank[c] > rank[code]) code = c;
+    }
+    return code;
+}

@@ -1,0 +1,111 @@
+/*
+ * Box and violin plots: how the samples of each point lie.
+ *
+ * Boxes are Tukey's: quartiles (type 7), whiskers to the farthest sample within 1.5 times the box, what lies beyond drawn as it is.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/exporters/plots.h"
+#include "calibrax/statistics/estimate.h"
+
+/* Finite samples of the rows that have some, sorted. */
+typedef struct crowd {
+    const char **names;
+    double **x;
+    size_t *n, count;
+    double least, most;
+} crowd;
+
+static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for a plot"); }
+
+static size_t keep_finite(const cbx_metric *m, double *out)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < m->nsamples; i++)
+        if (isfinite(m->samples[i])) out[n++] = m->samples[i];
+    cbx_stat_sort(out, n);
+    return n;
+}
+
+static cbx_status make_crowd(cbx_export_job *job, const cbx__grid *g, size_t column, crowd *c, cbx_err *err)
+{
+    const cbx__table *t = g->table;
+
+    *c = (crowd){ .names = cbx_arena_calloc(job->arena, t->nrows, sizeof *c->names),
+                  .x = cbx_arena_calloc(job->arena, t->nrows, sizeof *c->x),
+                  .n = cbx_arena_calloc(job->arena, t->nrows, sizeof *c->n),
+                  .least = INFINITY,
+                  .most = -INFINITY };
+    if (!c->names || !c->x || !c->n) return no_memory(err);
+    for (size_t row = 0; row < t->nrows; row++) {
+        const cbx_metric *m = t->cells[row * t->ncolumns + column].metric;
+        double *x = m && m->nsamples ? cbx_arena_calloc(job->arena, m->nsamples, sizeof *x) : NULL;
+        size_t n = x ? keep_finite(m, x) : 0;
+        if (m && m->nsamples && !x) return no_memory(err);
+        if (!n) continue;
+        c->names[c->count] = cbx__plot_row_name(job, g, row);
+        if (!c->names[c->count]) return no_memory(err);
+        c->x[c->count] = x;
+        c->n[c->count++] = n;
+        c->least = fmin(c->least, x[0]);
+        c->most = fmax(c->most, x[n - 1]);
+    }
+    if (c->count) return CBX_OK;
+    return cbx_fail(err, CBX_ENOENT, "no point of run '%s' has samples of '%s'", cbx_run_id(t->run),
+                    t->columns[column].name);
+}
+
+static cbx_status begin(cbx_export_job *job, const cbx__grid *g, size_t column, bool may_log, crowd *c, cbx_plot **out,
+                        cbx_err *err)
+{
+    cbx_plot_opts o;
+    cbx_status st = make_crowd(job, g, column, c, err);
+
+    if (!st) st = cbx__plot_options(job, g->table, column, &o, err);
+    if (st) return st;
+    o.x = CBX_PLOT_CATEGORIES;
+    o.y = may_log && c->least > 0 && c->most >= 10 * c->least ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
+    st = cbx_plot_create(job->ctx, &o, out, err);
+    return st ? st : cbx_plot_categories(*out, c->names, c->count, err);
+}
+
+/* --- boxes --- */
+
+static cbx_status add_box(cbx_export_job *job, cbx_plot *p, size_t at, const double *x, size_t n, cbx_err *err)
+{
+    double q1 = cbx_stat_quantile_sorted(x, n, 0.25), q3 = cbx_stat_quantile_sorted(x, n, 0.75);
+    double reach = 1.5 * (q3 - q1), *outliers = cbx_arena_calloc(job->arena, n, sizeof *outliers);
+    size_t first = 0, last = n - 1, k = 0;
+
+    if (!outliers) return no_memory(err);
+    while (x[first] < q1 - reach) outliers[k++] = x[first++];
+    while (x[last] > q3 + reach) outliers[k++] = x[last--];
+    const cbx_plot_box box = { fmin(x[first], q1), q1, cbx_stat_quantile_sorted(x, n, 0.5), q3, fmax(x[last], q3),
+                               outliers,           k };
+    return cbx_plot_boxes(p, at, &box, err);
+}
+
+static cbx_status draw_boxes(cbx_export_job *job, const cbx__grid *g, size_t column, cbx_plot **out, cbx_err *err)
+{
+    crowd c;
+    cbx_status st = begin(job, g, column, true, &c, out, err);
+
+    for (size_t i = 0; !st && i < c.count; i++) st = add_box(job, *out, i, c.x[i], c.n[i], err);
+    return st;
+}
+
+/* --- violins --- */
+
+static cbx_status draw_violins(cbx_export_job *job, const cbx__grid *g, size_t column, cbx_plot **out, cbx_err *err)
+{
+    crowd c;
+    cbx_status st = begin(job, g, column, false, &c, out, err);
+
+    for (size_t i = 0; !st && i < c.count; i++) st = cbx_plot_violin(*out, i, c.x[i], c.n[i], err);
+    return st;
+}
+
+const cbx__plot_kind cbx__plot_box = { "box", "quartiles and whiskers of the samples", draw_boxes, NULL };
+const cbx__plot_kind cbx__plot_violin = { "violin", "density of the samples", draw_violins, NULL };

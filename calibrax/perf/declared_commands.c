@@ -1,0 +1,324 @@
+/*
+ * A case file of commands: each point in a folder of its own, its set-up there, then the rounds of exec.h, each run's outputs checked.
+ */
+#include <errno.h>
+#include <ftw.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "calibrax/base/file.h"
+#include "calibrax/perf/declared_parts.h"
+
+#define MAX_OUTPUT_BYTES (1u << 30)
+
+/* One point being run. */
+typedef struct point_run {
+    cbx_ctx *ctx;
+    const cbx_declared *d;
+    const cbx_declared_opts *opts;
+    cbx_params *params;
+    cbx_arena arena;
+    char folder[512];
+} point_run;
+
+/* --- texts with {parameters} --- */
+
+static const char *value_of(const point_run *p, const char *name, size_t len, char buf[32])
+{
+    const cbx_declared *d = p->d;
+
+    if (len == 4 && !strncmp(name, "case", 4)) return d->folder;
+    for (size_t i = 0; i < d->ops.nparams; i++) {
+        const cbx_param_def *def = &d->params[i];
+        if (strlen(def->name) != len || strncmp(def->name, name, len)) continue;
+        if (def->kind == CBX_PARAM_WORD) return cbx_params_word(p->params, def->name);
+        snprintf(buf, 32, "%lld", (long long)cbx_params_int(p->params, def->name));
+        return buf;
+    }
+    return NULL;
+}
+
+static void put_quoted(cbx_text *t, const char *word)
+{
+    cbx_text_putc(t, '\'');
+    for (; *word; word++) {
+        if (*word == '\'')
+            cbx_text_puts(t, "'\\''");
+        else
+            cbx_text_putc(t, *word);
+    }
+    cbx_text_putc(t, '\'');
+}
+
+static void put_expanded(const point_run *p, const char *text, cbx_text *t)
+{
+    while (*text) {
+        const char *end = *text == '{' ? strchr(text, '}') : NULL;
+        char buf[32];
+        const char *value = end ? value_of(p, text + 1, (size_t)(end - text) - 1, buf) : NULL;
+        if (value)
+            cbx_text_puts(t, value);
+        else
+            cbx_text_putc(t, *text);
+        text = value ? end + 1 : text + 1;
+    }
+}
+
+/* A command with its values put in, run in the point's folder; NULL: out of memory. */
+static const char *in_folder(point_run *p, const char *command)
+{
+    const char *out = NULL;
+    cbx_text t;
+
+    cbx_text_init(&t, &p->arena.al);
+    cbx_text_puts(&t, "cd ");
+    put_quoted(&t, p->folder);
+    cbx_text_puts(&t, " || exit 126\n");
+    put_expanded(p, command, &t);
+    if (!t.status) out = cbx_arena_strdup(&p->arena, cbx_text_str(&t));
+    cbx_text_clear(&t);
+    return out;
+}
+
+static const char *file_of(point_run *p, const char *name)
+{
+    const char *path = NULL;
+    cbx_text t;
+
+    cbx_text_init(&t, &p->arena.al);
+    put_expanded(p, name, &t);
+    if (!t.status)
+        path = *cbx_text_str(&t) == '/' ? cbx_arena_strdup(&p->arena, cbx_text_str(&t))
+                                        : cbx_path_join(&p->arena, p->folder, cbx_text_str(&t));
+    cbx_text_clear(&t);
+    return path;
+}
+
+static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for a case of commands"); }
+
+/* --- commands of the file's own --- */
+
+static cbx_status run_plain(cbx_ctx *ctx, const char *what, const char *command, const char *shown,
+                            const cbx_exec_opts *o, cbx_err *err)
+{
+    cbx_command_opts opts = { .struct_size = sizeof opts, .timeout_s = o->timeout_s, .stop = o->stop };
+    cbx_command_record r;
+    cbx_status st = cbx_command_run(ctx, command, &opts, &r, err);
+
+    if (st || !r.failure) return st;
+    if (r.failure == CBX_FAILURE_INTERRUPTED) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
+    return cbx_fail(err, CBX_ECHILD, "%s '%.200s': %s", what, shown, r.message);
+}
+
+cbx_status cbx_declared_setup(cbx_ctx *ctx, const cbx_declared *d, const cbx_stop_flag *stop, cbx_err *err)
+{
+    const cbx_exec_opts o = { .struct_size = sizeof o, .stop = stop };
+    cbx_status st;
+    cbx_text t;
+
+    if (!d->setup || d->kind != CBX_DECLARED_PYTHON) return CBX_OK;
+    cbx_text_init(&t, &d->al);
+    cbx_text_puts(&t, "cd ");
+    put_quoted(&t, d->folder);
+    cbx_text_printf(&t, " || exit 126\n%s", d->setup);
+    st = cbx_text_check(&t, err);
+    if (!st) st = run_plain(ctx, "the set-up", cbx_text_str(&t), d->setup, &o, err);
+    cbx_text_clear(&t);
+    return st;
+}
+
+/* --- checks --- */
+
+/* A wrong output, told from faults of the machine by its status. */
+#define wrong(err, ...) cbx_fail(err, CBX_EDOM, __VA_ARGS__)
+
+/* The next number of a text, and where it ends; false: no more.  NAN for a word that is none. */
+static bool next_number(const char **text, double *out)
+{
+    char *end;
+
+    *text += strspn(*text, " \t\r\n,;");
+    if (!**text) return false;
+    *out = strtod(*text, &end);
+    if (end == *text || !strchr(" \t\r\n,;", *end)) *out = NAN;
+    *text += strcspn(*text, " \t\r\n,;");
+    return true;
+}
+
+static cbx_status compare_numbers(const cbx__declared_check *c, const char *found, const char *right, cbx_err *err)
+{
+    double a = 0, b = 0;
+
+    for (size_t i = 1;; i++) {
+        const bool more = next_number(&found, &a), wanted = next_number(&right, &b);
+        if (more != wanted)
+            return wrong(err, "'%s' has %s numbers than '%s'", c->file, more ? "more" : "fewer", c->numbers);
+        if (!more) return CBX_OK;
+        if (a == b || (fabs(a - b) <= c->atol + c->rtol * fabs(b))) continue;
+        return wrong(err, "number %zu of '%s' is %.17g, and %.17g in '%s'", i, c->file, a, b, c->numbers);
+    }
+}
+
+static cbx_status compare_files(point_run *p, const cbx__declared_check *c, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(p->ctx);
+    const char *other = c->same_as ? c->same_as : c->numbers, *path = file_of(p, c->file), *right = file_of(p, other);
+    char *a = NULL, *b = NULL;
+    size_t na = 0, nb = 0, i = 0;
+    cbx_status st;
+
+    if (!path || !right) return no_memory(err);
+    if (!cbx_path_exists(path)) return wrong(err, "the command wrote no '%s'", c->file);
+    st = cbx_file_read(p->ctx, path, MAX_OUTPUT_BYTES, &a, &na, err);
+    if (!st) st = cbx_file_read(p->ctx, right, MAX_OUTPUT_BYTES, &b, &nb, err);
+    if (!st && c->numbers) st = compare_numbers(c, a, b, err);
+    if (!st && c->same_as && (na != nb || memcmp(a, b, na) != 0)) {
+        while (i < na && i < nb && a[i] == b[i]) i++;
+        st = wrong(err, "'%s' differs from '%s' at byte %zu", c->file, c->same_as, i + 1);
+    }
+    if (a) cbx_mem_free(al, a, na + 1);
+    if (b) cbx_mem_free(al, b, nb + 1);
+    return st;
+}
+
+/* After each run, not timed. */
+static cbx_status check_run(void *user, cbx_err *err)
+{
+    point_run *p = user;
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; i < p->d->nchecks && !st; i++) {
+        const cbx__declared_check *c = &p->d->checks[i];
+        const char *command = c->command ? in_folder(p, c->command) : NULL;
+        if (c->command && !command) return no_memory(err);
+        st = command ? run_plain(p->ctx, "check", command, c->command, &p->opts->exec, err) : compare_files(p, c, err);
+    }
+    return st;
+}
+
+/* --- a point --- */
+
+static bool has(const char *const *list, size_t n, const char *word)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(list[i], word)) return true;
+    return false;
+}
+
+static bool wanted(const cbx_declared_opts *o, const char *name)
+{
+    return (o->nallow == 0 || has(o->allow, o->nallow, name)) && !has(o->deny, o->ndeny, name);
+}
+
+static cbx_status choose(point_run *p, cbx_exec_command *out, size_t *n, cbx_err *err)
+{
+    const cbx_declared *d = p->d;
+
+    *n = 0;
+    for (size_t i = 0; i < d->ops.nbaselines; i++) {
+        if (!wanted(p->opts, d->baselines[i].name)) continue;
+        out[*n] = (cbx_exec_command){ d->baselines[i].name, in_folder(p, d->commands[i]) };
+        if (!out[*n].command) return no_memory(err);
+        ++*n;
+    }
+    return *n ? CBX_OK : cbx_fail(err, CBX_EINVAL, "case '%s': no baseline is left to measure", d->ops.name);
+}
+
+static cbx_status run_rounds(point_run *p, bool representative, cbx_measure_result *result, cbx_err *err)
+{
+    const cbx_declared *d = p->d;
+    cbx_exec_opts o = p->opts->exec;
+    cbx_exec_command commands[64];
+    char label[128];
+    size_t n;
+    cbx_status st = choose(p, commands, &n, err);
+
+    if (!st && d->prepare && !(o.setup = in_folder(p, d->prepare))) st = no_memory(err);
+    if (st) return st;
+    d->ops.label(p->params, label, sizeof label);
+    o.commands = commands;
+    o.ncommands = n;
+    o.params = NULL;
+    o.nparams = 0;
+    o.case_name = d->ops.name;
+    o.point = cbx_params_json(p->params);
+    o.label = label;
+    o.representative = representative;
+    o.check = check_run;
+    o.check_user = p;
+    return cbx_exec_run(p->ctx, &o, result, err);
+}
+
+static int remove_one(const char *path, const struct stat *s, int kind, struct FTW *f)
+{
+    (void)s, (void)kind, (void)f;
+    return remove(path);
+}
+
+static cbx_status make_folder(point_run *p, cbx_err *err)
+{
+    const char *tmp = getenv("TMPDIR");
+
+    if (snprintf(p->folder, sizeof p->folder, "%s/nperf-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp") >=
+            (int)sizeof p->folder ||
+        !mkdtemp(p->folder)) {
+        cbx_status st = cbx_fail_errno(err, errno, "cannot make a folder for a point in '%s'", tmp ? tmp : "/tmp");
+        p->folder[0] = 0;
+        return st;
+    }
+    return CBX_OK;
+}
+
+static bool stopped(const cbx_declared_opts *o) { return o->exec.stop && *o->exec.stop; }
+
+static cbx_status run_point(cbx_ctx *ctx, const cbx_declared *d, const cbx_declared_opts *opts, const char *json,
+                            cbx_measure_result *result, cbx_err *err)
+{
+    point_run p = { .ctx = ctx, .d = d, .opts = opts };
+    const size_t before = result->rows.count;
+    const char *setup;
+    bool good = false;
+    cbx_status st;
+
+    cbx_arena_init(&p.arena, cbx_ctx_allocator(ctx));
+    st = cbx_case_point(ctx, &d->ops, json, "--point", &p.params, err);
+    if (!st) st = make_folder(&p, err);
+    if (!st && d->setup) {
+        setup = in_folder(&p, d->setup);
+        st = setup ? run_plain(ctx, "the set-up", setup, d->setup, &opts->exec, err) : no_memory(err);
+        if (st == CBX_EINTERRUPTED) result->interrupted = true;
+    }
+    if (!st) st = run_rounds(&p, !strcmp(json, d->ops.points[d->ops.representative]), result, err);
+    for (size_t i = before; i < result->rows.count; i++) good = good || cbx_row_is_good(&result->rows.rows[i]);
+    result->points_good = good;
+    if (*p.folder) nftw(p.folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    cbx_params_free(p.params);
+    cbx_arena_clear(&p.arena);
+    return st == CBX_EINTERRUPTED ? CBX_OK : st;
+}
+
+cbx_status cbx_declared_run(cbx_ctx *ctx, const cbx_declared *d, const cbx_declared_opts *opts,
+                            cbx_measure_result *result, cbx_err *err)
+{
+    const char *const *points = opts->npoints ? opts->points : d->ops.points;
+    size_t n = opts->npoints ? opts->npoints : d->ops.npoints, good = 0, done = 0;
+    cbx_status st = CBX_OK;
+
+    if (opts->struct_size != sizeof *opts) return cbx_fail(err, CBX_EINVAL, "cbx_declared_opts of another version");
+    if (d->kind != CBX_DECLARED_COMMANDS) return cbx_fail(err, CBX_EINVAL, "case '%s' is of kind python", d->ops.name);
+    if (opts->quick && !opts->npoints) {
+        points += d->ops.representative;
+        n = 1;
+    }
+    for (; done < n && !st && !stopped(opts); done++) {
+        st = run_point(ctx, d, opts, points[done], result, err);
+        good += result->points_good;
+    }
+    result->points = n;
+    result->points_good = good;
+    result->interrupted = result->interrupted || stopped(opts);
+    return st;
+}

@@ -1,0 +1,232 @@
+/*
+ * First and later calls over launches, and caches of compiled code that are there for some of them.
+ */
+#include <errno.h>
+#include <ftw.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "calibrax/base/json.h"
+#include "calibrax/base/process.h"
+#include "calibrax/profiling/compilation.h"
+
+typedef struct series {
+    cbx_ctx *ctx;
+    cbx_launch_fn measure;
+    void *user;
+    cbx_launches_opts o;
+} series;
+
+/* --- one launch --- */
+
+static bool is_time(double t) { return isfinite(t) && t >= 0; }
+
+static cbx_status launch(const series *s, cbx_launch_times *out, cbx_err *err)
+{
+    cbx_status st = s->measure(s->user, out, err);
+
+    if (!st && !(is_time(out->first_s) && is_time(out->steady_s)))
+        st = cbx_fail(err, CBX_EDOM, "a launch took %g s, then %g s: no times", out->first_s, out->steady_s);
+    return st;
+}
+
+/* --- caches --- */
+
+static int remove_one(const char *path, const struct stat *s, int kind, struct FTW *at)
+{
+    (void)s, (void)kind, (void)at;
+    remove(path);
+    return 0;
+}
+
+typedef struct cache {
+    const char *variable;
+    char path[256];
+    char *before; /* what the variable held; NULL: nothing */
+} cache;
+
+static cbx_status cache_begin(cache *c, const char *variable, cbx_err *err)
+{
+    const char *tmp = getenv("TMPDIR"), *held = getenv(variable);
+
+    *c = (cache){ .variable = variable };
+    if (snprintf(c->path, sizeof c->path, "%s/calibrax-cache-XXXXXX", tmp && tmp[0] ? tmp : "/tmp") >=
+            (int)sizeof c->path ||
+        !mkdtemp(c->path))
+        return cbx_fail(err, CBX_EIO, "cannot make a folder for '%s': %s", variable, strerror(errno));
+    c->before = held ? strdup(held) : NULL;
+    if (setenv(variable, c->path, 1) == 0) return CBX_OK;
+    rmdir(c->path);
+    free(c->before);
+    return cbx_fail(err, CBX_EINVAL, "'%s' is no name of a variable", variable);
+}
+
+static void cache_end(cache *c)
+{
+    if (c->before)
+        setenv(c->variable, c->before, 1);
+    else
+        unsetenv(c->variable);
+    free(c->before);
+    nftw(c->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static cbx_status measure_cold(const series *s, cbx_launches *l, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+    cache c;
+
+    for (l->n = 0; !st && l->n < s->o.launches; l->n += !st) {
+        if (s->o.cache_env) st = cache_begin(&c, s->o.cache_env, err);
+        if (st) break;
+        st = launch(s, &l->times[l->n], err);
+        if (s->o.cache_env) cache_end(&c);
+    }
+    return st;
+}
+
+static cbx_status measure_warm(const series *s, cbx_launches *l, cbx_err *err)
+{
+    cbx_launch_times filling;
+    cache c;
+    cbx_status st = cache_begin(&c, s->o.cache_env, err);
+
+    if (st) return st;
+    st = launch(s, &filling, err);
+    for (l->n = 0; !st && l->n < s->o.launches; l->n += !st) st = launch(s, &l->times[l->n], err);
+    cache_end(&c);
+    return st;
+}
+
+/* --- estimates --- */
+
+static cbx_status estimate(const series *s, cbx_launches *l, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(s->ctx);
+    double *x = cbx_mem_calloc(al, 3 * l->n + 1, sizeof *x);
+    cbx_interval *to[] = { &l->first, &l->steady, &l->compile };
+    cbx_status st = CBX_OK;
+
+    if (!x) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu launches", l->n);
+    for (size_t i = 0; i < l->n; i++) {
+        x[i] = l->times[i].first_s;
+        x[l->n + i] = l->times[i].steady_s;
+        x[2 * l->n + i] = fmax(0, l->times[i].first_s - l->times[i].steady_s);
+    }
+    for (size_t k = 0; k < 3 && !st; k++)
+        st = cbx_stat_median_interval(s->ctx, x + k * l->n, l->n, s->o.level, to[k], err);
+    cbx_mem_free(al, x, (3 * l->n + 1) * sizeof *x);
+    return st;
+}
+
+static cbx_status check_opts(const cbx_launches_opts *o, cbx_err *err)
+{
+    if (o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_launches_opts of another version");
+    if (o->launches < 1 || o->launches > 4096)
+        return cbx_fail(err, CBX_EINVAL, "%zu launches: say 1 to 4096", o->launches);
+    if (!(o->level > 0 && o->level < 1))
+        return cbx_fail(err, CBX_EINVAL, "level is %g: say more than 0, less than 1", o->level);
+    return CBX_OK;
+}
+
+cbx_status cbx_launches_measure(cbx_ctx *ctx, cbx_launch_fn measure, void *user, const cbx_launches_opts *opts,
+                                cbx_launches_report *out, cbx_err *err)
+{
+    series s = { ctx, measure, user, CBX_LAUNCHES_OPTS_INIT };
+    cbx_launches_report r = { .saved_s = NAN, .al = *cbx_ctx_allocator(ctx) };
+    cbx_status st;
+
+    if (opts) s.o = *opts;
+    st = measure ? check_opts(&s.o, err) : cbx_fail(err, CBX_EINVAL, "nothing to launch");
+    if (st) return st;
+    r.cold.times = cbx_mem_calloc(&r.al, 2 * s.o.launches, sizeof *r.cold.times);
+    if (!r.cold.times) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu launches", s.o.launches);
+    r.warm.times = r.cold.times + s.o.launches;
+    st = measure_cold(&s, &r.cold, err);
+    if (!st) st = estimate(&s, &r.cold, err);
+    if (!st && s.o.cache_env) st = measure_warm(&s, &r.warm, err);
+    if (!st && s.o.cache_env) st = estimate(&s, &r.warm, err);
+    if (st) {
+        cbx_mem_free(&r.al, r.cold.times, 2 * s.o.launches * sizeof *r.cold.times);
+        return st;
+    }
+    if (r.warm.n) r.saved_s = r.cold.compile.value - r.warm.compile.value;
+    *out = r;
+    return CBX_OK;
+}
+
+void cbx_launches_report_clear(cbx_launches_report *r)
+{
+    if (!r || !r->cold.times) return;
+    cbx_mem_free(&r->al, r->cold.times, 2 * r->cold.n * sizeof *r->cold.times);
+    r->cold.times = r->warm.times = NULL;
+    r->cold.n = r->warm.n = 0;
+}
+
+/* --- a program --- */
+
+#define OUTPUT_MOST ((size_t)16 << 20)
+
+static cbx_status how_it_ended(const cbx__process *p, const char *name, cbx_err *err)
+{
+    int code = cbx__process_exit_status(p);
+    char words[256];
+
+    if (code == 0) return CBX_OK;
+    if (code == 130) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
+    cbx__process_last_words(p, words, sizeof words);
+    if (code > 128)
+        return cbx_fail(err, CBX_ECHILD, "a launch of '%s' died of signal %d (%s)", name, code - 128,
+                        strsignal(code - 128));
+    return cbx_fail(err, CBX_ECHILD, "a launch of '%s' ended with status %d: %s", name, code, words);
+}
+
+static double value_of(const cbx_json *document, const char *metric)
+{
+    return cbx_json_get_double(cbx_json_get(cbx_json_get(document, "metrics"), metric), "value", NAN);
+}
+
+static cbx_status read_times(cbx_ctx *ctx, int fd, const char *name, cbx_launch_times *out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_json *v = NULL;
+    char *text = NULL;
+    size_t len = 0;
+    cbx_status st = cbx__memory_file_read(al, fd, name, OUTPUT_MOST, &text, &len, err);
+
+    if (st) return st;
+    st = cbx_json_parse(text, len, name, &v, err);
+    cbx_mem_free(al, text, len + 1);
+    if (st) return st;
+    if (strcmp(cbx_json_get_string(v, "schema", ""), "calibrax-profile") == 0)
+        *out = (cbx_launch_times){ value_of(v, "first_call"), value_of(v, "call_time") };
+    else
+        st = cbx_fail(err, CBX_EFORMAT, "'%s' wrote no document of schema calibrax-profile", name);
+    cbx_json_unref(v);
+    return st;
+}
+
+cbx_status cbx_launch_program_run(void *user, cbx_launch_times *out, cbx_err *err)
+{
+    const cbx_launch_program *l = user;
+    cbx__process_opts o = CBX__PROCESS_OPTS_INIT;
+    cbx__process p;
+    cbx_status st;
+
+    cbx__process_init(&p);
+    st = cbx__memory_file("launch", &o.output, err);
+    if (st) return st;
+    o.argv = l->argv;
+    o.errors = CBX__FD_TAIL;
+    o.name = l->name;
+    st = cbx__process_start(&o, &p, err);
+    while (!st && !cbx__process_wait(&p, 100000000)) cbx__process_drain(&p);
+    cbx__process_finish(&p);
+    if (!st) st = how_it_ended(&p, l->name ? l->name : l->argv[0], err);
+    if (!st) st = read_times(l->ctx, o.output, l->name ? l->name : l->argv[0], out, err);
+    close(o.output);
+    return st;
+}

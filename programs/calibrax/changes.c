@@ -1,0 +1,333 @@
+/*
+ * Series of a store, gone over one by one; what was told before is known by the run at which a change was seen.
+ */
+#include "programs/calibrax/changes.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/base/file.h"
+
+#define STATE_SCHEMA "calibrax-changepoints-state"
+
+static int no_memory(const opt_run *run) { return opt_fail(run->program, "out of memory"); }
+
+/* --- finding --- */
+
+/* How the changes are looked for: by the detector, or by one of the plain methods. */
+static int read_method(const opt_run *run, bool *detector, cbx_changepoint_opts *o)
+{
+    static const char *const methods[] = { "pelt", "binary", "window", "e-divisive" };
+    static const char *const costs[] = { "mean", "normal" };
+    const changes_args *a = run->args;
+    size_t m = 0, k = 0;
+
+    *o = (cbx_changepoint_opts)CBX_CHANGEPOINT_OPTS_INIT;
+    *detector = !a->method || !strcmp(a->method, "detector");
+    while (!*detector && m < CBX_LEN(methods) && strcmp(a->method, methods[m])) m++;
+    while (a->cost && k < CBX_LEN(costs) && strcmp(a->cost, costs[k])) k++;
+    if (m == CBX_LEN(methods))
+        return opt_fail(run->program, "--method: expected detector, pelt, binary, window or e-divisive, found '%s'",
+                        a->method);
+    if (k == CBX_LEN(costs)) return opt_fail(run->program, "--cost: expected mean or normal, found '%s'", a->cost);
+    if (*detector && (a->cost || !isnan(a->penalty)))
+        return opt_fail(run->program, "--cost and --penalty go with --method pelt, binary or window");
+    o->method = (cbx_changepoint_method)m;
+    o->cost = (cbx_changepoint_cost)k;
+    o->min_segment = a->min_segment;
+    o->penalty = a->penalty;
+    o->window = a->window;
+    o->alpha = a->alpha;
+    o->seed = a->seed;
+    return EXIT_PASS;
+}
+
+static bool take_values(const opt_run *run, changes_series *s)
+{
+    s->values = cbx_arena_calloc(run->arena, s->s->npoints, sizeof *s->values);
+    s->where = cbx_arena_calloc(run->arena, s->s->npoints, sizeof *s->where);
+    for (size_t i = 0; s->values && s->where && i < s->s->npoints; i++) {
+        const cbx_trend_point *p = &s->s->points[i];
+        if (!isfinite(p->value)) {
+            s->left_out++;
+            continue;
+        }
+        s->values[s->n] = p->value;
+        s->where[s->n++] = p;
+    }
+    return s->values && s->where;
+}
+
+static const char *name_series(const opt_run *run, const cbx_trend_series *s)
+{
+    const cbx_point p = { s->point, s->scenario, s->tags, s->ntags, NULL, 0 };
+    const char *key = point_key(run->arena, &p, NULL);
+
+    return key ? cbx_arena_printf(run->arena, "%s:%s", key, s->metric) : NULL;
+}
+
+static double mean_of(const double *x, size_t from, size_t to)
+{
+    double sum = 0;
+
+    for (size_t i = from; i < to; i++) sum += x[i];
+    return sum / (double)(to - from);
+}
+
+/* Levels of the segments beside each change that a plain method found. */
+static void fill_levels(const changes_series *s, const size_t *index, size_t count, cbx_change *out)
+{
+    for (size_t k = 0; k < count; k++) {
+        size_t from = k ? index[k - 1] : 0, to = k + 1 < count ? index[k + 1] : s->n;
+        double before = mean_of(s->values, from, index[k]), after = mean_of(s->values, index[k], to);
+        double change = before != 0 ? (after - before) / fabs(before) : INFINITY;
+        out[k] = (cbx_change){ index[k], before, after, change, NAN };
+    }
+}
+
+static int find_in(const opt_run *run, changes_series *s, bool detector, const cbx_changepoint_opts *o)
+{
+    cbx_change *list = cbx_arena_calloc(run->arena, s->n, sizeof *list);
+    size_t *index = cbx_arena_calloc(run->arena, s->n, sizeof *index), count = 0;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st;
+
+    if (!list || !index) return no_memory(run);
+    st = detector ? cbx_changes_detect(run->ctx, s->values, s->n, o->min_segment, list, &count, &err)
+                  : cbx_changepoints_find(run->ctx, s->values, s->n, o, index, &count, &err);
+    if (st) return opt_fail(run->program, "%s", err.message);
+    if (!detector) fill_levels(s, index, count, list);
+    s->found = cbx_arena_calloc(run->arena, count, sizeof *s->found);
+    if (!s->found) return no_memory(run);
+    for (size_t k = 0; k < count; k++) {
+        bool up = list[k].after > list[k].before, known = s->direction != CBX_DIRECTION_INFO;
+        bool worse = up == (s->direction == CBX_DIRECTION_LOWER);
+        s->found[k] = (change_found){ .c = list[k],
+                                      .at = s->where[list[k].index],
+                                      .is_new = true,
+                                      .worse = known && worse,
+                                      .better = known && !worse };
+    }
+    s->nfound = count;
+    return EXIT_PASS;
+}
+
+static cbx_direction direction_of(changes *c, const char *metric)
+{
+    cbx_metric_def def;
+
+    if (cbx_store_metric_def(c->store, metric, c->run->arena, &def, NULL)) return CBX_DIRECTION_INFO;
+    return def.direction;
+}
+
+int changes_find(changes *c)
+{
+    const changes_args *a = c->run->args;
+    cbx_store_query query;
+    cbx_changepoint_opts o;
+    cbx_err err = CBX_ERR_INIT;
+    bool detector;
+    int status = read_method(c->run, &detector, &o);
+
+    if (!status) status = select_query(c->run, &a->select, &query);
+    if (status) return status;
+    if (cbx_store_trend(c->store, &query, &c->trend, &err)) return opt_fail(c->run->program, "%s", err.message);
+    select_warn(c->run, c->store);
+    if (!c->trend.count)
+        return opt_fail(c->run->program, "no trend data found: 'calibrax show --data %s' tells points and metrics",
+                        cbx_store_root(c->store));
+    c->list = cbx_arena_calloc(c->run->arena, c->trend.count, sizeof *c->list);
+    if (!c->list) return no_memory(c->run);
+    for (size_t i = 0; !status && i < c->trend.count; i++) {
+        changes_series *s = &c->list[c->n++];
+        *s = (changes_series){ .s = &c->trend.series[i], .name = name_series(c->run, &c->trend.series[i]) };
+        s->direction = direction_of(c, s->s->metric);
+        if (!s->name || !take_values(c->run, s)) return no_memory(c->run);
+        s->unseen = s->n;
+        status = find_in(c->run, s, detector, &o);
+    }
+    return status;
+}
+
+/* --- the last look --- */
+
+static bool place_of(const changes_series *s, const char *run_id, size_t *at)
+{
+    for (*at = 0; *at < s->n; ++*at)
+        if (run_id && !strcmp(s->where[*at]->run_id, run_id)) return true;
+    return false;
+}
+
+/* A change that a few more values moved by less than a segment is the one that was told. */
+static void compare_series(changes_series *s, const cbx_json *seen, size_t min_segment)
+{
+    const cbx_json *told = cbx_json_get(seen, "changes");
+    size_t at;
+
+    if (place_of(s, cbx_json_get_string(seen, "last", NULL), &at)) s->unseen = s->n - at - 1;
+    for (size_t i = 0; i < cbx_json_length(told); i++) {
+        if (!place_of(s, cbx_json_string_value(cbx_json_at(told, i)), &at)) continue;
+        for (size_t k = 0; k < s->nfound; k++) {
+            size_t index = s->found[k].c.index;
+            if ((index > at ? index - at : at - index) < min_segment) s->found[k].is_new = false;
+        }
+    }
+}
+
+int changes_compare(changes *c)
+{
+    const changes_args *a = c->run->args;
+    cbx_err err = CBX_ERR_INIT;
+    const cbx_json *all;
+
+    if (!a->state || !cbx_path_exists(a->state)) return EXIT_PASS;
+    if (cbx_json_read(c->run->ctx, a->state, &c->seen, &err)) return opt_fail(c->run->program, "%s", err.message);
+    if (strcmp(cbx_json_get_string(c->seen, "schema", ""), STATE_SCHEMA) != 0)
+        return opt_fail(c->run->program, "'%s' is no state of changepoints: name another file for --state", a->state);
+    if (cbx_json_get_int(c->seen, "version", 0) != 1)
+        return opt_fail(c->run->program, "'%s' is of a later version: remove it, or use that program", a->state);
+    all = cbx_json_get(c->seen, "series");
+    if (cbx_json_typeof(all) != CBX_JSON_OBJECT)
+        return opt_fail(c->run->program, "'%s': 'series' is no object: name another file for --state", a->state);
+    for (size_t i = 0; i < c->n; i++)
+        compare_series(&c->list[i], cbx_json_get(all, c->list[i].name), a->min_segment ? a->min_segment : 1);
+    return EXIT_PASS;
+}
+
+static cbx_json *series_state(const changes_series *s)
+{
+    cbx_json *o = cbx_json_new_object(), *told = cbx_json_new_array();
+
+    cbx_json_set_string(o, "last", s->n ? s->where[s->n - 1]->run_id : NULL);
+    for (size_t k = 0; k < s->nfound; k++) cbx_json_push(told, cbx_json_new_string(s->found[k].at->run_id));
+    cbx_json_set(o, "changes", told);
+    return o;
+}
+
+/* Series that were not asked for this time stay as they were. */
+int changes_keep(const changes *c)
+{
+    const changes_args *a = c->run->args;
+    cbx_json *o, *all;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st = CBX_OK;
+    cbx_text text;
+
+    if (!a->state) return EXIT_PASS;
+    o = new_document(STATE_SCHEMA);
+    all = cbx_json_get(c->seen, "series") ? cbx_json_copy(cbx_json_get(c->seen, "series")) : cbx_json_new_object();
+    for (size_t i = 0; i < c->n; i++) cbx_json_set(all, c->list[i].name, series_state(&c->list[i]));
+    if (!cbx_json_set(o, "series", all)) st = cbx_fail(&err, CBX_ENOMEM, "out of memory");
+    cbx_text_init(&text, cbx_ctx_allocator(c->run->ctx));
+    cbx_json_write(o, CBX_JSON_INDENT2, &text);
+    cbx_text_putc(&text, '\n');
+    if (!st) st = cbx_text_check(&text, &err);
+    if (!st) st = cbx_dir_create_parent(c->run->ctx, a->state, &err);
+    if (!st) st = cbx_file_write_atomic(c->run->ctx, a->state, text.data, text.len, &err);
+    cbx_text_clear(&text);
+    cbx_json_unref(o);
+    return st ? opt_fail(c->run->program, "%s", err.message) : EXIT_PASS;
+}
+
+/* --- a fresh measurement --- */
+
+typedef struct pile {
+    double *x;
+    size_t n;
+} pile;
+
+static bool same_tags(const cbx_trend_series *s, const cbx_point *p)
+{
+    if (s->ntags != p->ntags) return false;
+    for (size_t i = 0; i < s->ntags; i++) {
+        const char *value = cbx_point_tag(p, s->tags[i].key);
+        if (!value || strcmp(value, s->tags[i].value) != 0) return false;
+    }
+    return true;
+}
+
+/* The samples of the series' point in a run, or its value where there are none. */
+static bool pile_run(const opt_run *run, const cbx_trend_series *s, const cbx_run *r, pile *out)
+{
+    for (size_t i = 0; i < cbx_run_npoints(r); i++) {
+        const cbx_point *p = cbx_run_point(r, i);
+        const cbx_metric *m = cbx_point_metric(p, s->metric);
+        const double *from;
+        double *more;
+        size_t n;
+        if (!m || strcmp(p->name, s->point) != 0 || strcmp(p->scenario, s->scenario) != 0 || !same_tags(s, p)) continue;
+        from = m->nsamples ? m->samples : &m->value;
+        n = m->nsamples ? m->nsamples : 1;
+        more = cbx_arena_calloc(run->arena, out->n + n, sizeof *more);
+        if (!more) return false;
+        if (out->n) memcpy(more, out->x, out->n * sizeof *more);
+        memcpy(more + out->n, from, n * sizeof *more);
+        *out = (pile){ more, out->n + n };
+    }
+    return true;
+}
+
+static int pile_runs(changes *c, const cbx_trend_series *s, const opt_list *names, pile *out)
+{
+    int status = EXIT_PASS;
+
+    for (size_t i = 0; !status && i < names->count; i++) {
+        cbx_run *r = NULL;
+        status = select_run(c->run, c->store, names->items[i], &r);
+        if (!status && !pile_run(c->run, s, r, out)) status = no_memory(c->run);
+        cbx_run_free(r);
+    }
+    return status;
+}
+
+/* Confirmed: it lies on the side of the change that was proposed; refuted: equivalent, or on the other side. */
+static judgement judge(const change_found *f, cbx_verdict v)
+{
+    bool up = f->c.after > f->c.before;
+
+    if (v == CBX_VERDICT_UNDECIDED) return UNDECIDED;
+    return v == (up ? CBX_VERDICT_SLOWER : CBX_VERDICT_FASTER) ? CONFIRMED : REFUTED;
+}
+
+static int confirm_series(changes *c, changes_series *s, size_t *asked)
+{
+    const changes_args *a = c->run->args;
+    change_found *last = s->nfound ? &s->found[s->nfound - 1] : NULL;
+    pile before = { NULL, 0 }, after = { NULL, 0 };
+    cbx_verdict verdict;
+    cbx_err err = CBX_ERR_INIT;
+
+    if (!last) return EXIT_PASS;
+    if (pile_runs(c, s->s, &a->before, &before) || pile_runs(c, s->s, &a->after, &after)) return EXIT_ERROR;
+    if (!before.n || !after.n) return EXIT_PASS;
+    if (cbx_change_confirm(c->run->ctx, before.x, before.n, after.x, after.n, a->level, a->threshold, &verdict,
+                           &last->anew, &err))
+        return opt_fail(c->run->program, "'%s': %s", plain_text(c->run->arena, s->name), err.message);
+    last->judged = judge(last, verdict);
+    ++*asked;
+    return EXIT_PASS;
+}
+
+int changes_confirm(changes *c)
+{
+    const changes_args *a = c->run->args;
+    size_t asked = 0, changed = 0;
+    int status = EXIT_PASS;
+
+    if (!a->before.count && !a->after.count) return EXIT_PASS;
+    if (!a->before.count || !a->after.count)
+        return opt_fail(c->run->program, "--before and --after go together: runs of both sides of the change");
+    for (size_t i = 0; !status && i < c->n; i++) {
+        changed += c->list[i].nfound > 0;
+        status = confirm_series(c, &c->list[i], &asked);
+    }
+    if (status || asked || !changed) return status;
+    return opt_fail(c->run->program, "no series that changes is measured in the runs of both --before and --after");
+}
+
+void changes_clear(changes *c)
+{
+    cbx_json_unref(c->seen);
+    cbx_trend_clear(&c->trend);
+    cbx_store_close(c->store);
+}

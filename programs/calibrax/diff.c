@@ -1,0 +1,409 @@
+/*
+ * calibrax diff: in what two runs differ, point by point, metric by metric, and in what they say of themselves.
+ *
+ * Values are held against each other by the engine that gates (calibrax/analysis/regression.h), at a threshold of 0, so a change is
+ * called worse here if and only if check would see it; machines may differ, for that is one of the differences.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/analysis/regression.h"
+#include "calibrax/base/clock.h"
+#include "programs/calibrax/calibrax.h"
+#include "programs/calibrax/inputs.h"
+#include "programs/common/columns.h"
+#include "programs/common/output.h"
+
+typedef struct diff_args {
+    select_args select;
+    double threshold;
+    bool exit_code, values;
+} diff_args;
+
+#define AT(member) offsetof(diff_args, member)
+
+static const opt_spec diff_options[] = {
+    SELECT_STORE_ROWS(diff_args),
+    { "threshold", 0, OPT_NUMBER, AT(threshold), "X", "0", "relative change of a value that counts as one" },
+    { "values", 0, OPT_FLAG, AT(values), NULL, NULL,
+      "points, metrics and values only, not what runs say of themselves" },
+    { "exit-code", 0, OPT_FLAG, AT(exit_code), NULL, NULL, "exit with 1 if there is a difference" },
+    SELECT_JSON_ROW(diff_args),
+};
+
+/* A member of environment or metadata that one run lacks or that differs. */
+typedef struct fact {
+    const char *path;
+    const cbx_json *old, *new; /* NULL: not there, or null */
+} fact;
+
+typedef struct diff {
+    const opt_run *run;
+    const cbx_run *old, *new;
+    cbx_regression *r;
+    cbx_json *old_head, *new_head;     /* id, time, commit, branch, machine */
+    const char **old_keys, **new_keys; /* of points, sorted */
+    fact *facts;
+    size_t nfacts, room, nchanged, nunchanged, nonly_old, nonly_new, nmetrics_only;
+    bool failed;
+} diff;
+
+/* --- points, named as findings name them --- */
+
+static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+static const char **keys_of(diff *d, const cbx_run *r)
+{
+    size_t n = cbx_run_npoints(r);
+    const char **keys = cbx_arena_calloc(d->run->arena, n, sizeof *keys);
+
+    for (size_t i = 0; keys && i < n; i++) {
+        keys[i] = point_key(d->run->arena, cbx_run_point(r, i), NULL);
+        d->failed |= !keys[i];
+    }
+    d->failed |= !keys;
+    if (!d->failed) qsort(keys, n, sizeof *keys, by_text);
+    return keys;
+}
+
+static bool holds(const char **keys, size_t n, const char *key)
+{
+    return bsearch(&key, keys, n, sizeof *keys, by_text) != NULL;
+}
+
+static bool old_holds(const diff *d, const char *key) { return holds(d->old_keys, cbx_run_npoints(d->old), key); }
+static bool new_holds(const diff *d, const char *key) { return holds(d->new_keys, cbx_run_npoints(d->new), key); }
+
+/* The point's part of a finding's key. */
+static const char *point_of(const diff *d, const cbx_finding *f)
+{
+    return cbx_arena_strndup(d->run->arena, f->key, strlen(f->key) - strlen(f->metric) - 1);
+}
+
+/* --- values --- */
+
+typedef enum kind { SAME, CHANGED, ONLY_OLD, ONLY_NEW, OF_A_POINT } kind;
+
+static bool is_change(const diff *d, const cbx_finding *f)
+{
+    const diff_args *a = d->run->args;
+
+    if (f->outcome == CBX_OUTCOME_DEFINITIONS_DIFFER || f->outcome == CBX_OUTCOME_DUPLICATE) return true;
+    if (f->outcome == CBX_OUTCOME_UNCHANGED || f->baseline == f->current) return false;
+    if (isnan(f->baseline) && isnan(f->current)) return false;
+    return !(fabs(f->change) <= a->threshold);
+}
+
+/* OF_A_POINT: told with the point that only one run has. */
+static kind kind_of(const diff *d, const cbx_finding *f)
+{
+    const char *point;
+
+    if (f->outcome != CBX_OUTCOME_NEW && f->outcome != CBX_OUTCOME_DROPPED) return is_change(d, f) ? CHANGED : SAME;
+    point = point_of(d, f);
+    if (f->outcome == CBX_OUTCOME_NEW) return point && old_holds(d, point) ? ONLY_NEW : OF_A_POINT;
+    return point && new_holds(d, point) ? ONLY_OLD : OF_A_POINT;
+}
+
+/* --- what runs say of themselves --- */
+
+static void add_fact(diff *d, const char *path, const cbx_json *old, const cbx_json *new)
+{
+    if (d->nfacts == d->room) {
+        size_t room = d->room ? 2 * d->room : 32;
+        fact *more = cbx_arena_calloc(d->run->arena, room, sizeof *more);
+        d->failed |= !more;
+        if (!more) return;
+        if (d->nfacts) memcpy(more, d->facts, d->nfacts * sizeof *more);
+        d->facts = more;
+        d->room = room;
+    }
+    d->failed |= !path;
+    d->facts[d->nfacts++] = (fact){ path ? path : "", old, new };
+}
+
+/* Objects are gone through, anything else is held against each other whole. */
+static void compare_json(diff *d, const char *path, const cbx_json *old, const cbx_json *new)
+{
+    const char *key;
+    cbx_json *value;
+
+    if (cbx_json_typeof(old) != CBX_JSON_OBJECT || cbx_json_typeof(new) != CBX_JSON_OBJECT) {
+        if (!cbx_json_equal(old, new)) add_fact(d, path, old, new);
+        return;
+    }
+    for (size_t i = 0; cbx_json_member(old, i, &key, &value); i++) {
+        const char *below = cbx_arena_printf(d->run->arena, "%s.%s", path, key);
+        compare_json(d, below ? below : path, value, cbx_json_get(new, key));
+    }
+    for (size_t i = 0; cbx_json_member(new, i, &key, &value); i++) {
+        const char *below = cbx_arena_printf(d->run->arena, "%s.%s", path, key);
+        if (!cbx_json_has(old, key)) add_fact(d, below, NULL, value);
+    }
+}
+
+static void compare_facts(diff *d)
+{
+    static const char *const words[] = { "commit", "branch" };
+
+    for (size_t i = 0; i < CBX_LEN(words); i++)
+        compare_json(d, words[i], cbx_json_get(d->old_head, words[i]), cbx_json_get(d->new_head, words[i]));
+    compare_json(d, "environment", cbx_run_environment(d->old), cbx_run_environment(d->new));
+    compare_json(d, "metadata", cbx_run_metadata(d->old), cbx_run_metadata(d->new));
+}
+
+/* --- working out --- */
+
+static int work_out(diff *d)
+{
+    const diff_args *a = d->run->args;
+    cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
+    cbx_err err = CBX_ERR_INIT;
+
+    o.threshold = o.primary_threshold = o.secondary_threshold = a->threshold;
+    o.values_only = true;
+    o.allow_dropped = o.allow_machines = true;
+    if (cbx_regression_create(d->run->ctx, d->new, d->old, &o, &d->r, &err))
+        return opt_fail(d->run->program, "%s", err.message);
+    d->old_keys = keys_of(d, d->old);
+    d->new_keys = keys_of(d, d->new);
+    d->old_head = cbx_json_new_object();
+    d->new_head = cbx_json_new_object();
+    set_run_head(d->old_head, d->old);
+    set_run_head(d->new_head, d->new);
+    if (!a->values) compare_facts(d);
+    if (d->failed) return opt_fail(d->run->program, "out of memory");
+    for (size_t i = 0; i < cbx_regression_nfindings(d->r); i++) {
+        kind k = kind_of(d, cbx_regression_finding(d->r, i));
+        d->nchanged += k == CHANGED;
+        d->nunchanged += k == SAME;
+        d->nmetrics_only += k == ONLY_OLD || k == ONLY_NEW;
+    }
+    for (size_t i = 0; i < cbx_run_npoints(d->old); i++) d->nonly_old += !new_holds(d, d->old_keys[i]);
+    for (size_t i = 0; i < cbx_run_npoints(d->new); i++) d->nonly_new += !old_holds(d, d->new_keys[i]);
+    return EXIT_PASS;
+}
+
+static bool differs(const diff *d)
+{
+    return d->nchanged || d->nonly_old || d->nonly_new || d->nmetrics_only || d->nfacts;
+}
+
+/* --- JSON --- */
+
+static cbx_json *only_json(const diff *d, bool in_old)
+{
+    cbx_json *list = cbx_json_new_array();
+    size_t n = cbx_run_npoints(in_old ? d->old : d->new);
+
+    for (size_t i = 0; i < n; i++) {
+        const char *key = in_old ? d->old_keys[i] : d->new_keys[i];
+        if (in_old ? !new_holds(d, key) : !old_holds(d, key)) cbx_json_push(list, cbx_json_new_string(key));
+    }
+    return list;
+}
+
+static cbx_json *metrics_of(const diff *d, kind wanted)
+{
+    cbx_json *list = cbx_json_new_array();
+
+    for (size_t i = 0; i < cbx_regression_nfindings(d->r); i++) {
+        const cbx_finding *f = cbx_regression_finding(d->r, i);
+        if (kind_of(d, f) == wanted) cbx_json_push(list, cbx_json_new_string(f->key));
+    }
+    return list;
+}
+
+static cbx_json *changes_json(const diff *d)
+{
+    cbx_json *list = cbx_json_new_array();
+
+    for (size_t i = 0; i < cbx_regression_nfindings(d->r); i++) {
+        const cbx_finding *f = cbx_regression_finding(d->r, i);
+        cbx_json *o;
+        if (kind_of(d, f) != CHANGED) continue;
+        o = cbx_json_new_object();
+        cbx_json_set_string(o, "key", f->key);
+        cbx_json_set_string(o, "unit", f->unit);
+        cbx_json_set_string(o, "outcome", cbx_outcome_name(f->outcome));
+        cbx_json_set_double(o, "old", f->baseline);
+        cbx_json_set_double(o, "new", f->current);
+        cbx_json_set_double(o, "change", f->change);
+        cbx_json_push(list, o);
+    }
+    return list;
+}
+
+static void set_copy(cbx_json *o, const char *key, const cbx_json *v)
+{
+    if (v)
+        cbx_json_set(o, key, cbx_json_copy(v));
+    else
+        cbx_json_set_null(o, key);
+}
+
+static cbx_json *facts_json(const diff *d)
+{
+    cbx_json *list = cbx_json_new_array();
+
+    for (size_t i = 0; i < d->nfacts; i++) {
+        cbx_json *o = cbx_json_new_object();
+        cbx_json_set_string(o, "path", d->facts[i].path);
+        set_copy(o, "old", d->facts[i].old);
+        set_copy(o, "new", d->facts[i].new);
+        cbx_json_push(list, o);
+    }
+    return list;
+}
+
+static cbx_json *diff_json(const diff *d)
+{
+    cbx_json *o = new_document("calibrax-diff");
+
+    cbx_json_set(o, "old", cbx_json_ref(d->old_head));
+    cbx_json_set(o, "new", cbx_json_ref(d->new_head));
+    cbx_json_set(o, "points_dropped", only_json(d, true));
+    cbx_json_set(o, "points_added", only_json(d, false));
+    cbx_json_set(o, "metrics_dropped", metrics_of(d, ONLY_OLD));
+    cbx_json_set(o, "metrics_added", metrics_of(d, ONLY_NEW));
+    cbx_json_set(o, "changed", changes_json(d));
+    cbx_json_set_int(o, "unchanged", (int64_t)d->nunchanged);
+    cbx_json_set(o, "facts", facts_json(d));
+    return o;
+}
+
+/* --- text --- */
+
+static void print_only(const diff *d, bool in_old)
+{
+    size_t n = cbx_run_npoints(in_old ? d->old : d->new);
+    paint how = in_old ? PAINT_BAD : PAINT_GOOD;
+
+    for (size_t i = 0; i < n; i++) {
+        const char *key = in_old ? d->old_keys[i] : d->new_keys[i];
+        if (in_old ? new_holds(d, key) : old_holds(d, key)) continue;
+        printf("%s%c %s%s\n", paint_begin(how), in_old ? '-' : '+', plain_text(d->run->arena, key), paint_end(how));
+    }
+}
+
+static void print_metrics(const diff *d)
+{
+    for (size_t i = 0; i < cbx_regression_nfindings(d->r); i++) {
+        const cbx_finding *f = cbx_regression_finding(d->r, i);
+        kind k = kind_of(d, f);
+        paint how = k == ONLY_OLD ? PAINT_BAD : PAINT_GOOD;
+        if (k != ONLY_OLD && k != ONLY_NEW) continue;
+        printf("%s%c %s%s\n", paint_begin(how), k == ONLY_OLD ? '-' : '+', plain_text(d->run->arena, f->key),
+               paint_end(how));
+    }
+}
+
+static const char *words_of(const cbx_finding *f, paint *how)
+{
+    *how = PAINT_PLAIN;
+    if (f->outcome == CBX_OUTCOME_DEFINITIONS_DIFFER) return "defined differently";
+    if (isnan(f->change) || f->direction == CBX_DIRECTION_INFO || f->change == 0) return "";
+    bool worse = (f->change > 0) == (f->direction == CBX_DIRECTION_LOWER);
+    *how = worse ? PAINT_BAD : PAINT_GOOD;
+    return worse ? "worse" : "better";
+}
+
+static bool print_changes(const diff *d)
+{
+    static const char *const heads[] = { "Changed", "Unit", "Old", "New", "Change", "" };
+    cbx_arena *arena = d->run->arena;
+    columns *table = columns_begin(arena, heads, "llrrrl");
+    char text[CBX_FORMAT_SIZE];
+
+    if (!d->nchanged) return true;
+    for (size_t i = 0; i < cbx_regression_nfindings(d->r); i++) {
+        const cbx_finding *f = cbx_regression_finding(d->r, i);
+        paint how;
+        const char *words = words_of(f, &how);
+        if (kind_of(d, f) != CHANGED) continue;
+        columns_put(table, PAINT_PLAIN, plain_text(arena, f->key));
+        columns_put(table, PAINT_PLAIN, f->unit ? plain_text(arena, f->unit) : "");
+        columns_number(table, PAINT_PLAIN, f->baseline);
+        columns_number(table, PAINT_PLAIN, f->current);
+        columns_put(table, how, cbx_arena_strdup(arena, format_percent(f->change, text)));
+        columns_put(table, how, words);
+    }
+    return columns_print(table, "");
+}
+
+static const char *json_words(const diff *d, const cbx_json *v)
+{
+    cbx_text text;
+    const char *words;
+
+    if (!v) return "nothing";
+    cbx_text_init(&text, cbx_ctx_allocator(d->run->ctx));
+    cbx_json_write(v, CBX_JSON_COMPACT, &text);
+    words = cbx_arena_strdup(d->run->arena, cbx_text_str(&text));
+    cbx_text_clear(&text);
+    return words ? plain_text(d->run->arena, words) : "?";
+}
+
+static int print_diff(const diff *d)
+{
+    char old[CBX_TIME_SIZE], new[CBX_TIME_SIZE];
+
+    printf("old: %s  %s\nnew: %s  %s\n", cbx_run_id(d->old), format_time(cbx_run_timestamp_us(d->old), old),
+           cbx_run_id(d->new), format_time(cbx_run_timestamp_us(d->new), new));
+    print_only(d, true);
+    print_only(d, false);
+    print_metrics(d);
+    if (!print_changes(d)) return opt_fail(d->run->program, "out of memory");
+    for (size_t i = 0; i < d->nfacts; i++)
+        printf("%s%s:%s %s -> %s\n", paint_begin(PAINT_FAINT), plain_text(d->run->arena, d->facts[i].path),
+               paint_end(PAINT_FAINT), json_words(d, d->facts[i].old), json_words(d, d->facts[i].new));
+    printf("%zu values differ, %zu do not; points: %zu dropped, %zu added\n", d->nchanged, d->nunchanged, d->nonly_old,
+           d->nonly_new);
+    return EXIT_PASS;
+}
+
+/* --- the command --- */
+
+static int run_diff(const opt_run *run)
+{
+    const diff_args *a = run->args;
+    inputs_list l = { NULL, 0 };
+    diff d = { .run = run };
+    int status;
+
+    if (run->words->count != 2)
+        return opt_fail(run->program, "diff: name two runs, the old one and the new one, found %zu", run->words->count);
+    status = inputs_load_names(run, &a->select, run->words->items, 2, &l);
+    if (!status) {
+        d.old = l.items[0];
+        d.new = l.items[1];
+        status = work_out(&d);
+    }
+    if (!status) status = a->select.json ? print_json(run->program, diff_json(&d)) : print_diff(&d);
+    if (!status && a->exit_code && differs(&d)) status = EXIT_CHECK;
+    cbx_json_unref(d.old_head);
+    cbx_json_unref(d.new_head);
+    cbx_regression_free(d.r);
+    inputs_clear(&l);
+    return status;
+}
+
+const opt_command diff_command = {
+    "diff",
+    "[--data DIR] OLD NEW [OPTION]...",
+    "in what two runs differ",
+    "Says which points and metrics one of two runs lacks, which values changed, by how much and whether for the worse, "
+    "and "
+    "what differs in commit, environment and metadata. A run is the id of one in the store, the beginning of one, "
+    "latest, "
+    "or baseline:NAME; without --data it is a file. It judges nothing: that is what compare and check are for. Exit "
+    "status "
+    "0, or 1 with --exit-code if there is a difference.",
+    diff_options,
+    CBX_LEN(diff_options),
+    sizeof(diff_args),
+    NULL,
+    OPT_TAKES_WORDS,
+    run_diff,
+};

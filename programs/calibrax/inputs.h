@@ -1,0 +1,51 @@
+/*
+ * The runs that a command works on: of a store, or files.
+ */
+#ifndef CALIBRAX_PROGRAMS_INPUTS_H
+#define CALIBRAX_PROGRAMS_INPUTS_H
+
+#include "programs/calibrax/select.h"
+
+/* A member named `inputs` of a command's arguments, beside `select`. */
+typedef struct inputs_args {
+    opt_list runs, files;
+    bool all;
+} inputs_args;
+
+#define INPUTS_ROWS(type)                                                                                              \
+    { "run",                                                                                                           \
+      0,                                                                                                               \
+      OPT_LIST,                                                                                                        \
+      offsetof(type, inputs.runs),                                                                                     \
+      "ID,...",                                                                                                        \
+      "latest",                                                                                                        \
+      "runs of the store: ids, beginnings of ids, latest, or baseline:NAME" },                                         \
+        { "all", 0, OPT_FLAG, offsetof(type, inputs.all), NULL, NULL, "every run of the store, oldest first" },        \
+    {                                                                                                                  \
+        "input", 0, OPT_EACH, offsetof(type, inputs.files), "FILE", NULL,                                              \
+            "a run file; may be repeated, in place of --data"                                                          \
+    }
+
+/* Runs in order; zeroed to begin with. */
+typedef struct inputs_list {
+    cbx_run **items;
+    size_t n;
+} inputs_list;
+
+/* --- each returns 0, or 2 with a sentence said --- */
+
+/* What --run, --all and --input choose; beside it, unless `also` is NULL, one run more, by the same rules. */
+int inputs_load(const opt_run *run, const select_args *select, const inputs_args *a, const char *also, inputs_list *out,
+                cbx_run **other);
+/* Runs by their names: with --data of the store as --run names them, else files. */
+int inputs_load_names(const opt_run *run, const select_args *select, const char *const *names, size_t n,
+                      inputs_list *out);
+void inputs_clear(inputs_list *l);
+
+/*
+ * Refuses runs of machines that differ or that are not told, unless they are allowed: then says so on standard error.
+ * Nothing to refuse in a run alone.
+ */
+int inputs_check_machines(const opt_run *run, const inputs_list *l, bool allowed);
+
+#endif

@@ -1,0 +1,290 @@
+/*
+ * calibrax pareto: the points that no other beats in every objective.
+ */
+#include "calibrax/analysis/pareto.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "programs/calibrax/calibrax.h"
+#include "programs/calibrax/inputs.h"
+#include "programs/common/columns.h"
+#include "programs/common/output.h"
+
+typedef struct pareto_args {
+    select_args select;
+    inputs_args inputs;
+    opt_list objectives;
+    bool front_only, allow_machines;
+} pareto_args;
+
+#define AT(member) offsetof(pareto_args, member)
+
+static const opt_spec pareto_options[] = {
+    SELECT_STORE_ROWS(pareto_args),
+    INPUTS_ROWS(pareto_args),
+    { "objective", 'o', OPT_LIST, AT(objectives), "METRIC,...", NULL,
+      "what is wanted, two or more; METRIC=lower or METRIC=higher in place of the metric's own direction" },
+    SELECT_POINT_ROWS(pareto_args),
+    { "front-only", 0, OPT_FLAG, AT(front_only), NULL, NULL, "leave out the points that are beaten" },
+    { "allow-other-machine", 0, OPT_FLAG, AT(allow_machines), NULL, NULL, "points of several machines, and say so" },
+    SELECT_JSON_ROW(pareto_args),
+};
+
+typedef struct objective {
+    const char *metric;
+    cbx_direction direction;
+    bool told; /* on the command line */
+    const char *unit;
+} objective;
+
+typedef struct candidate {
+    const cbx_run *run;
+    const cbx_point *point;
+} candidate;
+
+typedef struct field {
+    const opt_run *run;
+    objective *objectives;
+    candidate *list;
+    double *x; /* [candidate][objective] */
+    bool *on_front;
+    size_t d, n, nfront, nmissing;
+} field;
+
+static int no_memory(const opt_run *run) { return opt_fail(run->program, "out of memory"); }
+
+/* --- objectives --- */
+
+/* "latency" or "latency=lower"; a metric's name may hold '=' itself as long as no direction follows. */
+static int read_objective(const opt_run *run, const char *word, objective *out)
+{
+    const char *equals = strrchr(word, '=');
+
+    *out = (objective){ .metric = word, .direction = CBX_DIRECTION_INFO };
+    if (!equals) return EXIT_PASS;
+    out->told = cbx_direction_parse(equals + 1, &out->direction) && out->direction != CBX_DIRECTION_INFO;
+    if (!out->told)
+        return opt_fail(run->program, "--objective: expected METRIC, METRIC=lower or METRIC=higher, found '%s'", word);
+    out->metric = cbx_arena_strndup(run->arena, word, (size_t)(equals - word));
+    return out->metric ? EXIT_PASS : no_memory(run);
+}
+
+/* The definitions of runs must agree in what they say of a metric. */
+static int find_definition(const opt_run *run, const inputs_list *l, objective *o)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        const cbx_metric_def *def = cbx_run_find_metric_def(l->items[i], o->metric);
+        if (!def) continue;
+        if (o->unit && strcmp(o->unit, def->unit) != 0)
+            return opt_fail(run->program, "runs have '%s' in different units, '%s' and '%s'", o->metric, o->unit,
+                            def->unit);
+        o->unit = def->unit;
+        if (o->told || def->direction == CBX_DIRECTION_INFO) continue;
+        if (o->direction != CBX_DIRECTION_INFO && o->direction != def->direction)
+            return opt_fail(run->program, "runs differ in which way '%s' is better: say %s=lower or %s=higher",
+                            o->metric, o->metric, o->metric);
+        o->direction = def->direction;
+    }
+    if (o->direction != CBX_DIRECTION_INFO) return EXIT_PASS;
+    return opt_fail(run->program, "'%s' has no direction: say --objective %s=lower or %s=higher", o->metric, o->metric,
+                    o->metric);
+}
+
+static int read_objectives(field *f, const inputs_list *l)
+{
+    const pareto_args *a = f->run->args;
+    int status = EXIT_PASS;
+
+    f->d = a->objectives.count;
+    if (f->d < 2) return opt_fail(f->run->program, "pareto: --objective names two metrics or more");
+    f->objectives = cbx_arena_calloc(f->run->arena, f->d, sizeof *f->objectives);
+    if (!f->objectives) return no_memory(f->run);
+    for (size_t k = 0; !status && k < f->d; k++) {
+        status = read_objective(f->run, a->objectives.items[k], &f->objectives[k]);
+        for (size_t j = 0; !status && j < k; j++)
+            if (!strcmp(f->objectives[j].metric, f->objectives[k].metric))
+                status = opt_fail(f->run->program, "--objective: '%s' stands there twice", f->objectives[k].metric);
+        if (!status) status = find_definition(f->run, l, &f->objectives[k]);
+    }
+    return status;
+}
+
+/* --- candidates --- */
+
+/* Points that have an objective at all; those that lack another one are counted, and are in nobody's way. */
+static int find_candidates(field *f, const inputs_list *l)
+{
+    const pareto_args *a = f->run->args;
+    cbx_store_query q;
+    size_t most = 0;
+
+    if (select_query(f->run, &a->select, &q)) return EXIT_ERROR;
+    for (size_t r = 0; r < l->n; r++) most += cbx_run_npoints(l->items[r]);
+    f->list = cbx_arena_calloc(f->run->arena, most, sizeof *f->list);
+    f->x = cbx_arena_calloc(f->run->arena, most * f->d, sizeof *f->x);
+    f->on_front = cbx_arena_calloc(f->run->arena, most, sizeof *f->on_front);
+    if (!f->list || !f->x || !f->on_front) return no_memory(f->run);
+    for (size_t r = 0; r < l->n; r++)
+        for (size_t i = 0; i < cbx_run_npoints(l->items[r]); i++) {
+            const cbx_point *p = cbx_run_point(l->items[r], i);
+            size_t have = 0;
+            for (size_t k = 0; k < f->d; k++) {
+                const cbx_metric *m = cbx_point_metric(p, f->objectives[k].metric);
+                f->x[f->n * f->d + k] = m ? m->value : NAN;
+                have += m != NULL;
+            }
+            if (have && select_point(&q, p)) f->list[f->n++] = (candidate){ l->items[r], p };
+        }
+    return f->n ? EXIT_PASS : opt_fail(f->run->program, "no point has the objectives: 'calibrax show' tells metrics");
+}
+
+static int find_front(field *f)
+{
+    cbx_direction *directions = cbx_arena_calloc(f->run->arena, f->d, sizeof *directions);
+    cbx_err err = CBX_ERR_INIT;
+
+    if (!directions) return no_memory(f->run);
+    for (size_t k = 0; k < f->d; k++) directions[k] = f->objectives[k].direction;
+    if (cbx_pareto_front(f->run->ctx, f->x, f->n, f->d, directions, f->on_front, &f->nfront, &f->nmissing, &err))
+        return opt_fail(f->run->program, "%s", err.message);
+    if (f->nmissing == f->n) return opt_fail(f->run->program, "no point has every objective");
+    return EXIT_PASS;
+}
+
+static bool is_missing(const field *f, size_t i)
+{
+    for (size_t k = 0; k < f->d; k++)
+        if (isnan(f->x[i * f->d + k])) return true;
+    return false;
+}
+
+/* --- JSON --- */
+
+static cbx_json *candidate_json(const field *f, size_t i)
+{
+    cbx_json *o = cbx_json_new_object(), *values = cbx_json_new_object();
+    const candidate *c = &f->list[i];
+
+    cbx_json_set_string(o, "run", cbx_run_id(c->run));
+    cbx_json_set_string(o, "name", c->point->name);
+    cbx_json_set_string(o, "scenario", c->point->scenario);
+    cbx_json_set(o, "tags", tags_json(c->point->tags, c->point->ntags));
+    for (size_t k = 0; k < f->d; k++) cbx_json_set_double(values, f->objectives[k].metric, f->x[i * f->d + k]);
+    cbx_json_set(o, "values", values);
+    cbx_json_set_bool(o, "on_front", f->on_front[i]);
+    return o;
+}
+
+static cbx_json *field_json(const field *f)
+{
+    const pareto_args *a = f->run->args;
+    cbx_json *o = new_document("calibrax-pareto"), *objectives = cbx_json_new_array(), *points = cbx_json_new_array();
+
+    for (size_t k = 0; k < f->d; k++) {
+        cbx_json *e = cbx_json_new_object();
+        cbx_json_set_string(e, "metric", f->objectives[k].metric);
+        cbx_json_set_string(e, "direction", cbx_direction_name(f->objectives[k].direction));
+        cbx_json_set_string(e, "unit", f->objectives[k].unit);
+        cbx_json_push(objectives, e);
+    }
+    for (size_t i = 0; i < f->n; i++)
+        if (f->on_front[i] || !a->front_only) cbx_json_push(points, candidate_json(f, i));
+    cbx_json_set(o, "objectives", objectives);
+    cbx_json_set(o, "points", points);
+    cbx_json_set_int(o, "front", (int64_t)f->nfront);
+    cbx_json_set_int(o, "missing", (int64_t)f->nmissing);
+    return o;
+}
+
+/* --- text --- */
+
+static columns *begin_table(const field *f)
+{
+    const char **heads = cbx_arena_calloc(f->run->arena, f->d + 2, sizeof *heads);
+    char *sides = cbx_arena_alloc(f->run->arena, f->d + 3);
+
+    if (!heads || !sides) return NULL;
+    heads[0] = "";
+    heads[1] = "Point";
+    memcpy(sides, "ll", 2);
+    for (size_t k = 0; k < f->d; k++) {
+        const objective *o = &f->objectives[k];
+        heads[k + 2] = cbx_arena_printf(f->run->arena, "%s%s%s%s, %s is better", plain_text(f->run->arena, o->metric),
+                                        o->unit && *o->unit ? " [" : "",
+                                        o->unit ? plain_text(f->run->arena, o->unit) : "",
+                                        o->unit && *o->unit ? "]" : "", cbx_direction_name(o->direction));
+        if (!heads[k + 2]) return NULL;
+        sides[k + 2] = 'r';
+    }
+    return columns_begin(f->run->arena, heads, sides);
+}
+
+static const char *name_of(const field *f, const candidate *c, bool with_run)
+{
+    const char *key = point_key(f->run->arena, c->point, NULL);
+
+    if (!key || !with_run) return key ? plain_text(f->run->arena, key) : NULL;
+    return cbx_arena_printf(f->run->arena, "%s of %s", plain_text(f->run->arena, key), cbx_run_id(c->run));
+}
+
+static void put_candidate(const field *f, size_t i, bool with_run, columns *table)
+{
+    paint how = f->on_front[i] ? PAINT_STRONG : PAINT_PLAIN;
+
+    columns_put(table, how, f->on_front[i] ? "*" : is_missing(f, i) ? "?" : "");
+    columns_put(table, how, name_of(f, &f->list[i], with_run));
+    for (size_t k = 0; k < f->d; k++) {
+        double v = f->x[i * f->d + k];
+        columns_number(table, how, v);
+    }
+}
+
+static int print_field(const field *f, bool with_run)
+{
+    const pareto_args *a = f->run->args;
+    columns *table = begin_table(f);
+
+    for (size_t i = 0; i < f->n; i++)
+        if (f->on_front[i] || !a->front_only) put_candidate(f, i, with_run, table);
+    if (!columns_print(table, "")) return no_memory(f->run);
+    printf("\n%zu of %zu points are on the front (*)", f->nfront, f->n - f->nmissing);
+    if (f->nmissing) printf("; %zu lack an objective (?)", f->nmissing);
+    putchar('\n');
+    return EXIT_PASS;
+}
+
+/* --- the command --- */
+
+static int run_pareto(const opt_run *run)
+{
+    const pareto_args *a = run->args;
+    inputs_list l = { NULL, 0 };
+    field f = { .run = run };
+    int status = inputs_load(run, &a->select, &a->inputs, NULL, &l, NULL);
+
+    if (!status) status = inputs_check_machines(run, &l, a->allow_machines);
+    if (!status) status = read_objectives(&f, &l);
+    if (!status) status = find_candidates(&f, &l);
+    if (!status) status = find_front(&f);
+    if (!status) status = a->select.json ? print_json(run->program, field_json(&f)) : print_field(&f, l.n > 1);
+    inputs_clear(&l);
+    return status;
+}
+
+const opt_command pareto_command = {
+    "pareto",
+    "(--data DIR [--run ID,...] | --input FILE) --objective METRIC,METRIC,... [FILTER]...",
+    "the points that no other beats in every objective",
+    "Finds the points of runs that are best in some weighing of two or more objectives: no other point is at least as "
+    "good "
+    "in all of them and better in one. Which way is better comes from the definitions of the metrics, or from the "
+    "option; a "
+    "metric without a direction is refused. Points that lack an objective are shown with '?' and beat nobody.",
+    pareto_options,
+    CBX_LEN(pareto_options),
+    sizeof(pareto_args),
+    NULL,
+    0,
+    run_pareto,
+};

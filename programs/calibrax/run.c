@@ -1,0 +1,197 @@
+/*
+ * calibrax run: benchmarks of a shared object, a command or a Python module into a run, their targets checked.
+ */
+#include "programs/calibrax/run.h"
+
+#include "calibrax/storage/store.h"
+#include "programs/calibrax/calibrax.h"
+#include "programs/common/output.h"
+#include "programs/common/stop.h"
+
+#define AT(member) offsetof(run_args, member)
+
+static const opt_spec run_options[] = {
+    { "plugin", 0, OPT_STRING, AT(plugin), "FILE", NULL,
+      "benchmarks of a shared object (calibrax/benchmark/plugin.h)" },
+    { "module", 'm', OPT_STRING, AT(module), "MODULE[:CLASS]", NULL,
+      "benchmarks of a Python module or file: classes with run_training, run_evaluation ..." },
+    { "python", 0, OPT_STRING, AT(python), "PROGRAM", "python3", "the interpreter for --module" },
+    { "file", 'f', OPT_STRING, AT(file), "FILE", NULL, "commands, described in JSON" },
+    { "benchmark", 'b', OPT_EACH, AT(benchmarks), "NAME", "all", "run this one; may be repeated" },
+    { "list", 0, OPT_FLAG, AT(list), NULL, NULL, "list the benchmarks, and stop" },
+    { "launches", 'n', OPT_COUNT, AT(launches), "N", "1", "launches of each, in a fresh process: the samples" },
+    { "warmup", 'w', OPT_COUNT, AT(warmup), "N", "1; 0 for a command",
+      "calls or batches, or runs of a command before each launch, that do not count" },
+    { "samples", 0, OPT_COUNT, AT(samples), "N", "30", "of timed work in a launch" },
+    { "sample-ms", 0, OPT_NUMBER, AT(sample_ms), "MS", "1", "least length of a sample of timed work" },
+    { "budget", 0, OPT_NUMBER, AT(budget), "S", "10", "no more samples of timed work after so many seconds" },
+    { "batch-size", 0, OPT_COUNT, AT(batch_size), "N", "32", "examples a batch of a benchmark with a dataset" },
+    { "max-batches", 0, OPT_COUNT, AT(max_batches), "N", "all", "batches of a launch" },
+    { "timeout", 0, OPT_NUMBER, AT(timeout), "S", "none", "a launch that takes longer is stopped, and has failed" },
+    { "grace", 0, OPT_NUMBER, AT(grace), "S", "10", "time to tear down between SIGTERM and SIGKILL" },
+    { "level", 0, OPT_NUMBER, AT(level), "X", "0.95", "level of the intervals over launches" },
+    { "config", 'c', OPT_EACH, AT(config), "KEY=VALUE", NULL,
+      "told to the benchmark and kept; a VALUE that is JSON counts as such, all else as text" },
+    { "target", 0, OPT_EACH, AT(targets), "METRIC=VALUE", "the benchmark's",
+      "a value to reach; may be repeated; a missed one makes the exit status 1" },
+    { "define", 0, OPT_EACH, AT(defines), "METRIC=DIRECTION[:UNIT]", "the benchmark's",
+      "how to read a metric: higher, lower or info is better; may be repeated" },
+    { "metrics", 0, OPT_STRING, AT(metrics), "HOW", "auto",
+      "of a command: stdout (its last line, or all of it, is a JSON object), none, or auto: stdout where it is one" },
+    { "tag", 0, OPT_EACH, AT(tags), "KEY=VALUE", NULL, "of each point; may be repeated" },
+    { "name", 0, OPT_STRING, AT(name), "NAME", "the benchmark's", "of the point" },
+    { "scenario", 0, OPT_STRING, AT(scenario), "NAME", "the benchmark's domain", "of each point" },
+    { "trace", 0, OPT_STRING, AT(trace), "FILE", NULL,
+      "write a trace that ui.perfetto.dev opens; the run's metadata names it" },
+    { "data", 0, OPT_STRING, AT(data), "STORE", NULL, "keep the run in this store, which is made if missing" },
+    { "show-output", 0, OPT_FLAG, AT(show_output), NULL, NULL, "let what is run print" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
+};
+
+static const run_args run_defaults = { .launches = 1,
+                                       .warmup = SIZE_MAX,
+                                       .samples = 30,
+                                       .sample_ms = 1,
+                                       .budget = 10,
+                                       .batch_size = 32,
+                                       .grace = 10,
+                                       .level = 0.95 };
+
+/* --- listing --- */
+
+static int list_benchmarks(const opt_run *run, const cbx_benchmark_source *source, const cbx_benchmark_opts *o)
+{
+    const run_args *a = run->args;
+    const char *const *names;
+    size_t n;
+    cbx_json *document, *list;
+    cbx_err err = CBX_ERR_INIT;
+
+    if (cbx_benchmark_list(run->ctx, source, o, run->arena, &names, &n, &err))
+        return opt_fail(run->program, "%s", err.message);
+    if (!a->json) {
+        for (size_t i = 0; i < n; i++) printf("%s\n", names[i]);
+        return EXIT_PASS;
+    }
+    document = cbx_json_new_object();
+    list = cbx_json_new_array();
+    cbx_json_set_string(document, "schema", "calibrax-benchmark-list");
+    cbx_json_set_int(document, "version", 1);
+    cbx_json_set_string(document, "kind", cbx_benchmark_kind_name(source->kind));
+    for (size_t i = 0; i < n; i++) cbx_json_push(list, cbx_json_new_string(names[i]));
+    cbx_json_set(document, "benchmarks", list);
+    return print_json(run->program, document);
+}
+
+/* --- running --- */
+
+static void say_progress(void *user, const char *benchmark, size_t launch, size_t launches,
+                         const cbx_benchmark_failure *failure)
+{
+    const opt_run *run = user;
+
+    if (failure)
+        opt_fail(run->program, "warning: '%s', launch %zu of %zu failed (%s): %s", benchmark, launch, launches,
+                 failure->phase, failure->message);
+}
+
+static cbx_status keep(const opt_run *run, const cbx_run *r, cbx_err *err)
+{
+    cbx_store_opts o = CBX_STORE_OPTS_INIT;
+    const run_args *a = run->args;
+    cbx_store *store = NULL;
+    cbx_status st;
+
+    o.create = true;
+    st = cbx_store_open(run->ctx, a->data, &o, &store, err);
+    if (!st) st = cbx_store_save(store, r, false, err);
+    cbx_store_close(store);
+    return st;
+}
+
+/* What stands between a met target and the user's eye. */
+static void say_targets(const opt_run *run, const cbx_benchmark_report *r)
+{
+    size_t n;
+    const cbx_target_check *t = cbx_benchmark_report_targets(r, &n);
+    char text[CBX_ERR_MESSAGE_SIZE];
+
+    for (size_t i = 0; i < n; i++) {
+        if (t[i].outcome != CBX_TARGET_MET) opt_fail(run->program, "%s", cbx_target_sentence(&t[i], text, sizeof text));
+    }
+}
+
+static int conclude(const opt_run *run, const cbx_benchmark_report *r)
+{
+    const run_args *a = run->args;
+    const cbx_run *made = cbx_benchmark_report_run(r);
+    cbx_err err = CBX_ERR_INIT;
+    int status = cbx_benchmark_report_exit_code(r);
+
+    if (a->data && made && keep(run, made, &err)) return opt_fail(run->program, "%s", err.message);
+    if (a->json) {
+        cbx_json *o = cbx_benchmark_report_json(r);
+        cbx_json_set_string(o, "store", a->data && made ? a->data : NULL);
+        if (print_json(run->program, o)) return EXIT_ERROR;
+    } else {
+        run_print(run, r);
+        if (a->data && made) fprintf(stderr, "kept as run %s in %s\n", cbx_run_id(made), a->data);
+    }
+    say_targets(run, r);
+    return status;
+}
+
+static int run_run(const opt_run *run)
+{
+    const run_args *a = run->args;
+    cbx_benchmark_source source = CBX_BENCHMARK_SOURCE_INIT;
+    cbx_benchmark_opts o = CBX_BENCHMARK_OPTS_INIT;
+    cbx_benchmark_report *report = NULL;
+    cbx_json *config = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_store *store = NULL;
+    int status = run_read_source(run, &source);
+
+    if (!status) status = run_read_opts(run, &o, &config);
+    if (!status && a->data && !a->list) { /* a store that cannot be had is told before the work, not after it */
+        cbx_store_opts s = CBX_STORE_OPTS_INIT;
+        s.create = true;
+        if (cbx_store_open(run->ctx, a->data, &s, &store, &err)) status = opt_fail(run->program, "%s", err.message);
+        cbx_store_close(store);
+    }
+    if (!status) {
+        o.stop = stop_catch();
+        o.progress = say_progress;
+        o.progress_user = (void *)(uintptr_t)run;
+        if (a->list)
+            status = list_benchmarks(run, &source, &o);
+        else if (cbx_benchmark_run(run->ctx, &source, &o, &report, &err))
+            status = opt_fail(run->program, "%s", err.message);
+        else
+            status = conclude(run, report);
+    }
+    cbx_benchmark_report_free(report);
+    cbx_json_unref(config);
+    return status;
+}
+
+const opt_command run_command = {
+    "run",
+    "[OPTION]... --plugin FILE | --module MODULE[:CLASS] | --file FILE | -- COMMAND [ARGUMENT]...",
+    "run benchmarks into a run, and check their targets",
+    "Runs benchmarks (set-up, training or work, evaluation, tear-down), each launch in a fresh process, and makes a "
+    "run "
+    "of what "
+    "they give, of their time and of their resources: a point a benchmark, a sample a launch. Tear-down always follows "
+    "set-up. "
+    "Exit status 1: a target is missed, or its metric is no number; 2: a benchmark never came to its end, or a target "
+    "cannot be "
+    "looked at (its metric is missing, or nobody says which side is better); 3: the interval holds the target; 130: "
+    "interrupted, what finished is kept.",
+    run_options,
+    CBX_LEN(run_options),
+    sizeof(run_args),
+    &run_defaults,
+    OPT_TAKES_WORDS,
+    run_run,
+};

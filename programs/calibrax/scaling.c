@@ -1,0 +1,404 @@
+/*
+ * calibrax scaling: how a metric goes with a number that a tag holds: a growth with size, or a speed with workers.
+ */
+#include "calibrax/analysis/scaling.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "programs/calibrax/calibrax.h"
+#include "programs/calibrax/inputs.h"
+#include "programs/common/columns.h"
+#include "programs/common/output.h"
+
+typedef struct scaling_args {
+    select_args select;
+    inputs_args inputs;
+    const char *over, *law;
+    double level;
+    bool allow_machines;
+} scaling_args;
+
+static const scaling_args scaling_defaults = { .level = 0.95 };
+
+#define AT(member) offsetof(scaling_args, member)
+
+static const opt_spec scaling_options[] = {
+    SELECT_STORE_ROWS(scaling_args),
+    INPUTS_ROWS(scaling_args),
+    SELECT_ROW(scaling_args, "metric", OPT_STRING, metric, "NAME", "the metric that scales; always needed"),
+    { "over", 0, OPT_STRING, AT(over), "TAG", NULL, "the tag that holds sizes or numbers of workers; always needed" },
+    { "law", 0, OPT_STRING, AT(law), "NAME", "power",
+      "power (orders of growth and a power law), amdahl (time), gustafson or usl (throughput)" },
+    { "level", 0, OPT_NUMBER, AT(level), "X", "0.95", "level of the intervals" },
+    SELECT_ROW(scaling_args, "point", OPT_STRING, point, "NAME", "points of this name"),
+    SELECT_ROW(scaling_args, "scenario", OPT_STRING, scenario, "NAME", "points of this scenario"),
+    SELECT_ROW(scaling_args, "tag", OPT_EACH, tags, "KEY=VALUE",
+               "points with this tag; may be repeated, all must hold"),
+    { "allow-other-machine", 0, OPT_FLAG, AT(allow_machines), NULL, NULL, "runs of several machines, and say so" },
+    SELECT_JSON_ROW(scaling_args),
+};
+
+/* The law of a fit: what it takes, and what its parameters are called. */
+typedef struct law {
+    const char *name;
+    bool power;
+    cbx_speedup_law speedup;
+    cbx_direction wants; /* of the metric; info: any */
+    const char *formula;
+    const char *parameters[2]; /* NULL: one only */
+    size_t least;              /* different sizes */
+} law;
+
+static const law laws[] = {
+    { "power", true, 0, CBX_DIRECTION_INFO, "y = a + b n^p", { "p", NULL }, 4 },
+    { "amdahl", false, CBX_LAW_AMDAHL, CBX_DIRECTION_LOWER, "y = T1 (s + (1 - s)/p)", { "s", NULL }, 3 },
+    { "gustafson", false, CBX_LAW_GUSTAFSON, CBX_DIRECTION_HIGHER, "y = X1 (s + (1 - s) p)", { "s", NULL }, 3 },
+    { "usl", false, CBX_LAW_USL, CBX_DIRECTION_HIGHER, "y = X1 p / (1 + a (p - 1) + b p (p - 1))", { "a", "b" }, 4 },
+};
+
+/* Points that differ in the tag only. */
+typedef struct series {
+    const char *name; /* point_key without the tag */
+    double *x, *y;
+    size_t n, room;
+    /* the fit, one of them */
+    cbx_growth growth;
+    cbx_speedup_fit speedup;
+    const char *fault; /* why there is none */
+} series;
+
+typedef struct work {
+    const opt_run *run;
+    const law *law;
+    series *list;
+    size_t n, room, left_out;
+    const char *unit;
+} work;
+
+static int no_memory(const opt_run *run) { return opt_fail(run->program, "out of memory"); }
+
+/* --- collecting --- */
+
+static void *grown(cbx_arena *arena, void *items, size_t n, size_t *room, size_t size)
+{
+    size_t more = *room ? 2 * *room : 16;
+    void *copy;
+
+    if (n < *room) return items;
+    copy = cbx_arena_calloc(arena, more, size);
+    if (!copy) return NULL;
+    if (n) memcpy(copy, items, n * size);
+    *room = more;
+    return copy;
+}
+
+static series *find_series(work *w, const char *name)
+{
+    series *list;
+
+    for (size_t i = 0; i < w->n; i++)
+        if (!strcmp(w->list[i].name, name)) return &w->list[i];
+    list = grown(w->run->arena, w->list, w->n, &w->room, sizeof *list);
+    if (!list) return NULL;
+    w->list = list;
+    w->list[w->n] = (series){ .name = name };
+    return &w->list[w->n++];
+}
+
+static bool add_value(work *w, series *s, double x, double y)
+{
+    size_t room = s->room;
+    double *xs = grown(w->run->arena, s->x, s->n, &room, sizeof *xs), *ys;
+
+    room = s->room;
+    ys = grown(w->run->arena, s->y, s->n, &room, sizeof *ys);
+    if (!xs || !ys) return false;
+    s->x = xs;
+    s->y = ys;
+    s->room = room;
+    s->x[s->n] = x;
+    s->y[s->n++] = y;
+    return true;
+}
+
+/* A point without the tag, or whose tag is no number above 0, is counted and left out. */
+static int take_point(work *w, const cbx_point *p)
+{
+    const scaling_args *a = w->run->args;
+    const char *text = cbx_point_tag(p, a->over), *name;
+    const cbx_metric *m = cbx_point_metric(p, a->select.metric);
+    char *end = NULL;
+    double x = text ? strtod(text, &end) : NAN;
+    series *s;
+
+    if (!m) return EXIT_PASS;
+    if (!text || end == text || *end || !(x > 0) || !isfinite(x) || !(m->value > 0) || !isfinite(m->value)) {
+        w->left_out++;
+        return EXIT_PASS;
+    }
+    name = point_key(w->run->arena, p, a->over);
+    s = name ? find_series(w, name) : NULL;
+    return s && add_value(w, s, x, m->value) ? EXIT_PASS : no_memory(w->run);
+}
+
+static int take_runs(work *w, const inputs_list *l)
+{
+    const scaling_args *a = w->run->args;
+    cbx_store_query q;
+    int status = select_query(w->run, &a->select, &q);
+
+    for (size_t r = 0; !status && r < l->n; r++)
+        for (size_t i = 0; !status && i < cbx_run_npoints(l->items[r]); i++)
+            if (select_point(&q, cbx_run_point(l->items[r], i))) status = take_point(w, cbx_run_point(l->items[r], i));
+    if (status || w->n) return status;
+    return opt_fail(w->run->program, "no point has '%s' above 0 and a number above 0 in the tag '%s'", a->select.metric,
+                    a->over);
+}
+
+/* --- fitting --- */
+
+/* Which way the metric is better, where a law says what it is about. */
+static int check_direction(work *w, const inputs_list *l)
+{
+    const scaling_args *a = w->run->args;
+
+    for (size_t i = 0; i < l->n; i++) {
+        const cbx_metric_def *def = cbx_run_find_metric_def(l->items[i], a->select.metric);
+        if (!def) continue;
+        w->unit = def->unit;
+        if (w->law->wants == CBX_DIRECTION_INFO || def->direction == w->law->wants ||
+            def->direction == CBX_DIRECTION_INFO)
+            continue;
+        return opt_fail(w->run->program, "--law %s is about a %s, but of '%s' %s is better: take %s", w->law->name,
+                        w->law->wants == CBX_DIRECTION_LOWER ? "time" : "throughput", a->select.metric,
+                        cbx_direction_name(def->direction),
+                        w->law->wants == CBX_DIRECTION_LOWER ? "gustafson or usl" : "amdahl");
+    }
+    return EXIT_PASS;
+}
+
+static size_t different(const series *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        size_t k = 0;
+        while (k < i && s->x[k] != s->x[i]) k++;
+        n += k == i;
+    }
+    return n;
+}
+
+/* A series that cannot be fitted says why; the others are fitted all the same. */
+static int fit(work *w, series *s)
+{
+    const scaling_args *a = w->run->args;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st;
+
+    if (different(s) < w->law->least) {
+        s->fault = cbx_arena_printf(w->run->arena, "%zu different values of '%s', at least %zu are needed",
+                                    different(s), a->over, w->law->least);
+        return s->fault ? EXIT_PASS : no_memory(w->run);
+    }
+    st = w->law->power
+             ? cbx_scaling_growth(w->run->ctx, s->x, s->y, s->n, a->level, &s->growth, &err)
+             : cbx_scaling_speedup(w->run->ctx, w->law->speedup, s->x, s->y, s->n, a->level, &s->speedup, &err);
+    return st ? opt_fail(w->run->program, "%s", err.message) : EXIT_PASS;
+}
+
+static int fit_all(work *w)
+{
+    size_t fitted = 0;
+
+    for (size_t i = 0; i < w->n; i++) {
+        if (fit(w, &w->list[i])) return EXIT_ERROR;
+        fitted += !w->list[i].fault;
+    }
+    if (fitted) return EXIT_PASS;
+    return opt_fail(w->run->program, "nothing can be fitted: '%s' has %s", plain_text(w->run->arena, w->list[0].name),
+                    w->list[0].fault);
+}
+
+/* --- JSON --- */
+
+static cbx_json *interval_json(const cbx_interval *i)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    cbx_json_set_double(o, "value", i->value);
+    cbx_json_set_double(o, "lower", i->lower);
+    cbx_json_set_double(o, "upper", i->upper);
+    cbx_json_set_double(o, "level", i->level);
+    return o;
+}
+
+static void set_growth(cbx_json *o, const cbx_growth *g)
+{
+    cbx_json *weights = cbx_json_new_object();
+
+    for (int c = 0; c < CBX_COMPLEXITY_COUNT; c++)
+        cbx_json_set_double(weights, cbx_complexity_name((cbx_complexity)c), g->weight[c]);
+    cbx_json_set_string(o, "order", cbx_complexity_name(g->order));
+    cbx_json_set_double(o, "intercept", g->intercept ? g->intercept_value : 0);
+    cbx_json_set_double(o, "coefficient", g->coefficient);
+    cbx_json_set(o, "weights", weights);
+    cbx_json_set(o, "exponent", interval_json(&g->exponent));
+    cbx_json_set_double(o, "power_intercept", g->power_intercept);
+    cbx_json_set_double(o, "power_coefficient", g->power_coefficient);
+    cbx_json_set_double(o, "relative_error", g->relative_error);
+}
+
+static void set_speedup(cbx_json *o, const law *l, const cbx_speedup_fit *f)
+{
+    cbx_json_set_double(o, "scale", f->scale);
+    for (size_t k = 0; k < 2 && l->parameters[k]; k++)
+        cbx_json_set(o, l->parameters[k], interval_json(&f->parameter[k]));
+    if (l->speedup == CBX_LAW_USL) cbx_json_set_double(o, "peak_workers", f->peak_workers);
+    cbx_json_set_double(o, "relative_error", f->relative_error);
+}
+
+static cbx_json *series_json(const work *w, const series *s)
+{
+    cbx_json *o = cbx_json_new_object(), *x = cbx_json_new_array(), *y = cbx_json_new_array();
+
+    for (size_t i = 0; i < s->n; i++) {
+        cbx_json_push(x, cbx_json_new_double(s->x[i]));
+        cbx_json_push(y, cbx_json_new_double(s->y[i]));
+    }
+    cbx_json_set_string(o, "series", s->name);
+    cbx_json_set(o, "x", x);
+    cbx_json_set(o, "y", y);
+    cbx_json_set_string(o, "fault", s->fault);
+    if (!s->fault && w->law->power) set_growth(o, &s->growth);
+    if (!s->fault && !w->law->power) set_speedup(o, w->law, &s->speedup);
+    return o;
+}
+
+static cbx_json *work_json(const work *w)
+{
+    const scaling_args *a = w->run->args;
+    cbx_json *o = new_document("calibrax-scaling"), *list = cbx_json_new_array();
+
+    for (size_t i = 0; i < w->n; i++) cbx_json_push(list, series_json(w, &w->list[i]));
+    cbx_json_set_string(o, "metric", a->select.metric);
+    cbx_json_set_string(o, "over", a->over);
+    cbx_json_set_string(o, "law", w->law->name);
+    cbx_json_set_string(o, "formula", w->law->formula);
+    cbx_json_set(o, "series", list);
+    cbx_json_set_int(o, "left_out", (int64_t)w->left_out);
+    return o;
+}
+
+/* --- text --- */
+
+static void print_parameter(const char *name, const cbx_interval *i)
+{
+    printf("  %-9s %.4g [%.4g, %.4g]  (%.3g %% interval)\n", name, i->value, i->lower, i->upper, 100 * i->level);
+}
+
+/* The order, and the others that are not out of the question. */
+static void print_growth(const cbx_growth *g)
+{
+    printf("  order     %s%s%s", paint_begin(PAINT_STRONG), cbx_complexity_name(g->order), paint_end(PAINT_STRONG));
+    if (g->intercept) printf(" beside a constant %.4g", g->intercept_value);
+    printf(", weight %.2f", g->weight[g->order]);
+    for (int c = 0; c < CBX_COMPLEXITY_COUNT; c++)
+        if (c != (int)g->order && g->weight[c] >= 0.05)
+            printf("; %s %.2f", cbx_complexity_name((cbx_complexity)c), g->weight[c]);
+    putchar('\n');
+    print_parameter("exponent", &g->exponent);
+    printf("  error     %.2g %% (root mean square)\n", 100 * g->relative_error);
+}
+
+static void print_speedup(const work *w, const cbx_speedup_fit *f)
+{
+    printf("  %-9s %.4g %s\n", w->law->speedup == CBX_LAW_AMDAHL ? "T1" : "X1", f->scale, w->unit ? w->unit : "");
+    for (size_t k = 0; k < 2 && w->law->parameters[k]; k++) print_parameter(w->law->parameters[k], &f->parameter[k]);
+    if (w->law->speedup == CBX_LAW_AMDAHL && f->parameter[0].value > 0)
+        printf("  limit     %.3gx, however many workers\n", 1 / f->parameter[0].value);
+    if (isfinite(f->peak_workers)) printf("  peak      at %.3g workers\n", f->peak_workers);
+    printf("  error     %.2g %% (root mean square)\n", 100 * f->relative_error);
+}
+
+static void print_series(const work *w, const series *s)
+{
+    printf("%s, %zu values\n", plain_text(w->run->arena, s->name), s->n);
+    if (terminal_has_bars()) {
+        printf("  ");
+        print_bars(s->y, s->n);
+    }
+    if (s->fault)
+        printf("  not fitted: %s\n", s->fault);
+    else if (w->law->power)
+        print_growth(&s->growth);
+    else
+        print_speedup(w, &s->speedup);
+}
+
+static int print_work(const work *w)
+{
+    const scaling_args *a = w->run->args;
+
+    printf("%s over %s: %s\n", plain_text(w->run->arena, a->select.metric), plain_text(w->run->arena, a->over),
+           w->law->formula);
+    for (size_t i = 0; i < w->n; i++) {
+        putchar('\n');
+        print_series(w, &w->list[i]);
+    }
+    if (w->left_out)
+        printf("\n%zu points are left out: no number above 0 in the tag, or no value above 0\n", w->left_out);
+    return EXIT_PASS;
+}
+
+/* --- the command --- */
+
+static int find_law(const opt_run *run, const char *name, const law **out)
+{
+    *out = &laws[0];
+    if (!name) return EXIT_PASS;
+    for (size_t i = 0; i < CBX_LEN(laws); i++) {
+        *out = &laws[i];
+        if (!strcmp(laws[i].name, name)) return EXIT_PASS;
+    }
+    return opt_fail(run->program, "--law: expected power, amdahl, gustafson or usl, found '%s'", name);
+}
+
+static int run_scaling(const opt_run *run)
+{
+    const scaling_args *a = run->args;
+    inputs_list l = { NULL, 0 };
+    work w = { .run = run };
+    int status;
+
+    if (!a->select.metric) return opt_fail(run->program, "scaling: --metric is missing: name what scales");
+    if (!a->over) return opt_fail(run->program, "scaling: --over is missing: name the tag that holds the numbers");
+    status = find_law(run, a->law, &w.law);
+    if (!status) status = inputs_load(run, &a->select, &a->inputs, NULL, &l, NULL);
+    if (!status) status = inputs_check_machines(run, &l, a->allow_machines);
+    if (!status) status = check_direction(&w, &l);
+    if (!status) status = take_runs(&w, &l);
+    if (!status) status = fit_all(&w);
+    if (!status) status = a->select.json ? print_json(run->program, work_json(&w)) : print_work(&w);
+    inputs_clear(&l);
+    return status;
+}
+
+const opt_command scaling_command = {
+    "scaling",
+    "(--data DIR [--run ID,...] | --input FILE) --metric NAME --over TAG [--law NAME] [FILTER]...",
+    "how a metric goes with a number that a tag holds",
+    "Fits a law to the points that differ in one tag only, whose values are numbers: the order of growth and a power "
+    "law of "
+    "a time over sizes, or Amdahl's, Gustafson's or the universal scaling law over workers; each parameter has an "
+    "interval. "
+    "Several runs give several values a size.",
+    scaling_options,
+    CBX_LEN(scaling_options),
+    sizeof(scaling_args),
+    &scaling_defaults,
+    0,
+    run_scaling,
+};

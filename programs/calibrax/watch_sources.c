@@ -1,0 +1,235 @@
+/*
+ * Where `calibrax watch` takes values from: lines, a process, a store.
+ */
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "calibrax/base/clock.h"
+#include "calibrax/profiling/resources.h"
+#include "programs/calibrax/select.h"
+#include "programs/calibrax/watch.h"
+
+#define LONGEST_LINE ((size_t)1 << 20)
+
+bool watch_over(const watcher *w)
+{
+    return *w->stop || (w->a->length >= 0 && 1e-9 * (double)(cbx_clock_ns() - w->start_ns) >= w->a->length);
+}
+
+/* Waits for an interval, or until it is over. */
+static void rest(const watcher *w)
+{
+    const struct timespec tick = { 0, 10000000 };
+    uint64_t start = cbx_clock_ns();
+
+    while (!watch_over(w) && 1e-9 * (double)(cbx_clock_ns() - start) < w->a->interval) nanosleep(&tick, NULL);
+}
+
+/* --- lines on standard input --- */
+
+/* A number, or an object with the metric: as a member, or as {"name": metric, "value": x}. */
+static bool read_value(const watcher *w, const char *line, size_t len, double *value)
+{
+    cbx_json *json = NULL;
+    bool found = false;
+
+    if (cbx_json_parse(line, len, "standard input", &json, NULL)) return false;
+    switch (cbx_json_typeof(json)) {
+    case CBX_JSON_INT:
+    case CBX_JSON_DOUBLE:
+        *value = cbx_json_double_value(json);
+        found = true;
+        break;
+    case CBX_JSON_OBJECT:
+        found = cbx_json_has(json, w->a->metric);
+        *value = cbx_json_get_double(json, w->a->metric, NAN);
+        break;
+    default: break;
+    }
+    cbx_json_unref(json);
+    return found;
+}
+
+static void take_value(watcher *w, const char *line, size_t len)
+{
+    double value;
+
+    if (read_value(w, line, len, &value))
+        watch_take(w, value);
+    else if (w->bad_lines++ == 0)
+        opt_fail(w->run->program, "a line without '%s' is passed over: '%.*s'", w->a->metric,
+                 (int)(len < 60 ? len : 60), line);
+}
+
+int watch_values(watcher *w) { return watch_lines(w, take_value); }
+
+/* A line that says something. */
+static void take_line(watcher *w, void (*take)(watcher *w, const char *line, size_t len), const char *line, size_t len)
+{
+    while (len > 0 && strchr(" \t\r", line[len - 1])) len--;
+    if (len > 0) take(w, line, len);
+}
+
+/* Whole lines of the buffer; what is left moves to its front.  Returns how much that is. */
+static size_t take_lines(watcher *w, void (*take)(watcher *w, const char *line, size_t len), char *buffer, size_t len)
+{
+    char *from = buffer, *end;
+
+    while ((end = memchr(from, '\n', len - (size_t)(from - buffer)))) {
+        take_line(w, take, from, (size_t)(end - from));
+        from = end + 1;
+    }
+    len -= (size_t)(from - buffer);
+    memmove(buffer, from, len);
+    return len;
+}
+
+int watch_lines(watcher *w, void (*take)(watcher *w, const char *line, size_t len))
+{
+    char *buffer = cbx_arena_alloc(w->run->arena, LONGEST_LINE);
+    struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
+    size_t len = 0;
+
+    if (!buffer) return opt_fail(w->run->program, "out of memory");
+    while (!*w->stop) {
+        ssize_t n;
+        int ready = poll(&in, 1, 50);
+        if (ready <= 0) {
+            if (watch_over(w)) break;
+            continue;
+        }
+        n = read(STDIN_FILENO, buffer + len, LONGEST_LINE - len);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return opt_fail(w->run->program, "cannot read standard input: %s", strerror(errno));
+        if (n == 0) break;
+        len = take_lines(w, take, buffer, len + (size_t)n);
+        if (len == LONGEST_LINE) return opt_fail(w->run->program, "a line of standard input is longer than 1 MiB");
+    }
+    if (len) take_line(w, take, buffer, len);
+    return EXIT_PASS;
+}
+
+/* --- a process --- */
+
+static bool process_value(const cbx_resource_report *r, const char *metric, double *value)
+{
+    const cbx_resource_sample *last = r->nsamples ? &r->samples[r->nsamples - 1] : NULL;
+    const struct {
+        const char *name;
+        double value;
+    } known[] = {
+        { "cpu_percent", r->mean_cpu_percent },
+        { "rss_mb", last ? (double)last->rss_bytes / 1048576 : NAN },
+        { "threads", last ? last->threads : NAN },
+        { "processes", last ? last->processes : NAN },
+    };
+
+    for (size_t i = 0; i < CBX_LEN(known); i++) {
+        if (strcmp(known[i].name, metric)) continue;
+        *value = known[i].value;
+        return true;
+    }
+    return false;
+}
+
+int watch_process(watcher *w)
+{
+    cbx_resource_opts opts = CBX_RESOURCE_OPTS_INIT;
+    cbx_resource_report report = { .nsamples = 0 };
+    double value;
+
+    if (!process_value(&report, w->a->metric, &value))
+        return opt_fail(w->run->program, "watch --pid: '%s' is none of cpu_percent, rss_mb, threads, processes",
+                        w->a->metric);
+    opts.pid = (pid_t)w->a->pid;
+    opts.interval_s = fmin(w->a->interval, 0.1);
+    do {
+        cbx_resource_monitor *m = NULL;
+        cbx_err err = CBX_ERR_INIT;
+        cbx_status st = cbx_resource_monitor_start(w->run->ctx, &opts, &m, &err);
+        if (st == CBX_ENOENT && w->values > 0) break;
+        if (st) return opt_fail(w->run->program, "%s", err.message);
+        rest(w);
+        st = cbx_resource_monitor_stop(m, &report, &err);
+        if (!st && !report.ended && process_value(&report, w->a->metric, &value)) watch_take(w, value);
+        cbx_resource_monitor_free(m);
+        if (st) return opt_fail(w->run->program, "%s", err.message);
+    } while (!report.ended && !watch_over(w));
+    return EXIT_PASS;
+}
+
+/* --- a store --- */
+
+/* What was taken of a store: the one series, and the newest values, which alone are asked for again. */
+typedef struct place {
+    const char *series; /* NULL: none yet */
+    int64_t last_us;
+    const char *ids[256]; /* of the values with that time */
+    size_t nids;
+} place;
+
+static const char *name_of(cbx_arena *arena, const cbx_trend_series *s)
+{
+    const cbx_point p = { s->point, s->scenario, s->tags, s->ntags, NULL, 0 };
+    return point_key(arena, &p, NULL);
+}
+
+static int need_series(watcher *w, const cbx_trend *trend, place *at)
+{
+    const char *name = name_of(w->run->arena, &trend->series[0]);
+
+    if (!name) return opt_fail(w->run->program, "out of memory");
+    if (!at->series) at->series = name;
+    if (trend->count == 1 && !strcmp(at->series, name)) return EXIT_PASS;
+    return opt_fail(w->run->program, "watch: several series have a metric '%s': choose one with --point", w->a->metric);
+}
+
+/* Values come by their time; of those at the newest time seen the ones that were not there yet. */
+static int take_point(watcher *w, place *at, const cbx_trend_point *p)
+{
+    for (size_t i = 0; p->timestamp_us == at->last_us && i < at->nids; i++)
+        if (!strcmp(at->ids[i], p->run_id)) return EXIT_PASS;
+    if (p->timestamp_us > at->last_us) at->nids = 0;
+    if (at->nids == CBX_LEN(at->ids))
+        return opt_fail(w->run->program, "watch: more than %zu runs have the same time", CBX_LEN(at->ids));
+    at->last_us = p->timestamp_us;
+    at->ids[at->nids] = cbx_arena_strdup(w->run->arena, p->run_id);
+    if (!at->ids[at->nids]) return opt_fail(w->run->program, "out of memory");
+    at->nids++;
+    watch_take(w, p->value);
+    return EXIT_PASS;
+}
+
+static int take_new(watcher *w, cbx_store *store, place *at)
+{
+    cbx_store_query query = { .metric = w->a->metric, .point = w->a->point, .since_us = at->last_us };
+    cbx_err err = CBX_ERR_INIT;
+    int status = EXIT_PASS;
+    cbx_trend trend;
+
+    if (cbx_store_trend(store, &query, &trend, &err)) return opt_fail(w->run->program, "%s", err.message);
+    if (trend.count) status = need_series(w, &trend, at);
+    for (size_t i = 0; !status && trend.count && i < trend.series[0].npoints && !*w->stop; i++)
+        status = take_point(w, at, &trend.series[0].points[i]);
+    cbx_trend_clear(&trend);
+    return status;
+}
+
+int watch_store(watcher *w)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx_store *store = NULL;
+    place at = { .series = NULL };
+    int status;
+
+    if (cbx_store_open(w->run->ctx, w->a->data, NULL, &store, &err))
+        return opt_fail(w->run->program, "%s", err.message);
+    while (!(status = take_new(w, store, &at)) && !watch_over(w)) rest(w);
+    cbx_store_close(store);
+    return status;
+}

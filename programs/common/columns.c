@@ -1,0 +1,116 @@
+/*
+ * Cells are kept until the widths are known.
+ */
+#include "programs/common/columns.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct cell {
+    const char *text;
+    paint how;
+} cell;
+
+struct columns {
+    cbx_arena *arena;
+    const char *const *heads;
+    const char *sides;
+    size_t n, *widths; /* of columns */
+    cell *cells;
+    size_t ncells, room;
+    bool failed;
+};
+
+columns *columns_begin(cbx_arena *arena, const char *const *heads, const char *sides)
+{
+    columns *c = cbx_arena_alloc(arena, sizeof *c);
+
+    if (!c) return NULL;
+    *c = (columns){ .arena = arena, .heads = heads, .sides = sides, .n = strlen(sides) };
+    c->widths = cbx_arena_calloc(arena, c->n, sizeof *c->widths);
+    return c->widths ? c : NULL;
+}
+
+void columns_put(columns *c, paint how, const char *text)
+{
+    if (!c) return;
+    if (c->ncells == c->room) {
+        size_t room = c->room ? 2 * c->room : 64;
+        cell *more = cbx_arena_calloc(c->arena, room, sizeof *more);
+        if (!more) {
+            c->failed = true;
+            return;
+        }
+        if (c->ncells) memcpy(more, c->cells, c->ncells * sizeof *more);
+        c->cells = more;
+        c->room = room;
+    }
+    c->failed |= !text;
+    c->cells[c->ncells++] = (cell){ text ? text : "", how };
+}
+
+void columns_printf(columns *c, paint how, const char *fmt, ...)
+{
+    char line[512];
+    va_list args;
+
+    if (!c) return;
+    va_start(args, fmt);
+    vsnprintf(line, sizeof line, fmt, args);
+    va_end(args);
+    columns_put(c, how, cbx_arena_strdup(c->arena, line));
+}
+
+void columns_number(columns *c, paint how, double v)
+{
+    if (isnan(v))
+        columns_put(c, how, "-");
+    else
+        columns_printf(c, how, "%.6g", v);
+}
+
+/* Characters, not bytes: UTF-8 continues with 10xxxxxx. */
+static size_t width_of(const char *s)
+{
+    size_t n = 0;
+
+    for (; *s; s++) n += ((unsigned char)*s & 0xC0) != 0x80;
+    return n;
+}
+
+static size_t column_width(const columns *c, size_t k)
+{
+    size_t most = width_of(c->heads[k]);
+
+    for (size_t i = k; i < c->ncells; i += c->n) {
+        size_t w = width_of(c->cells[i].text);
+        if (w > most) most = w;
+    }
+    return most;
+}
+
+/* Nothing stands behind the last text of a line. */
+static void print_cell(const columns *c, size_t k, size_t width, const char *text, paint how)
+{
+    int space = (int)(width - width_of(text));
+
+    if (c->sides[k] == 'r') printf("%*s", space, "");
+    if (*text) printf("%s%s%s", paint_begin(how), text, paint_end(how));
+    if (k + 1 < c->n) printf("%*s", c->sides[k] == 'r' ? 2 : space + 2, "");
+}
+
+bool columns_print(const columns *c, const char *indent)
+{
+    if (!c || c->failed) return false;
+    for (size_t k = 0; k < c->n; k++) c->widths[k] = column_width(c, k);
+    fputs(indent, stdout);
+    for (size_t k = 0; k < c->n; k++) print_cell(c, k, c->widths[k], c->heads[k], PAINT_FAINT);
+    for (size_t i = 0; i < c->ncells; i++) {
+        if (i % c->n == 0) printf("\n%s", indent);
+        print_cell(c, i % c->n, c->widths[i % c->n], c->cells[i].text, c->cells[i].how);
+    }
+    putchar('\n');
+    return true;
+}

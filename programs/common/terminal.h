@@ -1,0 +1,27 @@
+/*
+ * What a terminal gets and a pipe does not: colour, bars, and as many columns as it has.
+ */
+#ifndef CALIBRAX_PROGRAMS_TERMINAL_H
+#define CALIBRAX_PROGRAMS_TERMINAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Columns of the terminal on standard output; 0 if it is none. */
+size_t terminal_width(void);
+
+/* Meanings, not colours; told apart by lightness, too, and never the only sign of what they say. */
+typedef enum paint { PAINT_PLAIN, PAINT_GOOD, PAINT_BAD, PAINT_FAINT, PAINT_STRONG, PAINT_COUNT } paint;
+
+/* Standard output is a terminal, TERM is not dumb, and NO_COLOR (no-color.org) is not set. */
+bool terminal_has_colour(void);
+/* What begins a paint, and what ends it; "" without colour. */
+const char *paint_begin(paint p);
+const char *paint_end(paint p);
+
+/* Standard output is a terminal that shows UTF-8. */
+bool terminal_has_bars(void);
+/* A line of one bar a value, from the least (lowest) to the greatest, as many of the last ones as fit; a value that is no number is a blank. */
+void print_bars(const double *values, size_t n);
+
+#endif

@@ -1,0 +1,129 @@
+/*
+ * nperf new-case: a whole case to begin with, as C for a plug-in, as a file with Python functions, or as a file of commands.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "calibrax/base/file.h"
+#include "programs/nperf/nperf.h"
+#include "programs/nperf/skeletons.h"
+
+typedef struct new_case_args {
+    bool python, commands;
+    const char *dir;
+} new_case_args;
+
+#define AT(member) offsetof(new_case_args, member)
+
+static const opt_spec new_case_options[] = {
+    { "python", 0, OPT_FLAG, AT(python), NULL, NULL, "a case file (JSON) with functions of a Python file" },
+    { "commands", 0, OPT_FLAG, AT(commands), NULL, NULL, "a case file (JSON) of commands" },
+    { "dir", 0, OPT_STRING, AT(dir), "DIR", ".", "where to write" },
+};
+
+/* A file to write: NAME and this ending. */
+typedef struct skeleton {
+    const char *ending;
+    const char *const *lines;
+} skeleton;
+
+static const skeleton in_c[] = { { ".c", nperf_skeleton_c }, { NULL, NULL } };
+static const skeleton in_python[] = { { ".json", nperf_skeleton_json },
+                                      { ".py", nperf_skeleton_python },
+                                      { NULL, NULL } };
+static const skeleton in_commands[] = { { ".json", nperf_skeleton_commands }, { NULL, NULL } };
+
+/* Lower case and digits: it names a case, files, and what comes of them. */
+static bool is_name(const char *s)
+{
+    return *s >= 'a' && *s <= 'z' && strlen(s) <= 60 && s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_")] == 0;
+}
+
+/* A line with NAME replaced. */
+static void put_line(const char *line, const char *name, cbx_text *out)
+{
+    const char *hit;
+
+    for (; (hit = strstr(line, "NAME")) != NULL; line = hit + 4) {
+        cbx_text_printf(out, "%.*s%s", (int)(hit - line), line, name);
+    }
+    cbx_text_puts(out, line);
+}
+
+static const char *path_of(const opt_run *run, const char *name, const char *ending)
+{
+    const new_case_args *a = run->args;
+    const char *file = cbx_arena_printf(run->arena, "%s%s", name, ending);
+    return file && a->dir ? cbx_path_join(run->arena, a->dir, file) : file;
+}
+
+static int write_one(const opt_run *run, const char *name, const skeleton *s)
+{
+    const char *path = path_of(run, name, s->ending);
+    cbx_err err = CBX_ERR_INIT;
+    int status = EXIT_PASS;
+    cbx_text text;
+
+    cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
+    for (size_t i = 0; s->lines[i]; i++) put_line(s->lines[i], name, &text);
+    if (!path || cbx_text_check(&text, &err))
+        status = opt_fail(run->program, "out of memory");
+    else if (cbx_file_write_atomic(run->ctx, path, text.data, text.len, &err))
+        status = opt_fail(run->program, "%s", err.message);
+    else
+        printf("%s\n", path);
+    cbx_text_clear(&text);
+    return status;
+}
+
+static void say_next(const opt_run *run, const char *name)
+{
+    const new_case_args *a = run->args;
+
+    if (a->python || a->commands)
+        fprintf(stderr, "next: nperf --define %s\n", path_of(run, name, ".json"));
+    else
+        fprintf(stderr, "next: the command at the head of %s builds it, nperf --plugin ./%s.so --case %s measures it\n",
+                path_of(run, name, ".c"), name, name);
+}
+
+static int run_new_case(const opt_run *run)
+{
+    const new_case_args *a = run->args;
+    const skeleton *files = a->python ? in_python : a->commands ? in_commands : in_c;
+    const char *name = run->words->count ? run->words->items[0] : NULL;
+    int status = EXIT_PASS;
+
+    if (run->words->count != 1)
+        return opt_fail(run->program, "new-case takes one name, such as 'nperf new-case row_norm'");
+    if (a->python && a->commands) return opt_fail(run->program, "--python and --commands exclude each other");
+    if (!is_name(name))
+        return opt_fail(run->program,
+                        "'%s' is no name for a case: a lower-case letter, then letters, digits and _, at most 60",
+                        name);
+    for (size_t i = 0; files[i].ending; i++) {
+        const char *path = path_of(run, name, files[i].ending);
+        if (!path) return opt_fail(run->program, "out of memory");
+        if (access(path, F_OK) == 0)
+            return opt_fail(run->program, "'%s' is there already; choose another name, or another --dir", path);
+    }
+    for (size_t i = 0; files[i].ending && !status; i++) status = write_one(run, name, &files[i]);
+    if (!status) say_next(run, name);
+    return status;
+}
+
+const opt_command new_case_command = {
+    "new-case",
+    "[--python | --commands] [--dir DIR] NAME",
+    "write a case to begin with",
+    "Writes a whole case of that name, which builds and runs as it is: C for a plug-in, or with --python a case file "
+    "and a Python file, or with "
+    "--commands a case file of commands. Nothing that is there is overwritten.",
+    new_case_options,
+    CBX_LEN(new_case_options),
+    sizeof(new_case_args),
+    NULL,
+    OPT_TAKES_WORDS,
+    run_new_case,
+};

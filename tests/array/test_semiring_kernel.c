@@ -1,0 +1,281 @@
+/*
+ * The product of plain memory beyond dense operands: strides of any sign, number of threads, masks and merging, algebras given by
+ * functions; and the definition that all are held to, bit for bit where the answer is unique.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "check.h"
+
+#include "calibrax/array/kernels/semiring.h"
+#include "calibrax/base/rng.h"
+
+/* A problem whose operands lie in memory as its strides say. */
+typedef struct problem {
+    cbx_matmul p;
+    size_t size, c_bytes;
+    char *a, *b, *c, *d, *wanted, *block;
+    uint8_t *mask;
+} problem;
+
+typedef struct layout {
+    int a, b, c; /* 0 rows, 1 columns, 2 every third element, 3 backwards, 4 one row for all */
+    const char *why;
+} layout;
+
+static const layout layouts[] = {
+    { 0, 0, 0, "dense" },
+    { 1, 0, 0, "A by columns" },
+    { 0, 1, 0, "B by columns" },
+    { 1, 1, 1, "all by columns" },
+    { 2, 2, 2, "gaps between elements" },
+    { 3, 3, 0, "operands backwards" },
+    { 4, 4, 3, "rows repeated, C backwards" },
+};
+
+/* Strides and first element of an r-by-c matrix in a block of 3 r c elements. */
+static char *lay(int kind, char *block, size_t size, size_t r, size_t c, ptrdiff_t *across, ptrdiff_t *along)
+{
+    const ptrdiff_t rows = (ptrdiff_t)r, columns = (ptrdiff_t)c;
+
+    *across = kind == 1 ? 1 : kind == 2 ? 3 * columns : kind == 3 ? -columns : kind == 4 ? 0 : columns;
+    *along = kind == 1 ? rows : kind == 2 ? 3 : kind == 3 ? -1 : 1;
+    return kind == 3 ? block + (r * c - 1) * size : block;
+}
+
+static void put(cbx_dtype t, void *x, size_t i, double v)
+{
+    if (t == CBX_F32)
+        ((float *)x)[i] = (float)v;
+    else if (t == CBX_F64)
+        ((double *)x)[i] = v;
+    else
+        ((uint8_t *)x)[i] = v > 1;
+}
+
+static void problem_open(problem *q, const cbx_semiring *s, cbx_dtype t, size_t m, size_t k, size_t n, const layout *l,
+                         uint64_t seed)
+{
+    cbx_rng rng = cbx_rng_make(seed, 0);
+    const size_t size = cbx_dtype_size(t);
+    const cbx_matmul init = CBX_MATMUL_INIT;
+
+    *q = (problem){ .p = init, .size = size, .c_bytes = 3 * m * n * size };
+    q->a = calloc(3 * m * k + 1, size);
+    q->b = calloc(3 * k * n + 1, size);
+    q->c = calloc(1, q->c_bytes);
+    q->d = calloc(m * n, size);
+    q->wanted = calloc(1, q->c_bytes);
+    q->mask = calloc(m * n, 1);
+    for (size_t i = 0; i < 3 * m * k; i++) put(t, q->a, i, cbx_rng_normal(&rng));
+    for (size_t i = 0; i < 3 * k * n; i++) put(t, q->b, i, cbx_rng_normal(&rng));
+    for (size_t i = 0; i < m * n; i++) {
+        put(t, q->d, i, cbx_rng_normal(&rng) + 2);
+        q->mask[i] = cbx_rng_uniform(&rng) < 0.4 ? 0 : (uint8_t)(1 + i % 200);
+    }
+    q->p.semiring = s;
+    q->p.dtype = t;
+    q->p.m = m, q->p.k = k, q->p.n = n;
+    q->p.a = lay(l->a, q->a, size, m, k, &q->p.lda, &q->p.a_step);
+    q->p.b = lay(l->b, q->b, size, k, n, &q->p.ldb, &q->p.b_step);
+    q->p.c = lay(l->c, q->c, size, m, n, &q->p.ldc, &q->p.c_step);
+}
+
+static void problem_close(problem *q)
+{
+    void *const blocks[] = { q->a, q->b, q->c, q->d, q->wanted, q->mask, q->block };
+    for (size_t i = 0; i < CBX_LEN(blocks); i++) free(blocks[i]);
+}
+
+static void run(problem *q)
+{
+    cbx_err err = CBX_ERR_INIT;
+
+    free(q->block);
+    CHECK_OK(cbx_matmul_workspace(&q->p, &q->p.workspace_bytes, &err), &err, "workspace");
+    q->block = malloc(q->p.workspace_bytes + 64);
+    q->p.workspace = (void *)(((uintptr_t)q->block + 63) / 64 * 64);
+    CHECK_OK(cbx_matmul_run(&q->p, &err), &err, "run");
+}
+
+static void define(problem *q)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx_matmul p = q->p;
+    p.c = q->wanted + ((char *)p.c - q->c);
+    CHECK_OK(cbx_matmul_define(&p, &err), &err, "definition");
+}
+
+/* Largest difference between C and the definition, in units of u k (1 + |c|) (exact algebras: any difference is infinite). */
+static double apart(const problem *q)
+{
+    const double u = q->p.dtype == CBX_F32 ? 0x1p-24 : 0x1p-53;
+    double worst = 0;
+
+    for (size_t i = 0; i < q->c_bytes / q->size; i++) {
+        double x, y;
+        if (q->p.dtype == CBX_BOOL)
+            x = q->c[i], y = q->wanted[i];
+        else if (q->p.dtype == CBX_F32)
+            x = (double)((float *)(void *)q->c)[i], y = (double)((float *)(void *)q->wanted)[i];
+        else
+            x = ((double *)(void *)q->c)[i], y = ((double *)(void *)q->wanted)[i];
+        if (x == y || (isnan(x) && isnan(y))) continue;
+        if (q->p.semiring->is_exact) return INFINITY;
+        worst = fmax(worst, fabs(x - y) / (u * ((double)q->p.k + 8) * (4 + fabs(y))));
+    }
+    return worst;
+}
+
+static void agree(problem *q, const char *why)
+{
+    define(q);
+    run(q);
+    if (!(apart(q) <= 1)) fail_msg("%s %s, %s: %g", q->p.semiring->name, cbx_dtype_name(q->p.dtype), why, apart(q));
+}
+
+static const struct {
+    size_t m, k, n;
+} shapes[] = { { 1, 1, 1 }, { 9, 7, 25 }, { 30, 270, 41 }, { 5, 70, 600 } };
+
+#define EACH_ALGEBRA(g, t)                                                                                             \
+    for (int g = 0; g < CBX_ALGEBRA_COUNT; g++)                                                                        \
+        for (cbx_dtype t = CBX_BOOL; t < CBX_DTYPE_COUNT; t = (cbx_dtype)(t + 1))                                      \
+            if (cbx_semiring_takes(cbx_semiring_get((cbx_algebra)g), t))
+
+static void strides(void **state)
+{
+    (void)state;
+    EACH_ALGEBRA(g, t)
+    for (size_t l = 0; l < CBX_LEN(layouts); l++)
+        for (size_t s = 0; s < CBX_LEN(shapes); s++) {
+            problem q;
+            problem_open(&q, cbx_semiring_get((cbx_algebra)g), t, shapes[s].m, shapes[s].k, shapes[s].n, &layouts[l],
+                         s + 1);
+            agree(&q, layouts[l].why);
+            problem_close(&q);
+        }
+    problem q;
+    problem_open(&q, cbx_semiring_get(CBX_ALGEBRA_TROPICAL_MAX_PLUS), CBX_F64, 30, 40, 50, &layouts[1], 3);
+    define(&q);
+    q.p.a_step++; /* the check sees a wrong stride */
+    run(&q);
+    CHECK(!(apart(&q) <= 1), "a wrong stride shows");
+    problem_close(&q);
+}
+
+static void threads(void **state)
+{
+    static const struct {
+        size_t m, k, n;
+    } large[] = { { 330, 300, 130 }, { 1400, 12, 70 }, { 700, 64, 700 } }; /* panels of k, blocks of rows, bits */
+    (void)state;
+    EACH_ALGEBRA(g, t)
+    for (size_t i = 0; i < CBX_LEN(large); i++) {
+        problem q;
+        problem_open(&q, cbx_semiring_get((cbx_algebra)g), t, large[i].m, large[i].k, large[i].n, &layouts[0], 11);
+        run(&q);
+        memcpy(q.wanted, q.c, q.c_bytes);
+        for (int n = 2; n <= 3; n++) {
+            q.p.threads = n;
+            memset(q.c, 0x55, q.p.m * q.p.n * q.size);
+            run(&q);
+            CHECK(memcmp(q.wanted, q.c, q.p.m * q.p.n * q.size) == 0, "the same bits for any number of threads");
+        }
+        problem_close(&q);
+    }
+}
+
+static void epilogues(void **state)
+{
+    (void)state;
+    EACH_ALGEBRA(g, t)
+    for (int way = 1; way < 16; way++) {
+        problem q;
+        problem_open(&q, cbx_semiring_get((cbx_algebra)g), t, 37, 300, 71, &layouts[way % 2 ? 0 : 3], (uint64_t)way);
+        if (way & 1) q.p.d = q.d, q.p.ldd = 71;
+        if (way & 2) q.p.mask = q.mask, q.p.ldm = 71;
+        q.p.mask_complement = way & 4;
+        q.p.raw = (way & 8) && g == CBX_ALGEBRA_EUCLIDEAN;
+        if (way == 6) memset(q.mask, 1, 16 * 71); /* whole tiles hidden */
+        agree(&q, "an epilogue");
+        problem_close(&q);
+    }
+}
+
+/* --- algebras given by functions --- */
+
+/* a*b and the best second, as a pair: the state is wider than an element. */
+typedef struct best {
+    float value, count;
+} best;
+static void best_start(void *user, size_t n, void *state)
+{
+    (void)user;
+    for (size_t i = 0; i < n; i++) ((best *)state)[i] = (best){ -INFINITY, 0 };
+}
+static void best_step(void *user, size_t n, const void *a, const void *b, void *state)
+{
+    const float x = *(const float *)a, *y = b;
+    best *s = state;
+    (void)user;
+    for (size_t i = 0; i < n; i++) {
+        const float t = x < y[i] ? x : y[i];
+        s[i].count = t > s[i].value ? 1 : t == s[i].value ? s[i].count + 1 : s[i].count;
+        s[i].value = t > s[i].value ? t : s[i].value;
+    }
+}
+static void best_finish(void *user, size_t n, const void *state, void *c)
+{
+    const best *s = state;
+    for (size_t i = 0; i < n; i++) ((float *)c)[i] = s[i].value * *(float *)user + s[i].count;
+}
+
+static void by_functions(void **state)
+{
+    (void)state;
+    float scale = 10;
+    const cbx_semiring_functions f = { CBX_F32, sizeof(best), &scale, best_start, best_step, best_finish };
+    cbx_semiring bottleneck, none;
+    cbx_err err = CBX_ERR_INIT;
+
+    CHECK_OK(cbx_semiring_define("bottleneck", &f, &bottleneck, &err), &err, "max of min, counted");
+    bottleneck.is_exact = true; /* for the comparison here */
+    for (size_t l = 0; l < CBX_LEN(layouts); l++)
+        for (size_t s = 0; s < CBX_LEN(shapes); s++)
+            for (int n = 1; n < 4; n++) {
+                problem q;
+                problem_open(&q, &bottleneck, CBX_F32, shapes[s].m, shapes[s].k, shapes[s].n, &layouts[l], s);
+                q.p.threads = n;
+                if (n == 2) q.p.mask = q.mask, q.p.ldm = (ptrdiff_t)q.p.n;
+                agree(&q, layouts[l].why);
+                problem_close(&q);
+            }
+    for (int fault = 0; fault < 5; fault++) {
+        cbx_semiring_functions bad = f;
+        if (fault == 0) bad.start = NULL;
+        if (fault == 1) bad.finish = NULL;
+        if (fault == 2) bad.state_bytes = 3;
+        if (fault == 3) bad.state_bytes = 257;
+        if (fault == 4) bad.dtype = CBX_DTYPE_COUNT;
+        CHECK_STATUS(cbx_semiring_define("bad", &bad, &none, &err), fault == 4 ? CBX_EDTYPE : CBX_EINVAL,
+                     "not an algebra");
+    }
+    problem q;
+    problem_open(&q, &bottleneck, CBX_F64, 2, 2, 2, &layouts[0], 1);
+    CHECK_STATUS(cbx_matmul_run(&q.p, &err), CBX_EDTYPE, "another dtype than its own");
+    q.p.dtype = CBX_F32, q.p.d = q.d;
+    CHECK_STATUS(cbx_matmul_run(&q.p, &err), CBX_EINVAL, "no merging");
+    problem_close(&q);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strides),
+        cmocka_unit_test(threads),
+        cmocka_unit_test(epilogues),
+        cmocka_unit_test(by_functions),
+    };
+    return cmocka_run_group_tests_name("array/semiring_kernel", tests, NULL, NULL);
+}

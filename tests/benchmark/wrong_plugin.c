@@ -1,0 +1,22 @@
+/* A plug-in of another version, or without what it needs: one object a fault, chosen when it is compiled. */
+#include "calibrax/benchmark/plugin.h"
+
+#if FAULT == 1 /* of a later header */
+static const cbx_benchmark_ops b = { sizeof b, CBX_BENCHMARK_ABI, "b", "", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+static const cbx_plugin_benchmark list[] = { { &b, 0, 0 } };
+CBX_PLUGIN_EXPORT extern const cbx_plugin_ops cbx_benchmark_plugin;
+const cbx_plugin_ops cbx_benchmark_plugin = { sizeof(cbx_plugin_ops), 99, list, 1 };
+#elif FAULT == 2 /* a benchmark of a later header */
+static const cbx_benchmark_ops b = { sizeof b, 77, "b", "", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
+static const cbx_plugin_benchmark list[] = { { &b, 0, 0 } };
+CBX_BENCHMARK_PLUGIN(list, 1);
+#elif FAULT == 3 /* two of one name */
+static cbx_status work(cbx_ctx *ctx, void *self, cbx_err *err) { return ctx || self || err ? CBX_OK : CBX_EDOM; }
+static const cbx_benchmark_ops b = { sizeof b, CBX_BENCHMARK_ABI, "b", "", 0, 0, 0, 0, 0, 0, 0, work, 0, 0 };
+static const cbx_plugin_benchmark list[] = { { &b, 0, 0 }, { &b, 0, 0 } };
+CBX_BENCHMARK_PLUGIN(list, 2);
+#elif FAULT == 4 /* none */
+CBX_BENCHMARK_PLUGIN(NULL, 0);
+#else            /* no symbol */
+typedef int nothing_is_exported;
+#endif

@@ -1,0 +1,403 @@
+"""calibrax compare, diff, rank, pareto, scaling, changepoints: against the answers of the Python package and of ruptures, and on their own."""
+import copy
+import json
+import os
+import pty
+import subprocess
+
+from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence
+
+with open(os.path.join(SOURCE, "tests/cli/fixtures/analysis.json"), encoding="utf-8") as answers:
+    ANSWERS = json.load(answers)
+RUN, LONE, OTHER = ANSWERS["runs"]
+GOLDEN = 0.6180339887
+
+
+def run(p, *args, **more):
+    return p.run(*args, program=CALIBRAX, **more)
+
+
+def ask(p, command, *args, expect=0, version=1):
+    document = json.loads(run(p, command, *args, "--json", expect=expect).stdout)
+    equal((document["schema"], document["version"]), ({"compare": "calibrax-comparison", "rank": "calibrax-ranking"}.get(command, "calibrax-" + command), version), "schema")
+    return document
+
+
+def write(p, name, document, **members):
+    return p.write(name, json.dumps(dict(copy.deepcopy(document), **members)))
+
+
+def near(found, wanted, why, rel=1e-12):
+    check(abs(found - wanted) <= rel * abs(wanted), f"{why}: found {found!r}, wanted {wanted!r}")
+
+
+def samples(base, spread, n=12, at=0):
+    """Low-discrepancy noise: the same on every machine."""
+    return [base * (1 + spread * ((k + at) * GOLDEN % 1 - 0.5)) for k in range(1, n + 1)]
+
+
+def terminal(p, *args, **env):
+    """What a terminal would show."""
+    leader, follower = pty.openpty()
+    done = subprocess.run([CALIBRAX, *args], cwd=p.path, env=dict(p.env, LC_ALL="C.UTF-8", TERM="xterm", **env), stdout=follower, stderr=subprocess.PIPE, timeout=60)
+    os.close(follower)
+    text = b""
+    try:
+        while chunk := os.read(leader, 65536):
+            text += chunk
+    except OSError:  # the follower's end is closed
+        pass
+    os.close(leader)
+    equal(done.returncode, 0, done.stderr)
+    return text.decode()
+
+
+# --- rank ---
+
+def ranks_as_the_package_has_them(p):
+    document = ask(p, "rank", "--input", write(p, "r.json", RUN), "--score", "min-max", "--weight", "latency=2")
+    for metric, wanted in ANSWERS["ranks"].items():
+        row = next(r for r in document["rows"] if r["metric"] == metric)
+        equal([(r["label"], r["rank"]) for r in row["ranks"]], [(label, rank) for label, rank, _ in wanted], metric)
+        for found, (_, _, percent) in zip(row["ranks"], wanted):
+            near(100 * found["delta"], percent, metric, 1e-9)
+    for found in document["scores"]:
+        near(found["score"], ANSWERS["scores"][found["label"]], found["label"], 1e-9)
+    equal(document["rows_scored"], 3, "all rows count")
+
+
+def ranks_and_chance(p):
+    """Two competitors that their samples hardly tell apart, and one that is far behind."""
+    def point(name, base, at):
+        x = samples(base, 0.2, 15, at)
+        return {"name": "f", "scenario": "s", "tags": {"framework": name}, "metrics": {"t": {"value": sorted(x)[7], "samples": x}}}
+    points = [point("near", 1.0, 0), point("far", 2.0, 3), point("close", 1.004, 5)]
+    path = write(p, "r.json", RUN, points=points, metric_defs={"t": {"name": "t", "unit": "s", "direction": "lower"}})
+    document = ask(p, "rank", "--input", path, "--draws", "400")
+    shares = {r["label"]: r["shares"] for r in document["rows"][0]["ranks"]}
+    equal(shares["far"], [0.0, 0.0, 1.0], "far is always last")
+    check(0.1 < shares["near"][0] < 0.9, f"chance decides between the two that are near: {shares}")
+    check(all(abs(sum(s) - 1) < 1e-12 for s in shares.values()), "shares of all ranks")
+    equal(ask(p, "rank", "--input", path, "--draws", "400"), document, "the same seed, the same shares")
+    check("shares" not in ask(p, "rank", "--input", path, "--draws", "0")["rows"][0]["ranks"][0], "no draws, no shares")
+    has(run(p, "rank", "--input", path, expect=0).stdout, "100.0 % of draws")
+
+
+def ranks_of_equals_and_of_nothing(p):
+    def points(*values):
+        return [{"name": "f", "scenario": "s", "tags": {"framework": n}, "metrics": {"t": {"value": v}}} for n, v in zip("abc", values)]
+    defs = {"t": {"name": "t", "unit": "s", "direction": "lower"}}
+    document = ask(p, "rank", "--input", write(p, "r.json", RUN, points=points(2.0, 1.0, 1.0), metric_defs=defs))
+    equal([(r["label"], r["rank"]) for r in document["rows"][0]["ranks"]], [("b", 1), ("c", 1), ("a", 3)], "equals share a rank")
+    document = ask(p, "rank", "--input", write(p, "r.json", RUN, points=points(2.0, float("nan"), 1.0), metric_defs=defs))
+    equal([(r["label"], r["rank"]) for r in document["rows"][0]["ranks"]], [("c", 1), ("a", 2), ("b", None)], "no number is no rank")
+    equal((document["scores"], document["rows_scored"]), ([], 0), "no row that all have, no score")
+    has(run(p, "rank", "--input", p.file("r.json"), expect=0).stdout, "No score")
+    one_sentence(run(p, "rank", "--input", write(p, "i.json", RUN, points=points(1, 2, 3), metric_defs={}), expect=2), "no metric has a direction", "calibrax")
+    one_sentence(run(p, "rank", "--input", write(p, "n.json", RUN, points=points(-1.0, 2.0, 3.0), metric_defs=defs), expect=2), "--score min-max", "calibrax")
+    one_sentence(run(p, "rank", "--input", p.file("n.json"), "--score", "sum", expect=2), "geometric or min-max", "calibrax")
+    one_sentence(run(p, "rank", "--input", p.file("n.json"), "--weight", "u=1", expect=2), "'u'", "calibrax")
+    one_sentence(run(p, "rank", "--input", p.file("n.json"), "--weight", "u", expect=2), "METRIC=X", "calibrax")
+    one_sentence(run(p, "rank", "--input", write(p, "one.json", RUN, points=points(1)), expect=2), "two", "calibrax")
+    one_sentence(run(p, "rank", expect=2), "either --data DIR or --input FILE", "calibrax")
+
+
+# --- compare ---
+
+def compares_as_the_package_does(p):
+    document = ask(p, "compare", write(p, "a.json", LONE), write(p, "b.json", OTHER))
+    equal((document["labels"], document["reference"]), (["first", "second"], "first"), "labels")
+    for row in document["rows"]:
+        factors = ANSWERS["compared"][row["metric"]]
+        near(row["cells"][1]["speedup"]["value"], factors["first"] / factors["second"], row["key"])
+        equal([c["rank"] for c in row["cells"]], [1, 2] if factors["first"] == 1 else [2, 1], row["key"])
+
+
+def speed_ups_have_intervals_and_remarks(p):
+    def document(name, base, at, machine="m1"):
+        x = samples(base, 0.04, 12, at)
+        return dict(RUN, id=name, environment={"machine": machine} if machine else {}, metric_defs={"t": {"name": "t", "unit": "ms", "direction": "lower"}},
+                    points=[{"name": "f", "scenario": "s", "tags": {}, "metrics": {"t": {"value": sorted(x)[5], "samples": x}}}])
+    a, b, c = (write(p, f"{n}.json", document(n, base, at)) for n, base, at in (("old", 10.0, 0), ("new", 5.0, 4), ("same", 10.0, 7)))
+    found = ask(p, "compare", a, b, c)
+    speedup = [cell["speedup"] for cell in found["rows"][0]["cells"]]
+    check(1.9 < speedup[1]["lower"] < 2 < speedup[1]["upper"] < 2.1 and speedup[1]["level"] >= 0.95, speedup[1])
+    check(speedup[2]["lower"] < 1 < speedup[2]["upper"], speedup[2])
+    has(json.dumps(found["remarks"]), "hold 1: no difference is shown there", "a remark on rule 7")
+    equal([r["rule"] for r in found["remarks"]], [1, 7], "rules")
+    equal(ask(p, "compare", a, b, "--reference", "new")["rows"][0]["cells"][0]["speedup"]["value"] < 1, True, "the other way round")
+    text = run(p, "compare", a, b, expect=0).stdout
+    for part in ("Measured", "2x [", "Best on t: new", "rule 1: speed-ups are over 'old'"):
+        has(text, part)
+    other, unknown = write(p, "o.json", document("other", 10.0, 1, "m2")), write(p, "u.json", document("unknown", 10.0, 1, None))
+    one_sentence(run(p, "compare", a, other, expect=2), "--allow-other-machine", "calibrax")
+    one_sentence(run(p, "compare", a, unknown, expect=2), "'unknown' does not say its machine", "calibrax")
+    done = run(p, "compare", "--allow-other-machine", a, other, expect=0)
+    has(done.stdout, "rule 9: 1 of 2 runs were measured on another machine")
+    one_sentence(done, "note: runs 'old' and 'other' are of machines that differ", "calibrax")
+    painted = terminal(p, "compare", a, b)
+    has(painted, "\033[32m2x")
+    check("\033" not in terminal(p, "compare", a, b, NO_COLOR="1"), "NO_COLOR")
+    check("\033" not in text, "plain when piped")
+
+
+def compare_within_runs_and_faults(p):
+    path = write(p, "r.json", RUN)
+    found = ask(p, "compare", "--by", "framework", path, "--reference", "numpy", "--metrics", "rate")
+    equal((found["labels"], [r["key"] for r in found["rows"]]), ([q["tags"]["framework"] for q in RUN["points"]], ["step@train{}:rate"]), "values of a tag")
+    for args, part in (([path], "two runs or more"), (["--by", "framework"], "name a run"), ([path, "none.json"], "none.json"), ([path, path], "two"),
+                       (["--by", "framework", path, "--reference", "nobody"], "nobody"), (["--data", "nowhere", "a", "b"], "nowhere")):
+        one_sentence(run(p, "compare", *args, expect=2), part, "calibrax")
+    run(p, "ingest", "--data", "store", "--input", path, write(p, "b.json", OTHER), expect=0)
+    equal(ask(p, "compare", "--data", "store", "fir", "sec")["labels"], ["first", "second"], "of a store, by the beginnings of ids")
+    one_sentence(run(p, "compare", "--data", "store", "first", "third", expect=2), "third", "calibrax")
+
+
+# --- diff ---
+
+def differences_of_every_kind(p):
+    new = copy.deepcopy(RUN)
+    new.update(id="later", branch="dev", environment={"machine": "m2", "os": {"kernel": "6.1"}}, metadata={"note": "x"})
+    gone = new["points"].pop()
+    new["points"].append(dict(copy.deepcopy(RUN["points"][0]), name="other"))
+    metrics = new["points"][0]["metrics"]
+    metrics["latency"]["value"] *= 1.5
+    metrics["rate"]["value"] *= 1.5
+    metrics["extra"] = {"value": 1}
+    del metrics["memory"]
+    new["points"][1]["metrics"]["latency"]["value"] = float("nan")
+    a, b = write(p, "a.json", RUN), write(p, "b.json", new)
+    found = ask(p, "diff", a, b)
+    equal((found["points_dropped"], found["points_added"]), (["step@train{framework=tinygrad}"], ["other@train{framework=flax}"]), "points")
+    equal((found["metrics_dropped"], found["metrics_added"]), (["step@train{framework=flax}:memory"], ["step@train{framework=flax}:extra"]), "metrics")
+    changed = {c["key"].split("=")[1]: c for c in found["changed"]}
+    equal(sorted(changed), ["flax}:latency", "flax}:rate", "jax}:latency"], "values")
+    near(changed["flax}:latency"]["change"], 0.5, "change")
+    equal(changed["jax}:latency"]["new"], "NaN", "what is no number now")
+    equal(found["unchanged"], 6 * 3 - 3 - 1, "of the points that both have")
+    facts = {f["path"]: (f["old"], f["new"]) for f in found["facts"]}
+    equal(facts, {"branch": (None, "dev"), "environment.machine": ("m1", "m2"), "environment.os": (None, {"kernel": "6.1"}), "metadata.note": (None, "x")}, "facts")
+    text = run(p, "diff", a, b, expect=0).stdout
+    for part in ("- step@train{framework=tinygrad}\n", "+ other@train{framework=flax}\n", "+50.0 %  worse", "+50.0 %  better", 'environment.machine: "m1" -> "m2"'):
+        has(text, part)
+    equal(ask(p, "diff", a, b, "--values", "--threshold", "0.6")["facts"], [], "values only")
+    equal([c["key"] for c in ask(p, "diff", a, b, "--threshold", "0.6")["changed"]], ["step@train{framework=jax}:latency"], "what is more than the threshold")
+    run(p, "diff", a, b, "--exit-code", expect=1)
+    check(gone["tags"]["framework"] == "tinygrad", "as said")
+
+
+def no_differences(p):
+    a, b = write(p, "a.json", RUN), write(p, "b.json", RUN, id="again")
+    found = ask(p, "diff", a, b)
+    equal([found[k] for k in ("points_dropped", "points_added", "metrics_dropped", "metrics_added", "changed", "facts")], [[]] * 6, "none")
+    run(p, "diff", a, b, "--exit-code", expect=0)
+    bare = sized([(1, 1.0)])
+    bare["points"][0]["tags"] = {}
+    more = copy.deepcopy(bare)
+    more["points"][0]["metrics"]["u"] = {"value": 1}
+    found = ask(p, "diff", write(p, "bare.json", bare), write(p, "more.json", more, id="more"))
+    equal((found["metrics_added"], found["points_added"]), (["f@s{}:u"], []), "of a point without tags")
+    redefined = copy.deepcopy(RUN["metric_defs"])
+    redefined["rate"]["unit"] = "1/h"
+    c = write(p, "c.json", RUN, id="third", metric_defs=redefined)
+    equal({q["outcome"] for q in ask(p, "diff", a, c)["changed"]}, {"definitions-differ"}, "another unit is another thing")
+    has(run(p, "diff", a, c, expect=0).stdout, "defined differently")
+    for args, part in (([], "name two runs"), ([a], "found 1"), ([a, b, c], "found 3"), ([a, "no.json"], "no.json")):
+        one_sentence(run(p, "diff", *args, expect=2), part, "calibrax")
+
+
+# --- pareto ---
+
+def front(document):
+    return [q["tags"]["framework"] for q in document["points"] if q["on_front"]]
+
+
+def fronts_as_the_package_has_them(p):
+    path = write(p, "r.json", RUN)
+    equal(front(ask(p, "pareto", "--input", path, "--objective", "latency,memory")), ANSWERS["front"], "both lower")
+    document = ask(p, "pareto", "--input", path, "--objective", "rate", "--objective", "latency")
+    equal(front(document), ANSWERS["front_up"], "one higher")
+    equal([(o["metric"], o["direction"], o["unit"]) for o in document["objectives"]], [("rate", "higher", "1/s"), ("latency", "lower", "ms")], "objectives")
+    all_three = ask(p, "pareto", "--input", path, "--objective", "latency,memory,rate")
+
+    def beats(a, b):
+        worse = [(a["metrics"][m]["value"] - b["metrics"][m]["value"]) * s for m, s in (("latency", 1), ("memory", 1), ("rate", -1))]
+        return max(worse) <= 0 and min(worse) < 0
+    equal(front(all_three), [a["tags"]["framework"] for a in RUN["points"] if not any(beats(b, a) for b in RUN["points"])], "three objectives")
+    turned = front(ask(p, "pareto", "--input", path, "--objective", "rate=lower,latency"))
+    equal(turned, ["tinygrad"], "the command line turns a direction round")
+    text = run(p, "pareto", "--input", path, "--objective", "latency,memory", "--front-only", expect=0).stdout
+    equal(text.count("\n*"), len(ANSWERS["front"]), text)
+    has(text, f"{len(ANSWERS['front'])} of 7 points are on the front")
+
+
+def what_lacks_an_objective(p):
+    holed = copy.deepcopy(RUN)
+    del holed["points"][3]["metrics"]["memory"]
+    holed["points"][4]["metrics"]["memory"]["value"] = float("nan")
+    holed["metric_defs"]["rate"]["direction"] = "info"
+    path = write(p, "r.json", holed)
+    document = ask(p, "pareto", "--input", path, "--objective", "latency,memory")
+    equal((document["missing"], len(document["points"])), (2, 7), "counted, and shown")
+    check(not {"numpy", "ours"} & set(front(document)), "on no front")
+    has(run(p, "pareto", "--input", path, "--objective", "latency,memory", expect=0).stdout, "2 lack an objective")
+    for args, part in ((["latency,rate"], "say --objective rate=lower or rate=higher"), (["latency"], "two metrics or more"), (["latency,latency"], "twice"),
+                       (["latency,speed"], "'speed' has no direction"), (["latency=up,memory"], "METRIC=lower"), (["a=lower,b=lower"], "no point has the objectives"),
+                       (["latency,memory", "--tag", "framework=numpy"], "every objective"), (["latency,memory", "--point", "x"], "no point")):
+        one_sentence(run(p, "pareto", "--input", path, "--objective", *args, expect=2), part, "calibrax")
+
+
+# --- scaling ---
+
+def sized(values, tag="n", direction="lower", metric="t"):
+    points = [{"name": "f", "scenario": "s", "tags": {tag: str(x), "framework": "ours"}, "metrics": {metric: {"value": y}}} for x, y in values]
+    return dict(RUN, points=points, metric_defs={metric: {"name": metric, "unit": "s", "direction": direction}})
+
+
+def growth_as_the_package_has_it(p):
+    wanted = ANSWERS["scaling"]
+    path = write(p, "r.json", sized(list(zip(wanted["sizes"], wanted["times"]))))
+    document = ask(p, "scaling", "--input", path, "--metric", "t", "--over", "n")
+    s = document["series"][0]
+    equal((s["series"], s["order"]), ("f@s{framework=ours}", wanted["complexity"]), "order")
+    check(abs(s["exponent"]["value"] - wanted["exponent"]) < 0.02, f"they fit another sum of squares: {s['exponent']}")
+    check(s["exponent"]["lower"] < 1.5 < s["exponent"]["upper"] and s["exponent"]["level"] == 0.95, s["exponent"])
+    near(sum(s["weights"].values()), 1, "weights", 1e-9)
+    text = run(p, "scaling", "--input", path, "--metric", "t", "--over", "n", expect=0).stdout
+    for part in ("order     O(n^1.5)", "exponent  1.49", "(95 % interval)"):
+        has(text, part)
+    check("▁" in terminal(p, "scaling", "--input", path, "--metric", "t", "--over", "n"), "bars on a terminal")
+
+
+def laws_of_workers(p):
+    workers = (1, 2, 4, 8, 16, 32)
+    serial = 0.08
+    noise = [1 + 0.004 * (k * GOLDEN % 1 - 0.5) for k in range(6)]
+    amdahl = write(p, "a.json", sized([(w, 10 * (serial + (1 - serial) / w) * e) for w, e in zip(workers, noise)], "workers"))
+    s = ask(p, "scaling", "--input", amdahl, "--metric", "t", "--over", "workers", "--law", "amdahl")["series"][0]
+    check(s["s"]["lower"] < serial < s["s"]["upper"] and s["s"]["upper"] - s["s"]["lower"] < 0.01, s["s"])
+    near(s["scale"], 10, "T1", 0.01)
+    has(run(p, "scaling", "--input", amdahl, "--metric", "t", "--over", "workers", "--law", "amdahl", expect=0).stdout, "limit     12.")
+    rates = sized([(w, 100 * (serial + (1 - serial) * w) * e) for w, e in zip(workers, noise)], "workers", "higher", "rate")
+    gustafson = write(p, "g.json", rates)
+    s = ask(p, "scaling", "--input", gustafson, "--metric", "rate", "--over", "workers", "--law", "gustafson")["series"][0]
+    check(s["s"]["lower"] < serial < s["s"]["upper"], s["s"])
+    usl = write(p, "u.json", sized([(w, 100 * w / (1 + 0.05 * (w - 1) + 0.002 * w * (w - 1)) * e) for w, e in zip(workers, noise)], "workers", "higher", "rate"))
+    s = ask(p, "scaling", "--input", usl, "--metric", "rate", "--over", "workers", "--law", "usl")["series"][0]
+    check(s["a"]["lower"] < 0.05 < s["a"]["upper"] and s["b"]["lower"] < 0.002 < s["b"]["upper"], s)
+    near(s["peak_workers"], (0.95 / 0.002) ** 0.5, "where more workers are slower", 0.05)
+    one_sentence(run(p, "scaling", "--input", amdahl, "--metric", "t", "--over", "workers", "--law", "usl", expect=2), "is about a throughput", "calibrax")
+    one_sentence(run(p, "scaling", "--input", usl, "--metric", "rate", "--over", "workers", "--law", "amdahl", expect=2), "is about a time", "calibrax")
+
+
+def scaling_faults(p):
+    few = write(p, "r.json", sized([(1, 1.0), (2, 2.0), (4, 4.0), (0, 1.0), (8, float("nan"))]))
+    for args, part in ((["--over", "n"], "--metric is missing"), (["--metric", "t"], "--over is missing"), (["--metric", "t", "--over", "n"], "3 different values"),
+                       (["--metric", "u", "--over", "n"], "'u'"), (["--metric", "t", "--over", "framework"], "'framework'"),
+                       (["--metric", "t", "--over", "n", "--law", "moore"], "'moore'"), (["--metric", "t", "--over", "n", "--law", "amdahl", "--level", "2"], "level")):
+        one_sentence(run(p, "scaling", "--input", few, *args, expect=2), part, "calibrax")
+    document = ask(p, "scaling", "--input", few, "--metric", "t", "--over", "n", "--law", "amdahl")
+    equal(document["left_out"], 2, "points that no logarithm takes")
+
+
+# --- changepoints ---
+
+def keep(p, values, store="store", metric="t", direction="lower", first=0):
+    os.makedirs(p.file(store, "runs"), exist_ok=True)
+    for i, v in enumerate(values, first):
+        document = dict(RUN, id=f"r{i:04d}", timestamp=f"2026-01-{1 + i // 24:02d}T{i % 24:02d}:00:00+00:00", commit=f"{i:040x}",
+                        metric_defs={metric: {"name": metric, "unit": "s", "direction": direction}},
+                        points=[{"name": "f", "scenario": "s", "tags": {}, "metrics": {metric: {"value": v}}}])
+        p.write(f"{store}/runs/r{i:04d}.json", json.dumps(document))
+
+
+def levels(*parts):
+    """Parts of (level, length), with 2 % of noise."""
+    at = 0
+    values = []
+    for level, n in parts:
+        values += samples(level, 0.02, n, at)
+        at += n
+    return values
+
+
+def changes(document):
+    return [(c["run"], c["new"], c["for"]) for c in document["series"][0]["changes"]]
+
+
+def changes_as_ruptures_has_them(p):
+    keep(p, ANSWERS["changes"]["x"])
+    for method, wanted in ANSWERS["changes"]["found"].items():
+        document = ask(p, "changepoints", "--data", "store", "--method", method, "--penalty", str(ANSWERS["changes"]["penalty"]))
+        equal([c["index"] for c in document["series"][0]["changes"]], wanted, method)
+    equal([c["index"] for c in ask(p, "changepoints", "--data", "store")["series"][0]["changes"]], ANSWERS["changes"]["found"]["pelt"], "the detector")
+    for method in ("window", "e-divisive"):
+        found = [c["index"] for c in ask(p, "changepoints", "--data", "store", "--method", method)["series"][0]["changes"]]
+        check(any(abs(i - 30) <= 3 for i in found), f"{method} sees the greatest: {found}")
+
+
+def what_is_new_since_the_last_look(p):
+    keep(p, levels((10, 20), (12, 12)))
+    look = ["--data", "store", "--state", "kept/state.json"]
+    equal(changes(ask(p, "changepoints", *look)), [("r0020", True, "worse")], "the first look")
+    equal(changes(ask(p, "changepoints", *look)), [("r0020", False, "worse")], "the second")
+    run(p, "changepoints", *look, "--check", expect=0)
+    keep(p, levels((12, 20), (9, 12)), first=32)
+    document = ask(p, "changepoints", *look, "--new-only")
+    equal((changes(document), document["series"][0]["unseen"]), ([("r0052", True, "better")], 32), "what came")
+    has(run(p, "changepoints", *look, "--new-only", expect=0).stdout, "no new change")
+    os.remove(p.file("kept/state.json"))
+    run(p, "changepoints", *look, "--check", expect=1)
+    for text, part in (('{"schema"', "state.json"), ('{"schema":"x"}', "no state of changepoints"), ('{"schema":"calibrax-changepoints-state","version":2}', "later version"),
+                       ('{"schema":"calibrax-changepoints-state","version":1,"series":[]}', "'series'")):
+        p.write("kept/state.json", text)
+        one_sentence(run(p, "changepoints", *look, expect=2), part, "calibrax")
+        with open(p.file("kept/state.json"), encoding="utf-8") as f:
+            equal(f.read(), text, "it stays")
+
+
+def a_fresh_measurement_confirms(p):
+    keep(p, levels((10, 20), (11, 12)))
+
+    def fresh(name, base, n=12):
+        x = samples(base, 0.02, n)
+        document = dict(RUN, id=name, timestamp="2025-01-01T00:00:00+00:00", branch="anew",
+                        points=[{"name": "f", "scenario": "s", "tags": {}, "metrics": {"t": {"value": x[0], "samples": x}}}])
+        p.write(f"store/runs/{name}.json", json.dumps(document))
+        return name
+    before, slower, same, few = fresh("fine", 10), fresh("slower", 11), fresh("same", 10.001), fresh("few", 11, 4)
+    look = ["--data", "store", "--since", "2026-01-01", "--check"]
+    for after, status, word in ((slower, 1, "confirmed"), (same, 0, "refuted"), (few, 3, "undecided")):
+        found = ask(p, "changepoints", *look, "--threshold", "0.02", "--before", before, "--after", after, expect=status)["series"][0]["changes"][0]["confirmation"]
+        equal(found["verdict"], word, after)
+        has(run(p, "changepoints", *look, "--threshold", "0.02", "--before", before, "--after", after, expect=status).stdout, word)
+    found = ask(p, "changepoints", *look, "--before", before, "--after", slower, expect=1)["series"][0]["changes"][0]["confirmation"]
+    check(found["lower"] < 0.1 < found["upper"], found)
+    one_sentence(run(p, "changepoints", *look, "--before", before, expect=2), "--before and --after go together", "calibrax")
+    one_sentence(run(p, "changepoints", *look, "--before", before, "--after", "nobody", expect=2), "nobody", "calibrax")
+
+
+def changepoint_text_and_faults(p):
+    keep(p, levels((10, 20), (12, 12)) + [float("nan")])
+    text = run(p, "changepoints", "--data", "store", expect=0).stdout
+    for part in ("f@s{}:t, 32 values, 1 more are not finite", "r0020", "00000000", "+20.", "worse"):
+        has(text, part)
+    check("▁" not in text and "\033" not in text, "plain when piped")
+    painted = terminal(p, "changepoints", "--data", "store")
+    has(painted, "▁")
+    has(painted, "\033[1;31m+20")
+    keep(p, levels((10, 30)), "quiet")
+    has(run(p, "changepoints", "--data", "quiet", "--check", expect=0).stdout, "no change")
+    keep(p, levels((10, 20), (12, 12)), "up", "rate", "higher")
+    run(p, "changepoints", "--data", "up", "--check", expect=0)
+    keep(p, levels((10, 20), (12, 12)), "info", "note", "info")
+    equal(changes(ask(p, "changepoints", "--data", "info")), [("r0020", True, None)], "without a better side")
+    for args, part in ((["--method", "guess"], "'guess'"), (["--cost", "mean"], "go with --method"), (["--method", "pelt", "--cost", "x"], "'x'"), (["--metric", "u"], "no trend data"),
+                       (["--new-only"], "--state"), (["--min-segment", "0"], "segment")):
+        one_sentence(run(p, "changepoints", "--data", "store", *args, expect=2), part, "calibrax")
+
+
+main([ranks_as_the_package_has_them, ranks_and_chance, ranks_of_equals_and_of_nothing, compares_as_the_package_does, speed_ups_have_intervals_and_remarks,
+      compare_within_runs_and_faults, differences_of_every_kind, no_differences, fronts_as_the_package_has_them, what_lacks_an_objective,
+      growth_as_the_package_has_it, laws_of_workers, scaling_faults, changes_as_ruptures_has_them, what_is_new_since_the_last_look,
+      a_fresh_measurement_confirms, changepoint_text_and_faults])

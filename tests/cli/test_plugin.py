@@ -1,0 +1,104 @@
+"""nperf --plugin and nperf new-case: cases from shared objects."""
+import json
+import os
+import shutil
+import subprocess
+
+from harness import BUILD, SOURCE, Skip, check, equal, has, main, one_sentence
+
+FAULTS = os.path.abspath(os.path.join(BUILD, "tests/cli/libcase_plugin_{}.so"))
+RUN = ["--launches", "2", "--repeats", "1", "--warmup", "0", "--json"]
+
+
+def compiled(p, name):
+    """The skeleton as its own head says to compile it, against this build."""
+    cc = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if not cc:
+        raise Skip("no C compiler")
+    flags = ["-std=gnu17", "-O3", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fPIC", "-shared"]
+    where = ["-I", SOURCE, "-I", BUILD, "-L", BUILD, "-l:libcalibrax.so"]
+    subprocess.run([cc, *flags, "-o", p.file(f"{name}.so"), p.file(f"{name}.c"), *where], check=True, timeout=120)
+    return f"./{name}.so"
+
+
+def a_generated_case_runs(p):
+    done = p.run("new-case", "my_axpy", expect=0)
+    equal(done.stdout, "my_axpy.c\n", "what was written")
+    has(done.stderr, "--plugin ./my_axpy.so", "the next step")
+    plugin = compiled(p, "my_axpy")
+    listed = json.loads(p.run("list", "--plugin", plugin, "--json", expect=0).stdout)
+    check("my_axpy" in [c["name"] for c in listed["cases"]], "in the list of cases")
+    point = '{"n":5000}'
+    document = json.loads(p.run("--plugin", plugin, "--case", "my_axpy", "--point", point, *RUN, expect=0).stdout)
+    row = document["rows"][0]
+    equal((row["baseline"], row["status"]), ("loop", "ok"), "the honest loop")
+    check(row["fidelity"]["rel_to_tol"] <= 1, "within its bound")
+    # by the variable alone, as a worker is told
+    document = p.run("list", "--json", expect=0, env={"NPERF_PLUGINS": p.file("my_axpy.so")}).stdout
+    check("my_axpy" in [c["name"] for c in json.loads(document)["cases"]], "by NPERF_PLUGINS")
+
+
+def its_oracle_rejects_its_mutant(p):
+    p.run("new-case", "my_axpy", expect=0)
+    plugin = compiled(p, "my_axpy")
+    document = json.loads(p.run("selftest", "--mutants", "--plugin", plugin, "--case", "my_axpy", "--json", expect=0).stdout)
+    equal(document["mutants"], {"mutants": 1, "found": 1, "honest": 1, "honest_ok": 1, "survivors": "", "holds": True}, "score")
+    # the check can fail: a mutant that is right survives
+    text = open(p.file("my_axpy.c"), encoding="utf-8").read()
+    p.write("my_axpy.c", text.replace("p->out[p->n - 1] = p->y[p->n - 1];", "p->out[p->n - 1] = ALPHA * p->x[p->n - 1] + p->y[p->n - 1];"))
+    compiled(p, "my_axpy")
+    document = json.loads(p.run("selftest", "--mutants", "--plugin", plugin, "--case", "my_axpy", "--json", expect=1).stdout)
+    equal(document["mutants"]["found"], 0, "a mutant that is none")
+
+
+def another_oracle_is_another_answer(p):
+    """The cache of answers must not outlive the plug-in's code."""
+    p.run("new-case", "my_axpy", expect=0)
+    plugin = compiled(p, "my_axpy")
+    command = ["--plugin", plugin, "--case", "my_axpy", "--point", '{"n":5000}', *RUN]
+    p.run(*command, expect=0)
+    text = open(p.file("my_axpy.c"), encoding="utf-8").read()
+    p.write("my_axpy.c", text.replace("product + (double)y[i];", "product - (double)y[i];"))
+    compiled(p, "my_axpy")
+    document = json.loads(p.run(*command, expect=2).stdout)
+    equal(document["rows"][0]["status"], "fidelity_failed", "held to the new oracle")
+
+
+def names_are_checked_and_nothing_is_overwritten(p):
+    one_sentence(p.run("new-case", expect=2), "takes one name")
+    one_sentence(p.run("new-case", "a", "b", expect=2), "takes one name")
+    for bad in ("My-Case", "9lives", "../up", "a b", ""):
+        one_sentence(p.run("new-case", bad, expect=2), "is no name for a case")
+    one_sentence(p.run("new-case", "x", "--python", "--commands", expect=2), "exclude each other")
+    p.write("mine.c", "precious\n")
+    one_sentence(p.run("new-case", "mine", expect=2), "'mine.c' is there already")
+    equal(open(p.file("mine.c"), encoding="utf-8").read(), "precious\n", "kept")
+    one_sentence(p.run("new-case", "mine", "--dir", "no/such/folder", expect=2), "no/such/folder")
+    equal(sorted(os.listdir(p.path)), ["mine.c"], "nothing else was written")
+
+
+def broken_plugins_are_refused(p):
+    text = p.write("text.so", "not a shared object\n")
+    for name, part in (
+        (FAULTS.format("abi"), "has cases of ABI"),
+        (FAULTS.format("table"), "exports no 'cbx_case_plugin_table'"),
+        (FAULTS.format("case"), "another calibrax/perf/case.h"),
+        (FAULTS.format("name"), "there already"),
+        (FAULTS.format("empty"), "holds no cases"),
+        (FAULTS.format("none"), "case 'broken' needs"),
+        (text, "cannot load the plug-in"),
+        ("none.so", "'none.so': No such file"),
+        (p.path, "cannot load the plug-in"),
+    ):
+        for command in (["list"], ["--case", "dense_matmul", "--quick"], ["selftest", "--mutants"]):
+            one_sentence(p.run(*command, "--plugin", name, expect=2), part)
+    one_sentence(p.run("list", expect=2, env={"NPERF_PLUGINS": "/no/such.so"}), "'/no/such.so'")
+
+
+main([
+    a_generated_case_runs,
+    its_oracle_rejects_its_mutant,
+    another_oracle_is_another_answer,
+    names_are_checked_and_nothing_is_overwritten,
+    broken_plugins_are_refused,
+])

@@ -1,0 +1,209 @@
+"""calibrax run: shared objects and commands into a run, their targets, failures and interruption."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from harness import BUILD, CALIBRAX, SOURCE, check, equal, has, main, one_sentence
+
+PLUGINS = os.path.abspath(os.path.join(BUILD, "tests/benchmark"))
+PLUGIN = os.path.join(PLUGINS, "libbench_plugin.so")
+TRACE_RULES = os.path.join(SOURCE, "tests/profiling/check_trace.py")
+QUICK = ["--samples", "3", "--sample-ms", "0.01"]
+
+
+def run(p, *args, **more):
+    return p.run("run", *args, program=CALIBRAX, **more)
+
+
+def report(p, *args, expect=0):
+    document = json.loads(run(p, "--json", *QUICK, *args, expect=expect).stdout)
+    equal((document["schema"], document["version"]), ("calibrax-benchmark-report", 1), "schema")
+    equal(document["exit_code"], expect, "exit code")
+    return document
+
+
+def points(document):
+    return {point["name"]: point for point in document["run"]["points"]}
+
+
+def the_list(p):
+    equal(run(p, "--plugin", PLUGIN, "--list", expect=0).stdout.split(), ["model", "sum", "pass", "stack", "old"], "names")
+    document = json.loads(run(p, "--plugin", PLUGIN, "--list", "--json", expect=0).stdout)
+    equal((document["kind"], document["benchmarks"][1]), ("object", "sum"), "as JSON")
+
+
+def a_shared_object(p):
+    found = points(report(p, "--plugin", PLUGIN, "-n", "6", "--batch-size", "4", "--tag", "size=small"))
+    equal(sorted(found), ["model", "old", "pass", "stack", "sum"], "a point a benchmark")
+    accuracy = found["model"]["metrics"]["accuracy"]
+    equal((accuracy["value"], len(accuracy["samples"])), (0.9, 6), "a sample a launch")
+    equal((found["model"]["scenario"], found["model"]["tags"]), ("vision", {"size": "small"}), "point")
+    equal(found["stack"]["metrics"]["examples"]["value"], 10, "a dataset")
+    check(found["sum"]["metrics"]["batch_time"]["value"] > 0, "timed work")
+
+
+def text(p):
+    done = run(p, "--plugin", PLUGIN, "-b", "model", "-n", "6", *QUICK, expect=0)
+    for part in ("model (vision): 6 launches", "accuracy", "[0.9000, 0.9000]", "met "):
+        has(done.stdout, part)
+    equal(done.stderr, "", "nothing to complain of")
+
+
+def a_run_in_a_store(p):
+    store = p.file("store")
+    trace = p.file("trace.json")
+    document = report(p, "--plugin", PLUGIN, "-b", "model", "-b", "pass", "--data", store, "--trace", trace, "--config", "value=0.85")
+    equal(os.listdir(os.path.join(store, "runs")), [document["run"]["id"] + ".json"], "one run")
+    with open(os.path.join(store, "runs", document["run"]["id"] + ".json"), encoding="utf-8") as f:
+        kept = json.load(f)
+    equal([point["name"] for point in kept["points"]], ["model", "pass"], "points")
+    equal(kept["points"][0]["metrics"]["accuracy"]["value"], 0.85, "the configuration was told")
+    equal(kept["metadata"]["benchmarks"][0]["config"], {"value": 0.85}, "and kept")
+    equal(kept["metadata"]["trace"]["file"], trace, "the trace is named")
+    equal(kept["metadata"]["targets"][0]["outcome"], "met", "the target")
+    check(all(name in kept["metric_defs"] for name in kept["points"][0]["metrics"]), "each metric is defined")
+    check("machine" in kept["environment"], "machine")
+    rules = subprocess.run([sys.executable, TRACE_RULES, trace], capture_output=True, text=True)
+    equal((rules.returncode, rules.stderr), (0, ""), "rules of the trace's format")
+    with open(trace, encoding="utf-8") as f:
+        spans = [e["name"] for e in json.load(f)["traceEvents"] if e["ph"] == "X"]
+    check({"model", "pass", "setup", "training", "evaluation", "teardown"} <= set(spans), spans)
+    report(p, "--plugin", PLUGIN, "-b", "sum", "--data", store)
+    equal(len(os.listdir(os.path.join(store, "runs"))), 2, "a second one is appended")
+
+
+def two_runs_can_be_checked(p):
+    store = p.file("store")
+    for _ in range(2):
+        report(p, "--plugin", PLUGIN, "-b", "model", "-n", "7", "--data", store)
+    p.run("baseline", "--data", store, program=CALIBRAX, expect=0)
+    report(p, "--plugin", PLUGIN, "-b", "model", "-n", "7", "--data", store, "--config", "value=0.81")
+    done = p.run("check", "--data", store, "--json", program=CALIBRAX)
+    findings = {f["metric"]: f["outcome"] for f in json.loads(done.stdout)["findings"]}
+    equal((done.returncode, findings["accuracy"]), (1, "regressed"), "a worse accuracy is seen")
+    equal({findings[name] for name in ("setup_seconds", "teardown_seconds", "wall_time", "cpu_user", "cpu_system")}, {"info"},
+          "what only tells does not gate")
+
+
+def targets(p):
+    for args, code, outcome in [
+            (["--config", "value=0.9"], 0, "met"),
+            (["--config", "value=0.7"], 1, "missed"),
+            (["--config", "value=NaN"], 1, "not-a-number"),
+            (["--target", "accuracy=0.95"], 1, "missed"),
+            (["--target", "accuracy=0.85"], 0, "met"),
+            (["--target", "speed=1"], 2, "missing-metric"),
+            (["--define", "accuracy=info"], 2, "no-direction"),
+            (["--define", "accuracy=lower"], 1, "missed"),
+    ]:
+        document = report(p, "--plugin", PLUGIN, "-b", "model", *args, expect=code)
+        found = {t["metric"]: t["outcome"] for t in document["targets"]}
+        equal(found["speed" if "speed=1" in args else "accuracy"], outcome, args)
+    one_sentence(run(p, "--plugin", PLUGIN, "-b", "model", "-c", "value=0.7", expect=1), "at least 0.8 is the target: missed", "calibrax")
+    document = report(p, "--plugin", PLUGIN, "-b", "sum", "--target", "batch_time=0", "-n", "7", expect=1)
+    equal(document["targets"][0]["direction"], "lower", "of what is measured here, too")
+
+
+def failures(p):
+    done = run(p, "--plugin", PLUGIN, "-b", "model", "-c", "fail=evaluation", expect=2)
+    one_sentence(done, "warning: 'model', launch 1 of 1 failed (evaluation): evaluation was told to fail", "calibrax")
+    document = report(p, "--plugin", PLUGIN, "-b", "model", "-b", "sum", "-c", "crash=training", expect=2)
+    equal(([f["phase"] for f in document["failures"]], list(points(document))), (["run"], ["sum"]), "the others go on")
+    has(document["failures"][0]["message"], "signal 11")
+    log = p.file("log")
+    run(p, "--plugin", PLUGIN, "-b", "model", "-c", f"log={log}", "-c", "hang=training", "--timeout", "3", "--grace", "0.2", expect=2)
+    # hanging in C code, it ends when the process looks at the signal, or is killed after the grace
+    with open(log, encoding="utf-8") as f:
+        equal(f.read().split()[:2], ["setup", "training"], "phases")
+
+
+COMMANDS = """{"schema": "calibrax-benchmarks", "version": 1, "benchmarks": [
+  {"name": "count", "domain": "shell", "command": "echo '{\\"lines\\": 3}'", "metric_defs": {"lines": {"direction": "higher"}},
+   "targets": {"lines": 3}, "tags": {"kind": "builtin"}},
+  {"name": "idle", "command": ["sleep", "0.02"], "metrics": "none", "targets": {"wall_time": 50}}]}
+"""
+
+
+def commands(p):
+    found = points(report(p, "-n", "7", "--", "sleep", "0.02"))
+    wall = found["sleep"]["metrics"]["wall_time"]
+    check(0.02 <= wall["lower"] <= wall["value"] <= wall["upper"] and len(wall["samples"]) == 7, wall)
+    document = report(p, "--define", "rate=higher:1/s", "--target", "rate=5", "--", "sh", "-c", "echo words; echo '{\"rate\": 6}'")
+    equal((document["targets"][0]["outcome"], document["run"]["metric_defs"]["rate"]["unit"]), ("met", "1/s"), "its own metric")
+    document = report(p, "--file", p.write("b.json", COMMANDS))
+    equal([t["outcome"] for t in document["targets"]], ["met", "met"], "targets of a file")
+    equal((points(document)["count"]["tags"], points(document)["count"]["scenario"]), ({"kind": "builtin"}, "shell"), "point")
+    equal(run(p, "--file", p.file("b.json"), "--list", expect=0).stdout.split(), ["count", "idle"], "list")
+    document = report(p, "-c", "depth=3", "--", "sh", "-c", "echo \"{\\\"told\\\": $(echo $CALIBRAX_CONFIG | tr -dc 0-9)}\"")
+    equal(points(document)["sh"]["metrics"]["told"]["value"], 3, "the configuration is in the environment")
+
+
+def faults_are_sentences(p):
+    bad = p.write("bad.json", '{"schema": "calibrax-benchmarks", "version": 1, "benchmarks": [{"name": "a", "comand": "b"}]}')
+    for args, part in [
+            ([], "nothing to run"),
+            (["--plugin", PLUGIN, "--", "true"], "exclude each other"),
+            (["--python", "python3", "--", "true"], "needs --module"),
+            (["--plugin", PLUGIN, "--metrics", "stdout"], "needs a command"),
+            (["--metrics", "all", "--", "true"], "expected auto, stdout or none"),
+            (["--plugin", "none.so"], "no shared object 'none.so'"),
+            (["--plugin", PLUGIN, "-b", "modle"], "did you mean 'model'"),
+            (["--plugin", PLUGIN, "--name", "x"], "cannot all be named 'x'"),
+            (["--plugin", PLUGIN, "-n", "0"], "0 launches: say 1 to 65536"),
+            (["--plugin", PLUGIN, "--batch-size", "0"], "--batch-size"),
+            (["--plugin", PLUGIN, "--config", "x"], "expected KEY=VALUE"),
+            (["--plugin", PLUGIN, "--tag", "=x"], "expected KEY=VALUE"),
+            (["--plugin", PLUGIN, "--target", "a=fast"], "expected METRIC=NUMBER"),
+            (["--plugin", PLUGIN, "--target", "a=nan"], "expected METRIC=NUMBER"),
+            (["--plugin", PLUGIN, "--define", "a=up"], "expected METRIC=higher, lower or info"),
+            (["--plugin", PLUGIN, "--trace", "/proc/no/trace.json"], "/proc/no"),
+            (["--plugin", PLUGIN, "--data", "/proc/no/store"], "/proc/no"),
+            (["--plugin", PLUGIN, "--level", "2"], "say more than 0, less than 1"),
+            (["--file", "none.json"], "none.json"),
+            (["--file", bad], "did you mean 'command'"),
+            (["--plugin", os.path.join(PLUGINS, "libwrong_plugin_1.so")], "a plug-in of abi 99, not 1"),
+            (["--plugin", os.path.join(PLUGINS, "libwrong_plugin_5.so")], "exports no 'cbx_benchmark_plugin'"),
+            (["--", "no-such-program"], "cannot run 'no-such-program'"),
+            (["--", "sh", "-c", "echo oh dear >&2; exit 3"], "ended with status 3: oh dear"),
+    ]:
+        one_sentence(run(p, *args, expect=2), part, "calibrax")
+
+
+def started(p, *args):
+    return subprocess.Popen([CALIBRAX, "run", "--json", *args], cwd=p.path, env=p.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(path, text, seconds=60):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as f:
+                if text in f.read():
+                    return
+        time.sleep(0.02)
+    raise AssertionError(f"no {text!r} in {path}")
+
+
+def interrupted(p):
+    log, store = p.file("log"), p.file("store")
+    child = started(p, "--data", store, "-n", "3", "--", "sh", "-c",
+                    f"trap 'echo torn >> {log}; exit 1' TERM; echo begun >> {log}; [ $(wc -l < {log}) = 1 ] || while :; do sleep 0.05; done")
+    wait_for(log, "begun\nbegun\n")
+    child.send_signal(signal.SIGINT)
+    out, _ = child.communicate(timeout=60)
+    equal(child.returncode, 130, "exit status")
+    with open(log, encoding="utf-8") as f:
+        equal(f.read(), "begun\nbegun\ntorn\n", "it was asked to end, and could tear down")
+    document = json.loads(out)
+    equal((document["interrupted"], len(os.listdir(os.path.join(store, "runs")))), (True, 1), "what finished is kept")
+    child = started(p, "--plugin", PLUGIN, "-b", "model", "-c", f"log={log}", "-c", "hang=training", "--grace", "0.2")
+    wait_for(log, "training\n")
+    child.send_signal(signal.SIGTERM)
+    child.communicate(timeout=60)
+    equal(child.returncode, 130, "what does not end is killed after the grace")
+
+
+main([the_list, a_shared_object, text, a_run_in_a_store, two_runs_can_be_checked, targets, failures, commands, faults_are_sentences, interrupted])

@@ -1,0 +1,176 @@
+"""calibrax run --module: classes that meet the Python package's BenchmarkProtocol, each launch in an interpreter of its own.
+
+CALIBRAX_PYTHON names an interpreter with the package calibrax 0.1.14; without it the test of its own classes is skipped.
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+from harness import CALIBRAX, SOURCE, Skip, check, equal, has, main, one_sentence
+
+MODULE = os.path.join(SOURCE, "tests/cli/bench_module.py")
+QUICK = ["--python", sys.executable, "--samples", "3", "--sample-ms", "0.1", "--batch-size", "4"]
+
+
+def run(p, *args, **more):
+    return p.run("run", *args, program=CALIBRAX, **more)
+
+
+def report(p, *args, expect=0, **more):
+    document = json.loads(run(p, "--json", *QUICK, *args, expect=expect, **more).stdout)
+    equal(document["exit_code"], expect, "exit code")
+    return document
+
+
+def point(document, name):
+    return next(found for found in document["run"]["points"] if found["name"] == name)
+
+
+def what_is_found(p):
+    equal(run(p, "--module", MODULE, "--list", *QUICK, expect=0).stdout.split(), ["Model"], "classes with the whole protocol")
+    shutil.copy(MODULE, p.file("mine.py"))
+    equal(run(p, "--module", "mine", "--list", *QUICK, expect=0).stdout.split(), ["Model"], "a module of the folder that one is in")
+    equal(run(p, "--module", "mine:Sum", "--list", *QUICK, expect=0).stdout.split(), ["Sum"], "one by name")
+
+
+def the_protocol(p):
+    document = report(p, "--module", MODULE, "-n", "3", "--define", "accuracy=higher")
+    metrics = point(document, "Model")["metrics"]
+    equal((metrics["accuracy"]["value"], metrics["loss"]["value"], len(metrics["accuracy"]["samples"])), (0.9, 0.5, 3), "values over launches")
+    check(metrics["training_seconds"]["value"] > 0 and metrics["wall_time"]["value"] > 0 and metrics["max_rss"]["value"] > 1, metrics)
+    equal([(t["metric"], t["outcome"]) for t in document["targets"]], [("accuracy", "met")], "its targets")
+    told = document["run"]["metadata"]["benchmarks"][0]
+    equal((told["driver"], told["launches"]), ("python", 3), "who ran it")
+    equal([phase["name"] for phase in told["told"][0]["phases"]], ["setup", "training", "evaluation", "targets", "teardown"], "phases")
+    equal(told["told"][0]["versions"]["python"], ".".join(map(str, sys.version_info[:3])), "versions")
+
+
+def targets_never_pass_unseen(p):
+    for args, code, outcome in [
+            ([], 2, "no-direction"),
+            (["--define", "accuracy=higher", "-c", "accuracy=0.5"], 1, "missed"),
+            (["--define", "accuracy=higher", "-c", "accuracy=NaN"], 1, "not-a-number"),
+    ]:
+        document = report(p, "--module", MODULE + ":Model", *args, expect=code)
+        equal(document["targets"][0]["outcome"], outcome, args)
+    equal(report(p, "--module", MODULE + ":Odd", "-c", "value=nan", expect=1)["targets"][0]["outcome"], "not-a-number", "NaN by itself")
+    equal(report(p, "--module", MODULE + ":Odd", "-c", "value=none", expect=2)["targets"][0]["outcome"], "missing-metric", "no such metric")
+
+
+def more_than_the_protocol(p):
+    for batchable in ("false", "true"):
+        found = point(report(p, "--module", MODULE + ":Pass", "-c", f"batchable={batchable}"), "Pass")
+        metrics = found["metrics"]
+        equal((metrics["examples"]["value"], len(metrics["batch_time"]["samples"])), (10, 2), "three batches, one of them a warm-up")
+        check(metrics["throughput"]["value"] > 0, "examples by time")
+        equal((found["scenario"], found["tags"]), ("data", {"kind": "list"}), "point")
+    metrics = point(report(p, "--module", MODULE + ":Sum"), "Sum")["metrics"]
+    check(len(metrics["batch_time"]["samples"]) == 3 and 0 < metrics["batch_time"]["value"] < 0.1, metrics["batch_time"])
+    check(point(report(p, "--module", MODULE + ":factory", "-c", "size=4"), "factory"), "what a function makes")
+
+
+def failures(p):
+    log = p.file("log")
+    for phase, phases in [("setup", "made setup teardown"), ("training", "made setup training teardown"),
+                          ("evaluation", "made setup training evaluation teardown"),
+                          ("targets", "made setup training evaluation targets teardown")]:
+        document = report(p, "--module", MODULE, "-c", f"fail={phase}", expect=2, env={"BENCH_LOG": log})
+        failure = document["failures"][0]
+        equal((failure["phase"], failure["status"]), (phase, "ECHILD"), "phase")
+        has(failure["message"], f"ValueError: {phase} was told to fail (bench_module.py:")
+        with open(log, encoding="utf-8") as f:
+            equal(f.read().split(), phases.split(), "torn down, and nothing between")
+        os.remove(log)
+    document = report(p, "--module", MODULE, "-c", "fail=teardown", expect=2)
+    equal(document["failures"][0]["phase"], "teardown", "of the tear-down itself")
+    equal(report(p, "--module", MODULE + ":Leaver", expect=2)["failures"][0]["message"][:10], "SystemExit", "one that leaves")
+    has(report(p, "--module", MODULE + ":Crasher", expect=2)["failures"][0]["message"], "signal 11 (Segmentation fault): about to crash")
+    document = report(p, "--module", MODULE, "-c", "hang=training", "--timeout", "5", expect=2, env={"BENCH_LOG": log})
+    equal(document["failures"][0]["status"], "ETIMEOUT", "one that does not end")
+    with open(log, encoding="utf-8") as f:
+        equal(f.read().split()[-1], "teardown", "is torn down")
+
+
+def faults_are_sentences(p):
+    p.write("broken.py", "def f(:\n")
+    p.write("empty.py", "x = 1\n")
+    p.write("twice.py", "from bench_module import Model\nclass A(Model):\n    name = 'same'\nclass B(Model):\n    name = 'same'\n")
+    shutil.copy(MODULE, p.file("bench_module.py"))
+    for args, part in [
+            (["--module", "no_such_module"], "No module named 'no_such_module'"),
+            (["--module", "none.py"], "no Python file 'none.py'"),
+            (["--module", "broken.py"], "SyntaxError"),
+            (["--module", "empty.py"], "defines no benchmark: a class with setup, run_training"),
+            (["--module", "twice.py"], "two benchmarks of 'twice' are named 'same'"),
+            (["--module", "empty.py:x.y"], "'empty.py' has no 'x.y'"),
+            (["--module", "empty.py:x"], "'x' is int, no benchmark"),
+            (["--module", MODULE, "-b", "Modle"], "did you mean 'Model'"),
+            (["--module", MODULE, "-c", "speed=3"], "unexpected keyword argument 'speed'"),
+            (["--module", MODULE + ":Odd", "-c", "value=text"], "run_evaluation gave 'a' as str, not a number"),
+            (["--module", MODULE + ":Odd", "-c", "value=flag"], "run_evaluation gave 'a' as bool, not a number"),
+            (["--module", MODULE + ":Numbers", "-c", "batchable=true"], "'Numbers' has neither run_training, run_evaluation, work nor run_batch"),
+    ]:
+        one_sentence(run(p, *QUICK, *args, expect=2), part, "calibrax")
+    one_sentence(run(p, "--module", MODULE, "--python", "no-such-python", expect=2), "cannot run 'no-such-python'", "calibrax")
+
+
+def wait_for(path, text, seconds=60):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as f:
+                if text in f.read():
+                    return
+        time.sleep(0.02)
+    raise AssertionError(f"no {text!r} in {path}")
+
+
+def interrupted(p):
+    log = p.file("log")
+    child = subprocess.Popen([CALIBRAX, "run", *QUICK, "--module", MODULE, "-c", "hang=training"], cwd=p.path, env=dict(p.env, BENCH_LOG=log),
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_for(log, "training")
+    child.send_signal(signal.SIGINT)
+    child.communicate(timeout=60)
+    equal(child.returncode, 130, "exit status")
+    with open(log, encoding="utf-8") as f:
+        equal(f.read().split(), ["made", "setup", "training", "teardown"], "torn down")
+
+
+PACKAGE = """
+from calibrax.core import BenchmarkProtocol
+from calibrax.core.models import MetricDef, MetricDirection
+from calibrax.core.registry import register_benchmark
+from bench_module import Model
+
+@register_benchmark("resnet")
+class Registered(Model):
+    metric_defs = {"accuracy": MetricDef(name="accuracy", unit="1", direction=MetricDirection.HIGHER)}
+
+class Plain(Model):
+    pass
+
+assert isinstance(Registered(), BenchmarkProtocol) and isinstance(Plain(), BenchmarkProtocol)
+"""
+
+
+def classes_of_the_package(p):
+    python = os.environ.get("CALIBRAX_PYTHON")
+    if not python:
+        raise Skip("CALIBRAX_PYTHON does not name an interpreter with the package calibrax (scripts/fixtures/make_store.py)")
+    shutil.copy(MODULE, p.file("bench_module.py"))
+    p.write("suite.py", PACKAGE)
+    store = p.file("store")
+    done = run(p, "--json", "--python", python, "--module", "suite", "--data", store, "--define", "loss=lower", "--define", "accuracy=higher", expect=0, timeout=240)
+    document = json.loads(done.stdout)
+    equal(sorted(found["name"] for found in document["run"]["points"]), ["Plain", "resnet"], "registered, and found")
+    look = "import sys; from calibrax.storage import Store; r = Store(sys.argv[1]).latest(); print(r.id, r.points[0].metrics['accuracy'].value, r.metric_defs['accuracy'].direction.value)"
+    seen = subprocess.run([python, "-c", look, store], capture_output=True, text=True, timeout=240)
+    equal(seen.stdout.split(), [document["run"]["id"], "0.9", "higher"], f"the package reads the run: {seen.stderr[-400:]}")
+
+
+main([what_is_found, the_protocol, targets_never_pass_unseen, more_than_the_protocol, failures, faults_are_sentences, interrupted, classes_of_the_package])

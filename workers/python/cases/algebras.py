@@ -1,0 +1,63 @@
+"""The six algebras in array languages: terms of all operands at once, then a reduction over an axis.
+
+Masked terms (`there` false) take no part.  Where the reduction has nothing to reduce it gives the algebra's empty value.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any, Callable
+
+from protocol import violation
+
+EMPTY = {
+    "real": 0,
+    "log": -inf,
+    "tropical_max_plus": -inf,
+    "tropical_min_plus": inf,
+    "euclidean": 0,
+    "boolean": False,
+}
+# What a place outside of an array holds.  Nothing masks a term of euclidean: 0 adds the square of the other operand.
+IDENTITY = EMPTY
+
+
+def algebra_of(point: dict[str, Any]) -> str:
+    algebra = point.get("algebra")
+    if algebra not in EMPTY:
+        raise violation(f"no algebra '{str(algebra)[:40]}': this case has {', '.join(EMPTY)}")
+    return algebra
+
+
+def _log(np: Any) -> Callable[..., Any]:
+    """In two passes; an infinite largest term stays what it is."""
+
+    def fold(terms: Any, axis: int) -> Any:
+        top = np.max(terms, axis=axis, keepdims=True)
+        shift = np.where(np.isfinite(top), top, 0)
+        return np.log(np.sum(np.exp(terms - shift), axis=axis)) + np.squeeze(shift, axis)
+
+    return fold
+
+
+def array_api(np: Any, algebra: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """combine(a, b) and fold(terms, axis) by numpy's names, which jax.numpy shares."""
+    return {
+        "real": (lambda a, b: a * b, lambda t, axis: np.sum(t, axis=axis)),
+        "log": (lambda a, b: a + b, _log(np)),
+        "tropical_max_plus": (lambda a, b: a + b, lambda t, axis: np.max(t, axis=axis)),
+        "tropical_min_plus": (lambda a, b: a + b, lambda t, axis: np.min(t, axis=axis)),
+        "euclidean": (lambda a, b: np.square(a - b), lambda t, axis: np.sqrt(np.sum(t, axis=axis))),
+        "boolean": (lambda a, b: a & b, lambda t, axis: np.any(t, axis=axis)),
+    }[algebra]
+
+
+def torch_api(torch: Any, algebra: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    return {
+        "real": (lambda a, b: a * b, lambda t, axis: torch.sum(t, dim=axis)),
+        "log": (lambda a, b: a + b, lambda t, axis: torch.logsumexp(t, dim=axis)),
+        "tropical_max_plus": (lambda a, b: a + b, lambda t, axis: torch.amax(t, dim=axis)),
+        "tropical_min_plus": (lambda a, b: a + b, lambda t, axis: torch.amin(t, dim=axis)),
+        "euclidean": (lambda a, b: torch.square(a - b), lambda t, axis: torch.sqrt(torch.sum(t, dim=axis))),
+        "boolean": (lambda a, b: a & b, lambda t, axis: torch.any(t, dim=axis)),
+    }[algebra]

@@ -1,0 +1,117 @@
+"""Foreign baselines of ell_matmul: C[i,j] = fold over the places p of row i of combine(values[i,p], B[indices[i,p], j]).
+
+Rows of B are gathered and reduced, which materialises m x k x n terms where the framework does not fuse; libraries' sparse products where
+they have the algebra.  The sparse matrix is in the framework's own form before (cases/graphs.py).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from protocol import WorkerError
+
+from cases import Baseline, Case
+from cases import graphs
+from cases.algebras import EMPTY, algebra_of, array_api, torch_api
+
+
+def _gather(np: Any, point: dict[str, Any]) -> Callable[..., Any]:
+    algebra = algebra_of(point)
+    combine, fold = array_api(np, algebra)
+
+    def run(indices: Any, values: Any, degree: Any, b: Any) -> Any:
+        there = np.arange(indices.shape[1]) < degree[:, None]
+        return fold(np.where(there[:, :, None], combine(values[:, :, None], b[indices]), EMPTY[algebra]), 1)
+
+    return run
+
+
+def numpy_gather(provider: Any, point: dict[str, Any], *_: Any) -> Callable[..., Any]:
+    return _gather(provider.numpy, point)
+
+
+def jax_gather(_: Any, point: dict[str, Any], *__: Any) -> Callable[..., Any]:
+    import jax.numpy as jnp
+
+    return _gather(jnp, point)
+
+
+def torch_rows(provider: Any, _: dict[str, Any], indices: Any, values: Any, degree: Any, b: Any) -> tuple[Any, ...]:
+    import numpy as np
+
+    there = graphs.places(indices.shape[1], degree)
+    return tuple(provider.array(a) for a in (indices.astype(np.int64), values, there, b))
+
+
+def torch_gather(provider: Any, point: dict[str, Any], *_: Any) -> Callable[..., Any]:
+    algebra = algebra_of(point)
+    combine, fold = torch_api(provider.torch, algebra)
+
+    def run(indices: Any, values: Any, there: Any, b: Any) -> Any:
+        return fold(combine(values[:, :, None], b[indices]).masked_fill_(~there[:, :, None], EMPTY[algebra]), 1)
+
+    return run
+
+
+def _only_real(point: dict[str, Any]) -> None:
+    if algebra_of(point) != "real":
+        raise WorkerError("point_unsupported", "a library's sparse product has the real algebra only")
+
+
+def torch_matrix(provider: Any, _: dict[str, Any], *arrays: Any) -> tuple[Any, ...]:
+    return graphs.torch_csr(provider, *arrays[:3]), provider.array(arrays[3])
+
+
+def scipy_matrix(provider: Any, _: dict[str, Any], *arrays: Any) -> tuple[Any, ...]:
+    return graphs.scipy_csr(provider, *arrays[:3]), provider.array(arrays[3])
+
+
+def product(_: Any, point: dict[str, Any], *__: Any) -> Callable[..., Any]:
+    """Of torch and of SciPy alike."""
+    _only_real(point)
+    return lambda matrix, b: matrix @ b
+
+
+# semiring, and what makes one element of several in the same place
+GRAPHBLAS = {
+    "real": ("plus_times", "plus"),
+    "tropical_max_plus": ("max_plus", "max"),
+    "tropical_min_plus": ("min_plus", "min"),
+    "boolean": ("lor_land", "lor"),
+}
+
+
+def _graphblas_ops(point: dict[str, Any]) -> tuple[str, str]:
+    ops = GRAPHBLAS.get(algebra_of(point))
+    if ops is None:
+        raise WorkerError("point_unsupported", f"GraphBLAS has no {algebra_of(point)} semiring built in")
+    return ops
+
+
+def graphblas_matrix(provider: Any, point: dict[str, Any], *arrays: Any) -> tuple[Any, ...]:
+    several = _graphblas_ops(point)[1]
+    return (
+        graphs.graphblas_matrix(provider, *arrays[:3], several=several),
+        provider.graphblas.Matrix.from_dense(arrays[3]),
+    )
+
+
+def graphblas(provider: Any, point: dict[str, Any], *_: Any) -> Callable[..., Any]:
+    semiring = getattr(provider.graphblas.semiring, _graphblas_ops(point)[0])
+    empty = EMPTY[algebra_of(point)]
+    return lambda matrix, b: matrix.mxm(b, semiring).new().to_dense(fill_value=empty)
+
+
+CASE = Case(
+    name="ell_matmul",
+    inputs=("indices", "values", "degree", "B"),
+    outputs=("C",),
+    baselines={
+        "numpy": Baseline("numpy", numpy_gather),
+        "jax-gather": Baseline("jax", jax_gather),
+        "torch-gather": Baseline("torch", torch_gather, torch_rows),
+        "torch-csr": Baseline("torch", product, torch_matrix),
+        "scipy-csr": Baseline("scipy", product, scipy_matrix),
+        "graphblas": Baseline("graphblas", graphblas, graphblas_matrix),
+    },
+)

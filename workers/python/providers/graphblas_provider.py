@@ -1,0 +1,30 @@
+"""SuiteSparse:GraphBLAS by way of python-graphblas: sparse products over any semiring, on the host."""
+
+from __future__ import annotations
+
+from providers import numpy_provider
+
+
+class Framework(numpy_provider.Framework):
+    name = "graphblas"
+    modules = ("graphblas", "suitesparse_graphblas", "numpy")
+
+    def __init__(self, threads: int, platform: str | None) -> None:
+        super().__init__(threads, platform)
+        import graphblas
+
+        graphblas.init("suitesparse", blocking=True)
+        self.graphblas = graphblas
+
+    def versions(self) -> dict[str, str]:
+        import suitesparse_graphblas
+
+        return {
+            **super().versions(),
+            "python-graphblas": self.graphblas.__version__,
+            "suitesparse-graphblas": suitesparse_graphblas.__version__,
+        }
+
+    def open(self, platform: str, threads: int) -> None:
+        super().open(platform, threads)
+        self.graphblas.ss.config["nthreads"] = threads

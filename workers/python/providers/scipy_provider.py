@@ -1,0 +1,20 @@
+"""SciPy: sparse matrices over NumPy arrays, on one thread."""
+
+from __future__ import annotations
+
+from providers import numpy_provider
+
+
+class Framework(numpy_provider.Framework):
+    name = "scipy"
+    modules = ("scipy", "numpy")
+
+    def __init__(self, threads: int, platform: str | None) -> None:
+        super().__init__(threads, platform)
+        import scipy
+        import scipy.sparse
+
+        self.scipy = scipy
+
+    def versions(self) -> dict[str, str]:
+        return {**super().versions(), "scipy": self.scipy.__version__}
