@@ -233,7 +233,10 @@ typedef struct comparison {
     size_t drifted;
 } comparison;
 
-static bool near(double a, double b) { return a == b || fabs(a - b) <= TOLERANCE * fmax(fabs(a), fabs(b)); }
+static bool near(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= TOLERANCE * fmax(fabs(a), fabs(b));
+}
 
 static void compare_output(comparison *c, const char *where, size_t output, const cbx_json *kept, const cbx_json *now)
 {

@@ -107,11 +107,11 @@ typedef struct writer {
 
 static cbx_status writer_open(writer *w, cbx_row_index *ix, cbx_err *err)
 {
-    static const char put_file[] = "INSERT INTO row1_file(name,size,ino,mtime,ctime,damaged,newer,first_damage)"
-                                   " VALUES(?,?,?,?,?,?,?,?)";
-    static const char *const sql[] = { put_file, "INSERT INTO row1 VALUES(?,?,?,?,?,?,?,?,?)",
-                                       "INSERT INTO row1_key(key) VALUES(?) ON CONFLICT DO NOTHING",
-                                       "SELECT kid FROM row1_key WHERE key = ?" };
+    static const char *const sql[] = {
+        "INSERT INTO row1_file(name,size,ino,mtime,ctime,damaged,newer,first_damage) VALUES(?,?,?,?,?,?,?,?)",
+        "INSERT INTO row1 VALUES(?,?,?,?,?,?,?,?,?)", "INSERT INTO row1_key(key) VALUES(?) ON CONFLICT DO NOTHING",
+        "SELECT kid FROM row1_key WHERE key = ?"
+    };
     cbx__select **const all[] = { &w->put_file, &w->put_row, &w->put_key, &w->find_key };
     cbx_status st = CBX_OK;
 

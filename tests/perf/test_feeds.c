@@ -4,14 +4,17 @@
  */
 #include "check.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "calibrax/base/rng.h"
 #include "calibrax/perf/coverage.h"
 #include "calibrax/perf/feed.h"
 #include "calibrax/perf/gate.h"
 #include "calibrax/perf/growth.h"
 #include "calibrax/perf/report.h"
+#include "calibrax/statistics/estimate.h"
 #include "fail_alloc.h"
 
 /* Four rows of a baseline that grows and of its rival, twenty launches each; slow: the rival of the second run. */
@@ -120,6 +123,81 @@ static void gate(void **state)
     }
 }
 
+/* --- the gate's promise, on drawn launches --- */
+
+enum { DRAWN_ROWS = 50, DRAWN_LAUNCHES = 25, DRAWN_TABLES = 60 };
+
+typedef struct drawn {
+    cbx_row rows[DRAWN_ROWS];
+    double launches[DRAWN_ROWS][DRAWN_LAUNCHES];
+    char points[DRAWN_ROWS][16];
+} drawn;
+
+static void draw_table(cbx_rng *rng, const char *run_id, double factor_of_first, drawn *d)
+{
+    for (int i = 0; i < DRAWN_ROWS; i++) {
+        cbx_row *r = &d->rows[i];
+        double sorted[DRAWN_LAUNCHES];
+        cbx_row_init(r);
+        for (int k = 0; k < DRAWN_LAUNCHES; k++)
+            d->launches[i][k] = 1e-3 * (i ? 1 : factor_of_first) * exp(0.01 * cbx_rng_normal(rng));
+        memcpy(sorted, d->launches[i], sizeof sorted);
+        cbx_stat_sort(sorted, DRAWN_LAUNCHES);
+        snprintf(d->points[i], sizeof d->points[i], "{\"n\":%d}", i);
+        r->run_id = run_id;
+        r->case_name = "drawn";
+        r->baseline = "stream";
+        r->platform = "cpu";
+        r->framework = "native";
+        r->status = "ok";
+        r->machine = "m";
+        r->point_json = d->points[i];
+        r->has_metrics = true;
+        r->min_s = sorted[0];
+        r->median_s = r->steady.value = sorted[DRAWN_LAUNCHES / 2];
+        r->launch_medians_s = d->launches[i];
+        r->nlaunches = DRAWN_LAUNCHES;
+    }
+}
+
+/* How many of the tables flag a regression, and in how many of them the first row is the only one. */
+static void count_flags(cbx_ctx *ctx, double factor, size_t *any, size_t *first_only)
+{
+    static drawn base, now;
+    cbx_rng rng = cbx_rng_make(20260101, (uint64_t)(1000 * factor));
+    cbx_rows b = { .rows = base.rows, .count = DRAWN_ROWS }, n = { .rows = now.rows, .count = DRAWN_ROWS };
+
+    *any = *first_only = 0;
+    for (int t = 0; t < DRAWN_TABLES; t++) {
+        cbx_regression *r = NULL;
+        cbx_gate g;
+        draw_table(&rng, "20260101T000000.000000+0000__aaaaaaa", 1, &base);
+        draw_table(&rng, "20260102T000000.000000+0000__bbbbbbb", factor, &now);
+        CHECK_STATUS(cbx_row_gate(ctx, &b, &n, NULL, &r, NULL, NULL), CBX_OK, "a gate");
+        cbx_regression_gate(r, NULL, &g);
+        *any += g.counts[CBX_OUTCOME_REGRESSED] > 0;
+        for (size_t i = 0; g.counts[CBX_OUTCOME_REGRESSED] == 1 && i < cbx_regression_nfindings(r); i++)
+            *first_only += cbx_regression_finding(r, i)->outcome == CBX_OUTCOME_REGRESSED &&
+                           strstr(cbx_regression_finding(r, i)->tags, "n=0") != NULL;
+        cbx_regression_free(r);
+    }
+}
+
+/* 25 launches that vary by 1 %, tables of 50 rows: at most 5 % of equal tables are flagged, and +2 % in one row is found in 90 % and more. */
+static void false_alarms_and_power(void **state)
+{
+    size_t any = 0, only = 0;
+    tables *t = *state;
+
+    count_flags(t->ctx, 1, &any, &only);
+    print_message("# of %d equal tables %zu are flagged\n", DRAWN_TABLES, any);
+    CHECK_LE(any, 0.05 * DRAWN_TABLES, "false alarms");
+    count_flags(t->ctx, 1.02, &any, &only);
+    print_message("# of %d tables with +2 %% in one row %zu are flagged, %zu by that row alone\n", DRAWN_TABLES, any,
+                  only);
+    CHECK_GT(only, 0.9 * DRAWN_TABLES, "power");
+}
+
 static cbx_status feeds_once(cbx_ctx *ctx, void *user)
 {
     tables *t = user;
@@ -224,6 +302,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(gate, setup, teardown),
+        cmocka_unit_test_setup_teardown(false_alarms_and_power, setup, teardown),
         cmocka_unit_test_setup_teardown(feeds, setup, teardown),
         cmocka_unit_test(page),
         cmocka_unit_test(names),
