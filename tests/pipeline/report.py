@@ -167,6 +167,7 @@ def main() -> None:
     tiny = "--tiny" in sys.argv
     build, out = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
     work = out / "pipeline" if tiny else build / "pipeline"
+    out.mkdir(parents=True, exist_ok=True)
     prepare(build, work, tiny)
     only = sys.argv[sys.argv.index("--only") + 1] if "--only" in sys.argv else ""
     done, rows = [group for group in groups(tiny) if only in group.title], []
