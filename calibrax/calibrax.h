@@ -140,6 +140,7 @@
 #include "calibrax/perf/plugin.h"
 #include "calibrax/perf/proof.h"
 #include "calibrax/perf/report.h"
+#include "calibrax/perf/sandbox.h"
 #include "calibrax/perf/worker.h"
 
 #include "calibrax/ci/bisect.h"

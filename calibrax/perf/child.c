@@ -10,7 +10,8 @@
 #include "calibrax/base/tools.h"
 #include "calibrax/profiling/procfs.h"
 
-#define MOST_OPTIONS 24 /* words of the launcher, its name and the NULL included: 17 are the most now */
+#define LAUNCH_ABI   "2" /* of the launcher's command line and of what it says; as in programs/launcher/main.c */
+#define MOST_OPTIONS 26  /* words of the launcher, its name and the NULL included, grants apart: 19 are the most now */
 
 /* Two connected sockets, both close-on-exec and above the child's own descriptors. */
 static cbx_status make_pair(int ours_theirs[2], cbx_err *err)
@@ -38,18 +39,24 @@ static const char **make_argv(cbx_arena *arena, const char *launcher, const cbx_
     const char *number = cbx_arena_printf(arena, "%d", CBX__PROCESS_CHANNEL);
     size_t nprogram = 0, n = 0;
     while (opts->program[nprogram]) nprogram++;
-    const char **argv = cbx_arena_calloc(arena, nprogram + MOST_OPTIONS, sizeof *argv);
+    const char **argv = cbx_arena_calloc(arena, nprogram + MOST_OPTIONS + 2 * opts->ngrants, sizeof *argv);
     if (!argv || !number) return NULL;
     argv[n++] = launcher;
+    argv[n++] = "--abi";
+    argv[n++] = LAUNCH_ABI;
     argv[n++] = opts->measure ? "--measure" : "--fd";
     argv[n++] = number;
     if (opts->ncores) {
         argv[n++] = "--cores";
         argv[n++] = cores_text(arena, opts->cores, opts->ncores);
     }
-    if (opts->sandbox) {
+    if (opts->confine) {
         argv[n++] = "--sandbox";
-        argv[n++] = "1";
+        argv[n++] = opts->sandbox == CBX_SANDBOX_REQUIRE ? "2" : "1";
+    }
+    for (size_t i = 0; i < opts->ngrants; i++) {
+        argv[n++] = opts->grants[i].option;
+        argv[n++] = opts->grants[i].path;
     }
     if (opts->nheld) {
         argv[n++] = "--keep";

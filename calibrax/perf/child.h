@@ -5,6 +5,7 @@
 #define CALIBRAX_PERF_CHILD_H
 
 #include "calibrax/base/process.h"
+#include "calibrax/perf/grants.h"
 #include "calibrax/perf/launch.h"
 
 typedef struct cbx__child_opts {
@@ -15,7 +16,10 @@ typedef struct cbx__child_opts {
     const int *cores;
     size_t ncores;
     size_t env_pad_bytes, stack_pad_bytes;
-    bool sandbox;     /* forbid what a worker has no business with */
+    bool confine;             /* forbid what a worker has no business with ... */
+    cbx_sandbox_mode sandbox; /* ... in this mode, not OFF ... */
+    const cbx__grant *grants; /* ... but these */
+    size_t ngrants;
     bool measure;     /* the launcher stays, waits, and reports on descriptor 3 */
     bool show_output; /* stdout and stderr pass through; else stdout is discarded and the end of stderr kept */
 } cbx__child_opts;

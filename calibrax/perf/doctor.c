@@ -11,6 +11,7 @@
 #include "calibrax/base/file.h"
 #include "calibrax/base/tools.h"
 #include "calibrax/perf/measure.h"
+#include "calibrax/perf/sandbox.h"
 #include "calibrax/perf/schedule.h"
 
 #define IMPORT_LIMIT_S 60.0
@@ -23,6 +24,26 @@ typedef struct visit {
     cbx_machine machine;
     bool have_machine;
 } visit;
+
+/* Each part that can be had, and what it costs where one cannot. */
+static void see_sandbox(visit *v)
+{
+    cbx_sandbox_facts f;
+    cbx_err err = CBX_ERR_INIT;
+
+    if (cbx_sandbox_probe(v->ctx, &f, &err)) {
+        cbx_doctor_add(v->out, "sandbox", "launcher", CBX_DOCTOR_MISSING, err.message, "make build");
+        return;
+    }
+#define SEE_PART(member, word, lack, remedy)                                                                           \
+    if (f.member)                                                                                                      \
+        cbx_doctor_add(v->out, "sandbox", word, CBX_DOCTOR_HERE, "in force in workers", NULL);                         \
+    else                                                                                                               \
+        cbx_doctor_add(v->out, "sandbox", word, CBX_DOCTOR_MISSING, lack, remedy);
+    CBX_SANDBOX_PARTS(SEE_PART)
+#undef SEE_PART
+    cbx_doctor_fact(v->out, "sandbox", "landlock", f.landlock ? "version %d" : "none", f.landlock);
+}
 
 static void see_programs(visit *v)
 {
@@ -158,6 +179,7 @@ cbx_status cbx_doctor_run(cbx_ctx *ctx, const cbx_stop_flag *stop, cbx_doctor_re
     cbx_doctor_see_probe(ctx, report, v.have_machine ? v.machine.id : "");
     cbx_doctor_see_settings(report, &settings);
     see_programs(&v);
+    see_sandbox(&v);
     cbx_doctor_see_libraries(ctx, report);
     see_frameworks(&v);
     see_devices(&v);

@@ -105,6 +105,7 @@ static bool ask(cbx__run *x, const char *phase, const char *text, const char *op
 static bool hello(cbx__run *x)
 {
     cbx_json *m = NULL;
+    if (!cbx__talk_launched(x->t, &x->r->sandbox)) return false;
     x->t->phase = "import";
     if (!cbx__talk_ask(x->t, NULL, NULL, 0, "hello", &m)) return false;
     if (cbx_json_get_int(m, "protocol", 0) != 1) {
@@ -542,6 +543,8 @@ static void record_init(cbx_launch_record *r)
 static cbx_status settle_opts(cbx__run *x, const cbx_launch_opts *opts, cbx_err *err)
 {
     if (opts->struct_size != sizeof *opts) return cbx_fail(err, CBX_EINVAL, "cbx_launch_opts of another version");
+    if (opts->sandbox && opts->sandbox->struct_size != sizeof *opts->sandbox)
+        return cbx_fail(err, CBX_EINVAL, "cbx_sandbox of another version");
     if (opts->epochs > CBX_LAUNCH_MAX_EPOCHS)
         return cbx_fail(err, CBX_EINVAL, "%zu epochs are too many: at most %d", opts->epochs, CBX_LAUNCH_MAX_EPOCHS);
     x->o = *opts;
@@ -563,12 +566,35 @@ static cbx_status not_started(cbx__run *x, cbx_failure failure, const cbx_err *w
     return CBX_OK;
 }
 
+static cbx_sandbox_mode mode_of(const cbx__run *x) { return x->o.sandbox ? x->o.sandbox->mode : CBX_SANDBOX_AUTO; }
+
+/* A folder of its own, and what may be read beside it. */
+static cbx_status confine(cbx__run *x, const char *const *program, cbx__environment *env, cbx_arena *arena,
+                          cbx__grants *grants, cbx_err *err)
+{
+    cbx__grants_for whom = { .policy = x->o.sandbox,
+                             .oracle_dir = x->w->oracle_dir[0] ? x->w->oracle_dir : NULL,
+                             .program = program,
+                             .interpreter = x->o.interpreter,
+                             .definitions = { x->baseline->definition, x->w->c->oracle_definition },
+                             .platform = x->o.platform,
+                             .scratch = x->scratch.path };
+    cbx_status st;
+
+    if (mode_of(x) == CBX_SANDBOX_OFF) return CBX_OK;
+    st = cbx__scratch_make(&x->scratch, err);
+    if (st) return st;
+    cbx__scratch_environment(env, x->scratch.path);
+    return cbx__grants_make(&whom, arena, grants, err);
+}
+
 static cbx_status start(cbx__run *x, cbx_arena *arena, cbx_err *err)
 {
     const cbx_provider_ops *provider = cbx_provider_find(x->baseline->provider);
     bool python = provider ? provider->python : x->o.interpreter != NULL;
     const char *program[6] = { 0 };
     cbx__environment env;
+    cbx__grants grants = { .count = 0 };
     cbx_err why = CBX_ERR_INIT;
     const char *tool;
 
@@ -586,11 +612,16 @@ static cbx_status start(cbx__run *x, cbx_arena *arena, cbx_err *err)
         program[0] = tool;
     }
     cbx__environment_clean(&env, arena);
+    st = confine(x, program, &env, arena, &grants, err);
+    if (st) return st;
     cbx__environment_worker(&env, &x->o, x->baseline->provider);
     if (env.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for the environment of '%s'", cbx__tool_base(tool));
     cbx__child_opts child = { .program = program,
                               .env = env.vars,
-                              .sandbox = true,
+                              .confine = mode_of(x) != CBX_SANDBOX_OFF,
+                              .sandbox = mode_of(x),
+                              .grants = grants.list,
+                              .ngrants = grants.count,
                               .held = x->o.held,
                               .nheld = x->o.nheld,
                               .cores = x->o.cores,
@@ -623,6 +654,7 @@ cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx_baselin
     *x = (cbx__run){ .ctx = ctx, .w = w, .baseline = baseline, .r = record, .started_ns = cbx_clock_ns() };
     record->load_1min = cbx__proc_load_read();
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    cbx__scratch_init(&x->scratch);
     st = settle_opts(x, opts, err);
     if (!st) st = cbx__checker_init(ctx, w, &x->checker, err);
     for (size_t i = 0; !st && i < w->c->noutputs; i++) x->output_bytes += (double)cbx_array_bytes(x->checker.arrays[i]);
@@ -634,6 +666,7 @@ cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx_baselin
         if (x->status) st = cbx_fail(err, x->status, "%s", x->err.message);
     }
     cbx__talk_close(x->t);
+    cbx__scratch_remove(&x->scratch);
     if (x->checker.w) cbx__checker_clear(&x->checker);
     cbx_arena_clear(&arena);
     record->steal_ticks = cbx__proc_steal_read() - steal;

@@ -14,6 +14,7 @@
 #include "calibrax/base/json.h"
 #include "calibrax/perf/case.h"
 #include "calibrax/perf/failure.h"
+#include "calibrax/perf/sandbox.h"
 
 CBX_BEGIN_DECLS
 
@@ -29,11 +30,14 @@ typedef struct cbx_workload_opts {
     const char *cache_dir;     /* oracle answers by content hash; NULL: the user's cache folder */
     double oracle_timeout_s;   /* 0: 3600 */
     const cbx_stop_flag *stop; /* may be NULL */
+    /* The cached answer is not on the disk while this workload is there: where nothing else keeps workers from reading it.  The context
+     * must then outlive the workload, which gives the answer back to the cache when it is freed. */
+    bool hide_answers;
 } cbx_workload_opts;
 
 #define CBX_WORKLOAD_OPTS_INIT                                                                                         \
     {                                                                                                                  \
-        sizeof(cbx_workload_opts), 1, 0, 0, 0                                                                          \
+        sizeof(cbx_workload_opts), 1, 0, 0, 0, false                                                                   \
     }
 
 /** Makes inputs and computes (or finds cached) the oracle's answer in a process of its own.
@@ -91,8 +95,9 @@ typedef struct cbx_launch_opts {
     uint64_t seed;              /* for the choice of checked epochs and the order of input sets */
     const cbx_env_setting *env; /* the variant's settings, applied last */
     size_t nenv;
-    const char *interpreter;   /* Python for a foreign baseline; NULL for a native one */
-    const cbx_stop_flag *stop; /* may be NULL */
+    const char *interpreter;    /* Python for a foreign baseline; NULL for a native one */
+    const cbx_stop_flag *stop;  /* may be NULL */
+    const cbx_sandbox *sandbox; /* NULL: as CBX_SANDBOX_INIT */
 } cbx_launch_opts;
 
 #define CBX_LAUNCH_MAX_EPOCHS 1024
@@ -127,8 +132,9 @@ typedef struct cbx_launch_record {
     double device_peak_bytes;  /* as the framework says; NaN on the CPU */
     double cpu_user_s, cpu_system_s;                   /* of the worker's whole life, as the kernel says */
     uint64_t voluntary_switches, involuntary_switches; /* of all its threads */
-    bool confined;      /* the kernel refuses it network, ptrace and signals to others: a filter is on, as /proc says */
-    size_t left_behind; /* processes that the worker had started and not ended: killed before `bye` */
+    bool confined;                                     /* a filter of system calls is on, as /proc says */
+    cbx_sandbox_facts sandbox;                         /* what was in force; all false with CBX_SANDBOX_OFF */
+    size_t left_behind;      /* processes that the worker had started and not ended: killed before `bye` */
     double pressure_percent; /* of the last 10 s somebody waited for a CPU, at the end of the launch */
     uint64_t throttles;      /* CPUs slowed down for heat while it ran; UINT64_MAX: nothing counts them */
     uint64_t steal_ticks;    /* growth of steal in /proc/stat while it ran */

@@ -426,6 +426,7 @@ static cbx_status prepare(sweep *w, cbx_err *err)
     if (st) return st;
     settle_counts(&w->s);
     st = settle_platforms(&w->s, err);
+    if (!st) st = cbx__session_confine(w->ctx, &w->s, err);
     if (st) return st;
     st = prepare_points(w, err);
     if (st) return st;

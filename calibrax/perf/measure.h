@@ -63,7 +63,8 @@ typedef struct cbx_measure_opts {
     const char *store_root; /* NULL: no store */
     bool resume;            /* measure only what out_path has no good row of; every other row of it is carried over */
     const char *cache_dir;  /* oracle answers; NULL: the user's */
-    const cbx_stop_flag *stop;                                   /* may be NULL */
+    const cbx_sandbox *sandbox; /* NULL: as CBX_SANDBOX_INIT; the row file and the store are hidden in any case */
+    const cbx_stop_flag *stop;  /* may be NULL */
     void (*progress)(void *user, const cbx_measure_progress *p); /* may be NULL; called by one thread at a time */
     void *user;
 } cbx_measure_opts;

@@ -57,7 +57,7 @@ static const char *entry_path(cbx_arena *arena, const char *stem, size_t i)
     return cbx_arena_printf(arena, "%s.%s%zu.npy", stem, i % 2 ? "bound" : "answer", i / 2);
 }
 
-static cbx_status make_stem(cbx_ctx *ctx, const cbx_workload *w, const char *worker, const char *dir, cbx_arena *arena,
+static cbx_status make_stem(cbx_ctx *ctx, cbx_workload *w, const char *worker, const char *dir, cbx_arena *arena,
                             const char **stem, cbx_err *err)
 {
     char program[CBX_HASH_SIZE], key[CBX_HASH_SIZE];
@@ -74,6 +74,7 @@ static cbx_status make_stem(cbx_ctx *ctx, const cbx_workload *w, const char *wor
         if (st) return st;
     }
     *stem = cbx_path_join(arena, dir, key);
+    if (*stem && strlen(dir) < sizeof w->oracle_dir) memcpy(w->oracle_dir, dir, strlen(dir) + 1);
     return *stem ? CBX_OK : no_memory(err);
 }
 
@@ -118,6 +119,40 @@ static void write_entry(cbx_ctx *ctx, cbx_workload *w, const char *stem, cbx_are
     cbx_json_unref(hashes);
 }
 
+/* The list goes first: without it the rest is no entry. */
+static void remove_entry(const cbx_workload *w, const char *stem, cbx_arena *arena)
+{
+    const char *path = cbx_arena_printf(arena, "%s.json", stem);
+
+    if (path) unlink(path);
+    for (size_t i = 0; i < 2 * w->c->noutputs; i++) {
+        path = entry_path(arena, stem, i);
+        if (path) unlink(path);
+    }
+}
+
+/* An answer that is hidden is in this process's memory, and nowhere else, till the workload is freed. */
+static void keep_entry(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opts *opts, const char *stem, cbx_arena *arena)
+{
+    bool hide = opts->hide_answers && strlen(stem) < sizeof w->oracle_entry;
+
+    if (hide) memcpy(w->oracle_entry, stem, strlen(stem) + 1);
+    if (hide) w->ctx = ctx;
+    if (hide && w->oracle_cached) remove_entry(w, stem, arena);
+    if (!hide && !w->oracle_cached) write_entry(ctx, w, stem, arena);
+}
+
+void cbx__oracle_give_back(cbx_workload *w)
+{
+    cbx_arena arena;
+
+    if (!w->oracle_entry[0] || !w->answers || !w->answers[0]) return;
+    cbx_arena_init(&arena, &w->al);
+    write_entry(w->ctx, w, w->oracle_entry, &arena);
+    cbx_arena_clear(&arena);
+    w->oracle_entry[0] = '\0';
+}
+
 /* --- the process --- */
 
 static cbx_status status_of(cbx_failure f)
@@ -134,6 +169,8 @@ static cbx_status status_of(cbx_failure f)
 static bool converse(cbx__talk *t, const cbx__load *load)
 {
     static const char oracle[] = "{\"op\":\"oracle\"}\n", bye[] = "{\"op\":\"bye\"}\n";
+    cbx_sandbox_facts facts;
+    if (!cbx__talk_launched(t, &facts)) return false;
     t->phase = "import";
     if (!cbx__talk_ask(t, NULL, NULL, 0, "hello", NULL)) return false;
     t->phase = "load";
@@ -221,9 +258,9 @@ cbx_status cbx__oracle_get(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opt
     st = make_stem(ctx, w, worker, opts->cache_dir, &arena, &stem, err); /* a folder that cannot be made is no cache */
     if (!st) st = read_entry(ctx, w, stem, &arena, err);
     w->oracle_cached = st == CBX_OK;
-    if (st == CBX_OK || st == CBX_ENOMEM) goto done;
-    st = compute(ctx, w, opts, worker, &arena, err);
-    if (!st && stem) write_entry(ctx, w, stem, &arena);
+    if (st == CBX_ENOMEM) goto done;
+    if (st) st = compute(ctx, w, opts, worker, &arena, err);
+    if (!st && stem) keep_entry(ctx, w, opts, stem, &arena);
 done:
     cbx_arena_clear(&arena);
     return st;

@@ -76,6 +76,7 @@ static void fill_opts(const cbx__session *s, const cbx__point *p, const cbx__att
     o->nenv = a->settings ? a->settings->nenv : 0;
     o->interpreter = a->interpreter;
     o->stop = s->opts->stop;
+    o->sandbox = &s->sandbox;
 }
 
 static cbx__launch *new_launch(const cbx__session *s, cbx__point *p, cbx__attempt *a, size_t round, size_t position,
@@ -353,6 +354,7 @@ static cbx_status make_workload(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cb
     o.cache_dir = s->opts->cache_dir;
     o.oracle_timeout_s = fmax(s->timeout_s, LEAST_ORACLE_S); /* a limit made for quick calls is none for the oracle */
     o.stop = s->opts->stop;
+    o.hide_answers = s->hide_answers;
     st = cbx_workload_create(ctx, s->opts->case_ops, p->params, &o, w, &why);
     if (!st) {
         snprintf(p->workload_hash, sizeof(p->workload_hash), "%s", cbx_workload_hash(*w));

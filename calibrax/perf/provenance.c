@@ -177,6 +177,41 @@ static cbx_json *layout_json(const cbx__attempt *a)
     return o;
 }
 
+static cbx_json *words_json(const cbx_sandbox_facts *f, bool wanted)
+{
+    cbx_json *a = cbx_json_new_array();
+#define PUSH_PART(member, word, lack, remedy)                                                                          \
+    if (a && f->member == wanted) cbx_json_push(a, cbx_json_new_string(word));
+    CBX_SANDBOX_PARTS(PUSH_PART)
+#undef PUSH_PART
+    return a;
+}
+
+/* What was in force in every launch whose launcher said so. */
+static cbx_json *sandbox_json(const cbx__session *s, const cbx__attempt *a)
+{
+    cbx_sandbox_facts all = { .landlock = 0 };
+    cbx_json *o = cbx_json_new_object();
+    size_t n = 0;
+
+    for (const cbx__launch *l = a->first; l; l = l->next) {
+        const cbx_sandbox_facts *f = &l->record.sandbox;
+        if (!strcmp(l->record.phase, "spawn")) continue; /* it did not come so far */
+        if (n++ == 0) all = *f;
+#define AND_PART(member, word, lack, remedy) all.member = all.member && f->member;
+        CBX_SANDBOX_PARTS(AND_PART)
+#undef AND_PART
+    }
+    if (!o) return NULL;
+    cbx_json_set_string(o, "mode", cbx_sandbox_mode_word(s->sandbox.mode));
+    put(o, "enforced", words_json(&all, true));
+    put(o, "missing", words_json(&all, false));
+    cbx_json_set_int(o, "landlock", all.landlock);
+    cbx_json_set_int(o, "granted_read", (int64_t)s->sandbox.nreadable);
+    cbx_json_set_int(o, "granted_write", (int64_t)s->sandbox.nwritable);
+    return o;
+}
+
 static cbx_json *health_json(const cbx__attempt *a)
 {
     uint64_t steal = 0, voluntary = 0, involuntary = 0, throttles = 0;
@@ -290,6 +325,7 @@ cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const
     put(o, "variant", variant_json(a));
     put(o, "schedule", schedule_json(s, p, a));
     put(o, "layout", layout_json(a));
+    put_or_null(o, "sandbox", runs_here(s, a) || !a->first ? NULL : sandbox_json(s, a));
     put(o, "health", health_json(a));
     put(o, "oracle", oracle_json(p));
     cbx_json_set_bool(o, "resumed", p->resumed);

@@ -12,6 +12,7 @@
 #include "calibrax/base/tools.h"
 #include "calibrax/base/version.h"
 #include "calibrax/core/machine.h"
+#include "calibrax/perf/grants.h"
 #include "calibrax/perf/workload.h"
 
 void cbx__session_init(cbx__session *s, const cbx_measure_opts *opts)
@@ -88,6 +89,32 @@ void cbx__session_learn(cbx_ctx *ctx, cbx__session *s)
     }
     s->have_probe = !cbx_probe_get(ctx, s->machine_id, false, &s->probe, NULL);
     hash_worker(ctx, s);
+}
+
+cbx_status cbx__session_confine(cbx_ctx *ctx, cbx__session *s, cbx_err *err)
+{
+    static const cbx_sandbox plain = CBX_SANDBOX_INIT;
+    const cbx_measure_opts *o = s->opts;
+    const cbx_sandbox *given = o->sandbox ? o->sandbox : &plain;
+    cbx_sandbox_facts facts;
+    size_t n = 0;
+
+    if (given->struct_size != sizeof *given) return cbx_fail(err, CBX_EINVAL, "cbx_sandbox of another version");
+    if (given->nhidden + 2 > CBX_LEN(s->hidden))
+        return cbx_fail(err, CBX_EINVAL, "%zu hidden paths are too many: at most %zu", given->nhidden,
+                        CBX_LEN(s->hidden) - 2);
+    for (size_t i = 0; i < given->nhidden; i++) s->hidden[n++] = given->hidden[i];
+    if (o->out_path) s->hidden[n++] = o->out_path;
+    if (o->store_root) s->hidden[n++] = o->store_root;
+    if (given->mode != CBX_SANDBOX_OFF) cbx__scratch_sweep();
+    s->sandbox = *given;
+    s->sandbox.hidden = s->hidden;
+    s->sandbox.nhidden = n;
+    if (given->mode == CBX_SANDBOX_REQUIRE) return cbx_sandbox_check(ctx, err);
+    if (given->mode == CBX_SANDBOX_OFF || cbx_sandbox_probe(ctx, &facts, NULL)) /* launches will say what is wrong */
+        facts.files = false;
+    s->hide_answers = !facts.files;
+    return CBX_OK;
 }
 
 static void keep_faster(double *mine, double other)

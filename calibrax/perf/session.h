@@ -26,6 +26,9 @@ typedef struct cbx__session {
     char machine_id[CBX_HASH_SIZE];
     cbx_json *machine;               /* facts fit to be published; owned */
     char worker_hash[CBX_HASH_SIZE]; /* of the native worker and its plug-ins; "" unknown */
+    cbx_sandbox sandbox;             /* the caller's, and the rows and the store hidden as well */
+    const char *hidden[32];
+    bool hide_answers; /* nothing else here keeps workers from reading the oracle's files */
 
     pthread_mutex_t lock; /* guards everything below, and JSON values shared between slots */
     cbx_probe probe;
@@ -59,6 +62,8 @@ void cbx__session_init(cbx__session *s, const cbx_measure_opts *opts);
 void cbx__session_clear(cbx__session *s);
 /** Reads the machine, its probe and the worker's content; what cannot be had is left out. */
 void cbx__session_learn(cbx_ctx *ctx, cbx__session *s);
+/** The policy of all launches.  @return CBX_EUNAVAILABLE: it is required, and cannot be had; CBX_EINVAL */
+cbx_status cbx__session_confine(cbx_ctx *ctx, cbx__session *s, cbx_err *err);
 bool cbx__session_stopped(const cbx__session *s);
 /** Calls the progress function under the lock; fmt may be NULL.  `launches` are added to those done. */
 void cbx__session_tell(cbx__session *s, cbx_measure_event event, size_t launches, const char *fmt, ...)

@@ -17,11 +17,16 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/profiling/procfs.h"
 
-#define UNKNOWN_END   "the worker ended in phase '%s' and nobody can tell how: let SIGCHLD have its default action"
-#define TICK_NS       20000000u
-#define TICK_MOST_NS  400000000u
-#define GROUP_TICK_NS 100000000u
-#define END_GRACE_NS  2000000000u /* a worker that closed its channel is about to end */
+#define OTHER_LAUNCHER                                                                                                 \
+    "nperf-launch ended with status %d before it started anything: it is of another version than this program; build " \
+    "or "                                                                                                              \
+    "install both anew, or unset NPERF_LAUNCH"
+#define LAUNCHER_SETUP 125 /* its status when it does not understand what it is asked for, and says nothing */
+#define UNKNOWN_END    "the worker ended in phase '%s' and nobody can tell how: let SIGCHLD have its default action"
+#define TICK_NS        20000000u
+#define TICK_MOST_NS   400000000u
+#define GROUP_TICK_NS  100000000u
+#define END_GRACE_NS   2000000000u /* a worker that closed its channel is about to end */
 
 void cbx__talk_fail(cbx__talk *t, cbx_failure failure, const char *fmt, ...)
 {
@@ -88,6 +93,8 @@ static void fail_by_end(cbx__talk *t)
     } else if (WIFSIGNALED(status)) {
         cbx__talk_fail(t, CBX_FAILURE_CRASHED, "the worker was killed by signal %d (%s) in phase '%s'",
                        WTERMSIG(status), strsignal(WTERMSIG(status)), t->phase);
+    } else if (!t->launched && WEXITSTATUS(status) == LAUNCHER_SETUP) {
+        cbx__talk_fail(t, CBX_FAILURE_WORKER_MISSING, OTHER_LAUNCHER, LAUNCHER_SETUP);
     } else {
         cbx__talk_fail(t, CBX_FAILURE_EXITED, "the worker exited with status %d in phase '%s' and gave no answer",
                        WEXITSTATUS(status), t->phase);
@@ -227,7 +234,7 @@ static void fail_by_message(cbx__talk *t, const cbx_json *m)
     const char *word = cbx_json_get_string(m, "cause", ""), *said = cbx_json_get_string(m, "message", "");
     const char *phase = cbx_json_get_string(m, "phase", "");
     cbx_failure f = CBX_FAILURE_NONE;
-    bool first = strcmp(t->phase, "import") == 0 || strcmp(t->phase, "command") == 0;
+    bool first = !t->launched || strcmp(t->phase, "import") == 0;
     bool launcher = first && strcmp(phase, "spawn") == 0;
     if (!cbx_failure_parse(word, &f) || !may_claim(f, launcher ? SPAWN : phase_bit(t->phase))) {
         cbx__talk_fail(
@@ -236,7 +243,7 @@ static void fail_by_message(cbx__talk *t, const cbx_json *m)
             t->phase, said);
         return;
     }
-    if (launcher && strcmp(t->phase, "import") == 0) t->phase = "spawn";
+    if (launcher) t->phase = "spawn";
     if (launcher && t->opts.python && f == CBX_FAILURE_WORKER_MISSING) f = CBX_FAILURE_INTERPRETER_MISSING;
     if (launcher)
         cbx__talk_fail(t, f, "%.500s", *said ? said : "the launcher gave no reason");
@@ -361,6 +368,17 @@ bool cbx__talk_ask(cbx__talk *t, const cbx_json *message, const int *fds, size_t
     ok = cbx__talk_ask_text(t, line.data, line.len, fds, nfds, op, answer);
     cbx_text_clear(&line);
     return ok;
+}
+
+bool cbx__talk_launched(cbx__talk *t, cbx_sandbox_facts *out)
+{
+    cbx_json *m = NULL;
+
+    if (!cbx__talk_ask(t, NULL, NULL, 0, "launched", &m)) return false;
+    cbx__sandbox_facts_read(cbx_json_get(m, "sandbox"), out);
+    cbx_json_unref(m);
+    t->launched = true;
+    return true;
 }
 
 bool cbx__talk_end(cbx__talk *t)

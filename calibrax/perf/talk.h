@@ -33,6 +33,7 @@ typedef struct cbx__talk {
     uint64_t oom_kills;  /* of the kernel, before the worker started */
     cbx__waits_watch watch;
     cbx__waits waits; /* of the last exchange */
+    bool launched;    /* the launcher has done its part: what comes now is the worker's */
     cbx__wire wire;
 } cbx__talk;
 
@@ -49,6 +50,9 @@ bool cbx__talk_ask(cbx__talk *t, const cbx_json *message, const int *fds, size_t
 /* As above for a message that is written already, newline included: nothing is allocated between the clock readings. */
 bool cbx__talk_ask_text(cbx__talk *t, const char *text, size_t len, const int *fds, size_t nfds, const char *op,
                         cbx_json **answer);
+/* The launcher's own line, before anything of the worker runs: what it has in force.  Asked for once, before anything else.
+ * @return false: the launcher could not, or is of another version; `failure` and `message` say which */
+bool cbx__talk_launched(cbx__talk *t, cbx_sandbox_facts *out);
 /* Waits for the one line of a launcher that measures, valid until the talk is closed; NULL on any failure. */
 const char *cbx__talk_wait_report(cbx__talk *t);
 /* Waits for the worker's end after `bye`; false (failure EXITED or CRASHED) if it did not exit with 0. */

@@ -157,6 +157,7 @@ done:
 void cbx_workload_free(cbx_workload *w)
 {
     if (!w) return;
+    cbx__oracle_give_back(w);
     size_t inputs = w->nsets * w->c->ninputs, outputs = w->nsets * w->c->noutputs;
     for (size_t i = 0; w->input_fds && i < inputs; i++) {
         if (w->input_fds[i] >= 0) close(w->input_fds[i]);

@@ -7,6 +7,8 @@
 #include "calibrax/base/hash.h"
 #include "calibrax/perf/launch.h"
 
+#define CBX__ORACLE_PATH 4096
+
 struct cbx_workload {
     cbx_allocator al;
     const cbx_case_ops *c;
@@ -17,6 +19,9 @@ struct cbx_workload {
     cbx_array **answers, **bounds; /* [set * noutputs + output] */
     char hash[CBX_HASH_SIZE];
     bool oracle_cached;
+    char oracle_dir[CBX__ORACLE_PATH];   /* "": no cache */
+    char oracle_entry[CBX__ORACLE_PATH]; /* to be given back when the workload is freed; "": none */
+    cbx_ctx *ctx;                        /* for that */
 };
 
 /*
@@ -59,5 +64,7 @@ cbx_status cbx__worker_hash(cbx_ctx *ctx, const char *worker, cbx_arena *arena, 
 
 /* Answers and bounds of set 0 by the case's oracle in a process of its own, or from the cache below dir (NULL: the user's). */
 cbx_status cbx__oracle_get(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opts *opts, cbx_err *err);
+/* Writes the answer into the cache that opts->hide_answers kept out of it. */
+void cbx__oracle_give_back(cbx_workload *w);
 
 #endif

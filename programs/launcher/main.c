@@ -6,10 +6,13 @@
  * (a 1 MB program started by a parent of 300 MB reports 321 MB otherwise).
  *
  *   nperf-launch [options] -- PROGRAM [ARGUMENT...]
+ *     --abi N          the number of this interface that the caller speaks (LAUNCH_ABI): another one is refused
  *     --cores LIST     pin to these CPUs ("0,2,5")
- *     --fd N           keep descriptor N besides 0, 1, 2; a failure before exec is reported there as a protocol error line
+ *     --fd N           keep descriptor N besides 0, 1, 2; a failure before exec is reported there as a protocol error line, and else
+ *                      {"op":"launched","abi":N,"sandbox":{...}}, the first line that comes from there and the only one no worker can write
  *     --keep N         keep N descriptors from 4 on: locks that are held as long as anything lives that was started here
- *     --sandbox 1      forbid network, ptrace, signals to others and the like (sandbox.c), where the kernel and this build can
+ *     --sandbox 1      forbid network, signals to others and the like (sandbox.h), where the kernel and this build can; 2: or end
+ *     --read PATH      under a sandbox: what may be read and executed; --write: written, too; --device; --list: only the names.  Any number
  *     --measure N      run the program as a child, wait, write one line to descriptor N:
  *                      wall_ns user_us system_us maxrss_kib exit_code term_signal   (exit_code -1 when killed)
  *     --env-pad BYTES  bytes added to the environment
@@ -36,6 +39,7 @@
 
 #include "programs/launcher/sandbox.h"
 
+#define LAUNCH_ABI   2 /* as in calibrax/perf/child.c */
 #define EXIT_SETUP   125
 #define EXIT_EXEC    126
 #define EXIT_MISSING 127
@@ -43,12 +47,28 @@
 
 typedef struct options {
     const char *cores;
-    long fd, measure, parent, keep, sandbox;
+    long fd, measure, parent, keep, sandbox, abi;
     unsigned long long env_pad, stack_pad;
+    sandbox_grant *grants; /* room for one an argument */
+    size_t ngrants;
     char **program;
 } options;
 
+enum { SANDBOX_REQUIRED = 2 };
+
 extern char **environ;
+
+/* An error of the protocol, on the kept descriptor. */
+static void tell(const options *o, const char *cause, const char *message)
+{
+    char line[1200];
+    int channel = (int)(o->fd >= 0 ? o->fd : o->measure), len;
+
+    if (channel < 0) return;
+    len = snprintf(line, sizeof line, "{\"op\":\"error\",\"phase\":\"spawn\",\"cause\":\"%s\",\"message\":\"%s\"}\n",
+                   cause, message);
+    if (len > 0 && (size_t)len < sizeof line && write(channel, line, (size_t)len) < 0) return;
+}
 
 /* One protocol line on the kept descriptor, so that the parent knows the cause from structure; the sentence on stderr as well.
  * Both become data of a row, so a program is named without the folder it lies in. */
@@ -62,23 +82,32 @@ static int give_up(const options *o, const char *cause, int status, const char *
     }
     clean[n] = '\0';
     fprintf(stderr, "nperf-launch: %s '%s': %s\n", what, clean, strerror(errno));
-    int channel = (int)(o->fd >= 0 ? o->fd : o->measure);
-    if (channel >= 0) {
-        int len = snprintf(line, sizeof line,
-                           "{\"op\":\"error\",\"phase\":\"spawn\",\"cause\":\"%s\",\"message\":\"%s '%s': %s\"}\n",
-                           cause, what, clean, strerror(errno));
-        if (len > 0 && (size_t)len < sizeof line && write(channel, line, (size_t)len) < 0) return status;
-    }
+    snprintf(line, sizeof line, "%s '%s': %s", what, clean, strerror(errno));
+    tell(o, cause, line);
     return status;
 }
 
-static int usage(const char *what)
+/* What it was called with is not understood: by hand, or by a library of another version. */
+static int usage(const options *o, const char *what)
 {
     fprintf(stderr,
-            "nperf-launch: %s\nusage: nperf-launch [--cores LIST] [--fd N] [--measure N]"
-            " [--keep N] [--env-pad BYTES] [--stack-pad BYTES] [--parent PID] -- PROGRAM [ARGUMENT...]\n",
-            what);
+            "nperf-launch: %s\nusage: nperf-launch [--abi %d] [--cores LIST] [--fd N] [--measure N] [--keep N]"
+            " [--sandbox 1|2] [--read PATH] [--write PATH] [--device PATH] [--list PATH]"
+            " [--env-pad BYTES] [--stack-pad BYTES] [--parent PID] -- PROGRAM [ARGUMENT...]\n",
+            what, LAUNCH_ABI);
+    tell(o, "worker_missing", what);
     return EXIT_SETUP;
+}
+
+static int other_version(const options *o)
+{
+    char what[200];
+    snprintf(what, sizeof what,
+             "nperf-launch speaks interface %d and was asked for %ld: it and the program that starts it are of "
+             "different versions;"
+             " build or install both anew, or unset NPERF_LAUNCH",
+             LAUNCH_ABI, o->abi);
+    return usage(o, what);
 }
 
 static bool parse_number(const char *s, unsigned long long *out)
@@ -89,39 +118,65 @@ static bool parse_number(const char *s, unsigned long long *out)
     return s[0] >= '0' && s[0] <= '9' && *end == '\0' && errno == 0;
 }
 
-static int parse_options(int argc, char **argv, options *o)
+/* --read, --write, --device, --list.  @return false: none of them */
+static bool parse_grant(options *o, const char *name, const char *path)
 {
-    struct {
+    static const char *const names[] = {
+        [SANDBOX_READ] = "--read", [SANDBOX_WRITE] = "--write", [SANDBOX_DEVICE] = "--device", [SANDBOX_LIST] = "--list"
+    };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(name, names[i]) != 0) continue;
+        o->grants[o->ngrants++] = (sandbox_grant){ (sandbox_right)i, path };
+        return true;
+    }
+    return false;
+}
+
+static bool parse_one(options *o, const char *name, const char *value)
+{
+    const struct {
         const char *name;
         unsigned long long *number;
-    } numbers[] = { { "--env-pad", &o->env_pad }, { "--stack-pad", &o->stack_pad } };
-    struct {
+    } pads[] = { { "--env-pad", &o->env_pad }, { "--stack-pad", &o->stack_pad } };
+    const struct {
         const char *name;
         long *number;
-    } small[] = { { "--fd", &o->fd },
-                  { "--measure", &o->measure },
-                  { "--parent", &o->parent },
-                  { "--keep", &o->keep },
-                  { "--sandbox", &o->sandbox } };
-    int i = 1;
-    for (; i < argc && strcmp(argv[i], "--") != 0; i += 2) {
-        unsigned long long v = 0;
-        bool known = false, good = i + 1 < argc && parse_number(argv[i + 1], &v);
-        if (strcmp(argv[i], "--cores") == 0 && i + 1 < argc) {
-            o->cores = argv[i + 1];
-            continue;
-        }
-        for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++) {
-            if (strcmp(argv[i], numbers[k].name) == 0) known = true, *numbers[k].number = v;
-        }
-        for (size_t k = 0; k < sizeof small / sizeof small[0]; k++) {
-            if (strcmp(argv[i], small[k].name) == 0)
-                known = true, good = good && v <= 0x7fffffff, *small[k].number = (long)v;
-        }
-        if (!known || !good) return usage("unknown option, or a number that cannot be read");
+    } small[] = { { "--fd", &o->fd },     { "--measure", &o->measure }, { "--parent", &o->parent },
+                  { "--keep", &o->keep }, { "--sandbox", &o->sandbox }, { "--abi", &o->abi } };
+    unsigned long long v = 0;
+
+    if (strcmp(name, "--cores") == 0) {
+        o->cores = value;
+        return true;
     }
-    if (i + 1 >= argc) return usage("no program given");
-    if (o->env_pad > MAX_PAD || o->stack_pad > MAX_PAD) return usage("a pad is at most 64 KiB");
+    if (parse_grant(o, name, value)) return true;
+    if (!parse_number(value, &v)) return false;
+    for (size_t k = 0; k < sizeof pads / sizeof pads[0]; k++) {
+        if (strcmp(name, pads[k].name) != 0) continue;
+        *pads[k].number = v;
+        return true;
+    }
+    for (size_t k = 0; k < sizeof small / sizeof small[0]; k++) {
+        if (strcmp(name, small[k].name) != 0 || v > 0x7fffffff) continue;
+        *small[k].number = (long)v;
+        return true;
+    }
+    return false;
+}
+
+static int parse_options(int argc, char **argv, options *o)
+{
+    bool good = true;
+    int i = 1;
+
+    o->grants = calloc((size_t)argc + 1, sizeof *o->grants);
+    if (!o->grants) return usage(o, "out of memory");
+    for (; i < argc && strcmp(argv[i], "--") != 0; i += 2)
+        good = i + 1 < argc && parse_one(o, argv[i], argv[i + 1]) && good;
+    if (o->abi != LAUNCH_ABI) return other_version(o); /* what is not understood comes of that */
+    if (!good) return usage(o, "unknown option, or a number that cannot be read");
+    if (i + 1 >= argc) return usage(o, "no program given");
+    if (o->env_pad > MAX_PAD || o->stack_pad > MAX_PAD) return usage(o, "a pad is at most 64 KiB");
     o->program = argv + i + 1;
     return 0;
 }
@@ -166,6 +221,34 @@ static int add_pad(const char *name, unsigned long long bytes)
     return setenv(name, value, 1);
 }
 
+static int say_launched(const options *o, const sandbox_facts *f)
+{
+    static const char *const words[] = { "false", "true" };
+    char line[400];
+    int len = snprintf(
+        line, sizeof line,
+        "{\"op\":\"launched\",\"abi\":%d,\"sandbox\":{\"syscalls\":%s,\"files\":%s,\"network\":%s,\"signals\":%s,"
+        "\"tracing\":%s,\"privileges\":%s,\"landlock\":%d}}\n",
+        LAUNCH_ABI, words[f->syscalls], words[f->files], words[f->network], words[f->signals], words[f->tracing],
+        words[f->privileges], f->landlock);
+    return write((int)o->fd, line, (size_t)len) == len ? 0 : EXIT_SETUP;
+}
+
+/* The parent is told what is in force before anything of the worker runs. */
+static int confine(const options *o)
+{
+    sandbox_facts f = { .landlock = 0 };
+    bool whole;
+
+    if (o->sandbox) sandbox_enter(o->grants, o->ngrants, &f);
+    whole = f.syscalls && f.files && f.network && f.signals && f.tracing && f.privileges;
+    if (o->sandbox == SANDBOX_REQUIRED && !whole) {
+        tell(o, "machine", "the sandbox cannot be had whole here, and nothing less was asked for");
+        return EXIT_SETUP;
+    }
+    return o->fd >= 0 ? say_launched(o, &f) : 0;
+}
+
 static int set_up(const options *o)
 {
     const struct rlimit no_core = { 0, 0 };
@@ -180,8 +263,7 @@ static int set_up(const options *o)
         return give_up(o, "machine", EXIT_SETUP, "cannot pad", "the environment");
     }
     close_others(o->fd, o->measure, o->keep);
-    if (o->sandbox) sandbox_enter(); /* whether it did is read from outside, where it cannot be forged */
-    return 0;
+    return confine(o);
 }
 
 static int exec_program(const options *o)
@@ -233,6 +315,7 @@ int main(int argc, char **argv)
 {
     options o = { .fd = -1, .measure = -1 };
     int status = parse_options(argc, argv, &o);
+
     if (status == 0) status = set_up(&o);
     if (status != 0) return status;
     return o.measure >= 0 ? measure(&o) : exec_program(&o);

@@ -1,87 +1,45 @@
 /*
- * A list of calls that fail with EPERM, by libseccomp; everything else is allowed, since frameworks use what they like.
+ * The order matters: rights over the machine are dropped first, then files (Landlock needs system calls that the filter may forbid), then
+ * the filter, which leaves signals to Landlock where that can tell a worker's own processes from others.
  */
 #include "programs/launcher/sandbox.h"
 
-#ifdef HAVE_SECCOMP
-
-#include <errno.h>
-#include <seccomp.h>
+#include <linux/capability.h>
+#include <string.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-/* A build for the search of leaks traces itself at its end. */
-#ifdef __SANITIZE_ADDRESS__
-#define PTRACE SCMP_SYS(kcmp)
-#else
-#define PTRACE SCMP_SYS(ptrace)
-#endif
+#define WORD(cap) ((cap) / 32)
+#define BIT(cap)  (1u << ((cap) % 32))
 
-static const int forbidden[] = {
-    PTRACE,
-    SCMP_SYS(process_vm_readv),
-    SCMP_SYS(process_vm_writev),
-    SCMP_SYS(pidfd_getfd),
-    SCMP_SYS(pidfd_send_signal),
-    SCMP_SYS(rt_sigqueueinfo),
-    SCMP_SYS(rt_tgsigqueueinfo),
+/* What is left to root: reading environments that another user installed, and memory that a device reads. */
+static bool keeps(unsigned cap) { return cap == CAP_DAC_OVERRIDE || cap == CAP_DAC_READ_SEARCH || cap == CAP_IPC_LOCK; }
 
-    SCMP_SYS(mount),
-    SCMP_SYS(umount2),
-    SCMP_SYS(pivot_root),
-    SCMP_SYS(chroot),
-    SCMP_SYS(setns),
-    SCMP_SYS(unshare),
-    SCMP_SYS(bpf),
-    SCMP_SYS(perf_event_open),
-    SCMP_SYS(io_uring_setup),
-    SCMP_SYS(userfaultfd),
-    SCMP_SYS(add_key),
-    SCMP_SYS(keyctl),
-    SCMP_SYS(request_key),
-    SCMP_SYS(init_module),
-    SCMP_SYS(finit_module),
-    SCMP_SYS(delete_module),
-    SCMP_SYS(kexec_load),
-    SCMP_SYS(reboot),
-    SCMP_SYS(settimeofday),
-    SCMP_SYS(clock_settime),
-    SCMP_SYS(clock_adjtime),
-    SCMP_SYS(adjtimex),
-    SCMP_SYS(sethostname),
-    SCMP_SYS(swapon),
-};
-
-/* Sockets of this machine only; a signal to oneself (abort, raise) only: seccomp sees numbers, and this process keeps its own. */
-static int add_rules(scmp_filter_ctx filter)
+/* A root without them may not look into a root that has them: the parent's memory is safe from it on every kernel. */
+static bool drop_privileges(void)
 {
-    scmp_datum_t self = (scmp_datum_t)getpid();
-    int failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX));
-    if (!failed)
-        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(kill), 1, SCMP_A0(SCMP_CMP_NE, self));
-    if (!failed)
-        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_NE, self));
-    if (!failed)
-        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tkill), 1, SCMP_A0(SCMP_CMP_NE, self));
-    for (unsigned i = 0; !failed && i < sizeof forbidden / sizeof forbidden[0]; i++)
-        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), forbidden[i], 0);
-    return failed;
+    struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+    memset(data, 0, sizeof data);
+    if (syscall(SYS_capget, &header, data) != 0) return false;
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    for (unsigned cap = 0; cap < 64; cap++) {
+        if (keeps(cap)) continue;
+        prctl(PR_CAPBSET_DROP, cap, 0, 0, 0); /* who may not has nothing to drop */
+        data[WORD(cap)].effective &= ~BIT(cap);
+        data[WORD(cap)].permitted &= ~BIT(cap);
+    }
+    for (size_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) data[i].inheritable = 0;
+    return syscall(SYS_capset, &header, data) == 0;
 }
 
-bool sandbox_enter(void)
+void sandbox_enter(const sandbox_grant *grants, size_t n, sandbox_facts *facts)
 {
-    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-    /* Without this, older kernels slow a filtered process down (speculative store bypass): it would be another machine. */
-    if (filter) seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
-    bool done = filter && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && add_rules(filter) == 0 &&
-                seccomp_load(filter) == 0;
-    if (filter) seccomp_release(filter);
-    return done;
+    memset(facts, 0, sizeof *facts);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return;
+    facts->privileges = drop_privileges();
+    sandbox_files_enter(grants, n, facts);
+    sandbox_syscalls_enter(facts);
 }
-
-#else
-
-bool sandbox_enter(void) { return false; }
-
-#endif

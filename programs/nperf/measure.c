@@ -13,7 +13,8 @@
 #include "programs/nperf/gate.h"
 
 typedef struct measure_args {
-    const char *case_name, *out, *report, *site, *store, *variants;
+    const char *case_name, *out, *report, *site, *store, *variants, *sandbox;
+    opt_list sandbox_read, sandbox_write;
     opt_list platforms, points, baselines, skip, render_from, gate_baseline, gate_current, plugins, defined;
     size_t repeats, launches, cpu_slots, seed, prune_keep;
     int warmup, threads;
@@ -52,6 +53,12 @@ static const opt_spec measure_options[] = {
       "longest wait for an answer of a worker" },
     { "memory-limit", 0, OPT_SIZE, AT(memory_limit), "SIZE", "80 % of the free memory",
       "resident memory of a worker, such as 8G" },
+    { "sandbox", 0, OPT_STRING, AT(sandbox), "MODE", "auto",
+      "what workers are kept from: auto (all that this machine can), require (all, or exit 2), off (docs/sandbox.md)" },
+    { "sandbox-read", 0, OPT_EACH, AT(sandbox_read), "PATH", NULL,
+      "a file or folder that workers may read, too; may be repeated" },
+    { "sandbox-write", 0, OPT_EACH, AT(sandbox_write), "PATH", NULL,
+      "a folder that workers may write, such as a compiler's cache; it outlives a launch; may be repeated" },
     { "in-process", 0, OPT_FLAG, AT(in_process), NULL, NULL, "call native baselines in this process" },
     { "seed", 's', OPT_COUNT, AT(seed), "N", "0", "of the order and the layout of launches" },
     { "out", 'o', OPT_STRING, AT(out), "FILE", "results/CASE.jsonl", "rows, one JSON line each" },
@@ -182,6 +189,9 @@ static const char *reproduce(const measure_args *a, cbx_arena *arena)
     if (a->cpu_slots) cbx_text_printf(&t, " --cpu-slots %zu", a->cpu_slots);
     if (a->worker_timeout > 0) cbx_text_printf(&t, " --worker-timeout %g", a->worker_timeout);
     if (a->memory_limit) cbx_text_printf(&t, " --memory-limit %" PRIu64, a->memory_limit);
+    if (strcmp(a->sandbox, "auto")) cbx_text_printf(&t, " --sandbox %s", a->sandbox);
+    put_names(&t, "--sandbox-read", &a->sandbox_read);
+    put_names(&t, "--sandbox-write", &a->sandbox_write);
     if (a->in_process) cbx_text_puts(&t, " --in-process");
     if (a->seed) cbx_text_printf(&t, " --seed %zu", a->seed);
     text = cbx_arena_strdup(arena, cbx_text_str(&t));
@@ -274,6 +284,29 @@ static int variants_of(const opt_program *program, const char *word, cbx_measure
     near = cbx_nearest_word(word, words, CBX_LEN(words));
     return opt_fail(program, "--variants: unknown word '%s'%s%s%s; known: default, tuned, all", word,
                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+/* Checked before anything is made: a path that is not there is a slip. */
+static int sandbox_of(const opt_program *program, const measure_args *a, cbx_sandbox *out)
+{
+    const opt_list *const lists[] = { &a->sandbox_read, &a->sandbox_write };
+    const char *const flags[] = { "--sandbox-read", "--sandbox-write" };
+    cbx_err err = CBX_ERR_INIT;
+
+    if (cbx_sandbox_parse(a->sandbox, &out->mode, &err)) return opt_fail(program, "--sandbox: %s", err.message);
+    for (size_t k = 0; k < CBX_LEN(lists); k++) {
+        for (size_t i = 0; i < lists[k]->count; i++) {
+            if (!cbx_path_exists(lists[k]->items[i]))
+                return opt_fail(program, "%s: there is no '%s'", flags[k], lists[k]->items[i]);
+        }
+    }
+    if (out->mode == CBX_SANDBOX_REQUIRE && a->in_process)
+        return opt_fail(program, "--sandbox=require is not for --in-process, which calls baselines in this process");
+    out->readable = a->sandbox_read.items;
+    out->nreadable = a->sandbox_read.count;
+    out->writable = a->sandbox_write.items;
+    out->nwritable = a->sandbox_write.count;
+    return EXIT_PASS;
 }
 
 static void fill_options(const measure_args *a, const cbx_case_ops *c, const outputs *to, progress *p,
@@ -395,6 +428,9 @@ static int measure_commands(const opt_program *program, cbx_ctx *ctx, const meas
 
     if (a->store || a->resume || a->in_process)
         return opt_fail(program, "--store, --resume and --in-process are not for a case of commands");
+    if (strcmp(a->sandbox, "auto") != 0 && strcmp(a->sandbox, "off") != 0)
+        return opt_fail(program, "--sandbox=%s is not for a case of commands, which run with all rights of their user",
+                        a->sandbox);
     if (check_files(program, ctx, to)) return EXIT_ERROR;
     o.points = a->points.items;
     o.npoints = a->points.count;
@@ -428,17 +464,21 @@ static int measure(const opt_program *program, cbx_ctx *ctx, const measure_args 
     cbx_measure_opts opts = CBX_MEASURE_OPTS_INIT;
     const cbx_declared *commands = nperf_commands(a->case_name);
     const cbx_case_ops *c = commands ? NULL : nperf_case(program, a->case_name);
+    cbx_sandbox sandbox = CBX_SANDBOX_INIT;
     cbx_measure_result result;
     cbx_err err = CBX_ERR_INIT;
     progress p;
     cbx_status st;
     int status;
 
+    if (sandbox_of(program, a, &sandbox)) return EXIT_ERROR;
     if (commands) return measure_commands(program, ctx, a, commands, to, command);
     if (!c || variants_of(program, a->variants, &opts.variants) || check_files(program, ctx, to)) return EXIT_ERROR;
     if (set_up(program, ctx, c)) return EXIT_ERROR;
     progress_init(&p);
     fill_options(a, c, to, &p, &opts);
+    opts.sandbox = &sandbox;
+    cbx_sandbox_guard_self();
     cbx_measure_result_init(&result, cbx_ctx_allocator(ctx));
     st = cbx_measure_run(ctx, &opts, &result, &err);
     progress_end(&p);
@@ -497,7 +537,7 @@ static int run_measure(const opt_run *run)
 }
 
 static const measure_args defaults = {
-    .variants = "all", .warmup = -1, .gate_min = NAN, .gate_p95 = NAN, .gate_out = GATE_OUT
+    .variants = "all", .sandbox = "auto", .warmup = -1, .gate_min = NAN, .gate_p95 = NAN, .gate_out = GATE_OUT
 };
 
 const opt_command measure_command = {

@@ -54,6 +54,7 @@ int selftest_measure(const selftest *t, cbx_measure_opts *o, cbx_measure_result 
     o->stop = stop_catch();
     o->progress = progress_show;
     o->user = t->progress;
+    cbx_sandbox_guard_self();
     cbx_measure_result_init(result, cbx_ctx_allocator(t->run->ctx));
     if (cbx_measure_run(t->run->ctx, o, result, &err)) return opt_fail(t->run->program, "%s", err.message);
     return result->interrupted ? EXIT_STOPPED : EXIT_PASS;

@@ -1,0 +1,120 @@
+/*
+ * A list of calls that fail with EPERM, by libseccomp; everything else is allowed, since frameworks use what they like.
+ */
+#include "programs/launcher/sandbox.h"
+
+#ifdef HAVE_SECCOMP
+
+#include <errno.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* A build for the search of leaks traces itself at its end. */
+#ifdef __SANITIZE_ADDRESS__
+#define PTRACE SCMP_SYS(kcmp)
+#else
+#define PTRACE SCMP_SYS(ptrace)
+#endif
+
+static const int forbidden[] = {
+    /* other processes */
+    PTRACE,
+    SCMP_SYS(process_vm_readv),
+    SCMP_SYS(process_vm_writev),
+    SCMP_SYS(process_madvise),
+    SCMP_SYS(pidfd_getfd),
+    SCMP_SYS(kcmp),
+    /* where and how it is scheduled: the launcher has settled that */
+    SCMP_SYS(sched_setaffinity),
+    SCMP_SYS(sched_setscheduler),
+    SCMP_SYS(sched_setparam),
+    SCMP_SYS(sched_setattr),
+    SCMP_SYS(setpriority),
+    SCMP_SYS(ioprio_set),
+    /* the network: sockets are handed out below, and those of this machine lead nowhere */
+    SCMP_SYS(connect),
+    /* the machine */
+    SCMP_SYS(mount),
+    SCMP_SYS(umount2),
+    SCMP_SYS(move_mount),
+    SCMP_SYS(open_tree),
+    SCMP_SYS(fsopen),
+    SCMP_SYS(mount_setattr),
+    SCMP_SYS(pivot_root),
+    SCMP_SYS(chroot),
+    SCMP_SYS(setns),
+    SCMP_SYS(unshare),
+    SCMP_SYS(open_by_handle_at),
+    SCMP_SYS(bpf),
+    SCMP_SYS(perf_event_open),
+    SCMP_SYS(fanotify_init),
+    SCMP_SYS(io_uring_setup),
+    SCMP_SYS(userfaultfd),
+    SCMP_SYS(add_key),
+    SCMP_SYS(keyctl),
+    SCMP_SYS(request_key),
+    SCMP_SYS(init_module),
+    SCMP_SYS(finit_module),
+    SCMP_SYS(delete_module),
+    SCMP_SYS(kexec_load),
+    SCMP_SYS(kexec_file_load),
+    SCMP_SYS(reboot),
+    SCMP_SYS(syslog),
+    SCMP_SYS(settimeofday),
+    SCMP_SYS(clock_settime),
+    SCMP_SYS(clock_adjtime),
+    SCMP_SYS(adjtimex),
+    SCMP_SYS(sethostname),
+    SCMP_SYS(swapon),
+    SCMP_SYS(swapoff),
+};
+
+/* Where Landlock knows no signals: to oneself (abort, raise) only.  Filters see numbers, and this process keeps its own. */
+static int forbid_signals(scmp_filter_ctx filter)
+{
+    static const int to_one[] = { SCMP_SYS(kill), SCMP_SYS(tgkill), SCMP_SYS(tkill) };
+    static const int queued[] = { SCMP_SYS(pidfd_send_signal), SCMP_SYS(rt_sigqueueinfo), SCMP_SYS(rt_tgsigqueueinfo) };
+    scmp_datum_t self = (scmp_datum_t)getpid();
+    int failed = 0;
+
+    for (size_t i = 0; !failed && i < sizeof to_one / sizeof to_one[0]; i++)
+        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), to_one[i], 1, SCMP_A0(SCMP_CMP_NE, self));
+    for (size_t i = 0; !failed && i < sizeof queued / sizeof queued[0]; i++)
+        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), queued[i], 0);
+    return failed;
+}
+
+/* clone3 hides its flags in memory, where no filter looks: whoever gets ENOSYS uses clone. */
+static int add_rules(scmp_filter_ctx filter, bool signals)
+{
+    int failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(socket), 1, SCMP_A0(SCMP_CMP_NE, AF_UNIX));
+
+    if (!failed) failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
+    if (!failed)
+        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
+                                  SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_NEWUSER, CLONE_NEWUSER));
+    if (!failed)
+        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_NE, 0));
+    if (!failed && signals) failed = forbid_signals(filter);
+    for (size_t i = 0; !failed && i < sizeof forbidden / sizeof forbidden[0]; i++)
+        failed = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), forbidden[i], 0);
+    return failed;
+}
+
+void sandbox_syscalls_enter(sandbox_facts *facts)
+{
+    scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+    /* Without this, older kernels slow a filtered process down (speculative store bypass): it would be another machine. */
+    if (filter) seccomp_attr_set(filter, SCMP_FLTATR_CTL_SSB, 1);
+    if (filter && add_rules(filter, !facts->signals) == 0 && seccomp_load(filter) == 0)
+        facts->syscalls = facts->network = facts->signals = facts->tracing = true;
+    if (filter) seccomp_release(filter);
+}
+
+#else
+
+void sandbox_syscalls_enter(sandbox_facts *facts) { (void)facts; }
+
+#endif
