@@ -384,12 +384,21 @@ static bool timed_epoch(cbx__run *x, size_t i)
     return true;
 }
 
-/* No thread can have wanted more than all the time there was, though a wait that began before is counted when it ends. */
-static void look_at_threads(cbx__run *x, double before, double wall)
+/* [ns] That the worker's first thread ran or waited for a CPU; all the time there was where nobody knows: one that lets others work
+ * sleeps meanwhile. */
+static double first_wants(const cbx__run *x, double otherwise)
 {
-    double others;
+    cbx__proc_sched s;
+    if (!cbx__proc_sched_read(x->t->watch.worker, &s)) return otherwise;
+    return (double)s.run_ns + (double)s.wait_ns;
+}
+
+/* No thread can have wanted more than all the time there was, though a wait that began before is counted when it ends. */
+static void look_at_threads(cbx__run *x, double first_before, double others_before, double wall)
+{
+    double others, first = first_wants(x, first_before + wall) - first_before;
     size_t n = cbx__proc_others_want(x->t->child.pid, &others);
-    x->wanted_ns = wall + fmin(others - before, (double)n * wall);
+    x->wanted_ns = fmin(first, wall) + fmin(others - others_before, (double)n * wall);
     x->wanted_wall_ns = wall;
 }
 
@@ -397,8 +406,8 @@ static bool timed_epochs(cbx__run *x)
 {
     bool single = x->r->iterations == 1; /* then the epoch is itself the one call */
     uint64_t start = cbx_clock_ns();
-    double before;
-    cbx__proc_others_want(x->t->child.pid, &before);
+    double first = first_wants(x, 0), others;
+    cbx__proc_others_want(x->t->child.pid, &others);
     x->r->epochs = 0;
     x->cpu_ns = x->cpu_wall_ns = 0;
     x->one_call_ns = x->late_ns = x->again_ns = INFINITY;
@@ -413,7 +422,7 @@ static bool timed_epochs(cbx__run *x)
         if (probe && single && !note_one_call(x, x->raw_ns[i] - x->r->wait_ns[i], cpu)) return false;
     }
     look_at_peak(x);
-    look_at_threads(x, before, (double)(cbx_clock_ns() - start));
+    look_at_threads(x, first, others, (double)(cbx_clock_ns() - start));
     return true;
 }
 

@@ -23,6 +23,7 @@
 #define OUTPUTS_MOST_NS 2e6
 #define OUTPUTS_BYTE_NS 4.0 /* writing them into a file, twice over where a language copies first: 250 MB/s */
 #define CPU_SHARE       1.1
+#define WANTED_SHARE    1.5   /* threads that hand work to one another are ready at the same time, for moments */
 #define CPU_EPOCH_NS    0.2e6 /* of a worker between its clock and the channel */
 #define DOUBT_MOST      0.05  /* share of an epoch that may be unexplained waiting */
 #define CONTENDED_SHARE 0.05
@@ -204,6 +205,13 @@ static double claimed_ns(const cbx__run *x)
     return sum;
 }
 
+static double waited_share(const cbx__run *x)
+{
+    double waited = 0, wall = 0;
+    for (size_t i = 0; i < x->r->epochs; i++) waited += x->r->wait_ns[i], wall += x->raw_ns[i];
+    return wall > 0 ? waited / wall : 0;
+}
+
 /* On a busy machine threads too many get no more CPU time than one would, but they wait for it. */
 static void judge_cores(cbx__run *x)
 {
@@ -215,8 +223,9 @@ static void judge_cores(cbx__run *x)
         cbx__talk_fail(x->t, CBX_FAILURE_PINNING,
                        "the worker used %.3f s of CPU time in %.3f s of epochs, and was told to use %d threads",
                        x->cpu_ns * 1e-9, x->cpu_wall_ns * 1e-9, x->o.threads);
-    } else if (cpu && x->wanted_ns > CPU_SHARE * x->o.threads * x->wanted_wall_ns + CPU_SLACK_NS) {
-        cbx__talk_fail(x->t, CBX_FAILURE_PINNING,
+    } else if (cpu && x->wanted_ns > WANTED_SHARE * x->o.threads * x->wanted_wall_ns + CPU_SLACK_NS) {
+        /* threads that hand work to one another wait at the same time where others have the CPU */
+        cbx__talk_fail(x->t, waited_share(x) > CONTENDED_SHARE ? CBX_FAILURE_CONTENDED : CBX_FAILURE_PINNING,
                        "the worker's threads ran or wanted to for %.3f s in %.3f s, and it was told to use %d",
                        x->wanted_ns * 1e-9, x->wanted_wall_ns * 1e-9, x->o.threads);
     }
@@ -243,13 +252,6 @@ void cbx__run_judge_fidelity(cbx__run *x)
         cbx__talk_fail(x->t, CBX_FAILURE_FIDELITY,
                        "%llu elements are outside their bound, the worst by a factor of %.3g",
                        (unsigned long long)f->mismatched, f->rel_to_tol);
-}
-
-static double waited_share(const cbx__run *x)
-{
-    double waited = 0, wall = 0;
-    for (size_t i = 0; i < x->r->epochs; i++) waited += x->r->wait_ns[i], wall += x->raw_ns[i];
-    return wall > 0 ? waited / wall : 0;
 }
 
 void cbx__run_judge_times(cbx__run *x)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "calibrax/array/io/npy.h"
+#include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/process.h"
 #include "calibrax/base/tools.h"
@@ -93,6 +94,7 @@ static cbx_status read_entry(cbx_ctx *ctx, cbx_workload *w, const char *stem, cb
         if (!st) st = cbx_npy_read(ctx, path, slot(w, i), err);
         if (!st) st = check_form(w, i, *slot(w, i), err);
     }
+    if (!st) w->oracle_s = cbx_json_get_double(hashes, "seconds", 0);
     cbx_json_unref(hashes);
     if (st) drop_set0(w);
     return st;
@@ -112,6 +114,7 @@ static void write_entry(cbx_ctx *ctx, cbx_workload *w, const char *stem, cbx_are
         ok = path && cbx_npy_write(ctx, path, *slot(w, i), NULL) == CBX_OK &&
              cbx_hash_file(ctx, path, hash, NULL) == CBX_OK && cbx_json_set_string(hashes, key, hash);
     }
+    if (ok) cbx_json_set_double(hashes, "seconds", w->oracle_s);
     cbx_text_init(&text, cbx_ctx_allocator(ctx));
     cbx_json_write(hashes, CBX_JSON_COMPACT, &text);
     if (ok && cbx_text_check(&text, NULL) == CBX_OK) cbx_file_write_atomic(ctx, list, text.data, text.len, NULL);
@@ -259,7 +262,11 @@ cbx_status cbx__oracle_get(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opt
     if (!st) st = read_entry(ctx, w, stem, &arena, err);
     w->oracle_cached = st == CBX_OK;
     if (st == CBX_ENOMEM) goto done;
-    if (st) st = compute(ctx, w, opts, worker, &arena, err);
+    if (st) {
+        uint64_t start = cbx_clock_ns();
+        st = compute(ctx, w, opts, worker, &arena, err);
+        w->oracle_s = 1e-9 * (double)(cbx_clock_ns() - start);
+    }
     if (!st && stem) keep_entry(ctx, w, opts, stem, &arena);
 done:
     cbx_arena_clear(&arena);

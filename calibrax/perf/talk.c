@@ -334,7 +334,7 @@ bool cbx__talk_ask_text(cbx__talk *t, const char *text, size_t len, const int *f
     if (t->failure != CBX_FAILURE_NONE) return false;
     cbx__waits_ask(&t->watch);
     t->sent_ns = cbx_clock_ns();
-    if (nothing_unasked(t)) {
+    if (len == 0 || nothing_unasked(t)) { /* who only waits may find it there */
         cbx_status st = len ? cbx__wire_send_text(&t->wire, text, len, fds, nfds, &why) : CBX_OK;
         /* A worker that has ended may have said why: what it sent is still to be read. */
         if (st && st != CBX_ECHILD) cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "%s", why.message);

@@ -13,8 +13,11 @@
 
 #include "calibrax/array/io/npy.h"
 #include "calibrax/base/process.h"
+#include "calibrax/base/rng.h"
 
-#define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+#define FRESH_STREAM 0x66726573u /* of the seed of inputs that are held back */
+#define FRESH_MOST_S 20.0        /* that the oracle may take for them once more */
+#define SEALS        (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 static void free_arrays(cbx_array **a, size_t n)
 {
@@ -54,6 +57,7 @@ static void hash_inputs(cbx_workload *w, cbx_array *const *in)
     size_t len = 0;
     for (size_t i = 0; i < w->c->ninputs; i++) {
         char one[CBX_HASH_SIZE], desc[64];
+        w->inputs[i] = *cbx_array_get_desc(in[i]);
         cbx_hash_bytes(cbx_array_data(in[i]), cbx_array_bytes(in[i]), one);
         cbx_array_desc_text(cbx_array_get_desc(in[i]), desc, sizeof desc);
         int n = snprintf(all + len, sizeof all - len, "%s %s\n", desc, one);
@@ -120,6 +124,65 @@ static cbx_status allocate(cbx_workload *w, const cbx_workload_opts *opts, cbx_e
     return CBX_OK;
 }
 
+/* --- inputs that nothing was learnt of --- */
+
+static bool same_forms(const cbx_workload *a, const cbx_workload *b)
+{
+    for (size_t i = 0; i < a->c->ninputs; i++) {
+        if (!cbx_array_desc_equal(&a->inputs[i], &b->inputs[i])) return false;
+    }
+    for (size_t i = 0; i < a->c->noutputs; i++) {
+        if (!cbx_array_desc_equal(&a->outputs[i], &b->outputs[i])) return false;
+    }
+    return true;
+}
+
+/* The point with another seed; nothing if the case has none. */
+static cbx_status other_seed(cbx_ctx *ctx, const cbx_workload *w, cbx_params **out, cbx_err *err)
+{
+    const cbx_param_def *def = NULL;
+    const char *text = cbx_params_json(w->point);
+    cbx_json *o = NULL;
+    cbx_text t;
+    cbx_status st;
+
+    for (size_t i = 0; i < w->c->nparams; i++) {
+        if (!strcmp(w->c->params[i].name, "seed") && w->c->params[i].kind == CBX_PARAM_INT) def = &w->c->params[i];
+    }
+    if (!def || def->max - def->min < 2) return CBX_OK;
+    uint64_t seed = (uint64_t)cbx_params_int(w->point, "seed"), span = (uint64_t)(def->max - def->min);
+    cbx_rng rng = cbx_rng_make(seed, FRESH_STREAM);
+    uint64_t other = cbx_rng_below(&rng, span);
+    if (other == seed - (uint64_t)def->min) other = span;
+    st = cbx_json_parse(text, strlen(text), "point", &o, err);
+    if (st) return st;
+    cbx_text_init(&t, cbx_ctx_allocator(ctx));
+    cbx_json_set_int(o, "seed", def->min + (int64_t)other);
+    cbx_json_write(o, CBX_JSON_COMPACT, &t);
+    st = cbx_text_check(&t, err);
+    if (!st) st = cbx_case_point(ctx, w->c, cbx_text_str(&t), "seed", out, err);
+    cbx_text_clear(&t);
+    cbx_json_unref(o);
+    return st;
+}
+
+/* Another workload, with another seed; where its oracle would take too long, or its arrays have other forms, there is none. */
+static cbx_status make_fresh(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opts *opts, cbx_err *err)
+{
+    cbx_workload_opts o = *opts;
+    cbx_status st;
+
+    if (w->nsets < 2 || w->oracle_s > FRESH_MOST_S) return CBX_OK;
+    st = other_seed(ctx, w, &w->fresh_point, err);
+    if (st || !w->fresh_point) return st;
+    o.rotations = 0;
+    st = cbx_workload_create(ctx, w->c, w->fresh_point, &o, &w->fresh, err);
+    if (st || same_forms(w, w->fresh)) return st;
+    cbx_workload_free(w->fresh);
+    w->fresh = NULL;
+    return CBX_OK;
+}
+
 cbx_status cbx_workload_create(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *point,
                                const cbx_workload_opts *opts, cbx_workload **out, cbx_err *err)
 {
@@ -146,6 +209,7 @@ cbx_status cbx_workload_create(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_pa
     st = cbx__oracle_get(ctx, w, opts, err);
     if (st) goto done;
     st = rotate_answers(ctx, w, err);
+    if (!st) st = make_fresh(ctx, w, opts, err);
     if (st) goto done;
     *out = w;
     w = NULL;
@@ -157,6 +221,8 @@ done:
 void cbx_workload_free(cbx_workload *w)
 {
     if (!w) return;
+    cbx_workload_free(w->fresh);
+    cbx_params_free(w->fresh_point);
     cbx__oracle_give_back(w);
     size_t inputs = w->nsets * w->c->ninputs, outputs = w->nsets * w->c->noutputs;
     for (size_t i = 0; w->input_fds && i < inputs; i++) {
@@ -254,15 +320,16 @@ static cbx_status held_inputs(cbx_ctx *ctx, const cbx_workload *w, uint64_t r, c
 
 cbx_status cbx__held_make(cbx_ctx *ctx, const cbx_workload *w, uint64_t r, size_t set, cbx__held *out, cbx_err *err)
 {
+    const cbx_workload *from = w->fresh ? w->fresh : w;
     cbx__held h = { .set = set, .message = cbx_json_new_object() };
     cbx_status st = CBX_OK;
     if (!h.message || !cbx_json_set_string(h.message, "op", "inputs") ||
         !cbx_json_set_int(h.message, "set", (int64_t)set) || !put_arrays(w, set, 1, h.message))
         st = cbx_fail(err, CBX_ENOMEM, "no memory for a protocol message");
-    if (!st) st = held_inputs(ctx, w, r, &h, err);
+    if (!st) st = held_inputs(ctx, from, r, &h, err);
     for (size_t o = 0; !st && o < w->c->noutputs; o++) {
-        st = w->c->rotate_output(ctx, w->point, r, o, w->answers[o], &h.answers[o], err);
-        if (!st) st = w->c->rotate_output(ctx, w->point, r, o, w->bounds[o], &h.bounds[o], err);
+        st = w->c->rotate_output(ctx, from->point, r, o, from->answers[o], &h.answers[o], err);
+        if (!st) st = w->c->rotate_output(ctx, from->point, r, o, from->bounds[o], &h.bounds[o], err);
     }
     if (st)
         cbx__held_clear(&h);

@@ -15,10 +15,15 @@ struct cbx_workload {
     const cbx_params *point;
     size_t nsets;   /* 1 + rotations; set 0 is the point's own inputs */
     int *input_fds; /* [set * ninputs + input]: sealed memory files that hold NPY */
-    cbx_array_desc outputs[CBX_CASE_MAX_ARRAYS];
+    cbx_array_desc inputs[CBX_CASE_MAX_ARRAYS], outputs[CBX_CASE_MAX_ARRAYS];
     cbx_array **answers, **bounds; /* [set * noutputs + output] */
     char hash[CBX_HASH_SIZE];
     bool oracle_cached;
+    double oracle_s; /* that finding the answer took, when it was found */
+    /* Other inputs of the same forms, with their answer, that workers get rotated, and only when they are to be put to the test: what a
+     * worker learnt of the first ones, however it is turned, helps it with none of these.  NULL: rotations of the first ones must do. */
+    cbx_workload *fresh;
+    cbx_params *fresh_point;
     char oracle_dir[CBX__ORACLE_PATH];   /* "": no cache */
     char oracle_entry[CBX__ORACLE_PATH]; /* to be given back when the workload is freed; "": none */
     cbx_ctx *ctx;                        /* for that */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+cbx_sandbox launch_sandbox = CBX_SANDBOX_INIT;
+
 int launch_setup(void **state)
 {
     static fixture f;
@@ -18,6 +20,10 @@ int launch_setup(void **state)
     strcpy(strrchr(worker, '/'), "/toy-worker");
     setenv("NPERF_WORKER", worker, 1);
     cbx_test_folder(f.cache);
+    cbx_test_folder(f.notes);
+    f.writable[0] = f.notes;
+    launch_sandbox.writable = f.writable;
+    launch_sandbox.nwritable = 1;
     CHECK_OK(cbx_ctx_create(NULL, &f.ctx, &err), &err, "a context");
     f.w = make_workload(&f, &toy_case, "{\"n\":1000}", 1, &f.point);
     *state = &f;
@@ -32,6 +38,7 @@ int launch_teardown(void **state)
     cbx_params_free(f->point);
     cbx_ctx_free(f->ctx);
     cbx_test_folder_remove(f->cache);
+    cbx_test_folder_remove(f->notes);
     return 0;
 }
 
@@ -58,6 +65,7 @@ cbx_launch_opts quick_opts(void)
                               .iterations = 2,
                               .message_timeout_s = 20,
                               .memory_limit_bytes = 2000000000u,
+                              .sandbox = &launch_sandbox,
                               .seed = 7 };
 }
 

@@ -10,6 +10,8 @@
 typedef struct fixture {
     cbx_ctx *ctx;
     char cache[64]; /* of the oracle */
+    char notes[64]; /* where workers may write, beside their scratch folder */
+    const char *writable[1];
     cbx_params *point;
     cbx_workload *w;
 } fixture;
@@ -23,6 +25,8 @@ cbx_workload *make_workload(fixture *f, const cbx_case_ops *c, const char *point
                             cbx_params **params);
 /* Few, short epochs with a fixed number of calls. */
 cbx_launch_opts quick_opts(void);
+/* The sandbox of these: what the machine can, and the folder `notes`. */
+extern cbx_sandbox launch_sandbox;
 /* Runs a baseline of the toy case on the fixture's workload and fails the test if the parent could not. */
 /* Leaves the test if the launch says that the machine is too busy to measure anything: with its words, which hold the waits and the load. */
 void skip_if_too_busy(const cbx_launch_record *r);
