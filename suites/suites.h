@@ -16,5 +16,7 @@ extern const cbx_case_ops cbx_array_ops_case; /* array/ */
 extern const cbx_case_list cbx_selftest_cases;
 
 extern const cbx_case_ops cbx_selftest_kernels_case, cbx_selftest_exploits_case; /* selftest/ */
+/** The part of the sandbox (CBX_SANDBOX_PARTS) without which a cheat of that case finds an open door; "": the parent sees it by itself. */
+const char *cbx_selftest_exploit_needs(const char *name);
 
 #endif

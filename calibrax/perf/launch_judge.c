@@ -16,6 +16,9 @@
 #define FEW_SLACK_NS    3e6 /* a slice of the scheduler */
 #define RATIO_LEAST_NS  1e6 /* shorter epochs say nothing about the ratio of the clocks */
 #define RESULT_SLACK_NS 0.5e6
+#define CALL_SHARE      2.0 /* that a single call on unseen inputs may take of what is claimed for one ... */
+#define LONG_CALL_SHARE 1.5 /* ... and a long one */
+#define LONG_CALL_NS    2e6
 #define LATE_SLACK_NS   4e6 /* on a busy machine a worker loses its CPU where a long epoch ends */
 /* What the parent allows for work outside the calls, whatever the worker takes: a constant, and so much a byte of the outputs. */
 #define EMPTY_MOST_NS   0.5e6
@@ -72,10 +75,19 @@ static double cpu_of_call(const cbx__run *x)
     return cpu ? x->cpu_ns / ((double)x->r->iterations * (double)x->r->epochs) : NAN;
 }
 
+/* A single call on new inputs finds caches and predictors cold; of a long one that is a small part. */
+static double call_share(const cbx__run *x, double claim)
+{
+    bool cpu = strncmp(x->o.platform, "cuda", 4) != 0;
+    return cpu && claim >= LONG_CALL_NS ? LONG_CALL_SHARE : CALL_SHARE;
+}
+
 /* By the clock, or by CPU time: on a busy machine a call's own waits may be longer than the work that is looked for. */
 bool cbx__run_call_too_long(const cbx__run *x, double claim)
 {
-    return x->one_call_ns > 2 * claim + result_slack(x) || x->one_call_cpu_ns > 2 * cpu_of_call(x) + result_slack(x);
+    double share = call_share(x, claim);
+    return x->one_call_ns > share * claim + result_slack(x) ||
+           x->one_call_cpu_ns > share * cpu_of_call(x) + result_slack(x);
 }
 
 /* Work that is put off till the outputs are wanted, in epochs of many calls. */

@@ -32,6 +32,7 @@ typedef struct cbx__run {
     double sure_ns[CBX_LAUNCH_MAX_EPOCHS], unsure_ns[CBX_LAUNCH_MAX_EPOCHS]; /* of it: waits for a CPU, see waits.h */
     double output_bytes;
     bool slow;
+    size_t draws;               /* of unseen inputs so far */
     size_t probe_at, probe_set; /* the epoch before which the call on unseen inputs is made, and their set */
     double outputs_ns;          /* the last answer to `outputs` */
     double one_call_ns;         /* least time of one call on unseen inputs, outputs included, less writing them */

@@ -15,9 +15,11 @@
 #include "calibrax/base/process.h"
 #include "calibrax/base/rng.h"
 
-#define FRESH_STREAM 0x66726573u /* of the seed of inputs that are held back */
-#define FRESH_MOST_S 20.0        /* that the oracle may take for them once more */
-#define SEALS        (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+#define FRESH_STREAM     0x66726573u /* of the seed of inputs that are held back */
+#define FRESH_QUICK_S    0.5         /* an oracle that is as quick is asked for as many as there may be */
+#define FRESH_MOST_S     20.0        /* one that is slower for none */
+#define FRESH_MOST_BYTES 64e6
+#define SEALS            (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 static void free_arrays(cbx_array **a, size_t n)
 {
@@ -137,27 +139,38 @@ static bool same_forms(const cbx_workload *a, const cbx_workload *b)
     return true;
 }
 
-/* The point with another seed; nothing if the case has none. */
-static cbx_status other_seed(cbx_ctx *ctx, const cbx_workload *w, cbx_params **out, cbx_err *err)
+/* A seed that is neither the point's own nor that of an earlier one. */
+static int64_t draw_seed(const cbx_workload *w, const cbx_param_def *def)
 {
-    const cbx_param_def *def = NULL;
+    int64_t own = cbx_params_int(w->point, "seed"), seed = own;
+    cbx_rng rng = cbx_rng_make((uint64_t)own, FRESH_STREAM + w->nfresh);
+    for (bool taken = true; taken;) {
+        seed = def->min + (int64_t)cbx_rng_below(&rng, (uint64_t)def->max - (uint64_t)def->min);
+        taken = seed == own;
+        for (size_t i = 0; i < w->nfresh; i++) taken = taken || cbx_params_int(w->fresh_point[i], "seed") == seed;
+    }
+    return seed;
+}
+
+static const cbx_param_def *seed_of(const cbx_case_ops *c)
+{
+    for (size_t i = 0; i < c->nparams; i++) {
+        const cbx_param_def *d = &c->params[i];
+        if (!strcmp(d->name, "seed") && d->kind == CBX_PARAM_INT && d->max - d->min > 4 * CBX__FRESH_MOST) return d;
+    }
+    return NULL;
+}
+
+static cbx_status other_point(cbx_ctx *ctx, const cbx_workload *w, int64_t seed, cbx_params **out, cbx_err *err)
+{
     const char *text = cbx_params_json(w->point);
     cbx_json *o = NULL;
     cbx_text t;
-    cbx_status st;
+    cbx_status st = cbx_json_parse(text, strlen(text), "point", &o, err);
 
-    for (size_t i = 0; i < w->c->nparams; i++) {
-        if (!strcmp(w->c->params[i].name, "seed") && w->c->params[i].kind == CBX_PARAM_INT) def = &w->c->params[i];
-    }
-    if (!def || def->max - def->min < 2) return CBX_OK;
-    uint64_t seed = (uint64_t)cbx_params_int(w->point, "seed"), span = (uint64_t)(def->max - def->min);
-    cbx_rng rng = cbx_rng_make(seed, FRESH_STREAM);
-    uint64_t other = cbx_rng_below(&rng, span);
-    if (other == seed - (uint64_t)def->min) other = span;
-    st = cbx_json_parse(text, strlen(text), "point", &o, err);
     if (st) return st;
     cbx_text_init(&t, cbx_ctx_allocator(ctx));
-    cbx_json_set_int(o, "seed", def->min + (int64_t)other);
+    cbx_json_set_int(o, "seed", seed);
     cbx_json_write(o, CBX_JSON_COMPACT, &t);
     st = cbx_text_check(&t, err);
     if (!st) st = cbx_case_point(ctx, w->c, cbx_text_str(&t), "seed", out, err);
@@ -166,20 +179,39 @@ static cbx_status other_seed(cbx_ctx *ctx, const cbx_workload *w, cbx_params **o
     return st;
 }
 
-/* Another workload, with another seed; where its oracle would take too long, or its arrays have other forms, there is none. */
+/* The more, the surer is a single reading; each costs the oracle once more, and the memory of the inputs. */
+static size_t fresh_wanted(const cbx_workload *w)
+{
+    double bytes = 0;
+    if (w->nsets < 2 || w->oracle_s > FRESH_MOST_S) return 0;
+    for (size_t i = 0; i < w->c->ninputs; i++) {
+        size_t count = 0;
+        if (cbx_array_desc_count(&w->inputs[i], &count, NULL)) return 0;
+        bytes += (double)count * (double)cbx_dtype_size(w->inputs[i].dtype);
+    }
+    if (bytes > FRESH_MOST_BYTES || w->oracle_s > 10 * FRESH_QUICK_S) return 1;
+    return w->oracle_s > FRESH_QUICK_S ? 2 : CBX__FRESH_MOST;
+}
+
+/* Other workloads, with other seeds; where the oracle takes too long, or their arrays have other forms, there are none. */
 static cbx_status make_fresh(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opts *opts, cbx_err *err)
 {
+    const cbx_param_def *def = seed_of(w->c);
     cbx_workload_opts o = *opts;
-    cbx_status st;
 
-    if (w->nsets < 2 || w->oracle_s > FRESH_MOST_S) return CBX_OK;
-    st = other_seed(ctx, w, &w->fresh_point, err);
-    if (st || !w->fresh_point) return st;
     o.rotations = 0;
-    st = cbx_workload_create(ctx, w->c, w->fresh_point, &o, &w->fresh, err);
-    if (st || same_forms(w, w->fresh)) return st;
-    cbx_workload_free(w->fresh);
-    w->fresh = NULL;
+    for (size_t n = def ? fresh_wanted(w) : 0; w->nfresh < n; w->nfresh++) {
+        cbx_workload **fresh = &w->fresh[w->nfresh];
+        cbx_params **point = &w->fresh_point[w->nfresh];
+        cbx_status st = other_point(ctx, w, draw_seed(w, def), point, err);
+        if (!st) st = cbx_workload_create(ctx, w->c, *point, &o, fresh, err);
+        if (!st && same_forms(w, *fresh)) continue;
+        cbx_workload_free(*fresh);
+        cbx_params_free(*point);
+        *fresh = NULL;
+        *point = NULL;
+        return st;
+    }
     return CBX_OK;
 }
 
@@ -221,8 +253,10 @@ done:
 void cbx_workload_free(cbx_workload *w)
 {
     if (!w) return;
-    cbx_workload_free(w->fresh);
-    cbx_params_free(w->fresh_point);
+    for (size_t i = 0; i < w->nfresh; i++) {
+        cbx_workload_free(w->fresh[i]);
+        cbx_params_free(w->fresh_point[i]);
+    }
     cbx__oracle_give_back(w);
     size_t inputs = w->nsets * w->c->ninputs, outputs = w->nsets * w->c->noutputs;
     for (size_t i = 0; w->input_fds && i < inputs; i++) {
@@ -318,9 +352,10 @@ static cbx_status held_inputs(cbx_ctx *ctx, const cbx_workload *w, uint64_t r, c
     return st;
 }
 
-cbx_status cbx__held_make(cbx_ctx *ctx, const cbx_workload *w, uint64_t r, size_t set, cbx__held *out, cbx_err *err)
+cbx_status cbx__held_make(cbx_ctx *ctx, const cbx_workload *w, size_t draw, uint64_t r, size_t set, cbx__held *out,
+                          cbx_err *err)
 {
-    const cbx_workload *from = w->fresh ? w->fresh : w;
+    const cbx_workload *from = w->nfresh ? w->fresh[draw % w->nfresh] : w;
     cbx__held h = { .set = set, .message = cbx_json_new_object() };
     cbx_status st = CBX_OK;
     if (!h.message || !cbx_json_set_string(h.message, "op", "inputs") ||

@@ -8,6 +8,7 @@
 #include "calibrax/perf/launch.h"
 
 #define CBX__ORACLE_PATH 4096
+#define CBX__FRESH_MOST  4
 
 struct cbx_workload {
     cbx_allocator al;
@@ -21,9 +22,11 @@ struct cbx_workload {
     bool oracle_cached;
     double oracle_s; /* that finding the answer took, when it was found */
     /* Other inputs of the same forms, with their answer, that workers get rotated, and only when they are to be put to the test: what a
-     * worker learnt of the first ones, however it is turned, helps it with none of these.  NULL: rotations of the first ones must do. */
-    cbx_workload *fresh;
-    cbx_params *fresh_point;
+     * worker learnt of the first ones, however it is turned, helps it with none of these.  Each serves once in a launch.  None:
+     * rotations of the first ones must do. */
+    cbx_workload *fresh[CBX__FRESH_MOST];
+    cbx_params *fresh_point[CBX__FRESH_MOST];
+    size_t nfresh;
     char oracle_dir[CBX__ORACLE_PATH];   /* "": no cache */
     char oracle_entry[CBX__ORACLE_PATH]; /* to be given back when the workload is freed; "": none */
     cbx_ctx *ctx;                        /* for that */
@@ -58,8 +61,9 @@ typedef struct cbx__held {
     cbx_array *answers[CBX_CASE_MAX_ARRAYS], *bounds[CBX_CASE_MAX_ARRAYS];
 } cbx__held;
 
-/* Only for a case that rotates.  @param r  number of the rotation  @param out  cleared with cbx__held_clear */
-cbx_status cbx__held_make(cbx_ctx *ctx, const cbx_workload *w, uint64_t r, size_t set, cbx__held *out, cbx_err *err);
+/* Only for a case that rotates.  @param draw  how many were made for this launch before  @param r  number of the rotation  @param out  cleared with cbx__held_clear */
+cbx_status cbx__held_make(cbx_ctx *ctx, const cbx_workload *w, size_t draw, uint64_t r, size_t set, cbx__held *out,
+                          cbx_err *err);
 /* Fine on a zeroed struct, and twice. */
 void cbx__held_clear(cbx__held *h);
 

@@ -35,6 +35,14 @@ static const int forbidden[] = {
     SCMP_SYS(ioprio_set),
     /* the network: sockets are handed out below, and those of this machine lead nowhere */
     SCMP_SYS(connect),
+    /* what outlives a launch, in the kernel */
+    SCMP_SYS(shmget),
+    SCMP_SYS(msgget),
+    SCMP_SYS(semget),
+    SCMP_SYS(mq_open),
+    SCMP_SYS(setxattr),
+    SCMP_SYS(lsetxattr),
+    SCMP_SYS(fsetxattr),
     /* the machine */
     SCMP_SYS(mount),
     SCMP_SYS(umount2),

@@ -57,7 +57,7 @@ static void a_set_is_held_back(void **state)
     cbx__held h = { 0 };
     cbx_err err = CBX_ERR_INIT;
     cbx_array *in = NULL, *base = NULL;
-    CHECK_OK(cbx__held_make(f->ctx, f->w, 1234567, 1, &h, &err), &err, "a set");
+    CHECK_OK(cbx__held_make(f->ctx, f->w, 1, 1234567, 1, &h, &err), &err, "a set");
     CHECK_INT(h.nfds, 1, "one input");
     CHECK(fcntl(h.fds[0], F_GET_SEALS) & F_SEAL_WRITE, "sealed");
     CHECK_STR(cbx_json_get_string(h.message, "op", ""), "inputs", "the message");
@@ -65,9 +65,9 @@ static void a_set_is_held_back(void **state)
     CHECK_OK(cbx_npy_map_fd(f->ctx, h.fds[0], &in, &err), &err, "its input");
     const float *a = cbx_array_data(in);
     const double *y = cbx_array_data(h.answers[0]), *first = cbx_array_data(f->w->answers[0]);
-    CHECK(f->w->fresh && f->w->fresh_point, "inputs of their own");
-    CHECK(cbx_params_int(f->w->fresh_point, "seed") != cbx_params_int(f->w->point, "seed"), "of another seed");
-    CHECK_OK(cbx_npy_map_fd(f->ctx, f->w->fresh->input_fds[0], &base, &err), &err, "what they were turned from");
+    CHECK(f->w->nfresh == CBX__FRESH_MOST, "inputs of their own");
+    CHECK(cbx_params_int(f->w->fresh_point[1], "seed") != cbx_params_int(f->w->point, "seed"), "of another seed");
+    CHECK_OK(cbx_npy_map_fd(f->ctx, f->w->fresh[1]->input_fds[0], &base, &err), &err, "what they were turned from");
     CHECK(a[0] == ((const float *)cbx_array_data(base))[567], "shifted by as much as was drawn");
     cbx_array_free(base);
     for (size_t i = 0; i < cbx_array_count(in); i++) CHECK(y[i] == 2.0 * a[i] + 1.0, "the answer belongs to it");

@@ -156,6 +156,36 @@ static void run_breaks_out(void *plan)
 #endif
 }
 
+/* True if each path of a list can be opened as `wanted` says. */
+static bool all_open(const char *variable, int flags, bool wanted)
+{
+    const char *list = getenv(variable);
+    char path[512];
+    for (const char *from = list; from && *from;) {
+        size_t len = strcspn(from, ":");
+        snprintf(path, sizeof path, "%.*s", (int)len, from);
+        int fd = open(path, flags | O_CLOEXEC, 0600);
+        if (fd >= 0) close(fd);
+        if ((fd >= 0) != wanted) {
+            fprintf(stderr, "%s: %s\n", variable, path);
+            return false;
+        }
+        from += len + (from[len] == ':');
+    }
+    return true;
+}
+
+/* Looks where it was told to, and dies of what is not as it should be. */
+static void run_looks(void *plan)
+{
+    toy *t = plan;
+    toy_right(t);
+    if (t->calls++) return;
+    if (!all_open(TOY_CLOSED, O_RDONLY, false)) _exit(11);
+    if (!all_open(TOY_OPEN, O_RDONLY, true)) _exit(12);
+    if (!all_open(TOY_SEALED, O_WRONLY | O_CREAT, false)) _exit(13);
+}
+
 /* One that left the group and the session, and whose own parent is gone. */
 static void run_daemon(void *plan)
 {
@@ -461,6 +491,7 @@ static void toy_work(const cbx_params *point, cbx_work *out)
     X(exit3, toy_prepare, run_exit3)                                                                                   \
     X(hang, toy_prepare, run_hang)                                                                                     \
     X(child, toy_prepare, run_child)                                                                                   \
+    X(looks, toy_prepare, run_looks)                                                                                   \
     X(breaks_out, toy_prepare, run_breaks_out)                                                                         \
     X(daemon, toy_prepare, run_daemon)                                                                                 \
     X(leaves_daemon, toy_prepare, run_leaves_daemon)                                                                   \

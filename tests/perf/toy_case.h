@@ -20,6 +20,9 @@ extern unsigned toy_put_off_us; /* work to be done when the outputs are asked fo
 /* What the worker is told through the environment. */
 #define TOY_SHAPE    "TOY_SHAPE"    /* its outputs have one element more */
 #define TOY_CLOCK    "TOY_CLOCK"    /* its clock runs at this per cent of the true speed */
+#define TOY_CLOSED   "TOY_CLOSED"   /* `looks`: paths, separated by colons, that it may not read ... */
+#define TOY_OPEN     "TOY_OPEN"     /* ... that it may ... */
+#define TOY_SEALED   "TOY_SEALED"   /* ... and that it may not write */
 #define TOY_PID_FILE "TOY_PID_FILE" /* `hang` and `child` write the number of the process that hangs there */
 
 #endif

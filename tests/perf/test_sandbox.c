@@ -1,0 +1,321 @@
+/* What a worker is granted, its scratch folder, and a live worker that looks where it may not. */
+#include "check.h"
+#include "fail_alloc.h"
+#include "launch_support.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "calibrax/base/file.h"
+#include "calibrax/perf/grants.h"
+
+static void make_file(const char *folder, const char *name, const char *text, mode_t mode)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    CHECK(f != NULL, path);
+    fputs(text, f);
+    fclose(f);
+    CHECK(chmod(path, mode) == 0, path);
+}
+
+static void make_folder(const char *folder, const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    CHECK(mkdir(path, 0700) == 0, path);
+}
+
+/* A tree as of a user: an environment whose interpreter is a link, and a case with its results. */
+static const char *make_tree(fixture *f)
+{
+    static char tree[128];
+    static const char *const folders[] = {
+        "venv", "venv/bin", "base", "base/bin", "case", "case/results", "case/data"
+    };
+    char text[256], path[256];
+    snprintf(tree, sizeof tree, "%s/tree-%d", f->notes, rand());
+    CHECK(mkdir(tree, 0700) == 0, tree);
+    for (size_t i = 0; i < CBX_LEN(folders); i++) make_folder(tree, folders[i]);
+    snprintf(text, sizeof text, "home = %s/base/bin\n", tree);
+    make_file(tree, "venv/pyvenv.cfg", text, 0600);
+    make_file(tree, "base/bin/python3", "#!/bin/sh\n", 0700);
+    snprintf(path, sizeof path, "%s/venv/bin/python", tree);
+    CHECK(symlink("../../base/bin/python3", path) == 0, path);
+    make_file(tree, "case/bench.py", "", 0600);
+    make_file(tree, "case/data/a.npy", "", 0600);
+    make_file(tree, "case/results/rows.jsonl", "", 0600);
+    return tree;
+}
+
+/* The right that the list gives on a path below the tree; "" none. */
+static const char *granted(const cbx__grants *g, const char *tree, const char *name)
+{
+    char path[512];
+    const char *best = "";
+    snprintf(path, sizeof path, "%s/%s", tree, name);
+    for (size_t i = 0; i < g->count; i++) {
+        size_t n = strlen(g->list[i].path);
+        bool beneath = !strncmp(path, g->list[i].path, n) && (path[n] == '/' || !path[n]);
+        if (beneath && (!*best || !strcmp(best, "--list"))) best = g->list[i].option;
+    }
+    return best;
+}
+
+static void grants(void **state)
+{
+    static const struct {
+        const char *path, *option, *why;
+    } cases[] = {
+        { "venv/lib/python3/site-packages", "--read", "the environment of the interpreter" },
+        { "base/lib/python3", "--read", "and the one that it was made with" },
+        { "case/bench.py", "--read", "the case's file" },
+        { "case/data/a.npy", "--read", "what lies beside it" },
+        { "case/results/rows.jsonl", "--list", "but no results: only their names" },
+        { "case/later/rows.jsonl", "--list", "nor what is to be written" },
+        { "scratch/x", "--write", "its own folder" },
+        { "elsewhere", "", "nothing else" },
+    };
+    const char *tree = make_tree(*state);
+    char interpreter[256], definition[400], results[256], later[256], scratch[256];
+    const char *program[] = { "/bin/true", "worker.py", NULL };
+    snprintf(interpreter, sizeof interpreter, "%s/venv/bin/python", tree);
+    snprintf(definition, sizeof definition, "{\"file\":\"%s/case/bench.py\"}", tree);
+    snprintf(results, sizeof results, "%s/case/results", tree);
+    snprintf(later, sizeof later, "%s/case/later/rows.jsonl", tree);
+    snprintf(scratch, sizeof scratch, "%s/scratch", tree);
+    const char *hidden[] = { results, later };
+    cbx_sandbox policy = { .struct_size = sizeof policy, .hidden = hidden, .nhidden = 2 };
+    cbx__grants_for f = { .policy = &policy,
+                          .program = program,
+                          .interpreter = interpreter,
+                          .definitions = { definition, "no JSON" },
+                          .platform = "cpu",
+                          .scratch = scratch };
+    cbx_arena arena;
+    cbx__grants g;
+    cbx_err err = CBX_ERR_INIT;
+
+    cbx_arena_init(&arena, cbx_allocator_default());
+    CHECK_OK(cbx__grants_make(&f, &arena, &g, &err), &err, "a list");
+    for (size_t i = 0; i < CBX_LEN(cases); i++)
+        CHECK_STR(granted(&g, tree, cases[i].path), cases[i].option, cases[i].why);
+    CHECK_STR(granted(&g, "", "usr/lib/x.so"), "--read", "the system");
+    CHECK_STR(granted(&g, "/dev", "null"), "--device", "a device that everybody has");
+    CHECK_STR(granted(&g, "/root", ".ssh/id"), "", "a user's own");
+    cbx_arena_clear(&arena);
+}
+
+static cbx_status grant_once(cbx_ctx *ctx, void *user)
+{
+    const char *program[] = { "/bin/true", NULL };
+    cbx__grants_for f = { .program = program, .interpreter = "/usr/bin/python3", .platform = "cpu" };
+    cbx_arena arena;
+    cbx__grants g;
+    (void)user;
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    cbx_status st = cbx__grants_make(&f, &arena, &g, NULL);
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+static void no_memory(void **state)
+{
+    (void)state;
+    CHECK_GT(cbx_test_fail_each(grant_once, NULL, "cbx__grants_make"), 0, "allocations were made to fail");
+}
+
+/* --- the scratch folder --- */
+
+static void scratch_folder(void **state)
+{
+    fixture *f = *state;
+    cbx__scratch s;
+    cbx_err err = CBX_ERR_INIT;
+    char path[512], deep[16] = "deep", kept[128];
+    const char *before = getenv("TMPDIR");
+    int at;
+
+    setenv("TMPDIR", f->notes, 1);
+    make_file(f->notes, "kept", "kept", 0600);
+    CHECK_OK(cbx__scratch_make(&s, &err), &err, "a folder");
+    CHECK(!strncmp(s.path, f->notes, strlen(f->notes)), "below TMPDIR");
+    CHECK_INT(cbx__scratch_sweep(), 0, "in use");
+    make_file(s.path, "a", "text", 0000);
+    make_folder(s.path, "locked");
+    make_file(s.path, "locked/b", "", 0000);
+    snprintf(path, sizeof path, "%s/locked", s.path);
+    CHECK(chmod(path, 0000) == 0, "a folder without rights");
+    snprintf(kept, sizeof kept, "%s/kept", f->notes);
+    snprintf(path, sizeof path, "%s/link", s.path);
+    CHECK(symlink(kept, path) == 0, "a link that leads out");
+    snprintf(path, sizeof path, "%s/link-to-folder", s.path);
+    CHECK(symlink(f->cache, path) == 0, "and one to a folder");
+    at = open(s.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    for (int i = 0; i < 2000; i++) { /* deeper than a path is long */
+        CHECK(mkdirat(at, deep, 0700) == 0, "a deep tree");
+        int next = openat(at, deep, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+        close(at);
+        at = next;
+    }
+    close(at);
+    snprintf(path, sizeof path, "%s", s.path);
+    cbx__scratch_remove(&s);
+    cbx__scratch_remove(&s);
+    CHECK(!cbx_path_exists(path), "gone with all that was in it");
+    CHECK(cbx_path_exists(kept) && cbx_path_exists(f->cache), "and nothing else");
+    make_folder(f->notes, "nperf-scratch-left00");
+    CHECK_INT(cbx__scratch_sweep(), 1, "what a killed program left behind");
+    setenv("TMPDIR", "/nonexistent/folder", 1);
+    CHECK(cbx__scratch_make(&s, &err) != CBX_OK && strstr(err.message, "/nonexistent/folder"), "names the folder");
+    cbx__scratch_remove(&s);
+    if (before)
+        setenv("TMPDIR", before, 1);
+    else
+        unsetenv("TMPDIR");
+}
+
+/* --- live --- */
+
+static void words(void **state)
+{
+    cbx_sandbox_mode mode = CBX_SANDBOX_OFF;
+    cbx_err err = CBX_ERR_INIT;
+    (void)state;
+    for (int m = 0; m <= CBX_SANDBOX_REQUIRE; m++) {
+        CHECK_OK(cbx_sandbox_parse(cbx_sandbox_mode_word((cbx_sandbox_mode)m), &mode, &err), &err, "a word");
+        CHECK_INT(mode, m, "and back");
+    }
+    CHECK_STATUS(cbx_sandbox_parse("requird", &mode, &err), CBX_EINVAL, "a slip");
+    CHECK(strstr(err.message, "'require'") != NULL, err.message);
+}
+
+/* True if files are closed here; the test is skipped otherwise. */
+static void need_files(fixture *f)
+{
+    cbx_sandbox_facts facts;
+    cbx_err err = CBX_ERR_INIT;
+    CHECK_OK(cbx_sandbox_probe(f->ctx, &facts, &err), &err, "what can be had");
+    if (!facts.files) SKIP("this kernel has no Landlock");
+}
+
+static void a_worker_reads_what_was_declared(void **state)
+{
+    fixture *f = *state;
+    const char *tree = make_tree(f);
+    char closed[1200], open_[600], sealed[600], readable[256], hidden[256];
+    need_files(f);
+    snprintf(readable, sizeof readable, "%s/case", tree);
+    snprintf(hidden, sizeof hidden, "%s/case/results", tree);
+    snprintf(closed, sizeof closed,
+             "%s/case/results/rows.jsonl:%s/venv/pyvenv.cfg:%s:/proc/%d/mem:/proc/%d/environ:/tmp", tree, tree,
+             f->cache, (int)getpid(), (int)getpid());
+    snprintf(open_, sizeof open_, "%s/case/bench.py:%s/case/data/a.npy:%s/case:/proc/self/status:/dev/null:/etc/passwd",
+             tree, tree, tree);
+    snprintf(sealed, sizeof sealed, "%s/case/bench.py:%s/case/new:/tmp/nperf-test-new:/proc/self/clear_refs", tree,
+             tree);
+    const char *read[] = { readable }, *hide[] = { hidden };
+    cbx_sandbox policy = {
+        .struct_size = sizeof policy, .readable = read, .nreadable = 1, .hidden = hide, .nhidden = 1
+    };
+    cbx_env_setting env[] = { { TOY_CLOSED, closed }, { TOY_OPEN, open_ }, { TOY_SEALED, sealed } };
+    cbx_launch_opts o = quick_opts();
+    cbx_launch_record r;
+    o.sandbox = &policy;
+    o.env = env;
+    o.nenv = CBX_LEN(env);
+    launch(f, "looks", &o, &r);
+    if (r.failure) fail_msg("%s: %s", r.message, r.stderr_tail);
+    CHECK(r.sandbox.files && r.sandbox.tracing && r.sandbox.landlock > 0, "said by the launcher");
+    cbx_launch_record_clear(&r);
+    policy.mode = CBX_SANDBOX_OFF;
+    launch(f, "looks", &o, &r);
+    CHECK_INT(r.exit_code, 11, "without, the first of them is open");
+    CHECK(!r.sandbox.files && !r.sandbox.landlock, "and that is said, too");
+    cbx_launch_record_clear(&r);
+}
+
+static void nothing_is_left_of_a_launch(void **state)
+{
+    fixture *f = *state;
+    const char *before = getenv("TMPDIR");
+    cbx_launch_opts o = quick_opts();
+    cbx_launch_record r;
+    cbx_arena arena;
+    const char *const *names;
+    size_t n = 0, left = 0;
+    cbx_err err = CBX_ERR_INIT;
+
+    setenv("TMPDIR", f->notes, 1);
+    launch(f, "good", &o, &r);
+    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
+    cbx_launch_record_clear(&r);
+    launch(f, "crash", &o, &r);
+    cbx_launch_record_clear(&r);
+    cbx_arena_init(&arena, cbx_allocator_default());
+    CHECK_OK(cbx_dir_list(f->ctx, f->notes, "", &arena, &names, &n, &err), &err, "the folder");
+    for (size_t i = 0; i < n; i++) left += strncmp(names[i], "nperf-scratch-", 14) == 0;
+    CHECK_INT(left, 0, "scratch folders");
+    cbx_arena_clear(&arena);
+    if (before)
+        setenv("TMPDIR", before, 1);
+    else
+        unsetenv("TMPDIR");
+}
+
+/* What a launcher of an earlier version does with a command line that it does not know; and one that says it is another. */
+static void another_launcher(void **state)
+{
+    static const struct {
+        const char *script, *why;
+    } cases[] = {
+        { "#!/bin/sh\necho usage >&2\nexit 125\n", "one that says nothing" },
+        { "#!/bin/sh\necho "
+          "'{\"op\":\"error\",\"phase\":\"spawn\",\"cause\":\"worker_missing\",\"message\":\"nperf-launch speaks "
+          "interface 1 and was asked for 2: of different versions\"}' >&3\nexit 125\n",
+          "one that says what it is" },
+    };
+    fixture *f = *state;
+    char path[128];
+    const char *before = getenv("NPERF_LAUNCH");
+    char *saved = before ? strdup(before) : NULL;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_launch_opts o = quick_opts();
+        cbx_launch_record r;
+        cbx_sandbox_facts facts;
+        cbx_err err = CBX_ERR_INIT;
+        snprintf(path, sizeof path, "%s/launcher%zu", f->notes, i);
+        make_file(f->notes, strrchr(path, '/') + 1, cases[i].script, 0700);
+        setenv("NPERF_LAUNCH", path, 1);
+        launch(f, "good", &o, &r);
+        CHECK_INT(r.failure, CBX_FAILURE_WORKER_MISSING, r.message);
+        CHECK_STR(r.phase, "spawn", "before anything ran");
+        CHECK(strstr(r.message, "version") != NULL, r.message);
+        cbx_launch_record_clear(&r);
+        CHECK_STATUS(cbx_sandbox_probe(f->ctx, &facts, &err), CBX_EVERSION, cases[i].why);
+    }
+    if (saved)
+        setenv("NPERF_LAUNCH", saved, 1);
+    else
+        unsetenv("NPERF_LAUNCH");
+    free(saved);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grants),
+        cmocka_unit_test(no_memory),
+        cmocka_unit_test(scratch_folder),
+        cmocka_unit_test(words),
+        cmocka_unit_test(a_worker_reads_what_was_declared),
+        cmocka_unit_test(nothing_is_left_of_a_launch),
+        cmocka_unit_test(another_launcher),
+    };
+    return cmocka_run_group_tests_name("perf/sandbox", tests, launch_setup, launch_teardown);
+}
