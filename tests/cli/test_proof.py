@@ -22,10 +22,45 @@ def record(p):
 
 
 def exploits(p):
-    score = selftest(p, "--exploits", verdicts=(0, 3))["exploits"]
-    check(score["exploits"] + score["too_busy"] >= 30, "cheating workers")
+    """Each cheat with its twin, in the quick form; what the machine is too busy for, or cannot close, is undecided."""
+    score = selftest(p, "--exploits", "--quick", verdicts=(0, 3))["exploits"]
+    check(len(score["pairs"]) >= 70, "cheating workers")
+    equal(len({pair["cheat"] for pair in score["pairs"]}), len(score["pairs"]), "each once")
+    equal(score["exploits"] + score["too_busy"] >= len(score["pairs"]), True, "all are counted")
     equal(score["accepted"], 0, score["faults"])
     check(score["honest_ok"] + score["too_busy"] >= score["honest"], score["faults"])
+    check(score["accepted_upper"] > 0 and score["honest_refused_upper"] > 0, "bounds")
+    equal(score["holds"], not (score["open_here"] or score["too_busy"]), "the verdict")
+
+
+def sandbox(p):
+    """What is in force stands in the rows; what cannot be had is refused, and so are slips."""
+    measured = ("--case", "dense_matmul", "--point", '{"m":16,"k":16,"n":16}', "--baselines", "loops", "--launches", "2", "--json")
+    for mode in ("auto", "off"):
+        row = json.loads(p.run(*measured, "--sandbox", mode).stdout)["rows"][0]
+        equal(row["provenance"]["sandbox"]["mode"], mode, "mode")
+        equal(bool(row["provenance"]["sandbox"]["enforced"]), mode == "auto", "what was in force")
+    done = p.run(*measured, "--sandbox", "require")
+    whole = not json.loads(p.run(*measured).stdout)["rows"][0]["provenance"]["sandbox"]["missing"]
+    if whole:
+        check(done.returncode in (0, 2), "measured")
+        equal("sandbox" in done.stderr and done.returncode == 2, False, done.stderr)
+    else:
+        has(done.stderr, "the sandbox cannot be had whole here")
+        equal(done.returncode, 2, "refused")
+    one_sentence(p.run(*measured, "--sandbox", "requir", expect=2), "'require'")
+    one_sentence(p.run(*measured, "--sandbox-read", "nowhere", expect=2), "--sandbox-read")
+    one_sentence(p.run(*measured, "--sandbox", "require", "--in-process", expect=2), "--in-process")
+
+
+def stale_launcher(p):
+    """A launcher that does not know what it is asked for is named, with what to do."""
+    p.write("launch", "#!/bin/sh\nexit 125\n")
+    os.chmod(p.file("launch"), 0o755)
+    done = p.run("--case", "dense_matmul", "--point", '{"m":16,"k":16,"n":16}', "--baselines", "loops", "--launches", "1", "--json",
+                 env={"NPERF_LAUNCH": p.file("launch")})
+    equal(done.returncode, 2, "no good row")
+    has(done.stdout + done.stderr, "of another version than this program")
 
 
 def parts_stay_in_the_record(p):
@@ -59,4 +94,4 @@ def bad_numbers(p):
     one_sentence(p.run("selftest", "--power", "--launches", "3", expect=2), "--launches")
 
 
-main([exploits, parts_stay_in_the_record, equals, bad_numbers])
+main([exploits, sandbox, stale_launcher, parts_stay_in_the_record, equals, bad_numbers])

@@ -14,6 +14,8 @@ typedef struct fixture {
     const char *writable[1];
     cbx_params *point;
     cbx_workload *w;
+    cbx_params *cheat_point;
+    cbx_workload *cheat_w; /* of the case of cheating workers */
 } fixture;
 
 /* Group set-up and tear-down: the toy worker, a cache folder, and a workload of the toy case at its first point. */
@@ -27,10 +29,13 @@ cbx_workload *make_workload(fixture *f, const cbx_case_ops *c, const char *point
 cbx_launch_opts quick_opts(void);
 /* The sandbox of these: what the machine can, and the folder `notes`. */
 extern cbx_sandbox launch_sandbox;
-/* Runs a baseline of the toy case on the fixture's workload and fails the test if the parent could not. */
 /* Leaves the test if the launch says that the machine is too busy to measure anything: with its words, which hold the waits and the load. */
 void skip_if_too_busy(const cbx_launch_record *r);
 
+/* A cheat of suites/selftest, on a workload of its own. */
+cbx_status launch_cheat(fixture *f, const char *baseline, const cbx_launch_opts *opts, cbx_launch_record *r,
+                        cbx_err *err);
+/* Runs a baseline of the toy case on the fixture's workload, or else a cheat, and fails the test if the parent could not. */
 void launch(fixture *f, const char *baseline, const cbx_launch_opts *opts, cbx_launch_record *r);
 
 #endif

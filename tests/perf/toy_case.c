@@ -19,21 +19,13 @@
 #include "calibrax/base/clock.h"
 
 unsigned toy_clock_percent = 100;
-unsigned toy_put_off_us = 0;
-
-#define MEMO_SETS 16
 
 typedef struct toy {
     size_t n;
     const float *a;
     float *c;
     int calls;
-    float *kept; /* first result, for those that cheat */
     int64_t spin_us;
-    int binds; /* since the last call */
-    bool fast;
-    float *seen; /* inputs that `memo` remembers, MEMO_SETS of them */
-    size_t nseen;
 } toy;
 
 static void toy_right(toy *t)
@@ -67,27 +59,10 @@ static void run_wrong(void *plan)
     if (t->n) t->c[t->n / 2] += 0.5f;
 }
 
-static void run_nan(void *plan)
-{
-    toy *t = plan;
-    toy_right(t);
-    if (t->n) t->c[0] = __builtin_nanf("");
-}
-
 static void run_lazy(void *plan)
 {
     toy *t = plan;
     if (t->calls++ == 0) toy_right(t);
-}
-
-static void run_replay(void *plan)
-{
-    toy *t = plan;
-    if (t->calls++ == 0) {
-        toy_right(t);
-        memcpy(t->kept, t->c, t->n * sizeof *t->c);
-    }
-    memcpy(t->c, t->kept, t->n * sizeof *t->c);
 }
 
 static void run_crash(void *plan)
@@ -240,13 +215,6 @@ static void run_unasked(void *plan)
     say("{\"op\":\"epoch\",\"ns\":1}\n");
 }
 
-static void run_excuse(void *plan)
-{
-    (void)plan;
-    say("{\"op\":\"error\",\"phase\":\"epoch\",\"cause\":\"skipped_by_config\",\"message\":\"nothing to see here\"}\n");
-    for (;;) pause();
-}
-
 static void run_excuse_unknown(void *plan)
 {
     (void)plan;
@@ -260,28 +228,6 @@ static void run_says_oom(void *plan)
     (void)plan;
     say("{\"op\":\"error\",\"phase\":\"epoch\",\"cause\":\"out_of_memory\",\"message\":\"asked for too much\"}\n");
     for (;;) pause();
-}
-
-static void run_endless_line(void *plan)
-{
-    char block[4096];
-    (void)plan;
-    memset(block, 'x', sizeof block);
-    for (;;) {
-        if (write(3, block, sizeof block) < 0) _exit(9);
-    }
-}
-
-/* A megabyte at a time, touched; ends by itself at 1 GB, should nobody stop it. */
-static void run_eat(void *plan)
-{
-    (void)plan;
-    for (int i = 0; i < 1000; i++) {
-        char *block = malloc(1 << 20);
-        if (!block) break;
-        for (size_t at = 0; at < 1 << 20; at += 4096) *(volatile char *)(block + at) = 1;
-        usleep(200);
-    }
 }
 
 static void run_flood(void *plan)
@@ -316,104 +262,6 @@ static void run_sandbag_lie(void *plan)
     toy_busy_us(t->calls <= 3 ? 25000 : 5500);
 }
 
-/* The same at each calibration: it knows one by the empty epoch before it, and its end by the five after it. */
-static void run_sandbag_again(void *plan)
-{
-    toy *t = plan;
-    toy_right(t);
-    if (t->binds >= 2) t->fast = t->binds >= 6;
-    t->binds = 0;
-    if (!t->fast) toy_busy_us(25000);
-}
-
-/* Does next to nothing until somebody wants to see the outputs. */
-static void run_late(void *plan)
-{
-    toy *t = plan;
-    toy_right(t);
-    toy_put_off_us = (unsigned)t->spin_us;
-}
-
-/* The same, but honest where an epoch has one call only. */
-static void run_late_in_many(void *plan)
-{
-    toy *t = plan;
-    toy_right(t);
-    if (t->binds) toy_busy_us(t->spin_us);
-    toy_put_off_us = t->binds ? 0 : (unsigned)t->spin_us;
-    t->binds = 0;
-}
-
-/* Works for inputs that it has not seen before, and remembers them. */
-static void run_memo(void *plan)
-{
-    toy *t = plan;
-    bool known = false;
-    for (size_t i = 0; i < t->nseen && !known; i++) known = !memcmp(t->seen + i * t->n, t->a, t->n * sizeof *t->a);
-    toy_right(t);
-    if (known) return;
-    if (t->nseen < MEMO_SETS) memcpy(t->seen + t->nseen++ * t->n, t->a, t->n * sizeof *t->a);
-    toy_busy_us(t->spin_us);
-}
-
-static void run_excuse_late(void *plan)
-{
-    toy *t = plan;
-    toy_right(t);
-    if (t->calls++ < 4) return;
-    say("{\"op\":\"error\",\"phase\":\"load\",\"cause\":\"host_unsupported\",\"message\":\"not today\"}\n");
-    for (;;) pause();
-}
-
-/* Children that hold 60 MB each, and a leader that holds nothing. */
-static void run_eat_in_children(void *plan)
-{
-    (void)plan;
-    for (int i = 0; i < 5; i++) {
-        if (fork() != 0) continue;
-        size_t size = 60u << 20;
-        char *block = malloc(size);
-        for (size_t at = 0; block && at < size; at += 4096) *(volatile char *)(block + at) = 1;
-        for (;;) pause();
-    }
-    for (;;) pause();
-}
-
-/* A memory file is nobody's resident memory.  The toy's one output file is the first memory file that can be found. */
-static void run_grow(void *plan)
-{
-    (void)plan;
-    for (int fd = 4; fd < 64; fd++) {
-        if (fcntl(fd, F_GET_SEALS) == 0 && ftruncate(fd, 1 << 30) == 0) break;
-    }
-    for (;;) pause();
-}
-
-/* Leaves the CPU it was given. */
-static void run_stray(void *plan)
-{
-    cpu_set_t all;
-    toy_right(plan);
-    memset(&all, 0xff, sizeof all);
-    sched_setaffinity(0, sizeof all, &all);
-}
-
-static void *spin_for_ever(void *arg)
-{
-    for (;;) toy_busy_us(1000000);
-    return arg;
-}
-
-/* More threads than it was told to use; many, so that they get more than a CPU on a busy machine, too. */
-static void run_more_threads(void *plan)
-{
-    toy *t = plan;
-    pthread_t thread;
-    toy_right(t);
-    for (; t->calls < 15; t->calls++) pthread_create(&thread, NULL, spin_for_ever, NULL);
-    toy_busy_us(t->spin_us);
-}
-
 /* --- plan --- */
 
 static cbx_status toy_prepare(cbx_ctx *ctx, const cbx_params *point, void **plan, cbx_err *err)
@@ -423,8 +271,6 @@ static cbx_status toy_prepare(cbx_ctx *ctx, const cbx_params *point, void **plan
     if (!t) return cbx_fail(err, CBX_ENOMEM, "no memory");
     t->n = (size_t)cbx_params_int(point, "n");
     t->spin_us = cbx_params_int(point, "spin_us");
-    t->kept = calloc(t->n + 1, sizeof *t->kept);
-    t->seen = calloc(MEMO_SETS * (t->n + 1), sizeof *t->seen);
     *plan = t;
     return CBX_OK;
 }
@@ -456,18 +302,11 @@ static cbx_status prepare_no_memory(cbx_ctx *ctx, const cbx_params *point, void 
 static void toy_bind(void *plan, cbx_array *const *in, cbx_array *const *out)
 {
     toy *t = plan;
-    t->binds++;
     t->a = cbx_array_data(in[0]);
     t->c = cbx_array_data_mut(out[0]);
 }
 
-static void toy_finish(void *plan)
-{
-    toy *t = plan;
-    if (t) free(t->kept);
-    if (t) free(t->seen);
-    free(t);
-}
+static void toy_finish(void *plan) { free(plan); }
 
 static void toy_work(const cbx_params *point, cbx_work *out)
 {
@@ -482,9 +321,7 @@ static void toy_work(const cbx_params *point, cbx_work *out)
     X(good, toy_prepare, run_good)                                                                                     \
     X(spin, toy_prepare, run_spin)                                                                                     \
     X(wrong, toy_prepare, run_wrong)                                                                                   \
-    X(nan, toy_prepare, run_nan)                                                                                       \
     X(lazy, toy_prepare, run_lazy)                                                                                     \
-    X(replay, toy_prepare, run_replay)                                                                                 \
     X(crash, toy_prepare, run_crash)                                                                                   \
     X(killed, toy_prepare, run_killed)                                                                                 \
     X(exit0, toy_prepare, run_exit0)                                                                                   \
@@ -497,24 +334,12 @@ static void toy_work(const cbx_params *point, cbx_work *out)
     X(leaves_daemon, toy_prepare, run_leaves_daemon)                                                                   \
     X(rubbish, toy_prepare, run_rubbish)                                                                               \
     X(unasked, toy_prepare, run_unasked)                                                                               \
-    X(excuse, toy_prepare, run_excuse)                                                                                 \
     X(excuse_unknown, toy_prepare, run_excuse_unknown)                                                                 \
     X(says_oom, toy_prepare, run_says_oom)                                                                             \
-    X(endless_line, toy_prepare, run_endless_line)                                                                     \
-    X(eat, toy_prepare, run_eat)                                                                                       \
     X(flood, toy_prepare, run_flood)                                                                                   \
     X(late_crash, toy_prepare, run_late_crash)                                                                         \
     X(sandbag, toy_prepare, run_sandbag)                                                                               \
     X(sandbag_lie, toy_prepare, run_sandbag_lie)                                                                       \
-    X(sandbag_again, toy_prepare, run_sandbag_again)                                                                   \
-    X(late, toy_prepare, run_late)                                                                                     \
-    X(late_in_many, toy_prepare, run_late_in_many)                                                                     \
-    X(memo, toy_prepare, run_memo)                                                                                     \
-    X(excuse_late, toy_prepare, run_excuse_late)                                                                       \
-    X(eat_in_children, toy_prepare, run_eat_in_children)                                                               \
-    X(grow, toy_prepare, run_grow)                                                                                     \
-    X(stray, toy_prepare, run_stray)                                                                                   \
-    X(more_threads, toy_prepare, run_more_threads)                                                                     \
     X(unsupported, prepare_unsupported, run_good)                                                                      \
     X(unavailable, prepare_unavailable, run_good)                                                                      \
     X(no_memory, prepare_no_memory, run_good)

@@ -48,9 +48,16 @@ static void there_are_cheats_enough(void **state)
         cheats += b->mutant_reason != NULL;
         honest += b->mutant_reason == NULL;
         CHECK((b->mutant_reason == NULL) == (strncmp(b->name, "honest", 6) == 0), b->name);
+        if (!b->mutant_reason) continue;
+        char twin[80];
+        snprintf(twin, sizeof twin, "honest-%s", b->name);
+        const cbx_baseline_ops *t = cbx_case_baseline(c, twin);
+        CHECK(t && !t->mutant_reason && !strcmp(t->provider, b->provider) && t->run == b->run, twin);
     }
-    CHECK(cheats >= 30, "cheats");
-    CHECK(honest >= 6, "honest ones that look alike");
+    CHECK(cheats >= 90, "cheats");
+    CHECK_INT(honest, cheats + 1, "a twin for each, and the reference");
+    CHECK_STR(cbx_selftest_exploit_needs("parent-memory"), "tracing", "a door, and what closes it");
+    CHECK_STR(cbx_selftest_exploit_needs("replay"), "", "no door");
 }
 
 int main(void)
