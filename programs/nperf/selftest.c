@@ -31,6 +31,7 @@ static const opt_spec selftest_options[] = {
     { "mutants", 0, OPT_FLAG, AT(mutants), NULL, NULL, "measure every planted fault; each must be found" },
     { "exploits", 0, OPT_FLAG, AT(exploits), NULL, NULL,
       "measure workers that cheat; none may pass, and no honest one may fail" },
+    { "cheats", 0, OPT_LIST, AT(cheats), "A,B", "all", "with --exploits: these of them only, and of their twins" },
     { "clock", 0, OPT_FLAG, AT(clock), NULL, NULL, "read calls whose cost is known" },
     { "live", 0, OPT_MAYBE, AT(live), "N", "24", "measure N pairs of equals, each anew, and count false alarms" },
     { "quick", 0, OPT_FLAG, AT(quick), NULL, NULL, "fewer and shorter launches: some minutes for everything" },

@@ -10,7 +10,7 @@
 
 typedef struct selftest_args {
     const char *aa, *live, *case_name, *out;
-    opt_list plugins, defined;
+    opt_list plugins, defined, cheats;
     bool power, mutants, exploits, clock, quick, json;
     size_t seed, launches;
 } selftest_args;

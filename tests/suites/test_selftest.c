@@ -1,6 +1,8 @@
 /* The programs that the tool measures itself with: right answers, turns, tables; and how many cheats there are. */
 #include "check.h"
 
+#include <stdio.h>
+
 #include "case_bench.h"
 #include "suites/suites.h"
 
