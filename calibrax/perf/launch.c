@@ -308,7 +308,8 @@ static bool note_one_call(cbx__run *x, double outer, double cpu)
     x->again_ns = fmin(x->again_ns, again);
     x->again_cpu_ns = fmin(x->again_cpu_ns, again_cpu);
     if (x->w->nfresh && x->draws > x->w->nfresh) return true; /* it has seen these before */
-    x->one_call_cpu_ns = fmin(x->one_call_cpu_ns, whole_cpu - x->again_cpu_ns - cbx__run_allowed_empty(x));
+    x->one_call_cpu_ns = fmin(x->one_call_cpu_ns,
+                              whole_cpu - cbx__run_allowed_writing_cpu(x) - cbx__run_allowed_empty(x));
     x->one_call_ns = fmin(x->one_call_ns, whole - cbx__run_allowed_writing(x) - cbx__run_allowed_empty(x));
     return true;
 }

@@ -53,6 +53,7 @@ double cbx__run_median(const double *v, size_t n);
 /** [ns] What of the empty epoch, and of writing the outputs, may be taken from another's time, whatever the worker takes for it. */
 double cbx__run_allowed_empty(const cbx__run *x);
 double cbx__run_allowed_writing(const cbx__run *x);
+double cbx__run_allowed_writing_cpu(const cbx__run *x); /* of CPU time */
 
 /** [ns] What the worker reports for a call: the median; less the waits for a CPU that were inside its reading, for comparison with
  * readings that waits were taken off. */
