@@ -160,15 +160,20 @@ static void definitions(void **state)
         int exit_code;
         const char *why;
     } cases[] = {
-        { DEF("ms", "lower"), "", "", CBX_OUTCOME_REGRESSED, 1, "the run's" },
-        { "", DEF("ms", "lower"), "", CBX_OUTCOME_REGRESSED, 1, "the baseline's" },
+        { DEF("ms", "lower"), DEF("ms", "lower"), "", CBX_OUTCOME_REGRESSED, 1, "both runs'" },
+        { DEF("ms", "lower"), "", "", CBX_OUTCOME_NO_DEFINITION_BASELINE, 2, "the run's alone" },
+        { "", DEF("ms", "lower"), "", CBX_OUTCOME_NO_DEFINITION_NOW, 2, "the baseline's alone" },
+        { DEF("ms", "lower"), "", DEF("ms", "lower"), CBX_OUTCOME_REGRESSED, 1, "the run's, and one beside" },
+        { "", DEF("ms", "lower"), DEF("ms", "lower"), CBX_OUTCOME_REGRESSED, 1, "the baseline's, and one beside" },
         { "", "", DEF("ms", "lower"), CBX_OUTCOME_REGRESSED, 1, "given beside" },
         { "", "", "", CBX_OUTCOME_NO_DEFINITION, 2, "nobody's: 100 times slower must not pass" },
         { DEF("ms", "lower"), DEF("s", "lower"), "", CBX_OUTCOME_DEFINITIONS_DIFFER, 2, "another unit" },
         { DEF("ms", "higher"), DEF("ms", "lower"), "", CBX_OUTCOME_DEFINITIONS_DIFFER, 2, "another direction" },
         { DEF("ms", "info"), DEF("ms", "lower"), "", CBX_OUTCOME_DEFINITIONS_DIFFER, 2, "info takes no metric out" },
-        { DEF("ms", "higher"), "", DEF("ms", "lower"), CBX_OUTCOME_IMPROVED, 0,
-          "the run's goes before the one beside" },
+        { DEF("ms", "higher"), "", DEF("ms", "lower"), CBX_OUTCOME_DEFINITIONS_DIFFER, 2,
+          "the run's is not the one beside" },
+        { DEF("ms", "higher"), DEF("ms", "higher"), DEF("ms", "lower"), CBX_OUTCOME_IMPROVED, 0,
+          "those of the runs go before the one beside" },
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_run *a = runs_make(cbx_ctx_allocator(ctx), "m", cases[i].now, MS("100")),
@@ -481,6 +486,7 @@ static void speed(void **state)
 {
     (void)state;
     static char text[1 << 16];
+    cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
     double best = INFINITY;
     int at = 0;
     cbx_run *a;
@@ -490,9 +496,10 @@ static void speed(void **state)
                        "%s{\"name\":\"p%d\",\"scenario\":\"s\",\"metrics\":{\"ms\":{\"value\":%d}}}", i ? "," : "", i,
                        i + 1);
     a = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS, text);
+    o.allow_same = true;
     for (int k = 0; k < 5; k++) {
         uint64_t t0 = cbx_clock_ns();
-        cbx_regression_free(compare(a, a, NULL));
+        cbx_regression_free(compare(a, a, &o));
         best = fmin(best, (double)(cbx_clock_ns() - t0) * 1e-6);
     }
     print_message("# 500 keys: %.2f ms\n", best);
@@ -502,13 +509,16 @@ static void speed(void **state)
 
 static cbx_status one_comparison(cbx_ctx *c, void *user)
 {
+    static const cbx_regression_rule idle = { "no such metric", 0.1, NAN };
     cbx_run **runs = user;
     cbx_err err = CBX_ERR_INIT;
     cbx_regression *r = NULL;
     cbx_regression_opts o = CBX_REGRESSION_OPTS_INIT;
     cbx_status st;
 
-    o.allow_machines = true;
+    o.allow_machines = o.allow_same = true;
+    o.rules = &idle;
+    o.nrules = 1;
     st = cbx_regression_create(c, runs[0], runs[1], &o, &r, &err);
     cbx_regression_free(r);
     return st;
