@@ -75,7 +75,7 @@ double profile_fact_value(const profile_facts *f, const char *name)
 /* How many groups of more than one value there are; two of them, the first and the largest of the others. */
 static size_t find_groups(profile_facts *f, const double *x, size_t n, cbx_mode two[2])
 {
-    cbx_mode mode[8];
+    cbx_mode mode[16];
     size_t modes = 0, groups = 0;
 
     if (cbx_stat_modes(f->ctx, x, n, 0, mode, CBX_LEN(mode), &modes, NULL)) return 0;
