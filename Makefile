@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-pipeline format clean python array-api-tests compare-statistics kills interop coverage-table bisect-study asv
+.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-pipeline format clean python array-api-tests compare-statistics kills interop coverage-table bisect-study detector-study asv
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +63,11 @@ coverage-table: ## how often intervals hold the truth, COVERAGE_RUNS samples eac
 	@scripts/bootstrap.sh test
 	@scripts/build.sh release -Dtests=true
 	@$(RELEASE)/tests/statistics/test_statistics_coverage $${COVERAGE_RUNS:-4000}
+
+detector-study: ## alarms of the change detector on null series, and steps that it finds, 20,000 series of each kind (half a minute)
+	@scripts/bootstrap.sh test
+	@scripts/build.sh release -Dtests=true
+	@CALIBRAX_LONG_TESTS=1 CMOCKA_MESSAGE_OUTPUT=TAP $(RELEASE)/tests/analysis/test_analysis_detector
 
 bisect-study: ## the search for a commit on BISECT_HISTORIES simulated histories of each kind (default 5000, a minute)
 	@scripts/bootstrap.sh test
