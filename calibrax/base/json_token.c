@@ -326,11 +326,13 @@ cbx_status cbx__json_string(cbx__json_reader *p, json_piece *out)
 {
     const char *start = ++p->at;
     bool escapes;
-    cbx_status st = scan_string(p, &escapes);
+    cbx_status st;
 
-    while (!st && p->at == p->end && cbx__json_more(p, &start)) {
+    for (;;) {
         p->at = start;
         st = scan_string(p, &escapes);
+        if (st || p->at < p->end || !may_go_on(p)) break;
+        cbx__json_more(p, &start);
     }
     if (!st && p->at == p->end) st = too_early(p);
     if (st) return st;
