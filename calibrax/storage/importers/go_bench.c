@@ -59,7 +59,7 @@ static int detect(const cbx__import_source *src)
     if (src->json || src->line) return 0;
     if (!cbx__import_has_line(src, "Benchmark")) return 0;
     return cbx__import_has_line(src, "pkg: ") || cbx__import_has_line(src, "goos: ") ? 90
-           : strstr(src->text, "/op")                                                ? 70
+           : cbx__import_mentions(src, "/op")                                        ? 70
                                                                                      : 0;
 }
 
@@ -95,7 +95,7 @@ static void read_fact(cbx__import_job *job, go_file *f, const char *line)
     char *key;
 
     if (!colon || *line < 'a' || *line > 'z' || strcspn(line, " \t") < (size_t)(colon - line)) return;
-    key = cbx__import_strndup(job, line, (size_t)(colon - line));
+    key = cbx_arena_strndup(cbx__import_arena(job), line, (size_t)(colon - line));
     if (key && !strcmp(key, "pkg"))
         f->package = colon + 2 + strspn(colon + 2, " ");
     else if (key)
@@ -147,10 +147,9 @@ static void read_result(cbx__import_job *job, go_file *f, char *line)
 
 static void read_lines(cbx__import_job *job, go_file *f)
 {
-    size_t at = 0, number = 0;
     const char *line;
 
-    while ((line = cbx__import_line(job, &at, &number)) != NULL) {
+    while ((line = cbx__import_line(job)) != NULL) {
         char *own = cbx_arena_strdup(cbx__import_arena(job), line);
         if (!own)
             cbx__import_fail(job, CBX_ENOMEM, "out of memory");
@@ -267,6 +266,7 @@ static void read_file(cbx__import_job *job)
         begin_point(job, l);
         add_units(job, &f, l, n);
         cbx__import_point_end(job);
+        cbx__import_forget(job);
     }
     if (cbx_json_length(f.facts)) cbx__import_run_environment(job, "go", f.facts);
     cbx__import_run_commit(job, cbx_json_get_string(f.facts, "commit", NULL),
@@ -276,5 +276,10 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_go = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "go", "text of go test -bench", detect, read_file, true,
+    .struct_size = sizeof(cbx__importer),
+    .abi = CBX_IMPORTER_ABI,
+    .name = "go",
+    .summary = "text of go test -bench",
+    .detect = detect,
+    .read = read_file,
 };
