@@ -53,8 +53,11 @@ typedef struct cbx__importer {
 
 const cbx__import_source *cbx__import_source_of(const cbx__import_job *job);
 cbx_ctx *cbx__import_ctx(const cbx__import_job *job);
-/* What lives as long as the import. */
+/* What lives as long as the import, and until the next element or cbx__import_forget. */
 cbx_arena *cbx__import_arena(cbx__import_job *job);
+cbx_arena *cbx__import_passing(cbx__import_job *job);
+/* For what an importer cannot hold; NULL: it is to hold everything. */
+struct cbx__scratch *cbx__import_scratch(cbx__import_job *job);
 bool cbx__import_failed(const cbx__import_job *job);
 /* Where the reader is: "benchmarks.3"; "" for the top. */
 void cbx__import_at(cbx__import_job *job, const char *fmt, ...) CBX_PRINTF(2, 3);

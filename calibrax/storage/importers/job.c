@@ -104,6 +104,8 @@ void cbx__import_note(cbx__import_job *job, const char *entry, const char *fmt, 
 
 const cbx__import_source *cbx__import_source_of(const cbx__import_job *job) { return job->src; }
 cbx_ctx *cbx__import_ctx(const cbx__import_job *job) { return job->ctx; }
+cbx_arena *cbx__import_passing(cbx__import_job *job) { return &job->passing; }
+cbx__scratch *cbx__import_scratch(cbx__import_job *job) { return job->scratch; }
 cbx_arena *cbx__import_arena(cbx__import_job *job) { return &job->out->arena; }
 
 void cbx__import_forget(cbx__import_job *job) { cbx_arena_clear(&job->passing); }
