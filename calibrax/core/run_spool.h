@@ -26,6 +26,8 @@ cbx_status cbx__spooled_add(cbx__spooled *p, cbx__scratch *scratch, const cbx_po
 /** The same with a point of a run file, unknown members included.  @param path  "points.7".  @return also CBX_EFORMAT */
 cbx_status cbx__spooled_add_json(cbx__spooled *p, cbx__scratch *scratch, const cbx_json *point, const char *path,
                                  cbx_err *err);
+/** What is pending goes to the disk, if it is worth that, and its memory back: another run is written next.  @return as above */
+cbx_status cbx__spooled_rest(cbx__spooled *p, cbx__scratch *scratch, cbx_err *err);
 /**
  * Writes a run that has these points instead of its own into a file that is there, not atomically.
  * @param shown  names the file in messages

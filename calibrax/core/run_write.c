@@ -90,6 +90,18 @@ static cbx_status put_away(cbx__spooled *p, cbx__scratch *scratch, cbx_err *err)
     return CBX_OK;
 }
 
+#define REST_BYTES ((size_t)4 << 10)
+
+cbx_status cbx__spooled_rest(cbx__spooled *p, cbx__scratch *scratch, cbx_err *err)
+{
+    cbx_status st;
+
+    if (p->pending.len < REST_BYTES) return CBX_OK;
+    st = put_away(p, scratch, err);
+    if (!st) cbx_text_clear(&p->pending);
+    return st;
+}
+
 typedef struct spooling {
     cbx__spooled *to;
     cbx__scratch *scratch;

@@ -70,6 +70,14 @@ typedef struct cbx_import {
 CBX_API cbx_status cbx_import_text(cbx_ctx *ctx, const char *text, size_t len, const char *what,
                                    const cbx_import_opts *opts, cbx_import *out, cbx_err *err);
 /**
+ * The files that a path stands for, each to be read by cbx_import_file: itself; of a folder that is a store of ours its runs, of results of
+ * asv those of all machines, of criterion.rs the folder itself, of any other its rows (*.jsonl), or else its *.json and *.json.gz.
+ * @param paths  in the arena, sorted by name within a folder
+ * @return CBX_OK; CBX_EFORMAT (nothing of the kind is in the folder); as cbx_dir_list; paths and count are written on success only
+ */
+CBX_API cbx_status cbx_import_files(cbx_ctx *ctx, const char *path, cbx_arena *arena, const char *const **paths,
+                                    size_t *count, cbx_err *err);
+/**
  * Reads a file, or a folder of one format: target/criterion of criterion.rs.
  * @return as cbx_import_text and cbx_file_read
  */

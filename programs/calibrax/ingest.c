@@ -22,7 +22,8 @@ typedef struct ingest_args {
 
 static const opt_spec ingest_options[] = {
     SELECT_STORE_ROWS(ingest_args),
-    { "input", 0, OPT_WORDS, offsetof(ingest_args, input), "FILE", NULL, "the files; several may follow" },
+    { "input", 0, OPT_WORDS, offsetof(ingest_args, input), "FILE", NULL,
+      "the files, or folders of them; several may follow" },
     { "format", 0, OPT_STRING, offsetof(ingest_args, format), "NAME", "found out from the content",
       "format of all files; --list-formats tells them" },
     { "commit", 0, OPT_STRING, offsetof(ingest_args, commit), "HASH", NULL, "commit of files that name none" },
@@ -118,6 +119,17 @@ static void ingest_file(ingest *in, const char *file)
     cbx_import_clear(&import);
 }
 
+/* A file, or all files of a folder. */
+static void ingest_path(ingest *in, const char *path)
+{
+    const char *const *files = NULL;
+    size_t n = 0;
+    cbx_err err = CBX_ERR_INIT;
+
+    if (cbx_import_files(in->run->ctx, path, in->run->arena, &files, &n, &err)) skip_file(in, path, err.message);
+    for (size_t i = 0; i < n; i++) ingest_file(in, files[i]);
+}
+
 static int find_machine(ingest *in)
 {
     const ingest_args *a = in->run->args;
@@ -140,7 +152,7 @@ static int ingest_all(ingest *in)
     in->runs = cbx_json_new_array();
     in->skipped = cbx_json_new_array();
     in->notes = cbx_json_new_array();
-    for (size_t i = 0; i < a->input.count; i++) ingest_file(in, a->input.items[i]);
+    for (size_t i = 0; i < a->input.count; i++) ingest_path(in, a->input.items[i]);
     o = new_document("calibrax-ingest");
     cbx_json_set(o, "runs", in->runs);
     cbx_json_set(o, "skipped", in->skipped);
@@ -191,7 +203,8 @@ const opt_command ingest_command = {
     "--data DIR --input FILE...",
     "take files of measurements into a store",
     "Reads run files of Calibrax and of the Python package, and files of other benchmark tools, whose format is found "
-    "out from the content. A file is taken whole or not at all; what is not taken is named with its reason, costs the "
+    "out from the content. A folder may be a store of runs, results of asv, a store of nperf, target/criterion, or "
+    "just hold such files. A file is taken whole or not at all; what is not taken is named with its reason, costs the "
     "others nothing, and makes the exit status 2. The same file gives the same run again.",
     ingest_options,
     CBX_LEN(ingest_options),

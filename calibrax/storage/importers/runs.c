@@ -53,6 +53,8 @@ bool cbx__import_run_for(cbx__import_job *job, const char *key)
     uint64_t hash = hash_key(key);
 
     if (job->run && job->run->key_hash == hash && !strcmp(job->run->key, key)) return false;
+    if (job->run && job->scratch && !job->status)
+        cbx__import_take(job, cbx__spooled_rest(&job->run->spooled, job->scratch, &job->inner));
     for (size_t i = 0; i < job->nruns; i++) {
         if (job->runs[i].key_hash != hash || strcmp(job->runs[i].key, key) != 0) continue;
         job->run = &job->runs[i];
