@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-pipeline format clean python array-api-tests compare-statistics kills interop coverage-table bisect-study detector-study asv
+.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-pipeline format clean python array-api-tests compare-statistics kills interop coverage-table bisect-study detector-study asv long-files
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,11 @@ kills: ## KILLS (default 1000) SIGKILLs of concurrent writers to one store at ra
 	@scripts/bootstrap.sh test
 	@scripts/build.sh release -Dtests=true
 	@CALIBRAX_KILLS=$${KILLS:-1000} $(RELEASE)/tests/storage/test_storage_kills
+
+long-files: ## calibrax ingest on files of LONG_MB MB (default 100) of every format: at most 64 MB of memory at 100 MB
+	@scripts/bootstrap.sh test
+	@scripts/build.sh release -Dtests=true
+	@CBX_LONG_MB=$${LONG_MB:-100} python3 tests/cli/test_ingest.py
 
 interop: ## stores of ours and of the Python package calibrax read each other, live (fetches it from PyPI)
 	@scripts/bootstrap.sh build
