@@ -11,7 +11,9 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
 
-#define POLL_NS 100000000 /* between looks at a lock that another invocation holds */
+/* Between looks at a lock that another invocation holds: at first short, as between two jobs, then doubled. */
+#define POLL_FIRST_NS 1000000
+#define POLL_MOST_NS  100000000
 
 /* --- locks --- */
 
@@ -77,6 +79,7 @@ struct member {
     bool waited; /* was told once what it waits for */
     bool fresh;
     uint64_t waiting_since;
+    long pause_ns;
 };
 
 static bool stopped(const crew *c) { return c->d->stop && *c->d->stop; }
@@ -170,7 +173,7 @@ static const char *holder_text(const char *dir, const char *busy, char *out, siz
     if (pid > 0)
         snprintf(out, size, "process %d", (int)pid);
     else
-        snprintf(out, size, "another user's process");
+        snprintf(out, size, "another process");
     return out;
 }
 
@@ -178,11 +181,10 @@ static const char *holder_text(const char *dir, const char *busy, char *out, siz
 static bool wait_for_lock(member *m, const char *busy)
 {
     const cbx__dispatch *d = m->crew->d;
-    struct timespec pause = { 0, POLL_NS };
     char text[CBX_ERR_MESSAGE_SIZE], who[64];
     uint64_t now = cbx_clock_ns();
 
-    if (!m->waiting_since) m->waiting_since = now;
+    if (!m->waiting_since) m->waiting_since = now, m->pause_ns = POLL_FIRST_NS;
     if (!m->waited) {
         snprintf(text, sizeof(text), "%s waits for '%s', which %s holds", m->resource->name, busy,
                  holder_text(m->crew->dir, busy, who, sizeof(who)));
@@ -197,7 +199,8 @@ static bool wait_for_lock(member *m, const char *busy)
         pthread_mutex_unlock(&m->crew->lock);
         return false;
     }
-    nanosleep(&pause, NULL);
+    nanosleep(&(struct timespec){ 0, m->pause_ns }, NULL);
+    m->pause_ns = m->pause_ns < POLL_MOST_NS / 2 ? 2 * m->pause_ns : POLL_MOST_NS;
     return true;
 }
 

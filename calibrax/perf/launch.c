@@ -367,13 +367,21 @@ static bool timed_epoch(cbx__run *x, size_t i)
     return true;
 }
 
-/* No thread can have wanted more than all the time there was, though a wait that began before is counted when it ends. */
-static void look_at_threads(cbx__run *x, double before, double wall)
+/* [ns] That the first thread ran or waited for a CPU, ever; NaN where the kernel keeps no account. */
+static double first_thread_wants(const cbx__run *x)
 {
-    double others;
+    cbx__proc_sched s;
+    return cbx__proc_sched_read(x->t->watch.worker, &s) ? (double)(s.run_ns + s.wait_ns) : NAN;
+}
+
+/* No thread can have wanted more than all the time there was, though a wait that began before is counted when it ends. */
+static void look_at_threads(cbx__run *x, double first_before, double before, double wall)
+{
+    double others, first = first_thread_wants(x) - first_before;
     size_t n = cbx__proc_others_want(x->t->child.pid, &others);
     x->r->threads_seen = n + 1;
-    x->wanted_ns = wall + fmin(others - before, (double)n * wall);
+    /* one that hands its work to another thread sleeps meanwhile; where nobody tells it is taken to have been busy */
+    x->wanted_ns = (first < wall ? first : wall) + fmin(others - before, (double)n * wall);
     x->wanted_wall_ns = wall;
 }
 
@@ -381,7 +389,7 @@ static bool timed_epochs(cbx__run *x)
 {
     bool single = x->r->iterations == 1; /* then the epoch is itself the one call */
     uint64_t start = cbx_clock_ns();
-    double before;
+    double before, first = first_thread_wants(x);
     cbx__proc_others_want(x->t->child.pid, &before);
     x->r->epochs = 0;
     x->cpu_ns = x->cpu_wall_ns = 0;
@@ -397,7 +405,7 @@ static bool timed_epochs(cbx__run *x)
         if (probe && single && !note_one_call(x, x->raw_ns[i] - x->r->wait_ns[i], cpu)) return false;
     }
     cbx__run_look_at_peak(x);
-    look_at_threads(x, before, (double)(cbx_clock_ns() - start));
+    look_at_threads(x, first, before, (double)(cbx_clock_ns() - start));
     return true;
 }
 

@@ -39,7 +39,7 @@ void cbx__run_memory_after_load(cbx__run *x)
 /* Where the mark could not be reset, a peak of the import hides the one that is sought. */
 void cbx__run_memory_at_end(cbx__run *x)
 {
-    if (x->t->tree_peak > 0) x->r->tree_peak_bytes = (double)x->t->tree_peak;
+    if (x->t->tree_peak > 0) x->r->tree_peak_bytes = fmax((double)x->t->tree_peak, x->peak);
     if (x->peak <= 0) return;
     x->r->hwm_bytes = x->peak;
     if (x->hwm_reset || x->peak > x->hwm_load) x->r->hwm_increase_bytes = fmax(0, x->peak - x->rss_load);

@@ -118,8 +118,8 @@ static void judge(const cbx_measure_opts *opts, const char *unsupported, cbx__at
     } else if (f != CBX_FAILURE_NONE) {
         explain(a, f, not_allowed(opts, b) ? "left out by --baselines" : "left out by --skip-baselines");
         a->remedy = not_allowed(opts, b) ? "name it in --baselines" : "take it out of --skip-baselines";
-    } else if (!cbx__platform_runs(a->platform, b->provider)) {
-        snprintf(text, sizeof(text), "provider '%s' computes on the CPU only", b->provider);
+    } else if (cbx__platform_refuses(a->platform, b->provider)) {
+        snprintf(text, sizeof(text), "provider '%s' %s", b->provider, cbx__platform_refuses(a->platform, b->provider));
         explain(a, CBX_FAILURE_BACKEND_UNAVAILABLE, text);
     }
 }

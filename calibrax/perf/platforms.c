@@ -91,15 +91,21 @@ static void find_fake(const finding *f)
 
 /* --- the table --- */
 
-/* Name in rows, alias of older rows, devices; any_provider: baselines that are for CPUs run there as well. */
+static bool any(const char *provider) { return provider != NULL; }
+static bool native(const char *provider) { return !strcmp(provider, "native"); }
+static bool foreign(const char *provider) { return strcmp(provider, "native") && strcmp(provider, "numpy"); }
+
+/* Name in rows, alias of older rows, devices, and whose baselines run there. */
 static const struct {
     const char *name, *alias;
     void (*find)(const finding *f); /* NULL: the CPU */
-    bool any_provider, hidden;      /* hidden: not named to who misspells another */
+    bool (*runs)(const char *provider);
+    const char *why_not; /* of a provider that does not run there */
+    bool hidden;         /* not named to who misspells another */
 } platforms[] = {
-    { "cpu", "jax-cpu", NULL, true, false },
-    { "cuda12", "jax-cuda12", find_nvidia, false, false },
-    { "fake", "fake", find_fake, true, true },
+    { "cpu", "jax-cpu", NULL, any, "", false },
+    { "cuda12", "jax-cuda12", find_nvidia, foreign, "computes on the CPU only", false },
+    { "fake", "fake", find_fake, native, "knows no platform 'fake'", true },
 };
 
 /* Place of a name; the first line, which has no devices, where it is not known. */
@@ -133,9 +139,10 @@ cbx_status cbx_platform_parse(const char *word, const char **out, cbx_err *err)
 
 bool cbx__platform_has_devices(const char *platform) { return platforms[line_of(platform)].find != NULL; }
 
-bool cbx__platform_runs(const char *platform, const char *provider)
+const char *cbx__platform_refuses(const char *platform, const char *provider)
 {
-    return platforms[line_of(platform)].any_provider || (strcmp(provider, "native") && strcmp(provider, "numpy"));
+    size_t line = line_of(platform);
+    return platforms[line].runs(provider) ? NULL : platforms[line].why_not;
 }
 
 void cbx__accelerators_find_at(cbx_ctx *ctx, const char *platform, const char *root, const char *library,

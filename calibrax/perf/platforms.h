@@ -28,8 +28,8 @@ typedef struct cbx__accelerators {
 
 /** True for a platform whose work is done on devices. */
 bool cbx__platform_has_devices(const char *platform);
-/** True if baselines of this provider can run there; native and NumPy code is for CPUs, and for the platform that fakes them. */
-bool cbx__platform_runs(const char *platform, const char *provider);
+/** Why baselines of a provider cannot run there ("computes on the CPU only"), static; NULL: they can. */
+const char *cbx__platform_refuses(const char *platform, const char *provider);
 /** All devices of a platform (the name that cbx_platform_parse gives).  None is no failure: out->why says why. */
 void cbx__accelerators_find(cbx_ctx *ctx, const char *platform, cbx__accelerators *out);
 /** The same from a captured machine and a library in the place of libnvidia-ml.so.1; NULL: the machine's own. */
