@@ -53,7 +53,8 @@ static void find_nvidia(const finding *f)
         cbx_err why = CBX_ERR_INIT;
         cbx_gpu *gpu = NULL;
         if (cbx_gpu_open(f->ctx, i, f->library, &gpu, &why)) {
-            if (i == 0) snprintf(f->out->why, sizeof(f->out->why), "%s", why.message);
+            if (why.status == CBX_ENOMEM) f->out->n = 0; /* some of them are not all */
+            if (f->out->n == 0) snprintf(f->out->why, sizeof(f->out->why), "%s", why.message);
             if (why.status == CBX_EPERM) continue; /* another's device: the numbers of those behind it stay */
             break;
         }
