@@ -10,10 +10,18 @@
 #include <math.h>
 #include <sys/resource.h>
 
+#include "calibrax/base/poison.h"
 #include "calibrax/perf/launch_run.h"
 #include "calibrax/profiling/procfs.h"
 
 #define DATA_SLACK (UINT64_C(4) << 30)
+
+/* A sanitizer's shadow is mapped memory without end. */
+#ifdef __SANITIZE_ADDRESS__
+static const bool sanitized = true;
+#else
+static const bool sanitized = false;
+#endif
 
 void cbx__run_look_at_peak(cbx__run *x)
 {
@@ -57,7 +65,7 @@ void cbx__run_limit_memory(cbx__run *x)
         x->r->memory_limit_by = "cgroup";
         return;
     }
-    if (strncmp(x->o.platform, "cuda", 4) == 0) return;
+    if (sanitized || strncmp(x->o.platform, "cuda", 4) == 0) return;
     struct rlimit data = { 2 * limit + DATA_SLACK, 2 * limit + DATA_SLACK };
     prlimit(x->t->child.pid, RLIMIT_DATA, &data, NULL); /* where that is refused, the watch is what there is */
 }

@@ -109,7 +109,9 @@ static void layouts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(williams_squares), cmocka_unit_test(pairs_are_mirrored), cmocka_unit_test(start_is_random),
+        cmocka_unit_test(williams_squares),
+        cmocka_unit_test(pairs_are_mirrored),
+        cmocka_unit_test(start_is_random),
         cmocka_unit_test(layouts),
     };
     return cmocka_run_group_tests_name("perf/schedule", tests, NULL, NULL);
