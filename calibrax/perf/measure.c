@@ -11,9 +11,10 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
+#include "calibrax/perf/pilot.h"
 #include "calibrax/perf/public.h"
 #include "calibrax/perf/resume.h"
-#include "calibrax/perf/session.h"
+#include "calibrax/perf/stopping.h"
 #include "calibrax/perf/table.h"
 
 /** The sweep's own state around the session: the points and what came of them. */
@@ -42,7 +43,10 @@ static void settle_counts(cbx__session *s)
     const cbx_measure_opts *o = s->opts;
     bool chosen = o->repeats > 0; /* who asks for a number of epochs gets it, unless quick */
 
-    s->launches = o->launches ? o->launches : defaults[o->quick].launches;
+    s->goal = (cbx__goal){ o->precision, o->decide };
+    s->launches = o->launches                ? o->launches
+                  : cbx__stopping_by_goal(s) ? CBX__MOST_LAUNCHES
+                                             : defaults[o->quick].launches;
     s->warmup = o->warmup >= 0 ? (size_t)o->warmup : defaults[o->quick].warmup;
     s->epochs = chosen ? o->repeats : defaults[o->quick].epochs;
     s->slow_epochs = defaults[o->quick].slow_epochs;
@@ -241,28 +245,26 @@ static cbx_status finish_point(cbx_ctx *ctx, sweep *w, size_t i, cbx_err *err)
 }
 
 /* Launches the plan made ready but did not make: failed attempts, fewer rounds. */
-static void settle_total(cbx__session *s, cbx__point *p, size_t planned)
+static void settle_total(cbx__session *s, cbx__point *p)
 {
     size_t made = 0;
 
     for (size_t i = 0; i < p->plan.count; i++) made += p->plan.attempts[i].nlaunches - p->plan.attempts[i].retries;
-    pthread_mutex_lock(&s->lock);
-    if (made < planned) s->launches_total -= planned - made;
-    pthread_mutex_unlock(&s->lock);
+    cbx__session_promise(s, p, made);
 }
 
 static cbx_status measure_point(cbx_ctx *ctx, sweep *w, size_t i, size_t slot, cbx_err *err)
 {
     cbx__point *p = &w->points[i];
-    size_t first, count, planned = cbx__plan_live(&p->plan) * w->s.launches;
+    size_t first, count;
     cbx_status st;
 
     cbx__core_group(w->s.ncpus, w->s.slots, slot, &first, &count);
     for (size_t c = 0; c < count && c < (size_t)w->s.threads && c < CBX_LEN(p->cores); c++)
         p->cores[p->ncores++] = w->s.cpus[first + c];
-    if (planned) cbx__session_tell(&w->s, CBX_MEASURE_POINT, 0, "%s", p->label);
+    if (p->promised) cbx__session_tell(&w->s, CBX_MEASURE_POINT, 0, "%s", p->label);
     st = cbx__point_measure(ctx, &w->s, p, err);
-    settle_total(&w->s, p, planned);
+    settle_total(&w->s, p);
     if (!st) st = finish_point(ctx, w, i, err);
     free_launches(p);
     return st;
@@ -435,7 +437,8 @@ static cbx_status prepare(sweep *w, cbx_err *err)
     cbx__session_learn(w->ctx, &w->s);
     st = take_over_rows(w, err);
     if (st) return st;
-    for (size_t i = 0; i < w->npoints; i++) w->s.launches_total += cbx__plan_live(&w->points[i].plan) * w->s.launches;
+    for (size_t i = 0; i < w->npoints; i++)
+        cbx__session_promise(&w->s, &w->points[i], cbx__plan_live(&w->points[i].plan) * w->s.launches);
     return CBX_OK;
 }
 

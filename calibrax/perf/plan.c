@@ -96,6 +96,10 @@ cbx_status cbx__plan_check(const cbx_measure_opts *opts, cbx_err *err)
     }
     if (!(opts->budget_s >= 0))
         return cbx_fail(err, CBX_EINVAL, "--budget: %g is not a number of seconds", opts->budget_s);
+    if (!(opts->precision >= 0 && opts->precision < 1)) {
+        return cbx_fail(err, CBX_EINVAL, "--precision: %g is no relative half width, such as 0.01 for 1 %%",
+                        opts->precision);
+    }
     st = check_names(opts->case_ops, "--baselines", opts->allow, opts->nallow, err);
     if (st) return st;
     return check_names(opts->case_ops, "--skip-baselines", opts->deny, opts->ndeny, err);
@@ -215,7 +219,7 @@ cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const 
     return CBX_OK;
 }
 
-bool cbx__attempt_alive(const cbx__attempt *a) { return !a->failure && !a->idle; }
+bool cbx__attempt_alive(const cbx__attempt *a) { return !a->failure && !a->idle && !a->settled; }
 
 size_t cbx__plan_live(const cbx__plan *plan)
 {

@@ -10,6 +10,7 @@
 #include "calibrax/statistics/estimate.h"
 
 #define GROWTH     1.5
+#define FLATNESS   0.25 /* weights grow as n_j to this power: 0 is Pocock's design, 1/2 and more favour the end */
 #define NEGLIGIBLE 1e-25 /* mass at an end of the walk; it is counted as error */
 #define STEPS      60    /* of the bisection */
 #define LEAST      1e-15 /* no interval exists at such a level, and 1 less it is not 1 */
@@ -100,7 +101,7 @@ cbx_status cbx_looks_plan(size_t first, size_t last, double alpha, cbx_looks *ou
     for (; l.count + 1 < CBX_LOOKS_MAX && next < (double)last; next *= growth) l.pairs[l.count++] = (size_t)next;
     if (l.count && l.pairs[l.count - 1] == last) l.count--;
     l.pairs[l.count++] = last;
-    for (size_t j = 0; j < l.count; j++) l.weight[j] = (double)l.pairs[j] / (double)last;
+    for (size_t j = 0; j < l.count; j++) l.weight[j] = pow((double)l.pairs[j] / (double)last, FLATNESS);
     settle(&l);
     *out = l;
     return CBX_OK;

@@ -6,7 +6,8 @@
  * walk, whatever the distribution, so the chance that any look errs is a sum over paths that is computed to the last bit; `scale` is
  * the largest number for which it is at most alpha.  The intervals of all looks hold together at 1 - alpha (repeated confidence intervals), so
  * that one may stop at any look for any reason: a narrow interval, a decided verdict, the wish to go home.
- * Weights are proportional to n_j: early looks are cheap, and the last one costs little over a plan without looks.
+ * Weights grow as the fourth root of n_j, between Pocock's equal ones and O'Brien & Fleming's, so that a first look at 11 pairs can decide in a
+ * design that may go on to thousands (the boundary family of Wang & Tsiatis, Biometrics 43 (1987) 193-199).
  *
  * Sources: Jennison & Turnbull, J. R. Stat. Soc. B 51 (1989) 305-361, for repeated intervals and p-values; Pocock, Biometrika 64 (1977)
  * 191-199; the walk: Armitage, McPherson & Rowe, J. R. Stat. Soc. A 132 (1969) 235-244.
