@@ -37,6 +37,7 @@ typedef struct look {
     cbx__point *p;
     double level;
     double *mine, *theirs; /* a round each */
+    cbx_status st;         /* of a question that could not be answered */
 } look;
 
 static bool narrow(const cbx_interval *iv, double half_width)
@@ -44,21 +45,25 @@ static bool narrow(const cbx_interval *iv, double half_width)
     return half_width > 0 && iv->level > 0 && iv->upper - iv->lower <= 2 * half_width * iv->value;
 }
 
-static bool is_reference(const look *k, const cbx__attempt *a)
+static bool is_reference(look *k, const cbx__attempt *a) { return a->baseline == k->s->opts->case_ops->baselines[0]; }
+
+/* True if the question was answered. */
+static bool answered(look *k, cbx_status st)
 {
-    return a->baseline == k->s->opts->case_ops->baselines[0];
+    if (st && !k->st) k->st = st;
+    return !st;
 }
 
-static double median_now(const look *k, const cbx__attempt *a)
+static double median_now(look *k, const cbx__attempt *a)
 {
     double m = INFINITY;
     size_t n = cbx__pair_rounds(a, a, k->mine, k->theirs);
 
-    return n && !cbx_stat_median(k->ctx, k->mine, n, &m, NULL) ? m : INFINITY;
+    return n && answered(k, cbx_stat_median(k->ctx, k->mine, n, &m, NULL)) ? m : INFINITY;
 }
 
 /* The variant of the reference that an attempt is compared with, as far as one knows now; NULL: none. */
-static const cbx__attempt *rival_now(const look *k, const cbx__attempt *a)
+static const cbx__attempt *rival_now(look *k, const cbx__attempt *a)
 {
     const cbx__attempt *best = NULL;
     double least = INFINITY;
@@ -75,27 +80,27 @@ static const cbx__attempt *rival_now(const look *k, const cbx__attempt *a)
 }
 
 /* Why the interval of a's paired ratio is enough; NULL: it is not. */
-static const char *ratio_is_enough(const look *k, const cbx__attempt *a, const cbx__attempt *rival)
+static const char *ratio_is_enough(look *k, const cbx__attempt *a, const cbx__attempt *rival)
 {
     cbx_interval iv;
     size_t n = cbx__pair_rounds(a, rival, k->mine, k->theirs);
 
-    if (!n || cbx_stat_paired_ratio(k->ctx, k->mine, k->theirs, n, k->level, &iv, NULL)) return NULL;
+    if (!n || !answered(k, cbx_stat_paired_ratio(k->ctx, k->mine, k->theirs, n, k->level, &iv, NULL))) return NULL;
     if (narrow(&iv, k->s->goal.half_width)) return "precision";
     if (k->s->goal.decide && cbx_verdict_of_ratio(&iv, CBX_VERDICT_MARGIN) != CBX_VERDICT_UNDECIDED) return "verdict";
     return NULL;
 }
 
-static const char *median_is_enough(const look *k, const cbx__attempt *a)
+static const char *median_is_enough(look *k, const cbx__attempt *a)
 {
     cbx_interval iv;
     size_t n = cbx__pair_rounds(a, a, k->mine, k->theirs);
 
-    if (!n || cbx_stat_median_interval(k->ctx, k->mine, n, k->level, &iv, NULL)) return NULL;
+    if (!n || !answered(k, cbx_stat_median_interval(k->ctx, k->mine, n, k->level, &iv, NULL))) return NULL;
     return narrow(&iv, k->s->goal.half_width) ? "precision" : NULL;
 }
 
-static void settle(const look *k, cbx__attempt *a, const char *why)
+static void settle(look *k, cbx__attempt *a, const char *why)
 {
     if (!why) return;
     a->settled = true;
@@ -104,7 +109,7 @@ static void settle(const look *k, cbx__attempt *a, const char *why)
 }
 
 /* Somebody on the platform still needs the reference; *compared: somebody ever did. */
-static bool is_needed(const look *k, const cbx__attempt *reference, bool *compared)
+static bool is_needed(look *k, const cbx__attempt *reference, bool *compared)
 {
     bool needed = false;
 
@@ -118,7 +123,7 @@ static bool is_needed(const look *k, const cbx__attempt *reference, bool *compar
     return needed;
 }
 
-static void look_at_references(const look *k)
+static void look_at_references(look *k)
 {
     for (size_t i = 0; i < k->p->plan.count; i++) {
         cbx__attempt *a = &k->p->plan.attempts[i];
@@ -152,7 +157,7 @@ cbx_status cbx__stopping_look(cbx_ctx *ctx, const cbx__session *s, cbx__point *p
     look_at_references(&k);
     p->looked++;
     cbx_mem_free(al, k.mine, size);
-    return CBX_OK;
+    return k.st ? cbx_fail(err, k.st, "a look at %zu rounds: %s", p->rounds, cbx_status_words(k.st)) : CBX_OK;
 }
 
 cbx_status cbx__stopping_end(cbx__point *p, const char *why, cbx_err *err)

@@ -10,7 +10,7 @@
 #include "calibrax/statistics/estimate.h"
 
 #define GROWTH     1.5
-#define FLATNESS   0.25 /* weights grow as n_j to this power: 0 is Pocock's design, 1/2 and more favour the end */
+#define FLATNESS   0.25  /* weights grow as n_j to this power: 0 is Pocock's design, 1/2 and more favour the end */
 #define NEGLIGIBLE 1e-25 /* mass at an end of the walk; it is counted as error */
 #define STEPS      60    /* of the bisection */
 #define LEAST      1e-15 /* no interval exists at such a level, and 1 less it is not 1 */
@@ -132,10 +132,11 @@ cbx_status cbx_looks_end(cbx_looks *l, size_t done, size_t pairs, cbx_err *err)
 
 double cbx_looks_level(const cbx_looks *l, size_t j)
 {
-    return j < l->count ? 1 - fmin(1, fmax(l->scale * l->weight[j], LEAST)) : 1;
+    /* no p-value lies between alpha and a nominal level above it: one look alone would err more often than all may */
+    return j < l->count ? 1 - fmin(l->alpha, fmax(l->scale * l->weight[j], LEAST)) : 1;
 }
 
-double cbx_looks_p(const cbx_looks *l, size_t j, double p) 
+double cbx_looks_p(const cbx_looks *l, size_t j, double p)
 {
     return j < l->count ? error_of(l, p / l->weight[j] * (1 + SLACK)) : 1;
 }

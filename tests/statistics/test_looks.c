@@ -118,7 +118,8 @@ static void repeated_p_values_hold_at_any_look(void **state)
     unsigned hits[CBX_LEN(us)] = { 0 };
     (void)state;
     for (size_t j = 0; j < l.count; j++)
-        for (size_t k = 0; k <= l.pairs[j]; k++) p_of[j][k] = cbx_looks_p(&l, j, cbx_stat_sign_test_p(k, l.pairs[j] - k));
+        for (size_t k = 0; k <= l.pairs[j]; k++)
+            p_of[j][k] = cbx_looks_p(&l, j, cbx_stat_sign_test_p(k, l.pairs[j] - k));
     for (unsigned path = 0; path < 1u << n; path++) {
         double least = 1;
         for (size_t j = 0; j < l.count; j++)
@@ -165,7 +166,8 @@ static unsigned missed(cbx_ctx *ctx, const cbx_looks *l, bool naive)
                 double z = cbx_rng_normal(&rng);
                 x[n] = exp(0.01 * z * (cbx_rng_below(&rng, 10) == 0 ? 20 : 1));
             }
-            if (cbx_stat_median_interval(ctx, x, n, naive ? 0.95 : cbx_looks_level(l, j), &iv, NULL)) fail_msg("interval");
+            if (cbx_stat_median_interval(ctx, x, n, naive ? 0.95 : cbx_looks_level(l, j), &iv, NULL))
+                fail_msg("interval");
             if (iv.level > 0 && (iv.upper - iv.lower < 0.004 || iv.lower > 1 || iv.upper < 1)) break;
         }
         misses += iv.level > 0 && (iv.lower > 1 || iv.upper < 1);
