@@ -238,6 +238,6 @@ cbx_status cbx__pilot_plan(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, d
     cbx_arena_clear(&scratch);
     if (st) return st;
     if (cbx__stopping_by_goal(s)) return plan_for_goal(s, p, left, err);
-    if (s->budget_s > 0) plan_for_budget(s, p, left);
+    if (s->budget_s > 0 && !s->opts->twins) plan_for_budget(s, p, left); /* twins stay alike */
     return CBX_OK;
 }
