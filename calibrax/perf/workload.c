@@ -14,6 +14,7 @@
 #include "calibrax/array/io/npy.h"
 #include "calibrax/base/process.h"
 #include "calibrax/base/rng.h"
+#include "calibrax/perf/policy.h"
 
 #define FRESH_STREAM     0x66726573u /* of the seed of inputs that are held back */
 #define FRESH_QUICK_S    0.5         /* an oracle that is as quick is asked for as many as there may be */
@@ -294,6 +295,10 @@ static bool put_head(const cbx_workload *w, const cbx_baseline_ops *baseline, co
     if (ok && opts) {
         ok = cbx_json_set_string(m, "platform", opts->platform) && cbx_json_set_int(m, "threads", opts->threads) &&
              cbx_json_set_int(m, "heap_pad", (int64_t)opts->heap_pad_bytes);
+        ok = ok && baseline &&
+             cbx_json_set(m, "policy",
+                          cbx__policy_json(baseline->provider, opts->platform, opts->threads,
+                                           opts->precision ? opts->precision : "full", false));
     }
     return ok;
 }
