@@ -106,6 +106,12 @@ const cbx__report_outcome *cbx__report_outcomes(cbx_arena *arena, const cbx__rep
  * @param rows      ratios of its table */
 bool cbx__report_uncorrected(const cbx__report_view *v, size_t *launches, size_t *rows);
 
+/*
+ * What happened to the launches of a row that a reader of its number should know, as one clause: several modes with their shares, epochs before the
+ * steady state, launches that never settled, launches repeated and why, an unhealthy machine, a budget or plan that ended before the goal.  "": nothing.
+ */
+const char *cbx__report_launches(cbx_arena *arena, const cbx_row *row);
+
 /* Baselines of the items [first, first + count) that the user left out, one element for each way to do so. */
 typedef struct cbx__report_left_out {
     const char *how, *remedy; /* "left out by --baselines"; "" if unknown */
