@@ -11,7 +11,9 @@
 /** One launch of an attempt, as it was drawn and as it went. */
 typedef struct cbx__launch {
     size_t round, position;
-    bool retry; /* repeats a crash of the same round */
+    size_t attempt;      /* of its round, from 1 */
+    bool retry;          /* repeats another of the same round ... */
+    cbx_failure repeats; /* ... that failed for this cause */
     cbx__layout layout;
     uint64_t seed;
     double wall_s;

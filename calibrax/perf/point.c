@@ -8,14 +8,15 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
 #include "calibrax/perf/health.h"
 #include "calibrax/perf/pilot.h"
+#include "calibrax/perf/session.h"
 #include "calibrax/perf/stopping.h"
 #include "calibrax/perf/warmup.h"
+#include "calibrax/statistics/estimate.h"
 
 #define LEAST_ORACLE_S 60.0
 
@@ -63,8 +64,12 @@ static void fill_opts(const cbx__session *s, const cbx__point *p, const cbx__att
     *o = (cbx_launch_opts){
         .struct_size = sizeof(*o), .platform = a->platform, .cores = p->cores, .ncores = p->ncores
     };
-    o->held = p->held;
-    o->nheld = p->nheld;
+    if (p->hold) {
+        o->held = p->hold->fds;
+        o->nheld = p->hold->n;
+    }
+    o->device = p->device ? p->device_word : NULL;
+    o->precision = s->precision;
     o->threads = s->threads;
     o->warmup = p->counts.warmup ? s->warmup : 0;
     o->epochs = cbx__epochs_of(p, a);
@@ -73,7 +78,7 @@ static void fill_opts(const cbx__session *s, const cbx__point *p, const cbx__att
     o->slow_call_s = s->slow_call_s;
     o->slow_epochs = slow_rule && s->slow_epochs < o->epochs ? s->slow_epochs : o->epochs;
     o->message_timeout_s = s->timeout_s;
-    o->memory_limit_bytes = s->opts->memory_limit_bytes;
+    o->memory_limit_bytes = s->memory_limit_bytes;
     o->env_pad_bytes = l->layout.env_pad_bytes;
     o->stack_pad_bytes = l->layout.stack_pad_bytes;
     o->heap_pad_bytes = l->layout.heap_pad_bytes;
@@ -98,6 +103,7 @@ static cbx__launch *new_launch(const cbx__session *s, cbx__point *p, cbx__attemp
     stream = cbx__stream_of(point_id, id, 4 * round + retry);
     l->round = round;
     l->position = position;
+    l->attempt = retry + 1;
     l->retry = retry > 0;
     l->seed = cbx__stream_of(s->opts->seed, stream, 1);
     l->layout = cbx__layout_draw(s->opts->seed, stream);
@@ -149,17 +155,11 @@ static void spread(cbx__point *p, const cbx__attempt *from)
     }
 }
 
-/* Before a launch that a busy machine spoilt is made again: 0.2 s, 0.4 s, 0.8 s. */
-static void let_others_finish(const cbx__session *s, int again)
-{
-    struct timespec step = { 0, 50000000 };
-    for (int i = 0; i < 4 << again && !cbx__session_stopped(s); i++) nanosleep(&step, NULL);
-}
-
 /* Launches an attempt, again if it failed for a cause that may pass, and settles what became of it. */
 static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx__attempt *a,
                                  size_t round, size_t position, cbx_err *err)
 {
+    cbx_failure repeats = CBX_FAILURE_NONE;
     cbx__launch *l;
     char name[160];
 
@@ -167,12 +167,16 @@ static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, c
         cbx_status st;
         l = new_launch(s, p, a, round, position, (size_t)again);
         if (!l) return cbx_fail(err, CBX_ENOMEM, "out of memory for a launch record");
+        if (repeats) l->repeats = repeats;
         st = launch_once(ctx, s, p, w, a, l, err);
         if (st) return st;
+        repeats = l->record.failure;
+        if (p->device) cbx__session_pause(s, s->opts->gpu_settle_s); /* held, and left alone */
         if (again + 1 >= tries_of(a, l, again) || cbx__session_stopped(s)) break;
         l->median_s = NAN;
         a->retries++;
-        if (l->record.failure == CBX_FAILURE_CONTENDED) let_others_finish(s, again);
+        if (l->record.failure == CBX_FAILURE_CONTENDED)
+            cbx__session_pause(s, 0.2 * (1 << again)); /* let others finish */
     }
     if (a->iterations == 0 && !l->record.failure) a->iterations = l->record.iterations_chosen;
     if (l->record.failure) {
@@ -344,56 +348,7 @@ static cbx_status run_rounds(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const
     return st;
 }
 
-/* --- cores and inputs --- */
-
-typedef struct core_locks {
-    cbx_lock *held[CBX_LEN(((cbx__point *)0)->cores)];
-    size_t n;
-} core_locks;
-
-static void unlock_cores(cbx__point *p, core_locks *k)
-{
-    p->nheld = 0;
-    while (k->n) cbx_lock_release(k->held[--k->n]);
-}
-
-static cbx_status lock_core(cbx_ctx *ctx, cbx__session *s, const char *path, int core, cbx_lock **out, cbx_err *err)
-{
-    uint64_t left_ns = (uint64_t)(1e9 * s->timeout_s);
-    cbx_status st = cbx_lock_take(ctx, path, 0, out, err);
-
-    if (st != CBX_EBUSY) return st;
-    cbx__session_tell(s, CBX_MEASURE_NOTE, 0, "waiting for CPU %d, which another measurement holds", core);
-    while (st == CBX_EBUSY && left_ns && !cbx__session_stopped(s)) {
-        uint64_t step = left_ns < 200000000u ? left_ns : 200000000u;
-        st = cbx_lock_take(ctx, path, step, out, err);
-        left_ns -= step;
-    }
-    if (st == CBX_EBUSY && !cbx__session_stopped(s)) {
-        return cbx_fail(
-            err, CBX_EBUSY,
-            "CPU %d is still held by another measurement after %g s; wait for it, or raise --worker-timeout", core,
-            s->timeout_s);
-    }
-    return st;
-}
-
-/* The worker inherits the locks: should this process be killed, they last until the worker has ended, too.
- * Ascending order, so that two invocations cannot wait for each other. */
-static cbx_status lock_cores(cbx_ctx *ctx, cbx__session *s, cbx__point *p, core_locks *k, cbx_err *err)
-{
-    const char *dir;
-    cbx_status st = cbx_lock_dir(ctx, &p->arena, &dir, err);
-
-    for (size_t i = 0; i < p->ncores && !st; i++) {
-        const char *path = cbx_arena_printf(&p->arena, "%s/cpu-%d.lock", dir, p->cores[i]);
-        if (!path) return cbx_fail(err, CBX_ENOMEM, "out of memory for the name of a lock");
-        st = lock_core(ctx, s, path, p->cores[i], &k->held[k->n], err);
-        if (st) break;
-        p->held[p->nheld++] = cbx_lock_fd(k->held[k->n++]);
-    }
-    return st;
-}
+/* --- inputs --- */
 
 static cbx_status make_workload(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_workload **w, cbx_err *err)
 {
@@ -405,7 +360,13 @@ static cbx_status make_workload(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cb
     o.cache_dir = s->opts->cache_dir;
     o.oracle_timeout_s = fmax(s->timeout_s, LEAST_ORACLE_S); /* a limit made for quick calls is none for the oracle */
     o.stop = s->opts->stop;
+    if (s->resources && s->resources->parallel > 1) { /* others are measured meanwhile: it stays on its own cores */
+        o.cores = p->cores;
+        o.ncores = p->ncores;
+    }
+    if (p->making) pthread_mutex_lock(p->making); /* a second platform finds the answer in the cache */
     st = cbx_workload_create(ctx, s->opts->case_ops, p->params, &o, w, &why);
+    if (p->making) pthread_mutex_unlock(p->making);
     if (!st) {
         snprintf(p->workload_hash, sizeof(p->workload_hash), "%s", cbx_workload_hash(*w));
         p->oracle_cached = cbx_workload_oracle_cached(*w);
@@ -428,7 +389,6 @@ static cbx_status make_workload(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cb
 cbx_status cbx__point_measure(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_err *err)
 {
     cbx_workload *w = NULL;
-    core_locks locks = { { NULL }, 0 };
     cbx_status st = CBX_OK;
 
     p->counts = (cbx__counts){ .launches = s->launches, .epochs = s->epochs, .warmup = true };
@@ -438,17 +398,8 @@ cbx_status cbx__point_measure(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_
     }
     if (nothing_to_learn(&p->plan)) return CBX_OK;
     st = make_workload(ctx, s, p, &w, err);
-    if (st || !w) goto done;
-    st = lock_cores(ctx, s, p, &locks, err);
-    if (cbx__session_stopped(s)) {
-        mark_interrupted(p);
-        st = CBX_OK;
-        goto done;
-    }
-    if (st) goto done;
-    st = run_rounds(ctx, s, p, w, err);
-done:
-    unlock_cores(p, &locks);
+    if (!st && w && p->device && p->hold && p->hold->fresh) cbx__session_pause(s, s->opts->gpu_settle_s);
+    if (!st && w) st = run_rounds(ctx, s, p, w, err);
     cbx_workload_free(w);
     return st;
 }

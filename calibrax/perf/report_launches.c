@@ -1,5 +1,6 @@
 /*
- * What happened to the launches of a row, in words: from the estimates, the schedule and the health in its provenance.
+ * What happened to the launches of a row, in words: from the estimates, the schedule and the health in its provenance.  Repeats are told over the
+ * whole table (report_repeats.c).
  */
 #include <math.h>
 #include <string.h>
@@ -53,23 +54,20 @@ static void say_steady(clause *c, const cbx_json *estimates)
     if (never) cbx_text_printf(begin(c), "%lld launch%s never settled", never, never == 1 ? "" : "es");
 }
 
-static void say_retries(clause *c, const cbx_json *schedule)
+/* A layout that explains a third of the variance is what the launches differ by. */
+static void say_layout(clause *c, const cbx_json *estimates)
 {
-    const cbx_json *reasons = cbx_json_get(schedule, "retry_reasons");
-    long long n = (long long)cbx_json_get_int(schedule, "retries", 0);
-    const char *key, *separator = " (";
+    const cbx_json *shares = cbx_json_get(estimates, "layout_share");
+    const char *key;
     cbx_json *value;
-    cbx_text *t;
 
-    if (n < 1) return;
-    t = begin(c);
-    cbx_text_printf(t, "%lld launch%s repeated", n, n == 1 ? "" : "es");
-    for (size_t i = 0; cbx_json_member(reasons, i, &key, &value); i++) {
-        cbx_text_puts(t, separator);
-        cbx__report_put_public(t, key, 40);
-        separator = ", ";
+    for (size_t i = 0; cbx_json_member(shares, i, &key, &value); i++) {
+        double share = cbx_json_double_value(value);
+        if (!(share >= 1.0 / 3)) continue;
+        cbx__report_put_share(begin(c), share, &cbx__report_utf8);
+        cbx_text_puts(&c->text, " of the variance of launches goes with the offset of the ");
+        cbx__report_put_public(&c->text, key, 20);
     }
-    if (separator[0] == ',') cbx_text_puts(t, ")");
 }
 
 static void say_health(clause *c, const cbx_json *health)
@@ -111,7 +109,7 @@ const char *cbx__report_launches(cbx_arena *arena, const cbx_row *row)
     cbx_text_init(&c.text, &arena->al);
     say_modes(&c, cbx_json_get(row->provenance, "estimates"));
     say_steady(&c, cbx_json_get(row->provenance, "estimates"));
-    say_retries(&c, schedule);
+    say_layout(&c, cbx_json_get(row->provenance, "estimates"));
     say_health(&c, cbx_json_get(row->provenance, "health"));
     say_stop(&c, schedule);
     words = cbx_arena_strdup(arena, cbx_text_str(&c.text));

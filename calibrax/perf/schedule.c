@@ -1,9 +1,10 @@
 /**
- * Williams squares, layout factors and core groups; see schedule.h.
+ * Williams squares and layout factors; see schedule.h.
  */
 #include "calibrax/perf/schedule.h"
 
-#include <sched.h>
+#include <fcntl.h>
+#include <sys/personality.h>
 #include <unistd.h>
 
 #include "calibrax/base/rng.h"
@@ -62,24 +63,13 @@ cbx__layout cbx__layout_draw(uint64_t seed, uint64_t stream)
     return layout;
 }
 
-size_t cbx__affinity(int *cpus, size_t max)
+int cbx__layout_placed_anew(void)
 {
-    cpu_set_t set;
-    size_t n = 0;
+    int fd = open("/proc/sys/kernel/randomize_va_space", O_RDONLY | O_CLOEXEC), personal = personality(0xffffffff);
+    char digit = 0;
+    ssize_t n = fd < 0 ? -1 : read(fd, &digit, 1);
 
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof(set), &set) == 0) {
-        for (int c = 0; c < CPU_SETSIZE && n < max; c++) {
-            if (CPU_ISSET(c, &set)) cpus[n++] = c;
-        }
-    }
-    if (n == 0 && max > 0) cpus[n++] = 0;
-    return n;
-}
-
-void cbx__core_group(size_t n, size_t groups, size_t g, size_t *first, size_t *count)
-{
-    size_t base = n / groups, rest = n % groups;
-    *first = g * base + (g < rest ? g : rest);
-    *count = base + (g < rest ? 1 : 0);
+    if (fd >= 0) close(fd);
+    if (n != 1) return -1;
+    return digit == '2' && (personal == -1 || !(personal & ADDR_NO_RANDOMIZE)); /* children inherit the personality */
 }
