@@ -66,6 +66,49 @@ static cbx_json *steady_json(const cbx__attempt *a)
     return o;
 }
 
+/* --- layout: the share of the launches' variance that a drawn factor explains --- */
+
+#define PAGE         4096
+#define LEAST_LAYOUT 24 /* launches: three a bin */
+enum { BINS = 8 };
+
+typedef size_t (*factor_of)(const cbx__layout *l);
+static size_t env_of(const cbx__layout *l) { return l->env_pad_bytes; }
+static size_t stack_of(const cbx__layout *l) { return l->stack_pad_bytes; }
+static size_t heap_of(const cbx__layout *l) { return l->heap_pad_bytes; }
+
+static const struct {
+    const char *name;
+    factor_of of;
+} factors[] = { { "environment", env_of }, { "stack", stack_of }, { "heap", heap_of } };
+
+/* Launch medians by the eighth of a page that the factor shifts them by: one-way components of their logarithms. */
+static double layout_share(const cbx__attempt *a, factor_of of, double *x)
+{
+    size_t sizes[BINS], groups = 0, n = 0;
+    cbx_components c;
+
+    for (size_t bin = 0; bin < BINS; bin++) {
+        size_t before = n;
+        for (const cbx__launch *l = a->first; l; l = l->next) {
+            if (isnan(l->median_s) || of(&l->layout) % PAGE / (PAGE / BINS) != bin) continue;
+            x[n++] = log(l->median_s);
+        }
+        if (n > before) sizes[groups++] = n - before;
+    }
+    if (groups < 2 || cbx_stat_components(&(cbx_nested){ x, sizes, groups }, &c, NULL)) return NAN;
+    return c.share;
+}
+
+static cbx_json *layout_json(const cbx__attempt *a, double *scratch, size_t n)
+{
+    cbx_json *o = n < LEAST_LAYOUT ? NULL : cbx_json_new_object();
+
+    for (size_t f = 0; o && f < CBX_LEN(factors); f++)
+        cbx_json_set_double(o, factors[f].name, layout_share(a, factors[f].of, scratch));
+    return o;
+}
+
 /* --- the least effect --- */
 
 static cbx_json *detectable_json(cbx_ctx *ctx, const double *medians, size_t n)
@@ -144,6 +187,7 @@ cbx_json *cbx__estimates_make(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt
     put(o, "modes", modes_json(ctx, scratch, n));
     put(o, "steady_state", steady_json(a));
     put(o, "detectable_effect", detectable_json(ctx, scratch, n));
+    put(o, "layout_share", layout_json(a, scratch, n));
     put_metrics(ctx, a, scratch, o);
     return o;
 }

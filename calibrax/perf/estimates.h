@@ -4,6 +4,8 @@
  *   modes              groups of launch medians that stand apart (series.h), each with its share
  *   steady_state       launches by class: flat, warm-up, slowdown, no steady state (steady.h); epochs measured, and those before the
  *                      steady state, which count for nothing else
+ *   layout_share       share of the variance of launch medians that goes with the offset within a page which environment, stack and heap were
+ *                      shifted by: one-way components over eight bins (variance.h); from 24 launches on
  *   detectable_effect  the least slow-down that as many launches a side would show with power 0.9 at 5 % (variance.h)
  *   compile_s, first_call_s, memory_mb, memory_increase_mb, device_memory_mb
  *                      medians over launches with their order-statistic intervals at 95 %

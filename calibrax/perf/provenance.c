@@ -222,10 +222,11 @@ static cbx_json *scheduler_json(const cbx__session *s)
     return o;
 }
 
-/* One array for each layout factor and place, an entry a launch in the order run. */
+/* One array for each layout factor and place, an entry a launch in the order run; and whether the kernel adds its own draw to code, stack and heap. */
 static cbx_json *layout_json(const cbx__attempt *a)
 {
     static const char *const keys[] = { "env_pad_bytes", "stack_pad_bytes", "heap_pad_bytes", "position" };
+    const int placed_anew = cbx__layout_placed_anew();
     cbx_json *o = cbx_json_new_object();
 
     for (size_t k = 0; o && k < CBX_LEN(keys); k++) {
@@ -237,6 +238,7 @@ static cbx_json *layout_json(const cbx__attempt *a)
         }
         put(o, keys[k], list);
     }
+    if (o) put_or_null(o, "placed_anew", placed_anew < 0 ? NULL : cbx_json_new_bool(placed_anew == 1));
     return o;
 }
 

@@ -239,6 +239,32 @@ static void note_minima(report *r)
     }
 }
 
+/* Rows whose launches have a story, each in a line; a table of hundreds tells the first. */
+static void note_launches(report *r)
+{
+    enum { MOST = 40 };
+    size_t told = 0, all = 0;
+    for (size_t g = 0; g < r->view->ngroups; g++) {
+        const cbx__report_group *group = &r->view->groups[g];
+        for (size_t i = group->first; i < group->first + group->count; i++) {
+            const char *words = r->view->items[i].row->has_metrics
+                                    ? cbx__report_launches(r->arena, r->view->items[i].row)
+                                    : "";
+            if (!words[0] || all++ >= MOST) continue;
+            cbx_text_puts(r->out, "- launches of ");
+            put_escaped(r, cbx__report_name(r->arena, &r->view->items[i]));
+            cbx_text_puts(r->out, " at ");
+            put_escaped(r, cbx__report_where(r->arena, r->view, group));
+            cbx_text_puts(r->out, ": ");
+            put_escaped(r, words);
+            cbx_text_puts(r->out, ".\n");
+            told++;
+        }
+    }
+    if (all > told)
+        cbx_text_printf(r->out, "- launches of %zu more rows have notes; they stand in the rows.\n", all - told);
+}
+
 /* Over what the verdicts hold. */
 static void note_verdicts(report *r)
 {
@@ -312,6 +338,7 @@ void cbx_report_markdown(const cbx_rows *rows, const cbx_report_opts *opts, cbx_
     note_roofline(&r);
     note_variants(&r);
     note_minima(&r);
+    note_launches(&r);
     note_verdicts(&r);
     note_repeats(&r);
     note_outcomes(&r);

@@ -269,6 +269,31 @@ static void put_controls(page *p, size_t c)
 /* More than this many plots of launches are folded away. */
 #define OPEN_STRIPS 8
 
+/* Modes, warm-up, repeats and health of the rows that have something to tell. */
+static void put_launch_stories(page *p, size_t c)
+{
+    const char *open = "<ul>\n";
+    for (size_t g = 0; g < p->view->ngroups; g++) {
+        const cbx__report_group *group = &p->view->groups[g];
+        if (group->case_index != c || !p->shown[g]) continue;
+        for (size_t i = group->first; i < group->first + group->count; i++) {
+            const cbx__report_item *it = &p->view->items[i];
+            const char *words = it->row->has_metrics ? cbx__report_launches(p->arena, it->row) : "";
+            if (!words[0]) continue;
+            put(p, open);
+            open = "";
+            put(p, "<li>");
+            put_words(p, cbx__report_name(p->arena, it), 80);
+            put(p, " at ");
+            put_words(p, cbx__report_where(p->arena, p->view, group), 80);
+            put(p, ": ");
+            put_words(p, words, 300);
+            put(p, "\n");
+        }
+    }
+    if (!open[0]) put(p, "</ul>");
+}
+
 static void put_launches(page *p, size_t c)
 {
     size_t n = groups_of_case(p, c, false);
@@ -282,7 +307,9 @@ static void put_launches(page *p, size_t c)
     for (size_t g = 0; g < p->view->ngroups; g++)
         if (p->view->groups[g].case_index == c && p->shown[g])
             cbx__plot_launches(p->out, p->view, &p->view->groups[g], p->arena);
-    put(p, "</div></details>\n");
+    put(p, "</div>");
+    put_launch_stories(p, c);
+    put(p, "</details>\n");
 }
 
 /* Charts of the groups that are shown: of those with a history, and under the roofs. */

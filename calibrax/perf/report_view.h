@@ -106,6 +106,11 @@ const cbx__report_outcome *cbx__report_outcomes(cbx_arena *arena, const cbx__rep
  * @param rows      ratios of its table */
 bool cbx__report_uncorrected(const cbx__report_view *v, size_t *launches, size_t *rows);
 
+/*
+ * What happened to the launches of a row that a reader of its number should know, as one clause: several modes with their shares, epochs before the
+ * steady state, launches that never settled, an unhealthy machine, a budget or plan that ended before the goal.  "": nothing.
+ */
+const char *cbx__report_launches(cbx_arena *arena, const cbx_row *row);
 /* "14 launches were made again (clocks_disagree 12, worker_killed 2), most of them of jax-stream (9)"; false, and nothing, if none were. */
 bool cbx__report_put_repeats(cbx_text *out, cbx_arena *arena, const cbx__report_view *v);
 

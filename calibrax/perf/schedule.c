@@ -3,6 +3,10 @@
  */
 #include "calibrax/perf/schedule.h"
 
+#include <fcntl.h>
+#include <sys/personality.h>
+#include <unistd.h>
+
 #include "calibrax/base/rng.h"
 
 size_t cbx__schedule_block(size_t n)
@@ -57,4 +61,15 @@ cbx__layout cbx__layout_draw(uint64_t seed, uint64_t stream)
     layout.stack_pad_bytes = 16 * (size_t)cbx_rng_below(&rng, 4096);
     layout.heap_pad_bytes = 16 * (size_t)cbx_rng_below(&rng, 65536);
     return layout;
+}
+
+int cbx__layout_placed_anew(void)
+{
+    int fd = open("/proc/sys/kernel/randomize_va_space", O_RDONLY | O_CLOEXEC), personal = personality(0xffffffff);
+    char digit = 0;
+    ssize_t n = fd < 0 ? -1 : read(fd, &digit, 1);
+
+    if (fd >= 0) close(fd);
+    if (n != 1) return -1;
+    return digit == '2' && (personal == -1 || !(personal & ADDR_NO_RANDOMIZE)); /* children inherit the personality */
 }

@@ -604,9 +604,51 @@ static void test_allocation_failures(void **state)
     cbx_rows_clear(&rows);
 }
 
+/* What rows say of their launches, and what they do not. */
+static void test_stories_of_launches(void **state)
+{
+    static const struct {
+        const char *provenance, *wanted;
+    } cases[] = {
+        { "{}", "" },
+        { "{\"estimates\":{\"modes\":[{\"center_s\":1e-3,\"share\":1}],\"steady_state\":{\"flat\":11,\"warm-up\":0}},"
+          "\"schedule\":{\"stopped_because\":\"asked\"},\"health\":{\"contended_launches\":0}}",
+          "" },
+        { "{\"estimates\":{\"modes\":[{\"center_s\":1e-3,\"share\":0.75},{\"center_s\":8e-3,\"share\":0.25}]}}",
+          "2 modes: 1.00 ms (75 %), 8.00 ms (25 %)" },
+        { "{\"estimates\":{\"steady_state\":{\"flat\":3,\"warm-up\":2,\"slowdown\":1,\"no steady "
+          "state\":1,\"epochs\":70,"
+          "\"epochs_dropped\":12}}}",
+          "2 launches warmed up; 1 launch slowed down; 12 of 70 epochs before the steady state are left out; 1 launch "
+          "never settled" },
+        { "{\"schedule\":{\"stopped_because\":\"budget\",\"pilot\":{\"precision\":0.01}}}",
+          "the budget ended its launches before an interval of 1 %" },
+        { "{\"schedule\":{\"stopped_because\":\"precision\"}}", "" },
+        { "{\"estimates\":{\"layout_share\":{\"environment\":0.1,\"heap\":0.5}},\"health\":{\"contended_launches\":2}}",
+          "50 % of the variance of launches goes with the offset of the heap; 2 launches waited for CPUs that others "
+          "had" },
+        { "{\"estimates\":{\"modes\":7,\"steady_state\":[]},\"schedule\":\"x\",\"health\":null}", "" },
+    };
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_err err = CBX_ERR_INIT;
+        cbx_json *json = NULL;
+        cbx_arena arena;
+        cbx_row row;
+        cbx_row_init(&row);
+        cbx_arena_init(&arena, cbx_allocator_default());
+        assert_int_equal(cbx_json_parse(cases[i].provenance, strlen(cases[i].provenance), "test", &json, &err), CBX_OK);
+        row.provenance = json;
+        assert_string_equal(cbx__report_launches(&arena, &row), cases[i].wanted);
+        cbx_json_unref(json);
+        cbx_arena_clear(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_stories_of_launches),
         cmocka_unit_test(test_goldens),
         cmocka_unit_test(test_nothing_private),
         cmocka_unit_test(test_widths),

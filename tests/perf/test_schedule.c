@@ -106,13 +106,76 @@ static void layouts(void **state)
           "streams differ");
 }
 
+/*
+ * Pads of launches as the sweep draws them: each eighth of a page as often (chi-square of 7 degrees of freedom, 24.3 at 0.1 %), and nothing to do with
+ * the place in the round or with the pads of the other attempts of the round.
+ */
+static double chi_square(const size_t *seen, size_t bins, size_t n)
+{
+    double expected = (double)n / (double)bins, sum = 0;
+    for (size_t i = 0; i < bins; i++) sum += ((double)seen[i] - expected) * ((double)seen[i] - expected) / expected;
+    return sum;
+}
+
+static void layouts_are_balanced(void **state)
+{
+    enum { ROUNDS = 2000, ATTEMPTS = 3, BINS = 8 };
+    size_t heap[BINS] = { 0 }, stack[BINS] = { 0 }, env[BINS] = { 0 }, pairs[16] = { 0 },
+           by_place[ATTEMPTS][4] = { { 0 } };
+    (void)state;
+    for (size_t round = 0; round < ROUNDS; round++) {
+        size_t scratch[ATTEMPTS], order[ATTEMPTS], quarter[ATTEMPTS];
+        cbx__schedule_order(5, ATTEMPTS, round, scratch, order);
+        for (size_t place = 0; place < ATTEMPTS; place++) {
+            cbx__layout l = cbx__layout_draw(5, cbx__stream_of(77, order[place], 4 * round));
+            heap[l.heap_pad_bytes % 4096 / 512]++;
+            stack[l.stack_pad_bytes % 4096 / 512]++;
+            env[l.env_pad_bytes / 512]++;
+            quarter[order[place]] = l.heap_pad_bytes % 4096 / 1024;
+            by_place[place][quarter[order[place]]]++;
+        }
+        pairs[4 * quarter[0] + quarter[1]]++;
+    }
+    CHECK_LE(chi_square(heap, BINS, ROUNDS * ATTEMPTS), 24.3, "heap");
+    CHECK_LE(chi_square(stack, BINS, ROUNDS * ATTEMPTS), 24.3, "stack");
+    CHECK_LE(chi_square(env, BINS, ROUNDS * ATTEMPTS), 24.3, "environment");
+    CHECK_LE(chi_square(pairs, 16, ROUNDS), 37.7, "pads of two attempts of a round are independent");
+    for (size_t place = 0; place < ATTEMPTS; place++)
+        CHECK_LE(chi_square(by_place[place], 4, ROUNDS), 16.3, "no place in the round has pads of its own");
+    heap[0] += 400;
+    CHECK_GT(chi_square(heap, BINS, ROUNDS * ATTEMPTS + 400), 24.3,
+             "the count sees a page that starts too often at its beginning");
+}
+
+/* A linear drift moves the sums of all attempts alike over each mirrored pair of rounds, so that no paired median sees it. */
+static void drift_cancels(void **state)
+{
+    (void)state;
+    for (size_t n = 2; n <= MAX_N; n++) {
+        double time[MAX_N] = { 0 };
+        for (size_t round = 0; round < 2 * n; round++) {
+            size_t scratch[MAX_N], order[MAX_N];
+            cbx__schedule_order(9, n, round, scratch, order);
+            for (size_t place = 0; place < n; place++) time[order[place]] += (double)(round * n + place);
+        }
+        for (size_t t = 1; t < n; t++) CHECK(time[t] == time[0], "as late as the others, on average");
+    }
+}
+
+static void placement_is_known(void **state)
+{
+    int anew = cbx__layout_placed_anew();
+    (void)state;
+    CHECK(anew >= -1 && anew <= 1, "yes, no, or nobody tells");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(williams_squares),
-        cmocka_unit_test(pairs_are_mirrored),
-        cmocka_unit_test(start_is_random),
-        cmocka_unit_test(layouts),
+        cmocka_unit_test(williams_squares),     cmocka_unit_test(pairs_are_mirrored),
+        cmocka_unit_test(start_is_random),      cmocka_unit_test(layouts),
+        cmocka_unit_test(layouts_are_balanced), cmocka_unit_test(drift_cancels),
+        cmocka_unit_test(placement_is_known),
     };
     return cmocka_run_group_tests_name("perf/schedule", tests, NULL, NULL);
 }

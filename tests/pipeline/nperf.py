@@ -16,7 +16,7 @@ from row_stores import make_row_file, make_row_store, template
 
 # 5 points of two native baselines, 11 launches each: what a user's sweep of small kernels is.
 SWEEP = ("./nperf --case dense_matmul --baselines loops,tiled {points} --launches {launches} --repeats 3 --warmup 1 "
-         "--out rows.jsonl --resume --store store10000 --report sweep.md")
+         "--out swept.jsonl {resume} --store store10000 --report sweep.md")
 
 
 def prepare(build: Path, work: Path, tiny: bool) -> dict:
@@ -34,10 +34,10 @@ def prepare(build: Path, work: Path, tiny: bool) -> dict:
     return counts
 
 
-def sweep(tiny: bool) -> str:
+def sweep(tiny: bool, resume: bool) -> str:
     sizes = (8, 12) if tiny else (8, 12, 16, 20, 24)
     points = " ".join(f"""--point '{{"m":{n},"k":{n},"n":{n}}}'""" for n in sizes)
-    return SWEEP.format(points=points, launches=2 if tiny else 11)
+    return SWEEP.format(points=points, launches=2 if tiny else 11, resume="--resume" if resume else "")
 
 
 def waited(work: Path, run: str) -> tuple:
@@ -91,13 +91,14 @@ def main() -> None:
     counts = prepare(build, work, tiny)
     lines, rows, notes = [], [], []
 
-    launching = Group("parent", [Command("sweep", sweep(tiny))], 10, 2 if tiny else 5, "cp rows10000.jsonl rows.jsonl")
-    print("nperf: parent", file=sys.stderr)
-    costs = overheads(launching, work)
-    lines.append(line(f"parent's own time for a launch, {counts['stored']:,} rows in its file and in its store", costs, 0, 10))
-    notes.append("- A launch: wall time of a whole `nperf` of 110 launches less what the workers took, over the launches: reading and rewriting the row file after\n"
-                 "  each point, estimates, the report and the store are in it.")
-    rows += [json.dumps({**row, "point_label": "parent"}) for row in launching.commands[0].rows]
+    for resume in (False, True):
+        title = f"parent's own time for a launch, {counts['stored']:,} rows in its store" + (", and as many in the row file that --resume carries on" if resume else "")
+        launching = Group(title, [Command("sweep", sweep(tiny, resume))], None if resume else 10, 2 if tiny else 3 if resume else 7, "cp rows10000.jsonl swept.jsonl" if resume else None)
+        print(f"nperf: {title}", file=sys.stderr)
+        lines.append(line(title, overheads(launching, work), 0, launching.goal_ms))
+        rows += [json.dumps({**row, "point_label": title}) for row in launching.commands[0].rows]
+    notes.append("- A launch: wall time of a whole `nperf` of 110 launches (5 points, 2 native baselines) less what the workers took, over the launches: inputs, oracle,\n"
+                 "  the parent's part of each conversation, the row file after each point, estimates, the report and the store are in it.")
     for group in groups(counts, tiny):
         print(f"nperf: {group.title}", file=sys.stderr)
         for row in measure(group, work):
