@@ -72,6 +72,7 @@
 #include "calibrax/statistics/growth.h"
 #include "calibrax/statistics/interval.h"
 #include "calibrax/statistics/location.h"
+#include "calibrax/statistics/looks.h"
 #include "calibrax/statistics/multiplicity.h"
 #include "calibrax/statistics/sequential.h"
 #include "calibrax/statistics/series.h"
