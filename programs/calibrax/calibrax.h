@@ -30,6 +30,7 @@ extern const opt_command store_verify_command;
 extern const opt_command summary_command;
 extern const opt_command trend_command;
 extern const opt_command export_command;
+extern const opt_command validate_command;
 extern const opt_command watch_command;
 
 #endif

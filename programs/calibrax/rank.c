@@ -114,6 +114,20 @@ static int weigh_rows(const opt_run *run, const cbx_comparison_row **rows, size_
     return EXIT_PASS;
 }
 
+/* What keeps the geometric mean from being one, by name; 0: nothing. */
+static int need_positive(const opt_run *run, const ranking *k, const cbx_comparison_row *const *rows, size_t n)
+{
+    for (size_t i = 0; k->kind == CBX_SCORE_GEOMETRIC && i < n; i++)
+        for (size_t c = 0; c < k->nlabels; c++) {
+            double v = rows[i]->cells[c].value;
+            if (v > 0 && isfinite(v)) continue;
+            return opt_fail(run->program,
+                            "the geometric mean needs values above 0, and '%s' has %g in '%s': take --score min-max",
+                            cbx_comparison_label(k->c, c), v, rows[i]->key);
+        }
+    return EXIT_PASS;
+}
+
 static int score_rows(const opt_run *run, ranking *k)
 {
     const cbx_comparison_row **rows = cbx_arena_calloc(run->arena, k->nrows, sizeof(const cbx_comparison_row *));
@@ -135,9 +149,9 @@ static int score_rows(const opt_run *run, ranking *k)
     if (weigh_rows(run, rows, n, weights)) return EXIT_ERROR;
     if (!n) return EXIT_PASS;
     k->scores = scores;
+    if (need_positive(run, k, rows, n)) return EXIT_ERROR;
     if (!cbx_score(run->ctx, k->kind, values, n, k->nlabels, directions, weights, scores, NULL, &err)) return EXIT_PASS;
-    return opt_fail(run->program, "%s%s", err.message,
-                    err.status == CBX_EDOM && k->kind == CBX_SCORE_GEOMETRIC ? ": take --score min-max" : "");
+    return opt_fail(run->program, "%s", err.message);
 }
 
 static int read_score(const opt_run *run, const char *word, cbx_score_kind *out)
@@ -298,7 +312,11 @@ static bool print_scores(const opt_run *run, const ranking *k)
                     plain_text(run->arena, cbx_comparison_label(k->c, p[c].competitor)));
         columns_printf(table, PAINT_PLAIN, "%.4f", p[c].value);
     }
-    return p && columns_print(table, "  ");
+    if (!p || !columns_print(table, "  ")) return false;
+    for (size_t i = 0; i < k->nrows; i++)
+        if (k->rows[i]->nmissing)
+            printf("  left out, since not all have it: %s\n", plain_text(run->arena, k->rows[i]->key));
+    return true;
 }
 
 static int print_ranking(const opt_run *run, const ranking *k)

@@ -310,6 +310,8 @@ class Checks(unittest.TestCase):
             (run(2, 1.0), run(1, 0.0), {}, (2, ["zero-baseline"])),
             (run(2, 1.0, **none), run(1, 1.0, **none), {}, (2, ["no-definition"])),
             (run(2, 1.0, **none), run(1, 1.0, **none), {"defs": run()}, (0, ["unchanged"])),
+            (run(2, 1.0, **none), run(1, 1.0), {}, (2, ["no-definition-now"])),
+            (run(2, 1.0), run(1, 1.0, **none), {}, (2, ["no-definition-baseline"])),
         ]:
             with self.subTest(wanted=wanted, more=more):
                 self.assertEqual(self.outcomes(current, baseline, **more), wanted)
@@ -317,6 +319,17 @@ class Checks(unittest.TestCase):
         self.assertEqual(self.outcomes(empty, run())[0], 2)
         self.assertEqual(cx.Check(run(2), run(1, environment={"machine": "m2"})).exit_code, 2)
         self.assertEqual(cx.Check(run(2), run(1, environment={"machine": "m2"}), allow_other_machine=True).exit_code, 0)
+
+    def test_what_proves_nothing(self):
+        r = run(1, 1.0)
+        for check, reason in [(cx.Check(r, r), "same-run"), (cx.Check(run(2), run(1, environment={"machine": "m2"})), "other-machine"),
+                              (cx.Check(run(2), run(1, environment={})), "unknown-machine")]:
+            self.assertEqual((check.exit_code, check.passed, check.reason, check.findings), (2, False, reason, ()))
+        self.assertIsNone(cx.Check(run(2), run(1)).reason)
+        with self.assertRaisesRegex(ValueError, "fits 'latancy'"):
+            cx.Check(run(2), run(1), thresholds={"latancy": 0.01})
+        with self.assertRaisesRegex(ValueError, "infinite"):
+            cx.Check(run(2), run(1), threshold=math.inf)
 
     def test_samples_decide(self):
         base = [1.00, 1.01, 0.99, 1.02, 0.98, 1.03, 0.97, 1.00]

@@ -1,0 +1,275 @@
+/*
+ * calibrax validate: values of a run against targets, and series of errors against tolerances (calibrax/validation/report.h).
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/validation/report.h"
+#include "programs/calibrax/calibrax.h"
+#include "programs/calibrax/inputs.h"
+#include "programs/common/output.h"
+
+typedef struct validate_args {
+    select_args select;
+    inputs_args inputs;
+    opt_list targets, series, tolerances;
+    size_t hold;
+    const char *name, *reference;
+} validate_args;
+
+#define AT(member) offsetof(validate_args, member)
+
+static const opt_spec validate_options[] = {
+    SELECT_STORE_ROWS(validate_args),
+    { "run", 0, OPT_LIST, AT(inputs.runs), "ID,...", "latest",
+      "runs of the store: ids, beginnings of ids, latest, or baseline:NAME" },
+    { "input", 0, OPT_EACH, AT(inputs.files), "FILE", NULL, "a run file; may be repeated, in place of --data" },
+    { "target", 0, OPT_EACH, AT(targets), "METRIC=X", NULL,
+      "a metric's target, to be met by each point that has it, on the side that its definition calls better; may be "
+      "repeated" },
+    SELECT_POINT_ROWS(validate_args),
+    { "series", 0, OPT_EACH, AT(series), "FILE", NULL,
+      "errors by iteration, as JSON: {\"residual\": [1, 0.1, 0.01], ...}; may be repeated" },
+    { "tolerance", 0, OPT_LIST, AT(tolerances), "X,...", NULL, "of series: what their errors have to reach, and keep" },
+    { "hold", 0, OPT_COUNT, AT(hold), "N", "1", "of series: values at the end that have to be at or below it" },
+    { "name", 0, OPT_STRING, AT(name), "NAME", "validation", "of the whole, in the document" },
+    { "reference", 0, OPT_STRING, AT(reference), "TEXT", "as given", "where the truth comes from: a paper, a program" },
+    SELECT_JSON_ROW(validate_args),
+};
+static const validate_args validate_defaults = { .hold = 1, .name = "validation", .reference = "as given" };
+
+static int said(const opt_run *run, cbx_status st, const cbx_err *err)
+{
+    return st ? opt_fail(run->program, "%s", err->message) : EXIT_PASS;
+}
+
+/* --- targets --- */
+
+static int check_point(const opt_run *run, cbx_validation *v, const cbx_run *r, const cbx_point *p, const char *metric,
+                       double target)
+{
+    const cbx_metric_def *def = cbx_run_find_metric_def(r, metric);
+    const char *key = point_key(run->arena, p, NULL);
+    const char *name = key ? cbx_arena_printf(run->arena, "%s %s:%s", cbx_run_id(r), key, metric) : NULL;
+    cbx_metric_def named = { .name = name, .unit = def ? def->unit : "", .direction = CBX_DIRECTION_INFO };
+    cbx_err err = CBX_ERR_INIT;
+
+    if (!name) return opt_fail(run->program, "out of memory");
+    if (def) named.direction = def->direction;
+    return said(run, cbx_validation_add_accuracy(v, &named, cbx_point_metric(p, metric), target, &err), &err);
+}
+
+static int check_target(const opt_run *run, cbx_validation *v, const cbx_store_query *q, const inputs_list *l,
+                        const char *word)
+{
+    const char *metric, *equals = strrchr(word, '=');
+    char *stop = NULL;
+    double target = equals ? strtod(equals + 1, &stop) : NAN;
+    size_t found = 0;
+
+    if (!equals || equals == word || stop == equals + 1 || *stop || !isfinite(target))
+        return opt_fail(run->program, "--target: expected METRIC=X with a number X, found '%s'", word);
+    metric = cbx_arena_strndup(run->arena, word, (size_t)(equals - word));
+    if (!metric) return opt_fail(run->program, "out of memory");
+    for (size_t i = 0; i < l->n; i++)
+        for (size_t k = 0; k < cbx_run_npoints(l->items[i]); k++) {
+            const cbx_point *p = cbx_run_point(l->items[i], k);
+            if (!select_point(q, p) || !cbx_point_metric(p, metric)) continue;
+            found++;
+            if (check_point(run, v, l->items[i], p, metric, target)) return EXIT_ERROR;
+        }
+    return found ? EXIT_PASS
+                 : opt_fail(run->program, "--target: no point that was chosen has a metric '%s'; correct the name",
+                            metric);
+}
+
+static int check_targets(const opt_run *run, cbx_validation *v)
+{
+    const validate_args *a = run->args;
+    inputs_list l = { NULL, 0 };
+    cbx_store_query q;
+    int status;
+
+    if (!a->targets.count) return EXIT_PASS;
+    status = select_query(run, &a->select, &q);
+    if (!status) status = inputs_load(run, &a->select, &a->inputs, NULL, &l, NULL);
+    for (size_t i = 0; !status && i < a->targets.count; i++) status = check_target(run, v, &q, &l, a->targets.items[i]);
+    inputs_clear(&l);
+    return status;
+}
+
+/* --- series --- */
+
+static int read_tolerances(const opt_run *run, double *out)
+{
+    const validate_args *a = run->args;
+
+    for (size_t i = 0; i < a->tolerances.count; i++) {
+        char *stop;
+        out[i] = strtod(a->tolerances.items[i], &stop);
+        if (stop == a->tolerances.items[i] || *stop || !(out[i] >= 0) || !isfinite(out[i]))
+            return opt_fail(run->program, "--tolerance: expected numbers, 0 or more, found '%s'",
+                            a->tolerances.items[i]);
+    }
+    return EXIT_PASS;
+}
+
+static int check_series(const opt_run *run, cbx_validation *v, const char *name, const cbx_json *list,
+                        const double *tol)
+{
+    const validate_args *a = run->args;
+    size_t n = cbx_json_length(list);
+    double *x = cbx_arena_calloc(run->arena, n + 1, sizeof *x);
+    cbx_err err = CBX_ERR_INIT;
+    int status = EXIT_PASS;
+
+    if (!x) return opt_fail(run->program, "out of memory");
+    if (cbx_json_typeof(list) != CBX_JSON_ARRAY)
+        return opt_fail(run->program, "--series: '%s' is no list of numbers", name);
+    for (size_t i = 0; i < n; i++) x[i] = cbx_json_double_value(cbx_json_at(list, i));
+    for (size_t i = 0; !status && i < a->tolerances.count; i++) {
+        const char *check = cbx_arena_printf(run->arena, "%s <= %.6g", name, tol[i]);
+        if (!check) return opt_fail(run->program, "out of memory");
+        status = said(run, cbx_validation_add_convergence(v, check, x, n, tol[i], a->hold, &err), &err);
+    }
+    return status;
+}
+
+static int check_file(const opt_run *run, cbx_validation *v, const char *path, const double *tol)
+{
+    cbx_json *root = NULL, *list;
+    const char *name;
+    cbx_err err = CBX_ERR_INIT;
+    int status = said(run, cbx_json_read(run->ctx, path, &root, &err), &err);
+
+    if (!status && (cbx_json_typeof(root) != CBX_JSON_OBJECT || !cbx_json_length(root)))
+        status = opt_fail(run->program, "--series: '%s' is no object of series, {\"NAME\": [numbers]}", path);
+    for (size_t i = 0; !status && cbx_json_member(root, i, &name, &list); i++)
+        status = check_series(run, v, name, list, tol);
+    cbx_json_unref(root);
+    return status;
+}
+
+static int check_all_series(const opt_run *run, cbx_validation *v)
+{
+    const validate_args *a = run->args;
+    double *tol = cbx_arena_calloc(run->arena, a->tolerances.count + 1, sizeof *tol);
+    int status = tol ? read_tolerances(run, tol) : opt_fail(run->program, "out of memory");
+
+    for (size_t i = 0; !status && i < a->series.count; i++) status = check_file(run, v, a->series.items[i], tol);
+    return status;
+}
+
+/* --- the answer --- */
+
+static const struct {
+    const char *outcome;
+    int exit_code;
+    paint how;
+} codes[] = {
+    { "met", EXIT_PASS, PAINT_GOOD },          { "missed", EXIT_CHECK, PAINT_BAD },
+    { "not-finite", EXIT_CHECK, PAINT_BAD },   { "transient", EXIT_CHECK, PAINT_BAD },
+    { "never", EXIT_CHECK, PAINT_BAD },        { "unknown", EXIT_ERROR, PAINT_BAD },
+    { "no-direction", EXIT_ERROR, PAINT_BAD }, { "undecided", EXIT_UNDECIDED, PAINT_PLAIN },
+};
+
+static size_t code_of(const cbx_json *check)
+{
+    const char *outcome = cbx_json_get_string(check, "outcome", "unknown");
+    size_t i = 0;
+
+    while (i + 1 < CBX_LEN(codes) && strcmp(codes[i].outcome, outcome) != 0) i++;
+    return i;
+}
+
+static void print_check(const opt_run *run, const cbx_json *c)
+{
+    size_t code = code_of(c);
+    const char *name = plain_text(run->arena, cbx_json_get_string(c, "name", ""));
+
+    printf("%s%-12s%s  %s", paint_begin(codes[code].how), codes[code].outcome, paint_end(codes[code].how), name);
+    if (cbx_json_has(c, "target"))
+        printf(": %.6g, target %.6g %s\n", cbx_json_get_double(c, "achieved", NAN),
+               cbx_json_get_double(c, "target", NAN), cbx_json_get_string(c, "unit", ""));
+    else if (cbx_json_get_int(c, "iteration", 0))
+        printf(": from iteration %lld on, %s\n", (long long)cbx_json_get_int(c, "iteration", 0),
+               cbx_json_get_string(c, "series", ""));
+    else
+        printf(": %s\n", cbx_json_get_string(c, "series", ""));
+}
+
+/* 1 goes before 2, 2 before 3. */
+static int worse(int a, int b)
+{
+    static const int order[] = { 0, 3, 2, 1 };
+    return order[a] >= order[b] ? a : b;
+}
+
+static int go_through(const opt_run *run, const cbx_json *list, bool print)
+{
+    int status = EXIT_PASS;
+
+    for (size_t i = 0; i < cbx_json_length(list); i++) {
+        const cbx_json *c = cbx_json_at(list, i);
+        if (print) print_check(run, c);
+        status = worse(status, codes[code_of(c)].exit_code);
+    }
+    return status;
+}
+
+static int answer(const opt_run *run, const cbx_validation *v)
+{
+    const validate_args *a = run->args;
+    cbx_json *o = cbx_validation_json(v);
+    int status, printed = EXIT_PASS;
+
+    if (!o) return opt_fail(run->program, "out of memory");
+    status = go_through(run, cbx_json_get(o, "accuracy"), !a->select.json);
+    status = worse(status, go_through(run, cbx_json_get(o, "convergence"), !a->select.json));
+    if (!a->select.json) {
+        printf("%s: %zu of %zu checks passed\n", cbx_validation_passed(v) ? "PASSED" : "FAILED",
+               cbx_validation_checks(v) - cbx_validation_failures(v), cbx_validation_checks(v));
+        cbx_json_unref(o);
+    } else {
+        printed = print_json(run->program, o);
+    }
+    return printed ? printed : status;
+}
+
+static int run_validate(const opt_run *run)
+{
+    const validate_args *a = run->args;
+    cbx_validation *v = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    int status;
+
+    if (!a->targets.count && !a->series.count)
+        return opt_fail(run->program,
+                        "nothing to validate: give --target METRIC=X, or --series FILE and --tolerance X");
+    if (!a->series.count != !a->tolerances.count) return opt_fail(run->program, "--series and --tolerance go together");
+    status = said(run, cbx_validation_create(run->ctx, a->name, a->reference, &v, &err), &err);
+    if (!status) status = check_targets(run, v);
+    if (!status) status = check_all_series(run, v);
+    if (!status) status = answer(run, v);
+    cbx_validation_free(v);
+    return status;
+}
+
+const opt_command validate_command = {
+    "validate",
+    "(--data DIR [--run ID,...] | --input FILE) --target METRIC=X | --series FILE --tolerance X,...",
+    "values against targets, errors against tolerances",
+    "Checks that values of runs meet targets that do not move, and that series of errors reach tolerances and stay "
+    "there. "
+    "A value meets its target if all of its interval does. Exit status 1: missed, no number, or a tolerance that is "
+    "not "
+    "reached for good; 2: nothing to check, or a metric without direction; 3: the interval holds the target.",
+    validate_options,
+    CBX_LEN(validate_options),
+    sizeof(validate_args),
+    &validate_defaults,
+    0,
+    run_validate,
+};
