@@ -82,6 +82,7 @@
 #include "calibrax/statistics/test.h"
 #include "calibrax/statistics/variance.h"
 
+#include "calibrax/analysis/change_state.h"
 #include "calibrax/analysis/changepoint.h"
 #include "calibrax/analysis/comparison.h"
 #include "calibrax/analysis/pareto.h"

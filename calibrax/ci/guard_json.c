@@ -85,7 +85,7 @@ static bool fill(cbx_json *root, const cbx_guard *g)
         return false;
     }
     return cbx_json_set(root, "counts", counts) && cbx_json_set_string(root, "schema", CBX_GUARD_SCHEMA) &&
-           cbx_json_set_int(root, "schema_version", CBX_GUARD_SCHEMA_VERSION) &&
+           cbx_json_set_int(root, "version", CBX_GUARD_SCHEMA_VERSION) &&
            cbx_json_set_int(root, "exit_code", g->gate.exit_code) &&
            cbx_json_set_string(root, "reason", g->gate.reason ? cbx_gate_reason_name(g->gate.reason) : NULL) &&
            cbx_json_set_string(root, "sentence", g->gate.sentence) &&

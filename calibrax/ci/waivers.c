@@ -86,7 +86,7 @@ static cbx_status read_one(cbx_waivers *w, const cbx_json *v, const char *where,
 
 static cbx_status read_all(cbx_waivers *w, const cbx_json *root, const char *what, cbx_err *err)
 {
-    static const char *const names[] = { "schema", "schema_version", "waivers" };
+    static const char *const names[] = { "schema", "version", "schema_version", "waivers" };
     const char *schema;
     int64_t version;
     cbx_json *list;
@@ -94,7 +94,9 @@ static cbx_status read_all(cbx_waivers *w, const cbx_json *root, const char *wha
 
     if (!st && strcmp(schema, "calibrax-waivers") != 0)
         st = cbx_fail(err, CBX_EFORMAT, "'%s': schema is '%.40s', not 'calibrax-waivers'", what, schema);
-    if (!st) st = cbx_json_need_int(root, "schema_version", what, &version, err);
+    if (!st)
+        st = cbx_json_need_int(root, cbx_json_has(root, "schema_version") ? "schema_version" : "version", what,
+                               &version, err);
     if (!st && version != 1)
         st = cbx_fail(err, CBX_EVERSION, "'%s': waivers of version %lld; this program reads version 1", what,
                       (long long)version);

@@ -1,11 +1,12 @@
 /**
  * Waivers: findings that somebody has looked at and accepts until a day.
  *
- * File: {"schema": "calibrax-waivers", "schema_version": 1,
+ * File: {"schema": "calibrax-waivers", "version": 1,
  *        "waivers": [{"key": "p@s{*}:latency", "reason": "known, fixed by the next release", "until": "2026-12-31"}]}
  * key: shell pattern (*, ?, [...]; \ takes the meaning away) over the whole key of a finding; until: the last day (UTC) on which it waives.
  * All three members are needed and no other is read: a waiver with a misspelt day must not last for ever.
  * A key that fits whatever point and metric there may be ("*", "*@*:*") is refused: it would turn the gate off.
+ * "schema_version", as files had it first, is read in the place of "version".
  */
 #ifndef CALIBRAX_CI_WAIVERS_H
 #define CALIBRAX_CI_WAIVERS_H
@@ -24,7 +25,7 @@ typedef struct cbx_waivers cbx_waivers;
 /**
  * @param what  names the source in messages
  * @param out   the caller frees it
- * @return CBX_OK; CBX_EFORMAT; CBX_EVERSION (schema_version is not 1); CBX_ENOMEM
+ * @return CBX_OK; CBX_EFORMAT; CBX_EVERSION (it is not 1); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_waivers_from_text(cbx_ctx *ctx, const char *text, size_t len, const char *what,
                                          cbx_waivers **out, cbx_err *err);

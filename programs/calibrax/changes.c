@@ -6,10 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/analysis/change_state.h"
 #include "calibrax/base/file.h"
 #include "programs/calibrax/inputs.h"
-
-#define STATE_SCHEMA "calibrax-changepoints-state"
 
 static int no_memory(const opt_run *run) { return opt_fail(run->program, "out of memory"); }
 
@@ -152,57 +151,50 @@ int changes_find(changes *c)
 
 /* --- the last look --- */
 
-static bool place_of(const changes_series *s, const char *run_id, size_t *at)
+/* Names of the runs of a series' values; NULL: out of memory. */
+static const char **runs_of(const changes *c, const changes_series *s)
 {
-    for (*at = 0; *at < s->n; ++*at)
-        if (run_id && !strcmp(s->where[*at]->run_id, run_id)) return true;
-    return false;
+    const char **runs = cbx_arena_calloc(c->run->arena, s->n, sizeof *runs);
+
+    for (size_t i = 0; runs && i < s->n; i++) runs[i] = s->where[i]->run_id;
+    return runs;
 }
 
-/* A change that a few more values moved by less than a segment is the one that was told. */
-static void compare_series(changes_series *s, const cbx_json *seen, size_t min_segment)
+static int compare_series(const changes *c, changes_series *s, size_t min_segment)
 {
-    const cbx_json *told = cbx_json_get(seen, "changes");
-    size_t at;
+    const cbx_json *seen = cbx_change_state_of(c->seen, s->name);
+    const char **runs = runs_of(c, s);
 
-    if (place_of(s, cbx_json_get_string(seen, "last", NULL), &at)) s->unseen = s->n - at - 1;
-    for (size_t i = 0; i < cbx_json_length(told); i++) {
-        if (!place_of(s, cbx_json_string_value(cbx_json_at(told, i)), &at)) continue;
-        for (size_t k = 0; k < s->nfound; k++) {
-            size_t index = s->found[k].c.index;
-            if ((index > at ? index - at : at - index) < min_segment) s->found[k].is_new = false;
-        }
-    }
+    if (!runs) return no_memory(c->run);
+    if (!seen) return EXIT_PASS;
+    s->unseen = cbx_change_state_unseen(seen, runs, s->n);
+    for (size_t k = 0; k < s->nfound; k++)
+        if (cbx_change_state_is_told(seen, runs, s->n, s->found[k].c.index, min_segment)) s->found[k].is_new = false;
+    return EXIT_PASS;
 }
 
 int changes_compare(changes *c)
 {
     const changes_args *a = c->run->args;
     cbx_err err = CBX_ERR_INIT;
-    const cbx_json *all;
+    int status = EXIT_PASS;
 
     if (!a->state || !cbx_path_exists(a->state)) return EXIT_PASS;
-    if (cbx_json_read(c->run->ctx, a->state, &c->seen, &err)) return opt_fail(c->run->program, "%s", err.message);
-    if (strcmp(cbx_json_get_string(c->seen, "schema", ""), STATE_SCHEMA) != 0)
-        return opt_fail(c->run->program, "'%s' is no state of changepoints: name another file for --state", a->state);
-    if (cbx_json_get_int(c->seen, "version", 0) != 1)
-        return opt_fail(c->run->program, "'%s' is of a later version: remove it, or use that program", a->state);
-    all = cbx_json_get(c->seen, "series");
-    if (cbx_json_typeof(all) != CBX_JSON_OBJECT)
-        return opt_fail(c->run->program, "'%s': 'series' is no object: name another file for --state", a->state);
-    for (size_t i = 0; i < c->n; i++)
-        compare_series(&c->list[i], cbx_json_get(all, c->list[i].name), a->min_segment ? a->min_segment : 1);
-    return EXIT_PASS;
+    if (cbx_json_read(c->run->ctx, a->state, &c->seen, &err) || cbx_change_state_check(c->seen, a->state, &err))
+        return opt_fail(c->run->program, "%s", err.message);
+    for (size_t i = 0; !status && i < c->n; i++)
+        status = compare_series(c, &c->list[i], a->min_segment ? a->min_segment : 1);
+    return status;
 }
 
-static cbx_json *series_state(const changes_series *s)
+static cbx_json *series_state(const changes *c, const changes_series *s)
 {
-    cbx_json *o = cbx_json_new_object(), *told = cbx_json_new_array();
+    const char **runs = runs_of(c, s);
+    size_t *places = cbx_arena_calloc(c->run->arena, s->nfound, sizeof *places);
 
-    cbx_json_set_string(o, "last", s->n ? s->where[s->n - 1]->run_id : NULL);
-    for (size_t k = 0; k < s->nfound; k++) cbx_json_push(told, cbx_json_new_string(s->found[k].at->run_id));
-    cbx_json_set(o, "changes", told);
-    return o;
+    if (!runs || !places) return NULL;
+    for (size_t k = 0; k < s->nfound; k++) places[k] = s->found[k].c.index;
+    return cbx_change_state_make(runs, s->n, places, s->nfound);
 }
 
 /* Series that were not asked for this time stay as they were. */
@@ -215,9 +207,11 @@ int changes_keep(const changes *c)
     cbx_text text;
 
     if (!a->state) return EXIT_PASS;
-    o = new_document(STATE_SCHEMA);
+    o = new_document(CBX_CHANGE_STATE_SCHEMA);
     all = cbx_json_get(c->seen, "series") ? cbx_json_copy(cbx_json_get(c->seen, "series")) : cbx_json_new_object();
-    for (size_t i = 0; i < c->n; i++) cbx_json_set(all, c->list[i].name, series_state(&c->list[i]));
+    for (size_t i = 0; i < c->n && !st; i++)
+        if (!cbx_json_set(all, c->list[i].name, series_state(c, &c->list[i])))
+            st = cbx_fail(&err, CBX_ENOMEM, "out of memory");
     if (!cbx_json_set(o, "series", all)) st = cbx_fail(&err, CBX_ENOMEM, "out of memory");
     cbx_text_init(&text, cbx_ctx_allocator(c->run->ctx));
     cbx_json_write(o, CBX_JSON_INDENT2, &text);

@@ -38,16 +38,31 @@ static int show_json(const opt_run *run, const cbx_store_list *list)
 
 static const char *word(const opt_run *run, const char *s) { return s ? plain_text(run->arena, s) : "-"; }
 
-static void show_table(const opt_run *run, const cbx_store_list *list)
+static void put_row(const opt_run *run, const cbx_store_entry *e, cbx_text *out)
 {
     char time[CBX_TIME_SIZE];
 
+    put_column(out, e->id, 14, SIZE_MAX);
+    put_column(out, format_time(e->timestamp_us, time), 32, SIZE_MAX);
+    put_column(out, word(run, e->commit), 8, 8);
+    put_column(out, word(run, e->branch), 16, SIZE_MAX);
+    put_column(out, word(run, e->machine), 16, SIZE_MAX);
+    cbx_text_printf(out, "%6zu\n", e->npoints);
+}
+
+static void show_table(const opt_run *run, const cbx_store_list *list)
+{
+    cbx_text out;
+
+    cbx_text_init(&out, cbx_ctx_allocator(run->ctx));
     printf("%-14s %-32s %-8s %-16s %-16s %6s\n", "Run", "Timestamp", "Commit", "Branch", "Machine", "Points");
-    for (size_t i = 0; i < list->count; i++) {
-        const cbx_store_entry *e = &list->entries[i];
-        printf("%-14s %-32s %-8.8s %-16s %-16s %6zu\n", e->id, format_time(e->timestamp_us, time), word(run, e->commit),
-               word(run, e->branch), word(run, e->machine), e->npoints);
+    for (size_t i = 0; i < list->count && !out.status; i++) {
+        put_row(run, &list->entries[i], &out);
+        if (out.len >= LIST_PIECE) pour_list(&out);
     }
+    if (out.status) opt_fail(run->program, "out of memory");
+    pour_list(&out);
+    cbx_text_clear(&out);
 }
 
 static int list_runs(const opt_run *run, cbx_store *store)

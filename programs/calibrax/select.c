@@ -239,6 +239,24 @@ const char *plain_text(cbx_arena *arena, const char *s)
     return out;
 }
 
+void pour_list(cbx_text *out)
+{
+    fwrite(cbx_text_str(out), 1, out->len, stdout);
+    cbx_text_reset(out);
+}
+
+void put_column(cbx_text *out, const char *s, size_t width, size_t most)
+{
+    static const char blanks[] = "                                                                ";
+    size_t n = strnlen(s, most);
+
+    cbx_text_add(out, s, n);
+    for (size_t left = (width > n ? width - n : 0) + 1, m; left; left -= m) {
+        m = left < sizeof blanks - 1 ? left : sizeof blanks - 1;
+        cbx_text_add(out, blanks, m);
+    }
+}
+
 const char *format_tags(cbx_arena *arena, const cbx_tag *tags, size_t n, const char *skip)
 {
     const char *text = "";

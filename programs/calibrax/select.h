@@ -80,6 +80,11 @@ const char *format_percent(double share, char buf[CBX_FORMAT_SIZE]);
  * NULL: out of memory. */
 const char *point_key(cbx_arena *arena, const cbx_point *p, const char *skip);
 /* Text for a terminal: control characters become \xNN; what has none is given back as it is. */
+/* At most `most` bytes of a text, blanks up to a width, and one more: as "%-*.*s " does, but ten thousand times. */
+#define LIST_PIECE 65536
+/* What is written so far, to standard output. */
+void pour_list(cbx_text *out);
+void put_column(cbx_text *out, const char *s, size_t width, size_t most);
 const char *plain_text(cbx_arena *arena, const char *s);
 /* "batch=32, framework=flax" in the arena, without the key `skip` (NULL: all); "" for none. */
 const char *format_tags(cbx_arena *arena, const cbx_tag *tags, size_t n, const char *skip);

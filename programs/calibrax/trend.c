@@ -97,14 +97,25 @@ static void print_values(const opt_run *run, const cbx_trend_series *s)
 static void print_series(const opt_run *run, const cbx_trend_series *s)
 {
     char time[CBX_TIME_SIZE], value[CBX_FORMAT_SIZE];
+    cbx_text out;
 
+    cbx_text_init(&out, cbx_ctx_allocator(run->ctx));
     print_title(run, s);
     printf("%-32s %12s %s\n--------------------------------------------------------\n", "Timestamp", "Value", "Commit");
     for (size_t i = 0; i < s->npoints; i++) {
         const cbx_trend_point *p = &s->points[i];
-        printf("%-32s %12s %.8s\n", format_time(p->timestamp_us, time), format_value(p->value, value),
-               p->commit ? p->commit : "-");
+        format_value(p->value, value);
+        put_column(&out, format_time(p->timestamp_us, time), 32, SIZE_MAX);
+        for (size_t n = strlen(value); n < 12; n++) cbx_text_putc(&out, ' ');
+        cbx_text_puts(&out, value);
+        cbx_text_putc(&out, ' ');
+        cbx_text_add(&out, p->commit ? p->commit : "-", p->commit ? strnlen(p->commit, 8) : 1);
+        cbx_text_putc(&out, '\n');
+        if (out.len >= LIST_PIECE) pour_list(&out);
     }
+    if (out.status) opt_fail(run->program, "out of memory");
+    pour_list(&out);
+    cbx_text_clear(&out);
     if (terminal_has_bars()) print_values(run, s);
 }
 

@@ -1,6 +1,7 @@
 /* Files of cases: reading, comparing, torturing. */
 #include "cases.h"
 
+#include "case_file.h"
 #include "check.h"
 
 #include <math.h>
@@ -11,116 +12,64 @@
 
 enum { NEAR, REFUSED, UNDEFINED };
 
-typedef struct reader {
-    const unsigned char *at, *end;
-} reader;
-
 typedef struct result {
     double tol;
     cbx_array_desc desc;
     const unsigned char *data;
 } result;
 
-static uint64_t get(reader *r, int bytes)
+static const unsigned char *get_array(case_reader *r, cbx_array_desc *d)
 {
-    uint64_t v = 0;
-
-    CHECK(r->end - r->at >= bytes, "the file of cases is whole");
-    for (int i = 0; i < bytes; i++) v |= (uint64_t)*r->at++ << 8 * i;
-    return v;
-}
-
-static double get_f64(reader *r)
-{
-    uint64_t bits = get(r, 8);
-    double v;
-    memcpy(&v, &bits, sizeof v);
-    return v;
-}
-
-static const unsigned char *get_array(reader *r, cbx_array_desc *d)
-{
-    const unsigned char *data;
     size_t bytes;
 
-    *d = (cbx_array_desc){ .dtype = (cbx_dtype)get(r, 1) };
-    d->ndim = (int)get(r, 1);
+    *d = (cbx_array_desc){ .dtype = (cbx_dtype)case_get(r, 1) };
+    d->ndim = (int)case_get(r, 1);
     bytes = cbx_dtype_size(d->dtype);
-    for (int i = 0; i < d->ndim; i++) bytes *= d->shape[i] = get(r, 2);
-    data = r->at;
-    CHECK((size_t)(r->end - r->at) >= bytes, "the file of cases is whole");
-    r->at += bytes;
-    return data;
+    for (int i = 0; i < d->ndim; i++) bytes *= d->shape[i] = case_get(r, 2);
+    return case_skip(r, bytes);
 }
 
-static void release(void *user) { free(user); }
+typedef struct packed {
+    const unsigned char *data;
+    size_t size;
+} packed;
 
-/* The operand with strides by its layout. */
-static const cbx_array *get_operand(reader *r, cbx_ctx *ctx)
+static const void *element(const void *user, size_t i)
 {
-    int layout = (int)get(r, 1);
-    cbx_array_desc d;
-    const unsigned char *from = get_array(r, &d);
-    ptrdiff_t strides[CBX_MAX_RANK] = { 0 }, step = layout == 2 ? 2 : 1, first = 0;
-    size_t index[CBX_MAX_RANK] = { 0 }, size = cbx_dtype_size(d.dtype), count = 1;
-    unsigned char *data;
-    cbx_array *a = NULL;
+    const packed *p = user;
 
-    for (int i = d.ndim - 1; i >= 0; i--) {
-        int axis = layout == 1 ? d.ndim - 1 - i : i;
-        strides[axis] = step;
-        step *= (ptrdiff_t)d.shape[axis];
-        count *= d.shape[axis];
-        if (layout == 3 && d.shape[axis]) {
-            first += strides[axis] * ((ptrdiff_t)d.shape[axis] - 1);
-            strides[axis] = -strides[axis];
-        }
-    }
-    data = calloc((size_t)step + 1, size);
-    for (size_t i = 0; i < count; i++) {
-        ptrdiff_t at = first;
-        for (int k = 0; k < d.ndim; k++) at += (ptrdiff_t)index[k] * strides[k];
-        memcpy(data + at * (ptrdiff_t)size, from + i * size, size);
-        for (int k = d.ndim - 1; k >= 0 && ++index[k] == d.shape[k]; k--) index[k] = 0;
-    }
-    CHECK_OK(cbx_array_wrap(ctx, &d, strides, data + first * (ptrdiff_t)size, release, data, &a, NULL),
-             (&(cbx_err){ 0 }), "operand");
-    return cbx_scope_hold(ctx, a);
+    return p->data + i * p->size;
 }
 
-static array_case get_case(reader *r, cbx_ctx *ctx, result *want)
+static const cbx_array *get_operand(case_reader *r, cbx_ctx *ctx)
+{
+    int layout = (int)case_get(r, 1);
+    cbx_array_desc d;
+    packed p = { .data = get_array(r, &d) };
+
+    p.size = cbx_dtype_size(d.dtype);
+    return case_operand(ctx, &d, layout, element, &p);
+}
+
+static array_case get_case(case_reader *r, cbx_ctx *ctx, result *want)
 {
     array_case k = { 0 };
-    size_t n = get(r, 1);
+    size_t n = case_get(r, 1);
 
     CHECK(n < sizeof k.name, "room for the name");
-    for (size_t i = 0; i < n; i++) k.name[i] = (char)get(r, 1);
-    k.mode = (int)get(r, 1);
-    k.nattr = (int)get(r, 1);
+    for (size_t i = 0; i < n; i++) k.name[i] = (char)case_get(r, 1);
+    k.mode = (int)case_get(r, 1);
+    k.nattr = (int)case_get(r, 1);
     CHECK(k.nattr <= CASE_ATTRS, "room for the attributes");
-    for (int i = 0; i < k.nattr; i++) k.attr[i] = get_f64(r);
-    k.nin = (int)get(r, 1);
-    k.nout = (int)get(r, 1);
+    for (int i = 0; i < k.nattr; i++) k.attr[i] = case_get_f64(r);
+    k.nin = (int)case_get(r, 1);
+    k.nout = (int)case_get(r, 1);
     for (int i = 0; i < k.nin; i++) k.in[i] = get_operand(r, ctx);
     for (int i = 0; i < k.nout; i++) {
-        want[i].tol = get_f64(r);
+        want[i].tol = case_get_f64(r);
         want[i].data = get_array(r, &want[i].desc);
     }
     return k;
-}
-
-static double number_at(cbx_dtype t, const void *data, size_t i)
-{
-    switch (t) {
-    case CBX_F32:
-    case CBX_C64: return ((const float *)data)[i];
-    case CBX_F64:
-    case CBX_C128: return ((const double *)data)[i];
-    case CBX_I32: return ((const int32_t *)data)[i];
-    case CBX_I64: return (double)((const int64_t *)data)[i];
-    case CBX_U64: return (double)((const uint64_t *)data)[i];
-    default: return ((const uint8_t *)data)[i];
-    }
 }
 
 /* NULL, or what differs: written to text. */
@@ -141,7 +90,7 @@ static const char *difference(const cbx_array *got, const result *want, char tex
     CHECK_OK(cbx_array_read(got, data, bytes, NULL), (&(cbx_err){ 0 }), "read");
     memcpy(data + bytes, want->data, bytes); /* aligned, as the file is not */
     for (size_t i = 0; i < cbx_array_count(got) << pairs && !bad; i++) {
-        double g = number_at(want->desc.dtype, data, i), w = number_at(want->desc.dtype, data + bytes, i);
+        double g = case_number_at(want->desc.dtype, data, i), w = case_number_at(want->desc.dtype, data + bytes, i);
         bool same = isnan(w) ? !isfinite(g) : g == w || fabs(g - w) <= want->tol;
         if (same) continue;
         snprintf(text, 700, "number %zu is %.17g, NumPy's %.17g, tolerance %.3g", i, g, w, want->tol);
@@ -177,30 +126,16 @@ static case_fn find(const case_row *rows, size_t n, const char *name)
 
 typedef struct bytes {
     unsigned char *data;
-    reader at;
+    case_reader at;
     size_t cases;
 } bytes;
 
 static bytes slurp(const char *file)
 {
-    char path[1024];
     bytes b = { 0 };
-    long size;
-    FILE *fp;
 
-    snprintf(path, sizeof path, "%s/tests/array/fixtures/%s", getenv("CALIBRAX_SOURCE_ROOT"), file);
-    fp = fopen(path, "rb");
-    if (!fp) fail_msg("cannot open '%s'", path);
-    fseek(fp, 0, SEEK_END);
-    size = ftell(fp);
-    rewind(fp);
-    b.data = malloc((size_t)size);
-    CHECK_INT(fread(b.data, 1, (size_t)size, fp), size, "the whole file");
-    fclose(fp);
-    b.at = (reader){ b.data, b.data + size };
-    CHECK(size > 12 && memcmp(b.data, "CBXCASE\n", 8) == 0, "a file of cases");
-    b.at.at += 8;
-    b.cases = get(&b.at, 4);
+    b.data = case_file_open(file, "CBXCASE\n", &b.at);
+    b.cases = case_get(&b.at, 4);
     return b;
 }
 

@@ -1,4 +1,5 @@
 /* See numpy_cases.h. */
+#include "case_file.h"
 #include "check.h"
 
 #include <math.h>
@@ -10,136 +11,69 @@
 
 enum { BITS, ZEROS, ULP, NEAR, ERROR };
 
-typedef struct reader {
-    const unsigned char *at, *end;
-} reader;
-
 struct numpy_suite {
     cbx_ctx *ctx;
     unsigned char *bytes, promote[13 * 13 + 13 * 4];
-    size_t size;
     const unsigned char *pool[NUMPY_POOLS_MOST][CBX_DTYPE_COUNT];
     size_t length[NUMPY_POOLS_MOST][CBX_DTYPE_COUNT];
     char names[NUMPY_NAMES_MOST][32];
     numpy_fn fns[NUMPY_NAMES_MOST];
     int count;
-    reader cases;
+    case_reader cases;
     uint32_t total;
 };
 
-static uint64_t get(reader *r, int bytes)
-{
-    uint64_t v = 0;
-
-    CHECK(r->end - r->at >= bytes, "the file of cases is whole");
-    for (int i = 0; i < bytes; i++) v |= (uint64_t)*r->at++ << 8 * i;
-    return v;
-}
-
-static const unsigned char *skip_bytes(reader *r, size_t n)
-{
-    const unsigned char *here = r->at;
-    CHECK((size_t)(r->end - r->at) >= n, "the file of cases is whole");
-    r->at += n;
-    return here;
-}
-
-static unsigned char *slurp(const char *path, size_t *size)
-{
-    FILE *f = fopen(path, "rb");
-    unsigned char *bytes = NULL;
-
-    if (!f) fail_msg("cannot open '%s'", path);
-    fseek(f, 0, SEEK_END);
-    *size = (size_t)ftell(f);
-    rewind(f);
-    bytes = malloc(*size);
-    CHECK_INT(fread(bytes, 1, *size, f), *size, "the whole file");
-    fclose(f);
-    return bytes;
-}
-
 static void load(numpy_suite *s, const char *file)
 {
-    char path[1024];
-    reader r;
+    case_reader r;
     cbx_err err = CBX_ERR_INIT;
 
-    snprintf(path, sizeof path, "%s/tests/array/fixtures/%s", getenv("CALIBRAX_SOURCE_ROOT"), file);
-    s->bytes = slurp(path, &s->size);
-    r = (reader){ s->bytes, s->bytes + s->size };
-    CHECK(memcmp(skip_bytes(&r, 8), "CBXARR1\n", 8) == 0, "a file of array cases");
-    memcpy(s->promote, skip_bytes(&r, sizeof s->promote), sizeof s->promote);
-    int pools = (int)get(&r, 2);
+    s->bytes = case_file_open(file, "CBXARR1\n", &r);
+    memcpy(s->promote, case_skip(&r, sizeof s->promote), sizeof s->promote);
+    int pools = (int)case_get(&r, 2);
     CHECK(pools <= NUMPY_POOLS_MOST, "room for the pools");
     for (int k = 0; k < pools; k++)
         for (int t = 0; t < CBX_DTYPE_COUNT; t++) {
-            s->length[k][t] = get(&r, 2);
-            s->pool[k][t] = skip_bytes(&r, s->length[k][t] * cbx_dtype_size((cbx_dtype)t));
+            s->length[k][t] = case_get(&r, 2);
+            s->pool[k][t] = case_skip(&r, s->length[k][t] * cbx_dtype_size((cbx_dtype)t));
         }
-    s->count = (int)get(&r, 2);
+    s->count = (int)case_get(&r, 2);
     CHECK(s->count <= NUMPY_NAMES_MOST, "room for the names");
     for (int i = 0; i < s->count; i++) {
-        size_t n = get(&r, 1);
-        memcpy(s->names[i], skip_bytes(&r, n), n);
+        size_t n = case_get(&r, 1);
+        memcpy(s->names[i], case_skip(&r, n), n);
         s->names[i][n] = 0;
     }
-    s->total = (uint32_t)get(&r, 4);
+    s->total = (uint32_t)case_get(&r, 4);
     s->cases = r;
     CHECK_OK(cbx_ctx_create(NULL, &s->ctx, &err), &err, "context");
 }
 
 /* ---- operands in the layouts of the file ---- */
 
-static void release(void *user) { free(user); }
+/* Numbers of a pool, from a seed on. */
+typedef struct drawn {
+    const unsigned char *pool;
+    size_t length, size, seed;
+} drawn;
 
-/* Steps of the layout in elements, the first element's place, and the elements that the memory must hold. */
-static size_t lay_out(const cbx_array_desc *d, int layout, ptrdiff_t *strides, ptrdiff_t *first)
+static const void *draw(const void *user, size_t i)
 {
-    ptrdiff_t step = layout == 2 ? 2 : 1;
+    const drawn *d = user;
 
-    *first = 0;
-    for (int i = d->ndim - 1; i >= 0; i--) {
-        int axis = layout == 1 ? d->ndim - 1 - i : i;
-        strides[axis] = step;
-        step *= (ptrdiff_t)d->shape[axis];
-        if (layout == 3 && d->shape[axis]) {
-            *first += strides[axis] * ((ptrdiff_t)d->shape[axis] - 1);
-            strides[axis] = -strides[axis];
-        }
-    }
-    if (layout == 4) strides[0] = 0;
-    return (size_t)step;
+    return d->pool + (31 * d->seed + i * (1 + d->seed % 5)) % d->length * d->size;
 }
 
-static cbx_array *read_operand(numpy_suite *s, reader *r)
+static cbx_array *read_operand(numpy_suite *s, case_reader *r)
 {
-    cbx_array_desc d = { .dtype = (cbx_dtype)get(r, 1) };
-    int pool = (int)get(r, 1), layout = (int)get(r, 1);
-    ptrdiff_t strides[CBX_MAX_RANK] = { 0 }, first;
-    size_t seed, index[CBX_MAX_RANK] = { 0 }, size = cbx_dtype_size(d.dtype), count = 1, room;
-    cbx_array *a = NULL;
-    unsigned char *data;
+    cbx_array_desc d = { .dtype = (cbx_dtype)case_get(r, 1) };
+    int pool = (int)case_get(r, 1), layout = (int)case_get(r, 1);
+    drawn from = { s->pool[pool][d.dtype], s->length[pool][d.dtype], cbx_dtype_size(d.dtype), 0 };
 
-    d.ndim = (int)get(r, 1);
-    seed = get(r, 2);
-    for (int i = 0; i < d.ndim; i++) {
-        d.shape[i] = get(r, 2);
-        count *= d.shape[i];
-    }
-    room = lay_out(&d, layout, strides, &first);
-    data = calloc(room + 1, size);
-    for (size_t i = 0; i < count; i++) {
-        ptrdiff_t at = first;
-        for (int k = 0; k < d.ndim; k++) at += (ptrdiff_t)index[k] * strides[k];
-        if (layout != 4 || index[0] == 0)
-            memcpy(data + at * (ptrdiff_t)size,
-                   s->pool[pool][d.dtype] + (31 * seed + i * (1 + seed % 5)) % s->length[pool][d.dtype] * size, size);
-        for (int k = d.ndim - 1; k >= 0 && ++index[k] == d.shape[k]; k--) index[k] = 0;
-    }
-    CHECK_OK(cbx_array_wrap(s->ctx, &d, strides, data + first * (ptrdiff_t)size, release, data, &a, NULL),
-             (&(cbx_err){ 0 }), "operand");
-    return cbx_scope_hold(s->ctx, a);
+    d.ndim = (int)case_get(r, 1);
+    from.seed = case_get(r, 2);
+    for (int i = 0; i < d.ndim; i++) d.shape[i] = case_get(r, 2);
+    return case_operand(s->ctx, &d, layout, draw, &from);
 }
 
 static numpy_fn find(const numpy_function *functions, size_t count, const char *name)
@@ -180,19 +114,6 @@ const cbx_axes *numpy_axes(const numpy_case *k, int first, cbx_axes *to)
 
 /* ---- comparing ---- */
 
-static double real_at(cbx_dtype t, const void *data, size_t i)
-{
-    switch (t) {
-    case CBX_F32:
-    case CBX_C64: return ((const float *)data)[i];
-    case CBX_F64:
-    case CBX_C128: return ((const double *)data)[i];
-    case CBX_I64: return (double)((const int64_t *)data)[i];
-    case CBX_U64: return (double)((const uint64_t *)data)[i];
-    default: return nan("");
-    }
-}
-
 static uint64_t hash_of(const cbx_array *x, unsigned char *data, bool zeros)
 {
     size_t bytes = cbx_array_bytes(x);
@@ -202,7 +123,7 @@ static uint64_t hash_of(const cbx_array *x, unsigned char *data, bool zeros)
 
     if (t >= CBX_F32)
         for (size_t i = 0; i < bytes / (single ? 4 : 8); i++) {
-            double v = real_at(single ? CBX_F32 : CBX_F64, data, i);
+            double v = case_number_at(single ? CBX_F32 : CBX_F64, data, i);
             if (!isnan(v) && !(zeros && v == 0)) continue;
             v = isnan(v) ? (double)NAN : 0.0;
             if (single)
@@ -253,7 +174,7 @@ static void complain(verdict *v, const numpy_suite *s, const numpy_case *k, uint
     if (getenv("CBX_TEST_ALL")) fprintf(stderr, "# %s\n", v->first);
 }
 
-static void compare(const numpy_suite *s, reader *r, const numpy_case *k, uint32_t number, const cbx_array *got,
+static void compare(const numpy_suite *s, case_reader *r, const numpy_case *k, uint32_t number, const cbx_array *got,
                     cbx_status st, const char *message, verdict *v)
 {
     cbx_array_desc d = { .dtype = CBX_BOOL };
@@ -266,13 +187,13 @@ static void compare(const numpy_suite *s, reader *r, const numpy_case *k, uint32
         if (!st) complain(v, s, k, number, "NumPy refuses it", got);
         return;
     }
-    d.dtype = (cbx_dtype)get(r, 1);
-    d.ndim = (int)get(r, 1);
-    for (int i = 0; i < d.ndim; i++) d.shape[i] = get(r, 2);
+    d.dtype = (cbx_dtype)case_get(r, 1);
+    d.ndim = (int)case_get(r, 1);
+    for (int i = 0; i < d.ndim; i++) d.shape[i] = case_get(r, 2);
     (void)cbx_array_desc_count(&d, &count, NULL);
     parts = count * (d.dtype == CBX_C64 || d.dtype == CBX_C128 ? 2 : 1);
     if (k->mode == BITS || k->mode == ZEROS) {
-        uint64_t hash = get(r, 8);
+        uint64_t hash = case_get(r, 8);
         if (st || !cbx_array_desc_equal(&d, cbx_array_get_desc(got))) {
             complain(v, s, k, number, st ? message : cbx_array_desc_text(&d, (char[160]){ 0 }, 160), st ? NULL : got);
             return;
@@ -284,8 +205,8 @@ static void compare(const numpy_suite *s, reader *r, const numpy_case *k, uint32
         return;
     }
     tol = 0;
-    memcpy(&tol, skip_bytes(r, 8), 8);
-    want = skip_bytes(r, count * cbx_dtype_size(d.dtype));
+    memcpy(&tol, case_skip(r, 8), 8);
+    want = case_skip(r, count * cbx_dtype_size(d.dtype));
     if (st || !cbx_array_desc_equal(&d, cbx_array_get_desc(got))) {
         complain(v, s, k, number, st ? message : cbx_array_desc_text(&d, (char[160]){ 0 }, 160), st ? NULL : got);
         return;
@@ -294,7 +215,7 @@ static void compare(const numpy_suite *s, reader *r, const numpy_case *k, uint32
     CHECK_OK(cbx_array_read(got, data, cbx_array_bytes(got), NULL), (&(cbx_err){ 0 }), "read");
     memcpy(data + cbx_array_bytes(got), want, cbx_array_bytes(got)); /* aligned, as the file is not */
     for (size_t i = 0; i < parts; i++) {
-        double g = real_at(d.dtype, data, i), w = real_at(d.dtype, data + cbx_array_bytes(got), i);
+        double g = case_number_at(d.dtype, data, i), w = case_number_at(d.dtype, data + cbx_array_bytes(got), i);
         if (!near_enough(d.dtype, g, w, k->mode, tol)) {
             char what[120];
             snprintf(what, sizeof what, "element %zu is %.17g, NumPy's %.17g", i, g, w);
@@ -306,33 +227,34 @@ static void compare(const numpy_suite *s, reader *r, const numpy_case *k, uint32
 }
 
 /* Past what a case says of its result. */
-static void skip_result(reader *r, int mode)
+static void skip_result(case_reader *r, int mode)
 {
     size_t count = 1, size;
     int ndim;
 
     if (mode == ERROR) return;
-    size = cbx_dtype_size((cbx_dtype)get(r, 1));
-    ndim = (int)get(r, 1);
-    for (int i = 0; i < ndim; i++) count *= get(r, 2);
-    skip_bytes(r, mode == BITS || mode == ZEROS ? 8 : 8 + count * size);
+    size = cbx_dtype_size((cbx_dtype)case_get(r, 1));
+    ndim = (int)case_get(r, 1);
+    for (int i = 0; i < ndim; i++) count *= case_get(r, 2);
+    case_skip(r, mode == BITS || mode == ZEROS ? 8 : 8 + count * size);
 }
 
 /* One in spoil cases is changed before it is compared (0: none). */
 static verdict run(numpy_suite *s, uint32_t spoil)
 {
-    reader r = s->cases;
+    case_reader r = s->cases;
     verdict v = { 0 };
 
     for (uint32_t i = 0; i < s->total; i++) {
-        numpy_case k = {
-            .name = (int)get(&r, 2), .mode = (int)get(&r, 1), .nin = (int)get(&r, 1), .nattr = (int)get(&r, 1)
-        };
+        numpy_case k = { .name = (int)case_get(&r, 2),
+                         .mode = (int)case_get(&r, 1),
+                         .nin = (int)case_get(&r, 1),
+                         .nattr = (int)case_get(&r, 1) };
         cbx_err err = CBX_ERR_INIT;
         cbx_scope scope;
         cbx_array *got;
         cbx_status st;
-        for (int j = 0; j < k.nattr; j++) k.attr[j] = (int32_t)get(&r, 4);
+        for (int j = 0; j < k.nattr; j++) k.attr[j] = (int32_t)case_get(&r, 4);
         cbx_scope_open(s->ctx, &scope);
         for (int j = 0; j < k.nin; j++) k.in[j] = read_operand(s, &r);
         got = s->fns[k.name](s->ctx, &k);
@@ -377,14 +299,15 @@ size_t numpy_torture(numpy_suite *s)
 {
     int seen[NUMPY_NAMES_MOST] = { 0 };
     size_t failures = 0;
-    reader r = s->cases;
+    case_reader r = s->cases;
 
     for (uint32_t i = 0; i < s->total; i++) {
-        numpy_case k = {
-            .name = (int)get(&r, 2), .mode = (int)get(&r, 1), .nin = (int)get(&r, 1), .nattr = (int)get(&r, 1)
-        };
+        numpy_case k = { .name = (int)case_get(&r, 2),
+                         .mode = (int)case_get(&r, 1),
+                         .nin = (int)case_get(&r, 1),
+                         .nattr = (int)case_get(&r, 1) };
         cbx_scope scope;
-        for (int j = 0; j < k.nattr; j++) k.attr[j] = (int32_t)get(&r, 4);
+        for (int j = 0; j < k.nattr; j++) k.attr[j] = (int32_t)case_get(&r, 4);
         cbx_scope_open(s->ctx, &scope);
         for (int j = 0; j < k.nin; j++) k.in[j] = read_operand(s, &r);
         skip_result(&r, k.mode);

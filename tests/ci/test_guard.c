@@ -30,7 +30,7 @@ static cbx_waivers *waivers(const char *list)
 {
     char text[2048];
     cbx_waivers *w = NULL;
-    int n = snprintf(text, sizeof text, "{\"schema\":\"calibrax-waivers\",\"schema_version\":1,\"waivers\":[%s]}",
+    int n = snprintf(text, sizeof text, "{\"schema\":\"calibrax-waivers\",\"version\":1,\"waivers\":[%s]}",
                      list);
 
     CHECK_OK(cbx_waivers_from_text(ctx, text, (size_t)n, "w", &w, &err), &err, list);
@@ -134,7 +134,7 @@ static void nothing_cannot_be_waived(void **state)
 static void waivers_read_strictly(void **state)
 {
     (void)state;
-#define HEAD "\"schema\":\"calibrax-waivers\",\"schema_version\":1"
+#define HEAD "\"schema\":\"calibrax-waivers\",\"version\":1"
     static const struct {
         const char *text;
         cbx_status wanted;
@@ -145,6 +145,8 @@ static void waivers_read_strictly(void **state)
         { "{", CBX_EFORMAT, "" },
         { "{\"schema\":\"x\",\"schema_version\":1,\"waivers\":[]}", CBX_EFORMAT, "not 'calibrax-waivers'" },
         { "{\"schema\":\"calibrax-waivers\",\"schema_version\":2,\"waivers\":[]}", CBX_EVERSION, "version 2" },
+        { "{\"schema\":\"calibrax-waivers\",\"version\":2,\"waivers\":[]}", CBX_EVERSION, "version 2" },
+        { "{\"schema\":\"calibrax-waivers\",\"waivers\":[]}", CBX_EFORMAT, "version" },
         { "{" HEAD ",\"waivers\":{}}", CBX_EFORMAT, "waivers" },
         { "{" HEAD ",\"waivers\":[],\"waiver\":[]}", CBX_EFORMAT, "'waiver' is no member" },
         { "{" HEAD ",\"waivers\":[3]}", CBX_EFORMAT, "waivers.0" },
@@ -218,7 +220,7 @@ static void json(void **state)
     write(g, CBX_GUARD_JSON, &out);
     CHECK_OK(cbx_json_parse(out.data, out.len, "answer", &root, &err), &err, "reads back");
     CHECK_STR(cbx_json_get_string(root, "schema", ""), "calibrax-gate", "schema");
-    CHECK_INT(cbx_json_get_int(root, "schema_version", 0), 1, "version");
+    CHECK_INT(cbx_json_get_int(root, "version", 0), 1, "version");
     CHECK_INT(cbx_json_get_int(root, "exit_code", -1), 0, "waived");
     CHECK_INT(cbx_json_get_int(root, "waived", 0), 1, "one");
     CHECK_STR(cbx_json_get_string(root, "machines", ""), "same", "machines");

@@ -21,7 +21,7 @@ def gate(p, base, now, *more, **kw):
 def findings(p, name="results/gate.json"):
     with open(p.file(name), encoding="utf-8") as f:
         document = json.load(f)
-    equal((document["schema"], document["schema_version"]), ("calibrax-gate", 1), "schema")
+    equal((document["schema"], document["version"]), ("calibrax-gate", 1), "schema")
     return document, {(next(t for t in f["tags"].split(",") if t.startswith("baseline=")), f["metric"]): f
                       for f in document["findings"]}
 

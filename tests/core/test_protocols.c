@@ -5,31 +5,9 @@
 #include <stdlib.h>
 
 #include "calibrax/core/adapters.h"
-#include "fail_alloc.h"
+#include "place.h"
 
-typedef struct state {
-    cbx_test_alloc alloc;
-    cbx_ctx *ctx;
-} state;
-
-static int setup(void **out)
-{
-    static state s;
-
-    cbx_test_alloc_init(&s.alloc);
-    s.ctx = cbx_test_ctx(&s.alloc);
-    *out = &s;
-    return 0;
-}
-
-static int teardown(void **in)
-{
-    state *s = *in;
-
-    cbx_ctx_free(s->ctx);
-    cbx_test_alloc_check(&s->alloc, "after the test");
-    return 0;
-}
+typedef cbx_test_place state;
 
 /* --- registry --- */
 
@@ -270,11 +248,11 @@ static void test_every_allocation_may_fail(void **in)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_registry, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_benchmarks_of_older_headers, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_benchmarks_that_are_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_adapters, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_every_allocation_may_fail, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_registry, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_benchmarks_of_older_headers, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_benchmarks_that_are_refused, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_adapters, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_every_allocation_may_fail, cbx_test_place_open, cbx_test_place_close),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

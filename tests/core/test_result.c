@@ -8,34 +8,9 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
 #include "calibrax/core/result.h"
-#include "fail_alloc.h"
+#include "place.h"
 
-typedef struct state {
-    cbx_test_alloc alloc;
-    cbx_ctx *ctx;
-    char folder[64];
-} state;
-
-static int setup(void **out)
-{
-    static state s;
-
-    cbx_test_alloc_init(&s.alloc);
-    s.ctx = cbx_test_ctx(&s.alloc);
-    cbx_test_folder(s.folder);
-    *out = &s;
-    return 0;
-}
-
-static int teardown(void **in)
-{
-    state *s = *in;
-
-    cbx_test_folder_remove(s->folder);
-    cbx_ctx_free(s->ctx);
-    cbx_test_alloc_check(&s->alloc, "after the test");
-    return 0;
-}
+typedef cbx_test_place state;
 
 static const char *fixture(const char *name)
 {
@@ -257,13 +232,14 @@ static void test_every_allocation_may_fail(void **in)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_files_of_the_python_package_byte_for_byte, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_members, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_reading_rules, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_created_here, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_results_become_a_run, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_metric_of_its_own_wins, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_every_allocation_may_fail, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_files_of_the_python_package_byte_for_byte, cbx_test_place_open,
+                                        cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_members, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_reading_rules, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_created_here, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_results_become_a_run, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_a_metric_of_its_own_wins, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_every_allocation_may_fail, cbx_test_place_open, cbx_test_place_close),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

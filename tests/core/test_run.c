@@ -13,34 +13,9 @@
 #include "calibrax/core/machine.h"
 #include "calibrax/core/metadata.h"
 #include "calibrax/core/run.h"
-#include "fail_alloc.h"
+#include "place.h"
 
-typedef struct state {
-    cbx_test_alloc alloc;
-    cbx_ctx *ctx;
-    char folder[64];
-} state;
-
-static int setup(void **out)
-{
-    static state s;
-
-    cbx_test_alloc_init(&s.alloc);
-    s.ctx = cbx_test_ctx(&s.alloc);
-    cbx_test_folder(s.folder);
-    *out = &s;
-    return 0;
-}
-
-static int teardown(void **in)
-{
-    state *s = *in;
-
-    cbx_test_folder_remove(s->folder);
-    cbx_ctx_free(s->ctx);
-    cbx_test_alloc_check(&s->alloc, "after the test");
-    return 0;
-}
+typedef cbx_test_place state;
 
 static const char *fixture(const char *name)
 {
@@ -669,23 +644,28 @@ static void test_the_python_package_reads_our_file(void **in)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_files_of_the_python_package_byte_for_byte, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_members_of_a_python_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_unknown_members_are_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_reading_rules, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_is_accepted, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_built_run_as_text, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_new_run_knows_where_it_comes_from, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_capture_can_be_switched_off_or_overridden, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_commit_of_a_work_tree, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_setters_refuse, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_definition_is_replaced_in_its_place, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_equality_and_hash, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_changed_copies, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_threads_share_a_frozen_run, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_a_run_outlives_its_context, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_every_allocation_may_fail, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_the_python_package_reads_our_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_files_of_the_python_package_byte_for_byte, cbx_test_place_open,
+                                        cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_members_of_a_python_file, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_unknown_members_are_kept, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_reading_rules, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_what_is_accepted, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_a_built_run_as_text, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_a_new_run_knows_where_it_comes_from, cbx_test_place_open,
+                                        cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_capture_can_be_switched_off_or_overridden, cbx_test_place_open,
+                                        cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_commit_of_a_work_tree, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_setters_refuse, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_a_definition_is_replaced_in_its_place, cbx_test_place_open,
+                                        cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_equality_and_hash, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_changed_copies, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_threads_share_a_frozen_run, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_a_run_outlives_its_context, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_every_allocation_may_fail, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(test_the_python_package_reads_our_file, cbx_test_place_open,
+                                        cbx_test_place_close),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

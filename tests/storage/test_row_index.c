@@ -9,34 +9,9 @@
 
 #include "calibrax/base/file.h"
 #include "calibrax/storage/row_index.h"
-#include "fail_alloc.h"
+#include "place.h"
 
-typedef struct state {
-    cbx_test_alloc alloc;
-    cbx_ctx *ctx;
-    char folder[64];
-} state;
-
-static int setup(void **out)
-{
-    static state s;
-
-    cbx_test_alloc_init(&s.alloc);
-    s.ctx = cbx_test_ctx(&s.alloc);
-    cbx_test_folder(s.folder);
-    *out = &s;
-    return 0;
-}
-
-static int teardown(void **in)
-{
-    state *s = *in;
-
-    cbx_test_folder_remove(s->folder);
-    cbx_ctx_free(s->ctx);
-    cbx_test_alloc_check(&s->alloc, "after a test");
-    return 0;
-}
+typedef cbx_test_place state;
 
 /* One row of run `run`; pad: bytes of provenance. */
 static void put_line(FILE *f, int run, const char *baseline, const char *machine, const char *status, double median,
@@ -301,12 +276,12 @@ static void pruning(void **in)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(same_as_reading_everything, setup, teardown),
-        cmocka_unit_test_setup_teardown(kept_on_disk_and_renewed, setup, teardown),
-        cmocka_unit_test_setup_teardown(changed_while_open, setup, teardown),
-        cmocka_unit_test_setup_teardown(several_paths_and_faults, setup, teardown),
-        cmocka_unit_test_setup_teardown(memory, setup, teardown),
-        cmocka_unit_test_setup_teardown(pruning, setup, teardown),
+        cmocka_unit_test_setup_teardown(same_as_reading_everything, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(kept_on_disk_and_renewed, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(changed_while_open, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(several_paths_and_faults, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(memory, cbx_test_place_open, cbx_test_place_close),
+        cmocka_unit_test_setup_teardown(pruning, cbx_test_place_open, cbx_test_place_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
