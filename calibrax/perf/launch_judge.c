@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrax/perf/launch_run.h"
+#include "calibrax/profiling/procfs.h"
 #include "calibrax/statistics/estimate.h"
 
 #define LONG_SHARE 0.25 /* of the calibrated length: epochs that are shorter were not calibrated truly */
@@ -31,6 +32,7 @@
 #define DOUBT_MOST      0.05  /* share of an epoch that may be unexplained waiting */
 #define CONTENDED_SHARE 0.05
 #define CPU_SLACK_NS    10e6
+#define SATURATED       0.85 /* share of its CPUs that a worker with threads too many takes when it is alone on them */
 
 double cbx__run_median(const double *v, size_t n)
 {
@@ -223,7 +225,24 @@ static double waited_share(const cbx__run *x)
     return wall > 0 ? waited / wall : 0;
 }
 
-/* On a busy machine threads too many get no more CPU time than one would, but they wait for it. */
+/* On a busy machine threads too many get no more CPU time than one would, but they wait for it.  So does one thread that hands its
+ * work to the next; only who had its CPUs all the time, and waited for them still, had threads too many for certain. */
+static void judge_wanted(cbx__run *x)
+{
+    if (x->cpu_ns >= SATURATED * x->o.threads * x->cpu_wall_ns) {
+        cbx__talk_fail(x->t, CBX_FAILURE_PINNING,
+                       "the worker's threads ran or wanted to for %.3f s in %.3f s, and it was told to use %d",
+                       x->wanted_ns * 1e-9, x->wanted_wall_ns * 1e-9, x->o.threads);
+        return;
+    }
+    x->r->contended = true;
+    cbx__talk_fail(x->t, CBX_FAILURE_CONTENDED,
+                   "the machine is too busy to measure: the worker's threads ran or wanted to for %.3f s in %.3f s, "
+                   "and others had its CPUs for %.0f %% of the time, at a load of %.1f",
+                   x->wanted_ns * 1e-9, x->wanted_wall_ns * 1e-9,
+                   100 * (1 - x->cpu_ns / (x->o.threads * x->cpu_wall_ns)), cbx__proc_load_read());
+}
+
 static void judge_cores(cbx__run *x)
 {
     bool cpu = strncmp(x->o.platform, "cuda", 4) != 0;
@@ -235,10 +254,7 @@ static void judge_cores(cbx__run *x)
                        "the worker used %.3f s of CPU time in %.3f s of epochs, and was told to use %d threads",
                        x->cpu_ns * 1e-9, x->cpu_wall_ns * 1e-9, x->o.threads);
     } else if (cpu && x->wanted_ns > WANTED_SHARE * x->o.threads * x->wanted_wall_ns + CPU_SLACK_NS) {
-        /* threads that hand work to one another wait at the same time where others have the CPU */
-        cbx__talk_fail(x->t, waited_share(x) > CONTENDED_SHARE ? CBX_FAILURE_CONTENDED : CBX_FAILURE_PINNING,
-                       "the worker's threads ran or wanted to for %.3f s in %.3f s, and it was told to use %d",
-                       x->wanted_ns * 1e-9, x->wanted_wall_ns * 1e-9, x->o.threads);
+        judge_wanted(x);
     }
 }
 

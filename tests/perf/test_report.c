@@ -233,6 +233,45 @@ static void check_sentence(cbx_row *list, size_t n, const char *wanted)
     cbx_text_clear(&out);
 }
 
+static cbx_json *schedule_of(const char *text)
+{
+    cbx_json *o = NULL;
+    if (cbx_json_parse(text, strlen(text), "schedule", &o, NULL)) fail_msg("%s", text);
+    return o;
+}
+
+static void test_repeated_launches_are_told(void **state)
+{
+    cbx_row rows[] = { good_row("stream", 0.84), good_row("tiled", 0.1), good_row("naive", 0.2) };
+    cbx_rows all = { .rows = rows, .count = CBX_LEN(rows) };
+    cbx_text out;
+    (void)state;
+    rows[0].provenance = schedule_of("{\"schedule\":{\"retries\":1,\"retry_reasons\":{\"worker_killed\":1}}}");
+    rows[1].provenance = schedule_of("{\"schedule\":{\"retries\":0,\"retry_reasons\":{}}}");
+    rows[2].provenance = schedule_of(
+        "{\"schedule\":{\"retries\":4,\"retry_reasons\":{\"machine_too_busy\":3,\"worker_killed\":1}}}");
+    for (int kind = 0; kind < 2; kind++) {
+        cbx_text_init(&out, cbx_ctx_allocator(ctx));
+        render(kind ? "markdown" : "table", 120, &all, &out);
+        const char
+            *told = "5 launches were made again (machine_too_busy 3, worker_killed 2), most of them of naive (4)";
+        char plain[4096];
+        size_t n = 0;
+        for (const char *c = cbx_text_str(&out); *c && n + 1 < sizeof plain; c++) {
+            if (*c != '\\') plain[n++] = *c; /* markdown escapes */
+        }
+        plain[n] = 0;
+        assert_non_null(strstr(plain, told));
+        cbx_text_clear(&out);
+    }
+    for (size_t i = 0; i < CBX_LEN(rows); i++) cbx_json_unref((cbx_json *)rows[i].provenance);
+    rows[0].provenance = rows[1].provenance = rows[2].provenance = NULL;
+    cbx_text_init(&out, cbx_ctx_allocator(ctx));
+    render("table", 120, &all, &out);
+    assert_null(strstr(cbx_text_str(&out), "made again"));
+    cbx_text_clear(&out);
+}
+
 static void test_sentence_of_the_brief(void **state)
 {
     cbx_row rows[] = {
@@ -660,6 +699,7 @@ int main(void)
         cmocka_unit_test(test_sentence_of_little),
         cmocka_unit_test(test_sentence_quotes_strongest_variant),
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_repeated_launches_are_told),
         cmocka_unit_test(test_speeds),
         cmocka_unit_test(test_minimum_disagrees),
         cmocka_unit_test(test_times),

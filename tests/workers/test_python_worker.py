@@ -340,6 +340,13 @@ def _() -> None:
         assert b"NPERF_WORKER_FD" in done.stderr, done.stderr
 
 
+def expect_loaded(answer: dict | None) -> None:
+    """The one thread that `load` asks for, in every pool that the process has."""
+    expect((answer["op"], set(answer)), ("loaded", {"op", "policy"}))
+    threads = answer["policy"]["threads"]
+    assert all(n == 1 for n in threads.values()), threads
+
+
 def run_attempt(framework: str, python: str, baseline: str, algebra: str, dtype: str) -> None:
     """The whole conversation, with the outputs of both input sets."""
     attempt = Attempt(framework, python, baseline, algebra, dtype)
@@ -347,7 +354,7 @@ def run_attempt(framework: str, python: str, baseline: str, algebra: str, dtype:
     expect((hello["op"], hello["framework"]), ("hello", framework))
     assert hello["threads"] >= 1 and {framework, "python", "numpy"} <= set(hello["versions"]), hello
     assert all(isinstance(value, str) for value in hello["versions"].values()), hello
-    expect(attempt.loaded, {"op": "loaded"})
+    expect_loaded(attempt.loaded)
 
     compiled = worker.ask(op="compile")
     expect(compiled["op"], "compiled")
@@ -442,8 +449,25 @@ def _(python: str) -> None:
 def _(python: str) -> None:
     attempt = Attempt("numpy", python, "numpy", "real", "f32", environment={"OMP_NUM_THREADS": "2"})
     expect(attempt.hello["threads"], 2)
-    expect(attempt.loaded, {"op": "loaded"})
+    expect_loaded(attempt.loaded)
     attempt.worker.end()
+
+
+@test("settings of the policy are applied and read back", "torch")
+def _(python: str) -> None:
+    settings = {"float32_matmul_precision": "high", "num_threads": "1"}
+    attempt = Attempt("torch", python, "torch-dense", "log", "f32", policy={"settings": settings})
+    told = attempt.loaded["policy"]["settings"]
+    expect({name: told[name] for name in settings}, settings)
+    attempt.worker.end()
+
+
+@test("a setting that nobody knows breaks the protocol", "numpy")
+def _(python: str) -> None:
+    for policy in ({"settings": {"speed": "high"}}, {"settings": {"speed": 1}}, {"settings": "fast"}):
+        attempt = Attempt("numpy", python, "numpy", "real", "f32", policy=policy)
+        expect_error(attempt.loaded, "load", "protocol")
+        attempt.worker.end()
 
 
 @test("jnp-matmul is for the real algebra only, nitrix-pallas for a GPU only", "jax")

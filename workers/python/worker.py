@@ -192,7 +192,8 @@ def _text(message: dict[str, Any], key: str) -> str:
 
 
 def _settings(message: dict[str, Any]) -> dict[str, str]:
-    settings = message.get("policy", {}).get("settings", {})
+    policy = message.get("policy", {})
+    settings = policy.get("settings", {}) if isinstance(policy, dict) else None
     if not isinstance(settings, dict) or not all(isinstance(v, str) for v in settings.values()):
         raise violation("the policy's settings are not text by name")
     return settings

@@ -34,6 +34,7 @@ class Provider:
             raise violation("threads must be at least 1")
         self.platform = platform
         self.threads = threads
+        openblas.set_threads(threads)  # NumPy's, which every framework has at hand
 
     def apply(self, settings: dict[str, str]) -> None:
         """Settings by call, as the parent's table of policies names them (calibrax/perf/policy.c).  After open, before anything is compiled."""

@@ -27,7 +27,6 @@ class Framework(Provider):
         if platform.startswith("cuda"):
             raise no_device("numpy", platform)
         super().open(platform, threads)
-        openblas.set_threads(threads)
 
     def array(self, host_array: Any) -> Any:
         return host_array.copy(order="C")
