@@ -137,7 +137,7 @@ static const fact_kind command_kinds[] = {
     { "monitor_overhead", "cost of watching", "%", INFO, "profile", "CPU time of the watching thread, of one core" },
 };
 
-enum { LOOKLESS = 6 }; /* as many of the first the kernel tells at the end */
+enum { MAX_RSS = 5, LOOKLESS = 6, PEAK_RSS = 6 }; /* as many of the first the kernel tells at the end */
 
 /* Values of a run, as command_kinds has them; what only looks can tell is NaN where there was none. */
 static void values_of_run(const cbx_profile_run *r, double v[CBX_LEN(command_kinds)])
@@ -167,6 +167,10 @@ static void values_of_run(const cbx_profile_run *r, double v[CBX_LEN(command_kin
         m->overhead_percent,
     };
     for (size_t i = 0; i < CBX_LEN(command_kinds); i++) v[i] = i < LOOKLESS || seen ? all[i] : NAN;
+    if (m->summary.num_samples >= 2) return;
+    /* a look at a process that has just begun is no peak, and must not be held against one later */
+    if (!(r->max_rss_mb > m->summary.peak_rss_mb)) v[MAX_RSS] = NAN;
+    v[PEAK_RSS] = NAN;
 }
 
 bool profile_see_command(profile_facts *f, const cbx_profile *p)
@@ -190,10 +194,11 @@ bool profile_see_command(profile_facts *f, const cbx_profile *p)
     see_modes(f, "time", table, p->nruns);
     if (unseen) {
         char text[320];
-        snprintf(
-            text, sizeof text,
-            "%zu of %zu runs ended before the second look: what only looks can tell is low there; shorten --sample-ms",
-            unseen, p->nruns);
+        snprintf(text, sizeof text,
+                 "%zu of %zu runs ended before the second look: what only looks can tell, such as memory, is low or "
+                 "left out there; "
+                 "shorten --sample-ms",
+                 unseen, p->nruns);
         remark(f, text);
     }
     return true;
