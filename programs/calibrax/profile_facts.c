@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "calibrax/base/json.h"
 #include "calibrax/statistics/series.h"
@@ -139,6 +140,16 @@ static const fact_kind command_kinds[] = {
 
 enum { MAX_RSS = 5, LOOKLESS = 6, PEAK_RSS = 6 }; /* as many of the first the kernel tells at the end */
 
+/* A look at a process that has just begun is no peak, and must not be held against one later. */
+#define JUST_BEGUN_MB 0.0625
+
+/* What the kernel says of a child is more than what it had of this program only above this. */
+static double own_mark_mb(void)
+{
+    struct rusage u;
+    return getrusage(RUSAGE_SELF, &u) ? INFINITY : (double)u.ru_maxrss / 1024;
+}
+
 /* Values of a run, as command_kinds has them; what only looks can tell is NaN where there was none. */
 static void values_of_run(const cbx_profile_run *r, double v[CBX_LEN(command_kinds)])
 {
@@ -167,9 +178,8 @@ static void values_of_run(const cbx_profile_run *r, double v[CBX_LEN(command_kin
         m->overhead_percent,
     };
     for (size_t i = 0; i < CBX_LEN(command_kinds); i++) v[i] = i < LOOKLESS || seen ? all[i] : NAN;
-    if (m->summary.num_samples >= 2) return;
-    /* a look at a process that has just begun is no peak, and must not be held against one later */
-    if (!(r->max_rss_mb > m->summary.peak_rss_mb)) v[MAX_RSS] = NAN;
+    if (m->summary.num_samples >= 2 && m->summary.peak_rss_mb >= JUST_BEGUN_MB) return;
+    if (!(r->max_rss_mb > own_mark_mb())) v[MAX_RSS] = NAN;
     v[PEAK_RSS] = NAN;
 }
 
