@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "calibrax/base/json.h"
 #include "calibrax/statistics/series.h"
@@ -137,7 +138,17 @@ static const fact_kind command_kinds[] = {
     { "monitor_overhead", "cost of watching", "%", INFO, "profile", "CPU time of the watching thread, of one core" },
 };
 
-enum { LOOKLESS = 6 }; /* as many of the first the kernel tells at the end */
+enum { MAX_RSS = 5, LOOKLESS = 6, PEAK_RSS = 6 }; /* as many of the first the kernel tells at the end */
+
+/* A look at a process that has just begun is no peak, and must not be held against one later. */
+#define JUST_BEGUN_MB 0.0625
+
+/* What the kernel says of a child is more than what it had of this program only above this. */
+static double own_mark_mb(void)
+{
+    struct rusage u;
+    return getrusage(RUSAGE_SELF, &u) ? INFINITY : (double)u.ru_maxrss / 1024;
+}
 
 /* Values of a run, as command_kinds has them; what only looks can tell is NaN where there was none. */
 static void values_of_run(const cbx_profile_run *r, double v[CBX_LEN(command_kinds)])
@@ -167,6 +178,9 @@ static void values_of_run(const cbx_profile_run *r, double v[CBX_LEN(command_kin
         m->overhead_percent,
     };
     for (size_t i = 0; i < CBX_LEN(command_kinds); i++) v[i] = i < LOOKLESS || seen ? all[i] : NAN;
+    if (m->summary.num_samples >= 2 && m->summary.peak_rss_mb >= JUST_BEGUN_MB) return;
+    if (!(r->max_rss_mb > own_mark_mb())) v[MAX_RSS] = NAN;
+    v[PEAK_RSS] = NAN;
 }
 
 bool profile_see_command(profile_facts *f, const cbx_profile *p)
@@ -190,10 +204,11 @@ bool profile_see_command(profile_facts *f, const cbx_profile *p)
     see_modes(f, "time", table, p->nruns);
     if (unseen) {
         char text[320];
-        snprintf(
-            text, sizeof text,
-            "%zu of %zu runs ended before the second look: what only looks can tell is low there; shorten --sample-ms",
-            unseen, p->nruns);
+        snprintf(text, sizeof text,
+                 "%zu of %zu runs ended before the second look: what only looks can tell, such as memory, is low or "
+                 "left out there; "
+                 "shorten --sample-ms",
+                 unseen, p->nruns);
         remark(f, text);
     }
     return true;
