@@ -180,7 +180,8 @@ static cbx_status parse_number(cbx__json_reader *p, cbx_json *out)
     if (p->fault) return too_early(p);
     if (!good) return cbx__json_malformed(p, p->at, "a malformed number");
     if (!d.integer) return out ? real_number(p, &d, out) : CBX_OK;
-    return whole_number(p, &d, out ? out : &passed) ? CBX_OK : cbx__json_malformed(p, p->at, "an integer of more than 64 bits");
+    return whole_number(p, &d, out ? out : &passed) ? CBX_OK
+                                                    : cbx__json_malformed(p, p->at, "an integer of more than 64 bits");
 }
 
 /* --- words --- */
