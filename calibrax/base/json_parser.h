@@ -66,7 +66,7 @@ cbx_status cbx__json_malformed(const cbx__json_reader *p, const char *at, const 
 cbx_status cbx__json_no_memory(const cbx__json_reader *p);
 /* Something else than what may stand here. */
 cbx_status cbx__json_unexpected(const cbx__json_reader *p, const char *fault);
-/* A number or a word, at its first byte. */
+/* A number or a word, at its first byte.  out NULL: only looked at for faults. */
 cbx_status cbx__json_scalar(cbx__json_reader *p, cbx_json *out);
 /* At the opening quote.  What was decoded is the caller's. */
 cbx_status cbx__json_string(cbx__json_reader *p, json_piece *out);

@@ -163,10 +163,9 @@ static cbx_status skip_container(cbx__json_reader *r)
 static cbx_status skip_value(cbx__json_reader *r)
 {
     char c = cbx__json_peek(r);
-    cbx_json none;
 
     if (c == '"') return skip_string(r);
-    return c == '[' || c == '{' ? skip_container(r) : cbx__json_scalar(r, &none);
+    return c == '[' || c == '{' ? skip_container(r) : cbx__json_scalar(r, NULL);
 }
 
 cbx_status cbx__json_reader_skip(cbx__json_reader *r, cbx_err *err)

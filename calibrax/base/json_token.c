@@ -167,6 +167,7 @@ static cbx_status real_number(const cbx__json_reader *p, const decimal *d, cbx_j
 static cbx_status parse_number(cbx__json_reader *p, cbx_json *out)
 {
     const char *start = p->at;
+    cbx_json passed;
     decimal d;
     bool good;
 
@@ -178,8 +179,9 @@ static cbx_status parse_number(cbx__json_reader *p, cbx_json *out)
     }
     if (p->fault) return too_early(p);
     if (!good) return cbx__json_malformed(p, p->at, "a malformed number");
-    if (!d.integer) return real_number(p, &d, out);
-    return whole_number(p, &d, out) ? CBX_OK : cbx__json_malformed(p, p->at, "an integer of more than 64 bits");
+    if (!d.integer) return out ? real_number(p, &d, out) : CBX_OK;
+    return whole_number(p, &d, out ? out : &passed) ? CBX_OK
+                                                    : cbx__json_malformed(p, p->at, "an integer of more than 64 bits");
 }
 
 /* --- words --- */
@@ -207,7 +209,7 @@ static cbx_status parse_word(cbx__json_reader *p, cbx_json *out)
         if (n == 0 || memcmp(p->at, words[i].text, n) != 0) continue;
         if (n < words[i].len) return too_early(p);
         p->at += n;
-        *out = words[i].value;
+        if (out) *out = words[i].value;
         return CBX_OK;
     }
     return cbx__json_unexpected(p, "an unexpected character");

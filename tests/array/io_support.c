@@ -3,6 +3,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "calibrax/base/file.h"
 #include "check.h"
@@ -62,4 +65,23 @@ void check_same(const cbx_array *a, const cbx_array *b, const char *why)
     CHECK_INT(memcmp(x, y, bytes), 0, why);
     test_free(x);
     test_free(y);
+}
+
+void check_refused(const io_refusal *wanted, cbx_status st, const char *where, const cbx_array *out)
+{
+    CHECK_STATUS(st, wanted->status, wanted->name);
+    CHECK(strstr(err.message, wanted->word) && strstr(err.message, where), err.message);
+    CHECK(out == NULL, "out is untouched");
+}
+
+void check_no_files(cbx_status (*open)(const char *path))
+{
+    CHECK_STATUS(open(in_folder("none.file")), CBX_ENOENT, "no file");
+    CHECK(strstr(err.message, "none.file"), err.message);
+    CHECK_STATUS(open(folder), CBX_EINVAL, "a folder");
+    CHECK_INT(mkfifo(in_folder("pipe"), 0600), 0, "named pipe");
+    CHECK_STATUS(open(in_folder("pipe")), CBX_EINVAL, "a named pipe is not waited for");
+    unlink(in_folder("pipe"));
+    CHECK_STATUS(open(fixture("npy/v1_bool.npy")), CBX_EFORMAT, "another format");
+    CHECK(strstr(err.message, "v1_bool.npy"), err.message);
 }

@@ -30,8 +30,7 @@ static cbx_waivers *waivers(const char *list)
 {
     char text[2048];
     cbx_waivers *w = NULL;
-    int n = snprintf(text, sizeof text, "{\"schema\":\"calibrax-waivers\",\"version\":1,\"waivers\":[%s]}",
-                     list);
+    int n = snprintf(text, sizeof text, "{\"schema\":\"calibrax-waivers\",\"version\":1,\"waivers\":[%s]}", list);
 
     CHECK_OK(cbx_waivers_from_text(ctx, text, (size_t)n, "w", &w, &err), &err, list);
     return w;
