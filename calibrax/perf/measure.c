@@ -12,9 +12,10 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
 #include "calibrax/core/machine.h"
+#include "calibrax/perf/pilot.h"
 #include "calibrax/perf/public.h"
 #include "calibrax/perf/resume.h"
-#include "calibrax/perf/session.h"
+#include "calibrax/perf/stopping.h"
 #include "calibrax/perf/table.h"
 
 /** The sweep's own state around the session: the points and what came of them. */
@@ -48,7 +49,10 @@ static void settle_counts(cbx__session *s)
     const cbx_measure_opts *o = s->opts;
     bool chosen = o->repeats > 0; /* who asks for a number of epochs gets it, unless quick */
 
-    s->launches = o->launches ? o->launches : defaults[o->quick].launches;
+    s->goal = (cbx__goal){ o->precision, o->decide };
+    s->launches = o->launches                ? o->launches
+                  : cbx__stopping_by_goal(s) ? CBX__MOST_LAUNCHES
+                                             : defaults[o->quick].launches;
     s->warmup = o->warmup >= 0 ? (size_t)o->warmup : defaults[o->quick].warmup;
     s->epochs = chosen ? o->repeats : defaults[o->quick].epochs;
     s->slow_epochs = defaults[o->quick].slow_epochs;
@@ -306,21 +310,18 @@ static cbx_status finish_job(cbx_ctx *ctx, sweep *w, size_t i, cbx_err *err)
 }
 
 /* Launches the plan made ready but did not make: failed attempts, fewer rounds. */
-static void settle_total(cbx__session *s, cbx__point *p, size_t planned)
+static void settle_total(cbx__session *s, cbx__point *p)
 {
     size_t made = 0;
 
     for (size_t i = 0; i < p->plan.count; i++) made += p->plan.attempts[i].nlaunches - p->plan.attempts[i].retries;
-    pthread_mutex_lock(&s->lock);
-    if (made < planned) s->launches_total -= planned - made;
-    pthread_mutex_unlock(&s->lock);
+    cbx__session_promise(s, p, made);
 }
 
 /* One job on the cores and the device that are held for it; hold NULL: nothing is left to measure. */
 static cbx_status measure_job(cbx_ctx *ctx, sweep *w, size_t i, const cbx__hold *hold, cbx_err *err)
 {
     cbx__point *p = &w->jobs[i];
-    size_t planned = cbx__plan_live(&p->plan) * w->s.launches;
     cbx_status st;
 
     if (hold) {
@@ -331,13 +332,13 @@ static cbx_status measure_job(cbx_ctx *ctx, sweep *w, size_t i, const cbx__hold 
         if (p->device) snprintf(p->device_word, sizeof(p->device_word), "%u", p->device->number);
         p->hold = hold;
     }
-    if (planned && p->device)
+    if (p->promised && p->device)
         cbx__session_tell(&w->s, CBX_MEASURE_POINT, 0, "%s on device %s", p->label, p->device_word);
-    else if (planned)
+    else if (p->promised)
         cbx__session_tell(&w->s, CBX_MEASURE_POINT, 0, "%s", p->label);
     st = cbx__point_measure(ctx, &w->s, p, err);
     p->hold = NULL;
-    settle_total(&w->s, p, planned);
+    settle_total(&w->s, p);
     if (!st) st = finish_job(ctx, w, i, err);
     free_launches(p);
     return st;
@@ -485,7 +486,7 @@ static cbx_status prepare(sweep *w, cbx_err *err)
     settle_counts(&w->s);
     st = settle_platforms(&w->s, err);
     if (st) return st;
-    st = cbx__policy_precision(w->s.opts->precision, &w->s.precision, err);
+    st = cbx__policy_precision(w->s.opts->matmul_precision, &w->s.precision, err);
     if (st) return st;
     st = prepare_jobs(w, err);
     if (st) return st;
@@ -495,7 +496,8 @@ static cbx_status prepare(sweep *w, cbx_err *err)
     cbx__session_learn(w->ctx, &w->s);
     st = take_over_rows(w, err);
     if (st) return st;
-    for (size_t i = 0; i < w->njobs; i++) w->s.launches_total += cbx__plan_live(&w->jobs[i].plan) * w->s.launches;
+    for (size_t i = 0; i < w->njobs; i++)
+        cbx__session_promise(&w->s, &w->jobs[i], cbx__plan_live(&w->jobs[i].plan) * w->s.launches);
     return CBX_OK;
 }
 

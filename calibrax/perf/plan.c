@@ -73,6 +73,10 @@ cbx_status cbx__plan_check(const cbx_measure_opts *opts, cbx_err *err)
     if (opts->memory_limit_bytes && opts->memory_limit_bytes < MEMORY_LEAST)
         return cbx_fail(err, CBX_EINVAL, "--memory-limit: %llu bytes are too few for any worker; at least 16M",
                         (unsigned long long)opts->memory_limit_bytes);
+    if (!(opts->precision >= 0 && opts->precision < 1)) {
+        return cbx_fail(err, CBX_EINVAL, "--precision: %g is no relative half width, such as 0.01 for 1 %%",
+                        opts->precision);
+    }
     st = check_names(opts->case_ops, "--baselines", opts->allow, opts->nallow, err);
     if (st) return st;
     return check_names(opts->case_ops, "--skip-baselines", opts->deny, opts->ndeny, err);
@@ -188,7 +192,7 @@ cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const 
     return CBX_OK;
 }
 
-bool cbx__attempt_alive(const cbx__attempt *a) { return !a->failure && !a->idle; }
+bool cbx__attempt_alive(const cbx__attempt *a) { return !a->failure && !a->idle && !a->settled; }
 
 size_t cbx__plan_live(const cbx__plan *plan)
 {

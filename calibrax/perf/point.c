@@ -1,15 +1,21 @@
 /**
  * One point: its inputs once, then rounds of interleaved launches over the attempts that are alive.
  *
- * The first round is the pilot: it fixes the calls of an epoch of each attempt, finds out who cannot run here at all, and what
- * a launch costs; the counts of the rounds after it follow from the budget.  A crash is repeated once, in place.
+ * The first round fixes the calls of an epoch of each attempt, finds out who cannot run here at all, and what a launch costs, so that no
+ * budget is overrun by what follows; the first three are the pilot, after which the counts are settled (pilot.h).  Under a goal the
+ * rounds are looked at, and attempts that have reached it are launched no more (stopping.h).  A crash is repeated once, in place.
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/file.h"
+#include "calibrax/perf/health.h"
+#include "calibrax/perf/pilot.h"
 #include "calibrax/perf/session.h"
+#include "calibrax/perf/stopping.h"
+#include "calibrax/perf/warmup.h"
 #include "calibrax/statistics/estimate.h"
 
 #define LEAST_ORACLE_S 60.0
@@ -22,9 +28,12 @@ static const char *attempt_name(const cbx__attempt *a, char *buf, size_t size)
 }
 
 /* Causes that may pass, and the launches they get in one round: a crash is confirmed once; a parent that was woken late on a busy
- * machine makes honest clocks disagree, so those get more. */
-static int tries_of(cbx_failure f)
+ * machine makes honest clocks disagree, so those get more; what the host took the CPU from is made again once. */
+static int tries_of(const cbx__attempt *a, const cbx__launch *l, int again)
 {
+    cbx_failure f = l->record.failure;
+
+    if (l->unhealthy && !f) return again == 0 && cbx__launch_repeats(a) ? 2 : 1;
     if (f == CBX_FAILURE_CLOCKS_DISAGREE || f == CBX_FAILURE_LAZY_RESULT || f == CBX_FAILURE_CONTENDED) return 4;
     return f == CBX_FAILURE_CRASHED || f == CBX_FAILURE_EXITED ? 2 : 1;
 }
@@ -63,7 +72,7 @@ static void fill_opts(const cbx__session *s, const cbx__point *p, const cbx__att
     o->precision = s->precision;
     o->threads = s->threads;
     o->warmup = p->counts.warmup ? s->warmup : 0;
-    o->epochs = p->counts.epochs;
+    o->epochs = cbx__epochs_of(p, a);
     o->iterations = a->iterations;
     o->epoch_target_s = s->epoch_target_s;
     o->slow_call_s = s->slow_call_s;
@@ -127,10 +136,9 @@ static cbx_status launch_once(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cons
         snprintf(l->record.message, sizeof(l->record.message), "%s", err ? err->message : cbx_status_words(st));
         return CBX_OK;
     }
-    if (r->epochs && (!r->failure || r->failure == CBX_FAILURE_FIDELITY || r->failure == CBX_FAILURE_CLOCKS_DISAGREE)) {
-        st = cbx_stat_median(ctx, r->epoch_ns, r->epochs, &l->median_s, err);
-        l->median_s *= 1e-9;
-    }
+    if (r->epochs && (!r->failure || r->failure == CBX_FAILURE_FIDELITY || r->failure == CBX_FAILURE_CLOCKS_DISAGREE))
+        st = cbx__launch_settle(ctx, l, err);
+    l->unhealthy = cbx__launch_complaint(l);
     return st;
 }
 
@@ -164,7 +172,7 @@ static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, c
         if (st) return st;
         repeats = l->record.failure;
         if (p->device) cbx__session_pause(s, s->opts->gpu_settle_s); /* held, and left alone */
-        if (again + 1 >= tries_of(l->record.failure) || cbx__session_stopped(s)) break;
+        if (again + 1 >= tries_of(a, l, again) || cbx__session_stopped(s)) break;
         l->median_s = NAN;
         a->retries++;
         if (l->record.failure == CBX_FAILURE_CONTENDED)
@@ -184,15 +192,10 @@ static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, c
 
 /* --- counts after the pilot --- */
 
-/* Slow calls have no spare warm-up to give back but the one call that they were granted. */
-static cbx__cost cost_of(const cbx__session *s, const cbx__launch *l)
+/* Under a goal the first rounds are as many as the pilot and an interval take: the others are nobody's promise. */
+static size_t launches_to_fit(const cbx__session *s)
 {
-    double call = l->median_s, epoch = call * (double)l->record.iterations;
-    double warm = call * (double)(s->slow_call_s > 0 && call > s->slow_call_s && s->warmup > 1 ? 1 : s->warmup);
-    cbx__cost c = { .epoch_s = epoch, .warmup_s = warm };
-
-    c.fixed_s = fmax(0, l->wall_s - warm - epoch * (double)l->record.epochs);
-    return c;
+    return cbx__stopping_by_goal(s) && s->launches > CBX__FIRST_LOOK ? CBX__FIRST_LOOK : s->launches;
 }
 
 static void fit_budget(cbx__session *s, cbx__point *p, double spent_s)
@@ -204,17 +207,36 @@ static void fit_budget(cbx__session *s, cbx__point *p, double spent_s)
     if (!costs) return;
     for (size_t i = 0; i < p->plan.count; i++) {
         const cbx__attempt *a = &p->plan.attempts[i];
-        if (cbx__attempt_alive(a) && a->last && !isnan(a->last->median_s)) costs[n++] = cost_of(s, a->last);
+        if (cbx__attempt_alive(a) && a->last && !isnan(a->last->median_s)) costs[n++] = cbx__launch_cost(s, a->last);
     }
-    p->counts = cbx__plan_fit(costs, n, left, s->launches, s->epochs);
-    if (p->counts.starved) {
+    p->counts = cbx__plan_fit(costs, n, left, launches_to_fit(s), s->epochs);
+    p->limit = p->counts.launches < launches_to_fit(s) ? "budget" : "asked";
+}
+
+static void tell_counts(cbx__session *s, cbx__point *p)
+{
+    if (strcmp(p->limit, "budget") != 0 || p->counts.launches >= s->launches) return;
+    if (p->counts.launches < CBX__MIN_LAUNCHES && s->launches >= CBX__MIN_LAUNCHES) {
         snprintf(p->note, sizeof(p->note), "the budget of %g s allows only %zu launches, too few for an interval",
                  s->budget_s, p->counts.launches);
         cbx__session_tell(s, CBX_MEASURE_NOTE, 0, "%s: %s", p->label, p->note);
-    } else if (p->counts.launches < s->launches) {
+    } else {
         snprintf(p->note, sizeof(p->note), "the budget of %g s allows %zu of %zu launches", s->budget_s,
                  p->counts.launches, s->launches);
     }
+}
+
+/* The session's total falls to what is planned now. */
+static void promise(cbx__session *s, cbx__point *p)
+{
+    size_t now = 0;
+
+    for (size_t i = 0; i < p->plan.count; i++) {
+        const cbx__attempt *a = &p->plan.attempts[i];
+        size_t made = a->nlaunches - a->retries;
+        now += cbx__attempt_alive(a) && made < p->counts.launches ? p->counts.launches : made;
+    }
+    cbx__session_promise(s, p, now);
 }
 
 /* --- rounds --- */
@@ -269,6 +291,36 @@ static bool nothing_to_learn(const cbx__plan *plan)
     return true;
 }
 
+static double seconds_since(uint64_t start_ns) { return 1e-9 * (double)(cbx_clock_ns() - start_ns); }
+
+/* What follows from the rounds so far: counts after the first and the third, looks. */
+static cbx_status learn(cbx_ctx *ctx, cbx__session *s, cbx__point *p, double spent_s, cbx_err *err)
+{
+    bool last = p->rounds > 1 && p->rounds == p->counts.launches; /* so few that all of them are the pilot */
+    cbx_status st = CBX_OK;
+
+    if (p->rounds == 1) fit_budget(s, p, spent_s);
+    if (!p->piloted && (p->rounds == CBX__PILOT_LAUNCHES || last)) {
+        st = cbx__pilot_plan(ctx, s, p, spent_s, err);
+        p->piloted = true;
+    }
+    if (p->rounds <= CBX__PILOT_LAUNCHES) promise(s, p);
+    return st ? st : cbx__stopping_look(ctx, s, p, err);
+}
+
+/* Under a goal the number of rounds is no promise, but the budget is. */
+static bool budget_is_spent(const cbx__session *s, const cbx__point *p, double spent_s)
+{
+    double round = spent_s / (double)(p->rounds ? p->rounds : 1);
+    return p->looks.count && s->budget_s > 0 && p->rounds >= CBX__MIN_LAUNCHES && spent_s + round > s->budget_s;
+}
+
+static const char *why_it_ended(const cbx__session *s, const cbx__point *p)
+{
+    if (!cbx__stopping_by_goal(s)) return !strcmp(p->limit, "budget") ? "budget" : "asked";
+    return cbx__stopping_done(p) && strcmp(p->limit, "budget") != 0 ? "plan" : "budget";
+}
+
 static cbx_status run_rounds(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx_err *err)
 {
     size_t count = p->plan.count;
@@ -280,16 +332,19 @@ static cbx_status run_rounds(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const
     if (!memory) return cbx_fail(err, CBX_ENOMEM, "out of memory for the schedule");
     d.n = alive(&p->plan, d.live);
     for (size_t round = 0; round < p->counts.launches && !nothing_to_learn(&p->plan) && !st; round++) {
+        size_t before = p->plan.count ? cbx__plan_live(&p->plan) : 0;
         st = run_round(ctx, s, p, w, &d, round, err);
         if (st || cbx__session_stopped(s)) break;
-        if (round == 0) {
-            size_t before = d.n;
-            fit_budget(s, p, 1e-9 * (double)(cbx_clock_ns() - start));
+        st = learn(ctx, s, p, seconds_since(start), err);
+        if (cbx__plan_live(&p->plan) != before) { /* a new square for those who are left */
             d.n = alive(&p->plan, d.live);
-            if (d.n != before) d.first = 1;
+            d.first = round + 1;
         }
+        if (budget_is_spent(s, p, seconds_since(start))) break;
     }
     if (cbx__session_stopped(s)) mark_interrupted(p);
+    if (!st) st = cbx__stopping_end(p, why_it_ended(s, p), err);
+    tell_counts(s, p);
     return st;
 }
 
@@ -337,6 +392,7 @@ cbx_status cbx__point_measure(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_
     cbx_status st = CBX_OK;
 
     p->counts = (cbx__counts){ .launches = s->launches, .epochs = s->epochs, .warmup = true };
+    p->limit = "asked";
     for (size_t i = 0; i < p->plan.count; i++) {
         if (cbx__attempt_alive(&p->plan.attempts[i])) find_interpreter(ctx, p, &p->plan.attempts[i]);
     }

@@ -31,7 +31,7 @@ typedef struct cbx__policy_line {
 
 const cbx__policy_line *cbx__policy_lines(size_t *count);
 
-/** The table's own word of precision, "full" for NULL.  @return CBX_OK; CBX_EINVAL: the message begins with --precision */
+/** The table's own word of precision, "full" for NULL.  @return CBX_OK; CBX_EINVAL: the message begins with --matmul-precision */
 cbx_status cbx__policy_precision(const char *word, const char **out, cbx_err *err);
 /** What a provider makes of a word: "full" where it knows no other. */
 const char *cbx__policy_applied(const char *provider, const char *precision);

@@ -8,8 +8,8 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/version.h"
+#include "calibrax/perf/pilot.h"
 #include "calibrax/perf/public.h"
-#include "calibrax/perf/session.h"
 
 /* Adds a child and says whether that worked, also when the child could not be made. */
 static bool put(cbx_json *object, const char *key, cbx_json *child)
@@ -114,8 +114,49 @@ static cbx_json *retry_reasons_json(const cbx__attempt *a)
 
     for (const cbx__launch *l = a->first; o && l; l = l->next) {
         const char *cause = cbx_failure_reason(l->record.failure);
+        if (l->unhealthy && !l->record.failure) cause = l->unhealthy;
         if (l->next && l->next->retry) cbx_json_set_int(o, cause, cbx_json_get_int(o, cause, 0) + 1);
     }
+    return o;
+}
+
+/* What the first launches said, and what followed. */
+static cbx_json *pilot_json(const cbx__session *s, const cbx__point *p, const cbx__attempt *a)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    if (!o) return NULL;
+    cbx_json_set_int(o, "pilot_launches", (int64_t)a->pilot.launches);
+    if (a->pilot.launches) {
+        cbx_json_set_double(o, "mean_s", a->pilot.mean_s);
+        cbx_json_set_double(o, "launch_variation", a->pilot.launch_cv);
+        cbx_json_set_double(o, "epoch_variation", a->pilot.epoch_cv);
+        cbx_json_set_double(o, "launch_cost_s", a->pilot.launch_s);
+        cbx_json_set_double(o, "epoch_cost_s", a->pilot.epoch_s);
+        cbx_json_set_int(o, "best_epochs", (int64_t)a->pilot.best_epochs);
+    }
+    if (a->pilot.needed) cbx_json_set_int(o, "launches_needed", (int64_t)a->pilot.needed);
+    cbx_json_set_double(o, "precision", s->goal.half_width > 0 ? s->goal.half_width : NAN);
+    cbx_json_set_bool(o, "decide", s->goal.decide);
+    cbx_json_set_string(o, "limit", p->limit);
+    return o;
+}
+
+/* Where it was looked at, and at which level each row's intervals are. */
+static cbx_json *looks_json(const cbx__point *p, const cbx__attempt *a)
+{
+    cbx_json *o = p->looks.count ? cbx_json_new_object() : NULL, *pairs = cbx_json_new_array();
+
+    for (size_t j = 0; pairs && j < p->looks.count; j++)
+        cbx_json_push(pairs, cbx_json_new_int((int64_t)p->looks.pairs[j]));
+    if (!o) {
+        cbx_json_unref(pairs);
+        return NULL;
+    }
+    put(o, "pairs", pairs);
+    cbx_json_set_int(o, "stopped_at", (int64_t)p->looks.pairs[a->look]);
+    cbx_json_set_double(o, "level", cbx_looks_level(&p->looks, a->look));
+    cbx_json_set_double(o, "error", p->looks.error);
     return o;
 }
 
@@ -130,13 +171,16 @@ static cbx_json *schedule_json(const cbx__session *s, const cbx__point *p, const
     cbx_json_set_int(o, "launches_asked", (int64_t)s->launches);
     cbx_json_set_int(o, "launches_planned", (int64_t)p->counts.launches);
     cbx_json_set_int(o, "epochs_asked", (int64_t)s->epochs);
-    cbx_json_set_int(o, "epochs_planned", (int64_t)p->counts.epochs);
+    cbx_json_set_int(o, "epochs_planned", (int64_t)cbx__epochs_of(p, a));
     cbx_json_set_int(o, "warmup", (int64_t)s->warmup);
     cbx_json_set_int(o, "iterations", (int64_t)a->iterations);
     cbx_json_set_int(o, "retries", (int64_t)a->retries);
     put(o, "retry_reasons", retry_reasons_json(a));
     cbx_json_set_double(o, "epoch_target_s", s->epoch_target_s);
     cbx_json_set_double(o, "budget_s", s->budget_s);
+    put(o, "pilot", pilot_json(s, p, a));
+    put_or_null(o, "looks", looks_json(p, a));
+    cbx_json_set_string(o, "stopped_because", a->stopped_because);
     if (p->note[0]) cbx_json_set_string(o, "note", p->note);
     return o;
 }
@@ -200,7 +244,7 @@ static cbx_json *health_json(const cbx__attempt *a)
 {
     uint64_t steal = 0, voluntary = 0, involuntary = 0, throttles = 0;
     double load = NAN, apart = NAN, pressure = NAN, waited = 0, wall = 0;
-    size_t confined = 0, contended = 0, again = 0, threads = 0;
+    size_t confined = 0, contended = 0, again = 0, threads = 0, unhealthy = 0;
     bool counts_heat = a->first != NULL;
     cbx_json *o = cbx_json_new_object();
 
@@ -213,6 +257,7 @@ static cbx_json *health_json(const cbx__attempt *a)
         load = fmax(load, r->load_1min);
         pressure = fmax(pressure, r->pressure_percent);
         contended += r->contended;
+        unhealthy += l->unhealthy && !isnan(l->median_s);
         confined += r->confined;
         again += r->measured_again;
         if (r->threads_seen > threads) threads = r->threads_seen;
@@ -234,6 +279,7 @@ static cbx_json *health_json(const cbx__attempt *a)
     cbx_json_set_double(o, "cpu_pressure_percent_max", pressure);
     cbx_json_set_int(o, "confined_launches", (int64_t)confined);
     cbx_json_set_int(o, "contended_launches", (int64_t)contended);
+    cbx_json_set_int(o, "unhealthy_launches", (int64_t)unhealthy); /* that count all the same */
     cbx_json_set_int(o, "epochs_measured_again", (int64_t)again);
     cbx_json_set_double(o, "waited_share", wall > 0 ? waited / wall : NAN);
     put_or_null(o, "threads_seen_max", threads ? cbx_json_new_int((int64_t)threads) : NULL);
@@ -373,6 +419,10 @@ static void put_launch_plan(cbx_json *o, const cbx__session *s, const cbx__point
     cbx_json_set_int(o, "env_pad_bytes", (int64_t)l->layout.env_pad_bytes);
     cbx_json_set_int(o, "stack_pad_bytes", (int64_t)l->layout.stack_pad_bytes);
     cbx_json_set_int(o, "heap_pad_bytes", (int64_t)l->layout.heap_pad_bytes);
+    cbx_json_set_double(o, "wall_s", l->wall_s);
+    cbx_json_set_string(o, "steady_class", cbx_steady_name(l->steady));
+    cbx_json_set_int(o, "steady_from", (int64_t)l->steady_from);
+    if (l->unhealthy) cbx_json_set_string(o, "unhealthy", l->unhealthy);
 }
 
 /* What was seen. */

@@ -21,7 +21,6 @@ void cbx__session_init(cbx__session *s, const cbx_measure_opts *opts)
     s->opts = opts;
     s->threads = 1;
     s->precision = "full";
-    s->level = 0.95;
     s->started_us = cbx_time_now_us();
     s->started_ns = cbx_clock_ns();
     cbx_row_run_id(s->started_us, cbx_revision(), s->run_id);
@@ -73,6 +72,15 @@ void cbx__session_tell(cbx__session *s, cbx_measure_event event, size_t launches
     pthread_mutex_lock(&s->lock);
     s->launches_done += launches;
     if (s->opts->progress) tell(s, event, text);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void cbx__session_promise(cbx__session *s, cbx__point *p, size_t launches)
+{
+    pthread_mutex_lock(&s->lock);
+    s->launches_total -= p->promised < s->launches_total ? p->promised : s->launches_total;
+    s->launches_total += launches;
+    p->promised = launches;
     pthread_mutex_unlock(&s->lock);
 }
 

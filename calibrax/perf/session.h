@@ -10,6 +10,13 @@
 #include "calibrax/perf/plan.h"
 #include "calibrax/perf/policy.h"
 #include "calibrax/perf/resources.h"
+#include "calibrax/statistics/looks.h"
+
+/** What ends the launches of a point before its number does; all 0: nothing. */
+typedef struct cbx__goal {
+    double half_width; /* relative, of an interval that is good enough; 0: none is */
+    bool decide;       /* a decided verdict is enough */
+} cbx__goal;
 
 /** Settled options and facts of a sweep; read-only while jobs run, except what `lock` guards. */
 typedef struct cbx__session {
@@ -17,7 +24,7 @@ typedef struct cbx__session {
     size_t launches, warmup, epochs, slow_epochs;
     double slow_call_s, budget_s, epoch_target_s, timeout_s;
     int threads;
-    double level; /* of the paired ratio's interval */
+    cbx__goal goal; /* launches is then the most there may be */
     const char *platforms[CBX__PLATFORMS_MOST];
     size_t nplatforms;
     cbx__resources *resources; /* slots and devices; NULL until they are dealt; the sweep's */
@@ -45,7 +52,12 @@ typedef struct cbx__point {
     bool representative;
     cbx__plan plan;
     cbx__counts counts;
-    size_t rounds;              /* completed */
+    size_t rounds;   /* completed */
+    size_t promised; /* launches that the session's total still counts for it */
+    cbx_looks looks; /* count 0: none, the number of rounds is fixed */
+    size_t looked;   /* looks taken */
+    bool piloted;
+    const char *limit;          /* what the number of rounds was planned by: "asked", "precision", "budget", "most" */
     int cores[CBX__CORES_MOST]; /* that workers are pinned to */
     size_t ncores;
     const cbx__accelerator *device; /* NULL: none */
@@ -68,6 +80,8 @@ void cbx__session_pause(const cbx__session *s, double seconds);
 /** Calls the progress function under the lock; fmt may be NULL.  `launches` are added to those done. */
 void cbx__session_tell(cbx__session *s, cbx_measure_event event, size_t launches, const char *fmt, ...)
     CBX_PRINTF(4, 5);
+/** Launches that the total counts for a point from now on. */
+void cbx__session_promise(cbx__session *s, cbx__point *p, size_t launches);
 /** Measures the probe once more, keeping the faster reading of each roof; once a session.  The caller holds the lock. */
 void cbx__session_repeat_probe(cbx_ctx *ctx, cbx__session *s);
 

@@ -34,7 +34,7 @@ def bad_input(p):
         (["--memory-limit", "much"], {}, "--memory-limit"),
         (["--threads", "-1"], {}, "--threads"),
         (["--threads", "65"], {}, "--threads: 65 is not from 1 to 64"),
-        (["--precision", "tf23"], {}, "did you mean 'tf32'?"),
+        (["--matmul-precision", "tf23"], {}, "did you mean 'tf32'?"),
         (["--platforms", "cudda12"], {}, "did you mean 'cuda12'?"),
     ]
     for args, env, said in cases:
@@ -151,7 +151,7 @@ def waiting_has_an_end(p):
 
 
 def limits_and_policies(p):
-    native(p, "--memory-limit", "512M", "--threads", "1", "--precision", "bf16", expect=0)
+    native(p, "--memory-limit", "512M", "--threads", "1", "--matmul-precision", "bf16", expect=0)
     provenance = row_of(p.rows(), "stream")["provenance"]
     equal(provenance["memory"]["limit_bytes"], 512 * 2**20, "--memory-limit")
     check(provenance["memory"]["limit_by"] in ("watch", "cgroup"), "who holds it")

@@ -582,7 +582,7 @@ static void what_was_told_is_in_the_row(void **state)
 
     o.memory_limit_bytes = 0;
     o.cpu_slots = 2;
-    o.precision = "tf32";
+    o.matmul_precision = "tf32";
     result = run(r, &o, "with a policy");
     policy = cbx_json_get(row_of(&result.rows, "good")->provenance, "policy");
     CHECK_STR(cbx_json_get_string(policy, "precision", ""), "full", "native code has no other");
