@@ -344,6 +344,7 @@ static void bounds_of_a_worker(void **state)
 static void mapped_memory(void **state)
 {
 #ifdef __SANITIZE_ADDRESS__
+    (void)state;
     SKIP("a sanitizer maps more than any limit");
 #else
     cbx_launch_opts o = quick_opts();
