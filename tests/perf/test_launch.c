@@ -348,6 +348,7 @@ static void bounds_of_a_worker(void **state)
 static void mapped_memory(void **state)
 {
 #ifdef __SANITIZE_ADDRESS__
+    (void)state;
     SKIP("a sanitizer maps more than any limit");
 #else
     cbx_launch_opts o = quick_opts();
@@ -355,14 +356,13 @@ static void mapped_memory(void **state)
     o.memory_limit_bytes = 200000000;
     launch(*state, "maps_much", &o, &r);
     bool grouped = r.memory_limit_by && !strcmp(r.memory_limit_by, "cgroup");
-    CHECK_INT(r.failure, grouped ? CBX_FAILURE_NONE : CBX_FAILURE_OUT_OF_MEMORY, r.message);
+    if (!grouped) CHECK_INT(r.failure, CBX_FAILURE_OUT_OF_MEMORY, r.message);
     cbx_launch_record_clear(&r);
     o.memory_limit_bytes = UINT64_C(3) << 30;
     launch(*state, "maps_much", &o, &r);
-    skip_if_too_busy(&r);
-    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
+    CHECK(r.failure == CBX_FAILURE_NONE || r.failure == CBX_FAILURE_CONTENDED, r.message);
     CHECK(r.memory_limit_bytes == 3221225472.0 && r.memory_limit_by, "the record says what held it");
-    CHECK(r.threads_seen >= 1, "and how many threads the kernel saw");
+    CHECK(r.failure || r.threads_seen >= 1, "and how many threads the kernel saw");
     cbx_launch_record_clear(&r);
     o.memory_limit_bytes = UINT64_MAX;
     launch(*state, "maps_much", &o, &r);
@@ -378,8 +378,8 @@ static void more_threads_than_told(void **state)
     cbx_launch_record r;
     o.iterations = 3;
     launch(*state, "more-threads", &o, &r);
-    skip_if_too_busy(&r);
-    CHECK_INT(r.failure, CBX_FAILURE_PINNING, r.message);
+    /* where others have the CPUs meanwhile it is refused as well, for the reason that it cannot be told */
+    CHECK(r.failure == CBX_FAILURE_PINNING || r.failure == CBX_FAILURE_CONTENDED, r.message);
     cbx_launch_record_clear(&r);
 }
 
