@@ -392,6 +392,32 @@ static void store_and_raw(void **state)
     cbx_measure_result_clear(&result);
 }
 
+/* Under a goal a row is launched until its look is enough; a goal that anything meets is met at the first look. */
+static void a_goal_ends_the_launches(void **state)
+{
+    static const char *const names[] = { "good", "spin" };
+    rig *r = *state;
+    cbx_measure_opts o = quick(r, names, CBX_LEN(names));
+    cbx_measure_result result;
+    const cbx_json *schedule;
+
+    o.precision = 0.999; /* half widths relative to the value: whatever the machine does */
+    o.decide = true;
+    o.launches = 30;
+    result = run(r, &o, "until narrow or decided");
+    const cbx_row *row = row_of(&result.rows, "spin");
+    CHECK(cbx_row_is_good(row), "measured");
+    schedule = cbx_json_get(row->provenance, "schedule");
+    const char *why = cbx_json_get_string(schedule, "stopped_because", "");
+    CHECK(!strcmp(why, "precision") || !strcmp(why, "verdict") || !strcmp(why, "plan"), why);
+    CHECK(row->nlaunches >= 11 && row->nlaunches <= 30, "between the first look and the most");
+    CHECK_INT(cbx_json_get_int(cbx_json_get(schedule, "looks"), "stopped_at", 0), row->pairs, "the look it is of");
+    CHECK_INT(cbx_json_get_int(cbx_json_get(schedule, "pilot"), "pilot_launches", 0), 3, "after a pilot");
+    CHECK(row->paired.level > 0.95 || row->paired.level == 0, "looks are stricter than one interval");
+    CHECK(cbx_json_has(cbx_json_get(row->provenance, "layout"), "placed_anew"), "who placed the program is recorded");
+    cbx_measure_result_clear(&result);
+}
+
 static void budget_says_what_it_cut(void **state)
 {
     static const char *const names[] = { "spin" }, *const points[] = { "{\"n\":10,\"spin_us\":20000}" };
@@ -703,6 +729,7 @@ int main(void)
         cmocka_unit_test_setup(slots_share_the_points, fresh),
         cmocka_unit_test_setup(in_process, fresh),
         cmocka_unit_test_setup(store_and_raw, fresh),
+        cmocka_unit_test_setup(a_goal_ends_the_launches, fresh),
         cmocka_unit_test_setup(budget_says_what_it_cut, fresh),
         cmocka_unit_test_setup(oracle_failure, fresh),
         cmocka_unit_test_setup(usage_errors, fresh),

@@ -161,6 +161,10 @@ static void names_are_checked(void **state)
     CHECK(strstr(err.message, "known: reference, slow, even, hidden, foreign") && !strstr(err.message, "mutant"),
           err.message);
     o.ndeny = 0;
+    o.precision = 1;
+    CHECK_STATUS(cbx__plan_check(&o, &err), CBX_EINVAL, "no half width");
+    CHECK_STR(err.message, "--precision: 1 is no relative half width, such as 0.01 for 1 %", "what it should be");
+    o.precision = 0;
     o.repeats = CBX_LAUNCH_MAX_EPOCHS + 1;
     CHECK_STATUS(cbx__plan_check(&o, &err), CBX_EINVAL, "more epochs than a record holds");
     CHECK_OK(cbx_platform_parse("jax-cuda12", &name, &err), &err, "an alias");

@@ -654,7 +654,7 @@ static void test_stories_of_launches(void **state)
           "\"schedule\":{\"stopped_because\":\"asked\"},\"health\":{\"contended_launches\":0}}",
           "" },
         { "{\"estimates\":{\"modes\":[{\"center_s\":1e-3,\"share\":0.75},{\"center_s\":8e-3,\"share\":0.25}]}}",
-          "2 modes: 1.00 ms (75 %), 8.00 ms (25 %)" },
+          "2 modes: 1.00 ms (75\302\240%), 8.00 ms (25\302\240%)" },
         { "{\"estimates\":{\"steady_state\":{\"flat\":3,\"warm-up\":2,\"slowdown\":1,\"no steady "
           "state\":1,\"epochs\":70,"
           "\"epochs_dropped\":12}}}",
@@ -664,7 +664,8 @@ static void test_stories_of_launches(void **state)
           "the budget ended its launches before an interval of 1 %" },
         { "{\"schedule\":{\"stopped_because\":\"precision\"}}", "" },
         { "{\"estimates\":{\"layout_share\":{\"environment\":0.1,\"heap\":0.5}},\"health\":{\"contended_launches\":2}}",
-          "50 % of the variance of launches goes with the offset of the heap; 2 launches waited for CPUs that others "
+          "50\302\240% of the variance of launches goes with the offset of the heap; 2 launches waited for CPUs that "
+          "others "
           "had" },
         { "{\"estimates\":{\"modes\":7,\"steady_state\":[]},\"schedule\":\"x\",\"health\":null}", "" },
     };
