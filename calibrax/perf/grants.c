@@ -190,6 +190,7 @@ static void read_home_of(maker *m, const char *prefix)
     FILE *fp = path ? fopen(path, "re") : NULL;
     char line[PATH_MAX], home[PATH_MAX];
 
+    if (!path) m->g->failed = true;
     while (fp && fgets(line, sizeof line, fp)) {
         if (sscanf(line, "home = %4000[^\n]", home) == 1) read_too(m, folder_of(m->g->arena, home));
     }
@@ -199,10 +200,11 @@ static void read_home_of(maker *m, const char *prefix)
 /* An interpreter at PREFIX/bin comes with PREFIX, and so does one that it is a link to. */
 static void read_interpreter(maker *m, const char *path)
 {
-    for (int i = 0; i < LINKS_MOST && path && *path; i++) {
+    for (int i = 0; i < LINKS_MOST && !m->g->failed && *path; i++) {
         const char *folder = folder_of(m->g->arena, path), *name = folder ? last_of(folder) : "";
         char to[PATH_MAX];
         ssize_t n;
+        if (!folder) m->g->failed = true;
         if (!strcmp(name, "bin") || !strcmp(name, "shims")) {
             const char *prefix = folder_of(m->g->arena, folder);
             read_too(m, prefix);
@@ -214,6 +216,7 @@ static void read_interpreter(maker *m, const char *path)
         if (n <= 0) return;
         to[n] = '\0';
         path = to[0] == '/' ? cbx_arena_strdup(m->g->arena, to) : cbx_arena_printf(m->g->arena, "%s/%s", folder, to);
+        if (!path) m->g->failed = true;
     }
 }
 
@@ -222,8 +225,10 @@ static void read_definition(maker *m, const char *definition)
 {
     cbx_json *o = NULL;
     const char *file;
+    cbx_status st = definition ? cbx_json_parse(definition, strlen(definition), "definition", &o, NULL) : CBX_OK;
 
-    if (!definition || cbx_json_parse(definition, strlen(definition), "definition", &o, NULL)) return;
+    if (st == CBX_ENOMEM) m->g->failed = true;
+    if (!o) return;
     file = cbx_json_get_string(o, "file", NULL);
     if (file) read_too(m, folder_of(m->g->arena, file));
     cbx_json_unref(o);

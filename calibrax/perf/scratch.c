@@ -174,6 +174,7 @@ void cbx__scratch_environment(cbx__environment *e, const char *path)
     const char *home = getenv("HOME");
     char *user_base = home && home[0] == '/' ? cbx_arena_printf(e->arena, "%s/.local", home) : NULL;
 
+    if (!user_base && home && home[0] == '/') e->failed = true;
     if (user_base)
         cbx__environment_set(e, "PYTHONUSERBASE", user_base); /* packages of `pip install --user` are still found */
     for (size_t i = 0; i < CBX_LEN(here); i++) cbx__environment_set(e, here[i], path);

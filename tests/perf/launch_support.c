@@ -73,11 +73,12 @@ cbx_launch_opts quick_opts(void)
                               .seed = 7 };
 }
 
-void skip_if_too_busy(const cbx_launch_record *r)
+void skip_if_too_busy(cbx_launch_record *r)
 {
     static char why[CBX_ERR_MESSAGE_SIZE];
     if (r->failure != CBX_FAILURE_CONTENDED) return;
     memcpy(why, r->message, sizeof why);
+    cbx_launch_record_clear(r);
     SKIP(why);
 }
 

@@ -347,6 +347,7 @@ static void bounds_of_a_worker(void **state)
 /* What is only mapped is no memory, but it is bounded too, so that nothing fills the machine between two looks. */
 static void mapped_memory(void **state)
 {
+    (void)state;
 #ifdef __SANITIZE_ADDRESS__
     (void)state;
     SKIP("a sanitizer maps more than any limit");

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "calibrax/array/io/npy.h"
+#include "calibrax/base/file.h"
 #include "calibrax/perf/workload.h"
 
 static cbx_workload_opts opts_of(const fixture *f)
@@ -173,6 +174,45 @@ static void a_cache_that_cannot_be_written_costs_nothing_else(void **state)
     cbx_workload_free(w);
 }
 
+/* Entries of a cache folder whose names end so. */
+static size_t entries(fixture *f, const char *folder, const char *suffix)
+{
+    cbx_arena arena;
+    const char *const *names;
+    size_t n = 0;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_arena_init(&arena, cbx_allocator_default());
+    CHECK_OK(cbx_dir_list(f->ctx, folder, suffix, &arena, &names, &n, &err), &err, folder);
+    cbx_arena_clear(&arena);
+    return n;
+}
+
+/* Where nothing else keeps workers from reading it, an answer is in memory alone as long as there are workers. */
+static void hidden_answers(void **state)
+{
+    fixture *f = *state;
+    cbx_workload_opts o = CBX_WORKLOAD_OPTS_INIT;
+    cbx_params *point = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    char folder[64];
+    cbx_test_folder(folder);
+    o.cache_dir = folder;
+    o.oracle_timeout_s = 20;
+    o.hide_answers = true;
+    CHECK_OK(cbx_case_point(f->ctx, &toy_case, "{\"n\":77}", "test", &point, &err), &err, "a point");
+    for (int time = 0; time < 3; time++) {
+        cbx_workload *w = NULL;
+        CHECK_OK(cbx_workload_create(f->ctx, &toy_case, point, &o, &w, &err), &err, "a workload");
+        CHECK(cbx_workload_oracle_cached(w) == (time > 0), "found the second time");
+        CHECK_INT(entries(f, folder, ".npy"), 0, "nothing can be read meanwhile");
+        CHECK_INT(entries(f, folder, ".json"), 0, "nor is it listed");
+        cbx_workload_free(w);
+        CHECK_GT(entries(f, folder, ".npy"), 1, "and given back");
+    }
+    cbx_params_free(point);
+    cbx_test_folder_remove(folder);
+}
+
 static void failures(void **state)
 {
     fixture *f = *state;
@@ -228,6 +268,7 @@ int main(void)
         cmocka_unit_test(empty_arrays),
         cmocka_unit_test(oracle_cache),
         cmocka_unit_test(a_cache_that_cannot_be_written_costs_nothing_else),
+        cmocka_unit_test(hidden_answers),
         cmocka_unit_test(failures),
         cmocka_unit_test(no_memory),
     };
