@@ -53,10 +53,19 @@ static void set_threads(cbx__environment *e, int threads)
     for (size_t i = 0; i < CBX_LEN(dialects); i++) cbx__environment_set(e, dialects[i], number);
 }
 
+/* What is compiled is kept in a folder, each entry however small and quickly made; or nowhere. */
+static void set_jax_cache(cbx__environment *e, const char *folder)
+{
+    cbx__environment_set(e, "JAX_ENABLE_COMPILATION_CACHE", folder ? "true" : "false");
+    if (!folder) return;
+    cbx__environment_set(e, "JAX_COMPILATION_CACHE_DIR", folder);
+    cbx__environment_set(e, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0");
+    cbx__environment_set(e, "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1");
+}
+
 static void set_jax(cbx__environment *e, bool cpu, int threads)
 {
     cbx__environment_set(e, "JAX_PLATFORMS", cpu ? "cpu" : "cuda");
-    cbx__environment_set(e, "JAX_ENABLE_COMPILATION_CACHE", "false");
     cbx__environment_set(e, "XLA_PYTHON_CLIENT_PREALLOCATE", "false");
     if (cpu && threads == 1)
         cbx__environment_set(e, "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1");
@@ -75,7 +84,10 @@ void cbx__environment_worker(cbx__environment *e, const cbx_launch_opts *opts, c
     bool cpu = strncmp(opts->platform, "cuda", 4) != 0;
     cbx__environment_set(e, "NPERF_WORKER_FD", "3");
     if (opts->threads > 0) set_threads(e, opts->threads);
-    if (strcmp(provider, "jax") == 0) set_jax(e, cpu, opts->threads);
+    if (strcmp(provider, "jax") == 0) {
+        set_jax(e, cpu, opts->threads);
+        set_jax_cache(e, opts->jit_cache);
+    }
     if (cpu) cbx__environment_set(e, "CUDA_VISIBLE_DEVICES", "");
     set_cores(e, opts->cores, opts->ncores);
     for (size_t i = 0; i < opts->nenv; i++) cbx__environment_set(e, opts->env[i].name, opts->env[i].value);

@@ -1,11 +1,11 @@
 /**
- * What the launches of an attempt say beside their median, as JSON for the row's provenance.  Internal to perf.
+ * What the launches of an attempt say beside their median, into the row's typed fields.  Internal to perf.
  *
- *   modes              groups of launch medians that stand apart (series.h), each with its share
- *   steady_state       launches by class: flat, warm-up, slowdown, no steady state (steady.h)
- *   detectable_effect  the least slow-down that as many launches a side would show with power 0.9 at 5 % (variance.h)
- *   compile_s, first_call_s, memory_mb, memory_increase_mb, device_memory_mb
- *                      medians over launches with their order-statistic intervals at 95 %
+ *   modes            groups of launch medians that stand apart (series.h), each with its share
+ *   steady_state     launches by class: flat, warm-up, slowdown, no steady state (steady.h)
+ *   detectable       the least slow-down that as many launches a side would show with power 0.9 at 5 % (variance.h)
+ *   compile, compile_warm, first_call, memory, device_memory, call_overhead, energy, error
+ *                    medians over launches with their order-statistic intervals at 95 %, or the reason why there is none
  *
  * What cannot be said of so few launches is absent.
  */
@@ -14,7 +14,9 @@
 
 #include "calibrax/perf/session.h"
 
-/** NULL: out of memory.  Caller unrefs. */
-cbx_json *cbx__estimates_make(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt *a);
+/** All of it; arrays live in the arena.  @return CBX_OK; CBX_ENOMEM */
+cbx_status cbx__estimates_put(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt *a, cbx_row *row, cbx_err *err);
+/** The error over its bound, also of an attempt whose answers are wrong. */
+cbx_status cbx__estimates_put_error(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt *a, cbx_row *row, cbx_err *err);
 
 #endif

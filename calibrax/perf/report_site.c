@@ -500,8 +500,9 @@ static void put_data(page *p)
     put_json_words(p, "points", points, p->view->ngroups);
     put_json_words(p, "names", p->names, p->nnames);
     put_json_words(p, "statuses", p->statuses, p->nstatuses);
-    put(p, "\"columns\":[\"case\",\"point\",\"name\",\"status\",\"good\",\"time_s\",\"min_s\",\"p99_s\",\"compile_s\","
-           "\"memory_mb\",\"gmac_per_s\","
+    put(p, "\"columns\":[\"case\",\"point\",\"name\",\"status\",\"good\",\"time_s\",\"min_s\",\"p99_s\",\"detectable\","
+           "\"compile_s\","
+           "\"memory_mb\",\"gmac_per_s\",\"gflop_per_s\",\"gbyte_per_s\","
            "\"roofline_share\",\"rel_to_tol\",\"speed\"],\n\"rows\":[");
     for (size_t i = 0, g = 0, n = 0; i < p->view->nitems; i++) {
         while (i >= p->view->groups[g].first + p->view->groups[g].count) g++;

@@ -193,6 +193,7 @@ static bool put_head(const cbx_workload *w, const cbx_baseline_ops *baseline, co
     if (ok && opts) {
         ok = cbx_json_set_string(m, "platform", opts->platform) && cbx_json_set_int(m, "threads", opts->threads) &&
              cbx_json_set_int(m, "heap_pad", (int64_t)opts->heap_pad_bytes);
+        if (ok && opts->cold) ok = cbx_json_set_int(m, "flush_bytes", (int64_t)opts->flush_bytes);
     }
     return ok;
 }

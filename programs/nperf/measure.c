@@ -16,11 +16,11 @@ typedef struct measure_args {
     const char *case_name, *out, *report, *site, *store, *variants;
     opt_list platforms, points, baselines, skip, render_from, gate_baseline, gate_current, plugins, defined;
     size_t repeats, launches, cpu_slots, seed, prune_keep;
-    int warmup, threads;
+    int warmup, threads, warm_compiles;
     double budget, worker_timeout, gate_min, gate_p95;
     const char *gate_out, *selftest, *op_matrix;
     uint64_t memory_limit;
-    bool quick, skip_slow, in_process, latest, resume, json, list;
+    bool quick, skip_slow, in_process, cold_cache, latest, resume, json, list;
 } measure_args;
 
 #define AT(member)   offsetof(measure_args, member)
@@ -53,6 +53,10 @@ static const opt_spec measure_options[] = {
     { "memory-limit", 0, OPT_SIZE, AT(memory_limit), "SIZE", "80 % of the free memory",
       "resident memory of a worker, such as 8G" },
     { "in-process", 0, OPT_FLAG, AT(in_process), NULL, NULL, "call native baselines in this process" },
+    { "cold-cache", 0, OPT_FLAG, AT(cold_cache), NULL, NULL,
+      "flush the caches before each timed call; rows are variants of their own: cold, tuned-cold" },
+    { "warm-compiles", 0, OPT_INT, AT(warm_compiles), "N", "7 at the representative point, 0 with --quick",
+      "launches that compile with a cache that is filled, of each baseline that has one" },
     { "seed", 's', OPT_COUNT, AT(seed), "N", "0", "of the order and the layout of launches" },
     { "out", 'o', OPT_STRING, AT(out), "FILE", "results/CASE.jsonl", "rows, one JSON line each" },
     { "report", 0, OPT_STRING, AT(report), "FILE", "results/CASE.md",
@@ -183,6 +187,8 @@ static const char *reproduce(const measure_args *a, cbx_arena *arena)
     if (a->worker_timeout > 0) cbx_text_printf(&t, " --worker-timeout %g", a->worker_timeout);
     if (a->memory_limit) cbx_text_printf(&t, " --memory-limit %" PRIu64, a->memory_limit);
     if (a->in_process) cbx_text_puts(&t, " --in-process");
+    if (a->cold_cache) cbx_text_puts(&t, " --cold-cache");
+    if (a->warm_compiles >= 0) cbx_text_printf(&t, " --warm-compiles %d", a->warm_compiles);
     if (a->seed) cbx_text_printf(&t, " --seed %zu", a->seed);
     text = cbx_arena_strdup(arena, cbx_text_str(&t));
     cbx_text_clear(&t);
@@ -300,6 +306,8 @@ static void fill_options(const measure_args *a, const cbx_case_ops *c, const out
     o->memory_limit_bytes = a->memory_limit;
     o->seed = a->seed;
     o->in_process = a->in_process;
+    o->cold_cache = a->cold_cache;
+    o->warm_compiles = a->warm_compiles;
     o->out_path = to->rows;
     o->store_root = a->store;
     o->resume = a->resume;
@@ -393,8 +401,8 @@ static int measure_commands(const opt_program *program, cbx_ctx *ctx, const meas
     cbx_status st;
     int status;
 
-    if (a->store || a->resume || a->in_process)
-        return opt_fail(program, "--store, --resume and --in-process are not for a case of commands");
+    if (a->store || a->resume || a->in_process || a->cold_cache)
+        return opt_fail(program, "--store, --resume, --in-process and --cold-cache are not for a case of commands");
     if (check_files(program, ctx, to)) return EXIT_ERROR;
     o.points = a->points.items;
     o.npoints = a->points.count;
@@ -489,6 +497,8 @@ static int run_measure(const opt_run *run)
     if (a->latest && !a->render_from.count) return opt_fail(run->program, "--latest goes with --render-from");
     if (a->gate_baseline.count) return run_gate(run, a);
     if (a->gate_current.count) return opt_fail(run->program, "--gate-current goes with --gate-baseline");
+    if (a->cold_cache && a->in_process)
+        return opt_fail(run->program, "--cold-cache and --in-process exclude each other: a worker flushes the caches");
     if (a->prune_keep && !a->store) return opt_fail(run->program, "--prune-keep goes with --store");
     if (!command || !settle_outputs(a, run->arena, &to)) return opt_fail(run->program, "out of memory");
     if (a->list) return list_print(run->program, run->ctx, a->json);
@@ -497,7 +507,7 @@ static int run_measure(const opt_run *run)
 }
 
 static const measure_args defaults = {
-    .variants = "all", .warmup = -1, .gate_min = NAN, .gate_p95 = NAN, .gate_out = GATE_OUT
+    .variants = "all", .warmup = -1, .warm_compiles = -1, .gate_min = NAN, .gate_p95 = NAN, .gate_out = GATE_OUT
 };
 
 const opt_command measure_command = {

@@ -146,7 +146,7 @@ def foreign_rows(p):
 
 def damaged_rows(p):
     base = made_rows.text([row(0)])
-    future = dict(row(1), schema_version=2, colour="blue")
+    future = dict(row(1), schema_version=3, colour="blue")
     now = made_rows.text([future, future]) + base[:200] + "\nnot json\n"
     done = p.run("gate", "--baseline", p.write("base.jsonl", base), "--current", p.write("now.jsonl", now), expect=0)
     for words in ("2 damaged lines left out", "line 3", "1 row stands twice", "2 rows are of a newer schema"):

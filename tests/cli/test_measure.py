@@ -65,7 +65,7 @@ def no_host_and_no_path(p):
 def json_document(p):
     done = native(p, "--json", expect=0)
     document = json.loads(done.stdout)
-    equal((document["schema"], document["version"]), ("nperf-rows", 1), "schema")
+    equal((document["schema"], document["version"]), ("nperf-rows", 2), "schema")
     equal(len(document["rows"]), len(p.rows()), "the same rows")
 
 
