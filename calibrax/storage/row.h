@@ -13,6 +13,7 @@
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/json.h"
+#include "calibrax/base/text.h"
 
 CBX_BEGIN_DECLS
 
@@ -154,6 +155,12 @@ CBX_API cbx_json *cbx_row_to_json(const cbx_row *row);
 /** Writes rows as JSON lines, atomically.  @return as cbx_file_write_atomic; CBX_EINVAL or CBX_EFORMAT (what cbx_row_to_json refuses) */
 CBX_API cbx_status cbx_rows_write(cbx_ctx *ctx, const char *path, const cbx_row *rows, size_t count, cbx_err *err);
 
+/**
+ * Appends a head and a line for each row: a column for every word and number of the typed view, named by its path in the JSON
+ * ("metrics.steady_time.median"); launches in one cell, with spaces between them; no provenance.  Absent: empty.  RFC 4180, LF.
+ * The one failure is memory, sticky in out.
+ */
+CBX_API void cbx_rows_csv(const cbx_rows *rows, cbx_text *out);
 /** True if status is "ok"; false for NULL. */
 CBX_API bool cbx_row_is_good(const cbx_row *row);
 /** Store key: case, machine, platform, point, baseline, variant as one string in the arena; absent ones read as "", the variant as

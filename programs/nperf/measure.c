@@ -18,7 +18,7 @@ typedef struct measure_args {
     size_t repeats, launches, cpu_slots, seed, prune_keep;
     int warmup, threads, warm_compiles;
     double budget, worker_timeout, gate_min, gate_p95;
-    const char *gate_out, *selftest, *op_matrix;
+    const char *gate_out, *selftest, *op_matrix, *csv;
     uint64_t memory_limit;
     bool quick, skip_slow, in_process, cold_cache, latest, resume, json, list;
 } measure_args;
@@ -61,6 +61,7 @@ static const opt_spec measure_options[] = {
     { "out", 'o', OPT_STRING, AT(out), "FILE", "results/CASE.jsonl", "rows, one JSON line each" },
     { "report", 0, OPT_STRING, AT(report), "FILE", "results/CASE.md",
       "markdown report; with --render-from only when given" },
+    { "csv", 0, OPT_STRING, AT(csv), "FILE", NULL, "also write the rows as CSV, a column for every number of them" },
     { "site", 0, OPT_MAYBE, AT(site), "DIR", "site", "also write DIR/index.html, a page that needs nothing else" },
     { "selftest", 0, OPT_STRING, AT(selftest), "FILE", "results/selftest.json, or reports/selftest.json, where it is",
       "with --site: the record of `nperf selftest`" },
@@ -123,6 +124,20 @@ static int write_report(const opt_program *program, cbx_ctx *ctx, const cbx_rows
     cbx_text_init(&text, cbx_allocator_default());
     cbx_report_markdown(rows, &opts, &text);
     status = write_text(program, ctx, to->report, &text);
+    cbx_text_clear(&text);
+    return status;
+}
+
+static int write_csv(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const cbx_rows *rows)
+{
+    cbx_text text;
+    int status;
+
+    if (!a->csv) return EXIT_PASS;
+    cbx_text_init(&text, cbx_allocator_default());
+    cbx_rows_csv(rows, &text);
+    status = write_text(program, ctx, a->csv, &text);
+    if (!status) fprintf(stderr, "CSV: %s\n", a->csv);
     cbx_text_clear(&text);
     return status;
 }
@@ -245,6 +260,7 @@ static int render(const opt_program *program, cbx_ctx *ctx, const measure_args *
     status = read_rows(program, a, to, ix, &rows);
     if (!status) status = show_rows(program, &rows, a->json);
     if (!status) status = write_report(program, ctx, &rows, NULL, to);
+    if (!status) status = write_csv(program, ctx, a, &rows);
     if (!status && to->report) fprintf(stderr, "report: %s\n", to->report);
     if (!status) status = render_page(program, ctx, a, to, ix, &rows);
     cbx_rows_clear(&rows);
@@ -355,6 +371,8 @@ static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args
     if (r->rows.count) {
         status = show_rows(program, &r->rows, a->json);
         second = write_report(program, ctx, &r->rows, command, to);
+        status = status ? status : second;
+        second = write_csv(program, ctx, a, &r->rows);
         status = status ? status : second;
         second = to->page ? write_measured_page(program, ctx, a, to, r, command) : EXIT_PASS;
         status = status ? status : second;

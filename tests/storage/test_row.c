@@ -168,6 +168,33 @@ static void test_every_member_both_ways(void **in)
     CHECK(strcmp(written, full_line) != 0, "the comparison sees a changed member");
 }
 
+static void test_csv(void **in)
+{
+    state *s = *in;
+    cbx_text text;
+    const char *line;
+
+    add(s, full_line);
+    add(s, v1_line);
+    cbx_text_init(&text, cbx_ctx_allocator(s->ctx));
+    cbx_rows_csv(&s->rows, &text);
+    CHECK_INT(text.status, CBX_OK, "memory");
+    CHECK(strncmp(cbx_text_str(&text),
+                  "run_id,case,baseline,platform,framework,param_point,status,metrics.steady_time.min,", 82) == 0,
+          "columns are named by their paths");
+    CHECK(strstr(cbx_text_str(&text), ",metrics.memory_increase.launches,") != NULL, "launches");
+    CHECK(!strstr(cbx_text_str(&text), "unit") && !strstr(cbx_text_str(&text), "provenance"),
+          "what is fixed is left out");
+    line = strchr(cbx_text_str(&text), '\n') + 1;
+    CHECK(strstr(line, "\"{\"\"m\"\":512,\"\"k\"\":512,\"\"alg\"\":\"\"log\"\",\"\"seed\"\":0}\",ok,0.0015,") != NULL,
+          "the point is quoted");
+    CHECK(strstr(line, ",3.0 3.25 3.5,") != NULL, "launches stand in one cell");
+    line = strchr(line, '\n') + 1;
+    CHECK(strstr(line, ",ok,1.0,2.0,3.0,0.5,2.0,10,,,,") != NULL, "what version 1 lacks is empty");
+    CHECK_STR(strchr(line, '\n'), "\n", "a line a row");
+    cbx_text_clear(&text);
+}
+
 static void test_typed_view(void **in)
 {
     state *s = *in;
@@ -597,6 +624,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_every_member_both_ways, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_csv, setup, teardown),
         cmocka_unit_test_setup_teardown(test_typed_view, setup, teardown),
         cmocka_unit_test_setup_teardown(test_absent_row_is_null_everywhere, setup, teardown),
         cmocka_unit_test_setup_teardown(test_v1_row_is_read_and_its_fields_kept, setup, teardown),
