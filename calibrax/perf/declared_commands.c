@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/file.h"
-#include "calibrax/base/scratch.h"
+#include "calibrax/base/temporary.h"
 #include "calibrax/perf/declared_parts.h"
 
 #define MAX_OUTPUT_BYTES (1u << 30)
@@ -21,7 +21,7 @@ typedef struct point_run {
     const cbx_declared_opts *opts;
     cbx_params *params;
     cbx_arena arena;
-    char folder[CBX__SCRATCH_SIZE];
+    char folder[CBX__TEMPORARY_SIZE];
 } point_run;
 
 /* --- texts with {parameters} --- */
@@ -265,7 +265,7 @@ static cbx_status run_point(cbx_ctx *ctx, const cbx_declared *d, const cbx_decla
 
     cbx_arena_init(&p.arena, cbx_ctx_allocator(ctx));
     st = cbx_case_point(ctx, &d->ops, json, "--point", &p.params, err);
-    if (!st) st = cbx__scratch_make("point", p.folder, err);
+    if (!st) st = cbx__temporary_make("point", p.folder, err);
     if (!st && d->setup) {
         setup = in_folder(&p, d->setup);
         st = setup ? run_plain(ctx, "the set-up", setup, d->setup, &opts->exec, err) : no_memory(err);
@@ -274,7 +274,7 @@ static cbx_status run_point(cbx_ctx *ctx, const cbx_declared *d, const cbx_decla
     if (!st) st = run_rounds(&p, !strcmp(json, d->ops.points[d->ops.representative]), result, err);
     for (size_t i = before; i < result->rows.count; i++) good = good || cbx_row_is_good(&result->rows.rows[i]);
     result->points_good = good;
-    cbx__scratch_remove(p.folder);
+    cbx__temporary_remove(p.folder);
     cbx_params_free(p.params);
     cbx_arena_clear(&p.arena);
     return st == CBX_EINTERRUPTED ? CBX_OK : st;

@@ -7,7 +7,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "calibrax/base/scratch.h"
+#include "calibrax/base/file.h"
+#include "calibrax/base/temporary.h"
 #include "calibrax/perf/session.h"
 
 #define WARM_LAUNCHES 7 /* what an interval of two sides at 95 % together needs */
@@ -27,6 +28,14 @@ static bool wants_warm(const cbx__attempt *a)
 {
     const cbx_provider_ops *provider = cbx_provider_find(a->baseline->provider);
     return provider && provider->cache_folder && !a->failure && !a->idle && a->first;
+}
+
+/* A folder that is still empty was no cache: what is compiled next is compiled as cold as before. */
+static bool is_empty(cbx_ctx *ctx, cbx_arena *arena, const char *folder)
+{
+    const char *const *names;
+    size_t n = 0;
+    return cbx_dir_list(ctx, folder, NULL, arena, &names, &n, NULL) || n == 0;
 }
 
 /* One launch that only compiles.  @param ns  NaN: it failed, or did not tell */
@@ -53,21 +62,25 @@ static cbx_status compile_once(cbx_ctx *ctx, const cbx__session *s, const cbx__p
 static cbx_status warm_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx__attempt *a,
                                size_t n, cbx_err *err)
 {
-    char folder[CBX__SCRATCH_SIZE];
+    char folder[CBX__TEMPORARY_SIZE];
     cbx_status st = CBX_OK;
     double ns = NAN;
 
     a->warm_ns = cbx_arena_calloc(&p->arena, n, sizeof *a->warm_ns);
     if (!a->warm_ns) return cbx_fail(err, CBX_ENOMEM, "out of memory for compile times");
     a->warm_reason = "no scratch folder could be made for a cache";
-    if (cbx__scratch_make("cache", folder, NULL)) return CBX_OK;
+    if (cbx__temporary_make("cache", folder, NULL)) return CBX_OK;
     a->warm_reason = "the launches that should have found it filled failed";
     for (size_t i = 0; i <= n && !st && !cbx__session_stopped(s); i++) {
         st = compile_once(ctx, s, p, w, a, folder, &ns, err);
         if (i && isfinite(ns)) a->warm_ns[a->nwarm++] = ns;
         if (!isfinite(ns)) break;
+        if (i == 0 && !st && is_empty(ctx, &p->arena, folder)) {
+            a->warm_reason = "the framework left nothing in the folder of its cache";
+            break;
+        }
     }
-    cbx__scratch_remove(folder);
+    cbx__temporary_remove(folder);
     return st;
 }
 

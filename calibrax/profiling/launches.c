@@ -10,7 +10,7 @@
 
 #include "calibrax/base/json.h"
 #include "calibrax/base/process.h"
-#include "calibrax/base/scratch.h"
+#include "calibrax/base/temporary.h"
 #include "calibrax/profiling/compilation.h"
 
 typedef struct series {
@@ -37,7 +37,7 @@ static cbx_status launch(const series *s, cbx_launch_times *out, cbx_err *err)
 
 typedef struct cache {
     const char *variable;
-    char path[CBX__SCRATCH_SIZE];
+    char path[CBX__TEMPORARY_SIZE];
     char *before; /* what the variable held; NULL: nothing */
 } cache;
 
@@ -47,11 +47,11 @@ static cbx_status cache_begin(cache *c, const char *variable, cbx_err *err)
     cbx_status st;
 
     *c = (cache){ .variable = variable };
-    st = cbx__scratch_make("cache", c->path, err);
+    st = cbx__temporary_make("cache", c->path, err);
     if (st) return st;
     c->before = held ? strdup(held) : NULL;
     if (setenv(variable, c->path, 1) == 0) return CBX_OK;
-    cbx__scratch_remove(c->path);
+    cbx__temporary_remove(c->path);
     free(c->before);
     return cbx_fail(err, CBX_EINVAL, "'%s' is no name of a variable", variable);
 }
@@ -63,7 +63,7 @@ static void cache_end(cache *c)
     else
         unsetenv(c->variable);
     free(c->before);
-    cbx__scratch_remove(c->path);
+    cbx__temporary_remove(c->path);
 }
 
 static cbx_status measure_cold(const series *s, cbx_launches *l, cbx_err *err)

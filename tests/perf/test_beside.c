@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "calibrax/base/scratch.h"
+#include "calibrax/base/temporary.h"
 #include "calibrax/perf/energy_source.h"
 
 static void empty_calls_are_measured(void **state)
@@ -86,12 +86,12 @@ static void put_file(const char *folder, const char *name, const char *text)
     fclose(fp);
 }
 
-static void make_powercap(char folder[CBX__SCRATCH_SIZE], char domain[CBX__SCRATCH_SIZE + 32])
+static void make_powercap(char folder[CBX__TEMPORARY_SIZE], char domain[CBX__TEMPORARY_SIZE + 32])
 {
     cbx_err err = CBX_ERR_INIT;
 
-    CHECK_OK(cbx__scratch_make("powercap", folder, &err), &err, "a folder");
-    snprintf(domain, CBX__SCRATCH_SIZE + 32, "%s/intel-rapl:0", folder);
+    CHECK_OK(cbx__temporary_make("powercap", folder, &err), &err, "a folder");
+    snprintf(domain, CBX__TEMPORARY_SIZE + 32, "%s/intel-rapl:0", folder);
     CHECK_INT(mkdir(domain, 0700), 0, domain);
     put_file(domain, "name", "package-0\n");
     put_file(domain, "max_energy_range_uj", "262143328850\n");
@@ -106,7 +106,7 @@ static void wait_ms(long ms)
 
 static void energy_of_a_call(void **state)
 {
-    char folder[CBX__SCRATCH_SIZE], domain[CBX__SCRATCH_SIZE + 32];
+    char folder[CBX__TEMPORARY_SIZE], domain[CBX__TEMPORARY_SIZE + 32];
     fixture *f = *state;
     cbx_energy_source s;
     cbx_energy_meter *m;
@@ -136,13 +136,13 @@ static void energy_of_a_call(void **state)
     cbx__energy_end(m, &s, true, 2e6, &r);
     CHECK(isnan(r.energy_call_j) && r.energy_why[0], "a device that nobody reads");
     cbx__energy_source_close(&s);
-    cbx__scratch_remove(folder);
+    cbx__temporary_remove(folder);
     CHECK(access(folder, F_OK) != 0, "a scratch folder goes with all that is in it");
 }
 
 static void energy_in_a_launch(void **state)
 {
-    char folder[CBX__SCRATCH_SIZE], domain[CBX__SCRATCH_SIZE + 32];
+    char folder[CBX__TEMPORARY_SIZE], domain[CBX__TEMPORARY_SIZE + 32];
     fixture *f = *state;
     cbx_launch_opts o = quick_opts();
     cbx_energy_source s;
@@ -158,7 +158,7 @@ static void energy_in_a_launch(void **state)
     CHECK(strstr(r.energy_why, "too short") || strstr(r.energy_why, "no more than"), r.energy_why);
     cbx_launch_record_clear(&r);
     cbx__energy_source_close(&s);
-    cbx__scratch_remove(folder);
+    cbx__temporary_remove(folder);
 
     cbx__energy_source_open(f->ctx, false, "/nonexistent", &s);
     CHECK(!s.cpu && strstr(s.why, "RAPL"), s.why);
@@ -168,7 +168,7 @@ static void energy_in_a_launch(void **state)
 
 static void scratch_folders(void **state)
 {
-    char path[CBX__SCRATCH_SIZE], long_name[600];
+    char path[CBX__TEMPORARY_SIZE], long_name[600];
     cbx_err err = CBX_ERR_INIT;
     const char *before = getenv("TMPDIR");
     char *kept = before ? strdup(before) : NULL;
@@ -177,12 +177,12 @@ static void scratch_folders(void **state)
     memset(long_name, 'x', sizeof long_name - 1);
     long_name[sizeof long_name - 1] = 0;
     setenv("TMPDIR", long_name, 1);
-    CHECK_STATUS(cbx__scratch_make("x", path, &err), CBX_EIO, "a name too long");
+    CHECK_STATUS(cbx__temporary_make("x", path, &err), CBX_EIO, "a name too long");
     CHECK_STR(path, "", "no folder");
     setenv("TMPDIR", "/nonexistent", 1);
-    CHECK_STATUS(cbx__scratch_make("x", path, &err), CBX_EIO, "no such folder");
+    CHECK_STATUS(cbx__temporary_make("x", path, &err), CBX_EIO, "no such folder");
     CHECK(strstr(err.message, "TMPDIR") != NULL, err.message);
-    cbx__scratch_remove(path);
+    cbx__temporary_remove(path);
     if (kept)
         setenv("TMPDIR", kept, 1);
     else

@@ -1,5 +1,5 @@
-/* Scratch folders.  See scratch.h. */
-#include "calibrax/base/scratch.h"
+/* Temporary folders.  See temporary.h. */
+#include "calibrax/base/temporary.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -9,13 +9,13 @@
 
 #define OPEN_FOLDERS 16
 
-cbx_status cbx__scratch_make(const char *what, char path[CBX__SCRATCH_SIZE], cbx_err *err)
+cbx_status cbx__temporary_make(const char *what, char path[CBX__TEMPORARY_SIZE], cbx_err *err)
 {
     const char *tmp = getenv("TMPDIR");
-    int n = snprintf(path, CBX__SCRATCH_SIZE, "%s/calibrax-%s-XXXXXX", tmp && *tmp ? tmp : "/tmp", what);
+    int n = snprintf(path, CBX__TEMPORARY_SIZE, "%s/calibrax-%s-XXXXXX", tmp && *tmp ? tmp : "/tmp", what);
     cbx_status st = CBX_OK;
 
-    if (n < 0 || n >= CBX__SCRATCH_SIZE)
+    if (n < 0 || n >= CBX__TEMPORARY_SIZE)
         st = cbx_fail(err, CBX_EIO, "the name of the scratch folder in '%.120s' is too long: set TMPDIR", tmp);
     else if (!mkdtemp(path))
         st = cbx_fail(err, CBX_EIO,
@@ -34,7 +34,7 @@ static int remove_one(const char *path, const struct stat *info, int type, struc
     return 0;
 }
 
-void cbx__scratch_remove(const char *path)
+void cbx__temporary_remove(const char *path)
 {
     if (path[0]) nftw(path, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
 }
