@@ -334,6 +334,15 @@ static void test_wrong_rows_name_the_member(void **in)
           "'a line': `metrics.steady_time.launches.1`: expected a number, found a boolean", "path into a list" },
         { "{" HEAD "\"status\":\"ok\",\"metrics\":{\"steady_time\":{\"n\":-1}}}",
           "'a line': `metrics.steady_time.n`: expected a count, found an integer", "a negative count" },
+        { "{" HEAD "\"status\":\"ok\",\"metrics\":{\"steady_time\":{\"modes\":{}}}}",
+          "'a line': `metrics.steady_time.modes`: expected an array, found an object", "a list that is none" },
+        { "{" HEAD "\"status\":\"ok\",\"metrics\":{\"steady_time\":{\"modes\":[{},3]}}}",
+          "'a line': `metrics.steady_time.modes.1`: expected an object, found an integer", "an element that is none" },
+        { "{" HEAD "\"status\":\"ok\",\"metrics\":{\"steady_time\":{\"modes\":[{\"launches\":\"3\"}]}}}",
+          "'a line': `metrics.steady_time.modes.0.launches`: expected a count, found a string",
+          "path into an element" },
+        { "{" HEAD "\"status\":\"ok\",\"metrics\":{\"memory_increase\":{\"launches\":[\"x\"]}}}",
+          "'a line': `metrics.memory_increase.launches.0`: expected a number, found a string", "launches of a metric" },
         { "{" HEAD "\"status\":\"ok\",\"metrics\":[]}", "'a line': `metrics`: expected an object, found an array",
           "wrong block" },
         { "{" HEAD "\"status\":\"ok\",\"fidelity\":{}}", "'a line': `fidelity.status`: is missing",
@@ -590,6 +599,13 @@ static cbx_status everything(cbx_ctx *ctx, void *user)
     cbx_rows_init(&rows, cbx_ctx_allocator(ctx));
     st = cbx_rows_read(ctx, file, &rows, &err);
     if (!st) st = cbx_rows_latest(ctx, &rows, NULL, &err);
+    if (!st) {
+        cbx_text csv;
+        cbx_text_init(&csv, cbx_ctx_allocator(ctx));
+        cbx_rows_csv(&rows, &csv);
+        st = cbx_text_check(&csv, &err);
+        cbx_text_clear(&csv);
+    }
     if (!st) st = cbx_row_store_put(ctx, store, "again", "again", rows.rows, rows.count, "raw\n", &err);
     cbx_rows_clear(&rows);
     return st;
