@@ -8,7 +8,6 @@
 
 #include "calibrax/statistics/estimate.h"
 #include "calibrax/statistics/series.h"
-#include "calibrax/statistics/steady.h"
 #include "calibrax/statistics/variance.h"
 
 #define LEVEL      0.95
@@ -47,7 +46,7 @@ static cbx_status put_modes(cbx_ctx *ctx, cbx_arena *arena, const double *median
     return CBX_OK;
 }
 
-static void put_steady_state(cbx_ctx *ctx, const cbx__attempt *a, cbx_row *row)
+static void put_steady_state(const cbx__attempt *a, cbx_row *row)
 {
     uint64_t *const counts[] = { [CBX_STEADY_FLAT] = &row->steady_state.flat,
                                  [CBX_STEADY_WARMUP] = &row->steady_state.warm_up,
@@ -55,10 +54,10 @@ static void put_steady_state(cbx_ctx *ctx, const cbx__attempt *a, cbx_row *row)
                                  [CBX_STEADY_NONE] = &row->steady_state.none };
 
     for (const cbx__launch *l = a->first; l; l = l->next) {
-        cbx_steady s;
-        if (isnan(l->median_s) || cbx_stat_steady(ctx, l->record.epoch_ns, l->record.epochs, NULL, &s, NULL, 0, NULL))
-            continue;
-        ++*counts[s.kind];
+        if (isnan(l->median_s)) continue;
+        ++*counts[l->steady];
+        row->steady_state.dropped += l->steady_from;
+        row->steady_state.epochs += l->record.epochs;
     }
 }
 
@@ -185,7 +184,7 @@ cbx_status cbx__estimates_put(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt
         st = put_metric(ctx, arena, a, metrics[i].f, true, metrics[i].out, err);
     if (!st) st = put_warm(ctx, arena, a, row, err);
     if (st) return st;
-    put_steady_state(ctx, a, row);
+    put_steady_state(a, row);
     put_detectable(ctx, medians, n, row);
     put_power(a, row);
     put_reasons(a, row);

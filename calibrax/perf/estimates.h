@@ -2,7 +2,8 @@
  * What the launches of an attempt say beside their median, into the row's typed fields.  Internal to perf.
  *
  *   modes            groups of launch medians that stand apart (series.h), each with its share
- *   steady_state     launches by class: flat, warm-up, slowdown, no steady state (steady.h)
+ *   steady_state     launches by class: flat, warm-up, slowdown, no steady state (steady.h); epochs measured, and those before the
+ *                    steady state, which count for nothing else
  *   detectable       the least slow-down that as many launches a side would show with power 0.9 at 5 % (variance.h)
  *   compile, compile_warm, first_call, memory, device_memory, call_overhead, energy, error
  *                    medians over launches with their order-statistic intervals at 95 %, or the reason why there is none

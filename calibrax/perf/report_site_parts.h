@@ -19,6 +19,10 @@ typedef struct cbx__page {
     bool *shown;       /* of each group: in tables and strips */
     size_t limit;      /* groups of a case that are shown; SIZE_MAX: all */
     size_t rows_shown; /* of all cases */
+    struct machine_facts {
+        const cbx__report_fact *list;
+        size_t n;
+    } * facts; /* of each machine: a page may be written several times until it is small enough */
 } cbx__page;
 
 static inline void cbx__page_put(cbx__page *p, const char *s) { cbx_text_puts(p->out, s); }

@@ -72,6 +72,7 @@ typedef struct cbx_row {
     size_t nmodes;
     struct {
         uint64_t flat, warm_up, slowdown, none; /* launches by what their epochs do (statistics/steady.h) */
+        uint64_t epochs, dropped; /* measured; of them before the steady state, which count for nothing else */
     } steady_state;
     struct {
         double relative;   /* least slow-down that a comparison would find ... */

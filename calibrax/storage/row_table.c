@@ -41,10 +41,9 @@ static const row_field mode_fields[] = {
     { "launches", ROW_COUNT, AT_MODE(launches) },
 };
 static const row_field class_fields[] = {
-    { "flat", ROW_COUNT, AT(steady_state.flat) },
-    { "warm_up", ROW_COUNT, AT(steady_state.warm_up) },
-    { "slowdown", ROW_COUNT, AT(steady_state.slowdown) },
-    { "none", ROW_COUNT, AT(steady_state.none) },
+    { "flat", ROW_COUNT, AT(steady_state.flat) },         { "warm_up", ROW_COUNT, AT(steady_state.warm_up) },
+    { "slowdown", ROW_COUNT, AT(steady_state.slowdown) }, { "none", ROW_COUNT, AT(steady_state.none) },
+    { "epochs", ROW_COUNT, AT(steady_state.epochs) },     { "epochs_dropped", ROW_COUNT, AT(steady_state.dropped) },
 };
 static const row_field detectable_fields[] = {
     { "relative", ROW_MAYBE_NUMBER, AT(detectable.relative) },

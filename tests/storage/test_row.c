@@ -24,7 +24,7 @@ static const char full_line[] =
     "\"unit\":\"s\",\"p99\":0.002,\"lower\":0.00155,\"upper\":0.0017,\"level\":0.96875,\"launches\":[0.0016,0.00155,0."
     "0017],"
     "\"modes\":[{\"center\":0.0016,\"low\":0.00155,\"high\":0.0017,\"share\":1.0,\"launches\":3}],"
-    "\"steady_state\":{\"flat\":2,\"warm_up\":1,\"slowdown\":0,\"none\":0},"
+    "\"steady_state\":{\"flat\":2,\"warm_up\":1,\"slowdown\":0,\"none\":0,\"epochs\":60,\"epochs_dropped\":4},"
     "\"detectable\":{\"relative\":0.04,\"launches\":3,\"alpha\":0.05,\"power\":0.9}},"
     "\"compile_time\":{\"value\":0.25,\"unit\":\"s\",\"cache\":\"cold\",\"first_call\":0.26,\"lower\":0.24,\"upper\":0."
     "27,"

@@ -76,6 +76,7 @@ class Session:
         self._heap_pad = bytearray(_count(message, "heap_pad", 0))
         platform = _text({"platform": "cpu", **message}, "platform")  # an oracle is told of none
         self._provider.open(platform, _count(message, "threads", self._provider.threads))
+        self._provider.apply(_settings(message))
         point = message.get("point")
         if not isinstance(point, dict):
             raise violation("load has no point")
@@ -88,7 +89,7 @@ class Session:
         self._flush_bytes = _count(message, "flush_bytes", 0)
         if self._flush_bytes:
             self._provider.flush(self._flush_bytes)  # resident from the start
-        return {"op": "loaded"}
+        return {"op": "loaded", "policy": self._provider.policy()}
 
     def flush(self, _: dict[str, Any]) -> dict[str, Any]:
         if not self._flush_bytes:
@@ -206,6 +207,13 @@ def _text(message: dict[str, Any], key: str) -> str:
     if not isinstance(value, str):
         raise violation(f"{message['op']} has no text '{key}'")
     return value
+
+
+def _settings(message: dict[str, Any]) -> dict[str, str]:
+    settings = message.get("policy", {}).get("settings", {})
+    if not isinstance(settings, dict) or not all(isinstance(v, str) for v in settings.values()):
+        raise violation("the policy's settings are not text by name")
+    return settings
 
 
 def _count(message: dict[str, Any], key: str, fallback: int | None = None) -> int:
