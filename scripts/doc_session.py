@@ -5,7 +5,7 @@ A block of `sh NAME` is a file NAME, put into the folder of the session.  A bloc
 from the first block to the last; what follows a command is what it prints on both streams.  In it a line `...` stands for any lines, and
 `...` within a line for any text; spaces at the end of a line do not count.  TAP on standard output, a test a block.  --show prints what each command prints.
 
-The program calibrax is looked for in CALIBRAX_BUILD_ROOT, else in build/release.
+The programs calibrax and nperf are looked for in CALIBRAX_BUILD_ROOT, else in build/release.
 """
 
 import os
@@ -49,7 +49,7 @@ class Shell:
 
     def __init__(self, folder: str) -> None:
         build = Path(os.environ.get("CALIBRAX_BUILD_ROOT", ROOT / "build/release")).resolve()
-        env = {"PATH": f"{build / 'programs/calibrax'}:{os.environ.get('PATH', '')}", "HOME": folder, "XDG_CACHE_HOME": f"{folder}/.cache", "LC_ALL": "C",
+        env = {"PATH": f"{build / 'programs/calibrax'}:{build / 'programs/nperf'}:{os.environ.get('PATH', '')}", "HOME": folder, "XDG_CACHE_HOME": f"{folder}/.cache", "LC_ALL": "C",
                "TERM": "dumb", "GIT_CONFIG_NOSYSTEM": "1"}
         env |= {k: v for k, v in os.environ.items() if k in ("LD_LIBRARY_PATH", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TMPDIR")}
         self.child = subprocess.Popen(["sh"], cwd=folder, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)

@@ -11,6 +11,8 @@
 #include "calibrax/statistics/multiplicity.h"
 #include "calibrax/statistics/test.h"
 
+#define EXACT_MOST 64 /* more samples than this are not counted anyway */
+
 typedef struct limits {
     double threshold, minimum;
 } limits;
@@ -68,7 +70,6 @@ static cbx_interval value_of(const cbx_metric *m) { return (cbx_interval){ m->va
 static cbx_status sides_of(cbx_ctx *ctx, const cbx_regression_opts *o, const cbx_metric *now, const cbx_metric *base,
                            cbx_interval side[2], cbx_finding *f, cbx_err *err)
 {
-    cbx_test test;
     cbx_status st;
 
     if (!o->values_only) {
@@ -76,10 +77,7 @@ static cbx_status sides_of(cbx_ctx *ctx, const cbx_regression_opts *o, const cbx
         if (st) return st;
         if (side[0].level > 0 && side[1].level > 0) {
             f->basis = CBX_BASIS_SAMPLES;
-            st = cbx_stat_test_mann_whitney(ctx, now->samples, now->nsamples, base->samples, base->nsamples,
-                                            CBX_TEST_AUTO, &test, err);
-            f->p = st ? f->p : test.p;
-            return st;
+            return CBX_OK;
         }
         if (o->needs_samples && now->nsamples && base->nsamples) {
             f->basis = CBX_BASIS_SAMPLES; /* too few of them */
@@ -139,6 +137,34 @@ static cbx_outcome outcome_of(const cbx_interval *change, double threshold, cons
     }
 }
 
+static bool has_ties(const cbx_metric *a, const cbx_metric *b)
+{
+    const cbx_metric *sides[2] = { a, b };
+
+    for (size_t i = 0; i < a->nsamples + b->nsamples; i++)
+        for (size_t k = 0; k < i; k++) {
+            double x = i < a->nsamples ? sides[0]->samples[i] : sides[1]->samples[i - a->nsamples];
+            double y = k < a->nsamples ? sides[0]->samples[k] : sides[1]->samples[k - a->nsamples];
+            if (x == y) return true;
+        }
+    return false;
+}
+
+/* Exact counts with ties take milliseconds, and memory is tied more often than not: they are for findings that claim something. */
+static cbx_status put_p(cbx_ctx *ctx, const cbx_metric *now, const cbx_metric *base, cbx_finding *f, cbx_err *err)
+{
+    bool claims = f->outcome == CBX_OUTCOME_REGRESSED || f->outcome == CBX_OUTCOME_IMPROVED;
+    bool small = now->nsamples + base->nsamples <= EXACT_MOST;
+    cbx_test_mode mode = small && !claims && has_ties(now, base) ? CBX_TEST_NORMAL : CBX_TEST_AUTO;
+    cbx_test test;
+    cbx_status st;
+
+    if (f->basis != CBX_BASIS_SAMPLES) return CBX_OK;
+    st = cbx_stat_test_mann_whitney(ctx, now->samples, now->nsamples, base->samples, base->nsamples, mode, &test, err);
+    if (!st) f->p = test.p;
+    return st;
+}
+
 /* A baseline of 0, or next to it, counted in minimum changes. */
 static cbx_outcome outcome_by_difference(const cbx_interval side[2], double now, double base, double minimum,
                                          const cbx_finding *f)
@@ -174,13 +200,13 @@ cbx_status cbx__regression_judge(cbx_ctx *ctx, const cbx_regression_opts *opts, 
     if (base->value != 0) f->change = (now->value - base->value) / fabs(base->value);
     if (!isfinite(threshold)) {
         f->outcome = outcome_by_difference(side, now->value, base->value, l.minimum, f);
-        return CBX_OK;
+        return put_p(ctx, now, base, f, err);
     }
     f->threshold = threshold;
     f->margin = opts->margin > threshold ? opts->margin : threshold;
     f->interval = cbx__change_of(&side[0], &side[1], scale, true);
     f->outcome = mend(outcome_of(&f->interval, threshold, f), f);
-    return CBX_OK;
+    return put_p(ctx, now, base, f, err);
 }
 
 cbx_status cbx__regression_correct(cbx_ctx *ctx, double level, cbx_finding *f, size_t n, cbx_err *err)

@@ -101,6 +101,20 @@ void cbx_text_put_html(cbx_text *t, const char *s)
     }
 }
 
+void cbx_text_put_csv(cbx_text *t, const char *s)
+{
+    if (!s[strcspn(s, ",\"\r\n")] && *s != ' ' && (!*s || s[strlen(s) - 1] != ' ')) {
+        cbx_text_puts(t, s);
+        return;
+    }
+    cbx_text_putc(t, '"');
+    for (; *s; s++) {
+        if (*s == '"') cbx_text_putc(t, '"');
+        cbx_text_putc(t, *s);
+    }
+    cbx_text_putc(t, '"');
+}
+
 const char *cbx_text_str(const cbx_text *t) { return t->len ? t->data : ""; }
 
 cbx_status cbx_text_check(const cbx_text *t, cbx_err *err)

@@ -35,6 +35,8 @@ CBX_API void cbx_text_putc(cbx_text *t, char c);
 CBX_API void cbx_text_printf(cbx_text *t, const char *fmt, ...) CBX_PRINTF(2, 3);
 /** Escapes & < > " ' for HTML text and attributes. */
 CBX_API void cbx_text_put_html(cbx_text *t, const char *s);
+/** A field of CSV, in quotes where its content asks for them.  Source: RFC 4180. */
+CBX_API void cbx_text_put_csv(cbx_text *t, const char *s);
 /** Content as a C string, "" when empty; valid until the text is next changed. */
 CBX_API const char *cbx_text_str(const cbx_text *t);
 /** CBX_OK, or CBX_ENOMEM recorded in err (may be NULL). */

@@ -69,20 +69,6 @@ static void put_html(cbx_text *out, const char *s)
     put_mapped(out, s, "&<>\"'", words);
 }
 
-static void put_csv(cbx_text *out, const char *s)
-{
-    if (!s[strcspn(s, ",\"\r\n")] && *s != ' ' && (!*s || s[strlen(s) - 1] != ' ')) {
-        cbx_text_puts(out, s);
-        return;
-    }
-    cbx_text_putc(out, '"');
-    for (; *s; s++) {
-        if (*s == '"') cbx_text_putc(out, '"');
-        cbx_text_putc(out, *s);
-    }
-    cbx_text_putc(out, '"');
-}
-
 /* --- forms --- */
 
 static void put_digits(cbx_text *out, const form *f, const char *digits)
@@ -306,7 +292,7 @@ static void csv_head(cbx_text *out, const cbx__table *t)
 
     for (size_t k = 0; k < t->nlabels; k++) {
         if (k) cbx_text_putc(out, ',');
-        put_csv(out, t->labels[k]);
+        cbx_text_put_csv(out, t->labels[k]);
     }
     for (size_t k = 0; k < t->ncolumns; k++)
         for (size_t i = 0; i < (t->columns[k].intervals ? 3 : 1); i++) {
@@ -316,7 +302,7 @@ static void csv_head(cbx_text *out, const cbx__table *t)
             cbx_text_printf(&name, "%s%s", c->name, parts[i]);
             if (c->def && *c->def->unit) cbx_text_printf(&name, " [%s]", c->def->unit);
             cbx_text_putc(out, ',');
-            put_csv(out, cbx_text_str(&name));
+            cbx_text_put_csv(out, cbx_text_str(&name));
             if (name.status) out->status = name.status;
             cbx_text_clear(&name);
         }
@@ -350,7 +336,7 @@ static cbx_status export_csv(cbx_export_job *job, const cbx_run *run, const cbx_
     for (size_t i = 0; i < t.nrows; i++) {
         for (size_t k = 0; k < t.nlabels; k++) {
             if (k) cbx_text_putc(&text, ',');
-            put_csv(&text, t.rows[i * t.nlabels + k] ? t.rows[i * t.nlabels + k] : "");
+            cbx_text_put_csv(&text, t.rows[i * t.nlabels + k] ? t.rows[i * t.nlabels + k] : "");
         }
         for (size_t k = 0; k < t.ncolumns; k++) csv_cell(&text, &t.columns[k], t.cells[i * t.ncolumns + k].metric);
         cbx_text_puts(&text, "\r\n");

@@ -2,7 +2,6 @@
  * A case file of commands: each point in a folder of its own, its set-up there, then the rounds of exec.h, each run's outputs checked.
  */
 #include <errno.h>
-#include <ftw.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/file.h"
+#include "calibrax/base/temporary.h"
 #include "calibrax/perf/declared_parts.h"
 
 #define MAX_OUTPUT_BYTES (1u << 30)
@@ -21,7 +21,7 @@ typedef struct point_run {
     const cbx_declared_opts *opts;
     cbx_params *params;
     cbx_arena arena;
-    char folder[512];
+    char folder[CBX__TEMPORARY_SIZE];
 } point_run;
 
 /* --- texts with {parameters} --- */
@@ -252,26 +252,6 @@ static cbx_status run_rounds(point_run *p, bool representative, cbx_measure_resu
     return cbx_exec_run(p->ctx, &o, result, err);
 }
 
-static int remove_one(const char *path, const struct stat *s, int kind, struct FTW *f)
-{
-    (void)s, (void)kind, (void)f;
-    return remove(path);
-}
-
-static cbx_status make_folder(point_run *p, cbx_err *err)
-{
-    const char *tmp = getenv("TMPDIR");
-
-    if (snprintf(p->folder, sizeof p->folder, "%s/nperf-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp") >=
-            (int)sizeof p->folder ||
-        !mkdtemp(p->folder)) {
-        cbx_status st = cbx_fail_errno(err, errno, "cannot make a folder for a point in '%s'", tmp ? tmp : "/tmp");
-        p->folder[0] = 0;
-        return st;
-    }
-    return CBX_OK;
-}
-
 static bool stopped(const cbx_declared_opts *o) { return o->exec.stop && *o->exec.stop; }
 
 static cbx_status run_point(cbx_ctx *ctx, const cbx_declared *d, const cbx_declared_opts *opts, const char *json,
@@ -285,7 +265,7 @@ static cbx_status run_point(cbx_ctx *ctx, const cbx_declared *d, const cbx_decla
 
     cbx_arena_init(&p.arena, cbx_ctx_allocator(ctx));
     st = cbx_case_point(ctx, &d->ops, json, "--point", &p.params, err);
-    if (!st) st = make_folder(&p, err);
+    if (!st) st = cbx__temporary_make("point", p.folder, err);
     if (!st && d->setup) {
         setup = in_folder(&p, d->setup);
         st = setup ? run_plain(ctx, "the set-up", setup, d->setup, &opts->exec, err) : no_memory(err);
@@ -294,7 +274,7 @@ static cbx_status run_point(cbx_ctx *ctx, const cbx_declared *d, const cbx_decla
     if (!st) st = run_rounds(&p, !strcmp(json, d->ops.points[d->ops.representative]), result, err);
     for (size_t i = before; i < result->rows.count; i++) good = good || cbx_row_is_good(&result->rows.rows[i]);
     result->points_good = good;
-    if (*p.folder) nftw(p.folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    cbx__temporary_remove(p.folder);
     cbx_params_free(p.params);
     cbx_arena_clear(&p.arena);
     return st == CBX_EINTERRUPTED ? CBX_OK : st;

@@ -51,10 +51,19 @@ static bool steers(const char *var)
 
 void cbx__environment_clean(cbx__environment *e, cbx_arena *arena) { cbx__environment_init(e, arena, steers); }
 
+/* What is compiled is kept in a folder, each entry however small and quickly made; or nowhere. */
+static void set_jax_cache(cbx__environment *e, const char *folder)
+{
+    cbx__environment_set(e, "JAX_ENABLE_COMPILATION_CACHE", folder ? "true" : "false");
+    if (!folder) return;
+    cbx__environment_set(e, "JAX_COMPILATION_CACHE_DIR", folder);
+    cbx__environment_set(e, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0");
+    cbx__environment_set(e, "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1");
+}
+
 static void set_jax(cbx__environment *e, bool cpu)
 {
     cbx__environment_set(e, "JAX_PLATFORMS", cpu ? "cpu" : "cuda");
-    cbx__environment_set(e, "JAX_ENABLE_COMPILATION_CACHE", "false");
     cbx__environment_set(e, "XLA_PYTHON_CLIENT_PREALLOCATE", "false");
 }
 
@@ -79,7 +88,10 @@ void cbx__environment_worker(cbx__environment *e, const cbx_launch_opts *opts, c
     cbx__environment_set(e, "NPERF_WORKER_FD", "3");
     if (opts->threads > 0)
         cbx__policy_environment(e, provider, opts->platform, opts->threads, opts->precision ? opts->precision : "full");
-    if (strcmp(provider, "jax") == 0) set_jax(e, cpu);
+    if (strcmp(provider, "jax") == 0) {
+        set_jax(e, cpu);
+        set_jax_cache(e, opts->jit_cache);
+    }
     set_device(e, opts->device, cpu);
     set_cores(e, opts->cores, opts->ncores);
     for (size_t i = 0; i < opts->nenv; i++) cbx__environment_set(e, opts->env[i].name, opts->env[i].value);

@@ -1,10 +1,10 @@
 /**
- * What the launches of an attempt say beside their median: modes, steady state, the least effect that would have shown, intervals of compile
- * time and memory.  See estimates.h.
+ * Modes, steady state, the least effect, and every metric beside the time with its interval over launches.  See estimates.h.
  */
 #include "calibrax/perf/estimates.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "calibrax/statistics/estimate.h"
 #include "calibrax/statistics/series.h"
@@ -12,58 +12,185 @@
 
 #define LEVEL      0.95
 #define MOST_MODES 8
+#define ALPHA      0.05
+#define POWER      0.9
 #define RUNS       400 /* of the simulation: good to some per cent of the effect */
 #define MOST_SIDE  50
 
-static bool put(cbx_json *object, const char *key, cbx_json *child)
+static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for estimates"); }
+
+/* --- of the time --- */
+
+static size_t medians_of(const cbx__attempt *a, double *out)
 {
-    return child && cbx_json_set(object, key, child);
+    size_t n = 0;
+
+    for (const cbx__launch *l = a->first; l; l = l->next)
+        if (!isnan(l->median_s)) out[n++] = l->median_s;
+    return n;
 }
 
-/* --- modes --- */
-
-static cbx_json *mode_json(const cbx_mode *m)
-{
-    cbx_json *o = cbx_json_new_object();
-    if (!o) return NULL;
-    cbx_json_set_double(o, "center_s", m->center);
-    cbx_json_set_double(o, "low_s", m->low);
-    cbx_json_set_double(o, "high_s", m->high);
-    cbx_json_set_int(o, "launches", (int64_t)m->count);
-    cbx_json_set_double(o, "share", m->share);
-    return o;
-}
-
-static cbx_json *modes_json(cbx_ctx *ctx, const double *medians, size_t n)
+static cbx_status put_modes(cbx_ctx *ctx, cbx_arena *arena, const double *medians, size_t n, cbx_row *row, cbx_err *err)
 {
     cbx_mode modes[MOST_MODES];
+    cbx_row_mode *kept;
     size_t count = 0;
-    cbx_json *list;
 
-    if (n < 2 || cbx_stat_modes(ctx, medians, n, 0, modes, MOST_MODES, &count, NULL)) return NULL;
-    list = cbx_json_new_array();
-    for (size_t i = 0; list && i < count && i < MOST_MODES; i++) cbx_json_push(list, mode_json(&modes[i]));
-    return list;
+    if (n < 2 || cbx_stat_modes(ctx, medians, n, 0, modes, MOST_MODES, &count, NULL)) return CBX_OK;
+    kept = cbx_arena_calloc(arena, MOST_MODES, sizeof *kept);
+    if (!kept) return no_memory(err);
+    row->nmodes = count < MOST_MODES ? count : MOST_MODES;
+    for (size_t i = 0; i < row->nmodes; i++)
+        kept[i] = (cbx_row_mode){ modes[i].center, modes[i].low, modes[i].high, modes[i].share, modes[i].count };
+    row->modes = kept;
+    return CBX_OK;
 }
 
-/* --- steady state: how many launches are of which class --- */
-
-static cbx_json *steady_json(const cbx__attempt *a)
+static void put_steady_state(const cbx__attempt *a, cbx_row *row)
 {
-    size_t counts[CBX_STEADY_NONE + 1] = { 0 }, dropped = 0, epochs = 0;
-    cbx_json *o = cbx_json_new_object();
+    uint64_t *const counts[] = { [CBX_STEADY_FLAT] = &row->steady_state.flat,
+                                 [CBX_STEADY_WARMUP] = &row->steady_state.warm_up,
+                                 [CBX_STEADY_SLOWDOWN] = &row->steady_state.slowdown,
+                                 [CBX_STEADY_NONE] = &row->steady_state.none };
 
-    for (const cbx__launch *l = a->first; o && l; l = l->next) {
+    for (const cbx__launch *l = a->first; l; l = l->next) {
         if (isnan(l->median_s)) continue;
-        counts[l->steady]++;
-        dropped += l->steady_from;
-        epochs += l->record.epochs;
+        ++*counts[l->steady];
+        row->steady_state.dropped += l->steady_from;
+        row->steady_state.epochs += l->record.epochs;
     }
-    for (int k = 0; o && k <= CBX_STEADY_NONE; k++)
-        cbx_json_set_int(o, cbx_steady_name((cbx_steady_class)k), (int64_t)counts[k]);
-    if (o) cbx_json_set_int(o, "epochs", (int64_t)epochs);
-    if (o) cbx_json_set_int(o, "epochs_dropped", (int64_t)dropped);
-    return o;
+}
+
+static void put_detectable(cbx_ctx *ctx, const double *medians, size_t n, cbx_row *row)
+{
+    cbx_detectable_opts opts = CBX_DETECTABLE_OPTS_INIT;
+    size_t side = n < MOST_SIDE ? n : MOST_SIDE;
+
+    opts.alpha = ALPHA;
+    opts.power = POWER;
+    opts.runs = RUNS;
+    opts.threads = 1;
+    if (n < 2 || cbx_stat_detectable_ratio(ctx, medians, n, side, &opts, &row->detectable.relative, NULL)) return;
+    row->detectable.launches = side;
+    row->detectable.alpha = ALPHA;
+    row->detectable.power = POWER;
+}
+
+/* --- of everything else --- */
+
+typedef double (*number_of)(const cbx_launch_record *r);
+static double compile_of(const cbx_launch_record *r) { return 1e-9 * r->compile_ns; }
+static double first_call_of(const cbx_launch_record *r) { return 1e-9 * r->first_call_ns; }
+static double increase_of(const cbx_launch_record *r) { return 1e-6 * r->hwm_increase_bytes; }
+static double device_of(const cbx_launch_record *r) { return 1e-6 * r->device_peak_bytes; }
+static double overhead_of(const cbx_launch_record *r) { return 1e-9 * r->call_overhead_ns; }
+static double error_of(const cbx_launch_record *r) { return r->fidelity.checked ? r->fidelity.rel_to_tol : NAN; }
+static double energy_of(const cbx_launch_record *r) { return r->energy_call_j; }
+
+/* Median and interval of the values; nothing for none. */
+static cbx_status put_over(cbx_ctx *ctx, const double *x, size_t n, cbx_row_metric *out, cbx_err *err)
+{
+    cbx_interval iv;
+    cbx_status st;
+
+    if (!n) return CBX_OK;
+    st = cbx_stat_median_interval(ctx, x, n, LEVEL, &iv, err);
+    if (st) return st;
+    out->over = (cbx_row_interval){ iv.value, iv.lower, iv.upper, iv.level };
+    out->launches = x;
+    out->nlaunches = n;
+    return CBX_OK;
+}
+
+/* @param timed  only of launches that gave a time */
+static cbx_status put_metric(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt *a, number_of f, bool timed,
+                             cbx_row_metric *out, cbx_err *err)
+{
+    double *x = cbx_arena_calloc(arena, a->nlaunches + 1, sizeof *x);
+    size_t n = 0;
+
+    if (!x) return no_memory(err);
+    for (const cbx__launch *l = a->first; l; l = l->next) {
+        double v = f(&l->record);
+        if ((!timed || !isnan(l->median_s)) && isfinite(v)) x[n++] = v;
+    }
+    return put_over(ctx, x, n, out, err);
+}
+
+static cbx_status put_warm(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt *a, cbx_row *row, cbx_err *err)
+{
+    double *x = cbx_arena_calloc(arena, a->nwarm + 1, sizeof *x);
+
+    if (!x) return no_memory(err);
+    for (size_t i = 0; i < a->nwarm; i++) x[i] = 1e-9 * a->warm_ns[i];
+    return put_over(ctx, x, a->nwarm, &row->compile_warm, err);
+}
+
+/* Why a metric is not there. */
+static void put_reasons(const cbx__attempt *a, cbx_row *row)
+{
+    const cbx_provider_ops *provider = cbx_provider_find(a->baseline->provider);
+    const char *no_compiler = provider ? provider->no_compiler : "what compiles here is not known";
+    bool cpu = strncmp(a->platform, "cuda", 4) != 0;
+
+    if (isnan(row->compile.over.value)) row->compile.reason = no_compiler ? no_compiler : "no launch told it";
+    if (isnan(row->compile_warm.over.value))
+        row->compile_warm.reason = !isnan(row->compile.over.value) || !no_compiler
+                                       ? a->warm_reason ? a->warm_reason
+                                                        : "its framework keeps no cache that is known here"
+                                       : no_compiler;
+    if (isnan(row->memory.over.value)) row->memory.reason = "the kernel did not let the high-water mark be reset";
+    if (isnan(row->device_memory.over.value))
+        row->device_memory.reason = cpu ? "the platform has no device memory" : "the framework does not tell it";
+    if (isnan(row->call_overhead.over.value)) row->call_overhead.reason = "the worker cannot measure it";
+    if (isnan(row->energy.over.value))
+        row->energy.reason = a->last && a->last->record.energy_why[0] ? a->last->record.energy_why : "not measured";
+}
+
+static void put_power(const cbx__attempt *a, cbx_row *row)
+{
+    double sum = 0;
+    size_t n = 0;
+
+    for (const cbx__launch *l = a->first; l; l = l->next) {
+        if (isnan(l->median_s) || !isfinite(l->record.power_w)) continue;
+        sum += l->record.power_w;
+        n++;
+        row->energy_scope = l->record.energy_scope;
+    }
+    if (n) row->power_w = sum / (double)n;
+}
+
+cbx_status cbx__estimates_put_error(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt *a, cbx_row *row, cbx_err *err)
+{
+    if (isfinite(row->rel_to_tol)) row->margin = 1 - row->rel_to_tol;
+    return put_metric(ctx, arena, a, error_of, false, &row->error, err);
+}
+
+cbx_status cbx__estimates_put(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt *a, cbx_row *row, cbx_err *err)
+{
+    const struct {
+        number_of f;
+        cbx_row_metric *out;
+    } metrics[] = {
+        { compile_of, &row->compile },      { first_call_of, &row->first_call },  { increase_of, &row->memory },
+        { device_of, &row->device_memory }, { overhead_of, &row->call_overhead }, { energy_of, &row->energy },
+    };
+    double *medians = cbx_arena_calloc(arena, a->nlaunches + 1, sizeof *medians);
+    size_t n = medians ? medians_of(a, medians) : 0;
+    cbx_status st = medians ? put_modes(ctx, arena, medians, n, row, err) : no_memory(err);
+
+    for (size_t i = 0; !st && i < CBX_LEN(metrics); i++)
+        st = put_metric(ctx, arena, a, metrics[i].f, true, metrics[i].out, err);
+    if (!st) st = put_warm(ctx, arena, a, row, err);
+    if (st) return st;
+    put_steady_state(a, row);
+    put_detectable(ctx, medians, n, row);
+    put_power(a, row);
+    put_reasons(a, row);
+    row->compile_s = row->compile.over.value;
+    row->first_call_s = row->first_call.over.value;
+    return CBX_OK;
 }
 
 /* --- layout: the share of the launches' variance that a drawn factor explains --- */
@@ -100,94 +227,15 @@ static double layout_share(const cbx__attempt *a, factor_of of, double *x)
     return c.share;
 }
 
-static cbx_json *layout_json(const cbx__attempt *a, double *scratch, size_t n)
+cbx_json *cbx__estimates_layout(cbx_arena *arena, const cbx__attempt *a)
 {
-    cbx_json *o = n < LEAST_LAYOUT ? NULL : cbx_json_new_object();
-
-    for (size_t f = 0; o && f < CBX_LEN(factors); f++)
-        cbx_json_set_double(o, factors[f].name, layout_share(a, factors[f].of, scratch));
-    return o;
-}
-
-/* --- the least effect --- */
-
-static cbx_json *detectable_json(cbx_ctx *ctx, const double *medians, size_t n)
-{
-    cbx_detectable_opts opts = CBX_DETECTABLE_OPTS_INIT;
-    double effect;
+    double *x = cbx_arena_calloc(arena, a->nlaunches + 1, sizeof *x);
     cbx_json *o;
-
-    opts.runs = RUNS;
-    opts.threads = 1;
-    if (n < 2 || cbx_stat_detectable_ratio(ctx, medians, n, n < MOST_SIDE ? n : MOST_SIDE, &opts, &effect, NULL))
-        return NULL;
-    o = cbx_json_new_object();
-    if (!o) return NULL;
-    cbx_json_set_double(o, "relative", effect);
-    cbx_json_set_int(o, "launches_a_side", (int64_t)(n < MOST_SIDE ? n : MOST_SIDE));
-    cbx_json_set_double(o, "alpha", 0.05);
-    cbx_json_set_double(o, "power", 0.9);
-    return o;
-}
-
-/* --- other metrics, each with an interval over launches --- */
-
-typedef double (*number_of)(const cbx_launch_record *r);
-static double compile_of(const cbx_launch_record *r) { return 1e-9 * r->compile_ns; }
-static double first_call_of(const cbx_launch_record *r) { return 1e-9 * r->first_call_ns; }
-static double memory_of(const cbx_launch_record *r) { return 1e-6 * r->hwm_bytes; }
-static double increase_of(const cbx_launch_record *r) { return 1e-6 * r->hwm_increase_bytes; }
-static double device_of(const cbx_launch_record *r) { return 1e-6 * r->device_peak_bytes; }
-
-static const struct {
-    const char *name;
-    number_of of;
-} metrics[] = {
-    { "compile_s", compile_of },           { "first_call_s", first_call_of }, { "memory_mb", memory_of },
-    { "memory_increase_mb", increase_of }, { "device_memory_mb", device_of },
-};
-
-static cbx_json *interval_json(cbx_ctx *ctx, const double *x, size_t n)
-{
-    cbx_interval iv;
-    cbx_json *o;
-
-    if (!n || cbx_stat_median_interval(ctx, x, n, LEVEL, &iv, NULL)) return NULL;
-    o = cbx_json_new_object();
-    if (!o) return NULL;
-    cbx_json_set_double(o, "median", iv.value);
-    cbx_json_set_double(o, "lower", iv.lower);
-    cbx_json_set_double(o, "upper", iv.upper);
-    cbx_json_set_double(o, "level", iv.level);
-    cbx_json_set_int(o, "launches", (int64_t)n);
-    return o;
-}
-
-static void put_metrics(cbx_ctx *ctx, const cbx__attempt *a, double *scratch, cbx_json *o)
-{
-    for (size_t m = 0; m < CBX_LEN(metrics); m++) {
-        size_t n = 0;
-        for (const cbx__launch *l = a->first; l; l = l->next) {
-            double v = metrics[m].of(&l->record);
-            if (!isnan(l->median_s) && isfinite(v)) scratch[n++] = v;
-        }
-        put(o, metrics[m].name, interval_json(ctx, scratch, n));
-    }
-}
-
-cbx_json *cbx__estimates_make(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt *a)
-{
-    double *scratch = cbx_arena_calloc(arena, a->nlaunches + 1, sizeof *scratch);
-    cbx_json *o = scratch ? cbx_json_new_object() : NULL;
     size_t n = 0;
 
-    if (!o) return NULL;
-    for (const cbx__launch *l = a->first; l; l = l->next)
-        if (!isnan(l->median_s)) scratch[n++] = l->median_s;
-    put(o, "modes", modes_json(ctx, scratch, n));
-    put(o, "steady_state", steady_json(a));
-    put(o, "detectable_effect", detectable_json(ctx, scratch, n));
-    put(o, "layout_share", layout_json(a, scratch, n));
-    put_metrics(ctx, a, scratch, o);
+    for (const cbx__launch *l = a->first; l; l = l->next) n += !isnan(l->median_s);
+    o = !x || n < LEAST_LAYOUT ? NULL : cbx_json_new_object();
+    for (size_t f = 0; o && f < CBX_LEN(factors); f++)
+        cbx_json_set_double(o, factors[f].name, layout_share(a, factors[f].of, x));
     return o;
 }

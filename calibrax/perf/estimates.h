@@ -1,14 +1,12 @@
 /**
- * What the launches of an attempt say beside their median, as JSON for the row's provenance.  Internal to perf.
+ * What the launches of an attempt say beside their median, into the row's typed fields.  Internal to perf.
  *
- *   modes              groups of launch medians that stand apart (series.h), each with its share
- *   steady_state       launches by class: flat, warm-up, slowdown, no steady state (steady.h); epochs measured, and those before the
- *                      steady state, which count for nothing else
- *   layout_share       share of the variance of launch medians that goes with the offset within a page which environment, stack and heap were
- *                      shifted by: one-way components over eight bins (variance.h); from 24 launches on
- *   detectable_effect  the least slow-down that as many launches a side would show with power 0.9 at 5 % (variance.h)
- *   compile_s, first_call_s, memory_mb, memory_increase_mb, device_memory_mb
- *                      medians over launches with their order-statistic intervals at 95 %
+ *   modes            groups of launch medians that stand apart (series.h), each with its share
+ *   steady_state     launches by class: flat, warm-up, slowdown, no steady state (steady.h); epochs measured, and those before the
+ *                    steady state, which count for nothing else
+ *   detectable       the least slow-down that as many launches a side would show with power 0.9 at 5 % (variance.h)
+ *   compile, compile_warm, first_call, memory, device_memory, call_overhead, energy, error
+ *                    medians over launches with their order-statistic intervals at 95 %, or the reason why there is none
  *
  * What cannot be said of so few launches is absent.
  */
@@ -17,7 +15,12 @@
 
 #include "calibrax/perf/session.h"
 
-/** NULL: out of memory.  Caller unrefs. */
-cbx_json *cbx__estimates_make(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt *a);
+/** All of it; arrays live in the arena.  @return CBX_OK; CBX_ENOMEM */
+cbx_status cbx__estimates_put(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt *a, cbx_row *row, cbx_err *err);
+/** The error over its bound, also of an attempt whose answers are wrong. */
+cbx_status cbx__estimates_put_error(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt *a, cbx_row *row, cbx_err *err);
+/** Of provenance: the share of the variance of launch medians that goes with the offset within a page which environment, stack and heap were
+ *  shifted by: one-way components over eight bins (variance.h).  @return owned; NULL with fewer than 24 launches, or without memory */
+cbx_json *cbx__estimates_layout(cbx_arena *arena, const cbx__attempt *a);
 
 #endif

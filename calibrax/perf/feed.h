@@ -30,7 +30,8 @@ typedef struct cbx_bundle_opts {
 /**
  * {"schema":"nperf-bundle","version":1,"op","case","machine","point","ratio_reference","fidelity_threshold":1.0,"fidelity_threshold_unit",
  *  "platforms":{P:{"baselines":{B:{"status","steady":{min,median,p95,lower,upper},"steady_unit","ratio_vs_reference","ratio_paired",
- *  "fidelity":{status,rel_to_tol},"within_fidelity_threshold","peak_hbm_mb","host_rss_mb"}},"trend":{B:[{run_id,min,ratio_vs_reference}]}}},
+ *  "fidelity":{status,rel_to_tol},"within_fidelity_threshold","peak_hbm_mb","host_rss_mb","memory_increase_mb","compile_s",
+ *  "compile_warm_s","detectable"}},"trend":{B:[{run_id,min,ratio_vs_reference}]}}},
  *  "recommendation":null,"note"}.  Evidence, never a verdict: recommendation is null by policy.  Trend: good rows, oldest first.
  * @param rows  all rows there are, old ones too
  * @return CBX_OK; CBX_ENOENT (no row of the case, the point or the machine: the message lists what there is); CBX_EFORMAT (point); CBX_ENOMEM

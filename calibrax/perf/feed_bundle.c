@@ -53,6 +53,8 @@ static cbx_json *baseline_json(const cbx_row *r)
     ok = ok && (isnan(r->rel_to_tol) ? cbx_json_set_null(o, "within_fidelity_threshold")
                                      : cbx_json_set_bool(o, "within_fidelity_threshold", r->rel_to_tol <= 1));
     ok = ok && number(o, "peak_hbm_mb", r->peak_hbm_mb) && number(o, "host_rss_mb", r->host_rss_mb);
+    ok = ok && number(o, "memory_increase_mb", r->memory.over.value) && number(o, "compile_s", r->compile_s) &&
+         number(o, "compile_warm_s", r->compile_warm.over.value) && number(o, "detectable", r->detectable.relative);
     if (ok) return o;
     cbx_json_unref(o);
     return NULL;

@@ -10,7 +10,9 @@
  *                  95 %) are undecided
  *   time_min, time_p95   minimum and 95th percentile by their values: where a side has no launches (rows of other writers), or
  *                  where a ratio was given
- *   compile_time, memory, device_memory, error_to_tolerance   by values, against a threshold and a least change each
+ *   compile_time (cold), compile_time_warm, memory (growth), device_memory, error_to_tolerance
+ *                  as time, by their launches, against a threshold and a least change each (0.1 s, 8 MB, 0.05 of the bound); by their
+ *                  values where a side does not hold its launches (rows of schema version 1, and of other writers)
  *
  * and a key in one table only has the finding `ok` as new or dropped.  "Both good" is what all but `ok` need.
  */

@@ -5,6 +5,7 @@
  * `in_process`.  Inputs and answers are the workload's; the output is poisoned and one more call is checked at the end.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -92,7 +93,6 @@ static void measure(const cbx_launch_opts *o, local_run *r, cbx_launch_record *r
         rec->epoch_ns[e] = rec->outer_ns[e] = calls_ns(r, rec->iterations) / (double)rec->iterations;
         rec->epochs = e + 1;
     }
-    rec->compile_ns = rec->epochs ? fmax(0, call - rec->epoch_ns[0]) : NAN;
 }
 
 static void read_usage(const struct rusage *before, cbx_launch_record *rec)
@@ -130,7 +130,9 @@ cbx_status cbx__launch_in_process(cbx_ctx *ctx, const cbx_case_ops *c, const cbx
     memset(record, 0, sizeof(*record));
     record->exit_code = -1;
     record->hwm_start_bytes = record->hwm_increase_bytes = record->device_peak_bytes = record->ready_ns =
-        record->overhead_ns = NAN;
+        record->overhead_ns = record->compile_ns = record->call_overhead_ns = record->energy_call_j = record->power_w =
+            NAN;
+    snprintf(record->energy_why, sizeof record->energy_why, "not measured where baselines run in this process");
     getrusage(RUSAGE_SELF, &before);
     st = open_run(ctx, c, point, w, &r, &why);
     if (st) {

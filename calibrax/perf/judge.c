@@ -56,7 +56,9 @@ static double bound_of(const cbx__session *s, const cbx__point *p, const cbx__at
     is_f64 = out[0].dtype == CBX_F64 || out[0].dtype == CBX_C128;
     pipe = cbx_probe_bound_seconds(&s->probe, work->pipe, is_f64, work->pipe_ops, 0, 0) / n;
     moved = cbx_probe_bound_seconds(&s->probe, work->pipe, is_f64, 0, work->bytes, work->working_set_bytes / n);
-    if (lax || own_level(&s->probe, work->working_set_bytes / n))
+    if (s->opts->cold_cache && !lax) /* whatever fits a cache is not in it */
+        moved = cbx_probe_bound_seconds(&s->probe, work->pipe, is_f64, 0, work->bytes, INFINITY);
+    else if (lax || own_level(&s->probe, work->working_set_bytes / n))
         moved /= n;
     else
         moved = cbx_probe_bound_seconds(&s->probe, work->pipe, is_f64, 0, work->bytes, work->working_set_bytes);
@@ -67,6 +69,31 @@ static double bound_of(const cbx__session *s, const cbx__point *p, const cbx__at
 double cbx__attempt_bound(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, cbx_work *work)
 {
     return bound_of(s, p, a, false, work);
+}
+
+static const char *level_name(const cbx_probe *probe, double bytes)
+{
+    for (int i = 0; i < probe->nlevels; i++) {
+        const cbx_level_rate *l = &probe->level[i];
+        if (l->bytes == 0 || (double)l->bytes >= bytes) return l->name;
+    }
+    return "memory";
+}
+
+const char *cbx__attempt_bound_by(const cbx__session *s, const cbx__point *p, const cbx__attempt *a)
+{
+    cbx_work work;
+    double n = cores_of(s, p), bound = bound_of(s, p, a, false, &work), pipe;
+    cbx_array_desc out[CBX_CASE_MAX_ARRAYS];
+    bool is_f64;
+
+    s->opts->case_ops->outputs(p->params, out);
+    is_f64 = out[0].dtype == CBX_F64 || out[0].dtype == CBX_C128;
+    pipe = cbx_probe_bound_seconds(&s->probe, work.pipe, is_f64, work.pipe_ops, 0, 0) / n;
+    if (pipe >= bound) return cbx_pipe_name(work.pipe);
+    if (s->opts->cold_cache) return "memory";
+    return level_name(&s->probe, own_level(&s->probe, work.working_set_bytes / n) ? work.working_set_bytes / n
+                                                                                  : work.working_set_bytes);
 }
 
 static cbx_status medians(cbx_ctx *ctx, cbx__point *p, cbx__attempt *a, cbx_err *err)

@@ -21,11 +21,13 @@
 #include <time.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/perf/energy_source.h"
 #include "calibrax/perf/launch_run.h"
 #include "calibrax/perf/policy.h"
 #include "calibrax/profiling/procfs.h"
 
 #define EMPTY_EPOCHS        5
+#define FLUSH_BYTES         (UINT64_C(64) << 20)
 #define TARGET_NS           20e6
 #define CHECK_ONE_IN        8
 #define LARGE_OUTPUT_BYTES  1e6  /* above this only the checks that are owed: one of 4 MB takes 4 ms */
@@ -83,6 +85,10 @@ static bool hello(cbx__run *x)
     }
     cbx_json_remove(m, "op");
     cbx_json_remove(m, "protocol");
+    x->can_flush = cbx_json_get_bool(m, "flush", false);
+    x->can_null = cbx_json_get_bool(m, "null", false);
+    cbx_json_remove(m, "flush");
+    cbx_json_remove(m, "null");
     x->r->versions = m;
     cbx__run_memory_after_import(x);
     x->r->confined = cbx__proc_confined(x->t->child.pid);
@@ -251,7 +257,8 @@ static bool settle(cbx__run *x, bool again)
     x->nepochs = x->o.epochs ? x->o.epochs : 1;
     x->r->iterations = x->o.iterations;
     if (!again && !warm_up(x, &x->slow)) return false;
-    if (!x->slow && x->o.iterations == 0 && !calibrate(x, &x->slow)) return false;
+    if (x->o.cold) x->r->iterations = 1;
+    if (!x->slow && !x->o.cold && x->o.iterations == 0 && !calibrate(x, &x->slow)) return false;
     if (x->slow) go_slow(x);
     x->r->iterations_chosen = x->r->iterations;
     return measure_empty(x);
@@ -355,7 +362,9 @@ static void draw_order(cbx__run *x)
 static bool timed_epoch(cbx__run *x, size_t i)
 {
     pid_t pid = x->t->child.pid;
-    double n = (double)x->r->iterations, inner, cpu = cbx__proc_cpu_ns(pid);
+    double n = (double)x->r->iterations, inner, cpu;
+    if (x->o.cold && !cbx__run_flush(x)) return false;
+    cpu = cbx__proc_cpu_ns(pid);
     if (!epoch(x, x->sets[i], x->r->iterations, &inner, &x->raw_ns[i])) return false;
     x->cpu_ns += cbx__proc_cpu_ns(pid) - cpu;
     x->sure_ns[i] = fmin(x->raw_ns[i], cbx__waits_sure(&x->t->waits));
@@ -393,21 +402,26 @@ static bool timed_epochs(cbx__run *x)
 {
     bool single = x->r->iterations == 1; /* then the epoch is itself the one call */
     uint64_t start = cbx_clock_ns();
+    cbx_energy_meter *meter;
     double before, first = first_thread_wants(x);
+    bool ok = true;
     cbx__proc_others_want(x->t->child.pid, &before);
     x->r->epochs = 0;
     x->cpu_ns = x->cpu_wall_ns = 0;
     x->late_ns = x->again_ns = x->late_cpu_ns = x->again_cpu_ns = INFINITY;
     if (!x->w->nfresh || x->draws < x->w->nfresh) x->one_call_ns = x->one_call_cpu_ns = INFINITY;
     draw_order(x);
-    for (size_t i = 0; i < x->nepochs; i++) {
+    meter = cbx__energy_begin(x->ctx, x->o.energy);
+    for (size_t i = 0; i < x->nepochs && ok; i++) {
         bool probe = i == x->probe_at;
         double cpu = -x->cpu_ns;
-        if (probe && (!send_unseen(x) || (!single && !probe_call(x)))) return false;
-        if (!timed_epoch(x, i)) return false;
+        ok = (!probe || (send_unseen(x) && (single || probe_call(x)))) && timed_epoch(x, i);
         cpu += x->cpu_ns;
-        if (probe && single && !note_one_call(x, x->raw_ns[i] - x->r->wait_ns[i], cpu)) return false;
+        if (ok && probe && single) ok = note_one_call(x, x->raw_ns[i] - x->r->wait_ns[i], cpu);
     }
+    cbx__energy_end(meter, x->o.energy, strncmp(x->o.platform, "cuda", 4) == 0,
+                    cbx__run_median(x->r->epoch_ns, x->r->epochs), x->r);
+    if (!ok) return false;
     cbx__run_look_at_peak(x);
     look_at_threads(x, first, before, (double)(cbx_clock_ns() - start));
     return true;
@@ -434,6 +448,7 @@ static uint64_t other_iterations(const cbx__run *x)
 {
     double n = (double)x->r->iterations, epochs = (double)x->r->epochs;
     double call = x->cpu_ns / x->o.threads / (n * epochs), clear = CLEAR_NS / call;
+    if (x->o.cold) return 0;
     double longest = AGAIN_GROWTH * cbx__run_median(x->raw_ns, x->r->epochs);
     if (x->r->measured_again == 0 && clear >= 4 && clear < n / 1.5) return (uint64_t)clear;
     if (n * AGAIN_GROWTH > (double)CBX__ITERATIONS_MOST) return 0;
@@ -482,6 +497,7 @@ static bool measure(cbx__run *x)
 static bool bye(cbx__run *x)
 {
     cbx_json *m = NULL;
+    if (!x->o.compile_only && !cbx__run_call_overhead(x)) return false;
     x->r->left_behind = cbx__child_sweep(&x->t->child);
     if (!ask(x, "bye", "{\"op\":\"bye\"}\n", "bye", &m)) return false;
     if (cbx_json_get(m, "device_peak_bytes"))
@@ -492,9 +508,16 @@ static bool bye(cbx__run *x)
 
 static void converse(cbx__run *x)
 {
-    bool ok = hello(x) && load(x) && compile(x) && measure(x);
+    bool ok = hello(x) && load(x) && compile(x) && (x->o.compile_only || measure(x));
     if (ok && bye(x)) cbx__run_judge_fidelity(x);
-    if (ok) cbx__run_judge_times(x);
+    if (ok && !x->o.compile_only) cbx__run_judge_times(x);
+}
+
+/* True for a provider whose first call may hide a compiler that nobody tells of. */
+static bool compiles_unsaid(const cbx__run *x)
+{
+    const cbx_provider_ops *p = cbx_provider_find(x->baseline->provider);
+    return !p || !p->no_compiler;
 }
 
 /* What remains to be written down, whatever happened. */
@@ -513,7 +536,7 @@ static void write_down(cbx__run *x)
         if (WIFSIGNALED(c->status)) r->term_signal = WTERMSIG(c->status);
     }
     cbx__run_memory_at_end(x);
-    if (isnan(r->compile_ns) && r->epochs)
+    if (isnan(r->compile_ns) && r->epochs && compiles_unsaid(x))
         r->compile_ns = fmax(0, r->first_call_ns - cbx__run_median(r->epoch_ns, r->epochs));
     if (c->lost) return;
     r->cpu_user_s = (double)c->usage.ru_utime.tv_sec + 1e-6 * (double)c->usage.ru_utime.tv_usec;
@@ -527,10 +550,25 @@ static void write_down(cbx__run *x)
 static void record_init(cbx_launch_record *r)
 {
     memset(r, 0, sizeof *r);
-    double *const unknown[] = { &r->empty_epoch_ns, &r->first_call_ns,    &r->compile_ns,         &r->ready_ns,
-                                &r->hwm_bytes,      &r->hwm_start_bytes,  &r->hwm_increase_bytes, &r->device_peak_bytes,
-                                &r->cpu_user_s,     &r->cpu_system_s,     &r->load_1min,          &r->clock_ratio,
-                                &r->clock_doubt,    &r->pressure_percent, &r->memory_limit_bytes, &r->tree_peak_bytes };
+    double *const unknown[] = { &r->empty_epoch_ns,
+                                &r->first_call_ns,
+                                &r->compile_ns,
+                                &r->ready_ns,
+                                &r->hwm_bytes,
+                                &r->hwm_start_bytes,
+                                &r->hwm_increase_bytes,
+                                &r->device_peak_bytes,
+                                &r->cpu_user_s,
+                                &r->cpu_system_s,
+                                &r->load_1min,
+                                &r->clock_ratio,
+                                &r->clock_doubt,
+                                &r->pressure_percent,
+                                &r->memory_limit_bytes,
+                                &r->tree_peak_bytes,
+                                &r->call_overhead_ns,
+                                &r->energy_call_j,
+                                &r->power_w };
     for (size_t i = 0; i < CBX_LEN(unknown); i++) *unknown[i] = NAN;
     r->exit_code = -1;
     snprintf(r->phase, sizeof r->phase, "spawn");
@@ -547,6 +585,7 @@ static cbx_status settle_opts(cbx__run *x, const cbx_launch_opts *opts, cbx_err 
     if (!x->o.platform) x->o.platform = "cpu";
     if (x->o.threads < 1) x->o.threads = 1;
     if (!(x->o.epoch_target_s > 0)) x->o.epoch_target_s = TARGET_NS * 1e-9;
+    if (x->o.flush_bytes == 0) x->o.flush_bytes = FLUSH_BYTES;
     if (!(x->o.message_timeout_s > 0)) x->o.message_timeout_s = 3600;
     if (x->o.memory_limit_bytes == 0) x->o.memory_limit_bytes = cbx__proc_available() / 10 * MEMORY_SHARE_TENTHS;
     if (x->o.memory_limit_bytes == UINT64_MAX) x->o.memory_limit_bytes = 0; /* a conversation without a limit */

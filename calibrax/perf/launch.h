@@ -18,6 +18,9 @@
 
 CBX_BEGIN_DECLS
 
+/** What tells the energy of a stretch of time; internal (perf/energy_source.h). */
+typedef struct cbx_energy_source cbx_energy_source;
+
 /** Set to non-zero by a signal handler to stop everything soon; launches then end with CBX_FAILURE_INTERRUPTED. */
 typedef volatile sig_atomic_t cbx_stop_flag;
 
@@ -98,9 +101,14 @@ typedef struct cbx_launch_opts {
     uint64_t seed;              /* for the choice of checked epochs and the order of input sets */
     const cbx_env_setting *env; /* the variant's settings, applied last */
     size_t nenv;
-    const char *interpreter;    /* Python for a foreign baseline; NULL for a native one */
-    const cbx_stop_flag *stop;  /* may be NULL */
-    const cbx_sandbox *sandbox; /* NULL: as CBX_SANDBOX_INIT */
+    const char *interpreter;         /* Python for a foreign baseline; NULL for a native one */
+    const cbx_stop_flag *stop;       /* may be NULL */
+    bool cold;                       /* caches are flushed before each timed call; an epoch is one call */
+    uint64_t flush_bytes;            /* what the worker writes over for that; 0: 64 MiB */
+    bool compile_only;               /* the launch ends after the first call and its check; no epochs are recorded */
+    const char *jit_cache;           /* folder for what is compiled, in place of an empty one; NULL: nothing is kept */
+    const cbx_energy_source *energy; /* borrowed; NULL: energy is not measured */
+    const cbx_sandbox *sandbox;      /* NULL: as CBX_SANDBOX_INIT */
 } cbx_launch_opts;
 
 #define CBX_LAUNCH_MAX_EPOCHS 1024
@@ -155,7 +163,12 @@ typedef struct cbx_launch_record {
     double
         clock_ratio; /* median over epochs of worker's time / parent's time less the empty epoch; NaN if epochs last < 1 ms.
                            A worker that lies a little in every launch shows in the median of this over launches. */
-    double clock_doubt; /* share of the parent's time that may have been waiting outside the worker's reading */
+    double clock_doubt;       /* share of the parent's time that may have been waiting outside the worker's reading */
+    double call_overhead_ns;  /* of a call that does nothing, by the worker's loop and clock: median of 5 */
+    double energy_call_j;     /* of one call: mean power in the epochs, less idle, times the time of a call */
+    double power_w;           /* the mean power */
+    const char *energy_scope; /* what it is of; static */
+    char energy_why[256];     /* why energy_call_j is NaN; "" */
 } cbx_launch_record;
 
 /**
@@ -210,6 +223,9 @@ typedef struct cbx_provider_ops {
     /** Variants of a baseline that make sense on this machine, the default first; static storage.
      * @param baseline  NULL: those that any baseline of the provider has */
     size_t (*variants)(const cbx_baseline_ops *baseline, const cbx_variant **out);
+    const char *no_compiler; /* why nothing is compiled when its baselines run; NULL: it compiles */
+    const char
+        *cache_folder; /* variable that names the folder in which it keeps what it compiled; NULL: it keeps nothing */
 } cbx_provider_ops;
 
 CBX_API const cbx_provider_ops *const *cbx_providers(size_t *count);

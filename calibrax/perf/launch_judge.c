@@ -109,7 +109,7 @@ bool cbx__run_too_short(const cbx__run *x)
     /* one that reports more than has passed is judged by that */
     for (size_t i = 0; i < x->r->epochs; i++)
         busy[i] = fmax(x->raw_ns[i], x->r->epoch_ns[i] * (double)x->r->iterations) - x->r->wait_ns[i];
-    return chosen && cbx__run_median(busy, x->r->epochs) < LONG_SHARE * target * 1e9;
+    return chosen && !x->o.cold && cbx__run_median(busy, x->r->epochs) < LONG_SHARE * target * 1e9;
 }
 
 /* [ns] An epoch by the parent's clock, without what certainly was not the worker's. */

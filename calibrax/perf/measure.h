@@ -71,6 +71,9 @@ typedef struct cbx_measure_opts {
         memory_limit_bytes; /* of a worker's whole tree; 0: 80 % of the free memory, shared out among parallel launches */
     uint64_t seed;
     bool in_process;        /* native baselines run in this process */
+    bool cold_cache;        /* flush the caches before each call; variants are then "cold" and "tuned-cold" */
+    int warm_compiles;      /* launches of each attempt that only compile, with a cache that is filled; < 0: 7 at the
+                               representative point and none elsewhere, none with quick */
     const char *out_path;   /* row file; NULL: rows are only returned */
     const char *store_root; /* NULL: no store */
     bool resume;            /* measure only what out_path has no good row of; every other row of it is carried over */
@@ -83,7 +86,7 @@ typedef struct cbx_measure_opts {
 
 #define CBX_MEASURE_OPTS_INIT                                                                                          \
     {                                                                                                                  \
-        sizeof(cbx_measure_opts), .warmup = -1                                                                         \
+        sizeof(cbx_measure_opts), .warmup = -1, .warm_compiles = -1                                                    \
     }
 
 typedef struct cbx_measure_result {

@@ -8,26 +8,24 @@
 #include "calibrax/analysis/verdict.h"
 #include "calibrax/statistics/significance.h"
 
-/* Two-sided for a difference, two one-sided tests for equivalence. */
-static double claim_p(cbx_ctx *ctx, cbx_verdict verdict, const double *mine, const double *theirs, size_t n)
+/* Two-sided for a difference, two one-sided tests for equivalence.  false: out of memory. */
+static bool put_p(cbx_ctx *ctx, const double *mine, const double *theirs, size_t n, cbx_row *row)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    double *q = cbx_mem_alloc(al, n * sizeof *q);
     size_t below = 0, above = 0;
-    double p = 1, *q;
 
-    if (verdict == CBX_VERDICT_EQUIVALENT) {
-        q = cbx_mem_alloc(al, n * sizeof *q);
-        if (!q) return -1;
-        for (size_t i = 0; i < n; i++) q[i] = mine[i] / theirs[i];
-        p = cbx_stat_equivalence_p(q, n, 1 / (1 + CBX_VERDICT_MARGIN), 1 + CBX_VERDICT_MARGIN);
-        cbx_mem_free(al, q, n * sizeof *q);
-        return p;
-    }
+    if (!q) return false;
     for (size_t i = 0; i < n; i++) {
-        below += mine[i] / theirs[i] < 1;
-        above += mine[i] / theirs[i] > 1;
+        q[i] = mine[i] / theirs[i];
+        below += q[i] < 1;
+        above += q[i] > 1;
     }
-    return cbx_stat_sign_test_p(below, above);
+    row->margin_equal = CBX_VERDICT_MARGIN;
+    row->p_difference = cbx_stat_sign_test_p(below, above);
+    row->p_equivalence = cbx_stat_equivalence_p(q, n, 1 / (1 + CBX_VERDICT_MARGIN), 1 + CBX_VERDICT_MARGIN);
+    cbx_mem_free(al, q, n * sizeof *q);
+    return true;
 }
 
 cbx_status cbx__row_pair(cbx_ctx *ctx, const double *mine, const double *theirs, size_t n, double level, cbx_row *row,
@@ -35,17 +33,15 @@ cbx_status cbx__row_pair(cbx_ctx *ctx, const double *mine, const double *theirs,
 {
     cbx_interval iv;
     cbx_verdict verdict;
-    double p;
     cbx_status st = cbx_stat_paired_ratio(ctx, mine, theirs, n, level, &iv, err);
 
     if (st) return st;
     verdict = cbx_verdict_of_ratio(&iv, CBX_VERDICT_MARGIN);
-    p = claim_p(ctx, verdict, mine, theirs, n);
-    if (p < 0) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu quotients", n);
+    if (!put_p(ctx, mine, theirs, n, row)) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu quotients", n);
     row->paired = (cbx_row_interval){ iv.value, iv.lower, iv.upper, iv.level };
     row->verdict = cbx_verdict_name(verdict);
     row->pairs = n;
-    row->paired_p = p;
+    row->paired_p = verdict == CBX_VERDICT_EQUIVALENT ? row->p_equivalence : row->p_difference;
     return CBX_OK;
 }
 

@@ -164,6 +164,17 @@ static void add_attempts(const cbx_measure_opts *opts, const char *platform, con
     }
 }
 
+/* Rows of cold caches are variants of their own: "cold", "tuned-cold". */
+static cbx_status name_cold(cbx_arena *arena, cbx__plan *plan, cbx_err *err)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        cbx__attempt *a = &plan->attempts[i];
+        a->variant = strcmp(a->variant, "default") ? cbx_arena_printf(arena, "%s-cold", a->variant) : "cold";
+        if (!a->variant) return cbx_fail(err, CBX_ENOMEM, "out of memory for the attempts of a point");
+    }
+    return CBX_OK;
+}
+
 cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const char *const *platforms,
                           size_t nplatforms, const cbx_params *point, cbx__plan *out, cbx_err *err)
 {
@@ -187,6 +198,10 @@ cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const 
             if (!fits && !reason) continue;
             add_attempts(opts, platforms[p], b, fits ? NULL : reason, &plan);
         }
+    }
+    if (opts->cold_cache) {
+        cbx_status st = name_cold(arena, &plan, err);
+        if (st) return st;
     }
     *out = plan;
     return CBX_OK;

@@ -57,6 +57,9 @@ typedef struct cbx__attempt {
     size_t retries;              /* launches that were repeated */
     cbx__launch *first, *last;
     size_t nlaunches;
+    double *warm_ns; /* [ns] compile times with a cache that was filled, one a launch of their own */
+    size_t nwarm;
+    const char *warm_reason; /* why there are none; NULL: nobody tried */
     /* --- what rows are made of, filled by cbx__rows_judge --- */
     bool good, strongest;
     double median_s, min_s;

@@ -19,6 +19,8 @@
 #include "calibrax/statistics/estimate.h"
 
 #define LEAST_ORACLE_S 60.0
+#define FLUSH_LEAST    (UINT64_C(32) << 20)
+#define FLUSH_MOST     (UINT64_C(1) << 30)
 
 static const char *attempt_name(const cbx__attempt *a, char *buf, size_t size)
 {
@@ -56,8 +58,19 @@ static void find_interpreter(cbx_ctx *ctx, cbx__point *p, cbx__attempt *a)
     }
 }
 
-static void fill_opts(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l,
-                      cbx_launch_opts *o)
+/* Twice the largest cache, as far as the probe knows it. */
+static uint64_t flush_bytes(const cbx__session *s)
+{
+    size_t largest = 0;
+
+    for (int i = 0; s->have_probe && i < s->probe.nlevels; i++)
+        if (s->probe.level[i].bytes > largest) largest = s->probe.level[i].bytes;
+    if (largest < FLUSH_LEAST / 2) return FLUSH_LEAST;
+    return largest > FLUSH_MOST / 2 ? FLUSH_MOST : 2 * (uint64_t)largest;
+}
+
+void cbx__point_launch_opts(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l,
+                            cbx_launch_opts *o)
 {
     bool slow_rule = s->slow_call_s > 0;
 
@@ -88,6 +101,9 @@ static void fill_opts(const cbx__session *s, const cbx__point *p, const cbx__att
     o->interpreter = a->interpreter;
     o->stop = s->opts->stop;
     o->sandbox = &s->sandbox;
+    o->cold = s->opts->cold_cache;
+    o->flush_bytes = flush_bytes(s);
+    o->energy = s->have_energy ? &s->energy : NULL;
 }
 
 static cbx__launch *new_launch(const cbx__session *s, cbx__point *p, cbx__attempt *a, size_t round, size_t position,
@@ -127,7 +143,7 @@ static cbx_status launch_once(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cons
     cbx_launch_opts o;
     cbx_status st;
 
-    fill_opts(s, p, a, l, &o);
+    cbx__point_launch_opts(s, p, a, l, &o);
     st = here ? cbx__launch_in_process(ctx, s->opts->case_ops, p->params, w, a, &o, &l->record, err)
               : cbx_launch_run(ctx, w, a->baseline, &o, &l->record, err);
     l->wall_s = 1e-9 * (double)(cbx_clock_ns() - before);
@@ -402,6 +418,7 @@ cbx_status cbx__point_measure(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_
     st = make_workload(ctx, s, p, &w, err);
     if (!st && w && p->device && p->hold && p->hold->fresh) cbx__session_pause(s, s->opts->gpu_settle_s);
     if (!st && w) st = run_rounds(ctx, s, p, w, err);
+    if (!st && w) st = cbx__point_warm(ctx, s, p, w, err);
     cbx_workload_free(w);
     return st;
 }

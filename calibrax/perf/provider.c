@@ -16,9 +16,9 @@
 #include "calibrax/base/file.h"
 #include "calibrax/perf/launch.h"
 
-#define PROVIDER(name_, summary_, python_, setup_, variants_)                                                          \
+#define PROVIDER(name_, summary_, python_, setup_, variants_, no_compiler_, cache_)                                    \
     {                                                                                                                  \
-        sizeof(cbx_provider_ops), CBX_CASE_ABI, name_, summary_, python_, setup_, variants_                            \
+        sizeof(cbx_provider_ops), CBX_CASE_ABI, name_, summary_, python_, setup_, variants_, no_compiler_, cache_      \
     }
 
 /* Kept pages: no block is mapped alone, nothing is trimmed, the heap grows by 256 MiB at a time. */
@@ -68,21 +68,24 @@ static size_t allocator_variants(const cbx_baseline_ops *baseline, const cbx_var
     return CBX_LEN(with_pages);
 }
 
-static const cbx_provider_ops native = PROVIDER("native", "C baselines of this library, in nperf-worker", false, NULL,
-                                                native_variants);
-static const cbx_provider_ops numpy = PROVIDER("numpy", "NumPy on the CPU", true, "scripts/setup-refs.sh numpy",
-                                               numpy_variants);
-static const cbx_provider_ops jax = PROVIDER("jax", "JAX, compiled by XLA", true, "scripts/setup-refs.sh jax",
-                                             allocator_variants);
-static const cbx_provider_ops torch = PROVIDER("torch", "PyTorch, eager", true, "scripts/setup-refs.sh torch",
-                                               allocator_variants);
+static const char built_before[] = "built ahead of time: nothing is compiled when it runs";
+static const char eager[] = "eager: it calls kernels that were built ahead of time";
 
+static const cbx_provider_ops native = PROVIDER("native", "C baselines of this library, in nperf-worker", false, NULL,
+                                                native_variants, built_before, NULL);
+static const cbx_provider_ops numpy = PROVIDER("numpy", "NumPy on the CPU", true, "scripts/setup-refs.sh numpy",
+                                               numpy_variants, built_before, NULL);
+static const cbx_provider_ops jax = PROVIDER("jax", "JAX, compiled by XLA", true, "scripts/setup-refs.sh jax",
+                                             allocator_variants, NULL, "JAX_COMPILATION_CACHE_DIR");
+static const cbx_provider_ops torch = PROVIDER("torch", "PyTorch, eager", true, "scripts/setup-refs.sh torch",
+                                               allocator_variants, eager, NULL);
 static const cbx_provider_ops pyg = PROVIDER("pyg", "PyTorch Geometric, eager", true, "scripts/setup-refs.sh pyg",
-                                             allocator_variants);
+                                             allocator_variants, eager, NULL);
 static const cbx_provider_ops scipy = PROVIDER("scipy", "SciPy's sparse matrices on the CPU", true,
-                                               "scripts/setup-refs.sh scipy", numpy_variants);
+                                               "scripts/setup-refs.sh scipy", numpy_variants, built_before, NULL);
 static const cbx_provider_ops graphblas = PROVIDER("graphblas", "SuiteSparse:GraphBLAS on the CPU", true,
-                                                   "scripts/setup-refs.sh graphblas", allocator_variants);
+                                                   "scripts/setup-refs.sh graphblas", allocator_variants, built_before,
+                                                   NULL);
 
 static const cbx_provider_ops *const providers[] = { &native, &numpy, &jax, &torch, &pyg, &scipy, &graphblas };
 

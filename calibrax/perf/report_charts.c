@@ -17,7 +17,7 @@
 /* The newest runs of a chart. */
 #define MOST_RUNS 120
 /* Lines of a chart: as many as have a colour of their own. */
-#define MOST_LINES 16
+#define MOST_LINES CBX__PLOT_COLOURS
 
 /* --- opening --- */
 
@@ -284,6 +284,15 @@ static const char *day_of(cbx_arena *arena, const char *run_id)
     return day ? day : run_id;
 }
 
+/* Baselines that have a line to draw. */
+static size_t lines_of(const cbx__charts *c, const cbx__report_group *g)
+{
+    size_t n = 0;
+
+    for (size_t i = g->first; i < g->first + g->count; i++) n += c->view->items[i].quoted && good_past(c->past[i]) > 1;
+    return n;
+}
+
 void cbx__chart_history(const cbx__charts *c, const cbx__report_group *g, cbx_text *out)
 {
     cbx_plot_opts opts = CBX_PLOT_OPTS_INIT;
@@ -299,7 +308,8 @@ void cbx__chart_history(const cbx__charts *c, const cbx__report_group *g, cbx_te
                                     day_of(c->arena, runs.ids[runs.n - 1]));
     opts.y_label = "time over the time of the first run";
     opts.height = 340;
-    caption = cbx_arena_printf(c->arena, "History of %s over %zu runs: lower is faster", where, runs.n);
+    caption = cbx_arena_printf(c->arena, "History of %s over %zu runs: lower is faster%s", where, runs.n,
+                               lines_of(c, g) > MOST_LINES ? "; the first sixteen baselines" : "");
     if (!caption || cbx_plot_create(c->ctx, &opts, &plot, NULL)) return;
     st = CBX_OK;
     for (size_t i = g->first; !st && i < g->first + g->count; i++)
@@ -346,26 +356,59 @@ static bool tell(const cbx__charts *c, telling *t, const char *words, double siz
     return true;
 }
 
+/* What is followed over the runs beside the time. */
+typedef enum followed { TIME, COMPILE, MEMORY, NFOLLOWED } followed;
+
+static double past_value(const cbx_row_past *p, followed what)
+{
+    return what == COMPILE ? p->compile_s : what == MEMORY ? p->memory_mb : p->median_s;
+}
+
+/* The good values of a series, oldest first. */
+static bool follow(const cbx__charts *c, const cbx_row_series *s, followed what, line *l)
+{
+    l->y = cbx_arena_calloc(c->arena, s->npast + 1, sizeof *l->y);
+    l->ids = cbx_arena_calloc(c->arena, s->npast + 1, sizeof *l->ids);
+    l->n = 0;
+    if (!l->y || !l->ids) return false;
+    for (size_t i = 0; i < s->npast; i++) {
+        double v = past_value(&s->past[i], what);
+        if (!s->past[i].good || !(v > 0) || !isfinite(v)) continue;
+        l->y[l->n] = v;
+        l->ids[l->n++] = s->past[i].run_id;
+    }
+    return true;
+}
+
+static const char *told_change(const cbx__charts *c, const cbx__report_group *g, size_t item, followed what,
+                               const cbx_change *change, const char *run_id)
+{
+    static const struct {
+        const char *head, *up, *down, *unit;
+    } words[NFOLLOWED] = { [TIME] = { "", "slower", "faster", "s" },
+                           [COMPILE] = { "compile time of ", "longer", "shorter", "s" },
+                           [MEMORY] = { "memory of ", "more", "less", "MB" } };
+    double by = change->change;
+
+    return cbx_arena_printf(c->arena, "%s%s at %s: %s by %.3g\302\240%% at run %s (from %.4g to %.4g %s)",
+                            words[what].head, cbx__report_name(c->arena, &c->view->items[item]),
+                            cbx__report_where(c->arena, c->view, g), by > 0 ? words[what].up : words[what].down,
+                            100 * fabs(by), run_id, change->before, change->after, words[what].unit);
+}
+
 static bool tell_changes(const cbx__charts *c, const cbx__report_group *g, size_t item, telling *t)
 {
-    const cbx_row_series *s = c->past[item];
-    run_list runs = { cbx_arena_calloc(c->arena, s->npast, sizeof *runs.ids), 0 };
-    cbx_change *changes;
-    size_t n;
-    line l;
+    for (int what = TIME; what < NFOLLOWED; what++) {
+        cbx_change *changes;
+        size_t n;
+        line l;
 
-    if (!runs.ids) return false;
-    for (size_t i = 0; i < s->npast; i++) runs.ids[runs.n++] = s->past[i].run_id;
-    if (!make_line(c, s, &runs, &l)) return false;
-    n = changes_of(c, &l, &changes);
-    for (size_t i = 0; i < n; i++) {
-        double by = changes[i].change;
-        const char *words = cbx_arena_printf(c->arena, "%s at %s: %s %.3g\302\240%% at run %s (from %.4g to %.4g s)",
-                                             cbx__report_name(c->arena, &c->view->items[item]),
-                                             cbx__report_where(c->arena, c->view, g),
-                                             by > 0 ? "slower by" : "faster by", 100 * fabs(by),
-                                             l.ids[changes[i].index], changes[i].before, changes[i].after);
-        if (!tell(c, t, words, fabs(log1p(fmax(by, -0.999999))))) return false;
+        if (!follow(c, c->past[item], (followed)what, &l)) return false;
+        n = changes_of(c, &l, &changes);
+        for (size_t i = 0; i < n; i++) {
+            const char *words = told_change(c, g, item, (followed)what, &changes[i], l.ids[changes[i].index]);
+            if (!tell(c, t, words, fabs(log1p(fmax(changes[i].change, -0.999999))))) return false;
+        }
     }
     return true;
 }

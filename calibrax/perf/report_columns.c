@@ -49,7 +49,32 @@ CELL(put_p99)
     cbx__report_put_seconds(out, it->row->p99_s, s);
 }
 
+/* The least slow-down that so many launches would show, and how many modes they have where that is more than one. */
+CELL(put_finds)
+{
+    const cbx_row *r = it->row;
+    UNUSED(arena);
+    cbx__report_put_share(out, r->detectable.relative, s);
+    if (r->nmodes > 1) cbx_text_printf(out, ", %zu modes", r->nmodes);
+}
+
+CELL(put_finds_brief)
+{
+    UNUSED(arena);
+    cbx__report_put_share(out, it->row->detectable.relative, s);
+}
+
+/* Cold, and where it was measured with a cache that is filled. */
 CELL(put_compile)
+{
+    UNUSED(arena);
+    cbx__report_put_seconds(out, it->row->compile_s, s);
+    if (!isfinite(it->row->compile_warm.over.value)) return;
+    cbx_text_puts(out, ", warm ");
+    cbx__report_put_seconds(out, it->row->compile_warm.over.value, s);
+}
+
+CELL(put_compile_brief)
 {
     UNUSED(arena);
     cbx__report_put_seconds(out, it->row->compile_s, s);
@@ -84,6 +109,18 @@ CELL(put_gmac)
 {
     UNUSED(arena);
     cbx__report_put_number(out, it->row->gmac_per_s, s);
+}
+
+CELL(put_gflop)
+{
+    UNUSED(arena);
+    cbx__report_put_number(out, it->row->gflop_per_s, s);
+}
+
+CELL(put_gbyte)
+{
+    UNUSED(arena);
+    cbx__report_put_number(out, it->row->gbyte_per_s, s);
 }
 
 CELL(put_roofline)
@@ -153,6 +190,9 @@ KEY(key_p99, it->row->p99_s)
 KEY(key_compile, it->row->compile_s)
 KEY(key_memory, isfinite(it->row->peak_hbm_mb) ? it->row->peak_hbm_mb : it->row->host_rss_mb)
 KEY(key_gmac, it->row->gmac_per_s)
+KEY(key_gflop, it->row->gflop_per_s)
+KEY(key_gbyte, it->row->gbyte_per_s)
+KEY(key_finds, it->row->detectable.relative)
 KEY(key_roofline, it->row->roofline_share)
 KEY(key_fidelity, it->row->rel_to_tol)
 
@@ -174,12 +214,19 @@ const cbx__report_column cbx__report_columns[CBX__COLUMN_COUNT] = {
                            put_time, put_time_brief, key_time },
     [CBX__COLUMN_MIN] = { "min", "fastest epoch of all launches", true, put_min, NULL, key_min },
     [CBX__COLUMN_P99] = { "p99", "99th percentile of all epochs", true, put_p99, NULL, key_p99 },
-    [CBX__COLUMN_COMPILE] = { "compile", "compile time, cold, median over launches", true, put_compile, NULL,
-                              key_compile },
+    [CBX__COLUMN_FINDS] = { "finds", "least slow-down that so many launches a side would show, at 5 % with power 0.9",
+                            true, put_finds, put_finds_brief, key_finds },
+    [CBX__COLUMN_COMPILE] = { "compile",
+                              "compile time with an empty cache, median over launches; warm: with a filled one", true,
+                              put_compile, put_compile_brief, key_compile },
     [CBX__COLUMN_MEMORY] = { "memory", "peak resident memory of the worker, and what the work added to it", true,
                              put_memory, put_memory_brief, key_memory },
     [CBX__COLUMN_GMAC] = { "GMAC/s", "10^9 combine-and-update steps a second, at the median", true, put_gmac, NULL,
                            key_gmac },
+    [CBX__COLUMN_GFLOP] = { "GFLOP/s", "10^9 floating-point operations a second as declared, at the median", true,
+                            put_gflop, NULL, key_gflop },
+    [CBX__COLUMN_GBYTE] = { "GB/s", "10^9 bytes a second of declared traffic, at the median", true, put_gbyte, NULL,
+                            key_gbyte },
     [CBX__COLUMN_ROOFLINE] = { "roof", "share of the roofline: smallest possible time over the median", true,
                                put_roofline, NULL, key_roofline },
     [CBX__COLUMN_FIDELITY] = { "fidelity", "largest error in units of its bound; at most 1 passes", true, put_fidelity,

@@ -84,6 +84,17 @@ static void put_probe(cbx_text *out, const cbx_json *probe)
     cbx_text_printf(out, "one core, measured: %.1f G fma/s (f32), %.1f GB/s read from memory", rate / 1e9, bytes / 1e9);
 }
 
+/* "2026-11-21T11:46:13.140394+00:00" -> "2026-11-21 11:46 UTC"; what is written otherwise as it is. */
+static void put_time(cbx_text *out, const cbx_json *v)
+{
+    const char *s = cbx_json_string_value(v), *zone = s ? strstr(s, "+00:00") : NULL;
+
+    if (zone && strlen(s) > 16 && s[10] == 'T' && s[13] == ':')
+        cbx_text_printf(out, "%.10s %.5s UTC", s, s + 11);
+    else
+        put_text(out, v);
+}
+
 /* Fact -> where rows may keep it, most specific first.  Several rows may tell different values: each is shown once. */
 static const struct {
     const char *name;
@@ -108,7 +119,7 @@ static const struct {
     { "memory limit", { "memory.limit_by" }, put_text },
     { "threads", { "threads" }, put_text },
     { "coverage", { "coverage_mode" }, put_text },
-    { "measured", { "timestamp" }, put_text },
+    { "measured", { "timestamp" }, put_time },
 };
 
 static const cbx_json *member_of(const cbx_row *row, size_t fact)

@@ -1,7 +1,8 @@
 /*
- * What happened to the launches of a row, in words: from the estimates, the schedule and the health in its provenance.  Repeats are told over the
+ * What happened to the launches of a row, in words: from its modes and steady state, and the schedule, layout and health in its provenance.  Repeats are told over the
  * whole table (report_repeats.c).
  */
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -20,44 +21,40 @@ static cbx_text *begin(clause *c)
 }
 
 /* "2 modes: 3.1 ms (88 %), 26.4 ms (12 %)" */
-static void say_modes(clause *c, const cbx_json *estimates)
+static void say_modes(clause *c, const cbx_row *row)
 {
-    const cbx_json *modes = cbx_json_get(estimates, "modes");
-    size_t n = cbx_json_length(modes);
     cbx_text *t;
 
-    if (n < 2) return;
+    if (row->nmodes < 2) return;
     t = begin(c);
-    cbx_text_printf(t, "%zu modes: ", n);
-    for (size_t i = 0; i < n; i++) {
-        const cbx_json *m = cbx_json_at(modes, i);
+    cbx_text_printf(t, "%zu modes: ", row->nmodes);
+    for (size_t i = 0; i < row->nmodes; i++) {
         if (i) cbx_text_puts(t, ", ");
-        cbx__report_put_seconds(t, cbx_json_get_double(m, "center_s", NAN), &cbx__report_utf8);
+        cbx__report_put_seconds(t, row->modes[i].center_s, &cbx__report_utf8);
         cbx_text_puts(t, " (");
-        cbx__report_put_share(t, cbx_json_get_double(m, "share", NAN), &cbx__report_utf8);
+        cbx__report_put_share(t, row->modes[i].share, &cbx__report_utf8);
         cbx_text_puts(t, ")");
     }
 }
 
-static void say_steady(clause *c, const cbx_json *estimates)
+static void say_launches(clause *c, uint64_t n, const char *what)
 {
-    const cbx_json *s = cbx_json_get(estimates, "steady_state");
-    long long warm = (long long)cbx_json_get_int(s, "warm-up", 0), slow = (long long)cbx_json_get_int(s, "slowdown", 0);
-    long long never = (long long)cbx_json_get_int(s, "no steady state", 0);
-    long long dropped = (long long)cbx_json_get_int(s, "epochs_dropped", 0);
+    if (n) cbx_text_printf(begin(c), "%" PRIu64 " launch%s %s", n, n == 1 ? "" : "es", what);
+}
 
-    if (warm) cbx_text_printf(begin(c), "%lld launch%s warmed up", warm, warm == 1 ? "" : "es");
-    if (slow) cbx_text_printf(begin(c), "%lld launch%s slowed down", slow, slow == 1 ? "" : "es");
-    if (dropped)
-        cbx_text_printf(begin(c), "%lld of %lld epochs before the steady state are left out", dropped,
-                        (long long)cbx_json_get_int(s, "epochs", 0));
-    if (never) cbx_text_printf(begin(c), "%lld launch%s never settled", never, never == 1 ? "" : "es");
+static void say_steady(clause *c, const cbx_row *row)
+{
+    say_launches(c, row->steady_state.warm_up, "warmed up");
+    say_launches(c, row->steady_state.slowdown, "slowed down");
+    if (row->steady_state.dropped)
+        cbx_text_printf(begin(c), "%" PRIu64 " of %" PRIu64 " epochs before the steady state are left out",
+                        row->steady_state.dropped, row->steady_state.epochs);
+    say_launches(c, row->steady_state.none, "never settled");
 }
 
 /* A layout that explains a third of the variance is what the launches differ by. */
-static void say_layout(clause *c, const cbx_json *estimates)
+static void say_layout(clause *c, const cbx_json *shares)
 {
-    const cbx_json *shares = cbx_json_get(estimates, "layout_share");
     const char *key;
     cbx_json *value;
 
@@ -80,8 +77,8 @@ static void say_health(clause *c, const cbx_json *health)
     };
 
     for (size_t i = 0; i < CBX_LEN(counts); i++) {
-        long long n = (long long)cbx_json_get_int(health, counts[i].key, 0);
-        if (n > 0) cbx_text_printf(begin(c), "%lld launch%s %s", n, n == 1 ? "" : "es", counts[i].words);
+        int64_t n = cbx_json_get_int(health, counts[i].key, 0);
+        say_launches(c, n > 0 ? (uint64_t)n : 0, counts[i].words);
     }
 }
 
@@ -107,9 +104,9 @@ const char *cbx__report_launches(cbx_arena *arena, const cbx_row *row)
     const char *words;
 
     cbx_text_init(&c.text, &arena->al);
-    say_modes(&c, cbx_json_get(row->provenance, "estimates"));
-    say_steady(&c, cbx_json_get(row->provenance, "estimates"));
-    say_layout(&c, cbx_json_get(row->provenance, "estimates"));
+    say_modes(&c, row);
+    say_steady(&c, row);
+    say_layout(&c, cbx_json_get(row->provenance, "layout_share"));
     say_health(&c, cbx_json_get(row->provenance, "health"));
     say_stop(&c, schedule);
     words = cbx_arena_strdup(arena, cbx_text_str(&c.text));

@@ -185,7 +185,9 @@ static void note_interval(report *r)
         cbx_text_printf(r->out, "In brackets the order-statistic interval over launches (level at least %.1f %%). ",
                         level * 100);
     if (narrow) cbx_text_puts(r->out, "A row without brackets has too few launches for an interval. ");
-    cbx_text_puts(r->out, "*min* and *p99* are over all epochs.\n");
+    cbx_text_puts(r->out, "*min* and *p99* are over all epochs; *finds* is the least slow-down that so many launches a "
+                          "side would show, at "
+                          "5 % with power 0.9.\n");
 }
 
 static void note_roofline(report *r)
@@ -195,6 +197,60 @@ static void note_roofline(report *r)
         "- *roof*: smallest time that the declared work can take on this machine over the median time; pipe rates and "
         "bandwidths are measured by the probe on one core. *fidelity*: largest error in units of its bound, at most 1 "
         "passes.\n");
+}
+
+/* Why no row has a metric, where they all say the same; what an empty call takes, a framework each. */
+static const char *common_reason(const report *r, size_t offset)
+{
+    const char *reason = NULL;
+
+    for (size_t i = 0; i < r->view->nitems; i++) {
+        const cbx_row *row = r->view->items[i].row;
+        const cbx_row_metric *m = (const void *)((const char *)row + offset);
+        if (!row->has_metrics) continue;
+        if (!m->reason || (reason && strcmp(reason, m->reason) != 0)) return NULL;
+        reason = m->reason;
+    }
+    return reason;
+}
+
+static void note_overheads(report *r)
+{
+    const char *separator = "- *a call that does nothing* takes ";
+    bool any = false;
+
+    for (size_t i = 0; i < r->view->nitems; i++) {
+        const cbx_row *row = r->view->items[i].row;
+        bool told = !(row->call_overhead.over.value > 0);
+        for (size_t j = 0; j < i && !told; j++)
+            told = r->view->items[j].row->call_overhead.over.value > 0 &&
+                   !strcmp(r->view->items[j].row->framework, row->framework);
+        if (told) continue;
+        cbx_text_puts(r->out, separator);
+        cbx_text_printf(&r->cell, "%.3g ns (%s)", 1e9 * row->call_overhead.over.value, row->framework);
+        flush_cell(r);
+        separator = ", ";
+        any = true;
+    }
+    if (any) cbx_text_puts(r->out, "; it is inside every time above.\n");
+}
+
+static void note_metrics(report *r)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+    } metrics[] = { { "energy", offsetof(cbx_row, energy) },
+                    { "compile time, warm", offsetof(cbx_row, compile_warm) } };
+
+    note_overheads(r);
+    for (size_t i = 0; i < CBX_LEN(metrics); i++) {
+        const char *why = common_reason(r, metrics[i].offset);
+        if (!why) continue;
+        cbx_text_printf(r->out, "- *%s*: none: ", metrics[i].name);
+        put_escaped(r, why);
+        cbx_text_puts(r->out, ".\n");
+    }
 }
 
 static void note_variants(report *r)
@@ -336,6 +392,7 @@ void cbx_report_markdown(const cbx_rows *rows, const cbx_report_opts *opts, cbx_
     note_reference(&r);
     note_interval(&r);
     note_roofline(&r);
+    note_metrics(&r);
     note_variants(&r);
     note_minima(&r);
     note_launches(&r);

@@ -6,8 +6,10 @@
 
 #include "calibrax/perf/report_format.h"
 
-/* Marks there are, and colours that the style sheet names; later series have hues of their own, a golden angle apart. */
+/* Marks there are. */
 #define CBX__PLOT_SERIES 8
+/* Colours that the style sheet names; later series have hues of their own, a golden angle apart. */
+#define CBX__PLOT_COLOURS 16
 
 /* Attributes that give an element the colour of a series: ` class="k s3"`. extra: more classes, "" for none. */
 void cbx__plot_put_class(cbx_text *out, const char *extra, int series);

@@ -67,20 +67,12 @@ static const struct {
     cbx__report_column_id column;
     sacrifice_kind kind;
 } sacrifices[] = {
-    { CBX__COLUMN_P99, DROP },
-    { CBX__COLUMN_MIN, DROP },
-    { CBX__COLUMN_MEMORY, SHORTEN },
-    { CBX__COLUMN_FIDELITY, SHORTEN },
-    { CBX__COLUMN_STATUS, DROP_IF_ALL_OK },
-    { CBX__COLUMN_COMPILE, DROP },
-    { CBX__COLUMN_GMAC, DROP },
-    { CBX__COLUMN_MEMORY, DROP },
-    { CBX__COLUMN_FIDELITY, DROP },
-    { CBX__COLUMN_ROOFLINE, DROP },
-    { CBX__COLUMN_RATIO, SHORTEN },
-    { CBX__COLUMN_TIME, SHORTEN },
-    { CBX__COLUMN_STATUS, DROP },
-    { CBX__COLUMN_RATIO, DROP },
+    { CBX__COLUMN_GBYTE, DROP },     { CBX__COLUMN_GFLOP, DROP },       { CBX__COLUMN_P99, DROP },
+    { CBX__COLUMN_FINDS, DROP },     { CBX__COLUMN_COMPILE, SHORTEN },  { CBX__COLUMN_MIN, DROP },
+    { CBX__COLUMN_MEMORY, SHORTEN }, { CBX__COLUMN_FIDELITY, SHORTEN }, { CBX__COLUMN_STATUS, DROP_IF_ALL_OK },
+    { CBX__COLUMN_COMPILE, DROP },   { CBX__COLUMN_GMAC, DROP },        { CBX__COLUMN_MEMORY, DROP },
+    { CBX__COLUMN_FIDELITY, DROP },  { CBX__COLUMN_ROOFLINE, DROP },    { CBX__COLUMN_RATIO, SHORTEN },
+    { CBX__COLUMN_TIME, SHORTEN },   { CBX__COLUMN_STATUS, DROP },      { CBX__COLUMN_RATIO, DROP },
 };
 
 static bool all_measured_are_good(const cbx__report_view *v)

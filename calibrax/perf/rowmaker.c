@@ -16,8 +16,6 @@
 /* --- numbers over the launches of one attempt --- */
 
 typedef double (*launch_number)(const cbx_launch_record *r);
-static double compile_of(const cbx_launch_record *r) { return 1e-9 * r->compile_ns; }
-static double first_call_of(const cbx_launch_record *r) { return 1e-9 * r->first_call_ns; }
 static double hwm_of(const cbx_launch_record *r) { return 1e-6 * r->hwm_bytes; }
 static double increase_of(const cbx_launch_record *r) { return 1e-6 * r->hwm_increase_bytes; }
 static double device_of(const cbx_launch_record *r) { return 1e-6 * r->device_peak_bytes; }
@@ -113,6 +111,16 @@ static double output_elements(const cbx__session *s, const cbx__point *p)
     return total;
 }
 
+/* A rate is so much work over the time: where the time ends, it begins. */
+static cbx_row_interval rate(double work, const cbx_row *row)
+{
+    const cbx_row_interval *t = &row->steady;
+    bool known = isfinite(t->lower) && isfinite(t->upper) && t->lower > 0;
+
+    return (cbx_row_interval){ work / row->median_s, known ? work / t->upper : NAN, known ? work / t->lower : NAN,
+                               t->level };
+}
+
 static void put_rates(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, cbx_row *row)
 {
     cbx_work work;
@@ -121,10 +129,15 @@ static void put_rates(const cbx__session *s, const cbx__point *p, const cbx__att
     if (s->opts->case_ops->noutputs) row->throughput_elem_per_s = output_elements(s, p) / row->min_s;
     if (!a->baseline->work) return;
     row->gmac_per_s = 1e-9 * work.macs / row->median_s;
-    row->gflop_per_s = 1e-9 * work.flop / row->median_s;
-    row->gbyte_per_s = 1e-9 * work.bytes / row->median_s;
+    row->gflop = rate(1e-9 * work.flop, row);
+    row->gbyte = rate(1e-9 * work.bytes, row);
+    row->gflop_per_s = row->gflop.value;
+    row->gbyte_per_s = row->gbyte.value;
     row->bound_s = bound;
-    row->roofline_share = bound / row->median_s;
+    row->roofline = rate(bound, row);
+    row->roofline_share = row->roofline.value;
+    if (work.bytes > 0) row->flop_per_byte = work.flop / work.bytes;
+    if (!isnan(bound)) row->bound_by = cbx__attempt_bound_by(s, p, a);
 }
 
 static cbx_status put_metrics(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, const cbx__attempt *a, cbx_row *row,
@@ -137,14 +150,13 @@ static cbx_status put_metrics(cbx_ctx *ctx, const cbx__session *s, cbx__point *p
     st = put_times(ctx, p, a, row, err);
     if (st) return st;
     row->has_metrics = true;
-    row->compile_s = median_over(ctx, a, compile_of, scratch);
-    row->first_call_s = median_over(ctx, a, first_call_of, scratch);
     row->cpu_s = median_over(ctx, a, cpu_of, scratch);
     row->host_rss_mb = max_over(a, hwm_of, scratch);
     row->host_rss_increase_mb = max_over(a, increase_of, scratch);
     row->peak_hbm_mb = max_over(a, device_of, scratch);
     put_rates(s, p, a, row);
-    return CBX_OK;
+    row->caches = s->opts->cold_cache ? "cold" : "warm";
+    return cbx__estimates_put(ctx, &p->arena, a, row, err);
 }
 
 /* The worst of all checks: one wrong output in any launch is a wrong baseline. */
@@ -265,12 +277,13 @@ static cbx_status make_row(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, c
     if (st) return st;
     put_fidelity(s, a, &row);
     put_failure(a, &row);
-    st = put_ratio(ctx, s, p, a, &row, err);
+    st = cbx__estimates_put_error(ctx, &p->arena, a, &row, err);
+    if (!st) st = put_ratio(ctx, s, p, a, &row, err);
     if (st) return st;
     provenance = cbx__provenance_make(s, p, a);
-    if (provenance && shows_metrics(a)) {
-        cbx_json *more = cbx__estimates_make(ctx, &p->arena, a);
-        if (more) cbx_json_set(provenance, "estimates", more);
+    if (provenance) {
+        cbx_json *shares = cbx__estimates_layout(&p->arena, a);
+        if (shares) cbx_json_set(provenance, "layout_share", shares);
     }
     row.provenance = provenance;
     json = provenance ? cbx_row_to_json(&row) : NULL;

@@ -31,6 +31,7 @@ void cbx__session_init(cbx__session *s, const cbx_measure_opts *opts)
 void cbx__session_clear(cbx__session *s)
 {
     cbx_json_unref(s->machine);
+    if (s->have_energy) cbx__energy_source_close(&s->energy);
     pthread_mutex_destroy(&s->lock);
     memset(s, 0, sizeof(*s));
 }
@@ -97,6 +98,13 @@ static void hash_worker(cbx_ctx *ctx, cbx__session *s)
     cbx_arena_clear(&scratch);
 }
 
+static bool measures_a_device(const cbx__session *s)
+{
+    for (size_t i = 0; i < s->nplatforms; i++)
+        if (strcmp(s->platforms[i], "cpu") != 0) return true;
+    return false;
+}
+
 void cbx__session_learn(cbx_ctx *ctx, cbx__session *s)
 {
     cbx_machine m;
@@ -106,8 +114,11 @@ void cbx__session_learn(cbx_ctx *ctx, cbx__session *s)
         s->machine = cbx_machine_to_json(&m);
         if (s->machine) cbx_json_set_string(s->machine, "instruction_set", cbx_machine_isa());
     }
-    s->have_probe = !cbx_probe_get(ctx, s->machine_id, false, &s->probe, NULL);
+    /* anew: a share of the roofline is one of what the machine does today */
+    s->have_probe = !cbx_probe_get(ctx, s->machine_id, true, &s->probe, NULL);
     hash_worker(ctx, s);
+    cbx__energy_source_open(ctx, measures_a_device(s), NULL, &s->energy);
+    s->have_energy = true;
 }
 
 cbx_status cbx__session_confine(cbx_ctx *ctx, cbx__session *s, cbx_err *err)

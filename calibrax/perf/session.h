@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "calibrax/base/hash.h"
+#include "calibrax/perf/energy_source.h"
 #include "calibrax/perf/plan.h"
 #include "calibrax/perf/policy.h"
 #include "calibrax/perf/resources.h"
@@ -43,6 +44,8 @@ typedef struct cbx__session {
     pthread_mutex_t lock; /* guards everything below, and JSON values shared between jobs */
     cbx_probe probe;
     bool have_probe, probe_repeated;
+    cbx_energy_source energy;
+    bool have_energy;
     size_t launches_done, launches_total;
 } cbx__session;
 
@@ -92,6 +95,11 @@ void cbx__session_repeat_probe(cbx_ctx *ctx, cbx__session *s);
 
 /** Measures all live attempts of a prepared point.  Failures of attempts are in the attempts. */
 cbx_status cbx__point_measure(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_err *err);
+/** Compile times with a cache that is filled, of the attempts that went well and can keep one: launches that only compile. */
+cbx_status cbx__point_warm(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx_err *err);
+/** Options of a launch, as the point and the attempt have them; l gives seed and layout. */
+void cbx__point_launch_opts(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l,
+                            cbx_launch_opts *o);
 /** One launch in this process; a native baseline only. */
 cbx_status cbx__launch_in_process(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *point, const cbx_workload *w,
                                   const cbx__attempt *a, const cbx_launch_opts *opts, cbx_launch_record *record,
@@ -108,5 +116,7 @@ void cbx__raw_line(const cbx__session *s, const cbx__point *p, const cbx__attemp
                    cbx_text *out);
 /** Roofline bound of one call [s], NaN where there is none; work of one call is written to work. */
 double cbx__attempt_bound(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, cbx_work *work);
+/** What that bound stands on: the name of a pipe ("fma") or of the level of memory ("L2"); lives as long as the session. */
+const char *cbx__attempt_bound_by(const cbx__session *s, const cbx__point *p, const cbx__attempt *a);
 
 #endif

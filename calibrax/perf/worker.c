@@ -23,6 +23,9 @@
 #define POISON           0x7e
 #define PROTOCOL_VERSION 1
 #define MAX_HEAP_PAD     (64u << 20)
+#define MAX_FLUSH        (1ll << 32)
+#define PAGE             4096
+#define CACHE_LINE       64
 
 typedef struct worker {
     cbx_ctx *ctx;
@@ -36,6 +39,8 @@ typedef struct worker {
     int out_fds[2 * CBX_CASE_MAX_ARRAYS];
     size_t nout_fds;
     void *plan, *heap_pad;
+    volatile unsigned char *flush; /* larger than the caches; NULL: not asked for */
+    size_t flush_bytes;
     bool compiled, done;
     double clock_cost_ns;
     const char *phase;
@@ -118,6 +123,8 @@ static bool say_hello(worker *w)
     cbx_json_set(m, "versions", versions);
     cbx_json_set_int(m, "threads", threads ? atoi(threads) : 1);
     cbx_json_set_string(m, "instruction_set", instruction_set());
+    cbx_json_set_bool(m, "flush", true);
+    cbx_json_set_bool(m, "null", true);
     return say(w, m);
 }
 
@@ -236,6 +243,19 @@ static bool take_outputs(worker *w, size_t ninputs)
     return true;
 }
 
+/* Resident from the start, so that it is no part of what the work adds. */
+static bool make_flush(worker *w, int64_t bytes)
+{
+    if (bytes < 0 || bytes > MAX_FLUSH)
+        return fail(w, CBX_FAILURE_PROTOCOL, "flush_bytes is outside 0..%lld", MAX_FLUSH);
+    if (bytes == 0) return true;
+    w->flush = malloc((size_t)bytes);
+    if (!w->flush) return fail(w, CBX_FAILURE_OUT_OF_MEMORY, "no memory to flush the caches with");
+    w->flush_bytes = (size_t)bytes;
+    for (size_t i = 0; i < w->flush_bytes; i += PAGE) w->flush[i] = 1;
+    return true;
+}
+
 /* With the threads that a parallel region would get, for the parent to compare with what it told. */
 static bool say_loaded(worker *w)
 {
@@ -258,6 +278,7 @@ static bool do_load(worker *w, const cbx_json *m)
     if (w->c) return fail(w, CBX_FAILURE_PROTOCOL, "load came twice");
     if (pad < 0 || pad > MAX_HEAP_PAD) return fail(w, CBX_FAILURE_PROTOCOL, "heap_pad is outside 0..%u", MAX_HEAP_PAD);
     if (pad) w->heap_pad = malloc((size_t)pad);
+    if (!make_flush(w, cbx_json_get_int(m, "flush_bytes", 0))) return false;
     if (!find_case(w, m) || !read_inputs(w, m) || !take_outputs(w, w->nsets * w->c->ninputs)) return false;
     if (w->baseline) {
         cbx_status st = w->baseline->prepare(w->ctx, w->point, &w->plan, &w->err);
@@ -284,15 +305,15 @@ static bool bind_set(worker *w, size_t set)
     return true;
 }
 
-static double timed_calls(worker *w, uint64_t n)
+static double timed(void (*run)(void *), void *plan, uint64_t n, double clock_cost_ns)
 {
-    void (*run)(void *) = w->baseline->run;
-    void *plan = w->plan;
     uint64_t start = cbx_clock_ns();
     for (uint64_t i = 0; i < n; i++) run(plan);
-    double ns = (double)(cbx_clock_ns() - start) - w->clock_cost_ns;
+    double ns = (double)(cbx_clock_ns() - start) - clock_cost_ns;
     return ns > 0 ? ns : 0;
 }
+
+static double timed_calls(worker *w, uint64_t n) { return timed(w->baseline->run, w->plan, n, w->clock_cost_ns); }
 
 static bool do_compile(worker *w, const cbx_json *m)
 {
@@ -323,6 +344,31 @@ static bool do_epoch(worker *w, const cbx_json *m)
     ns = timed_calls(w, (uint64_t)n);
     answer = answer_of("epoch");
     if (answer) cbx_json_set_double(answer, "ns", ns);
+    return say(w, answer);
+}
+
+/* Read and written line by line: a store that goes around the caches would leave in them what is there. */
+static bool do_flush(worker *w, const cbx_json *m)
+{
+    (void)m;
+    if (!w->flush) return fail(w, CBX_FAILURE_PROTOCOL, "flush comes after a load with flush_bytes");
+    for (size_t i = 0; i < w->flush_bytes; i += CACHE_LINE) w->flush[i]++;
+    return say(w, answer_of("flush"));
+}
+
+static void nothing(void *plan) { (void)plan; }
+
+/* The loop of the epochs around a call that returns at once. */
+static bool do_null(worker *w, const cbx_json *m)
+{
+    int64_t n = cbx_json_get_int(m, "iterations", -1);
+    void (*volatile run)(void *) = nothing; /* not known to the compiler, as a baseline's is not */
+    cbx_json *answer = answer_of("null");
+    if (n < 0) {
+        cbx_json_unref(answer);
+        return fail(w, CBX_FAILURE_PROTOCOL, "null needs a number of iterations");
+    }
+    if (answer) cbx_json_set_double(answer, "ns", timed(run, w->plan, (uint64_t)n, w->clock_cost_ns));
     return say(w, answer);
 }
 
@@ -374,8 +420,9 @@ static const struct {
     const char *op;
     bool (*handle)(worker *w, const cbx_json *message);
 } handlers[] = {
-    { "load", do_load },       { "compile", do_compile }, { "epoch", do_epoch }, { "inputs", do_inputs },
-    { "outputs", do_outputs }, { "oracle", do_oracle },   { "bye", do_bye },
+    { "load", do_load },     { "compile", do_compile }, { "epoch", do_epoch },
+    { "inputs", do_inputs }, { "outputs", do_outputs }, { "oracle", do_oracle },
+    { "bye", do_bye },       { "flush", do_flush },     { "null", do_null },
 };
 
 static bool dispatch(worker *w, const char *line, size_t len)

@@ -299,6 +299,7 @@ static bool put_head(const cbx_workload *w, const cbx_baseline_ops *baseline, co
              cbx_json_set(m, "policy",
                           cbx__policy_json(baseline->provider, opts->platform, opts->threads,
                                            opts->precision ? opts->precision : "full", false));
+        if (ok && opts->cold) ok = cbx_json_set_int(m, "flush_bytes", (int64_t)opts->flush_bytes);
     }
     return ok;
 }

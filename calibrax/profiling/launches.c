@@ -2,7 +2,6 @@
  * First and later calls over launches, and caches of compiled code that are there for some of them.
  */
 #include <errno.h>
-#include <ftw.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 
 #include "calibrax/base/json.h"
 #include "calibrax/base/process.h"
+#include "calibrax/base/temporary.h"
 #include "calibrax/profiling/compilation.h"
 
 typedef struct series {
@@ -35,31 +35,23 @@ static cbx_status launch(const series *s, cbx_launch_times *out, cbx_err *err)
 
 /* --- caches --- */
 
-static int remove_one(const char *path, const struct stat *s, int kind, struct FTW *at)
-{
-    (void)s, (void)kind, (void)at;
-    remove(path);
-    return 0;
-}
-
 typedef struct cache {
     const char *variable;
-    char path[256];
+    char path[CBX__TEMPORARY_SIZE];
     char *before; /* what the variable held; NULL: nothing */
 } cache;
 
 static cbx_status cache_begin(cache *c, const char *variable, cbx_err *err)
 {
-    const char *tmp = getenv("TMPDIR"), *held = getenv(variable);
+    const char *held = getenv(variable);
+    cbx_status st;
 
     *c = (cache){ .variable = variable };
-    if (snprintf(c->path, sizeof c->path, "%s/calibrax-cache-XXXXXX", tmp && tmp[0] ? tmp : "/tmp") >=
-            (int)sizeof c->path ||
-        !mkdtemp(c->path))
-        return cbx_fail(err, CBX_EIO, "cannot make a folder for '%s': %s", variable, strerror(errno));
+    st = cbx__temporary_make("cache", c->path, err);
+    if (st) return st;
     c->before = held ? strdup(held) : NULL;
     if (setenv(variable, c->path, 1) == 0) return CBX_OK;
-    rmdir(c->path);
+    cbx__temporary_remove(c->path);
     free(c->before);
     return cbx_fail(err, CBX_EINVAL, "'%s' is no name of a variable", variable);
 }
@@ -71,7 +63,7 @@ static void cache_end(cache *c)
     else
         unsetenv(c->variable);
     free(c->before);
-    nftw(c->path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    cbx__temporary_remove(c->path);
 }
 
 static cbx_status measure_cold(const series *s, cbx_launches *l, cbx_err *err)

@@ -1,8 +1,9 @@
 /**
- * The nperf row record, schema v1: one attempt (case, point, baseline, platform, variant) as one JSON line.
+ * The nperf row record, schema version 2: one attempt (case, point, baseline, platform, variant) as one JSON line.
  *
- * "Additive only": every v1 key is always written (null when absent), new keys are only added, a reader ignores keys it does not
- * know and keeps them on re-writing, and takes an unknown status as failed.  Non-finite numbers are the strings "NaN",
+ * "Additive only": every key of version 1 is always written (null when absent), new keys are only added, a reader ignores keys it does not
+ * know and keeps them on re-writing, and takes an unknown status as failed.  Version 2 adds the estimates: everything below that says so;
+ * rows of version 1 lack them, and are read as they are.  Non-finite numbers are the strings "NaN",
  * "Infinity", "-Infinity".  docs/row-schema.json is the JSON schema.
  *
  * `err` may be NULL.  One thread uses a cbx_rows, and the ctx of a call, at a time.
@@ -12,15 +13,30 @@
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/json.h"
+#include "calibrax/base/text.h"
 
 CBX_BEGIN_DECLS
 
-#define CBX_ROW_SCHEMA_VERSION 1
+#define CBX_ROW_SCHEMA_VERSION 2
 
 /** A number with its interval; NaN where unknown. */
 typedef struct cbx_row_interval {
     double value, lower, upper, level;
 } cbx_row_interval;
+
+/** Launch medians that stand apart from the others (statistics/series.h). */
+typedef struct cbx_row_mode {
+    double center_s, low_s, high_s, share;
+    uint64_t launches;
+} cbx_row_mode;
+
+/** A metric beside the time: its median over launches, with the order-statistic interval, and what the launches said. */
+typedef struct cbx_row_metric {
+    cbx_row_interval over;  /* level 0: too few launches for an interval */
+    const double *launches; /* in the order run; those that told it */
+    size_t nlaunches;
+    const char *reason; /* why there is none; NULL where there is one, or nobody said */
+} cbx_row_metric;
 
 /** Typed view of a row.  Strings and arrays live in the arena given to the reader.  Absent numbers are NaN, absent strings NULL. */
 typedef struct cbx_row {
@@ -51,11 +67,39 @@ typedef struct cbx_row {
     double bound_s;                              /* additive */
     double cpu_s;                                /* additive: CPU seconds per launch, median */
 
+    /* metrics, since version 2 */
+    const cbx_row_mode *modes; /* of the launch medians, fastest first; NULL: too few launches to tell */
+    size_t nmodes;
+    struct {
+        uint64_t flat, warm_up, slowdown, none; /* launches by what their epochs do (statistics/steady.h) */
+        uint64_t epochs, dropped; /* measured; of them before the steady state, which count for nothing else */
+    } steady_state;
+    struct {
+        double relative;   /* least slow-down that a comparison would find ... */
+        uint64_t launches; /* ... with so many launches a side */
+        double alpha, power;
+    } detectable;
+    cbx_row_metric compile;                  /* [s] with an empty cache: of compile_s, which is its median */
+    cbx_row_metric compile_warm;             /* [s] with a cache that an earlier process has filled */
+    cbx_row_metric first_call;               /* [s] of first_call_s */
+    cbx_row_metric memory;                   /* [MB] growth of VmHWM over what was resident before the first call */
+    cbx_row_metric device_memory;            /* [MB] peak, as the framework says */
+    cbx_row_metric call_overhead;            /* [s] of a call that does nothing, by the same loop and clock */
+    cbx_row_metric energy;                   /* [J] a call */
+    const char *energy_scope;                /* what the counters hold: "package + dram", "device" */
+    double power_w;                          /* while it ran, the same scope */
+    cbx_row_interval gflop, gbyte, roofline; /* intervals of the three rates above, from the time's; value as there */
+    double flop_per_byte;                    /* declared */
+    const char *bound_by;                    /* "fma", "memory": what the bound stands on */
+    const char *caches;                      /* "warm": calls follow each other; "cold": flushed before each */
+
     /* fidelity; NULL fidelity_status: the block is null */
     const char *fidelity_status; /* "ok", "failed", "inconclusive" */
     double rel_to_tol, max_abs, max_rel;
     uint64_t mismatched, checks;
     const char *oracle_kind;
+    double margin;        /* since 2: 1 - rel_to_tol, the share of the bound that is left; negative: outside */
+    cbx_row_metric error; /* since 2: largest error over its bound in a launch, over launches */
 
     /* ratio to the reference: v1 (min over min), and paired (additive); ratio_vs NULL: null */
     const char *ratio_vs;
@@ -64,6 +108,9 @@ typedef struct cbx_row {
     cbx_row_interval paired;
     const char *verdict;  /* faster, slower, equivalent, undecided: this row alone, from its interval */
     uint64_t pairs;       /* launches behind it; 0 unknown */
+    double margin_equal;  /* since 2: relative, of the equivalence test */
+    double p_difference;  /* since 2: exact sign test that the median ratio is 1 */
+    double p_equivalence; /* since 2: two one-sided exact tests that it lies outside the margin */
     double paired_p;      /* exact p-value of the verdict's claim: sign test, or two one-sided ones for equivalent */
     double paired_p_holm; /* the same, corrected over the table that the row was written in */
     uint64_t holm_rows;   /* ratios of that table; 0: none was corrected */
@@ -109,6 +156,12 @@ CBX_API cbx_json *cbx_row_to_json(const cbx_row *row);
 /** Writes rows as JSON lines, atomically.  @return as cbx_file_write_atomic; CBX_EINVAL or CBX_EFORMAT (what cbx_row_to_json refuses) */
 CBX_API cbx_status cbx_rows_write(cbx_ctx *ctx, const char *path, const cbx_row *rows, size_t count, cbx_err *err);
 
+/**
+ * Appends a head and a line for each row: a column for every word and number of the typed view, named by its path in the JSON
+ * ("metrics.steady_time.median"); launches in one cell, with spaces between them; no provenance.  Absent: empty.  RFC 4180, LF.
+ * The one failure is memory, sticky in out.
+ */
+CBX_API void cbx_rows_csv(const cbx_rows *rows, cbx_text *out);
 /** True if status is "ok"; false for NULL. */
 CBX_API bool cbx_row_is_good(const cbx_row *row);
 /** Store key: case, machine, platform, point, baseline, variant as one string in the arena; absent ones read as "", the variant as

@@ -5,6 +5,7 @@
  */
 #include "calibrax/storage/row_index.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +21,11 @@
 /* The number in the names is the version of these tables. */
 static const char tables[] =
     "BEGIN IMMEDIATE;"
-    "CREATE TABLE IF NOT EXISTS row1_file(fid INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, size INT, ino INT,"
+    "CREATE TABLE IF NOT EXISTS row2_file(fid INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, size INT, ino INT,"
     " mtime INT, ctime INT, damaged INT, newer INT, first_damage TEXT);"
-    "CREATE TABLE IF NOT EXISTS row1_key(kid INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL);"
-    "CREATE TABLE IF NOT EXISTS row1(fid INT, off INT, len INT, kid INT, run_id TEXT, good INT,"
-    " median REAL, lower REAL, upper REAL, PRIMARY KEY(fid, off)) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS row2_key(kid INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS row2(fid INT, off INT, len INT, kid INT, run_id TEXT, good INT,"
+    " median REAL, lower REAL, upper REAL, compile REAL, memory REAL, error REAL, PRIMARY KEY(fid, off)) WITHOUT ROWID;"
     "COMMIT";
 
 static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no memory for the index of rows"); }
@@ -108,9 +109,9 @@ typedef struct writer {
 static cbx_status writer_open(writer *w, cbx_row_index *ix, cbx_err *err)
 {
     static const char *const sql[] = {
-        "INSERT INTO row1_file(name,size,ino,mtime,ctime,damaged,newer,first_damage) VALUES(?,?,?,?,?,?,?,?)",
-        "INSERT INTO row1 VALUES(?,?,?,?,?,?,?,?,?)", "INSERT INTO row1_key(key) VALUES(?) ON CONFLICT DO NOTHING",
-        "SELECT kid FROM row1_key WHERE key = ?"
+        "INSERT INTO row2_file(name,size,ino,mtime,ctime,damaged,newer,first_damage) VALUES(?,?,?,?,?,?,?,?)",
+        "INSERT INTO row2 VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
+        "INSERT INTO row2_key(key) VALUES(?) ON CONFLICT DO NOTHING", "SELECT kid FROM row2_key WHERE key = ?"
     };
     cbx__select **const all[] = { &w->put_file, &w->put_row, &w->put_key, &w->find_key };
     cbx_status st = CBX_OK;
@@ -163,6 +164,9 @@ static cbx_status put_row(writer *w, int64_t fid, int64_t offset, int64_t length
     cbx__select_bind_double(s, row->median_s);
     cbx__select_bind_double(s, row->steady.lower);
     cbx__select_bind_double(s, row->steady.upper);
+    cbx__select_bind_double(s, row->compile_s);
+    cbx__select_bind_double(s, isnan(row->memory.over.value) ? row->host_rss_increase_mb : row->memory.over.value);
+    cbx__select_bind_double(s, row->rel_to_tol);
     return cbx__select_put(s, err);
 }
 
@@ -284,7 +288,7 @@ static cbx_status compare(cbx_row_index *ix, int64_t **gone, size_t *ngone, cbx_
     }
     qsort(sorted, ix->nfiles, sizeof *sorted, by_name);
     *ngone = 0;
-    st = cbx__select_open(ix->db, "SELECT name,size,ino,mtime,ctime,fid FROM row1_file ORDER BY name", &s, err);
+    st = cbx__select_open(ix->db, "SELECT name,size,ino,mtime,ctime,fid FROM row2_file ORDER BY name", &s, err);
     while (!st && cbx__select_next(s)) {
         cbx__stamp known = { cbx__select_int(s, 1), cbx__select_int(s, 2), cbx__select_int(s, 3),
                              cbx__select_int(s, 4) };
@@ -322,7 +326,7 @@ static cbx_status forget(cbx_row_index *ix, int64_t fid, cbx_err *err)
 {
     char sql[128];
 
-    snprintf(sql, sizeof sql, "DELETE FROM row1 WHERE fid = %lld; DELETE FROM row1_file WHERE fid = %lld",
+    snprintf(sql, sizeof sql, "DELETE FROM row2 WHERE fid = %lld; DELETE FROM row2_file WHERE fid = %lld",
              (long long)fid, (long long)fid);
     return cbx__index_run(ix->db, sql, err);
 }

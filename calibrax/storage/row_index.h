@@ -24,6 +24,9 @@ typedef struct cbx_row_past {
     const char *run_id;
     double median_s, lower_s, upper_s; /* of steady_time */
     bool good;
+    double compile_s; /* with an empty cache */
+    double memory_mb; /* growth, 10^6 bytes */
+    double error;     /* largest over its bound */
 } cbx_row_past;
 
 /** Lives as long as the index. */

@@ -19,7 +19,7 @@ static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no
 static cbx_status load_facts(cbx_row_index *ix, cbx_err *err)
 {
     cbx__select *s = NULL;
-    cbx_status st = cbx__select_open(ix->db, "SELECT fid, damaged, newer, first_damage FROM row1_file ORDER BY name",
+    cbx_status st = cbx__select_open(ix->db, "SELECT fid, damaged, newer, first_damage FROM row2_file ORDER BY name",
                                      &s, err);
 
     ix->facts = (cbx_row_index_facts){ .files = ix->nfiles };
@@ -36,7 +36,7 @@ static cbx_status load_facts(cbx_row_index *ix, cbx_err *err)
 static cbx_status count_rows(cbx_row_index *ix, size_t *rows, int64_t *last_key, cbx_err *err)
 {
     cbx__select *s = NULL;
-    cbx_status st = cbx__select_open(ix->db, "SELECT (SELECT count(*) FROM row1), (SELECT max(kid) FROM row1_key)", &s,
+    cbx_status st = cbx__select_open(ix->db, "SELECT (SELECT count(*) FROM row2), (SELECT max(kid) FROM row2_key)", &s,
                                      err);
 
     if (st) return st;
@@ -57,9 +57,10 @@ static const char *keep_run_id(cbx_row_index *ix, const char *text)
 static cbx_status load_places(cbx_row_index *ix, cbx_err *err)
 {
     cbx__select *s = NULL;
-    cbx_status st = cbx__select_open(
-        ix->db, "SELECT off, len, kid, run_id, good, median, lower, upper FROM row1 WHERE fid = ? ORDER BY off", &s,
-        err);
+    cbx_status st = cbx__select_open(ix->db,
+                                     "SELECT off, len, kid, run_id, good, median, lower, upper, compile, memory, error "
+                                     "FROM row2 WHERE fid = ? ORDER BY off",
+                                     &s, err);
 
     for (size_t f = 0; !st && f < ix->nfiles; f++) {
         size_t number = 0;
@@ -75,6 +76,9 @@ static cbx_status load_places(cbx_row_index *ix, cbx_err *err)
             p.median_s = cbx__select_double(s, 5);
             p.lower_s = cbx__select_double(s, 6);
             p.upper_s = cbx__select_double(s, 7);
+            p.compile_s = cbx__select_double(s, 8);
+            p.memory_mb = cbx__select_double(s, 9);
+            p.error = cbx__select_double(s, 10);
             p.kept = number < ix->files[f].nkept ? ix->files[f].kept[number] : NULL;
             number++;
             if (!p.run_id) st = no_memory(err);
@@ -92,7 +96,7 @@ static cbx_status load_places(cbx_row_index *ix, cbx_err *err)
 static cbx_status load_keys(cbx_row_index *ix, const char **keys, cbx_err *err)
 {
     cbx__select *s = NULL;
-    cbx_status st = cbx__select_open(ix->db, "SELECT kid, key FROM row1_key", &s, err);
+    cbx_status st = cbx__select_open(ix->db, "SELECT kid, key FROM row2_key", &s, err);
 
     while (!st && cbx__select_next(s)) {
         char *key = cbx_arena_strdup(&ix->loaded, cbx__select_text(s, 1));
@@ -150,7 +154,8 @@ static void close_series(cbx_row_index *ix, cbx__row_place **group, size_t n, cb
             ix->facts.duplicates++;
             continue;
         }
-        past[out->series.npast++] = (cbx_row_past){ p->run_id, p->median_s, p->lower_s, p->upper_s, p->good };
+        past[out->series.npast++] = (cbx_row_past){ p->run_id, p->median_s,  p->lower_s,   p->upper_s,
+                                                    p->good,   p->compile_s, p->memory_mb, p->error };
         newest = p;
         if (p->good) good = p;
     }

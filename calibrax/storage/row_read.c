@@ -21,6 +21,7 @@
 
 typedef struct row_reader {
     cbx_row *row;
+    void *base; /* what offsets count from: the row, or an element of one of its lists */
     cbx_arena *arena;
     const char *what; /* names the source in messages */
     cbx_err *err;
@@ -64,7 +65,7 @@ static cbx_status read_string(const row_reader *r, const row_field *f, const cbx
     return CBX_OK;
 }
 
-static cbx_status read_launches(const row_reader *r, const cbx_json *v, const char *path)
+static cbx_status read_numbers(const row_reader *r, const row_field *f, const cbx_json *v, const char *path)
 {
     size_t n = cbx_json_length(v);
     double *list;
@@ -79,8 +80,36 @@ static cbx_status read_launches(const row_reader *r, const cbx_json *v, const ch
         if (!is_number(item)) return unexpected(r, item_path, "a number", item);
         list[i] = cbx_json_double_value(item);
     }
-    r->row->launch_medians_s = list;
-    r->row->nlaunches = n;
+    *(const double **)(void *)((char *)r->base + f->offset) = list;
+    *(size_t *)(void *)((char *)r->base + f->count) = n;
+    return CBX_OK;
+}
+
+static cbx_status read_block(const row_reader *r, const row_block *block, const cbx_json *object, const char *path);
+
+static cbx_status read_list(const row_reader *r, const row_field *f, const cbx_json *v, const char *path)
+{
+    size_t n = cbx_json_length(v);
+    cbx_status st = CBX_OK;
+    char *list;
+
+    if (cbx_json_typeof(v) != CBX_JSON_ARRAY) return unexpected(r, path, "an array", v);
+    list = cbx_arena_calloc(r->arena, n, f->size);
+    if (!list) return no_memory(r);
+    for (size_t i = 0; i < n && !st; i++) {
+        row_reader element = { r->row, list + i * f->size, r->arena, r->what, r->err };
+        const cbx_json *item = cbx_json_at(v, i);
+        char item_path[PATH_SIZE + 24];
+        snprintf(item_path, sizeof item_path, "%s.%zu", path, i);
+        if (cbx_json_typeof(item) != CBX_JSON_OBJECT) return unexpected(r, item_path, "an object", item);
+        for (size_t k = 0; k < f->block->nfields; k++)
+            if (f->block->fields[k].kind == ROW_NUMBER)
+                *(double *)(void *)(list + i * f->size + f->block->fields[k].offset) = NAN;
+        st = read_block(&element, f->block, item, item_path);
+    }
+    if (st) return st;
+    *(char **)(void *)((char *)r->base + f->offset) = list;
+    *(size_t *)(void *)((char *)r->base + f->count) = n;
     return CBX_OK;
 }
 
@@ -112,21 +141,19 @@ static cbx_status read_version(const row_reader *r, const cbx_json *v, const cha
     return CBX_OK;
 }
 
-static cbx_status read_block(const row_reader *r, const row_block *block, const cbx_json *object, const char *path);
-
 static cbx_status read_inner(const row_reader *r, const row_block *block, const cbx_json *v, const char *path)
 {
     cbx_status st;
 
     if (cbx_json_typeof(v) != CBX_JSON_OBJECT) return unexpected(r, path, "an object", v);
     st = read_block(r, block, v, path);
-    if (!st && block->presence == ROW_IF_TRUE) *(bool *)((char *)r->row + block->offset) = true;
+    if (!st && block->presence == ROW_IF_TRUE) *(bool *)((char *)r->base + block->offset) = true;
     return st;
 }
 
 static cbx_status read_field(const row_reader *r, const row_field *f, const cbx_json *v, const char *path)
 {
-    char *slot = (char *)r->row + f->offset;
+    char *slot = (char *)r->base + f->offset;
 
     switch (f->kind) {
     case ROW_NEEDED_STRING:
@@ -141,7 +168,8 @@ static cbx_status read_field(const row_reader *r, const row_field *f, const cbx_
         if (cbx_json_typeof(v) != CBX_JSON_BOOL) return unexpected(r, path, "a boolean", v);
         *(bool *)slot = cbx_json_bool_value(v);
         return CBX_OK;
-    case ROW_LAUNCHES: return read_launches(r, v, path);
+    case ROW_NUMBERS: return read_numbers(r, f, v, path);
+    case ROW_LIST: return read_list(r, f, v, path);
     case ROW_POINT: return read_point(r, v, path);
     case ROW_PROVENANCE:
         if (cbx_json_typeof(v) != CBX_JSON_OBJECT) return unexpected(r, path, "an object", v);
@@ -184,9 +212,20 @@ static cbx_status read_block(const row_reader *r, const row_block *block, const 
     return CBX_OK;
 }
 
+/* Numbers that stand once in JSON and twice in the view. */
+static void fill_in(cbx_row *row)
+{
+    row->steady.value = row->median_s;
+    row->compile.over.value = row->compile_s;
+    row->gflop = (cbx_row_interval){ row->gflop_per_s, row->gflop.lower, row->gflop.upper, row->steady.level };
+    row->gbyte = (cbx_row_interval){ row->gbyte_per_s, row->gbyte.lower, row->gbyte.upper, row->steady.level };
+    row->roofline = (cbx_row_interval){ row->roofline_share, row->roofline.lower, row->roofline.upper,
+                                        row->steady.level };
+}
+
 static cbx_status row_from_json(const cbx_json *value, cbx_arena *arena, const char *what, cbx_row *row, cbx_err *err)
 {
-    row_reader r = { row, arena, what, err };
+    row_reader r = { row, row, arena, what, err };
     cbx_status st;
 
     cbx_row_init(row);
@@ -196,7 +235,7 @@ static cbx_status row_from_json(const cbx_json *value, cbx_arena *arena, const c
     }
     st = read_block(&r, &cbx__row_table, value, "");
     if (st) return st;
-    row->steady.value = row->median_s;
+    fill_in(row);
     /* v1 writers left the reason out where the status says it all */
     if (cbx_json_get(value, "failure_detail") && !row->failure_reason) row->failure_reason = row->status;
     return CBX_OK;

@@ -1,6 +1,6 @@
 /*
  * The one table behind reading and writing a row: which JSON member, in which order, is which member of cbx_row.
- * Shared by row.c and row_read.c, and by nobody else.
+ * It stands in row_table.c; shared with row.c and row_read.c, and with nobody else.
  */
 #ifndef CALIBRAX_STORAGE_ROW_TABLE_H
 #define CALIBRAX_STORAGE_ROW_TABLE_H
@@ -14,7 +14,8 @@ typedef enum row_kind {
     ROW_MAYBE_NUMBER,  /* double, NaN is written as null: there is no such number */
     ROW_COUNT,         /* uint64_t */
     ROW_BOOL,          /* bool */
-    ROW_LAUNCHES,      /* launch_medians_s and nlaunches */
+    ROW_NUMBERS,       /* const double * and, at `count`, its size_t */
+    ROW_LIST,          /* const T * of `block`, each of `size` bytes, and, at `count`, its size_t */
     ROW_POINT,         /* point_json, an object */
     ROW_PROVENANCE,    /* provenance, an object; {} when NULL */
     ROW_VERSION,       /* schema_version: what was read, else CBX_ROW_SCHEMA_VERSION */
@@ -29,18 +30,27 @@ struct row_block;
 typedef struct row_field {
     const char *key;
     row_kind kind;
-    size_t offset; /* in cbx_row */
+    size_t offset; /* in cbx_row; of a list's block: in its element */
     const char *word;
     const struct row_block *block;
+    size_t count, size;
+    bool optional; /* left out where there is nothing to say: what version 2 added */
 } row_field;
 
-typedef enum row_presence { ROW_ALWAYS, ROW_IF_STRING, ROW_IF_TRUE } row_presence;
+typedef enum row_presence {
+    ROW_ALWAYS,
+    ROW_IF_STRING, /* at offset: a const char * that is not NULL */
+    ROW_IF_TRUE,   /* a bool */
+    ROW_IF_NUMBER, /* a double that is not NaN */
+    ROW_IF_METRIC, /* a cbx_row_metric with a value, launches or a reason */
+    ROW_IF_ANY     /* some count of the block is not 0 */
+} row_presence;
 
 typedef struct row_block {
     const row_field *fields;
     size_t nfields;
     row_presence presence; /* decides between the object and null */
-    size_t offset;         /* the const char * or bool that decides */
+    size_t offset;         /* of what decides */
 } row_block;
 
 extern const row_block cbx__row_table;

@@ -70,6 +70,25 @@ static int put_json(const opt_run *run, const cbx_json *document, const char *pa
     return status;
 }
 
+/* Rows of other machines than the one taken are left out, which nobody should have to guess. */
+static void tell_machines(const opt_run *run, const cbx_rows *rows, const char *taken)
+{
+    const feed_args *a = run->args;
+    const char **others = cbx_arena_calloc(run->arena, rows->count + 1, sizeof *others);
+    size_t n = 0;
+
+    for (size_t i = 0; others && i < rows->count; i++) {
+        const char *machine = rows->rows[i].machine ? rows->rows[i].machine : "";
+        size_t k = 0;
+        if (strcmp(rows->rows[i].case_name, a->case_name) != 0 || !strcmp(machine, taken)) continue;
+        while (k < n && strcmp(others[k], machine) != 0) k++;
+        if (k == n) others[n++] = machine;
+    }
+    if (n)
+        fprintf(stderr, "note: machine %.12s is taken; rows of %zu other%s (%.12s%s) are left out: --machine chooses\n",
+                taken, n, n == 1 ? "" : "s", *others[0] ? others[0] : "unnamed", n == 1 ? "" : " ...");
+}
+
 /* --- bundle --- */
 
 static const opt_spec bundle_options[] = {
@@ -100,6 +119,7 @@ static int run_bundle(const opt_run *run)
     status = read_from(run, true, CBX_ROWS_LEAN, &rows);
     if (!status && cbx_bundle_make(run->ctx, &rows, &opts, &bundle, &err))
         status = opt_fail(run->program, "%s", err.message);
+    if (!status) tell_machines(run, &rows, cbx_json_get_string(bundle, "machine", ""));
     if (!status) status = put_json(run, bundle, a->out);
     if (!status && a->report) {
         cbx_bundle_markdown(bundle, &text);
@@ -123,13 +143,14 @@ static const opt_spec feed_options[] = {
     { "out", 'o', OPT_STRING, AT(out), "FILE", "standard output", "the fragment, or with --apply the copy" },
 };
 
-static void tell_notes(const cbx_json *fragment)
+static void tell_notes(const opt_run *run, const cbx_rows *rows, const cbx_json *fragment)
 {
     const char *name, *device;
     cbx_json *fields, *words;
 
     for (size_t i = 0; cbx_json_member(fragment, i, &name, &fields); i++) {
-        const cbx_json *notes = cbx_json_get(cbx_json_get(fields, "_meta"), "notes");
+        const cbx_json *meta = cbx_json_get(fields, "_meta"), *notes = cbx_json_get(meta, "notes");
+        tell_machines(run, rows, cbx_json_get_string(meta, "machine", ""));
         for (size_t k = 0; cbx_json_member(notes, k, &device, &words); k++)
             fprintf(stderr, "note: %s on %s: %s\n", name, device, cbx_json_string_value(words));
     }
@@ -171,7 +192,7 @@ static int run_feed(const opt_run *run)
     status = read_from(run, true, CBX_ROWS_WHOLE, &rows);
     if (!status && cbx_feed_make(run->ctx, &rows, &opts, &fragment, &err))
         status = opt_fail(run->program, "%s", err.message);
-    if (!status) tell_notes(fragment);
+    if (!status) tell_notes(run, &rows, fragment);
     if (!status) status = a->apply ? apply(run, fragment) : put_json(run, fragment, a->out);
     cbx_json_unref(fragment);
     cbx_rows_clear(&rows);
@@ -251,9 +272,9 @@ static void print_line(const cbx_growth_line *l)
     snprintf(name, sizeof name, "%s %s%s%s, %s", l->row->case_name, l->row->baseline,
              l->row->variant && strcmp(l->row->variant, "default") ? " " : "",
              l->row->variant && strcmp(l->row->variant, "default") ? l->row->variant : "", l->variety);
-    printf("%-52s %2zu sizes ", name, l->nsizes);
+    printf("%-52s %2zu size%s", name, l->nsizes, l->nsizes == 1 ? "" : "s");
     if (isfinite(l->exponent.value))
-        printf(" exponent %.2f [%.2f, %.2f]", l->exponent.value, l->exponent.lower, l->exponent.upper);
+        printf(", exponent %.2f [%.2f, %.2f]", l->exponent.value, l->exponent.lower, l->exponent.upper);
     if (isfinite(l->declared_exponent)) printf(", declared %.2f", l->declared_exponent);
     printf("; %s", cbx_growth_trust_name(l->trust));
     if (l->trust == CBX_GROWTH_VALIDATED)

@@ -17,11 +17,11 @@ typedef struct measure_args {
     opt_list sandbox_read, sandbox_write;
     opt_list platforms, gpus, points, baselines, skip, render_from, gate_baseline, gate_current, plugins, defined;
     size_t repeats, launches, cpu_slots, max_parallel, seed, prune_keep;
-    int warmup, threads;
+    int warmup, threads, warm_compiles;
     double budget, precision, worker_timeout, gpu_settle, lock_wait, gate_min, gate_p95;
-    const char *matmul_precision, *gate_out, *selftest, *op_matrix;
+    const char *matmul_precision, *gate_out, *selftest, *op_matrix, *csv;
     uint64_t memory_limit;
-    bool quick, decide, skip_slow, in_process, latest, resume, json, list;
+    bool quick, decide, skip_slow, in_process, cold_cache, latest, resume, json, list;
 } measure_args;
 
 #define AT(member)   offsetof(measure_args, member)
@@ -76,10 +76,15 @@ static const opt_spec measure_options[] = {
     { "sandbox-write", 0, OPT_EACH, AT(sandbox_write), "PATH", NULL,
       "a folder that workers may write, such as a compiler's cache; it outlives a launch; may be repeated" },
     { "in-process", 0, OPT_FLAG, AT(in_process), NULL, NULL, "call native baselines in this process" },
+    { "cold-cache", 0, OPT_FLAG, AT(cold_cache), NULL, NULL,
+      "flush the caches before each timed call; rows are variants of their own: cold, tuned-cold" },
+    { "warm-compiles", 0, OPT_INT, AT(warm_compiles), "N", "7 at the representative point, 0 with --quick",
+      "launches that compile with a cache that is filled, of each baseline that has one" },
     { "seed", 's', OPT_COUNT, AT(seed), "N", "0", "of the order and the layout of launches" },
     { "out", 'o', OPT_STRING, AT(out), "FILE", "results/CASE.jsonl", "rows, one JSON line each" },
     { "report", 0, OPT_STRING, AT(report), "FILE", "results/CASE.md",
       "markdown report; with --render-from only when given" },
+    { "csv", 0, OPT_STRING, AT(csv), "FILE", NULL, "also write the rows as CSV, a column for every number of them" },
     { "site", 0, OPT_MAYBE, AT(site), "DIR", "site", "also write DIR/index.html, a page that needs nothing else" },
     { "selftest", 0, OPT_STRING, AT(selftest), "FILE", "results/selftest.json, or reports/selftest.json, where it is",
       "with --site: the record of `nperf selftest`" },
@@ -142,6 +147,20 @@ static int write_report(const opt_program *program, cbx_ctx *ctx, const cbx_rows
     cbx_text_init(&text, cbx_allocator_default());
     cbx_report_markdown(rows, &opts, &text);
     status = write_text(program, ctx, to->report, &text);
+    cbx_text_clear(&text);
+    return status;
+}
+
+static int write_csv(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const cbx_rows *rows)
+{
+    cbx_text text;
+    int status;
+
+    if (!a->csv) return EXIT_PASS;
+    cbx_text_init(&text, cbx_allocator_default());
+    cbx_rows_csv(rows, &text);
+    status = write_text(program, ctx, a->csv, &text);
+    if (!status) fprintf(stderr, "CSV: %s\n", a->csv);
     cbx_text_clear(&text);
     return status;
 }
@@ -215,6 +234,8 @@ static const char *reproduce(const measure_args *a, cbx_arena *arena)
     put_names(&t, "--sandbox-read", &a->sandbox_read);
     put_names(&t, "--sandbox-write", &a->sandbox_write);
     if (a->in_process) cbx_text_puts(&t, " --in-process");
+    if (a->cold_cache) cbx_text_puts(&t, " --cold-cache");
+    if (a->warm_compiles >= 0) cbx_text_printf(&t, " --warm-compiles %d", a->warm_compiles);
     if (a->seed) cbx_text_printf(&t, " --seed %zu", a->seed);
     text = cbx_arena_strdup(arena, cbx_text_str(&t));
     cbx_text_clear(&t);
@@ -271,6 +292,7 @@ static int render(const opt_program *program, cbx_ctx *ctx, const measure_args *
     status = read_rows(program, a, to, ix, &rows);
     if (!status) status = show_rows(program, &rows, a->json);
     if (!status) status = write_report(program, ctx, &rows, NULL, to);
+    if (!status) status = write_csv(program, ctx, a, &rows);
     if (!status && to->report) fprintf(stderr, "report: %s\n", to->report);
     if (!status) status = render_page(program, ctx, a, to, ix, &rows);
     cbx_rows_clear(&rows);
@@ -363,6 +385,8 @@ static void fill_options(const measure_args *a, const cbx_case_ops *c, const out
     o->memory_limit_bytes = a->memory_limit;
     o->seed = a->seed;
     o->in_process = a->in_process;
+    o->cold_cache = a->cold_cache;
+    o->warm_compiles = a->warm_compiles;
     o->out_path = to->rows;
     o->store_root = a->store;
     o->resume = a->resume;
@@ -411,6 +435,8 @@ static int conclude(const opt_program *program, cbx_ctx *ctx, const measure_args
         status = show_rows(program, &r->rows, a->json);
         second = write_report(program, ctx, &r->rows, command, to);
         status = status ? status : second;
+        second = write_csv(program, ctx, a, &r->rows);
+        status = status ? status : second;
         second = to->page ? write_measured_page(program, ctx, a, to, r, command) : EXIT_PASS;
         status = status ? status : second;
         second = prune(program, ctx, a);
@@ -456,8 +482,8 @@ static int measure_commands(const opt_program *program, cbx_ctx *ctx, const meas
     cbx_status st;
     int status;
 
-    if (a->store || a->resume || a->in_process)
-        return opt_fail(program, "--store, --resume and --in-process are not for a case of commands");
+    if (a->store || a->resume || a->in_process || a->cold_cache)
+        return opt_fail(program, "--store, --resume, --in-process and --cold-cache are not for a case of commands");
     if (strcmp(a->sandbox, "auto") != 0 && strcmp(a->sandbox, "off") != 0)
         return opt_fail(program, "--sandbox=%s is not for a case of commands, which run with all rights of their user",
                         a->sandbox);
@@ -560,6 +586,8 @@ static int run_measure(const opt_run *run)
     if (a->latest && !a->render_from.count) return opt_fail(run->program, "--latest goes with --render-from");
     if (a->gate_baseline.count) return run_gate(run, a);
     if (a->gate_current.count) return opt_fail(run->program, "--gate-current goes with --gate-baseline");
+    if (a->cold_cache && a->in_process)
+        return opt_fail(run->program, "--cold-cache and --in-process exclude each other: a worker flushes the caches");
     if (a->prune_keep && !a->store) return opt_fail(run->program, "--prune-keep goes with --store");
     if (!command || !settle_outputs(a, run->arena, &to)) return opt_fail(run->program, "out of memory");
     if (a->list) return list_print(run->program, run->ctx, a->json);
@@ -567,9 +595,13 @@ static int run_measure(const opt_run *run)
     return measure(run->program, run->ctx, a, &to, command);
 }
 
-static const measure_args defaults = {
-    .variants = "all", .sandbox = "auto", .warmup = -1, .gate_min = NAN, .gate_p95 = NAN, .gate_out = GATE_OUT
-};
+static const measure_args defaults = { .variants = "all",
+                                       .sandbox = "auto",
+                                       .warmup = -1,
+                                       .warm_compiles = -1,
+                                       .gate_min = NAN,
+                                       .gate_p95 = NAN,
+                                       .gate_out = GATE_OUT };
 
 const opt_command measure_command = {
     "",

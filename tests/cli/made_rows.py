@@ -45,5 +45,26 @@ def row(run=0, case="toy", baseline="stream", point=None, platform="cpu", machin
     return r
 
 
+def metric(values, unit):
+    """A metric over launches as schema version 2 writes it."""
+    lower, upper = interval(values)
+    return {"value": statistics.median(values), "unit": unit, "lower": lower, "upper": upper, "level": 0.95, "launches": values}
+
+
+def launched(run=0, baseline="stream", launches=25, compile_s=1.0, warm_s=0.5, memory=50.0, error=0.1, spread=0.02, **more):
+    """A row of schema version 2 whose metrics beside the time hold their launches, each drawn with its own spread."""
+    draw = random.Random(f"metrics {run} {baseline}")
+    r = row(run, baseline=baseline, launches=launches, compile_s=compile_s, rss=2 * memory, error=error, **more)
+    m = r["metrics"]
+    def drawn(value): return [value * math.exp(draw.gauss(0, spread)) for _ in range(launches)]
+    m["compile_time"].update(metric(drawn(compile_s), "s"))
+    m["compile_time_warm"] = dict(metric(drawn(warm_s), "s"), cache="warm")
+    m["memory_increase"] = metric(drawn(memory), "MB")
+    r["fidelity"]["error"] = metric(drawn(error), "bound")
+    r["fidelity"]["rel_to_tol"] = max(r["fidelity"]["error"]["launches"])
+    r["schema_version"] = 2
+    return r
+
+
 def text(rows):
     return "".join(json.dumps(r) + "\n" for r in rows)

@@ -28,7 +28,7 @@ def failing_command(p):
 def documents_and_rows(p):
     done = p.run("exec", "--launches", "6", "true", "true", "--json", "--out", "rows.jsonl", expect=0)
     document = json.loads(done.stdout)
-    equal((document["schema"], document["version"]), ("nperf-rows", 1), "schema")
+    equal((document["schema"], document["version"]), ("nperf-rows", 2), "schema")
     equal([r["baseline"] for r in document["rows"]], ["true", "true #2"], "two equal commands are told apart")
     equal(p.rows("rows.jsonl"), document["rows"], "the same in the file")
     row = document["rows"][1]

@@ -33,6 +33,8 @@ def bundle(p):
     equal(len(b["platforms"]["cpu"]["trend"]["stream"]), 3, "whatever the seed")
     with open(p.file("b.md"), encoding="utf-8") as f:
         has(f.read(), "- tiled: 0.2, 0.1", "markdown")
+    done = p.run("bundle", "--from", "rows.jsonl", "--machine", "mmm", expect=0)
+    has(done.stderr, "rows of 1 other (xxxxxxxxxxxx) are left out: --machine chooses", "the other machine is not passed over in silence")
     one_sentence(p.run("bundle", "--from", "rows.jsonl", "--point", '{"m":3}', expect=2), 'at the point {"m":3}')
     one_sentence(p.run("bundle", "--from", "rows.jsonl", "--point", "{", expect=2), "no JSON")
     one_sentence(p.run("bundle", "--from", "rows.jsonl", "--case", "none", expect=2), "no row is of the case 'none'")

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as xml
 
 import made_rows
 from harness import check, equal, has, main, one_sentence
-from made_rows import row
+from made_rows import launched, row
 
 NAMES = ["stream", "tiled", "openblas", "naive"]
 
@@ -86,6 +86,40 @@ def other_drift(p):
     gate(p, base, now, "--memory", "9", "--compile", "2", "--fidelity", "9", expect=0)
 
 
+METRICS = ("compile_time", "compile_time_warm", "memory", "error_to_tolerance")
+
+
+def drift_by_launches(p):
+    """Every metric is decided on its launches: what changed is found, at which the largest of them alone would have been no help."""
+    base = [launched(0, baseline=b, spread=0.1) for b in NAMES]
+    now = [launched(1, baseline=b, spread=0.1, compile_s=2.0 if b == "stream" else 1.0, warm_s=0.9 if b == "tiled" else 0.5,
+                    memory=80.0 if b == "openblas" else 50.0, error=0.4 if b == "naive" else 0.1) for b in NAMES]
+    gate(p, base, now, "--undecided-passes", expect=1)
+    _, found = findings(p)
+    equal(sorted(k for k, f in found.items() if f["outcome"] == "regressed"),
+          sorted(zip([f"baseline={b}" for b in NAMES], METRICS)), "each its own")
+    for (name, metric), f in found.items():
+        if metric in METRICS:
+            equal(f["basis"], "samples", f"{name} {metric}")
+            check(f["p_holm"] >= f["p"], "corrected over the table, all metrics of it")
+
+
+def one_wild_launch_is_no_drift(p):
+    """The largest of 25 doubles, in each metric: as values that is a regression, over the launches it is not."""
+    now = launched(1)
+    for block in (now["metrics"]["compile_time"], now["metrics"]["memory_increase"], now["fidelity"]["error"]):
+        block["launches"][3] *= 4
+    now["fidelity"]["rel_to_tol"] *= 4
+    now["metrics"]["host_rss"]["increase"] *= 4
+    gate(p, [launched(0)], [now], expect=0)
+    _, found = findings(p)
+    equal({f["outcome"] for (_, m), f in found.items() if m in METRICS}, {"equivalent"}, "medians")
+    gate(p, [launched(0)], [dict(row(1, compile_s=1.0, error=0.4), schema_version=1)], expect=1)
+    _, found = findings(p)
+    equal((found["baseline=stream", "error_to_tolerance"]["basis"], found["baseline=stream", "error_to_tolerance"]["outcome"]),
+          ("values", "regressed"), "a side without launches is compared by values")
+
+
 def undecided(p):
     gate(p, [row(0, launches=6)], [row(1, launches=6)], expect=3)
     _, found = findings(p)
@@ -146,7 +180,7 @@ def foreign_rows(p):
 
 def damaged_rows(p):
     base = made_rows.text([row(0)])
-    future = dict(row(1), schema_version=2, colour="blue")
+    future = dict(row(1), schema_version=3, colour="blue")
     now = made_rows.text([future, future]) + base[:200] + "\nnot json\n"
     done = p.run("gate", "--baseline", p.write("base.jsonl", base), "--current", p.write("now.jsonl", now), expect=0)
     for words in ("2 damaged lines left out", "line 3", "1 row stands twice", "2 rows are of a newer schema"):
@@ -199,8 +233,11 @@ def many_keys(p):
     equal(len([f for f in document["findings"] if f["metric"] == "time"]), 5000, "findings")
     equal(len([f for f in document["findings"] if f["outcome"] == "regressed"]), 500, "regressed")
     check(os.path.getsize(p.file("results/gate.md")) <= 60000, "markdown")
+    with open(p.file("results/gate.md"), encoding="utf-8") as f:
+        last = f.read().strip().splitlines()[-1]
+    check("more" in last or "left out" in last, f"what was cut is counted in a sentence: {last}")
     check(len(done.stdout) > 1000, "text")
 
 
-main([equal_tables, two_percent_is_found, improvements_dropped_and_new, failures, other_drift, undecided, correction_over_the_table, machines,
+main([equal_tables, two_percent_is_found, improvements_dropped_and_new, failures, other_drift, drift_by_launches, one_wild_launch_is_no_drift, undecided, correction_over_the_table, machines,
       nothing_in_common, foreign_rows, damaged_rows, a_store_and_the_old_flags, forms, many_keys])

@@ -1,4 +1,5 @@
 """A small sweep from end to end: rows, reports, store, resume, renders, and every misfortune on the way."""
+import csv
 import functools
 import gzip
 import json
@@ -65,7 +66,7 @@ def no_host_and_no_path(p):
 def json_document(p):
     done = native(p, "--json", expect=0)
     document = json.loads(done.stdout)
-    equal((document["schema"], document["version"]), ("nperf-rows", 1), "schema")
+    equal((document["schema"], document["version"]), ("nperf-rows", 2), "schema")
     equal(len(document["rows"]), len(p.rows()), "the same rows")
 
 
@@ -98,6 +99,47 @@ def render_again(p):
     equal(len(json.loads(p.run("--render-from", "kept", "--json", expect=0).stdout)["rows"]), len(p.rows("a.jsonl")), "rows of the store")
     equal(len(json.loads(p.run("--render-from", "a.jsonl", "kept", "--latest", "--json", expect=0).stdout)["rows"]), len(p.rows("a.jsonl")),
           "one row a key")
+
+
+def cold_caches(p):
+    """Rows of cold caches are variants of their own, so that no store takes them for warm ones."""
+    native(p, "--cold-cache", "--out", "cold.jsonl", expect=0)
+    cold = [r for r in p.rows("cold.jsonl") if r["metrics"]]
+    equal({r["variant"] for r in cold}, {"cold"}, "variant")
+    equal({r["caches"] for r in cold}, {"cold"}, "and it is said")
+    equal({r["provenance"]["schedule"]["iterations"] for r in cold}, {1}, "one call an epoch")
+    check(all(r["fidelity"]["status"] == "ok" for r in cold), "checked as ever")
+    with open(p.file("results/semiring_matmul.md"), encoding="utf-8") as f:
+        has(f.read(), "--cold-cache", "the command that reproduces it")
+    one_sentence(native(p, "--cold-cache", "--in-process", expect=2), "exclude each other")
+
+
+def estimates_in_rows(p):
+    """Every metric has an interval, or says why there is none."""
+    p.run("--point", TINY, "--baselines", "tiled", "--launches", "6", "--repeats", "2", "--csv", "rows.csv", expect=0)
+    r = row_of(p.rows(), "tiled")
+    m = r["metrics"]
+    equal((r["schema_version"], r["caches"]), (2, "warm"), "version 2")
+    equal(sum(m["steady_time"]["steady_state"][k] for k in ("flat", "warm_up", "slowdown", "none")), 6, "each launch is of a class")
+    equal(sum(x["launches"] for x in m["steady_time"]["modes"]), 6, "and of a mode")
+    equal(m["steady_time"]["detectable"]["launches"], 6, "what would have shown")
+    for name in ("compile_time", "compile_time_warm", "first_call", "memory_increase", "device_memory", "call_overhead", "energy"):
+        told = m[name]
+        if told["value"] is None:
+            check(told["reason"], f"{name}: why not")
+        else:
+            check(told["lower"] <= told["value"] <= told["upper"] and told["level"] > 0.95, f"{name}: an interval")
+    has(m["compile_time"]["reason"], "nothing is compiled", "a native baseline")
+    check(0 < m["call_overhead"]["value"] < 1e-4, "a call that does nothing")
+    check(m["work"]["gflop_per_s_lower"] <= m["work"]["gflop_per_s"] <= m["work"]["gflop_per_s_upper"], "a rate")
+    equal(len(r["fidelity"]["error"]["launches"]), 6, "errors of all launches")
+    check(abs(r["fidelity"]["margin"] - (1 - r["fidelity"]["rel_to_tol"])) < 1e-12, "what is left of the bound")
+    with open(p.file("rows.csv"), encoding="utf-8", newline="") as f:
+        lines = list(csv.DictReader(f))
+    line = next(x for x in lines if x["baseline"] == "tiled")
+    equal(float(line["metrics.steady_time.median"]), m["steady_time"]["median"], "CSV holds the same numbers")
+    equal([float(x) for x in line["metrics.memory_increase.launches"].split()], m["memory_increase"]["launches"], "and launches")
+    equal(json.loads(line["param_point"]), r["param_point"], "and the point")
 
 
 def render_from_nothing(p):
@@ -352,6 +394,7 @@ def undisturbed(test):
 
 
 main([undisturbed(t) for t in (
+    cold_caches, estimates_in_rows,
     tiny_run, no_host_and_no_path, json_document, interleaved, render_again, render_from_nothing, unwritable_places, disk_full,
     interrupt_and_resume, resume_carries_rows_over, left_out_in_one_line, no_path_in_rows, bad_workers, wrong_shape, missing_frameworks,
     no_gpu, selection, overlapping_runs_wait)])

@@ -1,4 +1,4 @@
-"""docs/tour.md as a session: every command of it, and what it prints.  And that a wrong word in a manual is seen."""
+"""docs/tour.md and docs/gate.md as sessions: every command of them, and what it prints.  And that a wrong word in a manual is seen."""
 import os
 import subprocess
 import sys
@@ -18,6 +18,11 @@ def the_tour(p):
     equal((done.returncode, done.stderr), (0, ""), done.stdout)
 
 
+def the_gate(p):
+    done = session(p, os.path.join(SOURCE, "docs/gate.md"))
+    equal((done.returncode, done.stderr), (0, ""), done.stdout)
+
+
 def manuals_that_are_wrong(p):
     def of(text):
         return p.write("manual.md", f"```sh greet.sh\necho hello, $1\nexit 3\n```\n```console\n{text}\n```\n")
@@ -32,4 +37,4 @@ def manuals_that_are_wrong(p):
     has(session(p, p.write("none.md", "no block\n")).stderr, "shows no session")
 
 
-main([the_tour, manuals_that_are_wrong])
+main([the_tour, the_gate, manuals_that_are_wrong])

@@ -30,7 +30,7 @@ static void good_worker(void **state)
     for (size_t i = 0; i < r.epochs; i++)
         CHECK(r.epoch_ns[i] >= 0 && r.epoch_ns[i] < 1e9 && r.outer_ns[i] >= 0, "times of an epoch");
     CHECK_GT(r.first_call_ns, 0, "first call");
-    CHECK(r.compile_ns >= 0, "compile time");
+    CHECK(isnan(r.compile_ns), "nothing is compiled");
     CHECK_GT(r.ready_ns, 0, "ready");
     CHECK_GT(r.empty_epoch_ns, 0, "empty epoch");
     CHECK_GT(r.overhead_ns, 0, "overhead");

@@ -260,8 +260,6 @@ static void one_wrong_launch_is_wrong(void **state)
     bench_close(&b);
 }
 
-static const cbx_json *estimates_of(const bench *b) { return cbx_json_get(b->rows.rows[0].provenance, "estimates"); }
-
 /* Nine launches at 100 us and three at 150: two modes, and an effect below the step between them cannot be seen. */
 static void modes_and_effects_are_told(void **state)
 {
@@ -271,23 +269,123 @@ static void modes_and_effects_are_told(void **state)
     cbx__attempt *a = add_attempt(&b, "good", "default");
     for (int i = 0; i < 12; i++) add_launch(&b, a, i % 4 == 3 ? 150 + i * 0.01 : 100 + i * 0.01);
     make(&b);
-    const cbx_json *e = estimates_of(&b), *modes = cbx_json_get(e, "modes"), *compile = cbx_json_get(e, "compile_s");
-    CHECK_INT(cbx_json_length(modes), 2, "modes");
-    near(cbx_json_get_double(cbx_json_at(modes, 0), "share", 0), 0.75, "share of the faster one");
-    near(cbx_json_get_double(cbx_json_at(modes, 1), "share", 0), 0.25, "of the slower one");
-    CHECK_INT(cbx_json_get_int(cbx_json_get(e, "steady_state"), "flat", 0), 12, "epochs on one level");
-    CHECK_GT(cbx_json_get_double(cbx_json_get(e, "detectable_effect"), "relative", 0), 0.1, "what would have shown");
-    CHECK(cbx_json_get_double(compile, "lower", NAN) <= cbx_json_get_double(compile, "median", NAN), "an interval");
-    CHECK_GT(cbx_json_get_double(compile, "level", 0), 0.95, "of twelve launches");
+    const cbx_row *r = &b.rows.rows[0];
+    CHECK_INT(r->nmodes, 2, "modes");
+    near(r->modes[0].share, 0.75, "share of the faster one");
+    near(r->modes[1].share, 0.25, "of the slower one");
+    CHECK_INT(r->modes[1].launches, 3, "its launches");
+    CHECK_INT(r->steady_state.flat, 12, "epochs on one level");
+    CHECK_GT(r->detectable.relative, 0.1, "what would have shown");
+    CHECK_INT(r->detectable.launches, 12, "to so many launches");
     bench_close(&b);
 
     bench_open(&b);
     a = add_attempt(&b, "good", "default");
     for (int i = 0; i < 12; i++) add_launch(&b, a, 100 + i * 0.01);
     make(&b);
-    CHECK_INT(cbx_json_length(cbx_json_get(estimates_of(&b), "modes")), 1, "one mode");
-    CHECK_LE(cbx_json_get_double(cbx_json_get(estimates_of(&b), "detectable_effect"), "relative", 1), 0.01,
-             "launches that hardly vary show little");
+    CHECK_INT(b.rows.rows[0].nmodes, 1, "one mode");
+    CHECK_LE(b.rows.rows[0].detectable.relative, 0.01, "launches that hardly vary show little");
+    bench_close(&b);
+}
+
+static void interval(const cbx_row_metric *m, double value, double lower, double upper, const char *why)
+{
+    near(m->over.value, value, why);
+    near(m->over.lower, lower, why);
+    near(m->over.upper, upper, why);
+    CHECK_INT(m->nlaunches, 7, why);
+    CHECK(m->reason == NULL, why);
+}
+
+/* Seven launches, each metric with values of its own: 1 .. 7 times something; the interval of seven is their range. */
+static void metrics_have_intervals(void **state)
+{
+    bench b;
+    const cbx_row *r;
+    (void)state;
+    bench_open(&b);
+    cbx__attempt *a = add_attempt(&b, "good", "default");
+    for (int i = 0; i < 7; i++) {
+        double k = 1 + (i * 3) % 7;
+        add_launch(&b, a, 100);
+        cbx_launch_record *l = &a->last->record;
+        l->compile_ns = 1e6 * k;
+        l->first_call_ns = 2e6 * k;
+        l->hwm_increase_bytes = 1e6 * k;
+        l->device_peak_bytes = 3e6 * k;
+        l->call_overhead_ns = k;
+        l->energy_call_j = 0.5 * k;
+        l->power_w = 10 * k;
+        l->energy_scope = "package";
+        l->fidelity.rel_to_tol = 0.1 * k;
+    }
+    a->warm_ns = cbx_arena_calloc(&b.p.arena, 7, sizeof *a->warm_ns);
+    for (; a->nwarm < 7; a->nwarm++) a->warm_ns[a->nwarm] = 1e5 * (double)(1 + a->nwarm);
+    make(&b);
+    r = &b.rows.rows[0];
+    interval(&r->compile, 4e-3, 1e-3, 7e-3, "compile time, cold");
+    near(r->compile_s, 4e-3, "the value of version 1");
+    interval(&r->compile_warm, 4e-4, 1e-4, 7e-4, "compile time, warm");
+    interval(&r->first_call, 8e-3, 2e-3, 14e-3, "first call");
+    interval(&r->memory, 4, 1, 7, "growth of memory, in 10^6 bytes");
+    interval(&r->device_memory, 12, 3, 21, "device memory");
+    near(r->peak_hbm_mb, 21, "version 1 keeps the largest");
+    interval(&r->call_overhead, 4e-9, 1e-9, 7e-9, "a call that does nothing");
+    interval(&r->energy, 2, 0.5, 3.5, "energy");
+    near(r->power_w, 40, "mean power");
+    CHECK_STR(r->energy_scope, "package", "of what");
+    interval(&r->error, 0.4, 0.1, 0.7, "error over its bound");
+    near(r->margin, 1 - 0.7, "what is left of the bound, by the worst");
+    near(r->gflop.upper, 1e-9 * 2000 / r->steady.lower, "the shortest time is the highest rate");
+    near(r->roofline.lower, 8e-6 / r->steady.upper, "and the other way round");
+    CHECK_STR(r->bound_by, "memory", "8000 bytes at 1 GB/s bound it, not 1000 operations");
+    CHECK_STR(r->caches, "warm", "calls follow each other");
+    bench_close(&b);
+}
+
+static void absent_metrics_say_why(void **state)
+{
+    bench b;
+    const cbx_row *r;
+    (void)state;
+    bench_open(&b);
+    cbx__attempt *a = add_attempt(&b, "good", "default");
+    for (int i = 0; i < 7; i++) {
+        add_launch(&b, a, 100);
+        a->last->record.compile_ns = a->last->record.call_overhead_ns = a->last->record.energy_call_j =
+            a->last->record.power_w = NAN;
+        snprintf(a->last->record.energy_why, sizeof a->last->record.energy_why, "no counters");
+    }
+    make(&b);
+    r = &b.rows.rows[0];
+    CHECK(strstr(r->compile.reason, "nothing is compiled") != NULL, r->compile.reason);
+    CHECK(strstr(r->compile_warm.reason, "nothing is compiled") != NULL, r->compile_warm.reason);
+    CHECK(strstr(r->device_memory.reason, "no device memory") != NULL, r->device_memory.reason);
+    CHECK_STR(r->energy.reason, "no counters", "energy");
+    CHECK(r->memory.reason && r->call_overhead.reason, "memory, and a call that does nothing");
+    CHECK(isnan(r->compile_s) && isnan(r->energy.over.value), "and have no value");
+    bench_close(&b);
+}
+
+/* Equal launches: the difference is not shown, that there is none beyond 2 % is. */
+static void equivalence_is_tested(void **state)
+{
+    bench b;
+    const cbx_row *r;
+    (void)state;
+    bench_open(&b);
+    cbx__attempt *good = add_attempt(&b, "good", "default"), *spin = add_attempt(&b, "spin", "default");
+    for (int i = 0; i < 7; i++) {
+        add_launch(&b, good, 100);
+        add_launch(&b, spin, i % 2 ? 100.5 : 99.5);
+    }
+    make(&b);
+    r = &b.rows.rows[1];
+    CHECK_STR(r->verdict, "equivalent", "within 2 %");
+    near(r->p_equivalence, 1.0 / 128, "all seven quotients within the margin");
+    near(r->margin_equal, 0.02, "which is told");
+    near(r->p_difference, 1, "four below, three above");
+    near(r->paired_p, r->p_equivalence, "the p-value of what the verdict claims");
     bench_close(&b);
 }
 
@@ -563,6 +661,9 @@ int main(void)
         cmocka_unit_test(failures_are_rows),
         cmocka_unit_test(one_wrong_launch_is_wrong),
         cmocka_unit_test(modes_and_effects_are_told),
+        cmocka_unit_test(metrics_have_intervals),
+        cmocka_unit_test(absent_metrics_say_why),
+        cmocka_unit_test(equivalence_is_tested),
         cmocka_unit_test(too_fast_is_refused),
         cmocka_unit_test(equals_are_compared_with_each_other),
         cmocka_unit_test(raw_lines),

@@ -199,6 +199,28 @@ def check_history(tap, tool, folder, browser):
     tap.check(all(e["attrs"].get("scope") for e in dom.all("th")), "store: heads say what they are heads of")
 
 
+def check_many_series(tap, tool, folder):
+    """Twenty baselines: no two share colour and dash, and a change of memory is told as one of time is."""
+    names = [f"kernel-{chr(97 + i)}" for i in range(20)]
+    store = os.path.join(folder, "series")
+    os.makedirs(store)
+    for run in range(12):
+        rows = [made_rows.launched(run, baseline=b, launches=11, point={"m": n, "n": n, "alg": "real", "seed": 0}, seconds=1e-6 * n * (1 + i),
+                                   memory=40 if b == "kernel-c" and run > 5 else 20) for i, b in enumerate(names) for n in (64, 128)]
+        with open(os.path.join(store, f"{run:02d}.jsonl"), "w", encoding="utf-8") as f:
+            f.write(made_rows.text(rows))
+    text = render(tool, "store", store, os.path.join(folder, "series.html"))
+    lines = [re.search(r'class="([^"]*)"(?: style="([^"]*)")?', g).groups() for g in re.findall(r"<g [^>]*data-s=\d+><path class=l", text)]
+    tap.check(len(set(lines)) == len(names), "series: no colour comes again", lines)
+    style = text[text.index("<style>"):text.index("</style>")]
+    for light in ("--c0: #3d4549", "--c0: #c9d0d2"):
+        block = style[style.index(light):].split("}")[0]
+        colours = re.findall(r"--c\d+: (#[0-9a-f]{6})", block)
+        tap.check(len(colours) == len(set(colours)) == 16, "series: sixteen colours by name", colours)
+    changes = [e["text"] for e in Dom(text).all("li") if "memory of kernel-c" in e["text"]]
+    tap.check(len(changes) == 2 and "more by" in changes[0], "series: memory that grew is told", changes)
+
+
 def selftest_of(folder, browser, name):
     """What the page's own test wrote down; None if it wrote nothing."""
     outputs = Dom(browse(browser, os.path.join(folder, name), folder, "#selftest")).all("output")
@@ -221,7 +243,7 @@ def check_selftest(tap, folder, browser):
         tap.check(False, "the page's own test left its result")
         return
     tap.equal(r["columns"][0], "point", "first column")
-    tap.equal(len(r["columns"]), 12, "twelve columns")
+    tap.equal(len(r["columns"]), 15, "fifteen columns")
     tap.equal(r["rows"], 104, "all rows of the first case are shown at first")
     tap.check(numbers_then_nothing(r["ascending"]["time"], False), "a click sorts by time, rising; what was not measured is last")
     tap.equal([s for s in r["ascending"]["sort"] if s != "none"], ["ascending"], "one column says how it is sorted")
@@ -247,6 +269,7 @@ def main(tool):
         check_text(tap, tool, folder)
         check_evil(tap, tool, folder, browser)
         check_history(tap, tool, folder, browser)
+        check_many_series(tap, tool, folder)
         if browser:
             check_dom(tap, folder, browser)
             check_selftest(tap, folder, browser)

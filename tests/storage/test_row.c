@@ -22,23 +22,39 @@ static const char full_line[] =
     "\"metrics\":{\"steady_time\":{\"min\":0.0015,\"median\":0.0016,\"p95\":0.0019,\"iqr\":0.0001,\"mean\":0.00165,"
     "\"n\":60,"
     "\"unit\":\"s\",\"p99\":0.002,\"lower\":0.00155,\"upper\":0.0017,\"level\":0.96875,\"launches\":[0.0016,0.00155,0."
-    "0017]},"
-    "\"compile_time\":{\"value\":0.25,\"unit\":\"s\",\"cache\":\"cold\",\"first_call\":0.26},"
+    "0017],"
+    "\"modes\":[{\"center\":0.0016,\"low\":0.00155,\"high\":0.0017,\"share\":1.0,\"launches\":3}],"
+    "\"steady_state\":{\"flat\":2,\"warm_up\":1,\"slowdown\":0,\"none\":0,\"epochs\":60,\"epochs_dropped\":4},"
+    "\"detectable\":{\"relative\":0.04,\"launches\":3,\"alpha\":0.05,\"power\":0.9}},"
+    "\"compile_time\":{\"value\":0.25,\"unit\":\"s\",\"cache\":\"cold\",\"first_call\":0.26,\"lower\":0.24,\"upper\":0."
+    "27,"
+    "\"level\":0.75,\"launches\":[0.25,0.24,0.27]},"
     "\"peak_hbm\":{\"value\":null,\"unit\":\"MB\"},\"host_rss\":{\"value\":12.5,\"unit\":\"MB\",\"increase\":3.5},"
     "\"throughput\":{\"value\":174762666.0,\"unit\":\"elem/s\"},"
     "\"work\":{\"gmac_per_s\":83.9,\"gflop_per_s\":167.8,\"gbyte_per_s\":1.9,\"roofline_share\":0.61,\"bound_s\":0."
-    "000976},"
-    "\"cpu_time\":{\"value\":0.75,\"unit\":\"s\"}},"
+    "000976,\"gflop_per_s_lower\":160.0,\"gflop_per_s_upper\":170.0,\"gbyte_per_s_lower\":1.8,\"gbyte_per_s_upper\":2."
+    "0,"
+    "\"roofline_share_lower\":0.6,\"roofline_share_upper\":0.63,\"flop_per_byte\":88.0,\"bound_by\":\"fma\"},"
+    "\"cpu_time\":{\"value\":0.75,\"unit\":\"s\"},"
+    "\"compile_time_warm\":{\"value\":null,\"unit\":\"s\",\"reason\":\"not measured by --quick\",\"cache\":\"warm\"},"
+    "\"first_call\":{\"value\":0.26,\"unit\":\"s\",\"lower\":0.25,\"upper\":0.28,\"level\":0.75},"
+    "\"memory_increase\":{\"value\":3.25,\"unit\":\"MB\",\"lower\":3.0,\"upper\":3.5,\"level\":0.75,\"launches\":[3.0,"
+    "3.25,3.5]},"
+    "\"call_overhead\":{\"value\":2e-09,\"unit\":\"s\"},"
+    "\"energy\":{\"value\":0.5,\"unit\":\"J\",\"scope\":\"package\",\"power_w\":40.0}},"
     "\"fidelity\":{\"status\":\"ok\",\"rel_to_tol\":0.031,\"max_abs\":1e-06,\"max_rel\":2e-07,\"n_mismatched\":0,"
     "\"layout_normalised\":true,\"oracle\":{\"kind\":\"fp64_full\",\"baseline\":null,\"subsample\":null},"
-    "\"threshold\":{\"scope\":\"per_algebra\"},\"checks\":7},"
+    "\"threshold\":{\"scope\":\"per_algebra\"},\"checks\":7,\"margin\":0.969,"
+    "\"error\":{\"value\":0.03,\"unit\":\"bound\",\"launches\":[0.03,0.029,0.031]}},"
     "\"ratio\":{\"vs\":\"stream\",\"metric\":\"min\",\"value\":0.125},\"failure_detail\":null,"
-    "\"provenance\":{\"timestamp\":\"2026-02-20T11:34:24.346877+00:00\"},\"schema_version\":1,"
+    "\"provenance\":{\"timestamp\":\"2026-02-20T11:34:24.346877+00:00\"},\"schema_version\":2,"
     "\"variant\":\"default\",\"strongest\":true,\"point_label\":\"512x512x512 (log, "
     "f32)\",\"machine\":\"0123456789abcdef\","
     "\"representative\":true,"
     "\"ratio_paired\":{\"vs\":\"stream\",\"value\":0.124,\"lower\":0.12,\"upper\":0.13,\"level\":0.96875,\"verdict\":"
-    "\"faster\",\"pairs\":11,\"p\":0.0009765625,\"p_holm\":0.00390625,\"holm_rows\":4,\"verdict_holm\":\"faster\"}}";
+    "\"faster\",\"pairs\":11,\"p\":0.0009765625,\"p_holm\":0.00390625,\"holm_rows\":4,\"verdict_holm\":\"faster\",\"p_"
+    "difference\":0.0009765625,"
+    "\"p_equivalence\":1.0,\"margin\":0.02},\"caches\":\"warm\"}";
 
 /* As nperf 0.x in Python wrote it: no additive member. */
 static const char v1_line[] =
@@ -138,7 +154,7 @@ static void test_every_member_both_ways(void **in)
 {
     state *s = *in;
     const cbx_row *row = add(s, full_line);
-    char written[4096];
+    char written[8192];
     cbx_row bare;
 
     render(row, written, sizeof written);
@@ -150,6 +166,33 @@ static void test_every_member_both_ways(void **in)
     bare.min_s = 0.0014;
     render(&bare, written, sizeof written);
     CHECK(strcmp(written, full_line) != 0, "the comparison sees a changed member");
+}
+
+static void test_csv(void **in)
+{
+    state *s = *in;
+    cbx_text text;
+    const char *line;
+
+    add(s, full_line);
+    add(s, v1_line);
+    cbx_text_init(&text, cbx_ctx_allocator(s->ctx));
+    cbx_rows_csv(&s->rows, &text);
+    CHECK_INT(text.status, CBX_OK, "memory");
+    CHECK(strncmp(cbx_text_str(&text),
+                  "run_id,case,baseline,platform,framework,param_point,status,metrics.steady_time.min,", 82) == 0,
+          "columns are named by their paths");
+    CHECK(strstr(cbx_text_str(&text), ",metrics.memory_increase.launches,") != NULL, "launches");
+    CHECK(!strstr(cbx_text_str(&text), "unit") && !strstr(cbx_text_str(&text), "provenance"),
+          "what is fixed is left out");
+    line = strchr(cbx_text_str(&text), '\n') + 1;
+    CHECK(strstr(line, "\"{\"\"m\"\":512,\"\"k\"\":512,\"\"alg\"\":\"\"log\"\",\"\"seed\"\":0}\",ok,0.0015,") != NULL,
+          "the point is quoted");
+    CHECK(strstr(line, ",3.0 3.25 3.5,") != NULL, "launches stand in one cell");
+    line = strchr(line, '\n') + 1;
+    CHECK(strstr(line, ",ok,1.0,2.0,3.0,0.5,2.0,10,,,,") != NULL, "what version 1 lacks is empty");
+    CHECK_STR(strchr(line, '\n'), "\n", "a line a row");
+    cbx_text_clear(&text);
 }
 
 static void test_typed_view(void **in)
@@ -166,6 +209,14 @@ static void test_typed_view(void **in)
           "correction over the table");
     CHECK(row->paired.lower == 0.12 && row->paired.upper == 0.13, "paired interval");
     CHECK_STR(row->verdict, "faster", "verdict");
+    CHECK(row->nmodes == 1 && row->modes[0].high_s == 0.0017 && row->modes[0].launches == 3, "modes");
+    CHECK(row->steady_state.warm_up == 1 && row->detectable.relative == 0.04, "steady state, and what would show");
+    CHECK(row->compile.over.value == 0.25 && row->compile.nlaunches == 3 && row->compile.launches[2] == 0.27,
+          "compile time");
+    CHECK_STR(row->compile_warm.reason, "not measured by --quick", "a metric that is not there says why");
+    CHECK(row->memory.over.upper == 3.5 && isnan(row->device_memory.over.value), "memory");
+    CHECK(row->error.over.value == 0.03 && row->margin == 0.969, "fidelity");
+    CHECK(row->gflop.value == 167.8 && row->gflop.lower == 160 && row->roofline.upper == 0.63, "rates with intervals");
     CHECK_STR(row->point_json, "{\"m\":512,\"k\":512,\"alg\":\"log\",\"seed\":0}", "point in the row's key order");
     CHECK(!row->failure_reason && !row->failure_message, "no failure");
     CHECK_STR(cbx_json_get_string(row->provenance, "timestamp", ""), "2026-02-20T11:34:24.346877+00:00", "provenance");
@@ -192,7 +243,7 @@ static void test_absent_row_is_null_everywhere(void **in)
               "\"param_point\":{},"
               "\"status\":\"skipped\",\"metrics\":null,\"fidelity\":null,\"ratio\":null,"
               "\"failure_detail\":{\"reason\":\"slow_skipped\",\"message\":null,\"remedy\":null},\"provenance\":{},"
-              "\"schema_version\":1,"
+              "\"schema_version\":2,"
               "\"variant\":null,\"strongest\":true,\"point_label\":null,\"machine\":null,\"representative\":false,"
               "\"ratio_paired\":null}",
               "all v1 keys are there, null when absent");
@@ -283,6 +334,15 @@ static void test_wrong_rows_name_the_member(void **in)
           "'a line': `metrics.steady_time.launches.1`: expected a number, found a boolean", "path into a list" },
         { "{" HEAD "\"status\":\"ok\",\"metrics\":{\"steady_time\":{\"n\":-1}}}",
           "'a line': `metrics.steady_time.n`: expected a count, found an integer", "a negative count" },
+        { "{" HEAD "\"status\":\"ok\",\"metrics\":{\"steady_time\":{\"modes\":{}}}}",
+          "'a line': `metrics.steady_time.modes`: expected an array, found an object", "a list that is none" },
+        { "{" HEAD "\"status\":\"ok\",\"metrics\":{\"steady_time\":{\"modes\":[{},3]}}}",
+          "'a line': `metrics.steady_time.modes.1`: expected an object, found an integer", "an element that is none" },
+        { "{" HEAD "\"status\":\"ok\",\"metrics\":{\"steady_time\":{\"modes\":[{\"launches\":\"3\"}]}}}",
+          "'a line': `metrics.steady_time.modes.0.launches`: expected a count, found a string",
+          "path into an element" },
+        { "{" HEAD "\"status\":\"ok\",\"metrics\":{\"memory_increase\":{\"launches\":[\"x\"]}}}",
+          "'a line': `metrics.memory_increase.launches.0`: expected a number, found a string", "launches of a metric" },
         { "{" HEAD "\"status\":\"ok\",\"metrics\":[]}", "'a line': `metrics`: expected an object, found an array",
           "wrong block" },
         { "{" HEAD "\"status\":\"ok\",\"fidelity\":{}}", "'a line': `fidelity.status`: is missing",
@@ -539,6 +599,13 @@ static cbx_status everything(cbx_ctx *ctx, void *user)
     cbx_rows_init(&rows, cbx_ctx_allocator(ctx));
     st = cbx_rows_read(ctx, file, &rows, &err);
     if (!st) st = cbx_rows_latest(ctx, &rows, NULL, &err);
+    if (!st) {
+        cbx_text csv;
+        cbx_text_init(&csv, cbx_ctx_allocator(ctx));
+        cbx_rows_csv(&rows, &csv);
+        st = cbx_text_check(&csv, &err);
+        cbx_text_clear(&csv);
+    }
     if (!st) st = cbx_row_store_put(ctx, store, "again", "again", rows.rows, rows.count, "raw\n", &err);
     cbx_rows_clear(&rows);
     return st;
@@ -573,6 +640,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_every_member_both_ways, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_csv, setup, teardown),
         cmocka_unit_test_setup_teardown(test_typed_view, setup, teardown),
         cmocka_unit_test_setup_teardown(test_absent_row_is_null_everywhere, setup, teardown),
         cmocka_unit_test_setup_teardown(test_v1_row_is_read_and_its_fields_kept, setup, teardown),

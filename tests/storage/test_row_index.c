@@ -54,7 +54,7 @@ static void fill(const state *s, int pad)
         FILE *f = run_file(s, run, "w");
         put_line(f, run, "stream", "m1", "ok", 1 + 0.1 * run, 1, pad);
         put_line(f, run, "tiled", "m1", run == 2 ? "crashed" : "ok", run == 2 ? NAN : 0.5 + 0.1 * run, 1, pad);
-        if (run == 1) put_line(f, run, "stream", "m2", "ok", 3, 2, pad);
+        if (run == 1) put_line(f, run, "stream", "m2", "ok", 3, 3, pad);
         if (run == 2) {
             put_line(f, run, "stream", "m1", "ok", 77, 1, pad); /* stands twice */
             fputs("{\"run_id\":\"2026", f);

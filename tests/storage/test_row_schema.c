@@ -94,7 +94,7 @@ static void test_written_rows_fit_the_schema(void **in)
 static const struct {
     const char *from, *to, *fault;
 } faults[] = {
-    { "\"schema_version\":1", "\"schema_version\":0", "row.schema_version: 0 is below 1" },
+    { "\"schema_version\":2", "\"schema_version\":0", "row.schema_version: 0 is below 1" },
     { "\"case\":", "\"kase\":", "row: 'case' is missing" },
     { "\"n\":0", "\"n\":true", "row.metrics.steady_time.n: expected integer, found true" },
     { "\"min\":1.0", "\"min\":\"1.0\"", "row.metrics.steady_time.min: \"1.0\" fits no alternative" },

@@ -349,7 +349,7 @@ def expect_loaded(answer: dict | None) -> None:
 
 def run_attempt(framework: str, python: str, baseline: str, algebra: str, dtype: str) -> None:
     """The whole conversation, with the outputs of both input sets."""
-    attempt = Attempt(framework, python, baseline, algebra, dtype)
+    attempt = Attempt(framework, python, baseline, algebra, dtype, flush_bytes=1 << 20)
     hello, worker = attempt.hello, attempt.worker
     expect((hello["op"], hello["framework"]), ("hello", framework))
     assert hello["threads"] >= 1 and {framework, "python", "numpy"} <= set(hello["versions"]), hello
@@ -367,6 +367,12 @@ def run_attempt(framework: str, python: str, baseline: str, algebra: str, dtype:
     full = worker.ask(op="epoch", set=0, iterations=50)
     expect((empty["op"], full["op"]), ("epoch", "epoch"))
     assert 0 <= empty["ns"] < full["ns"], (empty, full)
+
+    assert hello["null"] and hello["flush"], hello
+    nothing = worker.ask(op="null", iterations=100)
+    expect(nothing["op"], "null")
+    assert 0 < nothing["ns"] < 1e9, nothing
+    expect(worker.ask(op="flush"), {"op": "flush"})
 
     for input_set in (1, 0):
         expect(worker.ask(op="epoch", set=input_set, iterations=2)["op"], "epoch")

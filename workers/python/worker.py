@@ -48,6 +48,8 @@ class Session:
         self._provider = provider
         self._sets: dict[int, list[Any]] = {}
         self._outputs: list[int] = []
+        self._flush_bytes = 0
+        self._null_call: Callable[..., Any] | None = None
         self._case: cases.Case | None = None
         self._baseline: cases.Baseline | None = None
         self._point: dict[str, Any] = {}
@@ -84,7 +86,23 @@ class Session:
             raise violation("load has no input set 0")
         self._outputs = descriptors[len(arrays) :]
         self._function = baseline.prepare(self._provider, point, *self._sets[0])
+        self._flush_bytes = _count(message, "flush_bytes", 0)
+        if self._flush_bytes:
+            self._provider.flush(self._flush_bytes)  # resident from the start
         return {"op": "loaded", "policy": self._provider.policy()}
+
+    def flush(self, _: dict[str, Any]) -> dict[str, Any]:
+        if not self._flush_bytes:
+            raise violation("flush comes after a load with flush_bytes")
+        self._provider.flush(self._flush_bytes)
+        return {"op": "flush"}
+
+    def null(self, message: dict[str, Any]) -> dict[str, Any]:
+        """The loop of the epochs around a call that does nothing."""
+        if not self._null_call:
+            self._null_call = self._provider.null_call()
+        ns, _ = timed_calls(self._null_call, [], _count(message, "iterations"))
+        return {"op": "null", "ns": ns}
 
     def _find(self, message: dict[str, Any]) -> tuple[cases.Case, cases.Baseline]:
         """Of the tables here, or of the message's own definition, which the oracle always has."""
@@ -234,6 +252,8 @@ def serve(channel: Channel, framework: str, platform: str | None) -> int:
             framework=framework,
             versions=provider.versions(),
             threads=provider.threads,
+            flush=True,
+            null=True,
         )
         session = Session(channel, provider)
         handlers = {
@@ -243,6 +263,8 @@ def serve(channel: Channel, framework: str, platform: str | None) -> int:
             "inputs": session.inputs,
             "outputs": session.outputs,
             "oracle": session.oracle,
+            "flush": session.flush,
+            "null": session.null,
             "bye": session.bye,
         }
         gc.disable()  # a collection inside an epoch would be timed

@@ -5,7 +5,7 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const column = Object.fromEntries(data.columns.map((name, i) => [name, i]));
   // What each table column sorts by: a column of the data, or the text of the cell.
-  const keys = [null, null, null, "time_s", "min_s", "p99_s", "compile_s", "memory_mb", "gmac_per_s", "roofline_share", "rel_to_tol", "speed"];
+  const keys = [null, null, null, "time_s", "min_s", "p99_s", "detectable", "compile_s", "memory_mb", "gmac_per_s", "gflop_per_s", "gbyte_per_s", "roofline_share", "rel_to_tol", "speed"];
   document.documentElement.classList.add("js");
 
   // Numbers by value, rows without one last whichever way; texts by their numbers first ("256" before "1024").

@@ -22,20 +22,72 @@ static const row_metric metrics[] = {
     { offsetof(cbx_row, min_s), { "time_min", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
     { offsetof(cbx_row, p95_s), { "time_p95", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
     { offsetof(cbx_row, p99_s), { "time_p99", "s", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 },
-    { offsetof(cbx_row, compile_s), { "compile_time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
-    { offsetof(cbx_row, first_call_s), { "first_call", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
     { offsetof(cbx_row, cpu_s), { "cpu_time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
     { offsetof(cbx_row, host_rss_mb), { "peak_rss", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1e6 },
     { offsetof(cbx_row, peak_hbm_mb), { "peak_hbm", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1e6 },
     { offsetof(cbx_row, throughput_elem_per_s),
       { "throughput", "1/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY },
       1 },
-    { offsetof(cbx_row, rel_to_tol), { "error_to_tolerance", "", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
+    { offsetof(cbx_row, gflop_per_s), { "flop_rate", "1/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY }, 1e9 },
+    { offsetof(cbx_row, gbyte_per_s), { "byte_rate", "B/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY }, 1e9 },
+    { offsetof(cbx_row, roofline_share), { "roofline_share", "", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY }, 1 },
+};
+
+/* Metrics over launches: their median, interval and launches; of rows that do not hold them, the value at `plain`. */
+static const struct {
+    size_t offset, plain;
+    cbx__import_def def;
+    double scale;
+} launched[] = {
+    { offsetof(cbx_row, compile),
+      offsetof(cbx_row, compile_s),
+      { "compile_time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY },
+      1 },
+    { offsetof(cbx_row, compile_warm),
+      0,
+      { "compile_time_warm", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY },
+      1 },
+    { offsetof(cbx_row, first_call),
+      offsetof(cbx_row, first_call_s),
+      { "first_call", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY },
+      1 },
+    { offsetof(cbx_row, memory), 0, { "memory_increase", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1e6 },
+    { offsetof(cbx_row, device_memory), 0, { "device_memory", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1e6 },
+    { offsetof(cbx_row, energy), 0, { "energy", "J", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
+    { offsetof(cbx_row, error),
+      offsetof(cbx_row, rel_to_tol),
+      { "error_to_tolerance", "", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY },
+      1 },
 };
 
 static int detect(const cbx__import_source *src)
 {
     return cbx_json_has(src->line, "run_id") && cbx_json_has(src->line, "param_point") ? 95 : 0;
+}
+
+static double number_at(const cbx_row *r, size_t offset)
+{
+    return *(const double *)(const void *)((const char *)r + offset);
+}
+
+static void read_launched(cbx__import_job *job, const cbx_row *r, size_t i)
+{
+    const cbx_row_metric *from = (const void *)((const char *)r + launched[i].offset);
+    double scale = launched[i].scale, v = from->over.value;
+    cbx_metric m;
+
+    if (isnan(v) && launched[i].plain) v = number_at(r, launched[i].plain);
+    if (isnan(v)) return;
+    m = cbx_metric_of(v * scale);
+    if (from->over.level > 0) {
+        m.lower = from->over.lower * scale;
+        m.upper = from->over.upper * scale;
+    }
+    if (scale == 1) { /* samples are in the metric's own unit */
+        m.samples = from->launches;
+        m.nsamples = from->nlaunches;
+    }
+    cbx__import_metric(job, &launched[i].def, m);
 }
 
 static void read_metrics(cbx__import_job *job, const cbx_row *r)
@@ -48,9 +100,10 @@ static void read_metrics(cbx__import_job *job, const cbx_row *r)
     m.nsamples = r->nlaunches;
     cbx__import_metric(job, &cbx__import_time, m);
     for (size_t i = 0; i < CBX_LEN(metrics); i++) {
-        double v = *(const double *)(const void *)((const char *)r + metrics[i].offset);
+        double v = number_at(r, metrics[i].offset);
         if (!isnan(v)) cbx__import_metric(job, &metrics[i].def, cbx_metric_of(v * metrics[i].scale));
     }
+    for (size_t i = 0; i < CBX_LEN(launched); i++) read_launched(job, r, i);
 }
 
 static void read_row(cbx__import_job *job, const cbx_row *r)

@@ -21,6 +21,7 @@ class Provider:
     def __init__(self, threads: int) -> None:
         self.threads = threads
         self.platform: str | None = None
+        self._flushed: Any = None  # larger than the caches, made when first needed
 
     def versions(self) -> dict[str, str]:
         """What can be known about the software, as text; an unknown fact is left out."""
@@ -56,6 +57,18 @@ class Provider:
     def compile(self, function: Callable[..., Any], inputs: list[Any]) -> tuple[Callable[..., Any], int | None]:
         """A function that returns when its result is there, and the ns that compiling took (None: cannot be told)."""
         return function, None
+
+    def null_call(self) -> Callable[..., Any]:
+        """A call that does nothing, with whatever the framework does around one."""
+        return lambda: None
+
+    def flush(self, size: int) -> None:
+        """Writes over so many bytes of what is nearest to where baselines compute, so that its caches hold nothing else."""
+        if self._flushed is None:
+            import numpy
+
+            self._flushed = numpy.zeros(size, numpy.uint8)
+        self._flushed += 1
 
     def synchronize(self) -> None:
         """Waits for everything that was started on the device."""

@@ -31,7 +31,7 @@ class Framework(Provider):
         self._pool_threads = os.environ["NPROC"]
         jax.config.update("jax_enable_x64", True)
         jax.config.update("jax_default_matmul_precision", "highest")
-        jax.config.update("jax_enable_compilation_cache", False)
+        jax.config.update("jax_enable_compilation_cache", bool(os.environ.get("JAX_COMPILATION_CACHE_DIR")))
 
     def versions(self) -> dict[str, str]:
         import numpy
@@ -91,6 +91,19 @@ class Framework(Provider):
             return compiled(*arrays).block_until_ready()
 
         return call, compile_ns
+
+    def null_call(self) -> Callable[..., Any]:
+        call, _ = self.compile(lambda x: x, [self.array(0.0)])
+        argument = self.array(0.0)
+        return lambda: call(argument)
+
+    def flush(self, size: int) -> None:
+        if self._device.platform == "cpu":
+            super().flush(size)
+            return
+        if self._flushed is None:
+            self._flushed = self.jax.numpy.zeros(size, self.jax.numpy.uint8, device=self._device)
+        self._flushed = (self._flushed + 1).block_until_ready()
 
     def synchronize(self) -> None:
         self.jax.block_until_ready(self.jax.live_arrays())

@@ -95,6 +95,19 @@ class Framework(Provider):
 
         return call, None
 
+    def null_call(self) -> Callable[..., Any]:
+        call, _ = self.compile(lambda: None, [])
+        return call
+
+    def flush(self, size: int) -> None:
+        if self._device.type == "cpu":
+            super().flush(size)
+            return
+        if self._flushed is None:
+            self._flushed = self.torch.zeros(size, dtype=self.torch.uint8, device=self._device)
+        self._flushed.add_(1)
+        self.torch.cuda.synchronize()
+
     def synchronize(self) -> None:
         if self._device.type == "cuda":
             self.torch.cuda.synchronize()

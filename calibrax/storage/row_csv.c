@@ -1,0 +1,111 @@
+/*
+ * Rows as CSV: a column for each member of the table that is a word or a number, named by its path in the JSON ("metrics.steady_time.median").
+ *
+ * What is fixed (units) or a document of its own (provenance) is left out; launches stand in one cell, with spaces between them; of a
+ * list stands its length.  Numbers are written as in JSON, absent ones as nothing.  Quoting: RFC 4180, lines end with LF.
+ */
+#include "calibrax/storage/row_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PATH_SIZE 96
+
+static bool is_column(const row_field *f)
+{
+    return f->kind != ROW_WORD && f->kind != ROW_TRUE && f->kind != ROW_NULL && f->kind != ROW_PROVENANCE &&
+           f->kind != ROW_VERSION;
+}
+
+static void put_number(cbx_text *out, double v)
+{
+    char text[CBX_FORMAT_SIZE];
+    if (!isnan(v)) cbx_text_puts(out, isinf(v) ? (v > 0 ? "Infinity" : "-Infinity") : cbx_format_double(v, text));
+}
+
+static void put_numbers(cbx_text *out, const double *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (i) cbx_text_putc(out, ' ');
+        put_number(out, x[i]);
+    }
+}
+
+/* A block that is not there has empty cells. */
+static bool block_is_there(const cbx_row *row, const row_block *block)
+{
+    const char *at = (const char *)row + block->offset;
+
+    if (block->presence == ROW_IF_STRING) return *(const char *const *)(const void *)at != NULL;
+    return block->presence != ROW_IF_TRUE || *(const bool *)(const void *)at;
+}
+
+static void put_cell(cbx_text *out, const cbx_row *row, const row_field *f)
+{
+    const char *at = (const char *)row + f->offset;
+    size_t n = f->kind == ROW_NUMBERS || f->kind == ROW_LIST
+                   ? *(const size_t *)(const void *)((const char *)row + f->count)
+                   : 0;
+
+    switch (f->kind) {
+    case ROW_NEEDED_STRING:
+    case ROW_STRING:
+    case ROW_POINT:
+        if (*(const char *const *)(const void *)at) cbx_text_put_csv(out, *(const char *const *)(const void *)at);
+        break;
+    case ROW_NUMBER:
+    case ROW_MAYBE_NUMBER: put_number(out, *(const double *)(const void *)at); break;
+    case ROW_COUNT: cbx_text_printf(out, "%llu", (unsigned long long)*(const uint64_t *)(const void *)at); break;
+    case ROW_BOOL: cbx_text_puts(out, *(const bool *)at ? "true" : "false"); break;
+    case ROW_NUMBERS: put_numbers(out, *(const double *const *)(const void *)at, n); break;
+    case ROW_LIST:
+        if (n) cbx_text_printf(out, "%zu", n);
+        break;
+    default: break;
+    }
+}
+
+static void put_heads(cbx_text *out, const row_block *block, const char *path, const char **gap)
+{
+    for (size_t i = 0; i < block->nfields; i++) {
+        const row_field *f = &block->fields[i];
+        char name[PATH_SIZE];
+        if (!is_column(f)) continue;
+        snprintf(name, sizeof name, "%s%s%s", path, *path ? "." : "", f->key);
+        if (f->kind == ROW_BLOCK) {
+            put_heads(out, f->block, name, gap);
+            continue;
+        }
+        cbx_text_printf(out, "%s%s", *gap, name);
+        *gap = ",";
+    }
+}
+
+static void put_cells(cbx_text *out, const cbx_row *row, const row_block *block, bool there, const char **gap)
+{
+    for (size_t i = 0; i < block->nfields; i++) {
+        const row_field *f = &block->fields[i];
+        if (!is_column(f)) continue;
+        if (f->kind == ROW_BLOCK) {
+            put_cells(out, row, f->block, there && block_is_there(row, f->block), gap);
+            continue;
+        }
+        cbx_text_puts(out, *gap);
+        *gap = ",";
+        if (there) put_cell(out, row, f);
+    }
+}
+
+void cbx_rows_csv(const cbx_rows *rows, cbx_text *out)
+{
+    const char *gap = "";
+
+    put_heads(out, &cbx__row_table, "", &gap);
+    cbx_text_putc(out, '\n');
+    for (size_t i = 0; i < rows->count; i++) {
+        gap = "";
+        put_cells(out, &rows->rows[i], &cbx__row_table, true, &gap);
+        cbx_text_putc(out, '\n');
+    }
+}
