@@ -301,5 +301,6 @@ cbx_status cbx__grants_make(const cbx__grants_for *f, cbx_arena *arena, cbx__gra
     for (size_t i = 0; f->policy && i < f->policy->nwritable && !out->failed; i++)
         cbx__grants_add(out, WRITE, f->policy->writable[i], m.hidden, m.nhidden);
     if (f->scratch && !out->failed) push(out, WRITE, f->scratch);
+    if (f->jit_cache && !out->failed) push(out, WRITE, f->jit_cache);
     return out->failed ? cbx_fail(err, CBX_ENOMEM, "no memory for what a worker may read") : CBX_OK;
 }

@@ -29,7 +29,7 @@ typedef struct cbx__grants_for {
     const char *const *program;     /* NULL at the end */
     const char *interpreter;        /* may be NULL */
     const char *definitions[2];     /* of the baseline and of the oracle; may be NULL */
-    const char *platform, *scratch; /* scratch may be NULL */
+    const char *platform, *scratch, *jit_cache; /* folders may be NULL */
 } cbx__grants_for;
 
 /* @return CBX_OK; CBX_ENOMEM.  Paths live in the arena, or as long as what `f` points to. */

@@ -28,7 +28,8 @@ static cbx_status confine(cbx__run *x, const char *const *program, cbx__environm
                              .interpreter = x->o.interpreter,
                              .definitions = { x->baseline->definition, x->w->c->oracle_definition },
                              .platform = x->o.platform,
-                             .scratch = x->scratch.path };
+                             .scratch = x->scratch.path,
+                             .jit_cache = x->o.jit_cache };
     cbx_status st;
 
     if (mode_of(x) == CBX_SANDBOX_OFF) return CBX_OK;
