@@ -161,7 +161,7 @@ static void see_frameworks(visit *v)
 static void see_devices(visit *v)
 {
     cbx__accelerators all;
-    char name[32], text[192];
+    char name[32], text[CBX_ERR_MESSAGE_SIZE + 80];
 
     for (int i = 0; i < v->machine.naccelerators && v->have_machine; i++) {
         cbx_doctor_add(v->out, "devices", "accelerator", CBX_DOCTOR_HERE, v->machine.accelerator[i], NULL);
@@ -174,7 +174,7 @@ static void see_devices(visit *v)
         cbx_doctor_add(v->out, "devices", name, CBX_DOCTOR_HERE, text, NULL);
     }
     if (all.n == 0) {
-        snprintf(text, sizeof(text), "no CUDA device (%.100s); rows of platform cuda12 are skipped", all.why);
+        snprintf(text, sizeof(text), "no CUDA device (%s); rows of platform cuda12 are skipped", all.why);
         cbx_doctor_add(v->out, "devices", "cuda12", CBX_DOCTOR_MISSING, text, NULL);
     }
 }
