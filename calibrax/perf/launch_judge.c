@@ -19,6 +19,7 @@
 #define CALL_SHARE      2.0 /* that a single call on unseen inputs may take of what is claimed for one ... */
 #define LONG_CALL_SHARE 1.5 /* ... and a long one */
 #define LONG_CALL_NS    2e6
+#define FLAGRANT_SHARE  3.0 /* no hand-over explains it, on a busy machine either */
 #define LATE_SLACK_NS   4e6 /* on a busy machine a worker loses its CPU where a long epoch ends */
 /* What the parent allows for work outside the calls, whatever the worker takes: a constant, and so much a byte of the outputs. */
 #define EMPTY_MOST_NS   0.5e6
@@ -236,7 +237,9 @@ static void judge_cores(cbx__run *x)
                        x->cpu_ns * 1e-9, x->cpu_wall_ns * 1e-9, x->o.threads);
     } else if (cpu && x->wanted_ns > WANTED_SHARE * x->o.threads * x->wanted_wall_ns + CPU_SLACK_NS) {
         /* threads that hand work to one another wait at the same time where others have the CPU */
-        cbx__talk_fail(x->t, waited_share(x) > CONTENDED_SHARE ? CBX_FAILURE_CONTENDED : CBX_FAILURE_PINNING,
+        bool flagrant = x->wanted_ns > FLAGRANT_SHARE * x->o.threads * x->wanted_wall_ns;
+        bool busy = !flagrant && waited_share(x) > CONTENDED_SHARE;
+        cbx__talk_fail(x->t, busy ? CBX_FAILURE_CONTENDED : CBX_FAILURE_PINNING,
                        "the worker's threads ran or wanted to for %.3f s in %.3f s, and it was told to use %d",
                        x->wanted_ns * 1e-9, x->wanted_wall_ns * 1e-9, x->o.threads);
     }
