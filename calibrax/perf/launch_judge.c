@@ -20,6 +20,7 @@
 #define CALL_SHARE      2.0 /* that a single call on unseen inputs may take of what is claimed for one ... */
 #define LONG_CALL_SHARE 1.5 /* ... and a long one */
 #define LONG_CALL_NS    2e6
+#define FLAGRANT_SHARE  3.0 /* no hand-over explains it, on a busy machine either */
 #define LATE_SLACK_NS   4e6 /* on a busy machine a worker loses its CPU where a long epoch ends */
 /* What the parent allows for work outside the calls, whatever the worker takes: a constant, and so much a byte of the outputs. */
 #define EMPTY_MOST_NS   0.5e6
@@ -226,10 +227,11 @@ static double waited_share(const cbx__run *x)
 }
 
 /* On a busy machine threads too many get no more CPU time than one would, but they wait for it.  So does one thread that hands its
- * work to the next; only who had its CPUs all the time, and waited for them still, had threads too many for certain. */
+ * work to the next; only who wanted several times its CPUs, or had them all the time and waited for them still, had threads too many for certain. */
 static void judge_wanted(cbx__run *x)
 {
-    if (x->cpu_ns >= SATURATED * x->o.threads * x->cpu_wall_ns) {
+    bool flagrant = x->wanted_ns > FLAGRANT_SHARE * x->o.threads * x->wanted_wall_ns;
+    if (flagrant || x->cpu_ns >= SATURATED * x->o.threads * x->cpu_wall_ns) {
         cbx__talk_fail(x->t, CBX_FAILURE_PINNING,
                        "the worker's threads ran or wanted to for %.3f s in %.3f s, and it was told to use %d",
                        x->wanted_ns * 1e-9, x->wanted_wall_ns * 1e-9, x->o.threads);
