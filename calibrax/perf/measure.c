@@ -351,7 +351,10 @@ static cbx_status collect(sweep *w, cbx_err *err)
 
     for (size_t i = 0; i < w->npoints; i++) {
         bool good = false;
-        for (size_t r = 0; w->done[i] && r < w->rows[i].count; r++) good = good || cbx_row_is_good(&w->rows[i].rows[r]);
+        for (size_t r = 0; w->done[i] && r < w->rows[i].count; r++) {
+            const cbx_row *row = &w->rows[i].rows[r];
+            good = good || (cbx_row_is_good(row) && !cbx_row_is_limit(row));
+        }
         w->result->points_good += good;
     }
     cbx_arena_init(&arena, cbx_ctx_allocator(w->ctx));

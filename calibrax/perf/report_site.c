@@ -232,7 +232,10 @@ static void put_cell(page *p, const cbx__report_item *it, size_t column)
 
 static void put_row(page *p, const cbx__report_group *g, const cbx__report_item *it)
 {
-    put(p, it->class == CBX__REPORT_GOOD ? it->reference ? "<tr class=ref><td>" : "<tr><td>" : "<tr class=bad><td>");
+    put(p, it->class == CBX__REPORT_GOOD ? it->reference ? "<tr class=ref><td>"
+                                           : it->limit   ? "<tr class=limit><td>"
+                                                         : "<tr><td>"
+                                         : "<tr class=bad><td>");
     put_words(p, cbx__report_where(p->arena, p->view, g), 80);
     put_cell(p, it, CBX__COLUMN_BASELINE);
     put_cell(p, it, CBX__COLUMN_STATUS);

@@ -115,11 +115,16 @@ static const row_field paired_fields[] = {
     { "holm_rows", ROW_COUNT, AT(holm_rows) },
     { "verdict_holm", ROW_STRING, AT(verdict_holm) },
 };
+static const row_field limit_fields[] = {
+    { "vs", ROW_NEEDED_STRING, AT(limit_vs) },
+    { "share", ROW_NUMBER, AT(limit_share) },
+};
 BLOCK(metrics_block, metrics_fields, ROW_IF_TRUE, AT(has_metrics));
 BLOCK(fidelity_block, fidelity_fields, ROW_IF_STRING, AT(fidelity_status));
 BLOCK(ratio_block, ratio_fields, ROW_IF_STRING, AT(ratio_vs));
 BLOCK(failure_block, failure_fields, ROW_IF_STRING, AT(failure_reason));
 BLOCK(paired_block, paired_fields, ROW_IF_STRING, AT(paired_vs));
+BLOCK(limit_block, limit_fields, ROW_IF_STRING, AT(limit_vs));
 
 /* The v1 keys in v1 order up to schema_version, then the additive ones. */
 static const row_field row_fields[] = {
@@ -142,6 +147,8 @@ static const row_field row_fields[] = {
     { "machine", ROW_STRING, AT(machine) },
     { "representative", ROW_BOOL, AT(representative) },
     { "ratio_paired", ROW_BLOCK, 0, NULL, &paired_block },
+    { "role", ROW_STRING, AT(role) },
+    { "limit", ROW_BLOCK, 0, NULL, &limit_block },
 };
 const row_block cbx__row_table = { row_fields, CBX_LEN(row_fields), ROW_ALWAYS, 0 };
 
@@ -163,6 +170,8 @@ void cbx_row_init(cbx_row *row)
     row->steady.value = NAN;
     row->strongest = true;
 }
+
+bool cbx_row_is_limit(const cbx_row *row) { return row->role && strcmp(row->role, "limit") == 0; }
 
 bool cbx_row_is_good(const cbx_row *row) { return row->status && strcmp(row->status, "ok") == 0; }
 

@@ -38,7 +38,8 @@ static const char full_line[] =
     "f32)\",\"machine\":\"0123456789abcdef\","
     "\"representative\":true,"
     "\"ratio_paired\":{\"vs\":\"stream\",\"value\":0.124,\"lower\":0.12,\"upper\":0.13,\"level\":0.96875,\"verdict\":"
-    "\"faster\",\"pairs\":11,\"p\":0.0009765625,\"p_holm\":0.00390625,\"holm_rows\":4,\"verdict_holm\":\"faster\"}}";
+    "\"faster\",\"pairs\":11,\"p\":0.0009765625,\"p_holm\":0.00390625,\"holm_rows\":4,\"verdict_holm\":\"faster\"},"
+    "\"role\":\"limit\",\"limit\":{\"vs\":\"pipes\",\"share\":0.75}}";
 
 /* As nperf 0.x in Python wrote it: no additive member. */
 static const char v1_line[] =
@@ -194,7 +195,7 @@ static void test_absent_row_is_null_everywhere(void **in)
               "\"failure_detail\":{\"reason\":\"slow_skipped\",\"message\":null,\"remedy\":null},\"provenance\":{},"
               "\"schema_version\":1,"
               "\"variant\":null,\"strongest\":true,\"point_label\":null,\"machine\":null,\"representative\":false,"
-              "\"ratio_paired\":null}",
+              "\"ratio_paired\":null,\"role\":null,\"limit\":null}",
               "all v1 keys are there, null when absent");
     row.point_json = "[1]";
     CHECK(cbx_row_to_json(&row) == NULL, "a point that is no object is refused");

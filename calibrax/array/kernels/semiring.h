@@ -148,6 +148,13 @@ CBX_API cbx_status cbx_matmul_workspace(const cbx_matmul *p, size_t *out, cbx_er
 CBX_API cbx_status cbx_matmul_run(const cbx_matmul *p, cbx_err *err);
 
 /**
+ * As many steps as the product has (log: as its real product has), on registers and on as many threads, and nothing else: its time is
+ * the limit of any product over this algebra.  Operands, C and workspace are not looked at.  float32 and float64.
+ * @return CBX_OK; CBX_EINVAL (as above, an algebra given by functions); CBX_EDTYPE; CBX_EOVERFLOW
+ */
+CBX_API cbx_status cbx_matmul_limit_run(const cbx_matmul *p, cbx_err *err);
+
+/**
  * The definition, term by term: kk ascending, one accumulator in the dtype (log: the largest term, then the sum of exp).  What
  * cbx_matmul_run is held to, with the same arguments, rules and statuses; needs no workspace.  Tropical and boolean products agree
  * with it bit for bit (zeros may differ in sign).
