@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-pipeline format clean python array-api-tests compare-statistics kills interop coverage-table bisect-study asv
+.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-kernels report-pipeline format clean python array-api-tests compare-statistics kills interop coverage-table bisect-study asv
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -86,6 +86,9 @@ tidy: ## clang-tidy over the library and the programs
 
 report: build ## every point of semiring_matmul against every rival that is here: reports/semiring_matmul.{jsonl,md}
 	@scripts/report.sh $(NPERF)
+
+report-kernels: build ## kernels beside their limits and rivals, one core and two: reports/semiring_matmul, reports/ell_edge_aggregate, 15 minutes
+	@python3 scripts/report_kernels.py $(NPERF)
 
 report-pipeline: ## store commands and statistics beside the Python package, SciPy and ruptures: reports/pipeline.{jsonl,md}, 8 minutes
 	@scripts/bootstrap.sh test
