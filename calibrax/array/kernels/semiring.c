@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "calibrax/array/kernels/semiring_isa.h"
@@ -71,10 +72,27 @@ static const struct {
 #endif
 };
 
+/* The widest one that CALIBRAX_ISA allows. */
+static int widest_allowed(void)
+{
+    static atomic_int known; /* 0: not read yet, else one more */
+    int most = atomic_load_explicit(&known, memory_order_relaxed) - 1;
+
+    if (most < 0) {
+        const char *word = getenv("CALIBRAX_ISA");
+        most = CBX_ISA_COUNT - 1;
+        for (int i = 0; word && i < CBX_ISA_COUNT; i++)
+            if (strcmp(word, isas[i].name) == 0) most = i;
+        atomic_store_explicit(&known, most + 1, memory_order_relaxed);
+    }
+    return most;
+}
+
 const char *cbx_isa_name(cbx_isa isa) { return (unsigned)isa < CBX_ISA_COUNT ? isas[isa].name : "?"; }
 bool cbx_isa_available(cbx_isa isa)
 {
-    return (unsigned)isa < CBX_ISA_COUNT && isas[isa].available && isas[isa].available();
+    return (unsigned)isa < CBX_ISA_COUNT && (int)isa <= widest_allowed() && isas[isa].available &&
+           isas[isa].available();
 }
 
 cbx_isa cbx_isa_best(void)
