@@ -247,17 +247,16 @@ static const cbx__attempt *limit_of(const cbx__point *p, const cbx__attempt *a)
 static cbx_status put_limit(cbx_ctx *ctx, cbx__point *p, const cbx__attempt *a, cbx_row *row, cbx_err *err)
 {
     const cbx__attempt *limit = a->good ? limit_of(p, a) : NULL;
-    double *shares;
-    size_t n = 0;
+    double *shares, *theirs;
+    size_t n;
 
     if (a->baseline->limit) row->role = "limit";
     if (!limit || a->baseline->limit) return CBX_OK;
-    shares = cbx_arena_calloc(&p->arena, p->rounds + 1, sizeof(double));
+    shares = cbx_arena_calloc(&p->arena, 2 * (a->nlaunches + 1), sizeof(double));
     if (!shares) return cbx_fail(err, CBX_ENOMEM, "out of memory for shares of a limit");
-    for (size_t r = 0; r < p->rounds; r++) {
-        const double share = round_median(limit, r) / round_median(a, r);
-        if (share > 0 && isfinite(share)) shares[n++] = share;
-    }
+    theirs = shares + a->nlaunches + 1;
+    n = cbx__pair_rounds(a, limit, shares, theirs);
+    for (size_t i = 0; i < n; i++) shares[i] = theirs[i] / shares[i];
     if (n == 0) return CBX_OK;
     row->limit_vs = limit->baseline->name;
     return cbx_stat_median(ctx, shares, n, &row->limit_share, err);
