@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python array-api-tests compare-statistics kills interop coverage-table bisect-study detector-study asv long-files report-selftest report-selftest-again selftest-live report-nperf
+.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python array-api-tests compare-statistics kills interop coverage-table bisect-study detector-study asv long-files report-selftest report-selftest-again selftest-live report-nperf test-isa test-neon report-kernels
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,13 @@ tsan: ## what threads share, under ThreadSanitizer
 
 clang: ## build with clang
 	@scripts/build.sh clang
+
+test-isa: ## the kernels' tests once more with AVX-512, and then AVX2, out of sight
+	@scripts/build.sh release -Dtests=true
+	@scripts/test_isa.sh $(RELEASE)
+
+test-neon: ## kernels built for 64-bit ARM and their tests run by qemu (skipped, with the reason, where either is missing)
+	@scripts/test_neon.sh
 
 fuzz: ## each fuzz program for FUZZ_SECONDS (default 60)
 	@scripts/bootstrap.sh test
@@ -99,6 +106,9 @@ report: build ## every point of semiring_matmul against every rival that is here
 
 report-cases: build ## five cases against JAX, PyTorch, PyG, SciPy, GraphBLAS: reports/CASE.{jsonl,md}, 20 minutes (CASES="a b": these only)
 	@scripts/report_cases.sh $(NPERF) $(CASES)
+
+report-kernels: build ## kernels beside their limits and rivals, one core and two: reports/semiring_matmul, reports/ell_edge_aggregate, 15 minutes
+	@python3 scripts/report_kernels.py $(NPERF)
 
 report-pipeline: ## store commands and statistics beside the Python package, SciPy and ruptures: reports/pipeline.{jsonl,md}, 8 minutes
 	@scripts/bootstrap.sh test

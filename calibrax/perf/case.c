@@ -34,6 +34,9 @@ static cbx_status check_baseline(const cbx_case_ops *c, size_t i, cbx_err *err)
         return cbx_fail(err, CBX_EINVAL, "case '%s': baseline %zu has no usable name", c->name, i);
     if (!b->provider || !cbx_name_is_safe(b->provider) || !b->summary || !b->work)
         return cbx_fail(err, CBX_EINVAL, "case '%s': baseline '%s' needs provider, summary and work", c->name, b->name);
+    if (b->limit && (i == 0 || b->mutant_reason))
+        return cbx_fail(err, CBX_EINVAL, "case '%s': limit '%s' cannot be %s as well", c->name, b->name,
+                        i == 0 ? "the ratio reference" : "a mutant");
     for (size_t j = 0; j < i; j++) {
         if (same(c->baselines[j]->name, b->name))
             return cbx_fail(err, CBX_EINVAL, "case '%s': two baselines are called '%s'", c->name, b->name);

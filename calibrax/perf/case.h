@@ -17,7 +17,7 @@
 
 CBX_BEGIN_DECLS
 
-#define CBX_CASE_ABI        3
+#define CBX_CASE_ABI        4
 #define CBX_CASE_MAX_ARRAYS 8
 
 /** Work of one call, by formula: it depends on the point only, never on a measurement. */
@@ -59,6 +59,11 @@ typedef struct cbx_baseline_ops {
     /** Optional, of a foreign baseline: JSON that the worker gets with `load` as `definition`, for a baseline that is not in the worker's
      * own tables (calibrax/perf/declared.h makes such). */
     const char *definition;
+    /* --- since ABI 4 --- */
+    /** NULL: a rival.  Else what it is the limit of, a sentence's tail ("reads the rows of B that any such product reads"): a probe that is
+     * launched in turn with the rivals, does a part of their work that none can leave out, and gives no answer.  Its outputs are not
+     * looked at, it has no ratio and no rank, and rivals' rows say what share of its rate they reach.  Never the reference, nor a mutant. */
+    const char *limit;
 } cbx_baseline_ops;
 
 typedef struct cbx_case_ops {

@@ -109,7 +109,7 @@ static void look(op *o, const cbx_rows *rows, cbx_arena *arena)
         const cbx_row *r = &rows->rows[i];
         cbx__report_shape shape;
         strength s;
-        if (strcmp(r->case_name, o->case_name) != 0 || !cbx_row_is_good(r)) continue;
+        if (strcmp(r->case_name, o->case_name) != 0 || cbx_row_is_limit(r) || !cbx_row_is_good(r)) continue;
         o->good++;
         cbx__report_shape_of(r, arena, &shape);
         count_point(o, rows, i, &shape, arena);

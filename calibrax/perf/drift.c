@@ -128,7 +128,7 @@ static cbx_status run_baseline(cbx_ctx *ctx, const bench *b, const cbx_baseline_
 static bool is_wanted(const bench *b, const cbx_baseline_ops *ops)
 {
     const char *reason = NULL;
-    return ops->prepare && !ops->mutant_reason && (!ops->supports || ops->supports(b->point, &reason));
+    return ops->prepare && !ops->mutant_reason && !ops->limit && (!ops->supports || ops->supports(b->point, &reason));
 }
 
 static double steps_of(const bench *b)

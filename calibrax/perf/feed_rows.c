@@ -76,7 +76,7 @@ static cbx_status take_case(cbx_arena *arena, const cbx_rows *rows, const cbx__f
     if (!out->rows) return cbx_fail(err, CBX_ENOMEM, "no memory for the rows of '%s'", w->case_name);
     for (size_t i = 0; i < rows->count; i++) {
         const cbx_row *r = &rows->rows[i];
-        if (strcmp(r->case_name, w->case_name) != 0) continue;
+        if (strcmp(r->case_name, w->case_name) != 0 || cbx_row_is_limit(r)) continue;
         of_case++;
         if (w->without_fast && is_fast(r)) {
             fast++;

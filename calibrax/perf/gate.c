@@ -61,6 +61,7 @@ static cbx_status make_table(gate *g, const cbx_rows *rows, bool with_machine, t
     if (!t->all) return no_memory(err);
     for (size_t i = 0; i < rows->count; i++) {
         cbx_row named = rows->rows[i];
+        if (cbx_row_is_limit(&rows->rows[i])) continue; /* the machine's, not ours */
         if (!was_measured(&rows->rows[i])) {
             t->nempty++;
             continue;

@@ -73,7 +73,8 @@ static void check(const cbx_case_ops *c, const cbx_workload *w, local_run *r, cb
     for (size_t i = 0; i < c->noutputs; i++) memset(cbx_array_data_mut(r->out[i]), 0xa5, cbx_array_bytes(r->out[i]));
     r->b->run(r->plan);
     if (r->b->collect) r->b->collect(r->plan);
-    for (size_t i = 0; i < c->noutputs; i++) cbx_fidelity_compare(r->out[i], w->answers[i], w->bounds[i], f);
+    for (size_t i = 0; !r->b->limit && i < c->noutputs; i++)
+        cbx_fidelity_compare(r->out[i], w->answers[i], w->bounds[i], f);
 }
 
 static double cpu_seconds(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }

@@ -139,7 +139,8 @@ static bool check_outputs(cbx__run *x, size_t set)
 {
     cbx__run_look_at_peak(x);
     if (!fetch_outputs(x, &x->outputs_ns, &x->outputs_cpu_ns)) return false;
-    cbx_status st = cbx__checker_compare(x->ctx, &x->checker, set, &x->r->fidelity, &x->err);
+    cbx_status st = x->baseline->limit ? CBX_OK /* no answer is asked of it */
+                                       : cbx__checker_compare(x->ctx, &x->checker, set, &x->r->fidelity, &x->err);
     if (st) return broken(x, st);
     cbx__checker_poison(&x->checker);
     if (x->hwm_reset) cbx__proc_reset_hwm(x->t->child.pid); /* what writing the outputs took is not the baseline's */

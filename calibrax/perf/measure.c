@@ -394,7 +394,7 @@ static bool has_good_row(const sweep *w, size_t point)
 {
     for (size_t i = point * w->s.nplatforms; i < (point + 1) * w->s.nplatforms; i++) {
         for (size_t r = 0; w->done[i] && r < w->rows[i].count; r++) {
-            if (cbx_row_is_good(&w->rows[i].rows[r])) return true;
+            if (cbx_row_is_good(&w->rows[i].rows[r]) && !cbx_row_is_limit(&w->rows[i].rows[r])) return true;
         }
     }
     return false;

@@ -119,16 +119,27 @@ static cbx_status set_absent(const cbx_params *p, size_t i, const char *what, pa
     return set_word(d, text, what, out, err);
 }
 
+static bool is_omitted(const cbx_params *p, size_t i)
+{
+    const cbx_param_def *d = &p->defs[i];
+    if (!d->omits_fallback || !d->fallback) return false;
+    return d->kind == CBX_PARAM_INT ? p->value[i].number == strtoll(d->fallback, NULL, 10)
+                                    : strcmp(p->value[i].word, d->fallback) == 0;
+}
+
 static void write_json(const cbx_params *p, cbx_text *t)
 {
+    bool any = false;
     for (size_t i = 0; i < p->ndefs; i++) {
-        cbx_text_printf(t, "%s\"%s\":", i ? "," : "{", p->defs[i].name);
+        if (is_omitted(p, i)) continue;
+        cbx_text_printf(t, "%s\"%s\":", any ? "," : "{", p->defs[i].name);
+        any = true;
         if (p->defs[i].kind == CBX_PARAM_INT)
             cbx_text_printf(t, "%" PRId64, p->value[i].number);
         else
             cbx_text_printf(t, "\"%s\"", p->value[i].word);
     }
-    cbx_text_puts(t, p->ndefs ? "}" : "{}");
+    cbx_text_puts(t, any ? "}" : "{}");
 }
 
 /* Checks every member of the object and fills every value. */

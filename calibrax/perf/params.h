@@ -27,6 +27,8 @@ typedef struct cbx_param_def {
     const char *help;
     /** Optional: value when the key is absent, from the parameters declared before this one; fallback is then not used. */
     const char *(*derive)(const cbx_params *before);
+    /** Left out of the canonical JSON while it is the fallback: for a parameter that came later, so that points keep their text. */
+    bool omits_fallback;
 } cbx_param_def;
 
 /**
@@ -43,7 +45,7 @@ CBX_API void cbx_params_free(cbx_params *p);
 /** Value of a declared INT / WORD; asserts that the key is declared. */
 CBX_API int64_t cbx_params_int(const cbx_params *p, const char *key);
 CBX_API const char *cbx_params_word(const cbx_params *p, const char *key);
-/** Canonical JSON: every declared key, in declared order, compact.  Equal points have equal text.  Lives as long as p. */
+/** Canonical JSON: every declared key (but see omits_fallback), in declared order, compact.  Equal points have equal text.  Lives as long as p. */
 CBX_API const char *cbx_params_json(const cbx_params *p);
 /** cbx_case_ops.user of the case whose point it is; NULL if there is none. */
 CBX_API const void *cbx_params_user(const cbx_params *p);

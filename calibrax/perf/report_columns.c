@@ -125,8 +125,14 @@ CELL(put_gbyte)
 
 CELL(put_roofline)
 {
+    const cbx_row *r = it->row;
     UNUSED(arena);
-    cbx__report_put_share(out, it->row->roofline_share, s);
+    if (isfinite(r->roofline_share) || !r->limit_vs) cbx__report_put_share(out, r->roofline_share, s);
+    if (!r->limit_vs) return;
+    if (isfinite(r->roofline_share)) cbx_text_puts(out, ", ");
+    cbx__report_put_share(out, r->limit_share, s);
+    cbx_text_puts(out, " of ");
+    cbx__report_put_public(out, r->limit_vs, 32);
 }
 
 static void put_fidelity_cell(cbx_text *out, const cbx_row *row, const char *unit, const cbx__report_style *s)
@@ -160,6 +166,8 @@ static void put_ratio_cell(cbx_text *out, const cbx__report_item *it, bool brief
     cbx__report_speed speed;
     if (it->reference && it->quoted && it->class == CBX__REPORT_GOOD)
         cbx_text_puts(out, "reference");
+    else if (it->limit && it->class == CBX__REPORT_GOOD)
+        cbx_text_puts(out, "limit");
     else if (cbx__report_speed_of(it->row, &speed)) {
         cbx__report_put_speed(out, &speed, brief, s);
         if (cbx__report_minimum_disagrees(it->row)) cbx_text_puts(out, " !");
@@ -227,8 +235,10 @@ const cbx__report_column cbx__report_columns[CBX__COLUMN_COUNT] = {
                             put_gflop, NULL, key_gflop },
     [CBX__COLUMN_GBYTE] = { "GB/s", "10^9 bytes a second of declared traffic, at the median", true, put_gbyte, NULL,
                             key_gbyte },
-    [CBX__COLUMN_ROOFLINE] = { "roof", "share of the roofline: smallest possible time over the median", true,
-                               put_roofline, NULL, key_roofline },
+    [CBX__COLUMN_ROOFLINE] = { "roof",
+                               "share of the roofline: smallest possible time over the median; and of the rate of the "
+                               "limit that ran in turn with it",
+                               true, put_roofline, NULL, key_roofline },
     [CBX__COLUMN_FIDELITY] = { "fidelity", "largest error in units of its bound; at most 1 passes", true, put_fidelity,
                                put_fidelity_brief, key_fidelity },
     [CBX__COLUMN_RATIO] = { "against reference", "paired ratio of times, turned over, with its interval and verdict",

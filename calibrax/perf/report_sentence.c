@@ -21,7 +21,7 @@ static void say(const speaker *s, const char *words) { cbx__report_put_public(s-
 
 static bool is_rival(const cbx__report_item *it)
 {
-    return it->class == CBX__REPORT_GOOD && it->quoted && !it->reference;
+    return it->class == CBX__REPORT_GOOD && it->quoted && !it->reference && !it->limit;
 }
 
 static const cbx__report_item *items_of(const speaker *s, const cbx__report_group *g)
@@ -31,10 +31,17 @@ static const cbx__report_item *items_of(const speaker *s, const cbx__report_grou
 
 static void say_roofline(const speaker *s, const cbx_row *row, const char *verb)
 {
-    if (!isfinite(row->roofline_share)) return;
+    const bool roof = isfinite(row->roofline_share), limit = row->limit_vs && isfinite(row->limit_share);
+    if (!roof && !limit) return;
     cbx_text_puts(s->out, verb);
-    cbx__report_put_share(s->out, row->roofline_share, s->style);
-    cbx_text_puts(s->out, " of the roofline");
+    if (roof) {
+        cbx__report_put_share(s->out, row->roofline_share, s->style);
+        cbx_text_puts(s->out, limit ? " of the roofline, " : " of the roofline");
+    }
+    if (!limit) return;
+    cbx__report_put_share(s->out, row->limit_share, s->style);
+    cbx_text_puts(s->out, " of ");
+    say(s, row->limit_vs);
 }
 
 /* "tiled takes 1.20 ms [1.18, 1.22] and reaches 61% of the roofline" */
@@ -93,7 +100,7 @@ static const cbx__report_item *first_good(const speaker *s, const cbx__report_gr
     const cbx__report_item *best = NULL;
     for (size_t i = 0; i < g->count; i++) {
         const cbx__report_item *it = &items_of(s, g)[i];
-        if (it->class != CBX__REPORT_GOOD || !it->quoted) continue;
+        if (it->class != CBX__REPORT_GOOD || !it->quoted || it->limit) continue;
         if (!best || cbx__report_median(it->row) < cbx__report_median(best->row)) best = it;
     }
     return best;

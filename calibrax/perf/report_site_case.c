@@ -57,7 +57,9 @@ static void put_cell(cbx__page *p, const cbx__report_item *it, size_t column)
 
 static void put_row(cbx__page *p, const cbx__report_group *g, const cbx__report_item *it)
 {
-    cbx__page_put(p, it->class == CBX__REPORT_GOOD ? it->reference ? "<tr class=ref><td>" : "<tr><td>"
+    cbx__page_put(p, it->class == CBX__REPORT_GOOD ? it->reference ? "<tr class=ref><td>"
+                                                     : it->limit   ? "<tr class=limit><td>"
+                                                                   : "<tr><td>"
                                                    : "<tr class=bad><td>");
     cbx__page_put_words(p, cbx__report_where(p->arena, p->view, g), 80);
     put_cell(p, it, CBX__COLUMN_BASELINE);

@@ -30,7 +30,7 @@ static size_t intern(const char **list, size_t *n, const char *s)
 /* What the items are sorted by: group, then rank within it. */
 typedef struct order_key {
     size_t case_index, group;
-    int rank; /* 0 reference, 1 good, 2 measured but no good, 3 not measured */
+    int rank; /* 0 reference, 1 good, 2 limit, 3 measured but no good, 4 not measured */
     double median;
     cbx__report_item item;
 } order_key;
@@ -43,7 +43,7 @@ static bool before(const order_key *a, const order_key *b)
     if (!c) c = compare_sizes(a->group, b->group);
     if (!c) c = a->rank - b->rank;
     if (!c && !a->rank) c = (int)b->item.row->strongest - (int)a->item.row->strongest;
-    if (!c && a->rank < 3) c = a->median < b->median ? -1 : a->median > b->median;
+    if (!c && a->rank < 4) c = a->median < b->median ? -1 : a->median > b->median;
     if (!c) c = compare_sizes(a->item.index, b->item.index);
     return c < 0;
 }
@@ -76,8 +76,8 @@ static const char *reference_name(const cbx_rows *rows, const cbx_row *head)
 static int rank_of(const cbx__report_item *it)
 {
     if (it->reference && it->class == CBX__REPORT_GOOD) return 0;
-    if (it->class == CBX__REPORT_GOOD) return 1;
-    return it->row->has_metrics ? 2 : 3;
+    if (it->class == CBX__REPORT_GOOD) return it->limit ? 2 : 1;
+    return it->row->has_metrics ? 3 : 4;
 }
 
 /* Marks variants: which item stands for its baseline. */
@@ -162,7 +162,9 @@ static bool collect(const cbx_rows *rows, cbx__report_view *v, order_key *keys)
     if (!baselines || !platforms) return false;
     for (size_t i = 0; i < rows->count; i++) {
         const cbx_row *r = &rows->rows[i];
-        cbx__report_item item = { r, i, cbx__report_status_class(r), false, false, false, 0 };
+        cbx__report_item item = {
+            .row = r, .index = i, .class = cbx__report_status_class(r), .limit = cbx_row_is_limit(r)
+        };
         size_t g = 0;
         while (g < v->ngroups && !same_group(v->groups[g].head, r)) g++;
         if (g == v->ngroups) {

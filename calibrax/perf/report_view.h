@@ -25,6 +25,7 @@ typedef struct cbx__report_item {
     cbx__report_class class;
     bool reference; /* of its group; every variant of it */
     bool siblings;  /* the group holds other variants of this baseline */
+    bool limit;     /* a probe: shown, neither ranked nor spoken of as a rival */
     bool quoted;    /* the one variant of its baseline that words speak of */
     int series;     /* number of its baseline, from 0, in order of appearance */
 } cbx__report_item;

@@ -47,7 +47,8 @@ static void settle(const cbx__session *s, cbx__plan *plan)
         cbx__attempt *a = &plan->attempts[i];
         bool needed = false;
         if (!a->kept) continue;
-        for (size_t j = 0; j < plan->count && a->baseline == s->opts->case_ops->baselines[0]; j++) {
+        for (size_t j = 0; j < plan->count && (a->baseline == s->opts->case_ops->baselines[0] || a->baseline->limit);
+             j++) {
             const cbx__attempt *b = &plan->attempts[j];
             needed = needed || (b->platform == a->platform && !b->failure && !b->kept);
         }

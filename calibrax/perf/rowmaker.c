@@ -174,6 +174,7 @@ static void put_fidelity(const cbx__session *s, const cbx__attempt *a, cbx_row *
         if (f->mismatched > row->mismatched) row->mismatched = f->mismatched;
         row->checks += f->checks;
     }
+    if (a->baseline->limit) return;
     if (row->checks == 0 && ok) {
         if (row->has_metrics && s->opts->case_ops->noutputs) row->fidelity_status = "inconclusive";
         return;
@@ -235,12 +236,42 @@ static cbx_status put_paired(cbx_ctx *ctx, cbx__point *p, const cbx__attempt *a,
 static cbx_status put_ratio(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, const cbx__attempt *a, cbx_row *row,
                             cbx_err *err)
 {
-    const cbx__attempt *rival = a->good ? rival_of(s, p, a) : NULL;
+    const cbx__attempt *rival = a->good && (s->opts->twins || !a->baseline->limit) ? rival_of(s, p, a) : NULL;
 
     if (!rival) return CBX_OK;
     row->ratio_vs = rival->baseline->name;
     row->ratio_value = a->min_s / rival->min_s;
     return rival == a ? CBX_OK : put_paired(ctx, p, a, rival, row, err);
+}
+
+/* --- the limit --- */
+
+/* The first good limit of the point, on a's platform. */
+static const cbx__attempt *limit_of(const cbx__point *p, const cbx__attempt *a)
+{
+    for (size_t i = 0; i < p->plan.count; i++) {
+        const cbx__attempt *l = &p->plan.attempts[i];
+        if (l->baseline->limit && l->good && l->strongest && l->platform == a->platform) return l;
+    }
+    return NULL;
+}
+
+static cbx_status put_limit(cbx_ctx *ctx, cbx__point *p, const cbx__attempt *a, cbx_row *row, cbx_err *err)
+{
+    const cbx__attempt *limit = a->good ? limit_of(p, a) : NULL;
+    double *shares, *theirs;
+    size_t n;
+
+    if (a->baseline->limit) row->role = "limit";
+    if (!limit || a->baseline->limit) return CBX_OK;
+    shares = cbx_arena_calloc(&p->arena, 2 * (a->nlaunches + 1), sizeof(double));
+    if (!shares) return cbx_fail(err, CBX_ENOMEM, "out of memory for shares of a limit");
+    theirs = shares + a->nlaunches + 1;
+    n = cbx__pair_rounds(a, limit, shares, theirs);
+    for (size_t i = 0; i < n; i++) shares[i] = theirs[i] / shares[i];
+    if (n == 0) return CBX_OK;
+    row->limit_vs = limit->baseline->name;
+    return cbx_stat_median(ctx, shares, n, &row->limit_share, err);
 }
 
 /* --- the row --- */
@@ -279,6 +310,7 @@ static cbx_status make_row(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, c
     put_failure(a, &row);
     st = cbx__estimates_put_error(ctx, &p->arena, a, &row, err);
     if (!st) st = put_ratio(ctx, s, p, a, &row, err);
+    if (!st) st = put_limit(ctx, p, a, &row, err);
     if (st) return st;
     provenance = cbx__provenance_make(s, p, a);
     if (provenance) {

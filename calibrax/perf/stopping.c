@@ -151,7 +151,7 @@ cbx_status cbx__stopping_look(cbx_ctx *ctx, const cbx__session *s, cbx__point *p
         cbx__attempt *a = &p->plan.attempts[i];
         const cbx__attempt *rival;
         if (!cbx__attempt_alive(a) || is_reference(&k, a)) continue;
-        rival = rival_now(&k, a);
+        rival = a->baseline->limit ? NULL : rival_now(&k, a);
         settle(&k, a, rival ? ratio_is_enough(&k, a, rival) : median_is_enough(&k, a));
     }
     look_at_references(&k);

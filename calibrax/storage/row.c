@@ -10,6 +10,8 @@
 #include <math.h>
 #include <string.h>
 
+bool cbx_row_is_limit(const cbx_row *row) { return row->role && strcmp(row->role, "limit") == 0; }
+
 bool cbx_row_is_good(const cbx_row *row) { return row->status && strcmp(row->status, "ok") == 0; }
 
 /* --- to JSON --- */

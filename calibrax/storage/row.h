@@ -117,6 +117,11 @@ typedef struct cbx_row {
     const char *
         verdict_holm; /* verdict that stands at 5 % over the whole table; NULL: so few launches cannot carry that many rows */
 
+    /* additive: "limit" for a probe that gives no answer and is no rival, NULL for a rival; for a rival, the limit that was launched in
+     * turn with it, and what share of its rate it reached: the median over launches of limit's time / this one's */
+    const char *role, *limit_vs;
+    double limit_share;
+
     /* failure_detail; failure_reason NULL: null */
     const char *failure_reason, *failure_message, *failure_remedy;
 
@@ -164,6 +169,8 @@ CBX_API cbx_status cbx_rows_write(cbx_ctx *ctx, const char *path, const cbx_row 
 CBX_API void cbx_rows_csv(const cbx_rows *rows, cbx_text *out);
 /** True if status is "ok"; false for NULL. */
 CBX_API bool cbx_row_is_good(const cbx_row *row);
+/** True if it is of a limit: shown, but neither ranked nor compared. */
+CBX_API bool cbx_row_is_limit(const cbx_row *row);
 /** Store key: case, machine, platform, point, baseline, variant as one string in the arena; absent ones read as "", the variant as
  * "default".  NULL: out of memory. */
 CBX_API const char *cbx_row_key(cbx_arena *arena, const cbx_row *row);

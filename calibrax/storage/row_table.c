@@ -195,6 +195,11 @@ static const row_field paired_fields[] = {
     ADDED("p_equivalence", ROW_MAYBE_NUMBER, p_equivalence),
     ADDED("margin", ROW_MAYBE_NUMBER, margin_equal),
 };
+static const row_field limit_fields[] = {
+    { "vs", ROW_NEEDED_STRING, AT(limit_vs) },
+    { "share", ROW_NUMBER, AT(limit_share) },
+};
+BLOCK(limit_block, limit_fields, ROW_IF_STRING, AT(limit_vs));
 BLOCK(metrics_block, metrics_fields, ROW_IF_TRUE, AT(has_metrics));
 BLOCK(fidelity_block, fidelity_fields, ROW_IF_STRING, AT(fidelity_status));
 BLOCK(ratio_block, ratio_fields, ROW_IF_STRING, AT(ratio_vs));
@@ -223,6 +228,8 @@ static const row_field row_fields[] = {
     { "representative", ROW_BOOL, AT(representative) },
     { "ratio_paired", ROW_BLOCK, 0, NULL, &paired_block },
     ADDED("caches", ROW_STRING, caches),
+    ADDED("role", ROW_STRING, role),
+    ADDED_BLOCK("limit", limit_block),
 };
 const row_block cbx__row_table = { row_fields, CBX_LEN(row_fields), ROW_ALWAYS, 0 };
 

@@ -62,7 +62,10 @@ static void print_case(cbx_ctx *ctx, const cbx_case_ops *c)
         const cbx_baseline_ops *b = c->baselines[i];
         if (b->mutant_reason) continue;
         printf("    %-16s %-8s %s%s%s\n", b->name, b->provider, b->summary ? b->summary : "",
-               i == 0 ? "; the ratio's reference" : "", b->slow_reason ? "; slow" : "");
+               i == 0     ? "; the ratio's reference"
+               : b->limit ? "; a limit, no rival"
+                          : "",
+               b->slow_reason ? "; slow" : "");
     }
 }
 
@@ -143,6 +146,7 @@ static cbx_json *baselines_json(const cbx_case_ops *c, bool mutants)
         cbx_json_set_string(o, "summary", b->summary);
         cbx_json_set_bool(o, "reference", i == 0);
         cbx_json_set_string(o, "slow_reason", b->slow_reason);
+        if (b->limit) cbx_json_set_string(o, "limit", b->limit);
         if (mutants) cbx_json_set_string(o, "mutant_reason", b->mutant_reason);
         cbx_json_push(list, o);
     }

@@ -289,6 +289,25 @@ static const cbx_baseline_ops kernel_baseline = CBX__SUITE_NATIVE(
     "calibrax", "rows of B gathered by vectors and folded in registers, the next row's neighbours asked for ahead",
     prepare, run_kernel, .work = work);
 
+/* --- the limit: its gather alone --- */
+
+static bool is_float(const cbx_params *given, const char **reason)
+{
+    *reason = NULL;
+    return read_point(given).dtype != CBX_BOOL;
+}
+
+static void run_gather(void *plan)
+{
+    const cbx_ell_product e = product_of(plan);
+    (void)cbx_ell_gather_run(&e, NULL);
+}
+
+static const cbx_baseline_ops gather_limit = CBX__SUITE_NATIVE(
+    "gather", "reads the rows of B that the product reads, into registers, and no more", prepare, run_gather,
+    .supports = is_float, .work = work,
+    .limit = "reads the rows of B that any such product reads, and does nothing with them");
+
 /* --- planted faults --- */
 
 static size_t largest_input(const point *p) { return p->m * (p->k > p->n ? p->k : p->n) * 8; }
@@ -315,12 +334,6 @@ static bool shows(const cbx_params *given, const char **reason)
     const point p = read_point(given);
     *reason = NULL;
     return p.m > 1 && (p.dtype != CBX_BOOL || p.m * p.n >= 150 * p.k);
-}
-
-static bool is_float(const cbx_params *given, const char **reason)
-{
-    *reason = NULL;
-    return read_point(given).dtype != CBX_BOOL;
 }
 
 static bool is_padded(const cbx_params *given, const char **reason)
@@ -426,7 +439,7 @@ static const cbx_baseline_ops foreign[] = {
 /* In the order they are shown; the ratio reference first, mutants last. */
 static const cbx_baseline_ops *const baselines[] = {
     &rows_baseline, &kernel_baseline, &foreign[0], &foreign[1], &foreign[2], &foreign[3], &foreign[4],
-    &foreign[5],    &mutants[0],      &mutants[1], &mutants[2], &mutants[3], &mutants[4],
+    &foreign[5],    &gather_limit,    &mutants[0], &mutants[1], &mutants[2], &mutants[3], &mutants[4],
 };
 
 static const char *const input_names[] = { "indices", "values", "degree", "B" };

@@ -4,7 +4,7 @@
  *   y[b,i,j,o] = fold over the window (u,v) and the channels c of combine(x[b, i s + u d - top, j s + v d - left, c], w[u,v,c,o])
  *
  * with stride s and dilation d; the kernel is not flipped.  Padding "valid" has none; "same" gives ceil(in / s) places, and of what has to
- * be added, max((out - 1) s + (k - 1) d + 1 - in, 0), the smaller half goes before.  A place outside x holds the algebra's identity: 0
+ * be added, max((out - 1) s + (k - 1) d + 1 - in, 0), the smaller half goes before; "explicit" has pad places on each side.  A place outside x holds the algebra's identity: 0
  * for real, euclidean and boolean, -inf for log and max-plus, +inf for min-plus; so it adds nothing, but for euclidean, which has no such
  * value and adds w^2.
  *
@@ -20,6 +20,7 @@
 #include "suites/common/plan.h"
 #include "suites/common/rounding.h"
 #include "suites/common/rows.h"
+#include "suites/nitrix/semiring_conv/conv.h"
 #include "suites/suites.h"
 
 #define MAX_EXTENT  4096
@@ -29,7 +30,7 @@
 
 enum { X, W, INPUTS };
 
-static const char *const paddings[] = { "same", "valid", NULL };
+static const char *const paddings[] = { "same", "valid", "explicit", NULL };
 
 static const cbx_param_def params[] = {
     CBX__SUITE_COUNT("batch", 1, MAX_EXTENT, "images"),
@@ -40,7 +41,9 @@ static const cbx_param_def params[] = {
     CBX__SUITE_COUNT("kernel", 1, MAX_KERNEL, "rows and columns of the kernel"),
     CBX__SUITE_COUNT_OR("stride", 1, MAX_STEP, "1", "places from one window to the next"),
     CBX__SUITE_COUNT_OR("dilation", 1, MAX_STEP, "1", "places from one element of a window to the next"),
-    CBX__SUITE_WORD("padding", paddings, "same", "same: as many places as x; valid: windows inside x only"),
+    CBX__SUITE_WORD("padding", paddings, "same",
+                    "same: as many places as x; valid: windows inside x only; explicit: as 'pad' says"),
+    CBX__SUITE_COUNT_OR("pad", 0, MAX_KERNEL, "0", "places before and behind each axis, of padding 'explicit'"),
     CBX__SUITE_WORD("algebra", cbx__suite_algebras, NULL, "which combine and update"),
     CBX__SUITE_WORD_FROM("dtype", cbx__suite_floats_and_bool, cbx__suite_fitting_dtype,
                          "of x, w and y; f32, and bool for boolean, if absent"),
@@ -60,14 +63,16 @@ typedef struct point {
     uint64_t seed;
 } point;
 
-static axis axis_of(size_t in, const point *p, bool same)
+/* @param pad  places on either side, unless same */
+static axis axis_of(size_t in, const point *p, bool same, size_t pad)
 {
     const size_t span = (p->kernel - 1) * p->dilation + 1;
     axis a = { .in = in };
     size_t needed;
 
     if (!same) {
-        a.out = in >= span ? (in - span) / p->stride + 1 : 0;
+        a.out = in + 2 * pad >= span ? (in + 2 * pad - span) / p->stride + 1 : 0;
+        a.before = pad;
         return a;
     }
     a.out = (in + p->stride - 1) / p->stride;
@@ -78,7 +83,9 @@ static axis axis_of(size_t in, const point *p, bool same)
 
 static point read_point(const cbx_params *given)
 {
-    const bool same = strcmp(cbx_params_word(given, "padding"), "same") == 0;
+    const bool same = strcmp(cbx_params_word(given, "padding"), "same") == 0,
+               explicit = strcmp(cbx_params_word(given, "padding"), "explicit") == 0;
+    const size_t pad = explicit ? cbx__suite_count(given, "pad") : 0;
     point p = { .semiring = cbx__suite_algebra(given),
                 .dtype = cbx__suite_dtype(given),
                 .batch = cbx__suite_count(given, "batch"),
@@ -89,8 +96,8 @@ static point read_point(const cbx_params *given)
                 .dilation = cbx__suite_count(given, "dilation"),
                 .seed = cbx__suite_seed(given) };
 
-    p.rows = axis_of(cbx__suite_count(given, "height"), &p, same);
-    p.columns = axis_of(cbx__suite_count(given, "width"), &p, same);
+    p.rows = axis_of(cbx__suite_count(given, "height"), &p, same, pad);
+    p.columns = axis_of(cbx__suite_count(given, "width"), &p, same, pad);
     p.terms = p.kernel * p.kernel * p.c_in;
     p.size = cbx_dtype_size(p.dtype);
     return p;
@@ -101,15 +108,15 @@ static cbx_status check_point(const cbx_params *given, cbx_err *err)
     const point p = read_point(given);
     if (p.rows.out == 0 || p.columns.out == 0)
         return cbx_fail(err, CBX_EINVAL,
-                        "kernel %zu with dilation %zu does not fit into height and width with padding 'valid': "
+                        "kernel %zu with dilation %zu does not fit into height and width with padding '%s': "
                         "use padding 'same', or a larger image",
-                        p.kernel, p.dilation);
+                        p.kernel, p.dilation, cbx_params_word(given, "padding"));
     return cbx__suite_check_algebra(given, err);
 }
 
 #define POINT(b, s, i, o, kernel, stride, dilation, padding, algebra, dtype)                                           \
     "{\"batch\":" #b ",\"height\":" #s ",\"width\":" #s ",\"c_in\":" #i ",\"c_out\":" #o ",\"kernel\":" #kernel        \
-    ",\"stride\":" #stride ",\"dilation\":" #dilation ",\"padding\":\"" padding "\",\"algebra\":\"" algebra            \
+    ",\"stride\":" #stride ",\"dilation\":" #dilation ",\"padding\":\"" padding "\",\"pad\":0,\"algebra\":\"" algebra  \
     "\",\"dtype\":\"" dtype "\",\"seed\":0}"
 #define SAME(b, s, i, o, algebra, dtype) POINT(b, s, i, o, 3, 1, 1, "same", algebra, dtype)
 #define REPRESENTATIVE                   0
@@ -125,12 +132,14 @@ static const char *const points[] = {
     SAME(4, 32, 16, 32, "log", "f64"),
     POINT(4, 32, 16, 32, 3, 2, 1, "same", "real", "f32"),
     POINT(4, 32, 16, 32, 3, 1, 2, "valid", "tropical_max_plus", "f32"),
+    "{\"batch\":2,\"height\":31,\"width\":17,\"c_in\":16,\"c_out\":32,\"kernel\":5,\"stride\":2,\"dilation\":1,"
+    "\"padding\":\"explicit\",\"pad\":3,\"algebra\":\"log\",\"dtype\":\"f32\",\"seed\":0}",
     POINT(2, 29, 5, 7, 4, 3, 2, "same", "euclidean", "f32"), /* odd: uneven padding, tails */
     POINT(2, 9, 3, 8, 3, 1, 1, "same", "real", "f32"),       /* all overhead */
 };
 
 /* Every term counts, those of the padding too, as in a product with patches; the roof is that of the inner terms alone. */
-static void work(const cbx_params *given, cbx_work *out)
+void cbx__conv_work(const cbx_params *given, cbx_work *out)
 {
     static const struct {
         cbx_pipe pipe;
@@ -376,7 +385,7 @@ static void run(void *plan)
 }
 
 static const cbx_baseline_ops direct_baseline = CBX__SUITE_NATIVE(
-    "direct", "plain loops: a window at a time, a row of output channels", prepare, run, .work = work);
+    "direct", "plain loops: a window at a time, a row of output channels", prepare, run, .work = cbx__conv_work);
 
 /* --- planted faults --- */
 
@@ -484,7 +493,7 @@ static bool turns(const cbx_params *given, const char **reason)
 }
 
 #define MUTANT(name, summary, reason, supports_, run_)                                                                 \
-    CBX__SUITE_MUTANT(name, summary, reason, prepare_mutant, run_, .supports = supports_, .work = work)
+    CBX__SUITE_MUTANT(name, summary, reason, prepare_mutant, run_, .supports = supports_, .work = cbx__conv_work)
 
 static const cbx_baseline_ops mutants[] = {
     MUTANT("mutant-flipped", "the kernel turned round", "flips the kernel, as convolution proper does", has_window,
@@ -518,7 +527,7 @@ static bool patches_fit(const cbx_params *given, const char **reason)
 }
 
 #define FOREIGN(name, provider, summary, supports_)                                                                    \
-    CBX__SUITE_BASELINE(name, provider, summary, .work = work, .supports = supports_)
+    CBX__SUITE_BASELINE(name, provider, summary, .work = cbx__conv_work, .supports = supports_)
 
 static const cbx_baseline_ops foreign[] = {
     FOREIGN("numpy", "numpy", "patches by strides, then a product or a reduction", patches_fit),
@@ -530,8 +539,8 @@ static const cbx_baseline_ops foreign[] = {
 
 /* In the order they are shown; the ratio reference first, mutants last. */
 static const cbx_baseline_ops *const baselines[] = {
-    &direct_baseline, &foreign[0], &foreign[1], &foreign[2], &foreign[3], &foreign[4],
-    &mutants[0],      &mutants[1], &mutants[2], &mutants[3], &mutants[4],
+    &direct_baseline, &cbx__conv_engine, &foreign[0], &foreign[1], &foreign[2], &foreign[3],
+    &foreign[4],      &mutants[0],       &mutants[1], &mutants[2], &mutants[3], &mutants[4],
 };
 
 static const char *const input_names[] = { "x", "w" };

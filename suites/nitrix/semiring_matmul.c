@@ -3,6 +3,7 @@
  * name.  This file is the case's table; what it is made of lies in semiring_matmul/.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "suites/common/params.h"
 #include "suites/nitrix/semiring_matmul/matmul.h"
@@ -17,8 +18,22 @@ static const cbx_param_def params[] = {
     CBX__SUITE_WORD("algebra", cbx__suite_algebras, NULL, "which combine and update"),
     CBX__SUITE_WORD_FROM("dtype", cbx__suite_floats_and_bool, cbx__suite_fitting_dtype,
                          "of A, B and C; f32, and bool for boolean, if absent"),
+    { .name = "density",
+      .kind = CBX_PARAM_WORD,
+      .words = cbx__sm_densities,
+      .fallback = "even",
+      .help = "of boolean operands: even makes half of C true; sparse is 1 %, half 50 %",
+      .omits_fallback = true },
     CBX__SUITE_SEED,
 };
+
+static cbx_status check_point(const cbx_params *point, cbx_err *err)
+{
+    if (!cbx__sm_is(point, CBX_ALGEBRA_BOOLEAN) && strcmp(cbx_params_word(point, "density"), "even") != 0)
+        return cbx_fail(err, CBX_EINVAL, "'density' is of boolean operands; algebra '%s' has none: leave it out",
+                        cbx_params_word(point, "algebra"));
+    return cbx__suite_check_algebra(point, err);
+}
 
 #define POINT(m, k, n, algebra, dtype)                                                                                 \
     "{\"m\":" #m ",\"k\":" #k ",\"n\":" #n ",\"algebra\":\"" algebra "\",\"dtype\":\"" dtype "\",\"seed\":0}"
@@ -41,12 +56,26 @@ static const char *const points[] = {
     ALL_POINTS(64, 0, 64),        /* nothing to sum */
 };
 
-/* In the order they are shown; the ratio reference first, mutants last. */
+/* In the order they are shown; the ratio reference first, limits and mutants last. */
 static const cbx_baseline_ops *const baselines[] = {
-    &cbx__sm_stream,           &cbx__sm_naive_dense, &cbx__sm_tiled,         &cbx__sm_calibrax,
-    &cbx__sm_openblas,         &cbx__sm_numpy,       &cbx__sm_jax_stream,    &cbx__sm_jax_naive,
-    &cbx__sm_jnp_matmul,       &cbx__sm_torch_dense, &cbx__sm_nitrix_pallas, &cbx__sm_mutant_drop_last,
-    &cbx__sm_mutant_next_row,  &cbx__sm_mutant_fp16, &cbx__sm_mutant_tf32,   &cbx__sm_mutant_log_max,
+    &cbx__sm_stream,
+    &cbx__sm_naive_dense,
+    &cbx__sm_tiled,
+    &cbx__sm_calibrax,
+    &cbx__sm_openblas,
+    &cbx__sm_numpy,
+    &cbx__sm_jax_stream,
+    &cbx__sm_jax_naive,
+    &cbx__sm_jnp_matmul,
+    &cbx__sm_torch_dense,
+    &cbx__sm_graphblas,
+    &cbx__sm_nitrix_pallas,
+    &cbx__sm_pipes,
+    &cbx__sm_mutant_drop_last,
+    &cbx__sm_mutant_next_row,
+    &cbx__sm_mutant_fp16,
+    &cbx__sm_mutant_tf32,
+    &cbx__sm_mutant_log_max,
     &cbx__sm_mutant_last_word,
 };
 
@@ -56,7 +85,10 @@ static const char *const output_names[] = { "C" };
 static void label(const cbx_params *point, char *buf, size_t size)
 {
     const cbx__sm_point p = cbx__sm_read(point);
-    snprintf(buf, size, "%zux%zux%zu (%s, %s)", p.m, p.k, p.n, p.semiring->name, cbx_params_word(point, "dtype"));
+    const char *density = cbx_params_word(point, "density");
+    const bool told = strcmp(density, "even") != 0;
+    snprintf(buf, size, "%zux%zux%zu (%s, %s%s%s)", p.m, p.k, p.n, p.semiring->name, cbx_params_word(point, "dtype"),
+             told ? ", " : "", told ? density : "");
 }
 
 static void outputs(const cbx_params *point, cbx_array_desc *out)
@@ -87,5 +119,5 @@ const cbx_case_ops cbx_semiring_matmul_case = {
     .oracle = cbx__sm_oracle,
     .rotate_inputs = cbx__sm_rotate_inputs,
     .rotate_output = cbx__sm_rotate_output,
-    .check_point = cbx__suite_check_algebra,
+    .check_point = check_point,
 };

@@ -239,6 +239,30 @@ static void specials_follow_the_definition(void **state)
         }
 }
 
+/* Where all of B is finite and gathered often, max and min do without the care for NaN, unless a value is special. */
+static void finite_rows_follow_the_definition(void **state)
+{
+    (void)state;
+    static const double specials[] = { NAN, INFINITY, -INFINITY, 0 };
+    for (int t = 0; t < 2; t++)
+        for (int g = CBX_ALGEBRA_TROPICAL_MAX_PLUS; g <= CBX_ALGEBRA_TROPICAL_MIN_PLUS; g++) {
+            const cbx_semiring *s = cbx_semiring_get((cbx_algebra)g);
+            problem q = problem_open(t ? CBX_F64 : CBX_F32, 90, 7, 8, 77, 0.9);
+            for (size_t i = 6 * 77; i < 7 * 77; i++) put(&q, q.b, i, 0.5 - (double)(i % 9));
+            for (int scaled = 0; scaled < 2; scaled++) check_product(&q, s, scaled);
+            put(&q, q.b, 3, t ? 1.7e308 : 3e38); /* sums and products overflow: infinite, and no NaN */
+            for (size_t i = 0; i < 90 * 8; i += 7) put(&q, q.values, i, t ? -1.7e308 : -3e38);
+            for (int scaled = 0; scaled < 2; scaled++) check_product(&q, s, scaled);
+            for (size_t i = 0; i < 90 * 8; i += 11) put(&q, q.values, i, specials[i % 4]);
+            for (int scaled = 0; scaled < 2; scaled++) check_product(&q, s, scaled);
+            for (size_t i = 0; i < 4; i++) {
+                put(&q, q.b, 80 + 77 * i, specials[i]);
+                for (int scaled = 0; scaled < 2; scaled++) check_product(&q, s, scaled);
+            }
+            problem_close(&q);
+        }
+}
+
 static void the_check_can_fail(void **state)
 {
     (void)state;
@@ -569,6 +593,7 @@ int main(void)
         cmocka_unit_test(memory_may_end),
         cmocka_unit_test(kernels_follow_the_definition),
         cmocka_unit_test(specials_follow_the_definition),
+        cmocka_unit_test(finite_rows_follow_the_definition),
         cmocka_unit_test(the_check_can_fail),
         cmocka_unit_test(the_gather_reads_every_row),
         cmocka_unit_test(product_derivatives_agree),

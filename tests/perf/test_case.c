@@ -129,6 +129,8 @@ static void damage_param(sample *s) { s->params[0].max = -1; }
 static void damage_point(sample *s) { s->points[0] = "{\"n\":101}"; }
 static void damage_rule(sample *s) { s->points[0] = "{\"n\":3}"; }
 static void damage_repeat(sample *s) { s->points[0] = "{\"n\":4}"; }
+static void damage_limit(sample *s) { s->first.limit = "does nothing"; }
+static void damage_both(sample *s) { s->mutant.limit = "does nothing"; }
 static void damage_output(sample *s) { s->outputs[0] = NULL; }
 
 static const struct {
@@ -154,6 +156,8 @@ static const struct {
     { damage_rule, CBX_EINVAL, "must be even" },
     { damage_repeat, CBX_EINVAL, "stands twice" },
     { damage_output, CBX_EINVAL, "output 0" },
+    { damage_limit, CBX_EINVAL, "the ratio reference as well" },
+    { damage_both, CBX_EINVAL, "a mutant as well" },
 };
 
 static void test_check(void **state)

@@ -19,10 +19,13 @@ static const char *fitting_dtype(const cbx_params *before)
     return strcmp(cbx_params_word(before, "algebra"), "boolean") == 0 ? "bool" : "f32";
 }
 
+static const char *const fills[] = { "even", "sparse", NULL };
+
 static const cbx_param_def defs[] = {
     { .name = "m", .kind = CBX_PARAM_INT, .min = 0, .max = 4096, .help = "rows" },
     { .name = "algebra", .kind = CBX_PARAM_WORD, .words = algebras, .fallback = "real" },
     { .name = "dtype", .kind = CBX_PARAM_WORD, .words = dtypes, .derive = fitting_dtype },
+    { .name = "fill", .kind = CBX_PARAM_WORD, .words = fills, .fallback = "even", .omits_fallback = true },
     { .name = "seed", .kind = CBX_PARAM_INT, .min = 0, .max = INT64_MAX, .fallback = "0" },
 };
 
@@ -34,6 +37,11 @@ static const struct {
       "order and space do not matter" },
     { "{\"m\":4096,\"algebra\":\"boolean\"}", "{\"m\":4096,\"algebra\":\"boolean\",\"dtype\":\"bool\",\"seed\":0}",
       "a value derived from another" },
+    { "{\"m\":1,\"fill\":\"even\"}", "{\"m\":1,\"algebra\":\"real\",\"dtype\":\"f32\",\"seed\":0}",
+      "a later parameter leaves the text of older points as it was" },
+    { "{\"m\":1,\"fill\":\"sparse\"}",
+      "{\"m\":1,\"algebra\":\"real\",\"dtype\":\"f32\",\"fill\":\"sparse\",\"seed\":0}",
+      "and is there where it says something" },
     { "{\"m\":1,\"dtype\":\"f64\",\"algebra\":\"log\"}", "{\"m\":1,\"algebra\":\"log\",\"dtype\":\"f64\",\"seed\":0}",
       "given beats derived" },
     { "{\"m\":1,\"seed\":9223372036854775807}",
@@ -53,7 +61,7 @@ static const struct {
     { "{\"m\":7,\"sead\":1}", CBX_EINVAL, { "'sead'", "did you mean 'seed'" }, "a slip of the pen" },
     { "{\"m\":7,\"quite_other\":1}",
       CBX_EINVAL,
-      { "'quite_other'", "'m', 'algebra', 'dtype', 'seed'" },
+      { "'quite_other'", "'m', 'algebra', 'dtype', 'fill', 'seed'" },
       "a key far from all" },
     { "{\"m\":-1}", CBX_EINVAL, { "'m'", "-1", "0..4096" }, "below the range" },
     { "{\"m\":4097}", CBX_EINVAL, { "'m'", "4097" }, "above the range" },

@@ -289,6 +289,44 @@ static void test_sentence_of_the_brief(void **state)
                    "fidelity check; jax is not installed: run scripts/setup-refs.sh jax\n");
 }
 
+/* A limit is the fastest of all and no rival: words name it as what others are a share of. */
+static void test_limit(void **state)
+{
+    cbx_row list[] = { good_row("stream", 0.84), good_row("pipes", 0.05),
+                       compared_row("tiled", 0.104, 0.1235, 0.1205, 0.1266, "faster"), good_row("wrong", 0.2) };
+    static const char *const wanted[] = { "stream", "tiled", "pipes", "wrong" };
+    cbx_rows rows = { .rows = list, .count = CBX_LEN(list) };
+    cbx__report_view view;
+    cbx_text out;
+
+    (void)state;
+    list[1].role = "limit";
+    list[2].limit_vs = "pipes";
+    list[2].limit_share = 0.822;
+    list[3].status = "fidelity_failed";
+    check_sentence(list, 3, "8x8x8 (log): tiled is 8.1x faster than stream [7.9, 8.3] and reaches 82 % of pipes\n");
+    list[2].roofline_share = 0.611;
+    check_sentence(list, 3,
+                   "8x8x8 (log): tiled is 8.1x faster than stream [7.9, 8.3] and reaches 61 % of the roofline, 82 % of "
+                   "pipes\n");
+    cbx_text_init(&out, cbx_ctx_allocator(ctx));
+    assert_true(cbx__report_view_open(&rows, &view, &out));
+    for (size_t i = 0; i < CBX_LEN(wanted); i++) assert_string_equal(view.items[i].row->baseline, wanted[i]);
+    cbx__report_view_close(&view, &out);
+    render("markdown", 0, &rows, &out);
+    assert_non_null(strstr(cbx_text_str(&out), "% of pipes"));
+    assert_non_null(strstr(cbx_text_str(&out), "| limit |"));
+    cbx_text_reset(&out);
+    render("site", 0, &rows, &out);
+    assert_non_null(strstr(cbx_text_str(&out), "<tr class=limit>"));
+    cbx_text_clear(&out);
+    list[1].median_s = 2; /* no rival is left, and the limit is none */
+    check_sentence(
+        list, 2,
+        "8x8x8 (log): stream takes 840.0 ms [823.2, 856.8] and is the fastest; no ratios, because no reference "
+        "is named\n");
+}
+
 /* Baselines that somebody left out are told by number, in all words; their rows stay rows. */
 static void test_left_out(void **state)
 {
@@ -701,6 +739,7 @@ int main(void)
         cmocka_unit_test(test_nothing_private),
         cmocka_unit_test(test_widths),
         cmocka_unit_test(test_sentence_of_the_brief),
+        cmocka_unit_test(test_limit),
         cmocka_unit_test(test_left_out),
         cmocka_unit_test(test_verdicts_over_the_table),
         cmocka_unit_test(test_sentence_undecided),

@@ -185,6 +185,42 @@ static void ratios_are_paired(void **state)
     bench_close(&b);
 }
 
+/* A limit has no ratio and no fidelity; a rival's row says its share of it, round by round. */
+static void limits_are_shares(void **state)
+{
+    static const double rival_us[] = { 99.5, 199.5, 99.5, 199.5, 99.5, 99.5 };
+    cbx_baseline_ops probe = *baseline("spin");
+    bench b;
+    const cbx_row *r;
+
+    (void)state;
+    probe.name = "probe";
+    probe.limit = "does half of the work";
+    bench_open(&b);
+    cbx__attempt *good = add_attempt(&b, "good", "default"), *limit = add_attempt(&b, "spin", "default");
+    limit->baseline = &probe;
+    for (size_t i = 0; i < CBX_LEN(rival_us); i++) {
+        add_launch(&b, good, rival_us[i]);
+        add_launch(&b, limit, (rival_us[i] + 0.5) * 0.8 - 0.5);
+        limit->last->record.fidelity = (cbx_fidelity){ .checked = false };
+    }
+    make(&b);
+    r = &b.rows.rows[0];
+    CHECK_STR(r->limit_vs, "probe", "which limit");
+    near(r->limit_share, 0.8, "in each round");
+    CHECK(!r->role && r->ratio_vs, "a rival stays one");
+    r = &b.rows.rows[1];
+    CHECK_STR(r->role, "limit", "role");
+    CHECK(cbx_row_is_limit(r) && !r->ratio_vs && !r->paired_vs && !r->fidelity_status && !r->limit_vs, "no rival");
+    bench_close(&b);
+    bench_open(&b);
+    good = add_attempt(&b, "good", "default");
+    add_launch(&b, good, 100);
+    make(&b);
+    CHECK(!b.rows.rows[0].limit_vs && !b.rows.rows[0].role, "without a limit there is no share");
+    bench_close(&b);
+}
+
 static void strongest_variant_is_quoted(void **state)
 {
     bench b;
@@ -657,6 +693,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_of_a_row),
         cmocka_unit_test(ratios_are_paired),
+        cmocka_unit_test(limits_are_shares),
         cmocka_unit_test(strongest_variant_is_quoted),
         cmocka_unit_test(failures_are_rows),
         cmocka_unit_test(one_wrong_launch_is_wrong),

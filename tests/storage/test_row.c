@@ -54,7 +54,8 @@ static const char full_line[] =
     "\"ratio_paired\":{\"vs\":\"stream\",\"value\":0.124,\"lower\":0.12,\"upper\":0.13,\"level\":0.96875,\"verdict\":"
     "\"faster\",\"pairs\":11,\"p\":0.0009765625,\"p_holm\":0.00390625,\"holm_rows\":4,\"verdict_holm\":\"faster\",\"p_"
     "difference\":0.0009765625,"
-    "\"p_equivalence\":1.0,\"margin\":0.02},\"caches\":\"warm\"}";
+    "\"p_equivalence\":1.0,\"margin\":0.02},\"caches\":\"warm\",\"role\":\"limit\",\"limit\":{\"vs\":\"pipes\","
+    "\"share\":0.75}}";
 
 /* As nperf 0.x in Python wrote it: no additive member. */
 static const char v1_line[] =

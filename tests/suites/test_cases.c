@@ -98,7 +98,7 @@ static void oracles_give_the_known_answers(void **state)
         check_answer(&t, answers[i].point, from);
         for (size_t b = 0; b < c->nbaselines; b++) {
             const cbx_baseline_ops *ops = c->baselines[b];
-            if (!ops->mutant_reason && case_bench_ratio(&t, ops) > 1)
+            if (!ops->mutant_reason && !ops->limit && case_bench_ratio(&t, ops) > 1)
                 fail_msg("%s of %s on known answers", ops->name, answers[i].point);
         }
         case_bench_close(&t);

@@ -151,7 +151,7 @@ static void check_honest(bench *t, const char *algebra, const char *why)
     for (size_t i = 0; i < mm->nbaselines; i++) {
         const cbx_baseline_ops *b = mm->baselines[i];
         double ratio = 0;
-        if (b->mutant_reason || !run_baseline(t, b, t->in, &ratio, t->answer, t->bound)) continue;
+        if (b->mutant_reason || b->limit || !run_baseline(t, b, t->in, &ratio, t->answer, t->bound)) continue;
         honest_runs++;
         if (!(ratio <= 1))
             fail_msg("%s on %s (%s, %s): error / bound = %g", b->name, algebra, cbx_params_json(t->point), why, ratio);
@@ -231,7 +231,7 @@ static void ratios_of(const char *json, const char *only, double *honest, double
     for (size_t i = 0; i < mm->nbaselines; i++) {
         const cbx_baseline_ops *b = mm->baselines[i];
         double ratio = 0;
-        if (only && b->mutant_reason && strcmp(b->name, only) != 0) continue;
+        if (b->limit || (only && b->mutant_reason && strcmp(b->name, only) != 0)) continue;
         if (!run_baseline(&t, b, t.in, &ratio, t.answer, t.bound)) continue;
         if (!b->mutant_reason && ratio > *honest) *honest = ratio;
         if (b->mutant_reason && ratio <= *mutant) *mutant = ratio, *survivor = b->name;

@@ -80,7 +80,7 @@ static bool run(bench *t, const cbx_baseline_ops *b)
 {
     const char *reason = NULL;
     void *plan = NULL;
-    if (!b->prepare || b->mutant_reason || (b->supports && !b->supports(t->point, &reason))) return false;
+    if (!b->prepare || b->mutant_reason || b->limit || (b->supports && !b->supports(t->point, &reason))) return false;
     if (b->prepare(t->ctx, t->point, &plan, NULL)) return false;
     memset(cbx_array_data_mut(t->out), 0xA5, cbx_array_bytes(t->out));
     b->bind(plan, t->in, &t->out);

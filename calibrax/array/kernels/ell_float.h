@@ -37,13 +37,18 @@ ALWAYS_INLINE vec NAME(step)(step s, vec acc, T a, vec b, vec *sum)
         const vec x = a - b;
         return acc + x * x;
     }
-    const bool scaled = s == STEP_MAX_MUL || s == STEP_MIN_MUL || s == STEP_MAX_MUL_NAN || s == STEP_MIN_MUL_NAN;
+    const bool scaled = s == STEP_MAX_MUL || s == STEP_MIN_MUL || s == STEP_MAX_MUL_NAN || s == STEP_MIN_MUL_NAN ||
+                        s == STEP_MAX_MUL_SURE || s == STEP_MIN_MUL_SURE;
     const vec t = scaled ? a * b : a + b;
     switch (s) {
     case STEP_MAX_ADD:
     case STEP_MAX_MUL: *sum += t; return VMAX(t, acc);
     case STEP_MIN_ADD:
     case STEP_MIN_MUL: *sum += t; return VMIN(t, acc);
+    case STEP_MAX_ADD_SURE:
+    case STEP_MAX_MUL_SURE: return VMAX(t, acc);
+    case STEP_MIN_ADD_SURE:
+    case STEP_MIN_MUL_SURE: return VMIN(t, acc);
     case STEP_MAX_ADD_NAN:
     case STEP_MAX_MUL_NAN: return NAME(select)((NAME(mask))(t > acc) | (NAME(mask))(t != t), t, acc);
     default: return NAME(select)((NAME(mask))(t < acc) | (NAME(mask))(t != t), t, acc);
@@ -61,11 +66,14 @@ ALWAYS_INLINE vec NAME(load)(const T *x, size_t live)
 /* Columns [0, nv vectors) of one row, or, with nv == 1, its `live` first lanes.  False: a NaN took part, and C is not right. */
 ALWAYS_INLINE bool NAME(fold)(step s, int nv, size_t live, const NAME(row) * r, size_t j0, T start, T *restrict c)
 {
+    const bool sure = s >= STEP_MAX_ADD_SURE, scaled = s >= STEP_MAX_MUL_SURE;
+    bool odd = false; /* sure of B alone: a value may be NaN, and times infinity, too */
     vec acc[NV], sum[NV], all = { 0 };
     UNROLL for (int v = 0; v < nv; v++) acc[v] = start - (vec){ 0 }, sum[v] = (vec){ 0 };
     for (size_t e = 0; e < r->n; e++) {
         const T a = s == STEP_XOR ? 0 : r->values[r->place ? r->place[e] : e];
         const T *b = r->b + (size_t)r->index[e] * r->ldb + j0;
+        if (sure) odd |= scaled ? !(a - a == 0) : a != a;
         UNROLL for (int v = 0; v < nv; v++) acc[v] = NAME(step)(s, acc[v], a, NAME(load)(b + v * LANES, live), &sum[v]);
     }
     UNROLL for (int v = 0; v < nv; v++)
@@ -78,6 +86,7 @@ ALWAYS_INLINE bool NAME(fold)(step s, int nv, size_t live, const NAME(row) * r, 
     }
     if (s == STEP_SQUARE)
         for (size_t l = 0; l < (live < (size_t)LANES ? live : (size_t)(nv * LANES)); l++) c[l] = SQRT(c[l]);
+    if (sure) return !odd;
     if (s != STEP_MAX_ADD && s != STEP_MIN_ADD && s != STEP_MAX_MUL && s != STEP_MIN_MUL) return true;
     return !HAS_NAN(all);
 }
@@ -111,7 +120,7 @@ static void NAME(fold_row)(step s, const NAME(row) * r, size_t d, T start, T *c)
         while (w > 0 && ((size_t)LANES << (w - 1)) > d - j) w--;
         if (w == 0 && d >= (size_t)LANES) w = 1, j = d - LANES;
         const size_t live = w > 0 ? (size_t)LANES << (w - 1) : d - j;
-        if (!NAME(folds)[s][w](r, live, j, start, c + j)) (void)NAME(folds)[s + 1][w](r, live, j, start, c + j);
+        if (!NAME(folds)[s][w](r, live, j, start, c + j)) (void)NAME(folds)[careful_of(s)][w](r, live, j, start, c + j);
         j += live;
     }
 }
@@ -175,8 +184,61 @@ static inline void NAME(announce)(const cbx_ell_product *p, size_t i)
     }
 }
 
+/* --- finite operands --- */
+
+enum { NAME(SCAN) = 16 * LANES };
+
+/* True if n elements are finite: a sum of x * 0 is 0 unless one is not. */
+static bool NAME(all_finite)(const T *x, size_t n)
+{
+    T sum[NAME(SCAN)] = { 0 }, all = 0;
+    size_t i = 0;
+
+    for (; i + NAME(SCAN) <= n; i += NAME(SCAN))
+        for (size_t l = 0; l < (size_t)NAME(SCAN); l++) sum[l] += x[i + l] * 0;
+    for (; i < n; i++) all += x[i] * 0;
+    for (size_t l = 0; l < (size_t)NAME(SCAN); l++) all += sum[l];
+    return all == 0;
+}
+
+/* Whether no term can be NaN; asked only where each row of B is gathered often, so that looking at it once costs little. */
+static bool NAME(is_sure)(const cbx_ell_product *p, int threads)
+{
+    enum { OFTEN = 6, ROWS = 256 };
+    const size_t edges = p->start ? p->start[p->rows] : p->rows * p->width;
+    bool sure = edges >= OFTEN * p->cols;
+
+    (void)threads;
+    if (!sure) return false;
+#if defined(_OPENMP)
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : sure) if (threads > 1)
+#endif
+    for (size_t i = 0; i < p->cols; i += ROWS) {
+        const size_t n = p->cols - i < ROWS ? p->cols - i : ROWS;
+        const T *b = (const T *)p->b + i * p->ldb;
+        if (!sure) continue;
+        if (p->ldb == p->d)
+            sure = NAME(all_finite)(b, n * p->d);
+        else
+            for (size_t r = 0; sure && r < n; r++) sure = NAME(all_finite)(b + r * p->ldb, p->d);
+    }
+    return sure;
+}
+
+/* The step without care, where every operand that takes part is finite. */
+static step NAME(surely)(const cbx_ell_product *p, step s, int threads)
+{
+    const step sure = s == STEP_MAX_ADD   ? STEP_MAX_ADD_SURE
+                      : s == STEP_MIN_ADD ? STEP_MIN_ADD_SURE
+                      : s == STEP_MAX_MUL ? STEP_MAX_MUL_SURE
+                      : s == STEP_MIN_MUL ? STEP_MIN_MUL_SURE
+                                          : s;
+    return sure != s && NAME(is_sure)(p, threads) ? sure : s;
+}
+
 static void NAME(rows)(const cbx_ell_product *p, step s, int threads)
 {
+    s = NAME(surely)(p, s, threads);
     (void)threads;
 #if defined(_OPENMP)
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 64) if (threads > 1)

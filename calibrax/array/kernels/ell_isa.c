@@ -26,16 +26,27 @@
 #define AHEAD       16
 #define AHEAD_BYTES 512
 
-/* A step and, where NaN needs care, the careful one behind it. */
+/* A step and, where NaN needs care, the careful one behind it.  _SURE: for operands that are all finite, whose terms cannot be NaN. */
 #define STEP_MAP(X)                                                                                                    \
     X(STEP_FMA)                                                                                                        \
     X(STEP_SQUARE)                                                                                                     \
     X(STEP_XOR)                                                                                                        \
     X(STEP_MAX_ADD)                                                                                                    \
     X(STEP_MAX_ADD_NAN)                                                                                                \
-    X(STEP_MIN_ADD) X(STEP_MIN_ADD_NAN) X(STEP_MAX_MUL) X(STEP_MAX_MUL_NAN) X(STEP_MIN_MUL) X(STEP_MIN_MUL_NAN)
+    X(STEP_MIN_ADD)                                                                                                    \
+    X(STEP_MIN_ADD_NAN)                                                                                                \
+    X(STEP_MAX_MUL)                                                                                                    \
+    X(STEP_MAX_MUL_NAN)                                                                                                \
+    X(STEP_MIN_MUL)                                                                                                    \
+    X(STEP_MIN_MUL_NAN) X(STEP_MAX_ADD_SURE) X(STEP_MIN_ADD_SURE) X(STEP_MAX_MUL_SURE) X(STEP_MIN_MUL_SURE)
 #define STEP_NAME(s) s,
 typedef enum step { STEP_MAP(STEP_NAME) STEPS, STEP_LOG } step;
+
+/* Of a tropical step. */
+static inline step careful_of(step s)
+{
+    return s < STEP_MAX_ADD_SURE ? s + 1 : STEP_MAX_ADD_NAN + 2 * (s - STEP_MAX_ADD_SURE);
+}
 
 static step step_of(const cbx_ell_product *p)
 {

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "calibrax/array/kernels/semiring_isa.h"
@@ -71,10 +72,27 @@ static const struct {
 #endif
 };
 
+/* The widest one that CALIBRAX_ISA allows. */
+static int widest_allowed(void)
+{
+    static atomic_int known; /* 0: not read yet, else one more */
+    int most = atomic_load_explicit(&known, memory_order_relaxed) - 1;
+
+    if (most < 0) {
+        const char *word = getenv("CALIBRAX_ISA");
+        most = CBX_ISA_COUNT - 1;
+        for (int i = 0; word && i < CBX_ISA_COUNT; i++)
+            if (strcmp(word, isas[i].name) == 0) most = i;
+        atomic_store_explicit(&known, most + 1, memory_order_relaxed);
+    }
+    return most;
+}
+
 const char *cbx_isa_name(cbx_isa isa) { return (unsigned)isa < CBX_ISA_COUNT ? isas[isa].name : "?"; }
 bool cbx_isa_available(cbx_isa isa)
 {
-    return (unsigned)isa < CBX_ISA_COUNT && isas[isa].available && isas[isa].available();
+    return (unsigned)isa < CBX_ISA_COUNT && (int)isa <= widest_allowed() && isas[isa].available &&
+           isas[isa].available();
 }
 
 cbx_isa cbx_isa_best(void)
@@ -280,6 +298,11 @@ cbx_status cbx_matmul_workspace(const cbx_matmul *p, size_t *out, cbx_err *err)
     return CBX_OK;
 }
 
+static bool is_tropical(const cbx_matmul *p)
+{
+    return p->semiring->id == CBX_ALGEBRA_TROPICAL_MAX_PLUS || p->semiring->id == CBX_ALGEBRA_TROPICAL_MIN_PLUS;
+}
+
 cbx_status cbx_matmul_run(const cbx_matmul *p, cbx_err *err)
 {
     const cbx__semiring_kernel *kernel = NULL;
@@ -303,13 +326,32 @@ cbx_status cbx_matmul_run(const cbx_matmul *p, cbx_err *err)
         cbx__semiring_user_run(&plan);
         return CBX_OK;
     }
-    if (p->semiring->id == CBX_ALGEBRA_TROPICAL_MAX_PLUS || p->semiring->id == CBX_ALGEBRA_TROPICAL_MIN_PLUS)
+    if (is_tropical(p))
         plan.add_by_fma = adds_by_fma(kernel, p->isa == CBX_ISA_COUNT ? cbx_isa_best() : p->isa, p->dtype);
     if (p->c_step != 1 && p->ldc == 1) {
         other = transposed(p);
         plan.p = &other;
     }
     kernel->run(&plan);
+    return CBX_OK;
+}
+
+cbx_status cbx_matmul_limit_run(const cbx_matmul *p, cbx_err *err)
+{
+    const cbx__semiring_kernel *kernel = NULL;
+    cbx__semiring_plan plan;
+    const cbx_status st = plan_of(p, &plan, &kernel, err);
+
+    if (st) return st;
+    if (p->semiring->functions)
+        return cbx_fail(err, CBX_EINVAL, "the limit of algebra '%s', given by functions, is not known",
+                        p->semiring->name);
+    if (p->dtype == CBX_BOOL)
+        return cbx_fail(err, CBX_EDTYPE,
+                        "there is no limit in registers for booleans: tables in memory make the product");
+    if (is_tropical(p))
+        plan.add_by_fma = adds_by_fma(kernel, p->isa == CBX_ISA_COUNT ? cbx_isa_best() : p->isa, p->dtype);
+    kernel->limit(&plan);
     return CBX_OK;
 }
 

@@ -80,7 +80,8 @@ CBX_API cbx_status cbx_semiring_define(const char *name, const cbx_semiring_func
 typedef enum cbx_isa { CBX_ISA_PLAIN, CBX_ISA_AVX2, CBX_ISA_AVX512, CBX_ISA_COUNT } cbx_isa;
 /** "plain" (on ARM that is NEON), "avx2", "avx512" */
 CBX_API const char *cbx_isa_name(cbx_isa isa);
-/** Compiled in, and this CPU and its operating system can run it. */
+/** Compiled in, this CPU and its operating system can run it, and it is not wider than the variable CALIBRAX_ISA names: plain, avx2 or
+ * avx512, read once a process; anything else there is as if it were not set. */
 CBX_API bool cbx_isa_available(cbx_isa isa);
 /** The widest available one. */
 CBX_API cbx_isa cbx_isa_best(void);
@@ -146,6 +147,13 @@ CBX_API cbx_status cbx_matmul_workspace(const cbx_matmul *p, size_t *out, cbx_er
  * Allocates nothing.  Safe from any thread.  Since 0.1.
  */
 CBX_API cbx_status cbx_matmul_run(const cbx_matmul *p, cbx_err *err);
+
+/**
+ * As many steps as the product has (log: as its real product has), on registers and on as many threads, and nothing else: its time is
+ * the limit of any product over this algebra.  Operands, C and workspace are not looked at.  float32 and float64.
+ * @return CBX_OK; CBX_EINVAL (as above, an algebra given by functions); CBX_EDTYPE; CBX_EOVERFLOW
+ */
+CBX_API cbx_status cbx_matmul_limit_run(const cbx_matmul *p, cbx_err *err);
 
 /**
  * The definition, term by term: kk ascending, one accumulator in the dtype (log: the largest term, then the sum of exp).  What

@@ -39,12 +39,71 @@ static size_t NAME(workspace)(const cbx__semiring_plan *plan) { return NAME(layo
 
 /* --- packing --- */
 
+typedef T NAME(eight) __attribute__((vector_size(8 * sizeof(T)), may_alias, aligned(sizeof(T))));
+
+/* out[q][r] = x[r * across + q] of `rows` <= 8 rows; lanes past the last row hold it once more. */
+ALWAYS_INLINE void NAME(turn_eight)(const T *x, ptrdiff_t across, size_t rows, NAME(eight) out[8])
+{
+    NAME(eight) r[8], s[8];
+    UNROLL for (size_t i = 0; i < 8; i++)
+    {
+        r[i] = *(const NAME(eight) *)(x + (ptrdiff_t)(i < rows ? i : rows - 1) * across);
+    }
+    UNROLL for (int i = 0; i < 8; i += 2)
+    {
+        s[i] = __builtin_shufflevector(r[i], r[i + 1], 0, 8, 2, 10, 4, 12, 6, 14);
+        s[i + 1] = __builtin_shufflevector(r[i], r[i + 1], 1, 9, 3, 11, 5, 13, 7, 15);
+    }
+    UNROLL for (int i = 0; i < 8; i++)
+    {
+        if (i & 2) continue;
+        r[i] = __builtin_shufflevector(s[i], s[i + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+        r[i + 2] = __builtin_shufflevector(s[i], s[i + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+    }
+    UNROLL for (int i = 0; i < 4; i++)
+    {
+        out[i] = __builtin_shufflevector(r[i], r[i + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        out[i + 4] = __builtin_shufflevector(r[i], r[i + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+    }
+}
+
+/* Rows [w0, w0 + rows) of a panel, eight elements of each at a time.  With fewer rows than eight a step writes past its lanes, over what
+ * the next step writes; so the last ones are done singly. */
+ALWAYS_INLINE void NAME(gather_rows)(T *restrict to, size_t width, const T *x, size_t rows, ptrdiff_t across, size_t kc)
+{
+    const size_t whole = rows == 8 ? kc / 8 * 8 : kc >= 9 ? (kc - 1) / 8 * 8 : 0;
+    NAME(eight) out[8];
+
+    for (size_t k0 = 0; k0 < whole; k0 += 8) {
+        NAME(turn_eight)(x + k0, across, rows, out);
+        UNROLL for (size_t q = 0; q < 8; q++) * (NAME(eight) *)(to + (k0 + q) * width) = out[q];
+    }
+    for (size_t kk = whole; kk < kc; kk++)
+        for (size_t w = 0; w < rows; w++) to[kk * width + w] = x[(ptrdiff_t)w * across + (ptrdiff_t)kk];
+}
+
+/* [kk][NR] from whole rows of B. */
+ALWAYS_INLINE void NAME(gather_lines)(T *restrict to, const T *restrict x, size_t kc, ptrdiff_t along)
+{
+    for (size_t kk = 0; kk < kc; kk++, x += along, to += NR) {
+        __builtin_prefetch(x + 8 * along);
+        __builtin_prefetch(x + 8 * along + NR - 1);
+        UNROLL for (int v = 0; v < NV; v++) * (vec *)(to + v * LANES) = *(const vec *)(x + v * LANES);
+    }
+}
+
 /* [kk][width] from `live` rows (stride across) of kc elements (stride along); lanes past the end are 0. */
 static void NAME(gather)(T *restrict to, size_t width, const T *restrict x, size_t live, ptrdiff_t across, size_t kc,
                          ptrdiff_t along)
 {
     if (live < width) memset(to, 0, width * kc * sizeof(T));
-    if (across == 1) {
+    if (across == 1 && live == NR) {
+        NAME(gather_lines)(to, x, kc, along);
+    } else if (along == 1 && MR < 8 && MR > 4 && width == MR && live == MR) {
+        NAME(gather_rows)(to, MR, x, MR, across, kc);
+    } else if (along == 1 && live % 8 == 0) {
+        for (size_t w = 0; w < live; w += 8) NAME(gather_rows)(to + w, width, x + (ptrdiff_t)w * across, 8, across, kc);
+    } else if (across == 1) {
         for (size_t kk = 0; kk < kc; kk++, x += along)
             for (size_t w = 0; w < live; w++) to[kk * width + w] = x[w];
     } else if (along == 1) {
@@ -307,6 +366,37 @@ static void NAME(run)(const cbx__semiring_plan *plan)
     }
 #endif
     NAME(work)(&job, 0, 1);
+}
+
+/* --- the limit: the same steps without any memory --- */
+
+static void NAME(registers_of)(step s, size_t rounds)
+{
+    switch (s) {
+    case STEP_SQUARE: NAME(registers)(STEP_SQUARE, rounds); return;
+    case STEP_MAX: NAME(registers)(STEP_MAX, rounds); return;
+    case STEP_MAX_FMA: NAME(registers)(STEP_MAX_FMA, rounds); return;
+    case STEP_MIN: NAME(registers)(STEP_MIN, rounds); return;
+    case STEP_MIN_FMA: NAME(registers)(STEP_MIN_FMA, rounds); return;
+    default: NAME(registers)(STEP_FMA, rounds);
+    }
+}
+
+static void NAME(limit)(const cbx__semiring_plan *plan)
+{
+    const cbx_matmul *p = plan->p;
+    const NAME(job) j = { .algebra = p->semiring->id, .add_by_fma = plan->add_by_fma };
+    const step s = NAME(step_of)(&j, 0, 0);
+    const size_t rounds = (size_t)((double)p->m * (double)p->k * (double)p->n / (CHAINS * LANES * plan->threads));
+
+#if defined(_OPENMP)
+    if (plan->threads > 1) {
+#pragma omp parallel num_threads(plan->threads)
+        NAME(registers_of)(s, rounds);
+        return;
+    }
+#endif
+    NAME(registers_of)(s, rounds);
 }
 
 static void NAME(rehearse)(bool add_by_fma, size_t n)

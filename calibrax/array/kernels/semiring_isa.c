@@ -20,12 +20,15 @@
 #if defined(__AVX512F__)
 #define TILE_ROWS    8
 #define TILE_VECTORS 3
+#define CHAINS       12 /* accumulators of the limit's loop */
 #elif defined(__AVX2__)
 #define TILE_ROWS    6
 #define TILE_VECTORS 2
+#define CHAINS       10
 #else
 #define TILE_ROWS    4
 #define TILE_VECTORS 2
+#define CHAINS       10
 #endif
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
@@ -33,6 +36,16 @@
 #define UNROLL _Pragma("GCC unroll 64")
 #endif
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
+/* A vector in its register that the compiler knows nothing of from here on. */
+#if defined(__AVX512F__)
+#define OPAQUE(x) __asm__("" : "+v"(x))
+#elif defined(__x86_64__)
+#define OPAQUE(x) __asm__("" : "+x"(x))
+#elif defined(__aarch64__)
+#define OPAQUE(x) __asm__("" : "+w"(x))
+#else
+#define OPAQUE(x) __asm__("" : "+m"(x))
+#endif
 
 /* The step that a register tile does; the algebras and their careful variants map onto these. */
 typedef enum step {
@@ -59,11 +72,11 @@ static inline size_t even_part(size_t whole, size_t most, size_t of)
     return round_up((whole + parts - 1) / parts, of);
 }
 
-/* Blocks by element type: 24 KiB of A in a first-level cache, 1 MiB of B in a second-level one; a quarter of it where that is
- * smaller. */
+/* Blocks by element type: 12 KiB of A (f64: 24) in a first-level cache, half a MiB of B in a second-level one, where C and what passes have their
+ * room too; a quarter of it where that is smaller. */
 #if defined(__AVX512F__)
-static const cbx__semiring_blocks blocks_f32 = { 384, 96 * TILE_ROWS, 672, 4096 };
-static const cbx__semiring_blocks blocks_f64 = { 384, 96 * TILE_ROWS, 336, 4096 };
+static const cbx__semiring_blocks blocks_f32 = { 384, 96 * TILE_ROWS, 336, 4096 };
+static const cbx__semiring_blocks blocks_f64 = { 384, 96 * TILE_ROWS, 168, 4096 };
 #else
 static const cbx__semiring_blocks blocks_f32 = { 256, 96 * TILE_ROWS, 256, 4096 };
 static const cbx__semiring_blocks blocks_f64 = { 256, 96 * TILE_ROWS, 128, 4096 };
@@ -165,6 +178,14 @@ static void rehearse(cbx_dtype dtype, bool add_by_fma, size_t n)
         rehearse_f64(add_by_fma, n);
 }
 
+static void limit(const cbx__semiring_plan *plan)
+{
+    if (plan->p->dtype == CBX_F32)
+        limit_f32(plan);
+    else
+        limit_f64(plan);
+}
+
 static void grad(cbx__grad *q, cbx__grad_phase phase)
 {
     if (q->dtype == CBX_F32)
@@ -178,4 +199,4 @@ static void grad(cbx__grad *q, cbx__grad_phase phase)
 #else
 #define HAS_FMA false
 #endif
-const cbx__semiring_kernel PASTE(cbx__semiring_, ISA_NAME) = { workspace, run, rehearse, grad, HAS_FMA };
+const cbx__semiring_kernel PASTE(cbx__semiring_, ISA_NAME) = { workspace, run, rehearse, limit, grad, HAS_FMA };

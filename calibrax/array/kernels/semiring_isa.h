@@ -50,6 +50,7 @@ typedef struct cbx__semiring_kernel {
     void (*run)(const cbx__semiring_plan *plan); /* arguments are checked and k > 0, m > 0, n > 0 */
     /** Runs one register tile of max-plus n times over a panel in the first-level cache, for the choice of its addition. */
     void (*rehearse)(cbx_dtype dtype, bool add_by_fma, size_t n);
+    void (*limit)(const cbx__semiring_plan *plan);     /* cbx_matmul_limit_run */
     void (*grad)(cbx__grad *q, cbx__grad_phase phase); /* of any but real and boolean */
     bool has_fma;
 } cbx__semiring_kernel;

@@ -50,11 +50,7 @@ ALWAYS_INLINE void NAME(micro)(step s, int nv, size_t kc, const T *restrict a, c
     T unit = 1;
     __asm__("" : "+m"(unit)); /* a product with a known 1 would be left out */
     one = unit - (vec){ 0 };
-    UNROLL for (int i = 0; i < MR; i++)
-    {
-        __builtin_prefetch(c + i * ldc, 1);
-        UNROLL for (int v = 0; v < nv; v++) acc[i][v] = start - (vec){ 0 };
-    }
+    UNROLL for (int i = 0; i < MR; i++) { UNROLL for (int v = 0; v < nv; v++) acc[i][v] = start - (vec){ 0 }; }
     for (size_t kk = 0; kk < kc; kk++, a += MR, b += nv * LANES) {
         vec bv[NV];
         UNROLL for (int v = 0; v < nv; v++) bv[v] = *(const vec *)(b + v * LANES);
@@ -71,6 +67,26 @@ ALWAYS_INLINE void NAME(micro)(step s, int nv, size_t kc, const T *restrict a, c
             *to = first ? acc[i][v] : NAME(merge)(s, *to, acc[i][v]);
         }
     }
+}
+
+/* `rounds` steps of each of CHAINS accumulators, in registers alone.  b is new to the compiler in each step, or it would take what
+ * does not change out of the loop; chains enough to cover the latency on every port. */
+ALWAYS_INLINE void NAME(registers)(step s, size_t rounds)
+{
+    vec acc[CHAINS], one = 1 - (vec){ 0 }, b = (T)0.7 - (vec){ 0 }, all = { 0 };
+    T a = (T)1.3;
+
+    OPAQUE(one);
+    UNROLL for (int i = 0; i < CHAINS; i++) acc[i] = (T)i - (vec){ 0 };
+    for (size_t r = 0; r < rounds; r++) {
+        UNROLL for (int i = 0; i < CHAINS; i++)
+        {
+            OPAQUE(b);
+            acc[i] = NAME(step)(s, acc[i], a, b, one);
+        }
+    }
+    UNROLL for (int i = 0; i < CHAINS; i++) all += acc[i];
+    __asm__ volatile("" : "+m"(all)); /* somebody wants it */
 }
 
 typedef void NAME(micro_fn)(size_t kc, const T *a, const T *b, T start, T *c, ptrdiff_t ldc, bool first);

@@ -110,6 +110,10 @@ static void read_row(cbx__import_job *job, const cbx_row *r)
 {
     cbx_json *point = NULL;
 
+    if (cbx_row_is_limit(r)) {
+        cbx__import_note(job, r->baseline, "left out: it is a limit, which nothing is compared with");
+        return;
+    }
     if (!cbx_row_is_good(r) || !r->has_metrics) {
         cbx__import_note(job, r->baseline, "%s: %.300s", r->status,
                          r->failure_message  ? r->failure_message

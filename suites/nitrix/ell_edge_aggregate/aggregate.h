@@ -24,7 +24,7 @@ cbx__ea_point cbx__ea_read(const cbx_params *params);
 cbx_status cbx__ea_oracle(cbx_ctx *ctx, const cbx_params *params, cbx_array *const *in, cbx_array **answer,
                           cbx_array **bound, cbx_err *err);
 
-extern const cbx_baseline_ops cbx__ea_once, cbx__ea_per_edge, cbx__ea_gather;
+extern const cbx_baseline_ops cbx__ea_once, cbx__ea_per_edge, cbx__ea_gather, cbx__ea_limit;
 #define CBX__EA_MUTANTS 7
 extern const cbx_baseline_ops cbx__ea_mutants[CBX__EA_MUTANTS];
 

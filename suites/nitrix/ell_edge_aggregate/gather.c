@@ -32,27 +32,51 @@ static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, c
     return cbx__suite_plan_create(ctx, &cbx_ell_edge_aggregate_case, &p, sizeof p, h_bytes(&p) + bytes, plan, err);
 }
 
-static void run(void *plan)
+static cbx_ell_product aggregation(const cbx__suite_plan *s)
 {
-    const cbx__suite_plan *s = plan;
     const cbx__ea_point *p = s->point;
     const void *const *graph = s->in + CBX__EA_GRAPH;
-    cbx_matmul m = projection(p);
     cbx_ell_product e = CBX_ELL_PRODUCT_INIT;
 
-    m.a = s->in[CBX__EA_X], m.b = s->in[CBX__EA_W], m.c = s->scratch;
-    m.workspace = (char *)s->scratch + h_bytes(p);
-    (void)cbx_matmul_workspace(&m, &m.workspace_bytes, NULL); /* prepare has asked before */
-    (void)cbx_matmul_run(&m, NULL);
     e.semiring = cbx_semiring_get(p->max ? CBX_ALGEBRA_TROPICAL_MAX_PLUS : CBX_ALGEBRA_REAL);
     e.scaled = true, e.dtype = p->dtype;
     e.rows = e.cols = p->n, e.width = p->k, e.d = e.ldb = e.ldc = p->d_out;
     e.index = graph[CBX__ELL_INDICES], e.degree = graph[CBX__ELL_DEGREE], e.values = graph[CBX__ELL_WEIGHTS];
     e.b = s->scratch, e.c = s->out[0];
     e.threads = 0; /* as the projection: all that the worker is given */
+    return e;
+}
+
+static void run(void *plan)
+{
+    const cbx__suite_plan *s = plan;
+    const cbx__ea_point *p = s->point;
+    const cbx_ell_product e = aggregation(s);
+    cbx_matmul m = projection(p);
+
+    m.a = s->in[CBX__EA_X], m.b = s->in[CBX__EA_W], m.c = s->scratch;
+    m.workspace = (char *)s->scratch + h_bytes(p);
+    (void)cbx_matmul_workspace(&m, &m.workspace_bytes, NULL); /* prepare has asked before */
+    (void)cbx_matmul_run(&m, NULL);
     (void)cbx_ell_product_run(&e, NULL);
+}
+
+/* The least that the same algorithm can take: the projection's steps without memory, the gather without arithmetic. */
+static void run_limit(void *plan)
+{
+    const cbx__suite_plan *s = plan;
+    const cbx_ell_product e = aggregation(s);
+    const cbx_matmul m = projection(s->point);
+
+    (void)cbx_matmul_limit_run(&m, NULL);
+    (void)cbx_ell_gather_run(&e, NULL);
 }
 
 const cbx_baseline_ops cbx__ea_gather = CBX__SUITE_NATIVE(
     "calibrax", "projected once by register tiles; messages folded in registers as they are gathered", prepare, run,
     .work = cbx__ea_work_once_stored);
+const cbx_baseline_ops cbx__ea_limit = CBX__SUITE_NATIVE(
+    "gather", "the projection's steps on registers, then the rows of h read into registers", prepare, run_limit,
+    .work = cbx__ea_work_once,
+    .limit =
+        "does the projection's steps on registers, and reads the rows that are folded, and does nothing with them");

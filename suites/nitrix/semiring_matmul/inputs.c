@@ -5,13 +5,24 @@
  * Booleans are true with probability p = sqrt(1 - 2^(-1/k)), so that C[i,j], false with probability (1 - p^2)^k, is true
  * half the time, whatever k is: 36 % at k = 5, 3.7 % at 512, 2.6 % at 1024.  A fixed density makes C all false where k
  * is small, which every wrong kernel passes, and all true where it is large, which flatters one that stops at the first
- * true term; here half of the elements need the whole loop.
+ * true term; here half of the elements need the whole loop.  The other
+ * densities, "sparse" and "half", are for speeds: there C is nearly all true, by few terms or by very few.
  *
  * Rotation: rows of A and columns of B are permuted, and the product's rows and columns permute with them.  Every step
  * of the work is the same, and no element of C stays where it was.
  */
+#include <string.h>
+
 #include "suites/common/arrays.h"
 #include "suites/nitrix/semiring_matmul/matmul.h"
+
+const char *const cbx__sm_densities[] = { "even", "sparse", "half", NULL };
+
+static double density_of(const cbx_params *params, size_t k)
+{
+    const char *word = cbx_params_word(params, "density");
+    return !strcmp(word, "sparse") ? 0.01 : !strcmp(word, "half") ? 0.5 : cbx__suite_bool_density(k);
+}
 
 cbx_status cbx__sm_make_inputs(cbx_ctx *ctx, const cbx_params *params, cbx_array **in, cbx_err *err)
 {
@@ -22,7 +33,7 @@ cbx_status cbx__sm_make_inputs(cbx_ctx *ctx, const cbx_params *params, cbx_array
 
     for (size_t i = 0; i < CBX_LEN(shapes) && !st; i++) {
         if (p.dtype == CBX_BOOL)
-            cbx__suite_fill_bool(in[i], cbx__suite_bool_density(p.k), &rng);
+            cbx__suite_fill_bool(in[i], density_of(params, p.k), &rng);
         else
             cbx__suite_fill_normal(in[i], 1, &rng);
     }

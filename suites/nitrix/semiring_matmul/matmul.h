@@ -26,6 +26,8 @@ bool cbx__sm_is(const cbx_params *params, cbx_algebra id);
 void cbx__sm_work_stream(const cbx_params *params, cbx_work *out);
 void cbx__sm_work_dense(const cbx_params *params, cbx_work *out);
 void cbx__sm_work_tiled(const cbx_params *params, cbx_work *out);
+/** The steps alone, with the bytes of A, B and C. */
+void cbx__sm_work_steps(const cbx__sm_point *p, cbx_work *out);
 /** Foreign loops: like stream and dense, but nothing is said of how they take an exp, or whether they fuse the temporary away. */
 void cbx__sm_work_foreign_stream(const cbx_params *params, cbx_work *out);
 void cbx__sm_work_foreign_dense(const cbx_params *params, cbx_work *out);
@@ -36,6 +38,8 @@ bool cbx__sm_supports_dense(const cbx_params *params, const char **reason);
 bool cbx__sm_supports_real(const cbx_params *params, const char **reason);
 
 /* --- inputs, oracle (inputs.c, oracle.c) --- */
+
+extern const char *const cbx__sm_densities[]; /* words of "density", NULL-terminated */
 
 cbx_status cbx__sm_make_inputs(cbx_ctx *ctx, const cbx_params *params, cbx_array **in, cbx_err *err);
 cbx_status cbx__sm_rotate_inputs(cbx_ctx *ctx, const cbx_params *params, uint64_t r, cbx_array *const *in,
@@ -79,9 +83,10 @@ extern const cbx__sm_loops cbx__sm_loops_avx2, cbx__sm_loops_avx512;
 #endif
 const cbx__sm_loops *cbx__sm_loops_of(cbx_isa isa);
 
-extern const cbx_baseline_ops cbx__sm_stream, cbx__sm_naive_dense, cbx__sm_tiled, cbx__sm_calibrax, cbx__sm_openblas;
+extern const cbx_baseline_ops cbx__sm_stream, cbx__sm_naive_dense, cbx__sm_tiled, cbx__sm_calibrax, cbx__sm_openblas,
+    cbx__sm_pipes;
 extern const cbx_baseline_ops cbx__sm_numpy, cbx__sm_jax_stream, cbx__sm_jax_naive, cbx__sm_jnp_matmul,
-    cbx__sm_torch_dense, cbx__sm_nitrix_pallas;
+    cbx__sm_torch_dense, cbx__sm_graphblas, cbx__sm_nitrix_pallas;
 extern const cbx_baseline_ops cbx__sm_mutant_drop_last, cbx__sm_mutant_next_row, cbx__sm_mutant_fp16,
     cbx__sm_mutant_tf32, cbx__sm_mutant_log_max, cbx__sm_mutant_last_word;
 

@@ -221,17 +221,15 @@ static cbx_status solve_float(cbx_ctx *ctx, problem *q, cbx_array *const *in, cb
     return CBX_OK;
 }
 
-/* Element by element, until the first true term. */
+/* A row of C is true wherever one of the rows of B that a row of A names is. */
 static void solve_bool(const cbx__sm_point *p, cbx_array *const *in, uint8_t *answer, double *bound)
 {
     const uint8_t *a = cbx_array_data(in[0]), *b = cbx_array_data(in[1]);
     for (size_t i = 0; i < p->m; i++) {
-        for (size_t j = 0; j < p->n; j++) {
-            size_t kk = 0;
-            while (kk < p->k && !(a[i * p->k + kk] && b[kk * p->n + j])) kk++;
-            answer[i * p->n + j] = kk < p->k;
-            bound[i * p->n + j] = 0;
-        }
+        uint8_t *restrict c = answer + i * p->n;
+        for (size_t j = 0; j < p->n; j++) c[j] = 0, bound[i * p->n + j] = 0;
+        for (size_t kk = 0; kk < p->k; kk++)
+            for (size_t j = 0; a[i * p->k + kk] && j < p->n; j++) c[j] |= b[kk * p->n + j] != 0;
     }
 }
 

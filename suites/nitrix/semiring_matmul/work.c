@@ -65,6 +65,11 @@ static void work_of(const cbx__sm_point *p, double ops_per_step, double flop_per
     if (p->semiring->id == CBX_ALGEBRA_EUCLIDEAN) out->flop += (double)p->m * (double)p->n; /* the square roots */
 }
 
+void cbx__sm_work_steps(const cbx__sm_point *p, cbx_work *out)
+{
+    work_of(p, step_of[p->semiring->id].ops, step_of[p->semiring->id].flop, 0, out);
+}
+
 static void loop_work(const cbx_params *params, const double exps[2], cbx_work *out)
 {
     const cbx__sm_point p = cbx__sm_read(params);

@@ -61,3 +61,12 @@ def torch_api(torch: Any, algebra: str) -> tuple[Callable[..., Any], Callable[..
         "euclidean": (lambda a, b: torch.square(a - b), lambda t, axis: torch.sqrt(torch.sum(t, dim=axis))),
         "boolean": (lambda a, b: a & b, lambda t, axis: torch.any(t, dim=axis)),
     }[algebra]
+
+
+# GraphBLAS: the built-in semiring, and the operator that joins what stands twice at one place.
+GRAPHBLAS = {
+    "real": ("plus_times", "plus"),
+    "tropical_max_plus": ("max_plus", "max"),
+    "tropical_min_plus": ("min_plus", "min"),
+    "boolean": ("lor_land", "lor"),
+}

@@ -12,7 +12,7 @@ from protocol import WorkerError
 
 from cases import Baseline, Case
 from cases import graphs
-from cases.algebras import EMPTY, algebra_of, array_api, torch_api
+from cases.algebras import EMPTY, GRAPHBLAS, algebra_of, array_api, torch_api
 
 
 def _gather(np: Any, point: dict[str, Any]) -> Callable[..., Any]:
@@ -70,15 +70,6 @@ def product(_: Any, point: dict[str, Any], *__: Any) -> Callable[..., Any]:
     """Of torch and of SciPy alike."""
     _only_real(point)
     return lambda matrix, b: matrix @ b
-
-
-# semiring, and what makes one element of several in the same place
-GRAPHBLAS = {
-    "real": ("plus_times", "plus"),
-    "tropical_max_plus": ("max_plus", "max"),
-    "tropical_min_plus": ("min_plus", "min"),
-    "boolean": ("lor_land", "lor"),
-}
 
 
 def _graphblas_ops(point: dict[str, Any]) -> tuple[str, str]:

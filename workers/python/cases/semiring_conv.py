@@ -33,8 +33,9 @@ def window_of(point: dict[str, Any], x_shape: Any) -> Window:
     span = (kernel - 1) * dilation + 1
 
     def axis(size: int) -> Axis:
-        if point["padding"] == "valid":
-            return Axis(0, 0, (size - span) // stride + 1)
+        if point["padding"] != "same":
+            pad = int(point.get("pad", 0)) if point["padding"] == "explicit" else 0
+            return Axis(pad, pad, (size + 2 * pad - span) // stride + 1)
         out = -(-size // stride)
         needed = max((out - 1) * stride + span - size, 0)
         return Axis(needed // 2, needed - needed // 2, out)
@@ -107,7 +108,8 @@ def jax_conv(_: Any, point: dict[str, Any], x: Any, w: Any) -> Callable[..., Any
 
     _only_real(point)
     steps = (int(point["stride"]),) * 2, (int(point["dilation"]),) * 2
-    padding = str(point["padding"]).upper()
+    pads = (int(point.get("pad", 0)),) * 2
+    padding = (pads, pads) if point["padding"] == "explicit" else str(point["padding"]).upper()
 
     def run(x: Any, w: Any) -> Any:
         return lax.conv_general_dilated(
