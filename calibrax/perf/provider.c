@@ -70,6 +70,8 @@ static size_t allocator_variants(const cbx_baseline_ops *baseline, const cbx_var
 
 static const cbx_provider_ops native = PROVIDER("native", "C baselines of this library, in nperf-worker", false, NULL,
                                                 native_variants);
+static const cbx_provider_ops cuda = PROVIDER("cuda", "C baselines of this library on a GPU, in nperf-worker", false,
+                                              NULL, native_variants);
 static const cbx_provider_ops numpy = PROVIDER("numpy", "NumPy on the CPU", true, "scripts/setup-refs.sh numpy",
                                                numpy_variants);
 static const cbx_provider_ops jax = PROVIDER("jax", "JAX, compiled by XLA", true, "scripts/setup-refs.sh jax",
@@ -84,7 +86,7 @@ static const cbx_provider_ops scipy = PROVIDER("scipy", "SciPy's sparse matrices
 static const cbx_provider_ops graphblas = PROVIDER("graphblas", "SuiteSparse:GraphBLAS on the CPU", true,
                                                    "scripts/setup-refs.sh graphblas", allocator_variants);
 
-static const cbx_provider_ops *const providers[] = { &native, &numpy, &jax, &torch, &pyg, &scipy, &graphblas };
+static const cbx_provider_ops *const providers[] = { &native, &cuda, &numpy, &jax, &torch, &pyg, &scipy, &graphblas };
 
 const cbx_provider_ops *const *cbx_providers(size_t *count)
 {

@@ -2,14 +2,13 @@
  * The toolkit's own kernels: h = x W^T by the tiled product (calibrax/array/kernels/semiring.h), then messages folded as they are
  * gathered (calibrax/array/kernels/ell.h).
  */
-#include "calibrax/array/kernels/ell.h"
 #include "suites/common/plan.h"
 #include "suites/nitrix/ell_edge_aggregate/aggregate.h"
 
 /* Scratch: h, then the workspace of the projection. */
 static size_t h_bytes(const cbx__ea_point *p) { return (p->n * p->d_out * cbx_dtype_size(p->dtype) + 63) / 64 * 64; }
 
-static cbx_matmul projection(const cbx__ea_point *p)
+cbx_matmul cbx__ea_projection(const cbx__ea_point *p)
 {
     cbx_matmul m = CBX_MATMUL_INIT;
 
@@ -21,10 +20,22 @@ static cbx_matmul projection(const cbx__ea_point *p)
     return m;
 }
 
+cbx_ell_product cbx__ea_product(const cbx__ea_point *p, const void *const *graph, const void *h, void *out)
+{
+    cbx_ell_product e = CBX_ELL_PRODUCT_INIT;
+
+    e.semiring = cbx_semiring_get(p->max ? CBX_ALGEBRA_TROPICAL_MAX_PLUS : CBX_ALGEBRA_REAL);
+    e.scaled = true, e.dtype = p->dtype;
+    e.rows = e.cols = p->n, e.width = p->k, e.d = e.ldb = e.ldc = p->d_out;
+    e.index = graph[CBX__ELL_INDICES], e.degree = graph[CBX__ELL_DEGREE], e.values = graph[CBX__ELL_WEIGHTS];
+    e.b = h, e.c = out;
+    return e;
+}
+
 static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
 {
     const cbx__ea_point p = cbx__ea_read(params);
-    const cbx_matmul m = projection(&p);
+    const cbx_matmul m = cbx__ea_projection(&p);
     size_t bytes = 0;
     const cbx_status st = cbx_matmul_workspace(&m, &bytes, err);
 
@@ -36,19 +47,14 @@ static void run(void *plan)
 {
     const cbx__suite_plan *s = plan;
     const cbx__ea_point *p = s->point;
-    const void *const *graph = s->in + CBX__EA_GRAPH;
-    cbx_matmul m = projection(p);
-    cbx_ell_product e = CBX_ELL_PRODUCT_INIT;
+    cbx_matmul m = cbx__ea_projection(p);
+    cbx_ell_product e;
 
     m.a = s->in[CBX__EA_X], m.b = s->in[CBX__EA_W], m.c = s->scratch;
     m.workspace = (char *)s->scratch + h_bytes(p);
     (void)cbx_matmul_workspace(&m, &m.workspace_bytes, NULL); /* prepare has asked before */
     (void)cbx_matmul_run(&m, NULL);
-    e.semiring = cbx_semiring_get(p->max ? CBX_ALGEBRA_TROPICAL_MAX_PLUS : CBX_ALGEBRA_REAL);
-    e.scaled = true, e.dtype = p->dtype;
-    e.rows = e.cols = p->n, e.width = p->k, e.d = e.ldb = e.ldc = p->d_out;
-    e.index = graph[CBX__ELL_INDICES], e.degree = graph[CBX__ELL_DEGREE], e.values = graph[CBX__ELL_WEIGHTS];
-    e.b = s->scratch, e.c = s->out[0];
+    e = cbx__ea_product(p, s->in + CBX__EA_GRAPH, s->scratch, s->out[0]);
     e.threads = 0; /* as the projection: all that the worker is given */
     (void)cbx_ell_product_run(&e, NULL);
 }
