@@ -19,7 +19,8 @@ typedef struct cbx__cuda_matrix {
 typedef struct cbx__cuda_product {
     cbx__cuda_matrix a, b, c, d, mask; /* d.x, mask.x NULL: none */
     int64_t m, k, n, tiles_m, tiles_n;
-    int32_t a_along_k, b_along_n; /* neighbouring threads load neighbours of a row of A, of a row of B; else of a column */
+    int32_t a_along_k,
+        b_along_n; /* neighbouring threads load neighbours of a row of A, of a row of B; else of a column */
     int32_t raw, mask_complement;
 } cbx__cuda_product;
 

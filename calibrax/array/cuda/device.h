@@ -29,10 +29,10 @@
 #define WARP_BALLOT(x)    __ballot_sync(0xffffffffu, x)
 /* What follows is computed anew, not kept in registers over what went before. */
 #define FORGET(x) asm volatile("" : "+r"(x))
-#define INF_F32           CUDART_INF_F
-#define INF_F64           CUDART_INF
-#define NONE_F32           CUDART_NAN_F
-#define NONE_F64           CUDART_NAN
+#define INF_F32   CUDART_INF_F
+#define INF_F64   CUDART_INF
+#define NONE_F32  CUDART_NAN_F
+#define NONE_F64  CUDART_NAN
 
 /* The larger or smaller; NaN if either is: one instruction since sm_80 (PTX ISA, max and min with .NaN). */
 DEVICE float max_nan_f32(float x, float y)
@@ -55,8 +55,8 @@ DEVICE float min_nan_f32(float x, float y)
 
 #include "cuda_shim.h"
 #define FORGET(x)
-#define INF_F32 ((float)INFINITY)
-#define INF_F64 ((double)INFINITY)
+#define INF_F32  ((float)INFINITY)
+#define INF_F64  ((double)INFINITY)
 #define NONE_F32 ((float)NAN)
 #define NONE_F64 ((double)NAN)
 DEVICE float max_nan_f32(float x, float y) { return x != x || y != y ? (float)NAN : x > y ? x : y; }

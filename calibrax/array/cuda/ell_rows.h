@@ -33,9 +33,7 @@ DEVICE HERE(part) HERE(part_of)(const cbx__cuda_ell *p)
     q.degree = 0;
     if (!q.live) return q;
     q.first = p->start ? (int64_t)p->start[q.row] : q.row * p->width;
-    q.degree = p->start    ? (int)(p->start[q.row + 1] - p->start[q.row])
-               : p->degree ? p->degree[q.row]
-                           : (int)p->width;
+    q.degree = p->start ? (int)(p->start[q.row + 1] - p->start[q.row]) : p->degree ? p->degree[q.row] : (int)p->width;
     return q;
 }
 

@@ -51,8 +51,7 @@ DEVICE void HERE(fetch)(HERE(loads) * q, int loads, int live, int64_t step_strid
 {
     const int steps = (live < BK ? live : BK) - q->step;
     UNROLL
-    for (int l = 0; l < loads; l++)
-        r[l] = l * q->lines < q->left && l * q->steps < steps ? q->x[l * q->apart] : (T)0;
+    for (int l = 0; l < loads; l++) r[l] = l * q->lines < q->left && l * q->steps < steps ? q->x[l * q->apart] : (T)0;
     q->x += BK * step_stride;
 }
 
@@ -60,8 +59,7 @@ DEVICE void HERE(fetch)(HERE(loads) * q, int loads, int live, int64_t step_strid
 DEVICE void HERE(put)(const HERE(loads) * q, int loads, int width, const T *r, T *panel)
 {
     UNROLL
-    for (int l = 0; l < loads; l++)
-        panel[(q->step + l * q->steps) * (width + VECTOR) + q->line + l * q->lines] = r[l];
+    for (int l = 0; l < loads; l++) panel[(q->step + l * q->steps) * (width + VECTOR) + q->line + l * q->lines] = r[l];
 }
 
 /* True if a sum of loaded elements can be NaN: one is, or is the infinity that meets the masking one. */
