@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-pipeline format clean python array-api-tests compare-statistics kills interop coverage-table bisect-study asv
+.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-pipeline format clean python array-api-tests compare-statistics kills interop coverage-table bisect-study detector-study asv long-files report-selftest report-selftest-again selftest-live report-nperf
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +54,11 @@ kills: ## KILLS (default 1000) SIGKILLs of concurrent writers to one store at ra
 	@scripts/build.sh release -Dtests=true
 	@CALIBRAX_KILLS=$${KILLS:-1000} $(RELEASE)/tests/storage/test_storage_kills
 
+long-files: ## calibrax ingest on files of LONG_MB MB (default 100) of every format: at most 64 MB of memory at 100 MB
+	@scripts/bootstrap.sh test
+	@scripts/build.sh release -Dtests=true
+	@CBX_LONG_MB=$${LONG_MB:-100} python3 tests/cli/test_ingest.py
+
 interop: ## stores of ours and of the Python package calibrax read each other, live (fetches it from PyPI)
 	@scripts/bootstrap.sh build
 	@scripts/build.sh release
@@ -63,6 +68,11 @@ coverage-table: ## how often intervals hold the truth, COVERAGE_RUNS samples eac
 	@scripts/bootstrap.sh test
 	@scripts/build.sh release -Dtests=true
 	@$(RELEASE)/tests/statistics/test_statistics_coverage $${COVERAGE_RUNS:-4000}
+
+detector-study: ## alarms of the change detector on null series, and steps that it finds, 20,000 series of each kind (half a minute)
+	@scripts/bootstrap.sh test
+	@scripts/build.sh release -Dtests=true
+	@CALIBRAX_LONG_TESTS=1 CMOCKA_MESSAGE_OUTPUT=TAP $(RELEASE)/tests/analysis/test_analysis_detector
 
 bisect-study: ## the search for a commit on BISECT_HISTORIES simulated histories of each kind (default 5000, a minute)
 	@scripts/bootstrap.sh test
@@ -91,6 +101,20 @@ report-pipeline: ## store commands and statistics beside the Python package, Sci
 	@scripts/bootstrap.sh test
 	@scripts/build.sh release -Dtests=true
 	@python3 tests/pipeline/report.py $(RELEASE) reports
+
+report-selftest: build ## the tool's own proof at full size: reports/selftest.json, launches kept in build/selftest; 20 minutes on a quiet machine
+	@scripts/selftest.sh $(NPERF)
+
+report-selftest-again: build ## the same from the launches kept in build/selftest: nothing is measured, a minute
+	@scripts/selftest.sh $(NPERF) --again
+
+selftest-live: build ## nightly: LIVE_PAIRS (default 200) pairs of equals, each measured anew, ten minutes
+	@scripts/selftest.sh $(NPERF) --live $${LIVE_PAIRS:-200}
+
+report-nperf: ## the tool's own cost: parent per launch, page of 100,000 rows, gate of 5,000 keys: reports/nperf.{jsonl,md}, ten minutes
+	@scripts/bootstrap.sh test
+	@scripts/build.sh release -Dtests=true
+	@python3 tests/pipeline/nperf.py $(RELEASE) reports
 
 install: build ## PREFIX=/usr/local DESTDIR=
 	@scripts/install.sh "$(PREFIX)" "$(DESTDIR)"

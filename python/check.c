@@ -95,6 +95,10 @@ static bool decide(cx_state *st, wish *w, check_object *self)
     if (!status) status = cbx_regression_create(ctx, self->run, self->baseline, &w->o, &self->regression, &err);
     if (!status) status = cbx_guard_create(ctx, self->regression, self->waivers, cbx_time_now_us(), &self->guard, &err);
     Py_END_ALLOW_THREADS cx_ctx_return(st, ctx);
+    if (!status && cbx_regression_idle_rule(self->regression)) {
+        status = cbx_fail(&err, CBX_EINVAL, "thresholds: no metric of the two runs fits '%s'; correct the pattern",
+                          cbx_regression_idle_rule(self->regression));
+    }
     if (status) cx_raise(status, err.message);
     return !status;
 }
@@ -149,6 +153,12 @@ static PyObject *get_sentence(PyObject *self, void *unused)
 {
     (void)unused;
     return PyUnicode_FromString(gate_of(self)->sentence);
+}
+
+static PyObject *get_reason(PyObject *self, void *unused)
+{
+    (void)unused;
+    return cx_text_or_none(gate_of(self)->reason ? cbx_gate_reason_name(gate_of(self)->reason) : NULL);
 }
 
 static PyObject *finding_object(cx_state *st, const check_object *c, size_t i)
@@ -229,6 +239,8 @@ static PyGetSetDef check_members[] = {
     { "exit_code", get_exit_code, NULL, "0 pass, 1 regression, 2 cannot be compared, 3 undecided", NULL },
     { "passed", get_passed, NULL, "whether the exit code is 0", NULL },
     { "sentence", get_sentence, NULL, "the answer in words", NULL },
+    { "reason", get_reason, NULL, "why the comparison as a whole proves nothing, such as 'same-run'; None: it does",
+      NULL },
     { "findings", get_findings, NULL, "tuple of Finding, one a metric of a point", NULL },
     { 0 },
 };

@@ -3,6 +3,7 @@
  */
 #include "calibrax/analysis/regression.h"
 
+#include <fnmatch.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,17 +140,31 @@ static bool finite_metric(const cbx_metric *m)
     return true;
 }
 
+static bool is_info(const cbx_metric_def *def) { return def && def->direction == CBX_DIRECTION_INFO; }
+
+/* Of a key in both runs. */
+static cbx_outcome outcome_of_definitions(const cbx_metric_def *now, const cbx_metric_def *base)
+{
+    if (!now && !base) return CBX_OUTCOME_NO_DEFINITION;
+    if (!now) return CBX_OUTCOME_NO_DEFINITION_NOW;
+    if (!base) return CBX_OUTCOME_NO_DEFINITION_BASELINE;
+    return is_info(now) ? CBX_OUTCOME_INFO : CBX_OUTCOME_COUNT;
+}
+
 /* What can be said before numbers are compared; CBX_OUTCOME_COUNT: nothing stands in the way. */
 static cbx_outcome outcome_before(const cbx__keyed *now, const cbx__keyed *base, const cbx_metric_def *dn,
-                                  const cbx_metric_def *db, const cbx_metric_def *def)
+                                  const cbx_metric_def *db)
 {
+    cbx_outcome o = CBX_OUTCOME_COUNT;
+
     if ((now && now->count > 1) || (base && base->count > 1)) return CBX_OUTCOME_DUPLICATE;
     if (dn && db && !same_meaning(dn, db)) return CBX_OUTCOME_DEFINITIONS_DIFFER;
-    if (def && def->direction == CBX_DIRECTION_INFO) return CBX_OUTCOME_INFO;
-    if (!base) return CBX_OUTCOME_NEW;
-    if (!now) return CBX_OUTCOME_DROPPED;
-    if (!def) return CBX_OUTCOME_NO_DEFINITION;
+    if (!now) return is_info(db) ? CBX_OUTCOME_INFO : CBX_OUTCOME_DROPPED;
+    if (base) o = outcome_of_definitions(dn, db);
+    if (!base && is_info(dn)) return CBX_OUTCOME_INFO;
+    if (o != CBX_OUTCOME_COUNT) return o;
     if (!finite_metric(&now->metric->metric)) return CBX_OUTCOME_NAN_NOW;
+    if (!base) return CBX_OUTCOME_NEW;
     if (!finite_metric(&base->metric->metric)) return CBX_OUTCOME_NAN_BASELINE;
     return CBX_OUTCOME_COUNT;
 }
@@ -164,16 +179,25 @@ static bool name_finding(cbx_arena *arena, const cbx__keyed *e, cbx_finding *f)
     return f->point && f->scenario && f->metric && f->tags && f->key;
 }
 
+/* A run's own, else the one given beside. */
+static const cbx_metric_def *definition_of(const sides *s, const cbx_run *run, const char *name)
+{
+    const cbx_metric_def *own = cbx_run_find_metric_def(run, name);
+
+    return own || !s->opts->defs ? own : cbx_run_find_metric_def(s->opts->defs, name);
+}
+
 static cbx_status find_out(const sides *s, const cbx__keyed *now, const cbx__keyed *base, cbx_finding *f, cbx_err *err)
 {
     const cbx__keyed *any = now ? now : base;
     const char *name = any->metric->name;
-    const cbx_metric_def *dn = cbx_run_find_metric_def(s->run, name), *db = cbx_run_find_metric_def(s->baseline, name);
-    const cbx_metric_def *beside = s->opts->defs ? cbx_run_find_metric_def(s->opts->defs, name) : NULL;
-    const cbx_metric_def *def = dn ? dn : db ? db : beside;
+    const cbx_metric_def *dn = definition_of(s, s->run, name), *db = definition_of(s, s->baseline, name);
+    const cbx_metric_def *def = dn ? dn : db;
 
     *f = (cbx_finding){ .direction = def ? def->direction : CBX_DIRECTION_INFO,
-                        .priority = def ? def->priority : CBX_PRIORITY_SECONDARY,
+                        .priority = db   ? db->priority
+                                    : dn ? dn->priority
+                                         : CBX_PRIORITY_SECONDARY,
                         .baseline = base ? base->metric->metric.value : NAN,
                         .current = now ? now->metric->metric.value : NAN,
                         .change = NAN,
@@ -185,7 +209,7 @@ static cbx_status find_out(const sides *s, const cbx__keyed *now, const cbx__key
     if (def) f->unit = cbx_arena_strdup(&s->r->arena, def->unit ? def->unit : "");
     if (!name_finding(&s->r->arena, any, f) || (def && !f->unit))
         return cbx_fail(err, CBX_ENOMEM, "out of memory for the finding on '%s'", name);
-    f->outcome = outcome_before(now, base, dn, db, def);
+    f->outcome = outcome_before(now, base, dn, db);
     if (f->outcome != CBX_OUTCOME_COUNT) return CBX_OK;
     return cbx__regression_judge(s->ctx, s->opts, &now->metric->metric, &base->metric->metric, f, err);
 }
@@ -217,24 +241,53 @@ static cbx_status find_all(const sides *s, keys *now, keys *base, cbx_err *err)
     return st;
 }
 
+/* The first rule that fits no metric, so that a misspelt threshold is not passed over. */
+static cbx_status find_idle_rule(const sides *s, cbx_err *err)
+{
+    cbx_regression *r = s->r;
+
+    for (size_t k = 0; r->nfindings && k < s->opts->nrules; k++) {
+        const char *pattern = s->opts->rules[k].metric;
+        size_t i = 0;
+        while (i < r->nfindings && fnmatch(pattern, r->findings[i].metric, 0) != 0) i++;
+        if (i < r->nfindings) continue;
+        r->idle_rule = cbx_arena_strdup(&r->arena, pattern);
+        return r->idle_rule ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for a pattern");
+    }
+    return CBX_OK;
+}
+
 /* --- the whole --- */
+
+static bool usable(double x) { return isnan(x) || (x >= 0 && isfinite(x)); }
 
 static cbx_status check_opts(const cbx_regression_opts *o, cbx_err *err)
 {
     if (o->struct_size != sizeof(*o))
         return cbx_fail(err, CBX_EINVAL, "options of another version: %u bytes", o->struct_size);
     if (!(o->level > 0 && o->level < 1)) return cbx_fail(err, CBX_EINVAL, "level %g is not between 0 and 1", o->level);
-    if (!(o->threshold >= 0) || o->primary_threshold < 0 || o->secondary_threshold < 0)
-        return cbx_fail(err, CBX_EINVAL, "a threshold is negative or not a number");
-    if (o->margin < 0) return cbx_fail(err, CBX_EINVAL, "the margin is negative");
-    if (!(o->minimum >= 0)) return cbx_fail(err, CBX_EINVAL, "the minimum change is negative or not a number");
+    if (isnan(o->threshold) || !usable(o->threshold) || !usable(o->primary_threshold) ||
+        !usable(o->secondary_threshold))
+        return cbx_fail(err, CBX_EINVAL, "a threshold is negative, infinite or not a number");
+    if (!usable(o->margin)) return cbx_fail(err, CBX_EINVAL, "the margin is negative or infinite");
+    if (isnan(o->minimum) || !usable(o->minimum))
+        return cbx_fail(err, CBX_EINVAL, "the minimum change is negative, infinite or not a number");
     for (size_t i = 0; i < o->nrules; i++) {
         const cbx_regression_rule *r = &o->rules[i];
         if (!r->metric) return cbx_fail(err, CBX_EINVAL, "rule %zu names no metric", i + 1);
-        if (r->threshold < 0 || r->minimum < 0)
-            return cbx_fail(err, CBX_EINVAL, "the rule for '%s' has a negative threshold", r->metric);
+        if (!usable(r->threshold) || !usable(r->minimum))
+            return cbx_fail(err, CBX_EINVAL, "the rule for '%s' has a negative or infinite threshold", r->metric);
     }
     return CBX_OK;
+}
+
+/* NULL: none, and an empty name is none. */
+static const cbx_json *machine_of(const cbx_run *run)
+{
+    const cbx_json *v = cbx_json_get(cbx_run_environment(run), "machine");
+    const char *s = cbx_json_string_value(v);
+
+    return s && !*s ? NULL : v;
 }
 
 static const char *machine_text(const cbx_json *v)
@@ -246,8 +299,7 @@ static const char *machine_text(const cbx_json *v)
 static cbx_status compare_machines(const sides *s, cbx_err *err)
 {
     cbx_regression *r = s->r;
-    const cbx_json *a = cbx_json_get(cbx_run_environment(s->run), "machine");
-    const cbx_json *b = cbx_json_get(cbx_run_environment(s->baseline), "machine");
+    const cbx_json *a = machine_of(s->run), *b = machine_of(s->baseline);
     const char *remedy = s->opts->allow_machines ? "compared as asked" : "allow other machines to compare all the same";
 
     r->label = "";
@@ -264,8 +316,22 @@ static cbx_status compare_machines(const sides *s, cbx_err *err)
                                     machine_text(b), remedy);
     }
     if (!r->label) return cbx_fail(err, CBX_ENOMEM, "out of memory for the machines' names");
-    r->refused = r->machines != CBX_MACHINE_SAME && !s->opts->allow_machines;
+    if (r->machines != CBX_MACHINE_SAME && !s->opts->allow_machines)
+        r->refused = r->machines == CBX_MACHINE_OTHER ? CBX_GATE_REASON_OTHER_MACHINE : CBX_GATE_REASON_UNKNOWN_MACHINE;
     return CBX_OK;
+}
+
+/* What is compared with itself never differs. */
+static cbx_status compare_ids(const sides *s, cbx_err *err)
+{
+    cbx_regression *r = s->r;
+
+    if (strcmp(r->run_id, r->baseline_id) != 0 || s->opts->allow_same) return compare_machines(s, err);
+    r->machines = CBX_MACHINE_SAME;
+    r->refused = CBX_GATE_REASON_SAME_RUN;
+    r->label = cbx_arena_printf(
+        &r->arena, "run '%s' is its own baseline, which proves nothing; measure anew, or name another run", r->run_id);
+    return r->label ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for the name of a run");
 }
 
 static cbx_status compare(const sides *s, cbx_err *err)
@@ -279,11 +345,12 @@ static cbx_status compare(const sides *s, cbx_err *err)
     r->run_id = cbx_arena_strdup(&r->arena, cbx_run_id(s->run));
     r->baseline_id = cbx_arena_strdup(&r->arena, cbx_run_id(s->baseline));
     st = r->run_id && r->baseline_id ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for the names of runs");
-    if (!st) st = compare_machines(s, err);
+    if (!st) st = compare_ids(s, err);
     if (!st && !r->refused) {
         st = make_keys(&scratch, s->run, &now, err);
         if (!st) st = make_keys(&scratch, s->baseline, &base, err);
         if (!st) st = find_all(s, &now, &base, err);
+        if (!st) st = find_idle_rule(s, err);
         if (!st) r->nkeys_run = now.n, r->nkeys_baseline = base.n;
     }
     cbx_arena_clear(&scratch);
@@ -337,3 +404,4 @@ const char *cbx_regression_run_id(const cbx_regression *r) { return r->run_id; }
 const char *cbx_regression_baseline_id(const cbx_regression *r) { return r->baseline_id; }
 cbx_same_machine cbx_regression_machines(const cbx_regression *r) { return r->machines; }
 const char *cbx_regression_label(const cbx_regression *r) { return r->label; }
+const char *cbx_regression_idle_rule(const cbx_regression *r) { return r->idle_rule; }

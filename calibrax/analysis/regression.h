@@ -15,7 +15,9 @@
  *            samples a side.
  *   bounds   lower and upper of both, combined in the same way; no p
  *   values   the values alone: regressed, improved or unchanged
- * Definitions: the run's, else the baseline's, else those given beside.
+ *            Where the values themselves say more than the threshold for the worse, samples do not say otherwise: undecided.
+ * Definitions: of each run its own, else those given beside.  Both must be there and mean the same.  Thresholds go by the priority that
+ * the baseline's gives: a run does not choose what it is judged by.
  */
 #ifndef CALIBRAX_ANALYSIS_REGRESSION_H
 #define CALIBRAX_ANALYSIS_REGRESSION_H
@@ -34,13 +36,15 @@ CBX_BEGIN_DECLS
     X(UNDECIDED, "undecided", 3)   /* by an interval that says neither */                                              \
     X(NEW, "new", 0)               /* not in the baseline */                                                           \
     X(DROPPED, "dropped", 2)       /* in the baseline and missing now */                                               \
-    X(NAN_NOW, "not-a-number", 1)  /* value or a sample of the run is not finite */                                    \
+    X(NAN_NOW, "not-a-number", 1)  /* value or a sample of the run is not finite, also of a new metric */              \
     X(NAN_BASELINE, "baseline-not-a-number", 2)                                                                        \
-    X(ZERO_BASELINE, "zero-baseline", 2) /* and no minimum change to compare by */                                     \
-    X(NO_DEFINITION, "no-definition", 2)                                                                               \
-    X(DUPLICATE, "duplicate-key", 2)               /* the key stands twice in one of the runs */                       \
-    X(INFO, "info", 0)                             /* direction "info": never gates */                                 \
-    X(DEFINITIONS_DIFFER, "definitions-differ", 2) /* unit or direction of run and baseline */
+    X(ZERO_BASELINE, "zero-baseline", 2)                   /* and no minimum change to compare by */                   \
+    X(NO_DEFINITION, "no-definition", 2)                   /* nobody's */                                              \
+    X(NO_DEFINITION_NOW, "no-definition-now", 2)           /* the baseline's alone: the unit may be another now */     \
+    X(NO_DEFINITION_BASELINE, "no-definition-baseline", 2) /* the run's alone */                                       \
+    X(DUPLICATE, "duplicate-key", 2)                       /* the key stands twice in one of the runs */               \
+    X(INFO, "info", 0)                                     /* direction "info": never gates */                         \
+    X(DEFINITIONS_DIFFER, "definitions-differ", 2)         /* unit or direction of run and baseline */
 
 typedef enum cbx_outcome {
 #define CBX_OUTCOME_ENUM(name, words, exit_code) CBX_OUTCOME_##name,
@@ -65,7 +69,7 @@ typedef struct cbx_regression_rule {
 
 typedef struct cbx_regression_opts {
     uint32_t struct_size;
-    double threshold;         /* relative, >= 0; 5 % */
+    double threshold;         /* relative, finite, >= 0; 5 % */
     double primary_threshold; /* of metrics of priority "primary" and "secondary"; NaN: threshold */
     double secondary_threshold;
     double minimum;                   /* absolute, in the metric's unit, >= 0: smaller changes do not count */
@@ -81,12 +85,13 @@ typedef struct cbx_regression_opts {
         margin; /* relative: an interval wholly within it is equivalent, though it may not be within the threshold; NaN: the threshold */
     bool
         needs_samples; /* samples on both sides that are too few for an interval are undecided, not compared by bounds or values */
+    bool allow_same; /* a run against itself, to see what differs: it gates nothing */
 } cbx_regression_opts;
 
 #define CBX_REGRESSION_OPTS_INIT                                                                                       \
     {                                                                                                                  \
         sizeof(cbx_regression_opts), 0.05, __builtin_nan(""), __builtin_nan(""), 0, 0, 0, 0.95, 0, 0, 0, 0, 0,         \
-            __builtin_nan(""), 0                                                                                       \
+            __builtin_nan(""), 0, 0                                                                                    \
     }
 
 /** One key.  Text lives as long as the result. */
@@ -115,9 +120,30 @@ typedef enum cbx_same_machine {
 
 typedef struct cbx_regression cbx_regression;
 
+/* name, what stands in outputs: why a comparison as a whole proves nothing, exit code 2 whatever its findings say */
+#define CBX_GATE_REASON_MAP(X)                                                                                         \
+    X(NONE, "")                                                                                                        \
+    X(SAME_RUN, "same-run")               /* the run is its own baseline */                                            \
+    X(OTHER_MACHINE, "other-machine")     /* and not allowed */                                                        \
+    X(UNKNOWN_MACHINE, "unknown-machine") /* and not allowed */                                                        \
+    X(EMPTY_RUN, "empty-run")             /* no metric of any point */                                                 \
+    X(EMPTY_BASELINE, "empty-baseline")                                                                                \
+    X(NO_OVERLAP, "no-overlap") /* no key that gates stands in both */                                                 \
+    X(ALL_WAIVED, "all-waived") /* what could not be compared is waived, and nothing else is left */
+
+typedef enum cbx_gate_reason {
+#define CBX_GATE_REASON_ENUM(name, words) CBX_GATE_REASON_##name,
+    CBX_GATE_REASON_MAP(CBX_GATE_REASON_ENUM)
+#undef CBX_GATE_REASON_ENUM
+} cbx_gate_reason;
+
+/** As listed; "?" for a number outside the list. */
+CBX_API const char *cbx_gate_reason_name(cbx_gate_reason reason);
+
 /** The answer to it all. */
 typedef struct cbx_gate {
     int exit_code; /* 0 pass, 1 regression or not a number, 2 cannot be compared, 3 undecided; 1 goes before 2, 2 before 3 */
+    cbx_gate_reason reason;           /* NONE where the findings ask for the code */
     size_t counts[CBX_OUTCOME_COUNT]; /* waived findings not counted */
     size_t waived;
     char sentence
@@ -125,8 +151,8 @@ typedef struct cbx_gate {
 } cbx_gate;
 
 /**
- * Compares.  Runs of machines that differ, or that do not say their machine, are refused unless allowed: a result without findings
- * and with exit code 2.  Findings come in the order of the run, then what is missing now in the order of the baseline.
+ * Compares.  A run against itself (one id), and runs of machines that differ or that do not say their machine, are refused unless
+ * allowed: a result without findings and with exit code 2.  Findings come in the order of the run, then what is missing now in the order of the baseline.
  * @param opts  NULL: all defaults
  * @param out   the caller frees it; needs neither run nor ctx any more, only the allocator of ctx
  * @return CBX_OK, whatever was found; CBX_EINVAL (an option that says what it may not); CBX_ENOMEM
@@ -142,7 +168,7 @@ CBX_API const cbx_finding *cbx_regression_finding(const cbx_regression *r, size_
 CBX_API const char *cbx_regression_run_id(const cbx_regression *r);
 CBX_API const char *cbx_regression_baseline_id(const cbx_regression *r);
 CBX_API cbx_same_machine cbx_regression_machines(const cbx_regression *r);
-/** "" for one machine; else a sentence that must stand beside the figures. */
+/** "" for two runs of one machine; else a sentence that must stand beside the figures. */
 CBX_API const char *cbx_regression_label(const cbx_regression *r);
 /**
  * The answer.  Exit code 2 also where no gating key stands in both runs.
@@ -150,6 +176,9 @@ CBX_API const char *cbx_regression_label(const cbx_regression *r);
  * Allocates nothing.  Safe from any thread.
  */
 CBX_API void cbx_regression_gate(const cbx_regression *r, const bool *waived, cbx_gate *out);
+
+/** The pattern of the first rule that fits no metric of either run, as a misspelt one does; NULL: none, or nothing was compared. */
+CBX_API const char *cbx_regression_idle_rule(const cbx_regression *r);
 
 /** What an outcome asks for: as listed above, with the allowances that the result was made with. */
 CBX_API int cbx_regression_exit_code(const cbx_regression *r, cbx_outcome outcome);

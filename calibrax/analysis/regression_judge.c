@@ -35,7 +35,7 @@ cbx_interval cbx__change_of(const cbx_interval *now, const cbx_interval *base, d
     cbx_interval c = { (now->value - base->value) / scale, (now->lower - base->upper) / scale,
                        (now->upper - base->lower) / scale, now->level * base->level };
 
-    if (relative && now->lower > 0 && base->lower > 0) {
+    if (relative && now->lower > 0 && base->lower > 0 && isfinite(base->upper)) {
         c.value = (now->value - base->value) / base->value;
         c.lower = (now->lower - base->upper) / base->upper;
         c.upper = (now->upper - base->lower) / base->lower;
@@ -57,10 +57,8 @@ cbx_status cbx__intervals_of_samples(cbx_ctx *ctx, double level, const cbx_metri
     return CBX_OK;
 }
 
-static bool bounded(const cbx_metric *m)
-{
-    return isfinite(m->lower) && isfinite(m->upper) && m->lower <= m->value && m->value <= m->upper;
-}
+/* An infinite bound is one: it says that nothing is known on that side. */
+static bool bounded(const cbx_metric *m) { return m->lower <= m->value && m->value <= m->upper; }
 
 static cbx_interval bounds_of(const cbx_metric *m) { return (cbx_interval){ m->value, m->lower, m->upper, 0 }; }
 
@@ -106,12 +104,21 @@ static bool within(const cbx_interval *change, double margin)
            !cbx_verdict_exceeds(change->upper, margin);
 }
 
+/* Whether the values alone are better, or worse by no more than the threshold. */
+static bool not_worse(double change, double threshold, cbx_direction direction)
+{
+    double worse = direction == CBX_DIRECTION_HIGHER ? -change : change;
+    return worse <= 0 || !(isnan(worse) || cbx_verdict_exceeds(worse, threshold));
+}
+
 /* What is not decided may still be surely small, unless the value, which need be no median, says otherwise. */
 static cbx_outcome mend(cbx_outcome outcome, const cbx_finding *f)
 {
     bool value_agrees = !isnan(f->change) && !cbx_verdict_exceeds(f->change, f->margin);
 
     if (outcome == CBX_OUTCOME_EQUIVALENT && !value_agrees) return CBX_OUTCOME_UNDECIDED;
+    if (outcome == CBX_OUTCOME_IMPROVED && !not_worse(f->change, f->threshold, f->direction))
+        return CBX_OUTCOME_UNDECIDED;
     if (outcome == CBX_OUTCOME_UNDECIDED && f->basis == CBX_BASIS_SAMPLES && value_agrees &&
         within(&f->interval, f->margin))
         return CBX_OUTCOME_EQUIVALENT;
@@ -132,6 +139,22 @@ static cbx_outcome outcome_of(const cbx_interval *change, double threshold, cons
     }
 }
 
+/* A baseline of 0, or next to it, counted in minimum changes. */
+static cbx_outcome outcome_by_difference(const cbx_interval side[2], double now, double base, double minimum,
+                                         const cbx_finding *f)
+{
+    cbx_interval change;
+    cbx_outcome o;
+
+    if (!(minimum > 0)) {
+        bool zero = side[0].lower == 0 && side[0].upper == 0 && side[1].lower == 0 && side[1].upper == 0;
+        return zero && now == base ? CBX_OUTCOME_UNCHANGED : CBX_OUTCOME_ZERO_BASELINE;
+    }
+    change = cbx__change_of(&side[0], &side[1], minimum, false);
+    o = outcome_of(&change, 1, f);
+    return o == CBX_OUTCOME_REGRESSED || not_worse((now - base) / minimum, 1, f->direction) ? o : CBX_OUTCOME_UNDECIDED;
+}
+
 cbx_status cbx__regression_judge(cbx_ctx *ctx, const cbx_regression_opts *opts, const cbx_metric *now,
                                  const cbx_metric *base, cbx_finding *f, cbx_err *err)
 {
@@ -147,18 +170,10 @@ cbx_status cbx__regression_judge(cbx_ctx *ctx, const cbx_regression_opts *opts, 
         return CBX_OK;
     }
     scale = fabs(side[1].value);
-    threshold = scale > 0 ? fmax(l.threshold, l.minimum / scale) : 1;
+    threshold = scale > 0 ? fmax(l.threshold, l.minimum / scale) : INFINITY;
     if (base->value != 0) f->change = (now->value - base->value) / fabs(base->value);
-    if (!(scale > 0)) { /* counted in minimum changes */
-        scale = l.minimum;
-        if (!(scale > 0)) {
-            bool same = side[0].lower == 0 && side[0].upper == 0 && side[1].lower == 0 && side[1].upper == 0;
-            f->outcome = same ? CBX_OUTCOME_UNCHANGED : CBX_OUTCOME_ZERO_BASELINE;
-            return CBX_OK;
-        }
-        f->interval = cbx__change_of(&side[0], &side[1], scale, false);
-        f->outcome = outcome_of(&f->interval, threshold, f);
-        f->interval = (cbx_interval){ NAN, NAN, NAN, 0 };
+    if (!isfinite(threshold)) {
+        f->outcome = outcome_by_difference(side, now->value, base->value, l.minimum, f);
         return CBX_OK;
     }
     f->threshold = threshold;

@@ -13,9 +13,9 @@ struct cbx_regression {
     cbx_finding *findings;
     size_t nfindings;
     size_t nkeys_run, nkeys_baseline;
-    const char *run_id, *baseline_id, *label;
+    const char *run_id, *baseline_id, *label, *idle_rule;
     cbx_same_machine machines;
-    bool refused; /* machines, and not allowed */
+    cbx_gate_reason refused; /* NONE: compared */
     bool allow_dropped, undecided_passes;
 };
 

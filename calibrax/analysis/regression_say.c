@@ -33,10 +33,22 @@ static const char *const plain_sentences[CBX_OUTCOME_COUNT] = {
     [CBX_OUTCOME_NAN_BASELINE] = "is not a finite number in the baseline; set another baseline",
     [CBX_OUTCOME_ZERO_BASELINE] = "is 0 in the baseline; set a minimum change to compare by difference",
     [CBX_OUTCOME_NO_DEFINITION] = "has no definition; say its unit and direction",
+    [CBX_OUTCOME_NO_DEFINITION_NOW] = "is defined in the baseline and no more in the run; say its unit and direction "
+                                      "there, or in the store's config.json",
+    [CBX_OUTCOME_NO_DEFINITION_BASELINE] =
+        "is defined in the run and not in the baseline; set a new baseline, or define it in the store's config.json",
     [CBX_OUTCOME_DUPLICATE] = "stands more than once in a run; tell the points apart by a tag",
     [CBX_OUTCOME_INFO] = "is for information and never gates",
     [CBX_OUTCOME_DEFINITIONS_DIFFER] = "has another unit or direction than in the baseline; set a new baseline",
 };
+
+const char *cbx_gate_reason_name(cbx_gate_reason reason)
+{
+#define REASON(name, words) words,
+    static const char *const names[] = { CBX_GATE_REASON_MAP(REASON) };
+#undef REASON
+    return (unsigned)reason < CBX_LEN(names) ? names[reason] : "?";
+}
 
 static const char *how_sure(const cbx_finding *f, char buf[96])
 {
@@ -74,12 +86,24 @@ bool cbx__regression_say(cbx_arena *arena, cbx_finding *f)
     return f->sentence;
 }
 
-static void count(const cbx_regression *r, const bool *waived, cbx_gate *g, size_t *compared)
+static bool is_judged(cbx_outcome o)
+{
+    return o == CBX_OUTCOME_UNCHANGED || o == CBX_OUTCOME_IMPROVED || o == CBX_OUTCOME_REGRESSED ||
+           o == CBX_OUTCOME_EQUIVALENT || o == CBX_OUTCOME_UNDECIDED;
+}
+
+typedef struct tally {
+    size_t met;    /* gating keys of both runs */
+    size_t judged; /* of them, those whose numbers were compared */
+} tally;
+
+static void count(const cbx_regression *r, const bool *waived, cbx_gate *g, tally *t)
 {
     for (size_t i = 0; i < r->nfindings; i++) {
         const cbx_finding *f = &r->findings[i];
         bool both = f->outcome != CBX_OUTCOME_NEW && f->outcome != CBX_OUTCOME_DROPPED;
-        *compared += both && f->outcome != CBX_OUTCOME_INFO;
+        t->met += both && f->outcome != CBX_OUTCOME_INFO;
+        t->judged += is_judged(f->outcome);
         if (waived && waived[i])
             g->waived++;
         else
@@ -110,14 +134,25 @@ static void list(const cbx_regression *r, cbx_gate *g, const char *head)
     if (g->waived) snprintf(g->sentence + used, sizeof(g->sentence) - used, "%s%zu waived", gap, g->waived);
 }
 
-/* Why there is nothing to gate on; NULL: there is. */
-static const char *nothing(const cbx_regression *r, size_t compared)
+/* Why there is nothing to gate on. */
+static cbx_gate_reason nothing(const cbx_regression *r, const cbx_gate *g, const tally *t)
 {
-    if (r->refused) return r->label;
-    if (!r->nkeys_run) return "nothing to compare: the run has no metrics";
-    if (!r->nkeys_baseline) return "nothing to compare: the baseline has no metrics";
-    if (!compared) return "nothing to compare: no gating metric stands in both runs";
-    return NULL;
+    if (r->refused) return r->refused;
+    if (!r->nkeys_run) return CBX_GATE_REASON_EMPTY_RUN;
+    if (!r->nkeys_baseline) return CBX_GATE_REASON_EMPTY_BASELINE;
+    if (!t->met) return CBX_GATE_REASON_NO_OVERLAP;
+    return !t->judged && !g->exit_code ? CBX_GATE_REASON_ALL_WAIVED : CBX_GATE_REASON_NONE;
+}
+
+static const char *sentence_of(const cbx_regression *r, cbx_gate_reason reason)
+{
+    static const char *const sentences[] = {
+        [CBX_GATE_REASON_EMPTY_RUN] = "nothing to compare: the run has no metrics",
+        [CBX_GATE_REASON_EMPTY_BASELINE] = "nothing to compare: the baseline has no metrics",
+        [CBX_GATE_REASON_NO_OVERLAP] = "nothing to compare: no gating metric stands in both runs",
+        [CBX_GATE_REASON_ALL_WAIVED] = "nothing was compared: all that stands in both runs cannot be, and is waived",
+    };
+    return r->refused ? r->label : sentences[reason];
 }
 
 /* A sentence that was cut ends with a whole character. */
@@ -136,17 +171,16 @@ void cbx_regression_gate(const cbx_regression *r, const bool *waived, cbx_gate *
     static const char *const heads[] = { "", "", "", "more samples are needed: " }; /* the code is told beside it */
     static const int first[] = { 0, 3, 2, 1 };                                      /* later ones win */
     cbx_gate g = { 0 };
-    size_t compared = 0;
-    const char *why;
+    tally t = { 0, 0 };
 
-    count(r, waived, &g, &compared);
+    count(r, waived, &g, &t);
     for (size_t k = 0; k < CBX_LEN(first); k++)
         for (int o = 0; o < CBX_OUTCOME_COUNT; o++)
             if (g.counts[o] && cbx_regression_exit_code(r, (cbx_outcome)o) == first[k]) g.exit_code = first[k];
-    why = nothing(r, compared);
-    if (why && g.exit_code != 1) {
+    if (g.exit_code != 1) g.reason = nothing(r, &g, &t);
+    if (g.reason) {
         g.exit_code = 2;
-        snprintf(g.sentence, sizeof(g.sentence), "%s", why);
+        snprintf(g.sentence, sizeof(g.sentence), "%s", sentence_of(r, g.reason));
         mend_end(g.sentence, sizeof(g.sentence));
     } else {
         list(r, &g, heads[g.exit_code]);

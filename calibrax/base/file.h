@@ -9,6 +9,7 @@
 #define CALIBRAX_BASE_FILE_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/text.h"
@@ -108,6 +109,9 @@ CBX_API int cbx_lock_fd(const cbx_lock *lock);
  * mode 1777, if it is missing.  A folder that others could replace (a link, or writable without the sticky bit) is not taken.
  * @return CBX_OK; CBX_EPERM (none of them can be used: the message says which was tried last); CBX_ENOMEM */
 CBX_API cbx_status cbx_lock_dir(cbx_ctx *ctx, cbx_arena *arena, const char **path, cbx_err *err);
+/** A process that holds the lock on a file, by what the kernel says of descriptors; of several (children inherit locks) the one with the
+ * first entry in /proc.  0: nobody, or a process whose descriptors this user may not see.  Goes through /proc: for messages. */
+CBX_API pid_t cbx_lock_holder(const char *path);
 /** NULL is fine.  The file stays. */
 CBX_API void cbx_lock_release(cbx_lock *lock);
 

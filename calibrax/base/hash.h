@@ -21,5 +21,13 @@ CBX_API void cbx_hash_bytes(const void *data, size_t len, char out[CBX_HASH_SIZE
  */
 CBX_API cbx_status cbx_hash_file(cbx_ctx *ctx, const char *path, char out[CBX_HASH_SIZE], cbx_err *err);
 
+/** The same of bytes that come in pieces.  One thread uses a hasher at a time. */
+typedef struct cbx_hasher cbx_hasher;
+/** NULL: out of memory. */
+CBX_API cbx_hasher *cbx_hasher_create(void);
+CBX_API void cbx_hasher_add(cbx_hasher *h, const void *data, size_t len);
+/** Of all that was added; the hasher is freed.  NULL is fine, and gives the hash of nothing. */
+CBX_API void cbx_hasher_end(cbx_hasher *h, char out[CBX_HASH_SIZE]);
+
 CBX_END_DECLS
 #endif

@@ -72,6 +72,8 @@ static inline cbx_json *cbx__json_seen(const cbx_json *place)
     return place->kind == KIND_NULL ? NULL : place->kind == KIND_REF ? place->ref : (cbx_json *)(uintptr_t)place;
 }
 
+/** The member of a key; NULL: there is none. */
+json_member *cbx__json_find(const json_object *o, const char *key, size_t len);
 /** A string of n bytes that the caller fills; NULL: out of memory. */
 json_string *cbx__json_string_new(size_t n);
 /** Moves a small value, or a KIND_REF whose reference it takes over, to the end of an array; false: out of memory. */

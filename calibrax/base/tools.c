@@ -21,6 +21,12 @@ typedef struct tool_spec {
 } tool_spec;
 
 /* build tree: programs/nperf/nperf, tests/perf/test_x and calibrax library in the top folder, the build folder two below the source */
+#define PYTHON_PLACES                                                                                                  \
+    {                                                                                                                  \
+        "../share/calibrax/workers/python", "../../share/calibrax/workers/python", "../../../../workers/python",       \
+            "../../workers/python", "../../../workers/python"                                                          \
+    }
+
 static const tool_spec specs[CBX__TOOL_COUNT] = {
     [CBX__TOOL_LAUNCH] = { "nperf-launch",
                            "NPERF_LAUNCH",
@@ -32,22 +38,14 @@ static const tool_spec specs[CBX__TOOL_COUNT] = {
                            { ".", "../workers", "../../programs/workers", "programs/workers", "../libexec/calibrax",
                              "../../libexec/calibrax" },
                            X_OK },
-    [CBX__TOOL_PYTHON_WORKER] = { "worker.py",
-                                  "NPERF_WORKERS_PYTHON",
-                                  { "../share/calibrax/workers/python", "../../share/calibrax/workers/python",
-                                    "../../../../workers/python", "../../workers/python", "../../../workers/python" },
-                                  R_OK },
+    [CBX__TOOL_PYTHON_WORKER] = { "worker.py", "NPERF_WORKERS_PYTHON", PYTHON_PLACES, R_OK },
     [CBX__TOOL_BENCHMARK] = { "calibrax-benchmark",
                               "CALIBRAX_BENCHMARK_WORKER",
                               { ".", "../workers", "../../programs/workers", "programs/workers", "../libexec/calibrax",
                                 "../../libexec/calibrax" },
                               X_OK },
-    [CBX__TOOL_PYTHON_BENCHMARK] = { "benchmark.py",
-                                     "CALIBRAX_BENCHMARK_PYTHON",
-                                     { "../share/calibrax/workers/python", "../../share/calibrax/workers/python",
-                                       "../../../../workers/python", "../../workers/python",
-                                       "../../../workers/python" },
-                                     R_OK },
+    [CBX__TOOL_PYTHON_BENCHMARK] = { "benchmark.py", "CALIBRAX_BENCHMARK_PYTHON", PYTHON_PLACES, R_OK },
+    [CBX__TOOL_PYTHON_CALL] = { "call.py", "CALIBRAX_CALL_PYTHON", PYTHON_PLACES, R_OK },
 };
 
 #define PATH_SIZE 4096

@@ -99,6 +99,13 @@ int cbx__guard_code(const cbx_guard *g, size_t i)
     return g->waived[i] ? 0 : cbx_regression_exit_code(g->r, cbx_regression_finding(g->r, i)->outcome);
 }
 
+const char *cbx__guard_label(const cbx_guard *g)
+{
+    const char *label = cbx_regression_label(g->r);
+
+    return g->gate.reason && !strncmp(label, g->gate.sentence, strlen(g->gate.sentence)) ? "" : label;
+}
+
 const char *cbx__guard_word(const cbx_guard *g)
 {
     static const char *const words[] = { "PASSED", "FAILED", "CANNOT COMPARE", "UNDECIDED" };

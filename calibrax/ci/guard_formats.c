@@ -40,7 +40,7 @@ static void write_head(const cbx_guard *g, cbx_text *out)
 
 void cbx__guard_write_text(const cbx_guard *g, cbx_text *out)
 {
-    const char *label = cbx_regression_label(g->r);
+    const char *label = cbx__guard_label(g);
 
     write_head(g, out);
     cbx_text_printf(out, "run %s, baseline %s\n", cbx_regression_run_id(g->r), cbx_regression_baseline_id(g->r));
@@ -145,9 +145,9 @@ void cbx__guard_write_markdown(const cbx_guard *g, cbx_text *out)
     cbx_text_puts(out, ", baseline ");
     put_cell(out, cbx_regression_baseline_id(g->r));
     cbx_text_puts(out, ".");
-    if (cbx_regression_label(g->r)[0]) {
+    if (cbx__guard_label(g)[0]) {
         cbx_text_puts(out, " **Note:** ");
-        put_cell(out, cbx_regression_label(g->r));
+        put_cell(out, cbx__guard_label(g));
     }
     cbx_text_puts(out, "\n\n");
     if (cbx_regression_nfindings(g->r)) {
@@ -272,7 +272,7 @@ void cbx__guard_write_github(const cbx_guard *g, cbx_text *out)
     static const char *const by_code[] = { "notice", "error", "error", "warning" };
 
     put_command(out, by_code[g->gate.exit_code], cbx__guard_word(g), g->gate.sentence);
-    if (cbx_regression_label(g->r)[0]) put_command(out, "warning", "machines", cbx_regression_label(g->r));
+    if (cbx__guard_label(g)[0]) put_command(out, "warning", "machines", cbx__guard_label(g));
     for (size_t i = 0; i < cbx_regression_nfindings(g->r); i++)
         if (is_news(g, i))
             put_command(out, by_code[cbx__guard_code(g, i)], cbx_outcome_name(cbx_regression_finding(g->r, i)->outcome),

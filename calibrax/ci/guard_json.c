@@ -87,6 +87,7 @@ static bool fill(cbx_json *root, const cbx_guard *g)
     return cbx_json_set(root, "counts", counts) && cbx_json_set_string(root, "schema", CBX_GUARD_SCHEMA) &&
            cbx_json_set_int(root, "schema_version", CBX_GUARD_SCHEMA_VERSION) &&
            cbx_json_set_int(root, "exit_code", g->gate.exit_code) &&
+           cbx_json_set_string(root, "reason", g->gate.reason ? cbx_gate_reason_name(g->gate.reason) : NULL) &&
            cbx_json_set_string(root, "sentence", g->gate.sentence) &&
            cbx_json_set_string(root, "run", cbx_regression_run_id(g->r)) &&
            cbx_json_set_string(root, "baseline", cbx_regression_baseline_id(g->r)) &&

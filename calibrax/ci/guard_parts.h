@@ -22,6 +22,8 @@ struct cbx_guard {
 
 /** What finding i still asks for: 0 for a waived one. */
 int cbx__guard_code(const cbx_guard *g, size_t i);
+/** What must stand beside the figures; "" where the answer itself says it. */
+const char *cbx__guard_label(const cbx_guard *g);
 /** "PASSED", "FAILED", "CANNOT COMPARE", "UNDECIDED" */
 const char *cbx__guard_word(const cbx_guard *g);
 /** Puts a sentence on waiver i in place of what note holds: it has expired, or nothing needs it.  false: it is in use, nothing to say. */

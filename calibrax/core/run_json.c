@@ -30,14 +30,13 @@ static const char *python_time(int64_t us, char buf[CBX_TIME_SIZE])
     return buf;
 }
 
-static cbx_json *point_json(const run_point *p)
+cbx_json *cbx__run_point_json(const cbx_point *p, const cbx_json *raw)
 {
     cbx_json *v = cbx_json_new_object();
 
-    if (v && cbx_json_set_string(v, "name", p->view.name) && cbx_json_set_string(v, "scenario", p->view.scenario) &&
-        cbx__set_tags(v, p->view.tags, p->view.ntags) &&
-        cbx__set_metrics(v, p->view.metrics, p->view.nmetrics, p->raw) &&
-        (!p->raw || cbx__keep_unknown(v, p->raw, point_keys)))
+    if (v && cbx_json_set_string(v, "name", p->name) && cbx_json_set_string(v, "scenario", p->scenario) &&
+        cbx__set_tags(v, p->tags, p->ntags) && cbx__set_metrics(v, p->metrics, p->nmetrics, raw) &&
+        (!raw || cbx__keep_unknown(v, raw, point_keys)))
         return v;
     cbx_json_unref(v);
     return NULL;
@@ -55,8 +54,7 @@ static bool set_defs(cbx_json *v, const cbx_run *run)
     return false;
 }
 
-/* All but the points, in whose place there is an empty array. */
-static cbx_json *head_json(const cbx_run *run, const char *timestamp)
+cbx_json *cbx__run_head_json(const cbx_run *run, const char *timestamp)
 {
     cbx_json *v = cbx_json_new_object();
 
@@ -72,16 +70,17 @@ static cbx_json *head_json(const cbx_run *run, const char *timestamp)
 
 static cbx_json *run_json(const cbx_run *run, const char *timestamp)
 {
-    cbx_json *v = head_json(run, timestamp), *points = cbx_json_get(v, "points");
+    cbx_json *v = cbx__run_head_json(run, timestamp), *points = cbx_json_get(v, "points");
     bool ok = v != NULL;
 
-    for (size_t i = 0; ok && i < run->npoints; i++) ok = cbx_json_push(points, point_json(&run->points[i]));
+    for (size_t i = 0; ok && i < run->npoints; i++)
+        ok = cbx_json_push(points, cbx__run_point_json(&run->points[i].view, run->points[i].raw));
     if (ok) return v;
     cbx_json_unref(v);
     return NULL;
 }
 
-static const char *time_text(const cbx_run *run, char buf[CBX_TIME_SIZE])
+const char *cbx__run_time_text(const cbx_run *run, char buf[CBX_TIME_SIZE])
 {
     return run->timestamp_text ? run->timestamp_text : python_time(run->timestamp_us, buf);
 }
@@ -90,7 +89,7 @@ cbx_json *cbx_run_to_json(const cbx_run *run)
 {
     char buf[CBX_TIME_SIZE];
 
-    return run_json(run, time_text(run, buf));
+    return run_json(run, cbx__run_time_text(run, buf));
 }
 
 cbx_status cbx__run_canonical(const cbx_run *run, cbx_text *out, cbx_err *err)
@@ -102,104 +101,6 @@ cbx_status cbx__run_canonical(const cbx_run *run, cbx_text *out, cbx_err *err)
     cbx_json_write(v, CBX_JSON_COMPACT | CBX_JSON_SORT_KEYS, out);
     cbx_json_unref(v);
     return cbx_text_check(out, err);
-}
-
-/* --- writing to a file: poured as it comes, since a run of 100 MB would take ten times that as one tree and one text --- */
-
-#define PIECE_BYTES ((size_t)1 << 20)
-#define FILE_FLAGS  (CBX_JSON_INDENT2 | CBX_JSON_ASCII)
-
-typedef struct sink {
-    FILE *file;
-    const char *path;
-    cbx_status status;
-    cbx_err err;
-} sink;
-
-/* The first fault stays, and what comes behind it is thrown away. */
-static void pour_all(sink *s, cbx_text *out)
-{
-    if (!s->status && out->status) s->status = cbx__record_no_memory(&s->err);
-    if (!s->status && out->len && fwrite(out->data, out->len, 1, s->file) != 1)
-        s->status = cbx_fail_errno(&s->err, errno, "cannot write '%s'", s->path);
-    cbx_text_reset(out);
-}
-
-static void pour(void *user, cbx_text *out)
-{
-    if (out->status || out->len >= PIECE_BYTES) pour_all(user, out);
-}
-
-static void pour_points(sink *s, const cbx_run *run, cbx_text *out)
-{
-    cbx_text_putc(out, '[');
-    for (size_t i = 0; !s->status && i < run->npoints; i++) {
-        cbx_json *v = point_json(&run->points[i]);
-        if (!v) s->status = cbx__record_no_memory(&s->err);
-        if (i) cbx_text_putc(out, ',');
-        cbx_json_write_break(FILE_FLAGS, 2, out);
-        cbx_json_write_part(v, FILE_FLAGS, 2, pour, s, out);
-        cbx_json_unref(v);
-        pour(s, out);
-    }
-    if (run->npoints) cbx_json_write_break(FILE_FLAGS, 1, out);
-    cbx_text_putc(out, ']');
-}
-
-static void pour_run(sink *s, const cbx_run *run, const cbx_json *head, cbx_text *out)
-{
-    const char *key;
-    cbx_json *value;
-
-    cbx_text_putc(out, '{');
-    for (size_t i = 0; cbx_json_member(head, i, &key, &value); i++) {
-        if (i) cbx_text_putc(out, ',');
-        cbx_json_write_break(FILE_FLAGS, 1, out);
-        cbx_json_write_string(key, strlen(key), FILE_FLAGS, out);
-        cbx_text_puts(out, ": ");
-        if (strcmp(key, "points") == 0)
-            pour_points(s, run, out);
-        else
-            cbx_json_write_part(value, FILE_FLAGS, 1, pour, s, out);
-    }
-    cbx_json_write_break(FILE_FLAGS, 0, out);
-    cbx_text_putc(out, '}');
-    pour_all(s, out);
-}
-
-static cbx_status write_to(const cbx_allocator *al, const cbx_run *run, const char *path, const char *shown,
-                           cbx_err *err)
-{
-    char buf[CBX_TIME_SIZE];
-    cbx_json *head = head_json(run, time_text(run, buf));
-    sink s = { .path = shown, .file = head ? fopen(path, "wbe") : NULL };
-    cbx_text text;
-
-    cbx_text_init(&text, al);
-    if (!head) {
-        s.status = cbx__record_no_memory(&s.err);
-    } else if (!s.file) {
-        s.status = cbx_fail_errno(&s.err, errno, "cannot write '%s'", shown);
-    } else {
-        setbuf(s.file, NULL); /* it comes in pieces */
-        pour_run(&s, run, head, &text);
-        if (fclose(s.file) != 0 && !s.status) s.status = cbx_fail_errno(&s.err, errno, "cannot write '%s'", shown);
-    }
-    cbx_text_clear(&text);
-    cbx_json_unref(head);
-    return s.status ? cbx_fail(err, s.status, "%s", s.err.message) : CBX_OK;
-}
-
-cbx_status cbx_run_write(cbx_ctx *ctx, const cbx_run *run, const char *path, cbx_err *err)
-{
-    cbx_replacement *file = NULL;
-    cbx_status st = cbx_replacement_begin(ctx, path, &file, err);
-
-    if (st) return st;
-    st = write_to(cbx_ctx_allocator(ctx), run, cbx_replacement_path(file), path, err);
-    if (!st) return cbx_replacement_commit(file, err);
-    cbx_replacement_discard(file);
-    return st;
 }
 
 /* --- reading --- */
@@ -261,7 +162,8 @@ static cbx_status read_defs(const cbx_json *v, cbx_run *run, cbx_err *err)
     return st;
 }
 
-static cbx_status read_point(const cbx_json *v, const char *path, cbx_run *run, cbx_err *err)
+cbx_status cbx__run_view_point(const cbx_json *v, const char *path, cbx_arena *arena, cbx_point *out, cbx_json **raw,
+                               cbx_err *err)
 {
     cbx_point p = { 0 };
     cbx_status st;
@@ -269,9 +171,21 @@ static cbx_status read_point(const cbx_json *v, const char *path, cbx_run *run, 
     if (cbx_json_typeof(v) != CBX_JSON_OBJECT) return cbx_fail(err, CBX_EFORMAT, "'%s': expected an object", path);
     st = cbx_json_need_string(v, "name", path, &p.name, err);
     if (!st) st = cbx_json_need_string(v, "scenario", path, &p.scenario, err);
-    if (!st) st = cbx__read_tags(&run->arena, v, path, &p.tags, &p.ntags, err);
-    if (!st) st = cbx__read_metrics(&run->arena, v, path, &p.metrics, &p.nmetrics, err);
-    return st ? st : cbx__run_own_point(run, &p, cbx__says_more(v, point_keys) ? v : NULL, err);
+    if (!st) st = cbx__read_tags(arena, v, path, &p.tags, &p.ntags, err);
+    if (!st) st = cbx__read_metrics(arena, v, path, &p.metrics, &p.nmetrics, err);
+    if (st) return st;
+    *out = p;
+    *raw = cbx__says_more(v, point_keys) ? (cbx_json *)(uintptr_t)v : NULL;
+    return CBX_OK;
+}
+
+static cbx_status read_point(const cbx_json *v, const char *path, cbx_run *run, cbx_err *err)
+{
+    cbx_json *raw;
+    cbx_point p;
+    cbx_status st = cbx__run_view_point(v, path, &run->arena, &p, &raw, err);
+
+    return st ? st : cbx__run_own_point(run, &p, raw, err);
 }
 
 static cbx_status read_points(const cbx_json *v, cbx_run *run, cbx_err *err)

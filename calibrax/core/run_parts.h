@@ -1,9 +1,10 @@
-/* What a run is made of; for run.c, run_builder.c and run_json.c alone. */
+/* What a run is made of; for the files run*.c alone. */
 #ifndef CALIBRAX_CORE_RUN_PARTS_H
 #define CALIBRAX_CORE_RUN_PARTS_H
 
 #include <stdatomic.h>
 
+#include "calibrax/base/clock.h"
 #include "calibrax/core/record.h"
 #include "calibrax/core/run.h"
 
@@ -47,6 +48,14 @@ cbx_status cbx__run_keep(const cbx_run *run, const cbx_json *v, cbx_json **out, 
 /** Of the run under construction; NULL once it is frozen. */
 const cbx_json *cbx__run_builder_metadata(const cbx_run_builder *b);
 const cbx_allocator *cbx__run_builder_allocator(const cbx_run_builder *b);
+/** The parts of what cbx_run_to_json makes; NULL: out of memory. */
+cbx_json *cbx__run_point_json(const cbx_point *p, const cbx_json *raw);
+/** All but the points, in whose place there is an empty array. */
+cbx_json *cbx__run_head_json(const cbx_run *run, const char *timestamp);
+const char *cbx__run_time_text(const cbx_run *run, char buf[CBX_TIME_SIZE]);
+/** Reads a point strictly; its text lives as long as v and the arena.  @param raw  v if that says more than is known here, else NULL */
+cbx_status cbx__run_view_point(const cbx_json *v, const char *path, cbx_arena *arena, cbx_point *out, cbx_json **raw,
+                               cbx_err *err);
 /** Canonical text of the content: what is hashed and compared. */
 cbx_status cbx__run_canonical(const cbx_run *run, cbx_text *out, cbx_err *err);
 

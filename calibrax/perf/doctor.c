@@ -11,7 +11,8 @@
 #include "calibrax/base/file.h"
 #include "calibrax/base/tools.h"
 #include "calibrax/perf/measure.h"
-#include "calibrax/perf/schedule.h"
+#include "calibrax/perf/memory_group.h"
+#include "calibrax/perf/resources.h"
 
 #define IMPORT_LIMIT_S 60.0
 
@@ -138,14 +139,82 @@ static void see_frameworks(visit *v)
 
 static void see_devices(visit *v)
 {
+    cbx__accelerators all;
+    char name[32], text[192];
+
     for (int i = 0; i < v->machine.naccelerators && v->have_machine; i++) {
         cbx_doctor_add(v->out, "devices", "accelerator", CBX_DOCTOR_HERE, v->machine.accelerator[i], NULL);
     }
-    if (cbx_platform_available("cuda12"))
-        cbx_doctor_add(v->out, "devices", "cuda12", CBX_DOCTOR_HERE, "a CUDA device is here", NULL);
-    else
-        cbx_doctor_add(v->out, "devices", "cuda12", CBX_DOCTOR_MISSING,
-                       "no CUDA device; rows of platform cuda12 are skipped", NULL);
+    cbx__accelerators_find(v->ctx, "cuda12", &all);
+    for (size_t i = 0; i < all.n; i++) {
+        const cbx__accelerator *d = &all.list[i];
+        snprintf(name, sizeof(name), "cuda12 device %u", d->number);
+        snprintf(text, sizeof(text), d->node >= 0 ? "%s, on memory node %d" : "%s", d->name, d->node);
+        cbx_doctor_add(v->out, "devices", name, CBX_DOCTOR_HERE, text, NULL);
+    }
+    if (all.n == 0) {
+        snprintf(text, sizeof(text), "no CUDA device (%.100s); rows of platform cuda12 are skipped", all.why);
+        cbx_doctor_add(v->out, "devices", "cuda12", CBX_DOCTOR_MISSING, text, NULL);
+    }
+}
+
+/* --- scheduling --- */
+
+static void see_cores(visit *v)
+{
+    cbx__topology t;
+    int cpus[CBX__CPUS_MOST];
+
+    cbx__topology_read(NULL, cpus, cbx__affinity(cpus, CBX_LEN(cpus)), &t);
+    cbx_doctor_fact(v->out, "scheduling", "cores", "%zu CPUs on %zu cores may be used, so there is room for %zu slots",
+                    t.ncpus, t.ncores, cbx__groups_most(&t));
+    cbx_doctor_fact(v->out, "scheduling", "SMT",
+                    t.smt ? "cores have several CPUs; no two slots share a core" : "a core has one CPU");
+    cbx_doctor_fact(v->out, "scheduling", "NUMA", "%zu memory node%s", t.nnodes, t.nnodes == 1 ? "" : "s");
+}
+
+/* Names of cores and devices whose locks somebody holds, and who. */
+static void see_lock(visit *v, const char *dir, const char *name)
+{
+    const char *path = cbx_path_join(v->arena, dir, name);
+    pid_t holder = path ? cbx_lock_holder(path) : 0;
+
+    if (holder > 0) cbx_doctor_fact(v->out, "scheduling", "held", "%s, by process %d", name, (int)holder);
+}
+
+static void see_locks(visit *v)
+{
+    const char *const *names = NULL;
+    const char *dir = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    size_t n = 0;
+
+    if (cbx_lock_dir(v->ctx, v->arena, &dir, &err)) {
+        cbx_doctor_missing(v->out, "scheduling", "locks", &err,
+                           "set CALIBRAX_LOCK_DIR to a folder that all users share");
+        return;
+    }
+    cbx_doctor_add(v->out, "scheduling", "locks", CBX_DOCTOR_HERE, dir, NULL);
+    if (cbx_dir_list(v->ctx, dir, ".lock", v->arena, &names, &n, NULL)) return;
+    for (size_t i = 0; i < n; i++) see_lock(v, dir, names[i]);
+}
+
+static void see_memory_groups(visit *v)
+{
+    char base[CBX__GROUP_PATH], why[160], text[256];
+    uint64_t total, available;
+
+    if (cbx__memory_group_base("", base, why)) {
+        cbx_doctor_add(v->out, "scheduling", "control groups", CBX_DOCTOR_HERE,
+                       "each worker gets one, which holds its memory limit", NULL);
+    } else {
+        snprintf(text, sizeof(text), "%s; memory limits are held by looking, and by RLIMIT_DATA", why);
+        cbx_doctor_add(v->out, "scheduling", "control groups", CBX_DOCTOR_MISSING, text,
+                       "systemd-run --user --scope -p Delegate=yes nperf ...");
+    }
+    if (!cbx_machine_read_memory(v->ctx, NULL, &total, &available, NULL))
+        cbx_doctor_fact(v->out, "scheduling", "free memory", "%.1f GB of %.1f GB", 1e-9 * (double)available,
+                        1e-9 * (double)total);
 }
 
 cbx_status cbx_doctor_run(cbx_ctx *ctx, const cbx_stop_flag *stop, cbx_doctor_report *report, cbx_err *err)
@@ -161,5 +230,8 @@ cbx_status cbx_doctor_run(cbx_ctx *ctx, const cbx_stop_flag *stop, cbx_doctor_re
     cbx_doctor_see_libraries(ctx, report);
     see_frameworks(&v);
     see_devices(&v);
+    see_cores(&v);
+    see_locks(&v);
+    see_memory_groups(&v);
     return cbx_doctor_check(report, err);
 }

@@ -1,11 +1,13 @@
 /*
- * The environment a worker gets.  Every framework is told the same thread count in every dialect it might listen to.
+ * The environment a worker gets: cleaned, then threads and precision by the table of policy.c, its device, its cores, its variant.
  */
 #include "calibrax/perf/environment.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "calibrax/perf/policy.h"
 
 /* Left out of a clean environment, by the beginning of the name: what is measured is the default or the variant, not the shell. */
 static const char *const steering[] = {
@@ -25,6 +27,11 @@ static const char *const steering[] = {
     "TORCHINDUCTOR_",
     "PYTORCH_",
     "CUDA_VISIBLE_DEVICES=",
+    "CUDA_DEVICE_ORDER=",
+    "NVIDIA_TF32_OVERRIDE=",
+    "ONEDNN_",
+    "DNNL_",
+    "NPROC=",
     "PYTHON",
     "NPERF_WORKER_FD=",
     "NPERF_CPU_CORES=",
@@ -44,22 +51,18 @@ static bool steers(const char *var)
 
 void cbx__environment_clean(cbx__environment *e, cbx_arena *arena) { cbx__environment_init(e, arena, steers); }
 
-static void set_threads(cbx__environment *e, int threads)
-{
-    static const char *const dialects[] = { "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS",
-                                            "NUMEXPR_NUM_THREADS" };
-    char number[16];
-    snprintf(number, sizeof number, "%d", threads);
-    for (size_t i = 0; i < CBX_LEN(dialects); i++) cbx__environment_set(e, dialects[i], number);
-}
-
-static void set_jax(cbx__environment *e, bool cpu, int threads)
+static void set_jax(cbx__environment *e, bool cpu)
 {
     cbx__environment_set(e, "JAX_PLATFORMS", cpu ? "cpu" : "cuda");
     cbx__environment_set(e, "JAX_ENABLE_COMPILATION_CACHE", "false");
     cbx__environment_set(e, "XLA_PYTHON_CLIENT_PREALLOCATE", "false");
-    if (cpu && threads == 1)
-        cbx__environment_set(e, "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1");
+}
+
+/* By number in the order of NVML, which CUDA does not count by unless it is told. */
+static void set_device(cbx__environment *e, const char *device, bool cpu)
+{
+    if (device) cbx__environment_set(e, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+    if (device || cpu) cbx__environment_set(e, "CUDA_VISIBLE_DEVICES", device ? device : "");
 }
 
 static void set_cores(cbx__environment *e, const int *cores, size_t n)
@@ -74,9 +77,10 @@ void cbx__environment_worker(cbx__environment *e, const cbx_launch_opts *opts, c
 {
     bool cpu = strncmp(opts->platform, "cuda", 4) != 0;
     cbx__environment_set(e, "NPERF_WORKER_FD", "3");
-    if (opts->threads > 0) set_threads(e, opts->threads);
-    if (strcmp(provider, "jax") == 0) set_jax(e, cpu, opts->threads);
-    if (cpu) cbx__environment_set(e, "CUDA_VISIBLE_DEVICES", "");
+    if (opts->threads > 0)
+        cbx__policy_environment(e, provider, opts->platform, opts->threads, opts->precision ? opts->precision : "full");
+    if (strcmp(provider, "jax") == 0) set_jax(e, cpu);
+    set_device(e, opts->device, cpu);
     set_cores(e, opts->cores, opts->ncores);
     for (size_t i = 0; i < opts->nenv; i++) cbx__environment_set(e, opts->env[i].name, opts->env[i].value);
 }

@@ -8,7 +8,6 @@
 
 #include "calibrax/statistics/estimate.h"
 #include "calibrax/statistics/series.h"
-#include "calibrax/statistics/steady.h"
 #include "calibrax/statistics/variance.h"
 
 #define LEVEL      0.95
@@ -49,19 +48,21 @@ static cbx_json *modes_json(cbx_ctx *ctx, const double *medians, size_t n)
 
 /* --- steady state: how many launches are of which class --- */
 
-static cbx_json *steady_json(cbx_ctx *ctx, const cbx__attempt *a)
+static cbx_json *steady_json(const cbx__attempt *a)
 {
-    size_t counts[CBX_STEADY_NONE + 1] = { 0 };
+    size_t counts[CBX_STEADY_NONE + 1] = { 0 }, dropped = 0, epochs = 0;
     cbx_json *o = cbx_json_new_object();
 
     for (const cbx__launch *l = a->first; o && l; l = l->next) {
-        cbx_steady s;
-        if (isnan(l->median_s) || cbx_stat_steady(ctx, l->record.epoch_ns, l->record.epochs, NULL, &s, NULL, 0, NULL))
-            continue;
-        counts[s.kind]++;
+        if (isnan(l->median_s)) continue;
+        counts[l->steady]++;
+        dropped += l->steady_from;
+        epochs += l->record.epochs;
     }
     for (int k = 0; o && k <= CBX_STEADY_NONE; k++)
         cbx_json_set_int(o, cbx_steady_name((cbx_steady_class)k), (int64_t)counts[k]);
+    if (o) cbx_json_set_int(o, "epochs", (int64_t)epochs);
+    if (o) cbx_json_set_int(o, "epochs_dropped", (int64_t)dropped);
     return o;
 }
 
@@ -141,7 +142,7 @@ cbx_json *cbx__estimates_make(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt
     for (const cbx__launch *l = a->first; l; l = l->next)
         if (!isnan(l->median_s)) scratch[n++] = l->median_s;
     put(o, "modes", modes_json(ctx, scratch, n));
-    put(o, "steady_state", steady_json(ctx, a));
+    put(o, "steady_state", steady_json(a));
     put(o, "detectable_effect", detectable_json(ctx, scratch, n));
     put_metrics(ctx, a, scratch, o);
     return o;

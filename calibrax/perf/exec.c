@@ -7,15 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/analysis/verdict.h"
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
-#include "calibrax/perf/session.h"
-#include "calibrax/statistics/estimate.h"
-
-#define ALPHA      0.05
-#define FIRST_LOOK 11
-#define MAX_ROUNDS 10000
+#include "calibrax/perf/stopping.h"
 
 /** One expanded command. */
 typedef struct command {
@@ -32,8 +26,9 @@ typedef struct exec_run {
     command *commands;
     const cbx_baseline_ops **baselines;
     size_t n;
-    size_t looks; /* done */
-    double budget_s, half_width;
+    size_t *live, nlive, *order; /* commands that still run, and their places in a round */
+    size_t first;                /* round at which the square of those began */
+    double budget_s;
 } exec_run;
 
 /* --- parameters --- */
@@ -291,73 +286,37 @@ static cbx_status timed_run(cbx_ctx *ctx, exec_run *x, size_t i, size_t round, s
 
 /* --- when to stop --- */
 
-/* Launch times of an attempt by round, those of `other` beside them, over rounds both have. */
-static size_t paired_times(const cbx__attempt *a, const cbx__attempt *other, double *x, double *y)
-{
-    size_t n = 0;
-    const cbx__launch *l = a->first, *m = other->first;
+static double elapsed_s(const exec_run *x) { return 1e-9 * (double)(cbx_clock_ns() - x->s.started_ns); }
 
-    for (; l && m; l = l->next, m = m->next) {
-        x[n] = l->median_s;
-        y[n++] = m->median_s;
-    }
-    return n;
+/* Looks as far as the budget goes, by what the rounds up to the first look took. */
+static cbx_status plan_looks(exec_run *x, cbx_err *err)
+{
+    double rounds = CBX__FIRST_LOOK * x->budget_s / fmax(elapsed_s(x), 1e-6);
+    return cbx__stopping_plan(&x->p, rounds < CBX_LOOKS_PAIRS ? (size_t)fmax(rounds, CBX__FIRST_LOOK) : CBX_LOOKS_PAIRS,
+                              err);
 }
 
-static bool narrow(const cbx_interval *iv, double half_width)
+static cbx_status learn(cbx_ctx *ctx, exec_run *x, cbx_err *err)
 {
-    return iv->level > 0 && iv->upper - iv->lower <= 2 * half_width * iv->value;
+    cbx_status st = CBX_OK;
+
+    if (x->opts->launches || x->p.rounds < CBX__FIRST_LOOK) return CBX_OK;
+    if (!x->p.looks.count) st = plan_looks(x, err);
+    return st ? st : cbx__stopping_look(ctx, &x->s, &x->p, err);
 }
 
-/* True if command i needs no more runs: its verdict stands at the look's level, or its interval is narrow enough. */
-static bool settled(cbx_ctx *ctx, exec_run *x, size_t i, double level, double *scratch)
+static bool enough(const exec_run *x)
 {
-    const cbx__attempt *a = &x->p.plan.attempts[i], *first = &x->p.plan.attempts[0];
-    double *mine = scratch, *theirs = scratch + x->p.rounds;
-    cbx_interval iv;
-    size_t n;
-
-    if (a->failure) return true;
-    n = paired_times(a, first, mine, theirs);
-    if (i == 0 || first->failure) {
-        if (x->n > 1 && !first->failure) return true; /* the others' ratios tell */
-        n = paired_times(a, a, mine, theirs);
-        return !cbx_stat_median_interval(ctx, mine, n, level, &iv, NULL) && narrow(&iv, x->half_width);
-    }
-    if (cbx_stat_paired_ratio(ctx, mine, theirs, n, level, &iv, NULL)) return false;
-    return cbx_verdict_of_ratio(&iv, CBX_VERDICT_MARGIN) != CBX_VERDICT_UNDECIDED || narrow(&iv, x->half_width);
-}
-
-static bool all_settled(cbx_ctx *ctx, exec_run *x, double level)
-{
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    size_t size = 2 * x->p.rounds * sizeof(double);
-    double *scratch = cbx_mem_alloc(al, size);
-    bool all = scratch != NULL;
-
-    for (size_t i = 0; i < x->n && all; i++) all = settled(ctx, x, i, level, scratch);
-    cbx_mem_free(al, scratch, size);
-    return all;
-}
-
-static bool enough(cbx_ctx *ctx, exec_run *x)
-{
-    double elapsed = 1e-9 * (double)(cbx_clock_ns() - x->s.started_ns);
-    double left = ALPHA / (double)(1u << x->looks); /* not spent at earlier looks */
-    bool alive = false;
-
-    for (size_t i = 0; i < x->n; i++) alive = alive || !x->p.plan.attempts[i].failure;
-    if (!alive) return true;
+    if (cbx__plan_live(&x->p.plan) == 0) return true;
     if (x->opts->launches) return x->p.rounds >= x->opts->launches;
-    if (x->p.rounds == (size_t)FIRST_LOOK << x->looks) {
-        x->s.level = 1 - left / 2;
-        x->looks++;
-        if (all_settled(ctx, x, x->s.level)) return true;
-        left /= 2;
-    }
-    if (x->p.rounds < CBX__MIN_LAUNCHES || (elapsed < x->budget_s && x->p.rounds < MAX_ROUNDS)) return false;
-    x->s.level = 1 - left;
-    return true;
+    if (cbx__stopping_done(&x->p)) return true;
+    return x->p.rounds >= CBX__MIN_LAUNCHES && elapsed_s(x) >= x->budget_s;
+}
+
+static const char *why_it_ended(const exec_run *x)
+{
+    if (x->opts->launches) return "asked";
+    return x->p.rounds >= CBX_LOOKS_PAIRS ? "plan" : "budget"; /* looks reach as far as the budget does */
 }
 
 /* --- the run --- */
@@ -378,23 +337,47 @@ static cbx_status warm_up(cbx_ctx *ctx, exec_run *x, cbx_err *err)
     return CBX_OK;
 }
 
+/* A new square for the commands that are left. */
+static void deal(exec_run *x)
+{
+    x->nlive = 0;
+    x->first = x->p.rounds;
+    for (size_t i = 0; i < x->n; i++) {
+        if (cbx__attempt_alive(&x->p.plan.attempts[i])) x->live[x->nlive++] = i;
+    }
+}
+
+static cbx_status run_round(cbx_ctx *ctx, exec_run *x, cbx_err *err)
+{
+    size_t *scratch = x->order + x->n;
+
+    cbx__schedule_order(x->opts->seed, x->nlive, x->p.rounds - x->first, scratch, x->order);
+    for (size_t place = 0; place < x->nlive; place++) {
+        size_t i = x->live[x->order[place]];
+        cbx_status st;
+        if (stopped(x)) return CBX_OK;
+        if (x->p.plan.attempts[i].failure) continue;
+        st = timed_run(ctx, x, i, x->p.rounds, place, err);
+        if (st) return st;
+    }
+    x->p.rounds++;
+    return CBX_OK;
+}
+
 static cbx_status run_rounds(cbx_ctx *ctx, exec_run *x, cbx_err *err)
 {
-    size_t *order = cbx_arena_calloc(&x->p.arena, 2 * x->n, sizeof(*order));
+    cbx_status st = CBX_OK;
 
-    if (!order) return cbx_fail(err, CBX_ENOMEM, "out of memory for the order of runs");
-    while (!enough(ctx, x)) {
-        cbx__schedule_order(x->opts->seed, x->n, x->p.rounds, order + x->n, order);
-        for (size_t place = 0; place < x->n; place++) {
-            cbx_status st;
-            if (stopped(x)) return CBX_OK;
-            if (x->p.plan.attempts[order[place]].failure) continue;
-            st = timed_run(ctx, x, order[place], x->p.rounds, place, err);
-            if (st) return st;
-        }
-        x->p.rounds++;
+    x->live = cbx_arena_calloc(&x->p.arena, 3 * x->n, sizeof(*x->live));
+    if (!x->live) return cbx_fail(err, CBX_ENOMEM, "out of memory for the order of runs");
+    x->order = x->live + x->n;
+    deal(x);
+    while (!st && !stopped(x) && !enough(x)) {
+        st = run_round(ctx, x, err);
+        if (!st && !stopped(x)) st = learn(ctx, x, err);
+        if (cbx__plan_live(&x->p.plan) != x->nlive) deal(x);
     }
-    return CBX_OK;
+    return st ? st : cbx__stopping_end(&x->p, why_it_ended(x), err);
 }
 
 /* What has runs stays a measurement; what has none was interrupted. */
@@ -442,8 +425,8 @@ cbx_status cbx_exec_run(cbx_ctx *ctx, const cbx_exec_opts *opts, cbx_measure_res
     x.measure.progress = opts->progress;
     x.measure.user = opts->user;
     x.budget_s = opts->budget_s > 0 ? opts->budget_s : 60;
-    x.half_width = opts->half_width > 0 ? opts->half_width : 0.02;
     cbx__session_init(&x.s, &x.measure);
+    if (!opts->launches) x.s.goal = (cbx__goal){ opts->half_width > 0 ? opts->half_width : 0.02, true };
     x.s.timeout_s = opts->timeout_s > 0 ? opts->timeout_s : 3600;
     x.s.budget_s = opts->launches ? 0 : x.budget_s;
     memcpy(result->run_id, x.s.run_id, sizeof(result->run_id));
@@ -455,7 +438,7 @@ cbx_status cbx_exec_run(cbx_ctx *ctx, const cbx_exec_opts *opts, cbx_measure_res
     if (st) goto done;
     cbx__session_learn(ctx, &x.s);
     x.s.have_probe = false; /* commands declare no work */
-    x.s.launches_total = (opts->launches ? opts->launches : FIRST_LOOK) * x.n;
+    x.s.launches_total = (opts->launches ? opts->launches : CBX__FIRST_LOOK) * x.n;
     x.s.started_ns = cbx_clock_ns();
     st = warm_up(ctx, &x, err);
     if (!st) st = run_rounds(ctx, &x, err);

@@ -1,9 +1,9 @@
 /**
  * Any commands, measured like baselines: interleaved runs, intervals over runs, paired ratios to the first command, a verdict.
  *
- * A run is one launch: `sh -c command`, timed by the parent from start to exit.  Without a fixed number of runs the rule is sequential:
- * looks at 11, 22, 44 ... rounds, where look j may spend alpha / 2^(j+1), so that the error over all looks stays below alpha = 5 %
- * (a Bonferroni split; Pocock & O'Brien-Fleming spend more cleverly, and need normal statistics).
+ * A run is one launch: `sh -c command`, timed by the parent from start to exit.  Without a fixed number of runs the rule is that of the sweep
+ * (stopping.h): looks after 11, 16, 24 ... rounds, up to what the budget allows, at which a command whose verdict is decided or whose interval is
+ * narrow enough is run no more; the error over all looks is 5 %.
  */
 #ifndef CALIBRAX_PERF_EXEC_H
 #define CALIBRAX_PERF_EXEC_H

@@ -41,8 +41,8 @@ typedef struct cbx_row_gate_opts {
 typedef struct cbx_row_gate_facts {
     size_t nbaseline, ncurrent, nboth; /* keys */
     size_t other_machines; /* keys of the baseline left out: their machine has no row in the current table */
-    bool same_rows;        /* every key in both has the same run on both sides: a table against itself */
-    char apart[512];       /* no key in both: a sentence that lists the first names of both sides; else "" */
+    bool same_rows;  /* every key in both has the same run on both sides: a table against itself, which is refused */
+    char apart[512]; /* no key in both: a sentence that lists the first names of both sides; else "" */
 } cbx_row_gate_facts;
 
 /**

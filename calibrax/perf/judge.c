@@ -79,7 +79,8 @@ static cbx_status medians(cbx_ctx *ctx, cbx__point *p, cbx__attempt *a, cbx_err 
     for (const cbx__launch *l = a->first; l; l = l->next) {
         if (isnan(l->median_s)) continue;
         m[n++] = l->median_s;
-        for (size_t e = 0; e < l->record.epochs; e++) a->min_s = fmin(a->min_s, 1e-9 * l->record.epoch_ns[e]);
+        for (size_t e = l->steady_from; e < l->record.epochs; e++)
+            a->min_s = fmin(a->min_s, 1e-9 * l->record.epoch_ns[e]);
     }
     if (n == 0) {
         a->min_s = NAN;

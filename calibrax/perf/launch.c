@@ -16,15 +16,13 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/base/tools.h"
-#include "calibrax/perf/environment.h"
 #include "calibrax/perf/launch_run.h"
+#include "calibrax/perf/policy.h"
 #include "calibrax/profiling/procfs.h"
 
 #define EMPTY_EPOCHS        5
@@ -49,37 +47,6 @@ static bool broken(cbx__run *x, cbx_status st)
 {
     x->status = st;
     return false;
-}
-
-/* --- memory --- */
-
-static void look_at_peak(cbx__run *x)
-{
-    cbx__proc_memory m;
-    if (cbx__proc_memory_read(x->t->child.pid, &m)) x->peak = fmax(x->peak, (double)m.hwm_bytes);
-}
-
-static void memory_after_import(cbx__run *x)
-{
-    cbx__proc_memory m;
-    if (cbx__proc_memory_read(x->t->child.pid, &m)) x->r->hwm_start_bytes = (double)m.hwm_bytes;
-}
-
-static void memory_after_load(cbx__run *x)
-{
-    cbx__proc_memory m;
-    x->hwm_reset = cbx__proc_reset_hwm(x->t->child.pid);
-    if (!cbx__proc_memory_read(x->t->child.pid, &m)) return;
-    x->rss_load = (double)m.rss_bytes;
-    x->hwm_load = (double)m.hwm_bytes;
-}
-
-/* Where the mark could not be reset, a peak of the import hides the one that is sought. */
-static void memory_at_end(cbx__run *x)
-{
-    if (x->peak <= 0) return;
-    x->r->hwm_bytes = x->peak;
-    if (x->hwm_reset || x->peak > x->hwm_load) x->r->hwm_increase_bytes = fmax(0, x->peak - x->rss_load);
 }
 
 /* --- messages --- */
@@ -116,22 +83,39 @@ static bool hello(cbx__run *x)
     cbx_json_remove(m, "op");
     cbx_json_remove(m, "protocol");
     x->r->versions = m;
-    memory_after_import(x);
+    cbx__run_memory_after_import(x);
     x->r->confined = cbx__proc_confined(x->t->child.pid);
     return true;
 }
 
+/* What the worker says it made of its policy, kept with what it said in hello. */
+static bool note_policy(cbx__run *x, const cbx_json *loaded)
+{
+    const cbx_json *policy = cbx_json_get(loaded, "policy");
+    char pool[48];
+    int found = 0;
+    if (!policy) return true;
+    if (x->r->versions) cbx_json_set(x->r->versions, "policy", cbx_json_copy(policy));
+    if (!cbx__policy_too_many(cbx_json_get(policy, "threads"), x->o.threads, pool, &found)) return true;
+    cbx__talk_fail(x->t, CBX_FAILURE_PINNING, "the worker's pool '%s' has %d threads, and it was told to use %d", pool,
+                   found, x->o.threads);
+    return false;
+}
+
 static bool load(cbx__run *x)
 {
+    cbx_json *m = NULL;
     cbx__load l = { 0 };
     bool ok;
     cbx_status st = cbx__load_make(x->w, x->w->nsets, x->baseline, &x->o, x->checker.fds, x->w->c->noutputs, &l,
                                    &x->err);
     if (st) return broken(x, st);
     x->t->phase = "load";
-    ok = cbx__talk_ask(x->t, l.message, l.fds, l.nfds, "loaded", NULL);
+    ok = cbx__talk_ask(x->t, l.message, l.fds, l.nfds, "loaded", &m);
     cbx__load_clear(&l);
-    if (ok) memory_after_load(x);
+    ok = ok && note_policy(x, m);
+    cbx_json_unref(m);
+    if (ok) cbx__run_memory_after_load(x);
     return ok;
 }
 
@@ -146,7 +130,7 @@ static bool fetch_outputs(cbx__run *x, double *ns, double *cpu_ns)
 /* Asks for the outputs of the last call and compares them with the answers of its set. */
 static bool check_outputs(cbx__run *x, size_t set)
 {
-    look_at_peak(x);
+    cbx__run_look_at_peak(x);
     if (!fetch_outputs(x, &x->outputs_ns, &x->outputs_cpu_ns)) return false;
     cbx_status st = cbx__checker_compare(x->ctx, &x->checker, set, &x->r->fidelity, &x->err);
     if (st) return broken(x, st);
@@ -287,7 +271,7 @@ static bool send_unseen(cbx__run *x)
     if (!can_rotate(x)) return true;
     uint64_t r = cbx_rng_below(&x->rng, UINT64_C(1) << 60) + 1024; /* the workload's own rotations are few */
     cbx__held_clear(held);
-    look_at_peak(x);
+    cbx__run_look_at_peak(x);
     cbx_status st = cbx__held_make(x->ctx, x->w, r, x->probe_set, held, &x->err);
     if (st) return broken(x, st);
     x->t->phase = "inputs";
@@ -383,12 +367,21 @@ static bool timed_epoch(cbx__run *x, size_t i)
     return true;
 }
 
-/* No thread can have wanted more than all the time there was, though a wait that began before is counted when it ends. */
-static void look_at_threads(cbx__run *x, double before, double wall)
+/* [ns] That the first thread ran or waited for a CPU, ever; NaN where the kernel keeps no account. */
+static double first_thread_wants(const cbx__run *x)
 {
-    double others;
+    cbx__proc_sched s;
+    return cbx__proc_sched_read(x->t->watch.worker, &s) ? (double)(s.run_ns + s.wait_ns) : NAN;
+}
+
+/* No thread can have wanted more than all the time there was, though a wait that began before is counted when it ends. */
+static void look_at_threads(cbx__run *x, double first_before, double before, double wall)
+{
+    double others, first = first_thread_wants(x) - first_before;
     size_t n = cbx__proc_others_want(x->t->child.pid, &others);
-    x->wanted_ns = wall + fmin(others - before, (double)n * wall);
+    x->r->threads_seen = n + 1;
+    /* one that hands its work to another thread sleeps meanwhile; where nobody tells it is taken to have been busy */
+    x->wanted_ns = (first < wall ? first : wall) + fmin(others - before, (double)n * wall);
     x->wanted_wall_ns = wall;
 }
 
@@ -396,7 +389,7 @@ static bool timed_epochs(cbx__run *x)
 {
     bool single = x->r->iterations == 1; /* then the epoch is itself the one call */
     uint64_t start = cbx_clock_ns();
-    double before;
+    double before, first = first_thread_wants(x);
     cbx__proc_others_want(x->t->child.pid, &before);
     x->r->epochs = 0;
     x->cpu_ns = x->cpu_wall_ns = 0;
@@ -411,8 +404,8 @@ static bool timed_epochs(cbx__run *x)
         cpu += x->cpu_ns;
         if (probe && single && !note_one_call(x, x->raw_ns[i] - x->r->wait_ns[i], cpu)) return false;
     }
-    look_at_peak(x);
-    look_at_threads(x, before, (double)(cbx_clock_ns() - start));
+    cbx__run_look_at_peak(x);
+    look_at_threads(x, first, before, (double)(cbx_clock_ns() - start));
     return true;
 }
 
@@ -515,7 +508,7 @@ static void write_down(cbx__run *x)
         if (WIFEXITED(c->status)) r->exit_code = WEXITSTATUS(c->status);
         if (WIFSIGNALED(c->status)) r->term_signal = WTERMSIG(c->status);
     }
-    memory_at_end(x);
+    cbx__run_memory_at_end(x);
     if (isnan(r->compile_ns) && r->epochs)
         r->compile_ns = fmax(0, r->first_call_ns - cbx__run_median(r->epoch_ns, r->epochs));
     if (c->lost) return;
@@ -530,10 +523,10 @@ static void write_down(cbx__run *x)
 static void record_init(cbx_launch_record *r)
 {
     memset(r, 0, sizeof *r);
-    double *const unknown[] = { &r->empty_epoch_ns, &r->first_call_ns,   &r->compile_ns,         &r->ready_ns,
-                                &r->hwm_bytes,      &r->hwm_start_bytes, &r->hwm_increase_bytes, &r->device_peak_bytes,
-                                &r->cpu_user_s,     &r->cpu_system_s,    &r->load_1min,          &r->clock_ratio,
-                                &r->clock_doubt,    &r->pressure_percent };
+    double *const unknown[] = { &r->empty_epoch_ns, &r->first_call_ns,    &r->compile_ns,         &r->ready_ns,
+                                &r->hwm_bytes,      &r->hwm_start_bytes,  &r->hwm_increase_bytes, &r->device_peak_bytes,
+                                &r->cpu_user_s,     &r->cpu_system_s,     &r->load_1min,          &r->clock_ratio,
+                                &r->clock_doubt,    &r->pressure_percent, &r->memory_limit_bytes, &r->tree_peak_bytes };
     for (size_t i = 0; i < CBX_LEN(unknown); i++) *unknown[i] = NAN;
     r->exit_code = -1;
     snprintf(r->phase, sizeof r->phase, "spawn");
@@ -555,60 +548,6 @@ static cbx_status settle_opts(cbx__run *x, const cbx_launch_opts *opts, cbx_err 
     return CBX_OK;
 }
 
-/* A failure that came before there was a worker. */
-static cbx_status not_started(cbx__run *x, cbx_failure failure, const cbx_err *why)
-{
-    x->r->failure = failure;
-    snprintf(x->r->message, sizeof x->r->message, "%s", why->message);
-    return CBX_OK;
-}
-
-static cbx_status start(cbx__run *x, cbx_arena *arena, cbx_err *err)
-{
-    const cbx_provider_ops *provider = cbx_provider_find(x->baseline->provider);
-    bool python = provider ? provider->python : x->o.interpreter != NULL;
-    const char *program[6] = { 0 };
-    cbx__environment env;
-    cbx_err why = CBX_ERR_INIT;
-    const char *tool;
-
-    if (python && !x->o.interpreter) {
-        cbx_fail(&why, CBX_EUNAVAILABLE, "no Python was given for provider '%s'", x->baseline->provider);
-        return not_started(x, CBX_FAILURE_INTERPRETER_MISSING, &why);
-    }
-    cbx_status st = cbx__tool_find(python ? CBX__TOOL_PYTHON_WORKER : CBX__TOOL_WORKER, arena, &tool, &why);
-    if (st == CBX_ENOENT) return not_started(x, CBX_FAILURE_WORKER_MISSING, &why);
-    if (st) return cbx_fail(err, st, "%s", why.message);
-    if (python) {
-        const char *command[] = { x->o.interpreter, "-u", tool, x->baseline->provider, x->o.platform };
-        memcpy(program, command, sizeof command);
-    } else {
-        program[0] = tool;
-    }
-    cbx__environment_clean(&env, arena);
-    cbx__environment_worker(&env, &x->o, x->baseline->provider);
-    if (env.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for the environment of '%s'", cbx__tool_base(tool));
-    cbx__child_opts child = { .program = program,
-                              .env = env.vars,
-                              .sandbox = true,
-                              .held = x->o.held,
-                              .nheld = x->o.nheld,
-                              .cores = x->o.cores,
-                              .ncores = x->o.ncores,
-                              .env_pad_bytes = x->o.env_pad_bytes,
-                              .stack_pad_bytes = x->o.stack_pad_bytes };
-    cbx__talk_opts talk = { .timeout_s = x->o.message_timeout_s,
-                            .memory_limit_bytes = x->o.memory_limit_bytes,
-                            .files = x->checker.fds,
-                            .file_most = x->checker.most_bytes,
-                            .nfiles = x->w->c->noutputs,
-                            .stop = x->o.stop,
-                            .python = python };
-    st = cbx__talk_open(cbx_ctx_allocator(x->ctx), &child, &talk, &x->t, &why);
-    if (st == CBX_ENOENT) return not_started(x, CBX_FAILURE_WORKER_MISSING, &why);
-    return st ? cbx_fail(err, st, "%s", why.message) : CBX_OK;
-}
-
 cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx_baseline_ops *baseline,
                           const cbx_launch_opts *opts, cbx_launch_record *record, cbx_err *err)
 {
@@ -626,7 +565,7 @@ cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx_baselin
     st = settle_opts(x, opts, err);
     if (!st) st = cbx__checker_init(ctx, w, &x->checker, err);
     for (size_t i = 0; !st && i < w->c->noutputs; i++) x->output_bytes += (double)cbx_array_bytes(x->checker.arrays[i]);
-    if (!st) st = start(x, &arena, err);
+    if (!st) st = cbx__run_start(x, &arena, err);
     if (!st && x->t) {
         converse(x);
         write_down(x);

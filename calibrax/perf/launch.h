@@ -29,11 +29,13 @@ typedef struct cbx_workload_opts {
     const char *cache_dir;     /* oracle answers by content hash; NULL: the user's cache folder */
     double oracle_timeout_s;   /* 0: 3600 */
     const cbx_stop_flag *stop; /* may be NULL */
+    const int *cores;          /* CPUs that the oracle keeps to; ncores 0: any */
+    size_t ncores;
 } cbx_workload_opts;
 
 #define CBX_WORKLOAD_OPTS_INIT                                                                                         \
     {                                                                                                                  \
-        sizeof(cbx_workload_opts), 1, 0, 0, 0                                                                          \
+        sizeof(cbx_workload_opts), 1, 0, 0, 0, 0, 0                                                                    \
     }
 
 /** Makes inputs and computes (or finds cached) the oracle's answer in a process of its own.
@@ -75,18 +77,19 @@ typedef struct cbx_launch_opts {
     size_t ncores;
     const int *held; /* descriptors of locks that the worker and what descends from it hold as well (cbx_lock_fd) */
     size_t nheld;
-    int threads;   /* policy told to every framework alike */
-    size_t warmup; /* untimed calls after the first (compile) call */
-    size_t epochs; /* timed epochs */
+    const char *device;    /* for CUDA_VISIBLE_DEVICES; NULL: none on the CPU, whatever there is on a device platform */
+    int threads;           /* policy told to every framework alike */
+    const char *precision; /* the same of float32 arithmetic: "full", "tf32", "bf16"; NULL: "full" */
+    size_t warmup;         /* untimed calls after the first (compile) call */
+    size_t epochs;         /* timed epochs */
     uint64_t
         iterations; /* calls an epoch; 0: choose so that an epoch lasts epoch_target_s (first launch of a baseline) */
     double epoch_target_s; /* 0: 0.020 */
     double slow_call_s;    /* a call longer than this gets 1 warm-up call at most and slow_epochs epochs; 0: never */
     size_t slow_epochs;
-    double message_timeout_s; /* for every message; 0: 3600 */
-    uint64_t
-        memory_limit_bytes; /* watchdog on the resident memory of the worker's process group; 0: 80 % of MemAvailable at
-                                    launch; UINT64_MAX: none */
+    double message_timeout_s;    /* for every message; 0: 3600 */
+    uint64_t memory_limit_bytes; /* of the worker and all that descends from it, as launch_memory.c says; 0: 80 % of
+                                    MemAvailable at launch; UINT64_MAX: none */
     size_t env_pad_bytes, stack_pad_bytes, heap_pad_bytes; /* layout factors, drawn by the caller and recorded by it */
     uint64_t seed;              /* for the choice of checked epochs and the order of input sets */
     const cbx_env_setting *env; /* the variant's settings, applied last */
@@ -121,10 +124,16 @@ typedef struct cbx_launch_record {
     double ready_ns;    /* spawn to the first call: when `compile` was sent */
     double overhead_ns; /* parent's own time for this launch: wall less what it waited for the worker */
 
-    double hwm_bytes;          /* VmHWM at the end, as the kernel says; reset after load where the kernel allows */
-    double hwm_start_bytes;    /* VmHWM after hello and import, before any array */
-    double hwm_increase_bytes; /* peak during compile and epochs less resident size after load */
-    double device_peak_bytes;  /* as the framework says; NaN on the CPU */
+    double hwm_bytes;            /* VmHWM at the end, as the kernel says; reset after load where the kernel allows */
+    double hwm_start_bytes;      /* VmHWM after hello and import, before any array */
+    double hwm_increase_bytes;   /* peak during compile and epochs less resident size after load */
+    double device_peak_bytes;    /* as the framework says; NaN on the CPU */
+    double memory_limit_bytes;   /* NaN: none */
+    const char *memory_limit_by; /* "cgroup", "watch" (resident memory, RLIMIT_DATA); static */
+    double
+        tree_peak_bytes; /* most that worker and descendants held at a look of the watch, or as their group says; NaN: nobody looked */
+    size_t
+        threads_seen; /* that the worker had after the epochs, as the kernel says, sleeping ones included; 0: unknown */
     double cpu_user_s, cpu_system_s;                   /* of the worker's whole life, as the kernel says */
     uint64_t voluntary_switches, involuntary_switches; /* of all its threads */
     bool confined;      /* the kernel refuses it network, ptrace and signals to others: a filter is on, as /proc says */

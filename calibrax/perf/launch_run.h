@@ -1,8 +1,10 @@
 /**
- * A launch in progress: what launch.c asks and notes, and launch_judge.c judges.
+ * A launch in progress: what launch_start.c starts, launch.c asks and notes, launch_memory.c limits, and launch_judge.c judges.
  */
 #ifndef CALIBRAX_PERF_LAUNCH_RUN_H
 #define CALIBRAX_PERF_LAUNCH_RUN_H
+
+#include <string.h>
 
 #include "calibrax/base/rng.h"
 #include "calibrax/perf/check.h"
@@ -44,6 +46,16 @@ typedef struct cbx__run {
     cbx_status status;  /* a failure of the parent itself */
     cbx_err err;
 } cbx__run;
+
+/** Starts the worker; x->t stays NULL if there is none to start, which is then the record's failure. */
+cbx_status cbx__run_start(cbx__run *x, cbx_arena *arena, cbx_err *err);
+
+/** Memory (launch_memory.c): the limit, right after the start; the marks as the launch goes on. */
+void cbx__run_limit_memory(cbx__run *x);
+void cbx__run_memory_after_import(cbx__run *x);
+void cbx__run_memory_after_load(cbx__run *x);
+void cbx__run_look_at_peak(cbx__run *x);
+void cbx__run_memory_at_end(cbx__run *x);
 
 /** Median of n <= CBX_LAUNCH_MAX_EPOCHS readings; NaN for none. */
 double cbx__run_median(const double *v, size_t n);

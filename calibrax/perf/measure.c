@@ -1,8 +1,8 @@
 /**
- * The sweep: settles the options, deals points to slots, writes the row file after each point, and stores the run at the end.
+ * The sweep: settles the options, makes jobs of points and platforms, writes the row file after each job, and stores the run at the end.
  *
- * A slot is a thread with a context and a group of cores of its own; the point is the unit that slots share out.  Slots meet only
- * under the session's lock, where rows are made (JSON values are not for two threads) and the file is written.
+ * A job is a point on one platform.  dispatch.c gives it to a CPU slot or a device, each with a thread, a context and cores of its own.
+ * Jobs meet only under the session's lock, where rows are made (JSON values are not for two threads) and the file is written.
  */
 #include "calibrax/perf/measure.h"
 
@@ -11,19 +11,26 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
+#include "calibrax/core/machine.h"
+#include "calibrax/perf/pilot.h"
 #include "calibrax/perf/public.h"
 #include "calibrax/perf/resume.h"
-#include "calibrax/perf/session.h"
+#include "calibrax/perf/stopping.h"
 #include "calibrax/perf/table.h"
 
 /** The sweep's own state around the session: the points and what came of them. */
 typedef struct sweep {
     cbx__session s;
     cbx_ctx *ctx;
-    cbx__point *points;
-    cbx_rows *rows; /* of each point, once it is done */
+    cbx__point *jobs; /* by point, then platform */
+    cbx_rows *rows;   /* of each job, once it is done */
     bool *done;
-    size_t npoints;
+    size_t *queues; /* of each job: its platform */
+    size_t *live;   /* jobs that are dispatched */
+    size_t njobs, npoints;
+    pthread_mutex_t *making; /* of each point */
+    size_t nmaking;
+    cbx__resources resources;
     cbx_rows kept; /* what resume read */
     cbx_measure_result *result;
 } sweep;
@@ -42,7 +49,10 @@ static void settle_counts(cbx__session *s)
     const cbx_measure_opts *o = s->opts;
     bool chosen = o->repeats > 0; /* who asks for a number of epochs gets it, unless quick */
 
-    s->launches = o->launches ? o->launches : defaults[o->quick].launches;
+    s->goal = (cbx__goal){ o->precision, o->decide };
+    s->launches = o->launches                ? o->launches
+                  : cbx__stopping_by_goal(s) ? CBX__MOST_LAUNCHES
+                                             : defaults[o->quick].launches;
     s->warmup = o->warmup >= 0 ? (size_t)o->warmup : defaults[o->quick].warmup;
     s->epochs = chosen ? o->repeats : defaults[o->quick].epochs;
     s->slow_epochs = defaults[o->quick].slow_epochs;
@@ -72,30 +82,60 @@ static cbx_status settle_platforms(cbx__session *s, cbx_err *err)
     return CBX_OK;
 }
 
-static void settle_slots(cbx__session *s, size_t npoints)
+/* Cores and devices, for the jobs that there are. */
+static cbx_status settle_resources(sweep *w, cbx_err *err)
 {
-    size_t wanted = s->opts->cpu_slots ? s->opts->cpu_slots : 1;
+    const cbx_measure_opts *o = w->s.opts;
+    cbx__resources_wish wish = { .platforms = w->s.platforms,
+                                 .nplatforms = w->s.nplatforms,
+                                 .cpu_slots = o->cpu_slots,
+                                 .threads = (size_t)w->s.threads,
+                                 .max_parallel = o->max_parallel,
+                                 .gpus = o->gpus,
+                                 .ngpus = o->ngpus };
+    int cpus[CBX__CPUS_MOST];
+    cbx_status st;
 
-    s->ncpus = cbx__affinity(s->cpus, CBX_LEN(s->cpus));
-    s->slots = wanted;
-    if (s->slots > s->ncpus) {
-        s->slots = s->ncpus;
-        cbx__session_tell(s, CBX_MEASURE_NOTE, 0, "--cpu-slots %zu: this process may use %zu CPUs, so it is %zu slots",
-                          wanted, s->ncpus, s->slots);
-    }
-    if (s->slots > npoints) s->slots = npoints ? npoints : 1;
-    if ((size_t)s->threads > s->ncpus / s->slots) {
-        cbx__session_tell(s, CBX_MEASURE_NOTE, 0, "--threads %d: a slot has %zu CPUs, so workers are pinned to those",
-                          s->threads, s->ncpus / s->slots);
+    for (size_t p = 0; p < wish.nplatforms; p++) wish.jobs[p] = w->npoints;
+    st = cbx__resources_find(w->ctx, &wish, &w->resources, err);
+    if (st) return st;
+    cbx__topology_read(NULL, cpus, cbx__affinity(cpus, CBX_LEN(cpus)), &w->resources.topology);
+    cbx__resources_deal(&wish, &w->resources);
+    if (w->resources.note[0]) cbx__session_tell(&w->s, CBX_MEASURE_NOTE, 0, "%s", w->resources.note);
+    w->s.resources = &w->resources;
+    return CBX_OK;
+}
+
+#define MEMORY_SHARE 0.8
+
+/* What parallel launches may have together is not more than what is free. */
+static void settle_memory(sweep *w)
+{
+    uint64_t total, available, asked = w->s.opts->memory_limit_bytes;
+    size_t parallel = w->resources.parallel ? w->resources.parallel : 1;
+
+    w->s.memory_limit_bytes = asked;
+    if (asked || cbx_machine_read_memory(w->ctx, NULL, &total, &available, NULL)) return;
+    w->s.memory_limit_bytes = (uint64_t)(MEMORY_SHARE * (double)available / (double)parallel);
+}
+
+/* A platform without a device: every attempt is a row that says so. */
+static void skip_deviceless(const cbx__accelerators *devices, cbx__point *p)
+{
+    for (size_t i = 0; i < p->plan.count && devices->n == 0; i++) {
+        cbx__attempt *a = &p->plan.attempts[i];
+        if (!cbx__attempt_alive(a)) continue;
+        a->failure = CBX_FAILURE_BACKEND_UNAVAILABLE;
+        snprintf(a->message, sizeof(a->message), "no device for platform '%s': %.380s", p->platform, devices->why);
     }
 }
 
 /* --- points --- */
 
-static cbx_status prepare_point(sweep *w, size_t i, const char *json, const char *what, cbx_err *err)
+static cbx_status prepare_job(sweep *w, size_t i, const char *json, const char *what, cbx_err *err)
 {
     const cbx_case_ops *c = w->s.opts->case_ops;
-    cbx__point *p = &w->points[i];
+    cbx__point *p = &w->jobs[i];
     cbx_params *representative = NULL;
     cbx_status st;
 
@@ -108,29 +148,45 @@ static cbx_status prepare_point(sweep *w, size_t i, const char *json, const char
     if (st) return st;
     p->representative = !strcmp(p->json, cbx_params_json(representative));
     cbx_params_free(representative);
-    return cbx__plan_make(&p->arena, w->s.opts, w->s.platforms, w->s.nplatforms, p->params, &p->plan, err);
+    w->queues[i] = i % w->s.nplatforms;
+    p->platform = w->s.platforms[w->queues[i]];
+    if (w->s.nplatforms > 1) p->making = &w->making[i / w->s.nplatforms];
+    st = cbx__plan_make(&p->arena, w->s.opts, &p->platform, 1, p->params, &p->plan, err);
+    if (!st && cbx__platform_has_devices(p->platform)) skip_deviceless(&w->resources.devices[w->queues[i]], p);
+    return st;
 }
 
-static cbx_status prepare_points(sweep *w, cbx_err *err)
+static cbx_status allocate_jobs(sweep *w, size_t npoints, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(w->ctx);
+    size_t n = npoints * w->s.nplatforms;
+
+    w->jobs = cbx_mem_calloc(al, n, sizeof(*w->jobs));
+    w->rows = cbx_mem_calloc(al, n, sizeof(*w->rows));
+    w->done = cbx_mem_calloc(al, n, sizeof(*w->done));
+    w->queues = cbx_mem_calloc(al, n, sizeof(*w->queues));
+    w->making = cbx_mem_calloc(al, npoints, sizeof(*w->making));
+    w->njobs = n;
+    w->npoints = npoints;
+    w->result->points = npoints;
+    if (!w->jobs || !w->rows || !w->done || !w->queues || !w->making)
+        return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu points", npoints);
+    for (size_t i = 0; i < n; i++) cbx_rows_init(&w->rows[i], al);
+    for (; w->nmaking < npoints; w->nmaking++) pthread_mutex_init(&w->making[w->nmaking], NULL);
+    return CBX_OK;
+}
+
+static cbx_status prepare_jobs(sweep *w, cbx_err *err)
 {
     const cbx_measure_opts *o = w->s.opts;
     const cbx_case_ops *c = o->case_ops;
-    const cbx_allocator *al = cbx_ctx_allocator(w->ctx);
     const char *const *texts = o->npoints ? o->points : o->quick ? &c->points[c->representative] : c->points;
-    size_t n = o->npoints ? o->npoints : o->quick ? 1 : c->npoints;
+    cbx_status st = allocate_jobs(w, o->npoints ? o->npoints : o->quick ? 1 : c->npoints, err);
 
-    w->points = cbx_mem_calloc(al, n, sizeof(*w->points));
-    w->rows = cbx_mem_calloc(al, n, sizeof(*w->rows));
-    w->done = cbx_mem_calloc(al, n, sizeof(*w->done));
-    if (!w->points || !w->rows || !w->done) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu points", n);
-    w->npoints = n;
-    w->result->points = n;
-    for (size_t i = 0; i < n; i++) cbx_rows_init(&w->rows[i], al);
-    for (size_t i = 0; i < n; i++) {
-        cbx_status st = prepare_point(w, i, texts[i], o->npoints ? "--point" : c->name, err);
-        if (st) return st;
-    }
-    return CBX_OK;
+    if (!st) st = settle_resources(w, err);
+    for (size_t i = 0; i < w->njobs && !st; i++)
+        st = prepare_job(w, i, texts[i / w->s.nplatforms], o->npoints ? "--point" : c->name, err);
+    return st;
 }
 
 static cbx_status check_outputs(sweep *w, cbx_err *err)
@@ -151,6 +207,19 @@ static cbx_status check_outputs(sweep *w, cbx_err *err)
     return st ? cbx_fail(err, st, "%s; choose another --store", why.message) : CBX_OK;
 }
 
+/* True if earlier rows leave nothing to measure of a point. */
+static bool is_kept(const sweep *w, size_t point)
+{
+    const cbx__point *p = &w->jobs[point * w->s.nplatforms];
+    bool resumed = false;
+
+    for (size_t k = 0; k < w->s.nplatforms; k++) {
+        if (cbx__plan_live(&p[k].plan)) return false;
+        resumed = resumed || p[k].resumed;
+    }
+    return resumed;
+}
+
 static cbx_status take_over_rows(sweep *w, cbx_err *err)
 {
     const cbx_measure_opts *o = w->s.opts;
@@ -161,26 +230,26 @@ static cbx_status take_over_rows(sweep *w, cbx_err *err)
     if (st) return st;
     if (w->kept.damaged)
         cbx__session_tell(&w->s, CBX_MEASURE_NOTE, 0, "%s; it will be measured again", w->kept.first_damage);
-    for (size_t i = 0; i < w->npoints; i++) {
-        st = cbx__resume_point(&w->s, &w->points[i], &w->kept, err);
+    for (size_t i = 0; i < w->njobs; i++) {
+        st = cbx__resume_point(&w->s, &w->jobs[i], &w->kept, err);
         if (st) return st;
-        if (w->points[i].resumed && cbx__plan_live(&w->points[i].plan) == 0) w->result->points_kept++;
     }
+    for (size_t i = 0; i < w->npoints; i++) w->result->points_kept += is_kept(w, i);
     return CBX_OK;
 }
 
-/* --- slots --- */
+/* --- jobs --- */
 
 /* Everything known now as one table, in the arena. */
 static cbx_status lay_table(sweep *w, cbx_arena *arena, cbx_row **rows, size_t *count, cbx_err *err)
 {
-    cbx__table_part *parts = cbx_arena_calloc(arena, w->npoints + 1, sizeof(*parts));
+    cbx__table_part *parts = cbx_arena_calloc(arena, w->njobs + 1, sizeof(*parts));
     cbx_status st;
 
     if (!parts) return cbx_fail(err, CBX_ENOMEM, "out of memory for the table of %zu points", w->npoints);
-    for (size_t i = 0; i < w->npoints; i++)
-        parts[i] = (cbx__table_part){ w->points[i].json, w->done[i] ? &w->rows[i] : NULL };
-    st = cbx__table_lay(&w->s, parts, w->npoints, &w->kept, arena, rows, count, err);
+    for (size_t i = 0; i < w->njobs; i++)
+        parts[i] = (cbx__table_part){ w->jobs[i].json, w->done[i] ? &w->rows[i] : NULL };
+    st = cbx__table_lay(&w->s, parts, w->njobs, &w->kept, arena, rows, count, err);
     return st ? st : cbx__table_correct(w->s.opts->case_ops->name, *rows, *count, arena, err);
 }
 
@@ -222,9 +291,9 @@ static void publish_messages(sweep *w, cbx__point *p)
     }
 }
 
-static cbx_status finish_point(cbx_ctx *ctx, sweep *w, size_t i, cbx_err *err)
+static cbx_status finish_job(cbx_ctx *ctx, sweep *w, size_t i, cbx_err *err)
 {
-    cbx__point *p = &w->points[i];
+    cbx__point *p = &w->jobs[i];
     cbx_status st = cbx__rows_judge(ctx, &w->s, p, err);
 
     if (st) return st;
@@ -241,105 +310,95 @@ static cbx_status finish_point(cbx_ctx *ctx, sweep *w, size_t i, cbx_err *err)
 }
 
 /* Launches the plan made ready but did not make: failed attempts, fewer rounds. */
-static void settle_total(cbx__session *s, cbx__point *p, size_t planned)
+static void settle_total(cbx__session *s, cbx__point *p)
 {
     size_t made = 0;
 
     for (size_t i = 0; i < p->plan.count; i++) made += p->plan.attempts[i].nlaunches - p->plan.attempts[i].retries;
-    pthread_mutex_lock(&s->lock);
-    if (made < planned) s->launches_total -= planned - made;
-    pthread_mutex_unlock(&s->lock);
+    cbx__session_promise(s, p, made);
 }
 
-static cbx_status measure_point(cbx_ctx *ctx, sweep *w, size_t i, size_t slot, cbx_err *err)
+/* One job on the cores and the device that are held for it; hold NULL: nothing is left to measure. */
+static cbx_status measure_job(cbx_ctx *ctx, sweep *w, size_t i, const cbx__hold *hold, cbx_err *err)
 {
-    cbx__point *p = &w->points[i];
-    size_t first, count, planned = cbx__plan_live(&p->plan) * w->s.launches;
+    cbx__point *p = &w->jobs[i];
     cbx_status st;
 
-    cbx__core_group(w->s.ncpus, w->s.slots, slot, &first, &count);
-    for (size_t c = 0; c < count && c < (size_t)w->s.threads && c < CBX_LEN(p->cores); c++)
-        p->cores[p->ncores++] = w->s.cpus[first + c];
-    if (planned) cbx__session_tell(&w->s, CBX_MEASURE_POINT, 0, "%s", p->label);
+    if (hold) {
+        const cbx__cores *cores = &hold->resource->cores;
+        memcpy(p->cores, cores->cpus, cores->ncpus * sizeof(*p->cores));
+        p->ncores = cores->ncpus;
+        p->device = hold->resource->device;
+        if (p->device) snprintf(p->device_word, sizeof(p->device_word), "%u", p->device->number);
+        p->hold = hold;
+    }
+    if (p->promised && p->device)
+        cbx__session_tell(&w->s, CBX_MEASURE_POINT, 0, "%s on device %s", p->label, p->device_word);
+    else if (p->promised)
+        cbx__session_tell(&w->s, CBX_MEASURE_POINT, 0, "%s", p->label);
     st = cbx__point_measure(ctx, &w->s, p, err);
-    settle_total(&w->s, p, planned);
-    if (!st) st = finish_point(ctx, w, i, err);
+    p->hold = NULL;
+    settle_total(&w->s, p);
+    if (!st) st = finish_job(ctx, w, i, err);
     free_launches(p);
     return st;
 }
 
-/* Next point for a slot; false: none, or the sweep is over. */
-static bool next_point(sweep *w, size_t *i)
+static cbx_status run_job(void *user, cbx_ctx *ctx, size_t job, const cbx__hold *hold, cbx_err *err)
 {
-    bool more;
-
-    pthread_mutex_lock(&w->s.lock);
-    more = w->s.status == CBX_OK && w->s.next_point < w->npoints && !cbx__session_stopped(&w->s);
-    if (more) *i = w->s.next_point++;
-    pthread_mutex_unlock(&w->s.lock);
-    return more;
+    sweep *w = user;
+    return measure_job(ctx, w, w->live[job], hold, err);
 }
 
-static void run_slot(cbx_ctx *ctx, sweep *w, size_t slot)
+static void tell_note(void *user, const char *text)
 {
-    size_t i;
-
-    while (next_point(w, &i)) {
-        cbx_err err = CBX_ERR_INIT;
-        if (measure_point(ctx, w, i, slot, &err) == CBX_OK) continue;
-        pthread_mutex_lock(&w->s.lock);
-        if (w->s.status == CBX_OK) {
-            w->s.status = err.status;
-            w->s.err = err;
-        }
-        pthread_mutex_unlock(&w->s.lock);
-    }
+    sweep *w = user;
+    cbx__session_tell(&w->s, CBX_MEASURE_NOTE, 0, "%s", text);
 }
 
-typedef struct slot_thread {
-    pthread_t thread;
-    cbx_ctx *ctx;
-    sweep *w;
-    size_t slot;
-} slot_thread;
-
-static void *slot_main(void *arg)
-{
-    slot_thread *t = arg;
-    run_slot(t->ctx, t->w, t->slot);
-    return NULL;
-}
-
-static cbx_status run_slots(sweep *w, cbx_err *err)
+/* Jobs with nothing to measure are rows at once; the others wait for their slot or device. */
+static cbx_status run_jobs(sweep *w, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(w->ctx);
-    size_t extra = w->s.slots - 1, started = 0;
-    slot_thread *t = cbx_mem_calloc(al, extra + 1, sizeof(*t));
+    size_t *queues = cbx_mem_calloc(al, w->njobs, sizeof(*queues)), n = 0;
+    cbx__dispatch d = { .resources = w->resources.list,
+                        .nresources = w->resources.n,
+                        .queues = queues,
+                        .max_parallel = w->resources.parallel,
+                        .lock_wait_s = w->s.opts->lock_wait_s > 0 ? w->s.opts->lock_wait_s : w->s.timeout_s,
+                        .stop = w->s.opts->stop,
+                        .run = run_job,
+                        .note = tell_note,
+                        .user = w };
     cbx_status st = CBX_OK;
 
-    if (!t) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu slots", w->s.slots);
-    for (; started < extra && !st; started++) {
-        t[started].w = w;
-        t[started].slot = started + 1;
-        st = cbx_ctx_create(NULL, &t[started].ctx, err);
-        if (st) break;
-        if (pthread_create(&t[started].thread, NULL, slot_main, &t[started])) {
-            cbx_ctx_free(t[started].ctx);
-            st = cbx_fail(err, CBX_EIO, "cannot start a thread for slot %zu", started + 1);
-            break;
+    w->live = cbx_mem_calloc(al, w->njobs, sizeof(*w->live));
+    if (!queues || !w->live) st = cbx_fail(err, CBX_ENOMEM, "out of memory for %zu jobs", w->njobs);
+    for (size_t i = 0; i < w->njobs && !st; i++) {
+        if (cbx__plan_live(&w->jobs[i].plan) == 0) {
+            st = measure_job(w->ctx, w, i, NULL, err);
+            continue;
         }
+        queues[n] = w->queues[i];
+        w->live[n++] = i;
     }
-    if (!st) run_slot(w->ctx, w, 0);
-    for (size_t i = 0; i < started; i++) {
-        pthread_join(t[i].thread, NULL);
-        cbx_ctx_free(t[i].ctx);
-    }
-    cbx_mem_free(al, t, (extra + 1) * sizeof(*t));
-    if (!st && w->s.status) st = cbx_fail(err, w->s.status, "%s", w->s.err.message);
+    d.njobs = n;
+    if (!st) st = cbx__dispatch_run(w->ctx, &d, NULL, err);
+    cbx_mem_free(al, queues, w->njobs * sizeof(*queues));
     return st;
 }
 
 /* --- results --- */
+
+static bool has_good_row(const sweep *w, size_t point)
+{
+    for (size_t i = point * w->s.nplatforms; i < (point + 1) * w->s.nplatforms; i++) {
+        for (size_t r = 0; w->done[i] && r < w->rows[i].count; r++) {
+            if (cbx_row_is_good(&w->rows[i].rows[r])) return true;
+        }
+    }
+    return false;
+}
 
 /* The table as the file has it; a point is good by the rows of this run and those it took over. */
 static cbx_status collect(sweep *w, cbx_err *err)
@@ -349,11 +408,7 @@ static cbx_status collect(sweep *w, cbx_err *err)
     size_t n = 0;
     cbx_status st;
 
-    for (size_t i = 0; i < w->npoints; i++) {
-        bool good = false;
-        for (size_t r = 0; w->done[i] && r < w->rows[i].count; r++) good = good || cbx_row_is_good(&w->rows[i].rows[r]);
-        w->result->points_good += good;
-    }
+    for (size_t i = 0; i < w->npoints; i++) w->result->points_good += has_good_row(w, i);
     cbx_arena_init(&arena, cbx_ctx_allocator(w->ctx));
     st = lay_table(w, &arena, &rows, &n, err);
     for (size_t i = 0; i < n && !st; i++) {
@@ -407,14 +462,18 @@ static void sweep_clear(sweep *w)
 {
     const cbx_allocator *al = cbx_ctx_allocator(w->ctx);
 
-    for (size_t i = 0; i < w->npoints; i++) {
-        if (w->points[i].params) cbx_params_free(w->points[i].params);
-        if (w->points[i].arena.al.resize) cbx_arena_clear(&w->points[i].arena);
+    for (size_t i = 0; w->jobs && w->rows && i < w->njobs; i++) {
+        if (w->jobs[i].params) cbx_params_free(w->jobs[i].params);
+        if (w->jobs[i].arena.al.resize) cbx_arena_clear(&w->jobs[i].arena);
         cbx_rows_clear(&w->rows[i]);
     }
-    cbx_mem_free(al, w->points, w->npoints * sizeof(*w->points));
-    cbx_mem_free(al, w->rows, w->npoints * sizeof(*w->rows));
-    cbx_mem_free(al, w->done, w->npoints * sizeof(*w->done));
+    while (w->nmaking) pthread_mutex_destroy(&w->making[--w->nmaking]);
+    cbx_mem_free(al, w->jobs, w->njobs * sizeof(*w->jobs));
+    cbx_mem_free(al, w->rows, w->njobs * sizeof(*w->rows));
+    cbx_mem_free(al, w->done, w->njobs * sizeof(*w->done));
+    cbx_mem_free(al, w->queues, w->njobs * sizeof(*w->queues));
+    cbx_mem_free(al, w->live, w->njobs * sizeof(*w->live));
+    cbx_mem_free(al, w->making, w->npoints * sizeof(*w->making));
     cbx_rows_clear(&w->kept);
     cbx__session_clear(&w->s);
 }
@@ -427,15 +486,18 @@ static cbx_status prepare(sweep *w, cbx_err *err)
     settle_counts(&w->s);
     st = settle_platforms(&w->s, err);
     if (st) return st;
-    st = prepare_points(w, err);
+    st = cbx__policy_precision(w->s.opts->matmul_precision, &w->s.precision, err);
+    if (st) return st;
+    st = prepare_jobs(w, err);
     if (st) return st;
     st = check_outputs(w, err);
     if (st) return st;
-    settle_slots(&w->s, w->npoints);
+    settle_memory(w);
     cbx__session_learn(w->ctx, &w->s);
     st = take_over_rows(w, err);
     if (st) return st;
-    for (size_t i = 0; i < w->npoints; i++) w->s.launches_total += cbx__plan_live(&w->points[i].plan) * w->s.launches;
+    for (size_t i = 0; i < w->njobs; i++)
+        cbx__session_promise(&w->s, &w->jobs[i], cbx__plan_live(&w->jobs[i].plan) * w->s.launches);
     return CBX_OK;
 }
 
@@ -450,7 +512,7 @@ cbx_status cbx_measure_run(cbx_ctx *ctx, const cbx_measure_opts *opts, cbx_measu
     st = prepare(&w, err);
     if (st) goto done;
     memcpy(result->run_id, w.s.run_id, sizeof(result->run_id));
-    st = run_slots(&w, err);
+    st = run_jobs(&w, err);
     result->interrupted = cbx__session_stopped(&w.s);
     end = collect(&w, &second);
     if (!end) end = store_rows(&w, &second);

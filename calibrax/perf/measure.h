@@ -2,8 +2,9 @@
  * The sweep: points x platforms x baselines x variants of one case, measured by interleaved launches, written as rows.
  *
  * Round r launches every attempt once, in the order of a Williams square (two attempts: A B, B A); so every round gives one paired
- * ratio.  The first round calibrates the calls of an epoch, which are the same for the rest.  Whatever happens to one attempt is
- * a row; the sweep goes on.  The row file is rewritten, as one step, after each point.
+ * ratio.  The first round calibrates the calls of an epoch, which are the same for the rest; the first three are the pilot, from which
+ * the counts of the others follow where a budget or a goal asks for them (pilot.h); with a goal, rounds end by a sequential rule that keeps the
+ * level of every interval (stopping.h).  Whatever happens to one attempt is a row; the sweep goes on.  The row file is rewritten, as one step, after each point.
  */
 #ifndef CALIBRAX_PERF_MEASURE_H
 #define CALIBRAX_PERF_MEASURE_H
@@ -37,8 +38,9 @@ typedef struct cbx_measure_opts {
     const cbx_case_ops *case_ops;
     const char *const *points; /* JSON texts; npoints 0: the case's own */
     size_t npoints;
-    bool quick;                   /* the representative point; 6 launches, warm-up 1, one epoch for calls above 0.1 s */
-    const char *const *platforms; /* "cpu" (alias "jax-cpu"), "cuda12" (alias "jax-cuda12"); nplatforms 0: "cpu" */
+    bool quick; /* the representative point; 6 launches, warm-up 1, one epoch for calls above 0.1 s */
+    const char *const *
+        platforms; /* "cpu" (alias "jax-cpu"), "cuda12" (alias "jax-cuda12"), "fake" (platforms.h); nplatforms 0: "cpu" */
     size_t nplatforms;
     const char *const *allow; /* baselines to measure; nallow 0: all */
     size_t nallow;
@@ -48,15 +50,25 @@ typedef struct cbx_measure_opts {
     cbx_measure_variants variants;
     bool mutants; /* measure the planted faults too (selftest) */
     bool twins;   /* measure each attempt as two, "default" and "twin", and pair them with each other (selftest --aa) */
-    size_t launches;             /* 0: 11, quick 6 */
-    int warmup;                  /* calls; < 0: 3, quick 1 */
-    size_t repeats;              /* epochs; 0: 10, and at most 3 for calls above 1 s (quick: 1 above 0.1 s) */
-    double budget_s;             /* per point; 0: none */
-    double epoch_target_s;       /* 0: 0.020 */
-    size_t cpu_slots;            /* points measured side by side on disjoint cores; 0: 1 */
-    int threads;                 /* 0: 1 */
-    double worker_timeout_s;     /* every message of a worker, and waiting for the cores; 0: 3600 */
-    uint64_t memory_limit_bytes; /* of a worker; 0: 80 % of the free memory */
+    size_t launches;       /* 0: 11, quick 6; the most there may be with precision or decide, 0: 200 */
+    int warmup;            /* calls; < 0: 3, quick 1 */
+    size_t repeats;        /* epochs; 0: 10, and at most 3 for calls above 1 s (quick: 1 above 0.1 s) */
+    double budget_s;       /* per point; 0: none */
+    double precision;      /* relative half width at which a row needs no more launches; 0: none */
+    bool decide;           /* a decided verdict is as good */
+    double epoch_target_s; /* 0: 0.020 */
+    size_t cpu_slots;      /* points measured side by side on disjoint cores; 0: 1 */
+    const char *const
+        *gpus; /* devices by number, "0", "2-3", or "all"; ngpus 0: all that CUDA_VISIBLE_DEVICES leaves */
+    size_t ngpus;
+    double gpu_settle_s;          /* left alone, and held: a device before its first launch and after each */
+    size_t max_parallel;          /* launches at a time over all slots and devices; 0: as many as there are of them */
+    double lock_wait_s;           /* for cores and devices that another invocation holds; 0: worker_timeout_s */
+    int threads;                  /* of each worker; 0: 1 */
+    const char *matmul_precision; /* of float32 arithmetic, a word of calibrax/perf/policy.h; NULL: "full" */
+    double worker_timeout_s;      /* every message of a worker; 0: 3600 */
+    uint64_t
+        memory_limit_bytes; /* of a worker's whole tree; 0: 80 % of the free memory, shared out among parallel launches */
     uint64_t seed;
     bool in_process;        /* native baselines run in this process */
     const char *out_path;   /* row file; NULL: rows are only returned */
@@ -92,8 +104,8 @@ CBX_API void cbx_measure_result_clear(cbx_measure_result *r);
  * @param result  initialised; rows are added to it
  * @return CBX_OK, also when attempts failed and when the stop flag ended it (result->interrupted);
  *         CBX_EINVAL (unknown case member, baseline or platform, with the nearest known one; bad numbers), CBX_EFORMAT (a point is no JSON);
- *         CBX_EIO, CBX_EPERM, CBX_ENOSPC (row file or store; the rows of earlier points are intact), CBX_EBUSY (cores in use), CBX_ENOMEM
- * Starts cpu_slots - 1 threads of its own, each with its own context.
+ *         CBX_EIO, CBX_EPERM, CBX_ENOSPC (row file or store; the rows of earlier points are intact), CBX_EBUSY (cores or devices in use), CBX_ENOMEM
+ * Starts a thread for each CPU slot and device but one, each with its own context.
  */
 CBX_API cbx_status cbx_measure_run(cbx_ctx *ctx, const cbx_measure_opts *opts, cbx_measure_result *result,
                                    cbx_err *err);

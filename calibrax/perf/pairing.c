@@ -3,6 +3,8 @@
  */
 #include "calibrax/perf/pairing.h"
 
+#include <math.h>
+
 #include "calibrax/analysis/verdict.h"
 #include "calibrax/statistics/significance.h"
 
@@ -45,4 +47,38 @@ cbx_status cbx__row_pair(cbx_ctx *ctx, const double *mine, const double *theirs,
     row->pairs = n;
     row->paired_p = p;
     return CBX_OK;
+}
+
+/* The round that *l stands at and its median; moves *l behind it. */
+static size_t take_round(const cbx__launch **l, double *median)
+{
+    size_t round = (*l)->round;
+
+    *median = NAN;
+    for (; *l && (*l)->round == round; *l = (*l)->next) {
+        if (!isnan((*l)->median_s)) *median = (*l)->median_s;
+    }
+    return round;
+}
+
+size_t cbx__pair_rounds(const cbx__attempt *a, const cbx__attempt *rival, double *mine, double *theirs)
+{
+    const cbx__launch *l = a->first, *m = rival->first;
+    size_t n = 0;
+
+    while (l && m) {
+        double x = NAN, y = NAN;
+        if (l->round < m->round)
+            take_round(&l, &x);
+        else if (m->round < l->round)
+            take_round(&m, &y);
+        else {
+            take_round(&l, &x);
+            take_round(&m, &y);
+        }
+        if (!(x > 0) || !(y > 0)) continue;
+        mine[n] = x;
+        theirs[n++] = y;
+    }
+    return n;
 }

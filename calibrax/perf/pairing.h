@@ -4,6 +4,7 @@
 #ifndef CALIBRAX_PERF_PAIRING_H
 #define CALIBRAX_PERF_PAIRING_H
 
+#include "calibrax/perf/plan.h"
 #include "calibrax/storage/row.h"
 
 /**
@@ -12,5 +13,12 @@
  */
 cbx_status cbx__row_pair(cbx_ctx *ctx, const double *mine, const double *theirs, size_t n, double level, cbx_row *row,
                          cbx_err *err);
+
+/**
+ * Launch medians of the rounds that both attempts have, in order; of a round that was repeated, the last that went well.
+ * @param mine, theirs  room for the rounds of either; a == rival is fine, and gives its own medians twice
+ * @return how many
+ */
+size_t cbx__pair_rounds(const cbx__attempt *a, const cbx__attempt *rival, double *mine, double *theirs);
 
 #endif

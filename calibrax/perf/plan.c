@@ -7,42 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/base/file.h"
+#include "calibrax/perf/cores.h"
+#include "calibrax/perf/platforms.h"
 
-/* Platform words: the name in rows first, then the alias of older rows, then the device file that shows it is there. */
-static const struct {
-    const char *name, *alias, *device;
-} platforms_known[] = {
-    { "cpu", "jax-cpu", NULL },
-    { "cuda12", "jax-cuda12", "/dev/nvidiactl" },
-};
-
-cbx_status cbx_platform_parse(const char *word, const char **out, cbx_err *err)
-{
-    const char *words[2 * CBX_LEN(platforms_known)];
-    const char *near;
-
-    for (size_t i = 0; i < CBX_LEN(platforms_known); i++) {
-        if (!strcmp(word, platforms_known[i].name) || !strcmp(word, platforms_known[i].alias)) {
-            *out = platforms_known[i].name;
-            return CBX_OK;
-        }
-        words[2 * i] = platforms_known[i].name;
-        words[2 * i + 1] = platforms_known[i].alias;
-    }
-    near = cbx_nearest_word(word, words, CBX_LEN(words));
-    return cbx_fail(err, CBX_EINVAL, "unknown platform '%s'%s%s%s; known: cpu, cuda12", word,
-                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-}
-
-bool cbx_platform_available(const char *platform)
-{
-    for (size_t i = 0; i < CBX_LEN(platforms_known); i++) {
-        if (!strcmp(platform, platforms_known[i].name))
-            return !platforms_known[i].device || cbx_path_exists(platforms_known[i].device);
-    }
-    return false;
-}
+#define MEMORY_LEAST (UINT64_C(16) << 20)
 
 static bool contains(const char *const *list, size_t n, const char *name)
 {
@@ -96,6 +64,19 @@ cbx_status cbx__plan_check(const cbx_measure_opts *opts, cbx_err *err)
     }
     if (!(opts->budget_s >= 0))
         return cbx_fail(err, CBX_EINVAL, "--budget: %g is not a number of seconds", opts->budget_s);
+    if (!(opts->gpu_settle_s >= 0 && opts->gpu_settle_s <= 3600))
+        return cbx_fail(err, CBX_EINVAL, "--gpu-settle: %g is not from 0 to 3600 seconds", opts->gpu_settle_s);
+    if (!(opts->lock_wait_s >= 0))
+        return cbx_fail(err, CBX_EINVAL, "--lock-wait: %g is not a number of seconds", opts->lock_wait_s);
+    if (opts->threads < 0 || opts->threads > CBX__CORES_MOST)
+        return cbx_fail(err, CBX_EINVAL, "--threads: %d is not from 1 to %d", opts->threads, CBX__CORES_MOST);
+    if (opts->memory_limit_bytes && opts->memory_limit_bytes < MEMORY_LEAST)
+        return cbx_fail(err, CBX_EINVAL, "--memory-limit: %llu bytes are too few for any worker; at least 16M",
+                        (unsigned long long)opts->memory_limit_bytes);
+    if (!(opts->precision >= 0 && opts->precision < 1)) {
+        return cbx_fail(err, CBX_EINVAL, "--precision: %g is no relative half width, such as 0.01 for 1 %%",
+                        opts->precision);
+    }
     st = check_names(opts->case_ops, "--baselines", opts->allow, opts->nallow, err);
     if (st) return st;
     return check_names(opts->case_ops, "--skip-baselines", opts->deny, opts->ndeny, err);
@@ -129,7 +110,6 @@ static bool on_gpu_alone(const cbx_baseline_ops *b) { return strcmp(b->provider,
 static void judge(const cbx_measure_opts *opts, const char *unsupported, cbx__attempt *a)
 {
     const cbx_baseline_ops *b = a->baseline;
-    bool gpu = strcmp(a->platform, "cpu") != 0;
     char text[CBX_ERR_MESSAGE_SIZE];
     cbx_failure f;
 
@@ -144,11 +124,8 @@ static void judge(const cbx_measure_opts *opts, const char *unsupported, cbx__at
     } else if (f != CBX_FAILURE_NONE) {
         explain(a, f, not_allowed(opts, b) ? "left out by --baselines" : "left out by --skip-baselines");
         a->remedy = not_allowed(opts, b) ? "name it in --baselines" : "take it out of --skip-baselines";
-    } else if (gpu && !cbx_platform_available(a->platform)) {
-        snprintf(text, sizeof(text), "this machine has no device for platform '%s'", a->platform);
-        explain(a, CBX_FAILURE_BACKEND_UNAVAILABLE, text);
-    } else if (gpu && (!strcmp(b->provider, "native") || !strcmp(b->provider, "numpy"))) {
-        snprintf(text, sizeof(text), "provider '%s' computes on the CPU only", b->provider);
+    } else if (cbx__platform_refuses(a->platform, b->provider)) {
+        snprintf(text, sizeof(text), "provider '%s' %s", b->provider, cbx__platform_refuses(a->platform, b->provider));
         explain(a, CBX_FAILURE_BACKEND_UNAVAILABLE, text);
     } else if (!gpu && on_gpu_alone(b)) {
         snprintf(text, sizeof(text), "baseline '%s' runs on a GPU: choose platform cuda12", b->name);
@@ -223,7 +200,7 @@ cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const 
     return CBX_OK;
 }
 
-bool cbx__attempt_alive(const cbx__attempt *a) { return !a->failure && !a->idle; }
+bool cbx__attempt_alive(const cbx__attempt *a) { return !a->failure && !a->idle && !a->settled; }
 
 size_t cbx__plan_live(const cbx__plan *plan)
 {

@@ -6,18 +6,35 @@
 
 #include "calibrax/perf/measure.h"
 #include "calibrax/perf/schedule.h"
+#include "calibrax/statistics/steady.h"
 
 /** One launch of an attempt, as it was drawn and as it went. */
 typedef struct cbx__launch {
     size_t round, position;
-    bool retry; /* repeats a crash of the same round */
+    size_t attempt;      /* of its round, from 1 */
+    bool retry;          /* repeats another of the same round ... */
+    cbx_failure repeats; /* ... that failed for this cause */
     cbx__layout layout;
     uint64_t seed;
     double wall_s;
-    double median_s; /* median of its epochs; NaN if it failed */
+    double median_s; /* median of its steady epochs; NaN if it failed */
+    cbx_steady_class steady;
+    size_t steady_from;    /* first epoch that counts */
+    const char *unhealthy; /* what the machine did to it meanwhile (health.h); NULL: nothing */
     cbx_launch_record record;
     struct cbx__launch *next;
 } cbx__launch;
+
+/** What the first launches of an attempt say of the others; see pilot.h. */
+typedef struct cbx__pilot {
+    size_t launches;            /* looked at; 0: there was no pilot */
+    double mean_s;              /* of launch means */
+    double launch_cv, epoch_cv; /* standard deviations between launches and of epochs within one, over the mean */
+    double launch_s, epoch_s;   /* [s] what a launch costs apart from its epochs, and an epoch */
+    size_t best_epochs;         /* Kalibera & Jones */
+    size_t needed;              /* launches for the goal; 0: none was set */
+    size_t warmed;              /* launches that warmed up or slowed down */
+} cbx__pilot;
 
 /** One attempt: baseline x platform x variant at a point. */
 typedef struct cbx__attempt {
@@ -32,7 +49,12 @@ typedef struct cbx__attempt {
     const char *interpreter; /* NULL: native */
     const char *remedy;      /* NULL: the failure table's */
     uint64_t iterations;     /* calls of an epoch; 0 before the pilot */
-    size_t retries;          /* launches that were repeated */
+    size_t epochs;           /* of the launches to come; 0: as many as the point's */
+    cbx__pilot pilot;
+    bool settled;                /* its goal is reached (stopping.h): launched no more */
+    size_t look;                 /* that its intervals are of */
+    const char *stopped_because; /* NULL: it failed */
+    size_t retries;              /* launches that were repeated */
     cbx__launch *first, *last;
     size_t nlaunches;
     /* --- what rows are made of, filled by cbx__rows_judge --- */
@@ -50,7 +72,7 @@ cbx_status cbx__plan_check(const cbx_measure_opts *opts, cbx_err *err);
 /** Attempts of a point in row order (platform, baseline, variant), skipped ones included.  Lives in the arena. */
 cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const char *const *platforms,
                           size_t nplatforms, const cbx_params *point, cbx__plan *out, cbx_err *err);
-/** True if the attempt is (still) to be launched. */
+/** True if the attempt is (still) to be launched: it has not failed, is not kept, and has not settled. */
 bool cbx__attempt_alive(const cbx__attempt *a);
 /** Attempts that will be launched. */
 size_t cbx__plan_live(const cbx__plan *plan);

@@ -1,17 +1,21 @@
 /**
  * One point: its inputs once, then rounds of interleaved launches over the attempts that are alive.
  *
- * The first round is the pilot: it fixes the calls of an epoch of each attempt, finds out who cannot run here at all, and what
- * a launch costs; the counts of the rounds after it follow from the budget.  A crash is repeated once, in place.
+ * The first round fixes the calls of an epoch of each attempt, finds out who cannot run here at all, and what a launch costs, so that no
+ * budget is overrun by what follows; the first three are the pilot, after which the counts are settled (pilot.h).  Under a goal the
+ * rounds are looked at, and attempts that have reached it are launched no more (stopping.h).  A crash is repeated once, in place.
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
+#include "calibrax/perf/health.h"
+#include "calibrax/perf/pilot.h"
 #include "calibrax/perf/session.h"
+#include "calibrax/perf/stopping.h"
+#include "calibrax/perf/warmup.h"
 #include "calibrax/statistics/estimate.h"
 
 #define LEAST_ORACLE_S 60.0
@@ -24,9 +28,12 @@ static const char *attempt_name(const cbx__attempt *a, char *buf, size_t size)
 }
 
 /* Causes that may pass, and the launches they get in one round: a crash is confirmed once; a parent that was woken late on a busy
- * machine makes honest clocks disagree, so those get more. */
-static int tries_of(cbx_failure f)
+ * machine makes honest clocks disagree, so those get more; what the host took the CPU from is made again once. */
+static int tries_of(const cbx__attempt *a, const cbx__launch *l, int again)
 {
+    cbx_failure f = l->record.failure;
+
+    if (l->unhealthy && !f) return again == 0 && cbx__launch_repeats(a) ? 2 : 1;
     if (f == CBX_FAILURE_CLOCKS_DISAGREE || f == CBX_FAILURE_LAZY_RESULT || f == CBX_FAILURE_CONTENDED) return 4;
     return f == CBX_FAILURE_CRASHED || f == CBX_FAILURE_EXITED ? 2 : 1;
 }
@@ -57,17 +64,21 @@ static void fill_opts(const cbx__session *s, const cbx__point *p, const cbx__att
     *o = (cbx_launch_opts){
         .struct_size = sizeof(*o), .platform = a->platform, .cores = p->cores, .ncores = p->ncores
     };
-    o->held = p->held;
-    o->nheld = p->nheld;
+    if (p->hold) {
+        o->held = p->hold->fds;
+        o->nheld = p->hold->n;
+    }
+    o->device = p->device ? p->device_word : NULL;
+    o->precision = s->precision;
     o->threads = s->threads;
     o->warmup = p->counts.warmup ? s->warmup : 0;
-    o->epochs = p->counts.epochs;
+    o->epochs = cbx__epochs_of(p, a);
     o->iterations = a->iterations;
     o->epoch_target_s = s->epoch_target_s;
     o->slow_call_s = s->slow_call_s;
     o->slow_epochs = slow_rule && s->slow_epochs < o->epochs ? s->slow_epochs : o->epochs;
     o->message_timeout_s = s->timeout_s;
-    o->memory_limit_bytes = s->opts->memory_limit_bytes;
+    o->memory_limit_bytes = s->memory_limit_bytes;
     o->env_pad_bytes = l->layout.env_pad_bytes;
     o->stack_pad_bytes = l->layout.stack_pad_bytes;
     o->heap_pad_bytes = l->layout.heap_pad_bytes;
@@ -92,6 +103,7 @@ static cbx__launch *new_launch(const cbx__session *s, cbx__point *p, cbx__attemp
     stream = cbx__stream_of(point_id, id, 4 * round + retry);
     l->round = round;
     l->position = position;
+    l->attempt = retry + 1;
     l->retry = retry > 0;
     l->seed = cbx__stream_of(s->opts->seed, stream, 1);
     l->layout = cbx__layout_draw(s->opts->seed, stream);
@@ -124,10 +136,9 @@ static cbx_status launch_once(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cons
         snprintf(l->record.message, sizeof(l->record.message), "%s", err ? err->message : cbx_status_words(st));
         return CBX_OK;
     }
-    if (r->epochs && (!r->failure || r->failure == CBX_FAILURE_FIDELITY || r->failure == CBX_FAILURE_CLOCKS_DISAGREE)) {
-        st = cbx_stat_median(ctx, r->epoch_ns, r->epochs, &l->median_s, err);
-        l->median_s *= 1e-9;
-    }
+    if (r->epochs && (!r->failure || r->failure == CBX_FAILURE_FIDELITY || r->failure == CBX_FAILURE_CLOCKS_DISAGREE))
+        st = cbx__launch_settle(ctx, l, err);
+    l->unhealthy = cbx__launch_complaint(l);
     return st;
 }
 
@@ -144,17 +155,11 @@ static void spread(cbx__point *p, const cbx__attempt *from)
     }
 }
 
-/* Before a launch that a busy machine spoilt is made again: 0.2 s, 0.4 s, 0.8 s. */
-static void let_others_finish(const cbx__session *s, int again)
-{
-    struct timespec step = { 0, 50000000 };
-    for (int i = 0; i < 4 << again && !cbx__session_stopped(s); i++) nanosleep(&step, NULL);
-}
-
 /* Launches an attempt, again if it failed for a cause that may pass, and settles what became of it. */
 static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx__attempt *a,
                                  size_t round, size_t position, cbx_err *err)
 {
+    cbx_failure repeats = CBX_FAILURE_NONE;
     cbx__launch *l;
     char name[160];
 
@@ -162,12 +167,16 @@ static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, c
         cbx_status st;
         l = new_launch(s, p, a, round, position, (size_t)again);
         if (!l) return cbx_fail(err, CBX_ENOMEM, "out of memory for a launch record");
+        if (repeats) l->repeats = repeats;
         st = launch_once(ctx, s, p, w, a, l, err);
         if (st) return st;
-        if (again + 1 >= tries_of(l->record.failure) || cbx__session_stopped(s)) break;
+        repeats = l->record.failure;
+        if (p->device) cbx__session_pause(s, s->opts->gpu_settle_s); /* held, and left alone */
+        if (again + 1 >= tries_of(a, l, again) || cbx__session_stopped(s)) break;
         l->median_s = NAN;
         a->retries++;
-        if (l->record.failure == CBX_FAILURE_CONTENDED) let_others_finish(s, again);
+        if (l->record.failure == CBX_FAILURE_CONTENDED)
+            cbx__session_pause(s, 0.2 * (1 << again)); /* let others finish */
     }
     if (a->iterations == 0 && !l->record.failure) a->iterations = l->record.iterations_chosen;
     if (l->record.failure) {
@@ -183,15 +192,10 @@ static cbx_status launch_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, c
 
 /* --- counts after the pilot --- */
 
-/* Slow calls have no spare warm-up to give back but the one call that they were granted. */
-static cbx__cost cost_of(const cbx__session *s, const cbx__launch *l)
+/* Under a goal the first rounds are as many as the pilot and an interval take: the others are nobody's promise. */
+static size_t launches_to_fit(const cbx__session *s)
 {
-    double call = l->median_s, epoch = call * (double)l->record.iterations;
-    double warm = call * (double)(s->slow_call_s > 0 && call > s->slow_call_s && s->warmup > 1 ? 1 : s->warmup);
-    cbx__cost c = { .epoch_s = epoch, .warmup_s = warm };
-
-    c.fixed_s = fmax(0, l->wall_s - warm - epoch * (double)l->record.epochs);
-    return c;
+    return cbx__stopping_by_goal(s) && s->launches > CBX__FIRST_LOOK ? CBX__FIRST_LOOK : s->launches;
 }
 
 static void fit_budget(cbx__session *s, cbx__point *p, double spent_s)
@@ -203,17 +207,36 @@ static void fit_budget(cbx__session *s, cbx__point *p, double spent_s)
     if (!costs) return;
     for (size_t i = 0; i < p->plan.count; i++) {
         const cbx__attempt *a = &p->plan.attempts[i];
-        if (cbx__attempt_alive(a) && a->last && !isnan(a->last->median_s)) costs[n++] = cost_of(s, a->last);
+        if (cbx__attempt_alive(a) && a->last && !isnan(a->last->median_s)) costs[n++] = cbx__launch_cost(s, a->last);
     }
-    p->counts = cbx__plan_fit(costs, n, left, s->launches, s->epochs);
-    if (p->counts.starved) {
+    p->counts = cbx__plan_fit(costs, n, left, launches_to_fit(s), s->epochs);
+    p->limit = p->counts.launches < launches_to_fit(s) ? "budget" : "asked";
+}
+
+static void tell_counts(cbx__session *s, cbx__point *p)
+{
+    if (strcmp(p->limit, "budget") != 0 || p->counts.launches >= s->launches) return;
+    if (p->counts.launches < CBX__MIN_LAUNCHES && s->launches >= CBX__MIN_LAUNCHES) {
         snprintf(p->note, sizeof(p->note), "the budget of %g s allows only %zu launches, too few for an interval",
                  s->budget_s, p->counts.launches);
         cbx__session_tell(s, CBX_MEASURE_NOTE, 0, "%s: %s", p->label, p->note);
-    } else if (p->counts.launches < s->launches) {
+    } else {
         snprintf(p->note, sizeof(p->note), "the budget of %g s allows %zu of %zu launches", s->budget_s,
                  p->counts.launches, s->launches);
     }
+}
+
+/* The session's total falls to what is planned now. */
+static void promise(cbx__session *s, cbx__point *p)
+{
+    size_t now = 0;
+
+    for (size_t i = 0; i < p->plan.count; i++) {
+        const cbx__attempt *a = &p->plan.attempts[i];
+        size_t made = a->nlaunches - a->retries;
+        now += cbx__attempt_alive(a) && made < p->counts.launches ? p->counts.launches : made;
+    }
+    cbx__session_promise(s, p, now);
 }
 
 /* --- rounds --- */
@@ -268,6 +291,36 @@ static bool nothing_to_learn(const cbx__plan *plan)
     return true;
 }
 
+static double seconds_since(uint64_t start_ns) { return 1e-9 * (double)(cbx_clock_ns() - start_ns); }
+
+/* What follows from the rounds so far: counts after the first and the third, looks. */
+static cbx_status learn(cbx_ctx *ctx, cbx__session *s, cbx__point *p, double spent_s, cbx_err *err)
+{
+    bool last = p->rounds > 1 && p->rounds == p->counts.launches; /* so few that all of them are the pilot */
+    cbx_status st = CBX_OK;
+
+    if (p->rounds == 1) fit_budget(s, p, spent_s);
+    if (!p->piloted && (p->rounds == CBX__PILOT_LAUNCHES || last)) {
+        st = cbx__pilot_plan(ctx, s, p, spent_s, err);
+        p->piloted = true;
+    }
+    if (p->rounds <= CBX__PILOT_LAUNCHES) promise(s, p);
+    return st ? st : cbx__stopping_look(ctx, s, p, err);
+}
+
+/* Under a goal the number of rounds is no promise, but the budget is. */
+static bool budget_is_spent(const cbx__session *s, const cbx__point *p, double spent_s)
+{
+    double round = spent_s / (double)(p->rounds ? p->rounds : 1);
+    return p->looks.count && s->budget_s > 0 && p->rounds >= CBX__MIN_LAUNCHES && spent_s + round > s->budget_s;
+}
+
+static const char *why_it_ended(const cbx__session *s, const cbx__point *p)
+{
+    if (!cbx__stopping_by_goal(s)) return !strcmp(p->limit, "budget") ? "budget" : "asked";
+    return cbx__stopping_done(p) && strcmp(p->limit, "budget") != 0 ? "plan" : "budget";
+}
+
 static cbx_status run_rounds(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx_err *err)
 {
     size_t count = p->plan.count;
@@ -279,69 +332,23 @@ static cbx_status run_rounds(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const
     if (!memory) return cbx_fail(err, CBX_ENOMEM, "out of memory for the schedule");
     d.n = alive(&p->plan, d.live);
     for (size_t round = 0; round < p->counts.launches && !nothing_to_learn(&p->plan) && !st; round++) {
+        size_t before = p->plan.count ? cbx__plan_live(&p->plan) : 0;
         st = run_round(ctx, s, p, w, &d, round, err);
         if (st || cbx__session_stopped(s)) break;
-        if (round == 0) {
-            size_t before = d.n;
-            fit_budget(s, p, 1e-9 * (double)(cbx_clock_ns() - start));
+        st = learn(ctx, s, p, seconds_since(start), err);
+        if (cbx__plan_live(&p->plan) != before) { /* a new square for those who are left */
             d.n = alive(&p->plan, d.live);
-            if (d.n != before) d.first = 1;
+            d.first = round + 1;
         }
+        if (budget_is_spent(s, p, seconds_since(start))) break;
     }
     if (cbx__session_stopped(s)) mark_interrupted(p);
+    if (!st) st = cbx__stopping_end(p, why_it_ended(s, p), err);
+    tell_counts(s, p);
     return st;
 }
 
-/* --- cores and inputs --- */
-
-typedef struct core_locks {
-    cbx_lock *held[CBX_LEN(((cbx__point *)0)->cores)];
-    size_t n;
-} core_locks;
-
-static void unlock_cores(cbx__point *p, core_locks *k)
-{
-    p->nheld = 0;
-    while (k->n) cbx_lock_release(k->held[--k->n]);
-}
-
-static cbx_status lock_core(cbx_ctx *ctx, cbx__session *s, const char *path, int core, cbx_lock **out, cbx_err *err)
-{
-    uint64_t left_ns = (uint64_t)(1e9 * s->timeout_s);
-    cbx_status st = cbx_lock_take(ctx, path, 0, out, err);
-
-    if (st != CBX_EBUSY) return st;
-    cbx__session_tell(s, CBX_MEASURE_NOTE, 0, "waiting for CPU %d, which another measurement holds", core);
-    while (st == CBX_EBUSY && left_ns && !cbx__session_stopped(s)) {
-        uint64_t step = left_ns < 200000000u ? left_ns : 200000000u;
-        st = cbx_lock_take(ctx, path, step, out, err);
-        left_ns -= step;
-    }
-    if (st == CBX_EBUSY && !cbx__session_stopped(s)) {
-        return cbx_fail(
-            err, CBX_EBUSY,
-            "CPU %d is still held by another measurement after %g s; wait for it, or raise --worker-timeout", core,
-            s->timeout_s);
-    }
-    return st;
-}
-
-/* The worker inherits the locks: should this process be killed, they last until the worker has ended, too.
- * Ascending order, so that two invocations cannot wait for each other. */
-static cbx_status lock_cores(cbx_ctx *ctx, cbx__session *s, cbx__point *p, core_locks *k, cbx_err *err)
-{
-    const char *dir;
-    cbx_status st = cbx_lock_dir(ctx, &p->arena, &dir, err);
-
-    for (size_t i = 0; i < p->ncores && !st; i++) {
-        const char *path = cbx_arena_printf(&p->arena, "%s/cpu-%d.lock", dir, p->cores[i]);
-        if (!path) return cbx_fail(err, CBX_ENOMEM, "out of memory for the name of a lock");
-        st = lock_core(ctx, s, path, p->cores[i], &k->held[k->n], err);
-        if (st) break;
-        p->held[p->nheld++] = cbx_lock_fd(k->held[k->n++]);
-    }
-    return st;
-}
+/* --- inputs --- */
 
 static cbx_status make_workload(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_workload **w, cbx_err *err)
 {
@@ -353,7 +360,13 @@ static cbx_status make_workload(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cb
     o.cache_dir = s->opts->cache_dir;
     o.oracle_timeout_s = fmax(s->timeout_s, LEAST_ORACLE_S); /* a limit made for quick calls is none for the oracle */
     o.stop = s->opts->stop;
+    if (s->resources && s->resources->parallel > 1) { /* others are measured meanwhile: it stays on its own cores */
+        o.cores = p->cores;
+        o.ncores = p->ncores;
+    }
+    if (p->making) pthread_mutex_lock(p->making); /* a second platform finds the answer in the cache */
     st = cbx_workload_create(ctx, s->opts->case_ops, p->params, &o, w, &why);
+    if (p->making) pthread_mutex_unlock(p->making);
     if (!st) {
         snprintf(p->workload_hash, sizeof(p->workload_hash), "%s", cbx_workload_hash(*w));
         p->oracle_cached = cbx_workload_oracle_cached(*w);
@@ -376,26 +389,17 @@ static cbx_status make_workload(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cb
 cbx_status cbx__point_measure(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_err *err)
 {
     cbx_workload *w = NULL;
-    core_locks locks = { { NULL }, 0 };
     cbx_status st = CBX_OK;
 
     p->counts = (cbx__counts){ .launches = s->launches, .epochs = s->epochs, .warmup = true };
+    p->limit = "asked";
     for (size_t i = 0; i < p->plan.count; i++) {
         if (cbx__attempt_alive(&p->plan.attempts[i])) find_interpreter(ctx, p, &p->plan.attempts[i]);
     }
     if (nothing_to_learn(&p->plan)) return CBX_OK;
     st = make_workload(ctx, s, p, &w, err);
-    if (st || !w) goto done;
-    st = lock_cores(ctx, s, p, &locks, err);
-    if (cbx__session_stopped(s)) {
-        mark_interrupted(p);
-        st = CBX_OK;
-        goto done;
-    }
-    if (st) goto done;
-    st = run_rounds(ctx, s, p, w, err);
-done:
-    unlock_cores(p, &locks);
+    if (!st && w && p->device && p->hold && p->hold->fresh) cbx__session_pause(s, s->opts->gpu_settle_s);
+    if (!st && w) st = run_rounds(ctx, s, p, w, err);
     cbx_workload_free(w);
     return st;
 }

@@ -74,10 +74,10 @@ static void settle(lab *l, const cbx_proof_opts *opts)
 }
 
 /* One row of a table: a key that all tables have in common. */
-static bool name_row(lab *l, cbx_row *row, size_t i)
+static bool name_row(lab *l, cbx_row *row, const char *run_id, size_t i)
 {
     cbx_row_init(row);
-    row->run_id = "20000101T000000.000000+0000__nosha";
+    row->run_id = run_id;
     row->case_name = CASE_NAME;
     row->platform = "cpu";
     row->framework = "native";
@@ -112,7 +112,9 @@ static cbx_status lab_open(lab *l, cbx_ctx *ctx, const cbx_proof_pool *pools, si
     l->left = cbx_arena_calloc(&l->arena, width, sizeof *l->left);
     l->right = cbx_arena_calloc(&l->arena, width, sizeof *l->right);
     ok = l->order && l->base && l->now && l->left && l->right;
-    for (size_t i = 0; ok && i < l->o.rows; i++) ok = name_row(l, &l->base[i], i) && name_row(l, &l->now[i], i);
+    for (size_t i = 0; ok && i < l->o.rows; i++)
+        ok = name_row(l, &l->base[i], "20000101T000000.000000+0000__nosha", i) &&
+             name_row(l, &l->now[i], "20000102T000000.000000+0000__nosha", i);
     return ok ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for a table of %zu rows", l->o.rows);
 }
 

@@ -8,8 +8,8 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/version.h"
+#include "calibrax/perf/pilot.h"
 #include "calibrax/perf/public.h"
-#include "calibrax/perf/session.h"
 
 /* Adds a child and says whether that worked, also when the child could not be made. */
 static bool put(cbx_json *object, const char *key, cbx_json *child)
@@ -114,8 +114,49 @@ static cbx_json *retry_reasons_json(const cbx__attempt *a)
 
     for (const cbx__launch *l = a->first; o && l; l = l->next) {
         const char *cause = cbx_failure_reason(l->record.failure);
+        if (l->unhealthy && !l->record.failure) cause = l->unhealthy;
         if (l->next && l->next->retry) cbx_json_set_int(o, cause, cbx_json_get_int(o, cause, 0) + 1);
     }
+    return o;
+}
+
+/* What the first launches said, and what followed. */
+static cbx_json *pilot_json(const cbx__session *s, const cbx__point *p, const cbx__attempt *a)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    if (!o) return NULL;
+    cbx_json_set_int(o, "pilot_launches", (int64_t)a->pilot.launches);
+    if (a->pilot.launches) {
+        cbx_json_set_double(o, "mean_s", a->pilot.mean_s);
+        cbx_json_set_double(o, "launch_variation", a->pilot.launch_cv);
+        cbx_json_set_double(o, "epoch_variation", a->pilot.epoch_cv);
+        cbx_json_set_double(o, "launch_cost_s", a->pilot.launch_s);
+        cbx_json_set_double(o, "epoch_cost_s", a->pilot.epoch_s);
+        cbx_json_set_int(o, "best_epochs", (int64_t)a->pilot.best_epochs);
+    }
+    if (a->pilot.needed) cbx_json_set_int(o, "launches_needed", (int64_t)a->pilot.needed);
+    cbx_json_set_double(o, "precision", s->goal.half_width > 0 ? s->goal.half_width : NAN);
+    cbx_json_set_bool(o, "decide", s->goal.decide);
+    cbx_json_set_string(o, "limit", p->limit);
+    return o;
+}
+
+/* Where it was looked at, and at which level each row's intervals are. */
+static cbx_json *looks_json(const cbx__point *p, const cbx__attempt *a)
+{
+    cbx_json *o = p->looks.count ? cbx_json_new_object() : NULL, *pairs = cbx_json_new_array();
+
+    for (size_t j = 0; pairs && j < p->looks.count; j++)
+        cbx_json_push(pairs, cbx_json_new_int((int64_t)p->looks.pairs[j]));
+    if (!o) {
+        cbx_json_unref(pairs);
+        return NULL;
+    }
+    put(o, "pairs", pairs);
+    cbx_json_set_int(o, "stopped_at", (int64_t)p->looks.pairs[a->look]);
+    cbx_json_set_double(o, "level", cbx_looks_level(&p->looks, a->look));
+    cbx_json_set_double(o, "error", p->looks.error);
     return o;
 }
 
@@ -130,32 +171,54 @@ static cbx_json *schedule_json(const cbx__session *s, const cbx__point *p, const
     cbx_json_set_int(o, "launches_asked", (int64_t)s->launches);
     cbx_json_set_int(o, "launches_planned", (int64_t)p->counts.launches);
     cbx_json_set_int(o, "epochs_asked", (int64_t)s->epochs);
-    cbx_json_set_int(o, "epochs_planned", (int64_t)p->counts.epochs);
+    cbx_json_set_int(o, "epochs_planned", (int64_t)cbx__epochs_of(p, a));
     cbx_json_set_int(o, "warmup", (int64_t)s->warmup);
     cbx_json_set_int(o, "iterations", (int64_t)a->iterations);
     cbx_json_set_int(o, "retries", (int64_t)a->retries);
     put(o, "retry_reasons", retry_reasons_json(a));
     cbx_json_set_double(o, "epoch_target_s", s->epoch_target_s);
     cbx_json_set_double(o, "budget_s", s->budget_s);
+    put(o, "pilot", pilot_json(s, p, a));
+    put_or_null(o, "looks", looks_json(p, a));
+    cbx_json_set_string(o, "stopped_because", a->stopped_because);
     if (p->note[0]) cbx_json_set_string(o, "note", p->note);
     return o;
 }
 
+static cbx_json *resource_json(const cbx__session *s, const cbx__resource *r)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    if (!o) return NULL;
+    cbx_json_set_string(o, "platform", s->platforms[r->queue]);
+    put_or_null(o, "device", r->device ? cbx_json_new_int(r->device->number) : NULL);
+    put(o, "cpus", ints(r->cores.cpus, r->cores.ncpus));
+    put(o, "cores", ints(r->cores.cores, r->cores.ncores));
+    return o;
+}
+
+/* Who had which cores and devices; core_groups are those of CPU slots. */
 static cbx_json *scheduler_json(const cbx__session *s)
 {
-    cbx_json *o = cbx_json_new_object(), *groups = cbx_json_new_array();
+    cbx_json *o = cbx_json_new_object(), *groups = cbx_json_new_array(), *resources = cbx_json_new_array();
+    const cbx__resources *r = s->resources;
 
-    for (size_t g = 0; groups && g < s->slots; g++) {
-        size_t first, count;
-        cbx__core_group(s->ncpus, s->slots, g, &first, &count);
-        cbx_json_push(groups, ints(s->cpus + first, count));
-    }
     if (!o) {
         cbx_json_unref(groups);
+        cbx_json_unref(resources);
         return NULL;
     }
-    cbx_json_set_int(o, "cpu_slots", (int64_t)s->slots);
+    for (size_t i = 0; r && i < r->n; i++) {
+        if (groups && !r->list[i].device) cbx_json_push(groups, ints(r->list[i].cores.cpus, r->list[i].cores.ncpus));
+        if (resources) cbx_json_push(resources, resource_json(s, &r->list[i]));
+    }
+    cbx_json_set_int(o, "cpu_slots", r ? (int64_t)r->slots : 1);
+    cbx_json_set_int(o, "n_gpus", r ? (int64_t)r->gpus : 0);
+    cbx_json_set_int(o, "max_parallel", r ? (int64_t)r->parallel : 1);
     put(o, "core_groups", groups);
+    put(o, "resources", resources);
+    cbx_json_set_bool(o, "smt", r && r->topology.smt);
+    cbx_json_set_double(o, "gpu_settle_s", s->opts->gpu_settle_s);
     return o;
 }
 
@@ -181,7 +244,7 @@ static cbx_json *health_json(const cbx__attempt *a)
 {
     uint64_t steal = 0, voluntary = 0, involuntary = 0, throttles = 0;
     double load = NAN, apart = NAN, pressure = NAN, waited = 0, wall = 0;
-    size_t confined = 0, contended = 0, again = 0;
+    size_t confined = 0, contended = 0, again = 0, threads = 0, unhealthy = 0;
     bool counts_heat = a->first != NULL;
     cbx_json *o = cbx_json_new_object();
 
@@ -194,8 +257,10 @@ static cbx_json *health_json(const cbx__attempt *a)
         load = fmax(load, r->load_1min);
         pressure = fmax(pressure, r->pressure_percent);
         contended += r->contended;
+        unhealthy += l->unhealthy && !isnan(l->median_s);
         confined += r->confined;
         again += r->measured_again;
+        if (r->threads_seen > threads) threads = r->threads_seen;
         counts_heat = counts_heat && r->throttles != UINT64_MAX;
         if (counts_heat) throttles += r->throttles;
         for (size_t e = 0; e < r->epochs; e++) {
@@ -214,9 +279,25 @@ static cbx_json *health_json(const cbx__attempt *a)
     cbx_json_set_double(o, "cpu_pressure_percent_max", pressure);
     cbx_json_set_int(o, "confined_launches", (int64_t)confined);
     cbx_json_set_int(o, "contended_launches", (int64_t)contended);
+    cbx_json_set_int(o, "unhealthy_launches", (int64_t)unhealthy); /* that count all the same */
     cbx_json_set_int(o, "epochs_measured_again", (int64_t)again);
     cbx_json_set_double(o, "waited_share", wall > 0 ? waited / wall : NAN);
+    put_or_null(o, "threads_seen_max", threads ? cbx_json_new_int((int64_t)threads) : NULL);
     put_or_null(o, "throttles", counts_heat ? cbx_json_new_int((int64_t)throttles) : NULL);
+    return o;
+}
+
+/* The limit that workers had, who held it, and the most that a worker's tree was seen to have. */
+static cbx_json *memory_json(const cbx__attempt *a)
+{
+    cbx_json *o = cbx_json_new_object();
+    double peak = NAN;
+
+    if (!o) return NULL;
+    for (const cbx__launch *l = a->first; l; l = l->next) peak = fmax(peak, l->record.tree_peak_bytes);
+    cbx_json_set_double(o, "limit_bytes", a->last ? a->last->record.memory_limit_bytes : NAN);
+    cbx_json_set_string(o, "limit_by", a->last ? a->last->record.memory_limit_by : NULL);
+    cbx_json_set_double(o, "tree_peak_bytes", peak);
     return o;
 }
 
@@ -242,12 +323,16 @@ static void put_worker(cbx_json *o, const cbx_json *hello)
     put_or_null(o, "worker", worker);
 }
 
-static cbx_json *device_json(const cbx__attempt *a)
+static cbx_json *device_json(const cbx__point *p, const cbx__attempt *a)
 {
     cbx_json *o = cbx_json_new_object();
     if (!o) return NULL;
     cbx_json_set_string(o, "kind", strcmp(a->platform, "cpu") ? "gpu" : "cpu");
     cbx_json_set_string(o, "platform", a->platform);
+    if (p->device) {
+        cbx_json_set_int(o, "number", p->device->number);
+        cbx_json_set_string(o, "name", p->device->name);
+    }
     return o;
 }
 
@@ -276,7 +361,7 @@ cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const
     put(o, "tool", release_json());
     put(o, "bench", revision_json());
     put_or_null(o, "machine", s->machine ? cbx_json_copy(s->machine) : NULL);
-    put(o, "device", device_json(a));
+    put(o, "device", device_json(p, a));
     put_or_null(o, "probe", s->have_probe ? probe_json(s) : NULL);
     put_worker(o, hello_of(a));
     cbx_json_set_string(o, "binary_hash",
@@ -284,6 +369,9 @@ cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const
     cbx_json_set_string(o, "measurement_isolation", runs_here(s, a) ? "in_process" : "subprocess");
     put(o, "cpu_affinity", ints(p->cores, p->ncores));
     cbx_json_set_int(o, "threads", s->threads);
+    cbx_json_set_string(o, "precision_policy", cbx__policy_applied(a->baseline->provider, s->precision));
+    put(o, "policy", cbx__policy_json(a->baseline->provider, a->platform, s->threads, s->precision, true));
+    put(o, "memory", memory_json(a));
     put(o, "scheduler", scheduler_json(s));
     cbx_json_set_string(o, "coverage_mode", s->opts->skip_slow ? "fast" : "full");
     cbx_json_set_string(o, "compile_cache", "cold");
@@ -324,11 +412,17 @@ static void put_launch_plan(cbx_json *o, const cbx__session *s, const cbx__point
     cbx_json_set_string(o, "variant", a->variant);
     cbx_json_set_int(o, "round", (int64_t)l->round);
     cbx_json_set_int(o, "position", (int64_t)l->position);
+    cbx_json_set_int(o, "attempt", (int64_t)l->attempt);
     cbx_json_set_bool(o, "retry", l->retry);
+    if (l->retry) cbx_json_set_string(o, "retry_reason", cbx_failure_reason(l->repeats));
     cbx_json_set_int(o, "seed", (int64_t)(l->seed >> 1));
     cbx_json_set_int(o, "env_pad_bytes", (int64_t)l->layout.env_pad_bytes);
     cbx_json_set_int(o, "stack_pad_bytes", (int64_t)l->layout.stack_pad_bytes);
     cbx_json_set_int(o, "heap_pad_bytes", (int64_t)l->layout.heap_pad_bytes);
+    cbx_json_set_double(o, "wall_s", l->wall_s);
+    cbx_json_set_string(o, "steady_class", cbx_steady_name(l->steady));
+    cbx_json_set_int(o, "steady_from", (int64_t)l->steady_from);
+    if (l->unhealthy) cbx_json_set_string(o, "unhealthy", l->unhealthy);
 }
 
 /* What was seen. */
@@ -357,6 +451,8 @@ static void put_launch_record(cbx_json *o, const cbx_launch_record *r)
     cbx_json_set_double(o, "hwm_start_bytes", r->hwm_start_bytes);
     cbx_json_set_double(o, "hwm_increase_bytes", r->hwm_increase_bytes);
     cbx_json_set_double(o, "device_peak_bytes", r->device_peak_bytes);
+    cbx_json_set_double(o, "tree_peak_bytes", r->tree_peak_bytes);
+    put_or_null(o, "threads_seen", r->threads_seen ? cbx_json_new_int((int64_t)r->threads_seen) : NULL);
     cbx_json_set_double(o, "cpu_user_s", r->cpu_user_s);
     cbx_json_set_double(o, "cpu_system_s", r->cpu_system_s);
     cbx_json_set_int(o, "voluntary_switches", (int64_t)r->voluntary_switches);

@@ -103,21 +103,28 @@ static const struct {
     { "precision", { "precision_policy" }, put_text },
     { "isolation", { "measurement_isolation" }, put_text },
     { "CPU slots", { "scheduler.cpu_slots" }, put_text },
+    { "devices used", { "scheduler.n_gpus" }, put_text },
+    { "jobs at a time", { "scheduler.max_parallel" }, put_text },
+    { "memory limit", { "memory.limit_by" }, put_text },
     { "threads", { "threads" }, put_text },
     { "coverage", { "coverage_mode" }, put_text },
     { "measured", { "timestamp" }, put_text },
 };
 
-static const char *fact_of(cbx_arena *arena, const cbx_row *row, size_t fact)
+static const cbx_json *member_of(const cbx_row *row, size_t fact)
 {
     const cbx_json *v = NULL;
+    for (size_t p = 0; row->provenance && p < CBX_LEN(facts[fact].paths) && facts[fact].paths[p] && !v; p++)
+        v = lookup(row->provenance, facts[fact].paths[p]);
+    return v;
+}
+
+static const char *fact_of(cbx_arena *arena, const cbx_json *member, size_t fact)
+{
     const char *value = NULL;
     cbx_text t;
-    for (size_t p = 0; p < CBX_LEN(facts[fact].paths) && facts[fact].paths[p] && !v; p++)
-        v = lookup(row->provenance, facts[fact].paths[p]);
-    if (!v) return NULL;
     cbx_text_init(&t, &arena->al);
-    facts[fact].put(&t, v);
+    facts[fact].put(&t, member);
     if (t.len) value = cbx_arena_strdup(arena, cbx_text_str(&t));
     cbx_text_clear(&t);
     return value;
@@ -129,13 +136,18 @@ static const char *fact_of(cbx_arena *arena, const cbx_row *row, size_t fact)
 static const char *joined_fact(cbx_arena *arena, const cbx__report_view *v, size_t machine, size_t fact)
 {
     const char *seen[MAX_VALUES], *all = NULL;
+    const cbx_json *last = NULL;
     size_t n = 0;
     for (size_t i = 0; i < v->nitems && n < MAX_VALUES; i++) {
         const cbx_row *r = v->items[i].row;
+        const cbx_json *member;
         const char *value;
         bool known = false;
         if (strcmp(r->machine ? r->machine : "", v->machines[machine]) != 0) continue;
-        if (!r->provenance || !(value = fact_of(arena, r, fact))) continue;
+        member = member_of(r, fact);
+        if (!member || (last && cbx_json_equal(member, last))) continue; /* neighbours mostly say the same */
+        last = member;
+        if (!(value = fact_of(arena, member, fact))) continue;
         for (size_t k = 0; k < n; k++) known = known || !strcmp(seen[k], value);
         if (known) continue;
         seen[n++] = value;

@@ -258,6 +258,14 @@ static void note_verdicts(report *r)
                         launches, rows);
 }
 
+static void note_repeats(report *r)
+{
+    if (!cbx__report_put_repeats(&r->cell, r->arena, r->view)) return;
+    cbx_text_puts(r->out, "- ");
+    flush_cell(r);
+    cbx_text_puts(r->out, ".\n");
+}
+
 static void note_left_out(report *r)
 {
     size_t n = 0;
@@ -305,6 +313,7 @@ void cbx_report_markdown(const cbx_rows *rows, const cbx_report_opts *opts, cbx_
     note_variants(&r);
     note_minima(&r);
     note_verdicts(&r);
+    note_repeats(&r);
     note_outcomes(&r);
     note_left_out(&r);
     if (rows->damaged) cbx_text_printf(out, "- %zu damaged lines were left out.\n", rows->damaged);

@@ -25,6 +25,10 @@ typedef struct page {
     bool *shown;       /* of each group: in tables and strips */
     size_t limit;      /* groups of a case that are shown; SIZE_MAX: all */
     size_t rows_shown; /* of all cases */
+    struct machine_facts {
+        const cbx__report_fact *list;
+        size_t n;
+    } * facts; /* of each machine: a page may be written several times until it is small enough */
 } page;
 
 /* Charts of a case, where points were left out and where not. */
@@ -143,8 +147,8 @@ static void put_lead(page *p, const cbx_rows *rows)
 static void put_machines(page *p)
 {
     for (size_t m = 0; m < p->view->nmachines; m++) {
-        size_t n = 0;
-        const cbx__report_fact *facts = cbx__report_facts(p->arena, p->view, m, &n);
+        const cbx__report_fact *facts = p->facts[m].list;
+        size_t n = p->facts[m].n;
         if (!n) continue;
         if (p->view->nmachines > 1) {
             put(p, "<h3>machine ");
@@ -575,7 +579,22 @@ static void put_page(page *p, const cbx_rows *rows)
     put(p, "</script></body></html>\n");
 }
 
-/* With half the points of a case each time, until the page is small enough or one is left. */
+static bool learn_facts(page *p)
+{
+    p->facts = cbx_arena_calloc(p->arena, p->view->nmachines + 1, sizeof *p->facts);
+    for (size_t m = 0; p->facts && m < p->view->nmachines; m++)
+        p->facts[m].list = cbx__report_facts(p->arena, p->view, m, &p->facts[m].n);
+    return p->facts != NULL;
+}
+
+/* Points of a case for a page of so many bytes, judged by one with `limit` of them: a tenth less than in proportion, at most half. */
+static size_t fewer(size_t limit, size_t most, size_t len)
+{
+    size_t half = (limit + 1) / 2, share = (size_t)(0.9 * (double)limit * (double)most / (double)len);
+    return share < 1 ? 1 : share < half ? share : half;
+}
+
+/* With fewer points of a case each time, until the page is small enough or one is left. */
 static void put_within(page *p, const cbx_rows *rows, cbx_text *out)
 {
     size_t most = p->opts->most_bytes, largest = 1;
@@ -589,7 +608,7 @@ static void put_within(page *p, const cbx_rows *rows, cbx_text *out)
     p->out = &text;
     put_page(p, rows);
     for (p->limit = largest; most && text.len > most && p->limit > 1 && !text.status;) {
-        p->limit = (p->limit + 1) / 2;
+        p->limit = fewer(p->limit, most, text.len);
         cbx_text_reset(&text);
         put_page(p, rows);
     }
@@ -610,7 +629,8 @@ void cbx_report_site(const cbx_rows *rows, const cbx_report_opts *opts, cbx_text
     cbx_text_init(&p.cell, &view.arena.al);
     p.shown = cbx_arena_calloc(p.arena, view.ngroups + 1, sizeof *p.shown);
     intern_words(&p);
-    if (p.shown && p.names && p.statuses && cbx__charts_open(&p.charts, &view, p.arena, p.opts->history))
+    if (p.shown && p.names && p.statuses && learn_facts(&p) &&
+        cbx__charts_open(&p.charts, &view, p.arena, p.opts->history))
         put_within(&p, rows, out);
     else
         out->status = CBX_ENOMEM;

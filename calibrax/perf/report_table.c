@@ -233,7 +233,7 @@ static void put_left_out(const table *t, const cbx__report_group *g, cbx_arena *
     }
 }
 
-static void put_legend(const cbx__report_view *v, cbx_text *out)
+static void put_legend(const cbx__report_view *v, cbx_arena *arena, cbx_text *out)
 {
     bool variants = false, disagree = false;
     size_t launches, rows;
@@ -246,6 +246,7 @@ static void put_legend(const cbx__report_view *v, cbx_text *out)
     if (cbx__report_uncorrected(v, &launches, &rows))
         cbx_text_printf(out, "each row at 95%%: %zu launches cannot carry a correction over %zu rows\n", launches,
                         rows);
+    if (cbx__report_put_repeats(out, arena, v)) cbx_text_putc(out, '\n');
 }
 
 void cbx_report_table(const cbx_rows *rows, size_t width, cbx_text *out)
@@ -272,7 +273,7 @@ void cbx_report_table(const cbx_rows *rows, size_t width, cbx_text *out)
         }
         put_left_out(&t, &view.groups[g], &view.arena, width, out, &scratch);
     }
-    put_legend(&view, out);
+    put_legend(&view, &view.arena, out);
 done:
     cbx_text_clear(&scratch);
     cbx__report_view_close(&view, out);

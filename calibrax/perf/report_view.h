@@ -106,6 +106,9 @@ const cbx__report_outcome *cbx__report_outcomes(cbx_arena *arena, const cbx__rep
  * @param rows      ratios of its table */
 bool cbx__report_uncorrected(const cbx__report_view *v, size_t *launches, size_t *rows);
 
+/* "14 launches were made again (clocks_disagree 12, worker_killed 2), most of them of jax-stream (9)"; false, and nothing, if none were. */
+bool cbx__report_put_repeats(cbx_text *out, cbx_arena *arena, const cbx__report_view *v);
+
 /* Baselines of the items [first, first + count) that the user left out, one element for each way to do so. */
 typedef struct cbx__report_left_out {
     const char *how, *remedy; /* "left out by --baselines"; "" if unknown */

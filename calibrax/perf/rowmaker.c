@@ -10,11 +10,8 @@
 
 #include "calibrax/perf/estimates.h"
 #include "calibrax/perf/pairing.h"
-#include "calibrax/perf/session.h"
+#include "calibrax/perf/stopping.h"
 #include "calibrax/statistics/estimate.h"
-
-/* Of the interval of an attempt's own median; the paired ratio's is the session's. */
-#define LEVEL 0.95
 
 /* --- numbers over the launches of one attempt --- */
 
@@ -58,7 +55,7 @@ static size_t pool_epochs(const cbx__attempt *a, double *out)
     size_t n = 0;
     for (const cbx__launch *l = a->first; l; l = l->next) {
         if (isnan(l->median_s)) continue;
-        for (size_t e = 0; e < l->record.epochs; e++) out[n++] = 1e-9 * l->record.epoch_ns[e];
+        for (size_t e = l->steady_from; e < l->record.epochs; e++) out[n++] = 1e-9 * l->record.epoch_ns[e];
     }
     return n;
 }
@@ -88,7 +85,7 @@ static cbx_status put_times(cbx_ctx *ctx, cbx__point *p, const cbx__attempt *a, 
     row->n = pool_epochs(a, pool);
     st = cbx_stat_summary(ctx, pool, row->n, &sum, err);
     if (st) return st;
-    st = cbx_stat_median_interval(ctx, medians, n, LEVEL, &iv, err);
+    st = cbx_stat_median_interval(ctx, medians, n, cbx__stopping_level(p, a), &iv, err);
     if (st) return st;
     row->min_s = sum.min;
     row->mean_s = sum.mean;
@@ -200,33 +197,27 @@ static const cbx__attempt *rival_of(const cbx__session *s, const cbx__point *p, 
     return NULL;
 }
 
-/* Launch median of a round that went well at last; NaN if none did. */
-static double round_median(const cbx__attempt *a, size_t round)
+/* Of a claim made after looks.  The two one-sided tests of equivalence are each a half of a two-sided one. */
+static double looked_p(const cbx__point *p, const cbx__attempt *a, const cbx_row *row)
 {
-    double m = NAN;
-    for (const cbx__launch *l = a->first; l; l = l->next) {
-        if (l->round == round && !isnan(l->median_s)) m = l->median_s;
-    }
-    return m;
+    bool one_sided = !strcmp(row->verdict, "equivalent");
+    return cbx_looks_p(&p->looks, a->look, fmin(1, row->paired_p * (one_sided ? 2 : 1)));
 }
 
-static cbx_status put_paired(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, const cbx__attempt *a,
-                             const cbx__attempt *rival, cbx_row *row, cbx_err *err)
+static cbx_status put_paired(cbx_ctx *ctx, cbx__point *p, const cbx__attempt *a, const cbx__attempt *rival,
+                             cbx_row *row, cbx_err *err)
 {
-    double *mine = cbx_arena_calloc(&p->arena, 2 * (p->rounds + 1), sizeof(double));
-    double *theirs = mine + p->rounds + 1;
-    size_t n = 0;
+    double *mine = cbx_arena_calloc(&p->arena, 2 * (a->nlaunches + 1), sizeof(double));
+    size_t n;
+    cbx_status st;
 
     if (!mine) return cbx_fail(err, CBX_ENOMEM, "out of memory for paired launches");
-    for (size_t r = 0; r < p->rounds; r++) {
-        double x = round_median(a, r), y = round_median(rival, r);
-        if (!(x > 0) || !(y > 0)) continue;
-        mine[n] = x;
-        theirs[n++] = y;
-    }
+    n = cbx__pair_rounds(a, rival, mine, mine + a->nlaunches + 1);
     if (n == 0) return CBX_OK;
     row->paired_vs = rival->baseline->name;
-    return cbx__row_pair(ctx, mine, theirs, n, s->level, row, err);
+    st = cbx__row_pair(ctx, mine, mine + a->nlaunches + 1, n, cbx__stopping_level(p, a), row, err);
+    if (!st && p->looks.count) row->paired_p = looked_p(p, a, row);
+    return st;
 }
 
 static cbx_status put_ratio(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, const cbx__attempt *a, cbx_row *row,
@@ -237,7 +228,7 @@ static cbx_status put_ratio(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, 
     if (!rival) return CBX_OK;
     row->ratio_vs = rival->baseline->name;
     row->ratio_value = a->min_s / rival->min_s;
-    return rival == a ? CBX_OK : put_paired(ctx, s, p, a, rival, row, err);
+    return rival == a ? CBX_OK : put_paired(ctx, p, a, rival, row, err);
 }
 
 /* --- the row --- */

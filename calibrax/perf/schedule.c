@@ -1,10 +1,7 @@
 /**
- * Williams squares, layout factors and core groups; see schedule.h.
+ * Williams squares and layout factors; see schedule.h.
  */
 #include "calibrax/perf/schedule.h"
-
-#include <sched.h>
-#include <unistd.h>
 
 #include "calibrax/base/rng.h"
 
@@ -60,26 +57,4 @@ cbx__layout cbx__layout_draw(uint64_t seed, uint64_t stream)
     layout.stack_pad_bytes = 16 * (size_t)cbx_rng_below(&rng, 4096);
     layout.heap_pad_bytes = 16 * (size_t)cbx_rng_below(&rng, 65536);
     return layout;
-}
-
-size_t cbx__affinity(int *cpus, size_t max)
-{
-    cpu_set_t set;
-    size_t n = 0;
-
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof(set), &set) == 0) {
-        for (int c = 0; c < CPU_SETSIZE && n < max; c++) {
-            if (CPU_ISSET(c, &set)) cpus[n++] = c;
-        }
-    }
-    if (n == 0 && max > 0) cpus[n++] = 0;
-    return n;
-}
-
-void cbx__core_group(size_t n, size_t groups, size_t g, size_t *first, size_t *count)
-{
-    size_t base = n / groups, rest = n % groups;
-    *first = g * base + (g < rest ? g : rest);
-    *count = base + (g < rest ? 1 : 0);
 }

@@ -1,5 +1,5 @@
 /**
- * Order and layout of launches, and who gets which cores: everything that is drawn or dealt out.  Internal to perf.
+ * Order and layout of launches: everything that is drawn.  Internal to perf.
  *
  * Order: a Williams square (E. J. Williams, Aust. J. Sci. Res. A 2 (1949) 149-168) balances position and first-order carry-over:
  * in one block each treatment stands once in each place, and follows each other treatment equally often (n even: n rows; n odd: 2n rows).
@@ -28,10 +28,5 @@ typedef struct cbx__layout {
 cbx__layout cbx__layout_draw(uint64_t seed, uint64_t stream);
 /** One number from several: names the random stream of (point, attempt, round). */
 uint64_t cbx__stream_of(uint64_t a, uint64_t b, uint64_t c);
-
-/** CPUs this process may run on, ascending; at most max are written.  @return their number (>= 1) */
-size_t cbx__affinity(int *cpus, size_t max);
-/** Group g of `groups` contiguous near-even ones among n CPUs, the first groups getting the remainder (8 in 3: 3, 3, 2). */
-void cbx__core_group(size_t n, size_t groups, size_t g, size_t *first, size_t *count);
 
 #endif

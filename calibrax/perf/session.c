@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/tools.h"
@@ -18,9 +19,8 @@ void cbx__session_init(cbx__session *s, const cbx_measure_opts *opts)
 {
     memset(s, 0, sizeof(*s));
     s->opts = opts;
-    s->slots = 1;
     s->threads = 1;
-    s->level = 0.95;
+    s->precision = "full";
     s->started_us = cbx_time_now_us();
     s->started_ns = cbx_clock_ns();
     cbx_row_run_id(s->started_us, cbx_revision(), s->run_id);
@@ -35,6 +35,16 @@ void cbx__session_clear(cbx__session *s)
 }
 
 bool cbx__session_stopped(const cbx__session *s) { return s->opts->stop && *s->opts->stop; }
+
+void cbx__session_pause(const cbx__session *s, double seconds)
+{
+    uint64_t end = cbx_clock_ns() + (uint64_t)(1e9 * seconds), now;
+
+    while ((now = cbx_clock_ns()) < end && !cbx__session_stopped(s)) {
+        uint64_t left = end - now < 50000000u ? end - now : 50000000u;
+        nanosleep(&(struct timespec){ 0, (long)left }, NULL);
+    }
+}
 
 static void tell(cbx__session *s, cbx_measure_event event, const char *text)
 {
@@ -62,6 +72,15 @@ void cbx__session_tell(cbx__session *s, cbx_measure_event event, size_t launches
     pthread_mutex_lock(&s->lock);
     s->launches_done += launches;
     if (s->opts->progress) tell(s, event, text);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void cbx__session_promise(cbx__session *s, cbx__point *p, size_t launches)
+{
+    pthread_mutex_lock(&s->lock);
+    s->launches_total -= p->promised < s->launches_total ? p->promised : s->launches_total;
+    s->launches_total += launches;
+    p->promised = launches;
     pthread_mutex_unlock(&s->lock);
 }
 

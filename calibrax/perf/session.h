@@ -8,18 +8,28 @@
 
 #include "calibrax/base/hash.h"
 #include "calibrax/perf/plan.h"
+#include "calibrax/perf/policy.h"
+#include "calibrax/perf/resources.h"
+#include "calibrax/statistics/looks.h"
 
-/** Settled options and facts of a sweep; read-only while slots run, except what `lock` guards. */
+/** What ends the launches of a point before its number does; all 0: nothing. */
+typedef struct cbx__goal {
+    double half_width; /* relative, of an interval that is good enough; 0: none is */
+    bool decide;       /* a decided verdict is enough */
+} cbx__goal;
+
+/** Settled options and facts of a sweep; read-only while jobs run, except what `lock` guards. */
 typedef struct cbx__session {
     const cbx_measure_opts *opts;
     size_t launches, warmup, epochs, slow_epochs;
     double slow_call_s, budget_s, epoch_target_s, timeout_s;
     int threads;
-    double level; /* of the paired ratio's interval */
-    const char *platforms[8];
-    size_t nplatforms, slots;
-    int cpus[1024];
-    size_t ncpus;
+    cbx__goal goal; /* launches is then the most there may be */
+    const char *platforms[CBX__PLATFORMS_MOST];
+    size_t nplatforms;
+    cbx__resources *resources; /* slots and devices; NULL until they are dealt; the sweep's */
+    uint64_t memory_limit_bytes;
+    const char *precision; /* a word of policy.h */
     char run_id[CBX_RUN_ID_SIZE];
     int64_t started_us;
     uint64_t started_ns;
@@ -27,29 +37,34 @@ typedef struct cbx__session {
     cbx_json *machine;               /* facts fit to be published; owned */
     char worker_hash[CBX_HASH_SIZE]; /* of the native worker and its plug-ins; "" unknown */
 
-    pthread_mutex_t lock; /* guards everything below, and JSON values shared between slots */
+    pthread_mutex_t lock; /* guards everything below, and JSON values shared between jobs */
     cbx_probe probe;
     bool have_probe, probe_repeated;
     size_t launches_done, launches_total;
-    size_t next_point;
-    cbx_status status; /* first fatal failure of a slot */
-    cbx_err err;
 } cbx__session;
 
-/** One point while it is measured. */
+/** One job: a point on one platform, while it is measured. */
 typedef struct cbx__point {
     cbx_arena arena; /* attempts, launches, texts */
     cbx_params *params;
-    const char *json;
+    const char *json, *platform;
     char label[128];
     bool representative;
     cbx__plan plan;
     cbx__counts counts;
-    size_t rounds; /* completed */
-    int cores[64]; /* that workers are pinned to */
+    size_t rounds;   /* completed */
+    size_t promised; /* launches that the session's total still counts for it */
+    cbx_looks looks; /* count 0: none, the number of rounds is fixed */
+    size_t looked;   /* looks taken */
+    bool piloted;
+    const char *limit;          /* what the number of rounds was planned by: "asked", "precision", "budget", "most" */
+    int cores[CBX__CORES_MOST]; /* that workers are pinned to */
     size_t ncores;
-    int held[64]; /* descriptors of their locks, while they are held */
-    size_t nheld;
+    const cbx__accelerator *device; /* NULL: none */
+    char device_word[16];           /* its number */
+    const cbx__hold *hold;          /* what is locked for it, while it is measured; NULL: nothing */
+    pthread_mutex_t *
+        making; /* held while inputs and answer are made: the point's jobs on other platforms wait; NULL: there are none */
     char workload_hash[CBX_HASH_SIZE];
     bool oracle_cached, resumed;
     char note[256]; /* about the plan, for provenance; "" */
@@ -60,9 +75,13 @@ void cbx__session_clear(cbx__session *s);
 /** Reads the machine, its probe and the worker's content; what cannot be had is left out. */
 void cbx__session_learn(cbx_ctx *ctx, cbx__session *s);
 bool cbx__session_stopped(const cbx__session *s);
+/** Sleeps; a stop ends it. */
+void cbx__session_pause(const cbx__session *s, double seconds);
 /** Calls the progress function under the lock; fmt may be NULL.  `launches` are added to those done. */
 void cbx__session_tell(cbx__session *s, cbx_measure_event event, size_t launches, const char *fmt, ...)
     CBX_PRINTF(4, 5);
+/** Launches that the total counts for a point from now on. */
+void cbx__session_promise(cbx__session *s, cbx__point *p, size_t launches);
 /** Measures the probe once more, keeping the faster reading of each roof; once a session.  The caller holds the lock. */
 void cbx__session_repeat_probe(cbx_ctx *ctx, cbx__session *s);
 

@@ -103,6 +103,8 @@ cbx_status cbx__table_lay(const cbx__session *s, const cbx__table_part *parts, s
         for (size_t r = 0; parts[i].rows && r < parts[i].rows->count; r++) {
             if (!place(&b, &parts[i].rows->rows[r])) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu rows", n);
         }
+        if (i + 1 < nparts && !strcmp(parts[i + 1].point_json, parts[i].point_json))
+            continue; /* its other platforms first */
         head.point_json = parts[i].point_json;
         point = point_key(arena, &head);
         if (!point) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu rows", n);

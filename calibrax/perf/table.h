@@ -6,7 +6,7 @@
 
 #include "calibrax/perf/session.h"
 
-/** What a run has of one point. */
+/** What a run has of one point on one platform; parts of the same point stand together. */
 typedef struct cbx__table_part {
     const char *point_json;
     const cbx_rows *rows; /* NULL: the point is not finished */

@@ -58,12 +58,18 @@ cbx_status cbx__talk_open(const cbx_allocator *al, const cbx__child_opts *child,
     return CBX_OK;
 }
 
-void cbx__talk_stop(cbx__talk *t) { cbx__child_finish(&t->child); }
+void cbx__talk_stop(cbx__talk *t)
+{
+    uint64_t peak = cbx__memory_group_peak(&t->group);
+    if (peak > t->tree_peak) t->tree_peak = peak;
+    cbx__child_finish(&t->child);
+    cbx__memory_group_close(&t->group);
+}
 
 void cbx__talk_close(cbx__talk *t)
 {
     if (!t) return;
-    cbx__child_finish(&t->child);
+    cbx__talk_stop(t);
     cbx__wire_clear(&t->wire);
     cbx__waits_close(&t->watch);
     cbx_allocator al = t->al;
@@ -76,9 +82,16 @@ static void fail_by_end(cbx__talk *t)
     uint64_t start = cbx_clock_ns();
     bool ended = cbx__process_wait(&t->child, END_GRACE_NS);
     t->waited_ns += cbx_clock_ns() - start;
+    uint64_t group_kills = cbx__memory_group_kills(&t->group);
     cbx__talk_stop(t);
     int status = t->child.status;
-    if (t->child.lost) {
+    if (group_kills > 0) {
+        cbx__talk_fail(t, CBX_FAILURE_MEMORY_LIMIT,
+                       "the kernel ended the worker in phase '%s': its control group held %.0f MB at most, the limit "
+                       "is %.0f MB (memory.events: oom_kill %llu)",
+                       t->phase, (double)t->tree_peak * 1e-6, (double)t->opts.memory_limit_bytes * 1e-6,
+                       (unsigned long long)group_kills);
+    } else if (t->child.lost) {
         cbx__talk_fail(t, CBX_FAILURE_EXITED, UNKNOWN_END, t->phase);
     } else if (!ended) {
         cbx__talk_fail(t, CBX_FAILURE_PROTOCOL, "the worker closed its channel in phase '%s' and ran on", t->phase);
@@ -94,12 +107,12 @@ static void fail_by_end(cbx__talk *t)
     }
 }
 
-/* The leader at every tick; its whole group, for which /proc must be gone through, seldom: never more than 2 % of the time. */
+/* The leader at every tick; all that descends from it, for which /proc must be gone through, seldom: never more than 2 % of the time. */
 static uint64_t resident_memory(cbx__talk *t, uint64_t now)
 {
     uint64_t resident;
     if (now < t->group_ns) return cbx__proc_resident(t->child.pid);
-    resident = cbx__proc_group_resident(t->child.pid);
+    resident = cbx__proc_tree_resident(t->child.pid);
     uint64_t after = cbx_clock_ns(), pause = 50 * (after - now);
     t->group_ns = after + (pause > GROUP_TICK_NS ? pause : GROUP_TICK_NS);
     return resident;
@@ -125,6 +138,7 @@ static bool over_limit(cbx__talk *t, uint64_t now)
     if (over_file_limit(t)) return true;
     if (!t->opts.memory_limit_bytes) return false;
     uint64_t resident = resident_memory(t, now);
+    if (resident > t->tree_peak) t->tree_peak = resident;
     if (resident <= t->opts.memory_limit_bytes) return false;
     cbx__talk_fail(t, CBX_FAILURE_MEMORY_LIMIT, "the worker held %.0f MB in phase '%s', the limit is %.0f MB",
                    (double)resident * 1e-6, t->phase, (double)t->opts.memory_limit_bytes * 1e-6);

@@ -5,12 +5,13 @@
 #define CALIBRAX_PERF_TALK_H
 
 #include "calibrax/perf/child.h"
+#include "calibrax/perf/memory_group.h"
 #include "calibrax/perf/waits.h"
 #include "calibrax/perf/wire.h"
 
 typedef struct cbx__talk_opts {
     double timeout_s;            /* for every answer; 0: 3600 */
-    uint64_t memory_limit_bytes; /* of the resident memory of the worker's process group; 0: none */
+    uint64_t memory_limit_bytes; /* of the resident memory of the worker and its descendants; 0: none */
     const int *files;            /* that the worker writes ... */
     const uint64_t *file_most;   /* ... and the bytes that each may hold */
     size_t nfiles;
@@ -29,8 +30,10 @@ typedef struct cbx__talk {
         received_ns;     /* of the last exchange: just before the send, just after the read that completed the answer */
     uint64_t waited_ns;  /* time this process had nothing to do but wait for the worker */
     uint64_t watched_ns; /* when the worker's memory and files were looked at last */
-    uint64_t group_ns;   /* when its group's memory is to be looked at next */
+    uint64_t group_ns;   /* when its descendants' memory is to be looked at next */
+    uint64_t tree_peak;  /* [bytes] the most that worker and descendants were seen to hold */
     uint64_t oom_kills;  /* of the kernel, before the worker started */
+    cbx__memory_group group; /* of the worker, if its caller made one; closed with the talk */
     cbx__waits_watch watch;
     cbx__waits waits; /* of the last exchange */
     cbx__wire wire;

@@ -7,6 +7,7 @@
 #include "calibrax/perf/worker.h"
 
 #include <fcntl.h>
+#include <omp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -235,6 +236,22 @@ static bool take_outputs(worker *w, size_t ninputs)
     return true;
 }
 
+/* With the threads that a parallel region would get, for the parent to compare with what it told. */
+static bool say_loaded(worker *w)
+{
+    cbx_json *m = answer_of("loaded"), *policy = cbx_json_new_object(), *threads = cbx_json_new_object();
+    if (!m || !policy || !threads) {
+        cbx_json_unref(policy);
+        cbx_json_unref(threads);
+        return say(w, m);
+    }
+    cbx_json_set_int(threads, "openmp", omp_get_max_threads());
+    cbx_json_set(policy, "threads", threads);
+    cbx_json_set(policy, "settings", cbx_json_new_object());
+    cbx_json_set(m, "policy", policy);
+    return say(w, m);
+}
+
 static bool do_load(worker *w, const cbx_json *m)
 {
     int64_t pad = cbx_json_get_int(m, "heap_pad", 0);
@@ -246,7 +263,7 @@ static bool do_load(worker *w, const cbx_json *m)
         cbx_status st = w->baseline->prepare(w->ctx, w->point, &w->plan, &w->err);
         if (st) return fail_status(w, st, CBX_FAILURE_COMPILE_ERROR);
     }
-    return say(w, answer_of("loaded"));
+    return say_loaded(w);
 }
 
 /* --- measuring --- */

@@ -13,6 +13,7 @@
 
 #include "calibrax/array/io/npy.h"
 #include "calibrax/base/process.h"
+#include "calibrax/perf/policy.h"
 
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
@@ -193,6 +194,10 @@ static bool put_head(const cbx_workload *w, const cbx_baseline_ops *baseline, co
     if (ok && opts) {
         ok = cbx_json_set_string(m, "platform", opts->platform) && cbx_json_set_int(m, "threads", opts->threads) &&
              cbx_json_set_int(m, "heap_pad", (int64_t)opts->heap_pad_bytes);
+        ok = ok && baseline &&
+             cbx_json_set(m, "policy",
+                          cbx__policy_json(baseline->provider, opts->platform, opts->threads,
+                                           opts->precision ? opts->precision : "full", false));
     }
     return ok;
 }

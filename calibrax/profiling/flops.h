@@ -20,7 +20,8 @@ CBX_BEGIN_DECLS
     X(RUN, "run")           /* a function of arrays, with data: loops and branches as they fell */                     \
     X(PAPI, "papi")         /* */                                                                                      \
     X(PERF, "perf_event")   /* */                                                                                      \
-    X(DECLARED, "declared") /* */
+    X(DECLARED, "declared") /* */                                                                                      \
+    X(XLA, "xla")           /* of a Python function: XLA's account of what it compiled; a loop's body counts once */
 
 typedef enum cbx_flops_source {
 #define CBX_FLOPS_SOURCE_ENUM(name, words) CBX_FLOPS_##name,

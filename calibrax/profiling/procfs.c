@@ -340,6 +340,16 @@ uint64_t cbx__proc_group_resident(pid_t group)
     return sum;
 }
 
+uint64_t cbx__proc_tree_resident(pid_t pid)
+{
+    pid_t found[1024];
+    size_t n = cbx__proc_descendants(pid, found, sizeof found / sizeof *found);
+    uint64_t sum = cbx__proc_resident(pid);
+    if (n == 0) return cbx__proc_group_resident(pid);
+    for (size_t i = 0; i < n; i++) sum += cbx__proc_resident(found[i]);
+    return sum;
+}
+
 double cbx__proc_cpu_ns(pid_t pid)
 {
     clockid_t clock;

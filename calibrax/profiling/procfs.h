@@ -76,6 +76,8 @@ bool cbx__proc_times_read(pid_t pid, double *user_s, double *system_s);
 uint64_t cbx__proc_resident(pid_t pid);
 /* Resident bytes of all processes of a group; pages that they share count once for each. */
 uint64_t cbx__proc_group_resident(pid_t group);
+/* The same of a process and all that descends from it, whatever group it went to; of its group where the kernel tells no children. */
+uint64_t cbx__proc_tree_resident(pid_t pid);
 /* CPU time of a running process, all its threads, in ns: the kernel's own count, not ticks; NaN if unknown. */
 double cbx__proc_cpu_ns(pid_t pid);
 /* A CPU on which the process or one of its threads may run and that is none of these; -1: there is none, or the process is gone. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/profiling/timing_parts.h"
 
 #define WINDOW_STEPS    100 /* windows last so many steps or costs of the clock; twice that is aimed at */
 #define MAX_CALLS       ((uint64_t)1 << 40)
@@ -194,27 +195,27 @@ static cbx_status refuse(timer *t, const cbx_call_timing *r, cbx_err *err)
     return CBX_OK;
 }
 
-static cbx_status estimate(cbx_ctx *ctx, timer *t, cbx_call_timing *r, cbx_err *err)
+cbx_status cbx__timing_estimate(cbx_ctx *ctx, double level, const double *percentiles, size_t npercentiles,
+                                cbx_call_timing *r, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     double *sorted;
     cbx_status st = cbx_stat_summary(ctx, r->samples, r->nsamples, &r->summary, err);
 
-    if (!st) st = refuse(t, r, err);
-    if (!st) st = cbx_stat_median_interval(ctx, r->samples, r->nsamples, t->o.level, &r->steady, err);
+    if (!st) st = cbx_stat_median_interval(ctx, r->samples, r->nsamples, level, &r->steady, err);
     if (st) return st;
     sorted = cbx_mem_alloc(al, r->nsamples * sizeof *sorted);
     if (!sorted) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu samples", r->nsamples);
     memcpy(sorted, r->samples, r->nsamples * sizeof *sorted);
     cbx_stat_sort(sorted, r->nsamples);
-    r->npercentiles = t->o.npercentiles;
+    r->npercentiles = npercentiles;
     for (size_t i = 0; i < r->npercentiles; i++) {
-        r->percentile[i] = t->o.percentiles[i];
-        r->percentile_s[i] = cbx_stat_quantile_sorted(sorted, r->nsamples, t->o.percentiles[i] / 100);
+        r->percentile[i] = percentiles[i];
+        r->percentile_s[i] = cbx_stat_quantile_sorted(sorted, r->nsamples, percentiles[i] / 100);
     }
     cbx_mem_free(al, sorted, r->nsamples * sizeof *sorted);
     r->first_excess_s = fmax(0, r->first_call_s - r->summary.median);
-    r->clock_share = fmax(t->cost_ns, t->step_ns) / (1e9 * r->summary.median * (double)t->calls);
+    r->clock_share = fmax(r->clock_cost_ns, r->clock_step_ns) / (1e9 * r->summary.median * (double)r->calls_per_sample);
     return CBX_OK;
 }
 
@@ -237,7 +238,8 @@ static cbx_status run(cbx_ctx *ctx, timer *t, cbx_call_timing *r, cbx_err *err)
     r->clock_step_ns = t->step_ns;
     r->empty_call_ns = t->empty_ns;
     r->wall_s = elapsed_s(t);
-    return estimate(ctx, t, r, err);
+    st = cbx__timing_estimate(ctx, t->o.level, t->o.percentiles, t->o.npercentiles, r, err);
+    return st ? st : refuse(t, r, err);
 }
 
 cbx_status cbx_time_calls(cbx_ctx *ctx, cbx_timed_fn fn, void *user, const cbx_timing_opts *opts, cbx_call_timing *out,

@@ -112,6 +112,11 @@ const char *cbx__store_baseline_path(const cbx_store *s, cbx_arena *arena, const
 
 /* --- keeping --- */
 
+cbx_status cbx__store_exists(const cbx_store *s, const cbx_run *run, cbx_err *err)
+{
+    return cbx_fail(err, CBX_EEXIST, "another run '%s' is in the store '%s' already", cbx_run_id(run), s->root);
+}
+
 /* An equal run is there: nothing to do.  Another one: the caller says whether it goes. */
 static cbx_status check_existing(cbx_store *s, const cbx_run *run, const char *path, bool replace, bool *done,
                                  cbx_err *err)
@@ -127,7 +132,7 @@ static cbx_status check_existing(cbx_store *s, const cbx_run *run, const char *p
     if (!st) st = cbx_run_equal(old, run, done, err);
     cbx_run_free(old);
     if (st == CBX_ENOMEM || *done) return st;
-    return cbx_fail(err, CBX_EEXIST, "another run '%s' is in the store '%s' already", cbx_run_id(run), s->root);
+    return cbx__store_exists(s, run, err);
 }
 
 cbx_status cbx_store_save(cbx_store *s, const cbx_run *run, bool replace, cbx_err *err)

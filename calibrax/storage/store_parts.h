@@ -24,5 +24,7 @@ cbx_status cbx__store_resolve(cbx_store *store, const char *which, cbx_arena *ar
 /** The lock that every write holds. */
 cbx_status cbx__store_lock(cbx_store *store, cbx_lock **out, cbx_err *err);
 cbx_status cbx__store_no_memory(cbx_err *err);
+/** CBX_EEXIST, said. */
+cbx_status cbx__store_exists(const cbx_store *store, const cbx_run *run, cbx_err *err);
 
 #endif

@@ -21,6 +21,9 @@ typedef struct check_args {
 
 #define MEMBER(name) offsetof(check_args, name)
 
+/* Clocks of machines that are set by hand differ by less, and times without a zone too. */
+#define AHEAD_US 86400000000LL
+
 static const opt_spec check_options[] = {
     SELECT_STORE_ROWS(check_args),
     { "run", 0, OPT_STRING, MEMBER(run), "ID", "latest", "the run: an id, the beginning of one, or latest" },
@@ -76,23 +79,71 @@ static int said(const check *c, cbx_status st)
 
 /* --- what is compared --- */
 
+/* A file that cannot be read may be the latest run. */
+static int need_all_readable(check *c)
+{
+    cbx_store_report report;
+    int status = EXIT_PASS;
+
+    if (said(c, cbx_store_problems(c->store, &report, &c->err))) return EXIT_ERROR;
+    if (report.nproblems)
+        status = opt_fail(c->run->program,
+                          "%s; it may be the latest run: repair or remove it, or name a run with --run",
+                          report.problems[0].message);
+    cbx_store_report_clear(&report);
+    return status;
+}
+
+/* Whether the newest of them is the latest without doubt: clocks that ran wrong say otherwise. */
+static int need_latest(check *c, const cbx_store_list *l)
+{
+    const cbx_store_entry *first = l->entries;
+    char time[CBX_TIME_SIZE];
+
+    if (l->count > 1 && first[0].timestamp_us == first[1].timestamp_us)
+        return opt_fail(c->run->program, "runs '%s' and '%s' are equally new: name one with --run", first[0].id,
+                        first[1].id);
+    if (first->timestamp_us > cbx_time_now_us() + AHEAD_US)
+        return opt_fail(c->run->program,
+                        "run '%s' says that it was measured at %s, which is still to come: name the run with --run, or "
+                        "correct its time",
+                        first->id, cbx_time_format_iso(first->timestamp_us, time));
+    return need_all_readable(c);
+}
+
 static int load_current(check *c)
 {
     const check_args *a = c->run->args;
-    cbx_store_query query = { .branch = a->select.branch, .machine = a->select.machine, .limit = 1 };
+    cbx_store_query query = { .branch = a->select.branch, .machine = a->select.machine, .limit = 2 };
+    bool some = query.branch || query.machine;
     cbx_store_list list;
     int status;
 
-    if (!query.branch && !query.machine) return select_run(c->run, c->store, a->run, &c->current);
     if (strcmp(a->run, "latest") != 0)
-        return opt_fail(c->run->program, "--run names a run: leave --branch and --machine out");
+        return some ? opt_fail(c->run->program, "--run names a run: leave --branch and --machine out")
+                    : select_run(c->run, c->store, a->run, &c->current);
     if (said(c, cbx_store_query_runs(c->store, &query, &list, &c->err))) return EXIT_ERROR;
     if (!list.count)
-        status = opt_fail(c->run->program, "no run in '%s' is of that branch and machine", cbx_store_root(c->store));
+        status = some ? opt_fail(c->run->program, "no run in '%s' is of that branch and machine",
+                                 cbx_store_root(c->store))
+                      : select_run(c->run, c->store, a->run, &c->current);
     else
-        status = select_run(c->run, c->store, list.entries[0].id, &c->current);
+        status = need_latest(c, &list);
+    if (!status && list.count) status = select_run(c->run, c->store, list.entries[0].id, &c->current);
     cbx_store_list_clear(&list);
     return status;
+}
+
+/* Where the step that measures failed unseen, the latest run is one of before: it must not pass in place of what is missing. */
+static int need_newer(const check *c)
+{
+    const check_args *a = c->run->args;
+
+    if (strcmp(a->run, "latest") != 0 || cbx_run_timestamp_us(c->current) >= cbx_run_timestamp_us(c->baseline))
+        return EXIT_PASS;
+    return opt_fail(c->run->program,
+                    "the latest run '%s' is older than the baseline '%s': measure anew, or name a run with --run",
+                    cbx_run_id(c->current), cbx_run_id(c->baseline));
 }
 
 /* Definitions of the store, for runs that carry none. */
@@ -110,8 +161,7 @@ static int load_all(check *c)
 
     if (select_open(c->run, &a->select, false, &c->store) || load_current(c)) return EXIT_ERROR;
     if (said(c, cbx_store_baseline_get(c->store, a->baseline, &c->baseline, &c->err))) return EXIT_ERROR;
-    if (!strcmp(cbx_run_id(c->current), cbx_run_id(c->baseline)))
-        opt_fail(c->run->program, "note: run '%s' is the baseline itself", cbx_run_id(c->current));
+    if (need_newer(c)) return EXIT_ERROR;
     if (a->waivers && said(c, cbx_waivers_read(c->run->ctx, a->waivers, &c->waivers, &c->err))) return EXIT_ERROR;
     return load_definitions(c);
 }
@@ -153,6 +203,9 @@ static int compare(check *c)
     if (read_rules(c, &opts)) return EXIT_ERROR;
     if (said(c, cbx_regression_create(c->run->ctx, c->current, c->baseline, &opts, &c->regression, &c->err)))
         return EXIT_ERROR;
+    if (cbx_regression_idle_rule(c->regression))
+        return opt_fail(c->run->program, "--metric-threshold: no metric of the two runs fits '%s'; correct the pattern",
+                        cbx_regression_idle_rule(c->regression));
     return said(c, cbx_guard_create(c->run->ctx, c->regression, c->waivers, cbx_time_now_us(), &c->guard, &c->err));
 }
 
@@ -191,7 +244,7 @@ const opt_command check_command = {
     "--data DIR [--threshold X] [--run ID] [--baseline NAME]",
     "hold a run against a baseline",
     "Compares each metric of each point with the baseline: by samples or bounds where both runs have them, else by "
-    "values. "
+    "values. A run that is its own baseline, older than it, or of another machine proves nothing and does not pass. "
     "Exit status 1: something is worse, or is no number; 2: something cannot be compared, or is missing now; 3: "
     "undecided.",
     check_options,

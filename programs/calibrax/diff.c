@@ -163,7 +163,7 @@ static int work_out(diff *d)
 
     o.threshold = o.primary_threshold = o.secondary_threshold = a->threshold;
     o.values_only = true;
-    o.allow_dropped = o.allow_machines = true;
+    o.allow_dropped = o.allow_machines = o.allow_same = true;
     if (cbx_regression_create(d->run->ctx, d->new, d->old, &o, &d->r, &err))
         return opt_fail(d->run->program, "%s", err.message);
     d->old_keys = keys_of(d, d->old);

@@ -19,14 +19,52 @@ static const opt_spec doctor_options[] = {
 
 /* --- for programs: numbers as numbers --- */
 
-static cbx_json *settings_json(const cbx_settings *s)
+static cbx_json *record_json(const void *record, const json_field *fields, size_t n)
 {
     cbx_json *o = cbx_json_new_object();
 
-    cbx_json_set_string(o, "backend", s->backend);
-    cbx_json_set_bool(o, "use_gpu", s->use_gpu);
-    cbx_json_set_bool(o, "gpu_fallback", s->gpu_fallback);
-    cbx_json_set_double(o, "gpu_memory_fraction", s->gpu_memory_fraction);
+    json_set_fields(o, record, fields, n);
+    return o;
+}
+
+/* A list of n records that lie size bytes apart. */
+static cbx_json *records_json(const void *first, size_t n, size_t size, const json_field *fields, size_t nfields)
+{
+    cbx_json *list = cbx_json_new_array();
+
+    for (size_t i = 0; i < n; i++) cbx_json_push(list, record_json((const char *)first + i * size, fields, nfields));
+    return list;
+}
+
+static cbx_json *settings_json(const cbx_settings *s)
+{
+    static const json_field fields[] = {
+        JSON_FIELD(cbx_settings, TEXT, backend),
+        JSON_FIELD(cbx_settings, BOOL, use_gpu),
+        JSON_FIELD(cbx_settings, BOOL, gpu_fallback),
+        JSON_FIELD(cbx_settings, DOUBLE, gpu_memory_fraction),
+    };
+    return record_json(s, fields, CBX_LEN(fields));
+}
+
+static cbx_json *device_json(cbx_ctx *ctx, const cbx_devices *d, const cbx_device *device)
+{
+    static const json_field cuda[] = {
+        JSON_FIELD(cbx_device, INT, capability_major),
+        JSON_FIELD(cbx_device, INT, capability_minor),
+    };
+    cbx_json *o = cbx_json_new_object();
+    cbx_device_memory m;
+
+    cbx_json_set_string(o, "kind", cbx_device_kind_name(device->kind));
+    cbx_json_set_int(o, "index", device->index);
+    cbx_json_set_string(o, "name", device->name);
+    cbx_json_set_int(o, "memory_total_bytes", (int64_t)device->memory_total_bytes);
+    if (cbx_devices_memory(ctx, d, device, &m, NULL))
+        cbx_json_set_null(o, "memory_available_bytes");
+    else
+        cbx_json_set_int(o, "memory_available_bytes", (int64_t)m.available_bytes);
+    if (device->kind == CBX_DEVICE_CUDA) json_set_fields(o, device, cuda, CBX_LEN(cuda));
     return o;
 }
 
@@ -34,64 +72,32 @@ static cbx_json *devices_json(cbx_ctx *ctx, const cbx_devices *d)
 {
     cbx_json *list = cbx_json_new_array();
 
-    for (size_t i = 0; i < cbx_devices_count(d); i++) {
-        const cbx_device *device = cbx_devices_at(d, i);
-        cbx_json *o = cbx_json_new_object();
-        cbx_device_memory m;
-        cbx_json_set_string(o, "kind", cbx_device_kind_name(device->kind));
-        cbx_json_set_int(o, "index", device->index);
-        cbx_json_set_string(o, "name", device->name);
-        cbx_json_set_int(o, "memory_total_bytes", (int64_t)device->memory_total_bytes);
-        if (cbx_devices_memory(ctx, d, device, &m, NULL))
-            cbx_json_set_null(o, "memory_available_bytes");
-        else
-            cbx_json_set_int(o, "memory_available_bytes", (int64_t)m.available_bytes);
-        if (device->kind == CBX_DEVICE_CUDA) {
-            cbx_json_set_int(o, "capability_major", device->capability_major);
-            cbx_json_set_int(o, "capability_minor", device->capability_minor);
-        }
-        cbx_json_push(list, o);
-    }
-    return list;
-}
-
-static cbx_json *caches_json(const cbx_topology *t)
-{
-    cbx_json *list = cbx_json_new_array();
-
-    for (size_t i = 0; i < t->ncaches; i++) {
-        cbx_json *o = cbx_json_new_object();
-        cbx_json_set_int(o, "level", t->caches[i].level);
-        cbx_json_set_string(o, "type", t->caches[i].type);
-        cbx_json_set_int(o, "bytes", (int64_t)t->caches[i].bytes);
-        cbx_json_set_int(o, "shared_by", t->caches[i].shared_by);
-        cbx_json_set_int(o, "count", t->caches[i].count);
-        cbx_json_push(list, o);
-    }
+    for (size_t i = 0; i < cbx_devices_count(d); i++) cbx_json_push(list, device_json(ctx, d, cbx_devices_at(d, i)));
     return list;
 }
 
 static cbx_json *topology_json(const cbx_topology *t)
 {
-    cbx_json *o = cbx_json_new_object(), *nodes = cbx_json_new_array();
+    static const json_field machine[] = {
+        JSON_FIELD(cbx_topology, TEXT, source),        JSON_FIELD(cbx_topology, BOOL, this_machine),
+        JSON_FIELD(cbx_topology, TEXT, cpu),           JSON_FIELD(cbx_topology, INT, packages),
+        JSON_FIELD(cbx_topology, INT, cores),          JSON_FIELD(cbx_topology, INT, threads),
+        JSON_FIELD(cbx_topology, INT, usable_threads), JSON_FIELD(cbx_topology, U64, memory_bytes),
+    };
+    static const json_field cache[] = {
+        JSON_FIELD(cbx_topology_cache, INT, level), JSON_FIELD(cbx_topology_cache, TEXT, type),
+        JSON_FIELD(cbx_topology_cache, U64, bytes), JSON_FIELD(cbx_topology_cache, INT, shared_by),
+        JSON_FIELD(cbx_topology_cache, INT, count),
+    };
+    static const json_field node[] = {
+        JSON_FIELD(cbx_topology_node, INT, index),
+        JSON_FIELD(cbx_topology_node, INT, threads),
+        JSON_FIELD(cbx_topology_node, U64, memory_bytes),
+    };
+    cbx_json *o = record_json(t, machine, CBX_LEN(machine));
 
-    cbx_json_set_string(o, "source", t->source);
-    cbx_json_set_bool(o, "this_machine", t->this_machine);
-    cbx_json_set_string(o, "cpu", t->cpu);
-    cbx_json_set_int(o, "packages", t->packages);
-    cbx_json_set_int(o, "cores", t->cores);
-    cbx_json_set_int(o, "threads", t->threads);
-    cbx_json_set_int(o, "usable_threads", t->usable_threads);
-    cbx_json_set_int(o, "memory_bytes", (int64_t)t->memory_bytes);
-    cbx_json_set(o, "caches", caches_json(t));
-    for (size_t i = 0; i < t->nnodes; i++) {
-        cbx_json *n = cbx_json_new_object();
-        cbx_json_set_int(n, "index", t->nodes[i].index);
-        cbx_json_set_int(n, "threads", t->nodes[i].threads);
-        cbx_json_set_int(n, "memory_bytes", (int64_t)t->nodes[i].memory_bytes);
-        cbx_json_push(nodes, n);
-    }
-    cbx_json_set(o, "nodes", nodes);
+    cbx_json_set(o, "caches", records_json(t->caches, t->ncaches, sizeof *t->caches, cache, CBX_LEN(cache)));
+    cbx_json_set(o, "nodes", records_json(t->nodes, t->nnodes, sizeof *t->nodes, node, CBX_LEN(node)));
     return o;
 }
 

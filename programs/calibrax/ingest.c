@@ -22,7 +22,8 @@ typedef struct ingest_args {
 
 static const opt_spec ingest_options[] = {
     SELECT_STORE_ROWS(ingest_args),
-    { "input", 0, OPT_WORDS, offsetof(ingest_args, input), "FILE", NULL, "the files; several may follow" },
+    { "input", 0, OPT_WORDS, offsetof(ingest_args, input), "FILE", NULL,
+      "the files, or folders of them; several may follow" },
     { "format", 0, OPT_STRING, offsetof(ingest_args, format), "NAME", "found out from the content",
       "format of all files; --list-formats tells them" },
     { "commit", 0, OPT_STRING, offsetof(ingest_args, commit), "HASH", NULL, "commit of files that name none" },
@@ -64,44 +65,37 @@ static void skip_file(ingest *in, const char *file, const char *message)
     opt_fail(in->run->program, "%s", message);
 }
 
-/* The run, on the machine that the user says where its file is silent; the caller frees it. */
-static cbx_status with_machine(ingest *in, cbx_run *r, cbx_run **out, cbx_err *err)
-{
-    cbx_run_builder *b = NULL;
-    cbx_status st;
-
-    if (!in->machine || run_machine(r)) {
-        *out = cbx_run_ref(r);
-        return CBX_OK;
-    }
-    st = cbx_run_builder_from(in->run->ctx, r, &b, err);
-    if (!st) st = cbx_run_builder_set_environment(b, "machine", cbx_json_new_string(in->machine), err);
-    if (!st) st = cbx_run_builder_freeze(b, out, err);
-    cbx_run_builder_free(b);
-    return st;
-}
-
-static void keep_run(ingest *in, const char *file, const char *format, cbx_run *given)
+static void keep_run(ingest *in, const char *file, cbx_import *import, size_t i)
 {
     const ingest_args *a = in->run->args;
+    const cbx_run *r = import->runs[i];
     cbx_err err = CBX_ERR_INIT;
-    cbx_run *r = NULL;
     cbx_json *o;
 
-    if (with_machine(in, given, &r, &err) || cbx_store_save(in->store, r, a->replace, &err)) {
+    if (cbx_import_save(import, i, in->store, a->replace, &err)) {
         skip_file(in, file, cbx_arena_printf(in->run->arena, "'%s': %s", file, err.message));
-        cbx_run_free(r);
         return;
     }
     in->nruns++;
-    if (!as_json(in)) printf("Ingested run %s (%zu points)\n", cbx_run_id(r), cbx_run_npoints(r));
+    if (!as_json(in)) printf("Ingested run %s (%zu points)\n", cbx_run_id(r), import->npoints[i]);
     o = cbx_json_new_object();
     set_run_head(o, r);
-    cbx_json_set_int(o, "points", (int64_t)cbx_run_npoints(r));
+    cbx_json_set_int(o, "points", (int64_t)import->npoints[i]);
     cbx_json_set_string(o, "file", file);
-    cbx_json_set_string(o, "format", format);
+    cbx_json_set_string(o, "format", import->format);
     cbx_json_push(in->runs, o);
-    cbx_run_free(r);
+}
+
+static void tell_notes(ingest *in, const char *file, const cbx_import *import)
+{
+    for (size_t i = 0; i < import->nnotes; i++) {
+        const cbx_import_note *n = &import->notes[i];
+        push_sentence(in->notes, file, n->entry, n->message);
+        opt_fail(in->run->program, "note: '%s': '%s': %s", file, n->entry, n->message);
+    }
+    if (import->nnotes_left_out)
+        opt_fail(in->run->program, "note: '%s': %zu more notes of this kind are left out", file,
+                 import->nnotes_left_out);
 }
 
 static void ingest_file(ingest *in, const char *file)
@@ -114,16 +108,26 @@ static void ingest_file(ingest *in, const char *file)
     opts.format = a->format;
     opts.commit = a->commit;
     opts.branch = a->branch;
+    opts.machine = in->machine;
+    opts.scratch = cbx_store_root(in->store);
     if (cbx_import_file(in->run->ctx, file, &opts, &import, &err)) {
         skip_file(in, file, err.message);
         return;
     }
-    for (size_t i = 0; i < import.nnotes; i++) {
-        push_sentence(in->notes, file, import.notes[i].entry, import.notes[i].message);
-        opt_fail(in->run->program, "note: '%s': '%s': %s", file, import.notes[i].entry, import.notes[i].message);
-    }
-    for (size_t i = 0; i < import.nruns; i++) keep_run(in, file, import.format, import.runs[i]);
+    tell_notes(in, file, &import);
+    for (size_t i = 0; i < import.nruns; i++) keep_run(in, file, &import, i);
     cbx_import_clear(&import);
+}
+
+/* A file, or all files of a folder. */
+static void ingest_path(ingest *in, const char *path)
+{
+    const char *const *files = NULL;
+    size_t n = 0;
+    cbx_err err = CBX_ERR_INIT;
+
+    if (cbx_import_files(in->run->ctx, path, in->run->arena, &files, &n, &err)) skip_file(in, path, err.message);
+    for (size_t i = 0; i < n; i++) ingest_file(in, files[i]);
 }
 
 static int find_machine(ingest *in)
@@ -148,7 +152,7 @@ static int ingest_all(ingest *in)
     in->runs = cbx_json_new_array();
     in->skipped = cbx_json_new_array();
     in->notes = cbx_json_new_array();
-    for (size_t i = 0; i < a->input.count; i++) ingest_file(in, a->input.items[i]);
+    for (size_t i = 0; i < a->input.count; i++) ingest_path(in, a->input.items[i]);
     o = new_document("calibrax-ingest");
     cbx_json_set(o, "runs", in->runs);
     cbx_json_set(o, "skipped", in->skipped);
@@ -199,7 +203,8 @@ const opt_command ingest_command = {
     "--data DIR --input FILE...",
     "take files of measurements into a store",
     "Reads run files of Calibrax and of the Python package, and files of other benchmark tools, whose format is found "
-    "out from the content. A file is taken whole or not at all; what is not taken is named with its reason, costs the "
+    "out from the content. A folder may be a store of runs, results of asv, a store of nperf, target/criterion, or "
+    "just hold such files. A file is taken whole or not at all; what is not taken is named with its reason, costs the "
     "others nothing, and makes the exit status 2. The same file gives the same run again.",
     ingest_options,
     CBX_LEN(ingest_options),

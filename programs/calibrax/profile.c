@@ -2,8 +2,8 @@
  * calibrax profile: what a command, or a C function of a shared object, takes.
  *
  * A function NAME is `void NAME(void *state)`; state comes from `void *NAME_setup(void)` and goes to `void NAME_teardown(void *state)`
- * where the shared object has them (profile_plugin.c).  What is asked beside has files of its own: profile_work.c, profile_sizes.c,
- * profile_compile.c.
+ * where the shared object has them (profile_plugin.c); of a Python module it is any callable (profile_module.c).  What is asked beside has
+ * files of its own: profile_work.c, profile_sizes.c, profile_compile.c, profile_emissions.c.
  */
 #include "programs/calibrax/profile.h"
 
@@ -19,16 +19,22 @@
 
 static const opt_spec profile_options[] = {
     { "warmup", 'w', OPT_COUNT, AT(warmup), "N", "1", "runs or calls before, which do not count" },
-    { "iterations", 'n', OPT_COUNT, AT(iterations), "N", "10 runs, 30 samples of a function", "how many count" },
+    { "iterations", 'n', OPT_COUNT, AT(iterations), "N", "10 runs; 30 samples of a C function, 10 of a Python one",
+      "how many count" },
     { "sample-ms", 0, OPT_NUMBER, AT(sample_ms), "MS", "10; 1 for a function",
       "time between looks at a command; least length of a timed window of a function" },
     { "plugin", 0, OPT_STRING, AT(plugin), "FILE", NULL, "shared object with the function, instead of a command" },
+    { "module", 0, OPT_STRING, AT(module), "MODULE", NULL,
+      "Python module with the function, by its dotted name or the path of its file, instead of a command; it runs in "
+      "an interpreter of its own" },
+    { "python", 0, OPT_STRING, AT(python), "PROGRAM", "python3", "with --module: the interpreter" },
     { "function", 0, OPT_STRING, AT(function), "NAME", NULL,
-      "void NAME(void *state); NAME_setup and NAME_teardown are used if they are there" },
+      "of --plugin: void NAME(void *state); NAME_setup and NAME_teardown are used if they are there; of --module: it "
+      "is called without arguments" },
     { "flops", 0, OPT_FLAG, AT(flops), NULL, NULL,
       "the function's operations: counted by hardware, else as `void NAME_work(void *state, double *flop, double "
       "*bytes)` "
-      "says; with --shapes by trace" },
+      "says; with --shapes by trace; with --module as XLA tells them, where the interpreter has jax" },
     { "roofline", 0, OPT_FLAG, AT(roofline), NULL, NULL,
       "with --flops: its place under the measured roofs of a core of this machine" },
     { "dtype", 0, OPT_STRING, AT(dtype), "TYPE", "float64", "with --roofline: float32 or float64, of the arithmetic" },
@@ -47,6 +53,10 @@ static const opt_spec profile_options[] = {
     { "energy", 0, OPT_FLAG, AT(energy), NULL, NULL, "of processors, memory and, with --gpu, the device" },
     { "country", 0, OPT_STRING, AT(country), "CODE", NULL,
       "with --energy: carbon dioxide, too, by the mean of its grid" },
+    { "intensity", 0, OPT_NUMBER, AT(intensity), "G", "the country's yearly mean",
+      "with --energy: carbon dioxide by this intensity of the grid, in g/kWh" },
+    { "emissions", 0, OPT_STRING, AT(emissions), "FILE", NULL,
+      "with --country or --intensity: add a line to this file of codecarbon (emissions.csv), made if missing" },
     { "gpu", 0, OPT_INT, AT(gpu), "N", "none", "watch this device of NVIDIA" },
     { "trace", 0, OPT_STRING, AT(trace), "FILE", NULL, "write a trace that ui.perfetto.dev opens" },
     { "data", 0, OPT_STRING, AT(data), "STORE", NULL,
@@ -58,7 +68,7 @@ static const opt_spec profile_options[] = {
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
 };
 
-static const profile_args profile_defaults = { .warmup = 1, .gpu = -1, .results = 1 };
+static const profile_args profile_defaults = { .warmup = 1, .gpu = -1, .results = 1, .intensity = NAN };
 
 /* What is open while it measures; closed by close_session. */
 typedef struct session {
@@ -69,7 +79,22 @@ typedef struct session {
     cbx_energy_meter *energy;
     cbx_timeline *trace;
     const cbx_carbon_intensity *grid; /* NULL: not asked for */
+    cbx_carbon_intensity given;       /* by --intensity */
+    cbx_energy_report used;
+    const cbx_emissions *before; /* lines of --emissions */
+    size_t nbefore;
 } session;
+
+static cbx_status find_grid(session *s, cbx_err *err)
+{
+    const profile_args *a = s->a;
+    cbx_status st = a->country ? cbx_carbon_find(a->country, &s->grid, err) : CBX_OK;
+
+    if (st || isnan(a->intensity)) return st;
+    s->given = (cbx_carbon_intensity){ s->grid ? s->grid->country : "", s->grid ? s->grid->name : "", a->intensity };
+    s->grid = &s->given;
+    return CBX_OK;
+}
 
 static cbx_status open_session(session *s, cbx_err *err)
 {
@@ -81,7 +106,8 @@ static cbx_status open_session(session *s, cbx_err *err)
     if (!st && s->a->trace) st = cbx_file_check_writable(ctx, s->a->trace, err);
     if (!st && s->a->trace) st = cbx_timeline_create(ctx, s->facts->subject, &s->trace, err);
     e.gpu = s->gpu;
-    if (!st && s->a->country) st = cbx_carbon_find(s->a->country, &s->grid, err);
+    if (!st) st = find_grid(s, err);
+    if (!st && s->a->emissions) st = profile_see_emissions(s->run, s->a->emissions, &s->before, &s->nbefore, err);
     if (!st && s->a->energy) st = cbx_energy_meter_start(ctx, &e, &s->energy, err);
     return st;
 }
@@ -95,12 +121,12 @@ static void close_session(session *s)
 
 static cbx_status see_energy(session *s, double runs, cbx_err *err)
 {
-    cbx_energy_report report;
+    cbx_energy_report *report = &s->used;
 
     if (!s->energy) return CBX_OK;
-    cbx_energy_meter_report(s->energy, &report);
-    if (!s->gpu) report.gpu_why[0] = '\0'; /* not asked for */
-    return profile_see_energy(s->facts, &report, runs, s->grid) ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory");
+    cbx_energy_meter_report(s->energy, report);
+    if (!s->gpu) report->gpu_why[0] = '\0'; /* not asked for */
+    return profile_see_energy(s->facts, report, runs, s->grid) ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory");
 }
 
 /* --- a command --- */
@@ -183,7 +209,17 @@ static cbx_status measure_function(session *s, cbx_err *err)
     return st;
 }
 
-/* --- both --- */
+/* --- a function of Python --- */
+
+static cbx_status measure_module(session *s, cbx_err *err)
+{
+    double calls = 1;
+    cbx_status st = profile_module(s->run, s->a, s->gpu, s->energy, s->trace, s->facts, &calls, err);
+
+    return st ? st : see_energy(s, calls, err);
+}
+
+/* --- all --- */
 
 static const char *joined(cbx_arena *arena, const opt_list *words)
 {
@@ -205,10 +241,15 @@ static int check_modes(const opt_run *run, const profile_args *a)
         bool wrong;
         const char *sentence;
     } rules[] = {
-        { a->flops && !a->plugin, "--flops: needs --plugin and --function" },
+        { a->flops && !a->plugin && !a->module, "--flops: needs --plugin or --module, and --function" },
+        { a->module && (a->roofline || a->memory || a->shapes.count || a->sizes.count || a->compile),
+          "--module goes without --roofline, --memory, --shapes, --sizes and --compile" },
+        { a->python && !a->module, "--python: needs --module" },
+        { a->emissions && !a->country && isnan(a->intensity), "--emissions: needs --country or --intensity" },
         { a->memory && (!a->plugin || a->shapes.count || a->sizes.count || a->compile),
           "--memory: needs --plugin and --function, and goes without --shapes, --sizes and --compile" },
         { a->shapes.count && !a->plugin, "--shapes: needs --plugin and --function" },
+        { a->plugin && a->module, "--plugin and --module exclude each other" },
         { a->roofline && !a->flops && !a->shapes.count, "--roofline: needs --flops" },
         { a->dtype && !a->roofline, "--dtype: needs --roofline" },
         { a->dtype && strcmp(a->dtype, "float32") && strcmp(a->dtype, "float64"), "--dtype: say float32 or float64" },
@@ -231,11 +272,18 @@ static int check_modes(const opt_run *run, const profile_args *a)
 
 static int check_args(const opt_run *run, const profile_args *a)
 {
-    if (!a->plugin != !a->function) return opt_fail(run->program, "--plugin and --function go together");
-    if (a->country && !a->energy) return opt_fail(run->program, "--country: needs --energy");
-    if (a->plugin && run->words->count) return opt_fail(run->program, "a command and --plugin exclude each other");
-    if (!a->plugin && !run->words->count)
-        return opt_fail(run->program, "nothing to profile: say '%s profile -- COMMAND', or --plugin and --function",
+    bool of_function = a->plugin || a->module;
+
+    if (of_function != (a->function != NULL))
+        return opt_fail(run->program, "%s and --function go together", a->module ? "--module" : "--plugin");
+    if ((a->country || !isnan(a->intensity)) && !a->energy)
+        return opt_fail(run->program, "%s: needs --energy", a->country ? "--country" : "--intensity");
+    if (of_function && run->words->count)
+        return opt_fail(run->program, "a command and %s exclude each other", a->module ? "--module" : "--plugin");
+    if (!of_function && !run->words->count)
+        return opt_fail(run->program,
+                        "nothing to profile: say '%s profile -- COMMAND', --plugin and --function, or --module and "
+                        "--function",
                         run->program->name);
     if (check_modes(run, a)) return EXIT_ERROR;
     if (!(a->sample_ms >= 0)) return opt_fail(run->program, "--sample-ms: say more than 0");
@@ -247,7 +295,10 @@ static cbx_status conclude(session *s, const char *name, char id[64], cbx_err *e
     cbx_status st = CBX_OK;
 
     if (s->trace) st = cbx_timeline_write(s->run->ctx, s->trace, s->a->trace, err);
+    s->facts->trace = s->a->trace;
     if (!st && s->a->data) st = profile_keep(s->facts, s->a->data, name, id, err);
+    if (!st && s->a->emissions)
+        st = profile_add_emissions(s->run, s->a, s->before, s->nbefore, &s->used, s->grid, id, s->facts, err);
     return st;
 }
 
@@ -269,6 +320,7 @@ static cbx_status measure(session *s, cbx_err *err)
 {
     if (s->a->compile) return profile_compile(s->run, s->a, s->facts, err);
     if (s->a->shapes.count) return profile_array_function(s->run, s->a, s->facts, err);
+    if (s->a->module) return measure_module(s, err);
     return s->a->plugin ? measure_function(s, err) : measure_command(s, err);
 }
 
@@ -276,7 +328,7 @@ static int run_profile(const opt_run *run)
 {
     const profile_args *a = run->args;
     profile_facts *f = cbx_arena_calloc(run->arena, 1, sizeof *f);
-    session s = { run, a, f, NULL, NULL, NULL, NULL };
+    session s = { .run = run, .a = a, .facts = f };
     char id[64] = "";
     cbx_err err = CBX_ERR_INIT;
     cbx_status st;
@@ -285,13 +337,14 @@ static int run_profile(const opt_run *run)
     if (!f) return opt_fail(run->program, "out of memory");
     f->arena = run->arena;
     f->ctx = run->ctx;
-    f->kind = a->compile ? "launches" : a->plugin ? "function" : "command";
-    f->subject = a->plugin ? a->function : joined(run->arena, run->words);
+    f->kind = a->compile ? "launches" : a->function ? "function" : "command";
+    f->subject = a->function ? a->function : joined(run->arena, run->words);
     if (!f->subject) return opt_fail(run->program, "out of memory");
     if (a->sizes.count) return profile_sizes(run, a, f->subject);
     st = open_session(&s, &err);
     if (!st) st = measure(&s, &err);
-    if (!st) st = conclude(&s, a->name ? a->name : a->plugin ? a->function : last_part(run->words->items[0]), id, &err);
+    if (!st)
+        st = conclude(&s, a->name ? a->name : a->function ? a->function : last_part(run->words->items[0]), id, &err);
     close_session(&s);
     if (st == CBX_EINTERRUPTED) return EXIT_STOPPED;
     return st ? opt_fail(run->program, "%s", err.message) : show(run, a, f, id);
@@ -299,13 +352,14 @@ static int run_profile(const opt_run *run)
 
 const opt_command profile_command = {
     "profile",
-    "[OPTION]... -- COMMAND [ARGUMENT]...",
-    "what a command or a C function takes: time, memory, CPU, faults, switches, I/O, energy",
+    "[OPTION]... (-- COMMAND [ARGUMENT]... | --plugin FILE --function NAME | --module MODULE --function NAME)",
+    "what a command or a function takes: time, memory, CPU, faults, switches, I/O, energy",
     "Runs a command some times, watches all its processes, and tells the median of each quantity over the runs with an "
     "interval "
     "of its own. With --plugin and --function it times a C function instead, in this very process: as many calls a "
     "window as the "
-    "clock needs, its cost taken off. Exit status 2 when a run fails, or when a call is too short to be told from "
+    "clock needs, its cost taken off; with --module a Python function, in an interpreter that is started for it. Exit "
+    "status 2 when a run fails, or when a call is too short to be told from "
     "none.",
     profile_options,
     CBX_LEN(profile_options),

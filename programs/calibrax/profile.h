@@ -18,7 +18,8 @@
 typedef struct profile_args {
     size_t warmup, iterations, results, launches;
     double sample_ms;
-    const char *trace, *data, *name, *plugin, *function, *country, *cache_env, *dtype;
+    const char *trace, *data, *name, *plugin, *module, *python, *function, *country, *cache_env, *dtype, *emissions;
+    double intensity;
     opt_list sizes, shapes;
     int gpu;
     bool energy, json, show_output, ignore_failure, flops, roofline, compile, memory;
@@ -60,6 +61,7 @@ typedef struct profile_facts {
     char remark[PROFILE_MAX_REMARKS][320]; /* what could not be measured, and why */
     size_t nremarks;
     size_t samples, calls_per_sample;
+    const char *trace;                                    /* the file that has the spans; NULL: none */
     const char *work_source;                              /* as cbx_flops_source_name; NULL: no work was asked for */
     bool work_is_nominal, work_is_least, work_is_dearest; /* CBX_COST_... of a trace */
     cbx_arena *arena;
@@ -98,6 +100,16 @@ cbx_status profile_array_function(const opt_run *run, const profile_args *a, pro
 /* --flops of any function of a plug-in that was started. */
 cbx_status profile_work(const opt_run *run, const profile_args *a, const profile_plugin *p, profile_facts *f,
                         cbx_err *err);
+/* --module: fills f.  @param calls  how often the function was called: the energy is told for one of them */
+cbx_status profile_module(const opt_run *run, const profile_args *a, cbx_gpu *gpu, cbx_energy_meter *energy,
+                          cbx_timeline *trace, profile_facts *f, double *calls, cbx_err *err);
+/* --emissions: the lines that the file holds, before anything is measured; CBX_OK and none if it is not there but can be made. */
+cbx_status profile_see_emissions(const opt_run *run, const char *path, const cbx_emissions **lines, size_t *n,
+                                 cbx_err *err);
+/* Writes them and one more; a remark where there is no energy to tell. */
+cbx_status profile_add_emissions(const opt_run *run, const profile_args *a, const cbx_emissions *before, size_t n,
+                                 const cbx_energy_report *e, const cbx_carbon_intensity *grid, const char *run_id,
+                                 profile_facts *f, cbx_err *err);
 /* --compile: fills f. */
 cbx_status profile_compile(const opt_run *run, const profile_args *a, profile_facts *f, cbx_err *err);
 /* --sizes: shows what it found and returns the exit status. */

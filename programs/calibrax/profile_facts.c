@@ -75,7 +75,7 @@ double profile_fact_value(const profile_facts *f, const char *name)
 /* How many groups of more than one value there are; two of them, the first and the largest of the others. */
 static size_t find_groups(profile_facts *f, const double *x, size_t n, cbx_mode two[2])
 {
-    cbx_mode mode[8];
+    cbx_mode mode[16];
     size_t modes = 0, groups = 0;
 
     if (cbx_stat_modes(f->ctx, x, n, 0, mode, CBX_LEN(mode), &modes, NULL)) return 0;
@@ -226,6 +226,13 @@ bool profile_see_function(profile_facts *f, const cbx_call_timing *t, const cbx_
     return true;
 }
 
+/* Or one that the user gave. */
+static bool is_of_table(const cbx_carbon_intensity *grid)
+{
+    const cbx_carbon_intensity *row = NULL;
+    return !cbx_carbon_find(grid->country, &row, NULL) && row == grid;
+}
+
 bool profile_see_energy(profile_facts *f, const cbx_energy_report *e, double runs, const cbx_carbon_intensity *grid)
 {
     static const fact_kind kinds[] = {
@@ -242,8 +249,11 @@ bool profile_see_energy(profile_facts *f, const cbx_energy_report *e, double run
     for (size_t i = 0; i < CBX_LEN(kinds); i++) add_value(f, &kinds[i], values[i]);
     if (!isnan(carbon)) {
         char text[320];
-        snprintf(text, sizeof text, "carbon: %.0f g/kWh, %s %d, %s", grid->g_per_kwh, grid->name, CBX_CARBON_YEAR,
-                 CBX_CARBON_SOURCE);
+        if (is_of_table(grid))
+            snprintf(text, sizeof text, "carbon: %.0f g/kWh, %s %d, %s", grid->g_per_kwh, grid->name, CBX_CARBON_YEAR,
+                     CBX_CARBON_SOURCE);
+        else
+            snprintf(text, sizeof text, "carbon: %.4g g/kWh, as given", grid->g_per_kwh);
         remark(f, text);
     }
     if (e->cpu_why[0]) remark(f, e->cpu_why);
@@ -478,6 +488,7 @@ static cbx_status build_run(const profile_facts *f, const char *name, cbx_run_bu
     if (!st) st = cbx_run_builder_add_point(b, &point, err);
     if (!st) st = cbx_run_builder_set_metadata(b, "profile", cbx_json_new_string(f->subject), err);
     if (!st && f->work_source) st = cbx_run_builder_set_metadata(b, "work", work_json(f), err);
+    if (!st && f->trace) st = cbx_run_builder_set_metadata(b, "trace", cbx_json_new_string(f->trace), err);
     return st;
 }
 

@@ -37,6 +37,8 @@ static const opt_spec watch_options[] = {
     { "branch", 0, OPT_STRING, AT(branch), "NAME", NULL, "of a store: runs of this branch" },
     { "machine", 0, OPT_STRING, AT(machine), "ID", NULL,
       "of a store: runs of this machine's fingerprint, or its beginning; -: runs that name none" },
+    { "allow-other-machine", 0, OPT_FLAG, AT(allow_machines), NULL, NULL,
+      "of a store: values of several machines as one series" },
     { "lower", 0, OPT_FLAG, AT(lower), NULL, NULL, "alert below the levels, not above" },
     { "info", 0, OPT_NUMBER, AT(info), "X", NULL, "level of an information" },
     { "warning", 'w', OPT_NUMBER, AT(warning), "X", NULL, "level of a warning" },

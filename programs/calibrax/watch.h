@@ -20,7 +20,7 @@ typedef struct watch_args {
     opt_list baselines;
     double age, degraded_rate, critical_rate, degraded_slow, critical_slow;
     size_t least;
-    bool lower, json, health;
+    bool lower, json, health, allow_machines;
 } watch_args;
 
 typedef struct watcher {

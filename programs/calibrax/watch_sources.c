@@ -170,6 +170,7 @@ typedef struct place {
     const char *series; /* NULL: none yet */
     const char **ids;
     size_t nids, room; /* a power of 2 */
+    bool machines;     /* told that they differ */
 } place;
 
 /* Where the id is, or would be: FNV-1a, and on from there. */
@@ -214,6 +215,19 @@ static int need_series(watcher *w, const cbx_trend *trend, place *at)
                     w->a->metric);
 }
 
+/* What one machine takes is no level of another: their values are one series only where that is asked for. */
+static int need_machine(watcher *w, const cbx_trend_series *s, place *at)
+{
+    if (at->machines || !machines_differ(s)) return EXIT_PASS;
+    at->machines = w->a->allow_machines;
+    if (at->machines) opt_fail(w->run->program, "note: '%s' has values of machines that differ", w->a->metric);
+    return at->machines ? EXIT_PASS
+                        : opt_fail(w->run->program,
+                                   "watch: '%s' has values of machines that differ: choose one with --machine, or "
+                                   "--allow-other-machine takes them all the same",
+                                   w->a->metric);
+}
+
 /* A run counts when it is first seen there, however old it says it is: one that was measured elsewhere may come late. */
 static int take_point(watcher *w, place *at, const cbx_trend_point *p)
 {
@@ -246,6 +260,7 @@ static int take_new(watcher *w, cbx_store *store, place *at)
     if (status) return status;
     if (cbx_store_trend(store, &query, &trend, &err)) return opt_fail(w->run->program, "%s", err.message);
     if (trend.count) status = need_series(w, &trend, at);
+    if (!status && trend.count) status = need_machine(w, &trend.series[0], at);
     for (size_t i = 0; !status && trend.count && i < trend.series[0].npoints && !*w->stop; i++)
         status = take_point(w, at, &trend.series[0].points[i]);
     cbx_trend_clear(&trend);

@@ -26,6 +26,23 @@ int print_json(const opt_program *program, cbx_json *document)
     return status;
 }
 
+static void set_field(cbx_json *o, const char *key, const void *at, int kind)
+{
+    switch (kind) {
+    case JSON_TEXT: cbx_json_set_string(o, key, *(const char *const *)at); break;
+    case JSON_BOOL: cbx_json_set_bool(o, key, *(const bool *)at); break;
+    case JSON_INT: cbx_json_set_int(o, key, *(const int *)at); break;
+    case JSON_U64: cbx_json_set_int(o, key, (int64_t) * (const uint64_t *)at); break;
+    default: cbx_json_set_double(o, key, *(const double *)at); break;
+    }
+}
+
+void json_set_fields(cbx_json *object, const void *record, const json_field *fields, size_t n)
+{
+    for (size_t i = 0; object && i < n; i++)
+        set_field(object, fields[i].key, (const char *)record + fields[i].offset, fields[i].kind);
+}
+
 /* Of the longest name in the group of item i. */
 static int name_width(const cbx_doctor_report *r, size_t i)
 {

@@ -12,6 +12,22 @@
 /* One line of JSON on standard output; takes the reference.  NULL: out of memory. */
 int print_json(const opt_program *program, cbx_json *document);
 
+/* A member of a record, and the member of an object that it becomes. */
+typedef struct json_field {
+    const char *key;
+    enum { JSON_TEXT, JSON_BOOL, JSON_INT, JSON_U64, JSON_DOUBLE } kind; /* const char *, bool, int, uint64_t, double */
+    size_t offset;
+} json_field;
+
+/* A field that bears the member's name. */
+#define JSON_FIELD(type, kind, member)                                                                                 \
+    {                                                                                                                  \
+#member, JSON_##kind, offsetof(type, member)                                                                   \
+    }
+
+/* Adds the fields in their order; nothing to an object that is NULL, for want of memory. */
+void json_set_fields(cbx_json *object, const void *record, const json_field *fields, size_t n);
+
 /* The report of a doctor, for people. */
 void print_doctor(const opt_program *program, const cbx_doctor_report *r);
 /* 0; if something is broken that the program needs, 2 and a sentence that says what. */

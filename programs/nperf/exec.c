@@ -16,7 +16,7 @@ typedef struct exec_args {
     opt_list params;
     size_t launches, seed;
     int warmup;
-    double budget, timeout;
+    double budget, precision, timeout;
     bool ignore_failure, shell, no_shell, show_output, json;
 } exec_args;
 
@@ -28,6 +28,8 @@ static const opt_spec exec_options[] = {
     { "warmup", 'w', OPT_INT, AT(warmup), "N", "1", "untimed runs of each command before" },
     { "budget", 0, OPT_NUMBER, AT(budget), "SECONDS", "60",
       "time after which no more runs are added, once there are 6" },
+    { "precision", 0, OPT_NUMBER, AT(precision), "X", "0.02",
+      "an interval within X to each side needs no more runs, decided or not" },
     { "setup", 0, OPT_STRING, AT(setup), "CMD", NULL, "run before every run, not timed; --prepare is the same" },
     { "prepare", 0, OPT_STRING, AT(setup), "CMD", NULL, "another name for --setup" },
     { "param", 'P', OPT_EACH, AT(params), "NAME=V1,V2", NULL,
@@ -233,6 +235,8 @@ static int run_exec(const opt_run *run)
 
     if (a->shell && a->no_shell) return opt_fail(program, "--shell and --no-shell exclude each other");
     if (!params || !commands) return opt_fail(program, "out of memory");
+    if (!(a->precision >= 0 && a->precision < 1))
+        return opt_fail(program, "--precision: %g is no relative half width, such as 0.01 for 1 %%", a->precision);
     status = read_params(program, a, words, arena, params);
     if (!status) status = make_commands(program, a, words, arena, commands);
     if (status) return status;
@@ -244,6 +248,7 @@ static int run_exec(const opt_run *run)
     opts.warmup = a->warmup;
     opts.launches = a->launches;
     opts.budget_s = a->budget;
+    opts.half_width = a->precision;
     opts.ignore_failure = a->ignore_failure;
     opts.show_output = a->show_output;
     opts.timeout_s = a->timeout;
@@ -274,7 +279,8 @@ const opt_command exec_command = {
     "measure any commands against each other",
     "Runs commands in turns and tells which is faster, with the interval of the ratio to the first one. Without "
     "--launches it goes on until "
-    "every verdict is decided or every interval is within 2 %, or the budget is spent.",
+    "every verdict is decided or every interval is within 2 %, or the budget is spent; the level of the intervals "
+    "holds although it watched.",
     exec_options,
     CBX_LEN(exec_options),
     sizeof(exec_args),

@@ -78,8 +78,6 @@ static int read_side(gate *g, const char *flag, const opt_list *paths, cbx_rows 
 static void tell_facts(const gate *g)
 {
     if (g->facts.apart[0]) opt_fail(g->run->program, "%s", g->facts.apart);
-    if (g->facts.same_rows)
-        fprintf(stderr, "note: every row under test is a row of the baseline: a table compared with itself\n");
     if (g->facts.other_machines)
         fprintf(stderr, "note: %zu keys of the baseline are of other machines and were left out\n",
                 g->facts.other_machines);

@@ -20,7 +20,13 @@ static const opt_note environment[] = {
       "Python for a framework's baselines, the first that is set; capitals, - becomes _" },
     { "NPERF_LIBEXEC", "folder of the worker programs, if they are not beside nperf" },
     { "NPERF_PLUGINS", "shared objects with cases, separated by colons; --plugin adds to them" },
-    { "XDG_CACHE_HOME", "below it: the machine's probe, oracle answers, locks of CPUs" },
+    { "CALIBRAX_LOCK_DIR", "folder of the locks of cores and devices, which all measurements of a machine share; "
+                           "/run/lock/calibrax or /tmp/calibrax-locks" },
+    { "CALIBRAX_CGROUP",
+      "control group (version 2) below which each worker gets one of its own, with its memory limit" },
+    { "CUDA_VISIBLE_DEVICES", "numbers of the devices that are used where --gpus names none" },
+    { "NPERF_FAKE_DEVICES", "so many devices for platform fake, which compute nothing: to try out queues and locks" },
+    { "XDG_CACHE_HOME", "below it: the machine's probe and oracle answers" },
     { NULL, NULL },
 };
 

@@ -14,13 +14,13 @@
 
 typedef struct measure_args {
     const char *case_name, *out, *report, *site, *store, *variants;
-    opt_list platforms, points, baselines, skip, render_from, gate_baseline, gate_current, plugins, defined;
-    size_t repeats, launches, cpu_slots, seed, prune_keep;
+    opt_list platforms, gpus, points, baselines, skip, render_from, gate_baseline, gate_current, plugins, defined;
+    size_t repeats, launches, cpu_slots, max_parallel, seed, prune_keep;
     int warmup, threads;
-    double budget, worker_timeout, gate_min, gate_p95;
-    const char *gate_out, *selftest, *op_matrix;
+    double budget, precision, worker_timeout, gpu_settle, lock_wait, gate_min, gate_p95;
+    const char *matmul_precision, *gate_out, *selftest, *op_matrix;
     uint64_t memory_limit;
-    bool quick, skip_slow, in_process, latest, resume, json, list;
+    bool quick, decide, skip_slow, in_process, latest, resume, json, list;
 } measure_args;
 
 #define AT(member)   offsetof(measure_args, member)
@@ -40,18 +40,34 @@ static const opt_spec measure_options[] = {
       "leave out baselines declared slow, unless --baselines names them" },
     { "variants", 0, OPT_STRING, AT(variants), "WHICH", "all",
       "variants of a provider's environment: default, tuned or all" },
-    { "launches", 'n', OPT_COUNT, AT(launches), "N", "11, quick 6",
+    { "launches", 'n', OPT_COUNT, AT(launches), "N", "11, quick 6; the most with --precision or --decide: 200",
       "fresh processes of each attempt; the sample that intervals are over" },
     { "warmup", 'w', OPT_INT, AT(warmup), "N", "3, quick 1", "untimed calls after the first one" },
     { "repeats", 'r', OPT_COUNT, AT(repeats), "N", "10, at most 3 for calls above 1 s", "timed epochs of a launch" },
     { "budget", 0, OPT_NUMBER, AT(budget), "SECONDS", "none",
-      "time for a point: fewer epochs, then fewer launches keep to it" },
+      "time for a point: fewer epochs, then fewer launches keep to it, as a pilot of 3 launches shows best" },
+    { "precision", 0, OPT_NUMBER, AT(precision), "X", "none",
+      "launch a row until its interval is within X to each side, such as 0.01: looks whose level holds" },
+    { "decide", 0, OPT_FLAG, AT(decide), NULL, NULL,
+      "launch a row until its verdict is decided, at looks whose level holds" },
     { "threads", 't', OPT_INT, AT(threads), "N", "1", "threads and CPUs of each worker, the same for every framework" },
-    { "cpu-slots", 0, OPT_COUNT, AT(cpu_slots), "N", "1", "points measured side by side on disjoint CPUs" },
+    { "matmul-precision", 0, OPT_STRING, AT(matmul_precision), "WORD", "full",
+      "of float32 products, the same for every framework: full, tf32, bf16; what cannot be less exact stays full" },
+    { "cpu-slots", 0, OPT_COUNT, AT(cpu_slots), "N", "1",
+      "points measured side by side, each on cores of its own, siblings included" },
+    { "gpus", 0, OPT_LIST, AT(gpus), "LIST", "all that CUDA_VISIBLE_DEVICES leaves",
+      "devices by number, such as 0,2-3, or all; points are measured side by side on them" },
+    { "gpu-settle", 0, OPT_NUMBER, AT(gpu_settle), "SECONDS", "0",
+      "leave a device alone for so long before its first launch and after each, while it is held" },
+    { "max-parallel", 0, OPT_COUNT, AT(max_parallel), "N", "slots and devices together",
+      "launches at a time over all slots and devices" },
+    { "lock-wait", 0, OPT_NUMBER, AT(lock_wait), "SECONDS", "that of --worker-timeout",
+      "longest wait for cores and devices that another measurement holds" },
     { "worker-timeout", 0, OPT_NUMBER, AT(worker_timeout), "SECONDS", "3600",
       "longest wait for an answer of a worker" },
-    { "memory-limit", 0, OPT_SIZE, AT(memory_limit), "SIZE", "80 % of the free memory",
-      "resident memory of a worker, such as 8G" },
+    { "memory-limit", 0, OPT_SIZE, AT(memory_limit), "SIZE",
+      "80 % of the free memory, shared out among parallel launches",
+      "memory of a worker and all that it starts, such as 8G" },
     { "in-process", 0, OPT_FLAG, AT(in_process), NULL, NULL, "call native baselines in this process" },
     { "seed", 's', OPT_COUNT, AT(seed), "N", "0", "of the order and the layout of launches" },
     { "out", 'o', OPT_STRING, AT(out), "FILE", "results/CASE.jsonl", "rows, one JSON line each" },
@@ -178,8 +194,14 @@ static const char *reproduce(const measure_args *a, cbx_arena *arena)
     if (a->warmup >= 0) cbx_text_printf(&t, " --warmup %d", a->warmup);
     if (a->repeats) cbx_text_printf(&t, " --repeats %zu", a->repeats);
     if (a->budget > 0) cbx_text_printf(&t, " --budget %g", a->budget);
+    if (a->precision > 0) cbx_text_printf(&t, " --precision %g", a->precision);
+    if (a->decide) cbx_text_puts(&t, " --decide");
     if (a->threads) cbx_text_printf(&t, " --threads %d", a->threads);
+    if (a->matmul_precision) cbx_text_printf(&t, " --matmul-precision %s", a->matmul_precision);
     if (a->cpu_slots) cbx_text_printf(&t, " --cpu-slots %zu", a->cpu_slots);
+    put_list(&t, "--gpus", &a->gpus);
+    if (a->gpu_settle > 0) cbx_text_printf(&t, " --gpu-settle %g", a->gpu_settle);
+    if (a->max_parallel) cbx_text_printf(&t, " --max-parallel %zu", a->max_parallel);
     if (a->worker_timeout > 0) cbx_text_printf(&t, " --worker-timeout %g", a->worker_timeout);
     if (a->memory_limit) cbx_text_printf(&t, " --memory-limit %" PRIu64, a->memory_limit);
     if (a->in_process) cbx_text_puts(&t, " --in-process");
@@ -294,7 +316,15 @@ static void fill_options(const measure_args *a, const cbx_case_ops *c, const out
     o->warmup = a->warmup;
     o->repeats = a->repeats;
     o->budget_s = a->budget;
+    o->precision = a->precision;
+    o->decide = a->decide;
     o->cpu_slots = a->cpu_slots;
+    o->gpus = a->gpus.items;
+    o->ngpus = a->gpus.count;
+    o->gpu_settle_s = a->gpu_settle;
+    o->max_parallel = a->max_parallel;
+    o->lock_wait_s = a->lock_wait;
+    o->matmul_precision = a->matmul_precision;
     o->threads = a->threads;
     o->worker_timeout_s = a->worker_timeout;
     o->memory_limit_bytes = a->memory_limit;
@@ -406,6 +436,7 @@ static int measure_commands(const opt_program *program, cbx_ctx *ctx, const meas
     o.exec.launches = a->launches ? a->launches : a->quick ? 6 : 0;
     o.exec.warmup = a->warmup;
     o.exec.budget_s = a->budget;
+    o.exec.half_width = a->precision;
     o.exec.timeout_s = a->worker_timeout;
     o.exec.seed = a->seed;
     o.exec.out_path = to->rows;

@@ -25,7 +25,7 @@
 #define AT(member) offsetof(selftest_args, member)
 
 static const opt_spec selftest_options[] = {
-    { "aa", 0, OPT_MAYBE, AT(aa), "N", "2000",
+    { "aa", 0, OPT_MAYBE, AT(aa), "N", SELFTEST_COMPARISONS,
       "draw N comparisons of equals from recorded launches; count false alarms" },
     { "power", 0, OPT_FLAG, AT(power), NULL, NULL, "plant slow-downs of 1, 2 and 5 %; count those that a gate finds" },
     { "mutants", 0, OPT_FLAG, AT(mutants), NULL, NULL, "measure every planted fault; each must be found" },
@@ -36,6 +36,10 @@ static const opt_spec selftest_options[] = {
     { "quick", 0, OPT_FLAG, AT(quick), NULL, NULL, "fewer and shorter launches: some minutes for everything" },
     { "launches", 0, OPT_COUNT, AT(launches), "N", "200, quick 50",
       "with --aa and --power: launches recorded of each program" },
+    { "record", 0, OPT_STRING, AT(record), "DIR", NULL,
+      "with --aa and --power: keep the launches they draw from, rows and raw lines, to be analysed again" },
+    { "from", 0, OPT_STRING, AT(from), "DIR", NULL,
+      "with --aa and --power: draw from launches kept by --record; measure nothing" },
     { "out", 'o', OPT_STRING, AT(out), "FILE", RECORD, "the record that the page shows" },
     { "seed", 's', OPT_COUNT, AT(seed), "N", "0", "of order, layout and draws" },
     { "case", 'c', OPT_STRING, AT(case_name), "NAME", "all cases", "planted faults of this case only" },
@@ -225,6 +229,7 @@ static int run_selftest(const opt_run *run)
     cbx_json *document;
     int status, written;
 
+    if (a->record && a->from) return opt_fail(run->program, "--record and --from exclude each other");
     if (nperf_cases_open(run, &a->plugins, &a->defined)) return EXIT_ERROR;
     document = cbx_json_new_object();
     if (!document) return opt_fail(run->program, "out of memory");
@@ -242,7 +247,8 @@ static int run_selftest(const opt_run *run)
 
 const opt_command selftest_command = {
     "selftest",
-    "[--aa [N]] [--power] [--mutants] [--exploits] [--clock] [--quick] [--case NAME] [--plugin FILE] [--define FILE] "
+    "[--aa [N]] [--power] [--mutants] [--exploits] [--clock] [--quick] [--record DIR] [--from DIR] [--case NAME] "
+    "[--plugin FILE] [--define FILE] "
     "[--json]",
     "is the tool itself truthful?",
     "Measures equals against each other and counts false alarms; plants slow-downs and faults and counts those found; "

@@ -8,8 +8,11 @@
 #include "calibrax/perf/proof.h"
 #include "programs/nperf/nperf.h"
 
+/* Comparisons of equals without a number; of each kind. */
+#define SELFTEST_COMPARISONS "4000"
+
 typedef struct selftest_args {
-    const char *aa, *live, *case_name, *out;
+    const char *aa, *live, *case_name, *out, *record, *from;
     opt_list plugins, defined;
     bool power, mutants, exploits, clock, quick, json;
     size_t seed, launches;
@@ -35,6 +38,13 @@ int selftest_clock(const selftest *t, cbx_json **out);
 
 /* Measures with the run's seed, stop flag and progress; result is initialised here and cleared by the caller, whatever comes back. */
 int selftest_measure(const selftest *t, cbx_measure_opts *o, cbx_measure_result *result);
+/*
+ * Launches recorded for a part: measured as `o` says and kept in --record, or read from --from.  result as of selftest_measure; a recording that
+ * is not there, or holds nothing, is EXIT_ERROR.
+ */
+int selftest_recording(const selftest *t, const char *part, cbx_measure_opts *o, cbx_measure_result *result);
+/* What a part says of its recording: rows it rests on, when they were measured, and where. */
+void selftest_put_recording(cbx_json *o, const cbx_measure_result *result);
 /* A row that is needed and is not good, or NULL where there is none: says why; EXIT_UNDECIDED where the machine is too busy, else EXIT_ERROR. */
 int selftest_unmeasured(const selftest *t, const char *part, const cbx_row *row);
 bool selftest_too_busy(const cbx_row *row);

@@ -2,7 +2,7 @@
  * nperf selftest --aa and --power: comparisons drawn from recorded launches (calibrax/perf/proof.h).
  *
  * Recorded are four kernels of suites/selftest/kernels.c, interleaved: each as two attempts for --aa, and plain beside three
- * planted slow-downs for --power.  Promises: of equals at most 6.5 % called different (upper bound, nominal 5 %), at most 5 % of tables of
+ * planted slow-downs for --power; no point takes longer than POINT_S, so that --aa is recorded in ten minutes at most and --power in five.  Promises: of equals at most 6.5 % called different (upper bound, nominal 5 %), at most 5 % of tables of
  * 50 with any such row; a slow-down of 2 % in launches that vary by 1 % found by nine gates in ten.
  */
 #include <math.h>
@@ -21,6 +21,8 @@
 #define SIMULATED       400
 #define TABLES          1000
 #define TABLES_QUICK    200
+#define POINT_S         150 /* of recording */
+#define POINT_S_QUICK   45
 #define ROUNDS          200
 #define ROUNDS_QUICK    50
 #define ROUNDS_LEAST    50 /* halves of the plain launches are equals, too: 25 a side */
@@ -56,6 +58,7 @@ static cbx_measure_opts recording(const selftest *t, const char *const *points, 
     o.launches = rounds_of(t);
     o.warmup = 1;
     o.repeats = t->args->quick ? 3 : 5;
+    o.budget_s = t->args->quick ? POINT_S_QUICK : POINT_S;
     o.epoch_target_s = t->args->quick ? 0.002 : 0.005;
     return o;
 }
@@ -184,7 +187,7 @@ static int ask_equals(const selftest *t, const cbx_rows *rows, size_t comparison
 
 int selftest_equals(const selftest *t, cbx_json **out)
 {
-    const char *word = t->args->aa ? t->args->aa : "2000";
+    const char *word = t->args->aa ? t->args->aa : SELFTEST_COMPARISONS;
     char *end;
     long wanted = strtol(word, &end, 10);
     cbx_measure_opts o = recording(t, kernels, CBX_LEN(kernels));
@@ -200,8 +203,9 @@ int selftest_equals(const selftest *t, cbx_json **out)
     o.allow = plain;
     o.nallow = 1;
     o.twins = true;
-    status = selftest_measure(t, &o, &result);
+    status = selftest_recording(t, "aa", &o, &result);
     if (!status) status = ask_equals(t, &result.rows, (size_t)wanted, out);
+    if (*out) selftest_put_recording(*out, &result);
     cbx_measure_result_clear(&result);
     return status;
 }
@@ -336,7 +340,7 @@ int selftest_power(const selftest *t, cbx_json **out)
 
     if (!status) status = simulate_power(t, found, &n);
     if (status) return status;
-    status = selftest_measure(t, &o, &result);
+    status = selftest_recording(t, "power", &o, &result);
     for (size_t i = 0; !status && i < result.rows.count; i++) {
         const cbx_row *r = &result.rows.rows[i];
         if (strcmp(r->baseline, "plain") != 0) continue;
@@ -349,6 +353,7 @@ int selftest_power(const selftest *t, cbx_json **out)
     if (!status) {
         if (!t->args->json) print_power(found, n);
         *out = power_json(found, n);
+        if (*out) selftest_put_recording(*out, &result);
         status = !*out ? opt_fail(t->run->program, "out of memory") : power_verdict(found, n);
     }
     cbx_measure_result_clear(&result);

@@ -16,10 +16,11 @@
 /** A point "p" of scenario "s" without tags. */
 #define RUNS_POINT(metrics) "{\"name\":\"p\",\"scenario\":\"s\",\"tags\":{},\"metrics\":{" metrics "}}"
 
-/** @param machine  NULL: none */
+/** Each has an id of its own.  @param machine  NULL: none */
 static inline cbx_run *runs_make(const cbx_allocator *al, const char *machine, const char *defs, const char *points)
 {
     static char text[1 << 16];
+    static unsigned turn;
     char env[64] = "";
     cbx_err err = CBX_ERR_INIT;
     cbx_run *run = NULL;
@@ -27,9 +28,9 @@ static inline cbx_run *runs_make(const cbx_allocator *al, const char *machine, c
 
     if (machine) snprintf(env, sizeof env, "\"machine\":\"%s\"", machine);
     n = snprintf(text, sizeof text,
-                 "{\"id\":\"r\",\"timestamp\":\"2026-01-01T00:00:00+00:00\",\"commit\":null,\"branch\":null,"
+                 "{\"id\":\"r%u\",\"timestamp\":\"2026-01-01T00:00:00+00:00\",\"commit\":null,\"branch\":null,"
                  "\"environment\":{%s},\"metadata\":{},\"metric_defs\":{%s},\"points\":[%s]}",
-                 env, defs, points);
+                 ++turn, env, defs, points);
     CHECK(n > 0 && (size_t)n < sizeof text, "the text fits");
     CHECK_OK(cbx_run_from_text(al, text, (size_t)n, "run", &run, &err), &err, text);
     return run;

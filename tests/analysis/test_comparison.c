@@ -65,7 +65,7 @@ static void by_run(void **state)
                            RUNS_POINT("\"ms\":{\"value\":4},\"rate\":{\"value\":0}"));
     cbx_run *b = runs_make(cbx_ctx_allocator(ctx), "m", RUNS_DEFS,
                            RUNS_POINT("\"ms\":{\"value\":4},\"rate\":{\"value\":0}"));
-    const cbx_run *runs[] = { a, b };
+    const cbx_run *runs[] = { a, b }, *same[] = { a, a };
     const char *labels[] = { "old", "new" }, *twice[] = { "x", "x" }, *only[] = { "ms" };
     cbx_comparison_opts o = CBX_COMPARISON_OPTS_INIT;
     cbx_comparison *c = NULL;
@@ -89,7 +89,7 @@ static void by_run(void **state)
     CHECK_STATUS(cbx_comparison_create(ctx, runs, twice, 2, &o, &c, &err), CBX_EINVAL, "two of a name");
     CHECK_STATUS(cbx_comparison_create(ctx, runs, labels, 1, NULL, &c, &err), CBX_EINVAL, "alone");
     CHECK_STATUS(cbx_comparison_create(ctx, runs, labels, 0, NULL, &c, &err), CBX_EINVAL, "nobody");
-    CHECK_STATUS(cbx_comparison_create(ctx, runs, NULL, 2, NULL, &c, &err), CBX_EINVAL, "two runs of one id are one");
+    CHECK_STATUS(cbx_comparison_create(ctx, same, NULL, 2, NULL, &c, &err), CBX_EINVAL, "two runs of one id are one");
     o.reference = "newer";
     CHECK_STATUS(cbx_comparison_create(ctx, runs, labels, 2, &o, &c, &err), CBX_EINVAL, "no such reference");
     CHECK(c == NULL, "nothing came of it");

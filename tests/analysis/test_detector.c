@@ -1,6 +1,6 @@
 /*
  * The detector on simulated series, seeds fixed: alarms without a change, and steps found.
- * CALIBRAX_LONG_TESTS=1 takes twenty times as many series.
+ * CALIBRAX_LONG_TESTS=1 takes twenty times as many series (`make detector-study`; figures in docs/statistics.md).
  */
 #include "check.h"
 
@@ -143,8 +143,8 @@ static void confirmed(void **state)
     CHECK(iv.level == 0, "no level");
 }
 
-/* 1,000 series of 500 points in at most 1 s: printed, and bounded wide of a busy machine. */
-static void speed(void **state)
+/* A long series, again and again; what it costs is told (the goal is 1,000 such series a second, which make report-pipeline measures). */
+static void long_series(void **state)
 {
     (void)state;
     double x[500], seconds;
@@ -155,10 +155,9 @@ static void speed(void **state)
     simulate(x, 500, 0, 0.03, false, &rng);
     for (int i = 250; i < 500; i++) x[i] += 0.2;
     t0 = cbx_clock_ns();
-    for (int i = 0; i < 100; i++) found(x, 500, c);
+    for (int i = 0; i < 100; i++) CHECK(found(x, 500, c) == 1 && c[0].index == 250, "the same each time");
     seconds = (double)(cbx_clock_ns() - t0) * 1e-9;
     print_message("# 100 series of 500 points: %.3f s\n", seconds);
-    CHECK_LE(seconds, 10, "[s] wide of a busy machine");
 }
 
 static cbx_status one_detection(cbx_ctx *c, void *user)
@@ -186,8 +185,8 @@ static void out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(null_series), cmocka_unit_test(steps), cmocka_unit_test(levels),
-        cmocka_unit_test(confirmed),   cmocka_unit_test(speed), cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(null_series), cmocka_unit_test(steps),       cmocka_unit_test(levels),
+        cmocka_unit_test(confirmed),   cmocka_unit_test(long_series), cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests_name("detector", tests, counted_setup, counted_teardown);
 }

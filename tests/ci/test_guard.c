@@ -116,7 +116,7 @@ static void waived(void **state)
 static void nothing_cannot_be_waived(void **state)
 {
     (void)state;
-    cbx_waivers *w = waivers(W("*", "2099-01-01"));
+    cbx_waivers *w = waivers(W("?@*", "2099-01-01"));
     cbx_regression *r = compare("n", SLOW, BASE);
     cbx_guard *g = guard(r, w, "2026-01-01T00:00:00Z");
 
@@ -148,17 +148,19 @@ static void waivers_read_strictly(void **state)
         { "{" HEAD ",\"waivers\":{}}", CBX_EFORMAT, "waivers" },
         { "{" HEAD ",\"waivers\":[],\"waiver\":[]}", CBX_EFORMAT, "'waiver' is no member" },
         { "{" HEAD ",\"waivers\":[3]}", CBX_EFORMAT, "waivers.0" },
-        { "{" HEAD ",\"waivers\":[{\"key\":\"*\",\"reason\":\"r\"}]}", CBX_EFORMAT, "until" },
-        { "{" HEAD ",\"waivers\":[{\"key\":\"*\",\"until\":\"2026-01-01\"}]}", CBX_EFORMAT, "reason" },
-        { "{" HEAD ",\"waivers\":[{\"key\":\"*\",\"reason\":\"\",\"until\":\"2026-01-01\"}]}", CBX_EFORMAT,
+        { "{" HEAD ",\"waivers\":[{\"key\":\"*:ms\",\"reason\":\"r\"}]}", CBX_EFORMAT, "until" },
+        { "{" HEAD ",\"waivers\":[{\"key\":\"*:ms\",\"until\":\"2026-01-01\"}]}", CBX_EFORMAT, "reason" },
+        { "{" HEAD ",\"waivers\":[{\"key\":\"*:ms\",\"reason\":\"\",\"until\":\"2026-01-01\"}]}", CBX_EFORMAT,
           "reason is empty" },
-        { "{" HEAD ",\"waivers\":[{\"key\":\"*\",\"reason\":\"r\",\"until\":\"2026-02-29\"}]}", CBX_EFORMAT, "no day" },
-        { "{" HEAD ",\"waivers\":[{\"key\":\"*\",\"reason\":\"r\",\"until\":\"2026-1-01\"}]}", CBX_EFORMAT, "no day" },
-        { "{" HEAD ",\"waivers\":[{\"key\":\"*\",\"reason\":\"r\",\"until\":\"2026-01-01 \"}]}", CBX_EFORMAT,
+        { "{" HEAD ",\"waivers\":[{\"key\":\"*:ms\",\"reason\":\"r\",\"until\":\"2026-02-29\"}]}", CBX_EFORMAT,
           "no day" },
-        { "{" HEAD ",\"waivers\":[{\"key\":\"*\",\"reason\":\"r\",\"until\":\"2024-02-29\"}]}", CBX_OK, "" },
-        { "{" HEAD ",\"waivers\":[{\"key\":\"*\",\"reason\":\"r\",\"until\":\"2026-01-01\",\"note\":1}]}", CBX_EFORMAT,
-          "'note'" },
+        { "{" HEAD ",\"waivers\":[{\"key\":\"*:ms\",\"reason\":\"r\",\"until\":\"2026-1-01\"}]}", CBX_EFORMAT,
+          "no day" },
+        { "{" HEAD ",\"waivers\":[{\"key\":\"*:ms\",\"reason\":\"r\",\"until\":\"2026-01-01 \"}]}", CBX_EFORMAT,
+          "no day" },
+        { "{" HEAD ",\"waivers\":[{\"key\":\"*:ms\",\"reason\":\"r\",\"until\":\"2024-02-29\"}]}", CBX_OK, "" },
+        { "{" HEAD ",\"waivers\":[{\"key\":\"*:ms\",\"reason\":\"r\",\"until\":\"2026-01-01\",\"note\":1}]}",
+          CBX_EFORMAT, "'note'" },
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_waivers *w = NULL;
@@ -269,7 +271,7 @@ static void junit(void **state)
     } cases[] = {
         { "m", BASE, BASE, "", "tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"0\"", 0, 0, 0, "all pass" },
         { "m", SLOW, BASE, "", "tests=\"2\" failures=\"1\" errors=\"0\" skipped=\"0\"", 1, 0, 0, "one failure" },
-        { "m", SLOW, BASE, W("*", "2099-01-01"), "tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"1\"", 0, 0, 1,
+        { "m", SLOW, BASE, W("?@*", "2099-01-01"), "tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"1\"", 0, 0, 1,
           "waived is skipped" },
         { "m", MS_AT("a", "1"), BASE, "", "tests=\"2\" failures=\"0\" errors=\"1\" skipped=\"0\"", 0, 1, 0,
           "dropped is an error" },
@@ -347,7 +349,7 @@ static cbx_status write_all(cbx_ctx *c, void *user)
     cbx_waivers *w = NULL;
     cbx_guard *g = NULL;
     cbx_err e = CBX_ERR_INIT;
-    static const char list[] = "{" HEAD ",\"waivers\":[" W("b*", "2020-01-01") "," W("*", "2099-01-01") "]}";
+    static const char list[] = "{" HEAD ",\"waivers\":[" W("b*", "2020-01-01") "," W("?@*", "2099-01-01") "]}";
     cbx_status st = cbx_waivers_from_text(c, list, sizeof list - 1, "w", &w, &e);
 
     if (!st) st = cbx_guard_create(c, r, w, 1800000000000000, &g, &e);

@@ -61,6 +61,44 @@ def zero_baselines_and_missing_definitions_do_not_pass(p):
     has(gate(p, expect=1).stdout, "regressed", "the store's own definitions count")
 
 
+def what_could_pass_unseen_does_not(p):
+    """Each is a store in which something else than the new measurement would be held against the baseline, or nothing would."""
+    waive = [{"key": "*", "reason": "known", "until": "2999-12-31"}]
+    p.write("all.json", json.dumps({"schema": "calibrax-waivers", "schema_version": 1, "waivers": waive}))
+    late = make_run("late", 2)
+    late["timestamp"] = "2999-01-01T00:00:00+00:00"
+    cases = [
+        ("the baseline itself", [], [], "'base' is its own baseline", "same-run"),
+        ("the baseline itself, by name", [make_run("slow", 2, latency=9.0)], ["--run", "base"], "'base' is its own baseline", "same-run"),
+        ("a branch whose run is older", [dict(make_run("dev", 1, branch="dev"), timestamp="2026-02-01T00:00:00+00:00")], ["--branch", "dev"],
+         "older than the baseline 'base': measure anew", None),
+        ("two runs of one moment", [make_run("a", 2), make_run("b", 2, latency=9.0)], [], "equally new: name one with --run", None),
+        ("a clock that runs ahead", [late, make_run("slow", 3, latency=9.0)], [], "still to come: name the run", None),
+        ("another machine", [make_run("other", 2, machine="m2")], [], "different machines", "other-machine"),
+        ("a machine without a name", [make_run("none", 2, machine="")], [], "does not say its machine", "unknown-machine"),
+        ("another point", [make_run("moved", 2, point="g")], ["--allow-dropped"], "no gating metric stands in both", "no-overlap"),
+        ("a definition that is gone", [make_run("bare", 2, defined=False)], [], "defined in the baseline and no more in the run", ""),
+        ("a threshold for no metric", [make_run("now", 2, latency=1.04)], ["--metric-threshold", "latancy=0.01"], "no metric of the two runs fits 'latancy'", None),
+        ("a threshold without end", [make_run("now", 2, latency=9.0)], ["--metric-threshold", "*=inf"], "infinite threshold", None),
+        ("a waiver for everything", [make_run("now", 2, latency=9.0)], ["--waivers", "all.json"], "'*' fits every finding", None),
+    ]
+    for i, (why, runs, options, part, reason) in enumerate(cases):
+        data = f"store{i}"
+        files = [p.write(f"{r['id']}.json", json.dumps(r)) for r in [make_run("base", 1), *runs]]
+        run(p, "ingest", "--data", data, "--input", *files, expect=0)
+        run(p, "baseline", "--data", data, "--run", "base", expect=0)
+        done = run(p, "check", "--data", data, *options, expect=2)
+        has(done.stdout + done.stderr, part, why)
+        if reason is not None:
+            equal(json.loads(run(p, "check", "--data", data, *options, "--json", expect=2).stdout)["reason"] or "", reason, why)
+    files = [p.write(f"{r['id']}.json", json.dumps(r)) for r in (make_run("base", 1), make_run("next", 2))]
+    run(p, "ingest", "--data", "torn", "--input", *files, expect=0)
+    run(p, "baseline", "--data", "torn", "--run", "base", expect=0)
+    p.write("torn/runs/torn.json", '{"id": "torn", "timest')
+    one_sentence(run(p, "check", "--data", "torn", expect=2), "may be the latest run", "calibrax")
+    run(p, "check", "--data", "torn", "--run", "next", expect=0)
+
+
 def samples_decide(p):
     def noisy(name, day, samples):
         r = make_run(name, day, without=["rate"])
@@ -81,7 +119,7 @@ def the_run_is_chosen(p):
     gate(p, "--branch", "dev", expect=1)
     gate(p, "--machine", "m1", expect=0)
     gate(p, expect=2)
-    has(gate(p, "--run", "base", expect=0).stderr, "the baseline itself")
+    has(gate(p, "--run", "base", expect=2).stdout, "run 'base' is its own baseline")
     one_sentence(gate(p, "--branch", "none", expect=2), "no run", "calibrax")
     one_sentence(gate(p, "--run", "dev1", "--branch", "dev", expect=2), "leave --branch", "calibrax")
     one_sentence(gate(p, "--baseline", "release", expect=2), "no baseline 'release'", "calibrax")
@@ -120,5 +158,5 @@ def foreign_files_become_runs(p):
     equal([(r["commit"], r["branch"]) for r in json.loads(run(p, "runs", "--data", "told", "--json", expect=0).stdout)["runs"]], [("abcdef1", "dev")], "told facts")
 
 
-main([each_outcome_has_its_exit_status, zero_baselines_and_missing_definitions_do_not_pass, samples_decide, the_run_is_chosen, answers_for_build_servers,
+main([each_outcome_has_its_exit_status, zero_baselines_and_missing_definitions_do_not_pass, what_could_pass_unseen_does_not, samples_decide, the_run_is_chosen, answers_for_build_servers,
       foreign_files_become_runs])

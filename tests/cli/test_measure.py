@@ -316,9 +316,10 @@ def overlapping_runs_wait(p):
     check(wait_for(lambda: os.path.exists(p.file("started")), 120), "the first one is at its first launch, which waits")
     fast = subprocess.Popen([NPERF, *points, *QUICK, "--out", "fast.jsonl", "--report", "fast.md"], cwd=p.path, env=p.env,
                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    said = next((line for line in fast.stderr if "waiting for CPU" in line), None)
+    said = next((line for line in fast.stderr if "waits for 'cpu-" in line), None)
     p.write("go", "")
     check(said, "the second one says why it waits")
+    has(said, "which process ", "and for whom")
     fast.communicate(timeout=300)
     equal((slow.wait(timeout=300), fast.returncode), (0, 0), "both finish")
 

@@ -53,10 +53,32 @@ def equals(p):
     check(not score["holds"], "eight comparisons are too few")
 
 
+def a_recording_is_analysed_again(p):
+    """The launches of one run, drawn from once more: the same counts for the same seed, and no launch."""
+    first = selftest(p, "--aa", "40", "--launches", "50", "--quick", "--record", "kept", verdicts=(0, 1, 3))["aa"]
+    if first is None:
+        raise Skip("the machine is too busy to measure")
+    again = selftest(p, "--aa", "40", "--quick", "--from", "kept", verdicts=(0, 1, 3))["aa"]
+    for key in ("alarms", "row_alarms", "gate_alarms", "row_table_alarms", "kernels", "recorded_run", "recorded_launches"):
+        equal(again[key], first[key], key)
+    check(again["recorded_launches"] >= 4 * 2 * 25, "launches of four programs, twice")
+    lines = [json.loads(line) for line in open(p.file("kept", "aa.raw.jsonl"), encoding="utf-8")]
+    check(len(lines) >= again["recorded_launches"], "each launch has a raw line")
+    check(all(line["schema"] == "nperf-launch" and line["epoch_ns"] for line in lines if not line["failure"]), "with its epochs")
+    other = selftest(p, "--aa", "4000", "--quick", "--from", "kept", "--seed", "5", verdicts=(0, 1, 3))["aa"]
+    equal(other["row_alarms_trials"], 4000, "more comparisons of the same launches")
+    one_sentence(p.run("selftest", "--power", "--from", "kept", expect=2), "has no recording of --power")
+    one_sentence(p.run("selftest", "--aa", "--from", "kept", "--record", "kept", expect=2), "exclude each other")
+    os.makedirs(p.file("torn"))
+    p.write("torn/aa.jsonl", open(p.file("kept", "aa.jsonl"), encoding="utf-8").read()[:500])
+    done = p.run("selftest", "--aa", "--from", "torn")
+    equal(done.returncode, 2, "a torn recording is no recording")
+
+
 def bad_numbers(p):
     one_sentence(p.run("selftest", "--aa", "none", expect=2), "'none'")
     one_sentence(p.run("selftest", "--live", "0", expect=2), "'0'")
     one_sentence(p.run("selftest", "--power", "--launches", "3", expect=2), "--launches")
 
 
-main([exploits, parts_stay_in_the_record, equals, bad_numbers])
+main([exploits, parts_stay_in_the_record, equals, a_recording_is_analysed_again, bad_numbers])

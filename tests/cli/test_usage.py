@@ -9,7 +9,7 @@ from harness import NPERF, Skip, check, equal, has, main, one_sentence
 COMMANDS = ["exec", "list", "doctor", "selftest"]
 FLAGS = ("--case --platforms --warmup --repeats --launches --budget --quick --point --baselines --skip-baselines --skip-slow --in-process "
          "--cpu-slots --worker-timeout --out --report --site --store --render-from --latest --resume --seed --json --list --threads "
-         "--memory-limit --variants").split()
+         "--memory-limit --variants --gpus --gpu-settle --max-parallel --lock-wait --matmul-precision --precision --decide").split()
 
 
 def help_names_every_flag(p):

@@ -108,8 +108,8 @@ def a_process(p):
     one_sentence(watch(p, [], "--pid", str(idle.pid), "--metric", "rss_mb", "--error", "1000", expect=2), str(idle.pid), "calibrax")
 
 
-def add_run(p, name, day, value, point="p", tags=None):
-    run = {"id": name, "timestamp": f"2026-01-{day:02d}T00:00:00+00:00", "environment": {}, "commit": None, "branch": None, "metric_defs": {}, "metadata": {},
+def add_run(p, name, day, value, point="p", tags=None, machine=None):
+    run = {"id": name, "timestamp": f"2026-01-{day:02d}T00:00:00+00:00", "environment": {"machine": machine} if machine else {}, "commit": None, "branch": None, "metric_defs": {}, "metadata": {},
            "points": [{"name": point, "scenario": "s", "tags": tags or {}, "metrics": {"time": {"value": value, "lower": None, "upper": None, "samples": None}}}]}
     p.write(f"{name}.json", json.dumps(run))
     p.run("ingest", "--data", "store", "--input", f"{name}.json", program=CALIBRAX, expect=0)
@@ -134,6 +134,19 @@ def one_series_of_many(p):
     has(done.stderr, "2 values")
     watch(p, [], *args, "--tag", "framework=jax", "--machine", "ffff", expect=2)
     one_sentence(watch(p, [], *args, "--tag", "framework", expect=2), "framework", "calibrax")
+
+
+def machines_are_not_mixed(p):
+    """A slow machine must not hide that a fast one became slow, nor raise an alarm that no change explains."""
+    for i, (machine, value) in enumerate((("m1", 1.0), ("m2", 6.0), ("m1", 3.0))):
+        add_run(p, f"r{i}", i + 1, value, machine=machine)
+    args = ("--data", "store", "--metric", "time", "--error", "5", "--for", "0", "--json")
+    one_sentence(watch(p, [], *args, expect=2), "machines that differ: choose one with --machine", "calibrax")
+    has(watch(p, [], *args, "--machine", "m1", expect=0).stderr, "2 values")
+    watch(p, [], *args, "--machine", "m2", expect=1)
+    done = watch(p, [], *args, "--allow-other-machine", expect=1)
+    has(done.stderr, "note: 'time' has values of machines that differ")
+    has(done.stderr, "3 values")
 
 
 def a_store_that_grows(p):
@@ -192,4 +205,4 @@ def interrupted(p):
         stream.close()
 
 
-main([json_lines, usage, receivers, webhook, a_process, a_store, one_series_of_many, a_store_that_grows, health, interrupted])
+main([json_lines, usage, receivers, webhook, a_process, a_store, one_series_of_many, machines_are_not_mixed, a_store_that_grows, health, interrupted])

@@ -1,13 +1,14 @@
 /*
  * Any bytes into the JSON parser.  json-c must take or refuse them as we do and read the same.  What parses is written in two
- * forms; each must parse again to an equal value, and the first form must be a fixed point of parse and write.
+ * forms; each must parse again to an equal value, and the first form must be a fixed point of parse and write.  What comes in
+ * pieces is what comes at once, with the same fault at the same place.
  */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/base/json.h"
+#include "calibrax/base/json_reader.h"
 #include "tests/support/json_oracle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -34,12 +35,52 @@ static void write_and_read_back(const cbx_json *v, unsigned flags)
     cbx_text_clear(&second);
 }
 
+/* A text in pieces of 1 to 7 bytes. */
+typedef struct feed {
+    const uint8_t *data;
+    size_t size, at;
+} feed;
+
+static cbx_status give(void *user, char *to, size_t room, size_t *got, cbx_err *err)
+{
+    feed *f = user;
+    size_t n = f->size - f->at, piece = 1 + f->at % 7;
+
+    (void)err;
+    if (n > piece) n = piece;
+    if (n > room) n = room;
+    if (n) memcpy(to, f->data + f->at, n);
+    f->at += n;
+    *got = n;
+    return CBX_OK;
+}
+
+static void read_in_pieces(const uint8_t *data, size_t size, bool skip, cbx_status wanted, const cbx_json *whole,
+                           const cbx_err *said)
+{
+    feed f = { data, size, 0 };
+    cbx__json_reader *r = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_json *v = NULL;
+    cbx_status st;
+
+    require(cbx__json_reader_create(&(cbx__json_source){ give, &f }, 0, "input", &r, &err) == CBX_OK);
+    st = skip ? cbx__json_reader_skip(r, &err) : cbx__json_reader_value(r, &v, &err);
+    if (!st) st = cbx__json_reader_end(r, &err);
+    require(st == wanted && (!st || strcmp(err.message, said->message) == 0));
+    require(st || skip || cbx_json_equal(v, whole));
+    cbx_json_unref(v);
+    cbx__json_reader_free(r);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     cbx_json *v = NULL;
     cbx_err err = CBX_ERR_INIT;
     cbx_status st = cbx_json_parse((const char *)data, size, "input", &v, &err);
     const char *differs = cbx_test_json_differs((const char *)data, size, st == CBX_OK, v);
+    read_in_pieces(data, size, false, st, v, &err);
+    read_in_pieces(data, size, true, st, v, &err);
     if (differs) fprintf(stderr, "%s\n", differs);
     require(!differs);
     if (st) {

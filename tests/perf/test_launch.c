@@ -317,6 +317,8 @@ static void bounds_of_a_worker(void **state)
         const char *words, *why;
     } cases[] = {
         { "eat_in_children", CBX_FAILURE_MEMORY_LIMIT, "the limit is 200 MB", "its children count" },
+        { "eat_in_daemon", CBX_FAILURE_MEMORY_LIMIT, "the limit is 200 MB", "so do those that left its group" },
+        { "large_pool", CBX_FAILURE_PINNING, "pool 'openmp' has 8 threads", "says itself that it has more threads" },
         { "grow", CBX_FAILURE_WRONG_SHAPE, "output 0 grew to", "an output file without end" },
         { "stray", CBX_FAILURE_PINNING, "which is none of those", "left its cores" },
         { "excuse_late", CBX_FAILURE_PROTOCOL, "host_unsupported", "an excuse that comes too late" },
@@ -336,6 +338,33 @@ static void bounds_of_a_worker(void **state)
             fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
         cbx_launch_record_clear(&r);
     }
+}
+
+/* What is only mapped is no memory, but it is bounded too, so that nothing fills the machine between two looks. */
+static void mapped_memory(void **state)
+{
+#ifdef __SANITIZE_ADDRESS__
+    SKIP("a sanitizer maps more than any limit");
+#else
+    cbx_launch_opts o = quick_opts();
+    cbx_launch_record r;
+    o.memory_limit_bytes = 200000000;
+    launch(*state, "maps_much", &o, &r);
+    bool grouped = r.memory_limit_by && !strcmp(r.memory_limit_by, "cgroup");
+    CHECK_INT(r.failure, grouped ? CBX_FAILURE_NONE : CBX_FAILURE_OUT_OF_MEMORY, r.message);
+    cbx_launch_record_clear(&r);
+    o.memory_limit_bytes = UINT64_C(3) << 30;
+    launch(*state, "maps_much", &o, &r);
+    skip_if_too_busy(&r);
+    CHECK_INT(r.failure, CBX_FAILURE_NONE, r.message);
+    CHECK(r.memory_limit_bytes == 3221225472.0 && r.memory_limit_by, "the record says what held it");
+    CHECK(r.threads_seen >= 1, "and how many threads the kernel saw");
+    cbx_launch_record_clear(&r);
+    o.memory_limit_bytes = UINT64_MAX;
+    launch(*state, "maps_much", &o, &r);
+    CHECK(isnan(r.memory_limit_bytes) && !r.memory_limit_by, "no limit");
+    cbx_launch_record_clear(&r);
+#endif
 }
 
 /* Threads show by what they use, or by what they wait for. */
@@ -724,6 +753,7 @@ int main(void)
         cmocka_unit_test(hidden_work),
         cmocka_unit_test(clock_ratio),
         cmocka_unit_test(bounds_of_a_worker),
+        cmocka_unit_test(mapped_memory),
         cmocka_unit_test(more_threads_than_told),
         cmocka_unit_test(ignored_sigchld),
         cmocka_unit_test(hanging_worker),

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
 #include "calibrax/perf/exec.h"
 #include "calibrax/perf/measure.h"
@@ -482,6 +483,122 @@ static void gpu_without_a_device(void **state)
     cbx_measure_result_clear(&result);
 }
 
+/* --- devices --- */
+
+static size_t count_rows(const cbx_rows *rows, const char *baseline, const char *platform, const char *status)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < rows->count; i++) {
+        const cbx_row *row = &rows->rows[i];
+        n += !strcmp(row->baseline, baseline) && !strcmp(row->platform, platform) && !strcmp(row->status, status);
+    }
+    return n;
+}
+
+/* Two devices that are none: each job knows its own, and no row of the CPU is another for it. */
+static void devices_have_queues(void **state)
+{
+    static const char *const names[] = { "on_device", "good" }, *const platforms[] = { "cpu", "fake" },
+                             *const points[] = { "{\"n\":1}", "{\"n\":2}", "{\"n\":3}" };
+    rig *r = *state;
+    cbx_measure_opts o = quick(r, names, CBX_LEN(names));
+    watcher w = { .stop_after = 0 };
+    cbx_measure_result result;
+    size_t seen = 0;
+
+    setenv("NPERF_FAKE_DEVICES", "2", 1);
+    o.platforms = platforms;
+    o.nplatforms = 2;
+    o.points = points;
+    o.npoints = 2;
+    o.progress = watch;
+    o.user = &w;
+    result = run(r, &o, "a CPU and two devices");
+    CHECK_INT(result.points_good, 2, "points, not jobs");
+    CHECK_INT(count_rows(&result.rows, "on_device", "fake", "ok"), 2, "a device is named to each worker there");
+    CHECK_INT(count_rows(&result.rows, "on_device", "cpu", "fidelity_failed"), 2, "and none to those on the CPU");
+    CHECK_INT(count_rows(&result.rows, "good", "cpu", "ok"), 2, "the CPU is measured");
+    for (size_t i = 0; i < result.rows.count; i++) {
+        const cbx_row *row = &result.rows.rows[i];
+        const cbx_json *device = cbx_json_get(row->provenance, "device"),
+                       *s = cbx_json_get(row->provenance, "scheduler");
+        CHECK_INT(cbx_json_get_int(s, "n_gpus", 0), 2, "two devices");
+        if (!strcmp(row->platform, "fake") && !strcmp(row->status, "ok"))
+            seen |= (size_t)1 << cbx_json_get_int(device, "number", 9);
+        else
+            CHECK(!cbx_json_has(device, "number") || strcmp(row->platform, "cpu"), "no device on the CPU");
+    }
+    CHECK(seen && seen <= 3, "numbers of devices");
+    cbx_measure_result_clear(&result);
+    o.resume = true;
+    o.npoints = 3;
+    result = run(r, &o, "one point more");
+    CHECK_INT(count_rows(&result.rows, "good", "fake", "ok"), 3, "kept rows and new ones, each once");
+    CHECK_INT(count_rows(&result.rows, "good", "cpu", "ok"), 3, "on both platforms");
+    CHECK_INT(launches_of(&result, "on_device"), 5, "two kept on devices; the CPU's wrong ones again");
+    cbx_measure_result_clear(&result);
+    unsetenv("NPERF_FAKE_DEVICES");
+}
+
+static void devices_settle(void **state)
+{
+    static const char *const names[] = { "good" }, *const platforms[] = { "fake" }, *const gpus[] = { "1" },
+                             *const wrong[] = { "2" };
+    rig *r = *state;
+    cbx_measure_opts o = quick(r, names, 1);
+    cbx_measure_result result;
+    cbx_err err = CBX_ERR_INIT;
+    uint64_t start = cbx_clock_ns();
+
+    setenv("NPERF_FAKE_DEVICES", "2", 1);
+    o.platforms = platforms;
+    o.nplatforms = 1;
+    o.gpus = gpus;
+    o.ngpus = 1;
+    o.gpu_settle_s = 0.1;
+    result = run(r, &o, "one device of two");
+    CHECK(cbx_clock_ns() - start >= 300000000u, "before the first launch and after each of two");
+    CHECK_INT(cbx_json_get_int(cbx_json_get(result.rows.rows[0].provenance, "device"), "number", 9), 1, "that one");
+    cbx_measure_result_clear(&result);
+    cbx_measure_result_init(&result, cbx_allocator_default());
+    o.gpus = wrong;
+    CHECK_STATUS(cbx_measure_run(r->ctx, &o, &result, &err), CBX_EINVAL, "no such device");
+    CHECK(strstr(err.message, "--gpus 2: there is no device 2"), err.message);
+    unsetenv("NPERF_FAKE_DEVICES");
+    o.ngpus = 0;
+    CHECK_OK(cbx_measure_run(r->ctx, &o, &result, &err), &err, "no device at all");
+    CHECK_STR(row_of(&result.rows, "good")->status, "skipped", "is a row");
+    CHECK(strstr(row_of(&result.rows, "good")->failure_message, "NPERF_FAKE_DEVICES"), "that says why");
+    cbx_measure_result_clear(&result);
+}
+
+static void what_was_told_is_in_the_row(void **state)
+{
+    static const char *const names[] = { "good", "killed" };
+    rig *r = *state;
+    cbx_measure_opts o = quick(r, names, 2);
+    cbx_measure_result result;
+    const cbx_json *policy, *memory;
+
+    o.memory_limit_bytes = 0;
+    o.cpu_slots = 2;
+    o.matmul_precision = "tf32";
+    result = run(r, &o, "with a policy");
+    policy = cbx_json_get(row_of(&result.rows, "good")->provenance, "policy");
+    CHECK_STR(cbx_json_get_string(policy, "precision", ""), "full", "native code has no other");
+    CHECK_STR(cbx_json_get_string(policy, "precision_asked", ""), "tf32", "though it was asked for");
+    CHECK_STR(cbx_json_get_string(cbx_json_get(policy, "environment"), "OMP_NUM_THREADS", ""), "1", "told");
+    policy = cbx_json_get(cbx_json_get(row_of(&result.rows, "good")->provenance, "worker"), "policy");
+    CHECK_INT(cbx_json_get_int(cbx_json_get(policy, "threads"), "openmp", 0), 1, "and what the worker says of itself");
+    memory = cbx_json_get(row_of(&result.rows, "good")->provenance, "memory");
+    CHECK_GT(cbx_json_get_double(memory, "limit_bytes", 0), 1e6, "a share of the free memory");
+    CHECK(cbx_json_get_string(memory, "limit_by", NULL), "and who holds it");
+    const char *retry = strstr(cbx_text_str(&result.raw),
+                               "\"attempt\":2,\"retry\":true,\"retry_reason\":\"worker_killed\"");
+    CHECK(retry, "a repeated launch says so, and why");
+    cbx_measure_result_clear(&result);
+}
+
 /* --- commands --- */
 
 static cbx_measure_result run_exec(rig *r, const cbx_exec_opts *o, const char *why)
@@ -590,6 +707,9 @@ int main(void)
         cmocka_unit_test_setup(oracle_failure, fresh),
         cmocka_unit_test_setup(usage_errors, fresh),
         cmocka_unit_test_setup(gpu_without_a_device, fresh),
+        cmocka_unit_test_setup(devices_have_queues, fresh),
+        cmocka_unit_test_setup(devices_settle, fresh),
+        cmocka_unit_test_setup(what_was_told_is_in_the_row, fresh),
         cmocka_unit_test(commands),
         cmocka_unit_test(parameters),
         cmocka_unit_test(setup_and_failures),

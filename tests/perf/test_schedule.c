@@ -1,4 +1,4 @@
-/* Order of launches, layout factors, core groups. */
+/* Order of launches, layout factors. */
 #include "check.h"
 
 #include "calibrax/perf/schedule.h"
@@ -106,46 +106,13 @@ static void layouts(void **state)
           "streams differ");
 }
 
-static void core_groups(void **state)
-{
-    static const struct {
-        size_t n, groups, sizes[4];
-        const char *why;
-    } cases[] = {
-        { 8, 3, { 3, 3, 2 }, "the first groups get the remainder" },
-        { 2, 2, { 1, 1 }, "one each" },
-        { 4, 1, { 4 }, "one group has them all" },
-        { 7, 4, { 2, 2, 2, 1 }, "near-even" },
-    };
-    (void)state;
-    for (size_t i = 0; i < CBX_LEN(cases); i++) {
-        size_t next = 0;
-        for (size_t g = 0; g < cases[i].groups; g++) {
-            size_t first, count;
-            cbx__core_group(cases[i].n, cases[i].groups, g, &first, &count);
-            CHECK_INT(first, next, cases[i].why);
-            CHECK_INT(count, cases[i].sizes[g], cases[i].why);
-            next = first + count;
-        }
-        CHECK_INT(next, cases[i].n, "every CPU is dealt");
-    }
-}
-
-static void affinity(void **state)
-{
-    int cpus[64];
-    size_t n = cbx__affinity(cpus, CBX_LEN(cpus));
-    (void)state;
-    CHECK(n >= 1, "at least the CPU this runs on");
-    for (size_t i = 1; i < n; i++) CHECK(cpus[i] > cpus[i - 1], "ascending");
-    CHECK_INT(cbx__affinity(cpus, 1), 1, "no more than asked for");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(williams_squares), cmocka_unit_test(pairs_are_mirrored), cmocka_unit_test(start_is_random),
-        cmocka_unit_test(layouts),          cmocka_unit_test(core_groups),        cmocka_unit_test(affinity),
+        cmocka_unit_test(williams_squares),
+        cmocka_unit_test(pairs_are_mirrored),
+        cmocka_unit_test(start_is_random),
+        cmocka_unit_test(layouts),
     };
     return cmocka_run_group_tests_name("perf/schedule", tests, NULL, NULL);
 }

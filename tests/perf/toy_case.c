@@ -4,12 +4,14 @@
 #include "toy_case.h"
 
 #include <fcntl.h>
+#include <omp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -349,6 +351,30 @@ static void run_eat_in_children(void *plan)
     for (;;) pause();
 }
 
+/* The same in a session of its own, an orphan: no process of the worker's group holds anything. */
+static void run_eat_in_daemon(void *plan)
+{
+    (void)plan;
+    if (fork() == 0) {
+        setsid();
+        if (fork() != 0) _exit(0);
+        size_t size = 300u << 20;
+        char *block = malloc(size);
+        for (size_t at = 0; block && at < size; at += 4096) *(volatile char *)(block + at) = 1;
+        for (;;) pause();
+    }
+    for (;;) pause();
+}
+
+/* Right where a device was named to the process, as a framework sees it. */
+static void run_on_device(void *plan)
+{
+    toy *t = plan;
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES"), *order = getenv("CUDA_DEVICE_ORDER");
+    toy_right(t);
+    if (!visible || visible[0] < '0' || visible[0] > '9' || !order) t->c[0] += 1;
+}
+
 /* A memory file is nobody's resident memory.  The toy's one output file is the first memory file that can be found. */
 static void run_grow(void *plan)
 {
@@ -397,6 +423,21 @@ static cbx_status toy_prepare(cbx_ctx *ctx, const cbx_params *point, void **plan
     t->seen = calloc(MEMO_SETS * (t->n + 1), sizeof *t->seen);
     *plan = t;
     return CBX_OK;
+}
+
+/* More address space than any limit of a test leaves, and none of it touched. */
+static cbx_status prepare_map(cbx_ctx *ctx, const cbx_params *point, void **plan, cbx_err *err)
+{
+    void *block = mmap(NULL, (size_t)6 << 30, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                       0);
+    if (block == MAP_FAILED) return cbx_fail(err, CBX_ENOMEM, "no room for 6 GiB");
+    return toy_prepare(ctx, point, plan, err);
+}
+
+static cbx_status prepare_pool(cbx_ctx *ctx, const cbx_params *point, void **plan, cbx_err *err)
+{
+    omp_set_num_threads(8);
+    return toy_prepare(ctx, point, plan, err);
 }
 
 static cbx_status prepare_unsupported(cbx_ctx *ctx, const cbx_params *point, void **plan, cbx_err *err)
@@ -481,6 +522,10 @@ static void toy_work(const cbx_params *point, cbx_work *out)
     X(memo, toy_prepare, run_memo)                                                                                     \
     X(excuse_late, toy_prepare, run_excuse_late)                                                                       \
     X(eat_in_children, toy_prepare, run_eat_in_children)                                                               \
+    X(eat_in_daemon, toy_prepare, run_eat_in_daemon)                                                                   \
+    X(on_device, toy_prepare, run_on_device)                                                                           \
+    X(maps_much, prepare_map, run_good)                                                                                \
+    X(large_pool, prepare_pool, run_good)                                                                              \
     X(grow, toy_prepare, run_grow)                                                                                     \
     X(stray, toy_prepare, run_stray)                                                                                   \
     X(more_threads, toy_prepare, run_more_threads)                                                                     \

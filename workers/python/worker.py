@@ -74,6 +74,7 @@ class Session:
         self._heap_pad = bytearray(_count(message, "heap_pad", 0))
         platform = _text({"platform": "cpu", **message}, "platform")  # an oracle is told of none
         self._provider.open(platform, _count(message, "threads", self._provider.threads))
+        self._provider.apply(_settings(message))
         point = message.get("point")
         if not isinstance(point, dict):
             raise violation("load has no point")
@@ -83,7 +84,7 @@ class Session:
             raise violation("load has no input set 0")
         self._outputs = descriptors[len(arrays) :]
         self._function = baseline.prepare(self._provider, point, *self._sets[0])
-        return {"op": "loaded"}
+        return {"op": "loaded", "policy": self._provider.policy()}
 
     def _find(self, message: dict[str, Any]) -> tuple[cases.Case, cases.Baseline]:
         """Of the tables here, or of the message's own definition, which the oracle always has."""
@@ -188,6 +189,13 @@ def _text(message: dict[str, Any], key: str) -> str:
     if not isinstance(value, str):
         raise violation(f"{message['op']} has no text '{key}'")
     return value
+
+
+def _settings(message: dict[str, Any]) -> dict[str, str]:
+    settings = message.get("policy", {}).get("settings", {})
+    if not isinstance(settings, dict) or not all(isinstance(v, str) for v in settings.values()):
+        raise violation("the policy's settings are not text by name")
+    return settings
 
 
 def _count(message: dict[str, Any], key: str, fallback: int | None = None) -> int:

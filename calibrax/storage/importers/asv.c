@@ -129,26 +129,33 @@ static void read_row(cbx__import_job *job, const asv_file *f, const char *full, 
     }
 }
 
+/* As asv calls the machine, in machine.json or in the parameters of the file. */
+static const cbx_json *machine_name(const cbx_json *root, const cbx_json *machine)
+{
+    const cbx_json *name = cbx_json_get(machine, "machine");
+
+    if (!cbx_json_string_value(name)) name = cbx_json_get(cbx_json_get(root, "params"), "machine");
+    return cbx_json_string_value(name) ? name : NULL;
+}
+
 static void read_file(cbx__import_job *job)
 {
     static const char *const facts[] = { "env_name", "params", "python", "requirements", "env_vars" };
     const cbx__import_source *src = cbx__import_source_of(job);
-    const cbx_json *root = src->json, *results = cbx__import_object(job, root, "results");
-    asv_file f = { cbx__import_array(job, root, "result_columns"), src->companion };
-    int64_t version = cbx_json_get_int(root, "version", 2);
+    const cbx_json *root = src->json, *machine = cbx_json_get(src->companion, "machine"), *row;
+    asv_file f = { cbx__import_array(job, root, "result_columns"), cbx_json_get(src->companion, "benchmarks") };
     const char *name;
-    cbx_json *row;
 
-    if (version != 2)
-        cbx__import_fail(job, CBX_EVERSION, "is of version %lld of asv's results; this release reads 2",
-                         (long long)version);
+    cbx__import_object(job, root, "results");
     cbx__import_run_begin(job);
+    cbx__import_run_environment(job, "machine_info", machine);
+    cbx__import_run_environment(job, "machine", machine_name(root, machine));
     if (cbx_json_get(root, "date"))
         cbx__import_run_time(job, cbx__import_milliseconds(cbx__import_number(job, root, "date")));
     cbx__import_run_commit(job, cbx__import_string(job, root, "commit_hash"), NULL);
     for (size_t i = 0; i < CBX_LEN(facts); i++)
         cbx__import_run_environment(job, facts[i], cbx_json_get(root, facts[i]));
-    for (size_t i = 0; !cbx__import_failed(job) && cbx_json_member(results, i, &name, &row); i++) {
+    while (cbx__import_next(job, &name, &row)) {
         cbx__import_at(job, "results.%.120s", name);
         if (cbx_json_typeof(row) == CBX_JSON_ARRAY)
             read_row(job, &f, name, row);
@@ -161,5 +168,14 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_asv = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "asv", "airspeed velocity, a file of results", detect, read_file, false,
+    .struct_size = sizeof(cbx__importer),
+    .abi = CBX_IMPORTER_ABI,
+    .name = "asv",
+    .summary = "airspeed velocity, a file of results",
+    .detect = detect,
+    .read = read_file,
+    .list = "results",
+    .version = "version",
+    .version_least = 2,
+    .version_most = 2,
 };

@@ -40,15 +40,17 @@ static void read_file(cbx__import_job *job)
 {
     const cbx_json *root = cbx__import_source_of(job)->json;
     const char *name, *measure;
-    cbx_json *bench, *value;
+    const cbx_json *bench;
+    cbx_json *value;
 
     if (cbx_json_typeof(root) != CBX_JSON_OBJECT)
         cbx__import_fail(job, CBX_EFORMAT, "expected an object of benchmarks");
     cbx__import_run_begin(job);
-    for (size_t i = 0; !cbx__import_failed(job) && cbx_json_member(root, i, &name, &bench); i++) {
+    while (cbx__import_next(job, &name, &bench)) {
         cbx__import_at(job, "%.120s", name);
         cbx__import_point_begin(job, name, "");
-        cbx__import_object(job, root, name);
+        if (cbx_json_typeof(bench) != CBX_JSON_OBJECT)
+            cbx__import_fail(job, CBX_EFORMAT, "expected an object of measures");
         for (size_t k = 0; !cbx__import_failed(job) && cbx_json_member(bench, k, &measure, &value); k++)
             read_measure(job, measure, cbx__import_object(job, bench, measure));
         cbx__import_point_end(job);
@@ -57,5 +59,11 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_bmf = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "bmf", "Bencher Metric Format, JSON", detect, read_file, false,
+    .struct_size = sizeof(cbx__importer),
+    .abi = CBX_IMPORTER_ABI,
+    .name = "bmf",
+    .summary = "Bencher Metric Format, JSON",
+    .detect = detect,
+    .read = read_file,
+    .list = "",
 };

@@ -1,6 +1,9 @@
 /*
  * Run files of our own and of the Python package `calibrax`: taken as they stand, ids and unknown members included.
  */
+#include <stdio.h>
+
+#include "calibrax/storage/importers/bytes.h"
 #include "calibrax/storage/importers/importer.h"
 
 static int detect(const cbx__import_source *src)
@@ -9,33 +12,61 @@ static int detect(const cbx__import_source *src)
     return cbx_json_has(src->json, "id") && cbx_json_has(src->json, "timestamp") ? 95 : 60;
 }
 
-static void read_run(cbx__import_job *job)
+/* With its points, from the text. */
+static cbx_run *read_whole(cbx__import_job *job)
 {
     const cbx__import_source *src = cbx__import_source_of(job);
-    cbx_run *run = NULL;
+    cbx_allocator al = cbx__import_arena(job)->al;
     cbx_err err = CBX_ERR_INIT;
-    cbx_arena *arena = cbx__import_arena(job);
-    cbx_status st = cbx_run_from_text(&arena->al, src->text, src->len, src->what, &run, &err);
+    cbx_run *run = NULL;
+    size_t len = src->bytes->scratch ? cbx__scratch_size(src->bytes->scratch) : src->bytes->len, got = 1;
+    char *text = cbx_mem_alloc(&al, len + 1);
+    cbx_status st = text ? CBX_OK : cbx_fail(&err, CBX_ENOMEM, "out of memory while reading '%s'", src->what);
 
-    if (st) {
-        cbx__import_fail_whole(job, st, err.message);
-        return;
-    }
-    if (cbx_run_schema_version(run) > CBX_RUN_SCHEMA_VERSION) {
-        cbx__import_fail(job, CBX_EVERSION, "is a run of schema %lld; this release reads up to %d",
-                         (long long)cbx_run_schema_version(run), CBX_RUN_SCHEMA_VERSION);
-        cbx_run_free(run);
-        return;
-    }
+    for (size_t at = 0; !st && got && at < len; at += got)
+        st = cbx__bytes_read(src->bytes, at, text + at, len - at, &got, &err);
+    if (!st) st = cbx_run_from_text(&al, text, len, src->what, &run, &err);
+    cbx_mem_free(&al, text, len + 1);
+    if (st) cbx__import_fail_whole(job, st, err.message);
+    return run;
+}
+
+/* All but its points, from the JSON. */
+static cbx_run *read_head(cbx__import_job *job)
+{
+    const cbx__import_source *src = cbx__import_source_of(job);
+    cbx_err err = CBX_ERR_INIT;
+    cbx_run *run = NULL;
+    cbx_status st = CBX_OK;
+
+    if (!src->json) st = cbx_fail(&err, CBX_EFORMAT, "%s", src->json_fault);
+    if (!st) st = cbx_run_from_json(cbx__import_ctx(job), src->json, src->what, &run, &err);
+    if (st) cbx__import_fail_whole(job, st, err.message);
+    return run;
+}
+
+static void read_run(cbx__import_job *job)
+{
+    bool whole = !cbx__import_is_on_disk(job);
+    cbx_run *run = whole ? read_whole(job) : read_head(job);
+    const cbx_json *point;
+
+    if (!run) return;
     cbx__import_run_whole(job, run);
+    for (size_t i = 0; !whole && cbx__import_next(job, NULL, &point); i++) {
+        char path[32];
+        snprintf(path, sizeof path, "points.%zu", i);
+        cbx__import_point_json(job, point, path);
+    }
 }
 
 const cbx__importer cbx__importer_run = {
-    sizeof(cbx__importer),
-    CBX_IMPORTER_ABI,
-    "calibrax",
-    "run files of Calibrax and of the Python package calibrax",
-    detect,
-    read_run,
-    true,
+    .struct_size = sizeof(cbx__importer),
+    .abi = CBX_IMPORTER_ABI,
+    .name = "calibrax",
+    .summary = "run files of Calibrax and of the Python package calibrax",
+    .detect = detect,
+    .read = read_run,
+    .list = "points",
+    .version = "schema_version",
 };

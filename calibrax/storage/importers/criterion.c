@@ -14,10 +14,12 @@
 static const char csv_head[] =
     "group,function,value,throughput_num,throughput_type,sample_measured_value,unit,iteration_count";
 
+static int is_head(const char *line, const char *head) { return strncmp(line, head, strlen(head)) ? -1 : 1; }
+
 static int detect(const cbx__import_source *src)
 {
     if (cbx_json_has(src->json, CBX__CRITERION_KEY)) return 95;
-    if (!strncmp(src->text, csv_head, sizeof(csv_head) - 1)) return 95;
+    if (!src->json && !src->line && cbx__import_any_line(src, is_head, csv_head)) return 95;
     return cbx_json_has(src->line, "reason") &&
                    (cbx_json_has(src->line, "group_name") || cbx_json_has(src->line, "report_directory"))
                ? 90
@@ -67,10 +69,12 @@ static void read_sample(cbx__import_job *job, const cbx_json *sample, cbx__sampl
     for (size_t i = 0; i < s->n && i < iters.n; i++) s->values[i] /= iters.values[i];
 }
 
-static void read_folder(cbx__import_job *job, const cbx_json *list)
+static void read_folder(cbx__import_job *job)
 {
-    for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++) {
-        const cbx_json *item = cbx_json_at(list, i), *bench = cbx_json_get(item, "benchmark");
+    const cbx_json *item;
+
+    while (cbx__import_next(job, NULL, &item)) {
+        const cbx_json *bench = cbx_json_get(item, "benchmark");
         const char *group, *key;
         cbx_json *amount = NULL;
         cbx__samples s = { 0 };
@@ -128,10 +132,9 @@ static void read_message(cbx__import_job *job, const cbx_json *msg)
 
 static void read_messages(cbx__import_job *job)
 {
-    size_t at = 0, number = 0;
     const char *line;
 
-    while ((line = cbx__import_line(job, &at, &number)) != NULL) {
+    while ((line = cbx__import_line(job)) != NULL) {
         cbx_json *msg = NULL;
         cbx_err err = CBX_ERR_INIT;
         cbx_status st;
@@ -143,6 +146,7 @@ static void read_messages(cbx__import_job *job)
             read_message(job, msg);
         }
         cbx_json_unref(msg);
+        cbx__import_forget(job);
     }
 }
 
@@ -175,16 +179,22 @@ static void end_series(cbx__import_job *job, const char *const *cells, cbx__samp
                  strcmp(cells[KIND], "bytes") ? cells[KIND] : "Bytes", cbx__import_median(job, s));
     cbx__import_point_end(job);
     *s = (cbx__samples){ 0 };
+    cbx__import_forget(job);
+}
+
+/* What names a series, beyond its first line. */
+static void keep_cells(cbx__import_job *job, const char *const *cells, const char **kept)
+{
+    for (int i = 0; i < NCELLS; i++) kept[i] = cbx__import_strndup(job, cells[i], strlen(cells[i]));
 }
 
 static void read_csv(cbx__import_job *job)
 {
-    size_t at = 0, number = 0;
-    const char *line, *cells[NCELLS], *last[NCELLS] = { 0 };
+    const char *line, *cells[NCELLS], *first[NCELLS] = { 0 };
     cbx__samples s = { 0 };
 
-    cbx__import_line(job, &at, &number); /* the head */
-    while ((line = cbx__import_line(job, &at, &number)) != NULL) {
+    cbx__import_line(job); /* the head */
+    while ((line = cbx__import_line(job)) != NULL) {
         double scale;
         if (!*line) continue;
         if (cbx__import_cells(job, line, cells, NCELLS) != NCELLS) {
@@ -193,13 +203,17 @@ static void read_csv(cbx__import_job *job)
         }
         scale = cbx__import_seconds(cells[UNIT]);
         if (isnan(scale)) cbx__import_fail(job, CBX_EFORMAT, "'unit' is '%.40s': expected a unit of time", cells[UNIT]);
-        if (last[0] && !same_benchmark(last, cells)) end_series(job, last, &s);
+        if (first[0] && !same_benchmark(first, cells)) {
+            end_series(job, first, &s);
+            first[0] = NULL;
+        }
+        if (!first[0]) keep_cells(job, cells, first);
+        if (cbx__import_failed(job)) break;
         cbx__import_sample(job, &s,
                            number_cell(job, cells, MEASURED, "sample_measured_value") * scale /
                                number_cell(job, cells, COUNT, "iteration_count"));
-        memcpy(last, cells, sizeof(last));
     }
-    if (last[0]) end_series(job, last, &s);
+    if (first[0]) end_series(job, first, &s);
 }
 
 static void read_file(cbx__import_job *job)
@@ -208,7 +222,7 @@ static void read_file(cbx__import_job *job)
 
     cbx__import_run_begin(job);
     if (cbx_json_has(src->json, CBX__CRITERION_KEY))
-        read_folder(job, cbx__import_array(job, src->json, CBX__CRITERION_KEY));
+        read_folder(job);
     else if (src->line)
         read_messages(job);
     else
@@ -218,11 +232,11 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_criterion = {
-    sizeof(cbx__importer),
-    CBX_IMPORTER_ABI,
-    "criterion",
-    "criterion.rs: folder, cargo-criterion messages, raw.csv",
-    detect,
-    read_file,
-    true,
+    .struct_size = sizeof(cbx__importer),
+    .abi = CBX_IMPORTER_ABI,
+    .name = "criterion",
+    .summary = "criterion.rs: folder, cargo-criterion messages, raw.csv",
+    .detect = detect,
+    .read = read_file,
+    .list = CBX__CRITERION_KEY,
 };

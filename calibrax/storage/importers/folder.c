@@ -106,20 +106,35 @@ cbx_status cbx__import_folder(cbx_ctx *ctx, const char *path, cbx_text *out, cbx
 
 /* --- asv --- */
 
+/* A file beside the source, or above it, under a key of the companion; one that cannot be read is none. */
+static cbx_status add_companion(cbx_ctx *ctx, const char *path, const char *file, const char *key, cbx_json **to,
+                                cbx_err *err)
+{
+    const char *slash = strrchr(path, '/');
+    cbx_json *value = NULL;
+    cbx_arena arena;
+    const char *name;
+    bool good = true;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    name = cbx_arena_printf(&arena, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, file);
+    if (!name) good = false;
+    if (good && cbx_path_exists(name) && cbx_json_read(ctx, name, &value, err) == CBX_ENOMEM) good = false;
+    if (good && value) {
+        if (!*to) *to = cbx_json_new_object();
+        good = *to && cbx_json_set(*to, key, cbx_json_ref(value));
+    }
+    cbx_json_unref(value);
+    cbx_arena_clear(&arena);
+    return good ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory while reading '%s'", path);
+}
+
 cbx_status cbx__import_companion(cbx_ctx *ctx, const char *path, cbx_json **out, cbx_err *err)
 {
-    cbx_arena arena;
-    const char *slash = strrchr(path, '/');
-    const char *beside;
-    cbx_status st = CBX_OK;
+    cbx_status st;
 
     *out = NULL;
-    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    beside = cbx_arena_printf(&arena, "%.*s../benchmarks.json", slash ? (int)(slash - path) + 1 : 0, path);
-    if (!beside)
-        st = cbx_fail(err, CBX_ENOMEM, "out of memory while reading '%s'", path);
-    else if (cbx_path_exists(beside) && cbx_json_read(ctx, beside, out, err) == CBX_ENOMEM)
-        st = CBX_ENOMEM;
-    cbx_arena_clear(&arena);
+    st = add_companion(ctx, path, "../benchmarks.json", "benchmarks", out, err);
+    if (!st) st = add_companion(ctx, path, "machine.json", "machine", out, err);
     return st;
 }

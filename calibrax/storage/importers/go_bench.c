@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "calibrax/storage/importers/lines.h"
+#include "calibrax/storage/importers/sorter.h"
 
 #define MAX_VALUES 32
 
@@ -18,9 +19,9 @@ typedef struct go_value {
     const char *unit;
 } go_value;
 
+/* One line of the group under way. */
 typedef struct go_line {
-    const char *package, *name;
-    size_t order, nvalues;
+    size_t nvalues;
     go_value *values;
 } go_line;
 
@@ -30,9 +31,19 @@ typedef struct go_unit {
     cbx_direction better;
 } go_unit;
 
-typedef struct go_file {
+/* Lines of one name. */
+typedef struct go_group {
+    const char *package, *name;
     go_line *lines;
     size_t n, room;
+} go_group;
+
+typedef struct go_file {
+    cbx__sorter *lines;
+    uint64_t nlines;
+    cbx_text record;
+    const char **names; /* of units, in the order in which they came */
+    size_t nnames, names_room;
     go_unit units[16];
     size_t nunits;
     const char *package;
@@ -59,7 +70,7 @@ static int detect(const cbx__import_source *src)
     if (src->json || src->line) return 0;
     if (!cbx__import_has_line(src, "Benchmark")) return 0;
     return cbx__import_has_line(src, "pkg: ") || cbx__import_has_line(src, "goos: ") ? 90
-           : strstr(src->text, "/op")                                                ? 70
+           : cbx__import_mentions(src, "/op")                                        ? 70
                                                                                      : 0;
 }
 
@@ -76,12 +87,13 @@ static char *word(char **at)
     return start;
 }
 
-static void read_unit_line(go_file *f, char *line)
+static void read_unit_line(cbx__import_job *job, go_file *f, char *line)
 {
     char *at = line, *unit, *fact;
 
     word(&at);
     unit = word(&at);
+    if (unit) unit = cbx_arena_strdup(cbx__import_arena(job), unit);
     while (unit && (fact = word(&at)) != NULL) {
         bool higher = !strcmp(fact, "better=higher");
         if ((higher || !strcmp(fact, "better=lower")) && f->nunits < CBX_LEN(f->units))
@@ -95,88 +107,103 @@ static void read_fact(cbx__import_job *job, go_file *f, const char *line)
     char *key;
 
     if (!colon || *line < 'a' || *line > 'z' || strcspn(line, " \t") < (size_t)(colon - line)) return;
-    key = cbx__import_strndup(job, line, (size_t)(colon - line));
+    key = cbx_arena_strndup(cbx__import_arena(job), line, (size_t)(colon - line));
     if (key && !strcmp(key, "pkg"))
-        f->package = colon + 2 + strspn(colon + 2, " ");
+        f->package = cbx_arena_strdup(cbx__import_arena(job), colon + 2 + strspn(colon + 2, " "));
     else if (key)
         cbx_json_set_string(f->facts, key, colon + 2 + strspn(colon + 2, " "));
+    if (!key || !f->package) cbx__import_fail(job, CBX_ENOMEM, "out of memory");
 }
 
-static go_line *new_line(cbx__import_job *job, go_file *f)
+/* The number of a unit, which it gets when it comes first. */
+static uint32_t number_of(cbx__import_job *job, go_file *f, const char *unit)
 {
-    if (f->n == f->room) {
-        size_t room = f->room ? f->room * 2 : 32;
-        go_line *more = cbx_arena_calloc(cbx__import_arena(job), room, sizeof(*more));
-        if (!more) {
-            cbx__import_fail(job, CBX_ENOMEM, "out of memory");
-            return NULL;
-        }
-        if (f->n) memcpy(more, f->lines, f->n * sizeof(*more));
-        f->lines = more;
-        f->room = room;
+    for (size_t i = 0; i < f->nnames; i++)
+        if (!strcmp(f->names[i], unit)) return (uint32_t)i;
+    if (f->nnames == f->names_room) {
+        size_t room = f->names_room ? 2 * f->names_room : 16;
+        const char **more = cbx_arena_calloc(cbx__import_arena(job), room, sizeof(*more));
+        if (more && f->nnames) memcpy(more, f->names, f->nnames * sizeof(*more));
+        f->names = more ? more : f->names;
+        f->names_room = more ? room : f->names_room;
     }
-    return &f->lines[f->n];
+    if (f->nnames < f->names_room) f->names[f->nnames] = cbx_arena_strdup(cbx__import_arena(job), unit);
+    if (f->nnames == f->names_room || !f->names[f->nnames]) {
+        cbx__import_fail(job, CBX_ENOMEM, "out of memory");
+        return 0;
+    }
+    return (uint32_t)f->nnames++;
+}
+
+/* A value in a record. */
+typedef struct packed {
+    double value;
+    uint32_t unit;
+} packed;
+
+/* package, name, number of the line: what lines sort by; then the values */
+static void begin_record(go_file *f, const char *name)
+{
+    unsigned char order[8];
+
+    for (int i = 0; i < 8; i++) order[i] = (unsigned char)(f->nlines >> (56 - 8 * i));
+    cbx_text_reset(&f->record);
+    cbx_text_add(&f->record, f->package, strlen(f->package) + 1);
+    cbx_text_add(&f->record, name, strlen(name) + 1);
+    cbx_text_add(&f->record, (const char *)order, sizeof order);
+    f->nlines++;
+}
+
+static void end_record(cbx__import_job *job, go_file *f)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st = cbx_text_check(&f->record, &err);
+
+    if (!st) st = cbx__sorter_add(f->lines, f->record.data, f->record.len, &err);
+    if (st) cbx__import_fail(job, st, "%s", err.message);
 }
 
 static void read_result(cbx__import_job *job, go_file *f, char *line)
 {
-    go_value values[MAX_VALUES];
     char *at = line, *name = word(&at), *count = word(&at), *number, *unit, *end;
-    go_line *l = new_line(job, f);
     size_t n = 0;
 
-    if (!l || !count || !count[0] || count[strspn(count, "0123456789")])
-        return; /* its name alone, before what it prints */
-    while (n < MAX_VALUES && (number = word(&at)) != NULL) {
-        double v = strtod(number, &end);
+    if (!count || !count[0] || count[strspn(count, "0123456789")]) return; /* its name alone, before what it prints */
+    begin_record(f, name + strlen("Benchmark"));
+    for (; n < MAX_VALUES && (number = word(&at)) != NULL; n++) {
+        packed p;
+        memset(&p, 0, sizeof p);
+        p.value = strtod(number, &end);
         unit = word(&at);
         if (end == number || *end || !unit) {
             cbx__import_fail(job, CBX_EFORMAT, "'%.60s': expected a number and its unit, found '%.40s'", name, number);
             return;
         }
-        values[n++] = (go_value){ v, unit };
+        p.unit = number_of(job, f, unit);
+        cbx_text_add(&f->record, (const char *)&p, sizeof p);
     }
-    *l = (go_line){ f->package, name + strlen("Benchmark"), f->n, n,
-                    cbx_arena_calloc(cbx__import_arena(job), n, sizeof(*values)) };
-    if (!l->values)
-        cbx__import_fail(job, CBX_ENOMEM, "out of memory");
-    else if (n)
-        memcpy(l->values, values, n * sizeof(*values));
-    f->n++;
+    end_record(job, f);
 }
 
 static void read_lines(cbx__import_job *job, go_file *f)
 {
-    size_t at = 0, number = 0;
-    const char *line;
+    char *line;
 
-    while ((line = cbx__import_line(job, &at, &number)) != NULL) {
-        char *own = cbx_arena_strdup(cbx__import_arena(job), line);
-        if (!own)
-            cbx__import_fail(job, CBX_ENOMEM, "out of memory");
-        else if (is_result(own))
-            read_result(job, f, own);
-        else if (!strncmp(own, "Unit ", 5))
-            read_unit_line(f, own);
+    while ((line = cbx__import_line(job)) != NULL) {
+        if (is_result(line))
+            read_result(job, f, line);
+        else if (!strncmp(line, "Unit ", 5))
+            read_unit_line(job, f, line);
         else
-            read_fact(job, f, own);
+            read_fact(job, f, line);
     }
     cbx__import_at(job, "%s", "");
 }
 
 /* --- points --- */
 
-static int by_name(const void *a, const void *b)
-{
-    const go_line *x = a, *y = b;
-    int c = strcmp(x->package, y->package);
-
-    if (!c) c = strcmp(x->name, y->name);
-    return c ? c : (x->order > y->order) - (x->order < y->order);
-}
-
 /* "Sort/n=10/fast-8": the point Sort/fast with n=10 and gomaxprocs=8. */
-static void begin_point(cbx__import_job *job, const go_line *l)
+static void begin_point(cbx__import_job *job, const go_group *l)
 {
     const char *dash = strrchr(l->name, '-');
     size_t len = dash && dash[1] && !dash[1 + strspn(dash + 1, "0123456789")] ? (size_t)(dash - l->name)
@@ -254,27 +281,95 @@ static void add_units(cbx__import_job *job, const go_file *f, const go_line *lin
     }
 }
 
-static void read_file(cbx__import_job *job)
+static void end_group(cbx__import_job *job, const go_file *f, go_group *g)
 {
-    go_file f = { .package = "", .facts = cbx_json_new_object() };
-
-    cbx__import_run_begin(job);
-    read_lines(job, &f);
-    if (f.n) qsort(f.lines, f.n, sizeof(*f.lines), by_name);
-    for (size_t i = 0, n; i < f.n && !cbx__import_failed(job); i += n) {
-        const go_line *l = &f.lines[i];
-        for (n = 1; i + n < f.n && !strcmp(l->package, l[n].package) && !strcmp(l->name, l[n].name);) n++;
-        begin_point(job, l);
-        add_units(job, &f, l, n);
+    if (g->n) {
+        begin_point(job, g);
+        add_units(job, f, g->lines, g->n);
         cbx__import_point_end(job);
     }
+    cbx__import_forget(job);
+    *g = (go_group){ 0 };
+}
+
+static void add_line(cbx__import_job *job, const go_file *f, go_group *g, const char *values, size_t n)
+{
+    cbx_arena *arena = cbx__import_passing(job);
+    go_value *own = cbx_arena_calloc(arena, n, sizeof(*own));
+
+    if (g->n == g->room) {
+        size_t room = g->room ? 2 * g->room : 4;
+        go_line *more = cbx_arena_calloc(arena, room, sizeof(*more));
+        if (more && g->n) memcpy(more, g->lines, g->n * sizeof(*more));
+        g->lines = more;
+        g->room = room;
+    }
+    if (!own || !g->lines) {
+        cbx__import_fail(job, CBX_ENOMEM, "out of memory");
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        packed p;
+        memcpy(&p, values + i * sizeof p, sizeof p);
+        own[i] = (go_value){ p.value, f->names[p.unit] };
+    }
+    g->lines[g->n++] = (go_line){ n, own };
+}
+
+/* A line joins its group, or ends the one before. */
+static void take_record(cbx__import_job *job, const go_file *f, go_group *g, const char *record, size_t len)
+{
+    const char *package = record, *name = package + strlen(package) + 1, *order = name + strlen(name) + 1;
+    const char *values = order + 8;
+
+    if (!g->n || strcmp(g->package, package) != 0 || strcmp(g->name, name) != 0) {
+        end_group(job, f, g);
+        g->package = cbx__import_strndup(job, package, strlen(package));
+        g->name = cbx__import_strndup(job, name, strlen(name));
+    }
+    if (!cbx__import_failed(job)) add_line(job, f, g, values, (len - (size_t)(values - record)) / sizeof(packed));
+}
+
+static void read_sorted(cbx__import_job *job, const go_file *f)
+{
+    cbx_err err = CBX_ERR_INIT;
+    go_group g = { 0 };
+    const char *record = NULL;
+    size_t len = 0;
+    cbx_status st = cbx__sorter_sort(f->lines, &err);
+
+    while (!st && !cbx__import_failed(job) && !(st = cbx__sorter_next(f->lines, &record, &len, &err)) && record)
+        take_record(job, f, &g, record, len);
+    if (st) cbx__import_fail(job, st, "%s", err.message);
+    if (!cbx__import_failed(job)) end_group(job, f, &g);
+}
+
+static void read_file(cbx__import_job *job)
+{
+    const cbx_allocator *al = &cbx__import_arena(job)->al;
+    go_file f = { .package = "", .facts = cbx_json_new_object() };
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st = cbx__sorter_create(al, cbx__import_scratch(job), &f.lines, &err);
+
+    if (st) cbx__import_fail(job, st, "%s", err.message);
+    cbx_text_init(&f.record, al);
+    cbx__import_run_begin(job);
+    read_lines(job, &f);
+    if (!cbx__import_failed(job)) read_sorted(job, &f);
     if (cbx_json_length(f.facts)) cbx__import_run_environment(job, "go", f.facts);
     cbx__import_run_commit(job, cbx_json_get_string(f.facts, "commit", NULL),
                            cbx_json_get_string(f.facts, "branch", NULL));
     cbx_json_unref(f.facts);
+    cbx_text_clear(&f.record);
+    cbx__sorter_free(f.lines);
     cbx__import_run_end(job);
 }
 
 const cbx__importer cbx__importer_go = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "go", "text of go test -bench", detect, read_file, true,
+    .struct_size = sizeof(cbx__importer),
+    .abi = CBX_IMPORTER_ABI,
+    .name = "go",
+    .summary = "text of go test -bench",
+    .detect = detect,
+    .read = read_file,
 };

@@ -113,16 +113,21 @@ static double scale_of(cbx__import_job *job, const cbx_json *item)
     return scale;
 }
 
+/* Items that are repetitions of one benchmark, and where in the file the first stands. */
+typedef struct group {
+    cbx_json *items;
+    size_t first;
+} group;
+
 /* One member of several items, as samples of a metric; a single one is a value alone. */
-static void add_metric(cbx__import_job *job, const cbx_json *list, size_t first, size_t n, const char *key,
-                       const cbx__import_def *def, bool time)
+static void add_metric(cbx__import_job *job, const group *g, const char *key, const cbx__import_def *def, bool time)
 {
     cbx__samples s = { 0 };
 
-    for (size_t i = first; i < first + n && !cbx__import_failed(job); i++) {
-        const cbx_json *item = cbx_json_at(list, i);
+    for (size_t i = 0; i < cbx_json_length(g->items) && !cbx__import_failed(job); i++) {
+        const cbx_json *item = cbx_json_at(g->items, i);
         if (!time && !cbx_json_has(item, key)) continue;
-        cbx__import_at(job, "benchmarks.%zu", i);
+        cbx__import_at(job, "benchmarks.%zu", g->first + i);
         cbx__import_sample(job, &s, cbx__import_number(job, item, key) * (time ? scale_of(job, item) : 1));
     }
     if (s.n == 1)
@@ -131,28 +136,28 @@ static void add_metric(cbx__import_job *job, const cbx_json *list, size_t first,
         cbx__import_metric_samples(job, def, &s);
 }
 
-static void add_counters(cbx__import_job *job, const cbx_json *list, size_t first, size_t n)
+static void add_counters(cbx__import_job *job, const group *g)
 {
     const char *key;
     cbx_json *value;
 
-    for (size_t i = 0; cbx_json_member(cbx_json_at(list, first), i, &key, &value); i++) {
+    for (size_t i = 0; cbx_json_member(cbx_json_at(g->items, 0), i, &key, &value); i++) {
         cbx__import_def def = { key, "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY };
         cbx_json_type t = cbx_json_typeof(value);
         if ((t != CBX_JSON_INT && t != CBX_JSON_DOUBLE) || is_bookkeeping(key)) continue;
         for (size_t k = 0; k < CBX_LEN(counters); k++) {
             if (!strcmp(counters[k].metric, key)) def = counters[k];
         }
-        add_metric(job, list, first, n, key, &def, false);
+        add_metric(job, g, key, &def, false);
     }
 }
 
-static void read_iterations(cbx__import_job *job, const cbx_json *list, size_t first, size_t n, const char *scenario)
+static void read_group(cbx__import_job *job, const group *g, const char *scenario)
 {
-    begin_point(job, cbx_json_at(list, first), scenario);
-    add_metric(job, list, first, n, "real_time", &cbx__import_time, true);
-    add_metric(job, list, first, n, "cpu_time", &cpu_time, true);
-    add_counters(job, list, first, n);
+    begin_point(job, cbx_json_at(g->items, 0), scenario);
+    add_metric(job, g, "real_time", &cbx__import_time, true);
+    add_metric(job, g, "cpu_time", &cpu_time, true);
+    add_counters(job, g);
     cbx__import_point_end(job);
 }
 
@@ -188,60 +193,79 @@ static const char *failure_of(const cbx_json *item)
     return NULL;
 }
 
-/* Items from `at` on that are repetitions of one benchmark. */
-static size_t repetitions(const cbx_json *list, size_t at)
-{
-    size_t n = 1;
+/* What has been read of the list. */
+typedef struct reading {
+    cbx__import_job *job;
+    const char *scenario;
+    group group;    /* the repetitions seen last; empty: none */
+    char *measured; /* name of the last benchmark with repetitions */
+} reading;
 
-    while (at + n < cbx_json_length(list)) {
-        const cbx_json *next = cbx_json_at(list, at + n);
-        if (is_aggregate(next) || failure_of(next) || strcmp(run_name(next), run_name(cbx_json_at(list, at))) != 0)
-            break;
-        n++;
-    }
-    return n;
+static void end_group(reading *r)
+{
+    const char *name = run_name(cbx_json_at(r->group.items, 0));
+
+    if (!cbx_json_length(r->group.items)) return;
+    read_group(r->job, &r->group, r->scenario);
+    free(r->measured);
+    r->measured = strdup(name);
+    if (!r->measured) cbx__import_fail(r->job, CBX_ENOMEM, "out of memory");
+    cbx_json_unref(r->group.items);
+    r->group.items = NULL;
 }
 
-static void read_items(cbx__import_job *job, const cbx_json *list, const char *scenario)
+/* A repetition joins those of its name that stand before it. */
+static void add_repetition(reading *r, const cbx_json *item, size_t at)
 {
-    const char *measured = NULL; /* name of the last benchmark with repetitions */
+    if (r->group.items && strcmp(run_name(item), run_name(cbx_json_at(r->group.items, 0))) != 0) end_group(r);
+    if (!r->group.items) r->group = (group){ cbx_json_new_array(), at };
+    if (!cbx_json_push(r->group.items, cbx_json_ref((cbx_json *)(uintptr_t)item)))
+        cbx__import_fail(r->job, CBX_ENOMEM, "out of memory");
+}
 
-    for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job);) {
-        const cbx_json *item = cbx_json_at(list, i);
-        size_t n = 1;
-        cbx__import_at(job, "benchmarks.%zu", i);
-        cbx__import_string(job, item, "name");
-        if (cbx__import_failed(job)) break;
-        if (failure_of(item)) {
-            cbx__import_note(job, run_name(item), "%s", failure_of(item));
-        } else if (!is_aggregate(item)) {
-            n = repetitions(list, i);
-            read_iterations(job, list, i, n, scenario);
-            measured = run_name(item);
-        } else if (!measured || strcmp(measured, run_name(item)) != 0 || !cbx_json_has(item, "real_time")) {
-            read_aggregate(job, item, scenario);
-        }
-        i += n;
+static void read_item(reading *r, const cbx_json *item, size_t at)
+{
+    const char *failure = failure_of(item);
+
+    cbx__import_at(r->job, "benchmarks.%zu", at);
+    cbx__import_string(r->job, item, "name");
+    if (cbx__import_failed(r->job)) return;
+    if (!failure && !is_aggregate(item)) {
+        add_repetition(r, item, at);
+        return;
     }
+    end_group(r);
+    cbx__import_at(r->job, "benchmarks.%zu", at);
+    if (failure)
+        cbx__import_note(r->job, run_name(item), "%s", failure);
+    else if (!r->measured || strcmp(r->measured, run_name(item)) != 0 || !cbx_json_has(item, "real_time"))
+        read_aggregate(r->job, item, r->scenario);
 }
 
 static void read_file(cbx__import_job *job)
 {
     const cbx_json *root = cbx__import_source_of(job)->json, *context = cbx__import_object(job, root, "context");
-    const cbx_json *list = cbx__import_array(job, root, "benchmarks");
     const char *program = cbx_json_get_string(context, "executable", ""), *slash = strrchr(program, '/');
-    int64_t version = cbx_json_get_int(context, "json_schema_version", 1);
+    reading r = { .job = job, .scenario = slash ? slash + 1 : program };
+    const cbx_json *item;
 
-    if (version > 1)
-        cbx__import_fail(job, CBX_EVERSION, "is of schema %lld of Google Benchmark; this release reads 1",
-                         (long long)version);
+    cbx__import_array(job, root, "benchmarks");
     cbx__import_run_begin(job);
     cbx__import_run_iso(job, cbx__import_maybe_string(job, context, "date"));
     cbx__import_run_metadata(job, "context", context);
-    read_items(job, list, slash ? slash + 1 : program);
+    for (size_t i = 0; cbx__import_next(job, NULL, &item); i++) read_item(&r, item, i);
+    end_group(&r);
+    free(r.measured);
     cbx__import_run_end(job);
 }
 
 const cbx__importer cbx__importer_google_benchmark = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "google-benchmark", "Google Benchmark, JSON", detect, read_file, false,
+    .struct_size = sizeof(cbx__importer),
+    .abi = CBX_IMPORTER_ABI,
+    .name = "google-benchmark",
+    .summary = "Google Benchmark, JSON",
+    .detect = detect,
+    .read = read_file,
+    .list = "benchmarks",
+    .version = "context.json_schema_version",
 };

@@ -60,11 +60,11 @@ static void read_times(cbx__import_job *job, const cbx_json *item)
 
 static void read_file(cbx__import_job *job)
 {
-    const cbx_json *list = cbx__import_array(job, cbx__import_source_of(job)->json, "results");
+    const cbx_json *item;
 
+    cbx__import_array(job, cbx__import_source_of(job)->json, "results");
     cbx__import_run_begin(job);
-    for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++) {
-        const cbx_json *item = cbx_json_at(list, i);
+    for (size_t i = 0; cbx__import_next(job, NULL, &item); i++) {
         const char *command;
         cbx__import_at(job, "results.%zu", i);
         command = cbx__import_string(job, item, "command");
@@ -78,5 +78,11 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_hyperfine = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "hyperfine", "hyperfine --export-json", detect, read_file, false,
+    .struct_size = sizeof(cbx__importer),
+    .abi = CBX_IMPORTER_ABI,
+    .name = "hyperfine",
+    .summary = "hyperfine --export-json",
+    .detect = detect,
+    .read = read_file,
+    .list = "results",
 };

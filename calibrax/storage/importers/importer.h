@@ -1,28 +1,37 @@
 /*
  * What an importer is, and what it builds runs with.
  *
- * An importer looks at a source (its text, and its JSON where it is JSON), says how sure it is that the source is of its format, and
- * writes runs through the job: begin a run, begin a point, add tags and metrics, end both.  The job's status is sticky: after the
- * first fault every call does nothing and getters give NULL, NaN or 0, so that an importer reads as the format does and checks
- * where it loops.  Messages name the source and the path in it, which the importer sets as it goes (cbx__import_at).
+ * An importer looks at a source (a sketch of its JSON where it is JSON, its lines where it is text), says how sure it is that the source
+ * is of its format, and writes runs through the job: begin a run, begin a point, add tags and metrics, end both.  The job's status is
+ * sticky: after the first fault every call does nothing and getters give NULL, NaN or 0, so that an importer reads as the format does
+ * and checks where it loops.  Messages name the source and the path in it, which the importer sets as it goes (cbx__import_at).
+ *
+ * No file is held whole: what a format has many of, it names as its list, and takes element by element (cbx__import_next) or line by
+ * line (cbx__import_line).  What the job hands out, text, samples and tags, lives until the next element or cbx__import_forget.
  */
 #ifndef CALIBRAX_STORAGE_IMPORTER_H
 #define CALIBRAX_STORAGE_IMPORTER_H
 
 #include "calibrax/storage/import.h"
 
-#define CBX_IMPORTER_ABI 1
+#define CBX_IMPORTER_ABI 2
+
+struct cbx__bytes;
 
 typedef struct cbx__import_source {
-    const char *text; /* NUL-terminated; NULL for a read that does not need it */
-    size_t len;
-    char digest[CBX_HASH_SIZE]; /* of the text */
     const char *what;
-    const char *path;          /* of the file; NULL: text that came otherwise */
-    const cbx_json *json;      /* the whole text; NULL: it is no JSON value */
-    const cbx_json *line;      /* the first line that is not blank; NULL: that is no JSON value */
-    int64_t modified_us;       /* 0: unknown */
-    const cbx_json *companion; /* what stands beside the file and tells more of it; NULL: nothing */
+    const char *path;               /* of the file; NULL: text that came otherwise */
+    const struct cbx__bytes *bytes; /* lines.h walks through them */
+    cbx_status *fault;              /* of those walks, while detecting */
+    char digest[CBX_HASH_SIZE];
+    const cbx_json *
+        json; /* to detect: the first members and elements of each container; to read: the file, its list empty; NULL: no JSON */
+    const char *json_fault; /* why it is none; "" if it is */
+    uint64_t list_at;       /* where the importer's list begins */
+    const cbx_json *line;   /* the first line that is not blank; NULL: that is no JSON value */
+    int64_t modified_us;    /* 0: unknown */
+    const cbx_json
+        *companion; /* what stands beside the file and tells more of it, by its name without suffix; NULL: nothing */
 } cbx__import_source;
 
 typedef struct cbx__import_job cbx__import_job;
@@ -32,13 +41,23 @@ typedef struct cbx__importer {
     const char *name, *summary;
     int (*detect)(const cbx__import_source *src); /* 0: not mine ... 100: nobody else's */
     void (*read)(cbx__import_job *job);
-    bool needs_text; /* read looks at the text: otherwise only its JSON is kept */
+    const char
+        *list; /* member of the top level whose elements are taken one by one; "": the top level itself; NULL: none */
+    const char *inner; /* member of such an element, whose elements are; NULL: none */
+    const char *
+        version; /* where a file says its version, "context.json_schema_version": a number, or a text that begins with one */
+    int version_least, version_most; /* that is read, of its first number; 0: 1 */
 } cbx__importer;
 
 /* --- reading --- */
 
 const cbx__import_source *cbx__import_source_of(const cbx__import_job *job);
+cbx_ctx *cbx__import_ctx(const cbx__import_job *job);
+/* What lives as long as the import, and until the next element or cbx__import_forget. */
 cbx_arena *cbx__import_arena(cbx__import_job *job);
+cbx_arena *cbx__import_passing(cbx__import_job *job);
+/* For what an importer cannot hold; NULL: it is to hold everything. */
+struct cbx__scratch *cbx__import_scratch(cbx__import_job *job);
 bool cbx__import_failed(const cbx__import_job *job);
 /* Where the reader is: "benchmarks.3"; "" for the top. */
 void cbx__import_at(cbx__import_job *job, const char *fmt, ...) CBX_PRINTF(2, 3);
@@ -49,11 +68,21 @@ void cbx__import_fail_whole(cbx__import_job *job, cbx_status status, const char 
 /* An entry that gave no point, or not as it stands. */
 void cbx__import_note(cbx__import_job *job, const char *entry, const char *fmt, ...) CBX_PRINTF(3, 4);
 
-/* Copies in the job's arena; NULL: the job has failed. */
+/*
+ * The next element of the list, as a tree that lives until the next call; null is NULL.  An inner list is empty in it.
+ * key: of an object's member; may be NULL.  false: there is none, or the job has failed
+ */
+bool cbx__import_next(cbx__import_job *job, const char **key, const cbx_json **item);
+/* The next element of the inner list of that element. */
+bool cbx__import_next_inner(cbx__import_job *job, const cbx_json **item);
+/* What the job handed out goes: for readers of lines, behind each point. */
+void cbx__import_forget(cbx__import_job *job);
+
+/* Copies; NULL: the job has failed. */
 char *cbx__import_strndup(cbx__import_job *job, const char *s, size_t n);
 char *cbx__import_printf(cbx__import_job *job, const char *fmt, ...) CBX_PRINTF(2, 3);
 
-/* Numbers that grow; in the job's arena. */
+/* Numbers that grow. */
 typedef struct cbx__samples {
     double *values;
     size_t n, room;
@@ -83,6 +112,8 @@ double cbx__import_median(cbx__import_job *job, const cbx__samples *s);
 /* --- writing --- */
 
 void cbx__import_run_begin(cbx__import_job *job);
+/* For files of several runs: makes the run that was begun for a key the one that is written; true: it is begun now. */
+bool cbx__import_run_for(cbx__import_job *job, const char *key);
 /* Microseconds since 1970, UTC. */
 void cbx__import_run_time(cbx__import_job *job, int64_t us);
 /* An ISO time; one that cannot be read is noted, and the file's own time stands. */
@@ -96,6 +127,9 @@ void cbx__import_run_environment(cbx__import_job *job, const char *key, const cb
 void cbx__import_run_end(cbx__import_job *job);
 /* A run as it stands, its id kept; takes the reference. */
 void cbx__import_run_whole(cbx__import_job *job, cbx_run *run);
+/* True: points go to the disk, and a whole run may come without them, which then follow one by one as its file has them. */
+bool cbx__import_is_on_disk(const cbx__import_job *job);
+void cbx__import_point_json(cbx__import_job *job, const cbx_json *point, const char *path);
 
 void cbx__import_point_begin(cbx__import_job *job, const char *name, const char *scenario);
 /* Another name, for a reader that learns it behind its tags; lives as long as the point. */

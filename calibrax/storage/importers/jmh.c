@@ -114,17 +114,17 @@ static void read_item(cbx__import_job *job, const cbx_json *item, cbx_json *laun
 
 static void read_file(cbx__import_job *job)
 {
-    const cbx_json *list = cbx__import_source_of(job)->json, *first = cbx_json_at(list, 0);
+    const cbx_json *list = cbx__import_source_of(job)->json, *item;
     static const char *const facts[] = { "jmhVersion", "jdkVersion", "vmName", "vmVersion", "jvmArgs" };
     cbx_json *launches = cbx_json_new_array();
 
     if (cbx_json_typeof(list) != CBX_JSON_ARRAY) cbx__import_fail(job, CBX_EFORMAT, "expected an array of benchmarks");
     cbx__import_run_begin(job);
-    for (size_t i = 0; i < CBX_LEN(facts); i++)
-        cbx__import_run_environment(job, facts[i], cbx_json_get(first, facts[i]));
-    for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++) {
+    for (size_t i = 0; cbx__import_next(job, NULL, &item); i++) {
+        for (size_t k = 0; i == 0 && k < CBX_LEN(facts); k++)
+            cbx__import_run_environment(job, facts[k], cbx_json_get(item, facts[k]));
         cbx__import_at(job, "%zu", i);
-        read_item(job, cbx_json_at(list, i), launches);
+        read_item(job, item, launches);
     }
     cbx__import_run_metadata(job, "launches", launches);
     cbx_json_unref(launches);
@@ -132,5 +132,12 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_jmh = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "jmh", "JMH, JSON", detect, read_file, false,
+    .struct_size = sizeof(cbx__importer),
+    .abi = CBX_IMPORTER_ABI,
+    .name = "jmh",
+    .summary = "JMH, JSON",
+    .detect = detect,
+    .read = read_file,
+    .list = "",
+    .version = "0.jmhVersion",
 };

@@ -4,34 +4,53 @@
 #ifndef CALIBRAX_STORAGE_IMPORT_JOB_H
 #define CALIBRAX_STORAGE_IMPORT_JOB_H
 
+#include "calibrax/core/run_spool.h"
+#include "calibrax/storage/importers/document.h"
 #include "calibrax/storage/importers/importer.h"
+#include "calibrax/storage/importers/lines.h"
+#include "calibrax/storage/importers/seen.h"
 
-typedef struct cbx__import_seen {
-    uint64_t hash; /* 0: free */
-    unsigned count;
-} cbx__import_seen;
+/* A run under construction. */
+typedef struct cbx__import_run {
+    cbx_run_builder *builder;
+    cbx_run *whole;  /* instead of a builder: all but its points, or with them */
+    const char *key; /* what it was begun for; "" */
+    uint64_t key_hash;
+    size_t npoints;
+    const char **defs; /* names defined so far */
+    size_t ndefs, defs_room;
+    cbx__seen seen;
+    cbx__spooled spooled;
+} cbx__import_run;
+
+/* Where the elements of a list come from, and the one under way. */
+typedef struct cbx__import_walk {
+    bool begun, ended;
+    cbx__bytes_walk walk;
+    cbx_json *item;
+} cbx__import_walk;
 
 struct cbx__import_job {
     cbx_ctx *ctx;
     const cbx__importer *importer;
-    const cbx__import_source *src;
+    cbx__import_source *src;
     const cbx_import_opts *opts;
     cbx_import *out;
     cbx_err *err;
     cbx_err inner;     /* of the calls of the builder */
     cbx_status status; /* of the first fault */
     char at[160];
-    size_t runs_room;
+    cbx_arena passing; /* what lives until the next element or cbx__import_forget */
+    cbx_arena cells;   /* of the last line */
     cbx_import_note *notes;
-    size_t notes_room;
+    size_t notes_room, notes_left_out;
+    cbx__lines lines;
+    cbx__import_walk list, inner_list;
+    uint64_t inner_at;     /* of the list in the element under way */
+    cbx__scratch *scratch; /* points go there; NULL: into the runs */
 
-    /* the run under construction */
-    cbx_run_builder *run;
-    size_t npoints;
-    const char **defs; /* names defined so far */
-    size_t ndefs, defs_room;
-    cbx__import_seen *seen;
-    size_t seen_room, seen_used;
+    cbx__import_run *runs, *run; /* run: where points go; NULL: none */
+    size_t nruns, runs_room;
 
     /* the point */
     cbx_point point;
@@ -40,5 +59,26 @@ struct cbx__import_job {
     cbx_named_metric *metrics;
     size_t nmetrics, metrics_room;
 };
+
+/* Points on disk of the runs of an import. */
+struct cbx_import_disk {
+    cbx_allocator al;
+    cbx__scratch *scratch;
+    cbx__spooled *points; /* of each run */
+    size_t nruns;
+};
+
+/* job.c */
+void cbx__import_no_memory(cbx__import_job *job);
+/* Room for one more element of an array in the import's arena, whose pointer is at `slot`; false: the job has failed. */
+bool cbx__import_grow(cbx__import_job *job, void *slot, size_t n, size_t *room, size_t size);
+/* What a builder refuses is a fault of the file. */
+void cbx__import_take(cbx__import_job *job, cbx_status st);
+
+/* runs.c: after reading, what came of it goes into the import. */
+void cbx__import_finish(cbx__import_job *job);
+/* Gives back all that the job holds. */
+void cbx__import_job_clear(cbx__import_job *job);
+void cbx__import_disk_free(cbx_import_disk *disk);
 
 #endif

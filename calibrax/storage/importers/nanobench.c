@@ -53,16 +53,23 @@ static void read_result(cbx__import_job *job, const cbx_json *item)
 
 static void read_file(cbx__import_job *job)
 {
-    const cbx_json *list = cbx__import_array(job, cbx__import_source_of(job)->json, "results");
+    const cbx_json *item;
 
+    cbx__import_array(job, cbx__import_source_of(job)->json, "results");
     cbx__import_run_begin(job);
-    for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++) {
+    for (size_t i = 0; cbx__import_next(job, NULL, &item); i++) {
         cbx__import_at(job, "results.%zu", i);
-        read_result(job, cbx_json_at(list, i));
+        read_result(job, item);
     }
     cbx__import_run_end(job);
 }
 
 const cbx__importer cbx__importer_nanobench = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "nanobench", "ankerl::nanobench, JSON", detect, read_file, false,
+    .struct_size = sizeof(cbx__importer),
+    .abi = CBX_IMPORTER_ABI,
+    .name = "nanobench",
+    .summary = "ankerl::nanobench, JSON",
+    .detect = detect,
+    .read = read_file,
+    .list = "results",
 };

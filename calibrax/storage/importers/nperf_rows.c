@@ -1,10 +1,11 @@
 /*
- * Rows of nperf (JSON lines, storage/row.h): the rows of a run id are a run, a row is a point.
+ * Rows of nperf (JSON lines, storage/row.h): the rows of a run id are a run, in whatever order they stand; a row is a point.
  *
  * The median of launch medians is the time, the launch medians are its samples.  A row that is not good is noted with its failure; a
  * line that is no row is noted, too, and costs nothing else.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "calibrax/base/clock.h"
@@ -35,28 +36,6 @@ static const row_metric metrics[] = {
 static int detect(const cbx__import_source *src)
 {
     return cbx_json_has(src->line, "run_id") && cbx_json_has(src->line, "param_point") ? 95 : 0;
-}
-
-static void read_lines(cbx__import_job *job, cbx_rows *rows)
-{
-    size_t at = 0, number = 0;
-    const char *line;
-
-    while ((line = cbx__import_line(job, &at, &number)) != NULL) {
-        const char *what = cbx__import_printf(job, "line %zu", number);
-        cbx_json *value = NULL;
-        cbx_err err = CBX_ERR_INIT;
-        cbx_status st;
-        if (!line[strspn(line, " \t")] || !what) continue;
-        st = cbx_json_parse(line, strlen(line), what, &value, &err);
-        if (!st) st = cbx_rows_add_json(rows, value, what, &err);
-        cbx_json_unref(value);
-        if (st == CBX_ENOMEM)
-            cbx__import_fail(job, st, "out of memory");
-        else if (st)
-            cbx__import_note(job, what, "is no row: %s", err.message);
-    }
-    cbx__import_at(job, "%s", "");
 }
 
 static void read_metrics(cbx__import_job *job, const cbx_row *r)
@@ -112,34 +91,54 @@ static void read_head(cbx__import_job *job, const cbx_row *r)
     cbx_json_unref(id);
 }
 
-/* Whether an earlier row opened the run of this one. */
-static bool is_begun(const cbx_rows *rows, size_t at)
+static void read_row_of_run(cbx__import_job *job, const cbx_row *r)
 {
-    for (size_t i = 0; i < at; i++) {
-        if (!strcmp(rows->rows[i].run_id, rows->rows[at].run_id)) return true;
-    }
-    return false;
+    if (cbx__import_run_for(job, r->run_id)) read_head(job, r);
+    read_row(job, r);
+}
+
+static void read_line(cbx__import_job *job, const char *line, const char *what)
+{
+    cbx_rows rows;
+    cbx_json *value = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st = cbx_json_parse(line, strlen(line), what, &value, &err);
+    int64_t version = cbx_json_get_int(value, "schema_version", 0);
+
+    cbx_rows_init(&rows, &cbx__import_arena(job)->al);
+    if (!st) st = cbx_rows_add_json(&rows, value, what, &err);
+    cbx_json_unref(value);
+    if (st == CBX_ENOMEM)
+        cbx__import_fail(job, st, "out of memory");
+    else if (st)
+        cbx__import_note(job, what, "is no row: %s", err.message);
+    else if (version > CBX_ROW_SCHEMA_VERSION)
+        cbx__import_fail(job, CBX_EVERSION,
+                         "is a row of version %lld; this release reads up to %d: take a later release of calibrax",
+                         (long long)version, CBX_ROW_SCHEMA_VERSION);
+    else
+        read_row_of_run(job, &rows.rows[0]);
+    cbx_rows_clear(&rows);
 }
 
 static void read_file(cbx__import_job *job)
 {
-    cbx_arena *arena = cbx__import_arena(job);
-    cbx_rows rows;
+    char what[40];
+    const char *line;
 
-    cbx_rows_init(&rows, &arena->al);
-    read_lines(job, &rows);
-    for (size_t i = 0; i < rows.count && !cbx__import_failed(job); i++) {
-        if (is_begun(&rows, i)) continue;
-        cbx__import_run_begin(job);
-        read_head(job, &rows.rows[i]);
-        for (size_t k = i; k < rows.count; k++) {
-            if (!strcmp(rows.rows[k].run_id, rows.rows[i].run_id)) read_row(job, &rows.rows[k]);
-        }
-        cbx__import_run_end(job);
+    while ((line = cbx__import_line(job)) != NULL) {
+        snprintf(what, sizeof what, "line %zu", cbx__import_line_number(job));
+        if (line[strspn(line, " \t")]) read_line(job, line, what);
+        cbx__import_forget(job);
     }
-    cbx_rows_clear(&rows);
 }
 
 const cbx__importer cbx__importer_nperf = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "nperf", "rows of nperf, JSON lines", detect, read_file, true,
+    .struct_size = sizeof(cbx__importer),
+    .abi = CBX_IMPORTER_ABI,
+    .name = "nperf",
+    .summary = "rows of nperf, JSON lines",
+    .detect = detect,
+    .read = read_file,
+    .version = "schema_version",
 };

@@ -161,24 +161,20 @@ static void read_state(cbx__import_job *job, const cbx_json *root, const cbx_jso
 
 static void read_file(cbx__import_job *job)
 {
-    const cbx_json *root = cbx__import_source_of(job)->json, *list = cbx__import_array(job, root, "benchmarks");
+    const cbx_json *root = cbx__import_source_of(job)->json, *bench, *state;
     const cbx_json *version = cbx_json_get(cbx_json_get(root, "meta"), "version");
-    int64_t major = cbx_json_get_int(cbx_json_get(version, "json"), "major", 1);
 
-    if (major > 1)
-        cbx__import_fail(job, CBX_EVERSION, "is of version %lld of NVBench's format; this release reads 1",
-                         (long long)major);
+    cbx__import_array(job, root, "benchmarks");
     cbx__import_run_begin(job);
     cbx__import_run_environment(job, "devices", cbx_json_get(root, "devices"));
     cbx__import_run_metadata(job, "nvbench", cbx_json_get(version, "nvbench"));
-    for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++) {
-        const cbx_json *states;
+    for (size_t i = 0; cbx__import_next(job, NULL, &bench); i++) {
         cbx__import_at(job, "benchmarks.%zu", i);
-        states = cbx__import_array(job, cbx_json_at(list, i), "states");
-        for (size_t k = 0; k < cbx_json_length(states) && !cbx__import_failed(job); k++) {
-            const char *name = cbx__import_string(job, cbx_json_at(list, i), "name");
+        cbx__import_array(job, bench, "states");
+        for (size_t k = 0; cbx__import_next_inner(job, &state); k++) {
+            const char *name = cbx__import_string(job, bench, "name");
             cbx__import_at(job, "benchmarks.%zu.states.%zu", i, k);
-            if (name) read_state(job, root, cbx_json_at(states, k), name);
+            if (name) read_state(job, root, state, name);
             cbx__import_at(job, "benchmarks.%zu", i);
         }
     }
@@ -186,5 +182,13 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_nvbench = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "nvbench", "NVBench, JSON", detect, read_file, false,
+    .struct_size = sizeof(cbx__importer),
+    .abi = CBX_IMPORTER_ABI,
+    .name = "nvbench",
+    .summary = "NVBench, JSON",
+    .detect = detect,
+    .read = read_file,
+    .list = "benchmarks",
+    .inner = "states",
+    .version = "meta.version.json.major",
 };

@@ -55,19 +55,17 @@ static void read_benchmark(cbx__import_job *job, const cbx_json *bench, const ch
 
 static void read_file(cbx__import_job *job)
 {
-    const cbx_json *root = cbx__import_source_of(job)->json, *list = cbx__import_array(job, root, "benchmarks");
-    const char *version = cbx__import_string(job, root, "version");
-    const cbx_json *first = cbx_json_at(cbx_json_get(cbx_json_at(list, 0), "runs"), 0);
+    const cbx_json *root = cbx__import_source_of(job)->json, *bench;
     cbx_json *launches = cbx_json_new_object();
 
-    if (version && strncmp(version, "1.", 2) != 0)
-        cbx__import_fail(job, CBX_EVERSION, "is of version %s of pyperf's format; this release reads 1", version);
+    cbx__import_array(job, root, "benchmarks");
+    cbx__import_string(job, root, "version");
     cbx__import_run_begin(job);
-    cbx__import_run_iso(job, cbx_json_get_string(cbx_json_get(first, "metadata"), "date", NULL));
     cbx__import_run_environment(job, "pyperf", cbx_json_get(root, "metadata"));
-    for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++) {
-        const cbx_json *bench = cbx_json_at(list, i);
+    for (size_t i = 0; cbx__import_next(job, NULL, &bench); i++) {
+        const cbx_json *first = cbx_json_at(cbx_json_get(bench, "runs"), 0);
         const char *name = meta(bench, root, "name");
+        if (i == 0) cbx__import_run_iso(job, cbx_json_get_string(cbx_json_get(first, "metadata"), "date", NULL));
         cbx__import_at(job, "benchmarks.%zu", i);
         if (!name)
             cbx__import_fail(job, CBX_EFORMAT, "'metadata.name' is missing: expected a string");
@@ -80,5 +78,11 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_pyperf = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "pyperf", "pyperf, JSON", detect, read_file, false,
+    .struct_size = sizeof(cbx__importer),
+    .abi = CBX_IMPORTER_ABI,
+    .name = "pyperf",
+    .summary = "pyperf, JSON",
+    .detect = detect,
+    .read = read_file,
+    .list = "benchmarks",
 };

@@ -62,16 +62,17 @@ static void read_item(cbx__import_job *job, const cbx_json *item)
 static void read_file(cbx__import_job *job)
 {
     const cbx_json *root = cbx__import_source_of(job)->json, *commit = cbx_json_get(root, "commit_info");
-    const cbx_json *list = cbx__import_array(job, root, "benchmarks");
+    const cbx_json *item;
     cbx_json *extra = cbx_json_new_object();
 
+    cbx__import_array(job, root, "benchmarks");
     cbx__import_run_begin(job);
     cbx__import_run_iso(job, cbx__import_maybe_string(job, root, "datetime"));
     cbx__import_run_commit(job, cbx_json_get_string(commit, "id", NULL), cbx_json_get_string(commit, "branch", NULL));
     cbx__import_run_environment(job, "machine_info", cbx_json_get(root, "machine_info"));
     cbx__import_run_metadata(job, "commit_info", commit);
-    for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++) {
-        const cbx_json *item = cbx_json_at(list, i), *more = cbx_json_get(item, "extra_info");
+    for (size_t i = 0; cbx__import_next(job, NULL, &item); i++) {
+        const cbx_json *more = cbx_json_get(item, "extra_info");
         cbx__import_at(job, "benchmarks.%zu", i);
         read_item(job, item);
         if (cbx_json_length(more)) cbx_json_set(extra, cbx_json_get_string(item, "fullname", ""), cbx_json_copy(more));
@@ -82,5 +83,13 @@ static void read_file(cbx__import_job *job)
 }
 
 const cbx__importer cbx__importer_pytest_benchmark = {
-    sizeof(cbx__importer), CBX_IMPORTER_ABI, "pytest-benchmark", "pytest-benchmark, JSON", detect, read_file, false,
+    .struct_size = sizeof(cbx__importer),
+    .abi = CBX_IMPORTER_ABI,
+    .name = "pytest-benchmark",
+    .summary = "pytest-benchmark, JSON",
+    .detect = detect,
+    .read = read_file,
+    .list = "benchmarks",
+    .version = "version",
+    .version_most = 5,
 };

@@ -7,6 +7,7 @@ import platform as host
 from typing import Any, Callable
 
 from protocol import WorkerError, violation
+from providers import openblas
 
 PLATFORMS = ("cpu", "cuda12")
 
@@ -33,6 +34,15 @@ class Provider:
             raise violation("threads must be at least 1")
         self.platform = platform
         self.threads = threads
+
+    def apply(self, settings: dict[str, str]) -> None:
+        """Settings by call, as the parent's table of policies names them (calibrax/perf/policy.c).  After open, before anything is compiled."""
+        if settings:
+            raise violation(f"{self.name} has no setting '{next(iter(settings))[:40]}'")
+
+    def policy(self) -> dict[str, Any]:
+        """What the process really has: threads by pool, and the settings as they read back; what cannot be asked is left out."""
+        return {"threads": {"blas": n} if (n := openblas.threads()) else {}, "settings": {}}
 
     def array(self, host_array: Any) -> Any:
         """The framework's own copy of a NumPy array, on the device."""

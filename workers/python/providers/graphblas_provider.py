@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from providers import numpy_provider
 
 
@@ -28,3 +30,11 @@ class Framework(numpy_provider.Framework):
     def open(self, platform: str, threads: int) -> None:
         super().open(platform, threads)
         self.graphblas.ss.config["nthreads"] = threads
+
+    def apply(self, settings: dict[str, str]) -> None:
+        for name, value in settings.items():
+            self.graphblas.ss.config[name] = int(value)
+
+    def policy(self) -> dict[str, Any]:
+        threads = int(self.graphblas.ss.config["nthreads"])
+        return {"threads": {**super().policy()["threads"], "graphblas": threads}, "settings": {"nthreads": str(threads)}}

@@ -62,6 +62,19 @@ class Framework(Provider):
             raise no_device("jax", platform) from error
         self.jax.config.update("jax_default_device", self._device)
 
+    def apply(self, settings: dict[str, str]) -> None:
+        for name, value in settings.items():
+            self.jax.config.update(name, value)
+
+    def policy(self) -> dict[str, Any]:
+        threads = super().policy()["threads"]
+        if self._device is not None and self._device.platform == "cpu":
+            threads["xla"] = int(self._pool_threads)
+        return {
+            "threads": threads,
+            "settings": {"jax_default_matmul_precision": str(self.jax.config.jax_default_matmul_precision)},
+        }
+
     def array(self, host_array: Any) -> Any:
         # A copy by JAX: an array that merely borrows the host's memory is not what a user of JAX has.
         return self.jax.numpy.array(host_array, copy=True, device=self._device)

@@ -47,3 +47,9 @@ def set_threads(threads: int) -> bool:
     if function:
         function(ctypes.c_int(threads))
     return function is not None
+
+
+def threads() -> int | None:
+    """Threads it would use now; None if there is no OpenBLAS to ask."""
+    function = _function("get_num_threads", ctypes.c_int)
+    return function() if function else None

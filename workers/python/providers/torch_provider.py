@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from protocol import violation
 from providers import openblas
 from providers.base import Provider, no_device
 
@@ -47,6 +48,34 @@ class Framework(Provider):
             raise no_device("torch", platform)
         self._device = self.torch.device("cuda")
         self.torch.cuda.reset_peak_memory_stats(self._device)
+
+    def apply(self, settings: dict[str, str]) -> None:
+        calls = {
+            "num_threads": lambda value: self.torch.set_num_threads(int(value)),
+            "num_interop_threads": self._set_interop_threads,
+            "float32_matmul_precision": self.torch.set_float32_matmul_precision,
+            "cudnn.allow_tf32": lambda value: setattr(self.torch.backends.cudnn, "allow_tf32", value == "true"),
+        }
+        for name, value in settings.items():
+            if name not in calls:
+                raise violation(f"torch has no setting '{name[:40]}'")
+            calls[name](value)
+
+    def _set_interop_threads(self, value: str) -> None:
+        # PyTorch takes this number once, before the pool is used; later it refuses in a RuntimeError.
+        if self.torch.get_num_interop_threads() != int(value):
+            self.torch.set_num_interop_threads(int(value))
+
+    def policy(self) -> dict[str, Any]:
+        threads = {"intra_op": self.torch.get_num_threads(), "inter_op": self.torch.get_num_interop_threads()}
+        settings = {
+            "num_threads": str(threads["intra_op"]),
+            "num_interop_threads": str(threads["inter_op"]),
+            "float32_matmul_precision": self.torch.get_float32_matmul_precision(),
+        }
+        if self._device.type == "cuda":
+            settings["cudnn.allow_tf32"] = str(self.torch.backends.cudnn.allow_tf32).lower()
+        return {"threads": {**super().policy()["threads"], **threads}, "settings": settings}
 
     def array(self, host_array: Any) -> Any:
         return self.torch.tensor(host_array, device=self._device)

@@ -1,0 +1,52 @@
+/*
+ * JSON piece by piece: what is too long to be held as one value is walked through, element by element, in memory that does not grow with
+ * it.  The same tokens, the same faults in the same words and at the same offsets as cbx_json_parse, which is made of the same functions.
+ *
+ *     cbx__json_reader_enter(r)                      at a '[' or '{'
+ *     while (!(st = cbx__json_reader_next(r, &key, &more)) && more)
+ *         st = cbx__json_reader_value(r, &value)     or _skip, or _enter
+ *
+ * After a failure a reader is fit for freeing only.  One thread uses a reader at a time.
+ */
+#ifndef CALIBRAX_BASE_JSON_READER_H
+#define CALIBRAX_BASE_JSON_READER_H
+
+#include "calibrax/base/json.h"
+
+/** Where text comes from: up to `room` bytes into `to`; *got 0 is the end. */
+typedef struct cbx__json_source {
+    cbx_status (*read)(void *user, char *to, size_t room, size_t *got, cbx_err *err);
+    void *user;
+} cbx__json_source;
+
+typedef struct cbx__json_reader cbx__json_reader;
+
+/**
+ * @param base  offset of the source's first byte, for messages and cbx__json_reader_offset
+ * @param what  names the source in messages; not copied
+ * @return CBX_OK; CBX_ENOMEM.  The caller frees *out
+ */
+cbx_status cbx__json_reader_create(const cbx__json_source *source, uint64_t base, const char *what,
+                                   cbx__json_reader **out, cbx_err *err);
+/** NULL is fine. */
+void cbx__json_reader_free(cbx__json_reader *r);
+
+/** What stands next, whose faults are not looked for yet; CBX_JSON_NULL for a word, CBX_JSON_DOUBLE for any number. */
+cbx_json_type cbx__json_reader_type(cbx__json_reader *r);
+/** Where the next value begins. */
+uint64_t cbx__json_reader_offset(cbx__json_reader *r);
+/** The next value, whole; null is NULL.  The caller owns it. */
+cbx_status cbx__json_reader_value(cbx__json_reader *r, cbx_json **out, cbx_err *err);
+/** Passes the next value, in which every fault is found. */
+cbx_status cbx__json_reader_skip(cbx__json_reader *r, cbx_err *err);
+/** Into an array or an object; CBX_EFORMAT: something else stands here. */
+cbx_status cbx__json_reader_enter(cbx__json_reader *r, cbx_err *err);
+/**
+ * To the next element or member of what was entered last, whose value must then be read, passed or entered; behind the last it is left.
+ * @param key  of a member, until the next call; NULL in an array
+ */
+cbx_status cbx__json_reader_next(cbx__json_reader *r, const char **key, bool *more, cbx_err *err);
+/** Nothing but blanks stands behind the value. */
+cbx_status cbx__json_reader_end(cbx__json_reader *r, cbx_err *err);
+
+#endif

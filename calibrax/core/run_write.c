@@ -1,0 +1,266 @@
+/*
+ * Run files: poured as they come, since a run of 100 MB would take ten times that as one tree and one text.  The points are those of the
+ * run, or stand on disk as the text that they come to.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/base/file.h"
+#include "calibrax/core/run_parts.h"
+#include "calibrax/core/run_spool.h"
+
+#define PIECE_BYTES ((size_t)1 << 20)
+#define FILE_FLAGS  (CBX_JSON_INDENT2 | CBX_JSON_ASCII)
+
+typedef struct sink {
+    FILE *file;
+    const char *path;
+    cbx_status status;
+    cbx_err err;
+} sink;
+
+/* The first fault stays, and what comes behind it is thrown away. */
+static void pour_all(sink *s, cbx_text *out)
+{
+    if (!s->status && out->status) s->status = cbx__record_no_memory(&s->err);
+    if (!s->status && out->len && fwrite(out->data, out->len, 1, s->file) != 1)
+        s->status = cbx_fail_errno(&s->err, errno, "cannot write '%s'", s->path);
+    cbx_text_reset(out);
+}
+
+static void pour(void *user, cbx_text *out)
+{
+    if (out->status || out->len >= PIECE_BYTES) pour_all(user, out);
+}
+
+/* The n-th point of the list, with what stands before it. */
+static bool put_point(const cbx_point *view, const cbx_json *raw, bool first, cbx_json_pour_fn pour_fn, void *user,
+                      cbx_text *out)
+{
+    cbx_json *v = cbx__run_point_json(view, raw);
+
+    if (!v) return false;
+    if (!first) cbx_text_putc(out, ',');
+    cbx_json_write_break(FILE_FLAGS, 2, out);
+    cbx_json_write_part(v, FILE_FLAGS, 2, pour_fn, user, out);
+    cbx_json_unref(v);
+    return true;
+}
+
+/* --- points on disk --- */
+
+#define PENDING_BYTES ((size_t)256 << 10)
+
+void cbx__spooled_init(cbx__spooled *p, const cbx_allocator *al)
+{
+    *p = (cbx__spooled){ 0 };
+    cbx_text_init(&p->pending, al);
+}
+
+void cbx__spooled_clear(cbx__spooled *p)
+{
+    cbx_mem_free(&p->pending.al, p->pieces, p->room * sizeof *p->pieces);
+    cbx_text_clear(&p->pending);
+    *p = (cbx__spooled){ .pending = p->pending };
+}
+
+/* Text to the disk: it follows the last piece if nobody wrote in between. */
+static cbx_status put_away(cbx__spooled *p, cbx__scratch *scratch, cbx_err *err)
+{
+    struct cbx__piece *last = p->npieces ? &p->pieces[p->npieces - 1] : NULL, *more;
+    uint64_t at = 0;
+    cbx_status st = cbx__scratch_add(scratch, p->pending.data, p->pending.len, &at, err);
+
+    if (st) return st;
+    if (last && last->at + last->len == at) {
+        last->len += p->pending.len;
+        cbx_text_reset(&p->pending);
+        return CBX_OK;
+    }
+    if (p->npieces == p->room) {
+        size_t room = p->room ? 2 * p->room : 4;
+        more = cbx_mem_resize(&p->pending.al, p->pieces, p->room * sizeof *more, room * sizeof *more);
+        if (!more) return cbx__record_no_memory(err);
+        p->pieces = more;
+        p->room = room;
+    }
+    p->pieces[p->npieces++] = (struct cbx__piece){ at, p->pending.len };
+    cbx_text_reset(&p->pending);
+    return CBX_OK;
+}
+
+#define REST_BYTES ((size_t)4 << 10)
+
+cbx_status cbx__spooled_rest(cbx__spooled *p, cbx__scratch *scratch, cbx_err *err)
+{
+    cbx_status st;
+
+    if (p->pending.len < REST_BYTES) return CBX_OK;
+    st = put_away(p, scratch, err);
+    if (!st) cbx_text_clear(&p->pending);
+    return st;
+}
+
+typedef struct spooling {
+    cbx__spooled *to;
+    cbx__scratch *scratch;
+    cbx_status status;
+    cbx_err *err;
+} spooling;
+
+static void pour_away(void *user, cbx_text *out)
+{
+    spooling *s = user;
+
+    if (!s->status && out->len >= PENDING_BYTES) s->status = put_away(s->to, s->scratch, s->err);
+}
+
+static cbx_status add(cbx__spooled *p, cbx__scratch *scratch, const cbx_point *point, const cbx_json *raw, cbx_err *err)
+{
+    spooling s = { p, scratch, CBX_OK, err };
+
+    if (!put_point(point, raw, p->npoints == 0, pour_away, &s, &p->pending) || p->pending.status)
+        return cbx__record_no_memory(err);
+    pour_away(&s, &p->pending);
+    p->npoints++;
+    return s.status;
+}
+
+cbx_status cbx__spooled_add(cbx__spooled *p, cbx__scratch *scratch, const cbx_point *point, cbx_err *err)
+{
+    cbx_arena arena;
+    cbx_point own = *point;
+    cbx_status st;
+
+    cbx_arena_init(&arena, &p->pending.al);
+    st = cbx__record_text(&arena, point->name, "point name", &own.name, err);
+    if (!st) st = cbx__record_text(&arena, point->scenario, "scenario", &own.scenario, err);
+    if (!st) st = cbx__record_tags(&arena, point->tags, point->ntags, &own.tags, err);
+    if (!st) st = cbx__record_metrics(&arena, point->metrics, point->nmetrics, &own.metrics, err);
+    if (!st) st = add(p, scratch, &own, NULL, err);
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+cbx_status cbx__spooled_add_json(cbx__spooled *p, cbx__scratch *scratch, const cbx_json *point, const char *path,
+                                 cbx_err *err)
+{
+    cbx_arena arena;
+    cbx_json *raw = NULL;
+    cbx_point view;
+    cbx_status st;
+
+    cbx_arena_init(&arena, &p->pending.al);
+    st = cbx__run_view_point(point, path, &arena, &view, &raw, err);
+    if (!st) st = add(p, scratch, &view, raw, err);
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+/* --- the file --- */
+
+/* Points that stand on disk. */
+typedef struct elsewhere {
+    const cbx__spooled *points;
+    const cbx__scratch *scratch;
+} elsewhere;
+
+static void pour_elsewhere(sink *s, const elsewhere *from, cbx_text *out)
+{
+    char block[16384];
+    const cbx__spooled *p = from->points;
+
+    for (size_t i = 0; i < p->npieces; i++) {
+        for (uint64_t done = 0; !s->status && done < p->pieces[i].len;) {
+            uint64_t left = p->pieces[i].len - done;
+            size_t got = 0;
+            s->status = cbx__scratch_read(from->scratch, p->pieces[i].at + done, block,
+                                          left < sizeof block ? (size_t)left : sizeof block, &got, &s->err);
+            if (!s->status && !got) s->status = cbx_fail(&s->err, CBX_EIO, "a temporary file was cut");
+            cbx_text_add(out, block, got);
+            pour(s, out);
+            done += got;
+        }
+    }
+    cbx_text_add(out, p->pending.data, p->pending.len);
+}
+
+static void pour_points(sink *s, const cbx_run *run, const elsewhere *from, cbx_text *out)
+{
+    size_t n = from ? from->points->npoints : run->npoints;
+
+    cbx_text_putc(out, '[');
+    if (from) pour_elsewhere(s, from, out);
+    for (size_t i = 0; !s->status && !from && i < n; i++) {
+        if (!put_point(&run->points[i].view, run->points[i].raw, i == 0, pour, s, out))
+            s->status = cbx__record_no_memory(&s->err);
+        pour(s, out);
+    }
+    if (n) cbx_json_write_break(FILE_FLAGS, 1, out);
+    cbx_text_putc(out, ']');
+}
+
+static void pour_run(sink *s, const cbx_run *run, const elsewhere *from, const cbx_json *head, cbx_text *out)
+{
+    const char *key;
+    cbx_json *value;
+
+    cbx_text_putc(out, '{');
+    for (size_t i = 0; cbx_json_member(head, i, &key, &value); i++) {
+        if (i) cbx_text_putc(out, ',');
+        cbx_json_write_break(FILE_FLAGS, 1, out);
+        cbx_json_write_string(key, strlen(key), FILE_FLAGS, out);
+        cbx_text_puts(out, ": ");
+        if (strcmp(key, "points") == 0)
+            pour_points(s, run, from, out);
+        else
+            cbx_json_write_part(value, FILE_FLAGS, 1, pour, s, out);
+    }
+    cbx_json_write_break(FILE_FLAGS, 0, out);
+    cbx_text_putc(out, '}');
+    pour_all(s, out);
+}
+
+static cbx_status write_to(const cbx_allocator *al, const cbx_run *run, const elsewhere *from, const char *path,
+                           const char *shown, cbx_err *err)
+{
+    char buf[CBX_TIME_SIZE];
+    cbx_json *head = cbx__run_head_json(run, cbx__run_time_text(run, buf));
+    sink s = { .path = shown, .file = head ? fopen(path, "wbe") : NULL };
+    cbx_text text;
+
+    cbx_text_init(&text, al);
+    if (!head) {
+        s.status = cbx__record_no_memory(&s.err);
+    } else if (!s.file) {
+        s.status = cbx_fail_errno(&s.err, errno, "cannot write '%s'", shown);
+    } else {
+        setbuf(s.file, NULL); /* it comes in pieces */
+        pour_run(&s, run, from, head, &text);
+        if (fclose(s.file) != 0 && !s.status) s.status = cbx_fail_errno(&s.err, errno, "cannot write '%s'", shown);
+    }
+    cbx_text_clear(&text);
+    cbx_json_unref(head);
+    return s.status ? cbx_fail(err, s.status, "%s", s.err.message) : CBX_OK;
+}
+
+cbx_status cbx_run_write(cbx_ctx *ctx, const cbx_run *run, const char *path, cbx_err *err)
+{
+    cbx_replacement *file = NULL;
+    cbx_status st = cbx_replacement_begin(ctx, path, &file, err);
+
+    if (st) return st;
+    st = write_to(cbx_ctx_allocator(ctx), run, NULL, cbx_replacement_path(file), path, err);
+    if (!st) return cbx_replacement_commit(file, err);
+    cbx_replacement_discard(file);
+    return st;
+}
+
+cbx_status cbx__spooled_write(const cbx_allocator *al, const cbx_run *head, const cbx__spooled *p,
+                              const cbx__scratch *scratch, const char *path, const char *shown, cbx_err *err)
+{
+    const elsewhere from = { p, scratch };
+
+    return write_to(al, head, &from, path, shown, err);
+}

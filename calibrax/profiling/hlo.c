@@ -1,0 +1,260 @@
+/*
+ * HLO text, line by line: computations begin with a head that ends in '{', instructions stand below.  Which computations are the body
+ * of a fusion is known only from the fusion (calls=NAME), which comes after them, so their counts are kept by name.
+ */
+#include "calibrax/profiling/hlo.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/base/arena.h"
+
+typedef struct span {
+    const char *s;
+    size_t n;
+} span;
+
+typedef struct computation {
+    span name;
+    size_t working;
+    bool fused;
+} computation;
+
+typedef struct reader {
+    cbx_arena arena;
+    cbx_hlo_report *r;
+    const char *what;
+    computation *list; /* the last one is being read */
+    span *calls;       /* of fusions */
+    size_t ncomputations, ncalls, room, calls_room;
+    size_t line;
+    bool module, inside;
+} reader;
+
+/* --- text --- */
+
+static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
+static bool is_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+           c == '-';
+}
+
+static span trim(span t)
+{
+    while (t.n && is_space(*t.s)) t.s++, t.n--;
+    while (t.n && is_space(t.s[t.n - 1])) t.n--;
+    return t;
+}
+
+static bool equals(span t, const char *word) { return t.n == strlen(word) && !memcmp(t.s, word, t.n); }
+static bool begins(span t, const char *word) { return t.n >= strlen(word) && !memcmp(t.s, word, strlen(word)); }
+
+static span after(span t, size_t n) { return trim((span){ t.s + n, t.n - n }); }
+
+/* The name that the text begins with, without its '%'. */
+static span name_of(span t)
+{
+    size_t skip = t.n && *t.s == '%', n = skip;
+
+    while (n < t.n && is_name(t.s[n])) n++;
+    return (span){ t.s + skip, n - skip };
+}
+
+static size_t find(span t, const char *part)
+{
+    const char *at = t.n ? memmem(t.s, t.n, part, strlen(part)) : NULL;
+    return at ? (size_t)(at - t.s) : t.n;
+}
+
+/* Length of a shape: a tuple to its last bracket, else to the blank. */
+static size_t shape_length(span t)
+{
+    size_t depth = 0, n = 0;
+
+    for (; n < t.n; n++) {
+        if (t.s[n] == '(') depth++;
+        if (t.s[n] == ')' && depth) depth--;
+        if (!depth && is_space(t.s[n])) break;
+    }
+    return n;
+}
+
+/* --- counting --- */
+
+static bool is_one_of(span op, const char *const *words, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (equals(op, words[i])) return true;
+    return false;
+}
+
+static bool is_working(span op)
+{
+    static const char *const idle[] = { "parameter", "constant", "tuple", "get-tuple-element", "bitcast", "fusion" };
+    return !is_one_of(op, idle, CBX_LEN(idle));
+}
+
+static void *grown(cbx_arena *arena, void *list, size_t n, size_t *room, size_t size)
+{
+    void *more;
+
+    if (n < *room) return list;
+    more = cbx_arena_calloc(arena, 2 * n + 16, size);
+    if (!more) return NULL;
+    if (n) memcpy(more, list, n * size);
+    *room = 2 * n + 16;
+    return more;
+}
+
+static bool note_fusion(reader *d, span line)
+{
+    size_t at = find(line, " calls=");
+    span *more;
+
+    d->r->fusions++;
+    if (at == line.n) return true;
+    more = grown(&d->arena, d->calls, d->ncalls, &d->calls_room, sizeof *more);
+    if (!more) return false;
+    d->calls = more;
+    d->calls[d->ncalls++] = name_of(after(line, at + strlen(" calls=")));
+    return true;
+}
+
+static cbx_status take_instruction(reader *d, span right, cbx_err *err)
+{
+    static const char *const memory[] = { "copy", "transpose", "reshape", "broadcast" };
+    static const char *const arithmetic[] = { "add", "multiply", "dot", "convolution", "reduce" };
+    span rest = after(right, shape_length(right)), op = name_of(rest);
+    cbx_hlo_report *r = d->r;
+
+    if (!op.n || op.n == rest.n || rest.s[op.n] != '(')
+        return cbx_fail(err, CBX_EFORMAT, "'%s', line %zu: an instruction without an opcode", d->what, d->line);
+    r->instructions++;
+    r->memory_ops += is_one_of(op, memory, CBX_LEN(memory));
+    r->arithmetic_ops += is_one_of(op, arithmetic, CBX_LEN(arithmetic));
+    r->loops += equals(op, "while");
+    r->custom_calls += equals(op, "custom-call");
+    r->working += is_working(op);
+    d->list[d->ncomputations - 1].working += is_working(op);
+    if (equals(op, "fusion") && !note_fusion(d, rest)) return cbx_fail(err, CBX_ENOMEM, "out of memory for HLO");
+    return CBX_OK;
+}
+
+static cbx_status take_head(reader *d, span line, cbx_err *err)
+{
+    computation *more = grown(&d->arena, d->list, d->ncomputations, &d->room, sizeof *more);
+
+    if (!more) return cbx_fail(err, CBX_ENOMEM, "out of memory for HLO");
+    d->list = more;
+    if (begins(line, "ENTRY ")) line = after(line, strlen("ENTRY "));
+    d->list[d->ncomputations++] = (computation){ name_of(line), 0, false };
+    d->r->computations++;
+    d->inside = true;
+    return CBX_OK;
+}
+
+/* Tables of files and frames, which newer modules begin with, have lines of other forms: they are outside of computations. */
+static cbx_status take_line(reader *d, span line, cbx_err *err)
+{
+    size_t at;
+
+    d->line++;
+    line = trim(line);
+    if (begins(line, "HloModule")) d->module = true;
+    if (!d->inside) {
+        bool head = d->module && line.n > 1 && line.s[line.n - 1] == '{' &&
+                    (find(line, "->") < line.n || begins(line, "ENTRY "));
+        return head ? take_head(d, line, err) : CBX_OK;
+    }
+    if (line.n && *line.s == '}') {
+        d->inside = false;
+        return CBX_OK;
+    }
+    if (begins(line, "ROOT ")) line = after(line, strlen("ROOT "));
+    at = find(line, " = ");
+    return at < line.n ? take_instruction(d, after(line, at + 3), err) : CBX_OK;
+}
+
+/* --- what it comes to --- */
+
+static int by_name(const void *a, const void *b)
+{
+    const span *x = a, *y = b; /* a computation begins with its name */
+    size_t n = x->n < y->n ? x->n : y->n;
+    int c = n ? memcmp(x->s, y->s, n) : 0;
+
+    return c ? c : (x->n > y->n) - (x->n < y->n);
+}
+
+/* Reading is over: the order of the list is free. */
+static void mark_fused(reader *d)
+{
+    if (d->ncomputations) qsort(d->list, d->ncomputations, sizeof *d->list, by_name);
+    for (size_t i = 0; i < d->ncalls && d->ncomputations; i++) {
+        computation *c = bsearch(&d->calls[i], d->list, d->ncomputations, sizeof *d->list, by_name);
+        if (!c || c->fused) continue;
+        c->fused = true;
+        d->r->fused += c->working;
+    }
+}
+
+static void advise(cbx_hlo_report *r, bool wrong, const char *words)
+{
+    if (wrong) strcpy(r->advice[r->nadvice++], words);
+}
+
+static void conclude(reader *d)
+{
+    cbx_hlo_report *r = d->r;
+    double n = (double)r->instructions;
+
+    mark_fused(d);
+    r->fusion_ratio = (double)r->fusions / n;
+    r->memory_ratio = (double)r->memory_ops / n;
+    r->arithmetic_ratio = (double)r->arithmetic_ops / n;
+    r->fused_ratio = r->working ? (double)r->fused / (double)r->working : 0;
+    r->score = fmin(1, 0.4 * fmin(2 * r->fusion_ratio, 1) + 0.3 * r->arithmetic_ratio + 0.3 * (1 - r->memory_ratio));
+    advise(r, r->working && r->fused_ratio < 0.2,
+           "few operations are fused: put elementwise work into one compiled function");
+    advise(r, r->memory_ratio > 0.5, "most instructions move data: look at transposes, reshapes and layouts");
+    advise(r, r->loops > 0, "loops: an operation count of XLA takes their body once");
+    advise(r, r->custom_calls > 0, "library calls: an operation count of XLA does not see into them");
+}
+
+static cbx_status read_all(reader *d, span text, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    while (!st && text.n) {
+        const char *end = memchr(text.s, '\n', text.n);
+        size_t n = end ? (size_t)(end - text.s) : text.n;
+        st = take_line(d, (span){ text.s, n }, err);
+        n += end != NULL;
+        text = (span){ text.s + n, text.n - n };
+    }
+    if (!st && !d->module)
+        st = cbx_fail(err, CBX_EFORMAT,
+                      "'%s' is no HLO: it has no line 'HloModule NAME'; give the text of a compiled module", d->what);
+    if (!st && d->inside)
+        st = cbx_fail(err, CBX_EFORMAT, "'%s' ends inside a computation, after line %zu", d->what, d->line);
+    if (!st && !d->r->instructions) st = cbx_fail(err, CBX_EFORMAT, "'%s' has no instruction", d->what);
+    return st;
+}
+
+cbx_status cbx_hlo_read(cbx_ctx *ctx, const char *text, size_t len, const char *what, cbx_hlo_report *out, cbx_err *err)
+{
+    cbx_hlo_report r = { 0 };
+    reader d = { .r = &r, .what = what };
+    cbx_status st;
+
+    cbx_arena_init(&d.arena, cbx_ctx_allocator(ctx));
+    st = read_all(&d, (span){ text, len }, err);
+    if (!st) conclude(&d);
+    cbx_arena_clear(&d.arena);
+    if (!st) *out = r;
+    return st;
+}

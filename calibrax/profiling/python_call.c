@@ -1,0 +1,215 @@
+/*
+ * workers/python/call.py as a watched process, and its answer: the interpreter is a launch of its own, so nothing of this process is in it.
+ */
+#include "calibrax/profiling/python_call.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "calibrax/base/file.h"
+#include "calibrax/base/json.h"
+#include "calibrax/base/tools.h"
+#include "calibrax/profiling/timing_parts.h"
+
+#define ANSWER_MOST    ((size_t)256 << 20)
+#define ANSWER_SCHEMA  "calibrax-call-answer"
+#define ANSWER_VERSION 1
+
+static cbx_status check_opts(const cbx_python_call_opts *o, cbx_err *err)
+{
+    if (!o || o->struct_size != sizeof *o) return cbx_fail(err, CBX_EINVAL, "cbx_python_call_opts of another version");
+    if (!o->module || !*o->module) return cbx_fail(err, CBX_EINVAL, "no Python module is named");
+    if (!o->function || !*o->function) return cbx_fail(err, CBX_EINVAL, "no function of '%s' is named", o->module);
+    if (o->samples < 1 || o->samples > 1u << 20)
+        return cbx_fail(err, CBX_EINVAL, "samples is %zu: say 1 to 1048576", o->samples);
+    if (!(o->sample_s >= 0 && o->sample_s <= 3600))
+        return cbx_fail(err, CBX_EINVAL, "sample_s is %g: say 0 to 3600 seconds", o->sample_s);
+    if (!(o->level > 0 && o->level < 1))
+        return cbx_fail(err, CBX_EINVAL, "level is %g: say more than 0, less than 1", o->level);
+    return CBX_OK;
+}
+
+/* --- the answer --- */
+
+static double positive(const cbx_json *o, const char *key)
+{
+    double x = cbx_json_get_double(o, key, NAN);
+    return isfinite(x) && x >= 0 ? x : NAN;
+}
+
+static cbx_status take_samples(const cbx_json *list, cbx_call_timing *t, cbx_err *err)
+{
+    size_t n = cbx_json_length(list);
+
+    t->samples = n ? cbx_mem_calloc(&t->al, n, sizeof *t->samples) : NULL;
+    if (!t->samples)
+        return n ? cbx_fail(err, CBX_ENOMEM, "out of memory for %zu samples", n)
+                 : cbx_fail(err, CBX_EFORMAT, "the answer of 'call.py' has no samples");
+    t->nsamples = n;
+    for (size_t i = 0; i < n; i++) {
+        t->samples[i] = cbx_json_double_value(cbx_json_at(list, i));
+        if (!(isfinite(t->samples[i]) && t->samples[i] > 0))
+            return cbx_fail(err, CBX_EFORMAT, "sample %zu of 'call.py' is no time: its clock cannot be used", i);
+    }
+    return CBX_OK;
+}
+
+static cbx_status take_timing(cbx_ctx *ctx, const cbx_json *o, double level, cbx_call_timing *t, cbx_err *err)
+{
+    static const double percentiles[] = { 50, 90, 99 };
+    cbx_json *list;
+    int64_t calls;
+    cbx_status st = cbx_json_need_array(o, "samples_s", "answer", &list, err);
+
+    if (!st) st = cbx_json_need_int(o, "calls_per_sample", "answer", &calls, err);
+    if (!st && calls < 1) st = cbx_fail(err, CBX_EFORMAT, "the answer of 'call.py' has no calls");
+    if (!st) st = take_samples(list, t, err);
+    if (st) return st;
+    t->calls_per_sample = (uint64_t)calls;
+    t->warmup_calls = (uint64_t)cbx_json_get_int(o, "warmup_calls", 0);
+    t->compile_s = NAN;
+    t->first_call_s = positive(o, "first_call_s");
+    t->empty_call_ns = 1e9 * positive(o, "empty_call_s");
+    t->clock_step_ns = 1e9 * positive(o, "clock_step_s");
+    t->wall_s = positive(o, "wall_s");
+    return cbx__timing_estimate(ctx, level, percentiles, CBX_LEN(percentiles), t, err);
+}
+
+static cbx_status take_work(cbx_ctx *ctx, const cbx_json *o, cbx_python_call *c, cbx_err *err)
+{
+    const char *why = cbx_json_get_string(o, "why", ""), *hlo = cbx_json_get_string(o, "hlo", NULL);
+    cbx_flops *w = &c->work;
+
+    *w = (cbx_flops){ .flop = positive(o, "flop"),
+                      .bytes = positive(o, "bytes"),
+                      .transcendental = positive(o, "transcendental"),
+                      .int_op = NAN,
+                      .bytes_least = NAN };
+    w->source = isnan(w->flop) ? CBX_FLOPS_NONE : CBX_FLOPS_XLA;
+    snprintf(w->why, sizeof w->why, "%s", why);
+    if (!hlo) return CBX_OK;
+    cbx_status st = cbx_hlo_read(ctx, hlo, strlen(hlo), "HLO of XLA", &c->compiled, err);
+    c->has_compiled = !st;
+    if (!st && (c->compiled.loops || c->compiled.custom_calls)) w->flags |= CBX_COST_AT_LEAST;
+    return st;
+}
+
+static cbx_status take_answer(cbx_ctx *ctx, const cbx_python_call_opts *o, const char *text, size_t len,
+                              cbx_python_call *c, cbx_err *err)
+{
+    cbx_json *answer = NULL;
+    const char *failure;
+    cbx_status st = cbx_json_parse(text, len, "answer of 'call.py'", &answer, err);
+
+    if (st) return st;
+    failure = cbx_json_get_string(answer, "failure", NULL);
+    if (strcmp(cbx_json_get_string(answer, "schema", ""), ANSWER_SCHEMA) ||
+        cbx_json_get_int(answer, "version", 0) != ANSWER_VERSION)
+        st = cbx_fail(err, CBX_EFORMAT, "'call.py' gave no '%s' of version %d", ANSWER_SCHEMA, ANSWER_VERSION);
+    else if (failure)
+        st = cbx_fail(err, CBX_ECHILD, "%s", failure);
+    if (!st) st = take_timing(ctx, answer, o->level, &c->timing, err);
+    if (!st && o->flops) st = take_work(ctx, cbx_json_get(answer, "work"), c, err);
+    cbx_json_unref(answer);
+    return st;
+}
+
+/* --- the process --- */
+
+static cbx_status make_file(char path[256], cbx_err *err)
+{
+    const char *tmp = getenv("TMPDIR");
+    int n = snprintf(path, 256, "%s/calibrax-call-XXXXXX", tmp && tmp[0] ? tmp : "/tmp"), fd;
+
+    fd = n < 256 ? mkstemp(path) : -1;
+    if (fd < 0) return cbx_fail(err, CBX_EIO, "cannot make a file for an answer: %s", strerror(errno));
+    close(fd);
+    return CBX_OK;
+}
+
+static cbx_status run_script(cbx_ctx *ctx, const cbx_python_call_opts *o, const char *script, const char *path,
+                             cbx_profile *process, cbx_err *err)
+{
+    char warmup[32], samples[32], sample_s[32];
+    const char *argv[] = { o->python ? o->python : "python3",
+                           script,
+                           path,
+                           o->module,
+                           o->function,
+                           warmup,
+                           samples,
+                           sample_s,
+                           o->flops ? "1" : "0",
+                           NULL };
+    cbx_profile_opts p = CBX_PROFILE_OPTS_INIT;
+
+    snprintf(warmup, sizeof warmup, "%llu", (unsigned long long)o->warmup);
+    snprintf(samples, sizeof samples, "%zu", o->samples);
+    snprintf(sample_s, sizeof sample_s, "%.9g", o->sample_s);
+    p.argv = argv;
+    p.warmup = 0;
+    p.runs = 1;
+    p.ignore_failure = true; /* what failed is in the answer */
+    p.show_output = o->show_output;
+    p.gpu = o->gpu;
+    p.energy = o->energy;
+    p.trace = o->trace;
+    p.stop = o->stop;
+    return cbx_profile_command(ctx, &p, process, err);
+}
+
+static cbx_status read_answer(cbx_ctx *ctx, const cbx_python_call_opts *o, const char *path, cbx_python_call *c,
+                              cbx_err *err)
+{
+    int status = c->process.runs[0].exit_status;
+    char *text = NULL;
+    size_t len = 0;
+    cbx_status st = cbx_file_read(ctx, path, ANSWER_MOST, &text, &len, err);
+
+    if (st) return st;
+    if (o->stop && *o->stop)
+        st = cbx_fail(err, CBX_EINTERRUPTED, "stopped while '%s' ran", o->function);
+    else if (!len)
+        st = cbx_fail(err, CBX_ECHILD, "the interpreter of '%s' ended with status %d and gave no answer", o->function,
+                      status);
+    else
+        st = take_answer(ctx, o, text, len, c, err);
+    cbx_mem_free(cbx_ctx_allocator(ctx), text, len + 1);
+    return st;
+}
+
+cbx_status cbx_python_call_measure(cbx_ctx *ctx, const cbx_python_call_opts *opts, cbx_python_call *out, cbx_err *err)
+{
+    cbx_python_call c = { .timing = { .al = *cbx_ctx_allocator(ctx) } };
+    cbx_arena arena;
+    const char *script;
+    char path[256];
+    cbx_status st = check_opts(opts, err);
+
+    if (st) return st;
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    st = cbx__tool_find(CBX__TOOL_PYTHON_CALL, &arena, &script, err);
+    if (!st) st = make_file(path, err);
+    if (!st) {
+        st = run_script(ctx, opts, script, path, &c.process, err);
+        if (!st) st = read_answer(ctx, opts, path, &c, err);
+        unlink(path);
+    }
+    cbx_arena_clear(&arena);
+    if (st)
+        cbx_python_call_clear(&c);
+    else
+        *out = c;
+    return st;
+}
+
+void cbx_python_call_clear(cbx_python_call *c)
+{
+    if (!c) return;
+    cbx_call_timing_clear(&c->timing);
+    cbx_profile_clear(&c->process);
+}

@@ -1,0 +1,142 @@
+/* Sketches and heads of JSON files. */
+#include "calibrax/storage/importers/document.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FEW         32    /* of a container, that a sketch shows */
+#define VALUES_MOST 20000 /* in a sketch */
+
+static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory while reading a file"); }
+
+/* Adds a value to a container, whose key is that of the member; takes it over. */
+static cbx_status add(cbx_json *to, const char *key, cbx_json *value, cbx_err *err)
+{
+    bool good;
+
+    if (key)
+        good = value ? cbx_json_set(to, key, value) : cbx_json_set_null(to, key);
+    else
+        good = value ? cbx_json_push(to, value) : cbx_json_push_null(to);
+    return good ? CBX_OK : no_memory(err);
+}
+
+/* --- sketch --- */
+
+static cbx_status sketch(cbx__json_reader *r, size_t *left, cbx_json **out, cbx_err *err);
+
+static cbx_status sketch_member(cbx__json_reader *r, size_t *left, const char *key, cbx_json *to, cbx_err *err)
+{
+    char *own = key ? strdup(key) : NULL; /* the reader forgets it */
+    cbx_json *value = NULL;
+    cbx_status st = key && !own ? no_memory(err) : sketch(r, left, &value, err);
+
+    if (!st) st = add(to, own, value, err);
+    free(own);
+    return st;
+}
+
+static cbx_status sketch_container(cbx__json_reader *r, size_t *left, bool object, cbx_json **out, cbx_err *err)
+{
+    cbx_json *v = object ? cbx_json_new_object() : cbx_json_new_array();
+    bool more = true;
+    const char *key;
+    cbx_status st = v ? cbx__json_reader_enter(r, err) : no_memory(err);
+
+    for (size_t i = 0; !st; i++) {
+        st = cbx__json_reader_next(r, &key, &more, err);
+        if (st || !more) break;
+        st = i < FEW && *left ? sketch_member(r, left, key, v, err) : cbx__json_reader_skip(r, err);
+    }
+    if (st)
+        cbx_json_unref(v);
+    else
+        *out = v;
+    return st;
+}
+
+static cbx_status sketch(cbx__json_reader *r, size_t *left, cbx_json **out, cbx_err *err)
+{
+    cbx_json_type type = cbx__json_reader_type(r);
+
+    *left -= *left > 0;
+    if (type != CBX_JSON_ARRAY && type != CBX_JSON_OBJECT) return cbx__json_reader_value(r, out, err);
+    return sketch_container(r, left, type == CBX_JSON_OBJECT, out, err);
+}
+
+cbx_status cbx__document_sketch(const cbx__bytes *b, cbx_json **out, cbx_err *err)
+{
+    cbx__bytes_walk walk;
+    size_t left = VALUES_MOST;
+    cbx_json *v = NULL;
+    cbx_status st = cbx__bytes_walk_begin(&walk, b, 0, err);
+
+    if (!st) st = sketch(walk.reader, &left, &v, err);
+    if (!st) st = cbx__json_reader_end(walk.reader, err);
+    cbx__bytes_walk_end(&walk);
+    if (st)
+        cbx_json_unref(v);
+    else
+        *out = v;
+    return st;
+}
+
+/* --- all but a list --- */
+
+/* An empty container in the place of the next value, if that is one. */
+static cbx_status set_apart(cbx__json_reader *r, cbx_json **out, uint64_t *place, cbx_err *err)
+{
+    cbx_json_type type = cbx__json_reader_type(r);
+
+    *place = CBX__NO_PLACE;
+    if (type != CBX_JSON_ARRAY && type != CBX_JSON_OBJECT) return cbx__json_reader_value(r, out, err);
+    *out = type == CBX_JSON_ARRAY ? cbx_json_new_array() : cbx_json_new_object();
+    if (!*out) return no_memory(err);
+    *place = cbx__json_reader_offset(r);
+    return cbx__json_reader_skip(r, err);
+}
+
+static cbx_status read_member(cbx__json_reader *r, const char *key, const char *list, cbx_json *to, uint64_t *place,
+                              cbx_err *err)
+{
+    char *own = strdup(key);
+    cbx_json *value = NULL;
+    cbx_status st = CBX_OK;
+
+    if (!own)
+        st = no_memory(err);
+    else if (!strcmp(own, list))
+        st = set_apart(r, &value, place, err);
+    else
+        st = cbx__json_reader_value(r, &value, err);
+    if (st)
+        cbx_json_unref(value);
+    else
+        st = add(to, own, value, err);
+    free(own);
+    return st;
+}
+
+cbx_status cbx__document_apart(cbx__json_reader *r, const char *list, cbx_json **out, uint64_t *place, cbx_err *err)
+{
+    cbx_json *v = NULL;
+    bool more = true;
+    const char *key;
+    cbx_status st;
+
+    *place = CBX__NO_PLACE;
+    if (!list || (*list && cbx__json_reader_type(r) != CBX_JSON_OBJECT)) return cbx__json_reader_value(r, out, err);
+    if (!*list) {
+        st = set_apart(r, &v, place, err);
+    } else {
+        v = cbx_json_new_object();
+        st = v ? cbx__json_reader_enter(r, err) : no_memory(err);
+        while (!st && !(st = cbx__json_reader_next(r, &key, &more, err)) && more)
+            st = read_member(r, key, list, v, place, err);
+    }
+    if (st)
+        cbx_json_unref(v);
+    else
+        *out = v;
+    return st;
+}

@@ -1,0 +1,122 @@
+/*
+ * The files that a folder stands for: a store of ours, the results of asv, a store of nperf, or a folder of files.
+ */
+#include <string.h>
+
+#include "calibrax/base/file.h"
+#include "calibrax/storage/import.h"
+#include "calibrax/storage/importers/folder.h"
+
+#define DEPTH 16
+
+typedef struct files {
+    cbx_ctx *ctx;
+    cbx_arena *arena;
+    const char **paths;
+    size_t n, room;
+    cbx_err *err;
+} files;
+
+static cbx_status no_memory(const files *f) { return cbx_fail(f->err, CBX_ENOMEM, "out of memory for names of files"); }
+
+static bool ends(const char *name, const char *suffix)
+{
+    size_t n = strlen(name), m = strlen(suffix);
+
+    return n >= m && strcmp(name + n - m, suffix) == 0;
+}
+
+/* --- which files of a folder --- */
+
+static bool is_json(const char *name) { return name[0] != '.' && (ends(name, ".json") || ends(name, ".json.gz")); }
+static bool is_rows(const char *name) { return name[0] != '.' && ends(name, ".jsonl") && !ends(name, ".raw.jsonl"); }
+static bool is_asv_result(const char *name)
+{
+    return is_json(name) && strcmp(name, "machine.json") != 0 && strcmp(name, "benchmarks.json") != 0;
+}
+
+static cbx_status add(files *f, const char *path)
+{
+    if (f->n == f->room) {
+        size_t room = f->room ? 2 * f->room : 32;
+        const char **more = cbx_arena_calloc(f->arena, room, sizeof *more);
+        if (!more) return no_memory(f);
+        if (f->n) memcpy(more, f->paths, f->n * sizeof *more);
+        f->paths = more;
+        f->room = room;
+    }
+    f->paths[f->n++] = path;
+    return CBX_OK;
+}
+
+static cbx_status collect(files *f, const char *folder, bool (*is)(const char *name), int depth)
+{
+    const char *const *names = NULL;
+    size_t n = 0;
+    cbx_status st = cbx_dir_list(f->ctx, folder, NULL, f->arena, &names, &n, f->err);
+
+    for (size_t i = 0; !st && i < n; i++) {
+        const char *path = cbx_path_join(f->arena, folder, names[i]);
+        if (!path)
+            st = no_memory(f);
+        else if (cbx__import_is_folder(path))
+            st = depth < DEPTH && names[i][0] != '.' ? collect(f, path, is, depth + 1) : CBX_OK;
+        else if (is(names[i]))
+            st = add(f, path);
+    }
+    return st;
+}
+
+/* --- what the folder is --- */
+
+static bool holds(files *f, const char *folder, const char *name)
+{
+    const char *path = cbx_path_join(f->arena, folder, name);
+
+    return path && cbx_path_exists(path);
+}
+
+static bool is_criterion_mark(const char *name) { return !strcmp(name, "benchmark.json"); }
+
+/* A folder of criterion.rs is one document. */
+static cbx_status collect_criterion(files *f, const char *folder, cbx_status st)
+{
+    for (size_t i = 0; !st && i < f->n; i++) {
+        if (!ends(f->paths[i], "/new/benchmark.json")) continue;
+        f->n = 0;
+        return add(f, folder);
+    }
+    f->n = 0;
+    return st;
+}
+
+static cbx_status collect_folder(files *f, const char *folder)
+{
+    cbx_status st;
+
+    if (holds(f, folder, "runs") && cbx__import_is_folder(cbx_path_join(f->arena, folder, "runs")))
+        return collect(f, cbx_path_join(f->arena, folder, "runs"), is_json, DEPTH);
+    if (holds(f, folder, "benchmarks.json") || holds(f, folder, "machine.json"))
+        return collect(f, folder, is_asv_result, 0);
+    st = collect_criterion(f, folder, collect(f, folder, is_criterion_mark, 0));
+    if (!st && !f->n) st = collect(f, folder, is_rows, 0);
+    if (!st && !f->n) st = collect(f, folder, is_json, 0);
+    return st;
+}
+
+cbx_status cbx_import_files(cbx_ctx *ctx, const char *path, cbx_arena *arena, const char *const **paths, size_t *count,
+                            cbx_err *err)
+{
+    files f = { .ctx = ctx, .arena = arena, .err = err };
+    cbx_status st = cbx__import_is_folder(path) ? collect_folder(&f, path) : add(&f, path);
+
+    if (!st && !f.n)
+        st = cbx_fail(err, CBX_EFORMAT,
+                      "'%s': is a folder without measurements: looked for runs/*.json, *.jsonl, *.json, *.json.gz and "
+                      "new/benchmark.json of criterion",
+                      path);
+    if (st) return st;
+    *paths = f.paths;
+    *count = f.n;
+    return CBX_OK;
+}

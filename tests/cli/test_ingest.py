@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""calibrax ingest on folders, on files of later versions, and on long files, whose length its memory does not follow.
+
+CBX_LONG_MB: length of the long files in MB (default 4; `make long-files` takes 100)
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import long_files
+from harness import CALIBRAX, SOURCE, Skip, check, equal, has, main, one_sentence
+
+FIXTURES = os.path.join(SOURCE, "tests/fixtures")
+LONG_MB = float(os.environ.get("CBX_LONG_MB", "4"))
+GOAL_MB = 64  # at 100 MB
+
+
+def run(p, *args, **more):
+    return p.run(*args, program=CALIBRAX, **more)
+
+
+def ingested(p, *inputs, store="store", expect=0):
+    return json.loads(run(p, "ingest", "--data", store, "--input", *inputs, "--json", expect=expect).stdout)
+
+
+def written(p, store="store"):
+    return sorted(os.listdir(p.file(store, "runs"))) if os.path.isdir(p.file(store, "runs")) else []
+
+
+# --- folders ---
+
+def results_of_asv_come_with_their_machine(p):
+    shutil.copytree(f"{FIXTURES}/import/asv", p.file("results"))
+    shutil.copytree(p.file("results/host"), p.file("results/other"))
+    with open(p.file("results/other/machine.json"), encoding="utf-8") as f:
+        machine = json.load(f)
+    p.write("results/other/machine.json", json.dumps(dict(machine, machine="other", num_cpu="64")))
+    with open(p.file("results/other/77b9cf03-existing.json"), encoding="utf-8") as f:
+        result = json.load(f)
+    result["params"]["machine"] = "other"
+    p.write("results/other/77b9cf03-existing.json", json.dumps(result))
+    found = ingested(p, "results")
+    equal(sorted(r["machine"] for r in found["runs"]), ["host", "other"], "each machine's results")
+    equal(found["skipped"], [], "what only describes is no file of results")
+    kept = json.load(open(p.file("store/runs", next(r["id"] for r in found["runs"] if r["machine"] == "other") + ".json"), encoding="utf-8"))
+    equal(kept["environment"]["machine_info"]["num_cpu"], "64", "the machine's facts")
+    equal(len(ingested(p, "results/host", store="one")["runs"]), 1, "the folder of one machine")
+
+
+def folders_of_runs_and_rows(p):
+    found = ingested(p, f"{FIXTURES}/store", f"{FIXTURES}/import/criterion")
+    equal([r["format"] for r in found["runs"]], ["calibrax"] * 3 + ["criterion"], "a store, and a folder that is one document")
+    os.makedirs(p.file("rows/case"))
+    shutil.copy(f"{FIXTURES}/rows/typical.jsonl", p.file("rows/case"))
+    p.write("rows/case/note.md", "# words\n")
+    p.write("rows/case/selftest.json", "{}")
+    found = ingested(p, "rows", store="rows-store")
+    check(found["runs"] and all(r["format"] == "nperf" for r in found["runs"]), found)
+    equal(found["skipped"], [], "a store of nperf has more in it than rows")
+    os.makedirs(p.file("mixed"))
+    shutil.copy(f"{FIXTURES}/import/bmf.json", p.file("mixed"))
+    p.write("mixed/torn.json", '{"results": [')
+    found = ingested(p, "mixed", store="mixed-store", expect=2)
+    equal((len(found["runs"]), len(found["skipped"])), (1, 1), "one that is torn costs the other nothing")
+    os.makedirs(p.file("empty"))
+    one_sentence(run(p, "ingest", "--data", "none", "--input", "empty", expect=2), "folder without measurements", "calibrax")
+
+
+# --- versions ---
+
+FUTURE = {
+    "calibrax": {"id": "a", "timestamp": "2026-01-01T00:00:00Z", "points": [], "version": 99},
+    "google-benchmark": {"context": {"num_cpus": 2, "json_schema_version": 99}, "benchmarks": []},
+    "hyperfine": {"results": [{"command": "a", "mean": 1}], "version": 99},
+    "pytest-benchmark": {"machine_info": {}, "benchmarks": [], "version": "99.0.0"},
+    "pyperf": {"benchmarks": [{"runs": []}], "version": "99.0"},
+    "jmh": [{"jmhVersion": "99.1", "benchmark": "a"}],
+    "asv": {"commit_hash": "a", "results": {}, "result_columns": [], "version": 99},
+    "nanobench": {"results": [{"median(elapsed)": 1}], "version": 99},
+    "nvbench": {"meta": {"version": {"json": {"major": 99}, "nvbench": {}}}, "benchmarks": []},
+    "benchmarktools": [{"BenchmarkTools": "99.0.0"}, []],
+    "bmf": {"a": {"latency": {"value": 1}}, "version": 99},
+    "nperf": {"run_id": "20260220T113424.346877+0000__1a2b3c4", "param_point": {}, "schema_version": 99},
+}
+
+
+def later_versions_are_refused(p):
+    for name, value in FUTURE.items():
+        path = p.write(f"{name}.json", json.dumps(value) + "\n")
+        done = run(p, "ingest", "--data", "store", "--input", path, expect=2)
+        one_sentence(done, "99", "calibrax")
+        has(done.stderr, name, "says of what")
+        has(done.stderr, "later release", "and what helps")
+    equal(written(p), [], "nothing is written")
+
+
+# --- memory ---
+
+def peak_mb(p, path, store):
+    """VmHWM of the program, as the kernel tells its parent; the parent is a small one, whose own memory a fork would hand on."""
+    script = 'import os, resource, subprocess, sys; done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL); ' \
+             'print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024); sys.exit(done.returncode)'
+    done = subprocess.run([sys.executable, "-S", "-E", "-c", script, "/bin/sh", "-c", 'exec "$@"', "sh", CALIBRAX, "ingest", "--data", store, "--input", path],
+                          cwd=p.path, env=p.env, text=True, capture_output=True)
+    equal(done.returncode, 0, f"exit status: {done.stderr[-400:]}")
+    return float(done.stdout)
+
+
+def memory_does_not_follow_the_file(p):
+    with open(CALIBRAX, "rb") as f:
+        if b"__asan_init" in f.read():
+            raise Skip("a sanitizer keeps what was freed")
+    small = peak_mb(p, p.write("small.json", '{"a": {"latency": {"value": 1}}}'), "small")
+    bound = small + 8 + (GOAL_MB - 8 - small) * LONG_MB / 100
+    for name in [*long_files.FORMATS, "pyperf.gz", "go-distinct.gz"]:
+        path = p.file("long")
+        long_files.write(name, int(LONG_MB * 1e6), path)
+        peak = peak_mb(p, path, "store")
+        print(f"# {name}: {peak:.1f} MB at most, {bound:.1f} allowed, {small:.1f} for a small file", flush=True)
+        check(peak < bound, f"{name}: {peak:.1f} MB for a file of {LONG_MB:g} MB, more than {bound:.1f}")
+        check(written(p), "and there are runs")
+        shutil.rmtree(p.file("store"))
+
+
+main([results_of_asv_come_with_their_machine, folders_of_runs_and_rows, later_versions_are_refused, memory_does_not_follow_the_file])

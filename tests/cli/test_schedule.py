@@ -1,0 +1,189 @@
+"""Slots, devices, locks, limits and policies from the command line: what is given out, who waits for whom, what is refused."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+from harness import BUILD, NPERF, QUICK, TINY, Skip, check, equal, has, main, one_sentence, row_of
+
+WORKER = os.path.abspath(os.path.join(BUILD, "programs/workers/nperf-worker"))
+FAKE = {"NPERF_FAKE_DEVICES": "2"}
+OTHER = '{"m":5,"k":5,"n":3,"algebra":"log"}'
+
+
+def native(p, *more, **kw):
+    return p.run("--point", TINY, "--baselines", "stream", *QUICK, *more, **kw)
+
+
+def bad_input(p):
+    cases = [
+        (["--gpus", "0"], {}, "--gpus goes with a platform that has devices"),
+        (["--platforms", "fake", "--gpus", "2"], FAKE, "--gpus 2: there is no device 2 for platform 'fake', only 0, 1"),
+        (["--platforms", "fake", "--gpus", "0,0"], FAKE, "device 0 is named twice"),
+        (["--platforms", "fake", "--gpus", "x"], FAKE, "'x' is no device number"),
+        (["--platforms", "fake", "--gpus", "0"], {}, "there is no device for platform 'fake'"),
+        (["--gpu-settle", "-1"], {}, "--gpu-settle"),
+        (["--gpu-settle", "soon"], {}, "--gpu-settle"),
+        (["--lock-wait", "-1"], {}, "--lock-wait"),
+        (["--max-parallel", "-1"], {}, "--max-parallel"),
+        (["--max-parallel", "two"], {}, "--max-parallel"),
+        (["--cpu-slots", "-2"], {}, "--cpu-slots"),
+        (["--memory-limit", "-8G"], {}, "--memory-limit"),
+        (["--memory-limit", "1k"], {}, "--memory-limit"),
+        (["--memory-limit", "much"], {}, "--memory-limit"),
+        (["--threads", "-1"], {}, "--threads"),
+        (["--threads", "65"], {}, "--threads: 65 is not from 1 to 64"),
+        (["--matmul-precision", "tf23"], {}, "did you mean 'tf32'?"),
+        (["--platforms", "cudda12"], {}, "did you mean 'cuda12'?"),
+    ]
+    for args, env, said in cases:
+        done = native(p, *args, env=env, expect=2)
+        one_sentence(done, said)
+        check(not os.path.exists(p.file("results/semiring_matmul.jsonl")), f"{args}: nothing is measured")
+
+
+def more_slots_than_cores(p):
+    done = native(p, "--point", OTHER, "--cpu-slots", "1000", expect=0)
+    has(done.stderr, "--cpu-slots 1000: this process may use", "it is said")
+    scheduler = row_of(p.rows(), "stream")["provenance"]["scheduler"]
+    cores = [core for r in scheduler["resources"] for core in r["cores"]]
+    equal(len(cores), len(set(cores)), "no core twice")
+    check(scheduler["cpu_slots"] <= 2, "and no more slots than points")
+
+
+def devices(p):
+    done = native(p, "--point", OTHER, "--platforms", "cpu,fake", "--gpu-settle", "0.01", "--max-parallel", "1", env=FAKE, expect=0)
+    rows = p.rows()
+    for platform in ("cpu", "fake"):
+        equal([r["status"] for r in rows if r["platform"] == platform and r["baseline"] == "stream"], ["ok", "ok"], platform)
+    scheduler = row_of(rows, "stream")["provenance"]["scheduler"]
+    equal((scheduler["n_gpus"], scheduler["max_parallel"], scheduler["gpu_settle_s"]), (2, 1, 0.01), "what was asked for")
+    has(done.stderr, "on device ", "progress names the device")
+    with open(p.file("results/semiring_matmul.md"), encoding="utf-8") as f:
+        has(f.read(), "--gpu-settle 0.01", "the command that makes the rows again")
+    native(p, "--platforms", "fake", expect=2)
+    skipped = row_of(p.rows(), "stream", platform="fake")
+    equal(skipped["status"], "skipped", "no device")
+    has(json.dumps(skipped["failure_detail"]), "NPERF_FAKE_DEVICES", "its reason")
+
+
+def waits(p, name, *more, locks="locks", env=None):
+    """A measurement whose first worker waits until file `go-NAME` is there."""
+    script = p.write(f"worker-{name}", f'#!/bin/sh\necho > {p.file("started-" + name)}\nwhile ! [ -e {p.file("go-" + name)} ]; do sleep 0.05; done\n'
+                     f'exec {WORKER} "$@"\n', 0o755)
+    places = dict(p.env, CALIBRAX_LOCK_DIR=p.file(locks), NPERF_WORKER=script, **(env or {}))
+    os.makedirs(p.file(locks), exist_ok=True)
+    return subprocess.Popen([NPERF, "--point", TINY, "--baselines", "stream", *QUICK, "--out", f"{name}.jsonl", "--report", f"{name}.md", *more],
+                            cwd=p.path, env=places, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def until(condition, why, seconds=120):
+    for _ in range(int(seconds / 0.05)):
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError(why)
+
+
+def started(p, name):
+    return lambda: os.path.exists(p.file(f"started-{name}"))
+
+
+def finish(p, *processes):
+    for name, process in processes:
+        p.write(f"go-{name}", "")
+    for name, process in processes:
+        process.communicate(timeout=300)
+        equal(process.returncode, 0, name)
+
+
+def descendants(pid):
+    found, todo = {pid}, [pid]
+    while todo:
+        parent = todo.pop()
+        try:
+            tasks = os.listdir(f"/proc/{parent}/task")
+        except OSError:
+            continue
+        for task in tasks:
+            with open(f"/proc/{parent}/task/{task}/children", encoding="ascii") as f:
+                children = {int(n) for n in f.read().split()} - found
+            found |= children
+            todo += children
+    return found
+
+
+def invocations_share_no_device(p):
+    first = waits(p, "first", "--platforms", "fake", env=FAKE)
+    until(started(p, "first"), "the first one measures")
+    second = waits(p, "second", "--platforms", "fake", "--gpus", "0", env=FAKE)
+    said = next((line for line in second.stderr if "waits for" in line), "")
+    family = descendants(first.pid)
+    has(said, "which process ", "the second one says for whom it waits")
+    pid = int(said.split("which process ")[1].split()[0])
+    check(pid in family, f"process {pid} is the first one or its worker, {family}")
+    check(not started(p, "second")(), "and starts nothing meanwhile")
+    doctor = p.run("doctor", "--json", env={"CALIBRAX_LOCK_DIR": p.file("locks")})
+    held = [i["text"] for i in json.loads(doctor.stdout)["items"] if i["name"] == "held"]
+    check(any(f"process {n}" in text for text in held for n in family), f"nperf doctor names the holder: {held}")
+    finish(p, ("first", first), ("second", second))
+
+
+def a_killed_holder_holds_nothing(p):
+    first = waits(p, "first")
+    until(started(p, "first"), "the first one measures")
+    second = waits(p, "second")
+    check(any("waits for" in line for line in second.stderr), "the second one waits")
+    os.kill(first.pid, signal.SIGKILL)
+    first.communicate()
+    until(started(p, "second"), "the second one goes on when the first one is killed")
+    finish(p, ("second", second))
+
+
+def waiting_has_an_end(p):
+    first = waits(p, "first")
+    until(started(p, "first"), "the first one measures")
+    done = native(p, "--lock-wait", "0.2", env={"CALIBRAX_LOCK_DIR": p.file("locks")}, expect=2)
+    has(done.stderr.splitlines()[-1], "raise --lock-wait", "the remedy")
+    has(done.stderr.splitlines()[-1], "is still held by process ", "and who is to be ended")
+    finish(p, ("first", first))
+
+
+def limits_and_policies(p):
+    native(p, "--memory-limit", "512M", "--threads", "1", "--matmul-precision", "bf16", expect=0)
+    provenance = row_of(p.rows(), "stream")["provenance"]
+    equal(provenance["memory"]["limit_bytes"], 512 * 2**20, "--memory-limit")
+    check(provenance["memory"]["limit_by"] in ("watch", "cgroup"), "who holds it")
+    equal(provenance["policy"]["precision"], "full", "native code has no other precision")
+    equal(provenance["policy"]["precision_asked"], "bf16", "what was asked for is kept")
+    equal(provenance["worker"]["policy"]["threads"], {"openmp": 1}, "the worker's own account")
+    shown = p.run("doctor", "--json", expect=0)
+    names = {i["name"] for i in json.loads(shown.stdout)["items"] if i["group"] == "scheduling"}
+    check({"cores", "SMT", "NUMA", "locks", "control groups", "free memory"} <= names, f"nperf doctor: {names}")
+
+
+def frameworks_are_told_alike(p):
+    """With the reference environments that are here: threads and precision as the process itself reads them back."""
+    refs = os.environ.get("NPERF_REFS_ENV_DIR") or os.path.expanduser("~/.cache/calibrax/refs")
+    here = [name for name in ("numpy", "torch", "jax", "graphblas") if os.path.exists(os.path.join(refs, name, "bin/python"))]
+    if not here:
+        raise Skip("no reference environment is here: scripts/setup-refs.sh")
+    worker = os.path.abspath(os.path.join(os.environ.get("CALIBRAX_SOURCE_ROOT", os.path.join(os.path.dirname(__file__), "../..")),
+                                          "workers/python/worker.py"))
+    ask = ("import sys; sys.path.insert(0, %r); import providers, json; p = providers.create(sys.argv[1], 'cpu'); "
+           "p.apply(json.loads(sys.argv[2])); print(json.dumps(p.policy()))") % os.path.dirname(worker)
+    settings = {"torch": {"float32_matmul_precision": "high", "num_threads": "1", "num_interop_threads": "1"},
+                "jax": {"jax_default_matmul_precision": "tensorfloat32"}, "graphblas": {"nthreads": "1"}}
+    for name in here:
+        wanted = settings.get(name, {})
+        done = subprocess.run([os.path.join(refs, name, "bin/python"), "-c", ask, name, json.dumps(wanted)], text=True, capture_output=True,
+                              env=dict(os.environ, OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", NPROC="1"), timeout=300)
+        equal(done.returncode, 0, f"{name}: {done.stderr[-400:]}")
+        told = json.loads(done.stdout.splitlines()[-1])
+        equal({k: told["settings"].get(k) for k in wanted}, wanted, f"{name} reads back what it was told")
+        check(all(n == 1 for n in told["threads"].values()), f"{name} has one thread a pool: {told}")
+
+
+main([bad_input, more_slots_than_cores, devices, invocations_share_no_device, a_killed_holder_holds_nothing, waiting_has_an_end,
+      limits_and_policies, frameworks_are_told_alike])
