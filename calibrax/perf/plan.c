@@ -127,7 +127,7 @@ static void judge(const cbx_measure_opts *opts, const char *unsupported, cbx__at
     } else if (cbx__platform_refuses(a->platform, b->provider)) {
         snprintf(text, sizeof(text), "provider '%s' %s", b->provider, cbx__platform_refuses(a->platform, b->provider));
         explain(a, CBX_FAILURE_BACKEND_UNAVAILABLE, text);
-    } else if (!gpu && on_gpu_alone(b)) {
+    } else if (!strcmp(a->platform, "cpu") && on_gpu_alone(b)) {
         snprintf(text, sizeof(text), "baseline '%s' runs on a GPU: choose platform cuda12", b->name);
         explain(a, CBX_FAILURE_BACKEND_UNAVAILABLE, text);
         a->remedy = "--platforms cuda12";

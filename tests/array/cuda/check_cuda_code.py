@@ -67,7 +67,7 @@ MADE_OF = (
     (r"^cbx_top_", r"shfl\.sync\.bfly", 10), (r"^cbx_ell_\w+_f32_wide$", r"ld\.global(?:\.nc)?\.v4", 4),
     (r"^cbx_ell_\w+_f64_wide$", r"ld\.global(?:\.nc)?\.v2", 4),
 )
-NEVER = ((r"", r"(?:ld|st)\.local"), (r"_f32(_|$)", r"\b(?:add|sub|mul|fma|max|min|div|sqrt)\.(?:rn\.)?f64"), (r"", r"\.approx\.|\.ftz"))
+NEVER = ((r"", r"(?:ld|st)\.local"), (r"_f32(_|$)", r"\b(?:add|sub|mul|fma|max|min|div|sqrt)\.(?:rn\.)?f64"), (r"", r"(?<!rcp)\.approx\.|(?<!approx)\.ftz"))
 
 
 def code_faults(kernels: dict[str, str]) -> list[str]:
