@@ -35,6 +35,7 @@
 
 #include "calibrax/array/array.h"
 #include "calibrax/array/backend.h"
+#include "calibrax/array/cuda/cuda.h"
 #include "calibrax/array/device/device.h"
 #include "calibrax/array/doctor.h"
 #include "calibrax/array/dtype.h"

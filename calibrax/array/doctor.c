@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrax/array/backend.h"
+#include "calibrax/array/cuda/cuda.h"
 
 #define GIB 1073741824.0
 
@@ -123,10 +124,23 @@ static void see_gaps(cbx_doctor_report *r, const cbx_devices *d, const char *gro
         if (!strcmp(g[i].what, what)) cbx_doctor_add(r, group, what, CBX_DOCTOR_MISSING, g[i].text, g[i].remedy);
 }
 
+static void see_kernels(cbx_doctor_report *r)
+{
+    const char *build = cbx_cuda_build();
+
+    if (build)
+        cbx_doctor_add(r, "devices", "cuda kernels", CBX_DOCTOR_HERE, build, NULL);
+    else
+        cbx_doctor_add(r, "devices", "cuda kernels", CBX_DOCTOR_MISSING,
+                       "this library was built without nvcc, so its products run on the CPU alone",
+                       "apt-get install nvidia-cuda-toolkit");
+}
+
 void cbx_doctor_see_devices(cbx_ctx *ctx, cbx_doctor_report *r, const cbx_devices *d, const cbx_settings *settings)
 {
     for (size_t i = 0; i < cbx_devices_count(d); i++) see_device(ctx, r, d, cbx_devices_at(d, i));
     see_gaps(r, d, "devices", "cuda");
+    see_kernels(r);
     choose(ctx, r, d, settings);
 }
 

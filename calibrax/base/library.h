@@ -41,6 +41,8 @@ CBX_API const char *cbx_library_name(const cbx_library *lib);
     X(ZIP, "libzip", "reading and writing NPZ archives", "libzip4", "libzip.so.4", "libzip.so.5", "libzip.so")         \
     X(HWLOC, "hwloc", "packages, caches and memory nodes of this machine", "libhwloc15", "libhwloc.so.15")             \
     X(CUDA, "CUDA driver", "GPUs of NVIDIA", "libcuda1", "libcuda.so.1")                                               \
+    X(CUBLAS, "cuBLAS", "matrix products by cuBLAS on NVIDIA's GPUs", "libcublas11", "libcublas.so.13",                \
+      "libcublas.so.12", "libcublas.so.11", "libcublas.so")                                                            \
     X(NVML, "NVML", "memory, clocks, power and energy of NVIDIA's GPUs", "libnvidia-ml1", "libnvidia-ml.so.1",         \
       "libnvidia-ml.so")                                                                                               \
     X(PAPI, "PAPI", "hardware counters of arithmetic", "libpapi7.0", "libpapi.so.7.0", "libpapi.so.7.1",               \

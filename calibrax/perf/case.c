@@ -12,7 +12,7 @@ static bool same(const char *a, const char *b) { return a && b && strcmp(a, b) =
 /* A native baseline has all of prepare, bind, run, finish; a foreign one has none. */
 static cbx_status check_functions(const cbx_case_ops *c, const cbx_baseline_ops *b, cbx_err *err)
 {
-    const bool native = same(b->provider, "native");
+    const bool native = same(b->provider, "native") || same(b->provider, "cuda");
     const int have = !!b->prepare + !!b->bind + !!b->run + !!b->finish;
     if (native && have != 4)
         return cbx_fail(err, CBX_EINVAL, "case '%s': native baseline '%s' needs prepare, bind, run and finish", c->name,

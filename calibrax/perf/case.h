@@ -34,7 +34,7 @@ typedef struct cbx_work {
 typedef struct cbx_baseline_ops {
     uint32_t struct_size, abi; /* sizeof, CBX_CASE_ABI */
     const char *name;          /* local to the case: "stream", "jax-naive" */
-    const char *provider;      /* "native", "numpy", "jax", "torch" */
+    const char *provider;      /* "native", "cuda" (native, on a GPU), "numpy", "jax", "torch" */
     const char *summary;       /* one line for --list */
     const char *slow_reason;   /* NULL: not slow.  Else why, with evidence; --skip-slow skips it */
     const char *

@@ -104,6 +104,8 @@ static void explain(cbx__attempt *a, cbx_failure f, const char *why)
     snprintf(a->message, sizeof(a->message), "%s", why ? why : "");
 }
 
+static bool on_gpu_alone(const cbx_baseline_ops *b) { return strcmp(b->provider, "cuda") == 0; }
+
 /* Fills the failure of an attempt that will not be launched. */
 static void judge(const cbx_measure_opts *opts, const char *unsupported, cbx__attempt *a)
 {
@@ -125,6 +127,10 @@ static void judge(const cbx_measure_opts *opts, const char *unsupported, cbx__at
     } else if (cbx__platform_refuses(a->platform, b->provider)) {
         snprintf(text, sizeof(text), "provider '%s' %s", b->provider, cbx__platform_refuses(a->platform, b->provider));
         explain(a, CBX_FAILURE_BACKEND_UNAVAILABLE, text);
+    } else if (!strcmp(a->platform, "cpu") && on_gpu_alone(b)) {
+        snprintf(text, sizeof(text), "baseline '%s' runs on a GPU: choose platform cuda12", b->name);
+        explain(a, CBX_FAILURE_BACKEND_UNAVAILABLE, text);
+        a->remedy = "--platforms cuda12";
     }
 }
 
@@ -194,6 +200,8 @@ cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const 
             const cbx_baseline_ops *b = c->baselines[i];
             const char *reason = NULL;
             if (b->mutant_reason && !opts->mutants && !contains(opts->allow, opts->nallow, b->name)) continue;
+            if (on_gpu_alone(b) && !strcmp(platforms[p], "cpu") && !contains(opts->allow, opts->nallow, b->name))
+                continue;
             bool fits = !b->supports || b->supports(point, &reason);
             if (!fits && !reason) continue;
             add_attempts(opts, platforms[p], b, fits ? NULL : reason, &plan);

@@ -73,6 +73,8 @@ static const char eager[] = "eager: it calls kernels that were built ahead of ti
 
 static const cbx_provider_ops native = PROVIDER("native", "C baselines of this library, in nperf-worker", false, NULL,
                                                 native_variants, built_before, NULL);
+static const cbx_provider_ops cuda = PROVIDER("cuda", "C baselines of this library on a GPU, in nperf-worker", false,
+                                              NULL, native_variants, built_before, NULL);
 static const cbx_provider_ops numpy = PROVIDER("numpy", "NumPy on the CPU", true, "scripts/setup-refs.sh numpy",
                                                numpy_variants, built_before, NULL);
 static const cbx_provider_ops jax = PROVIDER("jax", "JAX, compiled by XLA", true, "scripts/setup-refs.sh jax",
@@ -87,7 +89,7 @@ static const cbx_provider_ops graphblas = PROVIDER("graphblas", "SuiteSparse:Gra
                                                    "scripts/setup-refs.sh graphblas", allocator_variants, built_before,
                                                    NULL);
 
-static const cbx_provider_ops *const providers[] = { &native, &numpy, &jax, &torch, &pyg, &scipy, &graphblas };
+static const cbx_provider_ops *const providers[] = { &native, &cuda, &numpy, &jax, &torch, &pyg, &scipy, &graphblas };
 
 const cbx_provider_ops *const *cbx_providers(size_t *count)
 {

@@ -195,10 +195,11 @@ static const cbx_baseline_ops foreign[] = {
 
 /* In the order they are shown; the ratio reference first, mutants last. */
 static const cbx_baseline_ops *const baselines[] = {
-    &cbx__ea_once,       &cbx__ea_per_edge,   &cbx__ea_gather,     &foreign[0],         &foreign[1],
-    &foreign[2],         &foreign[3],         &foreign[4],         &foreign[5],         &foreign[6],
-    &foreign[7],         &foreign[8],         &cbx__ea_limit,      &cbx__ea_mutants[0], &cbx__ea_mutants[1],
-    &cbx__ea_mutants[2], &cbx__ea_mutants[3], &cbx__ea_mutants[4], &cbx__ea_mutants[5], &cbx__ea_mutants[6],
+    &cbx__ea_once,       &cbx__ea_per_edge,   &cbx__ea_gather,     &cbx__ea_cuda,       &foreign[0],
+    &foreign[1],         &foreign[2],         &foreign[3],         &foreign[4],         &foreign[5],
+    &foreign[6],         &foreign[7],         &foreign[8],         &cbx__ea_limit,      &cbx__ea_mutants[0],
+    &cbx__ea_mutants[1], &cbx__ea_mutants[2], &cbx__ea_mutants[3], &cbx__ea_mutants[4], &cbx__ea_mutants[5],
+    &cbx__ea_mutants[6],
 };
 
 static const char *const input_names[] = { "x", "W", "indices", "weights", "degree" };

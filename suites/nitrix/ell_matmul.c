@@ -11,6 +11,7 @@
 
 #include "calibrax/array/kernels/ell.h"
 #include "suites/common/fold.h"
+#include "suites/common/gpu.h"
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
 #include "suites/common/rounding.h"
@@ -307,6 +308,24 @@ static const cbx_baseline_ops gather_limit = CBX__SUITE_NATIVE(
     "gather", "reads the rows of B that the product reads, into registers, and no more", prepare, run_gather,
     .supports = is_float, .work = work,
     .limit = "reads the rows of B that any such product reads, and does nothing with them");
+/* --- and on a GPU (calibrax/array/cuda/cuda.h) --- */
+
+static cbx_status prepare_cuda(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
+{
+    const point p = read_point(given);
+    return cbx__suite_gpu_create(ctx, &cbx_ell_matmul_case, &p, sizeof p, (cbx__suite_gpu **)plan, err);
+}
+
+static void run_cuda(void *plan)
+{
+    cbx__suite_gpu *s = plan;
+    const cbx_ell_product e = product_of(&s->plan);
+    cbx__suite_gpu_wait(s, cbx_cuda_ell_product_run(s->g, &e, NULL, NULL));
+}
+
+static const cbx_baseline_ops cuda_baseline = CBX__SUITE_GPU(
+    "rows of B gathered by 16 bytes a thread, four under way, folded in registers", prepare_cuda, run_cuda,
+    .work = work);
 
 /* --- planted faults --- */
 
@@ -438,8 +457,8 @@ static const cbx_baseline_ops foreign[] = {
 
 /* In the order they are shown; the ratio reference first, mutants last. */
 static const cbx_baseline_ops *const baselines[] = {
-    &rows_baseline, &kernel_baseline, &foreign[0], &foreign[1], &foreign[2], &foreign[3], &foreign[4],
-    &foreign[5],    &gather_limit,    &mutants[0], &mutants[1], &mutants[2], &mutants[3], &mutants[4],
+    &rows_baseline, &kernel_baseline, &cuda_baseline, &foreign[0], &foreign[1], &foreign[2], &foreign[3], &foreign[4],
+    &foreign[5],    &gather_limit,    &mutants[0],    &mutants[1], &mutants[2], &mutants[3], &mutants[4],
 };
 
 static const char *const input_names[] = { "indices", "values", "degree", "B" };

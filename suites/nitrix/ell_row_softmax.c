@@ -13,6 +13,7 @@
 
 #include "calibrax/array/kernels/ell.h"
 #include "suites/common/bounds.h"
+#include "suites/common/gpu.h"
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
 #include "suites/common/rounding.h"
@@ -202,21 +203,44 @@ static const cbx_baseline_ops rows_baseline = CBX__SUITE_NATIVE("rows", "plain l
 
 /* --- the toolkit's own kernel (calibrax/array/kernels/ell.h) --- */
 
-static void run_kernel(void *plan)
+static cbx_ell_product product_of(const cbx__suite_plan *s)
 {
-    const cbx__suite_plan *s = plan;
     const point *p = s->point;
     cbx_ell_product e = CBX_ELL_PRODUCT_INIT;
 
     e.dtype = p->dtype;
     e.rows = p->n, e.width = p->k;
     e.degree = s->in[DEGREE], e.values = s->in[VALUES], e.c = s->out[0];
-    e.threads = 0;                       /* all that the worker is given */
+    e.threads = 0; /* all that the worker is given */
+    return e;
+}
+
+static void run_kernel(void *plan)
+{
+    const cbx_ell_product e = product_of(plan);
     (void)cbx_ell_softmax_run(&e, NULL); /* cannot fail: a point's shapes are right */
 }
 
 static const cbx_baseline_ops kernel_baseline = CBX__SUITE_NATIVE(
     "calibrax", "the largest, exp and sum, and the quotient by vectors", prepare, run_kernel, .work = work);
+
+/* --- and on a GPU (calibrax/array/cuda/cuda.h) --- */
+
+static cbx_status prepare_cuda(cbx_ctx *ctx, const cbx_params *given, void **plan, cbx_err *err)
+{
+    const point p = read_point(given);
+    return cbx__suite_gpu_create(ctx, &cbx_ell_row_softmax_case, &p, sizeof p, (cbx__suite_gpu **)plan, err);
+}
+
+static void run_cuda(void *plan)
+{
+    cbx__suite_gpu *s = plan;
+    const cbx_ell_product e = product_of(&s->plan);
+    cbx__suite_gpu_wait(s, cbx_cuda_ell_softmax_run(s->g, &e, NULL, NULL));
+}
+
+static const cbx_baseline_ops cuda_baseline = CBX__SUITE_GPU("a warp a row, sums of lanes in a fixed order",
+                                                             prepare_cuda, run_cuda, .work = work);
 
 /* --- planted faults --- */
 
@@ -307,8 +331,8 @@ static const cbx_baseline_ops foreign[] = {
 
 /* In the order they are shown; the ratio reference first, mutants last. */
 static const cbx_baseline_ops *const baselines[] = {
-    &rows_baseline, &kernel_baseline, &foreign[0], &foreign[1], &foreign[2],
-    &foreign[3],    &mutants[0],      &mutants[1], &mutants[2], &mutants[3],
+    &rows_baseline, &kernel_baseline, &cuda_baseline, &foreign[0], &foreign[1], &foreign[2],
+    &foreign[3],    &mutants[0],      &mutants[1],    &mutants[2], &mutants[3],
 };
 
 static const char *const input_names[] = { "values", "degree" };

@@ -62,6 +62,7 @@ static const cbx_baseline_ops *const baselines[] = {
     &cbx__sm_naive_dense,
     &cbx__sm_tiled,
     &cbx__sm_calibrax,
+    &cbx__sm_calibrax_cuda,
     &cbx__sm_openblas,
     &cbx__sm_numpy,
     &cbx__sm_jax_stream,

@@ -20,24 +20,35 @@ static const struct {
     { 100, "no device is seen: CUDA_VISIBLE_DEVICES hides it, or the container does not pass it in",
       "unset CUDA_VISIBLE_DEVICES" },
     { 101, "no such device", NULL },
+    { 200, "the kernels' image is not one that the driver reads", NULL },
     { 201, "the device's context is not valid", NULL },
+    { 209, "the image has no kernels for this device's architecture: build with its number in -Dgpu_archs", NULL },
+    { 218, "the driver's compiler does not take the image's PTX", NULL },
+    { 222, "the PTX is newer than the driver: install a newer driver", NULL },
+    { 500, "a name is not in the image", NULL },
+    { 700, "a kernel touched memory that is none; this process can use the device no more", NULL },
+    { 702, "a kernel took longer than the system allows", NULL },
+    { 719, "a kernel failed; this process can use the device no more", NULL },
     { 802, "the system is not ready: its fabric manager does not run", "systemctl start nvidia-fabricmanager" },
     { 803, "the driver library and the kernel's module have different versions", "reboot" },
     { 804, "the driver's compatibility library does not fit this device", "apt-get install nvidia-driver" },
     { 999, "the driver does not know why; its kernel module may not be loaded", "modprobe nvidia" },
 };
 
+const char *cbx__cuda_words(int number)
+{
+    for (size_t i = 0; i < CBX_LEN(faults); i++)
+        if (faults[i].number == number) return faults[i].words;
+    return "see cudaError_enum";
+}
+
 static cbx_status refused(const char *call, int number, const char **remedy, cbx_err *err)
 {
-    const char *words = "see cudaError_enum";
-
     *remedy = NULL;
-    for (size_t i = 0; i < CBX_LEN(faults); i++) {
-        if (faults[i].number != number) continue;
-        words = faults[i].words;
-        *remedy = faults[i].remedy;
-    }
-    return cbx_fail(err, CBX_EUNAVAILABLE, "the CUDA driver refuses '%s' with error %d: %s", call, number, words);
+    for (size_t i = 0; i < CBX_LEN(faults); i++)
+        if (faults[i].number == number) *remedy = faults[i].remedy;
+    return cbx_fail(err, CBX_EUNAVAILABLE, "the CUDA driver refuses '%s' with error %d: %s", call, number,
+                    cbx__cuda_words(number));
 }
 
 static cbx_status load(cbx_ctx *ctx, const char *path, cbx__cuda *out, const char **remedy, cbx_err *err)

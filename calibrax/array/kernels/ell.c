@@ -104,6 +104,26 @@ static cbx_status check_dense(const cbx_ell_product *p, cbx_err *err)
     return check_memory(p, p->ldc, p->d, err);
 }
 
+static cbx_status check_floats(const cbx_ell_product *p, const char *what, cbx_err *err)
+{
+    if (p->dtype == CBX_F32 || p->dtype == CBX_F64) return CBX_OK;
+    return cbx_fail(err, CBX_EDTYPE, "%s takes float32 and float64, not %s", what, cbx_dtype_name(p->dtype));
+}
+
+cbx_status cbx__ell_check(const cbx_ell_product *p, cbx__ell_call call, cbx_err *err)
+{
+    cbx_status st;
+
+    if (call == CBX__ELL_SOFTMAX) {
+        st = check_common(p, err);
+        if (!st) st = check_memory(p, p->width, p->width, err);
+        return st ? st : check_floats(p, "a softmax", err);
+    }
+    st = check_dense(p, err);
+    if (st) return st;
+    return call == CBX__ELL_GATHER ? check_floats(p, "the gather", err) : check_algebra(p, err);
+}
+
 static const cbx__ell_kernel *kernel_of(const cbx_ell_product *p)
 {
     return kernels[p->isa == CBX_ISA_COUNT ? cbx_isa_best() : p->isa];
@@ -121,33 +141,23 @@ static int threads_of(const cbx_ell_product *p, size_t d)
 
 cbx_status cbx_ell_product_run(const cbx_ell_product *p, cbx_err *err)
 {
-    cbx_status st = check_dense(p, err);
-    if (!st) st = check_algebra(p, err);
+    const cbx_status st = cbx__ell_check(p, CBX__ELL_PRODUCT, err);
     if (!st && p->rows && p->d) kernel_of(p)->product(p, threads_of(p, p->d));
     return st;
 }
 
 cbx_status cbx_ell_gather_run(const cbx_ell_product *p, cbx_err *err)
 {
-    const cbx_status st = check_dense(p, err);
-
-    if (st) return st;
-    if (p->dtype != CBX_F32 && p->dtype != CBX_F64)
-        return cbx_fail(err, CBX_EDTYPE, "the gather takes float32 and float64, not %s", cbx_dtype_name(p->dtype));
-    if (p->rows && p->d) kernel_of(p)->gather(p, threads_of(p, p->d));
-    return CBX_OK;
+    const cbx_status st = cbx__ell_check(p, CBX__ELL_GATHER, err);
+    if (!st && p->rows && p->d) kernel_of(p)->gather(p, threads_of(p, p->d));
+    return st;
 }
 
 cbx_status cbx_ell_softmax_run(const cbx_ell_product *p, cbx_err *err)
 {
-    cbx_status st = check_common(p, err);
-
-    if (!st) st = check_memory(p, p->width, p->width, err);
-    if (st) return st;
-    if (p->dtype != CBX_F32 && p->dtype != CBX_F64)
-        return cbx_fail(err, CBX_EDTYPE, "a softmax takes float32 and float64, not %s", cbx_dtype_name(p->dtype));
-    if (p->rows && p->width) kernel_of(p)->softmax(p, threads_of(p, 8));
-    return CBX_OK;
+    const cbx_status st = cbx__ell_check(p, CBX__ELL_SOFTMAX, err);
+    if (!st && p->rows && p->width) kernel_of(p)->softmax(p, threads_of(p, 8));
+    return st;
 }
 
 /* --- the definition --- */
@@ -191,9 +201,8 @@ static uint8_t element_bool(const cbx_ell_product *p, size_t i, size_t j)
 
 cbx_status cbx_ell_product_define(const cbx_ell_product *p, cbx_err *err)
 {
-    cbx_status st = check_dense(p, err);
+    const cbx_status st = cbx__ell_check(p, CBX__ELL_PRODUCT, err);
 
-    if (!st) st = check_algebra(p, err);
     for (size_t i = 0; !st && i < p->rows; i++)
         for (size_t j = 0; j < p->d; j++) {
             const size_t at = i * p->ldc + j;

@@ -13,6 +13,10 @@ typedef struct cbx__ell_kernel {
     void (*softmax)(const cbx_ell_product *p, int threads);
 } cbx__ell_kernel;
 
+/** What can be wrong with the arguments of a call, whatever computes it; start[rows] is read if there is a start. */
+typedef enum cbx__ell_call { CBX__ELL_PRODUCT, CBX__ELL_GATHER, CBX__ELL_SOFTMAX } cbx__ell_call;
+cbx_status cbx__ell_check(const cbx_ell_product *p, cbx__ell_call call, cbx_err *err);
+
 /** Edges of row i: the first one's number, and how many. */
 static inline size_t cbx__ell_first(const cbx_ell_product *p, size_t i)
 {

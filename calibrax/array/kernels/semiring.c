@@ -239,23 +239,39 @@ static cbx_status check_memory(const cbx_matmul *p, cbx_err *err)
     return CBX_OK;
 }
 
-static cbx_status plan_of(const cbx_matmul *p, cbx__semiring_plan *plan, const cbx__semiring_kernel **kernel,
-                          cbx_err *err)
+static cbx_status check_sizes(const cbx_matmul *p, cbx_err *err)
 {
-    const cbx_isa isa = p->isa == CBX_ISA_COUNT ? cbx_isa_best() : p->isa;
-    const cbx_status st = check_algebra(p, err);
     size_t a, b;
 
-    if (st) return st;
-    if (!cbx_isa_available(isa))
-        return cbx_fail(err, CBX_EINVAL, "instruction set '%s' is not available on this machine", cbx_isa_name(isa));
     if (__builtin_mul_overflow(p->m, p->k, &a) || __builtin_mul_overflow(p->k, p->n, &b) || a > SIZE_MAX / 256 ||
         b > SIZE_MAX / 256)
         return cbx_fail(err, CBX_EOVERFLOW, "an operand of m=%zu k=%zu n=%zu is larger than memory can be", p->m, p->k,
                         p->n);
+    return CBX_OK;
+}
+
+cbx_status cbx__semiring_check(const cbx_matmul *p, cbx_err *err)
+{
+    cbx_status st = check_algebra(p, err);
+
+    if (!st) st = check_sizes(p, err);
+    return st ? st : check_memory(p, err);
+}
+
+static cbx_status plan_of(const cbx_matmul *p, cbx__semiring_plan *plan, const cbx__semiring_kernel **kernel,
+                          cbx_err *err)
+{
+    const cbx_isa isa = p->isa == CBX_ISA_COUNT ? cbx_isa_best() : p->isa;
+    cbx_status st = check_algebra(p, err);
+
+    if (st) return st;
+    if (!cbx_isa_available(isa))
+        return cbx_fail(err, CBX_EINVAL, "instruction set '%s' is not available on this machine", cbx_isa_name(isa));
+    st = check_sizes(p, err);
+    if (st) return st;
     *plan = (cbx__semiring_plan){ .p = p, .threads = p->threads > 0 ? p->threads : cbx__omp_threads() };
     if (plan->threads > 1024) plan->threads = 1024;
-    if ((double)a * (double)p->n < (p->dtype == CBX_BOOL ? FEW_BITS : FEW_STEPS)) plan->threads = 1;
+    if ((double)p->m * (double)p->k * (double)p->n < (p->dtype == CBX_BOOL ? FEW_BITS : FEW_STEPS)) plan->threads = 1;
     *kernel = isas[isa].kernel;
     return CBX_OK;
 }

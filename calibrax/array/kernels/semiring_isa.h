@@ -55,6 +55,9 @@ typedef struct cbx__semiring_kernel {
     bool has_fma;
 } cbx__semiring_kernel;
 
+/** What can be wrong with a product's arguments whatever computes it: algebra, dtype, sizes, memory that overlaps. */
+cbx_status cbx__semiring_check(const cbx_matmul *p, cbx_err *err);
+
 /** The best one of this machine. */
 const cbx__semiring_kernel *cbx__semiring_best(void);
 

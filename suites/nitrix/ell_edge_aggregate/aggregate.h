@@ -4,6 +4,7 @@
 #ifndef SUITES_NITRIX_ELL_EDGE_AGGREGATE_H
 #define SUITES_NITRIX_ELL_EDGE_AGGREGATE_H
 
+#include "calibrax/array/kernels/ell.h"
 #include "calibrax/perf/case.h"
 #include "suites/nitrix/ell/ell.h"
 #include "suites/suites.h"
@@ -24,9 +25,13 @@ cbx__ea_point cbx__ea_read(const cbx_params *params);
 cbx_status cbx__ea_oracle(cbx_ctx *ctx, const cbx_params *params, cbx_array *const *in, cbx_array **answer,
                           cbx_array **bound, cbx_err *err);
 
-extern const cbx_baseline_ops cbx__ea_once, cbx__ea_per_edge, cbx__ea_gather, cbx__ea_limit;
+extern const cbx_baseline_ops cbx__ea_once, cbx__ea_per_edge, cbx__ea_gather, cbx__ea_limit, cbx__ea_cuda;
 #define CBX__EA_MUTANTS 7
 extern const cbx_baseline_ops cbx__ea_mutants[CBX__EA_MUTANTS];
+
+/* The projection, and the aggregation of what is projected: inputs, h and out as they lie. */
+cbx_matmul cbx__ea_projection(const cbx__ea_point *p);
+cbx_ell_product cbx__ea_product(const cbx__ea_point *p, const void *const *graph, const void *h, void *out);
 
 /* The honest loop over `once`, for the mutants. */
 void cbx__ea_run_once(void *plan);

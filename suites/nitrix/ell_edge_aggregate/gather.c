@@ -2,14 +2,13 @@
  * The toolkit's own kernels: h = x W^T by the tiled product (calibrax/array/kernels/semiring.h), then messages folded as they are
  * gathered (calibrax/array/kernels/ell.h).
  */
-#include "calibrax/array/kernels/ell.h"
 #include "suites/common/plan.h"
 #include "suites/nitrix/ell_edge_aggregate/aggregate.h"
 
 /* Scratch: h, then the workspace of the projection. */
 static size_t h_bytes(const cbx__ea_point *p) { return (p->n * p->d_out * cbx_dtype_size(p->dtype) + 63) / 64 * 64; }
 
-static cbx_matmul projection(const cbx__ea_point *p)
+cbx_matmul cbx__ea_projection(const cbx__ea_point *p)
 {
     cbx_matmul m = CBX_MATMUL_INIT;
 
@@ -21,10 +20,22 @@ static cbx_matmul projection(const cbx__ea_point *p)
     return m;
 }
 
+cbx_ell_product cbx__ea_product(const cbx__ea_point *p, const void *const *graph, const void *h, void *out)
+{
+    cbx_ell_product e = CBX_ELL_PRODUCT_INIT;
+
+    e.semiring = cbx_semiring_get(p->max ? CBX_ALGEBRA_TROPICAL_MAX_PLUS : CBX_ALGEBRA_REAL);
+    e.scaled = true, e.dtype = p->dtype;
+    e.rows = e.cols = p->n, e.width = p->k, e.d = e.ldb = e.ldc = p->d_out;
+    e.index = graph[CBX__ELL_INDICES], e.degree = graph[CBX__ELL_DEGREE], e.values = graph[CBX__ELL_WEIGHTS];
+    e.b = h, e.c = out;
+    return e;
+}
+
 static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
 {
     const cbx__ea_point p = cbx__ea_read(params);
-    const cbx_matmul m = projection(&p);
+    const cbx_matmul m = cbx__ea_projection(&p);
     size_t bytes = 0;
     const cbx_status st = cbx_matmul_workspace(&m, &bytes, err);
 
@@ -35,14 +46,7 @@ static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, c
 static cbx_ell_product aggregation(const cbx__suite_plan *s)
 {
     const cbx__ea_point *p = s->point;
-    const void *const *graph = s->in + CBX__EA_GRAPH;
-    cbx_ell_product e = CBX_ELL_PRODUCT_INIT;
-
-    e.semiring = cbx_semiring_get(p->max ? CBX_ALGEBRA_TROPICAL_MAX_PLUS : CBX_ALGEBRA_REAL);
-    e.scaled = true, e.dtype = p->dtype;
-    e.rows = e.cols = p->n, e.width = p->k, e.d = e.ldb = e.ldc = p->d_out;
-    e.index = graph[CBX__ELL_INDICES], e.degree = graph[CBX__ELL_DEGREE], e.values = graph[CBX__ELL_WEIGHTS];
-    e.b = s->scratch, e.c = s->out[0];
+    cbx_ell_product e = cbx__ea_product(p, s->in + CBX__EA_GRAPH, s->scratch, s->out[0]);
     e.threads = 0; /* as the projection: all that the worker is given */
     return e;
 }
@@ -52,7 +56,7 @@ static void run(void *plan)
     const cbx__suite_plan *s = plan;
     const cbx__ea_point *p = s->point;
     const cbx_ell_product e = aggregation(s);
-    cbx_matmul m = projection(p);
+    cbx_matmul m = cbx__ea_projection(p);
 
     m.a = s->in[CBX__EA_X], m.b = s->in[CBX__EA_W], m.c = s->scratch;
     m.workspace = (char *)s->scratch + h_bytes(p);
@@ -66,7 +70,7 @@ static void run_limit(void *plan)
 {
     const cbx__suite_plan *s = plan;
     const cbx_ell_product e = aggregation(s);
-    const cbx_matmul m = projection(s->point);
+    const cbx_matmul m = cbx__ea_projection(s->point);
 
     (void)cbx_matmul_limit_run(&m, NULL);
     (void)cbx_ell_gather_run(&e, NULL);

@@ -1,0 +1,277 @@
+/*
+ * Taking a device, its memory and streams, and launching kernels, by the driver's own calls (CUDA 12 or later).
+ */
+#include "calibrax/array/cuda/driver.h"
+
+#include <stdio.h>
+
+#include "calibrax/base/file.h"
+
+enum { ATTRIBUTE_MULTIPROCESSORS = 16, CAPABILITY_LEAST = 8, STREAM_NON_BLOCKING = 1 };
+#define IMAGE_MOST (256u << 20)
+
+const char *cbx_cuda_build(void) { return cbx__cuda_build_text; }
+
+/* --- faults --- */
+
+cbx_status cbx__cuda_fault(const char *call, int number, cbx_err *err)
+{
+    static const struct {
+        int number;
+        cbx_status status;
+    } known[] = {
+        { 1, CBX_EINVAL },         { 2, CBX_ENOMEM },         { 200, CBX_EUNSUPPORTED }, { 209, CBX_EUNSUPPORTED },
+        { 218, CBX_EUNSUPPORTED }, { 222, CBX_EUNSUPPORTED }, { 500, CBX_EVERSION },     { 700, CBX_EINTERNAL },
+        { 701, CBX_EUNSUPPORTED }, { 702, CBX_EINTERNAL },    { 715, CBX_EINTERNAL },    { 716, CBX_EINTERNAL },
+        { 719, CBX_EINTERNAL },
+    };
+    cbx_status st = CBX_EUNAVAILABLE;
+
+    for (size_t i = 0; i < CBX_LEN(known); i++)
+        if (known[i].number == number) st = known[i].status;
+    return cbx_fail(err, st, "the CUDA driver refuses '%s' with error %d: %s", call, number, cbx__cuda_words(number));
+}
+
+cbx_status cbx__cuda_enter(cbx_cuda *g, cbx_err *err)
+{
+    const int number = g->driver.push(g->context);
+    return number ? cbx__cuda_fault("cuCtxPushCurrent_v2", number, err) : CBX_OK;
+}
+
+void cbx__cuda_leave(cbx_cuda *g)
+{
+    void *popped;
+    (void)g->driver.pop(&popped);
+}
+
+/* --- opening --- */
+
+static cbx_status check_opts(const cbx_cuda_opts *o, cbx_err *err)
+{
+    if (o->struct_size != sizeof *o)
+        return cbx_fail(err, CBX_EINVAL, "cbx_cuda_opts has %u bytes, not %zu: start from CBX_CUDA_OPTS_INIT",
+                        o->struct_size, sizeof *o);
+    if (!o->images && !cbx_cuda_build())
+        return cbx_fail(err, CBX_EUNAVAILABLE,
+                        "this library has no kernels for GPUs: build it where nvcc is, with -Dcuda=enabled");
+    return CBX_OK;
+}
+
+static cbx_status load_driver(cbx_cuda *g, const cbx_cuda_opts *o, cbx_err *err)
+{
+    const cbx_library_symbol symbols[] = {
+#define SYMBOL(name, symbol, args) { symbol, (void **)(void *)&g->name },
+        CBX__CUDA_MORE_CALLS(SYMBOL)
+#undef SYMBOL
+    };
+    const char *remedy;
+    int count = 0;
+    cbx_status st = cbx__cuda_open(g->ctx, o->driver, &g->driver, &count, &remedy, err);
+
+    if (st) return st;
+    st = cbx_library_open_known(g->ctx, CBX_LIBRARY_CUDA, o->driver, symbols, CBX_LEN(symbols), &g->library, err);
+    if (st) return st;
+    if (o->device < 0 || o->device >= count)
+        return cbx_fail(err, CBX_EINVAL, "there is no GPU %d: the driver has %d, from 0 on", o->device, count);
+    return cbx__cuda_describe(&g->driver, o->device, &g->device, err);
+}
+
+static cbx_status take_device(cbx_cuda *g, cbx_err *err)
+{
+    const char *call = "cuDeviceGet";
+    int number;
+
+    if (g->device.capability_major < CAPABILITY_LEAST)
+        return cbx_fail(err, CBX_EUNSUPPORTED, "'%s' has capability %d.%d: the kernels need 8.0 or later",
+                        g->device.name, g->device.capability_major, g->device.capability_minor);
+    number = g->driver.get(&g->handle, g->device.index);
+    if (!number)
+        number = (call = "cuDeviceGetAttribute",
+                  g->driver.attribute(&g->multiprocessors, ATTRIBUTE_MULTIPROCESSORS, g->handle));
+    if (!number) number = (call = "cuDevicePrimaryCtxRetain", g->driver.retain(&g->context, g->handle));
+    if (!number) return CBX_OK;
+    g->context = NULL;
+    return cbx__cuda_fault(call, number, err);
+}
+
+static const struct {
+    const char *name;
+    size_t image;
+} kernels[CBX__CUDA_KERNELS] = {
+#define ROW_0(name, args) { #name, 0 },
+#define ROW_1(name, args) { #name, 1 },
+#define ROW_2(name, args) { #name, 2 },
+    CBX__CUDA_PRODUCT_KERNELS(ROW_0) CBX__CUDA_OTHER_KERNELS(ROW_1) CBX__CUDA_ELL_KERNELS(ROW_2)
+};
+
+static cbx_status load_image(cbx_cuda *g, const char *folder, size_t i, cbx_err *err)
+{
+    char *data = NULL;
+    size_t bytes = 0;
+    int number;
+
+    if (folder) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s.fatbin", folder, cbx__cuda_images[i].name);
+        const cbx_status st = cbx_file_read(g->ctx, path, IMAGE_MOST, &data, &bytes, err);
+        if (st) return st;
+    }
+    number = g->module_load(&g->modules[i], folder ? (const void *)data : cbx__cuda_images[i].data);
+    if (folder) cbx_mem_free(cbx_ctx_allocator(g->ctx), data, bytes + 1);
+    if (!number) return CBX_OK;
+    g->modules[i] = NULL;
+    return cbx__cuda_fault("cuModuleLoadData", number, err);
+}
+
+static cbx_status load_kernels(cbx_cuda *g, const char *folder, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; i < CBX__CUDA_IMAGES && !st; i++) st = load_image(g, folder, i, err);
+    for (size_t i = 0; i < CBX__CUDA_KERNELS && !st; i++) {
+        const int number = g->function(&g->kernels[i], g->modules[kernels[i].image], kernels[i].name);
+        if (number == 500)
+            st = cbx_fail(err, CBX_EVERSION, "the image '%s' has no kernel '%s': it is of another version",
+                          cbx__cuda_images[kernels[i].image].name, kernels[i].name);
+        else if (number)
+            st = cbx__cuda_fault("cuModuleGetFunction", number, err);
+    }
+    return st;
+}
+
+cbx_status cbx_cuda_open(cbx_ctx *ctx, const cbx_cuda_opts *opts, cbx_cuda **out, cbx_err *err)
+{
+    const cbx_cuda_opts defaults = CBX_CUDA_OPTS_INIT, *o = opts ? opts : &defaults;
+    cbx_status st = check_opts(o, err);
+    cbx_cuda *g;
+
+    if (st) return st;
+    g = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *g);
+    if (!g) return cbx_fail(err, CBX_ENOMEM, "no memory for a GPU's handle");
+    g->ctx = ctx;
+    st = load_driver(g, o, err);
+    if (!st) st = take_device(g, err);
+    if (!st) st = cbx__cuda_enter(g, err);
+    if (!st) {
+        st = load_kernels(g, o->images, err);
+        if (!st) cbx__cublas_open(g, o->cublas);
+        cbx__cuda_leave(g);
+    }
+    if (st)
+        cbx_cuda_close(g);
+    else
+        *out = g;
+    return st;
+}
+
+void cbx_cuda_close(cbx_cuda *g)
+{
+    if (!g) return;
+    if (g->context && !cbx__cuda_enter(g, NULL)) {
+        cbx__cublas_close(g);
+        for (size_t i = 0; i < CBX__CUDA_IMAGES; i++)
+            if (g->modules[i]) (void)g->module_unload(g->modules[i]);
+        cbx__cuda_leave(g);
+    }
+    if (g->context) (void)g->driver.release(g->handle);
+    cbx_library_close(g->blas.library);
+    cbx_library_close(g->library);
+    cbx_library_close(g->driver.library);
+    cbx_mem_free(cbx_ctx_allocator(g->ctx), g, sizeof *g);
+}
+
+const cbx_device *cbx_cuda_device(const cbx_cuda *g) { return &g->device; }
+
+bool cbx_cuda_has_cublas(const cbx_cuda *g, const char **why)
+{
+    *why = g->blas.why;
+    return g->blas.library != NULL;
+}
+
+/* --- memory and streams --- */
+
+/* Leaves the context that was entered; number: of the call made in it. */
+static cbx_status left(cbx_cuda *g, const char *call, int number, cbx_err *err)
+{
+    cbx__cuda_leave(g);
+    return number ? cbx__cuda_fault(call, number, err) : CBX_OK;
+}
+
+cbx_status cbx_cuda_alloc(cbx_cuda *g, size_t bytes, void **out, cbx_err *err)
+{
+    uintptr_t p = 0;
+    cbx_status st = bytes ? cbx__cuda_enter(g, err) : CBX_OK;
+    int number;
+
+    if (st) return st;
+    number = bytes ? g->alloc(&p, bytes) : 0;
+    if (bytes) cbx__cuda_leave(g);
+    if (number == 2)
+        return cbx_fail(err, CBX_ENOMEM, "no %zu bytes of memory on '%s': end what holds it, 'nvidia-smi' lists it",
+                        bytes, g->device.name);
+    if (number) return cbx__cuda_fault("cuMemAlloc_v2", number, err);
+    *out = (void *)p;
+    return CBX_OK;
+}
+
+void cbx_cuda_free(cbx_cuda *g, void *p)
+{
+    if (!p || cbx__cuda_enter(g, NULL)) return;
+    (void)g->free((uintptr_t)p);
+    cbx__cuda_leave(g);
+}
+
+cbx_status cbx_cuda_upload(cbx_cuda *g, void *to, const void *from, size_t bytes, void *stream, cbx_err *err)
+{
+    const cbx_status st = bytes ? cbx__cuda_enter(g, err) : CBX_OK;
+    if (st || !bytes) return st;
+    return left(g, "cuMemcpyHtoDAsync_v2", g->upload((uintptr_t)to, from, bytes, stream), err);
+}
+
+cbx_status cbx_cuda_download(cbx_cuda *g, void *to, const void *from, size_t bytes, void *stream, cbx_err *err)
+{
+    const cbx_status st = bytes ? cbx__cuda_enter(g, err) : CBX_OK;
+    if (st || !bytes) return st;
+    return left(g, "cuMemcpyDtoHAsync_v2", g->download(to, (uintptr_t)from, bytes, stream), err);
+}
+
+cbx_status cbx_cuda_stream_create(cbx_cuda *g, void **out, cbx_err *err)
+{
+    void *stream = NULL;
+    cbx_status st = cbx__cuda_enter(g, err);
+
+    if (st) return st;
+    st = left(g, "cuStreamCreate", g->stream_create(&stream, STREAM_NON_BLOCKING), err);
+    if (!st) *out = stream;
+    return st;
+}
+
+void cbx_cuda_stream_free(cbx_cuda *g, void *stream)
+{
+    if (!stream || cbx__cuda_enter(g, NULL)) return;
+    (void)g->stream_destroy(stream);
+    cbx__cuda_leave(g);
+}
+
+cbx_status cbx_cuda_wait(cbx_cuda *g, void *stream, cbx_err *err)
+{
+    const cbx_status st = cbx__cuda_enter(g, err);
+    return st ? st : left(g, "cuStreamSynchronize", g->stream_wait(stream), err);
+}
+
+/* --- launching --- */
+
+cbx_status cbx__cuda_launch(cbx_cuda *g, cbx__cuda_kernel k, int64_t blocks, unsigned threads, const void *args,
+                            void *stream, cbx_err *err)
+{
+    void *params[] = { (void *)(uintptr_t)args };
+    int number;
+
+    if (blocks == 0) return CBX_OK;
+    if (blocks > INT32_MAX)
+        return cbx_fail(err, CBX_EOVERFLOW,
+                        "kernel '%s' would need %lld blocks, a GPU takes 2^31 - 1: split the product", kernels[k].name,
+                        (long long)blocks);
+    number = g->launch(g->kernels[k], (unsigned)blocks, 1, 1, threads, 1, 1, 0, stream, params, NULL);
+    return number ? cbx__cuda_fault("cuLaunchKernel", number, err) : CBX_OK;
+}

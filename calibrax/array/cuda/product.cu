@@ -1,0 +1,72 @@
+/*
+ * The products over the six algebras: real and log by fused multiply-add, euclidean by squares of differences, max-plus and min-plus,
+ * boolean on words of 32 bits.  The tile stands in tile.h, its sizes in args.h, what goes before and after in finish.cu.
+ */
+#include "calibrax/array/cuda/device.h"
+
+/* What a thread does with two elements. */
+enum { STEP_FMA, STEP_SQUARE, STEP_MAX, STEP_MIN, STEP_OR };
+
+/* --- f32: max and min keep NaN by themselves --- */
+#define SFX                f32
+#define LIMITS             F32
+#define T                  float
+#define TC                 float
+#define VECTOR             4
+#define WIDTH              32
+#define CAREFUL(step)      0
+#define ENTRIES(X)         X(fma, STEP_FMA) X(square, STEP_SQUARE) X(max, STEP_MAX) X(min, STEP_MIN)
+#include "calibrax/array/cuda/steps.h"
+/* then the tile */
+#include "calibrax/array/cuda/tile_sizes.h"
+#undef SFX
+#undef LIMITS
+#undef T
+#undef TC
+#undef VECTOR
+#undef WIDTH
+#undef CAREFUL
+
+/* --- f64: they do not, so panels that can make a NaN are folded by compares --- */
+#define SFX           f64
+#define LIMITS        F64
+#define T             double
+#define TC            double
+#define VECTOR        2
+#define WIDTH         64
+#define CAREFUL(step) ((step) == STEP_MAX || (step) == STEP_MIN)
+#include "calibrax/array/cuda/steps.h"
+/* then the tile */
+#include "calibrax/array/cuda/tile_sizes.h"
+#undef SFX
+#undef LIMITS
+#undef T
+#undef TC
+#undef VECTOR
+#undef WIDTH
+#undef CAREFUL
+#undef ENTRIES
+
+/* --- bits: 32 steps of k a word; C and D are bytes --- */
+#define SFX           bits
+#define T             uint32_t
+#define TC            uint8_t
+#define VECTOR        4
+#define WIDTH         32
+#define CAREFUL(step) 0
+#define ENTRIES(X)    X(or, STEP_OR)
+
+DEVICE uint32_t start_bits(int step) { return step != STEP_OR; }
+DEVICE uint8_t empty_bits(int step) { return step != STEP_OR; }
+DEVICE int known_bits(uint8_t d) { return d != 0; }
+DEVICE uint32_t step_bits(int step, int careful, uint32_t acc, uint32_t x, uint32_t y)
+{
+    return step == STEP_OR && !careful ? acc | (x & y) : 0;
+}
+DEVICE int odd_bits(int step, uint32_t x) { return step != STEP_OR && x != 0; }
+DEVICE uint8_t finalize_bits(int step, int raw, uint32_t acc) { return step == STEP_OR && !raw && acc != 0; }
+DEVICE uint8_t merge_bits(int step, int raw, uint8_t d, uint8_t x)
+{
+    return step == STEP_OR && !raw ? (d | x) != 0 : 0;
+}
+#include "calibrax/array/cuda/tile_sizes.h"

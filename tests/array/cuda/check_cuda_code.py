@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+"""What nvcc made of the GPU kernels: check_cuda_code.py NVCC SOURCE_ROOT FOLDER [OUT.txt], TAP on stdout.
+
+FOLDER has product.log, finish.log, ell.log (what ptxas said) and the images, as the build left them. Held to: every kernel of
+calibrax/array/cuda/args.h is there in every architecture; no local memory, neither stack nor spills; registers within budgets; in the PTX the
+instructions that a kernel is made of, so many, and none of a wider type. With cuobjdump on PATH (or named by CUOBJDUMP) the
+machine code is looked at, too. Without nvcc all is skipped. The figures go to OUT.txt as a table. --selftest plants each fault once.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+STEMS = ("product", "finish", "ell")
+ENTRY = re.compile(r"Compiling entry function '(\w+)' for '(sm_\w+)'")
+STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+USED = re.compile(r"Used (\d+) registers(?:.*?, (\d+) bytes smem)?")
+# Threads of a block times registers of a thread must let two blocks of 256 onto a multiprocessor (65536); smaller tiles have smaller blocks.
+BUDGET = ((r"_small$", 128), (r"fma_f64_middle$|_middle$", 168), (r"", 128))
+
+
+def read_log(text: str) -> list[dict]:
+    """One entry a kernel and architecture."""
+    found, now = [], None
+    for line in text.splitlines():
+        if m := ENTRY.search(line):
+            now = {"name": m[1], "arch": m[2]}
+        elif now and (m := STACK.search(line)):
+            now |= {"stack": int(m[1]), "spill": int(m[2]) + int(m[3])}
+        elif now and (m := USED.search(line)):
+            found.append(now | {"registers": int(m[1]), "shared": int(m[2] or 0)})
+            now = None
+    return found
+
+
+def budget(name: str) -> int:
+    return next(most for pattern, most in BUDGET if re.search(pattern, name))
+
+
+def resource_faults(kernels: list[dict], names: list[str], archs: list[str]) -> list[str]:
+    faults = [f"{n} is not built for {a}" for n in names for a in archs if not any(k["name"] == n and k["arch"] == a for k in kernels)]
+    for k in kernels:
+        what = f"{k['name']} for {k['arch']}"
+        if k["stack"] or k["spill"]:
+            faults.append(f"{what}: {k['stack']} bytes of stack, {k['spill']} of spills")
+        if k["registers"] > budget(k["name"]):
+            faults.append(f"{what}: {k['registers']} registers, more than {budget(k['name'])}")
+    return faults
+
+
+def bodies(ptx: str) -> dict[str, str]:
+    """Text of each kernel in PTX."""
+    return {m[1]: m[2] for m in re.finditer(r"\.entry (\w+)\(.*?\)(.*?)^\}", ptx, re.S | re.M)}
+
+
+# kernels, instruction, least number (a panel's worth in a thread: steps of k by rows by columns)
+MADE_OF = (
+    (r"^cbx_fma_f32_large$", r"fma\.rn\.f32", 8 * 32), (r"^cbx_fma_f32_middle$", r"fma\.rn\.f32", 16 * 16),
+    (r"^cbx_fma_f64_large$", r"fma\.rn\.f64", 8 * 16), (r"^cbx_square_f32_large$", r"fma\.rn\.f32", 8 * 32),
+    (r"^cbx_square_f32_large$", r"sub\.(?:rn\.)?f32", 8 * 32), (r"^cbx_max_f32_large$", r"max\.NaN\.f32", 8 * 32),
+    (r"^cbx_max_f32_large$", r"add\.(?:rn\.)?f32", 8 * 32), (r"^cbx_min_f32_large$", r"min\.NaN\.f32", 8 * 32),
+    (r"^cbx_max_f64_large$", r"add\.(?:rn\.)?f64", 8 * 16), (r"^cbx_max_f64_large$", r"setp\.g", 8 * 16),
+    (r"^cbx_or_bits_large$", r"and\.b32", 8 * 32), (r"^cbx_(fma|max)_f32_\w+$", r"ld\.shared\.v4", 16),
+    (r"^cbx_(fma|max)_f64_(large|middle)$", r"ld\.shared\.v2", 16), (r"^cbx_bits$", r"vote\.sync\.ballot", 1),
+    (r"^cbx_top_", r"shfl\.sync\.bfly", 10), (r"^cbx_ell_\w+_f32_wide$", r"ld\.global(?:\.nc)?\.v4", 4),
+    (r"^cbx_ell_\w+_f64_wide$", r"ld\.global(?:\.nc)?\.v2", 4),
+)
+NEVER = ((r"", r"(?:ld|st)\.local"), (r"_f32(_|$)", r"\b(?:add|sub|mul|fma|max|min|div|sqrt)\.(?:rn\.)?f64"), (r"", r"(?<!rcp)\.approx\.|(?<!approx)\.ftz"))
+
+
+def code_faults(kernels: dict[str, str]) -> list[str]:
+    faults = []
+    for pattern, instruction, least in MADE_OF:
+        seen = [n for n in kernels if re.search(pattern, n)]
+        faults += [] if seen else [f"no kernel is called {pattern}"]
+        for n in seen:
+            count = len(re.findall(instruction, kernels[n]))
+            if count < least:
+                faults.append(f"{n}: {count} of '{instruction}', at least {least} are wanted")
+    for pattern, instruction in NEVER:
+        faults += [f"{n}: has '{m[0]}'" for n in kernels if re.search(pattern, n) and (m := re.search(instruction, kernels[n]))]
+    return faults
+
+
+def listed(root: Path) -> list[str]:
+    """Names that the preprocessor makes of the lists in args.h."""
+    text = '#include "calibrax/array/cuda/args.h"\n#define N(name, args) @name@\nCBX__CUDA_PRODUCT_KERNELS(N) CBX__CUDA_OTHER_KERNELS(N) CBX__CUDA_ELL_KERNELS(N)\n'
+    out = subprocess.run(["cc", "-E", "-P", "-xc", f"-I{root}", "-"], input=text, capture_output=True, text=True, check=True).stdout
+    return re.findall(r"@(\w+)@", out)
+
+
+def selftest() -> list[str]:
+    log = ("ptxas info    : Compiling entry function 'cbx_a' for 'sm_90'\n    8 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads\n"
+           "ptxas info    : Used 200 registers, used 1 barriers, 64 bytes smem\n")
+    good = {p.strip("^$").replace("(large|middle)", "large").replace("(fma|max)", "fma").replace("\\w+", "x"): "" for p, _, _ in MADE_OF}
+    blind = []
+    faults = resource_faults(read_log(log), ["cbx_a", "cbx_b"], ["sm_90"])
+    for word in ("stack", "registers", "not built"):
+        blind += [] if any(word in f for f in faults) else [word]
+    blind += [] if code_faults(good) else ["instructions"]
+    for bad in ("ld.local.f32", "fma.rn.f64", "ex2.approx.f32"):
+        blind += [] if any("has '" in f for f in code_faults({"cbx_fma_f32_large": bad})) else [bad]
+    return blind
+
+
+class Tap:
+    def __init__(self) -> None:
+        self.n = self.failed = 0
+
+    def case(self, name: str, faults: list[str], skip: str = "") -> None:
+        self.n += 1
+        self.failed += bool(faults)
+        for fault in faults[:30]:
+            print(f"# {fault}")
+        print(f"{'not ok' if faults else 'ok'} {self.n} - {name}" + (f" # SKIP {skip}" if skip else ""), flush=True)
+
+
+def machine_faults(tool: str, folder: Path) -> list[str]:
+    faults = []
+    for stem in STEMS:
+        text = subprocess.run([tool, "-sass", str(folder / f"{stem}.fatbin")], capture_output=True, text=True, check=True).stdout
+        for part in text.split("Function : ")[1:]:
+            name = part.split()[0]
+            if m := re.search(r"\b(LDL|STL)\b", part):
+                faults.append(f"{name}: {m[1]}, local memory")
+            if re.match(r"cbx_max_f32_", name) and len(re.findall(r"FMNMX3?\.NAN", part)) < 256:
+                faults.append(f"{name}: max is not one instruction that keeps NaN")
+            if re.match(r"cbx_or_bits_", name) and len(re.findall(r"LOP3", part)) < 128:
+                faults.append(f"{name}: and with or is not one instruction")
+            if re.search(r"cbx_\w+_f32", name) and (m := re.search(r"\bD(FMA|ADD|MUL|SETP)\b", part)):
+                faults.append(f"{name}: {m[0]} in a kernel of f32")
+    return faults
+
+
+def main() -> int:
+    nvcc, root, folder, *rest = sys.argv[1:]
+    tap = Tap()
+    tap.case("the check sees planted faults", selftest())
+    logs = [Path(folder) / f"{s}.log" for s in STEMS]
+    if not os.access(nvcc, os.X_OK) or not all(p.exists() for p in logs):
+        for name in ("resources", "PTX", "machine code"):
+            tap.case(name, [], "the kernels were not built: no nvcc, or -Dcuda=disabled")
+    else:
+        kernels = [k for p in logs for k in read_log(p.read_text())]
+        archs = sorted({k["arch"] for k in kernels})
+        tap.case("registers, stack, spills", resource_faults(kernels, listed(Path(root)), archs))
+        table = [f"{k['name']:32} {k['arch']:7} {k['registers']:3} registers {k['shared']:6} bytes of shared memory {k['spill']} spilled" for k in kernels]
+        Path(rest[0] if rest else "cuda_code.txt").write_text("\n".join(table) + "\n")
+        ptx = {}
+        for stem in STEMS:
+            out = subprocess.run([nvcc, "-ptx", "-std=c++17", "-O3", "-fmad=false", f"-arch=compute_{archs[-1][3:]}", f"-I{root}", "-o", "/dev/stdout",
+                                  f"{root}/calibrax/array/cuda/{stem}.cu"], capture_output=True, text=True)
+            ptx |= bodies(out.stdout)
+        tap.case("instructions in PTX", code_faults(ptx))
+        tool = os.environ.get("CUOBJDUMP") or shutil.which("cuobjdump")
+        if tool:
+            tap.case("machine code", machine_faults(tool, Path(folder)))
+        else:
+            tap.case("machine code", [], "cuobjdump is not here: pip install nvidia-cuda-cuobjdump, and name it by CUOBJDUMP")
+    print(f"1..{tap.n}")
+    return 1 if tap.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

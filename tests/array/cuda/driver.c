@@ -1,0 +1,329 @@
+/*
+ * A library that plays NVIDIA's driver and cuBLAS on this CPU: memory, streams, modules, and launches of the kernels in shim.c.
+ *
+ * Device memory is closed to the host but in calls that may touch it, so a host that reads it is stopped.  Behind each block stand bytes
+ * that must survive until it is freed.  Any call can be made to fail (shim_fail), and what is still open is counted (shim_open).
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "shim.h"
+#include "shim_control.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(p, n)   ((void)(p), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#endif
+
+enum { PAGE = 4096, BLOCKS = 64, TAIL = 0xa5 };
+
+typedef struct block {
+    char *base;
+    size_t pages, bytes; /* bytes of both; bytes asked for */
+} block;
+
+static block blocks[BLOCKS];
+static int modules, streams, contexts, pushed, handles, launches, capability = 9, math = -1, processors = 4;
+static char failing[64];
+static int failing_number, failing_after;
+
+/* --- what a test says and asks --- */
+
+void shim_fail(const char *call, int number, int after)
+{
+    snprintf(failing, sizeof failing, "%s", call ? call : "");
+    failing_number = number;
+    failing_after = after;
+}
+int shim_open(void)
+{
+    int n = modules + streams + contexts + pushed + handles;
+    for (int i = 0; i < BLOCKS; i++) n += blocks[i].base != NULL;
+    return n;
+}
+int shim_launches(void) { return launches; }
+int shim_math(void) { return math; }
+void shim_capability(int major) { capability = major; }
+void shim_processors(int n) { processors = n; }
+void shim_turn(int round) { cuda_shim_turn(round != 0); }
+
+static int fails(const char *call)
+{
+    if (strcmp(call, failing) != 0 || failing_after-- > 0) return 0;
+    return failing_number;
+}
+#define MAY_FAIL(call)                                                                                                 \
+    do {                                                                                                               \
+        const int number_ = fails(call);                                                                               \
+        if (number_) return number_;                                                                                   \
+    } while (0)
+
+/* --- memory --- */
+
+static void reach(int rights)
+{
+    for (int i = 0; i < BLOCKS; i++)
+        if (blocks[i].base && mprotect(blocks[i].base, blocks[i].pages, rights)) abort();
+}
+static void open_memory(void) { reach(PROT_READ | PROT_WRITE); }
+static void close_memory(void) { reach(PROT_NONE); }
+
+static block *find(uintptr_t p)
+{
+    for (int i = 0; i < BLOCKS; i++)
+        if (blocks[i].base && (uintptr_t)blocks[i].base <= p && p <= (uintptr_t)blocks[i].base + blocks[i].bytes)
+            return &blocks[i];
+    return NULL;
+}
+
+int cuMemAlloc_v2(uintptr_t *p, size_t bytes)
+{
+    block *b = NULL;
+    MAY_FAIL("cuMemAlloc_v2");
+    for (int i = 0; i < BLOCKS && !b; i++)
+        if (!blocks[i].base) b = &blocks[i];
+    if (!b || !pushed || bytes == 0) return b ? 201 : 2;
+    b->bytes = bytes;
+    b->pages = (bytes + 256 + PAGE - 1) / PAGE * PAGE;
+    b->base = mmap(NULL, b->pages, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (b->base == MAP_FAILED) {
+        b->base = NULL;
+        return 2;
+    }
+    memset(b->base, 0xff, bytes);
+    memset(b->base + bytes, TAIL, b->pages - bytes);
+    ASAN_POISON_MEMORY_REGION(b->base + bytes, b->pages - bytes);
+    mprotect(b->base, b->pages, PROT_NONE);
+    *p = (uintptr_t)b->base;
+    return 0;
+}
+
+int cuMemFree_v2(uintptr_t p)
+{
+    block *b = find(p);
+    if (!b || p != (uintptr_t)b->base) return 1;
+    mprotect(b->base, b->pages, PROT_READ | PROT_WRITE);
+    ASAN_UNPOISON_MEMORY_REGION(b->base + b->bytes, b->pages - b->bytes);
+    for (size_t i = b->bytes; i < b->pages; i++)
+        if ((unsigned char)b->base[i] != TAIL) {
+            fprintf(stderr, "shim: a kernel wrote %zu bytes behind a block of %zu\n", i - b->bytes, b->bytes);
+            abort();
+        }
+    munmap(b->base, b->pages);
+    b->base = NULL;
+    return 0;
+}
+
+int cuMemcpyHtoDAsync_v2(uintptr_t to, const void *from, size_t bytes, void *stream)
+{
+    const block *b = find(to);
+    (void)stream;
+    MAY_FAIL("cuMemcpyHtoDAsync_v2");
+    if (!b || to + bytes > (uintptr_t)b->base + b->bytes) return 1;
+    open_memory();
+    memcpy((void *)to, from, bytes);
+    close_memory();
+    return 0;
+}
+
+int cuMemcpyDtoHAsync_v2(void *to, uintptr_t from, size_t bytes, void *stream)
+{
+    const block *b = find(from);
+    (void)stream;
+    MAY_FAIL("cuMemcpyDtoHAsync_v2");
+    if (!b || from + bytes > (uintptr_t)b->base + b->bytes) return 1;
+    open_memory();
+    memcpy(to, (const void *)from, bytes);
+    close_memory();
+    return 0;
+}
+
+/* --- the device --- */
+
+int cuInit(unsigned flags)
+{
+    (void)flags;
+    MAY_FAIL("cuInit");
+    return 0;
+}
+int cuDriverGetVersion(int *version)
+{
+    *version = 13000;
+    return 0;
+}
+int cuDeviceGetCount(int *count)
+{
+    *count = 1;
+    return 0;
+}
+int cuDeviceGet(int *device, int i)
+{
+    *device = 7;
+    return i == 0 ? 0 : 101;
+}
+int cuDeviceGetName(char *name, int size, int device)
+{
+    snprintf(name, (size_t)size, "shim %d", device);
+    return 0;
+}
+int cuDeviceTotalMem_v2(size_t *bytes, int device)
+{
+    (void)device;
+    *bytes = (size_t)1 << 30;
+    return 0;
+}
+int cuDeviceGetAttribute(int *value, int which, int device)
+{
+    (void)device;
+    MAY_FAIL("cuDeviceGetAttribute");
+    *value = which == 75 ? capability : which == 76 ? 0 : processors;
+    return 0;
+}
+int cuDevicePrimaryCtxRetain(void **context, int device)
+{
+    (void)device;
+    MAY_FAIL("cuDevicePrimaryCtxRetain");
+    contexts++;
+    *context = &contexts;
+    return 0;
+}
+int cuDevicePrimaryCtxRelease_v2(int device)
+{
+    (void)device;
+    contexts--;
+    return 0;
+}
+int cuCtxPushCurrent_v2(void *context)
+{
+    MAY_FAIL("cuCtxPushCurrent_v2");
+    if (context != &contexts) return 201;
+    pushed++;
+    return 0;
+}
+int cuCtxPopCurrent_v2(void **context)
+{
+    pushed--;
+    *context = &contexts;
+    return 0;
+}
+int cuMemGetInfo_v2(size_t *available, size_t *total)
+{
+    *available = *total = (size_t)1 << 30;
+    return 0;
+}
+
+/* --- modules, streams, launches --- */
+
+int cuModuleLoadData(void **module, const void *image)
+{
+    MAY_FAIL("cuModuleLoadData");
+    if (!image) return 200;
+    modules++;
+    *module = &modules;
+    return 0;
+}
+int cuModuleUnload(void *module)
+{
+    (void)module;
+    modules--;
+    return 0;
+}
+int cuModuleGetFunction(void **function, void *module, const char *name)
+{
+    (void)module;
+    MAY_FAIL("cuModuleGetFunction");
+    for (int i = 0; i < CBX__CUDA_KERNELS; i++)
+        if (!strcmp(cuda_shim_kernels[i].name, name)) {
+            *function = (void *)(uintptr_t)&cuda_shim_kernels[i];
+            return 0;
+        }
+    return 500;
+}
+int cuStreamCreate(void **stream, unsigned flags)
+{
+    (void)flags;
+    MAY_FAIL("cuStreamCreate");
+    streams++;
+    *stream = &streams;
+    return 0;
+}
+int cuStreamDestroy_v2(void *stream)
+{
+    (void)stream;
+    streams--;
+    return 0;
+}
+int cuStreamSynchronize(void *stream)
+{
+    (void)stream;
+    MAY_FAIL("cuStreamSynchronize");
+    return 0;
+}
+int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                   unsigned shared, void *stream, void **params, void **extra)
+{
+    (void)shared, (void)stream, (void)extra;
+    MAY_FAIL("cuLaunchKernel");
+    if (!pushed || gx == 0 || gx > 0x7fffffffu || gy != 1 || gz != 1 || by != 1 || bz != 1 || bx > 1024) return 1;
+    launches++;
+    open_memory();
+    cuda_shim_launch(function, gx, (int)bx, params[0]);
+    close_memory();
+    return 0;
+}
+
+/* --- cuBLAS: matrices by columns --- */
+
+int cublasCreate_v2(void **handle)
+{
+    MAY_FAIL("cublasCreate_v2");
+    handles++;
+    *handle = &handles;
+    return 0;
+}
+int cublasDestroy_v2(void *handle)
+{
+    (void)handle;
+    handles--;
+    return 0;
+}
+int cublasSetStream_v2(void *handle, void *stream)
+{
+    (void)handle, (void)stream;
+    return 0;
+}
+int cublasSetMathMode(void *handle, int mode)
+{
+    (void)handle;
+    math = mode;
+    return 0;
+}
+
+#define GEMM(T, name)                                                                                                  \
+    int name(void *handle, int op_a, int op_b, int m, int n, int k, const T *alpha, const T *a, int lda,               \
+             long long step_a, const T *b, int ldb, long long step_b, const T *beta, T *c, int ldc, long long step_c,  \
+             int batches)                                                                                              \
+    {                                                                                                                  \
+        (void)handle;                                                                                                  \
+        MAY_FAIL(#name);                                                                                               \
+        if (lda < (op_a ? k : m) || ldb < (op_b ? n : k) || ldc < m || *alpha != 1 || *beta != 0) return 7;            \
+        open_memory();                                                                                                 \
+        for (long long z = 0; z < batches; z++)                                                                        \
+            for (long long j = 0; j < n; j++)                                                                          \
+                for (long long i = 0; i < m; i++) {                                                                    \
+                    T sum = 0;                                                                                         \
+                    for (long long kk = 0; kk < k; kk++)                                                               \
+                        sum += a[z * step_a + (op_a ? i * lda + kk : kk * lda + i)] *                                  \
+                               b[z * step_b + (op_b ? kk * ldb + j : j * ldb + kk)];                                   \
+                    c[z * step_c + j * ldc + i] = sum;                                                                 \
+                }                                                                                                      \
+        close_memory();                                                                                                \
+        return 0;                                                                                                      \
+    }
+GEMM(float, cublasSgemmStridedBatched)
+GEMM(double, cublasDgemmStridedBatched)

@@ -1,0 +1,119 @@
+/*
+ * The kernels on a real GPU: the same cases as on the played one (test_cuda.c), bits that do not change from run to run, streams, and
+ * products too large for a CPU's patience against each other.  Without a device, a driver or kernels every test is skipped with the reason.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "check.h"
+
+#include "cases.h"
+
+static struct {
+    cbx_ctx *ctx;
+    cbx_cuda *g;
+    cbx_err why;
+} device;
+
+static int begin(void **state)
+{
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &device.ctx, &device.why), &device.why, "context");
+    const cbx_status st = cbx_cuda_open(device.ctx, NULL, &device.g, &device.why);
+    if (st && st != CBX_EUNAVAILABLE) fail_msg("%s", device.why.message);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    cbx_cuda_close(device.g);
+    cbx_ctx_free(device.ctx);
+    return 0;
+}
+
+#define NEEDS_DEVICE()                                                                                                 \
+    do {                                                                                                               \
+        (void)state;                                                                                                   \
+        if (!device.g) SKIP(device.why.message);                                                                       \
+    } while (0)
+
+static void shapes(void **state)
+{
+    NEEDS_DEVICE();
+    cases_shapes(device.g, CBX_CUDA_GEMM_OWN);
+    cases_shapes(device.g, CBX_CUDA_GEMM_AUTO);
+}
+static void contents(void **state)
+{
+    NEEDS_DEVICE();
+    cases_contents(device.g, CBX_CUDA_GEMM_OWN);
+    cases_contents(device.g, CBX_CUDA_GEMM_AUTO);
+}
+static void epilogues(void **state)
+{
+    NEEDS_DEVICE();
+    cases_epilogues(device.g, CBX_CUDA_GEMM_OWN);
+    cases_epilogues(device.g, CBX_CUDA_GEMM_AUTO);
+}
+static void sparse(void **state)
+{
+    NEEDS_DEVICE();
+    cases_sparse(device.g);
+}
+static void host(void **state)
+{
+    NEEDS_DEVICE();
+    cases_host(device.g);
+}
+static void faulty(void **state)
+{
+    NEEDS_DEVICE();
+    cases_faulty(device.g);
+}
+
+/* Large tiles: exact algebras against the definition, the others' bits in two streams and two runs. */
+static void large(void **state)
+{
+    NEEDS_DEVICE();
+    for (int g = 0; g < CBX_ALGEBRA_COUNT; g++) {
+        problem q = { .q = CBX_CUDA_MATMUL_INIT };
+        cbx_err err = CBX_ERR_INIT;
+        void *stream = NULL;
+        q.q.product.semiring = cbx_semiring_get((cbx_algebra)g);
+        q.q.product.dtype = g == CBX_ALGEBRA_BOOLEAN ? CBX_BOOL : CBX_F32;
+        q.q.product.m = 1100, q.q.product.k = 70, q.q.product.n = 1030;
+        q.q.gemm = CBX_CUDA_GEMM_OWN;
+        problem_make(&q, 4);
+        problem_define(&q);
+        CHECK_OK(problem_run(&q, device.g, NULL, &err), &err, problem_text(&q));
+        CHECK_LE(problem_worst(&q), 1, problem_text(&q));
+        char *kept = memcpy(malloc(q.bytes[2]), q.block[2], q.bytes[2]);
+        CHECK_OK(cbx_cuda_stream_create(device.g, &stream, &err), &err, "a stream");
+        CHECK_OK(problem_run(&q, device.g, stream, &err), &err, problem_text(&q));
+        CHECK(memcmp(kept, q.block[2], q.bytes[2]) == 0, "the same bits in every run and stream");
+        cbx_cuda_stream_free(device.g, stream);
+        free(kept);
+        problem_free(&q);
+    }
+}
+
+static void exhausted(void **state)
+{
+    cbx_err err = CBX_ERR_INIT;
+    void *p = NULL;
+    NEEDS_DEVICE();
+    CHECK_STATUS(cbx_cuda_alloc(device.g, (size_t)1 << 46, &p, &err), CBX_ENOMEM, "64 TiB");
+    CHECK_OK(cbx_cuda_alloc(device.g, 1000, &p, &err), &err, "and the device goes on");
+    cbx_cuda_free(device.g, p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shapes), cmocka_unit_test(contents), cmocka_unit_test(epilogues), cmocka_unit_test(sparse),
+        cmocka_unit_test(host),   cmocka_unit_test(faulty),   cmocka_unit_test(large),     cmocka_unit_test(exhausted),
+    };
+    return cmocka_run_group_tests_name("array/cuda_run", tests, begin, end);
+}
