@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 STEMS = ("product", "finish", "ell")
@@ -134,6 +135,18 @@ def machine_faults(tool: str, folder: Path) -> list[str]:
     return faults
 
 
+def compile_ptx(nvcc: str, root: str, arch: str) -> dict[str, str]:
+    """Through a file: nvcc has ptxas read what it wrote, and would wait for ever at a pipe."""
+    ptx = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for stem in STEMS:
+            out = Path(folder) / f"{stem}.ptx"
+            subprocess.run([nvcc, "-ptx", "-std=c++17", "-O3", "-fmad=false", f"-arch=compute_{arch[3:]}", f"-I{root}", "-o", out,
+                            f"{root}/calibrax/array/cuda/{stem}.cu"], check=True, stdin=subprocess.DEVNULL)
+            ptx |= bodies(out.read_text())
+    return ptx
+
+
 def main() -> int:
     nvcc, root, folder, *rest = sys.argv[1:]
     tap = Tap()
@@ -148,12 +161,7 @@ def main() -> int:
         tap.case("registers, stack, spills", resource_faults(kernels, listed(Path(root)), archs))
         table = [f"{k['name']:32} {k['arch']:7} {k['registers']:3} registers {k['shared']:6} bytes of shared memory {k['spill']} spilled" for k in kernels]
         Path(rest[0] if rest else "cuda_code.txt").write_text("\n".join(table) + "\n")
-        ptx = {}
-        for stem in STEMS:
-            out = subprocess.run([nvcc, "-ptx", "-std=c++17", "-O3", "-fmad=false", f"-arch=compute_{archs[-1][3:]}", f"-I{root}", "-o", "/dev/stdout",
-                                  f"{root}/calibrax/array/cuda/{stem}.cu"], capture_output=True, text=True)
-            ptx |= bodies(out.stdout)
-        tap.case("instructions in PTX", code_faults(ptx))
+        tap.case("instructions in PTX", code_faults(compile_ptx(nvcc, root, archs[-1])))
         tool = os.environ.get("CUOBJDUMP") or shutil.which("cuobjdump")
         if tool:
             tap.case("machine code", machine_faults(tool, Path(folder)))
