@@ -304,9 +304,20 @@ static void run_gather(void *plan)
     (void)cbx_ell_gather_run(&e, NULL);
 }
 
+/* No arithmetic, and nothing is written. */
+static void gather_work(const cbx_params *given, cbx_work *out)
+{
+    const point p = read_point(given);
+
+    work(given, out);
+    out->flop = out->pipe_ops = 0;
+    out->bytes -= (double)p.size * (double)p.m * (double)p.n;
+    out->working_set_bytes = out->bytes;
+}
+
 static const cbx_baseline_ops gather_limit = CBX__SUITE_NATIVE(
     "gather", "reads the rows of B that the product reads, into registers, and no more", prepare, run_gather,
-    .supports = is_float, .work = work,
+    .supports = is_float, .work = gather_work,
     .limit = "reads the rows of B that any such product reads, and does nothing with them");
 /* --- and on a GPU (calibrax/array/cuda/cuda.h) --- */
 

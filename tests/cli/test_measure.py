@@ -249,6 +249,11 @@ def no_path_in_rows(p):
     has(done.stderr, "/no/such/place/python", "who sits here is told the whole")
 
 
+def readable(p):
+    """Options that let a worker that is a script read what it is made of: this folder, and Python."""
+    return "--sandbox-read", p.path, "--sandbox-read", sys.base_prefix, "--sandbox-read", sys.prefix
+
+
 def bad_worker(p, script):
     """A worker that is honest as the oracle and bad in a launch, which is where the environment is padded."""
     return p.write("worker", f'#!/bin/sh\n[ "${{NPERF_ENV_PAD+set}}" ] || exec {WORKER} "$@"\n{script}\n', 0o755)
@@ -310,14 +315,14 @@ while True:
 def wrong_shape(p):
     program = p.write("wrong_shape", WRONG_SHAPE.format(python=sys.executable), 0o755)
     worker = bad_worker(p, f"exec {program}")
-    native(p, "--out", "bad.jsonl", env={"NPERF_WORKER": worker}, expect=2)
+    native(p, "--out", "bad.jsonl", *readable(p), env={"NPERF_WORKER": worker}, expect=2)
     row = row_of(p.rows("bad.jsonl"), "stream")
     equal((row["status"], row["failure_detail"]["reason"]), ("fidelity_failed", "wrong_shape"), "a 3x7 answer to a 7x3 question")
 
 
 def missing_frameworks(p):
     bare = p.write("python", f"#!/bin/sh\nexec {sys.executable} -S \"$@\"\n", 0o755)
-    done = p.run("--point", TINY, "--baselines", "stream,numpy,torch-dense", *QUICK, expect=0,
+    done = p.run("--point", TINY, "--baselines", "stream,numpy,torch-dense", *QUICK, *readable(p), expect=0,
                  env={"NPERF_PYTHON_NUMPY": bare, "NPERF_PYTHON_TORCH": "/no/such/python"})
     rows = p.rows()
     numpy, torch = row_of(rows, "numpy"), row_of(rows, "torch-dense")
@@ -352,14 +357,17 @@ def selection(p):
 
 def overlapping_runs_wait(p):
     points = ["--point", TINY, "--baselines", "stream,tiled"]
-    worker = bad_worker(p, f'echo > {p.file("started")}\nwhile ! [ -e {p.file("go")} ]; do sleep 0.05; done\nexec {WORKER} "$@"')
-    slow = subprocess.Popen([NPERF, *points, *QUICK, "--out", "slow.jsonl", "--report", "slow.md"], cwd=p.path, env=dict(p.env, NPERF_WORKER=worker),
-                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    check(wait_for(lambda: os.path.exists(p.file("started")), 120), "the first one is at its first launch, which waits")
+    os.mkdir(p.file("told"))
+    worker = bad_worker(p, f'echo > {p.file("told/started")}\nwhile ! [ -e {p.file("told/go")} ]; do sleep 0.05; done\nexec {WORKER} "$@"')
+    slow = subprocess.Popen([NPERF, *points, *QUICK, "--out", "slow.jsonl", "--report", "slow.md", "--sandbox-write", p.file("told")], cwd=p.path,
+                            env=dict(p.env, NPERF_WORKER=worker), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    if not wait_for(lambda: os.path.exists(p.file("told/started")), 120):
+        slow.terminate()
+        check(False, "the first one is at its first launch, which waits")
     fast = subprocess.Popen([NPERF, *points, *QUICK, "--out", "fast.jsonl", "--report", "fast.md"], cwd=p.path, env=p.env,
                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     said = next((line for line in fast.stderr if "waits for 'cpu-" in line), None)
-    p.write("go", "")
+    p.write("told/go", "")
     check(said, "the second one says why it waits")
     has(said, "which process ", "and for whom")
     fast.communicate(timeout=300)

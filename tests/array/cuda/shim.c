@@ -142,24 +142,26 @@ static bool release_some(int n)
     return any;
 }
 
+static void prepare_fiber(fiber *f)
+{
+    if (!f->stack) {
+        f->stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (f->stack == MAP_FAILED) give_up("no memory for fibers");
+    }
+    getcontext(&f->context);
+    f->context.uc_stack.ss_sp = f->stack;
+    f->context.uc_stack.ss_size = STACK;
+    f->context.uc_link = NULL;
+    f->state = READY;
+    f->begun = false;
+    makecontext(&f->context, start, 0);
+}
+
 static void run_block(int n)
 {
     spoiled = false;
     any_next = 0;
-    for (int i = 0; i < n; i++) {
-        fiber *f = &fibers[i];
-        if (!f->stack) {
-            f->stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-            if (f->stack == MAP_FAILED) give_up("no memory for fibers");
-        }
-        getcontext(&f->context);
-        f->context.uc_stack.ss_sp = f->stack;
-        f->context.uc_stack.ss_size = STACK;
-        f->context.uc_link = NULL;
-        f->state = READY;
-        f->begun = false;
-        makecontext(&f->context, start, 0);
-    }
+    for (int i = 0; i < n; i++) prepare_fiber(&fibers[i]);
     for (;;) {
         for (int i = 0; i < n; i++) {
             const int at = backwards ? n - 1 - i : i;
