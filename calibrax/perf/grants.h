@@ -24,11 +24,11 @@ typedef struct cbx__grants {
 
 /* Whom the grants are for. */
 typedef struct cbx__grants_for {
-    const cbx_sandbox *policy;      /* may be NULL */
-    const char *oracle_dir;         /* always hidden; may be NULL */
-    const char *const *program;     /* NULL at the end */
-    const char *interpreter;        /* may be NULL */
-    const char *definitions[2];     /* of the baseline and of the oracle; may be NULL */
+    const cbx_sandbox *policy;                  /* may be NULL */
+    const char *oracle_dir;                     /* always hidden; may be NULL */
+    const char *const *program;                 /* NULL at the end */
+    const char *interpreter;                    /* may be NULL */
+    const char *definitions[2];                 /* of the baseline and of the oracle; may be NULL */
     const char *platform, *scratch, *jit_cache; /* folders may be NULL */
 } cbx__grants_for;
 

@@ -477,6 +477,7 @@ static void clear(worker *w)
     for (size_t i = 0; i < w->nout_fds; i++) close(w->out_fds[i]);
     cbx_params_free(w->point);
     free(w->heap_pad);
+    free((void *)w->flush);
     cbx__wire_clear(&w->wire);
 }
 

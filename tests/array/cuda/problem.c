@@ -123,6 +123,12 @@ void problem_define(problem *q)
     }
 }
 
+/* An operand's place in the device's copy of its block; of an empty block there is none, and no place in it. */
+static void *moved(void *to, const void *p, const void *block)
+{
+    return (void *)((uintptr_t)to + (uintptr_t)p - (uintptr_t)block);
+}
+
 cbx_status problem_run(problem *q, cbx_cuda *g, void *stream, cbx_err *err)
 {
     cbx_cuda_matmul there = q->q;
@@ -134,9 +140,9 @@ cbx_status problem_run(problem *q, cbx_cuda *g, void *stream, cbx_err *err)
         st = cbx_cuda_alloc(g, q->bytes[i], &at[i], err);
         if (!st) st = cbx_cuda_upload(g, at[i], q->block[i], q->bytes[i], stream, err);
     }
-    p->a = (char *)at[A] + ((const char *)p->a - q->block[A]);
-    p->b = (char *)at[B] + ((const char *)p->b - q->block[B]);
-    p->c = (char *)at[C] + ((const char *)p->c - q->block[C]);
+    p->a = moved(at[A], p->a, q->block[A]);
+    p->b = moved(at[B], p->b, q->block[B]);
+    p->c = moved(at[C], p->c, q->block[C]);
     if (p->d) p->d = at[D];
     if (p->mask) p->mask = at[MASK];
     if (!st) st = cbx_cuda_matmul_workspace(g, &there, &p->workspace_bytes, err);
