@@ -13,7 +13,8 @@
  *            Regressed or improved: the interval lies wholly on one side of 0, its value is more than the threshold, and the corrected p
  *            is at most 1 - L; equivalent: the interval and the change of the values lie within the margin; else undecided.  95 % needs 7
  *            samples a side.
- *   bounds   lower and upper of both, combined in the same way; no p
+ *   bounds   lower and upper of both, combined in the same way; no p.  Bounds that do not hold their value, and one without the other,
+ *            are an outcome of their own, unless values alone are asked for.
  *   values   the values alone: regressed, improved or unchanged
  *            Where the values themselves say more than the threshold for the worse, samples do not say otherwise: undecided.
  * Definitions: of each run its own, else those given beside.  Both must be there and mean the same.  Thresholds go by the priority that
@@ -44,7 +45,9 @@ CBX_BEGIN_DECLS
     X(NO_DEFINITION_BASELINE, "no-definition-baseline", 2) /* the run's alone */                                       \
     X(DUPLICATE, "duplicate-key", 2)                       /* the key stands twice in one of the runs */               \
     X(INFO, "info", 0)                                     /* direction "info": never gates */                         \
-    X(DEFINITIONS_DIFFER, "definitions-differ", 2)         /* unit or direction of run and baseline */
+    X(DEFINITIONS_DIFFER, "definitions-differ", 2)         /* unit or direction of run and baseline */                 \
+    X(BOUNDS_NOW, "impossible-bounds", 1)                  /* one without the other, or not around the value */        \
+    X(BOUNDS_BASELINE, "baseline-impossible-bounds", 2)
 
 typedef enum cbx_outcome {
 #define CBX_OUTCOME_ENUM(name, words, exit_code) CBX_OUTCOME_##name,

@@ -335,14 +335,49 @@ static void basis_and_interval(void **state)
     CHECK(isnan(f->p) && f->interval.level == 0, "bounds have no level");
     cbx_regression_free(r);
 
-    r = compare_texts(RUNS_DEFS, RUNS_POINT("\"ms\":{\"value\":11,\"lower\":12,\"upper\":10}"),
-                      RUNS_POINT("\"ms\":{\"value\":10,\"lower\":9.5,\"upper\":10.2}"), NULL);
-    CHECK_STR(cbx_basis_name(cbx_regression_finding(r, 0)->basis), "values", "bounds that are none");
-    check_gate(r, 1, "by value");
-    cbx_regression_free(r);
-
     check_one(compare_texts(RUNS_DEFS, RUNS_POINT("\"ms\":{\"value\":1,\"samples\":[1,NaN,1]}"), MS("1"), NULL),
               CBX_OUTCOME_NAN_NOW, 1, "a sample that is no number");
+}
+
+/* Bounds that cannot be are never passed over for the value, whichever side has them. */
+static void impossible_bounds(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bounds;
+        cbx_outcome now, base;
+    } cases[] = {
+        { "\"lower\":9,\"upper\":11", CBX_OUTCOME_UNDECIDED, CBX_OUTCOME_UNDECIDED },
+        { "\"lower\":10,\"upper\":10", CBX_OUTCOME_UNCHANGED, CBX_OUTCOME_UNCHANGED },
+        { "\"lower\":-Infinity,\"upper\":Infinity", CBX_OUTCOME_UNDECIDED, CBX_OUTCOME_UNDECIDED },
+        { "\"lower\":NaN,\"upper\":NaN", CBX_OUTCOME_UNCHANGED, CBX_OUTCOME_UNCHANGED },
+        { "\"lower\":-Infinity,\"upper\":NaN", CBX_OUTCOME_BOUNDS_NOW, CBX_OUTCOME_BOUNDS_BASELINE },
+        { "\"lower\":NaN,\"upper\":11", CBX_OUTCOME_BOUNDS_NOW, CBX_OUTCOME_BOUNDS_BASELINE },
+        { "\"lower\":11,\"upper\":9", CBX_OUTCOME_BOUNDS_NOW, CBX_OUTCOME_BOUNDS_BASELINE },
+        { "\"lower\":20,\"upper\":30", CBX_OUTCOME_BOUNDS_NOW, CBX_OUTCOME_BOUNDS_BASELINE },
+        { "\"lower\":1,\"upper\":2", CBX_OUTCOME_BOUNDS_NOW, CBX_OUTCOME_BOUNDS_BASELINE },
+    };
+    cbx_regression_opts values = CBX_REGRESSION_OPTS_INIT;
+
+    values.values_only = true;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        char odd[256];
+        const char *plain = cases[i].now == CBX_OUTCOME_UNDECIDED
+                                ? RUNS_POINT("\"ms\":{\"value\":10,\"lower\":9,\"upper\":11}")
+                                : MS("10");
+        snprintf(odd, sizeof odd, RUNS_POINT("\"ms\":{\"value\":10,%s}"), cases[i].bounds);
+        check_one(compare_texts(RUNS_DEFS, odd, plain, NULL), cases[i].now,
+                  cases[i].now == CBX_OUTCOME_UNDECIDED    ? 3
+                  : cases[i].now == CBX_OUTCOME_BOUNDS_NOW ? 1
+                                                           : 0,
+                  cases[i].bounds);
+        check_one(compare_texts(RUNS_DEFS, plain, odd, NULL), cases[i].base,
+                  cases[i].base == CBX_OUTCOME_UNDECIDED         ? 3
+                  : cases[i].base == CBX_OUTCOME_BOUNDS_BASELINE ? 2
+                                                                 : 0,
+                  cases[i].bounds);
+        check_one(compare_texts(RUNS_DEFS, odd, plain, &values), CBX_OUTCOME_UNCHANGED, 0, "values alone");
+    }
 }
 
 #define ROWS 100
@@ -550,6 +585,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(thresholds, counted_setup, counted_teardown),
         cmocka_unit_test_setup_teardown(intervals, counted_setup, counted_teardown),
         cmocka_unit_test_setup_teardown(basis_and_interval, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(impossible_bounds, counted_setup, counted_teardown),
         cmocka_unit_test_setup_teardown(margin_and_samples, counted_setup, counted_teardown),
         cmocka_unit_test_setup_teardown(many_rows, counted_setup, counted_teardown),
         cmocka_unit_test_setup_teardown(false_alarms, counted_setup, counted_teardown),
