@@ -16,6 +16,8 @@
  *   bounds   lower and upper of both, combined in the same way; no p.  Bounds that do not hold their value, and one without the other,
  *            are an outcome of their own, unless values alone are asked for.
  *   values   the values alone: regressed, improved or unchanged
+ *            Samples too few for an interval still bear witness: where the medians (of a side without samples: its value) are worse by
+ *            more than the threshold, or a value lies outside the range of its own samples, values and bounds pass nothing: undecided.
  *            Where the values themselves say more than the threshold for the worse, samples do not say otherwise: undecided.
  * Definitions: of each run its own, else those given beside.  Both must be there and mean the same.  Thresholds go by the priority that
  * the baseline's gives: a run does not choose what it is judged by.
@@ -112,6 +114,7 @@ typedef struct cbx_finding {
     cbx_basis basis;
     cbx_interval interval; /* of the change, value included, signed as they are; level 0: no level is known */
     double p, p_holm;      /* NaN: none */
+    bool contradicted;     /* undecided since samples too few for an interval do not say what the values say */
     const char *sentence;
 } cbx_finding;
 

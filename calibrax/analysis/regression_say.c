@@ -64,6 +64,8 @@ static const char *how_sure(const cbx_finding *f, char buf[96])
                  100 * f->interval.lower, 100 * f->interval.upper, f->p_holm);
     else if (f->basis == CBX_BASIS_BOUNDS)
         snprintf(buf, 96, ", bounds %+.4g..%+.4g %%", 100 * f->interval.lower, 100 * f->interval.upper);
+    else if (f->basis == CBX_BASIS_VALUES)
+        snprintf(buf, 96, ", by value");
     return buf;
 }
 
@@ -78,6 +80,12 @@ bool cbx__regression_say(cbx_arena *arena, cbx_finding *f)
         f->sentence = cbx_arena_printf(arena,
                                        "%s undecided: %.6g, was %.6g; too few samples for an interval, measure more",
                                        f->key, f->current, f->baseline);
+    else if (f->contradicted && f->outcome == CBX_OUTCOME_UNDECIDED)
+        f->sentence = cbx_arena_printf(
+            arena,
+            "%s undecided: %.6g, was %.6g; its samples, too few for an interval, do not say what its "
+            "values say; measure more",
+            f->key, f->current, f->baseline);
     else if (plain)
         f->sentence = cbx_arena_printf(arena, "%s %s", f->key, plain);
     else if (isnan(f->threshold))

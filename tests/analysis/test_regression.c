@@ -380,6 +380,50 @@ static void impossible_bounds(void **state)
     }
 }
 
+#define VALUE_OF(value, samples) RUNS_POINT("\"ms\":{\"value\":" value ",\"samples\":[" samples "]}")
+
+/* Too few samples for an interval: the value judges, but not against them. */
+static void few_samples(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *now, *base;
+        cbx_outcome wanted;
+        int exit_code;
+        const char *why;
+    } cases[] = {
+        { VALUE_OF("1", "1,9,9,9,9"), MS("1"), CBX_OUTCOME_UNDECIDED, 3,
+          "the value is the best of samples that are far" },
+        { VALUE_OF("1", "9,9,9,9,9,9"), VALUE_OF("1", "1,1,1,1,1,1"), CBX_OUTCOME_UNDECIDED, 3,
+          "the value is no sample" },
+        { VALUE_OF("1", "9,9"), VALUE_OF("2", "2,2"), CBX_OUTCOME_UNDECIDED, 3, "an improvement that no sample shows" },
+        { VALUE_OF("1", "1,1"), VALUE_OF("2", "1,1"), CBX_OUTCOME_UNDECIDED, 3, "a baseline that its samples deny" },
+        { VALUE_OF("9", "1,1"), VALUE_OF("1", "1,1"), CBX_OUTCOME_REGRESSED, 1, "a regression stays one" },
+        { VALUE_OF("0", "9,9"), VALUE_OF("0", "0,0"), CBX_OUTCOME_UNDECIDED, 3, "0 of samples that are not" },
+        { VALUE_OF("1", "1,1.1,1.2"), VALUE_OF("1", "1,1.1,1.2"), CBX_OUTCOME_UNCHANGED, 0, "the least on both sides" },
+        { VALUE_OF("1.02", "1,1.02,1.2"), VALUE_OF("1", "1"), CBX_OUTCOME_UNCHANGED, 0, "a median" },
+        { VALUE_OF("0.5", "0.5,0.5"), VALUE_OF("1", "1,1"), CBX_OUTCOME_IMPROVED, 0, "both say so" },
+        { RUNS_POINT("\"rate\":{\"value\":9,\"samples\":[9,1,1]}"), RUNS_POINT("\"rate\":{\"value\":9}"),
+          CBX_OUTCOME_UNDECIDED, 3, "more is better: the other way" },
+        { RUNS_POINT("\"rate\":{\"value\":9,\"samples\":[9,11,11]}"), RUNS_POINT("\"rate\":{\"value\":9}"),
+          CBX_OUTCOME_UNCHANGED, 0, "more is better" },
+        { RUNS_POINT("\"ms\":{\"value\":1,\"lower\":0.99,\"upper\":1.01,\"samples\":[1,9,9]}"),
+          RUNS_POINT("\"ms\":{\"value\":1,\"lower\":0.99,\"upper\":1.01}"), CBX_OUTCOME_UNDECIDED, 3,
+          "bounds excuse it no more than the value does" },
+    };
+    cbx_regression_opts values = CBX_REGRESSION_OPTS_INIT;
+
+    values.values_only = true;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_regression *r = compare_texts(RUNS_DEFS, cases[i].now, cases[i].base, NULL);
+        const cbx_finding *f = cbx_regression_finding(r, 0);
+        CHECK_INT(f->contradicted, f->outcome == CBX_OUTCOME_UNDECIDED, "undecided because of the samples alone");
+        CHECK(f->contradicted ? strstr(f->sentence, "samples") != NULL : f->basis == CBX_BASIS_VALUES, "said");
+        check_one(r, cases[i].wanted, cases[i].exit_code, cases[i].why);
+    }
+    check_one(compare_texts(RUNS_DEFS, cases[0].now, cases[0].base, &values), CBX_OUTCOME_UNCHANGED, 0, "values alone");
+}
+
 #define ROWS 100
 
 /* Holm: a claim that stands alone falls among many; a stronger one stays. */
@@ -586,6 +630,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(intervals, counted_setup, counted_teardown),
         cmocka_unit_test_setup_teardown(basis_and_interval, counted_setup, counted_teardown),
         cmocka_unit_test_setup_teardown(impossible_bounds, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(few_samples, counted_setup, counted_teardown),
         cmocka_unit_test_setup_teardown(margin_and_samples, counted_setup, counted_teardown),
         cmocka_unit_test_setup_teardown(many_rows, counted_setup, counted_teardown),
         cmocka_unit_test_setup_teardown(false_alarms, counted_setup, counted_teardown),
