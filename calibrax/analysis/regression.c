@@ -157,10 +157,35 @@ static cbx_outcome outcome_of_definitions(const cbx_metric_def *now, const cbx_m
     return is_info(now) ? CBX_OUTCOME_INFO : CBX_OUTCOME_COUNT;
 }
 
+/* Of a duration, also one per something ("ns/op"): less is better, and less than nothing is a clock that jumped. */
+static bool is_duration(const cbx_metric_def *def)
+{
+    static const char *const units[] = { "s",     "sec",          "second",       "seconds",    "ms",
+                                         "us",    "\xc2\xb5s",    "\xce\xbcs",    "ns",         "ps",
+                                         "min",   "minute",       "minutes",      "h",          "hour",
+                                         "hours", "milliseconds", "microseconds", "nanoseconds" };
+    size_t len;
+
+    if (!def || def->direction != CBX_DIRECTION_LOWER || !def->unit) return false;
+    len = strcspn(def->unit, "/");
+    for (size_t i = 0; i < CBX_LEN(units); i++)
+        if (strlen(units[i]) == len && !strncmp(def->unit, units[i], len)) return true;
+    return false;
+}
+
+static bool is_negative(const cbx_metric *m)
+{
+    if (m->value < 0) return true;
+    for (size_t i = 0; i < m->nsamples; i++)
+        if (m->samples[i] < 0) return true;
+    return false;
+}
+
 /* What is wrong with the numbers of one side; CBX_OUTCOME_COUNT: nothing. */
-static cbx_outcome outcome_of_numbers(const sides *s, const cbx_metric *m, bool is_now)
+static cbx_outcome outcome_of_numbers(const sides *s, const cbx_metric_def *def, const cbx_metric *m, bool is_now)
 {
     if (!finite_metric(m)) return is_now ? CBX_OUTCOME_NAN_NOW : CBX_OUTCOME_NAN_BASELINE;
+    if (is_duration(def) && is_negative(m)) return is_now ? CBX_OUTCOME_NEGATIVE_NOW : CBX_OUTCOME_NEGATIVE_BASELINE;
     if (!s->opts->values_only && !possible_bounds(m))
         return is_now ? CBX_OUTCOME_BOUNDS_NOW : CBX_OUTCOME_BOUNDS_BASELINE;
     return CBX_OUTCOME_COUNT;
@@ -178,9 +203,9 @@ static cbx_outcome outcome_before(const sides *s, const cbx__keyed *now, const c
     if (base) o = outcome_of_definitions(dn, db);
     if (!base && is_info(dn)) return CBX_OUTCOME_INFO;
     if (o != CBX_OUTCOME_COUNT) return o;
-    o = outcome_of_numbers(s, &now->metric->metric, true);
+    o = outcome_of_numbers(s, dn, &now->metric->metric, true);
     if (o != CBX_OUTCOME_COUNT) return o;
-    return base ? outcome_of_numbers(s, &base->metric->metric, false) : CBX_OUTCOME_NEW;
+    return base ? outcome_of_numbers(s, db, &base->metric->metric, false) : CBX_OUTCOME_NEW;
 }
 
 static bool name_finding(cbx_arena *arena, const cbx__keyed *e, cbx_finding *f)

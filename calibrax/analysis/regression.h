@@ -49,7 +49,10 @@ CBX_BEGIN_DECLS
     X(INFO, "info", 0)                                     /* direction "info": never gates */                         \
     X(DEFINITIONS_DIFFER, "definitions-differ", 2)         /* unit or direction of run and baseline */                 \
     X(BOUNDS_NOW, "impossible-bounds", 1)                  /* one without the other, or not around the value */        \
-    X(BOUNDS_BASELINE, "baseline-impossible-bounds", 2)
+    X(BOUNDS_BASELINE, "baseline-impossible-bounds", 2)                                                                \
+    X(NEGATIVE_NOW, "negative-time",                                                                                   \
+      1) /* value or a sample below 0, in a unit of time and lower is better: a clock that jumped */                   \
+    X(NEGATIVE_BASELINE, "baseline-negative-time", 2)
 
 typedef enum cbx_outcome {
 #define CBX_OUTCOME_ENUM(name, words, exit_code) CBX_OUTCOME_##name,

@@ -40,6 +40,8 @@ static const char *const plain_sentences[CBX_OUTCOME_COUNT] = {
     [CBX_OUTCOME_DUPLICATE] = "stands more than once in a run; tell the points apart by a tag",
     [CBX_OUTCOME_INFO] = "is for information and never gates",
     [CBX_OUTCOME_DEFINITIONS_DIFFER] = "has another unit or direction than in the baseline; set a new baseline",
+    [CBX_OUTCOME_NEGATIVE_NOW] = "is a time below 0: a clock jumped; measure anew",
+    [CBX_OUTCOME_NEGATIVE_BASELINE] = "is a time below 0 in the baseline: a clock jumped; set another baseline",
     [CBX_OUTCOME_BOUNDS_NOW] =
         "has bounds that do not hold its value, or one without the other; mend them, or compare by "
         "values alone",

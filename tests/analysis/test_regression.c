@@ -73,7 +73,12 @@ static void values(void **state)
         { "ms", "20", "18.9", CBX_OUTCOME_IMPROVED, 0, "less is better" },
         { "rate", "20", "18.9", CBX_OUTCOME_REGRESSED, 1, "more is better" },
         { "rate", "20", "21.1", CBX_OUTCOME_IMPROVED, 0, "more is better" },
-        { "ms", "-20", "-18", CBX_OUTCOME_REGRESSED, 1, "a negative baseline: up is worse all the same" },
+        { "loss", "-20", "-18", CBX_OUTCOME_REGRESSED, 1, "a negative baseline: up is worse all the same" },
+        { "loss", "1", "-1", CBX_OUTCOME_IMPROVED, 0, "below 0 and no time" },
+        { "ms", "1", "-1", CBX_OUTCOME_NEGATIVE_NOW, 1, "a time below 0 is no improvement" },
+        { "ms", "-1", "1", CBX_OUTCOME_NEGATIVE_BASELINE, 2, "nor a baseline" },
+        { "ms", "-1", "-1", CBX_OUTCOME_NEGATIVE_NOW, 1, "both: what is wrong now goes first" },
+        { "ms", "1", "-0.0", CBX_OUTCOME_IMPROVED, 0, "negative zero is 0" },
         { "rate", "-20", "-18", CBX_OUTCOME_IMPROVED, 0, "and up is better for the other" },
         { "note", "1", "100", CBX_OUTCOME_INFO, 2, "information never gates, and alone is nothing to compare" },
         { "ms", "1", "NaN", CBX_OUTCOME_NAN_NOW, 1, "not a number now" },
@@ -186,6 +191,28 @@ static void definitions(void **state)
         cbx_run_free(b);
         cbx_run_free(d);
     }
+}
+
+/* Which units are times. */
+static void durations(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *def;
+        cbx_outcome wanted;
+    } cases[] = {
+        { DEF("s", "lower"), CBX_OUTCOME_NEGATIVE_NOW },
+        { DEF("ns/op", "lower"), CBX_OUTCOME_NEGATIVE_NOW },
+        { DEF("\xc2\xb5s", "lower"), CBX_OUTCOME_NEGATIVE_NOW },
+        { DEF("seconds", "lower"), CBX_OUTCOME_NEGATIVE_NOW },
+        { DEF("", "lower"), CBX_OUTCOME_IMPROVED },
+        { DEF("/s", "lower"), CBX_OUTCOME_IMPROVED },
+        { DEF("sq", "lower"), CBX_OUTCOME_IMPROVED },
+        { DEF("s", "higher"), CBX_OUTCOME_REGRESSED },
+    };
+    for (size_t i = 0; i < CBX_LEN(cases); i++)
+        check_one(compare_texts(cases[i].def, MS("-1"), MS("1"), NULL), cases[i].wanted,
+                  cases[i].wanted == CBX_OUTCOME_IMPROVED ? 0 : 1, cases[i].def);
 }
 
 static void machines(void **state)
@@ -337,6 +364,8 @@ static void basis_and_interval(void **state)
 
     check_one(compare_texts(RUNS_DEFS, RUNS_POINT("\"ms\":{\"value\":1,\"samples\":[1,NaN,1]}"), MS("1"), NULL),
               CBX_OUTCOME_NAN_NOW, 1, "a sample that is no number");
+    check_one(compare_texts(RUNS_DEFS, RUNS_POINT("\"ms\":{\"value\":1,\"samples\":[1,-1,1]}"), MS("1"), NULL),
+              CBX_OUTCOME_NEGATIVE_NOW, 1, "a sample below 0");
 }
 
 /* Bounds that cannot be are never passed over for the value, whichever side has them. */
@@ -630,6 +659,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(intervals, counted_setup, counted_teardown),
         cmocka_unit_test_setup_teardown(basis_and_interval, counted_setup, counted_teardown),
         cmocka_unit_test_setup_teardown(impossible_bounds, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(durations, counted_setup, counted_teardown),
         cmocka_unit_test_setup_teardown(few_samples, counted_setup, counted_teardown),
         cmocka_unit_test_setup_teardown(margin_and_samples, counted_setup, counted_teardown),
         cmocka_unit_test_setup_teardown(many_rows, counted_setup, counted_teardown),
