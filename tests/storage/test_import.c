@@ -587,6 +587,13 @@ static void what_failed_has_no_time(void **state)
           2, 1, 1 },
         { "{\"results\":[{\"command\":\"b\",\"mean\":0.1,\"exit_codes\":[null]},{\"command\":\"a\",\"mean\":1}]}", 2, 1,
           0 },
+        { "goos: linux\npkg: p\nBenchmarkA-2 1 5 ns/op\n--- FAIL: BenchmarkB-2\n    b_test.go:9: no\nBenchmarkC-2 1 5 "
+          "ns/op\n"
+          "FAIL\nexit status 1\nFAIL\tp\t0.1s\n",
+          3, 2, 1 },
+        { "goos: linux\nBenchmarkA-2 1 5 ns/op 3 B/op\nBenchmarkB-2 1 5 ns/op\n    --- FAIL: BenchmarkA-2\n--- FAIL: "
+          "TestX\nFAIL\n",
+          2, 1, 0 },
     };
     cbx_ctx *ctx = NULL;
     cbx_err err = CBX_ERR_INIT;
