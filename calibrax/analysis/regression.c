@@ -140,6 +140,12 @@ static bool finite_metric(const cbx_metric *m)
     return true;
 }
 
+/* No bounds, or a lower and an upper one with the value between; an infinite one says that nothing is known on that side. */
+static bool possible_bounds(const cbx_metric *m)
+{
+    return (isnan(m->lower) && isnan(m->upper)) || (m->lower <= m->value && m->value <= m->upper);
+}
+
 static bool is_info(const cbx_metric_def *def) { return def && def->direction == CBX_DIRECTION_INFO; }
 
 /* Of a key in both runs. */
@@ -151,9 +157,43 @@ static cbx_outcome outcome_of_definitions(const cbx_metric_def *now, const cbx_m
     return is_info(now) ? CBX_OUTCOME_INFO : CBX_OUTCOME_COUNT;
 }
 
+/* Of a duration, also one per something ("ns/op"): less is better, and less than nothing is a clock that jumped. */
+static bool is_duration(const cbx_metric_def *def)
+{
+    static const char *const units[] = { "s",     "sec",          "second",       "seconds",    "ms",
+                                         "us",    "\xc2\xb5s",    "\xce\xbcs",    "ns",         "ps",
+                                         "min",   "minute",       "minutes",      "h",          "hour",
+                                         "hours", "milliseconds", "microseconds", "nanoseconds" };
+    size_t len;
+
+    if (!def || def->direction != CBX_DIRECTION_LOWER || !def->unit) return false;
+    len = strcspn(def->unit, "/");
+    for (size_t i = 0; i < CBX_LEN(units); i++)
+        if (strlen(units[i]) == len && !strncmp(def->unit, units[i], len)) return true;
+    return false;
+}
+
+static bool is_negative(const cbx_metric *m)
+{
+    if (m->value < 0) return true;
+    for (size_t i = 0; i < m->nsamples; i++)
+        if (m->samples[i] < 0) return true;
+    return false;
+}
+
+/* What is wrong with the numbers of one side; CBX_OUTCOME_COUNT: nothing. */
+static cbx_outcome outcome_of_numbers(const sides *s, const cbx_metric_def *def, const cbx_metric *m, bool is_now)
+{
+    if (!finite_metric(m)) return is_now ? CBX_OUTCOME_NAN_NOW : CBX_OUTCOME_NAN_BASELINE;
+    if (is_duration(def) && is_negative(m)) return is_now ? CBX_OUTCOME_NEGATIVE_NOW : CBX_OUTCOME_NEGATIVE_BASELINE;
+    if (!s->opts->values_only && !possible_bounds(m))
+        return is_now ? CBX_OUTCOME_BOUNDS_NOW : CBX_OUTCOME_BOUNDS_BASELINE;
+    return CBX_OUTCOME_COUNT;
+}
+
 /* What can be said before numbers are compared; CBX_OUTCOME_COUNT: nothing stands in the way. */
-static cbx_outcome outcome_before(const cbx__keyed *now, const cbx__keyed *base, const cbx_metric_def *dn,
-                                  const cbx_metric_def *db)
+static cbx_outcome outcome_before(const sides *s, const cbx__keyed *now, const cbx__keyed *base,
+                                  const cbx_metric_def *dn, const cbx_metric_def *db)
 {
     cbx_outcome o = CBX_OUTCOME_COUNT;
 
@@ -163,10 +203,9 @@ static cbx_outcome outcome_before(const cbx__keyed *now, const cbx__keyed *base,
     if (base) o = outcome_of_definitions(dn, db);
     if (!base && is_info(dn)) return CBX_OUTCOME_INFO;
     if (o != CBX_OUTCOME_COUNT) return o;
-    if (!finite_metric(&now->metric->metric)) return CBX_OUTCOME_NAN_NOW;
-    if (!base) return CBX_OUTCOME_NEW;
-    if (!finite_metric(&base->metric->metric)) return CBX_OUTCOME_NAN_BASELINE;
-    return CBX_OUTCOME_COUNT;
+    o = outcome_of_numbers(s, dn, &now->metric->metric, true);
+    if (o != CBX_OUTCOME_COUNT) return o;
+    return base ? outcome_of_numbers(s, db, &base->metric->metric, false) : CBX_OUTCOME_NEW;
 }
 
 static bool name_finding(cbx_arena *arena, const cbx__keyed *e, cbx_finding *f)
@@ -209,7 +248,7 @@ static cbx_status find_out(const sides *s, const cbx__keyed *now, const cbx__key
     if (def) f->unit = cbx_arena_strdup(&s->r->arena, def->unit ? def->unit : "");
     if (!name_finding(&s->r->arena, any, f) || (def && !f->unit))
         return cbx_fail(err, CBX_ENOMEM, "out of memory for the finding on '%s'", name);
-    f->outcome = outcome_before(now, base, dn, db);
+    f->outcome = outcome_before(s, now, base, dn, db);
     if (f->outcome != CBX_OUTCOME_COUNT) return CBX_OK;
     return cbx__regression_judge(s->ctx, s->opts, &now->metric->metric, &base->metric->metric, f, err);
 }

@@ -13,8 +13,11 @@
  *            Regressed or improved: the interval lies wholly on one side of 0, its value is more than the threshold, and the corrected p
  *            is at most 1 - L; equivalent: the interval and the change of the values lie within the margin; else undecided.  95 % needs 7
  *            samples a side.
- *   bounds   lower and upper of both, combined in the same way; no p
+ *   bounds   lower and upper of both, combined in the same way; no p.  Bounds that do not hold their value, and one without the other,
+ *            are an outcome of their own, unless values alone are asked for.
  *   values   the values alone: regressed, improved or unchanged
+ *            Samples too few for an interval still bear witness: where the medians (of a side without samples: its value) are worse by
+ *            more than the threshold, or a value lies outside the range of its own samples, values and bounds pass nothing: undecided.
  *            Where the values themselves say more than the threshold for the worse, samples do not say otherwise: undecided.
  * Definitions: of each run its own, else those given beside.  Both must be there and mean the same.  Thresholds go by the priority that
  * the baseline's gives: a run does not choose what it is judged by.
@@ -44,7 +47,12 @@ CBX_BEGIN_DECLS
     X(NO_DEFINITION_BASELINE, "no-definition-baseline", 2) /* the run's alone */                                       \
     X(DUPLICATE, "duplicate-key", 2)                       /* the key stands twice in one of the runs */               \
     X(INFO, "info", 0)                                     /* direction "info": never gates */                         \
-    X(DEFINITIONS_DIFFER, "definitions-differ", 2)         /* unit or direction of run and baseline */
+    X(DEFINITIONS_DIFFER, "definitions-differ", 2)         /* unit or direction of run and baseline */                 \
+    X(BOUNDS_NOW, "impossible-bounds", 1)                  /* one without the other, or not around the value */        \
+    X(BOUNDS_BASELINE, "baseline-impossible-bounds", 2)                                                                \
+    X(NEGATIVE_NOW, "negative-time",                                                                                   \
+      1) /* value or a sample below 0, in a unit of time and lower is better: a clock that jumped */                   \
+    X(NEGATIVE_BASELINE, "baseline-negative-time", 2)
 
 typedef enum cbx_outcome {
 #define CBX_OUTCOME_ENUM(name, words, exit_code) CBX_OUTCOME_##name,
@@ -109,6 +117,7 @@ typedef struct cbx_finding {
     cbx_basis basis;
     cbx_interval interval; /* of the change, value included, signed as they are; level 0: no level is known */
     double p, p_holm;      /* NaN: none */
+    bool contradicted;     /* undecided since samples too few for an interval do not say what the values say */
     const char *sentence;
 } cbx_finding;
 

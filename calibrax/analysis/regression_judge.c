@@ -109,6 +109,44 @@ static bool not_worse(double change, double threshold, cbx_direction direction)
     return worse <= 0 || !(isnan(worse) || cbx_verdict_exceeds(worse, threshold));
 }
 
+static bool in_range(const cbx_metric *m)
+{
+    double lo = INFINITY, hi = -INFINITY, slack = 1e-9 * fabs(m->value); /* a mean of equals rounds */
+
+    for (size_t i = 0; i < m->nsamples; i++) {
+        lo = fmin(lo, m->samples[i]);
+        hi = fmax(hi, m->samples[i]);
+    }
+    return !m->nsamples || (lo - slack <= m->value && m->value <= hi + slack);
+}
+
+static cbx_status median_of(cbx_ctx *ctx, const cbx_metric *m, double *out, cbx_err *err)
+{
+    *out = m->value;
+    return m->nsamples ? cbx_stat_median(ctx, m->samples, m->nsamples, out, err) : CBX_OK;
+}
+
+/* What samples that are too few for an interval say against a pass. */
+static cbx_status hear_samples(cbx_ctx *ctx, const limits *l, const cbx_metric *now, const cbx_metric *base,
+                               cbx_finding *f, cbx_err *err)
+{
+    double m[2], size, change, limit;
+    cbx_status st;
+
+    if (f->basis == CBX_BASIS_SAMPLES || f->outcome == CBX_OUTCOME_REGRESSED || !(now->nsamples || base->nsamples))
+        return CBX_OK;
+    st = median_of(ctx, now, &m[0], err);
+    if (!st) st = median_of(ctx, base, &m[1], err);
+    if (st) return st;
+    size = fabs(m[1]);
+    change = size > 0 ? (m[0] - m[1]) / size : m[0] - m[1];
+    limit = size > 0 ? fmax(l->threshold, l->minimum / size) : l->minimum;
+    if (in_range(now) && in_range(base) && not_worse(change, limit, f->direction)) return CBX_OK;
+    f->contradicted = true;
+    if (f->outcome != CBX_OUTCOME_ZERO_BASELINE) f->outcome = CBX_OUTCOME_UNDECIDED;
+    return CBX_OK;
+}
+
 /* What is not decided may still be surely small, unless the value, which need be no median, says otherwise. */
 static cbx_outcome mend(cbx_outcome outcome, const cbx_finding *f)
 {
@@ -200,13 +238,14 @@ cbx_status cbx__regression_judge(cbx_ctx *ctx, const cbx_regression_opts *opts, 
     if (base->value != 0) f->change = (now->value - base->value) / fabs(base->value);
     if (!isfinite(threshold)) {
         f->outcome = outcome_by_difference(side, now->value, base->value, l.minimum, f);
-        return put_p(ctx, now, base, f, err);
+    } else {
+        f->threshold = threshold;
+        f->margin = opts->margin > threshold ? opts->margin : threshold;
+        f->interval = cbx__change_of(&side[0], &side[1], scale, true);
+        f->outcome = mend(outcome_of(&f->interval, threshold, f), f);
     }
-    f->threshold = threshold;
-    f->margin = opts->margin > threshold ? opts->margin : threshold;
-    f->interval = cbx__change_of(&side[0], &side[1], scale, true);
-    f->outcome = mend(outcome_of(&f->interval, threshold, f), f);
-    return put_p(ctx, now, base, f, err);
+    st = opts->values_only ? CBX_OK : hear_samples(ctx, &l, now, base, f, err);
+    return st ? st : put_p(ctx, now, base, f, err);
 }
 
 cbx_status cbx__regression_correct(cbx_ctx *ctx, double level, cbx_finding *f, size_t n, cbx_err *err)

@@ -40,6 +40,14 @@ static const char *const plain_sentences[CBX_OUTCOME_COUNT] = {
     [CBX_OUTCOME_DUPLICATE] = "stands more than once in a run; tell the points apart by a tag",
     [CBX_OUTCOME_INFO] = "is for information and never gates",
     [CBX_OUTCOME_DEFINITIONS_DIFFER] = "has another unit or direction than in the baseline; set a new baseline",
+    [CBX_OUTCOME_NEGATIVE_NOW] = "is a time below 0: a clock jumped; measure anew",
+    [CBX_OUTCOME_NEGATIVE_BASELINE] = "is a time below 0 in the baseline: a clock jumped; set another baseline",
+    [CBX_OUTCOME_BOUNDS_NOW] =
+        "has bounds that do not hold its value, or one without the other; mend them, or compare by "
+        "values alone",
+    [CBX_OUTCOME_BOUNDS_BASELINE] =
+        "has bounds in the baseline that do not hold its value, or one without the other; set "
+        "another baseline, or compare by values alone",
 };
 
 const char *cbx_gate_reason_name(cbx_gate_reason reason)
@@ -58,6 +66,8 @@ static const char *how_sure(const cbx_finding *f, char buf[96])
                  100 * f->interval.lower, 100 * f->interval.upper, f->p_holm);
     else if (f->basis == CBX_BASIS_BOUNDS)
         snprintf(buf, 96, ", bounds %+.4g..%+.4g %%", 100 * f->interval.lower, 100 * f->interval.upper);
+    else if (f->basis == CBX_BASIS_VALUES)
+        snprintf(buf, 96, ", by value");
     return buf;
 }
 
@@ -72,6 +82,12 @@ bool cbx__regression_say(cbx_arena *arena, cbx_finding *f)
         f->sentence = cbx_arena_printf(arena,
                                        "%s undecided: %.6g, was %.6g; too few samples for an interval, measure more",
                                        f->key, f->current, f->baseline);
+    else if (f->contradicted && f->outcome == CBX_OUTCOME_UNDECIDED)
+        f->sentence = cbx_arena_printf(
+            arena,
+            "%s undecided: %.6g, was %.6g; its samples, too few for an interval, do not say what its "
+            "values say; measure more",
+            f->key, f->current, f->baseline);
     else if (plain)
         f->sentence = cbx_arena_printf(arena, "%s %s", f->key, plain);
     else if (isnan(f->threshold))

@@ -132,7 +132,7 @@ cbx_status cbx_health_record(cbx_health *h, const char *name, double seconds, bo
 
     if (st) return st;
     p->executions++;
-    cbx_window_add(p->window, seconds, !success, now_ns);
+    cbx_window_add(p->window, seconds, !success || seconds < 0, now_ns);
     return CBX_OK;
 }
 

@@ -5,6 +5,8 @@
  * duration > degraded_slow baselines.  unknown: fewer than `least` executions in the window.  healthy otherwise.  Only the window counts: a
  * pipeline that has recovered is healthy again, however it began.
  *
+ * A duration below 0 s is of a clock that jumped: its execution counts as a failure.
+ *
  * Time is the caller's, in ns.  One thread uses a book of health at a time.  Since 0.1.
  */
 #ifndef CALIBRAX_MONITORING_HEALTH_H

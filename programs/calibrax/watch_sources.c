@@ -5,6 +5,7 @@
 #include <math.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -32,13 +33,26 @@ static void rest(const watcher *w)
 
 /* --- lines on standard input --- */
 
+/* What C's printf writes of a number that is not finite, and JSON has no word for. */
+static bool read_word(const char *line, size_t len, double *value)
+{
+    char word[16], *end;
+
+    while (len > 0 && strchr(" \t", *line)) line++, len--;
+    if (len == 0 || len >= sizeof word || memchr(line, 0, len)) return false;
+    memcpy(word, line, len);
+    word[len] = 0;
+    *value = strtod(word, &end);
+    return !*end && !isfinite(*value);
+}
+
 /* A number, or an object with the metric: as a member, or as {"name": metric, "value": x}. */
 static bool read_value(const watcher *w, const char *line, size_t len, double *value)
 {
     cbx_json *json = NULL;
     bool found = false;
 
-    if (cbx_json_parse(line, len, "standard input", &json, NULL)) return false;
+    if (cbx_json_parse(line, len, "standard input", &json, NULL)) return read_word(line, len, value);
     switch (cbx_json_typeof(json)) {
     case CBX_JSON_INT:
     case CBX_JSON_DOUBLE:

@@ -11,6 +11,7 @@
 #define RUNS_DEFS                                                                                                      \
     "\"ms\":{\"name\":\"ms\",\"unit\":\"ms\",\"direction\":\"lower\",\"priority\":\"primary\"},"                       \
     "\"rate\":{\"name\":\"rate\",\"unit\":\"1/s\",\"direction\":\"higher\"},"                                          \
+    "\"loss\":{\"name\":\"loss\",\"unit\":\"\",\"direction\":\"lower\"},"                                              \
     "\"note\":{\"name\":\"note\",\"unit\":\"\",\"direction\":\"info\"}"
 
 /** A point "p" of scenario "s" without tags. */

@@ -73,7 +73,12 @@ static void values(void **state)
         { "ms", "20", "18.9", CBX_OUTCOME_IMPROVED, 0, "less is better" },
         { "rate", "20", "18.9", CBX_OUTCOME_REGRESSED, 1, "more is better" },
         { "rate", "20", "21.1", CBX_OUTCOME_IMPROVED, 0, "more is better" },
-        { "ms", "-20", "-18", CBX_OUTCOME_REGRESSED, 1, "a negative baseline: up is worse all the same" },
+        { "loss", "-20", "-18", CBX_OUTCOME_REGRESSED, 1, "a negative baseline: up is worse all the same" },
+        { "loss", "1", "-1", CBX_OUTCOME_IMPROVED, 0, "below 0 and no time" },
+        { "ms", "1", "-1", CBX_OUTCOME_NEGATIVE_NOW, 1, "a time below 0 is no improvement" },
+        { "ms", "-1", "1", CBX_OUTCOME_NEGATIVE_BASELINE, 2, "nor a baseline" },
+        { "ms", "-1", "-1", CBX_OUTCOME_NEGATIVE_NOW, 1, "both: what is wrong now goes first" },
+        { "ms", "1", "-0.0", CBX_OUTCOME_IMPROVED, 0, "negative zero is 0" },
         { "rate", "-20", "-18", CBX_OUTCOME_IMPROVED, 0, "and up is better for the other" },
         { "note", "1", "100", CBX_OUTCOME_INFO, 2, "information never gates, and alone is nothing to compare" },
         { "ms", "1", "NaN", CBX_OUTCOME_NAN_NOW, 1, "not a number now" },
@@ -186,6 +191,28 @@ static void definitions(void **state)
         cbx_run_free(b);
         cbx_run_free(d);
     }
+}
+
+/* Which units are times. */
+static void durations(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *def;
+        cbx_outcome wanted;
+    } cases[] = {
+        { DEF("s", "lower"), CBX_OUTCOME_NEGATIVE_NOW },
+        { DEF("ns/op", "lower"), CBX_OUTCOME_NEGATIVE_NOW },
+        { DEF("\xc2\xb5s", "lower"), CBX_OUTCOME_NEGATIVE_NOW },
+        { DEF("seconds", "lower"), CBX_OUTCOME_NEGATIVE_NOW },
+        { DEF("", "lower"), CBX_OUTCOME_IMPROVED },
+        { DEF("/s", "lower"), CBX_OUTCOME_IMPROVED },
+        { DEF("sq", "lower"), CBX_OUTCOME_IMPROVED },
+        { DEF("s", "higher"), CBX_OUTCOME_REGRESSED },
+    };
+    for (size_t i = 0; i < CBX_LEN(cases); i++)
+        check_one(compare_texts(cases[i].def, MS("-1"), MS("1"), NULL), cases[i].wanted,
+                  cases[i].wanted == CBX_OUTCOME_IMPROVED ? 0 : 1, cases[i].def);
 }
 
 static void machines(void **state)
@@ -335,14 +362,95 @@ static void basis_and_interval(void **state)
     CHECK(isnan(f->p) && f->interval.level == 0, "bounds have no level");
     cbx_regression_free(r);
 
-    r = compare_texts(RUNS_DEFS, RUNS_POINT("\"ms\":{\"value\":11,\"lower\":12,\"upper\":10}"),
-                      RUNS_POINT("\"ms\":{\"value\":10,\"lower\":9.5,\"upper\":10.2}"), NULL);
-    CHECK_STR(cbx_basis_name(cbx_regression_finding(r, 0)->basis), "values", "bounds that are none");
-    check_gate(r, 1, "by value");
-    cbx_regression_free(r);
-
     check_one(compare_texts(RUNS_DEFS, RUNS_POINT("\"ms\":{\"value\":1,\"samples\":[1,NaN,1]}"), MS("1"), NULL),
               CBX_OUTCOME_NAN_NOW, 1, "a sample that is no number");
+    check_one(compare_texts(RUNS_DEFS, RUNS_POINT("\"ms\":{\"value\":1,\"samples\":[1,-1,1]}"), MS("1"), NULL),
+              CBX_OUTCOME_NEGATIVE_NOW, 1, "a sample below 0");
+}
+
+/* Bounds that cannot be are never passed over for the value, whichever side has them. */
+static void impossible_bounds(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bounds;
+        cbx_outcome now, base;
+    } cases[] = {
+        { "\"lower\":9,\"upper\":11", CBX_OUTCOME_UNDECIDED, CBX_OUTCOME_UNDECIDED },
+        { "\"lower\":10,\"upper\":10", CBX_OUTCOME_UNCHANGED, CBX_OUTCOME_UNCHANGED },
+        { "\"lower\":-Infinity,\"upper\":Infinity", CBX_OUTCOME_UNDECIDED, CBX_OUTCOME_UNDECIDED },
+        { "\"lower\":NaN,\"upper\":NaN", CBX_OUTCOME_UNCHANGED, CBX_OUTCOME_UNCHANGED },
+        { "\"lower\":-Infinity,\"upper\":NaN", CBX_OUTCOME_BOUNDS_NOW, CBX_OUTCOME_BOUNDS_BASELINE },
+        { "\"lower\":NaN,\"upper\":11", CBX_OUTCOME_BOUNDS_NOW, CBX_OUTCOME_BOUNDS_BASELINE },
+        { "\"lower\":11,\"upper\":9", CBX_OUTCOME_BOUNDS_NOW, CBX_OUTCOME_BOUNDS_BASELINE },
+        { "\"lower\":20,\"upper\":30", CBX_OUTCOME_BOUNDS_NOW, CBX_OUTCOME_BOUNDS_BASELINE },
+        { "\"lower\":1,\"upper\":2", CBX_OUTCOME_BOUNDS_NOW, CBX_OUTCOME_BOUNDS_BASELINE },
+    };
+    cbx_regression_opts values = CBX_REGRESSION_OPTS_INIT;
+
+    values.values_only = true;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        char odd[256];
+        const char *plain = cases[i].now == CBX_OUTCOME_UNDECIDED
+                                ? RUNS_POINT("\"ms\":{\"value\":10,\"lower\":9,\"upper\":11}")
+                                : MS("10");
+        snprintf(odd, sizeof odd, RUNS_POINT("\"ms\":{\"value\":10,%s}"), cases[i].bounds);
+        check_one(compare_texts(RUNS_DEFS, odd, plain, NULL), cases[i].now,
+                  cases[i].now == CBX_OUTCOME_UNDECIDED    ? 3
+                  : cases[i].now == CBX_OUTCOME_BOUNDS_NOW ? 1
+                                                           : 0,
+                  cases[i].bounds);
+        check_one(compare_texts(RUNS_DEFS, plain, odd, NULL), cases[i].base,
+                  cases[i].base == CBX_OUTCOME_UNDECIDED         ? 3
+                  : cases[i].base == CBX_OUTCOME_BOUNDS_BASELINE ? 2
+                                                                 : 0,
+                  cases[i].bounds);
+        check_one(compare_texts(RUNS_DEFS, odd, plain, &values), CBX_OUTCOME_UNCHANGED, 0, "values alone");
+    }
+}
+
+#define VALUE_OF(value, samples) RUNS_POINT("\"ms\":{\"value\":" value ",\"samples\":[" samples "]}")
+
+/* Too few samples for an interval: the value judges, but not against them. */
+static void few_samples(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *now, *base;
+        cbx_outcome wanted;
+        int exit_code;
+        const char *why;
+    } cases[] = {
+        { VALUE_OF("1", "1,9,9,9,9"), MS("1"), CBX_OUTCOME_UNDECIDED, 3,
+          "the value is the best of samples that are far" },
+        { VALUE_OF("1", "9,9,9,9,9,9"), VALUE_OF("1", "1,1,1,1,1,1"), CBX_OUTCOME_UNDECIDED, 3,
+          "the value is no sample" },
+        { VALUE_OF("1", "9,9"), VALUE_OF("2", "2,2"), CBX_OUTCOME_UNDECIDED, 3, "an improvement that no sample shows" },
+        { VALUE_OF("1", "1,1"), VALUE_OF("2", "1,1"), CBX_OUTCOME_UNDECIDED, 3, "a baseline that its samples deny" },
+        { VALUE_OF("9", "1,1"), VALUE_OF("1", "1,1"), CBX_OUTCOME_REGRESSED, 1, "a regression stays one" },
+        { VALUE_OF("0", "9,9"), VALUE_OF("0", "0,0"), CBX_OUTCOME_UNDECIDED, 3, "0 of samples that are not" },
+        { VALUE_OF("1", "1,1.1,1.2"), VALUE_OF("1", "1,1.1,1.2"), CBX_OUTCOME_UNCHANGED, 0, "the least on both sides" },
+        { VALUE_OF("1.02", "1,1.02,1.2"), VALUE_OF("1", "1"), CBX_OUTCOME_UNCHANGED, 0, "a median" },
+        { VALUE_OF("0.5", "0.5,0.5"), VALUE_OF("1", "1,1"), CBX_OUTCOME_IMPROVED, 0, "both say so" },
+        { RUNS_POINT("\"rate\":{\"value\":9,\"samples\":[9,1,1]}"), RUNS_POINT("\"rate\":{\"value\":9}"),
+          CBX_OUTCOME_UNDECIDED, 3, "more is better: the other way" },
+        { RUNS_POINT("\"rate\":{\"value\":9,\"samples\":[9,11,11]}"), RUNS_POINT("\"rate\":{\"value\":9}"),
+          CBX_OUTCOME_UNCHANGED, 0, "more is better" },
+        { RUNS_POINT("\"ms\":{\"value\":1,\"lower\":0.99,\"upper\":1.01,\"samples\":[1,9,9]}"),
+          RUNS_POINT("\"ms\":{\"value\":1,\"lower\":0.99,\"upper\":1.01}"), CBX_OUTCOME_UNDECIDED, 3,
+          "bounds excuse it no more than the value does" },
+    };
+    cbx_regression_opts values = CBX_REGRESSION_OPTS_INIT;
+
+    values.values_only = true;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_regression *r = compare_texts(RUNS_DEFS, cases[i].now, cases[i].base, NULL);
+        const cbx_finding *f = cbx_regression_finding(r, 0);
+        CHECK_INT(f->contradicted, f->outcome == CBX_OUTCOME_UNDECIDED, "undecided because of the samples alone");
+        CHECK(f->contradicted ? strstr(f->sentence, "samples") != NULL : f->basis == CBX_BASIS_VALUES, "said");
+        check_one(r, cases[i].wanted, cases[i].exit_code, cases[i].why);
+    }
+    check_one(compare_texts(RUNS_DEFS, cases[0].now, cases[0].base, &values), CBX_OUTCOME_UNCHANGED, 0, "values alone");
 }
 
 #define ROWS 100
@@ -550,6 +658,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(thresholds, counted_setup, counted_teardown),
         cmocka_unit_test_setup_teardown(intervals, counted_setup, counted_teardown),
         cmocka_unit_test_setup_teardown(basis_and_interval, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(impossible_bounds, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(durations, counted_setup, counted_teardown),
+        cmocka_unit_test_setup_teardown(few_samples, counted_setup, counted_teardown),
         cmocka_unit_test_setup_teardown(margin_and_samples, counted_setup, counted_teardown),
         cmocka_unit_test_setup_teardown(many_rows, counted_setup, counted_teardown),
         cmocka_unit_test_setup_teardown(false_alarms, counted_setup, counted_teardown),

@@ -56,7 +56,8 @@ static const stand stands[] = {
     /* zero and negative baselines, and next to zero */
     { MS("1"), MS("0"), "zero-baseline", "", 2, "nothing to divide by" },
     { MS("1"), MS("-0.0"), "zero-baseline", "", 2, "nor a negative zero" },
-    { MS("-18"), MS("-20"), "regressed", "", 1, "a negative baseline: up is worse" },
+    { MS("-18"), MS("-20"), "negative-time", "", 1, "times below 0 are none" },
+    { MS("-1"), MS("1"), "negative-time", "", 1, "and no improvement" },
     { RATE("-22"), RATE("-20"), "regressed", "", 1, "and down for the other" },
     { MS("5"), MS("1e-310"), "regressed", "", 1, "next to zero" },
     { MS("5"), MS("1e-310"), "regressed", "", 1, "next to zero, with a minimum that no quotient holds", .minimum = 1 },

@@ -190,7 +190,7 @@ static void text_and_commands(void **state)
     cbx_text_init(&out, cbx_ctx_allocator(ctx));
     s = write(g, CBX_GUARD_TEXT, &out);
     CHECK(strstr(s, "FAILED: 1 regressed\n") == s, "the answer first");
-    check_has(s, "  - a@s{k=v}:ms regressed by +100 %: 2 ms, was 1 (threshold 5 %)\n", "the regression");
+    check_has(s, "  - a@s{k=v}:ms regressed by +100 %: 2 ms, was 1 (threshold 5 %, by value)\n", "the regression");
     check_has(s, "  - gone@s{k=v}:ms is in the baseline and missing now", "what is dropped");
     check_has(s, "waiver 'gone*' expired after 2025-12-31 and waives nothing; 1 findings would need it", "expired");
     check_has(s, "waiver 'b@*' (until 2027-01-01) is not needed", "not needed");

@@ -34,6 +34,11 @@ def json_lines(p):
     has(watch(p, [], "--metric", "latency", "--error", "5", expect=2).stderr, "no value of 'latency'")
     done = watch(p, [1] * 10 + [9] * 10, "--metric", "x", "--window", "10", "--statistic", "mean", "--error", "4.5", "--json", expect=1)
     equal(alerts(done.stdout)[0]["value"], 5.0, "the mean of the window")
+    for word in ("nan", "-nan", "inf", "-inf", " INF", "Infinity"):
+        done = watch(p, ["1", word], "--metric", "x", "--error", "5", "--json", expect=1)
+        has(done.stderr, "2 values, 1 alerts")
+    for word in ("nanx", "1e", "in", "0x10", "nan nan"):
+        has(watch(p, ["1", word], "--metric", "x", "--error", "5", expect=0).stderr, "1 lines were passed over")
     done = watch(p, ["5", "-1"], "--metric", "x", "--lower", "--error", "0", "--json", expect=1)
     equal(alerts(done.stdout)[0]["message"], "x is -1, below 0", "below")
 

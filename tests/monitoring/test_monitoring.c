@@ -290,6 +290,9 @@ static void every_state_is_reached(void **state)
         { 10, 0, 1.3, 1, CBX_HEALTH_DEGRADED, "slow" },
         { 10, 0, 2.1, 1, CBX_HEALTH_CRITICAL, "very slow" },
         { 10, 0, 1.1, 1, CBX_HEALTH_HEALTHY, "slow enough" },
+        { 10, 0, -1, 1, CBX_HEALTH_CRITICAL, "durations below 0" },
+        { 10, 0, -1, 0, CBX_HEALTH_CRITICAL, "durations below 0, no baseline" },
+        { 10, 0, -0.0, 1, CBX_HEALTH_HEALTHY, "0 is a duration" },
         { 10, 10, 1, 1, CBX_HEALTH_CRITICAL, "all fail: no duration is left" },
     };
     cbx_ctx *ctx = context();

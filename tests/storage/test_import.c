@@ -23,7 +23,7 @@ static const struct {
       3 },
     { "import/google-benchmark-aggregates.json", "google-benchmark", 1, 4, 0, 1, "copy", "toys", "aggregate", "median",
       "time", "s", NAN, 0 },
-    { "import/hyperfine.json", "hyperfine", 1, 4, 2, 1, "false", "", "n", "1", "time", "s", NAN, 4 },
+    { "import/hyperfine.json", "hyperfine", 1, 4, 2, 0, "sleep 0.001", "", "n", "1", "time", "s", NAN, 4 },
     { "import/pytest-benchmark.json", "pytest-benchmark", 1, 3, 0, 0, "test_sorted", "sort", "n", "10", "time", "s",
       NAN, 5 },
     { "import/pyperf.json", "pyperf", 1, 2, 0, 1, "sum", "", NULL, NULL, "time", "s", NAN, 6 },
@@ -575,6 +575,46 @@ static void odd_files_get_one_sentence(void **state)
     cbx_ctx_free(ctx);
 }
 
+/* How soon something fails is no measurement: its time is NaN, which passes no gate, and a note says so. */
+static void what_failed_has_no_time(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t points, notes, at; /* the point that failed */
+    } failures[] = {
+        { "{\"results\":[{\"command\":\"a\",\"mean\":1,\"times\":[1,1],\"exit_codes\":[0,0]},"
+          "{\"command\":\"b\",\"mean\":0.1,\"times\":[0.1,0.1],\"exit_codes\":[0,127]}]}",
+          2, 1, 1 },
+        { "{\"results\":[{\"command\":\"b\",\"mean\":0.1,\"exit_codes\":[null]},{\"command\":\"a\",\"mean\":1}]}", 2, 1,
+          0 },
+        { "goos: linux\npkg: p\nBenchmarkA-2 1 5 ns/op\n--- FAIL: BenchmarkB-2\n    b_test.go:9: no\nBenchmarkC-2 1 5 "
+          "ns/op\n"
+          "FAIL\nexit status 1\nFAIL\tp\t0.1s\n",
+          3, 2, 1 },
+        { "goos: linux\nBenchmarkA-2 1 5 ns/op 3 B/op\nBenchmarkB-2 1 5 ns/op\n    --- FAIL: BenchmarkA-2\n--- FAIL: "
+          "TestX\nFAIL\n",
+          2, 1, 0 },
+    };
+    cbx_ctx *ctx = NULL;
+    cbx_err err = CBX_ERR_INIT;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
+    for (size_t i = 0; i < CBX_LEN(failures); i++) {
+        cbx_import import;
+        CHECK_OK(cbx_import_text(ctx, failures[i].text, strlen(failures[i].text), "failed", NULL, &import, &err), &err,
+                 "read");
+        CHECK_INT(cbx_run_npoints(import.runs[0]), failures[i].points, "all points");
+        CHECK_INT(import.nnotes, failures[i].notes, "a note");
+        for (size_t k = 0; k < failures[i].points; k++) {
+            const cbx_metric *m = cbx_point_metric(cbx_run_point(import.runs[0], k), "time");
+            CHECK(m && !isnan(m->value) == (k != failures[i].at), "the one that failed has no time, and only that one");
+        }
+        cbx_import_clear(&import);
+    }
+    cbx_ctx_free(ctx);
+}
+
 static void names_that_stand_twice_lose_nothing(void **state)
 {
     static const char text[] = "{\"results\":[{\"command\":\"a\",\"mean\":1},{\"command\":\"b\",\"mean\":2},"
@@ -660,6 +700,7 @@ int main(void)
         cmocka_unit_test(each_member_of_another_type),
         cmocka_unit_test(memory_that_runs_out),
         cmocka_unit_test(odd_files_get_one_sentence),
+        cmocka_unit_test(what_failed_has_no_time),
         cmocka_unit_test(names_that_stand_twice_lose_nothing),
         cmocka_unit_test(large_files_are_read_or_refused),
         cmocka_unit_test(options_and_names),

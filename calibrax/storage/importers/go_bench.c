@@ -2,6 +2,9 @@
  * Go's benchmark text (golang.org/design/14313-benchmark-format): "key: value" lines that hold for what follows, "Unit" lines that say
  * which way is better, and "BenchmarkName/k=v-P  N  value unit ...".
  *
+ * "--- FAIL: BenchmarkName-P" gives its point the time NaN, so that no gate passes it; a package that failed ("FAIL  path") is noted, as what
+ * it did not get to is missing.
+ *
  * Lines of one name are samples of one point; its package is the scenario, /k=v parts are tags, -P is the tag gomaxprocs.
  */
 #include <math.h>
@@ -185,13 +188,44 @@ static void read_result(cbx__import_job *job, go_file *f, char *line)
     end_record(job, f);
 }
 
+/* A benchmark that failed: a sample that is no number. */
+static void read_failure(cbx__import_job *job, go_file *f, char *name)
+{
+    packed p;
+
+    name[strcspn(name, " \t\r")] = 0;
+    if (!is_result(name)) return; /* a test */
+    memset(&p, 0, sizeof p);
+    p.value = NAN;
+    p.unit = number_of(job, f, "ns/op");
+    cbx__import_note(job, name, "it failed, so its time is not a number");
+    begin_record(f, name + strlen("Benchmark"));
+    cbx_text_add(&f->record, (const char *)&p, sizeof p);
+    end_record(job, f);
+}
+
+/* The word FAIL alone sums up what was said before. */
+static void note_package(cbx__import_job *job, const char *line)
+{
+    const char *at = line + 4 + strspn(line + 4, " \t");
+    size_t len = strcspn(at, " \t\r");
+    const char *package = len && at > line + 4 ? cbx__import_strndup(job, at, len) : NULL;
+
+    if (package) cbx__import_note(job, package, "the package failed; what it did not get to is missing");
+}
+
 static void read_lines(cbx__import_job *job, go_file *f)
 {
+    static const char failed[] = "--- FAIL: ";
     char *line;
 
     while ((line = cbx__import_line(job)) != NULL) {
         if (is_result(line))
             read_result(job, f, line);
+        else if (!strncmp(line + strspn(line, " \t"), failed, strlen(failed)))
+            read_failure(job, f, line + strspn(line, " \t") + strlen(failed));
+        else if (!strncmp(line, "FAIL", 4))
+            note_package(job, line);
         else if (!strncmp(line, "Unit ", 5))
             read_unit_line(job, f, line);
         else

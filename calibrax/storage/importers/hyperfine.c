@@ -1,6 +1,10 @@
 /*
  * hyperfine, JSON (--export-json): a command is a point, its parameters are tags; seconds and bytes.
+ *
+ * A command of which a run failed has the time NaN, so that no gate passes it: how soon a command fails is no measurement.
  */
+#include <math.h>
+
 #include "calibrax/storage/importers/importer.h"
 
 static const cbx__import_def memory = { "memory", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY };
@@ -25,7 +29,8 @@ static int detect(const cbx__import_source *src)
     return cbx_json_has(first, "command") ? cbx_json_has(first, "mean") ? 95 : 80 : 0;
 }
 
-static void note_failures(cbx__import_job *job, const cbx_json *item, const char *command)
+/* A run that was ended by a signal has the code null. */
+static size_t failures_of(const cbx_json *item)
 {
     const cbx_json *codes = cbx_json_get(item, "exit_codes");
     size_t failed = 0;
@@ -34,8 +39,14 @@ static void note_failures(cbx__import_job *job, const cbx_json *item, const char
         const cbx_json *code = cbx_json_at(codes, i);
         failed += cbx_json_typeof(code) != CBX_JSON_INT || cbx_json_int_value(code) != 0;
     }
-    if (failed)
-        cbx__import_note(job, command, "%zu of %zu runs failed; their times are kept", failed, cbx_json_length(codes));
+    return failed;
+}
+
+static void read_failure(cbx__import_job *job, const cbx_json *item, const char *command, size_t failed)
+{
+    cbx__import_metric(job, &cbx__import_time, cbx_metric_of(NAN));
+    cbx__import_note(job, command ? command : "", "%zu of %zu runs failed, so its time is not a number", failed,
+                     cbx_json_length(cbx_json_get(item, "exit_codes")));
 }
 
 static void read_times(cbx__import_job *job, const cbx_json *item)
@@ -66,13 +77,16 @@ static void read_file(cbx__import_job *job)
     cbx__import_run_begin(job);
     for (size_t i = 0; cbx__import_next(job, NULL, &item); i++) {
         const char *command;
+        size_t failed = failures_of(item);
         cbx__import_at(job, "results.%zu", i);
         command = cbx__import_string(job, item, "command");
         cbx__import_point_begin(job, command, "");
         cbx__import_tags_of(job, cbx_json_get(item, "parameters"));
-        read_times(job, item);
+        if (failed)
+            read_failure(job, item, command, failed);
+        else
+            read_times(job, item);
         cbx__import_point_end(job);
-        if (command) note_failures(job, item, command);
     }
     cbx__import_run_end(job);
 }
