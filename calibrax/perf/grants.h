@@ -42,19 +42,19 @@ void cbx__sandbox_facts_read(const cbx_json *o, cbx_sandbox_facts *out);
 
 /* --- the scratch folder of a launch --- */
 
-typedef struct cbx__scratch {
+typedef struct cbx__scratch_folder {
     char path[256]; /* "" none */
     int lock;       /* held while it is in use, so that nobody takes it for left behind */
-} cbx__scratch;
+} cbx__scratch_folder;
 
-void cbx__scratch_init(cbx__scratch *s);
+void cbx__scratch_folder_init(cbx__scratch_folder *s);
 /* A new folder below TMPDIR, readable by its user alone.  @return CBX_OK; CBX_EIO, CBX_EPERM, CBX_ENOSPC */
-cbx_status cbx__scratch_make(cbx__scratch *s, cbx_err *err);
+cbx_status cbx__scratch_folder_make(cbx__scratch_folder *s, cbx_err *err);
 /* Removes it with all that is in it, however deep and whatever its modes; follows no link.  Fine on an init-ed struct, and twice. */
-void cbx__scratch_remove(cbx__scratch *s);
+void cbx__scratch_folder_remove(cbx__scratch_folder *s);
 /* Removes those of this user that killed programs left behind.  @return their number */
-size_t cbx__scratch_sweep(void);
+size_t cbx__scratch_folder_sweep(void);
 /* Points HOME, TMPDIR and the folders of the XDG specification there. */
-void cbx__scratch_environment(cbx__environment *e, const char *path);
+void cbx__scratch_folder_environment(cbx__environment *e, const char *path);
 
 #endif

@@ -608,7 +608,7 @@ cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx_baselin
     *x = (cbx__run){ .ctx = ctx, .w = w, .baseline = baseline, .r = record, .started_ns = cbx_clock_ns() };
     record->load_1min = cbx__proc_load_read();
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
-    cbx__scratch_init(&x->scratch);
+    cbx__scratch_folder_init(&x->scratch);
     st = settle_opts(x, opts, err);
     if (!st) st = cbx__checker_init(ctx, w, &x->checker, err);
     for (size_t i = 0; !st && i < w->c->noutputs; i++) x->output_bytes += (double)cbx_array_bytes(x->checker.arrays[i]);
@@ -620,7 +620,7 @@ cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx_baselin
         if (x->status) st = cbx_fail(err, x->status, "%s", x->err.message);
     }
     cbx__talk_close(x->t);
-    cbx__scratch_remove(&x->scratch);
+    cbx__scratch_folder_remove(&x->scratch);
     if (x->checker.w) cbx__checker_clear(&x->checker);
     cbx_arena_clear(&arena);
     record->steal_ticks = cbx__proc_steal_read() - steal;

@@ -21,7 +21,7 @@ typedef struct cbx__run {
     cbx_launch_opts o; /* with the defaults filled in */
     cbx_launch_record *r;
     cbx__talk *t;
-    cbx__scratch scratch;
+    cbx__scratch_folder scratch;
     cbx__checker checker;
     cbx_rng rng;
     uint64_t started_ns;

@@ -33,9 +33,9 @@ static cbx_status confine(cbx__run *x, const char *const *program, cbx__environm
     cbx_status st;
 
     if (mode_of(x) == CBX_SANDBOX_OFF) return CBX_OK;
-    st = cbx__scratch_make(&x->scratch, err);
+    st = cbx__scratch_folder_make(&x->scratch, err);
     if (st) return st;
-    cbx__scratch_environment(env, x->scratch.path);
+    cbx__scratch_folder_environment(env, x->scratch.path);
     return cbx__grants_make(&whom, arena, grants, err);
 }
 

@@ -24,10 +24,10 @@
 static const char *base_folder(void)
 {
     const char *base = getenv("TMPDIR");
-    return base && base[0] == '/' && strlen(base) < sizeof(((cbx__scratch *)0)->path) - 32 ? base : "/tmp";
+    return base && base[0] == '/' && strlen(base) < sizeof(((cbx__scratch_folder *)0)->path) - 32 ? base : "/tmp";
 }
 
-void cbx__scratch_init(cbx__scratch *s)
+void cbx__scratch_folder_init(cbx__scratch_folder *s)
 {
     s->path[0] = '\0';
     s->lock = -1;
@@ -50,16 +50,16 @@ static bool take(const char *path, int *lock)
     return ok;
 }
 
-cbx_status cbx__scratch_make(cbx__scratch *s, cbx_err *err)
+cbx_status cbx__scratch_folder_make(cbx__scratch_folder *s, cbx_err *err)
 {
-    cbx__scratch_init(s);
+    cbx__scratch_folder_init(s);
     for (int i = 0; i < MAKE_TRIES; i++) {
         snprintf(s->path, sizeof s->path, "%s/" PREFIX "XXXXXX", base_folder());
         if (!mkdtemp(s->path)) break;
         if (take(s->path, &s->lock)) return CBX_OK;
     }
     cbx_status st = cbx_fail_errno(err, errno, "cannot make a scratch folder for a worker in '%s'", base_folder());
-    cbx__scratch_init(s);
+    cbx__scratch_folder_init(s);
     return st;
 }
 
@@ -126,12 +126,12 @@ static void remove_tree(const char *path)
     close(r.top);
 }
 
-void cbx__scratch_remove(cbx__scratch *s)
+void cbx__scratch_folder_remove(cbx__scratch_folder *s)
 {
     if (!s->path[0]) return;
     remove_tree(s->path);
     if (s->lock >= 0) close(s->lock);
-    cbx__scratch_init(s);
+    cbx__scratch_folder_init(s);
 }
 
 static bool is_left_behind(int base, const char *name)
@@ -147,14 +147,14 @@ static bool is_left_behind(int base, const char *name)
     return left;
 }
 
-size_t cbx__scratch_sweep(void)
+size_t cbx__scratch_folder_sweep(void)
 {
     DIR *dir = opendir(base_folder());
     struct dirent *e;
     size_t n = 0;
 
     while (dir && (e = readdir(dir))) {
-        char path[sizeof(((cbx__scratch *)0)->path) + 256];
+        char path[sizeof(((cbx__scratch_folder *)0)->path) + 256];
         if (!is_left_behind(dirfd(dir), e->d_name)) continue;
         snprintf(path, sizeof path, "%s/%s", base_folder(), e->d_name);
         remove_tree(path);
@@ -166,7 +166,7 @@ size_t cbx__scratch_sweep(void)
 
 /* --- the environment --- */
 
-void cbx__scratch_environment(cbx__environment *e, const char *path)
+void cbx__scratch_folder_environment(cbx__environment *e, const char *path)
 {
     static const char *const here[] = { "HOME",          "TMPDIR",         "TMP",
                                         "TEMP",          "XDG_CACHE_HOME", "XDG_CONFIG_HOME",

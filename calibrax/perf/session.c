@@ -136,7 +136,7 @@ cbx_status cbx__session_confine(cbx_ctx *ctx, cbx__session *s, cbx_err *err)
     for (size_t i = 0; i < given->nhidden; i++) s->hidden[n++] = given->hidden[i];
     if (o->out_path) s->hidden[n++] = o->out_path;
     if (o->store_root) s->hidden[n++] = o->store_root;
-    if (given->mode != CBX_SANDBOX_OFF) cbx__scratch_sweep();
+    if (given->mode != CBX_SANDBOX_OFF) cbx__scratch_folder_sweep();
     s->sandbox = *given;
     s->sandbox.hidden = s->hidden;
     s->sandbox.nhidden = n;

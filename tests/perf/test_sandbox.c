@@ -135,7 +135,7 @@ static void no_memory(void **state)
 static void scratch_folder(void **state)
 {
     fixture *f = *state;
-    cbx__scratch s;
+    cbx__scratch_folder s;
     cbx_err err = CBX_ERR_INIT;
     char path[512], deep[16] = "deep", kept[128];
     const char *before = getenv("TMPDIR");
@@ -143,9 +143,9 @@ static void scratch_folder(void **state)
 
     setenv("TMPDIR", f->notes, 1);
     make_file(f->notes, "kept", "kept", 0600);
-    CHECK_OK(cbx__scratch_make(&s, &err), &err, "a folder");
+    CHECK_OK(cbx__scratch_folder_make(&s, &err), &err, "a folder");
     CHECK(!strncmp(s.path, f->notes, strlen(f->notes)), "below TMPDIR");
-    CHECK_INT(cbx__scratch_sweep(), 0, "in use");
+    CHECK_INT(cbx__scratch_folder_sweep(), 0, "in use");
     make_file(s.path, "a", "text", 0000);
     make_folder(s.path, "locked");
     make_file(s.path, "locked/b", "", 0000);
@@ -165,15 +165,16 @@ static void scratch_folder(void **state)
     }
     close(at);
     snprintf(path, sizeof path, "%s", s.path);
-    cbx__scratch_remove(&s);
-    cbx__scratch_remove(&s);
+    cbx__scratch_folder_remove(&s);
+    cbx__scratch_folder_remove(&s);
     CHECK(!cbx_path_exists(path), "gone with all that was in it");
     CHECK(cbx_path_exists(kept) && cbx_path_exists(f->cache), "and nothing else");
     make_folder(f->notes, "nperf-scratch-left00");
-    CHECK_INT(cbx__scratch_sweep(), 1, "what a killed program left behind");
+    CHECK_INT(cbx__scratch_folder_sweep(), 1, "what a killed program left behind");
     setenv("TMPDIR", "/nonexistent/folder", 1);
-    CHECK(cbx__scratch_make(&s, &err) != CBX_OK && strstr(err.message, "/nonexistent/folder"), "names the folder");
-    cbx__scratch_remove(&s);
+    CHECK(cbx__scratch_folder_make(&s, &err) != CBX_OK && strstr(err.message, "/nonexistent/folder"),
+          "names the folder");
+    cbx__scratch_folder_remove(&s);
     if (before)
         setenv("TMPDIR", before, 1);
     else
