@@ -20,8 +20,10 @@
 #endif
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-#define NV     8 /* vectors of a row of C that stand in registers at a time */
-#define WIDTHS 5 /* less than a vector, 1, 2, 4, 8 */
+#define NV           8  /* vectors of a row of C that stand in registers at a time */
+#define SOFTMAX_NV   4  /* and of a row of which the softmax is taken */
+#define SOFTMAX_ROWS 64 /* that a thread takes at a time */
+#define WIDTHS       5  /* less than a vector, 1, 2, 4, 8 */
 /* Neighbours of the next row that are asked for ahead, and how much of each. */
 #define AHEAD       16
 #define AHEAD_BYTES 512
@@ -70,6 +72,7 @@ static step step_of(const cbx_ell_product *p)
 #define VMIN(x, y) MINMAX_F32(vec, select_f32, min, x, y, <)
 #define HAS_NAN    HAS_NAN_F32
 #include "calibrax/array/kernels/ell_float.h"
+#include "calibrax/array/kernels/ell_softmax.h"
 #undef NAME
 #undef LANES
 #undef vec
@@ -94,6 +97,7 @@ static step step_of(const cbx_ell_product *p)
 #define VMIN(x, y) MINMAX_F64(vec, select_f64, min, x, y, <)
 #define HAS_NAN    HAS_NAN_F64
 #include "calibrax/array/kernels/ell_float.h"
+#include "calibrax/array/kernels/ell_softmax.h"
 
 /* --- boolean: bytes, any but 0 is true --- */
 
