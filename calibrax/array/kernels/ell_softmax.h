@@ -3,7 +3,7 @@
  * written; of a longer one the exponentials stand in the result in between.  Included once a type, after ell_float.h.
  *
  * Dead lanes hold -inf, whose exp is 0, so that they add nothing and are written as the zeros that they have to be.  A vector that begins in
- * a row may end behind it: what it reads there is masked, what it writes there is written again by the rows that follow in the same block.
+ * a row may end behind it: what it reads there is masked, what it writes there is written again by the rows that follow of the same thread.
  */
 
 static const TI NAME(lanes)[] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
@@ -152,20 +152,20 @@ static void NAME(softmax_places)(const cbx_ell_product *p, size_t i)
 #undef AT
 }
 
+static void NAME(softmax_block)(const void *job, size_t from, size_t to)
+{
+    const cbx_ell_product *p = job;
+
+    if (!p->start && !p->place) {
+        NAME(softmax_rows)(p, from, to);
+        return;
+    }
+    memset((T *)p->c + from * p->width, 0, (to - from) * p->width * sizeof(T));
+    for (size_t i = from; i < to; i++) NAME(softmax_places)(p, i);
+}
+
 static void NAME(softmax)(const cbx_ell_product *p, int threads)
 {
-    const size_t blocks = (p->rows + SOFTMAX_ROWS - 1) / SOFTMAX_ROWS;
-    (void)threads;
-#if defined(_OPENMP)
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 1) if (threads > 1)
-#endif
-    for (size_t b = 0; b < blocks; b++) {
-        const size_t i = b * SOFTMAX_ROWS, end = i + SOFTMAX_ROWS < p->rows ? i + SOFTMAX_ROWS : p->rows;
-        if (!p->start && !p->place) {
-            NAME(softmax_rows)(p, i, end);
-            continue;
-        }
-        memset((T *)p->c + i * p->width, 0, (end - i) * p->width * sizeof(T));
-        for (size_t r = i; r < end; r++) NAME(softmax_places)(p, r);
-    }
+    const cbx__ell_rows rows = cbx__ell_rows_of(p);
+    cbx__ell_share(&rows, threads, NAME(softmax_block), p);
 }
