@@ -208,7 +208,7 @@ static void equal_ends_are_given_up_early(void **state)
     } cases[] = {
         { 0, 70, 0, "no step: 120 launches are allowed, little more than half are spent" },
         { 0.015, 120, 0.8, "three quarters of the noise" },
-        { 0.02, 120, 0.98, "a step of the size of the noise" },
+        { 0.02, 120, 0.95, "a step of the size of the noise" },
     };
     enum { SEARCHES = 200 };
     cbx_ctx *ctx = context();
