@@ -344,10 +344,10 @@ static cbx_status compare_machines(const sides *s, cbx_err *err)
     r->label = "";
     if (!a || !b) {
         r->machines = CBX_MACHINE_UNKNOWN;
-        r->label = cbx_arena_printf(&r->arena, "%s does not say its machine; %s",
-                                    !a && !b ? "neither run"
-                                    : !a     ? "the run"
-                                             : "the baseline",
+        r->label = cbx_arena_printf(&r->arena, "%s its machine; %s",
+                                    !a && !b ? "neither the run nor the baseline says"
+                                    : !a     ? "the run does not say"
+                                             : "the baseline does not say",
                                     remedy);
     } else if (!cbx_json_equal(a, b)) {
         r->machines = CBX_MACHINE_OTHER;

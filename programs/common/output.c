@@ -26,6 +26,14 @@ int print_json(const opt_program *program, cbx_json *document)
     return status;
 }
 
+cbx_json *sentences_json(const char *const *sentences, size_t n)
+{
+    cbx_json *list = cbx_json_new_array();
+
+    for (size_t i = 0; list && i < n; i++) cbx_json_push(list, cbx_json_new_string(sentences[i]));
+    return list;
+}
+
 static void set_field(cbx_json *o, const char *key, const void *at, int kind)
 {
     switch (kind) {

@@ -12,6 +12,9 @@
 /* One line of JSON on standard output; takes the reference.  NULL: out of memory. */
 int print_json(const opt_program *program, cbx_json *document);
 
+/* An array of texts; NULL: out of memory. */
+cbx_json *sentences_json(const char *const *sentences, size_t n);
+
 /* A member of a record, and the member of an object that it becomes. */
 typedef struct json_field {
     const char *key;
