@@ -64,16 +64,20 @@ void cbx_text_puts(cbx_text *t, const char *s) { cbx_text_add(t, s, strlen(s)); 
 
 void cbx_text_putc(cbx_text *t, char c) { cbx_text_add(t, &c, 1); }
 
+/* Into the room that is there, which nearly always suffices; what it cut is written again. */
 void cbx_text_printf(cbx_text *t, const char *fmt, ...)
 {
+    size_t room = t->cap - t->len;
     va_list args, again;
     va_start(args, fmt);
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, fmt, args);
-    if (n > 0 && text_grow(t, (size_t)n)) {
-        vsnprintf(t->data + t->len, (size_t)n + 1, fmt, again);
+    int n = vsnprintf(room ? t->data + t->len : NULL, room, fmt, args);
+    bool whole = n >= 0 && (size_t)n < room && !t->status;
+    if (!whole && n > 0 && text_grow(t, (size_t)n)) whole = vsnprintf(t->data + t->len, (size_t)n + 1, fmt, again) == n;
+    if (whole)
         t->len += (size_t)n;
-    }
+    else if (room)
+        t->data[t->len] = 0;
     va_end(again);
     va_end(args);
 }
