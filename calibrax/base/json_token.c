@@ -5,7 +5,6 @@
  * 15 digits and a small power of ten is exact in one operation (Clinger 1990), one of 19 nearly always in a long double; the C
  * library rounds the others.
  */
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,52 +140,15 @@ static bool whole_number(const cbx__json_reader *p, const decimal *d, cbx_json *
     return true;
 }
 
-/*
- * Nineteen digits and a power of ten that both are exact in a long double of 64 bits: the quotient or product is then off by half a
- * unit of bit 64 at most.  Rounded to 53 bits that is right unless it lies as close to the middle of two doubles.  Small and large
- * results are left to the C library, so that nothing is rounded at the edge of the range.  Where a long double is another: false.
- */
-#if LDBL_MANT_DIG == 64 && defined(__x86_64__)
-static bool by_long_double(const decimal *d, double *out)
-{
-    static const long double tens[] = { 1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,
-                                        1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L,
-                                        1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L };
-    long double v = (long double)d->mantissa;
-    uint64_t bits;
-
-    if (!d->exact || !d->mantissa || d->power < -27 || d->power > 27) return false;
-    v = d->power < 0 ? v / tens[-d->power] : v * tens[d->power];
-    memcpy(&bits, &v, sizeof bits); /* the mantissa, its first bit set */
-    if ((bits & 0x7FF) >= 0x3FF && (bits & 0x7FF) <= 0x401) return false;
-    *out = (double)v;
-    return true;
-}
-#else
-static bool by_long_double(const decimal *d, double *out)
-{
-    (void)d;
-    (void)out;
-    return false;
-}
-#endif
-
-/* Correctly rounded since both factors are exact, or nearly always, or left to the C library. */
+/* In one operation where that is surely right, or left to the C library. */
 static cbx_status real_number(const cbx__json_reader *p, const decimal *d, cbx_json *out)
 {
-    static const double tens[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
     size_t n = (size_t)(p->at - d->start);
     char few[64], *copy = few;
-    double v = (double)d->mantissa;
+    double v;
 
     *out = (cbx_json){ .kind = KIND_DOUBLE };
-    if (FLT_EVAL_METHOD == 0 && d->exact && d->mantissa <= (uint64_t)1 << 53 && d->power >= -22 && d->power <= 22) {
-        v = d->power < 0 ? v / tens[-d->power] : v * tens[d->power];
-        out->real = d->negative ? -v : v;
-        return CBX_OK;
-    }
-    if (by_long_double(d, &v)) {
+    if (d->exact && cbx__decimal_value(d->mantissa, d->power, &v)) {
         out->real = d->negative ? -v : v;
         return CBX_OK;
     }
