@@ -50,7 +50,9 @@ typedef struct cbx_declared_opts {
     size_t nallow;
     const char *const *deny;
     size_t ndeny;
-    cbx_exec_opts exec; /* launches, warmup, budget, timeout, seed, stop, progress; the rest is not looked at */
+    cbx_exec_opts
+        exec; /* launches, warmup, budget (of all points together; 0: exec's own for each), timeout, seed, stop, progress;
+                           the rest is not looked at */
 } cbx_declared_opts;
 
 #define CBX_DECLARED_OPTS_INIT                                                                                         \
