@@ -17,6 +17,7 @@
 #include "suites/common/plan.h"
 #include "suites/common/rounding.h"
 #include "suites/common/rows.h"
+#include "suites/common/turn.h"
 #include "suites/nitrix/ell/ell.h"
 #include "suites/suites.h"
 
@@ -143,44 +144,32 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array *
     return CBX_OK;
 }
 
-static cbx_status orders(cbx_ctx *ctx, const point *p, uint64_t r, size_t **rows, size_t **columns, cbx_err *err)
+static cbx_status turn_of(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx__suite_turn *t, cbx_err *err)
 {
-    cbx_status st = cbx__suite_graph_turn(ctx, &p->graph, r, rows, err);
-    if (!st) st = cbx__suite_order(ctx, p->graph.seed, r, 1, p->n, columns, err);
-    return st;
+    const point p = read_point(given);
+    return cbx__suite_turn_graph(ctx, &p.graph, r, p.n, t, err);
 }
 
 static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in,
                                 cbx_array **rotated, cbx_err *err)
 {
-    const point p = read_point(given);
     cbx_array *a[INPUTS] = { NULL };
-    size_t *rows = NULL, *columns = NULL;
-    cbx_status st = orders(ctx, &p, r, &rows, &columns, err);
+    cbx__suite_turn t;
+    cbx_status st = turn_of(ctx, given, r, &t, err);
 
-    if (!st) st = cbx__suite_take2(ctx, in[B], rows, columns, &a[B], err);
-    if (!st) st = cbx__ell_turn(ctx, rows, in, a, err);
-    if (st)
-        cbx__suite_arrays_free(a, INPUTS);
-    else
-        memcpy(rotated, a, sizeof a);
-    cbx__suite_order_free(ctx, p.m, rows);
-    cbx__suite_order_free(ctx, p.n, columns);
-    return st;
+    if (!st) st = cbx__suite_take2(ctx, in[B], t.rows, t.columns, &a[B], err);
+    if (!st) st = cbx__ell_turn(ctx, t.rows, in, a, err);
+    return cbx__suite_turn_inputs(ctx, &t, st, a, INPUTS, rotated);
 }
 
 static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t r, size_t output, const cbx_array *a,
                                 cbx_array **rotated, cbx_err *err)
 {
-    const point p = read_point(given);
-    size_t *rows = NULL, *columns = NULL;
-    cbx_status st = orders(ctx, &p, r, &rows, &columns, err);
+    cbx__suite_turn t;
+    const cbx_status st = turn_of(ctx, given, r, &t, err);
 
     (void)output;
-    if (!st) st = cbx__suite_take2(ctx, a, rows, columns, rotated, err);
-    cbx__suite_order_free(ctx, p.m, rows);
-    cbx__suite_order_free(ctx, p.n, columns);
-    return st;
+    return st ? st : cbx__suite_turn_output(ctx, &t, a, rotated, err);
 }
 
 /* --- the oracle --- */
