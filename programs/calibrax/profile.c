@@ -37,7 +37,8 @@ static const opt_spec profile_options[] = {
       "says; with --shapes by trace; with --module as XLA tells them, where the interpreter has jax" },
     { "roofline", 0, OPT_FLAG, AT(roofline), NULL, NULL,
       "with --flops: its place under the measured roofs of a core of this machine" },
-    { "dtype", 0, OPT_STRING, AT(dtype), "TYPE", "float64", "with --roofline: float32 or float64, of the arithmetic" },
+    { "dtype", 0, OPT_STRING, AT(dtype), "TYPE", "float64",
+      "with --roofline: of the arithmetic: float64, float32, float16, bfloat16 or int8" },
     { "memory", 0, OPT_FLAG, AT(memory), NULL, NULL,
       "what a call of the function takes at its peak, and what it keeps" },
     { "shapes", 0, OPT_LIST, AT(shapes), "TYPE:AxB,...", NULL,
@@ -163,6 +164,7 @@ static cbx_status measure_command(session *s, cbx_err *err)
 static cbx_status time_function(session *s, const profile_plugin *p, cbx_err *err)
 {
     cbx_timing_opts o = CBX_TIMING_OPTS_INIT;
+    cbx_resource_opts watching = CBX_RESOURCE_OPTS_INIT;
     cbx_resource_monitor *m = NULL;
     cbx_resource_report r;
     cbx_call_timing t = { 0 };
@@ -172,8 +174,10 @@ static cbx_status time_function(session *s, const profile_plugin *p, cbx_err *er
     o.warmup = s->a->warmup;
     if (s->a->iterations) o.samples = s->a->iterations;
     if (s->a->sample_ms > 0) o.sample_s = 1e-3 * s->a->sample_ms;
-    st = cbx_resource_monitor_start(s->run->ctx, &(cbx_resource_opts){ sizeof(cbx_resource_opts), .interval_s = 0.25 },
-                                    &m, err);
+    watching.interval_s = s->gpu ? 0.1 : 0.25; /* NVML renews what it tells about every 0.1 s */
+    watching.device = s->gpu ? cbx_gpu_sample : NULL;
+    watching.device_user = s->gpu;
+    st = cbx_resource_monitor_start(s->run->ctx, &watching, &m, err);
     if (st) return st;
     cbx_timeline_begin(s->trace, s->a->function, "timing", &track, NULL, 0);
     st = cbx_time_calls(s->run->ctx, p->run, p->state, &o, &t, err);
@@ -234,6 +238,13 @@ static const char *last_part(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+static bool is_type(const char *name)
+{
+    for (size_t i = 0; cbx_roofs_type_at(i); i++)
+        if (!strcmp(cbx_roofs_type_at(i), name)) return true;
+    return false;
+}
+
 /* Options that ask for something else than the usual, and what each needs. */
 static int check_modes(const opt_run *run, const profile_args *a)
 {
@@ -252,7 +263,7 @@ static int check_modes(const opt_run *run, const profile_args *a)
         { a->plugin && a->module, "--plugin and --module exclude each other" },
         { a->roofline && !a->flops && !a->shapes.count, "--roofline: needs --flops" },
         { a->dtype && !a->roofline, "--dtype: needs --roofline" },
-        { a->dtype && strcmp(a->dtype, "float32") && strcmp(a->dtype, "float64"), "--dtype: say float32 or float64" },
+        { a->dtype && !is_type(a->dtype), "--dtype: say float64, float32, float16, bfloat16 or int8" },
         { a->shapes.count && (a->results < 1 || a->results > 64), "--results: say 1 to 64" },
         { a->sizes.count && a->compile, "--sizes and --compile exclude each other" },
         { (a->sizes.count || a->compile) && (a->flops || a->shapes.count),
@@ -343,6 +354,7 @@ static int run_profile(const opt_run *run)
     if (a->sizes.count) return profile_sizes(run, a, f->subject);
     st = open_session(&s, &err);
     if (!st) st = measure(&s, &err);
+    if (!st) profile_see_gpu(f, s.gpu);
     if (!st)
         st = conclude(&s, a->name ? a->name : a->function ? a->function : last_part(run->words->items[0]), id, &err);
     close_session(&s);

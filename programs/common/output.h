@@ -11,6 +11,8 @@
 
 /* One line of JSON on standard output; takes the reference.  NULL: out of memory. */
 int print_json(const opt_program *program, cbx_json *document);
+/* The same, one of many lines that people read, too: keys are faint on a terminal. */
+int print_json_line(const opt_program *program, cbx_json *document);
 
 /* A member of a record, and the member of an object that it becomes. */
 typedef struct json_field {
