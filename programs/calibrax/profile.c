@@ -54,10 +54,14 @@ static const opt_spec profile_options[] = {
     { "energy", 0, OPT_FLAG, AT(energy), NULL, NULL, "of processors, memory and, with --gpu, the device" },
     { "country", 0, OPT_STRING, AT(country), "CODE", NULL,
       "with --energy: carbon dioxide, too, by the mean of its grid" },
-    { "intensity", 0, OPT_NUMBER, AT(intensity), "G", "the country's yearly mean",
+    { "region", 0, OPT_STRING, AT(region), "CODE", "the whole country",
+      "with --energy: of a part of the country: a state of the USA, a province of Canada or China, a bidding zone of "
+      "Sweden or Norway; its code, such as US-CA or SE3, or with --country its name" },
+    { "intensity", 0, OPT_NUMBER, AT(intensity), "G", "the grid's yearly mean",
       "with --energy: carbon dioxide by this intensity of the grid, in g/kWh" },
     { "emissions", 0, OPT_STRING, AT(emissions), "FILE", NULL,
-      "with --country or --intensity: add a line to this file of codecarbon (emissions.csv), made if missing" },
+      "with --country, --region or --intensity: add a line to this file of codecarbon (emissions.csv), made if "
+      "missing" },
     { "gpu", 0, OPT_INT, AT(gpu), "N", "none", "watch this device of NVIDIA" },
     { "trace", 0, OPT_STRING, AT(trace), "FILE", NULL, "write a trace that ui.perfetto.dev opens" },
     { "data", 0, OPT_STRING, AT(data), "STORE", NULL,
@@ -89,10 +93,14 @@ typedef struct session {
 static cbx_status find_grid(session *s, cbx_err *err)
 {
     const profile_args *a = s->a;
-    cbx_status st = a->country ? cbx_carbon_find(a->country, &s->grid, err) : CBX_OK;
+    cbx_status st = a->region    ? cbx_carbon_find_region(a->country, a->region, &s->grid, err)
+                    : a->country ? cbx_carbon_find(a->country, &s->grid, err)
+                                 : CBX_OK;
 
     if (st || isnan(a->intensity)) return st;
-    s->given = (cbx_carbon_intensity){ s->grid ? s->grid->country : "", s->grid ? s->grid->name : "", a->intensity };
+    s->given = s->grid ? *s->grid : (cbx_carbon_intensity){ .country = "", .name = "" };
+    s->given.g_per_kwh = a->intensity;
+    s->given.source = NULL;
     s->grid = &s->given;
     return CBX_OK;
 }
@@ -256,7 +264,8 @@ static int check_modes(const opt_run *run, const profile_args *a)
         { a->module && (a->roofline || a->memory || a->shapes.count || a->sizes.count || a->compile),
           "--module goes without --roofline, --memory, --shapes, --sizes and --compile" },
         { a->python && !a->module, "--python: needs --module" },
-        { a->emissions && !a->country && isnan(a->intensity), "--emissions: needs --country or --intensity" },
+        { a->emissions && !a->country && !a->region && isnan(a->intensity),
+          "--emissions: needs --country, --region or --intensity" },
         { a->memory && (!a->plugin || a->shapes.count || a->sizes.count || a->compile),
           "--memory: needs --plugin and --function, and goes without --shapes, --sizes and --compile" },
         { a->shapes.count && !a->plugin, "--shapes: needs --plugin and --function" },
@@ -287,8 +296,11 @@ static int check_args(const opt_run *run, const profile_args *a)
 
     if (of_function != (a->function != NULL))
         return opt_fail(run->program, "%s and --function go together", a->module ? "--module" : "--plugin");
-    if ((a->country || !isnan(a->intensity)) && !a->energy)
-        return opt_fail(run->program, "%s: needs --energy", a->country ? "--country" : "--intensity");
+    if ((a->country || a->region || !isnan(a->intensity)) && !a->energy)
+        return opt_fail(run->program, "%s: needs --energy",
+                        a->country  ? "--country"
+                        : a->region ? "--region"
+                                    : "--intensity");
     if (of_function && run->words->count)
         return opt_fail(run->program, "a command and %s exclude each other", a->module ? "--module" : "--plugin");
     if (!of_function && !run->words->count)

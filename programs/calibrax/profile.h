@@ -18,7 +18,8 @@
 typedef struct profile_args {
     size_t warmup, iterations, results, launches;
     double sample_ms;
-    const char *trace, *data, *name, *plugin, *module, *python, *function, *country, *cache_env, *dtype, *emissions;
+    const char *trace, *data, *name, *plugin, *module, *python, *function, *country, *region, *cache_env, *dtype,
+        *emissions;
     double intensity;
     opt_list sizes, shapes;
     int gpu;

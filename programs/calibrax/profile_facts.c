@@ -279,13 +279,6 @@ void profile_see_gpu(profile_facts *f, const cbx_gpu *gpu)
                        cbx_gpu_throttle_words(f->gpu_throttle & ~(uint64_t)CBX_GPU_THROTTLE_IDLE, words));
 }
 
-/* Or one that the user gave. */
-static bool is_of_table(const cbx_carbon_intensity *grid)
-{
-    const cbx_carbon_intensity *row = NULL;
-    return !cbx_carbon_find(grid->country, &row, NULL) && row == grid;
-}
-
 bool profile_see_energy(profile_facts *f, const cbx_energy_report *e, double runs, const cbx_carbon_intensity *grid)
 {
     static const fact_kind kinds[] = {
@@ -302,9 +295,9 @@ bool profile_see_energy(profile_facts *f, const cbx_energy_report *e, double run
     for (size_t i = 0; i < CBX_LEN(kinds); i++) add_value(f, &kinds[i], values[i]);
     if (!isnan(carbon)) {
         char text[320];
-        if (is_of_table(grid))
-            snprintf(text, sizeof text, "carbon: %.0f g/kWh, %s %d, %s", grid->g_per_kwh, grid->name, CBX_CARBON_YEAR,
-                     CBX_CARBON_SOURCE);
+        if (grid->source)
+            snprintf(text, sizeof text, "carbon: %.0f g/kWh, %s%s%s %d, %s", grid->g_per_kwh, grid->name,
+                     grid->region ? ", " : "", grid->region ? grid->country : "", grid->year, grid->source);
         else
             snprintf(text, sizeof text, "carbon: %.4g g/kWh, as given", grid->g_per_kwh);
         remark(f, text);

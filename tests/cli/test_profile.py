@@ -195,13 +195,18 @@ def emissions(p):
         lines = list(csv.DictReader(f))
     equal([line["country_iso_code"] for line in lines], ["FRA", ""], "two lines")
     check(all(float(line["duration"]) >= 2.5 and float(line["gpu_energy"]) > 0 for line in lines), lines)
+    run(p, *args[:-1], "regions.csv", "--country", "usa", "--region", "california", "--", "sleep", "2.5", expect=0, env=env)
+    with open(p.file("regions.csv"), newline="", encoding="utf-8") as f:
+        line = next(csv.DictReader(f))
+    equal((line["country_iso_code"], line["country_name"], line["region"]), ("USA", "United States", "California"), "where")
+    check(abs(float(line["emissions"]) / float(line["energy_consumed"]) / 0.1791 - 1) < 1e-3, "394.8 pounds per MWh")
     energy = float(lines[1]["energy_consumed"])
     check(abs(float(lines[1]["emissions"]) / energy - 1) < 1e-9, "kg by kWh: 1000 g/kWh")
     p.write("emissions.csv", "nonsense\n1\n")
     one_sentence(run(p, *args, "--country", "FRA", "--", "sleep", "2.5", expect=2, env=env), "emissions.csv", "calibrax")
     with open(p.file("emissions.csv"), encoding="utf-8") as f:
         equal(f.read(), "nonsense\n1\n", "what is not understood is not written over")
-    one_sentence(run(p, "--energy", "--emissions", "e.csv", "--", "true", expect=2), "needs --country or --intensity", "calibrax")
+    one_sentence(run(p, "--energy", "--emissions", "e.csv", "--", "true", expect=2), "needs --country, --region or --intensity", "calibrax")
 
 
 def a_device(p):
@@ -221,6 +226,16 @@ def a_device(p):
         has(text, part)
     text = run(p, "--gpu", "1", "-n", "2", "-w", "0", "--", "sleep", "0.1", expect=0, env=dict(env, CBX_FAKE_NVML="mute")).stdout
     check("GPU temperature" not in text and "slowed" not in text, "nothing is said that the device does not tell")
+
+
+def grids(p):
+    for args, part in ((["--region", "US-CX"], "'US-CA' (California)"), (["--country", "USA", "--region", "carolina"], "near are 'US-NC' (North Carolina), 'US-SC' (South Carolina)"),
+                       (["--country", "FRA", "--region", "Bretagne"], "no grid intensity of parts of 'FRA': leave the region out, which takes 67 g/kWh"),
+                       (["--region", "nowhere at all"], "say a code such as 'US-CA'"), (["--country", "CAN", "--region", "quebek"], "'CA-QC' (Quebec)")):
+        one_sentence(run(p, "--energy", *args, "--", "true", expect=2), part, "calibrax")
+    one_sentence(run(p, "--region", "SE3", "--", "true", expect=2), "--region: needs --energy", "calibrax")
+    done = run(p, "--gpu", "0", "--energy", "--region", "SE3", "-n", "1", "-w", "0", "--", "sleep", "2.5", expect=0, env=fake_gpu(p))
+    has(done.stdout, "carbon: 27 g/kWh, South-central Sweden, includes Stockholm, SWE 2025, codecarbon")
 
 
 def memory_of_a_call(p):
@@ -335,4 +350,4 @@ def interrupted(p):
     equal(started.returncode, 130, "exit status")
 
 
-main([a_command, what_was_not_seen_is_not_told, the_tree_is_counted, groups_are_told, text, a_trace, a_run_in_a_store, a_function, work_of_a_function, work_of_arrays, a_python_function, emissions, a_device, memory_of_a_call, complexity, compilation, commands_of_the_manual, energy_says_why_not, faults_are_sentences, interrupted])
+main([a_command, what_was_not_seen_is_not_told, the_tree_is_counted, groups_are_told, text, a_trace, a_run_in_a_store, a_function, work_of_a_function, work_of_arrays, a_python_function, emissions, grids, a_device, memory_of_a_call, complexity, compilation, commands_of_the_manual, energy_says_why_not, faults_are_sentences, interrupted])
