@@ -73,7 +73,7 @@ static void conversation(cbx__talk *t)
     static const struct {
         const char *phase, *op;
     } turns[] = {
-        { "import", "hello" }, { "load", "loaded" },    { "compile", "compiled" }, { "epoch", "epoch" },
+        { "import", "hello" }, { "load", "loaded" },     { "compile", "compiled" }, { "epoch", "epoch" },
         { "epoch", "epoch" },  { "outputs", "outputs" }, { "bye", "bye" },
     };
     cbx_sandbox_facts facts;
