@@ -1,3 +1,4 @@
+/* A command of a program run inside this process (program.h). */
 #include "program.h"
 
 #include <fcntl.h>
