@@ -158,8 +158,10 @@ static size_t alignment_of(cbx_dtype t)
     return t == CBX_C64 || t == CBX_C128 ? size / 2 : size;
 }
 
-cbx_status cbx_array_wrap(cbx_ctx *ctx, const cbx_array_desc *desc, const ptrdiff_t *strides, void *data,
-                          void (*release)(void *user), void *user, cbx_array **out, cbx_err *err)
+bool cbx__is_aligned(const void *data, cbx_dtype t) { return (uintptr_t)data % alignment_of(t) == 0; }
+
+cbx_status cbx__array_wrap(cbx_ctx *ctx, const cbx_array_desc *desc, const ptrdiff_t *strides, void *data,
+                           void (*release)(void *user), void *user, cbx_array **out, cbx_err *err)
 {
     cbx_array *a = NULL;
     cbx_status st = make_handle(ctx, desc, strides, false, &a, err);
@@ -169,13 +171,26 @@ cbx_status cbx_array_wrap(cbx_ctx *ctx, const cbx_array_desc *desc, const ptrdif
         cbx_array_free(a);
         return cbx_fail(err, CBX_EINVAL, "'data' of 'array_wrap' is NULL");
     }
-    if (a->count && (uintptr_t)data % alignment_of(desc->dtype)) {
+    a->data = data;
+    a->release = release;
+    a->user = user;
+    *out = a;
+    return CBX_OK;
+}
+
+cbx_status cbx_array_wrap(cbx_ctx *ctx, const cbx_array_desc *desc, const ptrdiff_t *strides, void *data,
+                          void (*release)(void *user), void *user, cbx_array **out, cbx_err *err)
+{
+    cbx_array *a = NULL;
+    cbx_status st = cbx__array_wrap(ctx, desc, strides, data, NULL, NULL, &a, err);
+
+    if (st) return st;
+    if (a->count && !cbx__is_aligned(data, desc->dtype)) {
         cbx_array_free(a);
         return cbx_fail(err, CBX_EINVAL,
                         "'data' of 'array_wrap' starts %zu bytes past a multiple of %zu: copy it to a multiple",
                         (size_t)((uintptr_t)data % alignment_of(desc->dtype)), alignment_of(desc->dtype));
     }
-    a->data = data;
     a->release = release;
     a->user = user;
     *out = a;

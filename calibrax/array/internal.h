@@ -64,6 +64,11 @@ void cbx__array_drop(cbx__handles *h, const cbx_allocator *al, cbx_array *a);
 /** Gives the kept handles back to the allocator. */
 void cbx__handles_clear(cbx__handles *h);
 
+/** As cbx_array_wrap, data at any address: for who copies it where it is not aligned. */
+cbx_status cbx__array_wrap(cbx_ctx *ctx, const cbx_array_desc *desc, const ptrdiff_t *strides, void *data,
+                           void (*release)(void *user), void *user, cbx_array **out, cbx_err *err);
+/** At a multiple of an element's size, or of a complex one's part. */
+bool cbx__is_aligned(const void *data, cbx_dtype t);
 /** As cbx_array_create, elements in row-major or Fortran order. */
 cbx_status cbx__array_create_order(cbx_ctx *ctx, const cbx_array_desc *desc, bool fortran, cbx_array **out,
                                    cbx_err *err);

@@ -183,7 +183,7 @@ static cbx_status plan(cbx_cuda *g, const cbx_cuda_matmul *q, job *j, cbx_err *e
 cbx_status cbx_cuda_matmul_workspace(cbx_cuda *g, const cbx_cuda_matmul *p, size_t *out, cbx_err *err)
 {
     cbx_cuda_matmul shape = *p;
-    const uint8_t there = 0;
+    _Alignas(double) const uint8_t there = 0;
     job j;
     cbx_status st;
 

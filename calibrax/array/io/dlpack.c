@@ -223,14 +223,6 @@ static void return_legacy(void *tensor)
     if (m->deleter) m->deleter(m);
 }
 
-/* Alignment of one number; a complex one is two. */
-static bool is_aligned(const void *data, cbx_dtype t)
-{
-    size_t size = cbx_dtype_size(t) / (t == CBX_C64 || t == CBX_C128 ? 2 : 1);
-
-    return (uintptr_t)data % size == 0;
-}
-
 /* Replaces a borrowed array by a copy that can be used as it is. */
 static cbx_status copy_borrowed(cbx_ctx *ctx, cbx_array **a, cbx_err *err)
 {
@@ -258,14 +250,14 @@ static cbx_status borrow(cbx_ctx *ctx, const cbx_dl_tensor *t, lender who, cbx_d
     if (count == 0) return cbx_array_create(ctx, &d, out, err);
     st = locate(t, &d, strides, &data, err);
     if (st) return st;
-    st = cbx_array_wrap(ctx, &d, strides, data, who.give_back, who.tensor, &a, err);
+    st = cbx__array_wrap(ctx, &d, strides, data, who.give_back, who.tensor, &a, err);
     if (st) return st;
     *given_back = true; /* from here the array answers for it */
-    bool usable = is_aligned(data, d.dtype) && cbx__boundary_bools_are_tidy(a);
+    bool usable = cbx__is_aligned(data, d.dtype) && cbx__boundary_bools_are_tidy(a);
     if (!usable && copy == CBX_DL_COPY_NEVER)
         st = cbx_fail(err, CBX_EUNSUPPORTED, "a DLPack tensor of %s is %s and must be copied: allow a copy",
                       cbx_array_desc_text(&d, text, sizeof text),
-                      is_aligned(data, d.dtype) ? "not made of zeros and ones" : "not aligned");
+                      cbx__is_aligned(data, d.dtype) ? "not made of zeros and ones" : "not aligned");
     else if (!usable || copy == CBX_DL_COPY_ALWAYS)
         st = copy_borrowed(ctx, &a, err);
     if (st)
