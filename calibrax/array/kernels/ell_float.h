@@ -1,6 +1,6 @@
 /*
  * ELL products of one float type: a row of C in registers, up to NV vectors wide, while its neighbours' rows of B stream past.
- * Included once a type; expects SFX, T, TI, VEXP, VLOG, SQRT, VMAX, VMIN, HAS_NAN.
+ * Included once a type; expects SFX, T, TI, VEXP, VLOG, SQRT, VMAX, VMIN, WATCH, HAS_SEEN, WATCH_TYPE.
  */
 #define NAME(x) PASTE(PASTE(x, _), SFX)
 #define LANES   (VECTOR_BYTES / (int)sizeof(T))
@@ -9,11 +9,12 @@
 typedef T vec __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(sizeof(T))));
 typedef TI NAME(mask) __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(sizeof(T))));
 
-/* One row's edges; `left` indices from the first on, of this row and those behind it, `skip` between them and the next row's. */
+/* One row's edges. */
 typedef struct NAME(row) {
-    size_t n, ldb, left, skip;
-    bool far; /* B is beyond the second-level cache */
+    size_t n, ldb;
     const int32_t *index;
+    const int32_t *ahead;  /* of edges that come some edges later, n of them: hints, which may lead anywhere */
+    bool far;              /* B is beyond the second-level cache */
     const uint32_t *place; /* NULL: values[e] */
     const T *values, *b;
 } NAME(row);
@@ -29,8 +30,39 @@ static inline __attribute__((unused)) bool NAME(lanes_nan)(vec x)
     return odd != 0;
 }
 
-/* acc' of one term; s is a constant wherever this is inlined.  `sum` of all terms is NaN if one is: then the _NAN step decides. */
-ALWAYS_INLINE vec NAME(step)(step s, vec acc, T a, vec b, vec *sum)
+typedef WATCH_TYPE(vec) NAME(watch);
+
+/* s is a constant wherever these are inlined. */
+ALWAYS_INLINE bool NAME(is_watched)(step s)
+{
+    return s == STEP_MAX_ADD || s == STEP_MIN_ADD || s == STEP_MAX_MUL || s == STEP_MIN_MUL;
+}
+
+/* One term of a tropical step. */
+ALWAYS_INLINE vec NAME(term_of)(step s, T a, vec b)
+{
+    const bool scaled = s == STEP_MAX_MUL || s == STEP_MIN_MUL || s == STEP_MAX_MUL_NAN || s == STEP_MIN_MUL_NAN;
+    vec t = scaled ? a * b : a + b;
+    if (scaled) OPAQUE(t); /* one product, not another one in an fma of its own */
+    return t;
+}
+
+/* The larger, or the smaller one; of a watched step wrong if one is NaN. */
+ALWAYS_INLINE vec NAME(better)(step s, vec t, vec acc)
+{
+    switch (s) {
+    case STEP_MAX_ADD:
+    case STEP_MAX_MUL: return VMAX(t, acc);
+    case STEP_MIN_ADD:
+    case STEP_MIN_MUL: return VMIN(t, acc);
+    case STEP_MAX_ADD_NAN:
+    case STEP_MAX_MUL_NAN: return NAME(select)((NAME(mask))(t > acc) | (NAME(mask))(t != t), t, acc);
+    default: return NAME(select)((NAME(mask))(t < acc) | (NAME(mask))(t != t), t, acc);
+    }
+}
+
+/* acc' of one edge. */
+ALWAYS_INLINE vec NAME(step)(step s, vec acc, T a, vec b, NAME(watch) * watch)
 {
     if (s == STEP_FMA) return acc + a * b;
     if (s == STEP_XOR) return (vec)((NAME(mask))acc ^ (NAME(mask))b);
@@ -38,17 +70,17 @@ ALWAYS_INLINE vec NAME(step)(step s, vec acc, T a, vec b, vec *sum)
         const vec x = a - b;
         return acc + x * x;
     }
-    const bool scaled = s == STEP_MAX_MUL || s == STEP_MIN_MUL || s == STEP_MAX_MUL_NAN || s == STEP_MIN_MUL_NAN;
-    const vec t = scaled ? a * b : a + b;
-    switch (s) {
-    case STEP_MAX_ADD:
-    case STEP_MAX_MUL: *sum += t; return VMAX(t, acc);
-    case STEP_MIN_ADD:
-    case STEP_MIN_MUL: *sum += t; return VMIN(t, acc);
-    case STEP_MAX_ADD_NAN:
-    case STEP_MAX_MUL_NAN: return NAME(select)((NAME(mask))(t > acc) | (NAME(mask))(t != t), t, acc);
-    default: return NAME(select)((NAME(mask))(t < acc) | (NAME(mask))(t != t), t, acc);
-    }
+    const vec t = NAME(term_of)(s, a, b);
+    if (NAME(is_watched)(s)) *watch = WATCH(*watch, t, t);
+    return NAME(better)(s, t, acc);
+}
+
+/* Of two edges of a watched step. */
+ALWAYS_INLINE vec NAME(two_steps)(step s, vec acc, T a1, vec b1, T a2, vec b2, NAME(watch) * watch)
+{
+    const vec t = NAME(term_of)(s, a1, b1), u = NAME(term_of)(s, a2, b2);
+    *watch = WATCH(*watch, t, u);
+    return NAME(better)(s, NAME(better)(s, t, u), acc);
 }
 
 ALWAYS_INLINE vec NAME(load)(const T *x, size_t live)
@@ -59,36 +91,53 @@ ALWAYS_INLINE vec NAME(load)(const T *x, size_t live)
     return v;
 }
 
-/* Asks for the columns from j0 of the row of B that comes some edges behind e.  An address: what stands behind a row's end may lead
- * anywhere. */
-ALWAYS_INLINE void NAME(announce)(const NAME(row) * r, int nv, size_t e, size_t j0)
+/* Asks for nv vectors at an address, from which the compiler is to count: it has no registers for each line's. */
+ALWAYS_INLINE void NAME(announce)(uintptr_t row, int nv, bool far)
 {
-    size_t at = e + (r->far ? FAR_AHEAD : AHEAD);
-    at += at >= r->n ? r->skip : 0;
-    const uintptr_t row = (uintptr_t)r->b +
-                          ((uintptr_t)(intptr_t)r->index[at < r->left ? at : e] * r->ldb + j0) * sizeof(T);
-    if (r->far) {
-        UNROLL for (int l = 0; l < nv * VECTOR_BYTES; l += 64)
-            __builtin_prefetch((const void *)(row + (uintptr_t)l), 0, 2);
+    if (far) {
+        OPAQUE_ADDRESS(row);
+        UNROLL for (int l = 0; l < nv * VECTOR_BYTES; l += 64) __builtin_prefetch((const char *)row + l, 0, 2);
     } else {
-        UNROLL for (int l = 0; l < nv * VECTOR_BYTES; l += 64) __builtin_prefetch((const void *)(row + (uintptr_t)l));
+        OPAQUE_ADDRESS(row);
+        UNROLL for (int l = 0; l < nv * VECTOR_BYTES; l += 64) __builtin_prefetch((const char *)row + l);
     }
 }
+
+/* The row of B of an edge, from column j0 on. */
+#define ROW_OF(edge)   ((const T *)(from + (uintptr_t)(intptr_t)index[edge] * stride))
+#define ANNOUNCE(edge) NAME(announce)(from + (uintptr_t)(intptr_t)ahead[edge] * stride, nv, far)
+#define VALUE(edge)    (s == STEP_XOR ? 0 : values[place ? place[edge] : edge])
+#define VECTOR(row, v) NAME(load)((row) + (v)*LANES, live)
 
 /* Columns [0, nv vectors) of one row, or, with nv == 1, its `live` first lanes.  False: a NaN took part, and C is not right. */
 ALWAYS_INLINE bool NAME(fold)(step s, int nv, size_t live, const NAME(row) * r, size_t j0, T start, T *restrict c)
 {
-    vec acc[NV], sum[NV], all = { 0 };
-    UNROLL for (int v = 0; v < nv; v++) acc[v] = start - (vec){ 0 }, sum[v] = (vec){ 0 };
-    for (size_t e = 0; e < r->n; e++) {
-        const T a = s == STEP_XOR ? 0 : r->values[r->place ? r->place[e] : e];
-        const T *b = r->b + (size_t)r->index[e] * r->ldb + j0;
-        NAME(announce)(r, nv, e, j0);
-        UNROLL for (int v = 0; v < nv; v++) acc[v] = NAME(step)(s, acc[v], a, NAME(load)(b + v * LANES, live), &sum[v]);
+    const uintptr_t from = (uintptr_t)(r->b + j0), stride = r->ldb * sizeof(T);
+    const int32_t *const index = r->index, *const ahead = r->ahead;
+    const uint32_t *const place = r->place;
+    const T *const values = r->values;
+    const size_t n = r->n;
+    const bool far = r->far;
+    NAME(watch) watch[WATCHES];
+    bool seen = false;
+    size_t e = 0;
+    vec acc[NV];
+    UNROLL for (int v = 0; v < nv; v++) acc[v] = start - (vec){ 0 };
+    UNROLL for (int w = 0; w < WATCHES; w++) watch[w] = WATCH_START(NAME(watch));
+    for (; NAME(is_watched)(s) && e + 2 <= n; e += 2) {
+        const T a1 = VALUE(e), a2 = VALUE(e + 1), *b1 = ROW_OF(e), *b2 = ROW_OF(e + 1);
+        ANNOUNCE(e);
+        ANNOUNCE(e + 1);
+        UNROLL for (int v = 0; v < nv; v++)
+            acc[v] = NAME(two_steps)(s, acc[v], a1, VECTOR(b1, v), a2, VECTOR(b2, v), &watch[v % WATCHES]);
+    }
+    for (; e < n; e++) {
+        const T a = VALUE(e), *b = ROW_OF(e);
+        ANNOUNCE(e);
+        UNROLL for (int v = 0; v < nv; v++) acc[v] = NAME(step)(s, acc[v], a, VECTOR(b, v), &watch[v % WATCHES]);
     }
     UNROLL for (int v = 0; v < nv; v++)
     {
-        all += sum[v];
         if (live == (size_t)LANES)
             *(vec *)(c + v * LANES) = acc[v];
         else
@@ -96,9 +145,13 @@ ALWAYS_INLINE bool NAME(fold)(step s, int nv, size_t live, const NAME(row) * r, 
     }
     if (s == STEP_SQUARE)
         for (size_t l = 0; l < (live < (size_t)LANES ? live : (size_t)(nv * LANES)); l++) c[l] = SQRT(c[l]);
-    if (s != STEP_MAX_ADD && s != STEP_MIN_ADD && s != STEP_MAX_MUL && s != STEP_MIN_MUL) return true;
-    return !HAS_NAN(all);
+    UNROLL for (int w = 0; w < WATCHES; w++) seen |= NAME(is_watched)(s) && HAS_SEEN(watch[w]);
+    return !seen;
 }
+#undef ROW_OF
+#undef ANNOUNCE
+#undef VALUE
+#undef VECTOR
 
 typedef bool NAME(fold_fn)(const NAME(row) * r, size_t live, size_t j0, T start, T *c);
 #define FOLD(s, nv)                                                                                                    \
@@ -165,12 +218,12 @@ static void NAME(log_row)(const NAME(row) * r, size_t d, T *restrict c)
 static void NAME(one_row)(const cbx_ell_product *p, step s, size_t edges, size_t i)
 {
     const size_t first = cbx__ell_first(p, i), n = cbx__ell_degree(p, i);
+    const bool far = p->cols * p->ldb * sizeof(T) > NEAR;
     const NAME(row) r = { .n = n,
                           .ldb = p->ldb,
-                          .left = edges - first,
-                          .skip = p->start ? 0 : p->width - n,
-                          .far = p->cols * p->ldb * sizeof(T) > NEAR,
                           .index = p->index + first,
+                          .ahead = p->index + first + ahead_of(p, first, n, edges, far),
+                          .far = far,
                           .place = p->place ? p->place + first : NULL,
                           .values = s == STEP_XOR ? NULL
                                     : p->place    ? p->values

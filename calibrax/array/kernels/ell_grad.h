@@ -19,7 +19,7 @@ typedef struct NAME(term) {
     uint32_t place;
 } NAME(term);
 
-static NAME(term) NAME(term_of)(const cbx__ell_grad *q, size_t i, size_t col, uint32_t place, size_t j0)
+static NAME(term) NAME(edge_of)(const cbx__ell_grad *q, size_t i, size_t col, uint32_t place, size_t j0)
 {
     const size_t at = i * q->d + j0;
     return (NAME(term)){ .a = ((const T *)q->values)[place],
@@ -67,7 +67,7 @@ ALWAYS_INLINE T NAME(value_slope)(const cbx__ell_grad *q, cbx_algebra g, size_t 
     for (size_t j0 = 0; j0 < q->d; j0 += (size_t)NAME(BLOCK)) {
         const size_t live = q->d - j0 < (size_t)NAME(BLOCK) ? q->d - j0 : (size_t)NAME(BLOCK);
         const T *h = (const T *)q->h + i * q->d + j0;
-        const NAME(term) t = NAME(term_of)(q, i, (size_t)q->index[e], NAME(place_at)(q->place, e), j0);
+        const NAME(term) t = NAME(edge_of)(q, i, (size_t)q->index[e], NAME(place_at)(q->place, e), j0);
         if (live == (size_t)NAME(BLOCK))
             NAME(add_back)(g, &t, h, (size_t)NAME(BLOCK), false, sum);
         else
@@ -97,7 +97,7 @@ ALWAYS_INLINE void NAME(dense_of)(const cbx__ell_grad *q, cbx_algebra g, size_t 
             for (size_t e = q->cols.start[col]; e < q->cols.start[col + 1]; e++) {
                 const size_t i = (size_t)q->t_index[e];
                 const T *h = (const T *)q->h + i * q->d + j0;
-                const NAME(term) t = NAME(term_of)(q, i, col, NAME(place_at)(q->t_place, e), j0);
+                const NAME(term) t = NAME(edge_of)(q, i, col, NAME(place_at)(q->t_place, e), j0);
                 if (live == (size_t)NAME(BLOCK))
                     NAME(add_back)(g, &t, h, (size_t)NAME(BLOCK), true, sum);
                 else
@@ -116,7 +116,7 @@ ALWAYS_INLINE void NAME(forward_of)(const cbx__ell_grad *q, cbx_algebra g, size_
             for (size_t e = q->rows.start[i]; e < q->rows.start[i + 1]; e++) {
                 const size_t col = (size_t)q->index[e], place = NAME(place_at)(q->place, e);
                 const T ta = ((const T *)q->tv)[place], *tb = (const T *)q->tb + col * q->d + j0;
-                const NAME(term) t = NAME(term_of)(q, i, col, (uint32_t)place, j0);
+                const NAME(term) t = NAME(edge_of)(q, i, col, (uint32_t)place, j0);
                 NAME(add_forward)(g, &t, ta, tb, live, sum);
             }
             memcpy((T *)q->tc + i * q->d + j0, sum, live * sizeof(T));

@@ -23,12 +23,20 @@
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 #define NV         8 /* vectors of a row of C that stand in registers at a time */
-#define SOFTMAX_NV 4 /* and of a row of which the softmax is taken */
+#define WATCHES    4 /* of a row; vectors take them in turn, so that they do not wait for each other */
+#define SOFTMAX_NV 4 /* of a row of which the softmax is taken */
 #define WIDTHS     5 /* less than a vector, 1, 2, 4, 8 */
 /* Edges ahead that rows of B are asked for, into the first-level cache; into the second-level one, where B is larger than that. */
 #define AHEAD     8
 #define FAR_AHEAD 16
 #define NEAR      ((size_t)2 << 20)
+
+/* How far before its turn an edge of a row is asked for: some edges; a whole row, where there is padding behind a short one. */
+static size_t ahead_of(const cbx_ell_product *p, size_t first, size_t n, size_t edges, bool far)
+{
+    const size_t some = far ? FAR_AHEAD : AHEAD, by = !p->start && n < p->width && n < 4 * some ? p->width : some;
+    return edges - first >= n + by ? by : 0;
+}
 
 /* A step and, where NaN needs care, the careful one behind it. */
 #define STEP_MAP(X)                                                                                                    \
@@ -66,7 +74,9 @@ static step step_of(const cbx_ell_product *p)
 #define SQRT       sqrtf
 #define VMAX(x, y) MINMAX_F32(vec, select_f32, max, x, y, >)
 #define VMIN(x, y) MINMAX_F32(vec, select_f32, min, x, y, <)
-#define HAS_NAN    HAS_NAN_F32
+#define WATCH      WATCH_F32
+#define HAS_SEEN   HAS_SEEN_F32
+#define WATCH_TYPE WATCH_TYPE_F32
 #define SMALLEST   FLT_MIN
 #include "calibrax/array/kernels/ell_float.h"
 #include "calibrax/array/kernels/ell_softmax.h"
@@ -83,7 +93,9 @@ static step step_of(const cbx_ell_product *p)
 #undef SQRT
 #undef VMAX
 #undef VMIN
-#undef HAS_NAN
+#undef WATCH
+#undef HAS_SEEN
+#undef WATCH_TYPE
 #undef SMALLEST
 
 /* --- f64 --- */
@@ -95,7 +107,9 @@ static step step_of(const cbx_ell_product *p)
 #define SQRT       sqrt
 #define VMAX(x, y) MINMAX_F64(vec, select_f64, max, x, y, >)
 #define VMIN(x, y) MINMAX_F64(vec, select_f64, min, x, y, <)
-#define HAS_NAN    HAS_NAN_F64
+#define WATCH      WATCH_F64
+#define HAS_SEEN   HAS_SEEN_F64
+#define WATCH_TYPE WATCH_TYPE_F64
 #define SMALLEST   DBL_MIN
 #include "calibrax/array/kernels/ell_float.h"
 #include "calibrax/array/kernels/ell_softmax.h"

@@ -36,16 +36,6 @@
 #define UNROLL _Pragma("GCC unroll 64")
 #endif
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-/* A vector in its register that the compiler knows nothing of from here on. */
-#if defined(__AVX512F__)
-#define OPAQUE(x) __asm__("" : "+v"(x))
-#elif defined(__x86_64__)
-#define OPAQUE(x) __asm__("" : "+x"(x))
-#elif defined(__aarch64__)
-#define OPAQUE(x) __asm__("" : "+w"(x))
-#else
-#define OPAQUE(x) __asm__("" : "+m"(x))
-#endif
 
 /* The step that a register tile does; the algebras and their careful variants map onto these. */
 typedef enum step {

@@ -3,8 +3,8 @@
 
 FOLDER has product.log, finish.log, ell.log (what ptxas said) and the images, as the build left them. Held to: every kernel of
 calibrax/array/cuda/args.h is there in every architecture; no local memory, neither stack nor spills; registers within budgets; in the PTX the
-instructions that a kernel is made of, so many, and none of a wider type. With cuobjdump on PATH (or named by CUOBJDUMP) the
-machine code is looked at, too. Without nvcc all is skipped. The figures go to OUT.txt as a table. --selftest plants each fault once.
+instructions that a kernel is made of, so many, and none of a wider type. With cuobjdump (named by CUOBJDUMP, on PATH, or in an
+environment `cuda` beside the frameworks of setup-refs.sh) the machine code of every architecture is looked at, too. Without nvcc all is skipped. The figures go to OUT.txt as a table. --selftest plants each fault once.
 """
 import os
 import re
@@ -103,6 +103,10 @@ def selftest() -> list[str]:
     blind += [] if code_faults(good) else ["instructions"]
     for bad in ("ld.local.f32", "fma.rn.f64", "ex2.approx.f32"):
         blind += [] if any("has '" in f for f in code_faults({"cbx_fma_f32_large": bad})) else [bad]
+    sass = "code for sm_90\n\t\tFunction : cbx_max_f32_large\n STL [R1], R2 ; DADD R2, R4, R6 ;\n"
+    faults = machine_faults(machine_functions(sass), ["cbx_max_f32_large", "cbx_b"], ["sm_90"])
+    for word in ("'STL'", "'DADD'", "FMNMX3", "no machine code of cbx_b"):
+        blind += [] if any(word in f for f in faults) else [word]
     return blind
 
 
@@ -118,21 +122,51 @@ class Tap:
         print(f"{'not ok' if faults else 'ok'} {self.n} - {name}" + (f" # SKIP {skip}" if skip else ""), flush=True)
 
 
-def machine_faults(tool: str, folder: Path) -> list[str]:
-    faults = []
-    for stem in STEMS:
-        text = subprocess.run([tool, "-sass", str(folder / f"{stem}.fatbin")], capture_output=True, text=True, check=True).stdout
-        for part in text.split("Function : ")[1:]:
-            name = part.split()[0]
-            if m := re.search(r"\b(LDL|STL)\b", part):
-                faults.append(f"{name}: {m[1]}, local memory")
-            if re.match(r"cbx_max_f32_", name) and len(re.findall(r"FMNMX3?\.NAN", part)) < 256:
-                faults.append(f"{name}: max is not one instruction that keeps NaN")
-            if re.match(r"cbx_or_bits_", name) and len(re.findall(r"LOP3", part)) < 128:
-                faults.append(f"{name}: and with or is not one instruction")
-            if re.search(r"cbx_\w+_f32", name) and (m := re.search(r"\bD(FMA|ADD|MUL|SETP)\b", part)):
-                faults.append(f"{name}: {m[0]} in a kernel of f32")
+SASS_ARCH = re.compile(r"code for (sm_\w+)")
+# kernels, instruction of the machine, least number
+MACHINE_MADE_OF = ((r"^cbx_max_f32_", r"FMNMX3?\.NAN", 256), (r"^cbx_min_f32_", r"FMNMX3?\.NAN", 256), (r"^cbx_or_bits_", r"LOP3", 128),
+                   (r"^cbx_(fma|square)_f32_(large|middle)$", r"FFMA", 256), (r"^cbx_(fma|square)_f64_large$", r"DFMA", 128))
+MACHINE_NEVER = ((r"", r"\b(?:LDL|STL)\b"), (r"^cbx_(?:fma|square|max|min)_f32_|^cbx_ell_\w+_f32", r"\bD(?:FMA|ADD|MUL|SETP)\b"))
+
+
+def machine_functions(sass: str) -> list[tuple[str, str, str]]:
+    """Architecture, name and text of each kernel in what cuobjdump prints."""
+    found, arch = [], ""
+    for part in re.split(r"(?=\bFunction : |\bcode for sm_)", sass):
+        if m := SASS_ARCH.match(part):
+            arch = m[1]
+        elif part.startswith("Function : "):
+            found.append((arch, part.split()[2], part))
+    return found
+
+
+def machine_faults(functions: list[tuple[str, str, str]], names: list[str], archs: list[str]) -> list[str]:
+    seen = {(arch, name) for arch, name, _ in functions}
+    faults = [f"no machine code of {n} for {a}" for n in names for a in archs if (a, n) not in seen]
+    for arch, name, text in functions:
+        for pattern, instruction, least in MACHINE_MADE_OF:
+            if re.search(pattern, name) and (count := len(re.findall(instruction, text))) < least:
+                faults.append(f"{name} for {arch}: {count} of '{instruction}', at least {least} are wanted")
+        for pattern, instruction in MACHINE_NEVER:
+            if re.search(pattern, name) and (m := re.search(instruction, text)):
+                faults.append(f"{name} for {arch}: has '{m[0]}'")
     return faults
+
+
+def find_cuobjdump() -> str | None:
+    refs = Path(os.environ.get("NPERF_REFS_ENV_DIR") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "calibrax/refs")
+    installed = sorted(refs.glob("cuda/lib/python3*/site-packages/nvidia/*/bin/cuobjdump"))
+    return os.environ.get("CUOBJDUMP") or shutil.which("cuobjdump") or (str(installed[-1]) if installed else None)
+
+
+def disassemble(tool: str, folder: Path) -> list[tuple[str, str, str]]:
+    """cuobjdump calls nvdisasm, which lies beside it."""
+    env = os.environ | {"PATH": f"{Path(tool).resolve().parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    functions = []
+    for stem in STEMS:
+        text = subprocess.run([tool, "-sass", str(folder / f"{stem}.fatbin")], capture_output=True, text=True, check=True, env=env).stdout
+        functions += machine_functions(text)
+    return functions
 
 
 def compile_ptx(nvcc: str, root: str, arch: str) -> dict[str, str]:
@@ -162,11 +196,12 @@ def main() -> int:
         table = [f"{k['name']:32} {k['arch']:7} {k['registers']:3} registers {k['shared']:6} bytes of shared memory {k['spill']} spilled" for k in kernels]
         Path(rest[0] if rest else "cuda_code.txt").write_text("\n".join(table) + "\n")
         tap.case("instructions in PTX", code_faults(compile_ptx(nvcc, root, archs[-1])))
-        tool = os.environ.get("CUOBJDUMP") or shutil.which("cuobjdump")
+        tool = find_cuobjdump()
         if tool:
-            tap.case("machine code", machine_faults(tool, Path(folder)))
+            tap.case("machine code", machine_faults(disassemble(tool, Path(folder)), listed(Path(root)), archs))
         else:
-            tap.case("machine code", [], "cuobjdump is not here: pip install nvidia-cuda-cuobjdump, and name it by CUOBJDUMP")
+            tap.case("machine code", [], "cuobjdump is not here: python3 -m venv ~/.cache/calibrax/refs/cuda and"
+                     " ~/.cache/calibrax/refs/cuda/bin/pip install nvidia-cuda-cuobjdump nvidia-cuda-nvdisasm")
     print(f"1..{tap.n}")
     return 1 if tap.failed else 0
 
