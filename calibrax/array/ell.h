@@ -101,6 +101,21 @@ CBX_API void cbx_ell_matmul_vjp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array 
 CBX_API cbx_array *cbx_ell_matmul_jvp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *values, const cbx_array *b,
                                       const cbx_array *c, const cbx_array *tv, const cbx_array *tb,
                                       const cbx_semiring *s);
+/** Backward and forward of c = cbx_ell_matmul_transposed(values, b): c and h are (cols, d); the first optimum in order of rows, then
+ * places. */
+CBX_API void cbx_ell_matmul_transposed_vjp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *values, const cbx_array *b,
+                                           const cbx_array *c, const cbx_array *h, const cbx_semiring *s,
+                                           cbx_array *d[2]);
+CBX_API cbx_array *cbx_ell_matmul_transposed_jvp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *values,
+                                                 const cbx_array *b, const cbx_array *c, const cbx_array *tv,
+                                                 const cbx_array *tb, const cbx_semiring *s);
+/** Backward and forward of c = cbx_ell_aggregate(values, b); of a maximum or minimum the first edge that reaches it takes all.
+ * CBX_EINVAL: another algebra than real, max-plus and min-plus. */
+CBX_API void cbx_ell_aggregate_vjp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *values, const cbx_array *b,
+                                   const cbx_array *c, const cbx_array *h, const cbx_semiring *s, cbx_array *d[2]);
+CBX_API cbx_array *cbx_ell_aggregate_jvp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *values, const cbx_array *b,
+                                         const cbx_array *c, const cbx_array *tv, const cbx_array *tb,
+                                         const cbx_semiring *s);
 /** Backward and forward (the map is symmetric) of y = cbx_ell_softmax(values): y (h - sum over the row of y h). */
 CBX_API cbx_array *cbx_ell_softmax_vjp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *y, const cbx_array *h);
 
