@@ -474,12 +474,23 @@ static void pull(void *user, const cbx_ell_edge *e, const void *cotangent, void 
     }
 }
 
+static void push(void *user, const cbx_ell_edge *e, const void *t_row, const void *t_col, const void *t_attr, void *out)
+{
+    const double *x = e->x_row, *y = e->x_col, *a = e->attr, *tx = t_row, *ty = t_col, *ta = t_attr;
+    double *t = out;
+    (void)user;
+    for (int o = 0; o < 6; o++) {
+        const double th = tanh(x[o] * y[o]), slope = a[0] * (1 - th * th);
+        t[o] = slope * (tx[o] * y[o] + x[o] * ty[o]) + 2 * a[1] * y[o] * ty[o] + ta[0] * th + ta[1] * y[o] * y[o];
+    }
+}
+
 static void functions_of_an_edge_are_folded(void **state)
 {
     (void)state;
     static const cbx_algebra algebras[] = { CBX_ALGEBRA_REAL, CBX_ALGEBRA_TROPICAL_MAX_PLUS,
                                             CBX_ALGEBRA_TROPICAL_MIN_PLUS };
-    const cbx_ell_edge_functions f = { sizeof f, 6, NULL, message, pull };
+    const cbx_ell_edge_functions f = { sizeof f, 6, NULL, message, pull, push };
     const double step = 1e-6;
     for (size_t k = 0; k < CBX_LEN(algebras); k++) {
         const cbx_semiring *s = cbx_semiring_get(algebras[k]);
@@ -498,6 +509,8 @@ static void functions_of_an_edge_are_folded(void **state)
         cbx_array *change = cbx_where(c, cbx_isfinite(c, out), cbx_subtract(c, up, down), cbx_subtract(c, h, h));
         check_near(dot(c, d[0], tx) + dot(c, d[1], ty) + dot(c, d[2], ta), dot(c, h, change) / (2 * step), 1e-6,
                    s->name);
+        check_near(dot(c, cbx_ell_edge_aggregate_jvp(c, g, x, y, a, &f, s, tx, ty, ta), h),
+                   dot(c, d[0], tx) + dot(c, d[1], ty) + dot(c, d[2], ta), 1e-12, s->name);
         CHECK_GT(fabs(dot(c, h, change)), 1e-9, "there is something to compare");
         bench_close(&t);
     }
@@ -516,14 +529,19 @@ static void weights_are_a_function_of_an_edge(void **state)
     bench t;
     bench_open(&t);
     size_t d = 70;
-    const cbx_ell_edge_functions f = { sizeof f, d, &d, weigh, NULL };
+    const cbx_ell_edge_functions f = { sizeof f, d, &d, weigh, NULL, NULL };
     const cbx_semiring *s = cbx_semiring_get(CBX_ALGEBRA_TROPICAL_MAX_PLUS);
     cbx_array *w = draw(&t, 1, 2, 13, 5, 0), *x = draw(&t, 2, 2, 8, 70, 0);
     const cbx_array *w3 = cbx_reshape(t.c, w, 3, (const ptrdiff_t[]){ 13, 5, 1 });
     cbx_array *one = cbx_ell_aggregate(t.c, t.q.g, w, x, s),
               *other = cbx_ell_edge_aggregate(t.c, t.q.g, NULL, x, w3, &f, s);
     CHECK_LE(worst(one, cbx_array_data(other)), 0.0, "the same bits");
-    bench_close(&t);
+    CHECK(cbx_array_is_failed(cbx_ell_edge_aggregate_jvp(t.c, t.q.g, NULL, x, w3, &f, s, NULL, x, w3)), "no push");
+    cbx_err err = CBX_ERR_INIT;
+    CHECK_STATUS(cbx_ctx_pending(t.c, &err), CBX_EINVAL, "no push");
+    CHECK(strstr(err.message, "message and push"), err.message);
+    CHECK_STATUS(cbx_scope_close(&t.scope, &err), CBX_EINVAL, "no push");
+    problem_close(&t.q);
 }
 
 /* --- graphs --- */
