@@ -36,6 +36,16 @@ int print_rows_json(const opt_program *program, const cbx_rows *rows, const char
 int open_rows(const opt_program *program, cbx_ctx *ctx, const char *flag, const opt_list *paths, cbx_row_index **out);
 /* Adds the row of each series to show. */
 int latest_rows(const opt_program *program, cbx_row_index *ix, const char *flag, cbx_row_extent extent, cbx_rows *rows);
+/* A table of rows to be read: lean, into rows, by a context that no other side has. */
+typedef struct row_side {
+    const char *flag;
+    const opt_list *paths;
+    cbx_ctx *ctx;
+    cbx_rows *rows;
+} row_side;
+
+/* The rows to show of two tables, read side by side, with the notes of both in their order. */
+int latest_rows_of_both(const opt_program *program, const row_side sides[2]);
 /* What a page is made of beside its rows. */
 typedef struct page_sources {
     const char *command;          /* that reproduces the rows; NULL: none */
