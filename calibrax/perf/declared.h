@@ -50,8 +50,9 @@ typedef struct cbx_declared_opts {
     size_t nallow;
     const char *const *deny;
     size_t ndeny;
-    bool skip_slow;     /* without baselines that the file calls slow, unless allow names them */
-    cbx_exec_opts exec; /* launches, warmup, budget, timeout, seed, stop, progress; the rest is not looked at */
+    bool skip_slow; /* without baselines that the file calls slow, unless allow names them */
+    /* launches, warmup, budget (of all points together; 0: exec's own for each), timeout, seed, stop, progress; the rest is not looked at */
+    cbx_exec_opts exec;
 } cbx_declared_opts;
 
 #define CBX_DECLARED_OPTS_INIT                                                                                         \

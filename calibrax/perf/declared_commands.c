@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/temporary.h"
 #include "calibrax/perf/declared_parts.h"
@@ -292,9 +293,19 @@ static cbx_status run_point(cbx_ctx *ctx, const cbx_declared *d, const cbx_decla
     return st == CBX_EINTERRUPTED ? CBX_OK : st;
 }
 
+#define LEAST_SHARE_S 1e-6 /* nothing is left: as many runs as there are in any case */
+
+/* An equal part of what is left of the time for each point that is. */
+static double share_of(double total_s, uint64_t began_ns, size_t points_left)
+{
+    double left = total_s - 1e-9 * (double)(cbx_clock_ns() - began_ns);
+    return fmax(left / (double)points_left, LEAST_SHARE_S);
+}
+
 cbx_status cbx_declared_run(cbx_ctx *ctx, const cbx_declared *d, const cbx_declared_opts *opts,
                             cbx_measure_result *result, cbx_err *err)
 {
+    uint64_t began = cbx_clock_ns();
     const char *const *points = opts->npoints ? opts->points : d->ops.points;
     size_t n = opts->npoints ? opts->npoints : d->ops.npoints, good = 0, done = 0;
     cbx_status st = CBX_OK;
@@ -308,7 +319,9 @@ cbx_status cbx_declared_run(cbx_ctx *ctx, const cbx_declared *d, const cbx_decla
         n = 1;
     }
     for (; done < n && !st && !stopped(opts); done++) {
-        st = run_point(ctx, d, opts, points[done], result, err);
+        cbx_declared_opts here = *opts;
+        if (here.exec.budget_s > 0) here.exec.budget_s = share_of(opts->exec.budget_s, began, n - done);
+        st = run_point(ctx, d, &here, points[done], result, err);
         good += result->points_good;
     }
     result->points = n;

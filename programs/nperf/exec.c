@@ -182,7 +182,7 @@ static void print_table(const cbx_rows *rows)
         ratio[0] = 0;
         if (r->paired_vs)
             snprintf(ratio, sizeof(ratio), "%.3f [%.3f, %.3f] %s", r->paired.value, r->paired.lower, r->paired.upper,
-                     r->verdict);
+                     r->verdict_holm ? r->verdict_holm : r->verdict);
         else if (i == 0 && rows->count > 1)
             snprintf(ratio, sizeof(ratio), "1");
         printf("%-*s %5zu %10s %-24s %10s %10s %10s  %s\n", (int)width, r->baseline, r->nlaunches,
@@ -257,6 +257,7 @@ static int run_exec(const opt_run *run)
     opts.stop = stop_catch();
     opts.progress = progress_show;
     opts.user = &p;
+    tell_neighbours(run);
     progress_init(&p);
     cbx_measure_result_init(&result, cbx_ctx_allocator(run->ctx));
     if (cbx_exec_run(run->ctx, &opts, &result, &err)) {

@@ -46,7 +46,7 @@ static const opt_spec measure_options[] = {
     { "warmup", 'w', OPT_INT, AT(warmup), "N", "3, quick 1", "untimed calls after the first one" },
     { "repeats", 'r', OPT_COUNT, AT(repeats), "N", "10, at most 3 for calls above 1 s", "timed epochs of a launch" },
     { "budget", 0, OPT_NUMBER, AT(budget), "SECONDS", "none",
-      "time for a point: fewer epochs, then fewer launches keep to it, as a pilot of 3 launches shows best" },
+      "time of the whole run, divided over its points: fewer epochs, then fewer launches keep to it" },
     { "precision", 0, OPT_NUMBER, AT(precision), "X", "none",
       "launch a row until its interval is within X to each side, such as 0.01: looks whose level holds" },
     { "decide", 0, OPT_FLAG, AT(decide), NULL, NULL,
@@ -627,6 +627,7 @@ static int run_measure(const opt_run *run)
     if (!command || !settle_outputs(a, run->arena, &to)) return opt_fail(run->program, "out of memory");
     if (a->list) return list_print(run->program, run->ctx, a->json);
     if (a->render_from.count) return render(run->program, run->ctx, a, &to);
+    if (nperf_commands(a->case_name)) tell_neighbours(run);
     return measure(run->program, run->ctx, a, &to, command);
 }
 
