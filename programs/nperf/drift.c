@@ -53,7 +53,8 @@ static int compare(const opt_run *run, const cbx_json *now)
         status = opt_fail(run->program, "%s", err.message);
     if (!status) {
         fputs(cbx_text_str(&text), stdout);
-        printf("%s: %zu difference%s\n", drifted ? "DRIFTED" : "SAME", drifted, drifted == 1 ? "" : "s");
+        print_painted(drifted ? PAINT_BAD : PAINT_GOOD, "%s", drifted ? "DRIFTED" : "SAME");
+        printf(": %zu difference%s\n", drifted, drifted == 1 ? "" : "s");
         if (drifted) fprintf(stderr, "if that is as it should be, --update writes the manifest anew\n");
         status = drifted ? EXIT_CHECK : EXIT_PASS;
     }

@@ -130,7 +130,7 @@ static void print_table(const cbx_rows *rows)
     cbx_report_table(rows, terminal_width(), &text);
     cbx_text_putc(&text, '\n');
     cbx_report_sentence(rows, &text);
-    fputs(cbx_text_str(&text), stdout);
+    print_table_text(cbx_text_str(&text));
     if (text.len && text.data[text.len - 1] != '\n') fputc('\n', stdout);
     cbx_text_clear(&text);
 }

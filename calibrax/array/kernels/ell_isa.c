@@ -22,8 +22,9 @@
 #endif
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-#define NV     8 /* vectors of a row of C that stand in registers at a time */
-#define WIDTHS 5 /* less than a vector, 1, 2, 4, 8 */
+#define NV         8 /* vectors of a row of C that stand in registers at a time */
+#define SOFTMAX_NV 4 /* and of a row of which the softmax is taken */
+#define WIDTHS     5 /* less than a vector, 1, 2, 4, 8 */
 /* Edges ahead that rows of B are asked for, into the first-level cache; into the second-level one, where B is larger than that. */
 #define AHEAD     8
 #define FAR_AHEAD 16
@@ -68,6 +69,7 @@ static step step_of(const cbx_ell_product *p)
 #define HAS_NAN    HAS_NAN_F32
 #define SMALLEST   FLT_MIN
 #include "calibrax/array/kernels/ell_float.h"
+#include "calibrax/array/kernels/ell_softmax.h"
 /* derivatives behind the products */
 #include "calibrax/array/kernels/ell_grad.h"
 #undef NAME
@@ -96,6 +98,7 @@ static step step_of(const cbx_ell_product *p)
 #define HAS_NAN    HAS_NAN_F64
 #define SMALLEST   DBL_MIN
 #include "calibrax/array/kernels/ell_float.h"
+#include "calibrax/array/kernels/ell_softmax.h"
 /* derivatives behind the products */
 #include "calibrax/array/kernels/ell_grad.h"
 
