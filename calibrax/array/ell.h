@@ -101,6 +101,21 @@ CBX_API void cbx_ell_matmul_vjp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array 
 CBX_API cbx_array *cbx_ell_matmul_jvp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *values, const cbx_array *b,
                                       const cbx_array *c, const cbx_array *tv, const cbx_array *tb,
                                       const cbx_semiring *s);
+/** Backward and forward of c = cbx_ell_matmul_transposed(values, b): c and h are (cols, d); the first optimum in order of rows, then
+ * places. */
+CBX_API void cbx_ell_matmul_transposed_vjp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *values, const cbx_array *b,
+                                           const cbx_array *c, const cbx_array *h, const cbx_semiring *s,
+                                           cbx_array *d[2]);
+CBX_API cbx_array *cbx_ell_matmul_transposed_jvp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *values,
+                                                 const cbx_array *b, const cbx_array *c, const cbx_array *tv,
+                                                 const cbx_array *tb, const cbx_semiring *s);
+/** Backward and forward of c = cbx_ell_aggregate(values, b); of a maximum or minimum the first edge that reaches it takes all.
+ * CBX_EINVAL: another algebra than real, max-plus and min-plus. */
+CBX_API void cbx_ell_aggregate_vjp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *values, const cbx_array *b,
+                                   const cbx_array *c, const cbx_array *h, const cbx_semiring *s, cbx_array *d[2]);
+CBX_API cbx_array *cbx_ell_aggregate_jvp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *values, const cbx_array *b,
+                                         const cbx_array *c, const cbx_array *tv, const cbx_array *tb,
+                                         const cbx_semiring *s);
 /** Backward and forward (the map is symmetric) of y = cbx_ell_softmax(values): y (h - sum over the row of y h). */
 CBX_API cbx_array *cbx_ell_softmax_vjp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *y, const cbx_array *h);
 
@@ -123,6 +138,8 @@ typedef struct cbx_ell_edge_functions {
     void (*message)(void *user, const cbx_ell_edge *e, void *m);
     /** Adds to the cotangents of x_row, x_col and attr, each of which may be NULL, what h of the message gives.  NULL: has none. */
     void (*pull)(void *user, const cbx_ell_edge *e, const void *h, void *d_row, void *d_col, void *d_attr);
+    /** t[0..d_out): what the tangents of x_row, x_col and attr (NULL where those are) make of the message's.  NULL: has none. */
+    void (*push)(void *user, const cbx_ell_edge *e, const void *t_row, const void *t_col, const void *t_attr, void *t);
 } cbx_ell_edge_functions;
 
 /**
@@ -139,6 +156,12 @@ CBX_API cbx_array *cbx_ell_edge_aggregate(cbx_ctx *ctx, const cbx_ell *g, const 
 CBX_API void cbx_ell_edge_aggregate_vjp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *x_row, const cbx_array *x_col,
                                         const cbx_array *attr, const cbx_ell_edge_functions *f, const cbx_semiring *s,
                                         const cbx_array *h, cbx_array *d[3]);
+/** Forward: from the tangents of x_row, x_col and attr (NULL where those are) that of the aggregation, by `push`.  Of a maximum the first
+ *  edge that reaches it counts alone; a row without edges does not move. */
+CBX_API cbx_array *cbx_ell_edge_aggregate_jvp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *x_row,
+                                              const cbx_array *x_col, const cbx_array *attr,
+                                              const cbx_ell_edge_functions *f, const cbx_semiring *s,
+                                              const cbx_array *t_row, const cbx_array *t_col, const cbx_array *t_attr);
 
 CBX_END_DECLS
 #endif

@@ -131,7 +131,7 @@ cbx_array *cbx_ell_softmax(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *valu
 cbx_array *cbx_ell_softmax_vjp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *y, const cbx_array *h)
 {
     const size_t mark = cbx__mark(ctx), table[] = { g->rows, g->width };
-    cbx__ell_grad q = cbx__ell_grad_of(g, CBX_ALGEBRA_REAL);
+    cbx__ell_grad q = cbx__ell_grad_of(g, false, CBX_ALGEBRA_REAL);
     cbx_array *d;
 
     if (!is_float(ctx, "ell_softmax_vjp", y)) return cbx__array_failed();

@@ -26,7 +26,9 @@ typedef struct fold {
     uint32_t *first;              /* of a maximum or minimum: the place it comes from; NULL: not asked for */
     const char *h;                /* backward: cotangent of out */
     char *d[OPERANDS];
-    char *message; /* d_out elements for each thread */
+    const char *t[OPERANDS]; /* forward: tangents of the operands */
+    char *t_out;             /* and of out */
+    char *message;           /* d_out elements for each thread */
     int threads;
 } fold;
 
@@ -92,6 +94,41 @@ static char *message_of(const fold *s)
 FOLD(float, f32)
 FOLD(double, f64)
 
+/* Tangents of a row's messages, added up; of an optimum the one that it comes from. */
+#define PUSH(T, SFX)                                                                                                   \
+    static void push_row_##SFX(const fold *s, size_t i)                                                                \
+    {                                                                                                                  \
+        const size_t d = s->f->d_out;                                                                                  \
+        T *sum = (T *)(void *)s->t_out + i * d, *t = (T *)(void *)message_of(s);                                       \
+        for (size_t o = 0; o < d; o++) sum[o] = 0;                                                                     \
+        for (size_t e = s->g->start[i]; e < s->g->start[i + 1]; e++) {                                                 \
+            const uint32_t place = place_of(s->g, e);                                                                  \
+            push_edge(s, i, (size_t)s->g->index[e], place, t);                                                         \
+            for (size_t o = 0; o < d; o++) sum[o] += !s->first || s->first[i * d + o] == place ? t[o] : 0;             \
+        }                                                                                                              \
+    }
+
+static void push_edge(const fold *s, size_t row, size_t col, uint32_t place, void *t)
+{
+    const cbx_ell_edge edge = edge_of(s, row, col, place);
+    const size_t at[OPERANDS] = { row, col, place };
+    const void *turn[OPERANDS];
+
+    for (int r = 0; r < OPERANDS; r++) turn[r] = s->t[r] ? s->t[r] + at[r] * s->lanes[r] * s->size : NULL;
+    s->f->push(s->f->user, &edge, turn[X_ROW], turn[X_COL], turn[ATTR], t);
+}
+
+PUSH(float, f32)
+PUSH(double, f64)
+
+static void push_row(const fold *s, size_t i)
+{
+    if (s->dtype == CBX_F32)
+        push_row_f32(s, i);
+    else
+        push_row_f64(s, i);
+}
+
 static const void *cotangent(const fold *s, size_t i, uint32_t place)
 {
     return s->dtype == CBX_F32 ? cotangent_f32(s, i, place) : cotangent_f64(s, i, place);
@@ -138,11 +175,16 @@ static void each(const fold *s, size_t n, void (*go)(const fold *s, size_t i))
 
 /* --- arrays --- */
 
-static bool check(cbx_ctx *ctx, const char *name, const cbx_ell_edge_functions *f, const cbx_semiring *s, bool back)
+typedef enum direction { FOLD_ONLY, BACKWARD, FORWARD } direction;
+
+static bool check(cbx_ctx *ctx, const char *name, const cbx_ell_edge_functions *f, const cbx_semiring *s, direction way)
 {
-    if (!f || f->struct_size != sizeof *f || !f->message || (back && !f->pull)) {
-        cbx__refuse(ctx, CBX_EINVAL, "'%s' needs functions of an edge: message%s, with struct_size %zu", name,
-                    back ? " and pull" : "", sizeof *f);
+    static const char *const words[] = { "message", "message and pull", "message and push" };
+
+    if (!f || f->struct_size != sizeof *f || !f->message || (way == BACKWARD && !f->pull) ||
+        (way == FORWARD && !f->push)) {
+        cbx__refuse(ctx, CBX_EINVAL, "'%s' needs functions of an edge: %s, with struct_size %zu", name, words[way],
+                    sizeof *f);
         return false;
     }
     if (s && !s->functions &&
@@ -199,7 +241,7 @@ cbx_array *cbx_ell_edge_aggregate(cbx_ctx *ctx, const cbx_ell *g, const cbx_arra
     const size_t mark = cbx__mark(ctx);
     cbx_array *out = NULL;
 
-    if (!check(ctx, "ell_edge_aggregate", f, s, false)) return cbx__array_failed();
+    if (!check(ctx, "ell_edge_aggregate", f, s, FOLD_ONLY)) return cbx__array_failed();
     fold k = { .g = g, .f = f, .algebra = s->id };
     if (!open_fold(ctx, "ell_edge_aggregate", in, &k, &out)) return cbx__tidy(ctx, mark, cbx__array_failed());
     each(&k, g->rows, fold_row);
@@ -219,21 +261,29 @@ static bool open_results(cbx_ctx *ctx, const cbx_array *const in[OPERANDS], fold
     return true;
 }
 
+/* Where each element of an optimum comes from; false with a failure recorded. */
+static bool find_first(cbx_ctx *ctx, fold *s)
+{
+    const size_t shape[] = { s->g->rows, s->f->d_out };
+    cbx_array *first;
+
+    if (s->algebra == CBX_ALGEBRA_REAL) return true;
+    first = cbx__ell_result(ctx, CBX_I32, 2, shape);
+    if (cbx_array_is_failed(first)) return false;
+    s->first = first->data;
+    each(s, s->g->rows, fold_row);
+    return true;
+}
+
 static bool vjp_steps(cbx_ctx *ctx, const cbx_array *const in[OPERANDS], const cbx_array *h, fold *s,
                       cbx_array *d[OPERANDS])
 {
     const size_t shape[] = { s->g->rows, s->f->d_out };
-    cbx_array *out = NULL, *first = NULL;
+    cbx_array *out = NULL;
 
     if (!open_fold(ctx, "ell_edge_aggregate_vjp", in, s, &out)) return false;
     s->h = cbx__ell_operand(ctx, "ell_edge_aggregate_vjp", "the cotangent", h, s->dtype, 2, shape);
-    if (!s->h || !open_results(ctx, in, s, d)) return false;
-    if (s->algebra != CBX_ALGEBRA_REAL) {
-        first = cbx__ell_result(ctx, CBX_I32, 2, shape);
-        if (cbx_array_is_failed(first)) return false;
-        s->first = first->data;
-        each(s, s->g->rows, fold_row);
-    }
+    if (!s->h || !open_results(ctx, in, s, d) || !find_first(ctx, s)) return false;
     if (in[X_ROW] || in[ATTR]) each(s, s->g->rows, pull_row);
     each(s, s->g->cols, pull_col);
     return true;
@@ -249,10 +299,51 @@ void cbx_ell_edge_aggregate_vjp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array 
     bool done = false;
 
     for (int r = 0; r < OPERANDS; r++) d[r] = in[r] ? cbx__array_failed() : NULL;
-    if (!check(ctx, "ell_edge_aggregate_vjp", f, s, true)) return;
+    if (!check(ctx, "ell_edge_aggregate_vjp", f, s, BACKWARD)) return;
     fold k = { .g = g, .f = f, .algebra = s->id };
     done = vjp_steps(ctx, in, h, &k, d);
     for (int r = 0; r < OPERANDS; r++) kept[r] = done && d[r] ? d[r] : cbx__array_failed();
     cbx__tidy_list(ctx, mark, OPERANDS, kept);
     for (int r = 0; r < OPERANDS; r++) d[r] = in[r] ? kept[r] : NULL;
+}
+
+/* Tangents of the shapes of the operands, where there are such. */
+static bool take_tangents(cbx_ctx *ctx, const cbx_array *const in[OPERANDS], const cbx_array *const t[OPERANDS],
+                          fold *s)
+{
+    static const char *const words[] = { "the tangent of x_row", "the tangent of x_col", "the tangent of attr" };
+
+    for (int r = 0; r < OPERANDS; r++) {
+        if (!in[r] && !t[r]) continue;
+        if (!in[r] || !t[r]) {
+            cbx__refuse(ctx, CBX_EINVAL, "'ell_edge_aggregate_jvp' has %s without %s: give both, or neither",
+                        t[r] ? words[r] : words[r] + strlen("the tangent of "),
+                        t[r] ? words[r] + strlen("the tangent of ") : words[r]);
+            return false;
+        }
+        s->t[r] = cbx__ell_operand(ctx, "ell_edge_aggregate_jvp", words[r], t[r], s->dtype, in[r]->desc.ndim,
+                                   in[r]->desc.shape);
+        if (!s->t[r]) return false;
+    }
+    return true;
+}
+
+cbx_array *cbx_ell_edge_aggregate_jvp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *x_row, const cbx_array *x_col,
+                                      const cbx_array *attr, const cbx_ell_edge_functions *f, const cbx_semiring *s,
+                                      const cbx_array *t_row, const cbx_array *t_col, const cbx_array *t_attr)
+{
+    const cbx_array *const in[OPERANDS] = { x_row, x_col, attr }, *const t[OPERANDS] = { t_row, t_col, t_attr };
+    const size_t mark = cbx__mark(ctx);
+    cbx_array *out = NULL, *turn;
+
+    if (!check(ctx, "ell_edge_aggregate_jvp", f, s, FORWARD)) return cbx__array_failed();
+    fold k = { .g = g, .f = f, .algebra = s->id };
+    if (!open_fold(ctx, "ell_edge_aggregate_jvp", in, &k, &out) || !take_tangents(ctx, in, t, &k) ||
+        !find_first(ctx, &k))
+        return cbx__tidy(ctx, mark, cbx__array_failed());
+    turn = cbx__ell_result(ctx, k.dtype, 2, out->desc.shape);
+    if (cbx_array_is_failed(turn)) return cbx__tidy(ctx, mark, turn);
+    k.t_out = turn->data;
+    each(&k, g->rows, push_row);
+    return cbx__tidy(ctx, mark, turn);
 }

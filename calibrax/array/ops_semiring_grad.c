@@ -297,31 +297,84 @@ static void conv_vjp_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w,
     d[1] = cbx__reshaped(ctx, d[1], w->desc.ndim, w->desc.shape);
 }
 
+/* Attributes of a convolution; y and, of the backward direction, g must have its shape. */
+static bool conv_fits(cbx_ctx *ctx, const char *name, const cbx_array *x, const cbx_array *w,
+                      const cbx_array *const like_y[2], const cbx_semiring *s, const cbx_conv_options *options,
+                      cbx_attrs *attrs)
+{
+    size_t shape[CBX_MAX_RANK];
+    cbx_dtype t;
+    char text[160];
+    int lead;
+
+    if (!cbx__conv_attrs(ctx, x, w, s, options, attrs, &t)) return false;
+    lead = x->desc.ndim - 1 - attrs->ndim;
+    memcpy(shape, x->desc.shape, (size_t)lead * sizeof *shape);
+    memcpy(shape + lead, attrs->shape, (size_t)attrs->ndim * sizeof *shape);
+    shape[lead + attrs->ndim] = w->desc.shape[attrs->ndim + 1];
+    for (int i = 0; i < 2; i++) {
+        if (!like_y[i] || same_shape(like_y[i], x->desc.ndim, shape)) continue;
+        cbx__refuse(ctx, CBX_ESHAPE, "operand %d of '%s' is %s, which is not the convolution's shape", i + 3, name,
+                    cbx_array_desc_text(&like_y[i]->desc, text, sizeof text));
+        return false;
+    }
+    return true;
+}
+
 void cbx_semiring_conv_vjp(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_array *y, const cbx_array *g,
                            const cbx_semiring *s, const cbx_conv_options *options, cbx_array *d[2])
 {
     const cbx_array *const in[4] = { x, w, y, g };
     const size_t mark = cbx__mark(ctx);
-    size_t shape[CBX_MAX_RANK];
     cbx_attrs attrs;
-    cbx_dtype t;
-    int lead;
 
     fail_both(d);
-    if (!check_algebra(ctx, "semiring_conv_vjp", s, 4, in) || !cbx__conv_attrs(ctx, x, w, s, options, &attrs, &t))
+    if (!check_algebra(ctx, "semiring_conv_vjp", s, 4, in) ||
+        !conv_fits(ctx, "semiring_conv_vjp", x, w, in + 2, s, options, &attrs))
         return;
-    lead = x->desc.ndim - 1 - attrs.ndim;
-    memcpy(shape, x->desc.shape, (size_t)lead * sizeof *shape);
-    memcpy(shape + lead, attrs.shape, (size_t)attrs.ndim * sizeof *shape);
-    shape[lead + attrs.ndim] = w->desc.shape[attrs.ndim + 1];
-    for (int i = 2; i < 4; i++)
-        if (!same_shape(in[i], x->desc.ndim, shape)) {
-            char text[160];
-            cbx__refuse(ctx, CBX_ESHAPE,
-                        "operand %d of 'semiring_conv_vjp' is %s, which is not the convolution's shape", i + 1,
-                        cbx_array_desc_text(&in[i]->desc, text, sizeof text));
-            return;
-        }
     conv_vjp_steps(ctx, x, w, y, g, s, &attrs, d);
     cbx__tidy_list(ctx, mark, 2, d);
+}
+
+/* Windows of x and of its tangent, whose padding does not move. */
+static cbx_array *conv_jvp_steps(cbx_ctx *ctx, const cbx_array *const in[5], const cbx_semiring *s,
+                                 const cbx_attrs *attrs)
+{
+    const int n = attrs->ndim;
+    cbx_array *images = cbx_copy(ctx, cbx__conv_images(ctx, in[0], n)),
+              *moves = cbx_copy(ctx, cbx__conv_images(ctx, in[3], n)), *rows, *turns, *c, *t;
+    size_t wide[2], narrow[2];
+    cbx__windows v;
+
+    if (cbx_array_is_failed(images) || cbx_array_is_failed(moves)) return cbx__array_failed();
+    cbx__ref_windows_init(&v, images, in[1], attrs);
+    narrow[0] = images->desc.shape[0] * v.positions, narrow[1] = in[1]->desc.shape[n + 1];
+    rows = all_windows(ctx, &v, images, narrow[0], s->identity);
+    turns = all_windows(ctx, &v, moves, narrow[0], 0);
+    if (cbx_array_is_failed(rows) || cbx_array_is_failed(turns)) return cbx__array_failed();
+    wide[0] = rows->desc.shape[1], wide[1] = narrow[1];
+    c = cbx__reshaped(ctx, in[2], 2, narrow);
+    t = cbx_semiring_matmul_jvp(ctx, rows, cbx__reshaped(ctx, in[1], 2, wide), c, turns,
+                                cbx__reshaped(ctx, in[4], 2, wide), s);
+    return cbx_array_is_failed(t) ? t : cbx__reshaped(ctx, t, in[2]->desc.ndim, in[2]->desc.shape);
+}
+
+cbx_array *cbx_semiring_conv_jvp(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_array *y,
+                                 const cbx_array *tx, const cbx_array *tw, const cbx_semiring *s,
+                                 const cbx_conv_options *options)
+{
+    const cbx_array *const in[5] = { x, w, y, tx, tw }, *const like_y[2] = { y, NULL };
+    const size_t mark = cbx__mark(ctx);
+    char tangent[160], operand[160];
+    cbx_attrs attrs;
+
+    if (!check_algebra(ctx, "semiring_conv_jvp", s, 5, in) ||
+        !conv_fits(ctx, "semiring_conv_jvp", x, w, like_y, s, options, &attrs))
+        return cbx__array_failed();
+    for (int i = 0; i < 2; i++)
+        if (!same_shape(in[3 + i], in[i]->desc.ndim, in[i]->desc.shape))
+            return cbx__refuse(ctx, CBX_ESHAPE, "a tangent of 'semiring_conv_jvp' is %s, its operand %s",
+                               cbx_array_desc_text(&in[3 + i]->desc, tangent, sizeof tangent),
+                               cbx_array_desc_text(&in[i]->desc, operand, sizeof operand));
+    return cbx__tidy(ctx, mark, conv_jvp_steps(ctx, in, s, &attrs));
 }

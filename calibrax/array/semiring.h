@@ -112,6 +112,10 @@ CBX_API cbx_array *cbx_semiring_matmul_jvp(cbx_ctx *ctx, const cbx_array *a, con
 CBX_API void cbx_semiring_conv_vjp(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_array *y,
                                    const cbx_array *g, const cbx_semiring *s, const cbx_conv_options *options,
                                    cbx_array *d[2]);
+/** Forward: from the tangents of x and w that of y; padding does not move.  Memory, twice, and errors as those of the backward one. */
+CBX_API cbx_array *cbx_semiring_conv_jvp(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_array *y,
+                                         const cbx_array *tx, const cbx_array *tw, const cbx_semiring *s,
+                                         const cbx_conv_options *options);
 
 CBX_END_DECLS
 #endif

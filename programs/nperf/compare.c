@@ -113,6 +113,7 @@ static int run_compare(const opt_run *run)
     opts.stop = stop_catch();
     opts.progress = show;
     opts.user = &terminal;
+    tell_neighbours(run);
     st = cbx_revisions_compare(run->ctx, &opts, run->arena, &result, &err);
     if (terminal) fputs("\r\033[K", stderr);
     if (st == CBX_EINTERRUPTED) {

@@ -257,6 +257,7 @@ static int run_exec(const opt_run *run)
     opts.stop = stop_catch();
     opts.progress = progress_show;
     opts.user = &p;
+    tell_neighbours(run);
     progress_init(&p);
     cbx_measure_result_init(&result, cbx_ctx_allocator(run->ctx));
     if (cbx_exec_run(run->ctx, &opts, &result, &err)) {

@@ -65,13 +65,15 @@ static int said(const gate *g, cbx_status st)
     return st ? opt_fail(g->run->program, "%s", g->err.message) : EXIT_PASS;
 }
 
-static int read_side(gate *g, const char *flag, const opt_list *paths, cbx_rows *rows)
+static int read_sides(gate *g, const opt_list *current)
 {
-    cbx_row_index *ix = NULL;
-    int status = open_rows(g->run->program, g->run->ctx, flag, paths, &ix);
+    cbx_ctx *own = NULL;
+    int status = said(g, cbx_ctx_create(NULL, &own, &g->err));
+    const row_side sides[2] = { { "--baseline", &g->a->baseline, own, &g->baseline },
+                                { "--current", current, g->run->ctx, &g->current } };
 
-    if (!status) status = latest_rows(g->run->program, ix, flag, CBX_ROWS_LEAN, rows);
-    cbx_row_index_close(ix);
+    if (!status) status = latest_rows_of_both(g->run->program, sides);
+    cbx_ctx_free(own);
     return status;
 }
 
@@ -139,8 +141,7 @@ int gate_rows(const opt_run *run, const gate_args *a)
     if (a->json && a->github) return opt_fail(run->program, "--json and --github exclude each other");
     cbx_rows_init(&g.baseline, cbx_ctx_allocator(run->ctx));
     cbx_rows_init(&g.current, cbx_ctx_allocator(run->ctx));
-    status = read_side(&g, "--baseline", &a->baseline, &g.baseline);
-    if (!status) status = read_side(&g, "--current", &current, &g.current);
+    status = read_sides(&g, &current);
     if (!status) status = compare(&g);
     if (!status) status = write_file(&g, CBX_GUARD_JSON, a->out);
     if (!status) status = write_file(&g, CBX_GUARD_MARKDOWN, a->report);

@@ -627,6 +627,7 @@ static int run_measure(const opt_run *run)
     if (!command || !settle_outputs(a, run->arena, &to)) return opt_fail(run->program, "out of memory");
     if (a->list) return list_print(run->program, run->ctx, a->json);
     if (a->render_from.count) return render(run->program, run->ctx, a, &to);
+    if (nperf_commands(a->case_name)) tell_neighbours(run);
     return measure(run->program, run->ctx, a, &to, command);
 }
 

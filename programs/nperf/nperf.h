@@ -36,6 +36,16 @@ int print_rows_json(const opt_program *program, const cbx_rows *rows, const char
 int open_rows(const opt_program *program, cbx_ctx *ctx, const char *flag, const opt_list *paths, cbx_row_index **out);
 /* Adds the row of each series to show. */
 int latest_rows(const opt_program *program, cbx_row_index *ix, const char *flag, cbx_row_extent extent, cbx_rows *rows);
+/* A table of rows to be read: lean, into rows, by a context that no other side has. */
+typedef struct row_side {
+    const char *flag;
+    const opt_list *paths;
+    cbx_ctx *ctx;
+    cbx_rows *rows;
+} row_side;
+
+/* The rows to show of two tables, read side by side, with the notes of both in their order. */
+int latest_rows_of_both(const opt_program *program, const row_side sides[2]);
 /* What a page is made of beside its rows. */
 typedef struct page_sources {
     const char *command;          /* that reproduces the rows; NULL: none */
@@ -49,6 +59,9 @@ int write_page(const opt_program *program, cbx_ctx *ctx, const cbx_rows *rows, c
                const char *folder, cbx_arena *arena);
 /* Writes a text to a file, or prints why not. */
 int write_text(const opt_program *program, cbx_ctx *ctx, const char *path, const cbx_text *text);
+
+/* A note for each core or device that another measurement holds, before commands are measured, which hold none. */
+void tell_neighbours(const opt_run *run);
 
 /* A progress line on standard error: one that is redrawn on a terminal, plain lines elsewhere. */
 typedef struct progress {

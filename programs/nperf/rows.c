@@ -1,7 +1,9 @@
 /*
  * Rows of files, folders and stores, through their index.
  */
+#include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "programs/nperf/nperf.h"
 
@@ -10,16 +12,16 @@ static void tell(const char *what, size_t n, const char *one, const char *many, 
     if (n) fprintf(stderr, "note: %s: %zu %s%s\n", what, n, n == 1 ? one : many, more);
 }
 
-int open_rows(const opt_program *program, cbx_ctx *ctx, const char *flag, const opt_list *paths, cbx_row_index **out)
+/* What came of opening: a fault is said, and so is what is odd about the rows. */
+static int conclude_open(const opt_program *program, const char *flag, const opt_list *paths, cbx_status st,
+                         const cbx_err *err, cbx_row_index **out)
 {
     const cbx_row_index_facts *facts;
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status st = cbx_row_index_open(ctx, paths->items, paths->count, out, &err);
     char words[CBX_ERR_MESSAGE_SIZE + 16];
 
     if (st == CBX_ENOENT)
-        return opt_fail(program, "%s: %s; nperf writes rows to results/ by default", flag, err.message);
-    if (st) return opt_fail(program, "%s: %s", flag, err.message);
+        return opt_fail(program, "%s: %s; nperf writes rows to results/ by default", flag, err->message);
+    if (st) return opt_fail(program, "%s: %s", flag, err->message);
     facts = cbx_row_index_facts_of(*out);
     snprintf(words, sizeof words, "; the first: %s", facts->first_damage);
     tell(flag, facts->damaged, "damaged line left out", "damaged lines left out", words);
@@ -35,14 +37,68 @@ int open_rows(const opt_program *program, cbx_ctx *ctx, const char *flag, const 
     return EXIT_PASS;
 }
 
+int open_rows(const opt_program *program, cbx_ctx *ctx, const char *flag, const opt_list *paths, cbx_row_index **out)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st = cbx_row_index_open(ctx, paths->items, paths->count, out, &err);
+
+    return conclude_open(program, flag, paths, st, &err, out);
+}
+
+static int conclude_latest(const opt_program *program, const char *flag, cbx_status st, const cbx_err *err,
+                           size_t newer_failed)
+{
+    if (st) return opt_fail(program, "%s: %s", flag, err->message);
+    tell(flag, newer_failed, "newer row failed; the last good one is taken",
+         "newer rows failed; the last good ones are taken", "");
+    return EXIT_PASS;
+}
+
 int latest_rows(const opt_program *program, cbx_row_index *ix, const char *flag, cbx_row_extent extent, cbx_rows *rows)
 {
     cbx_err err = CBX_ERR_INIT;
     size_t newer_failed = 0;
+    cbx_status st = cbx_row_index_latest(ix, extent, rows, &newer_failed, &err);
 
-    if (cbx_row_index_latest(ix, extent, rows, &newer_failed, &err))
-        return opt_fail(program, "%s: %s", flag, err.message);
-    tell(flag, newer_failed, "newer row failed; the last good one is taken",
-         "newer rows failed; the last good ones are taken", "");
-    return EXIT_PASS;
+    return conclude_latest(program, flag, st, &err, newer_failed);
+}
+
+/* --- two tables at a time --- */
+
+/* One side, read without a word: both are told in their order afterwards. */
+typedef struct reading {
+    const row_side *side;
+    cbx_row_index *ix;
+    size_t newer_failed;
+    cbx_status opened, read;
+    cbx_err err;
+} reading;
+
+static void *read_side(void *arg)
+{
+    reading *r = arg;
+
+    r->opened = cbx_row_index_open(r->side->ctx, r->side->paths->items, r->side->paths->count, &r->ix, &r->err);
+    if (!r->opened) r->read = cbx_row_index_latest(r->ix, CBX_ROWS_LEAN, r->side->rows, &r->newer_failed, &r->err);
+    return NULL;
+}
+
+int latest_rows_of_both(const opt_program *program, const row_side sides[2])
+{
+    reading r[2] = { { .side = &sides[0], .err = CBX_ERR_INIT }, { .side = &sides[1], .err = CBX_ERR_INIT } };
+    pthread_t other;
+    /* an index on disk that both would bring up to date is for one at a time */
+    bool apart = strcmp(sides[0].paths->items[0], sides[1].paths->items[0]) != 0;
+    bool together = apart && pthread_create(&other, NULL, read_side, &r[0]) == 0;
+    int status = EXIT_PASS;
+
+    if (!together) read_side(&r[0]);
+    read_side(&r[1]);
+    if (together) pthread_join(other, NULL);
+    for (int i = 0; i < 2; i++) {
+        if (!status) status = conclude_open(program, sides[i].flag, sides[i].paths, r[i].opened, &r[i].err, &r[i].ix);
+        if (!status) status = conclude_latest(program, sides[i].flag, r[i].read, &r[i].err, r[i].newer_failed);
+        cbx_row_index_close(r[i].ix);
+    }
+    return status;
 }

@@ -347,30 +347,74 @@ static void check_near(double x, double y, double rtol, const char *why)
     CHECK_LE(fabs(x - y), rtol * (1 + fabs(x) + fabs(y)), why);
 }
 
+/* The products that have derivatives, in one form. */
+typedef struct differentiable {
+    const char *name;
+    bool transposed, tropical_or_real;
+    cbx_array *(*product)(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *values, const cbx_array *b,
+                          const cbx_semiring *s);
+    void (*vjp)(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *values, const cbx_array *b, const cbx_array *c,
+                const cbx_array *h, const cbx_semiring *s, cbx_array *d[2]);
+    cbx_array *(*jvp)(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *values, const cbx_array *b, const cbx_array *c,
+                      const cbx_array *tv, const cbx_array *tb, const cbx_semiring *s);
+} differentiable;
+
+static const differentiable products[] = {
+    { "matmul", false, false, cbx_ell_matmul, cbx_ell_matmul_vjp, cbx_ell_matmul_jvp },
+    { "transposed", true, false, cbx_ell_matmul_transposed, cbx_ell_matmul_transposed_vjp,
+      cbx_ell_matmul_transposed_jvp },
+    { "aggregate", false, true, cbx_ell_aggregate, cbx_ell_aggregate_vjp, cbx_ell_aggregate_jvp },
+};
+
+static bool folds(const differentiable *p, cbx_algebra a)
+{
+    return !p->tropical_or_real || (a != CBX_ALGEBRA_LOG && a != CBX_ALGEBRA_EUCLIDEAN);
+}
+
 /* <h, J t> = <J^T h, t>, and J t is what a small step along t shows; -inf of rows without edges is left out by h = 0 there. */
+static void directions_agree(const differentiable *p, const cbx_semiring *s)
+{
+    const double step = 1e-6;
+    const size_t in = p->transposed ? 13 : 8, out = p->transposed ? 8 : 13;
+    bench t;
+
+    bench_open(&t);
+    cbx_ctx *c = t.c;
+    const cbx_ell *g = t.q.g;
+    cbx_array *v = draw(&t, 1, 2, 13, 5, 0), *b = draw(&t, 2, 2, in, 70, 0), *tv = draw(&t, 3, 2, 13, 5, 0),
+              *tb = draw(&t, 4, 2, in, 70, 0), *h = draw(&t, 5, 2, out, 70, 0), *y = p->product(c, g, v, b, s), *d[2];
+    cbx_array *ty = p->jvp(c, g, v, b, y, tv, tb, s);
+    p->vjp(c, g, v, b, y, h, s, d);
+    cbx_array *up = p->product(c, g, moved(c, v, tv, step), moved(c, b, tb, step), s),
+              *down = p->product(c, g, moved(c, v, tv, -step), moved(c, b, tb, -step), s);
+    cbx_array *change = cbx_where(c, cbx_isfinite(c, y), cbx_subtract(c, up, down), cbx_subtract(c, h, h));
+    check_near(dot(c, h, ty), dot(c, d[0], tv) + dot(c, d[1], tb), 1e-12, p->name);
+    check_near(dot(c, h, ty), dot(c, h, change) / (2 * step), 1e-5, s->name);
+    CHECK_GT(fabs(dot(c, h, ty)), 1e-3, "there is something to compare");
+    CHECK_GT(fabs(dot(c, d[0], tv)), 1e-3, "of the values");
+    CHECK_GT(fabs(dot(c, d[1], tb)), 1e-3, "of B");
+    bench_close(&t);
+}
+
 static void product_derivatives_agree(void **state)
 {
     (void)state;
-    const double step = 1e-6;
-    for (int a = 0; a < CBX_ALGEBRA_BOOLEAN; a++) {
-        const cbx_semiring *s = cbx_semiring_get((cbx_algebra)a);
-        bench t;
-        bench_open(&t);
-        cbx_ctx *c = t.c;
-        const cbx_ell *g = t.q.g;
-        cbx_array *v = draw(&t, 1, 2, 13, 5, 0), *b = draw(&t, 2, 2, 8, 70, 0), *tv = draw(&t, 3, 2, 13, 5, 0),
-                  *tb = draw(&t, 4, 2, 8, 70, 0), *h = draw(&t, 5, 2, 13, 70, 0), *y = cbx_ell_matmul(c, g, v, b, s),
-                  *d[2];
-        cbx_array *ty = cbx_ell_matmul_jvp(c, g, v, b, y, tv, tb, s);
-        cbx_ell_matmul_vjp(c, g, v, b, y, h, s, d);
-        cbx_array *up = cbx_ell_matmul(c, g, moved(c, v, tv, step), moved(c, b, tb, step), s),
-                  *down = cbx_ell_matmul(c, g, moved(c, v, tv, -step), moved(c, b, tb, -step), s);
-        cbx_array *change = cbx_where(c, cbx_isfinite(c, y), cbx_subtract(c, up, down), cbx_subtract(c, h, h));
-        check_near(dot(c, h, ty), dot(c, d[0], tv) + dot(c, d[1], tb), 1e-12, s->name);
-        check_near(dot(c, h, ty), dot(c, h, change) / (2 * step), 1e-5, s->name);
-        CHECK_GT(fabs(dot(c, h, ty)), 1e-3, "there is something to compare");
-        bench_close(&t);
-    }
+    for (size_t i = 0; i < CBX_LEN(products); i++)
+        for (int a = 0; a < CBX_ALGEBRA_BOOLEAN; a++)
+            if (folds(&products[i], (cbx_algebra)a)) directions_agree(&products[i], cbx_semiring_get((cbx_algebra)a));
+}
+
+/* Real: the transposed product's derivative of B is the product, and the other way round. */
+static void transposed_derivatives_are_products(void **state)
+{
+    (void)state;
+    const cbx_semiring *s = cbx_semiring_get(CBX_ALGEBRA_REAL);
+    bench t;
+    bench_open(&t);
+    cbx_array *v = draw(&t, 1, 2, 13, 5, 0), *b = draw(&t, 2, 2, 13, 70, 0), *h = draw(&t, 3, 2, 8, 70, 0), *d[2];
+    cbx_ell_matmul_transposed_vjp(t.c, t.q.g, v, b, cbx_ell_matmul_transposed(t.c, t.q.g, v, b, s), h, s, d);
+    CHECK_LE(worst(d[1], cbx_array_data(cbx_ell_matmul(t.c, t.q.g, v, h, s))), 1e-13, "A h");
+    bench_close(&t);
 }
 
 static void the_first_optimum_takes_all(void **state)
@@ -430,12 +474,23 @@ static void pull(void *user, const cbx_ell_edge *e, const void *cotangent, void 
     }
 }
 
+static void push(void *user, const cbx_ell_edge *e, const void *t_row, const void *t_col, const void *t_attr, void *out)
+{
+    const double *x = e->x_row, *y = e->x_col, *a = e->attr, *tx = t_row, *ty = t_col, *ta = t_attr;
+    double *t = out;
+    (void)user;
+    for (int o = 0; o < 6; o++) {
+        const double th = tanh(x[o] * y[o]), slope = a[0] * (1 - th * th);
+        t[o] = slope * (tx[o] * y[o] + x[o] * ty[o]) + 2 * a[1] * y[o] * ty[o] + ta[0] * th + ta[1] * y[o] * y[o];
+    }
+}
+
 static void functions_of_an_edge_are_folded(void **state)
 {
     (void)state;
     static const cbx_algebra algebras[] = { CBX_ALGEBRA_REAL, CBX_ALGEBRA_TROPICAL_MAX_PLUS,
                                             CBX_ALGEBRA_TROPICAL_MIN_PLUS };
-    const cbx_ell_edge_functions f = { sizeof f, 6, NULL, message, pull };
+    const cbx_ell_edge_functions f = { sizeof f, 6, NULL, message, pull, push };
     const double step = 1e-6;
     for (size_t k = 0; k < CBX_LEN(algebras); k++) {
         const cbx_semiring *s = cbx_semiring_get(algebras[k]);
@@ -454,6 +509,8 @@ static void functions_of_an_edge_are_folded(void **state)
         cbx_array *change = cbx_where(c, cbx_isfinite(c, out), cbx_subtract(c, up, down), cbx_subtract(c, h, h));
         check_near(dot(c, d[0], tx) + dot(c, d[1], ty) + dot(c, d[2], ta), dot(c, h, change) / (2 * step), 1e-6,
                    s->name);
+        check_near(dot(c, cbx_ell_edge_aggregate_jvp(c, g, x, y, a, &f, s, tx, ty, ta), h),
+                   dot(c, d[0], tx) + dot(c, d[1], ty) + dot(c, d[2], ta), 1e-12, s->name);
         CHECK_GT(fabs(dot(c, h, change)), 1e-9, "there is something to compare");
         bench_close(&t);
     }
@@ -472,14 +529,19 @@ static void weights_are_a_function_of_an_edge(void **state)
     bench t;
     bench_open(&t);
     size_t d = 70;
-    const cbx_ell_edge_functions f = { sizeof f, d, &d, weigh, NULL };
+    const cbx_ell_edge_functions f = { sizeof f, d, &d, weigh, NULL, NULL };
     const cbx_semiring *s = cbx_semiring_get(CBX_ALGEBRA_TROPICAL_MAX_PLUS);
     cbx_array *w = draw(&t, 1, 2, 13, 5, 0), *x = draw(&t, 2, 2, 8, 70, 0);
     const cbx_array *w3 = cbx_reshape(t.c, w, 3, (const ptrdiff_t[]){ 13, 5, 1 });
     cbx_array *one = cbx_ell_aggregate(t.c, t.q.g, w, x, s),
               *other = cbx_ell_edge_aggregate(t.c, t.q.g, NULL, x, w3, &f, s);
     CHECK_LE(worst(one, cbx_array_data(other)), 0.0, "the same bits");
-    bench_close(&t);
+    CHECK(cbx_array_is_failed(cbx_ell_edge_aggregate_jvp(t.c, t.q.g, NULL, x, w3, &f, s, NULL, x, w3)), "no push");
+    cbx_err err = CBX_ERR_INIT;
+    CHECK_STATUS(cbx_ctx_pending(t.c, &err), CBX_EINVAL, "no push");
+    CHECK(strstr(err.message, "message and push"), err.message);
+    CHECK_STATUS(cbx_scope_close(&t.scope, &err), CBX_EINVAL, "no push");
+    problem_close(&t.q);
 }
 
 /* --- graphs --- */
@@ -575,6 +637,16 @@ static void bad_input_is_named(void **state)
     CHECK(cbx_array_is_failed(cbx_ell_matmul(c, g, v, b, cbx_semiring_get(CBX_ALGEBRA_BOOLEAN))),
           "numbers for booleans");
     CHECK_STATUS(cbx_scope_close(&scope, &err), CBX_EDTYPE, "dtype");
+    cbx_scope_open(c, &scope);
+    v = array_of(c, 2, 2, four), b = array_of(c, 3, 2, six);
+    CHECK(cbx_array_is_failed(cbx_ell_aggregate_jvp(c, g, v, b, v, v, b, cbx_semiring_get(CBX_ALGEBRA_LOG))),
+          "weighted messages are not folded by log");
+    CHECK_STATUS(cbx_scope_close(&scope, &err), CBX_EINVAL, "algebra");
+    CHECK(strstr(err.message, "'ell_aggregate_jvp'") && strstr(err.message, "'log'"), err.message);
+    cbx_scope_open(c, &scope);
+    v = array_of(c, 2, 2, four), b = array_of(c, 3, 2, six);
+    CHECK(cbx_array_is_failed(cbx_ell_matmul_transposed_jvp(c, g, v, b, b, v, b, real)), "B has a row for a row of A");
+    CHECK_STATUS(cbx_scope_close(&scope, &err), CBX_ESHAPE, "shapes");
     cbx_ell_product p;
     double y[6];
     cbx_ell_view(g, false, &p);
@@ -597,6 +669,7 @@ int main(void)
         cmocka_unit_test(the_check_can_fail),
         cmocka_unit_test(the_gather_reads_every_row),
         cmocka_unit_test(product_derivatives_agree),
+        cmocka_unit_test(transposed_derivatives_are_products),
         cmocka_unit_test(the_first_optimum_takes_all),
         cmocka_unit_test(softmax_derivatives_agree),
         cmocka_unit_test(functions_of_an_edge_are_folded),

@@ -135,6 +135,50 @@ static void directions_agree(void **state)
     }
 }
 
+/* The same of a convolution: strides, dilation, every padding, and two images. */
+static void conv_directions_agree(void **state)
+{
+    static const cbx_conv_options ways[] = {
+        { .struct_size = sizeof(cbx_conv_options) },
+        { .struct_size = sizeof(cbx_conv_options), .padding = CBX_CONV_SAME, .stride = { 2, 1 }, .dilation = { 1, 2 } },
+        { .struct_size = sizeof(cbx_conv_options), .padding = CBX_CONV_EXPLICIT, .low = { 2, 0 }, .high = { 0, 3 } },
+    };
+    const size_t sx[] = { 2, 7, 6, 3 }, sw[] = { 3, 2, 3, 5 };
+
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(ways) * CBX_ALGEBRA_BOOLEAN; i++) {
+        const cbx_conv_options *o = &ways[i / CBX_ALGEBRA_BOOLEAN];
+        const cbx_semiring *s = cbx_semiring_get((cbx_algebra)(i % CBX_ALGEBRA_BOOLEAN));
+        cbx_ctx *c = NULL;
+        cbx_scope scope;
+        cbx_err err = CBX_ERR_INIT;
+        CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
+        cbx_scope_open(c, &scope);
+        cbx_array *x = draw(c, 1, 4, sx), *w = draw(c, 2, 4, sw), *tx = draw(c, 3, 4, sx), *tw = draw(c, 4, 4, sw),
+                  *y = cbx_semiring_conv(c, x, w, s, o), *d[2];
+        const double step = 1e-6;
+        CHECK_OK(cbx_ctx_pending(c, &err), &err, s->name);
+        cbx_array *h = draw(c, 5, 4, (const size_t[]){ 2, cbx_array_dim(y, 1), cbx_array_dim(y, 2), 5 });
+        cbx_array *up = cbx_semiring_conv(c, cbx_add(c, x, cbx_multiply_scalar(c, tx, step)),
+                                          cbx_add(c, w, cbx_multiply_scalar(c, tw, step)), s, o),
+                  *down = cbx_semiring_conv(c, cbx_add(c, x, cbx_multiply_scalar(c, tx, -step)),
+                                            cbx_add(c, w, cbx_multiply_scalar(c, tw, -step)), s, o),
+                  *ty = cbx_semiring_conv_jvp(c, x, w, y, tx, tw, s, o);
+        /* a window of padding alone has the empty value, which does not move */
+        cbx_array *change = cbx_where(c, cbx_isfinite(c, y), cbx_subtract(c, up, down), cbx_subtract(c, h, h));
+        cbx_semiring_conv_vjp(c, x, w, y, h, s, o, d);
+        const double forward = dot(c, h, ty), backward = dot(c, d[0], tx) + dot(c, d[1], tw);
+        const double seen = dot(c, h, change) / (2 * step), size = sqrt(dot(c, h, h) * dot(c, ty, ty));
+        CHECK_OK(cbx_ctx_pending(c, &err), &err, s->name);
+        CHECK_GT(size, 0, "there is something to compare");
+        CHECK_LE(fabs(forward - backward), 1e-12 * size, s->name);
+        CHECK_LE(fabs(forward - seen), 1e-7 * size, s->name);
+        CHECK_GT(fabs(forward - 1.001 * backward), 1e-12 * size, "an error of a thousandth shows");
+        cbx_scope_close(&scope, NULL);
+        cbx_ctx_free(c);
+    }
+}
+
 /* ---- what is refused ---- */
 
 static void start(void *user, size_t n, void *state)
@@ -191,6 +235,7 @@ static void refused(bench *t, int which)
     case 19: cbx_semiring_matmul_vjp(c, t->x, t->x, t->x, cbx_astype(c, t->x, CBX_F32), real, d); break;
     case 20: cbx_semiring_matmul_jvp(c, t->x, t->x, t->x, t->x, wide, real); break;
     case 21: cbx_semiring_matmul_vjp(c, t->x, t->x, t->x, t->x, &t->parity, d); break;
+    case 22: cbx_semiring_conv_jvp(c, t->x, wide, t->x, t->x, wide, real, &v); break;
     default: cbx_semiring_conv(c, t->ints, t->ints, &t->parity, &v);
     }
 }
@@ -223,6 +268,7 @@ static void bad_input(void **state)
         { CBX_EDTYPE, "float32" },
         { CBX_ESHAPE, "tangent" },
         { CBX_EINVAL, "no derivative" },
+        { CBX_ESHAPE, "padded length" },
         { CBX_EINVAL, "given by functions" },
     };
     static const cbx_semiring_functions f = { CBX_U64, 8, NULL, start, step, finish };
@@ -313,13 +359,10 @@ static void stacks_are_their_products(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numpy_agrees),
-        cmocka_unit_test(the_check_can_fail),
-        cmocka_unit_test(memory_may_end),
-        cmocka_unit_test(directions_agree),
-        cmocka_unit_test(bad_input),
-        cmocka_unit_test(functions_and_traces),
-        cmocka_unit_test(stacks_are_their_products),
+        cmocka_unit_test(numpy_agrees),          cmocka_unit_test(the_check_can_fail),
+        cmocka_unit_test(memory_may_end),        cmocka_unit_test(directions_agree),
+        cmocka_unit_test(conv_directions_agree), cmocka_unit_test(bad_input),
+        cmocka_unit_test(functions_and_traces),  cmocka_unit_test(stacks_are_their_products),
     };
     return cmocka_run_group_tests_name("array/semiring_ops", tests, NULL, NULL);
 }

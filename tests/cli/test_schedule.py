@@ -150,6 +150,19 @@ def waiting_has_an_end(p):
     finish(p, ("first", first))
 
 
+def commands_say_who_measures_beside_them(p):
+    """They hold no core, and run all the same."""
+    quiet = p.run("exec", "true", "--launches", "2", "--warmup", "0", env={"CALIBRAX_LOCK_DIR": p.file("other")}, expect=0)
+    check("note: process" not in quiet.stderr, "nobody is there")
+    first = waits(p, "first")
+    until(started(p, "first"), "the first one measures")
+    family = descendants(first.pid)
+    done = p.run("exec", "true", "--launches", "2", "--warmup", "0", env={"CALIBRAX_LOCK_DIR": p.file("locks")}, expect=0)
+    told = done.stderr.split("note: process ")[1].split()[0] if "note: process " in done.stderr else ""
+    check(told.isdigit() and int(told) in family, f"process {told!r} is the one that measures, {family}")
+    finish(p, ("first", first))
+
+
 def limits_and_policies(p):
     native(p, "--memory-limit", "512M", "--threads", "1", "--matmul-precision", "bf16", expect=0)
     provenance = row_of(p.rows(), "stream")["provenance"]
@@ -218,4 +231,4 @@ def products_have_the_precision_that_was_asked_for(p):
 
 
 main([bad_input, more_slots_than_cores, devices, invocations_share_no_device, a_killed_holder_holds_nothing, waiting_has_an_end,
-      limits_and_policies, frameworks_are_told_alike, products_have_the_precision_that_was_asked_for])
+      commands_say_who_measures_beside_them, limits_and_policies, frameworks_are_told_alike, products_have_the_precision_that_was_asked_for])

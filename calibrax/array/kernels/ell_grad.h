@@ -3,7 +3,8 @@
  * added up by one thread in one order.
  *
  * Of each edge and column the derivative of c[i, j] by the term is a weight; of log it is exp(term - c), of a tropical product 1 at the
- * first optimum, of euclidean (a - b) / c, with the other sign for B; of real it is the other factor.
+ * first optimum (of weighted messages the other factor there), of euclidean (a - b) / c, with the other sign for B; of real it is the
+ * other factor.
  * Included once a type behind ell_float.h; expects SMALLEST besides.
  */
 
@@ -29,6 +30,9 @@ static NAME(term) NAME(edge_of)(const cbx__ell_grad *q, size_t i, size_t col, ui
                          .place = place };
 }
 
+/* What stands for a tropical fold of weighted messages below. */
+#define WEIGHTED CBX_ALGEBRA_TROPICAL_MIN_PLUS
+
 /* g is a constant wherever this is inlined. */
 ALWAYS_INLINE T NAME(weight)(cbx_algebra g, const NAME(term) * t, size_t l, bool of_b)
 {
@@ -36,6 +40,7 @@ ALWAYS_INLINE T NAME(weight)(cbx_algebra g, const NAME(term) * t, size_t l, bool
 
     if (g == CBX_ALGEBRA_REAL) return of_b ? a : b;
     if (g == CBX_ALGEBRA_TROPICAL_MAX_PLUS) return t->first[l] == t->place ? 1 : 0;
+    if (g == WEIGHTED) return t->first[l] == t->place ? of_b ? a : b : 0;
     if (g == CBX_ALGEBRA_LOG) {
         const T w = VEXP(sum - t->c[l]);
         return sum == -(T)INFINITY ? 0 : w;
@@ -123,7 +128,7 @@ ALWAYS_INLINE void NAME(forward_of)(const cbx__ell_grad *q, cbx_algebra g, size_
         }
 }
 
-/* Each for four kinds of weights; min-plus has those of max-plus. */
+/* Each for five kinds of weights; min-plus has those of max-plus. */
 #define BY_ALGEBRA(what)                                                                                               \
     static void NAME(what##_rows)(const void *job, size_t from, size_t to)                                             \
     {                                                                                                                  \
@@ -132,13 +137,18 @@ ALWAYS_INLINE void NAME(forward_of)(const cbx__ell_grad *q, cbx_algebra g, size_
         case CBX_ALGEBRA_REAL: NAME(what##_of)(q, CBX_ALGEBRA_REAL, from, to); break;                                  \
         case CBX_ALGEBRA_LOG: NAME(what##_of)(q, CBX_ALGEBRA_LOG, from, to); break;                                    \
         case CBX_ALGEBRA_EUCLIDEAN: NAME(what##_of)(q, CBX_ALGEBRA_EUCLIDEAN, from, to); break;                        \
-        default: NAME(what##_of)(q, CBX_ALGEBRA_TROPICAL_MAX_PLUS, from, to);                                          \
+        default:                                                                                                       \
+            if (q->scaled)                                                                                             \
+                NAME(what##_of)(q, WEIGHTED, from, to);                                                                \
+            else                                                                                                       \
+                NAME(what##_of)(q, CBX_ALGEBRA_TROPICAL_MAX_PLUS, from, to);                                           \
         }                                                                                                              \
     }
 BY_ALGEBRA(values)
 BY_ALGEBRA(dense)
 BY_ALGEBRA(forward)
 #undef BY_ALGEBRA
+#undef WEIGHTED
 
 /* The first place in a row whose term is c, or the first NaN one of a NaN. */
 static void NAME(first_rows)(const void *job, size_t from, size_t to)
@@ -154,7 +164,7 @@ static void NAME(first_rows)(const void *job, size_t from, size_t to)
             const uint32_t place = NAME(place_at)(q->place, e);
             const T a = ((const T *)q->values)[place], *b = (const T *)q->b + (size_t)q->index[e] * q->d;
             for (size_t j = 0; j < q->d; j++) {
-                const T t = a + b[j];
+                const T t = q->scaled ? a * b[j] : a + b[j];
                 const bool hit = (first[j] == CBX__ELL_NOWHERE) & (c[j] != empty) & ((t == c[j]) | (t != t));
                 first[j] = hit ? place : first[j];
             }

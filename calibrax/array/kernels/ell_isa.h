@@ -25,6 +25,7 @@ void cbx__ell_share(const cbx__ell_rows *r, int threads, void (*go)(const void *
 /** Derivatives of one product; every matrix dense and row-major, threads resolved. */
 typedef struct cbx__ell_grad {
     cbx_algebra algebra;
+    bool scaled; /* terms are values * B, whatever the algebra's combine is: real and the tropical ones */
     cbx_dtype dtype;
     int threads;
     size_t d;
@@ -32,9 +33,9 @@ typedef struct cbx__ell_grad {
     const int32_t *index, *t_index;
     const uint32_t *place, *t_place; /* NULL: the number of the edge */
     const void *values, *b, *c;
-    const void *h;       /* backward: cotangent of c */
-    void *dv, *db;       /* and what comes of it, in full */
-    uint32_t *first;     /* of a tropical product: the place that c comes from; CBX__ELL_NOWHERE: from none */
+    const void *h;   /* backward: cotangent of c */
+    void *dv, *db;   /* and what comes of it: db in full, dv at the places of rows.width, or of edges where that is 0 */
+    uint32_t *first; /* of a tropical product: the place that c comes from; CBX__ELL_NOWHERE: from none */
     const void *tv, *tb; /* forward: tangents */
     void *tc;            /* and what comes of them */
 } cbx__ell_grad;
