@@ -260,7 +260,7 @@ static bool set_bound(cbx_json *object, const char *key, double v, const cbx_jso
     return cbx_json_set_double(object, key, v);
 }
 
-static cbx_json *metric_json(const cbx_metric *m, const cbx_json *raw)
+cbx_json *cbx__metric_json(const cbx_metric *m, const cbx_json *raw)
 {
     cbx_json *object = cbx_json_new_object();
     bool ok = object && cbx_json_set_double(object, "value", m->value) && set_bound(object, "lower", m->lower, raw) &&
@@ -281,7 +281,7 @@ bool cbx__set_metrics(cbx_json *record, const cbx_named_metric *metrics, size_t 
 
     for (size_t i = 0; ok && i < n; i++)
         ok = cbx_json_set(object, metrics[i].name,
-                          metric_json(&metrics[i].metric, cbx_json_get(raw_metrics, metrics[i].name)));
+                          cbx__metric_json(&metrics[i].metric, cbx_json_get(raw_metrics, metrics[i].name)));
     if (ok) return cbx_json_set(record, "metrics", object);
     cbx_json_unref(object);
     return false;
