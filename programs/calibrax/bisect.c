@@ -147,7 +147,8 @@ static void print_result(const opt_run *run, const bisect_args *a, cbx_bisect *b
     };
     const char *good = cbx_bisect_reason(b, CBX_BISECT_GOOD_END), *bad = cbx_bisect_reason(b, cbx_bisect_count(b) - 1);
 
-    printf("%s%s\n", heads[r->outcome], r->outcome == CBX_BISECT_FOUND && r->nsuspects > 1 ? " one of" : "");
+    print_painted(PAINT_STRONG, "%s%s\n", heads[r->outcome],
+                  r->outcome == CBX_BISECT_FOUND && r->nsuspects > 1 ? " one of" : "");
     print_suspects(run, a, b, r);
     if (good) printf("good end: %s\n", good);
     if (bad) printf("bad end: %s\n", bad);

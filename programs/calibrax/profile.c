@@ -37,7 +37,8 @@ static const opt_spec profile_options[] = {
       "says; with --shapes by trace; with --module as XLA tells them, where the interpreter has jax" },
     { "roofline", 0, OPT_FLAG, AT(roofline), NULL, NULL,
       "with --flops: its place under the measured roofs of a core of this machine" },
-    { "dtype", 0, OPT_STRING, AT(dtype), "TYPE", "float64", "with --roofline: float32 or float64, of the arithmetic" },
+    { "dtype", 0, OPT_STRING, AT(dtype), "TYPE", "float64",
+      "with --roofline: of the arithmetic: float64, float32, float16, bfloat16 or int8" },
     { "memory", 0, OPT_FLAG, AT(memory), NULL, NULL,
       "what a call of the function takes at its peak, and what it keeps" },
     { "shapes", 0, OPT_LIST, AT(shapes), "TYPE:AxB,...", NULL,
@@ -53,10 +54,14 @@ static const opt_spec profile_options[] = {
     { "energy", 0, OPT_FLAG, AT(energy), NULL, NULL, "of processors, memory and, with --gpu, the device" },
     { "country", 0, OPT_STRING, AT(country), "CODE", NULL,
       "with --energy: carbon dioxide, too, by the mean of its grid" },
-    { "intensity", 0, OPT_NUMBER, AT(intensity), "G", "the country's yearly mean",
+    { "region", 0, OPT_STRING, AT(region), "CODE", "the whole country",
+      "with --energy: of a part of the country: a state of the USA, a province of Canada or China, a bidding zone of "
+      "Sweden or Norway; its code, such as US-CA or SE3, or with --country its name" },
+    { "intensity", 0, OPT_NUMBER, AT(intensity), "G", "the grid's yearly mean",
       "with --energy: carbon dioxide by this intensity of the grid, in g/kWh" },
     { "emissions", 0, OPT_STRING, AT(emissions), "FILE", NULL,
-      "with --country or --intensity: add a line to this file of codecarbon (emissions.csv), made if missing" },
+      "with --country, --region or --intensity: add a line to this file of codecarbon (emissions.csv), made if "
+      "missing" },
     { "gpu", 0, OPT_INT, AT(gpu), "N", "none", "watch this device of NVIDIA" },
     { "trace", 0, OPT_STRING, AT(trace), "FILE", NULL, "write a trace that ui.perfetto.dev opens" },
     { "data", 0, OPT_STRING, AT(data), "STORE", NULL,
@@ -90,10 +95,14 @@ typedef struct session {
 static cbx_status find_grid(session *s, cbx_err *err)
 {
     const profile_args *a = s->a;
-    cbx_status st = a->country ? cbx_carbon_find(a->country, &s->grid, err) : CBX_OK;
+    cbx_status st = a->region    ? cbx_carbon_find_region(a->country, a->region, &s->grid, err)
+                    : a->country ? cbx_carbon_find(a->country, &s->grid, err)
+                                 : CBX_OK;
 
     if (st || isnan(a->intensity)) return st;
-    s->given = (cbx_carbon_intensity){ s->grid ? s->grid->country : "", s->grid ? s->grid->name : "", a->intensity };
+    s->given = s->grid ? *s->grid : (cbx_carbon_intensity){ .country = "", .name = "" };
+    s->given.g_per_kwh = a->intensity;
+    s->given.source = NULL;
     s->grid = &s->given;
     return CBX_OK;
 }
@@ -165,6 +174,7 @@ static cbx_status measure_command(session *s, cbx_err *err)
 static cbx_status time_function(session *s, const profile_plugin *p, cbx_err *err)
 {
     cbx_timing_opts o = CBX_TIMING_OPTS_INIT;
+    cbx_resource_opts watching = CBX_RESOURCE_OPTS_INIT;
     cbx_resource_monitor *m = NULL;
     cbx_resource_report r;
     cbx_call_timing t = { 0 };
@@ -174,8 +184,10 @@ static cbx_status time_function(session *s, const profile_plugin *p, cbx_err *er
     o.warmup = s->a->warmup;
     if (s->a->iterations) o.samples = s->a->iterations;
     if (s->a->sample_ms > 0) o.sample_s = 1e-3 * s->a->sample_ms;
-    st = cbx_resource_monitor_start(s->run->ctx, &(cbx_resource_opts){ sizeof(cbx_resource_opts), .interval_s = 0.25 },
-                                    &m, err);
+    watching.interval_s = s->gpu ? 0.1 : 0.25; /* NVML renews what it tells about every 0.1 s */
+    watching.device = s->gpu ? cbx_gpu_sample : NULL;
+    watching.device_user = s->gpu;
+    st = cbx_resource_monitor_start(s->run->ctx, &watching, &m, err);
     if (st) return st;
     cbx_timeline_begin(s->trace, s->a->function, "timing", &track, NULL, 0);
     st = cbx_time_calls(s->run->ctx, p->run, p->state, &o, &t, err);
@@ -236,6 +248,13 @@ static const char *last_part(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+static bool is_type(const char *name)
+{
+    for (size_t i = 0; cbx_roofs_type_at(i); i++)
+        if (!strcmp(cbx_roofs_type_at(i), name)) return true;
+    return false;
+}
+
 /* Options that ask for something else than the usual, and what each needs. */
 static int check_modes(const opt_run *run, const profile_args *a)
 {
@@ -247,14 +266,15 @@ static int check_modes(const opt_run *run, const profile_args *a)
         { a->module && (a->roofline || a->memory || a->shapes.count || a->sizes.count || a->compile),
           "--module goes without --roofline, --memory, --shapes, --sizes and --compile" },
         { a->python && !a->module, "--python: needs --module" },
-        { a->emissions && !a->country && isnan(a->intensity), "--emissions: needs --country or --intensity" },
+        { a->emissions && !a->country && !a->region && isnan(a->intensity),
+          "--emissions: needs --country, --region or --intensity" },
         { a->memory && (!a->plugin || a->shapes.count || a->sizes.count || a->compile),
           "--memory: needs --plugin and --function, and goes without --shapes, --sizes and --compile" },
         { a->shapes.count && !a->plugin, "--shapes: needs --plugin and --function" },
         { a->plugin && a->module, "--plugin and --module exclude each other" },
         { a->roofline && !a->flops && !a->shapes.count, "--roofline: needs --flops" },
         { a->dtype && !a->roofline, "--dtype: needs --roofline" },
-        { a->dtype && strcmp(a->dtype, "float32") && strcmp(a->dtype, "float64"), "--dtype: say float32 or float64" },
+        { a->dtype && !is_type(a->dtype), "--dtype: say float64, float32, float16, bfloat16 or int8" },
         { a->shapes.count && (a->results < 1 || a->results > 64), "--results: say 1 to 64" },
         { a->sizes.count && a->compile, "--sizes and --compile exclude each other" },
         { (a->sizes.count || a->compile) && (a->flops || a->shapes.count),
@@ -278,8 +298,11 @@ static int check_args(const opt_run *run, const profile_args *a)
 
     if (of_function != (a->function != NULL))
         return opt_fail(run->program, "%s and --function go together", a->module ? "--module" : "--plugin");
-    if ((a->country || !isnan(a->intensity)) && !a->energy)
-        return opt_fail(run->program, "%s: needs --energy", a->country ? "--country" : "--intensity");
+    if ((a->country || a->region || !isnan(a->intensity)) && !a->energy)
+        return opt_fail(run->program, "%s: needs --energy",
+                        a->country  ? "--country"
+                        : a->region ? "--region"
+                                    : "--intensity");
     if (of_function && run->words->count)
         return opt_fail(run->program, "a command and %s exclude each other", a->module ? "--module" : "--plugin");
     if (!of_function && !run->words->count)
@@ -359,6 +382,7 @@ static int run_profile(const opt_run *run)
     if (a->sizes.count) return profile_sizes(run, a, f->subject);
     st = open_session(&s, &err);
     if (!st) st = measure(&s, &err);
+    if (!st) profile_see_gpu(f, s.gpu);
     if (!st) conclude(&s, a->name ? a->name : a->function ? a->function : last_part(run->words->items[0]), id);
     close_session(&s);
     if (st == CBX_EINTERRUPTED) return EXIT_STOPPED;

@@ -151,7 +151,8 @@ static void print_table(const sizing *s)
     const cbx_complexity_report *r = &s->report;
     char value[CBX_FORMAT_SIZE], lower[CBX_FORMAT_SIZE], upper[CBX_FORMAT_SIZE];
 
-    printf("%s\n%14s %14s  %s\n", s->subject, "size", "median", "[95 % interval]");
+    print_painted(PAINT_STRONG, "%s\n", s->subject);
+    print_painted(PAINT_FAINT, "%14s %14s  %s\n", "size", "median", "[95 % interval]");
     for (size_t i = 0; i < s->n; i++) {
         const cbx_interval *t = &s->points[i].time;
         printf("%14zu %14s", s->points[i].size, cbx_format_seconds(t->value, value));
@@ -159,7 +160,8 @@ static void print_table(const sizing *s)
             printf("  [%s, %s]", cbx_format_seconds(t->lower, lower), cbx_format_seconds(t->upper, upper));
         printf("\n");
     }
-    printf("\n%s%s", r->decided ? "" : "undecided, best guess ", r->order);
+    printf("\n%s", r->decided ? "" : "undecided, best guess ");
+    print_painted(PAINT_STRONG, "%s", r->order);
     if (r->decided && !r->is_power) printf(", weight %.2f", r->growth.weight[r->growth.order]);
     printf(", exponent %.3g [%.3g, %.3g]\n", r->growth.exponent.value, r->growth.exponent.lower,
            r->growth.exponent.upper);

@@ -185,8 +185,8 @@ static struct poptOption *popt_table(const opt_command *command, cbx_arena *aren
 
 static opt_result bad_option(const opt_program *program, const opt_command *command, const char *word, int code)
 {
-    const char *names[96] = { "help", "version" };
-    size_t n = 2, dashes = strspn(word, "-"), len = strcspn(word + dashes, "=");
+    const char *names[96] = { "help", "version", "man", "completion" };
+    size_t n = 4, dashes = strspn(word, "-"), len = strcspn(word + dashes, "=");
     char bare[128];
     const char *near;
 

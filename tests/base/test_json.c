@@ -1,12 +1,14 @@
 /* JSON: what is read and refused, looked up, built, written. */
 #include "check.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "calibrax/base/file.h"
 #include "calibrax/base/json.h"
+#include "calibrax/base/rng.h"
 #include "fail_alloc.h"
 
 static cbx_json *parse(const char *text)
@@ -250,6 +252,39 @@ static void equality(void **state)
     }
 }
 
+/* The C library's strtod is the truth, also next to the middle of two doubles. */
+static size_t misread(const char *text)
+{
+    cbx_json *v = parse(text);
+    double ours = cbx_json_double_value(v), right = strtod(text, NULL);
+    cbx_json_unref(v);
+    return memcmp(&ours, &right, sizeof ours) != 0;
+}
+
+static void decimals_are_rounded_right(void **state)
+{
+    cbx_rng rng = cbx_rng_make(20261122, 1);
+    size_t wrong = 0;
+    char text[64];
+    (void)state;
+    for (int i = 0; i < 200000; i++) { /* as many digits and powers as a fast way may take, and some more */
+        uint64_t digits = cbx_rng_u64(&rng) >> cbx_rng_below(&rng, 40);
+        snprintf(text, sizeof text, "%s%" PRIu64 "e%d", i % 2 ? "-" : "", digits, (int)cbx_rng_below(&rng, 64) - 32);
+        wrong += misread(text);
+    }
+    CHECK_INT(wrong, 0, "digits and a power");
+    for (int i = 0; i < 100000; i++) { /* integers of 54 to 60 bits at, just below and just above a middle */
+        int bits = 1 + (int)cbx_rng_below(&rng, 7);
+        uint64_t even = (((uint64_t)1 << 52) + cbx_rng_below(&rng, (uint64_t)1 << 52)) << bits;
+        uint64_t middle = even + ((uint64_t)1 << (bits - 1));
+        snprintf(text, sizeof text, "%" PRIu64 ".%d", middle - 1 + cbx_rng_below(&rng, 3), (int)cbx_rng_below(&rng, 3));
+        wrong += misread(text);
+        snprintf(text, sizeof text, "%" PRIu64 ".5e-%d", middle, (int)cbx_rng_below(&rng, 28));
+        wrong += misread(text);
+    }
+    CHECK_INT(wrong, 0, "next to a middle");
+}
+
 static void building(void **state)
 {
     (void)state;
@@ -365,11 +400,17 @@ static void every_allocation_can_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(accepted),         cmocka_unit_test(refused),
-        cmocka_unit_test(depth_is_limited), cmocka_unit_test(looking_up),
-        cmocka_unit_test(strict_getters),   cmocka_unit_test(equality),
-        cmocka_unit_test(building),         cmocka_unit_test(layout_equals_python),
-        cmocka_unit_test(nonfinite_forms),  cmocka_unit_test(every_allocation_can_fail),
+        cmocka_unit_test(accepted),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(depth_is_limited),
+        cmocka_unit_test(looking_up),
+        cmocka_unit_test(strict_getters),
+        cmocka_unit_test(equality),
+        cmocka_unit_test(decimals_are_rounded_right),
+        cmocka_unit_test(building),
+        cmocka_unit_test(layout_equals_python),
+        cmocka_unit_test(nonfinite_forms),
+        cmocka_unit_test(every_allocation_can_fail),
     };
     return cmocka_run_group_tests_name("base/json", tests, NULL, NULL);
 }

@@ -333,7 +333,7 @@ def scaling_faults(p):
 
 # --- changepoints ---
 
-def keep(p, values, store="store", metric="t", direction="lower", first=0, machine=None):
+def keep(p, values, store="store", metric="t", direction="lower", first=0, machine="m"):
     os.makedirs(p.file(store, "runs"), exist_ok=True)
     for i, v in enumerate(values, first):
         document = dict(RUN, id=f"r{i:04d}", environment={"machine": machine} if machine else {}, timestamp=f"2026-01-{1 + i // 24:02d}T{i % 24:02d}:00:00+00:00", commit=f"{i:040x}",
@@ -372,8 +372,23 @@ def changes_are_of_one_machine(p):
     keep(p, levels((12, 12)), first=20, machine="m2")
     one_sentence(run(p, "changepoints", "--data", "store", "--check", expect=2), "--machine", "calibrax")
     run(p, "changepoints", "--data", "store", "--check", "--machine", "m1", expect=0)
-    one_sentence(run(p, "trend", "--data", "store", expect=0), "values of machines that differ", "calibrax")
+    one_sentence(run(p, "trend", "--data", "store", expect=2), "'f@s{}:t' has values of machines that differ: choose one with --machine", "calibrax")
+    equal(len(ask(p, "trend", "--data", "store", "--machine", "m2")["series"][0]["points"]), 12, "one machine")
+    done = run(p, "trend", "--data", "store", "--allow-other-machine", expect=0)
+    one_sentence(done, "note: 'f@s{}:t' has values of machines that differ", "calibrax")
+    equal(done.stdout.count("2026-"), 32, "values of both")
     has(run(p, "changepoints", "--data", "store", "--check", "--allow-other-machine", expect=1).stderr, "note: 'f@s{}:t' has values of machines that differ")
+
+
+def runs_that_name_no_machine(p):
+    """As the Python package writes them: taken, and said once; beside runs that name one they are of another."""
+    keep(p, levels((10, 12)), machine=None)
+    keep(p, levels((10, 12)), metric="u", first=12, machine=None)
+    for command in ("trend", "changepoints"):
+        one_sentence(run(p, command, "--data", "store", expect=0), "note: no run of 'f@s{}:t' says its machine", "calibrax")
+    keep(p, levels((10, 1)), first=24)
+    one_sentence(run(p, "trend", "--data", "store", "--metric", "t", expect=2), "machines that differ", "calibrax")
+    equal(len(ask(p, "trend", "--data", "store", "--metric", "t", "--machine", "-")["series"][0]["points"]), 12, "those that name none")
 
 
 def a_change_to_no_number(p):
@@ -457,5 +472,5 @@ def changepoint_text_and_faults(p):
 
 main([ranks_as_the_package_has_them, ranks_and_chance, ranks_of_equals_and_of_nothing, a_failed_measurement_is_not_ranked_by_its_samples, many_runs_of_one_competitor_are_refused_early, compares_as_the_package_does, speed_ups_have_intervals_and_remarks,
       compare_within_runs_and_faults, differences_of_every_kind, no_differences, fronts_as_the_package_has_them, what_lacks_an_objective,
-      growth_as_the_package_has_it, laws_of_workers, scaling_faults, changes_as_ruptures_has_them, changes_are_of_one_machine, a_change_to_no_number, a_change_without_a_definition, what_is_new_since_the_last_look,
+      growth_as_the_package_has_it, laws_of_workers, scaling_faults, changes_as_ruptures_has_them, changes_are_of_one_machine, runs_that_name_no_machine, a_change_to_no_number, a_change_without_a_definition, what_is_new_since_the_last_look,
       a_fresh_measurement_confirms, changepoint_text_and_faults])
