@@ -138,7 +138,9 @@ static uint32_t hash_key(const char *key, size_t len)
 
 static bool has_key(const json_object *o, size_t i, const char *key, size_t len)
 {
-    return o->members[i].key_len == len && memcmp(o->keys + o->members[i].key_at, key, len) == 0;
+    const char *there = o->keys + o->members[i].key_at;
+
+    return o->members[i].key_len == len && (!len || *there == *key) && memcmp(there, key, len) == 0;
 }
 
 json_member *cbx__json_find(const json_object *o, const char *key, size_t len)

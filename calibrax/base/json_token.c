@@ -227,11 +227,20 @@ cbx_status cbx__json_scalar(cbx__json_reader *p, cbx_json *out)
 
 #define UTF8_MOST 4 /* bytes of a code point */
 
+/* Bytes of a string that do not stand for themselves. */
+static const bool special[256] = { [0 ... 0x1F] = true, ['"'] = true, ['\\'] = true, [0x80 ... 0xFF] = true };
+
+static const char *skip_plain(const char *at, const char *end)
+{
+    while (at < end && !special[(unsigned char)*at]) at++;
+    return at;
+}
+
 /* From behind the opening quote to the closing one, or to the end of the window; says whether there are escapes. */
 static cbx_status scan_string(cbx__json_reader *p, bool *escapes)
 {
     *escapes = false;
-    while (p->at < p->end && *p->at != '"') {
+    while ((p->at = skip_plain(p->at, p->end)) < p->end && *p->at != '"') {
         size_t used = 1;
         unsigned char c = (unsigned char)*p->at;
         if (c < 0x20) return cbx__json_malformed(p, p->at, "a control character in a string");

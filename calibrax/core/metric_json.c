@@ -31,16 +31,28 @@ cbx_status cbx__read_maybe_string(const cbx_json *object, const char *key, const
     return cbx_json_get(object, key) ? cbx_json_need_string(object, key, path, out, err) : CBX_OK;
 }
 
+/* Of most members that are there one look is enough; those that need more words are looked up again. */
 cbx_status cbx__read_maybe_double(const cbx_json *object, const char *key, const char *path, double *out, cbx_err *err)
 {
-    return cbx_json_get(object, key) ? cbx_json_need_double(object, key, path, out, err) : CBX_OK;
+    const cbx_json *v = cbx_json_get(object, key);
+
+    if (!v) return CBX_OK;
+    if (cbx_json_typeof(v) != CBX_JSON_DOUBLE) return cbx_json_need_double(object, key, path, out, err);
+    *out = cbx_json_double_value(v);
+    return CBX_OK;
 }
 
 cbx_status cbx__read_maybe_object(const cbx_json *object, const char *key, const char *path, cbx_json **out,
                                   cbx_err *err)
 {
+    cbx_json *v = cbx_json_get(object, key);
+
     *out = NULL;
-    return cbx_json_has(object, key) ? cbx_json_need_object(object, key, path, out, err) : CBX_OK;
+    if (v && cbx_json_typeof(v) == CBX_JSON_OBJECT) {
+        *out = v;
+        return CBX_OK;
+    }
+    return v || cbx_json_has(object, key) ? cbx_json_need_object(object, key, path, out, err) : CBX_OK;
 }
 
 /* A number, or one of the strings that stand for a non-finite one. */
@@ -174,7 +186,7 @@ static const char *const metric_keys[] = { "value", "lower", "upper", "samples",
 static bool is_listed(const char *const *list, const char *word)
 {
     for (; *list; list++) {
-        if (strcmp(*list, word) == 0) return true;
+        if (**list == *word && strcmp(*list, word) == 0) return true;
     }
     return false;
 }
@@ -189,7 +201,18 @@ static bool has_other_keys(const cbx_json *object, const char *const *known)
     return false;
 }
 
-static bool is_nan(const cbx_json *v) { return v && isnan(cbx_json_double_value(v)); }
+/* A member that is unknown here, or a bound that is NaN. */
+static bool metric_says_more(const cbx_json *m)
+{
+    const char *key;
+    cbx_json *value;
+
+    for (size_t i = 0; cbx_json_member(m, i, &key, &value); i++) {
+        if (!is_listed(metric_keys, key)) return true;
+        if ((*key == 'l' || *key == 'u') && value && isnan(cbx_json_double_value(value))) return true;
+    }
+    return false;
+}
 
 bool cbx__says_more(const cbx_json *record, const char *const *known)
 {
@@ -198,8 +221,7 @@ bool cbx__says_more(const cbx_json *record, const char *const *known)
     cbx_json *m;
 
     for (size_t i = 0; cbx_json_member(metrics, i, &key, &m); i++)
-        if (has_other_keys(m, metric_keys) || is_nan(cbx_json_get(m, "lower")) || is_nan(cbx_json_get(m, "upper")))
-            return true;
+        if (metric_says_more(m)) return true;
     return has_other_keys(record, known);
 }
 
@@ -260,7 +282,7 @@ static bool set_bound(cbx_json *object, const char *key, double v, const cbx_jso
     return cbx_json_set_double(object, key, v);
 }
 
-static cbx_json *metric_json(const cbx_metric *m, const cbx_json *raw)
+cbx_json *cbx__metric_json(const cbx_metric *m, const cbx_json *raw)
 {
     cbx_json *object = cbx_json_new_object();
     bool ok = object && cbx_json_set_double(object, "value", m->value) && set_bound(object, "lower", m->lower, raw) &&
@@ -281,7 +303,7 @@ bool cbx__set_metrics(cbx_json *record, const cbx_named_metric *metrics, size_t 
 
     for (size_t i = 0; ok && i < n; i++)
         ok = cbx_json_set(object, metrics[i].name,
-                          metric_json(&metrics[i].metric, cbx_json_get(raw_metrics, metrics[i].name)));
+                          cbx__metric_json(&metrics[i].metric, cbx_json_get(raw_metrics, metrics[i].name)));
     if (ok) return cbx_json_set(record, "metrics", object);
     cbx_json_unref(object);
     return false;

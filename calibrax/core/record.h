@@ -59,6 +59,8 @@ bool cbx__set_doubles(cbx_json *object, const char *key, const double *v, size_t
 bool cbx__set_maybe_double(cbx_json *object, const char *key, double v);
 bool cbx__set_copy(cbx_json *object, const char *key, const cbx_json *v);
 bool cbx__set_tags(cbx_json *record, const cbx_tag *tags, size_t n);
+/** @param raw  the object that the metric was once read from; NULL: none */
+cbx_json *cbx__metric_json(const cbx_metric *m, const cbx_json *raw);
 bool cbx__set_metrics(cbx_json *record, const cbx_named_metric *metrics, size_t n, const cbx_json *raw);
 bool cbx__set_def(cbx_json *defs, const char *key, const cbx_metric_def *def, const cbx_json *raw);
 

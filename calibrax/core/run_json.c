@@ -188,6 +188,17 @@ static cbx_status read_point(const cbx_json *v, const char *path, cbx_run *run, 
     return st ? st : cbx__run_own_point(run, &p, raw, err);
 }
 
+/* "points.17"; made for every point, whether something says it or not: no printf. */
+static void point_path(size_t i, char path[CBX__PATH_SIZE])
+{
+    char digits[24], *at = digits + sizeof digits;
+
+    *--at = '\0';
+    do *--at = (char)('0' + i % 10);
+    while (i /= 10);
+    cbx__path(path, "points", at);
+}
+
 static cbx_status read_points(const cbx_json *v, cbx_run *run, cbx_err *err)
 {
     cbx_json *points = NULL;
@@ -195,7 +206,7 @@ static cbx_status read_points(const cbx_json *v, cbx_run *run, cbx_err *err)
 
     for (size_t i = 0; !st && i < cbx_json_length(points); i++) {
         char path[CBX__PATH_SIZE];
-        snprintf(path, sizeof path, "points.%zu", i);
+        point_path(i, path);
         st = read_point(cbx_json_at(points, i), path, run, err);
     }
     return st;

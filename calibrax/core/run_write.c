@@ -34,15 +34,63 @@ static void pour(void *user, cbx_text *out)
     if (out->status || out->len >= PIECE_BYTES) pour_all(user, out);
 }
 
+static void put_key(size_t i, const char *key, int level, cbx_text *out)
+{
+    if (i) cbx_text_putc(out, ',');
+    cbx_json_write_break(FILE_FLAGS, level, out);
+    cbx_json_write_string(key, strlen(key), FILE_FLAGS, out);
+    cbx_text_puts(out, ": ");
+}
+
+/* One at a time: each may have a million samples. */
+static bool put_metrics(const cbx_point *p, cbx_json_pour_fn pour_fn, void *user, cbx_text *out)
+{
+    cbx_text_putc(out, '{');
+    for (size_t i = 0; i < p->nmetrics; i++) {
+        cbx_json *v = cbx__metric_json(&p->metrics[i].metric, NULL);
+        if (!v) return false;
+        put_key(i, p->metrics[i].name, 4, out);
+        cbx_json_write_part(v, FILE_FLAGS, 4, pour_fn, user, out);
+        cbx_json_unref(v);
+    }
+    if (p->nmetrics) cbx_json_write_break(FILE_FLAGS, 3, out);
+    cbx_text_putc(out, '}');
+    return true;
+}
+
+/* A point that says no more than is known here. */
+static bool put_known(const cbx_point *p, cbx_json_pour_fn pour_fn, void *user, cbx_text *out)
+{
+    const cbx_point bare = { p->name, p->scenario, p->tags, p->ntags, NULL, 0 };
+    cbx_json *v = cbx__run_point_json(&bare, NULL), *value;
+    const char *key;
+    bool ok = v != NULL;
+
+    cbx_text_putc(out, '{');
+    for (size_t i = 0; ok && cbx_json_member(v, i, &key, &value); i++) {
+        put_key(i, key, 3, out);
+        if (strcmp(key, "metrics") == 0)
+            ok = put_metrics(p, pour_fn, user, out);
+        else
+            cbx_json_write_part(value, FILE_FLAGS, 3, pour_fn, user, out);
+    }
+    cbx_json_write_break(FILE_FLAGS, 2, out);
+    cbx_text_putc(out, '}');
+    cbx_json_unref(v);
+    return ok;
+}
+
 /* The n-th point of the list, with what stands before it. */
 static bool put_point(const cbx_point *view, const cbx_json *raw, bool first, cbx_json_pour_fn pour_fn, void *user,
                       cbx_text *out)
 {
-    cbx_json *v = cbx__run_point_json(view, raw);
+    cbx_json *v;
 
-    if (!v) return false;
     if (!first) cbx_text_putc(out, ',');
     cbx_json_write_break(FILE_FLAGS, 2, out);
+    if (!raw) return put_known(view, pour_fn, user, out);
+    v = cbx__run_point_json(view, raw);
+    if (!v) return false;
     cbx_json_write_part(v, FILE_FLAGS, 2, pour_fn, user, out);
     cbx_json_unref(v);
     return true;
@@ -127,6 +175,23 @@ static cbx_status add(cbx__spooled *p, cbx__scratch *scratch, const cbx_point *p
     return s.status;
 }
 
+/* As a run would take them; the samples stay where they are. */
+static cbx_status check_metrics(cbx_arena *arena, const cbx_point *point, const cbx_named_metric **out, cbx_err *err)
+{
+    cbx_named_metric *bare = cbx_arena_calloc(arena, point->nmetrics, sizeof *bare);
+    cbx_status st;
+
+    if (!bare) return cbx__record_no_memory(err);
+    for (size_t i = 0; i < point->nmetrics; i++) {
+        bare[i] = point->metrics[i];
+        bare[i].metric.samples = NULL;
+    }
+    st = cbx__record_metrics(arena, bare, point->nmetrics, out, err);
+    for (size_t i = 0; i < point->nmetrics; i++) bare[i] = point->metrics[i];
+    if (!st) *out = bare;
+    return st;
+}
+
 cbx_status cbx__spooled_add(cbx__spooled *p, cbx__scratch *scratch, const cbx_point *point, cbx_err *err)
 {
     cbx_arena arena;
@@ -137,7 +202,7 @@ cbx_status cbx__spooled_add(cbx__spooled *p, cbx__scratch *scratch, const cbx_po
     st = cbx__record_text(&arena, point->name, "point name", &own.name, err);
     if (!st) st = cbx__record_text(&arena, point->scenario, "scenario", &own.scenario, err);
     if (!st) st = cbx__record_tags(&arena, point->tags, point->ntags, &own.tags, err);
-    if (!st) st = cbx__record_metrics(&arena, point->metrics, point->nmetrics, &own.metrics, err);
+    if (!st) st = check_metrics(&arena, point, &own.metrics, err);
     if (!st) st = add(p, scratch, &own, NULL, err);
     cbx_arena_clear(&arena);
     return st;
@@ -208,10 +273,7 @@ static void pour_run(sink *s, const cbx_run *run, const elsewhere *from, const c
 
     cbx_text_putc(out, '{');
     for (size_t i = 0; cbx_json_member(head, i, &key, &value); i++) {
-        if (i) cbx_text_putc(out, ',');
-        cbx_json_write_break(FILE_FLAGS, 1, out);
-        cbx_json_write_string(key, strlen(key), FILE_FLAGS, out);
-        cbx_text_puts(out, ": ");
+        put_key(i, key, 1, out);
         if (strcmp(key, "points") == 0)
             pour_points(s, run, from, out);
         else

@@ -17,6 +17,9 @@
 #include "calibrax/base/file.h"
 
 #define WINDOW       64
+#define BATCH        16 /* files for which the caller is woken, while there are more to come */
+#define NONE         SIZE_MAX
+#define MANY         (SIZE_MAX - 1)
 #define THREADS_MOST 8
 
 bool cbx__stamp_equal(const cbx__stamp *a, const cbx__stamp *b)
@@ -222,6 +225,8 @@ typedef struct crew {
     size_t nthreads;
     reading window[WINDOW];
     bool ready[WINDOW];
+    size_t nready;  /* of them */
+    size_t awaited; /* file that the caller waits for, NONE or MANY */
     bool stop;
     pthread_mutex_t lock;
     pthread_cond_t room, filled;
@@ -249,7 +254,8 @@ static void announce(crew *c, size_t i)
 {
     pthread_mutex_lock(&c->lock);
     c->ready[i % WINDOW] = true;
-    pthread_cond_signal(&c->filled);
+    c->nready++;
+    if (c->awaited == i || (c->awaited == MANY && c->nready >= BATCH)) pthread_cond_signal(&c->filled);
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -279,6 +285,17 @@ static cbx_status hand_out(const reading *r, cbx__scan_fn fn, void *user, cbx_er
     return r->gone ? CBX_OK : fn(user, &r->file, err);
 }
 
+/* Until a file is there; not for each alone, since to be woken costs as much as to take a few.  Under the lock. */
+static void wait_for_file(crew *c, size_t slot)
+{
+    c->awaited = MANY;
+    while (!c->ready[slot] && c->nready < BATCH && c->taken + BATCH <= c->nqueued)
+        pthread_cond_wait(&c->filled, &c->lock);
+    c->awaited = c->taken;
+    while (!c->ready[slot]) pthread_cond_wait(&c->filled, &c->lock);
+    c->awaited = NONE;
+}
+
 static cbx_status take_in_order(crew *c, cbx__scan_fn fn, void *user, cbx_err *err)
 {
     cbx_status st = CBX_OK;
@@ -286,11 +303,12 @@ static cbx_status take_in_order(crew *c, cbx__scan_fn fn, void *user, cbx_err *e
     pthread_mutex_lock(&c->lock);
     while (!st && c->taken < c->nqueued) {
         size_t slot = c->taken % WINDOW;
-        while (!c->ready[slot]) pthread_cond_wait(&c->filled, &c->lock);
+        if (!c->ready[slot]) wait_for_file(c, slot);
         pthread_mutex_unlock(&c->lock);
         st = hand_out(&c->window[slot], fn, user, err);
         pthread_mutex_lock(&c->lock);
         c->ready[slot] = false;
+        c->nready--;
         if (++c->taken % (WINDOW / 4) == 0) pthread_cond_broadcast(&c->room);
     }
     c->stop = true;
@@ -372,7 +390,7 @@ cbx_status cbx__scan_read(cbx__scan *scan, cbx__scan_fn fn, void *user, cbx_err 
     } else if (n < WINDOW || nthreads == 1) {
         st = read_alone(scan, queued, n, fn, user, err);
     } else {
-        *c = (crew){ .scan = scan, .queued = queued, .nqueued = n, .nthreads = nthreads };
+        *c = (crew){ .scan = scan, .queued = queued, .nqueued = n, .nthreads = nthreads, .awaited = NONE };
         st = read_together(c, fn, user, err);
     }
     cbx_arena_clear(&arena);

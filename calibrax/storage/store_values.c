@@ -94,6 +94,50 @@ static int by_order(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Where each of `span` series begins, counted from `low`, becomes where its next item goes. */
+static void count_places(const cbx__gatherer *g, uint64_t low, size_t *place, size_t span)
+{
+    size_t before = 0;
+
+    for (size_t i = 0; i < g->n; i++) place[(g->items[i].order >> 32) - low]++;
+    for (size_t k = 0; k < span; k++) {
+        size_t count = place[k];
+        place[k] = before;
+        before += count;
+    }
+}
+
+static cbx_status sort_by_counting(cbx__gatherer *g, uint64_t low, size_t span, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(cbx__index_ctx(g->ix));
+    size_t *place = cbx_mem_calloc(al, span, sizeof *place);
+    gathered *sorted = place ? cbx_mem_alloc(al, g->room * sizeof *sorted) : NULL;
+
+    if (sorted) {
+        count_places(g, low, place, span);
+        for (size_t i = 0; i < g->n; i++) sorted[place[(g->items[i].order >> 32) - low]++] = g->items[i];
+        cbx_mem_free(al, g->items, g->room * sizeof *g->items);
+        g->items = sorted;
+    }
+    cbx_mem_free(al, place, span * sizeof *place);
+    return sorted ? CBX_OK : no_memory(err);
+}
+
+/* By series, each in the order it came; by counting where the series' numbers lie close together, as those of a new index do. */
+static cbx_status sort_items(cbx__gatherer *g, cbx_err *err)
+{
+    uint64_t low = UINT64_MAX, high = 0;
+
+    for (size_t i = 0; i < g->n; i++) {
+        uint64_t sid = g->items[i].order >> 32;
+        low = sid < low ? sid : low;
+        high = sid > high ? sid : high;
+    }
+    if (g->n && high - low < g->n) return sort_by_counting(g, low, (size_t)(high - low) + 1, err);
+    if (g->n) qsort(g->items, g->n, sizeof *g->items, by_order);
+    return CBX_OK;
+}
+
 static cbx_status put_chunk(cbx__gatherer *g, int64_t key, size_t n, cbx_err *err)
 {
     cbx__select_bind_int(g->put, key);
@@ -135,9 +179,8 @@ static cbx_status put_series(cbx__gatherer *g, const gathered *items, size_t n, 
 
 cbx_status cbx__gatherer_flush(cbx__gatherer *g, cbx_err *err)
 {
-    cbx_status st = CBX_OK;
+    cbx_status st = sort_items(g, err);
 
-    if (g->n) qsort(g->items, g->n, sizeof *g->items, by_order);
     for (size_t i = 0, n; !st && i < g->n; i += n) {
         for (n = 1; i + n < g->n && g->items[i + n].order >> 32 == g->items[i].order >> 32;) n++;
         st = put_series(g, &g->items[i], n, err);

@@ -26,10 +26,13 @@ typedef struct inputs_args {
             "a run file; may be repeated, in place of --data"                                                          \
     }
 
-/* Runs in order; zeroed to begin with. */
+/* Runs in order; zeroed to begin with, but for what its owner sets. */
 typedef struct inputs_list {
     cbx_run **items;
     size_t n;
+    /* Looks at the runs so far whenever they have doubled, so that a fault of the first few costs no more than these; not 0: enough.
+     * NULL: nobody looks */
+    int (*look)(const opt_run *run, const struct inputs_list *l);
 } inputs_list;
 
 /* --- each returns 0, or 2 with a sentence said --- */

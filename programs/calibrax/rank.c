@@ -346,10 +346,31 @@ static int print_ranking(const opt_run *run, const ranking *k)
 
 /* --- the command --- */
 
-static int rank_all(const opt_run *run, const inputs_list *l)
+static cbx_status compare(const opt_run *run, const inputs_list *l, cbx_comparison **out, cbx_err *err)
 {
     const rank_args *a = run->args;
     cbx_comparison_opts o = CBX_COMPARISON_OPTS_INIT;
+
+    o.group_tag = a->by;
+    o.metrics = a->metrics.items;
+    o.nmetrics = a->metrics.count;
+    return cbx_comparison_create(run->ctx, (const cbx_run *const *)l->items, NULL, l->n, &o, out, err);
+}
+
+/* Two values for one cell, or units that differ, are that whatever runs follow. */
+static int look_at_first(const opt_run *run, const inputs_list *l)
+{
+    cbx_comparison *c = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st = compare(run, l, &c, &err);
+
+    cbx_comparison_free(c);
+    return st == CBX_EEXIST || st == CBX_EFORMAT ? opt_fail(run->program, "%s", err.message) : EXIT_PASS;
+}
+
+static int rank_all(const opt_run *run, const inputs_list *l)
+{
+    const rank_args *a = run->args;
     cbx_comparison *c = NULL;
     cbx_err err = CBX_ERR_INIT;
     ranking k = { .nrows = 0 };
@@ -357,11 +378,7 @@ static int rank_all(const opt_run *run, const inputs_list *l)
 
     if (status) return status;
     if (a->draws > MOST_DRAWS) return opt_fail(run->program, "--draws: at most %d, found %zu", MOST_DRAWS, a->draws);
-    o.group_tag = a->by;
-    o.metrics = a->metrics.items;
-    o.nmetrics = a->metrics.count;
-    if (cbx_comparison_create(run->ctx, (const cbx_run *const *)l->items, NULL, l->n, &o, &c, &err))
-        return opt_fail(run->program, "%s", err.message);
+    if (compare(run, l, &c, &err)) return opt_fail(run->program, "%s", err.message);
     status = choose_rows(run, c, &k);
     for (size_t i = 0; !status && a->draws && i < k.nrows; i++) status = draw_row(run, &k, i);
     if (!status) status = score_rows(run, &k);
@@ -374,7 +391,7 @@ static int rank_all(const opt_run *run, const inputs_list *l)
 static int run_rank(const opt_run *run)
 {
     const rank_args *a = run->args;
-    inputs_list l = { NULL, 0 };
+    inputs_list l = { .look = look_at_first };
     int status = inputs_load(run, &a->select, &a->inputs, NULL, &l, NULL);
 
     if (!status) status = inputs_check_machines(run, &l, a->allow_machines);

@@ -112,6 +112,19 @@ def one_sentence(done, part, program="nperf"):
     has(lines[0], part)
 
 
+def peak_mb(p, *args, expect=0):
+    """VmHWM of calibrax, as the kernel tells its parent; the parent is a small one, whose own memory a fork would hand on."""
+    with open(CALIBRAX, "rb") as f:
+        if b"__asan_init" in f.read():
+            raise Skip("a sanitizer keeps what was freed")
+    script = 'import os, resource, subprocess, sys; done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL); ' \
+             'print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024); sys.exit(done.returncode)'
+    done = subprocess.run([sys.executable, "-S", "-E", "-c", script, "/bin/sh", "-c", 'exec "$@"', "sh", CALIBRAX, *args],
+                          cwd=p.path, env=p.env, text=True, capture_output=True)
+    equal(done.returncode, expect, f"exit status: {done.stderr[-400:]}")
+    return float(done.stdout)
+
+
 def fake_gpu(place):
     """Environment in which a library that plays NVML is the driver's."""
     os.makedirs(place.file("lib"), exist_ok=True)

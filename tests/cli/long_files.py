@@ -97,6 +97,7 @@ FORMATS = {
                                entries(point), '],"more":1}'),
     "nperf": lambda: lines(lambda r, i: json.dumps(row(r, i))),
     "google-benchmark": lambda: joined('{"context":{"num_cpus":2,"executable":"./toys"},"benchmarks":[', entries(google), "]}"),
+    "google-repetitions": lambda: joined('{"context":{"num_cpus":2},"benchmarks":[', entries(lambda r, i: {**google(r, i), "name": "copy", "run_name": "copy"}), "]}"),
     "hyperfine": lambda: joined('{"results":[', entries(lambda r, i: {"command": f"sleep {i}", **UNIT, "user": 0.1, "system": 0.1,
                                                                      "times": numbers(r, 100), "exit_codes": [0] * 100}), "]}"),
     "pytest-benchmark": lambda: joined('{"machine_info":{"node":"m"},"commit_info":{"id":"abc","branch":"main"},"benchmarks":[', entries(pytest),

@@ -5,7 +5,7 @@ import os
 import pty
 import subprocess
 
-from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence
+from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence, peak_mb
 
 with open(os.path.join(SOURCE, "tests/cli/fixtures/analysis.json"), encoding="utf-8") as answers:
     ANSWERS = json.load(answers)
@@ -117,6 +117,20 @@ def a_failed_measurement_is_not_ranked_by_its_samples(p):
         check(not any("shares" in r for r in found), "and its samples draw no ranks")
     one_sentence(run(p, "rank", "--input", path, expect=2), "'failed' has nan", "calibrax")
     run(p, "rank", "--input", write(p, "two.json", RUN, points=[points[0], points[2]], metric_defs={"t": {"name": "t", "unit": "s", "direction": "lower"}}), expect=0)
+
+
+def many_runs_of_one_competitor_are_refused_early(p):
+    """Two values for one cell stand in the first two runs: the others are not read for that, however many they are."""
+    os.makedirs(p.file("store/runs"))
+    points = [{"name": f"f{k}", "scenario": "s", "tags": {"framework": "ours"}, "metrics": {"t": {"value": 1.0 + k}}} for k in range(500)]
+    points.append(dict(points[0], tags={"framework": "theirs"}))
+    for i in range(300):
+        with open(p.file(f"store/runs/r{i:03d}.json"), "w", encoding="utf-8") as f:
+            json.dump({"id": f"r{i:03d}", "timestamp": f"2026-01-01T00:{i // 60:02d}:{i % 60:02d}+00:00", "environment": {"machine": "m"},
+                       "metric_defs": {"t": {"name": "t", "unit": "s", "direction": "lower"}}, "points": points}, f)
+    one_sentence(run(p, "rank", "--data", "store", "--all", expect=2), "'ours' has two values for 'f0@s{}:t'", "calibrax")
+    few, all_runs = peak_mb(p, "rank", "--data", "store", "--run", "r000,r001", expect=2), peak_mb(p, "rank", "--data", "store", "--all", expect=2)
+    check(all_runs < few + 10, f"{all_runs:.1f} MB for 300 runs, {few:.1f} for two")
 
 
 # --- compare ---
@@ -456,7 +470,7 @@ def changepoint_text_and_faults(p):
         one_sentence(run(p, "changepoints", "--data", "store", *args, expect=2), part, "calibrax")
 
 
-main([ranks_as_the_package_has_them, ranks_and_chance, ranks_of_equals_and_of_nothing, a_failed_measurement_is_not_ranked_by_its_samples, compares_as_the_package_does, speed_ups_have_intervals_and_remarks,
+main([ranks_as_the_package_has_them, ranks_and_chance, ranks_of_equals_and_of_nothing, a_failed_measurement_is_not_ranked_by_its_samples, many_runs_of_one_competitor_are_refused_early, compares_as_the_package_does, speed_ups_have_intervals_and_remarks,
       compare_within_runs_and_faults, differences_of_every_kind, no_differences, fronts_as_the_package_has_them, what_lacks_an_objective,
       growth_as_the_package_has_it, laws_of_workers, scaling_faults, changes_as_ruptures_has_them, changes_are_of_one_machine, runs_that_name_no_machine, a_change_to_no_number, a_change_without_a_definition, what_is_new_since_the_last_look,
       a_fresh_measurement_confirms, changepoint_text_and_faults])

@@ -6,11 +6,9 @@ CBX_LONG_MB: length of the long files in MB (default 4; `make long-files` takes 
 import json
 import os
 import shutil
-import subprocess
-import sys
 
 import long_files
-from harness import CALIBRAX, SOURCE, Skip, check, equal, has, main, one_sentence
+from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence, peak_mb
 
 FIXTURES = os.path.join(SOURCE, "tests/fixtures")
 LONG_MB = float(os.environ.get("CBX_LONG_MB", "4"))
@@ -165,26 +163,13 @@ def later_versions_are_refused(p):
 
 # --- memory ---
 
-def peak_mb(p, path, store):
-    """VmHWM of the program, as the kernel tells its parent; the parent is a small one, whose own memory a fork would hand on."""
-    script = 'import os, resource, subprocess, sys; done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL); ' \
-             'print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024); sys.exit(done.returncode)'
-    done = subprocess.run([sys.executable, "-S", "-E", "-c", script, "/bin/sh", "-c", 'exec "$@"', "sh", CALIBRAX, "ingest", "--data", store, "--input", path],
-                          cwd=p.path, env=p.env, text=True, capture_output=True)
-    equal(done.returncode, 0, f"exit status: {done.stderr[-400:]}")
-    return float(done.stdout)
-
-
 def memory_does_not_follow_the_file(p):
-    with open(CALIBRAX, "rb") as f:
-        if b"__asan_init" in f.read():
-            raise Skip("a sanitizer keeps what was freed")
-    small = peak_mb(p, p.write("small.json", '{"a": {"latency": {"value": 1}}}'), "small")
+    small = peak_mb(p, "ingest", "--data", "small", "--input", p.write("small.json", '{"a": {"latency": {"value": 1}}}'))
     bound = small + 8 + (GOAL_MB - 8 - small) * LONG_MB / 100
     for name in [*long_files.FORMATS, "pyperf.gz", "go-distinct.gz"]:
         path = p.file("long")
         long_files.write(name, int(LONG_MB * 1e6), path)
-        peak = peak_mb(p, path, "store")
+        peak = peak_mb(p, "ingest", "--data", "store", "--input", path)
         print(f"# {name}: {peak:.1f} MB at most, {bound:.1f} allowed, {small:.1f} for a small file", flush=True)
         check(peak < bound, f"{name}: {peak:.1f} MB for a file of {LONG_MB:g} MB, more than {bound:.1f}")
         check(written(p), "and there are runs")

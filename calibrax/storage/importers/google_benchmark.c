@@ -113,52 +113,96 @@ static double scale_of(cbx__import_job *job, const cbx_json *item)
     return scale;
 }
 
-/* Items that are repetitions of one benchmark, and where in the file the first stands. */
+/* One member of all repetitions. */
+typedef struct series {
+    cbx__import_def def;
+    const char *key;
+    bool time;
+    cbx__samples samples; /* from malloc: they outlive the elements */
+} series;
+
+/* Repetitions of one benchmark: the first as it stands, of all of them the numbers. */
 typedef struct group {
-    cbx_json *items;
-    size_t first;
+    cbx_json *first; /* NULL: none */
+    series *series;
+    size_t nseries;
 } group;
 
-/* One member of several items, as samples of a metric; a single one is a value alone. */
-static void add_metric(cbx__import_job *job, const group *g, const char *key, const cbx__import_def *def, bool time)
+static bool is_counter(const char *key, const cbx_json *value)
 {
-    cbx__samples s = { 0 };
+    cbx_json_type t = cbx_json_typeof(value);
 
-    for (size_t i = 0; i < cbx_json_length(g->items) && !cbx__import_failed(job); i++) {
-        const cbx_json *item = cbx_json_at(g->items, i);
-        if (!time && !cbx_json_has(item, key)) continue;
-        cbx__import_at(job, "benchmarks.%zu", g->first + i);
-        cbx__import_sample(job, &s, cbx__import_number(job, item, key) * (time ? scale_of(job, item) : 1));
-    }
-    if (s.n == 1)
-        cbx__import_metric(job, def, cbx_metric_of(s.values[0]));
-    else
-        cbx__import_metric_samples(job, def, &s);
+    return (t == CBX_JSON_INT || t == CBX_JSON_DOUBLE) && !is_bookkeeping(key);
 }
 
-static void add_counters(cbx__import_job *job, const group *g)
+static cbx__import_def counter_def(const char *key)
+{
+    for (size_t k = 0; k < CBX_LEN(counters); k++)
+        if (!strcmp(counters[k].metric, key)) return counters[k];
+    return (cbx__import_def){ key, "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY };
+}
+
+static void begin_group(cbx__import_job *job, group *g, const cbx_json *item)
 {
     const char *key;
     cbx_json *value;
 
-    for (size_t i = 0; cbx_json_member(cbx_json_at(g->items, 0), i, &key, &value); i++) {
-        cbx__import_def def = { key, "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY };
-        cbx_json_type t = cbx_json_typeof(value);
-        if ((t != CBX_JSON_INT && t != CBX_JSON_DOUBLE) || is_bookkeeping(key)) continue;
-        for (size_t k = 0; k < CBX_LEN(counters); k++) {
-            if (!strcmp(counters[k].metric, key)) def = counters[k];
+    *g = (group){ .first = cbx_json_ref((cbx_json *)(uintptr_t)item) };
+    g->series = calloc(2 + cbx_json_length(item), sizeof *g->series);
+    if (!g->first || !g->series) {
+        cbx__import_fail(job, CBX_ENOMEM, "out of memory");
+        return;
+    }
+    g->series[g->nseries++] = (series){ .def = cbx__import_time, .key = "real_time", .time = true };
+    g->series[g->nseries++] = (series){ .def = cpu_time, .key = "cpu_time", .time = true };
+    for (size_t i = 0; cbx_json_member(g->first, i, &key, &value); i++)
+        if (is_counter(key, value)) g->series[g->nseries++] = (series){ .def = counter_def(key), .key = key };
+}
+
+static void add_sample(cbx__import_job *job, cbx__samples *s, double value)
+{
+    if (s->n == s->room) {
+        size_t room = s->room ? 2 * s->room : 8;
+        double *more = realloc(s->values, room * sizeof *more);
+        if (!more) {
+            cbx__import_fail(job, CBX_ENOMEM, "out of memory");
+            return;
         }
-        add_metric(job, g, key, &def, false);
+        s->values = more;
+        s->room = room;
+    }
+    s->values[s->n++] = value;
+}
+
+static void add_numbers(cbx__import_job *job, group *g, const cbx_json *item)
+{
+    for (size_t i = 0; i < g->nseries && !cbx__import_failed(job); i++) {
+        series *s = &g->series[i];
+        if (!s->time && !cbx_json_has(item, s->key)) continue;
+        add_sample(job, &s->samples, cbx__import_number(job, item, s->key) * (s->time ? scale_of(job, item) : 1));
     }
 }
 
+/* A single value stands alone, without samples. */
 static void read_group(cbx__import_job *job, const group *g, const char *scenario)
 {
-    begin_point(job, cbx_json_at(g->items, 0), scenario);
-    add_metric(job, g, "real_time", &cbx__import_time, true);
-    add_metric(job, g, "cpu_time", &cpu_time, true);
-    add_counters(job, g);
+    begin_point(job, g->first, scenario);
+    for (size_t i = 0; i < g->nseries; i++) {
+        const series *s = &g->series[i];
+        if (s->samples.n == 1)
+            cbx__import_metric(job, &s->def, cbx_metric_of(s->samples.values[0]));
+        else
+            cbx__import_metric_samples(job, &s->def, &s->samples);
+    }
     cbx__import_point_end(job);
+}
+
+static void clear_group(group *g)
+{
+    for (size_t i = 0; i < g->nseries; i++) free(g->series[i].samples.values);
+    free(g->series);
+    cbx_json_unref(g->first);
+    *g = (group){ 0 };
 }
 
 /* An aggregate that no repetition stands behind: a point of its own. */
@@ -197,30 +241,26 @@ static const char *failure_of(const cbx_json *item)
 typedef struct reading {
     cbx__import_job *job;
     const char *scenario;
-    group group;    /* the repetitions seen last; empty: none */
+    group group;    /* the repetitions seen last */
     char *measured; /* name of the last benchmark with repetitions */
 } reading;
 
 static void end_group(reading *r)
 {
-    const char *name = run_name(cbx_json_at(r->group.items, 0));
-
-    if (!cbx_json_length(r->group.items)) return;
+    if (!r->group.first) return;
     read_group(r->job, &r->group, r->scenario);
     free(r->measured);
-    r->measured = strdup(name);
+    r->measured = strdup(run_name(r->group.first));
     if (!r->measured) cbx__import_fail(r->job, CBX_ENOMEM, "out of memory");
-    cbx_json_unref(r->group.items);
-    r->group.items = NULL;
+    clear_group(&r->group);
 }
 
 /* A repetition joins those of its name that stand before it. */
-static void add_repetition(reading *r, const cbx_json *item, size_t at)
+static void add_repetition(reading *r, const cbx_json *item)
 {
-    if (r->group.items && strcmp(run_name(item), run_name(cbx_json_at(r->group.items, 0))) != 0) end_group(r);
-    if (!r->group.items) r->group = (group){ cbx_json_new_array(), at };
-    if (!cbx_json_push(r->group.items, cbx_json_ref((cbx_json *)(uintptr_t)item)))
-        cbx__import_fail(r->job, CBX_ENOMEM, "out of memory");
+    if (r->group.first && strcmp(run_name(item), run_name(r->group.first)) != 0) end_group(r);
+    if (!r->group.first) begin_group(r->job, &r->group, item);
+    add_numbers(r->job, &r->group, item);
 }
 
 static void read_item(reading *r, const cbx_json *item, size_t at)
@@ -231,7 +271,7 @@ static void read_item(reading *r, const cbx_json *item, size_t at)
     cbx__import_string(r->job, item, "name");
     if (cbx__import_failed(r->job)) return;
     if (!failure && !is_aggregate(item)) {
-        add_repetition(r, item, at);
+        add_repetition(r, item);
         return;
     }
     end_group(r);
