@@ -343,15 +343,14 @@ static cbx_status compare_machines(const sides *s, cbx_err *err)
     const char *remedy = s->opts->allow_machines ? "compared as asked" : "allow other machines to compare all the same";
 
     r->label = "";
-    if (!a || !b) {
-        r->machines = CBX_MACHINE_UNKNOWN;
-        r->label = cbx_arena_printf(&r->arena, "%s does not say its machine; %s",
-                                    !a && !b ? "neither run"
-                                    : !a     ? "the run"
-                                             : "the baseline",
+    r->machines = cbx_run_same_machine(s->run, s->baseline);
+    if (r->machines == CBX_MACHINE_UNKNOWN) {
+        r->label = cbx_arena_printf(&r->arena, "%s its machine; %s",
+                                    !a && !b ? "neither the run nor the baseline says"
+                                    : !a     ? "the run does not say"
+                                             : "the baseline does not say",
                                     remedy);
-    } else if (!cbx_json_equal(a, b)) {
-        r->machines = CBX_MACHINE_OTHER;
+    } else if (r->machines == CBX_MACHINE_OTHER) {
         r->label = cbx_arena_printf(&r->arena, "measured on different machines (%s, baseline %s); %s", machine_text(a),
                                     machine_text(b), remedy);
     }

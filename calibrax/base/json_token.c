@@ -309,6 +309,7 @@ static cbx_status decode(cbx__json_reader *p, const char *s, const char *end, js
         }
         if (s[1] == 'u') {
             if (!decode_unicode(&s, end, &to)) return cbx__json_malformed(p, s, "a malformed \\u escape");
+            if (!to[-1]) return cbx__json_malformed(p, s - 6, "a NUL (\\u0000) in a string");
             continue;
         }
         letter = s[1] ? strchr(letters, s[1]) : NULL;

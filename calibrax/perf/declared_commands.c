@@ -209,9 +209,21 @@ static bool has(const char *const *list, size_t n, const char *word)
     return false;
 }
 
-static bool wanted(const cbx_declared_opts *o, const char *name)
+static bool wanted(const cbx_declared_opts *o, const cbx_baseline_ops *b)
 {
-    return (o->nallow == 0 || has(o->allow, o->nallow, name)) && !has(o->deny, o->ndeny, name);
+    const bool named = has(o->allow, o->nallow, b->name);
+
+    if ((o->nallow && !named) || has(o->deny, o->ndeny, b->name)) return false;
+    return named || !o->skip_slow || !b->slow_reason;
+}
+
+static cbx_status check_names(const cbx_declared *d, const char *flag, const char *const *list, size_t n, cbx_err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!cbx_case_baseline(&d->ops, list[i]))
+            return cbx_fail(err, CBX_EINVAL, "%s: unknown baseline '%s' of case '%s'; 'nperf list' shows them", flag,
+                            list[i], d->ops.name);
+    return CBX_OK;
 }
 
 static cbx_status choose(point_run *p, cbx_exec_command *out, size_t *n, cbx_err *err)
@@ -220,7 +232,7 @@ static cbx_status choose(point_run *p, cbx_exec_command *out, size_t *n, cbx_err
 
     *n = 0;
     for (size_t i = 0; i < d->ops.nbaselines; i++) {
-        if (!wanted(p->opts, d->baselines[i].name)) continue;
+        if (!wanted(p->opts, &d->baselines[i])) continue;
         out[*n] = (cbx_exec_command){ d->baselines[i].name, in_folder(p, d->commands[i]) };
         if (!out[*n].command) return no_memory(err);
         ++*n;
@@ -300,6 +312,8 @@ cbx_status cbx_declared_run(cbx_ctx *ctx, const cbx_declared *d, const cbx_decla
 
     if (opts->struct_size != sizeof *opts) return cbx_fail(err, CBX_EINVAL, "cbx_declared_opts of another version");
     if (d->kind != CBX_DECLARED_COMMANDS) return cbx_fail(err, CBX_EINVAL, "case '%s' is of kind python", d->ops.name);
+    st = check_names(d, "--baselines", opts->allow, opts->nallow, err);
+    if (!st) st = check_names(d, "--skip-baselines", opts->deny, opts->ndeny, err);
     if (opts->quick && !opts->npoints) {
         points += d->ops.representative;
         n = 1;

@@ -44,6 +44,7 @@ CBX_BEGIN_DECLS
       "leave the machine alone while it measures, or give it more CPUs")                                               \
     X(LAZY_RESULT, "lazy_result", "refused", "work_done_after_the_clock", "")                                          \
     X(PINNING, "pinning", "refused", "left_its_cores", "")                                                             \
+    X(POLICY, "policy", "refused", "policy_not_kept", "")                                                              \
     X(ORACLE_FAILED, "oracle_failed", "fidelity_inconclusive", "oracle_failed", "")                                    \
     X(INTERRUPTED, "interrupted", "interrupted", "interrupted", "run again with --resume")                             \
     X(MACHINE, "machine", "env_failed", "machine_error", "")

@@ -34,11 +34,14 @@ static bool wants_warm(const cbx__attempt *a)
 }
 
 /* A folder that is still empty was no cache: what is compiled next is compiled as cold as before. */
-static bool is_empty(cbx_ctx *ctx, cbx_arena *arena, const char *folder)
+static cbx_status look_into(cbx_ctx *ctx, cbx_arena *arena, const char *folder, bool *empty, cbx_err *err)
 {
     const char *const *names;
     size_t n = 0;
-    return cbx_dir_list(ctx, folder, NULL, arena, &names, &n, NULL) || n == 0;
+    const cbx_status st = cbx_dir_list(ctx, folder, NULL, arena, &names, &n, err);
+
+    *empty = st || n == 0;
+    return st == CBX_ENOMEM ? st : CBX_OK;
 }
 
 /* One launch that only compiles.  @param ns  NaN: it failed, or did not tell */
@@ -66,6 +69,7 @@ static cbx_status warm_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, con
                                size_t n, cbx_err *err)
 {
     char folder[CBX__TEMPORARY_SIZE];
+    bool empty = false;
     cbx_status st = CBX_OK;
     double ns = NAN;
 
@@ -78,7 +82,8 @@ static cbx_status warm_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, con
         st = compile_once(ctx, s, p, w, a, folder, &ns, err);
         if (i && isfinite(ns)) a->warm_ns[a->nwarm++] = ns;
         if (!isfinite(ns)) break;
-        if (i == 0 && !st && is_empty(ctx, &p->arena, folder)) {
+        if (i == 0 && !st) st = look_into(ctx, &p->arena, folder, &empty, err);
+        if (empty) {
             a->warm_reason = "the framework left nothing in the folder of its cache";
             break;
         }

@@ -167,8 +167,8 @@ static void print_table(const cbx_rows *rows)
     for (size_t i = 0; i < rows->count; i++)
         width = strlen(rows->rows[i].baseline) > width ? strlen(rows->rows[i].baseline) : width;
     if (width > 60) width = 60;
-    printf("%-*s %5s %10s %-24s %10s %10s %10s  %s\n", (int)width, "command", "runs", "median", "[95 % interval]",
-           "min", "CPU", "memory", "ratio");
+    print_painted(PAINT_FAINT, "%-*s %5s %10s %-24s %10s %10s %10s  %s\n", (int)width, "command", "runs", "median",
+                  "[95 % interval]", "min", "CPU", "memory", "ratio");
     for (size_t i = 0; i < rows->count; i++) {
         const cbx_row *r = &rows->rows[i];
         if (!cbx_row_is_good(r)) {
