@@ -90,6 +90,35 @@ static int line_of_colour(const char *hex)
     return -1;
 }
 
+/* What the page's style sheet says of the parts of a plot by their class. */
+static const char *const styled[][2] = {
+    { "<path class=\"grid\" fill=\"none\" stroke=\"#E4E4E4\" stroke-width=\"1\"", "<path class=grid" },
+    { "<text class=\"tick-x\" fill=\"#5A5A5A\"", "<text class=tick-x" },
+    { "<text class=\"tick-y\" fill=\"#5A5A5A\"", "<text class=tick-y" },
+    { " font-size=\"11\" text-anchor=\"middle\"", "" },
+    { " font-size=\"11\" text-anchor=\"end\"", "" },
+    { " stroke=\"#FFFFFF\" stroke-width=\"0.8\"", "" },
+};
+
+/* A plot without what the page says of all of them; the plot is the caller's and is changed. */
+static void strip_styled(char *svg)
+{
+    char *to = svg;
+
+    while (*svg) {
+        size_t k = 0;
+        while (k < CBX_LEN(styled) && strncmp(svg, styled[k][0], strlen(styled[k][0])) != 0) k++;
+        if (k == CBX_LEN(styled)) {
+            *to++ = *svg++;
+            continue;
+        }
+        memcpy(to, styled[k][1], strlen(styled[k][1]));
+        to += strlen(styled[k][1]);
+        svg += strlen(styled[k][0]);
+    }
+    *to = 0;
+}
+
 /* The plot with the page's colours in place of its own, so that a baseline looks the same everywhere. */
 static void put_recoloured(cbx_text *out, const char *svg, const lines *l)
 {
@@ -110,7 +139,8 @@ static void put_recoloured(cbx_text *out, const char *svg, const lines *l)
     cbx_text_puts(out, svg);
 }
 
-static void put_figure(cbx_text *out, const char *kind, const char *caption, const char *svg, const lines *l)
+static void put_figure(cbx_text *out, const char *kind, const char *metric, const char *caption, const char *svg,
+                       const lines *l)
 {
     const char *first = strstr(svg, "<svg");
     cbx_text words;
@@ -118,7 +148,9 @@ static void put_figure(cbx_text *out, const char *kind, const char *caption, con
     if (!first) return;
     cbx_text_init(&words, &out->al);
     cbx__report_put_public(&words, caption, 160);
-    cbx_text_printf(out, "<figure class=\"chart %s\"><figcaption>", kind);
+    cbx_text_printf(out, "<figure class=\"chart %s\"", kind);
+    if (metric) cbx_text_printf(out, " data-m=\"%s\"", metric);
+    cbx_text_puts(out, "><figcaption>");
     cbx_text_put_html(out, cbx_text_str(&words));
     cbx_text_puts(out, "</figcaption><div class=scroll tabindex=0 role=region aria-label=\"");
     cbx_text_put_html(out, cbx_text_str(&words));
@@ -130,34 +162,73 @@ static void put_figure(cbx_text *out, const char *kind, const char *caption, con
 }
 
 /* Draws, and puts the figure; a plot that cannot be drawn is left out, memory apart. */
-static void draw(const cbx__charts *c, cbx_plot *plot, const lines *l, const char *kind, const char *caption,
-                 cbx_text *out)
+static void draw(const cbx__charts *c, cbx_plot *plot, const lines *l, const char *kind, const char *metric,
+                 const char *caption, cbx_text *out)
 {
     cbx_text svg;
     cbx_status st;
 
     cbx_text_init(&svg, &c->arena->al);
     st = cbx_plot_draw(plot, CBX_PLOT_SVG, &svg, NULL);
-    if (!st) put_figure(out, kind, caption, cbx_text_str(&svg), l);
+    if (!st && svg.len) strip_styled(svg.data);
+    if (!st) put_figure(out, kind, metric, caption, cbx_text_str(&svg), l);
     if (st == CBX_ENOMEM || svg.status) out->status = CBX_ENOMEM;
     cbx_text_clear(&svg);
 }
 
 /* --- history --- */
 
-static size_t good_past(const cbx_row_series *s)
+/* name: of the chart and in the picker; head, up, down, unit: of a change in words, NULL where it would only say again what the time says */
+static const struct {
+    const char *name, *axis, *better, *head, *up, *down, *unit;
+    bool is_time;
+} metrics[CBX__FOLLOW_COUNT] = {
+    [CBX__FOLLOW_TIME] = { "time", "time over the time of the first run", "lower is faster", "", "slower", "faster",
+                           "s", true },
+    [CBX__FOLLOW_COMPILE] = { "compile time", "compile time over that of the first run", "lower is faster",
+                              "compile time of ", "longer", "shorter", "s", false },
+    [CBX__FOLLOW_MEMORY] = { "memory", "memory over that of the first run", "lower is less", "memory of ", "more",
+                             "less", "MB", false },
+    [CBX__FOLLOW_ENERGY] = { "energy", "energy of a call over that of the first run", "lower is less", "energy of ",
+                             "more", "less", "J", false },
+    [CBX__FOLLOW_GFLOP] = { "GFLOP/s", "GFLOP/s over those of the first run", "higher is faster", NULL, NULL, NULL,
+                            NULL, false },
+    [CBX__FOLLOW_GBYTE] = { "GB/s", "GB/s over those of the first run", "higher is faster", NULL, NULL, NULL, NULL,
+                            false },
+};
+
+/* Above 0, or NaN: nothing to draw. */
+static double past_value(const cbx_row_past *p, cbx__followed what)
+{
+    const double values[] = {
+        [CBX__FOLLOW_TIME] = p->median_s,   [CBX__FOLLOW_COMPILE] = p->compile_s, [CBX__FOLLOW_MEMORY] = p->memory_mb,
+        [CBX__FOLLOW_ENERGY] = p->energy_j, [CBX__FOLLOW_GFLOP] = p->gflop_per_s, [CBX__FOLLOW_GBYTE] = p->gbyte_per_s
+    };
+    double v = values[what];
+    return p->good && v > 0 && isfinite(v) ? v : NAN;
+}
+
+static size_t good_past(const cbx_row_series *s, cbx__followed what)
 {
     size_t n = 0;
 
-    for (size_t i = 0; s && i < s->npast; i++) n += s->past[i].good && s->past[i].median_s > 0;
+    for (size_t i = 0; s && i < s->npast; i++) n += !isnan(past_value(&s->past[i], what));
     return n;
 }
 
-bool cbx__charts_has_history(const cbx__charts *c, const cbx__report_group *g)
+/* Baselines that have a line to draw. */
+static size_t lines_of(const cbx__charts *c, const cbx__report_group *g, cbx__followed what)
 {
+    size_t n = 0;
+
     for (size_t i = g->first; c->past && i < g->first + g->count; i++)
-        if (c->view->items[i].quoted && good_past(c->past[i]) > 1) return true;
-    return false;
+        n += c->view->items[i].quoted && good_past(c->past[i], what) > 1;
+    return n;
+}
+
+bool cbx__charts_has_history(const cbx__charts *c, const cbx__report_group *g, cbx__followed what)
+{
+    return lines_of(c, g, what) > 0;
 }
 
 typedef struct run_list {
@@ -168,17 +239,16 @@ typedef struct run_list {
 static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
 /* The runs of a group's series, the newest MOST_RUNS of them. */
-static bool list_runs(const cbx__charts *c, const cbx__report_group *g, run_list *out)
+static bool list_runs(const cbx__charts *c, const cbx__report_group *g, cbx__followed what, run_list *out)
 {
     size_t room = 0, kept = 0;
 
-    for (size_t i = g->first; i < g->first + g->count; i++) room += good_past(c->past[i]);
+    for (size_t i = g->first; i < g->first + g->count; i++) room += good_past(c->past[i], what);
     *out = (run_list){ .ids = cbx_arena_calloc(c->arena, room, sizeof *out->ids) };
     if (!out->ids) return false;
     for (size_t i = g->first; i < g->first + g->count; i++)
         for (size_t k = 0; c->past[i] && k < c->past[i]->npast; k++)
-            if (c->past[i]->past[k].good && c->past[i]->past[k].median_s > 0)
-                out->ids[out->n++] = c->past[i]->past[k].run_id;
+            if (!isnan(past_value(&c->past[i]->past[k], what))) out->ids[out->n++] = c->past[i]->past[k].run_id;
     qsort(out->ids, out->n, sizeof *out->ids, by_text);
     for (size_t i = 0; i < out->n; i++)
         if (!i || strcmp(out->ids[i], out->ids[kept - 1]) != 0) out->ids[kept++] = out->ids[i];
@@ -197,7 +267,7 @@ typedef struct line {
     size_t n;
 } line;
 
-static bool make_line(const cbx__charts *c, const cbx_row_series *s, const run_list *runs, line *l)
+static bool make_line(const cbx__charts *c, const cbx_row_series *s, cbx__followed what, const run_list *runs, line *l)
 {
     l->x = cbx_arena_calloc(c->arena, 4 * runs->n + 4, sizeof *l->x);
     l->ids = cbx_arena_calloc(c->arena, runs->n + 1, sizeof *l->ids);
@@ -210,11 +280,12 @@ static bool make_line(const cbx__charts *c, const cbx_row_series *s, const run_l
         const cbx_row_past *p = &s->past[i];
         while (k < runs->n && strcmp(runs->ids[k], p->run_id) < 0) k++;
         if (k == runs->n) break;
-        if (strcmp(runs->ids[k], p->run_id) != 0 || !p->good || !(p->median_s > 0)) continue;
+        bool bounded = metrics[what].is_time && p->lower_s > 0;
+        if (strcmp(runs->ids[k], p->run_id) != 0 || isnan(past_value(p, what))) continue;
         l->x[l->n] = (double)k + 1;
-        l->y[l->n] = p->median_s;
-        l->lower[l->n] = p->lower_s > 0 ? p->lower_s : NAN;
-        l->upper[l->n] = p->lower_s > 0 ? p->upper_s : NAN;
+        l->y[l->n] = past_value(p, what);
+        l->lower[l->n] = bounded ? p->lower_s : NAN;
+        l->upper[l->n] = bounded ? p->upper_s : NAN;
         l->ids[l->n++] = p->run_id;
     }
     return true;
@@ -251,16 +322,17 @@ static void make_relative(line *l)
     }
 }
 
-static cbx_status add_line(const cbx__charts *c, cbx_plot *plot, size_t item, const run_list *runs, lines *drawn)
+static cbx_status add_line(const cbx__charts *c, cbx_plot *plot, size_t item, cbx__followed what, const run_list *runs,
+                           lines *drawn)
 {
-    unsigned how = runs->n <= MARKED_RUNS ? CBX_PLOT_JOIN | CBX_PLOT_MARK | CBX_PLOT_BAND
-                                          : CBX_PLOT_JOIN | CBX_PLOT_BAND;
+    unsigned how = CBX_PLOT_JOIN | (runs->n <= MARKED_RUNS && !(what && c->brief) ? CBX_PLOT_MARK : 0) |
+                   (metrics[what].is_time ? CBX_PLOT_BAND : 0);
     cbx_change *changes;
     cbx_status st;
     size_t n;
     line l;
 
-    if (!make_line(c, c->past[item], runs, &l)) return CBX_ENOMEM;
+    if (!make_line(c, c->past[item], what, runs, &l)) return CBX_ENOMEM;
     if (l.n < 2 || drawn->n == MOST_LINES) return CBX_OK;
     make_relative(&l);
     drawn->series[drawn->n++] = c->view->items[item].series;
@@ -284,16 +356,7 @@ static const char *day_of(cbx_arena *arena, const char *run_id)
     return day ? day : run_id;
 }
 
-/* Baselines that have a line to draw. */
-static size_t lines_of(const cbx__charts *c, const cbx__report_group *g)
-{
-    size_t n = 0;
-
-    for (size_t i = g->first; i < g->first + g->count; i++) n += c->view->items[i].quoted && good_past(c->past[i]) > 1;
-    return n;
-}
-
-void cbx__chart_history(const cbx__charts *c, const cbx__report_group *g, cbx_text *out)
+void cbx__chart_history(const cbx__charts *c, const cbx__report_group *g, cbx__followed what, cbx_text *out)
 {
     cbx_plot_opts opts = CBX_PLOT_OPTS_INIT;
     cbx_plot *plot = NULL;
@@ -302,19 +365,21 @@ void cbx__chart_history(const cbx__charts *c, const cbx__report_group *g, cbx_te
     cbx_status st;
     run_list runs;
 
-    if (!list_runs(c, g, &runs) || !runs.n) return;
+    if (!list_runs(c, g, what, &runs) || !runs.n) return;
     opts.y = CBX_PLOT_LOG;
     opts.x_label = cbx_arena_printf(c->arena, "run, %s to %s", day_of(c->arena, runs.ids[0]),
                                     day_of(c->arena, runs.ids[runs.n - 1]));
-    opts.y_label = "time over the time of the first run";
+    opts.y_label = metrics[what].axis;
     opts.height = 340;
-    caption = cbx_arena_printf(c->arena, "History of %s over %zu runs: lower is faster%s", where, runs.n,
-                               lines_of(c, g) > MOST_LINES ? "; the first sixteen baselines" : "");
+    caption = cbx_arena_printf(c->arena, "History of %s%s over %zu runs: %s%s",
+                               what ? cbx_arena_printf(c->arena, "%s, ", metrics[what].name) : "", where, runs.n,
+                               metrics[what].better,
+                               lines_of(c, g, what) > MOST_LINES ? "; the first sixteen baselines" : "");
     if (!caption || cbx_plot_create(c->ctx, &opts, &plot, NULL)) return;
     st = CBX_OK;
     for (size_t i = g->first; !st && i < g->first + g->count; i++)
-        if (good_past(c->past[i]) > 1 && c->view->items[i].quoted) st = add_line(c, plot, i, &runs, &drawn);
-    if (!st && drawn.n) draw(c, plot, &drawn, "history", caption, out);
+        if (good_past(c->past[i], what) > 1 && c->view->items[i].quoted) st = add_line(c, plot, i, what, &runs, &drawn);
+    if (!st && drawn.n) draw(c, plot, &drawn, "history", metrics[what].name, caption, out);
     if (st == CBX_ENOMEM) out->status = st;
     cbx_plot_free(plot);
 }
@@ -356,16 +421,8 @@ static bool tell(const cbx__charts *c, telling *t, const char *words, double siz
     return true;
 }
 
-/* What is followed over the runs beside the time. */
-typedef enum followed { TIME, COMPILE, MEMORY, NFOLLOWED } followed;
-
-static double past_value(const cbx_row_past *p, followed what)
-{
-    return what == COMPILE ? p->compile_s : what == MEMORY ? p->memory_mb : p->median_s;
-}
-
 /* The good values of a series, oldest first. */
-static bool follow(const cbx__charts *c, const cbx_row_series *s, followed what, line *l)
+static bool follow(const cbx__charts *c, const cbx_row_series *s, cbx__followed what, line *l)
 {
     l->y = cbx_arena_calloc(c->arena, s->npast + 1, sizeof *l->y);
     l->ids = cbx_arena_calloc(c->arena, s->npast + 1, sizeof *l->ids);
@@ -373,40 +430,36 @@ static bool follow(const cbx__charts *c, const cbx_row_series *s, followed what,
     if (!l->y || !l->ids) return false;
     for (size_t i = 0; i < s->npast; i++) {
         double v = past_value(&s->past[i], what);
-        if (!s->past[i].good || !(v > 0) || !isfinite(v)) continue;
+        if (isnan(v)) continue;
         l->y[l->n] = v;
         l->ids[l->n++] = s->past[i].run_id;
     }
     return true;
 }
 
-static const char *told_change(const cbx__charts *c, const cbx__report_group *g, size_t item, followed what,
+static const char *told_change(const cbx__charts *c, const cbx__report_group *g, size_t item, cbx__followed what,
                                const cbx_change *change, const char *run_id)
 {
-    static const struct {
-        const char *head, *up, *down, *unit;
-    } words[NFOLLOWED] = { [TIME] = { "", "slower", "faster", "s" },
-                           [COMPILE] = { "compile time of ", "longer", "shorter", "s" },
-                           [MEMORY] = { "memory of ", "more", "less", "MB" } };
     double by = change->change;
 
     return cbx_arena_printf(c->arena, "%s%s at %s: %s by %.3g\302\240%% at run %s (from %.4g to %.4g %s)",
-                            words[what].head, cbx__report_name(c->arena, &c->view->items[item]),
-                            cbx__report_where(c->arena, c->view, g), by > 0 ? words[what].up : words[what].down,
-                            100 * fabs(by), run_id, change->before, change->after, words[what].unit);
+                            metrics[what].head, cbx__report_name(c->arena, &c->view->items[item]),
+                            cbx__report_where(c->arena, c->view, g), by > 0 ? metrics[what].up : metrics[what].down,
+                            100 * fabs(by), run_id, change->before, change->after, metrics[what].unit);
 }
 
 static bool tell_changes(const cbx__charts *c, const cbx__report_group *g, size_t item, telling *t)
 {
-    for (int what = TIME; what < NFOLLOWED; what++) {
+    for (int what = 0; what < CBX__FOLLOW_COUNT; what++) {
         cbx_change *changes;
         size_t n;
         line l;
 
-        if (!follow(c, c->past[item], (followed)what, &l)) return false;
+        if (!metrics[what].head) continue;
+        if (!follow(c, c->past[item], (cbx__followed)what, &l)) return false;
         n = changes_of(c, &l, &changes);
         for (size_t i = 0; i < n; i++) {
-            const char *words = told_change(c, g, item, (followed)what, &changes[i], l.ids[changes[i].index]);
+            const char *words = told_change(c, g, item, (cbx__followed)what, &changes[i], l.ids[changes[i].index]);
             if (!tell(c, t, words, fabs(log1p(fmax(changes[i].change, -0.999999))))) return false;
         }
     }
@@ -420,7 +473,7 @@ size_t cbx__chart_changes(const cbx__charts *c, size_t case_index, size_t most, 
     for (size_t k = 0; c->past && k < c->view->ngroups; k++) {
         const cbx__report_group *g = &c->view->groups[k];
         for (size_t i = g->first; g->case_index == case_index && i < g->first + g->count; i++)
-            if (good_past(c->past[i]) >= LEAST_CHANGE && !tell_changes(c, g, i, &t)) return 0;
+            if (good_past(c->past[i], CBX__FOLLOW_TIME) >= LEAST_CHANGE && !tell_changes(c, g, i, &t)) return 0;
     }
     if (!t.n) return 0;
     qsort(t.all, t.n, sizeof *t.all, by_size);
@@ -512,7 +565,7 @@ bool cbx__chart_roofline(const cbx__charts *c, const cbx__report_group *g, cbx_t
     caption = cbx_arena_printf(c->arena, "Roofline of one core at %s", cbx__report_where(c->arena, c->view, g));
     if (!caption || cbx_plot_create(c->ctx, &opts, &plot, NULL)) return false;
     st = cbx_plot_roofline(plot, r.peaks, r.npeaks, r.levels, r.nlevels, kernels, n, NULL);
-    if (!st) draw(c, plot, &drawn, "roofline", caption, out);
+    if (!st) draw(c, plot, &drawn, "roofline", NULL, caption, out);
     if (st == CBX_ENOMEM) out->status = st;
     cbx_plot_free(plot);
     return out->len > before;

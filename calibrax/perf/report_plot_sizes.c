@@ -7,6 +7,7 @@
 #include "calibrax/perf/report_plot_parts.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { WIDTH = 752, HEIGHT = 380, LEFT = 62, RIGHT = 570, TOP = 14, BOTTOM = 336 };
@@ -14,12 +15,13 @@ enum { WIDTH = 752, HEIGHT = 380, LEFT = 62, RIGHT = 570, TOP = 14, BOTTOM = 336
 typedef struct size_point {
     const cbx__report_item *item;
     cbx__report_shape shape;
-    double time;
+    double time, bound; /* bound: the least of all rows of this shape; INFINITY: none */
 } size_point;
 
 typedef struct size_plot {
-    size_point *points;
-    size_t n;
+    size_point *points;        /* by series, then shape */
+    const size_point **shapes; /* the first of each shape, by shape */
+    size_t n, nshapes;
     const cbx__report_group *head; /* tells variety, platform, machine */
     const char *variety;
     cbx__plot_axis x, y;
@@ -44,7 +46,58 @@ static void add_points(size_plot *p, const cbx__report_view *v, const cbx__repor
 {
     for (size_t i = g->first; i < g->first + g->count; i++)
         if (is_plotted(&v->items[i]))
-            p->points[p->n++] = (size_point){ &v->items[i], *shape, cbx__report_median(v->items[i].row) };
+            p->points[p->n++] = (size_point){ &v->items[i], *shape, cbx__report_median(v->items[i].row), INFINITY };
+}
+
+/* Shapes that are one another scaled are equal; the others have some order. */
+static int by_form(const cbx__report_shape *a, const cbx__report_shape *b)
+{
+    if (a->ndims != b->ndims) return a->ndims < b->ndims ? -1 : 1;
+    for (size_t i = 1; i < a->ndims; i++) {
+        double x = a->dim[i] * b->dim[0], y = b->dim[i] * a->dim[0];
+        if (x != y) return x < y ? -1 : 1;
+    }
+    return 0;
+}
+
+static int by_shape(const cbx__report_shape *a, const cbx__report_shape *b)
+{
+    int c = by_form(a, b);
+    return c ? c : (a->size > b->size) - (a->size < b->size);
+}
+
+static int by_series(const void *a, const void *b)
+{
+    const size_point *x = a, *y = b;
+    int c = (x->item->series > y->item->series) - (x->item->series < y->item->series);
+
+    if (!c) c = by_shape(&x->shape, &y->shape);
+    return c ? c : (x->item > y->item) - (x->item < y->item);
+}
+
+static int by_shape_alone(const void *a, const void *b)
+{
+    const size_point *x = *(const size_point *const *)a, *y = *(const size_point *const *)b;
+    int c = by_shape(&x->shape, &y->shape);
+    return c ? c : (x > y) - (x < y);
+}
+
+/* Points in the order in which they are drawn, and the bounds of their shapes. */
+static void sort_points(size_plot *p)
+{
+    qsort(p->points, p->n, sizeof *p->points, by_series);
+    for (size_t i = 0; i < p->n; i++) p->shapes[i] = &p->points[i];
+    qsort(p->shapes, p->n, sizeof *p->shapes, by_shape_alone);
+    p->nshapes = 0;
+    for (size_t i = 0, next; i < p->n; i = next) {
+        double bound = INFINITY;
+        for (next = i; next < p->n && !by_shape(&p->shapes[i]->shape, &p->shapes[next]->shape); next++) {
+            double b = p->shapes[next]->item->row->bound_s;
+            if (b > 0) bound = fmin(bound, b);
+        }
+        for (size_t k = i; k < next; k++) p->points[p->shapes[k] - p->points].bound = bound;
+        p->shapes[p->nshapes++] = p->shapes[i];
+    }
 }
 
 /* The plot that group `from` begins: all later groups of its kind.  false: an earlier group has begun it, or it has no
@@ -68,6 +121,7 @@ static bool gather(size_plot *p, const cbx__report_view *v, const cbx__report_sh
         max_y = fmax(max_y, t);
     }
     if (!p->n || min_x == max_x) return false;
+    sort_points(p);
     p->x = cbx__plot_axis_over(min_x, max_x, LEFT, RIGHT);
     p->y = cbx__plot_axis_over(min_y, max_y, BOTTOM, TOP);
     return true;
@@ -95,91 +149,132 @@ static void put_size_axes(cbx_text *out, const size_plot *p)
     cbx_text_puts(out, "</g>\n");
 }
 
-/* The next larger point of the same series that is this one scaled; NULL if there is none. */
-static const size_point *successor(const size_plot *p, const size_point *a)
+#define MANY     64   /* points of a series from which on what would fall on one another is drawn once */
+#define MARK_GAP 24.0 /* pixels between marks of a series that has so many: the others are dots */
+
+/* A line that goes on as long as it can: "M1 2 3 4 5 6M..."; a coarse one passes over steps of less than a pixel. */
+typedef struct pen {
+    cbx_text *out;
+    const char *open; /* written before the first stroke; NULL: it is */
+    bool coarse;
+    double x, y, drawn_x, drawn_y; /* where it is, and how far the line has come */
+} pen;
+
+static void stroke(pen *p, double from_x, double from_y, double x, double y)
 {
-    const size_point *best = NULL;
-    for (size_t i = 0; i < p->n; i++) {
-        const size_point *b = &p->points[i];
-        if (b->item->series != a->item->series || b->shape.size <= a->shape.size) continue;
-        if (cbx__report_shapes_alike(&a->shape, &b->shape) && (!best || b->shape.size < best->shape.size)) best = b;
-    }
-    return best;
+    bool goes_on = !p->open && p->x == from_x && p->y == from_y;
+
+    if (p->open) cbx_text_puts(p->out, p->open);
+    if (!goes_on) cbx_text_printf(p->out, "M%.1f %.1f", from_x, from_y);
+    p->open = NULL;
+    p->x = x;
+    p->y = y;
+    if (goes_on && p->coarse && fabs(x - p->drawn_x) < 1 && fabs(y - p->drawn_y) < 1) return;
+    cbx_text_printf(p->out, " %.1f %.1f", x, y);
+    p->drawn_x = x;
+    p->drawn_y = y;
 }
 
-static void put_series_lines(cbx_text *out, const size_plot *p, int series)
+static void end_line(const pen *p)
 {
-    bool any = false;
-    for (size_t i = 0; i < p->n; i++) {
-        const size_point *a = &p->points[i], *b = a->item->series == series ? successor(p, a) : NULL;
-        if (!b) continue;
-        cbx_text_puts(out, any ? "" : "<path class=l d=\"");
-        cbx_text_printf(out, "M%.1f %.1fL%.1f %.1f", cbx__plot_place(&p->x, a->shape.size),
-                        cbx__plot_place(&p->y, a->time), cbx__plot_place(&p->x, b->shape.size),
-                        cbx__plot_place(&p->y, b->time));
-        any = true;
+    if (!p->open) cbx_text_puts(p->out, "\"/>");
+}
+
+static double x_of(const size_plot *p, const size_point *a) { return cbx__plot_place(&p->x, a->shape.size); }
+
+static double y_of(const size_plot *p, const size_point *a) { return cbx__plot_place(&p->y, a->time); }
+
+/* From each point to the next larger one of its form. */
+static void put_series_lines(cbx_text *out, const size_plot *p, size_t first, size_t n)
+{
+    pen line = { .out = out, .open = "<path class=l d=\"", .coarse = n >= MANY };
+
+    for (size_t i = first; i < first + n; i++) {
+        const size_point *a = &p->points[i], *b = a;
+        while (b < p->points + first + n && !by_shape(&a->shape, &b->shape)) b++;
+        if (b == p->points + first + n || by_form(&a->shape, &b->shape)) continue;
+        stroke(&line, x_of(p, a), y_of(p, a), x_of(p, b), y_of(p, b));
     }
-    if (any) cbx_text_puts(out, "\"/>");
+    end_line(&line);
 }
 
 /* Whiskers that would be hidden by the mark are left out. */
-static void put_series_marks(cbx_text *out, const size_plot *p, int series)
+static void put_series_whiskers(cbx_text *out, const size_plot *p, size_t first, size_t n)
 {
-    for (size_t i = 0; i < p->n; i++) {
-        const size_point *a = &p->points[i];
-        const cbx_row_interval *t = &a->item->row->steady;
-        double x = cbx__plot_place(&p->x, a->shape.size);
-        if (a->item->series != series) continue;
-        if (cbx__report_has_interval(t) && t->lower > 0 &&
-            cbx__plot_place(&p->y, t->lower) - cbx__plot_place(&p->y, t->upper) > 9)
-            cbx_text_printf(out, "<path class=w d=\"M%.0f %.0fV%.0f\"/>", x, cbx__plot_place(&p->y, t->lower),
-                            cbx__plot_place(&p->y, t->upper));
-        cbx_text_printf(out, "<use href=#m%d x=%.0f y=%.0f />", cbx__plot_mark(series), x,
-                        cbx__plot_place(&p->y, a->time));
+    const char *open = "<path class=w d=\"";
+
+    for (size_t i = first; i < first + n; i++) {
+        const cbx_row_interval *t = &p->points[i].item->row->steady;
+        if (!cbx__report_has_interval(t) || !(t->lower > 0) ||
+            cbx__plot_place(&p->y, t->lower) - cbx__plot_place(&p->y, t->upper) <= 9)
+            continue;
+        cbx_text_puts(out, open);
+        open = "";
+        cbx_text_printf(out, "M%.0f %.0fV%.0f", x_of(p, &p->points[i]), cbx__plot_place(&p->y, t->lower),
+                        cbx__plot_place(&p->y, t->upper));
     }
+    if (!*open) cbx_text_puts(out, "\"/>");
 }
 
-/* Smallest bound of the rows of one size and shape. */
-static double bound_at(const size_plot *p, const cbx__report_shape *s)
+/* Whether point i of a series gets its mark: of many, those that are not too close to the last one that did, and the ends of a line. */
+static bool is_marked(const size_plot *p, size_t first, size_t n, size_t i, double *last_x)
 {
-    double bound = INFINITY;
-    for (size_t i = 0; i < p->n; i++) {
-        double b = p->points[i].item->row->bound_s;
-        if (p->points[i].shape.size == s->size && cbx__report_shapes_alike(&p->points[i].shape, s) && b > 0)
-            bound = fmin(bound, b);
-    }
-    return bound;
+    double x = x_of(p, &p->points[i]);
+    bool ends = i == first || i + 1 == first + n || by_form(&p->points[i - 1].shape, &p->points[i].shape) ||
+                by_form(&p->points[i + 1].shape, &p->points[i].shape);
+
+    if (n >= MANY && !ends && fabs(x - *last_x) < MARK_GAP) return false;
+    *last_x = x;
+    return true;
 }
 
-static const size_point *next_shape(const size_plot *p, const size_point *a)
+/* Marks; of many the ones between are dots, each once a pixel. */
+static void put_series_marks(cbx_text *out, const size_plot *p, size_t first, size_t n)
 {
-    const size_point *best = NULL;
-    for (size_t i = 0; i < p->n; i++) {
-        const size_point *b = &p->points[i];
-        if (b->shape.size > a->shape.size && cbx__report_shapes_alike(&a->shape, &b->shape) &&
-            (!best || b->shape.size < best->shape.size))
-            best = b;
+    double last_x = -MARK_GAP, dot_x = NAN, dot_y = NAN;
+    const char *open = "<path class=d d=\"";
+
+    for (size_t i = first; i < first + n; i++) {
+        double x = round(x_of(p, &p->points[i])), y = round(y_of(p, &p->points[i]));
+        if (is_marked(p, first, n, i, &last_x) || (x == dot_x && y == dot_y)) continue;
+        cbx_text_puts(out, open);
+        open = "";
+        dot_x = x;
+        dot_y = y;
+        cbx_text_printf(out, "M%.0f %.0fh0", x, y);
     }
-    return best;
+    if (!*open) cbx_text_puts(out, "\"/>");
+    last_x = -MARK_GAP;
+    for (size_t i = first; i < first + n; i++)
+        if (is_marked(p, first, n, i, &last_x))
+            cbx_text_printf(out, "<use href=#m%d x=%.0f y=%.0f />", cbx__plot_mark(p->points[first].item->series),
+                            x_of(p, &p->points[i]), y_of(p, &p->points[i]));
 }
 
+/* The bound of each shape as a dash, and lines between those of one form. */
 static void put_roofline(cbx_text *out, const size_plot *p)
 {
-    cbx_text_puts(out, "<path class=roof d=\"");
-    for (size_t i = 0; i < p->n; i++) {
-        const size_point *a = &p->points[i], *b = next_shape(p, a);
-        double here = bound_at(p, &a->shape), x = cbx__plot_place(&p->x, a->shape.size);
-        bool told = !isfinite(here);
-        for (size_t j = 0; j < i; j++)
-            told = told || (p->points[j].shape.size == a->shape.size &&
-                            cbx__report_shapes_alike(&p->points[j].shape, &a->shape));
-        if (told) continue;
-        cbx_text_printf(out, "M%.1f %.1fh10", x - 5, cbx__plot_place(&p->y, here));
-        if (b && isfinite(bound_at(p, &b->shape)))
-            cbx_text_printf(out, "M%.1f %.1fL%.1f %.1f", x, cbx__plot_place(&p->y, here),
-                            cbx__plot_place(&p->x, b->shape.size), cbx__plot_place(&p->y, bound_at(p, &b->shape)));
+    pen line = { .out = out, .open = "<path class=roof d=\"", .coarse = p->nshapes >= MANY };
+    double dash_x = -2 * MARK_GAP;
+
+    for (size_t i = 0; i < p->nshapes; i++) {
+        const size_point *a = p->shapes[i], *b = i + 1 < p->nshapes ? p->shapes[i + 1] : NULL;
+        double x = x_of(p, a), y = cbx__plot_place(&p->y, a->bound);
+        if (!isfinite(a->bound)) continue;
+        if (b && !by_form(&a->shape, &b->shape) && isfinite(b->bound))
+            stroke(&line, x, y, x_of(p, b), cbx__plot_place(&p->y, b->bound));
     }
-    cbx_text_puts(out, "\"/>\n");
+    for (size_t i = 0; i < p->nshapes; i++) {
+        const size_point *a = p->shapes[i];
+        double x = x_of(p, a), y = cbx__plot_place(&p->y, a->bound);
+        if (!isfinite(a->bound) || (p->nshapes >= MANY && fabs(x - dash_x) < MARK_GAP)) continue;
+        dash_x = x;
+        if (line.open) cbx_text_puts(out, line.open);
+        line.open = NULL;
+        cbx_text_printf(out, "M%.1f %.1fh10", x - 5, y);
+    }
+    end_line(&line);
+    cbx_text_putc(out, '\n');
 }
 
 /* Names at the right edge, at the height of their rightmost point, moved apart where they would touch. */
@@ -199,8 +294,8 @@ static size_t gather_labels(const size_plot *p, edge_label *labels)
         const size_point *a = &p->points[i];
         size_t k = 0;
         while (k < n && labels[k].item->series != a->item->series) k++;
-        if (isfinite(bound_at(p, &a->shape)) && a->shape.size > roof.x_of_point)
-            roof = (edge_label){ NULL, cbx__plot_place(&p->y, bound_at(p, &a->shape)), a->shape.size };
+        if (isfinite(a->bound) && a->shape.size > roof.x_of_point)
+            roof = (edge_label){ NULL, cbx__plot_place(&p->y, a->bound), a->shape.size };
         if (k == MAX_LABELS - 1 || (k < n && labels[k].x_of_point >= a->shape.size)) continue;
         labels[k] = (edge_label){ a->item, cbx__plot_place(&p->y, a->time), a->shape.size };
         if (k == n) n++;
@@ -255,21 +350,10 @@ static const char *plot_name(cbx_arena *arena, const cbx__report_view *v, const 
     return name ? name : p->variety;
 }
 
-static bool has_series(const size_plot *p, int series)
-{
-    for (size_t i = 0; i < p->n; i++)
-        if (p->points[i].item->series == series) return true;
-    return false;
-}
-
 static void put_size_plot(cbx_text *out, const cbx__report_view *v, const size_plot *p, size_t number, cbx_arena *arena)
 {
-    int last = -1;
     bool representative = false;
-    for (size_t i = 0; i < p->n; i++) {
-        representative = representative || p->points[i].item->row->representative;
-        if (p->points[i].item->series > last) last = p->points[i].item->series;
-    }
+    for (size_t i = 0; i < p->n; i++) representative = representative || p->points[i].item->row->representative;
     cbx_text_printf(out, "<figure class=plot data-plot=%zu%s><figcaption>", number,
                     representative ? " data-first" : "");
     cbx__plot_put_text(out, arena, plot_name(arena, v, p), 60);
@@ -281,13 +365,15 @@ static void put_size_plot(cbx_text *out, const cbx__report_view *v, const size_p
     cbx_text_puts(out, "\">");
     put_size_axes(out, p);
     put_roofline(out, p);
-    for (int s = 0; s <= last; s++) {
-        if (!has_series(p, s)) continue;
+    for (size_t i = 0, n; i < p->n; i += n) {
+        int series = p->points[i].item->series;
+        for (n = 1; i + n < p->n && p->points[i + n].item->series == series;) n++;
         cbx_text_puts(out, "<g");
-        cbx__plot_put_class(out, "", s);
-        cbx_text_printf(out, " data-s=%d>", s);
-        put_series_lines(out, p, s);
-        put_series_marks(out, p, s);
+        cbx__plot_put_class(out, "", series);
+        cbx_text_printf(out, " data-s=%d>", series);
+        put_series_lines(out, p, i, n);
+        put_series_whiskers(out, p, i, n);
+        put_series_marks(out, p, i, n);
         cbx_text_puts(out, "</g>\n");
     }
     put_labels(out, p, arena);
@@ -307,9 +393,10 @@ static bool begins_representative(const cbx__report_view *v, const cbx__report_s
 size_t cbx__plot_sizes(cbx_text *out, const cbx__report_view *v, size_t case_index, size_t most, cbx_arena *arena)
 {
     cbx__report_shape *shapes = cbx_arena_calloc(arena, v->ngroups + 1, sizeof *shapes);
-    size_plot p = { .points = cbx_arena_calloc(arena, v->nitems + 1, sizeof *p.points) };
+    size_plot p = { .points = cbx_arena_calloc(arena, v->nitems + 1, sizeof *p.points),
+                    .shapes = cbx_arena_calloc(arena, v->nitems + 1, sizeof *p.shapes) };
     size_t n = 0;
-    if (!shapes || !p.points) return 0;
+    if (!shapes || !p.points || !p.shapes) return 0;
     for (size_t g = 0; g < v->ngroups; g++) cbx__report_shape_of(v->groups[g].head, arena, &shapes[g]);
     for (size_t g = 0; g < v->ngroups; g++) {
         if (v->groups[g].case_index != case_index || !(shapes[g].size > 0) || !gather(&p, v, shapes, g)) continue;

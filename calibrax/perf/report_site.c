@@ -242,6 +242,11 @@ static void put_within(cbx__page *p, const cbx_rows *rows, cbx_text *out)
         cbx_text_reset(&text);
         put_page(p, rows);
     }
+    if (most && text.len > most && !text.status) {
+        p->times_only = true;
+        cbx_text_reset(&text);
+        put_page(p, rows);
+    }
     if (text.status)
         out->status = text.status;
     else

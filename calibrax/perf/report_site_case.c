@@ -136,6 +136,19 @@ static void put_launches(cbx__page *p, size_t c)
     cbx__page_put(p, "</details>\n");
 }
 
+/* The charts of a group's metrics, one behind the other; the script shows one at a time.  A page that is short of room has those of one group. */
+static void put_history(cbx__page *p, const cbx__report_group *g, bool another)
+{
+    bool all = !p->times_only && !(another && p->limit != SIZE_MAX);
+
+    p->charts.brief = p->limit != SIZE_MAX;
+    cbx__page_put(p, "<div class=metrics>");
+    for (int what = 0; what < CBX__FOLLOW_COUNT; what++)
+        if ((!what || all) && cbx__charts_has_history(&p->charts, g, (cbx__followed)what))
+            cbx__chart_history(&p->charts, g, (cbx__followed)what, p->out);
+    cbx__page_put(p, "</div>\n");
+}
+
 /* Charts of the groups that are shown: of those with a history, and under the roofs. */
 static void put_charts(cbx__page *p, size_t c)
 {
@@ -146,10 +159,8 @@ static void put_charts(cbx__page *p, size_t c)
         for (size_t g = 0; g < p->view->ngroups; g++) {
             const cbx__report_group *group = &p->view->groups[g];
             if (group->case_index != c || !p->shown[g] || group->representative != !turn) continue;
-            if (histories < most && cbx__charts_has_history(&p->charts, group)) {
-                cbx__chart_history(&p->charts, group, p->out);
-                histories++;
-            }
+            if (histories < most && cbx__charts_has_history(&p->charts, group, CBX__FOLLOW_TIME))
+                put_history(p, group, histories++ > 0);
             if (roofs < most / 2) roofs += cbx__chart_roofline(&p->charts, group, p->out);
         }
     cbx__page_put(p, "</div>\n");

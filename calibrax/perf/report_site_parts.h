@@ -19,6 +19,7 @@ typedef struct cbx__page {
     bool *shown;       /* of each group: in tables and strips */
     size_t limit;      /* groups of a case that are shown; SIZE_MAX: all */
     size_t rows_shown; /* of all cases */
+    bool times_only;   /* no history of other metrics */
     struct machine_facts {
         const cbx__report_fact *list;
         size_t n;

@@ -59,19 +59,38 @@ static void sort_keys(order_key *k, order_key *scratch, size_t n)
     memcpy(k, scratch, n * sizeof *k);
 }
 
-/* The reference's name: what a row of the group is compared with, else what one of the same case is. */
-static const char *reference_name(const cbx_rows *rows, const cbx_row *head)
+/* Groups by what tells them apart, so that each row finds its own at once. */
+typedef struct group_table {
+    size_t *slots; /* 1 + number of the group; 0: free */
+    size_t nslots; /* a power of two, at least twice the groups */
+} group_table;
+
+static uint64_t hash_word(uint64_t h, const char *s)
 {
-    const char *fallback = NULL;
-    for (size_t i = 0; i < rows->count; i++) {
-        const cbx_row *r = &rows->rows[i];
-        const char *vs = r->paired_vs ? r->paired_vs : r->ratio_vs;
-        if (!vs || !same(r->case_name, head->case_name)) continue;
-        if (same_group(r, head)) return vs;
-        if (!fallback) fallback = vs;
-    }
-    return fallback;
+    for (s = word(s); *s; s++) h = (h ^ (unsigned char)*s) * UINT64_C(1099511628211);
+    return (h ^ 0xff) * UINT64_C(1099511628211);
 }
+
+/* The slot of a row's group, or the free one where it would stand.  FNV-1a, of Fowler, Noll and Vo. */
+static size_t *slot_of(const cbx__report_view *v, const group_table *t, const cbx_row *r)
+{
+    uint64_t h = hash_word(UINT64_C(14695981039346656037), r->point_json);
+
+    h = hash_word(hash_word(hash_word(h, r->case_name), r->platform), r->machine);
+    for (h ^= h >> 32;; h++) {
+        size_t *slot = &t->slots[h & (t->nslots - 1)];
+        if (!*slot || same_group(v->groups[*slot - 1].head, r)) return slot;
+    }
+}
+
+static bool table_open(group_table *t, cbx_arena *arena, size_t rows)
+{
+    for (t->nslots = 16; t->nslots < 2 * rows; t->nslots *= 2) continue;
+    t->slots = cbx_arena_calloc(arena, t->nslots, sizeof *t->slots);
+    return t->slots != NULL;
+}
+
+static const char *rival_of(const cbx_row *r) { return r->paired_vs ? r->paired_vs : r->ratio_vs; }
 
 static int rank_of(const cbx__report_item *it)
 {
@@ -153,34 +172,48 @@ static const char *label_of(cbx_arena *arena, const cbx_row *row)
     return label ? label : "-";
 }
 
-/* Fills groups and the keys of all items. */
+/* Fills groups and the keys of all items.  A group's reference is what the first of its rows that names one is compared with, else what one of
+ * the same case is. */
 static bool collect(const cbx_rows *rows, cbx__report_view *v, order_key *keys)
 {
     size_t nbaselines = 0, nplatforms = 0;
+    group_table table;
+    const char **fallback; /* of each case: the reference that some row of it names */
     const char **baselines = cbx_arena_calloc(&v->arena, rows->count + 1, sizeof *baselines);
     const char **platforms = cbx_arena_calloc(&v->arena, rows->count + 1, sizeof *platforms);
-    if (!baselines || !platforms) return false;
+    if (!baselines || !platforms || !table_open(&table, &v->arena, rows->count)) return false;
     for (size_t i = 0; i < rows->count; i++) {
         const cbx_row *r = &rows->rows[i];
         cbx__report_item item = {
             .row = r, .index = i, .class = cbx__report_status_class(r), .limit = cbx_row_is_limit(r)
         };
-        size_t g = 0;
-        while (g < v->ngroups && !same_group(v->groups[g].head, r)) g++;
-        if (g == v->ngroups) {
-            cbx__report_group *new_group = &v->groups[v->ngroups++];
+        size_t *slot = slot_of(v, &table, r), g;
+        if (!*slot) {
+            cbx__report_group *new_group = &v->groups[v->ngroups];
+            *slot = ++v->ngroups;
             new_group->head = r;
             new_group->label = label_of(&v->arena, r);
-            new_group->reference_name = reference_name(rows, r);
             new_group->case_index = intern(v->cases, &v->ncases, r->case_name);
         }
+        g = *slot - 1;
+        if (!v->groups[g].reference_name) v->groups[g].reference_name = rival_of(r);
         intern(v->machines, &v->nmachines, r->machine);
         intern(platforms, &nplatforms, r->platform);
         item.series = (int)intern(baselines, &nbaselines, r->baseline);
-        item.reference = v->groups[g].reference_name && same(v->groups[g].reference_name, r->baseline);
-        keys[i] = (order_key){ v->groups[g].case_index, g, rank_of(&item), cbx__report_median(r), item };
+        keys[i] = (order_key){ v->groups[g].case_index, g, 0, cbx__report_median(r), item };
     }
     v->nplatforms = nplatforms;
+    fallback = cbx_arena_calloc(&v->arena, v->ncases + 1, sizeof *fallback);
+    if (!fallback) return false;
+    for (size_t i = 0; i < rows->count; i++)
+        if (!fallback[keys[i].case_index]) fallback[keys[i].case_index] = rival_of(&rows->rows[i]);
+    for (size_t g = 0; g < v->ngroups; g++)
+        if (!v->groups[g].reference_name) v->groups[g].reference_name = fallback[v->groups[g].case_index];
+    for (size_t i = 0; i < rows->count; i++) {
+        const char *reference = v->groups[keys[i].group].reference_name;
+        keys[i].item.reference = reference && same(reference, rows->rows[i].baseline);
+        keys[i].rank = rank_of(&keys[i].item);
+    }
     return true;
 }
 

@@ -344,12 +344,15 @@ uint64_t cbx__proc_group_resident(pid_t group)
     return sum;
 }
 
+/* Built with CONFIG_PROC_CHILDREN, as nearly all are. */
+static bool kernel_tells_children(void) { return access("/proc/thread-self/children", R_OK) == 0; }
+
 uint64_t cbx__proc_tree_resident(pid_t pid)
 {
     pid_t found[1024];
     size_t n = cbx__proc_descendants(pid, found, sizeof found / sizeof *found);
     uint64_t sum = cbx__proc_resident(pid);
-    if (n == 0) return cbx__proc_group_resident(pid);
+    if (n == 0 && !kernel_tells_children()) return cbx__proc_group_resident(pid); /* a look at every process there is */
     for (size_t i = 0; i < n; i++) sum += cbx__proc_resident(found[i]);
     return sum;
 }

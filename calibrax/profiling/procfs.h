@@ -76,7 +76,8 @@ bool cbx__proc_times_read(pid_t pid, double *user_s, double *system_s);
 uint64_t cbx__proc_resident(pid_t pid);
 /* Resident bytes of all processes of a group; pages that they share count once for each. */
 uint64_t cbx__proc_group_resident(pid_t group);
-/* The same of a process and all that descends from it, whatever group it went to; of its group where the kernel tells no children. */
+/* The same of a process and all that descends from it, whatever group it went to; of its group where the kernel tells of no children at all, by a look at
+ * every process of the machine. */
 uint64_t cbx__proc_tree_resident(pid_t pid);
 /* CPU time of a running process, all its threads, in ns: the kernel's own count, not ticks; NaN if unknown. */
 double cbx__proc_cpu_ns(pid_t pid);

@@ -21,11 +21,13 @@
 /* The number in the names is the version of these tables. */
 static const char tables[] =
     "BEGIN IMMEDIATE;"
-    "CREATE TABLE IF NOT EXISTS row2_file(fid INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, size INT, ino INT,"
+    "DROP TABLE IF EXISTS row2; DROP TABLE IF EXISTS row2_key; DROP TABLE IF EXISTS row2_file;" /* what came before */
+    "CREATE TABLE IF NOT EXISTS row3_file(fid INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, size INT, ino INT,"
     " mtime INT, ctime INT, damaged INT, newer INT, first_damage TEXT);"
-    "CREATE TABLE IF NOT EXISTS row2_key(kid INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL);"
-    "CREATE TABLE IF NOT EXISTS row2(fid INT, off INT, len INT, kid INT, run_id TEXT, good INT,"
-    " median REAL, lower REAL, upper REAL, compile REAL, memory REAL, error REAL, PRIMARY KEY(fid, off)) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS row3_key(kid INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS row3(fid INT, off INT, len INT, kid INT, run_id TEXT, good INT,"
+    " median REAL, lower REAL, upper REAL, compile REAL, memory REAL, error REAL, energy REAL,"
+    " gflop REAL, gbyte REAL, PRIMARY KEY(fid, off)) WITHOUT ROWID;"
     "COMMIT";
 
 static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no memory for the index of rows"); }
@@ -109,9 +111,9 @@ typedef struct writer {
 static cbx_status writer_open(writer *w, cbx_row_index *ix, cbx_err *err)
 {
     static const char *const sql[] = {
-        "INSERT INTO row2_file(name,size,ino,mtime,ctime,damaged,newer,first_damage) VALUES(?,?,?,?,?,?,?,?)",
-        "INSERT INTO row2 VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
-        "INSERT INTO row2_key(key) VALUES(?) ON CONFLICT DO NOTHING", "SELECT kid FROM row2_key WHERE key = ?"
+        "INSERT INTO row3_file(name,size,ino,mtime,ctime,damaged,newer,first_damage) VALUES(?,?,?,?,?,?,?,?)",
+        "INSERT INTO row3 VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        "INSERT INTO row3_key(key) VALUES(?) ON CONFLICT DO NOTHING", "SELECT kid FROM row3_key WHERE key = ?"
     };
     cbx__select **const all[] = { &w->put_file, &w->put_row, &w->put_key, &w->find_key };
     cbx_status st = CBX_OK;
@@ -167,6 +169,9 @@ static cbx_status put_row(writer *w, int64_t fid, int64_t offset, int64_t length
     cbx__select_bind_double(s, row->compile_s);
     cbx__select_bind_double(s, isnan(row->memory.over.value) ? row->host_rss_increase_mb : row->memory.over.value);
     cbx__select_bind_double(s, row->rel_to_tol);
+    cbx__select_bind_double(s, row->energy.over.value);
+    cbx__select_bind_double(s, row->gflop_per_s);
+    cbx__select_bind_double(s, row->gbyte_per_s);
     return cbx__select_put(s, err);
 }
 
@@ -288,7 +293,7 @@ static cbx_status compare(cbx_row_index *ix, int64_t **gone, size_t *ngone, cbx_
     }
     qsort(sorted, ix->nfiles, sizeof *sorted, by_name);
     *ngone = 0;
-    st = cbx__select_open(ix->db, "SELECT name,size,ino,mtime,ctime,fid FROM row2_file ORDER BY name", &s, err);
+    st = cbx__select_open(ix->db, "SELECT name,size,ino,mtime,ctime,fid FROM row3_file ORDER BY name", &s, err);
     while (!st && cbx__select_next(s)) {
         cbx__stamp known = { cbx__select_int(s, 1), cbx__select_int(s, 2), cbx__select_int(s, 3),
                              cbx__select_int(s, 4) };
@@ -326,7 +331,7 @@ static cbx_status forget(cbx_row_index *ix, int64_t fid, cbx_err *err)
 {
     char sql[128];
 
-    snprintf(sql, sizeof sql, "DELETE FROM row2 WHERE fid = %lld; DELETE FROM row2_file WHERE fid = %lld",
+    snprintf(sql, sizeof sql, "DELETE FROM row3 WHERE fid = %lld; DELETE FROM row3_file WHERE fid = %lld",
              (long long)fid, (long long)fid);
     return cbx__index_run(ix->db, sql, err);
 }

@@ -27,6 +27,8 @@ typedef struct cbx_row_past {
     double compile_s; /* with an empty cache */
     double memory_mb; /* growth, 10^6 bytes */
     double error;     /* largest over its bound */
+    double energy_j;  /* of one call */
+    double gflop_per_s, gbyte_per_s;
 } cbx_row_past;
 
 /** Lives as long as the index. */

@@ -25,7 +25,7 @@ typedef struct cbx__row_place {
     const char *run_id;
     size_t rank;
     int64_t offset, length;
-    double median_s, lower_s, upper_s, compile_s, memory_mb, error;
+    double median_s, lower_s, upper_s, compile_s, memory_mb, error, energy_j, gflop_per_s, gbyte_per_s;
     bool good, duplicate;
     cbx_json *kept; /* borrowed from the file; NULL: to be read */
 } cbx__row_place;

@@ -19,7 +19,7 @@ static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no
 static cbx_status load_facts(cbx_row_index *ix, cbx_err *err)
 {
     cbx__select *s = NULL;
-    cbx_status st = cbx__select_open(ix->db, "SELECT fid, damaged, newer, first_damage FROM row2_file ORDER BY name",
+    cbx_status st = cbx__select_open(ix->db, "SELECT fid, damaged, newer, first_damage FROM row3_file ORDER BY name",
                                      &s, err);
 
     ix->facts = (cbx_row_index_facts){ .files = ix->nfiles };
@@ -36,7 +36,7 @@ static cbx_status load_facts(cbx_row_index *ix, cbx_err *err)
 static cbx_status count_rows(cbx_row_index *ix, size_t *rows, int64_t *last_key, cbx_err *err)
 {
     cbx__select *s = NULL;
-    cbx_status st = cbx__select_open(ix->db, "SELECT (SELECT count(*) FROM row2), (SELECT max(kid) FROM row2_key)", &s,
+    cbx_status st = cbx__select_open(ix->db, "SELECT (SELECT count(*) FROM row3), (SELECT max(kid) FROM row3_key)", &s,
                                      err);
 
     if (st) return st;
@@ -57,10 +57,11 @@ static const char *keep_run_id(cbx_row_index *ix, const char *text)
 static cbx_status load_places(cbx_row_index *ix, cbx_err *err)
 {
     cbx__select *s = NULL;
-    cbx_status st = cbx__select_open(ix->db,
-                                     "SELECT off, len, kid, run_id, good, median, lower, upper, compile, memory, error "
-                                     "FROM row2 WHERE fid = ? ORDER BY off",
-                                     &s, err);
+    cbx_status st = cbx__select_open(
+        ix->db,
+        "SELECT off, len, kid, run_id, good, median, lower, upper, compile, memory, error, "
+        "energy, gflop, gbyte FROM row3 WHERE fid = ? ORDER BY off",
+        &s, err);
 
     for (size_t f = 0; !st && f < ix->nfiles; f++) {
         size_t number = 0;
@@ -79,6 +80,9 @@ static cbx_status load_places(cbx_row_index *ix, cbx_err *err)
             p.compile_s = cbx__select_double(s, 8);
             p.memory_mb = cbx__select_double(s, 9);
             p.error = cbx__select_double(s, 10);
+            p.energy_j = cbx__select_double(s, 11);
+            p.gflop_per_s = cbx__select_double(s, 12);
+            p.gbyte_per_s = cbx__select_double(s, 13);
             p.kept = number < ix->files[f].nkept ? ix->files[f].kept[number] : NULL;
             number++;
             if (!p.run_id) st = no_memory(err);
@@ -96,7 +100,7 @@ static cbx_status load_places(cbx_row_index *ix, cbx_err *err)
 static cbx_status load_keys(cbx_row_index *ix, const char **keys, cbx_err *err)
 {
     cbx__select *s = NULL;
-    cbx_status st = cbx__select_open(ix->db, "SELECT kid, key FROM row2_key", &s, err);
+    cbx_status st = cbx__select_open(ix->db, "SELECT kid, key FROM row3_key", &s, err);
 
     while (!st && cbx__select_next(s)) {
         char *key = cbx_arena_strdup(&ix->loaded, cbx__select_text(s, 1));
@@ -154,8 +158,17 @@ static void close_series(cbx_row_index *ix, cbx__row_place **group, size_t n, cb
             ix->facts.duplicates++;
             continue;
         }
-        past[out->series.npast++] = (cbx_row_past){ p->run_id, p->median_s,  p->lower_s,   p->upper_s,
-                                                    p->good,   p->compile_s, p->memory_mb, p->error };
+        past[out->series.npast++] = (cbx_row_past){ .run_id = p->run_id,
+                                                    .median_s = p->median_s,
+                                                    .lower_s = p->lower_s,
+                                                    .upper_s = p->upper_s,
+                                                    .good = p->good,
+                                                    .compile_s = p->compile_s,
+                                                    .memory_mb = p->memory_mb,
+                                                    .error = p->error,
+                                                    .energy_j = p->energy_j,
+                                                    .gflop_per_s = p->gflop_per_s,
+                                                    .gbyte_per_s = p->gbyte_per_s };
         newest = p;
         if (p->good) good = p;
     }

@@ -63,6 +63,18 @@ def first_page_is_small(p):
     equal(whole.count("<section class=case"), 1, "of this case alone")
 
 
+def first_page_of_many_points(p):
+    """Four cases of 250 points and five baselines, with a history."""
+    for case in range(4):
+        store(p, runs=2, points=250, baselines=[f"b{i}" for i in range(5)], case=f"case_{case}")
+    p.run("--render-from", "results/store", "--latest", "--site", expect=0)
+    check(os.path.getsize(p.file("site/index.html")) <= 300000, f"300 kB: {os.path.getsize(p.file('site/index.html'))}")
+    for case in range(4):
+        has(page(p), f'href="case-case_{case}.html"', "all points are one click away")
+        whole = page(p, f"site/case-case_{case}.html")
+        equal(len(json.loads(re.search(r"id=data>(.*?)</script>", whole, re.S).group(1))["rows"]), 1250, "every row")
+
+
 def more_series_than_colours(p):
     store(p, runs=1, points=3, baselines=[f"b{i}" for i in range(20)])
     p.run("--render-from", "results/store", "--site", expect=0)
@@ -128,4 +140,4 @@ def pruning(p):
     one_sentence(p.run("--prune-keep", "2", expect=2), "--store")
 
 
-main([history_and_changes, same_bytes, first_page_is_small, more_series_than_colours, records_beside, while_it_is_written, pruning])
+main([history_and_changes, same_bytes, first_page_is_small, first_page_of_many_points, more_series_than_colours, records_beside, while_it_is_written, pruning])

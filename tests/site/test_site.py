@@ -171,19 +171,35 @@ def check_dom(tap, folder, browser):
     tap.check("tiled is 8.1x faster than stream" in text, "the sentence opens the page")
 
 
+METRICS = ["time", "compile time", "memory", "energy", "GFLOP/s", "GB/s"]
+
+
+def measured(run, baseline):
+    """A row that tells every metric."""
+    seconds = 1e-3 * (1.3 if baseline == "b3" and run > 12 else 1)
+    row = made_rows.row(run, baseline=baseline, launches=11, seconds=seconds, compile_s=0.5)
+    row["metrics"]["energy"] = {"value": 10 * seconds, "unit": "J", "scope": "package"}
+    row["metrics"]["work"] = {"gflop_per_s": 1e-3 / seconds, "gbyte_per_s": 2e-3 / seconds}
+    return row
+
+
 def check_history(tap, tool, folder, browser):
     """A store of twenty runs, in which one baseline gets slower at the thirteenth."""
     store = os.path.join(folder, "store")
     os.makedirs(store)
     for run in range(20):
         with open(os.path.join(store, f"{run:02d}.jsonl"), "w", encoding="utf-8") as f:
-            f.write(made_rows.text([made_rows.row(run, baseline=b, launches=11, seconds=1e-3 * (1.3 if b == "b3" and run > 12 else 1))
-                                    for b in ("b1", "b2", "b3")]))
+            f.write(made_rows.text([measured(run, b) for b in ("b1", "b2", "b3")]))
     text = render(tool, "store", store, os.path.join(folder, "store.html"))
     tap.equal(outside_references(text), [], "store: nothing refers to the outside")
     dom = Dom(browse(browser, os.path.join(folder, "store.html"), folder) if browser else text)
-    tap.equal(len(dom.all("figure", class_="history")), 1, "store: the history of the point")
-    tap.equal(len(dom.all("path", class_="line")), 3, "store: a line a baseline")
+    charts = [e["attrs"] for e in dom.all("figure", class_="history")]
+    tap.equal([c["data-m"] for c in charts], METRICS, "store: the history of the point, a chart a metric, in the page itself")
+    tap.equal([m for m, c in zip(METRICS, charts) if "hidden" not in c], ["time"] if browser else METRICS, "store: the script shows one of them")
+    tap.equal(len(dom.all("path", class_="line")), 3 * len(METRICS), "store: a line a baseline")
+    if browser:
+        told = selftest_of(folder, browser, "store.html")["metrics"]
+        tap.equal(told, {"options": METRICS, "first": ["time"], "last": [METRICS[-1]], "focused": True}, "store: a metric by choice, which keeps the focus")
     tap.check(len({e["attrs"]["stroke"] for e in dom.all("path", class_="line")}) == 3 and
               all(e["attrs"]["stroke"].startswith("var(--c") for e in dom.all("path", class_="line")), "store: in the colours of the page")
     changes = [e["text"] for e in dom.all("li") if "slower by" in e["text"]]

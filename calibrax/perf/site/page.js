@@ -77,6 +77,21 @@
     show();
   }
 
+  // The history of a point: one metric at a time, with a choice where there are several.
+  function setUpMetrics(metrics) {
+    const charts = [...metrics.querySelectorAll("figure")];
+    if (charts.length < 2) return;
+    const choice = document.createElement("select");
+    choice.setAttribute("aria-label", "which metric");
+    charts.forEach((f, i) => choice.append(new Option(f.dataset.m, i)));
+    function show() {
+      charts.forEach((f, i) => { f.hidden = i !== Number(choice.value); });
+      charts[choice.value].firstElementChild.append(choice);
+    }
+    choice.addEventListener("change", () => { show(); choice.focus(); });
+    show();
+  }
+
   // Pointing at a series dims the others of its plot.
   function setUpHighlight(svg) {
     svg.addEventListener("pointerover", e => {
@@ -88,6 +103,7 @@
   }
 
   document.querySelectorAll("section.case").forEach(s => { setUpTable(s); setUpPlots(s); });
+  document.querySelectorAll(".metrics").forEach(setUpMetrics);
   document.querySelectorAll("figure svg").forEach(setUpHighlight);
 
   // #selftest: does to the first table what a reader would, and writes down what came of it.
@@ -128,6 +144,14 @@
       choose(select, String(last), "change");
       result.plots.chosen = [...section.querySelectorAll(".plot")].findIndex(p => !p.hidden) === last;
       result.plots.options = [...select.options].map(o => o.text);
+    }
+    const metrics = section.querySelector(".metrics"), metric = metrics && metrics.querySelector("select");
+    if (metric) {
+      const shownNow = () => [...metrics.querySelectorAll("figure:not([hidden])")].map(f => f.dataset.m);
+      result.metrics = { options: [...metric.options].map(o => o.text), first: shownNow() };
+      choose(metric, String(metric.options.length - 1), "change");
+      result.metrics.last = shownNow();
+      result.metrics.focused = document.activeElement === metric;
     }
     const output = document.createElement("output");
     output.id = "selftest";
