@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 import long_files
-from harness import CALIBRAX, SOURCE, Skip, check, equal, has, main, one_sentence
+from harness import CALIBRAX, SOURCE, Skip, check, equal, has, main, one_sentence, sanitized
 
 FIXTURES = os.path.join(SOURCE, "tests/fixtures")
 LONG_MB = float(os.environ.get("CBX_LONG_MB", "4"))
@@ -109,9 +109,8 @@ def peak_mb(p, path, store):
 
 
 def memory_does_not_follow_the_file(p):
-    with open(CALIBRAX, "rb") as f:
-        if b"__asan_init" in f.read():
-            raise Skip("a sanitizer keeps what was freed")
+    if sanitized():
+        raise Skip("a sanitizer keeps what was freed")
     small = peak_mb(p, p.write("small.json", '{"a": {"latency": {"value": 1}}}'), "small")
     bound = small + 8 + (GOAL_MB - 8 - small) * LONG_MB / 100
     for name in [*long_files.FORMATS, "pyperf.gz", "go-distinct.gz"]:
