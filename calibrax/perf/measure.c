@@ -6,9 +6,12 @@
  */
 #include "calibrax/perf/measure.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/base/clock.h"
+#include "calibrax/perf/budget.h"
 #include "calibrax/perf/public.h"
 #include "calibrax/perf/sweep.h"
 #include "calibrax/perf/table.h"
@@ -93,12 +96,36 @@ static void settle_total(cbx__session *s, cbx__point *p)
     cbx__session_promise(s, p, made);
 }
 
+static double elapsed_s(const cbx__sweep *w) { return 1e-9 * (double)(cbx_clock_ns() - w->s.started_ns); }
+
+/* Its share of the time; where none is left the point is a row that says so. */
+static void begin_in_budget(cbx__sweep *w, size_t i)
+{
+    cbx__point *p = &w->jobs[i];
+    bool goes_on;
+
+    pthread_mutex_lock(&w->s.lock);
+    goes_on = cbx__budget_begin(&w->budget, w->queues[i], elapsed_s(w), &p->share_s);
+    pthread_mutex_unlock(&w->s.lock);
+    for (size_t k = 0; k < p->plan.count && !goes_on; k++) {
+        cbx__attempt *a = &p->plan.attempts[k];
+        if (!cbx__attempt_alive(a)) continue;
+        a->failure = CBX_FAILURE_BUDGET_SPENT;
+        snprintf(a->message, sizeof(a->message), "the budget of %g s was spent before this point", w->s.budget_s);
+    }
+    if (!goes_on)
+        cbx__session_tell(&w->s, CBX_MEASURE_NOTE, 0, "%s: the budget of %g s was spent before this point", p->label,
+                          w->s.budget_s);
+}
+
 /* One job on the cores and the device that are held for it; hold NULL: nothing is left to measure. */
 static cbx_status measure_job(cbx_ctx *ctx, cbx__sweep *w, size_t i, const cbx__hold *hold, cbx_err *err)
 {
     cbx__point *p = &w->jobs[i];
     cbx_status st;
 
+    p->share_s = INFINITY;
+    if (hold) begin_in_budget(w, i);
     if (hold) {
         const cbx__cores *cores = &hold->resource->cores;
         memcpy(p->cores, cores->cpus, cores->ncpus * sizeof(*p->cores));
@@ -148,12 +175,14 @@ static cbx_status run_jobs(cbx__sweep *w, cbx_err *err)
     cbx_status st = CBX_OK;
 
     w->live = cbx_mem_calloc(al, w->njobs, sizeof(*w->live));
+    cbx__budget_init(&w->budget, w->s.budget_s, &w->resources);
     if (!queues || !w->live) st = cbx_fail(err, CBX_ENOMEM, "out of memory for %zu jobs", w->njobs);
     for (size_t i = 0; i < w->njobs && !st; i++) {
         if (cbx__plan_live(&w->jobs[i].plan) == 0) {
             st = measure_job(w->ctx, w, i, NULL, err);
             continue;
         }
+        cbx__budget_add(&w->budget, w->queues[i]);
         queues[n] = w->queues[i];
         w->live[n++] = i;
     }
@@ -186,12 +215,7 @@ static cbx_status collect(cbx__sweep *w, cbx_err *err)
     for (size_t i = 0; i < w->npoints; i++) w->result->points_good += has_good_row(w, i);
     cbx_arena_init(&arena, cbx_ctx_allocator(w->ctx));
     st = lay_table(w, &arena, &rows, &n, err);
-    for (size_t i = 0; i < n && !st; i++) {
-        cbx_json *json = cbx_row_to_json(&rows[i]);
-        st = json ? cbx_rows_add_json(&w->result->rows, json, "row of the table", err)
-                  : cbx_fail(err, CBX_ENOMEM, "out of memory for the table");
-        cbx_json_unref(json);
-    }
+    if (!st) st = cbx__table_read(rows, n, &w->result->rows, err);
     cbx_arena_clear(&arena);
     return st;
 }

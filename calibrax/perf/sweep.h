@@ -4,6 +4,7 @@
 #ifndef CALIBRAX_PERF_SWEEP_H
 #define CALIBRAX_PERF_SWEEP_H
 
+#include "calibrax/perf/budget.h"
 #include "calibrax/perf/measure.h"
 #include "calibrax/perf/session.h"
 
@@ -20,7 +21,8 @@ typedef struct cbx__sweep {
     pthread_mutex_t *making; /* of each point */
     size_t nmaking;
     cbx__resources resources;
-    cbx_rows kept; /* what resume read */
+    cbx_rows kept;      /* what resume read */
+    cbx__budget budget; /* under the session's lock */
     cbx_measure_result *result;
 } cbx__sweep;
 

@@ -7,11 +7,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/temporary.h"
 #include "calibrax/perf/session.h"
 
 #define WARM_LAUNCHES 7 /* what an interval of two sides at 95 % together needs */
+
+static bool budget_is_spent(const cbx__point *p) { return 1e-9 * (double)(cbx_clock_ns() - p->began_ns) >= p->share_s; }
 
 static size_t launches_of(const cbx__session *s, const cbx__point *p, const char **why)
 {
@@ -99,7 +102,10 @@ cbx_status cbx__point_warm(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const c
         cbx__attempt *a = &p->plan.attempts[i];
         if (!wants_warm(a)) continue;
         a->warm_reason = why;
-        if (n && !s->opts->in_process && !cbx__session_stopped(s)) st = warm_attempt(ctx, s, p, w, a, n, err);
+        if (n && budget_is_spent(p))
+            a->warm_reason = "the budget was spent before it was measured";
+        else if (n && !s->opts->in_process && !cbx__session_stopped(s))
+            st = warm_attempt(ctx, s, p, w, a, n, err);
     }
     return st;
 }

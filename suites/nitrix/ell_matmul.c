@@ -12,6 +12,7 @@
 #include "calibrax/array/kernels/ell.h"
 #include "suites/common/fold.h"
 #include "suites/common/gpu.h"
+#include "suites/common/lazy.h"
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
 #include "suites/common/rounding.h"
@@ -103,12 +104,15 @@ static void work(const cbx_params *given, cbx_work *out)
         [CBX_ALGEBRA_TROPICAL_MAX_PLUS] = { CBX_PIPE_ADD_MAX, 1, 2 },
         [CBX_ALGEBRA_TROPICAL_MIN_PLUS] = { CBX_PIPE_ADD_MAX, 1, 2 },
         [CBX_ALGEBRA_EUCLIDEAN] = { CBX_PIPE_SUB_FMA, 1, 3 },
-        [CBX_ALGEBRA_BOOLEAN] = { CBX_PIPE_AND_OR, 1.0 / 32, 0 },
     };
     const point p = read_point(given);
     const double edges = (double)cbx__suite_graph_edges(&p.graph), macs = edges * (double)p.n, m = (double)p.m;
     const double bytes = (double)p.size * (edges + 2 * m * (double)p.n) + 4 * (edges + m);
 
+    if (p.semiring->id == CBX_ALGEBRA_BOOLEAN) {
+        *out = cbx__suite_lazy_work(macs, m * (double)p.n);
+        return;
+    }
     *out = (cbx_work){ .macs = macs,
                        .flop = step[p.semiring->id].flop * macs,
                        .bytes = bytes,

@@ -16,6 +16,7 @@
 
 #include "suites/common/arrays.h"
 #include "suites/common/fold.h"
+#include "suites/common/lazy.h"
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
 #include "suites/common/rounding.h"
@@ -151,7 +152,6 @@ void cbx__conv_work(const cbx_params *given, cbx_work *out)
         [CBX_ALGEBRA_TROPICAL_MAX_PLUS] = { CBX_PIPE_ADD_MAX, 1, 2 },
         [CBX_ALGEBRA_TROPICAL_MIN_PLUS] = { CBX_PIPE_ADD_MAX, 1, 2 },
         [CBX_ALGEBRA_EUCLIDEAN] = { CBX_PIPE_FMA, 1, 2 }, /* as norms less products */
-        [CBX_ALGEBRA_BOOLEAN] = { CBX_PIPE_AND_OR, 1.0 / 32, 0 },
     };
     const point p = read_point(given);
     const double places = (double)p.batch * (double)p.rows.out * (double)p.columns.out;
@@ -162,6 +162,10 @@ void cbx__conv_work(const cbx_params *given, cbx_work *out)
     const double bytes = (double)p.size *
                          ((p.stride == 1 ? x : 0) + (double)p.terms * (double)p.c_out + places * (double)p.c_out);
 
+    if (p.semiring->id == CBX_ALGEBRA_BOOLEAN) {
+        *out = cbx__suite_lazy_work(macs, places * (double)p.c_out);
+        return;
+    }
     *out = (cbx_work){ .macs = macs,
                        .flop = step[p.semiring->id].flop * macs,
                        .bytes = bytes,
