@@ -16,6 +16,12 @@ TINY = '{"m":7,"k":5,"n":3,"algebra":"log"}'
 QUICK = ["--launches", "2", "--repeats", "1", "--warmup", "0"]
 
 
+def sanitized():
+    """Whether the programs are a sanitizer's: slower by much, and what they find does not depend on how often they run."""
+    with open(CALIBRAX, "rb") as f:
+        return b"__asan_init" in f.read()
+
+
 class Skip(Exception):
     """A test that cannot be run here, with its reason."""
 

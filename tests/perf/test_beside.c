@@ -205,6 +205,7 @@ typedef struct warmed {
     const char *interpreter;
     cbx_baseline_ops baseline; /* of a framework that can keep what it compiled */
     const char *keeps;         /* file that it leaves in its cache; "": none */
+    double share_s;            /* of the run's budget */
     size_t n;                  /* compile times */
     char reason[128];
 } warmed;
@@ -224,7 +225,7 @@ static cbx_status warm_once(cbx_ctx *ctx, void *user)
                        .first = &first,
                        .last = &first,
                        .nlaunches = 1 };
-    cbx__point p = { .params = w->f->point, .json = "{}", .platform = "cpu", .plan = { &a, 1 } };
+    cbx__point p = { .params = w->f->point, .json = "{}", .platform = "cpu", .plan = { &a, 1 }, .share_s = w->share_s };
     cbx__session s;
     cbx_err err = CBX_ERR_INIT;
     cbx_status st;
@@ -250,7 +251,7 @@ static cbx_status warm_once(cbx_ctx *ctx, void *user)
 /* A toy worker in place of a Python. */
 static warmed framework(fixture *f, const char *keeps)
 {
-    warmed w = { .f = f, .interpreter = getenv("NPERF_WORKER"), .keeps = keeps };
+    warmed w = { .f = f, .interpreter = getenv("NPERF_WORKER"), .keeps = keeps, .share_s = INFINITY };
 
     w.baseline = *cbx_case_baseline(&toy_case, "good");
     w.baseline.provider = "jax";
@@ -269,6 +270,9 @@ static void warm_compiles(void **state)
     CHECK_INT(warm_once(f->ctx, &w), CBX_OK, "a framework that keeps nothing");
     CHECK_INT(w.n, 0, "was cold every time");
     CHECK_STR(w.reason, "the framework left nothing in the folder of its cache", "and that is the reason");
+    w.share_s = 0;
+    CHECK_INT(warm_once(f->ctx, &w), CBX_OK, "where the time is spent");
+    CHECK(w.n == 0 && strstr(w.reason, "budget was spent"), w.reason);
     unsetenv("NPERF_WORKERS_PYTHON");
 }
 
