@@ -18,6 +18,7 @@
 /* The whole list; of equal scores the first one wins. */
 static const cbx__importer *const importers[] = {
     &cbx__importer_run,
+    &cbx__importer_result,
     &cbx__importer_nperf,
     &cbx__importer_google_benchmark,
     &cbx__importer_hyperfine,
