@@ -161,6 +161,15 @@ def work_of_arrays(p):
     equal(metrics["bytes_least"]["value"], 4 * (64 * 32 + 32 * 48 + 64 * 48), "operands and result")
     equal(document["work"], {"source": "trace", "nominal": False, "at_least": False, "dearest_branch": False}, "and where it comes from")
     check("work: by trace" in document["remarks"], document["remarks"])
+    check("roofline" not in document, "not asked for")
+    placed = report(p, "--plugin", PLUGIN, "--function", "product", "--shapes", "float32:64x32,float32:32x48", "-n", "6", "--roofline", "--data", "store")
+    roof = placed["roofline"]
+    equal((roof["bound"] in ("memory", "compute"), roof["alignment"], placed["metrics"]["alignment"]["value"]), (True, 0.8, 0.8), "rows of 32")
+    equal(["try: " + hint for hint in roof["recommendations"]], [r for r in placed["remarks"] if r.startswith("try: ")], "what to try")
+    check(any("rows of 32 elements" in hint for hint in roof["recommendations"]) or roof["beyond_roof"], roof)
+    check(abs(100 * roof["efficiency"] / placed["metrics"]["efficiency"]["value"] - 1) < 1e-12, roof)
+    with open(p.file("store", "runs", placed["run"] + ".json"), encoding="utf-8") as f:
+        equal(json.load(f)["metadata"]["roofline"], roof, "in the run")
     check(metrics["max_rss"]["value"] > 0, "memory")
 
 
