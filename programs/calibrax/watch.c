@@ -9,6 +9,7 @@
 
 #include "calibrax/base/clock.h"
 #include "programs/calibrax/calibrax.h"
+#include "programs/calibrax/tendency.h"
 #include "programs/common/output.h"
 
 static const watch_args defaults = {
@@ -79,7 +80,9 @@ static const opt_spec watch_options[] = {
     { "degraded-slow", 0, OPT_NUMBER, AT(degraded_slow), "X", "1.2",
       "of health: mean duration in baselines, degraded above it" },
     { "critical-slow", 0, OPT_NUMBER, AT(critical_slow), "X", "2", "p95 of the duration, critical above it" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print alerts as JSON lines" },
+    { "summary", 0, OPT_FLAG, AT(summary), NULL, NULL,
+      "at the end, of the last 1000 values: latest, least, greatest, mean, and whether they rise, fall or stay" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print alerts, and the summary, as JSON lines" },
 };
 
 /* --- telling --- */
@@ -135,6 +138,7 @@ void watch_take(watcher *w, double value)
 
     w->values++;
     cbx_window_add(w->window, value, false, now_ns);
+    if (w->history) cbx_window_add(w->history, value, false, now_ns);
     cbx_alerts_observe(w->alerts, w->a->metric, w->a->window > 1 || w->a->statistic ? statistic_of(w, now_ns) : value,
                        now_ns);
 }
@@ -177,7 +181,8 @@ static int set_up_metric(watcher *w)
                         a->statistic);
     if (cbx_alerts_create(w->run->ctx, 16, &w->alerts, &err) || cbx_alerts_add_rule(w->alerts, &rule, &err) ||
         cbx_alerts_listen(w->alerts, on_alert, w, &err) ||
-        cbx_window_create(w->run->ctx, a->window ? a->window : 1, 0, &w->window, &err))
+        cbx_window_create(w->run->ctx, a->window ? a->window : 1, 0, &w->window, &err) ||
+        (a->summary && cbx_window_create(w->run->ctx, CBX_TENDENCY_MOST, 0, &w->history, &err)))
         return opt_fail(w->run->program, "watch: %s", err.message);
     return EXIT_PASS;
 }
@@ -206,6 +211,46 @@ static int set_up_receivers(watcher *w)
     return status;
 }
 
+static int summary_json(const watcher *w, const cbx_window_facts *f, const cbx_tendency *t, const char *word)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    cbx_json_set_string(o, "schema", "calibrax-watch-summary");
+    cbx_json_set_int(o, "version", 1);
+    cbx_json_set_string(o, "metric", w->a->metric);
+    cbx_json_set_int(o, "values", (int64_t)f->count);
+    cbx_json_set_double(o, "latest", f->last);
+    cbx_json_set_double(o, "min", f->min);
+    cbx_json_set_double(o, "max", f->max);
+    cbx_json_set_double(o, "mean", f->mean);
+    cbx_json_set(o, "tendency", tendency_json(t, word));
+    return print_json(w->run->program, o);
+}
+
+/* The last values, and where they go: what is alerted of above a level had better fall. */
+static int summarize(const watcher *w)
+{
+    uint64_t now_ns = cbx_clock_ns();
+    double *values = cbx_arena_calloc(w->run->arena, CBX_TENDENCY_MOST, sizeof *values);
+    cbx_window_facts f;
+    cbx_tendency t;
+    cbx_err err = CBX_ERR_INIT;
+    const char *word;
+
+    if (!values) return opt_fail(w->run->program, "out of memory");
+    cbx_window_read(w->history, now_ns, &f);
+    if (cbx_tendency_find(w->run->ctx, values, cbx_window_values(w->history, now_ns, values, CBX_TENDENCY_MOST), NAN,
+                          0.95, &t, &err))
+        return opt_fail(w->run->program, "watch: %s", err.message);
+    word = cbx_tendency_name(t.kind, w->a->lower ? CBX_DIRECTION_HIGHER : CBX_DIRECTION_LOWER);
+    if (w->a->json) return summary_json(w, &f, &t, word);
+    print_painted(PAINT_STRONG, "%s", w->a->metric);
+    printf(": latest %.6g, least %.6g, greatest %.6g, mean %.6g of %zu values\n", f.last, f.min, f.max, f.mean,
+           f.count);
+    print_tendency(&t, word);
+    return EXIT_PASS;
+}
+
 /* What the watch comes to. */
 static int conclude(const watcher *w)
 {
@@ -226,6 +271,7 @@ static int run_watch(const opt_run *run)
 
     if (!a->metric && !a->health)
         return opt_fail(run->program, "watch: --metric is missing: name what to follow, or --health");
+    if (a->summary && a->health) return opt_fail(run->program, "watch --summary: --health tells one of its own");
     if (a->gpu >= 0 && !a->pid) return opt_fail(run->program, "watch --gpu: needs --pid");
     if (a->pid && a->data) return opt_fail(run->program, "watch: --pid and --data: follow one of them");
     status = check_args(&w);
@@ -237,10 +283,12 @@ static int run_watch(const opt_run *run)
                  : a->data ? watch_store(&w)
                            : watch_values(&w);
     if (!status && a->health) status = watch_health_end(&w);
+    if (!status && w.history) status = summarize(&w);
     if (!status) status = conclude(&w);
     for (size_t i = 0; i < w.nsinks; i++) cbx_sink_free(w.sinks[i]);
     cbx_health_free(w.health);
     cbx_window_free(w.window);
+    cbx_window_free(w.history);
     cbx_alerts_free(w.alerts);
     return status;
 }

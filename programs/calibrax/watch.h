@@ -21,7 +21,7 @@ typedef struct watch_args {
     double age, degraded_rate, critical_rate, degraded_slow, critical_slow;
     size_t least;
     int gpu;
-    bool lower, json, health, allow_machines;
+    bool lower, json, health, allow_machines, summary;
 } watch_args;
 
 typedef struct watcher {
@@ -30,6 +30,7 @@ typedef struct watcher {
     const cbx_stop_flag *stop;
     cbx_alerts *alerts;
     cbx_window *window;
+    cbx_window *history;   /* of --summary; NULL: not asked for */
     cbx_health *health;    /* NULL: a metric is watched */
     cbx_health_report now; /* of the pipeline that ran last */
     cbx_sink *sinks[64];

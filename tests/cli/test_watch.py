@@ -138,6 +138,21 @@ def a_device_beside_it(p):
         idle.communicate("")
 
 
+def a_summary(p):
+    values = [10 + 0.3 * i + 0.1 * (i % 3) for i in range(40)]
+    done = watch(p, values, "--metric", "latency", "--error", "100", "--summary", "--json", expect=0)
+    found = json.loads(done.stdout)
+    equal((found["schema"], found["version"], found["values"], found["min"], found["max"], found["latest"]), ("calibrax-watch-summary", 1, 40, min(values), max(values), values[39]), "facts")
+    check(abs(found["mean"] - sum(values) / 40) < 1e-12, found)
+    equal((found["tendency"]["word"], found["tendency"]["kind"]), ("degrading", "rising"), "what is too high at last had better fall")
+    check(0.015 < found["tendency"]["lower"] < found["tendency"]["slope"] < found["tendency"]["upper"] < 0.025, found)
+    equal(json.loads(watch(p, values, "--metric", "rate", "--lower", "--error", "1", "--summary", "--json", expect=0).stdout)["tendency"]["word"], "improving", "what may not be low")
+    text = watch(p, [5, 5, 5, 5, 5, 5], "--metric", "x", "--error", "9", "--summary", expect=0).stdout
+    equal(text, "x: latest 5, least 5, greatest 5, mean 5 of 6 values\nTendency: stable, +0.0 % [+0.0 %, +0.0 %] a value\n", "text")
+    equal(json.loads(watch(p, [1, 2], "--metric", "x", "--error", "9", "--summary", "--json", expect=0).stdout)["tendency"]["word"], "unknown", "too few")
+    one_sentence(watch(p, [], "--health", "--summary", expect=2), "--summary", "calibrax")
+
+
 def add_run(p, name, day, value, point="p", tags=None, machine=None):
     run = {"id": name, "timestamp": f"2026-01-{day:02d}T00:00:00+00:00", "environment": {"machine": machine} if machine else {}, "commit": None, "branch": None, "metric_defs": {}, "metadata": {},
            "points": [{"name": point, "scenario": "s", "tags": tags or {}, "metrics": {"time": {"value": value, "lower": None, "upper": None, "samples": None}}}]}
@@ -235,4 +250,4 @@ def interrupted(p):
         stream.close()
 
 
-main([json_lines, usage, receivers, webhook, a_process, a_device_beside_it, a_store, one_series_of_many, machines_are_not_mixed, a_store_that_grows, health, interrupted])
+main([json_lines, usage, receivers, webhook, a_process, a_device_beside_it, a_summary, a_store, one_series_of_many, machines_are_not_mixed, a_store_that_grows, health, interrupted])
