@@ -307,6 +307,7 @@ double cbx_probe_bound_seconds(const cbx_probe *p, cbx_pipe pipe, bool is_f64, d
 {
     double rate = (unsigned)pipe < CBX_PIPE_COUNT ? p->pipe_ops_per_s[pipe][is_f64] : 0, moved = 0, bound = 0;
 
+    if (pipe == CBX_PIPE_ADD_MAX) rate = fmax(rate, p->pipe_ops_per_s[CBX_PIPE_FMA_MAX][is_f64]);
     for (int i = 0; i < p->nlevels; i++) {
         const cbx_level_rate *l = &p->level[i];
         moved = fmax(l->read_bytes_per_s, l->copy_bytes_per_s);

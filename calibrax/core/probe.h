@@ -104,7 +104,8 @@ CBX_API cbx_status cbx_probe_measure_node(cbx_ctx *ctx, int node, cbx_level_rate
 
 /**
  * Smallest time that work can take on one core: max(ops / pipe rate, bytes / the better of read and copy rate of the level that
- * holds the working set).  A rate of 0, or a pipe out of range, bounds nothing.
+ * holds the working set).  A rate of 0, or a pipe out of range, bounds nothing.  The sum of add+max may be a fused multiply-add by
+ * one, the same bits: it has the better rate of ADD_MAX and FMA_MAX.
  * @param is_f64            picks the row of the pipe table
  * @param working_set_bytes picks the level: the nearest one that holds it
  * @return [s]

@@ -34,7 +34,7 @@ static const opt_spec bisect_options[] = {
       "launch the good commit beside each other one and take ratios: a slow drift of the machine cancels" },
     { "confidence", 0, OPT_NUMBER, AT(confidence), "P", "0.95", "probability at which to stop" },
     { "end-launches", 0, OPT_COUNT, AT(end_launches), "N", "60",
-      "most launches of each end to see whether they differ" },
+      "most launches of each end to see whether they differ; fewer once more would hardly tell" },
     { "max-launches", 0, OPT_COUNT, AT(max_launches), "N", "1000", "most launches of the whole search" },
     { "timeout", 0, OPT_NUMBER, AT(timeout), "SECONDS", "3600", "longest launch" },
     { "build-timeout", 0, OPT_NUMBER, AT(build_timeout), "SECONDS", "3600", "longest build" },

@@ -88,6 +88,8 @@ typedef struct session {
     cbx_energy_report used;
     const cbx_emissions *before; /* lines of --emissions */
     size_t nbefore;
+    const char *faults[3]; /* sentences: what of trace, store and emissions could not be written */
+    size_t nfaults;
 } session;
 
 static cbx_status find_grid(session *s, cbx_err *err)
@@ -313,30 +315,44 @@ static int check_args(const opt_run *run, const profile_args *a)
     return EXIT_PASS;
 }
 
-static cbx_status conclude(session *s, const char *name, char id[64], cbx_err *err)
+static void note_fault(session *s, cbx_status st, const cbx_err *err)
 {
-    cbx_status st = CBX_OK;
+    const char *sentence = st ? cbx_arena_strdup(s->run->arena, err->message) : NULL;
 
-    if (s->trace) st = cbx_timeline_write(s->run->ctx, s->trace, s->a->trace, err);
-    s->facts->trace = s->a->trace;
-    if (!st && s->a->data) st = profile_keep(s->facts, s->a->data, name, id, err);
-    if (!st && s->a->emissions)
-        st = profile_add_emissions(s->run, s->a, s->before, s->nbefore, &s->used, s->grid, id, s->facts, err);
-    return st;
+    if (st) s->faults[s->nfaults++] = sentence ? sentence : "out of memory";
 }
 
-static int show(const opt_run *run, const profile_args *a, const profile_facts *f, const char *id)
+/* Writes what is to be kept; each by itself, since a full disk must not cost what was measured. */
+static void conclude(session *s, const char *name, char id[64])
 {
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st = s->trace ? cbx_timeline_write(s->run->ctx, s->trace, s->a->trace, &err) : CBX_OK;
+
+    note_fault(s, st, &err);
+    s->facts->trace = st ? NULL : s->a->trace;
+    if (s->a->data) note_fault(s, profile_keep(s->facts, s->a->data, name, id, &err), &err);
+    if (s->a->emissions)
+        note_fault(s, profile_add_emissions(s->run, s->a, s->before, s->nbefore, &s->used, s->grid, id, s->facts, &err),
+                   &err);
+}
+
+static int show(const session *s, const char *id)
+{
+    const opt_run *run = s->run;
+    int status = EXIT_PASS;
     cbx_json *o;
 
-    if (!a->json) {
-        profile_print(f);
-        if (id[0]) fprintf(stderr, "kept as run %s in %s\n", id, a->data);
-        return EXIT_PASS;
+    if (s->a->json) {
+        o = profile_json(s->facts);
+        if (o) cbx_json_set_string(o, "run", id[0] ? id : NULL);
+        if (o) cbx_json_set(o, "faults", sentences_json(s->faults, s->nfaults));
+        status = print_json(run->program, o);
+    } else {
+        profile_print(s->facts);
+        if (id[0]) fprintf(stderr, "kept as run %s in %s\n", id, s->a->data);
     }
-    o = profile_json(f);
-    if (o) cbx_json_set_string(o, "run", id[0] ? id : NULL);
-    return print_json(run->program, o);
+    for (size_t i = 0; i < s->nfaults; i++) status = opt_fail(run->program, "%s", s->faults[i]);
+    return status;
 }
 
 static cbx_status measure(session *s, cbx_err *err)
@@ -367,11 +383,10 @@ static int run_profile(const opt_run *run)
     st = open_session(&s, &err);
     if (!st) st = measure(&s, &err);
     if (!st) profile_see_gpu(f, s.gpu);
-    if (!st)
-        st = conclude(&s, a->name ? a->name : a->function ? a->function : last_part(run->words->items[0]), id, &err);
+    if (!st) conclude(&s, a->name ? a->name : a->function ? a->function : last_part(run->words->items[0]), id);
     close_session(&s);
     if (st == CBX_EINTERRUPTED) return EXIT_STOPPED;
-    return st ? opt_fail(run->program, "%s", err.message) : show(run, a, f, id);
+    return st ? opt_fail(run->program, "%s", err.message) : show(&s, id);
 }
 
 const opt_command profile_command = {
@@ -383,8 +398,8 @@ const opt_command profile_command = {
     "of its own. With --plugin and --function it times a C function instead, in this very process: as many calls a "
     "window as the "
     "clock needs, its cost taken off; with --module a Python function, in an interpreter that is started for it. Exit "
-    "status 2 when a run fails, or when a call is too short to be told from "
-    "none.",
+    "status 2 when a run fails, when a call is too short to be told from none, or when the store, the trace or the "
+    "emissions cannot be written: what was measured is printed all the same.",
     profile_options,
     CBX_LEN(profile_options),
     sizeof(profile_args),

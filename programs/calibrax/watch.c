@@ -257,10 +257,11 @@ static int conclude(const watcher *w)
     fprintf(stderr, "%zu values, %zu alerts\n", w->values, w->told);
     if (w->bad_lines) fprintf(stderr, "%zu lines were passed over\n", w->bad_lines);
     if (*w->stop) return EXIT_STOPPED;
+    if (w->lost) return EXIT_ERROR; /* each was told; whoever waits for it has not heard, however bad the others were */
     if (w->worst >= w->fail_on) return EXIT_CHECK;
     if (w->values == 0 && w->health) return opt_fail(w->run->program, "watch: no execution came");
     if (w->values == 0) return opt_fail(w->run->program, "watch: no value of '%s' came", w->a->metric);
-    return w->lost ? EXIT_ERROR : EXIT_PASS;
+    return EXIT_PASS;
 }
 
 static int run_watch(const opt_run *run)
@@ -303,7 +304,8 @@ const opt_command watch_command = {
     "have come back. A "
     "value that is no finite number is beyond every level. Alerts are printed, and go to files, commands and webhooks. "
     "Exit status: 0 no "
-    "alert as bad as --fail-on, 1 there was one, 2 no data, a lost alert or a fault, 130 interrupted.",
+    "alert as bad as --fail-on, 1 there was one, and all alerts reached their receivers, 2 a lost alert, whatever the "
+    "others were, no data or a fault, 130 interrupted.",
     watch_options,
     CBX_LEN(watch_options),
     sizeof(watch_args),

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <math.h>
 #include <popt.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -378,6 +379,8 @@ int opt_main(const opt_program *program, int argc, const char **argv)
 {
     int status = 0;
 
+    signal(SIGXFSZ,
+           SIG_IGN); /* a file that may not grow further is a failed write, told by name, not the end of the program */
     if (argc > 1 && !strcmp(argv[1], "--version")) {
         status = print_version(program);
     } else if (argc > 1 && !strcmp(argv[1], "--man")) {

@@ -28,6 +28,13 @@ static int print_document(const opt_program *program, cbx_json *document, bool p
     return status;
 }
 
+cbx_json *sentences_json(const char *const *sentences, size_t n)
+{
+    cbx_json *list = cbx_json_new_array();
+
+    for (size_t i = 0; list && i < n; i++) cbx_json_push(list, cbx_json_new_string(sentences[i]));
+    return list;
+}
 int print_json(const opt_program *program, cbx_json *document) { return print_document(program, document, false); }
 
 int print_json_line(const opt_program *program, cbx_json *document) { return print_document(program, document, true); }

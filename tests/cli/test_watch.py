@@ -63,6 +63,9 @@ def receivers(p):
     done = watch(p, [9], "--metric", "x", "--warning", "5", "--command", "exit 4", expect=2)
     has(done.stderr, "an alert was lost")
     has(done.stderr, "status 4")
+    done = watch(p, [9], "--metric", "x", "--error", "5", "--command", "exit 4", expect=2)
+    has(done.stderr, "an alert was lost", "beside an error, which alone makes the status 1")
+    has(done.stdout, "x is 9, above 5")
 
 
 class Receiver(http.server.BaseHTTPRequestHandler):

@@ -231,6 +231,8 @@ static void bounds_are_the_roofline(void **state)
         { CBX_PIPE_FMA, false, 8e9, 0, 0, 2, "the pipe alone, f32" },
         { CBX_PIPE_FMA, true, 8e9, 0, 0, 4, "the same, f64" },
         { CBX_PIPE_ADD_MAX, false, 1e9, 0, 0, 1, "another pipe" },
+        { CBX_PIPE_ADD_MAX, true, 1e9, 0, 0, 0.25, "its sum on the pipes of fma, where that is faster" },
+        { CBX_PIPE_FMA_MAX, true, 1e9, 0, 0, 0.25, "which has a rate of its own" },
         { CBX_PIPE_FMA, false, 0, 100e9, 1000, 1, "the first level's better rate: copy" },
         { CBX_PIPE_FMA, false, 0, 100e9, 1024, 1, "a set as large as the level" },
         { CBX_PIPE_FMA, false, 0, 100e9, 1025, 2, "one byte more: the next level, by its read rate" },
@@ -248,7 +250,8 @@ static void bounds_are_the_roofline(void **state)
 
     p.pipe_ops_per_s[CBX_PIPE_FMA][0] = 4e9;
     p.pipe_ops_per_s[CBX_PIPE_FMA][1] = 2e9;
-    p.pipe_ops_per_s[CBX_PIPE_ADD_MAX][0] = 1e9;
+    p.pipe_ops_per_s[CBX_PIPE_ADD_MAX][0] = p.pipe_ops_per_s[CBX_PIPE_ADD_MAX][1] = 1e9;
+    p.pipe_ops_per_s[CBX_PIPE_FMA_MAX][0] = 0.5e9, p.pipe_ops_per_s[CBX_PIPE_FMA_MAX][1] = 4e9;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         double s = cbx_probe_bound_seconds(&p, cases[i].pipe, cases[i].f64, cases[i].ops, cases[i].bytes, cases[i].set);
         CHECK_LE(fabs(s - cases[i].seconds), 1e-12, cases[i].why);
