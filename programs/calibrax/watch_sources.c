@@ -31,12 +31,14 @@ void watch_rest(const watcher *w)
 
 /* --- lines on standard input --- */
 
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
 /* What C's printf writes of a number that is not finite, and JSON has no word for. */
 static bool read_word(const char *line, size_t len, double *value)
 {
     char word[16], *end;
 
-    while (len > 0 && strchr(" \t", *line)) line++, len--;
+    while (len > 0 && is_blank(*line)) line++, len--;
     if (len == 0 || len >= sizeof word || memchr(line, 0, len)) return false;
     memcpy(word, line, len);
     word[len] = 0;
@@ -83,7 +85,7 @@ int watch_values(watcher *w) { return watch_lines(w, take_value); }
 /* A line that says something. */
 static void take_line(watcher *w, void (*take)(watcher *w, const char *line, size_t len), const char *line, size_t len)
 {
-    while (len > 0 && strchr(" \t\r", line[len - 1])) len--;
+    while (len > 0 && is_blank(line[len - 1])) len--;
     if (len > 0) take(w, line, len);
 }
 
