@@ -47,10 +47,13 @@ static bool read_word(const char *line, size_t len, double *value)
 }
 
 /* A number, or an object with the metric: as a member, or as {"name": metric, "value": x}. */
-static bool read_value(const watcher *w, const char *line, size_t len, double *value)
+/* @param others  set if it has one of those that rules are about, which are taken */
+static bool read_value(watcher *w, const char *line, size_t len, double *value, bool *others)
 {
     cbx_json *json = NULL;
     bool found = false;
+
+    *others = false;
 
     if (cbx_json_parse(line, len, "standard input", &json, NULL)) return read_word(line, len, value);
     switch (cbx_json_typeof(json)) {
@@ -62,6 +65,11 @@ static bool read_value(const watcher *w, const char *line, size_t len, double *v
     case CBX_JSON_OBJECT:
         found = cbx_json_has(json, w->a->metric);
         *value = cbx_json_get_double(json, w->a->metric, NAN);
+        for (size_t i = 0; i < w->nothers; i++) {
+            if (!cbx_json_has(json, w->others[i])) continue;
+            *others = true;
+            watch_take_other(w, w->others[i], cbx_json_get_double(json, w->others[i], NAN));
+        }
         break;
     default: break;
     }
@@ -72,10 +80,11 @@ static bool read_value(const watcher *w, const char *line, size_t len, double *v
 static void take_value(watcher *w, const char *line, size_t len)
 {
     double value;
+    bool others;
 
-    if (read_value(w, line, len, &value))
+    if (read_value(w, line, len, &value, &others))
         watch_take(w, value);
-    else if (w->bad_lines++ == 0)
+    else if (!others && w->bad_lines++ == 0)
         opt_fail(w->run->program, "a line without '%s' is passed over: '%.*s'", w->a->metric,
                  (int)(len < 60 ? len : 60), line);
 }
