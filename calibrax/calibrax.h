@@ -78,6 +78,7 @@
 #include "calibrax/statistics/sequential.h"
 #include "calibrax/statistics/series.h"
 #include "calibrax/statistics/significance.h"
+#include "calibrax/statistics/slope.h"
 #include "calibrax/statistics/spread.h"
 #include "calibrax/statistics/steady.h"
 #include "calibrax/statistics/test.h"
@@ -127,6 +128,7 @@
 #include "calibrax/monitoring/alert.h"
 #include "calibrax/monitoring/health.h"
 #include "calibrax/monitoring/sink.h"
+#include "calibrax/monitoring/tendency.h"
 #include "calibrax/monitoring/window.h"
 
 #include "calibrax/perf/case.h"

@@ -189,6 +189,49 @@ static PyObject *run_from_dict(PyObject *type, PyObject *dict)
     return status ? cx_raise(status, err.message) : cx_run_object(st, run);
 }
 
+static bool add_results(making *m, cbx_ctx *ctx, PyObject *results)
+{
+    PyObject *list = PySequence_Tuple(results);
+    bool fine = list != NULL;
+
+    for (Py_ssize_t i = 0; fine && i < PyTuple_Size(list); i++) {
+        cbx_json *json = cx_json_from(PyTuple_GetItem(list, i), "result", NULL);
+        cbx_result *result = NULL;
+        if (!json && !PyErr_Occurred())
+            PyErr_SetString(PyExc_TypeError, "a result is a dict or has to_dict(), not None");
+        fine = json && told(m, cbx_result_from_json(ctx, json, "result", &result, &m->err)) &&
+               told(m, cbx_run_builder_add_result(m->b, result, &m->err));
+        cbx_result_free(result);
+        cbx_json_unref(json);
+    }
+    Py_XDECREF(list);
+    return fine;
+}
+
+static PyObject *run_from_results(PyObject *type, PyObject *args, PyObject *kw)
+{
+    static char *names[] = { "results", "id", "timestamp", "detect", NULL };
+    PyObject *results = NULL, *id = NULL, *timestamp = NULL, *made = NULL;
+    making m = { .st = PyType_GetModuleState((PyTypeObject *)type), .err = CBX_ERR_INIT };
+    cbx_run_opts o = CBX_RUN_OPTS_INIT;
+    cbx_run *run = NULL;
+    cbx_status status;
+    cbx_ctx *ctx;
+    int detect = 1;
+
+    if (!PyArg_ParseTupleAndKeywords(args, kw, "O|$OOp:from_results", names, &results, &id, &timestamp, &detect))
+        return NULL;
+    o.no_vcs = o.no_machine = o.no_versions = !detect;
+    ctx = cx_ctx_borrow(m.st);
+    if (!ctx) return NULL;
+    Py_BEGIN_ALLOW_THREADS status = cbx_run_builder_create(ctx, &o, &m.b, &m.err);
+    Py_END_ALLOW_THREADS if (told(&m, status) && set_head(&m, id, timestamp) && add_results(&m, ctx, results) &&
+                             told(&m, cbx_run_builder_freeze(m.b, &run, &m.err))) made = cx_run_object(m.st, run);
+    cbx_run_builder_free(m.b);
+    cx_ctx_return(m.st, ctx);
+    return made;
+}
+
 static PyObject *run_read(PyObject *type, PyObject *where)
 {
     cx_state *st = PyType_GetModuleState((PyTypeObject *)type);
@@ -361,6 +404,11 @@ static PyMethodDef run_methods[] = {
     { "from_dict", run_from_dict, METH_O | METH_CLASS,
       "from_dict(mapping)\n--\n\nOf a dict as to_dict gives it, or as the Python package calibrax does; read "
       "strictly." },
+    { "from_results", (PyCFunction)(void (*)(void))run_from_results, METH_VARARGS | METH_KEYWORDS | METH_CLASS,
+      "from_results(results, *, id=None, timestamp=None, detect=True)\n--\n\n"
+      "Of results as the Python package calibrax has them: BenchmarkResult objects, or dicts as their to_dict gives. A "
+      "point "
+      "each; timing and resources become metrics with definitions, unless a result has a metric of that name." },
     { "read", run_read, METH_O | METH_CLASS, "read(path)\n--\n\nA run file." },
     { "write", run_write, METH_O, "write($self, path)\n--\n\nWrites the run as a file, atomically." },
     { "__reduce__", run_reduce, METH_NOARGS, NULL },

@@ -93,3 +93,14 @@ void cbx_window_read(cbx_window *w, uint64_t now_ns, cbx_window_facts *out)
     out->max = w->scratch[n - 1];
     out->p95 = cbx_stat_quantile_sorted(w->scratch, n, 0.95);
 }
+
+size_t cbx_window_values(const cbx_window *w, uint64_t now_ns, double *out, size_t room)
+{
+    size_t n = 0;
+
+    for (size_t i = w->count; i-- > 0 && n < room;) {
+        const entry *e = back(w, i);
+        if (!e->failed && in_age(w, e, now_ns)) out[n++] = e->value;
+    }
+    return n;
+}

@@ -37,5 +37,8 @@ CBX_API void cbx_window_add(cbx_window *w, double value, bool failed, uint64_t n
 /** Allocates nothing; takes capacity * log(capacity) steps. */
 CBX_API void cbx_window_read(cbx_window *w, uint64_t now_ns, cbx_window_facts *out);
 
+/** Values that cbx_window_read would take its mean of, oldest first; returns how many, at most room.  Allocates nothing. */
+CBX_API size_t cbx_window_values(const cbx_window *w, uint64_t now_ns, double *out, size_t room);
+
 CBX_END_DECLS
 #endif

@@ -4,6 +4,8 @@
 #include "calibrax/profiling/roofline.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 cbx_status cbx_roofs_of_probe(const cbx_probe *p, bool is_f64, int cores, cbx_roofs *out, cbx_err *err)
@@ -103,4 +105,84 @@ cbx_status cbx_roofline_place(const cbx_roofs *roofs, double flop, double bytes,
     r.beyond_roof = r.efficiency > 1 + CBX_ROOFLINE_TOLERANCE;
     *out = r;
     return CBX_OK;
+}
+
+/* --- what to try --- */
+
+#define LOW      0.2
+#define MODERATE 0.5
+
+double cbx_roofline_alignment(size_t last_axis)
+{
+    static const struct {
+        size_t step;
+        double score;
+    } steps[] = { { 128, 1 }, { 32, 0.8 }, { 8, 0.5 }, { 1, 0.2 } };
+
+    if (last_axis == 0) return NAN;
+    for (size_t i = 0; i < CBX_LEN(steps); i++)
+        if (last_axis % steps[i].step == 0) return steps[i].score;
+    return NAN;
+}
+
+CBX_PRINTF(2, 3) static void add_hint(cbx_roofline_hints *h, const char *fmt, ...)
+{
+    va_list args;
+
+    if (h->n == CBX_ROOFLINE_HINTS_MOST) return;
+    va_start(args, fmt);
+    vsnprintf(h->hint[h->n++], sizeof h->hint[0], fmt, args);
+    va_end(args);
+}
+
+static void advise_memory(const cbx_roofline *r, bool outer, cbx_roofline_hints *h)
+{
+    if (r->efficiency < LOW)
+        add_hint(
+            h,
+            "%.0f %% of the bandwidth of %s is low: go through memory in order, use all of each line, and look for "
+            "waits (branches, calls, dependent loads)",
+            100 * r->efficiency, r->level->name);
+    else if (r->efficiency < MODERATE)
+        add_hint(
+            h,
+            "%.0f %% of the bandwidth of %s is moderate: more loads under way at a time (unrolling, prefetch) may help",
+            100 * r->efficiency, r->level->name);
+    if (r->intensity < 0.5 * r->ridge)
+        add_hint(h, "each byte of %s carries %.2g operations where %.2g would balance: fuse passes%s", r->level->name,
+                 r->intensity, r->ridge, outer ? ", or work in blocks that stay in a nearer level" : "");
+}
+
+static void advise_compute(const cbx_roofline *r, cbx_roofline_hints *h)
+{
+    if (r->efficiency < LOW)
+        add_hint(h,
+                 "%.0f %% of the arithmetic is low: see that the inner loop is made of vectors, with several sums of "
+                 "its own",
+                 100 * r->efficiency);
+    else if (r->efficiency < MODERATE)
+        add_hint(
+            h,
+            "%.0f %% of the arithmetic is moderate: more independent sums, multiply-adds, or a narrower type may help",
+            100 * r->efficiency);
+}
+
+void cbx_roofline_advise(const cbx_roofline *r, size_t last_axis, cbx_roofline_hints *out)
+{
+    double score = cbx_roofline_alignment(last_axis);
+
+    out->n = 0;
+    if (r->beyond_roof) {
+        add_hint(out,
+                 "%.0f %% of the roof is more than there is: correct the operations, the bytes, or the number of cores",
+                 100 * r->efficiency);
+        return;
+    }
+    if (r->bound == CBX_BOUND_MEMORY)
+        advise_memory(r, strcmp(r->level->name, "L1") != 0, out);
+    else
+        advise_compute(r, out);
+    if (score < 1)
+        add_hint(out, "rows of %zu elements fill vectors and tiles in part (score %.1f): a multiple of 128 fills them",
+                 last_axis, score);
 }

@@ -70,5 +70,26 @@ typedef struct cbx_roofline {
 CBX_API cbx_status cbx_roofline_place(const cbx_roofs *roofs, double flop, double bytes, double seconds,
                                       double working_set_bytes, cbx_roofline *out, cbx_err *err);
 
+/**
+ * How well rows of so many elements fill vectors, tiles and lines of cache: 1 a multiple of 128, 0.8 of 32, 0.5 of 8, else 0.2, as the
+ * Python package scores them; NaN for 0.
+ */
+CBX_API double cbx_roofline_alignment(size_t last_axis);
+
+#define CBX_ROOFLINE_HINTS_MOST 4
+#define CBX_ROOFLINE_HINT_SIZE  224
+
+typedef struct cbx_roofline_hints {
+    char hint[CBX_ROOFLINE_HINTS_MOST][CBX_ROOFLINE_HINT_SIZE]; /* a sentence each, the weightiest first */
+    size_t n;
+} cbx_roofline_hints;
+
+/**
+ * What to try: by the roof that bounds the work, the share of it that was reached (below 0.2 low, below 0.5 moderate), and the rows'
+ * length.  A place above the roof gets one hint, that its numbers contradict each other.
+ * @param last_axis  elements of the operands' innermost axis; 0: not known, nothing is said of it
+ */
+CBX_API void cbx_roofline_advise(const cbx_roofline *r, size_t last_axis, cbx_roofline_hints *out);
+
 CBX_END_DECLS
 #endif

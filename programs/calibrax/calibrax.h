@@ -17,6 +17,7 @@ extern const opt_command ingest_command;
 extern const opt_command machine_command;
 extern const opt_command pareto_command;
 extern const opt_command profile_command;
+extern const opt_command profile_gpu_command;
 extern const opt_command query_command;
 extern const opt_command run_command;
 extern const opt_command rank_command;

@@ -46,12 +46,12 @@ static const opt_note examples[] = {
 int main(int argc, char **argv)
 {
     const opt_command commands[] = {
-        help_command,     ingest_command,       baseline_command,      check_command,         runs_command,
-        show_command,     summary_command,      trend_command,         query_command,         compare_command,
-        diff_command,     rank_command,         pareto_command,        scaling_command,       changepoints_command,
-        validate_command, export_command,       profile_command,       run_command,           bisect_command,
-        watch_command,    store_verify_command, store_compact_command, store_migrate_command, store_export_command,
-        machine_command,  doctor_command,
+        help_command,         ingest_command,  baseline_command,     check_command,         runs_command,
+        show_command,         summary_command, trend_command,        query_command,         compare_command,
+        diff_command,         rank_command,    pareto_command,       scaling_command,       changepoints_command,
+        validate_command,     export_command,  profile_command,      profile_gpu_command,   run_command,
+        bisect_command,       watch_command,   store_verify_command, store_compact_command, store_migrate_command,
+        store_export_command, machine_command, doctor_command,
     };
     opt_settings settings;
     const opt_program program = { "calibrax", "keeps, compares and explains measurements; computes on arrays",

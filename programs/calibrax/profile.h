@@ -53,7 +53,7 @@ typedef struct profile_fact {
     size_t nsamples;
 } profile_fact;
 
-enum { PROFILE_MAX_FACTS = 48, PROFILE_MAX_REMARKS = 10 };
+enum { PROFILE_MAX_FACTS = 48, PROFILE_MAX_REMARKS = 16 };
 
 typedef struct profile_facts {
     const char *subject, *kind; /* "sleep 1", "command" or "function" */
@@ -66,6 +66,11 @@ typedef struct profile_facts {
     uint64_t gpu_throttle;   /* reasons why it was slowed down, of all looks together */
     const char *trace;       /* the file that has the spans; NULL: none */
     const char *work_source; /* as cbx_flops_source_name; NULL: no work was asked for */
+    bool is_placed;          /* under the roofs, whose level outlives the rows: */
+    cbx_roofline roofline;
+    cbx_roof_level roof;
+    double alignment; /* NaN: not known */
+    cbx_roofline_hints hints;
     bool work_is_nominal, work_is_least, work_is_dearest; /* CBX_COST_... of a trace */
     cbx_arena *arena;
     cbx_ctx *ctx;
@@ -77,8 +82,12 @@ bool profile_see_function(profile_facts *f, const cbx_call_timing *t, const cbx_
 /* @param runs  the energy is told for one of so many  @param grid  NULL: no carbon dioxide */
 bool profile_see_energy(profile_facts *f, const cbx_energy_report *e, double runs, const cbx_carbon_intensity *grid);
 
-/* Work of a call that takes so many seconds.  @param roofs  NULL: not placed under them */
-bool profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, const cbx_roofs *roofs);
+/*
+ * Work of a call that takes so many seconds.
+ * @param roofs      NULL: not placed under them
+ * @param last_axis  elements of the operands' innermost axis; 0: not known
+ */
+bool profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, const cbx_roofs *roofs, size_t last_axis);
 /* Peak and rest of a call. */
 void profile_see_memory(profile_facts *f, const cbx_memory_of_call *m);
 /* First and later calls over launches. */

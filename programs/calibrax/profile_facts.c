@@ -319,12 +319,13 @@ static void say_source(profile_facts *f, const cbx_flops *w)
     if (w->why[0]) profile_remark(f, "work, no better source: %.250s", w->why);
 }
 
-static void place(profile_facts *f, const cbx_flops *w, double seconds, const cbx_roofs *roofs)
+static void place(profile_facts *f, const cbx_flops *w, double seconds, const cbx_roofs *roofs, size_t last_axis)
 {
     static const fact_kind kinds[] = {
         { "intensity", "intensity", "flop/B", INFO, "work", "operations to bytes" },
         { "efficiency", "share of the roof", "%", CBX_DIRECTION_HIGHER, "work",
           "of the roof that bounds it, one core" },
+        { "alignment", "alignment of rows", "1", INFO, "work", "1: rows of a multiple of 128 elements" },
     };
     double bytes = isnan(w->bytes_least) ? w->bytes : w->bytes_least;
     cbx_err why = CBX_ERR_INIT;
@@ -343,9 +344,17 @@ static void place(profile_facts *f, const cbx_flops *w, double seconds, const cb
     profile_remark(f, "bound by %s (%s), ridge at %.3g flop/B%s", r.bound == CBX_BOUND_MEMORY ? "memory" : "arithmetic",
                    r.level->name, r.ridge,
                    r.beyond_roof ? "; above the roof: work, bytes or several cores contradict it" : "");
+    f->is_placed = true;
+    f->roof = *r.level;
+    f->roofline = r;
+    f->roofline.level = &f->roof;
+    f->alignment = cbx_roofline_alignment(last_axis);
+    add_value(f, &kinds[2], f->alignment);
+    cbx_roofline_advise(&r, last_axis, &f->hints);
+    for (size_t i = 0; i < f->hints.n; i++) profile_remark(f, "try: %s", f->hints.hint[i]);
 }
 
-bool profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, const cbx_roofs *roofs)
+bool profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, const cbx_roofs *roofs, size_t last_axis)
 {
     static const fact_kind kinds[] = {
         { "flop", "operations", "1", INFO, "work", "floating-point, of a call" },
@@ -364,7 +373,7 @@ bool profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, cons
     f->work_is_least = w->flags & CBX_COST_AT_LEAST;
     f->work_is_dearest = w->flags & CBX_COST_DEAREST;
     say_source(f, w);
-    if (roofs) place(f, w, seconds, roofs);
+    if (roofs) place(f, w, seconds, roofs, last_axis);
     return true;
 }
 
@@ -436,7 +445,7 @@ bool profile_see_launches(profile_facts *f, const cbx_launches_report *r, bool i
 static const char *format_value(const profile_fact *fact, double v, char buf[CBX_FORMAT_SIZE])
 {
     if (strcmp(fact->unit, "s") == 0) return cbx_format_seconds(v, buf);
-    if (strcmp(fact->unit, "1") == 0 || strcmp(fact->unit, "B") == 0)
+    if ((strcmp(fact->unit, "1") == 0 || strcmp(fact->unit, "B") == 0) && v == floor(v))
         snprintf(buf, CBX_FORMAT_SIZE, "%.0f", v);
     else
         snprintf(buf, CBX_FORMAT_SIZE, "%.3g", v);
@@ -510,6 +519,25 @@ static cbx_json *gpu_json(const profile_facts *f)
     return o;
 }
 
+static cbx_json *roofline_json(const profile_facts *f)
+{
+    const cbx_roofline *r = &f->roofline;
+    cbx_json *o = cbx_json_new_object(), *hints = cbx_json_new_array();
+
+    cbx_json_set_string(o, "bound", r->bound == CBX_BOUND_MEMORY ? "memory" : "compute");
+    cbx_json_set_string(o, "level", r->level->name);
+    cbx_json_set_double(o, "intensity", r->intensity);
+    cbx_json_set_double(o, "ridge", r->ridge);
+    cbx_json_set_double(o, "flop_share", r->flop_share);
+    cbx_json_set_double(o, "bytes_share", r->bytes_share);
+    cbx_json_set_double(o, "efficiency", r->efficiency);
+    cbx_json_set_bool(o, "beyond_roof", r->beyond_roof);
+    if (!isnan(f->alignment)) cbx_json_set_double(o, "alignment", f->alignment);
+    for (size_t i = 0; i < f->hints.n; i++) cbx_json_push(hints, cbx_json_new_string(f->hints.hint[i]));
+    cbx_json_set(o, "recommendations", hints);
+    return o;
+}
+
 cbx_json *profile_json(const profile_facts *f)
 {
     cbx_json *o = cbx_json_new_object(), *metrics = cbx_json_new_object(), *remarks = cbx_json_new_array();
@@ -522,6 +550,7 @@ cbx_json *profile_json(const profile_facts *f)
     cbx_json_set_int(o, "samples", (int64_t)f->samples);
     cbx_json_set_int(o, "calls_per_sample", (int64_t)f->calls_per_sample);
     if (f->work_source) cbx_json_set(o, "work", work_json(f));
+    if (f->is_placed) cbx_json_set(o, "roofline", roofline_json(f));
     if (f->gpu) cbx_json_set(o, "gpu", gpu_json(f));
     for (size_t i = 0; i < f->count; i++) cbx_json_set(metrics, f->fact[i].name, fact_json(&f->fact[i]));
     for (size_t i = 0; i < f->nremarks; i++) cbx_json_push(remarks, cbx_json_new_string(f->remark[i]));
@@ -551,6 +580,7 @@ static cbx_status build_run(const profile_facts *f, const char *name, cbx_run_bu
     if (!st) st = cbx_run_builder_add_point(b, &point, err);
     if (!st) st = cbx_run_builder_set_metadata(b, "profile", cbx_json_new_string(f->subject), err);
     if (!st && f->work_source) st = cbx_run_builder_set_metadata(b, "work", work_json(f), err);
+    if (!st && f->is_placed) st = cbx_run_builder_set_metadata(b, "roofline", roofline_json(f), err);
     if (!st && f->gpu) st = cbx_run_builder_set_metadata(b, "gpu", gpu_json(f), err);
     if (!st && f->trace) st = cbx_run_builder_set_metadata(b, "trace", cbx_json_new_string(f->trace), err);
     return st;

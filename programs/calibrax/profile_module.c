@@ -22,7 +22,7 @@ static cbx_status see(const profile_args *a, const cbx_python_call *c, profile_f
 
     r.hwm_bytes = (uint64_t)(1048576.0 * run->max_rss_mb); /* the interpreter's mark, not this program's */
     if (!profile_see_function(f, &c->timing, &r)) return cbx_fail(err, CBX_ENOMEM, "out of memory");
-    if (a->flops && !profile_see_work(f, &c->work, c->timing.steady.value, NULL))
+    if (a->flops && !profile_see_work(f, &c->work, c->timing.steady.value, NULL, 0))
         return cbx_fail(err, CBX_ENOMEM, "out of memory");
     if (c->has_compiled) see_compiled(f, &c->compiled);
     return CBX_OK;

@@ -25,12 +25,12 @@ static cbx_status roofs_of_core(const opt_run *run, const char *type, cbx_roofs 
 }
 
 static cbx_status see_work(const opt_run *run, const profile_args *a, profile_facts *f, const cbx_flops *w,
-                           const char *type, cbx_err *err)
+                           const char *type, size_t last_axis, cbx_err *err)
 {
     cbx_roofs roofs;
     cbx_status st = a->roofline ? roofs_of_core(run, type, &roofs, err) : CBX_OK;
 
-    if (!st && !profile_see_work(f, w, profile_fact_value(f, "call_time"), a->roofline ? &roofs : NULL))
+    if (!st && !profile_see_work(f, w, profile_fact_value(f, "call_time"), a->roofline ? &roofs : NULL, last_axis))
         st = cbx_fail(err, CBX_ENOMEM, "out of memory");
     return st;
 }
@@ -48,7 +48,7 @@ cbx_status profile_work(const opt_run *run, const profile_args *a, const profile
         p->work(p->state, &o.declared_flop, &o.declared_bytes);
     }
     st = cbx_flops_of_calls(run->ctx, p->run, p->state, &o, &w, err);
-    return st ? st : see_work(run, a, f, &w, a->dtype ? a->dtype : "float64", err);
+    return st ? st : see_work(run, a, f, &w, a->dtype ? a->dtype : "float64", 0, err);
 }
 
 /* --- functions of arrays --- */
@@ -147,6 +147,8 @@ static cbx_status time_array(const opt_run *run, const profile_args *a, const cb
     return st;
 }
 
+static size_t last_axis(const cbx_array *x) { return cbx_array_ndim(x) ? cbx_array_dim(x, cbx_array_ndim(x) - 1) : 0; }
+
 static cbx_status with_operands(const opt_run *run, const profile_args *a, const cbx_fn *f, cbx_array **in,
                                 profile_facts *facts, cbx_err *err)
 {
@@ -159,7 +161,7 @@ static cbx_status with_operands(const opt_run *run, const profile_args *a, const
     if (!call.out) return cbx_fail(err, CBX_ENOMEM, "out of memory");
     st = time_array(run, a, f, &call, facts, err);
     if (!st) st = cbx_flops_of_fn_with(run->ctx, f, f->nin, in, &w, err);
-    return st ? st : see_work(run, a, facts, &w, a->dtype ? a->dtype : type, err);
+    return st ? st : see_work(run, a, facts, &w, a->dtype ? a->dtype : type, last_axis(in[0]), err);
 }
 
 cbx_status profile_array_function(const opt_run *run, const profile_args *a, profile_facts *facts, cbx_err *err)

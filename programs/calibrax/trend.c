@@ -10,12 +10,13 @@
 #include "calibrax/base/clock.h"
 #include "programs/calibrax/calibrax.h"
 #include "programs/calibrax/select.h"
+#include "programs/calibrax/tendency.h"
 #include "programs/common/output.h"
 
 typedef struct trend_args {
     select_args select;
     const char *framework;
-    bool allow_machines;
+    bool allow_machines, tendency;
 } trend_args;
 
 static const opt_spec trend_options[] = {
@@ -30,6 +31,8 @@ static const opt_spec trend_options[] = {
     SELECT_RUN_ROWS(trend_args),
     { "allow-other-machine", 0, OPT_FLAG, offsetof(trend_args, allow_machines), NULL, NULL,
       "series of several machines, and say so" },
+    { "tendency", 0, OPT_FLAG, offsetof(trend_args, tendency), NULL, NULL,
+      "of each series, by its last 1000 values: improving, degrading, stable or undecided, and its slope" },
     SELECT_JSON_ROW(trend_args),
 };
 
@@ -51,8 +54,33 @@ static cbx_json *value_json(const cbx_trend_point *p)
     return o;
 }
 
-static cbx_json *series_json(const cbx_trend_series *s)
+/* By the values of a series and what its newest run says of the metric; NULL: not asked for, or a fault that is said. */
+static const char *tendency_of(const opt_run *run, cbx_store *store, const cbx_trend_series *s, cbx_tendency *out)
 {
+    const trend_args *a = run->args;
+    double *values = cbx_arena_calloc(run->arena, s->npoints + 1, sizeof *values);
+    const cbx_metric_def *def = NULL;
+    cbx_direction direction;
+    cbx_run *newest = NULL;
+    cbx_err err = CBX_ERR_INIT;
+
+    if (!a->tendency || !values || !s->npoints) return NULL;
+    for (size_t i = 0; i < s->npoints; i++) values[i] = s->points[i].value;
+    if (cbx_tendency_find(run->ctx, values, s->npoints, NAN, 0.95, out, &err)) {
+        opt_fail(run->program, "%s", err.message);
+        return NULL;
+    }
+    if (!cbx_store_load(store, s->points[s->npoints - 1].run_id, &newest, NULL))
+        def = cbx_run_find_metric_def(newest, s->metric);
+    direction = def ? def->direction : CBX_DIRECTION_INFO;
+    cbx_run_free(newest);
+    return cbx_tendency_name(out->kind, direction);
+}
+
+static cbx_json *series_json(const opt_run *run, cbx_store *store, const cbx_trend_series *s)
+{
+    cbx_tendency t;
+    const char *word = tendency_of(run, store, s, &t);
     cbx_json *o = cbx_json_new_object(), *points = cbx_json_new_array();
 
     cbx_json_set_string(o, "metric", s->metric);
@@ -61,14 +89,15 @@ static cbx_json *series_json(const cbx_trend_series *s)
     cbx_json_set(o, "tags", tags_json(s->tags, s->ntags));
     for (size_t i = 0; i < s->npoints; i++) cbx_json_push(points, value_json(&s->points[i]));
     cbx_json_set(o, "points", points);
+    if (word) cbx_json_set(o, "tendency", tendency_json(&t, word));
     return o;
 }
 
-static int show_json(const opt_run *run, const cbx_trend *trend)
+static int show_json(const opt_run *run, cbx_store *store, const cbx_trend *trend)
 {
     cbx_json *o = new_document("calibrax-trend"), *all = cbx_json_new_array();
 
-    for (size_t i = 0; i < trend->count; i++) cbx_json_push(all, series_json(&trend->series[i]));
+    for (size_t i = 0; i < trend->count; i++) cbx_json_push(all, series_json(run, store, &trend->series[i]));
     cbx_json_set(o, "series", all);
     return print_json(run->program, o);
 }
@@ -100,8 +129,10 @@ static void print_values(const opt_run *run, const cbx_trend_series *s)
     if (values) print_bars(values, s->npoints);
 }
 
-static void print_series(const opt_run *run, const cbx_trend_series *s)
+static void print_series(const opt_run *run, cbx_store *store, const cbx_trend_series *s)
 {
+    cbx_tendency t;
+    const char *word = tendency_of(run, store, s, &t);
     char time[CBX_TIME_SIZE], value[CBX_FORMAT_SIZE];
     cbx_text out;
 
@@ -124,6 +155,7 @@ static void print_series(const opt_run *run, const cbx_trend_series *s)
     pour_list(&out);
     cbx_text_clear(&out);
     if (terminal_has_bars()) print_values(run, s);
+    if (word) print_tendency(&t, word);
 }
 
 /* --- the command --- */
@@ -142,14 +174,14 @@ static int check_machines(const opt_run *run, const cbx_trend *trend)
     return EXIT_PASS;
 }
 
-static int show_series(const opt_run *run, const cbx_trend *trend)
+static int show_series(const opt_run *run, cbx_store *store, const cbx_trend *trend)
 {
     const trend_args *a = run->args;
 
-    if (a->select.json) return show_json(run, trend);
+    if (a->select.json) return show_json(run, store, trend);
     for (size_t i = 0; i < trend->count; i++) {
         if (i) putchar('\n');
-        print_series(run, &trend->series[i]);
+        print_series(run, store, &trend->series[i]);
     }
     return EXIT_PASS;
 }
@@ -170,7 +202,7 @@ static int show_trend(const opt_run *run, cbx_store *store)
     if (cbx_store_trend(store, &query, &trend, &err)) return opt_fail(run->program, "%s", err.message);
     select_warn(run, store);
     status = check_machines(run, &trend);
-    if (!status) status = show_series(run, &trend);
+    if (!status) status = show_series(run, store, &trend);
     if (!status && !trend.count)
         status = opt_fail(run->program, "no trend data found: 'calibrax show --data %s' tells points and metrics",
                           cbx_store_root(store));

@@ -9,6 +9,8 @@
 
 #include "calibrax/base/clock.h"
 #include "programs/calibrax/calibrax.h"
+#include "programs/calibrax/select.h"
+#include "programs/calibrax/tendency.h"
 #include "programs/common/output.h"
 
 static const watch_args defaults = {
@@ -48,6 +50,8 @@ static const opt_spec watch_options[] = {
     { "warning", 'w', OPT_NUMBER, AT(warning), "X", NULL, "level of a warning" },
     { "error", 'e', OPT_NUMBER, AT(error), "X", NULL, "level of an error" },
     { "critical", 'c', OPT_NUMBER, AT(critical), "X", NULL, "level of a critical alert" },
+    { "rule", 0, OPT_EACH, AT(rules), "METRIC:SEVERITY=X", NULL,
+      "a level of another metric, of the same lines or process: rss_mb:warning=2000; may be repeated" },
     { "hysteresis", 0, OPT_NUMBER, AT(hysteresis), "X", "0",
       "how far a value must come back before it counts as clear" },
     { "raise-after", 0, OPT_COUNT, AT(raise_after), "N", "1", "values in a row before an alert" },
@@ -79,7 +83,9 @@ static const opt_spec watch_options[] = {
     { "degraded-slow", 0, OPT_NUMBER, AT(degraded_slow), "X", "1.2",
       "of health: mean duration in baselines, degraded above it" },
     { "critical-slow", 0, OPT_NUMBER, AT(critical_slow), "X", "2", "p95 of the duration, critical above it" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print alerts as JSON lines" },
+    { "summary", 0, OPT_FLAG, AT(summary), NULL, NULL,
+      "at the end, of the last 1000 values: latest, least, greatest, mean, and whether they rise, fall or stay" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print alerts, and the summary, as JSON lines" },
 };
 
 /* --- telling --- */
@@ -135,8 +141,14 @@ void watch_take(watcher *w, double value)
 
     w->values++;
     cbx_window_add(w->window, value, false, now_ns);
+    if (w->history) cbx_window_add(w->history, value, false, now_ns);
     cbx_alerts_observe(w->alerts, w->a->metric, w->a->window > 1 || w->a->statistic ? statistic_of(w, now_ns) : value,
                        now_ns);
+}
+
+void watch_take_other(watcher *w, const char *metric, double value)
+{
+    cbx_alerts_observe(w->alerts, metric, value, cbx_clock_ns());
 }
 
 /* --- the whole --- */
@@ -154,22 +166,73 @@ static int add_sinks(watcher *w, cbx_sink_kind kind, const opt_list *list)
     return EXIT_PASS;
 }
 
-static int set_up_metric(watcher *w)
+/* What --metric and every --rule have in common. */
+static cbx_alert_rule rule_of(const watch_args *a, const char *metric)
 {
-    static const char *const statistics[] = { "mean", "p95", "min", "max", "failures" };
-    const watch_args *a = w->a;
-    cbx_alert_rule rule = {
-        .metric = a->metric,
+    return (cbx_alert_rule){
+        .metric = metric,
         .lower = a->lower,
-        .levels = { a->info, a->warning, a->error, a->critical },
+        .levels = { NAN, NAN, NAN, NAN },
         .hysteresis = a->hysteresis,
         .raise_after = (uint32_t)a->raise_after,
         .clear_after = (uint32_t)a->clear_after,
         .quiet_ns = (uint64_t)(1e9 * a->quiet),
         .repeat_ns = (uint64_t)(1e9 * a->repeat),
     };
+}
+
+/* "rss_mb:warning=2000" into its parts. */
+static int read_rule(const watcher *w, const char *word, const char **metric, cbx_severity *severity, double *level)
+{
+    const char *key, *colon;
+
+    if (select_pair(w->run, "rule", "METRIC:SEVERITY", word, &key, level)) return EXIT_ERROR;
+    colon = strrchr(key, ':');
+    *metric = colon && colon > key ? cbx_arena_strndup(w->run->arena, key, (size_t)(colon - key)) : NULL;
+    if (!*metric || !cbx_severity_parse(colon + 1, severity) || *severity == CBX_SEVERITY_NONE)
+        return opt_fail(w->run->program,
+                        "--rule: expected METRIC:SEVERITY=X with info, warning, error or critical, found '%s'", word);
+    if (!strcmp(*metric, w->a->metric))
+        return opt_fail(w->run->program, "--rule: '%s' is --metric: say its levels as --warning, --error ...", *metric);
+    return EXIT_PASS;
+}
+
+/* One rule a metric, with all levels that --rule gives it. */
+static int set_up_others(watcher *w)
+{
+    cbx_alert_rule rules[WATCH_MOST_OTHERS];
+    cbx_err err = CBX_ERR_INIT;
+
+    for (size_t i = 0; i < w->a->rules.count; i++) {
+        const char *metric;
+        cbx_severity severity;
+        double level;
+        size_t at = 0;
+        if (read_rule(w, w->a->rules.items[i], &metric, &severity, &level)) return EXIT_ERROR;
+        while (at < w->nothers && strcmp(w->others[at], metric)) at++;
+        if (at == WATCH_MOST_OTHERS)
+            return opt_fail(w->run->program, "--rule: more than %d metrics", WATCH_MOST_OTHERS);
+        if (at == w->nothers) {
+            rules[at] = rule_of(w->a, metric);
+            w->others[w->nothers++] = metric;
+        }
+        rules[at].levels[severity - CBX_SEVERITY_INFO] = level;
+    }
+    for (size_t i = 0; i < w->nothers; i++)
+        if (cbx_alerts_add_rule(w->alerts, &rules[i], &err)) return opt_fail(w->run->program, "watch: %s", err.message);
+    return EXIT_PASS;
+}
+
+static int set_up_metric(watcher *w)
+{
+    static const char *const statistics[] = { "mean", "p95", "min", "max", "failures" };
+    const watch_args *a = w->a;
+    const double levels[] = { a->info, a->warning, a->error, a->critical };
+    cbx_alert_rule rule = rule_of(a, a->metric);
     cbx_err err = CBX_ERR_INIT;
     size_t known = 0;
+
+    memcpy(rule.levels, levels, sizeof levels);
 
     while (a->statistic && known < CBX_LEN(statistics) && strcmp(a->statistic, statistics[known])) known++;
     if (known == CBX_LEN(statistics))
@@ -177,9 +240,10 @@ static int set_up_metric(watcher *w)
                         a->statistic);
     if (cbx_alerts_create(w->run->ctx, 16, &w->alerts, &err) || cbx_alerts_add_rule(w->alerts, &rule, &err) ||
         cbx_alerts_listen(w->alerts, on_alert, w, &err) ||
-        cbx_window_create(w->run->ctx, a->window ? a->window : 1, 0, &w->window, &err))
+        cbx_window_create(w->run->ctx, a->window ? a->window : 1, 0, &w->window, &err) ||
+        (a->summary && cbx_window_create(w->run->ctx, CBX_TENDENCY_MOST, 0, &w->history, &err)))
         return opt_fail(w->run->program, "watch: %s", err.message);
-    return EXIT_PASS;
+    return set_up_others(w);
 }
 
 static int check_args(const watcher *w)
@@ -206,6 +270,46 @@ static int set_up_receivers(watcher *w)
     return status;
 }
 
+static int summary_json(const watcher *w, const cbx_window_facts *f, const cbx_tendency *t, const char *word)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    cbx_json_set_string(o, "schema", "calibrax-watch-summary");
+    cbx_json_set_int(o, "version", 1);
+    cbx_json_set_string(o, "metric", w->a->metric);
+    cbx_json_set_int(o, "values", (int64_t)f->count);
+    cbx_json_set_double(o, "latest", f->last);
+    cbx_json_set_double(o, "min", f->min);
+    cbx_json_set_double(o, "max", f->max);
+    cbx_json_set_double(o, "mean", f->mean);
+    cbx_json_set(o, "tendency", tendency_json(t, word));
+    return print_json(w->run->program, o);
+}
+
+/* The last values, and where they go: what is alerted of above a level had better fall. */
+static int summarize(const watcher *w)
+{
+    uint64_t now_ns = cbx_clock_ns();
+    double *values = cbx_arena_calloc(w->run->arena, CBX_TENDENCY_MOST, sizeof *values);
+    cbx_window_facts f;
+    cbx_tendency t;
+    cbx_err err = CBX_ERR_INIT;
+    const char *word;
+
+    if (!values) return opt_fail(w->run->program, "out of memory");
+    cbx_window_read(w->history, now_ns, &f);
+    if (cbx_tendency_find(w->run->ctx, values, cbx_window_values(w->history, now_ns, values, CBX_TENDENCY_MOST), NAN,
+                          0.95, &t, &err))
+        return opt_fail(w->run->program, "watch: %s", err.message);
+    word = cbx_tendency_name(t.kind, w->a->lower ? CBX_DIRECTION_HIGHER : CBX_DIRECTION_LOWER);
+    if (w->a->json) return summary_json(w, &f, &t, word);
+    print_painted(PAINT_STRONG, "%s", w->a->metric);
+    printf(": latest %.6g, least %.6g, greatest %.6g, mean %.6g of %zu values\n", f.last, f.min, f.max, f.mean,
+           f.count);
+    print_tendency(&t, word);
+    return EXIT_PASS;
+}
+
 /* What the watch comes to. */
 static int conclude(const watcher *w)
 {
@@ -227,6 +331,9 @@ static int run_watch(const opt_run *run)
 
     if (!a->metric && !a->health)
         return opt_fail(run->program, "watch: --metric is missing: name what to follow, or --health");
+    if (a->rules.count && (a->health || a->data))
+        return opt_fail(run->program, "watch --rule: of lines or of --pid, without --health and --data");
+    if (a->summary && a->health) return opt_fail(run->program, "watch --summary: --health tells one of its own");
     if (a->gpu >= 0 && !a->pid) return opt_fail(run->program, "watch --gpu: needs --pid");
     if (a->pid && a->data) return opt_fail(run->program, "watch: --pid and --data: follow one of them");
     status = check_args(&w);
@@ -238,10 +345,12 @@ static int run_watch(const opt_run *run)
                  : a->data ? watch_store(&w)
                            : watch_values(&w);
     if (!status && a->health) status = watch_health_end(&w);
+    if (!status && w.history) status = summarize(&w);
     if (!status) status = conclude(&w);
     for (size_t i = 0; i < w.nsinks; i++) cbx_sink_free(w.sinks[i]);
     cbx_health_free(w.health);
     cbx_window_free(w.window);
+    cbx_window_free(w.history);
     cbx_alerts_free(w.alerts);
     return status;
 }

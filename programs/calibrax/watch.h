@@ -16,13 +16,15 @@ typedef struct watch_args {
     opt_list tags;
     double info, warning, error, critical, hysteresis, quiet, repeat, interval, length, timeout;
     size_t pid, raise_after, clear_after, window;
-    opt_list files, commands, webhooks;
+    opt_list files, commands, webhooks, rules;
     opt_list baselines;
     double age, degraded_rate, critical_rate, degraded_slow, critical_slow;
     size_t least;
     int gpu;
-    bool lower, json, health, allow_machines;
+    bool lower, json, health, allow_machines, summary;
 } watch_args;
+
+enum { WATCH_MOST_OTHERS = 16 };
 
 typedef struct watcher {
     const opt_run *run;
@@ -30,9 +32,12 @@ typedef struct watcher {
     const cbx_stop_flag *stop;
     cbx_alerts *alerts;
     cbx_window *window;
+    cbx_window *history;   /* of --summary; NULL: not asked for */
     cbx_health *health;    /* NULL: a metric is watched */
     cbx_health_report now; /* of the pipeline that ran last */
     cbx_sink *sinks[64];
+    const char *others[WATCH_MOST_OTHERS]; /* metrics of --rule, each once */
+    size_t nothers;
     size_t nsinks, values, lost, told, bad_lines;
     cbx_severity fail_on, worst;
     uint64_t start_ns;
@@ -40,6 +45,8 @@ typedef struct watcher {
 
 /* A value of the metric. */
 void watch_take(watcher *w, double value);
+/* A value of another metric, of --rule. */
+void watch_take_other(watcher *w, const char *metric, double value);
 /* An alert, to standard output and every receiver. */
 void watch_tell(watcher *w, const cbx_alert *alert);
 /* The time is up, or somebody wants it to end. */

@@ -101,6 +101,8 @@ static int watch_interval(watcher *w, device *d, bool *ended)
     *ended = report.ended;
     keep_device(d, &report);
     if (!report.ended && process_value(&report, w->a->metric, &found)) watch_take(w, found.value);
+    for (size_t i = 0; !report.ended && i < w->nothers; i++)
+        if (process_value(&report, w->others[i], &found)) watch_take_other(w, w->others[i], found.value);
     cbx_resource_monitor_free(m);
     return EXIT_PASS;
 }
@@ -110,15 +112,19 @@ int watch_process(watcher *w)
     const cbx_resource_report none = { .nsamples = 0 };
     device d;
     fact asked;
-    bool ended = false;
+    bool ended = false, of_device = false;
     int status;
 
-    if (!process_value(&none, w->a->metric, &asked))
-        return opt_fail(w->run->program,
-                        "watch --pid: '%s' is none of cpu_percent, rss_mb, threads, processes, gpu_mem_mb, gpu_util, "
-                        "gpu_temperature_c, gpu_power_w, gpu_slowed",
-                        w->a->metric);
-    status = open_device(w, asked.of_device, &d);
+    for (size_t i = 0; i <= w->nothers; i++) {
+        const char *metric = i ? w->others[i - 1] : w->a->metric;
+        if (!process_value(&none, metric, &asked))
+            return opt_fail(w->run->program,
+                            "watch --pid: '%s' is none of cpu_percent, rss_mb, threads, processes, gpu_mem_mb, "
+                            "gpu_util, gpu_temperature_c, gpu_power_w, gpu_slowed",
+                            metric);
+        of_device = of_device || asked.of_device;
+    }
+    status = open_device(w, of_device, &d);
     while (!status && !ended) {
         status = watch_interval(w, &d, &ended);
         if (watch_over(w)) break;

@@ -31,12 +31,14 @@ void watch_rest(const watcher *w)
 
 /* --- lines on standard input --- */
 
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+
 /* What C's printf writes of a number that is not finite, and JSON has no word for. */
 static bool read_word(const char *line, size_t len, double *value)
 {
     char word[16], *end;
 
-    while (len > 0 && strchr(" \t", *line)) line++, len--;
+    while (len > 0 && is_blank(*line)) line++, len--;
     if (len == 0 || len >= sizeof word || memchr(line, 0, len)) return false;
     memcpy(word, line, len);
     word[len] = 0;
@@ -45,10 +47,13 @@ static bool read_word(const char *line, size_t len, double *value)
 }
 
 /* A number, or an object with the metric: as a member, or as {"name": metric, "value": x}. */
-static bool read_value(const watcher *w, const char *line, size_t len, double *value)
+/* @param others  set if it has one of those that rules are about, which are taken */
+static bool read_value(watcher *w, const char *line, size_t len, double *value, bool *others)
 {
     cbx_json *json = NULL;
     bool found = false;
+
+    *others = false;
 
     if (cbx_json_parse(line, len, "standard input", &json, NULL)) return read_word(line, len, value);
     switch (cbx_json_typeof(json)) {
@@ -60,6 +65,11 @@ static bool read_value(const watcher *w, const char *line, size_t len, double *v
     case CBX_JSON_OBJECT:
         found = cbx_json_has(json, w->a->metric);
         *value = cbx_json_get_double(json, w->a->metric, NAN);
+        for (size_t i = 0; i < w->nothers; i++) {
+            if (!cbx_json_has(json, w->others[i])) continue;
+            *others = true;
+            watch_take_other(w, w->others[i], cbx_json_get_double(json, w->others[i], NAN));
+        }
         break;
     default: break;
     }
@@ -70,10 +80,11 @@ static bool read_value(const watcher *w, const char *line, size_t len, double *v
 static void take_value(watcher *w, const char *line, size_t len)
 {
     double value;
+    bool others;
 
-    if (read_value(w, line, len, &value))
+    if (read_value(w, line, len, &value, &others))
         watch_take(w, value);
-    else if (w->bad_lines++ == 0)
+    else if (!others && w->bad_lines++ == 0)
         opt_fail(w->run->program, "a line without '%s' is passed over: '%.*s'", w->a->metric,
                  (int)(len < 60 ? len : 60), line);
 }
@@ -83,7 +94,7 @@ int watch_values(watcher *w) { return watch_lines(w, take_value); }
 /* A line that says something. */
 static void take_line(watcher *w, void (*take)(watcher *w, const char *line, size_t len), const char *line, size_t len)
 {
-    while (len > 0 && strchr(" \t\r", line[len - 1])) len--;
+    while (len > 0 && is_blank(line[len - 1])) len--;
     if (len > 0) take(w, line, len);
 }
 

@@ -391,6 +391,17 @@ def runs_that_name_no_machine(p):
     equal(len(ask(p, "trend", "--data", "store", "--metric", "t", "--machine", "-")["series"][0]["points"]), 12, "those that name none")
 
 
+def tendencies(p):
+    keep(p, [10 * (1 + 0.02 * i) + 0.05 * (i % 4) for i in range(30)])
+    for direction, word in (("lower", "degrading"), ("higher", "improving"), (None, "rising")):
+        keep(p, [10 * 1.6], first=30, direction=direction)
+        found = ask(p, "trend", "--data", "store", "--tendency")["series"][0]["tendency"]
+        equal((found["word"], found["kind"], found["values"]), (word, "rising", 31), "by the direction that the newest run says")
+        check(0 < found["lower"] <= found["slope"] <= found["upper"] < 0.03, found)
+    has(run(p, "trend", "--data", "store", "--tendency", expect=0).stdout, "Tendency: rising, +1.")
+    check("tendency" not in ask(p, "trend", "--data", "store")["series"][0], "not asked for")
+
+
 def a_change_to_no_number(p):
     keep(p, levels((10, 20)) + [float("nan")])
     has(run(p, "changepoints", "--data", "store", "--check", expect=1).stderr, "not a finite number in the newest run")
@@ -472,5 +483,5 @@ def changepoint_text_and_faults(p):
 
 main([ranks_as_the_package_has_them, ranks_and_chance, ranks_of_equals_and_of_nothing, a_failed_measurement_is_not_ranked_by_its_samples, many_runs_of_one_competitor_are_refused_early, compares_as_the_package_does, speed_ups_have_intervals_and_remarks,
       compare_within_runs_and_faults, differences_of_every_kind, no_differences, fronts_as_the_package_has_them, what_lacks_an_objective,
-      growth_as_the_package_has_it, laws_of_workers, scaling_faults, changes_as_ruptures_has_them, changes_are_of_one_machine, runs_that_name_no_machine, a_change_to_no_number, a_change_without_a_definition, what_is_new_since_the_last_look,
+      growth_as_the_package_has_it, laws_of_workers, scaling_faults, changes_as_ruptures_has_them, changes_are_of_one_machine, runs_that_name_no_machine, tendencies, a_change_to_no_number, a_change_without_a_definition, what_is_new_since_the_last_look,
       a_fresh_measurement_confirms, changepoint_text_and_faults])

@@ -146,6 +146,7 @@ FUTURE = {
     "nanobench": {"results": [{"median(elapsed)": 1}], "version": 99},
     "nvbench": {"meta": {"version": {"json": {"major": 99}, "nvbench": {}}}, "benchmarks": []},
     "benchmarktools": [{"BenchmarkTools": "99.0.0"}, []],
+    "calibrax-result": {"name": "a", "timestamp": 1.0, "config": {}, "metadata": {}, "schema_version": 99},
     "bmf": {"a": {"latency": {"value": 1}}, "version": 99},
     "nperf": {"run_id": "20260220T113424.346877+0000__1a2b3c4", "param_point": {}, "schema_version": 99},
 }

@@ -161,6 +161,15 @@ def work_of_arrays(p):
     equal(metrics["bytes_least"]["value"], 4 * (64 * 32 + 32 * 48 + 64 * 48), "operands and result")
     equal(document["work"], {"source": "trace", "nominal": False, "at_least": False, "dearest_branch": False}, "and where it comes from")
     check("work: by trace" in document["remarks"], document["remarks"])
+    check("roofline" not in document, "not asked for")
+    placed = report(p, "--plugin", PLUGIN, "--function", "product", "--shapes", "float32:64x32,float32:32x48", "-n", "6", "--roofline", "--data", "store")
+    roof = placed["roofline"]
+    equal((roof["bound"] in ("memory", "compute"), roof["alignment"], placed["metrics"]["alignment"]["value"]), (True, 0.8, 0.8), "rows of 32")
+    equal(["try: " + hint for hint in roof["recommendations"]], [r for r in placed["remarks"] if r.startswith("try: ")], "what to try")
+    check(any("rows of 32 elements" in hint for hint in roof["recommendations"]) or roof["beyond_roof"], roof)
+    check(abs(100 * roof["efficiency"] / placed["metrics"]["efficiency"]["value"] - 1) < 1e-12, roof)
+    with open(p.file("store", "runs", placed["run"] + ".json"), encoding="utf-8") as f:
+        equal(json.load(f)["metadata"]["roofline"], roof, "in the run")
     check(metrics["max_rss"]["value"] > 0, "memory")
 
 
@@ -221,6 +230,11 @@ def a_device(p):
         check(any(remark == "GPU: 'Fake GPU 1' was slowed down at times: power limit, temperature, by driver" for remark in document["remarks"]), document["remarks"])
         with open(p.file("store", "runs", document["run"] + ".json"), encoding="utf-8") as f:
             equal(json.load(f)["metadata"]["gpu"], document["gpu"], "in the run")
+    found = json.loads(p.run("profile-gpu", "--gpu-index", "1", "-n", "1", "-w", "0", "--json", "--", "sleep", "2.5", program=CALIBRAX, expect=0, env=env).stdout)
+    equal(found["gpu"]["name"], "Fake GPU 1", "the command of the Python package")
+    check(found["metrics"]["gpu_energy"]["value"] > 0 and found["metrics"]["peak_gpu_temperature"]["value"] == 61, found["metrics"].keys())
+    first = json.loads(p.run("profile-gpu", "-n", "1", "-w", "0", "--json", "--", "true", program=CALIBRAX, expect=0, env=env).stdout)
+    equal(first["gpu"]["name"], "Fake GPU 0", "the first device")
     text = run(p, "--gpu", "1", "-n", "2", "-w", "0", "--", "sleep", "0.1", expect=0, env=env).stdout
     for part in ("GPU temperature", "61 C", "GPU slowed down", "100 %", "power limit"):
         has(text, part)

@@ -141,6 +141,42 @@ def a_device_beside_it(p):
         idle.communicate("")
 
 
+def several_metrics(p):
+    """Thresholds of several series, as the Python package's monitor has them."""
+    lines = ['{"a": 1, "b": 1, "c": 9}', '{"a": 9, "b": 6}', '{"b": 60}', '{"d": 1}']
+    done = watch(p, lines, "--metric", "a", "--error", "5", "--rule", "b:warning=5", "--rule", "b:critical=50", "--json", expect=1)
+    equal([(a["metric"], a["severity"], a["value"]) for a in alerts(done.stdout)], [("b", "warning", 6.0), ("a", "error", 9.0), ("b", "critical", 60.0)], "each by its own levels")
+    has(done.stderr, "2 values")
+    has(done.stderr, "1 lines were passed over")
+    idle = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+    try:
+        done = watch(p, [], "--pid", str(idle.pid), "--metric", "rss_mb", "--error", "0.01", "--rule", "threads:info=0.5", "--rule", "gpu_temperature_c:critical=60", "--interval", "0.1",
+                     "--for", "0", "--json", expect=1, env=fake_gpu(p))
+        equal([(a["metric"], a["severity"]) for a in alerts(done.stdout)], [("rss_mb", "error"), ("threads", "info"), ("gpu_temperature_c", "critical")], "of a process and a device")
+        one_sentence(watch(p, [], "--pid", str(idle.pid), "--metric", "rss_mb", "--error", "1", "--rule", "speed:error=1", expect=2), "'speed' is none of", "calibrax")
+    finally:
+        idle.communicate()
+    for word, part in (("b=5", "METRIC:SEVERITY=X"), ("b:bad=5", "found 'b:bad=5'"), ("b:error", "METRIC:SEVERITY=X"), ("a:error=1", "'a' is --metric"), (":error=1", "found ':error=1'"),
+                       ("b:none=1", "found 'b:none=1'")):
+        one_sentence(watch(p, [], "--metric", "a", "--error", "5", "--rule", word, expect=2), part, "calibrax")
+    one_sentence(watch(p, [], "--health", "--rule", "b:error=1", expect=2), "without --health", "calibrax")
+
+
+def a_summary(p):
+    values = [10 + 0.3 * i + 0.1 * (i % 3) for i in range(40)]
+    done = watch(p, values, "--metric", "latency", "--error", "100", "--summary", "--json", expect=0)
+    found = json.loads(done.stdout)
+    equal((found["schema"], found["version"], found["values"], found["min"], found["max"], found["latest"]), ("calibrax-watch-summary", 1, 40, min(values), max(values), values[39]), "facts")
+    check(abs(found["mean"] - sum(values) / 40) < 1e-12, found)
+    equal((found["tendency"]["word"], found["tendency"]["kind"]), ("degrading", "rising"), "what is too high at last had better fall")
+    check(0.015 < found["tendency"]["lower"] < found["tendency"]["slope"] < found["tendency"]["upper"] < 0.025, found)
+    equal(json.loads(watch(p, values, "--metric", "rate", "--lower", "--error", "1", "--summary", "--json", expect=0).stdout)["tendency"]["word"], "improving", "what may not be low")
+    text = watch(p, [5, 5, 5, 5, 5, 5], "--metric", "x", "--error", "9", "--summary", expect=0).stdout
+    equal(text, "x: latest 5, least 5, greatest 5, mean 5 of 6 values\nTendency: stable, +0.0 % [+0.0 %, +0.0 %] a value\n", "text")
+    equal(json.loads(watch(p, [1, 2], "--metric", "x", "--error", "9", "--summary", "--json", expect=0).stdout)["tendency"]["word"], "unknown", "too few")
+    one_sentence(watch(p, [], "--health", "--summary", expect=2), "--summary", "calibrax")
+
+
 def add_run(p, name, day, value, point="p", tags=None, machine=None):
     run = {"id": name, "timestamp": f"2026-01-{day:02d}T00:00:00+00:00", "environment": {"machine": machine} if machine else {}, "commit": None, "branch": None, "metric_defs": {}, "metadata": {},
            "points": [{"name": point, "scenario": "s", "tags": tags or {}, "metrics": {"time": {"value": value, "lower": None, "upper": None, "samples": None}}}]}
@@ -238,4 +274,4 @@ def interrupted(p):
         stream.close()
 
 
-main([json_lines, usage, receivers, webhook, a_process, a_device_beside_it, a_store, one_series_of_many, machines_are_not_mixed, a_store_that_grows, health, interrupted])
+main([json_lines, usage, receivers, webhook, a_process, a_device_beside_it, several_metrics, a_summary, a_store, one_series_of_many, machines_are_not_mixed, a_store_that_grows, health, interrupted])

@@ -13,7 +13,9 @@
 #include "calibrax/base/rng.h"
 #include "calibrax/monitoring/health.h"
 #include "calibrax/monitoring/sink.h"
+#include "calibrax/monitoring/tendency.h"
 #include "calibrax/statistics/estimate.h"
+#include "calibrax/statistics/slope.h"
 #include "fail_alloc.h"
 
 #define SECOND 1000000000u
@@ -424,6 +426,100 @@ static void memory_that_runs_out(void **state)
     CHECK_GT(cbx_test_fail_each(everything, path, "alerts, receivers, health"), 5, "something was allocated");
 }
 
+/* --- tendencies --- */
+
+/* level * (1 + slope * i + noise * z_i), z an AR(1) of variance 1. */
+static void make_series(double slope, double noise, double rho, uint64_t stream, size_t n, double *x)
+{
+    cbx_rng rng = cbx_rng_make(77, stream);
+    double z = cbx_rng_normal(&rng);
+
+    for (size_t i = 0; i < n; i++, z = rho * z + sqrt(1 - rho * rho) * cbx_rng_normal(&rng))
+        x[i] = 50 * (1 + slope * (double)i + noise * z);
+}
+
+static void words_of_series(void **state)
+{
+    static const struct {
+        double slope, noise;
+        size_t n;
+        cbx_tendency_kind wanted;
+        const char *why;
+    } cases[] = {
+        { 0, 0, 30, CBX_TENDENCY_STABLE, "constant" },
+        { 0, 0.02, 60, CBX_TENDENCY_STABLE, "level, and known well enough" },
+        { 0.02, 0.05, 60, CBX_TENDENCY_RISING, "2 % a value" },
+        { -0.012, 0.05, 60, CBX_TENDENCY_FALLING, "down" },
+        { 0.005, 0.02, 60, CBX_TENDENCY_STABLE, "rises, but by less than the threshold" },
+        { 0, 0.5, 10, CBX_TENDENCY_UNDECIDED, "ten wild values say nothing" },
+        { 0.02, 0, 4, CBX_TENDENCY_UNKNOWN, "too few" },
+        { 0, 0, 0, CBX_TENDENCY_UNKNOWN, "none" },
+    };
+    cbx_ctx *ctx = context();
+    cbx_err err = CBX_ERR_INIT;
+    double x[64];
+    cbx_tendency t;
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        make_series(cases[i].slope, cases[i].noise, 0, i, cases[i].n, x);
+        CHECK_OK(cbx_tendency_find(ctx, x, cases[i].n, NAN, 0.95, &t, &err), &err, cases[i].why);
+        CHECK_STR(cbx_tendency_name(t.kind, CBX_DIRECTION_INFO), cbx_tendency_name(cases[i].wanted, CBX_DIRECTION_INFO),
+                  cases[i].why);
+        CHECK_INT(t.n, cases[i].n, cases[i].why);
+    }
+    CHECK_OK(cbx_tendency_find(ctx, (const double[]){ 1, NAN, 2, 3, INFINITY, 4, 5, 6 }, 8, NAN, 0.8, &t, &err), &err,
+             "holes");
+    CHECK(t.n == 6 && t.kind == CBX_TENDENCY_RISING, "are left out");
+    CHECK_OK(cbx_tendency_find(ctx, (const double[]){ -2, -1, 0, 1, 2 }, 5, NAN, 0.95, &t, &err), &err, "about 0");
+    CHECK(t.kind == CBX_TENDENCY_UNKNOWN && isnan(t.slope.value), "nothing to be a share of");
+    CHECK_STATUS(cbx_tendency_find(ctx, x, 5, 0, 0.95, &t, &err), CBX_EINVAL, "threshold");
+    CHECK_STATUS(cbx_tendency_find(ctx, x, 5, NAN, 1, &t, &err), CBX_EINVAL, "level");
+    CHECK_STR(cbx_tendency_name(CBX_TENDENCY_RISING, CBX_DIRECTION_LOWER), "degrading", "where less is better");
+    CHECK_STR(cbx_tendency_name(CBX_TENDENCY_RISING, CBX_DIRECTION_HIGHER), "improving", "where more is");
+    CHECK_STR(cbx_tendency_name(CBX_TENDENCY_COUNT, CBX_DIRECTION_INFO), "?", "no such word");
+    cbx_ctx_free(ctx);
+}
+
+/* A level series is called rising or falling by a threshold of nearly 0 in about 5 % of cases, also where values follow each other. */
+static void level_series_seldom_move(void **state)
+{
+    enum { SERIES = 200, N = 80 };
+    cbx_ctx *ctx = context();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_tendency t;
+    double x[N];
+    (void)state;
+    for (int dependent = 0; dependent < 2; dependent++) {
+        size_t moves = 0, naive = 0;
+        for (uint64_t s = 0; s < SERIES; s++) {
+            cbx_interval i;
+            make_series(0, 0.03, dependent ? 0.5 : 0, 1000 + s, N, x);
+            CHECK_OK(cbx_tendency_find(ctx, x, N, 1e-9, 0.95, &t, &err), &err, "level");
+            moves += t.kind == CBX_TENDENCY_RISING || t.kind == CBX_TENDENCY_FALLING;
+            CHECK_OK(cbx_stat_theil_sen(ctx, x, N, 1, 0.95, &i, &err), &err, "as if independent");
+            naive += i.lower > 0 || i.upper < 0;
+        }
+        CHECK_LE((double)moves, 0.1 * SERIES, "false words");
+        CHECK(!dependent || naive > 2 * moves, "an interval that knows nothing of dependence has many more");
+    }
+    cbx_ctx_free(ctx);
+}
+
+static cbx_status find_tendency(cbx_ctx *ctx, void *user)
+{
+    double x[40];
+    cbx_tendency t;
+    (void)user;
+    make_series(0.01, 0.05, 0.5, 5, 40, x);
+    return cbx_tendency_find(ctx, x, 40, NAN, 0.95, &t, NULL);
+}
+
+static void tendency_without_memory(void **state)
+{
+    (void)state;
+    CHECK_GT(cbx_test_fail_each(find_tendency, NULL, "tendency"), 2, "allocations");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -434,6 +530,9 @@ int main(void)
         cmocka_unit_test(every_state_is_reached),
         cmocka_unit_test(pipelines_recover),
         cmocka_unit_test(receivers),
+        cmocka_unit_test(words_of_series),
+        cmocka_unit_test(level_series_seldom_move),
+        cmocka_unit_test(tendency_without_memory),
         cmocka_unit_test(memory_that_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -211,6 +211,74 @@ static void places(void **state)
     CHECK_STATUS(cbx_roofline_place(&roofs, 1, INFINITY, 1, 0, &r, &err), CBX_EDOM, "no end");
 }
 
+static void alignment(void **state)
+{
+    static const struct {
+        size_t n;
+        double score;
+    } cases[] = {
+        { 128, 1 }, { 4096, 1 }, { 96, 0.8 }, { 32, 0.8 }, { 8, 0.5 }, { 200, 0.5 }, { 1, 0.2 }, { 127, 0.2 }
+    };
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) CHECK(cbx_roofline_alignment(cases[i].n) == cases[i].score, "score");
+    CHECK(isnan(cbx_roofline_alignment(0)), "no axis");
+}
+
+/* What is advised follows from the bound, the share reached and the rows; each case has its words and no others. */
+static void advice(void **state)
+{
+    static const struct {
+        double flop, bytes, seconds, set;
+        size_t axis;
+        const char *hints[3]; /* in order */
+        const char *why;
+    } cases[] = {
+        { 2e9,
+          16e9,
+          32,
+          1e9,
+          128,
+          { "10 % of the bandwidth of memory is low", "where 2 would balance: fuse passes, or work in blocks" },
+          "a triad far from its roof" },
+        { 2e9, 16e9, 8, 1e9, 0, { "40 % of the bandwidth of memory is moderate", "fuse passes" }, "half way" },
+        { 2e9,
+          16e9,
+          4,
+          1e9,
+          0,
+          { "each byte of memory carries 0.12 operations" },
+          "near its roof: only fewer bytes help" },
+        { 1.6e9, 1e9, 0.25, 1e9, 100, { "score 0.2" }, "near the ridge and its roof, with rows that do not fit" },
+        { 0.6e9,
+          16e9,
+          1.6,
+          30000,
+          64,
+          { "10 % of the bandwidth of L1", "fuse passes", "rows of 64 elements" },
+          "from L1 no level is nearer" },
+        { 100e9, 1e9, 100, 1e9, 0, { "10 % of the arithmetic is low" }, "scalar code" },
+        { 100e9, 1e9, 25, 1e9, 0, { "40 % of the arithmetic is moderate" }, "one chain of sums" },
+        { 100e9, 1e9, 12, 1e9, 256, { NULL }, "nothing to say" },
+        { 13.8e9, 1e9, 1, 1e9, 3, { "138 % of the roof is more than there is" }, "a contradiction, and nothing else" },
+    };
+    cbx_roofs roofs = small_machine();
+    cbx_roofline r;
+    cbx_roofline_hints h;
+    cbx_err err = CBX_ERR_INIT;
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        size_t n = 0;
+        CHECK_OK(cbx_roofline_place(&roofs, cases[i].flop, cases[i].bytes, cases[i].seconds, cases[i].set, &r, &err),
+                 &err, cases[i].why);
+        cbx_roofline_advise(&r, cases[i].axis, &h);
+        for (; n < CBX_LEN(cases[i].hints) && cases[i].hints[n]; n++)
+            CHECK(n < h.n && strstr(h.hint[n], cases[i].hints[n]), n < h.n ? h.hint[n] : cases[i].why);
+        CHECK_INT(h.n, n, cases[i].why);
+        CHECK(strcmp(r.level->name, "L1") || !h.n || !strstr(h.hint[1], "nearer level"),
+              "no level is nearer than the first");
+    }
+}
+
 static void roofs_of_types(void **state)
 {
     static const struct {
@@ -265,6 +333,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(data_sheets),     cmocka_unit_test(cpus_by_formula),
                                         cmocka_unit_test(places),          cmocka_unit_test(detection),
-                                        cmocka_unit_test(sheets_as_roofs), cmocka_unit_test(roofs_of_types) };
+                                        cmocka_unit_test(sheets_as_roofs), cmocka_unit_test(roofs_of_types),
+                                        cmocka_unit_test(alignment),       cmocka_unit_test(advice) };
     return cmocka_run_group_tests_name("profiling/roofline", tests, NULL, NULL);
 }

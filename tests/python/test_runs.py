@@ -39,6 +39,37 @@ def run(number=1, value=1.0, **more):
     return cx.Run([cx.Point("forward", "train", {"framework": "jax"}, {"latency": value})], **{**fields, **more})
 
 
+class Results(unittest.TestCase):
+    """From what the Python package calls a BenchmarkResult to a run."""
+
+    class Result:
+        def __init__(self, **more):
+            self.more = more
+
+        def to_dict(self):
+            with open(os.path.join(SOURCE, "tests/fixtures/runs/result.json"), encoding="utf-8") as f:
+                return {**json.load(f), **self.more}
+
+    def test_results_become_points(self):
+        made = cx.Run.from_results([self.Result(), self.Result(name="vit", metrics={"batch_time": {"value": 7.0}}).to_dict()], id="r1", timestamp=NOON, detect=False)
+        self.assertEqual((made.id, made.timestamp, len(made.points), made.environment), ("r1", NOON, 2, {}))
+        first, second = made.points
+        self.assertEqual((first.name, first.scenario, first.tags), ("resnet", "vision", {"framework": "flax"}))
+        self.assertEqual(first.metrics["batch_time"], cx.Metric(0.5, samples=(0.5, 0.25, 0.75)))
+        self.assertEqual((first.metrics["wall_clock"].value, first.metrics["accuracy"].upper), (2.5, 0.91))
+        self.assertEqual(second.metrics["batch_time"].value, 7.0)
+        self.assertEqual((made.metric_defs["batch_time"].unit, made.metric_defs["peak_rss"].direction), ("s", "lower"))
+        self.assertEqual([r["metadata"] for r in made.metadata["results"]], [{"seed": 1}] * 2)
+
+    def test_what_is_no_result(self):
+        for bad, fault in ((None, TypeError), ([None], TypeError), ([{"name": "a"}], ValueError), ([3], ValueError), (5, TypeError)):
+            with self.assertRaises(fault, msg=repr(bad)):
+                cx.Run.from_results(bad, detect=False)
+        self.assertEqual(len(cx.Run.from_results([], detect=False).points), 0)
+        with self.assertRaises(ValueError):
+            cx.Run.from_results([self.Result()], id="../evil", detect=False)
+
+
 class Records(unittest.TestCase):
     def test_fields_and_defaults(self):
         m = cx.Metric(1.5, samples=[1, 2.0])

@@ -9,6 +9,7 @@
 #include "calibrax/base/rng.h"
 #include "calibrax/statistics/sequential.h"
 #include "calibrax/statistics/series.h"
+#include "calibrax/statistics/slope.h"
 #include "calibrax/statistics/steady.h"
 #include "calibrax/statistics/variance.h"
 #include "counted.h"
@@ -448,6 +449,54 @@ static void every_allocation_may_fail(void **state)
     CHECK_GT(cbx_test_fail_each(all_of_them, NULL, "series"), 5, "allocations");
 }
 
+/* Answers of scipy.stats.theilslopes (SciPy 1.15): slope, low, high at the level; ties and wild values included. */
+static void slopes_as_scipy_has_them(void **state)
+{
+    static const struct {
+        double x[12];
+        size_t n;
+        double level, value, lower, upper;
+    } cases[] = {
+        { { 1, 2, 3, 4, 5, 6, 7, 8 }, 8, 0.95, 1, 1, 1 },
+        { { 3.1, 2.9, 3.4, 3.0, 2.7, 3.3, 3.2, 2.8, 3.05, 2.95 },
+          10,
+          0.95,
+          -0.01666666666666668,
+          -0.08333333333333333,
+          0.050000000000000044 },
+        { { 10, 10.4, 10.1, 10.9, 11.2, 10.8, 11.6, 11.9, 11.5, 12.2, 12.4, 12.1 },
+          12,
+          0.95,
+          0.2222222222222222,
+          0.16666666666666666,
+          0.2666666666666666 },
+        { { 10, 10.4, 10.1, 10.9, 11.2, 10.8, 11.6, 11.9, 11.5, 12.2, 12.4, 12.1 },
+          12,
+          0.9,
+          0.2222222222222222,
+          0.1875,
+          0.25 },
+        { { 1, 1, 1, 2, 2, 2, 1, 1, 2, 3, 3, 3 }, 12, 0.95, 0.16666666666666666, 0, 0.25 },
+        { { 5, 5.1, 5.2, 99, 5.4, 5.5, 5.6, 5.7, -80, 5.9 }, 10, 0.95, 0.1, -12.157142857142857, 0.10000000000000009 },
+    };
+    cbx_interval i, wide;
+    (void)state;
+    for (size_t c = 0; c < CBX_LEN(cases); c++) {
+        CHECK_OK(cbx_stat_theil_sen(ctx, cases[c].x, cases[c].n, 1, cases[c].level, &i, &err), &err, "slope");
+        CHECK_LE(fabs(i.value - cases[c].value), 1e-14, "slope");
+        CHECK_LE(fabs(i.lower - cases[c].lower), 1e-13, "low");
+        CHECK_LE(fabs(i.upper - cases[c].upper), 1e-13, "high");
+        CHECK_OK(cbx_stat_theil_sen(ctx, cases[c].x, cases[c].n, 2, cases[c].level, &wide, &err), &err, "dependent");
+        CHECK(wide.value == i.value && wide.lower <= i.lower && wide.upper >= i.upper, "wider");
+    }
+    CHECK_OK(cbx_stat_theil_sen(ctx, cases[0].x, 2, 1, 0.95, &i, &err), &err, "two values");
+    CHECK(i.value == 1 && i.lower == -INFINITY && i.upper == INFINITY, "say nothing of the noise");
+    CHECK_STATUS(cbx_stat_theil_sen(ctx, cases[0].x, 1, 1, 0.95, &i, &err), CBX_EINVAL, "one value");
+    CHECK_STATUS(cbx_stat_theil_sen(ctx, cases[0].x, 8, 0.5, 0.95, &i, &err), CBX_EINVAL, "inflation");
+    CHECK_STATUS(cbx_stat_theil_sen(ctx, cases[0].x, 8, 1, 1, &i, &err), CBX_EINVAL, "level");
+    CHECK_STATUS(cbx_stat_theil_sen(ctx, (const double[]){ 1, NAN, 2 }, 3, 1, 0.95, &i, &err), CBX_EDOM, "no number");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -462,6 +511,7 @@ int main(void)
         cmocka_unit_test(sequences_by_hand),
         cmocka_unit_test(components_are_recovered),
         cmocka_unit_test(detectable_effects),
+        cmocka_unit_test(slopes_as_scipy_has_them),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("statistics/series", tests, counted_setup, counted_teardown);

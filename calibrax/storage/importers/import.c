@@ -17,19 +17,13 @@
 
 /* The whole list; of equal scores the first one wins. */
 static const cbx__importer *const importers[] = {
-    &cbx__importer_run,
-    &cbx__importer_nperf,
-    &cbx__importer_google_benchmark,
-    &cbx__importer_hyperfine,
-    &cbx__importer_pytest_benchmark,
-    &cbx__importer_pyperf,
-    &cbx__importer_criterion,
-    &cbx__importer_jmh,
-    &cbx__importer_go,
-    &cbx__importer_asv,
-    &cbx__importer_nanobench,
-    &cbx__importer_nvbench,
-    &cbx__importer_benchmarktools,
+    &cbx__importer_run,       &cbx__importer_result,
+    &cbx__importer_nperf,     &cbx__importer_google_benchmark,
+    &cbx__importer_hyperfine, &cbx__importer_pytest_benchmark,
+    &cbx__importer_pyperf,    &cbx__importer_criterion,
+    &cbx__importer_jmh,       &cbx__importer_go,
+    &cbx__importer_asv,       &cbx__importer_nanobench,
+    &cbx__importer_nvbench,   &cbx__importer_benchmarktools,
     &cbx__importer_bmf,
 };
 

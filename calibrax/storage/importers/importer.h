@@ -176,6 +176,7 @@ int64_t cbx__import_milliseconds(double ms);
 /* --- the list --- */
 
 extern const cbx__importer cbx__importer_run;
+extern const cbx__importer cbx__importer_result;
 extern const cbx__importer cbx__importer_nperf;
 extern const cbx__importer cbx__importer_google_benchmark;
 extern const cbx__importer cbx__importer_hyperfine;

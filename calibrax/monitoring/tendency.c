@@ -1,0 +1,89 @@
+/*
+ * Slope, what depends on what, and the word.
+ */
+#include "calibrax/monitoring/tendency.h"
+
+#include <math.h>
+
+#include "calibrax/statistics/series.h"
+#include "calibrax/statistics/slope.h"
+
+static const char *const words[CBX_TENDENCY_COUNT][3] = {
+#define ROW(name, word, lower, higher) { word, lower, higher },
+    CBX_TENDENCY_MAP(ROW)
+#undef ROW
+};
+
+const char *cbx_tendency_name(cbx_tendency_kind kind, cbx_direction direction)
+{
+    int column = direction == CBX_DIRECTION_LOWER ? 1 : direction == CBX_DIRECTION_HIGHER ? 2 : 0;
+
+    return (unsigned)kind < CBX_TENDENCY_COUNT ? words[kind][column] : "?";
+}
+
+/* The newest finite values, oldest first. */
+static size_t take(const double *x, size_t n, double *kept)
+{
+    size_t m = 0, from = n;
+
+    while (from > 0 && m < CBX_TENDENCY_MOST) m += isfinite(x[--from]);
+    m = 0;
+    for (size_t i = from; i < n; i++)
+        if (isfinite(x[i])) kept[m++] = x[i];
+    return m;
+}
+
+static cbx_tendency_kind decide(const cbx_interval *s, double threshold)
+{
+    if (s->lower > 0 && s->value > threshold) return CBX_TENDENCY_RISING;
+    if (s->upper < 0 && s->value < -threshold) return CBX_TENDENCY_FALLING;
+    return s->lower >= -threshold && s->upper <= threshold ? CBX_TENDENCY_STABLE : CBX_TENDENCY_UNDECIDED;
+}
+
+/* @param x  n finite values; overwritten by what the slope leaves */
+static cbx_status measure(cbx_ctx *ctx, double *x, size_t n, double threshold, double level, cbx_tendency *out,
+                          cbx_err *err)
+{
+    double median, *rest = x + CBX_TENDENCY_MOST;
+    cbx_status st = cbx_stat_theil_sen(ctx, x, n, 1, level, &out->slope, err);
+
+    if (!st) st = cbx_stat_median(ctx, x, n, &median, err);
+    for (size_t i = 0; !st && i < n; i++) rest[i] = x[i] - out->slope.value * (double)i;
+    if (!st) st = cbx_stat_effective_size(rest, n, &out->effective, err);
+    if (!st && out->effective < (double)n)
+        st = cbx_stat_theil_sen(ctx, x, n, (double)n / out->effective, level, &out->slope, err);
+    if (st) return st;
+    if (median == 0 && (out->slope.lower != 0 || out->slope.upper != 0)) {
+        out->slope.value = out->slope.lower = out->slope.upper = NAN;
+        return CBX_OK;
+    }
+    if (median != 0) {
+        out->slope.value /= fabs(median);
+        out->slope.lower /= fabs(median);
+        out->slope.upper /= fabs(median);
+    }
+    out->kind = decide(&out->slope, threshold);
+    return CBX_OK;
+}
+
+cbx_status cbx_tendency_find(cbx_ctx *ctx, const double *x, size_t n, double threshold, double level, cbx_tendency *out,
+                             cbx_err *err)
+{
+    enum { ROOM = 2 * CBX_TENDENCY_MOST };
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_tendency t = { .slope = { NAN, NAN, NAN, 0 }, .effective = NAN };
+    cbx_status st = CBX_OK;
+    double *kept;
+
+    if (isnan(threshold)) threshold = CBX_TENDENCY_THRESHOLD;
+    if (!(threshold > 0))
+        return cbx_fail(err, CBX_EINVAL, "the threshold of a tendency is %g: say more than 0", threshold);
+    if (!(level > 0 && level < 1)) return cbx_fail(err, CBX_EINVAL, "the level is %g: say one between 0 and 1", level);
+    kept = cbx_mem_calloc(al, ROOM, sizeof *kept);
+    if (!kept) return cbx_fail(err, CBX_ENOMEM, "out of memory for a series");
+    t.n = take(x, n, kept);
+    if (t.n >= CBX_TENDENCY_LEAST) st = measure(ctx, kept, t.n, threshold, level, &t, err);
+    cbx_mem_free(al, kept, ROOM * sizeof *kept);
+    if (!st) *out = t;
+    return st;
+}
