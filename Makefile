@@ -76,10 +76,11 @@ coverage-table: ## how often intervals hold the truth, COVERAGE_RUNS samples eac
 	@scripts/build.sh release -Dtests=true
 	@$(RELEASE)/tests/statistics/test_statistics_coverage $${COVERAGE_RUNS:-4000}
 
-detector-study: ## alarms of the change detector on null series, and steps that it finds, 20,000 series of each kind (half a minute)
+detector-study: ## alarms of the change detector on null series, and steps that it finds, and what re-measuring leaves of them: 20,000 series of each kind (a minute)
 	@scripts/bootstrap.sh test
 	@scripts/build.sh release -Dtests=true
 	@CALIBRAX_LONG_TESTS=1 CMOCKA_MESSAGE_OUTPUT=TAP $(RELEASE)/tests/analysis/test_analysis_detector
+	@CALIBRAX_LONG_TESTS=1 CMOCKA_MESSAGE_OUTPUT=TAP $(RELEASE)/tests/analysis/test_analysis_detector_kinds
 
 bisect-study: ## the search for a commit on BISECT_HISTORIES simulated histories of each kind (default 5000, a minute)
 	@scripts/bootstrap.sh test
