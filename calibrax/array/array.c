@@ -151,6 +151,13 @@ cbx_status cbx_array_create(cbx_ctx *ctx, const cbx_array_desc *desc, cbx_array 
     return cbx__array_create_order(ctx, desc, false, out, err);
 }
 
+/* Of an element, or of a complex one's parts. */
+static size_t alignment_of(cbx_dtype t)
+{
+    const size_t size = cbx_dtype_size(t);
+    return t == CBX_C64 || t == CBX_C128 ? size / 2 : size;
+}
+
 cbx_status cbx_array_wrap(cbx_ctx *ctx, const cbx_array_desc *desc, const ptrdiff_t *strides, void *data,
                           void (*release)(void *user), void *user, cbx_array **out, cbx_err *err)
 {
@@ -161,6 +168,12 @@ cbx_status cbx_array_wrap(cbx_ctx *ctx, const cbx_array_desc *desc, const ptrdif
     if (!data && a->count) {
         cbx_array_free(a);
         return cbx_fail(err, CBX_EINVAL, "'data' of 'array_wrap' is NULL");
+    }
+    if (a->count && (uintptr_t)data % alignment_of(desc->dtype)) {
+        cbx_array_free(a);
+        return cbx_fail(err, CBX_EINVAL,
+                        "'data' of 'array_wrap' starts %zu bytes past a multiple of %zu: copy it to a multiple",
+                        (size_t)((uintptr_t)data % alignment_of(desc->dtype)), alignment_of(desc->dtype));
     }
     a->data = data;
     a->release = release;

@@ -5,6 +5,7 @@
 #define CALIBRAX_ARRAY_ELL_INTERNAL_H
 
 #include "calibrax/array/ell.h"
+#include "calibrax/array/kernels/ell_isa.h"
 
 /* Edges by row, places ascending; and by column, rows ascending, then places. */
 struct cbx_ell {
@@ -25,6 +26,9 @@ cbx_status cbx__ell_check_size(size_t rows, size_t cols, size_t width, cbx_err *
  */
 const void *cbx__ell_operand(cbx_ctx *ctx, const char *name, const char *what, const cbx_array *x, cbx_dtype dtype,
                              int ndim, const size_t *shape);
+/** A derivative over g, without operands; and the threads that are worth their start for it, d set. */
+cbx__ell_grad cbx__ell_grad_of(const cbx_ell *g, cbx_algebra algebra);
+int cbx__ell_grad_threads(const cbx__ell_grad *q);
 /** New array (rows, columns) in the scope; failed without memory. */
 cbx_array *cbx__ell_result(cbx_ctx *ctx, cbx_dtype dtype, int ndim, const size_t *shape);
 

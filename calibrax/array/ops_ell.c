@@ -128,41 +128,22 @@ cbx_array *cbx_ell_softmax(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *valu
     return cbx__tidy(ctx, mark, y);
 }
 
-/* y (h - sum over edges of y h) */
-#define SOFTMAX_BACK(T, SFX)                                                                                           \
-    static void softmax_back_##SFX(const cbx_ell *g, const T *y, const T *h, T *out)                                   \
-    {                                                                                                                  \
-        memset(out, 0, g->rows * g->width * sizeof(T));                                                                \
-        for (size_t i = 0; i < g->rows; i++) {                                                                         \
-            T sum = 0;                                                                                                 \
-            for (size_t e = g->start[i]; e < g->start[i + 1]; e++) {                                                   \
-                const size_t at = g->place ? g->place[e] : e;                                                          \
-                sum += y[at] * h[at];                                                                                  \
-            }                                                                                                          \
-            for (size_t e = g->start[i]; e < g->start[i + 1]; e++) {                                                   \
-                const size_t at = g->place ? g->place[e] : e;                                                          \
-                out[at] = y[at] * (h[at] - sum);                                                                       \
-            }                                                                                                          \
-        }                                                                                                              \
-    }
-SOFTMAX_BACK(float, f32)
-SOFTMAX_BACK(double, f64)
-
 cbx_array *cbx_ell_softmax_vjp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *y, const cbx_array *h)
 {
     const size_t mark = cbx__mark(ctx), table[] = { g->rows, g->width };
-    const void *from, *weight;
+    cbx__ell_grad q = cbx__ell_grad_of(g, CBX_ALGEBRA_REAL);
     cbx_array *d;
 
     if (!is_float(ctx, "ell_softmax_vjp", y)) return cbx__array_failed();
-    from = cbx__ell_operand(ctx, "ell_softmax_vjp", "y", y, y->desc.dtype, 2, table);
-    weight = cbx__ell_operand(ctx, "ell_softmax_vjp", "h", h, y->desc.dtype, 2, table);
-    d = from && weight ? cbx__ell_result(ctx, y->desc.dtype, 2, table) : cbx__array_failed();
+    q.dtype = y->desc.dtype;
+    q.d = 8; /* columns of a product that take as long as an element here */
+    q.threads = cbx__ell_grad_threads(&q);
+    q.c = cbx__ell_operand(ctx, "ell_softmax_vjp", "y", y, q.dtype, 2, table);
+    q.h = cbx__ell_operand(ctx, "ell_softmax_vjp", "h", h, q.dtype, 2, table);
+    d = q.c && q.h ? cbx__ell_result(ctx, q.dtype, 2, table) : cbx__array_failed();
     if (!cbx_array_is_failed(d)) {
-        if (y->desc.dtype == CBX_F32)
-            softmax_back_f32(g, from, weight, d->data);
-        else
-            softmax_back_f64(g, from, weight, d->data);
+        q.dv = d->data;
+        cbx__ell_grad_run(&q, CBX__ELL_BACK_SOFTMAX);
     }
     return cbx__tidy(ctx, mark, d);
 }

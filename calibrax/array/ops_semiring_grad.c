@@ -19,6 +19,8 @@ typedef struct stacks {
 
 enum { A, B, C };
 
+#define MOST_TERMS ((size_t)INT32_MAX) /* the place of an optimum is a number of 32 bits in float32 */
+
 static bool check_algebra(cbx_ctx *ctx, const char *name, const cbx_semiring *s, size_t n, const cbx_array *const *in)
 {
     if (cbx__unusable(ctx, name, n, in)) return false;
@@ -69,6 +71,11 @@ static bool stacks_of(cbx_ctx *ctx, const char *name, const cbx_array *a, const 
         s->shape[B][s->lead + 1] = s->shape[C][s->lead + 1] = s->n;
         fits = same_shape(c, s->lead + 2, s->shape[C]);
     }
+    if (fits && s->k > MOST_TERMS) {
+        cbx__refuse(ctx, CBX_EOVERFLOW, "'%s' counts %zu terms by 32 bits, which reach %zu: split k", name, s->k,
+                    MOST_TERMS);
+        return false;
+    }
     if (!fits)
         cbx__refuse(ctx, CBX_ESHAPE, "'%s' cannot join %s with %s to %s", name,
                     cbx_array_desc_text(&a->desc, ta, sizeof ta), cbx_array_desc_text(&b->desc, tb, sizeof tb),
@@ -96,27 +103,62 @@ static cbx_array *room_for(cbx_ctx *ctx, const stacks *s, int role, cbx_dtype t)
     return cbx_array_create(ctx, &d, &x, cbx__sticky(ctx)) ? cbx__array_failed() : cbx_scope_hold(ctx, x);
 }
 
-/* Each matrix of the stack in turn; data[] are of the first. */
-typedef void direction(cbx__grad *q);
-static bool run_all(cbx_ctx *ctx, const stacks *s, cbx__grad first, direction *go)
-{
-    const size_t size = cbx_dtype_size(first.dtype), ma = s->m * s->k * size, mb = s->k * s->n * size,
-                 mc = s->m * s->n * size;
-    cbx_block room = { 0 };
-    size_t bytes;
+/* --- each matrix of a stack: small ones one a thread, large ones by all threads together --- */
 
-    first.semiring = s->semiring;
-    first.m = s->m, first.k = s->k, first.n = s->n;
-    bytes = cbx__semiring_grad_bytes(&first);
-    if (cbx_pool_get(cbx_ctx_pool(ctx), bytes, &room, cbx__sticky(ctx))) return false;
-    for (size_t i = 0; i < s->batch; i++) {
-        cbx__grad q = first;
-        q.scratch = room.data;
-        q.a = (const char *)q.a + i * ma, q.b = (const char *)q.b + i * mb, q.c = (const char *)q.c + i * mc;
-        if (q.g) q.g = (const char *)q.g + i * mc, q.da = (char *)q.da + i * ma, q.db = (char *)q.db + i * mb;
-        if (q.ta) q.ta = (const char *)q.ta + i * ma, q.tb = (const char *)q.tb + i * mb, q.tc = (char *)q.tc + i * mc;
-        go(&q);
-    }
+typedef void direction(cbx__grad *q);
+
+typedef struct run {
+    const stacks *s;
+    cbx__grad first; /* of the first matrix */
+    direction *go;
+    size_t own; /* scratch of a thread [bytes] */
+    int team;   /* threads that share the stack; 1: each matrix is for all */
+} run;
+
+static void run_one(const run *r, size_t i, char *room)
+{
+    const size_t size = cbx_dtype_size(r->first.dtype), ma = i * r->s->m * r->s->k * size,
+                 mb = i * r->s->k * r->s->n * size, mc = i * r->s->m * r->s->n * size;
+    cbx__grad q = r->first;
+
+    q.scratch = room;
+    q.a = (const char *)q.a + ma, q.b = (const char *)q.b + mb, q.c = (const char *)q.c + mc;
+    if (q.g) q.g = (const char *)q.g + mc, q.da = (char *)q.da + ma, q.db = (char *)q.db + mb;
+    if (q.ta) q.ta = (const char *)q.ta + ma, q.tb = (const char *)q.tb + mb, q.tc = (char *)q.tc + mc;
+    r->go(&q);
+}
+
+static void run_stack(const run *r, char *room)
+{
+#if defined(_OPENMP)
+#pragma omp parallel for num_threads(r->team) schedule(dynamic) if (r->team > 1)
+    for (size_t i = 0; i < r->s->batch; i++)
+        run_one(r, i, room + (r->team > 1 ? (size_t)omp_get_thread_num() * r->own : 0));
+#else
+    for (size_t i = 0; i < r->s->batch; i++) run_one(r, i, room);
+#endif
+}
+
+static int team_of(const stacks *s)
+{
+    const double steps = (double)s->m * (double)s->k * (double)s->n;
+    const size_t most = (size_t)cbx__omp_threads();
+
+    if (s->batch < 2 || steps > 1e8 || steps * (double)s->batch < 1e6) return 1;
+    return (int)(s->batch < most ? s->batch : most);
+}
+
+static bool run_all(cbx_ctx *ctx, const stacks *s, const cbx__grad *operands, direction *go)
+{
+    run r = { .s = s, .first = *operands, .go = go, .team = team_of(s) };
+    cbx_block room = { 0 };
+
+    r.first.semiring = s->semiring;
+    r.first.m = s->m, r.first.k = s->k, r.first.n = s->n;
+    r.first.threads = r.team > 1 ? 1 : cbx__semiring_grad_threads(&r.first);
+    r.own = (cbx__semiring_grad_bytes(&r.first) + 63) / 64 * 64;
+    if (cbx_pool_get(cbx_ctx_pool(ctx), (size_t)r.team * r.own, &room, cbx__sticky(ctx))) return false;
+    run_stack(&r, room.data);
     cbx_pool_put(cbx_ctx_pool(ctx), room);
     return true;
 }
@@ -151,7 +193,7 @@ static void vjp_steps(cbx_ctx *ctx, stacks *s, const cbx_array *const in[4], cbx
     if (s->m == 0 || s->k == 0 || s->n == 0) {
         memset(q.da, 0, cbx_array_bytes(da));
         memset(q.db, 0, cbx_array_bytes(db));
-    } else if (!run_all(ctx, s, q, cbx__semiring_backward)) {
+    } else if (!run_all(ctx, s, &q, cbx__semiring_backward)) {
         return;
     }
     d[0] = narrowed(ctx, da, in[0]);
@@ -184,7 +226,7 @@ static cbx_array *jvp_steps(cbx_ctx *ctx, const stacks *s, const cbx_array *cons
     q.tc = tc->data;
     if (s->m == 0 || s->k == 0 || s->n == 0)
         memset(q.tc, 0, cbx_array_bytes(tc));
-    else if (!run_all(ctx, s, q, cbx__semiring_forward))
+    else if (!run_all(ctx, s, &q, cbx__semiring_forward))
         return cbx__array_failed();
     return tc;
 }
@@ -218,7 +260,7 @@ static cbx_array *all_windows(cbx_ctx *ctx, const cbx__windows *v, const cbx_arr
 
     if (!st) st = cbx_pool_get(cbx_ctx_pool(ctx), v->run + 8, &pad, cbx__sticky(ctx));
     if (!st)
-        cbx__ref_windows_gather(v, x->data, 0, rows, cbx__ref_windows_pad(v, d.dtype, identity, pad.data), w->data);
+        cbx__ref_windows_gather_all(v, x->data, rows, cbx__ref_windows_pad(v, d.dtype, identity, pad.data), w->data);
     else
         cbx_array_free(w);
     cbx_pool_put(cbx_ctx_pool(ctx), pad);

@@ -100,7 +100,7 @@ CBX_API cbx_array *cbx_semiring_conv(cbx_ctx *ctx, const cbx_array *x, const cbx
  *
  * @param a, b, c, g  two axes or more, data there, one dtype (c and g of c's shape); broadcast leading axes are summed over
  * Errors: CBX_EDTYPE (boolean has no derivative; dtypes), CBX_ESHAPE, CBX_EINVAL (abstract; an algebra given by functions),
- * CBX_ENOMEM.  Both results are failed then.
+ * CBX_EOVERFLOW (k beyond 2^31 - 1), CBX_ENOMEM.  Both results are failed then.
  */
 CBX_API void cbx_semiring_matmul_vjp(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, const cbx_array *c,
                                      const cbx_array *g, const cbx_semiring *s, cbx_array *d[2]);

@@ -4,6 +4,7 @@
 #include "calibrax/array/kernels/ell.h"
 
 #include <math.h>
+#include <stdatomic.h>
 
 #include "calibrax/array/kernels/ell_isa.h"
 #include "calibrax/array/kernels/semiring_isa.h"
@@ -17,7 +18,8 @@ static const cbx__ell_kernel *const kernels[CBX_ISA_COUNT] = {
 };
 
 /* Products of fewer terms are done before a second thread has come. */
-#define FEW_TERMS 1e5
+#define FEW_TERMS    1e5
+#define MOST_THREADS 256
 
 /* --- checks --- */
 
@@ -37,6 +39,8 @@ static cbx_status check_algebra(const cbx_ell_product *p, cbx_err *err)
     return CBX_OK;
 }
 
+#define MOST_COLUMNS ((size_t)INT32_MAX)
+
 typedef struct span {
     const char *name;
     const void *data;
@@ -50,9 +54,15 @@ static cbx_status check_apart(const cbx_ell_product *p, size_t out, const span *
 
     if (__builtin_mul_overflow(out, size, &bytes))
         return cbx_fail(err, CBX_EOVERFLOW, "C of %zu rows is larger than memory can be", p->rows);
+    if ((uintptr_t)p->c % size)
+        return cbx_fail(err, CBX_EINVAL, "C does not start at a multiple of %zu bytes, the size of its elements", size);
     for (size_t i = 0; i < n; i++) {
         const char *c = p->c, *x = in[i].data;
         size_t reach;
+        if ((uintptr_t)x % in[i].size)
+            return cbx_fail(err, CBX_EINVAL,
+                            "memory of %s starts %zu bytes past a multiple of %zu, the size of an element: copy it",
+                            in[i].name, (size_t)((uintptr_t)x % in[i].size), in[i].size);
         if (__builtin_mul_overflow(in[i].count, in[i].size, &reach))
             return cbx_fail(err, CBX_EOVERFLOW, "%s of %zu elements is larger than memory can be", in[i].name,
                             in[i].count);
@@ -68,6 +78,9 @@ static cbx_status check_memory(const cbx_ell_product *p, size_t ldc, size_t colu
     const size_t size = cbx_dtype_size(p->dtype);
     size_t edges, out, dense = 0, values;
 
+    if (p->cols > MOST_COLUMNS)
+        return cbx_fail(err, CBX_EOVERFLOW, "B has %zu rows, and 32-bit indices reach %zu: split its rows", p->cols,
+                        MOST_COLUMNS);
     if (__builtin_mul_overflow(p->rows, p->width, &values) || __builtin_mul_overflow(p->rows, ldc, &out) ||
         (p->b && __builtin_mul_overflow(p->cols, p->ldb, &dense)))
         return cbx_fail(err, CBX_EOVERFLOW, "an operand of rows=%zu width=%zu d=%zu is larger than memory can be",
@@ -95,9 +108,6 @@ static cbx_status check_common(const cbx_ell_product *p, cbx_err *err)
 
 static cbx_status check_dense(const cbx_ell_product *p, cbx_err *err)
 {
-    const cbx_status st = check_common(p, err);
-
-    if (st) return st;
     if (p->ldb < p->d || p->ldc < p->d)
         return cbx_fail(err, CBX_EINVAL, "rows of %zu elements do not fit strides ldb %zu, ldc %zu", p->d, p->ldb,
                         p->ldc);
@@ -112,16 +122,14 @@ static cbx_status check_floats(const cbx_ell_product *p, const char *what, cbx_e
 
 cbx_status cbx__ell_check(const cbx_ell_product *p, cbx__ell_call call, cbx_err *err)
 {
-    cbx_status st;
+    cbx_status st = check_common(p, err);
 
-    if (call == CBX__ELL_SOFTMAX) {
-        st = check_common(p, err);
-        if (!st) st = check_memory(p, p->width, p->width, err);
-        return st ? st : check_floats(p, "a softmax", err);
-    }
-    st = check_dense(p, err);
+    if (!st)
+        st = call == CBX__ELL_PRODUCT  ? check_algebra(p, err)
+             : call == CBX__ELL_GATHER ? check_floats(p, "the gather", err)
+                                       : check_floats(p, "a softmax", err);
     if (st) return st;
-    return call == CBX__ELL_GATHER ? check_floats(p, "the gather", err) : check_algebra(p, err);
+    return call == CBX__ELL_SOFTMAX ? check_memory(p, p->width, p->width, err) : check_dense(p, err);
 }
 
 static const cbx__ell_kernel *kernel_of(const cbx_ell_product *p)
@@ -134,10 +142,97 @@ static int threads_of(const cbx_ell_product *p, size_t d)
     const size_t edges = p->start ? p->start[p->rows] : p->rows * p->width;
     const int most = p->threads > 0 ? p->threads : cbx__omp_threads();
 
-    return (double)edges * (double)d < FEW_TERMS ? 1 : most > 1024 ? 1024 : most;
+    return (double)edges * (double)d < FEW_TERMS ? 1 : most;
+}
+
+/* --- rows shared by threads --- */
+
+/* Neighbouring rows that one thread has first; next is the first of them that nobody took. */
+typedef struct part {
+    _Alignas(64) atomic_size_t next;
+    size_t end, some; /* rows taken at a time */
+} part;
+
+/* Edges before row i, and a little for the row itself. */
+static size_t weight_before(const cbx__ell_rows *r, size_t i) { return (r->start ? r->start[i] : i * r->width) + i; }
+
+/* First row before which stands `share` of `of` equal parts of all weight. */
+static size_t row_at(const cbx__ell_rows *r, size_t share, size_t of)
+{
+    const size_t all = weight_before(r, r->count), target = all / of * share + all % of * share / of;
+    size_t low = 0, high = r->count;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (weight_before(r, middle) < target)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The same by degrees: they are added up once. */
+static void ends_by_degree(const cbx__ell_rows *r, size_t n, part *parts)
+{
+    size_t all = r->count, seen = 0, i = 0;
+
+    for (size_t k = 0; k < r->count; k++) all += (size_t)r->degree[k];
+    for (size_t t = 0; t < n; t++) {
+        const size_t target = all / n * (t + 1) + all % n * (t + 1) / n;
+        for (; i < r->count && seen < target; i++) seen += (size_t)r->degree[i] + 1;
+        parts[t].end = t + 1 == n ? r->count : i;
+    }
+}
+
+static void divide(const cbx__ell_rows *r, size_t n, part *parts)
+{
+    enum { TURNS = 64, MOST = 64 };
+
+    if (r->degree && !r->start)
+        ends_by_degree(r, n, parts);
+    else
+        for (size_t t = 0; t < n; t++) parts[t].end = row_at(r, t + 1, n);
+    parts[n - 1].end = r->count;
+    for (size_t t = 0; t < n; t++) {
+        const size_t first = t ? parts[t - 1].end : 0, some = (parts[t].end - first) / TURNS;
+        atomic_init(&parts[t].next, first);
+        parts[t].some = some < 1 ? 1 : some < MOST ? some : MOST;
+    }
+}
+
+static void take_rows(part *parts, size_t n, size_t me, void (*go)(const void *job, size_t from, size_t to),
+                      const void *job)
+{
+    for (size_t t = 0; t < n; t++) {
+        part *p = &parts[(me + t) % n];
+        for (size_t i; (i = atomic_fetch_add(&p->next, p->some)) < p->end;)
+            go(job, i, p->end - i < p->some ? p->end : i + p->some);
+    }
+}
+
+void cbx__ell_share(const cbx__ell_rows *r, int threads, void (*go)(const void *job, size_t from, size_t to),
+                    const void *job)
+{
+    part parts[MOST_THREADS];
+    const size_t n = threads < MOST_THREADS ? (size_t)threads : MOST_THREADS;
+
+    if (n == 1) {
+        go(job, 0, r->count);
+        return;
+    }
+    divide(r, n, parts);
+#if defined(_OPENMP)
+#pragma omp parallel num_threads((int)n)
+    take_rows(parts, n, (size_t)omp_get_thread_num(), go, job);
+#else
+    take_rows(parts, n, 0, go, job);
+#endif
 }
 
 /* --- the calls --- */
+
+void cbx__ell_grad_run(const cbx__ell_grad *q, cbx__ell_phase phase) { kernels[cbx_isa_best()]->grad(q, phase); }
 
 cbx_status cbx_ell_product_run(const cbx_ell_product *p, cbx_err *err)
 {

@@ -48,7 +48,9 @@ typedef struct cbx_ell_product {
  * The product.  A row without places gets the algebra's empty value.
  * Accuracy as of cbx_matmul_run with k the number of places; log by two passes, the largest term and the sum of exp.
  * @return CBX_OK; CBX_EINVAL (struct_size, no semiring or one given by functions, isa not available, ldb or ldc less than d, C
- *         overlapping what is read, scaled of another algebra than real, max-plus and min-plus); CBX_EDTYPE; CBX_EOVERFLOW
+ *         overlapping what is read, memory that does not start at a multiple of its element's size, scaled of another algebra
+ *         than real, max-plus and min-plus); CBX_EDTYPE; CBX_EOVERFLOW (more rows of B than 32-bit indices reach, an operand
+ *         larger than memory can be)
  * Allocates nothing.  Safe from any thread.  Since 0.1.
  */
 CBX_API cbx_status cbx_ell_product_run(const cbx_ell_product *p, cbx_err *err);

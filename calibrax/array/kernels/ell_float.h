@@ -9,9 +9,10 @@
 typedef T vec __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(sizeof(T))));
 typedef TI NAME(mask) __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(sizeof(T))));
 
-/* One row's edges. */
+/* One row's edges; `left` indices from the first on, of this row and those behind it, `skip` between them and the next row's. */
 typedef struct NAME(row) {
-    size_t n, ldb;
+    size_t n, ldb, left, skip;
+    bool far; /* B is beyond the second-level cache */
     const int32_t *index;
     const uint32_t *place; /* NULL: values[e] */
     const T *values, *b;
@@ -37,18 +38,13 @@ ALWAYS_INLINE vec NAME(step)(step s, vec acc, T a, vec b, vec *sum)
         const vec x = a - b;
         return acc + x * x;
     }
-    const bool scaled = s == STEP_MAX_MUL || s == STEP_MIN_MUL || s == STEP_MAX_MUL_NAN || s == STEP_MIN_MUL_NAN ||
-                        s == STEP_MAX_MUL_SURE || s == STEP_MIN_MUL_SURE;
+    const bool scaled = s == STEP_MAX_MUL || s == STEP_MIN_MUL || s == STEP_MAX_MUL_NAN || s == STEP_MIN_MUL_NAN;
     const vec t = scaled ? a * b : a + b;
     switch (s) {
     case STEP_MAX_ADD:
     case STEP_MAX_MUL: *sum += t; return VMAX(t, acc);
     case STEP_MIN_ADD:
     case STEP_MIN_MUL: *sum += t; return VMIN(t, acc);
-    case STEP_MAX_ADD_SURE:
-    case STEP_MAX_MUL_SURE: return VMAX(t, acc);
-    case STEP_MIN_ADD_SURE:
-    case STEP_MIN_MUL_SURE: return VMIN(t, acc);
     case STEP_MAX_ADD_NAN:
     case STEP_MAX_MUL_NAN: return NAME(select)((NAME(mask))(t > acc) | (NAME(mask))(t != t), t, acc);
     default: return NAME(select)((NAME(mask))(t < acc) | (NAME(mask))(t != t), t, acc);
@@ -63,17 +59,31 @@ ALWAYS_INLINE vec NAME(load)(const T *x, size_t live)
     return v;
 }
 
+/* Asks for the columns from j0 of the row of B that comes some edges behind e.  An address: what stands behind a row's end may lead
+ * anywhere. */
+ALWAYS_INLINE void NAME(announce)(const NAME(row) * r, int nv, size_t e, size_t j0)
+{
+    size_t at = e + (r->far ? FAR_AHEAD : AHEAD);
+    at += at >= r->n ? r->skip : 0;
+    const uintptr_t row = (uintptr_t)r->b +
+                          ((uintptr_t)(intptr_t)r->index[at < r->left ? at : e] * r->ldb + j0) * sizeof(T);
+    if (r->far) {
+        UNROLL for (int l = 0; l < nv * VECTOR_BYTES; l += 64)
+            __builtin_prefetch((const void *)(row + (uintptr_t)l), 0, 2);
+    } else {
+        UNROLL for (int l = 0; l < nv * VECTOR_BYTES; l += 64) __builtin_prefetch((const void *)(row + (uintptr_t)l));
+    }
+}
+
 /* Columns [0, nv vectors) of one row, or, with nv == 1, its `live` first lanes.  False: a NaN took part, and C is not right. */
 ALWAYS_INLINE bool NAME(fold)(step s, int nv, size_t live, const NAME(row) * r, size_t j0, T start, T *restrict c)
 {
-    const bool sure = s >= STEP_MAX_ADD_SURE, scaled = s >= STEP_MAX_MUL_SURE;
-    bool odd = false; /* sure of B alone: a value may be NaN, and times infinity, too */
     vec acc[NV], sum[NV], all = { 0 };
     UNROLL for (int v = 0; v < nv; v++) acc[v] = start - (vec){ 0 }, sum[v] = (vec){ 0 };
     for (size_t e = 0; e < r->n; e++) {
         const T a = s == STEP_XOR ? 0 : r->values[r->place ? r->place[e] : e];
         const T *b = r->b + (size_t)r->index[e] * r->ldb + j0;
-        if (sure) odd |= scaled ? !(a - a == 0) : a != a;
+        NAME(announce)(r, nv, e, j0);
         UNROLL for (int v = 0; v < nv; v++) acc[v] = NAME(step)(s, acc[v], a, NAME(load)(b + v * LANES, live), &sum[v]);
     }
     UNROLL for (int v = 0; v < nv; v++)
@@ -86,7 +96,6 @@ ALWAYS_INLINE bool NAME(fold)(step s, int nv, size_t live, const NAME(row) * r, 
     }
     if (s == STEP_SQUARE)
         for (size_t l = 0; l < (live < (size_t)LANES ? live : (size_t)(nv * LANES)); l++) c[l] = SQRT(c[l]);
-    if (sure) return !odd;
     if (s != STEP_MAX_ADD && s != STEP_MIN_ADD && s != STEP_MAX_MUL && s != STEP_MIN_MUL) return true;
     return !HAS_NAN(all);
 }
@@ -120,7 +129,7 @@ static void NAME(fold_row)(step s, const NAME(row) * r, size_t d, T start, T *c)
         while (w > 0 && ((size_t)LANES << (w - 1)) > d - j) w--;
         if (w == 0 && d >= (size_t)LANES) w = 1, j = d - LANES;
         const size_t live = w > 0 ? (size_t)LANES << (w - 1) : d - j;
-        if (!NAME(folds)[s][w](r, live, j, start, c + j)) (void)NAME(folds)[careful_of(s)][w](r, live, j, start, c + j);
+        if (!NAME(folds)[s][w](r, live, j, start, c + j)) (void)NAME(folds)[s + 1][w](r, live, j, start, c + j);
         j += live;
     }
 }
@@ -153,11 +162,14 @@ static void NAME(log_row)(const NAME(row) * r, size_t d, T *restrict c)
 
 /* --- rows over threads --- */
 
-static void NAME(one_row)(const cbx_ell_product *p, step s, size_t i)
+static void NAME(one_row)(const cbx_ell_product *p, step s, size_t edges, size_t i)
 {
-    const size_t first = cbx__ell_first(p, i);
-    const NAME(row) r = { .n = cbx__ell_degree(p, i),
+    const size_t first = cbx__ell_first(p, i), n = cbx__ell_degree(p, i);
+    const NAME(row) r = { .n = n,
                           .ldb = p->ldb,
+                          .left = edges - first,
+                          .skip = p->start ? 0 : p->width - n,
+                          .far = p->cols * p->ldb * sizeof(T) > NEAR,
                           .index = p->index + first,
                           .place = p->place ? p->place + first : NULL,
                           .values = s == STEP_XOR ? NULL
@@ -172,144 +184,21 @@ static void NAME(one_row)(const cbx_ell_product *p, step s, size_t i)
         NAME(fold_row)(s, &r, p->d, s == STEP_XOR ? 0 : (T)p->semiring->identity, c);
 }
 
-/* The rows of B of row i: asked for while the row before it is folded. */
-static inline void NAME(announce)(const cbx_ell_product *p, size_t i)
+typedef struct NAME(job) {
+    const cbx_ell_product *p;
+    step s;
+} NAME(job);
+
+static void NAME(some_rows)(const void *job, size_t from, size_t to)
 {
-    const size_t first = cbx__ell_first(p, i), degree = cbx__ell_degree(p, i), n = degree < AHEAD ? degree : AHEAD,
-                 d = p->d * sizeof(T) < AHEAD_BYTES ? p->d : AHEAD_BYTES / sizeof(T);
-
-    for (size_t e = first; e < first + n; e++) {
-        const T *b = (const T *)p->b + (size_t)p->index[e] * p->ldb;
-        for (size_t j = 0; j < d; j += 64 / sizeof(T)) __builtin_prefetch(b + j);
-    }
-}
-
-/* --- finite operands --- */
-
-enum { NAME(SCAN) = 16 * LANES };
-
-/* True if n elements are finite: a sum of x * 0 is 0 unless one is not. */
-static bool NAME(all_finite)(const T *x, size_t n)
-{
-    T sum[NAME(SCAN)] = { 0 }, all = 0;
-    size_t i = 0;
-
-    for (; i + NAME(SCAN) <= n; i += NAME(SCAN))
-        for (size_t l = 0; l < (size_t)NAME(SCAN); l++) sum[l] += x[i + l] * 0;
-    for (; i < n; i++) all += x[i] * 0;
-    for (size_t l = 0; l < (size_t)NAME(SCAN); l++) all += sum[l];
-    return all == 0;
-}
-
-/* Whether no term can be NaN; asked only where each row of B is gathered often, so that looking at it once costs little. */
-static bool NAME(is_sure)(const cbx_ell_product *p, int threads)
-{
-    enum { OFTEN = 6, ROWS = 256 };
-    const size_t edges = p->start ? p->start[p->rows] : p->rows * p->width;
-    bool sure = edges >= OFTEN * p->cols;
-
-    (void)threads;
-    if (!sure) return false;
-#if defined(_OPENMP)
-#pragma omp parallel for num_threads(threads) schedule(static) reduction(&& : sure) if (threads > 1)
-#endif
-    for (size_t i = 0; i < p->cols; i += ROWS) {
-        const size_t n = p->cols - i < ROWS ? p->cols - i : ROWS;
-        const T *b = (const T *)p->b + i * p->ldb;
-        if (!sure) continue;
-        if (p->ldb == p->d)
-            sure = NAME(all_finite)(b, n * p->d);
-        else
-            for (size_t r = 0; sure && r < n; r++) sure = NAME(all_finite)(b + r * p->ldb, p->d);
-    }
-    return sure;
-}
-
-/* The step without care, where every operand that takes part is finite. */
-static step NAME(surely)(const cbx_ell_product *p, step s, int threads)
-{
-    const step sure = s == STEP_MAX_ADD   ? STEP_MAX_ADD_SURE
-                      : s == STEP_MIN_ADD ? STEP_MIN_ADD_SURE
-                      : s == STEP_MAX_MUL ? STEP_MAX_MUL_SURE
-                      : s == STEP_MIN_MUL ? STEP_MIN_MUL_SURE
-                                          : s;
-    return sure != s && NAME(is_sure)(p, threads) ? sure : s;
+    const NAME(job) *j = job;
+    const size_t edges = j->p->start ? j->p->start[j->p->rows] : j->p->rows * j->p->width;
+    for (size_t i = from; i < to; i++) NAME(one_row)(j->p, j->s, edges, i);
 }
 
 static void NAME(rows)(const cbx_ell_product *p, step s, int threads)
 {
-    s = NAME(surely)(p, s, threads);
-    (void)threads;
-#if defined(_OPENMP)
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 64) if (threads > 1)
-#endif
-    for (size_t i = 0; i < p->rows; i++) {
-        if (i + 1 < p->rows) NAME(announce)(p, i + 1);
-        NAME(one_row)(p, s, i);
-    }
-}
-
-/* --- softmax --- */
-
-enum { NAME(PART) = 4 * LANES };
-
-/* Values of the edges [e, e + PART) of a row, -inf past its end. */
-static size_t NAME(part)(const cbx_ell_product *p, size_t first, size_t e, size_t n, T *x)
-{
-    const T *values = p->values;
-    const size_t live = n - e < (size_t)NAME(PART) ? n - e : (size_t)NAME(PART);
-
-    if (live < (size_t)NAME(PART))
-        for (size_t l = 0; l < (size_t)NAME(PART); l++) x[l] = -(T)INFINITY;
-    if (p->place)
-        for (size_t l = 0; l < live; l++) x[l] = values[p->place[first + e + l]];
-    else
-        memcpy(x, values + first + e, live * sizeof(T));
-    return live;
-}
-
-static void NAME(put)(const cbx_ell_product *p, size_t first, size_t e, size_t live, const T *x)
-{
-    T *y = p->c;
-
-    if (p->place)
-        for (size_t l = 0; l < live; l++) y[p->place[first + e + l]] = x[l];
-    else
-        memcpy(y + first + e, x, live * sizeof(T));
-}
-
-static void NAME(softmax_row)(const cbx_ell_product *p, size_t i)
-{
-    const size_t first = cbx__ell_first(p, i), n = cbx__ell_degree(p, i);
-    T x[NAME(PART)], most[NAME(PART)], sum[NAME(PART)] = { 0 }, top = -(T)INFINITY, total = 0, wrong = 0;
-
-    for (size_t l = 0; l < (size_t)NAME(PART); l++) most[l] = -(T)INFINITY;
-    for (size_t e = 0; e < n; e += (size_t)NAME(PART)) {
-        (void)NAME(part)(p, first, e, n, x);
-        for (size_t l = 0; l < (size_t)NAME(PART); l++) most[l] = x[l] > most[l] ? x[l] : most[l];
-    }
-    for (size_t l = 0; l < (size_t)NAME(PART); l++) top = most[l] > top ? most[l] : top;
-    if (!(top - top == 0)) wrong = top > 0 ? (T)NAN : 0, top = 0;
-    for (size_t e = 0; e < n; e += (size_t)NAME(PART)) {
-        const size_t live = NAME(part)(p, first, e, n, x);
-        for (size_t l = 0; l < (size_t)NAME(PART); l++) x[l] = VEXP(x[l] - top), sum[l] += x[l];
-        NAME(put)(p, first, e, live, x);
-    }
-    for (size_t l = 0; l < (size_t)NAME(PART); l++) total += sum[l];
-    const T scale = 1 / (total == 0 ? 1 : total) + wrong;
-    T *y = (T *)p->c + (p->place ? 0 : first);
-    for (size_t e = 0; e < n; e++) y[p->place ? p->place[first + e] : e] *= scale;
-}
-
-static void NAME(softmax)(const cbx_ell_product *p, int threads)
-{
-    (void)threads;
-#if defined(_OPENMP)
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 64) if (threads > 1)
-#endif
-    for (size_t i = 0; i < p->rows; i++) {
-        const size_t n = p->place ? 0 : cbx__ell_degree(p, i);
-        memset((T *)p->c + i * p->width + n, 0, (p->width - n) * sizeof(T));
-        NAME(softmax_row)(p, i);
-    }
+    const cbx__ell_rows rows = cbx__ell_rows_of(p);
+    const NAME(job) job = { p, s };
+    cbx__ell_share(&rows, threads, NAME(some_rows), &job);
 }

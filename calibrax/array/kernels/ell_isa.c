@@ -2,8 +2,10 @@
  * ELL products of one instruction set: built once for each with other compiler flags (meson.build).
  *
  * What limits them is the gather of rows of B: k rows of d elements for each row of C.  So a row of C never leaves the registers, a
- * neighbour's row is read by whole vectors, once, and the neighbours of the next row are asked for ahead.
+ * neighbour's row is read by whole vectors, once, and each row is asked for some edges ahead, between the arithmetic of others: all at
+ * once they would wait for each other.
  */
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -20,13 +22,15 @@
 #endif
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-#define NV     8 /* vectors of a row of C that stand in registers at a time */
-#define WIDTHS 5 /* less than a vector, 1, 2, 4, 8 */
-/* Neighbours of the next row that are asked for ahead, and how much of each. */
-#define AHEAD       16
-#define AHEAD_BYTES 512
+#define NV         8 /* vectors of a row of C that stand in registers at a time */
+#define SOFTMAX_NV 4 /* and of a row of which the softmax is taken */
+#define WIDTHS     5 /* less than a vector, 1, 2, 4, 8 */
+/* Edges ahead that rows of B are asked for, into the first-level cache; into the second-level one, where B is larger than that. */
+#define AHEAD     8
+#define FAR_AHEAD 16
+#define NEAR      ((size_t)2 << 20)
 
-/* A step and, where NaN needs care, the careful one behind it.  _SURE: for operands that are all finite, whose terms cannot be NaN. */
+/* A step and, where NaN needs care, the careful one behind it. */
 #define STEP_MAP(X)                                                                                                    \
     X(STEP_FMA)                                                                                                        \
     X(STEP_SQUARE)                                                                                                     \
@@ -38,15 +42,9 @@
     X(STEP_MAX_MUL)                                                                                                    \
     X(STEP_MAX_MUL_NAN)                                                                                                \
     X(STEP_MIN_MUL)                                                                                                    \
-    X(STEP_MIN_MUL_NAN) X(STEP_MAX_ADD_SURE) X(STEP_MIN_ADD_SURE) X(STEP_MAX_MUL_SURE) X(STEP_MIN_MUL_SURE)
+    X(STEP_MIN_MUL_NAN)
 #define STEP_NAME(s) s,
 typedef enum step { STEP_MAP(STEP_NAME) STEPS, STEP_LOG } step;
-
-/* Of a tropical step. */
-static inline step careful_of(step s)
-{
-    return s < STEP_MAX_ADD_SURE ? s + 1 : STEP_MAX_ADD_NAN + 2 * (s - STEP_MAX_ADD_SURE);
-}
 
 static step step_of(const cbx_ell_product *p)
 {
@@ -69,7 +67,11 @@ static step step_of(const cbx_ell_product *p)
 #define VMAX(x, y) MINMAX_F32(vec, select_f32, max, x, y, >)
 #define VMIN(x, y) MINMAX_F32(vec, select_f32, min, x, y, <)
 #define HAS_NAN    HAS_NAN_F32
+#define SMALLEST   FLT_MIN
 #include "calibrax/array/kernels/ell_float.h"
+#include "calibrax/array/kernels/ell_softmax.h"
+/* derivatives behind the products */
+#include "calibrax/array/kernels/ell_grad.h"
 #undef NAME
 #undef LANES
 #undef vec
@@ -82,6 +84,7 @@ static step step_of(const cbx_ell_product *p)
 #undef VMAX
 #undef VMIN
 #undef HAS_NAN
+#undef SMALLEST
 
 /* --- f64 --- */
 #define SFX        f64
@@ -93,7 +96,11 @@ static step step_of(const cbx_ell_product *p)
 #define VMAX(x, y) MINMAX_F64(vec, select_f64, max, x, y, >)
 #define VMIN(x, y) MINMAX_F64(vec, select_f64, min, x, y, <)
 #define HAS_NAN    HAS_NAN_F64
+#define SMALLEST   DBL_MIN
 #include "calibrax/array/kernels/ell_float.h"
+#include "calibrax/array/kernels/ell_softmax.h"
+/* derivatives behind the products */
+#include "calibrax/array/kernels/ell_grad.h"
 
 /* --- boolean: bytes, any but 0 is true --- */
 
@@ -112,19 +119,17 @@ static void bool_row(const cbx_ell_product *p, size_t i)
     for (size_t j = 0; j < d; j++) c[j] = c[j] != 0;
 }
 
-static void product_bool(const cbx_ell_product *p, int threads)
+static void bool_rows(const void *job, size_t from, size_t to)
 {
-    (void)threads;
-#if defined(_OPENMP)
-#pragma omp parallel for num_threads(threads) schedule(dynamic, 64) if (threads > 1)
-#endif
-    for (size_t i = 0; i < p->rows; i++) bool_row(p, i);
+    for (size_t i = from; i < to; i++) bool_row(job, i);
 }
 
 static void product(const cbx_ell_product *p, int threads)
 {
+    const cbx__ell_rows rows = cbx__ell_rows_of(p);
+
     if (p->dtype == CBX_BOOL)
-        product_bool(p, threads);
+        cbx__ell_share(&rows, threads, bool_rows, p);
     else if (p->dtype == CBX_F32)
         rows_f32(p, step_of(p), threads);
     else
@@ -147,4 +152,12 @@ static void softmax(const cbx_ell_product *p, int threads)
         softmax_f64(p, threads);
 }
 
-const cbx__ell_kernel PASTE(cbx__ell_, ISA_NAME) = { product, gather, softmax };
+static void grad(const cbx__ell_grad *q, cbx__ell_phase phase)
+{
+    if (q->dtype == CBX_F32)
+        grad_f32(q, phase);
+    else
+        grad_f64(q, phase);
+}
+
+const cbx__ell_kernel PASTE(cbx__ell_, ISA_NAME) = { product, gather, softmax, grad };

@@ -6,11 +6,57 @@
 
 #include "calibrax/array/kernels/ell.h"
 
+/** Rows of a graph, or of its transpose, as cbx_ell_product has them. */
+typedef struct cbx__ell_rows {
+    size_t count, width;
+    const size_t *start;
+    const int32_t *degree;
+} cbx__ell_rows;
+
+/**
+ * Calls go for all rows, some at a time, from `threads` threads.  Each has a part of its own first, neighbouring rows of about as many
+ * edges as any other's: the same in each call, so that memory which it touches first lies near it.  Then it helps the others.
+ */
+void cbx__ell_share(const cbx__ell_rows *r, int threads, void (*go)(const void *job, size_t from, size_t to),
+                    const void *job);
+
+#define CBX__ELL_NOWHERE UINT32_MAX
+
+/** Derivatives of one product; every matrix dense and row-major, threads resolved. */
+typedef struct cbx__ell_grad {
+    cbx_algebra algebra;
+    cbx_dtype dtype;
+    int threads;
+    size_t d;
+    cbx__ell_rows rows, cols; /* by start; cols: of the transposed graph */
+    const int32_t *index, *t_index;
+    const uint32_t *place, *t_place; /* NULL: the number of the edge */
+    const void *values, *b, *c;
+    const void *h;       /* backward: cotangent of c */
+    void *dv, *db;       /* and what comes of it, in full */
+    uint32_t *first;     /* of a tropical product: the place that c comes from; CBX__ELL_NOWHERE: from none */
+    const void *tv, *tb; /* forward: tangents */
+    void *tc;            /* and what comes of them */
+} cbx__ell_grad;
+
+/** FIRST fills first; SOFTMAX: dv = c (h - sum over the row of c h), c being what a softmax gave. */
+typedef enum cbx__ell_phase {
+    CBX__ELL_FIRST,
+    CBX__ELL_BACK_VALUES,
+    CBX__ELL_BACK_DENSE,
+    CBX__ELL_FORWARD,
+    CBX__ELL_BACK_SOFTMAX
+} cbx__ell_phase;
+
+/** By the best instruction set of this machine. */
+void cbx__ell_grad_run(const cbx__ell_grad *q, cbx__ell_phase phase);
+
 typedef struct cbx__ell_kernel {
     /* threads: resolved, >= 1; arguments are checked; rows, d > 0 */
     void (*product)(const cbx_ell_product *p, int threads);
     void (*gather)(const cbx_ell_product *p, int threads);
     void (*softmax)(const cbx_ell_product *p, int threads);
+    void (*grad)(const cbx__ell_grad *q, cbx__ell_phase phase);
 } cbx__ell_kernel;
 
 /** What can be wrong with the arguments of a call, whatever computes it; start[rows] is read if there is a start. */
@@ -26,6 +72,10 @@ static inline size_t cbx__ell_degree(const cbx_ell_product *p, size_t i)
 {
     if (p->start) return p->start[i + 1] - p->start[i];
     return p->degree ? (size_t)p->degree[i] : p->width;
+}
+static inline cbx__ell_rows cbx__ell_rows_of(const cbx_ell_product *p)
+{
+    return (cbx__ell_rows){ .count = p->rows, .width = p->width, .start = p->start, .degree = p->degree };
 }
 
 extern const cbx__ell_kernel cbx__ell_plain;

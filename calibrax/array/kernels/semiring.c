@@ -217,11 +217,30 @@ static bool is_distinct(const cbx_matmul *p)
     return (right > 0 && down / right >= p->n) || (down > 0 && right / down >= p->m);
 }
 
+static cbx_status check_alignment(const cbx_matmul *p, cbx_err *err)
+{
+    const struct {
+        const char *name;
+        const void *x;
+    } operands[] = { { "A", p->a }, { "B", p->b }, { "C", p->c }, { "D", p->d } };
+    const size_t size = cbx_dtype_size(p->dtype);
+
+    for (size_t i = 0; i < CBX_LEN(operands); i++)
+        if ((uintptr_t)operands[i].x % size)
+            return cbx_fail(
+                err, CBX_EINVAL,
+                "%s starts %zu bytes past a multiple of %zu, the size of its elements: copy it to a multiple",
+                operands[i].name, (size_t)((uintptr_t)operands[i].x % size), size);
+    return CBX_OK;
+}
+
 static cbx_status check_memory(const cbx_matmul *p, cbx_err *err)
 {
     const size_t size = cbx_dtype_size(p->dtype);
+    const cbx_status st = check_alignment(p, err);
     reach c, other[5];
 
+    if (st) return st;
     if (!is_distinct(p))
         return cbx_fail(err, CBX_EINVAL, "elements of C coincide: strides ldc %td, c_step %td for m=%zu n=%zu", p->ldc,
                         p->c_step, p->m, p->n);

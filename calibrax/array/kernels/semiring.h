@@ -93,7 +93,8 @@ typedef struct cbx_matmul {
     const cbx_semiring *semiring;
     cbx_dtype dtype; /* of A, B, C and D */
     size_t m, k, n;
-    /* Element (i,kk) of A is at i*lda + kk*a_step; strides in elements, of any sign, 0 repeats a row or a column. */
+    /* Element (i,kk) of A is at i*lda + kk*a_step; strides in elements, of any sign, 0 repeats a row or a column.  Each
+     * operand starts at a multiple of its element's size. */
     const void *a;
     ptrdiff_t lda, a_step;
     const void *b; /* k-by-n */
@@ -141,8 +142,8 @@ CBX_API cbx_status cbx_matmul_workspace(const cbx_matmul *p, size_t *out, cbx_er
  *   boolean    exact, packed to bits
  *   user       as its functions are
  *
- * @return CBX_OK; CBX_EINVAL (struct_size, no semiring, elements of C that coincide, C overlapping what is read, workspace too
- *         small or not aligned, isa not available, raw of an algebra without finalize); CBX_EDTYPE; CBX_EOVERFLOW (an operand
+ * @return CBX_OK; CBX_EINVAL (struct_size, no semiring, elements of C that coincide, C overlapping what is read, an operand
+ *         that does not start at a multiple of its element's size, workspace too small or not aligned, isa not available, raw of an algebra without finalize); CBX_EDTYPE; CBX_EOVERFLOW (an operand
  *         larger than memory can be)
  * Allocates nothing.  Safe from any thread.  Since 0.1.
  */

@@ -11,7 +11,7 @@ static cbx_matmul real_product(const cbx__grad *q, size_t m, size_t k, size_t n,
 
     p.semiring = cbx_semiring_get(CBX_ALGEBRA_REAL);
     p.dtype = q->dtype;
-    p.threads = 0;
+    p.threads = q->threads;
     p.m = m, p.k = k, p.n = n;
     p.a = a, p.lda = turn_a ? 1 : (ptrdiff_t)k, p.a_step = turn_a ? (ptrdiff_t)m : 1;
     p.b = b, p.ldb = turn_b ? 1 : (ptrdiff_t)n, p.b_step = turn_b ? (ptrdiff_t)k : 1;
@@ -24,6 +24,12 @@ static void backward_products(const cbx__grad *q, const void *w, const void *a, 
 {
     out[0] = real_product(q, q->m, q->n, q->k, w, false, b, true, q->da);
     out[1] = real_product(q, q->k, q->m, q->n, a, true, w, false, q->db);
+}
+
+int cbx__semiring_grad_threads(const cbx__grad *q)
+{
+    const double steps = (double)q->m * (double)q->k * (double)q->n;
+    return steps < 1e6 ? 1 : cbx__omp_threads();
 }
 
 static size_t room_of(const cbx_matmul *p)

@@ -1,15 +1,19 @@
 /*
  * Derivatives of products, the parts that are no products themselves.  All matrices are dense and row-major.
+ * What belongs to A is shared by rows, what belongs to B by columns, in parts of one size: each element is added up by one thread in
+ * one order, so its bits do not depend on how many there are.
  * Included once a float type behind semiring_float.h; expects GRAD_LIMIT: exp of that, times what exp flushes to 0, is nothing.
  */
 
 /* --- log: weights p = exp(a + b - c) = A' B' exp(r + q - c), r and q the maxima of row and column --- */
 
 /* A' = exp(a - r), with r = 0 and A' = 0 for a row that holds NaN or +inf or only -inf; odd[i] says so. */
-static void NAME(scale_rows)(size_t rows, size_t n, const T *x, T *scaled, T *shift, uint8_t *odd)
+static void NAME(scale_rows)(size_t rows, size_t n, int threads, const T *a, T *out, T *shift, uint8_t *odd)
 {
-    for (size_t i = 0; i < rows; i++, x += n, scaled += n) {
-        T top, limit;
+    EACH_OF_TEAM(threads)
+    for (size_t i = 0; i < rows; i++) {
+        const T *x = a + i * n;
+        T *scaled = out + i * n, top, limit;
         (void)NAME(row_maxima)(x, 1, (ptrdiff_t)n, n, 1, &top, &limit);
         odd[i] = isnan(limit) || isinf(top);
         shift[i] = odd[i] ? 0 : top;
@@ -17,24 +21,35 @@ static void NAME(scale_rows)(size_t rows, size_t n, const T *x, T *scaled, T *sh
     }
 }
 
-static void NAME(scale_columns)(size_t rows, size_t n, const T *x, T *scaled, T *shift, T *limit, uint8_t *odd)
+static void NAME(scale_columns)(size_t rows, size_t n, int threads, const T *b, T *out, T *shift, T *limit,
+                                uint8_t *odd)
 {
-    (void)NAME(row_maxima)(x, n, 1, rows, (ptrdiff_t)n, shift, limit);
-    for (size_t j = 0; j < n; j++) {
-        odd[j] = isnan(limit[j]) || isinf(shift[j]);
-        if (odd[j]) shift[j] = 0;
+    EACH_OF_TEAM(threads)
+    for (size_t j0 = 0; j0 < n; j0 += GRAD_COLUMNS) {
+        const size_t live = min_size(GRAD_COLUMNS, n - j0);
+        (void)NAME(row_maxima)(b + j0, live, 1, rows, (ptrdiff_t)n, shift + j0, limit + j0);
+        for (size_t j = j0; j < j0 + live; j++) {
+            odd[j] = isnan(limit[j]) || isinf(shift[j]);
+            if (odd[j]) shift[j] = 0;
+        }
     }
-    for (size_t kk = 0; kk < rows; kk++, x += n, scaled += n)
+    EACH_OF_TEAM(threads)
+    for (size_t kk = 0; kk < rows; kk++) {
+        const T *x = b + kk * n;
+        T *scaled = out + kk * n;
         for (size_t j = 0; j < n; j++) scaled[j] = odd[j] ? 0 : VEXP(x[j] - shift[j]);
+    }
 }
 
 /* W = g exp(r + q - c); 0 where that is not certain, which late = 1 says, and where c has no finite term. */
-static void NAME(log_weights)(const cbx__grad *q, T *w, const T *r, const T *s, const uint8_t *odd_r,
-                              const uint8_t *odd_s, uint8_t *late)
+static void NAME(log_weights)(const cbx__grad *q, T *weights, const T *r, const T *s, const uint8_t *odd_r,
+                              const uint8_t *odd_s, uint8_t *all_late)
 {
-    const T *c = q->c, *g = q->g;
-
-    for (size_t i = 0; i < q->m; i++, c += q->n, g += q->n, w += q->n, late += q->n)
+    EACH_OF_TEAM(q->threads)
+    for (size_t i = 0; i < q->m; i++) {
+        const T *c = (const T *)q->c + i * q->n, *g = (const T *)q->g + i * q->n;
+        T *w = weights + i * q->n;
+        uint8_t *late = all_late + i * q->n;
         for (size_t j = 0; j < q->n; j++) {
             const T x = r[i] + s[j] - c[j];
             const bool masked = c[j] == -(T)INFINITY || g[j] == 0;
@@ -42,33 +57,55 @@ static void NAME(log_weights)(const cbx__grad *q, T *w, const T *r, const T *s, 
             late[j] = !masked && !certain;
             w[j] = masked || !certain ? 0 : g[j] * VEXP(x);
         }
+    }
+}
+
+/* The terms of the elements of one row and some columns that were not certain, added to dA, or to dB. */
+static void NAME(late_terms)(const cbx__grad *q, size_t i, size_t j0, size_t live, bool of_a, const uint8_t *late)
+{
+    const T *a = (const T *)q->a + i * q->k, *b = q->b, *c = (const T *)q->c + i * q->n,
+            *g = (const T *)q->g + i * q->n;
+    T *da = (T *)q->da + i * q->k, *db = q->db;
+
+    for (size_t j = j0; j < j0 + live; j++)
+        for (size_t kk = 0; late[i * q->n + j] && kk < q->k; kk++) {
+            const T t = a[kk] + b[kk * q->n + j];
+            const T w = t == -(T)INFINITY ? 0 : g[j] * VEXP(t - c[j]);
+            if (of_a)
+                da[kk] += w;
+            else
+                db[kk * q->n + j] += w;
+        }
 }
 
 /* dA *= A', dB *= B', then the terms of elements that were not certain. */
 static void NAME(log_finish)(const cbx__grad *q, const T *scaled_a, const T *scaled_b, const uint8_t *late)
 {
-    const T *a = q->a, *b = q->b, *c = q->c, *g = q->g;
     T *da = q->da, *db = q->db;
 
-    for (size_t i = 0; i < q->m * q->k; i++) da[i] *= scaled_a[i];
-    for (size_t i = 0; i < q->k * q->n; i++) db[i] *= scaled_b[i];
-    for (size_t i = 0; i < q->m; i++)
-        for (size_t j = 0; j < q->n; j++)
-            for (size_t kk = 0; late[i * q->n + j] && kk < q->k; kk++) {
-                const T t = a[i * q->k + kk] + b[kk * q->n + j];
-                const T w = t == -(T)INFINITY ? 0 : g[i * q->n + j] * VEXP(t - c[i * q->n + j]);
-                da[i * q->k + kk] += w;
-                db[kk * q->n + j] += w;
-            }
+    EACH_OF_TEAM(q->threads)
+    for (size_t i = 0; i < q->m; i++) {
+        for (size_t kk = 0; kk < q->k; kk++) da[i * q->k + kk] *= scaled_a[i * q->k + kk];
+        NAME(late_terms)(q, i, 0, q->n, true, late);
+    }
+    EACH_OF_TEAM(q->threads)
+    for (size_t j0 = 0; j0 < q->n; j0 += GRAD_COLUMNS) {
+        const size_t live = min_size(GRAD_COLUMNS, q->n - j0);
+        for (size_t kk = 0; kk < q->k; kk++)
+            for (size_t j = j0; j < j0 + live; j++) db[kk * q->n + j] *= scaled_b[kk * q->n + j];
+        for (size_t i = 0; i < q->m; i++) NAME(late_terms)(q, i, j0, live, false, late);
+    }
 }
 
 /* dC = sum over kk of exp(a + b - c) (da + db) */
 static void NAME(log_forward)(const cbx__grad *q)
 {
-    const T *a = q->a, *b = q->b, *c = q->c, *ta = q->ta, *tb = q->tb;
-    T *tc = q->tc;
+    const T *a = q->a, *b = q->b, *ta = q->ta, *tb = q->tb;
 
-    for (size_t i = 0; i < q->m; i++, c += q->n, tc += q->n) {
+    EACH_OF_TEAM(q->threads)
+    for (size_t i = 0; i < q->m; i++) {
+        const T *c = (const T *)q->c + i * q->n;
+        T *tc = (T *)q->tc + i * q->n;
         for (size_t j = 0; j < q->n; j++) tc[j] = 0;
         for (size_t kk = 0; kk < q->k; kk++) {
             const T x = a[i * q->k + kk], tx = ta[i * q->k + kk];
@@ -84,32 +121,35 @@ static void NAME(log_forward)(const cbx__grad *q)
 /* --- tropical: the first optimum takes all --- */
 
 /* first[i,j]: the smallest kk whose term is c, the first NaN one of a NaN; -1 where every term is the annihilator. */
-static void NAME(first_optimum)(const cbx__grad *q, int64_t *first)
+static void NAME(first_of_row)(const cbx__grad *q, const T *a, const T *c, int64_t *first)
 {
     enum { COLUMNS = 4 * LANES };
-    const T *a = q->a, *b = q->b, *c = q->c;
+    const T empty = q->semiring->id == CBX_ALGEBRA_TROPICAL_MAX_PLUS ? -(T)INFINITY : (T)INFINITY, *b = q->b;
 
-    for (size_t i = 0; i < q->m; i++, a += q->k, c += q->n, first += q->n)
-        for (size_t j0 = 0; j0 < q->n; j0 += COLUMNS) {
-            const size_t live = min_size(COLUMNS, q->n - j0);
-            TI at[COLUMNS], open = -1;
-            for (size_t l = 0; l < COLUMNS; l++) at[l] = -1;
-            for (size_t kk = 0; kk < q->k && open; kk++) {
-                const T *y = b + kk * q->n + j0;
-                TI left = 0;
-                for (size_t l = 0; l < live; l++) {
-                    const T t = a[kk] + y[l];
-                    const TI hit = ((t == c[j0 + l]) | (t != t)) ? -1 : 0;
-                    at[l] = at[l] < 0 && hit ? (TI)kk : at[l];
-                    left |= at[l] < 0 ? -1 : 0;
-                }
-                open = left;
-            }
+    for (size_t j0 = 0; j0 < q->n; j0 += COLUMNS) {
+        const size_t live = min_size(COLUMNS, q->n - j0);
+        TI at[COLUMNS], open = -1;
+        for (size_t l = 0; l < COLUMNS; l++) at[l] = -1;
+        for (size_t kk = 0; kk < q->k && open; kk++) {
+            const T *y = b + kk * q->n + j0;
+            TI left = 0;
             for (size_t l = 0; l < live; l++) {
-                const T empty = q->semiring->id == CBX_ALGEBRA_TROPICAL_MAX_PLUS ? -(T)INFINITY : (T)INFINITY;
-                first[j0 + l] = c[j0 + l] == empty ? -1 : (int64_t)at[l];
+                const T t = a[kk] + y[l];
+                const TI hit = ((t == c[j0 + l]) | (t != t)) ? -1 : 0;
+                at[l] = at[l] < 0 && hit ? (TI)kk : at[l];
+                left |= at[l] < 0 ? -1 : 0;
             }
+            open = left;
         }
+        for (size_t l = 0; l < live; l++) first[j0 + l] = c[j0 + l] == empty ? -1 : (int64_t)at[l];
+    }
+}
+
+static void NAME(first_optimum)(const cbx__grad *q, int64_t *first)
+{
+    EACH_OF_TEAM(q->threads)
+    for (size_t i = 0; i < q->m; i++)
+        NAME(first_of_row)(q, (const T *)q->a + i * q->k, (const T *)q->c + i * q->n, first + i * q->n);
 }
 
 static void NAME(optimum_back)(const cbx__grad *q, const int64_t *first)
@@ -117,15 +157,22 @@ static void NAME(optimum_back)(const cbx__grad *q, const int64_t *first)
     const T *g = q->g;
     T *da = q->da, *db = q->db;
 
-    memset(da, 0, q->m * q->k * sizeof(T));
-    memset(db, 0, q->k * q->n * sizeof(T));
-    for (size_t i = 0; i < q->m; i++)
-        for (size_t j = 0; j < q->n; j++) {
-            const int64_t kk = first[i * q->n + j];
-            if (kk < 0) continue;
-            da[i * q->k + (size_t)kk] += g[i * q->n + j];
-            db[(size_t)kk * q->n + j] += g[i * q->n + j];
-        }
+    EACH_OF_TEAM(q->threads)
+    for (size_t i = 0; i < q->m; i++) {
+        memset(da + i * q->k, 0, q->k * sizeof(T));
+        for (size_t j = i * q->n; j < (i + 1) * q->n; j++)
+            if (first[j] >= 0) da[i * q->k + (size_t)first[j]] += g[j];
+    }
+    EACH_OF_TEAM(q->threads)
+    for (size_t j0 = 0; j0 < q->n; j0 += GRAD_COLUMNS) {
+        const size_t live = min_size(GRAD_COLUMNS, q->n - j0);
+        for (size_t kk = 0; kk < q->k; kk++) memset(db + kk * q->n + j0, 0, live * sizeof(T));
+        for (size_t i = 0; i < q->m; i++)
+            for (size_t j = j0; j < j0 + live; j++) {
+                const int64_t kk = first[i * q->n + j];
+                if (kk >= 0) db[(size_t)kk * q->n + j] += g[i * q->n + j];
+            }
+    }
 }
 
 static void NAME(optimum_forward)(const cbx__grad *q, const int64_t *first)
@@ -133,6 +180,7 @@ static void NAME(optimum_forward)(const cbx__grad *q, const int64_t *first)
     const T *ta = q->ta, *tb = q->tb;
     T *tc = q->tc;
 
+    EACH_OF_TEAM(q->threads)
     for (size_t i = 0; i < q->m; i++)
         for (size_t j = 0; j < q->n; j++) {
             const int64_t kk = first[i * q->n + j];
@@ -146,11 +194,12 @@ static void NAME(optimum_forward)(const cbx__grad *q, const int64_t *first)
 static inline T NAME(over)(T c) { return c <= 4 * SMALLEST ? 0 : 1 / c; }
 
 /* out[i,:] = sum over j of w[i,j] (x[i,:] - y[j,:]); x is rows-by-k, y others-by-k, element (i,j) of w at i*across + j*along. */
-static void NAME(pull)(size_t rows, size_t others, size_t k, const T *x, const T *y, const T *w, size_t across,
-                       size_t along, T *out)
+static void NAME(pull)(size_t rows, size_t others, size_t k, int threads, const T *x, const T *y, const T *w,
+                       size_t across, size_t along, T *out)
 {
     enum { HIGH = 4, WIDE = 2 * LANES };
 
+    EACH_PAIR_OF_TEAM(threads)
     for (size_t k0 = 0; k0 < k; k0 += WIDE)
         for (size_t i0 = 0; i0 < rows; i0 += HIGH) {
             const size_t live = min_size(WIDE, k - k0), high = min_size(HIGH, rows - i0);
@@ -172,10 +221,12 @@ static void NAME(pull)(size_t rows, size_t others, size_t k, const T *x, const T
         }
 }
 
-static void NAME(turn)(size_t rows, size_t columns, const T *x, T *out)
+static void NAME(turn)(size_t rows, size_t columns, int threads, const T *x, T *out)
 {
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < columns; j++) out[j * rows + i] = x[i * columns + j];
+    EACH_OF_TEAM(threads)
+    for (size_t j0 = 0; j0 < columns; j0 += GRAD_COLUMNS)
+        for (size_t i = 0; i < rows; i++)
+            for (size_t j = j0; j < min_size(columns, j0 + GRAD_COLUMNS); j++) out[j * rows + i] = x[i * columns + j];
 }
 
 /* w: m*n, columns and result: n*k each */
@@ -183,19 +234,22 @@ static void NAME(euclid_back)(const cbx__grad *q, T *w, T *columns, T *result)
 {
     const T *c = q->c, *g = q->g;
 
+    EACH_OF_TEAM(q->threads)
     for (size_t i = 0; i < q->m * q->n; i++) w[i] = g[i] * NAME(over)(c[i]);
-    NAME(turn)(q->k, q->n, q->b, columns);
-    NAME(pull)(q->m, q->n, q->k, q->a, columns, w, q->n, 1, q->da);
-    NAME(pull)(q->n, q->m, q->k, columns, q->a, w, 1, q->n, result);
-    NAME(turn)(q->n, q->k, result, q->db);
+    NAME(turn)(q->k, q->n, q->threads, q->b, columns);
+    NAME(pull)(q->m, q->n, q->k, q->threads, q->a, columns, w, q->n, 1, q->da);
+    NAME(pull)(q->n, q->m, q->k, q->threads, columns, q->a, w, 1, q->n, result);
+    NAME(turn)(q->n, q->k, q->threads, result, q->db);
 }
 
 static void NAME(euclid_forward)(const cbx__grad *q)
 {
-    const T *a = q->a, *b = q->b, *c = q->c, *ta = q->ta, *tb = q->tb;
-    T *tc = q->tc;
+    const T *a = q->a, *b = q->b, *ta = q->ta, *tb = q->tb;
 
-    for (size_t i = 0; i < q->m; i++, c += q->n, tc += q->n) {
+    EACH_OF_TEAM(q->threads)
+    for (size_t i = 0; i < q->m; i++) {
+        const T *c = (const T *)q->c + i * q->n;
+        T *tc = (T *)q->tc + i * q->n;
         for (size_t j = 0; j < q->n; j++) tc[j] = 0;
         for (size_t kk = 0; kk < q->k; kk++) {
             const T x = a[i * q->k + kk], tx = ta[i * q->k + kk];
@@ -265,8 +319,8 @@ static void NAME(grad)(cbx__grad *q, cbx__grad_phase phase)
     } else if (phase == CBX__GRAD_FORWARD) {
         NAME(log_forward)(q);
     } else if (phase == CBX__GRAD_BEFORE) {
-        NAME(scale_rows)(q->m, q->k, q->a, r.scaled_a, r.row, r.odd_row);
-        NAME(scale_columns)(q->k, q->n, q->b, r.scaled_b, r.column, r.limit, r.odd_column);
+        NAME(scale_rows)(q->m, q->k, q->threads, q->a, r.scaled_a, r.row, r.odd_row);
+        NAME(scale_columns)(q->k, q->n, q->threads, q->b, r.scaled_b, r.column, r.limit, r.odd_column);
         NAME(log_weights)(q, r.w, r.row, r.column, r.odd_row, r.odd_column, r.late);
     } else {
         NAME(log_finish)(q, r.scaled_a, r.scaled_b, r.late);

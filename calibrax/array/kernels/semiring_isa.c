@@ -63,6 +63,17 @@ typedef enum step {
 /* What specials a panel holds. */
 enum { SEEN_NAN = 1, SEEN_PLUS_INF = 2, SEEN_MINUS_INF = 4 };
 
+/* Derivatives: a loop whose turns a team shares, each as it would be alone; and a nest of two.  Columns of B that one thread takes. */
+#if defined(_OPENMP)
+#define PRAGMA(x) _Pragma(#x)
+#define EACH_OF_TEAM(nt)        PRAGMA(omp parallel for num_threads(nt) schedule(static) if (nt > 1))
+#define EACH_PAIR_OF_TEAM(nt)   PRAGMA(omp parallel for collapse(2) num_threads(nt) schedule(static) if (nt > 1))
+#else
+#define EACH_OF_TEAM(nt)      (void)(nt);
+#define EACH_PAIR_OF_TEAM(nt) (void)(nt);
+#endif
+#define GRAD_COLUMNS 128
+
 static inline size_t round_up(size_t x, size_t to) { return (x + to - 1) / to * to; }
 static inline size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 /* The size of equal parts, in multiples of `of`, none larger than most. */

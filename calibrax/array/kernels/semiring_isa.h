@@ -26,6 +26,7 @@ typedef struct cbx__semiring_plan {
 typedef struct cbx__grad {
     const cbx_semiring *semiring;
     cbx_dtype dtype;
+    int threads; /* resolved: >= 1 */
     size_t m, k, n;
     const void *a, *b, *c; /* operands and product */
     const void *g;         /* backward: cotangent of C */
@@ -40,7 +41,9 @@ typedef struct cbx__grad {
 /** SIZE sets scratch_bytes.  Log goes backward by BEFORE, two products into da and db, and AFTER; the others by BEFORE alone. */
 typedef enum cbx__grad_phase { CBX__GRAD_SIZE, CBX__GRAD_BEFORE, CBX__GRAD_AFTER, CBX__GRAD_FORWARD } cbx__grad_phase;
 
-/** Scratch for either direction of what q describes (scratch itself is set to NULL). */
+/** Threads that are worth their start for one derivative of what q describes. */
+int cbx__semiring_grad_threads(const cbx__grad *q);
+/** Scratch for either direction of what q describes, threads set (scratch itself is set to NULL). */
 size_t cbx__semiring_grad_bytes(cbx__grad *q);
 void cbx__semiring_backward(cbx__grad *q); /* m, k, n > 0 */
 void cbx__semiring_forward(cbx__grad *q);

@@ -91,7 +91,9 @@ void *cbx__ref_windows_pad(const cbx__windows *w, cbx_dtype dtype, double identi
 /** Rows [first, first + rows) of all windows of all images. */
 void cbx__ref_windows_gather(const cbx__windows *w, const void *x, size_t first, size_t rows, const void *pad,
                              void *out);
-/** Adds all rows back where they came from; what came from outside is lost. */
+/** All rows of all images, by all threads. */
+void cbx__ref_windows_gather_all(const cbx__windows *w, const void *x, size_t rows, const void *pad, void *out);
+/** Adds all rows back where they came from, by all threads, with the same bits for any number; what came from outside is lost. */
 void cbx__ref_windows_scatter(const cbx__windows *w, cbx_dtype dtype, const void *rows, size_t count, void *x);
 
 /** The array itself, or a row-major copy of it; the caller frees. */

@@ -145,6 +145,9 @@ static ptrdiff_t place_of(const cbx__windows *w, size_t position, size_t tap)
     return at;
 }
 
+/* Threads for moving so many bytes of windows. */
+static int windows_threads(size_t bytes) { return bytes < (size_t)1 << 20 ? 1 : cbx__omp_threads(); }
+
 void cbx__ref_windows_gather(const cbx__windows *w, const void *x, size_t first, size_t rows, const void *pad,
                              void *out)
 {
@@ -162,22 +165,64 @@ void cbx__ref_windows_gather(const cbx__windows *w, const void *x, size_t first,
     }
 }
 
+/* Windows of all images, some hundred at a time by a thread. */
+void cbx__ref_windows_gather_all(const cbx__windows *w, const void *x, size_t rows, const void *pad, void *out)
+{
+    enum { PART = 256 };
+    const size_t row = w->ntaps * w->run;
+
+#if defined(_OPENMP)
+#pragma omp parallel for schedule(static) num_threads(windows_threads(rows *row))
+#endif
+    for (size_t r = 0; r < rows; r += PART)
+        cbx__ref_windows_gather(w, x, r, rows - r < PART ? rows - r : PART, pad, (char *)out + r * row);
+}
+
+static void add_run(cbx_dtype dtype, size_t n, const void *from, void *to)
+{
+    if (dtype == CBX_F32)
+        for (size_t i = 0; i < n; i++) ((float *)to)[i] += ((const float *)from)[i];
+    else
+        for (size_t i = 0; i < n; i++) ((double *)to)[i] += ((const double *)from)[i];
+}
+
+/* What windows add to elements [low, high) along the first axis of one image. */
+static void scatter_band(const cbx__windows *w, cbx_dtype dtype, const char *rows, char *image, size_t low, size_t high)
+{
+    const size_t across = w->positions / w->attrs->shape[0], deep = w->ntaps / w->taps[0],
+                 step = (size_t)w->attrs->step[0], dilation = (size_t)w->attrs->axes[0],
+                 pad = (size_t)w->attrs->start[0];
+
+    for (size_t r = 0; r < w->positions; r++)
+        for (size_t t = 0; t < w->ntaps; t++) {
+            const size_t to = r / across * step + t / deep * dilation;
+            if (to < low + pad || to >= high + pad) {
+                t += deep - 1; /* the other taps at this place of the first axis */
+                continue;
+            }
+            const ptrdiff_t at = place_of(w, r, t);
+            if (at >= 0) add_run(dtype, w->run / w->element, rows + (r * w->ntaps + t) * w->run, image + at);
+        }
+}
+
+/* Bands of images are shared by threads.  Whoever adds to an element does it in the order of windows, then taps. */
 void cbx__ref_windows_scatter(const cbx__windows *w, cbx_dtype dtype, const void *rows, size_t count, void *x)
 {
-    const char *from = rows;
-    const size_t n = w->run / w->element;
+    const size_t images = w->positions ? count / w->positions : 0, row = w->ntaps * w->run;
+    const int threads = windows_threads(count * row);
+    if (row == 0) return;
+    const size_t wanted = images < (size_t)threads ? 4 * (size_t)threads : 1, bands = wanted < w->length[0] ? wanted
+                                                                                      : w->length[0] ? w->length[0]
+                                                                                                     : 1;
 
-    for (size_t r = 0; r < count; r++)
-        for (size_t t = 0; t < w->ntaps; t++, from += w->run) {
-            const ptrdiff_t at = place_of(w, r % w->positions, t);
-            char *to = (char *)x + r / w->positions * w->image + at;
-            if (at < 0) continue;
-            for (size_t i = 0; i < n; i++)
-                if (dtype == CBX_F32)
-                    ((float *)(void *)to)[i] += ((const float *)(const void *)from)[i];
-                else
-                    ((double *)(void *)to)[i] += ((const double *)(const void *)from)[i];
-        }
+#if defined(_OPENMP)
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+#endif
+    for (size_t i = 0; i < images * bands; i++) {
+        const size_t image = i / bands, band = i % bands, high = (band + 1) * w->length[0] / bands;
+        scatter_band(w, dtype, (const char *)rows + image * w->positions * row, (char *)x + image * w->image,
+                     band * w->length[0] / bands, high);
+    }
 }
 
 void *cbx__ref_windows_pad(const cbx__windows *w, cbx_dtype dtype, double identity, void *out)

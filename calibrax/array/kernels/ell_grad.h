@@ -1,0 +1,194 @@
+/*
+ * Derivatives of ELL products of one float type: of the values by rows, of B by the transposed graph, so that both gather and an element is
+ * added up by one thread in one order.
+ *
+ * Of each edge and column the derivative of c[i, j] by the term is a weight; of log it is exp(term - c), of a tropical product 1 at the
+ * first optimum, of euclidean (a - b) / c, with the other sign for B; of real it is the other factor.
+ * Included once a type behind ell_float.h; expects SMALLEST besides.
+ */
+
+enum { NAME(BLOCK) = 4 * LANES }; /* columns at a time */
+
+static inline uint32_t NAME(place_at)(const uint32_t *place, size_t e) { return place ? place[e] : (uint32_t)e; }
+
+/* One edge and `live` columns of it. */
+typedef struct NAME(term) {
+    T a;
+    const T *b, *c;
+    const uint32_t *first;
+    uint32_t place;
+} NAME(term);
+
+static NAME(term) NAME(term_of)(const cbx__ell_grad *q, size_t i, size_t col, uint32_t place, size_t j0)
+{
+    const size_t at = i * q->d + j0;
+    return (NAME(term)){ .a = ((const T *)q->values)[place],
+                         .b = (const T *)q->b + col * q->d + j0,
+                         .c = (const T *)q->c + at,
+                         .first = q->first ? q->first + at : NULL,
+                         .place = place };
+}
+
+/* g is a constant wherever this is inlined. */
+ALWAYS_INLINE T NAME(weight)(cbx_algebra g, const NAME(term) * t, size_t l, bool of_b)
+{
+    const T a = t->a, b = t->b[l], sum = a + b;
+
+    if (g == CBX_ALGEBRA_REAL) return of_b ? a : b;
+    if (g == CBX_ALGEBRA_TROPICAL_MAX_PLUS) return t->first[l] == t->place ? 1 : 0;
+    if (g == CBX_ALGEBRA_LOG) {
+        const T w = VEXP(sum - t->c[l]);
+        return sum == -(T)INFINITY ? 0 : w;
+    }
+    const T w = (of_b ? b - a : a - b) / t->c[l];
+    return t->c[l] <= 4 * SMALLEST ? 0 : w;
+}
+
+/* sum[l] += h w, nothing where h is 0, whatever w is */
+ALWAYS_INLINE void NAME(add_back)(cbx_algebra g, const NAME(term) * t, const T *h, size_t live, bool of_b,
+                                  T *restrict sum)
+{
+    for (size_t l = 0; l < live; l++) {
+        const T x = h[l] * NAME(weight)(g, t, l, of_b);
+        sum[l] += h[l] == 0 ? 0 : x;
+    }
+}
+
+ALWAYS_INLINE void NAME(add_forward)(cbx_algebra g, const NAME(term) * t, T ta, const T *tb, size_t live,
+                                     T *restrict sum)
+{
+    for (size_t l = 0; l < live; l++) sum[l] += NAME(weight)(g, t, l, false) * ta + NAME(weight)(g, t, l, true) * tb[l];
+}
+
+ALWAYS_INLINE T NAME(value_slope)(const cbx__ell_grad *q, cbx_algebra g, size_t i, size_t e)
+{
+    T sum[NAME(BLOCK)] = { 0 };
+
+    for (size_t j0 = 0; j0 < q->d; j0 += (size_t)NAME(BLOCK)) {
+        const size_t live = q->d - j0 < (size_t)NAME(BLOCK) ? q->d - j0 : (size_t)NAME(BLOCK);
+        const T *h = (const T *)q->h + i * q->d + j0;
+        const NAME(term) t = NAME(term_of)(q, i, (size_t)q->index[e], NAME(place_at)(q->place, e), j0);
+        if (live == (size_t)NAME(BLOCK))
+            NAME(add_back)(g, &t, h, (size_t)NAME(BLOCK), false, sum);
+        else
+            NAME(add_back)(g, &t, h, live, false, sum);
+    }
+    for (size_t half = (size_t)NAME(BLOCK) / 2; half > 0; half /= 2)
+        for (size_t l = 0; l < half; l++) sum[l] += sum[l + half];
+    return sum[0];
+}
+
+ALWAYS_INLINE void NAME(values_of)(const cbx__ell_grad *q, cbx_algebra g, size_t from, size_t to)
+{
+    T *dv = q->dv;
+
+    memset(dv + from * q->rows.width, 0, (to - from) * q->rows.width * sizeof(T));
+    for (size_t i = from; i < to; i++)
+        for (size_t e = q->rows.start[i]; e < q->rows.start[i + 1]; e++)
+            dv[NAME(place_at)(q->place, e)] = NAME(value_slope)(q, g, i, e);
+}
+
+ALWAYS_INLINE void NAME(dense_of)(const cbx__ell_grad *q, cbx_algebra g, size_t from, size_t to)
+{
+    for (size_t col = from; col < to; col++)
+        for (size_t j0 = 0; j0 < q->d; j0 += (size_t)NAME(BLOCK)) {
+            const size_t live = q->d - j0 < (size_t)NAME(BLOCK) ? q->d - j0 : (size_t)NAME(BLOCK);
+            T sum[NAME(BLOCK)] = { 0 };
+            for (size_t e = q->cols.start[col]; e < q->cols.start[col + 1]; e++) {
+                const size_t i = (size_t)q->t_index[e];
+                const T *h = (const T *)q->h + i * q->d + j0;
+                const NAME(term) t = NAME(term_of)(q, i, col, NAME(place_at)(q->t_place, e), j0);
+                if (live == (size_t)NAME(BLOCK))
+                    NAME(add_back)(g, &t, h, (size_t)NAME(BLOCK), true, sum);
+                else
+                    NAME(add_back)(g, &t, h, live, true, sum);
+            }
+            memcpy((T *)q->db + col * q->d + j0, sum, live * sizeof(T));
+        }
+}
+
+ALWAYS_INLINE void NAME(forward_of)(const cbx__ell_grad *q, cbx_algebra g, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++)
+        for (size_t j0 = 0; j0 < q->d; j0 += (size_t)NAME(BLOCK)) {
+            const size_t live = q->d - j0 < (size_t)NAME(BLOCK) ? q->d - j0 : (size_t)NAME(BLOCK);
+            T sum[NAME(BLOCK)] = { 0 };
+            for (size_t e = q->rows.start[i]; e < q->rows.start[i + 1]; e++) {
+                const size_t col = (size_t)q->index[e], place = NAME(place_at)(q->place, e);
+                const T ta = ((const T *)q->tv)[place], *tb = (const T *)q->tb + col * q->d + j0;
+                const NAME(term) t = NAME(term_of)(q, i, col, (uint32_t)place, j0);
+                NAME(add_forward)(g, &t, ta, tb, live, sum);
+            }
+            memcpy((T *)q->tc + i * q->d + j0, sum, live * sizeof(T));
+        }
+}
+
+/* Each for four kinds of weights; min-plus has those of max-plus. */
+#define BY_ALGEBRA(what)                                                                                               \
+    static void NAME(what##_rows)(const void *job, size_t from, size_t to)                                             \
+    {                                                                                                                  \
+        const cbx__ell_grad *q = job;                                                                                  \
+        switch (q->algebra) {                                                                                          \
+        case CBX_ALGEBRA_REAL: NAME(what##_of)(q, CBX_ALGEBRA_REAL, from, to); break;                                  \
+        case CBX_ALGEBRA_LOG: NAME(what##_of)(q, CBX_ALGEBRA_LOG, from, to); break;                                    \
+        case CBX_ALGEBRA_EUCLIDEAN: NAME(what##_of)(q, CBX_ALGEBRA_EUCLIDEAN, from, to); break;                        \
+        default: NAME(what##_of)(q, CBX_ALGEBRA_TROPICAL_MAX_PLUS, from, to);                                          \
+        }                                                                                                              \
+    }
+BY_ALGEBRA(values)
+BY_ALGEBRA(dense)
+BY_ALGEBRA(forward)
+#undef BY_ALGEBRA
+
+/* The first place in a row whose term is c, or the first NaN one of a NaN. */
+static void NAME(first_rows)(const void *job, size_t from, size_t to)
+{
+    const cbx__ell_grad *q = job;
+    const T empty = (T)cbx_semiring_get(q->algebra)->empty;
+
+    for (size_t i = from; i < to; i++) {
+        const T *c = (const T *)q->c + i * q->d;
+        uint32_t *first = q->first + i * q->d;
+        for (size_t j = 0; j < q->d; j++) first[j] = CBX__ELL_NOWHERE;
+        for (size_t e = q->rows.start[i]; e < q->rows.start[i + 1]; e++) {
+            const uint32_t place = NAME(place_at)(q->place, e);
+            const T a = ((const T *)q->values)[place], *b = (const T *)q->b + (size_t)q->index[e] * q->d;
+            for (size_t j = 0; j < q->d; j++) {
+                const T t = a + b[j];
+                const bool hit = (first[j] == CBX__ELL_NOWHERE) & (c[j] != empty) & ((t == c[j]) | (t != t));
+                first[j] = hit ? place : first[j];
+            }
+        }
+    }
+}
+
+static void NAME(softmax_back_rows)(const void *job, size_t from, size_t to)
+{
+    const cbx__ell_grad *q = job;
+    const T *y = q->c, *h = q->h;
+    T *dv = q->dv;
+
+    memset(dv + from * q->rows.width, 0, (to - from) * q->rows.width * sizeof(T));
+    for (size_t i = from; i < to; i++) {
+        T sum = 0;
+        for (size_t e = q->rows.start[i]; e < q->rows.start[i + 1]; e++) {
+            const size_t at = NAME(place_at)(q->place, e);
+            sum += y[at] * h[at];
+        }
+        for (size_t e = q->rows.start[i]; e < q->rows.start[i + 1]; e++) {
+            const size_t at = NAME(place_at)(q->place, e);
+            dv[at] = y[at] * (h[at] - sum);
+        }
+    }
+}
+
+static void NAME(grad)(const cbx__ell_grad *q, cbx__ell_phase phase)
+{
+    switch (phase) {
+    case CBX__ELL_FIRST: cbx__ell_share(&q->rows, q->threads, NAME(first_rows), q); break;
+    case CBX__ELL_BACK_VALUES: cbx__ell_share(&q->rows, q->threads, NAME(values_rows), q); break;
+    case CBX__ELL_BACK_DENSE: cbx__ell_share(&q->cols, q->threads, NAME(dense_rows), q); break;
+    case CBX__ELL_FORWARD: cbx__ell_share(&q->rows, q->threads, NAME(forward_rows), q); break;
+    default: cbx__ell_share(&q->rows, q->threads, NAME(softmax_back_rows), q);
+    }
+}
