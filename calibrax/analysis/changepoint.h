@@ -96,7 +96,8 @@ typedef struct cbx_change {
 } cbx_change;
 
 /**
- * Proposes the best split of each segment in turn (of the logarithms of a positive series) and keeps it if its score exceeds
+ * Spikes first: up to two values in a row (fewer than min_segment) that are more than four standard deviations (cbx_noise) above, or below, all
+ * around them take what is usual there, unless that is more than one value in twenty, and so no spike but a mode.  Then it proposes the best split of each segment in turn (of the logarithms of a positive series) and keeps it if its score exceeds
  * sqrt(2 ln n + 5.2); what PELT finds together (changes that hide each other) replaces it if it stands and is more.  Score: difference of means over sqrt(s^2 (v(m1) + v(m2))), v(m) = (1 + 2 sum_k (1 - k/m) phi^k) / m, with s^2
  * and phi of the residuals of all segments, phi corrected for its bias and raised by a standard error 1/sqrt(n).  At the end each kept
  * change must still stand beside the others.

@@ -15,6 +15,11 @@
 /** A score beyond sqrt(2 ln n + this) alarms on less than 1 % of series of 100 points without a change: tests/analysis/test_detector.c. */
 #define DETECTOR_MARGIN 5.2
 #define TOGETHER        1.3
+/* A spike stands out by more than so many standard deviations of the noise, for no more than so many values; where more than one value in
+ * twenty does, that is a mode of the noise, and its spread must count. */
+#define SPIKE_SIGMAS  4
+#define SPIKE_LONGEST 2
+#define SPIKE_RARE    20
 
 typedef struct fit {
     const double *y;    /* the series, or its logarithms */
@@ -169,6 +174,27 @@ static void report(const fit *f, bool logs, cbx_change *out, size_t *count)
     }
 }
 
+static void take_values(const double *x, size_t n, bool logs, double *y)
+{
+    for (size_t i = 0; i < n; i++) y[i] = logs ? log(x[i]) : x[i];
+}
+
+/* The values, or their logarithms; a value or two alone are no level, unless a segment may be as short. */
+static cbx_status take_series(cbx_ctx *ctx, const double *x, size_t n, size_t min_segment, bool logs, double *y,
+                              cbx_err *err)
+{
+    size_t longest = min_segment - 1 < SPIKE_LONGEST ? min_segment - 1 : SPIKE_LONGEST;
+    cbx_noise noise;
+    cbx_status st;
+
+    take_values(x, n, logs, y);
+    st = cbx_noise_estimate(ctx, y, n, &noise, err);
+    if (!st && noise.sigma > 0 &&
+        cbx__spikes_flatten(y, n, longest, SPIKE_SIGMAS * noise.sigma) > SPIKE_LONGEST + n / SPIKE_RARE)
+        take_values(x, n, logs, y);
+    return st;
+}
+
 cbx_status cbx_changes_detect(cbx_ctx *ctx, const double *x, size_t n, size_t min_segment, cbx_change *out,
                               size_t *count, cbx_err *err)
 {
@@ -188,12 +214,12 @@ cbx_status cbx_changes_detect(cbx_ctx *ctx, const double *x, size_t n, size_t mi
     for (size_t i = 0; i < n; i++) logs &= x[i] > 0;
     if (y && sums && ends) {
         fit f = { .y = y, .sums = sums, .n = n, .min_segment = min_segment, .ends = ends };
-        for (size_t i = 0; i < n; i++) y[i] = logs ? log(x[i]) : x[i];
-        for (size_t i = 0; i < n; i++) sums[i + 1] = sums[i] + (y[i] - y[0]);
         *count = 0;
         if (n / 2 >= min_segment && n >= 4) {
-            search(&f, threshold);
-            st = search_together(ctx, &f, spare, threshold, err);
+            st = take_series(ctx, x, n, min_segment, logs, y, err);
+            for (size_t i = 0; i < n; i++) sums[i + 1] = sums[i] + (y[i] - y[0]);
+            if (!st) search(&f, threshold);
+            if (!st) st = search_together(ctx, &f, spare, threshold, err);
             if (!st) report(&f, logs, out, count);
         }
     } else {
