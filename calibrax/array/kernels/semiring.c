@@ -75,30 +75,36 @@ static const struct {
 /* The widest one that CALIBRAX_ISA allows. */
 static int widest_allowed(void)
 {
-    static atomic_int known; /* 0: not read yet, else one more */
-    int most = atomic_load_explicit(&known, memory_order_relaxed) - 1;
+    const char *word = getenv("CALIBRAX_ISA");
+    int most = CBX_ISA_COUNT - 1;
 
-    if (most < 0) {
-        const char *word = getenv("CALIBRAX_ISA");
-        most = CBX_ISA_COUNT - 1;
-        for (int i = 0; word && i < CBX_ISA_COUNT; i++)
-            if (strcmp(word, isas[i].name) == 0) most = i;
-        atomic_store_explicit(&known, most + 1, memory_order_relaxed);
-    }
+    for (int i = 0; word && i < CBX_ISA_COUNT; i++)
+        if (strcmp(word, isas[i].name) == 0) most = i;
     return most;
 }
 
-const char *cbx_isa_name(cbx_isa isa) { return (unsigned)isa < CBX_ISA_COUNT ? isas[isa].name : "?"; }
-bool cbx_isa_available(cbx_isa isa)
+/* Bit i: instruction set i is available.  Asked once, since a product of a few elements takes less time than the asking. */
+static unsigned available_isas(void)
 {
-    return (unsigned)isa < CBX_ISA_COUNT && (int)isa <= widest_allowed() && isas[isa].available &&
-           isas[isa].available();
+    enum { KNOWN = 1 << CBX_ISA_COUNT };
+    static atomic_uint known;
+    unsigned bits = atomic_load_explicit(&known, memory_order_relaxed);
+
+    if (bits & KNOWN) return bits & ~(unsigned)KNOWN;
+    for (int i = 0; i <= widest_allowed(); i++)
+        if (isas[i].available && isas[i].available()) bits |= 1u << i;
+    atomic_store_explicit(&known, bits | KNOWN, memory_order_relaxed);
+    return bits;
 }
+
+const char *cbx_isa_name(cbx_isa isa) { return (unsigned)isa < CBX_ISA_COUNT ? isas[isa].name : "?"; }
+bool cbx_isa_available(cbx_isa isa) { return (unsigned)isa < CBX_ISA_COUNT && (available_isas() >> isa & 1); }
 
 cbx_isa cbx_isa_best(void)
 {
+    const unsigned bits = available_isas();
     int isa = CBX_ISA_COUNT - 1;
-    while (isa > CBX_ISA_PLAIN && !cbx_isa_available((cbx_isa)isa)) isa--;
+    while (isa > CBX_ISA_PLAIN && !(bits >> isa & 1)) isa--;
     return (cbx_isa)isa;
 }
 
@@ -309,6 +315,14 @@ static cbx_matmul transposed(const cbx_matmul *p)
     return t;
 }
 
+/* Products whose room is known without a look at blocks: panels of A and B, no higher and wider than this, and the shifts of log. */
+#define TINY_EXTENT 32
+#define TINY_ROOM   (24u << 10)
+static bool is_tiny(const cbx_matmul *p)
+{
+    return p->m <= TINY_EXTENT && p->k <= TINY_EXTENT && p->n <= TINY_EXTENT && p->dtype != CBX_BOOL;
+}
+
 /* Enough for the product and for that of the transposes, whichever the strides of C ask for. */
 static size_t room_of(const cbx__semiring_plan *plan, const cbx__semiring_kernel *kernel)
 {
@@ -317,6 +331,7 @@ static size_t room_of(const cbx__semiring_plan *plan, const cbx__semiring_kernel
     size_t one, two;
 
     if (plan->p->semiring->functions) return cbx__semiring_user_workspace(plan);
+    if (is_tiny(plan->p)) return TINY_ROOM;
     other.p = &turned;
     one = kernel->workspace(plan), two = kernel->workspace(&other);
     return one > two ? one : two;

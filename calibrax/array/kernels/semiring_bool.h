@@ -13,6 +13,7 @@
 #define WORD_TABLES   16 /* of 16 entries each */
 #define ENTRIES       16
 #define CHUNK_ROWS    4096
+#define FEW_WORDS     32 /* rows of a word: fewer are done before tables are made */
 
 typedef uint64_t bits __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(8)));
 #define BITS_WORDS (VECTOR_BYTES / 8)
@@ -70,6 +71,9 @@ static inline uint64_t bits_of_bytes(const uint8_t *x)
     return (v * 0x0102040810204080u) >> 56;
 }
 
+/* The lowest `live` of 64 bits, live > 0. */
+static inline uint64_t lanes_of(size_t live) { return UINT64_MAX >> (64 - live); }
+
 /* The next `live` <= 64 elements as bits. */
 static inline uint64_t word_of(const uint8_t *x, size_t live, ptrdiff_t apart)
 {
@@ -79,15 +83,16 @@ static inline uint64_t word_of(const uint8_t *x, size_t live, ptrdiff_t apart)
         for (size_t i = 0; i < live; i++) word |= (uint64_t)(x[(ptrdiff_t)i * apart] != 0) << i;
         return word;
     }
+#if defined(__AVX512BW__)
+    const __m512i v = _mm512_maskz_loadu_epi8(lanes_of(live), (const void *)x);
+    word = _mm512_test_epi8_mask(v, v);
+#else
     uint8_t tail[64] = { 0 };
     if (live < 64) {
         memcpy(tail, x, live);
         x = tail;
     }
-#if defined(__AVX512BW__)
-    const __m512i v = _mm512_loadu_si512((const void *)x);
-    word = _mm512_test_epi8_mask(v, v);
-#elif defined(__AVX2__)
+#if defined(__AVX2__)
     for (int half = 0; half < 2; half++) {
         const __m256i v = _mm256_loadu_si256((const __m256i *)(const void *)(x + 32 * half));
         const uint32_t zero = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(v, _mm256_setzero_si256()));
@@ -95,6 +100,7 @@ static inline uint64_t word_of(const uint8_t *x, size_t live, ptrdiff_t apart)
     }
 #else
     for (int i = 0; i < 8; i++) word |= bits_of_bytes(x + 8 * i) << (8 * i);
+#endif
 #endif
     return word;
 }
@@ -250,6 +256,12 @@ static void unpack_bool(const cbx_matmul *p, size_t i, size_t col0, const uint64
         uint8_t *c = (uint8_t *)p->c + (ptrdiff_t)i * p->ldc + (ptrdiff_t)col * p->c_step;
         const bool direct = live == 64 && p->c_step == 1;
         uint8_t *to = direct ? c : buffer;
+#if defined(__AVX512BW__)
+        if (p->c_step == 1 && !p->d && !p->mask) {
+            _mm512_mask_storeu_epi8((void *)c, lanes_of(live), _mm512_maskz_set1_epi8(words[w], 1));
+            continue;
+        }
+#endif
         bytes_of(words[w], to);
         if (p->d || p->mask) finish_bool(p, i, col, live, to);
         for (size_t l = 0; !direct && l < live; l++) c[(ptrdiff_t)l * p->c_step] = to[l];
@@ -281,8 +293,28 @@ static void work_bool(job_bool *j, size_t id, size_t nt)
     }
 }
 
+/* Matrices a word of bits wide: a row of C is the OR of the words of B that the bits of A name. */
+static void run_words(const cbx_matmul *p)
+{
+    uint64_t b[64], row[BLOCK_WORDS] = { 0 };
+
+    for (size_t kk = 0; kk < p->k; kk++)
+        b[kk] = word_of((const uint8_t *)p->b + (ptrdiff_t)kk * p->ldb, p->n, p->b_step);
+    for (size_t i = 0; i < p->m; i++) {
+        row[0] = 0;
+        for (uint64_t left = word_of((const uint8_t *)p->a + (ptrdiff_t)i * p->lda, p->k, p->a_step); left;
+             left &= left - 1)
+            row[0] |= b[__builtin_ctzll(left)];
+        unpack_bool(p, i, 0, row);
+    }
+}
+
 static void run_bool(const cbx__semiring_plan *plan)
 {
+    if (plan->p->m <= FEW_WORDS && plan->p->k <= 64 && plan->p->n <= 64) {
+        run_words(plan->p);
+        return;
+    }
     job_bool job = layout_bool(plan, plan->p->workspace);
 
 #if defined(_OPENMP)

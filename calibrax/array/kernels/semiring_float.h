@@ -10,18 +10,22 @@ static NAME(job) NAME(layout)(const cbx__semiring_plan *plan, char *base)
     const cbx_matmul *p = plan->p;
     const cbx__semiring_blocks *blocks = &PASTE(blocks_, SFX);
     const size_t least = p->n < 8 * NR ? NR : 4 * NR, nt = (size_t)plan->threads;
-    const bool shifts = p->semiring->id == CBX_ALGEBRA_LOG;
+    const bool shifts = p->semiring->id == CBX_ALGEBRA_LOG, may = base && !shifts;
     NAME(job) j = { .p = p, .a = p->a, .b = p->b, .c = p->c, .algebra = p->semiring->id };
     size_t at = 0;
 
+    j.direct_a = may && p->a_step == 1 && p->n <= FEW_ACROSS * NR;
+    j.direct_b = may && p->b_step == 1 && p->m <= FEW_DOWN * MR;
     j.kc = even_part(p->k, blocks->kc, 4);
     j.mc = even_part(p->m, blocks->mc, MR);
     j.nc = even_part(p->n, blocks->nc, NR);
-    j.ms = plan->threads == 1 ? j.mc : min_size(round_up(p->m, MR), j.mc * 2 * nt);
+    j.ms = nt == 1 ? j.mc : min_size(round_up(p->m, MR), j.mc * BLOCKS_PACKED * nt);
     j.jc = even_part(j.nc, plan->threads == 1 ? blocks->jc : min_size(blocks->jc, j.nc / (4 * nt) + least), NR);
     T **const part[] = { &j.pa, &j.pb, &j.row_shift, &j.row_limit, &j.col_shift, &j.col_limit };
     /* as much for fewer rows as for more, or a smaller last block would not fit */
-    const size_t count[] = { min_size(round_up(p->m, MR), blocks->mc * (nt == 1 ? 1 : 2 * nt)) * j.kc,
+    const size_t count[] = { j.direct_a
+                                 ? 0
+                                 : min_size(round_up(p->m, MR), blocks->mc * (nt == 1 ? 1 : BLOCKS_PACKED * nt)) * j.kc,
                              j.nc * j.kc,
                              shifts ? round_up(p->m, MR) : 0,
                              shifts ? round_up(p->m, MR) : 0,
@@ -82,14 +86,13 @@ ALWAYS_INLINE void NAME(gather_rows)(T *restrict to, size_t width, const T *x, s
         for (size_t w = 0; w < rows; w++) to[kk * width + w] = x[(ptrdiff_t)w * across + (ptrdiff_t)kk];
 }
 
-/* [kk][NR] from whole rows of B. */
-ALWAYS_INLINE void NAME(gather_lines)(T *restrict to, const T *restrict x, size_t kc, ptrdiff_t along)
+/* `panels` panels [kk][NR] from the rows of B. */
+static void NAME(gather_lines)(T *restrict to, const T *restrict x, size_t panels, size_t kc, ptrdiff_t along)
 {
-    for (size_t kk = 0; kk < kc; kk++, x += along, to += NR) {
-        __builtin_prefetch(x + 8 * along);
-        __builtin_prefetch(x + 8 * along + NR - 1);
-        UNROLL for (int v = 0; v < NV; v++) * (vec *)(to + v * LANES) = *(const vec *)(x + v * LANES);
-    }
+    for (size_t kk = 0; kk < kc; kk++, x += along, to += NR)
+        for (size_t w = 0; w < panels; w++)
+            UNROLL for (int v = 0; v < NV; v++) *
+                (vec *)(to + w * NR * kc + v * LANES) = *(const vec *)(x + w * NR + v * LANES);
 }
 
 /* [kk][width] from `live` rows (stride across) of kc elements (stride along); lanes past the end are 0. */
@@ -97,15 +100,12 @@ static void NAME(gather)(T *restrict to, size_t width, const T *restrict x, size
                          ptrdiff_t along)
 {
     if (live < width) memset(to, 0, width * kc * sizeof(T));
-    if (across == 1 && live == NR) {
-        NAME(gather_lines)(to, x, kc, along);
-    } else if (along == 1 && MR < 8 && MR > 4 && width == MR && live == MR) {
+    if (along == 1 && MR < 8 && MR > 4 && width == MR && live == MR) {
         NAME(gather_rows)(to, MR, x, MR, across, kc);
     } else if (along == 1 && live % 8 == 0) {
         for (size_t w = 0; w < live; w += 8) NAME(gather_rows)(to + w, width, x + (ptrdiff_t)w * across, 8, across, kc);
     } else if (across == 1) {
-        for (size_t kk = 0; kk < kc; kk++, x += along)
-            for (size_t w = 0; w < live; w++) to[kk * width + w] = x[w];
+        for (size_t kk = 0; kk < kc; kk++, x += along) NAME(copy)(to + kk * width, x, live);
     } else if (along == 1) {
         for (size_t k0 = 0; k0 < kc; k0 += 64 / sizeof(T)) { /* a line of each row at a time */
             const size_t n = min_size(64 / sizeof(T), kc - k0);
@@ -145,20 +145,33 @@ static int NAME(scan)(const T *x, size_t n)
     return seen;
 }
 
+/* The same of `rows` rows of `len` that stay where they are. */
+static void NAME(scan_rows)(const T *x, size_t rows, ptrdiff_t across, size_t len, atomic_int *seen)
+{
+    for (size_t i = 0; i < rows; i++) {
+        const int s = NAME(scan)(x + (ptrdiff_t)i * across, len);
+        if (s) atomic_fetch_or(seen, s);
+    }
+}
+
 static bool NAME(is_tropical)(const NAME(job) * j)
 {
     return j->algebra == CBX_ALGEBRA_TROPICAL_MAX_PLUS || j->algebra == CBX_ALGEBRA_TROPICAL_MIN_PLUS;
+}
+
+/* A packed panel as its algebra wants it. */
+static void NAME(prepare)(const NAME(job) * j, T *to, size_t width, size_t live, size_t kc, const T *shift,
+                          atomic_int *seen)
+{
+    if (j->algebra == CBX_ALGEBRA_LOG) NAME(exp_panel)(to, width, live, kc, shift);
+    if (NAME(is_tropical)(j)) NAME(scan_rows)(to, 1, 0, width * kc, seen);
 }
 
 static void NAME(pack)(const NAME(job) * j, T *to, size_t width, const T *x, size_t live, ptrdiff_t across, size_t kc,
                        ptrdiff_t along, const T *shift, atomic_int *seen)
 {
     NAME(gather)(to, width, x, live, across, kc, along);
-    if (j->algebra == CBX_ALGEBRA_LOG) NAME(exp_panel)(to, width, live, kc, shift);
-    if (NAME(is_tropical)(j)) {
-        const int s = NAME(scan)(to, width * kc);
-        if (s) atomic_fetch_or(seen, s);
-    }
+    NAME(prepare)(j, to, width, live, kc, shift, seen);
 }
 
 /* --- finalizing --- */
@@ -213,19 +226,66 @@ static bool NAME(hidden)(const cbx_matmul *p, size_t i0, size_t rows, size_t j0,
 /* --- tiles of C --- */
 
 typedef struct NAME(slab) {
-    size_t i0, j0, kc; /* first row and column of what is packed */
+    size_t i0, j0, k0, kc; /* first row and column of what is packed */
     NAME(micro_fn) *const *tile;
     T start;
     bool first, last;
 } NAME(slab);
 
+/* `live` elements of a row of C, to or from the stack. */
+ALWAYS_INLINE void NAME(move_row)(T *to, ptrdiff_t to_step, const T *from, ptrdiff_t from_step, size_t live)
+{
+    if (to_step == 1 && from_step == 1)
+        NAME(copy)(to, from, live);
+    else
+        for (size_t l = 0; l < live; l++) to[(ptrdiff_t)l * to_step] = from[(ptrdiff_t)l * from_step];
+}
+
+/* A tile that is not whole, or whose rows are no rows of C: on the stack. */
+static void NAME(part_tile)(const NAME(job) * j, const NAME(slab) * s, const NAME(operands) * o, size_t i, size_t rows,
+                            size_t col, size_t live, T *c)
+{
+    const cbx_matmul *p = j->p;
+    T buffer[MR * NR] __attribute__((aligned(64)));
+
+    for (size_t r = 0; !s->first && r < rows; r++)
+        NAME(move_row)(buffer + r * NR, 1, c + (ptrdiff_t)r * p->ldc, p->c_step, live);
+    s->tile[(live - 1) / LANES](o, s->start, buffer, NR, s->first);
+    for (size_t r = 0; r < rows; r++) {
+        if (s->last && j->finishes) NAME(finish_row)(j, i + r, col, live, buffer + r * NR);
+        NAME(move_row)(c + (ptrdiff_t)r * p->ldc, p->c_step, buffer + r * NR, 1, live);
+    }
+}
+
+/* Where the operands of the tile at row i, column col are. */
+static NAME(operands)
+    NAME(operands_of)(const NAME(job) * j, const NAME(slab) * s, size_t i, size_t rows, size_t col, size_t live)
+{
+    const cbx_matmul *p = j->p;
+    NAME(operands) o = { .kc = s->kc };
+
+    if (j->direct_a) {
+        o.a = j->a + (ptrdiff_t)i * p->lda + (ptrdiff_t)s->k0;
+        o.across = p->lda, o.along = 1, o.rows = rows;
+    } else {
+        o.a = j->pa + (i - s->i0) * s->kc;
+        o.across = 1, o.along = MR, o.rows = MR;
+    }
+    if (j->direct_b && live == NR) {
+        o.b = j->b + (ptrdiff_t)s->k0 * p->ldb + (ptrdiff_t)col;
+        o.ldb = p->ldb;
+    } else {
+        o.b = j->pb + (col - s->j0) * s->kc;
+        o.ldb = (ptrdiff_t)round_up(live, LANES);
+    }
+    return o;
+}
+
 static void NAME(tile)(const NAME(job) * j, const NAME(slab) * s, size_t i, size_t rows, size_t col, size_t live)
 {
     const cbx_matmul *p = j->p;
-    const int nv = (int)((live + LANES - 1) / LANES);
-    const T *a = j->pa + (i - s->i0) * s->kc, *b = j->pb + (col - s->j0) * s->kc;
+    const NAME(operands) o = NAME(operands_of)(j, s, i, rows, col, live);
     T *c = j->c + (ptrdiff_t)i * p->ldc + (ptrdiff_t)col * p->c_step;
-    T buffer[MR * NR] __attribute__((aligned(64)));
 
     if (p->mask && NAME(hidden)(p, i, rows, col, live)) {
         for (size_t r = 0; s->last && r < rows; r++)
@@ -233,20 +293,13 @@ static void NAME(tile)(const NAME(job) * j, const NAME(slab) * s, size_t i, size
                 c[(ptrdiff_t)r * p->ldc + (ptrdiff_t)l * p->c_step] = (T)p->semiring->empty;
         return;
     }
-    if (p->c_step == 1 && rows == MR && live == (size_t)nv * LANES) {
-        s->tile[nv - 1](s->kc, a, b, s->start, c, p->ldc, s->first);
-        for (size_t r = 0; s->last && j->finishes && r < MR; r++)
-            NAME(finish_row)(j, i + r, col, live, c + (ptrdiff_t)r * p->ldc);
+    if (p->c_step != 1 || rows != MR || live % LANES) {
+        NAME(part_tile)(j, s, &o, i, rows, col, live, c);
         return;
     }
-    if (!s->first)
-        for (size_t r = 0; r < rows; r++)
-            for (size_t l = 0; l < live; l++) buffer[r * NR + l] = c[(ptrdiff_t)r * p->ldc + (ptrdiff_t)l * p->c_step];
-    s->tile[nv - 1](s->kc, a, b, s->start, buffer, NR, s->first);
-    for (size_t r = 0; r < rows; r++) {
-        if (s->last && j->finishes) NAME(finish_row)(j, i + r, col, live, buffer + r * NR);
-        for (size_t l = 0; l < live; l++) c[(ptrdiff_t)r * p->ldc + (ptrdiff_t)l * p->c_step] = buffer[r * NR + l];
-    }
+    s->tile[live / LANES - 1](&o, s->start, c, p->ldc, s->first);
+    for (size_t r = 0; s->last && j->finishes && r < MR; r++)
+        NAME(finish_row)(j, i + r, col, live, c + (ptrdiff_t)r * p->ldc);
 }
 
 /* Rows [i0, i1), columns [j0, j1): a panel of A stays in the first-level cache while panels of B pass, from the second. */
@@ -272,31 +325,52 @@ static step NAME(step_of)(const NAME(job) * j, int in_a, int in_b)
     }
 }
 
-static void NAME(pack_slab)(NAME(job) * j, const NAME(slab) * s, size_t i1, size_t j1, size_t k0, bool with_b,
-                            unsigned parity, size_t id, size_t nt)
+/* Columns [from, upto) of B.  Whole panels are laid out side by side, since a row of B may be a page of memory. */
+static void NAME(pack_columns)(const NAME(job) * j, const NAME(slab) * s, size_t from, size_t upto, atomic_int *seen)
 {
     const cbx_matmul *p = j->p;
+    const size_t whole = p->b_step == 1 ? (upto - from) / NR : 0;
+    const T *b = j->b + (ptrdiff_t)s->k0 * p->ldb + (ptrdiff_t)from * p->b_step;
+    T *to = j->pb + (from - s->j0) * s->kc;
 
-    for (size_t col = s->j0 + id * NR; with_b && col < j1; col += nt * NR) {
-        const size_t live = min_size(NR, j1 - col);
+    if (j->direct_b && whole && NAME(is_tropical)(j)) NAME(scan_rows)(b, s->kc, p->ldb, whole * NR, seen);
+    if (!j->direct_b && whole) NAME(gather_lines)(to, b, whole, s->kc, p->ldb);
+    for (size_t w = 0; !j->direct_b && w < whole; w++)
+        NAME(prepare)(j, to + w * NR * s->kc, NR, NR, s->kc, j->col_shift + (j->col_shift ? from + w * NR : 0), seen);
+    for (size_t col = from + whole * NR; col < upto; col += NR) {
+        const size_t live = min_size(NR, upto - col);
         NAME(pack)
-        (j, j->pb + (col - s->j0) * s->kc, round_up(live, LANES),
-         j->b + (ptrdiff_t)k0 * p->ldb + (ptrdiff_t)col * p->b_step, live, p->b_step, s->kc, p->ldb,
-         j->col_shift + (j->col_shift ? col : 0), &j->seen[parity][1]);
+        (j, to + (col - from) * s->kc, round_up(live, LANES), b + (ptrdiff_t)(col - from) * p->b_step, live, p->b_step,
+         s->kc, p->ldb, j->col_shift + (j->col_shift ? col : 0), seen);
     }
+}
+
+static void NAME(pack_slab)(NAME(job) * j, const NAME(slab) * s, size_t i1, size_t j1, bool with_b, unsigned parity,
+                            size_t id, size_t nt)
+{
+    const cbx_matmul *p = j->p;
+    const bool looks = NAME(is_tropical)(j);
+    const size_t group = PANELS_BESIDE * NR;
+
+    for (size_t from = s->j0 + id * group; with_b && from < j1; from += nt * group)
+        NAME(pack_columns)(j, s, from, min_size(from + group, j1), &j->seen[parity][1]);
+    if (j->direct_a && !looks) return;
     for (size_t i = s->i0 + id * MR; i < i1; i += nt * MR) {
-        const T *a = j->a + (ptrdiff_t)i * p->lda + (ptrdiff_t)k0 * p->a_step;
-        NAME(pack)
+        const T *a = j->a + (ptrdiff_t)i * p->lda + (ptrdiff_t)s->k0 * p->a_step;
+        if (j->direct_a)
+            NAME(scan_rows)(a, min_size(MR, i1 - i), p->lda, s->kc, &j->seen[parity][0]);
+        else
+            NAME(pack)
         (j, j->pa + (i - s->i0) * s->kc, MR, a, min_size(MR, i1 - i), p->lda, s->kc, p->a_step,
          j->row_shift + (j->row_shift ? i : 0), &j->seen[parity][0]);
     }
 }
 
-static void NAME(compute_slab)(NAME(job) * j, const NAME(slab) * s, size_t i1, size_t j1, unsigned parity)
+static void NAME(compute_slab)(NAME(job) * j, const NAME(slab) * s, size_t i1, size_t j1, unsigned parity, size_t nt)
 {
     const size_t across = (j1 - s->j0 + j->jc - 1) / j->jc, down = (i1 - s->i0 + j->mc - 1) / j->mc;
 
-    for (size_t t; (t = atomic_fetch_add(&j->next[parity], 1)) < across * down;) {
+    for (size_t t, own = 0; (t = nt > 1 ? atomic_fetch_add(&j->next[parity], 1) : own++) < across * down;) {
         const size_t i = s->i0 + t / across * j->mc, col = s->j0 + t % across * j->jc;
         NAME(block)(j, s, i, min_size(i + j->mc, i1), col, min_size(col + j->jc, j1));
     }
@@ -332,27 +406,74 @@ static void NAME(work)(NAME(job) * j, size_t id, size_t nt)
             for (size_t i0 = 0; i0 < p->m; i0 += j->ms, parity ^= 1) {
                 const size_t i1 = min_size(i0 + j->ms, p->m), j1 = min_size(j0 + j->nc, p->n);
                 NAME(slab)
-                s = {
-                    .i0 = i0, .j0 = j0, .kc = min_size(j->kc, p->k - k0), .first = k0 == 0, .last = k0 + j->kc >= p->k
-                };
-                NAME(pack_slab)(j, &s, i1, j1, k0, i0 == 0, parity, id, nt);
+                s = { .i0 = i0,
+                      .j0 = j0,
+                      .k0 = k0,
+                      .kc = min_size(j->kc, p->k - k0),
+                      .first = k0 == 0,
+                      .last = k0 + j->kc >= p->k };
+                NAME(pack_slab)(j, &s, i1, j1, i0 == 0, parity, id, nt);
                 cbx__team_wait(nt);
-                in_b |= atomic_load(&j->seen[parity][1]);
-                s.tile = NAME(tiles)[NAME(step_of)(j, atomic_load(&j->seen[parity][0]), in_b)];
+                in_b |= seen_in(&j->seen[parity][1]);
+                s.tile = NAME(tiles)[NAME(step_of)(j, seen_in(&j->seen[parity][0]), in_b)];
                 s.start = (T)(j->algebra == CBX_ALGEBRA_LOG ? 0 : p->semiring->identity);
                 if (id == 0) {
-                    atomic_store(&j->seen[parity ^ 1][0], 0);
-                    atomic_store(&j->seen[parity ^ 1][1], 0);
-                    atomic_store(&j->next[parity ^ 1], 0);
+                    atomic_store_explicit(&j->seen[parity ^ 1][0], 0, memory_order_relaxed);
+                    atomic_store_explicit(&j->seen[parity ^ 1][1], 0, memory_order_relaxed);
+                    atomic_store_explicit(&j->next[parity ^ 1], 0, memory_order_relaxed);
                 }
-                NAME(compute_slab)(j, &s, i1, j1, parity);
+                NAME(compute_slab)(j, &s, i1, j1, parity, nt);
                 cbx__team_wait(nt);
             }
         }
 }
 
+/* --- a few elements --- */
+
+/* Rows [i, i + 4) of a product whose rows fit a vector, B read where it lies. */
+ALWAYS_INLINE void NAME(four_rows)(step s, const cbx_matmul *p, size_t i, T start)
+{
+    const T *a[4], *b = p->b;
+    vec acc[4];
+
+    UNROLL for (size_t r = 0; r < 4; r++)
+    {
+        a[r] = (const T *)p->a + (ptrdiff_t)min_size(i + r, p->m - 1) * p->lda;
+        acc[r] = start - (vec){ 0 };
+    }
+    for (size_t kk = 0; kk < p->k; kk++) {
+        const vec bv = NAME(load_few)(b + (ptrdiff_t)kk * p->ldb, p->n);
+        UNROLL for (int r = 0; r < 4; r++) acc[r] = NAME(step)(s, acc[r], a[r][(ptrdiff_t)kk * p->a_step], bv, bv);
+    }
+    for (size_t r = 0; r < 4 && i + r < p->m; r++) {
+        if (s == STEP_SQUARE && !p->raw)
+            for (int l = 0; l < LANES; l++) acc[r][l] = SQRT(acc[r][l]);
+        NAME(copy)((T *)p->c + (ptrdiff_t)(i + r) * p->ldc, (const T *)&acc[r], p->n);
+    }
+}
+
+#define FOUR_ROWS(s)                                                                                                   \
+    for (size_t i = 0; i < p->m; i += 4) NAME(four_rows)(s, p, i, (T)p->semiring->identity);                           \
+    return true
+
+/* A product of so few elements that blocks would take longer than its steps; false if it is none.  The same steps in the same order. */
+static bool NAME(run_few)(const cbx_matmul *p)
+{
+    if (p->n > LANES || p->m > FEW_ROWS || p->k > FEW_ROWS || p->b_step != 1 || p->c_step != 1 || p->d || p->mask)
+        return false;
+    switch (p->semiring->id) {
+    case CBX_ALGEBRA_REAL: FOUR_ROWS(STEP_FMA);
+    case CBX_ALGEBRA_EUCLIDEAN: FOUR_ROWS(STEP_SQUARE);
+    case CBX_ALGEBRA_TROPICAL_MAX_PLUS: FOUR_ROWS(STEP_MAX_NAN);
+    case CBX_ALGEBRA_TROPICAL_MIN_PLUS: FOUR_ROWS(STEP_MIN_NAN);
+    default: return false;
+    }
+}
+#undef FOUR_ROWS
+
 static void NAME(run)(const cbx__semiring_plan *plan)
 {
+    if (NAME(run_few)(plan->p)) return;
     NAME(job) job = NAME(layout)(plan, plan->p->workspace);
 
     job.add_by_fma = plan->add_by_fma;
@@ -407,6 +528,6 @@ static void NAME(rehearse)(bool add_by_fma, size_t n)
 
     for (size_t i = 0; i < MR * DEEP; i++) a[i] = (T)(i % 7);
     for (size_t i = 0; i < NR * DEEP; i++) b[i] = (T)(i % 5);
-    for (size_t i = 0; i < n; i++)
-        NAME(tiles)[add_by_fma ? STEP_MAX_FMA : STEP_MAX][NV - 1](DEEP, a, b, 0, c, NR, i == 0);
+    const NAME(operands) o = { a, b, 1, MR, NR, MR, DEEP };
+    for (size_t i = 0; i < n; i++) NAME(tiles)[add_by_fma ? STEP_MAX_FMA : STEP_MAX][NV - 1](&o, 0, c, NR, i == 0);
 }

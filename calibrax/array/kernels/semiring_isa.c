@@ -50,6 +50,14 @@ typedef enum step {
     STEPS
 } step;
 
+/* A with no more panels of B to meet than these, and B with no more of A, is not worth packing: it is read where it lies.  Where it is
+ * met more often, packed panels are 5 % faster: rows that lie a power of two apart share their places in the caches. */
+#define FEW_ACROSS    8
+#define FEW_DOWN      2
+#define FEW_ROWS      32 /* and terms of a product without blocks */
+#define PANELS_BESIDE 8  /* of B, packed at a time */
+#define BLOCKS_PACKED 16 /* of A for each of several threads */
+
 /* What specials a panel holds. */
 enum { SEEN_NAN = 1, SEEN_PLUS_INF = 2, SEEN_MINUS_INF = 4 };
 
@@ -64,23 +72,26 @@ enum { SEEN_NAN = 1, SEEN_PLUS_INF = 2, SEEN_MINUS_INF = 4 };
 #endif
 #define GRAD_COLUMNS 128
 
+/* Behind a barrier. */
+static inline int seen_in(atomic_int *seen) { return atomic_load_explicit(seen, memory_order_relaxed); }
 static inline size_t round_up(size_t x, size_t to) { return (x + to - 1) / to * to; }
 static inline size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 /* The size of equal parts, in multiples of `of`, none larger than most. */
 static inline size_t even_part(size_t whole, size_t most, size_t of)
 {
+    if (whole <= most) return round_up(whole, of);
     const size_t parts = (whole + most - 1) / most;
     return round_up((whole + parts - 1) / parts, of);
 }
 
-/* Blocks by element type: 12 KiB of A (f64: 24) in a first-level cache, half a MiB of B in a second-level one, where C and what passes have their
- * room too; a quarter of it where that is smaller. */
+/* Blocks by element type: up to 24 KiB of a panel of A in a first-level cache, 1 to 1.5 MiB of B and 150 to 300 KiB of A in a second-level one;
+ * less of all where that is smaller. */
 #if defined(__AVX512F__)
-static const cbx__semiring_blocks blocks_f32 = { 384, 96 * TILE_ROWS, 336, 4096 };
-static const cbx__semiring_blocks blocks_f64 = { 384, 96 * TILE_ROWS, 168, 4096 };
+static const cbx__semiring_blocks blocks_f32 = { 384, 12 * TILE_ROWS, 672, 4096 };
+static const cbx__semiring_blocks blocks_f64 = { 384, 12 * TILE_ROWS, 504, 4096 };
 #else
-static const cbx__semiring_blocks blocks_f32 = { 256, 96 * TILE_ROWS, 256, 4096 };
-static const cbx__semiring_blocks blocks_f64 = { 256, 96 * TILE_ROWS, 128, 4096 };
+static const cbx__semiring_blocks blocks_f32 = { 256, 16 * TILE_ROWS, 256, 4096 };
+static const cbx__semiring_blocks blocks_f64 = { 256, 16 * TILE_ROWS, 128, 4096 };
 #endif
 
 /* --- f32 --- */

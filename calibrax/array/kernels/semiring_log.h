@@ -15,9 +15,10 @@ typedef struct NAME(job) {
     T *row_shift, *row_limit, *col_shift, *col_limit; /* log only */
     size_t bytes;
     bool add_by_fma, finishes;
-    atomic_int special_col; /* log: some column of B holds NaN or +inf */
-    atomic_int seen[2][2];  /* tropical, by the parity of the slab: specials in A and B */
-    atomic_size_t next[2];  /* task to take */
+    bool direct_a, direct_b; /* read where it lies, not packed; of B whole panels */
+    atomic_int special_col;  /* log: some column of B holds NaN or +inf */
+    atomic_int seen[2][2];   /* tropical, by the parity of the slab: specials in A and B */
+    atomic_size_t next[2];   /* task to take */
 } NAME(job);
 
 /* Of `count` rows (stride `across`) of len elements (stride `along`): the maximum, as the shift of the row, and NaN as the limit of a

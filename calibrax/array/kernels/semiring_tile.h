@@ -2,7 +2,7 @@
  * The register tile, included once an element type: MR rows by up to NV vectors of C over a panel of kk.
  *
  * Expects SFX, T, TI, VMAX, VMIN.  VMAX(x, y) gives y if either is NaN (x86) or NaN (ARM); panels that can make a NaN take the _NAN
- * steps instead.  Panels are packed: A as [kk][MR], B as [kk][vectors * LANES].
+ * steps instead.  A is read element by element, so it may lie as it came; B by whole vectors.
  */
 #define NAME(x) PASTE(PASTE(x, _), SFX)
 #define MR      TILE_ROWS
@@ -15,6 +15,41 @@ typedef T vec __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(sizeo
 typedef TI NAME(mask) __attribute__((vector_size(VECTOR_BYTES), may_alias));
 
 ALWAYS_INLINE vec NAME(select)(NAME(mask) m, vec x, vec y) { return (vec)(((NAME(mask))x & m) | ((NAME(mask))y & ~m)); }
+
+/* Fewer elements than a vector has. */
+ALWAYS_INLINE void NAME(copy_few)(T *to, const T *from, size_t live)
+{
+#if defined(__AVX512F__)
+    const __mmask16 m = (__mmask16)((1u << live) - 1);
+    if (sizeof(T) == 4)
+        _mm512_mask_storeu_epi32(to, m, _mm512_maskz_loadu_epi32(m, from));
+    else
+        _mm512_mask_storeu_epi64(to, (__mmask8)m, _mm512_maskz_loadu_epi64((__mmask8)m, from));
+#else
+    for (size_t l = 0; l < live; l++) to[l] = from[l];
+#endif
+}
+
+/* live <= LANES elements, zeros behind them. */
+ALWAYS_INLINE vec NAME(load_few)(const T *x, size_t live)
+{
+#if defined(__AVX512F__)
+    const __mmask16 m = (__mmask16)((1u << live) - 1);
+    return sizeof(T) == 4 ? (vec)_mm512_maskz_loadu_epi32(m, x) : (vec)_mm512_maskz_loadu_epi64((__mmask8)m, x);
+#else
+    vec v = { 0 };
+    for (size_t l = 0; l < live; l++) v[l] = x[l];
+    return v;
+#endif
+}
+
+ALWAYS_INLINE void NAME(copy)(T *to, const T *from, size_t live)
+{
+    size_t l = 0;
+
+    for (; l + LANES <= live; l += LANES) *(vec *)(to + l) = *(const vec *)(from + l);
+    if (l < live) NAME(copy_few)(to + l, from + l, live - l);
+}
 
 /* Two accumulators into one; s is a constant wherever this is inlined.  A NaN t replaces acc, a NaN acc stays. */
 ALWAYS_INLINE vec NAME(merge)(step s, vec acc, vec t)
@@ -42,21 +77,34 @@ ALWAYS_INLINE vec NAME(step)(step s, vec acc, T a, vec b, vec one)
     return NAME(merge)(s, acc, s == STEP_MAX_FMA || s == STEP_MIN_FMA ? a * one + b : a + b);
 }
 
-/* C[MR][nv vectors] = fold over kc of the packed panels, from `start`; without first merged into what stands there. */
-ALWAYS_INLINE void NAME(micro)(step s, int nv, size_t kc, const T *restrict a, const T *restrict b, T start,
-                               T *restrict c, ptrdiff_t ldc, bool first)
+/* What a tile is made of: element (i,kk) of A at i * across + kk * along, rows <= MR of them; row kk of B at kk * ldb. */
+typedef struct NAME(operands) {
+    const T *a, *b;
+    ptrdiff_t across, along, ldb;
+    size_t rows, kc;
+} NAME(operands);
+
+/* C[MR][nv vectors] = fold over kc, from `start`; without first merged into what stands there.  Rows of A that are not there are its
+ * last one. */
+ALWAYS_INLINE void NAME(micro)(step s, int nv, const NAME(operands) * o, T start, T *restrict c, ptrdiff_t ldc,
+                               bool first)
 {
+    const T *restrict a[MR], *restrict b = o->b;
+    const ptrdiff_t along = o->along, ldb = o->ldb;
+    ptrdiff_t at = 0;
     vec acc[MR][NV], one;
     T unit = 1;
     __asm__("" : "+m"(unit)); /* a product with a known 1 would be left out */
     one = unit - (vec){ 0 };
     UNROLL for (int i = 0; i < MR; i++) { UNROLL for (int v = 0; v < nv; v++) acc[i][v] = start - (vec){ 0 }; }
-    for (size_t kk = 0; kk < kc; kk++, a += MR, b += nv * LANES) {
+    UNROLL for (int i = 0; i < MR; i++) a[i] = o->a + (ptrdiff_t)min_size((size_t)i, o->rows - 1) * o->across;
+    for (size_t kk = o->kc; kk > 0; kk--, at += along, b += ldb) {
         vec bv[NV];
         UNROLL for (int v = 0; v < nv; v++) bv[v] = *(const vec *)(b + v * LANES);
         UNROLL for (int i = 0; i < MR; i++)
         {
-            UNROLL for (int v = 0; v < nv; v++) acc[i][v] = NAME(step)(s, acc[i][v], a[i], bv[v], one);
+            const T x = a[i][at];
+            UNROLL for (int v = 0; v < nv; v++) acc[i][v] = NAME(step)(s, acc[i][v], x, bv[v], one);
         }
     }
     UNROLL for (int i = 0; i < MR; i++)
@@ -89,12 +137,12 @@ ALWAYS_INLINE void NAME(registers)(step s, size_t rounds)
     __asm__ volatile("" : "+m"(all)); /* somebody wants it */
 }
 
-typedef void NAME(micro_fn)(size_t kc, const T *a, const T *b, T start, T *c, ptrdiff_t ldc, bool first);
+typedef void NAME(micro_fn)(const NAME(operands) * o, T start, T *c, ptrdiff_t ldc, bool first);
 
 #define TILE(s, nv)                                                                                                    \
-    static void NAME(s##_##nv)(size_t kc, const T *a, const T *b, T start, T *c, ptrdiff_t ldc, bool first)            \
+    static void NAME(s##_##nv)(const NAME(operands) * o, T start, T * c, ptrdiff_t ldc, bool first)                    \
     {                                                                                                                  \
-        NAME(micro)(s, nv, kc, a, b, start, c, ldc, first);                                                            \
+        NAME(micro)(s, nv, o, start, c, ldc, first);                                                                   \
     }
 #if TILE_VECTORS == 3
 #define TILES(s) TILE(s, 1) TILE(s, 2) TILE(s, 3)
