@@ -485,44 +485,6 @@ static void budget_leaves_points_for_later(void **state)
     cbx_measure_result_clear(&result);
 }
 
-/* Every row of a file as if another machine had measured it. */
-static void move_rows_away(rig *r)
-{
-    static const char member[] = "\"machine\":\"";
-    cbx_err err = CBX_ERR_INIT;
-    char *text = NULL;
-    size_t len = 0, moved = 0;
-    CHECK_OK(cbx_file_read(r->ctx, r->out, 0, &text, &len, &err), &err, "the row file");
-    for (char *at = text; (at = strstr(at, member)); at += sizeof member, moved++) at[sizeof member - 1] ^= 1;
-    CHECK(moved > 0, "rows that say their machine");
-    CHECK_OK(cbx_file_write_atomic(r->ctx, r->out, text, len, &err), &err, "written back");
-    cbx_mem_free(cbx_ctx_allocator(r->ctx), text, len + 1);
-}
-
-/* What another machine measured stays in the file, and does not stand in for anything here. */
-static void resume_measures_what_another_machine_did(void **state)
-{
-    static const char *const names[] = { "spin" }, *const points[] = { "{\"n\":10,\"spin_us\":2000}" };
-    rig *r = *state;
-    cbx_measure_opts o = quick(r, names, 1);
-    cbx_measure_result result;
-    size_t before, good = 0;
-    o.points = points;
-    o.npoints = 1;
-    o.launches = 2;
-    result = run(r, &o, "first");
-    before = result.rows.count;
-    cbx_measure_result_clear(&result);
-    move_rows_away(r);
-    o.resume = true;
-    result = run(r, &o, "on another machine");
-    CHECK_INT(result.points_kept, 0, "nothing is taken over");
-    for (size_t i = 0; i < result.rows.count; i++) good += !strcmp(result.rows.rows[i].status, "ok");
-    CHECK_INT(good, 2, "measured here, and the other machine's row beside it");
-    CHECK_INT(result.rows.count, 2 * before, "no row of the file is lost");
-    cbx_measure_result_clear(&result);
-}
-
 static void oracle_failure(void **state)
 {
     static const char *const names[] = { "good" };
@@ -811,7 +773,6 @@ int main(void)
         cmocka_unit_test_setup(a_goal_ends_the_launches, fresh),
         cmocka_unit_test_setup(budget_says_what_it_cut, fresh),
         cmocka_unit_test_setup(budget_leaves_points_for_later, fresh),
-        cmocka_unit_test_setup(resume_measures_what_another_machine_did, fresh),
         cmocka_unit_test_setup(oracle_failure, fresh),
         cmocka_unit_test_setup(usage_errors, fresh),
         cmocka_unit_test_setup(gpu_without_a_device, fresh),
