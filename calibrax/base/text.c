@@ -156,6 +156,13 @@ uint32_t cbx__utf8_decode(const char *s, size_t left, size_t *used)
 #if LDBL_MANT_DIG == 64 && defined(__x86_64__)
 #define LONG_TENS 27
 
+/* Not under an emulator that has no such numbers, nor where somebody has set the unit to less. */
+static bool is_long(void)
+{
+    volatile long double one = 1, last = 0x1p-63L;
+    return one + last != one;
+}
+
 static long double ten_to(int power)
 {
     static const long double tens[] = { 1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,
@@ -171,7 +178,7 @@ static bool long_value(uint64_t digits, int power, double *out)
     uint64_t bits;
     long double v;
 
-    if (!digits || power < -LONG_TENS || power > LONG_TENS) return false;
+    if (!digits || power < -LONG_TENS || power > LONG_TENS || !is_long()) return false;
     v = scaled((long double)digits, power);
     memcpy(&bits, &v, sizeof bits); /* the mantissa, its first bit set */
     if ((bits & 0x7FF) >= 0x3FF && (bits & 0x7FF) <= 0x401) return false;
@@ -187,7 +194,7 @@ static bool long_digits(double v, uint64_t *digits, int *power)
 
     frexp(v, &exponent);
     p = 16 - (int)floor((exponent - 1) * 0.30102999566398120);
-    if (p <= -LONG_TENS || p >= LONG_TENS) return false;
+    if (p <= -LONG_TENS || p >= LONG_TENS || !is_long()) return false;
     y = scaled(v, p);
     if (y >= 1e17L) y = scaled(v, --p);
     *digits = (uint64_t)y;

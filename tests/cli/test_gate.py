@@ -1,6 +1,8 @@
 """nperf gate: each exit status, each finding, each way in which rows can be unfit to be compared."""
 import json
 import os
+import subprocess
+import sys
 import xml.etree.ElementTree as xml
 
 import made_rows
@@ -149,7 +151,7 @@ def machines(p):
     done = gate(p, base + [row(0, machine="y" * 32)], [row(1)], expect=0)
     has(done.stderr, "1 keys of the baseline are of other machines", "what nobody measured here was not forgotten")
     done = gate(p, [row(0, machine=None)], [row(1, machine=None)], expect=2)
-    has(done.stdout, "does not say its machine", "refused")
+    has(done.stdout, "neither the run nor the baseline says its machine", "refused")
 
 
 def nothing_in_common(p):
@@ -210,6 +212,37 @@ def a_store_and_the_old_flags(p):
     has(done.stdout + done.stderr, "is its own baseline", "a table against itself proves nothing")
 
 
+def a_store_that_is_written(p):
+    """Runs come and go while the gate reads: it compares whole rows, of whichever run was the newest."""
+    os.makedirs(p.file("results/store/toy"))
+    p.write(f"results/store/toy/{made_rows.run_id(1)}.jsonl", made_rows.text([row(1, baseline=b, noise=0) for b in NAMES]))
+    table(p, "base.jsonl", [row(0, baseline=b, noise=0) for b in NAMES])
+    writer = subprocess.Popen([sys.executable, "-c", WRITER, p.file("results/store/toy"), os.path.dirname(os.path.abspath(made_rows.__file__)), *NAMES])
+    try:
+        for _ in range(6):
+            p.run("gate", "--baseline", "base.jsonl", expect=0)
+            _, found = findings(p)
+            equal(sorted(k[0] for k in found if k[1] == "time"), sorted(f"baseline={b}" for b in NAMES), "every key")
+    finally:
+        writer.kill()
+        writer.wait()
+
+
+WRITER = """
+import os, sys
+sys.path.insert(0, sys.argv[2])
+import made_rows
+for run in range(100, 80000):
+    name = os.path.join(sys.argv[1], made_rows.run_id(run) + ".jsonl")
+    with open(name + ".tmp", "w") as f:
+        f.write(made_rows.text([made_rows.row(run, baseline=b, noise=0) for b in sys.argv[3:]]))
+    os.rename(name + ".tmp", name)
+    old = os.path.join(sys.argv[1], made_rows.run_id(run - 3) + ".jsonl")
+    if os.path.exists(old):
+        os.unlink(old)
+"""
+
+
 def forms(p):
     now = [row(1, baseline=b, seconds=2e-3 if b == "tiled" else 1e-3) for b in NAMES]
     done = gate(p, [row(0, baseline=b) for b in NAMES], now, "--junit", "g.xml", "--json", expect=1)
@@ -240,4 +273,4 @@ def many_keys(p):
 
 
 main([equal_tables, two_percent_is_found, improvements_dropped_and_new, failures, other_drift, drift_by_launches, one_wild_launch_is_no_drift, undecided, correction_over_the_table, machines,
-      nothing_in_common, foreign_rows, damaged_rows, a_store_and_the_old_flags, forms, many_keys])
+      nothing_in_common, foreign_rows, damaged_rows, a_store_and_the_old_flags, a_store_that_is_written, forms, many_keys])

@@ -213,6 +213,16 @@ def interrupt_and_resume(p):
     equal(row_of(rows, "tiled", param_point=rows[0]["param_point"])["run_id"], first, "the first point was not measured again")
 
 
+def resume_measures_what_another_machine_did(p):
+    """Its rows stay in the file, and stand in for nothing here."""
+    native(p, expect=0)
+    there = [dict(r, machine="0" * 32) for r in p.rows()]
+    p.write("results/semiring_matmul.jsonl", "".join(json.dumps(r) + "\n" for r in there))
+    native(p, "--resume", expect=0)
+    good = [(r["baseline"], r["machine"] == "0" * 32) for r in p.rows() if r["status"] == "ok"]
+    equal(sorted(good), [(b, other) for b in ("stream", "tiled") for other in (False, True)], "measured here, and what was measured there beside it")
+
+
 def resume_carries_rows_over(p):
     other = TINY.replace("7", "9")
     p.run("--point", TINY, "--point", other, "--baselines", "stream,tiled", *QUICK, expect=0)
@@ -404,5 +414,5 @@ def undisturbed(test):
 main([undisturbed(t) for t in (
     cold_caches, estimates_in_rows,
     tiny_run, no_host_and_no_path, json_document, interleaved, render_again, render_from_nothing, unwritable_places, disk_full,
-    interrupt_and_resume, resume_carries_rows_over, left_out_in_one_line, no_path_in_rows, bad_workers, wrong_shape, missing_frameworks,
+    interrupt_and_resume, resume_measures_what_another_machine_did, resume_carries_rows_over, left_out_in_one_line, no_path_in_rows, bad_workers, wrong_shape, missing_frameworks,
     no_gpu, selection, overlapping_runs_wait)])

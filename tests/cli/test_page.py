@@ -129,6 +129,28 @@ for run in range(100, 100000):
         writer.wait()
 
 
+def unfit_rows(p):
+    """One store with everything that can be wrong with rows: the page has the good ones, and each fault is told."""
+    good, other = row(5), row(5, machine="o" * 32, seconds=3e-3)
+    future = dict(row(6, baseline="later"), schema_version=99, shape_of_things={"to": "come"})
+    os.makedirs(p.file("results/store/toy"))
+    p.write("results/store/toy/a.jsonl", made_rows.text([good]) + made_rows.text([other])[:300])  # its writer was killed
+    p.write("results/store/toy/b.jsonl", made_rows.text([good, other, future]))  # the first row stands twice
+    p.write("results/store/toy/c.jsonl", "\x00\xff rubbish\n{}\n[1]\n")
+    done = p.run("--render-from", "results/store", "--latest", "--site", expect=0)
+    for words in ("4 damaged lines left out", "a.jsonl line 2", "1 row stands twice and counts once", "1 row is of a newer schema"):
+        has(done.stderr, words, "notes")
+    text = page(p)
+    rows = json.loads(re.search(r"id=data>(.*?)</script>", text, re.S).group(1))
+    equal((len(rows["rows"]), sorted(rows["names"])), (3, ["later", "stream"]), "each good row once")
+    equal(len(set(rows["points"])), 2, "machines apart, each under its own name")
+    has(text, "machine oooooooooooo", "which is said")
+    os.makedirs(p.file("results/only/toy"))
+    p.write("results/only/toy/c.jsonl", "no rows at all\n")
+    has(p.run("--render-from", "results/only", "--site", "none", expect=2).stderr, "no rows in 'results/only'", "a store without a row")
+    check(not os.path.exists(p.file("none")), "and no page is left behind")
+
+
 def pruning(p):
     store(p, runs=6, case="semiring_matmul")
     point = '{"m":7,"k":5,"n":3,"algebra":"log"}'
@@ -140,4 +162,4 @@ def pruning(p):
     one_sentence(p.run("--prune-keep", "2", expect=2), "--store")
 
 
-main([history_and_changes, same_bytes, first_page_is_small, first_page_of_many_points, more_series_than_colours, records_beside, while_it_is_written, pruning])
+main([history_and_changes, same_bytes, first_page_is_small, first_page_of_many_points, more_series_than_colours, records_beside, while_it_is_written, unfit_rows, pruning])

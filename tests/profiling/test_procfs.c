@@ -132,7 +132,8 @@ static void this_process(void **state)
     CHECK(cbx__proc_times_read(getpid(), &user, &system) && user >= 0 && system >= 0, "CPU time");
     CHECK(!isnan(cbx__proc_load_read()), "load");
     CHECK_GT((double)cbx__proc_group_resident(getpgrp()), 100e3, "its group");
-    if (access("/proc/thread-self/children", R_OK) == 0) /* who has no children is alone, whoever else is in its group */
+    if (access("/proc/thread-self/children", R_OK) ==
+        0) /* who has no children is alone, whoever else is in its group */
         CHECK_LE((double)cbx__proc_tree_resident(getpid()), (double)cbx__proc_resident(getpid()) + 50e6, "its tree");
     CHECK_GT((double)cbx__proc_tree_resident(getpid()), 100e3, "its tree");
     CHECK_GT(cbx__proc_cpu_ns(getpid()), 1000, "CPU time in ns");
