@@ -357,7 +357,7 @@ static void test_table(void **state)
     for (size_t i = 0; i < cbx_builtin_cases.count; i++)
         must(cbx_case_check(ctx, cbx_builtin_cases.cases[i], &err), &err);
     assert_ptr_equal(cbx_case_find(&cbx_builtin_cases, "semiring_matmul"), mm);
-    assert_int_equal(mm->npoints, 47);
+    assert_int_equal(mm->npoints, 59);
     for (size_t i = 0; i < mm->npoints; i++) {
         cbx_params *p = NULL;
         must(cbx_case_point(ctx, mm, mm->points[i], "points", &p, &err), &err);
