@@ -36,7 +36,7 @@ static bool read_word(const char *line, size_t len, double *value)
 {
     char word[16], *end;
 
-    while (len > 0 && strchr(" \t", *line)) line++, len--;
+    while (len > 0 && memchr(" \t", *line, 2)) line++, len--;
     if (len == 0 || len >= sizeof word || memchr(line, 0, len)) return false;
     memcpy(word, line, len);
     word[len] = 0;
@@ -83,7 +83,7 @@ int watch_values(watcher *w) { return watch_lines(w, take_value); }
 /* A line that says something. */
 static void take_line(watcher *w, void (*take)(watcher *w, const char *line, size_t len), const char *line, size_t len)
 {
-    while (len > 0 && strchr(" \t\r", line[len - 1])) len--;
+    while (len > 0 && memchr(" \t\r", line[len - 1], 3)) len--;
     if (len > 0) take(w, line, len);
 }
 
