@@ -65,7 +65,7 @@ static PyObject *store_new(PyTypeObject *type, PyObject *args, PyObject *kw)
     self = (store_object *)PyType_GenericAlloc(type, 0);
     if (self) {
         self->has_lock = pthread_mutex_init(&self->lock, NULL) == 0;
-        o.create = create;
+        o.create_late = create;
         o.no_index_file = !index;
         Py_BEGIN_ALLOW_THREADS status = cbx_ctx_create(NULL, &self->ctx, &err);
         if (!status) status = cbx_store_open(self->ctx, path, &o, &self->store, &err);
@@ -550,9 +550,10 @@ static PyType_Slot store_slots[] = {
     { Py_tp_repr, store_repr },
     { Py_tp_getset, store_members },
     { Py_tp_methods, store_methods },
-    { Py_tp_doc, "Store(path, *, create=True, index=True)\n--\n\n"
-                 "A folder of runs that the Python package calibrax reads and writes, too. Any number of processes and "
-                 "threads may use it." },
+    { Py_tp_doc,
+      "Store(path, *, create=True, index=True)\n--\n\n"
+      "A folder of runs that the Python package calibrax reads and writes, too; one that is missing is made when "
+      "the first run is saved, unless create is false. Any number of processes and threads may use it." },
     { 0, NULL },
 };
 static PyType_Spec store_spec = {

@@ -252,7 +252,7 @@ static cbx_status fill_row(work *w, size_t i, double *values, cbx_rank_entry *ra
     for (size_t k = 0; !st && k < c->nlabels; k++) {
         values[k] = m[k] ? m[k]->value : NAN;
         row->nmissing += isnan(values[k]);
-        cells[k] = (cbx_comparison_cell){ .value = values[k], .delta = NAN };
+        cells[k] = (cbx_comparison_cell){ .value = values[k], .delta = NAN, .measured = m[k] != NULL };
         if (m[k] && !keep_samples(c, m[k], &cells[k])) return cbx_fail(err, CBX_ENOMEM, "out of memory for samples");
         st = speedup_of(w, m[k], m[c->reference], row->direction, &cells[k].speedup, err);
     }

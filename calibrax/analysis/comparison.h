@@ -25,6 +25,7 @@ typedef struct cbx_comparison_cell {
                              samples or bounds of both give (level 0: none or no level known); NaN: missing, not > 0, or no direction */
     const double *samples; /* nsamples, copied; NULL: none */
     size_t nsamples;
+    bool measured; /* there is a value, which may be no number: NaN then does not mean missing */
 } cbx_comparison_cell;
 
 typedef struct cbx_comparison_row {

@@ -71,13 +71,11 @@ static cbx_status count_grouped(cbx_ctx *ctx, const cbx_comparison *c, size_t *g
 
 static bool remark_on_machines(cbx_comparison *c, const cbx_run *const *runs, size_t nruns)
 {
-    const cbx_json *first = cbx_json_get(cbx_run_environment(runs[0]), "machine");
     size_t unknown = 0, other = 0;
 
     for (size_t i = 0; i < nruns; i++) {
-        const cbx_json *m = cbx_json_get(cbx_run_environment(runs[i]), "machine");
-        unknown += !m;
-        other += m && first && !cbx_json_equal(m, first);
+        unknown += cbx_run_same_machine(runs[i], runs[i]) == CBX_MACHINE_UNKNOWN;
+        other += cbx_run_same_machine(runs[0], runs[i]) == CBX_MACHINE_OTHER;
     }
     if (unknown && !add(c, 9, cbx_arena_printf(&c->arena, "%zu of %zu runs do not say their machine", unknown, nruns)))
         return false;

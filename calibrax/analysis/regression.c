@@ -125,6 +125,7 @@ typedef struct sides {
     const cbx_run *run, *baseline;
     const cbx_regression_opts *opts;
     cbx_regression *r;
+    cbx__whitney *counts;
 } sides;
 
 static bool same_meaning(const cbx_metric_def *a, const cbx_metric_def *b)
@@ -250,7 +251,7 @@ static cbx_status find_out(const sides *s, const cbx__keyed *now, const cbx__key
         return cbx_fail(err, CBX_ENOMEM, "out of memory for the finding on '%s'", name);
     f->outcome = outcome_before(s, now, base, dn, db);
     if (f->outcome != CBX_OUTCOME_COUNT) return CBX_OK;
-    return cbx__regression_judge(s->ctx, s->opts, &now->metric->metric, &base->metric->metric, f, err);
+    return cbx__regression_judge(s->ctx, s->opts, s->counts, &now->metric->metric, &base->metric->metric, f, err);
 }
 
 static cbx_status find_all(const sides *s, keys *now, keys *base, cbx_err *err)
@@ -342,15 +343,14 @@ static cbx_status compare_machines(const sides *s, cbx_err *err)
     const char *remedy = s->opts->allow_machines ? "compared as asked" : "allow other machines to compare all the same";
 
     r->label = "";
-    if (!a || !b) {
-        r->machines = CBX_MACHINE_UNKNOWN;
-        r->label = cbx_arena_printf(&r->arena, "%s does not say its machine; %s",
-                                    !a && !b ? "neither run"
-                                    : !a     ? "the run"
-                                             : "the baseline",
+    r->machines = cbx_run_same_machine(s->run, s->baseline);
+    if (r->machines == CBX_MACHINE_UNKNOWN) {
+        r->label = cbx_arena_printf(&r->arena, "%s its machine; %s",
+                                    !a && !b ? "neither the run nor the baseline says"
+                                    : !a     ? "the run does not say"
+                                             : "the baseline does not say",
                                     remedy);
-    } else if (!cbx_json_equal(a, b)) {
-        r->machines = CBX_MACHINE_OTHER;
+    } else if (r->machines == CBX_MACHINE_OTHER) {
         r->label = cbx_arena_printf(&r->arena, "measured on different machines (%s, baseline %s); %s", machine_text(a),
                                     machine_text(b), remedy);
     }
@@ -401,6 +401,7 @@ cbx_status cbx_regression_create(cbx_ctx *ctx, const cbx_run *run, const cbx_run
 {
     cbx_regression_opts defaults = CBX_REGRESSION_OPTS_INIT;
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx__whitney counts = { 0 };
     cbx_regression *r;
     cbx_status st;
 
@@ -413,7 +414,8 @@ cbx_status cbx_regression_create(cbx_ctx *ctx, const cbx_run *run, const cbx_run
     r->allow_dropped = opts->allow_dropped;
     r->undecided_passes = opts->undecided_passes;
     cbx_arena_init(&r->arena, al);
-    st = compare(&(sides){ ctx, run, baseline, opts, r }, err);
+    st = compare(&(sides){ ctx, run, baseline, opts, r, &counts }, err);
+    cbx__whitney_clear(ctx, &counts);
     if (st) {
         cbx_regression_free(r);
         return st;

@@ -121,12 +121,6 @@ typedef struct cbx_finding {
     const char *sentence;
 } cbx_finding;
 
-typedef enum cbx_same_machine {
-    CBX_MACHINE_SAME,
-    CBX_MACHINE_OTHER,  /* environment.machine differs */
-    CBX_MACHINE_UNKNOWN /* one of the runs has none */
-} cbx_same_machine;
-
 typedef struct cbx_regression cbx_regression;
 
 /* name, what stands in outputs: why a comparison as a whole proves nothing, exit code 2 whatever its findings say */

@@ -9,7 +9,6 @@
 #include "calibrax/analysis/regression_parts.h"
 #include "calibrax/statistics/estimate.h"
 #include "calibrax/statistics/multiplicity.h"
-#include "calibrax/statistics/test.h"
 
 #define EXACT_MOST 64 /* more samples than this are not counted anyway */
 
@@ -175,21 +174,23 @@ static cbx_outcome outcome_of(const cbx_interval *change, double threshold, cons
     }
 }
 
+/* Of at most EXACT_MOST samples in all. */
 static bool has_ties(const cbx_metric *a, const cbx_metric *b)
 {
-    const cbx_metric *sides[2] = { a, b };
+    double all[EXACT_MOST];
+    size_t n = a->nsamples + b->nsamples;
 
-    for (size_t i = 0; i < a->nsamples + b->nsamples; i++)
-        for (size_t k = 0; k < i; k++) {
-            double x = i < a->nsamples ? sides[0]->samples[i] : sides[1]->samples[i - a->nsamples];
-            double y = k < a->nsamples ? sides[0]->samples[k] : sides[1]->samples[k - a->nsamples];
-            if (x == y) return true;
-        }
+    memcpy(all, a->samples, a->nsamples * sizeof *all);
+    memcpy(all + a->nsamples, b->samples, b->nsamples * sizeof *all);
+    cbx_stat_sort(all, n);
+    for (size_t i = 1; i < n; i++)
+        if (all[i] == all[i - 1]) return true;
     return false;
 }
 
 /* Exact counts with ties take milliseconds, and memory is tied more often than not: they are for findings that claim something. */
-static cbx_status put_p(cbx_ctx *ctx, const cbx_metric *now, const cbx_metric *base, cbx_finding *f, cbx_err *err)
+static cbx_status put_p(cbx_ctx *ctx, cbx__whitney *counts, const cbx_metric *now, const cbx_metric *base,
+                        cbx_finding *f, cbx_err *err)
 {
     bool claims = f->outcome == CBX_OUTCOME_REGRESSED || f->outcome == CBX_OUTCOME_IMPROVED;
     bool small = now->nsamples + base->nsamples <= EXACT_MOST;
@@ -198,7 +199,7 @@ static cbx_status put_p(cbx_ctx *ctx, const cbx_metric *now, const cbx_metric *b
     cbx_status st;
 
     if (f->basis != CBX_BASIS_SAMPLES) return CBX_OK;
-    st = cbx_stat_test_mann_whitney(ctx, now->samples, now->nsamples, base->samples, base->nsamples, mode, &test, err);
+    st = cbx__mann_whitney(ctx, now->samples, now->nsamples, base->samples, base->nsamples, mode, counts, &test, err);
     if (!st) f->p = test.p;
     return st;
 }
@@ -219,8 +220,8 @@ static cbx_outcome outcome_by_difference(const cbx_interval side[2], double now,
     return o == CBX_OUTCOME_REGRESSED || not_worse((now - base) / minimum, 1, f->direction) ? o : CBX_OUTCOME_UNDECIDED;
 }
 
-cbx_status cbx__regression_judge(cbx_ctx *ctx, const cbx_regression_opts *opts, const cbx_metric *now,
-                                 const cbx_metric *base, cbx_finding *f, cbx_err *err)
+cbx_status cbx__regression_judge(cbx_ctx *ctx, const cbx_regression_opts *opts, cbx__whitney *counts,
+                                 const cbx_metric *now, const cbx_metric *base, cbx_finding *f, cbx_err *err)
 {
     limits l = limits_of(opts, f);
     cbx_interval side[2];
@@ -245,7 +246,7 @@ cbx_status cbx__regression_judge(cbx_ctx *ctx, const cbx_regression_opts *opts, 
         f->outcome = mend(outcome_of(&f->interval, threshold, f), f);
     }
     st = opts->values_only ? CBX_OK : hear_samples(ctx, &l, now, base, f, err);
-    return st ? st : put_p(ctx, now, base, f, err);
+    return st ? st : put_p(ctx, counts, now, base, f, err);
 }
 
 cbx_status cbx__regression_correct(cbx_ctx *ctx, double level, cbx_finding *f, size_t n, cbx_err *err)

@@ -6,6 +6,7 @@
 
 #include "calibrax/analysis/regression.h"
 #include "calibrax/base/arena.h"
+#include "calibrax/statistics/whitney.h"
 
 struct cbx_regression {
     cbx_allocator al;
@@ -30,9 +31,10 @@ typedef struct cbx__keyed {
     struct cbx__keyed *match;
 } cbx__keyed;
 
-/** Outcome, change, threshold, interval and p of a key in both runs, definition and finiteness settled. */
-cbx_status cbx__regression_judge(cbx_ctx *ctx, const cbx_regression_opts *opts, const cbx_metric *now,
-                                 const cbx_metric *base, cbx_finding *f, cbx_err *err);
+/** Outcome, change, threshold, interval and p of a key in both runs, definition and finiteness settled.
+ * @param counts  kept from one key to the next, by the caller */
+cbx_status cbx__regression_judge(cbx_ctx *ctx, const cbx_regression_opts *opts, cbx__whitney *counts,
+                                 const cbx_metric *now, const cbx_metric *base, cbx_finding *f, cbx_err *err);
 /** Order-statistic intervals of both medians (now, base) at level sqrt(level); level 0 where samples do not suffice. */
 cbx_status cbx__intervals_of_samples(cbx_ctx *ctx, double level, const cbx_metric *now, const cbx_metric *base,
                                      cbx_interval out[2], cbx_err *err);

@@ -90,14 +90,35 @@ char *cbx_arena_strndup(cbx_arena *arena, const char *s, size_t n)
 
 char *cbx_arena_strdup(cbx_arena *arena, const char *s) { return s ? cbx_arena_strndup(arena, s, strlen(s)) : NULL; }
 
+/* Where the next allocation will be, and how much may stand there: what is longer is written again.  NULL, 0: nowhere. */
+static char *room_in_front(const cbx_arena *arena, size_t *room)
+{
+#ifdef CBX_ARENA_DEBUG
+    (void)arena;
+    *room = 0;
+    return NULL;
+#else
+    const cbx_arena_chunk *chunk = arena->head;
+    *room = chunk ? chunk->size - chunk->used : 0;
+    return *room ? (char *)(uintptr_t)chunk + chunk->used : NULL;
+#endif
+}
+
 char *cbx_arena_printf(cbx_arena *arena, const char *fmt, ...)
 {
+    size_t room;
+    char *s = room_in_front(arena, &room);
     va_list args, again;
     va_start(args, fmt);
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, fmt, args);
-    char *s = n < 0 ? NULL : cbx_arena_alloc(arena, (size_t)n + 1);
-    if (s) vsnprintf(s, (size_t)n + 1, fmt, again);
+    int n = vsnprintf(s, room, fmt, args);
+    if (n >= 0 && (size_t)n < room) {
+        size_t need = ((size_t)n + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
+        arena->head->used += need < room ? need : room;
+    } else {
+        s = n < 0 ? NULL : cbx_arena_alloc(arena, (size_t)n + 1);
+        if (s) vsnprintf(s, (size_t)n + 1, fmt, again);
+    }
     va_end(again);
     va_end(args);
     return s;

@@ -23,4 +23,7 @@ cbx_status cbx__settings_resolve(const cbx_ctx_opts *opts, cbx_settings *out, cb
  */
 uint32_t cbx__utf8_decode(const char *s, size_t left, size_t *used);
 
+/** digits * 10^power as the nearest double, where that is sure without long arithmetic; false: it is not, ask the C library. */
+bool cbx__decimal_value(uint64_t digits, int power, double *out);
+
 #endif

@@ -1,8 +1,10 @@
 /**
  * JSON values: parse, look up, build, write.
  *
- * Objects keep the order of their keys; a repeated key keeps the last value.  Integers are exact in int64 and uint64.  A number in
- * a container takes 16 bytes, a member 24 and its key; finding a member does not get slower as members get more.
+ * Objects keep the order of their keys.  What has two meanings is refused wherever it is read, since every reader here is one that may
+ * be gated on: a key that stands twice in an object (as RFC 7493 has it), and a NUL in a text (\u0000), which would end it in C.
+ * Integers are exact in int64 and uint64.  A number in a container takes 16 bytes, a member 24 and its key; finding a member does not
+ * get slower as members get more.
  * Non-finite numbers: the bare tokens NaN, Infinity, -Infinity are read as numbers everywhere, and so are the strings
  * "NaN", "Infinity", "-Infinity" by cbx_json_get_double; writing chooses one form by flag.
  */
@@ -29,7 +31,7 @@ typedef enum cbx_json_type {
 } cbx_json_type;
 
 /**
- * Parses one value; anything but white space behind it is an error.
+ * Parses one value, a UTF-8 byte-order mark before it passed over; anything but white space behind it is an error.
  * @param what  names the source in messages ("results/a.jsonl line 3"); the message tells the byte offset
  * @return CBX_OK; CBX_EFORMAT; CBX_EOVERFLOW (nested deeper than 64, or len > 1 GiB); CBX_ENOMEM
  */

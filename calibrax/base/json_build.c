@@ -253,11 +253,19 @@ static bool put(cbx_json *object, const char *key, size_t len, cbx_json value)
     return true;
 }
 
-cbx_json *cbx__json_object_of(const json_member *members, size_t n, const char *keys, size_t keys_len)
+static void drop_unfilled(json_object *o)
+{
+    free(o->slots);
+    free(o);
+}
+
+cbx_json *cbx__json_object_of(const json_member *members, size_t n, const char *keys, size_t keys_len,
+                              const char **twice)
 {
     json_object *o = n < UINT32_MAX / 8 ? malloc(sizeof *o + n * sizeof *members + keys_len) : NULL;
     uint32_t nslots = 4 * FEW;
 
+    *twice = NULL;
     if (!o) return NULL;
     *o = (json_object){ .head = { .refs = 1, .kind = KIND_OBJECT }, .members = (json_member *)(void *)(o + 1) };
     o->keys = (char *)(o->members + n);
@@ -265,14 +273,14 @@ cbx_json *cbx__json_object_of(const json_member *members, size_t n, const char *
     if (keys_len) memcpy(o->keys, keys, keys_len);
     while (nslots < 2 * n) nslots *= 2;
     if (n > FEW && !make_slots(o, nslots)) {
-        free(o);
+        drop_unfilled(o);
         return NULL;
     }
     for (size_t i = 0; i < n; i++) {
-        json_member *m = cbx__json_find(o, keys + members[i].key_at, members[i].key_len);
-        if (m) {
-            replace(m, members[i].value);
-            continue;
+        if (cbx__json_find(o, keys + members[i].key_at, members[i].key_len)) {
+            *twice = keys + members[i].key_at;
+            drop_unfilled(o);
+            return NULL;
         }
         o->members[o->head.count] = members[i];
         if (o->slots) enter_slot(o, o->head.count);

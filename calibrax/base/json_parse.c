@@ -141,10 +141,18 @@ static cbx_status parse_member(cbx__json_reader *p, size_t keys_base)
     return cbx__json_no_memory(p);
 }
 
+static cbx_status not_made(const cbx__json_reader *p, const char *twice)
+{
+    if (!twice) return cbx__json_no_memory(p);
+    return cbx_fail(p->err, CBX_EFORMAT, "'%s': the key '%.120s' stands twice in the object that ends at offset %llu",
+                    p->what, twice, (unsigned long long)(p->base + (uint64_t)(p->at - p->text)));
+}
+
 static cbx_status parse_object(cbx__json_reader *p, cbx_json **out)
 {
     size_t base = p->members.n, keys_base = p->keys.n;
     bool more = cbx__json_peek(p) != '}';
+    const char *twice = NULL;
     cbx_status st = CBX_OK;
 
     if (!more) p->at++;
@@ -157,8 +165,8 @@ static cbx_status parse_object(cbx__json_reader *p, cbx_json **out)
         *out = cbx_json_new_object();
     else
         *out = cbx__json_object_of((json_member *)p->members.data + base, p->members.n - base,
-                                   (char *)p->keys.data + keys_base, p->keys.n - keys_base);
-    if (!*out) return cbx__json_no_memory(p);
+                                   (char *)p->keys.data + keys_base, p->keys.n - keys_base, &twice);
+    if (!*out) return not_made(p, twice);
     p->members.n = base;
     p->keys.n = keys_base;
     return CBX_OK;
@@ -212,8 +220,11 @@ cbx_status cbx__json_own(const cbx__json_reader *p, const cbx_json *place, cbx_j
 static cbx_status parse_text(cbx__json_reader *p, cbx_json **out)
 {
     cbx_json place;
-    cbx_status st;
+    size_t mark = 0;
+    cbx_status st = cbx__byte_order_mark(p->text, (size_t)(p->end - p->text), p->what, &mark, p->err);
 
+    if (st) return st;
+    p->at += mark;
     cbx__json_skip_space(p);
     if (p->at == p->end) return cbx_fail(p->err, CBX_EFORMAT, "'%s': no JSON: it is empty", p->what);
     st = cbx__json_value(p, &place);

@@ -28,6 +28,14 @@ void cbx__json_end(cbx__json_reader *p)
     if (p->c_locale) freelocale(p->c_locale);
 }
 
+cbx_status cbx__byte_order_mark(const char *s, size_t n, const char *what, size_t *mark, cbx_err *err)
+{
+    *mark = n >= 3 && memcmp(s, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0;
+    if (n < 2 || (memcmp(s, "\xFF\xFE", 2) != 0 && memcmp(s, "\xFE\xFF", 2) != 0)) return CBX_OK;
+    return cbx_fail(err, CBX_EFORMAT, "'%s': is UTF-16, not UTF-8: write it anew with `iconv -f UTF-16 -t UTF-8`",
+                    what);
+}
+
 /* --- the window --- */
 
 static cbx_status widen(cbx__json_reader *p)
@@ -62,6 +70,17 @@ bool cbx__json_more(cbx__json_reader *p, const char **keep)
 
 /* --- walking --- */
 
+/* A source that begins with the mark of another encoding has this fault, told as any other. */
+static void pass_mark(cbx__json_reader *r)
+{
+    size_t mark = 0;
+
+    while (r->end - r->at < 3 && cbx__json_more(r, &(const char *){ r->at })) continue;
+    if (r->fault) return;
+    r->fault = cbx__byte_order_mark(r->at, (size_t)(r->end - r->at), r->what, &mark, &r->why);
+    r->at = r->fault ? r->end : r->at + mark;
+}
+
 cbx_status cbx__json_reader_create(const cbx__json_source *source, uint64_t base, const char *what,
                                    cbx__json_reader **out, cbx_err *err)
 {
@@ -73,6 +92,7 @@ cbx_status cbx__json_reader_create(const cbx__json_source *source, uint64_t base
     r->buffer = malloc(WINDOW);
     r->text = r->at = r->end = r->buffer;
     st = r->buffer ? cbx__json_begin(r) : cbx__json_no_memory(r);
+    if (!st && !base) pass_mark(r);
     if (st)
         cbx__json_reader_free(r);
     else
@@ -232,6 +252,12 @@ cbx_status cbx__json_reader_next(cbx__json_reader *r, const char **key, bool *mo
     r->depth -= !st && !*more;
     r->first = false;
     return st;
+}
+
+cbx_status cbx__json_reader_twice(cbx__json_reader *r, const char *key, cbx_err *err)
+{
+    return cbx_fail(err, CBX_EFORMAT, "'%s': the key '%.120s' stands twice in an object, again before offset %llu",
+                    r->what, key, (unsigned long long)cbx__json_reader_offset(r));
 }
 
 cbx_status cbx__json_reader_end(cbx__json_reader *r, cbx_err *err)

@@ -1,6 +1,7 @@
 /*
  * JSON piece by piece: what is too long to be held as one value is walked through, element by element, in memory that does not grow with
- * it.  The same tokens, the same faults in the same words and at the same offsets as cbx_json_parse, which is made of the same functions.
+ * it.  The same tokens, the same faults in the same words and at the same offsets as cbx_json_parse, which is made of the same functions; but
+ * a key that stands twice is found only in what is read as a value.
  *
  *     cbx__json_reader_enter(r)                      at a '[' or '{'
  *     while (!(st = cbx__json_reader_next(r, &key, &more)) && more)
@@ -20,6 +21,13 @@ typedef struct cbx__json_source {
 } cbx__json_source;
 
 typedef struct cbx__json_reader cbx__json_reader;
+
+/**
+ * Bytes of the mark that a text may begin with: 3 for UTF-8, else 0.
+ * @param n  bytes at s, the whole text or at least 3 of it
+ * @return CBX_OK; CBX_EFORMAT: the text is UTF-16
+ */
+cbx_status cbx__byte_order_mark(const char *s, size_t n, const char *what, size_t *mark, cbx_err *err);
 
 /**
  * @param base  offset of the source's first byte, for messages and cbx__json_reader_offset
@@ -46,6 +54,8 @@ cbx_status cbx__json_reader_enter(cbx__json_reader *r, cbx_err *err);
  * @param key  of a member, until the next call; NULL in an array
  */
 cbx_status cbx__json_reader_next(cbx__json_reader *r, const char **key, bool *more, cbx_err *err);
+/** CBX_EFORMAT: the key of the member that the reader is at has come before; for who keeps the members of what was entered. */
+cbx_status cbx__json_reader_twice(cbx__json_reader *r, const char *key, cbx_err *err);
 /** Nothing but blanks stands behind the value. */
 cbx_status cbx__json_reader_end(cbx__json_reader *r, cbx_err *err);
 

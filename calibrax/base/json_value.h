@@ -80,8 +80,9 @@ json_string *cbx__json_string_new(size_t n);
 bool cbx__json_append(cbx_json *array, cbx_json value);
 /** Copies of n places in one block, whose references it takes over.  NULL: out of memory, they are still the caller's. */
 cbx_json *cbx__json_array_of(const cbx_json *items, size_t n);
-/** The same for members, whose key_at counts from keys; of a repeated key the last value stays. */
-cbx_json *cbx__json_object_of(const json_member *members, size_t n, const char *keys, size_t keys_len);
+/** The same for members, whose key_at counts from keys.  @param twice  the key of NULL, if one stands twice; NULL: out of memory */
+cbx_json *cbx__json_object_of(const json_member *members, size_t n, const char *keys, size_t keys_len,
+                              const char **twice);
 /** Gives back the reference of a place. */
 static inline void cbx__json_drop(const cbx_json *place)
 {

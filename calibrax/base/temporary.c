@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+
+#include "calibrax/base/file.h"
 
 #define OPEN_FOLDERS 16
 
@@ -25,6 +28,24 @@ cbx_status cbx__temporary_make(const char *what, char path[CBX__TEMPORARY_SIZE],
     return st;
 }
 
+cbx_status cbx__temporary_make_in(cbx_ctx *ctx, const char *folder, const char *what, cbx_arena *arena,
+                                  const char **path, cbx_err *err)
+{
+    cbx_status st = cbx_dir_create(ctx, folder, err);
+    char *whole, *made;
+
+    if (st) return st;
+    whole = realpath(folder, NULL);
+    if (!whole) return cbx_fail(err, CBX_EIO, "cannot use the scratch folder '%s': %s", folder, strerror(errno));
+    made = cbx_arena_printf(arena, "%s/%s-XXXXXX", whole, what);
+    free(whole);
+    if (!made) return cbx_fail(err, CBX_ENOMEM, "no memory for the name of a scratch folder");
+    if (!mkdtemp(made))
+        return cbx_fail(err, CBX_EIO, "cannot make a scratch folder in '%s': %s", folder, strerror(errno));
+    *path = made;
+    return CBX_OK;
+}
+
 static int remove_one(const char *path, const struct stat *info, int type, struct FTW *where)
 {
     (void)info;
@@ -34,7 +55,20 @@ static int remove_one(const char *path, const struct stat *info, int type, struc
     return 0;
 }
 
+static int open_one(const char *path, const struct stat *info, int type, struct FTW *where)
+{
+    (void)where;
+    if (type == FTW_D || type == FTW_DNR) (void)chmod(path, info->st_mode | S_IRWXU);
+    return 0;
+}
+
 void cbx__temporary_remove(const char *path)
 {
-    if (path[0]) nftw(path, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+    struct stat info;
+
+    if (!path[0]) return;
+    nftw(path, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+    if (lstat(path, &info) != 0) return;
+    nftw(path, open_one, OPEN_FOLDERS, FTW_PHYS);
+    nftw(path, remove_one, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
 }

@@ -64,16 +64,20 @@ void cbx_text_puts(cbx_text *t, const char *s) { cbx_text_add(t, s, strlen(s)); 
 
 void cbx_text_putc(cbx_text *t, char c) { cbx_text_add(t, &c, 1); }
 
+/* Into the room that is there, which nearly always suffices; what it cut is written again. */
 void cbx_text_printf(cbx_text *t, const char *fmt, ...)
 {
+    size_t room = t->cap - t->len;
     va_list args, again;
     va_start(args, fmt);
     va_copy(again, args);
-    int n = vsnprintf(NULL, 0, fmt, args);
-    if (n > 0 && text_grow(t, (size_t)n)) {
-        vsnprintf(t->data + t->len, (size_t)n + 1, fmt, again);
+    int n = vsnprintf(room ? t->data + t->len : NULL, room, fmt, args);
+    bool whole = n >= 0 && (size_t)n < room && !t->status;
+    if (!whole && n > 0 && text_grow(t, (size_t)n)) whole = vsnprintf(t->data + t->len, (size_t)n + 1, fmt, again) == n;
+    if (whole)
         t->len += (size_t)n;
-    }
+    else if (room)
+        t->data[t->len] = 0;
     va_end(again);
     va_end(args);
 }
@@ -144,6 +148,81 @@ uint32_t cbx__utf8_decode(const char *s, size_t left, size_t *used)
 
 #define DIGITS 17
 
+/*
+ * One operation on two factors that are exact is rounded right (Clinger, PLDI 1990).  In a long double of 64 bits a number of up to 19 digits
+ * and a power up to 10^27 are exact; what comes out is off by half a unit of bit 64 at most, so that rounding it once more to 53 bits is
+ * right too, unless it lies as close to the middle of two doubles.  Results are far from both ends of the range.
+ */
+#if LDBL_MANT_DIG == 64 && defined(__x86_64__)
+#define LONG_TENS 27
+
+static long double ten_to(int power)
+{
+    static const long double tens[] = { 1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,
+                                        1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L,
+                                        1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L };
+    return tens[power];
+}
+
+static long double scaled(long double v, int power) { return power < 0 ? v / ten_to(-power) : v * ten_to(power); }
+
+static bool long_value(uint64_t digits, int power, double *out)
+{
+    uint64_t bits;
+    long double v;
+
+    if (!digits || power < -LONG_TENS || power > LONG_TENS) return false;
+    v = scaled((long double)digits, power);
+    memcpy(&bits, &v, sizeof bits); /* the mantissa, its first bit set */
+    if ((bits & 0x7FF) >= 0x3FF && (bits & 0x7FF) <= 0x401) return false;
+    *out = (double)v;
+    return true;
+}
+
+/* v as a whole number of 17 digits times 10^-power, rounded; false where that is not sure. */
+static bool long_digits(double v, uint64_t *digits, int *power)
+{
+    int exponent, p;
+    long double y, rest;
+
+    frexp(v, &exponent);
+    p = 16 - (int)floor((exponent - 1) * 0.30102999566398120);
+    if (p <= -LONG_TENS || p >= LONG_TENS) return false;
+    y = scaled(v, p);
+    if (y >= 1e17L) y = scaled(v, --p);
+    *digits = (uint64_t)y;
+    rest = y - (long double)*digits; /* known to 1/256 */
+    if (y < 1e16L || (rest > 0.49L && rest < 0.51L)) return false;
+    *digits += rest > 0.5L;
+    *power = p;
+    return *digits < (uint64_t)1e17;
+}
+#else
+static bool long_value(uint64_t digits, int power, double *out)
+{
+    (void)digits, (void)power, (void)out;
+    return false;
+}
+
+static bool long_digits(double v, uint64_t *digits, int *power)
+{
+    (void)v, (void)digits, (void)power;
+    return false;
+}
+#endif
+
+bool cbx__decimal_value(uint64_t digits, int power, double *out)
+{
+    static const double tens[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
+                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
+
+    if (FLT_EVAL_METHOD == 0 && digits <= (uint64_t)1 << 53 && power >= -22 && power <= 22) {
+        *out = power < 0 ? (double)digits / tens[-power] : (double)digits * tens[power];
+        return true;
+    }
+    return long_value(digits, power, out);
+}
+
 /* Significant digits of |v| and its decimal exponent: 0.d1d2d3... * 10^point. Whatever stands as the decimal point in the
  * current locale is skipped, and strtod reads s the same way. */
 static void print_digits(double v, int ndigits, char s[64], char digits[DIGITS + 1], int *point)
@@ -179,20 +258,34 @@ static bool digits_above(double v, char digits[DIGITS + 1], int *point)
     return strtod(s, NULL) == v;
 }
 
-/* Whether 0.d1d2d3... * 10^point reads back as v: one exact operation where both factors are exact, else the C library. */
+/* Whether 0.d1d2d3... * 10^point reads back as v. */
 static bool reads_back(double v, const char *digits, int n, int point)
 {
-    static const double tens[] = { 1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                   1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22 };
     int power = point - n;
     uint64_t whole = 0;
+    double back;
     char s[64];
 
     for (int i = 0; i < n; i++) whole = 10 * whole + (uint64_t)(digits[i] - '0');
-    if (FLT_EVAL_METHOD == 0 && whole <= (uint64_t)1 << 53 && power >= -22 && power <= 22)
-        return v == (power < 0 ? (double)whole / tens[-power] : (double)whole * tens[power]);
+    if (cbx__decimal_value(whole, power, &back)) return v == back;
     snprintf(s, sizeof s, "%.*se%d", n, digits, power);
     return strtod(s, NULL) == v;
+}
+
+/* The 17 nearest digits. */
+static void all_digits(double v, char all[DIGITS + 1], int *point)
+{
+    uint64_t whole;
+    char s[64];
+    int power;
+
+    if (!long_digits(v, &whole, &power)) {
+        print_digits(v, DIGITS, s, all, point);
+        return;
+    }
+    *point = DIGITS - power;
+    all[DIGITS] = 0;
+    for (int i = DIGITS; i-- > 0; whole /= 10) all[i] = (char)('0' + whole % 10);
 }
 
 /* n digits out of the 17 nearest ones; false where those leave open which way it rounds. */
@@ -221,10 +314,10 @@ static bool round_digits(const char all[DIGITS + 1], int n, char digits[DIGITS +
 /* From one conversion to 17 digits, which nearly always tells the shorter ones; false: ask for each. */
 static bool shortened_digits(double v, char digits[DIGITS + 1], int *point)
 {
-    char all[DIGITS + 1], s[64];
+    char all[DIGITS + 1];
     int whole_point;
 
-    print_digits(v, DIGITS, s, all, &whole_point);
+    all_digits(v, all, &whole_point);
     for (int n = 15; n < DIGITS; n++) {
         *point = whole_point;
         if (!round_digits(all, n, digits, point)) return false;
@@ -252,19 +345,30 @@ static void shortest_digits(double v, char digits[DIGITS + 1], int *point)
     while (len > 1 && digits[len - 1] == '0') digits[--len] = 0;
 }
 
+static char *put(char *s, const char *from, size_t n) { return (char *)memcpy(s, from, n) + n; }
+
+static char *put_zeros(char *s, int n) { return n > 0 ? (char *)memset(s, '0', (size_t)n) + n : s; }
+
 /* Digits laid out as repr does: plain from 1e-4 to below 1e16, else with an exponent of at least two digits. */
 static void lay_out(char *s, const char *digits, int point)
 {
     int n = (int)strlen(digits);
     if (point > 16 || point < -3) {
         sprintf(s, "%c%s%se%+03d", digits[0], n > 1 ? "." : "", digits + 1, point - 1);
-    } else if (point <= 0) {
-        sprintf(s, "0.%.*s%s", -point, "000", digits);
-    } else if (point >= n) {
-        sprintf(s, "%s%.*s.0", digits, point - n, "0000000000000000");
-    } else {
-        sprintf(s, "%.*s.%s", point, digits, digits + point);
+        return;
     }
+    if (point <= 0) {
+        s = put_zeros(put(s, "0.", 2), -point);
+        s = put(s, digits, (size_t)n);
+    } else if (point >= n) {
+        s = put_zeros(put(s, digits, (size_t)n), point - n);
+        s = put(s, ".0", 2);
+    } else {
+        s = put(s, digits, (size_t)point);
+        *s++ = '.';
+        s = put(s, digits + point, (size_t)(n - point));
+    }
+    *s = 0;
 }
 
 const char *cbx_format_double(double v, char buf[CBX_FORMAT_SIZE])

@@ -97,18 +97,18 @@ static cbx_json *targets_json(const cbx_benchmark_report *r)
 
 /* --- the run --- */
 
-static cbx_status add_trace(cbx__session *s, cbx_run_builder *b, cbx_err *err)
+static cbx_status add_trace(const cbx_benchmark_report *r, cbx__session *s, cbx_run_builder *b, cbx_err *err)
 {
     char hash[CBX_HASH_SIZE];
     cbx_json *o;
     cbx_status st;
 
     if (!s->o->trace) return CBX_OK;
-    st = cbx_hash_file(s->ctx, s->o->trace, hash, err);
+    st = r->trace_fault ? CBX_OK : cbx_hash_file(s->ctx, s->o->trace, hash, err);
     if (st) return st;
     o = cbx_json_new_object();
     if (o && cbx_json_set_string(o, "file", s->o->trace) && cbx_json_set_string(o, "format", "trace-event-json") &&
-        cbx_json_set_string(o, "hash", hash))
+        (r->trace_fault ? cbx_json_set_string(o, "fault", r->trace_fault) : cbx_json_set_string(o, "hash", hash)))
         return cbx_run_builder_set_metadata(b, "trace", o, err);
     cbx_json_unref(o);
     return no_memory(err);
@@ -193,7 +193,7 @@ static cbx_status make_run(cbx_benchmark_report *r, cbx__session *s, judged *j, 
     cbx_status st = cbx_run_builder_create(s->ctx, s->o->run, &b, err);
 
     if (!st) st = add_points(r, s, b, j, err);
-    if (!st) st = add_trace(s, b, err);
+    if (!st) st = add_trace(r, s, b, err);
     if (!st && r->interrupted) st = cbx_run_builder_set_metadata(b, "interrupted", cbx_json_new_bool(true), err);
     if (!st && any_good(r)) st = cbx_run_builder_freeze(b, &r->run, err);
     cbx_run_builder_free(b);
@@ -240,6 +240,8 @@ const cbx_benchmark_failure *cbx_benchmark_report_failures(const cbx_benchmark_r
 }
 
 bool cbx_benchmark_report_interrupted(const cbx_benchmark_report *r) { return r->interrupted; }
+
+const char *cbx_benchmark_report_trace_fault(const cbx_benchmark_report *r) { return r->trace_fault; }
 
 int cbx_benchmark_report_exit_code(const cbx_benchmark_report *r)
 {

@@ -15,6 +15,7 @@ struct cbx_benchmark_report {
     size_t ntargets;
     cbx_benchmark_failure *failures;
     size_t nfailures;
+    const char *trace_fault; /* why the trace was not written; NULL: it was, or nobody asked */
     bool interrupted;
 };
 

@@ -140,6 +140,16 @@ static cbx_status open_trace(cbx__session *s, cbx_err *err)
     return !st && s->o->trace ? cbx_timeline_create(s->ctx, "benchmarks", &s->trace, err) : st;
 }
 
+/* What was measured is told and kept although its trace could not be written. */
+static cbx_status write_trace(cbx_benchmark_report *r, const cbx__session *s, cbx_err *err)
+{
+    cbx_err why = CBX_ERR_INIT;
+
+    if (!s->trace || !cbx_timeline_write(s->ctx, s->trace, s->o->trace, &why)) return CBX_OK;
+    r->trace_fault = cbx_arena_strdup(&r->arena, why.message);
+    return r->trace_fault ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for a report");
+}
+
 static cbx_status run_session(cbx_benchmark_report *r, cbx__session *s, cbx_err *err)
 {
     const char *const *all = NULL, *const *names = NULL;
@@ -150,7 +160,7 @@ static cbx_status run_session(cbx_benchmark_report *r, cbx__session *s, cbx_err 
     if (!st) st = make_room(r, s, names, count, err);
     if (!st) st = open_trace(s, err);
     if (!st) st = launch_all(r, s, err);
-    if (!st && s->trace) st = cbx_timeline_write(s->ctx, s->trace, s->o->trace, err);
+    if (!st) st = write_trace(r, s, err);
     if (!st) st = cbx__report_finish(r, s, err);
     cbx_timeline_free(s->trace);
     return st;

@@ -19,7 +19,7 @@
  * benchmark gives, each fresh process adds wall_time, cpu_user, cpu_system, max_rss, peak_rss.
  *
  * metadata.benchmarks holds for each benchmark its driver, launches, failures, targets, configuration and what each launch told beside
- * its metrics; metadata.targets how the targets came out; metadata.trace the file of the trace.
+ * its metrics; metadata.targets how the targets came out; metadata.trace the file of the trace, or why it could not be written.
  *
  * Interrupted (opts.stop): a process gets SIGTERM, so that it can tear down, and SIGKILL after the grace; what finished is kept.
  */
@@ -81,7 +81,8 @@ typedef struct cbx_benchmark_report cbx_benchmark_report;
  * Runs the benchmarks of a source.  A benchmark that fails is part of the report, not a failure of this call.
  * @param out  written on success only; the caller frees it
  * @return CBX_OK, also if it was interrupted; CBX_EINVAL (options); CBX_ENOENT (no such benchmark); as cbx_plugin_open for an object, the
- *         worker's or interpreter's absence, a trace that cannot be written; CBX_ENOMEM
+ *         worker's or interpreter's absence, a trace whose file cannot be made (told before the work; one that cannot be written behind
+ *         it costs nothing else: cbx_benchmark_report_trace_fault); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_benchmark_run(cbx_ctx *ctx, const cbx_benchmark_source *source, const cbx_benchmark_opts *opts,
                                      cbx_benchmark_report **out, cbx_err *err);
@@ -93,7 +94,9 @@ CBX_API cbx_run *cbx_benchmark_report_run(const cbx_benchmark_report *r);
 CBX_API const cbx_target_check *cbx_benchmark_report_targets(const cbx_benchmark_report *r, size_t *count);
 CBX_API const cbx_benchmark_failure *cbx_benchmark_report_failures(const cbx_benchmark_report *r, size_t *count);
 CBX_API bool cbx_benchmark_report_interrupted(const cbx_benchmark_report *r);
-/** 130 interrupted; else that of the targets; 2 if a benchmark has no good launch and no target was missed. */
+/** Why the trace was not written, a sentence that lives as long as the report; NULL: it was, or none was asked for. */
+CBX_API const char *cbx_benchmark_report_trace_fault(const cbx_benchmark_report *r);
+/** 130 interrupted; else that of the targets; 2 if a benchmark has no good launch and no target was missed.  The trace has no part in it. */
 CBX_API int cbx_benchmark_report_exit_code(const cbx_benchmark_report *r);
 /** {"schema":"calibrax-benchmark-report","version":1,"run","targets","failures","interrupted","exit_code"}; NULL: out of memory. */
 CBX_API cbx_json *cbx_benchmark_report_json(const cbx_benchmark_report *r);

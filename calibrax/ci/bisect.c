@@ -14,6 +14,7 @@
 #define END_LAUNCHES  60
 #define MAX_LAUNCHES  1000
 #define CONFIRMATIONS 2
+#define LEAST_HOPE    0.01 /* that the launches left for the ends would tell them apart */
 
 static const char *const outcome_names[] = { "running", "found", "unchanged", "swapped", "undecided", "broken-end" };
 
@@ -354,6 +355,7 @@ static cbx_bisect_outcome judge_ends(cbx_bisect *b)
 {
     const cbx__moments *good = &b->at[b->n], *bad = &b->at[b->n - 1];
     double least = fmin(good->n, bad->n), miss = 1 - b->opts.confidence;
+    double most = fmin((double)b->opts.end_launches, 0.5 * (double)b->opts.max_launches);
     bool worse;
 
     b->wanted = next_end(b);
@@ -361,7 +363,9 @@ static cbx_bisect_outcome judge_ends(cbx_bisect *b)
     describe(b, good, bad);
     b->result.odds = cbx__fit_odds(good, bad);
     if (b->result.odds * miss < 1) {
-        if (least < (double)b->opts.end_launches && b->result.odds > miss) return CBX_BISECT_RUNNING;
+        if (least < (double)b->opts.end_launches && b->result.odds > miss &&
+            cbx__fit_hope(good, bad, most, 1 / miss) >= LEAST_HOPE)
+            return CBX_BISECT_RUNNING;
         return b->result.odds < 1 ? CBX_BISECT_UNCHANGED : CBX_BISECT_UNDECIDED;
     }
     worse = (bad->sum / bad->n > good->sum / good->n) != b->opts.higher_is_better;

@@ -40,14 +40,49 @@ void cbx__fit_groups(const cbx__moments *good, const cbx__moments *bad, cbx__fit
 }
 
 /* Goenen et al. (2005), equation 3, with prior variance 1 of the effect size. */
+static double odds_of(double t2, double ngood, double nbad)
+{
+    double nu = ngood + nbad - 2, ne = ngood * nbad / (ngood + nbad);
+
+    return exp(-0.5 * log1p(ne) + 0.5 * (nu + 1) * (log1p(t2 / nu) - log1p(t2 / (nu * (1 + ne)))));
+}
+
 double cbx__fit_odds(const cbx__moments *good, const cbx__moments *bad)
 {
-    double nu = good->n + bad->n - 2, ne = good->n * bad->n / (good->n + bad->n), t2;
     cbx__fit f;
 
     cbx__fit_groups(good, bad, &f);
-    t2 = f.difference * f.difference / (f.error * f.error);
-    return exp(-0.5 * log1p(ne) + 0.5 * (nu + 1) * (log1p(t2 / nu) - log1p(t2 / (nu * (1 + ne)))));
+    return odds_of(f.difference * f.difference / (f.error * f.error), good->n, bad->n);
+}
+
+/* The |t| of n values each at which the odds are so: they grow with it. */
+static double t_of_odds(double odds, double n)
+{
+    double low = 0, high = 1;
+
+    while (odds_of(high * high, n, n) < odds && high < 1e6) high *= 2;
+    for (int i = 0; i < 40; i++) {
+        double middle = 0.5 * (low + high);
+        if (odds_of(middle * middle, n, n) < odds)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* In units of the last difference's error, that difference is normal about the present one. */
+double cbx__fit_hope(const cbx__moments *good, const cbx__moments *bad, double most, double odds)
+{
+    double ne = good->n * bad->n / (good->n + bad->n), growth = 0.5 * most / ne, mean, spread, needed;
+    cbx__fit f;
+
+    if (!(growth > 1)) return 0;
+    cbx__fit_groups(good, bad, &f);
+    mean = fabs(f.difference) / f.error * sqrt(growth);
+    spread = sqrt(2 * (growth - 1));
+    needed = t_of_odds(odds, most);
+    return 0.5 * (erfc((needed - mean) / spread) + erfc((needed + mean) / spread));
 }
 
 static void add_moments(cbx__moments *to, const cbx__moments *from)

@@ -109,10 +109,14 @@ static size_t put_rows(const cbx_guard *g, cbx_text *row, size_t room, cbx_text 
         for (size_t i = 0; i < cbx_regression_nfindings(g->r); i++) {
             int turn = cbx__guard_code(g, i) ? 0 : is_news(g, i) ? 1 : 2;
             if (turn != pass) continue;
+            if (left) { /* nothing is put behind what did not fit */
+                left++;
+                continue;
+            }
             cbx_text_reset(row);
             put_row(g, i, row);
             if (row->status) out->status = row->status; /* a reset forgets it */
-            if (left || row->len > room) {
+            if (row->len > room) {
                 left++;
                 continue;
             }

@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "calibrax/base/file.h"
+#include "calibrax/base/temporary.h"
 
 #define OUTPUT_MOST ((size_t)64 << 20)
 
@@ -37,43 +37,17 @@ const char *cbx__shell_quote(cbx_arena *arena, const char *text)
 cbx_status cbx__shell_open(cbx_ctx *ctx, const char *scratch, const cbx_stop_flag *stop, cbx_arena *arena,
                            cbx__shell *out, cbx_err *err)
 {
-    char *folder, *whole;
-    cbx_status st = CBX_OK;
+    const char *folder = NULL;
+    cbx_status st = scratch ? CBX_OK : cbx_cache_dir(ctx, "bisect", arena, &scratch, err);
 
-    if (scratch)
-        st = cbx_dir_create(ctx, scratch, err);
-    else
-        st = cbx_cache_dir(ctx, "bisect", arena, &scratch, err);
-    if (st) return st;
-    whole = realpath(scratch, NULL);
-    if (!whole) return cbx_fail(err, CBX_EIO, "cannot use the scratch folder '%s'", scratch);
-    folder = cbx_arena_printf(arena, "%s/search-XXXXXX", whole);
-    free(whole);
-    if (!folder) return cbx_fail(err, CBX_ENOMEM, "no memory for the name of a scratch folder");
-    if (!mkdtemp(folder)) return cbx_fail(err, CBX_EIO, "cannot make a scratch folder in '%s'", scratch);
-    *out = (cbx__shell){ ctx, arena, folder, stop };
-    return CBX_OK;
-}
-
-void cbx__shell_remove(cbx__shell *sh, const char *path)
-{
-    cbx_command_opts opts = { sizeof opts };
-    cbx_command_record record;
-    cbx_arena arena;
-    const char *quoted, *command;
-
-    cbx_arena_init(&arena, cbx_ctx_allocator(sh->ctx));
-    quoted = cbx__shell_quote(&arena, path);
-    command = quoted ? cbx_arena_printf(&arena, "rm -rf -- %s || { chmod -R u+rwX %s; rm -rf -- %s; }", quoted, quoted,
-                                        quoted)
-                     : NULL;
-    if (command) (void)cbx_command_run(sh->ctx, command, &opts, &record, NULL);
-    cbx_arena_clear(&arena);
+    if (!st) st = cbx__temporary_make_in(ctx, scratch, "search", arena, &folder, err);
+    if (!st) *out = (cbx__shell){ ctx, arena, folder, stop };
+    return st;
 }
 
 void cbx__shell_close(cbx__shell *sh)
 {
-    if (sh->folder) cbx__shell_remove(sh, sh->folder);
+    if (sh->folder) cbx__temporary_remove(sh->folder);
     sh->folder = NULL;
 }
 

@@ -34,7 +34,6 @@ cbx_status cbx__shell_open(cbx_ctx *ctx, const char *scratch, const cbx_stop_fla
                            cbx__shell *out, cbx_err *err);
 /* Removes the folder. */
 void cbx__shell_close(cbx__shell *sh);
-void cbx__shell_remove(cbx__shell *sh, const char *path);
 
 /* 'text' with its quotes escaped, in an arena; NULL: out of memory. */
 const char *cbx__shell_quote(cbx_arena *arena, const char *text);

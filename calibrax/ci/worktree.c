@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calibrax/base/file.h"
+#include "calibrax/base/temporary.h"
 
 static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no memory for a worktree"); }
 
@@ -69,6 +70,6 @@ cbx_status cbx__worktree_add(cbx__shell *sh, cbx_arena *arena, const char *mirro
 
 void cbx__worktree_remove(cbx__shell *sh, cbx_arena *arena, const char *mirror, const char *path)
 {
-    cbx__shell_remove(sh, path);
+    cbx__temporary_remove(path);
     (void)cbx__git(sh, arena, mirror, "worktree prune", NULL, NULL, NULL);
 }

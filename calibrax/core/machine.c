@@ -562,6 +562,12 @@ cbx_json *cbx_machine_to_json(const cbx_machine *m)
 
 /* --- instruction set --- */
 
+cbx_same_machine cbx_machine_compare(const char *a, const char *b)
+{
+    if (!a || !*a || !b || !*b) return CBX_MACHINE_UNKNOWN;
+    return strcmp(a, b) ? CBX_MACHINE_OTHER : CBX_MACHINE_SAME;
+}
+
 const char *cbx_machine_isa(void)
 {
 #if defined(__x86_64__)

@@ -72,6 +72,16 @@ CBX_API uint64_t cbx_machine_cache_bytes(const cbx_machine *m, int level);
 /** All of it as an object, for provenance and reports.  NULL: out of memory.  The caller unrefs it. */
 CBX_API cbx_json *cbx_machine_to_json(const cbx_machine *m);
 
+/** Whether two measurements are of one machine, by the fingerprints that they carry. */
+typedef enum cbx_same_machine {
+    CBX_MACHINE_SAME,
+    CBX_MACHINE_OTHER,  /* both tell theirs, and they differ */
+    CBX_MACHINE_UNKNOWN /* one of them tells none */
+} cbx_same_machine;
+
+/** The one rule of every gate, comparison and series.  NULL and "" tell nothing. */
+CBX_API cbx_same_machine cbx_machine_compare(const char *a, const char *b);
+
 /**
  * The widest vector instruction set that this CPU and kernel can run, found at run time: "avx512" (F, DQ, BW, VL), "avx2" (with
  * FMA), "neon", "plain".  A constant string.  Safe from any thread.

@@ -24,6 +24,7 @@
 #include "calibrax/base/pool.h"
 #include "calibrax/core/machine.h"
 #include "calibrax/core/probe_loops.h"
+#include "calibrax/core/probe_narrow.h"
 
 #define SLICE_NS       150000u    /* of a pipe or a level */
 #define BUDGET_NS      160000000u /* no new turn after that ... */
@@ -44,6 +45,18 @@ const char *cbx_pipe_name(cbx_pipe p)
     };
     return (unsigned)p < CBX_PIPE_COUNT ? names[p] : "?";
 }
+
+static const struct {
+    const char *type, *unit;
+} narrow_words[CBX_NARROW_COUNT] = {
+#define WORDS(name, type, unit) { type, unit },
+    CBX_NARROW_MAP(WORDS)
+#undef WORDS
+};
+
+const char *cbx_narrow_type(cbx_narrow n) { return (unsigned)n < CBX_NARROW_COUNT ? narrow_words[n].type : "?"; }
+
+const char *cbx_narrow_unit(cbx_narrow n) { return (unsigned)n < CBX_NARROW_COUNT ? narrow_words[n].unit : "?"; }
 
 typedef enum task_kind { TASK_PIPE, TASK_READ, TASK_COPY, TASK_TRIAD, TASK_STREAM, TASK_KINDS } task_kind;
 
@@ -70,7 +83,7 @@ typedef struct bench {
     size_t window_bytes;
     char *near; /* the caches' working sets, which begin at the same place and which no flush touches */
     size_t near_bytes;
-    task tasks[CBX_PIPE_COUNT * 2 + CBX_PROBE_MAX_LEVELS * 4];
+    task tasks[CBX_PIPE_COUNT * 2 + CBX_NARROW_COUNT + CBX_PROBE_MAX_LEVELS * 4];
     size_t ntasks;
 } bench;
 
@@ -142,6 +155,21 @@ static void add_pipes(bench *b, cbx_probe *out)
             t.best = &out->pipe_ops_per_s[p][row];
             b->tasks[b->ntasks++] = t;
         }
+}
+
+static void add_narrow(bench *b, cbx_probe *out)
+{
+    for (int n = 0; n < CBX_NARROW_COUNT; n++) {
+        cbx__narrow_loop loop = cbx__narrow_find((cbx_narrow)n);
+        cbx_narrow_rate *r = &out->narrow[n];
+        *r = (cbx_narrow_rate){ .ops_per_s = 0 };
+        snprintf(r->by, sizeof r->by, "%s", loop.by ? loop.by : "");
+        snprintf(r->why, sizeof r->why, "%s", loop.by ? "" : loop.why);
+        if (loop.by)
+            b->tasks[b->ntasks++] = (task){
+                .kind = TASK_PIPE, .pipe = loop.run, .turns = 64, .work = loop.ops_per_round, .best = &r->ops_per_s
+            };
+    }
 }
 
 /* @param set  [bytes] all arrays of a task together, at most */
@@ -217,6 +245,7 @@ cbx_status cbx_probe_measure(cbx_ctx *ctx, cbx_probe *out, cbx_err *err)
     snprintf(p.instruction_set, sizeof(p.instruction_set), "%s", b.loops->name);
     b.window_bytes = b.loops->flush ? WINDOW_FLUSHED : WINDOW_LARGE;
     add_pipes(&b, &p);
+    add_narrow(&b, &p);
     add_levels(&b, &p, &machine);
     st = cbx_pool_get(cbx_ctx_pool(ctx), b.window_bytes + b.near_bytes, &block, err);
     if (st) return st;
@@ -278,6 +307,7 @@ double cbx_probe_bound_seconds(const cbx_probe *p, cbx_pipe pipe, bool is_f64, d
 {
     double rate = (unsigned)pipe < CBX_PIPE_COUNT ? p->pipe_ops_per_s[pipe][is_f64] : 0, moved = 0, bound = 0;
 
+    if (pipe == CBX_PIPE_ADD_MAX) rate = fmax(rate, p->pipe_ops_per_s[CBX_PIPE_FMA_MAX][is_f64]);
     for (int i = 0; i < p->nlevels; i++) {
         const cbx_level_rate *l = &p->level[i];
         moved = fmax(l->read_bytes_per_s, l->copy_bytes_per_s);

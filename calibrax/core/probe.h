@@ -38,6 +38,31 @@ typedef enum cbx_pipe {
 /** "add+max" */
 CBX_API const char *cbx_pipe_name(cbx_pipe p);
 
+/* Multiply-adds of types narrower than 32 bits.  type, what makes them */
+#define CBX_NARROW_MAP(X)                                                                                              \
+    X(F16, "float16", "vectors")      /* sums in float16 */                                                            \
+    X(BF16, "bfloat16", "vectors")    /* sums in float32; so in tiles */                                               \
+    X(I8, "int8", "vectors")          /* sums in 32 bits; so in tiles */                                               \
+    X(BF16_TILE, "bfloat16", "tiles") /* a matrix unit: AMX, or the matrix products of NEON */                         \
+    X(I8_TILE, "int8", "tiles")
+
+typedef enum cbx_narrow {
+#define CBX_NARROW_ENUM(name, type, unit) CBX_NARROW_##name,
+    CBX_NARROW_MAP(CBX_NARROW_ENUM)
+#undef CBX_NARROW_ENUM
+        CBX_NARROW_COUNT
+} cbx_narrow;
+
+/** "bfloat16" and "tiles"; "?" for a number that is none */
+CBX_API const char *cbx_narrow_type(cbx_narrow n);
+CBX_API const char *cbx_narrow_unit(cbx_narrow n);
+
+typedef struct cbx_narrow_rate {
+    double ops_per_s; /* products and sums count one each; 0: not supported */
+    char by[32];      /* "vdpbf16ps, 512 bits"; "": not supported */
+    char why[64];     /* "this CPU has no AVX512-BF16"; "": it is */
+} cbx_narrow_rate;
+
 typedef struct cbx_level_rate {
     char name[8]; /* "L1", "L2", "L3", "memory" */
     size_t bytes; /* size of the level; 0 for memory */
@@ -53,12 +78,13 @@ typedef struct cbx_probe {
     char instruction_set[16]; /* "avx512", "avx2", "neon", "plain": what the loops used */
     double pipe_ops_per_s[CBX_PIPE_COUNT]
                          [2]; /* [pipe][0: f32 or 32 bits, 1: f64 or 64 bits] lane operations per second of one core */
+    cbx_narrow_rate narrow[CBX_NARROW_COUNT];   /* of one core */
     cbx_level_rate level[CBX_PROBE_MAX_LEVELS]; /* nearest first, memory last */
     int nlevels;
     int64_t measured_us; /* when, microseconds since 1970 */
 } cbx_probe;
 
-/** Measures now, on the core the caller runs on.  Borrows up to 80 MiB (about 16 MiB on x86-64) from the context's pool.
+/** Measures now, on the core the caller runs on.  Asks the kernel for AMX where there is such a unit.  Borrows up to 80 MiB (about 16 MiB on x86-64) from the context's pool.
  * @return CBX_OK; CBX_ENOMEM */
 CBX_API cbx_status cbx_probe_measure(cbx_ctx *ctx, cbx_probe *out, cbx_err *err);
 /**
@@ -78,7 +104,8 @@ CBX_API cbx_status cbx_probe_measure_node(cbx_ctx *ctx, int node, cbx_level_rate
 
 /**
  * Smallest time that work can take on one core: max(ops / pipe rate, bytes / the better of read and copy rate of the level that
- * holds the working set).  A rate of 0, or a pipe out of range, bounds nothing.
+ * holds the working set).  A rate of 0, or a pipe out of range, bounds nothing.  The sum of add+max may be a fused multiply-add by
+ * one, the same bits: it has the better rate of ADD_MAX and FMA_MAX.
  * @param is_f64            picks the row of the pipe table
  * @param working_set_bytes picks the level: the nearest one that holds it
  * @return [s]

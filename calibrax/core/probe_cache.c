@@ -12,7 +12,7 @@
 #include "calibrax/core/probe_cache.h"
 
 #define SCHEMA  "calibrax.probe"
-#define VERSION 1
+#define VERSION 2 /* 2: narrow */
 
 static const struct {
     const char *key;
@@ -42,6 +42,16 @@ static bool take_rate(const cbx_json *v, const char *key, double *out)
     return isfinite(*out) && *out > 0;
 }
 
+/* A rate and how it was made, or why there is none; a file without the list is of another build anyway. */
+static bool take_narrow(const cbx_json *list, int n, cbx_narrow_rate *r)
+{
+    const cbx_json *v = cbx_json_at(list, (size_t)n);
+    bool good = take_word(v, "by", r->by, sizeof r->by) && take_word(v, "why", r->why, sizeof r->why);
+
+    r->ops_per_s = cbx_json_get_double(v, "ops_per_s", -1);
+    return good && isfinite(r->ops_per_s) && (*r->by ? r->ops_per_s > 0 && !*r->why : r->ops_per_s == 0 && *r->why);
+}
+
 static bool take_level(const cbx_json *v, cbx_level_rate *l)
 {
     int64_t bytes = cbx_json_get_int(v, "bytes", -1);
@@ -69,6 +79,7 @@ bool cbx__probe_from_json(const cbx_json *v, cbx_probe *out)
         const cbx_json *pair = cbx_json_get(pipes, cbx_pipe_name((cbx_pipe)i));
         good = take_rate(pair, "f32", &p.pipe_ops_per_s[i][0]) && take_rate(pair, "f64", &p.pipe_ops_per_s[i][1]);
     }
+    for (int i = 0; good && i < CBX_NARROW_COUNT; i++) good = take_narrow(cbx_json_get(v, "narrow"), i, &p.narrow[i]);
     p.nlevels = good ? (int)cbx_json_length(levels) : 0;
     for (int i = 0; good && i < p.nlevels; i++) good = take_level(cbx_json_at(levels, (size_t)i), &p.level[i]);
     good = good && p.nlevels > 0 && p.level[p.nlevels - 1].bytes == 0; /* memory, last */
@@ -99,10 +110,24 @@ static bool put_pipe(cbx_json *pipes, cbx_pipe p, const double rates[2])
     return false;
 }
 
+static bool put_narrow(cbx_json *list, cbx_narrow n, const cbx_narrow_rate *r)
+{
+    cbx_json *v = cbx_json_new_object();
+    bool good = v && cbx_json_set_string(v, "type", cbx_narrow_type(n)) &&
+                cbx_json_set_string(v, "unit", cbx_narrow_unit(n)) &&
+                cbx_json_set_double(v, "ops_per_s", r->ops_per_s) && cbx_json_set_string(v, "by", r->by) &&
+                cbx_json_set_string(v, "why", r->why);
+
+    if (good) return cbx_json_push(list, v);
+    cbx_json_unref(v);
+    return false;
+}
+
 cbx_json *cbx__probe_to_json(const cbx_probe *p)
 {
     cbx_json *v = cbx_json_new_object(), *pipes = cbx_json_new_object(), *levels = cbx_json_new_array();
-    bool good = v && pipes && levels && cbx_json_set_string(v, "schema", SCHEMA) &&
+    cbx_json *narrow = cbx_json_new_array();
+    bool good = v && pipes && levels && narrow && cbx_json_set_string(v, "schema", SCHEMA) &&
                 cbx_json_set_int(v, "version", VERSION) && cbx_json_set_string(v, "revision", cbx_revision()) &&
                 cbx_json_set_string(v, "build", cbx_build()) &&
                 cbx_json_set_string(v, "instruction_set", p->instruction_set) &&
@@ -110,10 +135,12 @@ cbx_json *cbx__probe_to_json(const cbx_probe *p)
 
     for (int i = 0; good && i < CBX_PIPE_COUNT; i++) good = put_pipe(pipes, (cbx_pipe)i, p->pipe_ops_per_s[i]);
     for (int i = 0; good && i < p->nlevels; i++) good = put_level(levels, &p->level[i]);
+    for (int i = 0; good && i < CBX_NARROW_COUNT; i++) good = put_narrow(narrow, (cbx_narrow)i, &p->narrow[i]);
     good = good && cbx_json_set(v, "pipe_ops_per_s", cbx_json_ref(pipes)) &&
-           cbx_json_set(v, "levels", cbx_json_ref(levels));
+           cbx_json_set(v, "narrow", cbx_json_ref(narrow)) && cbx_json_set(v, "levels", cbx_json_ref(levels));
     cbx_json_unref(pipes);
     cbx_json_unref(levels);
+    cbx_json_unref(narrow);
     if (good) return v;
     cbx_json_unref(v);
     return NULL;

@@ -53,6 +53,17 @@ const char *cbx_run_commit(const cbx_run *run) { return run->commit; }
 const char *cbx_run_branch(const cbx_run *run) { return run->branch; }
 const cbx_json *cbx_run_environment(const cbx_run *run) { return run->environment; }
 const cbx_json *cbx_run_metadata(const cbx_run *run) { return run->metadata; }
+
+cbx_same_machine cbx_run_same_machine(const cbx_run *a, const cbx_run *b)
+{
+    const cbx_json *x = cbx_json_get(a->environment, "machine"), *y = cbx_json_get(b->environment, "machine");
+    const char *s = cbx_json_string_value(x), *t = cbx_json_string_value(y);
+
+    if (!x || !y || (s && !*s) || (t && !*t)) return CBX_MACHINE_UNKNOWN;
+    if (s && t) return cbx_machine_compare(s, t);
+    return cbx_json_equal(x, y) ? CBX_MACHINE_SAME : CBX_MACHINE_OTHER;
+}
+
 int64_t cbx_run_schema_version(const cbx_run *run) { return cbx_json_get_int(run->extra, "schema_version", 0); }
 size_t cbx_run_npoints(const cbx_run *run) { return run->npoints; }
 size_t cbx_run_nmetric_defs(const cbx_run *run) { return run->ndefs; }

@@ -16,6 +16,7 @@
 #include "calibrax/base/ctx.h"
 #include "calibrax/base/hash.h"
 #include "calibrax/base/json.h"
+#include "calibrax/core/machine.h"
 #include "calibrax/core/metric.h"
 
 CBX_BEGIN_DECLS
@@ -89,6 +90,11 @@ CBX_API const char *cbx_run_branch(const cbx_run *run);
 /** Objects; borrowed, to be read only (no reference may be taken: the count of a JSON value is not atomic; cbx_json_copy is fine). */
 CBX_API const cbx_json *cbx_run_environment(const cbx_run *run);
 CBX_API const cbx_json *cbx_run_metadata(const cbx_run *run);
+/**
+ * cbx_machine_compare of environment.machine.  Other programs may keep anything there, an object say: what is no text is compared as
+ * JSON.
+ */
+CBX_API cbx_same_machine cbx_run_same_machine(const cbx_run *a, const cbx_run *b);
 CBX_API size_t cbx_run_npoints(const cbx_run *run);
 /** NULL past the end */
 CBX_API const cbx_point *cbx_run_point(const cbx_run *run, size_t i);

@@ -158,6 +158,17 @@ cbx_status cbx_export_runs(cbx_ctx *ctx, const cbx_exporter *format, const cbx_r
     return end(st, &job, &report, out);
 }
 
+static cbx_status check_machines(const cbx_run *run, const cbx_run *baseline, cbx_err *err)
+{
+    if (cbx_run_same_machine(run, baseline) == CBX_MACHINE_OTHER)
+        return cbx_fail(err, CBX_EPERM, "runs '%s' and '%s' are of machines that differ", cbx_run_id(run),
+                        cbx_run_id(baseline));
+    if (cbx_run_same_machine(run, run) != CBX_MACHINE_UNKNOWN) run = baseline;
+    return cbx_run_same_machine(run, run) == CBX_MACHINE_UNKNOWN
+               ? cbx_fail(err, CBX_EPERM, "run '%s' does not say its machine", cbx_run_id(run))
+               : CBX_OK;
+}
+
 cbx_status cbx_export_analysis(cbx_ctx *ctx, const cbx_exporter *format, const cbx_run *run, const cbx_run *baseline,
                                const cbx_export_opts *opts, cbx_export_report *out, cbx_err *err)
 {
@@ -171,7 +182,8 @@ cbx_status cbx_export_analysis(cbx_ctx *ctx, const cbx_exporter *format, const c
                         format->name);
     st = begin(ctx, opts, &job, &report, err);
     if (st) return st;
-    st = check_metrics(&job.opts, &run, 1, err);
+    if (!job.opts.allow_machines) st = check_machines(run, baseline, err);
+    if (!st) st = check_metrics(&job.opts, &run, 1, err);
     if (!st) st = format->export_analysis(&job, run, baseline, err);
     return end(st, &job, &report, out);
 }

@@ -26,11 +26,13 @@ typedef struct cbx_export_opts {
     const char *const *plots; /* kinds of plots (cbx_export_plot_name), in this order; nplots 0: "auto" */
     size_t nplots;
     const char *repo; /* asv: the repository whose commits these are, as asv.conf.json names it; NULL: "." */
+    bool
+        allow_machines; /* a run against a baseline of another machine, or of one that is not told; the result says so */
 } cbx_export_opts;
 
 #define CBX_EXPORT_OPTS_INIT                                                                                           \
     {                                                                                                                  \
-        sizeof(cbx_export_opts), 0, 0, 0, 0, 0, 0, 0, 0, 0                                                             \
+        sizeof(cbx_export_opts), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                          \
     }
 
 /** What was written. */
@@ -83,8 +85,8 @@ CBX_API cbx_status cbx_export_runs(cbx_ctx *ctx, const cbx_exporter *format, con
                                    const cbx_export_opts *opts, cbx_export_report *out, cbx_err *err);
 /**
  * Writes how a run differs from a baseline: the metrics of points that both have (same name, scenario and tags), and which
- * points only one has.
- * @return as cbx_export_runs; CBX_EUNSUPPORTED: the format has no such thing; CBX_ENOENT: no point is in both
+ * points only one has.  Runs of machines that differ, or that do not tell theirs, are refused unless allowed (cbx_run_same_machine).
+ * @return as cbx_export_runs; CBX_EPERM: machines; CBX_EUNSUPPORTED: the format has no such thing; CBX_ENOENT: no point is in both
  */
 CBX_API cbx_status cbx_export_analysis(cbx_ctx *ctx, const cbx_exporter *format, const cbx_run *run,
                                        const cbx_run *baseline, const cbx_export_opts *opts, cbx_export_report *out,

@@ -351,6 +351,9 @@ cbx_status cbx__table_compare(cbx_export_job *job, const cbx_run *run, const cbx
                               cbx_err *err)
 {
     static const cbx_metric_def percent = { .name = "change", .unit = "%" };
+    static const char *const machines[] = { [CBX_MACHINE_SAME] = "",
+                                            [CBX_MACHINE_OTHER] = " of another machine",
+                                            [CBX_MACHINE_UNKNOWN] = " (not both say their machine)" };
     cbx__table t = { .run = run, .ncolumns = 3 };
     const cbx__column *metrics = NULL;
     cbx__column *columns = cbx_arena_calloc(job->arena, 3, sizeof *columns);
@@ -366,8 +369,9 @@ cbx_status cbx__table_compare(cbx_export_job *job, const cbx_run *run, const cbx
     t.labels = labels.items;
     t.nlabels = labels.n;
     t.facts = cbx_arena_printf(
-        job->arena, "%s%sagainst run %s; points that only the run has: %zu, only the baseline: %zu", t.facts,
-        *t.facts ? "; " : "", cbx_run_id(baseline), without_partner(run, baseline), without_partner(baseline, run));
+        job->arena, "%s%sagainst run %s%s; points that only the run has: %zu, only the baseline: %zu", t.facts,
+        *t.facts ? "; " : "", cbx_run_id(baseline), machines[cbx_run_same_machine(run, baseline)],
+        without_partner(run, baseline), without_partner(baseline, run));
     columns[0] = (cbx__column){ "baseline", NULL, true };
     columns[1] = (cbx__column){ "run", NULL, true };
     columns[2] = (cbx__column){ "change", &percent, false };

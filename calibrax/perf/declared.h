@@ -50,19 +50,21 @@ typedef struct cbx_declared_opts {
     size_t nallow;
     const char *const *deny;
     size_t ndeny;
-    cbx_exec_opts exec; /* launches, warmup, budget, timeout, seed, stop, progress; the rest is not looked at */
+    bool skip_slow; /* without baselines that the file calls slow, unless allow names them */
+    /* launches, warmup, budget (of all points together; 0: exec's own for each), timeout, seed, stop, progress; the rest is not looked at */
+    cbx_exec_opts exec;
 } cbx_declared_opts;
 
 #define CBX_DECLARED_OPTS_INIT                                                                                         \
     {                                                                                                                  \
-        sizeof(cbx_declared_opts), 0, 0, 0, 0, 0, 0, 0, CBX_EXEC_OPTS_INIT                                             \
+        sizeof(cbx_declared_opts), 0, 0, 0, 0, 0, 0, 0, 0, CBX_EXEC_OPTS_INIT                                          \
     }
 
 /**
  * Measures a file of kind "commands": at each point a new folder, set-up in it, then the commands in rounds, each run's outputs checked.
  * Rows have the case's name, the point, and the baselines' names; a run whose outputs are wrong makes its baseline fidelity_failed.
  * @param result  initialised; points counts points, points_good those with a good row
- * @return CBX_OK, also when commands failed or the stop flag ended it; CBX_EINVAL (a point, or no baseline left); CBX_ECHILD: the set-up
+ * @return CBX_OK, also when commands failed or the stop flag ended it; CBX_EINVAL (a point, an unknown baseline, or none left); CBX_ECHILD: the set-up
  *         failed; CBX_EIO, CBX_ENOMEM
  */
 CBX_API cbx_status cbx_declared_run(cbx_ctx *ctx, const cbx_declared *d, const cbx_declared_opts *opts,

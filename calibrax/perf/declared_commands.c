@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/temporary.h"
 #include "calibrax/perf/declared_parts.h"
@@ -208,9 +209,21 @@ static bool has(const char *const *list, size_t n, const char *word)
     return false;
 }
 
-static bool wanted(const cbx_declared_opts *o, const char *name)
+static bool wanted(const cbx_declared_opts *o, const cbx_baseline_ops *b)
 {
-    return (o->nallow == 0 || has(o->allow, o->nallow, name)) && !has(o->deny, o->ndeny, name);
+    const bool named = has(o->allow, o->nallow, b->name);
+
+    if ((o->nallow && !named) || has(o->deny, o->ndeny, b->name)) return false;
+    return named || !o->skip_slow || !b->slow_reason;
+}
+
+static cbx_status check_names(const cbx_declared *d, const char *flag, const char *const *list, size_t n, cbx_err *err)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!cbx_case_baseline(&d->ops, list[i]))
+            return cbx_fail(err, CBX_EINVAL, "%s: unknown baseline '%s' of case '%s'; 'nperf list' shows them", flag,
+                            list[i], d->ops.name);
+    return CBX_OK;
 }
 
 static cbx_status choose(point_run *p, cbx_exec_command *out, size_t *n, cbx_err *err)
@@ -219,7 +232,7 @@ static cbx_status choose(point_run *p, cbx_exec_command *out, size_t *n, cbx_err
 
     *n = 0;
     for (size_t i = 0; i < d->ops.nbaselines; i++) {
-        if (!wanted(p->opts, d->baselines[i].name)) continue;
+        if (!wanted(p->opts, &d->baselines[i])) continue;
         out[*n] = (cbx_exec_command){ d->baselines[i].name, in_folder(p, d->commands[i]) };
         if (!out[*n].command) return no_memory(err);
         ++*n;
@@ -280,21 +293,35 @@ static cbx_status run_point(cbx_ctx *ctx, const cbx_declared *d, const cbx_decla
     return st == CBX_EINTERRUPTED ? CBX_OK : st;
 }
 
+#define LEAST_SHARE_S 1e-6 /* nothing is left: as many runs as there are in any case */
+
+/* An equal part of what is left of the time for each point that is. */
+static double share_of(double total_s, uint64_t began_ns, size_t points_left)
+{
+    double left = total_s - 1e-9 * (double)(cbx_clock_ns() - began_ns);
+    return fmax(left / (double)points_left, LEAST_SHARE_S);
+}
+
 cbx_status cbx_declared_run(cbx_ctx *ctx, const cbx_declared *d, const cbx_declared_opts *opts,
                             cbx_measure_result *result, cbx_err *err)
 {
+    uint64_t began = cbx_clock_ns();
     const char *const *points = opts->npoints ? opts->points : d->ops.points;
     size_t n = opts->npoints ? opts->npoints : d->ops.npoints, good = 0, done = 0;
     cbx_status st = CBX_OK;
 
     if (opts->struct_size != sizeof *opts) return cbx_fail(err, CBX_EINVAL, "cbx_declared_opts of another version");
     if (d->kind != CBX_DECLARED_COMMANDS) return cbx_fail(err, CBX_EINVAL, "case '%s' is of kind python", d->ops.name);
+    st = check_names(d, "--baselines", opts->allow, opts->nallow, err);
+    if (!st) st = check_names(d, "--skip-baselines", opts->deny, opts->ndeny, err);
     if (opts->quick && !opts->npoints) {
         points += d->ops.representative;
         n = 1;
     }
     for (; done < n && !st && !stopped(opts); done++) {
-        st = run_point(ctx, d, opts, points[done], result, err);
+        cbx_declared_opts here = *opts;
+        if (here.exec.budget_s > 0) here.exec.budget_s = share_of(opts->exec.budget_s, began, n - done);
+        st = run_point(ctx, d, &here, points[done], result, err);
         good += result->points_good;
     }
     result->points = n;

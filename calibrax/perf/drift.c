@@ -296,7 +296,25 @@ static void compare_case(comparison *c, const char *name, const cbx_json *kept, 
         compare_point(c, name, point, v, cbx_json_get(cbx_json_get(now, "points"), point));
 }
 
-cbx_status cbx_drift_compare(const cbx_json *kept, const char *what, const cbx_json *now, cbx_text *out,
+/* A case that one side alone has: nothing of it was compared. */
+static void compare_names(comparison *c, const cbx_json *kept, const cbx_json *now, bool all)
+{
+    const char *name;
+    cbx_json *v;
+
+    for (size_t i = 0; cbx_json_member(now, i, &name, &v); i++) {
+        if (cbx_json_has(kept, name)) continue;
+        cbx_text_printf(c->out, "%s: is not in the manifest\n", name);
+        c->drifted++;
+    }
+    for (size_t i = 0; all && cbx_json_member(kept, i, &name, &v); i++) {
+        if (cbx_json_has(now, name)) continue;
+        cbx_text_printf(c->out, "%s: is in the manifest, and there is no such case now\n", name);
+        c->drifted++;
+    }
+}
+
+cbx_status cbx_drift_compare(const cbx_json *kept, const char *what, const cbx_json *now, bool all, cbx_text *out,
                              size_t *drifted, cbx_err *err)
 {
     const cbx_json *now_cases = cbx_json_get(now, "cases");
@@ -313,6 +331,7 @@ cbx_status cbx_drift_compare(const cbx_json *kept, const char *what, const cbx_j
     if (st) return st;
     for (size_t i = 0; cbx_json_member(now_cases, i, &name, &v); i++)
         if (cbx_json_has(cases, name)) compare_case(&c, name, cbx_json_get(cases, name), v);
+    compare_names(&c, cases, now_cases, all);
     *drifted = c.drifted;
     return cbx_text_check(out, err);
 }

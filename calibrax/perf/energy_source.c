@@ -98,7 +98,7 @@ void cbx__energy_end(cbx_energy_meter *m, const cbx_energy_source *s, bool devic
     double power;
 
     r->energy_call_j = r->power_w = NAN;
-    snprintf(r->energy_why, sizeof r->energy_why, "%.250s", why);
+    snprintf(r->energy_why, sizeof r->energy_why, "%.250s", *why ? why : "the counters could not be read");
     if (!m) return;
     cbx_energy_meter_report(m, &told);
     power = device ? device_power(&told) : cpu_power(&told);

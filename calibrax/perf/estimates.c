@@ -35,8 +35,9 @@ static cbx_status put_modes(cbx_ctx *ctx, cbx_arena *arena, const double *median
     cbx_mode modes[MOST_MODES];
     cbx_row_mode *kept;
     size_t count = 0;
+    cbx_status st = n < 2 ? CBX_EINVAL : cbx_stat_modes(ctx, medians, n, 0, modes, MOST_MODES, &count, NULL);
 
-    if (n < 2 || cbx_stat_modes(ctx, medians, n, 0, modes, MOST_MODES, &count, NULL)) return CBX_OK;
+    if (st) return st == CBX_ENOMEM ? no_memory(err) : CBX_OK;
     kept = cbx_arena_calloc(arena, MOST_MODES, sizeof *kept);
     if (!kept) return no_memory(err);
     row->nmodes = count < MOST_MODES ? count : MOST_MODES;
@@ -61,7 +62,7 @@ static void put_steady_state(const cbx__attempt *a, cbx_row *row)
     }
 }
 
-static void put_detectable(cbx_ctx *ctx, const double *medians, size_t n, cbx_row *row)
+static cbx_status put_detectable(cbx_ctx *ctx, const double *medians, size_t n, cbx_row *row, cbx_err *err)
 {
     cbx_detectable_opts opts = CBX_DETECTABLE_OPTS_INIT;
     size_t side = n < MOST_SIDE ? n : MOST_SIDE;
@@ -70,10 +71,13 @@ static void put_detectable(cbx_ctx *ctx, const double *medians, size_t n, cbx_ro
     opts.power = POWER;
     opts.runs = RUNS;
     opts.threads = 1;
-    if (n < 2 || cbx_stat_detectable_ratio(ctx, medians, n, side, &opts, &row->detectable.relative, NULL)) return;
+    cbx_status st = n < 2 ? CBX_EINVAL
+                          : cbx_stat_detectable_ratio(ctx, medians, n, side, &opts, &row->detectable.relative, NULL);
+    if (st) return st == CBX_ENOMEM ? no_memory(err) : CBX_OK;
     row->detectable.launches = side;
     row->detectable.alpha = ALPHA;
     row->detectable.power = POWER;
+    return CBX_OK;
 }
 
 /* --- of everything else --- */
@@ -183,9 +187,9 @@ cbx_status cbx__estimates_put(cbx_ctx *ctx, cbx_arena *arena, const cbx__attempt
     for (size_t i = 0; !st && i < CBX_LEN(metrics); i++)
         st = put_metric(ctx, arena, a, metrics[i].f, true, metrics[i].out, err);
     if (!st) st = put_warm(ctx, arena, a, row, err);
+    if (!st) st = put_detectable(ctx, medians, n, row, err);
     if (st) return st;
     put_steady_state(a, row);
-    put_detectable(ctx, medians, n, row);
     put_power(a, row);
     put_reasons(a, row);
     row->compile_s = row->compile.over.value;

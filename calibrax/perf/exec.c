@@ -9,7 +9,9 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
+#include "calibrax/perf/report_format.h"
 #include "calibrax/perf/stopping.h"
+#include "calibrax/perf/table.h"
 
 /** One expanded command. */
 typedef struct command {
@@ -308,14 +310,15 @@ static cbx_status learn(cbx_ctx *ctx, exec_run *x, cbx_err *err)
 static bool enough(const exec_run *x)
 {
     if (cbx__plan_live(&x->p.plan) == 0) return true;
-    if (x->opts->launches) return x->p.rounds >= x->opts->launches;
+    if (x->opts->launches && x->p.rounds >= x->opts->launches) return true;
     if (cbx__stopping_done(&x->p)) return true;
+    if (x->opts->launches && !(x->opts->budget_s > 0)) return false;
     return x->p.rounds >= CBX__MIN_LAUNCHES && elapsed_s(x) >= x->budget_s;
 }
 
 static const char *why_it_ended(const exec_run *x)
 {
-    if (x->opts->launches) return "asked";
+    if (x->opts->launches) return x->p.rounds >= x->opts->launches ? "asked" : "budget";
     return x->p.rounds >= CBX_LOOKS_PAIRS ? "plan" : "budget"; /* looks reach as far as the budget does */
 }
 
@@ -407,6 +410,7 @@ static cbx_status finish(cbx_ctx *ctx, exec_run *x, cbx_measure_result *result, 
     pthread_mutex_unlock(&x->s.lock);
     result->points = x->n;
     for (size_t i = 0; i < x->n; i++) result->points_good += x->p.plan.attempts[i].good;
+    if (!st) st = cbx__table_settle(x->case_ops.name, &result->rows, err);
     if (!st && x->opts->out_path)
         st = cbx_rows_write(ctx, x->opts->out_path, result->rows.rows, result->rows.count, err);
     return st;
@@ -428,7 +432,7 @@ cbx_status cbx_exec_run(cbx_ctx *ctx, const cbx_exec_opts *opts, cbx_measure_res
     cbx__session_init(&x.s, &x.measure);
     if (!opts->launches) x.s.goal = (cbx__goal){ opts->half_width > 0 ? opts->half_width : 0.02, true };
     x.s.timeout_s = opts->timeout_s > 0 ? opts->timeout_s : 3600;
-    x.s.budget_s = opts->launches ? 0 : x.budget_s;
+    x.s.budget_s = opts->launches && !(opts->budget_s > 0) ? 0 : x.budget_s;
     memcpy(result->run_id, x.s.run_id, sizeof(result->run_id));
     cbx_arena_init(&x.p.arena, cbx_ctx_allocator(ctx));
     st = make_commands(&x, err);
@@ -459,13 +463,21 @@ static void say_ratio(const cbx_row *first, const cbx_row *r, cbx_text *out)
     double value = faster ? 1 / p->value : p->value, lower = faster ? 1 / p->upper : p->lower,
            upper = faster ? 1 / p->lower : p->upper;
     const char *quick = faster ? r->baseline : first->baseline, *slow = faster ? first->baseline : r->baseline;
-    const char *verdict = r->verdict ? r->verdict : "undecided";
+    const char *alone = r->verdict ? r->verdict : "undecided", *verdict = cbx__report_verdict(r);
+    bool stands = !verdict || !strcmp(verdict, alone);
 
+    verdict = verdict ? verdict : alone;
     if (!strcmp(verdict, "faster") || !strcmp(verdict, "slower")) {
         cbx_text_printf(out, "'%s' is %.2fx faster than '%s' [%.2f, %.2f]\n", quick, value, slow, lower, upper);
     } else if (!strcmp(verdict, "equivalent")) {
         cbx_text_printf(out, "'%s' and '%s' take the same time within 2 %%: ratio %.3f [%.3f, %.3f]\n", r->baseline,
                         first->baseline, p->value, p->lower, p->upper);
+    } else if (!stands) {
+        cbx_text_printf(
+            out,
+            "'%s' against '%s' is undecided among %zu comparisons (alone %s): ratio %.3f [%.3f, %.3f] after "
+            "%zu runs; raise --launches or --budget\n",
+            r->baseline, first->baseline, (size_t)r->holm_rows, alone, p->value, p->lower, p->upper, r->nlaunches);
     } else {
         cbx_text_printf(
             out,

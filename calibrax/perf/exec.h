@@ -4,6 +4,8 @@
  * A run is one launch: `sh -c command`, timed by the parent from start to exit.  Without a fixed number of runs the rule is that of the sweep
  * (stopping.h): looks after 11, 16, 24 ... rounds, up to what the budget allows, at which a command whose verdict is decided or whose interval is
  * narrow enough is run no more; the error over all looks is 5 %.
+ *
+ * Verdicts of several commands are one table, corrected by Holm as those of a case are (table.h): p_holm, holm_rows, verdict_holm.
  */
 #ifndef CALIBRAX_PERF_EXEC_H
 #define CALIBRAX_PERF_EXEC_H
@@ -32,7 +34,7 @@ typedef struct cbx_exec_opts {
     const char *setup;   /* run before every run, not timed; NULL: none */
     int warmup;          /* untimed runs of each command; < 0: 1 */
     size_t launches;     /* 0: as many as the rule needs, at least 6 */
-    double budget_s;     /* for the rule; 0: 60 */
+    double budget_s;     /* no more runs after so long, once there are 6; 0: 60 where the rule decides, else none */
     double half_width;   /* relative half width of an interval that is good enough; 0: 0.02 */
     bool ignore_failure; /* an exit status other than 0 counts as a run */
     bool show_output;
@@ -59,7 +61,8 @@ typedef struct cbx_exec_opts {
 #define CBX_EXEC_MAX_COMMANDS 256
 
 /**
- * Measures.  Rows have case "exec", platform "cpu", framework "command", the expanded name as baseline.
+ * Measures.  Rows that result holds already stay; those of the same case are corrected again, together with the new ones.
+ * Rows have case "exec", platform "cpu", framework "command", the expanded name as baseline.
  * @param result  initialised; points is the number of expanded commands, points_good of those that ran well
  * @return CBX_OK, also when commands failed or the stop flag ended it; CBX_EINVAL (no command, unknown {parameter} kind, too many
  *         combinations); CBX_EPERM, CBX_ENOSPC, CBX_EIO (row file); CBX_ENOMEM

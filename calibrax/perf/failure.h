@@ -18,6 +18,7 @@ CBX_BEGIN_DECLS
     X(SKIPPED_BY_CONFIG, "skipped_by_config", "skipped", "skipped_by_config",                                          \
       "take it out of --skip-baselines, or add it to --baselines")                                                     \
     X(SLOW_SKIPPED, "slow_skipped", "skipped", "slow_skipped", "leave out --skip-slow, or name it in --baselines")     \
+    X(BUDGET_SPENT, "budget_spent", "skipped", "budget_spent", "raise --budget, or go on with --resume")               \
     X(POINT_UNSUPPORTED, "point_unsupported", "skipped", "point_unsupported", "")                                      \
     X(BACKEND_UNAVAILABLE, "backend_unavailable", "skipped", "backend_unavailable",                                    \
       "run on a machine with that device")                                                                             \
@@ -43,6 +44,7 @@ CBX_BEGIN_DECLS
       "leave the machine alone while it measures, or give it more CPUs")                                               \
     X(LAZY_RESULT, "lazy_result", "refused", "work_done_after_the_clock", "")                                          \
     X(PINNING, "pinning", "refused", "left_its_cores", "")                                                             \
+    X(POLICY, "policy", "refused", "policy_not_kept", "")                                                              \
     X(ORACLE_FAILED, "oracle_failed", "fidelity_inconclusive", "oracle_failed", "")                                    \
     X(INTERRUPTED, "interrupted", "interrupted", "interrupted", "run again with --resume")                             \
     X(MACHINE, "machine", "env_failed", "machine_error", "")

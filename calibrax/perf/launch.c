@@ -95,6 +95,21 @@ static bool hello(cbx__run *x)
     return true;
 }
 
+static bool keeps_settings(cbx__run *x, const cbx_json *reported)
+{
+    const char *precision = x->o.precision ? x->o.precision : "full";
+    cbx_json *told = cbx__policy_json(x->baseline->provider, x->o.platform, x->o.threads, precision, false);
+    const cbx_json *settings = cbx_json_get(told, "settings");
+    char name[48], found[48];
+    if (!told) return broken(x, cbx_fail(&x->err, CBX_ENOMEM, "no memory for a policy"));
+    if (cbx__policy_contradicts(reported, settings, name, found))
+        cbx__talk_fail(x->t, CBX_FAILURE_POLICY,
+                       "the worker's setting '%s' reads back as '%s', and it was told '%.40s'", name, found,
+                       cbx_json_get_string(settings, name, ""));
+    cbx_json_unref(told);
+    return x->t->failure == CBX_FAILURE_NONE;
+}
+
 /* What the worker says it made of its policy, kept with what it said in hello. */
 static bool note_policy(cbx__run *x, const cbx_json *loaded)
 {
@@ -103,7 +118,8 @@ static bool note_policy(cbx__run *x, const cbx_json *loaded)
     int found = 0;
     if (!policy) return true;
     if (x->r->versions) cbx_json_set(x->r->versions, "policy", cbx_json_copy(policy));
-    if (!cbx__policy_too_many(cbx_json_get(policy, "threads"), x->o.threads, pool, &found)) return true;
+    if (!cbx__policy_too_many(cbx_json_get(policy, "threads"), x->o.threads, pool, &found))
+        return keeps_settings(x, cbx_json_get(policy, "settings"));
     cbx__talk_fail(x->t, CBX_FAILURE_PINNING, "the worker's pool '%s' has %d threads, and it was told to use %d", pool,
                    found, x->o.threads);
     return false;

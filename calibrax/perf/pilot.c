@@ -209,7 +209,7 @@ static cbx_status plan_for_goal(const cbx__session *s, cbx__point *p, double lef
     last = s->goal.decide || needed > s->launches / MARGIN ? s->launches : MARGIN * needed;
     if (last < CBX__FIRST_LOOK) last = s->launches < CBX__FIRST_LOOK ? s->launches : CBX__FIRST_LOOK;
     p->limit = last < s->launches ? "precision" : "most";
-    most = s->budget_s > 0 ? affordable(p, left_s) : CBX_LOOKS_PAIRS;
+    most = isfinite(left_s) ? affordable(p, left_s) : CBX_LOOKS_PAIRS;
     if (most < CBX__MIN_LAUNCHES) {
         forget_epochs(&p->plan);
         most = p->counts.launches; /* of the cut after the first round */
@@ -226,7 +226,7 @@ static cbx_status plan_for_goal(const cbx__session *s, cbx__point *p, double lef
 cbx_status cbx__pilot_plan(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, double spent_s, cbx_err *err)
 {
     size_t most = s->opts->repeats || !cbx__stopping_by_goal(s) ? s->epochs : CBX__MOST_EPOCHS;
-    double left = s->budget_s > 0 ? s->budget_s - spent_s : INFINITY;
+    double left = p->share_s - spent_s;
     cbx_arena scratch;
     cbx_status st = CBX_OK;
 
@@ -238,6 +238,6 @@ cbx_status cbx__pilot_plan(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, d
     cbx_arena_clear(&scratch);
     if (st) return st;
     if (cbx__stopping_by_goal(s)) return plan_for_goal(s, p, left, err);
-    if (s->budget_s > 0 && !s->opts->twins) plan_for_budget(s, p, left); /* twins stay alike */
+    if (isfinite(left) && !s->opts->twins) plan_for_budget(s, p, left); /* twins stay alike */
     return CBX_OK;
 }

@@ -36,7 +36,7 @@ cbx_status cbx__pilot_read(cbx_arena *arena, const cbx__session *s, const cbx__a
                            cbx__pilot *out, cbx_err *err);
 /**
  * Settles the counts of a point after its pilot: epochs of each attempt, rounds of all, looks where there is a goal; `limit` says what decided.
- * @param spent_s  on the rounds so far
+ * @param spent_s  of the point's share (session.h) so far
  */
 cbx_status cbx__pilot_plan(cbx_ctx *ctx, const cbx__session *s, cbx__point *p, double spent_s, cbx_err *err);
 

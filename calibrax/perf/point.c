@@ -218,7 +218,7 @@ static size_t launches_to_fit(const cbx__session *s)
 static void fit_budget(cbx__session *s, cbx__point *p, double spent_s)
 {
     cbx__cost *costs = cbx_arena_calloc(&p->arena, p->plan.count, sizeof(*costs));
-    double left = s->budget_s > 0 ? s->budget_s - spent_s : INFINITY;
+    double left = p->share_s - spent_s;
     size_t n = 0;
 
     if (!costs) return;
@@ -234,12 +234,13 @@ static void tell_counts(cbx__session *s, cbx__point *p)
 {
     if (strcmp(p->limit, "budget") != 0 || p->counts.launches >= s->launches) return;
     if (p->counts.launches < CBX__MIN_LAUNCHES && s->launches >= CBX__MIN_LAUNCHES) {
-        snprintf(p->note, sizeof(p->note), "the budget of %g s allows only %zu launches, too few for an interval",
+        snprintf(p->note, sizeof(p->note),
+                 "its %.3g s of the budget of %g s allow only %zu launches, too few for an interval", p->share_s,
                  s->budget_s, p->counts.launches);
         cbx__session_tell(s, CBX_MEASURE_NOTE, 0, "%s: %s", p->label, p->note);
     } else {
-        snprintf(p->note, sizeof(p->note), "the budget of %g s allows %zu of %zu launches", s->budget_s,
-                 p->counts.launches, s->launches);
+        snprintf(p->note, sizeof(p->note), "its %.3g s of the budget of %g s allow %zu of %zu launches", p->share_s,
+                 s->budget_s, p->counts.launches, s->launches);
     }
 }
 
@@ -325,11 +326,11 @@ static cbx_status learn(cbx_ctx *ctx, cbx__session *s, cbx__point *p, double spe
     return st ? st : cbx__stopping_look(ctx, s, p, err);
 }
 
-/* Under a goal the number of rounds is no promise, but the budget is. */
-static bool budget_is_spent(const cbx__session *s, const cbx__point *p, double spent_s)
+/* The number of rounds is a plan, the budget a promise; what an interval needs is made all the same. */
+static bool budget_is_spent(const cbx__point *p, double spent_s, double on_rounds_s)
 {
-    double round = spent_s / (double)(p->rounds ? p->rounds : 1);
-    return p->looks.count && s->budget_s > 0 && p->rounds >= CBX__MIN_LAUNCHES && spent_s + round > s->budget_s;
+    double round = on_rounds_s / (double)(p->rounds ? p->rounds : 1);
+    return p->rounds >= CBX__MIN_LAUNCHES && p->rounds < p->counts.launches && spent_s + round > p->share_s;
 }
 
 static const char *why_it_ended(const cbx__session *s, const cbx__point *p)
@@ -352,12 +353,14 @@ static cbx_status run_rounds(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const
         size_t before = p->plan.count ? cbx__plan_live(&p->plan) : 0;
         st = run_round(ctx, s, p, w, &d, round, err);
         if (st || cbx__session_stopped(s)) break;
-        st = learn(ctx, s, p, seconds_since(start), err);
+        st = learn(ctx, s, p, seconds_since(p->began_ns), err);
         if (cbx__plan_live(&p->plan) != before) { /* a new square for those who are left */
             d.n = alive(&p->plan, d.live);
             d.first = round + 1;
         }
-        if (budget_is_spent(s, p, seconds_since(start))) break;
+        if (!budget_is_spent(p, seconds_since(p->began_ns), seconds_since(start))) continue;
+        p->limit = "budget";
+        p->counts.launches = p->rounds;
     }
     if (cbx__session_stopped(s)) mark_interrupted(p);
     if (!st) st = cbx__stopping_end(p, why_it_ended(s, p), err);
@@ -411,6 +414,7 @@ cbx_status cbx__point_measure(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_
 
     p->counts = (cbx__counts){ .launches = s->launches, .epochs = s->epochs, .warmup = true };
     p->limit = "asked";
+    p->began_ns = cbx_clock_ns();
     for (size_t i = 0; i < p->plan.count; i++) {
         if (cbx__attempt_alive(&p->plan.attempts[i])) find_interpreter(ctx, p, &p->plan.attempts[i]);
     }

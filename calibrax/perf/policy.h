@@ -45,5 +45,9 @@ cbx_json *cbx__policy_json(const char *provider, const char *platform, int threa
 /** True if a worker's own account of its pools ({"blas":1,"intra_op":2}) has one with more threads than it was told to use.
  * @param pool  its name, written then */
 bool cbx__policy_too_many(const cbx_json *reported, int threads, char pool[48], int *found);
+/** True if a worker reads a setting back as something else than it was told; what it leaves out, or was not told, is no contradiction.
+ * @param reported, told  {name:value}; NULL is empty
+ * @param name, found     the setting and what it was read back as, written then */
+bool cbx__policy_contradicts(const cbx_json *reported, const cbx_json *told, char name[48], char found[48]);
 
 #endif

@@ -178,6 +178,7 @@ static cbx_json *schedule_json(const cbx__session *s, const cbx__point *p, const
     put(o, "retry_reasons", retry_reasons_json(a));
     cbx_json_set_double(o, "epoch_target_s", s->epoch_target_s);
     cbx_json_set_double(o, "budget_s", s->budget_s);
+    if (isfinite(p->share_s)) cbx_json_set_double(o, "point_budget_s", p->share_s);
     put(o, "pilot", pilot_json(s, p, a));
     put_or_null(o, "looks", looks_json(p, a));
     cbx_json_set_string(o, "stopped_because", a->stopped_because);

@@ -23,16 +23,24 @@ static void put_scalar(cbx__page *p, const cbx_json *v)
 /* "holds": true, and the figures it rests on. */
 static void put_score(cbx__page *p, const char *name, const cbx_json *score)
 {
-    bool holds = cbx_json_get_bool(score, "holds", false);
+    const bool holds = cbx_json_get_bool(score, "holds", false),
+               undecided = !strcmp(cbx_json_get_string(score, "verdict", ""), "undecided");
     const char *key, *gap = "";
     cbx_json *v;
 
     cbx__page_put(p, "<tr><th scope=row>");
     cbx__page_put_words(p, name, 60);
-    cbx_text_printf(p->out, "<td class=%s>%s<td>", holds ? "F" : "S", holds ? "holds" : "does not hold");
+    cbx_text_printf(p->out, "<td class=%s>%s<td>",
+                    holds       ? "F"
+                    : undecided ? "U"
+                                : "S",
+                    holds       ? "holds"
+                    : undecided ? "undecided"
+                                : "does not hold");
     for (size_t i = 0; cbx_json_member(score, i, &key, &v); i++) {
         cbx_json_type type = cbx_json_typeof(v);
-        if (!strcmp(key, "holds") || type == CBX_JSON_NULL || type == CBX_JSON_ARRAY || type == CBX_JSON_OBJECT)
+        if (!strcmp(key, "holds") || !strcmp(key, "verdict") || type == CBX_JSON_NULL || type == CBX_JSON_ARRAY ||
+            type == CBX_JSON_OBJECT)
             continue;
         if (cbx_json_string_value(v) && !*cbx_json_string_value(v)) continue;
         cbx__page_put(p, gap);

@@ -162,6 +162,7 @@ void cbx__session_repeat_probe(cbx_ctx *ctx, cbx__session *s)
     for (int p = 0; p < CBX_PIPE_COUNT; p++) {
         for (int t = 0; t < 2; t++) keep_faster(&s->probe.pipe_ops_per_s[p][t], again.pipe_ops_per_s[p][t]);
     }
+    for (int n = 0; n < CBX_NARROW_COUNT; n++) keep_faster(&s->probe.narrow[n].ops_per_s, again.narrow[n].ops_per_s);
     for (int l = 0; l < s->probe.nlevels && l < again.nlevels; l++) {
         keep_faster(&s->probe.level[l].read_bytes_per_s, again.level[l].read_bytes_per_s);
         keep_faster(&s->probe.level[l].copy_bytes_per_s, again.level[l].copy_bytes_per_s);

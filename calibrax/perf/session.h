@@ -63,6 +63,8 @@ typedef struct cbx__point {
     cbx_looks looks; /* count 0: none, the number of rounds is fixed */
     size_t looked;   /* looks taken */
     bool piloted;
+    uint64_t began_ns;          /* when its inputs were begun */
+    double share_s;             /* of the run's budget, from then on; INFINITY: there is none */
     const char *limit;          /* what the number of rounds was planned by: "asked", "precision", "budget", "most" */
     int cores[CBX__CORES_MOST]; /* that workers are pinned to */
     size_t ncores;
@@ -93,7 +95,7 @@ void cbx__session_promise(cbx__session *s, cbx__point *p, size_t launches);
 /** Measures the probe once more, keeping the faster reading of each roof; once a session.  The caller holds the lock. */
 void cbx__session_repeat_probe(cbx_ctx *ctx, cbx__session *s);
 
-/** Measures all live attempts of a prepared point.  Failures of attempts are in the attempts. */
+/** Measures all live attempts of a prepared point within its share_s.  Failures of attempts are in the attempts. */
 cbx_status cbx__point_measure(cbx_ctx *ctx, cbx__session *s, cbx__point *p, cbx_err *err);
 /** Compile times with a cache that is filled, of the attempts that went well and can keep one: launches that only compile. */
 cbx_status cbx__point_warm(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx_err *err);

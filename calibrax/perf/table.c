@@ -146,3 +146,40 @@ cbx_status cbx__table_correct(const char *case_name, cbx_row *rows, size_t count
     }
     return CBX_OK;
 }
+
+cbx_status cbx__table_read(const cbx_row *rows, size_t count, cbx_rows *out, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; i < count && !st; i++) {
+        cbx_json *json = cbx_row_to_json(&rows[i]);
+        st = json ? cbx_rows_add_json(out, json, "row of the table", err)
+                  : cbx_fail(err, CBX_ENOMEM, "out of memory for the table");
+        cbx_json_unref(json);
+    }
+    return st;
+}
+
+cbx_status cbx__table_settle(const char *case_name, cbx_rows *rows, cbx_err *err)
+{
+    cbx_rows settled;
+    cbx_arena scratch;
+    cbx_row *copy;
+    cbx_status st;
+
+    cbx_arena_init(&scratch, &rows->arena.al);
+    cbx_rows_init(&settled, &rows->arena.al);
+    copy = cbx_arena_calloc(&scratch, rows->count + 1, sizeof(*copy));
+    if (copy && rows->count) memcpy(copy, rows->rows, rows->count * sizeof(*copy));
+    st = copy ? cbx__table_correct(case_name, copy, rows->count, &scratch, err)
+              : cbx_fail(err, CBX_ENOMEM, "out of memory to correct %zu rows", rows->count);
+    if (!st) st = cbx__table_read(copy, rows->count, &settled, err);
+    if (!st) {
+        cbx_rows swap = *rows;
+        *rows = settled;
+        settled = swap;
+    }
+    cbx_rows_clear(&settled);
+    cbx_arena_clear(&scratch);
+    return st;
+}

@@ -24,5 +24,9 @@ cbx_status cbx__table_lay(const cbx__session *s, const cbx__table_part *parts, s
  * verdict_holm stays NULL where no outcome of so few launches could stand among so many rows.
  */
 cbx_status cbx__table_correct(const char *case_name, cbx_row *rows, size_t count, cbx_arena *arena, cbx_err *err);
+/** Adds typed rows to a set, as what they are written as. */
+cbx_status cbx__table_read(const cbx_row *rows, size_t count, cbx_rows *out, cbx_err *err);
+/** cbx__table_correct over a set that nobody lays anew: its rows of the case are replaced by corrected ones; unchanged on failure. */
+cbx_status cbx__table_settle(const char *case_name, cbx_rows *rows, cbx_err *err);
 
 #endif

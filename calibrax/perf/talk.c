@@ -7,6 +7,7 @@
 #include "calibrax/perf/talk.h"
 
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@
 #define TICK_MOST_NS   400000000u
 #define GROUP_TICK_NS  100000000u
 #define END_GRACE_NS   2000000000u /* a worker that closed its channel is about to end */
+#define EXCUSED_MOST   10          /* times its time that a worker may wait for a CPU beside it */
 
 void cbx__talk_fail(cbx__talk *t, cbx_failure failure, const char *fmt, ...)
 {
@@ -168,6 +170,31 @@ static void doze(cbx__talk *t, uint64_t now, uint64_t deadline, struct pollfd wa
     t->waited_ns += cbx_clock_ns() - now;
 }
 
+/* [s] The time for an answer is the worker's own: what it waited for a CPU that others had does not count, to a limit. */
+static double excused(const cbx__talk *t)
+{
+    return fmin(cbx__waits_so_far(&t->watch) * 1e-9, EXCUSED_MOST * t->opts.timeout_s);
+}
+
+/*
+ * @param deadline  put off as far as that goes
+ * @return true: there is no more time, and the failure says why
+ */
+static bool out_of_time(cbx__talk *t, uint64_t now, uint64_t *deadline)
+{
+    double waited = excused(t);
+    *deadline = t->sent_ns + (uint64_t)((t->opts.timeout_s + waited) * 1e9);
+    if (now < *deadline) return false;
+    if (waited >= EXCUSED_MOST * t->opts.timeout_s)
+        cbx__talk_fail(t, CBX_FAILURE_CONTENDED,
+                       "the machine is too busy to measure: no answer in phase '%s' within %g s, of which the worker "
+                       "waited %.3g s for a CPU, at a load of %.1f",
+                       t->phase, (double)(now - t->sent_ns) * 1e-9, waited, cbx__proc_load_read());
+    else
+        cbx__talk_fail(t, CBX_FAILURE_TIMEOUT, "no answer in phase '%s' within %g s", t->phase, t->opts.timeout_s);
+    return true;
+}
+
 /* True when the channel can be read; false when something has failed. */
 static bool wait_for_channel(cbx__talk *t, uint64_t deadline)
 {
@@ -178,10 +205,7 @@ static bool wait_for_channel(cbx__talk *t, uint64_t deadline)
             cbx__talk_fail(t, CBX_FAILURE_INTERRUPTED, "stopped in phase '%s'", t->phase);
             return false;
         }
-        if (now >= deadline) {
-            cbx__talk_fail(t, CBX_FAILURE_TIMEOUT, "no answer in phase '%s' within %g s", t->phase, t->opts.timeout_s);
-            return false;
-        }
+        if (now >= deadline && out_of_time(t, now, &deadline)) return false;
         if (over_limit(t, now)) return false;
         doze(t, now, deadline, watch);
         if (watch[0].revents) return true;
@@ -397,10 +421,11 @@ bool cbx__talk_launched(cbx__talk *t, cbx_sandbox_facts *out)
 
 bool cbx__talk_end(cbx__talk *t)
 {
-    uint64_t start = cbx_clock_ns(), limit = (uint64_t)(t->opts.timeout_s * 1e9);
+    uint64_t start = cbx_clock_ns();
     bool ended = false;
     if (t->failure != CBX_FAILURE_NONE) return false;
-    while (!ended && cbx_clock_ns() - start < limit && !(t->opts.stop && *t->opts.stop))
+    while (!ended && (double)(cbx_clock_ns() - start) * 1e-9 < t->opts.timeout_s + excused(t) &&
+           !(t->opts.stop && *t->opts.stop))
         ended = cbx__process_wait(&t->child, TICK_NS);
     t->waited_ns += cbx_clock_ns() - start;
     cbx__talk_stop(t);

@@ -52,10 +52,18 @@ uint64_t cbx__waits_woken(const cbx__waits_watch *w)
     return own.wait_ns - w->own_sleep.wait_ns;
 }
 
+/* [ns] What the worker's first thread waited since the question, less the CPU time of its other threads since then.
+ * @param cpu_ns  of the whole process */
+static double for_others(const cbx__waits_watch *w, const cbx__proc_sched *now, double cpu_ns)
+{
+    double others = cpu_ns - since(now->run_ns, w->worker_start.run_ns);
+    return fmax(0, since(now->wait_ns, w->worker_start.wait_ns) - (others > 0 ? others : 0));
+}
+
 void cbx__waits_answered(cbx__waits_watch *w, uint64_t received_ns, cbx__waits *out)
 {
     cbx__proc_sched own, worker;
-    double slept, last, others;
+    double slept, last;
     bool once;
 
     memset(out, 0, sizeof *out);
@@ -70,9 +78,15 @@ void cbx__waits_answered(cbx__waits_watch *w, uint64_t received_ns, cbx__waits *
     else
         out->parent_ns = since(own.wait_ns, w->own_before.wait_ns);
     out->cpu_ns = cbx__proc_cpu_ns(w->pid) - w->cpu_start_ns;
-    others = out->cpu_ns - since(worker.run_ns, w->worker_start.run_ns);
-    out->worker_ns = fmax(0, since(worker.wait_ns, w->worker_start.wait_ns) - (others > 0 ? others : 0));
+    out->worker_ns = for_others(w, &worker, out->cpu_ns);
     out->slices = worker.slices - w->worker_start.slices;
+}
+
+double cbx__waits_so_far(const cbx__waits_watch *w)
+{
+    cbx__proc_sched now;
+    if (!w->good || !cbx__proc_sched_read(w->worker, &now)) return 0;
+    return for_others(w, &now, cbx__proc_cpu_ns(w->pid) - w->cpu_start_ns);
 }
 
 double cbx__waits_sure(const cbx__waits *w) { return w->late_ns + (w->slices <= 1 ? w->worker_ns : 0); }

@@ -45,6 +45,9 @@ void cbx__waits_ask(cbx__waits_watch *w);
 void cbx__waits_sleep(cbx__waits_watch *w, uint64_t now_ns, uint64_t most_ns);
 void cbx__waits_answered(cbx__waits_watch *w, uint64_t received_ns, cbx__waits *out);
 
+/* [ns] That the worker has waited for others since the question; 0 where nobody knows. */
+double cbx__waits_so_far(const cbx__waits_watch *w);
+
 /* [ns] That the parent waited for a CPU since its last sleep of this question began. */
 uint64_t cbx__waits_woken(const cbx__waits_watch *w);
 

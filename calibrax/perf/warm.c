@@ -7,11 +7,14 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/temporary.h"
 #include "calibrax/perf/session.h"
 
 #define WARM_LAUNCHES 7 /* what an interval of two sides at 95 % together needs */
+
+static bool budget_is_spent(const cbx__point *p) { return 1e-9 * (double)(cbx_clock_ns() - p->began_ns) >= p->share_s; }
 
 static size_t launches_of(const cbx__session *s, const cbx__point *p, const char **why)
 {
@@ -31,11 +34,14 @@ static bool wants_warm(const cbx__attempt *a)
 }
 
 /* A folder that is still empty was no cache: what is compiled next is compiled as cold as before. */
-static bool is_empty(cbx_ctx *ctx, cbx_arena *arena, const char *folder)
+static cbx_status look_into(cbx_ctx *ctx, cbx_arena *arena, const char *folder, bool *empty, cbx_err *err)
 {
     const char *const *names;
     size_t n = 0;
-    return cbx_dir_list(ctx, folder, NULL, arena, &names, &n, NULL) || n == 0;
+    const cbx_status st = cbx_dir_list(ctx, folder, NULL, arena, &names, &n, err);
+
+    *empty = st || n == 0;
+    return st == CBX_ENOMEM ? st : CBX_OK;
 }
 
 /* One launch that only compiles.  @param ns  NaN: it failed, or did not tell */
@@ -63,6 +69,7 @@ static cbx_status warm_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, con
                                size_t n, cbx_err *err)
 {
     char folder[CBX__TEMPORARY_SIZE];
+    bool empty = false;
     cbx_status st = CBX_OK;
     double ns = NAN;
 
@@ -75,7 +82,8 @@ static cbx_status warm_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, con
         st = compile_once(ctx, s, p, w, a, folder, &ns, err);
         if (i && isfinite(ns)) a->warm_ns[a->nwarm++] = ns;
         if (!isfinite(ns)) break;
-        if (i == 0 && !st && is_empty(ctx, &p->arena, folder)) {
+        if (i == 0 && !st) st = look_into(ctx, &p->arena, folder, &empty, err);
+        if (empty) {
             a->warm_reason = "the framework left nothing in the folder of its cache";
             break;
         }
@@ -94,7 +102,10 @@ cbx_status cbx__point_warm(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const c
         cbx__attempt *a = &p->plan.attempts[i];
         if (!wants_warm(a)) continue;
         a->warm_reason = why;
-        if (n && !s->opts->in_process && !cbx__session_stopped(s)) st = warm_attempt(ctx, s, p, w, a, n, err);
+        if (n && budget_is_spent(p))
+            a->warm_reason = "the budget was spent before it was measured";
+        else if (n && !s->opts->in_process && !cbx__session_stopped(s))
+            st = warm_attempt(ctx, s, p, w, a, n, err);
     }
     return st;
 }

@@ -1,8 +1,8 @@
 /**
  * What energy means in carbon dioxide, and codecarbon's file of emissions, written and read.
  *
- * emissions = energy * PUE * intensity of the grid.  The table gives yearly means of a country; a region, an hour or a contract may
- * differ by several times, so give the intensity where you know it.
+ * emissions = energy * PUE * intensity of the grid.  The tables give yearly means of a country, and of the states, provinces or
+ * bidding zones of some; an hour or a contract may differ by several times, so give the intensity where you know it.
  * File: emissions.csv of codecarbon 3 (comma-separated, RFC 4180, one header line); columns are found by name, in any order, and
  * unknown ones passed over, so files of version 2 read too.
  */
@@ -16,10 +16,13 @@ CBX_BEGIN_DECLS
 typedef struct cbx_carbon_intensity {
     const char *country; /* ISO 3166-1 alpha-3, "FRA" */
     const char *name;
-    double g_per_kwh; /* CO2 equivalents, life cycle */
+    double g_per_kwh;   /* CO2 equivalents, of a country over the life cycle, of a region as its source counts them */
+    const char *region; /* ISO 3166-2, "US-CA", or a bidding zone, "SE3"; NULL: a whole country */
+    int year;
+    const char *source; /* NULL: no row of a table */
 } cbx_carbon_intensity;
 
-/** Of the whole table. */
+/** Of the whole table of countries. */
 #define CBX_CARBON_SOURCE "Our World in Data, from Ember and the Energy Institute (CC BY 4.0)"
 #define CBX_CARBON_YEAR   2021
 
@@ -27,6 +30,17 @@ typedef struct cbx_carbon_intensity {
 CBX_API const cbx_carbon_intensity *cbx_carbon_at(size_t i);
 /** @param country  code or English name, in any case.  @return CBX_OK; CBX_ENOENT: names the nearest code */
 CBX_API cbx_status cbx_carbon_find(const char *country, const cbx_carbon_intensity **out, cbx_err *err);
+
+/** Rows in the order of their code; NULL past the end. */
+CBX_API const cbx_carbon_intensity *cbx_carbon_region_at(size_t i);
+/**
+ * A part of a country.
+ * @param country  as for cbx_carbon_find; NULL: the region's code tells it
+ * @param region   "US-CA"; with the country also "CA", or the name, "California"; in any case
+ * @return CBX_OK; CBX_ENOENT: no such country, a country without regions, or no such region: the message names those that are near
+ */
+CBX_API cbx_status cbx_carbon_find_region(const char *country, const char *region, const cbx_carbon_intensity **out,
+                                          cbx_err *err);
 
 /**
  * @param joules     at least 0

@@ -23,6 +23,17 @@ typedef struct nvml_utilization {
     unsigned gpu, memory;
 } nvml_utilization;
 
+/* nvmlProcessInfo_t: of versions 2 and 3 it ends with two numbers of an instance, of version 1 behind the memory. */
+typedef struct nvml_process {
+    unsigned pid;
+    unsigned long long bytes; /* all ones: not told */
+    unsigned instances[2];
+} nvml_process;
+
+#define MOST_PROCESSES 256 /* on a device, that hold memory of a kind */
+
+typedef int (*nvml_processes)(void *device, unsigned *n, void *list);
+
 typedef struct nvml {
     int (*init)(void);
     int (*shutdown)(void);
@@ -38,11 +49,13 @@ typedef struct nvml {
     int (*limit)(void *, unsigned *);
     int (*energy)(void *, unsigned long long *);
     int (*throttle)(void *, unsigned long long *);
+    nvml_processes compute, graphics; /* NULL: this driver has none */
+    size_t process_bytes;             /* of an entry of their lists */
 } nvml;
 
 struct cbx_gpu {
     cbx_allocator al;
-    cbx_library *library;
+    cbx_library *library, *more;
     nvml f;
     void *device;
     char name[96];
@@ -69,6 +82,32 @@ static cbx_status load(cbx_ctx *ctx, const char *path, nvml *f, cbx_library **ou
     return cbx_library_open_known(ctx, CBX_LIBRARY_NVML, path, symbols, CBX_LEN(symbols), out, err);
 }
 
+/* The newest of three forms; none is no fault. */
+static cbx_status load_processes(cbx_ctx *ctx, const char *path, nvml *f, cbx_library **out, cbx_err *err)
+{
+    static const struct {
+        const char *compute, *graphics;
+        size_t bytes;
+    } forms[] = {
+        { "nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetGraphicsRunningProcesses_v3", sizeof(nvml_process) },
+        { "nvmlDeviceGetComputeRunningProcesses_v2", "nvmlDeviceGetGraphicsRunningProcesses_v2", sizeof(nvml_process) },
+        { "nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetGraphicsRunningProcesses",
+          offsetof(nvml_process, instances) },
+    };
+
+    for (size_t i = 0; i < CBX_LEN(forms); i++) {
+        const cbx_library_symbol symbols[] = {
+            { forms[i].compute, (void **)&f->compute },
+            { forms[i].graphics, (void **)&f->graphics },
+        };
+        cbx_status st = cbx_library_open_known(ctx, CBX_LIBRARY_NVML, path, symbols, CBX_LEN(symbols), out, NULL);
+        f->process_bytes = forms[i].bytes;
+        if (st == CBX_ENOMEM) return cbx_fail(err, st, "out of memory for a GPU");
+        if (!st) return CBX_OK;
+    }
+    return CBX_OK;
+}
+
 static cbx_status find_device(cbx_gpu *g, unsigned index, cbx_err *err)
 {
     unsigned n = 0;
@@ -93,6 +132,7 @@ cbx_status cbx_gpu_open(cbx_ctx *ctx, unsigned index, const char *library, cbx_g
     if (!g) return cbx_fail(err, CBX_ENOMEM, "out of memory for a GPU");
     g->al = *al;
     st = load(ctx, library, &g->f, &g->library, err);
+    if (!st) st = load_processes(ctx, library, &g->f, &g->more, err);
     if (st) goto done;
     fault = g->f.init();
     if (fault) {
@@ -108,6 +148,7 @@ cbx_status cbx_gpu_open(cbx_ctx *ctx, unsigned index, const char *library, cbx_g
     *out = g;
     return CBX_OK;
 done:
+    cbx_library_close(g->more);
     cbx_library_close(g->library);
     cbx_mem_free(al, g, sizeof *g);
     return st;
@@ -118,6 +159,7 @@ void cbx_gpu_close(cbx_gpu *g)
     if (!g) return;
     cbx_allocator al = g->al;
     g->f.shutdown();
+    cbx_library_close(g->more);
     cbx_library_close(g->library);
     cbx_mem_free(&al, g, sizeof *g);
 }
@@ -171,11 +213,52 @@ cbx_status cbx_gpu_read(cbx_gpu *g, cbx_gpu_reading *out, cbx_err *err)
     return CBX_OK;
 }
 
-void cbx_gpu_sample(void *gpu, cbx_resource_device *out)
+static bool holds(const pid_t *pids, size_t npids, unsigned pid)
+{
+    for (size_t i = 0; i < npids; i++) {
+        if ((unsigned)pids[i] == pid) return true;
+    }
+    return false;
+}
+
+/* Adds up a list; false: it is not told. */
+static bool add_processes(const cbx_gpu *g, nvml_processes ask, const pid_t *pids, size_t npids, double *bytes)
+{
+    _Alignas(nvml_process) char list[MOST_PROCESSES * sizeof(nvml_process)];
+    unsigned n = MOST_PROCESSES;
+
+    if (!ask || ask(g->device, &n, list) != 0 || n > MOST_PROCESSES) return false;
+    for (unsigned i = 0; i < n; i++) {
+        nvml_process p = { 0 };
+        memcpy(&p, list + i * g->f.process_bytes, g->f.process_bytes);
+        if (!holds(pids, npids, p.pid)) continue;
+        if (p.bytes == ~0ull) return false;
+        *bytes += (double)p.bytes;
+    }
+    return true;
+}
+
+double cbx_gpu_memory_of(cbx_gpu *g, const pid_t *pids, size_t npids)
+{
+    double bytes = 0;
+    bool told = add_processes(g, g->f.compute, pids, npids, &bytes);
+
+    if (told) (void)add_processes(g, g->f.graphics, pids, npids, &bytes); /* some devices have no graphics */
+    return told ? bytes / MIB : NAN;
+}
+
+void cbx_gpu_sample(void *gpu, const pid_t *pids, size_t npids, cbx_resource_device *out)
 {
     cbx_gpu_reading r;
+
     if (cbx_gpu_read(gpu, &r, NULL)) return;
-    *out = (cbx_resource_device){ r.mem_used_mb, r.util, r.graphics_mhz, r.power_w };
+    *out = (cbx_resource_device){ .mem_mb = r.mem_used_mb,
+                                  .util = r.util,
+                                  .clock_mhz = r.graphics_mhz,
+                                  .power_w = r.power_w,
+                                  .temperature_c = r.temperature_c,
+                                  .tree_mem_mb = cbx_gpu_memory_of(gpu, pids, npids),
+                                  .throttle = r.throttle };
 }
 
 static const struct {
@@ -198,6 +281,13 @@ const char *cbx_gpu_throttle_words(uint64_t reasons, char buf[CBX_GPU_THROTTLE_S
                                    reasons_known[i].words);
     }
     return buf;
+}
+
+const char *cbx_gpu_throttle_at(size_t i, uint64_t *bit)
+{
+    if (i >= CBX_LEN(reasons_known)) return NULL;
+    *bit = reasons_known[i].bit;
+    return reasons_known[i].words;
 }
 
 bool cbx_gpu_is_slowed(uint64_t reasons)

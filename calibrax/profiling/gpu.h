@@ -44,6 +44,8 @@ typedef enum cbx_gpu_throttle {
 #define CBX_GPU_THROTTLE_SIZE 256
 /** "power limit, temperature, by driver"; "" for none; unknown bits are left out.  Returns buf. */
 CBX_API const char *cbx_gpu_throttle_words(uint64_t reasons, char buf[CBX_GPU_THROTTLE_SIZE]);
+/** Reason i of the list, and its bit; NULL past the end. */
+CBX_API const char *cbx_gpu_throttle_at(size_t i, uint64_t *bit);
 /** Some reason other than idling. */
 CBX_API bool cbx_gpu_is_slowed(uint64_t reasons);
 
@@ -60,8 +62,14 @@ CBX_API void cbx_gpu_close(cbx_gpu *gpu);
 CBX_API const char *cbx_gpu_name(const cbx_gpu *gpu);
 /** Allocates nothing.  @return CBX_OK, also if only some members are told; CBX_EIO: the device is lost */
 CBX_API cbx_status cbx_gpu_read(cbx_gpu *gpu, cbx_gpu_reading *out, cbx_err *err);
+/**
+ * What these processes hold in the device's memory, for arithmetic and for graphics.  NVML names processes by the numbers that the
+ * machine gives them: in a container that has numbers of its own nobody is found.
+ * @return [MiB]; 0 if none of them holds any; NaN: the driver does not tell
+ */
+CBX_API double cbx_gpu_memory_of(cbx_gpu *gpu, const pid_t *pids, size_t npids);
 /** cbx_resource_opts.device with the gpu as device_user. */
-CBX_API void cbx_gpu_sample(void *gpu, cbx_resource_device *out);
+CBX_API void cbx_gpu_sample(void *gpu, const pid_t *pids, size_t npids, cbx_resource_device *out);
 
 CBX_END_DECLS
 #endif

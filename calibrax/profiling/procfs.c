@@ -26,26 +26,34 @@ static const char *find_line(const char *text, const char *key)
     return NULL;
 }
 
+/* What follows the key and one more character, in the first line that begins with them; NULL if there is none. */
+static const char *find_member(const char *text, const char *key, char follows)
+{
+    size_t n = strlen(key);
+    const char *line = find_line(text, key);
+    while (line && line[n] != follows) {
+        line = strchr(line, '\n');
+        line = line ? find_line(line + 1, key) : NULL;
+    }
+    return line ? line + n + 1 : NULL;
+}
+
 bool cbx__proc_status_bytes(const char *text, const char *key, uint64_t *bytes)
 {
-    const char *line = find_line(text, key);
+    const char *at = find_member(text, key, ':');
     unsigned long long kib;
-    if (!line || sscanf(line + strlen(key), ": %llu kB", &kib) != 1) return false;
+    if (!at || sscanf(at, " %llu kB", &kib) != 1) return false;
     *bytes = kib * 1024;
     return true;
 }
 
 bool cbx__proc_field(const char *text, const char *key, uint64_t *value)
 {
-    size_t n = strlen(key);
-    for (const char *line = find_line(text, key); line; line = find_line(line + n, key)) {
-        unsigned long long v;
-        if (line[n] != ':') continue;
-        if (sscanf(line + n + 1, "%llu", &v) != 1) return false;
-        *value = v;
-        return true;
-    }
-    return false;
+    const char *at = find_member(text, key, ':');
+    unsigned long long v;
+    if (!at || sscanf(at, "%llu", &v) != 1) return false;
+    *value = v;
+    return true;
 }
 
 bool cbx__proc_stat_parse(const char *text, cbx__proc_stat *out)
@@ -117,16 +125,12 @@ bool cbx__proc_steal(const char *text, uint64_t *ticks)
 
 bool cbx__proc_counter(const char *text, const char *key, uint64_t *value)
 {
-    size_t n = strlen(key);
-    for (const char *line = find_line(text, key); line; line = find_line(line + n, key)) {
-        if (line[n] != ' ') continue;
-        char *end;
-        unsigned long long v = strtoull(line + n + 1, &end, 10);
-        if (end == line + n + 1) return false;
-        *value = v;
-        return true;
-    }
-    return false;
+    const char *at = find_member(text, key, ' ');
+    char *end;
+    unsigned long long v = at ? strtoull(at, &end, 10) : 0;
+    if (!at || end == at) return false;
+    *value = v;
+    return true;
 }
 
 bool cbx__proc_cgroup_memory(const char *text, char *path, size_t size)

@@ -35,12 +35,19 @@ typedef struct cbx_resource_sample {
     double gpu_util;      /* [percent] */
     double gpu_clock_mhz; /* */
     double gpu_power_w;   /* */
+    double gpu_temperature_c;
+    double gpu_tree_mem_mb; /* [MiB] that the tree holds there; NaN: not told */
+    uint64_t gpu_throttle;  /* CBX_GPU_THROTTLE_... (gpu.h); 0 too where it is not told */
 } cbx_resource_sample;
 
 typedef struct cbx_resource_report {
     cbx_resource_summary summary; /* MB are MiB; what the Python package keeps */
     uint64_t hwm_bytes; /* greatest VmHWM of a single process: kept by the kernel, so no peak hides between samples */
-    double peak_pss_bytes; /* NaN: never read */
+    double peak_pss_bytes;                               /* NaN: never read */
+    double peak_gpu_temperature_c, peak_gpu_tree_mem_mb; /* NaN: never told */
+    double
+        gpu_slowed_share; /* of the samples, those in which the device was slowed down (cbx_gpu_is_slowed); NaN: no device */
+    uint64_t gpu_throttle; /* reasons of all samples together */
     bool pss_stopped;      /* reading it took too long: what came later is not in the peak */
     double cpu_user_s, cpu_system_s;
     double mean_cpu_percent, peak_cpu_percent; /* NaN: fewer than two samples */
@@ -60,9 +67,11 @@ typedef struct cbx_resource_report {
     size_t nsamples;
 } cbx_resource_report;
 
-/** What a device says, asked once a sample from the sampling thread. */
+/** What a device says, asked once a sample from the sampling thread; as it comes nothing is told. */
 typedef struct cbx_resource_device {
-    double mem_mb, util, clock_mhz, power_w; /* NaN: not told */
+    double mem_mb, util, clock_mhz, power_w; /* NaN: not told; so the next two */
+    double temperature_c, tree_mem_mb;
+    uint64_t throttle; /* CBX_GPU_THROTTLE_...; 0: none, or not told */
 } cbx_resource_device;
 
 typedef struct cbx_resource_opts {
@@ -73,7 +82,8 @@ typedef struct cbx_resource_opts {
     bool pss;             /* read smaps_rollup too; given up when that takes more than a tenth of the interval */
     size_t max_samples;   /* kept; 0: 4096; at least 2 */
     size_t max_processes; /* of the tree; 0: 1024 */
-    void (*device)(void *user, cbx_resource_device *out); /* NULL: no device; must not allocate from ctx */
+    /* NULL: no device; must not allocate from ctx.  pids: living processes of the tree, any order */
+    void (*device)(void *user, const pid_t *pids, size_t npids, cbx_resource_device *out);
     void *device_user;
     bool from_start;  /* counters run from the start of the root, not from the first sample: for a child just started */
     const char *proc; /* NULL: "/proc"; a folder: a captured one */

@@ -26,6 +26,41 @@ cbx_status cbx_roofs_of_probe(const cbx_probe *p, bool is_f64, int cores, cbx_ro
     return CBX_OK;
 }
 
+static const char *const types[] = { "float64", "float32", "float16", "bfloat16", "int8" };
+
+const char *cbx_roofs_type_at(size_t i) { return i < CBX_LEN(types) ? types[i] : NULL; }
+
+/* The best of the units that compute with a narrow type; 0 and a reason: none does. */
+static double narrow_rate(const cbx_probe *p, const char *type, const char **why)
+{
+    double best = 0;
+
+    *why = NULL;
+    for (int n = 0; n < CBX_NARROW_COUNT; n++) {
+        if (strcmp(cbx_narrow_type((cbx_narrow)n), type) != 0) continue;
+        best = fmax(best, p->narrow[n].ops_per_s);
+        if (!*why) *why = p->narrow[n].why; /* of vectors, which come first */
+    }
+    return best;
+}
+
+cbx_status cbx_roofs_of_type(const cbx_probe *p, const char *type, int cores, cbx_roofs *out, cbx_err *err)
+{
+    const char *why;
+    double rate;
+    cbx_status st;
+
+    if (!strcmp(type, "float64") || !strcmp(type, "float32"))
+        return cbx_roofs_of_probe(p, type[5] == '6', cores, out, err);
+    rate = narrow_rate(p, type, &why);
+    if (!why)
+        return cbx_fail(err, CBX_EINVAL, "no roofs of '%s': say float64, float32, float16, bfloat16 or int8", type);
+    if (!(rate > 0)) return cbx_fail(err, CBX_EUNAVAILABLE, "no roof of '%s': %s", type, *why ? why : "not measured");
+    st = cbx_roofs_of_probe(p, false, cores, out, err);
+    if (!st) out->flop_per_s = rate * cores;
+    return st;
+}
+
 cbx_status cbx_roofs_of_hardware(const cbx_hardware *h, cbx_rate rate, cbx_roofs *out, cbx_err *err)
 {
     if ((unsigned)rate >= CBX_RATE_COUNT || isnan(h->flop_per_s[rate]) || isnan(h->bytes_per_s))

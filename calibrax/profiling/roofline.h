@@ -34,6 +34,13 @@ typedef struct cbx_roofs {
  * @return CBX_OK; CBX_EINVAL (cores < 1; a probe without levels)
  */
 CBX_API cbx_status cbx_roofs_of_probe(const cbx_probe *p, bool is_f64, int cores, cbx_roofs *out, cbx_err *err);
+/**
+ * The same for a type of numbers: "float64", "float32", "float16", "bfloat16", "int8", the faster of vectors and tiles.
+ * @return as cbx_roofs_of_probe; CBX_EINVAL: another type, named; CBX_EUNAVAILABLE: this CPU does not compute with it, and why
+ */
+CBX_API cbx_status cbx_roofs_of_type(const cbx_probe *p, const char *type, int cores, cbx_roofs *out, cbx_err *err);
+/** The types that have roofs; NULL past the end. */
+CBX_API const char *cbx_roofs_type_at(size_t i);
 /** One level, memory.  @return CBX_OK; CBX_EUNAVAILABLE: the sheet lacks the rate or the bandwidth */
 CBX_API cbx_status cbx_roofs_of_hardware(const cbx_hardware *h, cbx_rate rate, cbx_roofs *out, cbx_err *err);
 

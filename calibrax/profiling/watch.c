@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/profiling/gpu.h"
 #include "calibrax/profiling/procfs.h"
 
 #define STRANGERS_MAX  8192
@@ -278,20 +279,41 @@ static double read_pss(cbx__watch *w)
     return sum ? (double)sum : NAN;
 }
 
+static void ask_device(cbx__watch *w, cbx_resource_device *d)
+{
+    size_t n = 0;
+
+    *d = (cbx_resource_device){ NAN, NAN, NAN, NAN, NAN, NAN, 0 };
+    if (!w->opts.device) return;
+    for (size_t i = 0; i < w->nmembers; i++) {
+        if (w->members[i].alive) w->alive[n++] = w->members[i].pid;
+    }
+    w->opts.device(w->opts.device_user, w->alive, n, d);
+    w->device_told += !isnan(d->mem_mb) || !isnan(d->temperature_c) || !isnan(d->util);
+    w->device_slowed += cbx_gpu_is_slowed(d->throttle);
+}
+
 static void read_device(cbx__watch *w, cbx_resource_sample *s)
 {
-    cbx_resource_device d = { NAN, NAN, NAN, NAN };
-    double means[3];
+    cbx_resource_report *p = &w->peaks;
+    cbx_resource_device d;
 
-    if (w->opts.device) w->opts.device(w->opts.device_user, &d);
+    ask_device(w, &d);
     s->gpu_mem_mb = d.mem_mb;
-    s->gpu_util = means[0] = d.util;
-    s->gpu_clock_mhz = means[1] = d.clock_mhz;
-    s->gpu_power_w = means[2] = d.power_w;
-    w->peaks.summary.peak_gpu_mem_mb = fmax(w->peaks.summary.peak_gpu_mem_mb, d.mem_mb);
+    s->gpu_util = d.util;
+    s->gpu_clock_mhz = d.clock_mhz;
+    s->gpu_power_w = d.power_w;
+    s->gpu_temperature_c = d.temperature_c;
+    s->gpu_tree_mem_mb = d.tree_mem_mb;
+    s->gpu_throttle = d.throttle;
+    p->summary.peak_gpu_mem_mb = fmax(p->summary.peak_gpu_mem_mb, d.mem_mb);
+    p->peak_gpu_temperature_c = fmax(p->peak_gpu_temperature_c, d.temperature_c);
+    p->peak_gpu_tree_mem_mb = fmax(p->peak_gpu_tree_mem_mb, d.tree_mem_mb);
+    p->gpu_throttle |= d.throttle;
     for (int i = 0; i < 3; i++) {
-        if (isnan(means[i])) continue;
-        w->device_sum[i] += means[i];
+        double v = i == 0 ? d.util : i == 1 ? d.clock_mhz : d.power_w;
+        if (isnan(v)) continue;
+        w->device_sum[i] += v;
         w->device_n[i]++;
     }
 }
@@ -373,7 +395,8 @@ bool cbx__watch_look(cbx__watch *w, uint64_t now_ns, cbx_resource_sample *out)
 
 size_t cbx__watch_bytes(const cbx_resource_opts *opts)
 {
-    return opts->max_processes * sizeof(cbx__member) + (2 * STRANGERS_MAX + 2 * PENDING_MAX) * sizeof(pid_t);
+    return opts->max_processes * sizeof(cbx__member) +
+           (2 * STRANGERS_MAX + 2 * PENDING_MAX + opts->max_processes) * sizeof(pid_t);
 }
 
 void cbx__watch_init(cbx__watch *w, const cbx_resource_opts *opts, void *memory)
@@ -383,7 +406,9 @@ void cbx__watch_init(cbx__watch *w, const cbx_resource_opts *opts, void *memory)
     w->strangers[0] = (pid_t *)(w->members + opts->max_processes);
     w->strangers[1] = w->strangers[0] + STRANGERS_MAX;
     w->pending = w->strangers[1] + STRANGERS_MAX;
+    w->alive = w->pending + 2 * PENDING_MAX;
     w->peaks.peak_pss_bytes = w->peaks.peak_cpu_percent = w->peaks.summary.peak_gpu_mem_mb = NAN;
+    w->peaks.peak_gpu_temperature_c = w->peaks.peak_gpu_tree_mem_mb = NAN;
 }
 
 static double mean_of(double sum, uint64_t n) { return n ? sum / (double)n : NAN; }
@@ -401,6 +426,7 @@ void cbx__watch_sum(const cbx__watch *w, cbx_resource_report *out)
     r.summary.mean_gpu_util = mean_of(w->device_sum[0], w->device_n[0]);
     r.summary.mean_gpu_clock_mhz = mean_of(w->device_sum[1], w->device_n[1]);
     r.summary.mean_gpu_power_w = mean_of(w->device_sum[2], w->device_n[2]);
+    r.gpu_slowed_share = mean_of((double)w->device_slowed, w->device_told);
     r.cpu_user_s = w->tick_s * (double)c.user_ticks;
     r.cpu_system_s = w->tick_s * (double)c.system_ticks;
     r.mean_cpu_percent = w->end_ns > w->first_ns ? 1e11 * w->last_cpu_s / (double)(w->end_ns - w->first_ns) : NAN;

@@ -31,6 +31,7 @@ typedef struct cbx__watch {
     size_t nmembers;
     pid_t *strangers[2],
         *pending; /* sorted numbers of the last look and of this one that belong to others; number, parent */
+    pid_t *alive; /* room for the numbers of all members */
     size_t nstrangers[2], npending;
     cbx__counts gone;       /* own counts of those that ended */
     cbx__counts base, most; /* second account: in the first look, and the greatest growth since */
@@ -41,8 +42,8 @@ typedef struct cbx__watch {
     double last_cpu_s;
     double rss_sum;
     double device_sum[3];
-    uint64_t device_n[3];
-    cbx_resource_report peaks; /* members that are peaks or counts of processes */
+    uint64_t device_n[3], device_slowed, device_told; /* looks */
+    cbx_resource_report peaks;                        /* members that are peaks or counts of processes */
 } cbx__watch;
 
 /* Bytes of the memory that a watch needs. */

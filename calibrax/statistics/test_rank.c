@@ -10,7 +10,7 @@
 #include "calibrax/statistics/distribution.h"
 #include "calibrax/statistics/estimate.h"
 #include "calibrax/statistics/sample.h"
-#include "calibrax/statistics/test.h"
+#include "calibrax/statistics/whitney.h"
 
 enum { WHITNEY_AUTO = 50, WHITNEY_EXACT = 100, SIGNED_AUTO = 50, SIGNED_EXACT = 200 };
 
@@ -102,8 +102,7 @@ static bool has_ties(const double *sorted, size_t n)
  */
 enum { PLAIN_MOST = 54 };
 
-static cbx_status count_plain(cbx_ctx *ctx, size_t k, size_t m, size_t s, double *at_most, double *at_least,
-                              cbx_err *err)
+static cbx_status count_plain(cbx_ctx *ctx, size_t k, size_t m, cbx__whitney *out, cbx_err *err)
 {
     size_t length = k * m + 1;
     double *ways = NULL;
@@ -116,13 +115,39 @@ static cbx_status count_plain(cbx_ctx *ctx, size_t k, size_t m, size_t s, double
         for (size_t u = length; u-- > m + i;) ways[u] -= ways[u - m - i];
         for (size_t u = i; u < length; u++) ways[u] += ways[u - i];
     }
-    count_tails(ways, length, s, at_most, at_least);
-    cbx__doubles_free(ctx, ways, length);
+    for (size_t u = 1; u < length; u++) ways[u] += ways[u - 1]; /* whole, and so exact in any order */
+    cbx__whitney_clear(ctx, out);
+    *out = (cbx__whitney){ k, m, length, ways };
+    return CBX_OK;
+}
+
+void cbx__whitney_clear(cbx_ctx *ctx, cbx__whitney *kept)
+{
+    cbx__doubles_free(ctx, kept->upto, kept->length);
+    *kept = (cbx__whitney){ 0 };
+}
+
+static cbx_status plain_tails(cbx_ctx *ctx, size_t k, size_t m, size_t s, cbx__whitney *kept, double *at_most,
+                              double *at_least, cbx_err *err)
+{
+    cbx__whitney own = { 0 }, *c = kept ? kept : &own;
+    cbx_status st = c->upto && c->k == k && c->m == m ? CBX_OK : count_plain(ctx, k, m, c, err);
+
+    if (st) return st;
+    *at_most = c->upto[s] / c->upto[c->length - 1];
+    *at_least = (c->upto[c->length - 1] - (s ? c->upto[s - 1] : 0)) / c->upto[c->length - 1];
+    cbx__whitney_clear(ctx, &own);
     return CBX_OK;
 }
 
 cbx_status cbx_stat_test_mann_whitney(cbx_ctx *ctx, const double *x, size_t n, const double *y, size_t m,
                                       cbx_test_mode mode, cbx_test *out, cbx_err *err)
+{
+    return cbx__mann_whitney(ctx, x, n, y, m, mode, NULL, out, err);
+}
+
+cbx_status cbx__mann_whitney(cbx_ctx *ctx, const double *x, size_t n, const double *y, size_t m, cbx_test_mode mode,
+                             cbx__whitney *kept, cbx_test *out, cbx_err *err)
 {
     cbx_test r = { .method = "mann-whitney u" };
     double *pool = NULL, at_most, at_least, sum_x = 0, total = (double)(n + m);
@@ -139,7 +164,7 @@ cbx_status cbx_stat_test_mann_whitney(cbx_ctx *ctx, const double *x, size_t n, c
         double s = of_x ? sum_x : total * (total + 1) - sum_x;
         size_t k = of_x ? n : m;
         if (n + m <= PLAIN_MOST && !has_ties(pool, n + m))
-            st = count_plain(ctx, k, n + m - k, (size_t)s / 2 - k * (k + 1) / 2, &at_most, &at_least, err);
+            st = plain_tails(ctx, k, n + m - k, (size_t)s / 2 - k * (k + 1) / 2, kept, &at_most, &at_least, err);
         else
             st = count_subsets(ctx, pool, n + m, k, (size_t)s, &at_most, &at_least, err);
         if (!st) exact_result(&r, of_x ? at_most : at_least, of_x ? at_least : at_most);

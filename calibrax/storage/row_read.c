@@ -14,10 +14,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define PATH_SIZE    96 /* more than the longest: metrics.steady_time.launches */
-#define FOLDER_DEPTH 64 /* folders within folders */
+#define PATH_SIZE    128 /* more than the longest: metrics.steady_time.launches.100000 */
+#define FOLDER_DEPTH 64  /* folders within folders */
 
 /* --- JSON to the typed view --- */
+
+/* Where a member stands; spelt out only where something is wrong with it. */
+typedef struct row_path {
+    const struct row_path *up; /* NULL: the row */
+    const char *key;           /* NULL: element i of a list */
+    size_t i;
+} row_path;
 
 typedef struct row_reader {
     cbx_row *row;
@@ -30,9 +37,25 @@ typedef struct row_reader {
 static const char *const type_names[] = { "null",     "a boolean", "an integer", "a number",
                                           "a string", "an array",  "an object" };
 
-static cbx_status unexpected(const row_reader *r, const char *path, const char *expected, const cbx_json *found)
+/* "metrics.steady_time.launches.3", as far as it fits */
+static const char *spell(const row_path *p, char out[PATH_SIZE])
 {
-    return cbx_fail(r->err, CBX_EFORMAT, "'%s': `%s`: expected %s, found %s", r->what, path, expected,
+    size_t n = 0;
+
+    out[0] = 0;
+    if (p->up) n = strlen(spell(p->up, out));
+    if (n && n + 1 < PATH_SIZE) out[n++] = '.';
+    if (p->key)
+        snprintf(out + n, PATH_SIZE - n, "%s", p->key);
+    else
+        snprintf(out + n, PATH_SIZE - n, "%zu", p->i);
+    return out;
+}
+
+static cbx_status unexpected(const row_reader *r, const row_path *path, const char *expected, const cbx_json *found)
+{
+    char words[PATH_SIZE];
+    return cbx_fail(r->err, CBX_EFORMAT, "'%s': `%s`: expected %s, found %s", r->what, spell(path, words), expected,
                     type_names[cbx_json_typeof(found)]);
 }
 
@@ -51,13 +74,15 @@ static bool is_number(const cbx_json *v)
     return s && (strcmp(s, "NaN") == 0 || strcmp(s, "Infinity") == 0 || strcmp(s, "-Infinity") == 0);
 }
 
-static cbx_status read_string(const row_reader *r, const row_field *f, const cbx_json *v, const char *path, char *slot)
+static cbx_status read_string(const row_reader *r, const row_field *f, const cbx_json *v, const row_path *path,
+                              char *slot)
 {
     const char *copy;
 
     if (cbx_json_typeof(v) != CBX_JSON_STRING) return unexpected(r, path, "a string", v);
     if (f->kind == ROW_NEEDED_STRING && !*cbx_json_string_value(v)) {
-        return cbx_fail(r->err, CBX_EFORMAT, "'%s': `%s`: is empty", r->what, path);
+        char words[PATH_SIZE];
+        return cbx_fail(r->err, CBX_EFORMAT, "'%s': `%s`: is empty", r->what, spell(path, words));
     }
     copy = cbx_arena_strdup(r->arena, cbx_json_string_value(v));
     if (!copy) return no_memory(r);
@@ -65,7 +90,7 @@ static cbx_status read_string(const row_reader *r, const row_field *f, const cbx
     return CBX_OK;
 }
 
-static cbx_status read_numbers(const row_reader *r, const row_field *f, const cbx_json *v, const char *path)
+static cbx_status read_numbers(const row_reader *r, const row_field *f, const cbx_json *v, const row_path *path)
 {
     size_t n = cbx_json_length(v);
     double *list;
@@ -75,9 +100,7 @@ static cbx_status read_numbers(const row_reader *r, const row_field *f, const cb
     if (!list) return no_memory(r);
     for (size_t i = 0; i < n; i++) {
         const cbx_json *item = cbx_json_at(v, i);
-        char item_path[PATH_SIZE + 24];
-        snprintf(item_path, sizeof item_path, "%s.%zu", path, i);
-        if (!is_number(item)) return unexpected(r, item_path, "a number", item);
+        if (!is_number(item)) return unexpected(r, &(row_path){ path, NULL, i }, "a number", item);
         list[i] = cbx_json_double_value(item);
     }
     *(const double **)(void *)((char *)r->base + f->offset) = list;
@@ -85,9 +108,9 @@ static cbx_status read_numbers(const row_reader *r, const row_field *f, const cb
     return CBX_OK;
 }
 
-static cbx_status read_block(const row_reader *r, const row_block *block, const cbx_json *object, const char *path);
+static cbx_status read_block(const row_reader *r, const row_block *block, const cbx_json *object, const row_path *path);
 
-static cbx_status read_list(const row_reader *r, const row_field *f, const cbx_json *v, const char *path)
+static cbx_status read_list(const row_reader *r, const row_field *f, const cbx_json *v, const row_path *path)
 {
     size_t n = cbx_json_length(v);
     cbx_status st = CBX_OK;
@@ -99,13 +122,12 @@ static cbx_status read_list(const row_reader *r, const row_field *f, const cbx_j
     for (size_t i = 0; i < n && !st; i++) {
         row_reader element = { r->row, list + i * f->size, r->arena, r->what, r->err };
         const cbx_json *item = cbx_json_at(v, i);
-        char item_path[PATH_SIZE + 24];
-        snprintf(item_path, sizeof item_path, "%s.%zu", path, i);
-        if (cbx_json_typeof(item) != CBX_JSON_OBJECT) return unexpected(r, item_path, "an object", item);
+        const row_path item_path = { path, NULL, i };
+        if (cbx_json_typeof(item) != CBX_JSON_OBJECT) return unexpected(r, &item_path, "an object", item);
         for (size_t k = 0; k < f->block->nfields; k++)
             if (f->block->fields[k].kind == ROW_NUMBER)
                 *(double *)(void *)(list + i * f->size + f->block->fields[k].offset) = NAN;
-        st = read_block(&element, f->block, item, item_path);
+        st = read_block(&element, f->block, item, &item_path);
     }
     if (st) return st;
     *(char **)(void *)((char *)r->base + f->offset) = list;
@@ -113,7 +135,7 @@ static cbx_status read_list(const row_reader *r, const row_field *f, const cbx_j
     return CBX_OK;
 }
 
-static cbx_status read_point(const row_reader *r, const cbx_json *v, const char *path)
+static cbx_status read_point(const row_reader *r, const cbx_json *v, const row_path *path)
 {
     cbx_text text;
 
@@ -125,7 +147,7 @@ static cbx_status read_point(const row_reader *r, const cbx_json *v, const char 
     return r->row->point_json ? CBX_OK : no_memory(r);
 }
 
-static cbx_status read_count(const row_reader *r, const cbx_json *v, const char *path, char *slot)
+static cbx_status read_count(const row_reader *r, const cbx_json *v, const row_path *path, char *slot)
 {
     if (cbx_json_typeof(v) != CBX_JSON_INT || cbx_json_int_value(v) < 0) {
         return unexpected(r, path, "a count", v);
@@ -134,14 +156,14 @@ static cbx_status read_count(const row_reader *r, const cbx_json *v, const char 
     return CBX_OK;
 }
 
-static cbx_status read_version(const row_reader *r, const cbx_json *v, const char *path)
+static cbx_status read_version(const row_reader *r, const cbx_json *v, const row_path *path)
 {
     if (cbx_json_typeof(v) != CBX_JSON_INT || cbx_json_int_value(v) < 1)
         return unexpected(r, path, "a version number", v);
     return CBX_OK;
 }
 
-static cbx_status read_inner(const row_reader *r, const row_block *block, const cbx_json *v, const char *path)
+static cbx_status read_inner(const row_reader *r, const row_block *block, const cbx_json *v, const row_path *path)
 {
     cbx_status st;
 
@@ -151,7 +173,7 @@ static cbx_status read_inner(const row_reader *r, const row_block *block, const 
     return st;
 }
 
-static cbx_status read_field(const row_reader *r, const row_field *f, const cbx_json *v, const char *path)
+static cbx_status read_field(const row_reader *r, const row_field *f, const cbx_json *v, const row_path *path)
 {
     char *slot = (char *)r->base + f->offset;
 
@@ -181,32 +203,34 @@ static cbx_status read_field(const row_reader *r, const row_field *f, const cbx_
     }
 }
 
-/* "path.key", for messages; by hand, since every field of every row passes here. */
-static void join(const char *path, const char *key, char out[PATH_SIZE])
+/* Rows that we wrote have their members in the table's order, so the next one is looked at first. */
+static const cbx_json *next_member(const cbx_json *object, const char *key, size_t *at)
 {
-    char *start = out, *end = out + PATH_SIZE - 1;
+    const char *found;
+    cbx_json *v;
 
-    while (*path && out < end) *out++ = *path++;
-    if (out > start && out < end) *out++ = '.';
-    while (*key && out < end) *out++ = *key++;
-    *out = 0;
+    if (!cbx_json_member(object, *at, &found, &v) || strcmp(found, key) != 0) return cbx_json_get(object, key);
+    ++*at;
+    return v;
 }
 
-static cbx_status read_block(const row_reader *r, const row_block *block, const cbx_json *object, const char *path)
+static cbx_status read_block(const row_reader *r, const row_block *block, const cbx_json *object, const row_path *path)
 {
+    size_t at = 0;
+
     for (size_t i = 0; i < block->nfields; i++) {
         const row_field *f = &block->fields[i];
-        const cbx_json *v = cbx_json_get(object, f->key);
-        char field_path[PATH_SIZE];
+        const cbx_json *v = next_member(object, f->key, &at);
+        const row_path here = { path, f->key, 0 };
         cbx_status st;
 
-        join(path, f->key, field_path);
         if (!v) {
             bool needed = f->kind == ROW_NEEDED_STRING || f->kind == ROW_POINT || f->kind == ROW_VERSION;
-            if (needed) return cbx_fail(r->err, CBX_EFORMAT, "'%s': `%s`: is missing", r->what, field_path);
+            char words[PATH_SIZE];
+            if (needed) return cbx_fail(r->err, CBX_EFORMAT, "'%s': `%s`: is missing", r->what, spell(&here, words));
             continue;
         }
-        st = read_field(r, f, v, field_path);
+        st = read_field(r, f, v, &here);
         if (st) return st;
     }
     return CBX_OK;
@@ -233,7 +257,7 @@ static cbx_status row_from_json(const cbx_json *value, cbx_arena *arena, const c
         return cbx_fail(err, CBX_EFORMAT, "'%s': expected an object, found %s", what,
                         type_names[cbx_json_typeof(value)]);
     }
-    st = read_block(&r, &cbx__row_table, value, "");
+    st = read_block(&r, &cbx__row_table, value, NULL);
     if (st) return st;
     fill_in(row);
     /* v1 writers left the reason out where the status says it all */
@@ -322,10 +346,12 @@ static const char *object_end(const char *s, const char *end)
 size_t cbx__rows_lean_line(const char *line, size_t len, char *out)
 {
     static const char member[] = "\"provenance\":";
+    static const char counts[256] = { ['"'] = 1, ['{'] = 1, ['}'] = 1, ['['] = 1, [']'] = 1 };
     const char *end = line + len, *s = line;
     int depth = 0;
 
     for (; s < end; s++) {
+        if (!counts[(unsigned char)*s]) continue; /* mostly digits */
         if (*s == '"') {
             size_t n = sizeof member - 1;
             if (depth == 1 && (size_t)(end - s) > n && !memcmp(s, member, n)) {

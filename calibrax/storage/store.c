@@ -24,14 +24,17 @@ static bool name_parts(cbx_store *s, const char *root)
     return s->root && s->runs && s->baselines && s->config && s->lock && s->index_path;
 }
 
-static cbx_status check_folders(cbx_store *s, bool create, cbx_err *err)
+static cbx_status make_folders(const cbx_store *s, cbx_err *err)
 {
-    cbx_status st = CBX_OK;
+    cbx_status st = cbx_dir_create(s->ctx, s->runs, err);
 
-    if (create) {
-        st = cbx_dir_create(s->ctx, s->runs, err);
-        return st ? st : cbx_dir_create(s->ctx, s->baselines, err);
-    }
+    return st ? st : cbx_dir_create(s->ctx, s->baselines, err);
+}
+
+static cbx_status check_folders(const cbx_store *s, const cbx_store_opts *o, cbx_err *err)
+{
+    if (o->create_late) return CBX_OK;
+    if (o->create) return make_folders(s, err);
     if (!cbx_path_exists(s->root)) return cbx_fail(err, CBX_ENOENT, "there is no store '%s'", s->root);
     if (!cbx_path_exists(s->runs))
         return cbx_fail(err, CBX_ENOENT, "'%s' is no store: it has no folder 'runs'", s->root);
@@ -52,9 +55,10 @@ cbx_status cbx_store_open(cbx_ctx *ctx, const char *root, const cbx_store_opts *
     if (!s) return cbx__store_no_memory(err);
     s->ctx = ctx;
     s->no_index_file = o->no_index_file;
+    s->late = o->create_late;
     s->lock_wait_ns = o->lock_wait_ns ? o->lock_wait_ns : LOCK_WAIT_NS;
     cbx_arena_init(&s->arena, cbx_ctx_allocator(ctx));
-    st = name_parts(s, root) ? check_folders(s, o->create, err) : cbx__store_no_memory(err);
+    st = name_parts(s, root) ? check_folders(s, o, err) : cbx__store_no_memory(err);
     if (!st)
         *out = s;
     else
@@ -72,14 +76,27 @@ void cbx_store_close(cbx_store *store)
 
 const char *cbx_store_root(const cbx_store *store) { return store->root; }
 
+cbx_status cbx__store_make(cbx_store *s, cbx_err *err)
+{
+    cbx_status st = s->late ? make_folders(s, err) : CBX_OK;
+
+    if (s->late && !st) {
+        cbx__index_close(s->index); /* one of nothing, in memory */
+        s->index = NULL;
+        s->late = false;
+    }
+    return st;
+}
+
 /* An index that another process is filling is not waited for: one in memory answers as well, only later. */
 cbx_status cbx__store_index(cbx_store *s, cbx__index **out, cbx_err *err)
 {
-    bool in_file = !s->no_index_file && access(s->root, W_OK) == 0;
+    bool made = !s->late || cbx_path_exists(s->runs);
+    bool in_file = made && !s->no_index_file && access(s->root, W_OK) == 0;
     cbx_status st = CBX_OK;
 
     if (!s->index) st = cbx__index_open(s->ctx, in_file ? s->index_path : NULL, &s->index, err);
-    if (!st) st = cbx__index_refresh(s->index, s->runs, err);
+    if (!st && made) st = cbx__index_refresh(s->index, s->runs, err);
     if (st == CBX_EBUSY || st == CBX_EIO || st == CBX_ENOSPC) {
         cbx__index_close(s->index);
         s->index = NULL;
@@ -145,7 +162,8 @@ cbx_status cbx_store_save(cbx_store *s, const cbx_run *run, bool replace, cbx_er
 
     cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
     path = cbx__store_run_path(s, &arena, cbx_run_id(run));
-    st = path ? cbx__store_lock(s, &lock, err) : cbx__store_no_memory(err);
+    st = path ? cbx__store_make(s, err) : cbx__store_no_memory(err);
+    if (!st) st = cbx__store_lock(s, &lock, err);
     if (!st) st = check_existing(s, run, path, replace, &done, err);
     if (!st && !done) st = cbx_run_write(s->ctx, run, path, err);
     cbx_lock_release(lock);

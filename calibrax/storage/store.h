@@ -26,15 +26,16 @@ CBX_BEGIN_DECLS
 typedef struct cbx_store cbx_store;
 
 typedef struct cbx_store_opts {
-    uint32_t struct_size;  /* sizeof(cbx_store_opts) of the header compiled with */
-    bool create;           /* make the folders if they are missing; otherwise a missing folder is CBX_ENOENT */
-    bool no_index_file;    /* keep the index in memory: nothing is written by queries */
+    uint32_t struct_size; /* sizeof(cbx_store_opts) of the header compiled with */
+    bool create;          /* make the folders if they are missing; otherwise a missing folder is CBX_ENOENT */
+    bool no_index_file;   /* keep the index in memory: nothing is written by queries */
+    bool create_late; /* make missing folders when the first run is kept; until then the store is there, and empty */
     uint64_t lock_wait_ns; /* how long a write waits for another process; 0: 30 s */
 } cbx_store_opts;
 
 #define CBX_STORE_OPTS_INIT                                                                                            \
     {                                                                                                                  \
-        sizeof(cbx_store_opts), 0, 0, 0                                                                                \
+        sizeof(cbx_store_opts), 0, 0, 0, 0                                                                             \
     }
 
 /**

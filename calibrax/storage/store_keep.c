@@ -66,7 +66,8 @@ cbx_status cbx__store_save_spooled(cbx_store *s, const cbx_run *head, const cbx_
 
     cbx_arena_init(&arena, al);
     path = cbx__store_run_path(s, &arena, cbx_run_id(head));
-    st = path ? cbx__store_lock(s, &lock, err) : cbx__store_no_memory(err);
+    st = path ? cbx__store_make(s, err) : cbx__store_no_memory(err);
+    if (!st) st = cbx__store_lock(s, &lock, err);
     if (!st) st = cbx_replacement_begin(s->ctx, path, &file, err);
     if (!st) st = cbx__spooled_write(al, head, points, scratch, cbx_replacement_path(file), path, err);
     if (st)

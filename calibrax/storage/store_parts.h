@@ -11,6 +11,7 @@ struct cbx_store {
     const char *root, *runs, *baselines, *config, *lock, *index_path;
     uint64_t lock_wait_ns;
     bool no_index_file;
+    bool late;         /* the folders may be missing still */
     cbx__index *index; /* NULL until something is asked */
 };
 
@@ -21,6 +22,8 @@ const char *cbx__store_run_path(const cbx_store *store, cbx_arena *arena, const 
 const char *cbx__store_baseline_path(const cbx_store *store, cbx_arena *arena, const char *name);
 /** The id that cbx_store_load's which means, in the arena. */
 cbx_status cbx__store_resolve(cbx_store *store, const char *which, cbx_arena *arena, const char **id, cbx_err *err);
+/** Makes the folders of a store that was opened with create_late; for who keeps a run. */
+cbx_status cbx__store_make(cbx_store *store, cbx_err *err);
 /** The lock that every write holds. */
 cbx_status cbx__store_lock(cbx_store *store, cbx_lock **out, cbx_err *err);
 cbx_status cbx__store_no_memory(cbx_err *err);

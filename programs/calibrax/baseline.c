@@ -55,7 +55,9 @@ static int list_baselines(const opt_run *run, cbx_store *store)
         cbx_run *base = NULL;
         cbx_json *item = cbx_json_new_object();
         if (cbx_store_baseline_get(store, names[i], &base, &err)) opt_fail(run->program, "warning: %s", err.message);
-        if (!a->select.json) printf("%-16s %s\n", names[i], base ? cbx_run_id(base) : "unreadable");
+        if (!a->select.json) print_painted(PAINT_STRONG, "%-16s", names[i]);
+        if (!a->select.json)
+            print_painted(base ? PAINT_PLAIN : PAINT_BAD, " %s\n", base ? cbx_run_id(base) : "unreadable");
         cbx_json_set_string(item, "name", names[i]);
         cbx_json_set_string(item, "run", base ? cbx_run_id(base) : NULL);
         cbx_json_push(list, item);

@@ -34,7 +34,7 @@ static const opt_spec bisect_options[] = {
       "launch the good commit beside each other one and take ratios: a slow drift of the machine cancels" },
     { "confidence", 0, OPT_NUMBER, AT(confidence), "P", "0.95", "probability at which to stop" },
     { "end-launches", 0, OPT_COUNT, AT(end_launches), "N", "60",
-      "most launches of each end to see whether they differ" },
+      "most launches of each end to see whether they differ; fewer once more would hardly tell" },
     { "max-launches", 0, OPT_COUNT, AT(max_launches), "N", "1000", "most launches of the whole search" },
     { "timeout", 0, OPT_NUMBER, AT(timeout), "SECONDS", "3600", "longest launch" },
     { "build-timeout", 0, OPT_NUMBER, AT(build_timeout), "SECONDS", "3600", "longest build" },
@@ -147,7 +147,8 @@ static void print_result(const opt_run *run, const bisect_args *a, cbx_bisect *b
     };
     const char *good = cbx_bisect_reason(b, CBX_BISECT_GOOD_END), *bad = cbx_bisect_reason(b, cbx_bisect_count(b) - 1);
 
-    printf("%s%s\n", heads[r->outcome], r->outcome == CBX_BISECT_FOUND && r->nsuspects > 1 ? " one of" : "");
+    print_painted(PAINT_STRONG, "%s%s\n", heads[r->outcome],
+                  r->outcome == CBX_BISECT_FOUND && r->nsuspects > 1 ? " one of" : "");
     print_suspects(run, a, b, r);
     if (good) printf("good end: %s\n", good);
     if (bad) printf("bad end: %s\n", bad);

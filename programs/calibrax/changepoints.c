@@ -143,7 +143,8 @@ static bool print_series(const changes *c, const changes_series *s)
     columns *table = columns_begin(c->run->arena, heads, "lllrrrl");
     size_t n = 0;
 
-    printf("%s, %zu values", plain_text(c->run->arena, s->name), s->n);
+    print_painted(PAINT_STRONG, "%s", plain_text(c->run->arena, s->name));
+    printf(", %zu values", s->n);
     if (a->state) printf(", %zu since the last look", s->unseen);
     if (s->left_out) printf(", %zu more are not finite", s->left_out);
     putchar('\n');
@@ -173,15 +174,10 @@ static int print_all(const changes *c)
 static int check_machines(const changes *c)
 {
     const changes_args *a = c->run->args;
+    cbx_same_machine said = CBX_MACHINE_SAME;
 
     for (size_t i = 0; i < c->n; i++) {
-        if (!machines_differ(c->list[i].s)) continue;
-        if (!a->allow_machines)
-            return opt_fail(c->run->program,
-                            "'%s' has values of machines that differ: choose one with --machine, or "
-                            "--allow-other-machine takes them all the same",
-                            c->list[i].name);
-        opt_fail(c->run->program, "note: '%s' has values of machines that differ", c->list[i].name);
+        if (select_check_machines(c->run, c->list[i].s, c->list[i].name, a->allow_machines, &said)) return EXIT_ERROR;
     }
     return EXIT_PASS;
 }

@@ -58,14 +58,6 @@ static bool take_values(const opt_run *run, changes_series *s)
     return s->values && s->where;
 }
 
-static const char *name_series(const opt_run *run, const cbx_trend_series *s)
-{
-    const cbx_point p = { s->point, s->scenario, s->tags, s->ntags, NULL, 0 };
-    const char *key = point_key(run->arena, &p, NULL);
-
-    return key ? cbx_arena_printf(run->arena, "%s:%s", key, s->metric) : NULL;
-}
-
 static double mean_of(const double *x, size_t from, size_t to)
 {
     double sum = 0;
@@ -140,7 +132,7 @@ int changes_find(changes *c)
     if (!c->list) return no_memory(c->run);
     for (size_t i = 0; !status && i < c->trend.count; i++) {
         changes_series *s = &c->list[c->n++];
-        *s = (changes_series){ .s = &c->trend.series[i], .name = name_series(c->run, &c->trend.series[i]) };
+        *s = (changes_series){ .s = &c->trend.series[i], .name = series_key(c->run->arena, &c->trend.series[i]) };
         find_direction(c, s);
         if (!s->name || !take_values(c->run, s)) return no_memory(c->run);
         s->unseen = s->n;

@@ -10,6 +10,7 @@
 #include "calibrax/ci/guard.h"
 #include "programs/calibrax/calibrax.h"
 #include "programs/calibrax/select.h"
+#include "programs/common/terminal.h"
 
 typedef struct check_args {
     select_args select;
@@ -216,7 +217,10 @@ static int write_answer(check *c, cbx_guard_format format)
 
     cbx_text_init(&text, cbx_ctx_allocator(c->run->ctx));
     status = said(c, cbx_guard_write(c->guard, format, &text, &c->err));
-    if (!status) fputs(cbx_text_str(&text), stdout);
+    if (!status && format == CBX_GUARD_TEXT)
+        print_report(cbx_text_str(&text), cbx_guard_gate(c->guard)->exit_code);
+    else if (!status)
+        fputs(cbx_text_str(&text), stdout);
     cbx_text_clear(&text);
     return status ? status : cbx_guard_gate(c->guard)->exit_code;
 }

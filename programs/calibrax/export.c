@@ -13,7 +13,7 @@ typedef struct export_args {
     const char *format, *out, *by, *repo, *against;
     inputs_args inputs;
     opt_list metrics, plots;
-    bool replace, dark, list;
+    bool replace, dark, list, allow_machines;
 } export_args;
 
 static const opt_spec export_options[] = {
@@ -22,6 +22,8 @@ static const opt_spec export_options[] = {
     INPUTS_ROWS(export_args),
     { "against", 0, OPT_STRING, offsetof(export_args, against), "ID", NULL,
       "how the run differs from this one: a run of the store as with --run, or with --input a file" },
+    { "allow-other-machine", 0, OPT_FLAG, offsetof(export_args, allow_machines), NULL, NULL,
+      "with --against: compare across machines, and say so" },
     { "out", 'o', OPT_STRING, offsetof(export_args, out), "DIR", "the current folder",
       "where files go; made if missing" },
     { "metrics", 'm', OPT_LIST, offsetof(export_args, metrics), "NAME,...", "all", "these metrics, in this order" },
@@ -56,6 +58,12 @@ static int list_as_json(const opt_run *run, const cbx_exporter *const *all, size
     return print_json(run->program, o);
 }
 
+static void print_form(const char *name, const char *summary)
+{
+    print_painted(PAINT_STRONG, "%-10s", name);
+    printf(" %s\n", summary);
+}
+
 static int list_formats(const opt_run *run)
 {
     const export_args *a = run->args;
@@ -64,10 +72,9 @@ static int list_formats(const opt_run *run)
 
     if (a->select.json) return list_as_json(run, all, n);
 
-    for (size_t i = 0; i < n; i++) printf("%-10s %s\n", all[i]->name, all[i]->summary);
+    for (size_t i = 0; i < n; i++) print_form(all[i]->name, all[i]->summary);
     puts("\nPlots (--plot):");
-    for (size_t i = 0; i < cbx_export_nplots(); i++)
-        printf("%-10s %s\n", cbx_export_plot_name(i), cbx_export_plot_summary(i));
+    for (size_t i = 0; i < cbx_export_nplots(); i++) print_form(cbx_export_plot_name(i), cbx_export_plot_summary(i));
     return EXIT_PASS;
 }
 
@@ -119,11 +126,15 @@ static int write_runs(const opt_run *run, const cbx_exporter *format, const inpu
     o.plots = a->plots.items;
     o.nplots = a->plots.count;
     o.repo = a->repo;
+    o.allow_machines = a->allow_machines;
     if (baseline && l->n != 1) return opt_fail(run->program, "--against compares one run: name it alone");
+    if (a->allow_machines && !baseline) return opt_fail(run->program, "--allow-other-machine: needs --against");
     if (baseline)
         st = cbx_export_analysis(run->ctx, format, l->items[0], baseline, &o, &report, &err);
     else
         st = cbx_export_runs(run->ctx, format, (const cbx_run *const *)l->items, l->n, &o, &report, &err);
+    if (st == CBX_EPERM && baseline && !a->allow_machines)
+        return opt_fail(run->program, "%s: --allow-other-machine compares them all the same", err.message);
     if (st) return opt_fail(run->program, "%s", err.message);
     status = tell(run, format, &report);
     cbx_export_report_clear(&report);

@@ -175,7 +175,8 @@ static int list_formats(const opt_run *run)
         cbx_json_set_string(item, "name", info.name);
         cbx_json_set_string(item, "summary", info.summary);
         cbx_json_push(list, item);
-        if (!a->select.json) printf("%-18s %s\n", info.name, info.summary);
+        if (!a->select.json) print_painted(PAINT_STRONG, "%-18s", info.name);
+        if (!a->select.json) printf(" %s\n", info.summary);
     }
     cbx_json_set(o, "formats", list);
     if (a->select.json) return print_json(run->program, o);

@@ -111,13 +111,11 @@ void inputs_clear(inputs_list *l)
 
 int inputs_check_machines(const opt_run *run, const inputs_list *l, bool allowed)
 {
-    const char *first = l->n ? run_machine(l->items[0]) : NULL;
-
     for (size_t i = 0; l->n > 1 && i < l->n; i++) {
-        const char *machine = run_machine(l->items[i]), *id = cbx_run_id(l->items[i]), *fault = NULL;
-        if (!machine)
+        const char *id = cbx_run_id(l->items[i]), *fault;
+        if (cbx_run_same_machine(l->items[i], l->items[i]) == CBX_MACHINE_UNKNOWN)
             fault = cbx_arena_printf(run->arena, "run '%s' does not say its machine", id);
-        else if (first && strcmp(machine, first) != 0)
+        else if (cbx_run_same_machine(l->items[0], l->items[i]) == CBX_MACHINE_OTHER)
             fault = cbx_arena_printf(run->arena, "runs '%s' and '%s' are of machines that differ",
                                      cbx_run_id(l->items[0]), id);
         else

@@ -28,7 +28,9 @@ static const opt_spec machine_options[] = {
 
 static void show(const cbx_machine *m)
 {
-    printf("Machine: %s\n  CPU: %s\n", m->id, m->model_name);
+    printf("Machine: ");
+    print_painted(PAINT_STRONG, "%s\n", m->id);
+    printf("  CPU: %s\n", m->model_name);
     printf("  Sockets: %d, cores: %d, threads: %d, NUMA nodes: %d\n", m->sockets, m->cores, m->threads, m->numa_nodes);
     printf("  Memory: %.1f GiB\n", (double)m->memory_bytes / 0x1p30);
     for (int i = 0; i < m->ncaches; i++)
@@ -123,12 +125,22 @@ static void show_level(const cbx_level_rate *l)
            1e-9 * l->copy_bytes_per_s, 1e-9 * l->triad_bytes_per_s, 1e-9 * l->triad_stream_bytes_per_s);
 }
 
+static void show_narrow(cbx_narrow n, const cbx_narrow_rate *r)
+{
+    printf("  %-8s ", cbx_narrow_type(n));
+    if (r->by[0])
+        printf("%7.1f G/s in %s (%s)\n", 1e-9 * r->ops_per_s, cbx_narrow_unit(n), r->by);
+    else
+        print_painted(PAINT_FAINT, "not supported in %s: %s\n", cbx_narrow_unit(n), r->why);
+}
+
 static void show_rates(const rates *r)
 {
-    printf("One core, %s:\n", r->probe.instruction_set);
+    print_painted(PAINT_STRONG, "One core, %s:\n", r->probe.instruction_set);
     for (int i = 0; i < CBX_PIPE_COUNT; i++)
         printf("  %-8s %7.1f G/s in 32 bits, %7.1f in 64\n", cbx_pipe_name((cbx_pipe)i),
                1e-9 * r->probe.pipe_ops_per_s[i][0], 1e-9 * r->probe.pipe_ops_per_s[i][1]);
+    for (int i = 0; i < CBX_NARROW_COUNT; i++) show_narrow((cbx_narrow)i, &r->probe.narrow[i]);
     for (int i = 0; i < r->probe.nlevels; i++) show_level(&r->probe.level[i]);
     for (int i = 0; i < r->nnodes; i++) show_level(&r->node[i]);
 }
@@ -147,6 +159,23 @@ static void push_levels(cbx_json *list, const cbx_level_rate *l, int n)
     }
 }
 
+static cbx_json *narrow_json(const cbx_probe *p)
+{
+    cbx_json *list = cbx_json_new_array();
+
+    for (int n = 0; n < CBX_NARROW_COUNT; n++) {
+        const cbx_narrow_rate *r = &p->narrow[n];
+        cbx_json *v = cbx_json_new_object();
+        cbx_json_set_string(v, "type", cbx_narrow_type((cbx_narrow)n));
+        cbx_json_set_string(v, "unit", cbx_narrow_unit((cbx_narrow)n));
+        cbx_json_set_bool(v, "supported", r->by[0] != 0);
+        cbx_json_set_double(v, "ops_per_s", r->by[0] ? r->ops_per_s : NAN);
+        cbx_json_set_string(v, r->by[0] ? "by" : "why", r->by[0] ? r->by : r->why);
+        cbx_json_push(list, v);
+    }
+    return list;
+}
+
 static cbx_json *rates_json(const rates *r)
 {
     cbx_json *v = cbx_json_new_object(), *pipes = cbx_json_new_object(), *levels = cbx_json_new_array();
@@ -159,6 +188,7 @@ static cbx_json *rates_json(const rates *r)
         cbx_json_set(pipes, cbx_pipe_name((cbx_pipe)i), pair);
     }
     cbx_json_set(v, "pipe_ops_per_s", pipes);
+    cbx_json_set(v, "narrow", narrow_json(&r->probe));
     push_levels(levels, r->probe.level, r->probe.nlevels);
     push_levels(levels, r->node, r->nnodes);
     cbx_json_set(v, "levels", levels);

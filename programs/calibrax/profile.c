@@ -37,7 +37,8 @@ static const opt_spec profile_options[] = {
       "says; with --shapes by trace; with --module as XLA tells them, where the interpreter has jax" },
     { "roofline", 0, OPT_FLAG, AT(roofline), NULL, NULL,
       "with --flops: its place under the measured roofs of a core of this machine" },
-    { "dtype", 0, OPT_STRING, AT(dtype), "TYPE", "float64", "with --roofline: float32 or float64, of the arithmetic" },
+    { "dtype", 0, OPT_STRING, AT(dtype), "TYPE", "float64",
+      "with --roofline: of the arithmetic: float64, float32, float16, bfloat16 or int8" },
     { "memory", 0, OPT_FLAG, AT(memory), NULL, NULL,
       "what a call of the function takes at its peak, and what it keeps" },
     { "shapes", 0, OPT_LIST, AT(shapes), "TYPE:AxB,...", NULL,
@@ -53,10 +54,14 @@ static const opt_spec profile_options[] = {
     { "energy", 0, OPT_FLAG, AT(energy), NULL, NULL, "of processors, memory and, with --gpu, the device" },
     { "country", 0, OPT_STRING, AT(country), "CODE", NULL,
       "with --energy: carbon dioxide, too, by the mean of its grid" },
-    { "intensity", 0, OPT_NUMBER, AT(intensity), "G", "the country's yearly mean",
+    { "region", 0, OPT_STRING, AT(region), "CODE", "the whole country",
+      "with --energy: of a part of the country: a state of the USA, a province of Canada or China, a bidding zone of "
+      "Sweden or Norway; its code, such as US-CA or SE3, or with --country its name" },
+    { "intensity", 0, OPT_NUMBER, AT(intensity), "G", "the grid's yearly mean",
       "with --energy: carbon dioxide by this intensity of the grid, in g/kWh" },
     { "emissions", 0, OPT_STRING, AT(emissions), "FILE", NULL,
-      "with --country or --intensity: add a line to this file of codecarbon (emissions.csv), made if missing" },
+      "with --country, --region or --intensity: add a line to this file of codecarbon (emissions.csv), made if "
+      "missing" },
     { "gpu", 0, OPT_INT, AT(gpu), "N", "none", "watch this device of NVIDIA" },
     { "trace", 0, OPT_STRING, AT(trace), "FILE", NULL, "write a trace that ui.perfetto.dev opens" },
     { "data", 0, OPT_STRING, AT(data), "STORE", NULL,
@@ -83,15 +88,21 @@ typedef struct session {
     cbx_energy_report used;
     const cbx_emissions *before; /* lines of --emissions */
     size_t nbefore;
+    const char *faults[3]; /* sentences: what of trace, store and emissions could not be written */
+    size_t nfaults;
 } session;
 
 static cbx_status find_grid(session *s, cbx_err *err)
 {
     const profile_args *a = s->a;
-    cbx_status st = a->country ? cbx_carbon_find(a->country, &s->grid, err) : CBX_OK;
+    cbx_status st = a->region    ? cbx_carbon_find_region(a->country, a->region, &s->grid, err)
+                    : a->country ? cbx_carbon_find(a->country, &s->grid, err)
+                                 : CBX_OK;
 
     if (st || isnan(a->intensity)) return st;
-    s->given = (cbx_carbon_intensity){ s->grid ? s->grid->country : "", s->grid ? s->grid->name : "", a->intensity };
+    s->given = s->grid ? *s->grid : (cbx_carbon_intensity){ .country = "", .name = "" };
+    s->given.g_per_kwh = a->intensity;
+    s->given.source = NULL;
     s->grid = &s->given;
     return CBX_OK;
 }
@@ -163,6 +174,7 @@ static cbx_status measure_command(session *s, cbx_err *err)
 static cbx_status time_function(session *s, const profile_plugin *p, cbx_err *err)
 {
     cbx_timing_opts o = CBX_TIMING_OPTS_INIT;
+    cbx_resource_opts watching = CBX_RESOURCE_OPTS_INIT;
     cbx_resource_monitor *m = NULL;
     cbx_resource_report r;
     cbx_call_timing t = { 0 };
@@ -172,8 +184,10 @@ static cbx_status time_function(session *s, const profile_plugin *p, cbx_err *er
     o.warmup = s->a->warmup;
     if (s->a->iterations) o.samples = s->a->iterations;
     if (s->a->sample_ms > 0) o.sample_s = 1e-3 * s->a->sample_ms;
-    st = cbx_resource_monitor_start(s->run->ctx, &(cbx_resource_opts){ sizeof(cbx_resource_opts), .interval_s = 0.25 },
-                                    &m, err);
+    watching.interval_s = s->gpu ? 0.1 : 0.25; /* NVML renews what it tells about every 0.1 s */
+    watching.device = s->gpu ? cbx_gpu_sample : NULL;
+    watching.device_user = s->gpu;
+    st = cbx_resource_monitor_start(s->run->ctx, &watching, &m, err);
     if (st) return st;
     cbx_timeline_begin(s->trace, s->a->function, "timing", &track, NULL, 0);
     st = cbx_time_calls(s->run->ctx, p->run, p->state, &o, &t, err);
@@ -234,6 +248,13 @@ static const char *last_part(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
+static bool is_type(const char *name)
+{
+    for (size_t i = 0; cbx_roofs_type_at(i); i++)
+        if (!strcmp(cbx_roofs_type_at(i), name)) return true;
+    return false;
+}
+
 /* Options that ask for something else than the usual, and what each needs. */
 static int check_modes(const opt_run *run, const profile_args *a)
 {
@@ -245,14 +266,15 @@ static int check_modes(const opt_run *run, const profile_args *a)
         { a->module && (a->roofline || a->memory || a->shapes.count || a->sizes.count || a->compile),
           "--module goes without --roofline, --memory, --shapes, --sizes and --compile" },
         { a->python && !a->module, "--python: needs --module" },
-        { a->emissions && !a->country && isnan(a->intensity), "--emissions: needs --country or --intensity" },
+        { a->emissions && !a->country && !a->region && isnan(a->intensity),
+          "--emissions: needs --country, --region or --intensity" },
         { a->memory && (!a->plugin || a->shapes.count || a->sizes.count || a->compile),
           "--memory: needs --plugin and --function, and goes without --shapes, --sizes and --compile" },
         { a->shapes.count && !a->plugin, "--shapes: needs --plugin and --function" },
         { a->plugin && a->module, "--plugin and --module exclude each other" },
         { a->roofline && !a->flops && !a->shapes.count, "--roofline: needs --flops" },
         { a->dtype && !a->roofline, "--dtype: needs --roofline" },
-        { a->dtype && strcmp(a->dtype, "float32") && strcmp(a->dtype, "float64"), "--dtype: say float32 or float64" },
+        { a->dtype && !is_type(a->dtype), "--dtype: say float64, float32, float16, bfloat16 or int8" },
         { a->shapes.count && (a->results < 1 || a->results > 64), "--results: say 1 to 64" },
         { a->sizes.count && a->compile, "--sizes and --compile exclude each other" },
         { (a->sizes.count || a->compile) && (a->flops || a->shapes.count),
@@ -276,8 +298,11 @@ static int check_args(const opt_run *run, const profile_args *a)
 
     if (of_function != (a->function != NULL))
         return opt_fail(run->program, "%s and --function go together", a->module ? "--module" : "--plugin");
-    if ((a->country || !isnan(a->intensity)) && !a->energy)
-        return opt_fail(run->program, "%s: needs --energy", a->country ? "--country" : "--intensity");
+    if ((a->country || a->region || !isnan(a->intensity)) && !a->energy)
+        return opt_fail(run->program, "%s: needs --energy",
+                        a->country  ? "--country"
+                        : a->region ? "--region"
+                                    : "--intensity");
     if (of_function && run->words->count)
         return opt_fail(run->program, "a command and %s exclude each other", a->module ? "--module" : "--plugin");
     if (!of_function && !run->words->count)
@@ -290,30 +315,44 @@ static int check_args(const opt_run *run, const profile_args *a)
     return EXIT_PASS;
 }
 
-static cbx_status conclude(session *s, const char *name, char id[64], cbx_err *err)
+static void note_fault(session *s, cbx_status st, const cbx_err *err)
 {
-    cbx_status st = CBX_OK;
+    const char *sentence = st ? cbx_arena_strdup(s->run->arena, err->message) : NULL;
 
-    if (s->trace) st = cbx_timeline_write(s->run->ctx, s->trace, s->a->trace, err);
-    s->facts->trace = s->a->trace;
-    if (!st && s->a->data) st = profile_keep(s->facts, s->a->data, name, id, err);
-    if (!st && s->a->emissions)
-        st = profile_add_emissions(s->run, s->a, s->before, s->nbefore, &s->used, s->grid, id, s->facts, err);
-    return st;
+    if (st) s->faults[s->nfaults++] = sentence ? sentence : "out of memory";
 }
 
-static int show(const opt_run *run, const profile_args *a, const profile_facts *f, const char *id)
+/* Writes what is to be kept; each by itself, since a full disk must not cost what was measured. */
+static void conclude(session *s, const char *name, char id[64])
 {
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st = s->trace ? cbx_timeline_write(s->run->ctx, s->trace, s->a->trace, &err) : CBX_OK;
+
+    note_fault(s, st, &err);
+    s->facts->trace = st ? NULL : s->a->trace;
+    if (s->a->data) note_fault(s, profile_keep(s->facts, s->a->data, name, id, &err), &err);
+    if (s->a->emissions)
+        note_fault(s, profile_add_emissions(s->run, s->a, s->before, s->nbefore, &s->used, s->grid, id, s->facts, &err),
+                   &err);
+}
+
+static int show(const session *s, const char *id)
+{
+    const opt_run *run = s->run;
+    int status = EXIT_PASS;
     cbx_json *o;
 
-    if (!a->json) {
-        profile_print(f);
-        if (id[0]) fprintf(stderr, "kept as run %s in %s\n", id, a->data);
-        return EXIT_PASS;
+    if (s->a->json) {
+        o = profile_json(s->facts);
+        if (o) cbx_json_set_string(o, "run", id[0] ? id : NULL);
+        if (o) cbx_json_set(o, "faults", sentences_json(s->faults, s->nfaults));
+        status = print_json(run->program, o);
+    } else {
+        profile_print(s->facts);
+        if (id[0]) fprintf(stderr, "kept as run %s in %s\n", id, s->a->data);
     }
-    o = profile_json(f);
-    if (o) cbx_json_set_string(o, "run", id[0] ? id : NULL);
-    return print_json(run->program, o);
+    for (size_t i = 0; i < s->nfaults; i++) status = opt_fail(run->program, "%s", s->faults[i]);
+    return status;
 }
 
 static cbx_status measure(session *s, cbx_err *err)
@@ -343,11 +382,11 @@ static int run_profile(const opt_run *run)
     if (a->sizes.count) return profile_sizes(run, a, f->subject);
     st = open_session(&s, &err);
     if (!st) st = measure(&s, &err);
-    if (!st)
-        st = conclude(&s, a->name ? a->name : a->function ? a->function : last_part(run->words->items[0]), id, &err);
+    if (!st) profile_see_gpu(f, s.gpu);
+    if (!st) conclude(&s, a->name ? a->name : a->function ? a->function : last_part(run->words->items[0]), id);
     close_session(&s);
     if (st == CBX_EINTERRUPTED) return EXIT_STOPPED;
-    return st ? opt_fail(run->program, "%s", err.message) : show(run, a, f, id);
+    return st ? opt_fail(run->program, "%s", err.message) : show(&s, id);
 }
 
 const opt_command profile_command = {
@@ -359,8 +398,8 @@ const opt_command profile_command = {
     "of its own. With --plugin and --function it times a C function instead, in this very process: as many calls a "
     "window as the "
     "clock needs, its cost taken off; with --module a Python function, in an interpreter that is started for it. Exit "
-    "status 2 when a run fails, or when a call is too short to be told from "
-    "none.",
+    "status 2 when a run fails, when a call is too short to be told from none, or when the store, the trace or the "
+    "emissions cannot be written: what was measured is printed all the same.",
     profile_options,
     CBX_LEN(profile_options),
     sizeof(profile_args),

@@ -18,7 +18,8 @@
 typedef struct profile_args {
     size_t warmup, iterations, results, launches;
     double sample_ms;
-    const char *trace, *data, *name, *plugin, *module, *python, *function, *country, *cache_env, *dtype, *emissions;
+    const char *trace, *data, *name, *plugin, *module, *python, *function, *country, *region, *cache_env, *dtype,
+        *emissions;
     double intensity;
     opt_list sizes, shapes;
     int gpu;
@@ -61,8 +62,10 @@ typedef struct profile_facts {
     char remark[PROFILE_MAX_REMARKS][320]; /* what could not be measured, and why */
     size_t nremarks;
     size_t samples, calls_per_sample;
-    const char *trace;                                    /* the file that has the spans; NULL: none */
-    const char *work_source;                              /* as cbx_flops_source_name; NULL: no work was asked for */
+    const char *gpu;         /* name of the device that was watched; NULL: none, or never seen */
+    uint64_t gpu_throttle;   /* reasons why it was slowed down, of all looks together */
+    const char *trace;       /* the file that has the spans; NULL: none */
+    const char *work_source; /* as cbx_flops_source_name; NULL: no work was asked for */
     bool work_is_nominal, work_is_least, work_is_dearest; /* CBX_COST_... of a trace */
     cbx_arena *arena;
     cbx_ctx *ctx;
@@ -80,6 +83,8 @@ bool profile_see_work(profile_facts *f, const cbx_flops *w, double seconds, cons
 void profile_see_memory(profile_facts *f, const cbx_memory_of_call *m);
 /* First and later calls over launches. */
 bool profile_see_launches(profile_facts *f, const cbx_launches_report *r, bool is_command);
+/* The device that is watched: its name stands in the results, and what slowed it down in a remark.  @param gpu  NULL: none */
+void profile_see_gpu(profile_facts *f, const cbx_gpu *gpu);
 /* What the program says beside its numbers; cut to the length of a remark. */
 void profile_remark(profile_facts *f, const char *fmt, ...) CBX_PRINTF(2, 3);
 /* Another time among the facts already there: the first of this name; NaN if there is none. */

@@ -32,8 +32,13 @@ static cbx_emissions line_of(const cbx_energy_report *e, const cbx_carbon_intens
     x.gpu_energy = kwh(e->gpu_j);
     x.ram_energy = kwh(e->dram_j);
     x.energy_consumed = kwh(e->total_j);
-    x.country_name = grid->name;
     x.country_iso_code = grid->country;
+    x.country_name = grid->name;
+    if (grid->region) { /* the name is the region's */
+        const cbx_carbon_intensity *whole = NULL;
+        x.region = grid->name;
+        x.country_name = cbx_carbon_find(grid->country, &whole, NULL) ? grid->country : whole->name;
+    }
     x.os = "Linux";
     x.cpu_count = m->threads;
     x.cpu_model = m->model_name;

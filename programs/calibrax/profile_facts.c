@@ -11,6 +11,7 @@
 #include "calibrax/statistics/series.h"
 #include "calibrax/storage/store.h"
 #include "programs/calibrax/profile.h"
+#include "programs/common/terminal.h"
 
 /* --- filling --- */
 
@@ -135,10 +136,19 @@ static const fact_kind command_kinds[] = {
     { "mean_gpu_util", "GPU use", "%", INFO, "gpu", "" },
     { "mean_gpu_clock", "GPU clock", "MHz", INFO, "gpu", "" },
     { "mean_gpu_power", "GPU power", "W", INFO, "gpu", "" },
+    { "peak_gpu_tree_mem", "GPU memory, its own", "MiB", LOWER, "gpu", "held by the processes of the command" },
+    { "peak_gpu_temperature", "GPU temperature", "C", INFO, "gpu", "greatest" },
+    { "gpu_slowed", "GPU slowed down", "%", INFO, "gpu", "share of the looks in which it was throttled" },
     { "monitor_overhead", "cost of watching", "%", INFO, "profile", "CPU time of the watching thread, of one core" },
 };
 
-enum { MAX_RSS = 5, LOOKLESS = 6, PEAK_RSS = 6 }; /* as many of the first the kernel tells at the end */
+enum {
+    MAX_RSS = 5,
+    LOOKLESS = 6,
+    PEAK_RSS = 6,
+    FIRST_GPU = 15,
+    LAST_GPU = 21
+}; /* as many of the first the kernel tells at the end */
 
 /* A look at a process that has just begun is no peak, and must not be held against one later. */
 #define JUST_BEGUN_MB 0.0625
@@ -175,6 +185,9 @@ static void values_of_run(const cbx_profile_run *r, double v[CBX_LEN(command_kin
         m->summary.mean_gpu_util,
         m->summary.mean_gpu_clock_mhz,
         m->summary.mean_gpu_power_w,
+        m->peak_gpu_tree_mem_mb,
+        m->peak_gpu_temperature_c,
+        100 * m->gpu_slowed_share,
         m->overhead_percent,
     };
     for (size_t i = 0; i < CBX_LEN(command_kinds); i++) v[i] = i < LOOKLESS || seen ? all[i] : NAN;
@@ -195,6 +208,7 @@ bool profile_see_command(profile_facts *f, const cbx_profile *p)
     for (size_t r = 0; r < p->nruns; r++) {
         double v[CBX_LEN(command_kinds)];
         values_of_run(&p->runs[r], v);
+        f->gpu_throttle |= p->runs[r].resources.gpu_throttle;
         for (size_t k = 0; k < kinds; k++) table[k * p->nruns + r] = v[k];
         unseen += p->runs[r].resources.summary.num_samples < 2;
     }
@@ -212,6 +226,17 @@ bool profile_see_command(profile_facts *f, const cbx_profile *p)
         remark(f, text);
     }
     return true;
+}
+
+/* Of a device beside a function, as of a command. */
+static void see_device(profile_facts *f, const cbx_resource_report *r)
+{
+    const cbx_profile_run run = { .wall_s = 1, .resources = *r };
+    double v[CBX_LEN(command_kinds)];
+
+    values_of_run(&run, v);
+    f->gpu_throttle |= r->gpu_throttle;
+    for (size_t k = FIRST_GPU; k <= LAST_GPU; k++) add_value(f, &command_kinds[k], v[k]);
 }
 
 bool profile_see_function(profile_facts *f, const cbx_call_timing *t, const cbx_resource_report *r)
@@ -238,14 +263,20 @@ bool profile_see_function(profile_facts *f, const cbx_call_timing *t, const cbx_
     if (!add_samples(f, &time, t->samples, t->nsamples)) return false;
     see_modes(f, time.label, t->samples, t->nsamples);
     for (size_t i = 0; i < CBX_LEN(kinds); i++) add_value(f, &kinds[i], values[i]);
+    see_device(f, r);
     return true;
 }
 
-/* Or one that the user gave. */
-static bool is_of_table(const cbx_carbon_intensity *grid)
+void profile_see_gpu(profile_facts *f, const cbx_gpu *gpu)
 {
-    const cbx_carbon_intensity *row = NULL;
-    return !cbx_carbon_find(grid->country, &row, NULL) && row == grid;
+    char words[CBX_GPU_THROTTLE_SIZE];
+
+    if (!gpu) return;
+    f->gpu = cbx_arena_strdup(f->arena, cbx_gpu_name(gpu));
+    if (!f->gpu) return;
+    if (cbx_gpu_is_slowed(f->gpu_throttle))
+        profile_remark(f, "GPU: '%s' was slowed down at times: %.200s", f->gpu,
+                       cbx_gpu_throttle_words(f->gpu_throttle & ~(uint64_t)CBX_GPU_THROTTLE_IDLE, words));
 }
 
 bool profile_see_energy(profile_facts *f, const cbx_energy_report *e, double runs, const cbx_carbon_intensity *grid)
@@ -264,9 +295,9 @@ bool profile_see_energy(profile_facts *f, const cbx_energy_report *e, double run
     for (size_t i = 0; i < CBX_LEN(kinds); i++) add_value(f, &kinds[i], values[i]);
     if (!isnan(carbon)) {
         char text[320];
-        if (is_of_table(grid))
-            snprintf(text, sizeof text, "carbon: %.0f g/kWh, %s %d, %s", grid->g_per_kwh, grid->name, CBX_CARBON_YEAR,
-                     CBX_CARBON_SOURCE);
+        if (grid->source)
+            snprintf(text, sizeof text, "carbon: %.0f g/kWh, %s%s%s %d, %s", grid->g_per_kwh, grid->name,
+                     grid->region ? ", " : "", grid->region ? grid->country : "", grid->year, grid->source);
         else
             snprintf(text, sizeof text, "carbon: %.4g g/kWh, as given", grid->g_per_kwh);
         remark(f, text);
@@ -416,12 +447,14 @@ void profile_print(const profile_facts *f)
 {
     char value[CBX_FORMAT_SIZE], lower[CBX_FORMAT_SIZE], upper[CBX_FORMAT_SIZE], shown[64];
 
-    printf("%s: %zu %s", f->subject, f->samples,
+    print_painted(PAINT_STRONG, "%s", f->subject);
+    printf(": %zu %s", f->samples,
            strcmp(f->kind, "command") == 0    ? "runs"
            : strcmp(f->kind, "launches") == 0 ? "launches"
                                               : "samples");
     if (f->calls_per_sample > 1) printf(" of %zu calls", f->calls_per_sample);
-    printf("\n%-22s %14s  %s\n", "", "median", "[95 % interval]");
+    putchar('\n');
+    print_painted(PAINT_FAINT, "%-22s %14s  %s\n", "", "median", "[95 % interval]");
     for (size_t i = 0; i < f->count; i++) {
         const profile_fact *fact = &f->fact[i];
         bool plain = strcmp(fact->unit, "s") == 0 || strcmp(fact->unit, "1") == 0;
@@ -432,7 +465,7 @@ void profile_print(const profile_facts *f)
             printf("  [%s, %s]", format_value(fact, fact->lower, lower), format_value(fact, fact->upper, upper));
         printf("\n");
     }
-    for (size_t i = 0; i < f->nremarks; i++) printf("%s%s\n", i ? "" : "\n", f->remark[i]);
+    for (size_t i = 0; i < f->nremarks; i++) print_painted(PAINT_FAINT, "%s%s\n", i ? "" : "\n", f->remark[i]);
 }
 
 static cbx_json *fact_json(const profile_fact *fact)
@@ -463,6 +496,20 @@ static cbx_json *work_json(const profile_facts *f)
     return o;
 }
 
+static cbx_json *gpu_json(const profile_facts *f)
+{
+    cbx_json *o = cbx_json_new_object(), *reasons = cbx_json_new_array();
+    const char *words;
+    uint64_t bit;
+
+    cbx_json_set_string(o, "name", f->gpu);
+    for (size_t i = 0; (words = cbx_gpu_throttle_at(i, &bit)); i++)
+        if (f->gpu_throttle & bit) cbx_json_push(reasons, cbx_json_new_string(words));
+    cbx_json_set_bool(o, "slowed", cbx_gpu_is_slowed(f->gpu_throttle));
+    cbx_json_set(o, "throttle_reasons", reasons);
+    return o;
+}
+
 cbx_json *profile_json(const profile_facts *f)
 {
     cbx_json *o = cbx_json_new_object(), *metrics = cbx_json_new_object(), *remarks = cbx_json_new_array();
@@ -475,6 +522,7 @@ cbx_json *profile_json(const profile_facts *f)
     cbx_json_set_int(o, "samples", (int64_t)f->samples);
     cbx_json_set_int(o, "calls_per_sample", (int64_t)f->calls_per_sample);
     if (f->work_source) cbx_json_set(o, "work", work_json(f));
+    if (f->gpu) cbx_json_set(o, "gpu", gpu_json(f));
     for (size_t i = 0; i < f->count; i++) cbx_json_set(metrics, f->fact[i].name, fact_json(&f->fact[i]));
     for (size_t i = 0; i < f->nremarks; i++) cbx_json_push(remarks, cbx_json_new_string(f->remark[i]));
     cbx_json_set(o, "metrics", metrics);
@@ -503,6 +551,7 @@ static cbx_status build_run(const profile_facts *f, const char *name, cbx_run_bu
     if (!st) st = cbx_run_builder_add_point(b, &point, err);
     if (!st) st = cbx_run_builder_set_metadata(b, "profile", cbx_json_new_string(f->subject), err);
     if (!st && f->work_source) st = cbx_run_builder_set_metadata(b, "work", work_json(f), err);
+    if (!st && f->gpu) st = cbx_run_builder_set_metadata(b, "gpu", gpu_json(f), err);
     if (!st && f->trace) st = cbx_run_builder_set_metadata(b, "trace", cbx_json_new_string(f->trace), err);
     return st;
 }

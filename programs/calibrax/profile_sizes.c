@@ -151,7 +151,8 @@ static void print_table(const sizing *s)
     const cbx_complexity_report *r = &s->report;
     char value[CBX_FORMAT_SIZE], lower[CBX_FORMAT_SIZE], upper[CBX_FORMAT_SIZE];
 
-    printf("%s\n%14s %14s  %s\n", s->subject, "size", "median", "[95 % interval]");
+    print_painted(PAINT_STRONG, "%s\n", s->subject);
+    print_painted(PAINT_FAINT, "%14s %14s  %s\n", "size", "median", "[95 % interval]");
     for (size_t i = 0; i < s->n; i++) {
         const cbx_interval *t = &s->points[i].time;
         printf("%14zu %14s", s->points[i].size, cbx_format_seconds(t->value, value));
@@ -159,7 +160,8 @@ static void print_table(const sizing *s)
             printf("  [%s, %s]", cbx_format_seconds(t->lower, lower), cbx_format_seconds(t->upper, upper));
         printf("\n");
     }
-    printf("\n%s%s", r->decided ? "" : "undecided, best guess ", r->order);
+    printf("\n%s", r->decided ? "" : "undecided, best guess ");
+    print_painted(PAINT_STRONG, "%s", r->order);
     if (r->decided && !r->is_power) printf(", weight %.2f", r->growth.weight[r->growth.order]);
     printf(", exponent %.3g [%.3g, %.3g]\n", r->growth.exponent.value, r->growth.exponent.lower,
            r->growth.exponent.upper);
@@ -242,20 +244,25 @@ static cbx_status keep(const sizing *s, const char *name, char id[64], cbx_err *
 int profile_sizes(const opt_run *run, const profile_args *a, const char *subject)
 {
     sizing s = { .run = run, .a = a, .subject = subject };
-    char id[64] = "";
     cbx_err err = CBX_ERR_INIT;
+    char id[64] = "";
+    const char *const fault[] = { err.message };
+    bool lost;
     cbx_status st = parse_sizes(&s, &err);
 
     if (!st) st = a->plugin ? measure_function(&s, &err) : measure_command(&s, &err);
     if (!st) st = cbx_complexity_of_measured(run->ctx, s.points, s.n, NULL, &s.report, &err);
-    if (!st && a->data) st = keep(&s, a->name ? a->name : a->plugin ? a->function : subject, id, &err);
     if (st == CBX_EINTERRUPTED) return EXIT_STOPPED;
     if (st) return opt_fail(run->program, "%s", err.message);
+    lost = a->data && keep(&s, a->name ? a->name : a->plugin ? a->function : subject, id, &err);
     if (a->json) {
-        if (print_json(run->program, sizes_json(&s, id))) return EXIT_ERROR;
+        cbx_json *o = sizes_json(&s, id);
+        if (o) cbx_json_set(o, "faults", sentences_json(fault, lost));
+        if (print_json(run->program, o)) return EXIT_ERROR;
     } else {
         print_table(&s);
         if (id[0]) fprintf(stderr, "kept as run %s in %s\n", id, a->data);
     }
+    if (lost) return opt_fail(run->program, "%s", err.message);
     return s.report.decided ? EXIT_PASS : EXIT_UNDECIDED;
 }

@@ -14,21 +14,21 @@
 
 /* --- roofs --- */
 
-static cbx_status roofs_of_core(const opt_run *run, bool is_f64, cbx_roofs *out, cbx_err *err)
+static cbx_status roofs_of_core(const opt_run *run, const char *type, cbx_roofs *out, cbx_err *err)
 {
     cbx_machine *m = cbx_arena_calloc(run->arena, 1, sizeof *m);
     cbx_probe probe;
     cbx_status st = m ? cbx_machine_read(run->ctx, NULL, m, err) : cbx_fail(err, CBX_ENOMEM, "out of memory");
 
     if (!st) st = cbx_probe_get(run->ctx, m->id, false, &probe, err);
-    return st ? st : cbx_roofs_of_probe(&probe, is_f64, 1, out, err);
+    return st ? st : cbx_roofs_of_type(&probe, type, 1, out, err);
 }
 
-static cbx_status see_work(const opt_run *run, const profile_args *a, profile_facts *f, const cbx_flops *w, bool is_f64,
-                           cbx_err *err)
+static cbx_status see_work(const opt_run *run, const profile_args *a, profile_facts *f, const cbx_flops *w,
+                           const char *type, cbx_err *err)
 {
     cbx_roofs roofs;
-    cbx_status st = a->roofline ? roofs_of_core(run, is_f64, &roofs, err) : CBX_OK;
+    cbx_status st = a->roofline ? roofs_of_core(run, type, &roofs, err) : CBX_OK;
 
     if (!st && !profile_see_work(f, w, profile_fact_value(f, "call_time"), a->roofline ? &roofs : NULL))
         st = cbx_fail(err, CBX_ENOMEM, "out of memory");
@@ -39,7 +39,6 @@ cbx_status profile_work(const opt_run *run, const profile_args *a, const profile
                         cbx_err *err)
 {
     cbx_flops_opts o = CBX_FLOPS_OPTS_INIT;
-    bool is_f64 = !a->dtype || strcmp(a->dtype, "float64") == 0;
     cbx_flops w;
     cbx_status st;
 
@@ -49,7 +48,7 @@ cbx_status profile_work(const opt_run *run, const profile_args *a, const profile
         p->work(p->state, &o.declared_flop, &o.declared_bytes);
     }
     st = cbx_flops_of_calls(run->ctx, p->run, p->state, &o, &w, err);
-    return st ? st : see_work(run, a, f, &w, is_f64, err);
+    return st ? st : see_work(run, a, f, &w, a->dtype ? a->dtype : "float64", err);
 }
 
 /* --- functions of arrays --- */
@@ -152,7 +151,7 @@ static cbx_status with_operands(const opt_run *run, const profile_args *a, const
                                 profile_facts *facts, cbx_err *err)
 {
     array_call call = { .ctx = run->ctx, .in = in, .err = CBX_ERR_INIT };
-    bool is_f64 = cbx_dtype_size(cbx_array_dtype(in[0])) >= 8;
+    const char *type = cbx_dtype_size(cbx_array_dtype(in[0])) >= 8 ? "float64" : "float32"; /* whatever computes it */
     cbx_flops w;
     cbx_status st;
 
@@ -160,7 +159,7 @@ static cbx_status with_operands(const opt_run *run, const profile_args *a, const
     if (!call.out) return cbx_fail(err, CBX_ENOMEM, "out of memory");
     st = time_array(run, a, f, &call, facts, err);
     if (!st) st = cbx_flops_of_fn_with(run->ctx, f, f->nin, in, &w, err);
-    return st ? st : see_work(run, a, facts, &w, is_f64, err);
+    return st ? st : see_work(run, a, facts, &w, a->dtype ? a->dtype : type, err);
 }
 
 cbx_status profile_array_function(const opt_run *run, const profile_args *a, profile_facts *facts, cbx_err *err)

@@ -27,7 +27,7 @@ static int print_point(const opt_run *run, const cbx_run *r, const cbx_point *p)
     cbx_json_set_string(o, "scenario", p->scenario);
     cbx_json_set(o, "tags", tags_json(p->tags, p->ntags));
     cbx_json_set(o, "metrics", metrics_json(p));
-    return print_json(run->program, o);
+    return print_json_line(run->program, o);
 }
 
 static int print_points(const opt_run *run, const cbx_store_query *q, const cbx_run *r, size_t *found)

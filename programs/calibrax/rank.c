@@ -85,7 +85,7 @@ static int draw_row(const opt_run *run, ranking *k, size_t i)
     if (!samples || !share) return no_memory(run);
     for (size_t c = 0; c < k->nlabels; c++) {
         samples[c] = (cbx_rank_sample){ k->rows[i]->cells[c].samples, k->rows[i]->cells[c].nsamples };
-        if (!samples[c].n) return EXIT_PASS;
+        if (!samples[c].n || !isfinite(k->rows[i]->cells[c].value)) return EXIT_PASS;
     }
     st = cbx_rank_stability(run->ctx, samples, k->nlabels, k->rows[i]->direction, a->draws, a->seed, share, &err);
     if (st == CBX_EDOM) return EXIT_PASS; /* a sample that is not finite */
@@ -114,13 +114,27 @@ static int weigh_rows(const opt_run *run, const cbx_comparison_row **rows, size_
     return EXIT_PASS;
 }
 
+/* A value that is no number is a measurement that failed, whatever its samples are: it has no rank, and is named. */
+static int need_numbers(const opt_run *run, const ranking *k)
+{
+    for (size_t i = 0; i < k->nrows; i++)
+        for (size_t c = 0; c < k->nlabels; c++) {
+            const cbx_comparison_cell *cell = &k->rows[i]->cells[c];
+            if (!cell->measured || isfinite(cell->value)) continue;
+            return opt_fail(run->program,
+                            "'%s' has %g in '%s', which has no rank: measure it anew, or choose others with --metrics",
+                            cbx_comparison_label(k->c, c), cell->value, k->rows[i]->key);
+        }
+    return EXIT_PASS;
+}
+
 /* What keeps the geometric mean from being one, by name; 0: nothing. */
 static int need_positive(const opt_run *run, const ranking *k, const cbx_comparison_row *const *rows, size_t n)
 {
     for (size_t i = 0; k->kind == CBX_SCORE_GEOMETRIC && i < n; i++)
         for (size_t c = 0; c < k->nlabels; c++) {
             double v = rows[i]->cells[c].value;
-            if (v > 0 && isfinite(v)) continue;
+            if (v > 0) continue;
             return opt_fail(run->program,
                             "the geometric mean needs values above 0, and '%s' has %g in '%s': take --score min-max",
                             cbx_comparison_label(k->c, c), v, rows[i]->key);
@@ -352,6 +366,7 @@ static int rank_all(const opt_run *run, const inputs_list *l)
     for (size_t i = 0; !status && a->draws && i < k.nrows; i++) status = draw_row(run, &k, i);
     if (!status) status = score_rows(run, &k);
     if (!status) status = a->select.json ? print_json(run->program, ranking_json(run, &k)) : print_ranking(run, &k);
+    if (!status) status = need_numbers(run, &k);
     cbx_comparison_free(c);
     return status;
 }
@@ -376,7 +391,7 @@ const opt_command rank_command = {
     "the "
     "rows that all have. Where runs carry samples, draws of them tell how often each would keep its rank. Metrics "
     "without "
-    "a better side are not ranked. Exit status 2 when there is nothing to rank.",
+    "a better side are not ranked. Exit status 2 when there is nothing to rank, or a value is no number.",
     rank_options,
     CBX_LEN(rank_options),
     sizeof(rank_args),

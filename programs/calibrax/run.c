@@ -122,24 +122,33 @@ static void say_targets(const opt_run *run, const cbx_benchmark_report *r)
     }
 }
 
+/* What was measured is told in any case; what could not be written is told behind it, and makes the exit status 2. */
 static int conclude(const opt_run *run, const cbx_benchmark_report *r)
 {
     const run_args *a = run->args;
     const cbx_run *made = cbx_benchmark_report_run(r);
+    const char *faults[2] = { cbx_benchmark_report_trace_fault(r) };
+    size_t nfaults = faults[0] != NULL;
     cbx_err err = CBX_ERR_INIT;
-    int status = cbx_benchmark_report_exit_code(r);
+    bool kept = a->data && made;
 
-    if (a->data && made && keep(run, made, &err)) return opt_fail(run->program, "%s", err.message);
+    if (kept && keep(run, made, &err)) {
+        kept = false;
+        faults[nfaults++] = err.message;
+    }
     if (a->json) {
         cbx_json *o = cbx_benchmark_report_json(r);
-        cbx_json_set_string(o, "store", a->data && made ? a->data : NULL);
+        cbx_json_set_string(o, "store", kept ? a->data : NULL);
+        cbx_json_set_int(o, "exit_code", nfaults ? EXIT_ERROR : cbx_benchmark_report_exit_code(r));
+        cbx_json_set(o, "faults", sentences_json(faults, nfaults));
         if (print_json(run->program, o)) return EXIT_ERROR;
     } else {
         run_print(run, r);
-        if (a->data && made) fprintf(stderr, "kept as run %s in %s\n", cbx_run_id(made), a->data);
+        if (kept) fprintf(stderr, "kept as run %s in %s\n", cbx_run_id(made), a->data);
     }
     say_targets(run, r);
-    return status;
+    for (size_t i = 0; i < nfaults; i++) opt_fail(run->program, "%s", faults[i]);
+    return nfaults ? EXIT_ERROR : cbx_benchmark_report_exit_code(r);
 }
 
 static int run_run(const opt_run *run)
@@ -187,7 +196,8 @@ const opt_command run_command = {
     "set-up. "
     "Exit status 1: a target is missed, or its metric is no number; 2: a benchmark never came to its end, or a target "
     "cannot be "
-    "looked at (its metric is missing, or nobody says which side is better); 3: the interval holds the target; 130: "
+    "looked at (its metric is missing, or nobody says which side is better), or the store or the trace cannot be "
+    "written (what was measured is printed all the same); 3: the interval holds the target; 130: "
     "interrupted, what finished is kept.",
     run_options,
     CBX_LEN(run_options),

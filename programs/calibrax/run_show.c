@@ -4,6 +4,7 @@
 
 #include "programs/calibrax/run.h"
 #include "programs/calibrax/select.h"
+#include "programs/common/terminal.h"
 
 static const char *shown(const char *unit, double v, char buf[64])
 {
@@ -49,9 +50,11 @@ static void print_targets(const opt_run *run, const cbx_benchmark_report *r)
     const cbx_target_check *t = cbx_benchmark_report_targets(r, &n);
     char text[CBX_ERR_MESSAGE_SIZE];
 
-    for (size_t i = 0; i < n; i++)
-        printf("%s%-14s %s\n", i ? "" : "\n", cbx_target_outcome_name(t[i].outcome),
-               plain_text(run->arena, cbx_target_sentence(&t[i], text, sizeof text)));
+    for (size_t i = 0; i < n; i++) {
+        print_painted(t[i].outcome == CBX_TARGET_MET ? PAINT_GOOD : PAINT_BAD, "%s%-14s", i ? "" : "\n",
+                      cbx_target_outcome_name(t[i].outcome));
+        printf(" %s\n", plain_text(run->arena, cbx_target_sentence(&t[i], text, sizeof text)));
+    }
 }
 
 void run_print(const opt_run *run, const cbx_benchmark_report *r)
@@ -61,8 +64,9 @@ void run_print(const opt_run *run, const cbx_benchmark_report *r)
     for (size_t i = 0; made && i < cbx_run_npoints(made); i++) {
         const cbx_point *p = cbx_run_point(made, i);
         size_t n = launches_of(made, i);
-        printf("%s%s%s%s%s: %zu launch%s\n", i ? "\n" : "", plain_text(run->arena, p->name), *p->scenario ? " (" : "",
-               plain_text(run->arena, p->scenario), *p->scenario ? ")" : "", n, n == 1 ? "" : "es");
+        print_painted(PAINT_STRONG, "%s%s", i ? "\n" : "", plain_text(run->arena, p->name));
+        printf("%s%s%s: %zu launch%s\n", *p->scenario ? " (" : "", plain_text(run->arena, p->scenario),
+               *p->scenario ? ")" : "", n, n == 1 ? "" : "es");
         for (size_t k = 0; k < p->nmetrics; k++) print_metric(run, made, &p->metrics[k]);
     }
     print_targets(run, r);

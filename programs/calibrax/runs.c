@@ -38,11 +38,14 @@ static int show_json(const opt_run *run, const cbx_store_list *list)
 
 static const char *word(const opt_run *run, const char *s) { return s ? plain_text(run->arena, s) : "-"; }
 
-static void put_row(const opt_run *run, const cbx_store_entry *e, cbx_text *out)
+/* @param strong  what begins and ends the paint of an id */
+static void put_row(const opt_run *run, const cbx_store_entry *e, const char *const strong[2], cbx_text *out)
 {
     char time[CBX_TIME_SIZE];
 
+    cbx_text_puts(out, strong[0]);
     put_column(out, e->id, 14, SIZE_MAX);
+    cbx_text_puts(out, strong[1]);
     put_column(out, format_time(e->timestamp_us, time), 32, SIZE_MAX);
     put_column(out, word(run, e->commit), 8, 8);
     put_column(out, word(run, e->branch), 16, SIZE_MAX);
@@ -52,12 +55,14 @@ static void put_row(const opt_run *run, const cbx_store_entry *e, cbx_text *out)
 
 static void show_table(const opt_run *run, const cbx_store_list *list)
 {
+    const char *const strong[] = { paint_begin(PAINT_STRONG), paint_end(PAINT_STRONG) };
     cbx_text out;
 
     cbx_text_init(&out, cbx_ctx_allocator(run->ctx));
-    printf("%-14s %-32s %-8s %-16s %-16s %6s\n", "Run", "Timestamp", "Commit", "Branch", "Machine", "Points");
+    print_painted(PAINT_FAINT, "%-14s %-32s %-8s %-16s %-16s %6s\n", "Run", "Timestamp", "Commit", "Branch", "Machine",
+                  "Points");
     for (size_t i = 0; i < list->count && !out.status; i++) {
-        put_row(run, &list->entries[i], &out);
+        put_row(run, &list->entries[i], strong, &out);
         if (out.len >= LIST_PIECE) pour_list(&out);
     }
     if (out.status) opt_fail(run->program, "out of memory");

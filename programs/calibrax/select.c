@@ -110,13 +110,37 @@ int select_query(const opt_run *run, const select_args *a, cbx_store_query *out)
     return read_tags(run, &a->tags, out);
 }
 
-bool machines_differ(const cbx_trend_series *s)
+/* Of a series: that of its values two by two; UNKNOWN: none of several says. */
+static cbx_same_machine machines_of(const cbx_trend_series *s)
 {
-    for (size_t i = 1; i < s->npoints; i++) {
-        const char *a = s->points[0].machine, *b = s->points[i].machine;
-        if (a && b ? strcmp(a, b) != 0 : a != b) return true;
+    size_t told = 0;
+
+    for (size_t i = 0; i < s->npoints; i++) {
+        const char *first = s->points[0].machine, *machine = s->points[i].machine;
+        told += cbx_machine_compare(machine, machine) == CBX_MACHINE_SAME;
+        if (cbx_machine_compare(first, machine) == CBX_MACHINE_OTHER) return CBX_MACHINE_OTHER;
     }
-    return false;
+    if (told == s->npoints || s->npoints == 1) return CBX_MACHINE_SAME;
+    return told ? CBX_MACHINE_OTHER : CBX_MACHINE_UNKNOWN;
+}
+
+int select_check_machines(const opt_run *run, const cbx_trend_series *s, const char *what, bool allowed,
+                          cbx_same_machine *said)
+{
+    cbx_same_machine m = machines_of(s);
+
+    if (m == CBX_MACHINE_OTHER && !allowed)
+        return opt_fail(run->program,
+                        "'%s' has values of machines that differ: choose one with --machine, or --allow-other-machine "
+                        "takes them all the same",
+                        what);
+    if (m == CBX_MACHINE_SAME || *said == m) return EXIT_PASS;
+    *said = m;
+    opt_fail(run->program,
+             m == CBX_MACHINE_OTHER ? "note: '%s' has values of machines that differ"
+                                    : "note: no run of '%s' says its machine",
+             what);
+    return EXIT_PASS;
 }
 
 bool select_point(const cbx_store_query *q, const cbx_point *p)
@@ -283,4 +307,12 @@ const char *point_key(cbx_arena *arena, const cbx_point *p, const char *skip)
     for (size_t i = 0; text && i < n; i++)
         text = cbx_arena_printf(arena, "%s%s%s=%s", text, i ? "," : "", tags[i].key, tags[i].value);
     return text ? cbx_arena_printf(arena, "%s@%s{%s}", p->name, p->scenario, text) : NULL;
+}
+
+const char *series_key(cbx_arena *arena, const cbx_trend_series *s)
+{
+    const cbx_point p = { s->point, s->scenario, s->tags, s->ntags, NULL, 0 };
+    const char *key = point_key(arena, &p, NULL);
+
+    return key ? cbx_arena_printf(arena, "%s:%s", key, s->metric) : NULL;
 }

@@ -53,8 +53,14 @@ int select_pair(const opt_run *run, const char *option, const char *name, const 
 /* Says for each file that cannot be read what is wrong, on standard error. */
 void select_warn(const opt_run *run, cbx_store *store);
 
-/* Whether the runs of a series name machines that differ, or some name one and some none. */
-bool machines_differ(const cbx_trend_series *s);
+/*
+ * Refuses a series whose values are of machines that differ, those of runs that name none among them, unless that is allowed: then it
+ * says so on standard error.  Where no run names one, as with the Python package, it only says so.
+ * @param what  names the series in the sentence
+ * @param said  what it noted before, and does not note again; CBX_MACHINE_SAME to begin with
+ */
+int select_check_machines(const opt_run *run, const cbx_trend_series *s, const char *what, bool allowed,
+                          cbx_same_machine *said);
 /* Whether one point has what the query asks of points. */
 bool select_point(const cbx_store_query *q, const cbx_point *p);
 
@@ -79,6 +85,8 @@ const char *format_percent(double share, char buf[CBX_FORMAT_SIZE]);
 /* "point@scenario{batch=32,framework=flax}", tags by key and without the key `skip` (NULL: all), as verdicts and comparisons name points;
  * NULL: out of memory. */
 const char *point_key(cbx_arena *arena, const cbx_point *p, const char *skip);
+/* "point@scenario{batch=32}:metric", as changes and refusals name series; NULL: out of memory. */
+const char *series_key(cbx_arena *arena, const cbx_trend_series *s);
 /* Text for a terminal: control characters become \xNN; what has none is given back as it is. */
 /* At most `most` bytes of a text, blanks up to a width, and one more: as "%-*.*s " does, but ten thousand times. */
 #define LIST_PIECE 65536

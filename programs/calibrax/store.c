@@ -65,7 +65,8 @@ static int show_report(const opt_run *run, const char *action, const char *done,
         status = show_json(run, action, r);
     } else {
         for (size_t i = 0; i < r->nproblems; i++) printf("%s: %s\n", r->problems[i].file, r->problems[i].message);
-        printf("%zu files, %zu problems", r->files, r->nproblems);
+        printf("%zu files, ", r->files);
+        print_painted(r->nproblems ? PAINT_BAD : PAINT_GOOD, "%zu problems", r->nproblems);
         if (done)
             printf(", %zu %s%s (%llu bytes)", r->changed, a->dry ? "to be " : "", done, (unsigned long long)r->bytes);
         putchar('\n');

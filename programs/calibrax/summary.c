@@ -34,7 +34,9 @@ static void print_head(const opt_run *run, const cbx_run *r)
     char time[CBX_TIME_SIZE];
     const char *machine = run_machine(r);
 
-    printf("Run: %s\n  Timestamp: %s\n", cbx_run_id(r), format_time(cbx_run_timestamp_us(r), time));
+    printf("Run: ");
+    print_painted(PAINT_STRONG, "%s\n", cbx_run_id(r));
+    printf("  Timestamp: %s\n", format_time(cbx_run_timestamp_us(r), time));
     if (cbx_run_commit(r)) printf("  Commit: %s\n", plain_text(run->arena, cbx_run_commit(r)));
     if (cbx_run_branch(r)) printf("  Branch: %s\n", plain_text(run->arena, cbx_run_branch(r)));
     if (machine) printf("  Machine: %s\n", plain_text(run->arena, machine));
@@ -92,7 +94,8 @@ static void print_line(const opt_run *run, const cbx_run *r, size_t at)
     const cbx_named_metric **list = sorted_metrics(run->arena, p);
     char value[CBX_FORMAT_SIZE];
 
-    printf("  %s", plain_text(run->arena, label_of(p)));
+    printf("  ");
+    print_painted(PAINT_STRONG, "%s", plain_text(run->arena, label_of(p)));
     if (label_is_shared(r, at)) {
         const char *rest = format_tags(run->arena, p->tags, p->ntags, "framework");
         if (label_of(p) != p->name) printf(" %s", plain_text(run->arena, p->name));
@@ -100,8 +103,9 @@ static void print_line(const opt_run *run, const cbx_run *r, size_t at)
     }
     for (size_t i = 0; list && i < p->nmetrics; i++) {
         const char *unit = unit_of(r, list[i]->name);
-        printf("%s%s=%s%s%s", i ? ", " : ": ", plain_text(run->arena, list[i]->name),
-               format_value(list[i]->metric.value, value), *unit ? " " : "", plain_text(run->arena, unit));
+        printf("%s%s=%s", i ? ", " : ": ", plain_text(run->arena, list[i]->name),
+               format_value(list[i]->metric.value, value));
+        if (*unit) print_painted(PAINT_FAINT, " %s", plain_text(run->arena, unit));
     }
     putchar('\n');
 }
@@ -114,7 +118,8 @@ static void print_scenarios(const opt_run *run, const cbx_run *r)
     for (size_t i = 0; done && i < cbx_run_npoints(r); i++) {
         const char *scenario = cbx_run_point(r, i)->scenario;
         if (done[i]) continue;
-        printf("\nScenario: %s\n", plain_text(run->arena, scenario));
+        print_painted(PAINT_FAINT, "\nScenario: ");
+        printf("%s\n", plain_text(run->arena, scenario));
         for (size_t k = i; k < cbx_run_npoints(r); k++) {
             if (done[k] || strcmp(cbx_run_point(r, k)->scenario, scenario) != 0) continue;
             print_line(run, r, k);
@@ -162,11 +167,11 @@ static void print_metric(const opt_run *run, const cbx_run *r, const cbx_named_m
     char value[CBX_FORMAT_SIZE], lower[CBX_FORMAT_SIZE], upper[CBX_FORMAT_SIZE];
 
     printf("    %-24s %s", plain_text(run->arena, m->name), cbx_format_double(m->metric.value, value));
-    if (def && *def->unit) printf(" %s", plain_text(run->arena, def->unit));
+    if (def && *def->unit) print_painted(PAINT_FAINT, " %s", plain_text(run->arena, def->unit));
     if (!isnan(m->metric.lower) || !isnan(m->metric.upper))
         printf(" [%s, %s]", cbx_format_double(m->metric.lower, lower), cbx_format_double(m->metric.upper, upper));
     if (m->metric.samples) printf(", %zu samples", m->metric.nsamples);
-    if (def) printf(", %s is better", cbx_direction_name(def->direction));
+    if (def) print_painted(PAINT_FAINT, ", %s is better", cbx_direction_name(def->direction));
     putchar('\n');
 }
 
@@ -174,7 +179,9 @@ static void print_point(const opt_run *run, const cbx_run *r, const cbx_point *p
 {
     const char *tags = format_tags(run->arena, p->tags, p->ntags, NULL);
 
-    printf("\nPoint: %s\n  Scenario: %s\n", plain_text(run->arena, p->name), plain_text(run->arena, p->scenario));
+    printf("\nPoint: ");
+    print_painted(PAINT_STRONG, "%s\n", plain_text(run->arena, p->name));
+    printf("  Scenario: %s\n", plain_text(run->arena, p->scenario));
     if (*tags) printf("  Tags: %s\n", tags);
     for (size_t i = 0; i < p->nmetrics; i++) print_metric(run, r, &p->metrics[i]);
 }

@@ -15,6 +15,7 @@
 typedef struct trend_args {
     select_args select;
     const char *framework;
+    bool allow_machines;
 } trend_args;
 
 static const opt_spec trend_options[] = {
@@ -27,6 +28,8 @@ static const opt_spec trend_options[] = {
     SELECT_ROW(trend_args, "tag", OPT_EACH, tags, "KEY=VALUE", "points with this tag; may be repeated, all must hold"),
     SELECT_ROW(trend_args, "n-runs", OPT_COUNT, limit, "N", "the newest N values of each series only"),
     SELECT_RUN_ROWS(trend_args),
+    { "allow-other-machine", 0, OPT_FLAG, offsetof(trend_args, allow_machines), NULL, NULL,
+      "series of several machines, and say so" },
     SELECT_JSON_ROW(trend_args),
 };
 
@@ -79,7 +82,10 @@ static void print_title(const opt_run *run, const cbx_trend_series *s)
     for (size_t i = 0; i < s->ntags; i++) {
         if (!strcmp(s->tags[i].key, "framework")) framework = s->tags[i].value;
     }
-    printf("Trend: %s for %s", plain_text(run->arena, s->metric), plain_text(run->arena, s->point));
+    printf("Trend: ");
+    print_painted(PAINT_STRONG, "%s", plain_text(run->arena, s->metric));
+    printf(" for ");
+    print_painted(PAINT_STRONG, "%s", plain_text(run->arena, s->point));
     if (framework) printf(" (%s)", plain_text(run->arena, framework));
     if (*s->scenario) printf(" in %s", plain_text(run->arena, s->scenario));
     if (*rest) printf(", %s", rest);
@@ -101,7 +107,8 @@ static void print_series(const opt_run *run, const cbx_trend_series *s)
 
     cbx_text_init(&out, cbx_ctx_allocator(run->ctx));
     print_title(run, s);
-    printf("%-32s %12s %s\n--------------------------------------------------------\n", "Timestamp", "Value", "Commit");
+    print_painted(PAINT_FAINT, "%-32s %12s %s\n", "Timestamp", "Value", "Commit");
+    print_painted(PAINT_FAINT, "--------------------------------------------------------\n");
     for (size_t i = 0; i < s->npoints; i++) {
         const cbx_trend_point *p = &s->points[i];
         format_value(p->value, value);
@@ -121,6 +128,32 @@ static void print_series(const opt_run *run, const cbx_trend_series *s)
 
 /* --- the command --- */
 
+/* What one machine takes is no level of another's. */
+static int check_machines(const opt_run *run, const cbx_trend *trend)
+{
+    const trend_args *a = run->args;
+    cbx_same_machine said = CBX_MACHINE_SAME;
+
+    for (size_t i = 0; i < trend->count; i++) {
+        const char *name = series_key(run->arena, &trend->series[i]);
+        if (!name) return opt_fail(run->program, "out of memory");
+        if (select_check_machines(run, &trend->series[i], name, a->allow_machines, &said)) return EXIT_ERROR;
+    }
+    return EXIT_PASS;
+}
+
+static int show_series(const opt_run *run, const cbx_trend *trend)
+{
+    const trend_args *a = run->args;
+
+    if (a->select.json) return show_json(run, trend);
+    for (size_t i = 0; i < trend->count; i++) {
+        if (i) putchar('\n');
+        print_series(run, &trend->series[i]);
+    }
+    return EXIT_PASS;
+}
+
 static int show_trend(const opt_run *run, cbx_store *store)
 {
     const trend_args *a = run->args;
@@ -128,7 +161,7 @@ static int show_trend(const opt_run *run, cbx_store *store)
     cbx_store_query query;
     cbx_trend trend;
     cbx_err err = CBX_ERR_INIT;
-    int status = EXIT_PASS;
+    int status;
 
     if (a->framework &&
         !opt_append(run->arena, cbx_arena_printf(run->arena, "framework=%s", a->framework), &select.tags))
@@ -136,17 +169,8 @@ static int show_trend(const opt_run *run, cbx_store *store)
     if (select_query(run, &select, &query)) return EXIT_ERROR;
     if (cbx_store_trend(store, &query, &trend, &err)) return opt_fail(run->program, "%s", err.message);
     select_warn(run, store);
-    if (select.json) status = show_json(run, &trend);
-    for (size_t i = 0; !select.json && i < trend.count; i++) {
-        if (i) putchar('\n');
-        print_series(run, &trend.series[i]);
-    }
-    for (size_t i = 0; i < trend.count; i++) {
-        const cbx_trend_series *s = &trend.series[i];
-        if (!machines_differ(s)) continue;
-        opt_fail(run->program, "note: '%s' of '%s' has values of machines that differ: choose one with --machine",
-                 s->metric, s->point);
-    }
+    status = check_machines(run, &trend);
+    if (!status) status = show_series(run, &trend);
     if (!status && !trend.count)
         status = opt_fail(run->program, "no trend data found: 'calibrax show --data %s' tells points and metrics",
                           cbx_store_root(store));
@@ -170,7 +194,8 @@ const opt_command trend_command = {
     "--data DIR [--metric NAME] [--point NAME] [FILTER]...",
     "values of a metric over time",
     "Prints each series that the filters describe, oldest value first: points that differ in scenario or in a tag are "
-    "series of their own. Exit status 2 when there is none.",
+    "series of their own. Values of several machines in one series are refused unless --allow-other-machine says so. "
+    "Exit status 2 when there is none.",
     trend_options,
     CBX_LEN(trend_options),
     sizeof(trend_args),

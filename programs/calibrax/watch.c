@@ -17,6 +17,7 @@ static const watch_args defaults = {
     .error = NAN,
     .critical = NAN,
     .length = -1,
+    .gpu = -1,
     .interval = 5,
     .raise_after = 1,
     .clear_after = 1,
@@ -26,8 +27,11 @@ static const watch_args defaults = {
 
 static const opt_spec watch_options[] = {
     { "metric", 'm', OPT_STRING, AT(metric), "NAME", NULL,
-      "what to follow; of a process: cpu_percent, rss_mb, threads or processes, of it and its children" },
+      "what to follow; of a process: cpu_percent, rss_mb, threads or processes, of it and its children; of a device "
+      "beside it: gpu_mem_mb, which they hold there, gpu_util, gpu_temperature_c, gpu_power_w, or gpu_slowed, 1 while "
+      "it is throttled" },
     { "pid", 'p', OPT_COUNT, AT(pid), "PID", NULL, "follow a process until it ends" },
+    { "gpu", 0, OPT_INT, AT(gpu), "N", "0 for a metric of a device", "of a process: watch this device of NVIDIA, too" },
     { "data", 0, OPT_STRING, AT(data), "DIR", NULL,
       "follow a store: one value a run, oldest first, then those of runs as they come" },
     { "point", 0, OPT_STRING, AT(point), "NAME", NULL, "of a store: the point, if runs have several with this metric" },
@@ -83,12 +87,15 @@ static const opt_spec watch_options[] = {
 static void print_alert(const watcher *w, const cbx_alert *alert, int64_t now_us)
 {
     char time[CBX_TIME_SIZE];
+    paint how = alert->severity >= CBX_SEVERITY_ERROR ? PAINT_BAD : alert->severity ? PAINT_STRONG : PAINT_GOOD;
 
-    if (w->a->json)
+    if (w->a->json) {
         (void)print_json(w->run->program, cbx_alert_json(alert, now_us));
-    else
-        printf("%s  %-8s  %s\n", cbx_time_format_iso(now_us, time),
-               alert->severity ? cbx_severity_name(alert->severity) : "clear", alert->message);
+    } else {
+        print_painted(PAINT_FAINT, "%s  ", cbx_time_format_iso(now_us, time));
+        print_painted(how, "%-8s", alert->severity ? cbx_severity_name(alert->severity) : "clear");
+        printf("  %s\n", alert->message);
+    }
     fflush(stdout);
 }
 
@@ -205,10 +212,11 @@ static int conclude(const watcher *w)
     fprintf(stderr, "%zu values, %zu alerts\n", w->values, w->told);
     if (w->bad_lines) fprintf(stderr, "%zu lines were passed over\n", w->bad_lines);
     if (*w->stop) return EXIT_STOPPED;
+    if (w->lost) return EXIT_ERROR; /* each was told; whoever waits for it has not heard, however bad the others were */
     if (w->worst >= w->fail_on) return EXIT_CHECK;
     if (w->values == 0 && w->health) return opt_fail(w->run->program, "watch: no execution came");
     if (w->values == 0) return opt_fail(w->run->program, "watch: no value of '%s' came", w->a->metric);
-    return w->lost ? EXIT_ERROR : EXIT_PASS;
+    return EXIT_PASS;
 }
 
 static int run_watch(const opt_run *run)
@@ -219,6 +227,7 @@ static int run_watch(const opt_run *run)
 
     if (!a->metric && !a->health)
         return opt_fail(run->program, "watch: --metric is missing: name what to follow, or --health");
+    if (a->gpu >= 0 && !a->pid) return opt_fail(run->program, "watch --gpu: needs --pid");
     if (a->pid && a->data) return opt_fail(run->program, "watch: --pid and --data: follow one of them");
     status = check_args(&w);
     if (!status) status = a->health ? watch_health_begin(&w) : set_up_metric(&w);
@@ -247,7 +256,8 @@ const opt_command watch_command = {
     "have come back. A "
     "value that is no finite number is beyond every level. Alerts are printed, and go to files, commands and webhooks. "
     "Exit status: 0 no "
-    "alert as bad as --fail-on, 1 there was one, 2 no data, a lost alert or a fault, 130 interrupted.",
+    "alert as bad as --fail-on, 1 there was one, and all alerts reached their receivers, 2 a lost alert, whatever the "
+    "others were, no data or a fault, 130 interrupted.",
     watch_options,
     CBX_LEN(watch_options),
     sizeof(watch_args),

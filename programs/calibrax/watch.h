@@ -20,6 +20,7 @@ typedef struct watch_args {
     opt_list baselines;
     double age, degraded_rate, critical_rate, degraded_slow, critical_slow;
     size_t least;
+    int gpu;
     bool lower, json, health, allow_machines;
 } watch_args;
 
@@ -43,6 +44,8 @@ void watch_take(watcher *w, double value);
 void watch_tell(watcher *w, const cbx_alert *alert);
 /* The time is up, or somebody wants it to end. */
 bool watch_over(const watcher *w);
+/* Waits for an interval, or until it is over. */
+void watch_rest(const watcher *w);
 
 /* --- sources; each returns 0, or 2 with a sentence said --- */
 

@@ -1,5 +1,5 @@
 /*
- * Where `calibrax watch` takes values from: lines, a process, a store.
+ * Where `calibrax watch` takes values from: lines, a store; a process has a file of its own.
  */
 #include <errno.h>
 #include <math.h>
@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/profiling/resources.h"
 #include "programs/calibrax/select.h"
 #include "programs/calibrax/watch.h"
 
@@ -22,8 +21,7 @@ bool watch_over(const watcher *w)
     return *w->stop || (w->a->length >= 0 && 1e-9 * (double)(cbx_clock_ns() - w->start_ns) >= w->a->length);
 }
 
-/* Waits for an interval, or until it is over. */
-static void rest(const watcher *w)
+void watch_rest(const watcher *w)
 {
     const struct timespec tick = { 0, 10000000 };
     uint64_t start = cbx_clock_ns();
@@ -128,63 +126,14 @@ int watch_lines(watcher *w, void (*take)(watcher *w, const char *line, size_t le
     return EXIT_PASS;
 }
 
-/* --- a process --- */
-
-static bool process_value(const cbx_resource_report *r, const char *metric, double *value)
-{
-    const cbx_resource_sample *last = r->nsamples ? &r->samples[r->nsamples - 1] : NULL;
-    const struct {
-        const char *name;
-        double value;
-    } known[] = {
-        { "cpu_percent", r->mean_cpu_percent },
-        { "rss_mb", last ? (double)last->rss_bytes / 1048576 : NAN },
-        { "threads", last ? last->threads : NAN },
-        { "processes", last ? last->processes : NAN },
-    };
-
-    for (size_t i = 0; i < CBX_LEN(known); i++) {
-        if (strcmp(known[i].name, metric)) continue;
-        *value = known[i].value;
-        return true;
-    }
-    return false;
-}
-
-int watch_process(watcher *w)
-{
-    cbx_resource_opts opts = CBX_RESOURCE_OPTS_INIT;
-    cbx_resource_report report = { .nsamples = 0 };
-    double value;
-
-    if (!process_value(&report, w->a->metric, &value))
-        return opt_fail(w->run->program, "watch --pid: '%s' is none of cpu_percent, rss_mb, threads, processes",
-                        w->a->metric);
-    opts.pid = (pid_t)w->a->pid;
-    opts.interval_s = fmin(w->a->interval, 0.1);
-    do {
-        cbx_resource_monitor *m = NULL;
-        cbx_err err = CBX_ERR_INIT;
-        cbx_status st = cbx_resource_monitor_start(w->run->ctx, &opts, &m, &err);
-        if (st == CBX_ENOENT && w->values > 0) break;
-        if (st) return opt_fail(w->run->program, "%s", err.message);
-        rest(w);
-        st = cbx_resource_monitor_stop(m, &report, &err);
-        if (!st && !report.ended && process_value(&report, w->a->metric, &value)) watch_take(w, value);
-        cbx_resource_monitor_free(m);
-        if (st) return opt_fail(w->run->program, "%s", err.message);
-    } while (!report.ended && !watch_over(w));
-    return EXIT_PASS;
-}
-
 /* --- a store --- */
 
 /* What was taken of a store: the one series, and the runs whose value was, as a table that is at most half full. */
 typedef struct place {
     const char *series; /* NULL: none yet */
     const char **ids;
-    size_t nids, room; /* a power of 2 */
-    bool machines;     /* told that they differ */
+    size_t nids, room;     /* a power of 2 */
+    cbx_same_machine said; /* of its machines */
 } place;
 
 /* Where the id is, or would be: FNV-1a, and on from there. */
@@ -229,19 +178,6 @@ static int need_series(watcher *w, const cbx_trend *trend, place *at)
                     w->a->metric);
 }
 
-/* What one machine takes is no level of another: their values are one series only where that is asked for. */
-static int need_machine(watcher *w, const cbx_trend_series *s, place *at)
-{
-    if (at->machines || !machines_differ(s)) return EXIT_PASS;
-    at->machines = w->a->allow_machines;
-    if (at->machines) opt_fail(w->run->program, "note: '%s' has values of machines that differ", w->a->metric);
-    return at->machines ? EXIT_PASS
-                        : opt_fail(w->run->program,
-                                   "watch: '%s' has values of machines that differ: choose one with --machine, or "
-                                   "--allow-other-machine takes them all the same",
-                                   w->a->metric);
-}
-
 /* A run counts when it is first seen there, however old it says it is: one that was measured elsewhere may come late. */
 static int take_point(watcher *w, place *at, const cbx_trend_point *p)
 {
@@ -274,7 +210,8 @@ static int take_new(watcher *w, cbx_store *store, place *at)
     if (status) return status;
     if (cbx_store_trend(store, &query, &trend, &err)) return opt_fail(w->run->program, "%s", err.message);
     if (trend.count) status = need_series(w, &trend, at);
-    if (!status && trend.count) status = need_machine(w, &trend.series[0], at);
+    if (!status && trend.count)
+        status = select_check_machines(w->run, &trend.series[0], a->metric, a->allow_machines, &at->said);
     for (size_t i = 0; !status && trend.count && i < trend.series[0].npoints && !*w->stop; i++)
         status = take_point(w, at, &trend.series[0].points[i]);
     cbx_trend_clear(&trend);
@@ -290,7 +227,7 @@ int watch_store(watcher *w)
 
     if (cbx_store_open(w->run->ctx, w->a->data, NULL, &store, &err))
         return opt_fail(w->run->program, "%s", err.message);
-    while (!(status = take_new(w, store, &at)) && !watch_over(w)) rest(w);
+    while (!(status = take_new(w, store, &at)) && !watch_over(w)) watch_rest(w);
     cbx_store_close(store);
     return status;
 }

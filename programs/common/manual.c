@@ -73,7 +73,15 @@ static void print_option(const opt_spec *s, FILE *out)
 void opt_print_help(const opt_program *program, const opt_command *command, FILE *out)
 {
     static const opt_spec help = { .name = "help", .letter = 'h', .help = "print this and stop" };
-    static const opt_spec version = { .name = "version", .help = "print release, revision and build, and stop" };
+    static const opt_spec of_program[] = {
+        { .name = "version", .help = "print release, revision and build, and stop" },
+        { .name = "man", .help = "print the manual page, and stop" },
+        { .name = "completion",
+          .kind = OPT_MAYBE,
+          .arg = "SHELL",
+          .fallback = "bash",
+          .help = "print the completion for bash, zsh or fish, and stop" },
+    };
 
     fprintf(out, "Usage: %s%s%s %s\n\n", program->name, command->name[0] ? " " : "", command->name, command->synopsis);
     print_wrapped(out, command->description, 0, 0);
@@ -87,8 +95,8 @@ void opt_print_help(const opt_program *program, const opt_command *command, FILE
     fprintf(out, "\nOptions:\n");
     for (size_t i = 0; i < command->noptions; i++) print_option(&command->options[i], out);
     print_option(&help, out);
-    if (!command->name[0]) print_option(&version, out);
     if (command->name[0]) return;
+    for (size_t i = 0; i < CBX_LEN(of_program); i++) print_option(&of_program[i], out);
     fprintf(out, "\nExit status:\n");
     for (const opt_note *n = program->exits; n && n->what; n++) fprintf(out, "  %-4s %s\n", n->what, n->text);
     fprintf(out, "\nExamples:\n");

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <math.h>
 #include <popt.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,8 +185,8 @@ static struct poptOption *popt_table(const opt_command *command, cbx_arena *aren
 
 static opt_result bad_option(const opt_program *program, const opt_command *command, const char *word, int code)
 {
-    const char *names[96] = { "help", "version" };
-    size_t n = 2, dashes = strspn(word, "-"), len = strcspn(word + dashes, "=");
+    const char *names[96] = { "help", "version", "man", "completion" };
+    size_t n = 4, dashes = strspn(word, "-"), len = strcspn(word + dashes, "=");
     char bare[128];
     const char *near;
 
@@ -378,6 +379,8 @@ int opt_main(const opt_program *program, int argc, const char **argv)
 {
     int status = 0;
 
+    signal(SIGXFSZ,
+           SIG_IGN); /* a file that may not grow further is a failed write, told by name, not the end of the program */
     if (argc > 1 && !strcmp(argv[1], "--version")) {
         status = print_version(program);
     } else if (argc > 1 && !strcmp(argv[1], "--man")) {

@@ -9,7 +9,7 @@
 #include "calibrax/base/text.h"
 #include "calibrax/base/version.h"
 
-int print_json(const opt_program *program, cbx_json *document)
+static int print_document(const opt_program *program, cbx_json *document, bool painted)
 {
     cbx_text text;
     int status = EXIT_PASS;
@@ -19,12 +19,25 @@ int print_json(const opt_program *program, cbx_json *document)
     cbx_text_putc(&text, '\n');
     if (!document || text.status)
         status = opt_fail(program, "out of memory");
+    else if (painted && terminal_has_colour())
+        print_json_lines(text.data);
     else
         fwrite(text.data, 1, text.len, stdout);
     cbx_text_clear(&text);
     cbx_json_unref(document);
     return status;
 }
+
+cbx_json *sentences_json(const char *const *sentences, size_t n)
+{
+    cbx_json *list = cbx_json_new_array();
+
+    for (size_t i = 0; list && i < n; i++) cbx_json_push(list, cbx_json_new_string(sentences[i]));
+    return list;
+}
+int print_json(const opt_program *program, cbx_json *document) { return print_document(program, document, false); }
+
+int print_json_line(const opt_program *program, cbx_json *document) { return print_document(program, document, true); }
 
 static void set_field(cbx_json *o, const char *key, const void *at, int kind)
 {
@@ -57,20 +70,27 @@ static int name_width(const cbx_doctor_report *r, size_t i)
 
 void print_doctor(const opt_program *program, const cbx_doctor_report *r)
 {
+    static const struct {
+        const char *text;
+        paint how;
+    } marks[] = {
+        [CBX_DOCTOR_HERE] = { "ok  ", PAINT_GOOD },
+        [CBX_DOCTOR_FACT] = { "    ", PAINT_PLAIN },
+        [CBX_DOCTOR_MISSING] = { "--  ", PAINT_FAINT },
+        [CBX_DOCTOR_BROKEN] = { "FAIL", PAINT_BAD },
+    };
     const char *group = "";
 
     printf("%s %s, revision %s, %s\n", program->name, cbx_version(), cbx_revision(), cbx_build());
     for (size_t i = 0; i < r->count; i++) {
         const cbx_doctor_item *it = &r->items[i];
-        const char *mark = it->state == CBX_DOCTOR_HERE      ? "ok  "
-                           : it->state == CBX_DOCTOR_FACT    ? "    "
-                           : it->state == CBX_DOCTOR_MISSING ? "--  "
-                                                             : "FAIL";
-        if (strcmp(group, it->group)) printf("%s\n", it->group);
+        if (strcmp(group, it->group)) print_painted(PAINT_STRONG, "%s\n", it->group);
         group = it->group;
-        printf("  %s %-*s %s\n", mark, name_width(r, i), it->name, it->text);
+        printf("  ");
+        print_painted(marks[it->state].how, "%s", marks[it->state].text);
+        printf(" %-*s %s\n", name_width(r, i), it->name, it->text);
         if (it->remedy && !strstr(it->text, it->remedy))
-            printf("       %-*s add it: %s\n", name_width(r, i), "", it->remedy);
+            print_painted(PAINT_FAINT, "       %-*s add it: %s\n", name_width(r, i), "", it->remedy);
     }
 }
 

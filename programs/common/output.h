@@ -11,6 +11,11 @@
 
 /* One line of JSON on standard output; takes the reference.  NULL: out of memory. */
 int print_json(const opt_program *program, cbx_json *document);
+/* The same, one of many lines that people read, too: keys are faint on a terminal. */
+int print_json_line(const opt_program *program, cbx_json *document);
+
+/* An array of texts; NULL: out of memory. */
+cbx_json *sentences_json(const char *const *sentences, size_t n);
 
 /* A member of a record, and the member of an object that it becomes. */
 typedef struct json_field {

@@ -4,13 +4,13 @@
 #include "programs/common/terminal.h"
 
 #include <math.h>
+#include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-#include "calibrax/base/api.h"
 
 size_t terminal_width(void)
 {
@@ -35,6 +35,78 @@ const char *paint_begin(paint p)
 }
 
 const char *paint_end(paint p) { return p != PAINT_PLAIN && terminal_has_colour() ? "\033[0m" : ""; }
+
+void print_painted(paint p, const char *fmt, ...)
+{
+    size_t n = strlen(fmt);
+    bool ends_line = n && fmt[n - 1] == '\n';
+    char *text = NULL;
+    int len = -1;
+    va_list args;
+
+    va_start(args, fmt);
+    if (terminal_has_colour())
+        len = vasprintf(&text, fmt, args);
+    else
+        vprintf(fmt, args);
+    va_end(args);
+    if (len < 0) return; /* it is printed, or there is no memory for a line */
+    n = strspn(text, "\n");
+    printf("%.*s%s%.*s%s%s", (int)n, text, paint_begin(p), len - (int)n - ends_line, text + n, paint_end(p),
+           ends_line ? "\n" : "");
+    free(text);
+}
+
+paint paint_of_status(int status) { return status == 0 ? PAINT_GOOD : status == 3 ? PAINT_STRONG : PAINT_BAD; }
+
+/* One line without its end, from `text` on; what comes after it. */
+static const char *put_line(const char *text, size_t painted, paint how)
+{
+    size_t n = strcspn(text, "\n");
+
+    if (painted > n) painted = n;
+    printf("%s%.*s%s%.*s", paint_begin(how), (int)painted, text, paint_end(how), (int)(n - painted), text + painted);
+    return text + n;
+}
+
+void print_report(const char *text, int status)
+{
+    static const char note[] = "note:";
+
+    for (const char *at = text; *at;) {
+        if (at == text)
+            at = put_line(at, strcspn(at, ":\n"), paint_of_status(status));
+        else
+            at = put_line(at, SIZE_MAX, strncmp(at, note, sizeof note - 1) ? PAINT_PLAIN : PAINT_FAINT);
+        if (*at) putchar(*at++);
+    }
+}
+
+void print_table_text(const char *text)
+{
+    const char *rest = put_line(text, SIZE_MAX, PAINT_FAINT);
+
+    fputs(rest, stdout);
+}
+
+/* Past the quote that ends a string of JSON; `at` is behind the one that begins it. */
+static const char *string_end(const char *at)
+{
+    for (; *at && *at != '"'; at++) at += *at == '\\' && at[1];
+    return *at ? at + 1 : at;
+}
+
+void print_json_lines(const char *text)
+{
+    for (const char *at = text; *at;) {
+        const char *end = *at == '"' ? string_end(at + 1) : at + strcspn(at, "\"");
+        paint how = *at == '"' && *end == ':' ? PAINT_FAINT : PAINT_PLAIN;
+        fputs(paint_begin(how), stdout);
+        fwrite(at, 1, (size_t)(end - at), stdout);
+        fputs(paint_end(how), stdout);
+        at = end;
+    }
+}
 
 bool terminal_has_bars(void)
 {

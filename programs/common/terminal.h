@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "calibrax/base/api.h"
+
 /* Columns of the terminal on standard output; 0 if it is none. */
 size_t terminal_width(void);
 
@@ -18,6 +20,16 @@ bool terminal_has_colour(void);
 /* What begins a paint, and what ends it; "" without colour. */
 const char *paint_begin(paint p);
 const char *paint_end(paint p);
+/* As printf, in a paint, which begins behind empty lines and ends before the end of a line. */
+void print_painted(paint p, const char *fmt, ...) CBX_PRINTF(2, 3);
+/* GOOD for exit status 0, STRONG for 3 (undecided), BAD for any other. */
+paint paint_of_status(int status);
+/* A report in lines: the word before the first colon in the paint of the exit status, lines that begin with "note:" faint. */
+void print_report(const char *text, int status);
+/* A table in lines whose first one names the columns: that one faint. */
+void print_table_text(const char *text);
+/* JSON lines: the keys of their objects faint. */
+void print_json_lines(const char *text);
 
 /* Standard output is a terminal that shows UTF-8. */
 bool terminal_has_bars(void);

@@ -167,8 +167,8 @@ static void print_table(const cbx_rows *rows)
     for (size_t i = 0; i < rows->count; i++)
         width = strlen(rows->rows[i].baseline) > width ? strlen(rows->rows[i].baseline) : width;
     if (width > 60) width = 60;
-    printf("%-*s %5s %10s %-24s %10s %10s %10s  %s\n", (int)width, "command", "runs", "median", "[95 % interval]",
-           "min", "CPU", "memory", "ratio");
+    print_painted(PAINT_FAINT, "%-*s %5s %10s %-24s %10s %10s %10s  %s\n", (int)width, "command", "runs", "median",
+                  "[95 % interval]", "min", "CPU", "memory", "ratio");
     for (size_t i = 0; i < rows->count; i++) {
         const cbx_row *r = &rows->rows[i];
         if (!cbx_row_is_good(r)) {
@@ -182,7 +182,7 @@ static void print_table(const cbx_rows *rows)
         ratio[0] = 0;
         if (r->paired_vs)
             snprintf(ratio, sizeof(ratio), "%.3f [%.3f, %.3f] %s", r->paired.value, r->paired.lower, r->paired.upper,
-                     r->verdict);
+                     r->verdict_holm ? r->verdict_holm : r->verdict);
         else if (i == 0 && rows->count > 1)
             snprintf(ratio, sizeof(ratio), "1");
         printf("%-*s %5zu %10s %-24s %10s %10s %10s  %s\n", (int)width, r->baseline, r->nlaunches,

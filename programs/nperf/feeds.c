@@ -213,8 +213,8 @@ static void print_coverage(const cbx_json *report)
     static const char *const columns[] = { "platforms", "reference", "precision", "scale" };
     const cbx_json *ops = cbx_json_get(report, "ops"), *unmeasured = cbx_json_get(report, "unmeasured");
 
-    printf("%-22s %-14s %-14s %-10s %-9s %6s  %s\n", "case", "platforms", "reference", "precision", "scale", "points",
-           "deficits");
+    print_painted(PAINT_FAINT, "%-22s %-14s %-14s %-10s %-9s %6s  %s\n", "case", "platforms", "reference", "precision",
+                  "scale", "points", "deficits");
     for (size_t i = 0; i < cbx_json_length(ops); i++) {
         const cbx_json *o = cbx_json_at(ops, i), *deficits = cbx_json_get(o, "deficits");
         printf("%-22s", cbx_json_get_string(o, "case", "?"));

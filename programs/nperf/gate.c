@@ -120,7 +120,10 @@ static int print_answer(gate *g)
 
     cbx_text_init(&text, cbx_ctx_allocator(g->run->ctx));
     status = said(g, cbx_guard_write(g->guard, format, &text, &g->err));
-    if (!status) fputs(cbx_text_str(&text), stdout);
+    if (!status && format == CBX_GUARD_TEXT)
+        print_report(cbx_text_str(&text), cbx_guard_gate(g->guard)->exit_code);
+    else if (!status)
+        fputs(cbx_text_str(&text), stdout);
     cbx_text_clear(&text);
     return status;
 }

@@ -37,7 +37,7 @@ static const char *label_of(cbx_ctx *ctx, const cbx_case_ops *c, size_t i, char 
 
 static void print_params(const cbx_case_ops *c)
 {
-    printf("  parameters:\n");
+    print_painted(PAINT_FAINT, "  parameters:\n");
     for (size_t i = 0; i < c->nparams; i++) {
         const cbx_param_def *d = &c->params[i];
         printf("    %-10s ", d->name);
@@ -51,13 +51,15 @@ static void print_case(cbx_ctx *ctx, const cbx_case_ops *c)
 {
     char label[128];
 
-    printf("%s: %s\n  points:\n", c->name, c->summary);
+    print_painted(PAINT_STRONG, "%s", c->name);
+    printf(": %s\n", c->summary);
+    print_painted(PAINT_FAINT, "  points:\n");
     for (size_t i = 0; i < c->npoints; i++) {
         printf("    %s%s\n", label_of(ctx, c, i, label, sizeof(label)),
                i == c->representative ? "  (representative)" : "");
     }
     print_params(c);
-    printf("  baselines:\n");
+    print_painted(PAINT_FAINT, "  baselines:\n");
     for (size_t i = 0; i < c->nbaselines; i++) {
         const cbx_baseline_ops *b = c->baselines[i];
         if (b->mutant_reason) continue;

@@ -46,7 +46,7 @@ static const opt_spec measure_options[] = {
     { "warmup", 'w', OPT_INT, AT(warmup), "N", "3, quick 1", "untimed calls after the first one" },
     { "repeats", 'r', OPT_COUNT, AT(repeats), "N", "10, at most 3 for calls above 1 s", "timed epochs of a launch" },
     { "budget", 0, OPT_NUMBER, AT(budget), "SECONDS", "none",
-      "time for a point: fewer epochs, then fewer launches keep to it, as a pilot of 3 launches shows best" },
+      "time of the whole run, divided over its points: fewer epochs, then fewer launches keep to it" },
     { "precision", 0, OPT_NUMBER, AT(precision), "X", "none",
       "launch a row until its interval is within X to each side, such as 0.01: looks whose level holds" },
     { "decide", 0, OPT_FLAG, AT(decide), NULL, NULL,
@@ -130,7 +130,7 @@ static void print_table(const cbx_rows *rows)
     cbx_report_table(rows, terminal_width(), &text);
     cbx_text_putc(&text, '\n');
     cbx_report_sentence(rows, &text);
-    fputs(cbx_text_str(&text), stdout);
+    print_table_text(cbx_text_str(&text));
     if (text.len && text.data[text.len - 1] != '\n') fputc('\n', stdout);
     cbx_text_clear(&text);
 }
@@ -471,19 +471,53 @@ static int set_up(const opt_program *program, cbx_ctx *ctx, const cbx_case_ops *
     return EXIT_PASS;
 }
 
+/* The first option given that a case of commands does not have; NULL: none.  What does nothing is refused, not passed over. */
+static const char *not_of_commands(const measure_args *a)
+{
+    const struct {
+        const char *flag;
+        bool given;
+    } flags[] = {
+        { "--store", a->store != NULL },
+        { "--resume", a->resume },
+        { "--in-process", a->in_process },
+        { "--cold-cache", a->cold_cache },
+        { "--warm-compiles", a->warm_compiles >= 0 },
+        { "--platforms", a->platforms.count > 0 },
+        { "--variants", strcmp(a->variants, "all") != 0 },
+        { "--repeats", a->repeats > 0 },
+        { "--decide", a->decide }, /* they always go on until it is decided */
+        { "--threads", a->threads != 0 },
+        { "--matmul-precision", a->matmul_precision != NULL },
+        { "--cpu-slots", a->cpu_slots > 0 },
+        { "--gpus", a->gpus.count > 0 },
+        { "--gpu-settle", a->gpu_settle != 0 },
+        { "--max-parallel", a->max_parallel > 0 },
+        { "--lock-wait", a->lock_wait != 0 },
+        { "--memory-limit", a->memory_limit > 0 },
+        { "--sandbox-read", a->sandbox_read.count > 0 },
+        { "--sandbox-write", a->sandbox_write.count > 0 },
+    };
+
+    for (size_t i = 0; i < CBX_LEN(flags); i++)
+        if (flags[i].given) return flags[i].flag;
+    return NULL;
+}
+
 /* A case of commands from a file, by the rounds of exec. */
 static int measure_commands(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const cbx_declared *d,
                             const outputs *to, const char *command)
 {
     cbx_declared_opts o = CBX_DECLARED_OPTS_INIT;
+    const char *foreign = not_of_commands(a);
     cbx_measure_result result;
     cbx_err err = CBX_ERR_INIT;
     progress p;
     cbx_status st;
     int status;
 
-    if (a->store || a->resume || a->in_process || a->cold_cache)
-        return opt_fail(program, "--store, --resume, --in-process and --cold-cache are not for a case of commands");
+    if (foreign)
+        return opt_fail(program, "%s is not for a case of commands, which are run as they are: leave it out", foreign);
     if (strcmp(a->sandbox, "auto") != 0 && strcmp(a->sandbox, "off") != 0)
         return opt_fail(program, "--sandbox=%s is not for a case of commands, which run with all rights of their user",
                         a->sandbox);
@@ -495,6 +529,7 @@ static int measure_commands(const opt_program *program, cbx_ctx *ctx, const meas
     o.nallow = a->baselines.count;
     o.deny = a->skip.items;
     o.ndeny = a->skip.count;
+    o.skip_slow = a->skip_slow;
     o.exec.launches = a->launches ? a->launches : a->quick ? 6 : 0;
     o.exec.warmup = a->warmup;
     o.exec.budget_s = a->budget;

@@ -2,7 +2,7 @@
  * nperf selftest --aa and --power: comparisons drawn from recorded launches (calibrax/perf/proof.h).
  *
  * Recorded are four kernels of suites/selftest/kernels.c, interleaved: each as two attempts for --aa, and plain beside three
- * planted slow-downs for --power; no point takes longer than POINT_S, so that --aa is recorded in ten minutes at most and --power in five.  Promises: of equals at most 6.5 % called different (upper bound, nominal 5 %), at most 5 % of tables of
+ * planted slow-downs for --power; points share POINT_S for each of them, so that --aa is recorded in ten minutes at most and --power in five.  Promises: of equals at most 6.5 % called different (upper bound, nominal 5 %), at most 5 % of tables of
  * 50 with any such row; a slow-down of 2 % in launches that vary by 1 % found by nine gates in ten.
  */
 #include <math.h>
@@ -59,7 +59,7 @@ static cbx_measure_opts recording(const selftest *t, const char *const *points, 
     o.launches = rounds_of(t);
     o.warmup = 1;
     o.repeats = t->args->quick ? 3 : 5;
-    o.budget_s = t->args->quick ? POINT_S_QUICK : POINT_S;
+    o.budget_s = (t->args->quick ? POINT_S_QUICK : POINT_S) * (double)n;
     o.epoch_target_s = t->args->quick ? 0.002 : 0.005;
     return o;
 }

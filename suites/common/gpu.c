@@ -37,6 +37,23 @@ cbx_status cbx__suite_gpu_scratch(cbx__suite_gpu *s, size_t bytes, cbx_err *err)
     return st;
 }
 
+cbx_status cbx__suite_gpu_prepare(cbx_ctx *ctx, const cbx_case_ops *c, const void *point, size_t point_bytes,
+                                  const cbx_cuda_matmul *q, size_t first, void **plan, cbx_err *err)
+{
+    cbx__suite_gpu *s = NULL;
+    size_t bytes = 0;
+    cbx_status st = cbx__suite_gpu_create(ctx, c, point, point_bytes, &s, err);
+
+    if (!st) st = cbx_cuda_matmul_workspace(s->g, q, &bytes, err);
+    if (!st) st = cbx__suite_gpu_scratch(s, first + bytes, err);
+    if (!st) s->plan.block_bytes = bytes;
+    if (st)
+        cbx__suite_gpu_finish(s);
+    else
+        *plan = s;
+    return st;
+}
+
 /* Room for an array on the device, kept from bind to bind. */
 static void *settle(cbx__suite_gpu *s, size_t i, const cbx_array *x)
 {

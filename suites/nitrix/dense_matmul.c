@@ -1,6 +1,6 @@
 /*
  * Case dense_matmul: C = A B, the product everybody has, to see at a glance that a set-up measures and checks what it should: `jnp-bf16`
- * computes in bfloat16 and has to come out fidelity_failed, with its times kept.
+ * and `torch-bf16` compute in bfloat16 and have to come out fidelity_failed, with their times kept.
  *
  * Inputs are standard normal, A then B.  The oracle sums in long double (common/fold.h).  Rows of A and columns of B change places in a
  * turn, and those of C with them.
@@ -13,6 +13,7 @@
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
 #include "suites/common/rounding.h"
+#include "suites/common/turn.h"
 #include "suites/suites.h"
 
 #define MAX_EXTENT 8192
@@ -86,52 +87,32 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array *
     return st;
 }
 
-typedef struct turn {
-    size_t *rows, *columns;
-} turn;
-
-static cbx_status turn_make(cbx_ctx *ctx, const point *p, uint64_t r, turn *t, cbx_err *err)
+static cbx_status turn_of(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx__suite_turn *t, cbx_err *err)
 {
-    cbx_status st = cbx__suite_order(ctx, p->seed, r, 0, p->m, &t->rows, err);
-    if (!st) st = cbx__suite_order(ctx, p->seed, r, 1, p->n, &t->columns, err);
-    return st;
-}
-
-static void turn_clear(cbx_ctx *ctx, const point *p, turn *t)
-{
-    cbx__suite_order_free(ctx, p->m, t->rows);
-    cbx__suite_order_free(ctx, p->n, t->columns);
+    const point p = read_point(given);
+    return cbx__suite_turn_make(ctx, p.seed, r, p.m, p.n, t, err);
 }
 
 static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in,
                                 cbx_array **rotated, cbx_err *err)
 {
-    const point p = read_point(given);
     cbx_array *a[INPUTS] = { NULL };
-    turn t = { NULL, NULL };
-    cbx_status st = turn_make(ctx, &p, r, &t, err);
+    cbx__suite_turn t;
+    cbx_status st = turn_of(ctx, given, r, &t, err);
 
     if (!st) st = cbx__suite_take(ctx, in[A], 0, t.rows, &a[A], err);
     if (!st) st = cbx__suite_take(ctx, in[B], 1, t.columns, &a[B], err);
-    if (st)
-        cbx__suite_arrays_free(a, INPUTS);
-    else
-        memcpy(rotated, a, sizeof a);
-    turn_clear(ctx, &p, &t);
-    return st;
+    return cbx__suite_turn_inputs(ctx, &t, st, a, INPUTS, rotated);
 }
 
 static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t r, size_t output, const cbx_array *a,
                                 cbx_array **rotated, cbx_err *err)
 {
-    const point p = read_point(given);
-    turn t = { NULL, NULL };
-    cbx_status st = turn_make(ctx, &p, r, &t, err);
+    cbx__suite_turn t;
+    const cbx_status st = turn_of(ctx, given, r, &t, err);
 
     (void)output;
-    if (!st) st = cbx__suite_take2(ctx, a, t.rows, t.columns, rotated, err);
-    turn_clear(ctx, &p, &t);
-    return st;
+    return st ? st : cbx__suite_turn_output(ctx, &t, a, rotated, err);
 }
 
 /* --- the oracle --- */
@@ -304,12 +285,14 @@ static const cbx_baseline_ops foreign[] = {
     FOREIGN("jnp-einsum", "jax", "jnp.einsum at the highest precision", work),
     FOREIGN("jnp-bf16", "jax", "operands in bfloat16: has to fail the fidelity check, and keeps its times", work_bf16),
     FOREIGN("torch-matmul", "torch", "torch.matmul", work),
+    FOREIGN("torch-bf16", "torch", "operands in bfloat16: has to fail the fidelity check, and keeps its times",
+            work_bf16),
 };
 
 /* In the order they are shown; the ratio reference first, mutants last. */
 static const cbx_baseline_ops *const baselines[] = {
     &loops_baseline, &tiled_baseline, &foreign[0], &foreign[1], &foreign[2], &foreign[3],
-    &foreign[4],     &mutants[0],     &mutants[1], &mutants[2], &mutants[3],
+    &foreign[4],     &foreign[5],     &mutants[0], &mutants[1], &mutants[2], &mutants[3],
 };
 
 static const char *const input_names[] = { "A", "B" };

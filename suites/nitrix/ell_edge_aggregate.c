@@ -10,6 +10,7 @@
 
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
+#include "suites/common/turn.h"
 #include "suites/nitrix/ell_edge_aggregate/aggregate.h"
 
 #define MAX_FEATURES 4096
@@ -107,53 +108,33 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array *
     return st;
 }
 
-typedef struct turn {
-    size_t *vertices, *features; /* order[new] = old */
-} turn;
-
-static cbx_status turn_make(cbx_ctx *ctx, const cbx__ea_point *p, uint64_t r, turn *t, cbx_err *err)
+static cbx_status turn_of(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx__suite_turn *t, cbx_err *err)
 {
-    cbx_status st = cbx__suite_graph_turn(ctx, &p->graph, r, &t->vertices, err);
-    if (!st) st = cbx__suite_order(ctx, p->graph.seed, r, 1, p->d_out, &t->features, err);
-    return st;
-}
-
-static void turn_clear(cbx_ctx *ctx, const cbx__ea_point *p, turn *t)
-{
-    cbx__suite_order_free(ctx, p->n, t->vertices);
-    cbx__suite_order_free(ctx, p->d_out, t->features);
+    const cbx__ea_point p = cbx__ea_read(given);
+    return cbx__suite_turn_graph(ctx, &p.graph, r, p.d_out, t, err);
 }
 
 static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in,
                                 cbx_array **rotated, cbx_err *err)
 {
-    const cbx__ea_point p = cbx__ea_read(given);
     cbx_array *a[CBX__EA_INPUTS] = { NULL };
-    turn t = { NULL, NULL };
-    cbx_status st = turn_make(ctx, &p, r, &t, err);
+    cbx__suite_turn t;
+    cbx_status st = turn_of(ctx, given, r, &t, err);
 
-    if (!st) st = cbx__suite_take(ctx, in[CBX__EA_X], 0, t.vertices, &a[CBX__EA_X], err);
-    if (!st) st = cbx__suite_take(ctx, in[CBX__EA_W], 0, t.features, &a[CBX__EA_W], err);
-    if (!st) st = cbx__ell_turn(ctx, t.vertices, in + CBX__EA_GRAPH, a + CBX__EA_GRAPH, err);
-    if (st)
-        cbx__suite_arrays_free(a, CBX__EA_INPUTS);
-    else
-        memcpy(rotated, a, sizeof a);
-    turn_clear(ctx, &p, &t);
-    return st;
+    if (!st) st = cbx__suite_take(ctx, in[CBX__EA_X], 0, t.rows, &a[CBX__EA_X], err);
+    if (!st) st = cbx__suite_take(ctx, in[CBX__EA_W], 0, t.columns, &a[CBX__EA_W], err);
+    if (!st) st = cbx__ell_turn(ctx, t.rows, in + CBX__EA_GRAPH, a + CBX__EA_GRAPH, err);
+    return cbx__suite_turn_inputs(ctx, &t, st, a, CBX__EA_INPUTS, rotated);
 }
 
 static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t r, size_t output, const cbx_array *a,
                                 cbx_array **rotated, cbx_err *err)
 {
-    const cbx__ea_point p = cbx__ea_read(given);
-    turn t = { NULL, NULL };
-    cbx_status st = turn_make(ctx, &p, r, &t, err);
+    cbx__suite_turn t;
+    const cbx_status st = turn_of(ctx, given, r, &t, err);
 
     (void)output;
-    if (!st) st = cbx__suite_take2(ctx, a, t.vertices, t.features, rotated, err);
-    turn_clear(ctx, &p, &t);
-    return st;
+    return st ? st : cbx__suite_turn_output(ctx, &t, a, rotated, err);
 }
 
 /* --- the table --- */

@@ -12,10 +12,12 @@
 #include "calibrax/array/kernels/ell.h"
 #include "suites/common/fold.h"
 #include "suites/common/gpu.h"
+#include "suites/common/lazy.h"
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
 #include "suites/common/rounding.h"
 #include "suites/common/rows.h"
+#include "suites/common/turn.h"
 #include "suites/nitrix/ell/ell.h"
 #include "suites/suites.h"
 
@@ -102,12 +104,15 @@ static void work(const cbx_params *given, cbx_work *out)
         [CBX_ALGEBRA_TROPICAL_MAX_PLUS] = { CBX_PIPE_ADD_MAX, 1, 2 },
         [CBX_ALGEBRA_TROPICAL_MIN_PLUS] = { CBX_PIPE_ADD_MAX, 1, 2 },
         [CBX_ALGEBRA_EUCLIDEAN] = { CBX_PIPE_SUB_FMA, 1, 3 },
-        [CBX_ALGEBRA_BOOLEAN] = { CBX_PIPE_AND_OR, 1.0 / 32, 0 },
     };
     const point p = read_point(given);
     const double edges = (double)cbx__suite_graph_edges(&p.graph), macs = edges * (double)p.n, m = (double)p.m;
     const double bytes = (double)p.size * (edges + 2 * m * (double)p.n) + 4 * (edges + m);
 
+    if (p.semiring->id == CBX_ALGEBRA_BOOLEAN) {
+        *out = cbx__suite_lazy_work(macs, m * (double)p.n);
+        return;
+    }
     *out = (cbx_work){ .macs = macs,
                        .flop = step[p.semiring->id].flop * macs,
                        .bytes = bytes,
@@ -139,44 +144,32 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array *
     return CBX_OK;
 }
 
-static cbx_status orders(cbx_ctx *ctx, const point *p, uint64_t r, size_t **rows, size_t **columns, cbx_err *err)
+static cbx_status turn_of(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx__suite_turn *t, cbx_err *err)
 {
-    cbx_status st = cbx__suite_graph_turn(ctx, &p->graph, r, rows, err);
-    if (!st) st = cbx__suite_order(ctx, p->graph.seed, r, 1, p->n, columns, err);
-    return st;
+    const point p = read_point(given);
+    return cbx__suite_turn_graph(ctx, &p.graph, r, p.n, t, err);
 }
 
 static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in,
                                 cbx_array **rotated, cbx_err *err)
 {
-    const point p = read_point(given);
     cbx_array *a[INPUTS] = { NULL };
-    size_t *rows = NULL, *columns = NULL;
-    cbx_status st = orders(ctx, &p, r, &rows, &columns, err);
+    cbx__suite_turn t;
+    cbx_status st = turn_of(ctx, given, r, &t, err);
 
-    if (!st) st = cbx__suite_take2(ctx, in[B], rows, columns, &a[B], err);
-    if (!st) st = cbx__ell_turn(ctx, rows, in, a, err);
-    if (st)
-        cbx__suite_arrays_free(a, INPUTS);
-    else
-        memcpy(rotated, a, sizeof a);
-    cbx__suite_order_free(ctx, p.m, rows);
-    cbx__suite_order_free(ctx, p.n, columns);
-    return st;
+    if (!st) st = cbx__suite_take2(ctx, in[B], t.rows, t.columns, &a[B], err);
+    if (!st) st = cbx__ell_turn(ctx, t.rows, in, a, err);
+    return cbx__suite_turn_inputs(ctx, &t, st, a, INPUTS, rotated);
 }
 
 static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t r, size_t output, const cbx_array *a,
                                 cbx_array **rotated, cbx_err *err)
 {
-    const point p = read_point(given);
-    size_t *rows = NULL, *columns = NULL;
-    cbx_status st = orders(ctx, &p, r, &rows, &columns, err);
+    cbx__suite_turn t;
+    const cbx_status st = turn_of(ctx, given, r, &t, err);
 
     (void)output;
-    if (!st) st = cbx__suite_take2(ctx, a, rows, columns, rotated, err);
-    cbx__suite_order_free(ctx, p.m, rows);
-    cbx__suite_order_free(ctx, p.n, columns);
-    return st;
+    return st ? st : cbx__suite_turn_output(ctx, &t, a, rotated, err);
 }
 
 /* --- the oracle --- */

@@ -16,10 +16,12 @@
 
 #include "suites/common/arrays.h"
 #include "suites/common/fold.h"
+#include "suites/common/lazy.h"
 #include "suites/common/params.h"
 #include "suites/common/plan.h"
 #include "suites/common/rounding.h"
 #include "suites/common/rows.h"
+#include "suites/common/turn.h"
 #include "suites/nitrix/semiring_conv/conv.h"
 #include "suites/suites.h"
 
@@ -150,7 +152,6 @@ void cbx__conv_work(const cbx_params *given, cbx_work *out)
         [CBX_ALGEBRA_TROPICAL_MAX_PLUS] = { CBX_PIPE_ADD_MAX, 1, 2 },
         [CBX_ALGEBRA_TROPICAL_MIN_PLUS] = { CBX_PIPE_ADD_MAX, 1, 2 },
         [CBX_ALGEBRA_EUCLIDEAN] = { CBX_PIPE_FMA, 1, 2 }, /* as norms less products */
-        [CBX_ALGEBRA_BOOLEAN] = { CBX_PIPE_AND_OR, 1.0 / 32, 0 },
     };
     const point p = read_point(given);
     const double places = (double)p.batch * (double)p.rows.out * (double)p.columns.out;
@@ -161,6 +162,10 @@ void cbx__conv_work(const cbx_params *given, cbx_work *out)
     const double bytes = (double)p.size *
                          ((p.stride == 1 ? x : 0) + (double)p.terms * (double)p.c_out + places * (double)p.c_out);
 
+    if (p.semiring->id == CBX_ALGEBRA_BOOLEAN) {
+        *out = cbx__suite_lazy_work(macs, places * (double)p.c_out);
+        return;
+    }
     *out = (cbx_work){ .macs = macs,
                        .flop = step[p.semiring->id].flop * macs,
                        .bytes = bytes,
@@ -188,54 +193,37 @@ static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *given, cbx_array *
     return st;
 }
 
-typedef struct turn {
-    size_t *images, *channels;
-} turn;
-
-static cbx_status turn_make(cbx_ctx *ctx, const point *p, uint64_t r, turn *t, cbx_err *err)
+/* Images, and channels of the result. */
+static cbx_status turn_of(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx__suite_turn *t, cbx_err *err)
 {
-    cbx_status st = cbx__suite_order(ctx, p->seed, r, 0, p->batch, &t->images, err);
-    if (!st) st = cbx__suite_order(ctx, p->seed, r, 1, p->c_out, &t->channels, err);
-    return st;
-}
-
-static void turn_clear(cbx_ctx *ctx, const point *p, turn *t)
-{
-    cbx__suite_order_free(ctx, p->batch, t->images);
-    cbx__suite_order_free(ctx, p->c_out, t->channels);
+    const point p = read_point(given);
+    return cbx__suite_turn_make(ctx, p.seed, r, p.batch, p.c_out, t, err);
 }
 
 static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *given, uint64_t r, cbx_array *const *in,
                                 cbx_array **rotated, cbx_err *err)
 {
-    const point p = read_point(given);
     cbx_array *a[INPUTS] = { NULL };
-    turn t = { NULL, NULL };
-    cbx_status st = turn_make(ctx, &p, r, &t, err);
+    cbx__suite_turn t;
+    cbx_status st = turn_of(ctx, given, r, &t, err);
 
-    if (!st) st = cbx__suite_take(ctx, in[X], 0, t.images, &a[X], err);
-    if (!st) st = cbx__suite_take(ctx, in[W], 3, t.channels, &a[W], err);
-    if (st)
-        cbx__suite_arrays_free(a, INPUTS);
-    else
-        memcpy(rotated, a, sizeof a);
-    turn_clear(ctx, &p, &t);
-    return st;
+    if (!st) st = cbx__suite_take(ctx, in[X], 0, t.rows, &a[X], err);
+    if (!st) st = cbx__suite_take(ctx, in[W], 3, t.columns, &a[W], err);
+    return cbx__suite_turn_inputs(ctx, &t, st, a, INPUTS, rotated);
 }
 
 static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *given, uint64_t r, size_t output, const cbx_array *a,
                                 cbx_array **rotated, cbx_err *err)
 {
-    const point p = read_point(given);
     cbx_array *half = NULL;
-    turn t = { NULL, NULL };
-    cbx_status st = turn_make(ctx, &p, r, &t, err);
+    cbx__suite_turn t;
+    cbx_status st = turn_of(ctx, given, r, &t, err);
 
     (void)output;
-    if (!st) st = cbx__suite_take(ctx, a, 0, t.images, &half, err);
-    if (!st) st = cbx__suite_take(ctx, half, 3, t.channels, rotated, err);
+    if (!st) st = cbx__suite_take(ctx, a, 0, t.rows, &half, err);
+    if (!st) st = cbx__suite_take(ctx, half, 3, t.columns, rotated, err);
     cbx_array_free(half);
-    turn_clear(ctx, &p, &t);
+    cbx__suite_turn_clear(ctx, &t);
     return st;
 }
 

@@ -199,6 +199,79 @@ static void ends_are_tested_first(void **state)
     cbx_ctx_free(ctx);
 }
 
+/* What the ends take where nothing is to be found, and that a step which their launches can show is still found. */
+static void equal_ends_are_given_up_early(void **state)
+{
+    static const struct {
+        double step, most_launches, least_found;
+        const char *why;
+    } cases[] = {
+        { 0, 70, 0, "no step: 120 launches are allowed, little more than half are spent" },
+        { 0.015, 120, 0.8, "three quarters of the noise" },
+        { 0.02, 120, 0.95, "a step of the size of the noise" },
+    };
+    enum { SEARCHES = 200 };
+    cbx_ctx *ctx = context();
+    history h;
+
+    (void)state;
+    line(&h, 1, 0); /* the ends alone */
+    for (size_t k = 0; k < CBX_LEN(cases); k++) {
+        size_t found = 0, launches = 0;
+        for (size_t i = 0; i < SEARCHES; i++) {
+            world w = { cases[k].step, 0.02, cbx_rng_make(8, i) };
+            cbx_err err = CBX_ERR_INIT;
+            cbx_bisect_result r;
+            cbx_bisect *b = NULL;
+            CHECK_OK(make(ctx, &h, NULL, &b, &err), &err, "create");
+            found += search(b, &h, &w) == CBX_BISECT_FOUND;
+            cbx_bisect_read(b, &r);
+            launches += r.launches;
+            cbx_bisect_free(b);
+        }
+        print_message("# %s: %zu of %d found, %.1f launches each\n", cases[k].why, found, SEARCHES,
+                      (double)launches / SEARCHES);
+        CHECK_LE((double)launches / SEARCHES, cases[k].most_launches, cases[k].why);
+        CHECK_LE(cases[k].least_found * SEARCHES, found, cases[k].why);
+    }
+    cbx_ctx_free(ctx);
+}
+
+/* Against counting: of the given values, how many continuations of normal noise end beyond the odds. */
+static void hope_is_a_probability(void **state)
+{
+    cbx__moments a = { 0, 0, 0 }, b = { 0, 0, 0 };
+    cbx_rng rng = cbx_rng_make(9, 0);
+    double hope, noise, means[2];
+    size_t hits = 0;
+    enum { FIRST = 20, LAST = 60, DRAWS = 20000 };
+
+    (void)state;
+    for (int i = 0; i < FIRST; i++) {
+        cbx__moments_add(&a, cbx_rng_normal(&rng));
+        cbx__moments_add(&b, cbx_rng_normal(&rng) + 0.5);
+    }
+    hope = cbx__fit_hope(&a, &b, LAST, 20);
+    noise = sqrt((cbx__moments_spread(&a) + cbx__moments_spread(&b)) / (2 * FIRST - 2));
+    means[0] = a.sum / a.n;
+    means[1] = b.sum / b.n;
+    for (int d = 0; d < DRAWS; d++) {
+        /* the true means by the flat prior, then what is still to come */
+        double x = means[0] + noise * cbx_rng_normal(&rng) / sqrt(FIRST),
+               y = means[1] + noise * cbx_rng_normal(&rng) / sqrt(FIRST);
+        cbx__moments good = a, bad = b;
+        for (int i = FIRST; i < LAST; i++) {
+            cbx__moments_add(&good, x + noise * cbx_rng_normal(&rng));
+            cbx__moments_add(&bad, y + noise * cbx_rng_normal(&rng));
+        }
+        hits += cbx__fit_odds(&good, &bad) >= 20;
+    }
+    print_message("# hope %.4f, counted %.4f\n", hope, (double)hits / DRAWS);
+    CHECK(fabs(hope - (double)hits / DRAWS) < 0.02, "the noise is taken as known, all else is exact");
+    CHECK(cbx__fit_hope(&a, &b, FIRST, 20) == 0, "nothing may follow");
+    CHECK_GT(cbx__fit_hope(&a, &b, 1e6, 20), 0.5, "of many launches more is hoped");
+}
+
 /* False alarms on ranges without a change: at most 1 - confidence, by the e-value of the ends; 7.6 % is 4.4 deviations above 5 % of 1000. */
 static void unchanged_ranges_stay_so(void **state)
 {
@@ -462,6 +535,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_a_small_step),
         cmocka_unit_test(ends_are_tested_first),
+        cmocka_unit_test(equal_ends_are_given_up_early),
+        cmocka_unit_test(hope_is_a_probability),
         cmocka_unit_test(unchanged_ranges_stay_so),
         cmocka_unit_test(merged_history_names_the_branch),
         cmocka_unit_test(broken_commits_are_shared_out),

@@ -1,6 +1,7 @@
 """What the black-box tests of the programs share: a folder of its own for each test, TAP, and a few checks.  Standard library only."""
 import json
 import os
+import pty
 import shutil
 import subprocess
 import sys
@@ -56,6 +57,31 @@ class Place:
             return [json.loads(line) for line in f]
 
 
+def on_terminal(place, *args, program=CALIBRAX, env=None, expect=None, timeout=300, stdin=""):
+    """What a program writes to a terminal, with the line ends of a pipe."""
+    leader, follower = pty.openpty()
+    with tempfile.TemporaryFile("w+") as given, tempfile.TemporaryFile("w+") as words:
+        given.write(stdin)
+        given.seek(0)
+        child = subprocess.Popen([program, *args], cwd=place.path, env={**place.env, "TERM": "xterm", **(env or {})}, stdin=given, stdout=follower, stderr=words)
+        os.close(follower)
+        text = b""
+        while True:
+            try:
+                piece = os.read(leader, 65536)
+            except OSError:  # the other side is closed
+                break
+            if not piece:
+                break
+            text += piece
+        os.close(leader)
+        status = child.wait(timeout)
+        words.seek(0)
+        if expect is not None:
+            equal(status, expect, f"exit status on a terminal of {' '.join(args)}; it said: {words.read()[-600:]}")
+    return text.decode().replace("\r\n", "\n")
+
+
 def skip_if_too_busy(done):
     """A machine on which nothing can be measured is no fault of the program, if that says so, with the waits and the load."""
     for line in done.stderr.splitlines():
@@ -84,6 +110,14 @@ def one_sentence(done, part, program="nperf"):
     equal(len(lines), 1, f"one sentence on standard error, found {done.stderr!r}")
     check(lines[0].startswith(f"{program}: "), lines[0])
     has(lines[0], part)
+
+
+def fake_gpu(place):
+    """Environment in which a library that plays NVML is the driver's."""
+    os.makedirs(place.file("lib"), exist_ok=True)
+    if not os.path.exists(place.file("lib/libnvidia-ml.so.1")):
+        os.symlink(os.path.abspath(os.path.join(BUILD, "tests/profiling/libfake_nvml.so")), place.file("lib/libnvidia-ml.so.1"))
+    return {"LD_LIBRARY_PATH": place.file("lib") + ":" + os.environ.get("LD_LIBRARY_PATH", "")}
 
 
 def row_of(rows, baseline, **more):

@@ -89,10 +89,12 @@ def ranks_of_equals_and_of_nothing(p):
     defs = {"t": {"name": "t", "unit": "s", "direction": "lower"}}
     document = ask(p, "rank", "--input", write(p, "r.json", RUN, points=points(2.0, 1.0, 1.0), metric_defs=defs))
     equal([(r["label"], r["rank"]) for r in document["rows"][0]["ranks"]], [("b", 1), ("c", 1), ("a", 3)], "equals share a rank")
-    document = ask(p, "rank", "--input", write(p, "r.json", RUN, points=points(2.0, float("nan"), 1.0), metric_defs=defs))
+    document = ask(p, "rank", "--input", write(p, "r.json", RUN, points=points(2.0, float("nan"), 1.0), metric_defs=defs), expect=2)
     equal([(r["label"], r["rank"]) for r in document["rows"][0]["ranks"]], [("c", 1), ("a", 2), ("b", None)], "no number is no rank")
     equal((document["scores"], document["rows_scored"]), ([], 0), "no row that all have, no score")
-    has(run(p, "rank", "--input", p.file("r.json"), expect=0).stdout, "No score")
+    done = run(p, "rank", "--input", p.file("r.json"), expect=2)
+    has(done.stdout, "No score")
+    one_sentence(done, "'b' has nan in 'f@s{}:t', which has no rank", "calibrax")
     one_sentence(run(p, "rank", "--input", write(p, "i.json", RUN, points=points(1, 2, 3), metric_defs={}), expect=2), "no metric has a direction", "calibrax")
     one_sentence(run(p, "rank", "--input", write(p, "n.json", RUN, points=points(-1.0, 2.0, 3.0), metric_defs=defs), expect=2), "'a' has -1 in 'f@s{}:t': take --score min-max", "calibrax")
     one_sentence(run(p, "rank", "--input", p.file("n.json"), "--score", "sum", expect=2), "geometric or min-max", "calibrax")
@@ -101,6 +103,20 @@ def ranks_of_equals_and_of_nothing(p):
     one_sentence(run(p, "rank", "--input", p.file("n.json"), "--weight", "u", expect=2), "METRIC=X", "calibrax")
     one_sentence(run(p, "rank", "--input", write(p, "one.json", RUN, points=points(1)), expect=2), "two", "calibrax")
     one_sentence(run(p, "rank", expect=2), "either --data DIR or --input FILE", "calibrax")
+
+
+def a_failed_measurement_is_not_ranked_by_its_samples(p):
+    def point(name, value, base):
+        return {"name": "f", "scenario": "s", "tags": {"framework": name}, "metrics": {"t": {"value": value, "samples": samples(base, 0.1)}}}
+    points = [point("sound", 2.0, 2.0), point("failed", float("nan"), 1.0), point("other", 3.0, 3.0)]
+    path = write(p, "r.json", RUN, points=points, metric_defs={"t": {"name": "t", "unit": "s", "direction": "lower"}})
+    for score in ("geometric", "min-max"):
+        document = ask(p, "rank", "--input", path, "--score", score, expect=2)
+        found = document["rows"][0]["ranks"]
+        equal([(r["label"], r["rank"]) for r in found], [("sound", 1), ("other", 2), ("failed", None)], "its samples are finite, its value is none")
+        check(not any("shares" in r for r in found), "and its samples draw no ranks")
+    one_sentence(run(p, "rank", "--input", path, expect=2), "'failed' has nan", "calibrax")
+    run(p, "rank", "--input", write(p, "two.json", RUN, points=[points[0], points[2]], metric_defs={"t": {"name": "t", "unit": "s", "direction": "lower"}}), expect=0)
 
 
 # --- compare ---
@@ -303,7 +319,7 @@ def scaling_faults(p):
 
 # --- changepoints ---
 
-def keep(p, values, store="store", metric="t", direction="lower", first=0, machine=None):
+def keep(p, values, store="store", metric="t", direction="lower", first=0, machine="m"):
     os.makedirs(p.file(store, "runs"), exist_ok=True)
     for i, v in enumerate(values, first):
         document = dict(RUN, id=f"r{i:04d}", environment={"machine": machine} if machine else {}, timestamp=f"2026-01-{1 + i // 24:02d}T{i % 24:02d}:00:00+00:00", commit=f"{i:040x}",
@@ -342,8 +358,23 @@ def changes_are_of_one_machine(p):
     keep(p, levels((12, 12)), first=20, machine="m2")
     one_sentence(run(p, "changepoints", "--data", "store", "--check", expect=2), "--machine", "calibrax")
     run(p, "changepoints", "--data", "store", "--check", "--machine", "m1", expect=0)
-    one_sentence(run(p, "trend", "--data", "store", expect=0), "values of machines that differ", "calibrax")
+    one_sentence(run(p, "trend", "--data", "store", expect=2), "'f@s{}:t' has values of machines that differ: choose one with --machine", "calibrax")
+    equal(len(ask(p, "trend", "--data", "store", "--machine", "m2")["series"][0]["points"]), 12, "one machine")
+    done = run(p, "trend", "--data", "store", "--allow-other-machine", expect=0)
+    one_sentence(done, "note: 'f@s{}:t' has values of machines that differ", "calibrax")
+    equal(done.stdout.count("2026-"), 32, "values of both")
     has(run(p, "changepoints", "--data", "store", "--check", "--allow-other-machine", expect=1).stderr, "note: 'f@s{}:t' has values of machines that differ")
+
+
+def runs_that_name_no_machine(p):
+    """As the Python package writes them: taken, and said once; beside runs that name one they are of another."""
+    keep(p, levels((10, 12)), machine=None)
+    keep(p, levels((10, 12)), metric="u", first=12, machine=None)
+    for command in ("trend", "changepoints"):
+        one_sentence(run(p, command, "--data", "store", expect=0), "note: no run of 'f@s{}:t' says its machine", "calibrax")
+    keep(p, levels((10, 1)), first=24)
+    one_sentence(run(p, "trend", "--data", "store", "--metric", "t", expect=2), "machines that differ", "calibrax")
+    equal(len(ask(p, "trend", "--data", "store", "--metric", "t", "--machine", "-")["series"][0]["points"]), 12, "those that name none")
 
 
 def a_change_to_no_number(p):
@@ -425,7 +456,7 @@ def changepoint_text_and_faults(p):
         one_sentence(run(p, "changepoints", "--data", "store", *args, expect=2), part, "calibrax")
 
 
-main([ranks_as_the_package_has_them, ranks_and_chance, ranks_of_equals_and_of_nothing, compares_as_the_package_does, speed_ups_have_intervals_and_remarks,
+main([ranks_as_the_package_has_them, ranks_and_chance, ranks_of_equals_and_of_nothing, a_failed_measurement_is_not_ranked_by_its_samples, compares_as_the_package_does, speed_ups_have_intervals_and_remarks,
       compare_within_runs_and_faults, differences_of_every_kind, no_differences, fronts_as_the_package_has_them, what_lacks_an_objective,
-      growth_as_the_package_has_it, laws_of_workers, scaling_faults, changes_as_ruptures_has_them, changes_are_of_one_machine, a_change_to_no_number, a_change_without_a_definition, what_is_new_since_the_last_look,
+      growth_as_the_package_has_it, laws_of_workers, scaling_faults, changes_as_ruptures_has_them, changes_are_of_one_machine, runs_that_name_no_machine, a_change_to_no_number, a_change_without_a_definition, what_is_new_since_the_last_look,
       a_fresh_measurement_confirms, changepoint_text_and_faults])

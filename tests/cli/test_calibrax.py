@@ -22,10 +22,11 @@ def report(p, expect=0, env=None):
 
 def usage(p):
     for text in (run(p, expect=0).stdout, run(p, "--help", expect=0).stdout):
-        has(text, "doctor")
+        for part in ("doctor", "--version", "--man", "--completion [SHELL]"):
+            has(text, part)
     has(run(p, "doctor", "--help", expect=0).stdout, "calibrax doctor")
     check(run(p, "--version", expect=0).stdout.startswith("calibrax 0."), "version")
-    for args, part in ((["docter"], "did you mean 'doctor'"), (["doctor", "--jsn"], "did you mean '--json'"), (["doctor", "now"], "'now'")):
+    for args, part in ((["docter"], "did you mean 'doctor'"), (["doctor", "--jsn"], "did you mean '--json'"), (["doctor", "now"], "'now'"), (["--completio"], "did you mean '--completion'")):
         one_sentence(run(p, *args, expect=2), part, "calibrax")
 
 

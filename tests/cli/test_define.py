@@ -9,7 +9,8 @@ from harness import SOURCE, Skip, check, equal, has, main, one_sentence
 sys.path.insert(0, os.path.join(SOURCE, "tests", "workers"))
 import environments  # noqa: E402
 
-RUN = ["--launches", "2", "--repeats", "1", "--warmup", "0", "--variants", "default", "--json"]
+COMMANDS = ["--launches", "2", "--warmup", "0", "--json"]
+RUN = [*COMMANDS, "--repeats", "1", "--variants", "default"]
 EXAMPLE = re.compile(r"^`([\w.]+)`:\n\n```\w+\n(.*?)^```", re.M | re.S)
 GOOD = ("ok", "refused")  # a busy machine may refuse times, never answers
 
@@ -28,8 +29,8 @@ def numpy(p):
     p.env["NPERF_PYTHON_NUMPY"] = python
 
 
-def rows(p, *args, status=(0, 2)):
-    done = p.run(*args, *RUN, timeout=240)
+def rows(p, *args, status=(0, 2), how=RUN):
+    done = p.run(*args, *how, timeout=240)
     check(done.returncode in status, f"exit status {done.returncode}: {done.stderr[-600:]}")
     return json.loads(done.stdout)["rows"]
 
@@ -93,7 +94,7 @@ def a_wrong_reference_is_not_taken_from_the_cache(p):
 
 def the_skeletons_run(p):
     p.run("new-case", "--commands", "ordering", expect=0)
-    for row in rows(p, "--define", "ordering.json", "--point", '{"lines":200}'):
+    for row in rows(p, "--define", "ordering.json", "--point", '{"lines":200}', how=COMMANDS):
         equal(row["status"], "ok", row["baseline"])
     numpy(p)
     p.run("new-case", "--python", "lengths", expect=0)
@@ -113,14 +114,36 @@ def set_up_comes_first(p):
 
 def commands(p):
     example(p, "dedup.json")
-    found = rows(p, "--define", "dedup.json", status=(0,))
+    found = rows(p, "--define", "dedup.json", status=(0,), how=COMMANDS)
     equal([(r["case"], r["baseline"], r["status"], r["param_point"]["lines"]) for r in found],
           [("dedup", b, "ok", n) for n in (100, 2000) for b in ("uniq", "sort")], "rows")
     check(all(r["ratio_paired"] for r in found if r["baseline"] == "sort"), "against the first at the same point")
     equal(len(p.rows("results/dedup.jsonl")), 4, "kept")
     has(p.run("list", "--define", "dedup.json", expect=0).stdout, "dedup: each number once")
-    equal([r["baseline"] for r in rows(p, "--define", "dedup.json", "--quick", "--baselines", "sort", status=(0,))], ["sort"], "one point, one command")
+    equal([r["baseline"] for r in rows(p, "--define", "dedup.json", "--quick", "--baselines", "sort", status=(0,), how=COMMANDS)], ["sort"], "one point, one command")
     equal(sorted(os.listdir(p.path)), ["dedup.json", "results", "site"], "nothing is left behind")
+
+
+def what_does_nothing_is_refused(p):
+    """An option that commands do not have is no option that is passed over."""
+    example(p, "dedup.json")
+    for flag, value in (("--platforms", "cuda12"), ("--repeats", "7"), ("--threads", "2"), ("--cpu-slots", "2"), ("--memory-limit", "1G"),
+                        ("--variants", "tuned"), ("--decide", None), ("--gpus", "0"), ("--gpu-settle", "1"), ("--max-parallel", "2"),
+                        ("--lock-wait", "1"), ("--matmul-precision", "tf32"), ("--warm-compiles", "3"), ("--resume", None),
+                        ("--in-process", None), ("--cold-cache", None), ("--sandbox-read", "/tmp"), ("--sandbox-write", "/tmp")):
+        done = p.run("--define", "dedup.json", flag, *([value] if value else []), expect=2)
+        one_sentence(done, f"{flag} is not for a case of commands")
+    check(not os.path.exists(p.file("results")), "and nothing is measured")
+
+
+def slow_commands_are_left_out(p):
+    example(p, "dedup.json")
+    case = json.load(open(p.file("dedup.json"), encoding="utf-8"))
+    case["baselines"][1]["slow"] = "sorts what is sorted"
+    p.write("dedup.json", json.dumps(case))
+    plain = ["--define", "dedup.json", "--quick", "--skip-slow"]
+    equal([r["baseline"] for r in rows(p, *plain, how=COMMANDS)], ["uniq"], "as the file says")
+    equal([r["baseline"] for r in rows(p, *plain, "--baselines", "sort", how=COMMANDS)], ["sort"], "unless it is named")
 
 
 def wrong_commands_are_found(p):
@@ -136,16 +159,16 @@ def wrong_commands_are_found(p):
          "has fewer numbers than 'right.txt'"),
     ):
         p.write("wrong.json", json.dumps({**good, **change, "points": [{"lines": 100}]}))
-        row = rows(p, "--define", "wrong.json", status=(2,))[0]
+        row = rows(p, "--define", "wrong.json", status=(2,), how=COMMANDS)[0]
         equal(row["status"], "fidelity_failed", f"{row['failure_detail']}")
         has(json.dumps(row["failure_detail"]), part)
     p.write("wrong.json", json.dumps({**good, "check": [{"file": "once.txt", "numbers": "right.txt", "atol": 1}], "points": [{"lines": 100}],
                                       "baselines": [{"name": "near", "command": "seq 2 101 > once.txt"}]}))
-    equal(rows(p, "--define", "wrong.json")[0]["status"], "ok", "within atol")
+    equal(rows(p, "--define", "wrong.json", how=COMMANDS)[0]["status"], "ok", "within atol")
     p.write("wrong.json", json.dumps({**good, "setup": "exit 7"}))
     one_sentence(p.run("--define", "wrong.json", expect=2), "exited with status 7")
     p.write("wrong.json", json.dumps({**good, "baselines": [{"name": "fails", "command": "exit 3"}]}))
-    equal({r["status"] for r in rows(p, "--define", "wrong.json", status=(2,))}, {"no_answer"}, "a command that fails")
+    equal({r["status"] for r in rows(p, "--define", "wrong.json", status=(2,), how=COMMANDS)}, {"no_answer"}, "a command that fails")
 
 
 def bad_files_get_one_sentence(p):
@@ -159,7 +182,9 @@ def bad_files_get_one_sentence(p):
     one_sentence(p.run("list", "--define", "row_norm.json", expect=2), "row_norm.py': No such file")
     one_sentence(p.run("list", "--define", "dedup.json", "--define", "dedup.json", expect=2), "is there already")
     one_sentence(p.run("--define", "dedup.json", "--store", expect=2), "--store")
-    one_sentence(p.run("--define", "dedup.json", "--baselines", "nobody", expect=2), "no baseline is left")
+    one_sentence(p.run("--define", "dedup.json", "--baselines", "sort,nobody", expect=2), "unknown baseline 'nobody'")
+    one_sentence(p.run("--define", "dedup.json", "--skip-baselines", "nobody", expect=2), "unknown baseline 'nobody'")
+    one_sentence(p.run("--define", "dedup.json", "--skip-baselines", "sort,uniq", expect=2), "no baseline is left")
     one_sentence(p.run("--define", "dedup.json", "--point", '{"lines":0}', expect=2), "lines")
 
 
@@ -171,6 +196,8 @@ main([
     the_skeletons_run,
     set_up_comes_first,
     commands,
+    what_does_nothing_is_refused,
+    slow_commands_are_left_out,
     wrong_commands_are_found,
     bad_files_get_one_sentence,
 ])

@@ -13,6 +13,36 @@ def faster(p):
     has(done.stdout, "slower", "the verdict in the table")
 
 
+def holm(values):
+    """Holm's correction, as it is defined: the i-th least of m times m - i + 1, never below the one before."""
+    order, out, most = sorted(range(len(values)), key=values.__getitem__), [0.0] * len(values), 0.0
+    for rank, i in enumerate(order):
+        most = max(most, min(1.0, (len(values) - rank) * values[i]))
+        out[i] = most
+    return out
+
+
+def verdicts_are_one_table(p):
+    """Whatever the times were: p-values of all commands corrected together, and no verdict that does not stand."""
+    done = p.run("exec", "--launches", "9", "-w", "0", "true", "sleep 0.002", "true #", "sleep 0.03", "--json", "--out", "rows.jsonl", expect=0)
+    rows = json.loads(done.stdout)["rows"]
+    equal(p.rows("rows.jsonl"), rows, "the same in the file")
+    ratios = [r["ratio_paired"] for r in rows[1:]]
+    equal([r["holm_rows"] for r in ratios], [3, 3, 3], "ratios of the table")
+    for r, wanted in zip(ratios, holm([r["p"] for r in ratios])):
+        check(abs(r["p_holm"] - wanted) <= 1e-15, f"{r['p_holm']} is not {wanted}")
+        equal(r["verdict_holm"], r["verdict"] if wanted <= 0.05 else "undecided", "what stands")
+    few = json.loads(p.run("exec", "--launches", "6", "-w", "0", "true", "sleep 0.002", "sleep 0.03", "--json", expect=0).stdout)["rows"]
+    equal([(r["ratio_paired"]["holm_rows"], r["ratio_paired"]["verdict_holm"]) for r in few[1:]], [(2, None)] * 2, "six runs cannot carry two ratios")
+    equal(rows[0]["ratio_paired"], None, "the first command is the reference")
+
+
+def a_budget_ends_asked_runs(p):
+    rows = json.loads(p.run("exec", "--launches", "60", "-w", "0", "--budget", "0.0001", "true", "--json", expect=0).stdout)["rows"]
+    equal(rows[0]["metrics"]["steady_time"]["n"], 6, "no fewer than an interval needs, and no more than there is time for")
+    equal(rows[0]["provenance"]["schedule"]["stopped_because"], "budget", "and says so")
+
+
 def failing_command(p):
     done = p.run("exec", "--launches", "3", "sleep 0.001", "exit 7", "sleep 0.002", expect=2)
     has(done.stderr, "command 'exit 7' exited with status 7", "names the command and its status")
@@ -75,4 +105,4 @@ def output_is_shown_on_request(p):
     has(loud.stdout + loud.stderr, "aloud\n", "shown")
 
 
-main([faster, failing_command, documents_and_rows, parameters, setup, without_a_shell, usage, output_is_shown_on_request])
+main([faster, verdicts_are_one_table, a_budget_ends_asked_runs, failing_command, documents_and_rows, parameters, setup, without_a_shell, usage, output_is_shown_on_request])

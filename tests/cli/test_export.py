@@ -220,6 +220,20 @@ def a_run_against_another(p):
     one_sentence(run(p, "-f", "csv", "--input", new, "--against", none, expect=2), "no point with a metric in common", "calibrax")
 
 
+def a_run_against_another_machine(p):
+    """Refused as check refuses it, unless it is asked for; then the table says so."""
+    base = json.loads(read(FIXTURE))
+    equal(base["environment"]["machine"], "m1", "the fixture names its machine")
+    for machine, part, said in (("m2", "runs 'bbb222' and 'aaa111' are of machines that differ", "against run aaa111 of another machine"),
+                                (None, "run 'bbb222' does not say its machine", "against run aaa111 (not both say their machine)")):
+        new = write_run(p, "new.json", id="bbb222", environment={"machine": machine} if machine else {})
+        args = ("-f", "markdown", "--input", new, "--against", FIXTURE, "--replace")
+        one_sentence(run(p, *args, expect=2), part + ": --allow-other-machine", "calibrax")
+        run(p, *args, "--allow-other-machine", expect=0)
+        has(read(p.file("run-bbb222-against-aaa111.md")), said, "labelled")
+    one_sentence(run(p, "-f", "csv", "--input", FIXTURE, "--allow-other-machine", expect=2), "needs --against", "calibrax")
+
+
 def faults_are_named(p):
     has(run(p, "--list", expect=0).stdout, "asv")
     listed = json.loads(run(p, "--list", "--json", expect=0).stdout)
@@ -236,4 +250,4 @@ def faults_are_named(p):
     run(p, "-f", "csv", "--input", FIXTURE, "--replace", expect=0)
 
 
-main([csv_keeps_every_digit, html_is_whole, plots_are_drawn, plots_of_each_kind, plots_that_cannot_be_drawn, asv_has_its_files, a_store_is_read, a_run_against_another, faults_are_named])
+main([csv_keeps_every_digit, html_is_whole, plots_are_drawn, plots_of_each_kind, plots_that_cannot_be_drawn, asv_has_its_files, a_store_is_read, a_run_against_another, a_run_against_another_machine, faults_are_named])

@@ -141,6 +141,8 @@ def drift(p):
     for part in ("the signature is", "l1 is", "nan is 0, was 1", "vanished: is in the manifest", "DRIFTED: 4 differences"):
         has(done.stdout, part, "what drifted, and not what is within the tolerance")
     one_sentence(p.run("drift", "--case", "semiring_matmull", expect=2), "semiring_matmull")
+    has(p.run("drift", "--case", "dense_matmul", "--manifest", "d.json", expect=1, timeout=200).stdout,
+        "dense_matmul: is not in the manifest", "a case that nothing was kept of does not pass")
     p.write("d.json", json.dumps(dict(kept, schema="x")))
     has(p.run("drift", "--case", "semiring_matmul", "--manifest", "d.json", expect=2, timeout=200).stderr, "no manifest", "foreign")
 

@@ -68,6 +68,73 @@ def folders_of_runs_and_rows(p):
     one_sentence(run(p, "ingest", "--data", "none", "--input", "empty", expect=2), "folder without measurements", "calibrax")
 
 
+def links_that_lead_back_are_walked_once(p):
+    os.makedirs(p.file("many/inner"))
+    shutil.copy(f"{FIXTURES}/import/bmf.json", p.file("many/inner/a.json"))
+    shutil.copy(f"{FIXTURES}/import/hyperfine.json", p.file("many/b.json"))
+    os.symlink("..", p.file("many/inner/up"))
+    os.symlink("inner", p.file("many/again"))
+    os.symlink(".", p.file("many/here"))
+    found = ingested(p, "many")
+    equal([r["format"] for r in found["runs"]], ["bmf", "hyperfine"], "each file once")
+    shutil.copytree(f"{FIXTURES}/import/criterion", p.file("criterion"))
+    os.symlink(".", p.file("criterion/loop"))
+    (found,) = ingested(p, "criterion", store="criterion-store")["runs"]
+    (wanted,) = ingested(p, f"{FIXTURES}/import/criterion", store="wanted-store")["runs"]
+    equal(found["points"], wanted["points"], "each benchmark once")
+
+
+# --- encodings and what has two meanings ---
+
+EXPORTS = ("hyperfine.json", "bmf.json", "go.txt")
+
+
+def fixture(name):
+    with open(f"{FIXTURES}/import/{name}", encoding="utf-8") as f:
+        return f.read()
+
+
+def byte_order_marks(p):
+    """As editors and shells of other systems write them."""
+    for name in EXPORTS:
+        text = fixture(name)
+        for encoding in ("utf-8", "utf-8-sig"):
+            with open(p.file(f"{encoding}-{name}"), "w", encoding=encoding) as f:
+                f.write(text)
+        (plain,), (marked,) = (ingested(p, f"{encoding}-{name}", store=encoding)["runs"] for encoding in ("utf-8", "utf-8-sig"))
+        equal((marked["format"], marked["points"]), (plain["format"], plain["points"]), f"{name}: the mark is passed over")
+        for encoding in ("utf-16", "utf-16-be"):
+            with open(p.file("wide"), "wb") as f:
+                f.write((b"\xfe\xff" if encoding == "utf-16-be" else b"") + text.encode(encoding))
+            one_sentence(run(p, "ingest", "--data", "wide-store", "--input", "wide", expect=2), "is UTF-16, not UTF-8", "calibrax")
+    with open(f"{FIXTURES}/runs/full.json", encoding="utf-8") as f, open(p.file("run.json"), "w", encoding="utf-8-sig") as marked:
+        marked.write(f.read())
+    equal(ingested(p, "run.json", store="runs")["runs"][0]["id"], "abc123def456", "a run file")
+    run(p, "check", "--data", "runs", "--input", "run.json", "--baseline-input", "run.json")
+
+
+def what_has_two_meanings_is_refused(p):
+    """A key that stands twice, and a NUL that would cut a name, at every depth."""
+    for text, part in (('{"results": [{"command": "a", "mean": 1, "mean": 2}]}', "the key 'mean' stands twice"),
+                       ('{"results": [{"command": "a", "mean": 1}], "results": []}', "the key 'results' stands twice"),
+                       ('{"results": [{"command": "a", "mean": 1, "parameters": {"n": 1, "n": 2}}]}', "the key 'n' stands twice"),
+                       ('{"results": [{"command": "a\\u0000b", "mean": 1}]}', "a NUL (\\u0000) in a string"),
+                       ('{"bench": {"latency": {"value": 1, "value": 2}}}', "the key 'value' stands twice"),
+                       ('{"bench": {"latency": {"value": 1}, "latency": {"value": 2}}}', "the key 'latency' stands twice"),
+                       ('{"id": "a", "timestamp": "2026-01-01T00:00:00Z", "points": [], "id": "b"}', "the key 'id' stands twice"),
+                       ('{"id": "a", "timestamp": "2026-01-01T00:00:00Z", "points": [{"name": "f", "scenario": "s", "tags": {}, "metrics": {"t": {"value": 1}, "t": {"value": 2}}}]}',
+                        "the key 't' stands twice")):
+        one_sentence(run(p, "ingest", "--data", "store", "--input", p.write("two.json", text), expect=2), part, "calibrax")
+    equal(written(p), [], "nothing is written")
+    bench = {"latency": {"value": 1}}
+    text = f'{{"a": {json.dumps(bench)}, "a": {json.dumps(bench)}}}'
+    found = ingested(p, p.write("two.json", text))
+    equal((found["runs"][0]["points"], len(found["notes"])), (2, 1), "a benchmark that stands twice loses nothing, and is noted")
+    os.makedirs(p.file("bad/runs"))
+    p.write("bad/runs/x.json", '{"id": "x", "timestamp": "2026-01-01T00:00:00Z", "points": [], "metadata": {"a": 1, "a": 2}}')
+    has(run(p, "store", "verify", "--data", "bad").stdout, "the key 'a' stands twice")
+
+
 # --- versions ---
 
 FUTURE = {
@@ -124,4 +191,4 @@ def memory_does_not_follow_the_file(p):
         shutil.rmtree(p.file("store"))
 
 
-main([results_of_asv_come_with_their_machine, folders_of_runs_and_rows, later_versions_are_refused, memory_does_not_follow_the_file])
+main([results_of_asv_come_with_their_machine, folders_of_runs_and_rows, links_that_lead_back_are_walked_once, byte_order_marks, what_has_two_meanings_is_refused, later_versions_are_refused, memory_does_not_follow_the_file])

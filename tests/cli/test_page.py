@@ -77,11 +77,12 @@ def more_series_than_colours(p):
 def records_beside(p):
     store(p, runs=1)
     p.write("t.json", json.dumps({"schema": "nperf-selftest", "version": 1, "aa": {"pairs": 2000, "alarms": 88, "holds": True},
-                                  "mutants": {"mutants": 5, "found": 4, "survivors": "<b>x</b>", "holds": False}}))
+                                  "mutants": {"mutants": 5, "found": 4, "survivors": "<b>x</b>", "holds": False},
+                                  "exploits": {"exploits": 9, "too_busy": 1, "verdict": "undecided", "holds": False}}))
     p.write("ops.json", json.dumps({"ops": [{"qualname": "nitrix.semiring.semiring_matmul", "jit": True, "grad": False, "invariants": ["a<b"]}]}))
     p.run("--render-from", "results/store", "--site", "--selftest", "t.json", "--op-matrix", "ops.json", expect=0)
     text = page(p)
-    for part in ("pairs 2000, alarms 88", "<td class=S>does not hold", "&lt;b&gt;x", "nitrix.semiring.semiring_matmul", "a&lt;b"):
+    for part in ("pairs 2000, alarms 88", "<td class=S>does not hold", "<td class=U>undecided<td>exploits 9, too_busy 1", "&lt;b&gt;x", "nitrix.semiring.semiring_matmul", "a&lt;b"):
         has(text, part, "page")
     done = p.run("--render-from", "results/store", "--site", "--selftest", "none.json", expect=2)
     has(done.stderr, "none.json", "a record that was asked for must be there")

@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 
-from harness import BUILD, CALIBRAX, SOURCE, check, equal, has, main, one_sentence
+from harness import BUILD, CALIBRAX, SOURCE, check, equal, fake_gpu, has, main, one_sentence
 
 PLUGIN = os.path.abspath(os.path.join(BUILD, "tests/cli/libprofile_plugin.so"))
 TRACE_RULES = os.path.join(SOURCE, "tests/profiling/check_trace.py")
@@ -146,6 +146,11 @@ def work_of_a_function(p):
     check(abs(metrics["flop_per_s"]["value"] / rate - 1) < 1e-9, "of the steady call")
     remark = " ".join(report(p, "--plugin", PLUGIN, "--function", "add_up", "-n", "6", "--flops", "--roofline")["remarks"])
     check("bound by" in remark, remark)
+    done = run(p, "--plugin", PLUGIN, "--function", "add_up", "-n", "2", "--flops", "--roofline", "--dtype", "bfloat16", "--json")
+    if done.returncode:  # a CPU without such instructions
+        one_sentence(done, "no roof of 'bfloat16': ", "calibrax")
+    else:
+        check(any("bound by" in r or "no roofline" in r for r in json.loads(done.stdout)["remarks"]), done.stdout)
 
 
 def work_of_arrays(p):
@@ -182,10 +187,7 @@ def a_python_function(p):
 
 def emissions(p):
     """With a device that is played: lines that codecarbon reads, one more each time; without energy to tell, a reason and no file."""
-    fake = os.path.join(BUILD, "tests/profiling/libfake_nvml.so")
-    os.makedirs(p.file("lib"))
-    os.symlink(os.path.abspath(fake), p.file("lib/libnvidia-ml.so.1"))
-    env = {"LD_LIBRARY_PATH": p.file("lib") + ":" + os.environ.get("LD_LIBRARY_PATH", "")}
+    env = fake_gpu(p)
     args = ("--gpu", "0", "--energy", "-n", "1", "-w", "0", "--emissions", "emissions.csv")
     run(p, *args, "--country", "FRA", "--", "sleep", "2.5", expect=0, env=env)
     run(p, *args, "--intensity", "1000", "--", "sleep", "2.5", expect=0, env=env)
@@ -193,13 +195,47 @@ def emissions(p):
         lines = list(csv.DictReader(f))
     equal([line["country_iso_code"] for line in lines], ["FRA", ""], "two lines")
     check(all(float(line["duration"]) >= 2.5 and float(line["gpu_energy"]) > 0 for line in lines), lines)
+    run(p, *args[:-1], "regions.csv", "--country", "usa", "--region", "california", "--", "sleep", "2.5", expect=0, env=env)
+    with open(p.file("regions.csv"), newline="", encoding="utf-8") as f:
+        line = next(csv.DictReader(f))
+    equal((line["country_iso_code"], line["country_name"], line["region"]), ("USA", "United States", "California"), "where")
+    check(abs(float(line["emissions"]) / float(line["energy_consumed"]) / 0.1791 - 1) < 1e-3, "394.8 pounds per MWh")
     energy = float(lines[1]["energy_consumed"])
     check(abs(float(lines[1]["emissions"]) / energy - 1) < 1e-9, "kg by kWh: 1000 g/kWh")
     p.write("emissions.csv", "nonsense\n1\n")
     one_sentence(run(p, *args, "--country", "FRA", "--", "sleep", "2.5", expect=2, env=env), "emissions.csv", "calibrax")
     with open(p.file("emissions.csv"), encoding="utf-8") as f:
         equal(f.read(), "nonsense\n1\n", "what is not understood is not written over")
-    one_sentence(run(p, "--energy", "--emissions", "e.csv", "--", "true", expect=2), "needs --country or --intensity", "calibrax")
+    one_sentence(run(p, "--energy", "--emissions", "e.csv", "--", "true", expect=2), "needs --country, --region or --intensity", "calibrax")
+
+
+def a_device(p):
+    """Temperature and why it is slowed down, of a command and of a function: as text, as JSON, in the run."""
+    env = fake_gpu(p)
+    reasons = ["power limit", "temperature, by driver"]
+    for args in (("--", "sleep", "0.1"), ("--plugin", PLUGIN, "--function", "add_up")):
+        document = json.loads(run(p, "--gpu", "1", "-n", "2", "-w", "0", "--data", "store", "--json", *args, expect=0, env=env).stdout)
+        equal(document["gpu"], {"name": "Fake GPU 1", "slowed": True, "throttle_reasons": reasons}, "the device")
+        found = {name: document["metrics"][name]["value"] for name in ("peak_gpu_temperature", "gpu_slowed", "peak_gpu_mem", "peak_gpu_tree_mem", "mean_gpu_util")}
+        equal(found, {"peak_gpu_temperature": 61, "gpu_slowed": 100, "peak_gpu_mem": 4096, "peak_gpu_tree_mem": 0, "mean_gpu_util": 75}, "what it told")
+        check(any(remark == "GPU: 'Fake GPU 1' was slowed down at times: power limit, temperature, by driver" for remark in document["remarks"]), document["remarks"])
+        with open(p.file("store", "runs", document["run"] + ".json"), encoding="utf-8") as f:
+            equal(json.load(f)["metadata"]["gpu"], document["gpu"], "in the run")
+    text = run(p, "--gpu", "1", "-n", "2", "-w", "0", "--", "sleep", "0.1", expect=0, env=env).stdout
+    for part in ("GPU temperature", "61 C", "GPU slowed down", "100 %", "power limit"):
+        has(text, part)
+    text = run(p, "--gpu", "1", "-n", "2", "-w", "0", "--", "sleep", "0.1", expect=0, env=dict(env, CBX_FAKE_NVML="mute")).stdout
+    check("GPU temperature" not in text and "slowed" not in text, "nothing is said that the device does not tell")
+
+
+def grids(p):
+    for args, part in ((["--region", "US-CX"], "'US-CA' (California)"), (["--country", "USA", "--region", "carolina"], "near are 'US-NC' (North Carolina), 'US-SC' (South Carolina)"),
+                       (["--country", "FRA", "--region", "Bretagne"], "no grid intensity of parts of 'FRA': leave the region out, which takes 67 g/kWh"),
+                       (["--region", "nowhere at all"], "say a code such as 'US-CA'"), (["--country", "CAN", "--region", "quebek"], "'CA-QC' (Quebec)")):
+        one_sentence(run(p, "--energy", *args, "--", "true", expect=2), part, "calibrax")
+    one_sentence(run(p, "--region", "SE3", "--", "true", expect=2), "--region: needs --energy", "calibrax")
+    done = run(p, "--gpu", "0", "--energy", "--region", "SE3", "-n", "1", "-w", "0", "--", "sleep", "2.5", expect=0, env=fake_gpu(p))
+    has(done.stdout, "carbon: 27 g/kWh, South-central Sweden, includes Stockholm, SWE 2025, codecarbon")
 
 
 def memory_of_a_call(p):
@@ -279,7 +315,7 @@ def faults_are_sentences(p):
             (["-n", "2", "--", "false"], "'false' ended with status 1"),
             (["--flops", "--", "true"], "--flops: needs --plugin or --module"),
             (["--roofline", "--plugin", PLUGIN, "--function", "add_up"], "--roofline: needs --flops"),
-            (["--flops", "--roofline", "--dtype", "int8", "--plugin", PLUGIN, "--function", "add_up"], "say float32 or float64"),
+            (["--flops", "--roofline", "--dtype", "int4", "--plugin", PLUGIN, "--function", "add_up"], "--dtype: say float64, float32, float16, bfloat16 or int8"),
             (["--shapes", "float32:3x,float32:3", "--plugin", PLUGIN, "--function", "product"], "'float32:3x' is no shape"),
             (["--shapes", "real:3", "--plugin", PLUGIN, "--function", "product"], "real"),
             (["--shapes", "float32:4x3,float32:4x3", "--plugin", PLUGIN, "--function", "product"], "(4, 3)"),
@@ -314,4 +350,4 @@ def interrupted(p):
     equal(started.returncode, 130, "exit status")
 
 
-main([a_command, what_was_not_seen_is_not_told, the_tree_is_counted, groups_are_told, text, a_trace, a_run_in_a_store, a_function, work_of_a_function, work_of_arrays, a_python_function, emissions, memory_of_a_call, complexity, compilation, commands_of_the_manual, energy_says_why_not, faults_are_sentences, interrupted])
+main([a_command, what_was_not_seen_is_not_told, the_tree_is_counted, groups_are_told, text, a_trace, a_run_in_a_store, a_function, work_of_a_function, work_of_arrays, a_python_function, emissions, grids, a_device, memory_of_a_call, complexity, compilation, commands_of_the_manual, energy_says_why_not, faults_are_sentences, interrupted])

@@ -33,6 +33,15 @@ def exploits(p):
     equal(score["holds"], not (score["open_here"] or score["too_busy"]), "the verdict")
 
 
+def clock(p):
+    """What calls of known cost read; a machine that changes its rate too often leaves the proportion undecided, never wrong."""
+    read = selftest(p, "--clock", "--quick", verdicts=(0, 3))["clock"]
+    check(0 <= read["empty_call_ns"] <= 20, f"an empty call reads {read['empty_call_ns']} ns")
+    check(0.3 <= read["additions_per_ns"] <= 8, f"{read['additions_per_ns']} additions a nanosecond")
+    check(read["tenfold_chain_off_lower"] <= read["tenfold_chain_off"] <= read["tenfold_chain_off_upper"], "the interval")
+    equal(read["holds"], read["verdict"] == "holds", "the verdict")
+
+
 def sandbox(p):
     """What is in force stands in the rows; what cannot be had is refused, and so are slips."""
     measured = ("--case", "dense_matmul", "--point", '{"m":16,"k":16,"n":16}', "--baselines", "loops", "--launches", "2", "--json")
@@ -116,4 +125,4 @@ def bad_numbers(p):
     one_sentence(p.run("selftest", "--power", "--launches", "3", expect=2), "--launches")
 
 
-main([exploits, sandbox, stale_launcher, parts_stay_in_the_record, equals, a_recording_is_analysed_again, bad_numbers])
+main([exploits, clock, sandbox, stale_launcher, parts_stay_in_the_record, equals, a_recording_is_analysed_again, bad_numbers])

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 
-from harness import BUILD, NPERF, QUICK, TINY, Skip, check, equal, has, main, one_sentence, row_of
+from harness import BUILD, NPERF, QUICK, SOURCE, TINY, Skip, check, equal, has, main, one_sentence, row_of
 
 WORKER = os.path.abspath(os.path.join(BUILD, "programs/workers/nperf-worker"))
 FAKE = {"NPERF_FAKE_DEVICES": "2"}
@@ -185,5 +185,37 @@ def frameworks_are_told_alike(p):
         check(all(n == 1 for n in told["threads"].values()), f"{name} has one thread a pool: {told}")
 
 
+PRODUCTS = """
+import sys; sys.path.insert(0, %r)
+import cases, jax, numpy as np, providers
+p = providers.create("jax", "cpu")
+p.open("cpu", 1)
+a, w = p.array(np.ones((8, 8), "f4")), p.array(np.ones((3, 3, 4, 4), "f4"))
+x = p.array(np.ones((1, 8, 8, 4), "f4"))
+square = {"m": 8, "k": 8, "n": 8, "algebra": "real", "dtype": "f32", "seed": 0}
+window = dict(square, stride=1, dilation=1, padding="valid", kernel=3, batch=1, height=8, width=8, c_in=4, c_out=4)
+for case, name, point, inputs in (("dense_matmul", "jnp-matmul", square, (a, a)), ("dense_matmul", "jnp-einsum", square, (a, a)),
+                                  ("semiring_matmul", "jnp-matmul", square, (a, a)), ("semiring_conv", "jax-conv", window, (x, w))):
+    texts = []
+    for precision in ("highest", "bfloat16"):
+        p.apply({"jax_default_matmul_precision": precision})
+        texts.append(jax.jit(cases.find(case).baselines[name].prepare(p, point, *inputs)).lower(*inputs).as_text())
+    print(case, name, "HIGHEST" in texts[0], "HIGHEST" in texts[1])
+"""
+
+
+def products_have_the_precision_that_was_asked_for(p):
+    """A product with a precision of its own would be another one than its row says."""
+    refs = os.environ.get("NPERF_REFS_ENV_DIR") or os.path.expanduser("~/.cache/calibrax/refs")
+    python = os.path.join(refs, "jax", "bin/python")
+    if not os.path.exists(python):
+        raise Skip("jax is not here: scripts/setup-refs.sh jax")
+    done = subprocess.run([python, "-c", PRODUCTS % os.path.join(SOURCE, "workers/python")], text=True, capture_output=True, timeout=300,
+                          env=dict(os.environ, OMP_NUM_THREADS="1", NPROC="1"))
+    equal(done.returncode, 0, done.stderr[-400:])
+    told = [line.split()[2:] for line in done.stdout.splitlines()]
+    equal(told, [["True", "False"]] * 4, f"full where it is asked for, and nowhere else: {done.stdout}")
+
+
 main([bad_input, more_slots_than_cores, devices, invocations_share_no_device, a_killed_holder_holds_nothing, waiting_has_an_end,
-      limits_and_policies, frameworks_are_told_alike])
+      limits_and_policies, frameworks_are_told_alike, products_have_the_precision_that_was_asked_for])

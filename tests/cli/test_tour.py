@@ -1,4 +1,4 @@
-"""docs/tour.md and docs/gate.md as sessions: every command of them, and what it prints.  And that a wrong word in a manual is seen."""
+"""Manuals as sessions: every command of them, and what it prints.  And that a wrong word in a manual is seen."""
 import os
 import subprocess
 import sys
@@ -13,14 +13,15 @@ def session(p, manual):
                           capture_output=True, timeout=280)
 
 
-def the_tour(p):
-    done = session(p, os.path.join(SOURCE, "docs/tour.md"))
-    equal((done.returncode, done.stderr), (0, ""), done.stdout)
+def shows_what_it_prints(manual):
+    def case(p):
+        done = session(p, os.path.join(SOURCE, "docs", manual))
+        equal((done.returncode, done.stderr), (0, ""), done.stdout)
+    case.__name__ = "the_manual_" + manual.removesuffix(".md")
+    return case
 
 
-def the_gate(p):
-    done = session(p, os.path.join(SOURCE, "docs/gate.md"))
-    equal((done.returncode, done.stderr), (0, ""), done.stdout)
+MANUALS = ("tour.md", "gate.md", "store.md", "importers.md", "exporters.md", "monitoring.md", "changepoints.md")
 
 
 def manuals_that_are_wrong(p):
@@ -37,4 +38,4 @@ def manuals_that_are_wrong(p):
     has(session(p, p.write("none.md", "no block\n")).stderr, "shows no session")
 
 
-main([the_tour, the_gate, manuals_that_are_wrong])
+main([*(shows_what_it_prints(m) for m in MANUALS), manuals_that_are_wrong])

@@ -14,7 +14,7 @@ FLAGS = ("--case --platforms --warmup --repeats --launches --budget --quick --po
 
 def help_names_every_flag(p):
     text = p.run("--help", expect=0).stdout
-    for flag in FLAGS + COMMANDS:
+    for flag in FLAGS + COMMANDS + ["--version", "--man", "--completion [SHELL]"]:
         has(text, flag, "help")
     for command in COMMANDS:
         has(p.run(command, "--help", expect=0).stdout, f"nperf {command}", "help of a command")

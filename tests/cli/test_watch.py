@@ -5,7 +5,7 @@ import signal
 import subprocess
 import threading
 
-from harness import CALIBRAX, Skip, check, equal, has, main, one_sentence
+from harness import CALIBRAX, Skip, check, equal, fake_gpu, has, main, one_sentence
 
 
 def watch(p, lines, *args, expect=None, timeout=120, env=None):
@@ -63,6 +63,9 @@ def receivers(p):
     done = watch(p, [9], "--metric", "x", "--warning", "5", "--command", "exit 4", expect=2)
     has(done.stderr, "an alert was lost")
     has(done.stderr, "status 4")
+    done = watch(p, [9], "--metric", "x", "--error", "5", "--command", "exit 4", expect=2)
+    has(done.stderr, "an alert was lost", "beside an error, which alone makes the status 1")
+    has(done.stdout, "x is 9, above 5")
 
 
 class Receiver(http.server.BaseHTTPRequestHandler):
@@ -111,6 +114,31 @@ def a_process(p):
     _, words = child.communicate(timeout=120)
     equal(child.returncode, 0, f"until its end: {words}")
     one_sentence(watch(p, [], "--pid", str(idle.pid), "--metric", "rss_mb", "--error", "1000", expect=2), str(idle.pid), "calibrax")
+
+
+def a_device_beside_it(p):
+    """What the process and its children hold on the device, and how that is: by the loader that profile uses."""
+    env = fake_gpu(p)
+    idle = subprocess.Popen(["sh", "-c", "sleep 600 & echo $!; cat; kill $!"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        child = int(idle.stdout.readline())
+        env["CBX_FAKE_NVML_PIDS"] = f"{idle.pid}:100,{child}:20,1:1000"
+        args = ("--pid", str(idle.pid), "--interval", "0.1", "--for", "0", "--json")
+        for metric, value in (("gpu_mem_mb", 240.0), ("gpu_util", 75.0), ("gpu_temperature_c", 61.0), ("gpu_slowed", 1.0)):
+            done = watch(p, [], *args, "--metric", metric, "--error", "0.5", expect=1, env=env)
+            equal([a["value"] for a in alerts(done.stdout)], [value], metric)
+            has(done.stderr, "GPU 'Fake GPU 0': at most 61 C, 2")
+            has(done.stderr, "slowed down by power limit, temperature, by driver")
+        done = watch(p, [], *args, "--metric", "gpu_power_w", "--error", "100", "--gpu", "1", expect=1, env=env)
+        check(alerts(done.stdout)[0]["value"] >= 200, "power")
+        has(done.stderr, "GPU 'Fake GPU 1'")
+        check("GPU" not in watch(p, [], *args, "--metric", "threads", "--error", "100", expect=0, env=env).stderr, "not asked for")
+        mute = watch(p, [], *args, "--metric", "gpu_util", "--gpu", "1", "--error", "100", expect=1, env=dict(env, CBX_FAKE_NVML="mute"))
+        equal(alerts(mute.stdout)[0]["value"], "NaN", "what is not told is no small number")
+        one_sentence(watch(p, [], *args, "--metric", "gpu_util", "--gpu", "7", "--error", "1", expect=2, env=env), "no GPU 7: NVML knows 2", "calibrax")
+        one_sentence(watch(p, [], "--metric", "x", "--gpu", "0", expect=2), "--gpu: needs --pid", "calibrax")
+    finally:
+        idle.communicate("")
 
 
 def add_run(p, name, day, value, point="p", tags=None, machine=None):
@@ -210,4 +238,4 @@ def interrupted(p):
         stream.close()
 
 
-main([json_lines, usage, receivers, webhook, a_process, a_store, one_series_of_many, machines_are_not_mixed, a_store_that_grows, health, interrupted])
+main([json_lines, usage, receivers, webhook, a_process, a_device_beside_it, a_store, one_series_of_many, machines_are_not_mixed, a_store_that_grows, health, interrupted])

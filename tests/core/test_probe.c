@@ -14,6 +14,7 @@
 #include "calibrax/core/probe.h"
 #include "calibrax/core/probe_cache.h"
 #include "calibrax/core/probe_loops.h"
+#include "calibrax/core/probe_narrow.h"
 #include "calibrax/core/probe_vec.h"
 #include "fail_alloc.h"
 
@@ -82,6 +83,45 @@ static void loops_do_their_work(void **state)
     }
 }
 
+/* Each type has a loop or a reason, and the rates say which; the loops of one CPU run whatever its count of rounds. */
+static void narrow_types(void **state)
+{
+    (void)state;
+    for (int i = 0; i < CBX_NARROW_COUNT; i++) {
+        cbx__narrow_loop l = cbx__narrow_find((cbx_narrow)i);
+        CHECK(!l.by == !l.run && !l.by == (l.ops_per_round == 0) && (l.by || l.why), cbx_narrow_type((cbx_narrow)i));
+        for (uint64_t rounds = 0; l.run && rounds < 3; rounds++) l.run(rounds);
+        CHECK(!l.by || strlen(l.by) < sizeof((cbx_narrow_rate *)0)->by, "fits");
+        CHECK(l.by || strlen(l.why) < sizeof((cbx_narrow_rate *)0)->why, "fits");
+        CHECK_STR(cbx_narrow_unit((cbx_narrow)i), i < CBX_NARROW_BF16_TILE ? "vectors" : "tiles", "unit");
+    }
+    CHECK(!cbx__narrow_find(CBX_NARROW_COUNT).run, "no such type");
+    CHECK_STR(cbx_narrow_type(CBX_NARROW_COUNT), "?", "no such type");
+    CHECK_STR(cbx_narrow_type(CBX_NARROW_BF16_TILE), "bfloat16", "type");
+}
+
+static const char *broken_narrow(const cbx_probe *p)
+{
+    double f32 = 2 * p->pipe_ops_per_s[CBX_PIPE_FMA][0];
+    const cbx_narrow_rate *r = p->narrow;
+
+    for (int i = 0; i < CBX_NARROW_COUNT; i++) {
+        bool has = cbx__narrow_find((cbx_narrow)i).run != NULL;
+        if (!isfinite(r[i].ops_per_s) || has != (r[i].ops_per_s > 0) || has != (r[i].by[0] != 0) ||
+            has == (r[i].why[0] != 0))
+            return "a narrow type has a rate or a reason";
+    }
+    if (r[CBX_NARROW_F16].by[0] && r[CBX_NARROW_F16].ops_per_s < 1.4 * f32) return "a vector holds twice as many f16";
+    if (r[CBX_NARROW_I8].by[0] && strstr(r[CBX_NARROW_I8].by, "512") && r[CBX_NARROW_I8].ops_per_s < 1.4 * f32)
+        return "a vector holds four times as many int8";
+    for (int i = 0; i < 2; i++) {
+        const cbx_narrow_rate *tiles = &r[CBX_NARROW_BF16_TILE + i], *vectors = &r[CBX_NARROW_BF16 + i];
+        if (tiles->by[0] && vectors->by[0] && tiles->ops_per_s < 1.4 * vectors->ops_per_s)
+            return "tiles are faster than vectors";
+    }
+    return NULL;
+}
+
 /* NULL, or the relation that does not hold. */
 static const char *broken_relation(const cbx_probe *p)
 {
@@ -111,7 +151,7 @@ static const char *broken_relation(const cbx_probe *p)
         if (p->level[i].bytes <= p->level[i - 1].bytes) return "levels grow";
     if (p->level[0].read_bytes_per_s < 0.9 * memory->read_bytes_per_s)
         return "the first level is not slower than memory";
-    return NULL;
+    return broken_narrow(p);
 }
 
 static cbx_probe measured; /* by the first test that measures; the others only need some real one */
@@ -136,6 +176,9 @@ static void rates_stand_in_their_relations(void **state)
     wrong = measured;
     wrong.level[0].copy_bytes_per_s = NAN;
     CHECK(broken_relation(&wrong) != NULL, "and a rate that is no number");
+    wrong = measured;
+    wrong.narrow[CBX_NARROW_F16].ops_per_s = 0.5 * 2 * wrong.pipe_ops_per_s[CBX_PIPE_FMA][0];
+    CHECK(broken_relation(&wrong) != NULL, "and a narrow type that a loop of wider ones stands for");
 }
 
 /* Products of whole numbers are put together where there is no instruction: as the language has them. */
@@ -188,6 +231,8 @@ static void bounds_are_the_roofline(void **state)
         { CBX_PIPE_FMA, false, 8e9, 0, 0, 2, "the pipe alone, f32" },
         { CBX_PIPE_FMA, true, 8e9, 0, 0, 4, "the same, f64" },
         { CBX_PIPE_ADD_MAX, false, 1e9, 0, 0, 1, "another pipe" },
+        { CBX_PIPE_ADD_MAX, true, 1e9, 0, 0, 0.25, "its sum on the pipes of fma, where that is faster" },
+        { CBX_PIPE_FMA_MAX, true, 1e9, 0, 0, 0.25, "which has a rate of its own" },
         { CBX_PIPE_FMA, false, 0, 100e9, 1000, 1, "the first level's better rate: copy" },
         { CBX_PIPE_FMA, false, 0, 100e9, 1024, 1, "a set as large as the level" },
         { CBX_PIPE_FMA, false, 0, 100e9, 1025, 2, "one byte more: the next level, by its read rate" },
@@ -205,7 +250,8 @@ static void bounds_are_the_roofline(void **state)
 
     p.pipe_ops_per_s[CBX_PIPE_FMA][0] = 4e9;
     p.pipe_ops_per_s[CBX_PIPE_FMA][1] = 2e9;
-    p.pipe_ops_per_s[CBX_PIPE_ADD_MAX][0] = 1e9;
+    p.pipe_ops_per_s[CBX_PIPE_ADD_MAX][0] = p.pipe_ops_per_s[CBX_PIPE_ADD_MAX][1] = 1e9;
+    p.pipe_ops_per_s[CBX_PIPE_FMA_MAX][0] = 0.5e9, p.pipe_ops_per_s[CBX_PIPE_FMA_MAX][1] = 4e9;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         double s = cbx_probe_bound_seconds(&p, cases[i].pipe, cases[i].f64, cases[i].ops, cases[i].bytes, cases[i].set);
         CHECK_LE(fabs(s - cases[i].seconds), 1e-12, cases[i].why);
@@ -225,6 +271,9 @@ static cbx_probe made_up(void)
     cbx_probe p = { .instruction_set = "avx2", .nlevels = 2, .measured_us = 1800000000000000 };
     for (int i = 0; i < CBX_PIPE_COUNT; i++)
         for (int row = 0; row < 2; row++) p.pipe_ops_per_s[i][row] = 1e10 / (3 * i + row + 1);
+    for (int i = 0; i < CBX_NARROW_COUNT; i++)
+        p.narrow[i] = i % 2 ? (cbx_narrow_rate){ 0, "", "this CPU has none" }
+                            : (cbx_narrow_rate){ 1e12 / (i + 3), "an instruction", "" };
     p.level[0] = (cbx_level_rate){ "L1", 32768, 1e11 / 3, 1e11 / 7, 1e11 / 9, 1e11 / 11 };
     p.level[1] = (cbx_level_rate){ "memory", 0, 1e10 / 3, 1e10 / 7, 1e10 / 9, 1e10 / 11 };
     return p;
@@ -244,6 +293,10 @@ static void json_keeps_every_bit(void **state)
     CHECK(cbx__probe_from_json(again, &q), "reads back");
     CHECK_STR(q.instruction_set, p.instruction_set, "instruction set");
     CHECK(memcmp(q.pipe_ops_per_s, p.pipe_ops_per_s, sizeof(p.pipe_ops_per_s)) == 0, "pipes");
+    for (int i = 0; i < CBX_NARROW_COUNT; i++) {
+        CHECK(memcmp(&q.narrow[i].ops_per_s, &p.narrow[i].ops_per_s, sizeof(double)) == 0, "narrow");
+        CHECK(!strcmp(q.narrow[i].by, p.narrow[i].by) && !strcmp(q.narrow[i].why, p.narrow[i].why), "narrow");
+    }
     CHECK(q.nlevels == 2 && q.measured_us == p.measured_us, "the rest");
     for (int i = 0; i < 2; i++) {
         CHECK_STR(q.level[i].name, p.level[i].name, "level");
@@ -258,7 +311,7 @@ static void json_keeps_every_bit(void **state)
 /* Finds "key" in the text and puts something else in place of its value, up to the end of the line. */
 static char *damaged(const char *text, const char *key, const char *value)
 {
-    size_t room = strlen(text) + 64;
+    size_t room = strlen(text) + strlen(value) + 64;
     char *copy = test_malloc(room), quoted[64];
     snprintf(quoted, sizeof(quoted), "\"%s\": ", key);
     const char *at = strstr(text, quoted);
@@ -276,7 +329,11 @@ static void damaged_files_are_not_used(void **state)
         const char *key, *value, *why;
     } cases[] = {
         { "schema", "\"calibrax.run\"", "another schema" },
-        { "version", "2", "another version" },
+        { "version", "3", "another version" },
+        { "by", "\"\"", "a rate of nothing" },
+        { "ops_per_s", "0", "an instruction without a rate" },
+        { "why", "\"this is a reason that is much too long to be one that the probe itself has written here\"",
+          "a long reason" },
         { "version", "\"1\"", "a version that is no number" },
         { "revision", "\"0000000\"", "another build" },
         { "build", "\"tcc 0.9\"", "another compiler" },
@@ -363,6 +420,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_do_their_work),
+        cmocka_unit_test(narrow_types),
         cmocka_unit_test(rates_stand_in_their_relations),
         cmocka_unit_test(products_of_lanes),
         cmocka_unit_test(memory_of_a_node),

@@ -27,7 +27,8 @@ static void compare(const cbx_json *document)
     cbx_text out;
 
     cbx_text_init(&out, cbx_allocator_default());
-    if (!cbx_drift_compare(document, "input", document, &out, &n, NULL) && n) abort(); /* nothing drifts from itself */
+    if (!cbx_drift_compare(document, "input", document, true, &out, &n, NULL) && n)
+        abort(); /* nothing drifts from itself */
     if (!cbx_feed_apply(document, document, "input", &copy, &n, NULL)) cbx_json_unref(copy);
     if (cbx_json_typeof(document) == CBX_JSON_OBJECT) cbx_bundle_markdown(document, &out);
     cbx_text_clear(&out);

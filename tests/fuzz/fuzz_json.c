@@ -1,7 +1,7 @@
 /*
  * Any bytes into the JSON parser.  json-c must take or refuse them as we do and read the same.  What parses is written in two
  * forms; each must parse again to an equal value, and the first form must be a fixed point of parse and write.  What comes in
- * pieces is what comes at once, with the same fault at the same place.
+ * pieces is what comes at once, with the same fault at the same place; what is skipped may hold a key that stands twice.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     cbx_status st = cbx_json_parse((const char *)data, size, "input", &v, &err);
     const char *differs = cbx_test_json_differs((const char *)data, size, st == CBX_OK, v);
     read_in_pieces(data, size, false, st, v, &err);
-    read_in_pieces(data, size, true, st, v, &err);
+    if (!strstr(err.message, "stands twice")) read_in_pieces(data, size, true, st, v, &err);
     if (differs) fprintf(stderr, "%s\n", differs);
     require(!differs);
     if (st) {

@@ -2,6 +2,7 @@
  * What a launch measures beside its epochs: cold caches, calls that do nothing, energy; and launches that only compile.
  */
 #include "check.h"
+#include "fail_alloc.h"
 #include "launch_support.h"
 
 #include <math.h>
@@ -14,6 +15,7 @@
 
 #include "calibrax/base/temporary.h"
 #include "calibrax/perf/energy_source.h"
+#include "calibrax/perf/session.h"
 
 static void empty_calls_are_measured(void **state)
 {
@@ -166,6 +168,118 @@ static void energy_in_a_launch(void **state)
     cbx__energy_source_close(&s);
 }
 
+/* Without memory there is no energy, and a reason; never a power of nothing. */
+static cbx_status measure_energy(cbx_ctx *ctx, void *folder)
+{
+    cbx_launch_record r = { 0 };
+    cbx_energy_source s;
+    cbx_energy_meter *m;
+    bool open, metered;
+
+    cbx__energy_source_open(ctx, false, folder, &s);
+    open = s.cpu;
+    CHECK(open || strstr(s.why, "memory"), s.why);
+    m = cbx__energy_begin(ctx, &s);
+    metered = m != NULL;
+    cbx__energy_end(m, &s, false, 2e6, &r);
+    CHECK(isnan(r.energy_call_j) && r.energy_why[0], "nothing was used, and it says so");
+    CHECK(metered || !open || strstr(r.energy_why, "could not be read"), r.energy_why);
+    cbx__energy_source_close(&s);
+    return open && metered ? CBX_OK : CBX_ENOMEM;
+}
+
+static void energy_without_memory(void **state)
+{
+    char folder[CBX__TEMPORARY_SIZE], domain[CBX__TEMPORARY_SIZE + 32];
+
+    (void)state;
+    make_powercap(folder, domain);
+    CHECK_GT(cbx_test_fail_each(measure_energy, folder, "energy"), 1, "two meters");
+    cbx__temporary_remove(folder);
+}
+
+/* --- compile times with a filled cache --- */
+
+typedef struct warmed {
+    fixture *f;
+    const char *interpreter;
+    cbx_baseline_ops baseline; /* of a framework that can keep what it compiled */
+    const char *keeps;         /* file that it leaves in its cache; "": none */
+    size_t n;                  /* compile times */
+    char reason[128];
+} warmed;
+
+static cbx_status warm_once(cbx_ctx *ctx, void *user)
+{
+    warmed *w = user;
+    cbx_measure_opts opts = CBX_MEASURE_OPTS_INIT;
+    cbx_env_setting env = { TOY_COMPILES, w->keeps };
+    cbx_variant variant = { "default", &env, 1, "as installed" };
+    cbx__launch first = { .median_s = 1e-3 };
+    cbx__attempt a = { .baseline = &w->baseline,
+                       .platform = "cpu",
+                       .variant = "default",
+                       .settings = &variant,
+                       .interpreter = w->interpreter,
+                       .first = &first,
+                       .last = &first,
+                       .nlaunches = 1 };
+    cbx__point p = { .params = w->f->point, .json = "{}", .platform = "cpu", .plan = { &a, 1 } };
+    cbx__session s;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st;
+
+    opts.case_ops = &toy_case;
+    opts.warm_compiles = 2;
+    cbx__session_init(&s, &opts);
+    s.threads = 1;
+    s.timeout_s = 60;
+    s.sandbox = launch_sandbox;
+    cbx_arena_init(&p.arena, cbx_ctx_allocator(ctx));
+    st = cbx__point_warm(ctx, &s, &p, w->f->w, &err);
+    CHECK(st == CBX_OK || st == CBX_ENOMEM, err.message);
+    snprintf(w->reason, sizeof w->reason, "%s", a.warm_reason ? a.warm_reason : "");
+    for (size_t i = 0; i < a.nwarm; i++) CHECK(a.warm_ns[i] == 1e6, "what the worker told");
+    w->n = a.nwarm;
+    if (!st && *w->keeps && w->n < 2) st = CBX_ENOMEM; /* a message to the worker that could not be written */
+    cbx_arena_clear(&p.arena);
+    cbx__session_clear(&s);
+    return st;
+}
+
+/* A toy worker in place of a Python. */
+static warmed framework(fixture *f, const char *keeps)
+{
+    warmed w = { .f = f, .interpreter = getenv("NPERF_WORKER"), .keeps = keeps };
+
+    w.baseline = *cbx_case_baseline(&toy_case, "good");
+    w.baseline.provider = "jax";
+    setenv("NPERF_WORKERS_PYTHON", w.interpreter, 1);
+    return w;
+}
+
+static void warm_compiles(void **state)
+{
+    fixture *f = *state;
+    warmed w = framework(f, "compiled");
+
+    CHECK_INT(warm_once(f->ctx, &w), CBX_OK, "one launch fills the cache, two find it filled");
+    CHECK_INT(w.n, 2, "the first one is cold, and does not count");
+    w = framework(f, "");
+    CHECK_INT(warm_once(f->ctx, &w), CBX_OK, "a framework that keeps nothing");
+    CHECK_INT(w.n, 0, "was cold every time");
+    CHECK_STR(w.reason, "the framework left nothing in the folder of its cache", "and that is the reason");
+    unsetenv("NPERF_WORKERS_PYTHON");
+}
+
+static void warm_compiles_without_memory(void **state)
+{
+    warmed w = framework(*state, "compiled");
+
+    CHECK_GT(cbx_test_fail_each(warm_once, &w, "compile times"), 3, "times, records, launches, names");
+    unsetenv("NPERF_WORKERS_PYTHON");
+}
+
 static void scratch_folders(void **state)
 {
     char path[CBX__TEMPORARY_SIZE], long_name[600];
@@ -198,6 +312,9 @@ int main(void)
         cmocka_unit_test(compile_only),
         cmocka_unit_test(energy_of_a_call),
         cmocka_unit_test(energy_in_a_launch),
+        cmocka_unit_test(energy_without_memory),
+        cmocka_unit_test(warm_compiles),
+        cmocka_unit_test(warm_compiles_without_memory),
         cmocka_unit_test(scratch_folders),
     };
     return cmocka_run_group_tests(tests, launch_setup, launch_teardown);

@@ -7,9 +7,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "calibrax/base/rng.h"
 #include "calibrax/perf/coverage.h"
+#include "calibrax/perf/drift.h"
 #include "calibrax/perf/feed.h"
 #include "calibrax/perf/gate.h"
 #include "calibrax/perf/growth.h"
@@ -307,9 +309,56 @@ static void names(void **state)
     CHECK_STR(cbx_report_case_page("a/b <c>", buf), "case-a-b--c-.html", "a safe file name");
 }
 
+/* --- drift --- */
+
+static cbx_json *manifest_of(const char *cases)
+{
+    char text[400];
+    cbx_json *v = NULL;
+    int n = snprintf(text, sizeof text, "{\"schema\":\"nperf-drift\",\"version\":1,\"cases\":{%s}}", cases);
+
+    CHECK_STATUS(cbx_json_parse(text, (size_t)n, "manifest", &v, NULL), CBX_OK, text);
+    return v;
+}
+
+/* A case that one side alone has was not compared, and does not pass. */
+static void one_sided_cases_drift(void **state)
+{
+#define CASE(name) "\"" name "\":{\"signature\":\"s\",\"points\":{}}"
+    static const struct {
+        const char *kept, *now;
+        bool all;
+        size_t drifted;
+        const char *says;
+    } cases[] = {
+        { CASE("a"), CASE("a"), true, 0, "" },
+        { CASE("a"), CASE("a") "," CASE("b"), true, 1, "b: is not in the manifest" },
+        { CASE("a") "," CASE("b"), CASE("b"), false, 0, "" },
+        { CASE("a") "," CASE("b"), CASE("b"), true, 1, "a: is in the manifest, and there is no such case now" },
+        { CASE("a"), CASE("b"), false, 1, "b: is not in the manifest" },
+        { "", CASE("b"), false, 1, "b: is not in the manifest" },
+    };
+#undef CASE
+
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_json *kept = manifest_of(cases[i].kept), *now = manifest_of(cases[i].now);
+        size_t drifted = 99;
+        cbx_text out;
+        cbx_text_init(&out, cbx_allocator_default());
+        CHECK_STATUS(cbx_drift_compare(kept, "kept", now, cases[i].all, &out, &drifted, NULL), CBX_OK, cases[i].now);
+        CHECK_INT(drifted, cases[i].drifted, cases[i].now);
+        CHECK(strstr(cbx_text_str(&out), cases[i].says) != NULL, cases[i].says);
+        cbx_text_clear(&out);
+        cbx_json_unref(kept);
+        cbx_json_unref(now);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_sided_cases_drift),
         cmocka_unit_test_setup_teardown(gate, setup, teardown),
         cmocka_unit_test_setup_teardown(false_alarms_and_power, setup, teardown),
         cmocka_unit_test_setup_teardown(feeds, setup, teardown),

@@ -444,6 +444,47 @@ static void budget_says_what_it_cut(void **state)
     cbx_measure_result_clear(&result);
 }
 
+/* A run whose time is over when its first point is: the others are rows that say so, and --resume measures them. */
+static void budget_leaves_points_for_later(void **state)
+{
+    static const char *const names[] = { "spin" }, *const points[] = { "{\"n\":10,\"spin_us\":20000}",
+                                                                       "{\"n\":11,\"spin_us\":20000}",
+                                                                       "{\"n\":12,\"spin_us\":20000}" };
+    rig *r = *state;
+    cbx_measure_opts o = quick(r, names, 1);
+    cbx_measure_result result;
+    size_t good = 0, skipped = 0;
+    o.points = points;
+    o.npoints = CBX_LEN(points);
+    o.launches = 6;
+    o.budget_s = 1e-6;
+    result = run(r, &o, "no time at all");
+    CHECK_INT(result.points_good, 1, "the first point is begun");
+    for (size_t i = 0; i < result.rows.count; i++) {
+        const cbx_row *row = &result.rows.rows[i];
+        if (strcmp(row->baseline, "spin") != 0) continue;
+        good += !strcmp(row->status, "ok");
+        if (strcmp(row->status, "skipped") != 0) continue;
+        skipped++;
+        CHECK_STR(row->failure_reason, "budget_spent", "a reason of its own");
+        CHECK(strstr(row->failure_remedy, "--budget"), "and a remedy");
+    }
+    CHECK(good == 1 && skipped == 2, "a row for each point");
+    CHECK_INT(row_of(&result.rows, "spin")->nlaunches, 1, "one round");
+    cbx_measure_result_clear(&result);
+    o.resume = true;
+    o.budget_s = 1000;
+    result = run(r, &o, "with time");
+    CHECK_INT(result.points_good, 3, "the others, too");
+    CHECK_INT(result.points_kept, 1, "and the first one is kept");
+    for (size_t i = 0; i < result.rows.count; i++) {
+        const cbx_json *schedule = cbx_json_get(result.rows.rows[i].provenance, "schedule");
+        double share = cbx_json_get_double(schedule, "point_budget_s", 0);
+        if (result.rows.rows[i].nlaunches == 6) CHECK(share > 100 && share <= 1000, "a share each");
+    }
+    cbx_measure_result_clear(&result);
+}
+
 static void oracle_failure(void **state)
 {
     static const char *const names[] = { "good" };
@@ -731,6 +772,7 @@ int main(void)
         cmocka_unit_test_setup(store_and_raw, fresh),
         cmocka_unit_test_setup(a_goal_ends_the_launches, fresh),
         cmocka_unit_test_setup(budget_says_what_it_cut, fresh),
+        cmocka_unit_test_setup(budget_leaves_points_for_later, fresh),
         cmocka_unit_test_setup(oracle_failure, fresh),
         cmocka_unit_test_setup(usage_errors, fresh),
         cmocka_unit_test_setup(gpu_without_a_device, fresh),

@@ -32,6 +32,7 @@ static void rig_open(rig *r)
     cbx_arena_init(&r->p.arena, cbx_allocator_default());
     r->p.plan.attempts = cbx_arena_calloc(&r->p.arena, 4, sizeof(cbx__attempt));
     r->p.limit = "asked";
+    r->p.share_s = INFINITY;
     r->p.counts = (cbx__counts){ .launches = 11, .epochs = 10, .warmup = true };
 }
 
@@ -179,7 +180,7 @@ static void a_budget_is_shared_by_the_rows(void **state)
         rig_open(&r);
         add_pilot(&r, add_attempt(&r, "good"), 0.02, 0.01, 0.3);
         add_pilot(&r, add_attempt(&r, "spin"), 0.005, 0.05, 0.6);
-        r.s.budget_s = 10 + cases[i].left_s;
+        r.p.share_s = 10 + cases[i].left_s;
         if (cases[i].left_s < 100) r.p.counts.epochs = 4; /* the cut after the first round */
         plan(&r, 10, cases[i].why);
         CHECK_LE(to_come(&r), cases[i].left_s, cases[i].why);
@@ -213,7 +214,7 @@ static void a_precision_plans_looks(void **state)
         rig_open(&r);
         r.s.goal.half_width = cases[i].half_width;
         r.s.launches = cases[i].launches;
-        r.s.budget_s = cases[i].budget_s;
+        if (cases[i].budget_s > 0) r.p.share_s = cases[i].budget_s;
         a = add_attempt(&r, "good");
         add_pilot(&r, add_attempt(&r, "spin"), 0.03, 0.01, 0.3);
         add_pilot(&r, &r.p.plan.attempts[0], 0.03, 0.01, 0.3);

@@ -141,6 +141,35 @@ static void threads_that_were_not_granted(void **state)
     CHECK(!cbx__policy_too_many(NULL, 1, pool, &found), "a worker that tells nothing");
 }
 
+static void settings_that_read_back_otherwise(void **state)
+{
+    static const struct {
+        const char *reported, *told, *name, *found;
+    } cases[] = {
+        { "{\"a\":\"high\"}", "{\"a\":\"high\"}", "", "" },
+        { "{\"a\":\"medium\"}", "{\"a\":\"high\"}", "a", "medium" },
+        { "{\"a\":\"x\",\"b\":\"1\"}", "{\"a\":\"x\",\"b\":\"2\"}", "b", "1" },
+        { "{\"more\":\"1\"}", "{\"a\":\"x\"}", "", "" }, /* nothing is said of it */
+        { "{\"a\":1}", "{\"a\":\"1\"}", "a", "no text" },
+        { "{}", "{}", "", "" },
+        { "[]", "{\"a\":\"x\"}", "", "" },
+    };
+    char name[48], found[48];
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_json *reported = NULL, *told = NULL;
+        CHECK(!cbx_json_parse(cases[i].reported, strlen(cases[i].reported), "report", &reported, NULL), "JSON");
+        CHECK(!cbx_json_parse(cases[i].told, strlen(cases[i].told), "told", &told, NULL), "JSON");
+        name[0] = found[0] = '\0';
+        CHECK(cbx__policy_contradicts(reported, told, name, found) == (*cases[i].name != '\0'), cases[i].reported);
+        CHECK_STR(name, cases[i].name, cases[i].reported);
+        CHECK_STR(found, cases[i].found, cases[i].reported);
+        cbx_json_unref(reported);
+        cbx_json_unref(told);
+    }
+    CHECK(!cbx__policy_contradicts(NULL, NULL, name, found), "a worker that tells nothing");
+}
+
 /* What a user's shell has set of these must not reach a worker, or the table would be only half the truth. */
 static void the_shell_steers_nothing(void **state)
 {
@@ -168,6 +197,7 @@ int main(void)
         cmocka_unit_test(precision),
         cmocka_unit_test(words),
         cmocka_unit_test(threads_that_were_not_granted),
+        cmocka_unit_test(settings_that_read_back_otherwise),
         cmocka_unit_test(the_shell_steers_nothing),
     };
     return cmocka_run_group_tests_name("perf/policy", tests, NULL, NULL);

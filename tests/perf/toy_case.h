@@ -18,8 +18,9 @@ extern unsigned toy_clock_percent; /* speed of the worker's clock from now on */
 void toy_busy_us(int64_t us);
 
 /* What the worker is told through the environment. */
-#define TOY_SHAPE    "TOY_SHAPE"    /* its outputs have one element more */
-#define TOY_CLOCK    "TOY_CLOCK"    /* its clock runs at this per cent of the true speed */
+#define TOY_SHAPE    "TOY_SHAPE" /* its outputs have one element more */
+#define TOY_CLOCK    "TOY_CLOCK" /* its clock runs at this per cent of the true speed */
+#define TOY_COMPILES "TOY_COMPILES"
 #define TOY_CLOSED   "TOY_CLOSED"   /* `looks`: paths, separated by colons, that it may not read ... */
 #define TOY_OPEN     "TOY_OPEN"     /* ... that it may ... */
 #define TOY_SEALED   "TOY_SEALED"   /* ... and that it may not write */

@@ -6,7 +6,8 @@
  *   old        neither energy counter nor throttle reasons
  *   mute       device 1 tells nothing
  *
- * Built once more with FAKE_LACKS_ENERGY it lacks a symbol.  Energy moves by 300 mJ a reading, power by 10 W.
+ * CBX_FAKE_NVML_PIDS: processes on the device, "PID:MiB,...", which hold as much for arithmetic as for graphics; -1: not told.
+ * Built once more with FAKE_LACKS_ENERGY it lacks a symbol, with FAKE_LACKS_VERSIONS it lists processes in the first form.  Energy moves by 300 mJ a reading, power by 10 W.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -53,6 +54,24 @@ API int nvmlDeviceGetPowerUsage(void *device, unsigned *mw);
 API int nvmlDeviceGetPowerManagementLimit(void *device, unsigned *mw);
 API int nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *mj);
 API int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *reasons);
+
+typedef struct process {
+    unsigned pid;
+    unsigned long long bytes;
+#ifndef FAKE_LACKS_VERSIONS
+    unsigned instances[2];
+#endif
+} process;
+
+#ifdef FAKE_LACKS_VERSIONS
+#define COMPUTE  nvmlDeviceGetComputeRunningProcesses
+#define GRAPHICS nvmlDeviceGetGraphicsRunningProcesses
+#else
+#define COMPUTE  nvmlDeviceGetComputeRunningProcesses_v3
+#define GRAPHICS nvmlDeviceGetGraphicsRunningProcesses_v3
+#endif
+API int COMPUTE(void *device, unsigned *n, process *list);
+API int GRAPHICS(void *device, unsigned *n, process *list);
 
 int fake_nvml_open(void) { return open_count; }
 
@@ -145,3 +164,22 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *
     *reasons = 0x4 | 0x20;
     return is("old") ? NOT_SUPPORTED : fault_of(device);
 }
+
+static int processes(void *device, unsigned *n, process *list)
+{
+    const char *at = getenv("CBX_FAKE_NVML_PIDS");
+    unsigned room = *n;
+
+    for (*n = 0; at && *at && *n < room; (*n)++) {
+        char *end;
+        list[*n] = (process){ .pid = (unsigned)strtoul(at, &end, 10) };
+        long mib = strtol(end + 1, &end, 10);
+        list[*n].bytes = mib < 0 ? ~0ull : (unsigned long long)mib << 20;
+        at = *end ? end + 1 : end;
+    }
+    return is("old") ? NOT_SUPPORTED : fault_of(device);
+}
+
+int COMPUTE(void *device, unsigned *n, process *list) { return processes(device, n, list); }
+
+int GRAPHICS(void *device, unsigned *n, process *list) { return processes(device, n, list); }

@@ -34,6 +34,50 @@ static void countries(void **state)
           "out of range");
 }
 
+/* Each with the value that codecarbon 3.3.2 takes [g/kWh]: pounds of the states, shares of fossil sources of the provinces. */
+static void regions(void **state)
+{
+    static const struct {
+        const char *country, *region, *code;
+        double g;
+        int year;
+    } cases[] = {
+        { NULL, "US-CA", "US-CA", 394.769 * 0.45359237, 2023 },
+        { "USA", "ca", "US-CA", 394.769 * 0.45359237, 2023 },
+        { "united states", "West Virginia", "US-WV", 1968.869 * 0.45359237, 2023 },
+        { "CAN", "QC", "CA-QC", (0.3 * 816.6885263 + 0.2 * 743.8415916) / 100.01, 2023 },
+        { "Canada", "nova scotia", "CA-NS", (47.5 * 995.725971 + 13.9 * 743.8415916) / 100.02, 2023 },
+        { "CHN", "Inner Mongolia", "CN-NM", 647.9, 2023 },
+        { NULL, "no4", "NO4", 51.7, 2025 },
+    };
+    const cbx_carbon_intensity *r = NULL, *before = NULL, *whole;
+    cbx_err err = CBX_ERR_INIT;
+    size_t n = 0;
+    (void)state;
+    for (; (r = cbx_carbon_region_at(n)); n++) {
+        CHECK(r->region && r->name[0] && r->year >= 2023 && r->source && r->g_per_kwh > 0 && r->g_per_kwh < 1000,
+              r->name);
+        CHECK(!before || strcmp(before->region, r->region) < 0, "in order, each once");
+        CHECK_OK(cbx_carbon_find(r->country, &whole, &err), &err, "of a country of the other table");
+        CHECK(!whole->region && whole->year == CBX_CARBON_YEAR && whole->source, "which is whole");
+        before = r;
+    }
+    CHECK_INT(n, 51 + 13 + 30 + 9, "states with the district, provinces, provinces, zones");
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        CHECK_OK(cbx_carbon_find_region(cases[i].country, cases[i].region, &r, &err), &err, cases[i].code);
+        CHECK_STR(r->region, cases[i].code, "region");
+        CHECK_LE(fabs(r->g_per_kwh - cases[i].g), 0.051, cases[i].code);
+        CHECK_INT(r->year, cases[i].year, cases[i].code);
+    }
+    r = NULL;
+    CHECK_STATUS(cbx_carbon_find_region(NULL, "California", &r, &err), CBX_ENOENT, "a name without its country");
+    CHECK(!r && strstr(err.message, "near are 'US-CA' (California)"), err.message);
+    CHECK_STATUS(cbx_carbon_find_region("FRA", "Bretagne", &r, &err), CBX_ENOENT, "a country without regions");
+    CHECK_STATUS(cbx_carbon_find_region("Atlantis", "X", &r, &err), CBX_ENOENT, "no country");
+    CHECK_STATUS(cbx_carbon_find_region("USA", "QC", &r, &err), CBX_ENOENT, "of another country");
+    CHECK_STATUS(cbx_carbon_find_region("USA", "", &r, &err), CBX_ENOENT, "nothing");
+}
+
 static void fill(cbx_emissions e[2])
 {
     e[0] = e[1] = cbx_emissions_empty();
@@ -150,7 +194,8 @@ static void out_of_memory(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(countries), cmocka_unit_test(there_and_back),
-                                        cmocka_unit_test(bad_files), cmocka_unit_test(out_of_memory) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(countries), cmocka_unit_test(regions),
+                                        cmocka_unit_test(there_and_back), cmocka_unit_test(bad_files),
+                                        cmocka_unit_test(out_of_memory) };
     return cmocka_run_group_tests_name("profiling/carbon", tests, NULL, NULL);
 }

@@ -48,8 +48,20 @@ static void a_device(void **state)
     CHECK(cbx_gpu_is_slowed(r.throttle) && !cbx_gpu_is_slowed(CBX_GPU_THROTTLE_IDLE), "idling slows nothing");
     CHECK_STR(cbx_gpu_throttle_words(0, words), "", "none");
     CHECK(strlen(cbx_gpu_throttle_words(UINT64_MAX, words)) < CBX_GPU_THROTTLE_SIZE, "all");
-    cbx_gpu_sample(g, &d);
+    setenv("CBX_FAKE_NVML_PIDS", "77:5,88:7", 1);
+    cbx_gpu_sample(g, (const pid_t[]){ 77, 99 }, 2, &d);
     CHECK(d.mem_mb == 4096 && d.util == 75 && d.clock_mhz == 1410 && d.power_w > 200, "for the monitor");
+    CHECK(d.temperature_c == 61 && d.throttle == r.throttle && d.tree_mem_mb == 10,
+          "arithmetic and graphics of one of two");
+    CHECK(cbx_gpu_memory_of(g, (const pid_t[]){ 77, 88 }, 2) == 24, "of both");
+    CHECK(cbx_gpu_memory_of(g, (const pid_t[]){ 99 }, 1) == 0, "of nobody there");
+    setenv("CBX_FAKE_NVML_PIDS", "77:-1", 1);
+    CHECK(isnan(cbx_gpu_memory_of(g, (const pid_t[]){ 77 }, 1)), "there, but how much is not told");
+    cbx_gpu_close(g);
+    setenv("CBX_FAKE_NVML_PIDS", "77:5,88:7", 1);
+    CHECK_OK(cbx_gpu_open(ctx, 1, library_named("first_nvml"), &g, &err), &err, "an early driver");
+    CHECK(cbx_gpu_memory_of(g, (const pid_t[]){ 77, 88 }, 2) == 24, "lists have another form");
+    unsetenv("CBX_FAKE_NVML_PIDS");
     cbx_gpu_close(g);
     cbx_gpu_close(NULL);
     cbx_ctx_free(ctx);

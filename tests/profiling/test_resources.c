@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/profiling/gpu.h"
 #include "calibrax/profiling/resources.h"
 #include "calibrax/profiling/watch.h"
 #include "fail_alloc.h"
@@ -244,12 +245,18 @@ static void meet(meeting *w)
     CHECK(fcntl(w->done[0], F_SETFL, O_NONBLOCK) == 0, "asked, never waited for");
 }
 
-static void say_device(void *user, cbx_resource_device *out)
+static void say_device(void *user, const pid_t *pids, size_t npids, cbx_resource_device *out)
 {
     meeting *w = user;
     char c;
 
-    *out = (cbx_resource_device){ 100.0 + ++w->looks, 50, NAN, 200 };
+    (void)pids;
+    out->mem_mb = 100.0 + ++w->looks;
+    out->util = 50;
+    out->power_w = 200;
+    out->temperature_c = w->looks == 2 ? 70 : 60;
+    out->tree_mem_mb = (double)npids;
+    out->throttle = w->looks == 1 ? CBX_GPU_THROTTLE_THERMAL : CBX_GPU_THROTTLE_IDLE;
     if (w->after > 0 || read(w->done[0], &c, 1) == 1) w->after++;
     if (w->after == LOOKS) w->told = write(w->seen[1], "s", 1) == 1;
 }
@@ -298,6 +305,10 @@ static void a_real_family(void **state)
     CHECK_LE(fabs(r.summary.peak_gpu_mem_mb - 100.0 - w.looks), 0, "device: peak");
     CHECK_LE(fabs(r.summary.mean_gpu_power_w - 200), 0, "device: mean");
     CHECK(isnan(r.summary.mean_gpu_clock_mhz), "device: not told");
+    CHECK(r.peak_gpu_temperature_c == 70 && r.peak_gpu_tree_mem_mb == 2,
+          "device: peaks, and the tree it was asked about");
+    CHECK_INT(r.gpu_throttle, CBX_GPU_THROTTLE_THERMAL | CBX_GPU_THROTTLE_IDLE, "device: reasons of all looks");
+    CHECK_LE(fabs(r.gpu_slowed_share * (double)r.summary.num_samples - 1), 1e-9, "device: slowed in one look");
     for (int i = 0; i < 2; i++) close(w.done[i]), close(w.seen[i]);
     cbx_resource_monitor_free(m);
     cbx_ctx_free(ctx);

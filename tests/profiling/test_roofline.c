@@ -211,6 +211,42 @@ static void places(void **state)
     CHECK_STATUS(cbx_roofline_place(&roofs, 1, INFINITY, 1, 0, &r, &err), CBX_EDOM, "no end");
 }
 
+static void roofs_of_types(void **state)
+{
+    static const struct {
+        const char *type;
+        double rate;
+        cbx_status wanted;
+        const char *part;
+    } cases[] = {
+        { "float64", 10e9, CBX_OK, "" },
+        { "float32", 20e9, CBX_OK, "" },
+        { "float16", 0, CBX_EUNAVAILABLE, "no AVX512-FP16" },
+        { "bfloat16", 90e9, CBX_OK, "" }, /* tiles, though vectors cannot */
+        { "int8", 80e9, CBX_OK, "" },     /* vectors, which are faster than tiles here */
+        { "int4", 0, CBX_EINVAL, "'int4'" },
+    };
+    cbx_probe p = { .nlevels = 1, .level = { { "memory", 0, 4e9, 5e9, 0, 0 } } };
+    cbx_err err = CBX_ERR_INIT;
+    (void)state;
+    p.pipe_ops_per_s[CBX_PIPE_FMA][1] = 5e9;
+    p.pipe_ops_per_s[CBX_PIPE_FMA][0] = 10e9;
+    p.narrow[CBX_NARROW_F16] = (cbx_narrow_rate){ 0, "", "this CPU has no AVX512-FP16" };
+    p.narrow[CBX_NARROW_BF16] = (cbx_narrow_rate){ 0, "", "this CPU has no AVX512-BF16" };
+    p.narrow[CBX_NARROW_I8] = (cbx_narrow_rate){ 80e9, "vpdpbusd", "" };
+    p.narrow[CBX_NARROW_BF16_TILE] = (cbx_narrow_rate){ 90e9, "tdpbf16ps", "" };
+    p.narrow[CBX_NARROW_I8_TILE] = (cbx_narrow_rate){ 70e9, "tdpbssd", "" };
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_roofs r = { .flop_per_s = 0 };
+        CHECK_STATUS(cbx_roofs_of_type(&p, cases[i].type, 1, &r, &err), cases[i].wanted, cases[i].type);
+        CHECK(r.flop_per_s == cases[i].rate, cases[i].type);
+        CHECK(!cases[i].wanted || strstr(err.message, cases[i].part), err.message);
+    }
+    for (size_t i = 0; i + 1 < CBX_LEN(cases); i++) CHECK_STR(cbx_roofs_type_at(i), cases[i].type, "the list");
+    CHECK(!cbx_roofs_type_at(CBX_LEN(cases) - 1), "its end");
+    CHECK_STATUS(cbx_roofs_of_type(&p, "int8", 0, &(cbx_roofs){ 0 }, &err), CBX_EINVAL, "no cores");
+}
+
 static void sheets_as_roofs(void **state)
 {
     cbx_hardware h;
@@ -227,8 +263,8 @@ static void sheets_as_roofs(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(data_sheets), cmocka_unit_test(cpus_by_formula),
-                                        cmocka_unit_test(places), cmocka_unit_test(detection),
-                                        cmocka_unit_test(sheets_as_roofs) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(data_sheets),     cmocka_unit_test(cpus_by_formula),
+                                        cmocka_unit_test(places),          cmocka_unit_test(detection),
+                                        cmocka_unit_test(sheets_as_roofs), cmocka_unit_test(roofs_of_types) };
     return cmocka_run_group_tests_name("profiling/roofline", tests, NULL, NULL);
 }

@@ -246,7 +246,12 @@ class Stores(unittest.TestCase):
         with self.assertRaises(FileNotFoundError):
             cx.Store(self.path, create=False)
         with cx.Store(self.path, index=False) as s:
+            with self.assertRaises(FileNotFoundError):
+                s.latest()
+            self.assertEqual((s.entries(), s.list_runs(), s.baselines(), s.get_baseline()), ([], [], [], None))
+            self.assertFalse(os.path.exists(self.path), "reading makes nothing")
             s.save(run())
+            self.assertEqual(s.latest().id, s.entries()[0].id, "and what is kept is seen")
             s.entries()
         self.assertFalse(os.path.exists(os.path.join(self.path, "index.sqlite")))
         self.assertEqual((repr(s), s.path), ("Store(closed)", None))

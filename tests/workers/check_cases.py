@@ -21,7 +21,7 @@ import environments  # noqa: E402
 from check_baselines import Tap  # noqa: E402
 
 # What has to be outside its bounds.
-WRONG = {"jnp-bf16"}
+WRONG = {"jnp-bf16", "torch-bf16"}
 MODULES = {"pyg": "torch_geometric"}
 
 

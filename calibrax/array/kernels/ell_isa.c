@@ -22,9 +22,10 @@
 #endif
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-#define NV      8 /* vectors of a row of C that stand in registers at a time */
-#define WATCHES 4 /* of a row; vectors take them in turn, so that they do not wait for each other */
-#define WIDTHS  5 /* less than a vector, 1, 2, 4, 8 */
+#define NV         8 /* vectors of a row of C that stand in registers at a time */
+#define WATCHES    4 /* of a row; vectors take them in turn, so that they do not wait for each other */
+#define SOFTMAX_NV 4 /* vectors of a row of which the softmax is taken */
+#define WIDTHS     5 /* less than a vector, 1, 2, 4, 8 */
 /* Edges ahead that rows of B are asked for, into the first-level cache; into the second-level one, where B is larger than that. */
 #define AHEAD     8
 #define FAR_AHEAD 16
@@ -78,6 +79,7 @@ static step step_of(const cbx_ell_product *p)
 #define WATCH_TYPE WATCH_TYPE_F32
 #define SMALLEST   FLT_MIN
 #include "calibrax/array/kernels/ell_float.h"
+#include "calibrax/array/kernels/ell_softmax.h"
 /* derivatives behind the products */
 #include "calibrax/array/kernels/ell_grad.h"
 #undef NAME
@@ -110,6 +112,7 @@ static step step_of(const cbx_ell_product *p)
 #define WATCH_TYPE WATCH_TYPE_F64
 #define SMALLEST   DBL_MIN
 #include "calibrax/array/kernels/ell_float.h"
+#include "calibrax/array/kernels/ell_softmax.h"
 /* derivatives behind the products */
 #include "calibrax/array/kernels/ell_grad.h"
 

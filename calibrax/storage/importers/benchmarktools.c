@@ -137,7 +137,7 @@ static void read_content(reading *r, const char *kind, const char *name, const c
     if (!good(r, cbx__json_reader_value(r->json, &content, &err), &err)) return;
     if (cbx_json_typeof(content) != CBX_JSON_OBJECT)
         cbx__import_fail(r->job, CBX_EFORMAT, "'%.80s': expected [type, object]", name);
-    else if (!strncmp(kind, "Trial", 5))
+    else if (!strcmp(kind, "Trial") || !strcmp(kind, "TrialEstimate"))
         read_trial(r->job, content, *name ? name : "trial", scenario);
     else
         cbx__import_note(r->job, *name ? name : kind, "is a %.80s, which holds no measurement", kind);
@@ -149,11 +149,13 @@ static void read_content(reading *r, const char *kind, const char *name, const c
 static void read_node(reading *r, const char *name, const char *scenario)
 {
     cbx_json *first = NULL;
+    static const char module[] = "BenchmarkTools."; /* before the name of a type, in files of its first versions */
     const char *kind = NULL;
     char *inner = NULL, *key = NULL;
 
     if (cbx__json_reader_type(r->json) == CBX_JSON_ARRAY && enter(r) && next_value(r, &first))
         kind = cbx_json_string_value(first);
+    if (kind && !strncmp(kind, module, sizeof(module) - 1)) kind += sizeof(module) - 1;
     if (!kind || !next(r, &key)) {
         cbx__import_fail(r->job, CBX_EFORMAT, "'%.80s': expected [type, object]", name);
     } else if (strcmp(kind, "BenchmarkGroup") != 0) {

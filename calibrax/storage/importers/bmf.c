@@ -1,5 +1,6 @@
 /*
- * Bencher Metric Format: {"benchmark": {"measure": {"value": n, "lower_value": n, "upper_value": n}}}.
+ * Bencher Metric Format: {"benchmark": {"measure": {"value": n, "lower_value": n, "upper_value": n}}}, and its version 1, where a benchmark
+ * is a list of [{"parameters": {...}, "measures": {...}}], its measures may have further numbers ("p99"), and even want the value.
  * The measures that Bencher knows have units: latency comes in nanoseconds and becomes the time in seconds.
  */
 #include <string.h>
@@ -11,6 +12,10 @@ static const cbx__import_field measures[] = {
     { "throughput", { "throughput", "ops/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_PRIMARY }, 1 },
     { "build-time", { "build-time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY }, 1 },
     { "file-size", { "file-size", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY }, 1 },
+    { "instructions", { "instructions", "", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
+    { "estimated-cycles", { "estimated-cycles", "", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
+    { "allocated", { "allocated", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
+    { "total-bytes", { "total-bytes", "B", CBX_DIRECTION_LOWER, CBX_PRIORITY_SECONDARY }, 1 },
 };
 
 static int detect(const cbx__import_source *src)
@@ -18,41 +23,94 @@ static int detect(const cbx__import_source *src)
     const char *key;
     cbx_json *bench, *measure;
 
-    if (!cbx_json_member(src->json, 0, &key, &bench) || !cbx_json_member(bench, 0, &key, &measure)) return 0;
+    if (!cbx_json_member(src->json, 0, &key, &bench)) return 0;
+    if (cbx_json_has(cbx_json_at(bench, 0), "measures")) return 40;
+    if (!cbx_json_member(bench, 0, &key, &measure)) return 0;
     return cbx_json_has(measure, "value") ? 40 : 0;
 }
 
-static void read_measure(cbx__import_job *job, const char *name, const cbx_json *object)
+static cbx__import_field field_of(const char *name)
 {
     cbx__import_field f = { name, { name, "", CBX_DIRECTION_INFO, CBX_PRIORITY_SECONDARY }, 1 };
-    cbx_metric m;
 
     for (size_t i = 0; i < CBX_LEN(measures); i++) {
         if (!strcmp(name, measures[i].key)) f = measures[i];
     }
-    m = cbx_metric_of(cbx__import_number(job, object, "value") * f.scale);
-    m.lower = cbx__import_maybe_number(job, object, "lower_value") * f.scale;
-    m.upper = cbx__import_maybe_number(job, object, "upper_value") * f.scale;
-    cbx__import_metric(job, &f.def, m);
+    return f;
+}
+
+/* "p99" of the time: time_p99. */
+static void read_named(cbx__import_job *job, const cbx__import_field *f, const cbx_json *object)
+{
+    cbx__import_def def = f->def;
+    const char *key;
+    cbx_json *value;
+
+    def.direction = CBX_DIRECTION_INFO;
+    def.priority = CBX_PRIORITY_SECONDARY;
+    for (size_t i = 0; cbx_json_member(object, i, &key, &value) && !cbx__import_failed(job); i++) {
+        if (!strcmp(key, "value") || !strcmp(key, "lower_value") || !strcmp(key, "upper_value")) continue;
+        def.metric = cbx__import_printf(job, "%s_%s", f->def.metric, key);
+        if (def.metric) cbx__import_metric(job, &def, cbx_metric_of(cbx__import_number(job, object, key) * f->scale));
+    }
+}
+
+/* bare: a value may be missing. */
+static void read_measure(cbx__import_job *job, const char *name, const cbx_json *object, bool bare)
+{
+    cbx__import_field f = field_of(name);
+    cbx_metric m;
+
+    if (!bare || cbx_json_has(object, "value")) {
+        m = cbx_metric_of(cbx__import_number(job, object, "value") * f.scale);
+        m.lower = cbx__import_maybe_number(job, object, "lower_value") * f.scale;
+        m.upper = cbx__import_maybe_number(job, object, "upper_value") * f.scale;
+        cbx__import_metric(job, &f.def, m);
+    }
+    if (bare) read_named(job, &f, object);
+}
+
+static void read_measures(cbx__import_job *job, const cbx_json *object, bool bare)
+{
+    const char *measure;
+    cbx_json *value;
+
+    if (cbx_json_typeof(object) != CBX_JSON_OBJECT)
+        cbx__import_fail(job, CBX_EFORMAT, "expected an object of measures");
+    for (size_t k = 0; !cbx__import_failed(job) && cbx_json_member(object, k, &measure, &value); k++)
+        read_measure(job, measure, cbx__import_object(job, object, measure), bare);
+}
+
+/* Version 1: a point for each set of parameters. */
+static void read_variants(cbx__import_job *job, const char *name, const cbx_json *list)
+{
+    for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++) {
+        const cbx_json *variant = cbx_json_at(list, i);
+        cbx__import_at(job, "%.120s.%zu", name, i);
+        cbx__import_point_begin(job, name, "");
+        cbx__import_tags_of(job, cbx_json_get(variant, "parameters"));
+        read_measures(job, cbx__import_object(job, variant, "measures"), true);
+        cbx__import_point_end(job);
+    }
 }
 
 static void read_file(cbx__import_job *job)
 {
     const cbx_json *root = cbx__import_source_of(job)->json;
-    const char *name, *measure;
+    const char *name;
     const cbx_json *bench;
-    cbx_json *value;
 
     if (cbx_json_typeof(root) != CBX_JSON_OBJECT)
         cbx__import_fail(job, CBX_EFORMAT, "expected an object of benchmarks");
     cbx__import_run_begin(job);
     while (cbx__import_next(job, &name, &bench)) {
         cbx__import_at(job, "%.120s", name);
+        if (cbx_json_typeof(bench) == CBX_JSON_ARRAY) {
+            read_variants(job, name, bench);
+            continue;
+        }
         cbx__import_point_begin(job, name, "");
-        if (cbx_json_typeof(bench) != CBX_JSON_OBJECT)
-            cbx__import_fail(job, CBX_EFORMAT, "expected an object of measures");
-        for (size_t k = 0; !cbx__import_failed(job) && cbx_json_member(bench, k, &measure, &value); k++)
-            read_measure(job, measure, cbx__import_object(job, bench, measure));
+        read_measures(job, bench, false);
         cbx__import_point_end(job);
     }
     cbx__import_run_end(job);

@@ -65,6 +65,20 @@ static cbx_status decompress(cbx__bytes *b, size_t most, const char *scratch, cb
     return take_text(b, &plain, err);
 }
 
+/* Behind the mark that some editors and shells begin a text with. */
+static cbx_status pass_mark(cbx__bytes *b, cbx_err *err)
+{
+    char head[3];
+    size_t got = 0, n = 0;
+    cbx_status st = CBX_OK;
+
+    do {
+        st = cbx__bytes_read(b, n, head + n, sizeof head - n, &got, err);
+        n += st ? 0 : got;
+    } while (!st && got && n < sizeof head);
+    return st ? st : cbx__byte_order_mark(head, n, b->what, &b->begin, err);
+}
+
 cbx_status cbx__bytes_of_text(cbx_ctx *ctx, const char *text, size_t len, size_t most, const char *what,
                               const char *scratch, cbx__bytes *out, cbx_err *err)
 {
@@ -72,6 +86,7 @@ cbx_status cbx__bytes_of_text(cbx_ctx *ctx, const char *text, size_t len, size_t
     cbx_status st = CBX_OK;
 
     if (cbx__is_gzip(text, len)) st = decompress(&b, most, scratch, err);
+    if (!st) st = pass_mark(&b, err);
     if (st)
         cbx__bytes_clear(&b);
     else
@@ -120,6 +135,7 @@ cbx_status cbx__bytes_of_file(cbx_ctx *ctx, const char *path, size_t most, const
         b.fd = -1;
         st = read_whole(ctx, path, most, scratch, &b, err);
     }
+    if (!st) st = pass_mark(&b, err);
     if (st)
         cbx__bytes_clear(&b);
     else
@@ -135,10 +151,16 @@ void cbx__bytes_clear(cbx__bytes *b)
     *b = (cbx__bytes){ .fd = -1 };
 }
 
+size_t cbx__bytes_length(const cbx__bytes *b)
+{
+    return (b->scratch ? cbx__scratch_size(b->scratch) : b->len) - b->begin;
+}
+
 cbx_status cbx__bytes_read(const cbx__bytes *b, uint64_t at, void *to, size_t room, size_t *got, cbx_err *err)
 {
     ssize_t n;
 
+    at += b->begin;
     if (b->scratch) return cbx__scratch_read(b->scratch, at, to, room, got, err);
     if (b->fd < 0) {
         size_t left = at < b->len ? b->len - (size_t)at : 0;

@@ -16,6 +16,7 @@ typedef struct cbx__bytes {
     int fd; /* of the file, -1: none */
     int64_t mtime_ns;
     cbx__scratch *scratch; /* what a compressed file holds */
+    size_t begin;          /* of the text, behind a byte-order mark */
 } cbx__bytes;
 
 /* A text that the caller keeps; decompressed if it is a gzip file. */
@@ -23,11 +24,13 @@ cbx_status cbx__bytes_of_text(cbx_ctx *ctx, const char *text, size_t len, size_t
                               const char *scratch, cbx__bytes *out, cbx_err *err);
 /*
  * A file of at most `most` bytes.  @param scratch  folder for what a compressed one holds; NULL: memory
- * @return as cbx_file_read; CBX_EFORMAT (a damaged gzip file); CBX_EOVERFLOW.  The caller clears *out
+ * @return as cbx_file_read; CBX_EFORMAT (a damaged gzip file, UTF-16); CBX_EOVERFLOW.  The caller clears *out
  */
 cbx_status cbx__bytes_of_file(cbx_ctx *ctx, const char *path, size_t most, const char *scratch, cbx__bytes *out,
                               cbx_err *err);
 void cbx__bytes_clear(cbx__bytes *b);
+/* Of the text; places in it count from 0, a byte-order mark left out. */
+size_t cbx__bytes_length(const cbx__bytes *b);
 /* Up to room bytes from `at` on; *got 0 is the end. */
 cbx_status cbx__bytes_read(const cbx__bytes *b, uint64_t at, void *to, size_t room, size_t *got, cbx_err *err);
 /* CBX_EFORMAT: the file is another one than when it was opened. */

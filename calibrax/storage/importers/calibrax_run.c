@@ -19,7 +19,7 @@ static cbx_run *read_whole(cbx__import_job *job)
     cbx_allocator al = cbx__import_arena(job)->al;
     cbx_err err = CBX_ERR_INIT;
     cbx_run *run = NULL;
-    size_t len = src->bytes->scratch ? cbx__scratch_size(src->bytes->scratch) : src->bytes->len, got = 1;
+    size_t len = cbx__bytes_length(src->bytes), got = 1;
     char *text = cbx_mem_alloc(&al, len + 1);
     cbx_status st = text ? CBX_OK : cbx_fail(&err, CBX_ENOMEM, "out of memory while reading '%s'", src->what);
 

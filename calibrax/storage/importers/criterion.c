@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "calibrax/storage/importers/lines.h"
 
@@ -32,14 +33,24 @@ static void begin_point(cbx__import_job *job, const char *group, const char *fun
     if (value && *value) cbx__import_tag(job, "value", value);
 }
 
-/* What one iteration moves: bytes or elements, as a rate. */
+/* What one iteration moves, by the names that folders (serde's) and the other two kinds have for it. */
+static const struct {
+    const char *what;
+    cbx__import_def def;
+    double scale;
+} rates[] = {
+    { "bytes", { "bytes_per_second", "B/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY }, 1 },
+    { "bytesdecimal", { "bytes_per_second", "B/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY }, 1 },
+    { "bits", { "bytes_per_second", "B/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY }, 0.125 },
+    { "elements", { "elements_per_second", "1/s", CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY }, 1 },
+};
+
 static void add_rate(cbx__import_job *job, double amount, const char *what, double seconds)
 {
-    bool bytes = what && !strncmp(what, "Bytes", 5);
-    cbx__import_def def = { bytes ? "bytes_per_second" : "elements_per_second", bytes ? "B/s" : "1/s",
-                            CBX_DIRECTION_HIGHER, CBX_PRIORITY_SECONDARY };
-
-    if (amount > 0) cbx__import_metric(job, &def, cbx_metric_of(amount / seconds));
+    for (size_t i = 0; i < CBX_LEN(rates) && what && amount > 0; i++) {
+        if (!strcasecmp(what, rates[i].what))
+            cbx__import_metric(job, &rates[i].def, cbx_metric_of(amount * rates[i].scale / seconds));
+    }
 }
 
 /* --- folder --- */
@@ -69,6 +80,17 @@ static void read_sample(cbx__import_job *job, const cbx_json *sample, cbx__sampl
     for (size_t i = 0; i < s->n && i < iters.n; i++) s->values[i] /= iters.values[i];
 }
 
+/* {"Bytes": n}, or {"ElementsAndBytes": {"elements": n, "bytes": n}} */
+static void add_rates(cbx__import_job *job, const cbx_json *amount, const char *what, double seconds)
+{
+    const char *key;
+    cbx_json *inner;
+
+    if (cbx_json_typeof(amount) != CBX_JSON_OBJECT) add_rate(job, cbx_json_double_value(amount), what, seconds);
+    for (size_t i = 0; cbx_json_typeof(amount) == CBX_JSON_OBJECT && cbx_json_member(amount, i, &key, &inner); i++)
+        add_rate(job, cbx_json_double_value(inner), key, seconds);
+}
+
 static void read_folder(cbx__import_job *job)
 {
     const cbx_json *item;
@@ -88,8 +110,7 @@ static void read_folder(cbx__import_job *job)
         m.samples = s.values;
         m.nsamples = s.n;
         cbx__import_metric(job, &cbx__import_time, m);
-        if (cbx_json_member(cbx_json_get(bench, "throughput"), 0, &key, &amount))
-            add_rate(job, cbx_json_double_value(amount), key, m.value);
+        if (cbx_json_member(cbx_json_get(bench, "throughput"), 0, &key, &amount)) add_rates(job, amount, key, m.value);
         cbx__import_point_end(job);
     }
 }
@@ -125,7 +146,7 @@ static void read_message(cbx__import_job *job, const cbx_json *msg)
     for (size_t i = 0; i < cbx_json_length(cbx_json_get(msg, "throughput")); i++) {
         const cbx_json *t = cbx_json_at(cbx_json_get(msg, "throughput"), i);
         const char *what = cbx_json_get_string(t, "unit", "");
-        add_rate(job, cbx__import_number(job, t, "per_iteration"), !strcmp(what, "bytes") ? "Bytes" : what, m.value);
+        add_rate(job, cbx__import_number(job, t, "per_iteration"), what, m.value);
     }
     cbx__import_point_end(job);
 }
@@ -175,8 +196,7 @@ static void end_series(cbx__import_job *job, const char *const *cells, cbx__samp
     begin_point(job, cells[GROUP], cells[FUNCTION], cells[VALUE]);
     cbx__import_metric_samples(job, &cbx__import_time, s);
     if (*cells[AMOUNT])
-        add_rate(job, number_cell(job, cells, AMOUNT, "throughput_num"),
-                 strcmp(cells[KIND], "bytes") ? cells[KIND] : "Bytes", cbx__import_median(job, s));
+        add_rate(job, number_cell(job, cells, AMOUNT, "throughput_num"), cells[KIND], cbx__import_median(job, s));
     cbx__import_point_end(job);
     *s = (cbx__samples){ 0 };
     cbx__import_forget(job);

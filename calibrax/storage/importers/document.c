@@ -31,7 +31,10 @@ static cbx_status sketch_member(cbx__json_reader *r, size_t *left, const char *k
     cbx_json *value = NULL;
     cbx_status st = key && !own ? no_memory(err) : sketch(r, left, &value, err);
 
-    if (!st) st = add(to, own, value, err);
+    if (!st && own && cbx_json_has(to, own)) /* whoever reads the file says so; it is known by the first one */
+        cbx_json_unref(value);
+    else if (!st)
+        st = add(to, own, value, err);
     free(own);
     return st;
 }
@@ -105,6 +108,8 @@ static cbx_status read_member(cbx__json_reader *r, const char *key, const char *
 
     if (!own)
         st = no_memory(err);
+    else if (cbx_json_has(to, own))
+        st = cbx__json_reader_twice(r, own, err);
     else if (!strcmp(own, list))
         st = set_apart(r, &value, place, err);
     else

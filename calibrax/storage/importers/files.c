@@ -7,13 +7,12 @@
 #include "calibrax/storage/import.h"
 #include "calibrax/storage/importers/folder.h"
 
-#define DEPTH 16
-
 typedef struct files {
     cbx_ctx *ctx;
     cbx_arena *arena;
     const char **paths;
     size_t n, room;
+    bool (*wanted)(const char *name);
     cbx_err *err;
 } files;
 
@@ -49,22 +48,21 @@ static cbx_status add(files *f, const char *path)
     return CBX_OK;
 }
 
-static cbx_status collect(files *f, const char *folder, bool (*is)(const char *name), int depth)
+static cbx_status add_if_wanted(void *user, const char *path, const char *name, cbx_err *err)
 {
-    const char *const *names = NULL;
-    size_t n = 0;
-    cbx_status st = cbx_dir_list(f->ctx, folder, NULL, f->arena, &names, &n, f->err);
+    files *f = user;
 
-    for (size_t i = 0; !st && i < n; i++) {
-        const char *path = cbx_path_join(f->arena, folder, names[i]);
-        if (!path)
-            st = no_memory(f);
-        else if (cbx__import_is_folder(path))
-            st = depth < DEPTH && names[i][0] != '.' ? collect(f, path, is, depth + 1) : CBX_OK;
-        else if (is(names[i]))
-            st = add(f, path);
-    }
-    return st;
+    (void)err; /* f's own */
+    return f->wanted(name) ? add(f, path) : CBX_OK;
+}
+
+/* @param depth  of folders below this one */
+static cbx_status collect(files *f, const char *folder, bool (*wanted)(const char *name), int depth)
+{
+    const cbx__folder_visitor visitor = { NULL, add_if_wanted, f, depth };
+
+    f->wanted = wanted;
+    return cbx__import_walk_folder(f->ctx, folder, &visitor, f->arena, f->err);
 }
 
 /* --- what the folder is --- */
@@ -95,12 +93,12 @@ static cbx_status collect_folder(files *f, const char *folder)
     cbx_status st;
 
     if (holds(f, folder, "runs") && cbx__import_is_folder(cbx_path_join(f->arena, folder, "runs")))
-        return collect(f, cbx_path_join(f->arena, folder, "runs"), is_json, DEPTH);
+        return collect(f, cbx_path_join(f->arena, folder, "runs"), is_json, 0);
     if (holds(f, folder, "benchmarks.json") || holds(f, folder, "machine.json"))
-        return collect(f, folder, is_asv_result, 0);
-    st = collect_criterion(f, folder, collect(f, folder, is_criterion_mark, 0));
-    if (!st && !f->n) st = collect(f, folder, is_rows, 0);
-    if (!st && !f->n) st = collect(f, folder, is_json, 0);
+        return collect(f, folder, is_asv_result, CBX__FOLDER_DEPTH);
+    st = collect_criterion(f, folder, collect(f, folder, is_criterion_mark, CBX__FOLDER_DEPTH));
+    if (!st && !f->n) st = collect(f, folder, is_rows, CBX__FOLDER_DEPTH);
+    if (!st && !f->n) st = collect(f, folder, is_json, CBX__FOLDER_DEPTH);
     return st;
 }
 

@@ -103,6 +103,7 @@ double cbx__import_maybe_number(cbx__import_job *job, const cbx_json *object, co
 const char *cbx__import_maybe_string(cbx__import_job *job, const cbx_json *object, const char *key);
 /* Whether a value is a number, or one of the words for what is none ("NaN"); such words count as numbers above, too. */
 bool cbx__import_is_number(const cbx_json *v);
+double cbx__import_double(const cbx_json *v);
 
 void cbx__import_sample(cbx__import_job *job, cbx__samples *s, double value);
 /* Adds all of an array of numbers, times scale; null elements are NaN. */

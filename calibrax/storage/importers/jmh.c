@@ -66,8 +66,8 @@ static void read_metric(cbx__import_job *job, const cbx_json *metric, const char
     def = read_unit(name, unit, &scale);
     m = cbx_metric_of(cbx__import_number(job, metric, "score") * scale);
     if (cbx_json_length(bounds) == 2) {
-        m.lower = cbx_json_double_value(cbx_json_at(bounds, 0)) * scale;
-        m.upper = cbx_json_double_value(cbx_json_at(bounds, 1)) * scale;
+        m.lower = cbx__import_double(cbx_json_at(bounds, 0)) * scale;
+        m.upper = cbx__import_double(cbx_json_at(bounds, 1)) * scale;
     }
     read_raw(job, metric, scale, &s, launches);
     m.samples = s.values;
@@ -89,7 +89,7 @@ static void read_percentiles(cbx__import_job *job, const cbx_json *metric)
     def.priority = CBX_PRIORITY_SECONDARY;
     for (size_t i = 0; cbx_json_member(percentiles, i, &key, &value) && !cbx__import_failed(job); i++) {
         def.metric = cbx__import_printf(job, "%s_p%s", base, key);
-        if (def.metric) cbx__import_metric(job, &def, cbx_metric_of(cbx_json_double_value(value) * scale));
+        if (def.metric) cbx__import_metric(job, &def, cbx_metric_of(cbx__import_double(value) * scale));
     }
 }
 

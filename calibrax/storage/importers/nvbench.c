@@ -140,6 +140,12 @@ static const char *device_name(const cbx_json *root, const cbx_json *state)
     return NULL;
 }
 
+/* A list without elements, as NVBench writes it. */
+static bool is_written_as_null(const cbx_json *object, const char *key)
+{
+    return cbx_json_has(object, key) && !cbx_json_get(object, key);
+}
+
 static void read_state(cbx__import_job *job, const cbx_json *root, const cbx_json *state, const char *bench)
 {
     const cbx_json *axes = cbx_json_get(state, "axis_values");
@@ -155,7 +161,7 @@ static void read_state(cbx__import_job *job, const cbx_json *root, const cbx_jso
         if (name) cbx__import_tag_json(job, name, cbx_json_get(cbx_json_at(axes, i), "value"));
     }
     cbx__import_tag(job, "device", device_name(root, state));
-    read_summaries(job, cbx__import_array(job, state, "summaries"), bench);
+    if (!is_written_as_null(state, "summaries")) read_summaries(job, cbx__import_array(job, state, "summaries"), bench);
     cbx__import_point_end(job);
 }
 
@@ -170,6 +176,7 @@ static void read_file(cbx__import_job *job)
     cbx__import_run_metadata(job, "nvbench", cbx_json_get(version, "nvbench"));
     for (size_t i = 0; cbx__import_next(job, NULL, &bench); i++) {
         cbx__import_at(job, "benchmarks.%zu", i);
+        if (is_written_as_null(bench, "states")) continue;
         cbx__import_array(job, bench, "states");
         for (size_t k = 0; cbx__import_next_inner(job, &state); k++) {
             const char *name = cbx__import_string(job, bench, "name");

@@ -47,17 +47,37 @@ void cbx__import_samples(cbx__import_job *job, const cbx_json *array, const char
         const cbx_json *v = cbx_json_at(array, i);
         if (v && !cbx__import_is_number(v))
             cbx__import_fail(job, CBX_EFORMAT, "element %zu of %s is no number", i, key);
-        cbx__import_sample(job, s, v ? cbx_json_double_value(v) * scale : NAN);
+        cbx__import_sample(job, s, v ? cbx__import_double(v) * scale : NAN);
     }
 }
 
-/* What a file asks us to read stands below its own folder. */
+/* The last folder and the file of a path. */
+static const char *last_two(const char *name)
+{
+    const char *at = name + strlen(name);
+
+    for (int slashes = 0; at > name; at--) {
+        if (at[-1] == '/' && ++slashes == 2) break;
+    }
+    return at;
+}
+
+/*
+ * What a file asks us to read stands below its own folder.  Tools name it as seen from where they ran ("results/a.json-bin/0.bin" in
+ * results/a.json), so what is not there by its whole name is looked for by the last folder and file of it.
+ */
 static const char *side_path(cbx__import_job *job, const char *name)
 {
-    const char *path = job->src->path, *slash = path ? strrchr(path, '/') : NULL;
+    const char *path = job->src->path, *slash = path ? strrchr(path, '/') : NULL, *found = NULL;
+    int folder = slash ? (int)(slash - path) + 1 : 0;
 
-    if (!path || *name == '/' || strstr(name, "..")) return NULL;
-    return cbx__import_printf(job, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, name);
+    if (!path) return NULL;
+    if (*name != '/' && !strstr(name, "..")) {
+        found = cbx__import_printf(job, "%.*s%s", folder, path, name);
+        if (!found || cbx_path_exists(found)) return found;
+    }
+    name = last_two(name);
+    return strstr(name, "..") ? found : cbx__import_printf(job, "%.*s%s", folder, path, name);
 }
 
 static double float_at(const char *bytes)

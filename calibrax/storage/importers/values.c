@@ -18,12 +18,21 @@ static void unexpected(cbx__import_job *job, const cbx_json *object, const char 
                          type_names[cbx_json_typeof(cbx_json_get(object, key))]);
 }
 
+double cbx__import_double(const cbx_json *v)
+{
+    const char *word = cbx_json_string_value(v);
+
+    if (word && !strcmp(word, "+INF")) return INFINITY; /* JMH */
+    if (word && !strcmp(word, "-INF")) return -INFINITY;
+    return cbx_json_double_value(v);
+}
+
 bool cbx__import_is_number(const cbx_json *v)
 {
     cbx_json_type t = cbx_json_typeof(v);
 
     return t == CBX_JSON_INT || t == CBX_JSON_DOUBLE ||
-           (t == CBX_JSON_STRING && (!strcmp(cbx_json_string_value(v), "NaN") || isinf(cbx_json_double_value(v))));
+           (t == CBX_JSON_STRING && (!strcmp(cbx_json_string_value(v), "NaN") || isinf(cbx__import_double(v))));
 }
 
 const char *cbx__import_string(cbx__import_job *job, const cbx_json *object, const char *key)
@@ -40,7 +49,7 @@ double cbx__import_number(cbx__import_job *job, const cbx_json *object, const ch
     const cbx_json *v = cbx_json_get(object, key);
 
     if (cbx__import_failed(job)) return NAN;
-    if (cbx__import_is_number(v)) return cbx_json_double_value(v);
+    if (cbx__import_is_number(v)) return cbx__import_double(v);
     unexpected(job, object, key, "a number");
     return NAN;
 }

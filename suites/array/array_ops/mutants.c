@@ -22,11 +22,11 @@ static bool supports_bf16(const cbx_params *params, const char **reason)
 static void collect_bf16(void *plan)
 {
     const cbx__ao_plan *p = plan;
-    void *out = cbx_array_data_mut(p->out);
+    void *out = cbx_array_data_mut(p->call.out);
 
-    cbx__ao_plan_collect(plan);
-    for (size_t i = 0; i < cbx_array_count(p->out); i++) {
-        if (cbx_array_dtype(p->out) == CBX_F32)
+    cbx__suite_engine_collect(plan);
+    for (size_t i = 0; i < cbx_array_count(p->call.out); i++) {
+        if (cbx_array_dtype(p->call.out) == CBX_F32)
             ((float *)out)[i] = cbx__suite_bits_f32(((float *)out)[i], 8);
         else
             ((double *)out)[i] = cbx__suite_bits_f64(((double *)out)[i], 8);
@@ -48,10 +48,10 @@ static bool supports_shift(const cbx_params *params, const char **reason)
 static void collect_shift(void *plan)
 {
     const cbx__ao_plan *p = plan;
-    const size_t size = cbx_dtype_size(cbx_array_dtype(p->out)), bytes = cbx_array_bytes(p->out);
-    char *out = cbx_array_data_mut(p->out), first[16];
+    const size_t size = cbx_dtype_size(cbx_array_dtype(p->call.out)), bytes = cbx_array_bytes(p->call.out);
+    char *out = cbx_array_data_mut(p->call.out), first[16];
 
-    cbx__ao_plan_collect(plan);
+    cbx__suite_engine_collect(plan);
     memcpy(first, out, size);
     memmove(out, out + size, bytes - size);
     memcpy(out + bytes - size, first, size);
@@ -70,15 +70,15 @@ static bool supports_drop_last(const cbx_params *params, const char **reason)
 static void run_drop_last(void *plan)
 {
     cbx__ao_plan *p = plan;
-    cbx_array *whole = p->in[0], *less = NULL;
+    cbx_array *whole = p->call.in[0], *less = NULL;
     cbx_scope scope;
 
-    cbx_scope_open(p->ctx, &scope);
-    less = cbx_slice(p->ctx, whole, 0, 0, -1, 1);
+    cbx_scope_open(p->call.ctx, &scope);
+    less = cbx_slice(p->call.ctx, whole, 0, 0, -1, 1);
     if (cbx_scope_close_keep(&scope, 1, &less, NULL)) return;
-    p->in[0] = less;
+    p->call.in[0] = less;
     cbx__ao_plan_run(plan);
-    p->in[0] = whole;
+    p->call.in[0] = whole;
     cbx_array_free(less);
 }
 
@@ -103,8 +103,8 @@ static bool supports_stale(const cbx_params *params, const char **reason)
     {                                                                                                                  \
         .struct_size = sizeof(cbx_baseline_ops), .abi = CBX_CASE_ABI, .name = name_, .provider = "native",             \
         .summary = summary_, .mutant_reason = reason_, .supports = supports_, .work = cbx__ao_work,                    \
-        .prepare = cbx__ao_plan_create, .bind = cbx__ao_plan_bind, .run = run_, .finish = cbx__ao_plan_finish,         \
-        .collect = collect_                                                                                            \
+        .prepare = cbx__ao_plan_create, .bind = cbx__suite_engine_bind, .run = run_,                                   \
+        .finish = cbx__suite_engine_finish, .collect = collect_                                                        \
     }
 
 const cbx_baseline_ops cbx__ao_mutant_bf16 = MUTANT("mutant-bf16", "results of 8 bits",
@@ -115,7 +115,7 @@ const cbx_baseline_ops cbx__ao_mutant_shift = MUTANT("mutant-shift", "results on
                                                      cbx__ao_plan_run, collect_shift);
 const cbx_baseline_ops cbx__ao_mutant_drop_last = MUTANT("mutant-drop-last", "the loop stops one early",
                                                          "leaves out the last element", supports_drop_last,
-                                                         run_drop_last, cbx__ao_plan_collect);
+                                                         run_drop_last, cbx__suite_engine_collect);
 const cbx_baseline_ops cbx__ao_mutant_stale = MUTANT("mutant-stale", "answers from memory",
                                                      "gives the first call's answer for ever", supports_stale,
-                                                     run_stale, cbx__ao_plan_collect);
+                                                     run_stale, cbx__suite_engine_collect);

@@ -4,8 +4,8 @@
 #ifndef SUITES_ARRAY_ARRAY_OPS_H
 #define SUITES_ARRAY_ARRAY_OPS_H
 
-#include "calibrax/array/ops.h"
 #include "calibrax/perf/case.h"
+#include "suites/common/engine.h"
 
 #define CBX__AO_INPUTS 3
 #define CBX__AO_BINS   256  /* of bincount: its counts stay in the nearest cache */
@@ -116,22 +116,15 @@ cbx_status cbx__ao_oracle(cbx_ctx *ctx, const cbx_params *params, cbx_array *con
 
 /* --- native baselines --- */
 
-/** Plan of the engine and of the mutants made of it: a context of its own, whose open scope holds the last result. */
+/** Plan of the engine and of the mutants made of it. */
 typedef struct cbx__ao_plan {
-    cbx_allocator al;
+    cbx__suite_engine call; /* first */
     cbx__ao_point point;
-    cbx_ctx *ctx;
-    cbx_scope scope;
-    bool open, ran;
-    cbx_array *in[CBX__AO_INPUTS], *out;
-    const cbx_array *result;
+    bool ran;
 } cbx__ao_plan;
 
 cbx_status cbx__ao_plan_create(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err);
-void cbx__ao_plan_bind(void *plan, cbx_array *const *in, cbx_array *const *out);
 void cbx__ao_plan_run(void *plan);
-void cbx__ao_plan_collect(void *plan);
-void cbx__ao_plan_finish(void *plan);
 
 extern const cbx_baseline_ops cbx__ao_engine, cbx__ao_stream, cbx__ao_numpy, cbx__ao_jax;
 extern const cbx_baseline_ops cbx__ao_mutant_bf16, cbx__ao_mutant_shift, cbx__ao_mutant_drop_last, cbx__ao_mutant_stale;

@@ -18,18 +18,8 @@ static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, c
 {
     const cbx__ea_point p = cbx__ea_read(params);
     const cbx_cuda_matmul q = projection(&p);
-    cbx__suite_gpu *s = NULL;
-    size_t bytes = 0;
-    cbx_status st = cbx__suite_gpu_create(ctx, &cbx_ell_edge_aggregate_case, &p, sizeof p, &s, err);
 
-    if (!st) st = cbx_cuda_matmul_workspace(s->g, &q, &bytes, err);
-    if (!st) st = cbx__suite_gpu_scratch(s, h_bytes(&p) + bytes, err);
-    if (!st) s->plan.block_bytes = bytes;
-    if (st)
-        cbx__suite_gpu_finish(s);
-    else
-        *plan = s;
-    return st;
+    return cbx__suite_gpu_prepare(ctx, &cbx_ell_edge_aggregate_case, &p, sizeof p, &q, h_bytes(&p), plan, err);
 }
 
 static void run(void *plan)

@@ -19,18 +19,8 @@ static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, c
 {
     const cbx__sm_point p = cbx__sm_read(params);
     const cbx_cuda_matmul q = product_of(&p);
-    cbx__suite_gpu *s = NULL;
-    size_t bytes = 0;
-    cbx_status st = cbx__suite_gpu_create(ctx, &cbx_semiring_matmul_case, &p, sizeof p, &s, err);
 
-    if (!st) st = cbx_cuda_matmul_workspace(s->g, &q, &bytes, err);
-    if (!st) st = cbx__suite_gpu_scratch(s, bytes, err);
-    if (!st) s->plan.block_bytes = bytes;
-    if (st)
-        cbx__suite_gpu_finish(s);
-    else
-        *plan = s;
-    return st;
+    return cbx__suite_gpu_prepare(ctx, &cbx_semiring_matmul_case, &p, sizeof p, &q, 0, plan, err);
 }
 
 static void run(void *plan)

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "suites/common/arrays.h"
+#include "suites/common/turn.h"
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
 const char *const cbx__sm_densities[] = { "even", "sparse", "half", NULL };
@@ -40,47 +41,30 @@ cbx_status cbx__sm_make_inputs(cbx_ctx *ctx, const cbx_params *params, cbx_array
     return st;
 }
 
-/* Both permutations of a rotation. */
-static cbx_status permutations(cbx_ctx *ctx, const cbx__sm_point *p, uint64_t r, size_t **rows, size_t **cols,
-                               cbx_err *err)
+static cbx_status turn_of(cbx_ctx *ctx, const cbx_params *params, uint64_t r, cbx__suite_turn *t, cbx_err *err)
 {
-    cbx_status st = cbx__suite_order(ctx, p->seed, r, 0, p->m, rows, err);
-    if (!st) st = cbx__suite_order(ctx, p->seed, r, 1, p->n, cols, err);
-    return st;
-}
-
-static void free_permutations(cbx_ctx *ctx, const cbx__sm_point *p, size_t *rows, size_t *cols)
-{
-    cbx__suite_order_free(ctx, p->m, rows);
-    cbx__suite_order_free(ctx, p->n, cols);
+    const cbx__sm_point p = cbx__sm_read(params);
+    return cbx__suite_turn_make(ctx, p.seed, r, p.m, p.n, t, err);
 }
 
 cbx_status cbx__sm_rotate_inputs(cbx_ctx *ctx, const cbx_params *params, uint64_t r, cbx_array *const *in,
                                  cbx_array **rotated, cbx_err *err)
 {
-    const cbx__sm_point p = cbx__sm_read(params);
-    size_t *rows = NULL, *cols = NULL;
-    cbx_array *a = NULL;
-    cbx_status st = permutations(ctx, &p, r, &rows, &cols, err);
+    cbx_array *a[2] = { NULL };
+    cbx__suite_turn t;
+    cbx_status st = turn_of(ctx, params, r, &t, err);
 
-    if (!st) st = cbx__suite_take(ctx, in[0], 0, rows, &a, err);
-    if (!st) st = cbx__suite_take(ctx, in[1], 1, cols, &rotated[1], err);
-    if (!st)
-        rotated[0] = a;
-    else
-        cbx_array_free(a);
-    free_permutations(ctx, &p, rows, cols);
-    return st;
+    if (!st) st = cbx__suite_take(ctx, in[0], 0, t.rows, &a[0], err);
+    if (!st) st = cbx__suite_take(ctx, in[1], 1, t.columns, &a[1], err);
+    return cbx__suite_turn_inputs(ctx, &t, st, a, CBX_LEN(a), rotated);
 }
 
 cbx_status cbx__sm_rotate_output(cbx_ctx *ctx, const cbx_params *params, uint64_t r, size_t output, const cbx_array *a,
                                  cbx_array **rotated, cbx_err *err)
 {
-    const cbx__sm_point p = cbx__sm_read(params);
-    size_t *rows = NULL, *cols = NULL;
+    cbx__suite_turn t;
+    const cbx_status st = turn_of(ctx, params, r, &t, err);
+
     (void)output;
-    cbx_status st = permutations(ctx, &p, r, &rows, &cols, err);
-    if (!st) st = cbx__suite_take2(ctx, a, rows, cols, rotated, err);
-    free_permutations(ctx, &p, rows, cols);
-    return st;
+    return st ? st : cbx__suite_turn_output(ctx, &t, a, rotated, err);
 }

@@ -5,6 +5,7 @@
  * Left out on purpose: the sweeps of stream over C, since they run in whatever cache holds C; selects, conversions and
  * address arithmetic of exp and log; packing.
  */
+#include "suites/common/lazy.h"
 #include "suites/common/params.h"
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
@@ -115,7 +116,7 @@ void cbx__sm_work_tiled(const cbx_params *params, cbx_work *out)
     if (g == CBX_ALGEBRA_LOG)
         work_of(&p, 1, 2, k > 0 ? exp_ops[wide] * (m * k + k * n) + log_ops[wide] * m * n : 0, out);
     else if (g == CBX_ALGEBRA_BOOLEAN)
-        work_of(&p, 1.0 / 32, 0, 0, out); /* packed: 32 columns a lane */
+        *out = cbx__suite_lazy_work(cbx__sm_macs(&p), m * n);
     else
         work_of(&p, step_of[g].ops, step_of[g].flop, 0, out);
 }

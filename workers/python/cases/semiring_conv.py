@@ -119,7 +119,6 @@ def jax_conv(_: Any, point: dict[str, Any], x: Any, w: Any) -> Callable[..., Any
             padding=padding,
             rhs_dilation=steps[1],
             dimension_numbers=("NHWC", "HWIO", "NHWC"),
-            precision="highest",
         )
 
     return run

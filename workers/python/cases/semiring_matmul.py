@@ -168,7 +168,7 @@ def jnp_matmul(_: Any, point: dict[str, Any], a: Any, b: Any) -> Callable[..., A
 
     if _algebra_of(point, a, b) != "real":
         raise WorkerError("point_unsupported", "jnp-matmul computes the real algebra only")
-    return lambda a, b: jnp.matmul(a, b, precision="highest")
+    return lambda a, b: jnp.matmul(a, b)
 
 
 def nitrix_pallas(provider: Any, point: dict[str, Any], a: Any, b: Any) -> Callable[..., Any]:
