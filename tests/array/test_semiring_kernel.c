@@ -1,6 +1,6 @@
 /*
  * The product of plain memory beyond dense operands: strides of any sign, number of threads, masks and merging, algebras given by
- * functions; and the definition that all are held to, bit for bit where the answer is unique.
+ * functions; and the definition that every instruction set is held to, bit for bit where the answer is unique.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -130,8 +130,14 @@ static double apart(const problem *q)
 static void agree(problem *q, const char *why)
 {
     define(q);
-    run(q);
-    if (!(apart(q) <= 1)) fail_msg("%s %s, %s: %g", q->p.semiring->name, cbx_dtype_name(q->p.dtype), why, apart(q));
+    for (int isa = 0; isa < CBX_ISA_COUNT; isa++) {
+        if (!cbx_isa_available((cbx_isa)isa)) continue;
+        q->p.isa = (cbx_isa)isa;
+        run(q);
+        if (!(apart(q) <= 1))
+            fail_msg("%s %s %s, %s: %g", cbx_isa_name((cbx_isa)isa), q->p.semiring->name, cbx_dtype_name(q->p.dtype),
+                     why, apart(q));
+    }
 }
 
 static const struct {

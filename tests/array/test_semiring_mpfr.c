@@ -103,21 +103,26 @@ static double worst(const double *a, const double *b, const double *c, double u)
     return most;
 }
 
-static void product(cbx_isa isa, cbx_dtype t, const double *a, const double *b, double *c)
+/* turned: both operands lie by columns. */
+static void product(cbx_isa isa, cbx_dtype t, bool turned, const double *a, const double *b, double *c)
 {
     static float fa[M * K], fb[K * N], fc[M * N];
+    static double da[M * K], db[K * N];
     static char room[1 << 20] __attribute__((aligned(64)));
     cbx_err err = CBX_ERR_INIT;
     cbx_matmul p = CBX_MATMUL_INIT;
 
-    for (size_t i = 0; i < M * K; i++) fa[i] = (float)a[i];
-    for (size_t i = 0; i < K * N; i++) fb[i] = (float)b[i];
+    for (size_t i = 0; i < M * K; i++) da[i] = turned ? a[i % M * K + i / M] : a[i];
+    for (size_t i = 0; i < K * N; i++) db[i] = turned ? b[i % K * N + i / K] : b[i];
+    for (size_t i = 0; i < M * K; i++) fa[i] = (float)da[i];
+    for (size_t i = 0; i < K * N; i++) fb[i] = (float)db[i];
     p.isa = isa;
     p.semiring = cbx_semiring_get(CBX_ALGEBRA_LOG);
     p.dtype = t;
     p.m = M, p.k = K, p.n = N;
-    p.lda = K, p.ldb = p.ldc = N;
-    p.a = t == CBX_F32 ? (const void *)fa : a, p.b = t == CBX_F32 ? (const void *)fb : b;
+    p.lda = turned ? 1 : K, p.a_step = turned ? M : 1;
+    p.ldb = turned ? 1 : N, p.b_step = turned ? K : 1, p.ldc = N;
+    p.a = t == CBX_F32 ? (const void *)fa : da, p.b = t == CBX_F32 ? (const void *)fb : db;
     p.c = t == CBX_F32 ? (void *)fc : c;
     p.workspace = room, p.workspace_bytes = sizeof room;
     CHECK_OK(cbx_matmul_run(&p, &err), &err, "product");
@@ -129,7 +134,8 @@ static void adversaries(void **state)
     (void)state;
     for (size_t f = 0; f < CBX_LEN(inputs); f++)
         for (int isa = 0; isa < CBX_ISA_COUNT; isa++)
-            for (int wide = 0; wide < 2; wide++) {
+            for (int way = 0; way < 4; way++) {
+                const bool wide = way & 1, turned = way & 2;
                 double a[M * K], b[K * N], c[M * N];
                 cbx_rng rng = cbx_rng_make(f + 1, 0);
                 if (!cbx_isa_available((cbx_isa)isa)) continue;
@@ -137,10 +143,10 @@ static void adversaries(void **state)
                 for (size_t i = 0; i < K * N; i++) b[i] = inputs[f].draw(&rng, i % N, i / N, true);
                 for (size_t i = 0; !wide && i < M * K; i++) a[i] = (double)(float)a[i];
                 for (size_t i = 0; !wide && i < K * N; i++) b[i] = (double)(float)b[i];
-                product((cbx_isa)isa, wide ? CBX_F64 : CBX_F32, a, b, c);
+                product((cbx_isa)isa, wide ? CBX_F64 : CBX_F32, turned, a, b, c);
                 const double seen = worst(a, b, c, wide ? DBL_EPSILON / 2 : FLT_EPSILON / 2);
-                print_message("# %s %s, %s: error over bound %.3f\n", cbx_isa_name((cbx_isa)isa), wide ? "f64" : "f32",
-                              inputs[f].why, seen);
+                print_message("# %s %s%s, %s: error over bound %.3f\n", cbx_isa_name((cbx_isa)isa),
+                              wide ? "f64" : "f32", turned ? " by columns" : "", inputs[f].why, seen);
                 CHECK_LE(seen, 1, inputs[f].why);
                 for (size_t i = 0; i < M * N; i++) c[i] += isfinite(c[i]) ? 1e-2 * (1 + fabs(c[i])) : -1;
                 CHECK_GT(worst(a, b, c, wide ? DBL_EPSILON / 2 : FLT_EPSILON / 2), 1, "a wrong answer shows");
