@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python array-api-tests compare-statistics kills interop coverage-table bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again selftest-live report-nperf test-isa test-neon report-kernels
+.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python array-api-tests compare-statistics kills interop coverage-table bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again selftest-live report-nperf test-isa test-neon report-kernels link-orders
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -106,6 +106,9 @@ tidy: ## clang-tidy over the library and the programs
 	@scripts/bootstrap.sh test
 	@scripts/build.sh clang
 	@git ls-files 'calibrax/*.c' 'programs/*.c' 'suites/*.c' | xargs -P 2 -n 8 clang-tidy -quiet -p build/clang 2> /dev/null
+
+link-orders: build ## what another order of the linker is worth: 8 orders, measured in turn; ORDERS="--orders 20 -- --case NAME ..." chooses
+	@python3 scripts/link_orders.py $(RELEASE) $(ORDERS)
 
 report: build ## every point of semiring_matmul against every rival that is here: reports/semiring_matmul.{jsonl,md}
 	@scripts/report.sh $(NPERF)

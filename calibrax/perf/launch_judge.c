@@ -22,6 +22,7 @@
 #define LONG_CALL_NS    2e6
 #define FLAGRANT_SHARE  3.0 /* no hand-over explains it, on a busy machine either */
 #define LATE_SLACK_NS   4e6 /* on a busy machine a worker loses its CPU where a long epoch ends */
+#define LATE_CPU_NS     1e6 /* ... but uses no more of it */
 /* What the parent allows for work outside the calls, whatever the worker takes: a constant, and so much a byte of the outputs. */
 #define EMPTY_MOST_NS   0.5e6
 #define EMPTY_BYTE_NS   1.0 /* overwriting them: 1 GB/s */
@@ -95,10 +96,10 @@ bool cbx__run_call_too_long(const cbx__run *x, double claim)
 /* Work that is put off till the outputs are wanted, in epochs of many calls. */
 bool cbx__run_outputs_too_late(const cbx__run *x, double claim)
 {
-    double slack = LATE_SLACK_NS + result_slack(x);
+    double slack = result_slack(x);
     if (!isfinite(x->late_ns)) return false;
-    return x->late_ns - cbx__run_allowed_writing(x) > claim + slack ||
-           x->late_cpu_ns - cbx__run_allowed_writing_cpu(x) > cpu_of_call(x) + slack;
+    return x->late_ns - cbx__run_allowed_writing(x) > claim + LATE_SLACK_NS + slack ||
+           x->late_cpu_ns - cbx__run_allowed_writing_cpu(x) > cpu_of_call(x) + LATE_CPU_NS + slack;
 }
 
 /* Epochs far shorter than they were made to be: calls were slow only as long as they were counted. */

@@ -52,7 +52,7 @@ static double off(const pass *p)
 
 static double addition_ns(const pass *p) { return (p->long_ns - p->short_ns) / (LONG_CHAIN - SHORT_CHAIN); }
 
-static cbx_status sum_up(const pass *passes, size_t n, readings *r)
+static cbx_status sum_up(cbx_ctx *ctx, const pass *passes, size_t n, readings *r)
 {
     double offs[MOST_PASSES], additions[MOST_PASSES];
     cbx_status status;
@@ -63,8 +63,8 @@ static cbx_status sum_up(const pass *passes, size_t n, readings *r)
         offs[i] = off(&passes[i]);
         additions[i] = addition_ns(&passes[i]);
     }
-    status = cbx_stat_median(NULL, additions, n, &r->addition_ns, NULL);
-    return status ? status : cbx_stat_median_interval(NULL, offs, n, LEVEL, &r->off, NULL);
+    status = cbx_stat_median(ctx, additions, n, &r->addition_ns, NULL);
+    return status ? status : cbx_stat_median_interval(ctx, offs, n, LEVEL, &r->off, NULL);
 }
 
 static int verdict_of(const readings *r)
@@ -148,7 +148,7 @@ int selftest_clock(const selftest *t, cbx_json **out)
         if (status) return status;
     }
     cbx_clock_measure(&r.clock);
-    if (sum_up(passes, npasses, &r)) return opt_fail(t->run->program, "out of memory");
+    if (sum_up(t->run->ctx, passes, npasses, &r)) return opt_fail(t->run->program, "out of memory");
     progress_end(t->progress);
     if (!t->args->json) print_readings(&r);
     *out = readings_json(&r);
