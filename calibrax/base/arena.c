@@ -90,18 +90,19 @@ char *cbx_arena_strndup(cbx_arena *arena, const char *s, size_t n)
 
 char *cbx_arena_strdup(cbx_arena *arena, const char *s) { return s ? cbx_arena_strndup(arena, s, strlen(s)) : NULL; }
 
-/* Where the next allocation will be, and how much may stand there: what is longer is written again.  NULL, 0: nowhere. */
+/* Where the next allocation will be, and how much may stand there, 0 of an arena without a chunk: what is longer is written again. */
 static char *room_in_front(const cbx_arena *arena, size_t *room)
 {
-#ifdef CBX_ARENA_DEBUG
-    (void)arena;
+    static char nowhere;
+
     *room = 0;
-    return NULL;
-#else
+#ifndef CBX_ARENA_DEBUG
     const cbx_arena_chunk *chunk = arena->head;
-    *room = chunk ? chunk->size - chunk->used : 0;
-    return *room ? (char *)(uintptr_t)chunk + chunk->used : NULL;
+    if (chunk) *room = chunk->size - chunk->used;
+    if (*room) return (char *)(uintptr_t)chunk + chunk->used;
 #endif
+    (void)arena;
+    return &nowhere;
 }
 
 char *cbx_arena_printf(cbx_arena *arena, const char *fmt, ...)
