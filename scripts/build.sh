@@ -9,16 +9,24 @@ shift
 dir=build/$kind
 targets=
 tests=false
+flags=
 light="-Dbuildtype=plain -Doptimization=1"
+# Lines for reports; texts that may be cut short are judged by the release build, where the optimiser sees how long they are.
+light_flags="-g1 -Wno-format-truncation"
 pkg-config --exists cmocka 2> /dev/null && tests=true
 
 case $kind in
 release) compiler=gcc; options="-Dtests=$tests" ;;
 clang) compiler=clang; options="-Dtests=$tests -Dcuda=disabled -Doptimization=0" ;;
-asan) compiler=gcc; options="-Dtests=true -Db_sanitize=address,undefined $light -Dc_args=-fno-sanitize-recover=undefined" ;;
+asan)
+    compiler=gcc
+    options="-Dtests=true -Db_sanitize=address,undefined $light"
+    flags="$light_flags -fno-sanitize-recover=undefined"
+    ;;
 tsan)
     compiler=gcc
     options="-Dtests=true -Db_sanitize=thread $light"
+    flags=$light_flags
     targets=threads
     ;;
 fuzz) compiler=clang; options="-Dtests=true -Dfuzz=true -Db_sanitize=address,undefined -Dbuildtype=debugoptimized -Db_lundef=false" ;;
@@ -28,7 +36,7 @@ esac
 if [ ! -f "$dir/build.ninja" ]; then
     mkdir -p "$dir"
     # shellcheck disable=SC2086
-    CC=$compiler meson setup "$dir" $options "$@" > "$dir/setup.log" 2>&1 || { cat "$dir/setup.log" >&2; exit 2; }
+    CC=$compiler CFLAGS="$flags ${CFLAGS:-}" meson setup "$dir" $options "$@" > "$dir/setup.log" 2>&1 || { cat "$dir/setup.log" >&2; exit 2; }
 elif [ $# -gt 0 ]; then
     meson configure "$dir" "$@" > /dev/null
 fi
