@@ -180,8 +180,8 @@ static bool has_ties(const cbx_metric *a, const cbx_metric *b)
     double all[EXACT_MOST];
     size_t n = a->nsamples + b->nsamples;
 
-    memcpy(all, a->samples, a->nsamples * sizeof *all);
-    memcpy(all + a->nsamples, b->samples, b->nsamples * sizeof *all);
+    if (a->nsamples) memcpy(all, a->samples, a->nsamples * sizeof *all);
+    if (b->nsamples) memcpy(all + a->nsamples, b->samples, b->nsamples * sizeof *all);
     cbx_stat_sort(all, n);
     for (size_t i = 1; i < n; i++)
         if (all[i] == all[i - 1]) return true;

@@ -54,8 +54,8 @@ static const char *const points[] = {
     ALL_POINTS(513, 129, 257),    /* odd: tails everywhere */
     ALL_POINTS(64, 64, 64),       /* with the cubes above, how time grows with size */
     ALL_POINTS(128, 128, 128),
-    ALL_POINTS(7, 5, 3),          /* tiny: all overhead */
-    ALL_POINTS(64, 0, 64),        /* nothing to sum */
+    ALL_POINTS(7, 5, 3),   /* tiny: all overhead */
+    ALL_POINTS(64, 0, 64), /* nothing to sum */
 };
 
 /* In the order they are shown; the ratio reference first, limits and mutants last. */

@@ -31,8 +31,8 @@ def history_and_changes(p):
     has(done.stderr, "1 newer row failed", "told")
     text = page(p)
     has(text, "over 20 runs", "the history")
-    changes = re.search(r"<ul class=changes>(.*?)</ul>", text, re.S).group(1)
-    equal(changes.count("<li>"), 1, "one change")
+    changes, *noise = re.search(r"<ul class=changes>(.*?)</ul>", text, re.S).group(1).split("<li>")[1:]
+    check(all(float(re.search(r"by ([\d.]+)", item).group(1)) < 1 for item in noise), "one change, and what noise may look like")
     has(changes, "tiled at", "of the right series")
     has(changes, made_rows.run_id(12), "at the right run")
     check(0.18 < float(re.search(r"slower by ([\d.]+)", changes).group(1)) / 100 < 0.22, changes)
