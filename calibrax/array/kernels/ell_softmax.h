@@ -137,19 +137,33 @@ static void NAME(softmax_rows)(const cbx_ell_product *p, size_t i, size_t end)
     }
 }
 
+static inline size_t NAME(place_of)(const cbx_ell_product *p, size_t e) { return p->place ? p->place[e] : e; }
+
+/* Edges [e, end) of a row, a vector at most; -inf in the other lanes. */
+static vec NAME(gather_live)(const cbx_ell_product *p, size_t e, size_t end)
+{
+    vec x = -(T)INFINITY - (vec){ 0 };
+    for (int l = 0; l < LANES && e < end; l++, e++) x[l] = ((const T *)p->values)[NAME(place_of)(p, e)];
+    return x;
+}
+
 /* A row whose places are listed: of a bitmap, or of a transposed matrix. */
 static void NAME(softmax_places)(const cbx_ell_product *p, size_t i)
 {
-    const size_t first = cbx__ell_first(p, i), n = cbx__ell_degree(p, i);
-    const T *v = p->values;
-    T *y = p->c, top = -(T)INFINITY, total = 0, wrong;
+    const size_t first = cbx__ell_first(p, i), end = first + cbx__ell_degree(p, i);
+    vec most = -(T)INFINITY - (vec){ 0 }, sum = { 0 };
+    T *y = p->c, top, total, wrong;
 
-#define AT(e) (p->place ? p->place[first + (e)] : first + (e))
-    for (size_t e = 0; e < n; e++) top = v[AT(e)] > top ? v[AT(e)] : top;
-    top = NAME(finite_top)(top, &wrong);
-    for (size_t e = 0; e < n; e++) total += y[AT(e)] = VEXP(v[AT(e)] - top);
-    for (size_t e = 0; e < n; e++) y[AT(e)] *= 1 / (total == 0 ? 1 : total) + wrong;
-#undef AT
+    for (size_t e = first; e < end; e += (size_t)LANES) most = NAME(larger)(NAME(gather_live)(p, e, end), most);
+    top = NAME(finite_top)(NAME(largest_lane)(most), &wrong);
+    for (size_t e = first; e < end; e += (size_t)LANES) {
+        const vec x = NAME(exp_lanes)(NAME(gather_live)(p, e, end) - top);
+        sum += x;
+        for (int l = 0; l < LANES && e + (size_t)l < end; l++) y[NAME(place_of)(p, e + (size_t)l)] = x[l];
+    }
+    total = NAME(sum_lanes)(sum);
+    const T scale = 1 / (total == 0 ? 1 : total) + wrong;
+    for (size_t e = first; e < end; e++) y[NAME(place_of)(p, e)] *= scale;
 }
 
 static void NAME(softmax_block)(const void *job, size_t from, size_t to)
