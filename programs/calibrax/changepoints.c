@@ -171,13 +171,14 @@ static int print_all(const changes *c)
 /* --- the command --- */
 
 /* Another machine is a change of level that no commit made, and may hide one that a commit did. */
-static int check_machines(const changes *c)
+static int check_series(const changes *c)
 {
     const changes_args *a = c->run->args;
     cbx_same_machine said = CBX_MACHINE_SAME;
 
     for (size_t i = 0; i < c->n; i++) {
         if (select_check_machines(c->run, c->list[i].s, c->list[i].name, a->allow_machines, &said)) return EXIT_ERROR;
+        if (select_check_units(c->run, c->store, c->list[i].s, c->list[i].name)) return EXIT_ERROR;
     }
     return EXIT_PASS;
 }
@@ -248,7 +249,7 @@ static int run_changepoints(const opt_run *run)
 
     if (!status) status = select_open(run, &a->select, false, &c.store);
     if (!status) status = changes_find(&c);
-    if (!status) status = check_machines(&c);
+    if (!status) status = check_series(&c);
     if (!status) status = changes_compare(&c);
     if (!status) status = changes_confirm(&c);
     if (!status) status = a->select.json ? print_json(run->program, changes_json(&c)) : print_all(&c);

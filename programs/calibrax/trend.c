@@ -160,8 +160,8 @@ static void print_series(const opt_run *run, cbx_store *store, const cbx_trend_s
 
 /* --- the command --- */
 
-/* What one machine takes is no level of another's. */
-static int check_machines(const opt_run *run, const cbx_trend *trend)
+/* What one machine takes is no level of another's, and what one unit counts none of another. */
+static int check_series(const opt_run *run, cbx_store *store, const cbx_trend *trend)
 {
     const trend_args *a = run->args;
     cbx_same_machine said = CBX_MACHINE_SAME;
@@ -170,6 +170,7 @@ static int check_machines(const opt_run *run, const cbx_trend *trend)
         const char *name = series_key(run->arena, &trend->series[i]);
         if (!name) return opt_fail(run->program, "out of memory");
         if (select_check_machines(run, &trend->series[i], name, a->allow_machines, &said)) return EXIT_ERROR;
+        if (select_check_units(run, store, &trend->series[i], name)) return EXIT_ERROR;
     }
     return EXIT_PASS;
 }
@@ -201,7 +202,7 @@ static int show_trend(const opt_run *run, cbx_store *store)
     if (select_query(run, &select, &query)) return EXIT_ERROR;
     if (cbx_store_trend(store, &query, &trend, &err)) return opt_fail(run->program, "%s", err.message);
     select_warn(run, store);
-    status = check_machines(run, &trend);
+    status = check_series(run, store, &trend);
     if (!status) status = show_series(run, store, &trend);
     if (!status && !trend.count)
         status = opt_fail(run->program, "no trend data found: 'calibrax show --data %s' tells points and metrics",

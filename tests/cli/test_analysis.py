@@ -450,6 +450,18 @@ def what_is_new_since_the_last_look(p):
             equal(f.read(), text, "it stays")
 
 
+def a_series_of_two_units(p):
+    keep(p, levels((10, 20)))
+    for i in range(20, 32):
+        document = dict(RUN, id=f"r{i:04d}", environment={"machine": "m"}, timestamp=f"2026-01-{1 + i // 24:02d}T{i % 24:02d}:00:00+00:00",
+                        metric_defs={"t": {"name": "t", "unit": "ms", "direction": "lower"}}, points=[{"name": "f", "scenario": "s", "tags": {}, "metrics": {"t": {"value": 11000.0 + i}}}])
+        p.write(f"store/runs/r{i:04d}.json", json.dumps(document))
+    for command in (["changepoints", "--check"], ["trend", "--metric", "t"], ["watch", "--metric", "t", "--error", "1e6", "--for", "0"]):
+        one_sentence(run(p, *command, "--data", "store", expect=2), "is in 's' in run 'r0000' and in 'ms' in run 'r0020'", "calibrax")
+    run(p, "changepoints", "--check", "--data", "store", "--until", "2026-01-01T20:00:00Z", expect=0)
+    has(run(p, "trend", "--metric", "t", "--n-runs", "3", "--data", "store", expect=0).stdout, "11031.0000")
+
+
 def a_fresh_measurement_confirms(p):
     keep(p, levels((10, 20), (11, 12)))
 
@@ -500,7 +512,7 @@ def changepoint_text_and_faults(p):
         one_sentence(run(p, "changepoints", "--data", "store", *args, expect=2), part, "calibrax")
 
 
-main([names_that_nobody_has, ranks_as_the_package_has_them, ranks_and_chance, ranks_of_equals_and_of_nothing, a_failed_measurement_is_not_ranked_by_its_samples, many_runs_of_one_competitor_are_refused_early, compares_as_the_package_does, speed_ups_have_intervals_and_remarks,
+main([a_series_of_two_units, names_that_nobody_has, ranks_as_the_package_has_them, ranks_and_chance, ranks_of_equals_and_of_nothing, a_failed_measurement_is_not_ranked_by_its_samples, many_runs_of_one_competitor_are_refused_early, compares_as_the_package_does, speed_ups_have_intervals_and_remarks,
       compare_within_runs_and_faults, differences_of_every_kind, no_differences, fronts_as_the_package_has_them, what_lacks_an_objective,
       growth_as_the_package_has_it, laws_of_workers, scaling_faults, changes_as_ruptures_has_them, changes_are_of_one_machine, runs_that_name_no_machine, tendencies, a_change_to_no_number, a_change_without_a_definition, what_is_new_since_the_last_look,
       a_fresh_measurement_confirms, changepoint_text_and_faults])
