@@ -227,7 +227,7 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
 #undef T
 #define T cbx_resource_report
     TYPE(T, RESOURCES, "profiling.Resources", "What a tree of processes took; MB are MiB.",
-        AS(T, duration_s, summary.duration_sec, CX_AS_NUMBER, "time watched"), AS(T, peak_rss_mb, summary.peak_rss_mb, CX_AS_NUMBER, "greatest sum over processes"), AS(T, mean_rss_mb, summary.mean_rss_mb, CX_AS_NUMBER, "mean"),
+        AS(T, num_samples, summary.num_samples, CX_AS_WHOLE, "looks; 0: ended before the first one"), AS(T, duration_s, summary.duration_sec, CX_AS_NUMBER, "time watched"), AS(T, peak_rss_mb, summary.peak_rss_mb, CX_AS_NUMBER, "greatest sum over processes"), AS(T, mean_rss_mb, summary.mean_rss_mb, CX_AS_NUMBER, "mean"),
         AS(T, memory_growth_mb, summary.memory_growth_mb, CX_AS_NUMBER, "last less first"), WHOLE(T, hwm_bytes, "greatest of a single process, by the kernel"), MAYBE(T, peak_pss_bytes, "None: not read"),
         NUMBER(T, cpu_user_s, "CPU time"), NUMBER(T, cpu_system_s, "CPU time"), MAYBE(T, mean_cpu_percent, "100: one core"), MAYBE(T, peak_cpu_percent, "greatest"),
         WHOLE(T, minor_faults, "page faults"), WHOLE(T, major_faults, "with input"), WHOLE(T, voluntary_switches, "of context"),

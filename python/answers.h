@@ -126,7 +126,8 @@ bool cx_options(cx_call *c, const cx_option *list, size_t n, void *into);
 /** One of them; the first exception is kept, and nothing is called behind it. */
 typedef struct cx_callback {
     PyObject *function;
-    PyObject *last; /* what it gave last */
+    PyObject *last; /* what it gave last, if that is kept */
+    bool keep;
     PyObject *type, *value, *traceback;
 } cx_callback;
 

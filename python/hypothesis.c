@@ -312,7 +312,7 @@ static PyObject *do_of3(cx_call *c, cx_fn fn)
     WITH_ISF(X, chi2, ", df", do_of2) \
     WITH_ISF(X, f, ", df1, df2", do_of3) \
     WITH_ISF(X, beta, ", a, b", do_of3) \
-    FAMILY(X, binomial, ", n, p", do_of3) \
+    FAMILY(X, binomial, ", n, chance", do_of3) \
     X(noncentral_t_cdf, "t, df, delta, /", do_of3, cbx_stat_noncentral_t_cdf, "P(T <= t) of a t with mean delta above.")
 /* clang-format on */
 CX_FUNCTIONS(cx_hypothesis_methods, HYPOTHESIS)

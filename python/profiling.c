@@ -25,7 +25,10 @@ static void run_sync(void *user)
         return;
     }
     if (t->call.type || !t->call.last || !t->waits) return;
-    if (t->waits < 0) t->waits = PyObject_HasAttrString(t->call.last, "block_until_ready");
+    if (t->waits < 0) {
+        t->waits = PyObject_HasAttrString(t->call.last, "block_until_ready");
+        t->call.keep = t->waits;
+    }
     if (!t->waits) return;
     r = PyObject_CallMethod(t->call.last, "block_until_ready", NULL);
     if (!r) cx_callback_caught(&t->call);
@@ -51,7 +54,7 @@ static PyObject *do_time(cx_call *c, cx_fn fn)
     cbx_timing_opts o = CBX_TIMING_OPTS_INIT;
     cbx_call_timing out = { 0 };
     cbx_err err = CBX_ERR_INIT;
-    timed t = { .waits = -1 };
+    timed t = { .waits = -1, .call = { .keep = true } };
     cx_samples percentiles;
     PyObject *r = NULL;
     cbx_status status;

@@ -319,7 +319,8 @@ void cx_callback_run(void *callback)
     if (cb->type) return;
     r = PyObject_CallNoArgs(cb->function);
     if (!r) cx_callback_caught(cb);
-    cx_set(&cb->last, r);
+    cx_set(&cb->last, cb->keep ? Py_XNewRef(r) : NULL);
+    Py_XDECREF(r);
 }
 
 bool cx_callback_done(cx_callback *cb)

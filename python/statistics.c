@@ -14,11 +14,13 @@ typedef cbx_status (*one_interval_bare)(const double *, size_t, double, cbx_inte
 static PyObject *do_number(cx_call *c, cx_fn fn)
 {
     cbx_err err = CBX_ERR_INIT;
+    cbx_status status;
     double v = 0;
     cx_samples x;
 
     if (!cx_samples_arg(c, 0, &x) || !cx_begin(c)) return NULL;
-    return cx_answer_number(c, ((one_number)fn)(c->ctx, x.x, x.n, &v, &err), &err, v);
+    status = ((one_number)fn)(c->ctx, x.x, x.n, &v, &err);
+    return cx_answer_number(c, status, &err, v);
 }
 
 static PyObject *do_number_bare(cx_call *c, cx_fn fn)
