@@ -91,7 +91,9 @@ static void block_forward(const derivative *d, cbx__grad *q, const rooms *r, siz
 static bool by_blocks(cbx_ctx *ctx, const derivative *d)
 {
     const size_t all = cbx__conv_rows(&d->v);
-    cbx__grad q = { .semiring = d->v.semiring, .dtype = d->v.dtype, .m = all, .k = cbx__conv_terms(&d->v), .n = d->v.outs };
+    cbx__grad q = {
+        .semiring = d->v.semiring, .dtype = d->v.dtype, .m = all, .k = cbx__conv_terms(&d->v), .n = d->v.outs
+    };
     cbx_block room = { 0 };
     size_t bytes = 0;
     rooms r;

@@ -25,7 +25,16 @@ typedef struct shape {
 static const shape shapes[] = {
     { 1, { 16, 16 }, { 3, 3 }, 16, 32, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, "same, whole tiles" },
     { 2, { 9, 7 }, { 3, 3 }, 5, 3, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, "lines shorter than a tile" },
-    { 3, { 11, 23 }, { 5, 4 }, 3, 49, { 2, 3 }, { 1, 1 }, { 2, 1 }, { 2, 2 }, "strides that differ, one channel in vectors" },
+    { 3,
+      { 11, 23 },
+      { 5, 4 },
+      3,
+      49,
+      { 2, 3 },
+      { 1, 1 },
+      { 2, 1 },
+      { 2, 2 },
+      "strides that differ, one channel in vectors" },
     { 2, { 14, 19 }, { 3, 3 }, 4, 17, { 1, 1 }, { 2, 3 }, { 2, 3 }, { 2, 3 }, "dilation" },
     { 2, { 12, 13 }, { 2, 3 }, 1, 70, { 1, 2 }, { 3, 1 }, { 0, 0 }, { 0, 0 }, "one channel, nothing outside" },
     { 1, { 3, 4 }, { 3, 3 }, 7, 5, { 1, 1 }, { 1, 1 }, { 4, 5 }, { 3, 6 }, "windows that lie outside" },
@@ -140,7 +149,8 @@ static problem draw(cbx_ctx *c, const shape *s, const cbx_semiring *g, cbx_dtype
         const size_t n = cbx_array_count(a);
         void *data = cbx_array_data_mut(a);
         for (size_t i = 0; i < n; i++) put(t, data, i, cbx_rng_normal(&rng));
-        for (size_t i = 0; special && i < CBX_LEN(odd); i++) put(t, data, (size_t)(cbx_rng_uniform(&rng) * (double)n), odd[i]);
+        for (size_t i = 0; special && i < CBX_LEN(odd); i++)
+            put(t, data, (size_t)(cbx_rng_uniform(&rng) * (double)n), odd[i]);
     }
     return p;
 }
@@ -231,7 +241,10 @@ static void products_of_windows(void **state)
                 for (int special = 0; special < 2; special++) {
                     const bool bools = g == CBX_ALGEBRA_BOOLEAN;
                     if (bools && (t || special)) continue;
-                    check_one(&shapes[i], cbx_semiring_get((cbx_algebra)g), bools ? CBX_BOOL : t ? CBX_F64 : CBX_F32,
+                    check_one(&shapes[i], cbx_semiring_get((cbx_algebra)g),
+                              bools ? CBX_BOOL
+                              : t   ? CBX_F64
+                                    : CBX_F32,
                               special != 0);
                 }
 }
@@ -297,7 +310,8 @@ static void hash_step(void *user, size_t n, const void *a, const void *b, void *
 static void hash_finish(void *user, size_t n, const void *state, void *c)
 {
     (void)user;
-    for (size_t i = 0; i < n; i++) ((uint64_t *)c)[i] = ((const uint64_t *)state)[2 * i] ^ ((const uint64_t *)state)[2 * i + 1];
+    for (size_t i = 0; i < n; i++)
+        ((uint64_t *)c)[i] = ((const uint64_t *)state)[2 * i] ^ ((const uint64_t *)state)[2 * i + 1];
 }
 
 static const cbx_semiring_functions max_functions = { CBX_F64, sizeof(double), NULL, max_start, max_step, max_finish };
@@ -356,7 +370,8 @@ static void functions_fold_in_order(void **state)
         p.w = array_of(c, p.t, 0, p.s->taps, axes_of(p.s), p.s->channels, p.s->outs);
         for (int k = 0; k < 2; k++) {
             uint64_t *v = cbx_array_data_mut(k ? p.w : p.x);
-            for (size_t e = 0; e < cbx_array_count(k ? p.w : p.x); e++) v[e] = 0x9e3779b97f4a7c15u * (e + 1 + (size_t)k);
+            for (size_t e = 0; e < cbx_array_count(k ? p.w : p.x); e++)
+                v[e] = 0x9e3779b97f4a7c15u * (e + 1 + (size_t)k);
         }
         const uint64_t *y = cbx_array_data(convolve(c, &p));
         for (size_t e = 0; e < rows_of(p.s) * p.s->outs; e++)
@@ -395,8 +410,8 @@ static void memory_may_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_of_windows),     cmocka_unit_test(padding_is_read),
-        cmocka_unit_test(functions_as_built_in),   cmocka_unit_test(functions_fold_in_order),
+        cmocka_unit_test(products_of_windows),   cmocka_unit_test(padding_is_read),
+        cmocka_unit_test(functions_as_built_in), cmocka_unit_test(functions_fold_in_order),
         cmocka_unit_test(memory_may_end),
     };
     return cmocka_run_group_tests_name("array/convolve", tests, NULL, NULL);

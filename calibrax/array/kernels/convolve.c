@@ -28,8 +28,7 @@ size_t cbx__conv_terms(const cbx__conv *v)
 
 bool cbx__conv_is_direct(const cbx__conv *v)
 {
-    return v->semiring->functions ||
-           (v->semiring->id != CBX_ALGEBRA_LOG && v->semiring->id != CBX_ALGEBRA_BOOLEAN);
+    return v->semiring->functions || (v->semiring->id != CBX_ALGEBRA_LOG && v->semiring->id != CBX_ALGEBRA_BOOLEAN);
 }
 
 static cbx__conv_plan plan_of(const cbx__conv *v)
@@ -212,9 +211,7 @@ static void user_run(const cbx__conv_plan *plan)
     static const char outside;
     const cbx__conv *v = plan->v;
     char *room = v->workspace, *own = room + walk_tables(v);
-    user_job j = {
-        .v = v, .walk = walk_of(v, &outside, room), .m = cbx__conv_rows(v), .k = cbx__conv_terms(v)
-    };
+    user_job j = { .v = v, .walk = walk_of(v, &outside, room), .m = cbx__conv_rows(v), .k = cbx__conv_terms(v) };
 
 #if defined(_OPENMP)
     if (plan->threads > 1) {

@@ -24,7 +24,7 @@ typedef struct cbx__conv {
     ptrdiff_t low[CBX__CONV_AXES]; /* below 0: the first window begins inside */
     const void *x, *w;
     void *y;
-    int threads; /* 0: as many as OpenMP gives; the bits of y are the same for any number */
+    int threads;     /* 0: as many as OpenMP gives; the bits of y are the same for any number */
     void *workspace; /* 64-byte aligned */
 } cbx__conv;
 

@@ -8,16 +8,16 @@
 /* What all tiles share.  Lengths in memory are in bytes. */
 typedef struct walk {
     const cbx__conv *v;
-    const void *pad; /* as long as the longest run */
-    int last;        /* axis */
-    size_t outer, inner; /* taps along all axes but the last, and along it */
-    size_t channel_run;  /* elements */
-    bool joins;          /* taps along the last axis are neighbours in x */
-    size_t inside_from, inside_upto; /* positions along the last axis whose windows lie inside */
+    const void *pad;                    /* as long as the longest run */
+    int last;                           /* axis */
+    size_t outer, inner;                /* taps along all axes but the last, and along it */
+    size_t channel_run;                 /* elements */
+    bool joins;                         /* taps along the last axis are neighbours in x */
+    size_t inside_from, inside_upto;    /* positions along the last axis whose windows lie inside */
     size_t image, axis[CBX__CONV_AXES]; /* from one to the next; sums that lead outside of x may wrap around */
-    const size_t *reach;           /* [outer][last]: elements that a tap is from the window's first along each axis */
-    const size_t *along;           /* [outer]: bytes that it is */
-    const size_t *from, *upto;     /* [inner]: positions along the last axis for which a tap is inside */
+    const size_t *reach;       /* [outer][last]: elements that a tap is from the window's first along each axis */
+    const size_t *along;       /* [outer]: bytes that it is */
+    const size_t *from, *upto; /* [inner]: positions along the last axis for which a tap is inside */
 } walk;
 
 /* A position of the result. */

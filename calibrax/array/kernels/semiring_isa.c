@@ -214,4 +214,4 @@ static void conv_run(const cbx__conv_plan *plan)
 #define HAS_FMA false
 #endif
 const cbx__semiring_kernel PASTE(cbx__semiring_, ISA_NAME) = { workspace, run,       rehearse, limit,
-                                                                         grad,      conv_room, conv_run, HAS_FMA };
+                                                               grad,      conv_room, conv_run, HAS_FMA };
