@@ -86,7 +86,8 @@ static const opt_spec watch_options[] = {
       "of health: mean duration in baselines, degraded above it" },
     { "critical-slow", 0, OPT_NUMBER, AT(critical_slow), "X", "2", "p95 of the duration, critical above it" },
     { "summary", 0, OPT_FLAG, AT(summary), NULL, NULL,
-      "at the end, of the last 1000 values: latest, least, greatest, mean, and whether they rise, fall or stay" },
+      "at the end, of the last 1000 values: latest, least, greatest, mean, whether they rise, fall or stay; and alerts "
+      "by severity" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print alerts, and the summary, as JSON lines" },
 };
 
@@ -242,8 +243,8 @@ static int set_up_metric(watcher *w)
     if (known == CBX_LEN(statistics))
         return opt_fail(w->run->program, "watch --statistic: '%s' is none of mean, p95, min, max, failures",
                         a->statistic);
-    if (cbx_alerts_create(w->run->ctx, 16, &w->alerts, &err) || cbx_alerts_add_rule(w->alerts, &rule, &err) ||
-        cbx_alerts_listen(w->alerts, on_alert, w, &err) ||
+    if (cbx_alerts_create(w->run->ctx, a->summary ? 1000 : 16, &w->alerts, &err) ||
+        cbx_alerts_add_rule(w->alerts, &rule, &err) || cbx_alerts_listen(w->alerts, on_alert, w, &err) ||
         cbx_window_create(w->run->ctx, a->window ? a->window : 1, 0, &w->window, &err) ||
         (a->summary && cbx_window_create(w->run->ctx, CBX_TENDENCY_MOST, 0, &w->history, &err)))
         return opt_fail(w->run->program, "watch: %s", err.message);
@@ -307,6 +308,29 @@ static int set_up_receivers(watcher *w)
     return status;
 }
 
+/* Alerts of each severity among those that the book remembers. */
+static cbx_json *alerts_json(const watcher *w)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    for (cbx_severity s = CBX_SEVERITY_INFO; o && s <= CBX_SEVERITY_CRITICAL; s++)
+        cbx_json_set_int(o, cbx_severity_name(s), (int64_t)cbx_alerts_by_severity(w->alerts, s, NULL, 0));
+    return o;
+}
+
+static void print_alerts(const watcher *w)
+{
+    const char *before = "Alerts: ";
+
+    for (cbx_severity s = CBX_SEVERITY_CRITICAL; s >= CBX_SEVERITY_INFO; s--) {
+        size_t n = cbx_alerts_by_severity(w->alerts, s, NULL, 0);
+        if (!n) continue;
+        printf("%s%zu %s", before, n, cbx_severity_name(s));
+        before = ", ";
+    }
+    printf(*before == 'A' ? "Alerts: none\n" : "\n");
+}
+
 static int summary_json(const watcher *w, const cbx_window_facts *f, const cbx_tendency *t, const char *word)
 {
     cbx_json *o = cbx_json_new_object();
@@ -320,6 +344,7 @@ static int summary_json(const watcher *w, const cbx_window_facts *f, const cbx_t
     cbx_json_set_double(o, "max", f->max);
     cbx_json_set_double(o, "mean", f->mean);
     cbx_json_set(o, "tendency", tendency_json(t, word));
+    cbx_json_set(o, "alerts", alerts_json(w));
     return print_json(w->run->program, o);
 }
 
@@ -344,6 +369,7 @@ static int summarize(const watcher *w)
     printf(": latest %.6g, least %.6g, greatest %.6g, mean %.6g of %zu values\n", f.last, f.min, f.max, f.mean,
            f.count);
     print_tendency(&t, word);
+    print_alerts(w);
     return EXIT_PASS;
 }
 

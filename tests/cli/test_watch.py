@@ -184,7 +184,11 @@ def a_summary(p):
     check(0.015 < found["tendency"]["lower"] < found["tendency"]["slope"] < found["tendency"]["upper"] < 0.025, found)
     equal(json.loads(watch(p, values, "--metric", "rate", "--lower", "--error", "1", "--summary", "--json", expect=0).stdout)["tendency"]["word"], "improving", "what may not be low")
     text = watch(p, [5, 5, 5, 5, 5, 5], "--metric", "x", "--error", "9", "--summary", expect=0).stdout
-    equal(text, "x: latest 5, least 5, greatest 5, mean 5 of 6 values\nTendency: stable, +0.0 % [+0.0 %, +0.0 %] a value\n", "text")
+    equal(text, "x: latest 5, least 5, greatest 5, mean 5 of 6 values\nTendency: stable, +0.0 % [+0.0 %, +0.0 %] a value\nAlerts: none\n", "text")
+    loud = ("--metric", "x", "--warning", "1", "--critical", "9", "--summary")
+    found = json.loads(watch(p, [2, 0, 2, 10], *loud, "--json", expect=1).stdout.splitlines()[-1])
+    equal(found["alerts"], {"info": 0, "warning": 2, "error": 0, "critical": 1}, "alerts by severity")
+    equal(watch(p, [2, 0, 2, 10], *loud, expect=1).stdout.splitlines()[-1], "Alerts: 1 critical, 2 warning", "in words")
     equal(json.loads(watch(p, [1, 2], "--metric", "x", "--error", "9", "--summary", "--json", expect=0).stdout)["tendency"]["word"], "unknown", "too few")
     one_sentence(watch(p, [], "--health", "--summary", expect=2), "--summary", "calibrax")
 
