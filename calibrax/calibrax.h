@@ -117,6 +117,7 @@
 
 #include "calibrax/validation/accuracy.h"
 #include "calibrax/validation/convergence.h"
+#include "calibrax/validation/framework.h"
 #include "calibrax/validation/report.h"
 
 #include "calibrax/benchmark/measure.h"

@@ -483,6 +483,18 @@ class Validation(unittest.TestCase):
             v.add_convergence("residual", [1.0], 0.5)
 
 
+class Frameworks(unittest.TestCase):
+    def test_a_run_as_a_table(self):
+        run = cx.Run([cx.Point("a", "s", {"framework": "jax"}, {"time": 1.0, "loss": math.nan}), cx.Point("b", "s", {}, {"time": 2.0})], detect=False)
+        got = validation.framework_metrics(run)
+        self.assertEqual((got["jax"]["time"], math.isnan(got["jax"]["loss"]), got["b"]), (1.0, True, {"time": 2.0}))
+        self.assertEqual(validation.framework_metrics(run, "time", tag="none"), {"a": {"time": 1.0}, "b": {"time": 2.0}})
+        twice = cx.Run([cx.Point("a", "s", {"framework": "jax"}, {"time": 1.0}), cx.Point("b", "s", {"framework": "jax"}, {"time": 2.0})], detect=False)
+        with self.assertRaisesRegex(RuntimeError, "more than one 'time'"):
+            validation.framework_metrics(twice)
+        self.assertEqual(validation.framework_metrics(twice, last=True), {"jax": {"time": 2.0}})
+
+
 class Threads(unittest.TestCase):
     def test_many_at_once(self):
         x = [math.sin(i) + 2 for i in range(20000)]
