@@ -158,5 +158,6 @@
 #include "calibrax/ci/waivers.h"
 
 #include "calibrax/exporters/exporter.h"
+#include "calibrax/exporters/figure.h"
 
 #endif
