@@ -108,6 +108,7 @@
 #include "calibrax/profiling/resources.h"
 #include "calibrax/profiling/roofline.h"
 #include "calibrax/profiling/timing.h"
+#include "calibrax/profiling/trace_link.h"
 #include "calibrax/profiling/tracing.h"
 
 #include "calibrax/storage/import.h"

@@ -371,6 +371,23 @@ class Profiling(unittest.TestCase):
             t.instant("x", notes=3)
 
 
+    def test_traces_of_others(self):
+        folder = tempfile.mkdtemp()
+        session = os.path.join(folder, "plugins", "profile", "2026_01_02")
+        os.makedirs(session)
+        with self.assertRaisesRegex(FileNotFoundError, "no trace in"):
+            profiling.find_trace(folder)
+        with open(os.path.join(session, "host.xplane.pb"), "wb") as f:
+            f.write(b"\x0a\x03abc")
+        reference = profiling.find_trace(folder, "run1")
+        self.assertEqual((reference["trace_dir"], reference["run_id"], reference["files"][0]["format"]), (folder, "run1", "xplane"))
+        profiling.check_trace(reference)
+        with open(os.path.join(session, "host.xplane.pb"), "ab") as f:
+            f.write(b"more")
+        with self.assertRaisesRegex(ValueError, "something else"):
+            profiling.check_trace(reference)
+
+
 class Monitoring(unittest.TestCase):
     def test_window(self):
         w = monitoring.Window(3)
