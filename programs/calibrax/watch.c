@@ -13,6 +13,8 @@
 #include "programs/calibrax/tendency.h"
 #include "programs/common/output.h"
 
+#define MOST_SECONDS 1e9
+
 static const watch_args defaults = {
     .info = NAN,
     .warning = NAN,
@@ -46,10 +48,10 @@ static const opt_spec watch_options[] = {
     { "allow-other-machine", 0, OPT_FLAG, AT(allow_machines), NULL, NULL,
       "of a store: values of several machines as one series" },
     { "lower", 0, OPT_FLAG, AT(lower), NULL, NULL, "alert below the levels, not above" },
-    { "info", 0, OPT_NUMBER, AT(info), "X", NULL, "level of an information" },
-    { "warning", 'w', OPT_NUMBER, AT(warning), "X", NULL, "level of a warning" },
-    { "error", 'e', OPT_NUMBER, AT(error), "X", NULL, "level of an error" },
-    { "critical", 'c', OPT_NUMBER, AT(critical), "X", NULL, "level of a critical alert" },
+    { "info", 0, OPT_REAL, AT(info), "X", NULL, "level of an information" },
+    { "warning", 'w', OPT_REAL, AT(warning), "X", NULL, "level of a warning" },
+    { "error", 'e', OPT_REAL, AT(error), "X", NULL, "level of an error" },
+    { "critical", 'c', OPT_REAL, AT(critical), "X", NULL, "level of a critical alert" },
     { "rule", 0, OPT_EACH, AT(rules), "METRIC:SEVERITY=X", NULL,
       "a level of another metric, of the same lines or process: rss_mb:warning=2000; may be repeated" },
     { "hysteresis", 0, OPT_NUMBER, AT(hysteresis), "X", "0",
@@ -136,15 +138,17 @@ static double statistic_of(const watcher *w, uint64_t now_ns)
                                        : f.mean;
 }
 
+/* A value that is no number is looked at by itself: most statistics pass it over, and a window of them would hide it. */
 void watch_take(watcher *w, double value)
 {
+    bool failures = w->a->statistic && !strcmp(w->a->statistic, "failures");
+    bool of_window = (w->a->window > 1 || w->a->statistic) && (failures || isfinite(value));
     uint64_t now_ns = cbx_clock_ns();
 
     w->values++;
     cbx_window_add(w->window, value, false, now_ns);
     if (w->history) cbx_window_add(w->history, value, false, now_ns);
-    cbx_alerts_observe(w->alerts, w->a->metric, w->a->window > 1 || w->a->statistic ? statistic_of(w, now_ns) : value,
-                       now_ns);
+    cbx_alerts_observe(w->alerts, w->a->metric, of_window ? statistic_of(w, now_ns) : value, now_ns);
 }
 
 void watch_take_other(watcher *w, const char *metric, double value)
@@ -187,10 +191,10 @@ static int read_rule(const watcher *w, const char *word, const char **metric, cb
 {
     const char *key, *colon;
 
-    if (select_pair(w->run, "rule", "METRIC:SEVERITY", word, &key, level)) return EXIT_ERROR;
+    if (select_number(w->run, "rule", "METRIC:SEVERITY", word, &key, level)) return EXIT_ERROR;
     colon = strrchr(key, ':');
     *metric = colon && colon > key ? cbx_arena_strndup(w->run->arena, key, (size_t)(colon - key)) : NULL;
-    if (!*metric || !cbx_severity_parse(colon + 1, severity) || *severity == CBX_SEVERITY_NONE)
+    if (!*metric || !isfinite(*level) || !cbx_severity_parse(colon + 1, severity) || *severity == CBX_SEVERITY_NONE)
         return opt_fail(w->run->program,
                         "--rule: expected METRIC:SEVERITY=X with info, warning, error or critical, found '%s'", word);
     if (!strcmp(*metric, w->a->metric))
@@ -247,14 +251,47 @@ static int set_up_metric(watcher *w)
     return set_up_others(w);
 }
 
+/* Options that would do nothing where they stand. */
+static int check_modes(const watcher *w)
+{
+    const watch_args *a = w->a;
+    bool levels = !isnan(a->info) || !isnan(a->warning) || !isnan(a->error) || !isnan(a->critical);
+    bool rates = a->degraded_rate > 0 || a->critical_rate > 0 || a->degraded_slow > 0 || a->critical_slow > 0;
+    bool of_store = a->scenario || a->tags.count || a->branch || a->machine || a->allow_machines;
+    const struct {
+        bool wrong;
+        const char *sentence;
+    } rules[] = {
+        { !a->metric && !a->health, "watch: --metric is missing: name what to follow, or --health" },
+        { a->rules.count && (a->health || a->data), "watch --rule: of lines or of --pid, without --health and --data" },
+        { a->summary && a->health, "watch --summary: --health tells one of its own" },
+        { a->gpu >= 0 && !a->pid, "watch --gpu: needs --pid" },
+        { a->pid && a->data, "watch: --pid and --data: follow one of them" },
+        { a->health && (levels || a->lower || a->hysteresis > 0),
+          "watch --health: states go by rates and durations: leave --info, --warning, --error, --critical, --lower and "
+          "--hysteresis out" },
+        { !a->health && (a->baselines.count || a->age > 0 || a->least || rates),
+          "watch: --baseline, --age, --least, and the rates and slownesses need --health" },
+        { !a->data && !a->health && (of_store || a->point),
+          "watch: --point, --scenario, --tag, --branch, --machine and --allow-other-machine need --data" },
+        { a->health && of_store, "watch --health: --scenario, --tag, --branch and --machine are of a store" },
+    };
+    for (size_t i = 0; i < CBX_LEN(rules); i++)
+        if (rules[i].wrong) return opt_fail(w->run->program, "%s", rules[i].sentence);
+    return EXIT_PASS;
+}
+
 static int check_args(const watcher *w)
 {
     const watch_args *a = w->a;
 
+    if (check_modes(w)) return EXIT_ERROR;
     if (!(a->interval > 0 && a->interval <= 3600))
         return opt_fail(w->run->program, "watch --interval: above 0 and at most 3600 s");
-    if (!(a->quiet >= 0 && a->repeat >= 0))
-        return opt_fail(w->run->program, "watch: --quiet and --repeat must not be below 0");
+    if (!(a->quiet <= MOST_SECONDS && a->repeat <= MOST_SECONDS))
+        return opt_fail(w->run->program, "watch: --quiet and --repeat must not be above %g s", MOST_SECONDS);
+    if (a->raise_after > UINT32_MAX || a->clear_after > UINT32_MAX)
+        return opt_fail(w->run->program, "watch: --raise-after and --clear-after must not be above %u", UINT32_MAX);
     return EXIT_PASS;
 }
 
@@ -355,13 +392,6 @@ static int run_watch(const opt_run *run)
     watcher w = { .run = run, .a = a, .stop = stop_catch(), .fail_on = CBX_SEVERITY_ERROR, .start_ns = cbx_clock_ns() };
     int status;
 
-    if (!a->metric && !a->health)
-        return opt_fail(run->program, "watch: --metric is missing: name what to follow, or --health");
-    if (a->rules.count && (a->health || a->data))
-        return opt_fail(run->program, "watch --rule: of lines or of --pid, without --health and --data");
-    if (a->summary && a->health) return opt_fail(run->program, "watch --summary: --health tells one of its own");
-    if (a->gpu >= 0 && !a->pid) return opt_fail(run->program, "watch --gpu: needs --pid");
-    if (a->pid && a->data) return opt_fail(run->program, "watch: --pid and --data: follow one of them");
     status = check_args(&w);
     if (!status) status = a->health ? watch_health_begin(&w) : set_up_metric(&w);
     if (!status) status = set_up_receivers(&w);
