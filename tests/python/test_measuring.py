@@ -261,7 +261,8 @@ class Profiling(unittest.TestCase):
         m = profiling.memory(lambda: kept.append(b"x" * (64 << 20)))
         self.assertGreater(m.retained_mb, 32)
         self.assertTrue(m.hint)
-        self.assertLess(profiling.memory(lambda: b"x" * (64 << 20)).retained_mb, 32)
+        if "asan" not in os.environ.get("LD_PRELOAD", ""):  # which keeps for a while what was freed
+            self.assertLess(profiling.memory(lambda: b"x" * (64 << 20)).retained_mb, 32)
         p = profiling.memory_pattern([100, 120, 140, 160], [200] * 4)
         self.assertEqual((p.leaks, p.growth_mb, p.max_occupancy), (True, 20.0, 0.8))
 
