@@ -60,7 +60,7 @@ static int list_as_json(const opt_run *run, const cbx_exporter *const *all, size
 
 static void print_form(const char *name, const char *summary)
 {
-    print_painted(PAINT_STRONG, "%-10s", name);
+    print_painted(PAINT_STRONG, "%-12s", name);
     printf(" %s\n", summary);
 }
 

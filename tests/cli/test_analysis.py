@@ -410,6 +410,12 @@ def tendencies(p):
         check(0 < found["lower"] <= found["slope"] <= found["upper"] < 0.03, found)
     has(run(p, "trend", "--data", "store", "--tendency", expect=0).stdout, "Tendency: rising, +1.")
     check("tendency" not in ask(p, "trend", "--data", "store")["series"][0], "not asked for")
+    (path,) = run(p, "trend", "--data", "store", "--figure", "svg", "-o", "figures", expect=0).stdout.splitlines()
+    check(path.startswith("figures/convergence-") and path.endswith(".svg") and "<svg" in open(p.file(path), encoding="utf-8").read(), path)
+    run(p, "trend", "--data", "store", "--figure", "svg", "-o", "figures", expect=0)  # the same again is no conflict
+    one_sentence(run(p, "trend", "--data", "store", "--figure", "csv", expect=2), "draws no figures", "calibrax")
+    one_sentence(run(p, "trend", "--data", "store", "--figure", "svg", "--json", expect=2), "leave --json", "calibrax")
+    one_sentence(run(p, "trend", "--data", "store", "-o", "x", expect=2), "need --figure", "calibrax")
 
 
 def a_change_to_no_number(p):
