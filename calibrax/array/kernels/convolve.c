@@ -28,8 +28,7 @@ size_t cbx__conv_terms(const cbx__conv *v)
 
 bool cbx__conv_is_direct(const cbx__conv *v)
 {
-    return v->semiring->functions ||
-           (v->semiring->id != CBX_ALGEBRA_LOG && v->semiring->id != CBX_ALGEBRA_BOOLEAN);
+    return v->semiring->functions || (v->semiring->id != CBX_ALGEBRA_LOG && v->semiring->id != CBX_ALGEBRA_BOOLEAN);
 }
 
 static cbx__conv_plan plan_of(const cbx__conv *v)
@@ -42,7 +41,7 @@ static cbx__conv_plan plan_of(const cbx__conv *v)
 
 static size_t table_bytes(const cbx__conv *v)
 {
-    return round_up(cbx__conv_terms(v) / v->channels * TILE_ROWS * sizeof(void *), 64);
+    return round_up((cbx__conv_terms(v) / v->channels * TILE_ROWS + ADDRESSES_BEHIND) * sizeof(void *), 64);
 }
 
 static size_t pad_bytes(const cbx__conv *v) { return round_up(walk_run(v) * cbx_dtype_size(v->dtype), 64); }
@@ -212,9 +211,7 @@ static void user_run(const cbx__conv_plan *plan)
     static const char outside;
     const cbx__conv *v = plan->v;
     char *room = v->workspace, *own = room + walk_tables(v);
-    user_job j = {
-        .v = v, .walk = walk_of(v, &outside, room), .m = cbx__conv_rows(v), .k = cbx__conv_terms(v)
-    };
+    user_job j = { .v = v, .walk = walk_of(v, &outside, room), .m = cbx__conv_rows(v), .k = cbx__conv_terms(v) };
 
 #if defined(_OPENMP)
     if (plan->threads > 1) {
@@ -246,4 +243,23 @@ void cbx__conv_run(const cbx__conv *v)
     }
     plan.add_by_fma = cbx__semiring_adds_by_fma(v->semiring, v->dtype);
     cbx__semiring_best()->conv_run(&plan);
+}
+
+bool cbx__conv_pulls(const cbx__conv *v)
+{
+    return v->semiring->id == CBX_ALGEBRA_REAL && v->channels >= TILE_ROWS; /* no tile has more rows */
+}
+
+size_t cbx__conv_pull_workspace(const cbx__conv *v)
+{
+    const cbx__conv_plan plan = plan_of(v);
+    return cbx__semiring_best()->pull_room(&plan);
+}
+
+void cbx__conv_pull(const cbx__conv *v, const void *g, void *dw)
+{
+    cbx__conv_plan plan = plan_of(v);
+
+    plan.g = g, plan.dw = dw;
+    cbx__semiring_best()->pull_run(&plan);
 }

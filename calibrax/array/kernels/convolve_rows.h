@@ -8,16 +8,16 @@
 /* What all tiles share.  Lengths in memory are in bytes. */
 typedef struct walk {
     const cbx__conv *v;
-    const void *pad; /* as long as the longest run */
-    int last;        /* axis */
-    size_t outer, inner; /* taps along all axes but the last, and along it */
-    size_t channel_run;  /* elements */
-    bool joins;          /* taps along the last axis are neighbours in x */
-    size_t inside_from, inside_upto; /* positions along the last axis whose windows lie inside */
+    const void *pad;                    /* as long as the longest run */
+    int last;                           /* axis */
+    size_t outer, inner;                /* taps along all axes but the last, and along it */
+    size_t channel_run;                 /* elements */
+    bool joins;                         /* taps along the last axis are neighbours in x */
+    size_t inside_from, inside_upto;    /* positions along the last axis whose windows lie inside */
     size_t image, axis[CBX__CONV_AXES]; /* from one to the next; sums that lead outside of x may wrap around */
-    const size_t *reach;           /* [outer][last]: elements that a tap is from the window's first along each axis */
-    const size_t *along;           /* [outer]: bytes that it is */
-    const size_t *from, *upto;     /* [inner]: positions along the last axis for which a tap is inside */
+    const size_t *reach;       /* [outer][last]: elements that a tap is from the window's first along each axis */
+    const size_t *along;       /* [outer]: bytes that it is */
+    const size_t *from, *upto; /* [inner]: positions along the last axis for which a tap is inside */
 } walk;
 
 /* A position of the result. */
@@ -115,10 +115,10 @@ static void next_line(const walk *k, place *p)
 /* Byte of x where the window at p begins, which may be outside. */
 static size_t begin_of(const walk *k, const place *p)
 {
-    size_t at = p->image * k->image;
+    size_t at = p->image;
 
-    for (int i = 0; i <= k->last; i++) at += (p->at[i] * k->v->stride[i] - (size_t)k->v->low[i]) * k->axis[i];
-    return at;
+    for (int i = 0; i <= k->last; i++) at = at * k->v->length[i] + (p->at[i] * k->v->stride[i] - (size_t)k->v->low[i]);
+    return at * k->axis[k->last];
 }
 
 static bool outer_inside(const walk *k, const place *p, size_t u)
@@ -130,32 +130,45 @@ static bool outer_inside(const walk *k, const place *p, size_t u)
     return true;
 }
 
-/* n pointers, the first `before` and those from `upto` on to the padding.  (void: reading them as pointers to any type is right.) */
-ALWAYS_INLINE void fill_line(const void **line, size_t n, size_t before, size_t upto, const char *x, size_t at,
-                             size_t stride, const void *pad)
+/* Eight pointers as numbers: a place outside of x is no pointer.  (A line of fewer is written past its end, over what comes after it.) */
+typedef uintptr_t addresses __attribute__((vector_size(8 * sizeof(uintptr_t)), may_alias, aligned(sizeof(uintptr_t))));
+#define ADDRESSES_BEHIND 8 /* room behind a table */
+
+/* A line of n pointers from `to` on, the first `before` and those from `upto` on to the padding; steps: of eight pointers.  (void:
+ * reading them as pointers to any type is right.) */
+ALWAYS_INLINE void fill_line(const void **line, size_t n, size_t before, size_t upto, uintptr_t to,
+                             const addresses *steps, const void *pad)
 {
-    for (size_t i = 0; i < n; i++) line[i] = i >= before && i < upto ? (const void *)(x + (at + i * stride)) : pad;
+    const addresses count = { 0, 1, 2, 3, 4, 5, 6, 7 };
+
+    if (n == TILE_ROWS) { /* nearly always */
+        const addresses inside = (addresses)(count - before < (upto > before ? upto - before : 0) - (addresses){ 0 });
+        *(addresses *)(void *)line = ((to + *steps) & inside) | ((uintptr_t)pad & ~inside);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        line[i] = (const void *)(i >= before && i < upto ? to + (*steps)[i] : (uintptr_t)pad);
 }
 
 /* n positions of one line of the result, from p on, into the columns of the table. */
 static void fill_lines(const walk *k, const place *p, size_t n, bool joined, const void **table)
 {
-    const size_t begin = begin_of(k, p), stride = k->v->stride[k->last] * k->axis[k->last],
-                 apart = k->v->dilation[k->last] * k->axis[k->last];
-    const size_t first = p->at[k->last];
-    const char *x = k->v->x;
+    const addresses count = { 0, 1, 2, 3, 4, 5, 6, 7 }, steps = count * (k->v->stride[k->last] * k->axis[k->last]);
+    const size_t apart = k->v->dilation[k->last] * k->axis[k->last], first = p->at[k->last];
+    const uintptr_t begin = (uintptr_t)k->v->x + begin_of(k, p);
 
     for (size_t u = 0; u < k->outer; u++) {
-        const bool inside = outer_inside(k, p, u);
+        const size_t inside = outer_inside(k, p, u) ? SIZE_MAX : 0;
+        const uintptr_t to = begin + k->along[u];
         if (joined) {
-            fill_line(table, n, 0, inside ? n : 0, x, begin + k->along[u], stride, k->pad);
+            fill_line(table, n, 0, inside, to, &steps, k->pad);
             table += TILE_ROWS;
             continue;
         }
         for (size_t t = 0; t < k->inner; t++, table += TILE_ROWS) {
             const size_t from = k->from[t] > first ? k->from[t] - first : 0,
-                         upto = inside && k->upto[t] > first ? k->upto[t] - first : 0;
-            fill_line(table, n, from, upto, x, begin + k->along[u] + t * apart, stride, k->pad);
+                         upto = k->upto[t] > first ? k->upto[t] - first : 0;
+            fill_line(table, n, from, upto & inside, to + t * apart, &steps, k->pad);
         }
     }
 }

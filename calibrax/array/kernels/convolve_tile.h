@@ -125,7 +125,7 @@ static void NAME(conv_layout)(NAME(conv_job) * j, const cbx__conv_plan *plan, ch
     j->panels = (round_up(j->n, LANES) + NR - 1) / NR;
     NAME(conv_tasks)(j, nt);
     const bool lies = j->n % LANES == 0 && (j->panels == 1 || j->m <= FEW_DOWN * MR);
-    j->own_bytes = round_up(j->k / v->channels * MR * sizeof(void *), 64);
+    j->own_bytes = round_up((j->k / v->channels * MR + ADDRESSES_BEHIND) * sizeof(void *), 64);
     const size_t count[] = { lies ? 0 : round_up(j->n, LANES) * j->k * sizeof(T), walk_run(v) * sizeof(T),
                              walk_tables(v), nt * j->own_bytes };
     void **const part[] = { (void **)&j->pb, (void **)&j->pad, (void **)&j->tables, (void **)&j->own };
@@ -152,8 +152,8 @@ static void NAME(conv_pack)(const NAME(conv_job) * j, size_t id, size_t nt)
         const size_t k0 = t / j->panels * j->kc, kc = min_size(j->kc, j->k - k0), panel = t % j->panels,
                      from = NAME(panel_at)(j, panel) * LANES, upto = NAME(panel_at)(j, panel + 1) * LANES;
         NAME(gather)
-        (j->pb + k0 * wide + from * kc, upto - from, (const T *)j->v->w + k0 * j->n + from,
-         min_size(j->n, upto) - from, 1, kc, (ptrdiff_t)j->n);
+        (j->pb + k0 * wide + from * kc, upto - from, (const T *)j->v->w + k0 * j->n + from, min_size(j->n, upto) - from,
+         1, kc, (ptrdiff_t)j->n);
     }
 }
 
@@ -248,8 +248,7 @@ static size_t NAME(conv_room)(const cbx__conv_plan *plan)
 static void NAME(conv_run)(const cbx__conv_plan *plan)
 {
     const cbx__conv *v = plan->v;
-    NAME(conv_job) j = { .add_by_fma = plan->add_by_fma,
-                         .roots = v->semiring->id == CBX_ALGEBRA_EUCLIDEAN && !v->raw };
+    NAME(conv_job) j = { .add_by_fma = plan->add_by_fma, .roots = v->semiring->id == CBX_ALGEBRA_EUCLIDEAN && !v->raw };
 
     NAME(conv_layout)(&j, plan, v->workspace);
     for (size_t i = 0; i < walk_run(v); i++) j.pad[i] = (T)v->semiring->identity;

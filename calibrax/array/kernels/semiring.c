@@ -308,9 +308,9 @@ static cbx_status plan_of(const cbx_matmul *p, cbx__semiring_plan *plan, const c
     st = check_sizes(p, err);
     if (st) return st;
     const double steps = (double)p->m * (double)p->k * (double)p->n;
-    *plan = (cbx__semiring_plan){
-        .p = p, .threads = cbx__semiring_threads(p->dtype == CBX_BOOL ? steps * (FEW_STEPS / FEW_BITS) : steps, p->threads)
-    };
+    *plan = (cbx__semiring_plan){ .p = p,
+                                  .threads = cbx__semiring_threads(
+                                      p->dtype == CBX_BOOL ? steps * (FEW_STEPS / FEW_BITS) : steps, p->threads) };
     *kernel = isas[isa].kernel;
     return CBX_OK;
 }

@@ -13,7 +13,7 @@
 typedef struct conv {
     cbx_matmul one; /* a block of rows by the kernel */
     const cbx__conv *v;
-    size_t rows, block, row_bytes;  /* of windows */
+    size_t rows, block, row_bytes;   /* of windows */
     size_t lead, windows, room, own; /* bytes of a thread: to lay out windows, windows, workspace of a product; all */
 } conv;
 
@@ -126,7 +126,7 @@ static cbx_status in_place(cbx_ctx *ctx, cbx__conv *v, cbx_err *err)
 }
 
 cbx__conv cbx__ref_conv_of(const cbx_semiring *s, const cbx_attrs *a, const cbx_array *x, const cbx_array *w,
-                         const cbx_array *y)
+                           const cbx_array *y)
 {
     const int n = a->ndim;
     cbx__conv v = { .semiring = s, .dtype = y->desc.dtype, .raw = a->keep != 0, .ndim = n };
