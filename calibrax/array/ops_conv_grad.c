@@ -140,46 +140,61 @@ static phase phase_of(const cbx__conv *v, int axis, size_t r)
     return p;
 }
 
+/* out[c][r] = x[r][c], in squares that stay in the first-level cache. */
+#define TURN(T, name)                                                                                                  \
+    static void name(size_t rows, size_t columns, const T *x, T *out)                                                  \
+    {                                                                                                                  \
+        enum { SIDE = 16 };                                                                                            \
+        for (size_t r0 = 0; r0 < rows; r0 += SIDE)                                                                     \
+            for (size_t c0 = 0; c0 < columns; c0 += SIDE)                                                              \
+                for (size_t r = r0; r < min_size(rows, r0 + SIDE); r++)                                                \
+                    for (size_t c = c0; c < min_size(columns, c0 + SIDE); c++) out[c * rows + r] = x[r * columns + c]; \
+    }
+TURN(float, turn_f32)
+TURN(double, turn_f64)
+
 /* The taps of a phase in falling order, each (outs, channels). */
 static void turn_filter(const cbx__conv *v, const phase *p, const char *w, char *out)
 {
-    const size_t size = cbx_dtype_size(v->dtype), of_tap = v->channels * v->outs;
+    const size_t of_tap = v->channels * v->outs * cbx_dtype_size(v->dtype);
     size_t count = 1;
 
     for (int i = 0; i < v->ndim; i++) count *= p[i].taps;
-    for (size_t t = 0; t < count; t++) {
+    for (size_t t = 0; t < count; t++, out += of_tap) {
         size_t left = count - 1 - t, tap = 0, across = 1;
         for (int i = v->ndim - 1; i >= 0; i--) {
             tap += (p[i].first + left % p[i].taps * p[i].step) * across;
             across *= v->taps[i];
             left /= p[i].taps;
         }
-        for (size_t o = 0; o < v->outs; o++)
-            for (size_t c = 0; c < v->channels; c++)
-                memcpy(out + (t * of_tap + o * v->channels + c) * size, w + (tap * of_tap + c * v->outs + o) * size,
-                       size);
+        if (v->dtype == CBX_F32)
+            turn_f32(v->channels, v->outs, (const float *)(const void *)(w + tap * of_tap), (float *)(void *)out);
+        else
+            turn_f64(v->channels, v->outs, (const double *)(const void *)(w + tap * of_tap), (double *)(void *)out);
     }
 }
 
-/* The results of a phase to their places in dx. */
+/* The results of a phase to their places in dx, a line at a time. */
 static void spread(const cbx__conv *v, const phase *p, const size_t *r, const char *from, char *dx)
 {
+    const int last = v->ndim - 1;
     const size_t run = v->channels * cbx_dtype_size(v->dtype);
-    size_t count = v->images;
+    size_t lines = v->images;
 
-    for (int i = 0; i < v->ndim; i++) count *= p[i].positions;
-    for (size_t j = 0; j < count; j++, from += run) {
-        size_t left = j, at = 0, across = 1;
-        for (int i = v->ndim - 1; i >= 0; i--) {
+    for (int i = 0; i < last; i++) lines *= p[i].positions;
+    for (size_t line = 0; line < lines; line++) {
+        size_t left = line, at = 0, across = v->length[last];
+        for (int i = last - 1; i >= 0; i--) {
             at += (r[i] + left % p[i].positions * v->stride[i]) * across;
             across *= v->length[i];
             left /= p[i].positions;
         }
-        memcpy(dx + (at + left * across) * run, from, run);
+        char *to = dx + (at + left * across + r[last]) * run;
+        for (size_t j = 0; j < p[last].positions; j++, from += run, to += v->stride[last] * run) memcpy(to, from, run);
     }
 }
 
-/* One phase, r along each axis, of dx, which is 0 before. */
+/* One phase, r along each axis, of dx, which is 0 before if there is more than this one. */
 static bool phase_back(cbx_ctx *ctx, const derivative *d, const size_t *r, bool alone)
 {
     const cbx__conv *v = &d->v;
@@ -273,6 +288,16 @@ static const cbx_array *dense(cbx_ctx *ctx, const cbx_array *x)
     return cbx_scope_hold(ctx, copy);
 }
 
+/* Zeros of the shape of x. */
+static cbx_array *blank(cbx_ctx *ctx, const cbx_array *x)
+{
+    cbx_array *zeros = NULL;
+
+    if (cbx_array_create(ctx, &x->desc, &zeros, cbx__sticky(ctx))) return cbx__array_failed();
+    memset(zeros->data, 0, cbx_array_bytes(zeros));
+    return cbx_scope_hold(ctx, zeros);
+}
+
 /* in: x, w, y, then g, or tangents of x and w.  False, with a failure recorded, without memory. */
 static bool derivative_of(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attrs *attrs, const cbx_array *const *in,
                           bool forward, derivative *d)
@@ -289,12 +314,12 @@ static bool derivative_of(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attrs *
     d->v = cbx__ref_conv_of(s, attrs, x, w, y);
     if (forward) {
         d->tx = more, d->tw = of_w;
-        d->ty = cbx_copy(ctx, cbx_zeros_like(ctx, in[2]));
+        d->ty = blank(ctx, in[2]);
         return !cbx_array_is_failed(d->ty);
     }
     d->g = more;
-    d->dx = cbx_copy(ctx, cbx_zeros_like(ctx, in[0]));
-    d->dw = cbx_copy(ctx, cbx_zeros_like(ctx, in[1]));
+    d->dx = blank(ctx, in[0]);
+    d->dw = blank(ctx, in[1]);
     return !cbx_array_is_failed(d->dx) && !cbx_array_is_failed(d->dw);
 }
 

@@ -108,17 +108,17 @@ static void add_run(cbx_dtype dtype, size_t n, const void *from, void *to)
 static void scatter_rows(const walk *k, const char *windows, size_t row, size_t rows, const void **table, size_t low,
                          size_t high)
 {
-    const size_t run = k->channel_run * cbx_dtype_size(k->v->dtype), taps = k->outer * k->inner;
+    const size_t size = cbx_dtype_size(k->v->dtype), terms = cbx__conv_terms(k->v);
     place p = place_at(k, row);
+    const size_t run = fill_table(k, &p, rows, table);
 
-    fill_table(k, &p, rows, table);
     for (size_t i = 0; i < rows; i++)
-        for (size_t t = 0; t < taps; t++, windows += run) {
+        for (size_t t = 0; t * run < terms; t++, windows += run * size) {
             const char *to = table[t * TILE_ROWS + i];
             if (to == k->pad || (size_t)(to - (const char *)k->v->x) < low ||
                 (size_t)(to - (const char *)k->v->x) >= high)
                 continue;
-            add_run(k->v->dtype, k->channel_run, windows, (char *)(uintptr_t)to);
+            add_run(k->v->dtype, run, windows, (char *)(uintptr_t)to);
         }
 }
 
@@ -132,8 +132,8 @@ void cbx__conv_scatter(const cbx__conv *v, const void *windows, size_t first, si
     walk k;
 
     to.x = dx;
-    k = walk_of(&to, room, room); /* the padding is no place in dx */
-    k.joins = false;
+    k = walk_of(&to, room, room);     /* the padding is no place in dx */
+    k.joins = k.joins && v->ndim > 1; /* a run stays in a line */
 #if defined(_OPENMP)
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
 #endif
