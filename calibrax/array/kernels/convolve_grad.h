@@ -10,15 +10,22 @@ typedef struct NAME(piece) {
     size_t n;
 } NAME(piece);
 
-ALWAYS_INLINE void NAME(pull_micro)(int nv, const NAME(piece) * piece, size_t pieces, size_t c0, size_t col,
-                                    size_t across, size_t ldb, T *restrict c)
+typedef struct NAME(passing) {
+    const NAME(piece) * piece;
+    size_t pieces, c0, col; /* of x, of g */
+    size_t across, ldb;     /* from one position to the next */
+} NAME(passing);
+
+/* C[MR][nv vectors] = the sum over the pieces; without first added to what stands there. */
+ALWAYS_INLINE void NAME(pull_micro)(int nv, const NAME(passing) * o, T *restrict c, size_t ldc, bool first)
 {
+    const size_t across = o->across, ldb = o->ldb;
     vec acc[MR][NV];
 
     UNROLL for (int i = 0; i < MR; i++) { UNROLL for (int v = 0; v < nv; v++) acc[i][v] = (vec){ 0 }; }
-    for (; pieces > 0; pieces--, piece++) {
-        const T *restrict a = piece->a + c0, *restrict b = piece->b + col;
-        for (size_t n = piece->n; n > 0; n--, a += across, b += ldb) {
+    for (size_t q = 0; q < o->pieces; q++) {
+        const T *restrict a = o->piece[q].a + o->c0, *restrict b = o->piece[q].b + o->col;
+        for (size_t n = o->piece[q].n; n > 0; n--, a += across, b += ldb) {
             vec bv[NV];
             UNROLL for (int v = 0; v < nv; v++) bv[v] = *(const vec *)(b + v * LANES);
             UNROLL for (int i = 0; i < MR; i++) { UNROLL for (int v = 0; v < nv; v++) acc[i][v] += a[i] * bv[v]; }
@@ -26,15 +33,20 @@ ALWAYS_INLINE void NAME(pull_micro)(int nv, const NAME(piece) * piece, size_t pi
     }
     UNROLL for (int i = 0; i < MR; i++)
     {
-        UNROLL for (int v = 0; v < nv; v++) * (vec *)(c + i * NR + v * LANES) = acc[i][v];
+        UNROLL for (int v = 0; v < nv; v++)
+        {
+            vec *to = (vec *)(c + (size_t)i * ldc + v * LANES);
+            *to = first ? acc[i][v] : NAME(merge)(STEP_FMA, *to, acc[i][v]);
+        }
     }
 }
 
+typedef void NAME(pull_fn)(const NAME(passing) * o, T *c, size_t ldc, bool first);
+
 #define TILE(nv)                                                                                                       \
-    static void NAME(pull_##nv)(const NAME(piece) * piece, size_t pieces, size_t c0, size_t col, size_t across,        \
-                                size_t ldb, T * c)                                                                     \
+    static void NAME(pull_##nv)(const NAME(passing) * o, T * c, size_t ldc, bool first)                                \
     {                                                                                                                  \
-        NAME(pull_micro)(nv, piece, pieces, c0, col, across, ldb, c);                                                  \
+        NAME(pull_micro)(nv, o, c, ldc, first);                                                                        \
     }
 TILE(1)
 TILE(2)
@@ -43,8 +55,7 @@ TILE(3)
 #endif
 #undef TILE
 
-static void (*const NAME(pulls)[NV])(const NAME(piece) * piece, size_t pieces, size_t c0, size_t col, size_t across,
-                                     size_t ldb, T *c) = {
+static NAME(pull_fn) *const NAME(pulls)[NV] = {
     NAME(pull_1),
     NAME(pull_2),
 #if TILE_VECTORS == 3
@@ -56,16 +67,16 @@ typedef struct NAME(pull_job) {
     NAME(conv_job) conv;
     const T *g;
     T *dw;
-    T *copy;                 /* of g in rows of whole vectors, where they are not; else NULL */
-    size_t ldg, lines, high; /* lines of the result, and those of a block */
+    T *copy;                       /* of g in rows of whole vectors, where they are not; else NULL */
+    size_t ldg, lines, high, taps; /* lines of the result, and those of a block */
     char *tables, *own;
     size_t own_bytes, bytes;
 } NAME(pull_job);
 
-/* So many positions of a block that x and g stay in the second-level cache while all taps and channels pass over them. */
+/* Of a block a panel of g and MR channels of x stay in the first-level cache while all taps pass over them. */
 static void NAME(pull_layout)(NAME(pull_job) * j, const cbx__conv_plan *plan, char *base)
 {
-    enum { POSITIONS = 512 };
+    enum { POSITIONS = 128 };
     const cbx__conv *v = plan->v;
     const size_t width = v->positions[v->ndim - 1];
     size_t at = 0;
@@ -73,10 +84,11 @@ static void NAME(pull_layout)(NAME(pull_job) * j, const cbx__conv_plan *plan, ch
     j->conv.v = v;
     j->conv.m = cbx__conv_rows(v), j->conv.k = cbx__conv_terms(v), j->conv.n = v->outs;
     j->conv.panels = (round_up(v->outs, LANES) + NR - 1) / NR;
+    j->taps = j->conv.k / v->channels;
     j->ldg = round_up(v->outs, LANES);
     j->lines = j->conv.m / width;
     j->high = width < POSITIONS ? POSITIONS / width : 1;
-    j->own_bytes = round_up(j->high * sizeof(NAME(piece)), 64);
+    j->own_bytes = round_up(j->taps * (j->high * sizeof(NAME(piece)) + sizeof(size_t)), 64);
     const size_t count[] = { j->ldg == v->outs ? 0 : j->conv.m * j->ldg * sizeof(T), walk_tables(v),
                              (size_t)plan->threads * j->own_bytes };
     void **const part[] = { (void **)&j->copy, (void **)&j->tables, (void **)&j->own };
@@ -101,38 +113,40 @@ static size_t NAME(pieces_of)(const NAME(pull_job) * j, size_t tap, size_t from,
     for (size_t line = from; line < upto; line++, next_line(k, &p)) {
         if (k->upto[t] <= first || !outer_inside(k, &p, u)) continue;
         p.at[k->last] = first;
-        out[n++] = (NAME(piece)){ (const T *)(const void *)((const char *)v->x +
-                                                            (begin_of(k, &p) + k->along[u] + t * apart)),
-                                  g + (line * width + first) * j->ldg, k->upto[t] - first };
+        const char *x = (const char *)v->x + (begin_of(k, &p) + k->along[u] + t * apart);
+        out[n++] = (NAME(piece)){ (const T *)(const void *)x, g + (line * width + first) * j->ldg, k->upto[t] - first };
     }
     return n;
 }
 
-/* Channels from c0 on, `skip` of them done already. */
-static void NAME(pull_channels)(const NAME(pull_job) * j, const NAME(piece) * pieces, size_t n, size_t tap, size_t c0,
-                                size_t skip, bool first)
+/* One panel of the rows of dw from channel c0 on, `skip` of them done already. */
+static void NAME(pull_tile)(const NAME(pull_job) * j, NAME(passing) * o, size_t tap, size_t panel, size_t skip,
+                            bool first)
 {
     const cbx__conv *v = j->conv.v;
-    const size_t across = v->stride[v->ndim - 1] * v->channels;
+    const size_t end = NAME(panel_at)(&j->conv, panel + 1) * LANES;
     T buffer[MR * NR] __attribute__((aligned(64)));
 
-    for (size_t panel = 0; panel < j->conv.panels; panel++) {
-        const size_t col = NAME(panel_at)(&j->conv, panel) * LANES, end = NAME(panel_at)(&j->conv, panel + 1) * LANES,
-                     live = min_size(end, v->outs) - col;
-        NAME(pulls)[(end - col) / LANES - 1](pieces, n, c0, col, across, j->ldg, buffer);
-        for (size_t r = skip; r < MR; r++) {
-            T *to = j->dw + (tap * v->channels + c0 + r) * v->outs + col;
-            for (size_t l = 0; l < live; l++) to[l] = first ? buffer[r * NR + l] : to[l] + buffer[r * NR + l];
-        }
+    o->col = NAME(panel_at)(&j->conv, panel) * LANES;
+    T *to = j->dw + (tap * v->channels + o->c0) * v->outs + o->col;
+    NAME(pull_fn) *const pull = NAME(pulls)[(end - o->col) / LANES - 1];
+    if (skip == 0 && end <= v->outs) {
+        pull(o, to, v->outs, first);
+        return;
     }
+    pull(o, buffer, NR, true);
+    for (size_t r = skip; r < MR; r++)
+        for (size_t l = 0; l < min_size(end, v->outs) - o->col; l++)
+            to[r * v->outs + l] = first ? buffer[r * NR + l] : to[r * v->outs + l] + buffer[r * NR + l];
 }
 
-/* A thread has the same taps and channels in all blocks, so that its sums have one order. */
+/* A thread has the same tiles in all blocks, so that its sums have one order. */
 static void NAME(pull_work)(const NAME(pull_job) * j, size_t id, size_t nt)
 {
     const cbx__conv *v = j->conv.v;
-    const size_t across = (v->channels + MR - 1) / MR, units = j->conv.k / v->channels * across;
+    const size_t across = (v->channels + MR - 1) / MR, tiles = j->conv.panels * across * j->taps;
     NAME(piece) *pieces = (NAME(piece) *)(void *)(j->own + id * j->own_bytes);
+    size_t *counts = (size_t *)(void *)(pieces + j->taps * j->high);
 
     for (size_t r = id; j->copy && r < j->conv.m; r += nt) {
         memset(j->copy + r * j->ldg, 0, j->ldg * sizeof(T));
@@ -140,12 +154,17 @@ static void NAME(pull_work)(const NAME(pull_job) * j, size_t id, size_t nt)
     }
     cbx__team_wait(nt);
     for (size_t line = 0; line < j->lines; line += j->high) {
-        size_t known = SIZE_MAX, n = 0;
-        for (size_t u = units * id / nt; u < units * (id + 1) / nt; u++) {
-            const size_t tap = u / across, c0 = u % across * MR, begin = min_size(c0, v->channels - MR);
-            if (tap != known) n = NAME(pieces_of)(j, tap, line, min_size(line + j->high, j->lines), pieces);
-            known = tap;
-            NAME(pull_channels)(j, pieces, n, tap, begin, c0 - begin, line == 0);
+        for (size_t t = 0; t < j->taps; t++)
+            counts[t] = NAME(pieces_of)(j, t, line, min_size(line + j->high, j->lines), pieces + t * j->high);
+        for (size_t i = tiles * id / nt; i < tiles * (id + 1) / nt; i++) {
+            const size_t tap = i % j->taps, c0 = i / j->taps % across * MR, begin = min_size(c0, v->channels - MR);
+            NAME(passing)
+            o = { .piece = pieces + tap * j->high,
+                  .pieces = counts[tap],
+                  .c0 = begin,
+                  .across = v->stride[v->ndim - 1] * v->channels,
+                  .ldb = j->ldg };
+            NAME(pull_tile)(j, &o, tap, i / j->taps / across, c0 - begin, line == 0);
         }
     }
 }
