@@ -208,8 +208,8 @@ void cbx_semiring_matmul_vjp(cbx_ctx *ctx, const cbx_array *a, const cbx_array *
     stacks k = { .semiring = s };
 
     cbx__fail_both(d);
-    if (!cbx__check_derivative(ctx, "semiring_matmul_vjp", s, 4, in) || !stacks_of(ctx, "semiring_matmul_vjp", a, b, c, &k) ||
-        !stacks_of(ctx, "semiring_matmul_vjp", a, b, g, &k))
+    if (!cbx__check_derivative(ctx, "semiring_matmul_vjp", s, 4, in) ||
+        !stacks_of(ctx, "semiring_matmul_vjp", a, b, c, &k) || !stacks_of(ctx, "semiring_matmul_vjp", a, b, g, &k))
         return;
     vjp_steps(ctx, &k, in, d);
     cbx__tidy_list(ctx, mark, 2, d);
@@ -239,7 +239,8 @@ cbx_array *cbx_semiring_matmul_jvp(cbx_ctx *ctx, const cbx_array *a, const cbx_a
     char tx[160], ty[160];
     stacks k = { .semiring = s };
 
-    if (!cbx__check_derivative(ctx, "semiring_matmul_jvp", s, 5, in) || !stacks_of(ctx, "semiring_matmul_jvp", a, b, c, &k))
+    if (!cbx__check_derivative(ctx, "semiring_matmul_jvp", s, 5, in) ||
+        !stacks_of(ctx, "semiring_matmul_jvp", a, b, c, &k))
         return cbx__array_failed();
     for (int i = 0; i < 2; i++)
         if (!cbx__same_shape(in[3 + i], in[i]->desc.ndim, in[i]->desc.shape))

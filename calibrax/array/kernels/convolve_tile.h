@@ -56,24 +56,16 @@ typedef void NAME(conv_fn)(const NAME(taps) * o, T start, T *c, ptrdiff_t ldc, b
         NAME(conv_micro)(s, nv, o, start, c, ldc, first);                                                              \
     }
 #if TILE_VECTORS == 3
-#define TILES(s) TILE(s, 1) TILE(s, 2) TILE(s, 3)
-#define ROW(s)   [s] = { NAME(conv_##s##_1), NAME(conv_##s##_2), NAME(conv_##s##_3) },
+#define TILES(name, term, update) TILE(STEP_##name, 1) TILE(STEP_##name, 2) TILE(STEP_##name, 3)
+#define ROW(name, term, update)                                                                                        \
+    [STEP_##name] = { NAME(conv_STEP_##name##_1), NAME(conv_STEP_##name##_2), NAME(conv_STEP_##name##_3) },
 #else
-#define TILES(s) TILE(s, 1) TILE(s, 2)
-#define ROW(s)   [s] = { NAME(conv_##s##_1), NAME(conv_##s##_2) },
+#define TILES(name, term, update) TILE(STEP_##name, 1) TILE(STEP_##name, 2)
+#define ROW(name, term, update)   [STEP_##name] = { NAME(conv_STEP_##name##_1), NAME(conv_STEP_##name##_2) },
 #endif
-TILES(STEP_FMA)
-TILES(STEP_SQUARE)
-TILES(STEP_MAX)
-TILES(STEP_MIN)
-TILES(STEP_MAX_FMA)
-TILES(STEP_MIN_FMA)
-TILES(STEP_MAX_NAN)
-TILES(STEP_MIN_NAN)
+CBX__TILE_STEP_MAP(TILES)
 
-static NAME(conv_fn) *const
-    NAME(conv_tiles)[STEPS][NV] = { ROW(STEP_FMA) ROW(STEP_SQUARE) ROW(STEP_MAX) ROW(STEP_MIN) ROW(STEP_MAX_FMA)
-                                        ROW(STEP_MIN_FMA) ROW(STEP_MAX_NAN) ROW(STEP_MIN_NAN) };
+static NAME(conv_fn) *const NAME(conv_tiles)[][NV] = { CBX__TILE_STEP_MAP(ROW) };
 #undef TILE
 #undef TILES
 #undef ROW

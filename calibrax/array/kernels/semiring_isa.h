@@ -81,11 +81,10 @@ void cbx__semiring_user_run(const cbx__semiring_plan *plan);
 /** The definition: what cbx_matmul_define does with checked arguments. */
 void cbx__semiring_by_definition(const cbx_matmul *p);
 
-extern const cbx__semiring_kernel cbx__semiring_plain;
-#if defined(__x86_64__)
-extern const cbx__semiring_kernel cbx__semiring_avx2;
-extern const cbx__semiring_kernel cbx__semiring_avx512;
-#endif
+/* One of each instruction set that is built. */
+#define CBX__SEMIRING_DECLARE(id, name, cpus) extern const cbx__semiring_kernel cbx__semiring_##name;
+CBX_ISA_MAP(CBX__SEMIRING_DECLARE)
+#undef CBX__SEMIRING_DECLARE
 
 /** Threads are OpenMP's; a build without it has one. */
 #if defined(_OPENMP)
