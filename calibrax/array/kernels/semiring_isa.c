@@ -100,6 +100,8 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC, BLOCK_MC, BLOCK_JC_F6
 #include "calibrax/array/kernels/semiring_float.h"
 /* what reads x in place */
 #include "calibrax/array/kernels/convolve_tile.h"
+/* with its filter's derivative */
+#include "calibrax/array/kernels/convolve_grad.h"
 /* and derivatives last */
 #include "calibrax/array/kernels/semiring_grad.h"
 #undef NAME
@@ -143,6 +145,8 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC, BLOCK_MC, BLOCK_JC_F6
 #include "calibrax/array/kernels/semiring_float.h"
 /* what reads x in place */
 #include "calibrax/array/kernels/convolve_tile.h"
+/* with its filter's derivative */
+#include "calibrax/array/kernels/convolve_grad.h"
 /* and derivatives last */
 #include "calibrax/array/kernels/semiring_grad.h"
 #undef NAME
@@ -208,10 +212,28 @@ static void conv_run(const cbx__conv_plan *plan)
         conv_run_f64(plan);
 }
 
+static size_t pull_room(const cbx__conv_plan *plan)
+{
+    return plan->v->dtype == CBX_F32 ? pull_room_f32(plan) : pull_room_f64(plan);
+}
+
+static void pull_run(const cbx__conv_plan *plan)
+{
+    if (plan->v->dtype == CBX_F32)
+        pull_run_f32(plan);
+    else
+        pull_run_f64(plan);
+}
+
 #if defined(__FMA__) || defined(__aarch64__)
 #define HAS_FMA true
 #else
 #define HAS_FMA false
 #endif
+<<<<<<< HEAD
+const cbx__semiring_kernel PASTE(cbx__semiring_, ISA_NAME) = { workspace, run,      rehearse,  limit,    grad,
+                                                               conv_room, conv_run, pull_room, pull_run, HAS_FMA };
+=======
 const cbx__semiring_kernel PASTE(cbx__semiring_, ISA_NAME) = { workspace, run,       rehearse, limit,
                                                                grad,      conv_room, conv_run, HAS_FMA };
+>>>>>>> main

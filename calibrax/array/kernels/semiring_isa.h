@@ -61,6 +61,8 @@ typedef struct cbx__semiring_kernel {
     void (*grad)(cbx__grad *q, cbx__grad_phase phase); /* of any but real and boolean */
     size_t (*conv_room)(const cbx__conv_plan *plan);   /* float types */
     void (*conv_run)(const cbx__conv_plan *plan);
+    size_t (*pull_room)(const cbx__conv_plan *plan);
+    void (*pull_run)(const cbx__conv_plan *plan); /* cbx__conv_pull */
     bool has_fma;
 } cbx__semiring_kernel;
 
