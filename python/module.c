@@ -99,7 +99,8 @@ static int module_exec(PyObject *module)
                        { "analysis", { cx_analysis_methods } },
                        { "profiling", { cx_profiling_methods, cx_machine_methods } },
                        { "monitoring", { cx_monitoring_methods } },
-                       { "validation", { cx_validation_methods } } };
+                       { "validation", { cx_validation_methods } },
+                       { "exporters", { cx_exporter_methods } } };
     cx_state *st = raw_state(module);
 
     st->home = st;

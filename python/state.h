@@ -274,6 +274,6 @@ extern PyMethodDef cx_elementwise_methods[], cx_creation_methods[], cx_manipulat
     cx_device_methods[], cx_inquiry_methods[], cx_dlpack_methods[], cx_linalg_methods[], cx_fft_methods[],
     cx_random_methods[], cx_statistics_methods[], cx_hypothesis_methods[], cx_resampling_methods[],
     cx_analysis_methods[], cx_profiling_methods[], cx_machine_methods[], cx_monitoring_methods[],
-    cx_validation_methods[];
+    cx_validation_methods[], cx_exporter_methods[];
 
 #endif

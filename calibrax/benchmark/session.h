@@ -68,7 +68,8 @@ typedef struct cbx_benchmark_opts {
     void (*progress)(void *user, const char *benchmark, size_t launch, size_t launches,
                      const cbx_benchmark_failure *failure);
     void *progress_user;
-    const char *trace_dir; /* folder into which the benchmarks write traces of their own (JAX, XLA, Perfetto); NULL: none */
+    const char
+        *trace_dir; /* folder into which the benchmarks write traces of their own (JAX, XLA, Perfetto); NULL: none */
 } cbx_benchmark_opts;
 
 #define CBX_BENCHMARK_OPTS_INIT                                                                                        \

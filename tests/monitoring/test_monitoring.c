@@ -453,6 +453,7 @@ static cbx_status everything(cbx_ctx *ctx, void *user)
     const char *path = user;
     cbx_alert_rule rule = CBX_ALERT_RULE_INIT;
     cbx_alerts *a = NULL;
+    heard words = { "", 0 };
     cbx_health *h = NULL;
     cbx_sink *s = NULL;
     cbx_status st = cbx_alerts_create(ctx, 0, &a, NULL);
@@ -460,7 +461,7 @@ static cbx_status everything(cbx_ctx *ctx, void *user)
     rule.metric = "x";
     rule.levels[1] = 1;
     if (!st) st = cbx_alerts_add_rule(a, &rule, NULL);
-    if (!st) st = cbx_alerts_listen(a, hear, &(heard){ "", 0 }, NULL);
+    if (!st) st = cbx_alerts_listen(a, hear, &words, NULL);
     if (!st) st = cbx_alerts_tell(a, &(cbx_alert){ .metric = "y", .severity = CBX_SEVERITY_INFO }, NULL);
     if (!st) st = cbx_sink_create(ctx, CBX_SINK_FILE, path, 0, &s, NULL);
     if (!st) st = cbx_sink_send(s, &(cbx_alert){ .rule = "x", .metric = "x" }, 0, NULL);

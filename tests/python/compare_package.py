@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import random
 import shutil
 import tempfile
 import unittest
@@ -12,7 +13,8 @@ from datetime import datetime, timedelta, timezone
 import tap
 
 import calibrax_c as cx
-from calibrax.core.models import Metric, MetricDef, MetricDirection, MetricPriority, Point, Run
+from calibrax.core.models import Metric, MetricDef, MetricDirection, MetricPriority, Point, Run, extract_framework_metrics
+from calibrax.statistics.significance import welch_t_test
 from calibrax.storage import Store
 
 NOON = datetime(2026, 2, 20, 12, 0, 0, 123456, tzinfo=timezone.utc)
@@ -78,6 +80,19 @@ class Package(unittest.TestCase):
         self.assertEqual({r.id for r in a.query(batch="2")}, {r.id for r in b.query(batch="2")})
         self.assertEqual(b.get_baseline().points[0].metrics["latency"].samples, a.get_baseline().points[0].metrics["latency"].samples)
         self.assertEqual(a.problems(), [])
+
+    def test_statistics(self):
+        rng = random.Random(1)
+        for _ in range(20):
+            x, y = [rng.gauss(10, 2) for _ in range(12)], [rng.gauss(11, 2) for _ in range(15)]
+            ours, (statistic, p) = cx.statistics.welch(x, y), welch_t_test(x, y)
+            self.assertAlmostEqual(ours.statistic, statistic, delta=1e-5 * abs(statistic) + 1e-6)
+            self.assertAlmostEqual(ours.p, p, delta=1e-5)
+
+    def test_framework_metrics(self):
+        run = theirs(1, 1.25)
+        self.assertEqual(cx.validation.framework_metrics(cx.Run(run.points, detect=False), ["latency", "loss"], last=True),
+                         extract_framework_metrics(run, ["latency", "loss"]))
 
     def test_not_finite(self):
         b = Store(self.folder)

@@ -22,9 +22,9 @@ from datetime import datetime, timezone
 import tap
 
 import calibrax_c as cx
-from calibrax_c import analysis, monitoring, profiling, statistics, validation
+from calibrax_c import analysis, exporters, monitoring, profiling, statistics, validation
 
-NAMESPACES = (statistics, analysis, profiling, monitoring, validation)
+NAMESPACES = (statistics, analysis, profiling, monitoring, validation, exporters)
 ONE = [3.0, 1.0, 2.0, 5.0, 4.0, 7.0, 6.0]
 
 
@@ -511,6 +511,31 @@ class Frameworks(unittest.TestCase):
         with self.assertRaisesRegex(RuntimeError, "more than one 'time'"):
             validation.framework_metrics(twice)
         self.assertEqual(validation.framework_metrics(twice, last=True), {"jax": {"time": 2.0}})
+
+
+class Exporters(unittest.TestCase):
+    def test_runs_and_figures(self):
+        folder = tempfile.mkdtemp()
+        run = cx.Run([cx.Point("p", "s", {"framework": f}, {"time": t, "loss": cx.Metric(t, samples=[t, t / 10, t / 100])}) for f, t in (("a", 1.0), ("b", 2.0))],
+                     id="r1", metric_defs=[cx.MetricDef("time", "s", "lower")], detect=False)
+        for form in ("latex", "html", "csv", "markdown", "svg"):
+            for path in exporters.runs([run], form, folder):
+                self.assertTrue(os.path.getsize(path) > 0, path)
+        (path,) = exporters.runs(run, "svg", folder, "loss", "convergence", dark=True)
+        with open(path, encoding="utf-8") as f:
+            self.assertIn("iteration", f.read())
+        exporters.values({"x": 1.0}, "v", folder)
+        with self.assertRaisesRegex((FileExistsError, RuntimeError), "holds something else"):
+            exporters.values({"x": 2.0}, "v", folder)
+        exporters.values({"x": 2.0}, "v", folder, replace=True)
+        with self.assertRaisesRegex(ValueError, "'format' has to be 'latex', 'html'"):
+            exporters.runs(run, "word", folder)
+        with self.assertRaisesRegex(FileNotFoundError, "no point of run 'r1' has the metric 'speed'"):
+            exporters.runs(run, "csv", folder, ["speed"])
+        with self.assertRaises(TypeError):
+            exporters.values([1.0], "v", folder)
+        with self.assertRaises(ValueError):
+            exporters.convergence([], "v", folder)
 
 
 class Threads(unittest.TestCase):
