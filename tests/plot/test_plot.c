@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "calibrax/plot/charts.h"
+#include "calibrax/plot/scene.h"
 #include "fail_alloc.h"
 
 typedef struct state {
@@ -242,9 +243,22 @@ static void cairo_runs_out(void **in)
     CHECK_GT(cbx_test_fail_each(everything, &format, "PNG"), 12, "many allocations were made to fail");
 }
 
+/* Widths of DejaVu Sans, 2048 an em, summed: what a program without Helvetica draws must fit, too. */
+static void labels_fit_a_wider_font(void **in)
+{
+    static const struct {
+        const char *words;
+        double units;
+    } cases[] = { { "torch-with-a-very-long-name<&>", 34400 }, { "name", 5808 } };
+    (void)in;
+    for (size_t i = 0; i < CBX_LEN(cases); i++)
+        CHECK_LE(cases[i].units / 2048 * 100, cbx__words_width(cases[i].words, 100), cases[i].words);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(labels_fit_a_wider_font),
         cmocka_unit_test_setup_teardown(refusals, setup, teardown),
         cmocka_unit_test_setup_teardown(text_that_is_none, setup, teardown),
         cmocka_unit_test_setup_teardown(more_values_than_names, setup, teardown),
