@@ -217,8 +217,9 @@ static void note_limits(report *r)
     }
     if (n > MOST_ABOVE) cbx_text_printf(r->out, " and %zu more", n - MOST_ABOVE);
     if (n)
-        cbx_text_puts(r->out, ". A limit is a program launched in turn with the rivals, no law: its launches may have been "
-                              "slowed, or a rival saves work that it does.\n");
+        cbx_text_puts(r->out,
+                      ". A limit is a program launched in turn with the rivals, no law: its launches may have been "
+                      "slowed, or a rival saves work that it does.\n");
 }
 
 /* Why no row has a metric, where they all say the same; what an empty call takes, a framework each. */
