@@ -134,6 +134,7 @@
 #include "calibrax/monitoring/window.h"
 
 #include "calibrax/perf/case.h"
+#include "calibrax/perf/claim.h"
 #include "calibrax/perf/coverage.h"
 #include "calibrax/perf/declared.h"
 #include "calibrax/perf/doctor.h"

@@ -99,11 +99,24 @@ static bool adds_by_fma(const cbx__semiring_kernel *kernel, cbx_isa isa, cbx_dty
     return way == BY_FMA;
 }
 
-/* --- checks --- */
+bool cbx__semiring_adds_by_fma(const cbx_semiring *s, cbx_dtype dtype)
+{
+    return (s->id == CBX_ALGEBRA_TROPICAL_MAX_PLUS || s->id == CBX_ALGEBRA_TROPICAL_MIN_PLUS) &&
+           adds_by_fma(cbx__semiring_best(), cbx_isa_best(), dtype);
+}
 
 /* Products of fewer steps are done before a second thread has come. */
-#define FEW_STEPS 1e6
-#define FEW_BITS  3e7
+#define FEW_STEPS    1e6
+#define FEW_BITS     3e7
+#define MOST_THREADS 1024
+
+int cbx__semiring_threads(double steps, int asked)
+{
+    const int threads = asked > 0 ? asked : cbx__omp_threads();
+    return steps < FEW_STEPS ? 1 : threads < MOST_THREADS ? threads : MOST_THREADS;
+}
+
+/* --- checks --- */
 
 static cbx_status check_algebra(const cbx_matmul *p, cbx_err *err)
 {
@@ -228,9 +241,10 @@ static cbx_status plan_of(const cbx_matmul *p, cbx__semiring_plan *plan, const c
         return cbx_fail(err, CBX_EINVAL, "instruction set '%s' is not available on this machine", cbx_isa_name(isa));
     st = check_sizes(p, err);
     if (st) return st;
-    *plan = (cbx__semiring_plan){ .p = p, .threads = p->threads > 0 ? p->threads : cbx__omp_threads() };
-    if (plan->threads > 1024) plan->threads = 1024;
-    if ((double)p->m * (double)p->k * (double)p->n < (p->dtype == CBX_BOOL ? FEW_BITS : FEW_STEPS)) plan->threads = 1;
+    const double steps = (double)p->m * (double)p->k * (double)p->n;
+    *plan = (cbx__semiring_plan){ .p = p,
+                                  .threads = cbx__semiring_threads(
+                                      p->dtype == CBX_BOOL ? steps * (FEW_STEPS / FEW_BITS) : steps, p->threads) };
     *kernel = kernels[isa];
     return CBX_OK;
 }

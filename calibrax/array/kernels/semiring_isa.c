@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "calibrax/array/kernels/convolve.h"
 #include "calibrax/array/kernels/isa_name.h"
 #include "calibrax/array/kernels/minmax.h"
 #include "calibrax/array/kernels/semiring_isa.h"
@@ -63,8 +64,6 @@ enum { SEEN_NAN = 1, SEEN_PLUS_INF = 2, SEEN_MINUS_INF = 4 };
 
 /* Behind a barrier. */
 static inline int seen_in(atomic_int *seen) { return atomic_load_explicit(seen, memory_order_relaxed); }
-static inline size_t round_up(size_t x, size_t to) { return (x + to - 1) / to * to; }
-static inline size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 /* The size of equal parts, in multiples of `of`, none larger than most. */
 static inline size_t even_part(size_t whole, size_t most, size_t of)
 {
@@ -72,6 +71,8 @@ static inline size_t even_part(size_t whole, size_t most, size_t of)
     const size_t parts = (whole + most - 1) / most;
     return round_up((whole + parts - 1) / parts, of);
 }
+
+#include "calibrax/array/kernels/convolve_rows.h"
 
 /* Blocks by element type: up to 24 KiB of a panel of A in a first-level cache, 1 to 1.5 MiB of B and 150 to 300 KiB of A in a second-level one;
  * less of all where that is smaller. */
@@ -97,6 +98,8 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC, BLOCK_MC, BLOCK_JC_F6
 #include "calibrax/array/kernels/semiring_log.h"
 /* then the panels */
 #include "calibrax/array/kernels/semiring_float.h"
+/* what reads x in place */
+#include "calibrax/array/kernels/convolve_tile.h"
 /* and derivatives last */
 #include "calibrax/array/kernels/semiring_grad.h"
 #undef NAME
@@ -138,6 +141,8 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC, BLOCK_MC, BLOCK_JC_F6
 #include "calibrax/array/kernels/semiring_log.h"
 /* then the panels */
 #include "calibrax/array/kernels/semiring_float.h"
+/* what reads x in place */
+#include "calibrax/array/kernels/convolve_tile.h"
 /* and derivatives last */
 #include "calibrax/array/kernels/semiring_grad.h"
 #undef NAME
@@ -190,9 +195,23 @@ static void grad(cbx__grad *q, cbx__grad_phase phase)
         grad_f64(q, phase);
 }
 
+static size_t conv_room(const cbx__conv_plan *plan)
+{
+    return plan->v->dtype == CBX_F32 ? conv_room_f32(plan) : conv_room_f64(plan);
+}
+
+static void conv_run(const cbx__conv_plan *plan)
+{
+    if (plan->v->dtype == CBX_F32)
+        conv_run_f32(plan);
+    else
+        conv_run_f64(plan);
+}
+
 #if defined(__FMA__) || defined(__aarch64__)
 #define HAS_FMA true
 #else
 #define HAS_FMA false
 #endif
-const cbx__semiring_kernel PASTE(cbx__semiring_, ISA_NAME) = { workspace, run, rehearse, limit, grad, HAS_FMA };
+const cbx__semiring_kernel PASTE(cbx__semiring_, ISA_NAME) = { workspace, run,       rehearse, limit,
+                                                               grad,      conv_room, conv_run, HAS_FMA };
