@@ -17,7 +17,8 @@
 #define CHUNK_BYTES   ((size_t)512 << 10) /* of its rows as bits, in a second-level cache */
 #define TASKS         8                   /* of each thread, if there are that many */
 #define LEAST_ROWS    512
-#define FEW_WORDS     32 /* rows of a word: fewer are done before tables are made */
+#define PACKED_AHEAD  4096 /* bytes that packing asks for ahead: the hardware's own reading ahead ends with each page */
+#define FEW_WORDS     32   /* rows of a word: fewer are done before tables are made */
 
 /* A product larger than a second-level cache; what was stored past the caches is seen by others behind STREAMED. */
 #define STREAMED_BYTES ((size_t)4 << 20)
@@ -133,22 +134,23 @@ static void pack_bool(job_bool *j, size_t id, size_t nt)
     const cbx_matmul *p = j->p;
     size_t ones = 0;
 
-    for (size_t i = id; i < p->m; i += nt)
+    for (size_t i = p->m * id / nt; i < p->m * (id + 1) / nt; i++)
         for (size_t w = 0; w < j->a_words; w++) {
             const uint8_t *x = (const uint8_t *)p->a + (ptrdiff_t)i * p->lda + (ptrdiff_t)(64 * w) * p->a_step;
+            __builtin_prefetch(x + PACKED_AHEAD);
             const uint64_t word = word_of(x, min_size(64, p->k - 64 * w), p->a_step);
             j->a[i * j->a_words + w] = word;
             ones += (size_t)__builtin_popcountll(word);
         }
     atomic_fetch_add(&j->ones, ones);
-    for (size_t kk = id; kk < j->k64; kk += nt)
+    for (size_t kk = j->k64 * id / nt; kk < j->k64 * (id + 1) / nt; kk++)
         for (size_t w = 0; w < j->blocks * BLOCK_WORDS; w++) {
-            const uint8_t *b = p->b;
-            const bool inside = kk < p->k && 64 * w < p->n;
-            j->b[(w / BLOCK_WORDS * j->k64 + kk) * BLOCK_WORDS + w % BLOCK_WORDS] =
-                inside ? word_of(b + (ptrdiff_t)kk * p->ldb + (ptrdiff_t)(64 * w) * p->b_step,
-                                 min_size(64, p->n - 64 * w), p->b_step)
-                       : 0;
+            uint64_t *to = j->b + (w / BLOCK_WORDS * j->k64 + kk) * BLOCK_WORDS + w % BLOCK_WORDS;
+            *to = 0;
+            if (kk >= p->k || 64 * w >= p->n) continue;
+            const uint8_t *x = (const uint8_t *)p->b + (ptrdiff_t)kk * p->ldb + (ptrdiff_t)(64 * w) * p->b_step;
+            __builtin_prefetch(x + PACKED_AHEAD);
+            *to = word_of(x, min_size(64, p->n - 64 * w), p->b_step);
         }
 }
 
