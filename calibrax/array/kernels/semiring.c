@@ -245,11 +245,7 @@ static cbx_status plan_of(const cbx_matmul *p, cbx__semiring_plan *plan, const c
     *plan = (cbx__semiring_plan){ .p = p,
                                   .threads = cbx__semiring_threads(
                                       p->dtype == CBX_BOOL ? steps * (FEW_STEPS / FEW_BITS) : steps, p->threads) };
-<<<<<<< HEAD
-    *kernel = isas[isa].kernel;
-=======
     *kernel = kernels[isa];
->>>>>>> main
     return CBX_OK;
 }
 
