@@ -140,19 +140,6 @@ static phase phase_of(const cbx__conv *v, int axis, size_t r)
     return p;
 }
 
-/* out[c][r] = x[r][c], in squares that stay in the first-level cache. */
-#define TURN(T, name)                                                                                                  \
-    static void name(size_t rows, size_t columns, const T *x, T *out)                                                  \
-    {                                                                                                                  \
-        enum { SIDE = 16 };                                                                                            \
-        for (size_t r0 = 0; r0 < rows; r0 += SIDE)                                                                     \
-            for (size_t c0 = 0; c0 < columns; c0 += SIDE)                                                              \
-                for (size_t r = r0; r < min_size(rows, r0 + SIDE); r++)                                                \
-                    for (size_t c = c0; c < min_size(columns, c0 + SIDE); c++) out[c * rows + r] = x[r * columns + c]; \
-    }
-TURN(float, turn_f32)
-TURN(double, turn_f64)
-
 /* The taps of a phase in falling order, each (outs, channels). */
 static void turn_filter(const cbx__conv *v, const phase *p, const char *w, char *out)
 {
@@ -167,10 +154,7 @@ static void turn_filter(const cbx__conv *v, const phase *p, const char *w, char 
             across *= v->taps[i];
             left /= p[i].taps;
         }
-        if (v->dtype == CBX_F32)
-            turn_f32(v->channels, v->outs, (const float *)(const void *)(w + tap * of_tap), (float *)(void *)out);
-        else
-            turn_f64(v->channels, v->outs, (const double *)(const void *)(w + tap * of_tap), (double *)(void *)out);
+        cbx__semiring_best()->turn(v->dtype, v->channels, v->outs, w + tap * of_tap, out);
     }
 }
 

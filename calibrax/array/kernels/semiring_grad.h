@@ -221,12 +221,23 @@ static void NAME(pull)(size_t rows, size_t others, size_t k, int threads, const 
         }
 }
 
+/* out[j][i] = x[i][j], eight by eight in registers. */
 static void NAME(turn)(size_t rows, size_t columns, int threads, const T *x, T *out)
 {
     EACH_OF_TEAM(threads)
-    for (size_t j0 = 0; j0 < columns; j0 += GRAD_COLUMNS)
-        for (size_t i = 0; i < rows; i++)
-            for (size_t j = j0; j < min_size(columns, j0 + GRAD_COLUMNS); j++) out[j * rows + i] = x[i * columns + j];
+    for (size_t j0 = 0; j0 < columns; j0 += GRAD_COLUMNS) {
+        const size_t upto = min_size(columns, j0 + GRAD_COLUMNS), whole = j0 + (upto - j0) / 8 * 8;
+        for (size_t i = 0; i < rows; i += 8) {
+            const size_t high = min_size(8, rows - i), ready = high == 8 ? whole : j0;
+            for (size_t j = j0; j < ready; j += 8) {
+                NAME(eight) square[8];
+                NAME(turn_eight)(x + i * columns + j, (ptrdiff_t)columns, 8, square);
+                UNROLL for (size_t q = 0; q < 8; q++) * (NAME(eight) *)(out + (j + q) * rows + i) = square[q];
+            }
+            for (size_t r = i; r < i + high; r++)
+                for (size_t j = ready; j < upto; j++) out[j * rows + r] = x[r * columns + j];
+        }
+    }
 }
 
 /* w: m*n, columns and result: n*k each */

@@ -205,6 +205,14 @@ static void grad(cbx__grad *q, cbx__grad_phase phase)
         grad_f64(q, phase);
 }
 
+static void turn(cbx_dtype dtype, size_t rows, size_t columns, const void *x, void *out)
+{
+    if (dtype == CBX_F32)
+        turn_f32(rows, columns, 1, x, out);
+    else
+        turn_f64(rows, columns, 1, x, out);
+}
+
 static size_t conv_room(const cbx__conv_plan *plan)
 {
     return plan->v->dtype == CBX_F32 ? conv_room_f32(plan) : conv_room_f64(plan);
@@ -236,5 +244,6 @@ static void pull_run(const cbx__conv_plan *plan)
 #else
 #define HAS_FMA false
 #endif
-const cbx__semiring_kernel PASTE(cbx__semiring_, ISA_NAME) = { workspace, few,      run,       rehearse, limit,  grad,
-                                                               conv_room, conv_run, pull_room, pull_run, HAS_FMA };
+const cbx__semiring_kernel PASTE(cbx__semiring_, ISA_NAME) = {
+    workspace, few, run, rehearse, limit, grad, conv_room, conv_run, pull_room, pull_run, turn, HAS_FMA,
+};

@@ -65,6 +65,8 @@ typedef struct cbx__semiring_kernel {
     void (*conv_run)(const cbx__conv_plan *plan);
     size_t (*pull_room)(const cbx__conv_plan *plan);
     void (*pull_run)(const cbx__conv_plan *plan); /* cbx__conv_pull */
+    /** out[j][i] = x[i][j] of dense matrices of float types. */
+    void (*turn)(cbx_dtype dtype, size_t rows, size_t columns, const void *x, void *out);
     bool has_fma;
 } cbx__semiring_kernel;
 
