@@ -159,14 +159,17 @@ static int take_runs(work *w, const inputs_list *l)
 
 /* --- fitting --- */
 
-/* Which way the metric is better, where a law says what it is about. */
-static int check_direction(work *w, const inputs_list *l)
+/* One unit for all, and the better side where a law says what it is about. */
+static int check_definitions(work *w, const inputs_list *l)
 {
     const scaling_args *a = w->run->args;
 
     for (size_t i = 0; i < l->n; i++) {
         const cbx_metric_def *def = cbx_run_find_metric_def(l->items[i], a->select.metric);
         if (!def) continue;
+        if (w->unit && strcmp(w->unit, def->unit) != 0)
+            return opt_fail(w->run->program, "runs have '%s' in different units, '%s' and '%s': choose runs of one",
+                            a->select.metric, w->unit, def->unit);
         w->unit = def->unit;
         if (w->law->wants == CBX_DIRECTION_INFO || def->direction == w->law->wants ||
             def->direction == CBX_DIRECTION_INFO)
@@ -378,7 +381,7 @@ static int run_scaling(const opt_run *run)
     status = find_law(run, a->law, &w.law);
     if (!status) status = inputs_load(run, &a->select, &a->inputs, NULL, &l, NULL);
     if (!status) status = inputs_check_machines(run, &l, a->allow_machines);
-    if (!status) status = check_direction(&w, &l);
+    if (!status) status = check_definitions(&w, &l);
     if (!status) status = take_runs(&w, &l);
     if (!status) status = fit_all(&w);
     if (!status) status = a->select.json ? print_json(run->program, work_json(&w)) : print_work(&w);
