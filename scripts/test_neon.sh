@@ -13,8 +13,8 @@ for tool in "$compiler" "$emulator"; do
 done
 out=build/neon
 mkdir -p "$out"
-flags="-std=gnu17 -O3 -static -Wall -Wextra -Werror -D_GNU_SOURCE -I. -Itests/cross -Itests/support"
-kernels="semiring semiring_isa semiring_define ell ell_isa fold fold_isa sort sort_isa search search_isa semiring_grad"
+flags="-std=gnu17 -O3 -static -Wall -Wextra -Werror -Wno-missing-field-initializers -D_GNU_SOURCE -I. -Itests/cross -Itests/support -DISA_NAME=plain -DISA_FILE=\"calibrax/array/kernels/isa/plain.h\""
+kernels="isa isa_runs semiring semiring_isa semiring_define convolve ell ell_define ell_isa fold fold_isa sort sort_isa search search_isa semiring_grad"
 for name in $kernels; do
     "$compiler" $flags -ffp-contract=fast -c "calibrax/array/kernels/$name.c" -o "$out/$name.o" || exit 2
 done
@@ -23,7 +23,7 @@ for name in base/status base/rng base/clock array/dtype; do
     "$compiler" $flags -c "calibrax/$name.c" -o "$out/$(basename "$name").o" || exit 2
 done
 objects=
-for name in semiring semiring_isa semiring_define status rng clock dtype; do objects="$objects $out/$name.o"; done
+for name in isa isa_runs semiring semiring_isa semiring_define convolve status rng clock dtype; do objects="$objects $out/$name.o"; done
 for test in test_semiring test_semiring_kernel; do
     # shellcheck disable=SC2086
     "$compiler" $flags "tests/array/$test.c" $objects -lm -o "$out/$test" || exit 2

@@ -481,13 +481,6 @@ ALWAYS_INLINE void NAME(few_rows)(step s, size_t rows, const cbx_matmul *p, size
     }
 }
 
-#define FEW_ROWS_OF(s)                                                                                                 \
-    for (size_t i = 0; i < p->m; i += FEW_TILE) {                                                                      \
-        if (p->m - i > FEW_TILE / 2)                                                                                   \
-            NAME(few_rows)(s, FEW_TILE, p, i, (T)p->semiring->identity);                                               \
-        else                                                                                                           \
-            NAME(few_rows)(s, FEW_TILE / 2, p, i, (T)p->semiring->identity);                                           \
-    }
 /* A product of so few elements that blocks would take longer than its steps; false if it is none.  The same steps in the same order. */
 static bool NAME(run_few)(const cbx_matmul *p)
 {
@@ -495,14 +488,20 @@ static bool NAME(run_few)(const cbx_matmul *p)
         return false;
     if (p->semiring->id == CBX_ALGEBRA_LOG) return false;
     switch (steps_of[p->semiring->id].careful) {
-#define CASE_OF(name, term, update)                                                                                    \
-    case STEP_##name: FEW_ROWS_OF(STEP_##name) break;
-        CBX__TILE_STEP_MAP(CASE_OF)
-#undef CASE_OF
+#define FEW_ROWS_OF(name, term, update)                                                                                \
+    case STEP_##name:                                                                                                  \
+        for (size_t i = 0; i < p->m; i += FEW_TILE) {                                                                  \
+            if (p->m - i > FEW_TILE / 2)                                                                               \
+                NAME(few_rows)(STEP_##name, FEW_TILE, p, i, (T)p->semiring->identity);                                 \
+            else                                                                                                       \
+                NAME(few_rows)(STEP_##name, FEW_TILE / 2, p, i, (T)p->semiring->identity);                             \
+        }                                                                                                              \
+        break;
+        CBX__TILE_STEP_MAP(FEW_ROWS_OF)
+#undef FEW_ROWS_OF
     }
     return true;
 }
-#undef FEW_ROWS_OF
 
 static void NAME(run)(const cbx__semiring_plan *plan)
 {

@@ -12,7 +12,7 @@
 #define TILE_ROWS    6
 #define TILE_VECTORS 2
 #define CHAINS       10
-/* Blocks of a product (cbx__semiring_blocks): kc, mc, nc; jc of f32 and f64. */
+/* Blocks of a product (cbx__semiring_blocks): kc of f32 and f64, mc, nc, jc of f32 and f64. */
 #define BLOCK_KC_F32 256
 #define BLOCK_KC_F64 256
 #define BLOCK_MC     (16 * TILE_ROWS)
