@@ -385,5 +385,6 @@ static cbx_status asv_runs(cbx_export_job *job, const cbx_run *const *runs, size
 }
 
 const cbx_exporter cbx__export_asv = {
-    sizeof(cbx_exporter), CBX_EXPORTER_ABI, "asv", "a folder that 'asv publish' builds a site from", asv_runs, NULL
+    sizeof(cbx_exporter), CBX_EXPORTER_ABI, "asv", "a folder that 'asv publish' builds a site from", asv_runs, NULL,
+    true
 };
