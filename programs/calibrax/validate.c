@@ -122,8 +122,7 @@ static int check_targets(const opt_run *run, cbx_validation *v)
     if (!status) status = inputs_each(run, &a->select, &a->inputs, &visit);
     for (size_t i = 0; !status && i < t.n; i++)
         if (!t.list[i].found)
-            status = opt_fail(run->program,
-                              "--target: no point that was chosen has a metric '%s'; correct the name",
+            status = opt_fail(run->program, "--target: no point that was chosen has a metric '%s'; correct the name",
                               t.list[i].metric);
     return status;
 }

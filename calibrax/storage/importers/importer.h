@@ -46,7 +46,8 @@ typedef struct cbx__importer {
     const char
         *list; /* member of the top level whose elements are taken one by one; "": the top level itself; NULL: none */
     const char *inner; /* member of such an element, whose elements are; NULL: none */
-    bool apart;        /* long arrays of an element stay in the file: cbx__import_length, cbx__import_each, cbx__import_samples */
+    bool
+        apart; /* long arrays of an element stay in the file: cbx__import_length, cbx__import_each, cbx__import_samples */
     const char *
         version; /* where a file says its version, "context.json_schema_version": a number, or a text that begins with one */
     int version_least, version_most; /* that is read, of its first number; 0: 1 */

@@ -49,9 +49,9 @@ struct cbx__import_job {
     size_t notes_room, notes_left_out;
     cbx__lines lines;
     cbx__import_walk list, inner_list;
-    uint64_t inner_at;     /* of the list in the element under way */
+    uint64_t inner_at;      /* of the list in the element under way */
     cbx__long_arrays apart; /* of the elements under way */
-    cbx__scratch *scratch; /* points go there; NULL: into the runs */
+    cbx__scratch *scratch;  /* points go there; NULL: into the runs */
 
     cbx__import_run *runs, *run; /* run: where points go; NULL: none */
     size_t nruns, runs_room;
