@@ -110,13 +110,13 @@ tidy: ## clang-tidy over the library and the programs
 link-orders: build ## what another order of the linker is worth: 8 orders, measured in turn; ORDERS="--orders 20 -- --case NAME ..." chooses
 	@python3 scripts/link_orders.py $(RELEASE) $(ORDERS)
 
-report: build ## every point of semiring_matmul against every rival that is here: reports/semiring_matmul.{jsonl,md}
+report: build ## every point of semiring_matmul against every rival that is here: reports/semiring_matmul.{jsonl,md}, an hour and longer
 	@scripts/report.sh $(NPERF)
 
 report-cases: build ## five cases against JAX, PyTorch, PyG, SciPy, GraphBLAS: reports/CASE.{jsonl,md}, 20 minutes (CASES="a b": these only)
 	@scripts/report_cases.sh $(NPERF) $(CASES)
 
-report-kernels: build ## kernels beside their limits and rivals, one core and two: reports/semiring_matmul, reports/ell_edge_aggregate, 15 minutes
+report-kernels: build ## kernels beside their limits and rivals, one core and two: reports/kernels_matmul, reports/kernels_ell, 15 minutes
 	@python3 scripts/report_kernels.py $(NPERF)
 
 report-pipeline: ## store commands and statistics beside the Python package, SciPy and ruptures: reports/pipeline.{jsonl,md}, 8 minutes

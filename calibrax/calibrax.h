@@ -49,7 +49,9 @@
 #include "calibrax/array/io/image.h"
 #include "calibrax/array/io/npy.h"
 #include "calibrax/array/io/npz.h"
+#include "calibrax/array/kernels/algebra.h"
 #include "calibrax/array/kernels/ell.h"
+#include "calibrax/array/kernels/isa.h"
 #include "calibrax/array/kernels/semiring.h"
 #include "calibrax/array/kernels/vmath.h"
 #include "calibrax/array/linalg.h"
@@ -132,6 +134,7 @@
 #include "calibrax/monitoring/window.h"
 
 #include "calibrax/perf/case.h"
+#include "calibrax/perf/claim.h"
 #include "calibrax/perf/coverage.h"
 #include "calibrax/perf/declared.h"
 #include "calibrax/perf/doctor.h"

@@ -71,7 +71,7 @@ void cx_call_init(cx_call *c, cx_state *st, const char *name)
     c->held = c->held_inline;
 }
 
-static void lock(cx_call *c)
+void cx_lock(cx_call *c)
 {
     if (c->unlocked) PyEval_RestoreThread(c->unlocked);
     c->unlocked = NULL;
@@ -79,7 +79,7 @@ static void lock(cx_call *c)
 
 void cx_call_done(cx_call *c)
 {
-    lock(c);
+    cx_lock(c);
     if (c->ctx) {
         cbx_scope_close(&c->scope, NULL);
         cx_ctx_return(c->st, c->ctx);
@@ -120,7 +120,7 @@ bool cx_keep(cx_call *c, size_t n, cbx_array **arrays)
     cbx_err err = CBX_ERR_INIT;
     cbx_status status = cbx_scope_close_keep(&c->scope, n, arrays, &err);
 
-    lock(c);
+    cx_lock(c);
     cx_ctx_return(c->st, c->ctx);
     c->ctx = NULL;
     if (status) raise_for(c, &err);
@@ -168,6 +168,16 @@ static bool next_parameter(const char **text, parameter *p)
     p->optional = p->name + p->length < end;
     *text = *end ? end + 1 + (end[1] == ' ') : end;
     return true;
+}
+
+PyObject *cx_parameter_name(const cx_call *c, int i)
+{
+    const char *text = c->signature ? c->signature : "";
+    parameter p = { "?", 1, false, false };
+
+    for (int at = 0; at <= i && next_parameter(&text, &p);)
+        if (p.name[0] != '/' && p.name[0] != '*' && !p.starred) at++;
+    return PyUnicode_FromStringAndSize(p.name, (Py_ssize_t)p.length);
 }
 
 /* Place of a keyword, or -1; its value stands behind the positional arguments. */
@@ -242,6 +252,7 @@ PyObject *cx_invoke(cx_state *st, const cx_function *f, PyObject *self, PyObject
     cx_call c;
 
     cx_call_init(&c, st, f->name);
+    c.signature = f->signature;
     if (bind(&c, f->signature, args, nargs, kwnames)) {
         c.self = self;
         result = f->impl(&c, f->fn);

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "python/state.h"
+#include "python/things.h"
 
 static cx_state *raw_state(PyObject *module) { return PyModule_GetState(module); }
 cx_state *cx_state_of(PyObject *module) { return raw_state(module)->home; }
@@ -48,12 +48,15 @@ PyObject *cx_namespace_new(cx_state *st, const char *full_name, PyMethodDef *met
     return m;
 }
 
-bool cx_add_namespace(cx_state *st, PyObject *module, const char *name, PyMethodDef *methods, PyMethodDef *more)
+bool cx_add_namespace(cx_state *st, PyObject *module, const char *name, PyMethodDef *const *tables, size_t n)
 {
     PyObject *full = PyUnicode_FromFormat("calibrax_c.%s", name), *m = NULL;
     const char *text = full ? PyUnicode_AsUTF8AndSize(full, NULL) : NULL;
-    bool fine = text && (m = cx_namespace_new(st, text, methods)) && (!more || PyModule_AddFunctions(m, more) == 0) &&
-                PyModule_AddObjectRef(module, name, m) == 0 && PyDict_SetItem(PyImport_GetModuleDict(), full, m) == 0;
+    bool fine = text && (m = cx_namespace_new(st, text, tables[0]));
+
+    for (size_t i = 1; fine && i < n && tables[i]; i++) fine = PyModule_AddFunctions(m, tables[i]) == 0;
+    fine = fine && PyModule_AddObjectRef(module, name, m) == 0 &&
+           PyDict_SetItem(PyImport_GetModuleDict(), full, m) == 0;
 
     Py_XDECREF(full);
     Py_XDECREF(m);
@@ -88,24 +91,29 @@ static int module_exec(PyObject *module)
                                     cx_manipulation_methods, cx_dlpack_methods };
     const struct {
         const char *name;
-        PyMethodDef *methods;
-        PyMethodDef *more; /* or NULL */
-    } namespaces[] = { { "linalg", cx_linalg_methods, cx_product_methods },
-                       { "fft", cx_fft_methods, NULL },
-                       { "random", cx_random_methods, NULL } };
+        PyMethodDef *tables[3]; /* the first NULL ends them */
+    } namespaces[] = { { "linalg", { cx_linalg_methods, cx_product_methods } },
+                       { "fft", { cx_fft_methods } },
+                       { "random", { cx_random_methods } },
+                       { "statistics", { cx_statistics_methods, cx_hypothesis_methods, cx_resampling_methods } },
+                       { "analysis", { cx_analysis_methods } },
+                       { "profiling", { cx_profiling_methods, cx_machine_methods } },
+                       { "monitoring", { cx_monitoring_methods } },
+                       { "validation", { cx_validation_methods } } };
     cx_state *st = raw_state(module);
 
     st->home = st;
     if (!cx_add_dtypes(st, module) || !cx_add_array_type(st, module) || !cx_add_info(st, module) ||
         !cx_add_sets(st, module) || !cx_add_linalg(st, module) || !add_constants(module) ||
         !cx_add_records(st, module) || !cx_add_run(st, module) || !cx_add_store(st, module) ||
-        !cx_add_check(st, module) || !cx_add_benchmark(st, module))
+        !cx_add_check(st, module) || !cx_add_benchmark(st, module) || !cx_add_answers(st) || !cx_add_things(st, module))
         return -1;
     for (size_t i = 0; i < CBX_LEN(topics); i++)
         if (PyModule_AddFunctions(module, topics[i]) < 0) return -1;
     for (size_t i = 0; i < CBX_LEN(namespaces); i++)
-        if (!cx_add_namespace(st, module, namespaces[i].name, namespaces[i].methods, namespaces[i].more)) return -1;
-    return 0;
+        if (!cx_add_namespace(st, module, namespaces[i].name, namespaces[i].tables, CBX_LEN(namespaces[i].tables)))
+            return -1;
+    return cx_place_types(st, module) ? 0 : -1;
 }
 
 /* Every reference that the state holds. */
@@ -126,6 +134,8 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
     EACH_OBJECT(VISIT)
     for (int t = 0; t < CBX_DTYPE_COUNT; t++) Py_VISIT(st->dtypes[t]);
     for (int k = 0; k < CX_RECORD_COUNT; k++) Py_VISIT(st->records[k]);
+    for (int k = 0; k < CX_ANSWER_COUNT; k++) Py_VISIT(st->answers[k]);
+    for (int k = 0; k < CX_THING_COUNT; k++) Py_VISIT(st->things[k]);
     return 0;
 }
 
@@ -136,6 +146,8 @@ static int module_clear(PyObject *module)
     EACH_OBJECT(CLEAR)
     for (int t = 0; t < CBX_DTYPE_COUNT; t++) Py_CLEAR(st->dtypes[t]);
     for (int k = 0; k < CX_RECORD_COUNT; k++) Py_CLEAR(st->records[k]);
+    for (int k = 0; k < CX_ANSWER_COUNT; k++) Py_CLEAR(st->answers[k]);
+    for (int k = 0; k < CX_THING_COUNT; k++) Py_CLEAR(st->things[k]);
     return 0;
 }
 
@@ -155,8 +167,7 @@ static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "calibrax_c",
     .m_doc = "Calibrax: arrays of the Python array API, with DLPack and the buffer protocol; runs of measurements, "
-             "stores, checks, "
-             "benchmarks.",
+             "stores, checks, benchmarks; statistics, analysis, profiling, monitoring, validation.",
     .m_size = sizeof(cx_state),
     .m_slots = slots,
     .m_traverse = module_traverse,

@@ -63,6 +63,13 @@ static const record_type types[CX_RECORD_COUNT] = {
         { "benchmark", CX_TEXT, NULL, "name of the benchmark" }, { "launch", CX_WHOLE, NULL, "from 1" },
         { "phase", CX_TEXT, NULL, "'setup', 'training', 'work', 'evaluation', 'targets' ..." },
         { "message", CX_TEXT, NULL, "in words" } } },
+    [CX_PYTHON_CALL] = { "calibrax_c.PythonCall", "A function in an interpreter of its own.", {
+        { "timing", CX_ANY, NULL, "profiling.Timing" }, { "process", CX_ANY, NULL, "profiling.ProfileRun of the whole interpreter" },
+        { "work", CX_ANY, NULL, "profiling.Flops" }, { "compiled", CX_ANY, "", "profiling.Hlo, or None" } } },
+    [CX_COMPARISON] = { "calibrax_c.Comparison", "Competitors side by side.", {
+        { "labels", CX_ANY, NULL, "tuple of competitors" }, { "reference", CX_TEXT, NULL, "base of speed-ups" },
+        { "rows", CX_ANY, NULL, "tuple of analysis.Row" }, { "winners", CX_ANY, NULL, "tuple of analysis.Winner, the overall one last" },
+        { "remarks", CX_ANY, NULL, "tuple of sentences: what to know before believing the table" } } },
 };
 /* clang-format on */
 

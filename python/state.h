@@ -15,10 +15,19 @@
 #include "calibrax/calibrax.h"
 
 enum {
-    CX_MAX_ARGS = 8,
+    CX_MAX_ARGS = 16,
     CX_IDLE_CONTEXTS = 8,        /* contexts kept for re-use; more threads make more, which are freed */
     CX_UNLOCK_ELEMENTS = 1 << 14 /* operands of this many elements are computed without the interpreter's lock */
 };
+
+/* clang-format off */
+#define CX_ANSWERS(X) \
+    X(INTERVAL) X(SUMMARY) X(VARIATION) X(COMPONENTS) X(TEST) X(MODE) X(STEADY) X(LOOKS) X(GROWTH) X(SPEEDUP) \
+    X(NOISE) X(CHANGE) X(RANK_ENTRY) X(CELL) X(ROW) X(WINNER) X(TIMING) X(BATCHES) X(MEMORY) X(MEMORY_PATTERN) \
+    X(FLOPS) X(COMPLEXITY) X(COMPLEXITY_POINT) X(RESOURCE_SAMPLE) X(RESOURCES) X(ENERGY_DOMAIN) X(ENERGY) \
+    X(GPU_READING) X(HARDWARE) X(ROOF_LEVEL) X(ROOFS) X(ROOFLINE) X(CARBON_INTENSITY) X(PROFILE_RUN) X(PROFILE) \
+    X(HLO) X(WINDOW_FACTS) X(ALERT) X(HEALTH_REPORT) X(TENDENCY) X(ACCURACY) X(TOLERANCE) X(CONVERGENCE)
+/* clang-format on */
 
 /* Records: immutable, with named fields (records.h). */
 typedef enum cx_record_kind {
@@ -31,8 +40,34 @@ typedef enum cx_record_kind {
     CX_FINDING,
     CX_TARGET,
     CX_FAILURE,
+    CX_COMPARISON,
+    CX_PYTHON_CALL,
     CX_RECORD_COUNT
 } cx_record_kind;
+
+/* Answers: what the library fills in, as tuples with names (answers.h). */
+typedef enum cx_answer_kind {
+#define CX_ANSWER_ENUM(name) CX_##name,
+    CX_ANSWERS(CX_ANSWER_ENUM)
+#undef CX_ANSWER_ENUM
+        CX_ANSWER_COUNT
+} cx_answer_kind;
+
+/* Things of the library that live between calls (things.h). */
+typedef enum cx_thing_kind {
+    CX_SEQUENCE,
+    CX_STREAM,
+    CX_RESOURCE_MONITOR,
+    CX_ENERGY_METER,
+    CX_GPU,
+    CX_TIMELINE,
+    CX_WINDOW,
+    CX_ALERTS,
+    CX_HEALTH,
+    CX_SINK,
+    CX_VALIDATION,
+    CX_THING_COUNT
+} cx_thing_kind;
 
 typedef struct cx_state {
     struct cx_state *home; /* first: a namespace inside the module points to the module's own state */
@@ -42,6 +77,8 @@ typedef struct cx_state {
         *lstsq;                             /* tuples with names */
     PyTypeObject *records[CX_RECORD_COUNT]; /* records.h */
     PyTypeObject *run_type, *store_type, *check_type, *report_type;
+    PyTypeObject *answers[CX_ANSWER_COUNT]; /* answers.h */
+    PyTypeObject *things[CX_THING_COUNT];   /* things.h */
     PyObject *dtypes[CBX_DTYPE_COUNT];
     const cbx_backend *backend; /* NULL: the library's choice */
     cbx_ctx *idle[CX_IDLE_CONTEXTS];
@@ -73,7 +110,7 @@ typedef struct cx_operand {
 
 typedef struct cx_call {
     cx_state *st;
-    const char *name;
+    const char *name, *signature;
     PyObject *self;             /* of a method */
     PyObject *arg[CX_MAX_ARGS]; /* borrowed; NULL: left out */
     PyObject *const *rest;      /* of a signature with *arrays */
@@ -130,6 +167,10 @@ void cx_call_init(cx_call *c, cx_state *st, const char *name);
 void cx_call_done(cx_call *c);
 /** Borrows a context and opens a scope; false with an exception set.  Until cx_result no Python object may be touched. */
 bool cx_begin(cx_call *c);
+/** Takes the interpreter's lock again, inside a begun call. */
+void cx_lock(cx_call *c);
+/** Name of parameter i, for messages; a new reference. */
+PyObject *cx_parameter_name(const cx_call *c, int i);
 /** Closes the scope: the result as an Array, or the exception of the first failure. */
 PyObject *cx_result(cx_call *c, cbx_array *r);
 /** Closes the scope and hands n results over to the caller, who frees them. */
@@ -225,12 +266,14 @@ bool cx_add_run(cx_state *st, PyObject *module);
 bool cx_add_store(cx_state *st, PyObject *module);
 bool cx_add_check(cx_state *st, PyObject *module);
 bool cx_add_benchmark(cx_state *st, PyObject *module);
-/** A namespace "calibrax_c.<name>" with one table of methods, or two. */
-bool cx_add_namespace(cx_state *st, PyObject *module, const char *name, PyMethodDef *methods, PyMethodDef *more);
+/** A namespace "calibrax_c.<name>" with n tables of methods. */
+bool cx_add_namespace(cx_state *st, PyObject *module, const char *name, PyMethodDef *const *tables, size_t n);
 PyObject *cx_namespace_new(cx_state *st, const char *full_name, PyMethodDef *methods);
 extern PyMethodDef cx_elementwise_methods[], cx_creation_methods[], cx_manipulation_methods[], cx_reduction_methods[],
     cx_searching_methods[], cx_set_methods[], cx_product_methods[], cx_dtype_methods[], cx_info_methods[],
     cx_device_methods[], cx_inquiry_methods[], cx_dlpack_methods[], cx_linalg_methods[], cx_fft_methods[],
-    cx_random_methods[];
+    cx_random_methods[], cx_statistics_methods[], cx_hypothesis_methods[], cx_resampling_methods[],
+    cx_analysis_methods[], cx_profiling_methods[], cx_machine_methods[], cx_monitoring_methods[],
+    cx_validation_methods[];
 
 #endif

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the kernels against their limits and rivals: reports/semiring_matmul and reports/ell_edge_aggregate, and the table of goals.
+"""Measures the kernels against their limits and rivals: reports/kernels_matmul and reports/kernels_ell, and the table of goals.
 
 usage: scripts/report_kernels.py NPERF [--only PART] [--dry-run]
        scripts/report_kernels.py --table ROWS...     the table alone, from rows that are there
@@ -241,10 +241,10 @@ def measure(nperf, parts, folder, dry_run):
     return True
 
 
-def write_report(nperf, case, files, t):
-    """Rows of all parts of a case as one file, rendered, with the table of goals in front."""
+def write_report(nperf, name, files, t):
+    """Rows of some parts as one file, rendered, with the table of goals in front."""
     rows = "".join(f.read_text(encoding="utf-8") for f in files if f.exists())
-    jsonl, markdown = ROOT / "reports" / f"{case}.jsonl", ROOT / "reports" / f"{case}.md"
+    jsonl, markdown = ROOT / "reports" / f"{name}.jsonl", ROOT / "reports" / f"{name}.md"
     jsonl.write_text(rows, encoding="utf-8")
     done = subprocess.run([nperf, "--render-from", str(jsonl), "--report", str(markdown)], cwd=ROOT, stdout=subprocess.DEVNULL)
     if done.returncode:
@@ -252,7 +252,7 @@ def write_report(nperf, case, files, t):
     head, rest = markdown.read_text(encoding="utf-8").split("\n\n", 1)
     goals = ("## Goals\n\nGoal, what was seen (ratios of medians; shares are paired with the limit, launch by launch), and what the\n"
              "machine allows where that is less than the goal. Made by `make report-kernels`.\n\n")
-    lines = [x for x in t.lines if x[0].startswith(("ELL", "edge")) == (case != "semiring_matmul")]
+    lines = [x for x in t.lines if x[0].startswith(("ELL", "edge")) == (name == "kernels_ell")]
     part = Table()
     part.lines = lines
     markdown.write_text(f"{head}\n\n{goals}{part.markdown()}\n{rest}", encoding="utf-8")
@@ -289,9 +289,9 @@ def main():
     if args.nperf and not args.only:
         nperf = str(pathlib.Path(args.nperf).resolve())
         of = lambda case: [args.folder / f"{p[0]}.jsonl" for p in PARTS if p[1] == case]
-        if not write_report(nperf, "semiring_matmul", of("semiring_matmul"), t):
+        if not write_report(nperf, "kernels_matmul", of("semiring_matmul"), t):
             return 2
-        if not write_report(nperf, "ell_edge_aggregate", of("ell_matmul") + of("ell_edge_aggregate"), t):
+        if not write_report(nperf, "kernels_ell", of("ell_matmul") + of("ell_edge_aggregate"), t):
             return 2
     return 1 if t.missed else 0
 

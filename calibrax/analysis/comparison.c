@@ -99,6 +99,18 @@ static cbx_status collect(work *w, cbx_err *err)
     return CBX_OK;
 }
 
+/* A metric that is asked for and that nobody has is a misspelt one. */
+static cbx_status need_metrics(const work *w, cbx_err *err)
+{
+    for (size_t k = 0; w->o->metrics && k < w->o->nmetrics; k++) {
+        size_t i = 0;
+        while (i < w->nitems && strcmp(w->items[i].metric, w->o->metrics[k]) != 0) i++;
+        if (i == w->nitems)
+            return cbx_fail(err, CBX_ENOENT, "no point has the metric '%s': correct the name", w->o->metrics[k]);
+    }
+    return CBX_OK;
+}
+
 /* --- numbering in order of first appearance --- */
 
 static int by_key(const void *a, const void *b)
@@ -345,6 +357,7 @@ static cbx_status build(work *w, cbx_err *err)
     double *values;
     cbx_status st = collect(w, err);
 
+    if (!st) st = need_metrics(w, err);
     if (!st) st = place(w, err);
     if (!st) st = choose_reference(w, err);
     if (st) return st;

@@ -64,7 +64,7 @@ typedef struct cbx_comparison cbx_comparison;
 /**
  * @param labels  one a run, all different; NULL: the ids of the runs
  * @param out     the caller frees it; needs runs and ctx no more, only the allocator of ctx
- * @return CBX_OK; CBX_EINVAL (an option, fewer than two competitors, no such reference); CBX_EEXIST (two values for one cell: named);
+ * @return CBX_OK; CBX_EINVAL (an option, fewer than two competitors, no such reference); CBX_ENOENT (a metric asked for that no point has); CBX_EEXIST (two values for one cell: named);
  *         CBX_EFORMAT (unit or direction of a metric differ between runs); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_comparison_create(cbx_ctx *ctx, const cbx_run *const *runs, const char *const *labels,

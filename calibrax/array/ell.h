@@ -82,7 +82,8 @@ CBX_API cbx_array *cbx_ell_matmul(cbx_ctx *ctx, const cbx_ell *g, const cbx_arra
 /** The transposed matrix, with the same values (rows, width), by (rows, d): (cols, d).  Edges of a column by row, then place. */
 CBX_API cbx_array *cbx_ell_matmul_transposed(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *values,
                                              const cbx_array *b, const cbx_semiring *s);
-/** Weighted messages: sum, maximum or minimum (real, max-plus, min-plus) over edges of values * b; -inf or +inf without edges. */
+/** Weighted messages: sum, maximum or minimum (real, max-plus, min-plus), or the `update` of an algebra given by functions, over edges of
+ * values * b; -inf or +inf without edges, or what those functions say. */
 CBX_API cbx_array *cbx_ell_aggregate(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *values, const cbx_array *b,
                                      const cbx_semiring *s);
 /** Softmax of each row of values over its edges; 0 elsewhere.  Rules: cbx_ell_softmax_run. */
@@ -93,7 +94,7 @@ CBX_API cbx_array *cbx_ell_softmax(cbx_ctx *ctx, const cbx_ell *g, const cbx_arr
 /**
  * Backward: from the cotangent h of c = cbx_ell_matmul(values, b) those of values and b, into d[0] and d[1]; 0 at places without an
  * edge.  Rules of cbx_semiring_matmul_vjp: log weights exp(value + b - c); tropical the first optimum in order of places; euclidean
- * 0 at distance 0.  boolean: CBX_EDTYPE.
+ * 0 at distance 0.  boolean: CBX_EDTYPE; algebras given by functions: CBX_EINVAL.
  */
 CBX_API void cbx_ell_matmul_vjp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *values, const cbx_array *b,
                                 const cbx_array *c, const cbx_array *h, const cbx_semiring *s, cbx_array *d[2]);
@@ -144,7 +145,8 @@ typedef struct cbx_ell_edge_functions {
 
 /**
  * out[i, :] = sum, maximum or minimum (real, max-plus, min-plus) over the edges of row i of message(x_row[i], x_col[j], attr[i, q]).
- * Messages are folded as they are made: beyond the result a thread holds one message, never all of them.
+ * Messages are folded as they are made: beyond the result a thread holds one message, never all of them.  An algebra given by functions
+ * folds them by its `update`, a row's states at a time.
  * @param x_row  (rows, any) or NULL  @param x_col (cols, any)  @param attr (rows, width, any) or NULL; float32 or float64, one dtype
  * Errors: CBX_EINVAL (struct_size, message NULL, another algebra), CBX_ESHAPE, CBX_EDTYPE, CBX_ENOMEM.
  */

@@ -31,5 +31,7 @@ cbx__ell_grad cbx__ell_grad_of(const cbx_ell *g, bool transposed, cbx_algebra al
 int cbx__ell_grad_threads(const cbx__ell_grad *q);
 /** New array (rows, columns) in the scope; failed without memory. */
 cbx_array *cbx__ell_result(cbx_ctx *ctx, cbx_dtype dtype, int ndim, const size_t *shape);
+/** New values (rows, width), to be written at every edge: 0 at places without one. */
+cbx_array *cbx__ell_values(cbx_ctx *ctx, const cbx_ell *g, cbx_dtype dtype);
 
 #endif

@@ -44,6 +44,14 @@ cbx_array *cbx__ell_result(cbx_ctx *ctx, cbx_dtype dtype, int ndim, const size_t
     return cbx_array_create(ctx, &d, &x, cbx__sticky(ctx)) ? cbx__array_failed() : cbx_scope_hold(ctx, x);
 }
 
+cbx_array *cbx__ell_values(cbx_ctx *ctx, const cbx_ell *g, cbx_dtype dtype)
+{
+    cbx_array *x = cbx__ell_result(ctx, dtype, 2, (const size_t[]){ g->rows, g->width });
+
+    if (!cbx_array_is_failed(x) && g->place) memset(x->data, 0, cbx_array_bytes(x));
+    return x;
+}
+
 /* --- products --- */
 
 static cbx_array *product_steps(cbx_ctx *ctx, const char *name, cbx_ell_product *p, const size_t table[2],
@@ -74,8 +82,7 @@ static cbx_array *product(cbx_ctx *ctx, const char *name, const cbx_ell *g, bool
     p.semiring = s;
     p.scaled = scaled;
     p.dtype = values->desc.dtype;
-    if (!s || s->functions)
-        return cbx__refuse(ctx, CBX_EINVAL, "'%s' needs one of the built-in algebras: cbx_semiring_get has them", name);
+    if (!s) return cbx__refuse(ctx, CBX_EINVAL, "'%s' needs a semiring: take one from cbx_semiring_find", name);
     if (!cbx_semiring_takes(s, p.dtype))
         return cbx__refuse(ctx, CBX_EDTYPE, "'%s' over '%s' does not take %s: convert with 'astype'", name, s->name,
                            cbx_dtype_name(p.dtype));
@@ -140,7 +147,7 @@ cbx_array *cbx_ell_softmax_vjp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *
     q.threads = cbx__ell_grad_threads(&q);
     q.c = cbx__ell_operand(ctx, "ell_softmax_vjp", "y", y, q.dtype, 2, table);
     q.h = cbx__ell_operand(ctx, "ell_softmax_vjp", "h", h, q.dtype, 2, table);
-    d = q.c && q.h ? cbx__ell_result(ctx, q.dtype, 2, table) : cbx__array_failed();
+    d = q.c && q.h ? cbx__ell_values(ctx, g, q.dtype) : cbx__array_failed();
     if (!cbx_array_is_failed(d)) {
         q.dv = d->data;
         cbx__ell_grad_run(&q, CBX__ELL_BACK_SOFTMAX);

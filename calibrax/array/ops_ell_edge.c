@@ -1,13 +1,14 @@
 /*
  * Aggregation over edges by a function of an edge, and its derivative.
  *
- * A thread holds one message at a time and folds it into the row of the result.  Backward, messages' cotangents go to x_row and attr by
+ * A thread holds one message at a time and folds it into the row of the result (by functions: into that row's states).  Backward, messages' cotangents go to x_row and attr by
  * rows, to x_col by the transposed graph, so that each element of a result is added up by one thread, in one order.
  */
 #include <math.h>
 #include <string.h>
 
 #include "calibrax/array/ell_internal.h"
+#include "calibrax/array/kernels/fold.h"
 #include "calibrax/array/kernels/semiring_isa.h"
 #include "calibrax/array/ops_internal.h"
 #include "calibrax/base/pool.h"
@@ -18,7 +19,7 @@ enum { X_ROW, X_COL, ATTR, OPERANDS };
 typedef struct fold {
     const cbx_ell *g;
     const cbx_ell_edge_functions *f;
-    cbx_algebra algebra;
+    const cbx_semiring *s;
     cbx_dtype dtype;
     size_t size, lanes[OPERANDS]; /* bytes of an element; elements of a row of each operand */
     const char *x[OPERANDS];      /* NULL: not given */
@@ -29,6 +30,12 @@ typedef struct fold {
     const char *t[OPERANDS]; /* forward: tangents of the operands */
     char *t_out;             /* and of out */
     char *message;           /* d_out elements for each thread */
+    char *states;            /* and states_bytes, by functions */
+    size_t states_bytes;
+    struct {
+        void (*f32)(size_t n, float *acc, const float *row);
+        void (*f64)(size_t n, double *acc, const double *row);
+    } into; /* a message into a row of the result */
     int threads;
 } fold;
 
@@ -46,26 +53,36 @@ static cbx_ell_edge edge_of(const fold *s, size_t row, size_t col, uint32_t plac
 
 static uint32_t place_of(const cbx_ell *g, size_t e) { return g->place ? g->place[e] : (uint32_t)e; }
 
-static char *message_of(const fold *s)
+static size_t this_thread(void)
 {
 #if defined(_OPENMP)
-    return s->message + (size_t)omp_get_thread_num() * s->f->d_out * s->size;
+    return (size_t)omp_get_thread_num();
 #else
-    return s->message;
+    return 0;
 #endif
 }
 
+static char *message_of(const fold *s) { return s->message + this_thread() * s->f->d_out * s->size; }
+
+/* Asks for features of the column of an edge some edges ahead. */
+static void announce(const fold *s, size_t e)
+{
+    enum { AHEAD = 8, MOST = 512 };
+    const size_t bytes = s->lanes[X_COL] * s->size;
+
+    if (e + AHEAD >= s->g->edges) return;
+    const char *row = s->x[X_COL] + (size_t)s->g->index[e + AHEAD] * bytes;
+    for (size_t l = 0; l < bytes && l < MOST; l += 64) __builtin_prefetch(row + l);
+}
+
 #define FOLD(T, SFX)                                                                                                   \
-    static void fold_message_##SFX(const fold *s, const T *m, uint32_t place, T *acc, uint32_t *first)                 \
+    static void fold_first_##SFX(const fold *s, const T *m, uint32_t place, T *acc, uint32_t *first)                   \
     {                                                                                                                  \
-        const bool least = s->algebra == CBX_ALGEBRA_TROPICAL_MIN_PLUS;                                                \
+        const bool least = s->s->id == CBX_ALGEBRA_TROPICAL_MIN_PLUS;                                                  \
         for (size_t o = 0; o < s->f->d_out; o++) {                                                                     \
-            if (s->algebra == CBX_ALGEBRA_REAL) {                                                                      \
-                acc[o] += m[o];                                                                                        \
-            } else if (isnan(m[o]) ? !isnan(acc[o]) : least ? m[o] < acc[o] : m[o] > acc[o]) {                         \
-                acc[o] = m[o];                                                                                         \
-                if (first) first[o] = place;                                                                           \
-            }                                                                                                          \
+            if (isnan(m[o]) ? isnan(acc[o]) : !(least ? m[o] < acc[o] : m[o] > acc[o])) continue;                      \
+            acc[o] = m[o];                                                                                             \
+            first[o] = place;                                                                                          \
         }                                                                                                              \
     }                                                                                                                  \
     static void fold_row_##SFX(const fold *s, size_t i)                                                                \
@@ -73,12 +90,16 @@ static char *message_of(const fold *s)
         const size_t d = s->f->d_out;                                                                                  \
         T *acc = (T *)(void *)s->out + i * d, *m = (T *)(void *)message_of(s);                                         \
         uint32_t *first = s->first ? s->first + i * d : NULL;                                                          \
-        for (size_t o = 0; o < d; o++) acc[o] = (T)cbx_semiring_get(s->algebra)->identity;                             \
+        for (size_t o = 0; o < d; o++) acc[o] = (T)s->s->identity;                                                     \
         for (size_t o = 0; first && o < d; o++) first[o] = NOWHERE;                                                    \
         for (size_t e = s->g->start[i]; e < s->g->start[i + 1]; e++) {                                                 \
             const cbx_ell_edge edge = edge_of(s, i, (size_t)s->g->index[e], place_of(s->g, e));                        \
+            announce(s, e);                                                                                            \
             s->f->message(s->f->user, &edge, m);                                                                       \
-            fold_message_##SFX(s, m, place_of(s->g, e), acc, first);                                                   \
+            if (first)                                                                                                 \
+                fold_first_##SFX(s, m, place_of(s->g, e), acc, first);                                                 \
+            else                                                                                                       \
+                s->into.SFX(d, acc, m);                                                                                \
         }                                                                                                              \
     }                                                                                                                  \
     /* the cotangent of one message: that of the sum, or where the optimum comes from it */                            \
@@ -134,9 +155,28 @@ static const void *cotangent(const fold *s, size_t i, uint32_t place)
     return s->dtype == CBX_F32 ? cotangent_f32(s, i, place) : cotangent_f64(s, i, place);
 }
 
+/* Over an algebra given by functions. */
+static void fold_row_user(const fold *s, size_t i)
+{
+    const cbx_semiring_functions *a = s->s->functions;
+    const size_t d = s->f->d_out;
+    char *states = s->states + this_thread() * s->states_bytes, *m = message_of(s);
+
+    a->start(a->user, d, states);
+    for (size_t e = s->g->start[i]; e < s->g->start[i + 1]; e++) {
+        const cbx_ell_edge edge = edge_of(s, i, (size_t)s->g->index[e], place_of(s->g, e));
+        announce(s, e);
+        s->f->message(s->f->user, &edge, m);
+        a->update(a->user, d, m, states);
+    }
+    a->finish(a->user, d, states, s->out + i * d * s->size);
+}
+
 static void fold_row(const fold *s, size_t i)
 {
-    if (s->dtype == CBX_F32)
+    if (s->s->functions)
+        fold_row_user(s, i);
+    else if (s->dtype == CBX_F32)
         fold_row_f32(s, i);
     else
         fold_row_f64(s, i);
@@ -165,12 +205,29 @@ static void pull_col(const fold *s, size_t j)
     }
 }
 
-static void each(const fold *s, size_t n, void (*go)(const fold *s, size_t i))
+typedef struct task {
+    const fold *s;
+    void (*go)(const fold *s, size_t i);
+} task;
+
+static void some(const void *job, size_t from, size_t to)
 {
-#if defined(_OPENMP)
-#pragma omp parallel for num_threads(s->threads) schedule(dynamic, 64) if (s->threads > 1)
-#endif
-    for (size_t i = 0; i < n; i++) go(s, i);
+    const task *t = job;
+    for (size_t i = from; i < to; i++) t->go(t->s, i);
+}
+
+static void each_row(const fold *s, void (*go)(const fold *s, size_t i))
+{
+    const cbx__ell_rows rows = { .count = s->g->rows, .start = s->g->start };
+    const task t = { s, go };
+    cbx__ell_share(&rows, s->threads, some, &t);
+}
+
+static void each_col(const fold *s, void (*go)(const fold *s, size_t j))
+{
+    const cbx__ell_rows cols = { .count = s->g->cols, .start = s->g->t_start };
+    const task t = { s, go };
+    cbx__ell_share(&cols, s->threads, some, &t);
 }
 
 /* --- arrays --- */
@@ -187,12 +244,19 @@ static bool check(cbx_ctx *ctx, const char *name, const cbx_ell_edge_functions *
                     sizeof *f);
         return false;
     }
+    if (s && s->functions && way == FOLD_ONLY && s->functions->update) return true;
     if (s && !s->functions &&
         (s->id == CBX_ALGEBRA_REAL || s->id == CBX_ALGEBRA_TROPICAL_MAX_PLUS || s->id == CBX_ALGEBRA_TROPICAL_MIN_PLUS))
         return true;
-    cbx__refuse(ctx, CBX_EINVAL,
-                "'%s' folds by the sum, maximum or minimum of an algebra (real, tropical), not of '%s'", name,
-                s ? s->name : "no algebra");
+    if (s && s->functions)
+        cbx__refuse(ctx, CBX_EINVAL,
+                    way == FOLD_ONLY ? "'%s' over '%s' cannot fold messages: give its functions an update"
+                                     : "'%s' over '%s', given by functions, has no derivative",
+                    name, s->name);
+    else
+        cbx__refuse(ctx, CBX_EINVAL,
+                    "'%s' folds by the sum, maximum or minimum of an algebra (real, tropical), not of '%s'", name,
+                    s ? s->name : "no algebra");
     return false;
 }
 
@@ -210,11 +274,39 @@ static bool take_operand(cbx_ctx *ctx, const char *name, const cbx_array *x, int
     return s->x[role] != NULL;
 }
 
+/* Room for a message of each thread, and for the states of a row. */
+static bool open_rooms(cbx_ctx *ctx, fold *s)
+{
+    const size_t threads = (size_t)s->threads;
+    cbx_array *room = cbx__ell_result(ctx, s->dtype, 2, (const size_t[]){ threads, s->f->d_out }), *states;
+
+    if (cbx_array_is_failed(room)) return false;
+    s->message = room->data;
+    if (!s->s->functions) return true;
+    s->states_bytes = (s->f->d_out * s->s->functions->state_bytes + 63) / 64 * 64;
+    states = cbx__ell_result(ctx, CBX_U8, 2, (const size_t[]){ threads, s->states_bytes });
+    if (cbx_array_is_failed(states)) return false;
+    s->states = states->data;
+    return true;
+}
+
+static void choose_fold(fold *s)
+{
+    const cbx__fold *rows = cbx__fold_get(cbx_isa_best());
+    const cbx_algebra a = s->s->id;
+
+    s->into.f32 = a == CBX_ALGEBRA_REAL                ? rows->add_f32
+                  : a == CBX_ALGEBRA_TROPICAL_MIN_PLUS ? rows->min_f32
+                                                       : rows->max_f32;
+    s->into.f64 = a == CBX_ALGEBRA_REAL                ? rows->add_f64
+                  : a == CBX_ALGEBRA_TROPICAL_MIN_PLUS ? rows->min_f64
+                                                       : rows->max_f64;
+}
+
 /* Operands, the result and a message for each thread; false with a failure recorded. */
 static bool open_fold(cbx_ctx *ctx, const char *name, const cbx_array *const in[OPERANDS], fold *s, cbx_array **out)
 {
     const size_t shape[] = { s->g->rows, s->f->d_out };
-    cbx_array *room;
 
     if (cbx__unusable(ctx, name, 1, &in[X_COL])) return false;
     s->dtype = in[X_COL]->desc.dtype;
@@ -224,14 +316,18 @@ static bool open_fold(cbx_ctx *ctx, const char *name, const cbx_array *const in[
         cbx__refuse(ctx, CBX_EDTYPE, "'%s' takes float32 or float64, not %s", name, cbx_dtype_name(s->dtype));
         return false;
     }
+    if (s->s->functions && s->dtype != s->s->functions->dtype) {
+        cbx__refuse(ctx, CBX_EDTYPE, "'%s' over '%s' takes %s, not %s: convert with 'astype'", name, s->s->name,
+                    cbx_dtype_name(s->s->functions->dtype), cbx_dtype_name(s->dtype));
+        return false;
+    }
+    choose_fold(s);
     for (int r = 0; r < OPERANDS; r++)
         if (!take_operand(ctx, name, in[r], r, s)) return false;
     *out = cbx__ell_result(ctx, s->dtype, 2, shape);
-    room = cbx__ell_result(ctx, s->dtype, 2, (const size_t[]){ (size_t)s->threads, s->f->d_out });
-    if (cbx_array_is_failed(*out) || cbx_array_is_failed(room)) return false;
+    if (cbx_array_is_failed(*out)) return false;
     s->out = (*out)->data;
-    s->message = room->data;
-    return true;
+    return open_rooms(ctx, s);
 }
 
 cbx_array *cbx_ell_edge_aggregate(cbx_ctx *ctx, const cbx_ell *g, const cbx_array *x_row, const cbx_array *x_col,
@@ -242,9 +338,9 @@ cbx_array *cbx_ell_edge_aggregate(cbx_ctx *ctx, const cbx_ell *g, const cbx_arra
     cbx_array *out = NULL;
 
     if (!check(ctx, "ell_edge_aggregate", f, s, FOLD_ONLY)) return cbx__array_failed();
-    fold k = { .g = g, .f = f, .algebra = s->id };
+    fold k = { .g = g, .f = f, .s = s };
     if (!open_fold(ctx, "ell_edge_aggregate", in, &k, &out)) return cbx__tidy(ctx, mark, cbx__array_failed());
-    each(&k, g->rows, fold_row);
+    each_row(&k, fold_row);
     return cbx__tidy(ctx, mark, out);
 }
 
@@ -267,11 +363,11 @@ static bool find_first(cbx_ctx *ctx, fold *s)
     const size_t shape[] = { s->g->rows, s->f->d_out };
     cbx_array *first;
 
-    if (s->algebra == CBX_ALGEBRA_REAL) return true;
+    if (s->s->id == CBX_ALGEBRA_REAL) return true;
     first = cbx__ell_result(ctx, CBX_I32, 2, shape);
     if (cbx_array_is_failed(first)) return false;
     s->first = first->data;
-    each(s, s->g->rows, fold_row);
+    each_row(s, fold_row);
     return true;
 }
 
@@ -284,8 +380,8 @@ static bool vjp_steps(cbx_ctx *ctx, const cbx_array *const in[OPERANDS], const c
     if (!open_fold(ctx, "ell_edge_aggregate_vjp", in, s, &out)) return false;
     s->h = cbx__ell_operand(ctx, "ell_edge_aggregate_vjp", "the cotangent", h, s->dtype, 2, shape);
     if (!s->h || !open_results(ctx, in, s, d) || !find_first(ctx, s)) return false;
-    if (in[X_ROW] || in[ATTR]) each(s, s->g->rows, pull_row);
-    each(s, s->g->cols, pull_col);
+    if (in[X_ROW] || in[ATTR]) each_row(s, pull_row);
+    each_col(s, pull_col);
     return true;
 }
 
@@ -300,7 +396,7 @@ void cbx_ell_edge_aggregate_vjp(cbx_ctx *ctx, const cbx_ell *g, const cbx_array 
 
     for (int r = 0; r < OPERANDS; r++) d[r] = in[r] ? cbx__array_failed() : NULL;
     if (!check(ctx, "ell_edge_aggregate_vjp", f, s, BACKWARD)) return;
-    fold k = { .g = g, .f = f, .algebra = s->id };
+    fold k = { .g = g, .f = f, .s = s };
     done = vjp_steps(ctx, in, h, &k, d);
     for (int r = 0; r < OPERANDS; r++) kept[r] = done && d[r] ? d[r] : cbx__array_failed();
     cbx__tidy_list(ctx, mark, OPERANDS, kept);
@@ -337,13 +433,13 @@ cbx_array *cbx_ell_edge_aggregate_jvp(cbx_ctx *ctx, const cbx_ell *g, const cbx_
     cbx_array *out = NULL, *turn;
 
     if (!check(ctx, "ell_edge_aggregate_jvp", f, s, FORWARD)) return cbx__array_failed();
-    fold k = { .g = g, .f = f, .algebra = s->id };
+    fold k = { .g = g, .f = f, .s = s };
     if (!open_fold(ctx, "ell_edge_aggregate_jvp", in, &k, &out) || !take_tangents(ctx, in, t, &k) ||
         !find_first(ctx, &k))
         return cbx__tidy(ctx, mark, cbx__array_failed());
     turn = cbx__ell_result(ctx, k.dtype, 2, out->desc.shape);
     if (cbx_array_is_failed(turn)) return cbx__tidy(ctx, mark, turn);
     k.t_out = turn->data;
-    each(&k, g->rows, push_row);
+    each_row(&k, push_row);
     return cbx__tidy(ctx, mark, turn);
 }

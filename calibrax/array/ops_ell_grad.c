@@ -2,8 +2,6 @@
  * Derivatives of ELL products: operands made ready for the kernels (kernels/ell_grad.h), those of the values by rows, those of B by
  * the transposed graph.
  */
-#include <string.h>
-
 #include "calibrax/array/ell_internal.h"
 #include "calibrax/array/kernels/ell_isa.h"
 #include "calibrax/array/kernels/semiring_isa.h"
@@ -20,7 +18,7 @@ cbx__ell_grad cbx__ell_grad_of(const cbx_ell *g, bool transposed, cbx_algebra al
                                 .place = g->t_place,
                                 .t_place = g->place };
     return (cbx__ell_grad){ .algebra = algebra,
-                            .rows = { .count = g->rows, .width = g->width, .start = g->start },
+                            .rows = { .count = g->rows, .start = g->start },
                             .cols = { .count = g->cols, .start = g->t_start },
                             .index = g->index,
                             .t_index = g->t_index,
@@ -100,11 +98,10 @@ static void vjp_steps(cbx_ctx *ctx, const char *name, const cbx_ell *g, const cb
 
     if (!open_slope(ctx, name, g, in, shapes, s)) return;
     s->h = cbx__ell_operand(ctx, name, "the cotangent", in[3], t, 2, shapes[2]);
-    dv = cbx__ell_result(ctx, t, 2, shapes[0]);
+    dv = cbx__ell_values(ctx, g, t);
     db = cbx__ell_result(ctx, t, 2, shapes[1]);
     if (!s->h || cbx_array_is_failed(dv) || cbx_array_is_failed(db)) return;
     s->dv = dv->data, s->db = db->data;
-    if (s->rows.width == 0 && cbx_array_bytes(dv)) memset(s->dv, 0, cbx_array_bytes(dv)); /* places without an edge */
     cbx__ell_grad_run(s, CBX__ELL_BACK_VALUES);
     cbx__ell_grad_run(s, CBX__ELL_BACK_DENSE);
     d[0] = dv, d[1] = db;

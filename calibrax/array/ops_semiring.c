@@ -34,6 +34,14 @@ static bool usable(cbx_ctx *ctx, const char *name, const cbx_semiring *s, const 
     return false;
 }
 
+/* An algebra given by functions is no primitive, so it leaves no trace. */
+static bool refused_without_data(cbx_ctx *ctx, const char *name, const cbx_semiring *s, const cbx_array *const in[2])
+{
+    if (!((in[0]->flags | in[1]->flags) & CBX__ABSTRACT)) return false;
+    cbx__refuse(ctx, CBX_EINVAL, "'%s' over '%s', given by functions, needs data: it cannot be traced", name, s->name);
+    return true;
+}
+
 /* ---- matrices ---- */
 
 static cbx_array *by_functions(cbx_ctx *ctx, const cbx__product *how, const cbx_array *const in[2])
@@ -42,12 +50,9 @@ static cbx_array *by_functions(cbx_ctx *ctx, const cbx__product *how, const cbx_
                                     3,
                                     { in[0]->desc.shape[0], in[0]->desc.shape[1], in[1]->desc.shape[2] } };
     cbx_array *out = NULL;
-    cbx_err *err = cbx__sticky(ctx);
 
-    if ((in[0]->flags | in[1]->flags) & CBX__ABSTRACT)
-        return cbx__refuse(ctx, CBX_EINVAL, "'%s' over '%s', given by functions, needs data: it cannot be traced",
-                           how->name, how->semiring->name);
-    if (cbx__ref_semiring_stack(ctx, how->semiring, false, in[0], in[1], &result, &out, err))
+    if (refused_without_data(ctx, how->name, how->semiring, in)) return cbx__array_failed();
+    if (cbx__ref_semiring_stack(ctx, how->semiring, false, in[0], in[1], &result, &out, cbx__sticky(ctx)))
         return cbx__array_failed();
     return cbx_scope_hold(ctx, out);
 }
@@ -170,12 +175,9 @@ bool cbx__conv_attrs(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const
 
     if (!usable(ctx, "semiring_conv", s, in)) return false;
     n = w->desc.ndim - 2;
-    if (o->struct_size != sizeof *o || (unsigned)o->padding > CBX_CONV_EXPLICIT || s->functions) {
-        if (s->functions)
-            cbx__refuse(ctx, CBX_EINVAL, "'semiring_conv' takes no algebra given by functions ('%s')", s->name);
-        else
-            cbx__refuse(ctx, CBX_EINVAL, "cbx_conv_options of %u bytes, padding %d: start from CBX_CONV_INIT",
-                        o->struct_size, (int)o->padding);
+    if (o->struct_size != sizeof *o || (unsigned)o->padding > CBX_CONV_EXPLICIT) {
+        cbx__refuse(ctx, CBX_EINVAL, "cbx_conv_options of %u bytes, padding %d: start from CBX_CONV_INIT",
+                    o->struct_size, (int)o->padding);
         return false;
     }
     if (n < 1 || x->desc.ndim < n + 1 || x->desc.shape[x->desc.ndim - 1] != w->desc.shape[n]) {
@@ -185,7 +187,7 @@ bool cbx__conv_attrs(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const
         return false;
     }
     *dtype = meeting_dtype(ctx, "semiring_conv", s, x, w);
-    *attrs = (cbx_attrs){ .mode = (int)s->id, .ndim = n, .naxes = n };
+    *attrs = (cbx_attrs){ .mode = s->functions ? 0 : (int)s->id, .ndim = n, .naxes = n };
     for (int i = 0; i < n; i++)
         if (!slide(ctx, o, i, x->desc.shape[x->desc.ndim - 1 - n + i], w->desc.shape[i], attrs)) return false;
     return *dtype != CBX_DTYPE_COUNT;
@@ -201,11 +203,29 @@ cbx_array *cbx__conv_images(cbx_ctx *ctx, const cbx_array *x, int n)
     return cbx__reshaped(ctx, x, n + 2, shape);
 }
 
-static cbx_array *conv_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_attrs *attrs, cbx_dtype t)
+/* An algebra given by functions has no primitive: run at once. */
+static cbx_array *conv_by_functions(cbx_ctx *ctx, const cbx_semiring *s, const cbx_array *const in[2],
+                                    const cbx_attrs *attrs)
+{
+    const int n = attrs->ndim;
+    cbx_array_desc result = { s->functions->dtype, n + 2, { 0 } };
+    cbx_array *y = NULL;
+
+    if (cbx_array_is_failed(in[0]) || refused_without_data(ctx, "semiring_conv", s, in)) return cbx__array_failed();
+    result.shape[0] = in[0]->desc.shape[0];
+    memcpy(result.shape + 1, attrs->shape, (size_t)n * sizeof *attrs->shape);
+    result.shape[n + 1] = in[1]->desc.shape[n + 1];
+    if (cbx__ref_run_conv(ctx, s, attrs, in, &result, &y, cbx__sticky(ctx))) return cbx__array_failed();
+    return cbx_scope_hold(ctx, y);
+}
+
+static cbx_array *conv_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_semiring *s,
+                             const cbx_attrs *attrs, cbx_dtype t)
 {
     const int n = attrs->ndim, lead = x->desc.ndim - 1 - n;
     const cbx_array *in[2] = { cbx__conv_images(ctx, cbx__as(ctx, x, t), n), cbx__as(ctx, w, t) };
-    cbx_array *y = cbx_apply(ctx, CBX_PRIM_SEMIRING_CONV, 2, in, attrs);
+    cbx_array *y = s->functions ? conv_by_functions(ctx, s, in, attrs)
+                                : cbx_apply(ctx, CBX_PRIM_SEMIRING_CONV, 2, in, attrs);
     size_t shape[CBX_MAX_RANK];
 
     if (cbx_array_is_failed(y)) return y;
@@ -222,5 +242,5 @@ cbx_array *cbx_semiring_conv(cbx_ctx *ctx, const cbx_array *x, const cbx_array *
     cbx_dtype t;
 
     if (!cbx__conv_attrs(ctx, x, w, s, options, &attrs, &t)) return cbx__array_failed();
-    return cbx__tidy(ctx, mark, conv_steps(ctx, x, w, &attrs, t));
+    return cbx__tidy(ctx, mark, conv_steps(ctx, x, w, s, &attrs, t));
 }

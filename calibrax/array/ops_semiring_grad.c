@@ -1,5 +1,5 @@
 /*
- * Derivatives of products and convolutions over an algebra: stacks of dense matrices, one after the other.
+ * Derivatives of products over an algebra: stacks of dense matrices, one after the other.
  */
 #include <string.h>
 
@@ -21,7 +21,7 @@ enum { A, B, C };
 
 #define MOST_TERMS ((size_t)INT32_MAX) /* the place of an optimum is a number of 32 bits in float32 */
 
-static bool check_algebra(cbx_ctx *ctx, const char *name, const cbx_semiring *s, size_t n, const cbx_array *const *in)
+bool cbx__check_derivative(cbx_ctx *ctx, const char *name, const cbx_semiring *s, size_t n, const cbx_array *const *in)
 {
     if (cbx__unusable(ctx, name, n, in)) return false;
     if (!s || s->functions || s->id == CBX_ALGEBRA_BOOLEAN) {
@@ -43,7 +43,7 @@ static bool check_algebra(cbx_ctx *ctx, const char *name, const cbx_semiring *s,
     return true;
 }
 
-static bool same_shape(const cbx_array *x, int ndim, const size_t *shape)
+bool cbx__same_shape(const cbx_array *x, int ndim, const size_t *shape)
 {
     return x->desc.ndim == ndim && memcmp(x->desc.shape, shape, (size_t)ndim * sizeof *shape) == 0;
 }
@@ -69,7 +69,7 @@ static bool stacks_of(cbx_ctx *ctx, const char *name, const cbx_array *a, const 
         s->shape[A][s->lead] = s->shape[C][s->lead] = s->m;
         s->shape[A][s->lead + 1] = s->shape[B][s->lead] = s->k;
         s->shape[B][s->lead + 1] = s->shape[C][s->lead + 1] = s->n;
-        fits = same_shape(c, s->lead + 2, s->shape[C]);
+        fits = cbx__same_shape(c, s->lead + 2, s->shape[C]);
     }
     if (fits && s->k > MOST_TERMS) {
         cbx__refuse(ctx, CBX_EOVERFLOW, "'%s' counts %zu terms by 32 bits, which reach %zu: split k", name, s->k,
@@ -176,7 +176,7 @@ static cbx_array *narrowed(cbx_ctx *ctx, cbx_array *d, const cbx_array *like)
     return cbx__reshaped(ctx, d, like->desc.ndim, like->desc.shape);
 }
 
-static void fail_both(cbx_array *d[2]) { d[0] = d[1] = cbx__array_failed(); }
+void cbx__fail_both(cbx_array *d[2]) { d[0] = d[1] = cbx__array_failed(); }
 
 static void vjp_steps(cbx_ctx *ctx, stacks *s, const cbx_array *const in[4], cbx_array *d[2])
 {
@@ -184,7 +184,7 @@ static void vjp_steps(cbx_ctx *ctx, stacks *s, const cbx_array *const in[4], cbx
     cbx__grad q = { .dtype = t };
     cbx_array *da, *db;
 
-    fail_both(d);
+    cbx__fail_both(d);
     q.a = dense(ctx, s, in[0], A), q.b = dense(ctx, s, in[1], B), q.c = dense(ctx, s, in[2], C),
     q.g = dense(ctx, s, in[3], C);
     da = room_for(ctx, s, A, t), db = room_for(ctx, s, B, t);
@@ -207,9 +207,9 @@ void cbx_semiring_matmul_vjp(cbx_ctx *ctx, const cbx_array *a, const cbx_array *
     const size_t mark = cbx__mark(ctx);
     stacks k = { .semiring = s };
 
-    fail_both(d);
-    if (!check_algebra(ctx, "semiring_matmul_vjp", s, 4, in) || !stacks_of(ctx, "semiring_matmul_vjp", a, b, c, &k) ||
-        !stacks_of(ctx, "semiring_matmul_vjp", a, b, g, &k))
+    cbx__fail_both(d);
+    if (!cbx__check_derivative(ctx, "semiring_matmul_vjp", s, 4, in) ||
+        !stacks_of(ctx, "semiring_matmul_vjp", a, b, c, &k) || !stacks_of(ctx, "semiring_matmul_vjp", a, b, g, &k))
         return;
     vjp_steps(ctx, &k, in, d);
     cbx__tidy_list(ctx, mark, 2, d);
@@ -239,142 +239,13 @@ cbx_array *cbx_semiring_matmul_jvp(cbx_ctx *ctx, const cbx_array *a, const cbx_a
     char tx[160], ty[160];
     stacks k = { .semiring = s };
 
-    if (!check_algebra(ctx, "semiring_matmul_jvp", s, 5, in) || !stacks_of(ctx, "semiring_matmul_jvp", a, b, c, &k))
+    if (!cbx__check_derivative(ctx, "semiring_matmul_jvp", s, 5, in) ||
+        !stacks_of(ctx, "semiring_matmul_jvp", a, b, c, &k))
         return cbx__array_failed();
     for (int i = 0; i < 2; i++)
-        if (!same_shape(in[3 + i], in[i]->desc.ndim, in[i]->desc.shape))
+        if (!cbx__same_shape(in[3 + i], in[i]->desc.ndim, in[i]->desc.shape))
             return cbx__refuse(ctx, CBX_ESHAPE, "a tangent of 'semiring_matmul_jvp' is %s, its operand %s",
                                cbx_array_desc_text(&in[3 + i]->desc, tx, sizeof tx),
                                cbx_array_desc_text(&in[i]->desc, ty, sizeof ty));
     return cbx__tidy(ctx, mark, jvp_steps(ctx, &k, in));
-}
-
-/* ---- convolution: the product's, on all windows as rows of one matrix ---- */
-
-static cbx_array *all_windows(cbx_ctx *ctx, const cbx__windows *v, const cbx_array *x, size_t rows, double identity)
-{
-    const cbx_array_desc d = { x->desc.dtype, 2, { rows, v->ntaps * (v->run / v->element) } };
-    cbx_array *w = NULL;
-    cbx_block pad = { 0 };
-    cbx_status st = cbx_array_create(ctx, &d, &w, cbx__sticky(ctx));
-
-    if (!st) st = cbx_pool_get(cbx_ctx_pool(ctx), v->run + 8, &pad, cbx__sticky(ctx));
-    if (!st)
-        cbx__ref_windows_gather_all(v, x->data, rows, cbx__ref_windows_pad(v, d.dtype, identity, pad.data), w->data);
-    else
-        cbx_array_free(w);
-    cbx_pool_put(cbx_ctx_pool(ctx), pad);
-    return st ? cbx__array_failed() : cbx_scope_hold(ctx, w);
-}
-
-static void conv_vjp_steps(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_array *y, const cbx_array *g,
-                           const cbx_semiring *s, const cbx_attrs *attrs, cbx_array *d[2])
-{
-    const int n = attrs->ndim;
-    const size_t outs = w->desc.shape[n + 1];
-    cbx__windows v;
-    cbx_array *images = cbx_copy(ctx, cbx__conv_images(ctx, x, n)), *dx, *rows, *kernel;
-    size_t count, dwide[2];
-
-    fail_both(d);
-    if (cbx_array_is_failed(images)) return;
-    cbx__ref_windows_init(&v, images, w, attrs);
-    count = images->desc.shape[0] * v.positions;
-    rows = all_windows(ctx, &v, images, count, s->identity);
-    if (cbx_array_is_failed(rows)) return;
-    dwide[0] = rows->desc.shape[1], dwide[1] = outs;
-    kernel = cbx__reshaped(ctx, w, 2, dwide);
-    y = cbx__reshaped(ctx, y, 2, (const size_t[]){ count, outs });
-    g = cbx__reshaped(ctx, g, 2, (const size_t[]){ count, outs });
-    cbx_semiring_matmul_vjp(ctx, rows, kernel, y, g, s, d);
-    dx = cbx_copy(ctx, cbx_zeros_like(ctx, images));
-    if (cbx_array_is_failed(d[0]) || cbx_array_is_failed(dx)) {
-        fail_both(d);
-        return;
-    }
-    cbx__ref_windows_scatter(&v, x->desc.dtype, cbx_array_data(d[0]), count, cbx_array_data_mut(dx));
-    d[0] = cbx__reshaped(ctx, dx, x->desc.ndim, x->desc.shape);
-    d[1] = cbx__reshaped(ctx, d[1], w->desc.ndim, w->desc.shape);
-}
-
-/* Attributes of a convolution; y and, of the backward direction, g must have its shape. */
-static bool conv_fits(cbx_ctx *ctx, const char *name, const cbx_array *x, const cbx_array *w,
-                      const cbx_array *const like_y[2], const cbx_semiring *s, const cbx_conv_options *options,
-                      cbx_attrs *attrs)
-{
-    size_t shape[CBX_MAX_RANK];
-    cbx_dtype t;
-    char text[160];
-    int lead;
-
-    if (!cbx__conv_attrs(ctx, x, w, s, options, attrs, &t)) return false;
-    lead = x->desc.ndim - 1 - attrs->ndim;
-    memcpy(shape, x->desc.shape, (size_t)lead * sizeof *shape);
-    memcpy(shape + lead, attrs->shape, (size_t)attrs->ndim * sizeof *shape);
-    shape[lead + attrs->ndim] = w->desc.shape[attrs->ndim + 1];
-    for (int i = 0; i < 2; i++) {
-        if (!like_y[i] || same_shape(like_y[i], x->desc.ndim, shape)) continue;
-        cbx__refuse(ctx, CBX_ESHAPE, "operand %d of '%s' is %s, which is not the convolution's shape", i + 3, name,
-                    cbx_array_desc_text(&like_y[i]->desc, text, sizeof text));
-        return false;
-    }
-    return true;
-}
-
-void cbx_semiring_conv_vjp(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_array *y, const cbx_array *g,
-                           const cbx_semiring *s, const cbx_conv_options *options, cbx_array *d[2])
-{
-    const cbx_array *const in[4] = { x, w, y, g };
-    const size_t mark = cbx__mark(ctx);
-    cbx_attrs attrs;
-
-    fail_both(d);
-    if (!check_algebra(ctx, "semiring_conv_vjp", s, 4, in) ||
-        !conv_fits(ctx, "semiring_conv_vjp", x, w, in + 2, s, options, &attrs))
-        return;
-    conv_vjp_steps(ctx, x, w, y, g, s, &attrs, d);
-    cbx__tidy_list(ctx, mark, 2, d);
-}
-
-/* Windows of x and of its tangent, whose padding does not move. */
-static cbx_array *conv_jvp_steps(cbx_ctx *ctx, const cbx_array *const in[5], const cbx_semiring *s,
-                                 const cbx_attrs *attrs)
-{
-    const int n = attrs->ndim;
-    cbx_array *images = cbx_copy(ctx, cbx__conv_images(ctx, in[0], n)),
-              *moves = cbx_copy(ctx, cbx__conv_images(ctx, in[3], n)), *rows, *turns, *c, *t;
-    size_t wide[2], narrow[2];
-    cbx__windows v;
-
-    if (cbx_array_is_failed(images) || cbx_array_is_failed(moves)) return cbx__array_failed();
-    cbx__ref_windows_init(&v, images, in[1], attrs);
-    narrow[0] = images->desc.shape[0] * v.positions, narrow[1] = in[1]->desc.shape[n + 1];
-    rows = all_windows(ctx, &v, images, narrow[0], s->identity);
-    turns = all_windows(ctx, &v, moves, narrow[0], 0);
-    if (cbx_array_is_failed(rows) || cbx_array_is_failed(turns)) return cbx__array_failed();
-    wide[0] = rows->desc.shape[1], wide[1] = narrow[1];
-    c = cbx__reshaped(ctx, in[2], 2, narrow);
-    t = cbx_semiring_matmul_jvp(ctx, rows, cbx__reshaped(ctx, in[1], 2, wide), c, turns,
-                                cbx__reshaped(ctx, in[4], 2, wide), s);
-    return cbx_array_is_failed(t) ? t : cbx__reshaped(ctx, t, in[2]->desc.ndim, in[2]->desc.shape);
-}
-
-cbx_array *cbx_semiring_conv_jvp(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_array *y,
-                                 const cbx_array *tx, const cbx_array *tw, const cbx_semiring *s,
-                                 const cbx_conv_options *options)
-{
-    const cbx_array *const in[5] = { x, w, y, tx, tw }, *const like_y[2] = { y, NULL };
-    const size_t mark = cbx__mark(ctx);
-    char tangent[160], operand[160];
-    cbx_attrs attrs;
-
-    if (!check_algebra(ctx, "semiring_conv_jvp", s, 5, in) ||
-        !conv_fits(ctx, "semiring_conv_jvp", x, w, like_y, s, options, &attrs))
-        return cbx__array_failed();
-    for (int i = 0; i < 2; i++)
-        if (!same_shape(in[3 + i], in[i]->desc.ndim, in[i]->desc.shape))
-            return cbx__refuse(ctx, CBX_ESHAPE, "a tangent of 'semiring_conv_jvp' is %s, its operand %s",
-                               cbx_array_desc_text(&in[3 + i]->desc, tangent, sizeof tangent),
-                               cbx_array_desc_text(&in[i]->desc, operand, sizeof operand));
-    return cbx__tidy(ctx, mark, conv_jvp_steps(ctx, in, s, &attrs));
 }

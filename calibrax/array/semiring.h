@@ -76,13 +76,14 @@ typedef struct cbx_conv_options {
 /**
  * y[..., p, o] = finalize( update over taps t and channels c of combine(x[..., p*stride + t*dilation - low, c], w[t, c, o]) ):
  * channels last, nothing is flipped (cross-correlation).  Outside of x stands the algebra's identity: it is read as it is, never
- * multiplied by 0, so that -inf stays what it is; of euclidean, whose identity does not mask, that is a pixel of value 0.
+ * multiplied by 0, so that -inf stays what it is; of euclidean, whose identity does not mask, that is a pixel of value 0.  Over an
+ * algebra given by functions nothing stands there: such terms are left out of the fold.
  *
  * @param x        (..., lengths, channels); any number of leading axes
  * @param w        (taps, channels, channels out); its rank less 2 is the number of axes that are slid along, 1 to 6
  * @param options  NULL: VALID, stride 1, dilation 1
  * Errors: CBX_ESHAPE (ranks, channels that differ, a window larger than the padded length), CBX_EINVAL (struct_size, padding;
- * an algebra given by functions), CBX_EDTYPE, CBX_EOVERFLOW, CBX_ENOMEM.  Since 0.1.
+ * an algebra given by functions: abstract operands), CBX_EDTYPE, CBX_EOVERFLOW, CBX_ENOMEM.  Since 0.1.
  */
 CBX_API cbx_array *cbx_semiring_conv(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_semiring *s,
                                      const cbx_conv_options *options);

@@ -112,6 +112,8 @@ CBX_API cbx_status cbx_lock_dir(cbx_ctx *ctx, cbx_arena *arena, const char **pat
 /** A process that holds the lock on a file, by what the kernel says of descriptors; of several (children inherit locks) the one with the
  * first entry in /proc.  0: nobody, or a process whose descriptors this user may not see.  Goes through /proc: for messages. */
 CBX_API pid_t cbx_lock_holder(const char *path);
+/** True if that process holds the lock on a file; false also where this user may not see its descriptors. */
+CBX_API bool cbx_lock_held_by(pid_t process, const char *path);
 /** NULL is fine.  The file stays. */
 CBX_API void cbx_lock_release(cbx_lock *lock);
 

@@ -137,6 +137,14 @@ static bool holds(const char *process, const struct stat *wanted)
     return found;
 }
 
+bool cbx_lock_held_by(pid_t process, const char *path)
+{
+    struct stat wanted;
+    char number[24];
+    snprintf(number, sizeof number, "%d", (int)process);
+    return process > 0 && stat(path, &wanted) == 0 && holds(number, &wanted);
+}
+
 pid_t cbx_lock_holder(const char *path)
 {
     struct stat wanted;

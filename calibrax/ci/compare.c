@@ -6,6 +6,7 @@
 
 #include "calibrax/base/rng.h"
 #include "calibrax/ci/worktree.h"
+#include "calibrax/perf/claim.h"
 #include "calibrax/statistics/significance.h"
 
 #define LAUNCHES       25
@@ -21,6 +22,7 @@ typedef struct job {
     const char *repository, *mirror, *hash[2], *tree[2];
     size_t launches;
     double *values[2];
+    cbx_claim *claim;
 } job;
 
 static cbx_status no_memory(cbx_err *err)
@@ -39,9 +41,9 @@ static void tell(const job *j, const char *words, size_t done)
 
 static cbx_status prepare(job *j, int side, cbx_err *err)
 {
-    cbx__shell_job build = { .command = j->opts->build,
-                             .commit = j->hash[side],
-                             .timeout_s = j->opts->build_timeout_s };
+    cbx__shell_job build = {
+        .command = j->opts->build, .commit = j->hash[side], .timeout_s = j->opts->build_timeout_s, .claim = j->claim
+    };
     const char *name = cbx_arena_printf(j->arena, "%c-%.12s", side ? 'b' : 'a', j->hash[side]);
     cbx__shell_end end;
     cbx_status st;
@@ -75,7 +77,11 @@ static cbx_status read_metric(job *j, int side, double *value, cbx_err *err)
 
 static cbx_status launch(job *j, int side, double *value, cbx_err *err)
 {
-    cbx__shell_job bench = { j->opts->bench, j->tree[side], j->hash[side], j->opts->bench_timeout_s };
+    cbx__shell_job bench = { .command = j->opts->bench,
+                             .dir = j->tree[side],
+                             .commit = j->hash[side],
+                             .timeout_s = j->opts->bench_timeout_s,
+                             .claim = j->claim };
     cbx__shell_end end;
     cbx_status st;
 
@@ -147,6 +153,15 @@ static cbx_status decide(job *j, cbx_compare_result *out, cbx_err *err)
     return CBX_OK;
 }
 
+static void tell_note(void *user, const char *text) { tell(user, text, 0); }
+
+/* A build that others measure beside spoils their launches, and theirs would spoil ours: the cores are held for both. */
+static cbx_status claim_cores(job *j, cbx_err *err)
+{
+    const cbx_claim_opts o = { sizeof o, j->opts->lock_wait_s, j->opts->stop, tell_note, j };
+    return cbx_claim_take(j->ctx, &o, &j->claim, err);
+}
+
 static cbx_status check_opts(job *j, cbx_err *err)
 {
     const cbx_compare_opts *o = j->opts;
@@ -175,11 +190,13 @@ cbx_status cbx_revisions_compare(cbx_ctx *ctx, const cbx_compare_opts *opts, cbx
         st = cbx__repository_resolve(&j.sh, arena, j.repository, name_of(&j, side), "a comparison of revisions",
                                      &j.hash[side], err);
     if (!st) st = cbx__mirror_make(&j.sh, arena, j.repository, &j.mirror, err);
+    if (!st) st = claim_cores(&j, err);
     for (int side = 0; !st && side < 2; side++) st = prepare(&j, side, err);
     if (!st) {
         j.rng = cbx_rng_make(opts->seed, 0);
         st = launch_all(&j, err);
     }
+    cbx_claim_release(j.claim);
     if (!st) st = decide(&j, out, err);
     if (j.sh.folder) cbx__shell_close(&j.sh);
     return st;

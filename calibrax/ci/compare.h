@@ -29,9 +29,10 @@ typedef struct cbx_compare_opts {
     double level;                            /* of the interval; 0: 0.95 */
     double margin;                           /* for equivalent; NaN: CBX_VERDICT_MARGIN */
     double build_timeout_s, bench_timeout_s; /* 0: 3600 */
-    uint64_t seed;                           /* of the layout */
-    const char *scratch;                     /* NULL: the user's cache folder */
-    const cbx_stop_flag *stop;               /* may be NULL */
+    double lock_wait_s;        /* for the cores, held while builds and launches run (calibrax/perf/claim.h); 0: 3600 */
+    uint64_t seed;             /* of the layout */
+    const char *scratch;       /* NULL: the user's cache folder */
+    const cbx_stop_flag *stop; /* may be NULL */
     void (*progress)(void *user, const char *words, size_t done, size_t total); /* may be NULL */
     void *user;
 } cbx_compare_opts;
@@ -55,7 +56,7 @@ typedef struct cbx_compare_result {
  * @param out  lives in the arena
  * @return CBX_OK; CBX_EINVAL (an option); CBX_ENOENT (no such revision or repository; no launcher); CBX_ECHILD (a build or a benchmark
  *         failed, or git did: the message names the revision and holds its last words); CBX_EDOM (a value that is not > 0);
- *         CBX_EINTERRUPTED; CBX_EUNAVAILABLE (no git); CBX_EIO, CBX_ENOSPC, CBX_EPERM, CBX_ENOMEM
+ *         CBX_EBUSY (another invocation holds cores); CBX_EINTERRUPTED; CBX_EUNAVAILABLE (no git); CBX_EIO, CBX_ENOSPC, CBX_EPERM, CBX_ENOMEM
  */
 CBX_API cbx_status cbx_revisions_compare(cbx_ctx *ctx, const cbx_compare_opts *opts, cbx_arena *arena,
                                          cbx_compare_result *out, cbx_err *err);

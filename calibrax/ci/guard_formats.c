@@ -27,15 +27,30 @@ static size_t each_note(const cbx_guard *g, cbx_text *out, void (*put)(cbx_text 
     return turn;
 }
 
+/* What files hold makes no line of its own, which a reader or a build server would take for ours, and says nothing to a terminal. */
+static void put_plain(cbx_text *out, const char *s)
+{
+    for (; *s; s++) {
+        if ((unsigned char)*s < 0x20 || *s == 0x7f)
+            cbx_text_printf(out, "\\x%02x", (unsigned)(unsigned char)*s);
+        else
+            cbx_text_putc(out, *s);
+    }
+}
+
 static void put_text_note(cbx_text *out, const char *note, size_t turn)
 {
     (void)turn;
-    cbx_text_printf(out, "note: %s\n", note);
+    cbx_text_puts(out, "note: ");
+    put_plain(out, note);
+    cbx_text_putc(out, '\n');
 }
 
 static void write_head(const cbx_guard *g, cbx_text *out)
 {
-    cbx_text_printf(out, "%s: %s\n", cbx__guard_word(g), g->gate.sentence);
+    cbx_text_printf(out, "%s: ", cbx__guard_word(g));
+    put_plain(out, g->gate.sentence);
+    cbx_text_putc(out, '\n');
 }
 
 void cbx__guard_write_text(const cbx_guard *g, cbx_text *out)
@@ -44,11 +59,16 @@ void cbx__guard_write_text(const cbx_guard *g, cbx_text *out)
 
     write_head(g, out);
     cbx_text_printf(out, "run %s, baseline %s\n", cbx_regression_run_id(g->r), cbx_regression_baseline_id(g->r));
-    if (label[0]) cbx_text_printf(out, "note: %s\n", label);
+    if (label[0]) put_text_note(out, label, 0);
     for (size_t i = 0; i < cbx_regression_nfindings(g->r); i++) {
         if (!is_news(g, i)) continue;
-        cbx_text_printf(out, "  - %s", cbx_regression_finding(g->r, i)->sentence);
-        if (g->by[i]) cbx_text_printf(out, " [waived until %s: %s]", g->by[i]->until, g->by[i]->reason);
+        cbx_text_puts(out, "  - ");
+        put_plain(out, cbx_regression_finding(g->r, i)->sentence);
+        if (g->by[i]) {
+            cbx_text_printf(out, " [waived until %s: ", g->by[i]->until);
+            put_plain(out, g->by[i]->reason);
+            cbx_text_putc(out, ']');
+        }
         cbx_text_putc(out, '\n');
     }
     each_note(g, out, put_text_note);

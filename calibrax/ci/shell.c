@@ -106,6 +106,7 @@ cbx_status cbx__shell_run(cbx__shell *sh, const cbx__shell_job *job, cbx__shell_
     opts.env_pad_bytes = job->env_pad_bytes;
     opts.stack_pad_bytes = job->stack_pad_bytes;
     opts.stop = sh->stop;
+    opts.claim = job->claim;
     script = wrap(sh, &arena, job);
     st = script ? cbx_command_run(sh->ctx, script, &opts, &record, err)
                 : cbx_fail(err, CBX_ENOMEM, "no memory for a command");

@@ -20,6 +20,7 @@ typedef struct cbx__shell_job {
     const char *commit;                    /* for CALIBRAX_BISECT_COMMIT; NULL: left out */
     double timeout_s;                      /* 0: 3600 */
     size_t env_pad_bytes, stack_pad_bytes; /* layout, as cbx_command_opts */
+    const struct cbx_claim *claim;         /* cores held for it; NULL: none */
 } cbx__shell_job;
 
 typedef struct cbx__shell_end {

@@ -42,13 +42,19 @@ typedef struct listener {
     void *user;
 } listener;
 
+typedef struct word {
+    struct word *next;
+    const char *text;
+} word;
+
 struct cbx_alerts {
     cbx_allocator al;
     cbx_arena arena;
     watched *rules;
     listener *listeners;
+    word *words; /* of alerts that no rule told */
     cbx_alert *ring;
-    size_t keep, count;
+    size_t keep, count, cleared; /* cleared: count when those remembered were forgotten */
 };
 
 cbx_status cbx_alerts_create(cbx_ctx *ctx, size_t keep, cbx_alerts **out, cbx_err *err)
@@ -178,6 +184,11 @@ static void describe(const watched *w, cbx_alert *alert)
                  alert->value, alert->threshold);
 }
 
+static void hand_out(cbx_alerts *a, const cbx_alert *alert)
+{
+    for (const listener *l = a->listeners; l; l = l->next) l->call(l->user, alert);
+}
+
 static void tell(cbx_alerts *a, watched *w, double value, uint64_t now_ns)
 {
     cbx_alert *alert = &a->ring[a->count++ % a->keep];
@@ -195,7 +206,42 @@ static void tell(cbx_alerts *a, watched *w, double value, uint64_t now_ns)
     w->told_ns = now_ns;
     w->spoken = true;
     w->held_back = 0;
-    for (const listener *l = a->listeners; l; l = l->next) l->call(l->user, alert);
+    hand_out(a, alert);
+}
+
+/* The book's own copy of a word, made once however often it is told. */
+static const char *kept_word(cbx_alerts *a, const char *text)
+{
+    word *w = a->words;
+
+    while (w && strcmp(w->text, text)) w = w->next;
+    if (w) return w->text;
+    w = cbx_arena_alloc(&a->arena, sizeof *w);
+    if (!w) return NULL;
+    w->text = cbx_arena_strdup(&a->arena, text);
+    if (!w->text) return NULL;
+    w->next = a->words;
+    a->words = w;
+    return w->text;
+}
+
+cbx_status cbx_alerts_tell(cbx_alerts *a, const cbx_alert *alert, cbx_err *err)
+{
+    const char *metric, *rule;
+    cbx_alert *kept;
+
+    if (!alert->metric || !*alert->metric) return cbx_fail(err, CBX_EINVAL, "an alert without a metric");
+    if (alert->severity < CBX_SEVERITY_INFO || alert->severity > CBX_SEVERITY_CRITICAL)
+        return cbx_fail(err, CBX_EINVAL, "the alert of '%s' has no severity", alert->metric);
+    metric = kept_word(a, alert->metric);
+    rule = kept_word(a, alert->rule ? alert->rule : alert->metric);
+    if (!metric || !rule) return cbx_fail(err, CBX_ENOMEM, "no memory for an alert");
+    kept = &a->ring[a->count++ % a->keep];
+    *kept = *alert;
+    kept->metric = metric;
+    kept->rule = rule;
+    hand_out(a, kept);
+    return CBX_OK;
 }
 
 /* Whether the state is to be told now. */
@@ -240,9 +286,24 @@ size_t cbx_alerts_count(const cbx_alerts *a) { return a->count; }
 
 const cbx_alert *cbx_alerts_recent(const cbx_alerts *a, size_t i)
 {
-    if (i >= a->count || i >= a->keep) return NULL;
+    if (i >= a->count - a->cleared || i >= a->keep) return NULL;
     return &a->ring[(a->count - 1 - i) % a->keep];
 }
+
+size_t cbx_alerts_by_severity(const cbx_alerts *a, cbx_severity severity, const cbx_alert **out, size_t room)
+{
+    const cbx_alert *alert;
+    size_t n = 0;
+
+    for (size_t i = 0; (alert = cbx_alerts_recent(a, i)); i++) {
+        if (alert->severity != severity) continue;
+        if (n < room) out[n] = alert;
+        n++;
+    }
+    return n;
+}
+
+void cbx_alerts_clear(cbx_alerts *a) { a->cleared = a->count; }
 
 cbx_json *cbx_alert_json(const cbx_alert *alert, int64_t time_us)
 {

@@ -81,6 +81,21 @@ CBX_API size_t cbx_alerts_count(const cbx_alerts *a);
 /** i-th newest of those remembered; NULL past the end.  Lives until the next observation. */
 CBX_API const cbx_alert *cbx_alerts_recent(const cbx_alerts *a, size_t i);
 /**
+ * Those remembered that told this severity (CBX_SEVERITY_NONE: all clear), newest first.
+ * @param out   NULL with room 0, or room for `room` of them; more are counted and not written.  They live as cbx_alerts_recent's
+ * @return how many there are.  Allocates nothing.
+ */
+CBX_API size_t cbx_alerts_by_severity(const cbx_alerts *a, cbx_severity severity, const cbx_alert **out, size_t room);
+/** Forgets the alerts remembered.  Rules, their states and cbx_alerts_count stay: nothing is told twice.  Allocates nothing. */
+CBX_API void cbx_alerts_clear(cbx_alerts *a);
+/**
+ * Tells an alert of the caller's own, which no rule stands behind: it is remembered, counted and handed to the listeners like any other,
+ * and changes no state.
+ * @param alert  copied, its texts too; metric is needed, rule NULL: the metric
+ * @return CBX_OK; CBX_EINVAL (no metric, no severity); CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_alerts_tell(cbx_alerts *a, const cbx_alert *alert, cbx_err *err);
+/**
  * {"schema":"calibrax-alert","version":1,"rule","metric","severity","before","value","threshold","time","held_back","message"}; time by the
  * calendar, ISO 8601.  NULL: out of memory.
  * @param time_us  microseconds since 1970

@@ -82,15 +82,15 @@ static cbx_status check_head(const cbx_case_ops *c, cbx_err *err)
     return CBX_OK;
 }
 
-/* Every point parses, and none stands twice. */
-static cbx_status check_points(cbx_ctx *ctx, const cbx_case_ops *c, cbx_err *err)
+/* Every point of a list parses, and none stands twice. */
+static cbx_status check_points(cbx_ctx *ctx, const cbx_case_ops *c, const char *const *points, size_t n, cbx_err *err)
 {
     cbx_params *p = NULL, *q = NULL;
     cbx_status st = CBX_OK;
-    for (size_t i = 0; i < c->npoints && !st; i++) {
-        st = cbx_case_point(ctx, c, c->points[i], c->name, &p, err);
+    for (size_t i = 0; i < n && !st; i++) {
+        st = cbx_case_point(ctx, c, points[i], c->name, &p, err);
         for (size_t j = 0; j < i && !st; j++) {
-            st = cbx_case_point(ctx, c, c->points[j], c->name, &q, err);
+            st = cbx_case_point(ctx, c, points[j], c->name, &q, err);
             if (!st && same(cbx_params_json(p), cbx_params_json(q)))
                 st = cbx_fail(err, CBX_EINVAL, "case '%s': point %s stands twice", c->name, cbx_params_json(p));
             cbx_params_free(q);
@@ -113,7 +113,8 @@ cbx_status cbx_case_check(cbx_ctx *ctx, const cbx_case_ops *c, cbx_err *err)
             st = cbx_fail(err, CBX_EINVAL, "case '%s': output %zu has no name", c->name, i);
     for (size_t i = 0; i < c->nparams && !st; i++) st = check_param(c, i, err);
     for (size_t i = 0; i < c->nbaselines && !st; i++) st = check_baseline(c, i, err);
-    if (!st) st = check_points(ctx, c, err);
+    if (!st) st = check_points(ctx, c, c->points, c->npoints, err);
+    if (!st) st = check_points(ctx, c, c->series, c->nseries, err);
     return st;
 }
 

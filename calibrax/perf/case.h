@@ -17,7 +17,7 @@
 
 CBX_BEGIN_DECLS
 
-#define CBX_CASE_ABI        4
+#define CBX_CASE_ABI        5
 #define CBX_CASE_MAX_ARRAYS 8
 
 /** Work of one call, by formula: it depends on the point only, never on a measurement. */
@@ -108,6 +108,10 @@ typedef struct cbx_case_ops {
     const char *oracle_provider, *oracle_definition;
     /** Optional: what else the answer depends on, such as the hash of a file; part of the key under which answers are kept. */
     const char *oracle_key;
+    /* --- since ABI 5 --- */
+    /** Optional: points of growing size for fits (growth.h), five or more of each line; measured when asked for, --points series. */
+    const char *const *series;
+    size_t nseries;
 } cbx_case_ops;
 
 /**

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "calibrax/perf/claim_parts.h"
 #include "calibrax/perf/environment.h"
 #include "calibrax/perf/talk.h"
 
@@ -72,6 +73,7 @@ cbx_status cbx_command_run(cbx_ctx *ctx, const char *command, const cbx_command_
     }
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     cbx__environment_init(&env, &arena, NULL);
+    cbx__claim_pass(opts ? opts->claim : NULL, &child, &env);
     child.env = env.vars;
     st = env.failed ? cbx_fail(err, CBX_ENOMEM, "no memory for the environment of a command") : CBX_OK;
     if (!st) st = cbx__talk_open(cbx_ctx_allocator(ctx), &child, &talk, &t, err);

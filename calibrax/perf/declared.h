@@ -51,7 +51,7 @@ typedef struct cbx_declared_opts {
     const char *const *deny;
     size_t ndeny;
     bool skip_slow; /* without baselines that the file calls slow, unless allow names them */
-    /* launches, warmup, budget (of all points together; 0: exec's own for each), timeout, seed, stop, progress; the rest is not looked at */
+    /* launches, warmup, budget (of all points together; 0: exec's own for each), timeout, lock_wait, seed, stop, progress; the rest is not looked at */
     cbx_exec_opts exec;
 } cbx_declared_opts;
 
@@ -65,7 +65,7 @@ typedef struct cbx_declared_opts {
  * Rows have the case's name, the point, and the baselines' names; a run whose outputs are wrong makes its baseline fidelity_failed.
  * @param result  initialised; points counts points, points_good those with a good row
  * @return CBX_OK, also when commands failed or the stop flag ended it; CBX_EINVAL (a point, an unknown baseline, or none left); CBX_ECHILD: the set-up
- *         failed; CBX_EIO, CBX_ENOMEM
+ *         failed; CBX_EBUSY (another invocation holds cores); CBX_EIO, CBX_ENOMEM
  */
 CBX_API cbx_status cbx_declared_run(cbx_ctx *ctx, const cbx_declared *d, const cbx_declared_opts *opts,
                                     cbx_measure_result *result, cbx_err *err);

@@ -11,6 +11,7 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/temporary.h"
+#include "calibrax/perf/claim.h"
 #include "calibrax/perf/declared_parts.h"
 
 #define MAX_OUTPUT_BYTES (1u << 30)
@@ -21,6 +22,7 @@ typedef struct point_run {
     const cbx_declared *d;
     const cbx_declared_opts *opts;
     cbx_params *params;
+    cbx_claim *claim; /* of the cores, from the set-up to the last check */
     cbx_arena arena;
     char folder[CBX__TEMPORARY_SIZE];
 } point_run;
@@ -103,9 +105,9 @@ static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "ou
 /* --- commands of the file's own --- */
 
 static cbx_status run_plain(cbx_ctx *ctx, const char *what, const char *command, const char *shown,
-                            const cbx_exec_opts *o, cbx_err *err)
+                            const cbx_exec_opts *o, const cbx_claim *claim, cbx_err *err)
 {
-    cbx_command_opts opts = { .struct_size = sizeof opts, .timeout_s = o->timeout_s, .stop = o->stop };
+    cbx_command_opts opts = { .struct_size = sizeof opts, .timeout_s = o->timeout_s, .stop = o->stop, .claim = claim };
     cbx_command_record r;
     cbx_status st = cbx_command_run(ctx, command, &opts, &r, err);
 
@@ -126,7 +128,7 @@ cbx_status cbx_declared_setup(cbx_ctx *ctx, const cbx_declared *d, const cbx_sto
     put_quoted(&t, d->folder);
     cbx_text_printf(&t, " || exit 126\n%s", d->setup);
     st = cbx_text_check(&t, err);
-    if (!st) st = run_plain(ctx, "the set-up", cbx_text_str(&t), d->setup, &o, err);
+    if (!st) st = run_plain(ctx, "the set-up", cbx_text_str(&t), d->setup, &o, NULL, err);
     cbx_text_clear(&t);
     return st;
 }
@@ -195,7 +197,8 @@ static cbx_status check_run(void *user, cbx_err *err)
         const cbx__declared_check *c = &p->d->checks[i];
         const char *command = c->command ? in_folder(p, c->command) : NULL;
         if (c->command && !command) return no_memory(err);
-        st = command ? run_plain(p->ctx, "check", command, c->command, &p->opts->exec, err) : compare_files(p, c, err);
+        st = command ? run_plain(p->ctx, "check", command, c->command, &p->opts->exec, p->claim, err)
+                     : compare_files(p, c, err);
     }
     return st;
 }
@@ -209,12 +212,26 @@ static bool has(const char *const *list, size_t n, const char *word)
     return false;
 }
 
-static bool wanted(const cbx_declared_opts *o, const cbx_baseline_ops *b)
+/* Why a baseline is left out, in the words of a sweep; left_out NONE: it is not. */
+static cbx_exec_command selection(point_run *p, const cbx_baseline_ops *b)
 {
+    const cbx_declared_opts *o = p->opts;
     const bool named = has(o->allow, o->nallow, b->name);
+    cbx_exec_command c = { .name = b->name };
 
-    if ((o->nallow && !named) || has(o->deny, o->ndeny, b->name)) return false;
-    return named || !o->skip_slow || !b->slow_reason;
+    if (o->nallow && !named) {
+        c.left_out = CBX_FAILURE_SKIPPED_BY_CONFIG;
+        c.why = "left out by --baselines";
+        c.remedy = "name it in --baselines";
+    } else if (has(o->deny, o->ndeny, b->name)) {
+        c.left_out = CBX_FAILURE_SKIPPED_BY_CONFIG;
+        c.why = "left out by --skip-baselines";
+        c.remedy = "take it out of --skip-baselines";
+    } else if (o->skip_slow && b->slow_reason && !named) {
+        c.left_out = CBX_FAILURE_SLOW_SKIPPED;
+        c.why = cbx_arena_printf(&p->arena, "declared slow: %s", b->slow_reason);
+    }
+    return c;
 }
 
 static cbx_status check_names(const cbx_declared *d, const char *flag, const char *const *list, size_t n, cbx_err *err)
@@ -226,18 +243,24 @@ static cbx_status check_names(const cbx_declared *d, const char *flag, const cha
     return CBX_OK;
 }
 
+/* Those that are run, in the file's order, then those that are left out. */
 static cbx_status choose(point_run *p, cbx_exec_command *out, size_t *n, cbx_err *err)
 {
     const cbx_declared *d = p->d;
+    size_t run = 0;
 
     *n = 0;
-    for (size_t i = 0; i < d->ops.nbaselines; i++) {
-        if (!wanted(p->opts, &d->baselines[i])) continue;
-        out[*n] = (cbx_exec_command){ d->baselines[i].name, in_folder(p, d->commands[i]) };
-        if (!out[*n].command) return no_memory(err);
-        ++*n;
+    for (int left_out = 0; left_out < 2; left_out++) {
+        for (size_t i = 0; i < d->ops.nbaselines; i++) {
+            cbx_exec_command c = selection(p, &d->baselines[i]);
+            if ((c.left_out != CBX_FAILURE_NONE) != left_out) continue;
+            c.command = in_folder(p, d->commands[i]);
+            if (!c.command) return no_memory(err);
+            out[(*n)++] = c;
+            run += !left_out;
+        }
     }
-    return *n ? CBX_OK : cbx_fail(err, CBX_EINVAL, "case '%s': no baseline is left to measure", d->ops.name);
+    return run ? CBX_OK : cbx_fail(err, CBX_EINVAL, "case '%s': no baseline is left to measure", d->ops.name);
 }
 
 static cbx_status run_rounds(point_run *p, bool representative, cbx_measure_result *result, cbx_err *err)
@@ -260,9 +283,25 @@ static cbx_status run_rounds(point_run *p, bool representative, cbx_measure_resu
     o.point = cbx_params_json(p->params);
     o.label = label;
     o.representative = representative;
+    o.claim = p->claim;
     o.check = check_run;
     o.check_user = p;
     return cbx_exec_run(p->ctx, &o, result, err);
+}
+
+static void tell_note(void *user, const char *text)
+{
+    const cbx_exec_opts *o = user;
+    cbx_measure_progress p = { .event = CBX_MEASURE_NOTE, .text = text, .eta_s = NAN };
+    if (o->progress) o->progress(o->user, &p);
+}
+
+static cbx_status claim_cores(point_run *p, cbx_err *err)
+{
+    cbx_exec_opts exec = p->opts->exec;
+    const cbx_claim_opts o = { sizeof o, exec.lock_wait_s != 0 ? exec.lock_wait_s : exec.timeout_s, exec.stop,
+                               tell_note, &exec };
+    return cbx_claim_take(p->ctx, &o, &p->claim, err);
 }
 
 static bool stopped(const cbx_declared_opts *o) { return o->exec.stop && *o->exec.stop; }
@@ -279,14 +318,16 @@ static cbx_status run_point(cbx_ctx *ctx, const cbx_declared *d, const cbx_decla
     cbx_arena_init(&p.arena, cbx_ctx_allocator(ctx));
     st = cbx_case_point(ctx, &d->ops, json, "--point", &p.params, err);
     if (!st) st = cbx__temporary_make("point", p.folder, err);
+    if (!st) st = claim_cores(&p, err);
     if (!st && d->setup) {
         setup = in_folder(&p, d->setup);
-        st = setup ? run_plain(ctx, "the set-up", setup, d->setup, &opts->exec, err) : no_memory(err);
-        if (st == CBX_EINTERRUPTED) result->interrupted = true;
+        st = setup ? run_plain(ctx, "the set-up", setup, d->setup, &opts->exec, p.claim, err) : no_memory(err);
     }
+    if (st == CBX_EINTERRUPTED) result->interrupted = true;
     if (!st) st = run_rounds(&p, !strcmp(json, d->ops.points[d->ops.representative]), result, err);
     for (size_t i = before; i < result->rows.count; i++) good = good || cbx_row_is_good(&result->rows.rows[i]);
     result->points_good = good;
+    cbx_claim_release(p.claim);
     cbx__temporary_remove(p.folder);
     cbx_params_free(p.params);
     cbx_arena_clear(&p.arena);

@@ -6,52 +6,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
-
-#include "calibrax/base/clock.h"
-#include "calibrax/base/file.h"
-
-/* Between looks at a lock that another invocation holds: at first short, as between two jobs, then doubled. */
-#define POLL_FIRST_NS 1000000
-#define POLL_MOST_NS  100000000
-
-/* --- locks --- */
-
-void cbx__locks_release(cbx__locks *l)
-{
-    while (l->n) cbx_lock_release(l->list[--l->n]);
-}
-
-static cbx_status take_one(cbx_ctx *ctx, const char *dir, const char *name, cbx__locks *out, cbx_err *err)
-{
-    char path[512];
-    cbx_status st;
-
-    if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
-        return cbx_fail(err, CBX_EINVAL, "the folder of locks has too long a name");
-    st = cbx_lock_take(ctx, path, 0, &out->list[out->n], err);
-    if (!st) out->n++;
-    return st;
-}
-
-cbx_status cbx__locks_take(cbx_ctx *ctx, const char *dir, const cbx__resource *r, cbx__locks *out, char busy[80],
-                           cbx_err *err)
-{
-    cbx_status st = CBX_OK;
-
-    out->n = 0;
-    for (size_t i = 0; i <= r->cores.ncores && !st; i++) {
-        if (i < r->cores.ncores)
-            snprintf(busy, 80, "cpu-%d.lock", r->cores.cores[i]);
-        else if (r->device)
-            snprintf(busy, 80, "device-%.48s.lock", r->device->id);
-        else
-            break;
-        st = take_one(ctx, dir, busy, out, err);
-    }
-    if (st) cbx__locks_release(out);
-    return st;
-}
 
 /* --- the crew --- */
 
@@ -76,10 +30,8 @@ struct member {
     cbx_ctx *ctx;
     const cbx__resource *resource;
     bool active; /* has a job, or tries for its locks */
-    bool waited; /* was told once what it waits for */
     bool fresh;
-    uint64_t waiting_since;
-    long pause_ns;
+    cbx__lock_wait wait;
 };
 
 static bool stopped(const crew *c) { return c->d->stop && *c->d->stop; }
@@ -163,57 +115,27 @@ static void settle_job(crew *c, size_t job, cbx_status st, const cbx_err *err)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* Who has it, for a sentence: " (process 1234)". */
-static const char *holder_text(const char *dir, const char *busy, char *out, size_t size)
-{
-    char path[512];
-    pid_t pid = 0;
-
-    if (snprintf(path, sizeof(path), "%s/%s", dir, busy) < (int)sizeof(path)) pid = cbx_lock_holder(path);
-    if (pid > 0)
-        snprintf(out, size, "process %d", (int)pid);
-    else
-        snprintf(out, size, "another process");
-    return out;
-}
-
 /* Somebody else has the resource: says so once.  @return false when it has waited long enough */
 static bool wait_for_lock(member *m, const char *busy)
 {
-    const cbx__dispatch *d = m->crew->d;
-    char text[CBX_ERR_MESSAGE_SIZE], who[64];
-    uint64_t now = cbx_clock_ns();
+    char why[CBX_ERR_MESSAGE_SIZE];
 
-    if (!m->waiting_since) m->waiting_since = now, m->pause_ns = POLL_FIRST_NS;
-    if (!m->waited) {
-        snprintf(text, sizeof(text), "%s waits for '%s', which %s holds", m->resource->name, busy,
-                 holder_text(m->crew->dir, busy, who, sizeof(who)));
-        d->note(d->user, text);
-        m->waited = true;
-    }
-    if ((double)(now - m->waiting_since) >= 1e9 * d->lock_wait_s) {
-        pthread_mutex_lock(&m->crew->lock);
-        snprintf(m->crew->held, sizeof(m->crew->held),
-                 "%s: '%s' is still held by %s after %g s; wait for it, end it, or raise --lock-wait",
-                 m->resource->name, busy, holder_text(m->crew->dir, busy, who, sizeof(who)), d->lock_wait_s);
-        pthread_mutex_unlock(&m->crew->lock);
-        return false;
-    }
-    nanosleep(&(struct timespec){ 0, m->pause_ns }, NULL);
-    m->pause_ns = m->pause_ns < POLL_MOST_NS / 2 ? 2 * m->pause_ns : POLL_MOST_NS;
-    return true;
+    if (cbx__lock_wait_step(&m->wait, m->crew->dir, busy, why)) return true;
+    pthread_mutex_lock(&m->crew->lock);
+    memcpy(m->crew->held, why, sizeof(why));
+    pthread_mutex_unlock(&m->crew->lock);
+    return false;
 }
 
 /* A job under the resource's locks; false: no job is left. */
 static bool do_job(member *m, const cbx__locks *locks)
 {
     const cbx__dispatch *d = m->crew->d;
-    cbx__hold hold = { .resource = m->resource, .fresh = m->fresh };
+    cbx__hold hold = { .resource = m->resource, .fds = locks->fds, .n = locks->nfds, .fresh = m->fresh };
     cbx_err err = CBX_ERR_INIT;
     size_t job = take_job(m);
 
     if (job == d->njobs) return false;
-    for (; hold.n < locks->n; hold.n++) hold.fds[hold.n] = cbx_lock_fd(locks->list[hold.n]);
     settle_job(m->crew, job, d->run(d->user, m->ctx, job, &hold, &err), &err);
     return true;
 }
@@ -231,16 +153,19 @@ static void fail(crew *c, const cbx_err *err)
 static void work(member *m)
 {
     crew *c = m->crew;
+    const cbx__resource *r = m->resource;
+    const cbx__locks_wish wish = { r->cores.cores, r->cores.ncores, r->device ? r->device->id : NULL };
     bool more = true;
 
     m->fresh = true;
+    m->wait = (cbx__lock_wait){ r->name, c->d->lock_wait_s, c->d->note, c->d->user, 0, 0, false };
     while (more && enter(m)) {
-        cbx__locks locks = { .n = 0 };
+        cbx__locks locks;
         cbx_err err = CBX_ERR_INIT;
-        char busy[80];
-        cbx_status st = cbx__locks_take(m->ctx, c->dir, m->resource, &locks, busy, &err);
+        char busy[CBX__LOCK_NAME_SIZE];
+        cbx_status st = cbx__locks_take(m->ctx, c->dir, &wish, &locks, busy, &err);
         if (st == CBX_OK) {
-            m->waiting_since = 0;
+            m->wait.since = 0;
             more = do_job(m, &locks);
             m->fresh = false;
         } else if (st != CBX_EBUSY) {

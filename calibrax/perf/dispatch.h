@@ -6,13 +6,12 @@
  * holds while a like one is free, and none waits behind a job of another kind.  All locks of a resource are taken or none, so
  * two invocations cannot wait for each other.
  *
- * Locks are files of cbx_lock_dir: "cpu-N.lock" for the core with least CPU N, "device-ID.lock" for a device.
+ * Which files those are, and what is held already by who started this process, is told in locks.h.
  */
 #ifndef CALIBRAX_PERF_DISPATCH_H
 #define CALIBRAX_PERF_DISPATCH_H
 
-#include "calibrax/base/file.h"
-#include "calibrax/perf/cores.h"
+#include "calibrax/perf/locks.h"
 #include "calibrax/perf/platforms.h"
 
 typedef struct cbx__resource {
@@ -25,7 +24,7 @@ typedef struct cbx__resource {
 /** A resource while a job has it: locked, with the descriptors that workers inherit. */
 typedef struct cbx__hold {
     const cbx__resource *resource;
-    int fds[CBX__CORES_MOST + 1];
+    const int *fds;
     size_t n;
     bool fresh; /* nobody of this invocation had it just before */
 } cbx__hold;
@@ -52,14 +51,5 @@ typedef struct cbx__dispatch {
  *         within lock_wait_s); CBX_EPERM (no folder for locks); CBX_EIO; CBX_ENOMEM
  */
 cbx_status cbx__dispatch_run(cbx_ctx *ctx, const cbx__dispatch *d, bool *done, cbx_err *err);
-
-/** Locks of a resource in a folder, all or none, without waiting.  @param busy  the lock's name without folder, of CBX_EBUSY */
-typedef struct cbx__locks {
-    cbx_lock *list[CBX__CORES_MOST + 1];
-    size_t n;
-} cbx__locks;
-cbx_status cbx__locks_take(cbx_ctx *ctx, const char *dir, const cbx__resource *r, cbx__locks *out, char busy[80],
-                           cbx_err *err);
-void cbx__locks_release(cbx__locks *l);
 
 #endif

@@ -228,9 +228,15 @@ cbx_status cbx_drift_manifest(cbx_ctx *ctx, const cbx_case_list *list, const cha
 
 /* --- comparison --- */
 
+/* Where something differs; what is NULL is not told. */
+typedef struct place {
+    const char *case_name, *point, *baseline;
+    int output; /* -1: none */
+} place;
+
 typedef struct comparison {
-    cbx_text *out;
-    size_t drifted;
+    cbx_json *findings;
+    bool failed; /* memory was out */
 } comparison;
 
 static bool near(double a, double b)
@@ -238,60 +244,117 @@ static bool near(double a, double b)
     return a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= TOLERANCE * fmax(fabs(a), fabs(b));
 }
 
-static void compare_output(comparison *c, const char *where, size_t output, const cbx_json *kept, const cbx_json *now)
+static bool set_value(cbx_json *o, const char *key, const cbx_json *v)
+{
+    return v ? cbx_json_set(o, key, cbx_json_copy(v)) : cbx_json_set_null(o, key);
+}
+
+static void put_value(const cbx_json *v, cbx_text *out)
+{
+    if (cbx_json_typeof(v) == CBX_JSON_STRING)
+        cbx_text_printf(out, "'%s'", cbx_json_string_value(v));
+    else if (cbx_json_typeof(v) == CBX_JSON_DOUBLE)
+        cbx_text_printf(out, "%.9g", cbx_json_double_value(v));
+    else
+        cbx_json_write(v, CBX_JSON_COMPACT, out);
+}
+
+/* "semiring_matmul {...} stream, output 0: l1 is 3, was 2"; what NULL: `words` alone say it. */
+static void put_sentence(const place *p, const char *what, const cbx_json *is, const cbx_json *was, const char *words,
+                         cbx_text *out)
+{
+    cbx_text_puts(out, p->case_name);
+    if (p->point) cbx_text_printf(out, " %s", p->point);
+    if (p->baseline) cbx_text_printf(out, " %s", p->baseline);
+    if (p->output >= 0) cbx_text_printf(out, ", output %d", p->output);
+    cbx_text_puts(out, ": ");
+    if (!what) {
+        cbx_text_puts(out, words);
+        return;
+    }
+    cbx_text_printf(out, "%s is ", what);
+    put_value(is, out);
+    cbx_text_puts(out, ", was ");
+    put_value(was, out);
+}
+
+/* Lends is and was. */
+static void find(comparison *c, const place *p, const char *what, const cbx_json *is, const cbx_json *was,
+                 const char *words)
+{
+    cbx_json *o = cbx_json_new_object();
+    cbx_text sentence;
+    bool ok;
+
+    cbx_text_init(&sentence, cbx_allocator_default());
+    put_sentence(p, what, is, was, words, &sentence);
+    ok = o && !sentence.status && cbx_json_set_string(o, "case", p->case_name) &&
+         cbx_json_set_string(o, "point", p->point) && cbx_json_set_string(o, "baseline", p->baseline) &&
+         (p->output >= 0 ? cbx_json_set_int(o, "output", p->output) : cbx_json_set_null(o, "output")) &&
+         cbx_json_set_string(o, "what", what ? what : "presence") && set_value(o, "is", is) &&
+         set_value(o, "was", was) && cbx_json_set_string(o, "sentence", cbx_text_str(&sentence)) &&
+         cbx_json_push(c->findings, cbx_json_ref(o));
+    if (!ok) c->failed = true;
+    cbx_text_clear(&sentence);
+    cbx_json_unref(o);
+}
+
+static void compare_output(comparison *c, const place *p, const cbx_json *kept, const cbx_json *now)
 {
     static const char *const exact[] = { "dtype", "shape", "finite", "nan", "infinite" };
     static const char *const sums[] = { "l1", "l2_squared", "largest" };
 
     for (size_t i = 0; i < CBX_LEN(exact); i++) {
-        if (cbx_json_equal(cbx_json_get(kept, exact[i]), cbx_json_get(now, exact[i]))) continue;
-        cbx_text_printf(c->out, "%s, output %zu: %s is ", where, output, exact[i]);
-        cbx_json_write(cbx_json_get(now, exact[i]), CBX_JSON_COMPACT, c->out);
-        cbx_text_puts(c->out, ", was ");
-        cbx_json_write(cbx_json_get(kept, exact[i]), CBX_JSON_COMPACT, c->out);
-        cbx_text_putc(c->out, '\n');
-        c->drifted++;
+        const cbx_json *was = cbx_json_get(kept, exact[i]), *is = cbx_json_get(now, exact[i]);
+        if (!cbx_json_equal(was, is)) find(c, p, exact[i], is, was, NULL);
     }
     for (size_t i = 0; i < CBX_LEN(sums); i++) {
         double a = cbx_json_get_double(kept, sums[i], NAN), b = cbx_json_get_double(now, sums[i], NAN);
-        if (near(a, b)) continue;
-        cbx_text_printf(c->out, "%s, output %zu: %s is %.9g, was %.9g\n", where, output, sums[i], b, a);
-        c->drifted++;
+        if (!near(a, b)) find(c, p, sums[i], cbx_json_get(now, sums[i]), cbx_json_get(kept, sums[i]), NULL);
     }
+}
+
+static void compare_count(comparison *c, const place *p, size_t is, size_t was)
+{
+    cbx_json *a = cbx_json_new_int((int64_t)is), *b = cbx_json_new_int((int64_t)was);
+
+    if (!a || !b)
+        c->failed = true;
+    else if (is != was)
+        find(c, p, "the number of outputs", a, b, NULL);
+    cbx_json_unref(a);
+    cbx_json_unref(b);
 }
 
 static void compare_point(comparison *c, const char *name, const char *point, const cbx_json *kept, const cbx_json *now)
 {
     const char *baseline;
     cbx_json *was;
-    char where[400];
 
     for (size_t i = 0; cbx_json_member(kept, i, &baseline, &was); i++) {
         const cbx_json *is = cbx_json_get(now, baseline);
-        snprintf(where, sizeof where, "%s %s %s", name, point, baseline);
+        place p = { name, point, baseline, -1 };
         if (!is) {
-            cbx_text_printf(c->out, "%s: is in the manifest and cannot be run now\n", where);
-            c->drifted++;
-        } else if (cbx_json_length(is) != cbx_json_length(was)) {
-            cbx_text_printf(c->out, "%s: %zu outputs, were %zu\n", where, cbx_json_length(is), cbx_json_length(was));
-            c->drifted++;
+            find(c, &p, NULL, NULL, NULL, "is in the manifest and cannot be run now");
+            continue;
         }
-        for (size_t k = 0; is && k < cbx_json_length(is) && k < cbx_json_length(was); k++)
-            compare_output(c, where, k, cbx_json_at(was, k), cbx_json_at(is, k));
+        compare_count(c, &p, cbx_json_length(is), cbx_json_length(was));
+        for (size_t k = 0; k < cbx_json_length(is) && k < cbx_json_length(was); k++) {
+            p.output = (int)k;
+            compare_output(c, &p, cbx_json_at(was, k), cbx_json_at(is, k));
+        }
     }
 }
 
 static void compare_case(comparison *c, const char *name, const cbx_json *kept, const cbx_json *now)
 {
-    const char *was = cbx_json_get_string(kept, "signature", ""), *is = cbx_json_get_string(now, "signature", ""),
-               *point;
+    const cbx_json *was = cbx_json_get(kept, "signature"), *is = cbx_json_get(now, "signature");
     const cbx_json *points = cbx_json_get(kept, "points");
+    const place p = { name, NULL, NULL, -1 };
+    const char *point;
     cbx_json *v;
 
-    if (strcmp(was, is) != 0) {
-        cbx_text_printf(c->out, "%s: the signature is '%s', was '%s'\n", name, is, was);
-        c->drifted++;
-    }
+    if (!cbx_json_equal(was, is)) find(c, &p, "the signature", is, was, NULL);
     for (size_t i = 0; cbx_json_member(points, i, &point, &v); i++)
         compare_point(c, name, point, v, cbx_json_get(cbx_json_get(now, "points"), point));
 }
@@ -303,35 +366,53 @@ static void compare_names(comparison *c, const cbx_json *kept, const cbx_json *n
     cbx_json *v;
 
     for (size_t i = 0; cbx_json_member(now, i, &name, &v); i++) {
-        if (cbx_json_has(kept, name)) continue;
-        cbx_text_printf(c->out, "%s: is not in the manifest\n", name);
-        c->drifted++;
+        const place p = { name, NULL, NULL, -1 };
+        if (!cbx_json_has(kept, name)) find(c, &p, NULL, NULL, NULL, "is not in the manifest");
     }
     for (size_t i = 0; all && cbx_json_member(kept, i, &name, &v); i++) {
-        if (cbx_json_has(now, name)) continue;
-        cbx_text_printf(c->out, "%s: is in the manifest, and there is no such case now\n", name);
-        c->drifted++;
+        const place p = { name, NULL, NULL, -1 };
+        if (!cbx_json_has(now, name))
+            find(c, &p, NULL, NULL, NULL, "is in the manifest, and there is no such case now");
     }
 }
 
-cbx_status cbx_drift_compare(const cbx_json *kept, const char *what, const cbx_json *now, bool all, cbx_text *out,
-                             size_t *drifted, cbx_err *err)
+static cbx_status check_manifest(const cbx_json *kept, const char *what, cbx_json **cases, cbx_err *err)
 {
-    const cbx_json *now_cases = cbx_json_get(now, "cases");
-    comparison c = { .out = out };
-    const char *schema = NULL, *name;
-    cbx_json *cases = NULL, *v;
+    const char *schema = NULL;
     cbx_status st = cbx_json_need_string(kept, "schema", what, &schema, err);
 
     if (!st && strcmp(schema, "nperf-drift") != 0)
         st = cbx_fail(err, CBX_EFORMAT, "'%s' is no manifest of nperf drift: its schema is '%s'", what, schema);
     if (!st && cbx_json_get_int(kept, "version", 0) != 1)
         st = cbx_fail(err, CBX_EVERSION, "'%s' is a manifest of another version; make it anew with --update", what);
-    if (!st) st = cbx_json_need_object(kept, "cases", what, &cases, err);
+    return st ? st : cbx_json_need_object(kept, "cases", what, cases, err);
+}
+
+cbx_status cbx_drift_compare(const cbx_json *kept, const char *what, const cbx_json *now, bool all, cbx_json **out,
+                             cbx_err *err)
+{
+    const cbx_json *now_cases = cbx_json_get(now, "cases");
+    comparison c = { .findings = NULL };
+    cbx_json *cases = NULL, *root, *v;
+    const char *name;
+    cbx_status st = check_manifest(kept, what, &cases, err);
+
     if (st) return st;
-    for (size_t i = 0; cbx_json_member(now_cases, i, &name, &v); i++)
+    root = cbx_json_new_object();
+    c.findings = cbx_json_new_array();
+    c.failed = !root || !c.findings;
+    for (size_t i = 0; !c.failed && cbx_json_member(now_cases, i, &name, &v); i++)
         if (cbx_json_has(cases, name)) compare_case(&c, name, cbx_json_get(cases, name), v);
-    compare_names(&c, cases, now_cases, all);
-    *drifted = c.drifted;
-    return cbx_text_check(out, err);
+    if (!c.failed) compare_names(&c, cases, now_cases, all);
+    if (!c.failed && cbx_json_set_string(root, "schema", "nperf-drift-findings") &&
+        cbx_json_set_int(root, "version", 1) &&
+        cbx_json_set_int(root, "drifted", (int64_t)cbx_json_length(c.findings)) &&
+        cbx_json_set(root, "findings", cbx_json_ref(c.findings))) {
+        cbx_json_unref(c.findings);
+        *out = root;
+        return CBX_OK;
+    }
+    cbx_json_unref(c.findings);
+    cbx_json_unref(root);
+    return cbx_fail(err, CBX_ENOMEM, "no memory for what drifted");
 }

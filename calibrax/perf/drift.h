@@ -22,14 +22,15 @@ CBX_BEGIN_DECLS
 CBX_API cbx_status cbx_drift_manifest(cbx_ctx *ctx, const cbx_case_list *list, const char *const *names, size_t count,
                                       cbx_json **out, cbx_err *err);
 /**
- * Now against a kept manifest: appends one sentence a line for everything that differs, for what the manifest has and now lacks of the
- * cases that now has, and for a case that the manifest does not know.  New points and baselines of a known case are no drift.
- * @param all      now holds every case there is: one that only the manifest has is gone, and that is drift
- * @param drifted  number of sentences
+ * Now against a kept manifest: everything that differs, what the manifest has and now lacks of the cases that now has, and a case that
+ * the manifest does not know.  New points and baselines of a known case are no drift.
+ * @param all  now holds every case there is: one that only the manifest has is gone, and that is drift
+ * @param out  {"schema":"nperf-drift-findings","version":1,"drifted":N,"findings":[{"case","point","baseline","output","what","is","was",
+ *             "sentence"}]}; what does not apply is null, and what is "presence" where one side alone has it; the caller unrefs
  * @return CBX_OK, whatever was found; CBX_EFORMAT, CBX_EVERSION (kept, named by what); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_drift_compare(const cbx_json *kept, const char *what, const cbx_json *now, bool all,
-                                     cbx_text *out, size_t *drifted, cbx_err *err);
+                                     cbx_json **out, cbx_err *err);
 
 CBX_END_DECLS
 #endif

@@ -35,6 +35,7 @@ static const char *const steering[] = {
     "PYTHON",
     "NPERF_WORKER_FD=",
     "NPERF_CPU_CORES=",
+    "NPERF_LOCKS=",
     "NPERF_ENV_PAD=",
     "NPERF_STACK_PAD=",
     "VIRTUAL_ENV=",

@@ -9,6 +9,7 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
+#include "calibrax/perf/claim.h"
 #include "calibrax/perf/report_format.h"
 #include "calibrax/perf/stopping.h"
 #include "calibrax/perf/table.h"
@@ -16,6 +17,7 @@
 /** One expanded command. */
 typedef struct command {
     const char *name, *command, *setup;
+    const cbx_exec_command *given;
     cbx_baseline_ops ops;
 } command;
 
@@ -27,10 +29,11 @@ typedef struct exec_run {
     cbx__point p;
     command *commands;
     const cbx_baseline_ops **baselines;
-    size_t n;
+    size_t n, nrun;              /* commands, and those that are run */
     size_t *live, nlive, *order; /* commands that still run, and their places in a round */
     size_t first;                /* round at which the square of those began */
     double budget_s;
+    cbx_claim *claim; /* NULL: the caller's */
 } exec_run;
 
 /* --- parameters --- */
@@ -78,6 +81,7 @@ static cbx_status expand_commands(exec_run *x, size_t combinations, cbx_err *err
         for (size_t k = 0; k < combinations; k++) {
             command *m = &x->commands[x->n];
             const char *text = o->commands[c].command ? o->commands[c].command : o->commands[c].name;
+            m->given = &o->commands[c];
             m->name = expand(&x->p.arena, o, k, o->commands[c].name);
             m->command = expand(&x->p.arena, o, k, text);
             m->setup = expand(&x->p.arena, o, k, o->setup);
@@ -160,6 +164,12 @@ static void make_plan(exec_run *x)
         a->variant = "default";
         a->iterations = 1;
         a->median_s = a->min_s = NAN;
+        a->failure = x->commands[i].given->left_out;
+        x->nrun += !a->failure;
+        if (!a->failure) continue;
+        snprintf(a->message, sizeof(a->message), "%s",
+                 x->commands[i].given->why ? x->commands[i].given->why : "left out");
+        a->remedy = x->commands[i].given->remedy;
     }
 }
 
@@ -194,7 +204,8 @@ static cbx_status run_one(cbx_ctx *ctx, exec_run *x, const char *text, const cbx
     cbx_command_opts o = { .struct_size = sizeof(o),
                            .timeout_s = x->s.timeout_s,
                            .show_output = x->opts->show_output,
-                           .stop = x->opts->stop };
+                           .stop = x->opts->stop,
+                           .claim = x->opts->claim ? x->opts->claim : x->claim };
 
     if (layout) {
         o.env_pad_bytes = layout->env_pad_bytes;
@@ -408,12 +419,33 @@ static cbx_status finish(cbx_ctx *ctx, exec_run *x, cbx_measure_result *result, 
     pthread_mutex_lock(&x->s.lock);
     st = cbx__rows_make(ctx, &x->s, &x->p, &result->rows, &result->raw, err);
     pthread_mutex_unlock(&x->s.lock);
-    result->points = x->n;
+    result->points = x->nrun;
     for (size_t i = 0; i < x->n; i++) result->points_good += x->p.plan.attempts[i].good;
     if (!st) st = cbx__table_settle(x->case_ops.name, &result->rows, err);
     if (!st && x->opts->out_path)
         st = cbx_rows_write(ctx, x->opts->out_path, result->rows.rows, result->rows.count, err);
     return st;
+}
+
+static void tell_note(void *user, const char *text)
+{
+    exec_run *x = user;
+    cbx__session_tell(&x->s, CBX_MEASURE_NOTE, 0, "%s", text);
+}
+
+/* Unless the caller has them.  A stop while it waits is one before the first run. */
+static cbx_status claim_cores(cbx_ctx *ctx, exec_run *x, cbx_err *err)
+{
+    cbx_claim_opts o = CBX_CLAIM_OPTS_INIT;
+    cbx_status st;
+
+    if (x->opts->claim) return CBX_OK;
+    o.wait_s = x->opts->lock_wait_s != 0 ? x->opts->lock_wait_s : x->s.timeout_s;
+    o.stop = x->opts->stop;
+    o.note = tell_note;
+    o.user = x;
+    st = cbx_claim_take(ctx, &o, &x->claim, err);
+    return st == CBX_EINTERRUPTED ? CBX_OK : st;
 }
 
 cbx_status cbx_exec_run(cbx_ctx *ctx, const cbx_exec_opts *opts, cbx_measure_result *result, cbx_err *err)
@@ -442,10 +474,12 @@ cbx_status cbx_exec_run(cbx_ctx *ctx, const cbx_exec_opts *opts, cbx_measure_res
     if (st) goto done;
     cbx__session_learn(ctx, &x.s);
     x.s.have_probe = false; /* commands declare no work */
-    x.s.launches_total = (opts->launches ? opts->launches : CBX__FIRST_LOOK) * x.n;
+    x.s.launches_total = (opts->launches ? opts->launches : CBX__FIRST_LOOK) * x.nrun;
+    st = claim_cores(ctx, &x, err);
     x.s.started_ns = cbx_clock_ns();
-    st = warm_up(ctx, &x, err);
+    if (!st) st = warm_up(ctx, &x, err);
     if (!st) st = run_rounds(ctx, &x, err);
+    cbx_claim_release(x.claim);
     if (!st) st = finish(ctx, &x, result, err);
 done:
     cbx_arena_clear(&x.p.arena);

@@ -17,6 +17,10 @@ CBX_BEGIN_DECLS
 typedef struct cbx_exec_command {
     const char *name;    /* in rows and tables; may hold {parameters} */
     const char *command; /* for sh -c; NULL: name */
+    /* Not run, but told in a row that is skipped: SKIPPED_BY_CONFIG or SLOW_SKIPPED, with a reason and what to do about it, which may be
+     * NULL.  Such ones come last.  NONE: it is run. */
+    cbx_failure left_out;
+    const char *why, *remedy;
 } cbx_exec_command;
 
 typedef struct cbx_exec_param {
@@ -38,7 +42,9 @@ typedef struct cbx_exec_opts {
     double half_width;   /* relative half width of an interval that is good enough; 0: 0.02 */
     bool ignore_failure; /* an exit status other than 0 counts as a run */
     bool show_output;
-    double timeout_s; /* of one run; 0: 3600 */
+    double timeout_s;   /* of one run; 0: 3600 */
+    double lock_wait_s; /* for the cores, held from the first run to the last (calibrax/perf/claim.h); 0: timeout_s */
+    const struct cbx_claim *claim; /* held by the caller already; NULL: they are claimed here */
     uint64_t seed;
     const char *out_path; /* row file; NULL: none */
     const cbx_stop_flag *stop;
@@ -63,9 +69,9 @@ typedef struct cbx_exec_opts {
 /**
  * Measures.  Rows that result holds already stay; those of the same case are corrected again, together with the new ones.
  * Rows have case "exec", platform "cpu", framework "command", the expanded name as baseline.
- * @param result  initialised; points is the number of expanded commands, points_good of those that ran well
+ * @param result  initialised; points is the number of expanded commands that are run, points_good of those that ran well
  * @return CBX_OK, also when commands failed or the stop flag ended it; CBX_EINVAL (no command, unknown {parameter} kind, too many
- *         combinations); CBX_EPERM, CBX_ENOSPC, CBX_EIO (row file); CBX_ENOMEM
+ *         combinations); CBX_EBUSY (another invocation holds cores); CBX_EPERM, CBX_ENOSPC, CBX_EIO (row file, locks); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_exec_run(cbx_ctx *ctx, const cbx_exec_opts *opts, cbx_measure_result *result, cbx_err *err);
 /** "`sleep 0.01` is 1.95x faster than `sleep 0.02` [1.94, 1.97]", a sentence for each command but the first, and one for each failure. */

@@ -44,20 +44,21 @@ CBX_API void cbx_bundle_markdown(const cbx_json *bundle, cbx_text *out);
 typedef struct cbx_feed_opts {
     uint32_t struct_size;
     const char *case_name; /* needed */
+    const char *primary;   /* baseline that stands for the library; NULL: what the rows' ratios are against */
     const char *reference; /* NULL: "naive-dense" */
     const char *machine;   /* as above */
     const char *source;    /* words for _meta.source; NULL: "nperf rows" */
 } cbx_feed_opts;
 #define CBX_FEED_OPTS_INIT                                                                                             \
     {                                                                                                                  \
-        sizeof(cbx_feed_opts), 0, 0, 0, 0                                                                              \
+        sizeof(cbx_feed_opts), 0, 0, 0, 0, 0                                                                           \
     }
 
 /**
- * Fragment of an op_matrix at the representative point: {qualname:{"_meta":{point,reference,primary,ratio_convention,machine,source,notes},
+ * Fragment of an op_matrix at the representative point: {qualname:{"_meta":{point,reference,primary,primary_rule,ratio_convention,machine,source,notes},
  * "perf_cpu_baseline","perf_cpu_ratio","perf_gpu_baseline","perf_gpu_ratio"}}.
  * Ratio: primary's minimum over the reference's, four decimals, below 1: the library is faster (the opposite sense of a row's ratio).
- * Primary: what the rows' ratios are against, else "nitrix-jax".  A side that is not good: null, and a note; a platform without rows:
+ * Primary: the one named, else what the rows' ratios are against, else "nitrix-jax"; primary_rule says which of these.  A side that is not good: null, and a note; a platform without rows:
  * no fields.  Rows of fast runs (coverage_mode "fast") do not count.
  * @return as cbx_bundle_make; CBX_EUNSUPPORTED: all rows are of fast runs
  */

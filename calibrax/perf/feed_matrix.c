@@ -35,10 +35,15 @@ static const char *device_of(const cbx_row *row)
     return NULL;
 }
 
-static const char *primary_of(const cbx__feed_rows *f)
+/* The baseline that stands for the library, and why it does. */
+static const char *primary_of(const cbx__feed_rows *f, const char *named, const char **rule)
 {
+    *rule = "as named";
+    if (named) return named;
+    *rule = "what the rows' ratios are against";
     for (size_t i = f->n; i-- > 0;)
         if (f->rows[i]->ratio_vs) return f->rows[i]->ratio_vs;
+    *rule = "since no row has a ratio";
     return "nitrix-jax";
 }
 
@@ -87,12 +92,13 @@ static bool put_device(cbx_arena *arena, const cbx__feed_rows *f, const char *de
 
 static bool fill_fields(cbx_arena *arena, const cbx__feed_rows *f, const cbx_feed_opts *opts, cbx_json *fields)
 {
-    const char *reference = opts->reference ? opts->reference : "naive-dense", *primary = primary_of(f);
+    const char *reference = opts->reference ? opts->reference : "naive-dense", *rule;
+    const char *primary = primary_of(f, opts->primary, &rule);
     cbx_json *meta = cbx_json_new_object(), *notes = cbx_json_new_object(), *point = NULL;
     bool ok = meta && notes && !cbx_json_parse(f->point, strlen(f->point), "point", &point, NULL);
 
     ok = ok && cbx_json_set(meta, "point", point) && cbx_json_set_string(meta, "reference", reference) &&
-         cbx_json_set_string(meta, "primary", primary) &&
+         cbx_json_set_string(meta, "primary", primary) && cbx_json_set_string(meta, "primary_rule", rule) &&
          cbx_json_set_string(meta, "ratio_convention", "primary min / reference min; below 1: the library is faster") &&
          cbx_json_set_string(meta, "machine", f->machine) &&
          cbx_json_set_string(meta, "source", opts->source ? opts->source : "nperf rows");

@@ -24,60 +24,110 @@ const char *cbx_growth_trust_name(cbx_growth_trust t)
 
 /* --- lines of points --- */
 
+#define WHOLE SIZE_MAX /* in place of a dimension: all grow in proportion */
+
 typedef struct point {
     const cbx_row *row;
     cbx__report_shape shape;
-    const char *line; /* what all points of a line share */
+    double size; /* of the dimensions that are not 0 */
     size_t order;
+    bool told; /* part of a line that has a fit */
 } point;
+
+/* A point as part of a line: whatever has the same name is on it. */
+typedef struct entry {
+    point *at;
+    const char *line;
+    size_t grows; /* the dimension that differs, or WHOLE */
+} entry;
 
 static int by_line(const void *a, const void *b)
 {
-    const point *x = a, *y = b;
+    const entry *x = a, *y = b;
     int c = strcmp(x->line, y->line);
 
-    if (!c) c = (x->shape.size > y->shape.size) - (x->shape.size < y->shape.size);
-    return c ? c : (x->order > y->order) - (x->order < y->order);
+    if (!c) c = (x->at->size > y->at->size) - (x->at->size < y->at->size);
+    return c ? c : (x->at->order > y->at->order) - (x->at->order < y->at->order);
 }
 
 static const char *word(const char *s) { return s ? s : ""; }
 
-/* Scaled copies of one shape have the same ratios to their first dimension. */
-static const char *line_name(cbx_arena *arena, const cbx_row *r, const cbx__report_shape *s)
+/* Scaled copies of one shape have the same ratios to their first dimension; others the same dimensions but one. */
+static const char *line_name(cbx_arena *arena, const point *p, size_t grows)
 {
-    const char *name = cbx_arena_printf(arena, "%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s", r->case_name, word(r->machine),
-                                        r->platform, r->baseline, r->variant ? r->variant : "default", s->variety);
-    for (size_t i = 1; name && i < s->ndims; i++)
-        name = cbx_arena_printf(arena, "%s\x1f%.9g", name, s->dim[i] / s->dim[0]);
+    const cbx_row *r = p->row;
+    const cbx__report_shape *s = &p->shape;
+    const char *name = cbx_arena_printf(arena, "%zu\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s", grows, r->case_name,
+                                        word(r->machine), r->platform, r->baseline, r->variant ? r->variant : "default",
+                                        s->variety);
+    for (size_t i = 0; name && i < s->ndims; i++) {
+        if (i != grows)
+            name = cbx_arena_printf(arena, "%s\x1f%.9g", name, s->dim[i] / (grows == WHOLE ? s->dim[0] : 1));
+    }
     return name;
 }
 
 static bool take_point(const cbx_row *r, size_t order, cbx_arena *arena, point *out)
 {
-    *out = (point){ .row = r, .order = order };
+    *out = (point){ .row = r, .order = order, .size = 1 };
     if (!cbx_row_is_good(r) || !(cbx__report_median(r) > 0)) return false;
     cbx__report_shape_of(r, arena, &out->shape);
-    if (!(out->shape.size > 0) || !(out->shape.dim[0] > 0)) return false;
-    out->line = line_name(arena, r, &out->shape);
-    return out->line != NULL;
+    if (!out->shape.ndims || !(out->shape.dim[0] > 0)) return false;
+    for (size_t i = 0; i < out->shape.ndims; i++) out->size *= out->shape.dim[i] ? out->shape.dim[i] : 1;
+    return out->size > 0;
 }
 
-static cbx_status gather(const cbx_rows *rows, cbx_arena *arena, point **out, size_t *n, cbx_err *err)
+/* Every point on the line of its shape, and on one for each of its dimensions where there are several. */
+static bool enter(cbx_arena *arena, point *p, size_t n, entry *out, size_t *count)
+{
+    bool ok = true;
+
+    *count = 0;
+    for (size_t i = 0; i < n; i++) {
+        const size_t ndims = p[i].shape.ndims > 1 ? p[i].shape.ndims : 0;
+        for (size_t k = 0; k <= ndims; k++) {
+            entry e = { .at = &p[i], .grows = k < ndims ? k : WHOLE };
+            e.line = line_name(arena, &p[i], e.grows);
+            ok = ok && e.line;
+            out[(*count)++] = e;
+        }
+    }
+    return ok;
+}
+
+static cbx_status gather(const cbx_rows *rows, cbx_arena *arena, entry **out, size_t *n, cbx_err *err)
 {
     const cbx_allocator own = arena->al;
     cbx__memory_watch watch;
+    size_t npoints = 0;
     point *p;
 
     cbx__memory_watch_init(&watch, &own);
     arena->al = watch.al; /* shapes leave out what there is no memory for */
     p = cbx_arena_calloc(arena, rows->count, sizeof *p);
+    for (size_t i = 0; p && i < rows->count; i++) npoints += take_point(&rows->rows[i], i, arena, &p[npoints]);
+    *out = cbx_arena_calloc(arena, npoints * (CBX__REPORT_MAX_DIMS + 1), sizeof **out);
     *n = 0;
-    for (size_t i = 0; p && i < rows->count; i++) *n += take_point(&rows->rows[i], i, arena, &p[*n]);
+    if (*out && !enter(arena, p, npoints, *out, n)) watch.failed = true;
     arena->al = own;
     if (watch.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu points", rows->count);
-    qsort(p, *n, sizeof *p, by_line);
-    *out = p;
+    if (*n) qsort(*out, *n, sizeof **out, by_line);
     return CBX_OK;
+}
+
+/* The name of a point's dimension, as cbx__report_shape_of counts them. */
+static const char *name_of_dim(const cbx_row *r, size_t dim, cbx_arena *arena)
+{
+    cbx_json *o = NULL, *value;
+    const char *key, *name = NULL;
+
+    if (dim == WHOLE || cbx_json_parse(r->point_json, strlen(r->point_json), "point", &o, NULL)) return NULL;
+    for (size_t i = 0; !name && cbx_json_member(o, i, &key, &value); i++) {
+        if (!strcmp(key, "seed") || cbx_json_typeof(value) != CBX_JSON_INT) continue;
+        if (dim-- == 0) name = cbx_arena_strdup(arena, key);
+    }
+    cbx_json_unref(o);
+    return name;
 }
 
 /* --- one line --- */
@@ -135,18 +185,19 @@ static void project(cbx_growth_line *l, double last_s)
 
 static double memory_of(const cbx_row *r) { return isnan(r->peak_hbm_mb) ? r->host_rss_increase_mb : r->peak_hbm_mb; }
 
-static cbx_status fit(cbx_ctx *ctx, const point *p, size_t n, double level, cbx_arena *arena, cbx_growth_line *l,
+static cbx_status fit(cbx_ctx *ctx, const entry *e, size_t n, double level, cbx_arena *arena, cbx_growth_line *l,
                       cbx_err *err)
 {
     double *x = cbx_arena_calloc(arena, 4 * n, sizeof *x), *t = x + n, *steps = t + n, *memory = steps + n;
     cbx_growth g;
     cbx_status st;
 
-    *l = (cbx_growth_line){ .row = p[n - 1].row,
-                            .variety = p[0].shape.variety,
+    *l = (cbx_growth_line){ .row = e[n - 1].at->row,
+                            .variety = e[0].at->shape.variety,
+                            .grows = name_of_dim(e[0].at->row, e[0].grows, arena),
                             .nsizes = n,
-                            .smallest = p[0].shape.size,
-                            .largest = p[n - 1].shape.size,
+                            .smallest = e[0].at->size,
+                            .largest = e[n - 1].at->size,
                             .exponent = { NAN, NAN, NAN, 0 },
                             .declared_exponent = NAN,
                             .held_out = NAN,
@@ -155,10 +206,11 @@ static cbx_status fit(cbx_ctx *ctx, const point *p, size_t n, double level, cbx_
                             .projected_s = { NAN, NAN, NAN, 0 } };
     if (!x) return cbx_fail(err, CBX_ENOMEM, "no memory for a fit");
     for (size_t i = 0; i < n; i++) {
-        x[i] = p[i].shape.size;
-        t[i] = cbx__report_median(p[i].row);
-        steps[i] = p[i].row->gmac_per_s * p[i].row->median_s;
-        memory[i] = memory_of(p[i].row);
+        const cbx_row *r = e[i].at->row;
+        x[i] = e[i].at->size;
+        t[i] = cbx__report_median(r);
+        steps[i] = r->gmac_per_s * r->median_s;
+        memory[i] = memory_of(r);
     }
     l->declared_exponent = n > 1 ? log_slope(x, steps, n) : NAN;
     l->memory_exponent = n > 1 ? log_slope(x, memory, n) : NAN;
@@ -173,13 +225,13 @@ static cbx_status fit(cbx_ctx *ctx, const point *p, size_t n, double level, cbx_
 }
 
 /* The newest of several rows at one size (seeds) stays. */
-static size_t distinct(point *p, size_t n)
+static size_t distinct(entry *e, size_t n)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < n; i++) {
-        if (kept && p[kept - 1].shape.size == p[i].shape.size) kept--;
-        p[kept++] = p[i];
+        if (kept && e[kept - 1].at->size == e[i].at->size) kept--;
+        e[kept++] = e[i];
     }
     return kept;
 }
@@ -195,24 +247,43 @@ static int by_order(const void *a, const void *b)
     return (x->order > y->order) - (x->order < y->order);
 }
 
+/* Lines where one dimension grows come first and need a fit; the line of a shape that has none is left out where all its points are on such. */
+static cbx_status fit_lines(cbx_ctx *ctx, entry *e, size_t n, bool whole, double level, cbx_arena *arena, ordered *all,
+                            size_t *found, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0, m, sizes; !st && i < n; i += m) {
+        size_t order = e[i].at->order;
+        bool told = true;
+        for (m = 1; i + m < n && !strcmp(e[i].line, e[i + m].line);) m++;
+        if (whole != (e[i].grows == WHOLE)) continue;
+        for (size_t k = 0; k < m; k++) {
+            order = e[i + k].at->order < order ? e[i + k].at->order : order;
+            told = told && e[i + k].at->told;
+        }
+        sizes = distinct(e + i, m);
+        if (sizes < FIT_LEAST && (!whole || told)) continue;
+        for (size_t k = 0; !whole && k < sizes; k++) e[i + k].at->told = true;
+        st = fit(ctx, e + i, sizes, level, arena, &all[*found].line, err);
+        all[(*found)++].order = order;
+    }
+    return st;
+}
+
 cbx_status cbx_growth_of_rows(cbx_ctx *ctx, const cbx_rows *rows, double level, cbx_arena *arena,
                               cbx_growth_line **lines, size_t *count, cbx_err *err)
 {
-    point *p = NULL;
+    entry *e = NULL;
     ordered *all;
     size_t n = 0, found = 0;
-    cbx_status st = gather(rows, arena, &p, &n, err);
+    cbx_status st = gather(rows, arena, &e, &n, err);
 
     if (st) return st;
     all = cbx_arena_calloc(arena, n, sizeof *all);
     if (!all) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu lines", n);
-    for (size_t i = 0, m; !st && i < n; i += m) {
-        size_t order = p[i].order;
-        for (m = 1; i + m < n && !strcmp(p[i].line, p[i + m].line);) m++;
-        for (size_t k = 0; k < m; k++) order = p[i + k].order < order ? p[i + k].order : order;
-        st = fit(ctx, p + i, distinct(p + i, m), level, arena, &all[found].line, err);
-        all[found++].order = order;
-    }
+    st = fit_lines(ctx, e, n, false, level, arena, all, &found, err);
+    if (!st) st = fit_lines(ctx, e, n, true, level, arena, all, &found, err);
     if (st) return st;
     qsort(all, found, sizeof *all, by_order);
     *lines = cbx_arena_calloc(arena, found, sizeof **lines);
@@ -243,8 +314,9 @@ static cbx_json *line_json(const cbx_growth_line *l)
               cbx_json_set_string(o, "platform", l->row->platform) &&
               cbx_json_set_string(o, "baseline", l->row->baseline) &&
               cbx_json_set_string(o, "variant", l->row->variant) && cbx_json_set_string(o, "variety", l->variety) &&
-              cbx_json_set_int(o, "sizes", (int64_t)l->nsizes) && cbx__feed_number(o, "smallest", l->smallest) &&
-              cbx__feed_number(o, "largest", l->largest) && cbx__feed_put(o, "exponent", interval_json(&l->exponent)) &&
+              cbx_json_set_string(o, "grows", l->grows) && cbx_json_set_int(o, "sizes", (int64_t)l->nsizes) &&
+              cbx__feed_number(o, "smallest", l->smallest) && cbx__feed_number(o, "largest", l->largest) &&
+              cbx__feed_put(o, "exponent", interval_json(&l->exponent)) &&
               cbx__feed_number(o, "declared_exponent", l->declared_exponent) &&
               cbx__feed_number(o, "held_out_ratio", l->held_out) &&
               cbx__feed_number(o, "memory_exponent", l->memory_exponent) &&

@@ -2,8 +2,9 @@
  * Growth: how the time of each baseline grows with the work of a point, and what that says of sizes that nobody measured.
  *
  * A line is one (case, machine, platform, baseline, variant, variety), variety being the parameters that are no whole numbers; its points are
- * scaled copies of one shape.  Work is the product of the whole-number parameters but the seed.  Fit: t = a + b work^p
- * (analysis/scaling.h), p with its interval, from four sizes on.
+ * scaled copies of one shape, or, where there are four of them, points that differ in one parameter only (the rows of a graph).
+ * Work is the product of the whole-number parameters but the seed and those that are 0.  Fit: t = a + b work^p (analysis/scaling.h), p
+ * with its interval, from four sizes on.
  *
  * A projection is given only where it was earned: the fit without the largest size must say that size's time within a factor of 2, which
  * takes five sizes, and p must not differ by more than 0.3 from the exponent of the declared steps (gmac_per_s * median).
@@ -34,6 +35,7 @@ CBX_API const char *cbx_growth_trust_name(cbx_growth_trust t);
 typedef struct cbx_growth_line {
     const cbx_row *row; /* of the largest size */
     const char *variety;
+    const char *grows; /* the one parameter in which its points differ; NULL: all grow in proportion */
     size_t nsizes;
     double smallest, largest; /* work */
     cbx_interval exponent;    /* NaN without a fit */

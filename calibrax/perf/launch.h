@@ -190,6 +190,7 @@ typedef struct cbx_command_opts {
     size_t env_pad_bytes, stack_pad_bytes;
     bool show_output; /* pass stdout and stderr through instead of discarding them */
     const cbx_stop_flag *stop;
+    const struct cbx_claim *claim; /* cores held for it, calibrax/perf/claim.h; NULL: none are */
 } cbx_command_opts;
 
 typedef struct cbx_command_record {

@@ -389,6 +389,18 @@ static bool runs_here(const cbx__session *s, const cbx__attempt *a)
     return s->opts->in_process && !strcmp(a->baseline->provider, "native");
 }
 
+/* What a launch finds compiled.  A confined worker has a home folder of its own, which is empty.  Without that frameworks keep what they
+ * compile where the user's other programs do; JAX alone is told to keep nothing, and C and NumPy compile nothing. */
+static const char *compile_cache_of(const cbx__session *s, const cbx__attempt *a)
+{
+    static const char *const keep_nothing[] = { "native", "numpy", "scipy", "jax" };
+
+    if (s->sandbox.mode != CBX_SANDBOX_OFF || runs_here(s, a)) return "cold";
+    for (size_t i = 0; i < CBX_LEN(keep_nothing) && !strcmp(a->platform, "cpu"); i++)
+        if (!strcmp(a->baseline->provider, keep_nothing[i])) return "cold";
+    return "shared";
+}
+
 cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const cbx__attempt *a)
 {
     char now[CBX_TIME_SIZE];
@@ -412,7 +424,7 @@ cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const
     put(o, "memory", memory_json(a));
     put(o, "scheduler", scheduler_json(s));
     cbx_json_set_string(o, "coverage_mode", s->opts->skip_slow ? "fast" : "full");
-    cbx_json_set_string(o, "compile_cache", "cold");
+    cbx_json_set_string(o, "compile_cache", compile_cache_of(s, a));
     put(o, "variant", variant_json(a));
     put(o, "schedule", schedule_json(s, p, a));
     put(o, "layout", layout_json(a));

@@ -199,6 +199,27 @@ static void note_roofline(report *r)
         "passes.\n");
 }
 
+/* Shares above the limit they are of: told, for a reader would take the row for a wonder or the limit for a lie. */
+static void note_limits(report *r)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->view->nitems; i++) {
+        const cbx_row *row = r->view->items[i].row;
+        if (!row->limit_vs || !(row->limit_share > 1)) continue;
+        cbx_text_puts(r->out, n++ ? ", " : "- *above 100 %* of a limit: ");
+        put_escaped(r, row->baseline);
+        cbx_text_puts(r->out, " of ");
+        put_escaped(r, row->limit_vs);
+        cbx_text_printf(r->out, " (%.1f %%)", 100 * row->limit_share);
+    }
+    if (n)
+        cbx_text_puts(r->out, ". A limit is a program that is launched in turn with the rivals, not a law: whatever "
+                              "slowed its launches and not theirs, or "
+                              "work that a rival saves and it does not, puts them above it. Within the interval of the "
+                              "shares both are as fast.\n");
+}
+
 /* Why no row has a metric, where they all say the same; what an empty call takes, a framework each. */
 static const char *common_reason(const report *r, size_t offset)
 {
@@ -392,6 +413,7 @@ void cbx_report_markdown(const cbx_rows *rows, const cbx_report_opts *opts, cbx_
     note_reference(&r);
     note_interval(&r);
     note_roofline(&r);
+    note_limits(&r);
     note_metrics(&r);
     note_variants(&r);
     note_minima(&r);

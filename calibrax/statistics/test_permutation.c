@@ -25,6 +25,7 @@ typedef struct arrangement {
     uint32_t *words; /* random ones, for `picked` picks */
     size_t picked;   /* size of the smaller sample */
     double total;    /* of the pool */
+    bool undefined;  /* the statistic of some arrangement is NaN */
 } arrangement;
 
 static double mean_difference(const double *x, size_t n, const double *y, size_t m, void *user)
@@ -43,6 +44,7 @@ static void count_value(arrangement *a, double v)
 {
     a->at_most += v <= a->observed + a->tolerance;
     a->at_least += v >= a->observed - a->tolerance;
+    a->undefined |= isnan(v);
     a->count++;
 }
 
@@ -227,6 +229,7 @@ cbx_status cbx_stat_test_permutation(cbx_ctx *ctx, const double *x, size_t n, co
         center(&a);
         run(&a, permutations, o->seed, &r);
         if (isnan(r.statistic)) st = cbx_fail(err, CBX_EDOM, "the statistic to permute is NaN");
+        if (!st && a.undefined) st = cbx_fail(err, CBX_EDOM, "the statistic of a rearrangement is NaN");
     }
     cbx__doubles_free(ctx, a.pool, n + m);
     cbx__doubles_free(ctx, a.x, n + m);

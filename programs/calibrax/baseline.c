@@ -43,6 +43,7 @@ static int list_baselines(const opt_run *run, cbx_store *store)
     const baseline_args *a = run->args;
     cbx_json *o = new_document("calibrax-baselines"), *list = cbx_json_new_array();
     const char *const *names;
+    bool unreadable = false;
     size_t n;
     cbx_err err = CBX_ERR_INIT;
 
@@ -54,7 +55,10 @@ static int list_baselines(const opt_run *run, cbx_store *store)
     for (size_t i = 0; i < n; i++) {
         cbx_run *base = NULL;
         cbx_json *item = cbx_json_new_object();
-        if (cbx_store_baseline_get(store, names[i], &base, &err)) opt_fail(run->program, "warning: %s", err.message);
+        if (cbx_store_baseline_get(store, names[i], &base, &err)) {
+            opt_fail(run->program, "warning: %s", err.message);
+            unreadable = true;
+        }
         if (!a->select.json) print_painted(PAINT_STRONG, "%-16s", names[i]);
         if (!a->select.json)
             print_painted(base ? PAINT_PLAIN : PAINT_BAD, " %s\n", base ? cbx_run_id(base) : "unreadable");
@@ -64,9 +68,12 @@ static int list_baselines(const opt_run *run, cbx_store *store)
         cbx_run_free(base);
     }
     cbx_json_set(o, "baselines", list);
-    if (a->select.json) return print_json(run->program, o);
-    cbx_json_unref(o);
-    return n ? EXIT_PASS : opt_fail(run->program, "no baseline in '%s'", cbx_store_root(store));
+    if (!a->select.json)
+        cbx_json_unref(o);
+    else if (print_json(run->program, o))
+        return EXIT_ERROR;
+    if (!n) return opt_fail(run->program, "no baseline in '%s'", cbx_store_root(store));
+    return unreadable ? EXIT_ERROR : EXIT_PASS;
 }
 
 static int set_baseline(const opt_run *run, cbx_store *store)
@@ -110,7 +117,8 @@ const opt_command baseline_command = {
     "baseline",
     "--data DIR [--run ID] [--name NAME]",
     "set, list or remove baselines",
-    "Keeps a copy of a run as the baseline of a name; the Python package knows the one named main.",
+    "Keeps a copy of a run as the baseline of a name; the Python package knows the one named main. Exit status 2 of "
+    "--list when there is none, or one that cannot be read.",
     baseline_options,
     CBX_LEN(baseline_options),
     sizeof(baseline_args),

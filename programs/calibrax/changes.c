@@ -110,6 +110,7 @@ static void find_direction(changes *c, changes_series *s)
 
     s->undefined = cbx_store_metric_def(c->store, s->s->metric, c->run->arena, &def, NULL) != CBX_OK;
     s->direction = s->undefined ? CBX_DIRECTION_INFO : def.direction;
+    s->unit = s->undefined ? NULL : def.unit;
 }
 
 int changes_find(changes *c)
@@ -276,6 +277,18 @@ typedef struct sides {
     inputs_list before, after;
 } sides;
 
+/* Two units are no change of level. */
+static int need_unit(const changes *c, const changes_series *s, const inputs_list *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        const cbx_metric_def *def = cbx_run_find_metric_def(l->items[i], s->s->metric);
+        if (!def || !s->unit || !strcmp(def->unit, s->unit)) continue;
+        return opt_fail(c->run->program, "'%s' is in '%s', and in '%s' in run '%s': measure anew in one unit",
+                        plain_text(c->run->arena, s->name), s->unit, def->unit, cbx_run_id(l->items[i]));
+    }
+    return EXIT_PASS;
+}
+
 static int confirm_series(changes *c, changes_series *s, const sides *anew, size_t *asked)
 {
     const changes_args *a = c->run->args;
@@ -303,10 +316,30 @@ static int confirm_all(changes *c, const sides *anew)
     for (size_t i = 0; !status && i < c->n; i++) {
         if (!c->list[i].nfound) continue;
         changed++;
-        status = confirm_series(c, &c->list[i], anew, &asked);
+        status = need_unit(c, &c->list[i], &anew->before);
+        if (!status) status = need_unit(c, &c->list[i], &anew->after);
+        if (!status) status = confirm_series(c, &c->list[i], anew, &asked);
     }
     if (status || asked || !changed) return status;
     return opt_fail(c->run->program, "no series that changes is measured in the runs of both --before and --after");
+}
+
+/* A run on both sides differs in nothing, and another machine in what no commit did. */
+static int check_sides(const changes *c, const sides *anew)
+{
+    const changes_args *a = c->run->args;
+    inputs_list all = { .n = anew->before.n + anew->after.n };
+
+    all.items = cbx_arena_calloc(c->run->arena, all.n, sizeof *all.items);
+    if (!all.items) return no_memory(c->run);
+    memcpy(all.items, anew->before.items, anew->before.n * sizeof *all.items);
+    memcpy(all.items + anew->before.n, anew->after.items, anew->after.n * sizeof *all.items);
+    for (size_t i = 0; i < anew->before.n; i++)
+        for (size_t k = 0; k < anew->after.n; k++)
+            if (!strcmp(cbx_run_id(anew->before.items[i]), cbx_run_id(anew->after.items[k])))
+                return opt_fail(c->run->program, "run '%s' stands in --before and in --after: measure both sides anew",
+                                cbx_run_id(anew->before.items[i]));
+    return inputs_check_machines(c->run, &all, a->allow_machines);
 }
 
 int changes_confirm(changes *c)
@@ -320,6 +353,7 @@ int changes_confirm(changes *c)
         return opt_fail(c->run->program, "--before and --after go together: runs of both sides of the change");
     status = inputs_load_names(c->run, &a->select, a->before.items, a->before.count, &anew.before);
     if (!status) status = inputs_load_names(c->run, &a->select, a->after.items, a->after.count, &anew.after);
+    if (!status) status = check_sides(c, &anew);
     if (!status) status = confirm_all(c, &anew);
     inputs_clear(&anew.before);
     inputs_clear(&anew.after);

@@ -34,7 +34,8 @@ typedef struct changes_series {
     const cbx_trend_point **where; /* of each */
     size_t n, left_out, unseen;    /* values; not finite; since the last look */
     cbx_direction direction;
-    bool undefined; /* no run says the metric's unit and direction */
+    const char *unit; /* NULL: undefined */
+    bool undefined;   /* no run says the metric's unit and direction */
     change_found *found;
     size_t nfound;
 } changes_series;

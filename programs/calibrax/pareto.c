@@ -59,7 +59,7 @@ static int no_memory(const opt_run *run) { return opt_fail(run->program, "out of
 
 /* --- objectives --- */
 
-/* "latency" or "latency=lower"; a metric's name may hold '=' itself as long as no direction follows. */
+/* "latency" or "latency=lower"; a metric whose name holds '=' needs its direction told. */
 static int read_objective(const opt_run *run, const char *word, objective *out)
 {
     const char *equals = strrchr(word, '=');

@@ -144,14 +144,17 @@ static int take_point(work *w, const cbx_point *p)
     return s && add_value(w, s, x, m->value) ? EXIT_PASS : no_memory(w->run);
 }
 
-/* Which way the metric is better, where a law says what it is about. */
-static int check_direction(work *w, const cbx_run *r)
+/* One unit for all, and the better side where a law says what it is about. */
+static int check_definition(work *w, const cbx_run *r)
 {
     const scaling_args *a = w->run->args;
     const cbx_metric_def *def = cbx_run_find_metric_def(r, a->select.metric);
 
     if (!def) return EXIT_PASS;
-    if (!w->unit || strcmp(w->unit, def->unit) != 0) w->unit = cbx_arena_strdup(w->run->arena, def->unit);
+    if (w->unit && strcmp(w->unit, def->unit) != 0)
+        return opt_fail(w->run->program, "runs have '%s' in different units, '%s' and '%s': choose runs of one",
+                        a->select.metric, w->unit, def->unit);
+    if (!w->unit) w->unit = cbx_arena_strdup(w->run->arena, def->unit);
     if (!w->unit) return no_memory(w->run);
     if (w->law->wants == CBX_DIRECTION_INFO || def->direction == w->law->wants || def->direction == CBX_DIRECTION_INFO)
         return EXIT_PASS;
@@ -164,7 +167,7 @@ static int check_direction(work *w, const cbx_run *r)
 static int take_run(void *user, const cbx_run *r)
 {
     work *w = user;
-    int status = check_direction(w, r);
+    int status = check_definition(w, r);
 
     for (size_t i = 0; !status && i < cbx_run_npoints(r); i++)
         if (select_point(&w->query, cbx_run_point(r, i))) status = take_point(w, cbx_run_point(r, i));

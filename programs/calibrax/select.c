@@ -50,16 +50,24 @@ void select_warn(const opt_run *run, cbx_store *store)
     cbx_store_report_clear(&report);
 }
 
-int select_pair(const opt_run *run, const char *option, const char *name, const char *word, const char **key, double *x)
+int select_number(const opt_run *run, const char *option, const char *name, const char *word, const char **key,
+                  double *x)
 {
     const char *equals = strrchr(word, '=');
     char *stop = NULL;
 
     *x = equals ? strtod(equals + 1, &stop) : NAN;
-    if (!equals || equals == word || stop == equals + 1 || *stop || !(*x >= 0))
-        return opt_fail(run->program, "--%s: expected %s=X with X 0 or more, found '%s'", option, name, word);
+    if (!equals || equals == word || stop == equals + 1 || *stop || isnan(*x))
+        return opt_fail(run->program, "--%s: expected %s=X with a number X, found '%s'", option, name, word);
     *key = cbx_arena_strndup(run->arena, word, (size_t)(equals - word));
     return *key ? EXIT_PASS : opt_fail(run->program, "out of memory");
+}
+
+int select_pair(const opt_run *run, const char *option, const char *name, const char *word, const char **key, double *x)
+{
+    if (select_number(run, option, name, word, key, x)) return EXIT_ERROR;
+    if (*x >= 0) return EXIT_PASS;
+    return opt_fail(run->program, "--%s: expected %s=X with X 0 or more, found '%s'", option, name, word);
 }
 
 /* --- the query --- */

@@ -47,7 +47,10 @@ int select_open(const opt_run *run, const select_args *a, bool create, cbx_store
 int select_query(const opt_run *run, const select_args *a, cbx_store_query *out);
 /* A run by what the user calls it: an id, the beginning of one, "latest", or "baseline:NAME". */
 int select_run(const opt_run *run, cbx_store *store, const char *which, cbx_run **out);
-/* A word "NAME=X" of an option with X 0 or more; `name` is what the option calls its first part. */
+/* A word "NAME=X" of an option with a number X; `name` is what the option calls its first part. */
+int select_number(const opt_run *run, const char *option, const char *name, const char *word, const char **key,
+                  double *x);
+/* With X 0 or more. */
 int select_pair(const opt_run *run, const char *option, const char *name, const char *word, const char **key,
                 double *x);
 /* Says for each file that cannot be read what is wrong, on standard error. */

@@ -76,27 +76,64 @@ static const char *unit_of(const cbx_run *r, const char *metric)
 
 /* --- summary --- */
 
-/* Whether another point of the scenario has the same label, so that it takes more to tell them apart. */
-static bool label_is_shared(const cbx_run *r, size_t at)
-{
-    const cbx_point *p = cbx_run_point(r, at);
+/* A point's line.  Sorting finds what belongs together: a run may have a hundred thousand points. */
+typedef struct line {
+    const cbx_point *point;
+    size_t at;    /* place in the run */
+    size_t first; /* of its scenario's points */
+    bool shared;  /* another point of the scenario has its label, so that it takes more to tell them apart */
+} line;
 
-    for (size_t i = 0; i < cbx_run_npoints(r); i++) {
-        const cbx_point *q = cbx_run_point(r, i);
-        if (i != at && !strcmp(p->scenario, q->scenario) && !strcmp(label_of(p), label_of(q))) return true;
-    }
-    return false;
+static int by_label(const void *a, const void *b)
+{
+    const line *x = a, *y = b;
+    int c = strcmp(x->point->scenario, y->point->scenario);
+
+    if (!c) c = strcmp(label_of(x->point), label_of(y->point));
+    return c ? c : (x->at > y->at) - (x->at < y->at);
 }
 
-static void print_line(const opt_run *run, const cbx_run *r, size_t at)
+static int by_place(const void *a, const void *b)
 {
-    const cbx_point *p = cbx_run_point(r, at);
+    const line *x = a, *y = b;
+
+    if (x->first != y->first) return x->first < y->first ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Scenarios in the order of their first points; NULL: out of memory. */
+static line *make_lines(const opt_run *run, const cbx_run *r)
+{
+    size_t n = cbx_run_npoints(r), end;
+    line *lines = cbx_arena_calloc(run->arena, n, sizeof *lines);
+
+    if (!lines) return NULL;
+    for (size_t i = 0; i < n; i++) lines[i] = (line){ cbx_run_point(r, i), i, i, false };
+    qsort(lines, n, sizeof *lines, by_label);
+    for (size_t i = 1; i < n; i++) {
+        bool same = !strcmp(lines[i - 1].point->scenario, lines[i].point->scenario);
+        if (same && !strcmp(label_of(lines[i - 1].point), label_of(lines[i].point)))
+            lines[i - 1].shared = lines[i].shared = true;
+    }
+    for (size_t i = 0; i < n; i = end) {
+        size_t first = lines[i].at;
+        for (end = i; end < n && !strcmp(lines[i].point->scenario, lines[end].point->scenario); end++)
+            if (lines[end].at < first) first = lines[end].at;
+        for (size_t k = i; k < end; k++) lines[k].first = first;
+    }
+    qsort(lines, n, sizeof *lines, by_place);
+    return lines;
+}
+
+static void print_line(const opt_run *run, const cbx_run *r, const line *l)
+{
+    const cbx_point *p = l->point;
     const cbx_named_metric **list = sorted_metrics(run->arena, p);
     char value[CBX_FORMAT_SIZE];
 
     printf("  ");
     print_painted(PAINT_STRONG, "%s", plain_text(run->arena, label_of(p)));
-    if (label_is_shared(r, at)) {
+    if (l->shared) {
         const char *rest = format_tags(run->arena, p->tags, p->ntags, "framework");
         if (label_of(p) != p->name) printf(" %s", plain_text(run->arena, p->name));
         if (*rest) printf(" (%s)", rest);
@@ -110,22 +147,19 @@ static void print_line(const opt_run *run, const cbx_run *r, size_t at)
     putchar('\n');
 }
 
-/* Scenarios in the order of their first points. */
-static void print_scenarios(const opt_run *run, const cbx_run *r)
+static int print_scenarios(const opt_run *run, const cbx_run *r)
 {
-    bool *done = cbx_arena_calloc(run->arena, cbx_run_npoints(r), sizeof(*done));
+    const line *lines = make_lines(run, r);
 
-    for (size_t i = 0; done && i < cbx_run_npoints(r); i++) {
-        const char *scenario = cbx_run_point(r, i)->scenario;
-        if (done[i]) continue;
-        print_painted(PAINT_FAINT, "\nScenario: ");
-        printf("%s\n", plain_text(run->arena, scenario));
-        for (size_t k = i; k < cbx_run_npoints(r); k++) {
-            if (done[k] || strcmp(cbx_run_point(r, k)->scenario, scenario) != 0) continue;
-            print_line(run, r, k);
-            done[k] = true;
+    if (!lines) return opt_fail(run->program, "out of memory");
+    for (size_t i = 0; i < cbx_run_npoints(r); i++) {
+        if (lines[i].first == lines[i].at) {
+            print_painted(PAINT_FAINT, "\nScenario: ");
+            printf("%s\n", plain_text(run->arena, lines[i].point->scenario));
         }
+        print_line(run, r, &lines[i]);
     }
+    return EXIT_PASS;
 }
 
 static cbx_json *summary_json(const cbx_run *r)
@@ -155,8 +189,7 @@ static int summarize(const opt_run *run, const cbx_run *r)
 
     if (a->select.json) return print_json(run->program, summary_json(r));
     print_head(run, r);
-    print_scenarios(run, r);
-    return EXIT_PASS;
+    return print_scenarios(run, r);
 }
 
 /* --- show --- */
@@ -171,7 +204,9 @@ static void print_metric(const opt_run *run, const cbx_run *r, const cbx_named_m
     if (!isnan(m->metric.lower) || !isnan(m->metric.upper))
         printf(" [%s, %s]", cbx_format_double(m->metric.lower, lower), cbx_format_double(m->metric.upper, upper));
     if (m->metric.samples) printf(", %zu samples", m->metric.nsamples);
-    if (def) print_painted(PAINT_FAINT, ", %s is better", cbx_direction_name(def->direction));
+    if (def && def->direction == CBX_DIRECTION_INFO) print_painted(PAINT_FAINT, ", for information");
+    if (def && def->direction != CBX_DIRECTION_INFO)
+        print_painted(PAINT_FAINT, ", %s is better", cbx_direction_name(def->direction));
     putchar('\n');
 }
 

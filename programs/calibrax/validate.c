@@ -227,6 +227,8 @@ static void print_check(const opt_run *run, const cbx_json *c)
         printf(": %s\n", cbx_json_get_string(c, "series", ""));
 }
 
+static const char *const words[] = { "PASSED", "FAILED", "CANNOT TELL", "UNDECIDED" };
+
 /* 1 goes before 2, 2 before 3. */
 static int worse(int a, int b)
 {
@@ -283,7 +285,7 @@ static int print_text(telling *t, const cbx_validation *v)
     int status = said(t->run, cbx_validation_each(v, tell_check, t, &err), &err);
 
     if (!status)
-        printf("%s: %zu of %zu checks passed\n", cbx_validation_passed(v) ? "PASSED" : "FAILED",
+        printf("%s: %zu of %zu checks passed\n", words[t->status],
                cbx_validation_checks(v) - cbx_validation_failures(v), cbx_validation_checks(v));
     return status;
 }
@@ -308,6 +310,8 @@ static int run_validate(const opt_run *run)
         return opt_fail(run->program,
                         "nothing to validate: give --target METRIC=X, or --series FILE and --tolerance X");
     if (!a->series.count != !a->tolerances.count) return opt_fail(run->program, "--series and --tolerance go together");
+    if (!a->targets.count && (a->select.data || a->inputs.files.count))
+        return opt_fail(run->program, "--data and --input: need --target METRIC=X, or nothing of them is looked at");
     status = said(run, cbx_validation_create(run->ctx, a->name, a->reference, &v, &err), &err);
     if (!status) status = check_targets(run, v);
     if (!status) status = check_all_series(run, v);

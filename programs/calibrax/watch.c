@@ -13,6 +13,8 @@
 #include "programs/calibrax/tendency.h"
 #include "programs/common/output.h"
 
+#define MOST_SECONDS 1e9
+
 static const watch_args defaults = {
     .info = NAN,
     .warning = NAN,
@@ -46,10 +48,10 @@ static const opt_spec watch_options[] = {
     { "allow-other-machine", 0, OPT_FLAG, AT(allow_machines), NULL, NULL,
       "of a store: values of several machines as one series" },
     { "lower", 0, OPT_FLAG, AT(lower), NULL, NULL, "alert below the levels, not above" },
-    { "info", 0, OPT_NUMBER, AT(info), "X", NULL, "level of an information" },
-    { "warning", 'w', OPT_NUMBER, AT(warning), "X", NULL, "level of a warning" },
-    { "error", 'e', OPT_NUMBER, AT(error), "X", NULL, "level of an error" },
-    { "critical", 'c', OPT_NUMBER, AT(critical), "X", NULL, "level of a critical alert" },
+    { "info", 0, OPT_REAL, AT(info), "X", NULL, "level of an information" },
+    { "warning", 'w', OPT_REAL, AT(warning), "X", NULL, "level of a warning" },
+    { "error", 'e', OPT_REAL, AT(error), "X", NULL, "level of an error" },
+    { "critical", 'c', OPT_REAL, AT(critical), "X", NULL, "level of a critical alert" },
     { "rule", 0, OPT_EACH, AT(rules), "METRIC:SEVERITY=X", NULL,
       "a level of another metric, of the same lines or process: rss_mb:warning=2000; may be repeated" },
     { "hysteresis", 0, OPT_NUMBER, AT(hysteresis), "X", "0",
@@ -84,7 +86,8 @@ static const opt_spec watch_options[] = {
       "of health: mean duration in baselines, degraded above it" },
     { "critical-slow", 0, OPT_NUMBER, AT(critical_slow), "X", "2", "p95 of the duration, critical above it" },
     { "summary", 0, OPT_FLAG, AT(summary), NULL, NULL,
-      "at the end, of the last 1000 values: latest, least, greatest, mean, and whether they rise, fall or stay" },
+      "at the end, of the last 1000 values: latest, least, greatest, mean, whether they rise, fall or stay; and alerts "
+      "by severity" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print alerts, and the summary, as JSON lines" },
 };
 
@@ -135,15 +138,17 @@ static double statistic_of(const watcher *w, uint64_t now_ns)
                                        : f.mean;
 }
 
+/* A value that is no number is looked at by itself: most statistics pass it over, and a window of them would hide it. */
 void watch_take(watcher *w, double value)
 {
+    bool failures = w->a->statistic && !strcmp(w->a->statistic, "failures");
+    bool of_window = (w->a->window > 1 || w->a->statistic) && (failures || isfinite(value));
     uint64_t now_ns = cbx_clock_ns();
 
     w->values++;
     cbx_window_add(w->window, value, false, now_ns);
     if (w->history) cbx_window_add(w->history, value, false, now_ns);
-    cbx_alerts_observe(w->alerts, w->a->metric, w->a->window > 1 || w->a->statistic ? statistic_of(w, now_ns) : value,
-                       now_ns);
+    cbx_alerts_observe(w->alerts, w->a->metric, of_window ? statistic_of(w, now_ns) : value, now_ns);
 }
 
 void watch_take_other(watcher *w, const char *metric, double value)
@@ -186,10 +191,10 @@ static int read_rule(const watcher *w, const char *word, const char **metric, cb
 {
     const char *key, *colon;
 
-    if (select_pair(w->run, "rule", "METRIC:SEVERITY", word, &key, level)) return EXIT_ERROR;
+    if (select_number(w->run, "rule", "METRIC:SEVERITY", word, &key, level)) return EXIT_ERROR;
     colon = strrchr(key, ':');
     *metric = colon && colon > key ? cbx_arena_strndup(w->run->arena, key, (size_t)(colon - key)) : NULL;
-    if (!*metric || !cbx_severity_parse(colon + 1, severity) || *severity == CBX_SEVERITY_NONE)
+    if (!*metric || !isfinite(*level) || !cbx_severity_parse(colon + 1, severity) || *severity == CBX_SEVERITY_NONE)
         return opt_fail(w->run->program,
                         "--rule: expected METRIC:SEVERITY=X with info, warning, error or critical, found '%s'", word);
     if (!strcmp(*metric, w->a->metric))
@@ -238,22 +243,55 @@ static int set_up_metric(watcher *w)
     if (known == CBX_LEN(statistics))
         return opt_fail(w->run->program, "watch --statistic: '%s' is none of mean, p95, min, max, failures",
                         a->statistic);
-    if (cbx_alerts_create(w->run->ctx, 16, &w->alerts, &err) || cbx_alerts_add_rule(w->alerts, &rule, &err) ||
-        cbx_alerts_listen(w->alerts, on_alert, w, &err) ||
+    if (cbx_alerts_create(w->run->ctx, a->summary ? 1000 : 16, &w->alerts, &err) ||
+        cbx_alerts_add_rule(w->alerts, &rule, &err) || cbx_alerts_listen(w->alerts, on_alert, w, &err) ||
         cbx_window_create(w->run->ctx, a->window ? a->window : 1, 0, &w->window, &err) ||
         (a->summary && cbx_window_create(w->run->ctx, CBX_TENDENCY_MOST, 0, &w->history, &err)))
         return opt_fail(w->run->program, "watch: %s", err.message);
     return set_up_others(w);
 }
 
+/* Options that would do nothing where they stand. */
+static int check_modes(const watcher *w)
+{
+    const watch_args *a = w->a;
+    bool levels = !isnan(a->info) || !isnan(a->warning) || !isnan(a->error) || !isnan(a->critical);
+    bool rates = a->degraded_rate > 0 || a->critical_rate > 0 || a->degraded_slow > 0 || a->critical_slow > 0;
+    bool of_store = a->scenario || a->tags.count || a->branch || a->machine || a->allow_machines;
+    const struct {
+        bool wrong;
+        const char *sentence;
+    } rules[] = {
+        { !a->metric && !a->health, "watch: --metric is missing: name what to follow, or --health" },
+        { a->rules.count && (a->health || a->data), "watch --rule: of lines or of --pid, without --health and --data" },
+        { a->summary && a->health, "watch --summary: --health tells one of its own" },
+        { a->gpu >= 0 && !a->pid, "watch --gpu: needs --pid" },
+        { a->pid && a->data, "watch: --pid and --data: follow one of them" },
+        { a->health && (levels || a->lower || a->hysteresis > 0),
+          "watch --health: states go by rates and durations: leave --info, --warning, --error, --critical, --lower and "
+          "--hysteresis out" },
+        { !a->health && (a->baselines.count || a->age > 0 || a->least || rates),
+          "watch: --baseline, --age, --least, and the rates and slownesses need --health" },
+        { !a->data && !a->health && (of_store || a->point),
+          "watch: --point, --scenario, --tag, --branch, --machine and --allow-other-machine need --data" },
+        { a->health && of_store, "watch --health: --scenario, --tag, --branch and --machine are of a store" },
+    };
+    for (size_t i = 0; i < CBX_LEN(rules); i++)
+        if (rules[i].wrong) return opt_fail(w->run->program, "%s", rules[i].sentence);
+    return EXIT_PASS;
+}
+
 static int check_args(const watcher *w)
 {
     const watch_args *a = w->a;
 
+    if (check_modes(w)) return EXIT_ERROR;
     if (!(a->interval > 0 && a->interval <= 3600))
         return opt_fail(w->run->program, "watch --interval: above 0 and at most 3600 s");
-    if (!(a->quiet >= 0 && a->repeat >= 0))
-        return opt_fail(w->run->program, "watch: --quiet and --repeat must not be below 0");
+    if (!(a->quiet <= MOST_SECONDS && a->repeat <= MOST_SECONDS))
+        return opt_fail(w->run->program, "watch: --quiet and --repeat must not be above %g s", MOST_SECONDS);
+    if (a->raise_after > UINT32_MAX || a->clear_after > UINT32_MAX)
+        return opt_fail(w->run->program, "watch: --raise-after and --clear-after must not be above %u", UINT32_MAX);
     return EXIT_PASS;
 }
 
@@ -270,6 +308,29 @@ static int set_up_receivers(watcher *w)
     return status;
 }
 
+/* Alerts of each severity among those that the book remembers. */
+static cbx_json *alerts_json(const watcher *w)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    for (cbx_severity s = CBX_SEVERITY_INFO; o && s <= CBX_SEVERITY_CRITICAL; s++)
+        cbx_json_set_int(o, cbx_severity_name(s), (int64_t)cbx_alerts_by_severity(w->alerts, s, NULL, 0));
+    return o;
+}
+
+static void print_alerts(const watcher *w)
+{
+    const char *before = "Alerts: ";
+
+    for (cbx_severity s = CBX_SEVERITY_CRITICAL; s >= CBX_SEVERITY_INFO; s--) {
+        size_t n = cbx_alerts_by_severity(w->alerts, s, NULL, 0);
+        if (!n) continue;
+        printf("%s%zu %s", before, n, cbx_severity_name(s));
+        before = ", ";
+    }
+    printf(*before == 'A' ? "Alerts: none\n" : "\n");
+}
+
 static int summary_json(const watcher *w, const cbx_window_facts *f, const cbx_tendency *t, const char *word)
 {
     cbx_json *o = cbx_json_new_object();
@@ -283,6 +344,7 @@ static int summary_json(const watcher *w, const cbx_window_facts *f, const cbx_t
     cbx_json_set_double(o, "max", f->max);
     cbx_json_set_double(o, "mean", f->mean);
     cbx_json_set(o, "tendency", tendency_json(t, word));
+    cbx_json_set(o, "alerts", alerts_json(w));
     return print_json(w->run->program, o);
 }
 
@@ -307,6 +369,7 @@ static int summarize(const watcher *w)
     printf(": latest %.6g, least %.6g, greatest %.6g, mean %.6g of %zu values\n", f.last, f.min, f.max, f.mean,
            f.count);
     print_tendency(&t, word);
+    print_alerts(w);
     return EXIT_PASS;
 }
 
@@ -329,13 +392,6 @@ static int run_watch(const opt_run *run)
     watcher w = { .run = run, .a = a, .stop = stop_catch(), .fail_on = CBX_SEVERITY_ERROR, .start_ns = cbx_clock_ns() };
     int status;
 
-    if (!a->metric && !a->health)
-        return opt_fail(run->program, "watch: --metric is missing: name what to follow, or --health");
-    if (a->rules.count && (a->health || a->data))
-        return opt_fail(run->program, "watch --rule: of lines or of --pid, without --health and --data");
-    if (a->summary && a->health) return opt_fail(run->program, "watch --summary: --health tells one of its own");
-    if (a->gpu >= 0 && !a->pid) return opt_fail(run->program, "watch --gpu: needs --pid");
-    if (a->pid && a->data) return opt_fail(run->program, "watch: --pid and --data: follow one of them");
     status = check_args(&w);
     if (!status) status = a->health ? watch_health_begin(&w) : set_up_metric(&w);
     if (!status) status = set_up_receivers(&w);

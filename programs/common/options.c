@@ -39,15 +39,17 @@ int opt_fail(const opt_program *program, const char *fmt, ...)
     return 2;
 }
 
+/* Room doubles at powers of two: ten thousand files are ten thousand words. */
 bool opt_append(cbx_arena *arena, const char *word, opt_list *list)
 {
-    const char **more = cbx_arena_calloc(arena, list->count + 1, sizeof(*more));
+    bool full = (list->count & (list->count - 1)) == 0;
+    const char **items = list->room;
 
-    if (!more || !word) return false;
-    if (list->count) memcpy(more, list->items, list->count * sizeof(*more));
-    more[list->count] = word;
-    list->items = more;
-    list->count++;
+    if (full) items = cbx_arena_calloc(arena, list->count ? 2 * list->count : 1, sizeof(*items));
+    if (!items || !word) return false;
+    if (full && list->count) memcpy(items, list->items, list->count * sizeof(*items));
+    items[list->count++] = word;
+    list->items = list->room = items;
     return true;
 }
 
@@ -134,12 +136,19 @@ static bool byte_count(const char *text, uint64_t *out)
     return true;
 }
 
+static const char *set_number(const char *text, double least, const char *expected, double *out)
+{
+    char *end;
+
+    *out = strtod(text, &end);
+    return end == text || *end || !isfinite(*out) || *out < least ? expected : NULL;
+}
+
 /* NULL: set; else what is expected. */
 static const char *set_value(const opt_spec *s, const char *text, void *target, cbx_arena *arena)
 {
     void *member = (char *)target + s->offset;
     long long n = 0;
-    char *end;
 
     switch (s->kind) {
     case OPT_FLAG: *(bool *)member = true; return NULL;
@@ -156,10 +165,8 @@ static const char *set_value(const opt_spec *s, const char *text, void *target, 
         if (!whole_number(text, 0, &n) || n > 1000000000) return "a whole number, 0 or more";
         *(int *)member = (int)n;
         return NULL;
-    case OPT_NUMBER:
-        *(double *)member = strtod(text, &end);
-        return end == text || *end || !isfinite(*(double *)member) || *(double *)member < 0 ? "a number, 0 or more"
-                                                                                            : NULL;
+    case OPT_NUMBER: return set_number(text, 0, "a number, 0 or more", member);
+    case OPT_REAL: return set_number(text, -INFINITY, "a number", member);
     case OPT_SIZE: return byte_count(text, member) ? NULL : "a size such as 512M or 2G";
     }
     return "an option of another kind";

@@ -2,7 +2,7 @@
  * Options as tables: one table a command, from which parsing (popt), --help, the manual page and the shell completion come.
  *
  * A command keeps what it was told in a struct of its own; an option names its member by offset, so the tables are constant.
- * Members of kinds: FLAG bool; STRING const char *; COUNT size_t; INT int; NUMBER double; SIZE uint64_t (bytes, "512M", "2G");
+ * Members of kinds: FLAG bool; STRING const char *; COUNT size_t; INT int; NUMBER double, 0 or more; REAL double; SIZE uint64_t (bytes, "512M", "2G");
  * LIST opt_list (comma-separated, adds up when repeated); EACH opt_list (one a use); WORDS opt_list (all words up to the next option);
  * MAYBE const char * (its argument may be left out: then the option's fallback).
  */
@@ -22,6 +22,7 @@ typedef enum opt_kind {
     OPT_COUNT,
     OPT_INT,
     OPT_NUMBER,
+    OPT_REAL,
     OPT_SIZE,
     OPT_LIST,
     OPT_EACH,
@@ -32,6 +33,7 @@ typedef enum opt_kind {
 typedef struct opt_list {
     const char *const *items;
     size_t count;
+    const char **room; /* the same, for opt_append; shared by copies, so only one of them is appended to */
 } opt_list;
 
 typedef struct opt_spec {

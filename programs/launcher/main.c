@@ -296,7 +296,7 @@ static int measure(const options *o)
     pid_t child = vfork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        close_others(-1, -1, 0);
+        close((int)o->measure); /* locks go with the program, the report does not */
         execvp(o->program[0], o->program);
         _exit(errno == ENOENT || errno == ENOTDIR ? EXIT_MISSING : EXIT_EXEC);
     }

@@ -13,7 +13,7 @@
 typedef struct compare_args {
     const char *build, *bench, *metric, *repository, *out;
     size_t launches, seed;
-    double level, margin, build_timeout, bench_timeout;
+    double level, margin, build_timeout, bench_timeout, lock_wait;
     bool json;
 } compare_args;
 
@@ -30,6 +30,8 @@ static const opt_spec compare_options[] = {
     { "level", 0, OPT_NUMBER, AT(level), "X", "0.95", "of the interval" },
     { "build-timeout", 0, OPT_NUMBER, AT(build_timeout), "SECONDS", "3600", "longest build" },
     { "timeout", 0, OPT_NUMBER, AT(bench_timeout), "SECONDS", "3600", "longest launch" },
+    { "lock-wait", 0, OPT_NUMBER, AT(lock_wait), "SECONDS", "3600",
+      "longest wait for cores that another invocation holds" },
     { "seed", 's', OPT_COUNT, AT(seed), "N", "0", "of the layout of launches" },
     { "out", 'o', OPT_STRING, AT(out), "FILE", NULL, "everything measured, as JSON" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print the JSON instead of words" },
@@ -40,7 +42,7 @@ static void show(void *user, const char *words, size_t done, size_t total)
     bool *terminal = user;
 
     if (*terminal)
-        fprintf(stderr, "\r\033[K%zu of %zu launches: %.60s", done, total, words ? words : "");
+        fprintf(stderr, "\r\033[K%zu of %zu launches: %.100s", done, total, words ? words : "");
     else if (!done)
         fprintf(stderr, "%s\n", words ? words : "");
 }
@@ -109,11 +111,11 @@ static int run_compare(const opt_run *run)
     opts.margin = a->margin;
     opts.build_timeout_s = a->build_timeout;
     opts.bench_timeout_s = a->bench_timeout;
+    opts.lock_wait_s = a->lock_wait;
     opts.seed = a->seed;
     opts.stop = stop_catch();
     opts.progress = show;
     opts.user = &terminal;
-    tell_neighbours(run);
     st = cbx_revisions_compare(run->ctx, &opts, run->arena, &result, &err);
     if (terminal) fputs("\r\033[K", stderr);
     if (st == CBX_EINTERRUPTED) {

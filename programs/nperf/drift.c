@@ -19,7 +19,8 @@ static const opt_spec drift_options[] = {
     { "case", 'c', OPT_LIST, AT(cases), "A,B", "all", "cases to look at" },
     { "manifest", 'm', OPT_STRING, AT(manifest), "FILE", "results/drift.json", "the manifest" },
     { "update", 'u', OPT_FLAG, AT(update), NULL, NULL, "write the manifest instead of comparing with it" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print the manifest as it would be now" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL,
+      "print what differs as one JSON document; with --update the manifest" },
 };
 
 static int update(const opt_run *run, const cbx_json *now)
@@ -37,29 +38,40 @@ static int update(const opt_run *run, const cbx_json *now)
     return status;
 }
 
+/* Words for people, or the document; the exit status is that of the findings either way. */
+static int show(const opt_run *run, cbx_json *found)
+{
+    const drift_args *a = run->args;
+    const cbx_json *findings = cbx_json_get(found, "findings");
+    const size_t drifted = cbx_json_length(findings);
+    int status = EXIT_PASS;
+
+    if (a->json) {
+        status = print_json(run->program, cbx_json_ref(found));
+    } else {
+        for (size_t i = 0; i < drifted; i++) puts(cbx_json_get_string(cbx_json_at(findings, i), "sentence", "?"));
+        print_painted(drifted ? PAINT_BAD : PAINT_GOOD, "%s", drifted ? "DRIFTED" : "SAME");
+        printf(": %zu difference%s\n", drifted, drifted == 1 ? "" : "s");
+    }
+    if (drifted) fprintf(stderr, "if that is as it should be, --update writes the manifest anew\n");
+    return status ? status : drifted ? EXIT_CHECK : EXIT_PASS;
+}
+
 static int compare(const opt_run *run, const cbx_json *now)
 {
     const drift_args *a = run->args;
-    cbx_json *kept = NULL;
+    cbx_json *kept = NULL, *found = NULL;
     cbx_err err = CBX_ERR_INIT;
-    size_t drifted = 0;
-    int status = EXIT_PASS;
-    cbx_text text;
+    int status;
 
-    cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
     if (cbx_json_read(run->ctx, a->manifest, &kept, &err))
         status = opt_fail(run->program, "%s; make it with --update", err.message);
-    else if (cbx_drift_compare(kept, a->manifest, now, !a->cases.count, &text, &drifted, &err))
+    else if (cbx_drift_compare(kept, a->manifest, now, !a->cases.count, &found, &err))
         status = opt_fail(run->program, "%s", err.message);
-    if (!status) {
-        fputs(cbx_text_str(&text), stdout);
-        print_painted(drifted ? PAINT_BAD : PAINT_GOOD, "%s", drifted ? "DRIFTED" : "SAME");
-        printf(": %zu difference%s\n", drifted, drifted == 1 ? "" : "s");
-        if (drifted) fprintf(stderr, "if that is as it should be, --update writes the manifest anew\n");
-        status = drifted ? EXIT_CHECK : EXIT_PASS;
-    }
+    else
+        status = show(run, found);
+    cbx_json_unref(found);
     cbx_json_unref(kept);
-    cbx_text_clear(&text);
     return status;
 }
 
@@ -72,8 +84,8 @@ static int run_drift(const opt_run *run)
 
     if (cbx_drift_manifest(run->ctx, nperf_cases(), a->cases.items, a->cases.count, &now, &err))
         return opt_fail(run->program, "%s", err.message);
-    if (a->json) return print_json(run->program, now);
     status = a->update ? update(run, now) : compare(run, now);
+    if (!status && a->update && a->json) status = print_json(run->program, cbx_json_ref(now));
     cbx_json_unref(now);
     return status;
 }
@@ -82,7 +94,7 @@ static const drift_args defaults = { .manifest = "results/drift.json" };
 
 const opt_command drift_command = {
     "drift",
-    "[--case A,B] [--manifest FILE] [--update]",
+    "[--case A,B] [--manifest FILE] [--update] [--json]",
     "do the cases still compute what they did",
     "Runs every native baseline of each case at its smaller points and compares signature and digests of the outputs "
     "with a manifest. "

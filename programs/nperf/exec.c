@@ -16,7 +16,7 @@ typedef struct exec_args {
     opt_list params;
     size_t launches, seed;
     int warmup;
-    double budget, precision, timeout;
+    double budget, precision, timeout, lock_wait;
     bool ignore_failure, shell, no_shell, show_output, json;
 } exec_args;
 
@@ -41,6 +41,8 @@ static const opt_spec exec_options[] = {
       "no pipes, variables or patterns: words are split at blanks and quotes" },
     { "show-output", 0, OPT_FLAG, AT(show_output), NULL, NULL, "let the commands print" },
     { "timeout", 0, OPT_NUMBER, AT(timeout), "SECONDS", "3600", "longest run" },
+    { "lock-wait", 0, OPT_NUMBER, AT(lock_wait), "SECONDS", "that of --timeout",
+      "longest wait for cores that another invocation holds" },
     { "seed", 's', OPT_COUNT, AT(seed), "N", "0", "of the order and the layout of runs" },
     { "out", 'o', OPT_STRING, AT(out), "FILE", NULL, "rows, one JSON line each" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document instead of the table" },
@@ -252,12 +254,12 @@ static int run_exec(const opt_run *run)
     opts.ignore_failure = a->ignore_failure;
     opts.show_output = a->show_output;
     opts.timeout_s = a->timeout;
+    opts.lock_wait_s = a->lock_wait;
     opts.seed = a->seed;
     opts.out_path = a->out;
     opts.stop = stop_catch();
     opts.progress = progress_show;
     opts.user = &p;
-    tell_neighbours(run);
     progress_init(&p);
     cbx_measure_result_init(&result, cbx_ctx_allocator(run->ctx));
     if (cbx_exec_run(run->ctx, &opts, &result, &err)) {

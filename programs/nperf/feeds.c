@@ -13,7 +13,7 @@
 
 typedef struct feed_args {
     opt_list from;
-    const char *case_name, *point, *machine, *reference, *apply, *out, *report, *op_matrix;
+    const char *case_name, *point, *machine, *primary, *reference, *apply, *out, *report, *op_matrix;
     double level;
     bool json;
 } feed_args;
@@ -99,6 +99,7 @@ static const opt_spec bundle_options[] = {
     MACHINE,
     { "bundle-out", 'o', OPT_STRING, AT(out), "FILE", "standard output", "the bundle as JSON" },
     { "report", 0, OPT_STRING, AT(report), "FILE", NULL, "the bundle as markdown" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print the bundle also if it goes to a file" },
 };
 
 static int run_bundle(const opt_run *run)
@@ -121,6 +122,7 @@ static int run_bundle(const opt_run *run)
         status = opt_fail(run->program, "%s", err.message);
     if (!status) tell_machines(run, &rows, cbx_json_get_string(bundle, "machine", ""));
     if (!status) status = put_json(run, bundle, a->out);
+    if (!status && a->out && a->json) status = put_json(run, bundle, NULL);
     if (!status && a->report) {
         cbx_bundle_markdown(bundle, &text);
         status = write_text(run->program, run->ctx, a->report, &text);
@@ -136,15 +138,20 @@ static int run_bundle(const opt_run *run)
 static const opt_spec feed_options[] = {
     CASE,
     FROM,
+    { "primary", 0, OPT_STRING, AT(primary), "NAME", "what the rows' ratios are against",
+      "baseline that stands for the library" },
     { "reference", 'r', OPT_STRING, AT(reference), "NAME", "naive-dense", "baseline that the library is held against" },
     MACHINE,
     { "apply", 0, OPT_STRING, AT(apply), "FILE", NULL,
       "an op_matrix: write a copy with the fields laid over; needs --out" },
     { "out", 'o', OPT_STRING, AT(out), "FILE", "standard output", "the fragment, or with --apply the copy" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL,
+      "print one document with schema and version: the fragment, and what became of it" },
 };
 
 static void tell_notes(const opt_run *run, const cbx_rows *rows, const cbx_json *fragment)
 {
+    const feed_args *a = run->args;
     const char *name, *device;
     cbx_json *fields, *words;
 
@@ -153,10 +160,13 @@ static void tell_notes(const opt_run *run, const cbx_rows *rows, const cbx_json 
         tell_machines(run, rows, cbx_json_get_string(meta, "machine", ""));
         for (size_t k = 0; cbx_json_member(notes, k, &device, &words); k++)
             fprintf(stderr, "note: %s on %s: %s\n", name, device, cbx_json_string_value(words));
+        if (!a->primary)
+            fprintf(stderr, "note: the library's side is '%s', %s; --primary names another baseline\n",
+                    cbx_json_get_string(meta, "primary", "?"), cbx_json_get_string(meta, "primary_rule", "?"));
     }
 }
 
-static int apply(const opt_run *run, const cbx_json *fragment)
+static int apply(const opt_run *run, const cbx_json *fragment, size_t *unknown_ops)
 {
     const feed_args *a = run->args;
     cbx_json *matrix = NULL, *copy = NULL;
@@ -167,6 +177,7 @@ static int apply(const opt_run *run, const cbx_json *fragment)
     if (cbx_json_read(run->ctx, a->apply, &matrix, &err) ||
         cbx_feed_apply(fragment, matrix, a->apply, &copy, &unknown, &err))
         status = opt_fail(run->program, "--apply: %s", err.message);
+    *unknown_ops = unknown;
     if (!status && unknown)
         fprintf(stderr, "note: '%s' does not list the operation; the copy is as it was\n", a->apply);
     if (!status) status = put_json(run, copy, a->out);
@@ -175,9 +186,26 @@ static int apply(const opt_run *run, const cbx_json *fragment)
     return status;
 }
 
+/* {"schema":"nperf-feed","version":1,"case","fragment":{...},"applied_to","unknown_ops","out"} */
+static int print_feed(const opt_run *run, cbx_json *fragment, size_t unknown)
+{
+    const feed_args *a = run->args;
+    cbx_json *o = cbx_json_new_object();
+
+    if (o && cbx_json_set_string(o, "schema", "nperf-feed") && cbx_json_set_int(o, "version", 1) &&
+        cbx_json_set_string(o, "case", a->case_name) && cbx_json_set(o, "fragment", cbx_json_ref(fragment)) &&
+        cbx_json_set_string(o, "applied_to", a->apply) &&
+        (a->apply ? cbx_json_set_int(o, "unknown_ops", (int64_t)unknown) : cbx_json_set_null(o, "unknown_ops")) &&
+        cbx_json_set_string(o, "out", a->out))
+        return print_json(run->program, o);
+    cbx_json_unref(o);
+    return opt_fail(run->program, "out of memory");
+}
+
 static int run_feed(const opt_run *run)
 {
     const feed_args *a = run->args;
+    size_t unknown = 0;
     cbx_feed_opts opts = CBX_FEED_OPTS_INIT;
     cbx_json *fragment = NULL;
     cbx_err err = CBX_ERR_INIT;
@@ -187,13 +215,18 @@ static int run_feed(const opt_run *run)
     if (a->apply && !a->out) return opt_fail(run->program, "--apply writes a copy: name it with --out");
     cbx_rows_init(&rows, cbx_ctx_allocator(run->ctx));
     opts.case_name = a->case_name;
+    opts.primary = a->primary;
     opts.reference = a->reference;
     opts.machine = a->machine;
     status = read_from(run, true, CBX_ROWS_WHOLE, &rows);
     if (!status && cbx_feed_make(run->ctx, &rows, &opts, &fragment, &err))
         status = opt_fail(run->program, "%s", err.message);
     if (!status) tell_notes(run, &rows, fragment);
-    if (!status) status = a->apply ? apply(run, fragment) : put_json(run, fragment, a->out);
+    if (!status && a->apply)
+        status = apply(run, fragment, &unknown);
+    else if (!status && (a->out || !a->json))
+        status = put_json(run, fragment, a->out);
+    if (!status && a->json) status = print_feed(run, fragment, unknown);
     cbx_json_unref(fragment);
     cbx_rows_clear(&rows);
     return status;
@@ -269,9 +302,10 @@ static void print_line(const cbx_growth_line *l)
 {
     char name[120], value[CBX_FORMAT_SIZE], lower[CBX_FORMAT_SIZE], upper[CBX_FORMAT_SIZE];
 
-    snprintf(name, sizeof name, "%s %s%s%s, %s", l->row->case_name, l->row->baseline,
+    snprintf(name, sizeof name, "%s %s%s%s, %s%s%s", l->row->case_name, l->row->baseline,
              l->row->variant && strcmp(l->row->variant, "default") ? " " : "",
-             l->row->variant && strcmp(l->row->variant, "default") ? l->row->variant : "", l->variety);
+             l->row->variant && strcmp(l->row->variant, "default") ? l->row->variant : "", l->variety,
+             l->grows ? ", by " : "", l->grows ? l->grows : "");
     printf("%-52s %2zu size%s", name, l->nsizes, l->nsizes == 1 ? "" : "s");
     if (isfinite(l->exponent.value))
         printf(", exponent %.2f [%.2f, %.2f]", l->exponent.value, l->exponent.lower, l->exponent.upper);

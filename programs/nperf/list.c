@@ -7,6 +7,7 @@
 #include "programs/nperf/nperf.h"
 
 typedef struct list_args {
+    const char *case_name;
     bool json;
     opt_list plugins, defined;
 } list_args;
@@ -14,6 +15,7 @@ typedef struct list_args {
 #define AT(member) offsetof(list_args, member)
 
 static const opt_spec list_options[] = {
+    { "case", 'c', OPT_STRING, AT(case_name), "NAME", "all", "this case alone" },
     { "define", 0, OPT_EACH, AT(defined), "FILE", NULL,
       "also know the case of a case file (docs/case-files.md); may be repeated" },
     { "plugin", 0, OPT_EACH, AT(plugins), "FILE", NULL, "also know the cases of a shared object; may be repeated" },
@@ -22,12 +24,12 @@ static const opt_spec list_options[] = {
 
 static const char *const platforms[] = { "cpu", "cuda12" };
 
-static const char *label_of(cbx_ctx *ctx, const cbx_case_ops *c, size_t i, char *buf, size_t size)
+static const char *label_of(cbx_ctx *ctx, const cbx_case_ops *c, const char *point, char *buf, size_t size)
 {
     cbx_params *p = NULL;
 
     buf[0] = 0;
-    if (cbx_case_point(ctx, c, c->points[i], c->name, &p, NULL)) return buf;
+    if (cbx_case_point(ctx, c, point, c->name, &p, NULL)) return buf;
     c->label(p, buf, size);
     cbx_params_free(p);
     return buf;
@@ -55,9 +57,11 @@ static void print_case(cbx_ctx *ctx, const cbx_case_ops *c)
     printf(": %s\n", c->summary);
     print_painted(PAINT_FAINT, "  points:\n");
     for (size_t i = 0; i < c->npoints; i++) {
-        printf("    %s%s\n", label_of(ctx, c, i, label, sizeof(label)),
+        printf("    %s%s\n", label_of(ctx, c, c->points[i], label, sizeof(label)),
                i == c->representative ? "  (representative)" : "");
     }
+    if (c->nseries) print_painted(PAINT_FAINT, "  series (--points series):\n");
+    for (size_t i = 0; i < c->nseries; i++) printf("    %s\n", label_of(ctx, c, c->series[i], label, sizeof(label)));
     print_params(c);
     print_painted(PAINT_FAINT, "  baselines:\n");
     for (size_t i = 0; i < c->nbaselines; i++) {
@@ -71,15 +75,27 @@ static void print_case(cbx_ctx *ctx, const cbx_case_ops *c)
     }
 }
 
-static void print_all(cbx_ctx *ctx)
+/* The one that was named, or every one, by place: cases of commands come last.  NULL: no more. */
+static const cbx_case_ops *next_case(const char *name, size_t *place)
 {
     const cbx_case_list *cases = nperf_cases();
 
-    for (size_t i = 0; i < cases->count; i++) print_case(ctx, cases->cases[i]);
-    for (size_t i = 0; nperf_declared(i); i++) {
-        if (cbx_declared_get_kind(nperf_declared(i)) == CBX_DECLARED_COMMANDS)
-            print_case(ctx, cbx_declared_case(nperf_declared(i)));
+    for (;;) {
+        const cbx_declared *d = *place < cases->count ? NULL : nperf_declared(*place - cases->count);
+        const cbx_case_ops *c = *place < cases->count ? cases->cases[*place] : d ? cbx_declared_case(d) : NULL;
+        if (!c) return NULL;
+        ++*place;
+        if (d && cbx_declared_get_kind(d) != CBX_DECLARED_COMMANDS) continue; /* among the others already */
+        if (!name || !strcmp(c->name, name)) return c;
     }
+}
+
+static void print_all(cbx_ctx *ctx, const char *name)
+{
+    const cbx_case_ops *c;
+
+    for (size_t place = 0; (c = next_case(name, &place)) != NULL;) print_case(ctx, c);
+    if (name) return;
     printf("platforms:\n");
     for (size_t i = 0; i < CBX_LEN(platforms); i++) {
         printf("  %-8s %s\n", platforms[i], cbx_platform_available(platforms[i]) ? "here" : "no such device here");
@@ -112,22 +128,22 @@ static cbx_json *params_json(const cbx_case_ops *c)
     return list;
 }
 
-static cbx_json *points_json(cbx_ctx *ctx, const cbx_case_ops *c)
+static cbx_json *points_json(cbx_ctx *ctx, const cbx_case_ops *c, const char *const *points, size_t n)
 {
     cbx_json *list = cbx_json_new_array();
 
-    for (size_t i = 0; list && i < c->npoints; i++) {
+    for (size_t i = 0; list && i < n; i++) {
         cbx_json *o = cbx_json_new_object(), *point = NULL;
         cbx_params *p = NULL;
         char label[128];
         if (!o) return list;
-        if (!cbx_case_point(ctx, c, c->points[i], c->name, &p, NULL)) {
+        if (!cbx_case_point(ctx, c, points[i], c->name, &p, NULL)) {
             const char *text = cbx_params_json(p);
             if (!cbx_json_parse(text, strlen(text), c->name, &point, NULL)) cbx_json_set(o, "point", point);
             cbx_params_free(p);
         }
-        cbx_json_set_string(o, "label", label_of(ctx, c, i, label, sizeof(label)));
-        cbx_json_set_bool(o, "representative", i == c->representative);
+        cbx_json_set_string(o, "label", label_of(ctx, c, points[i], label, sizeof(label)));
+        if (points == c->points) cbx_json_set_bool(o, "representative", i == c->representative);
         cbx_json_push(list, o);
     }
     return list;
@@ -163,22 +179,19 @@ static void push_case(cbx_ctx *ctx, const cbx_case_ops *c, cbx_json *list)
     cbx_json_set_string(o, "name", c->name);
     cbx_json_set_string(o, "summary", c->summary);
     cbx_json_set(o, "params", params_json(c));
-    cbx_json_set(o, "points", points_json(ctx, c));
+    cbx_json_set(o, "points", points_json(ctx, c, c->points, c->npoints));
+    cbx_json_set(o, "series", points_json(ctx, c, c->series, c->nseries));
     cbx_json_set(o, "baselines", baselines_json(c, false));
     cbx_json_set(o, "mutants", baselines_json(c, true));
     cbx_json_push(list, o);
 }
 
-static cbx_json *cases_json(cbx_ctx *ctx)
+static cbx_json *cases_json(cbx_ctx *ctx, const char *name)
 {
-    const cbx_case_list *cases = nperf_cases();
     cbx_json *list = cbx_json_new_array();
+    const cbx_case_ops *c;
 
-    for (size_t i = 0; list && i < cases->count; i++) push_case(ctx, cases->cases[i], list);
-    for (size_t i = 0; list && nperf_declared(i); i++) {
-        if (cbx_declared_get_kind(nperf_declared(i)) == CBX_DECLARED_COMMANDS)
-            push_case(ctx, cbx_declared_case(nperf_declared(i)), list);
-    }
+    for (size_t place = 0; list && (c = next_case(name, &place)) != NULL;) push_case(ctx, c, list);
     return list;
 }
 
@@ -217,23 +230,24 @@ static cbx_json *providers_json(void)
     return list;
 }
 
-static cbx_json *list_json(cbx_ctx *ctx)
+static cbx_json *list_json(cbx_ctx *ctx, const char *name)
 {
     cbx_json *o = cbx_json_new_object();
 
     if (!o) return NULL;
     cbx_json_set_string(o, "schema", "nperf-list");
     cbx_json_set_int(o, "version", 1);
-    cbx_json_set(o, "cases", cases_json(ctx));
+    cbx_json_set(o, "cases", cases_json(ctx, name));
     cbx_json_set(o, "platforms", platforms_json());
     cbx_json_set(o, "providers", providers_json());
     return o;
 }
 
-int list_print(const opt_program *program, cbx_ctx *ctx, bool json)
+int list_print(const opt_program *program, cbx_ctx *ctx, const char *name, bool json)
 {
-    if (json) return print_json(program, list_json(ctx));
-    print_all(ctx);
+    if (name && !nperf_commands(name) && !nperf_case(program, name)) return EXIT_ERROR;
+    if (json) return print_json(program, list_json(ctx, name));
+    print_all(ctx, name);
     return EXIT_PASS;
 }
 
@@ -242,12 +256,12 @@ static int run_list(const opt_run *run)
     const list_args *a = run->args;
 
     if (nperf_cases_open(run, &a->plugins, &a->defined)) return EXIT_ERROR;
-    return list_print(run->program, run->ctx, a->json);
+    return list_print(run->program, run->ctx, a->case_name, a->json);
 }
 
 const opt_command list_command = {
     "list",
-    "[--plugin FILE] [--define FILE] [--json]",
+    "[--case NAME] [--plugin FILE] [--define FILE] [--json]",
     "cases, points, parameters, baselines, platforms, providers",
     "Prints what can be measured: each case with its points, parameters and baselines, and which platforms this "
     "machine has.",

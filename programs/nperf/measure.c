@@ -13,7 +13,7 @@
 #include "programs/nperf/gate.h"
 
 typedef struct measure_args {
-    const char *case_name, *out, *report, *site, *store, *variants, *sandbox;
+    const char *case_name, *point_set, *out, *report, *site, *store, *variants, *sandbox;
     opt_list sandbox_read, sandbox_write;
     opt_list platforms, gpus, points, baselines, skip, render_from, gate_baseline, gate_current, plugins, defined;
     size_t repeats, launches, cpu_slots, max_parallel, seed, prune_keep;
@@ -33,6 +33,8 @@ static const opt_spec measure_options[] = {
     { "platforms", 'p', OPT_LIST, AT(platforms), "A,B", "cpu", "platforms: cpu (or jax-cpu), cuda12 (or jax-cuda12)" },
     { "quick", 'q', OPT_FLAG, AT(quick), NULL, NULL,
       "the representative point only: 6 launches, one warm-up, one epoch for calls above 0.1 s; writes the page too" },
+    { "points", 0, OPT_STRING, AT(point_set), "SET", "default",
+      "which of the case's points: default, or series, which grow in size, for `nperf scaling`" },
     { "point", 0, OPT_EACH, AT(points), "JSON", "the case's points",
       "a point of your own, such as '{\"m\":64,\"k\":64,\"n\":64}'; may be repeated" },
     { "baselines", 'b', OPT_LIST, AT(baselines), "A,B", "all", "measure these only" },
@@ -211,6 +213,7 @@ static const char *reproduce(const measure_args *a, cbx_arena *arena)
     put_names(&t, "--define", &a->defined);
     if (a->quick) cbx_text_puts(&t, " --quick");
     put_list(&t, "--platforms", &a->platforms);
+    if (a->point_set) cbx_text_printf(&t, " --points %s", a->point_set);
     for (size_t i = 0; i < a->points.count; i++) cbx_text_printf(&t, " --point '%s'", a->points.items[i]);
     put_list(&t, "--baselines", &a->baselines);
     put_list(&t, "--skip-baselines", &a->skip);
@@ -328,6 +331,21 @@ static int variants_of(const opt_program *program, const char *word, cbx_measure
     near = cbx_nearest_word(word, words, CBX_LEN(words));
     return opt_fail(program, "--variants: unknown word '%s'%s%s%s; known: default, tuned, all", word,
                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+/* The points of --points in place of the case's own. */
+static int points_of(const opt_program *program, const measure_args *a, const cbx_case_ops *c, cbx_measure_opts *o)
+{
+    if (!a->point_set || !strcmp(a->point_set, "default")) return EXIT_PASS;
+    if (strcmp(a->point_set, "series") != 0)
+        return opt_fail(program, "--points: unknown set '%s'; known: default, series", a->point_set);
+    if (a->quick || a->points.count)
+        return opt_fail(program, "--points series and %s exclude each other", a->quick ? "--quick" : "--point");
+    if (!c->nseries)
+        return opt_fail(program, "case '%s' has no series: name points of growing size with --point", c->name);
+    o->points = c->series;
+    o->npoints = c->nseries;
+    return EXIT_PASS;
 }
 
 /* Checked before anything is made: a path that is not there is a slip. */
@@ -471,36 +489,53 @@ static int set_up(const opt_program *program, cbx_ctx *ctx, const cbx_case_ops *
     return EXIT_PASS;
 }
 
-/* The first option given that a case of commands does not have; NULL: none.  What does nothing is refused, not passed over. */
-static const char *not_of_commands(const measure_args *a)
+/* What does nothing is refused, not passed over: the first option given that is of another way of working; NULL: none. */
+enum { FOR_COMMANDS = 1, FOR_RENDERS = 2 };
+
+static const char *not_for(const measure_args *a, unsigned way)
 {
     const struct {
         const char *flag;
         bool given;
+        unsigned ways; /* in which it does something, besides a case of workers */
     } flags[] = {
-        { "--store", a->store != NULL },
-        { "--resume", a->resume },
-        { "--in-process", a->in_process },
-        { "--cold-cache", a->cold_cache },
-        { "--warm-compiles", a->warm_compiles >= 0 },
-        { "--platforms", a->platforms.count > 0 },
-        { "--variants", strcmp(a->variants, "all") != 0 },
-        { "--repeats", a->repeats > 0 },
-        { "--decide", a->decide }, /* they always go on until it is decided */
-        { "--threads", a->threads != 0 },
-        { "--matmul-precision", a->matmul_precision != NULL },
-        { "--cpu-slots", a->cpu_slots > 0 },
-        { "--gpus", a->gpus.count > 0 },
-        { "--gpu-settle", a->gpu_settle != 0 },
-        { "--max-parallel", a->max_parallel > 0 },
-        { "--lock-wait", a->lock_wait != 0 },
-        { "--memory-limit", a->memory_limit > 0 },
-        { "--sandbox-read", a->sandbox_read.count > 0 },
-        { "--sandbox-write", a->sandbox_write.count > 0 },
+        { "--platforms", a->platforms.count > 0, 0 },
+        { "--quick", a->quick, FOR_COMMANDS },
+        { "--points", a->point_set != NULL, 0 },
+        { "--point", a->points.count > 0, FOR_COMMANDS },
+        { "--baselines", a->baselines.count > 0, FOR_COMMANDS },
+        { "--skip-baselines", a->skip.count > 0, FOR_COMMANDS },
+        { "--skip-slow", a->skip_slow, FOR_COMMANDS },
+        { "--variants", strcmp(a->variants, "all") != 0, 0 },
+        { "--launches", a->launches > 0, FOR_COMMANDS },
+        { "--warmup", a->warmup >= 0, FOR_COMMANDS },
+        { "--repeats", a->repeats > 0, 0 },
+        { "--budget", a->budget != 0, FOR_COMMANDS },
+        { "--precision", a->precision != 0, FOR_COMMANDS },
+        { "--decide", a->decide, 0 }, /* commands always go on until it is decided */
+        { "--threads", a->threads != 0, 0 },
+        { "--matmul-precision", a->matmul_precision != NULL, 0 },
+        { "--cpu-slots", a->cpu_slots > 0, 0 },
+        { "--gpus", a->gpus.count > 0, 0 },
+        { "--gpu-settle", a->gpu_settle != 0, 0 },
+        { "--max-parallel", a->max_parallel > 0, 0 },
+        { "--lock-wait", a->lock_wait != 0, FOR_COMMANDS },
+        { "--worker-timeout", a->worker_timeout != 0, FOR_COMMANDS },
+        { "--memory-limit", a->memory_limit > 0, 0 },
+        { "--sandbox", strcmp(a->sandbox, "auto") != 0, FOR_COMMANDS },
+        { "--sandbox-read", a->sandbox_read.count > 0, 0 },
+        { "--sandbox-write", a->sandbox_write.count > 0, 0 },
+        { "--in-process", a->in_process, 0 },
+        { "--cold-cache", a->cold_cache, 0 },
+        { "--warm-compiles", a->warm_compiles >= 0, 0 },
+        { "--seed", a->seed > 0, FOR_COMMANDS },
+        { "--out", a->out != NULL, FOR_COMMANDS },
+        { "--store", a->store != NULL, 0 },
+        { "--resume", a->resume, 0 },
     };
 
     for (size_t i = 0; i < CBX_LEN(flags); i++)
-        if (flags[i].given) return flags[i].flag;
+        if (flags[i].given && !(flags[i].ways & way)) return flags[i].flag;
     return NULL;
 }
 
@@ -509,7 +544,7 @@ static int measure_commands(const opt_program *program, cbx_ctx *ctx, const meas
                             const outputs *to, const char *command)
 {
     cbx_declared_opts o = CBX_DECLARED_OPTS_INIT;
-    const char *foreign = not_of_commands(a);
+    const char *foreign = not_for(a, FOR_COMMANDS);
     cbx_measure_result result;
     cbx_err err = CBX_ERR_INIT;
     progress p;
@@ -535,6 +570,7 @@ static int measure_commands(const opt_program *program, cbx_ctx *ctx, const meas
     o.exec.budget_s = a->budget;
     o.exec.half_width = a->precision;
     o.exec.timeout_s = a->worker_timeout;
+    o.exec.lock_wait_s = a->lock_wait;
     o.exec.seed = a->seed;
     o.exec.out_path = to->rows;
     o.exec.stop = stop_catch();
@@ -565,10 +601,10 @@ static int measure(const opt_program *program, cbx_ctx *ctx, const measure_args 
 
     if (sandbox_of(program, a, &sandbox)) return EXIT_ERROR;
     if (commands) return measure_commands(program, ctx, a, commands, to, command);
-    if (!c || variants_of(program, a->variants, &opts.variants) || check_files(program, ctx, to)) return EXIT_ERROR;
-    if (set_up(program, ctx, c)) return EXIT_ERROR;
-    progress_init(&p);
+    if (!c || variants_of(program, a->variants, &opts.variants)) return EXIT_ERROR;
     fill_options(a, c, to, &p, &opts);
+    if (points_of(program, a, c, &opts) || check_files(program, ctx, to) || set_up(program, ctx, c)) return EXIT_ERROR;
+    progress_init(&p);
     opts.sandbox = &sandbox;
     cbx_sandbox_guard_self();
     cbx_measure_result_init(&result, cbx_ctx_allocator(ctx));
@@ -612,7 +648,7 @@ static int run_gate(const opt_run *run, const measure_args *a)
 static int run_measure(const opt_run *run)
 {
     measure_args *a = run->args;
-    const char *command;
+    const char *named = a->case_name, *foreign, *command;
     outputs to;
 
     if (nperf_cases_open(run, &a->plugins, &a->defined)) return EXIT_ERROR;
@@ -625,9 +661,11 @@ static int run_measure(const opt_run *run)
         return opt_fail(run->program, "--cold-cache and --in-process exclude each other: a worker flushes the caches");
     if (a->prune_keep && !a->store) return opt_fail(run->program, "--prune-keep goes with --store");
     if (!command || !settle_outputs(a, run->arena, &to)) return opt_fail(run->program, "out of memory");
-    if (a->list) return list_print(run->program, run->ctx, a->json);
+    if (a->list) return list_print(run->program, run->ctx, named, a->json);
+    foreign = a->render_from.count ? named ? "--case" : not_for(a, FOR_RENDERS) : NULL;
+    if (foreign)
+        return opt_fail(run->program, "%s is for measuring, and --render-from measures nothing: leave it out", foreign);
     if (a->render_from.count) return render(run->program, run->ctx, a, &to);
-    if (nperf_commands(a->case_name)) tell_neighbours(run);
     return measure(run->program, run->ctx, a, &to, command);
 }
 

@@ -10,7 +10,7 @@
 #include "programs/nperf/skeletons.h"
 
 typedef struct new_case_args {
-    bool python, commands;
+    bool python, commands, json;
     const char *dir;
 } new_case_args;
 
@@ -20,6 +20,7 @@ static const opt_spec new_case_options[] = {
     { "python", 0, OPT_FLAG, AT(python), NULL, NULL, "a case file (JSON) with functions of a Python file" },
     { "commands", 0, OPT_FLAG, AT(commands), NULL, NULL, "a case file (JSON) of commands" },
     { "dir", 0, OPT_STRING, AT(dir), "DIR", ".", "where to write" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print what was written, and what comes next, as one JSON document" },
 };
 
 /* A file to write: NAME and this ending. */
@@ -60,6 +61,7 @@ static const char *path_of(const opt_run *run, const char *name, const char *end
 
 static int write_one(const opt_run *run, const char *name, const skeleton *s)
 {
+    const new_case_args *a = run->args;
     const char *path = path_of(run, name, s->ending);
     cbx_err err = CBX_ERR_INIT;
     int status = EXIT_PASS;
@@ -71,21 +73,51 @@ static int write_one(const opt_run *run, const char *name, const skeleton *s)
         status = opt_fail(run->program, "out of memory");
     else if (cbx_file_write_atomic(run->ctx, path, text.data, text.len, &err))
         status = opt_fail(run->program, "%s", err.message);
-    else
+    else if (!a->json)
         printf("%s\n", path);
     cbx_text_clear(&text);
     return status;
 }
 
-static void say_next(const opt_run *run, const char *name)
+/* The command that measures it; NULL: out of memory. */
+static const char *next_command(const opt_run *run, const char *name)
 {
     const new_case_args *a = run->args;
 
+    if (a->python || a->commands) return cbx_arena_printf(run->arena, "nperf --define %s", path_of(run, name, ".json"));
+    return cbx_arena_printf(run->arena, "nperf --plugin ./%s.so --case %s", name, name);
+}
+
+static void say_next(const opt_run *run, const char *name)
+{
+    const new_case_args *a = run->args;
+    const char *command = next_command(run, name);
+
+    if (!command) return;
     if (a->python || a->commands)
-        fprintf(stderr, "next: nperf --define %s\n", path_of(run, name, ".json"));
+        fprintf(stderr, "next: %s\n", command);
     else
-        fprintf(stderr, "next: the command at the head of %s builds it, nperf --plugin ./%s.so --case %s measures it\n",
-                path_of(run, name, ".c"), name, name);
+        fprintf(stderr, "next: the command at the head of %s builds it, %s measures it\n", path_of(run, name, ".c"),
+                command);
+}
+
+/* {"schema":"nperf-new-case","version":1,"name","files":[...],"next"} */
+static int print_written(const opt_run *run, const char *name, const skeleton *files)
+{
+    cbx_json *o = cbx_json_new_object(), *list = cbx_json_new_array();
+    bool ok = o && list;
+
+    for (size_t i = 0; ok && files[i].ending; i++) {
+        const char *path = path_of(run, name, files[i].ending);
+        ok = path && cbx_json_push(list, cbx_json_new_string(path));
+    }
+    ok = ok && cbx_json_set_string(o, "schema", "nperf-new-case") && cbx_json_set_int(o, "version", 1) &&
+         cbx_json_set_string(o, "name", name) && cbx_json_set(o, "files", cbx_json_ref(list)) &&
+         cbx_json_set_string(o, "next", next_command(run, name));
+    cbx_json_unref(list);
+    if (ok) return print_json(run->program, o);
+    cbx_json_unref(o);
+    return opt_fail(run->program, "out of memory");
 }
 
 static int run_new_case(const opt_run *run)
@@ -109,13 +141,14 @@ static int run_new_case(const opt_run *run)
             return opt_fail(run->program, "'%s' is there already; choose another name, or another --dir", path);
     }
     for (size_t i = 0; files[i].ending && !status; i++) status = write_one(run, name, &files[i]);
+    if (!status && a->json) return print_written(run, name, files);
     if (!status) say_next(run, name);
     return status;
 }
 
 const opt_command new_case_command = {
     "new-case",
-    "[--python | --commands] [--dir DIR] NAME",
+    "[--python | --commands] [--dir DIR] [--json] NAME",
     "write a case to begin with",
     "Writes a whole case of that name, which builds and runs as it is: C for a plug-in, or with --python a case file "
     "and a Python file, or with "

@@ -28,7 +28,7 @@ const cbx_case_list *nperf_cases(void);
 const cbx_case_ops *nperf_case(const opt_program *program, const char *name);
 
 /* --list, for people or as a document {"schema":"nperf-list","version":1,...}. */
-int list_print(const opt_program *program, cbx_ctx *ctx, bool json);
+int list_print(const opt_program *program, cbx_ctx *ctx, const char *name, bool json);
 
 /* {"schema":schema,"version":1,"rows":[...]} on standard output. */
 int print_rows_json(const opt_program *program, const cbx_rows *rows, const char *schema);
@@ -59,9 +59,6 @@ int write_page(const opt_program *program, cbx_ctx *ctx, const cbx_rows *rows, c
                const char *folder, cbx_arena *arena);
 /* Writes a text to a file, or prints why not. */
 int write_text(const opt_program *program, cbx_ctx *ctx, const char *path, const cbx_text *text);
-
-/* A note for each core or device that another measurement holds, before commands are measured, which hold none. */
-void tell_neighbours(const opt_run *run);
 
 /* A progress line on standard error: one that is redrawn on a terminal, plain lines elsewhere. */
 typedef struct progress {

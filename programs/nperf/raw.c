@@ -1,12 +1,14 @@
 /*
- * nperf raw: the launches behind a stored run, one JSON object a line.
+ * nperf raw: the launches behind a stored run, one JSON object a line or all as one document.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "programs/nperf/nperf.h"
 
 typedef struct raw_args {
     const char *case_name, *store;
+    bool json;
 } raw_args;
 
 #define AT(member) offsetof(raw_args, member)
@@ -14,7 +16,43 @@ typedef struct raw_args {
 static const opt_spec raw_options[] = {
     { "case", 'c', OPT_STRING, AT(case_name), "NAME", "semiring_matmul", "case of the run" },
     { "store", 0, OPT_STRING, AT(store), "DIR", "results/store", "where the run is kept" },
+    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document instead of a line for each launch" },
 };
+
+/* The lines as a list; NULL: out of memory, or a line that is none of ours. */
+static cbx_json *launches_of(const char *lines, cbx_err *err)
+{
+    cbx_json *list = cbx_json_new_array();
+
+    for (const char *at = lines; list && *at;) {
+        const size_t len = strcspn(at, "\n");
+        cbx_json *launch = NULL;
+        if (len && (cbx_json_parse(at, len, "a launch", &launch, err) || !cbx_json_push(list, launch))) {
+            cbx_json_unref(list);
+            return NULL;
+        }
+        at += len + (at[len] == '\n');
+    }
+    return list;
+}
+
+/* {"schema":"nperf-launches","version":1,"case","run_id","launches":[...]} */
+static int print_document(const opt_run *run, const char *lines)
+{
+    const raw_args *a = run->args;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_json *o = cbx_json_new_object(), *launches = launches_of(lines, &err);
+
+    if (o && launches && cbx_json_set_string(o, "schema", "nperf-launches") && cbx_json_set_int(o, "version", 1) &&
+        cbx_json_set_string(o, "case", a->case_name) && cbx_json_set_string(o, "run_id", run->words->items[0]) &&
+        cbx_json_set(o, "launches", cbx_json_ref(launches))) {
+        cbx_json_unref(launches);
+        return print_json(run->program, o);
+    }
+    cbx_json_unref(launches);
+    cbx_json_unref(o);
+    return opt_fail(run->program, "%s", err.status ? err.message : "out of memory");
+}
 
 static int run_raw(const opt_run *run)
 {
@@ -27,6 +65,8 @@ static int run_raw(const opt_run *run)
     cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
     if (cbx_row_store_raw(run->ctx, a->store, a->case_name, run->words->items[0], &text, &err))
         status = opt_fail(run->program, "%s", err.message);
+    else if (a->json)
+        status = print_document(run, cbx_text_str(&text));
     else
         fwrite(cbx_text_str(&text), 1, text.len, stdout);
     cbx_text_clear(&text);
@@ -37,7 +77,7 @@ static const raw_args defaults = { .case_name = "semiring_matmul", .store = "res
 
 const opt_command raw_command = {
     "raw",
-    "RUN_ID [--case NAME] [--store DIR]",
+    "RUN_ID [--case NAME] [--store DIR] [--json]",
     "the launches behind a stored run",
     "Prints every launch of a stored run: its epochs by both clocks, layout, order, seed and health, as JSON lines.",
     raw_options,

@@ -54,6 +54,11 @@ static const char *const points[] = {
     POINT(33, 65, 17, "f32"),    POINT(8, 8, 8, "f32"),
 };
 
+static const char *const series[] = {
+    POINT(64, 64, 64, "f32"),    POINT(128, 128, 128, "f32"),    POINT(256, 256, 256, "f32"),
+    POINT(512, 512, 512, "f32"), POINT(1024, 1024, 1024, "f32"),
+};
+
 static void work(const cbx_params *given, cbx_work *out)
 {
     const point p = read_point(given);
@@ -332,4 +337,6 @@ const cbx_case_ops cbx_dense_matmul_case = {
     .oracle = oracle,
     .rotate_inputs = rotate_inputs,
     .rotate_output = rotate_output,
+    .series = series,
+    .nseries = CBX_LEN(series),
 };

@@ -63,6 +63,12 @@ static const char *const points[] = {
     BOTH(64, 4, 8, "uniform", "natural"),       /* all overhead */
 };
 
+static const char *const series[] = {
+    BOTH(1024, 16, 64, "uniform", "natural"),  BOTH(2048, 16, 64, "uniform", "natural"),
+    BOTH(4096, 16, 64, "uniform", "natural"),  BOTH(8192, 16, 64, "uniform", "natural"),
+    BOTH(16384, 16, 64, "uniform", "natural"),
+};
+
 /* --- work: a lower bound of each algorithm --- */
 
 static cbx_work work_of(const cbx_params *given, bool once, bool stored)
@@ -222,4 +228,6 @@ const cbx_case_ops cbx_ell_edge_aggregate_case = {
     .oracle = cbx__ea_oracle,
     .rotate_inputs = rotate_inputs,
     .rotate_output = rotate_output,
+    .series = series,
+    .nseries = CBX_LEN(series),
 };

@@ -91,6 +91,10 @@ static const char *const points[] = {
     FLOAT(64, 4, 8, "real", "uniform"),           /* all overhead */
 };
 
+#define ROWS(m) FLOAT(m, 32, 32, "real", "uniform"), FLOAT(m, 32, 32, "log", "uniform")
+
+static const char *const series[] = { ROWS(1024), ROWS(2048), ROWS(4096), ROWS(8192), ROWS(16384) };
+
 /* --- work: each element of a row meets a row of B; an exp takes 7 operations at the least --- */
 
 static void work(const cbx_params *given, cbx_work *out)
@@ -505,4 +509,6 @@ const cbx_case_ops cbx_ell_matmul_case = {
     .rotate_inputs = rotate_inputs,
     .rotate_output = rotate_output,
     .check_point = cbx__suite_check_algebra,
+    .series = series,
+    .nseries = CBX_LEN(series),
 };

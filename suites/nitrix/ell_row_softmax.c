@@ -58,6 +58,11 @@ static const char *const points[] = {
     POINT(1009, 7, "power_law", "f32"), POINT(64, 4, "uniform", "f32"),
 };
 
+static const char *const series[] = {
+    POINT(2048, 32, "uniform", "f32"),  POINT(4096, 32, "uniform", "f32"),  POINT(8192, 32, "uniform", "f32"),
+    POINT(16384, 32, "uniform", "f32"), POINT(32768, 32, "uniform", "f32"),
+};
+
 /* An exp takes 7 operations at the least; besides it a subtraction, a sum and a product. */
 static void work(const cbx_params *given, cbx_work *out)
 {
@@ -372,4 +377,6 @@ const cbx_case_ops cbx_ell_row_softmax_case = {
     .oracle = oracle,
     .rotate_inputs = rotate_inputs,
     .rotate_output = rotate_output,
+    .series = series,
+    .nseries = CBX_LEN(series),
 };

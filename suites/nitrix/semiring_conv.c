@@ -140,6 +140,10 @@ static const char *const points[] = {
     POINT(2, 9, 3, 8, 3, 1, 1, "same", "real", "f32"),       /* all overhead */
 };
 
+#define BATCH(b) SAME(b, 16, 32, 32, "real", "f32"), SAME(b, 16, 32, 32, "log", "f32")
+
+static const char *const series[] = { BATCH(1), BATCH(2), BATCH(4), BATCH(8), BATCH(16) };
+
 /* Every term counts, those of the padding too, as in a product with patches; the roof is that of the inner terms alone. */
 void cbx__conv_work(const cbx_params *given, cbx_work *out)
 {
@@ -571,4 +575,6 @@ const cbx_case_ops cbx_semiring_conv_case = {
     .rotate_inputs = rotate_inputs,
     .rotate_output = rotate_output,
     .check_point = check_point,
+    .series = series,
+    .nseries = CBX_LEN(series),
 };

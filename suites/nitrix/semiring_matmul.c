@@ -58,6 +58,11 @@ static const char *const points[] = {
     ALL_POINTS(64, 0, 64), /* nothing to sum */
 };
 
+static const char *const series[] = {
+    FLOAT_POINTS(64, 64, 64, "f32"),    FLOAT_POINTS(128, 128, 128, "f32"),    FLOAT_POINTS(256, 256, 256, "f32"),
+    FLOAT_POINTS(512, 512, 512, "f32"), FLOAT_POINTS(1024, 1024, 1024, "f32"),
+};
+
 /* In the order they are shown; the ratio reference first, limits and mutants last. */
 static const cbx_baseline_ops *const baselines[] = {
     &cbx__sm_stream,
@@ -123,4 +128,6 @@ const cbx_case_ops cbx_semiring_matmul_case = {
     .rotate_inputs = cbx__sm_rotate_inputs,
     .rotate_output = cbx__sm_rotate_output,
     .check_point = check_point,
+    .series = series,
+    .nseries = CBX_LEN(series),
 };

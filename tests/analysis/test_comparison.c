@@ -86,6 +86,10 @@ static void by_run(void **state)
     CHECK_INT(cbx_comparison_nrows(c), 1, "one metric");
     cbx_comparison_free(c);
     c = NULL;
+    only[0] = "sm";
+    CHECK_STATUS(cbx_comparison_create(ctx, runs, labels, 2, &o, &c, &err), CBX_ENOENT, "nobody has it");
+    CHECK(strstr(err.message, "'sm'"), "and it is named");
+    only[0] = "ms";
     CHECK_STATUS(cbx_comparison_create(ctx, runs, twice, 2, &o, &c, &err), CBX_EINVAL, "two of a name");
     CHECK_STATUS(cbx_comparison_create(ctx, runs, labels, 1, NULL, &c, &err), CBX_EINVAL, "alone");
     CHECK_STATUS(cbx_comparison_create(ctx, runs, labels, 0, NULL, &c, &err), CBX_EINVAL, "nobody");

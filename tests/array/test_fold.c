@@ -114,6 +114,9 @@ static void rows_agree(void **state)
                 f[k]->max_f64(n, acc[k], row);
                 f[k]->argmin_f64(n, acc[k], where[k], row, step);
                 f[k]->add_f64(n, acc[k], row);
+                f[k]->max_f32(n / 2, (float *)acc[k], (const float *)row);
+                f[k]->min_f32(n / 3, (float *)acc[k], (const float *)row);
+                f[k]->add_f32(n / 2, (float *)acc[k], (const float *)row);
                 f[k]->add_u64(n / 2, (uint64_t *)acc[k], (const uint64_t *)row);
             }
         }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "calibrax/array/kernels/search.h"
+#define ISA_NAME plain
+#define ISA_FILE "calibrax/array/kernels/isa/plain.h"
 #include "calibrax/array/kernels/sort_isa.c" /* the plain body itself: its last resort is reached from here only */
 #include "calibrax/array/ops.h"
 #include "calibrax/base/rng.h"

@@ -19,7 +19,7 @@ def run(p, *args, **more):
 
 def ask(p, command, *args, expect=0, version=1):
     document = json.loads(run(p, command, *args, "--json", expect=expect).stdout)
-    equal((document["schema"], document["version"]), ({"compare": "calibrax-comparison", "rank": "calibrax-ranking"}.get(command, "calibrax-" + command), version), "schema")
+    equal((document["schema"], document["version"]), ({"compare": "calibrax-comparison", "rank": "calibrax-ranking", "validate": "calibrax-validation"}.get(command, "calibrax-" + command), version), "schema")
     return document
 
 
@@ -180,6 +180,7 @@ def speed_ups_have_intervals_and_remarks(p):
     for part in ("Measured", "2x [", "Best on t: new", "rule 1: speed-ups are over 'old'"):
         has(text, part)
     other, unknown = write(p, "o.json", document("other", 10.0, 1, "m2")), write(p, "u.json", document("unknown", 10.0, 1, None))
+    one_sentence(run(p, "compare", a, b, "--metrics", "t,latancy", expect=2), "no point has the metric 'latancy'", "calibrax")
     one_sentence(run(p, "compare", a, other, expect=2), "--allow-other-machine", "calibrax")
     one_sentence(run(p, "compare", a, unknown, expect=2), "'unknown' does not say its machine", "calibrax")
     done = run(p, "compare", "--allow-other-machine", a, other, expect=0)
@@ -346,6 +347,9 @@ def scaling_faults(p):
                        (["--metric", "u", "--over", "n"], "'u'"), (["--metric", "t", "--over", "framework"], "'framework'"),
                        (["--metric", "t", "--over", "n", "--law", "moore"], "'moore'"), (["--metric", "t", "--over", "n", "--law", "amdahl", "--level", "2"], "level")):
         one_sentence(run(p, "scaling", "--input", few, *args, expect=2), part, "calibrax")
+    other = sized([(8, 8000.0)])
+    other["metric_defs"]["t"]["unit"] = "ms"
+    one_sentence(run(p, "scaling", "--input", few, "--input", write(p, "ms.json", other), "--metric", "t", "--over", "n", expect=2), "different units, 's' and 'ms'", "calibrax")
     document = ask(p, "scaling", "--input", few, "--metric", "t", "--over", "n", "--law", "amdahl")
     equal(document["left_out"], 2, "points that no logarithm takes")
 
@@ -462,11 +466,11 @@ def what_is_new_since_the_last_look(p):
 def a_fresh_measurement_confirms(p):
     keep(p, levels((10, 20), (11, 12)))
 
-    def fresh(name, base, n=12):
+    def fresh(name, base, n=12, **more):
         x = samples(base, 0.02, n)
         document = dict(RUN, id=name, timestamp="2025-01-01T00:00:00+00:00", branch="anew",
                         points=[{"name": "f", "scenario": "s", "tags": {}, "metrics": {"t": {"value": x[0], "samples": x}}}])
-        p.write(f"store/runs/{name}.json", json.dumps(document))
+        p.write(f"store/runs/{name}.json", json.dumps(dict(document, **more)))
         return name
     before, slower, same, few = fresh("fine", 10), fresh("slower", 11), fresh("same", 10.001), fresh("few", 11, 4)
     look = ["--data", "store", "--since", "2026-01-01", "--check"]
@@ -478,6 +482,12 @@ def a_fresh_measurement_confirms(p):
     check(found["lower"] < 0.1 < found["upper"], found)
     one_sentence(run(p, "changepoints", *look, "--before", before, expect=2), "--before and --after go together", "calibrax")
     one_sentence(run(p, "changepoints", *look, "--before", before, "--after", "nobody", expect=2), "nobody", "calibrax")
+    one_sentence(run(p, "changepoints", *look, "--before", before, "--after", f"{slower},{before}", expect=2), "stands in --before and in --after", "calibrax")
+    elsewhere = fresh("elsewhere", 11, environment={"machine": "cbx1-other"})
+    one_sentence(run(p, "changepoints", *look, "--before", before, "--after", elsewhere, expect=2), "machines that differ", "calibrax")
+    has(run(p, "changepoints", *look, "--allow-other-machine", "--before", before, "--after", elsewhere, expect=1).stderr, "note: ")
+    unit = fresh("unit", 11, metric_defs={"t": dict(RUN["metric_defs"].get("t", {"name": "t", "direction": "lower"}), unit="us")})
+    one_sentence(run(p, "changepoints", *look, "--before", before, "--after", unit, expect=2), "measure anew in one unit", "calibrax")
 
 
 def changepoint_text_and_faults(p):

@@ -93,7 +93,8 @@ def a_wrong_reference_is_not_taken_from_the_cache(p):
 
 
 def the_skeletons_run(p):
-    p.run("new-case", "--commands", "ordering", expect=0)
+    made = json.loads(p.run("new-case", "--commands", "ordering", "--json", expect=0).stdout)
+    equal(made, {"schema": "nperf-new-case", "version": 1, "name": "ordering", "files": ["ordering.json"], "next": "nperf --define ordering.json"}, "for programs")
     for row in rows(p, "--define", "ordering.json", "--point", '{"lines":200}', how=COMMANDS):
         equal(row["status"], "ok", row["baseline"])
     numpy(p)
@@ -120,7 +121,11 @@ def commands(p):
     check(all(r["ratio_paired"] for r in found if r["baseline"] == "sort"), "against the first at the same point")
     equal(len(p.rows("results/dedup.jsonl")), 4, "kept")
     has(p.run("list", "--define", "dedup.json", expect=0).stdout, "dedup: each number once")
-    equal([r["baseline"] for r in rows(p, "--define", "dedup.json", "--quick", "--baselines", "sort", status=(0,), how=COMMANDS)], ["sort"], "one point, one command")
+    one = rows(p, "--define", "dedup.json", "--quick", "--baselines", "sort", status=(0,), how=COMMANDS)
+    equal([(r["baseline"], r["status"]) for r in one], [("sort", "ok"), ("uniq", "skipped")], "one point, one command, and what was left out")
+    equal((one[1]["failure_detail"]["message"], one[1]["failure_detail"]["remedy"]), ("left out by --baselines", "name it in --baselines"), "why")
+    one = rows(p, "--define", "dedup.json", "--quick", "--skip-baselines", "uniq", status=(0,), how=COMMANDS)
+    equal([(r["baseline"], r["status"]) for r in one], [("sort", "ok"), ("uniq", "skipped")], "the other way round")
     equal(sorted(os.listdir(p.path)), ["dedup.json", "results", "site"], "nothing is left behind")
 
 
@@ -129,7 +134,7 @@ def what_does_nothing_is_refused(p):
     example(p, "dedup.json")
     for flag, value in (("--platforms", "cuda12"), ("--repeats", "7"), ("--threads", "2"), ("--cpu-slots", "2"), ("--memory-limit", "1G"),
                         ("--variants", "tuned"), ("--decide", None), ("--gpus", "0"), ("--gpu-settle", "1"), ("--max-parallel", "2"),
-                        ("--lock-wait", "1"), ("--matmul-precision", "tf32"), ("--warm-compiles", "3"), ("--resume", None),
+                        ("--matmul-precision", "tf32"), ("--warm-compiles", "3"), ("--resume", None),
                         ("--in-process", None), ("--cold-cache", None), ("--sandbox-read", "/tmp"), ("--sandbox-write", "/tmp")):
         done = p.run("--define", "dedup.json", flag, *([value] if value else []), expect=2)
         one_sentence(done, f"{flag} is not for a case of commands")
@@ -142,8 +147,10 @@ def slow_commands_are_left_out(p):
     case["baselines"][1]["slow"] = "sorts what is sorted"
     p.write("dedup.json", json.dumps(case))
     plain = ["--define", "dedup.json", "--quick", "--skip-slow"]
-    equal([r["baseline"] for r in rows(p, *plain, how=COMMANDS)], ["uniq"], "as the file says")
-    equal([r["baseline"] for r in rows(p, *plain, "--baselines", "sort", how=COMMANDS)], ["sort"], "unless it is named")
+    found = rows(p, *plain, how=COMMANDS)
+    equal([(r["baseline"], r["status"]) for r in found], [("uniq", "ok"), ("sort", "skipped")], "as the file says")
+    has(json.dumps(found[1]["failure_detail"]), "declared slow: sorts what is sorted", "why")
+    equal([r["status"] for r in rows(p, *plain, "--baselines", "sort", how=COMMANDS)], ["ok", "skipped"], "unless it is named")
 
 
 def wrong_commands_are_found(p):

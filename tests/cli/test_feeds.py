@@ -33,6 +33,9 @@ def bundle(p):
     equal(len(b["platforms"]["cpu"]["trend"]["stream"]), 3, "whatever the seed")
     with open(p.file("b.md"), encoding="utf-8") as f:
         has(f.read(), "- tiled: 0.2, 0.1", "markdown")
+    both = p.run("bundle", "--from", "rows.jsonl", "--point", json.dumps(POINT), "--machine", "mmm", "--bundle-out", "b.json", "--json", expect=0).stdout
+    with open(p.file("b.json"), encoding="utf-8") as f:
+        equal((json.load(f), json.loads(both)), (b, b), "to a file and to standard output")
     done = p.run("bundle", "--from", "rows.jsonl", "--machine", "mmm", expect=0)
     has(done.stderr, "rows of 1 other (xxxxxxxxxxxx) are left out: --machine chooses", "the other machine is not passed over in silence")
     one_sentence(p.run("bundle", "--from", "rows.jsonl", "--point", '{"m":3}', expect=2), 'at the point {"m":3}')
@@ -44,17 +47,26 @@ def bundle(p):
 def feed(p):
     rows(p, matmul(0, ratio=1.0), matmul(0, "naive-dense", 4e-3, ratio=4.0), matmul(0, "torch-dense", 8e-3),
          matmul(0, "stream", 2e-3, platform="cuda12", ratio=1.0), matmul(0, "naive-dense", platform="cuda12", status="oom"))
-    f = json.loads(p.run("feed", "--from", "rows.jsonl", expect=0).stdout)["nitrix.semiring.semiring_matmul"]
+    done = p.run("feed", "--from", "rows.jsonl", expect=0)
+    has(done.stderr, "the library's side is 'stream', what the rows' ratios are against; --primary names another", "it is told")
+    f = json.loads(done.stdout)["nitrix.semiring.semiring_matmul"]
     equal((f["perf_cpu_baseline"], f["perf_cpu_ratio"]), ("naive-dense", 0.25), "below 1: the library is faster")
     equal((f["perf_gpu_baseline"], f["perf_gpu_ratio"]), (None, None), "a side that failed")
     equal(f["_meta"]["notes"], {"gpu": "'naive-dense' is oom"}, "and why")
     equal((f["_meta"]["primary"], f["_meta"]["reference"]), ("stream", "naive-dense"), "the two sides")
     f = json.loads(p.run("feed", "--from", "rows.jsonl", "--reference", "torch-dense", expect=0).stdout)["nitrix.semiring.semiring_matmul"]
     equal(f["perf_cpu_ratio"], 0.125, "another reference")
+    done = p.run("feed", "--from", "rows.jsonl", "--primary", "torch-dense", "--json", expect=0)
+    check("library's side" not in done.stderr, "who names it knows")
+    d = json.loads(done.stdout)
+    equal((d["schema"], d["version"], d["case"], d["applied_to"], d["out"]), ("nperf-feed", 1, "semiring_matmul", None, None), "head")
+    f = d["fragment"]["nitrix.semiring.semiring_matmul"]
+    equal((f["perf_cpu_ratio"], f["_meta"]["primary"], f["_meta"]["primary_rule"]), (2.0, "torch-dense", "as named"), "another primary")
 
     matrix = {"host": "h", "ops": [{"qualname": "other", "perf_cpu_ratio": 9}, {"qualname": "nitrix.semiring.semiring_matmul", "jit": True}]}
     p.write("matrix.json", json.dumps(matrix))
-    p.run("feed", "--from", "rows.jsonl", "--apply", "matrix.json", "--out", "new.json", expect=0)
+    d = json.loads(p.run("feed", "--from", "rows.jsonl", "--apply", "matrix.json", "--out", "new.json", "--json", expect=0).stdout)
+    equal((d["applied_to"], d["unknown_ops"], d["out"]), ("matrix.json", 0, "new.json"), "what became of it")
     with open(p.file("new.json"), encoding="utf-8") as g:
         new = json.load(g)
     equal(new["ops"][0], matrix["ops"][0], "others are as they were")
@@ -99,6 +111,12 @@ def scaling(p):
     check(all(lines[n]["projected_s"] is None for n in ("few", "four", "other", "odd")), "is not projected")
     done = p.run("scaling", "--from", "rows.jsonl", expect=0)
     has(done.stdout, "validated:", "text")
+    graph = [row(0, case="g", baseline="b", seconds=1e-9 * n * 16, noise=0.0, point={"n": n, "k": k, "alg": "log"}) for n in sizes for k in (16, 8)]
+    rows(p, *graph, *(row(0, case="g", baseline="b", seconds=1e-9 * 99, noise=0.0, point={"n": 99, "k": 3, "alg": "log"}) for _ in range(1)), name="graph.jsonl")
+    lines = json.loads(p.run("scaling", "--from", "graph.jsonl", "--json", expect=0).stdout)["lines"]
+    equal(sorted((x["grows"] or "", x["sizes"]) for x in lines), [("", 1), ("n", 5), ("n", 5)], "one parameter grows, and a point on its own")
+    check(all(abs(x["exponent"]["value"] - 1) < 0.02 for x in lines if x["grows"]), lines)
+    has(p.run("scaling", "--from", "graph.jsonl", expect=0).stdout, "g b, log, by n", "text")
     one_sentence(p.run("scaling", "--from", "rows.jsonl", "--level", "1.5", expect=2), "level")
 
 
@@ -140,6 +158,12 @@ def drift(p):
     done = p.run("drift", "--case", "semiring_matmul", "--manifest", "d.json", expect=1, timeout=200)
     for part in ("the signature is", "l1 is", "nan is 0, was 1", "vanished: is in the manifest", "DRIFTED: 4 differences"):
         has(done.stdout, part, "what drifted, and not what is within the tolerance")
+    d = json.loads(p.run("drift", "--case", "semiring_matmul", "--manifest", "d.json", "--json", expect=1, timeout=200).stdout)
+    equal((d["schema"], d["version"], d["drifted"], len(d["findings"])), ("nperf-drift-findings", 1, 4, 4), "the same for programs")
+    found = {f["what"]: f for f in d["findings"]}
+    equal(sorted(found), ["l1", "nan", "presence", "the signature"], "what")
+    equal((found["nan"]["is"], found["nan"]["was"], found["nan"]["output"], found["nan"]["point"]), (0, 1, 0, second), "where")
+    equal([f["sentence"] for f in d["findings"]], done.stdout.splitlines()[:4], "in the same words")
     one_sentence(p.run("drift", "--case", "semiring_matmull", expect=2), "semiring_matmull")
     has(p.run("drift", "--case", "dense_matmul", "--manifest", "d.json", expect=1, timeout=200).stdout,
         "dense_matmul: is not in the manifest", "a case that nothing was kept of does not pass")

@@ -179,4 +179,10 @@ def memory_does_not_follow_the_file(p):
         shutil.rmtree(p.file("store"))
 
 
-main([results_of_asv_come_with_their_machine, folders_of_runs_and_rows, links_that_lead_back_are_walked_once, byte_order_marks, what_has_two_meanings_is_refused, later_versions_are_refused, memory_does_not_follow_the_file])
+def memory_does_not_follow_the_number_of_words(p):
+    """None of these files is there, which is told of each."""
+    few, many = (peak_mb(p, "ingest", "--data", "store", "--input", *(f"f{i}" for i in range(n)), expect=2) for n in (8, 8000))
+    check(many < few + 20, f"{many:.0f} MB for 8000 words, {few:.0f} for 8")
+
+
+main([memory_does_not_follow_the_number_of_words, results_of_asv_come_with_their_machine, folders_of_runs_and_rows, links_that_lead_back_are_walked_once, byte_order_marks, what_has_two_meanings_is_refused, later_versions_are_refused, memory_does_not_follow_the_file])

@@ -46,6 +46,9 @@ def tiny_run(p):
         launches = [json.loads(line) for line in f]
     shown = p.run("raw", raw.removesuffix(".raw.jsonl.gz"), expect=0).stdout
     equal([json.loads(line) for line in shown.splitlines()], launches, "nperf raw prints them")
+    document = json.loads(p.run("raw", raw.removesuffix(".raw.jsonl.gz"), "--json", expect=0).stdout)
+    equal((document["schema"], document["version"], document["run_id"]), ("nperf-launches", 1, raw.removesuffix(".raw.jsonl.gz")), "one document")
+    equal(document["launches"], [json.loads(line) for line in shown.splitlines()], "the same launches")
     one_sentence(p.run("raw", "20000101T000000.000000+0000__nosha", expect=2), "20000101T000000")
     equal(len([x for x in launches if not x["retry"]]), 4, "two launches of two baselines")
 

@@ -1,13 +1,10 @@
-"""Slots, devices, locks, limits and policies from the command line: what is given out, who waits for whom, what is refused."""
+"""Slots, devices, limits and policies from the command line: what is given out, what is refused."""
 import json
 import os
-import signal
 import subprocess
-import time
 
-from harness import BUILD, NPERF, QUICK, SOURCE, TINY, Skip, check, equal, has, main, one_sentence, row_of, sanitized
+from harness import QUICK, SOURCE, TINY, Skip, check, equal, has, main, one_sentence, row_of, sanitized
 
-WORKER = os.path.abspath(os.path.join(BUILD, "programs/workers/nperf-worker"))
 FAKE = {"NPERF_FAKE_DEVICES": "2"}
 OTHER = '{"m":5,"k":5,"n":3,"algebra":"log"}'
 
@@ -66,101 +63,6 @@ def devices(p):
     skipped = row_of(p.rows(), "stream", platform="fake")
     equal(skipped["status"], "skipped", "no device")
     has(json.dumps(skipped["failure_detail"]), "NPERF_FAKE_DEVICES", "its reason")
-
-
-def waits(p, name, *more, locks="locks", env=None):
-    """A measurement whose first worker waits until file `go-NAME` is there."""
-    script = p.write(f"worker-{name}", f'#!/bin/sh\necho > {p.file("started-" + name)}\nwhile ! [ -e {p.file("go-" + name)} ]; do sleep 0.05; done\n'
-                     f'exec {WORKER} "$@"\n', 0o755)
-    places = dict(p.env, CALIBRAX_LOCK_DIR=p.file(locks), NPERF_WORKER=script, **(env or {}))
-    os.makedirs(p.file(locks), exist_ok=True)
-    return subprocess.Popen([NPERF, "--point", TINY, "--baselines", "stream", *QUICK, "--out", f"{name}.jsonl", "--report", f"{name}.md", *more],
-                            cwd=p.path, env=places, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-
-
-def until(condition, why, seconds=120):
-    for _ in range(int(seconds / 0.05)):
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError(why)
-
-
-def started(p, name):
-    return lambda: os.path.exists(p.file(f"started-{name}"))
-
-
-def finish(p, *processes):
-    for name, process in processes:
-        p.write(f"go-{name}", "")
-    for name, process in processes:
-        process.communicate(timeout=300)
-        equal(process.returncode, 0, name)
-
-
-def descendants(pid):
-    found, todo = {pid}, [pid]
-    while todo:
-        parent = todo.pop()
-        try:
-            tasks = os.listdir(f"/proc/{parent}/task")
-        except OSError:
-            continue
-        for task in tasks:
-            with open(f"/proc/{parent}/task/{task}/children", encoding="ascii") as f:
-                children = {int(n) for n in f.read().split()} - found
-            found |= children
-            todo += children
-    return found
-
-
-def invocations_share_no_device(p):
-    first = waits(p, "first", "--platforms", "fake", env=FAKE)
-    until(started(p, "first"), "the first one measures")
-    second = waits(p, "second", "--platforms", "fake", "--gpus", "0", env=FAKE)
-    said = next((line for line in second.stderr if "waits for" in line), "")
-    family = descendants(first.pid)
-    has(said, "which process ", "the second one says for whom it waits")
-    pid = int(said.split("which process ")[1].split()[0])
-    check(pid in family, f"process {pid} is the first one or its worker, {family}")
-    check(not started(p, "second")(), "and starts nothing meanwhile")
-    doctor = p.run("doctor", "--json", env={"CALIBRAX_LOCK_DIR": p.file("locks")})
-    held = [i["text"] for i in json.loads(doctor.stdout)["items"] if i["name"] == "held"]
-    check(any(f"process {n}" in text for text in held for n in family), f"nperf doctor names the holder: {held}")
-    finish(p, ("first", first), ("second", second))
-
-
-def a_killed_holder_holds_nothing(p):
-    first = waits(p, "first")
-    until(started(p, "first"), "the first one measures")
-    second = waits(p, "second")
-    check(any("waits for" in line for line in second.stderr), "the second one waits")
-    os.kill(first.pid, signal.SIGKILL)
-    first.communicate()
-    until(started(p, "second"), "the second one goes on when the first one is killed")
-    finish(p, ("second", second))
-
-
-def waiting_has_an_end(p):
-    first = waits(p, "first")
-    until(started(p, "first"), "the first one measures")
-    done = native(p, "--lock-wait", "0.2", env={"CALIBRAX_LOCK_DIR": p.file("locks")}, expect=2)
-    has(done.stderr.splitlines()[-1], "raise --lock-wait", "the remedy")
-    has(done.stderr.splitlines()[-1], "is still held by process ", "and who is to be ended")
-    finish(p, ("first", first))
-
-
-def commands_say_who_measures_beside_them(p):
-    """They hold no core, and run all the same."""
-    quiet = p.run("exec", "true", "--launches", "2", "--warmup", "0", env={"CALIBRAX_LOCK_DIR": p.file("other")}, expect=0)
-    check("note: process" not in quiet.stderr, "nobody is there")
-    first = waits(p, "first")
-    until(started(p, "first"), "the first one measures")
-    family = descendants(first.pid)
-    done = p.run("exec", "true", "--launches", "2", "--warmup", "0", env={"CALIBRAX_LOCK_DIR": p.file("locks")}, expect=0)
-    told = done.stderr.split("note: process ")[1].split()[0] if "note: process " in done.stderr else ""
-    check(told.isdigit() and int(told) in family, f"process {told!r} is the one that measures, {family}")
-    finish(p, ("first", first))
 
 
 def limits_and_policies(p):
@@ -232,5 +134,4 @@ def products_have_the_precision_that_was_asked_for(p):
     equal(told, [["True", "False"]] * 4, f"full where it is asked for, and nowhere else: {done.stdout}")
 
 
-main([bad_input, more_slots_than_cores, devices, invocations_share_no_device, a_killed_holder_holds_nothing, waiting_has_an_end,
-      commands_say_who_measures_beside_them, limits_and_policies, frameworks_are_told_alike, products_have_the_precision_that_was_asked_for])
+main([bad_input, more_slots_than_cores, devices, limits_and_policies, frameworks_are_told_alike, products_have_the_precision_that_was_asked_for])

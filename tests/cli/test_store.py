@@ -152,6 +152,10 @@ def show_and_summary(p):
     text = run(p, "show", "--data", "store", "--run", "run0001", "--tag", "framework=torch", expect=0).stdout
     has(text, "latency                  2.2 ms, 3 samples, lower is better")
     check("flax" not in text, "only what was asked for")
+    info = make_run(3, 1.0)
+    info["metric_defs"]["loss"] = {"name": "loss", "unit": "", "direction": "info"}
+    run(p, "ingest", "--data", "other", "--input", p.write("info.json", json.dumps(info)), expect=0)
+    has(run(p, "show", "--data", "other", expect=0).stdout, "loss                     0.5, for information")
     shown = document(p, "show", "--data", "store", "--run", "run0001", schema="calibrax-run")["run"]
     equal(shown["points"], make_run(1, 1.1)["points"], "the run itself")
     one_sentence(run(p, "show", "--data", "store", "--point", "backward", expect=2), "no point", "calibrax")
@@ -197,6 +201,23 @@ def what_files_hold_says_nothing_to_the_terminal(p):
         done = run(p, *args, "--data", "store", expect=status)
         check("\x1b" not in done.stdout + done.stderr and "\x07" not in done.stdout, f"{args}: {done.stdout!r}")
     has(run(p, "show", "--data", "store", expect=0).stdout, "Point: for\\x07ward")
+    slower = dict(evil, id="run0002", timestamp="2026-03-01T00:00:00+00:00", points=[dict(evil["points"][0], metrics={"latency": {"value": 9.0}, "loss": {"value": 1}})])
+    run(p, "ingest", "--data", "store", "--input", p.write("slower.json", json.dumps(slower)), expect=0)
+    run(p, "baseline", "--data", "store", "--run", "run0001", expect=0)
+    for args, status in ((["check"], 1), (["diff", "run0001", "run0002"], 0), (["compare", "run0001", "run0002"], 0), (["changepoints"], 0), (["rank"], 2)):
+        done = run(p, *args, "--data", "store", expect=status)
+        said = done.stdout + done.stderr
+        check("\x1b" not in said and "\x07" not in said and "tra\nin" not in said, f"{args}: {said!r}")
+
+
+def a_run_of_many_points(p):
+    """What takes a step a pair of points would take minutes here."""
+    many = make_run(1, 1.0)
+    many["points"] = [dict(many["points"][0], name=f"point{i}", scenario=f"s{i % 3000}", tags={"n": str(i)}) for i in range(60000)]
+    run(p, "ingest", "--data", "store", "--input", p.write("many.json", json.dumps(many)), expect=0)
+    lines = run(p, "summary", "--data", "store", expect=0, timeout=100).stdout.splitlines()
+    equal(sum(line.startswith("Scenario: ") for line in lines), 3000, "scenarios")
+    equal(lines[7:10], ["Scenario: s0", "  point0: latency=1.0000 ms, loss=0.5000", "  point3000: latency=1.0000 ms, loss=0.5000"], "in the order of their points")
 
 
 def queries_are_json_lines(p):
@@ -309,7 +330,7 @@ def help_is_quick(p):
     check(best < 0.1, f"--help took {best * 1e3:.1f} ms of CPU time")
 
 
-main([ingest_takes_several_files, ingest_names_what_it_leaves_out, ingest_says_the_machine_of_silent_files, ingest_never_overwrites_unasked, ingest_into_a_folder_that_cannot_be_written,
+main([a_run_of_many_points, ingest_takes_several_files, ingest_names_what_it_leaves_out, ingest_says_the_machine_of_silent_files, ingest_never_overwrites_unasked, ingest_into_a_folder_that_cannot_be_written,
       formats_are_listed, runs_are_listed_newest_first, a_broken_file_costs_nothing_else, show_and_summary, trends, a_terminal_gets_bars,
       what_files_hold_says_nothing_to_the_terminal, queries_are_json_lines, baselines, stores_are_cared_for, looking_makes_nothing, usage_faults_are_sentences, machine_tells_the_fingerprint,
       completions_of_all_shells, help_is_quick])

@@ -61,6 +61,19 @@ def list_for_programs(p):
     check({"algebra", "m", "k", "n"} <= {q["name"] for q in case["params"]}, "parameters")
     equal([q["name"] for q in document["platforms"]], ["cpu", "cuda12"], "platforms")
     check("native" in [q["name"] for q in document["providers"]], "providers")
+    one = json.loads(p.run("list", "--case", "dense_matmul", "--json", expect=0).stdout)
+    equal(one, dict(document, cases=[c for c in document["cases"] if c["name"] == "dense_matmul"]), "a case alone")
+    equal(json.loads(p.run("--list", "--case", "dense_matmul", "--json", expect=0).stdout), one, "said the other way")
+    check("semiring_matmul" not in p.run("list", "--case", "dense_matmul", expect=0).stdout, "for people too")
+    for c in document["cases"]:
+        if c["name"] not in ("array_ops",):
+            check(len(c["series"]) >= 5, f"{c['name']} has points that grow")
+
+
+def what_measures_nothing_takes_no_option_of_measuring(p):
+    for given in (["--case", "semiring_matmul"], ["--launches", "3"], ["--quick"], ["--point", "{}"], ["--points", "series"], ["--baselines", "a"],
+                  ["--skip-slow"], ["--budget", "3"], ["--out", "x"], ["--store"], ["--sandbox", "off"], ["--seed", "1"], ["--warmup", "0"], ["--resume"]):
+        one_sentence(p.run("--render-from", "rows.jsonl", *given, expect=2), f"{given[0]} is for measuring")
 
 
 def list_for_people(p):
@@ -89,6 +102,10 @@ def unknown_things(p):
         (["--point", '{"m":7,"k":5,"n":3,"algebbra":"log"}'], "algebbra"),
         (["--point", '{"m":7,'], "--point"),
         (["--point", "[1]"], "--point"),
+        (["--points", "serious"], "unknown set 'serious'"),
+        (["--points", "series", "--quick"], "exclude each other"),
+        (["--points", "series", "--case", "array_ops"], "case 'array_ops' has no series"),
+        (["list", "--case", "dense_matmull"], "did you mean 'dense_matmul'"),
         (["--latest"], "--render-from"),
     ]
     for args, part in asked:
@@ -115,5 +132,5 @@ def installed_texts_are_built(p):
             has(f.read(), part, name)
 
 
-main([help_names_every_flag, version, manual_is_roff, completion_completes, list_for_programs, list_for_people, unknown_things,
+main([help_names_every_flag, version, manual_is_roff, completion_completes, list_for_programs, what_measures_nothing_takes_no_option_of_measuring, list_for_people, unknown_things,
       full_standard_output, installed_texts_are_built])

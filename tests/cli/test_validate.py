@@ -31,6 +31,11 @@ def targets(p):
     done = validate(p, "--input", path, "--target", "latency=20", "--target", "accuracy=0.5", expect=1)
     has(done.stdout, "met           r a@s{}:latency: 10, target 20 ms")
     has(done.stdout, "FAILED: 3 of 4 checks passed", "the one that is no number")
+    for target, point, status, word in (("latency=10", "b", 3, "UNDECIDED: 0 of 1"), ("note=1", "a", 2, "CANNOT TELL: 0 of 1"), ("latency=8", "b", 1, "FAILED: 0 of 1")):
+        has(validate(p, "--input", path, "--target", target, "--point", point, expect=status).stdout, word, "the word says what the status says")
+    beside = run_file(p, ("a", {"accuracy": {"value": 0.5, "lower": 0.95, "upper": 1}}))
+    validate(p, "--input", beside, "--target", "accuracy=0.9", expect=3)
+    path = run_file(p, ("a", {"latency": {"value": 10}}))
     p.run("ingest", "--data", "store", "--input", path, program=CALIBRAX, expect=0)
     has(validate(p, "--data", "store", "--target", "latency=20", "--point", "a", expect=0).stdout, "PASSED: 1 of 1")
 
@@ -54,6 +59,7 @@ def faults(p):
     for args, part in (([], "nothing to validate"), (["--input", path, "--target", "latency"], "METRIC=X"), (["--input", path, "--target", "latency=nan"], "METRIC=X"),
                        (["--input", path, "--target", "latancy=1"], "no point that was chosen has a metric 'latancy'"), (["--target", "latency=1"], "--data DIR or --input"),
                        (["--input", path, "--target", "latency=1", "--point", "b"], "'latency'"), (["--series", bad], "--series and --tolerance go together"),
+                       (["--series", bad, "--tolerance", "1", "--data", "nowhere"], "need --target"),
                        (["--series", bad, "--tolerance", "1"], "no object of series"), (["--series", "nowhere.json", "--tolerance", "1"], "nowhere.json"),
                        (["--series", bad, "--tolerance", "-1"], "0 or more"), (["--input", path, "--target", "latency=1", "--target", "latency=2"], "was checked already"),
                        (["--series", p.write("n.json", '{"x": 3}'), "--tolerance", "1"], "'x' is no list of numbers")):

@@ -39,6 +39,13 @@ def json_lines(p):
         has(done.stderr, "2 values, 1 alerts")
     for word in ("nanx", "1e", "in", "0x10", "nan nan"):
         has(watch(p, ["1", word], "--metric", "x", "--error", "5", expect=0).stderr, "1 lines were passed over")
+    done = watch(p, ["5"] * 99 + ["nan"], "--metric", "x", "--window", "100", "--statistic", "p95", "--error", "50", "--json", expect=1)
+    equal(alerts(done.stdout)[0]["message"], "x has no finite value", "no window hides it")
+    done = watch(p, ["5", "nan", "nan"], "--metric", "x", "--window", "3", "--statistic", "failures", "--error", "0.6", "--json", expect=1)
+    check(abs(alerts(done.stdout)[0]["value"] - 2 / 3) < 1e-12, "the share that is no number")
+    done = watch(p, ['{"x": -20, "y": -7}', '{"x": -5, "y": -8}'], "--metric", "x", "--warning", "-30", "--error", "-10", "--rule", "y:error=-7.5", "--json", expect=1)
+    equal([(a["metric"], a["severity"]) for a in alerts(done.stdout)][:1], [("y", "error")], "y is above -7.5 from the first")
+    has(done.stdout, "x is -5, above -10")
     done = watch(p, ["5", "-1"], "--metric", "x", "--lower", "--error", "0", "--json", expect=1)
     equal(alerts(done.stdout)[0]["message"], "x is -1, below 0", "below")
 
@@ -48,6 +55,11 @@ def usage(p):
                        (["--metric", "x", "--error", "1", "--statistic", "median"], "'median'"), (["--metric", "x", "--error", "1", "--fail-on", "bad"], "'bad'"),
                        (["--metric", "x", "--error", "1", "--pid", "1", "--data", "d"], "one of them"),
                        (["--metric", "x", "--error", "1", "--interval", "0"], "--interval"),
+                       (["--metric", "x", "--error", "1", "--point", "p"], "need --data"), (["--metric", "x", "--error", "1", "--branch", "b"], "need --data"),
+                       (["--metric", "x", "--error", "1", "--baseline", "x=1"], "need --health"), (["--metric", "x", "--error", "1", "--critical-rate", "0.5"], "need --health"),
+                       (["--health", "--error", "1"], "rates and durations"), (["--health", "--lower"], "rates and durations"), (["--health", "--tag", "a=b"], "of a store"),
+                       (["--metric", "x", "--error", "1", "--raise-after", "4294967296"], "--raise-after"), (["--metric", "x", "--error", "1", "--quiet", "1e300"], "--quiet"),
+                       (["--metric", "x", "--error", "nan"], "a number"), (["--metric", "x", "--error", "1", "--rule", "y:error=inf"], "METRIC:SEVERITY=X"),
                        (["--metric", "x", "--error", "1", "--data", "nowhere"], "nowhere"), (["--metric", "speed", "--error", "1", "--pid", "1"], "'speed'"),
                        (["--metric", "x", "--error", "1", "--webhook", "ftp://x"], "http://"), (["--metric", "x", "--error", "1", "--alerts", "no/such/f"], "no/such/f")):
         one_sentence(watch(p, [], *args, expect=2), part, "calibrax")
@@ -172,7 +184,11 @@ def a_summary(p):
     check(0.015 < found["tendency"]["lower"] < found["tendency"]["slope"] < found["tendency"]["upper"] < 0.025, found)
     equal(json.loads(watch(p, values, "--metric", "rate", "--lower", "--error", "1", "--summary", "--json", expect=0).stdout)["tendency"]["word"], "improving", "what may not be low")
     text = watch(p, [5, 5, 5, 5, 5, 5], "--metric", "x", "--error", "9", "--summary", expect=0).stdout
-    equal(text, "x: latest 5, least 5, greatest 5, mean 5 of 6 values\nTendency: stable, +0.0 % [+0.0 %, +0.0 %] a value\n", "text")
+    equal(text, "x: latest 5, least 5, greatest 5, mean 5 of 6 values\nTendency: stable, +0.0 % [+0.0 %, +0.0 %] a value\nAlerts: none\n", "text")
+    loud = ("--metric", "x", "--warning", "1", "--critical", "9", "--summary")
+    found = json.loads(watch(p, [2, 0, 2, 10], *loud, "--json", expect=1).stdout.splitlines()[-1])
+    equal(found["alerts"], {"info": 0, "warning": 2, "error": 0, "critical": 1}, "alerts by severity")
+    equal(watch(p, [2, 0, 2, 10], *loud, expect=1).stdout.splitlines()[-1], "Alerts: 1 critical, 2 warning", "in words")
     equal(json.loads(watch(p, [1, 2], "--metric", "x", "--error", "9", "--summary", "--json", expect=0).stdout)["tendency"]["word"], "unknown", "too few")
     one_sentence(watch(p, [], "--health", "--summary", expect=2), "--summary", "calibrax")
 

@@ -22,13 +22,14 @@ static size_t count(const char *text, const char *part)
 
 static void compare(const cbx_json *document)
 {
-    cbx_json *copy = NULL;
+    cbx_json *copy = NULL, *found = NULL;
     size_t n = 0;
     cbx_text out;
 
     cbx_text_init(&out, cbx_allocator_default());
-    if (!cbx_drift_compare(document, "input", document, true, &out, &n, NULL) && n)
+    if (!cbx_drift_compare(document, "input", document, true, &found, NULL) && cbx_json_get_int(found, "drifted", 1))
         abort(); /* nothing drifts from itself */
+    cbx_json_unref(found);
     if (!cbx_feed_apply(document, document, "input", &copy, &n, NULL)) cbx_json_unref(copy);
     if (cbx_json_typeof(document) == CBX_JSON_OBJECT) cbx_bundle_markdown(document, &out);
     cbx_text_clear(&out);

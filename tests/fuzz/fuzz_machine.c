@@ -161,7 +161,8 @@ static void energy(cbx_ctx *ctx)
     require(cbx_energy_meter_start(ctx, &opts, &meter, NULL) == CBX_OK);
     cbx_energy_meter_see(meter);
     cbx_energy_meter_report(meter, &report);
-    for (size_t i = 0; i < report.ndomains; i++) require(ends_within(report.domain[i].name, sizeof report.domain[i].name));
+    for (size_t i = 0; i < report.ndomains; i++)
+        require(ends_within(report.domain[i].name, sizeof report.domain[i].name));
     cbx_energy_meter_free(meter);
 }
 

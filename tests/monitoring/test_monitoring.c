@@ -273,6 +273,58 @@ static void books_remember(void **state)
     cbx_ctx_free(ctx);
 }
 
+typedef struct counted {
+    size_t n;
+    const cbx_alert *last;
+} counted;
+
+static void count_up(void *user, const cbx_alert *alert)
+{
+    counted *h = user;
+    h->n++;
+    h->last = alert;
+}
+
+static void books_are_sorted_and_cleared(void **state)
+{
+    cbx_alert_rule rule = { .metric = "load", .levels = { NAN, 1, NAN, 2 } };
+    cbx_alert own = { .metric = "disk", .severity = CBX_SEVERITY_ERROR, .value = 0.97, .threshold = NAN, .time_ns = 9 };
+    const cbx_alert *found[2] = { 0 };
+    cbx_ctx *ctx = context();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_alerts *a = NULL;
+    counted h = { 0 };
+
+    (void)state;
+    CHECK_OK(cbx_alerts_create(ctx, 4, &a, &err), &err, "create");
+    CHECK_OK(cbx_alerts_add_rule(a, &rule, &err), &err, "rule");
+    CHECK_OK(cbx_alerts_listen(a, count_up, &h, &err), &err, "listen");
+    for (unsigned i = 0; i < 7; i++) cbx_alerts_observe(a, "load", (double[]){ 1.5, 0, 3, 0, 1.5, 0, 1.5 }[i], i);
+    CHECK_INT(cbx_alerts_by_severity(a, CBX_SEVERITY_WARNING, found, 2), 2, "the third lies beyond what is kept");
+    CHECK(found[0]->time_ns == 6 && found[1]->time_ns == 4, "newest first");
+    CHECK_INT(cbx_alerts_by_severity(a, CBX_SEVERITY_NONE, found, 1), 2, "all are counted");
+    CHECK(found[0]->time_ns == 5 && found[1]->time_ns == 4, "no more is written than there is room for");
+    CHECK_INT(cbx_alerts_by_severity(a, CBX_SEVERITY_CRITICAL, NULL, 0), 0, "forgotten by its age");
+    cbx_alerts_clear(a);
+    CHECK(!cbx_alerts_recent(a, 0), "nothing is remembered");
+    CHECK_INT(cbx_alerts_count(a), 7, "what was told was told");
+    CHECK_INT(cbx_alerts_observe(a, "load", 1.5, 7), 0, "the state stays: it is not told twice");
+    CHECK_INT(cbx_alerts_observe(a, "load", 5, 8), 1, "and goes on from there");
+    CHECK(cbx_alerts_recent(a, 0)->time_ns == 8 && !cbx_alerts_recent(a, 1), "only what came since");
+    snprintf(own.message, sizeof own.message, "nearly full");
+    CHECK_OK(cbx_alerts_tell(a, &own, &err), &err, "one of the caller's own");
+    CHECK_INT(h.n, 9, "listeners hear it");
+    CHECK_STR(h.last->rule, "disk", "named after its metric");
+    CHECK(h.last->metric != own.metric, "its texts are copied");
+    CHECK_INT(cbx_alerts_severity(a, "disk"), CBX_SEVERITY_NONE, "no state is changed");
+    own.severity = CBX_SEVERITY_NONE;
+    CHECK_STATUS(cbx_alerts_tell(a, &own, &err), CBX_EINVAL, "no severity");
+    own.metric = "";
+    CHECK_STATUS(cbx_alerts_tell(a, &own, &err), CBX_EINVAL, "no metric");
+    cbx_alerts_free(a);
+    cbx_ctx_free(ctx);
+}
+
 /* --- health --- */
 
 static void every_state_is_reached(void **state)
@@ -409,6 +461,7 @@ static cbx_status everything(cbx_ctx *ctx, void *user)
     rule.levels[1] = 1;
     if (!st) st = cbx_alerts_add_rule(a, &rule, NULL);
     if (!st) st = cbx_alerts_listen(a, hear, &(heard){ "", 0 }, NULL);
+    if (!st) st = cbx_alerts_tell(a, &(cbx_alert){ .metric = "y", .severity = CBX_SEVERITY_INFO }, NULL);
     if (!st) st = cbx_sink_create(ctx, CBX_SINK_FILE, path, 0, &s, NULL);
     if (!st) st = cbx_sink_send(s, &(cbx_alert){ .rule = "x", .metric = "x" }, 0, NULL);
     if (!st) st = cbx_health_create(ctx, NULL, &h, NULL);
@@ -527,6 +580,7 @@ int main(void)
         cmocka_unit_test(windows_age_and_fail),
         cmocka_unit_test(rules_step_by_step),
         cmocka_unit_test(books_remember),
+        cmocka_unit_test(books_are_sorted_and_cleared),
         cmocka_unit_test(every_state_is_reached),
         cmocka_unit_test(pipelines_recover),
         cmocka_unit_test(receivers),

@@ -15,6 +15,7 @@
 
 #include "calibrax/base/file.h"
 #include "calibrax/base/rng.h"
+#include "calibrax/perf/claim.h"
 #include "calibrax/perf/dispatch.h"
 
 enum { CPU, GPU };
@@ -132,13 +133,14 @@ static cbx__dispatch plan(shop *s, const cbx__resource *r, size_t nr, const size
 static pid_t holder(const cbx__resource *r)
 {
     int said[2];
-    char byte = 0, busy[80];
+    const cbx__locks_wish wish = { r->cores.cores, r->cores.ncores, r->device ? r->device->id : NULL };
+    char byte = 0, busy[CBX__LOCK_NAME_SIZE];
     CHECK(pipe(said) == 0, "pipe");
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        cbx__locks locks = { .n = 0 };
-        if (cbx__locks_take(ctx, folder, r, &locks, busy, NULL) || write(said[1], "x", 1) != 1) _exit(1);
+        cbx__locks locks;
+        if (cbx__locks_take(ctx, folder, &wish, &locks, busy, NULL) || write(said[1], "x", 1) != 1) _exit(1);
         for (;;) pause();
     }
     close(said[1]);
@@ -379,6 +381,47 @@ static void every_allocation_can_fail(void **state)
     CHECK_GT(cbx_test_fail_each(run_two, NULL, "dispatch"), 2, "arena, members, locks");
 }
 
+/* --- commands --- */
+
+static cbx_status claim_once(cbx_ctx *c, void *user)
+{
+    const cbx_claim_opts o = CBX_CLAIM_OPTS_INIT;
+    cbx_claim *claim = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st = cbx_claim_take(c, &o, &claim, &err);
+    (void)user;
+    cbx_claim_release(claim);
+    return st;
+}
+
+static void commands_claim_all_cores(void **state)
+{
+    cbx_claim_opts o = CBX_CLAIM_OPTS_INIT;
+    cbx_claim *claim = NULL, *second = NULL;
+    cbx_stop_flag stop = 1;
+    cbx_err err = CBX_ERR_INIT;
+    shop s;
+    (void)state;
+    shop_init(&s);
+    CHECK_OK(cbx_claim_take(ctx, &o, &claim, &err), &err, "the first");
+    o.wait_s = 0.01;
+    o.note = note;
+    o.user = &s;
+    CHECK_STATUS(cbx_claim_take(ctx, &o, &second, &err), CBX_EBUSY, "the second, of the same process too");
+    CHECK(strstr(err.message, "--lock-wait") && strstr(s.note, "cpu-"), err.message);
+    o.stop = &stop;
+    CHECK_STATUS(cbx_claim_take(ctx, &o, &second, &err), CBX_EINTERRUPTED, "a stop ends the wait");
+    cbx_claim_release(claim);
+    o.stop = NULL;
+    CHECK_OK(cbx_claim_take(ctx, &o, &second, &err), &err, "released");
+    cbx_claim_release(second);
+    o.wait_s = -1;
+    CHECK_STATUS(cbx_claim_take(ctx, &o, &second, &err), CBX_EINVAL, "no time to wait");
+    o.struct_size = 1;
+    CHECK_STATUS(cbx_claim_take(ctx, &o, &second, &err), CBX_EINVAL, "another version");
+    CHECK_GT(cbx_test_fail_each(claim_once, NULL, "claim"), 3, "itself, topology, locks");
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -409,6 +452,7 @@ int main(void)
         cmocka_unit_test(a_device_settles_when_it_is_new),
         cmocka_unit_test(invocations_never_overlap),
         cmocka_unit_test(every_allocation_can_fail),
+        cmocka_unit_test(commands_claim_all_cores),
     };
     return cmocka_run_group_tests_name("perf/dispatch", tests, setup, teardown);
 }

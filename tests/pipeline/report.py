@@ -33,13 +33,10 @@ class Command:
     times: int = 0
     rows: list = field(default_factory=list)
 
-    def launches(self, which: int = -1) -> list:
-        return self.rows[which]["metrics"]["steady_time"]["launches"]
-
-    def cost(self, of) -> float:
-        if not self.times:
-            return of(self.launches())
-        return (of(self.launches(1)) - of(self.launches(0))) / self.times
+    def costs(self) -> list:
+        """Seconds, a round each: the launches of a round stood beside each other."""
+        first, last = (row["metrics"]["steady_time"]["launches"] for row in (self.rows[0], self.rows[-1]))
+        return [(b - a) / self.times for a, b in zip(first, last)] if self.times else last
 
 
 @dataclass
@@ -148,17 +145,24 @@ def shown(seconds: float) -> str:
     return ""
 
 
+def spread(values: list, unit) -> str:
+    return f"{unit(min(values))} to {unit(max(values))}"
+
+
 def table(done: list) -> str:
-    lines = ["| what | who | median | least | memory | least over ours | goal | reached |", "|---|---|--:|--:|--:|--:|--:|---|"]
+    lines = ["| what | who | median | least to most | memory | over ours, a round each | goal | reached |", "|---|---|--:|--:|--:|--:|--:|---|"]
     for group in done:
-        ours = group.commands[0].cost(min)
+        ours = group.commands[0].costs()
         for i, command in enumerate(group.commands):
-            least = command.cost(min)
-            goal = f"{group.goal_ms:g} ms" if i == 0 and group.goal_ms else ""
-            reached = ("yes" if command.cost(statistics.median) * MS <= group.goal_ms else "on its least" if least * MS <= group.goal_ms else "no") if goal else ""
+            costs = command.costs()
+            median = statistics.median(costs)
+            goal, reached = "", ""
+            if i == 0 and group.goal_ms:
+                goal, reached = f"{group.goal_ms:g} ms", "yes" if median * MS <= group.goal_ms else "no"
             memory = max(row["metrics"]["host_rss"]["value"] or 0 for row in command.rows)
-            ratio = "" if i == 0 else f"{least / ours:.3g}x" if ours > 0 else ""
-            lines.append(f"| {group.title if i == 0 else ''} | {command.name} | {shown(command.cost(statistics.median))} | {shown(least)} | {memory:.1f} MB | {ratio} | {goal} | {reached} |")
+            ratios = [b / a for a, b in zip(ours, costs) if a > 0]
+            over = f"{statistics.median(ratios):.3g}x, {spread(ratios, '{:.3g}'.format)}" if i and ratios else ""
+            lines.append(f"| {group.title if i == 0 else ''} | {command.name} | {shown(median)} | {spread(costs, shown)} | {memory:.1f} MB | {over} | {goal} | {reached} |")
     notes = [f"- {g.title}: {g.note}" for g in done if g.note]
     return "\n".join(lines) + "\n\n" + "\n".join(notes) + "\n"
 

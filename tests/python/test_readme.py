@@ -1,4 +1,4 @@
-"""The examples of python/README.md, run as they stand there.  Prints TAP."""
+"""The examples of python/README.md and docs/python.md, run as they stand there.  Prints TAP."""
 
 from __future__ import annotations
 
@@ -8,19 +8,26 @@ import unittest
 
 import tap
 
-README = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python", "README.md")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 
-class Readme(unittest.TestCase):
-    def test_examples(self):
+class Pages(unittest.TestCase):
+    def run_page(self, name: str, least: int) -> None:
         said: list[str] = []
-        with open(README, encoding="utf-8") as f:
+        path = os.path.join(ROOT, name)
+        with open(path, encoding="utf-8") as f:
             # a fence ends what an example prints
             text = f.read().replace("```\n", "\n")
-        test = doctest.DocTestParser().get_doctest(text, {}, "python/README.md", README, 0)
-        self.assertGreater(len(test.examples), 8)
-        result = doctest.DocTestRunner(verbose=False).run(test, out=said.append)
+        test = doctest.DocTestParser().get_doctest(text, {}, name, path, 0)
+        self.assertGreater(len(test.examples), least)
+        result = doctest.DocTestRunner(verbose=False, optionflags=doctest.ELLIPSIS).run(test, out=said.append)
         self.assertEqual(result.failed, 0, "".join(said))
+
+    def test_readme(self) -> None:
+        self.run_page("python/README.md", 8)
+
+    def test_measuring(self) -> None:
+        self.run_page("docs/python.md", 30)
 
 
 if __name__ == "__main__":

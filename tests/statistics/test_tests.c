@@ -248,8 +248,20 @@ static double largest_gap(const double *x, size_t n, const double *y, size_t m, 
     return most;
 }
 
+/* log of the ratio of two sums: there is none where a rearrangement makes them differ in sign. */
+static double log_ratio(const double *x, size_t n, const double *y, size_t m, void *user)
+{
+    double a = 0, b = 0;
+    (void)user;
+    for (size_t i = 0; i < n; i++) a += x[i];
+    for (size_t i = 0; i < m; i++) b += y[i];
+    return log(a / b);
+}
+
 static void permutations_are_drawn(void **state)
 {
+    const double rises[] = { 5, 6, 7 }, falls[] = { 1, 2, -9.5, 8 };
+
     double x[30], y[30];
     cbx_rng rng = cbx_rng_make(9, 0);
     cbx_permutation_opts o = CBX_PERMUTATION_OPTS_INIT;
@@ -272,6 +284,10 @@ static void permutations_are_drawn(void **state)
     CHECK_OK(cbx_stat_test_permutation(ctx, x, 6, y, 5, &o, &t, &err), &err, "one's own");
     CHECK(t.exact, "462 splits are all counted");
     CHECK_STATUS(cbx_stat_test_permutation(ctx, x, 6, y, 0, &o, &t, &err), CBX_EINVAL, "an empty sample");
+    o.compare = log_ratio;
+    CHECK(isfinite(log_ratio(rises, 3, falls, 4, NULL)), "the samples themselves have one");
+    CHECK_STATUS(cbx_stat_test_permutation(ctx, rises, 3, falls, 4, &o, &t, &err), CBX_EDOM,
+                 "what cannot be counted is not left out of the count");
 }
 
 /* Under the null the exact tests reject at most as often as they say, whatever the ties. */

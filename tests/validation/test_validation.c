@@ -28,6 +28,8 @@ static void targets(void **state)
         { 0.92, 0.88, 0.96, 0.9, HIGH, CBX_ACCURACY_UNDECIDED, 0.02, "not shown yet" },
         { 0.92, 0.90, 0.96, 0.9, HIGH, CBX_ACCURACY_MET, 0.02, "all of the interval" },
         { 0.92, 0.91, 0.96, 0.9, LOW, CBX_ACCURACY_MISSED, -0.02, "all of it on the wrong side" },
+        { 0.5, 0.95, 1, 0.9, HIGH, CBX_ACCURACY_UNDECIDED, -0.4, "bounds beside their value do not make it good" },
+        { 0.95, 0.5, 0.6, 0.9, HIGH, CBX_ACCURACY_UNDECIDED, 0.05, "nor the value its bounds" },
         { NAN, NAN, NAN, 0.9, LOW, CBX_ACCURACY_NOT_FINITE, NAN, "no number" },
         { 0.1, NAN, NAN, NAN, LOW, CBX_ACCURACY_NOT_FINITE, NAN, "no target" },
         { -INFINITY, NAN, NAN, 1, LOW, CBX_ACCURACY_NOT_FINITE, NAN, "infinitely good is a fault" },

@@ -87,6 +87,9 @@ static cbx_status check(const cbx_ell_product *p, cbx__ell_call call, cbx_err *e
     q.start = NULL;
     if (p->start && p->width == 0) q.index = NULL;
     q.isa = CBX_ISA_COUNT;
+    if (call == CBX__ELL_PRODUCT && p->semiring && p->semiring->functions)
+        return cbx_fail(err, CBX_EUNSUPPORTED, "algebra '%s' is given by functions, which run on the CPU alone",
+                        p->semiring->name);
     return cbx__ell_check(&q, call, err);
 }
 

@@ -1,20 +1,17 @@
 /*
- * The check of an ELL product's arguments, the choice of the instruction set, and the definition.
+ * The check of an ELL product's arguments, the choice of the instruction set, and the sharing of rows by threads.
  */
 #include "calibrax/array/kernels/ell.h"
 
-#include <math.h>
 #include <stdatomic.h>
 
 #include "calibrax/array/kernels/ell_isa.h"
 #include "calibrax/array/kernels/semiring_isa.h"
 
 static const cbx__ell_kernel *const kernels[CBX_ISA_COUNT] = {
-    [CBX_ISA_PLAIN] = &cbx__ell_plain,
-#if defined(__x86_64__)
-    [CBX_ISA_AVX2] = &cbx__ell_avx2,
-    [CBX_ISA_AVX512] = &cbx__ell_avx512,
-#endif
+#define ENTRY(id, name, cpus) CBX_ISA_ON_##cpus([CBX_ISA_##id] = &cbx__ell_##name, )
+    CBX_ISA_MAP(ENTRY)
+#undef ENTRY
 };
 
 /* Products of fewer terms are done before a second thread has come. */
@@ -23,15 +20,25 @@ static const cbx__ell_kernel *const kernels[CBX_ISA_COUNT] = {
 
 /* --- checks --- */
 
+static cbx_status check_floats(const cbx_ell_product *p, const char *what, cbx_err *err)
+{
+    if (p->dtype == CBX_F32 || p->dtype == CBX_F64) return CBX_OK;
+    return cbx_fail(err, CBX_EDTYPE, "%s takes float32 and float64, not %s", what, cbx_dtype_name(p->dtype));
+}
+
 static cbx_status check_algebra(const cbx_ell_product *p, cbx_err *err)
 {
     const cbx_semiring *s = p->semiring;
 
-    if (!s || s->functions)
-        return cbx_fail(err, CBX_EINVAL,
-                        "an ELL product needs one of the built-in algebras: cbx_semiring_get has them");
+    if (!s) return cbx_fail(err, CBX_EINVAL, "an ELL product needs a semiring: take one from cbx_semiring_find");
     if (!cbx_semiring_takes(s, p->dtype))
         return cbx_fail(err, CBX_EDTYPE, "algebra '%s' does not take %s", s->name, cbx_dtype_name(p->dtype));
+    if (p->scaled && s->functions) {
+        if (!s->functions->update)
+            return cbx_fail(err, CBX_EINVAL, "algebra '%s' cannot fold weighted messages: give its functions an update",
+                            s->name);
+        return check_floats(p, "weighted messages", err);
+    }
     if (p->scaled && s->id != CBX_ALGEBRA_REAL && s->id != CBX_ALGEBRA_TROPICAL_MAX_PLUS &&
         s->id != CBX_ALGEBRA_TROPICAL_MIN_PLUS)
         return cbx_fail(err, CBX_EINVAL, "algebra '%s' does not fold weighted messages: real and the tropical ones do",
@@ -112,12 +119,6 @@ static cbx_status check_dense(const cbx_ell_product *p, cbx_err *err)
         return cbx_fail(err, CBX_EINVAL, "rows of %zu elements do not fit strides ldb %zu, ldc %zu", p->d, p->ldb,
                         p->ldc);
     return check_memory(p, p->ldc, p->d, err);
-}
-
-static cbx_status check_floats(const cbx_ell_product *p, const char *what, cbx_err *err)
-{
-    if (p->dtype == CBX_F32 || p->dtype == CBX_F64) return CBX_OK;
-    return cbx_fail(err, CBX_EDTYPE, "%s takes float32 and float64, not %s", what, cbx_dtype_name(p->dtype));
 }
 
 cbx_status cbx__ell_check(const cbx_ell_product *p, cbx__ell_call call, cbx_err *err)
@@ -237,7 +238,11 @@ void cbx__ell_grad_run(const cbx__ell_grad *q, cbx__ell_phase phase) { kernels[c
 cbx_status cbx_ell_product_run(const cbx_ell_product *p, cbx_err *err)
 {
     const cbx_status st = cbx__ell_check(p, CBX__ELL_PRODUCT, err);
-    if (!st && p->rows && p->d) kernel_of(p)->product(p, threads_of(p, p->d));
+    if (st || !p->rows || !p->d) return st;
+    if (p->semiring->functions)
+        cbx__ell_user_run(p, threads_of(p, p->d));
+    else
+        kernel_of(p)->product(p, threads_of(p, p->d));
     return st;
 }
 
@@ -252,61 +257,5 @@ cbx_status cbx_ell_softmax_run(const cbx_ell_product *p, cbx_err *err)
 {
     const cbx_status st = cbx__ell_check(p, CBX__ELL_SOFTMAX, err);
     if (!st && p->rows && p->width) kernel_of(p)->softmax(p, threads_of(p, 8));
-    return st;
-}
-
-/* --- the definition --- */
-
-#define DEFINE(T, SFX, SQRT, EXP, LOG)                                                                                 \
-    static T term_##SFX(const cbx_ell_product *p, size_t e, size_t j)                                                  \
-    {                                                                                                                  \
-        const T a = ((const T *)p->values)[p->place ? p->place[e] : e];                                                \
-        const T b = ((const T *)p->b)[(size_t)p->index[e] * p->ldb + j];                                               \
-        if (p->scaled || p->semiring->id == CBX_ALGEBRA_REAL) return a * b;                                            \
-        return p->semiring->id == CBX_ALGEBRA_EUCLIDEAN ? (a - b) * (a - b) : a + b;                                   \
-    }                                                                                                                  \
-    static T update_##SFX(cbx_algebra g, T acc, T t)                                                                   \
-    {                                                                                                                  \
-        if (g == CBX_ALGEBRA_REAL || g == CBX_ALGEBRA_EUCLIDEAN || isnan(acc) || isnan(t)) return acc + t;             \
-        return g == CBX_ALGEBRA_TROPICAL_MIN_PLUS ? (t < acc ? t : acc) : (t > acc ? t : acc);                         \
-    }                                                                                                                  \
-    static T element_##SFX(const cbx_ell_product *p, size_t i, size_t j)                                               \
-    {                                                                                                                  \
-        const size_t first = cbx__ell_first(p, i), end = first + cbx__ell_degree(p, i);                                \
-        T acc = (T)p->semiring->identity, sum = 0;                                                                     \
-        for (size_t e = first; e < end; e++) acc = update_##SFX(p->semiring->id, acc, term_##SFX(p, e, j));            \
-        if (p->semiring->id == CBX_ALGEBRA_EUCLIDEAN) return SQRT(acc);                                                \
-        if (p->semiring->id != CBX_ALGEBRA_LOG || isnan(acc) || isinf(acc)) return acc;                                \
-        for (size_t e = first; e < end; e++) sum += EXP(term_##SFX(p, e, j) - acc);                                    \
-        return acc + LOG(sum);                                                                                         \
-    }
-DEFINE(float, f32, sqrtf, expf, logf)
-DEFINE(double, f64, sqrt, exp, log)
-
-static uint8_t element_bool(const cbx_ell_product *p, size_t i, size_t j)
-{
-    const size_t first = cbx__ell_first(p, i), end = first + cbx__ell_degree(p, i);
-
-    for (size_t e = first; e < end; e++)
-        if (((const uint8_t *)p->values)[p->place ? p->place[e] : e] &&
-            ((const uint8_t *)p->b)[(size_t)p->index[e] * p->ldb + j])
-            return 1;
-    return 0;
-}
-
-cbx_status cbx_ell_product_define(const cbx_ell_product *p, cbx_err *err)
-{
-    const cbx_status st = cbx__ell_check(p, CBX__ELL_PRODUCT, err);
-
-    for (size_t i = 0; !st && i < p->rows; i++)
-        for (size_t j = 0; j < p->d; j++) {
-            const size_t at = i * p->ldc + j;
-            if (p->dtype == CBX_F32)
-                ((float *)p->c)[at] = element_f32(p, i, j);
-            else if (p->dtype == CBX_F64)
-                ((double *)p->c)[at] = element_f64(p, i, j);
-            else
-                ((uint8_t *)p->c)[at] = element_bool(p, i, j);
-        }
     return st;
 }

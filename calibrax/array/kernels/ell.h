@@ -23,7 +23,8 @@ typedef struct cbx_ell_product {
     uint32_t struct_size;
     cbx_isa isa; /* which kernel; CBX_ISA_COUNT: the best */
     const cbx_semiring *semiring;
-    /* Terms are values * B whatever the algebra's combine is: weighted messages, of real, max-plus and min-plus. */
+    /* Terms are values * B whatever the algebra's combine is: weighted messages, of real, max-plus and min-plus, and of algebras of
+     * floats given by functions that have an update. */
     bool scaled;
     cbx_dtype dtype; /* of values, B and C */
     size_t rows, cols, width, d;
@@ -47,9 +48,10 @@ typedef struct cbx_ell_product {
 /**
  * The product.  A row without places gets the algebra's empty value.
  * Accuracy as of cbx_matmul_run with k the number of places; log by two passes, the largest term and the sum of exp.
- * @return CBX_OK; CBX_EINVAL (struct_size, no semiring or one given by functions, isa not available, ldb or ldc less than d, C
- *         overlapping what is read, memory that does not start at a multiple of its element's size, scaled of another algebra
- *         than real, max-plus and min-plus); CBX_EDTYPE; CBX_EOVERFLOW (more rows of B than 32-bit indices reach, an operand
+ * An algebra given by functions: rows of up to 1024 columns, edges in order.
+ * @return CBX_OK; CBX_EINVAL (struct_size, no semiring, isa not available, ldb or ldc less than d, C
+ *         overlapping what is read, memory that does not start at a multiple of its element's size, scaled of an
+ *         algebra that cannot); CBX_EDTYPE; CBX_EOVERFLOW (more rows of B than 32-bit indices reach, an operand
  *         larger than memory can be)
  * Allocates nothing.  Safe from any thread.  Since 0.1.
  */

@@ -32,47 +32,59 @@ static inline __attribute__((unused)) bool NAME(lanes_nan)(vec x)
 
 typedef WATCH_TYPE(vec) NAME(watch);
 
-/* s is a constant wherever these are inlined. */
-ALWAYS_INLINE bool NAME(is_watched)(step s)
-{
-    return s == STEP_MAX_ADD || s == STEP_MIN_ADD || s == STEP_MAX_MUL || s == STEP_MIN_MUL;
-}
+#define PICK(m, x, y) NAME(select)((NAME(mask))(m), x, y)
+#define EITHER(x, y)  (vec)((NAME(mask))(x) ^ (NAME(mask))(y))
+#define PRODUCT(a, b) NAME(product)(a, b)
 
-/* One term of a tropical step. */
-ALWAYS_INLINE vec NAME(term_of)(step s, T a, vec b)
+/* One product, not another one in an fma of its own. */
+ALWAYS_INLINE vec NAME(product)(T a, vec b)
 {
-    const bool scaled = s == STEP_MAX_MUL || s == STEP_MIN_MUL || s == STEP_MAX_MUL_NAN || s == STEP_MIN_MUL_NAN;
-    vec t = scaled ? a * b : a + b;
-    if (scaled) OPAQUE(t); /* one product, not another one in an fma of its own */
+    vec t = a * b;
+    OPAQUE(t);
     return t;
 }
 
-/* The larger, or the smaller one; of a watched step wrong if one is NaN. */
-ALWAYS_INLINE vec NAME(better)(step s, vec t, vec acc)
+/* s is a constant wherever these are inlined. */
+ALWAYS_INLINE bool NAME(is_watched)(step s)
 {
     switch (s) {
-    case STEP_MAX_ADD:
-    case STEP_MAX_MUL: return VMAX(t, acc);
-    case STEP_MIN_ADD:
-    case STEP_MIN_MUL: return VMIN(t, acc);
-    case STEP_MAX_ADD_NAN:
-    case STEP_MAX_MUL_NAN: return NAME(select)((NAME(mask))(t > acc) | (NAME(mask))(t != t), t, acc);
-    default: return NAME(select)((NAME(mask))(t < acc) | (NAME(mask))(t != t), t, acc);
+#define WATCHED(name, watched, term, update)                                                                           \
+    case STEP_##name: return watched;
+        CBX__ELL_STEP_MAP(WATCHED)
+#undef WATCHED
+    default: return false;
+    }
+}
+
+ALWAYS_INLINE vec NAME(term_of)(step s, T a, vec b)
+{
+    switch (s) {
+#define TERM(name, watched, term, update)                                                                              \
+    case STEP_##name: return term;
+        CBX__ELL_STEP_MAP(TERM)
+#undef TERM
+    default: return b;
+    }
+}
+
+/* acc' of a term; of a watched step wrong if one of them is NaN. */
+ALWAYS_INLINE vec NAME(update)(step s, vec acc, vec t)
+{
+    switch (s) {
+#define UPDATE(name, watched, term, update)                                                                            \
+    case STEP_##name: return update;
+        CBX__ELL_STEP_MAP(UPDATE)
+#undef UPDATE
+    default: return acc;
     }
 }
 
 /* acc' of one edge. */
 ALWAYS_INLINE vec NAME(step)(step s, vec acc, T a, vec b, NAME(watch) * watch)
 {
-    if (s == STEP_FMA) return acc + a * b;
-    if (s == STEP_XOR) return (vec)((NAME(mask))acc ^ (NAME(mask))b);
-    if (s == STEP_SQUARE) {
-        const vec x = a - b;
-        return acc + x * x;
-    }
     const vec t = NAME(term_of)(s, a, b);
     if (NAME(is_watched)(s)) *watch = WATCH(*watch, t, t);
-    return NAME(better)(s, t, acc);
+    return NAME(update)(s, acc, t);
 }
 
 /* Of two edges of a watched step. */
@@ -80,7 +92,7 @@ ALWAYS_INLINE vec NAME(two_steps)(step s, vec acc, T a1, vec b1, T a2, vec b2, N
 {
     const vec t = NAME(term_of)(s, a1, b1), u = NAME(term_of)(s, a2, b2);
     *watch = WATCH(*watch, t, u);
-    return NAME(better)(s, NAME(better)(s, t, u), acc);
+    return NAME(update)(s, acc, NAME(update)(s, u, t));
 }
 
 ALWAYS_INLINE vec NAME(load)(const T *x, size_t live)
@@ -160,18 +172,23 @@ typedef bool NAME(fold_fn)(const NAME(row) * r, size_t live, size_t j0, T start,
         (void)live;                                                                                                    \
         return NAME(fold)(s, nv, LANES, r, j0, start, c);                                                              \
     }
-#define FOLDS(s)                                                                                                       \
-    static bool NAME(s##_0)(const NAME(row) * r, size_t live, size_t j0, T start, T * c)                               \
+#define FOLDS(name, watched, term, update)                                                                             \
+    static bool NAME(STEP_##name##_0)(const NAME(row) * r, size_t live, size_t j0, T start, T * c)                     \
     {                                                                                                                  \
-        return NAME(fold)(s, 1, live, r, j0, start, c);                                                                \
+        return NAME(fold)(STEP_##name, 1, live, r, j0, start, c);                                                      \
     }                                                                                                                  \
-    FOLD(s, 1) FOLD(s, 2) FOLD(s, 4) FOLD(s, 8)
-#define ROW(s) [s] = { NAME(s##_0), NAME(s##_1), NAME(s##_2), NAME(s##_4), NAME(s##_8) },
-STEP_MAP(FOLDS)
-static NAME(fold_fn) *const NAME(folds)[STEPS][WIDTHS] = { STEP_MAP(ROW) };
+    FOLD(STEP_##name, 1) FOLD(STEP_##name, 2) FOLD(STEP_##name, 4) FOLD(STEP_##name, 8)
+#define ROW(name, watched, term, update)                                                                               \
+    [STEP_##name] = { NAME(STEP_##name##_0), NAME(STEP_##name##_1), NAME(STEP_##name##_2), NAME(STEP_##name##_4),      \
+                      NAME(STEP_##name##_8) },
+CBX__ELL_STEP_MAP(FOLDS)
+static NAME(fold_fn) *const NAME(folds)[][WIDTHS] = { CBX__ELL_STEP_MAP(ROW) };
 #undef FOLD
 #undef FOLDS
 #undef ROW
+#undef PICK
+#undef EITHER
+#undef PRODUCT
 
 /* All d columns of a row.  The last vectors of a row that no number of vectors fills reach back over columns that are done: the same
  * terms in the same order give the same bits. */

@@ -87,7 +87,6 @@ ALWAYS_INLINE void NAME(values_of)(const cbx__ell_grad *q, cbx_algebra g, size_t
 {
     T *dv = q->dv;
 
-    memset(dv + from * q->rows.width, 0, (to - from) * q->rows.width * sizeof(T));
     for (size_t i = from; i < to; i++)
         for (size_t e = q->rows.start[i]; e < q->rows.start[i + 1]; e++)
             dv[NAME(place_at)(q->place, e)] = NAME(value_slope)(q, g, i, e);
@@ -178,7 +177,6 @@ static void NAME(softmax_back_rows)(const void *job, size_t from, size_t to)
     const T *y = q->c, *h = q->h;
     T *dv = q->dv;
 
-    memset(dv + from * q->rows.width, 0, (to - from) * q->rows.width * sizeof(T));
     for (size_t i = from; i < to; i++) {
         T sum = 0;
         for (size_t e = q->rows.start[i]; e < q->rows.start[i + 1]; e++) {

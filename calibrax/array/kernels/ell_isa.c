@@ -38,32 +38,22 @@ static size_t ahead_of(const cbx_ell_product *p, size_t first, size_t n, size_t 
     return edges - first >= n + by ? by : 0;
 }
 
-/* A step and, where NaN needs care, the careful one behind it. */
-#define STEP_MAP(X)                                                                                                    \
-    X(STEP_FMA)                                                                                                        \
-    X(STEP_SQUARE)                                                                                                     \
-    X(STEP_XOR)                                                                                                        \
-    X(STEP_MAX_ADD)                                                                                                    \
-    X(STEP_MAX_ADD_NAN)                                                                                                \
-    X(STEP_MIN_ADD)                                                                                                    \
-    X(STEP_MIN_ADD_NAN)                                                                                                \
-    X(STEP_MAX_MUL)                                                                                                    \
-    X(STEP_MAX_MUL_NAN)                                                                                                \
-    X(STEP_MIN_MUL)                                                                                                    \
-    X(STEP_MIN_MUL_NAN)
-#define STEP_NAME(s) s,
-typedef enum step { STEP_MAP(STEP_NAME) STEPS, STEP_LOG } step;
+/* The steps that a row does (algebra.h), and which of them an algebra takes: as a rule, and of weighted messages. */
+typedef enum step {
+#define STEP(name, watched, term, update) STEP_##name,
+    CBX__ELL_STEP_MAP(STEP)
+#undef STEP
+        STEP_LOG
+} step;
+static const step steps_of[CBX_ALGEBRA_COUNT][2] = {
+#define ROW(id, name, combine, update, fin, identity, empty, masks, none, nan, plus, minus, exact, usual, fma,         \
+            careful, row, weighted)                                                                                    \
+    { STEP_##row, STEP_##weighted },
+    CBX_ALGEBRA_MAP(ROW)
+#undef ROW
+};
 
-static step step_of(const cbx_ell_product *p)
-{
-    switch (p->semiring->id) {
-    case CBX_ALGEBRA_LOG: return STEP_LOG;
-    case CBX_ALGEBRA_EUCLIDEAN: return STEP_SQUARE;
-    case CBX_ALGEBRA_TROPICAL_MAX_PLUS: return p->scaled ? STEP_MAX_MUL : STEP_MAX_ADD;
-    case CBX_ALGEBRA_TROPICAL_MIN_PLUS: return p->scaled ? STEP_MIN_MUL : STEP_MIN_ADD;
-    default: return STEP_FMA;
-    }
-}
+static step step_of(const cbx_ell_product *p) { return steps_of[p->semiring->id][p->scaled]; }
 
 /* --- f32 --- */
 #define SFX        f32

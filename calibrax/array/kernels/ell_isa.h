@@ -33,9 +33,9 @@ typedef struct cbx__ell_grad {
     const int32_t *index, *t_index;
     const uint32_t *place, *t_place; /* NULL: the number of the edge */
     const void *values, *b, *c;
-    const void *h;   /* backward: cotangent of c */
-    void *dv, *db;   /* and what comes of it: db in full, dv at the places of rows.width, or of edges where that is 0 */
-    uint32_t *first; /* of a tropical product: the place that c comes from; CBX__ELL_NOWHERE: from none */
+    const void *h;       /* backward: cotangent of c */
+    void *dv, *db;       /* and what comes of it: db in full, dv at the places of edges */
+    uint32_t *first;     /* of a tropical product: the place that c comes from; CBX__ELL_NOWHERE: from none */
     const void *tv, *tb; /* forward: tangents */
     void *tc;            /* and what comes of them */
 } cbx__ell_grad;
@@ -64,6 +64,9 @@ typedef struct cbx__ell_kernel {
 typedef enum cbx__ell_call { CBX__ELL_PRODUCT, CBX__ELL_GATHER, CBX__ELL_SOFTMAX } cbx__ell_call;
 cbx_status cbx__ell_check(const cbx_ell_product *p, cbx__ell_call call, cbx_err *err);
 
+/** A product by functions, in runs of columns whose states stand on the stack; arguments checked, rows, d > 0; any instruction set. */
+void cbx__ell_user_run(const cbx_ell_product *p, int threads);
+
 /** Edges of row i: the first one's number, and how many. */
 static inline size_t cbx__ell_first(const cbx_ell_product *p, size_t i)
 {
@@ -79,9 +82,9 @@ static inline cbx__ell_rows cbx__ell_rows_of(const cbx_ell_product *p)
     return (cbx__ell_rows){ .count = p->rows, .width = p->width, .start = p->start, .degree = p->degree };
 }
 
-extern const cbx__ell_kernel cbx__ell_plain;
-#if defined(__x86_64__)
-extern const cbx__ell_kernel cbx__ell_avx2, cbx__ell_avx512;
-#endif
+/* One of each instruction set that is built. */
+#define CBX__ELL_DECLARE(id, name, cpus) extern const cbx__ell_kernel cbx__ell_##name;
+CBX_ISA_MAP(CBX__ELL_DECLARE)
+#undef CBX__ELL_DECLARE
 
 #endif

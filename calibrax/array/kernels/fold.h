@@ -23,6 +23,9 @@
     X(mul_f64, double, t *x)                                                                                           \
     X(max_f64, double, t >= x || t != t ? t : x)                                                                       \
     X(min_f64, double, t <= x || t != t ? t : x)                                                                       \
+    X(add_f32, float, t + x)                                                                                           \
+    X(max_f32, float, t >= x || t != t ? t : x)                                                                        \
+    X(min_f32, float, t <= x || t != t ? t : x)                                                                        \
     X(add_u64, uint64_t, t + x)                                                                                        \
     X(mul_u64, uint64_t, t *x)                                                                                         \
     X(max_u64, uint64_t, x > t ? x : t)                                                                                \
@@ -65,11 +68,5 @@ typedef struct cbx__fold {
 
 /** Of an instruction set of this machine. */
 const cbx__fold *cbx__fold_get(cbx_isa isa);
-
-extern const cbx__fold cbx__fold_plain;
-#if defined(__x86_64__)
-extern const cbx__fold cbx__fold_avx2;
-extern const cbx__fold cbx__fold_avx512;
-#endif
 
 #endif

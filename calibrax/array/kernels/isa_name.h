@@ -1,20 +1,14 @@
 /*
- * Inside a file that is built once for each instruction set: its name, pasted to what it exports, how wide a vector is, and
- * values that the compiler is not to see through.
+ * Inside a file that is built once for each instruction set: what isa/<name>.h says of it, its name to paste to what is exported, and
+ * values that the compiler is not to see through.  The build passes -DISA_NAME=<name> and -DISA_FILE.
  */
 #ifndef CALIBRAX_ARRAY_KERNELS_ISA_NAME_H
 #define CALIBRAX_ARRAY_KERNELS_ISA_NAME_H
 
-#if defined(__AVX512F__)
-#define ISA_NAME     avx512
-#define VECTOR_BYTES 64
-#elif defined(__AVX2__)
-#define ISA_NAME     avx2
-#define VECTOR_BYTES 32
-#else
-#define ISA_NAME     plain
-#define VECTOR_BYTES 16
-#endif
+#define PASTE_(a, b) a##b
+#define PASTE(a, b)  PASTE_(a, b)
+
+#include ISA_FILE
 
 /* A vector in its register that the compiler knows nothing of from here on. */
 #if defined(__AVX512F__)
@@ -28,8 +22,5 @@
 #endif
 /* The same for an address. */
 #define OPAQUE_ADDRESS(x) __asm__("" : "+r"(x))
-
-#define PASTE_(a, b) a##b
-#define PASTE(a, b)  PASTE_(a, b)
 
 #endif

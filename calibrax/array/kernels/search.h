@@ -16,10 +16,9 @@ typedef void (*cbx__search)(const uint64_t *edges, size_t n, const uint64_t *x, 
 /** Of an instruction set of this machine. */
 cbx__search cbx__search_get(cbx_isa isa);
 
-void cbx__search_plain(const uint64_t *edges, size_t n, const uint64_t *x, size_t m, bool right, int64_t *out);
-#if defined(__x86_64__)
-void cbx__search_avx2(const uint64_t *edges, size_t n, const uint64_t *x, size_t m, bool right, int64_t *out);
-void cbx__search_avx512(const uint64_t *edges, size_t n, const uint64_t *x, size_t m, bool right, int64_t *out);
-#endif
+#define CBX__SEARCH_DECLARE(id, name, cpus)                                                                            \
+    void cbx__search_##name(const uint64_t *edges, size_t n, const uint64_t *x, size_t m, bool right, int64_t *out);
+CBX_ISA_MAP(CBX__SEARCH_DECLARE)
+#undef CBX__SEARCH_DECLARE
 
 #endif

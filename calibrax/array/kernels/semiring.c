@@ -5,28 +5,17 @@
 
 #include <math.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "calibrax/array/kernels/semiring_isa.h"
 #include "calibrax/base/clock.h"
 
 static const cbx_semiring semirings[CBX_ALGEBRA_COUNT] = {
-    [CBX_ALGEBRA_REAL] = { CBX_ALGEBRA_REAL, "real", "a * b", "acc + t", "", 0, 0, true, 0, "NaN",
-                           "+inf, or NaN beside -inf", "-inf, or NaN beside +inf", false },
-    [CBX_ALGEBRA_LOG] = { CBX_ALGEBRA_LOG, "log", "a + b", "acc + exp(t)", "log(acc)", -INFINITY, -INFINITY, true,
-                          -INFINITY, "NaN", "+inf, unless a term is NaN", "the term is masked; -inf if all are",
-                          false },
-    [CBX_ALGEBRA_TROPICAL_MAX_PLUS] = { CBX_ALGEBRA_TROPICAL_MAX_PLUS, "tropical_max_plus", "a + b", "max(acc, t)", "",
-                                        -INFINITY, -INFINITY, true, -INFINITY, "NaN", "+inf, unless a term is NaN",
-                                        "the term is masked; -inf if all are", true },
-    [CBX_ALGEBRA_TROPICAL_MIN_PLUS] = { CBX_ALGEBRA_TROPICAL_MIN_PLUS, "tropical_min_plus", "a + b", "min(acc, t)", "",
-                                        INFINITY, INFINITY, true, INFINITY, "NaN",
-                                        "the term is masked; +inf if all are", "-inf, unless a term is NaN", true },
-    [CBX_ALGEBRA_EUCLIDEAN] = { CBX_ALGEBRA_EUCLIDEAN, "euclidean", "(a - b)^2", "acc + t", "sqrt(acc)", 0, 0, false,
-                                NAN, "NaN", "+inf, unless a term is NaN", "does not occur", false },
-    [CBX_ALGEBRA_BOOLEAN] = { CBX_ALGEBRA_BOOLEAN, "boolean", "a and b", "acc or t", "", 0, 0, true, 0,
-                              "does not occur", "does not occur", "does not occur", true },
+#define ROW(id, name, combine, update, finalize, identity, empty, masks, annihilator, nan, plus, minus, exact, ...)    \
+    { CBX_ALGEBRA_##id, name, combine, update, finalize, identity, empty, masks,                                       \
+      annihilator,      nan,  plus,    minus,  exact,    NULL },
+    CBX_ALGEBRA_MAP(ROW)
+#undef ROW
 };
 
 const cbx_semiring *cbx_semiring_get(cbx_algebra id)
@@ -47,68 +36,13 @@ bool cbx_semiring_takes(const cbx_semiring *s, cbx_dtype dtype)
     return s->id == CBX_ALGEBRA_BOOLEAN ? dtype == CBX_BOOL : dtype == CBX_F32 || dtype == CBX_F64;
 }
 
-static bool always(void) { return true; }
-#if defined(__x86_64__)
-static bool has_avx2(void) { return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"); }
-static bool has_avx512(void)
-{
-    return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-}
-#endif
-
-static const struct {
-    const char *name;
-    bool (*available)(void);
-    const cbx__semiring_kernel *kernel;
-} isas[CBX_ISA_COUNT] = {
-    [CBX_ISA_PLAIN] = { "plain", always, &cbx__semiring_plain },
-#if defined(__x86_64__)
-    [CBX_ISA_AVX2] = { "avx2", has_avx2, &cbx__semiring_avx2 },
-    [CBX_ISA_AVX512] = { "avx512", has_avx512, &cbx__semiring_avx512 },
-#else
-    [CBX_ISA_AVX2] = { "avx2", NULL, NULL },
-    [CBX_ISA_AVX512] = { "avx512", NULL, NULL },
-#endif
+static const cbx__semiring_kernel *const kernels[CBX_ISA_COUNT] = {
+#define ENTRY(id, name, cpus) CBX_ISA_ON_##cpus([CBX_ISA_##id] = &cbx__semiring_##name, )
+    CBX_ISA_MAP(ENTRY)
+#undef ENTRY
 };
 
-/* The widest one that CALIBRAX_ISA allows. */
-static int widest_allowed(void)
-{
-    const char *word = getenv("CALIBRAX_ISA");
-    int most = CBX_ISA_COUNT - 1;
-
-    for (int i = 0; word && i < CBX_ISA_COUNT; i++)
-        if (strcmp(word, isas[i].name) == 0) most = i;
-    return most;
-}
-
-/* Bit i: instruction set i is available.  Asked once, since a product of a few elements takes less time than the asking. */
-static unsigned available_isas(void)
-{
-    enum { KNOWN = 1 << CBX_ISA_COUNT };
-    static atomic_uint known;
-    unsigned bits = atomic_load_explicit(&known, memory_order_relaxed);
-
-    if (bits & KNOWN) return bits & ~(unsigned)KNOWN;
-    for (int i = 0; i <= widest_allowed(); i++)
-        if (isas[i].available && isas[i].available()) bits |= 1u << i;
-    atomic_store_explicit(&known, bits | KNOWN, memory_order_relaxed);
-    return bits;
-}
-
-const char *cbx_isa_name(cbx_isa isa) { return (unsigned)isa < CBX_ISA_COUNT ? isas[isa].name : "?"; }
-bool cbx_isa_available(cbx_isa isa) { return (unsigned)isa < CBX_ISA_COUNT && (available_isas() >> isa & 1); }
-
-cbx_isa cbx_isa_best(void)
-{
-    const unsigned bits = available_isas();
-    int isa = CBX_ISA_COUNT - 1;
-    while (isa > CBX_ISA_PLAIN && !(bits >> isa & 1)) isa--;
-    return (cbx_isa)isa;
-}
-
-const cbx__semiring_kernel *cbx__semiring_best(void) { return isas[cbx_isa_best()].kernel; }
+const cbx__semiring_kernel *cbx__semiring_best(void) { return kernels[cbx_isa_best()]; }
 
 cbx_status cbx_semiring_define(const char *name, const cbx_semiring_functions *f, cbx_semiring *out, cbx_err *err)
 {
@@ -165,11 +99,24 @@ static bool adds_by_fma(const cbx__semiring_kernel *kernel, cbx_isa isa, cbx_dty
     return way == BY_FMA;
 }
 
-/* --- checks --- */
+bool cbx__semiring_adds_by_fma(const cbx_semiring *s, cbx_dtype dtype)
+{
+    return (s->id == CBX_ALGEBRA_TROPICAL_MAX_PLUS || s->id == CBX_ALGEBRA_TROPICAL_MIN_PLUS) &&
+           adds_by_fma(cbx__semiring_best(), cbx_isa_best(), dtype);
+}
 
 /* Products of fewer steps are done before a second thread has come. */
-#define FEW_STEPS 1e6
-#define FEW_BITS  3e7
+#define FEW_STEPS    1e6
+#define FEW_BITS     3e7
+#define MOST_THREADS 1024
+
+int cbx__semiring_threads(double steps, int asked)
+{
+    const int threads = asked > 0 ? asked : cbx__omp_threads();
+    return steps < FEW_STEPS ? 1 : threads < MOST_THREADS ? threads : MOST_THREADS;
+}
+
+/* --- checks --- */
 
 static cbx_status check_algebra(const cbx_matmul *p, cbx_err *err)
 {
@@ -294,10 +241,11 @@ static cbx_status plan_of(const cbx_matmul *p, cbx__semiring_plan *plan, const c
         return cbx_fail(err, CBX_EINVAL, "instruction set '%s' is not available on this machine", cbx_isa_name(isa));
     st = check_sizes(p, err);
     if (st) return st;
-    *plan = (cbx__semiring_plan){ .p = p, .threads = p->threads > 0 ? p->threads : cbx__omp_threads() };
-    if (plan->threads > 1024) plan->threads = 1024;
-    if ((double)p->m * (double)p->k * (double)p->n < (p->dtype == CBX_BOOL ? FEW_BITS : FEW_STEPS)) plan->threads = 1;
-    *kernel = isas[isa].kernel;
+    const double steps = (double)p->m * (double)p->k * (double)p->n;
+    *plan = (cbx__semiring_plan){ .p = p,
+                                  .threads = cbx__semiring_threads(
+                                      p->dtype == CBX_BOOL ? steps * (FEW_STEPS / FEW_BITS) : steps, p->threads) };
+    *kernel = kernels[isa];
     return CBX_OK;
 }
 

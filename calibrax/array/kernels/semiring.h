@@ -13,19 +13,18 @@
 #include <stdint.h>
 
 #include "calibrax/array/dtype.h"
+#include "calibrax/array/kernels/algebra.h"
+#include "calibrax/array/kernels/isa.h"
 
 CBX_BEGIN_DECLS
 
+#define CBX_ALGEBRA_CONSTANT(id, ...) CBX_ALGEBRA_##id,
 typedef enum cbx_algebra {
-    CBX_ALGEBRA_REAL,
-    CBX_ALGEBRA_LOG,
-    CBX_ALGEBRA_TROPICAL_MAX_PLUS,
-    CBX_ALGEBRA_TROPICAL_MIN_PLUS,
-    CBX_ALGEBRA_EUCLIDEAN,
-    CBX_ALGEBRA_BOOLEAN,
+    CBX_ALGEBRA_MAP(CBX_ALGEBRA_CONSTANT) /* CBX_ALGEBRA_REAL, ..._LOG, ... */
     CBX_ALGEBRA_COUNT,
     CBX_ALGEBRA_USER = CBX_ALGEBRA_COUNT /* given by functions: cbx_semiring_define */
 } cbx_algebra;
+#undef CBX_ALGEBRA_CONSTANT
 
 /**
  * An algebra given by functions on runs of n neighbouring columns.  They are called from several threads at a time and see
@@ -41,6 +40,8 @@ typedef struct cbx_semiring_functions {
     void (*step)(void *user, size_t n, const void *a, const void *b, void *state);
     /** c[j] = finalize(state[j]) */
     void (*finish)(void *user, size_t n, const void *state, void *c);
+    /** state[j] = update(state[j], t[j]), of terms that others made: messages along edges (calibrax/array/ell.h).  NULL: folds none. */
+    void (*update)(void *user, size_t n, const void *t, void *state);
 } cbx_semiring_functions;
 
 /**
@@ -75,16 +76,6 @@ CBX_API bool cbx_semiring_takes(const cbx_semiring *s, cbx_dtype dtype);
  */
 CBX_API cbx_status cbx_semiring_define(const char *name, const cbx_semiring_functions *f, cbx_semiring *out,
                                        cbx_err *err);
-
-/** Instruction sets that kernels are compiled for. */
-typedef enum cbx_isa { CBX_ISA_PLAIN, CBX_ISA_AVX2, CBX_ISA_AVX512, CBX_ISA_COUNT } cbx_isa;
-/** "plain" (on ARM that is NEON), "avx2", "avx512" */
-CBX_API const char *cbx_isa_name(cbx_isa isa);
-/** Compiled in, this CPU and its operating system can run it, and it is not wider than the variable CALIBRAX_ISA names: plain, avx2 or
- * avx512, read once a process; anything else there is as if it were not set. */
-CBX_API bool cbx_isa_available(cbx_isa isa);
-/** The widest available one. */
-CBX_API cbx_isa cbx_isa_best(void);
 
 /** One product.  Open struct; start from CBX_MATMUL_INIT, then set what differs. */
 typedef struct cbx_matmul {

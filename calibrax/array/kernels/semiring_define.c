@@ -1,10 +1,10 @@
 /*
  * The definition of the product, term by term, and the product over algebras that are given by functions.
  */
-#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
+#include "calibrax/array/kernels/define.h"
 #include "calibrax/array/kernels/semiring_isa.h"
 
 /* --- the definition --- */
@@ -12,18 +12,6 @@
 #define AT(i, across, j, along) ((ptrdiff_t)(i) * (across) + (ptrdiff_t)(j) * (along))
 
 #define DEFINE(T, SFX, SQRT, EXP, LOG, LOG1P)                                                                          \
-    static T term_##SFX(cbx_algebra g, T a, T b)                                                                       \
-    {                                                                                                                  \
-        if (g == CBX_ALGEBRA_REAL) return a * b;                                                                       \
-        return g == CBX_ALGEBRA_EUCLIDEAN ? (a - b) * (a - b) : a + b;                                                 \
-    }                                                                                                                  \
-    static T update_##SFX(cbx_algebra g, T acc, T t)                                                                   \
-    {                                                                                                                  \
-        if (g == CBX_ALGEBRA_REAL || g == CBX_ALGEBRA_EUCLIDEAN) return acc + t;                                       \
-        if (isnan(acc) || isnan(t)) return acc + t;                                                                    \
-        return g == CBX_ALGEBRA_TROPICAL_MIN_PLUS ? (t < acc ? t : acc) : (t > acc ? t : acc);                         \
-    }                                                                                                                  \
-    /* log comes here as max-plus first, then with the largest term known */                                           \
     static T fold_##SFX(const cbx_matmul *p, size_t i, size_t j)                                                       \
     {                                                                                                                  \
         const T *a = p->a, *b = p->b;                                                                                  \

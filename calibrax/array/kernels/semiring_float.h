@@ -123,7 +123,7 @@ static void NAME(gather)(T *restrict to, size_t width, const T *restrict x, size
 /* exp(x - shift of the lane); pattern: the shifts of LANES rows of the panel, one after the other. */
 static void NAME(exp_panel)(T *restrict x, size_t width, size_t live, size_t kc, const T *restrict shift)
 {
-    T pattern[NR * LANES];
+    T pattern[NR * LANES] = { 0 };
     size_t kk = 0;
 
     for (size_t r = 0; r < LANES; r++)
@@ -317,12 +317,9 @@ static step NAME(step_of)(const NAME(job) * j, int in_a, int in_b)
 {
     const bool nan = ((in_a | in_b) & SEEN_NAN) || ((in_a & SEEN_PLUS_INF) && (in_b & SEEN_MINUS_INF)) ||
                      ((in_a & SEEN_MINUS_INF) && (in_b & SEEN_PLUS_INF));
-    switch (j->algebra) {
-    case CBX_ALGEBRA_EUCLIDEAN: return STEP_SQUARE;
-    case CBX_ALGEBRA_TROPICAL_MAX_PLUS: return nan ? STEP_MAX_NAN : j->add_by_fma ? STEP_MAX_FMA : STEP_MAX;
-    case CBX_ALGEBRA_TROPICAL_MIN_PLUS: return nan ? STEP_MIN_NAN : j->add_by_fma ? STEP_MIN_FMA : STEP_MIN;
-    default: return STEP_FMA;
-    }
+    return nan             ? steps_of[j->algebra].careful
+           : j->add_by_fma ? steps_of[j->algebra].by_fma
+                           : steps_of[j->algebra].usual;
 }
 
 /* Columns [from, upto) of B.  Whole panels are laid out side by side, since a row of B may be a page of memory. */
@@ -452,24 +449,22 @@ ALWAYS_INLINE void NAME(four_rows)(step s, const cbx_matmul *p, size_t i, T star
     }
 }
 
-#define FOUR_ROWS(s)                                                                                                   \
-    for (size_t i = 0; i < p->m; i += 4) NAME(four_rows)(s, p, i, (T)p->semiring->identity);                           \
-    return true
-
 /* A product of so few elements that blocks would take longer than its steps; false if it is none.  The same steps in the same order. */
 static bool NAME(run_few)(const cbx_matmul *p)
 {
     if (p->n > LANES || p->m > FEW_ROWS || p->k > FEW_ROWS || p->b_step != 1 || p->c_step != 1 || p->d || p->mask)
         return false;
-    switch (p->semiring->id) {
-    case CBX_ALGEBRA_REAL: FOUR_ROWS(STEP_FMA);
-    case CBX_ALGEBRA_EUCLIDEAN: FOUR_ROWS(STEP_SQUARE);
-    case CBX_ALGEBRA_TROPICAL_MAX_PLUS: FOUR_ROWS(STEP_MAX_NAN);
-    case CBX_ALGEBRA_TROPICAL_MIN_PLUS: FOUR_ROWS(STEP_MIN_NAN);
-    default: return false;
-    }
-}
+    if (p->semiring->id == CBX_ALGEBRA_LOG) return false;
+    switch (steps_of[p->semiring->id].careful) {
+#define FOUR_ROWS(name, term, update)                                                                                  \
+    case STEP_##name:                                                                                                  \
+        for (size_t i = 0; i < p->m; i += 4) NAME(four_rows)(STEP_##name, p, i, (T)p->semiring->identity);             \
+        break;
+        CBX__TILE_STEP_MAP(FOUR_ROWS)
 #undef FOUR_ROWS
+    }
+    return true;
+}
 
 static void NAME(run)(const cbx__semiring_plan *plan)
 {
@@ -494,12 +489,10 @@ static void NAME(run)(const cbx__semiring_plan *plan)
 static void NAME(registers_of)(step s, size_t rounds)
 {
     switch (s) {
-    case STEP_SQUARE: NAME(registers)(STEP_SQUARE, rounds); return;
-    case STEP_MAX: NAME(registers)(STEP_MAX, rounds); return;
-    case STEP_MAX_FMA: NAME(registers)(STEP_MAX_FMA, rounds); return;
-    case STEP_MIN: NAME(registers)(STEP_MIN, rounds); return;
-    case STEP_MIN_FMA: NAME(registers)(STEP_MIN_FMA, rounds); return;
-    default: NAME(registers)(STEP_FMA, rounds);
+#define REGISTERS(name, term, update)                                                                                  \
+    case STEP_##name: NAME(registers)(STEP_##name, rounds); break;
+        CBX__TILE_STEP_MAP(REGISTERS)
+#undef REGISTERS
     }
 }
 

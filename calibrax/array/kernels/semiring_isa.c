@@ -3,8 +3,7 @@
  *
  * A tile of C stays in registers while kk runs over a panel; A is packed as [kk][rows], B as [kk][columns], so that the inner loop
  * reads both in order: a row of B by vectors, an element of A by broadcast.  After Goto & van de Geijn, ACM TOMS 34 (2008) 12.
- *
- * Tiles: 8 rows by three vectors of 512 bits hold 24 of 32 registers; 6 by two of 256 bits hold 12 of 16; 4 by two of 128 bits 8.
+ * isa/<name>.h has the sizes of tiles and blocks.
  */
 #include <float.h>
 #include <math.h>
@@ -12,24 +11,12 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "calibrax/array/kernels/convolve.h"
 #include "calibrax/array/kernels/isa_name.h"
 #include "calibrax/array/kernels/minmax.h"
 #include "calibrax/array/kernels/semiring_isa.h"
 #include "calibrax/array/kernels/vmath.h"
 
-#if defined(__AVX512F__)
-#define TILE_ROWS    8
-#define TILE_VECTORS 3
-#define CHAINS       12 /* accumulators of the limit's loop */
-#elif defined(__AVX2__)
-#define TILE_ROWS    6
-#define TILE_VECTORS 2
-#define CHAINS       10
-#else
-#define TILE_ROWS    4
-#define TILE_VECTORS 2
-#define CHAINS       10
-#endif
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
@@ -37,18 +24,21 @@
 #endif
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
-/* The step that a register tile does; the algebras and their careful variants map onto these. */
+/* The steps that a register tile does (algebra.h), and which of them an algebra takes. */
 typedef enum step {
-    STEP_FMA,
-    STEP_SQUARE,
-    STEP_MAX,
-    STEP_MIN,
-    STEP_MAX_FMA, /* the sum as a * 1 + b, the same bits, on other pipes */
-    STEP_MIN_FMA,
-    STEP_MAX_NAN,
-    STEP_MIN_NAN,
-    STEPS
+#define STEP(name, term, update) STEP_##name,
+    CBX__TILE_STEP_MAP(STEP)
+#undef STEP
 } step;
+static const struct {
+    step usual, by_fma, careful;
+} steps_of[CBX_ALGEBRA_COUNT] = {
+#define ROW(id, name, combine, update, fin, identity, empty, masks, none, nan, plus, minus, exact, usual, fma,         \
+            careful, ...)                                                                                              \
+    { STEP_##usual, STEP_##fma, STEP_##careful },
+    CBX_ALGEBRA_MAP(ROW)
+#undef ROW
+};
 
 /* A with no more panels of B to meet than these, and B with no more of A, is not worth packing: it is read where it lies.  Where it is
  * met more often, packed panels are 5 % faster: rows that lie a power of two apart share their places in the caches. */
@@ -74,8 +64,6 @@ enum { SEEN_NAN = 1, SEEN_PLUS_INF = 2, SEEN_MINUS_INF = 4 };
 
 /* Behind a barrier. */
 static inline int seen_in(atomic_int *seen) { return atomic_load_explicit(seen, memory_order_relaxed); }
-static inline size_t round_up(size_t x, size_t to) { return (x + to - 1) / to * to; }
-static inline size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 /* The size of equal parts, in multiples of `of`, none larger than most. */
 static inline size_t even_part(size_t whole, size_t most, size_t of)
 {
@@ -84,15 +72,12 @@ static inline size_t even_part(size_t whole, size_t most, size_t of)
     return round_up((whole + parts - 1) / parts, of);
 }
 
+#include "calibrax/array/kernels/convolve_rows.h"
+
 /* Blocks by element type: up to 24 KiB of a panel of A in a first-level cache, 1 to 1.5 MiB of B and 150 to 300 KiB of A in a second-level one;
  * less of all where that is smaller. */
-#if defined(__AVX512F__)
-static const cbx__semiring_blocks blocks_f32 = { 384, 12 * TILE_ROWS, 672, 4096 };
-static const cbx__semiring_blocks blocks_f64 = { 384, 12 * TILE_ROWS, 504, 4096 };
-#else
-static const cbx__semiring_blocks blocks_f32 = { 256, 16 * TILE_ROWS, 256, 4096 };
-static const cbx__semiring_blocks blocks_f64 = { 256, 16 * TILE_ROWS, 128, 4096 };
-#endif
+static const cbx__semiring_blocks blocks_f32 = { BLOCK_KC, BLOCK_MC, BLOCK_JC_F32, BLOCK_NC };
+static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC, BLOCK_MC, BLOCK_JC_F64, BLOCK_NC };
 
 /* --- f32 --- */
 #define SFX        f32
@@ -113,6 +98,8 @@ static const cbx__semiring_blocks blocks_f64 = { 256, 16 * TILE_ROWS, 128, 4096 
 #include "calibrax/array/kernels/semiring_log.h"
 /* then the panels */
 #include "calibrax/array/kernels/semiring_float.h"
+/* what reads x in place */
+#include "calibrax/array/kernels/convolve_tile.h"
 /* and derivatives last */
 #include "calibrax/array/kernels/semiring_grad.h"
 #undef NAME
@@ -154,6 +141,8 @@ static const cbx__semiring_blocks blocks_f64 = { 256, 16 * TILE_ROWS, 128, 4096 
 #include "calibrax/array/kernels/semiring_log.h"
 /* then the panels */
 #include "calibrax/array/kernels/semiring_float.h"
+/* what reads x in place */
+#include "calibrax/array/kernels/convolve_tile.h"
 /* and derivatives last */
 #include "calibrax/array/kernels/semiring_grad.h"
 #undef NAME
@@ -206,9 +195,23 @@ static void grad(cbx__grad *q, cbx__grad_phase phase)
         grad_f64(q, phase);
 }
 
+static size_t conv_room(const cbx__conv_plan *plan)
+{
+    return plan->v->dtype == CBX_F32 ? conv_room_f32(plan) : conv_room_f64(plan);
+}
+
+static void conv_run(const cbx__conv_plan *plan)
+{
+    if (plan->v->dtype == CBX_F32)
+        conv_run_f32(plan);
+    else
+        conv_run_f64(plan);
+}
+
 #if defined(__FMA__) || defined(__aarch64__)
 #define HAS_FMA true
 #else
 #define HAS_FMA false
 #endif
-const cbx__semiring_kernel PASTE(cbx__semiring_, ISA_NAME) = { workspace, run, rehearse, limit, grad, HAS_FMA };
+const cbx__semiring_kernel PASTE(cbx__semiring_, ISA_NAME) = { workspace, run,       rehearse, limit,
+                                                               grad,      conv_room, conv_run, HAS_FMA };

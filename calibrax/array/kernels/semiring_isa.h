@@ -4,7 +4,11 @@
 #ifndef CALIBRAX_ARRAY_KERNELS_SEMIRING_ISA_H
 #define CALIBRAX_ARRAY_KERNELS_SEMIRING_ISA_H
 
+#include "calibrax/array/kernels/convolve.h"
 #include "calibrax/array/kernels/semiring.h"
+
+static inline size_t round_up(size_t x, size_t to) { return (x + to - 1) / to * to; }
+static inline size_t min_size(size_t a, size_t b) { return a < b ? a : b; }
 
 /**
  * Sizes of blocks, as in BLIS (Van Zee & van de Geijn, ACM TOMS 41 (2015) 14), with the operand that is broadcast as its B: a panel
@@ -55,14 +59,19 @@ typedef struct cbx__semiring_kernel {
     void (*rehearse)(cbx_dtype dtype, bool add_by_fma, size_t n);
     void (*limit)(const cbx__semiring_plan *plan);     /* cbx_matmul_limit_run */
     void (*grad)(cbx__grad *q, cbx__grad_phase phase); /* of any but real and boolean */
+    size_t (*conv_room)(const cbx__conv_plan *plan);   /* float types */
+    void (*conv_run)(const cbx__conv_plan *plan);
     bool has_fma;
 } cbx__semiring_kernel;
 
 /** What can be wrong with a product's arguments whatever computes it: algebra, dtype, sizes, memory that overlaps. */
 cbx_status cbx__semiring_check(const cbx_matmul *p, cbx_err *err);
 
-/** The best one of this machine. */
+/** The best one of this machine, and whether its tropical sums are made by multiplication, of the same bits. */
 const cbx__semiring_kernel *cbx__semiring_best(void);
+bool cbx__semiring_adds_by_fma(const cbx_semiring *s, cbx_dtype dtype);
+/** Threads that are worth their start for so many steps of a float type; asked: those that the caller allows, 0 for all. */
+int cbx__semiring_threads(double steps, int asked);
 
 /** A product by functions, in blocks of columns; any instruction set. */
 size_t cbx__semiring_user_workspace(const cbx__semiring_plan *plan);
@@ -70,11 +79,10 @@ void cbx__semiring_user_run(const cbx__semiring_plan *plan);
 /** The definition: what cbx_matmul_define does with checked arguments. */
 void cbx__semiring_by_definition(const cbx_matmul *p);
 
-extern const cbx__semiring_kernel cbx__semiring_plain;
-#if defined(__x86_64__)
-extern const cbx__semiring_kernel cbx__semiring_avx2;
-extern const cbx__semiring_kernel cbx__semiring_avx512;
-#endif
+/* One of each instruction set that is built. */
+#define CBX__SEMIRING_DECLARE(id, name, cpus) extern const cbx__semiring_kernel cbx__semiring_##name;
+CBX_ISA_MAP(CBX__SEMIRING_DECLARE)
+#undef CBX__SEMIRING_DECLARE
 
 /** Threads are OpenMP's; a build without it has one. */
 #if defined(_OPENMP)

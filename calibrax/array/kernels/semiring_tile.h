@@ -19,7 +19,7 @@ ALWAYS_INLINE vec NAME(select)(NAME(mask) m, vec x, vec y) { return (vec)(((NAME
 /* Fewer elements than a vector has. */
 ALWAYS_INLINE void NAME(copy_few)(T *to, const T *from, size_t live)
 {
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) && VECTOR_BYTES == 64
     const __mmask16 m = (__mmask16)((1u << live) - 1);
     if (sizeof(T) == 4)
         _mm512_mask_storeu_epi32(to, m, _mm512_maskz_loadu_epi32(m, from));
@@ -33,7 +33,7 @@ ALWAYS_INLINE void NAME(copy_few)(T *to, const T *from, size_t live)
 /* live <= LANES elements, zeros behind them. */
 ALWAYS_INLINE vec NAME(load_few)(const T *x, size_t live)
 {
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) && VECTOR_BYTES == 64
     const __mmask16 m = (__mmask16)((1u << live) - 1);
     return sizeof(T) == 4 ? (vec)_mm512_maskz_loadu_epi32(m, x) : (vec)_mm512_maskz_loadu_epi64((__mmask8)m, x);
 #else
@@ -51,30 +51,33 @@ ALWAYS_INLINE void NAME(copy)(T *to, const T *from, size_t live)
     if (l < live) NAME(copy_few)(to + l, from + l, live - l);
 }
 
-/* Two accumulators into one; s is a constant wherever this is inlined.  A NaN t replaces acc, a NaN acc stays. */
+#define PICK(m, x, y) NAME(select)((NAME(mask))(m), x, y)
+
+/* Two accumulators into one; s is a constant wherever this is inlined. */
 ALWAYS_INLINE vec NAME(merge)(step s, vec acc, vec t)
 {
     switch (s) {
-    case STEP_FMA:
-    case STEP_SQUARE: return acc + t;
-    case STEP_MAX:
-    case STEP_MAX_FMA: return VMAX(t, acc);
-    case STEP_MIN:
-    case STEP_MIN_FMA: return VMIN(t, acc);
-    case STEP_MAX_NAN: return NAME(select)((NAME(mask))(t > acc) | (NAME(mask))(t != t), t, acc);
-    default: return NAME(select)((NAME(mask))(t < acc) | (NAME(mask))(t != t), t, acc);
+#define MERGE(name, term, update)                                                                                      \
+    case STEP_##name: return update;
+        CBX__TILE_STEP_MAP(MERGE)
+#undef MERGE
     }
+    return acc;
 }
 
 /* acc' of one step. */
 ALWAYS_INLINE vec NAME(step)(step s, vec acc, T a, vec b, vec one)
 {
-    if (s == STEP_FMA) return acc + a * b;
-    if (s == STEP_SQUARE) {
-        const vec d = a - b;
-        return acc + d * d;
+    vec t = b;
+
+    (void)one;
+    switch (s) {
+#define TERM(name, term, update)                                                                                       \
+    case STEP_##name: t = term; break;
+        CBX__TILE_STEP_MAP(TERM)
+#undef TERM
     }
-    return NAME(merge)(s, acc, s == STEP_MAX_FMA || s == STEP_MIN_FMA ? a * one + b : a + b);
+    return NAME(merge)(s, acc, t);
 }
 
 /* What a tile is made of: element (i,kk) of A at i * across + kk * along, rows <= MR of them; row kk of B at kk * ldb. */
@@ -145,24 +148,18 @@ typedef void NAME(micro_fn)(const NAME(operands) * o, T start, T *c, ptrdiff_t l
         NAME(micro)(s, nv, o, start, c, ldc, first);                                                                   \
     }
 #if TILE_VECTORS == 3
-#define TILES(s) TILE(s, 1) TILE(s, 2) TILE(s, 3)
-#define ROW(s)   [s] = { NAME(s##_1), NAME(s##_2), NAME(s##_3) },
+#define TILES(name, term, update) TILE(STEP_##name, 1) TILE(STEP_##name, 2) TILE(STEP_##name, 3)
+#define ROW(name, term, update)   [STEP_##name] = { NAME(STEP_##name##_1), NAME(STEP_##name##_2), NAME(STEP_##name##_3) },
+#elif TILE_VECTORS == 2
+#define TILES(name, term, update) TILE(STEP_##name, 1) TILE(STEP_##name, 2)
+#define ROW(name, term, update)   [STEP_##name] = { NAME(STEP_##name##_1), NAME(STEP_##name##_2) },
 #else
-#define TILES(s) TILE(s, 1) TILE(s, 2)
-#define ROW(s)   [s] = { NAME(s##_1), NAME(s##_2) },
+#error "a tile is two or three vectors wide"
 #endif
-TILES(STEP_FMA)
-TILES(STEP_SQUARE)
-TILES(STEP_MAX)
-TILES(STEP_MIN)
-TILES(STEP_MAX_FMA)
-TILES(STEP_MIN_FMA)
-TILES(STEP_MAX_NAN)
-TILES(STEP_MIN_NAN)
+CBX__TILE_STEP_MAP(TILES)
 
-static NAME(micro_fn) *const
-    NAME(tiles)[STEPS][NV] = { ROW(STEP_FMA) ROW(STEP_SQUARE) ROW(STEP_MAX) ROW(STEP_MIN) ROW(STEP_MAX_FMA)
-                                   ROW(STEP_MIN_FMA) ROW(STEP_MAX_NAN) ROW(STEP_MIN_NAN) };
+static NAME(micro_fn) *const NAME(tiles)[][NV] = { CBX__TILE_STEP_MAP(ROW) };
 #undef TILE
 #undef TILES
 #undef ROW
+#undef PICK

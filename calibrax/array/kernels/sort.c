@@ -1,12 +1,12 @@
 /* Which build of the sort a machine runs. */
 #include "calibrax/array/kernels/sort.h"
 
-const cbx__sort *cbx__sort_get(cbx_isa isa)
-{
-#if defined(__x86_64__)
-    if (isa == CBX_ISA_AVX512) return &cbx__sort_avx512;
-    if (isa == CBX_ISA_AVX2) return &cbx__sort_avx2;
-#endif
-    (void)isa;
-    return &cbx__sort_plain;
-}
+#define DECLARE(id, name, cpus) extern const cbx__sort cbx__sort_##name;
+CBX_ISA_MAP(DECLARE)
+
+static const cbx__sort *const builds[CBX_ISA_COUNT] = {
+#define ENTRY(id, name, cpus) CBX_ISA_ON_##cpus([CBX_ISA_##id] = &cbx__sort_##name, )
+    CBX_ISA_MAP(ENTRY)
+};
+
+const cbx__sort *cbx__sort_get(cbx_isa isa) { return builds[isa]; }

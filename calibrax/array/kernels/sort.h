@@ -30,10 +30,4 @@ typedef struct cbx__sort {
 /** Of an instruction set of this machine. */
 const cbx__sort *cbx__sort_get(cbx_isa isa);
 
-extern const cbx__sort cbx__sort_plain;
-#if defined(__x86_64__)
-extern const cbx__sort cbx__sort_avx2;
-extern const cbx__sort cbx__sort_avx512;
-#endif
-
 #endif

@@ -18,11 +18,10 @@
 static inline uint64_t low_of(uint64_t a, uint64_t b) { return a < b ? a : b; }
 static inline uint64_t high_of(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
-#if defined(__AVX512F__)
-#include "calibrax/array/kernels/sort_avx512.h"
-#else
-#include "calibrax/array/kernels/sort_scalar.h"
+#ifndef SORT_BODY
+#define SORT_BODY "calibrax/array/kernels/sort_scalar.h"
 #endif
+#include SORT_BODY
 
 /* --- elements and keys --- */
 

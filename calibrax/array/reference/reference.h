@@ -6,6 +6,7 @@
 
 #include "calibrax/array/backend.h"
 #include "calibrax/array/internal.h"
+#include "calibrax/array/kernels/convolve.h"
 #include "calibrax/array/kernels/semiring.h"
 
 extern const cbx_backend cbx__reference_backend;
@@ -78,23 +79,15 @@ void cbx__places_next(cbx__places *p);
 cbx_status cbx__ref_semiring_stack(cbx_ctx *ctx, const cbx_semiring *semiring, bool raw, const cbx_array *a,
                                    const cbx_array *b, const cbx_array_desc *result, cbx_array **out, cbx_err *err);
 
-/** The windows of a convolution (attributes of SEMIRING_CONV) as rows of a matrix; x and kernel are dense. */
-typedef struct cbx__windows {
-    const cbx_attrs *attrs;
-    const size_t *length, *taps; /* along each axis */
-    size_t positions, ntaps;     /* of one image */
-    size_t element, run, image;  /* bytes of an element, of the channels, of an image */
-} cbx__windows;
-void cbx__ref_windows_init(cbx__windows *w, const cbx_array *x, const cbx_array *kernel, const cbx_attrs *attrs);
-/** Channels full of what stands outside of x, at out. */
-void *cbx__ref_windows_pad(const cbx__windows *w, cbx_dtype dtype, double identity, void *out);
-/** Rows [first, first + rows) of all windows of all images. */
-void cbx__ref_windows_gather(const cbx__windows *w, const void *x, size_t first, size_t rows, const void *pad,
-                             void *out);
-/** All rows of all images, by all threads. */
-void cbx__ref_windows_gather_all(const cbx__windows *w, const void *x, size_t rows, const void *pad, void *out);
-/** Adds all rows back where they came from, by all threads, with the same bits for any number; what came from outside is lost. */
-void cbx__ref_windows_scatter(const cbx__windows *w, cbx_dtype dtype, const void *rows, size_t count, void *x);
+/** A convolution of dense arrays as the kernel takes it. */
+cbx__conv cbx__ref_conv_of(const cbx_semiring *s, const cbx_attrs *attrs, const cbx_array *x, const cbx_array *w,
+                           const cbx_array *y);
+/** A convolution of dense arrays, attributes as of SEMIRING_CONV (but mode), over any algebra; y has data. */
+cbx_status cbx__ref_conv(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attrs *attrs, const cbx_array *x,
+                         const cbx_array *w, cbx_array *y, cbx_err *err);
+/** The same of arrays with any strides; makes the result. */
+cbx_status cbx__ref_run_conv(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attrs *attrs, const cbx_array *const in[2],
+                             const cbx_array_desc *result, cbx_array **out, cbx_err *err);
 
 /** The array itself, or a row-major copy of it; the caller frees. */
 cbx_status cbx__ref_dense(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err);

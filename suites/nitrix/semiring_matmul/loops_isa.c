@@ -10,14 +10,6 @@
 #include "calibrax/array/kernels/vmath.h"
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
-#if defined(__AVX512F__)
-#define LOOPS cbx__sm_loops_avx512
-#elif defined(__AVX2__)
-#define LOOPS cbx__sm_loops_avx2
-#else
-#define LOOPS cbx__sm_loops_plain
-#endif
-
 #define PASTE_(a, b) a##_##b
 #define PASTE(a, b)  PASTE_(a, b)
 #define NAME(x)      PASTE(x, SFX)
@@ -87,4 +79,4 @@ static void dense(const cbx__sm_plan *p)
         dense_bool(p);
 }
 
-const cbx__sm_loops LOOPS = { stream, dense };
+const cbx__sm_loops PASTE(cbx__sm_loops, ISA_NAME) = { stream, dense };

@@ -77,10 +77,6 @@ typedef struct cbx__sm_loops {
     void (*dense)(const cbx__sm_plan *plan);  /* scratch: (m*k + 1)*n elements */
 } cbx__sm_loops;
 
-extern const cbx__sm_loops cbx__sm_loops_plain;
-#if defined(__x86_64__)
-extern const cbx__sm_loops cbx__sm_loops_avx2, cbx__sm_loops_avx512;
-#endif
 const cbx__sm_loops *cbx__sm_loops_of(cbx_isa isa);
 
 extern const cbx_baseline_ops cbx__sm_stream, cbx__sm_naive_dense, cbx__sm_tiled, cbx__sm_calibrax, cbx__sm_openblas,

@@ -3,17 +3,15 @@
  */
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
-const cbx__sm_loops *cbx__sm_loops_of(cbx_isa isa)
-{
-    static const cbx__sm_loops *const loops[CBX_ISA_COUNT] = {
-        [CBX_ISA_PLAIN] = &cbx__sm_loops_plain,
-#if defined(__x86_64__)
-        [CBX_ISA_AVX2] = &cbx__sm_loops_avx2,
-        [CBX_ISA_AVX512] = &cbx__sm_loops_avx512,
-#endif
-    };
-    return loops[isa];
-}
+#define DECLARE(id, name, cpus) extern const cbx__sm_loops cbx__sm_loops_##name;
+CBX_ISA_MAP(DECLARE)
+
+static const cbx__sm_loops *const loops[CBX_ISA_COUNT] = {
+#define ENTRY(id, name, cpus) CBX_ISA_ON_##cpus([CBX_ISA_##id] = &cbx__sm_loops_##name, )
+    CBX_ISA_MAP(ENTRY)
+};
+
+const cbx__sm_loops *cbx__sm_loops_of(cbx_isa isa) { return loops[isa]; }
 
 static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, cbx_err *err)
 {

@@ -1,0 +1,177 @@
+/*
+ * Convolutions over an algebra: by the kernel that reads x in place, or in blocks of windows, each laid out as the rows of a matrix.
+ */
+#include <stdatomic.h>
+#include <string.h>
+
+#include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/reference/reference.h"
+#include "calibrax/base/pool.h"
+
+/* --- blocks of windows: log and boolean --- */
+
+typedef struct conv {
+    cbx_matmul one; /* a block of rows by the kernel */
+    const cbx__conv *v;
+    size_t rows, block, row_bytes;   /* of windows */
+    size_t lead, windows, room, own; /* bytes of a thread: to lay out windows, windows, workspace of a product; all */
+} conv;
+
+static void conv_blocks(const conv *v, atomic_size_t *next, char *own)
+{
+    for (size_t i; (i = atomic_fetch_add(next, v->block)) < v->rows;) {
+        cbx_matmul p = v->one;
+        p.m = min_size(v->block, v->rows - i);
+        p.a = own + v->lead;
+        p.c = (char *)v->v->y + i * p.n * cbx_dtype_size(v->v->dtype);
+        p.workspace = own + v->lead + v->windows;
+        p.workspace_bytes = v->room;
+        cbx__conv_gather(v->v, v->v->semiring->identity, i, p.m, 1, own, own + v->lead);
+        (void)cbx_matmul_run(&p, NULL); /* its arguments are ours */
+    }
+}
+
+static void blocks_run(const conv *v, char *rooms, int threads)
+{
+    atomic_size_t next = 0;
+
+#if defined(_OPENMP)
+#pragma omp parallel num_threads(threads) if (threads > 1)
+    conv_blocks(v, &next, rooms + (size_t)omp_get_thread_num() * v->own);
+#else
+    (void)threads;
+    conv_blocks(v, &next, rooms);
+#endif
+}
+
+/* Enough rows that packing the kernel anew for each block is little, few enough that they stay in a cache. */
+static size_t block_rows(size_t row_bytes, size_t rows)
+{
+    size_t n = ((size_t)2 << 20) / (row_bytes ? row_bytes : 1);
+
+    n = n < 64 ? 64 : n > 1024 ? 1024 : n;
+    return n < rows ? n : rows;
+}
+
+static cbx_matmul product_of(const cbx__conv *v, size_t rows)
+{
+    cbx_matmul p = CBX_MATMUL_INIT;
+
+    p.semiring = v->semiring;
+    p.raw = v->raw;
+    p.dtype = v->dtype;
+    p.m = rows, p.k = cbx__conv_terms(v), p.n = v->outs;
+    p.lda = (ptrdiff_t)p.k, p.ldb = p.ldc = (ptrdiff_t)p.n;
+    p.a = v->x, p.b = v->w, p.c = v->y;
+    return p;
+}
+
+static cbx_status by_blocks(cbx_ctx *ctx, const cbx__conv *c, cbx_err *err)
+{
+    conv v = { .v = c, .rows = cbx__conv_rows(c), .row_bytes = cbx__conv_terms(c) * cbx_dtype_size(c->dtype) };
+    size_t threads = (size_t)cbx__omp_threads();
+    cbx_block room = { 0 };
+    cbx_status st;
+
+    v.block = block_rows(v.row_bytes, v.rows);
+    v.one = product_of(c, v.block);
+    threads = min_size(threads, (v.rows + v.block - 1) / v.block);
+    st = cbx_matmul_workspace(&v.one, &v.room, err);
+    v.lead = cbx__conv_windows_bytes(c, 1);
+    v.windows = round_up(v.block * v.row_bytes, 64);
+    v.own = v.lead + v.windows + round_up(v.room, 64);
+    if (!st) st = cbx_pool_get(cbx_ctx_pool(ctx), threads * v.own, &room, err);
+    if (st) return st;
+    blocks_run(&v, room.data, (int)threads);
+    cbx_pool_put(cbx_ctx_pool(ctx), room);
+    return CBX_OK;
+}
+
+/* --- the others --- */
+
+/* Windows of one place each, as they lie: the rows of a matrix are x itself. */
+static bool is_product(const cbx__conv *v)
+{
+    for (int i = 0; i < v->ndim; i++)
+        if (v->taps[i] != 1 || v->stride[i] != 1 || v->low[i] != 0 || v->positions[i] != v->length[i]) return false;
+    return true;
+}
+
+static cbx_status by_product(cbx_ctx *ctx, const cbx__conv *v, cbx_err *err)
+{
+    cbx_matmul p = product_of(v, cbx__conv_rows(v));
+    cbx_block room = { 0 };
+    cbx_status st;
+
+    p.threads = 0;
+    st = cbx_matmul_workspace(&p, &p.workspace_bytes, err);
+    if (!st) st = cbx_pool_get(cbx_ctx_pool(ctx), p.workspace_bytes, &room, err);
+    if (st) return st;
+    p.workspace = room.data;
+    st = cbx_matmul_run(&p, err);
+    cbx_pool_put(cbx_ctx_pool(ctx), room);
+    return st;
+}
+
+static cbx_status in_place(cbx_ctx *ctx, cbx__conv *v, cbx_err *err)
+{
+    cbx_block room = { 0 };
+    const cbx_status st = cbx_pool_get(cbx_ctx_pool(ctx), cbx__conv_workspace(v), &room, err);
+
+    if (st) return st;
+    v->workspace = room.data;
+    cbx__conv_run(v);
+    cbx_pool_put(cbx_ctx_pool(ctx), room);
+    return CBX_OK;
+}
+
+cbx__conv cbx__ref_conv_of(const cbx_semiring *s, const cbx_attrs *a, const cbx_array *x, const cbx_array *w,
+                           const cbx_array *y)
+{
+    const int n = a->ndim;
+    cbx__conv v = { .semiring = s, .dtype = y->desc.dtype, .raw = a->keep != 0, .ndim = n };
+
+    v.images = x->desc.shape[0], v.channels = x->desc.shape[n + 1], v.outs = w->desc.shape[n + 1];
+    v.x = x->data, v.w = w->data, v.y = y->data;
+    for (int i = 0; i < n; i++) {
+        v.length[i] = x->desc.shape[i + 1], v.taps[i] = w->desc.shape[i], v.positions[i] = a->shape[i];
+        v.stride[i] = (size_t)a->step[i], v.dilation[i] = (size_t)a->axes[i], v.low[i] = a->start[i];
+    }
+    return v;
+}
+
+cbx_status cbx__ref_conv(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attrs *attrs, const cbx_array *x,
+                         const cbx_array *w, cbx_array *y, cbx_err *err)
+{
+    cbx__conv v = cbx__ref_conv_of(s, attrs, x, w, y);
+
+    if (y->count == 0) return CBX_OK;
+    if (is_product(&v) || cbx__conv_terms(&v) == 0) return by_product(ctx, &v, err);
+    if (cbx__conv_is_direct(&v)) return in_place(ctx, &v, err);
+    return by_blocks(ctx, &v, err);
+}
+
+cbx_status cbx__ref_run_conv(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attrs *attrs, const cbx_array *const in[2],
+                             const cbx_array_desc *result, cbx_array **out, cbx_err *err)
+{
+    cbx_array *x = NULL, *w = NULL, *y = NULL;
+    cbx_status st = cbx__ref_dense(ctx, in[0], &x, err);
+
+    if (!st) st = cbx__ref_dense(ctx, in[1], &w, err);
+    if (!st) st = cbx_array_create(ctx, result, &y, err);
+    if (!st) st = cbx__ref_conv(ctx, s, attrs, x, w, y, err);
+    if (!st) {
+        *out = y;
+        y = NULL;
+    }
+    cbx_array_free(x);
+    cbx_array_free(w);
+    cbx_array_free(y);
+    return st;
+}
+
+cbx_status cbx__ref_run_semiring_conv(const cbx_call *call, cbx_array **out, cbx_err *err)
+{
+    return cbx__ref_run_conv(call->ctx, cbx_semiring_get((cbx_algebra)call->attrs->mode), call->attrs, call->in,
+                             call->result, out, err);
+}

@@ -1,0 +1,221 @@
+/* Answers: the library's structs as tuples with names, by the table in answer_types.c. */
+#include "python/answers.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "python/answer_types.h"
+#include "python/things.h"
+
+static size_t nmembers(const cx_answer_type *t)
+{
+    size_t n = 0;
+    while (t->members[n].name) n++;
+    return n;
+}
+
+/* ---- lists ---- */
+
+PyObject *cx_numbers_object(const double *x, size_t n)
+{
+    PyObject *tuple = PyTuple_New((Py_ssize_t)n);
+
+    for (size_t i = 0; tuple && i < n; i++) {
+        PyObject *v = PyFloat_FromDouble(x[i]);
+        if (!v || PyTuple_SetItem(tuple, (Py_ssize_t)i, v) < 0) Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+PyObject *cx_wholes_object(const size_t *x, size_t n)
+{
+    PyObject *tuple = PyTuple_New((Py_ssize_t)n);
+
+    for (size_t i = 0; tuple && i < n; i++) {
+        PyObject *v = PyLong_FromSize_t(x[i]);
+        if (!v || PyTuple_SetItem(tuple, (Py_ssize_t)i, v) < 0) Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+static PyObject *lines_object(const char *text, size_t width, size_t n)
+{
+    PyObject *tuple = PyTuple_New((Py_ssize_t)n);
+
+    for (size_t i = 0; tuple && i < n; i++) {
+        PyObject *v = PyUnicode_FromString(text + i * width);
+        if (!v || PyTuple_SetItem(tuple, (Py_ssize_t)i, v) < 0) Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+PyObject *cx_answer_list(cx_state *st, cx_answer_kind kind, const void *from, size_t n)
+{
+    PyObject *tuple = PyTuple_New((Py_ssize_t)n);
+    const char *at = from;
+
+    for (size_t i = 0; tuple && i < n; i++, at += cx_answer_types[kind].size) {
+        PyObject *v = cx_answer_object(st, kind, at);
+        if (!v || PyTuple_SetItem(tuple, (Py_ssize_t)i, v) < 0) Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+/* ---- members ---- */
+
+static uint64_t whole_at(const char *at, size_t width)
+{
+    uint8_t small;
+    uint32_t half;
+    uint64_t v;
+
+    switch (width) {
+    case sizeof small: memcpy(&small, at, sizeof small); return small;
+    case sizeof half: memcpy(&half, at, sizeof half); return half;
+    default: memcpy(&v, at, sizeof v); return v;
+    }
+}
+
+static double number_at(const char *at)
+{
+    double v;
+    memcpy(&v, at, sizeof v);
+    return v;
+}
+
+static int int_at(const char *at)
+{
+    int v;
+    memcpy(&v, at, sizeof v);
+    return v;
+}
+
+static const void *pointer_at(const char *at)
+{
+    const void *p;
+    memcpy(&p, at, sizeof p);
+    return p;
+}
+
+static size_t count_of(const cx_member *m, const char *from, size_t each)
+{
+    return m->count == SIZE_MAX ? m->width / each : (size_t)whole_at(from + m->count, sizeof(size_t));
+}
+
+static PyObject *list_member(cx_state *st, const cx_member *m, const char *from)
+{
+    const char *at = from + m->at;
+    size_t size = cx_answer_types[m->of].size;
+
+    switch (m->kind) {
+    case CX_AS_PARTS: return cx_answer_list(st, m->of, pointer_at(at), count_of(m, from, size));
+    case CX_AS_PARTS_IN: return cx_answer_list(st, m->of, at, count_of(m, from, size));
+    case CX_AS_NUMBERS_IN:
+        return cx_numbers_object((const double *)(const void *)at, count_of(m, from, sizeof(double)));
+    case CX_AS_NUMBERS:
+        if (!pointer_at(at)) Py_RETURN_NONE;
+        return cx_numbers_object(pointer_at(at), count_of(m, from, 1));
+    case CX_AS_WHOLES_IN: return cx_wholes_object((const size_t *)(const void *)at, count_of(m, from, 1));
+    default: return lines_object(at, m->width, count_of(m, from, 1));
+    }
+}
+
+static PyObject *member_object(cx_state *st, const cx_member *m, const char *from)
+{
+    const char *at = from + m->at;
+
+    switch (m->kind) {
+    case CX_AS_NUMBER: return PyFloat_FromDouble(number_at(at));
+    case CX_AS_MAYBE: return cx_number_or_none(number_at(at));
+    case CX_AS_WHOLE: return PyLong_FromUnsignedLongLong(whole_at(at, m->width));
+    case CX_AS_INT: return PyLong_FromLong(int_at(at));
+    case CX_AS_FLAG: return PyBool_FromLong((long)whole_at(at, 1));
+    case CX_AS_TEXT: return cx_text_or_none(pointer_at(at));
+    case CX_AS_CHARS: return PyUnicode_FromString(at);
+    case CX_AS_WORD: return PyUnicode_FromString(m->word(int_at(at)));
+    case CX_AS_PART: return cx_answer_object(st, m->of, at);
+    default: return list_member(st, m, from);
+    }
+}
+
+PyObject *cx_answer_object(cx_state *st, cx_answer_kind kind, const void *from)
+{
+    const cx_answer_type *t = &cx_answer_types[kind];
+    PyObject *tuple = PyStructSequence_New(st->answers[kind]);
+
+    for (size_t i = 0; tuple && i < nmembers(t); i++) {
+        PyObject *v = member_object(st, &t->members[i], from);
+        if (v)
+            PyStructSequence_SetItem(tuple, (Py_ssize_t)i, v);
+        else
+            Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+/* ---- the end of a call ---- */
+
+bool cx_fine(cx_call *c, cbx_status status, const cbx_err *err)
+{
+    cx_lock(c);
+    if (status && !PyErr_Occurred()) cx_raise(status, err->message);
+    return !status;
+}
+
+PyObject *cx_answer(cx_call *c, cbx_status status, const cbx_err *err, cx_answer_kind kind, const void *from)
+{
+    return cx_fine(c, status, err) ? cx_answer_object(c->st, kind, from) : NULL;
+}
+
+PyObject *cx_answer_number(cx_call *c, cbx_status status, const cbx_err *err, double v)
+{
+    return cx_fine(c, status, err) ? PyFloat_FromDouble(v) : NULL;
+}
+
+PyObject *cx_answer_numbers(cx_call *c, cbx_status status, const cbx_err *err, const double *x, size_t n)
+{
+    return cx_fine(c, status, err) ? cx_numbers_object(x, n) : NULL;
+}
+
+/* ---- types ---- */
+
+static PyTypeObject *make_type(const cx_answer_type *t)
+{
+    PyStructSequence_Field fields[CX_MEMBERS_MOST + 1] = { { 0 } };
+    PyStructSequence_Desc desc = { t->name, t->doc, fields, (int)nmembers(t) };
+
+    for (size_t i = 0; i < nmembers(t); i++)
+        fields[i] = (PyStructSequence_Field){ t->members[i].name, t->members[i].doc };
+    return PyStructSequence_NewType(&desc);
+}
+
+bool cx_add_answers(cx_state *st)
+{
+    for (int k = 0; k < CX_ANSWER_COUNT; k++) {
+        st->answers[k] = make_type(&cx_answer_types[k]);
+        if (!st->answers[k]) return false;
+    }
+    return true;
+}
+
+/* "calibrax_c.statistics.Interval" belongs to the namespace between the dots. */
+static bool place(PyObject *module, const char *name, PyTypeObject *type)
+{
+    const char *space = strchr(name, '.') + 1, *last = strrchr(name, '.');
+    PyObject *word = PyUnicode_FromStringAndSize(space, last - space);
+    PyObject *into = word ? PyObject_GetAttr(module, word) : NULL;
+    bool fine = into && PyModule_AddObjectRef(into, last + 1, (PyObject *)type) == 0;
+
+    Py_XDECREF(word);
+    Py_XDECREF(into);
+    return fine;
+}
+
+bool cx_place_types(cx_state *st, PyObject *module)
+{
+    for (int k = 0; k < CX_ANSWER_COUNT; k++)
+        if (!place(module, cx_answer_types[k].name, st->answers[k])) return false;
+    for (int k = 0; k < CX_THING_COUNT; k++)
+        if (!place(module, cx_thing_type_name((cx_thing_kind)k), st->things[k])) return false;
+    return true;
+}

@@ -1,0 +1,515 @@
+/* calibrax_c.monitoring: windows, alerts, health, sinks, tendency.  Time is in seconds, by the caller's clock or by now. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "python/things.h"
+
+/* ---- Window ---- */
+
+static void window_free(cx_thing *t) { cbx_window_free(t->handle); }
+
+typedef struct window_wish {
+    size_t capacity;
+    uint64_t age_ns;
+} window_wish;
+
+static PyObject *window_make(cx_call *c, cx_fn fn)
+{
+    static const cx_option options[] = { CX_OPTION(0, WHOLE, window_wish, capacity),
+                                         CX_OPTION(1, NS, window_wish, age_ns) };
+    window_wish w = { 100, 0 };
+    cbx_err err = CBX_ERR_INIT;
+    cbx_window *window = NULL;
+    cbx_status status;
+    cx_thing *t;
+
+    (void)fn;
+    if (!cx_options(c, options, CBX_LEN(options), &w) || !(t = cx_thing_new(c->st, CX_WINDOW))) return NULL;
+    status = cbx_window_create(t->ctx, w.capacity, w.age_ns, &window, &err);
+    t->handle = window;
+    return cx_thing_made(t, status, &err);
+}
+
+static PyObject *window_add(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+    bool failed = false;
+    double value = 0;
+    uint64_t now;
+
+    (void)fn;
+    if (!t || !cx_double_arg(c, 0, &value) || !cx_bool_arg(c, 1, &failed) || !cx_now_arg(c, 2, &now)) return NULL;
+    cbx_window_add(t->handle, value, failed, now);
+    Py_RETURN_NONE;
+}
+
+static PyObject *window_read(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+    cbx_window_facts out;
+    uint64_t now;
+
+    (void)fn;
+    if (!t || !cx_now_arg(c, 0, &now)) return NULL;
+    cbx_window_read(t->handle, now, &out);
+    return cx_answer_object(c->st, CX_WINDOW_FACTS, &out);
+}
+
+static PyObject *window_values(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+    cbx_window_facts facts;
+    PyObject *r;
+    uint64_t now;
+    double *x;
+
+    (void)fn;
+    if (!t || !cx_now_arg(c, 0, &now)) return NULL;
+    cbx_window_read(t->handle, now, &facts);
+    x = PyMem_Calloc(facts.count + 1, sizeof *x);
+    if (!x) return PyErr_NoMemory();
+    r = cx_numbers_object(x, cbx_window_values(t->handle, now, x, facts.count));
+    PyMem_Free(x);
+    return r;
+}
+
+/* clang-format off */
+#define WINDOW(X) \
+    X(add, "value, failed=False, now=None", window_add, 0, "A value; one that is not finite counts as a failure.") \
+    X(read, "now=None", window_read, 0, "Mean, p95, share of failures of what is in the window.") \
+    X(values, "now=None", window_values, 0, "The values that the mean is of, oldest first.")
+/* clang-format on */
+CX_TYPE_FUNCTIONS(window_methods, WINDOW)
+
+const cx_thing_type cx_window_thing = {
+    "calibrax_c.monitoring.Window",
+    "Window(capacity=100, age_s=0.0)\n--\n\nThe last values of a stream, and none older than age_s (0: any age).",
+    window_free,
+    window_methods,
+    { "Window", "capacity=100, age_s=0.0", window_make, 0 },
+};
+
+/* ---- Alerts ---- */
+
+static const char *const severities[] = { "none", "info", "warning", "error", "critical" };
+
+static void alerts_free(cx_thing *t) { cbx_alerts_free(t->handle); }
+
+static PyObject *alerts_make(cx_call *c, cx_fn fn)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx_alerts *book = NULL;
+    cbx_status status;
+    size_t keep = 0;
+    cx_thing *t;
+
+    (void)fn;
+    if (!cx_size_arg(c, 0, &keep) || !(t = cx_thing_new(c->st, CX_ALERTS))) return NULL;
+    status = cbx_alerts_create(t->ctx, keep, &book, &err);
+    t->handle = book;
+    return cx_thing_made(t, status, &err);
+}
+
+static PyObject *alerts_add_rule(cx_call *c, cx_fn fn)
+{
+    static const cx_option options[] = {
+        CX_OPTION(0, TEXT, cbx_alert_rule, metric),       CX_OPTION(1, NUMBER, cbx_alert_rule, levels[0]),
+        CX_OPTION(2, NUMBER, cbx_alert_rule, levels[1]),  CX_OPTION(3, NUMBER, cbx_alert_rule, levels[2]),
+        CX_OPTION(4, NUMBER, cbx_alert_rule, levels[3]),  CX_OPTION(5, FLAG, cbx_alert_rule, lower),
+        CX_OPTION(6, TEXT, cbx_alert_rule, name),         CX_OPTION(7, NUMBER, cbx_alert_rule, hysteresis),
+        CX_OPTION(8, WHOLE, cbx_alert_rule, raise_after), CX_OPTION(9, WHOLE, cbx_alert_rule, clear_after),
+        CX_OPTION(10, NS, cbx_alert_rule, quiet_ns),      CX_OPTION(11, NS, cbx_alert_rule, repeat_ns)
+    };
+    cbx_alert_rule rule = CBX_ALERT_RULE_INIT;
+    cx_thing *t = cx_thing_self(c);
+    cbx_err err = CBX_ERR_INIT;
+
+    (void)fn;
+    if (!t || !cx_options(c, options, CBX_LEN(options), &rule)) return NULL;
+    if (!cx_fine(c, cbx_alerts_add_rule(t->handle, &rule, &err), &err)) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* The n newest of those remembered, oldest first. */
+static PyObject *newest(cx_state *st, const cbx_alerts *book, size_t n)
+{
+    PyObject *tuple;
+
+    while (n && !cbx_alerts_recent(book, n - 1)) n--;
+    tuple = PyTuple_New((Py_ssize_t)n);
+    for (size_t i = 0; tuple && i < n; i++) {
+        PyObject *v = cx_answer_object(st, CX_ALERT, cbx_alerts_recent(book, n - 1 - i));
+        if (!v || PyTuple_SetItem(tuple, (Py_ssize_t)i, v) < 0) Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+/* Each alert to the listener, as it would come from the library. */
+static bool tell_listener(cx_thing *t, PyObject *told)
+{
+    PyObject *listener = t->listener;
+    bool fine = true;
+
+    if (!listener || listener == Py_None) return true;
+    Py_INCREF(listener);
+    for (Py_ssize_t i = 0; fine && i < PyTuple_Size(told); i++) {
+        PyObject *r = PyObject_CallFunctionObjArgs(listener, PyTuple_GetItem(told, i), NULL);
+        fine = r != NULL;
+        Py_XDECREF(r);
+    }
+    Py_DECREF(listener);
+    return fine;
+}
+
+static PyObject *told_object(cx_call *c, cx_thing *t, size_t n)
+{
+    PyObject *told = newest(c->st, t->handle, n);
+
+    if (told && !tell_listener(t, told)) Py_CLEAR(told);
+    return told;
+}
+
+static PyObject *alerts_observe(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+    const char *metric = "";
+    double value = 0;
+    uint64_t now;
+
+    (void)fn;
+    if (!t || !cx_text_arg(c, 0, &metric) || !cx_double_arg(c, 1, &value) || !cx_now_arg(c, 2, &now)) return NULL;
+    return told_object(c, t, cbx_alerts_observe(t->handle, metric, value, now));
+}
+
+static PyObject *alerts_tell(cx_call *c, cx_fn fn)
+{
+    cbx_alert alert = { .threshold = NAN, .value = NAN };
+    const char *metric = "", *message = "";
+    cx_thing *t = cx_thing_self(c);
+    int severity = CBX_SEVERITY_WARNING;
+    cbx_err err = CBX_ERR_INIT;
+
+    (void)fn;
+    if (!t || !cx_text_arg(c, 0, &metric) || !cx_text_arg(c, 1, &message) ||
+        !cx_word_arg(c, 2, severities, CBX_LEN(severities), &severity) || !cx_double_arg(c, 3, &alert.value) ||
+        !cx_double_arg(c, 4, &alert.threshold) || !cx_now_arg(c, 5, &alert.time_ns))
+        return NULL;
+    alert.metric = metric;
+    alert.severity = (cbx_severity)severity;
+    snprintf(alert.message, sizeof alert.message, "%s", message);
+    return cx_fine(c, cbx_alerts_tell(t->handle, &alert, &err), &err) ? told_object(c, t, 1) : NULL;
+}
+
+static PyObject *alerts_listen(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+    PyObject *listener;
+
+    (void)fn;
+    if (!t || !cx_callable_arg(c, 0, &listener)) return NULL;
+    cx_set(&t->listener, Py_XNewRef(listener));
+    Py_RETURN_NONE;
+}
+
+static PyObject *alerts_severity(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+    const char *metric = NULL;
+
+    (void)fn;
+    if (!t || !cx_text_arg(c, 0, &metric)) return NULL;
+    return PyUnicode_FromString(cbx_severity_name(cbx_alerts_severity(t->handle, metric)));
+}
+
+static PyObject *alerts_recent(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+    PyObject *list = NULL;
+    size_t n = 10;
+
+    (void)fn;
+    if (!t || !cx_size_arg(c, 0, &n)) return NULL;
+    list = PyList_New(0);
+    for (size_t i = 0; list && i < n && cbx_alerts_recent(t->handle, i); i++) {
+        PyObject *v = cx_answer_object(c->st, CX_ALERT, cbx_alerts_recent(t->handle, i));
+        if (!v || PyList_Append(list, v) < 0) Py_CLEAR(list);
+        Py_XDECREF(v);
+    }
+    return list;
+}
+
+static PyObject *alerts_by_severity(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+    int severity = CBX_SEVERITY_NONE;
+    const cbx_alert **found;
+    PyObject *list;
+    size_t n;
+
+    (void)fn;
+    if (!t || !cx_word_arg(c, 0, severities, CBX_LEN(severities), &severity)) return NULL;
+    n = cbx_alerts_by_severity(t->handle, (cbx_severity)severity, NULL, 0);
+    found = cbx_mem_calloc(cbx_allocator_default(), n + 1, sizeof *found);
+    if (!found) return PyErr_NoMemory();
+    (void)cbx_alerts_by_severity(t->handle, (cbx_severity)severity, found, n);
+    list = PyList_New(0);
+    for (size_t i = 0; list && i < n; i++) {
+        PyObject *v = cx_answer_object(c->st, CX_ALERT, found[i]);
+        if (!v || PyList_Append(list, v) < 0) Py_CLEAR(list);
+        Py_XDECREF(v);
+    }
+    cbx_mem_free(cbx_allocator_default(), (void *)(uintptr_t)found, (n + 1) * sizeof *found);
+    return list;
+}
+
+static PyObject *alerts_clear(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+
+    (void)fn;
+    if (!t) return NULL;
+    cbx_alerts_clear(t->handle);
+    Py_RETURN_NONE;
+}
+
+static PyObject *alerts_count(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+    (void)fn;
+    return t ? PyLong_FromSize_t(cbx_alerts_count(t->handle)) : NULL;
+}
+
+/* clang-format off */
+#define ALERTS(X) \
+    X(add_rule, "metric, *, info=None, warning=None, error=None, critical=None, lower=False, name=None, hysteresis=0.0, raise_after=1, clear_after=1, quiet_s=0.0, repeat_s=0.0", alerts_add_rule, 0, "A level a severity; a value above it (lower: below it) is beyond.") \
+    X(observe, "metric, value, now=None", alerts_observe, 0, "A value of a metric; the alerts that it told.") \
+    X(tell, "metric, message, severity='warning', value=None, threshold=None, now=None", alerts_tell, 0, "An alert of one's own, without a rule.") \
+    X(listen, "listener", alerts_listen, 0, "listener(alert) is called for each alert told from now on; None: nobody.") \
+    X(severity, "metric=None", alerts_severity, 0, "The worst of all rules now, or of a metric's.") \
+    X(recent, "n=10", alerts_recent, 0, "The newest of those remembered, newest first.") \
+    X(by_severity, "severity", alerts_by_severity, 0, "Those remembered that told this severity, newest first.") \
+    X(clear, "/", alerts_clear, 0, "Forgets those remembered; rules and states stay.") \
+    X(count, "/", alerts_count, 0, "Alerts told since the book was made.")
+/* clang-format on */
+CX_TYPE_FUNCTIONS(alerts_methods, ALERTS)
+
+const cx_thing_type cx_alerts_thing = {
+    "calibrax_c.monitoring.Alerts",
+    "Alerts(keep=1000)\n--\n\nA book of alerts: values against rules, with patience on the way up and down.",
+    alerts_free,
+    alerts_methods,
+    { "Alerts", "keep=1000", alerts_make, 0 },
+};
+
+/* ---- Health ---- */
+
+static void health_free(cx_thing *t) { cbx_health_free(t->handle); }
+
+static PyObject *health_make(cx_call *c, cx_fn fn)
+{
+    static const cx_option options[] = {
+        CX_OPTION(0, WHOLE, cbx_health_opts, window),         CX_OPTION(1, NS, cbx_health_opts, age_ns),
+        CX_OPTION(2, WHOLE, cbx_health_opts, least),          CX_OPTION(3, NUMBER, cbx_health_opts, degraded_rate),
+        CX_OPTION(4, NUMBER, cbx_health_opts, critical_rate), CX_OPTION(5, NUMBER, cbx_health_opts, degraded_slow),
+        CX_OPTION(6, NUMBER, cbx_health_opts, critical_slow)
+    };
+    cbx_health_opts o = CBX_HEALTH_OPTS_INIT;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_health *h = NULL;
+    cbx_status status;
+    cx_thing *t;
+
+    (void)fn;
+    if (!cx_options(c, options, CBX_LEN(options), &o) || !(t = cx_thing_new(c->st, CX_HEALTH))) return NULL;
+    status = cbx_health_create(t->ctx, &o, &h, &err);
+    t->handle = h;
+    return cx_thing_made(t, status, &err);
+}
+
+static PyObject *health_set_baseline(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+    cbx_err err = CBX_ERR_INIT;
+    const char *name = "";
+    double seconds = 0;
+
+    (void)fn;
+    if (!t || !cx_text_arg(c, 0, &name) || !cx_double_arg(c, 1, &seconds)) return NULL;
+    if (!cx_fine(c, cbx_health_set_baseline(t->handle, name, seconds, &err), &err)) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *health_record(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+    cbx_err err = CBX_ERR_INIT;
+    const char *name = "";
+    double seconds = 0;
+    bool success = true;
+    uint64_t now;
+
+    (void)fn;
+    if (!t || !cx_text_arg(c, 0, &name) || !cx_double_arg(c, 1, &seconds) || !cx_bool_arg(c, 2, &success) ||
+        !cx_now_arg(c, 3, &now))
+        return NULL;
+    if (!cx_fine(c, cbx_health_record(t->handle, name, seconds, success, now, &err), &err)) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *health_reports(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+    cbx_health_report report;
+    PyObject *tuple;
+    uint64_t now;
+    size_t n;
+
+    (void)fn;
+    if (!t || !cx_now_arg(c, 0, &now)) return NULL;
+    n = cbx_health_count(t->handle);
+    tuple = PyTuple_New((Py_ssize_t)n);
+    for (size_t i = 0; tuple && i < n; i++) {
+        PyObject *v;
+        cbx_health_read(t->handle, i, now, &report);
+        v = cx_answer_object(c->st, CX_HEALTH_REPORT, &report);
+        if (!v || PyTuple_SetItem(tuple, (Py_ssize_t)i, v) < 0) Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+static PyObject *health_overall(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+    uint64_t now;
+
+    (void)fn;
+    if (!t || !cx_now_arg(c, 0, &now)) return NULL;
+    return PyUnicode_FromString(cbx_health_state_name(cbx_health_overall(t->handle, now)));
+}
+
+/* clang-format off */
+#define HEALTH(X) \
+    X(set_baseline, "pipeline, seconds", health_set_baseline, 0, "Duration that a pipeline should have.") \
+    X(record, "pipeline, seconds, success=True, now=None", health_record, 0, "One execution.") \
+    X(reports, "now=None", health_reports, 0, "A HealthReport a pipeline.") \
+    X(overall, "now=None", health_overall, 0, "The worst state of those that are known.")
+/* clang-format on */
+CX_TYPE_FUNCTIONS(health_methods, HEALTH)
+
+const cx_thing_type cx_health_thing = {
+    "calibrax_c.monitoring.Health",
+    "Health(window=100, age_s=0.0, least=3, degraded_rate=0.2, critical_rate=0.5, degraded_slow=1.2, "
+    "critical_slow=2.0)\n--\n\n"
+    "Health of pipelines: failures and durations over a window of each.",
+    health_free,
+    health_methods,
+    { "Health",
+      "window=100, age_s=0.0, least=3, degraded_rate=0.2, critical_rate=0.5, degraded_slow=1.2, critical_slow=2.0",
+      health_make, 0 },
+};
+
+/* ---- Sink ---- */
+
+static void sink_free(cx_thing *t) { cbx_sink_free(t->handle); }
+
+static PyObject *sink_make(cx_call *c, cx_fn fn)
+{
+    static const char *const kinds[] = { "file", "command", "webhook" };
+    cbx_err err = CBX_ERR_INIT;
+    const char *target = "";
+    cbx_sink *sink = NULL;
+    double timeout = 0;
+    cbx_status status;
+    int kind = 0;
+    cx_thing *t;
+
+    (void)fn;
+    if (!cx_word_arg(c, 0, kinds, CBX_LEN(kinds), &kind) || !cx_text_arg(c, 1, &target) ||
+        !cx_double_arg(c, 2, &timeout) || !(t = cx_thing_new(c->st, CX_SINK)))
+        return NULL;
+    status = cbx_sink_create(t->ctx, (cbx_sink_kind)kind, target, timeout, &sink, &err);
+    t->handle = sink;
+    return cx_thing_made(t, status, &err);
+}
+
+/* A field of an Alert. */
+static PyObject *field(PyObject *alert, Py_ssize_t i) { return PyTuple_GetItem(alert, i); }
+
+static bool read_alert(cx_call *c, PyObject *o, cbx_alert *out)
+{
+    const char *severity, *before, *message;
+
+    if (Py_TYPE(o) != c->st->answers[CX_ALERT]) {
+        PyErr_Format(PyExc_TypeError, "send: 'alert' has to be an Alert, not %R", o);
+        return false;
+    }
+    *out = (cbx_alert){ .rule = cx_text_of(field(o, 0), "rule"), .metric = cx_text_of(field(o, 1), "metric") };
+    severity = cx_text_of(field(o, 2), "severity");
+    before = cx_text_of(field(o, 3), "before");
+    message = cx_text_of(field(o, 8), "message");
+    if (PyErr_Occurred() || !cbx_severity_parse(severity, &out->severity) || !cbx_severity_parse(before, &out->before))
+        return false;
+    out->value = PyFloat_AsDouble(field(o, 4));
+    out->threshold = field(o, 5) == Py_None ? NAN : PyFloat_AsDouble(field(o, 5));
+    out->time_ns = PyLong_AsUnsignedLongLong(field(o, 6));
+    out->held_back = PyLong_AsUnsignedLongLong(field(o, 7));
+    snprintf(out->message, sizeof out->message, "%s", message);
+    return !PyErr_Occurred();
+}
+
+static PyObject *sink_send(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+    int64_t time_us = cbx_time_now_us();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status status;
+    cbx_alert alert;
+
+    (void)fn;
+    if (!t || !read_alert(c, c->arg[0], &alert)) return NULL;
+    if (c->arg[1] && c->arg[1] != Py_None && !cx_time_from(c->arg[1], &time_us)) return NULL;
+    t->busy = true;
+    Py_BEGIN_ALLOW_THREADS status = cbx_sink_send(t->handle, &alert, time_us, &err);
+    Py_END_ALLOW_THREADS t->busy = false;
+    if (!cx_fine(c, status, &err)) return NULL;
+    Py_RETURN_NONE;
+}
+
+/* clang-format off */
+#define SINK(X) \
+    X(send, "alert, time=None", sink_send, 0, "An Alert as a JSON line; time is a datetime or ISO text, None: now.")
+/* clang-format on */
+CX_TYPE_FUNCTIONS(sink_methods, SINK)
+
+const cx_thing_type cx_sink_thing = {
+    "calibrax_c.monitoring.Sink",
+    "Sink(kind, target, timeout_s=10.0)\n--\n\nWhere alerts go: 'file' (JSON lines), 'command' (by sh, on its input) "
+    "or 'webhook'.",
+    sink_free,
+    sink_methods,
+    { "Sink", "kind, target, timeout_s=10.0", sink_make, 0 },
+};
+
+/* ---- functions ---- */
+
+static PyObject *do_tendency(cx_call *c, cx_fn fn)
+{
+    double threshold = CBX_TENDENCY_THRESHOLD, level = 0.95;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_tendency out;
+    cbx_status status;
+    cx_samples x;
+
+    (void)fn;
+    if (!cx_samples_arg(c, 0, &x) || !cx_double_arg(c, 1, &threshold) || !cx_double_arg(c, 2, &level) || !cx_begin(c))
+        return NULL;
+    status = cbx_tendency_find(c->ctx, x.x, x.n, threshold, level, &out, &err);
+    return cx_answer(c, status, &err, CX_TENDENCY, &out);
+}
+
+/* clang-format off */
+#define MONITORING(X) \
+    X(tendency, "x, /, threshold=0.01, level=0.95", do_tendency, 0, "Whether a series rises, falls or stays, where its noise bears it out.")
+/* clang-format on */
+CX_FUNCTIONS(cx_monitoring_methods, MONITORING)

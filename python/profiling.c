@@ -1,0 +1,421 @@
+/* calibrax_c.profiling: time, memory, work and growth of Python callables; commands and functions in processes of their own. */
+#include <math.h>
+#include <string.h>
+
+#include "python/things.h"
+
+/* ---- time of a callable ---- */
+
+typedef struct timed {
+    cx_callback call, compile, sync;
+    int waits; /* whether results are of a device and are waited for: -1 not known yet */
+} timed;
+
+static void run_call(void *user) { cx_callback_run(&((timed *)user)->call); }
+static void run_compile(void *user) { cx_callback_run(&((timed *)user)->compile); }
+
+/* What the last call gave may still be worked on: arrays of JAX say how to wait. */
+static void run_sync(void *user)
+{
+    timed *t = user;
+    PyObject *r;
+
+    if (t->sync.function) {
+        cx_callback_run(&t->sync);
+        return;
+    }
+    if (t->call.type || !t->call.last || !t->waits) return;
+    if (t->waits < 0) {
+        t->waits = PyObject_HasAttrString(t->call.last, "block_until_ready");
+        t->call.keep = t->waits;
+    }
+    if (!t->waits) return;
+    r = PyObject_CallMethod(t->call.last, "block_until_ready", NULL);
+    if (!r) cx_callback_caught(&t->call);
+    Py_XDECREF(r);
+}
+
+/* True, with the exception raised, if one of the functions raised one. */
+static bool timed_raised(timed *t)
+{
+    bool call = cx_callback_done(&t->call), compile = !call && cx_callback_done(&t->compile);
+    bool sync = !call && !compile && cx_callback_done(&t->sync);
+    return call || compile || sync;
+}
+
+static const cx_option timing_options[] = {
+    CX_OPTION(1, WHOLE, cbx_timing_opts, warmup),    CX_OPTION(2, WHOLE, cbx_timing_opts, samples),
+    CX_OPTION(3, NUMBER, cbx_timing_opts, sample_s), CX_OPTION(4, WHOLE, cbx_timing_opts, calls),
+    CX_OPTION(5, NUMBER, cbx_timing_opts, budget_s), CX_OPTION(6, NUMBER, cbx_timing_opts, level)
+};
+
+static PyObject *do_time(cx_call *c, cx_fn fn)
+{
+    cbx_timing_opts o = CBX_TIMING_OPTS_INIT;
+    cbx_call_timing out = { 0 };
+    cbx_err err = CBX_ERR_INIT;
+    timed t = { .waits = -1, .call = { .keep = true } };
+    cx_samples percentiles;
+    PyObject *r = NULL;
+    cbx_status status;
+
+    (void)fn;
+    if (!cx_options(c, timing_options, CBX_LEN(timing_options), &o) || !cx_samples_arg(c, 7, &percentiles) ||
+        !cx_callable_arg(c, 0, &t.call.function) || !cx_callable_arg(c, 8, &t.compile.function) ||
+        !cx_callable_arg(c, 9, &t.sync.function))
+        return NULL;
+    o.percentiles = percentiles.x;
+    o.npercentiles = percentiles.n;
+    o.compile = t.compile.function ? run_compile : NULL;
+    o.sync = run_sync;
+    c->elements = 0; /* the callable needs the interpreter's lock */
+    if (!cx_begin(c)) return NULL;
+    status = cbx_time_calls(c->ctx, run_call, &t, &o, &out, &err);
+    if (!timed_raised(&t)) r = cx_answer(c, status, &err, CX_TIMING, &out);
+    cbx_call_timing_clear(&out);
+    return r;
+}
+
+static PyObject *do_memory(cx_call *c, cx_fn fn)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cx_callback cb = { 0 };
+    cbx_memory_of_call out;
+    cbx_status status;
+
+    (void)fn;
+    if (!cx_callable_arg(c, 0, &cb.function) || !cx_begin(c)) return NULL;
+    status = cbx_memory_measure(c->ctx, cx_callback_run, &cb, &out, &err);
+    return cx_callback_done(&cb) ? NULL : cx_answer(c, status, &err, CX_MEMORY, &out);
+}
+
+static PyObject *do_memory_pattern(cx_call *c, cx_fn fn)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx_memory_reading *list;
+    cbx_memory_pattern out;
+    cx_samples used, total;
+    PyObject *r;
+
+    (void)fn;
+    if (!cx_samples_arg(c, 0, &used) || !cx_samples_arg(c, 1, &total)) return NULL;
+    if (total.x && total.n != used.n) {
+        PyErr_Format(PyExc_ValueError, "memory_pattern: %zu totals for %zu readings", total.n, used.n);
+        return NULL;
+    }
+    list = PyMem_Calloc(used.n + 1, sizeof *list);
+    if (!list) return PyErr_NoMemory();
+    for (size_t i = 0; i < used.n; i++) list[i] = (cbx_memory_reading){ used.x[i], total.x ? total.x[i] : NAN };
+    r = cx_answer(c, cbx_memory_pattern_of(list, used.n, &out, &err), &err, CX_MEMORY_PATTERN, &out);
+    PyMem_Free(list);
+    return r;
+}
+
+static PyObject *do_flops(cx_call *c, cx_fn fn)
+{
+    static const cx_option options[] = { CX_OPTION(1, WHOLE, cbx_flops_opts, calls),
+                                         CX_OPTION(2, NUMBER, cbx_flops_opts, declared_flop),
+                                         CX_OPTION(3, NUMBER, cbx_flops_opts, declared_bytes) };
+    cbx_flops_opts o = CBX_FLOPS_OPTS_INIT;
+    cbx_err err = CBX_ERR_INIT;
+    cx_callback cb = { 0 };
+    cbx_status status;
+    cbx_flops out;
+
+    (void)fn;
+    o.declared_flop = o.declared_bytes = NAN;
+    if (!cx_callable_arg(c, 0, &cb.function) || !cx_options(c, options, CBX_LEN(options), &o) || !cx_begin(c))
+        return NULL;
+    o.has_declared = !isnan(o.declared_flop) || !isnan(o.declared_bytes);
+    status = cbx_flops_of_calls(c->ctx, cx_callback_run, &cb, &o, &out, &err);
+    return cx_callback_done(&cb) ? NULL : cx_answer(c, status, &err, CX_FLOPS, &out);
+}
+
+/* ---- batches ---- */
+
+typedef struct pass {
+    PyObject *iterator, *process, *count, *batch;
+    cx_callback sync;
+} pass;
+
+static cbx_status pass_failed(pass *p, cbx_err *err)
+{
+    cx_callback_caught(&p->sync);
+    return cbx_fail(err, CBX_ECHILD, "it raised an exception");
+}
+
+static cbx_status pass_next(void *user, void **batch, cbx_err *err)
+{
+    pass *p = user;
+
+    cx_set(&p->batch, PyIter_Next(p->iterator));
+    *batch = p->batch;
+    return PyErr_Occurred() ? pass_failed(p, err) : CBX_OK;
+}
+
+static cbx_status pass_process(void *user, void *batch, cbx_err *err)
+{
+    PyObject *r = PyObject_CallFunctionObjArgs(((pass *)user)->process, (PyObject *)batch, NULL);
+
+    if (!r) return pass_failed(user, err);
+    Py_DECREF(r);
+    return CBX_OK;
+}
+
+static uint64_t pass_count(void *user, const void *batch)
+{
+    pass *p = user;
+    PyObject *r = PyObject_CallFunctionObjArgs(p->count, (PyObject *)(uintptr_t)batch, NULL);
+    uint64_t n = r ? PyLong_AsUnsignedLongLong(r) : 0;
+
+    Py_XDECREF(r);
+    if (PyErr_Occurred()) {
+        cx_callback_caught(&p->sync);
+        n = 0;
+    }
+    return n;
+}
+
+static void pass_sync(void *user) { cx_callback_run(&((pass *)user)->sync); }
+
+static PyObject *do_batches(cx_call *c, cx_fn fn)
+{
+    static const cx_option options[] = { CX_OPTION(4, WHOLE, cbx_batches_opts, warmup),
+                                         CX_OPTION(5, WHOLE, cbx_batches_opts, most),
+                                         CX_OPTION(6, NUMBER, cbx_batches_opts, level) };
+    cbx_batches_opts o = CBX_BATCHES_OPTS_INIT;
+    cbx_batches_timing out = { 0 };
+    cbx_err err = CBX_ERR_INIT;
+    PyObject *r = NULL;
+    cbx_batches b;
+    pass p = { 0 };
+
+    (void)fn;
+    if (!cx_options(c, options, CBX_LEN(options), &o) || !cx_callable_arg(c, 1, &p.process) ||
+        !cx_callable_arg(c, 2, &p.count) || !cx_callable_arg(c, 3, &p.sync.function))
+        return NULL;
+    p.iterator = PyObject_GetIter(c->arg[0]);
+    b = (cbx_batches){ pass_next, p.process ? pass_process : NULL, p.count ? pass_count : NULL,
+                       p.sync.function ? pass_sync : NULL, &p };
+    if (p.iterator && cx_begin(c)) {
+        cbx_status status = cbx_batches_time(c->ctx, &b, &o, &out, &err);
+        if (!cx_callback_done(&p.sync)) r = cx_answer(c, status, &err, CX_BATCHES, &out);
+    }
+    Py_XDECREF(p.batch);
+    Py_XDECREF(p.iterator);
+    cbx_batches_timing_clear(&out);
+    return r;
+}
+
+/* ---- growth ---- */
+
+typedef struct sized {
+    timed t; /* its call.function is what make gave for the size */
+    PyObject *make;
+} sized;
+
+static cbx_status sized_setup(size_t size, void *user, void **state, cbx_err *err)
+{
+    sized *s = user;
+    PyObject *made = s->t.call.type ? NULL : PyObject_CallFunction(s->make, "n", (Py_ssize_t)size);
+
+    *state = s;
+    if (made && !PyCallable_Check(made)) {
+        PyErr_Format(PyExc_TypeError, "complexity: 'make' has to give something callable, not %R", made);
+        Py_CLEAR(made);
+    }
+    s->t.call.function = made;
+    if (made) return CBX_OK;
+    if (PyErr_Occurred()) cx_callback_caught(&s->t.call);
+    return cbx_fail(err, CBX_ECHILD, "it raised an exception");
+}
+
+static void sized_teardown(void *state) { Py_CLEAR(((sized *)state)->t.call.function); }
+
+static size_t *read_sizes(cx_call *c, int i, size_t *n)
+{
+    size_t *sizes = NULL;
+    cx_samples x;
+
+    if (!cx_samples_arg(c, i, &x)) return NULL;
+    sizes = PyMem_Calloc(x.n + 1, sizeof *sizes);
+    if (!sizes) PyErr_NoMemory();
+    for (size_t k = 0; sizes && k < x.n; k++) sizes[k] = x.x[k] >= 1 && x.x[k] < 9e15 ? (size_t)x.x[k] : 0;
+    *n = x.n;
+    return sizes;
+}
+
+static PyObject *do_complexity(cx_call *c, cx_fn fn)
+{
+    static const cx_option options[] = { CX_OPTION(2, WHOLE, cbx_timing_opts, samples),
+                                         CX_OPTION(3, NUMBER, cbx_timing_opts, sample_s),
+                                         CX_OPTION(4, NUMBER, cbx_timing_opts, budget_s) };
+    cbx_timing_opts o = CBX_TIMING_OPTS_INIT;
+    sized s = { .t = { .waits = 0 } };
+    cbx_sized_call call = { sized_setup, run_call, sized_teardown, &s };
+    cbx_complexity_point *points = NULL;
+    cbx_complexity_report out;
+    cbx_err err = CBX_ERR_INIT;
+    size_t n = 0, *sizes = NULL;
+    PyObject *r = NULL;
+
+    (void)fn;
+    if (!cx_callable_arg(c, 0, &s.make) || !(sizes = read_sizes(c, 1, &n)) ||
+        !cx_options(c, options, CBX_LEN(options), &o))
+        goto done;
+    points = PyMem_Calloc(n + 1, sizeof *points);
+    c->elements = 0;
+    if (points && cx_begin(c)) {
+        cbx_status status = cbx_complexity_measure(c->ctx, &call, sizes, n, &o, points, &err);
+        if (!status) status = cbx_complexity_of_measured(c->ctx, points, n, NULL, &out, &err);
+        if (!timed_raised(&s.t) && cx_fine(c, status, &err))
+            r = Py_BuildValue("(NN)", cx_answer_object(c->st, CX_COMPLEXITY, &out),
+                              cx_answer_list(c->st, CX_COMPLEXITY_POINT, points, n));
+    } else if (!points) {
+        PyErr_NoMemory();
+    }
+done:
+    PyMem_Free(points);
+    PyMem_Free(sizes);
+    return r;
+}
+
+static PyObject *do_complexity_of_points(cx_call *c, cx_fn fn)
+{
+    static const cx_option options[] = { CX_OPTION(2, NUMBER, cbx_complexity_opts, level),
+                                         CX_OPTION(3, NUMBER, cbx_complexity_opts, least_weight),
+                                         CX_OPTION(4, NUMBER, cbx_complexity_opts, least_span),
+                                         CX_OPTION(5, NUMBER, cbx_complexity_opts, most_error) };
+    cbx_complexity_opts o = CBX_COMPLEXITY_OPTS_INIT;
+    cbx_complexity_report out;
+    cbx_err err = CBX_ERR_INIT;
+    cx_samples x, y;
+
+    (void)fn;
+    if (!cx_two_samples(c, &x, &y, true) || !cx_options(c, options, CBX_LEN(options), &o) || !cx_begin(c)) return NULL;
+    return cx_answer(c, cbx_complexity_of_points(c->ctx, x.x, y.x, x.n, &o, &out, &err), &err, CX_COMPLEXITY, &out);
+}
+
+/* ---- processes ---- */
+
+/* Text of a sequence as argv, NULL at its end; the tuple keeps it alive. */
+static const char **read_argv(cx_call *c, PyObject **tuple)
+{
+    PyObject *o = c->arg[0];
+    const char **argv;
+    Py_ssize_t n;
+
+    *tuple = PyUnicode_Check(o) ? PyTuple_Pack(1, o) : PySequence_Tuple(o);
+    n = *tuple ? PyTuple_Size(*tuple) : 0;
+    if (*tuple && !n) PyErr_SetString(PyExc_ValueError, "command: no program is named");
+    argv = n ? cbx_mem_calloc(cbx_allocator_default(), (size_t)n + 1, sizeof *argv) : NULL;
+    if (n && !argv) PyErr_NoMemory();
+    for (Py_ssize_t i = 0; argv && i < n && !PyErr_Occurred(); i++)
+        argv[i] = cx_text_of(PyTuple_GetItem(*tuple, i), "an argument");
+    return argv;
+}
+
+static PyObject *profile_object(cx_call *c, const cbx_profile *p, double level)
+{
+    cx_profile_answer a = { .runs = p->runs, .nruns = p->nruns };
+    double *wall = PyMem_Calloc(p->nruns + 1, sizeof *wall);
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status status;
+
+    if (!wall) return PyErr_NoMemory();
+    for (size_t i = 0; i < p->nruns; i++) wall[i] = p->runs[i].wall_s;
+    status = cbx_stat_median_interval(c->ctx, wall, p->nruns, level, &a.wall, &err);
+    PyMem_Free(wall);
+    return cx_answer(c, status, &err, CX_PROFILE, &a);
+}
+
+static PyObject *do_command(cx_call *c, cx_fn fn)
+{
+    static const cx_option options[] = { CX_OPTION(1, WHOLE, cbx_profile_opts, warmup),
+                                         CX_OPTION(2, WHOLE, cbx_profile_opts, runs),
+                                         CX_OPTION(3, NUMBER, cbx_profile_opts, interval_s),
+                                         CX_OPTION(4, FLAG, cbx_profile_opts, show_output),
+                                         CX_OPTION(5, FLAG, cbx_profile_opts, ignore_failure) };
+    cbx_profile_opts o = CBX_PROFILE_OPTS_INIT;
+    PyObject *tuple = NULL, *r = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_profile out = { 0 };
+    double level = 0.95;
+    cbx_status status;
+
+    (void)fn;
+    o.argv = read_argv(c, &tuple);
+    c->elements = CX_UNLOCK_ELEMENTS; /* it waits for processes */
+    if (o.argv && !PyErr_Occurred() && cx_options(c, options, CBX_LEN(options), &o) && cx_double_arg(c, 6, &level) &&
+        cx_begin(c)) {
+        status = cbx_profile_command(c->ctx, &o, &out, &err);
+        cx_lock(c);
+        if (PyErr_CheckSignals() == 0 && cx_fine(c, status, &err)) r = profile_object(c, &out, level);
+    }
+    cbx_profile_clear(&out);
+    cbx_mem_free(cbx_allocator_default(), (void *)(uintptr_t)o.argv,
+                 tuple ? ((size_t)PyTuple_Size(tuple) + 1) * sizeof *o.argv : 0);
+    Py_XDECREF(tuple);
+    return r;
+}
+
+static PyObject *python_call_object(cx_call *c, const cbx_python_call *p)
+{
+    PyObject *compiled = p->has_compiled ? cx_answer_object(c->st, CX_HLO, &p->compiled) : Py_NewRef(Py_None);
+    PyObject *fields[] = { cx_answer_object(c->st, CX_TIMING, &p->timing),
+                           cx_answer_object(c->st, CX_PROFILE_RUN, &p->process.runs[0]),
+                           cx_answer_object(c->st, CX_FLOPS, &p->work), compiled };
+
+    return cx_record_new(c->st, CX_PYTHON_CALL, fields);
+}
+
+static PyObject *do_function(cx_call *c, cx_fn fn)
+{
+    static const cx_option options[] = {
+        CX_OPTION(0, TEXT, cbx_python_call_opts, module),   CX_OPTION(1, TEXT, cbx_python_call_opts, function),
+        CX_OPTION(2, TEXT, cbx_python_call_opts, python),   CX_OPTION(3, WHOLE, cbx_python_call_opts, warmup),
+        CX_OPTION(4, WHOLE, cbx_python_call_opts, samples), CX_OPTION(5, NUMBER, cbx_python_call_opts, sample_s),
+        CX_OPTION(6, NUMBER, cbx_python_call_opts, level),  CX_OPTION(7, FLAG, cbx_python_call_opts, flops)
+    };
+    PyObject *executable = PySys_GetObject("executable"), *r = NULL;
+    cbx_python_call_opts o = CBX_PYTHON_CALL_OPTS_INIT;
+    cbx_python_call out = { 0 };
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status status;
+
+    (void)fn;
+    if (executable && PyUnicode_Check(executable)) o.python = cx_text_of(executable, "sys.executable");
+    c->elements = CX_UNLOCK_ELEMENTS;
+    if (!cx_options(c, options, CBX_LEN(options), &o) || !cx_begin(c)) return NULL;
+    status = cbx_python_call_measure(c->ctx, &o, &out, &err);
+    cx_lock(c);
+    if (PyErr_CheckSignals() == 0 && cx_fine(c, status, &err)) r = python_call_object(c, &out);
+    cbx_python_call_clear(&out);
+    return r;
+}
+
+static PyObject *do_hlo(cx_call *c, cx_fn fn)
+{
+    cbx_err err = CBX_ERR_INIT;
+    const char *text = "";
+    cbx_hlo_report out;
+
+    (void)fn;
+    if (!cx_text_arg(c, 0, &text) || !cx_begin(c)) return NULL;
+    return cx_answer(c, cbx_hlo_read(c->ctx, text, strlen(text), "hlo", &out, &err), &err, CX_HLO, &out);
+}
+
+/* clang-format off */
+#define PROFILING(X) \
+    X(time, "function, /, *, warmup=3, samples=30, sample_s=0.001, calls=0, budget_s=10.0, level=0.95, percentiles=None, compile=None, sync=None", do_time, 0, "Time of a call without arguments: compile() and the first call apart, then samples of the steady state. Results of JAX are waited for, or sync() is.") \
+    X(memory, "function, /", do_memory, 0, "Memory that one call takes at its peak, and keeps.") \
+    X(memory_pattern, "used_mb, /, total_mb=None", do_memory_pattern, 0, "Readings of memory over time: does it grow, is it nearly full?") \
+    X(flops, "function, /, calls=1, *, flop=None, bytes=None", do_flops, 0, "Work of a call by hardware counters, else as declared; says which, and why.") \
+    X(batches, "iterable, process=None, /, *, count=None, sync=None, warmup=0, most=None, level=0.95", do_batches, 0, "Time of a pass over batches: getting one apart from process(batch).") \
+    X(complexity, "make, sizes, /, *, samples=30, sample_s=0.001, budget_s=10.0", do_complexity, 0, "How a call grows: make(size) gives what is timed. Gives (Complexity, points).") \
+    X(complexity_of_points, "sizes, times, /, *, level=0.95, least_weight=0.9, least_span=8.0, most_error=0.25", do_complexity_of_points, 0, "The same of points that were measured already.") \
+    X(command, "argv, /, *, warmup=1, runs=10, interval_s=0.01, show_output=False, ignore_failure=False, level=0.95", do_command, 0, "A command run some times and watched.") \
+    X(function, "module, function, /, *, python=None, warmup=1, samples=10, sample_s=0.001, level=0.95, flops=False", do_function, 0, "A function of a module in an interpreter of its own.") \
+    X(hlo, "text, /", do_hlo, 0, "What XLA made of a function, from its compiled module's text.")
+/* clang-format on */
+CX_FUNCTIONS(cx_profiling_methods, PROFILING)

@@ -1,0 +1,347 @@
+/* calibrax_c.statistics: estimates, intervals, effect sizes, series.  An implementation a shape of the library's functions. */
+#include "python/answers.h"
+
+static double level_default(void) { return 0.95; }
+
+/* ---- one sample ---- */
+
+typedef cbx_status (*one_number)(cbx_ctx *, const double *, size_t, double *, cbx_err *);
+typedef cbx_status (*one_number_bare)(const double *, size_t, double *, cbx_err *);
+typedef cbx_status (*cut_number)(cbx_ctx *, const double *, size_t, double, double *, cbx_err *);
+typedef cbx_status (*one_interval)(cbx_ctx *, const double *, size_t, double, cbx_interval *, cbx_err *);
+typedef cbx_status (*one_interval_bare)(const double *, size_t, double, cbx_interval *, cbx_err *);
+
+static PyObject *do_number(cx_call *c, cx_fn fn)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status status;
+    double v = 0;
+    cx_samples x;
+
+    if (!cx_samples_arg(c, 0, &x) || !cx_begin(c)) return NULL;
+    status = ((one_number)fn)(c->ctx, x.x, x.n, &v, &err);
+    return cx_answer_number(c, status, &err, v);
+}
+
+static PyObject *do_number_bare(cx_call *c, cx_fn fn)
+{
+    cbx_err err = CBX_ERR_INIT;
+    double v = 0;
+    cx_samples x;
+
+    if (!cx_samples_arg(c, 0, &x)) return NULL;
+    return ((one_number_bare)fn)(x.x, x.n, &v, &err) ? cx_raise(err.status, err.message) : PyFloat_FromDouble(v);
+}
+
+static PyObject *do_cut(cx_call *c, cx_fn fn)
+{
+    cbx_err err = CBX_ERR_INIT;
+    double v = 0, cut = 0.1;
+    cbx_status status;
+    cx_samples x;
+
+    if (!cx_samples_arg(c, 0, &x) || !cx_double_arg(c, 1, &cut) || !cx_begin(c)) return NULL;
+    status = ((cut_number)fn)(c->ctx, x.x, x.n, cut, &v, &err);
+    return cx_answer_number(c, status, &err, v);
+}
+
+static PyObject *do_interval(cx_call *c, cx_fn fn)
+{
+    double level = level_default();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_interval out;
+    cbx_status status;
+    cx_samples x;
+
+    if (!cx_samples_arg(c, 0, &x) || !cx_double_arg(c, 1, &level) || !cx_begin(c)) return NULL;
+    status = ((one_interval)fn)(c->ctx, x.x, x.n, level, &out, &err);
+    return cx_answer(c, status, &err, CX_INTERVAL, &out);
+}
+
+static PyObject *do_interval_bare(cx_call *c, cx_fn fn)
+{
+    double level = level_default();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_interval out;
+    cx_samples x;
+
+    if (!cx_samples_arg(c, 0, &x) || !cx_double_arg(c, 1, &level)) return NULL;
+    return cx_answer(c, ((one_interval_bare)fn)(x.x, x.n, level, &out, &err), &err, CX_INTERVAL, &out);
+}
+
+static PyObject *do_quantile_interval(cx_call *c, cx_fn fn)
+{
+    double level = level_default(), p = 0;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_interval out;
+    cbx_status status;
+    cx_samples x;
+
+    (void)fn;
+    if (!cx_samples_arg(c, 0, &x) || !cx_double_arg(c, 1, &p) || !cx_double_arg(c, 2, &level) || !cx_begin(c))
+        return NULL;
+    status = cbx_stat_quantile_interval(c->ctx, x.x, x.n, p, level, &out, &err);
+    return cx_answer(c, status, &err, CX_INTERVAL, &out);
+}
+
+static PyObject *do_proportion_interval(cx_call *c, cx_fn fn)
+{
+    double level = level_default();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_interval out;
+    size_t k = 0, n = 0;
+
+    (void)fn;
+    if (!cx_size_arg(c, 0, &k) || !cx_size_arg(c, 1, &n) || !cx_double_arg(c, 2, &level)) return NULL;
+    return cx_answer(c, cbx_stat_proportion_interval(k, n, level, &out, &err), &err, CX_INTERVAL, &out);
+}
+
+static PyObject *do_summary(cx_call *c, cx_fn fn)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx_summary out;
+    cx_samples x;
+
+    (void)fn;
+    if (!cx_samples_arg(c, 0, &x) || !cx_begin(c)) return NULL;
+    return cx_answer(c, cbx_stat_summary(c->ctx, x.x, x.n, &out, &err), &err, CX_SUMMARY, &out);
+}
+
+static PyObject *do_quantile(cx_call *c, cx_fn fn)
+{
+    cbx_arena arena;
+    double p = 0, *sorted;
+    PyObject *r = NULL;
+    cx_samples x;
+
+    (void)fn;
+    if (!cx_samples_arg(c, 0, &x) || !cx_double_arg(c, 1, &p)) return NULL;
+    if (!x.n || !(p >= 0 && p <= 1)) {
+        PyErr_Format(PyExc_ValueError,
+                     x.n ? "quantile: 'p' has to lie between 0 and 1" : "quantile: there are no values");
+        return NULL;
+    }
+    cbx_arena_init(&arena, cbx_allocator_default());
+    sorted = cbx_arena_calloc(&arena, x.n, sizeof *sorted);
+    if (sorted) {
+        for (size_t i = 0; i < x.n; i++) sorted[i] = x.x[i];
+        cbx_stat_sort(sorted, x.n);
+        r = PyFloat_FromDouble(cbx_stat_quantile_sorted(sorted, x.n, p));
+    } else {
+        PyErr_NoMemory();
+    }
+    cbx_arena_clear(&arena);
+    return r;
+}
+
+static PyObject *do_variation(cx_call *c, cx_fn fn)
+{
+    double threshold = CBX_STAT_STABLE_CV;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_variation out;
+    cx_samples x;
+
+    (void)fn;
+    if (!cx_samples_arg(c, 0, &x) || !cx_double_arg(c, 1, &threshold)) return NULL;
+    return cx_answer(c, cbx_stat_variation(x.x, x.n, threshold, &out, &err), &err, CX_VARIATION, &out);
+}
+
+static PyObject *do_outliers(cx_call *c, cx_fn fn)
+{
+    double threshold = CBX_STAT_OUTLIER_SCORE;
+    cbx_err err = CBX_ERR_INIT;
+    size_t *at = NULL, n = 0;
+    bool *mask;
+    PyObject *r = NULL;
+    cx_samples x;
+
+    (void)fn;
+    if (!cx_samples_arg(c, 0, &x) || !cx_double_arg(c, 1, &threshold)) return NULL;
+    mask = PyMem_Calloc(x.n + 1, sizeof *mask);
+    at = PyMem_Calloc(x.n + 1, sizeof *at);
+    if (!mask || !at) {
+        PyErr_NoMemory();
+    } else if (cx_begin(c) && cx_fine(c, cbx_stat_outliers(c->ctx, x.x, x.n, threshold, mask, NULL, &err), &err)) {
+        for (size_t i = 0; i < x.n; i++)
+            if (mask[i]) at[n++] = i;
+        r = cx_wholes_object(at, n);
+    }
+    PyMem_Free(mask);
+    PyMem_Free(at);
+    return r;
+}
+
+/* ---- two samples ---- */
+
+typedef cbx_status (*two_interval)(cbx_ctx *, const double *, size_t, const double *, size_t, double, cbx_interval *,
+                                   cbx_err *);
+typedef cbx_status (*two_interval_bare)(const double *, size_t, const double *, size_t, double, cbx_interval *,
+                                        cbx_err *);
+typedef cbx_status (*pair_interval)(cbx_ctx *, const double *, const double *, size_t, double, cbx_interval *,
+                                    cbx_err *);
+
+static PyObject *do_interval2(cx_call *c, cx_fn fn)
+{
+    double level = level_default();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_interval out;
+    cbx_status status;
+    cx_samples x, y;
+
+    if (!cx_two_samples(c, &x, &y, false) || !cx_double_arg(c, 2, &level) || !cx_begin(c)) return NULL;
+    status = ((two_interval)fn)(c->ctx, x.x, x.n, y.x, y.n, level, &out, &err);
+    return cx_answer(c, status, &err, CX_INTERVAL, &out);
+}
+
+static PyObject *do_interval2_bare(cx_call *c, cx_fn fn)
+{
+    double level = level_default();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_interval out;
+    cx_samples x, y;
+
+    if (!cx_two_samples(c, &x, &y, false) || !cx_double_arg(c, 2, &level)) return NULL;
+    return cx_answer(c, ((two_interval_bare)fn)(x.x, x.n, y.x, y.n, level, &out, &err), &err, CX_INTERVAL, &out);
+}
+
+static PyObject *do_pairs(cx_call *c, cx_fn fn)
+{
+    double level = level_default();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_interval out;
+    cbx_status status;
+    cx_samples x, y;
+
+    if (!cx_two_samples(c, &x, &y, true) || !cx_double_arg(c, 2, &level) || !cx_begin(c)) return NULL;
+    status = ((pair_interval)fn)(c->ctx, x.x, y.x, x.n, level, &out, &err);
+    return cx_answer(c, status, &err, CX_INTERVAL, &out);
+}
+
+/* ---- series ---- */
+
+static PyObject *do_autocorrelation(cx_call *c, cx_fn fn)
+{
+    cbx_err err = CBX_ERR_INIT;
+    size_t lags = 10;
+    PyObject *r = NULL;
+    cx_samples x;
+    double *out;
+
+    (void)fn;
+    if (!cx_samples_arg(c, 0, &x) || !cx_size_arg(c, 1, &lags)) return NULL;
+    if (lags >= x.n) lags = x.n ? x.n - 1 : 0;
+    out = PyMem_Calloc(lags + 1, sizeof *out);
+    if (!out) return PyErr_NoMemory();
+    r = cx_answer_numbers(c, cbx_stat_autocorrelation(x.x, x.n, lags, out, &err), &err, out, lags + 1);
+    PyMem_Free(out);
+    return r;
+}
+
+static PyObject *do_batch_means(cx_call *c, cx_fn fn)
+{
+    double level = level_default();
+    cbx_err err = CBX_ERR_INIT;
+    size_t batches = 0;
+    cbx_interval out;
+    cbx_status status;
+    cx_samples x;
+
+    (void)fn;
+    if (!cx_samples_arg(c, 0, &x) || !cx_size_arg(c, 1, &batches) || !cx_double_arg(c, 2, &level) || !cx_begin(c))
+        return NULL;
+    status = cbx_stat_batch_means(c->ctx, x.x, x.n, batches, level, &out, &err);
+    return cx_answer(c, status, &err, CX_INTERVAL, &out);
+}
+
+static PyObject *do_modes(cx_call *c, cx_fn fn)
+{
+    cbx_err err = CBX_ERR_INIT;
+    double resolution = 0;
+    size_t count = 0;
+    PyObject *r = NULL;
+    cbx_mode *modes;
+    cx_samples x;
+
+    (void)fn;
+    if (!cx_samples_arg(c, 0, &x) || !cx_double_arg(c, 1, &resolution)) return NULL;
+    modes = PyMem_Calloc(x.n + 1, sizeof *modes);
+    if (!modes) return PyErr_NoMemory();
+    if (cx_begin(c) && cx_fine(c, cbx_stat_modes(c->ctx, x.x, x.n, resolution, modes, x.n, &count, &err), &err))
+        r = cx_answer_list(c->st, CX_MODE, modes, count);
+    PyMem_Free(modes);
+    return r;
+}
+
+static PyObject *do_steady(cx_call *c, cx_fn fn)
+{
+    static const cx_option options[] = { CX_OPTION(1, NUMBER, cbx_steady_opts, tolerance),
+                                         CX_OPTION(2, NUMBER, cbx_steady_opts, tail),
+                                         CX_OPTION(3, NUMBER, cbx_steady_opts, penalty) };
+    cbx_steady_opts o = CBX_STEADY_OPTS_INIT;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_steady out;
+    cx_samples x;
+
+    (void)fn;
+    if (!cx_samples_arg(c, 0, &x) || !cx_options(c, options, CBX_LEN(options), &o) || !cx_begin(c)) return NULL;
+    return cx_answer(c, cbx_stat_steady(c->ctx, x.x, x.n, &o, &out, NULL, 0, &err), &err, CX_STEADY, &out);
+}
+
+static PyObject *do_looks(cx_call *c, cx_fn fn)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cx_looks_answer out = { 0 };
+    size_t first = 0, last = 0;
+    double alpha = 0.05;
+    cbx_looks plan;
+
+    (void)fn;
+    if (!cx_size_arg(c, 0, &first) || !cx_size_arg(c, 1, &last) || !cx_double_arg(c, 2, &alpha)) return NULL;
+    if (cbx_looks_plan(first, last, alpha, &plan, &err)) return cx_raise(err.status, err.message);
+    out.count = plan.count;
+    out.alpha = plan.alpha;
+    out.error = plan.error;
+    for (size_t i = 0; i < plan.count; i++) {
+        out.pairs[i] = plan.pairs[i];
+        out.levels[i] = cbx_looks_level(&plan, i);
+    }
+    return cx_answer_object(c->st, CX_LOOKS, &out);
+}
+
+/* clang-format off */
+#define STATISTICS(X) \
+    X(summary, "x, /", do_summary, 0, "Least, greatest, mean, quantiles and spread.") \
+    X(median, "x, /", do_number, cbx_stat_median, "Median.") \
+    X(quantile, "x, p, /", do_quantile, 0, "Quantile by linear interpolation (type 7, NumPy's default).") \
+    X(mad, "x, /", do_number, cbx_stat_mad, "1.4826 times the median distance from the median.") \
+    X(qn, "x, /", do_number, cbx_stat_qn, "Rousseeuw and Croux's Qn: spread without a centre.") \
+    X(geometric_mean, "x, /", do_number_bare, cbx_stat_geometric_mean, "exp(mean log x), every x > 0.") \
+    X(harmonic_mean, "x, /", do_number_bare, cbx_stat_harmonic_mean, "n / sum(1/x), every x > 0.") \
+    X(trimmed_mean, "x, cut=0.1, /", do_cut, cbx_stat_trimmed_mean, "Mean without a share of the smallest, and as many of the largest.") \
+    X(winsorized_mean, "x, cut=0.1, /", do_cut, cbx_stat_winsorized_mean, "Mean with those pulled in.") \
+    X(variation, "x, /, threshold=0.1", do_variation, 0, "Coefficient of variation, and whether the sample is called stable.") \
+    X(outliers, "x, /, threshold=3.5", do_outliers, 0, "Places of the outliers, by the modified z-score.") \
+    X(median_interval, "x, /, level=0.95", do_interval, cbx_stat_median_interval, "Median with its exact order-statistic interval.") \
+    X(median_interpolated, "x, /, level=0.95", do_interval, cbx_stat_median_interpolated, "Median with an interval at the level asked for.") \
+    X(hodges_lehmann, "x, /, level=0.95", do_interval, cbx_stat_hodges_lehmann, "Median of pairwise means, with the signed-rank interval.") \
+    X(mean_interval, "x, /, level=0.95", do_interval_bare, cbx_stat_mean_interval, "Mean with Student's t interval.") \
+    X(stddev_interval, "x, /, level=0.95", do_interval_bare, cbx_stat_stddev_interval, "Standard deviation with its chi-square interval.") \
+    X(quantile_interval, "x, p, /, level=0.95", do_quantile_interval, 0, "Quantile with its order-statistic interval.") \
+    X(proportion_interval, "k, n, /, level=0.95", do_proportion_interval, 0, "k of n, with Clopper and Pearson's interval.") \
+    X(hodges_lehmann_shift, "x, y, /, level=0.95", do_interval2, cbx_stat_hodges_lehmann_shift, "Median of x_i - y_j, with the Mann-Whitney interval.") \
+    X(paired_ratio, "x, y, /, level=0.95", do_pairs, cbx_stat_paired_ratio, "Median of x_i / y_i, with its order-statistic interval.") \
+    X(cohen_d, "x, y, /, level=0.95", do_interval2_bare, cbx_stat_cohen_d, "Difference of means in pooled standard deviations.") \
+    X(hedges_g, "x, y, /, level=0.95", do_interval2_bare, cbx_stat_hedges_g, "Cohen's d without the bias of small samples.") \
+    X(glass_delta, "x, y, /, level=0.95", do_interval2_bare, cbx_stat_glass_delta, "Difference of means in standard deviations of y.") \
+    X(paired_d, "x, y, /, level=0.95", do_pairs, cbx_stat_paired_d, "Mean difference of pairs in its standard deviations.") \
+    X(vargha_delaney, "x, y, /, level=0.95", do_interval2, cbx_stat_vargha_delaney, "P(x > y) + P(x = y)/2.") \
+    X(cliff_delta, "x, y, /, level=0.95", do_interval2, cbx_stat_cliff_delta, "P(x > y) - P(x < y).") \
+    X(autocorrelation, "x, /, lags=10", do_autocorrelation, 0, "Autocorrelation at 0 .. lags.") \
+    X(effective_size, "x, /", do_number_bare, cbx_stat_effective_size, "Independent values that say as much as the series.") \
+    X(batch_means, "x, /, batches=0, level=0.95", do_batch_means, 0, "Mean of a dependent series, with an interval over batches.") \
+    X(von_neumann, "x, /", do_number_bare, cbx_stat_von_neumann, "Von Neumann's ratio: near 2 for independent values.") \
+    X(modes, "x, /, resolution=0.0", do_modes, 0, "Groups of values that stand apart.") \
+    X(steady, "x, /, *, tolerance=0.01, tail=0.25, penalty=3.0", do_steady, 0, "Whether and when a launch settles.") \
+    X(looks, "first, last, /, alpha=0.05", do_looks, 0, "Planned looks at a growing sample of pairs, with exact sign tests.")
+/* clang-format on */
+CX_FUNCTIONS(cx_statistics_methods, STATISTICS)

@@ -1,0 +1,195 @@
+/* calibrax_c.validation: accuracy, convergence, and records of checks that pass only if every one did. */
+#include <math.h>
+
+#include "python/things.h"
+
+/* ---- functions ---- */
+
+/* A Metric, or a number. */
+static bool read_metric(cx_call *c, PyObject *o, cbx_arena *arena, cbx_metric *out)
+{
+    if (cx_is_record(c->st, o, CX_METRIC)) return cx_metric_from(o, arena, out);
+    *out = cbx_metric_of(PyFloat_AsDouble(o));
+    return !PyErr_Occurred();
+}
+
+static PyObject *do_accuracy(cx_call *c, cx_fn fn)
+{
+    cbx_direction direction = CBX_DIRECTION_HIGHER;
+    cbx_accuracy_result out;
+    cbx_metric achieved;
+    double target = 0;
+    cbx_arena arena;
+    bool fine;
+
+    (void)fn;
+    if (!cx_double_arg(c, 1, &target) || !cx_direction_from(c, c->arg[2], 2, &direction)) return NULL;
+    cbx_arena_init(&arena, cbx_allocator_default());
+    fine = read_metric(c, c->arg[0], &arena, &achieved);
+    if (fine) out = cbx_accuracy_check(&achieved, target, direction);
+    cbx_arena_clear(&arena);
+    return fine ? cx_answer_object(c->st, CX_ACCURACY, &out) : NULL;
+}
+
+static PyObject *do_convergence(cx_call *c, cx_fn fn)
+{
+    cbx_convergence_result r;
+    cx_samples v, tolerances;
+    cx_convergence_answer a;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_tolerance_result *each;
+    PyObject *out = NULL;
+    size_t hold = 1;
+
+    (void)fn;
+    if (!cx_samples_arg(c, 0, &v) || !cx_samples_arg(c, 1, &tolerances) || !cx_size_arg(c, 2, &hold)) return NULL;
+    each = PyMem_Calloc(tolerances.n + 1, sizeof *each);
+    if (!each) return PyErr_NoMemory();
+    if (cx_fine(c, cbx_convergence_check(v.x, v.n, tolerances.x, tolerances.n, hold, &r, each, &err), &err)) {
+        a = (cx_convergence_answer){ r.outcome, r.rate, r.rate_error, r.iterations, r.bad, each, tolerances.n };
+        out = cx_answer_object(c->st, CX_CONVERGENCE, &a);
+    }
+    PyMem_Free(each);
+    return out;
+}
+
+static PyObject *do_order(cx_call *c, cx_fn fn)
+{
+    double order = 0, error = 0;
+    cbx_err err = CBX_ERR_INIT;
+    cx_samples h, e;
+
+    (void)fn;
+    if (!cx_two_samples(c, &h, &e, true)) return NULL;
+    if (!cx_fine(c, cbx_convergence_order(h.x, e.x, h.n, &order, &error, &err), &err)) return NULL;
+    return Py_BuildValue("(dN)", order, cx_number_or_none(error));
+}
+
+/* clang-format off */
+#define VALIDATION_FUNCTIONS(X) \
+    X(accuracy, "achieved, target, direction, /", do_accuracy, 0, "A value (or a Metric with its bounds) against a target, by the metric's direction.") \
+    X(convergence, "errors, tolerances=None, /, hold=1", do_convergence, 0, "Whether a series of errors goes down, how fast, and which tolerances it reaches for good.") \
+    X(order, "h, errors, /", do_order, 0, "Observed order of errors C h^p: (order, its standard error or None).")
+/* clang-format on */
+CX_FUNCTIONS(cx_validation_methods, VALIDATION_FUNCTIONS)
+
+/* ---- Validation ---- */
+
+static void validation_free(cx_thing *t) { cbx_validation_free(t->handle); }
+
+static PyObject *validation_make(cx_call *c, cx_fn fn)
+{
+    const char *name = "", *reference = "";
+    cbx_err err = CBX_ERR_INIT;
+    cbx_validation *v = NULL;
+    cbx_status status;
+    cx_thing *t;
+
+    (void)fn;
+    if (!cx_text_arg(c, 0, &name) || !cx_text_arg(c, 1, &reference) || !(t = cx_thing_new(c->st, CX_VALIDATION)))
+        return NULL;
+    status = cbx_validation_create(t->ctx, name, reference, &v, &err);
+    t->handle = v;
+    return cx_thing_made(t, status, &err);
+}
+
+static PyObject *validation_add_accuracy(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+    cbx_err err = CBX_ERR_INIT;
+    cbx_metric achieved;
+    cbx_metric_def def;
+    double target = 0;
+    cbx_arena arena;
+    bool fine;
+
+    (void)fn;
+    if (!t || !cx_double_arg(c, 2, &target)) return NULL;
+    if (!cx_is_record(c->st, c->arg[0], CX_METRIC_DEF)) {
+        PyErr_Format(PyExc_TypeError, "add_accuracy: 'definition' has to be a MetricDef, not %R", c->arg[0]);
+        return NULL;
+    }
+    cbx_arena_init(&arena, cbx_allocator_default());
+    fine = cx_metric_def_from(c->arg[0], &def) && read_metric(c, c->arg[1], &arena, &achieved) &&
+           cx_fine(c, cbx_validation_add_accuracy(t->handle, &def, &achieved, target, &err), &err);
+    cbx_arena_clear(&arena);
+    if (!fine) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *validation_add_convergence(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+    cbx_err err = CBX_ERR_INIT;
+    const char *name = "";
+    double tolerance = 0;
+    size_t hold = 1;
+    cx_samples v;
+
+    (void)fn;
+    if (!t || !cx_text_arg(c, 0, &name) || !cx_samples_arg(c, 1, &v) || !cx_double_arg(c, 2, &tolerance) ||
+        !cx_size_arg(c, 3, &hold))
+        return NULL;
+    if (!cx_fine(c, cbx_validation_add_convergence(t->handle, name, v.x, v.n, tolerance, hold, &err), &err))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *validation_add_violation(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+    cbx_err err = CBX_ERR_INIT;
+    const char *sentence = "";
+
+    (void)fn;
+    if (!t || !cx_text_arg(c, 0, &sentence)) return NULL;
+    if (!cx_fine(c, cbx_validation_add_violation(t->handle, sentence, &err), &err)) return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *validation_passed(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+    (void)fn;
+    return t ? PyBool_FromLong(cbx_validation_passed(t->handle)) : NULL;
+}
+
+static PyObject *validation_count(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+    return t ? PyLong_FromSize_t(((size_t(*)(const cbx_validation *))fn)(t->handle)) : NULL;
+}
+
+static PyObject *validation_to_dict(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+    cbx_json *json = t ? cbx_validation_json(t->handle) : NULL;
+    PyObject *r;
+
+    (void)fn;
+    if (!t) return NULL;
+    if (!json) return PyErr_NoMemory();
+    r = cx_json_object(json);
+    cbx_json_unref(json);
+    return r;
+}
+
+/* clang-format off */
+#define VALIDATION(X) \
+    X(add_accuracy, "definition, achieved, target", validation_add_accuracy, 0, "A value against a target.") \
+    X(add_convergence, "name, errors, tolerance, hold=1", validation_add_convergence, 0, "A series of errors, which has to meet the tolerance.") \
+    X(add_violation, "sentence", validation_add_violation, 0, "Something wrong that no number shows.") \
+    X(passed, "/", validation_passed, 0, "Whether there are checks and every one passed.") \
+    X(checks, "/", validation_count, cbx_validation_checks, "Checks made.") \
+    X(failures, "/", validation_count, cbx_validation_failures, "Those that did not pass.") \
+    X(to_dict, "/", validation_to_dict, 0, "All of it.")
+/* clang-format on */
+CX_TYPE_FUNCTIONS(validation_methods, VALIDATION)
+
+const cx_thing_type cx_validation_thing = {
+    "calibrax_c.validation.Validation",
+    "Validation(name, reference)\n--\n\nChecks of one subject against one reference.",
+    validation_free,
+    validation_methods,
+    { "Validation", "name, reference", validation_make, 0 },
+};

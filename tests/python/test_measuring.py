@@ -1,0 +1,507 @@
+"""Statistics, analysis, profiling, monitoring and validation from Python.  Prints TAP.
+
+Numbers beside which no reference is named can be checked by hand; compare_scipy.py holds the statistics to SciPy.
+"""
+
+from __future__ import annotations
+
+import array
+import gc
+import inspect
+import json
+import math
+import os
+import pickle
+import tempfile
+import threading
+import time
+import unittest
+import weakref
+from datetime import datetime, timezone
+
+import tap
+
+import calibrax_c as cx
+from calibrax_c import analysis, monitoring, profiling, statistics, validation
+
+NAMESPACES = (statistics, analysis, profiling, monitoring, validation)
+ONE = [3.0, 1.0, 2.0, 5.0, 4.0, 7.0, 6.0]
+
+
+class Names(unittest.TestCase):
+    def test_every_function_says_what_it_does(self):
+        for space in NAMESPACES:
+            for name in dir(space):
+                f = getattr(space, name)
+                if name.startswith("_") or isinstance(f, type):
+                    continue
+                with self.subTest(f"{space.__name__}.{name}"):
+                    self.assertTrue(f.__doc__)
+                    self.assertTrue(inspect.signature(f))
+
+    def test_methods_have_signatures(self):
+        for kind in (statistics.Sequence, analysis.ChangeStream, profiling.ResourceMonitor, profiling.EnergyMeter, profiling.Gpu,
+                     profiling.Timeline, monitoring.Window, monitoring.Alerts, monitoring.Health, monitoring.Sink, validation.Validation):
+            self.assertIn(kind.__name__ + "(", str(kind.__name__) + str(inspect.signature(kind)))
+            for name in vars(kind):
+                if not name.startswith("__"):
+                    with self.subTest(f"{kind.__name__}.{name}"):
+                        self.assertEqual(list(inspect.signature(getattr(kind, name)).parameters)[0], "self")
+
+    def test_answers_are_tuples_with_names(self):
+        i = statistics.mean_interval(ONE)
+        value, lower, upper, level = i
+        self.assertEqual((i.value, i.lower, i.upper, i.level), (value, lower, upper, level))
+        self.assertEqual(pickle.loads(pickle.dumps(i)), i)
+        with self.assertRaises((AttributeError, TypeError)):
+            i.value = 1
+        self.assertEqual(type(i).__module__, "calibrax_c.statistics")
+
+
+class Samples(unittest.TestCase):
+    def test_whatever_holds_numbers(self):
+        want = statistics.summary(ONE)
+        for given in (tuple(ONE), array.array("d", ONE), array.array("f", ONE), [3, 1, 2, 5, 4, 7, 6], memoryview(array.array("d", ONE)),
+                      cx.asarray(ONE), cx.asarray([3, 1, 2, 5, 4, 7, 6]), cx.asarray([v for x in ONE for v in (x, -1.0)])[::2]):
+            self.assertEqual(statistics.summary(given), want)
+        self.assertEqual(statistics.median(range(1, 8)), 4.0)
+
+    def test_what_does_not(self):
+        for given in ("1234", [[1.0, 2.0]], [1.0, "x"], {"a": 1}, 1.0, None, [1 + 2j]):
+            with self.subTest(given), self.assertRaises((TypeError, ValueError)):
+                statistics.median(given)
+        with self.assertRaisesRegex(ValueError, "not finite|finite"):
+            statistics.median([1.0, math.nan])
+        with self.assertRaisesRegex(ValueError, "without values"):
+            statistics.median([])
+        with self.assertRaisesRegex(ValueError, "as many values on both sides, not 2 and 1"):
+            statistics.paired_ratio([1.0, 2.0], [1.0])
+        with self.assertRaisesRegex(TypeError, "'x' has to be a flat sequence"):
+            statistics.median("abc")
+
+    def test_options_name_themselves(self):
+        with self.assertRaisesRegex(ValueError, "bootstrap: 'method' has to be 'percentile', 'basic', 'bca' or 'studentised', not 'x'"):
+            statistics.bootstrap(ONE, method="x")
+        with self.assertRaisesRegex(ValueError, "changepoints: 'window' has to be 0 or more"):
+            analysis.changepoints(ONE, window=-1)
+        with self.assertRaisesRegex(TypeError, "does not take the keyword 'metod'"):
+            statistics.bootstrap(ONE, metod="bca")
+        with self.assertRaisesRegex(TypeError, "time: 'function' has to be callable"):
+            profiling.time(1)
+
+
+class Statistics(unittest.TestCase):
+    def test_order_statistics(self):
+        self.assertEqual(statistics.median_interval(ONE), (4.0, 1.0, 7.0, 1 - 2 / 2**7))
+        self.assertEqual(statistics.median_interval([1.0, 2.0])[1:], (-math.inf, math.inf, 0.0))
+        self.assertEqual(statistics.quantile(ONE, 0.25), 2.5)
+        self.assertEqual(statistics.outliers([1.0, 1.1, 0.9, 1.05, 50.0, 1.0]), (4,))
+
+    def test_tests(self):
+        t = statistics.mann_whitney([1.0, 2.0, 3.0], [4.0, 5.0, 6.0])
+        self.assertEqual((t.statistic, t.p, t.p_less, t.p_greater, t.exact), (0.0, 0.1, 0.05, 1.0, True))
+        self.assertEqual(statistics.signed_rank([1.0, 2.0, 3.0], None).p, 0.25)
+        self.assertEqual(statistics.signed_rank([2.0, 4.0, 6.0], [1.0, 2.0, 3.0]).p, 0.25)
+        self.assertEqual(statistics.sign_test_p(0, 5), 2 / 32)
+        self.assertEqual(statistics.adjust([0.01, 0.04, 0.03], "bonferroni"), (0.03, 0.12, 0.09))
+        self.assertEqual(statistics.permutation([1.0, 2.0], [3.0, 4.0]).p, 2 / 6)
+
+    def test_functions_of_ones_own(self):
+        plain = statistics.bootstrap(ONE, resamples=500, seed=3)
+        own = statistics.bootstrap(ONE, None, lambda x: math.fsum(x) / len(x), resamples=500, seed=3)
+        for a, b in zip(plain, own):
+            self.assertAlmostEqual(a, b, places=12)
+        two = statistics.bootstrap(ONE, [1.0, 2.0, 3.0], lambda x, y: max(x) - max(y), resamples=200, method="percentile")
+        self.assertEqual(two.value, 4.0)
+        self.assertEqual(statistics.permutation([1.0, 2.0], [3.0, 4.0], compare=lambda x, y: sum(x) - sum(y)).p, 2 / 6)
+        self.assertAlmostEqual(statistics.ks_one([0.1, 0.5, 0.7], lambda x: x).statistic, 0.3)
+
+    def test_their_exceptions_come_out(self):
+        def broken(*_):
+            raise LookupError("mine")
+
+        for call in (lambda: statistics.bootstrap(ONE, None, broken, threads=4), lambda: statistics.permutation(ONE, ONE, compare=broken),
+                     lambda: statistics.ks_one(ONE, broken)):
+            with self.assertRaisesRegex(LookupError, "mine"):
+                call()
+        with self.assertRaises(TypeError):
+            statistics.bootstrap(ONE, None, lambda x: "text")
+
+    def test_any_number_of_threads_the_same_bits(self):
+        answers = [statistics.bootstrap(ONE, threads=n, seed=5) for n in (1, 2, 7)]
+        self.assertEqual(len(set(answers)), 1)
+
+    def test_nested(self):
+        launches = [[1.0, 1.2], [2.0, 2.2, 2.4], [3.0]]
+        self.assertEqual(statistics.components(launches).groups, 3)
+        self.assertAlmostEqual(statistics.bootstrap_nested(launches, resamples=200).value, (1.1 + 2.2 + 3.0) / 3)
+        with self.assertRaisesRegex(TypeError, "sequence of sequences"):
+            statistics.components(3)
+
+    def test_sequence(self):
+        s = statistics.Sequence()
+        self.assertEqual(s.mean().level, 0.0)
+        for x in (1.0, 1.1, 0.9, 1.05, 0.95) * 4:
+            s.add(x)
+        i = s.mean()
+        self.assertTrue(i.lower < 1.0 < i.upper and i.level == 0.95)
+        with self.assertRaises(ValueError):
+            s.add(math.nan)
+        with self.assertRaises(ValueError):
+            statistics.Sequence("bounded", low=1.0, high=0.0)
+
+    def test_plans(self):
+        looks = statistics.looks(11, 100)
+        self.assertEqual((looks.pairs[0], looks.pairs[-1]), (11, 100))
+        self.assertTrue(all(0.95 < v < 1 for v in looks.levels) and looks.error <= 0.05)
+        d = statistics.detectable_two(20, 0.05, 0.9)
+        self.assertAlmostEqual(statistics.power_two(20, d, 0.05), 0.9, places=6)
+        self.assertEqual(statistics.steady([9.0, 7.0, 5.0] * 4 + [1.0] * 40).kind, "warm-up")
+        self.assertEqual(len(statistics.modes([1.0] * 5 + [1.001] * 5 + [2.0] * 5)), 2)
+
+
+class Analysis(unittest.TestCase):
+    STEP = [1.0, 1.1, 0.9] * 10 + [2.0, 2.1, 1.9] * 10
+
+    def test_change_points(self):
+        for method in ("pelt", "binary"):
+            self.assertEqual(analysis.changepoints(self.STEP, method), (30,))
+        stream = analysis.ChangeStream()
+        for x in self.STEP:
+            stream.append(x)
+        self.assertEqual((stream.length(), stream.changes()), (60, (30,)))
+        (change,) = analysis.changes(self.STEP)
+        self.assertEqual(change.index, 30)
+        self.assertEqual(analysis.confirm(self.STEP[:30], self.STEP[30:])[0], "slower")
+        self.assertEqual(analysis.changes([1.0] * 50), ())
+
+    def test_ranks(self):
+        self.assertEqual([(r.index, r.rank) for r in analysis.rank([3.0, 1.0, math.nan, 1.0])], [(1, 1), (3, 1), (0, 3), (2, 0)])
+        self.assertIsNone(analysis.rank([math.nan])[0].value)
+        self.assertEqual(analysis.score([[1.0, 2.0], [10.0, 5.0]], ["lower", "higher"]), (1.0, 0.5))
+        self.assertEqual(analysis.rank_stability([[1.0, 1.0], [2.0, 2.0]]), ((1.0, 0.0), (0.0, 1.0)))
+        self.assertEqual(analysis.pareto([[1, 2], [2, 1], [2, 2]], "lower"), (0, 1))
+        self.assertEqual(analysis.pareto([[1, 2], [2, 1], [2, 2]], ["higher", "higher"]), (2,))
+        with self.assertRaises(ValueError):
+            analysis.pareto([[1, 2]], ["lower"])
+        with self.assertRaisesRegex(TypeError, "rows of numbers"):
+            analysis.pareto([1, 2], "lower")
+
+    def test_scaling(self):
+        sizes = [1, 2, 4, 8, 16, 32]
+        g = analysis.growth(sizes, [3 * n for n in sizes])
+        self.assertEqual(g.order, "O(n)")
+        self.assertAlmostEqual(g.coefficient, 3.0)
+        self.assertAlmostEqual(g.exponent.value, 1.0)
+        fit = analysis.speedup(sizes, [10 * (0.25 + 0.75 / n) for n in sizes])
+        self.assertAlmostEqual(fit.parameter[0].value, 0.25)
+        self.assertAlmostEqual(fit.scale, 10.0)
+
+    def test_compare(self):
+        def run(name, value):
+            return cx.Run([cx.Point("p", "s", {"framework": name}, {"time": cx.Metric(value, samples=[value * k for k in (0.98, 0.99, 1.0, 1.01, 1.02, 1.0, 1.0)])})],
+                          metric_defs=[cx.MetricDef("time", "s", "lower")], detect=False)
+
+        c = analysis.compare([run("a", 2.0), run("b", 1.0)], group_tag="framework")
+        self.assertEqual((c.labels, c.reference, c.winners[-1].label), (("a", "b"), "a", "b"))
+        self.assertEqual([x.rank for x in c.rows[0].cells], [2, 1])
+        self.assertAlmostEqual(c.rows[0].cells[1].speedup.value, 2.0)
+        self.assertTrue(c.remarks)
+        with self.assertRaisesRegex(ValueError, "1 labels for 2 runs"):
+            analysis.compare([run("a", 2.0), run("b", 1.0)], labels=["x"])
+
+    def test_verdict(self):
+        self.assertEqual([analysis.verdict((v, lo, hi, 0.95)) for v, lo, hi in ((1, 0.99, 1.01), (0.5, 0.4, 0.6), (2, 1.9, 2.1), (1, 0.5, 2))],
+                         ["equivalent", "faster", "slower", "undecided"])
+
+
+class Profiling(unittest.TestCase):
+    def test_time(self):
+        calls = []
+        t = profiling.time(lambda: time.sleep(1e-4) or calls.append(0), samples=4, warmup=2, calls=5, sample_s=0, budget_s=0, percentiles=[50, 100])
+        self.assertEqual((len(t.samples), t.percentile, t.calls_per_sample, t.compile_s), (4, (50.0, 100.0), 5, None))
+        self.assertEqual(len(calls), t.warmup_calls + 20)
+        self.assertEqual(t.percentile_s[1], t.summary.max)
+        self.assertTrue(0 < t.summary.min <= t.steady.value)
+
+    def test_time_compiles_apart_and_synchronises(self):
+        order = []
+        t = profiling.time(lambda: time.sleep(1e-4) or order.append("call"), samples=2, calls=3, sample_s=0, warmup=0, compile=lambda: order.append("compile"),
+                           sync=lambda: order.append("sync"))
+        self.assertIsNotNone(t.compile_s)
+        self.assertEqual(order[:3], ["compile", "call", "sync"])
+        self.assertEqual(order[-4:], ["call", "call", "call", "sync"])
+
+    def test_time_waits_for_devices(self):
+        class Result:
+            waited = 0
+
+            def block_until_ready(self):
+                time.sleep(1e-4)
+                Result.waited += 1
+
+        profiling.time(Result, samples=3, calls=2, sample_s=0, warmup=0)
+        self.assertGreaterEqual(Result.waited, 4)  # the first call, and each window
+
+    def test_exceptions_come_out(self):
+        def broken():
+            raise LookupError("mine")
+
+        for call in (lambda: profiling.time(broken), lambda: profiling.time(int, compile=broken), lambda: profiling.time(int, sync=broken),
+                     lambda: profiling.memory(broken), lambda: profiling.batches([1], lambda b: broken()),
+                     lambda: profiling.batches(iter(broken, 0)), lambda: profiling.complexity(lambda n: broken(), [1, 2, 3, 4]),
+                     lambda: profiling.complexity(lambda n: broken, [1, 2, 3, 4])):
+            with self.assertRaisesRegex(LookupError, "mine"):
+                call()
+        with self.assertRaisesRegex(TypeError, "'make' has to give something callable"):
+            profiling.complexity(lambda n: n, [1, 2, 3, 4])
+
+    def test_memory(self):
+        kept = []
+        m = profiling.memory(lambda: kept.append(b"x" * (64 << 20)))
+        self.assertGreater(m.retained_mb, 32)
+        self.assertTrue(m.hint)
+        self.assertLess(profiling.memory(lambda: b"x" * (64 << 20)).retained_mb, 32)
+        p = profiling.memory_pattern([100, 120, 140, 160], [200] * 4)
+        self.assertEqual((p.leaks, p.growth_mb, p.max_occupancy), (True, 20.0, 0.8))
+
+    def test_work(self):
+        declared = profiling.flops(int, flop=10, bytes=80)
+        self.assertIn(declared.source, ("declared", "papi", "perf_event"))
+        if declared.source == "declared":
+            self.assertEqual((declared.flop, declared.bytes), (10.0, 80.0))
+            self.assertTrue(profiling.flops(int).why)
+
+    def test_batches(self):
+        b = profiling.batches(range(1, 6), lambda n: sum(range(n)), count=lambda n: n, warmup=2)
+        self.assertEqual((b.nbatches, b.elements, b.warmup_elements, len(b.fetch_s)), (3, 12, 3, 3))
+        with self.assertRaises(FileNotFoundError):
+            profiling.batches([])
+
+    def test_complexity(self):
+        r, points = profiling.complexity(lambda n: (lambda: sum(range(n))), [500, 1000, 2000, 4000], samples=3, sample_s=0)
+        self.assertEqual([p.size for p in points], [500, 1000, 2000, 4000])
+        self.assertTrue(all(p.time.value > 0 for p in points) and r.npoints == 4)
+        sizes = [10, 20, 40, 80, 160, 320, 640, 1280]
+        self.assertEqual(profiling.complexity_of_points(sizes, [n * n for n in sizes]).order, "O(n^2)")
+
+    def test_processes(self):
+        r = profiling.command(["sh", "-c", "exit 0"], runs=6, warmup=0)
+        self.assertEqual((len(r.runs), {x.exit_status for x in r.runs}), (6, {0}))
+        self.assertGreater(r.wall.level, 0.95)
+        self.assertEqual(profiling.command(["sh", "-c", "exit 3"], runs=1, ignore_failure=True).runs[0].exit_status, 3)
+        with self.assertRaises(FileNotFoundError):
+            profiling.command("there is no such program")
+        with self.assertRaisesRegex(ValueError, "no program"):
+            profiling.command([])
+
+    def test_function_of_a_module(self):
+        folder = tempfile.mkdtemp()
+        path = os.path.join(folder, "toy.py")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("def work():\n    return sum(range(100))\n\ndef broken():\n    raise ValueError('mine')\n")
+        c = profiling.function(path, "work", samples=3)
+        self.assertEqual((len(c.timing.samples), c.work.source, c.compiled), (3, "none", None))
+        with self.assertRaisesRegex((RuntimeError, ChildProcessError), "mine"):
+            profiling.function(path, "broken")
+
+    def test_resources(self):
+        with profiling.ResourceMonitor(interval_s=0.005) as m:
+            kept = bytearray(b"x" * (32 << 20))
+        r = m.stop()
+        self.assertGreater(r.peak_rss_mb, 32)
+        self.assertGreaterEqual(r.num_samples, 2)
+        self.assertEqual(m.stop().peak_rss_mb, r.peak_rss_mb)
+        self.assertIsNone(r.peak_gpu_mem_mb)
+        del kept
+        with self.assertRaises(FileNotFoundError):
+            profiling.ResourceMonitor(2**30)
+
+    def test_energy_says_why(self):
+        r = profiling.EnergyMeter(powercap="/there/is/none").report()
+        self.assertIsNone(r.cpu_j)
+        self.assertIn("/there/is/none", r.cpu_why)
+        self.assertTrue(r.gpu_why)
+
+    def test_gpu_says_why(self):
+        with self.assertRaisesRegex(RuntimeError, "there-is-none"):
+            profiling.Gpu(library="/there-is-none.so")
+
+    def test_machine(self):
+        self.assertIn("cores", profiling.machine())
+        h = profiling.hardware("NVIDIA H200")
+        self.assertEqual((h.name, h.bytes_per_s), ("h200", 4.8e12))
+        self.assertIn(h, profiling.hardware_table())
+        with self.assertRaises(FileNotFoundError):
+            profiling.hardware("abacus")
+        roofs = profiling.roofs_of("h200", "bfloat16")
+        r = profiling.roofline(roofs, flop=1e12, bytes=1e9, seconds=2e-3)
+        self.assertAlmostEqual(r.flop_share, 5e14 / roofs.flop_per_s)
+        self.assertEqual((r.bound, r.level, r.intensity), ("compute", "memory", 1000.0))
+        with self.assertRaises((TypeError, ValueError)):
+            profiling.roofline((1.0, (), True), 1, 1, 1)
+        with self.assertRaises(TypeError):
+            profiling.roofline("roofs", 1, 1, 1)
+
+    def test_carbon(self):
+        self.assertEqual(profiling.carbon_intensity("france"), profiling.carbon_intensity("FRA"))
+        self.assertEqual(profiling.carbon_intensity("USA", "California").region, "US-CA")
+        self.assertEqual(profiling.carbon_kg(3.6e6, 500.0, pue=2.0), 1.0)
+        with self.assertRaises(FileNotFoundError):
+            profiling.carbon_intensity("Utopia")
+        path = os.path.join(tempfile.mkdtemp(), "emissions.csv")
+        profiling.write_emissions(path, [{"project_name": "a, b", "emissions": 0.25}])
+        (line,) = profiling.read_emissions(path)
+        self.assertEqual((line["project_name"], line["emissions"], line["duration"]), ("a, b", 0.25, None))
+        with self.assertRaisesRegex(ValueError, "no such column"):
+            profiling.write_emissions(path, [{"emission": 1.0}])
+
+    def test_timeline(self):
+        t = profiling.Timeline("me")
+        t.begin("outer", notes={"size": 3, "name": "x"})
+        t.instant("now")
+        t.counter("memory", {"MiB": 12.5})
+        t.end()
+        path = os.path.join(tempfile.mkdtemp(), "trace.json")
+        t.write(path)
+        with open(path, encoding="utf-8") as f:
+            events = json.load(f)["traceEvents"]
+        self.assertTrue({"outer", "now", "memory"} <= {e.get("name") for e in events})
+        with self.assertRaises(TypeError):
+            t.instant("x", notes=3)
+
+
+class Monitoring(unittest.TestCase):
+    def test_window(self):
+        w = monitoring.Window(3)
+        self.assertIsNone(w.read().mean)
+        for i, x in enumerate((1.0, 2.0, 3.0, 4.0)):
+            w.add(x, now=i)
+        w.add(math.nan, now=4)
+        f = w.read(now=4)
+        self.assertEqual((f.count, f.failures, f.mean, w.values(now=4)), (3, 1, 3.5, (3.0, 4.0)))
+
+    def test_alerts(self):
+        book, heard = monitoring.Alerts(), []
+        book.listen(heard.append)
+        book.add_rule("load", warning=1.0, critical=2.0, hysteresis=0.1)
+        self.assertEqual(book.observe("load", 0.5, now=0), ())
+        (a,) = book.observe("load", 1.5, now=1)
+        self.assertEqual((a.severity, a.before, a.value, a.threshold, a.time_ns), ("warning", "none", 1.5, 1.0, 10**9))
+        book.observe("load", 3.0, now=2)
+        self.assertEqual((book.severity(), book.severity("load"), book.count()), ("critical", "critical", 2))
+        book.observe("load", 0.0, now=3)
+        self.assertEqual([x.severity for x in heard], ["warning", "critical", "none"])
+        self.assertEqual([x.severity for x in book.recent(2)], ["none", "critical"])
+        self.assertEqual([x.value for x in book.by_severity("critical")], [3.0])
+        (own,) = book.tell("disk", "it is nearly full", "error", 0.97)
+        self.assertEqual((own.rule, own.message, own.threshold), ("disk", "it is nearly full", None))
+        book.clear()
+        self.assertEqual((book.recent(), book.by_severity("critical"), book.count()), ([], [], 4))
+        book.observe("load", 3.0, now=5)
+        self.assertEqual(len(book.recent()), 1)
+        with self.assertRaisesRegex(ValueError, "no level"):
+            book.add_rule("x")
+        with self.assertRaisesRegex(ValueError, "'none', 'info', 'warning', 'error' or 'critical'"):
+            book.by_severity("bad")
+
+    def test_a_listener_that_raises(self):
+        book = monitoring.Alerts()
+        book.add_rule("x", info=0.0)
+
+        def broken(_):
+            raise LookupError("mine")
+
+        book.listen(broken)
+        with self.assertRaisesRegex(LookupError, "mine"):
+            book.observe("x", 1.0)
+        book.listen(None)
+        self.assertEqual(book.severity(), "info")
+
+    def test_cycles_are_collected(self):
+        class Owner:
+            pass
+
+        owner = Owner()
+        owner.book = monitoring.Alerts()
+        owner.book.listen(lambda a, owner=owner: owner)
+        gone = weakref.ref(owner)
+        del owner
+        gc.collect()
+        self.assertIsNone(gone())
+
+    def test_health(self):
+        h = monitoring.Health()
+        self.assertEqual(h.overall(), "unknown")
+        h.set_baseline("p", 1.0)
+        for i in range(10):
+            h.record("p", 1.0, success=i % 2 == 0, now=i)
+        (r,) = h.reports(now=10)
+        self.assertEqual((r.pipeline, r.state, r.window.failure_rate, h.overall(now=10)), ("p", "degraded", 0.5, "degraded"))
+
+    def test_sink(self):
+        path = os.path.join(tempfile.mkdtemp(), "alerts.jsonl")
+        book = monitoring.Alerts()
+        book.add_rule("x", error=1.0)
+        (alert,) = book.observe("x", 2.0)
+        monitoring.Sink("file", path).send(alert, datetime(2026, 1, 1, tzinfo=timezone.utc))
+        with open(path, encoding="utf-8") as f:
+            line = json.loads(f.read())
+        self.assertEqual((line["schema"], line["metric"], line["severity"], line["time"][:10]), ("calibrax-alert", "x", "error", "2026-01-01"))
+        with self.assertRaisesRegex(TypeError, "has to be an Alert"):
+            monitoring.Sink("file", path).send({"metric": "x"})
+        with self.assertRaises((ChildProcessError, RuntimeError)):
+            monitoring.Sink("command", "exit 3").send(alert)
+
+    def test_tendency(self):
+        self.assertEqual(monitoring.tendency([10.0 + i + 0.1 * (i % 3) for i in range(30)]).kind, "rising")
+        self.assertEqual(monitoring.tendency([10.0, 10.001, 9.999] * 10).kind, "stable")
+
+
+class Validation(unittest.TestCase):
+    def test_checks(self):
+        self.assertEqual(validation.accuracy(0.9, 0.8, "higher"), ("met", 0.9, 0.8, 0.9 - 0.8))
+        self.assertEqual(validation.accuracy(cx.Metric(0.9, 0.7, 0.95), 0.8, "higher").outcome, "undecided")
+        self.assertEqual(validation.accuracy(math.nan, 0.8, "higher").outcome, "not-finite")
+        r = validation.convergence([1.0, 0.5, 0.25, 0.125], [0.3, 0.01])
+        self.assertEqual((r.outcome, [t.outcome for t in r.tolerances], r.tolerances[0].iteration), ("converging", ["met", "never"], 3))
+        self.assertAlmostEqual(r.rate, math.log(2))
+        order, error = validation.order([0.1, 0.05, 0.025], [0.01, 0.0025, 0.000625])
+        self.assertAlmostEqual(order, 2.0)
+        self.assertAlmostEqual(error, 0.0, places=6)
+
+    def test_report(self):
+        v = validation.Validation("solver", "paper")
+        self.assertFalse(v.passed())
+        v.add_accuracy(cx.MetricDef("error", "1", "lower"), 0.1, 0.2)
+        v.add_convergence("residual", [1.0, 0.1, 0.01], 0.05)
+        self.assertTrue(v.passed())
+        v.add_violation("mass is lost")
+        self.assertEqual((v.passed(), v.checks(), v.failures()), (False, 3, 1))
+        self.assertEqual(v.to_dict()["violations"], ["mass is lost"])
+        with self.assertRaisesRegex(RuntimeError, "was checked already"):
+            v.add_convergence("residual", [1.0], 0.5)
+
+
+class Threads(unittest.TestCase):
+    def test_many_at_once(self):
+        x = [math.sin(i) + 2 for i in range(20000)]
+        want = (statistics.summary(x), statistics.bootstrap(x[:500], resamples=300, seed=1), analysis.changepoints(x[:500]))
+        wrong = []
+
+        def work():
+            for _ in range(5):
+                got = (statistics.summary(x), statistics.bootstrap(x[:500], resamples=300, seed=1), analysis.changepoints(x[:500]))
+                if got != want:
+                    wrong.append(got)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual(wrong, [])
+
+
+if __name__ == "__main__":
+    tap.main()
