@@ -1,5 +1,6 @@
 /*
- * Derivatives of convolutions over an algebra: the product's, on windows of a block of positions at a time, laid out as the rows of a matrix.
+ * Derivatives of convolutions over an algebra: real ones are convolutions again, the filter's a kernel of its own; the others are the
+ * product's, on windows of a block of positions at a time, laid out as the rows of a matrix.
  */
 #include <string.h>
 
@@ -115,6 +116,167 @@ static bool by_blocks(cbx_ctx *ctx, const derivative *d)
     return true;
 }
 
+/* --- real: dx --- */
+
+/* What reaches the places r, r + stride, ... of one axis of x: every `step`-th tap from `first` on. */
+typedef struct phase {
+    size_t first, taps, step, positions, dilation;
+    ptrdiff_t low; /* of the convolution of g with those taps, turned */
+} phase;
+
+static size_t common(size_t a, size_t b) { return b ? common(b, a % b) : a; }
+
+/* dx[r + s j] = sum over m of g[j + (r + low - first d) / s - m d step / s] w[first + m step] */
+static phase phase_of(const cbx__conv *v, int axis, size_t r)
+{
+    const size_t s = v->stride[axis], d = v->dilation[axis], shared = common(d, s);
+    const ptrdiff_t to = (ptrdiff_t)r + v->low[axis];
+    phase p = { .step = s / shared, .dilation = d / shared, .positions = (v->length[axis] - r + s - 1) / s };
+
+    while (p.first < min_size(p.step, v->taps[axis]) && (to - (ptrdiff_t)(p.first * d)) % (ptrdiff_t)s != 0) p.first++;
+    if (p.first >= min_size(p.step, v->taps[axis])) return p;
+    p.taps = (v->taps[axis] - p.first - 1) / p.step + 1;
+    p.low = (ptrdiff_t)((p.taps - 1) * p.dilation) - (to - (ptrdiff_t)(p.first * d)) / (ptrdiff_t)s;
+    return p;
+}
+
+/* out[c][r] = x[r][c], in squares that stay in the first-level cache. */
+#define TURN(T, name)                                                                                                  \
+    static void name(size_t rows, size_t columns, const T *x, T *out)                                                  \
+    {                                                                                                                  \
+        enum { SIDE = 16 };                                                                                            \
+        for (size_t r0 = 0; r0 < rows; r0 += SIDE)                                                                     \
+            for (size_t c0 = 0; c0 < columns; c0 += SIDE)                                                              \
+                for (size_t r = r0; r < min_size(rows, r0 + SIDE); r++)                                                \
+                    for (size_t c = c0; c < min_size(columns, c0 + SIDE); c++) out[c * rows + r] = x[r * columns + c]; \
+    }
+TURN(float, turn_f32)
+TURN(double, turn_f64)
+
+/* The taps of a phase in falling order, each (outs, channels). */
+static void turn_filter(const cbx__conv *v, const phase *p, const char *w, char *out)
+{
+    const size_t of_tap = v->channels * v->outs * cbx_dtype_size(v->dtype);
+    size_t count = 1;
+
+    for (int i = 0; i < v->ndim; i++) count *= p[i].taps;
+    for (size_t t = 0; t < count; t++, out += of_tap) {
+        size_t left = count - 1 - t, tap = 0, across = 1;
+        for (int i = v->ndim - 1; i >= 0; i--) {
+            tap += (p[i].first + left % p[i].taps * p[i].step) * across;
+            across *= v->taps[i];
+            left /= p[i].taps;
+        }
+        if (v->dtype == CBX_F32)
+            turn_f32(v->channels, v->outs, (const float *)(const void *)(w + tap * of_tap), (float *)(void *)out);
+        else
+            turn_f64(v->channels, v->outs, (const double *)(const void *)(w + tap * of_tap), (double *)(void *)out);
+    }
+}
+
+/* The results of a phase to their places in dx, a line at a time. */
+static void spread(const cbx__conv *v, const phase *p, const size_t *r, const char *from, char *dx)
+{
+    const int last = v->ndim - 1;
+    const size_t run = v->channels * cbx_dtype_size(v->dtype);
+    size_t lines = v->images;
+
+    for (int i = 0; i < last; i++) lines *= p[i].positions;
+    for (size_t line = 0; line < lines; line++) {
+        size_t left = line, at = 0, across = v->length[last];
+        for (int i = last - 1; i >= 0; i--) {
+            at += (r[i] + left % p[i].positions * v->stride[i]) * across;
+            across *= v->length[i];
+            left /= p[i].positions;
+        }
+        char *to = dx + (at + left * across + r[last]) * run;
+        for (size_t j = 0; j < p[last].positions; j++, from += run, to += v->stride[last] * run) memcpy(to, from, run);
+    }
+}
+
+/* One phase, r along each axis, of dx, which is 0 before if there is more than this one. */
+static bool phase_back(cbx_ctx *ctx, const derivative *d, const size_t *r, bool alone)
+{
+    const cbx__conv *v = &d->v;
+    const size_t size = cbx_dtype_size(v->dtype);
+    cbx__conv q = *v;
+    phase p[CBX__CONV_AXES];
+    size_t rows = v->images, taps = 1, bytes[3];
+    cbx_block room = { 0 };
+
+    for (int i = 0; i < v->ndim; i++) {
+        p[i] = phase_of(v, i, r[i]);
+        q.length[i] = v->positions[i], q.taps[i] = p[i].taps, q.positions[i] = p[i].positions;
+        q.stride[i] = 1, q.dilation[i] = p[i].dilation, q.low[i] = p[i].low;
+        rows *= p[i].positions, taps *= p[i].taps;
+    }
+    if (taps == 0 || rows == 0) return true;
+    q.channels = v->outs, q.outs = v->channels, q.x = cbx_array_data(d->g);
+    bytes[0] = round_up(taps * v->channels * v->outs * size, 64);
+    bytes[1] = alone ? 0 : round_up(rows * v->channels * size, 64);
+    bytes[2] = cbx__conv_workspace(&q);
+    if (cbx_pool_get(cbx_ctx_pool(ctx), bytes[0] + bytes[1] + bytes[2], &room, cbx__sticky(ctx))) return false;
+    turn_filter(v, p, v->w, room.data);
+    q.w = room.data, q.workspace = (char *)room.data + bytes[0] + bytes[1];
+    q.y = alone ? cbx_array_data_mut(d->dx) : (char *)room.data + bytes[0];
+    cbx__conv_run(&q);
+    if (!alone) spread(v, p, r, q.y, cbx_array_data_mut(d->dx));
+    cbx_pool_put(cbx_ctx_pool(ctx), room);
+    return true;
+}
+
+/* dx in phases: places of x that the same taps reach. */
+static bool pull_x(cbx_ctx *ctx, const derivative *d)
+{
+    const cbx__conv *v = &d->v;
+    size_t phases = 1;
+
+    for (int i = 0; i < v->ndim; i++) phases *= min_size(v->stride[i], v->length[i]);
+    for (size_t f = 0; f < phases; f++) {
+        size_t r[CBX__CONV_AXES], left = f;
+        bool alone = true;
+        for (int i = 0; i < v->ndim; i++) {
+            r[i] = left % min_size(v->stride[i], v->length[i]);
+            left /= min_size(v->stride[i], v->length[i]);
+            alone = alone && v->stride[i] == 1;
+        }
+        if (!phase_back(ctx, d, r, alone)) return false;
+    }
+    return true;
+}
+
+static bool pull_w(cbx_ctx *ctx, const derivative *d)
+{
+    cbx__conv v = d->v;
+    cbx_block room = { 0 };
+
+    if (cbx_pool_get(cbx_ctx_pool(ctx), cbx__conv_pull_workspace(&v), &room, cbx__sticky(ctx))) return false;
+    v.workspace = room.data;
+    cbx__conv_pull(&v, cbx_array_data(d->g), cbx_array_data_mut(d->dw));
+    cbx_pool_put(cbx_ctx_pool(ctx), room);
+    return true;
+}
+
+#define ALL_FINITE(T, name)                                                                                            \
+    static bool name(const T *x, size_t n)                                                                             \
+    {                                                                                                                  \
+        int odd = 0;                                                                                                   \
+        for (size_t i = 0; i < n; i++) odd |= x[i] - x[i] != 0;                                                        \
+        return odd == 0;                                                                                               \
+    }
+ALL_FINITE(float, all_finite_f32)
+ALL_FINITE(double, all_finite_f64)
+
+/* What lies outside of g is 0 there and would meet the filter: one with NaN or an infinity has blocks of windows instead; so has x with
+ * few channels. */
+static bool is_direct(const derivative *d)
+{
+    const cbx__conv *v = &d->v;
+    const size_t n = cbx__conv_terms(v) * v->outs;
+
+    return cbx__conv_pulls(v) && (v->dtype == CBX_F32 ? all_finite_f32(v->w, n) : all_finite_f64(v->w, n));
+}
+
 /* --- both directions --- */
 
 /* x as a dense array that the scope holds. */
@@ -124,6 +286,16 @@ static const cbx_array *dense(cbx_ctx *ctx, const cbx_array *x)
 
     if (cbx_array_is_failed(x) || cbx__ref_dense(ctx, x, &copy, cbx__sticky(ctx))) return cbx__array_failed();
     return cbx_scope_hold(ctx, copy);
+}
+
+/* Zeros of the shape of x. */
+static cbx_array *blank(cbx_ctx *ctx, const cbx_array *x)
+{
+    cbx_array *zeros = NULL;
+
+    if (cbx_array_create(ctx, &x->desc, &zeros, cbx__sticky(ctx))) return cbx__array_failed();
+    memset(zeros->data, 0, cbx_array_bytes(zeros));
+    return cbx_scope_hold(ctx, zeros);
 }
 
 /* in: x, w, y, then g, or tangents of x and w.  False, with a failure recorded, without memory. */
@@ -142,12 +314,12 @@ static bool derivative_of(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attrs *
     d->v = cbx__ref_conv_of(s, attrs, x, w, y);
     if (forward) {
         d->tx = more, d->tw = of_w;
-        d->ty = cbx_copy(ctx, cbx_zeros_like(ctx, in[2]));
+        d->ty = blank(ctx, in[2]);
         return !cbx_array_is_failed(d->ty);
     }
     d->g = more;
-    d->dx = cbx_copy(ctx, cbx_zeros_like(ctx, in[0]));
-    d->dw = cbx_copy(ctx, cbx_zeros_like(ctx, in[1]));
+    d->dx = blank(ctx, in[0]);
+    d->dw = blank(ctx, in[1]);
     return !cbx_array_is_failed(d->dx) && !cbx_array_is_failed(d->dw);
 }
 
@@ -182,7 +354,8 @@ static void vjp_steps(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attrs *attr
 {
     derivative v;
 
-    if (!derivative_of(ctx, s, attrs, in, false, &v) || (has_work(&v.v) && !by_blocks(ctx, &v))) return;
+    if (!derivative_of(ctx, s, attrs, in, false, &v)) return;
+    if (has_work(&v.v) && !(is_direct(&v) ? pull_x(ctx, &v) && pull_w(ctx, &v) : by_blocks(ctx, &v))) return;
     d[0] = v.dx, d[1] = v.dw;
 }
 
@@ -199,6 +372,14 @@ void cbx_semiring_conv_vjp(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w,
         return;
     vjp_steps(ctx, s, &attrs, in, d);
     cbx__tidy_list(ctx, mark, 2, d);
+}
+
+/* The convolutions of the tangent of x with w, and of x with that of w; padding of a tangent is 0, as that of x. */
+static cbx_array *real_forward(cbx_ctx *ctx, const cbx_semiring *s, const cbx_conv_options *options,
+                               const cbx_array *const in[5])
+{
+    return cbx_add(ctx, cbx_semiring_conv(ctx, in[3], in[1], s, options),
+                   cbx_semiring_conv(ctx, in[0], in[4], s, options));
 }
 
 static cbx_array *jvp_steps(cbx_ctx *ctx, const cbx_semiring *s, const cbx_attrs *attrs, const cbx_array *const in[5])
@@ -227,5 +408,6 @@ cbx_array *cbx_semiring_conv_jvp(cbx_ctx *ctx, const cbx_array *x, const cbx_arr
             return cbx__refuse(ctx, CBX_ESHAPE, "a tangent of 'semiring_conv_jvp' is %s, its operand %s",
                                cbx_array_desc_text(&in[3 + i]->desc, tangent, sizeof tangent),
                                cbx_array_desc_text(&in[i]->desc, operand, sizeof operand));
-    return cbx__tidy(ctx, mark, jvp_steps(ctx, s, &attrs, in));
+    return cbx__tidy(ctx, mark,
+                     s->id == CBX_ALGEBRA_REAL ? real_forward(ctx, s, options, in) : jvp_steps(ctx, s, &attrs, in));
 }

@@ -108,12 +108,14 @@ CBX_API void cbx_semiring_matmul_vjp(cbx_ctx *ctx, const cbx_array *a, const cbx
 /** Forward: from the tangents of a and b that of c; rules and errors as above. */
 CBX_API cbx_array *cbx_semiring_matmul_jvp(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, const cbx_array *c,
                                            const cbx_array *ta, const cbx_array *tb, const cbx_semiring *s);
-/** Backward of y = cbx_semiring_conv(x, w): cotangents of x and w into d[0] and d[1]; holds all windows at once (positions times
- * taps times channels).  Errors of both functions. */
+/** Backward of y = cbx_semiring_conv(x, w): cotangents of x and w into d[0] and d[1].  What lies outside of x has none.  Real ones with
+ * eight channels or more and a filter without NaN and infinities are made in place, with memory for x and w once more; the others hold the
+ * windows of a block of positions (4 MiB, or 512 of them).  Errors of both functions. */
 CBX_API void cbx_semiring_conv_vjp(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_array *y,
                                    const cbx_array *g, const cbx_semiring *s, const cbx_conv_options *options,
                                    cbx_array *d[2]);
-/** Forward: from the tangents of x and w that of y; padding does not move.  Memory, twice, and errors as those of the backward one. */
+/** Forward: from the tangents of x and w that of y; padding does not move.  Real: two convolutions; memory and errors of the others as those
+ * of the backward one. */
 CBX_API cbx_array *cbx_semiring_conv_jvp(cbx_ctx *ctx, const cbx_array *x, const cbx_array *w, const cbx_array *y,
                                          const cbx_array *tx, const cbx_array *tw, const cbx_semiring *s,
                                          const cbx_conv_options *options);

@@ -60,7 +60,7 @@ static int list_as_json(const opt_run *run, const cbx_exporter *const *all, size
 
 static void print_form(const char *name, const char *summary)
 {
-    print_painted(PAINT_STRONG, "%-10s", name);
+    print_painted(PAINT_STRONG, "%-12s", name);
     printf(" %s\n", summary);
 }
 
@@ -244,6 +244,20 @@ static int write_each(writing *w)
 
 /* --- the command --- */
 
+/* Options of other forms, which would do nothing here. */
+static int check_form(const opt_run *run, const cbx_exporter *format)
+{
+    static const char *const drawn[] = { "svg", "pdf", "png" };
+    const export_args *a = run->args;
+    bool plots = false;
+
+    for (size_t i = 0; i < CBX_LEN(drawn); i++) plots |= !strcmp(format->name, drawn[i]);
+    if ((a->plots.count || a->dark) && !plots)
+        return opt_fail(run->program, "--plot and --dark: need --format svg, pdf or png");
+    if (a->repo && strcmp(format->name, "asv") != 0) return opt_fail(run->program, "--repo: needs --format asv");
+    return EXIT_PASS;
+}
+
 static void set_options(writing *w)
 {
     const export_args *a = w->run->args;
@@ -271,6 +285,7 @@ static int run_export(const opt_run *run)
     if (a->list) return list_formats(run);
     if (a->allow_machines && !a->against) return opt_fail(run->program, "--allow-other-machine: needs --against");
     status = find_format(run, a->format, &w.format);
+    if (!status) status = check_form(run, w.format);
     set_options(&w);
     if (!status) status = a->against || w.format->together ? write_loaded(&w) : write_each(&w);
     return status ? status : tell(&w);

@@ -35,7 +35,8 @@ static const opt_spec pareto_options[] = {
 typedef struct objective {
     const char *metric;
     cbx_direction direction;
-    bool told; /* on the command line */
+    bool told;  /* on the command line */
+    bool there; /* some point has it */
     const char *unit;
 } objective;
 
@@ -114,6 +115,8 @@ static int need_directions(const field *f)
 {
     for (size_t k = 0; k < f->d; k++) {
         const char *metric = f->objectives[k].metric;
+        if (!f->objectives[k].there)
+            return opt_fail(f->run->program, "--objective: no point has the metric '%s'; correct the name", metric);
         if (f->objectives[k].direction == CBX_DIRECTION_INFO)
             return opt_fail(f->run->program, "'%s' has no direction: say --objective %s=lower or %s=higher", metric,
                             metric, metric);
@@ -150,6 +153,7 @@ static bool take_values(field *f, const cbx_point *p)
     for (size_t k = 0; k < f->d; k++) {
         const cbx_metric *m = cbx_point_metric(p, f->objectives[k].metric);
         f->x[f->n * f->d + k] = m ? m->value : NAN;
+        f->objectives[k].there |= m != NULL;
         have += m != NULL;
     }
     return have > 0;

@@ -176,16 +176,13 @@ static const cbx_array *convolve(cbx_ctx *c, const problem *p)
     return y;
 }
 
-/* The product of windows that are laid out one after the other. */
-static void by_windows(const problem *p, void *out)
+/* Windows one after the other. */
+static void lay_out(const problem *p, char *a)
 {
     const shape *s = p->s;
-    const size_t size = cbx_dtype_size(p->t), m = rows_of(s), k = terms_of(s), run = s->channels;
-    char *a = malloc(m * k * size), *room;
-    cbx_matmul q = CBX_MATMUL_INIT;
-    cbx_err err = CBX_ERR_INIT;
+    const size_t size = cbx_dtype_size(p->t), k = terms_of(s), run = s->channels;
 
-    for (size_t r = 0; r < m; r++)
+    for (size_t r = 0; r < rows_of(s); r++)
         for (size_t t = 0; t < k / run; t++) {
             const long long at = place(s, r, t);
             for (size_t i = 0; at < 0 && i < run; i++)
@@ -194,6 +191,18 @@ static void by_windows(const problem *p, void *out)
                 memcpy(a + (r * (k / run) + t) * run * size,
                        (const char *)cbx_array_data(p->x) + (size_t)at * run * size, run * size);
         }
+}
+
+/* Their product with the filter. */
+static void by_windows(const problem *p, void *out)
+{
+    const shape *s = p->s;
+    const size_t m = rows_of(s), k = terms_of(s);
+    char *a = malloc(m * k * cbx_dtype_size(p->t)), *room;
+    cbx_matmul q = CBX_MATMUL_INIT;
+    cbx_err err = CBX_ERR_INIT;
+
+    lay_out(p, a);
     q.semiring = p->semiring, q.dtype = p->t, q.m = m, q.k = k, q.n = s->outs;
     q.a = a, q.lda = (ptrdiff_t)k, q.b = cbx_array_data(p->w), q.ldb = (ptrdiff_t)s->outs;
     q.c = out, q.ldc = (ptrdiff_t)s->outs;
@@ -268,6 +277,88 @@ static void padding_is_read(void **state)
     CHECK(isinf(y[1]) && isinf(y[20]) && isinf(y[38]), "inside");
     CHECK_OK(cbx_scope_close(&scope, &err), &err, "scope");
     cbx_ctx_free(c);
+}
+
+/* --- derivatives --- */
+
+static void fill(cbx_array *a, uint64_t stream)
+{
+    cbx_rng rng = cbx_rng_make(11, stream);
+    double *x = cbx_array_data_mut(a);
+    for (size_t i = 0; i < cbx_array_count(a); i++) x[i] = cbx_rng_normal(&rng);
+}
+
+/* The largest difference, in units of the largest element. */
+static double apart(const double *x, const double *y, size_t n)
+{
+    double worst = 0, most = 1e-300;
+
+    for (size_t i = 0; i < n; i++) {
+        worst = fmax(worst, fabs(x[i] - y[i]));
+        most = fmax(most, fabs(y[i]));
+    }
+    return worst / most;
+}
+
+static double dot(const cbx_array *x, const cbx_array *y)
+{
+    const double *a = cbx_array_data(x), *b = cbx_array_data(y);
+    double sum = 0;
+    for (size_t i = 0; i < cbx_array_count(x); i++) sum += a[i] * b[i];
+    return sum;
+}
+
+/* Backward as the product of the windows, whose cotangents are added up where they came from; forward as backward, by <h, J v>. */
+static void check_derivatives(cbx_ctx *c, const problem *p)
+{
+    const shape *s = p->s;
+    const size_t m = rows_of(s), k = terms_of(s), run = s->channels;
+    const ptrdiff_t flat[2] = { (ptrdiff_t)k, (ptrdiff_t)s->outs }, like_c[2] = { (ptrdiff_t)m, (ptrdiff_t)s->outs };
+    const cbx_conv_options o = options_of(s);
+    const cbx_array *y = convolve(c, p);
+    cbx_array *h = cbx_copy(c, cbx_zeros_like(c, y)), *tx = cbx_copy(c, cbx_zeros_like(c, p->x)),
+              *tw = cbx_copy(c, cbx_zeros_like(c, p->w)), *a = array_of(c, CBX_F64, m, NULL, 0, k, 0), *d[2],
+              *wanted[2];
+    double *dx = calloc(cbx_array_count(p->x), sizeof *dx);
+    cbx_err err = CBX_ERR_INIT;
+
+    fill(h, 1), fill(tx, 2), fill(tw, 3);
+    lay_out(p, cbx_array_data_mut(a));
+    cbx_semiring_conv_vjp(c, p->x, p->w, y, h, p->semiring, &o, d);
+    cbx_semiring_matmul_vjp(c, a, cbx_reshape(c, p->w, 2, flat), cbx_reshape(c, y, 2, like_c),
+                            cbx_reshape(c, h, 2, like_c), p->semiring, wanted);
+    cbx_array *ty = cbx_semiring_conv_jvp(c, p->x, p->w, y, tx, tw, p->semiring, &o);
+    CHECK_OK(cbx_ctx_pending(c, &err), &err, s->why);
+    const double *da = cbx_array_data(wanted[0]);
+    for (size_t r = 0; r < m; r++)
+        for (size_t t = 0; t < k / run; t++)
+            for (size_t i = 0; place(s, r, t) >= 0 && i < run; i++)
+                dx[(size_t)place(s, r, t) * run + i] += da[(r * (k / run) + t) * run + i];
+    CHECK_LE(apart(cbx_array_data(d[0]), dx, cbx_array_count(p->x)), 1e-12, s->why);
+    CHECK_LE(apart(cbx_array_data(d[1]), cbx_array_data(wanted[1]), k * s->outs), 1e-12, s->why);
+    const double forward = dot(h, ty), backward = dot(d[0], tx) + dot(d[1], tw),
+                 scale = sqrt(dot(h, h) * dot(ty, ty)) + 1e-300;
+    CHECK_LE(fabs(forward - backward) / scale, 1e-12, s->why);
+    dx[0] += 1e-9 * (1 + fabs(dx[0]));
+    CHECK_GT(apart(cbx_array_data(d[0]), dx, 1), 1e-12, "an error shows");
+    free(dx);
+}
+
+static void derivatives_of_products(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(shapes); i++)
+        for (int g = 0; g < CBX_ALGEBRA_BOOLEAN; g++) {
+            cbx_ctx *c = NULL;
+            cbx_scope scope;
+            cbx_err err = CBX_ERR_INIT;
+            CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
+            cbx_scope_open(c, &scope);
+            const problem p = draw(c, &shapes[i], cbx_semiring_get((cbx_algebra)g), CBX_F64, false);
+            check_derivatives(c, &p);
+            CHECK_OK(cbx_scope_close(&scope, &err), &err, "scope");
+            cbx_ctx_free(c);
+        }
 }
 
 /* --- algebras given by functions --- */
@@ -398,6 +489,13 @@ static cbx_status both_ways(cbx_ctx *c, void *user)
     cbx_semiring_conv(c, x, w, cbx_semiring_find("real"), NULL);
     cbx_semiring_conv(c, x, w, cbx_semiring_find("log"), NULL);
     cbx_semiring_conv(c, x, w, &mine, NULL);
+    for (int i = 0; i < 2; i++) { /* three channels by blocks of windows, nine in place */
+        cbx_array *z = i ? cbx_ones(c, 3, (const size_t[]){ 9, 8, 9 }, CBX_F64) : x,
+                  *f = i ? cbx_ones(c, 4, (const size_t[]){ 3, 3, 9, 5 }, CBX_F64) : w, *d[2];
+        const cbx_array *y = cbx_semiring_conv(c, z, f, cbx_semiring_find("real"), NULL);
+        cbx_semiring_conv_vjp(c, z, f, y, y, cbx_semiring_find("real"), NULL, d);
+        cbx_semiring_conv_jvp(c, z, f, y, z, f, cbx_semiring_find("real"), NULL);
+    }
     return cbx_scope_close(&scope, NULL);
 }
 
@@ -410,9 +508,9 @@ static void memory_may_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(products_of_windows),   cmocka_unit_test(padding_is_read),
-        cmocka_unit_test(functions_as_built_in), cmocka_unit_test(functions_fold_in_order),
-        cmocka_unit_test(memory_may_end),
+        cmocka_unit_test(products_of_windows),     cmocka_unit_test(padding_is_read),
+        cmocka_unit_test(derivatives_of_products), cmocka_unit_test(functions_as_built_in),
+        cmocka_unit_test(functions_fold_in_order), cmocka_unit_test(memory_may_end),
     };
     return cmocka_run_group_tests_name("array/convolve", tests, NULL, NULL);
 }

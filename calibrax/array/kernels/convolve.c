@@ -41,7 +41,7 @@ static cbx__conv_plan plan_of(const cbx__conv *v)
 
 static size_t table_bytes(const cbx__conv *v)
 {
-    return round_up(cbx__conv_terms(v) / v->channels * TILE_ROWS * sizeof(void *), 64);
+    return round_up((cbx__conv_terms(v) / v->channels * TILE_ROWS + ADDRESSES_BEHIND) * sizeof(void *), 64);
 }
 
 static size_t pad_bytes(const cbx__conv *v) { return round_up(walk_run(v) * cbx_dtype_size(v->dtype), 64); }
@@ -108,17 +108,17 @@ static void add_run(cbx_dtype dtype, size_t n, const void *from, void *to)
 static void scatter_rows(const walk *k, const char *windows, size_t row, size_t rows, const void **table, size_t low,
                          size_t high)
 {
-    const size_t run = k->channel_run * cbx_dtype_size(k->v->dtype), taps = k->outer * k->inner;
+    const size_t size = cbx_dtype_size(k->v->dtype), terms = cbx__conv_terms(k->v);
     place p = place_at(k, row);
+    const size_t run = fill_table(k, &p, rows, table);
 
-    fill_table(k, &p, rows, table);
     for (size_t i = 0; i < rows; i++)
-        for (size_t t = 0; t < taps; t++, windows += run) {
+        for (size_t t = 0; t * run < terms; t++, windows += run * size) {
             const char *to = table[t * TILE_ROWS + i];
             if (to == k->pad || (size_t)(to - (const char *)k->v->x) < low ||
                 (size_t)(to - (const char *)k->v->x) >= high)
                 continue;
-            add_run(k->v->dtype, k->channel_run, windows, (char *)(uintptr_t)to);
+            add_run(k->v->dtype, run, windows, (char *)(uintptr_t)to);
         }
 }
 
@@ -132,8 +132,8 @@ void cbx__conv_scatter(const cbx__conv *v, const void *windows, size_t first, si
     walk k;
 
     to.x = dx;
-    k = walk_of(&to, room, room); /* the padding is no place in dx */
-    k.joins = false;
+    k = walk_of(&to, room, room);     /* the padding is no place in dx */
+    k.joins = k.joins && v->ndim > 1; /* a run stays in a line */
 #if defined(_OPENMP)
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)
 #endif
@@ -243,4 +243,23 @@ void cbx__conv_run(const cbx__conv *v)
     }
     plan.add_by_fma = cbx__semiring_adds_by_fma(v->semiring, v->dtype);
     cbx__semiring_best()->conv_run(&plan);
+}
+
+bool cbx__conv_pulls(const cbx__conv *v)
+{
+    return v->semiring->id == CBX_ALGEBRA_REAL && v->channels >= TILE_ROWS; /* no tile has more rows */
+}
+
+size_t cbx__conv_pull_workspace(const cbx__conv *v)
+{
+    const cbx__conv_plan plan = plan_of(v);
+    return cbx__semiring_best()->pull_room(&plan);
+}
+
+void cbx__conv_pull(const cbx__conv *v, const void *g, void *dw)
+{
+    cbx__conv_plan plan = plan_of(v);
+
+    plan.g = g, plan.dw = dw;
+    cbx__semiring_best()->pull_run(&plan);
 }

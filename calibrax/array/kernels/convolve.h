@@ -57,11 +57,21 @@ void cbx__conv_gather(const cbx__conv *v, double outside, size_t first, size_t r
 void cbx__conv_scatter(const cbx__conv *v, const void *windows, size_t first, size_t rows, int threads, void *room,
                        void *dx);
 
+/**
+ * The cotangent of the filter of a real convolution of 8 channels or more, which cbx__conv_pulls says: dw[t,c,o] = sum over positions of
+ * x[p*stride + t*dilation - low, c] g[p, o], from blocks of lines of positions; what lies outside has no part in it.  y is not looked at.
+ */
+bool cbx__conv_pulls(const cbx__conv *v);
+size_t cbx__conv_pull_workspace(const cbx__conv *v);
+void cbx__conv_pull(const cbx__conv *v, const void *g, void *dw);
+
 /** What each instruction set's build is given. */
 typedef struct cbx__conv_plan {
     const cbx__conv *v;
     int threads;     /* resolved: >= 1 */
     bool add_by_fma; /* tropical */
+    const void *g;   /* cotangent: g and what comes of it */
+    void *dw;
 } cbx__conv_plan;
 
 #endif

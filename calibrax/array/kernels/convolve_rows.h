@@ -115,10 +115,10 @@ static void next_line(const walk *k, place *p)
 /* Byte of x where the window at p begins, which may be outside. */
 static size_t begin_of(const walk *k, const place *p)
 {
-    size_t at = p->image * k->image;
+    size_t at = p->image;
 
-    for (int i = 0; i <= k->last; i++) at += (p->at[i] * k->v->stride[i] - (size_t)k->v->low[i]) * k->axis[i];
-    return at;
+    for (int i = 0; i <= k->last; i++) at = at * k->v->length[i] + (p->at[i] * k->v->stride[i] - (size_t)k->v->low[i]);
+    return at * k->axis[k->last];
 }
 
 static bool outer_inside(const walk *k, const place *p, size_t u)
@@ -130,32 +130,45 @@ static bool outer_inside(const walk *k, const place *p, size_t u)
     return true;
 }
 
-/* n pointers, the first `before` and those from `upto` on to the padding.  (void: reading them as pointers to any type is right.) */
-ALWAYS_INLINE void fill_line(const void **line, size_t n, size_t before, size_t upto, const char *x, size_t at,
-                             size_t stride, const void *pad)
+/* Eight pointers as numbers: a place outside of x is no pointer.  (A line of fewer is written past its end, over what comes after it.) */
+typedef uintptr_t addresses __attribute__((vector_size(8 * sizeof(uintptr_t)), may_alias, aligned(sizeof(uintptr_t))));
+#define ADDRESSES_BEHIND 8 /* room behind a table */
+
+/* A line of n pointers from `to` on, the first `before` and those from `upto` on to the padding; steps: of eight pointers.  (void:
+ * reading them as pointers to any type is right.) */
+ALWAYS_INLINE void fill_line(const void **line, size_t n, size_t before, size_t upto, uintptr_t to,
+                             const addresses *steps, const void *pad)
 {
-    for (size_t i = 0; i < n; i++) line[i] = i >= before && i < upto ? (const void *)(x + (at + i * stride)) : pad;
+    const addresses count = { 0, 1, 2, 3, 4, 5, 6, 7 };
+
+    if (n == TILE_ROWS) { /* nearly always */
+        const addresses inside = (addresses)(count - before < (upto > before ? upto - before : 0) - (addresses){ 0 });
+        *(addresses *)(void *)line = ((to + *steps) & inside) | ((uintptr_t)pad & ~inside);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        line[i] = (const void *)(i >= before && i < upto ? to + (*steps)[i] : (uintptr_t)pad);
 }
 
 /* n positions of one line of the result, from p on, into the columns of the table. */
 static void fill_lines(const walk *k, const place *p, size_t n, bool joined, const void **table)
 {
-    const size_t begin = begin_of(k, p), stride = k->v->stride[k->last] * k->axis[k->last],
-                 apart = k->v->dilation[k->last] * k->axis[k->last];
-    const size_t first = p->at[k->last];
-    const char *x = k->v->x;
+    const addresses count = { 0, 1, 2, 3, 4, 5, 6, 7 }, steps = count * (k->v->stride[k->last] * k->axis[k->last]);
+    const size_t apart = k->v->dilation[k->last] * k->axis[k->last], first = p->at[k->last];
+    const uintptr_t begin = (uintptr_t)k->v->x + begin_of(k, p);
 
     for (size_t u = 0; u < k->outer; u++) {
-        const bool inside = outer_inside(k, p, u);
+        const size_t inside = outer_inside(k, p, u) ? SIZE_MAX : 0;
+        const uintptr_t to = begin + k->along[u];
         if (joined) {
-            fill_line(table, n, 0, inside ? n : 0, x, begin + k->along[u], stride, k->pad);
+            fill_line(table, n, 0, inside, to, &steps, k->pad);
             table += TILE_ROWS;
             continue;
         }
         for (size_t t = 0; t < k->inner; t++, table += TILE_ROWS) {
             const size_t from = k->from[t] > first ? k->from[t] - first : 0,
-                         upto = inside && k->upto[t] > first ? k->upto[t] - first : 0;
-            fill_line(table, n, from, upto, x, begin + k->along[u] + t * apart, stride, k->pad);
+                         upto = k->upto[t] > first ? k->upto[t] - first : 0;
+            fill_line(table, n, from, upto & inside, to + t * apart, &steps, k->pad);
         }
     }
 }

@@ -117,7 +117,7 @@ static void NAME(conv_layout)(NAME(conv_job) * j, const cbx__conv_plan *plan, ch
     j->panels = (round_up(j->n, LANES) + NR - 1) / NR;
     NAME(conv_tasks)(j, nt);
     const bool lies = j->n % LANES == 0 && (j->panels == 1 || j->m <= FEW_DOWN * MR);
-    j->own_bytes = round_up(j->k / v->channels * MR * sizeof(void *), 64);
+    j->own_bytes = round_up((j->k / v->channels * MR + ADDRESSES_BEHIND) * sizeof(void *), 64);
     const size_t count[] = { lies ? 0 : round_up(j->n, LANES) * j->k * sizeof(T), walk_run(v) * sizeof(T),
                              walk_tables(v), nt * j->own_bytes };
     void **const part[] = { (void **)&j->pb, (void **)&j->pad, (void **)&j->tables, (void **)&j->own };
