@@ -122,6 +122,7 @@ enum {
 CBX_API void cbx_json_write(const cbx_json *v, unsigned flags, cbx_text *out);
 /** Appends n bytes as a JSON string, quotes included: for documents too long to be built as values. */
 CBX_API void cbx_json_write_string(const char *s, size_t n, unsigned flags, cbx_text *out);
+CBX_API void cbx_json_write_double(double v, unsigned flags, cbx_text *out);
 
 /** Takes text that was written so far, and may reset it. */
 typedef void (*cbx_json_pour_fn)(void *user, cbx_text *out);

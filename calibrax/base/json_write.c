@@ -67,7 +67,7 @@ void cbx_json_write_string(const char *s, size_t len, unsigned flags, cbx_text *
     cbx_text_putc(out, '"');
 }
 
-static void write_double(double v, unsigned flags, cbx_text *out)
+void cbx_json_write_double(double v, unsigned flags, cbx_text *out)
 {
     char buf[CBX_FORMAT_SIZE];
     if (isfinite(v)) {
@@ -174,7 +174,7 @@ static void write_value(const cbx_json *v, const form *f, int level, cbx_text *o
     case CBX_JSON_NULL: cbx_text_puts(out, "null"); break;
     case CBX_JSON_BOOL: cbx_text_puts(out, v->truth ? "true" : "false"); break;
     case CBX_JSON_INT: write_int(v, out); break;
-    case CBX_JSON_DOUBLE: write_double(v->real, f->flags, out); break;
+    case CBX_JSON_DOUBLE: cbx_json_write_double(v->real, f->flags, out); break;
     case CBX_JSON_STRING: cbx_json_write_string(cbx__as_string(v)->bytes, v->count, f->flags, out); break;
     case CBX_JSON_ARRAY: write_array(v, f, level, out); break;
     case CBX_JSON_OBJECT: write_object(v, f, level, out); break;

@@ -82,4 +82,14 @@ cbx_status cbx__scratch_read(const cbx__scratch *s, uint64_t at, void *to, size_
     return CBX_OK;
 }
 
+cbx_status cbx__scratch_need(const cbx__scratch *s, uint64_t at, void *to, size_t n, cbx_err *err)
+{
+    for (size_t done = 0, got = 0; done < n; done += got) {
+        cbx_status st = cbx__scratch_read(s, at + done, (char *)to + done, n - done, &got, err);
+        if (!st && !got) st = cbx_fail(err, CBX_EIO, "a temporary file was cut");
+        if (st) return st;
+    }
+    return CBX_OK;
+}
+
 uint64_t cbx__scratch_size(const cbx__scratch *s) { return s->end; }

@@ -19,6 +19,8 @@ void cbx__scratch_free(cbx__scratch *s);
 cbx_status cbx__scratch_add(cbx__scratch *s, const void *data, size_t len, uint64_t *at, cbx_err *err);
 /** Up to room bytes from `at` on; *got 0 behind the end. */
 cbx_status cbx__scratch_read(const cbx__scratch *s, uint64_t at, void *to, size_t room, size_t *got, cbx_err *err);
+/** Exactly n bytes from `at` on.  @return also CBX_EIO: there are not as many */
+cbx_status cbx__scratch_need(const cbx__scratch *s, uint64_t at, void *to, size_t n, cbx_err *err);
 uint64_t cbx__scratch_size(const cbx__scratch *s);
 
 #endif

@@ -214,10 +214,10 @@ static cbx_status count_cores(reading *r, long *core, long *package, int told, c
         char path[96];
         snprintf(path, sizeof path, "sys/devices/system/cpu/cpu%d/topology/physical_package_id", i);
         st = optional(r, path, &text, err);
-        package[i] = *text ? strtol(text, NULL, 10) : 0;
+        package[i] = *text ? atoi(text) : 0;
         snprintf(path, sizeof path, "sys/devices/system/cpu/cpu%d/topology/core_id", i);
         if (!st) st = optional(r, path, &text, err);
-        core[i] = *text ? strtol(text, NULL, 10) : i;
+        core[i] = *text ? atoi(text) : i;
     }
     for (int i = 0; i < m->threads; i++) core[i] += package[i] * 100000;
     m->cores = distinct(core, m->threads);
@@ -277,7 +277,7 @@ static int count_list(const char *text)
         char *end;
         long first = strtol(text, &end, 10), last = first;
         if (*end == '-') last = strtol(end + 1, &end, 10);
-        if (last < first || last - first > 100000) return 0;
+        if (last < first || last - first > 100000 || count > 1000000) return 0;
         count += (int)(last - first) + 1;
         text = *end == ',' ? end + 1 : end;
     }

@@ -19,10 +19,21 @@ typedef struct cbx__spooled {
     size_t npoints;
 } cbx__spooled;
 
+/* The samples of a metric that stand before its own: blocks of doubles in the scratch file.  No blocks: none. */
+typedef struct cbx__waiting {
+    const uint64_t *places;
+    size_t nplaces, each; /* each: doubles in a block */
+} cbx__waiting;
+
 void cbx__spooled_init(cbx__spooled *p, const cbx_allocator *al);
 void cbx__spooled_clear(cbx__spooled *p);
-/** Checks and adds a point, of which nothing is kept.  @return CBX_OK; as cbx_run_builder_add_point; CBX_ENOSPC; CBX_EIO */
-cbx_status cbx__spooled_add(cbx__spooled *p, cbx__scratch *scratch, const cbx_point *point, cbx_err *err);
+/**
+ * Checks and adds a point, of which nothing is kept.
+ * @param waiting  of each of its metrics; NULL: all samples are where the metrics say.  A metric with blocks has samples of its own, too
+ * @return CBX_OK; as cbx_run_builder_add_point; CBX_ENOSPC; CBX_EIO
+ */
+cbx_status cbx__spooled_add(cbx__spooled *p, cbx__scratch *scratch, const cbx_point *point, const cbx__waiting *waiting,
+                            cbx_err *err);
 /** The same with a point of a run file, unknown members included.  @param path  "points.7".  @return also CBX_EFORMAT */
 cbx_status cbx__spooled_add_json(cbx__spooled *p, cbx__scratch *scratch, const cbx_json *point, const char *path,
                                  cbx_err *err);

@@ -42,58 +42,126 @@ static void put_key(size_t i, const char *key, int level, cbx_text *out)
     cbx_text_puts(out, ": ");
 }
 
-/* One at a time: each may have a million samples. */
-static bool put_metrics(const cbx_point *p, cbx_json_pour_fn pour_fn, void *user, cbx_text *out)
+/* Where samples come from that stand before those of a metric, and who takes the text. */
+typedef struct writing {
+    const cbx__waiting *waiting; /* of each metric of the point; NULL: nothing waits */
+    const cbx__scratch *scratch;
+    cbx_json_pour_fn pour;
+    void *user;
+    cbx_text *out;
+    cbx_err *err;
+} writing;
+
+static void put_doubles(const double *v, size_t n, bool first, const writing *w)
 {
-    cbx_text_putc(out, '{');
-    for (size_t i = 0; i < p->nmetrics; i++) {
-        cbx_json *v = cbx__metric_json(&p->metrics[i].metric, NULL);
-        if (!v) return false;
-        put_key(i, p->metrics[i].name, 4, out);
-        cbx_json_write_part(v, FILE_FLAGS, 4, pour_fn, user, out);
-        cbx_json_unref(v);
+    for (size_t i = 0; i < n; i++) {
+        if (i || !first) cbx_text_putc(w->out, ',');
+        cbx_json_write_break(FILE_FLAGS, 6, w->out);
+        cbx_json_write_double(v[i], FILE_FLAGS, w->out);
+        w->pour(w->user, w->out);
     }
-    if (p->nmetrics) cbx_json_write_break(FILE_FLAGS, 3, out);
-    cbx_text_putc(out, '}');
-    return true;
+}
+
+static cbx_status put_block(const writing *w, uint64_t at, size_t n, bool first)
+{
+    double part[2048];
+
+    for (size_t done = 0; done < n;) {
+        size_t left = n - done, wanted = left < CBX_LEN(part) ? left : CBX_LEN(part);
+        cbx_status st = cbx__scratch_need(w->scratch, at + done * sizeof *part, part, wanted * sizeof *part, w->err);
+        if (st) return st;
+        put_doubles(part, wanted, first && !done, w);
+        done += wanted;
+    }
+    return CBX_OK;
+}
+
+static cbx_status put_samples(const cbx_metric *m, const cbx__waiting *before, const writing *w)
+{
+    size_t n = before ? before->nplaces : 0;
+    cbx_status st = CBX_OK;
+
+    cbx_text_putc(w->out, '[');
+    for (size_t i = 0; !st && i < n; i++) st = put_block(w, before->places[i], before->each, i == 0);
+    put_doubles(m->samples, m->nsamples, n == 0, w);
+    if (n || m->nsamples) cbx_json_write_break(FILE_FLAGS, 5, w->out);
+    cbx_text_putc(w->out, ']');
+    return st;
+}
+
+/* Samples come last, one at a time: there may be millions. */
+static cbx_status put_metric(const cbx_metric *m, const cbx__waiting *before, const writing *w)
+{
+    const cbx_metric bare = { m->value, m->lower, m->upper, NULL, 0 };
+    cbx_json *v = cbx__metric_json(&bare, NULL), *value;
+    cbx_status st = v ? CBX_OK : cbx__record_no_memory(w->err);
+    const char *key;
+    size_t i = 0;
+
+    cbx_text_putc(w->out, '{');
+    for (; cbx_json_member(v, i, &key, &value); i++) {
+        put_key(i, key, 5, w->out);
+        cbx_json_write_part(value, FILE_FLAGS, 5, NULL, NULL, w->out);
+    }
+    if (!st && m->samples) {
+        put_key(i, "samples", 5, w->out);
+        st = put_samples(m, before, w);
+    }
+    cbx_json_write_break(FILE_FLAGS, 4, w->out);
+    cbx_text_putc(w->out, '}');
+    cbx_json_unref(v);
+    return st;
+}
+
+static cbx_status put_metrics(const cbx_point *p, const writing *w)
+{
+    cbx_status st = CBX_OK;
+
+    cbx_text_putc(w->out, '{');
+    for (size_t i = 0; !st && i < p->nmetrics; i++) {
+        put_key(i, p->metrics[i].name, 4, w->out);
+        st = put_metric(&p->metrics[i].metric, w->waiting ? &w->waiting[i] : NULL, w);
+    }
+    if (p->nmetrics) cbx_json_write_break(FILE_FLAGS, 3, w->out);
+    cbx_text_putc(w->out, '}');
+    return st;
 }
 
 /* A point that says no more than is known here. */
-static bool put_known(const cbx_point *p, cbx_json_pour_fn pour_fn, void *user, cbx_text *out)
+static cbx_status put_known(const cbx_point *p, const writing *w)
 {
     const cbx_point bare = { p->name, p->scenario, p->tags, p->ntags, NULL, 0 };
     cbx_json *v = cbx__run_point_json(&bare, NULL), *value;
     const char *key;
-    bool ok = v != NULL;
+    cbx_status st = v ? CBX_OK : cbx__record_no_memory(w->err);
 
-    cbx_text_putc(out, '{');
-    for (size_t i = 0; ok && cbx_json_member(v, i, &key, &value); i++) {
-        put_key(i, key, 3, out);
+    cbx_text_putc(w->out, '{');
+    for (size_t i = 0; !st && cbx_json_member(v, i, &key, &value); i++) {
+        put_key(i, key, 3, w->out);
         if (strcmp(key, "metrics") == 0)
-            ok = put_metrics(p, pour_fn, user, out);
+            st = put_metrics(p, w);
         else
-            cbx_json_write_part(value, FILE_FLAGS, 3, pour_fn, user, out);
+            cbx_json_write_part(value, FILE_FLAGS, 3, w->pour, w->user, w->out);
     }
-    cbx_json_write_break(FILE_FLAGS, 2, out);
-    cbx_text_putc(out, '}');
+    cbx_json_write_break(FILE_FLAGS, 2, w->out);
+    cbx_text_putc(w->out, '}');
     cbx_json_unref(v);
-    return ok;
+    return st;
 }
 
 /* The n-th point of the list, with what stands before it. */
-static bool put_point(const cbx_point *view, const cbx_json *raw, bool first, cbx_json_pour_fn pour_fn, void *user,
-                      cbx_text *out)
+static cbx_status put_point(const cbx_point *view, const cbx_json *raw, bool first, const writing *w)
 {
     cbx_json *v;
 
-    if (!first) cbx_text_putc(out, ',');
-    cbx_json_write_break(FILE_FLAGS, 2, out);
-    if (!raw) return put_known(view, pour_fn, user, out);
+    if (!first) cbx_text_putc(w->out, ',');
+    cbx_json_write_break(FILE_FLAGS, 2, w->out);
+    if (!raw) return put_known(view, w);
     v = cbx__run_point_json(view, raw);
-    if (!v) return false;
-    cbx_json_write_part(v, FILE_FLAGS, 2, pour_fn, user, out);
+    if (!v) return cbx__record_no_memory(w->err);
+    cbx_json_write_part(v, FILE_FLAGS, 2, w->pour, w->user, w->out);
     cbx_json_unref(v);
-    return true;
+    return CBX_OK;
 }
 
 /* --- points on disk --- */
@@ -164,12 +232,15 @@ static void pour_away(void *user, cbx_text *out)
     if (!s->status && out->len >= PENDING_BYTES) s->status = put_away(s->to, s->scratch, s->err);
 }
 
-static cbx_status add(cbx__spooled *p, cbx__scratch *scratch, const cbx_point *point, const cbx_json *raw, cbx_err *err)
+static cbx_status add(cbx__spooled *p, cbx__scratch *scratch, const cbx_point *point, const cbx__waiting *waiting,
+                      const cbx_json *raw, cbx_err *err)
 {
     spooling s = { p, scratch, CBX_OK, err };
+    const writing w = { waiting, scratch, pour_away, &s, &p->pending, err };
+    cbx_status st = put_point(point, raw, p->npoints == 0, &w);
 
-    if (!put_point(point, raw, p->npoints == 0, pour_away, &s, &p->pending) || p->pending.status)
-        return cbx__record_no_memory(err);
+    if (!st && p->pending.status) st = cbx__record_no_memory(err);
+    if (st) return st;
     pour_away(&s, &p->pending);
     p->npoints++;
     return s.status;
@@ -192,7 +263,8 @@ static cbx_status check_metrics(cbx_arena *arena, const cbx_point *point, const 
     return st;
 }
 
-cbx_status cbx__spooled_add(cbx__spooled *p, cbx__scratch *scratch, const cbx_point *point, cbx_err *err)
+cbx_status cbx__spooled_add(cbx__spooled *p, cbx__scratch *scratch, const cbx_point *point, const cbx__waiting *waiting,
+                            cbx_err *err)
 {
     cbx_arena arena;
     cbx_point own = *point;
@@ -203,7 +275,7 @@ cbx_status cbx__spooled_add(cbx__spooled *p, cbx__scratch *scratch, const cbx_po
     if (!st) st = cbx__record_text(&arena, point->scenario, "scenario", &own.scenario, err);
     if (!st) st = cbx__record_tags(&arena, point->tags, point->ntags, &own.tags, err);
     if (!st) st = check_metrics(&arena, point, &own.metrics, err);
-    if (!st) st = add(p, scratch, &own, NULL, err);
+    if (!st) st = add(p, scratch, &own, waiting, NULL, err);
     cbx_arena_clear(&arena);
     return st;
 }
@@ -218,7 +290,7 @@ cbx_status cbx__spooled_add_json(cbx__spooled *p, cbx__scratch *scratch, const c
 
     cbx_arena_init(&arena, &p->pending.al);
     st = cbx__run_view_point(point, path, &arena, &view, &raw, err);
-    if (!st) st = add(p, scratch, &view, raw, err);
+    if (!st) st = add(p, scratch, &view, NULL, raw, err);
     cbx_arena_clear(&arena);
     return st;
 }
@@ -239,11 +311,9 @@ static void pour_elsewhere(sink *s, const elsewhere *from, cbx_text *out)
     for (size_t i = 0; i < p->npieces; i++) {
         for (uint64_t done = 0; !s->status && done < p->pieces[i].len;) {
             uint64_t left = p->pieces[i].len - done;
-            size_t got = 0;
-            s->status = cbx__scratch_read(from->scratch, p->pieces[i].at + done, block,
-                                          left < sizeof block ? (size_t)left : sizeof block, &got, &s->err);
-            if (!s->status && !got) s->status = cbx_fail(&s->err, CBX_EIO, "a temporary file was cut");
-            cbx_text_add(out, block, got);
+            size_t got = left < sizeof block ? (size_t)left : sizeof block;
+            s->status = cbx__scratch_need(from->scratch, p->pieces[i].at + done, block, got, &s->err);
+            if (!s->status) cbx_text_add(out, block, got);
             pour(s, out);
             done += got;
         }
@@ -253,13 +323,14 @@ static void pour_elsewhere(sink *s, const elsewhere *from, cbx_text *out)
 
 static void pour_points(sink *s, const cbx_run *run, const elsewhere *from, cbx_text *out)
 {
+    const writing w = { NULL, NULL, pour, s, out, &s->err };
     size_t n = from ? from->points->npoints : run->npoints;
 
     cbx_text_putc(out, '[');
     if (from) pour_elsewhere(s, from, out);
     for (size_t i = 0; !s->status && !from && i < n; i++) {
-        if (!put_point(&run->points[i].view, run->points[i].raw, i == 0, pour, s, out))
-            s->status = cbx__record_no_memory(&s->err);
+        cbx_status st = put_point(&run->points[i].view, run->points[i].raw, i == 0, &w);
+        if (!s->status) s->status = st;
         pour(s, out);
     }
     if (n) cbx_json_write_break(FILE_FLAGS, 1, out);

@@ -384,6 +384,10 @@ static cbx_status asv_runs(cbx_export_job *job, const cbx_run *const *runs, size
     return st;
 }
 
-const cbx_exporter cbx__export_asv = {
-    sizeof(cbx_exporter), CBX_EXPORTER_ABI, "asv", "a folder that 'asv publish' builds a site from", asv_runs, NULL
-};
+const cbx_exporter cbx__export_asv = { sizeof(cbx_exporter),
+                                       CBX_EXPORTER_ABI,
+                                       "asv",
+                                       "a folder that 'asv publish' builds a site from",
+                                       asv_runs,
+                                       NULL,
+                                       true };

@@ -13,7 +13,7 @@
 
 CBX_BEGIN_DECLS
 
-#define CBX_EXPORTER_ABI 1
+#define CBX_EXPORTER_ABI 2
 
 typedef struct cbx_export_opts {
     uint32_t struct_size; /* sizeof(cbx_export_opts) of the header compiled with */
@@ -28,11 +28,12 @@ typedef struct cbx_export_opts {
     const char *repo; /* asv: the repository whose commits these are, as asv.conf.json names it; NULL: "." */
     bool
         allow_machines; /* a run against a baseline of another machine, or of one that is not told; the result says so */
+    bool allow_missing; /* a metric that no point has: for runs of which each is written by a call of its own */
 } cbx_export_opts;
 
 #define CBX_EXPORT_OPTS_INIT                                                                                           \
     {                                                                                                                  \
-        sizeof(cbx_export_opts), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                          \
+        sizeof(cbx_export_opts), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                       \
     }
 
 /** What was written. */
@@ -55,6 +56,7 @@ typedef struct cbx_exporter {
     /** A run against another; NULL: this format has nothing to say of that. */
     cbx_status (*export_analysis)(struct cbx_export_job *job, const cbx_run *run, const cbx_run *baseline,
                                   cbx_err *err);
+    bool together; /* what is written of a run depends on the others */
 } cbx_exporter;
 
 /** All formats in the order shown; static. */

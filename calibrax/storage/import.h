@@ -9,8 +9,8 @@
  * What was compressed with gzip is taken as what it holds.  Samples that NVBench put into files of their own are taken with it, from
  * below the folder of the file that names them.
  *
- * A file is read piece by piece, in memory that does not grow with it where opts.scratch is given; what grows is what one point has (about
- * 60 bytes a sample), and 11 to 22 bytes a point, to see that it stands twice.
+ * A file is read piece by piece, in memory that does not grow with it where opts.scratch is given; what grows is 11 to 22 bytes a point, to see
+ * that it stands twice, 16 bytes a process where values come from many, and, in the few formats of which importers/README.md says so, a point.
  *
  * The id of an imported run is made from the file's content, so the same file gives the same run again.  Runs of our own keep theirs.
  * Since 0.1.

@@ -39,6 +39,17 @@ CBX_API size_t cbx_validation_failures(const cbx_validation *v);
  * NULL: out of memory.
  */
 CBX_API cbx_json *cbx_validation_json(const cbx_validation *v);
+/**
+ * A check as it stands in that document, which lives until the function returns.
+ * @param list  "accuracy", "convergence" or "violations"
+ * @return not 0: enough
+ */
+typedef int (*cbx_validation_fn)(void *user, const char *list, const cbx_json *check);
+/**
+ * Hands out the checks one by one, in the order of the document: for more of them than one likes to hold.
+ * @return CBX_OK, also if fn had enough; CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_validation_each(const cbx_validation *v, cbx_validation_fn fn, void *user, cbx_err *err);
 
 CBX_END_DECLS
 #endif

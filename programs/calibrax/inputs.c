@@ -87,8 +87,7 @@ static int load_files(const opt_run *run, const inputs_args *a, const char *also
     return status;
 }
 
-int inputs_load(const opt_run *run, const select_args *select, const inputs_args *a, const char *also, inputs_list *out,
-                cbx_run **other)
+static int check_choice(const opt_run *run, const select_args *select, const inputs_args *a)
 {
     const char *name = run->command->name;
 
@@ -97,6 +96,15 @@ int inputs_load(const opt_run *run, const select_args *select, const inputs_args
     if (a->files.count && (a->runs.count || a->all))
         return opt_fail(run->program, "--run and --all choose runs of a store: give --data DIR");
     if (a->all && a->runs.count) return opt_fail(run->program, "--all and --run exclude each other");
+    return EXIT_PASS;
+}
+
+int inputs_load(const opt_run *run, const select_args *select, const inputs_args *a, const char *also, inputs_list *out,
+                cbx_run **other)
+{
+    int status = check_choice(run, select, a);
+
+    if (status) return status;
     return select->data ? load_stored(run, select, a, also, out, other) : load_files(run, a, also, out, other);
 }
 
@@ -119,21 +127,106 @@ void inputs_clear(inputs_list *l)
     l->n = 0;
 }
 
+/* --- machines --- */
+
+/* Refuses a run beside the first, or says so; 0: it may be taken. */
+static int check_machine(const opt_run *run, const cbx_run *first, const cbx_run *r, bool allowed, bool *noted)
+{
+    const char *id = cbx_run_id(r), *fault;
+
+    if (*noted) return EXIT_PASS;
+    if (cbx_run_same_machine(r, r) == CBX_MACHINE_UNKNOWN)
+        fault = cbx_arena_printf(run->arena, "run '%s' does not say its machine", id);
+    else if (cbx_run_same_machine(first, r) == CBX_MACHINE_OTHER)
+        fault = cbx_arena_printf(run->arena, "runs '%s' and '%s' are of machines that differ", cbx_run_id(first), id);
+    else
+        return EXIT_PASS;
+    if (!fault) return no_memory(run);
+    if (!allowed) return opt_fail(run->program, "%s: --allow-other-machine compares them all the same", fault);
+    opt_fail(run->program, "note: %s", fault);
+    *noted = true;
+    return EXIT_PASS;
+}
+
 int inputs_check_machines(const opt_run *run, const inputs_list *l, bool allowed)
 {
-    for (size_t i = 0; l->n > 1 && i < l->n; i++) {
-        const char *id = cbx_run_id(l->items[i]), *fault;
-        if (cbx_run_same_machine(l->items[i], l->items[i]) == CBX_MACHINE_UNKNOWN)
-            fault = cbx_arena_printf(run->arena, "run '%s' does not say its machine", id);
-        else if (cbx_run_same_machine(l->items[0], l->items[i]) == CBX_MACHINE_OTHER)
-            fault = cbx_arena_printf(run->arena, "runs '%s' and '%s' are of machines that differ",
-                                     cbx_run_id(l->items[0]), id);
-        else
-            continue;
-        if (!fault) return no_memory(run);
-        if (!allowed) return opt_fail(run->program, "%s: --allow-other-machine compares them all the same", fault);
-        opt_fail(run->program, "note: %s", fault);
-        break;
+    bool noted = false;
+    int status = EXIT_PASS;
+
+    for (size_t i = 0; !status && l->n > 1 && i < l->n; i++)
+        status = check_machine(run, l->items[0], l->items[i], allowed, &noted);
+    return status;
+}
+
+/* --- one after the other --- */
+
+/* The first run has nothing beside it until the second one comes. */
+static int check_next(const opt_run *run, inputs_visit *v, const cbx_run *r)
+{
+    int status = EXIT_PASS;
+
+    if (v->any_machine || !v->n) return EXIT_PASS;
+    if (v->n == 1) status = check_machine(run, v->first, v->first, v->allow_machines, &v->noted);
+    return status ? status : check_machine(run, v->first, r, v->allow_machines, &v->noted);
+}
+
+/* Takes over the run. */
+static int visit(const opt_run *run, inputs_visit *v, cbx_run *r)
+{
+    int status = check_next(run, v, r);
+
+    if (!status) status = v->take(v->user, r);
+    if (!v->n++)
+        v->first = r;
+    else
+        cbx_run_free(r);
+    return status;
+}
+
+static int visit_stored(const opt_run *run, cbx_store *store, const char *name, inputs_visit *v)
+{
+    cbx_run *r = NULL;
+    int status = select_run(run, store, name, &r);
+
+    return status ? status : visit(run, v, r);
+}
+
+static int visit_all(const opt_run *run, cbx_store *store, inputs_visit *v)
+{
+    cbx_store_list list;
+    cbx_err err = CBX_ERR_INIT;
+    int status = EXIT_PASS;
+
+    if (cbx_store_query_runs(store, NULL, &list, &err)) return opt_fail(run->program, "%s", err.message);
+    if (!list.count) status = opt_fail(run->program, "the store '%s' holds no runs", cbx_store_root(store));
+    for (size_t i = list.count; !status && i-- > 0;) status = visit_stored(run, store, list.entries[i].id, v);
+    cbx_store_list_clear(&list);
+    return status;
+}
+
+static int visit_store(const opt_run *run, const select_args *select, const inputs_args *a, inputs_visit *v)
+{
+    cbx_store *store = NULL;
+    int status = select_open(run, select, false, &store);
+
+    if (!status && a->all) status = visit_all(run, store, v);
+    if (!status && !a->all && !a->runs.count) status = visit_stored(run, store, "latest", v);
+    for (size_t i = 0; !status && i < a->runs.count; i++) status = visit_stored(run, store, a->runs.items[i], v);
+    cbx_store_close(store);
+    return status;
+}
+
+int inputs_each(const opt_run *run, const select_args *select, const inputs_args *a, inputs_visit *v)
+{
+    int status = check_choice(run, select, a);
+
+    if (!status && select->data) status = visit_store(run, select, a, v);
+    for (size_t i = 0; !status && i < a->files.count; i++) {
+        cbx_run *r = NULL;
+        status = read_file(run, a->files.items[i], &r);
+        if (!status) status = visit(run, v, r);
     }
-    return EXIT_PASS;
+    cbx_run_free(v->first);
+    v->first = NULL;
+    return status;
 }

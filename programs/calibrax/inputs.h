@@ -35,7 +35,22 @@ typedef struct inputs_list {
     int (*look)(const opt_run *run, const struct inputs_list *l);
 } inputs_list;
 
+/* Runs one after the other, each of them gone when the next one comes: as many as one likes. */
+typedef struct inputs_visit {
+    int (*take)(void *user, const cbx_run *r); /* not 0: enough */
+    void *user;
+    bool any_machine;    /* without a word */
+    bool allow_machines; /* as of inputs_check_machines */
+    size_t n;            /* runs taken */
+    /* inside */
+    cbx_run *first;
+    bool noted;
+} inputs_visit;
+
 /* --- each returns 0, or 2 with a sentence said --- */
+
+/* Takes the runs that --run, --all and --input choose, in this order, and checks their machines; what take returned, if not 0. */
+int inputs_each(const opt_run *run, const select_args *select, const inputs_args *a, inputs_visit *v);
 
 /* What --run, --all and --input choose; beside it, unless `also` is NULL, one run more, by the same rules. */
 int inputs_load(const opt_run *run, const select_args *select, const inputs_args *a, const char *also, inputs_list *out,

@@ -8,6 +8,7 @@
 
 #include "programs/calibrax/calibrax.h"
 #include "programs/calibrax/inputs.h"
+#include "programs/calibrax/named.h"
 #include "programs/common/columns.h"
 #include "programs/common/output.h"
 
@@ -34,22 +35,25 @@ static const opt_spec pareto_options[] = {
 typedef struct objective {
     const char *metric;
     cbx_direction direction;
-    bool told; /* on the command line */
+    bool told;  /* on the command line */
+    bool there; /* some point has it */
     const char *unit;
 } objective;
 
 typedef struct candidate {
-    const cbx_run *run;
-    const cbx_point *point;
+    const char *run;
+    const cbx_point *point; /* without metrics */
 } candidate;
 
 typedef struct field {
     const opt_run *run;
+    cbx_store_query query;
     objective *objectives;
+    named_points points;
     candidate *list;
     double *x; /* [candidate][objective] */
     bool *on_front;
-    size_t d, n, nfront, nmissing;
+    size_t d, n, room, nfront, nmissing;
 } field;
 
 static int no_memory(const opt_run *run) { return opt_fail(run->program, "out of memory"); }
@@ -70,38 +74,7 @@ static int read_objective(const opt_run *run, const char *word, objective *out)
     return out->metric ? EXIT_PASS : no_memory(run);
 }
 
-static bool is_there(const inputs_list *l, const char *metric)
-{
-    for (size_t r = 0; r < l->n; r++)
-        for (size_t i = 0; i < cbx_run_npoints(l->items[r]); i++)
-            if (cbx_point_metric(cbx_run_point(l->items[r], i), metric)) return true;
-    return false;
-}
-
-/* The definitions of runs must agree in what they say of a metric. */
-static int find_definition(const opt_run *run, const inputs_list *l, objective *o)
-{
-    if (!is_there(l, o->metric))
-        return opt_fail(run->program, "--objective: no point has the metric '%s'; correct the name", o->metric);
-    for (size_t i = 0; i < l->n; i++) {
-        const cbx_metric_def *def = cbx_run_find_metric_def(l->items[i], o->metric);
-        if (!def) continue;
-        if (o->unit && strcmp(o->unit, def->unit) != 0)
-            return opt_fail(run->program, "runs have '%s' in different units, '%s' and '%s'", o->metric, o->unit,
-                            def->unit);
-        o->unit = def->unit;
-        if (o->told || def->direction == CBX_DIRECTION_INFO) continue;
-        if (o->direction != CBX_DIRECTION_INFO && o->direction != def->direction)
-            return opt_fail(run->program, "runs differ in which way '%s' is better: say %s=lower or %s=higher",
-                            o->metric, o->metric, o->metric);
-        o->direction = def->direction;
-    }
-    if (o->direction != CBX_DIRECTION_INFO) return EXIT_PASS;
-    return opt_fail(run->program, "'%s' has no direction: say --objective %s=lower or %s=higher", o->metric, o->metric,
-                    o->metric);
-}
-
-static int read_objectives(field *f, const inputs_list *l)
+static int read_objectives(field *f)
 {
     const pareto_args *a = f->run->args;
     int status = EXIT_PASS;
@@ -115,38 +88,108 @@ static int read_objectives(field *f, const inputs_list *l)
         for (size_t j = 0; !status && j < k; j++)
             if (!strcmp(f->objectives[j].metric, f->objectives[k].metric))
                 status = opt_fail(f->run->program, "--objective: '%s' stands there twice", f->objectives[k].metric);
-        if (!status) status = find_definition(f->run, l, &f->objectives[k]);
     }
     return status;
 }
 
+/* The definitions of runs must agree in what they say of a metric. */
+static int learn_definition(const opt_run *run, const cbx_run *r, objective *o)
+{
+    const cbx_metric_def *def = cbx_run_find_metric_def(r, o->metric);
+
+    if (!def) return EXIT_PASS;
+    if (o->unit && strcmp(o->unit, def->unit) != 0)
+        return opt_fail(run->program, "runs have '%s' in different units, '%s' and '%s'", o->metric, o->unit,
+                        def->unit);
+    if (!o->unit) o->unit = cbx_arena_strdup(run->arena, def->unit);
+    if (!o->unit) return no_memory(run);
+    if (o->told || def->direction == CBX_DIRECTION_INFO) return EXIT_PASS;
+    if (o->direction != CBX_DIRECTION_INFO && o->direction != def->direction)
+        return opt_fail(run->program, "runs differ in which way '%s' is better: say %s=lower or %s=higher", o->metric,
+                        o->metric, o->metric);
+    o->direction = def->direction;
+    return EXIT_PASS;
+}
+
+static int need_directions(const field *f)
+{
+    for (size_t k = 0; k < f->d; k++) {
+        const char *metric = f->objectives[k].metric;
+        if (!f->objectives[k].there)
+            return opt_fail(f->run->program, "--objective: no point has the metric '%s'; correct the name", metric);
+        if (f->objectives[k].direction == CBX_DIRECTION_INFO)
+            return opt_fail(f->run->program, "'%s' has no direction: say --objective %s=lower or %s=higher", metric,
+                            metric, metric);
+    }
+    return EXIT_PASS;
+}
+
 /* --- candidates --- */
 
+/* Room for n more. */
+static bool make_room(field *f, size_t n)
+{
+    size_t room = 2 * f->room > f->n + n ? 2 * f->room : f->n + n;
+    candidate *list;
+    double *x;
+
+    if (f->n + n <= f->room) return true;
+    list = cbx_arena_calloc(f->run->arena, room, sizeof *list);
+    x = cbx_arena_calloc(f->run->arena, room * f->d, sizeof *x);
+    if (!list || !x) return false;
+    if (f->n) memcpy(list, f->list, f->n * sizeof *list);
+    if (f->n) memcpy(x, f->x, f->n * f->d * sizeof *x);
+    f->list = list;
+    f->x = x;
+    f->room = room;
+    return true;
+}
+
+/* The values of a point; false: it has no objective at all. */
+static bool take_values(field *f, const cbx_point *p)
+{
+    size_t have = 0;
+
+    for (size_t k = 0; k < f->d; k++) {
+        const cbx_metric *m = cbx_point_metric(p, f->objectives[k].metric);
+        f->x[f->n * f->d + k] = m ? m->value : NAN;
+        f->objectives[k].there |= m != NULL;
+        have += m != NULL;
+    }
+    return have > 0;
+}
+
 /* Points that have an objective at all; those that lack another one are counted, and are in nobody's way. */
-static int find_candidates(field *f, const inputs_list *l)
+static int take_run(void *user, const cbx_run *r)
+{
+    field *f = user;
+    const char *id = NULL;
+
+    for (size_t k = 0; k < f->d; k++)
+        if (learn_definition(f->run, r, &f->objectives[k])) return EXIT_ERROR;
+    if (!make_room(f, cbx_run_npoints(r))) return no_memory(f->run);
+    for (size_t i = 0; i < cbx_run_npoints(r); i++) {
+        const cbx_point *p = cbx_run_point(r, i);
+        if (!take_values(f, p) || !select_point(&f->query, p)) continue;
+        if (!id) id = cbx_arena_strdup(f->run->arena, cbx_run_id(r));
+        f->list[f->n] = (candidate){ id, named_point(&f->points, p) };
+        if (!id || !f->list[f->n++].point) return no_memory(f->run);
+    }
+    return EXIT_PASS;
+}
+
+static int find_candidates(field *f, size_t *nruns)
 {
     const pareto_args *a = f->run->args;
-    cbx_store_query q;
-    size_t most = 0;
+    inputs_visit v = { .take = take_run, .user = f, .allow_machines = a->allow_machines };
+    int status = select_query(f->run, &a->select, &f->query);
 
-    if (select_query(f->run, &a->select, &q)) return EXIT_ERROR;
-    for (size_t r = 0; r < l->n; r++) most += cbx_run_npoints(l->items[r]);
-    f->list = cbx_arena_calloc(f->run->arena, most, sizeof *f->list);
-    f->x = cbx_arena_calloc(f->run->arena, most * f->d, sizeof *f->x);
-    f->on_front = cbx_arena_calloc(f->run->arena, most, sizeof *f->on_front);
-    if (!f->list || !f->x || !f->on_front) return no_memory(f->run);
-    for (size_t r = 0; r < l->n; r++)
-        for (size_t i = 0; i < cbx_run_npoints(l->items[r]); i++) {
-            const cbx_point *p = cbx_run_point(l->items[r], i);
-            size_t have = 0;
-            for (size_t k = 0; k < f->d; k++) {
-                const cbx_metric *m = cbx_point_metric(p, f->objectives[k].metric);
-                f->x[f->n * f->d + k] = m ? m->value : NAN;
-                have += m != NULL;
-            }
-            if (have && select_point(&q, p)) f->list[f->n++] = (candidate){ l->items[r], p };
-        }
-    return f->n ? EXIT_PASS : opt_fail(f->run->program, "no point has the objectives: 'calibrax show' tells metrics");
+    f->points.arena = f->run->arena;
+    if (!status) status = inputs_each(f->run, &a->select, &a->inputs, &v);
+    if (!status) status = need_directions(f);
+    *nruns = v.n;
+    if (status || f->n) return status;
+    return opt_fail(f->run->program, "no point has the objectives: 'calibrax show' tells metrics");
 }
 
 static int find_front(field *f)
@@ -154,7 +197,8 @@ static int find_front(field *f)
     cbx_direction *directions = cbx_arena_calloc(f->run->arena, f->d, sizeof *directions);
     cbx_err err = CBX_ERR_INIT;
 
-    if (!directions) return no_memory(f->run);
+    f->on_front = cbx_arena_calloc(f->run->arena, f->n, sizeof *f->on_front);
+    if (!directions || !f->on_front) return no_memory(f->run);
     for (size_t k = 0; k < f->d; k++) directions[k] = f->objectives[k].direction;
     if (cbx_pareto_front(f->run->ctx, f->x, f->n, f->d, directions, f->on_front, &f->nfront, &f->nmissing, &err))
         return opt_fail(f->run->program, "%s", err.message);
@@ -176,7 +220,7 @@ static cbx_json *candidate_json(const field *f, size_t i)
     cbx_json *o = cbx_json_new_object(), *values = cbx_json_new_object();
     const candidate *c = &f->list[i];
 
-    cbx_json_set_string(o, "run", cbx_run_id(c->run));
+    cbx_json_set_string(o, "run", c->run);
     cbx_json_set_string(o, "name", c->point->name);
     cbx_json_set_string(o, "scenario", c->point->scenario);
     cbx_json_set(o, "tags", tags_json(c->point->tags, c->point->ntags));
@@ -186,10 +230,12 @@ static cbx_json *candidate_json(const field *f, size_t i)
     return o;
 }
 
-static cbx_json *field_json(const field *f)
+static int print_field_json(const field *f)
 {
     const pareto_args *a = f->run->args;
-    cbx_json *o = new_document("calibrax-pareto"), *objectives = cbx_json_new_array(), *points = cbx_json_new_array();
+    cbx_json *head = new_document("calibrax-pareto"), *objectives = cbx_json_new_array();
+    cbx_json *tail = cbx_json_new_object();
+    json_stream out;
 
     for (size_t k = 0; k < f->d; k++) {
         cbx_json *e = cbx_json_new_object();
@@ -198,13 +244,13 @@ static cbx_json *field_json(const field *f)
         cbx_json_set_string(e, "unit", f->objectives[k].unit);
         cbx_json_push(objectives, e);
     }
+    cbx_json_set(head, "objectives", objectives);
+    json_stream_begin(&out, head, "points");
     for (size_t i = 0; i < f->n; i++)
-        if (f->on_front[i] || !a->front_only) cbx_json_push(points, candidate_json(f, i));
-    cbx_json_set(o, "objectives", objectives);
-    cbx_json_set(o, "points", points);
-    cbx_json_set_int(o, "front", (int64_t)f->nfront);
-    cbx_json_set_int(o, "missing", (int64_t)f->nmissing);
-    return o;
+        if (f->on_front[i] || !a->front_only) json_stream_add(&out, candidate_json(f, i));
+    cbx_json_set_int(tail, "front", (int64_t)f->nfront);
+    cbx_json_set_int(tail, "missing", (int64_t)f->nmissing);
+    return json_stream_end(&out, f->run->program, tail);
 }
 
 /* --- text --- */
@@ -235,7 +281,7 @@ static const char *name_of(const field *f, const candidate *c, bool with_run)
     const char *key = point_key(f->run->arena, c->point, NULL);
 
     if (!key || !with_run) return key ? plain_text(f->run->arena, key) : NULL;
-    return cbx_arena_printf(f->run->arena, "%s of %s", plain_text(f->run->arena, key), cbx_run_id(c->run));
+    return cbx_arena_printf(f->run->arena, "%s of %s", plain_text(f->run->arena, key), c->run);
 }
 
 static void put_candidate(const field *f, size_t i, bool with_run, columns *table)
@@ -269,17 +315,14 @@ static int print_field(const field *f, bool with_run)
 static int run_pareto(const opt_run *run)
 {
     const pareto_args *a = run->args;
-    inputs_list l = { NULL, 0 };
     field f = { .run = run };
-    int status = inputs_load(run, &a->select, &a->inputs, NULL, &l, NULL);
+    size_t nruns = 0;
+    int status = read_objectives(&f);
 
-    if (!status) status = inputs_check_machines(run, &l, a->allow_machines);
-    if (!status) status = read_objectives(&f, &l);
-    if (!status) status = find_candidates(&f, &l);
+    if (!status) status = find_candidates(&f, &nruns);
     if (!status) status = find_front(&f);
-    if (!status) status = a->select.json ? print_json(run->program, field_json(&f)) : print_field(&f, l.n > 1);
-    inputs_clear(&l);
-    return status;
+    if (status) return status;
+    return a->select.json ? print_field_json(&f) : print_field(&f, nruns > 1);
 }
 
 const opt_command pareto_command = {

@@ -13,7 +13,8 @@
 #include "programs/common/columns.h"
 #include "programs/common/output.h"
 
-#define MOST_DRAWS 1000000
+#define MOST_DRAWS  1000000
+#define MOST_SHARES ((size_t)2 << 20) /* numbers that tell how stable ranks are: 16 MiB of them */
 
 typedef struct rank_args {
     select_args select;
@@ -74,6 +75,14 @@ static int choose_rows(const opt_run *run, const cbx_comparison *c, ranking *k)
                                   "config.json, as \"lower\" or \"higher\"");
 }
 
+/* Every competitor has samples, and a value. */
+static bool can_be_drawn(const ranking *k, size_t i)
+{
+    for (size_t c = 0; c < k->nlabels; c++)
+        if (!k->rows[i]->cells[c].nsamples || !isfinite(k->rows[i]->cells[c].value)) return false;
+    return true;
+}
+
 static int draw_row(const opt_run *run, ranking *k, size_t i)
 {
     const rank_args *a = run->args;
@@ -83,15 +92,31 @@ static int draw_row(const opt_run *run, ranking *k, size_t i)
     cbx_status st;
 
     if (!samples || !share) return no_memory(run);
-    for (size_t c = 0; c < k->nlabels; c++) {
+    for (size_t c = 0; c < k->nlabels; c++)
         samples[c] = (cbx_rank_sample){ k->rows[i]->cells[c].samples, k->rows[i]->cells[c].nsamples };
-        if (!samples[c].n || !isfinite(k->rows[i]->cells[c].value)) return EXIT_PASS;
-    }
     st = cbx_rank_stability(run->ctx, samples, k->nlabels, k->rows[i]->direction, a->draws, a->seed, share, &err);
     if (st == CBX_EDOM) return EXIT_PASS; /* a sample that is not finite */
     if (st) return opt_fail(run->program, "%s", err.message);
     k->shares[i] = share;
     return EXIT_PASS;
+}
+
+/* A share for each competitor and rank: of ten thousand competitors nobody wants to see them, nor could they be held. */
+static int draw_rows(const opt_run *run, ranking *k)
+{
+    const rank_args *a = run->args;
+    size_t n = 0;
+    int status = EXIT_PASS;
+
+    for (size_t i = 0; a->draws && i < k->nrows; i++) n += can_be_drawn(k, i);
+    if (n && k->nlabels > MOST_SHARES / n / k->nlabels) {
+        opt_fail(run->program, "note: %zu competitors in %zu rows are too many to tell how stable their ranks are",
+                 k->nlabels, n);
+        return EXIT_PASS;
+    }
+    for (size_t i = 0; !status && n && i < k->nrows; i++)
+        if (can_be_drawn(k, i)) status = draw_row(run, k, i);
+    return status;
 }
 
 /* One weight a row: that of its metric, parted among the metric's rows. */
@@ -380,7 +405,7 @@ static int rank_all(const opt_run *run, const inputs_list *l)
     if (a->draws > MOST_DRAWS) return opt_fail(run->program, "--draws: at most %d, found %zu", MOST_DRAWS, a->draws);
     if (compare(run, l, &c, &err)) return opt_fail(run->program, "%s", err.message);
     status = choose_rows(run, c, &k);
-    for (size_t i = 0; !status && a->draws && i < k.nrows; i++) status = draw_row(run, &k, i);
+    if (!status) status = draw_rows(run, &k);
     if (!status) status = score_rows(run, &k);
     if (!status) status = a->select.json ? print_json(run->program, ranking_json(run, &k)) : print_ranking(run, &k);
     if (!status) status = need_numbers(run, &k);

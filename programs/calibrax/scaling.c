@@ -71,6 +71,7 @@ typedef struct series {
 
 typedef struct work {
     const opt_run *run;
+    cbx_store_query query;
     const law *law;
     series *list;
     size_t n, room, left_out;
@@ -143,15 +144,43 @@ static int take_point(work *w, const cbx_point *p)
     return s && add_value(w, s, x, m->value) ? EXIT_PASS : no_memory(w->run);
 }
 
-static int take_runs(work *w, const inputs_list *l)
+/* One unit for all, and the better side where a law says what it is about. */
+static int check_definition(work *w, const cbx_run *r)
 {
     const scaling_args *a = w->run->args;
-    cbx_store_query q;
-    int status = select_query(w->run, &a->select, &q);
+    const cbx_metric_def *def = cbx_run_find_metric_def(r, a->select.metric);
 
-    for (size_t r = 0; !status && r < l->n; r++)
-        for (size_t i = 0; !status && i < cbx_run_npoints(l->items[r]); i++)
-            if (select_point(&q, cbx_run_point(l->items[r], i))) status = take_point(w, cbx_run_point(l->items[r], i));
+    if (!def) return EXIT_PASS;
+    if (w->unit && strcmp(w->unit, def->unit) != 0)
+        return opt_fail(w->run->program, "runs have '%s' in different units, '%s' and '%s': choose runs of one",
+                        a->select.metric, w->unit, def->unit);
+    if (!w->unit) w->unit = cbx_arena_strdup(w->run->arena, def->unit);
+    if (!w->unit) return no_memory(w->run);
+    if (w->law->wants == CBX_DIRECTION_INFO || def->direction == w->law->wants || def->direction == CBX_DIRECTION_INFO)
+        return EXIT_PASS;
+    return opt_fail(w->run->program, "--law %s is about a %s, but of '%s' %s is better: take %s", w->law->name,
+                    w->law->wants == CBX_DIRECTION_LOWER ? "time" : "throughput", a->select.metric,
+                    cbx_direction_name(def->direction),
+                    w->law->wants == CBX_DIRECTION_LOWER ? "gustafson or usl" : "amdahl");
+}
+
+static int take_run(void *user, const cbx_run *r)
+{
+    work *w = user;
+    int status = check_definition(w, r);
+
+    for (size_t i = 0; !status && i < cbx_run_npoints(r); i++)
+        if (select_point(&w->query, cbx_run_point(r, i))) status = take_point(w, cbx_run_point(r, i));
+    return status;
+}
+
+static int take_runs(work *w)
+{
+    const scaling_args *a = w->run->args;
+    inputs_visit v = { .take = take_run, .user = w, .allow_machines = a->allow_machines };
+    int status = select_query(w->run, &a->select, &w->query);
+
+    if (!status) status = inputs_each(w->run, &a->select, &a->inputs, &v);
     if (status || w->n) return status;
     return opt_fail(w->run->program, "no point has '%s' above 0 and a number above 0 in the tag '%s'", a->select.metric,
                     a->over);
@@ -159,34 +188,12 @@ static int take_runs(work *w, const inputs_list *l)
 
 /* --- fitting --- */
 
-/* One unit for all, and the better side where a law says what it is about. */
-static int check_definitions(work *w, const inputs_list *l)
-{
-    const scaling_args *a = w->run->args;
-
-    for (size_t i = 0; i < l->n; i++) {
-        const cbx_metric_def *def = cbx_run_find_metric_def(l->items[i], a->select.metric);
-        if (!def) continue;
-        if (w->unit && strcmp(w->unit, def->unit) != 0)
-            return opt_fail(w->run->program, "runs have '%s' in different units, '%s' and '%s': choose runs of one",
-                            a->select.metric, w->unit, def->unit);
-        w->unit = def->unit;
-        if (w->law->wants == CBX_DIRECTION_INFO || def->direction == w->law->wants ||
-            def->direction == CBX_DIRECTION_INFO)
-            continue;
-        return opt_fail(w->run->program, "--law %s is about a %s, but of '%s' %s is better: take %s", w->law->name,
-                        w->law->wants == CBX_DIRECTION_LOWER ? "time" : "throughput", a->select.metric,
-                        cbx_direction_name(def->direction),
-                        w->law->wants == CBX_DIRECTION_LOWER ? "gustafson or usl" : "amdahl");
-    }
-    return EXIT_PASS;
-}
-
-static size_t different(const series *s)
+/* Different sizes, counted up to a number of them. */
+static size_t different(const series *s, size_t most)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < s->n; i++) {
+    for (size_t i = 0; i < s->n && n < most; i++) {
         size_t k = 0;
         while (k < i && s->x[k] != s->x[i]) k++;
         n += k == i;
@@ -201,9 +208,9 @@ static int fit(work *w, series *s)
     cbx_err err = CBX_ERR_INIT;
     cbx_status st;
 
-    if (different(s) < w->law->least) {
+    if (different(s, w->law->least) < w->law->least) {
         s->fault = cbx_arena_printf(w->run->arena, "%zu different values of '%s', at least %zu are needed",
-                                    different(s), a->over, w->law->least);
+                                    different(s, w->law->least), a->over, w->law->least);
         return s->fault ? EXIT_PASS : no_memory(w->run);
     }
     st = w->law->power
@@ -372,21 +379,16 @@ static int find_law(const opt_run *run, const char *name, const law **out)
 static int run_scaling(const opt_run *run)
 {
     const scaling_args *a = run->args;
-    inputs_list l = { NULL, 0 };
     work w = { .run = run };
     int status;
 
     if (!a->select.metric) return opt_fail(run->program, "scaling: --metric is missing: name what scales");
     if (!a->over) return opt_fail(run->program, "scaling: --over is missing: name the tag that holds the numbers");
     status = find_law(run, a->law, &w.law);
-    if (!status) status = inputs_load(run, &a->select, &a->inputs, NULL, &l, NULL);
-    if (!status) status = inputs_check_machines(run, &l, a->allow_machines);
-    if (!status) status = check_definitions(&w, &l);
-    if (!status) status = take_runs(&w, &l);
+    if (!status) status = take_runs(&w);
     if (!status) status = fit_all(&w);
-    if (!status) status = a->select.json ? print_json(run->program, work_json(&w)) : print_work(&w);
-    inputs_clear(&l);
-    return status;
+    if (status) return status;
+    return a->select.json ? print_json(run->program, work_json(&w)) : print_work(&w);
 }
 
 const opt_command scaling_command = {

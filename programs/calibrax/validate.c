@@ -23,9 +23,7 @@ typedef struct validate_args {
 
 static const opt_spec validate_options[] = {
     SELECT_STORE_ROWS(validate_args),
-    { "run", 0, OPT_LIST, AT(inputs.runs), "ID,...", "latest",
-      "runs of the store: ids, beginnings of ids, latest, or baseline:NAME" },
-    { "input", 0, OPT_EACH, AT(inputs.files), "FILE", NULL, "a run file; may be repeated, in place of --data" },
+    INPUTS_ROWS(validate_args),
     { "target", 0, OPT_EACH, AT(targets), "METRIC=X", NULL,
       "a metric's target, to be met by each point that has it, on the side that its definition calls better; may be "
       "repeated" },
@@ -51,52 +49,81 @@ static int check_point(const opt_run *run, cbx_validation *v, const cbx_run *r, 
                        double target)
 {
     const cbx_metric_def *def = cbx_run_find_metric_def(r, metric);
-    const char *key = point_key(run->arena, p, NULL);
-    const char *name = key ? cbx_arena_printf(run->arena, "%s %s:%s", cbx_run_id(r), key, metric) : NULL;
-    cbx_metric_def named = { .name = name, .unit = def ? def->unit : "", .direction = CBX_DIRECTION_INFO };
+    cbx_metric_def named = { .unit = def ? def->unit : "", .direction = CBX_DIRECTION_INFO };
     cbx_err err = CBX_ERR_INIT;
+    cbx_arena passing;
+    const char *key;
+    int status;
 
-    if (!name) return opt_fail(run->program, "out of memory");
+    cbx_arena_init(&passing, cbx_allocator_default());
+    key = point_key(&passing, p, NULL);
+    named.name = key ? cbx_arena_printf(&passing, "%s %s:%s", cbx_run_id(r), key, metric) : NULL;
     if (def) named.direction = def->direction;
-    return said(run, cbx_validation_add_accuracy(v, &named, cbx_point_metric(p, metric), target, &err), &err);
+    status = named.name
+                 ? said(run, cbx_validation_add_accuracy(v, &named, cbx_point_metric(p, metric), target, &err), &err)
+                 : opt_fail(run->program, "out of memory");
+    cbx_arena_clear(&passing);
+    return status;
 }
 
-static int check_target(const opt_run *run, cbx_validation *v, const cbx_store_query *q, const inputs_list *l,
-                        const char *word)
-{
-    const char *metric, *equals = strrchr(word, '=');
-    char *stop = NULL;
-    double target = equals ? strtod(equals + 1, &stop) : NAN;
-    size_t found = 0;
+/* A metric and what it has to reach. */
+typedef struct target {
+    const char *metric;
+    double value;
+    size_t found; /* points that have it */
+} target;
 
-    if (!equals || equals == word || stop == equals + 1 || *stop || !isfinite(target))
+typedef struct targets {
+    const opt_run *run;
+    cbx_validation *v;
+    cbx_store_query query;
+    target *list;
+    size_t n;
+} targets;
+
+static int read_target(const opt_run *run, const char *word, target *out)
+{
+    const char *equals = strrchr(word, '=');
+    char *stop = NULL;
+
+    out->value = equals ? strtod(equals + 1, &stop) : NAN;
+    if (!equals || equals == word || stop == equals + 1 || *stop || !isfinite(out->value))
         return opt_fail(run->program, "--target: expected METRIC=X with a number X, found '%s'", word);
-    metric = cbx_arena_strndup(run->arena, word, (size_t)(equals - word));
-    if (!metric) return opt_fail(run->program, "out of memory");
-    for (size_t i = 0; i < l->n; i++)
-        for (size_t k = 0; k < cbx_run_npoints(l->items[i]); k++) {
-            const cbx_point *p = cbx_run_point(l->items[i], k);
-            if (!select_point(q, p) || !cbx_point_metric(p, metric)) continue;
-            found++;
-            if (check_point(run, v, l->items[i], p, metric, target)) return EXIT_ERROR;
+    out->metric = cbx_arena_strndup(run->arena, word, (size_t)(equals - word));
+    return out->metric ? EXIT_PASS : opt_fail(run->program, "out of memory");
+}
+
+static int take_run(void *user, const cbx_run *r)
+{
+    targets *t = user;
+
+    for (size_t i = 0; i < t->n; i++)
+        for (size_t k = 0; k < cbx_run_npoints(r); k++) {
+            const cbx_point *p = cbx_run_point(r, k);
+            if (!select_point(&t->query, p) || !cbx_point_metric(p, t->list[i].metric)) continue;
+            t->list[i].found++;
+            if (check_point(t->run, t->v, r, p, t->list[i].metric, t->list[i].value)) return EXIT_ERROR;
         }
-    return found ? EXIT_PASS
-                 : opt_fail(run->program, "--target: no point that was chosen has a metric '%s'; correct the name",
-                            metric);
+    return EXIT_PASS;
 }
 
 static int check_targets(const opt_run *run, cbx_validation *v)
 {
     const validate_args *a = run->args;
-    inputs_list l = { NULL, 0 };
-    cbx_store_query q;
-    int status;
+    targets t = { .run = run, .v = v, .n = a->targets.count };
+    inputs_visit visit = { .take = take_run, .user = &t, .any_machine = true };
+    int status = EXIT_PASS;
 
-    if (!a->targets.count) return EXIT_PASS;
-    status = select_query(run, &a->select, &q);
-    if (!status) status = inputs_load(run, &a->select, &a->inputs, NULL, &l, NULL);
-    for (size_t i = 0; !status && i < a->targets.count; i++) status = check_target(run, v, &q, &l, a->targets.items[i]);
-    inputs_clear(&l);
+    if (!t.n) return EXIT_PASS;
+    t.list = cbx_arena_calloc(run->arena, t.n, sizeof *t.list);
+    if (!t.list) return opt_fail(run->program, "out of memory");
+    for (size_t i = 0; !status && i < t.n; i++) status = read_target(run, a->targets.items[i], &t.list[i]);
+    if (!status) status = select_query(run, &a->select, &t.query);
+    if (!status) status = inputs_each(run, &a->select, &a->inputs, &visit);
+    for (size_t i = 0; !status && i < t.n; i++)
+        if (!t.list[i].found)
+            status = opt_fail(run->program, "--target: no point that was chosen has a metric '%s'; correct the name",
+                              t.list[i].metric);
     return status;
 }
 
@@ -209,35 +236,67 @@ static int worse(int a, int b)
     return order[a] >= order[b] ? a : b;
 }
 
-static int go_through(const opt_run *run, const cbx_json *list, bool print)
-{
-    int status = EXIT_PASS;
+/* Checks on their way out. */
+typedef struct telling {
+    const opt_run *run;
+    json_stream *json;
+    const char *list; /* that is under way in the document */
+    int status;
+} telling;
 
-    for (size_t i = 0; i < cbx_json_length(list); i++) {
-        const cbx_json *c = cbx_json_at(list, i);
-        if (print) print_check(run, c);
-        status = worse(status, codes[code_of(c)].exit_code);
+static int tell_check(void *user, const char *list, const cbx_json *check)
+{
+    telling *t = user;
+
+    t->status = worse(t->status, codes[code_of(check)].exit_code);
+    if (!t->json) {
+        print_check(t->run, check);
+        return 0;
     }
+    for (; strcmp(t->list, list) != 0; t->list = "convergence") json_stream_next(t->json, NULL, "convergence");
+    json_stream_add(t->json, cbx_json_ref((cbx_json *)(uintptr_t)check));
+    return 0;
+}
+
+/* Nothing here makes a violation. */
+static int print_document(telling *t, const cbx_validation *v)
+{
+    const validate_args *a = t->run->args;
+    cbx_json *head = new_document("calibrax-validation"), *tail = cbx_json_new_object();
+    json_stream out;
+    cbx_err err = CBX_ERR_INIT;
+    int status;
+
+    cbx_json_set_string(head, "name", a->name);
+    cbx_json_set_string(head, "reference", a->reference);
+    cbx_json_set_bool(head, "passed", cbx_validation_passed(v));
+    cbx_json_set(tail, "violations", cbx_json_new_array());
+    t->json = &out;
+    t->list = "accuracy";
+    json_stream_begin(&out, head, t->list);
+    status = said(t->run, cbx_validation_each(v, tell_check, t, &err), &err);
+    if (strcmp(t->list, "convergence") != 0) json_stream_next(&out, NULL, "convergence");
+    return worse(status, json_stream_end(&out, t->run->program, tail));
+}
+
+static int print_text(telling *t, const cbx_validation *v)
+{
+    cbx_err err = CBX_ERR_INIT;
+    int status = said(t->run, cbx_validation_each(v, tell_check, t, &err), &err);
+
+    if (!status)
+        printf("%s: %zu of %zu checks passed\n", words[t->status],
+               cbx_validation_checks(v) - cbx_validation_failures(v), cbx_validation_checks(v));
     return status;
 }
 
 static int answer(const opt_run *run, const cbx_validation *v)
 {
     const validate_args *a = run->args;
-    cbx_json *o = cbx_validation_json(v);
-    int status, printed = EXIT_PASS;
+    telling t = { .run = run };
+    int printed = a->select.json ? print_document(&t, v) : print_text(&t, v);
 
-    if (!o) return opt_fail(run->program, "out of memory");
-    status = go_through(run, cbx_json_get(o, "accuracy"), !a->select.json);
-    status = worse(status, go_through(run, cbx_json_get(o, "convergence"), !a->select.json));
-    if (!a->select.json) {
-        printf("%s: %zu of %zu checks passed\n", words[status], cbx_validation_checks(v) - cbx_validation_failures(v),
-               cbx_validation_checks(v));
-        cbx_json_unref(o);
-    } else {
-        printed = print_json(run->program, o);
-    }
-    return printed ? printed : status;
+    return printed ? printed : t.status;
 }
 
 static int run_validate(const opt_run *run)

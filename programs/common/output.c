@@ -9,13 +9,16 @@
 #include "calibrax/base/text.h"
 #include "calibrax/base/version.h"
 
+#define JSON_FLAGS (CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING)
+#define JSON_PIECE 65536
+
 static int print_document(const opt_program *program, cbx_json *document, bool painted)
 {
     cbx_text text;
     int status = EXIT_PASS;
 
     cbx_text_init(&text, cbx_allocator_default());
-    cbx_json_write(document, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING, &text);
+    cbx_json_write(document, JSON_FLAGS, &text);
     cbx_text_putc(&text, '\n');
     if (!document || text.status)
         status = opt_fail(program, "out of memory");
@@ -38,6 +41,76 @@ cbx_json *sentences_json(const char *const *sentences, size_t n)
 int print_json(const opt_program *program, cbx_json *document) { return print_document(program, document, false); }
 
 int print_json_line(const opt_program *program, cbx_json *document) { return print_document(program, document, true); }
+
+/* --- documents too long to be held --- */
+
+static void pour(json_stream *s, size_t least)
+{
+    if (s->text.len < least) return;
+    fwrite(cbx_text_str(&s->text), 1, s->text.len, stdout);
+    s->failed = s->failed || s->text.status;
+    cbx_text_reset(&s->text);
+}
+
+/* The members of an object without its braces, each behind a comma but the first of all. */
+static void put_members(json_stream *s, cbx_json *o, bool first)
+{
+    const char *key;
+    cbx_json *value;
+
+    s->failed = s->failed || !o;
+    for (size_t i = 0; cbx_json_member(o, i, &key, &value); i++) {
+        if (i || !first) cbx_text_putc(&s->text, ',');
+        cbx_json_write_string(key, strlen(key), JSON_FLAGS, &s->text);
+        cbx_text_putc(&s->text, ':');
+        cbx_json_write(value, JSON_FLAGS, &s->text);
+    }
+    cbx_json_unref(o);
+}
+
+static void begin_list(json_stream *s, const char *list)
+{
+    cbx_text_putc(&s->text, ',');
+    cbx_json_write_string(list, strlen(list), JSON_FLAGS, &s->text);
+    cbx_text_puts(&s->text, ":[");
+    s->begun = false;
+}
+
+void json_stream_begin(json_stream *s, cbx_json *head, const char *list)
+{
+    *s = (json_stream){ .failed = false };
+    cbx_text_init(&s->text, cbx_allocator_default());
+    cbx_text_putc(&s->text, '{');
+    put_members(s, head, true);
+    begin_list(s, list);
+}
+
+void json_stream_add(json_stream *s, cbx_json *element)
+{
+    s->failed = s->failed || !element;
+    if (s->begun) cbx_text_putc(&s->text, ',');
+    cbx_json_write(element, JSON_FLAGS, &s->text);
+    s->begun = true;
+    pour(s, JSON_PIECE);
+    cbx_json_unref(element);
+}
+
+void json_stream_next(json_stream *s, cbx_json *more, const char *list)
+{
+    cbx_text_putc(&s->text, ']');
+    if (more) put_members(s, more, false);
+    if (list) begin_list(s, list);
+}
+
+int json_stream_end(json_stream *s, const opt_program *program, cbx_json *tail)
+{
+    json_stream_next(s, NULL, NULL);
+    put_members(s, tail, false);
+    cbx_text_puts(&s->text, "}\n");
+    pour(s, 0);
+    cbx_text_clear(&s->text);
+    return s->failed ? opt_fail(program, "out of memory") : EXIT_PASS;
+}
 
 static void set_field(cbx_json *o, const char *key, const void *at, int kind)
 {

@@ -14,6 +14,22 @@ int print_json(const opt_program *program, cbx_json *document);
 /* The same, one of many lines that people read, too: keys are faint on a terminal. */
 int print_json_line(const opt_program *program, cbx_json *document);
 
+/*
+ * A document too long to be held: an object on standard output, one list of which comes element by element.  What is added is taken over;
+ * NULL: out of memory, which the end tells.
+ */
+typedef struct json_stream {
+    cbx_text text;
+    bool begun, failed; /* begun: an element stands in the list */
+} json_stream;
+/* All members before the list, and its name. */
+void json_stream_begin(json_stream *s, cbx_json *head, const char *list);
+void json_stream_add(json_stream *s, cbx_json *element);
+/* The list is over; the members behind it, and another list if it has a name. */
+void json_stream_next(json_stream *s, cbx_json *more, const char *list);
+/* All members behind the last list. */
+int json_stream_end(json_stream *s, const opt_program *program, cbx_json *tail);
+
 /* An array of texts; NULL: out of memory. */
 cbx_json *sentences_json(const char *const *sentences, size_t n);
 

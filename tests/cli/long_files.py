@@ -88,6 +88,10 @@ def lines(make, head: str = "") -> tuple:
     return head + "\n" if head else "", (make(r, i) + "\n" for i in itertools.count()), ""
 
 
+def values(r, i):
+    return r.uniform(1e-3, 2e-3)
+
+
 def csv(r, i):
     return f"sort,quick,{i // 50},,,{r.uniform(100, 200):.3f},ns,{1 + i % 50}"
 
@@ -115,6 +119,16 @@ FORMATS = {
     "nanobench": lambda: joined('{"results":[', entries(nanobench), "]}"),
     "nvbench": lambda: joined('{"meta":{"version":{"json":{"major":1},"nvbench":{}}},"devices":[],"benchmarks":[{"name":"copy","states":[', entries(nvbench), "]}]}"),
     "benchmarktools": lambda: joined('[{"Julia":"1.10","BenchmarkTools":"1.0.0"},[["BenchmarkGroup",{"tags":[],"data":{', members(julia), "}}]]]"),
+    # one point, however long: its samples are what there are many of
+    "hyperfine-one": lambda: joined('{"results":[{"command":"sleep 1","mean":1.5e-3,"exit_codes":[0],"times":[', entries(values), "]}]}"),
+    "pytest-benchmark-one": lambda: joined('{"machine_info":{},"benchmarks":[{"name":"t","stats":{"data":[', entries(values), "]}}]}"),
+    "pyperf-one": lambda: joined('{"version":"1.0","benchmarks":[{"metadata":{"name":"b"},"runs":[',
+                                 entries(lambda r, i: {"metadata": {"load_avg_1min": 0.5}, "values": numbers(r, 1), "warmups": [[1, 0.5]]}), "]}]}"),
+    "nanobench-one": lambda: joined('{"results":[{"name":"q","median(elapsed)":1e-3,"measurements":[',
+                                    entries(lambda r, i: {"iterations": 100, "elapsed": values(r, i), "pagefaults": 0, "cpucycles": 5000 + i % 7}), "]}]}"),
+    "jmh-one": lambda: joined('[{"jmhVersion":"1.37","benchmark":"a.B","primaryMetric":{"score":1,"scoreUnit":"s/op","rawData":[[', entries(values), "]]}}]"),
+    "benchmarktools-one": lambda: joined('[{"Julia":"1.10","BenchmarkTools":"1.0.0"},[["BenchmarkGroup",{"data":{"a":["Trial",{"times":[', entries(values), "]}]}}]]]"),
+    "go-one": lambda: lines(lambda r, i: f"BenchmarkSort-8 \t 100000\t {r.uniform(1e3, 2e3):.1f} ns/op\t 16 B/op", "goos: linux\npkg: a"),
     "bmf": lambda: joined("{", members(lambda r, i: (f"sort/quick/{i}", {"latency": {"value": r.uniform(1e3, 2e3), "lower_value": 1e3}})), "}"),
 }
 

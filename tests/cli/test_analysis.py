@@ -19,7 +19,7 @@ def run(p, *args, **more):
 
 def ask(p, command, *args, expect=0, version=1):
     document = json.loads(run(p, command, *args, "--json", expect=expect).stdout)
-    equal((document["schema"], document["version"]), ({"compare": "calibrax-comparison", "rank": "calibrax-ranking"}.get(command, "calibrax-" + command), version), "schema")
+    equal((document["schema"], document["version"]), ({"compare": "calibrax-comparison", "rank": "calibrax-ranking", "validate": "calibrax-validation"}.get(command, "calibrax-" + command), version), "schema")
     return document
 
 
@@ -131,6 +131,25 @@ def many_runs_of_one_competitor_are_refused_early(p):
     one_sentence(run(p, "rank", "--data", "store", "--all", expect=2), "'ours' has two values for 'f0@s{}:t'", "calibrax")
     few, all_runs = peak_mb(p, "rank", "--data", "store", "--run", "r000,r001", expect=2), peak_mb(p, "rank", "--data", "store", "--all", expect=2)
     check(all_runs < few + 10, f"{all_runs:.1f} MB for 300 runs, {few:.1f} for two")
+
+
+def memory_does_not_follow_the_number_of_runs(p):
+    """Commands over all runs of a store take them one after the other."""
+    os.makedirs(p.file("store/runs"))
+    values = [1 + k / 1000 for k in range(3000)]
+    for i in range(200):
+        points = [{"name": "f", "scenario": "s", "tags": {"n": str(2 ** (i % 6))}, "metrics": {"t": {"value": 1.0 + i, "samples": values}, "m": {"value": 9.0 - i}}}]
+        with open(p.file(f"store/runs/r{i:03d}.json"), "w", encoding="utf-8") as f:
+            json.dump({"id": f"r{i:03d}", "timestamp": f"2026-01-01T00:{i // 60:02d}:{i % 60:02d}+00:00", "environment": {"machine": "m"},
+                       "metric_defs": {k: {"name": k, "unit": "s", "direction": "lower"} for k in "tm"}, "points": points}, f)
+    for command in (["pareto", "-o", "t,m"], ["validate", "--target", "t=1000"], ["scaling", "--metric", "t", "--over", "n"], ["export", "--format", "csv", "--out", "out"]):
+        few, all_runs = peak_mb(p, *command, "--data", "store", "--run", "r000,r006,r001,r002,r003"), peak_mb(p, *command, "--data", "store", "--all")
+        check(all_runs < few + 8, f"{command[0]}: {all_runs:.1f} MB for 200 runs, {few:.1f} for five")
+    front = ask(p, "pareto", "--data", "store", "--all", "-o", "t,m")
+    equal((len(front["points"]), front["front"], front["missing"]), (200, 200, 0), "every run is a point, none beaten")
+    equal([front["points"][k][m] for k in (0, 199) for m in ("run", "name")], ["r000", "f", "r199", "f"], "in order of time")
+    document = ask(p, "validate", "--data", "store", "--all", "--target", "t=1000", "--target", "m=100")
+    equal((len(document["accuracy"]), document["passed"], document["convergence"], document["violations"]), (400, True, [], []), "each run by each target")
 
 
 # --- compare ---
@@ -518,7 +537,7 @@ def changepoint_text_and_faults(p):
         one_sentence(run(p, "changepoints", "--data", "store", *args, expect=2), part, "calibrax")
 
 
-main([a_series_of_two_units, names_that_nobody_has, ranks_as_the_package_has_them, ranks_and_chance, ranks_of_equals_and_of_nothing, a_failed_measurement_is_not_ranked_by_its_samples, many_runs_of_one_competitor_are_refused_early, compares_as_the_package_does, speed_ups_have_intervals_and_remarks,
+main([a_series_of_two_units, names_that_nobody_has, ranks_as_the_package_has_them, ranks_and_chance, ranks_of_equals_and_of_nothing, a_failed_measurement_is_not_ranked_by_its_samples, many_runs_of_one_competitor_are_refused_early, memory_does_not_follow_the_number_of_runs, compares_as_the_package_does, speed_ups_have_intervals_and_remarks,
       compare_within_runs_and_faults, differences_of_every_kind, no_differences, fronts_as_the_package_has_them, what_lacks_an_objective,
       growth_as_the_package_has_it, laws_of_workers, scaling_faults, changes_as_ruptures_has_them, changes_are_of_one_machine, runs_that_name_no_machine, tendencies, a_change_to_no_number, a_change_without_a_definition, what_is_new_since_the_last_look,
       a_fresh_measurement_confirms, changepoint_text_and_faults])

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/base/cpu.h"
 #include "calibrax/profiling/procfs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -96,6 +97,15 @@ static void shares(const char *text)
     if (cbx__proc_pressure_parse(text, &share)) require(strstr(text, "some avg10=") != NULL);
 }
 
+/* cpuinfo, for what OpenBLAS asks of it. */
+static void cpu_info(const char *text)
+{
+    cbx__cpu cpu = cbx__cpu_parse(text);
+
+    require(!cpu.avx512 || strstr(text, "avx512f"));
+    require(!cpu.openblas_misjudges || cpu.avx512);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static void (*const readers[])(const char *text) = { lines, stat_line, cpu_list, group, shares };
@@ -106,7 +116,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     require(text != NULL);
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';
-    readers[data[0] % 5](text);
+    if (data[0] == 0xff)
+        cpu_info(text);
+    else
+        readers[data[0] % 5](text);
     free(text);
     return 0;
 }

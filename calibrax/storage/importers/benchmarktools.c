@@ -25,7 +25,7 @@ static int detect(const cbx__import_source *src)
 
 static void read_trial(cbx__import_job *job, const cbx_json *trial, const char *name, const char *scenario)
 {
-    cbx__samples times = { 0 }, gc = { 0 };
+    cbx__samples times = { .may_wait = true }, gc = { .may_wait = true };
 
     cbx__import_point_begin(job, name, scenario);
     if (cbx_json_get(trial, "times")) {
@@ -134,7 +134,7 @@ static void read_content(reading *r, const char *kind, const char *name, const c
     cbx_err err = CBX_ERR_INIT;
     cbx_json *content = NULL;
 
-    if (!good(r, cbx__json_reader_value(r->json, &content, &err), &err)) return;
+    if (!good(r, cbx__import_read(r->job, r->json, &content, &err), &err)) return;
     if (cbx_json_typeof(content) != CBX_JSON_OBJECT)
         cbx__import_fail(r->job, CBX_EFORMAT, "'%.80s': expected [type, object]", name);
     else if (!strcmp(kind, "Trial") || !strcmp(kind, "TrialEstimate"))

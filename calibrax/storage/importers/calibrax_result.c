@@ -44,7 +44,7 @@ static void take(cbx__import_job *job, const cbx_run *from)
         cbx__import_take(job, cbx_run_builder_add_metric_def(to->builder, cbx_run_metric_def(from, i), &job->inner));
     if (job->status) return;
     if (job->scratch)
-        cbx__import_take(job, cbx__spooled_add(&to->spooled, job->scratch, cbx_run_point(from, 0), &job->inner));
+        cbx__import_take(job, cbx__spooled_add(&to->spooled, job->scratch, cbx_run_point(from, 0), NULL, &job->inner));
     else
         cbx__import_take(job, cbx_run_builder_add_point(to->builder, cbx_run_point(from, 0), &job->inner));
     to->npoints++;

@@ -198,7 +198,7 @@ static void end_series(cbx__import_job *job, const char *const *cells, cbx__samp
     if (*cells[AMOUNT])
         add_rate(job, number_cell(job, cells, AMOUNT, "throughput_num"), cells[KIND], cbx__import_median(job, s));
     cbx__import_point_end(job);
-    *s = (cbx__samples){ 0 };
+    *s = (cbx__samples){ .may_wait = true };
     cbx__import_forget(job);
 }
 
@@ -211,7 +211,7 @@ static void keep_cells(cbx__import_job *job, const char *const *cells, const cha
 static void read_csv(cbx__import_job *job)
 {
     const char *line, *cells[NCELLS], *first[NCELLS] = { 0 };
-    cbx__samples s = { 0 };
+    cbx__samples s = { .may_wait = true };
 
     cbx__import_line(job); /* the head */
     while ((line = cbx__import_line(job)) != NULL) {

@@ -145,3 +145,86 @@ cbx_status cbx__document_apart(cbx__json_reader *r, const char *list, cbx_json *
         *out = v;
     return st;
 }
+
+/* --- all but long arrays --- */
+
+void cbx__long_arrays_clear(cbx__long_arrays *apart)
+{
+    free(apart->list);
+    *apart = (cbx__long_arrays){ 0 };
+}
+
+static bool note_array(cbx__long_arrays *apart, const cbx_json *array, uint64_t at, size_t n)
+{
+    if (apart->n == apart->room) {
+        size_t room = apart->room ? 2 * apart->room : 8;
+        cbx__long_array *more = realloc(apart->list, room * sizeof *more);
+        if (!more) return false;
+        apart->list = more;
+        apart->room = room;
+    }
+    apart->list[apart->n++] = (cbx__long_array){ array, at, n };
+    return true;
+}
+
+/* What has been read of an array turns out to be the beginning of a long one. */
+static cbx_status empty_array(cbx__long_arrays *apart, size_t napart, cbx_json **array, cbx_err *err)
+{
+    cbx_json_unref(*array);
+    *array = cbx_json_new_array();
+    apart->n = napart;
+    return *array ? CBX_OK : no_memory(err);
+}
+
+static cbx_status value_in_array(cbx__json_reader *r, cbx__long_arrays *apart, cbx_json **out, cbx_err *err)
+{
+    uint64_t at = cbx__json_reader_offset(r);
+    cbx_json *v = cbx_json_new_array(), *item;
+    size_t n = 0, napart = apart->n;
+    bool more = true;
+    const char *key;
+    cbx_status st = v ? cbx__json_reader_enter(r, err) : no_memory(err);
+
+    for (; !st && !(st = cbx__json_reader_next(r, &key, &more, err)) && more; n++) {
+        item = NULL;
+        if (n == CBX__LONG_ARRAY) st = empty_array(apart, napart, &v, err);
+        if (!st && n < CBX__LONG_ARRAY) st = cbx__document_value(r, apart, &item, err);
+        if (!st) st = n < CBX__LONG_ARRAY ? add(v, NULL, item, err) : cbx__json_reader_skip(r, err);
+    }
+    if (!st && n > CBX__LONG_ARRAY && !note_array(apart, v, at, n)) st = no_memory(err);
+    if (st)
+        cbx_json_unref(v);
+    else
+        *out = v;
+    return st;
+}
+
+static cbx_status value_in_object(cbx__json_reader *r, cbx__long_arrays *apart, cbx_json **out, cbx_err *err)
+{
+    cbx_json *v = cbx_json_new_object(), *item;
+    bool more = true;
+    const char *key;
+    cbx_status st = v ? cbx__json_reader_enter(r, err) : no_memory(err);
+
+    while (!st && !(st = cbx__json_reader_next(r, &key, &more, err)) && more) {
+        char *own = strdup(key); /* the reader forgets it */
+        item = NULL;
+        st = !own ? no_memory(err) : cbx_json_has(v, own) ? cbx__json_reader_twice(r, own, err) : CBX_OK;
+        if (!st) st = cbx__document_value(r, apart, &item, err);
+        if (!st) st = add(v, own, item, err);
+        free(own);
+    }
+    if (st)
+        cbx_json_unref(v);
+    else
+        *out = v;
+    return st;
+}
+
+cbx_status cbx__document_value(cbx__json_reader *r, cbx__long_arrays *apart, cbx_json **out, cbx_err *err)
+{
+    cbx_json_type type = cbx__json_reader_type(r);
+
+    if (type == CBX_JSON_ARRAY) return value_in_array(r, apart, out, err);
+    return type == CBX_JSON_OBJECT ? value_in_object(r, apart, out, err) : cbx__json_reader_value(r, out, err);
+}

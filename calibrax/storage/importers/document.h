@@ -19,4 +19,22 @@ cbx_status cbx__document_sketch(const cbx__bytes *b, cbx_json **out, cbx_err *er
  */
 cbx_status cbx__document_apart(cbx__json_reader *r, const char *list, cbx_json **out, uint64_t *place, cbx_err *err);
 
+#define CBX__LONG_ARRAY 1000 /* elements that an array is held with */
+
+/* An array that has more: the tree has an empty one in its place. */
+typedef struct cbx__long_array {
+    const cbx_json *array;
+    uint64_t at; /* where it begins */
+    size_t n;
+} cbx__long_array;
+
+typedef struct cbx__long_arrays {
+    cbx__long_array *list;
+    size_t n, room;
+} cbx__long_arrays;
+
+/* The next value of a reader, in which long arrays are empty; adds where they stand. */
+cbx_status cbx__document_value(cbx__json_reader *r, cbx__long_arrays *apart, cbx_json **out, cbx_err *err);
+void cbx__long_arrays_clear(cbx__long_arrays *apart);
+
 #endif

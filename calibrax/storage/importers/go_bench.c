@@ -17,16 +17,13 @@
 
 #define MAX_VALUES 32
 
-typedef struct go_value {
-    double value;
+/* A value that the lines of a group have in common. */
+typedef struct go_series {
     const char *unit;
-} go_value;
-
-/* One line of the group under way. */
-typedef struct go_line {
-    size_t nvalues;
-    go_value *values;
-} go_line;
+    double scale;
+    cbx__import_def def;
+    cbx__samples samples;
+} go_series;
 
 /* What a "Unit" line says. */
 typedef struct go_unit {
@@ -34,11 +31,12 @@ typedef struct go_unit {
     cbx_direction better;
 } go_unit;
 
-/* Lines of one name. */
+/* Lines of one name; series in the order in which the lines show them. */
 typedef struct go_group {
     const char *package, *name;
-    go_line *lines;
-    size_t n, room;
+    bool begun;
+    go_series series[MAX_VALUES];
+    size_t n;
 } go_group;
 
 typedef struct go_file {
@@ -283,71 +281,41 @@ static cbx__import_def definition(const go_file *f, const char *unit, double *sc
     return def;
 }
 
-/* All values of a unit in n lines. */
-static void add_unit(cbx__import_job *job, const go_file *f, const go_line *lines, size_t n, const char *unit)
+static void end_group(cbx__import_job *job, go_group *g)
 {
-    double scale;
-    cbx__import_def def = definition(f, unit, &scale);
-    cbx__samples s = { 0 };
-
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < lines[i].nvalues; k++) {
-            if (!strcmp(lines[i].values[k].unit, unit)) cbx__import_sample(job, &s, lines[i].values[k].value * scale);
-        }
-    }
-    cbx__import_metric_samples(job, &def, &s);
-}
-
-/* Units in the order in which the lines show them, each once. */
-static void add_units(cbx__import_job *job, const go_file *f, const go_line *lines, size_t n)
-{
-    const char *seen[MAX_VALUES];
-    size_t nseen = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < lines[i].nvalues; k++) {
-            bool known_unit = false;
-            for (size_t j = 0; j < nseen; j++) known_unit = known_unit || !strcmp(seen[j], lines[i].values[k].unit);
-            if (known_unit || nseen == MAX_VALUES) continue;
-            seen[nseen++] = lines[i].values[k].unit;
-            add_unit(job, f, lines, n, lines[i].values[k].unit);
-        }
-    }
-}
-
-static void end_group(cbx__import_job *job, const go_file *f, go_group *g)
-{
-    if (g->n) {
+    if (g->begun) {
         begin_point(job, g);
-        add_units(job, f, g->lines, g->n);
+        for (size_t i = 0; i < g->n; i++) cbx__import_metric_samples(job, &g->series[i].def, &g->series[i].samples);
         cbx__import_point_end(job);
     }
     cbx__import_forget(job);
-    *g = (go_group){ 0 };
+    g->begun = false;
+    g->n = 0;
+}
+
+/* The series of a unit, begun if it is new; NULL: there are too many. */
+static go_series *series_of(const go_file *f, go_group *g, const char *unit)
+{
+    go_series *s = &g->series[g->n];
+
+    for (size_t i = 0; i < g->n; i++)
+        if (g->series[i].unit == unit) return &g->series[i];
+    if (g->n == MAX_VALUES) return NULL;
+    *s = (go_series){ .unit = unit, .samples.may_wait = true };
+    s->def = definition(f, unit, &s->scale);
+    g->n++;
+    return s;
 }
 
 static void add_line(cbx__import_job *job, const go_file *f, go_group *g, const char *values, size_t n)
 {
-    cbx_arena *arena = cbx__import_passing(job);
-    go_value *own = cbx_arena_calloc(arena, n, sizeof(*own));
-
-    if (g->n == g->room) {
-        size_t room = g->room ? 2 * g->room : 4;
-        go_line *more = cbx_arena_calloc(arena, room, sizeof(*more));
-        if (more && g->n) memcpy(more, g->lines, g->n * sizeof(*more));
-        g->lines = more;
-        g->room = room;
-    }
-    if (!own || !g->lines) {
-        cbx__import_fail(job, CBX_ENOMEM, "out of memory");
-        return;
-    }
     for (size_t i = 0; i < n; i++) {
         packed p;
+        go_series *s;
         memcpy(&p, values + i * sizeof p, sizeof p);
-        own[i] = (go_value){ p.value, f->names[p.unit] };
+        s = series_of(f, g, f->names[p.unit]);
+        if (s) cbx__import_sample(job, &s->samples, p.value * s->scale);
     }
-    g->lines[g->n++] = (go_line){ n, own };
 }
 
 /* A line joins its group, or ends the one before. */
@@ -356,10 +324,11 @@ static void take_record(cbx__import_job *job, const go_file *f, go_group *g, con
     const char *package = record, *name = package + strlen(package) + 1, *order = name + strlen(name) + 1;
     const char *values = order + 8;
 
-    if (!g->n || strcmp(g->package, package) != 0 || strcmp(g->name, name) != 0) {
-        end_group(job, f, g);
+    if (!g->begun || strcmp(g->package, package) != 0 || strcmp(g->name, name) != 0) {
+        end_group(job, g);
         g->package = cbx__import_strndup(job, package, strlen(package));
         g->name = cbx__import_strndup(job, name, strlen(name));
+        g->begun = true;
     }
     if (!cbx__import_failed(job)) add_line(job, f, g, values, (len - (size_t)(values - record)) / sizeof(packed));
 }
@@ -367,7 +336,7 @@ static void take_record(cbx__import_job *job, const go_file *f, go_group *g, con
 static void read_sorted(cbx__import_job *job, const go_file *f)
 {
     cbx_err err = CBX_ERR_INIT;
-    go_group g = { 0 };
+    go_group g = { .begun = false };
     const char *record = NULL;
     size_t len = 0;
     cbx_status st = cbx__sorter_sort(f->lines, &err);
@@ -375,7 +344,7 @@ static void read_sorted(cbx__import_job *job, const go_file *f)
     while (!st && !cbx__import_failed(job) && !(st = cbx__sorter_next(f->lines, &record, &len, &err)) && record)
         take_record(job, f, &g, record, len);
     if (st) cbx__import_fail(job, st, "%s", err.message);
-    if (!cbx__import_failed(job)) end_group(job, f, &g);
+    if (!cbx__import_failed(job)) end_group(job, &g);
 }
 
 static void read_file(cbx__import_job *job)

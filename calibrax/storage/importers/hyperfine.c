@@ -30,15 +30,14 @@ static int detect(const cbx__import_source *src)
 }
 
 /* A run that was ended by a signal has the code null. */
-static size_t failures_of(const cbx_json *item)
+static size_t failures_of(cbx__import_job *job, const cbx_json *item)
 {
-    const cbx_json *codes = cbx_json_get(item, "exit_codes");
+    const cbx_json *codes = cbx_json_get(item, "exit_codes"), *code;
+    cbx__import_elements e = { 0 };
     size_t failed = 0;
 
-    for (size_t i = 0; i < cbx_json_length(codes); i++) {
-        const cbx_json *code = cbx_json_at(codes, i);
+    while (cbx__import_each(job, codes, &e, &code))
         failed += cbx_json_typeof(code) != CBX_JSON_INT || cbx_json_int_value(code) != 0;
-    }
     return failed;
 }
 
@@ -46,12 +45,12 @@ static void read_failure(cbx__import_job *job, const cbx_json *item, const char 
 {
     cbx__import_metric(job, &cbx__import_time, cbx_metric_of(NAN));
     cbx__import_note(job, command ? command : "", "%zu of %zu runs failed, so its time is not a number", failed,
-                     cbx_json_length(cbx_json_get(item, "exit_codes")));
+                     cbx__import_length(job, cbx_json_get(item, "exit_codes")));
 }
 
 static void read_times(cbx__import_job *job, const cbx_json *item)
 {
-    cbx__samples times = { 0 }, bytes = { 0 };
+    cbx__samples times = { .may_wait = true }, bytes = { .may_wait = true };
 
     if (cbx_json_get(item, "times"))
         cbx__import_samples(job, cbx__import_array(job, item, "times"), "times", 1, &times);
@@ -77,7 +76,7 @@ static void read_file(cbx__import_job *job)
     cbx__import_run_begin(job);
     for (size_t i = 0; cbx__import_next(job, NULL, &item); i++) {
         const char *command;
-        size_t failed = failures_of(item);
+        size_t failed = failures_of(job, item);
         cbx__import_at(job, "results.%zu", i);
         command = cbx__import_string(job, item, "command");
         cbx__import_point_begin(job, command, "");
@@ -99,4 +98,5 @@ const cbx__importer cbx__importer_hyperfine = {
     .detect = detect,
     .read = read_file,
     .list = "results",
+    .apart = true,
 };

@@ -79,15 +79,16 @@ static cbx_status choose(const cbx__import_source *src, const char *format, char
                          const cbx__importer **out, cbx_err *err)
 {
     int best = 0;
+    cbx_status st = format ? by_name(format, out, err) : CBX_OK;
 
-    if (format) return by_name(format, out, err);
-    for (size_t i = 0; i < CBX_LEN(importers); i++) {
+    for (size_t i = 0; !format && i < CBX_LEN(importers); i++) {
         int score = importers[i]->detect(src);
         if (score <= best) continue;
         best = score;
         *out = importers[i];
     }
-    if (*src->fault) return cbx_fail(err, *src->fault, "cannot look through '%s'", src->what);
+    if (!st && *src->fault) st = cbx_fail(err, *src->fault, "cannot look through '%s'", src->what);
+    if (st || format) return st;
     return best ? CBX_OK : unknown(src, first, json, err);
 }
 

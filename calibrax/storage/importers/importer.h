@@ -14,9 +14,11 @@
 
 #include "calibrax/storage/import.h"
 
-#define CBX_IMPORTER_ABI 2
+#define CBX_IMPORTER_ABI 3
 
 struct cbx__bytes;
+struct cbx__json_reader;
+struct cbx__import_walk;
 
 typedef struct cbx__import_source {
     const char *what;
@@ -44,6 +46,8 @@ typedef struct cbx__importer {
     const char
         *list; /* member of the top level whose elements are taken one by one; "": the top level itself; NULL: none */
     const char *inner; /* member of such an element, whose elements are; NULL: none */
+    bool
+        apart; /* long arrays of an element stay in the file: cbx__import_length, cbx__import_each, cbx__import_samples */
     const char *
         version; /* where a file says its version, "context.json_schema_version": a number, or a text that begins with one */
     int version_least, version_most; /* that is read, of its first number; 0: 1 */
@@ -75,6 +79,20 @@ void cbx__import_note(cbx__import_job *job, const char *entry, const char *fmt, 
 bool cbx__import_next(cbx__import_job *job, const char **key, const cbx_json **item);
 /* The next element of the inner list of that element. */
 bool cbx__import_next_inner(cbx__import_job *job, const cbx_json **item);
+/*
+ * The next value of a reader of the importer's own, whose long arrays stay in the file, until the next call; the caller owns it.  Not
+ * while an element is looked at.
+ */
+cbx_status cbx__import_read(cbx__import_job *job, struct cbx__json_reader *r, cbx_json **out, cbx_err *err);
+/* Elements of an array, and of one that stays in the file. */
+size_t cbx__import_length(const cbx__import_job *job, const cbx_json *array);
+/* A walk through them; starts zeroed, and must go on until there is no more. */
+typedef struct cbx__import_elements {
+    size_t i; /* elements given */
+    struct cbx__import_walk *walk;
+} cbx__import_elements;
+/* The next element, which lives until the next call; null is NULL.  false: there is none, or the job has failed */
+bool cbx__import_each(cbx__import_job *job, const cbx_json *array, cbx__import_elements *e, const cbx_json **element);
 /* What the job handed out goes: for readers of lines, behind each point. */
 void cbx__import_forget(cbx__import_job *job);
 
@@ -82,10 +100,13 @@ void cbx__import_forget(cbx__import_job *job);
 char *cbx__import_strndup(cbx__import_job *job, const char *s, size_t n);
 char *cbx__import_printf(cbx__import_job *job, const char *fmt, ...) CBX_PRINTF(2, 3);
 
-/* Numbers that grow. */
+/* Numbers that grow; those that may wait on disk, in blocks, go there where the job has a scratch file, all but the last of them. */
 typedef struct cbx__samples {
-    double *values;
+    bool may_wait;
+    double *values; /* n numbers, behind those on disk */
     size_t n, room;
+    uint64_t *places; /* of the blocks */
+    size_t nplaces, places_room;
 } cbx__samples;
 /**
  * Numbers of a file of little-endian floats that the source names: beside it, or below its folder.  *out stays empty, with a note, where
@@ -152,6 +173,8 @@ typedef struct cbx__import_def {
 extern const cbx__import_def cbx__import_time;
 
 void cbx__import_metric(cbx__import_job *job, const cbx__import_def *def, cbx_metric m);
+/* With samples, which may wait on disk. */
+void cbx__import_metric_with(cbx__import_job *job, const cbx__import_def *def, cbx_metric m, const cbx__samples *s);
 /* The median of samples, with them. */
 void cbx__import_metric_samples(cbx__import_job *job, const cbx__import_def *def, const cbx__samples *s);
 /* Ends a point; without a metric it is left out.  One that stands already gets a tag "repeat", and a note. */

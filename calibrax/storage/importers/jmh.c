@@ -44,11 +44,12 @@ static cbx__import_def read_unit(const char *name, const char *unit, double *sca
 
 static void read_raw(cbx__import_job *job, const cbx_json *metric, double scale, cbx__samples *s, cbx_json *launches)
 {
-    const cbx_json *raw = cbx_json_get(metric, "rawData");
+    cbx__import_elements e = { 0 };
+    const cbx_json *fork;
 
-    for (size_t i = 0; i < cbx_json_length(raw) && !cbx__import_failed(job); i++) {
-        cbx__import_samples(job, cbx_json_at(raw, i), "rawData", scale, s);
-        if (launches) cbx_json_push(launches, cbx_json_new_int((int64_t)cbx_json_length(cbx_json_at(raw, i))));
+    while (cbx__import_each(job, cbx_json_get(metric, "rawData"), &e, &fork)) {
+        cbx__import_samples(job, fork, "rawData", scale, s);
+        if (launches) cbx_json_push(launches, cbx_json_new_int((int64_t)cbx__import_length(job, fork)));
     }
 }
 
@@ -57,7 +58,7 @@ static void read_metric(cbx__import_job *job, const cbx_json *metric, const char
 {
     const char *unit = cbx__import_string(job, metric, "scoreUnit");
     const cbx_json *bounds = cbx_json_get(metric, "scoreConfidence");
-    cbx__samples s = { 0 };
+    cbx__samples s = { .may_wait = true };
     cbx__import_def def;
     cbx_metric m;
     double scale;
@@ -70,9 +71,7 @@ static void read_metric(cbx__import_job *job, const cbx_json *metric, const char
         m.upper = cbx__import_double(cbx_json_at(bounds, 1)) * scale;
     }
     read_raw(job, metric, scale, &s, launches);
-    m.samples = s.values;
-    m.nsamples = s.n;
-    cbx__import_metric(job, &def, m);
+    cbx__import_metric_with(job, &def, m, &s);
 }
 
 /* Sampling keeps a histogram instead of values: its percentiles. */
@@ -139,5 +138,6 @@ const cbx__importer cbx__importer_jmh = {
     .detect = detect,
     .read = read_file,
     .list = "",
+    .apart = true,
     .version = "0.jmhVersion",
 };

@@ -1,5 +1,5 @@
 /*
- * The job of an importer: the first fault, notes, memory, and the elements of the file's list one by one.
+ * The job of an importer: the first fault, notes, and memory.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -138,63 +138,13 @@ char *cbx__import_printf(cbx__import_job *job, const char *fmt, ...)
     return text;
 }
 
-/* --- elements --- */
-
-/* The next element of a list that begins at a place; the member `apart` of it is left empty, and *place says where that stands. */
-static bool next_element(cbx__import_job *job, cbx__import_walk *w, uint64_t at, const char *apart, uint64_t *place,
-                         const char **key, const cbx_json **item)
-{
-    cbx_err err = CBX_ERR_INIT;
-    const char *name = NULL;
-    bool more = false;
-    cbx_status st = CBX_OK;
-
-    cbx_json_unref(w->item);
-    w->item = NULL;
-    if (job->status || w->ended || at == CBX__NO_PLACE) return false;
-    if (!w->begun) {
-        st = cbx__bytes_walk_begin(&w->walk, job->src->bytes, at, &err);
-        if (!st) st = cbx__json_reader_enter(w->walk.reader, &err);
-        w->begun = true;
-    }
-    if (!st) st = cbx__json_reader_next(w->walk.reader, &name, &more, &err);
-    if (!st && name) name = cbx__import_strndup(job, name, strlen(name));
-    if (!st && more) st = cbx__document_apart(w->walk.reader, apart, &w->item, place, &err);
-    if (st) cbx__import_fail_whole(job, st, err.message);
-    w->ended = job->status || !more;
-    if (key) *key = name;
-    *item = w->item;
-    return !w->ended;
-}
-
-static void walk_clear(cbx__import_walk *w)
-{
-    if (w->begun) cbx__bytes_walk_end(&w->walk);
-    cbx_json_unref(w->item);
-    *w = (cbx__import_walk){ 0 };
-}
-
-bool cbx__import_next(cbx__import_job *job, const char **key, const cbx_json **item)
-{
-    walk_clear(&job->inner_list);
-    cbx__import_forget(job);
-    return next_element(job, &job->list, job->src->list_at, job->importer->inner, &job->inner_at, key, item);
-}
-
-bool cbx__import_next_inner(cbx__import_job *job, const cbx_json **item)
-{
-    uint64_t none;
-
-    cbx__import_forget(job);
-    return next_element(job, &job->inner_list, job->inner_at, NULL, &none, NULL, item);
-}
-
 void cbx__import_job_clear(cbx__import_job *job)
 {
     const cbx_allocator *al = cbx_ctx_allocator(job->ctx);
 
-    walk_clear(&job->list);
-    walk_clear(&job->inner_list);
+    cbx__import_walk_clear(job, &job->list);
+    cbx__import_walk_clear(job, &job->inner_list);
+    cbx__long_arrays_clear(&job->apart);
     cbx__lines_clear(&job->lines);
     for (size_t i = 0; i < job->nruns; i++) {
         cbx_run_builder_free(job->runs[i].builder);

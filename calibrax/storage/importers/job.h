@@ -10,6 +10,8 @@
 #include "calibrax/storage/importers/lines.h"
 #include "calibrax/storage/importers/seen.h"
 
+#define CBX__SAMPLES_BLOCK ((size_t)32 << 10) /* numbers that go to the disk at once */
+
 /* A run under construction. */
 typedef struct cbx__import_run {
     cbx_run_builder *builder;
@@ -28,6 +30,7 @@ typedef struct cbx__import_walk {
     bool begun, ended;
     cbx__bytes_walk walk;
     cbx_json *item;
+    size_t napart; /* long arrays that were known before the element */
 } cbx__import_walk;
 
 struct cbx__import_job {
@@ -46,8 +49,9 @@ struct cbx__import_job {
     size_t notes_room, notes_left_out;
     cbx__lines lines;
     cbx__import_walk list, inner_list;
-    uint64_t inner_at;     /* of the list in the element under way */
-    cbx__scratch *scratch; /* points go there; NULL: into the runs */
+    uint64_t inner_at;      /* of the list in the element under way */
+    cbx__long_arrays apart; /* of the elements under way */
+    cbx__scratch *scratch;  /* points go there; NULL: into the runs */
 
     cbx__import_run *runs, *run; /* run: where points go; NULL: none */
     size_t nruns, runs_room;
@@ -58,6 +62,8 @@ struct cbx__import_job {
     size_t ntags, tags_room;
     cbx_named_metric *metrics;
     size_t nmetrics, metrics_room;
+    cbx__waiting *waiting; /* of each metric */
+    size_t waiting_room;
 };
 
 /* Points on disk of the runs of an import. */
@@ -74,6 +80,14 @@ void cbx__import_no_memory(cbx__import_job *job);
 bool cbx__import_grow(cbx__import_job *job, void *slot, size_t n, size_t *room, size_t size);
 /* What a builder refuses is a fault of the file. */
 void cbx__import_take(cbx__import_job *job, cbx_status st);
+
+/*
+ * elements.c: the next element of a list that begins at a place; the member `inner` of it is left empty, and *place says where that
+ * stands
+ */
+bool cbx__import_walk_next(cbx__import_job *job, cbx__import_walk *w, uint64_t at, const char *inner, uint64_t *place,
+                           const char **key, const cbx_json **item);
+void cbx__import_walk_clear(cbx__import_job *job, cbx__import_walk *w);
 
 /* runs.c: after reading, what came of it goes into the import. */
 void cbx__import_finish(cbx__import_job *job);

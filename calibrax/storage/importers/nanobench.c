@@ -17,37 +17,46 @@ static int detect(const cbx__import_source *src)
     return cbx_json_has(cbx_json_at(cbx_json_get(src->json, "results"), 0), "median(elapsed)") ? 95 : 0;
 }
 
-/* A counter that is 0 throughout was not counted. */
-static void read_counter(cbx__import_job *job, const cbx_json *list, const cbx__import_field *f)
-{
-    cbx__samples s = { 0 };
-    bool counted = false;
+/* One member of all measurements. */
+typedef struct series {
+    cbx__samples samples;
+    bool counted; /* a counter that is 0 throughout was not */
+} series;
 
-    for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++) {
-        const cbx_json *m = cbx_json_at(list, i);
-        double v = cbx_json_get(m, f->key) ? cbx__import_number(job, m, f->key) : 0;
-        counted = counted || v != 0;
-        cbx__import_sample(job, &s, v);
+static void add_measurement(cbx__import_job *job, const cbx_json *m, cbx__samples *times, series *counts)
+{
+    cbx__import_sample(job, times, cbx__import_number(job, m, "elapsed"));
+    for (size_t i = 0; i < CBX_LEN(counters); i++) {
+        double v = cbx_json_get(m, counters[i].key) ? cbx__import_number(job, m, counters[i].key) : 0;
+        counts[i].counted = counts[i].counted || v != 0;
+        cbx__import_sample(job, &counts[i].samples, v);
     }
-    if (counted) cbx__import_metric_samples(job, &f->def, &s);
+}
+
+static void read_measurements(cbx__import_job *job, const cbx_json *item)
+{
+    const cbx_json *list = cbx_json_get(item, "measurements"), *m;
+    series counts[CBX_LEN(counters)] = { 0 };
+    cbx__samples times = { .may_wait = true };
+    cbx__import_elements e = { 0 };
+
+    for (size_t i = 0; i < CBX_LEN(counters); i++) counts[i].samples.may_wait = true;
+    while (cbx__import_each(job, list, &e, &m)) add_measurement(job, m, &times, counts);
+    if (times.n)
+        cbx__import_metric_samples(job, &cbx__import_time, &times);
+    else
+        cbx__import_metric(job, &cbx__import_time, cbx_metric_of(cbx__import_number(job, item, "median(elapsed)")));
+    for (size_t i = 0; i < CBX_LEN(counters); i++)
+        if (counts[i].counted) cbx__import_metric_samples(job, &counters[i].def, &counts[i].samples);
 }
 
 static void read_result(cbx__import_job *job, const cbx_json *item)
 {
-    const cbx_json *list = cbx_json_get(item, "measurements");
-    cbx__samples s = { 0 };
-
     cbx__import_point_begin(job, cbx__import_string(job, item, "name"), cbx__import_maybe_string(job, item, "title"));
     if (cbx_json_get_double(item, "complexityN", -1) > 0)
         cbx__import_tag_json(job, "n", cbx_json_get(item, "complexityN"));
     if (cbx_json_get_double(item, "batch", 1) != 1) cbx__import_tag_json(job, "batch", cbx_json_get(item, "batch"));
-    for (size_t i = 0; i < cbx_json_length(list) && !cbx__import_failed(job); i++)
-        cbx__import_sample(job, &s, cbx__import_number(job, cbx_json_at(list, i), "elapsed"));
-    if (s.n)
-        cbx__import_metric_samples(job, &cbx__import_time, &s);
-    else
-        cbx__import_metric(job, &cbx__import_time, cbx_metric_of(cbx__import_number(job, item, "median(elapsed)")));
-    for (size_t i = 0; i < CBX_LEN(counters); i++) read_counter(job, list, &counters[i]);
+    read_measurements(job, item);
     cbx__import_point_end(job);
 }
 
@@ -72,4 +81,5 @@ const cbx__importer cbx__importer_nanobench = {
     .detect = detect,
     .read = read_file,
     .list = "results",
+    .apart = true,
 };

@@ -78,22 +78,28 @@ static void define(cbx__import_job *job, const cbx__import_def *def)
     cbx__import_take(job, cbx_run_builder_add_metric_def(run->builder, &d, &job->inner));
 }
 
-void cbx__import_metric(cbx__import_job *job, const cbx__import_def *def, cbx_metric m)
+void cbx__import_metric_with(cbx__import_job *job, const cbx__import_def *def, cbx_metric m, const cbx__samples *s)
 {
-    if (!job->run || !cbx__import_grow(job, &job->metrics, job->nmetrics, &job->metrics_room, sizeof(*job->metrics)))
+    if (!job->run || !cbx__import_grow(job, &job->metrics, job->nmetrics, &job->metrics_room, sizeof(*job->metrics)) ||
+        !cbx__import_grow(job, &job->waiting, job->nmetrics, &job->waiting_room, sizeof(*job->waiting)))
         return;
     define(job, def);
+    m.samples = s->values;
+    m.nsamples = s->n;
+    job->waiting[job->nmetrics] = (cbx__waiting){ s->places, s->nplaces, CBX__SAMPLES_BLOCK };
     job->metrics[job->nmetrics++] = (cbx_named_metric){ kept(job, def->metric), m };
+}
+
+void cbx__import_metric(cbx__import_job *job, const cbx__import_def *def, cbx_metric m)
+{
+    const cbx__samples own = { .values = (double *)(uintptr_t)m.samples, .n = m.nsamples };
+
+    cbx__import_metric_with(job, def, m, &own);
 }
 
 void cbx__import_metric_samples(cbx__import_job *job, const cbx__import_def *def, const cbx__samples *s)
 {
-    cbx_metric m = cbx_metric_of(cbx__import_median(job, s));
-
-    if (!s->n) return;
-    m.samples = s->values;
-    m.nsamples = s->n;
-    cbx__import_metric(job, def, m);
+    if (s->n) cbx__import_metric_with(job, def, cbx_metric_of(cbx__import_median(job, s)), s);
 }
 
 void cbx__import_fields(cbx__import_job *job, const cbx_json *object, const cbx__import_field *fields, size_t n)
@@ -131,7 +137,7 @@ static void put_point(cbx__import_job *job)
     cbx__import_run *run = job->run;
 
     if (job->scratch)
-        cbx__import_take(job, cbx__spooled_add(&run->spooled, job->scratch, &job->point, &job->inner));
+        cbx__import_take(job, cbx__spooled_add(&run->spooled, job->scratch, &job->point, job->waiting, &job->inner));
     else
         cbx__import_take(job, cbx_run_builder_add_point(run->builder, &job->point, &job->inner));
     run->npoints++;

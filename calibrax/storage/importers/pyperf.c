@@ -31,19 +31,29 @@ static const char *meta(const cbx_json *bench, const cbx_json *root, const char 
     return own ? own : cbx_json_get_string(cbx_json_get(root, "metadata"), key, NULL);
 }
 
-static void read_benchmark(cbx__import_job *job, const cbx_json *bench, const char *name, const char *unit,
+/* What the processes gave, one behind the other; the first run of a file tells when that was. */
+static void read_runs(cbx__import_job *job, const cbx_json *bench, bool tells_time, cbx__samples *s, cbx_json *counts)
+{
+    const cbx_json *runs = cbx__import_array(job, bench, "runs"), *run;
+    cbx__import_elements e = { 0 };
+
+    while (cbx__import_each(job, runs, &e, &run)) {
+        const cbx_json *values = cbx_json_get(run, "values");
+        if (e.i == 1 && tells_time)
+            cbx__import_run_iso(job, cbx_json_get_string(cbx_json_get(run, "metadata"), "date", NULL));
+        if (!values) continue; /* only warmed up */
+        cbx__import_samples(job, cbx__import_array(job, run, "values"), "values", 1, s);
+        cbx_json_push(counts, cbx_json_new_int((int64_t)cbx__import_length(job, values)));
+    }
+}
+
+static void read_benchmark(cbx__import_job *job, const cbx_json *bench, bool first, const char *name, const char *unit,
                            cbx_json *launches)
 {
-    const cbx_json *runs = cbx__import_array(job, bench, "runs");
     cbx_json *counts = cbx_json_new_array();
-    cbx__samples s = { 0 };
+    cbx__samples s = { .may_wait = true };
 
-    for (size_t i = 0; i < cbx_json_length(runs) && !cbx__import_failed(job); i++) {
-        const cbx_json *run = cbx_json_at(runs, i);
-        if (!cbx_json_get(run, "values")) continue; /* only warmed up */
-        cbx__import_samples(job, cbx__import_array(job, run, "values"), "values", 1, &s);
-        cbx_json_push(counts, cbx_json_new_int((int64_t)cbx_json_length(cbx_json_get(run, "values"))));
-    }
+    read_runs(job, bench, first, &s, counts);
     cbx__import_point_begin(job, name, "");
     for (size_t i = 0; i < CBX_LEN(units); i++) {
         if (!strcmp(unit ? unit : "second", units[i].unit)) cbx__import_metric_samples(job, &units[i].def, &s);
@@ -63,14 +73,12 @@ static void read_file(cbx__import_job *job)
     cbx__import_run_begin(job);
     cbx__import_run_environment(job, "pyperf", cbx_json_get(root, "metadata"));
     for (size_t i = 0; cbx__import_next(job, NULL, &bench); i++) {
-        const cbx_json *first = cbx_json_at(cbx_json_get(bench, "runs"), 0);
         const char *name = meta(bench, root, "name");
-        if (i == 0) cbx__import_run_iso(job, cbx_json_get_string(cbx_json_get(first, "metadata"), "date", NULL));
         cbx__import_at(job, "benchmarks.%zu", i);
         if (!name)
             cbx__import_fail(job, CBX_EFORMAT, "'metadata.name' is missing: expected a string");
         else
-            read_benchmark(job, bench, name, meta(bench, root, "unit"), launches);
+            read_benchmark(job, bench, i == 0, name, meta(bench, root, "unit"), launches);
     }
     cbx__import_run_metadata(job, "launches", launches);
     cbx_json_unref(launches);
@@ -85,4 +93,5 @@ const cbx__importer cbx__importer_pyperf = {
     .detect = detect,
     .read = read_file,
     .list = "benchmarks",
+    .apart = true,
 };

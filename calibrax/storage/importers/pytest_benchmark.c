@@ -23,7 +23,7 @@ static int detect(const cbx__import_source *src)
 
 static void read_stats(cbx__import_job *job, const cbx_json *stats)
 {
-    cbx__samples s = { 0 };
+    cbx__samples s = { .may_wait = true };
 
     if (cbx_json_get(stats, "data")) cbx__import_samples(job, cbx__import_array(job, stats, "data"), "data", 1, &s);
     if (s.n) {
@@ -90,6 +90,7 @@ const cbx__importer cbx__importer_pytest_benchmark = {
     .detect = detect,
     .read = read_file,
     .list = "benchmarks",
+    .apart = true,
     .version = "version",
     .version_most = 5,
 };

@@ -23,9 +23,34 @@ static bool more_room(cbx__import_job *job, cbx__samples *s)
     return true;
 }
 
+static bool full_block(const cbx__import_job *job, const cbx__samples *s)
+{
+    return s->may_wait && job->scratch && s->n == CBX__SAMPLES_BLOCK;
+}
+
+/* The numbers in memory go to the disk. */
+static bool put_away(cbx__import_job *job, cbx__samples *s)
+{
+    uint64_t at = 0;
+
+    if (s->nplaces == s->places_room) {
+        size_t room = s->places_room ? 2 * s->places_room : 8;
+        uint64_t *more = cbx_arena_calloc(&job->passing, room, sizeof *more);
+        if (more && s->nplaces) memcpy(more, s->places, s->nplaces * sizeof *more);
+        if (!more) cbx__import_no_memory(job);
+        if (!more) return false;
+        s->places = more;
+        s->places_room = room;
+    }
+    cbx__import_take(job, cbx__scratch_add(job->scratch, s->values, s->n * sizeof *s->values, &at, &job->inner));
+    s->places[s->nplaces++] = at;
+    s->n = 0;
+    return !job->status;
+}
+
 void cbx__import_sample(cbx__import_job *job, cbx__samples *s, double value)
 {
-    if (job->status || (s->n == s->room && !more_room(job, s))) return;
+    if (job->status || (full_block(job, s) && !put_away(job, s)) || (s->n == s->room && !more_room(job, s))) return;
     s->values[s->n++] = value;
 }
 
@@ -33,6 +58,7 @@ void cbx__import_sample(cbx__import_job *job, cbx__samples *s, double value)
 static void reserve_samples(cbx__import_job *job, cbx__samples *s, size_t n)
 {
     if (s->room || !n || job->status) return;
+    if (s->may_wait && job->scratch && n > CBX__SAMPLES_BLOCK) n = CBX__SAMPLES_BLOCK;
     s->values = cbx_arena_calloc(&job->passing, n, sizeof(*s->values));
     if (s->values)
         s->room = n;
@@ -42,11 +68,13 @@ static void reserve_samples(cbx__import_job *job, cbx__samples *s, size_t n)
 
 void cbx__import_samples(cbx__import_job *job, const cbx_json *array, const char *key, double scale, cbx__samples *s)
 {
-    reserve_samples(job, s, cbx_json_length(array));
-    for (size_t i = 0; i < cbx_json_length(array) && !job->status; i++) {
-        const cbx_json *v = cbx_json_at(array, i);
+    cbx__import_elements e = { 0 };
+    const cbx_json *v;
+
+    reserve_samples(job, s, cbx__import_length(job, array));
+    while (cbx__import_each(job, array, &e, &v)) {
         if (v && !cbx__import_is_number(v))
-            cbx__import_fail(job, CBX_EFORMAT, "element %zu of %s is no number", i, key);
+            cbx__import_fail(job, CBX_EFORMAT, "element %zu of %s is no number", e.i - 1, key);
         cbx__import_sample(job, s, v ? cbx__import_double(v) * scale : NAN);
     }
 }
@@ -110,6 +138,8 @@ void cbx__import_floats(cbx__import_job *job, const char *entry, const char *nam
     if (bytes) cbx_mem_free(cbx_ctx_allocator(job->ctx), bytes, len + 1);
 }
 
+/* --- median --- */
+
 static int ascending(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
@@ -117,12 +147,11 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-double cbx__import_median(cbx__import_job *job, const cbx__samples *s)
+static double median_in_memory(cbx__import_job *job, const cbx__samples *s)
 {
     const cbx_allocator *al = cbx_ctx_allocator(job->ctx);
     double *sorted, median;
 
-    if (!s->n || job->status) return NAN;
     for (size_t i = 0; i < s->n; i++)
         if (isnan(s->values[i])) return NAN;
     sorted = cbx_mem_calloc(al, s->n, sizeof(*sorted));
@@ -135,4 +164,96 @@ double cbx__import_median(cbx__import_job *job, const cbx__samples *s)
     median = s->n % 2 ? sorted[s->n / 2] : 0.5 * sorted[s->n / 2 - 1] + 0.5 * sorted[s->n / 2];
     cbx_mem_free(al, sorted, s->n * sizeof(*sorted));
     return median;
+}
+
+/*
+ * On disk, where numbers cannot be sorted in place: the number of a rank by four passes over them, each of which settles 16 bits
+ * (Knuth, The Art of Computer Programming 3, 5.2.5, from the highest digit on, following one pocket).
+ */
+#define DIGITS ((size_t)1 << 16)
+
+typedef struct selection {
+    uint64_t known; /* bits that are settled, the highest ones */
+    int shift;      /* of the digit that is counted */
+    size_t *counts; /* of each digit */
+    bool nan;
+} selection;
+
+/* Bits that sort as the numbers do. */
+static uint64_t bits_of(double v)
+{
+    uint64_t b;
+
+    memcpy(&b, &v, sizeof b);
+    return b >> 63 ? ~b : b | (uint64_t)1 << 63;
+}
+
+static double number_of(uint64_t b)
+{
+    double v;
+
+    b = b >> 63 ? b ^ (uint64_t)1 << 63 : ~b;
+    memcpy(&v, &b, sizeof v);
+    return v;
+}
+
+static void count_digits(selection *q, const double *v, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint64_t b = bits_of(v[i]);
+        q->nan = q->nan || isnan(v[i]);
+        if (q->shift == 48 || b >> (q->shift + 16) == q->known >> (q->shift + 16))
+            q->counts[b >> q->shift & (DIGITS - 1)]++;
+    }
+}
+
+static void count_all(cbx__import_job *job, const cbx__samples *s, selection *q)
+{
+    double part[2048];
+
+    memset(q->counts, 0, DIGITS * sizeof *q->counts);
+    for (size_t i = 0; i < s->nplaces * (CBX__SAMPLES_BLOCK / CBX_LEN(part)) && !job->status; i++) {
+        uint64_t at = s->places[i / (CBX__SAMPLES_BLOCK / CBX_LEN(part))];
+        at += i % (CBX__SAMPLES_BLOCK / CBX_LEN(part)) * sizeof part;
+        cbx__import_take(job, cbx__scratch_need(job->scratch, at, part, sizeof part, &job->inner));
+        if (!job->status) count_digits(q, part, CBX_LEN(part));
+    }
+    count_digits(q, s->values, s->n);
+}
+
+/* The number that has `rank` smaller ones before it; NaN if one is none. */
+static double number_at(cbx__import_job *job, const cbx__samples *s, size_t *counts, size_t rank)
+{
+    selection q = { .shift = 48, .counts = counts };
+
+    for (; q.shift >= 0 && !job->status && !q.nan; q.shift -= 16) {
+        size_t digit = 0;
+        count_all(job, s, &q);
+        while (digit + 1 < DIGITS && rank >= counts[digit]) rank -= counts[digit++];
+        q.known |= (uint64_t)digit << q.shift;
+    }
+    return job->status || q.nan ? NAN : number_of(q.known);
+}
+
+static double median_on_disk(cbx__import_job *job, const cbx__samples *s)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(job->ctx);
+    size_t n = s->nplaces * CBX__SAMPLES_BLOCK + s->n;
+    size_t *counts = cbx_mem_calloc(al, DIGITS, sizeof *counts);
+    double high;
+
+    if (!counts) {
+        cbx__import_no_memory(job);
+        return NAN;
+    }
+    high = number_at(job, s, counts, n / 2);
+    if (n % 2 == 0) high = 0.5 * number_at(job, s, counts, n / 2 - 1) + 0.5 * high;
+    cbx_mem_free(al, counts, DIGITS * sizeof *counts);
+    return high;
+}
+
+double cbx__import_median(cbx__import_job *job, const cbx__samples *s)
+{
+    if (!s->n || job->status) return NAN;
+    return s->nplaces ? median_on_disk(job, s) : median_in_memory(job, s);
 }
