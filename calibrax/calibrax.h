@@ -110,6 +110,7 @@
 #include "calibrax/profiling/resources.h"
 #include "calibrax/profiling/roofline.h"
 #include "calibrax/profiling/timing.h"
+#include "calibrax/profiling/trace_link.h"
 #include "calibrax/profiling/tracing.h"
 
 #include "calibrax/storage/import.h"
@@ -119,6 +120,7 @@
 
 #include "calibrax/validation/accuracy.h"
 #include "calibrax/validation/convergence.h"
+#include "calibrax/validation/framework.h"
 #include "calibrax/validation/report.h"
 
 #include "calibrax/benchmark/measure.h"
@@ -160,5 +162,6 @@
 #include "calibrax/ci/waivers.h"
 
 #include "calibrax/exporters/exporter.h"
+#include "calibrax/exporters/figure.h"
 
 #endif

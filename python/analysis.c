@@ -373,26 +373,11 @@ static PyObject *comparison_object(cx_state *st, const cbx_comparison *cmp)
     return cx_record_new(st, CX_COMPARISON, fields);
 }
 
-/* A sequence of text as a list of pointers, which live as long as the tuple; false with an exception. */
-static bool read_texts(cx_call *c, PyObject *o, const char *what, PyObject **tuple, const char ***list, size_t *n)
-{
-    if (!o || o == Py_None) return true;
-    *tuple = PyUnicode_Check(o) ? PyTuple_Pack(1, o) : PySequence_Tuple(o);
-    if (!*tuple) return false;
-    *n = (size_t)PyTuple_Size(*tuple);
-    *list = cbx_mem_calloc(cbx_allocator_default(), *n + 1, sizeof **list);
-    if (!*list) return PyErr_NoMemory() != NULL;
-    for (size_t i = 0; i < *n; i++)
-        if (!((*list)[i] = cx_text_of(PyTuple_GetItem(*tuple, (Py_ssize_t)i), what))) return false;
-    (void)c;
-    return true;
-}
-
 typedef struct rivals {
-    PyObject *runs, *label_tuple, *metric_tuple;
+    PyObject *runs;
     const cbx_run **list;
-    const char **labels, **metrics;
-    size_t n, nlabels, nmetrics;
+    cx_texts labels, metrics;
+    size_t n;
 } rivals;
 
 static bool read_rivals(cx_call *c, rivals *r)
@@ -404,24 +389,18 @@ static bool read_rivals(cx_call *c, rivals *r)
     if (!r->list) return PyErr_NoMemory() != NULL;
     for (size_t i = 0; i < r->n; i++)
         if (!(r->list[i] = cx_run_of(c->st, PyTuple_GetItem(r->runs, (Py_ssize_t)i)))) return false;
-    if (!read_texts(c, c->arg[1], "a label", &r->label_tuple, &r->labels, &r->nlabels) ||
-        !read_texts(c, c->arg[4], "a metric", &r->metric_tuple, &r->metrics, &r->nmetrics))
-        return false;
-    if (!r->labels || r->nlabels == r->n) return true;
-    PyErr_Format(PyExc_ValueError, "compare: %zu labels for %zu runs", r->nlabels, r->n);
+    if (!cx_texts_arg(c, 1, &r->labels) || !cx_texts_arg(c, 4, &r->metrics)) return false;
+    if (!r->labels.list || r->labels.n == r->n) return true;
+    PyErr_Format(PyExc_ValueError, "compare: %zu labels for %zu runs", r->labels.n, r->n);
     return false;
 }
 
 static void clear_rivals(rivals *r)
 {
-    const cbx_allocator *al = cbx_allocator_default();
-
-    cbx_mem_free(al, r->labels, (r->nlabels + 1) * sizeof *r->labels);
-    cbx_mem_free(al, r->metrics, (r->nmetrics + 1) * sizeof *r->metrics);
+    cx_texts_free(&r->labels);
+    cx_texts_free(&r->metrics);
     PyMem_Free(r->list);
     Py_XDECREF(r->runs);
-    Py_XDECREF(r->label_tuple);
-    Py_XDECREF(r->metric_tuple);
 }
 
 static PyObject *do_compare(cx_call *c, cx_fn fn)
@@ -437,9 +416,9 @@ static PyObject *do_compare(cx_call *c, cx_fn fn)
 
     (void)fn;
     if (cx_options(c, options, CBX_LEN(options), &o) && read_rivals(c, &r) && cx_begin(c)) {
-        o.metrics = r.metrics;
-        o.nmetrics = r.nmetrics;
-        if (cx_fine(c, cbx_comparison_create(c->ctx, r.list, r.labels, r.n, &o, &out, &err), &err))
+        o.metrics = r.metrics.list;
+        o.nmetrics = r.metrics.n;
+        if (cx_fine(c, cbx_comparison_create(c->ctx, r.list, r.labels.list, r.n, &o, &out, &err), &err))
             answer = comparison_object(c->st, out);
     }
     cbx_comparison_free(out);

@@ -252,10 +252,16 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
         MAYBE(T, sm_mhz, "MHz"), MAYBE(T, memory_mhz, "MHz"), MAYBE(T, temperature_c, "degrees"), MAYBE(T, power_w, "W"), MAYBE(T, power_limit_w, "W"),
         MAYBE(T, energy_j, "J, since the driver was loaded"), WHOLE(T, throttle, "bits: why it is slowed down")),
 #undef T
+#define T cbx_matrix_shape
+    TYPE(T, MATRIX_SHAPE, "profiling.MatrixShape", "A product of tiles: m by k times k by n.",
+        TEXT(T, type, "of the factors"), WHOLE(T, m, "rows"), WHOLE(T, n, "columns"), WHOLE(T, k, "inner length")),
+#undef T
 #define T cbx_hardware
     TYPE(T, HARDWARE, "profiling.Hardware", "A device by its maker's sheet; None: the maker does not say.",
         CHARS(T, name, "'h100_sxm'"), AS(T, float64, flop_per_s[CBX_RATE_F64], CX_AS_MAYBE, "flop/s, dense"), AS(T, float32, flop_per_s[CBX_RATE_F32], CX_AS_MAYBE, "flop/s"), AS(T, tfloat32, flop_per_s[CBX_RATE_TF32], CX_AS_MAYBE, "flop/s"), AS(T, bfloat16, flop_per_s[CBX_RATE_BF16], CX_AS_MAYBE, "flop/s"),
-        AS(T, float8, flop_per_s[CBX_RATE_F8], CX_AS_MAYBE, "flop/s"), MAYBE(T, bytes_per_s, "of memory"), CHARS(T, source, "of the figures")),
+        AS(T, float8, flop_per_s[CBX_RATE_F8], CX_AS_MAYBE, "flop/s"), MAYBE(T, bytes_per_s, "of memory"), WHOLE(T, compute_capability, "of CUDA, ten times; 0: none"),
+        WHOLE(T, simd_width, "of a CPU: lanes of float32; 0: no CPU"), PARTS_IN(T, matrix_shape, MATRIX_SHAPE, nmatrix_shapes, "of its matrix units"),
+        CHARS(T, source, "of the figures")),
 #undef T
 #define T cbx_roof_level
     TYPE(T, ROOF_LEVEL, "profiling.RoofLevel", "A level of memory.",

@@ -85,6 +85,14 @@ typedef struct cx_groups {
 } cx_groups;
 bool cx_groups_arg(cx_call *c, int i, cx_groups *out);
 void cx_groups_free(cx_groups *g);
+/** A text or a sequence of them; left out or None: list NULL.  cx_texts_free whatever comes back. */
+typedef struct cx_texts {
+    PyObject *tuple; /* keeps the texts alive */
+    const char **list;
+    size_t n;
+} cx_texts;
+bool cx_texts_arg(cx_call *c, int i, cx_texts *out);
+void cx_texts_free(cx_texts *t);
 bool cx_size_arg(cx_call *c, int i, size_t *inout);
 bool cx_text_arg(cx_call *c, int i, const char **inout);
 /** The place of a word in a list; left out: as it is. */

@@ -304,8 +304,46 @@ static PyObject *do_write_emissions(cx_call *c, cx_fn fn)
     Py_RETURN_NONE;
 }
 
+/* ---- traces of others ---- */
+
+static PyObject *do_find_trace(cx_call *c, cx_fn fn)
+{
+    const char *path = NULL, *run_id = NULL;
+    PyObject *bytes = NULL, *r = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_trace_link link;
+    cbx_json *json;
+
+    (void)fn;
+    if (!cx_text_arg(c, 1, &run_id) || !cx_path_from(c->arg[0], &bytes, &path)) return NULL;
+    if (cx_begin(c) && cx_fine(c, cbx_trace_find(c->ctx, path, &link, &err), &err)) {
+        json = cbx_trace_link_json(&link, run_id);
+        r = json ? cx_json_object(json) : PyErr_NoMemory();
+        cbx_json_unref(json);
+        cbx_trace_link_clear(&link);
+    }
+    Py_DECREF(bytes);
+    return r;
+}
+
+static PyObject *do_check_trace(cx_call *c, cx_fn fn)
+{
+    cbx_json *reference = cx_json_from(c->arg[0], "reference", NULL);
+    cbx_err err = CBX_ERR_INIT;
+    bool fine;
+
+    (void)fn;
+    if (!reference) return NULL;
+    fine = cx_begin(c) && cx_fine(c, cbx_trace_link_check(c->ctx, reference, &err), &err);
+    cbx_json_unref(reference);
+    if (!fine) return NULL;
+    Py_RETURN_NONE;
+}
+
 /* clang-format off */
 #define MACHINE(X) \
+    X(find_trace, "folder, run_id=None, /", do_find_trace, 0, "Traces that JAX, XLA, PyTorch or Perfetto wrote into a folder, as a dict for a run's metadata.") \
+    X(check_trace, "reference, /", do_check_trace, 0, "Raises if what such a dict names is gone or holds something else.") \
     X(machine, "", do_machine, 0, "This machine, as a dict: processor, caches, memory, accelerators, fingerprint.") \
     X(hardware, "name, /", do_hardware, 0, "A device by its maker's sheet: 'h200', or as the driver names it.") \
     X(hardware_table, "", do_hardware_table, 0, "All devices of the table.") \

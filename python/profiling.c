@@ -298,23 +298,6 @@ static PyObject *do_complexity_of_points(cx_call *c, cx_fn fn)
 
 /* ---- processes ---- */
 
-/* Text of a sequence as argv, NULL at its end; the tuple keeps it alive. */
-static const char **read_argv(cx_call *c, PyObject **tuple)
-{
-    PyObject *o = c->arg[0];
-    const char **argv;
-    Py_ssize_t n;
-
-    *tuple = PyUnicode_Check(o) ? PyTuple_Pack(1, o) : PySequence_Tuple(o);
-    n = *tuple ? PyTuple_Size(*tuple) : 0;
-    if (*tuple && !n) PyErr_SetString(PyExc_ValueError, "command: no program is named");
-    argv = n ? cbx_mem_calloc(cbx_allocator_default(), (size_t)n + 1, sizeof *argv) : NULL;
-    if (n && !argv) PyErr_NoMemory();
-    for (Py_ssize_t i = 0; argv && i < n && !PyErr_Occurred(); i++)
-        argv[i] = cx_text_of(PyTuple_GetItem(*tuple, i), "an argument");
-    return argv;
-}
-
 static PyObject *profile_object(cx_call *c, const cbx_profile *p, double level)
 {
     cx_profile_answer a = { .runs = p->runs, .nruns = p->nruns };
@@ -337,25 +320,25 @@ static PyObject *do_command(cx_call *c, cx_fn fn)
                                          CX_OPTION(4, FLAG, cbx_profile_opts, show_output),
                                          CX_OPTION(5, FLAG, cbx_profile_opts, ignore_failure) };
     cbx_profile_opts o = CBX_PROFILE_OPTS_INIT;
-    PyObject *tuple = NULL, *r = NULL;
     cbx_err err = CBX_ERR_INIT;
     cbx_profile out = { 0 };
+    PyObject *r = NULL;
+    cx_texts argv;
     double level = 0.95;
     cbx_status status;
 
     (void)fn;
-    o.argv = read_argv(c, &tuple);
+    if (cx_texts_arg(c, 0, &argv) && !argv.n) PyErr_SetString(PyExc_ValueError, "command: no program is named");
+    o.argv = argv.list;               /* a NULL stands at its end */
     c->elements = CX_UNLOCK_ELEMENTS; /* it waits for processes */
-    if (o.argv && !PyErr_Occurred() && cx_options(c, options, CBX_LEN(options), &o) && cx_double_arg(c, 6, &level) &&
+    if (!PyErr_Occurred() && cx_options(c, options, CBX_LEN(options), &o) && cx_double_arg(c, 6, &level) &&
         cx_begin(c)) {
         status = cbx_profile_command(c->ctx, &o, &out, &err);
         cx_lock(c);
         if (PyErr_CheckSignals() == 0 && cx_fine(c, status, &err)) r = profile_object(c, &out, level);
     }
     cbx_profile_clear(&out);
-    cbx_mem_free(cbx_allocator_default(), (void *)(uintptr_t)o.argv,
-                 tuple ? ((size_t)PyTuple_Size(tuple) + 1) * sizeof *o.argv : 0);
-    Py_XDECREF(tuple);
+    cx_texts_free(&argv);
     return r;
 }
 

@@ -164,6 +164,31 @@ bool cx_text_arg(cx_call *c, int i, const char **inout)
     return text != NULL;
 }
 
+bool cx_texts_arg(cx_call *c, int i, cx_texts *out)
+{
+    PyObject *o = c->arg[i];
+
+    *out = (cx_texts){ 0 };
+    if (!given(c, i)) return true;
+    out->tuple = PyUnicode_Check(o) ? PyTuple_Pack(1, o) : PySequence_Tuple(o);
+    if (!out->tuple) return false;
+    out->n = (size_t)PyTuple_Size(out->tuple);
+    out->list = cbx_mem_calloc(cbx_allocator_default(), out->n + 1, sizeof *out->list);
+    if (!out->list) return PyErr_NoMemory() != NULL;
+    for (size_t k = 0; k < out->n; k++) {
+        PyObject *item = PyTuple_GetItem(out->tuple, (Py_ssize_t)k);
+        if (!PyUnicode_Check(item)) return refuse(c, i, PyExc_TypeError, "text or a sequence of it", o);
+        if (!(out->list[k] = cx_text_of(item, c->name))) return false;
+    }
+    return true;
+}
+
+void cx_texts_free(cx_texts *t)
+{
+    cbx_mem_free(cbx_allocator_default(), (void *)(uintptr_t)t->list, (t->n + 1) * sizeof *t->list);
+    Py_XDECREF(t->tuple);
+}
+
 static bool refuse_word(const cx_call *c, PyObject *o, int i, const char *const *words, size_t n)
 {
     char list[256] = "";

@@ -65,8 +65,52 @@ static PyObject *do_order(cx_call *c, cx_fn fn)
     return Py_BuildValue("(dN)", order, cx_number_or_none(error));
 }
 
+/* {framework: {metric: value}}, as the Python package has it: without what was not measured. */
+static PyObject *frameworks_object(const cbx_framework_metrics *f)
+{
+    size_t n = cbx_framework_metrics_nframeworks(f);
+    PyObject *all = PyDict_New();
+
+    for (size_t i = 0; all && i < n; i++) {
+        PyObject *one = PyDict_New();
+        for (size_t m = 0; one && m < cbx_framework_metrics_nmetrics(f); m++) {
+            PyObject *v;
+            if (!cbx_framework_metrics_measured(f, m, i)) continue;
+            v = PyFloat_FromDouble(cbx_framework_metrics_values(f)[m * n + i]);
+            if (!v || PyDict_SetItemString(one, cbx_framework_metrics_metric(f, m), v) < 0) Py_CLEAR(one);
+            Py_XDECREF(v);
+        }
+        if (!one || PyDict_SetItemString(all, cbx_framework_metrics_framework(f, i), one) < 0) Py_CLEAR(all);
+        Py_XDECREF(one);
+    }
+    return all;
+}
+
+static PyObject *do_framework_metrics(cx_call *c, cx_fn fn)
+{
+    static const cx_option options[] = { CX_OPTION(2, TEXT, cbx_framework_opts, group_tag),
+                                         CX_OPTION(3, FLAG, cbx_framework_opts, last) };
+    cbx_framework_opts o = CBX_FRAMEWORK_OPTS_INIT;
+    cbx_framework_metrics *f = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cx_texts metrics = { 0 };
+    PyObject *r = NULL;
+    cbx_run *run = cx_run_of(c->st, c->arg[0]);
+
+    (void)fn;
+    if (run && cx_options(c, options, CBX_LEN(options), &o) && cx_texts_arg(c, 1, &metrics) && cx_begin(c)) {
+        o.metrics = metrics.list;
+        o.nmetrics = metrics.n;
+        if (cx_fine(c, cbx_framework_metrics_create(c->ctx, run, &o, &f, &err), &err)) r = frameworks_object(f);
+    }
+    cbx_framework_metrics_free(f);
+    cx_texts_free(&metrics);
+    return r;
+}
+
 /* clang-format off */
 #define VALIDATION_FUNCTIONS(X) \
+    X(framework_metrics, "run, metrics=None, /, *, tag='framework', last=False", do_framework_metrics, 0, "Values by framework and metric: {framework: {metric: value}}; two values for one place are refused unless the last is asked for.") \
     X(accuracy, "achieved, target, direction, /", do_accuracy, 0, "A value (or a Metric with its bounds) against a target, by the metric's direction.") \
     X(convergence, "errors, tolerances=None, /, hold=1", do_convergence, 0, "Whether a series of errors goes down, how fast, and which tolerances it reaches for good.") \
     X(order, "h, errors, /", do_order, 0, "Observed order of errors C h^p: (order, its standard error or None).")

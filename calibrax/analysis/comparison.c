@@ -111,6 +111,14 @@ static cbx_status need_metrics(const work *w, cbx_err *err)
     return CBX_OK;
 }
 
+static bool has_group_tag(const work *w)
+{
+    for (size_t r = 0; r < w->nruns; r++)
+        for (size_t i = 0; i < cbx_run_npoints(w->runs[r]); i++)
+            if (cbx_point_tag(cbx_run_point(w->runs[r], i), w->o->group_tag)) return true;
+    return false;
+}
+
 /* --- numbering in order of first appearance --- */
 
 static int by_key(const void *a, const void *b)
@@ -173,6 +181,9 @@ static cbx_status place(work *w, cbx_err *err)
     size_t nrows = number(w, by_key, key_of, true), n = number(w, by_label, item_label, false);
     cbx_status st = CBX_OK;
 
+    if (n < 2 && w->o->group_tag && !has_group_tag(w))
+        return cbx_fail(err, CBX_EINVAL, "a comparison needs two competitors, and no point has the tag '%s'",
+                        w->o->group_tag);
     if (n < 2)
         return cbx_fail(err, CBX_EINVAL, "a comparison needs two competitors, there %s %zu", n == 1 ? "is" : "are", n);
     c->labels = cbx_arena_calloc(&c->arena, n, sizeof(*c->labels));

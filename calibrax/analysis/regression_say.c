@@ -71,6 +71,12 @@ static const char *how_sure(const cbx_finding *f, char buf[96])
     return buf;
 }
 
+/* Samples decide by their medians, which the values need not be. */
+static double told_change(const cbx_finding *f)
+{
+    return f->basis == CBX_BASIS_SAMPLES || isnan(f->change) ? f->interval.value : f->change;
+}
+
 bool cbx__regression_say(cbx_arena *arena, cbx_finding *f)
 {
     const char *plain = plain_sentences[f->outcome];
@@ -95,8 +101,7 @@ bool cbx__regression_say(cbx_arena *arena, cbx_finding *f)
                                        f->baseline);
     else
         f->sentence = cbx_arena_printf(arena, "%s %s by %+.4g %%: %.6g%s%s, was %.6g (threshold %.4g %%%s%s)", f->key,
-                                       cbx_outcome_name(f->outcome),
-                                       100 * (isnan(f->change) ? f->interval.value : f->change), f->current,
+                                       cbx_outcome_name(f->outcome), 100 * told_change(f), f->current,
                                        f->unit && f->unit[0] ? " " : "", f->unit ? f->unit : "", f->baseline,
                                        100 * f->threshold, margin, how_sure(f, sure));
     return f->sentence;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "calibrax/base/hash.h"
+#include "calibrax/profiling/trace_link.h"
 
 static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for a report"); }
 
@@ -187,6 +188,28 @@ static cbx_status gather_failures(cbx_benchmark_report *r, cbx_err *err)
     return CBX_OK;
 }
 
+/* Traces that the benchmarks wrote themselves. */
+static cbx_status add_link(cbx_benchmark_report *r, cbx__session *s, cbx_run_builder *b, cbx_err *err)
+{
+    cbx_err why = CBX_ERR_INIT;
+    cbx_trace_link link;
+    cbx_json *o;
+
+    if (!s->o->trace_dir) return CBX_OK;
+    if (cbx_trace_find(s->ctx, s->o->trace_dir, &link, &why)) {
+        if (why.status == CBX_ENOMEM) return no_memory(err);
+        r->link_fault = cbx_arena_strdup(&r->arena, why.message);
+        o = r->link_fault ? cbx_json_new_object() : NULL;
+        if (o && cbx_json_set_string(o, "trace_dir", s->o->trace_dir) && cbx_json_set_string(o, "fault", r->link_fault))
+            return cbx_run_builder_set_metadata(b, "trace_link", o, err);
+        cbx_json_unref(o);
+        return no_memory(err);
+    }
+    o = cbx_trace_link_json(&link, NULL);
+    cbx_trace_link_clear(&link);
+    return o ? cbx_run_builder_set_metadata(b, "trace_link", o, err) : no_memory(err);
+}
+
 static cbx_status make_run(cbx_benchmark_report *r, cbx__session *s, judged *j, cbx_err *err)
 {
     cbx_run_builder *b = NULL;
@@ -194,6 +217,7 @@ static cbx_status make_run(cbx_benchmark_report *r, cbx__session *s, judged *j, 
 
     if (!st) st = add_points(r, s, b, j, err);
     if (!st) st = add_trace(r, s, b, err);
+    if (!st) st = add_link(r, s, b, err);
     if (!st && r->interrupted) st = cbx_run_builder_set_metadata(b, "interrupted", cbx_json_new_bool(true), err);
     if (!st && any_good(r)) st = cbx_run_builder_freeze(b, &r->run, err);
     cbx_run_builder_free(b);
@@ -242,6 +266,8 @@ const cbx_benchmark_failure *cbx_benchmark_report_failures(const cbx_benchmark_r
 bool cbx_benchmark_report_interrupted(const cbx_benchmark_report *r) { return r->interrupted; }
 
 const char *cbx_benchmark_report_trace_fault(const cbx_benchmark_report *r) { return r->trace_fault; }
+
+const char *cbx_benchmark_report_link_fault(const cbx_benchmark_report *r) { return r->link_fault; }
 
 int cbx_benchmark_report_exit_code(const cbx_benchmark_report *r)
 {

@@ -16,6 +16,7 @@ struct cbx_benchmark_report {
     cbx_benchmark_failure *failures;
     size_t nfailures;
     const char *trace_fault; /* why the trace was not written; NULL: it was, or nobody asked */
+    const char *link_fault;  /* the same of traces that the benchmarks wrote */
     bool interrupted;
 };
 

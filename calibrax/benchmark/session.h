@@ -19,7 +19,8 @@
  * benchmark gives, each fresh process adds wall_time, cpu_user, cpu_system, max_rss, peak_rss.
  *
  * metadata.benchmarks holds for each benchmark its driver, launches, failures, targets, configuration and what each launch told beside
- * its metrics; metadata.targets how the targets came out; metadata.trace the file of the trace, or why it could not be written.
+ * its metrics; metadata.targets how the targets came out; metadata.trace the file of the trace, or why it could not be written;
+ * metadata.trace_link the traces of opts.trace_dir (profiling/trace_link.h), or why there are none.
  *
  * Interrupted (opts.stop): a process gets SIGTERM, so that it can tear down, and SIGKILL after the grace; what finished is kept.
  */
@@ -67,12 +68,13 @@ typedef struct cbx_benchmark_opts {
     void (*progress)(void *user, const char *benchmark, size_t launch, size_t launches,
                      const cbx_benchmark_failure *failure);
     void *progress_user;
+    const char *trace_dir; /* folder into which the benchmarks write traces of their own (JAX, XLA, Perfetto); NULL: none */
 } cbx_benchmark_opts;
 
 #define CBX_BENCHMARK_OPTS_INIT                                                                                        \
     {                                                                                                                  \
         sizeof(cbx_benchmark_opts), 0, 0, 1, 0, 10, 0.95, CBX_BENCHMARK_MEASURE_OPTS_INIT, 0, 0, 0, 0, 0, 0, 0, 0, 0,  \
-            0, 0, 0, 0, 0                                                                                              \
+            0, 0, 0, 0, 0, 0                                                                                           \
     }
 
 typedef struct cbx_benchmark_report cbx_benchmark_report;
@@ -96,6 +98,8 @@ CBX_API const cbx_benchmark_failure *cbx_benchmark_report_failures(const cbx_ben
 CBX_API bool cbx_benchmark_report_interrupted(const cbx_benchmark_report *r);
 /** Why the trace was not written, a sentence that lives as long as the report; NULL: it was, or none was asked for. */
 CBX_API const char *cbx_benchmark_report_trace_fault(const cbx_benchmark_report *r);
+/** Why the benchmarks' own traces could not be referred to; NULL: they are, or nobody asked. */
+CBX_API const char *cbx_benchmark_report_link_fault(const cbx_benchmark_report *r);
 /** 130 interrupted; else that of the targets; 2 if a benchmark has no good launch and no target was missed.  The trace has no part in it. */
 CBX_API int cbx_benchmark_report_exit_code(const cbx_benchmark_report *r);
 /** {"schema":"calibrax-benchmark-report","version":1,"run","targets","failures","interrupted","exit_code"}; NULL: out of memory. */

@@ -101,8 +101,8 @@ const char *cbx__export_safe_name(cbx_arena *arena, const char *name)
 
 /* --- calls --- */
 
-static cbx_status begin(cbx_ctx *ctx, const cbx_export_opts *opts, cbx_export_job *job, cbx_export_report *report,
-                        cbx_err *err)
+cbx_status cbx__export_begin(cbx_ctx *ctx, const cbx_export_opts *opts, cbx_export_job *job, cbx_export_report *report,
+                             cbx_err *err)
 {
     const cbx_export_opts none = CBX_EXPORT_OPTS_INIT;
 
@@ -116,7 +116,7 @@ static cbx_status begin(cbx_ctx *ctx, const cbx_export_opts *opts, cbx_export_jo
     return CBX_OK;
 }
 
-static cbx_status end(cbx_status st, const cbx_export_job *job, cbx_export_report *report, cbx_export_report *out)
+cbx_status cbx__export_end(cbx_status st, const cbx_export_job *job, cbx_export_report *report, cbx_export_report *out)
 {
     if (st) {
         cbx_export_report_clear(report);
@@ -151,11 +151,11 @@ cbx_status cbx_export_runs(cbx_ctx *ctx, const cbx_exporter *format, const cbx_r
     cbx_status st;
 
     if (!nruns) return cbx_fail(err, CBX_EINVAL, "no run to export");
-    st = begin(ctx, opts, &job, &report, err);
+    st = cbx__export_begin(ctx, opts, &job, &report, err);
     if (st) return st;
     st = check_metrics(&job.opts, runs, nruns, err);
     if (!st) st = format->export_runs(&job, runs, nruns, err);
-    return end(st, &job, &report, out);
+    return cbx__export_end(st, &job, &report, out);
 }
 
 static cbx_status check_machines(const cbx_run *run, const cbx_run *baseline, cbx_err *err)
@@ -180,10 +180,10 @@ cbx_status cbx_export_analysis(cbx_ctx *ctx, const cbx_exporter *format, const c
         return cbx_fail(err, CBX_EUNSUPPORTED,
                         "'%s' has no form for a run against a baseline: take markdown, html, latex or csv",
                         format->name);
-    st = begin(ctx, opts, &job, &report, err);
+    st = cbx__export_begin(ctx, opts, &job, &report, err);
     if (st) return st;
     if (!job.opts.allow_machines) st = check_machines(run, baseline, err);
     if (!st) st = check_metrics(&job.opts, &run, 1, err);
     if (!st) st = format->export_analysis(&job, run, baseline, err);
-    return end(st, &job, &report, out);
+    return cbx__export_end(st, &job, &report, out);
 }

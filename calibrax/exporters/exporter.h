@@ -63,7 +63,7 @@ CBX_API const cbx_exporter *const *cbx_exporters(size_t *count);
 CBX_API const cbx_exporter *cbx_exporter_find(const char *name);
 
 /**
- * Kinds of plots that svg, pdf and png draw.  auto, bar, line: a value a point with its interval; box, violin: samples; heat: a metric as
+ * Kinds of plots that svg, pdf and png draw.  auto, bar, line: a value a point with its interval; box, violin: samples; convergence: samples in their order; heat: a metric as
  * a table of colours, the compared tag by all else; pareto: the first two metrics that have a direction (those asked for), with the front;
  * roofline: points with the metrics flop_per_s and intensity [flop/byte] under the roofs of metadata.roofs
  * ({"flop_per_s": {NAME: X}, "bytes_per_s": {NAME: X}}), else of this machine, measured, if the run is of it.

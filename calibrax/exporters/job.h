@@ -15,6 +15,11 @@ typedef struct cbx_export_job {
     size_t nfiles, room;
 } cbx_export_job;
 
+/* What each call opens with: options checked, job and report ready; and how it ends: the report goes to out, or is cleared. */
+cbx_status cbx__export_begin(cbx_ctx *ctx, const cbx_export_opts *opts, cbx_export_job *job, cbx_export_report *report,
+                             cbx_err *err);
+cbx_status cbx__export_end(cbx_status st, const cbx_export_job *job, cbx_export_report *report, cbx_export_report *out);
+
 /* Puts a file below the folder, or leaves one that is the same; makes parent folders.  CBX_EEXIST as exporter.h says. */
 cbx_status cbx__export_file(cbx_export_job *job, const char *name, const cbx_text *text, cbx_err *err);
 /* A name that is safe within a file name, and differs where the names differ; NULL: out of memory. */

@@ -1,5 +1,5 @@
 /*
- * Box and violin plots: how the samples of each point lie.
+ * Box and violin plots: how the samples of each point lie; and how they came, one after the other.
  *
  * Boxes are Tukey's: quartiles (type 7), whiskers to the farthest sample within 1.5 times the box, what lies beyond drawn as it is.
  */
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "calibrax/exporters/plots.h"
+#include "calibrax/plot/charts.h"
 #include "calibrax/statistics/estimate.h"
 
 /* Finite samples of the rows that have some, sorted. */
@@ -107,5 +108,58 @@ static cbx_status draw_violins(cbx_export_job *job, const cbx__grid *g, size_t c
     return st;
 }
 
+/* --- samples in their order --- */
+
+static bool wants_log_samples(const cbx__table *t, size_t column)
+{
+    double least = INFINITY, most = 0;
+
+    for (size_t row = 0; row < t->nrows; row++) {
+        const cbx_metric *m = t->cells[row * t->ncolumns + column].metric;
+        for (size_t i = 0; m && i < m->nsamples; i++) {
+            if (!isfinite(m->samples[i])) continue;
+            least = fmin(least, m->samples[i]);
+            most = fmax(most, m->samples[i]);
+        }
+    }
+    return least > 0 && most >= 10 * least;
+}
+
+static cbx_status add_course(cbx_export_job *job, const cbx__grid *g, cbx_plot *p, size_t row, const cbx_metric *m,
+                             cbx_err *err)
+{
+    cbx_plot_series s = { .label = cbx__plot_row_name(job, g, row), .y = m->samples, .n = m->nsamples };
+    double *x = cbx_arena_calloc(job->arena, m->nsamples, sizeof *x);
+
+    if (!s.label || !x) return no_memory(err);
+    for (size_t i = 0; i < m->nsamples; i++) x[i] = (double)(i + 1);
+    s.x = x;
+    return cbx_plot_convergence(p, &s, NULL, 0, err);
+}
+
+static cbx_status draw_convergence(cbx_export_job *job, const cbx__grid *g, size_t column, cbx_plot **out, cbx_err *err)
+{
+    const cbx__table *t = g->table;
+    cbx_plot_opts o;
+    cbx_status st = cbx__plot_options(job, t, column, &o, err);
+    size_t drawn = 0;
+
+    if (st) return st;
+    o.x_label = "iteration";
+    o.y = wants_log_samples(t, column) ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
+    st = cbx_plot_create(job->ctx, &o, out, err);
+    for (size_t row = 0; !st && row < t->nrows; row++) {
+        const cbx_metric *m = t->cells[row * t->ncolumns + column].metric;
+        if (!m || !m->nsamples) continue;
+        st = add_course(job, g, *out, row, m, err);
+        drawn++;
+    }
+    if (st || drawn) return st;
+    return cbx_fail(err, CBX_ENOENT, "no point of run '%s' has samples of '%s'", cbx_run_id(t->run),
+                    t->columns[column].name);
+}
+
+const cbx__plot_kind cbx__plot_convergence = { "convergence", "samples in their order, as errors over iterations",
+                                               draw_convergence, NULL };
 const cbx__plot_kind cbx__plot_box = { "box", "quartiles and whiskers of the samples", draw_boxes, NULL };
 const cbx__plot_kind cbx__plot_violin = { "violin", "density of the samples", draw_violins, NULL };

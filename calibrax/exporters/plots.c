@@ -226,8 +226,8 @@ static const cbx__plot_kind plot_line = { "line", "values over a tag of numbers"
 /* --- kinds --- */
 
 static const cbx__plot_kind *const kinds[] = {
-    &plot_auto,        &plot_bar,       &plot_line,        &cbx__plot_box,
-    &cbx__plot_violin, &cbx__plot_heat, &cbx__plot_pareto, &cbx__plot_roofline,
+    &plot_auto,      &plot_bar,         &plot_line,          &cbx__plot_box, &cbx__plot_violin, &cbx__plot_convergence,
+    &cbx__plot_heat, &cbx__plot_pareto, &cbx__plot_roofline,
 };
 
 size_t cbx_export_nplots(void) { return CBX_LEN(kinds); }
@@ -240,7 +240,8 @@ static cbx_status find_kind(const char *name, const cbx__plot_kind **out, cbx_er
         *out = kinds[i];
         if (!strcmp(kinds[i]->name, name)) return CBX_OK;
     }
-    return cbx_fail(err, CBX_EINVAL, "no plot '%s': auto, bar, line, box, violin, heat, pareto and roofline are known",
+    return cbx_fail(err, CBX_EINVAL,
+                    "no plot '%s': auto, bar, line, box, violin, convergence, heat, pareto and roofline are known",
                     name);
 }
 

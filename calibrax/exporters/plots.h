@@ -26,7 +26,8 @@ typedef struct cbx__plot_kind {
     cbx_status (*draw_run)(cbx_export_job *job, const cbx__grid *g, cbx_plot **out, const char **part, cbx_err *err);
 } cbx__plot_kind;
 
-extern const cbx__plot_kind cbx__plot_box, cbx__plot_violin, cbx__plot_heat, cbx__plot_pareto, cbx__plot_roofline;
+extern const cbx__plot_kind cbx__plot_box, cbx__plot_violin, cbx__plot_convergence, cbx__plot_heat, cbx__plot_pareto,
+    cbx__plot_roofline;
 
 /* A plot with the title, the unit and the theme of a metric; the caller sets x and y and creates it. */
 cbx_status cbx__plot_options(cbx_export_job *job, const cbx__table *t, size_t column, cbx_plot_opts *out, cbx_err *err);

@@ -23,7 +23,6 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/perf/energy_source.h"
 #include "calibrax/perf/launch_run.h"
-#include "calibrax/perf/policy.h"
 #include "calibrax/profiling/procfs.h"
 
 #define EMPTY_EPOCHS        5
@@ -44,151 +43,6 @@
 #define AGAIN_SHARE                                                                                                    \
     0.1 /* of the time that an answer may take, so that the machine's business is not called a time-out */
 #define AGAIN_PAUSE_NS 10e6 /* before the first repetition; doubled each time */
-
-static bool broken(cbx__run *x, cbx_status st)
-{
-    x->status = st;
-    return false;
-}
-
-/* --- messages --- */
-
-static bool number_of(cbx__run *x, const cbx_json *answer, const char *key, double *out)
-{
-    double v = cbx_json_get_double(answer, key, NAN);
-    if (isfinite(v) && v >= 0) {
-        *out = v;
-        return true;
-    }
-    cbx__talk_fail(x->t, CBX_FAILURE_PROTOCOL,
-                   "the worker's answer in phase '%s' has no number '%s' that is finite and >= 0", x->t->phase, key);
-    return false;
-}
-
-static bool ask(cbx__run *x, const char *phase, const char *text, const char *op, cbx_json **answer)
-{
-    x->t->phase = phase;
-    return cbx__talk_ask_text(x->t, text, strlen(text), NULL, 0, op, answer);
-}
-
-static bool hello(cbx__run *x)
-{
-    cbx_json *m = NULL;
-    if (!cbx__talk_launched(x->t, &x->r->sandbox)) return false;
-    x->t->phase = "import";
-    if (!cbx__talk_ask(x->t, NULL, NULL, 0, "hello", &m)) return false;
-    if (cbx_json_get_int(m, "protocol", 0) != 1) {
-        cbx__talk_fail(x->t, CBX_FAILURE_PROTOCOL, "the worker speaks protocol %lld, this program 1",
-                       (long long)cbx_json_get_int(m, "protocol", 0));
-        cbx_json_unref(m);
-        return false;
-    }
-    cbx_json_remove(m, "op");
-    cbx_json_remove(m, "protocol");
-    x->can_flush = cbx_json_get_bool(m, "flush", false);
-    x->can_null = cbx_json_get_bool(m, "null", false);
-    cbx_json_remove(m, "flush");
-    cbx_json_remove(m, "null");
-    x->r->versions = m;
-    cbx__run_memory_after_import(x);
-    x->r->confined = cbx__proc_confined(x->t->child.pid);
-    return true;
-}
-
-static bool keeps_settings(cbx__run *x, const cbx_json *reported)
-{
-    const char *precision = x->o.precision ? x->o.precision : "full";
-    cbx_json *told = cbx__policy_json(x->baseline->provider, x->o.platform, x->o.threads, precision, false);
-    const cbx_json *settings = cbx_json_get(told, "settings");
-    char name[48], found[48];
-    if (!told) return broken(x, cbx_fail(&x->err, CBX_ENOMEM, "no memory for a policy"));
-    if (cbx__policy_contradicts(reported, settings, name, found))
-        cbx__talk_fail(x->t, CBX_FAILURE_POLICY,
-                       "the worker's setting '%s' reads back as '%s', and it was told '%.40s'", name, found,
-                       cbx_json_get_string(settings, name, ""));
-    cbx_json_unref(told);
-    return x->t->failure == CBX_FAILURE_NONE;
-}
-
-/* What the worker says it made of its policy, kept with what it said in hello. */
-static bool note_policy(cbx__run *x, const cbx_json *loaded)
-{
-    const cbx_json *policy = cbx_json_get(loaded, "policy");
-    char pool[48];
-    int found = 0;
-    if (!policy) return true;
-    if (x->r->versions) cbx_json_set(x->r->versions, "policy", cbx_json_copy(policy));
-    if (!cbx__policy_too_many(cbx_json_get(policy, "threads"), x->o.threads, pool, &found))
-        return keeps_settings(x, cbx_json_get(policy, "settings"));
-    cbx__talk_fail(x->t, CBX_FAILURE_PINNING, "the worker's pool '%s' has %d threads, and it was told to use %d", pool,
-                   found, x->o.threads);
-    return false;
-}
-
-static bool load(cbx__run *x)
-{
-    cbx_json *m = NULL;
-    cbx__load l = { 0 };
-    bool ok;
-    cbx_status st = cbx__load_make(x->w, x->w->nsets, x->baseline, &x->o, x->checker.fds, x->w->c->noutputs, &l,
-                                   &x->err);
-    if (st) return broken(x, st);
-    x->t->phase = "load";
-    ok = cbx__talk_ask(x->t, l.message, l.fds, l.nfds, "loaded", &m);
-    cbx__load_clear(&l);
-    ok = ok && note_policy(x, m);
-    cbx_json_unref(m);
-    if (ok) cbx__run_memory_after_load(x);
-    return ok;
-}
-
-static bool fetch_outputs(cbx__run *x, double *ns, double *cpu_ns)
-{
-    if (!ask(x, "outputs", "{\"op\":\"outputs\"}\n", "outputs", NULL)) return false;
-    *ns = fmax(0, (double)(x->t->received_ns - x->t->sent_ns) - cbx__waits_all(&x->t->waits));
-    *cpu_ns = x->t->waits.cpu_ns;
-    return true;
-}
-
-/* Asks for the outputs of the last call and compares them with the answers of its set. */
-static bool check_outputs(cbx__run *x, size_t set)
-{
-    cbx__run_look_at_peak(x);
-    if (!fetch_outputs(x, &x->outputs_ns, &x->outputs_cpu_ns)) return false;
-    cbx_status st = x->baseline->limit ? CBX_OK /* no answer is asked of it */
-                                       : cbx__checker_compare(x->ctx, &x->checker, set, &x->r->fidelity, &x->err);
-    if (st) return broken(x, st);
-    cbx__checker_poison(&x->checker);
-    if (x->hwm_reset) cbx__proc_reset_hwm(x->t->child.pid); /* what writing the outputs took is not the baseline's */
-    return true;
-}
-
-static bool compile(cbx__run *x)
-{
-    cbx_json *m = NULL;
-    bool ok;
-    x->r->ready_ns = (double)(cbx_clock_ns() - x->started_ns);
-    if (!ask(x, "compile", "{\"op\":\"compile\"}\n", "compiled", &m)) return false;
-    ok = number_of(x, m, "first_call_ns", &x->r->first_call_ns);
-    if (ok && cbx_json_get(m, "compile_ns")) ok = number_of(x, m, "compile_ns", &x->r->compile_ns);
-    cbx_json_unref(m);
-    return ok && check_outputs(x, 0);
-}
-
-/* @param inner, outer  [ns] of the whole epoch by the worker's and by the parent's clock */
-static bool epoch(cbx__run *x, size_t set, uint64_t iterations, double *inner, double *outer)
-{
-    char text[96];
-    cbx_json *m = NULL;
-    bool ok;
-    snprintf(text, sizeof text, "{\"op\":\"epoch\",\"set\":%zu,\"iterations\":%llu}\n", set,
-             (unsigned long long)iterations);
-    if (!ask(x, "epoch", text, "epoch", &m)) return false;
-    *outer = (double)(x->t->received_ns - x->t->sent_ns);
-    ok = number_of(x, m, "ns", inner);
-    cbx_json_unref(m);
-    return ok;
-}
 
 /* --- the phases before the timed epochs --- */
 
@@ -217,9 +71,9 @@ static bool warm_up(cbx__run *x, bool *slow)
 {
     double inner, outer;
     if (x->o.warmup == 0) return true;
-    if (!epoch(x, x->w->nsets > 1 ? 1 : 0, 1, &inner, &outer)) return false;
+    if (!cbx__run_epoch(x, x->w->nsets > 1 ? 1 : 0, 1, &inner, &outer)) return false;
     *slow = is_slow(x, unhindered(x, outer));
-    return *slow || x->o.warmup == 1 || epoch(x, 0, x->o.warmup - 1, &inner, &outer);
+    return *slow || x->o.warmup == 1 || cbx__run_epoch(x, 0, x->o.warmup - 1, &inner, &outer);
 }
 
 /* [ns] of one call by the parent's clock; never less than the worker says, should the empty epoch have been held up. */
@@ -236,10 +90,10 @@ static bool calibrate(cbx__run *x, bool *slow)
 {
     double target = x->o.epoch_target_s * 1e9, inner, outer, empty, call;
     uint64_t n = 1;
-    if (!epoch(x, 0, 0, &inner, &empty)) return false;
+    if (!cbx__run_epoch(x, 0, 0, &inner, &empty)) return false;
     empty = unhindered(x, empty);
     for (;;) {
-        if (!epoch(x, 0, n, &inner, &outer)) return false;
+        if (!cbx__run_epoch(x, 0, n, &inner, &outer)) return false;
         if (n == 1 && is_slow(x, unhindered(x, outer))) {
             *slow = true;
             return true;
@@ -250,7 +104,7 @@ static bool calibrate(cbx__run *x, bool *slow)
         n = (uint64_t)fmin(wanted, CBX__ITERATIONS_MOST);
     }
     if (call * (double)n < target) {
-        if (!epoch(x, x->w->nsets > 1 ? 1 : 0, n, &inner, &outer)) return false;
+        if (!cbx__run_epoch(x, x->w->nsets > 1 ? 1 : 0, n, &inner, &outer)) return false;
         call = fmin(call, call_time(x, inner, outer, empty, n));
     }
     x->r->iterations = (uint64_t)fmin(fmax(ceil(1.02 * target / call), 1), CBX__ITERATIONS_MOST);
@@ -261,7 +115,7 @@ static bool measure_empty(cbx__run *x)
 {
     double inner, outer[EMPTY_EPOCHS];
     for (size_t i = 0; i < EMPTY_EPOCHS; i++) {
-        if (!epoch(x, i % x->w->nsets, 0, &inner, &outer[i])) return false;
+        if (!cbx__run_epoch(x, i % x->w->nsets, 0, &inner, &outer[i])) return false;
         outer[i] = unhindered(x, outer[i]);
     }
     x->r->empty_epoch_ns = cbx__run_median(outer, EMPTY_EPOCHS);
@@ -298,7 +152,7 @@ static bool send_unseen(cbx__run *x)
     cbx__held_clear(held);
     cbx__run_look_at_peak(x);
     cbx_status st = cbx__held_make(x->ctx, x->w, x->draws++, r, x->probe_set, held, &x->err);
-    if (st) return broken(x, st);
+    if (st) return cbx__run_broken(x, st);
     x->t->phase = "inputs";
     ok = cbx__talk_ask(x->t, held->message, held->fds, held->nfds, "inputs", NULL);
     if (ok && x->hwm_reset) cbx__proc_reset_hwm(x->t->child.pid); /* nor is what reading them took */
@@ -310,7 +164,7 @@ static bool send_unseen(cbx__run *x)
 static bool note_one_call(cbx__run *x, double outer, double cpu)
 {
     double whole = outer + x->outputs_ns, whole_cpu = cpu + x->outputs_cpu_ns, again, again_cpu;
-    if (!fetch_outputs(x, &again, &again_cpu)) return false;
+    if (!cbx__run_fetch_outputs(x, &again, &again_cpu)) return false;
     cbx__checker_poison(&x->checker);
     if (x->hwm_reset) cbx__proc_reset_hwm(x->t->child.pid);
     x->again_ns = fmin(x->again_ns, again);
@@ -325,10 +179,10 @@ static bool note_one_call(cbx__run *x, double outer, double cpu)
 static bool probe_call(cbx__run *x)
 {
     double inner, outer, cpu;
-    if (!epoch(x, x->probe_set, 1, &inner, &outer)) return false;
+    if (!cbx__run_epoch(x, x->probe_set, 1, &inner, &outer)) return false;
     outer = unhindered(x, outer);
     cpu = x->t->waits.cpu_ns;
-    return check_outputs(x, x->probe_set) && note_one_call(x, outer, cpu);
+    return cbx__run_check_outputs(x, x->probe_set) && note_one_call(x, outer, cpu);
 }
 
 /* After an epoch of many calls and its outputs. */
@@ -347,7 +201,9 @@ static bool probe_again_if_suspect(cbx__run *x)
     for (int i = 0; i < tries && (cbx__run_call_too_long(x, claim) || cbx__run_outputs_too_late(x, claim)); i++) {
         if (!send_unseen(x) || !probe_call(x)) return false;
         if (!cbx__run_outputs_too_late(x, claim)) continue;
-        if (!epoch(x, x->probe_set, x->r->iterations, &inner, &outer) || !check_outputs(x, x->probe_set)) return false;
+        if (!cbx__run_epoch(x, x->probe_set, x->r->iterations, &inner, &outer) ||
+            !cbx__run_check_outputs(x, x->probe_set))
+            return false;
         note_late(x);
     }
     return true;
@@ -382,7 +238,7 @@ static bool timed_epoch(cbx__run *x, size_t i)
     double n = (double)x->r->iterations, inner, cpu;
     if (x->o.cold && !cbx__run_flush(x)) return false;
     cpu = cbx__proc_cpu_ns(pid);
-    if (!epoch(x, x->sets[i], x->r->iterations, &inner, &x->raw_ns[i])) return false;
+    if (!cbx__run_epoch(x, x->sets[i], x->r->iterations, &inner, &x->raw_ns[i])) return false;
     x->cpu_ns += cbx__proc_cpu_ns(pid) - cpu;
     x->sure_ns[i] = fmin(x->raw_ns[i], cbx__waits_sure(&x->t->waits));
     x->unsure_ns[i] = fmin(x->raw_ns[i] - x->sure_ns[i], cbx__waits_unsure(&x->t->waits));
@@ -392,7 +248,7 @@ static bool timed_epoch(cbx__run *x, size_t i)
     x->r->outer_ns[i] = fmax(0, x->raw_ns[i] - x->r->empty_epoch_ns) / n;
     x->r->epochs = i + 1;
     if (!x->checked[i]) return true;
-    if (!check_outputs(x, x->sets[i])) return false;
+    if (!cbx__run_check_outputs(x, x->sets[i])) return false;
     if (x->r->iterations > 1) note_late(x);
     return true;
 }
@@ -516,7 +372,7 @@ static bool bye(cbx__run *x)
     cbx_json *m = NULL;
     if (!x->o.compile_only && !cbx__run_call_overhead(x)) return false;
     x->r->left_behind = cbx__child_sweep(&x->t->child);
-    if (!ask(x, "bye", "{\"op\":\"bye\"}\n", "bye", &m)) return false;
+    if (!cbx__run_ask(x, "bye", "{\"op\":\"bye\"}\n", "bye", &m)) return false;
     if (cbx_json_get(m, "device_peak_bytes"))
         x->r->device_peak_bytes = cbx_json_get_double(m, "device_peak_bytes", NAN);
     cbx_json_unref(m);
@@ -525,7 +381,7 @@ static bool bye(cbx__run *x)
 
 static void converse(cbx__run *x)
 {
-    bool ok = hello(x) && load(x) && compile(x) && (x->o.compile_only || measure(x));
+    bool ok = cbx__run_hello(x) && cbx__run_load(x) && cbx__run_compile(x) && (x->o.compile_only || measure(x));
     if (ok && bye(x)) cbx__run_judge_fidelity(x);
     if (ok && !x->o.compile_only) cbx__run_judge_times(x);
 }

@@ -1,5 +1,5 @@
 /**
- * A launch in progress: what launch_start.c starts, launch.c asks and notes, launch_memory.c limits, and launch_judge.c judges.
+ * A launch in progress: what launch_start.c starts, launch.c plans, launch_messages.c asks, launch_memory.c limits, and launch_judge.c judges.
  */
 #ifndef CALIBRAX_PERF_LAUNCH_RUN_H
 #define CALIBRAX_PERF_LAUNCH_RUN_H
@@ -52,6 +52,19 @@ typedef struct cbx__run {
 
 /** Starts the worker; x->t stays NULL if there is none to start, which is then the record's failure. */
 cbx_status cbx__run_start(cbx__run *x, cbx_arena *arena, cbx_err *err);
+
+/** Messages (launch_messages.c); false: the launch has ended, by the worker's fault or, as broken keeps it, by the parent's own. */
+bool cbx__run_broken(cbx__run *x, cbx_status st);
+bool cbx__run_ask(cbx__run *x, const char *phase, const char *text, const char *op, cbx_json **answer);
+bool cbx__run_hello(cbx__run *x);
+bool cbx__run_load(cbx__run *x);
+bool cbx__run_compile(cbx__run *x);
+/** @param inner, outer  [ns] of the whole epoch by the worker's and by the parent's clock */
+bool cbx__run_epoch(cbx__run *x, size_t set, uint64_t iterations, double *inner, double *outer);
+/** Has the outputs of the last call written.  @param ns, cpu_ns  what that took */
+bool cbx__run_fetch_outputs(cbx__run *x, double *ns, double *cpu_ns);
+/** The same, and compares them with the answers of its set. */
+bool cbx__run_check_outputs(cbx__run *x, size_t set);
 
 /** Memory (launch_memory.c): the limit, right after the start; the marks as the launch goes on. */
 void cbx__run_limit_memory(cbx__run *x);

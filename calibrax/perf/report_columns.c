@@ -237,7 +237,9 @@ const cbx__report_column cbx__report_columns[CBX__COLUMN_COUNT] = {
                             key_gbyte },
     [CBX__COLUMN_ROOFLINE] = { "roof",
                                "share of the roofline: smallest possible time over the median; and of the rate of the "
-                               "limit that ran in turn with it",
+                               "limit that ran in turn with it, which is no law: above 100 % its launches were slowed, "
+                               "or "
+                               "the rival saves work",
                                true, put_roofline, NULL, key_roofline },
     [CBX__COLUMN_FIDELITY] = { "fidelity", "largest error in units of its bound; at most 1 passes", true, put_fidelity,
                                put_fidelity_brief, key_fidelity },

@@ -199,25 +199,26 @@ static void note_roofline(report *r)
         "passes.\n");
 }
 
-/* Shares above the limit they are of: told, for a reader would take the row for a wonder or the limit for a lie. */
+#define MOST_ABOVE 6 /* named; the others are counted */
+
+/* Shares above the limit they are of, which a reader would take for a wonder, or the limit for a lie. */
 static void note_limits(report *r)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < r->view->nitems; i++) {
         const cbx_row *row = r->view->items[i].row;
-        if (!row->limit_vs || !(row->limit_share > 1)) continue;
-        cbx_text_puts(r->out, n++ ? ", " : "- *above 100 %* of a limit: ");
+        if (!row->limit_vs || !(row->limit_share > 1) || n++ >= MOST_ABOVE) continue;
+        cbx_text_puts(r->out, n > 1 ? ", " : "- *above 100 %* of a limit: ");
         put_escaped(r, row->baseline);
         cbx_text_puts(r->out, " of ");
         put_escaped(r, row->limit_vs);
         cbx_text_printf(r->out, " (%.1f %%)", 100 * row->limit_share);
     }
+    if (n > MOST_ABOVE) cbx_text_printf(r->out, " and %zu more", n - MOST_ABOVE);
     if (n)
-        cbx_text_puts(r->out, ". A limit is a program that is launched in turn with the rivals, not a law: whatever "
-                              "slowed its launches and not theirs, or "
-                              "work that a rival saves and it does not, puts them above it. Within the interval of the "
-                              "shares both are as fast.\n");
+        cbx_text_puts(r->out, ". A limit is a program launched in turn with the rivals, no law: its launches may have been "
+                              "slowed, or a rival saves work that it does.\n");
 }
 
 /* Why no row has a metric, where they all say the same; what an empty call takes, a framework each. */

@@ -115,6 +115,8 @@ static void put_lead(cbx__page *p, const cbx_rows *rows)
     cbx_text_clear(&sentence);
 }
 
+#define WIDE_FACT 48 /* bytes: more would be a narrow column of its own */
+
 static void put_machines(cbx__page *p)
 {
     for (size_t m = 0; m < p->view->nmachines; m++) {
@@ -128,7 +130,7 @@ static void put_machines(cbx__page *p)
         }
         cbx__page_put(p, "<dl class=facts>");
         for (size_t i = 0; i < n; i++) {
-            cbx__page_put(p, "<div><dt>");
+            cbx__page_put(p, strlen(facts[i].value) > WIDE_FACT ? "<div class=wide><dt>" : "<div><dt>");
             cbx__page_put(p, facts[i].name);
             cbx__page_put(p, "<dd>");
             cbx__page_put_words(p, facts[i].value, 0);

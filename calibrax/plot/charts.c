@@ -4,6 +4,7 @@
 #include "calibrax/plot/charts.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -214,4 +215,31 @@ cbx_status cbx_plot_scaling(cbx_plot *p, const cbx_plot_series *s, double slope,
     if (!(y[1] > 0) || !isfinite(y[1])) return CBX_OK;
     const cbx_plot_series guide = { NULL, x, y, NULL, NULL, 2, CBX_PLOT_JOIN | CBX_PLOT_FAINT, NULL, NULL };
     return cbx_plot_line(p, &guide, err);
+}
+
+/* --- convergence --- */
+
+static cbx_status add_tolerance(cbx_plot *p, const cbx_plot_series *s, double tolerance, cbx_err *err)
+{
+    double x[] = { s->x ? s->x[0] : 0, s->x ? s->x[s->n - 1] : (double)(s->n - 1) }, y[] = { tolerance, tolerance };
+    const cbx_plot_series line = { NULL, x, y, NULL, NULL, 2, CBX_PLOT_JOIN | CBX_PLOT_FAINT, NULL, NULL };
+    char words[32];
+    cbx_status st;
+
+    if (!isfinite(tolerance)) return cbx_fail(err, CBX_EDOM, "a tolerance of %g", tolerance);
+    snprintf(words, sizeof words, "%.6g", tolerance);
+    st = cbx_plot_line(p, &line, err);
+    return st ? st : cbx_plot_note(p, x[1], tolerance, words, err);
+}
+
+cbx_status cbx_plot_convergence(cbx_plot *p, const cbx_plot_series *s, const double *tolerances, size_t ntolerances,
+                                cbx_err *err)
+{
+    cbx_plot_series line = *s;
+    cbx_status st;
+
+    line.how = CBX_PLOT_JOIN | CBX_PLOT_MARK | CBX_PLOT_BAND;
+    st = cbx_plot_line(p, &line, err);
+    for (size_t i = 0; !st && i < ntolerances; i++) st = add_tolerance(p, s, tolerances[i], err);
+    return st;
 }

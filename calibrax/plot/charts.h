@@ -1,5 +1,5 @@
 /**
- * Plots with a meaning, made of the marks of plot.h: roofline, Pareto front, scaling.
+ * Plots with a meaning, made of the marks of plot.h: roofline, Pareto front, scaling, convergence.
  *
  * Each adds to a plot that the caller made with the scales named here, and draws nothing.  Errors as in plot.h; a wrong
  * scale is CBX_EINVAL.  After a failure a part may have been added.
@@ -46,6 +46,14 @@ CBX_API cbx_status cbx_plot_pareto(cbx_plot *p, const double *x, const double *y
  * @param slope  of log y against log x: -1 for time of a fixed work over cores, 1 for linear growth; NaN: no guide
  */
 CBX_API cbx_status cbx_plot_scaling(cbx_plot *p, const cbx_plot_series *s, double slope, cbx_err *err);
+
+/**
+ * A series in order, its interval as a band, and the tolerances that it ought to come below as lines across.  Any scales.
+ * @param s           label, x, y, bounds and n; how is not read
+ * @param tolerances  each is named by its value; NULL and 0: none.  CBX_EDOM: one that its axis cannot show
+ */
+CBX_API cbx_status cbx_plot_convergence(cbx_plot *p, const cbx_plot_series *s, const double *tolerances,
+                                        size_t ntolerances, cbx_err *err);
 
 CBX_END_DECLS
 #endif

@@ -15,39 +15,63 @@ typedef struct device {
     const char *pci;         /* vendor:device, separated by '|' (pci-ids.ucw.cz; of TPUs jax/_src/hardware_utils.py) */
     double f64, f32, tf32, bf16, f8, gb_per_s;
     const char *source;
+    unsigned capability; /* of CUDA, ten times; developer.nvidia.com/cuda-gpus */
 } device;
 
 /* clang-format off */
 static const device table[] = {
     { "v100_sxm2", "Tesla V100-SXM2-16GB|Tesla V100-SXM2-32GB", "10de:1db1|10de:1db5",
-      7.8, 15.7, 0, 0, 0, 900, "NVIDIA V100 data sheet" },
-    { "t4", "Tesla T4", "10de:1eb8", 0, 8.1, 0, 0, 0, 320, "NVIDIA T4 data sheet" },
+      7.8, 15.7, 0, 0, 0, 900, "NVIDIA V100 data sheet", 70 },
+    { "t4", "Tesla T4", "10de:1eb8", 0, 8.1, 0, 0, 0, 320, "NVIDIA T4 data sheet", 75 },
     { "tpu_v4", "TPU v4", "1ae0:005e", 0, 0, 0, 275, 0, 1200, "Google Cloud TPU documentation" },
-    { "a100_sxm4_40gb", "NVIDIA A100-SXM4-40GB", "10de:20b0", 9.7, 19.5, 156, 312, 0, 1555, "NVIDIA A100 data sheet" },
-    { "a100_pcie_40gb", "NVIDIA A100-PCIE-40GB", "10de:20f1", 9.7, 19.5, 156, 312, 0, 1555, "NVIDIA A100 data sheet" },
-    { "a100_sxm4_80gb", "NVIDIA A100-SXM4-80GB", "10de:20b2", 9.7, 19.5, 156, 312, 0, 2039, "NVIDIA A100 data sheet" },
-    { "a100_pcie_80gb", "NVIDIA A100 80GB PCIe", "10de:20b5", 9.7, 19.5, 156, 312, 0, 1935, "NVIDIA A100 data sheet" },
+    { "a100_sxm4_40gb", "NVIDIA A100-SXM4-40GB", "10de:20b0", 9.7, 19.5, 156, 312, 0, 1555, "NVIDIA A100 data sheet", 80 },
+    { "a100_pcie_40gb", "NVIDIA A100-PCIE-40GB", "10de:20f1", 9.7, 19.5, 156, 312, 0, 1555, "NVIDIA A100 data sheet", 80 },
+    { "a100_sxm4_80gb", "NVIDIA A100-SXM4-80GB", "10de:20b2", 9.7, 19.5, 156, 312, 0, 2039, "NVIDIA A100 data sheet", 80 },
+    { "a100_pcie_80gb", "NVIDIA A100 80GB PCIe", "10de:20b5", 9.7, 19.5, 156, 312, 0, 1935, "NVIDIA A100 data sheet", 80 },
     { "h100_sxm", "NVIDIA H100 80GB HBM3", "10de:2330",
-      33.5, 66.9, 494.7, 989.4, 1978.9, 3350, "NVIDIA H100 white paper" },
-    { "h100_pcie", "NVIDIA H100 PCIe", "10de:2331", 25.6, 51.2, 378, 756, 1513, 2000, "NVIDIA H100 white paper" },
+      33.5, 66.9, 494.7, 989.4, 1978.9, 3350, "NVIDIA H100 white paper", 90 },
+    { "h100_pcie", "NVIDIA H100 PCIe", "10de:2331", 25.6, 51.2, 378, 756, 1513, 2000, "NVIDIA H100 white paper", 90 },
     /* float64 of AD102: 1/64 of float32, a note of the white paper */
-    { "rtx_4090", "NVIDIA GeForce RTX 4090", "10de:2684", 1.29, 82.6, 82.6, 165.2, 330.3, 1008, "NVIDIA Ada white paper" },
+    { "rtx_4090", "NVIDIA GeForce RTX 4090", "10de:2684", 1.29, 82.6, 82.6, 165.2, 330.3, 1008, "NVIDIA Ada white paper", 89 },
     /* matrix rates of this sheet are with sparsity: half of them; float64 is not told */
-    { "l4", "NVIDIA L4", "10de:27b8", 0, 30.3, 60, 121, 242.5, 300, "NVIDIA L4 data sheet" },
-    { "l40s", "NVIDIA L40S", "10de:26b9", 1.43, 91.6, 183, 362.05, 733, 864, "NVIDIA L40S data sheet" },
+    { "l4", "NVIDIA L4", "10de:27b8", 0, 30.3, 60, 121, 242.5, 300, "NVIDIA L4 data sheet", 89 },
+    { "l40s", "NVIDIA L40S", "10de:26b9", 1.43, 91.6, 183, 362.05, 733, 864, "NVIDIA L40S data sheet", 89 },
     { "tpu_v5e", "TPU v5 lite|TPU v5e", "1ae0:0063", 0, 0, 0, 197, 0, 819, "Google Cloud TPU documentation" },
     { "tpu_v5p", "TPU v5|TPU v5p", "1ae0:0062", 0, 0, 0, 459, 0, 2765, "Google Cloud TPU documentation" },
     { "mi300x", "AMD Instinct MI300X", "1002:74a1",
       81.7, 163.4, 653.7, 1307.4, 2614.9, 5300, "AMD MI300X data sheet" },
     /* the chip of the H100 SXM, whose white paper has the rates that this sheet rounds */
-    { "h200", "NVIDIA H200", "10de:2335", 33.5, 66.9, 494.7, 989.4, 1978.9, 4800, "NVIDIA H200 data sheet" },
+    { "h200", "NVIDIA H200", "10de:2335", 33.5, 66.9, 494.7, 989.4, 1978.9, 4800, "NVIDIA H200 data sheet", 90 },
     /* of its sheet only these two rates, with sparsity, could be checked */
-    { "h200_nvl", "NVIDIA H200 NVL", "", 0, 0, 0, 835.5, 1670.5, 4800, "NVIDIA H200 data sheet" },
+    { "h200_nvl", "NVIDIA H200 NVL", "", 0, 0, 0, 835.5, 1670.5, 4800, "NVIDIA H200 data sheet", 90 },
     { "tpu_v6e", "TPU v6 lite|TPU v6e", "1ae0:006f", 0, 0, 0, 918, 0, 1638, "Google Cloud TPU documentation" },
     /* at 1000 W; matrix rates of this sheet are with sparsity: half of them */
-    { "b200", "NVIDIA B200", "10de:2901", 37, 75, 1100, 2250, 4500, 7700, "NVIDIA Blackwell data sheet, HGX B200" },
+    { "b200", "NVIDIA B200", "10de:2901", 37, 75, 1100, 2250, 4500, 7700, "NVIDIA Blackwell data sheet, HGX B200", 100 },
 };
 /* clang-format on */
+
+/* Fragments of warp matrix functions, and the compute capability from which there are such. */
+static const struct {
+    unsigned since;
+    cbx_matrix_shape shape;
+} fragments[] = {
+    { 70, { "float16", 16, 16, 16 } },  { 70, { "float16", 32, 8, 16 } },  { 70, { "float16", 8, 32, 16 } },
+    { 72, { "int8", 16, 16, 16 } },     { 72, { "int8", 32, 8, 16 } },     { 72, { "int8", 8, 32, 16 } },
+    { 80, { "bfloat16", 16, 16, 16 } }, { 80, { "bfloat16", 32, 8, 16 } }, { 80, { "bfloat16", 8, 32, 16 } },
+    { 80, { "tfloat32", 16, 16, 8 } },  { 80, { "float64", 8, 8, 4 } },
+};
+
+/* Tiles of AMX: 16 rows of 64 bytes times as many columns (Intel SDM vol. 1, chapter 18). */
+static const struct {
+    const char *feature;
+    cbx_matrix_shape shape;
+} tiles[] = {
+    { "amx_bf16", { "bfloat16", 16, 16, 32 } },
+    { "amx_int8", { "int8", 16, 16, 64 } },
+    { "amx_fp16", { "float16", 16, 16, 32 } },
+};
+_Static_assert(CBX_LEN(fragments) <= CBX_HARDWARE_MAX_SHAPES && CBX_LEN(tiles) <= CBX_HARDWARE_MAX_SHAPES,
+               "room for all shapes");
 
 static const char *const rate_names[] = {
 #define RATE_ROW(name, words) words,
@@ -64,10 +88,15 @@ bool cbx_hardware_at(size_t i, cbx_hardware *out)
     if (i >= CBX_LEN(table)) return false;
     const device *d = &table[i];
     const double tera[CBX_RATE_COUNT] = { d->f64, d->f32, d->tf32, d->bf16, d->f8 };
+
+    *out = (cbx_hardware){ .compute_capability = d->capability };
     snprintf(out->name, sizeof out->name, "%s", d->name);
     snprintf(out->source, sizeof out->source, "%s", d->source);
     for (size_t r = 0; r < CBX_RATE_COUNT; r++) out->flop_per_s[r] = scaled(tera[r], 1e12);
     out->bytes_per_s = scaled(d->gb_per_s, 1e9);
+    for (size_t f = 0; d->capability && f < CBX_LEN(fragments); f++) {
+        if (d->capability >= fragments[f].since) out->matrix_shape[out->nmatrix_shapes++] = fragments[f].shape;
+    }
     return true;
 }
 
@@ -127,7 +156,10 @@ cbx_status cbx_hardware_of_cpu(const cbx_machine *m, double clock_hz, cbx_hardwa
         return cbx_fail(err, CBX_EINVAL, "clock_hz is %g and cores are %d: both must be more than 0", clock_hz,
                         m->cores);
     per_byte = (double)m->cores * clock_hz * bytes * 2 * 2;
-    *out = (cbx_hardware){ .bytes_per_s = NAN };
+    *out = (cbx_hardware){ .bytes_per_s = NAN, .simd_width = bytes > 8 ? (unsigned)(bytes / 4) : 1 };
+    for (size_t t = 0; t < CBX_LEN(tiles); t++) {
+        if (cbx__machine_has(m, tiles[t].feature)) out->matrix_shape[out->nmatrix_shapes++] = tiles[t].shape;
+    }
     snprintf(out->name, sizeof out->name, "%.95s", m->model_name);
     snprintf(out->source, sizeof out->source, "%d cores * %.3g GHz * %g bytes * 2 pipes * 2", m->cores, 1e-9 * clock_hz,
              bytes);

@@ -29,11 +29,25 @@ typedef enum cbx_rate {
 /** "bfloat16"; "?" for a number that is none */
 CBX_API const char *cbx_rate_name(cbx_rate r);
 
+/** A product of tiles that one instruction, or one warp of threads, makes: m by k times k by n. */
+typedef struct cbx_matrix_shape {
+    const char *type; /* of the factors: "bfloat16"; static text */
+    unsigned m, n, k;
+} cbx_matrix_shape;
+
+#define CBX_HARDWARE_MAX_SHAPES 12
+
 typedef struct cbx_hardware {
     char name[96];                     /* "h100_sxm" */
     double flop_per_s[CBX_RATE_COUNT]; /* dense; a fused multiply-add is 2 */
     double bytes_per_s;                /* of memory */
     char source[96];
+    unsigned compute_capability; /* of CUDA, ten times: 90 is 9.0; 0: no device of NVIDIA */
+    unsigned simd_width;         /* of a CPU: lanes of float32 in its widest vectors; 0: no CPU */
+    /* Of NVIDIA: fragments of warp matrix functions by compute capability (CUDA C++ Programming Guide, "Element Types and Matrix
+     * Sizes").  Of a CPU: tiles of AMX.  Others: none are told. */
+    cbx_matrix_shape matrix_shape[CBX_HARDWARE_MAX_SHAPES];
+    size_t nmatrix_shapes;
 } cbx_hardware;
 
 /** Devices of the table, oldest first; false past the end. */

@@ -129,6 +129,12 @@ CBX_API void cbx_trend_clear(cbx_trend *trend);
 CBX_API cbx_status cbx_store_metric_def(cbx_store *store, const char *metric, cbx_arena *arena, cbx_metric_def *out,
                                         cbx_err *err);
 
+/**
+ * True if runs define the metric in more than one unit: values of a series may then be of two kinds.
+ * @param mixed  may be true for runs that were removed
+ */
+CBX_API cbx_status cbx_store_metric_is_mixed(cbx_store *store, const char *metric, bool *mixed, cbx_err *err);
+
 /* --- baselines --- */
 
 #define CBX_BASELINE_MAIN "main"

@@ -153,6 +153,19 @@ static cbx_status def_of_runs(cbx_store *s, const char *metric, cbx_arena *arena
     return cbx__select_end(q, st, err);
 }
 
+cbx_status cbx_store_metric_is_mixed(cbx_store *s, const char *metric, bool *mixed, cbx_err *err)
+{
+    cbx__index *ix = NULL;
+    cbx__select *q = NULL;
+    cbx_status st = cbx__store_index(s, &ix, err);
+
+    if (!st) st = cbx__select_open(ix, "SELECT DISTINCT unit FROM def WHERE metric = ? LIMIT 2", &q, err);
+    if (st) return st;
+    cbx__select_bind_text(q, metric);
+    *mixed = cbx__select_next(q) && cbx__select_next(q);
+    return cbx__select_end(q, st, err);
+}
+
 /* config.json holds definitions in the form of a run's: it is read as a run that has nothing else. */
 static cbx_status def_of_config(cbx_store *s, const char *metric, cbx_arena *arena, cbx_metric_def *out, bool *found,
                                 cbx_err *err)

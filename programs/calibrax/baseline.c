@@ -97,8 +97,10 @@ static int run_baseline(const opt_run *run)
     const baseline_args *a = run->args;
     cbx_store *store = NULL;
     cbx_err err = CBX_ERR_INIT;
-    int status = select_open(run, &a->select, false, &store);
+    int status;
 
+    if (a->list && a->remove) return opt_fail(run->program, "--list and --remove exclude each other");
+    status = select_open(run, &a->select, false, &store);
     if (status) return status;
     if (a->list) {
         status = list_baselines(run, store);

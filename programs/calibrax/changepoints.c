@@ -171,13 +171,14 @@ static int print_all(const changes *c)
 /* --- the command --- */
 
 /* Another machine is a change of level that no commit made, and may hide one that a commit did. */
-static int check_machines(const changes *c)
+static int check_series(const changes *c)
 {
     const changes_args *a = c->run->args;
     cbx_same_machine said = CBX_MACHINE_SAME;
 
     for (size_t i = 0; i < c->n; i++) {
         if (select_check_machines(c->run, c->list[i].s, c->list[i].name, a->allow_machines, &said)) return EXIT_ERROR;
+        if (select_check_units(c->run, c->store, c->list[i].s, c->list[i].name)) return EXIT_ERROR;
     }
     return EXIT_PASS;
 }
@@ -216,16 +217,39 @@ static int verdict_of(const changes *c)
     return status;
 }
 
+static bool is_method(const changes_args *a, const char *name) { return a->method && !strcmp(a->method, name); }
+
+/* Options that would do nothing where they stand. */
+static int check_modes(const opt_run *run)
+{
+    const changes_args *a = run->args, *usual = &changes_defaults;
+    const struct {
+        bool wrong;
+        const char *sentence;
+    } rules[] = {
+        { a->new_only && !a->state, "--new-only needs --state FILE" },
+        { (a->threshold != usual->threshold || a->level != usual->level) && !a->before.count && !a->after.count,
+          "--threshold and --level are of the confirmation: they need --before and --after" },
+        { a->window && !is_method(a, "window"), "--window: needs --method window" },
+        { (a->alpha != usual->alpha || a->seed != usual->seed) && !is_method(a, "e-divisive"),
+          "--alpha and --seed: need --method e-divisive" },
+        { (a->cost || !isnan(a->penalty)) && is_method(a, "e-divisive"),
+          "--cost and --penalty go with --method pelt, binary or window" },
+    };
+    for (size_t i = 0; i < CBX_LEN(rules); i++)
+        if (rules[i].wrong) return opt_fail(run->program, "%s", rules[i].sentence);
+    return EXIT_PASS;
+}
+
 static int run_changepoints(const opt_run *run)
 {
     const changes_args *a = run->args;
     changes c = { .run = run };
-    int status;
+    int status = check_modes(run);
 
-    if (a->new_only && !a->state) return opt_fail(run->program, "--new-only needs --state FILE");
-    status = select_open(run, &a->select, false, &c.store);
+    if (!status) status = select_open(run, &a->select, false, &c.store);
     if (!status) status = changes_find(&c);
-    if (!status) status = check_machines(&c);
+    if (!status) status = check_series(&c);
     if (!status) status = changes_compare(&c);
     if (!status) status = changes_confirm(&c);
     if (!status) status = a->select.json ? print_json(run->program, changes_json(&c)) : print_all(&c);

@@ -60,7 +60,7 @@ static int list_as_json(const opt_run *run, const cbx_exporter *const *all, size
 
 static void print_form(const char *name, const char *summary)
 {
-    print_painted(PAINT_STRONG, "%-10s", name);
+    print_painted(PAINT_STRONG, "%-12s", name);
     printf(" %s\n", summary);
 }
 
@@ -141,6 +141,20 @@ static int write_runs(const opt_run *run, const cbx_exporter *format, const inpu
     return status;
 }
 
+/* Options of other forms, which would do nothing here. */
+static int check_form(const opt_run *run, const cbx_exporter *format)
+{
+    static const char *const drawn[] = { "svg", "pdf", "png" };
+    const export_args *a = run->args;
+    bool plots = false;
+
+    for (size_t i = 0; i < CBX_LEN(drawn); i++) plots |= !strcmp(format->name, drawn[i]);
+    if ((a->plots.count || a->dark) && !plots)
+        return opt_fail(run->program, "--plot and --dark: need --format svg, pdf or png");
+    if (a->repo && strcmp(format->name, "asv") != 0) return opt_fail(run->program, "--repo: needs --format asv");
+    return EXIT_PASS;
+}
+
 static int run_export(const opt_run *run)
 {
     const export_args *a = run->args;
@@ -151,6 +165,7 @@ static int run_export(const opt_run *run)
 
     if (a->list) return list_formats(run);
     status = find_format(run, a->format, &format);
+    if (!status) status = check_form(run, format);
     if (!status) status = inputs_load(run, &a->select, &a->inputs, a->against, &runs, &baseline);
     if (!status) status = write_runs(run, format, &runs, baseline);
     inputs_clear(&runs);

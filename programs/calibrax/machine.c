@@ -4,6 +4,7 @@
 #include "calibrax/core/machine.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "calibrax/core/probe.h"
 #include "calibrax/profiling/hardware.h"
@@ -12,7 +13,7 @@
 #include "programs/common/output.h"
 
 typedef struct machine_args {
-    bool json, probe, refresh;
+    bool json, probe, refresh, sheets;
     const char *root;
 } machine_args;
 
@@ -23,6 +24,8 @@ static const opt_spec machine_options[] = {
       "what one core can do: rates of its pipes, bandwidth of each cache, of memory and of each NUMA node" },
     { "refresh", 0, OPT_FLAG, offsetof(machine_args, refresh), NULL, NULL,
       "with --probe: measure anew instead of reading what was measured before" },
+    { "sheets", 0, OPT_FLAG, offsetof(machine_args, sheets), NULL, NULL,
+      "the makers' data sheets that are known, instead: rates, bandwidth, shapes of matrix units" },
     { "json", 0, OPT_FLAG, offsetof(machine_args, json), NULL, NULL, "print one JSON document" },
 };
 
@@ -62,41 +65,103 @@ static cbx_status find_sheet(cbx_ctx *ctx, const char *root, sheet *s, cbx_err *
     return st == CBX_ENOMEM ? cbx_fail(err, st, "%s", s->why.message) : CBX_OK;
 }
 
+/* "bfloat16 16x16x16 32x8x16" of a type after the other */
+static void show_shapes(const cbx_hardware *h)
+{
+    const char *type = "";
+
+    if (h->simd_width) printf("; vectors of %u float32", h->simd_width);
+    for (size_t i = 0; i < h->nmatrix_shapes; i++) {
+        const cbx_matrix_shape *m = &h->matrix_shape[i];
+        if (strcmp(type, m->type) != 0) printf("%s %s", i ? "," : "; matrix shapes:", m->type);
+        printf(" %ux%ux%u", m->m, m->n, m->k);
+        type = m->type;
+    }
+}
+
+static void show_figures(const cbx_hardware *h)
+{
+    if (!isnan(h->bytes_per_s)) printf(", %.0f GB/s", 1e-9 * h->bytes_per_s);
+    for (int r = 0; r < CBX_RATE_COUNT; r++) {
+        if (!isnan(h->flop_per_s[r])) printf(", %s %.4g Tflop/s", cbx_rate_name((cbx_rate)r), 1e-12 * h->flop_per_s[r]);
+    }
+    show_shapes(h);
+    printf(" (%s)\n", h->source);
+}
+
 static void show_sheet(const sheet *s)
 {
-    const cbx_hardware *h = &s->hardware;
-
     if (!s->found) {
         if (s->why.message[0]) printf("  Data sheet: %s\n", s->why.message);
         return;
     }
-    printf("  Data sheet: %s, %zu of them, %.0f GB/s", h->name, s->count, 1e-9 * h->bytes_per_s);
-    for (int r = 0; r < CBX_RATE_COUNT; r++) {
-        if (!isnan(h->flop_per_s[r])) printf(", %s %.4g Tflop/s", cbx_rate_name((cbx_rate)r), 1e-12 * h->flop_per_s[r]);
+    printf("  Data sheet: %s, %zu of them", s->hardware.name, s->count);
+    show_figures(&s->hardware);
+}
+
+static cbx_json *shapes_json(const cbx_hardware *h)
+{
+    cbx_json *list = cbx_json_new_array();
+
+    for (size_t i = 0; i < h->nmatrix_shapes; i++) {
+        cbx_json *v = cbx_json_new_object();
+        cbx_json_set_string(v, "type", h->matrix_shape[i].type);
+        cbx_json_set_int(v, "m", h->matrix_shape[i].m);
+        cbx_json_set_int(v, "n", h->matrix_shape[i].n);
+        cbx_json_set_int(v, "k", h->matrix_shape[i].k);
+        cbx_json_push(list, v);
     }
-    printf(" (%s)\n", h->source);
+    return list;
+}
+
+static cbx_json *figures_json(const cbx_hardware *h)
+{
+    cbx_json *v = cbx_json_new_object(), *rates = cbx_json_new_object();
+
+    cbx_json_set_string(v, "name", h->name);
+    cbx_json_set_double(v, "bytes_per_s", h->bytes_per_s);
+    for (int r = 0; r < CBX_RATE_COUNT; r++) {
+        if (!isnan(h->flop_per_s[r])) cbx_json_set_double(rates, cbx_rate_name((cbx_rate)r), h->flop_per_s[r]);
+    }
+    cbx_json_set(v, "flop_per_s", rates);
+    cbx_json_set(v, "matrix_shapes", shapes_json(h));
+    if (h->simd_width) cbx_json_set_int(v, "simd_width", h->simd_width);
+    if (h->compute_capability) cbx_json_set_double(v, "compute_capability", h->compute_capability / 10.0);
+    cbx_json_set_string(v, "source", h->source);
+    return v;
 }
 
 static void put_sheet(cbx_json *o, const sheet *s)
 {
-    cbx_json *v, *rates;
+    cbx_json *v;
 
     if (!s->found) {
         cbx_json_set_string(o, "data_sheet", NULL);
         return;
     }
-    v = cbx_json_new_object();
-    rates = cbx_json_new_object();
-    cbx_json_set_string(v, "name", s->hardware.name);
+    v = figures_json(&s->hardware);
     cbx_json_set_int(v, "count", (int64_t)s->count);
-    cbx_json_set_double(v, "bytes_per_s", s->hardware.bytes_per_s);
-    for (int r = 0; r < CBX_RATE_COUNT; r++) {
-        if (!isnan(s->hardware.flop_per_s[r]))
-            cbx_json_set_double(rates, cbx_rate_name((cbx_rate)r), s->hardware.flop_per_s[r]);
-    }
-    cbx_json_set(v, "flop_per_s", rates);
-    cbx_json_set_string(v, "source", s->hardware.source);
     cbx_json_set(o, "data_sheet", v);
+}
+
+/* --- all data sheets --- */
+
+static int list_sheets(const opt_run *run, bool json)
+{
+    cbx_json *o = json ? new_document("calibrax-hardware") : NULL, *list = json ? cbx_json_new_array() : NULL;
+    cbx_hardware h;
+
+    for (size_t i = 0; cbx_hardware_at(i, &h); i++) {
+        if (json) {
+            cbx_json_push(list, figures_json(&h));
+            continue;
+        }
+        print_painted(PAINT_STRONG, "%s", h.name);
+        show_figures(&h);
+    }
+    if (!json) return EXIT_PASS;
+    cbx_json_set(o, "devices", list);
+    return print_json(run->program, o);
 }
 
 /* --- the probe --- */
@@ -206,6 +271,8 @@ static int run_machine_command(const opt_run *run)
     cbx_json *o;
 
     if (!r) return opt_fail(run->program, "out of memory");
+    if (a->sheets && (a->probe || a->root)) return opt_fail(run->program, "--sheets goes with --json alone");
+    if (a->sheets) return list_sheets(run, a->json);
     if (a->refresh && !a->probe) return opt_fail(run->program, "--refresh: needs --probe");
     if (a->probe && a->root)
         return opt_fail(run->program, "--probe and --root exclude each other: a captured machine cannot be measured");
@@ -229,7 +296,7 @@ static int run_machine_command(const opt_run *run)
 
 const opt_command machine_command = {
     "machine",
-    "[--probe] [--json]",
+    "[--probe | --sheets] [--json]",
     "this machine's fingerprint, and what it is made of",
     "Tells the fingerprint by which runs of machines are kept apart, and the facts that it is made of. No host name, "
     "address, path or serial number is among them. The data sheet is that of its accelerators, if they are of one "

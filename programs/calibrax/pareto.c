@@ -70,9 +70,19 @@ static int read_objective(const opt_run *run, const char *word, objective *out)
     return out->metric ? EXIT_PASS : no_memory(run);
 }
 
+static bool is_there(const inputs_list *l, const char *metric)
+{
+    for (size_t r = 0; r < l->n; r++)
+        for (size_t i = 0; i < cbx_run_npoints(l->items[r]); i++)
+            if (cbx_point_metric(cbx_run_point(l->items[r], i), metric)) return true;
+    return false;
+}
+
 /* The definitions of runs must agree in what they say of a metric. */
 static int find_definition(const opt_run *run, const inputs_list *l, objective *o)
 {
+    if (!is_there(l, o->metric))
+        return opt_fail(run->program, "--objective: no point has the metric '%s'; correct the name", o->metric);
     for (size_t i = 0; i < l->n; i++) {
         const cbx_metric_def *def = cbx_run_find_metric_def(l->items[i], o->metric);
         if (!def) continue;

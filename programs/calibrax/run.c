@@ -43,6 +43,9 @@ static const opt_spec run_options[] = {
     { "scenario", 0, OPT_STRING, AT(scenario), "NAME", "the benchmark's domain", "of each point" },
     { "trace", 0, OPT_STRING, AT(trace), "FILE", NULL,
       "write a trace that ui.perfetto.dev opens; the run's metadata names it" },
+    { "trace-dir", 0, OPT_STRING, AT(trace_dir), "DIR", NULL,
+      "where the benchmarks write traces of their own (JAX, XLA, PyTorch, Perfetto): the run's metadata refers to "
+      "them" },
     { "data", 0, OPT_STRING, AT(data), "STORE", NULL, "keep the run in this store, which is made if missing" },
     { "show-output", 0, OPT_FLAG, AT(show_output), NULL, NULL, "let what is run print" },
     { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document" },
@@ -127,11 +130,14 @@ static int conclude(const opt_run *run, const cbx_benchmark_report *r)
 {
     const run_args *a = run->args;
     const cbx_run *made = cbx_benchmark_report_run(r);
-    const char *faults[2] = { cbx_benchmark_report_trace_fault(r) };
-    size_t nfaults = faults[0] != NULL;
+    const char *const told[] = { cbx_benchmark_report_trace_fault(r), cbx_benchmark_report_link_fault(r) };
+    const char *faults[CBX_LEN(told) + 1];
+    size_t nfaults = 0;
     cbx_err err = CBX_ERR_INIT;
     bool kept = a->data && made;
 
+    for (size_t i = 0; i < CBX_LEN(told); i++)
+        if (told[i]) faults[nfaults++] = told[i];
     if (kept && keep(run, made, &err)) {
         kept = false;
         faults[nfaults++] = err.message;

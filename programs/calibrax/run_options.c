@@ -187,6 +187,7 @@ int run_read_opts(const opt_run *run, cbx_benchmark_opts *out, cbx_json **config
     out->name = a->name;
     out->scenario = a->scenario;
     out->trace = a->trace;
+    out->trace_dir = a->trace_dir;
     out->show_output = a->show_output;
     if (a->batch_size < 1) return opt_fail(run->program, "--batch-size: say 1 or more");
     if (read_tags(run, out) || read_targets(run, out) || read_defines(run, out)) return EXIT_ERROR;

@@ -151,6 +151,43 @@ int select_check_machines(const opt_run *run, const cbx_trend_series *s, const c
     return EXIT_PASS;
 }
 
+/* The run's definition of the series' metric; NULL and EXIT_PASS: it has none.  *of keeps it. */
+static int definition_of(const opt_run *run, cbx_store *store, const cbx_trend_series *s, size_t i, cbx_run **of,
+                         const cbx_metric_def **def)
+{
+    int status = select_run(run, store, s->points[i].run_id, of);
+
+    if (!status) *def = cbx_run_find_metric_def(*of, s->metric);
+    return status;
+}
+
+int select_check_units(const opt_run *run, cbx_store *store, const cbx_trend_series *s, const char *what)
+{
+    const cbx_metric_def *first = NULL, *def = NULL;
+    cbx_run *kept = NULL, *one = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    bool mixed = false;
+    int status = EXIT_PASS;
+
+    if (cbx_store_metric_is_mixed(store, s->metric, &mixed, &err)) return opt_fail(run->program, "%s", err.message);
+    for (size_t i = 0; mixed && !status && i < s->npoints; i++) {
+        status = definition_of(run, store, s, i, &one, &def);
+        if (!status && def && first && strcmp(def->unit, first->unit) != 0)
+            status = opt_fail(run->program,
+                              "'%s' is in '%s' in run '%s' and in '%s' in run '%s': choose runs of one unit with "
+                              "--since or --until",
+                              what, first->unit, cbx_run_id(kept), def->unit, cbx_run_id(one));
+        if (!status && def && !first) {
+            first = def;
+            kept = cbx_run_ref(one);
+        }
+        cbx_run_free(one);
+        one = NULL;
+    }
+    cbx_run_free(kept);
+    return status;
+}
+
 bool select_point(const cbx_store_query *q, const cbx_point *p)
 {
     if (q->point && strcmp(q->point, p->name) != 0) return false;

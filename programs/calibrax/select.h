@@ -64,6 +64,11 @@ void select_warn(const opt_run *run, cbx_store *store);
  */
 int select_check_machines(const opt_run *run, const cbx_trend_series *s, const char *what, bool allowed,
                           cbx_same_machine *said);
+/*
+ * Refuses a series whose runs give its metric different units: seconds and milliseconds are no change of level.
+ * @param what  names the series in the sentence
+ */
+int select_check_units(const opt_run *run, cbx_store *store, const cbx_trend_series *s, const char *what);
 /* Whether one point has what the query asks of points. */
 bool select_point(const cbx_store_query *q, const cbx_point *p);
 

@@ -136,11 +136,17 @@ static int run_export(const opt_run *run)
     cbx_store_query query;
     cbx_store_report report;
     cbx_err err = CBX_ERR_INIT;
+    cbx_status st;
+    bool none;
+    int status;
 
     if (!a->to) return opt_fail(run->program, "--to is missing: name the folder of the store to copy to");
     if (select_query(run, &a->select, &query)) return EXIT_ERROR;
     if (select_open(run, &a->select, false, &store)) return EXIT_ERROR;
-    return finish(run, store, cbx_store_export(store, &query, a->to, &report, &err), &err, "copied", &report);
+    st = cbx_store_export(store, &query, a->to, &report, &err);
+    none = !st && !report.files;
+    status = finish(run, store, st, &err, "copied", &report);
+    return status || !none ? status : opt_fail(run->program, "no run in '%s' is as asked for", a->select.data);
 }
 
 #define STORE_COMMAND(word, synopsis, summary, description)                                                            \

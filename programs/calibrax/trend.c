@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/exporters/figure.h"
 #include "programs/calibrax/calibrax.h"
 #include "programs/calibrax/select.h"
 #include "programs/calibrax/tendency.h"
@@ -15,8 +16,8 @@
 
 typedef struct trend_args {
     select_args select;
-    const char *framework;
-    bool allow_machines, tendency;
+    const char *framework, *figure, *output;
+    bool allow_machines, tendency, replace;
 } trend_args;
 
 static const opt_spec trend_options[] = {
@@ -33,6 +34,10 @@ static const opt_spec trend_options[] = {
       "series of several machines, and say so" },
     { "tendency", 0, OPT_FLAG, offsetof(trend_args, tendency), NULL, NULL,
       "of each series, by its last 1000 values: improving, degrading, stable or undecided, and its slope" },
+    { "figure", 0, OPT_STRING, offsetof(trend_args, figure), "FORM", NULL,
+      "svg, pdf or png: draws each series over its runs into a file, instead" },
+    { "output", 'o', OPT_STRING, offsetof(trend_args, output), "DIR", "the current folder", "where figures go" },
+    { "replace", 0, OPT_FLAG, offsetof(trend_args, replace), NULL, NULL, "write over files that hold something else" },
     SELECT_JSON_ROW(trend_args),
 };
 
@@ -158,10 +163,56 @@ static void print_series(const opt_run *run, cbx_store *store, const cbx_trend_s
     if (word) print_tendency(&t, word);
 }
 
+/* --- figures --- */
+
+static cbx_status draw_series(const opt_run *run, const cbx_exporter *form, const cbx_trend_series *s,
+                              const cbx_export_opts *o, cbx_export_report *out, cbx_err *err)
+{
+    double *y = cbx_arena_calloc(run->arena, 3 * s->npoints, sizeof *y), *lower = y + s->npoints,
+           *upper = lower + s->npoints;
+    const char *key = series_key(run->arena, s);
+    const cbx_convergence_figure f = { .name = key,
+                                       .title = key,
+                                       .x_label = "run",
+                                       .y_label = s->metric,
+                                       .y = y,
+                                       .lower = lower,
+                                       .upper = upper,
+                                       .n = s->npoints };
+
+    if (!y || !key) return cbx_fail(err, CBX_ENOMEM, "out of memory");
+    for (size_t i = 0; i < s->npoints; i++) {
+        y[i] = s->points[i].value;
+        lower[i] = s->points[i].lower;
+        upper[i] = s->points[i].upper;
+    }
+    return cbx_export_convergence(run->ctx, form, &f, o, out, err);
+}
+
+static int draw_trend(const opt_run *run, const cbx_trend *trend)
+{
+    const trend_args *a = run->args;
+    const cbx_exporter *form = cbx_exporter_find(a->figure);
+    cbx_export_opts o = CBX_EXPORT_OPTS_INIT;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_export_report report;
+
+    if (!form) return opt_fail(run->program, "trend --figure: '%s' is none of svg, pdf, png", a->figure);
+    o.folder = a->output;
+    o.replace = a->replace;
+    for (size_t i = 0; i < trend->count; i++) {
+        if (draw_series(run, form, &trend->series[i], &o, &report, &err))
+            return opt_fail(run->program, "%s", err.message);
+        for (size_t k = 0; k < report.nfiles; k++) puts(report.files[k]);
+        cbx_export_report_clear(&report);
+    }
+    return EXIT_PASS;
+}
+
 /* --- the command --- */
 
-/* What one machine takes is no level of another's. */
-static int check_machines(const opt_run *run, const cbx_trend *trend)
+/* What one machine takes is no level of another's, and what one unit counts none of another. */
+static int check_series(const opt_run *run, cbx_store *store, const cbx_trend *trend)
 {
     const trend_args *a = run->args;
     cbx_same_machine said = CBX_MACHINE_SAME;
@@ -170,6 +221,7 @@ static int check_machines(const opt_run *run, const cbx_trend *trend)
         const char *name = series_key(run->arena, &trend->series[i]);
         if (!name) return opt_fail(run->program, "out of memory");
         if (select_check_machines(run, &trend->series[i], name, a->allow_machines, &said)) return EXIT_ERROR;
+        if (select_check_units(run, store, &trend->series[i], name)) return EXIT_ERROR;
     }
     return EXIT_PASS;
 }
@@ -178,6 +230,7 @@ static int show_series(const opt_run *run, cbx_store *store, const cbx_trend *tr
 {
     const trend_args *a = run->args;
 
+    if (a->figure) return draw_trend(run, trend);
     if (a->select.json) return show_json(run, store, trend);
     for (size_t i = 0; i < trend->count; i++) {
         if (i) putchar('\n');
@@ -201,7 +254,7 @@ static int show_trend(const opt_run *run, cbx_store *store)
     if (select_query(run, &select, &query)) return EXIT_ERROR;
     if (cbx_store_trend(store, &query, &trend, &err)) return opt_fail(run->program, "%s", err.message);
     select_warn(run, store);
-    status = check_machines(run, &trend);
+    status = check_series(run, store, &trend);
     if (!status) status = show_series(run, store, &trend);
     if (!status && !trend.count)
         status = opt_fail(run->program, "no trend data found: 'calibrax show --data %s' tells points and metrics",
@@ -214,8 +267,13 @@ static int run_trend(const opt_run *run)
 {
     const trend_args *a = run->args;
     cbx_store *store = NULL;
-    int status = select_open(run, &a->select, false, &store);
+    int status;
 
+    if (a->figure && (a->select.json || a->tendency))
+        return opt_fail(run->program, "trend --figure draws: leave --json and --tendency out");
+    if (!a->figure && (a->output || a->replace))
+        return opt_fail(run->program, "trend: --output and --replace need --figure");
+    status = select_open(run, &a->select, false, &store);
     if (!status) status = show_trend(run, store);
     cbx_store_close(store);
     return status;

@@ -223,6 +223,7 @@ static int take_new(watcher *w, cbx_store *store, place *at)
     if (trend.count) status = need_series(w, &trend, at);
     if (!status && trend.count)
         status = select_check_machines(w->run, &trend.series[0], a->metric, a->allow_machines, &at->said);
+    if (!status && trend.count) status = select_check_units(w->run, store, &trend.series[0], a->metric);
     for (size_t i = 0; !status && trend.count && i < trend.series[0].npoints && !*w->stop; i++)
         status = take_point(w, at, &trend.series[0].points[i]);
     cbx_trend_clear(&trend);

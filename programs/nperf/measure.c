@@ -1,309 +1,13 @@
 /*
  * nperf without a command word: measures a case, or renders rows again.
  */
-#include <inttypes.h>
-#include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "calibrax/base/file.h"
-#include "calibrax/perf/report.h"
 #include "programs/common/stop.h"
 #include "programs/nperf/gate.h"
-
-typedef struct measure_args {
-    const char *case_name, *point_set, *out, *report, *site, *store, *variants, *sandbox;
-    opt_list sandbox_read, sandbox_write;
-    opt_list platforms, gpus, points, baselines, skip, render_from, gate_baseline, gate_current, plugins, defined;
-    size_t repeats, launches, cpu_slots, max_parallel, seed, prune_keep;
-    int warmup, threads, warm_compiles;
-    double budget, precision, worker_timeout, gpu_settle, lock_wait, gate_min, gate_p95;
-    const char *matmul_precision, *gate_out, *selftest, *op_matrix, *csv;
-    uint64_t memory_limit;
-    bool quick, decide, skip_slow, in_process, cold_cache, latest, resume, json, list;
-} measure_args;
-
-#define AT(member)   offsetof(measure_args, member)
-#define DEFAULT_CASE "semiring_matmul"
-
-static const opt_spec measure_options[] = {
-    { "case", 'c', OPT_STRING, AT(case_name), "NAME", DEFAULT_CASE ", or the case of --define",
-      "case to measure; `nperf list` shows them" },
-    { "platforms", 'p', OPT_LIST, AT(platforms), "A,B", "cpu", "platforms: cpu (or jax-cpu), cuda12 (or jax-cuda12)" },
-    { "quick", 'q', OPT_FLAG, AT(quick), NULL, NULL,
-      "the representative point only: 6 launches, one warm-up, one epoch for calls above 0.1 s; writes the page too" },
-    { "points", 0, OPT_STRING, AT(point_set), "SET", "default",
-      "which of the case's points: default, or series, which grow in size, for `nperf scaling`" },
-    { "point", 0, OPT_EACH, AT(points), "JSON", "the case's points",
-      "a point of your own, such as '{\"m\":64,\"k\":64,\"n\":64}'; may be repeated" },
-    { "baselines", 'b', OPT_LIST, AT(baselines), "A,B", "all", "measure these only" },
-    { "skip-baselines", 0, OPT_LIST, AT(skip), "X,Y", NULL, "leave these out" },
-    { "skip-slow", 0, OPT_FLAG, AT(skip_slow), NULL, NULL,
-      "leave out baselines declared slow, unless --baselines names them" },
-    { "variants", 0, OPT_STRING, AT(variants), "WHICH", "all",
-      "variants of a provider's environment: default, tuned or all" },
-    { "launches", 'n', OPT_COUNT, AT(launches), "N", "11, quick 6; the most with --precision or --decide: 200",
-      "fresh processes of each attempt; the sample that intervals are over" },
-    { "warmup", 'w', OPT_INT, AT(warmup), "N", "3, quick 1", "untimed calls after the first one" },
-    { "repeats", 'r', OPT_COUNT, AT(repeats), "N", "10, at most 3 for calls above 1 s", "timed epochs of a launch" },
-    { "budget", 0, OPT_NUMBER, AT(budget), "SECONDS", "none",
-      "time of the whole run, divided over its points: fewer epochs, then fewer launches keep to it" },
-    { "precision", 0, OPT_NUMBER, AT(precision), "X", "none",
-      "launch a row until its interval is within X to each side, such as 0.01: looks whose level holds" },
-    { "decide", 0, OPT_FLAG, AT(decide), NULL, NULL,
-      "launch a row until its verdict is decided, at looks whose level holds" },
-    { "threads", 't', OPT_INT, AT(threads), "N", "1", "threads and CPUs of each worker, the same for every framework" },
-    { "matmul-precision", 0, OPT_STRING, AT(matmul_precision), "WORD", "full",
-      "of float32 products, the same for every framework: full, tf32, bf16; what cannot be less exact stays full" },
-    { "cpu-slots", 0, OPT_COUNT, AT(cpu_slots), "N", "1",
-      "points measured side by side, each on cores of its own, siblings included" },
-    { "gpus", 0, OPT_LIST, AT(gpus), "LIST", "all that CUDA_VISIBLE_DEVICES leaves",
-      "devices by number, such as 0,2-3, or all; points are measured side by side on them" },
-    { "gpu-settle", 0, OPT_NUMBER, AT(gpu_settle), "SECONDS", "0",
-      "leave a device alone for so long before its first launch and after each, while it is held" },
-    { "max-parallel", 0, OPT_COUNT, AT(max_parallel), "N", "slots and devices together",
-      "launches at a time over all slots and devices" },
-    { "lock-wait", 0, OPT_NUMBER, AT(lock_wait), "SECONDS", "that of --worker-timeout",
-      "longest wait for cores and devices that another measurement holds" },
-    { "worker-timeout", 0, OPT_NUMBER, AT(worker_timeout), "SECONDS", "3600",
-      "longest wait for an answer of a worker" },
-    { "memory-limit", 0, OPT_SIZE, AT(memory_limit), "SIZE",
-      "80 % of the free memory, shared out among parallel launches",
-      "memory of a worker and all that it starts, such as 8G" },
-    { "sandbox", 0, OPT_STRING, AT(sandbox), "MODE", "auto",
-      "what workers are kept from: auto (all that this machine can), require (all, or exit 2), off (docs/sandbox.md)" },
-    { "sandbox-read", 0, OPT_EACH, AT(sandbox_read), "PATH", NULL,
-      "a file or folder that workers may read, too; may be repeated" },
-    { "sandbox-write", 0, OPT_EACH, AT(sandbox_write), "PATH", NULL,
-      "a folder that workers may write, such as a compiler's cache; it outlives a launch; may be repeated" },
-    { "in-process", 0, OPT_FLAG, AT(in_process), NULL, NULL, "call native baselines in this process" },
-    { "cold-cache", 0, OPT_FLAG, AT(cold_cache), NULL, NULL,
-      "flush the caches before each timed call; rows are variants of their own: cold, tuned-cold" },
-    { "warm-compiles", 0, OPT_INT, AT(warm_compiles), "N", "7 at the representative point, 0 with --quick",
-      "launches that compile with a cache that is filled, of each baseline that has one" },
-    { "seed", 's', OPT_COUNT, AT(seed), "N", "0", "of the order and the layout of launches" },
-    { "out", 'o', OPT_STRING, AT(out), "FILE", "results/CASE.jsonl", "rows, one JSON line each" },
-    { "report", 0, OPT_STRING, AT(report), "FILE", "results/CASE.md",
-      "markdown report; with --render-from only when given" },
-    { "csv", 0, OPT_STRING, AT(csv), "FILE", NULL, "also write the rows as CSV, a column for every number of them" },
-    { "site", 0, OPT_MAYBE, AT(site), "DIR", "site", "also write DIR/index.html, a page that needs nothing else" },
-    { "selftest", 0, OPT_STRING, AT(selftest), "FILE", "results/selftest.json, or reports/selftest.json, where it is",
-      "with --site: the record of `nperf selftest`" },
-    { "op-matrix", 0, OPT_STRING, AT(op_matrix), "FILE", "../nitrix/docs/op_matrix.json where it is",
-      "with --site: what the operations can do" },
-    { "store", 0, OPT_MAYBE, AT(store), "DIR", "results/store",
-      "also keep the run, with its raw launches, in a store" },
-    { "prune-keep", 0, OPT_COUNT, AT(prune_keep), "N", "all", "with --store: keep only the N newest runs of the case" },
-    { "resume", 0, OPT_FLAG, AT(resume), NULL, NULL, "keep the good rows of --out and measure what is missing" },
-    { "render-from", 0, OPT_WORDS, AT(render_from), "PATH", NULL,
-      "render rows of files or folders, and measure nothing" },
-    { "latest", 0, OPT_FLAG, AT(latest), NULL, NULL,
-      "with --render-from: the newest good row of each key only; a page always shows those, and the others as "
-      "history" },
-    { "gate-baseline", 0, OPT_WORDS, AT(gate_baseline), "PATH", NULL,
-      "hold rows against these baseline rows, and measure nothing; see `nperf gate`" },
-    { "gate-current", 0, OPT_WORDS, AT(gate_current), "PATH", "results/store", "the rows under test" },
-    { "gate-min", 0, OPT_NUMBER, AT(gate_min), "RATIO", "1.10 where rows have no launches",
-      "`nperf gate --min`: minimum over the baseline's" },
-    { "gate-p95", 0, OPT_NUMBER, AT(gate_p95), "RATIO", "1.25 where rows have no launches", "`nperf gate --p95`" },
-    { "gate-out", 0, OPT_STRING, AT(gate_out), "FILE", GATE_OUT, "the findings as JSON; --report: as markdown" },
-    { "define", 0, OPT_EACH, AT(defined), "FILE", NULL,
-      "also know the case of a case file (docs/case-files.md); may be repeated" },
-    { "plugin", 0, OPT_EACH, AT(plugins), "FILE", NULL, "also know the cases of a shared object; may be repeated" },
-    { "json", 0, OPT_FLAG, AT(json), NULL, NULL, "print one JSON document instead of the table" },
-    { "list", 'l', OPT_FLAG, AT(list), NULL, NULL, "print cases, points and baselines, and stop" },
-};
-
-/** Paths settled from defaults. */
-typedef struct outputs {
-    const char *rows, *report, *page;
-    const char *folder; /* of the page */
-    cbx_arena *arena;
-} outputs;
-
-/* --- rendering, shared by both ways --- */
-
-static void print_table(const cbx_rows *rows)
-{
-    cbx_text text;
-
-    cbx_text_init(&text, cbx_allocator_default());
-    cbx_report_table(rows, terminal_width(), &text);
-    cbx_text_putc(&text, '\n');
-    cbx_report_sentence(rows, &text);
-    print_table_text(cbx_text_str(&text));
-    if (text.len && text.data[text.len - 1] != '\n') fputc('\n', stdout);
-    cbx_text_clear(&text);
-}
-
-static int write_report(const opt_program *program, cbx_ctx *ctx, const cbx_rows *rows, const char *command,
-                        const outputs *to)
-{
-    cbx_report_opts opts = CBX_REPORT_OPTS_INIT;
-    cbx_text text;
-    int status;
-
-    if (!to->report) return EXIT_PASS;
-    opts.command = command;
-    cbx_text_init(&text, cbx_allocator_default());
-    cbx_report_markdown(rows, &opts, &text);
-    status = write_text(program, ctx, to->report, &text);
-    cbx_text_clear(&text);
-    return status;
-}
-
-static int write_csv(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const cbx_rows *rows)
-{
-    cbx_text text;
-    int status;
-
-    if (!a->csv) return EXIT_PASS;
-    cbx_text_init(&text, cbx_allocator_default());
-    cbx_rows_csv(rows, &text);
-    status = write_text(program, ctx, a->csv, &text);
-    if (!status) fprintf(stderr, "CSV: %s\n", a->csv);
-    cbx_text_clear(&text);
-    return status;
-}
-
-/* Rows as people or programs asked for them; the sentence goes to people in both cases. */
-static int show_rows(const opt_program *program, const cbx_rows *rows, bool json)
-{
-    cbx_text text;
-    int status;
-
-    if (!json) {
-        print_table(rows);
-        return EXIT_PASS;
-    }
-    status = print_rows_json(program, rows, "nperf-rows");
-    cbx_text_init(&text, cbx_allocator_default());
-    cbx_report_sentence(rows, &text);
-    fprintf(stderr, "%s%s", cbx_text_str(&text), text.len && text.data[text.len - 1] == '\n' ? "" : "\n");
-    cbx_text_clear(&text);
-    return status;
-}
-
-/* --- the command that reproduces the rows, without paths --- */
-
-static void put_list(cbx_text *t, const char *flag, const opt_list *list)
-{
-    for (size_t i = 0; i < list->count; i++)
-        cbx_text_printf(t, i ? ",%s" : " %s %s", i ? list->items[i] : flag, list->items[i]);
-}
-
-/* Each with its own flag, and without its folder. */
-static void put_names(cbx_text *t, const char *flag, const opt_list *list)
-{
-    for (size_t i = 0; i < list->count; i++) {
-        const char *slash = strrchr(list->items[i], '/');
-        cbx_text_printf(t, " %s %s", flag, slash ? slash + 1 : list->items[i]);
-    }
-}
-
-static const char *reproduce(const measure_args *a, cbx_arena *arena)
-{
-    const char *text;
-    cbx_text t;
-
-    cbx_text_init(&t, &arena->al);
-    cbx_text_printf(&t, "nperf --case %s", a->case_name);
-    put_names(&t, "--plugin", &a->plugins);
-    put_names(&t, "--define", &a->defined);
-    if (a->quick) cbx_text_puts(&t, " --quick");
-    put_list(&t, "--platforms", &a->platforms);
-    if (a->point_set) cbx_text_printf(&t, " --points %s", a->point_set);
-    for (size_t i = 0; i < a->points.count; i++) cbx_text_printf(&t, " --point '%s'", a->points.items[i]);
-    put_list(&t, "--baselines", &a->baselines);
-    put_list(&t, "--skip-baselines", &a->skip);
-    if (a->skip_slow) cbx_text_puts(&t, " --skip-slow");
-    if (strcmp(a->variants, "all")) cbx_text_printf(&t, " --variants %s", a->variants);
-    if (a->launches) cbx_text_printf(&t, " --launches %zu", a->launches);
-    if (a->warmup >= 0) cbx_text_printf(&t, " --warmup %d", a->warmup);
-    if (a->repeats) cbx_text_printf(&t, " --repeats %zu", a->repeats);
-    if (a->budget > 0) cbx_text_printf(&t, " --budget %g", a->budget);
-    if (a->precision > 0) cbx_text_printf(&t, " --precision %g", a->precision);
-    if (a->decide) cbx_text_puts(&t, " --decide");
-    if (a->threads) cbx_text_printf(&t, " --threads %d", a->threads);
-    if (a->matmul_precision) cbx_text_printf(&t, " --matmul-precision %s", a->matmul_precision);
-    if (a->cpu_slots) cbx_text_printf(&t, " --cpu-slots %zu", a->cpu_slots);
-    put_list(&t, "--gpus", &a->gpus);
-    if (a->gpu_settle > 0) cbx_text_printf(&t, " --gpu-settle %g", a->gpu_settle);
-    if (a->max_parallel) cbx_text_printf(&t, " --max-parallel %zu", a->max_parallel);
-    if (a->worker_timeout > 0) cbx_text_printf(&t, " --worker-timeout %g", a->worker_timeout);
-    if (a->memory_limit) cbx_text_printf(&t, " --memory-limit %" PRIu64, a->memory_limit);
-    if (strcmp(a->sandbox, "auto")) cbx_text_printf(&t, " --sandbox %s", a->sandbox);
-    put_names(&t, "--sandbox-read", &a->sandbox_read);
-    put_names(&t, "--sandbox-write", &a->sandbox_write);
-    if (a->in_process) cbx_text_puts(&t, " --in-process");
-    if (a->cold_cache) cbx_text_puts(&t, " --cold-cache");
-    if (a->warm_compiles >= 0) cbx_text_printf(&t, " --warm-compiles %d", a->warm_compiles);
-    if (a->seed) cbx_text_printf(&t, " --seed %zu", a->seed);
-    text = cbx_arena_strdup(arena, cbx_text_str(&t));
-    cbx_text_clear(&t);
-    return text;
-}
-
-/* --- render --- */
-
-/* Every row, old ones too: not for a page alone, which may be of a store with a hundred thousand of them. */
-static bool wants_all(const measure_args *a, const outputs *to)
-{
-    return !a->latest && (!to->page || to->report || a->json);
-}
-
-/* The page always shows the newest good row of each key: what came before is its history. */
-static int render_page(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to,
-                       cbx_row_index *ix, const cbx_rows *rows)
-{
-    page_sources from = { NULL, ix, a->selftest, a->op_matrix };
-    cbx_rows newest;
-    int status = EXIT_PASS;
-
-    if (!to->page) return EXIT_PASS;
-    cbx_rows_init(&newest, cbx_ctx_allocator(ctx));
-    if (wants_all(a, to)) status = latest_rows(program, ix, "--site", CBX_ROWS_WHOLE, &newest);
-    newest.damaged = cbx_row_index_facts_of(ix)->damaged;
-    if (!status) status = write_page(program, ctx, wants_all(a, to) ? &newest : rows, &from, to->folder, to->arena);
-    if (!status) fprintf(stderr, "page: %s\n", to->page);
-    cbx_rows_clear(&newest);
-    return status;
-}
-
-/* Every row, or the one of each key to show. */
-static int read_rows(const opt_program *program, const measure_args *a, const outputs *to, cbx_row_index *ix,
-                     cbx_rows *rows)
-{
-    cbx_err err = CBX_ERR_INIT;
-
-    rows->damaged = cbx_row_index_facts_of(ix)->damaged;
-    if (!wants_all(a, to)) return latest_rows(program, ix, "--render-from", CBX_ROWS_WHOLE, rows);
-    if (cbx_row_index_rows(ix, NULL, CBX_ROWS_WHOLE, rows, &err))
-        return opt_fail(program, "--render-from: %s", err.message);
-    return EXIT_PASS;
-}
-
-static int render(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to)
-{
-    cbx_row_index *ix = NULL;
-    cbx_rows rows;
-    int status = open_rows(program, ctx, "--render-from", &a->render_from, &ix);
-
-    if (status) return status;
-    cbx_rows_init(&rows, cbx_ctx_allocator(ctx));
-    status = read_rows(program, a, to, ix, &rows);
-    if (!status) status = show_rows(program, &rows, a->json);
-    if (!status) status = write_report(program, ctx, &rows, NULL, to);
-    if (!status) status = write_csv(program, ctx, a, &rows);
-    if (!status && to->report) fprintf(stderr, "report: %s\n", to->report);
-    if (!status) status = render_page(program, ctx, a, to, ix, &rows);
-    cbx_rows_clear(&rows);
-    cbx_row_index_close(ix);
-    return status;
-}
-
-/* --- measure --- */
+#include "programs/nperf/measure.h"
 
 static int check_files(const opt_program *program, cbx_ctx *ctx, const outputs *to)
 {
@@ -315,102 +19,6 @@ static int check_files(const opt_program *program, cbx_ctx *ctx, const outputs *
             return opt_fail(program, "%s; choose another %s", err.message, flags[i]);
     }
     return EXIT_PASS;
-}
-
-static int variants_of(const opt_program *program, const char *word, cbx_measure_variants *out)
-{
-    static const char *const words[] = { "all", "default", "tuned" };
-    const char *near;
-
-    for (size_t i = 0; i < CBX_LEN(words); i++) {
-        if (!strcmp(word, words[i])) {
-            *out = (cbx_measure_variants)i;
-            return EXIT_PASS;
-        }
-    }
-    near = cbx_nearest_word(word, words, CBX_LEN(words));
-    return opt_fail(program, "--variants: unknown word '%s'%s%s%s; known: default, tuned, all", word,
-                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-}
-
-/* The points of --points in place of the case's own. */
-static int points_of(const opt_program *program, const measure_args *a, const cbx_case_ops *c, cbx_measure_opts *o)
-{
-    if (!a->point_set || !strcmp(a->point_set, "default")) return EXIT_PASS;
-    if (strcmp(a->point_set, "series") != 0)
-        return opt_fail(program, "--points: unknown set '%s'; known: default, series", a->point_set);
-    if (a->quick || a->points.count)
-        return opt_fail(program, "--points series and %s exclude each other", a->quick ? "--quick" : "--point");
-    if (!c->nseries)
-        return opt_fail(program, "case '%s' has no series: name points of growing size with --point", c->name);
-    o->points = c->series;
-    o->npoints = c->nseries;
-    return EXIT_PASS;
-}
-
-/* Checked before anything is made: a path that is not there is a slip. */
-static int sandbox_of(const opt_program *program, const measure_args *a, cbx_sandbox *out)
-{
-    const opt_list *const lists[] = { &a->sandbox_read, &a->sandbox_write };
-    const char *const flags[] = { "--sandbox-read", "--sandbox-write" };
-    cbx_err err = CBX_ERR_INIT;
-
-    if (cbx_sandbox_parse(a->sandbox, &out->mode, &err)) return opt_fail(program, "--sandbox: %s", err.message);
-    for (size_t k = 0; k < CBX_LEN(lists); k++) {
-        for (size_t i = 0; i < lists[k]->count; i++) {
-            if (!cbx_path_exists(lists[k]->items[i]))
-                return opt_fail(program, "%s: there is no '%s'", flags[k], lists[k]->items[i]);
-        }
-    }
-    if (out->mode == CBX_SANDBOX_REQUIRE && a->in_process)
-        return opt_fail(program, "--sandbox=require is not for --in-process, which calls baselines in this process");
-    out->readable = a->sandbox_read.items;
-    out->nreadable = a->sandbox_read.count;
-    out->writable = a->sandbox_write.items;
-    out->nwritable = a->sandbox_write.count;
-    return EXIT_PASS;
-}
-
-static void fill_options(const measure_args *a, const cbx_case_ops *c, const outputs *to, progress *p,
-                         cbx_measure_opts *o)
-{
-    o->case_ops = c;
-    o->points = a->points.items;
-    o->npoints = a->points.count;
-    o->quick = a->quick;
-    o->platforms = a->platforms.items;
-    o->nplatforms = a->platforms.count;
-    o->allow = a->baselines.items;
-    o->nallow = a->baselines.count;
-    o->deny = a->skip.items;
-    o->ndeny = a->skip.count;
-    o->skip_slow = a->skip_slow;
-    o->launches = a->launches;
-    o->warmup = a->warmup;
-    o->repeats = a->repeats;
-    o->budget_s = a->budget;
-    o->precision = a->precision;
-    o->decide = a->decide;
-    o->cpu_slots = a->cpu_slots;
-    o->gpus = a->gpus.items;
-    o->ngpus = a->gpus.count;
-    o->gpu_settle_s = a->gpu_settle;
-    o->max_parallel = a->max_parallel;
-    o->lock_wait_s = a->lock_wait;
-    o->matmul_precision = a->matmul_precision;
-    o->threads = a->threads;
-    o->worker_timeout_s = a->worker_timeout;
-    o->memory_limit_bytes = a->memory_limit;
-    o->seed = a->seed;
-    o->in_process = a->in_process;
-    o->cold_cache = a->cold_cache;
-    o->warm_compiles = a->warm_compiles;
-    o->out_path = to->rows;
-    o->store_root = a->store;
-    o->resume = a->resume;
-    o->stop = stop_catch();
-    o->progress = progress_show;
-    o->user = p;
 }
 
 /* The store keeps this run and the newest ones before it. */
@@ -489,62 +97,12 @@ static int set_up(const opt_program *program, cbx_ctx *ctx, const cbx_case_ops *
     return EXIT_PASS;
 }
 
-/* What does nothing is refused, not passed over: the first option given that is of another way of working; NULL: none. */
-enum { FOR_COMMANDS = 1, FOR_RENDERS = 2 };
-
-static const char *not_for(const measure_args *a, unsigned way)
-{
-    const struct {
-        const char *flag;
-        bool given;
-        unsigned ways; /* in which it does something, besides a case of workers */
-    } flags[] = {
-        { "--platforms", a->platforms.count > 0, 0 },
-        { "--quick", a->quick, FOR_COMMANDS },
-        { "--points", a->point_set != NULL, 0 },
-        { "--point", a->points.count > 0, FOR_COMMANDS },
-        { "--baselines", a->baselines.count > 0, FOR_COMMANDS },
-        { "--skip-baselines", a->skip.count > 0, FOR_COMMANDS },
-        { "--skip-slow", a->skip_slow, FOR_COMMANDS },
-        { "--variants", strcmp(a->variants, "all") != 0, 0 },
-        { "--launches", a->launches > 0, FOR_COMMANDS },
-        { "--warmup", a->warmup >= 0, FOR_COMMANDS },
-        { "--repeats", a->repeats > 0, 0 },
-        { "--budget", a->budget != 0, FOR_COMMANDS },
-        { "--precision", a->precision != 0, FOR_COMMANDS },
-        { "--decide", a->decide, 0 }, /* commands always go on until it is decided */
-        { "--threads", a->threads != 0, 0 },
-        { "--matmul-precision", a->matmul_precision != NULL, 0 },
-        { "--cpu-slots", a->cpu_slots > 0, 0 },
-        { "--gpus", a->gpus.count > 0, 0 },
-        { "--gpu-settle", a->gpu_settle != 0, 0 },
-        { "--max-parallel", a->max_parallel > 0, 0 },
-        { "--lock-wait", a->lock_wait != 0, FOR_COMMANDS },
-        { "--worker-timeout", a->worker_timeout != 0, FOR_COMMANDS },
-        { "--memory-limit", a->memory_limit > 0, 0 },
-        { "--sandbox", strcmp(a->sandbox, "auto") != 0, FOR_COMMANDS },
-        { "--sandbox-read", a->sandbox_read.count > 0, 0 },
-        { "--sandbox-write", a->sandbox_write.count > 0, 0 },
-        { "--in-process", a->in_process, 0 },
-        { "--cold-cache", a->cold_cache, 0 },
-        { "--warm-compiles", a->warm_compiles >= 0, 0 },
-        { "--seed", a->seed > 0, FOR_COMMANDS },
-        { "--out", a->out != NULL, FOR_COMMANDS },
-        { "--store", a->store != NULL, 0 },
-        { "--resume", a->resume, 0 },
-    };
-
-    for (size_t i = 0; i < CBX_LEN(flags); i++)
-        if (flags[i].given && !(flags[i].ways & way)) return flags[i].flag;
-    return NULL;
-}
-
 /* A case of commands from a file, by the rounds of exec. */
 static int measure_commands(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const cbx_declared *d,
                             const outputs *to, const char *command)
 {
     cbx_declared_opts o = CBX_DECLARED_OPTS_INIT;
-    const char *foreign = not_for(a, FOR_COMMANDS);
+    const char *foreign = measure_not_for(a, FOR_COMMANDS);
     cbx_measure_result result;
     cbx_err err = CBX_ERR_INIT;
     progress p;
@@ -599,11 +157,10 @@ static int measure(const opt_program *program, cbx_ctx *ctx, const measure_args 
     cbx_status st;
     int status;
 
-    if (sandbox_of(program, a, &sandbox)) return EXIT_ERROR;
+    if (measure_sandbox(program, a, &sandbox)) return EXIT_ERROR;
     if (commands) return measure_commands(program, ctx, a, commands, to, command);
-    if (!c || variants_of(program, a->variants, &opts.variants)) return EXIT_ERROR;
-    fill_options(a, c, to, &p, &opts);
-    if (points_of(program, a, c, &opts) || check_files(program, ctx, to) || set_up(program, ctx, c)) return EXIT_ERROR;
+    if (!c || measure_fill(program, a, c, to, &p, &opts)) return EXIT_ERROR;
+    if (check_files(program, ctx, to) || set_up(program, ctx, c)) return EXIT_ERROR;
     progress_init(&p);
     opts.sandbox = &sandbox;
     cbx_sandbox_guard_self();
@@ -645,15 +202,16 @@ static int run_gate(const opt_run *run, const measure_args *a)
     return gate_rows(run, &g);
 }
 
-static int run_measure(const opt_run *run)
+int measure_run(const opt_run *run)
 {
     measure_args *a = run->args;
     const char *named = a->case_name, *foreign, *command;
     outputs to;
 
     if (nperf_cases_open(run, &a->plugins, &a->defined)) return EXIT_ERROR;
-    if (!a->case_name) a->case_name = nperf_declared(0) ? cbx_declared_case(nperf_declared(0))->name : DEFAULT_CASE;
-    command = reproduce(a, run->arena);
+    if (!a->case_name)
+        a->case_name = nperf_declared(0) ? cbx_declared_case(nperf_declared(0))->name : MEASURE_DEFAULT_CASE;
+    command = measure_reproduce(a, run->arena);
     if (a->latest && !a->render_from.count) return opt_fail(run->program, "--latest goes with --render-from");
     if (a->gate_baseline.count) return run_gate(run, a);
     if (a->gate_current.count) return opt_fail(run->program, "--gate-current goes with --gate-baseline");
@@ -662,33 +220,9 @@ static int run_measure(const opt_run *run)
     if (a->prune_keep && !a->store) return opt_fail(run->program, "--prune-keep goes with --store");
     if (!command || !settle_outputs(a, run->arena, &to)) return opt_fail(run->program, "out of memory");
     if (a->list) return list_print(run->program, run->ctx, named, a->json);
-    foreign = a->render_from.count ? named ? "--case" : not_for(a, FOR_RENDERS) : NULL;
+    foreign = a->render_from.count ? named ? "--case" : measure_not_for(a, FOR_RENDERS) : NULL;
     if (foreign)
         return opt_fail(run->program, "%s is for measuring, and --render-from measures nothing: leave it out", foreign);
-    if (a->render_from.count) return render(run->program, run->ctx, a, &to);
+    if (a->render_from.count) return measure_render(run->program, run->ctx, a, &to);
     return measure(run->program, run->ctx, a, &to, command);
 }
-
-static const measure_args defaults = { .variants = "all",
-                                       .sandbox = "auto",
-                                       .warmup = -1,
-                                       .warm_compiles = -1,
-                                       .gate_min = NAN,
-                                       .gate_p95 = NAN,
-                                       .gate_out = GATE_OUT };
-
-const opt_command measure_command = {
-    "",
-    "[OPTION]...",
-    "measure a case, or render its rows",
-    "Measures every baseline of a benchmark case at its points, in fresh processes launched in turns, checks every "
-    "answer, and prints a table "
-    "with intervals, memory, share of the roofline and ratios. Results go to standard output, words and progress to "
-    "standard error.",
-    measure_options,
-    CBX_LEN(measure_options),
-    sizeof(measure_args),
-    &defaults,
-    0,
-    run_measure,
-};

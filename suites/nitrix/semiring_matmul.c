@@ -65,25 +65,11 @@ static const char *const series[] = {
 
 /* In the order they are shown; the ratio reference first, limits and mutants last. */
 static const cbx_baseline_ops *const baselines[] = {
-    &cbx__sm_stream,
-    &cbx__sm_naive_dense,
-    &cbx__sm_tiled,
-    &cbx__sm_calibrax,
-    &cbx__sm_calibrax_cuda,
-    &cbx__sm_openblas,
-    &cbx__sm_numpy,
-    &cbx__sm_jax_stream,
-    &cbx__sm_jax_naive,
-    &cbx__sm_jnp_matmul,
-    &cbx__sm_torch_dense,
-    &cbx__sm_graphblas,
-    &cbx__sm_nitrix_pallas,
-    &cbx__sm_pipes,
-    &cbx__sm_mutant_drop_last,
-    &cbx__sm_mutant_next_row,
-    &cbx__sm_mutant_fp16,
-    &cbx__sm_mutant_tf32,
-    &cbx__sm_mutant_log_max,
+    &cbx__sm_stream,           &cbx__sm_naive_dense, &cbx__sm_tiled,       &cbx__sm_calibrax,
+    &cbx__sm_calibrax_cuda,    &cbx__sm_openblas,    &cbx__sm_numpy,       &cbx__sm_jax_stream,
+    &cbx__sm_jax_naive,        &cbx__sm_jnp_matmul,  &cbx__sm_torch_dense, &cbx__sm_graphblas,
+    &cbx__sm_nitrix_pallas,    &cbx__sm_pipes,       &cbx__sm_fed,         &cbx__sm_mutant_drop_last,
+    &cbx__sm_mutant_next_row,  &cbx__sm_mutant_fp16, &cbx__sm_mutant_tf32, &cbx__sm_mutant_log_max,
     &cbx__sm_mutant_last_word,
 };
 

@@ -328,20 +328,27 @@ static void test_blocks(void **state)
         size_t m, k, n;
         cbx_dtype dtype;
         cbx_algebra g;
+        draw_fn *draw;
     } big[] = {
-        { 3, 2, 2100, CBX_F32, CBX_ALGEBRA_TROPICAL_MAX_PLUS },
-        { 5, 530, 1030, CBX_F64, CBX_ALGEBRA_REAL },
-        { 250, 530, 5, CBX_F32, CBX_ALGEBRA_LOG },
-        { 250, 520, 40, CBX_F32, CBX_ALGEBRA_TROPICAL_MIN_PLUS },
-        { 2, 3, 33000, CBX_BOOL, CBX_ALGEBRA_BOOLEAN },
-        { 250, 520, 70, CBX_BOOL, CBX_ALGEBRA_BOOLEAN },
-        { 125, 513, 17, CBX_F64, CBX_ALGEBRA_EUCLIDEAN },
+        { 3, 2, 2100, CBX_F32, CBX_ALGEBRA_TROPICAL_MAX_PLUS, normal },
+        { 5, 530, 1030, CBX_F64, CBX_ALGEBRA_REAL, normal },
+        { 250, 530, 5, CBX_F32, CBX_ALGEBRA_LOG, normal },
+        { 250, 520, 40, CBX_F32, CBX_ALGEBRA_TROPICAL_MIN_PLUS, normal },
+        { 2, 3, 33000, CBX_BOOL, CBX_ALGEBRA_BOOLEAN, sparse },
+        { 250, 520, 70, CBX_BOOL, CBX_ALGEBRA_BOOLEAN, sparse },
+        { 125, 513, 17, CBX_F64, CBX_ALGEBRA_EUCLIDEAN, normal },
+        /* blocks of columns, some of which hold specials, meet rows that were packed for the first of them */
+        { 20, 530, 1400, CBX_F32, CBX_ALGEBRA_TROPICAL_MAX_PLUS, specials },
+        { 20, 400, 1100, CBX_F64, CBX_ALGEBRA_TROPICAL_MIN_PLUS, specials },
+        { 20, 400, 1100, CBX_F64, CBX_ALGEBRA_LOG, specials },
+        { 1700, 3, 1100, CBX_F64, CBX_ALGEBRA_LOG, normal },
+        { 1700, 3, 1100, CBX_F64, CBX_ALGEBRA_TROPICAL_MAX_PLUS, specials },
+        { 1700, 3, 1400, CBX_F32, CBX_ALGEBRA_REAL, normal },
     };
     (void)state;
     for (size_t i = 0; i < CBX_LEN(big); i++) {
         problem q;
-        problem_open(&q, big[i].g, big[i].dtype, big[i].m, big[i].k, big[i].n,
-                     big[i].dtype == CBX_BOOL ? sparse : normal, 9);
+        problem_open(&q, big[i].g, big[i].dtype, big[i].m, big[i].k, big[i].n, big[i].draw, 9);
         for (int isa = 0; isa < CBX_ISA_COUNT; isa++)
             if (problem_run(&q, (cbx_isa)isa)) assert_true(worst_of(&q) <= 1);
         problem_close(&q);
@@ -369,6 +376,32 @@ static void test_euclidean_does_not_cancel(void **state)
         }
         problem_close(&q);
     }
+}
+
+/* The root of a rounded square is the number itself if roots are rounded correctly (Boldo, Numer. Algorithms 62 (2013)): of one term
+ * the distance is |a - b|, at any size whose square is normal. */
+static double any_size(cbx_rng *rng, size_t i, size_t kk, bool is_b)
+{
+    (void)kk;
+    const double x = cbx_rng_normal(rng);
+    return is_b ? 0 : x == 0 || i % 16 == 15 ? 0 : ldexp(x, (int)(i % 41) * 2 - 40);
+}
+
+static void test_roots_round_correctly(void **state)
+{
+    static const size_t columns[] = { 3, 130 }; /* a few elements; tiles */
+    (void)state;
+    for (int isa = 0; isa < CBX_ISA_COUNT; isa++)
+        for (size_t n = 0; n < CBX_LEN(columns); n++)
+            for (cbx_dtype t = CBX_F32; t <= CBX_F64; t = (cbx_dtype)(t + 1)) {
+                problem q;
+                if (!cbx_semiring_takes(cbx_semiring_get(CBX_ALGEBRA_EUCLIDEAN), t)) continue;
+                problem_open(&q, CBX_ALGEBRA_EUCLIDEAN, t, n == 0 ? 32 : 500, 1, columns[n], any_size, 21);
+                for (size_t i = 0; problem_run(&q, (cbx_isa)isa) && i < q.p.m; i++)
+                    for (size_t j = 0; j < q.p.n; j++)
+                        assert_true(get(&q, q.c, i * LD(q.p.ldc) + j) == fabs(get(&q, q.a, i * LD(q.p.lda))));
+                problem_close(&q);
+            }
 }
 
 static void test_empty(void **state)
@@ -420,6 +453,9 @@ static void break_reach(cbx_matmul *p) { p->lda = PTRDIFF_MAX / 2; }
 static void break_raw(cbx_matmul *p) { p->raw = true; }
 static void break_room(cbx_matmul *p) { p->workspace_bytes--; }
 static void break_alignment(cbx_matmul *p) { p->workspace = (char *)p->workspace + 4; }
+static void break_a(cbx_matmul *p) { p->a = (const char *)p->a + 1; }
+static void break_a_overlap(cbx_matmul *p) { p->a = (char *)p->c + 4; }
+static void break_workspace_overlap(cbx_matmul *p) { p->c = (char *)p->workspace + 64; }
 
 static void test_bad_arguments(void **state)
 {
@@ -428,19 +464,33 @@ static void test_bad_arguments(void **state)
         cbx_status status;
         const char *says;
     } faults[] = {
-        { break_size, CBX_EINVAL, "CBX_MATMUL_INIT" }, { break_semiring, CBX_EINVAL, "semiring" },
-        { break_dtype, CBX_EDTYPE, "bool" },           { break_isa, CBX_EINVAL, "not available" },
-        { break_ldc, CBX_EINVAL, "coincide" },         { break_step, CBX_EINVAL, "coincide" },
-        { break_overlap, CBX_EINVAL, "overlaps B" },   { break_k, CBX_EOVERFLOW, "larger than memory" },
-        { break_reach, CBX_EOVERFLOW, "larger than" }, { break_raw, CBX_EINVAL, "only euclidean" },
-        { break_room, CBX_EINVAL, "workspace" },       { break_alignment, CBX_EINVAL, "aligned" },
+        { break_size, CBX_EINVAL, "CBX_MATMUL_INIT" },
+        { break_semiring, CBX_EINVAL, "semiring" },
+        { break_dtype, CBX_EDTYPE, "bool" },
+        { break_isa, CBX_EINVAL, "not available" },
+        { break_ldc, CBX_EINVAL, "coincide" },
+        { break_step, CBX_EINVAL, "coincide" },
+        { break_overlap, CBX_EINVAL, "overlaps B" },
+        { break_k, CBX_EOVERFLOW, "larger than memory" },
+        { break_reach, CBX_EOVERFLOW, "larger than" },
+        { break_raw, CBX_EINVAL, "only euclidean" },
+        { break_room, CBX_EINVAL, "workspace" },
+        { break_alignment, CBX_EINVAL, "aligned" },
+        { break_a, CBX_EINVAL, "A starts 1 bytes" },
+        { break_a_overlap, CBX_EINVAL, "overlaps A" },
+        { break_workspace_overlap, CBX_EINVAL, "overlaps the workspace" },
     };
+    static const cbx_algebra algebras[] = { CBX_ALGEBRA_LOG,
+                                            CBX_ALGEBRA_REAL }; /* by blocks; by the way of a few elements */
     problem q;
     (void)state;
-    problem_open(&q, CBX_ALGEBRA_LOG, CBX_F32, 6, 7, 8, normal, 1);
-    assert_true(problem_run(&q, CBX_ISA_PLAIN));
-    for (size_t i = 0; i < CBX_LEN(faults); i++) {
+    for (size_t at = 0; at < CBX_LEN(algebras) * CBX_LEN(faults); at++) {
+        const size_t i = at % CBX_LEN(faults);
         cbx_err err = CBX_ERR_INIT;
+        problem_open(&q, algebras[at / CBX_LEN(faults)], CBX_F32, 6, 7, 8, normal, 1);
+        assert_true(problem_run(&q, CBX_ISA_PLAIN));
+        q.p.isa = CBX_ISA_COUNT;
+        assert_int_equal(cbx_matmul_workspace(&q.p, &q.p.workspace_bytes, &err), CBX_OK);
         cbx_matmul p = q.p;
         faults[i].damage(&p);
         assert_int_equal(cbx_matmul_run(&p, &err), faults[i].status);
@@ -449,8 +499,32 @@ static void test_bad_arguments(void **state)
             assert_int_equal(cbx_matmul_define(&p, &other), faults[i].status);
         }
         if (!strstr(err.message, faults[i].says)) fail_msg("fault %zu: '%s'", i, err.message);
+        problem_close(&q);
     }
-    problem_close(&q);
+}
+
+/* What has no bound says so; the others are done by each instruction set, on any number of threads, and touch no operand. */
+static void test_limits(void **state)
+{
+    typedef cbx_status limit_fn(const cbx_matmul *, cbx_err *);
+    static limit_fn *const limits[] = { cbx_matmul_limit_run, cbx_matmul_fed_limit_run };
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(limits); i++)
+        for (int g = 0; g < CBX_ALGEBRA_COUNT; g++)
+            for (int threads = 1; threads < 3; threads++) {
+                cbx_matmul p = CBX_MATMUL_INIT;
+                cbx_err err = CBX_ERR_INIT;
+                p.semiring = cbx_semiring_get((cbx_algebra)g), p.threads = threads;
+                p.m = p.k = p.n = 120;
+                p.dtype = g == CBX_ALGEBRA_BOOLEAN ? CBX_BOOL : threads == 1 ? CBX_F32 : CBX_F64;
+                for (int isa = 0; isa < CBX_ISA_COUNT; isa++) {
+                    if (!cbx_isa_available((cbx_isa)isa)) continue;
+                    p.isa = (cbx_isa)isa;
+                    assert_int_equal(limits[i](&p, &err), g == CBX_ALGEBRA_BOOLEAN ? CBX_EDTYPE : CBX_OK);
+                }
+                p.struct_size--;
+                assert_int_equal(limits[i](&p, &err), CBX_EINVAL);
+            }
 }
 
 int main(void)
@@ -462,7 +536,9 @@ int main(void)
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_euclidean_does_not_cancel),
         cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_roots_round_correctly),
         cmocka_unit_test(test_bad_arguments),
+        cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests_name("array/semiring", tests, NULL, NULL);
 }

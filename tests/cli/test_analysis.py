@@ -274,7 +274,7 @@ def what_lacks_an_objective(p):
     check(not {"numpy", "ours"} & set(front(document)), "on no front")
     has(run(p, "pareto", "--input", path, "--objective", "latency,memory", expect=0).stdout, "2 lack an objective")
     for args, part in ((["latency,rate"], "say --objective rate=lower or rate=higher"), (["latency"], "two metrics or more"), (["latency,latency"], "twice"),
-                       (["latency,speed"], "'speed' has no direction"), (["latency=up,memory"], "METRIC=lower"), (["a=lower,b=lower"], "no point has the objectives"),
+                       (["latency,speed"], "no point has the metric 'speed'"), (["latency=up,memory"], "METRIC=lower"), (["a=lower,b=lower"], "no point has the metric 'a'"), (["latency,memory", "--point", "nobody"], "no point has the objectives"),
                        (["latency,memory", "--tag", "framework=numpy"], "every objective"), (["latency,memory", "--point", "x"], "no point")):
         one_sentence(run(p, "pareto", "--input", path, "--objective", *args, expect=2), part, "calibrax")
 
@@ -320,6 +320,12 @@ def laws_of_workers(p):
     near(s["peak_workers"], (0.95 / 0.002) ** 0.5, "where more workers are slower", 0.05)
     one_sentence(run(p, "scaling", "--input", amdahl, "--metric", "t", "--over", "workers", "--law", "usl", expect=2), "is about a throughput", "calibrax")
     one_sentence(run(p, "scaling", "--input", usl, "--metric", "rate", "--over", "workers", "--law", "amdahl", expect=2), "is about a time", "calibrax")
+
+
+def names_that_nobody_has(p):
+    path = write(p, "r.json", RUN)
+    one_sentence(run(p, "pareto", "--input", path, "--objective", "latency,latancy", expect=2), "no point has the metric 'latancy'", "calibrax")
+    one_sentence(run(p, "rank", "--input", path, "--by", "framwork", expect=2), "no point has the tag 'framwork'", "calibrax")
 
 
 def scaling_faults(p):
@@ -404,6 +410,12 @@ def tendencies(p):
         check(0 < found["lower"] <= found["slope"] <= found["upper"] < 0.03, found)
     has(run(p, "trend", "--data", "store", "--tendency", expect=0).stdout, "Tendency: rising, +1.")
     check("tendency" not in ask(p, "trend", "--data", "store")["series"][0], "not asked for")
+    (path,) = run(p, "trend", "--data", "store", "--figure", "svg", "-o", "figures", expect=0).stdout.splitlines()
+    check(path.startswith("figures/convergence-") and path.endswith(".svg") and "<svg" in open(p.file(path), encoding="utf-8").read(), path)
+    run(p, "trend", "--data", "store", "--figure", "svg", "-o", "figures", expect=0)  # the same again is no conflict
+    one_sentence(run(p, "trend", "--data", "store", "--figure", "csv", expect=2), "draws no figures", "calibrax")
+    one_sentence(run(p, "trend", "--data", "store", "--figure", "svg", "--json", expect=2), "leave --json", "calibrax")
+    one_sentence(run(p, "trend", "--data", "store", "-o", "x", expect=2), "need --figure", "calibrax")
 
 
 def a_change_to_no_number(p):
@@ -444,6 +456,18 @@ def what_is_new_since_the_last_look(p):
             equal(f.read(), text, "it stays")
 
 
+def a_series_of_two_units(p):
+    keep(p, levels((10, 20)))
+    for i in range(20, 32):
+        document = dict(RUN, id=f"r{i:04d}", environment={"machine": "m"}, timestamp=f"2026-01-{1 + i // 24:02d}T{i % 24:02d}:00:00+00:00",
+                        metric_defs={"t": {"name": "t", "unit": "ms", "direction": "lower"}}, points=[{"name": "f", "scenario": "s", "tags": {}, "metrics": {"t": {"value": 11000.0 + i}}}])
+        p.write(f"store/runs/r{i:04d}.json", json.dumps(document))
+    for command in (["changepoints", "--check"], ["trend", "--metric", "t"], ["watch", "--metric", "t", "--error", "1e6", "--for", "0"]):
+        one_sentence(run(p, *command, "--data", "store", expect=2), "is in 's' in run 'r0000' and in 'ms' in run 'r0020'", "calibrax")
+    run(p, "changepoints", "--check", "--data", "store", "--until", "2026-01-01T20:00:00Z", expect=0)
+    has(run(p, "trend", "--metric", "t", "--n-runs", "3", "--data", "store", expect=0).stdout, "11031.0000")
+
+
 def a_fresh_measurement_confirms(p):
     keep(p, levels((10, 20), (11, 12)))
 
@@ -473,6 +497,9 @@ def a_fresh_measurement_confirms(p):
 
 def changepoint_text_and_faults(p):
     keep(p, levels((10, 20), (12, 12)) + [float("nan")])
+    for args, part in ((["--threshold", "0.1", "--check"], "need --before and --after"), (["--level", "0.9"], "need --before and --after"), (["--window", "5"], "--method window"),
+                       (["--alpha", "0.1"], "--method e-divisive"), (["--method", "pelt", "--seed", "2"], "--method e-divisive"), (["--method", "e-divisive", "--penalty", "3"], "--penalty go with")):
+        one_sentence(run(p, "changepoints", "--data", "store", *args, expect=2), part, "calibrax")
     text = run(p, "changepoints", "--data", "store", expect=0).stdout
     for part in ("f@s{}:t, 32 values, 1 more are not finite", "r0020", "00000000", "+20.", "worse"):
         has(text, part)
@@ -491,7 +518,7 @@ def changepoint_text_and_faults(p):
         one_sentence(run(p, "changepoints", "--data", "store", *args, expect=2), part, "calibrax")
 
 
-main([ranks_as_the_package_has_them, ranks_and_chance, ranks_of_equals_and_of_nothing, a_failed_measurement_is_not_ranked_by_its_samples, many_runs_of_one_competitor_are_refused_early, compares_as_the_package_does, speed_ups_have_intervals_and_remarks,
+main([a_series_of_two_units, names_that_nobody_has, ranks_as_the_package_has_them, ranks_and_chance, ranks_of_equals_and_of_nothing, a_failed_measurement_is_not_ranked_by_its_samples, many_runs_of_one_competitor_are_refused_early, compares_as_the_package_does, speed_ups_have_intervals_and_remarks,
       compare_within_runs_and_faults, differences_of_every_kind, no_differences, fronts_as_the_package_has_them, what_lacks_an_objective,
       growth_as_the_package_has_it, laws_of_workers, scaling_faults, changes_as_ruptures_has_them, changes_are_of_one_machine, runs_that_name_no_machine, tendencies, a_change_to_no_number, a_change_without_a_definition, what_is_new_since_the_last_look,
       a_fresh_measurement_confirms, changepoint_text_and_faults])

@@ -166,14 +166,19 @@ def machine_with_its_sheet(p):
 
     sheet = machine("--root", captured("NVIDIA H200", "NVIDIA H200"))["data_sheet"]
     equal((sheet["name"], sheet["count"], sheet["bytes_per_s"]), ("h200", 2, 4.8e12), "two of a kind")
+    equal([(m["m"], m["n"], m["k"]) for m in sheet["matrix_shapes"] if m["type"] == "tfloat32"], [(16, 16, 8)], "fragments of a warp")
     equal(machine("--root", captured())["data_sheet"], None, "none")
+    sheets = {d["name"]: d for d in json.loads(run(p, "machine", "--sheets", "--json", expect=0).stdout)["devices"]}
+    equal((sheets["a100_sxm4_40gb"]["compute_capability"], sheets["tpu_v5p"]["matrix_shapes"]), (8.0, []), "all sheets")
+    has(run(p, "machine", "--sheets", expect=0).stdout, "bfloat16 16x16x16 32x8x16 8x32x16")
     has(run(p, "machine", "--root", captured("NVIDIA X900"), expect=0).stdout, "no data sheet of the accelerator 'NVIDIA X900'")
     probe = machine("--probe")["probe"]
     check({"fma", "int add", "int mul"} <= set(probe["pipe_ops_per_s"]), "pipes")
     check(all(pair["32"] > 0 and pair["64"] > 0 for pair in probe["pipe_ops_per_s"].values()), probe)
     check("memory" in [level["name"] for level in probe["levels"]], "levels")
     has(run(p, "machine", "--probe", expect=0).stdout, "One core")
-    for args, part in ((["--refresh"], "needs --probe"), (["--probe", "--root", p.file("root0")], "exclude each other")):
+    for args, part in ((["--refresh"], "needs --probe"), (["--probe", "--root", p.file("root0")], "exclude each other"),
+                       (["--sheets", "--probe"], "--sheets goes with --json alone")):
         one_sentence(run(p, "machine", *args, expect=2), part, "calibrax")
 
 

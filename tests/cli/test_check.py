@@ -112,6 +112,10 @@ def samples_decide(p):
     wide = gate(p, "--run", "wide", expect=3)
     has(wide.stdout, "undecided")
     gate(p, "--run", "wide", "--undecided-passes", expect=0)
+    odd = noisy("odd", 5, [2 * v for v in base])
+    odd["points"][0]["metrics"]["latency"]["value"] = base[4]
+    store(p, noisy("base", 1, base), odd)
+    has(gate(p, "--run", "odd", expect=1).stdout, "regressed by +100 %", "the samples' change, which decides, not the values'")
 
 
 def the_run_is_chosen(p):

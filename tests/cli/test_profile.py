@@ -188,7 +188,8 @@ def a_python_function(p):
     for args, part in ((["--module", "work", "--function", "bad"], "'bad' raised KeyError: 'x' (work.py:8)"), (["--module", "work", "--function", "g"], "no function 'g'"),
                        (["--module", "nothing", "--function", "g"], "cannot import 'nothing'"), (["--module", "work"], "--module and --function go together"),
                        (["--module", "work", "--function", "f", "--python", "no-python"], "no-python"), (["--python", "python3", "--", "true"], "needs --module"),
-                       (["--module", "work", "--function", "f", "--sizes", "1,2,3,4"], "--module goes without")):
+                       (["--module", "work", "--function", "f", "--sizes", "1,2,3,4"], "--module goes without"), (["--name", "x", "--", "true"], "--name: needs --data"),
+                       (["--results", "3", "--", "true"], "--results: needs --shapes"), (["-i", "--module", "work", "--function", "f"], "--ignore-failure is of commands")):
         one_sentence(run(p, *args, expect=2), part, "calibrax")
     said = " ".join(report(p, "--module", "work", "--function", "f", "-n", "2", "--flops")["remarks"])
     check("no jax" in said or "work: by xla" in said or "XLA cannot compile" in said, said)

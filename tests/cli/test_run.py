@@ -68,6 +68,13 @@ def a_run_in_a_store(p):
     equal(kept["metadata"]["targets"][0]["outcome"], "met", "the target")
     check(all(name in kept["metric_defs"] for name in kept["points"][0]["metrics"]), "each metric is defined")
     check("machine" in kept["environment"], "machine")
+    os.makedirs(p.file("prof/plugins/profile/2026"))
+    with open(p.file("prof/plugins/profile/2026/host.trace.json"), "w", encoding="utf-8") as f:
+        f.write('{"traceEvents": []}')
+    linked = report(p, "--plugin", PLUGIN, "-b", "pass", "--config", "value=0.85", "--trace-dir", p.file("prof"))["run"]["metadata"]["trace_link"]
+    equal((linked["session"], linked["files"][0]["format"]), ("plugins/profile/2026", "trace-event-json"), "traces that a benchmark wrote")
+    done = run(p, "--plugin", PLUGIN, "-b", "pass", "--config", "value=0.85", "--trace-dir", p.file("none"), "--json", expect=2)
+    check("none" in json.loads(done.stdout)["faults"][0], "a folder that is not there is told, behind what was measured")
     rules = subprocess.run([sys.executable, TRACE_RULES, trace], capture_output=True, text=True)
     equal((rules.returncode, rules.stderr), (0, ""), "rules of the trace's format")
     with open(trace, encoding="utf-8") as f:

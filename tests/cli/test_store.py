@@ -210,6 +210,14 @@ def what_files_hold_says_nothing_to_the_terminal(p):
         check("\x1b" not in said and "\x07" not in said and "tra\nin" not in said, f"{args}: {said!r}")
 
 
+def options_that_would_do_nothing(p):
+    fill(p, 2)
+    for args, part in ((["store", "export", "--to", "part", "--branch", "nobody's"], "no run in 'store' is as asked for"), (["baseline", "--list", "--remove"], "exclude each other"),
+                       (["export", "-f", "csv", "--plot", "bar"], "need --format svg"), (["export", "-f", "asv", "--dark"], "need --format svg"), (["export", "-f", "svg", "--repo", "x"], "--format asv")):
+        one_sentence(run(p, *args, "--data", "store", expect=2), part, "calibrax")
+    one_sentence(run(p, "baseline", "--list", "--data", "store", "--json", expect=2), "no baseline", "calibrax")
+
+
 def a_run_of_many_points(p):
     """What takes a step a pair of points would take minutes here."""
     many = make_run(1, 1.0)
@@ -330,7 +338,7 @@ def help_is_quick(p):
     check(best < 0.1, f"--help took {best * 1e3:.1f} ms of CPU time")
 
 
-main([a_run_of_many_points, ingest_takes_several_files, ingest_names_what_it_leaves_out, ingest_says_the_machine_of_silent_files, ingest_never_overwrites_unasked, ingest_into_a_folder_that_cannot_be_written,
+main([options_that_would_do_nothing, a_run_of_many_points, ingest_takes_several_files, ingest_names_what_it_leaves_out, ingest_says_the_machine_of_silent_files, ingest_never_overwrites_unasked, ingest_into_a_folder_that_cannot_be_written,
       formats_are_listed, runs_are_listed_newest_first, a_broken_file_costs_nothing_else, show_and_summary, trends, a_terminal_gets_bars,
       what_files_hold_says_nothing_to_the_terminal, queries_are_json_lines, baselines, stores_are_cared_for, looking_makes_nothing, usage_faults_are_sentences, machine_tells_the_fingerprint,
       completions_of_all_shells, help_is_quick])

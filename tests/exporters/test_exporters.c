@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "calibrax/base/file.h"
+#include "calibrax/exporters/figure.h"
 #include "calibrax/exporters/table.h"
 #include "fail_alloc.h"
 
@@ -188,6 +189,79 @@ static void names(void **in)
     cbx_arena_clear(&arena);
 }
 
+static const double errors[] = { 1, 0.1, NAN, 1e-3, 1e-4 }, upper[] = { 2, 0.2, NAN, 2e-3, 2e-4 },
+                    lower[] = { 0.5, 0.05, NAN, 5e-4, 5e-5 }, tolerance = 1e-2;
+static const char *const value_names[] = { "accuracy", "f1" };
+
+static cbx_status draw_figures(cbx_ctx *ctx, void *folder)
+{
+    const cbx_convergence_figure c = {
+        "loss/of model", "Loss", "epoch", "loss", errors, lower, upper, 5, &tolerance, 1
+    };
+    const cbx_values_figure v = { "scores", "Scores", "share", value_names, errors, lower, upper, 2 };
+    cbx_export_opts o = CBX_EXPORT_OPTS_INIT;
+    cbx_export_report r;
+    cbx_status st;
+
+    o.folder = folder;
+    o.replace = true;
+    st = cbx_export_convergence(ctx, cbx_exporter_find("svg"), &c, &o, &r, NULL);
+    if (!st) cbx_export_report_clear(&r);
+    if (!st) st = cbx_export_values(ctx, cbx_exporter_find("svg"), &v, &o, &r, NULL);
+    if (!st) cbx_export_report_clear(&r);
+    return st;
+}
+
+/* The text of a figure that was drawn, its name checked; the caller frees it with cbx_mem_free. */
+static char *drawn(state *s, const cbx_convergence_figure *c, const cbx_values_figure *v, const char *name, size_t *len)
+{
+    cbx_export_opts o = CBX_EXPORT_OPTS_INIT;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_export_report r;
+    char *text = NULL;
+
+    o.folder = s->folder;
+    if (c)
+        CHECK_OK(cbx_export_convergence(s->ctx, cbx_exporter_find("svg"), c, &o, &r, &err), &err, name);
+    else
+        CHECK_OK(cbx_export_values(s->ctx, cbx_exporter_find("svg"), v, &o, &r, &err), &err, name);
+    CHECK_INT(r.nfiles, 1, "one file");
+    CHECK(strstr(r.files[0], name) != NULL, r.files[0]);
+    CHECK_OK(cbx_file_read(s->ctx, r.files[0], 0, &text, len, &err), &err, "read it");
+    cbx_export_report_clear(&r);
+    return text;
+}
+
+static void figures(void **in)
+{
+    state *s = *in;
+    cbx_convergence_figure c = { "loss/of model", "Loss", "epoch", "loss", errors, lower, upper, 5, &tolerance, 1 };
+    const cbx_values_figure v = { "scores", "Scores", "share", value_names, errors, NULL, NULL, 2 };
+    const double none = INFINITY;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_export_report r;
+    char *text;
+    size_t len;
+
+    text = drawn(s, &c, NULL, "convergence-loss_of_model-", &len);
+    CHECK(strstr(text, "Loss") && strstr(text, "epoch"), "title and axis");
+    CHECK(strstr(text, "0.01") != NULL, "the tolerance by its value");
+    cbx_mem_free(cbx_ctx_allocator(s->ctx), text, len + 1);
+    text = drawn(s, NULL, &v, "values-scores.svg", &len);
+    CHECK(strstr(text, "accuracy") && strstr(text, "f1"), "names");
+    cbx_mem_free(cbx_ctx_allocator(s->ctx), text, len + 1);
+    CHECK_STATUS(cbx_export_values(s->ctx, cbx_exporter_find("csv"), &v, NULL, &r, &err), CBX_EUNSUPPORTED, "no plots");
+    CHECK(strstr(err.message, "svg, pdf or png") != NULL, err.message);
+    c.tolerances = &none;
+    CHECK_STATUS(cbx_export_convergence(s->ctx, cbx_exporter_find("svg"), &c, NULL, &r, &err), CBX_EDOM,
+                 "no tolerance");
+    c.n = 0;
+    CHECK_STATUS(cbx_export_convergence(s->ctx, cbx_exporter_find("svg"), &c, NULL, &r, &err), CBX_EINVAL, "no values");
+    CHECK_STATUS(cbx_export_values(s->ctx, cbx_exporter_find("svg"), &(cbx_values_figure){ 0 }, NULL, &r, &err),
+                 CBX_EINVAL, "nothing");
+    CHECK_GT(cbx_test_fail_each(draw_figures, s->folder, "figures"), 5, "something was allocated");
+}
+
 typedef struct attempt {
     const char *format, *folder;
     const char *plot; /* of two metrics of one run; NULL: everything of two runs */
@@ -223,7 +297,7 @@ static void memory_runs_out(void **in)
 {
     state *s = *in;
     static const char *const formats[] = { "latex", "html", "csv", "markdown", "svg", "asv" };
-    static const char *const plots[] = { "box", "violin", "heat", "pareto" };
+    static const char *const plots[] = { "box", "violin", "convergence", "heat", "pareto" };
 
     for (size_t i = 0; i < CBX_LEN(formats); i++) {
         attempt a = { formats[i], s->folder, NULL };
@@ -242,6 +316,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(digits, setup, teardown),
         cmocka_unit_test_setup_teardown(files_in_the_way, setup, teardown),
         cmocka_unit_test_setup_teardown(names, setup, teardown),
+        cmocka_unit_test_setup_teardown(figures, setup, teardown),
         cmocka_unit_test_setup_teardown(memory_runs_out, setup, teardown),
     };
 

@@ -16,6 +16,7 @@
 #include "calibrax/perf/gate.h"
 #include "calibrax/perf/growth.h"
 #include "calibrax/perf/report.h"
+#include "calibrax/perf/table.h"
 #include "calibrax/statistics/estimate.h"
 #include "fail_alloc.h"
 
@@ -309,6 +310,30 @@ static void names(void **state)
     CHECK_STR(cbx_report_case_page("a/b <c>", buf), "case-a-b--c-.html", "a safe file name");
 }
 
+/* --- rows corrected as one table --- */
+
+/* Read with the allocator that is told to fail, then corrected: what could not be is as it was. */
+static cbx_status settle_once(cbx_ctx *ctx, void *user)
+{
+    tables *t = user;
+    cbx_rows rows;
+    cbx_status st = CBX_OK;
+
+    cbx_rows_init(&rows, cbx_ctx_allocator(ctx));
+    for (size_t i = 0; !st && i < t->now.count; i++) st = cbx_rows_add_json(&rows, t->now.rows[i].json, "row", NULL);
+    if (!st) st = cbx__table_settle("semiring_matmul", &rows, NULL);
+    if (!st) CHECK_INT(rows.count, t->now.count, "every row");
+    for (size_t i = 0; i < rows.count; i++)
+        CHECK_STR(rows.rows[i].baseline, t->now.rows[i].baseline, "in its order, corrected or not");
+    cbx_rows_clear(&rows);
+    return st;
+}
+
+static void settling(void **state)
+{
+    CHECK_GT(cbx_test_fail_each(settle_once, *state, "cbx__table_settle"), 10, "allocations");
+}
+
 /* --- drift --- */
 
 static cbx_json *manifest_of(const char *cases)
@@ -362,6 +387,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(gate, setup, teardown),
         cmocka_unit_test_setup_teardown(false_alarms_and_power, setup, teardown),
         cmocka_unit_test_setup_teardown(feeds, setup, teardown),
+        cmocka_unit_test_setup_teardown(settling, setup, teardown),
         cmocka_unit_test(page),
         cmocka_unit_test(names),
     };

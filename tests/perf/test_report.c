@@ -316,6 +316,12 @@ static void test_limit(void **state)
     render("markdown", 0, &rows, &out);
     assert_non_null(strstr(cbx_text_str(&out), "% of pipes"));
     assert_non_null(strstr(cbx_text_str(&out), "| limit |"));
+    assert_null(strstr(cbx_text_str(&out), "above 100 %"));
+    cbx_text_reset(&out);
+    list[2].limit_share = 1.043;
+    render("markdown", 0, &rows, &out);
+    assert_non_null(strstr(cbx_text_str(&out), "*above 100 %* of a limit: tiled of pipes (104.3 %). A limit is"));
+    list[2].limit_share = 0.822;
     cbx_text_reset(&out);
     render("site", 0, &rows, &out);
     assert_non_null(strstr(cbx_text_str(&out), "<tr class=limit>"));

@@ -688,6 +688,37 @@ static void verdicts_stand_over_the_table(void **state)
     cbx_arena_clear(&arena);
 }
 
+/* Caches of what is compiled are the user's where nothing keeps a framework from them. */
+static void shared_caches_are_called_so(void **state)
+{
+    static const struct {
+        const char *provider, *platform;
+        cbx_sandbox_mode mode;
+        const char *word;
+    } cases[] = {
+        { "torch", "cpu", CBX_SANDBOX_AUTO, "cold" },      { "torch", "cpu", CBX_SANDBOX_OFF, "shared" },
+        { "graphblas", "cpu", CBX_SANDBOX_OFF, "shared" }, { "jax", "cpu", CBX_SANDBOX_OFF, "cold" },
+        { "jax", "cuda12", CBX_SANDBOX_OFF, "shared" },    { "native", "cpu", CBX_SANDBOX_OFF, "cold" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_baseline_ops other = *baseline("good");
+        bench b;
+        bench_open(&b);
+        b.s.sandbox.mode = cases[i].mode;
+        other.provider = cases[i].provider;
+        cbx__attempt *a = add_attempt(&b, "good", "default");
+        a->baseline = &other;
+        a->platform = cases[i].platform;
+        add_launch(&b, a, 100);
+        make(&b);
+        CHECK_STR(cbx_json_get_string(b.rows.rows[0].provenance, "compile_cache", "?"), cases[i].word,
+                  cases[i].provider);
+        bench_close(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -711,6 +742,7 @@ int main(void)
         cmocka_unit_test(threads_share_what_is_shared),
         cmocka_unit_test(a_ratio_has_its_p),
         cmocka_unit_test(verdicts_stand_over_the_table),
+        cmocka_unit_test(shared_caches_are_called_so),
     };
     return cmocka_run_group_tests_name("perf/rowmaker", tests, NULL, NULL);
 }

@@ -51,6 +51,57 @@ static void data_sheets(void **state)
     CHECK_STR(cbx_rate_name(CBX_RATE_BF16), "bfloat16", "name");
 }
 
+/* How many shapes of a type there are, and the k of the last of them. */
+static size_t shapes_of(const cbx_hardware *h, const char *type, unsigned *k)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < h->nmatrix_shapes; i++) {
+        if (strcmp(h->matrix_shape[i].type, type) != 0) continue;
+        *k = h->matrix_shape[i].k;
+        n++;
+    }
+    return n;
+}
+
+static void shapes_of_matrix_units(void **state)
+{
+    static const struct {
+        const char *name, *type;
+        size_t n;
+        unsigned k, capability;
+        const char *why;
+    } cases[] = {
+        { "v100_sxm2", "float16", 3, 16, 70, "the first with matrix units" },
+        { "v100_sxm2", "int8", 0, 0, 70, "from 7.2 on" },
+        { "t4", "int8", 3, 16, 75, "7.5" },
+        { "t4", "bfloat16", 0, 0, 75, "from 8.0 on" },
+        { "a100_sxm4_40gb", "bfloat16", 3, 16, 80, "16x16x16, 32x8x16, 8x32x16" },
+        { "rtx_4090", "tfloat32", 1, 8, 89, "16x16x8" },
+        { "h200", "float64", 1, 4, 90, "8x8x4" },
+        { "tpu_v5p", "bfloat16", 0, 0, 0, "no warps" },
+        { "mi300x", "bfloat16", 0, 0, 0, "another maker's" },
+    };
+    cbx_machine m = { .cores = 4, .model_name = "A CPU", .features = "amx_bf16 amx_int8 amx_tile avx2 avx512f fma" };
+    cbx_err err = CBX_ERR_INIT;
+    cbx_hardware h;
+    unsigned k;
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        k = 0;
+        CHECK_OK(cbx_hardware_find(cases[i].name, &h, &err), &err, cases[i].why);
+        CHECK_INT(shapes_of(&h, cases[i].type, &k), cases[i].n, cases[i].why);
+        CHECK_INT(k, cases[i].k, cases[i].why);
+        CHECK_INT(h.compute_capability, cases[i].capability, cases[i].why);
+        CHECK_INT(h.simd_width, 0, "no CPU");
+    }
+    CHECK_OK(cbx_hardware_of_cpu(&m, 3e9, &h, &err), &err, "tiles of AMX");
+    CHECK(h.nmatrix_shapes == 2 && shapes_of(&h, "int8", &k) == 1 && k == 64, "16 rows of 64 bytes");
+    CHECK_INT(h.simd_width, 16, "lanes of 512 bits");
+    snprintf(m.features, sizeof m.features, "asimd");
+    CHECK_OK(cbx_hardware_of_cpu(&m, 3e9, &h, &err), &err, "no tiles");
+    CHECK(h.nmatrix_shapes == 0 && h.simd_width == 4, "lanes of 128 bits");
+}
+
 static void cpus_by_formula(void **state)
 {
     static const struct {
@@ -331,9 +382,14 @@ static void sheets_as_roofs(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(data_sheets),     cmocka_unit_test(cpus_by_formula),
-                                        cmocka_unit_test(places),          cmocka_unit_test(detection),
-                                        cmocka_unit_test(sheets_as_roofs), cmocka_unit_test(roofs_of_types),
-                                        cmocka_unit_test(alignment),       cmocka_unit_test(advice) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(shapes_of_matrix_units),
+                                        cmocka_unit_test(data_sheets),
+                                        cmocka_unit_test(cpus_by_formula),
+                                        cmocka_unit_test(places),
+                                        cmocka_unit_test(detection),
+                                        cmocka_unit_test(sheets_as_roofs),
+                                        cmocka_unit_test(roofs_of_types),
+                                        cmocka_unit_test(alignment),
+                                        cmocka_unit_test(advice) };
     return cmocka_run_group_tests_name("profiling/roofline", tests, NULL, NULL);
 }

@@ -280,6 +280,7 @@ static void test_definitions(void **in)
     state *s = *in;
     cbx_arena arena;
     cbx_metric_def def;
+    bool mixed = true;
     cbx_err err = CBX_ERR_INIT;
 
     cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
@@ -294,6 +295,14 @@ static void test_definitions(void **in)
     write_file(s, "config.json", "{");
     CHECK_STATUS(cbx_store_metric_def(s->store, "loss", &arena, &def, &err), CBX_EFORMAT, "a broken file is named");
     CHECK(strstr(err.message, "config.json"), err.message);
+    CHECK_OK(cbx_store_metric_is_mixed(s->store, "latency", &mixed, &err), &err, "asked");
+    CHECK(!mixed, "one unit");
+    write_file(s, "runs/seconds.json",
+               "{\"id\":\"seconds\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"points\":[],\"metric_defs\":{\"latency\":{"
+               "\"name\":"
+               "\"latency\",\"unit\":\"s\",\"direction\":\"lower\"}}}");
+    CHECK_OK(cbx_store_metric_is_mixed(s->store, "latency", &mixed, &err), &err, "asked again");
+    CHECK(mixed, "seconds and milliseconds");
     cbx_arena_clear(&arena);
 }
 

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "calibrax/validation/framework.h"
 #include "calibrax/validation/report.h"
 #include "fail_alloc.h"
 
@@ -197,6 +198,124 @@ static void memory_that_runs_out(void **state)
     CHECK_GT(cbx_test_fail_each(whole_report, NULL, "a report"), 1, "something was allocated");
 }
 
+/* --- frameworks --- */
+
+typedef struct spot {
+    const char *point, *framework, *metric; /* framework NULL: no tag */
+    double value;
+} spot;
+
+static cbx_status run_of(cbx_ctx *ctx, const spot *spots, size_t n, cbx_run **out, cbx_err *err)
+{
+    cbx_run_opts opts = CBX_RUN_OPTS_INIT;
+    cbx_run_builder *b = NULL;
+    cbx_status st;
+
+    opts.no_vcs = opts.no_machine = opts.no_versions = true;
+    st = cbx_run_builder_create(ctx, &opts, &b, err);
+    for (size_t i = 0; i < n && !st; i++) {
+        cbx_tag tag = { "framework", spots[i].framework };
+        cbx_named_metric m = { spots[i].metric, cbx_metric_of(spots[i].value) };
+        cbx_point p = { .name = spots[i].point,
+                        .scenario = "s",
+                        .tags = &tag,
+                        .ntags = spots[i].framework != NULL,
+                        .metrics = &m,
+                        .nmetrics = 1 };
+        st = cbx_run_builder_add_point(b, &p, err);
+    }
+    if (!st) st = cbx_run_builder_freeze(b, out, err);
+    cbx_run_builder_free(b);
+    return st;
+}
+
+static const spot spots[] = {
+    { "p", "torch", "time", 3 },  { "p", "jax", "time", 2 },   { "q", "jax", "loss", NAN },
+    { "alone", NULL, "time", 7 }, { "q", "torch", "rare", 1 }, { "r", "torch", "time", 4 },
+};
+
+static void frameworks_as_a_table(void **state)
+{
+    static const double wanted[3][3] = { { 3, 2, 7 }, { NAN, NAN, NAN }, { 1, NAN, NAN } }; /* time, loss, rare */
+    static const char *const rows[] = { "rare", "absent" }, *const doubled[] = { "time", "time" };
+    cbx_framework_opts o = CBX_FRAMEWORK_OPTS_INIT;
+    cbx_framework_metrics *f = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_run *run = NULL;
+    cbx_ctx *ctx = NULL;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
+    CHECK_OK(run_of(ctx, spots, CBX_LEN(spots), &run, &err), &err, "run");
+    CHECK_STATUS(cbx_framework_metrics_create(ctx, run, NULL, &f, &err), CBX_EEXIST, "torch has time twice");
+    CHECK(strstr(err.message, "'torch'") && strstr(err.message, "'time'") && strstr(err.message, "'r'"), err.message);
+    CHECK(!f, "untouched");
+    o.last = true;
+    CHECK_OK(cbx_framework_metrics_create(ctx, run, &o, &f, &err), &err, "the last counts");
+    CHECK(cbx_framework_metrics_values(f)[0] == 4, "as in the Python package");
+    cbx_framework_metrics_free(f);
+    cbx_run_free(run);
+    CHECK_OK(run_of(ctx, spots, CBX_LEN(spots) - 1, &run, &err), &err, "run");
+    CHECK_OK(cbx_framework_metrics_create(ctx, run, NULL, &f, &err), &err, "a value a cell");
+    CHECK_INT(cbx_framework_metrics_nframeworks(f), 3, "torch, jax, alone");
+    CHECK_STR(cbx_framework_metrics_framework(f, 0), "torch", "in order of appearance");
+    CHECK_STR(cbx_framework_metrics_framework(f, 2), "alone", "by its own name");
+    CHECK_STR(cbx_framework_metrics_metric(f, 1), "loss", "metrics too");
+    CHECK(!cbx_framework_metrics_metric(f, 3) && !cbx_framework_metrics_framework(f, 3), "past the end");
+    for (size_t m = 0; m < 3; m++)
+        for (size_t i = 0; i < 3; i++) {
+            double v = cbx_framework_metrics_values(f)[3 * m + i];
+            CHECK(isnan(wanted[m][i]) ? isnan(v) : v == wanted[m][i], "cell");
+        }
+    CHECK(cbx_framework_metrics_measured(f, 1, 1), "a NaN that was measured");
+    CHECK(!cbx_framework_metrics_measured(f, 1, 0) && !cbx_framework_metrics_measured(f, 9, 0), "one that was not");
+    cbx_framework_metrics_free(f);
+    o = (cbx_framework_opts)CBX_FRAMEWORK_OPTS_INIT;
+    o.metrics = rows;
+    o.nmetrics = 2;
+    o.group_tag = "nobody's";
+    CHECK_OK(cbx_framework_metrics_create(ctx, run, &o, &f, &err), &err, "rows asked for");
+    CHECK_STR(cbx_framework_metrics_framework(f, 0), "p", "points by their names");
+    CHECK(cbx_framework_metrics_nmetrics(f) == 2 && !cbx_framework_metrics_measured(f, 1, 0), "a row that nobody has");
+    cbx_framework_metrics_free(f);
+    o.metrics = doubled;
+    CHECK_STATUS(cbx_framework_metrics_create(ctx, run, &o, &f, &err), CBX_EINVAL, "a row twice");
+    cbx_run_free(run);
+    CHECK_OK(run_of(ctx, NULL, 0, &run, &err), &err, "a run without points");
+    CHECK_OK(cbx_framework_metrics_create(ctx, run, NULL, &f, &err), &err, "an empty table");
+    CHECK_INT(cbx_framework_metrics_nframeworks(f), 0, "nobody");
+    cbx_framework_metrics_free(f);
+    cbx_run_free(run);
+    cbx_ctx_free(ctx);
+}
+
+static cbx_status table_of(cbx_ctx *ctx, void *run)
+{
+    cbx_framework_opts o = CBX_FRAMEWORK_OPTS_INIT;
+    cbx_framework_metrics *f = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st;
+
+    o.last = true;
+    st = cbx_framework_metrics_create(ctx, run, &o, &f, &err);
+    cbx_framework_metrics_free(f);
+    return st;
+}
+
+static void tables_without_memory(void **state)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx_run *run = NULL;
+    cbx_ctx *ctx = NULL;
+
+    (void)state;
+    CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
+    CHECK_OK(run_of(ctx, spots, CBX_LEN(spots), &run, &err), &err, "run");
+    CHECK_GT(cbx_test_fail_each(table_of, run, "a table"), 1, "something was allocated");
+    cbx_run_free(run);
+    cbx_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +323,8 @@ int main(void)
         cmocka_unit_test(series),
         cmocka_unit_test(rates_and_orders),
         cmocka_unit_test(reports),
+        cmocka_unit_test(frameworks_as_a_table),
+        cmocka_unit_test(tables_without_memory),
         cmocka_unit_test(memory_that_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

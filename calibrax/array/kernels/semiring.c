@@ -301,7 +301,38 @@ static bool is_tropical(const cbx_matmul *p)
     return p->semiring->id == CBX_ALGEBRA_TROPICAL_MAX_PLUS || p->semiring->id == CBX_ALGEBRA_TROPICAL_MIN_PLUS;
 }
 
-cbx_status cbx_matmul_run(const cbx_matmul *p, cbx_err *err)
+/* None of these bytes is among those. */
+static bool are_apart(const void *x, size_t x_bytes, const void *y, size_t y_bytes)
+{
+    const uintptr_t d = (uintptr_t)y - (uintptr_t)x;
+    return d >= x_bytes && 0 - d >= y_bytes;
+}
+
+/* Whether a product of a few elements is in order, for plain ones, in less time than the check of any product takes; false says nothing. */
+static bool is_plainly_right(const cbx_matmul *p)
+{
+    const cbx_semiring *s = p->semiring;
+    const size_t size = p->dtype == CBX_F32 ? sizeof(float) : sizeof(double);
+    const size_t m = p->m, k = p->k, n = p->n, slack = 4096;
+
+    if (p->struct_size != sizeof *p || !s || s->functions || s->id == CBX_ALGEBRA_BOOLEAN || p->isa != CBX_ISA_COUNT ||
+        (p->dtype != CBX_F32 && p->dtype != CBX_F64))
+        return false;
+    if (m - 1 >= TINY_EXTENT || k - 1 >= TINY_EXTENT || n - 1 >= TINY_EXTENT || p->d || p->mask || p->raw ||
+        p->a_step != 1 || p->b_step != 1 || p->c_step != 1)
+        return false;
+    if ((size_t)p->lda - k >= slack || (size_t)p->ldb - n >= slack || (size_t)p->ldc - n >= slack ||
+        p->workspace_bytes < TINY_ROOM)
+        return false;
+    if ((((uintptr_t)p->a | (uintptr_t)p->b | (uintptr_t)p->c) & (size - 1)) != 0 || (uintptr_t)p->workspace % 64 != 0)
+        return false;
+    const size_t c_bytes = ((m - 1) * (size_t)p->ldc + n) * size;
+    return are_apart(p->c, c_bytes, p->a, ((m - 1) * (size_t)p->lda + k) * size) &&
+           are_apart(p->c, c_bytes, p->b, ((k - 1) * (size_t)p->ldb + n) * size) &&
+           are_apart(p->c, c_bytes, p->workspace, p->workspace_bytes);
+}
+
+static cbx_status run_checked(const cbx_matmul *p, cbx_err *err)
 {
     const cbx__semiring_kernel *kernel = NULL;
     cbx__semiring_plan plan;
@@ -334,7 +365,13 @@ cbx_status cbx_matmul_run(const cbx_matmul *p, cbx_err *err)
     return CBX_OK;
 }
 
-cbx_status cbx_matmul_limit_run(const cbx_matmul *p, cbx_err *err)
+cbx_status cbx_matmul_run(const cbx_matmul *p, cbx_err *err)
+{
+    if (is_plainly_right(p) && cbx__semiring_best()->few(p)) return CBX_OK;
+    return run_checked(p, err);
+}
+
+static cbx_status run_limit(const cbx_matmul *p, bool fed, cbx_err *err)
 {
     const cbx__semiring_kernel *kernel = NULL;
     cbx__semiring_plan plan;
@@ -349,9 +386,12 @@ cbx_status cbx_matmul_limit_run(const cbx_matmul *p, cbx_err *err)
                         "there is no limit in registers for booleans: tables in memory make the product");
     if (is_tropical(p))
         plan.add_by_fma = adds_by_fma(kernel, p->isa == CBX_ISA_COUNT ? cbx_isa_best() : p->isa, p->dtype);
-    kernel->limit(&plan);
+    kernel->limit(&plan, fed);
     return CBX_OK;
 }
+
+cbx_status cbx_matmul_limit_run(const cbx_matmul *p, cbx_err *err) { return run_limit(p, false, err); }
+cbx_status cbx_matmul_fed_limit_run(const cbx_matmul *p, cbx_err *err) { return run_limit(p, true, err); }
 
 cbx_status cbx_matmul_define(const cbx_matmul *p, cbx_err *err)
 {

@@ -146,6 +146,12 @@ CBX_API cbx_status cbx_matmul_run(const cbx_matmul *p, cbx_err *err);
  * @return CBX_OK; CBX_EINVAL (as above, an algebra given by functions); CBX_EDTYPE; CBX_EOVERFLOW
  */
 CBX_API cbx_status cbx_matmul_limit_run(const cbx_matmul *p, cbx_err *err);
+/**
+ * The same steps by the product's own register tile, whose operands are loaded anew for each of them and always from the first-level
+ * cache: the limit of what has to be read.  Where loads slow the core's clock it is well above cbx_matmul_limit_run.
+ * Arguments and statuses are the same.
+ */
+CBX_API cbx_status cbx_matmul_fed_limit_run(const cbx_matmul *p, cbx_err *err);
 
 /**
  * The definition, term by term: kk ascending, one accumulator in the dtype (log: the largest term, then the sum of exp).  What

@@ -13,7 +13,19 @@
 #define WORD_TABLES   16 /* of 16 entries each */
 #define ENTRIES       16
 #define CHUNK_ROWS    4096
+#define GROUP         8                   /* blocks of a task: a row of theirs is a page of C */
+#define CHUNK_BYTES   ((size_t)512 << 10) /* of its rows as bits, in a second-level cache */
+#define TASKS         8                   /* of each thread, if there are that many */
+#define LEAST_ROWS    512
 #define FEW_WORDS     32 /* rows of a word: fewer are done before tables are made */
+
+/* A product larger than a second-level cache; what was stored past the caches is seen by others behind STREAMED. */
+#define STREAMED_BYTES ((size_t)4 << 20)
+#if defined(__AVX512BW__)
+#define STREAMED() _mm_sfence()
+#else
+#define STREAMED() ((void)0)
+#endif
 
 typedef uint64_t bits __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(8)));
 #define BITS_WORDS (VECTOR_BYTES / 8)
@@ -25,14 +37,22 @@ typedef struct row_bits {
 /* One product under way; shared by its threads. */
 typedef struct job_bool {
     const cbx_matmul *p;
-    size_t a_words, k64;  /* words of a row of A; k rounded up to words of bits */
-    size_t blocks, chunk; /* blocks of columns; rows of a task */
-    uint64_t *a;          /* [m][a_words] */
-    uint64_t *b;          /* [block][k64][BLOCK_WORDS] */
-    char *own;            /* of each thread: tables, rows of C, which of these are done */
+    size_t a_words, k64;          /* words of a row of A; k rounded up to words of bits */
+    size_t blocks, group, groups; /* blocks of columns; those of a task; tasks side by side */
+    size_t chunk;                 /* rows of a task */
+    uint64_t *a;                  /* [m][a_words] */
+    uint64_t *b;                  /* [block][k64][BLOCK_WORDS] */
+    char *own;                    /* of each thread: tables, rows of C, which of these are done */
     size_t own_bytes, bytes;
     atomic_size_t ones, next;
 } job_bool;
+
+/* Rows of a task where threads share them: some tasks for each, so that none waits long for the last, of rows that are worth their tables. */
+static size_t shared_chunk(size_t m, size_t groups, size_t nt)
+{
+    const size_t even = (m + nt - 1) / nt, down = (TASKS * nt + groups - 1) / groups, rows = (m + down - 1) / down;
+    return min_size(even, rows < LEAST_ROWS ? LEAST_ROWS : rows);
+}
 
 static job_bool layout_bool(const cbx__semiring_plan *plan, char *base)
 {
@@ -42,8 +62,11 @@ static job_bool layout_bool(const cbx__semiring_plan *plan, char *base)
     size_t at = 0;
 
     j.blocks = (p->n + BLOCK_COLUMNS - 1) / BLOCK_COLUMNS;
-    j.chunk = min_size(CHUNK_ROWS, j.blocks >= 2 * nt ? p->m : (p->m + nt - 1) / nt);
-    j.own_bytes = SLAB_WORDS * WORD_TABLES * ENTRIES * (BLOCK_COLUMNS / 8) + j.chunk * (BLOCK_COLUMNS / 8) +
+    j.group = min_size(j.blocks, GROUP);
+    j.groups = (j.blocks + j.group - 1) / j.group;
+    j.chunk = min_size(CHUNK_ROWS, nt == 1 ? p->m : shared_chunk(p->m, j.groups, nt));
+    j.chunk = min_size(j.chunk, CHUNK_BYTES / (j.group * (BLOCK_COLUMNS / 8)));
+    j.own_bytes = SLAB_WORDS * WORD_TABLES * ENTRIES * (BLOCK_COLUMNS / 8) + j.chunk * j.group * (BLOCK_COLUMNS / 8) +
                   round_up(j.chunk, 64);
     j.a = base ? (uint64_t *)(void *)base : NULL;
     at += round_up(p->m * j.a_words * 8, 64);
@@ -178,9 +201,9 @@ ALWAYS_INLINE void join_word(row_bits sum[2], const uint64_t *tables, uint64_t w
     }
 }
 
-/* Rows [i0, i0 + rows) of block cb by tables. */
+/* Rows [i0, i0 + rows) of block cb by tables, into rows of acc `across` words apart. */
 static void by_tables(const job_bool *j, size_t cb, size_t i0, size_t rows, uint64_t *tables, uint64_t *acc,
-                      uint8_t *done)
+                      size_t across, uint8_t *done)
 {
     const size_t live = min_size(BLOCK_COLUMNS, j->p->n - cb * BLOCK_COLUMNS);
     size_t open = rows, n = 1; /* the first look comes early: dense products are full after a few terms */
@@ -194,29 +217,29 @@ static void by_tables(const job_bool *j, size_t cb, size_t i0, size_t rows, uint
         for (size_t r = 0; r < rows; r++) {
             const uint64_t *words = j->a + (i0 + r) * j->a_words + w0;
             if (done[r]) continue;
-            row_bits sum[2] = { load_row(acc + r * BLOCK_WORDS) };
+            row_bits sum[2] = { load_row(acc + r * across) };
             sum[1] = sum[0];
             for (size_t w = 0; w < here; w++)
                 if (words[w]) join_word(sum, tables + w * WORD_TABLES * ENTRIES * BLOCK_WORDS, words[w]);
-            store_row(acc + r * BLOCK_WORDS, either(sum[0], sum[1]));
-            done[r] = is_full(acc + r * BLOCK_WORDS, live);
+            store_row(acc + r * across, either(sum[0], sum[1]));
+            done[r] = is_full(acc + r * across, live);
             open -= done[r];
         }
     }
 }
 
 /* Likewise by the rows of B that the bits of A name. */
-static void by_bits(const job_bool *j, size_t cb, size_t i0, size_t rows, uint64_t *acc)
+static void by_bits(const job_bool *j, size_t cb, size_t i0, size_t rows, uint64_t *acc, size_t across)
 {
     const uint64_t *b = j->b + cb * j->k64 * BLOCK_WORDS;
 
     for (size_t r = 0; r < rows; r++) {
         const uint64_t *a = j->a + (i0 + r) * j->a_words;
-        row_bits sum = load_row(acc + r * BLOCK_WORDS);
+        row_bits sum = load_row(acc + r * across);
         for (size_t w = 0; w < j->a_words; w++)
             for (uint64_t left = a[w]; left; left &= left - 1)
                 sum = either(sum, load_row(b + (64 * w + (size_t)__builtin_ctzll(left)) * BLOCK_WORDS));
-        store_row(acc + r * BLOCK_WORDS, sum);
+        store_row(acc + r * across, sum);
     }
 }
 
@@ -247,9 +270,12 @@ static void finish_bool(const cbx_matmul *p, size_t i, size_t col, size_t live, 
         if ((m[(ptrdiff_t)i * p->ldm + (ptrdiff_t)(col + l) * p->m_step] != 0) == p->mask_complement) x[l] = 0;
 }
 
-static void unpack_bool(const cbx_matmul *p, size_t i, size_t col0, const uint64_t *words)
+/* streams: past the caches, so that lines that are written whole are not read first. */
+static void unpack_bool(const cbx_matmul *p, bool streams, size_t i, size_t col0, const uint64_t *words)
 {
     uint8_t buffer[64];
+
+    (void)streams;
 
     for (size_t w = 0; w < BLOCK_WORDS && col0 + 64 * w < p->n; w++) {
         const size_t col = col0 + 64 * w, live = min_size(64, p->n - col);
@@ -258,7 +284,11 @@ static void unpack_bool(const cbx_matmul *p, size_t i, size_t col0, const uint64
         uint8_t *to = direct ? c : buffer;
 #if defined(__AVX512BW__)
         if (p->c_step == 1 && !p->d && !p->mask) {
-            _mm512_mask_storeu_epi8((void *)c, lanes_of(live), _mm512_maskz_set1_epi8(words[w], 1));
+            const __m512i v = _mm512_maskz_set1_epi8(words[w], 1);
+            if (streams && live == 64 && (uintptr_t)c % 64 == 0)
+                _mm512_stream_si512((void *)c, v);
+            else
+                _mm512_mask_storeu_epi8((void *)c, lanes_of(live), v);
             continue;
         }
 #endif
@@ -270,27 +300,41 @@ static void unpack_bool(const cbx_matmul *p, size_t i, size_t col0, const uint64
 
 /* --- the loops --- */
 
+/* The blocks of a group, one after the other, then its rows as bytes, one after the other. */
+static void task_bool(const job_bool *j, bool sparse, size_t first, size_t i0, size_t rows, char *own)
+{
+    const cbx_matmul *p = j->p;
+    const bool streams = p->m * p->n > STREAMED_BYTES;
+    const size_t here = min_size(j->group, j->blocks - first), across = here * BLOCK_WORDS;
+    uint64_t *tables = (uint64_t *)(void *)own, *acc = tables + SLAB_WORDS * WORD_TABLES * ENTRIES * BLOCK_WORDS;
+    uint8_t *done = (uint8_t *)(acc + j->chunk * j->group * BLOCK_WORDS);
+
+    memset(acc, 0, rows * across * sizeof *acc);
+    for (size_t g = 0; g < here; g++) {
+        if (sparse)
+            by_bits(j, first + g, i0, rows, acc + g * BLOCK_WORDS, across);
+        else
+            by_tables(j, first + g, i0, rows, tables, acc + g * BLOCK_WORDS, across, done);
+    }
+    for (size_t r = 0; r < rows; r++)
+        for (size_t g = 0; g < here; g++)
+            unpack_bool(p, streams, i0 + r, (first + g) * BLOCK_COLUMNS, acc + r * across + g * BLOCK_WORDS);
+}
+
 static void work_bool(job_bool *j, size_t id, size_t nt)
 {
     const cbx_matmul *p = j->p;
     const size_t down = (p->m + j->chunk - 1) / j->chunk;
-    uint64_t *tables = (uint64_t *)(void *)(j->own + id * j->own_bytes),
-             *acc = tables + SLAB_WORDS * WORD_TABLES * ENTRIES * BLOCK_WORDS;
-    uint8_t *done = (uint8_t *)(acc + j->chunk * BLOCK_WORDS);
 
     pack_bool(j, id, nt);
     cbx__team_wait(nt);
     /* a bit costs about what eight digits do */
     const bool sparse = atomic_load(&j->ones) < p->m * (j->k64 / 64) * 2;
-    for (size_t t; (t = atomic_fetch_add(&j->next, 1)) < down * j->blocks;) {
-        const size_t cb = t / down, i0 = t % down * j->chunk, rows = min_size(j->chunk, p->m - i0);
-        memset(acc, 0, rows * (BLOCK_COLUMNS / 8));
-        if (sparse)
-            by_bits(j, cb, i0, rows, acc);
-        else
-            by_tables(j, cb, i0, rows, tables, acc, done);
-        for (size_t r = 0; r < rows; r++) unpack_bool(p, i0 + r, cb * BLOCK_COLUMNS, acc + r * BLOCK_WORDS);
+    for (size_t t; (t = atomic_fetch_add(&j->next, 1)) < down * j->groups;) {
+        const size_t i0 = t % down * j->chunk;
+        task_bool(j, sparse, t / down * j->group, i0, min_size(j->chunk, p->m - i0), j->own + id * j->own_bytes);
     }
+    STREAMED();
 }
 
 /* Matrices a word of bits wide: a row of C is the OR of the words of B that the bits of A name. */
@@ -305,7 +349,7 @@ static void run_words(const cbx_matmul *p)
         for (uint64_t left = word_of((const uint8_t *)p->a + (ptrdiff_t)i * p->lda, p->k, p->a_step); left;
              left &= left - 1)
             row[0] |= b[__builtin_ctzll(left)];
-        unpack_bool(p, i, 0, row);
+        unpack_bool(p, false, i, 0, row);
     }
 }
 

@@ -10,6 +10,7 @@ static NAME(job) NAME(layout)(const cbx__semiring_plan *plan, char *base)
     const cbx_matmul *p = plan->p;
     const cbx__semiring_blocks *blocks = &PASTE(blocks_, SFX);
     const size_t least = p->n < 8 * NR ? NR : 4 * NR, nt = (size_t)plan->threads;
+    const bool alone = nt == 1;
     const bool shifts = p->semiring->id == CBX_ALGEBRA_LOG, may = base && !shifts;
     NAME(job) j = { .p = p, .a = p->a, .b = p->b, .c = p->c, .algebra = p->semiring->id };
     size_t at = 0;
@@ -18,14 +19,13 @@ static NAME(job) NAME(layout)(const cbx__semiring_plan *plan, char *base)
     j.direct_b = may && p->b_step == 1 && p->m <= FEW_DOWN * MR;
     j.kc = even_part(p->k, blocks->kc, 4);
     j.mc = even_part(p->m, blocks->mc, MR);
-    j.nc = even_part(p->n, blocks->nc, NR);
-    j.ms = nt == 1 ? j.mc : min_size(round_up(p->m, MR), j.mc * BLOCKS_PACKED * nt);
-    j.jc = even_part(j.nc, plan->threads == 1 ? blocks->jc : min_size(blocks->jc, j.nc / (4 * nt) + least), NR);
+    j.nc = even_part(p->n, alone ? blocks->jc : blocks->nc, NR);
+    j.ms = alone && p->n <= j.nc ? j.mc : min_size(round_up(p->m, MR), j.mc * BLOCKS_PACKED * nt);
+    j.jc = alone ? j.nc : even_part(j.nc, min_size(blocks->jc, j.nc / (4 * nt) + least), NR);
     T **const part[] = { &j.pa, &j.pb, &j.row_shift, &j.row_limit, &j.col_shift, &j.col_limit };
     /* as much for fewer rows as for more, or a smaller last block would not fit */
-    const size_t count[] = { j.direct_a
-                                 ? 0
-                                 : min_size(round_up(p->m, MR), blocks->mc * (nt == 1 ? 1 : BLOCKS_PACKED * nt)) * j.kc,
+    const size_t rows = blocks->mc * (alone && p->n <= j.nc ? 1 : BLOCKS_PACKED * nt);
+    const size_t count[] = { j.direct_a ? 0 : min_size(round_up(p->m, MR), rows) * j.kc,
                              j.nc * j.kc,
                              shifts ? round_up(p->m, MR) : 0,
                              shifts ? round_up(p->m, MR) : 0,
@@ -194,23 +194,43 @@ static void NAME(merge_d)(const NAME(job) * j, size_t i, size_t j0, size_t live,
     }
 }
 
-static void NAME(finish_row)(const NAME(job) * j, size_t i, size_t j0, size_t live, T *restrict c)
+static void NAME(hide)(const NAME(job) * j, size_t i, size_t j0, size_t live, T *restrict c)
+{
+    const cbx_matmul *p = j->p;
+    const uint8_t *m = p->mask + (ptrdiff_t)i * p->ldm + (ptrdiff_t)j0 * p->m_step;
+
+    for (size_t l = 0; l < live; l++)
+        if ((m[(ptrdiff_t)l * p->m_step] != 0) == p->mask_complement) c[l] = (T)p->semiring->empty;
+}
+
+/* What finalize makes of rows [i, i + rows) of a tile, nv vectors wide; lanes past the last column are there. */
+ALWAYS_INLINE void NAME(finalize)(int nv, const NAME(job) * j, size_t i, size_t rows, size_t j0, size_t live, T *c,
+                                  ptrdiff_t ldc)
+{
+    if (j->algebra == CBX_ALGEBRA_LOG) {
+        NAME(finish_log)(nv, j, i, rows, j0, live, c, ldc);
+        return;
+    }
+    for (size_t r = 0; r < rows; r++, c += ldc)
+        UNROLL for (int v = 0; v < nv; v++) * (vec *)(c + v * LANES) = NAME(root)(*(const vec *)(c + v * LANES));
+}
+
+static void NAME(finish)(const NAME(job) * j, size_t i, size_t rows, size_t j0, size_t live, T *c, ptrdiff_t ldc)
 {
     const cbx_matmul *p = j->p;
 
-    if (j->algebra == CBX_ALGEBRA_EUCLIDEAN && !p->raw)
-        for (size_t l = 0; l < live; l++) c[l] = SQRT(c[l]);
-    if (j->algebra == CBX_ALGEBRA_LOG) {
-        if (live == NR)
-            NAME(finish_log)(j, i, j0, NR, c);
+    if (j->algebra == CBX_ALGEBRA_LOG || (j->algebra == CBX_ALGEBRA_EUCLIDEAN && !p->raw)) {
+        const size_t nv = (live + LANES - 1) / LANES;
+        if (nv == NV)
+            NAME(finalize)(NV, j, i, rows, j0, live, c, ldc);
+        else if (nv == NV - 1)
+            NAME(finalize)(NV - 1, j, i, rows, j0, live, c, ldc);
         else
-            NAME(finish_log)(j, i, j0, live, c);
+            NAME(finalize)(1, j, i, rows, j0, live, c, ldc);
     }
-    if (p->d) NAME(merge_d)(j, i, j0, live, c);
-    if (p->mask) {
-        const uint8_t *m = p->mask + (ptrdiff_t)i * p->ldm + (ptrdiff_t)j0 * p->m_step;
-        for (size_t l = 0; l < live; l++)
-            if ((m[(ptrdiff_t)l * p->m_step] != 0) == p->mask_complement) c[l] = (T)p->semiring->empty;
+    for (size_t r = 0; r < rows && (p->d || p->mask); r++) {
+        if (p->d) NAME(merge_d)(j, i + r, j0, live, c + (ptrdiff_t)r * ldc);
+        if (p->mask) NAME(hide)(j, i + r, j0, live, c + (ptrdiff_t)r * ldc);
     }
 }
 
@@ -230,6 +250,8 @@ typedef struct NAME(slab) {
     NAME(micro_fn) *const *tile;
     T start;
     bool first, last;
+    bool
+        packs; /* panels of A as they are come to: by one thread, of algebras whose tile does not depend on what they hold */
 } NAME(slab);
 
 /* `live` elements of a row of C, to or from the stack. */
@@ -248,13 +270,12 @@ static void NAME(part_tile)(const NAME(job) * j, const NAME(slab) * s, const NAM
     const cbx_matmul *p = j->p;
     T buffer[MR * NR] __attribute__((aligned(64)));
 
+    if (!s->first) memset(buffer, 0, sizeof buffer);
     for (size_t r = 0; !s->first && r < rows; r++)
         NAME(move_row)(buffer + r * NR, 1, c + (ptrdiff_t)r * p->ldc, p->c_step, live);
     s->tile[(live - 1) / LANES](o, s->start, buffer, NR, s->first);
-    for (size_t r = 0; r < rows; r++) {
-        if (s->last && j->finishes) NAME(finish_row)(j, i + r, col, live, buffer + r * NR);
-        NAME(move_row)(c + (ptrdiff_t)r * p->ldc, p->c_step, buffer + r * NR, 1, live);
-    }
+    if (s->last && j->finishes) NAME(finish)(j, i, rows, col, live, buffer, NR);
+    for (size_t r = 0; r < rows; r++) NAME(move_row)(c + (ptrdiff_t)r * p->ldc, p->c_step, buffer + r * NR, 1, live);
 }
 
 /* Where the operands of the tile at row i, column col are. */
@@ -298,16 +319,30 @@ static void NAME(tile)(const NAME(job) * j, const NAME(slab) * s, size_t i, size
         return;
     }
     s->tile[live / LANES - 1](&o, s->start, c, p->ldc, s->first);
-    for (size_t r = 0; s->last && j->finishes && r < MR; r++)
-        NAME(finish_row)(j, i + r, col, live, c + (ptrdiff_t)r * p->ldc);
+    if (s->last && j->finishes) NAME(finish)(j, i, MR, col, live, c, p->ldc);
+}
+
+/* The panel of A that starts at row i. */
+static void NAME(pack_panel)(NAME(job) * j, const NAME(slab) * s, size_t i, size_t i1, atomic_int *seen)
+{
+    const cbx_matmul *p = j->p;
+    const T *a = j->a + (ptrdiff_t)i * p->lda + (ptrdiff_t)s->k0 * p->a_step;
+    const size_t rows = min_size(MR, i1 - i);
+
+    if (!j->direct_a) NAME(pack)
+    (j, j->pa + (i - s->i0) * s->kc, MR, a, rows, p->lda, s->kc, p->a_step, j->row_shift + (j->row_shift ? i : 0),
+     seen);
+    else if (NAME(is_tropical)(j)) NAME(scan_rows)(a, rows, p->lda, s->kc, seen);
 }
 
 /* Rows [i0, i1), columns [j0, j1): a panel of A stays in the first-level cache while panels of B pass, from the second. */
-static void NAME(block)(const NAME(job) * j, const NAME(slab) * s, size_t i0, size_t i1, size_t j0, size_t j1)
+static void NAME(block)(NAME(job) * j, const NAME(slab) * s, size_t i0, size_t i1, size_t j0, size_t j1)
 {
-    for (size_t i = i0; i < i1; i += MR)
+    for (size_t i = i0; i < i1; i += MR) {
+        if (s->packs) NAME(pack_panel)(j, s, i, i1, &j->seen[0][0]);
         for (size_t col = j0; col < j1; col += NR)
             NAME(tile)(j, s, i, min_size(MR, i1 - i), col, min_size(NR, j1 - col));
+    }
 }
 
 /* --- the loops --- */
@@ -342,25 +377,14 @@ static void NAME(pack_columns)(const NAME(job) * j, const NAME(slab) * s, size_t
     }
 }
 
-static void NAME(pack_slab)(NAME(job) * j, const NAME(slab) * s, size_t i1, size_t j1, bool with_b, unsigned parity,
-                            size_t id, size_t nt)
+static void NAME(pack_slab)(NAME(job) * j, const NAME(slab) * s, size_t i1, size_t j1, bool with_a, bool with_b,
+                            unsigned parity, size_t id, size_t nt)
 {
-    const cbx_matmul *p = j->p;
-    const bool looks = NAME(is_tropical)(j);
     const size_t group = PANELS_BESIDE * NR;
 
     for (size_t from = s->j0 + id * group; with_b && from < j1; from += nt * group)
         NAME(pack_columns)(j, s, from, min_size(from + group, j1), &j->seen[parity][1]);
-    if (j->direct_a && !looks) return;
-    for (size_t i = s->i0 + id * MR; i < i1; i += nt * MR) {
-        const T *a = j->a + (ptrdiff_t)i * p->lda + (ptrdiff_t)s->k0 * p->a_step;
-        if (j->direct_a)
-            NAME(scan_rows)(a, min_size(MR, i1 - i), p->lda, s->kc, &j->seen[parity][0]);
-        else
-            NAME(pack)
-        (j, j->pa + (i - s->i0) * s->kc, MR, a, min_size(MR, i1 - i), p->lda, s->kc, p->a_step,
-         j->row_shift + (j->row_shift ? i : 0), &j->seen[parity][0]);
-    }
+    for (size_t i = s->i0 + id * MR; with_a && i < i1; i += nt * MR) NAME(pack_panel)(j, s, i, i1, &j->seen[parity][0]);
 }
 
 static void NAME(compute_slab)(NAME(job) * j, const NAME(slab) * s, size_t i1, size_t j1, unsigned parity, size_t nt)
@@ -386,6 +410,8 @@ static void NAME(make_shifts)(NAME(job) * j, size_t id, size_t nt)
         if (NAME(row_maxima)(j->b + (ptrdiff_t)col * p->b_step, min_size(CHUNK, p->n - col), p->b_step, p->k, p->ldb,
                              j->col_shift + col, j->col_limit + col))
             atomic_store(&j->special_col, 1);
+    for (size_t col = p->n; id == 0 && col < round_up(p->n, NR); col++)
+        j->col_shift[col] = 0, j->col_limit[col] = -(T)INFINITY;
     cbx__team_wait(nt);
 }
 
@@ -395,12 +421,13 @@ static void NAME(work)(NAME(job) * j, size_t id, size_t nt)
 {
     const cbx_matmul *p = j->p;
     unsigned parity = 0;
+    int in_a = 0, in_b = 0;
 
     if (j->algebra == CBX_ALGEBRA_LOG) NAME(make_shifts)(j, id, nt);
-    for (size_t j0 = 0; j0 < p->n; j0 += j->nc)
-        for (size_t k0 = 0; k0 < p->k; k0 += j->kc) {
-            int in_b = 0;
-            for (size_t i0 = 0; i0 < p->m; i0 += j->ms, parity ^= 1) {
+    for (size_t k0 = 0; k0 < p->k; k0 += j->kc)
+        for (size_t i0 = 0; i0 < p->m; i0 += j->ms) {
+            for (size_t j0 = 0; j0 < p->n; j0 += j->nc, parity ^= 1) {
+                const bool with_a = j0 == 0, with_b = i0 == 0 || p->n > j->nc;
                 const size_t i1 = min_size(i0 + j->ms, p->m), j1 = min_size(j0 + j->nc, p->n);
                 NAME(slab)
                 s = { .i0 = i0,
@@ -408,11 +435,13 @@ static void NAME(work)(NAME(job) * j, size_t id, size_t nt)
                       .k0 = k0,
                       .kc = min_size(j->kc, p->k - k0),
                       .first = k0 == 0,
-                      .last = k0 + j->kc >= p->k };
-                NAME(pack_slab)(j, &s, i1, j1, i0 == 0, parity, id, nt);
+                      .last = k0 + j->kc >= p->k,
+                      .packs = with_a && nt == 1 && !NAME(is_tropical)(j) };
+                NAME(pack_slab)(j, &s, i1, j1, with_a && !s.packs, with_b, parity, id, nt);
                 cbx__team_wait(nt);
-                in_b |= seen_in(&j->seen[parity][1]);
-                s.tile = NAME(tiles)[NAME(step_of)(j, seen_in(&j->seen[parity][0]), in_b)];
+                in_a = seen_in(&j->seen[parity][0]) | (with_a ? 0 : in_a);
+                in_b = seen_in(&j->seen[parity][1]) | (with_b ? 0 : in_b);
+                s.tile = NAME(tiles)[NAME(step_of)(j, in_a, in_b)];
                 s.start = (T)(j->algebra == CBX_ALGEBRA_LOG ? 0 : p->semiring->identity);
                 if (id == 0) {
                     atomic_store_explicit(&j->seen[parity ^ 1][0], 0, memory_order_relaxed);
@@ -427,28 +456,38 @@ static void NAME(work)(NAME(job) * j, size_t id, size_t nt)
 
 /* --- a few elements --- */
 
-/* Rows [i, i + 4) of a product whose rows fit a vector, B read where it lies. */
-ALWAYS_INLINE void NAME(four_rows)(step s, const cbx_matmul *p, size_t i, T start)
+/* Rows [i, i + rows) of a product whose rows fit a vector, B read where it lies; rows that are not there are its last one. */
+ALWAYS_INLINE void NAME(few_rows)(step s, size_t rows, const cbx_matmul *p, size_t i, T start)
 {
-    const T *a[4], *b = p->b;
-    vec acc[4];
+    const T *a[FEW_TILE], *b = p->b;
+    const ptrdiff_t along = p->a_step;
+    T *c = (T *)p->c + (ptrdiff_t)i * p->ldc;
+    vec acc[FEW_TILE];
 
-    UNROLL for (size_t r = 0; r < 4; r++)
+    UNROLL for (size_t r = 0; r < rows; r++)
     {
         a[r] = (const T *)p->a + (ptrdiff_t)min_size(i + r, p->m - 1) * p->lda;
         acc[r] = start - (vec){ 0 };
     }
-    for (size_t kk = 0; kk < p->k; kk++) {
-        const vec bv = NAME(load_few)(b + (ptrdiff_t)kk * p->ldb, p->n);
-        UNROLL for (int r = 0; r < 4; r++) acc[r] = NAME(step)(s, acc[r], a[r][(ptrdiff_t)kk * p->a_step], bv, bv);
+    for (ptrdiff_t kk = 0, at = 0; kk < (ptrdiff_t)p->k; kk++, at += along, b += p->ldb) {
+        const vec bv = NAME(load_few)(b, p->n);
+        UNROLL for (size_t r = 0; r < rows; r++) acc[r] = NAME(step)(s, acc[r], a[r][at], bv, bv);
     }
-    for (size_t r = 0; r < 4 && i + r < p->m; r++) {
-        if (s == STEP_SQUARE && !p->raw)
-            for (int l = 0; l < LANES; l++) acc[r][l] = SQRT(acc[r][l]);
-        NAME(copy)((T *)p->c + (ptrdiff_t)(i + r) * p->ldc, (const T *)&acc[r], p->n);
+    UNROLL for (size_t r = 0; r < rows; r++)
+    {
+        if (i + r >= p->m) return;
+        if (s == STEP_SQUARE && !p->raw) acc[r] = NAME(root)(acc[r]);
+        NAME(store_few)(c + (ptrdiff_t)r * p->ldc, acc[r], p->n);
     }
 }
 
+#define FEW_ROWS_OF(s)                                                                                                 \
+    for (size_t i = 0; i < p->m; i += FEW_TILE) {                                                                      \
+        if (p->m - i > FEW_TILE / 2)                                                                                   \
+            NAME(few_rows)(s, FEW_TILE, p, i, (T)p->semiring->identity);                                               \
+        else                                                                                                           \
+            NAME(few_rows)(s, FEW_TILE / 2, p, i, (T)p->semiring->identity);                                           \
+    }
 /* A product of so few elements that blocks would take longer than its steps; false if it is none.  The same steps in the same order. */
 static bool NAME(run_few)(const cbx_matmul *p)
 {
@@ -456,15 +495,14 @@ static bool NAME(run_few)(const cbx_matmul *p)
         return false;
     if (p->semiring->id == CBX_ALGEBRA_LOG) return false;
     switch (steps_of[p->semiring->id].careful) {
-#define FOUR_ROWS(name, term, update)                                                                                  \
-    case STEP_##name:                                                                                                  \
-        for (size_t i = 0; i < p->m; i += 4) NAME(four_rows)(STEP_##name, p, i, (T)p->semiring->identity);             \
-        break;
-        CBX__TILE_STEP_MAP(FOUR_ROWS)
-#undef FOUR_ROWS
+#define CASE_OF(name, term, update)                                                                                    \
+    case STEP_##name: FEW_ROWS_OF(STEP_##name) break;
+        CBX__TILE_STEP_MAP(CASE_OF)
+#undef CASE_OF
     }
     return true;
 }
+#undef FEW_ROWS_OF
 
 static void NAME(run)(const cbx__semiring_plan *plan)
 {
@@ -496,21 +534,42 @@ static void NAME(registers_of)(step s, size_t rounds)
     }
 }
 
-static void NAME(limit)(const cbx__semiring_plan *plan)
+/* The same steps by the tile, one row of each panel again and again, so that all it reads lies in the first-level cache. */
+static void NAME(fed)(step s, size_t steps)
+{
+    T a[MR], b[NR] __attribute__((aligned(64))), c[MR * NR] __attribute__((aligned(64)));
+
+    for (size_t i = 0; i < MR; i++) a[i] = (T)0.3 + (T)i;
+    for (size_t i = 0; i < NR; i++) b[i] = (T)0.7 + (T)i;
+    const NAME(operands) o = { a, b, 1, 0, 0, MR, steps };
+    NAME(tiles)[s][NV - 1](&o, 0, c, NR, true);
+    __asm__ volatile("" : : "m"(c)); /* somebody wants it */
+}
+
+static void NAME(limit)(const cbx__semiring_plan *plan, bool fed)
 {
     const cbx_matmul *p = plan->p;
     const NAME(job) j = { .algebra = p->semiring->id, .add_by_fma = plan->add_by_fma };
     const step s = NAME(step_of)(&j, 0, 0);
-    const size_t rounds = (size_t)((double)p->m * (double)p->k * (double)p->n / (CHAINS * LANES * plan->threads));
+    const double steps = (double)p->m * (double)p->k * (double)p->n / plan->threads;
+    const size_t rounds = (size_t)(steps / (fed ? MR * NR : CHAINS * LANES));
 
 #if defined(_OPENMP)
     if (plan->threads > 1) {
 #pragma omp parallel num_threads(plan->threads)
-        NAME(registers_of)(s, rounds);
+        {
+            if (fed)
+                NAME(fed)(s, rounds);
+            else
+                NAME(registers_of)(s, rounds);
+        }
         return;
     }
 #endif
-    NAME(registers_of)(s, rounds);
+    if (fed)
+        NAME(fed)(s, rounds);
+    else
+        NAME(registers_of)(s, rounds);
 }
 
 static void NAME(rehearse)(bool add_by_fma, size_t n)

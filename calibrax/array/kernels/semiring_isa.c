@@ -45,6 +45,7 @@ static const struct {
 #define FEW_ACROSS    8
 #define FEW_DOWN      2
 #define FEW_ROWS      32 /* and terms of a product without blocks */
+#define FEW_TILE      8  /* rows of it at a time, or half as many */
 #define PANELS_BESIDE 8  /* of B, packed at a time */
 #define BLOCKS_PACKED 16 /* of A for each of several threads */
 
@@ -76,8 +77,8 @@ static inline size_t even_part(size_t whole, size_t most, size_t of)
 
 /* Blocks by element type: up to 24 KiB of a panel of A in a first-level cache, 1 to 1.5 MiB of B and 150 to 300 KiB of A in a second-level one;
  * less of all where that is smaller. */
-static const cbx__semiring_blocks blocks_f32 = { BLOCK_KC, BLOCK_MC, BLOCK_JC_F32, BLOCK_NC };
-static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC, BLOCK_MC, BLOCK_JC_F64, BLOCK_NC };
+static const cbx__semiring_blocks blocks_f32 = { BLOCK_KC_F32, BLOCK_MC, BLOCK_JC_F32, BLOCK_NC };
+static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC_F64, BLOCK_MC, BLOCK_JC_F64, BLOCK_NC };
 
 /* --- f32 --- */
 #define SFX        f32
@@ -90,6 +91,7 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC, BLOCK_MC, BLOCK_JC_F6
 #define EXP        expf
 #define LOG1P      log1pf
 #define SMALLEST   FLT_MIN
+#define ROOT_LOW   0x1p-70f /* x - sqrt(x)^2 is exact from here to its reciprocal */
 #define GRAD_LIMIT 60.0f
 #define VMAX(x, y) MINMAX_F32(vec, select_f32, max, x, y, >)
 #define VMIN(x, y) MINMAX_F32(vec, select_f32, min, x, y, <)
@@ -120,6 +122,7 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC, BLOCK_MC, BLOCK_JC_F6
 #undef EXP
 #undef LOG1P
 #undef SMALLEST
+#undef ROOT_LOW
 #undef GRAD_LIMIT
 #undef VMAX
 #undef VMIN
@@ -135,6 +138,7 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC, BLOCK_MC, BLOCK_JC_F6
 #define EXP        exp
 #define LOG1P      log1p
 #define SMALLEST   DBL_MIN
+#define ROOT_LOW   0x1p-900
 #define GRAD_LIMIT 650.0
 #define VMAX(x, y) MINMAX_F64(vec, select_f64, max, x, y, >)
 #define VMIN(x, y) MINMAX_F64(vec, select_f64, min, x, y, <)
@@ -183,12 +187,14 @@ static void rehearse(cbx_dtype dtype, bool add_by_fma, size_t n)
         rehearse_f64(add_by_fma, n);
 }
 
-static void limit(const cbx__semiring_plan *plan)
+static bool few(const cbx_matmul *p) { return p->dtype == CBX_F32 ? run_few_f32(p) : run_few_f64(p); }
+
+static void limit(const cbx__semiring_plan *plan, bool fed)
 {
     if (plan->p->dtype == CBX_F32)
-        limit_f32(plan);
+        limit_f32(plan, fed);
     else
-        limit_f64(plan);
+        limit_f64(plan, fed);
 }
 
 static void grad(cbx__grad *q, cbx__grad_phase phase)
@@ -238,5 +244,6 @@ static void pull_run(const cbx__conv_plan *plan)
 #else
 #define HAS_FMA false
 #endif
-const cbx__semiring_kernel PASTE(cbx__semiring_, ISA_NAME) = { workspace, run,       rehearse, limit, grad,   conv_room,
-                                                               conv_run,  pull_room, pull_run, turn,  HAS_FMA };
+const cbx__semiring_kernel PASTE(cbx__semiring_,
+                                 ISA_NAME) = { workspace, few,      run,       rehearse, limit, grad,
+                                               conv_room, conv_run, pull_room, pull_run, turn,  HAS_FMA };

@@ -54,12 +54,14 @@ void cbx__semiring_forward(cbx__grad *q);
 
 typedef struct cbx__semiring_kernel {
     size_t (*workspace)(const cbx__semiring_plan *plan);
+    /** A product of few elements of float type, checked; false: it is none that is done without workspace. */
+    bool (*few)(const cbx_matmul *p);
     void (*run)(const cbx__semiring_plan *plan); /* arguments are checked and k > 0, m > 0, n > 0 */
     /** Runs one register tile of max-plus n times over a panel in the first-level cache, for the choice of its addition. */
     void (*rehearse)(cbx_dtype dtype, bool add_by_fma, size_t n);
-    void (*limit)(const cbx__semiring_plan *plan);     /* cbx_matmul_limit_run */
-    void (*grad)(cbx__grad *q, cbx__grad_phase phase); /* of any but real and boolean */
-    size_t (*conv_room)(const cbx__conv_plan *plan);   /* float types */
+    void (*limit)(const cbx__semiring_plan *plan, bool fed); /* cbx_matmul_limit_run, cbx_matmul_fed_limit_run */
+    void (*grad)(cbx__grad *q, cbx__grad_phase phase);       /* of any but real and boolean */
+    size_t (*conv_room)(const cbx__conv_plan *plan);         /* float types */
     void (*conv_run)(const cbx__conv_plan *plan);
     size_t (*pull_room)(const cbx__conv_plan *plan);
     void (*pull_run)(const cbx__conv_plan *plan); /* cbx__conv_pull */

@@ -21,60 +21,116 @@ typedef struct NAME(job) {
     atomic_size_t next[2];   /* task to take */
 } NAME(job);
 
-/* Of `count` rows (stride `across`) of len elements (stride `along`): the maximum, as the shift of the row, and NaN as the limit of a
- * row that holds NaN or +inf, which no sum reaches.  True if there is one. */
-ALWAYS_INLINE bool NAME(shifts)(const T *x, size_t count, ptrdiff_t across, size_t len, ptrdiff_t along,
-                                T *restrict shift, T *restrict limit)
-{
-    const T enough = (T)len * TINY;
-    TI special = 0;
+/* The largest of each lane, and a sum that is NaN where a NaN was, or infinities of both signs. */
+typedef struct NAME(tops) {
+    vec most, sum;
+} NAME(tops);
 
-    for (size_t i = 0; i < count; i++) shift[i] = -(T)INFINITY, limit[i] = enough;
-    if (along == 1) {
-        for (size_t i = 0; i < count; i++) {
-            const T *row = x + (ptrdiff_t)i * across;
-            T best[4 * LANES], top = -(T)INFINITY;
-            TI odd[4 * LANES] = { 0 }, any = 0;
-            size_t kk = 0;
-            for (int l = 0; l < 4 * LANES; l++) best[l] = -(T)INFINITY;
-            for (; kk + 4 * LANES <= len; kk += 4 * LANES)
-                for (int l = 0; l < 4 * LANES; l++) {
-                    const T v = row[kk + (size_t)l];
-                    best[l] = v > best[l] ? v : best[l];
-                    odd[l] |= v < (T)INFINITY ? 0 : -1;
-                }
-            for (; kk < len; kk++) {
-                top = row[kk] > top ? row[kk] : top;
-                any |= row[kk] < (T)INFINITY ? 0 : -1;
-            }
-            for (int l = 0; l < 4 * LANES; l++) {
-                top = best[l] > top ? best[l] : top;
-                any |= odd[l];
-            }
-            shift[i] = top;
-            if (any) limit[i] = (T)NAN;
-            special |= any;
-        }
-        return special != 0;
-    }
-    for (size_t kk = 0; kk < len; kk++) {
-        const T *row = x + (ptrdiff_t)kk * along;
-        for (size_t i = 0; i < count; i++) {
-            const T v = row[(ptrdiff_t)i * across];
-            shift[i] = v > shift[i] ? v : shift[i];
-            limit[i] = v < (T)INFINITY ? limit[i] : (T)NAN;
-            special |= v < (T)INFINITY ? 0 : -1;
-        }
-    }
-    return special != 0;
+ALWAYS_INLINE void NAME(look)(NAME(tops) * t, vec x)
+{
+    t->most = VMAX(x, t->most);
+    t->sum += x;
 }
 
+ALWAYS_INLINE void NAME(join)(NAME(tops) * t, const NAME(tops) * other)
+{
+    t->most = VMAX(other->most, t->most);
+    t->sum += other->sum;
+}
+
+/* Of one lane: the maximum is its shift; no sum reaches the limit of one that holds NaN or +inf.  True if it does. */
+ALWAYS_INLINE bool NAME(put_shift)(T most, T sum, T enough, T *shift, T *limit)
+{
+    const bool special = isnan(sum) || most == (T)INFINITY;
+
+    *shift = most;
+    *limit = special ? (T)NAN : enough;
+    return special;
+}
+
+/* Of a row of len neighbours; the last vector reaches back over what has been looked at. */
+ALWAYS_INLINE bool NAME(row_maximum)(const T *x, size_t len, T enough, T *shift, T *limit)
+{
+    NAME(tops) t[4];
+    T most[LANES], sum[LANES];
+    size_t kk = 0;
+
+    UNROLL for (int v = 0; v < 4; v++) t[v] = (NAME(tops)){ -(T)INFINITY - (vec){ 0 }, { 0 } };
+    for (; kk + 4 * LANES <= len; kk += 4 * LANES)
+        UNROLL for (int v = 0; v < 4; v++) NAME(look)(&t[v], *(const vec *)(x + kk + v * LANES));
+    for (; kk + LANES <= len; kk += LANES) NAME(look)(&t[0], *(const vec *)(x + kk));
+    if (kk < len && len >= LANES) NAME(look)(&t[1], *(const vec *)(x + len - LANES));
+    NAME(join)(&t[0], &t[1]);
+    NAME(join)(&t[2], &t[3]);
+    NAME(join)(&t[0], &t[2]);
+    *(vec *)most = t[0].most, *(vec *)sum = t[0].sum;
+    for (; len < LANES && kk < len; kk++) {
+        most[0] = x[kk] > most[0] ? x[kk] : most[0];
+        sum[0] += x[kk];
+    }
+    UNROLL for (int w = LANES / 2; w > 0; w /= 2)
+    {
+        UNROLL for (int l = 0; l < w; l++)
+        {
+            most[l] = most[l + w] > most[l] ? most[l + w] : most[l];
+            sum[l] += sum[l + w];
+        }
+    }
+    return NAME(put_shift)(most[0], sum[0], enough, shift, limit);
+}
+
+/* Of nv vectors of neighbouring columns, `last` of them in the last vector. */
+ALWAYS_INLINE bool NAME(look_down)(int nv, size_t last, const T *x, size_t len, ptrdiff_t along, T enough, T *shift,
+                                   T *limit)
+{
+    NAME(tops) t[4];
+    bool special = false;
+
+    UNROLL for (int v = 0; v < nv; v++) t[v] = (NAME(tops)){ -(T)INFINITY - (vec){ 0 }, { 0 } };
+    for (size_t kk = 0; kk < len; kk++, x += along)
+        UNROLL for (int v = 0; v < nv; v++)
+            NAME(look)(&t[v], v + 1 < nv || last == LANES ? *(const vec *)(x + v * LANES) : NAME(load_few)(x, last));
+    for (int v = 0; v < nv; v++)
+        for (size_t l = 0; l < (v + 1 < nv ? LANES : last); l++)
+            special |= NAME(put_shift)(t[v].most[l], t[v].sum[l], enough, shift + v * LANES + l, limit + v * LANES + l);
+    return special;
+}
+
+/* Of neighbouring columns of len elements (stride `along`). */
+static bool NAME(column_maxima)(const T *x, size_t count, size_t len, ptrdiff_t along, T enough, T *shift, T *limit)
+{
+    size_t j = 0;
+    bool special = false;
+
+    for (; j + 4 * LANES <= count; j += 4 * LANES)
+        special |= NAME(look_down)(4, LANES, x + j, len, along, enough, shift + j, limit + j);
+    for (; j < count; j += LANES)
+        special |= NAME(look_down)(1, min_size(LANES, count - j), x + j, len, along, enough, shift + j, limit + j);
+    return special;
+}
+
+/* Of `count` rows (stride `across`) of len elements (stride `along`): shifts and limits; true if there is NaN or +inf. */
 static bool NAME(row_maxima)(const T *x, size_t count, ptrdiff_t across, size_t len, ptrdiff_t along, T *shift,
                              T *limit)
 {
-    if (along == 1) return NAME(shifts)(x, count, across, len, 1, shift, limit);
-    if (across == 1) return NAME(shifts)(x, count, 1, len, along, shift, limit);
-    return NAME(shifts)(x, count, across, len, along, shift, limit);
+    const T enough = (T)len * TINY;
+    bool special = false;
+
+    if (along != 1 && across == 1) return NAME(column_maxima)(x, count, len, along, enough, shift, limit);
+    for (size_t i = 0; i < count; i++, x += across) {
+        T most = -(T)INFINITY, sum = 0;
+        if (along == 1) {
+            special |= NAME(row_maximum)(x, len, enough, shift + i, limit + i);
+            continue;
+        }
+        for (size_t kk = 0; kk < len; kk++) {
+            const T v = x[(ptrdiff_t)kk * along];
+            most = v > most ? v : most;
+            sum += v;
+        }
+        special |= NAME(put_shift)(most, sum, enough, shift + i, limit + i);
+    }
+    return special;
 }
 
 /* `live` columns of one row from j0 by two passes: max, then sum of exp(t - max).  need[l] picks the lanes that are written. */
@@ -115,24 +171,23 @@ static __attribute__((noinline)) void NAME(stream_row)(const NAME(job) * job, si
         NAME(stream_lanes)(job, i, j0, live, job->p->b_step, need, out);
 }
 
-/* One row of a finished tile: C = log(s) + shifts where the sum s is certain, else the second way. */
-ALWAYS_INLINE void NAME(finish_log)(const NAME(job) * job, size_t i, size_t j0, size_t live, T *restrict c)
+/* One row of a finished tile in which some sum is not certain: those are made the second way. */
+static __attribute__((noinline)) void NAME(finish_uncertain)(const NAME(job) * job, size_t i, size_t j0, size_t live,
+                                                             T *restrict c)
 {
     const T row_top = job->row_shift[i], row_limit = job->row_limit[i];
     const T *restrict col_top = job->col_shift + j0, *restrict col_limit = job->col_limit + j0;
     TI need[NR], any = 0;
+
     for (size_t l = 0; l < live; l++) {
         need[l] = (c[l] >= row_limit ? 0 : -1) | (c[l] >= col_limit[l] ? 0 : -1);
-        any |= need[l];
         c[l] = VLOG(c[l]) + (row_top + col_top[l]);
     }
-    if (!any) return;
     if (row_top == -(T)INFINITY && !isnan(row_limit) &&
         !atomic_load(&job->special_col)) { /* a masked row: every term is -inf */
         for (size_t l = 0; l < live; l++) c[l] = -(T)INFINITY;
         return;
     }
-    any = 0;
     for (size_t l = 0; l < live; l++) {
         if (need[l] && col_top[l] == -(T)INFINITY && !isnan(col_limit[l]) && !isnan(row_limit)) { /* a masked column */
             c[l] = -(T)INFINITY;
@@ -141,4 +196,20 @@ ALWAYS_INLINE void NAME(finish_log)(const NAME(job) * job, size_t i, size_t j0, 
         any |= need[l];
     }
     if (any) NAME(stream_row)(job, i, j0, live, need, c);
+}
+
+/* Rows [i, i + rows) of a finished tile, nv vectors wide: C = log(s) + shifts.  Rows and columns have one limit unless they hold specials. */
+ALWAYS_INLINE void NAME(finish_log)(int nv, const NAME(job) * job, size_t i, size_t rows, size_t j0, size_t live, T *c,
+                                    ptrdiff_t ldc)
+{
+    const T *col_top = job->col_shift + j0, *col_limit = job->col_limit + j0;
+
+    for (size_t r = 0; r < rows; r++, c += ldc) {
+        const T row_top = job->row_shift[i + r];
+        if (isnan(job->row_limit[i + r]) || !NAME(all_reach)(nv, c, col_limit)) {
+            NAME(finish_uncertain)(job, i + r, j0, live, c);
+            continue;
+        }
+        for (int l = 0; l < nv * LANES; l++) c[l] = VLOG(c[l]) + (row_top + col_top[l]);
+    }
 }

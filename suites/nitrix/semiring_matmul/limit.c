@@ -1,5 +1,6 @@
 /*
- * The limit: the steps of the product on registers alone (calibrax/array/kernels/semiring.h), on all threads that the worker is given.
+ * The limits (calibrax/array/kernels/semiring.h), on all threads that the worker is given: the steps of the product on registers alone,
+ * and the same steps with operands from the first-level cache, as any product has to read them.
  */
 #include "suites/nitrix/semiring_matmul/matmul.h"
 
@@ -32,23 +33,28 @@ static cbx_status prepare(cbx_ctx *ctx, const cbx_params *params, void **plan, c
     return CBX_OK;
 }
 
-static void run(void *plan)
+static void run_pipes(void *plan)
 {
     const cbx__sm_plan *p = plan;
     (void)cbx_matmul_limit_run(&p->product, NULL); /* cannot fail: a point's algebra and dtype are right */
 }
 
-const cbx_baseline_ops cbx__sm_pipes = {
-    .struct_size = sizeof(cbx_baseline_ops),
-    .abi = CBX_CASE_ABI,
-    .name = "pipes",
-    .provider = "native",
-    .summary = "the steps of the product on registers: fma, add and max, or sub and fma",
-    .supports = has_limit,
-    .work = work,
-    .prepare = prepare,
-    .bind = cbx__sm_plan_bind,
-    .run = run,
-    .finish = cbx__sm_plan_finish,
-    .limit = "does as many steps as the product has, on registers, and nothing else",
-};
+static void run_fed(void *plan)
+{
+    const cbx__sm_plan *p = plan;
+    (void)cbx_matmul_fed_limit_run(&p->product, NULL);
+}
+
+#define LIMIT(named, says, runs, leaves)                                                                               \
+    {                                                                                                                  \
+        .struct_size = sizeof(cbx_baseline_ops), .abi = CBX_CASE_ABI, .name = named, .provider = "native",             \
+        .summary = says, .supports = has_limit, .work = work, .prepare = prepare, .bind = cbx__sm_plan_bind,           \
+        .run = runs, .finish = cbx__sm_plan_finish, .limit = leaves                                                    \
+    }
+
+const cbx_baseline_ops cbx__sm_pipes = LIMIT(
+    "pipes", "the steps of the product on registers: fma, add and max, or sub and fma", run_pipes,
+    "does as many steps as the product has, on registers, and nothing else");
+const cbx_baseline_ops cbx__sm_fed = LIMIT(
+    "fed", "the steps of the product by its register tile, operands from the first-level cache", run_fed,
+    "does as many steps as the product has, each with its loads, from the first-level cache alone");

@@ -80,7 +80,7 @@ typedef struct cbx__sm_loops {
 const cbx__sm_loops *cbx__sm_loops_of(cbx_isa isa);
 
 extern const cbx_baseline_ops cbx__sm_stream, cbx__sm_naive_dense, cbx__sm_tiled, cbx__sm_calibrax, cbx__sm_openblas,
-    cbx__sm_pipes, cbx__sm_calibrax_cuda;
+    cbx__sm_pipes, cbx__sm_fed, cbx__sm_calibrax_cuda;
 extern const cbx_baseline_ops cbx__sm_numpy, cbx__sm_jax_stream, cbx__sm_jax_naive, cbx__sm_jnp_matmul,
     cbx__sm_torch_dense, cbx__sm_graphblas, cbx__sm_nitrix_pallas;
 extern const cbx_baseline_ops cbx__sm_mutant_drop_last, cbx__sm_mutant_next_row, cbx__sm_mutant_fp16,

@@ -15,7 +15,8 @@
 #define TILE_VECTORS 3
 #define CHAINS       12
 /* Blocks of a product (cbx__semiring_blocks): kc, mc, nc; jc of f32 and f64. */
-#define BLOCK_KC     384
+#define BLOCK_KC_F32 512
+#define BLOCK_KC_F64 384
 #define BLOCK_MC     (12 * TILE_ROWS)
 #define BLOCK_NC     4096
 #define BLOCK_JC_F32 672

@@ -11,7 +11,8 @@
 #define TILE_VECTORS 2
 #define CHAINS       10
 /* Blocks of a product (cbx__semiring_blocks): kc, mc, nc; jc of f32 and f64. */
-#define BLOCK_KC     256
+#define BLOCK_KC_F32 256
+#define BLOCK_KC_F64 256
 #define BLOCK_MC     (16 * TILE_ROWS)
 #define BLOCK_NC     4096
 #define BLOCK_JC_F32 256

@@ -1,0 +1,146 @@
+/*
+ * Figures: plots of the caller's values, as files of an exporter.
+ */
+#include "calibrax/exporters/figure.h"
+
+#include <math.h>
+
+#include "calibrax/exporters/job.h"
+#include "calibrax/plot/charts.h"
+
+static cbx_status plot_format(const cbx_exporter *format, cbx_plot_format *out, cbx_err *err)
+{
+    static const struct {
+        const cbx_exporter *exporter;
+        cbx_plot_format format;
+    } forms[] = { { &cbx__export_svg, CBX_PLOT_SVG },
+                  { &cbx__export_pdf, CBX_PLOT_PDF },
+                  { &cbx__export_png, CBX_PLOT_PNG } };
+
+    for (size_t i = 0; i < CBX_LEN(forms); i++) {
+        *out = forms[i].format;
+        if (forms[i].exporter == format) return CBX_OK;
+    }
+    return cbx_fail(err, CBX_EUNSUPPORTED, "'%s' draws no figures: take svg, pdf or png", format->name);
+}
+
+static cbx_status put(cbx_export_job *job, const char *kind, const char *name, cbx_plot *p, cbx_plot_format format,
+                      cbx_err *err)
+{
+    const char *safe = cbx__export_safe_name(job->arena, name), *file = NULL;
+    cbx_text text;
+    cbx_status st;
+
+    if (safe) file = cbx_arena_printf(job->arena, "%s-%s.%s", kind, safe, cbx_plot_format_name(format));
+    if (!file) return cbx_fail(err, CBX_ENOMEM, "out of memory for a figure");
+    cbx_text_init(&text, cbx_ctx_allocator(job->ctx));
+    st = cbx_plot_draw(p, format, &text, err);
+    if (!st) st = cbx__export_file(job, file, &text, err);
+    cbx_text_clear(&text);
+    return st;
+}
+
+/* --- convergence --- */
+
+typedef struct range {
+    double least, most;
+    bool positive;
+} range;
+
+static void see(range *r, const double *v, size_t n)
+{
+    for (size_t i = 0; v && i < n; i++) {
+        if (!isfinite(v[i])) continue;
+        r->least = fmin(r->least, v[i]);
+        r->most = fmax(r->most, v[i]);
+        r->positive = r->positive && v[i] > 0;
+    }
+}
+
+static bool wants_log(const cbx_convergence_figure *f)
+{
+    range values = { INFINITY, -INFINITY, true }, rest = values;
+
+    see(&values, f->y, f->n);
+    see(&rest, f->lower, f->n);
+    see(&rest, f->upper, f->n);
+    see(&rest, f->tolerances, f->ntolerances);
+    return values.positive && rest.positive && values.most >= 10 * values.least;
+}
+
+static cbx_status draw_convergence(cbx_export_job *job, const cbx_convergence_figure *f, cbx_plot **out, cbx_err *err)
+{
+    cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
+    cbx_plot_series s = { .y = f->y, .lower = f->lower, .upper = f->upper, .n = f->n };
+    double *x = cbx_arena_calloc(job->arena, f->n, sizeof *x);
+    cbx_status st;
+
+    if (!x) return cbx_fail(err, CBX_ENOMEM, "out of memory for a figure");
+    for (size_t i = 0; i < f->n; i++) x[i] = (double)(i + 1);
+    s.x = x;
+    o.title = f->title;
+    o.x_label = f->x_label;
+    o.y_label = f->y_label;
+    o.y = wants_log(f) ? CBX_PLOT_LOG : CBX_PLOT_LINEAR;
+    o.theme = job->opts.dark ? CBX_PLOT_DARK : CBX_PLOT_LIGHT;
+    st = cbx_plot_create(job->ctx, &o, out, err);
+    return st ? st : cbx_plot_convergence(*out, &s, f->tolerances, f->ntolerances, err);
+}
+
+cbx_status cbx_export_convergence(cbx_ctx *ctx, const cbx_exporter *format, const cbx_convergence_figure *figure,
+                                  const cbx_export_opts *opts, cbx_export_report *out, cbx_err *err)
+{
+    cbx_plot_format form = CBX_PLOT_SVG;
+    cbx_status st = plot_format(format, &form, err);
+    cbx_export_report report;
+    cbx_plot *p = NULL;
+    cbx_export_job job;
+
+    if (st) return st;
+    if (!figure->n || !figure->y || !figure->name || !*figure->name)
+        return cbx_fail(err, CBX_EINVAL, "a figure of a series without %s",
+                        figure->n && figure->y ? "a name" : "values");
+    st = cbx__export_begin(ctx, opts, &job, &report, err);
+    if (st) return st;
+    st = draw_convergence(&job, figure, &p, err);
+    if (!st) st = put(&job, "convergence", figure->name, p, form, err);
+    cbx_plot_free(p);
+    return cbx__export_end(st, &job, &report, out);
+}
+
+/* --- values --- */
+
+static cbx_status draw_values(cbx_export_job *job, const cbx_values_figure *f, cbx_plot **out, cbx_err *err)
+{
+    const cbx_plot_series s = { .y = f->values, .lower = f->lower, .upper = f->upper, .n = f->n };
+    cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
+    cbx_status st;
+
+    o.title = f->title;
+    o.y_label = f->y_label;
+    o.x = CBX_PLOT_CATEGORIES;
+    o.theme = job->opts.dark ? CBX_PLOT_DARK : CBX_PLOT_LIGHT;
+    st = cbx_plot_create(job->ctx, &o, out, err);
+    if (!st) st = cbx_plot_categories(*out, f->names, f->n, err);
+    return st ? st : cbx_plot_bars(*out, &s, err);
+}
+
+cbx_status cbx_export_values(cbx_ctx *ctx, const cbx_exporter *format, const cbx_values_figure *figure,
+                             const cbx_export_opts *opts, cbx_export_report *out, cbx_err *err)
+{
+    cbx_plot_format form = CBX_PLOT_SVG;
+    cbx_status st = plot_format(format, &form, err);
+    cbx_export_report report;
+    cbx_plot *p = NULL;
+    cbx_export_job job;
+
+    if (st) return st;
+    if (!figure->n || !figure->values || !figure->names || !figure->name || !*figure->name)
+        return cbx_fail(err, CBX_EINVAL, "a figure of values without %s", figure->n ? "names" : "any value");
+    st = cbx__export_begin(ctx, opts, &job, &report, err);
+    if (st) return st;
+    st = draw_values(&job, figure, &p, err);
+    if (!st) st = put(&job, "values", figure->name, p, form, err);
+    cbx_plot_free(p);
+    return cbx__export_end(st, &job, &report, out);
+}

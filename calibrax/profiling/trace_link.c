@@ -1,0 +1,215 @@
+/*
+ * A folder is listed, names are held against a table, the first bytes of each file against its format.
+ */
+#include "calibrax/profiling/trace_link.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "calibrax/base/file.h"
+
+typedef bool (*begin_fn)(const unsigned char *head, size_t n);
+
+static bool begins_json(const unsigned char *head, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && strchr(" \t\r\n", head[i]) && head[i]) i++;
+    return i < n && (head[i] == '{' || head[i] == '[');
+}
+static bool begins_gzip(const unsigned char *head, size_t n) { return n > 2 && head[0] == 0x1f && head[1] == 0x8b; }
+/* XSpace and Trace are messages whose first field, 1, is a message: XPlane, TracePacket.  XSpace may begin with errors and warnings. */
+static bool begins_xspace(const unsigned char *head, size_t n)
+{
+    return n > 1 && (head[0] == 0x0a || head[0] == 0x12 || head[0] == 0x1a || head[0] == 0x22);
+}
+static bool begins_packet(const unsigned char *head, size_t n) { return n > 1 && head[0] == 0x0a; }
+
+/* the end of a name; the first that fits counts */
+static const struct {
+    const char *suffix, *format;
+    begin_fn begins;
+} kinds[] = {
+    { ".xplane.pb", "xplane", begins_xspace },
+    { ".trace.json.gz", "trace-event-json", begins_gzip },
+    { ".trace.json", "trace-event-json", begins_json },
+    { "perfetto_trace.json.gz", "trace-event-json", begins_gzip },
+    { "perfetto_trace.json", "trace-event-json", begins_json },
+    { ".perfetto-trace", "perfetto", begins_packet },
+    { ".pftrace", "perfetto", begins_packet },
+};
+
+static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no memory for a trace's reference"); }
+
+static bool ends_with(const char *name, const char *suffix)
+{
+    size_t n = strlen(name), k = strlen(suffix);
+    return n >= k && strcmp(name + n - k, suffix) == 0;
+}
+
+static size_t kind_of(const char *name)
+{
+    size_t k = 0;
+    while (k < CBX_LEN(kinds) && !ends_with(name, kinds[k].suffix)) k++;
+    return k;
+}
+
+/* Size and content of a file that is named as a trace of that kind. */
+static cbx_status look_at(cbx_ctx *ctx, const char *path, size_t kind, cbx_trace_file *out, cbx_err *err)
+{
+    unsigned char head[16];
+    struct stat st;
+    size_t n = 0;
+    FILE *f = fopen(path, "rb");
+
+    if (f) {
+        n = fread(head, 1, sizeof head, f);
+        fclose(f);
+    }
+    if (f && !kinds[kind].begins(head, n))
+        return cbx_fail(err, CBX_EFORMAT, "'%s' %s: end the trace before it is looked for", path,
+                        n ? "does not begin as its name says" : "is empty");
+    out->format = kinds[kind].format;
+    out->bytes = stat(path, &st) ? 0 : (size_t)st.st_size;
+    return cbx_hash_file(ctx, path, out->hash, err);
+}
+
+/* Adds the traces of one folder, `below` the one asked for. */
+static cbx_status gather(cbx_ctx *ctx, cbx_trace_link *l, const char *below, cbx_err *err)
+{
+    const char *folder = cbx_path_join(&l->arena, l->folder, below), *const * names;
+    cbx_trace_file *files;
+    size_t n = 0;
+    cbx_status st;
+
+    if (!folder) return no_memory(err);
+    st = cbx_dir_list(ctx, *below ? folder : l->folder, NULL, &l->arena, &names, &n, err);
+    if (st) return st;
+    files = cbx_arena_calloc(&l->arena, l->nfiles + n + 1, sizeof *files);
+    if (!files) return no_memory(err);
+    if (l->nfiles) memcpy(files, l->files, l->nfiles * sizeof *files);
+    l->files = files;
+    for (size_t i = 0; i < n; i++) {
+        cbx_trace_file *file = &files[l->nfiles];
+        size_t kind = kind_of(names[i]);
+        if (kind == CBX_LEN(kinds)) continue;
+        file->path = cbx_path_join(&l->arena, below, names[i]);
+        folder = file->path ? cbx_path_join(&l->arena, l->folder, file->path) : NULL;
+        if (!folder) return no_memory(err);
+        st = look_at(ctx, folder, kind, file, err);
+        if (st) return st;
+        l->nfiles++;
+    }
+    return CBX_OK;
+}
+
+/* The newest session: names are times, so the last of them. */
+static cbx_status find_session(cbx_ctx *ctx, cbx_trace_link *l, cbx_err *err)
+{
+    const char *profiles = cbx_path_join(&l->arena, l->folder, "plugins/profile"), *const * names;
+    size_t n = 0;
+    cbx_status st;
+
+    if (!profiles) return no_memory(err);
+    if (!cbx_path_exists(profiles)) return CBX_OK;
+    st = cbx_dir_list(ctx, profiles, NULL, &l->arena, &names, &n, err);
+    if (st || !n) return st;
+    l->session = cbx_path_join(&l->arena, "plugins/profile", names[n - 1]);
+    return l->session ? CBX_OK : no_memory(err);
+}
+
+cbx_status cbx_trace_find(cbx_ctx *ctx, const char *folder, cbx_trace_link *out, cbx_err *err)
+{
+    cbx_trace_link l = { 0 };
+    cbx_status st;
+
+    cbx_arena_init(&l.arena, cbx_ctx_allocator(ctx));
+    l.folder = cbx_arena_strdup(&l.arena, folder);
+    st = l.folder ? gather(ctx, &l, "", err) : no_memory(err);
+    if (!st) st = find_session(ctx, &l, err);
+    if (!st && l.session) st = gather(ctx, &l, l.session, err);
+    if (!st && !l.nfiles)
+        st = cbx_fail(err, CBX_ENOENT, "no trace in '%s': nothing is named *.xplane.pb, *.trace.json or *.pftrace",
+                      folder);
+    if (!st)
+        *out = l;
+    else
+        cbx_arena_clear(&l.arena);
+    return st;
+}
+
+void cbx_trace_link_clear(cbx_trace_link *link)
+{
+    if (!link) return;
+    cbx_arena_clear(&link->arena);
+    link->files = NULL;
+    link->nfiles = 0;
+}
+
+/* --- the reference --- */
+
+static cbx_json *file_json(const cbx_trace_file *f)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    if (o && cbx_json_set_string(o, "file", f->path) && cbx_json_set_string(o, "format", f->format) &&
+        cbx_json_set_int(o, "bytes", (int64_t)f->bytes) && cbx_json_set_string(o, "hash", f->hash))
+        return o;
+    cbx_json_unref(o);
+    return NULL;
+}
+
+cbx_json *cbx_trace_link_json(const cbx_trace_link *link, const char *run_id)
+{
+    cbx_json *o = cbx_json_new_object(), *list = cbx_json_new_array();
+    bool fine = o && list && cbx_json_set_string(o, "trace_dir", link->folder) &&
+                (!run_id || cbx_json_set_string(o, "run_id", run_id)) &&
+                (!link->session || cbx_json_set_string(o, "session", link->session));
+
+    for (size_t i = 0; fine && i < link->nfiles; i++) {
+        cbx_json *file = file_json(&link->files[i]);
+        fine = file && cbx_json_push(list, file);
+    }
+    if (!fine) {
+        cbx_json_unref(list);
+        cbx_json_unref(o);
+        return NULL;
+    }
+    if (cbx_json_set(o, "files", list)) return o;
+    cbx_json_unref(o);
+    return NULL;
+}
+
+static cbx_status check_file(cbx_ctx *ctx, cbx_arena *arena, const char *folder, const cbx_json *file, cbx_err *err)
+{
+    const char *name = cbx_json_get_string(file, "file", NULL), *hash = cbx_json_get_string(file, "hash", NULL), *path;
+    char now[CBX_HASH_SIZE];
+    cbx_status st;
+
+    if (!name || !hash) return cbx_fail(err, CBX_EFORMAT, "a file of the trace in '%s' has no name or no hash", folder);
+    path = cbx_path_join(arena, folder, name);
+    if (!path) return no_memory(err);
+    st = cbx_hash_file(ctx, path, now, err);
+    if (st || strcmp(now, hash) == 0) return st;
+    return cbx_fail(err, CBX_EFORMAT, "'%s' holds something else than when it was referred to", path);
+}
+
+cbx_status cbx_trace_link_check(cbx_ctx *ctx, const cbx_json *reference, cbx_err *err)
+{
+    const char *folder = cbx_json_get_string(reference, "trace_dir", NULL);
+    const cbx_json *files = cbx_json_get(reference, "files");
+    cbx_arena arena;
+    cbx_status st = CBX_OK;
+
+    if (!folder) return cbx_fail(err, CBX_EFORMAT, "a reference to a trace without its 'trace_dir'");
+    if (!cbx_path_exists(folder))
+        return cbx_fail(err, CBX_ENOENT, "the trace's folder '%s' is not there any more", folder);
+    if (files && cbx_json_typeof(files) != CBX_JSON_ARRAY)
+        return cbx_fail(err, CBX_EFORMAT, "the files of the trace in '%s' are no list", folder);
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    for (size_t i = 0; files && !st && i < cbx_json_length(files); i++)
+        st = check_file(ctx, &arena, folder, cbx_json_at(files, i), err);
+    cbx_arena_clear(&arena);
+    return st;
+}

@@ -1,0 +1,53 @@
+/**
+ * Values of competitors: one table of a run's points, a row a metric and a column a framework.
+ *
+ * A point belongs to the framework that its group tag names, without the tag to its own name.  Rows and columns come in the order of first
+ * appearance; what a framework lacks is NaN and not measured.  Two points of one framework that hold the same metric are two answers to one question:
+ * refused, unless the last is asked for (the Python package calibrax, extract_framework_metrics, takes the last in silence).
+ * The block of values is what cbx_score (analysis/ranking.h) takes, a row what cbx_rank takes.  Since 0.1.
+ */
+#ifndef CALIBRAX_VALIDATION_FRAMEWORK_H
+#define CALIBRAX_VALIDATION_FRAMEWORK_H
+
+#include "calibrax/core/run.h"
+
+CBX_BEGIN_DECLS
+
+typedef struct cbx_framework_opts {
+    uint32_t struct_size;
+    const char *group_tag;      /* NULL: "framework" */
+    const char *const *metrics; /* rows, in this order; a name that no point holds is a row of NaN; NULL: all metrics */
+    size_t nmetrics;
+    bool last; /* of several values for one cell the last counts */
+} cbx_framework_opts;
+
+#define CBX_FRAMEWORK_OPTS_INIT                                                                                        \
+    {                                                                                                                  \
+        sizeof(cbx_framework_opts), 0, 0, 0, 0                                                                         \
+    }
+
+typedef struct cbx_framework_metrics cbx_framework_metrics;
+
+/**
+ * @param opts  NULL: all defaults
+ * @param out   the caller frees it; needs neither run nor ctx any more, only the allocator of ctx
+ * @return CBX_OK, also for a run without points; CBX_EINVAL (struct_size, a metric named twice); CBX_EEXIST (two values for one cell:
+ *         both named); CBX_EOVERFLOW; CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_framework_metrics_create(cbx_ctx *ctx, const cbx_run *run, const cbx_framework_opts *opts,
+                                                cbx_framework_metrics **out, cbx_err *err);
+/** NULL is fine. */
+CBX_API void cbx_framework_metrics_free(cbx_framework_metrics *f);
+
+CBX_API size_t cbx_framework_metrics_nframeworks(const cbx_framework_metrics *f);
+CBX_API size_t cbx_framework_metrics_nmetrics(const cbx_framework_metrics *f);
+/** NULL past the end; text lives as long as f. */
+CBX_API const char *cbx_framework_metrics_framework(const cbx_framework_metrics *f, size_t i);
+CBX_API const char *cbx_framework_metrics_metric(const cbx_framework_metrics *f, size_t m);
+/** [metric m][framework n], row-major; NaN where nothing was measured, or what was measured is no number. */
+CBX_API const double *cbx_framework_metrics_values(const cbx_framework_metrics *f);
+/** Whether there is a value, be it NaN; false past the end. */
+CBX_API bool cbx_framework_metrics_measured(const cbx_framework_metrics *f, size_t m, size_t i);
+
+CBX_END_DECLS
+#endif

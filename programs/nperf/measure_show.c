@@ -1,0 +1,126 @@
+/*
+ * Rows as people and programs get them: on standard output, as report, CSV and page; after a measurement, or again from files.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/perf/report.h"
+#include "programs/nperf/measure.h"
+
+static void print_table(const cbx_rows *rows)
+{
+    cbx_text text;
+
+    cbx_text_init(&text, cbx_allocator_default());
+    cbx_report_table(rows, terminal_width(), &text);
+    cbx_text_putc(&text, '\n');
+    cbx_report_sentence(rows, &text);
+    print_table_text(cbx_text_str(&text));
+    if (text.len && text.data[text.len - 1] != '\n') fputc('\n', stdout);
+    cbx_text_clear(&text);
+}
+
+int write_report(const opt_program *program, cbx_ctx *ctx, const cbx_rows *rows, const char *command, const outputs *to)
+{
+    cbx_report_opts opts = CBX_REPORT_OPTS_INIT;
+    cbx_text text;
+    int status;
+
+    if (!to->report) return EXIT_PASS;
+    opts.command = command;
+    cbx_text_init(&text, cbx_allocator_default());
+    cbx_report_markdown(rows, &opts, &text);
+    status = write_text(program, ctx, to->report, &text);
+    cbx_text_clear(&text);
+    return status;
+}
+
+int write_csv(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const cbx_rows *rows)
+{
+    cbx_text text;
+    int status;
+
+    if (!a->csv) return EXIT_PASS;
+    cbx_text_init(&text, cbx_allocator_default());
+    cbx_rows_csv(rows, &text);
+    status = write_text(program, ctx, a->csv, &text);
+    if (!status) fprintf(stderr, "CSV: %s\n", a->csv);
+    cbx_text_clear(&text);
+    return status;
+}
+
+/* Rows as people or programs asked for them; the sentence goes to people in both cases. */
+int show_rows(const opt_program *program, const cbx_rows *rows, bool json)
+{
+    cbx_text text;
+    int status;
+
+    if (!json) {
+        print_table(rows);
+        return EXIT_PASS;
+    }
+    status = print_rows_json(program, rows, "nperf-rows");
+    cbx_text_init(&text, cbx_allocator_default());
+    cbx_report_sentence(rows, &text);
+    fprintf(stderr, "%s%s", cbx_text_str(&text), text.len && text.data[text.len - 1] == '\n' ? "" : "\n");
+    cbx_text_clear(&text);
+    return status;
+}
+
+/* --- render --- */
+
+/* Every row, old ones too: not for a page alone, which may be of a store with a hundred thousand of them. */
+static bool wants_all(const measure_args *a, const outputs *to)
+{
+    return !a->latest && (!to->page || to->report || a->json);
+}
+
+/* The page always shows the newest good row of each key: what came before is its history. */
+static int render_page(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to,
+                       cbx_row_index *ix, const cbx_rows *rows)
+{
+    page_sources from = { NULL, ix, a->selftest, a->op_matrix };
+    cbx_rows newest;
+    int status = EXIT_PASS;
+
+    if (!to->page) return EXIT_PASS;
+    cbx_rows_init(&newest, cbx_ctx_allocator(ctx));
+    if (wants_all(a, to)) status = latest_rows(program, ix, "--site", CBX_ROWS_WHOLE, &newest);
+    newest.damaged = cbx_row_index_facts_of(ix)->damaged;
+    if (!status) status = write_page(program, ctx, wants_all(a, to) ? &newest : rows, &from, to->folder, to->arena);
+    if (!status) fprintf(stderr, "page: %s\n", to->page);
+    cbx_rows_clear(&newest);
+    return status;
+}
+
+/* Every row, or the one of each key to show. */
+static int read_rows(const opt_program *program, const measure_args *a, const outputs *to, cbx_row_index *ix,
+                     cbx_rows *rows)
+{
+    cbx_err err = CBX_ERR_INIT;
+
+    rows->damaged = cbx_row_index_facts_of(ix)->damaged;
+    if (!wants_all(a, to)) return latest_rows(program, ix, "--render-from", CBX_ROWS_WHOLE, rows);
+    if (cbx_row_index_rows(ix, NULL, CBX_ROWS_WHOLE, rows, &err))
+        return opt_fail(program, "--render-from: %s", err.message);
+    return EXIT_PASS;
+}
+
+int measure_render(const opt_program *program, cbx_ctx *ctx, const measure_args *a, const outputs *to)
+{
+    cbx_row_index *ix = NULL;
+    cbx_rows rows;
+    int status = open_rows(program, ctx, "--render-from", &a->render_from, &ix);
+
+    if (status) return status;
+    cbx_rows_init(&rows, cbx_ctx_allocator(ctx));
+    status = read_rows(program, a, to, ix, &rows);
+    if (!status) status = show_rows(program, &rows, a->json);
+    if (!status) status = write_report(program, ctx, &rows, NULL, to);
+    if (!status) status = write_csv(program, ctx, a, &rows);
+    if (!status && to->report) fprintf(stderr, "report: %s\n", to->report);
+    if (!status) status = render_page(program, ctx, a, to, ix, &rows);
+    cbx_rows_clear(&rows);
+    cbx_row_index_close(ix);
+    return status;
+}
