@@ -73,12 +73,14 @@ typedef struct NAME(pull_job) {
     size_t own_bytes, bytes;
 } NAME(pull_job);
 
-/* Of a block a panel of g and MR channels of x stay in the first-level cache while all taps pass over them. */
+/* Of a block a panel of g and MR channels of x stay in the first-level cache while all taps pass over them; dw that is larger than caches is
+ * not read back so often. */
 static void NAME(pull_layout)(NAME(pull_job) * j, const cbx__conv_plan *plan, char *base)
 {
-    enum { POSITIONS = 128 };
+    enum { POSITIONS = 128, FEW_BLOCKS = 512, LARGE = 1 << 20 };
     const cbx__conv *v = plan->v;
-    const size_t width = v->positions[v->ndim - 1];
+    const size_t width = v->positions[v->ndim - 1],
+                 wanted = cbx__conv_terms(v) * v->outs * sizeof(T) > LARGE ? FEW_BLOCKS : POSITIONS;
     size_t at = 0;
 
     j->conv.v = v;
@@ -87,7 +89,7 @@ static void NAME(pull_layout)(NAME(pull_job) * j, const cbx__conv_plan *plan, ch
     j->taps = j->conv.k / v->channels;
     j->ldg = round_up(v->outs, LANES);
     j->lines = j->conv.m / width;
-    j->high = width < POSITIONS ? POSITIONS / width : 1;
+    j->high = width < wanted ? wanted / width : 1;
     j->own_bytes = round_up(j->taps * (j->high * sizeof(NAME(piece)) + sizeof(size_t)), 64);
     const size_t count[] = { j->ldg == v->outs ? 0 : j->conv.m * j->ldg * sizeof(T), walk_tables(v),
                              (size_t)plan->threads * j->own_bytes };

@@ -245,5 +245,16 @@ static void pull_run(const cbx__conv_plan *plan)
 #define HAS_FMA false
 #endif
 const cbx__semiring_kernel PASTE(cbx__semiring_, ISA_NAME) = {
-    workspace, few, run, rehearse, limit, grad, conv_room, conv_run, pull_room, pull_run, turn, HAS_FMA,
+    .workspace = workspace,
+    .few = few,
+    .run = run,
+    .rehearse = rehearse,
+    .limit = limit,
+    .grad = grad,
+    .conv_room = conv_room,
+    .conv_run = conv_run,
+    .pull_room = pull_room,
+    .pull_run = pull_run,
+    .turn = turn,
+    .has_fma = HAS_FMA,
 };
