@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -60,7 +61,7 @@ static cbx_status load(cbx_ctx *ctx, const char *path, cbx__counter *c, cbx_err 
 }
 
 /* The library must be told the version of its header, major and minor. */
-static bool init_papi(const papi *p)
+static bool start_papi(const papi *p)
 {
     static const int versions[] = { 0x07000000, 0x07010000, 0x07020000, 0x06000000 };
 
@@ -68,6 +69,20 @@ static bool init_papi(const papi *p)
         if (p->init(versions[i]) == versions[i]) return true;
     }
     return false;
+}
+
+/* The machine's own library is started once a process: each start, one that finds it started too, leaks a kilobyte in it. */
+static bool start_own_papi(const papi *p)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static enum { UNKNOWN, STARTED, REFUSED } state;
+    bool started;
+
+    pthread_mutex_lock(&lock);
+    if (state == UNKNOWN) state = start_papi(p) ? STARTED : REFUSED;
+    started = state == STARTED;
+    pthread_mutex_unlock(&lock);
+    return started;
 }
 
 static int add_all(cbx__counter *c, const char *const *events, size_t n)
@@ -92,7 +107,7 @@ static cbx_status open_papi(cbx_ctx *ctx, const char *path, cbx__counter *c, cbx
     int fault;
 
     if (st) return st;
-    if (!init_papi(&c->p))
+    if (!(path ? start_papi(&c->p) : start_own_papi(&c->p)))
         return cbx_fail(err, CBX_EUNAVAILABLE, "'%s' is of a version that is not known here, or cannot start",
                         cbx_library_name(c->library));
     c->nevents = 2;

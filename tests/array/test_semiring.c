@@ -416,6 +416,8 @@ static void test_empty(void **state)
         problem_close(&q);
         problem_open(&q, (cbx_algebra)g, g == CBX_ALGEBRA_BOOLEAN ? CBX_BOOL : CBX_F64, 0, 4, 5, normal, 1);
         assert_true(problem_run(&q, cbx_isa_best()));
+        q.p.ldc = q.p.c_step = q.p.lda = q.p.a_step = 0; /* what others say of nothing */
+        assert_true(problem_run(&q, cbx_isa_best()));
         problem_close(&q);
     }
 }

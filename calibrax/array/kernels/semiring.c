@@ -164,7 +164,7 @@ static bool is_distinct(const cbx_matmul *p)
     const size_t down = (size_t)(p->ldc < 0 ? -p->ldc : p->ldc),
                  right = (size_t)(p->c_step < 0 ? -p->c_step : p->c_step);
 
-    if (p->m <= 1 && p->n <= 1) return true;
+    if (p->m == 0 || p->n == 0 || (p->m == 1 && p->n == 1)) return true;
     if (p->m <= 1) return right > 0;
     if (p->n <= 1) return down > 0;
     return (right > 0 && down / right >= p->n) || (down > 0 && right / down >= p->m);
