@@ -19,7 +19,7 @@
 
 static const opt_spec profile_options[] = {
     { "warmup", 'w', OPT_COUNT, AT(warmup), "N", "1", "runs or calls before, which do not count" },
-    { "iterations", 'n', OPT_COUNT, AT(iterations), "N", "10 runs; 30 samples of a C function, 10 of a Python one",
+    { "iterations", 'n', OPT_POSITIVE, AT(iterations), "N", "10 runs; 30 samples of a C function, 10 of a Python one",
       "how many count" },
     { "sample-ms", 0, OPT_NUMBER, AT(sample_ms), "MS", "10; 1 for a function",
       "time between looks at a command; least length of a timed window of a function" },
@@ -43,12 +43,12 @@ static const opt_spec profile_options[] = {
       "what a call of the function takes at its peak, and what it keeps" },
     { "shapes", 0, OPT_LIST, AT(shapes), "TYPE:AxB,...", NULL,
       "the function is one of arrays (calibrax/array/fn.h) and gets operands of these types and shapes" },
-    { "results", 0, OPT_COUNT, AT(results), "N", "1", "with --shapes: how many arrays it gives" },
+    { "results", 0, OPT_POSITIVE, AT(results), "N", "1", "with --shapes: how many arrays it gives" },
     { "sizes", 0, OPT_LIST, AT(sizes), "N,...", NULL,
       "measure at these sizes and tell the order of growth: the command has its size at {}, the function from `void "
       "*NAME_setup_size(size_t size)`; exit status 3 where the sizes do not decide" },
     { "compile", 0, OPT_FLAG, AT(compile), NULL, NULL, "what the first call costs beyond later ones, over launches" },
-    { "launches", 0, OPT_COUNT, AT(launches), "N", "10", "with --compile: how many of each kind" },
+    { "launches", 0, OPT_POSITIVE, AT(launches), "N", "10", "with --compile: how many of each kind" },
     { "cache-env", 0, OPT_STRING, AT(cache_env), "NAME", NULL,
       "with --compile: variable that names the folder of compiled code; launches with an empty and with a filled one" },
     { "energy", 0, OPT_FLAG, AT(energy), NULL, NULL, "of processors, memory and, with --gpu, the device" },

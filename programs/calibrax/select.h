@@ -38,7 +38,7 @@ typedef struct select_args {
         SELECT_ROW(type, "scenario", OPT_STRING, scenario, "NAME", "points of this scenario"),                         \
         SELECT_ROW(type, "metric", OPT_STRING, metric, "NAME", "points with this metric"),                             \
         SELECT_ROW(type, "tag", OPT_EACH, tags, "KEY=VALUE", "points with this tag; may be repeated, all must hold")
-#define SELECT_LIMIT_ROW(type) SELECT_ROW(type, "limit", OPT_COUNT, limit, "N", "the newest N runs only")
+#define SELECT_LIMIT_ROW(type) SELECT_ROW(type, "limit", OPT_POSITIVE, limit, "N", "the newest N runs only")
 
 /* --- each returns 0, or 2 with a sentence said --- */
 

@@ -28,7 +28,7 @@ static const opt_spec trend_options[] = {
       "points whose tag framework is this: --tag framework=NAME" },
     SELECT_ROW(trend_args, "scenario", OPT_STRING, scenario, "NAME", "points of this scenario"),
     SELECT_ROW(trend_args, "tag", OPT_EACH, tags, "KEY=VALUE", "points with this tag; may be repeated, all must hold"),
-    SELECT_ROW(trend_args, "n-runs", OPT_COUNT, limit, "N", "the newest N values of each series only"),
+    SELECT_ROW(trend_args, "n-runs", OPT_POSITIVE, limit, "N", "the newest N values of each series only"),
     SELECT_RUN_ROWS(trend_args),
     { "allow-other-machine", 0, OPT_FLAG, offsetof(trend_args, allow_machines), NULL, NULL,
       "series of several machines, and say so" },

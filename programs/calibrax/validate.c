@@ -31,7 +31,7 @@ static const opt_spec validate_options[] = {
     { "series", 0, OPT_EACH, AT(series), "FILE", NULL,
       "errors by iteration, as JSON: {\"residual\": [1, 0.1, 0.01], ...}; may be repeated" },
     { "tolerance", 0, OPT_LIST, AT(tolerances), "X,...", NULL, "of series: what their errors have to reach, and keep" },
-    { "hold", 0, OPT_COUNT, AT(hold), "N", "1", "of series: values at the end that have to be at or below it" },
+    { "hold", 0, OPT_POSITIVE, AT(hold), "N", "1", "of series: values at the end that have to be at or below it" },
     { "name", 0, OPT_STRING, AT(name), "NAME", "validation", "of the whole, in the document" },
     { "reference", 0, OPT_STRING, AT(reference), "TEXT", "as given", "where the truth comes from: a paper, a program" },
     SELECT_JSON_ROW(validate_args),

@@ -161,6 +161,10 @@ static const char *set_value(const opt_spec *s, const char *text, void *target, 
         if (!whole_number(text, 0, &n)) return "a whole number, 0 or more";
         *(size_t *)member = (size_t)n;
         return NULL;
+    case OPT_POSITIVE:
+        if (!whole_number(text, 1, &n)) return "a whole number, 1 or more";
+        *(size_t *)member = (size_t)n;
+        return NULL;
     case OPT_INT:
         if (!whole_number(text, 0, &n) || n > 1000000000) return "a whole number, 0 or more";
         *(int *)member = (int)n;

@@ -20,6 +20,7 @@ typedef enum opt_kind {
     OPT_FLAG,
     OPT_STRING,
     OPT_COUNT,
+    OPT_POSITIVE,
     OPT_INT,
     OPT_NUMBER,
     OPT_REAL,

@@ -24,7 +24,7 @@ static const opt_spec compare_options[] = {
     { "bench", 'r', OPT_STRING, AT(bench), "CMD", NULL, "what is measured, run in the root of each worktree" },
     { "metric", 'm', OPT_STRING, AT(metric), "NAME", "wall time",
       "a cost: the last number behind this name in what it prints" },
-    { "launches", 'n', OPT_COUNT, AT(launches), "N", "25", "of each revision" },
+    { "launches", 'n', OPT_POSITIVE, AT(launches), "N", "25", "of each revision" },
     { "repository", 0, OPT_STRING, AT(repository), "DIR", "the current folder", "the git repository; it is only read" },
     { "margin", 0, OPT_NUMBER, AT(margin), "X", "0.02", "a change that is surely within it is none" },
     { "level", 0, OPT_NUMBER, AT(level), "X", "0.95", "of the interval" },

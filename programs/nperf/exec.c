@@ -23,7 +23,7 @@ typedef struct exec_args {
 #define AT(member) offsetof(exec_args, member)
 
 static const opt_spec exec_options[] = {
-    { "launches", 'n', OPT_COUNT, AT(launches), "N", "as many as it takes, 11 if that decides",
+    { "launches", 'n', OPT_POSITIVE, AT(launches), "N", "as many as it takes, 11 if that decides",
       "timed runs of each command" },
     { "warmup", 'w', OPT_INT, AT(warmup), "N", "1", "untimed runs of each command before" },
     { "budget", 0, OPT_NUMBER, AT(budget), "SECONDS", "60",

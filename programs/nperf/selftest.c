@@ -35,7 +35,7 @@ static const opt_spec selftest_options[] = {
     { "clock", 0, OPT_FLAG, AT(clock), NULL, NULL, "read calls whose cost is known" },
     { "live", 0, OPT_MAYBE, AT(live), "N", "24", "measure N pairs of equals, each anew, and count false alarms" },
     { "quick", 0, OPT_FLAG, AT(quick), NULL, NULL, "fewer and shorter launches: some minutes for everything" },
-    { "launches", 0, OPT_COUNT, AT(launches), "N", "200, quick 50",
+    { "launches", 0, OPT_POSITIVE, AT(launches), "N", "200, quick 50",
       "with --aa and --power: launches recorded of each program" },
     { "record", 0, OPT_STRING, AT(record), "DIR", NULL,
       "with --aa and --power: keep the launches they draw from, rows and raw lines, to be analysed again" },
