@@ -83,6 +83,13 @@ static double call_time(const cbx__run *x, double inner, double outer, double em
 }
 
 /*
+ * Overwriting outputs before an epoch takes longer when the calls before it left them outside of the caches than it does in an empty
+ * one: epochs last this many times an empty one, so that the difference is a small share of them, but no more than so many targets.
+ */
+#define EMPTY_TIMES  32
+#define TARGETS_MOST 8
+
+/*
  * Calls an epoch so that it lasts the target: grow by at most ten until a reading is long enough to trust, then read once more
  * and believe the shorter one.
  */
@@ -91,7 +98,8 @@ static bool calibrate(cbx__run *x, bool *slow)
     double target = x->o.epoch_target_s * 1e9, inner, outer, empty, call;
     uint64_t n = 1;
     if (!cbx__run_epoch(x, 0, 0, &inner, &empty)) return false;
-    empty = unhindered(x, empty);
+    x->r->empty_epoch_ns = empty = unhindered(x, empty);
+    target = fmin(fmax(target, EMPTY_TIMES * cbx__run_allowed_empty(x)), TARGETS_MOST * target);
     for (;;) {
         if (!cbx__run_epoch(x, 0, n, &inner, &outer)) return false;
         if (n == 1 && is_slow(x, unhindered(x, outer))) {
