@@ -222,6 +222,12 @@ static cbx_status no_such_run(cbx_store *s, cbx__index *ix, const char *which, c
     return cbx_fail(err, CBX_ENOENT, "no run '%s' in the store '%s'", which, s->root);
 }
 
+cbx_status cbx__store_last_look(cbx_store *s, cbx__index **out, cbx_err *err)
+{
+    *out = s->index;
+    return *out ? CBX_OK : cbx__store_index(s, out, err);
+}
+
 cbx_status cbx__store_resolve(cbx_store *s, const char *which, cbx_arena *arena, const char **id, cbx_err *err)
 {
     static const char begins[] = "SELECT id FROM run WHERE id IS NOT NULL AND substr(id, 1, length(?1)) = ?1 LIMIT 2";

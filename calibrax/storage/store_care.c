@@ -55,9 +55,7 @@ cbx_status cbx_store_problems(cbx_store *s, cbx_store_report *out, cbx_err *err)
     cbx_status st;
 
     report_init(s, out);
-    st = CBX_OK;
-    ix = s->index; /* what the last look saw; without one, look */
-    if (!ix) st = cbx__store_index(s, &ix, err);
+    st = cbx__store_last_look(s, &ix, err);
     if (!st) st = cbx__select_open(ix, "SELECT 'runs/' || name, problem FROM run ORDER BY name", &q, err);
     while (!st && cbx__select_next(q)) {
         out->files++;

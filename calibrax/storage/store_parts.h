@@ -17,6 +17,8 @@ struct cbx_store {
 
 /** The index, up to date with the folder. */
 cbx_status cbx__store_index(cbx_store *store, cbx__index **out, cbx_err *err);
+/** As the last query left it, without a look at the folder; brought up to date only if nothing was asked before. */
+cbx_status cbx__store_last_look(cbx_store *store, cbx__index **out, cbx_err *err);
 /** Of a run by its id, of a baseline by its name, in the arena; NULL: out of memory. */
 const char *cbx__store_run_path(const cbx_store *store, cbx_arena *arena, const char *id);
 const char *cbx__store_baseline_path(const cbx_store *store, cbx_arena *arena, const char *name);

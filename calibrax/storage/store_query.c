@@ -158,7 +158,7 @@ cbx_status cbx_store_metric_is_mixed(cbx_store *s, const char *metric, bool *mix
     cbx__index *ix = NULL;
     cbx__select *q = NULL;
     size_t units = 0;
-    cbx_status st = cbx__store_index(s, &ix, err);
+    cbx_status st = cbx__store_last_look(s, &ix, err);
 
     if (!st) st = cbx__select_open(ix, "SELECT DISTINCT unit FROM def WHERE metric = ? LIMIT 2", &q, err);
     if (st) return st;

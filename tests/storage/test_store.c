@@ -301,6 +301,7 @@ static void test_definitions(void **in)
                "{\"id\":\"seconds\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"points\":[],\"metric_defs\":{\"latency\":{"
                "\"name\":"
                "\"latency\",\"unit\":\"s\",\"direction\":\"lower\"}}}");
+    CHECK_OK(cbx_store_metric_def(s->store, "latency", &arena, &def, &err), &err, "a query looks at the folder");
     CHECK_OK(cbx_store_metric_is_mixed(s->store, "latency", &mixed, &err), &err, "asked again");
     CHECK(mixed, "seconds and milliseconds");
     cbx_arena_clear(&arena);
