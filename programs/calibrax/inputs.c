@@ -37,13 +37,6 @@ static int add_file(const opt_run *run, const char *path, inputs_list *l)
     return status;
 }
 
-static int look(const opt_run *run, const inputs_list *l)
-{
-    bool doubled = l->n > 1 && (l->n & (l->n - 1)) == 0;
-
-    return l->look && doubled ? l->look(run, l) : EXIT_PASS;
-}
-
 static int load_all(const opt_run *run, cbx_store *store, inputs_list *l)
 {
     cbx_store_list list;
@@ -53,10 +46,7 @@ static int load_all(const opt_run *run, cbx_store *store, inputs_list *l)
     if (cbx_store_query_runs(store, NULL, &list, &err)) return opt_fail(run->program, "%s", err.message);
     if (!list.count) status = opt_fail(run->program, "the store '%s' holds no runs", cbx_store_root(store));
     if (!status && !make_room(run, l, list.count)) status = no_memory(run);
-    for (size_t i = list.count; !status && i-- > 0;) {
-        status = add_stored(run, store, list.entries[i].id, l);
-        if (!status) status = look(run, l);
-    }
+    for (size_t i = list.count; !status && i-- > 0;) status = add_stored(run, store, list.entries[i].id, l);
     cbx_store_list_clear(&list);
     return status;
 }

@@ -26,13 +26,10 @@ typedef struct inputs_args {
             "a run file; may be repeated, in place of --data"                                                          \
     }
 
-/* Runs in order; zeroed to begin with, but for what its owner sets. */
+/* Runs in order; zeroed to begin with. */
 typedef struct inputs_list {
     cbx_run **items;
     size_t n;
-    /* Looks at the runs so far whenever they have doubled, so that a fault of the first few costs no more than these; not 0: enough.
-     * NULL: nobody looks */
-    int (*look)(const opt_run *run, const struct inputs_list *l);
 } inputs_list;
 
 /* Runs one after the other, each of them gone when the next one comes: as many as one likes. */
