@@ -45,5 +45,8 @@ cbx_status cbx__spooled_rest(cbx__spooled *p, cbx__scratch *scratch, cbx_err *er
  */
 cbx_status cbx__spooled_write(const cbx_allocator *al, const cbx_run *head, const cbx__spooled *p,
                               const cbx__scratch *scratch, const char *path, const char *shown, cbx_err *err);
+/** The same with a run and its own points. */
+cbx_status cbx__run_write_to(const cbx_allocator *al, const cbx_run *run, const char *path, const char *shown,
+                             cbx_err *err);
 
 #endif

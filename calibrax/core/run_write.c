@@ -378,6 +378,12 @@ static cbx_status write_to(const cbx_allocator *al, const cbx_run *run, const el
     return s.status ? cbx_fail(err, s.status, "%s", s.err.message) : CBX_OK;
 }
 
+cbx_status cbx__run_write_to(const cbx_allocator *al, const cbx_run *run, const char *path, const char *shown,
+                             cbx_err *err)
+{
+    return write_to(al, run, NULL, path, shown, err);
+}
+
 cbx_status cbx_run_write(cbx_ctx *ctx, const cbx_run *run, const char *path, cbx_err *err)
 {
     cbx_replacement *file = NULL;
