@@ -90,6 +90,7 @@
 #include "calibrax/analysis/changepoint.h"
 #include "calibrax/analysis/comparison.h"
 #include "calibrax/analysis/pareto.h"
+#include "calibrax/analysis/rank_table.h"
 #include "calibrax/analysis/ranking.h"
 #include "calibrax/analysis/regression.h"
 #include "calibrax/analysis/scaling.h"

@@ -36,36 +36,19 @@ typedef struct work {
 
 static const char *label_of(const work *w, size_t run, const cbx_point *p)
 {
-    const char *tag = w->o->group_tag ? cbx_point_tag(p, w->o->group_tag) : NULL;
-
-    if (tag) return tag;
-    return w->names ? w->names[run] : cbx_run_id(w->runs[run]);
+    return cbx__competitor_of(p, w->o->group_tag, w->names ? w->names[run] : cbx_run_id(w->runs[run]));
 }
 
-static int by_tag(const void *a, const void *b) { return strcmp(((const cbx_tag *)a)->key, ((const cbx_tag *)b)->key); }
-
-/* "point@scenario{other tags}" */
 static const char *row_of(work *w, const cbx_point *p, const char *label)
 {
-    cbx_tag *tags = cbx_arena_calloc(&w->scratch, p->ntags + 1, sizeof(*tags));
-    const char *text = cbx_arena_strdup(&w->scratch, ""), *name = p->name;
-    size_t n = 0;
+    const char *row = NULL;
+    cbx_text text;
 
-    if (!tags || !text) return NULL;
-    for (size_t i = 0; i < p->ntags; i++)
-        if (!w->o->group_tag || strcmp(p->tags[i].key, w->o->group_tag) != 0) tags[n++] = p->tags[i];
-    if (n < p->ntags && !strcmp(name, label)) name = "*";
-    qsort(tags, n, sizeof(*tags), by_tag);
-    for (size_t i = 0; text && i < n; i++)
-        text = cbx_arena_printf(&w->scratch, "%s%s%s=%s", text, i ? "," : "", tags[i].key, tags[i].value);
-    return text ? cbx_arena_printf(&w->scratch, "%s@%s{%s}", name, p->scenario, text) : NULL;
-}
-
-static bool wanted(const work *w, const char *metric)
-{
-    for (size_t i = 0; w->o->metrics && i < w->o->nmetrics; i++)
-        if (!strcmp(w->o->metrics[i], metric)) return true;
-    return !w->o->metrics;
+    cbx_text_init(&text, cbx_ctx_allocator(w->ctx));
+    if (cbx__row_put(&text, p, w->o->group_tag, label, &w->scratch))
+        row = cbx_arena_strdup(&w->scratch, cbx_text_str(&text));
+    cbx_text_clear(&text);
+    return row;
 }
 
 static cbx_status collect(work *w, cbx_err *err)
@@ -83,7 +66,7 @@ static cbx_status collect(work *w, cbx_err *err)
             const char *label = label_of(w, r, p), *row = row_of(w, p, label);
             for (size_t k = 0; row && k < p->nmetrics; k++) {
                 item *e = &w->items[w->nitems];
-                if (!wanted(w, p->metrics[k].name)) continue;
+                if (!cbx__among(p->metrics[k].name, w->o->metrics, w->o->nmetrics)) continue;
                 *e = (item){ cbx_arena_printf(&w->scratch, "%s:%s", row, p->metrics[k].name),
                              label,
                              p->metrics[k].name,

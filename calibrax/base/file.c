@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/file_batch.h"
 
 #define READ_MOST_DEFAULT ((size_t)1 << 30)
 #define READ_FIRST        ((size_t)4096)
@@ -224,32 +225,72 @@ static void replacement_drop(cbx_replacement *r)
     cbx_arena_clear(&r->arena);
 }
 
-/* Permissions onto the temporary, and its content down to the disk; by name, since a library may have replaced the file itself. */
-static cbx_status settle(const cbx_replacement *r, cbx_err *err)
+/* By name, since a library may have replaced the file itself. */
+static cbx_status temporary_open(const cbx_replacement *r, int *fd, cbx_err *err)
 {
-    struct stat old;
-    cbx_status st = CBX_OK;
-    int fd = open(r->temporary, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return cbx_fail_errno(err, errno, "cannot write '%s'", r->target);
+    *fd = open(r->temporary, O_RDONLY | O_CLOEXEC);
+    return *fd < 0 ? cbx_fail_errno(err, errno, "cannot write '%s'", r->target) : CBX_OK;
+}
+
+cbx_status cbx__replacement_settle(cbx_replacement *r, dev_t *device, cbx_err *err)
+{
+    int failed = close(r->fd), saved = errno, fd;
+    struct stat old, made;
+    r->fd = -1;
+    if (failed) return cbx_fail_errno(err, saved, "cannot write '%s'", r->target);
+    cbx_status st = temporary_open(r, &fd, err);
+    if (st) return st;
     if (stat(r->target, &old) == 0 && S_ISREG(old.st_mode) && fchmod(fd, old.st_mode & 0777))
         st = cbx_fail_errno(err, errno, "cannot keep the permissions of '%s'", r->target);
-    else if (fsync(fd))
+    else if (fstat(fd, &made))
         st = cbx_fail_errno(err, errno, "cannot write '%s'", r->target);
+    else
+        *device = made.st_dev;
     close(fd);
     return st;
 }
 
+cbx_status cbx__replacement_sync(const cbx_replacement *r, bool all, cbx_err *err)
+{
+    int fd;
+    cbx_status st = temporary_open(r, &fd, err);
+    if (st) return st;
+    if (all ? syncfs(fd) : fsync(fd)) st = cbx_fail_errno(err, errno, "cannot write '%s'", r->target);
+    close(fd);
+    return st;
+}
+
+cbx_status cbx__replacement_place(const cbx_replacement *r, cbx_err *err)
+{
+    return rename(r->temporary, r->target) ? cbx_fail_errno(err, errno, "cannot replace '%s'", r->target) : CBX_OK;
+}
+
+cbx_status cbx__replacement_sync_folder(const cbx_replacement *r, cbx_err *err)
+{
+    return sync_folder(r->folder, r->target, err);
+}
+
+void cbx__replacement_free(cbx_replacement *r)
+{
+    cbx_allocator al = r->arena.al;
+    cbx_arena_clear(&r->arena);
+    cbx_mem_free(&al, r, sizeof *r);
+}
+
+const char *cbx__replacement_target(const cbx_replacement *r) { return r->target; }
+const char *cbx__replacement_folder(const cbx_replacement *r) { return r->folder; }
+
 static cbx_status replacement_finish(cbx_replacement *r, cbx_err *err)
 {
-    int failed = close(r->fd), saved = errno;
-    r->fd = -1;
-    cbx_status st = failed ? cbx_fail_errno(err, saved, "cannot write '%s'", r->target) : settle(r, err);
-    if (!st && rename(r->temporary, r->target)) st = cbx_fail_errno(err, errno, "cannot replace '%s'", r->target);
+    dev_t device;
+    cbx_status st = cbx__replacement_settle(r, &device, err);
+    if (!st) st = cbx__replacement_sync(r, false, err);
+    if (!st) st = cbx__replacement_place(r, err);
     if (st) {
         replacement_drop(r);
         return st;
     }
-    st = sync_folder(r->folder, r->target, err);
+    st = cbx__replacement_sync_folder(r, err);
     cbx_arena_clear(&r->arena);
     return st;
 }

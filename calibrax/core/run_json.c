@@ -12,6 +12,7 @@
 #include "calibrax/base/file.h"
 #include "calibrax/core/metadata.h"
 #include "calibrax/core/run_parts.h"
+#include "calibrax/core/run_spool.h"
 
 static const char *const run_keys[] = { "id",       "timestamp",   "commit", "branch", "environment",
                                         "metadata", "metric_defs", "points", NULL };
@@ -162,6 +163,8 @@ static cbx_status read_defs(const cbx_json *v, cbx_run *run, cbx_err *err)
     return st;
 }
 
+bool cbx__run_point_says_more(const cbx_json *v) { return cbx__says_more(v, point_keys); }
+
 cbx_status cbx__run_view_point(const cbx_json *v, const char *path, cbx_arena *arena, cbx_point *out, cbx_json **raw,
                                cbx_err *err)
 {
@@ -175,7 +178,7 @@ cbx_status cbx__run_view_point(const cbx_json *v, const char *path, cbx_arena *a
     if (!st) st = cbx__read_metrics(arena, v, path, &p.metrics, &p.nmetrics, err);
     if (st) return st;
     *out = p;
-    *raw = cbx__says_more(v, point_keys) ? (cbx_json *)(uintptr_t)v : NULL;
+    *raw = cbx__run_point_says_more(v) ? (cbx_json *)(uintptr_t)v : NULL;
     return CBX_OK;
 }
 

@@ -37,6 +37,18 @@ cbx_status cbx__spooled_add(cbx__spooled *p, cbx__scratch *scratch, const cbx_po
 /** The same with a point of a run file, unknown members included.  @param path  "points.7".  @return also CBX_EFORMAT */
 cbx_status cbx__spooled_add_json(cbx__spooled *p, cbx__scratch *scratch, const cbx_json *point, const char *path,
                                  cbx_err *err);
+/** Whether a point of a run file has members that are unknown here, which are kept as they stand. */
+bool cbx__run_point_says_more(const cbx_json *point);
+/* Samples that a point's tree does not hold: an empty array stands there for them. */
+typedef struct cbx__long_samples {
+    const cbx_json *array;
+    cbx__waiting waiting;
+    const double *rest; /* behind those that wait; one at least */
+    size_t nrest;
+} cbx__long_samples;
+/** The same with a point that does not say more, n of whose metrics have long samples. */
+cbx_status cbx__spooled_add_long(cbx__spooled *p, cbx__scratch *scratch, const cbx_json *point, const char *path,
+                                 const cbx__long_samples *list, size_t n, cbx_err *err);
 /** What is pending goes to the disk, if it is worth that, and its memory back: another run is written next.  @return as above */
 cbx_status cbx__spooled_rest(cbx__spooled *p, cbx__scratch *scratch, cbx_err *err);
 /**
@@ -45,5 +57,8 @@ cbx_status cbx__spooled_rest(cbx__spooled *p, cbx__scratch *scratch, cbx_err *er
  */
 cbx_status cbx__spooled_write(const cbx_allocator *al, const cbx_run *head, const cbx__spooled *p,
                               const cbx__scratch *scratch, const char *path, const char *shown, cbx_err *err);
+/** The same with a run and its own points. */
+cbx_status cbx__run_write_to(const cbx_allocator *al, const cbx_run *run, const char *path, const char *shown,
+                             cbx_err *err);
 
 #endif

@@ -295,6 +295,46 @@ cbx_status cbx__spooled_add_json(cbx__spooled *p, cbx__scratch *scratch, const c
     return st;
 }
 
+/* Metrics whose samples stand in the list get them. */
+static cbx_status join_samples(const cbx_json *point, const cbx__long_samples *list, size_t n, cbx_arena *arena,
+                               cbx_point *view, cbx__waiting *waiting, cbx_err *err)
+{
+    const cbx_json *metrics = cbx_json_get(point, "metrics");
+    cbx_named_metric *own = cbx_arena_calloc(arena, view->nmetrics, sizeof *own);
+
+    if (!own) return cbx__record_no_memory(err);
+    for (size_t i = 0; i < view->nmetrics; i++) {
+        const cbx_json *samples = cbx_json_get(cbx_json_get(metrics, view->metrics[i].name), "samples");
+        own[i] = view->metrics[i];
+        for (size_t k = 0; k < n; k++) {
+            if (list[k].array != samples) continue;
+            own[i].metric.samples = list[k].rest;
+            own[i].metric.nsamples = list[k].nrest;
+            waiting[i] = list[k].waiting;
+        }
+    }
+    view->metrics = own;
+    return CBX_OK;
+}
+
+cbx_status cbx__spooled_add_long(cbx__spooled *p, cbx__scratch *scratch, const cbx_json *point, const char *path,
+                                 const cbx__long_samples *list, size_t n, cbx_err *err)
+{
+    cbx_arena arena;
+    cbx_json *raw = NULL;
+    cbx__waiting *waiting = NULL;
+    cbx_point view;
+    cbx_status st;
+
+    cbx_arena_init(&arena, &p->pending.al);
+    st = cbx__run_view_point(point, path, &arena, &view, &raw, err);
+    if (!st && !(waiting = cbx_arena_calloc(&arena, view.nmetrics, sizeof *waiting))) st = cbx__record_no_memory(err);
+    if (!st) st = join_samples(point, list, n, &arena, &view, waiting, err);
+    if (!st) st = add(p, scratch, &view, waiting, raw, err);
+    cbx_arena_clear(&arena);
+    return st;
+}
+
 /* --- the file --- */
 
 /* Points that stand on disk. */
@@ -376,6 +416,12 @@ static cbx_status write_to(const cbx_allocator *al, const cbx_run *run, const el
     cbx_text_clear(&text);
     cbx_json_unref(head);
     return s.status ? cbx_fail(err, s.status, "%s", s.err.message) : CBX_OK;
+}
+
+cbx_status cbx__run_write_to(const cbx_allocator *al, const cbx_run *run, const char *path, const char *shown,
+                             cbx_err *err)
+{
+    return write_to(al, run, NULL, path, shown, err);
 }
 
 cbx_status cbx_run_write(cbx_ctx *ctx, const cbx_run *run, const char *path, cbx_err *err)

@@ -1,42 +1,50 @@
 /*
- * Points as asv's benchmarks: names, units, parameters.
+ * Points as asv's benchmarks: names, units, parameters; runs by their commits.
+ *
+ * Workload: 500,000 values of 10,000 runs, most of which are of benchmarks that are known by then.
  */
-#include "calibrax/exporters/asv.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "calibrax/base/hash.h"
+#include "calibrax/exporters/asv.h"
 
 enum { MOST_COMBINATIONS = 1000000 };
 
 cbx_status cbx__asv_no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for asv's files"); }
 
-void *cbx__asv_grown(cbx_arena *arena, void *items, size_t n, size_t *room, size_t size)
+void cbx__asv_init(cbx__asv_site *s, cbx_export_job *job, const cbx_export_source *runs)
 {
+    cbx__words *const words[] = { &s->keys, &s->names, &s->values, &s->branches, &s->commit_keys, &s->beginnings };
+    const cbx_allocator *al = cbx_ctx_allocator(job->ctx);
+
+    *s = (cbx__asv_site){ .job = job, .runs = runs };
+    cbx_arena_init(&s->arena, al);
+    cbx_text_init(&s->key, al);
+    for (size_t i = 0; i < CBX_LEN(words); i++) cbx__words_init(words[i], al);
+}
+
+void cbx__asv_clear(cbx__asv_site *s)
+{
+    cbx__words *const words[] = { &s->keys, &s->names, &s->values, &s->branches, &s->commit_keys, &s->beginnings };
+
+    for (size_t i = 0; i < CBX_LEN(words); i++) cbx__words_clear(words[i]);
+    cbx_arena_clear(&s->arena);
+    cbx_text_clear(&s->key);
+}
+
+/* Room for one more of n items; NULL: out of memory. */
+static void *grown(cbx_arena *arena, void *items, size_t n, size_t *room, size_t first, size_t size)
+{
+    size_t wanted = *room ? 2 * *room : first;
     void *more;
 
     if (n < *room) return items;
-    more = cbx_arena_calloc(arena, *room ? 2 * *room : 16, size);
+    more = cbx_arena_calloc(arena, wanted, size);
     if (!more) return NULL;
     if (n) memcpy(more, items, n * size);
-    *room = *room ? 2 * *room : 16;
+    *room = wanted;
     return more;
-}
-
-static bool same_text(const char *a, const char *b) { return a && b ? !strcmp(a, b) : a == b; }
-
-bool cbx__asv_add_text(cbx_arena *arena, cbx__asv_texts *l, const char *s)
-{
-    const char **items;
-
-    for (size_t i = 0; i < l->n; i++)
-        if (same_text(l->items[i], s)) return true;
-    items = cbx__asv_grown(arena, l->items, l->n, &l->room, sizeof *items);
-    if (!items) return false;
-    l->items = items;
-    l->items[l->n++] = s;
-    return true;
 }
 
 /* --- units --- */
@@ -79,16 +87,23 @@ static bool wanted(const cbx_export_opts *o, const char *metric)
     return !o->nmetrics;
 }
 
-bool cbx__asv_is_of(const cbx__asv_benchmark *b, const cbx_point *p)
+/* Of the scenario, the point and the metric, until the next one; NULL: out of memory. */
+static const char *key_of(cbx__asv_site *s, const cbx_point *p, const char *metric)
 {
-    return !strcmp(b->scenario, p->scenario) && !strcmp(b->point, p->name) && cbx_point_metric(p, b->metric);
+    cbx_text_reset(&s->key);
+    cbx_text_puts(&s->key, p->scenario);
+    cbx_text_putc(&s->key, '\x1f');
+    cbx_text_puts(&s->key, p->name);
+    cbx_text_putc(&s->key, '\x1f');
+    cbx_text_puts(&s->key, metric);
+    return s->key.status ? NULL : cbx_text_str(&s->key);
 }
 
 /* The name that asv shows; dots part it, so those within its parts are replaced, and what then is not unique gets a hash. */
 static const char *name_of(cbx__asv_site *s, const cbx__asv_benchmark *b)
 {
-    char *name = cbx_arena_printf(s->job->arena, "%s.%s.%s", b->scenario, b->point, b->metric), hash[CBX_HASH_SIZE];
-    size_t ends[] = { strlen(b->scenario), strlen(b->scenario) + 1 + strlen(b->point) };
+    char *name = cbx_arena_printf(&s->arena, "%s.%s.%s", b->scenario, b->point, b->metric), hash[CBX_HASH_SIZE];
+    size_t ends[] = { strlen(b->scenario), strlen(b->scenario) + 1 + strlen(b->point) }, before = s->names.n, at;
 
     if (!name) return NULL;
     cbx_hash_bytes(name, strlen(name), hash);
@@ -96,47 +111,115 @@ static const char *name_of(cbx__asv_site *s, const cbx__asv_benchmark *b)
         bool dot = name[i] == '.' && i != ends[0] && i != ends[1];
         if (dot || name[i] == '/' || name[i] == '\\' || (unsigned char)name[i] < ' ') name[i] = '_';
     }
-    for (size_t i = 0; i < s->n; i++)
-        if (!strcmp(s->list[i].name, name)) return cbx_arena_printf(s->job->arena, "%s-%.8s", name, hash);
-    return name;
+    at = cbx__words_add(&s->names, name);
+    if (at == CBX__NO_WORD || at == before) return at == before ? name : NULL;
+    name = cbx_arena_printf(&s->arena, "%s-%.8s", name, hash);
+    return name && cbx__words_add(&s->names, name) != CBX__NO_WORD ? name : NULL;
 }
 
-static cbx_status add_benchmark(cbx__asv_site *s, const cbx_run *run, const cbx_point *p, const char *metric,
-                                cbx_err *err)
+static bool begin_benchmark(cbx__asv_site *s, const cbx_point *p, const char *metric, const char *unit)
 {
-    const cbx_metric_def *def = cbx_run_find_metric_def(run, metric);
-    cbx__asv_benchmark b = { .scenario = p->scenario, .point = p->name, .metric = metric }, *list;
+    cbx__asv_benchmark *list = grown(&s->arena, s->list, s->n, &s->room, 16, sizeof *list), *b;
     const char *text;
     char *version;
 
-    for (size_t i = 0; i < s->n; i++)
-        if (cbx__asv_is_of(&s->list[i], p) && !strcmp(s->list[i].metric, metric)) return CBX_OK;
-    set_unit(&b, def ? def->unit : "");
-    b.name = name_of(s, &b);
-    text = b.name ? cbx_arena_printf(s->job->arena, "%s %s", b.name, b.unit) : NULL;
-    version = text ? cbx_arena_alloc(s->job->arena, CBX_HASH_SIZE) : NULL;
-    list = version ? cbx__asv_grown(s->job->arena, s->list, s->n, &s->room, sizeof *list) : NULL;
-    if (!list) return cbx__asv_no_memory(err);
-    cbx_hash_bytes(text, strlen(text), version);
-    b.version = version;
+    if (!list) return false;
     s->list = list;
-    s->list[s->n++] = b;
-    return CBX_OK;
+    b = &list[s->n];
+    *b = (cbx__asv_benchmark){ .scenario = cbx_arena_strdup(&s->arena, p->scenario),
+                               .point = cbx_arena_strdup(&s->arena, p->name),
+                               .metric = cbx_arena_strdup(&s->arena, metric),
+                               .told = cbx_arena_strdup(&s->arena, unit) };
+    if (!b->scenario || !b->point || !b->metric || !b->told) return false;
+    set_unit(b, b->told);
+    b->name = name_of(s, b);
+    text = b->name ? cbx_arena_printf(&s->arena, "%s %s", b->name, b->unit) : NULL;
+    version = text ? cbx_arena_alloc(&s->arena, CBX_HASH_SIZE) : NULL;
+    if (!version) return false;
+    cbx_hash_bytes(text, strlen(text), version);
+    b->version = version;
+    s->n++;
+    return true;
+}
+
+bool cbx__asv_benchmark_of(cbx__asv_site *s, const cbx_point *p, const char *metric, const cbx__asv_benchmark **out)
+{
+    bool asked = wanted(&s->job->opts, metric);
+    const char *key = asked ? key_of(s, p, metric) : NULL;
+    size_t at = key ? cbx__words_find(&s->keys, key) : CBX__NO_WORD;
+
+    *out = at == CBX__NO_WORD ? NULL : &s->list[at];
+    return key || !asked;
 }
 
 /* A unit that changes between runs would join what cannot be joined. */
-static cbx_status check_unit(const cbx__asv_benchmark *b, const cbx_run *run, cbx_err *err)
+static cbx_status check_unit(const cbx__asv_benchmark *b, const cbx_run *run, const char *unit, cbx_err *err)
 {
-    const cbx_metric_def *def = cbx_run_find_metric_def(run, b->metric);
     cbx__asv_benchmark now = *b;
 
-    set_unit(&now, def ? def->unit : "");
+    if (!strcmp(b->told, unit)) return CBX_OK;
+    set_unit(&now, unit);
     if (!strcmp(now.unit, b->unit) && now.times == b->times && now.per == b->per) return CBX_OK;
     return cbx_fail(err, CBX_EINVAL, "run '%s' has '%s' in another unit than the runs before it: export them apart",
                     cbx_run_id(run), b->metric);
 }
 
 /* --- parameters --- */
+
+/* Where a number is among those seen, or belongs. */
+static size_t place_among(const cbx__asv_parameter *q, uint32_t number)
+{
+    size_t low = 0, high = q->nseen;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (q->seen[middle] < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool see_value(cbx_arena *arena, cbx__asv_parameter *q, uint32_t number)
+{
+    size_t at = place_among(q, number);
+    uint32_t *seen;
+
+    q->npoints++;
+    if (at < q->nseen && q->seen[at] == number) return true;
+    seen = grown(arena, q->seen, q->nseen, &q->room, 2, sizeof *seen);
+    if (!seen) return false;
+    memmove(seen + at + 1, seen + at, (q->nseen - at) * sizeof *seen);
+    seen[at] = number;
+    q->seen = seen;
+    q->nseen++;
+    return true;
+}
+
+static cbx__asv_parameter *parameter_of(cbx_arena *arena, cbx__asv_benchmark *b, const char *key)
+{
+    cbx__asv_parameter *params;
+
+    for (size_t i = 0; i < b->nparams; i++)
+        if (!strcmp(b->params[i].key, key)) return &b->params[i];
+    params = grown(arena, b->params, b->nparams, &b->room, 2, sizeof *params);
+    if (!params) return NULL;
+    b->params = params;
+    params[b->nparams] = (cbx__asv_parameter){ .key = cbx_arena_strdup(arena, key) };
+    return params[b->nparams].key ? &params[b->nparams++] : NULL;
+}
+
+static bool see_tags(cbx__asv_site *s, cbx__asv_benchmark *b, const cbx_point *p)
+{
+    b->npoints++;
+    for (size_t i = 0; i < p->ntags; i++) {
+        cbx__asv_parameter *q = parameter_of(&s->arena, b, p->tags[i].key);
+        size_t number = cbx__words_add(&s->values, p->tags[i].value);
+        if (!q || number == CBX__NO_WORD || !see_value(&s->arena, q, (uint32_t)number)) return false;
+    }
+    return true;
+}
 
 static int by_value(const void *pa, const void *pb)
 {
@@ -151,72 +234,167 @@ static int by_value(const void *pa, const void *pb)
     return strcmp(a, b);
 }
 
-/* Keys of all tags, then for each its values; those with one value only are no parameters. */
-static cbx_status find_parameters(cbx__asv_site *s, cbx__asv_benchmark *b, cbx_err *err)
+/* The values of a tag in order, and where each of them stands. */
+static bool order_values(cbx__asv_site *s, const cbx__asv_benchmark *b, cbx__asv_parameter *q)
 {
-    cbx__asv_texts keys = { 0 };
-    cbx_arena *arena = s->job->arena;
+    cbx_arena *arena = &s->arena;
+    bool holes = q->npoints < b->npoints;
 
-    for (size_t r = 0; r < s->nruns; r++)
-        for (size_t i = 0; i < cbx_run_npoints(s->runs[r]); i++) {
-            const cbx_point *p = cbx_run_point(s->runs[r], i);
-            for (size_t k = 0; cbx__asv_is_of(b, p) && k < p->ntags; k++)
-                if (!cbx__asv_add_text(arena, &keys, p->tags[k].key)) return cbx__asv_no_memory(err);
-        }
-    if (keys.n) qsort(keys.items, keys.n, sizeof *keys.items, by_value);
-    b->params = cbx_arena_calloc(arena, keys.n, sizeof *b->params);
-    if (!b->params) return cbx__asv_no_memory(err);
+    q->nvalues = q->nseen + holes;
+    q->values = cbx_arena_calloc(arena, q->nvalues, sizeof *q->values);
+    q->places = cbx_arena_calloc(arena, q->nseen + 1, sizeof *q->places);
+    if (!q->values || !q->places) return false;
+    for (size_t i = 0; i < q->nseen; i++) q->values[i] = s->values.list[q->seen[i]];
+    if (q->nvalues) qsort(q->values, q->nvalues, sizeof *q->values, by_value);
+    for (size_t i = 0; i < q->nvalues; i++) {
+        const char *value = q->values[i];
+        size_t number = value ? cbx__words_find(&s->values, value) : 0;
+        q->places[value ? place_among(q, (uint32_t)number) : q->nseen] = i;
+    }
+    return true;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const cbx__asv_parameter *x = a, *y = b;
+
+    return by_value(&x->key, &y->key);
+}
+
+/* Tags with one value only are no parameters. */
+static cbx_status choose_parameters(cbx__asv_site *s, cbx__asv_benchmark *b, cbx_err *err)
+{
+    size_t n = 0;
+
+    if (b->nparams) qsort(b->params, b->nparams, sizeof *b->params, by_key);
     b->combinations = 1;
-    for (size_t k = 0; k < keys.n; k++) {
-        cbx__asv_parameter q = { .key = keys.items[k] };
-        for (size_t r = 0; r < s->nruns; r++)
-            for (size_t i = 0; i < cbx_run_npoints(s->runs[r]); i++) {
-                const cbx_point *p = cbx_run_point(s->runs[r], i);
-                if (cbx__asv_is_of(b, p) && !cbx__asv_add_text(arena, &q.values, cbx_point_tag(p, q.key)))
-                    return cbx__asv_no_memory(err);
-            }
-        if (q.values.n < 2) continue;
-        qsort(q.values.items, q.values.n, sizeof *q.values.items, by_value);
-        if (b->combinations > MOST_COMBINATIONS / q.values.n)
+    for (size_t k = 0; k < b->nparams; k++) {
+        cbx__asv_parameter *q = &b->params[k];
+        if (q->nseen + (q->npoints < b->npoints) < 2) continue;
+        if (!order_values(s, b, q)) return cbx__asv_no_memory(err);
+        if (b->combinations > MOST_COMBINATIONS / q->nvalues)
             return cbx_fail(err, CBX_EOVERFLOW,
                             "the tags of '%s' have more than %d combinations: choose fewer metrics or runs", b->name,
                             MOST_COMBINATIONS);
-        b->combinations *= q.values.n;
-        b->params[b->nparams++] = q;
+        b->combinations *= q->nvalues;
+        b->params[n++] = *q;
     }
+    b->nparams = n;
     return CBX_OK;
 }
 
-size_t cbx__asv_place_of(const cbx__asv_benchmark *b, const cbx_point *p)
+size_t cbx__asv_place_of(const cbx__asv_site *s, const cbx__asv_benchmark *b, const cbx_point *p)
 {
     size_t place = 0;
 
     for (size_t k = 0; k < b->nparams; k++) {
-        const cbx__asv_texts *v = &b->params[k].values;
-        size_t i = 0;
-        while (i + 1 < v->n && !same_text(v->items[i], cbx_point_tag(p, b->params[k].key))) i++;
-        place = place * v->n + i;
+        const cbx__asv_parameter *q = &b->params[k];
+        const char *value = cbx_point_tag(p, q->key);
+        size_t at = value ? place_among(q, (uint32_t)cbx__words_find(&s->values, value)) : q->nseen;
+        place = place * q->nvalues + q->places[at];
     }
     return place;
 }
 
-cbx_status cbx__asv_find_benchmarks(cbx__asv_site *s, cbx_err *err)
+/* --- commits --- */
+
+const char *cbx__asv_machine_of(const cbx_run *run)
+{
+    return cbx_json_get_string(cbx_run_environment(run), "machine", "unknown");
+}
+
+static bool begin_commit(cbx__asv_site *s, const cbx_run *run)
+{
+    const char *machine = cbx__asv_machine_of(run), *hash = cbx_run_commit(run);
+    const char *beginning = cbx_arena_printf(s->job->arena, "%s\x1f%.*s", machine, CBX__ASV_COMMIT, hash);
+    cbx__asv_commit *list = grown(&s->arena, s->commits, s->ncommits, &s->commits_room, 16, sizeof *list);
+    size_t at = beginning ? cbx__words_add(&s->beginnings, beginning) : CBX__NO_WORD, *alike;
+
+    if (!list || at == CBX__NO_WORD) return false;
+    s->commits = list;
+    alike = grown(&s->arena, s->alike, at, &s->alike_room, 16, sizeof *alike);
+    if (!alike) return false;
+    s->alike = alike;
+    alike[at]++;
+    list[s->ncommits] = (cbx__asv_commit){ .machine = cbx_arena_strdup(&s->arena, machine),
+                                           .hash = cbx_arena_strdup(&s->arena, hash),
+                                           .alike = at };
+    return list[s->ncommits].machine && list[s->ncommits++].hash;
+}
+
+static bool file_run(cbx__asv_site *s, const cbx_run *run, size_t number)
+{
+    const char *branch = cbx_run_branch(run);
+    const char *key = cbx_arena_printf(s->job->arena, "%s\x1f%s", cbx__asv_machine_of(run), cbx_run_commit(run));
+    size_t at = key ? cbx__words_add(&s->commit_keys, key) : CBX__NO_WORD;
+
+    if (at == CBX__NO_WORD || (at == s->ncommits && !begin_commit(s, run))) return false;
+    s->commits[at].nruns++;
+    s->commit_of[number] = (uint32_t)at;
+    return !branch || cbx__words_add(&s->branches, branch) != CBX__NO_WORD;
+}
+
+/* Runs by commit, each commit's in their order. */
+static bool order_runs(cbx__asv_site *s)
+{
+    size_t before = 0;
+
+    s->order = cbx_arena_calloc(&s->arena, s->runs->count, sizeof *s->order);
+    if (!s->order) return false;
+    for (size_t i = 0; i < s->ncommits; i++) {
+        s->commits[i].first = before;
+        before += s->commits[i].nruns;
+        s->commits[i].nruns = 0;
+    }
+    for (size_t i = 0; i < s->runs->count; i++) {
+        cbx__asv_commit *c = &s->commits[s->commit_of[i]];
+        s->order[c->first + c->nruns++] = (uint32_t)i;
+    }
+    return true;
+}
+
+/* --- all runs --- */
+
+static cbx_status take_value(cbx__asv_site *s, const cbx_run *run, const cbx_point *p, const char *metric, cbx_err *err)
+{
+    const cbx_metric_def *def = cbx_run_find_metric_def(run, metric);
+    const char *key = key_of(s, p, metric), *unit = def ? def->unit : "";
+    size_t at = key ? cbx__words_add(&s->keys, key) : CBX__NO_WORD;
+    cbx_status st;
+
+    if (at == CBX__NO_WORD || (at == s->n && !begin_benchmark(s, p, metric, unit))) return cbx__asv_no_memory(err);
+    st = check_unit(&s->list[at], run, unit, err);
+    return st || see_tags(s, &s->list[at], p) ? st : cbx__asv_no_memory(err);
+}
+
+static cbx_status take_run(cbx__asv_site *s, const cbx_run *run, size_t number, cbx_err *err)
 {
     cbx_status st = CBX_OK;
 
-    for (size_t r = 0; !st && r < s->nruns; r++)
-        for (size_t i = 0; !st && i < cbx_run_npoints(s->runs[r]); i++) {
-            const cbx_point *p = cbx_run_point(s->runs[r], i);
-            for (size_t k = 0; !st && k < p->nmetrics; k++)
-                if (wanted(&s->job->opts, p->metrics[k].name))
-                    st = add_benchmark(s, s->runs[r], p, p->metrics[k].name, err);
-        }
-    for (size_t i = 0; !st && i < s->n; i++) {
-        st = find_parameters(s, &s->list[i], err);
-        for (size_t r = 0; !st && r < s->nruns; r++)
-            for (size_t k = 0; !st && k < cbx_run_npoints(s->runs[r]); k++)
-                if (cbx__asv_is_of(&s->list[i], cbx_run_point(s->runs[r], k)))
-                    st = check_unit(&s->list[i], s->runs[r], err);
+    if (!cbx_run_commit(run) || !*cbx_run_commit(run))
+        return cbx_fail(err, CBX_EINVAL, "run '%s' has no commit, and asv files results by commit", cbx_run_id(run));
+    if (!file_run(s, run, number)) return cbx__asv_no_memory(err);
+    for (size_t i = 0; !st && i < cbx_run_npoints(run); i++) {
+        const cbx_point *p = cbx_run_point(run, i);
+        for (size_t k = 0; !st && k < p->nmetrics; k++)
+            if (wanted(&s->job->opts, p->metrics[k].name)) st = take_value(s, run, p, p->metrics[k].name, err);
     }
     return st;
+}
+
+cbx_status cbx__asv_find(cbx__asv_site *s, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    s->commit_of = cbx_arena_calloc(&s->arena, s->runs->count, sizeof *s->commit_of);
+    if (!s->commit_of) return cbx__asv_no_memory(err);
+    for (size_t i = 0; !st && i < s->runs->count; i++) {
+        cbx_run *run = NULL;
+        st = s->runs->load(s->runs->user, i, &run, err);
+        if (!st) st = take_run(s, run, i, err);
+        cbx_run_free(run);
+        cbx_arena_clear(s->job->arena);
+    }
+    for (size_t i = 0; !st && i < s->n; i++) st = choose_parameters(s, &s->list[i], err);
+    return st || order_runs(s) ? st : cbx__asv_no_memory(err);
 }

@@ -13,7 +13,7 @@
 
 CBX_BEGIN_DECLS
 
-#define CBX_EXPORTER_ABI 2
+#define CBX_EXPORTER_ABI 3
 
 typedef struct cbx_export_opts {
     uint32_t struct_size; /* sizeof(cbx_export_opts) of the header compiled with */
@@ -28,12 +28,11 @@ typedef struct cbx_export_opts {
     const char *repo; /* asv: the repository whose commits these are, as asv.conf.json names it; NULL: "." */
     bool
         allow_machines; /* a run against a baseline of another machine, or of one that is not told; the result says so */
-    bool allow_missing; /* a metric that no point has: for runs of which each is written by a call of its own */
 } cbx_export_opts;
 
 #define CBX_EXPORT_OPTS_INIT                                                                                           \
     {                                                                                                                  \
-        sizeof(cbx_export_opts), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                       \
+        sizeof(cbx_export_opts), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0                                                          \
     }
 
 /** What was written. */
@@ -45,18 +44,27 @@ typedef struct cbx_export_report {
 
 CBX_API void cbx_export_report_clear(cbx_export_report *report);
 
+/** Runs that are held one at a time: each may be asked for several times, in any order. */
+typedef struct cbx_export_source {
+    size_t count;
+    /** *out: a reference of the caller's.  What it returns goes up unchanged */
+    cbx_status (*load)(void *user, size_t i, cbx_run **out, cbx_err *err);
+    void *user;
+} cbx_export_source;
+
 struct cbx_export_job; /* what an exporter is given to write with: calibrax/exporters/job.h, internal */
 
 typedef struct cbx_exporter {
     uint32_t struct_size, abi; /* CBX_EXPORTER_ABI of the header compiled with */
     const char *name;          /* "latex" */
     const char *summary;       /* one line, for a list */
-    /** One run at least, all with an id. */
-    cbx_status (*export_runs)(struct cbx_export_job *job, const cbx_run *const *runs, size_t nruns, cbx_err *err);
+    /** A run, with an id.  NULL: export_together has them all. */
+    cbx_status (*export_run)(struct cbx_export_job *job, const cbx_run *run, cbx_err *err);
     /** A run against another; NULL: this format has nothing to say of that. */
     cbx_status (*export_analysis)(struct cbx_export_job *job, const cbx_run *run, const cbx_run *baseline,
                                   cbx_err *err);
-    bool together; /* what is written of a run depends on the others */
+    /** One run at least: what is written of one depends on the others.  NULL: it does not. */
+    cbx_status (*export_together)(struct cbx_export_job *job, const cbx_export_source *runs, cbx_err *err);
 } cbx_exporter;
 
 /** All formats in the order shown; static. */
@@ -84,6 +92,9 @@ CBX_API size_t cbx_export_nplots(void);
  *         cairo); CBX_EDOM; CBX_ENOMEM; as cbx_file_write_atomic
  */
 CBX_API cbx_status cbx_export_runs(cbx_ctx *ctx, const cbx_exporter *format, const cbx_run *const *runs, size_t nruns,
+                                   const cbx_export_opts *opts, cbx_export_report *out, cbx_err *err);
+/** The same with runs that are held one at a time, in memory that does not grow with their number, but for the paths of the report. */
+CBX_API cbx_status cbx_export_each(cbx_ctx *ctx, const cbx_exporter *format, const cbx_export_source *runs,
                                    const cbx_export_opts *opts, cbx_export_report *out, cbx_err *err);
 /**
  * Writes how a run differs from a baseline: the metrics of points that both have (same name, scenario and tags), and which

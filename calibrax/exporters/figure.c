@@ -24,20 +24,44 @@ static cbx_status plot_format(const cbx_exporter *format, cbx_plot_format *out, 
     return cbx_fail(err, CBX_EUNSUPPORTED, "'%s' draws no figures: take svg, pdf or png", format->name);
 }
 
-static cbx_status put(cbx_export_job *job, const char *kind, const char *name, cbx_plot *p, cbx_plot_format format,
-                      cbx_err *err)
+/* What a figure is, beside what is in it. */
+struct figure {
+    const char *kind, *name; /* the file is KIND-NAME.svg */
+    const char *missing;     /* what it lacks; NULL: nothing */
+    cbx_status (*draw)(cbx_export_job *job, const void *data, cbx_plot **out, cbx_err *err);
+    const void *data;
+};
+
+static cbx_status put(cbx_export_job *job, const struct figure *f, cbx_plot *p, cbx_plot_format format, cbx_err *err)
 {
-    const char *safe = cbx__export_safe_name(job->arena, name), *file = NULL;
+    const char *safe = cbx__export_safe_name(job->arena, f->name), *file = NULL;
     cbx_text text;
     cbx_status st;
 
-    if (safe) file = cbx_arena_printf(job->arena, "%s-%s.%s", kind, safe, cbx_plot_format_name(format));
+    if (safe) file = cbx_arena_printf(job->arena, "%s-%s.%s", f->kind, safe, cbx_plot_format_name(format));
     if (!file) return cbx_fail(err, CBX_ENOMEM, "out of memory for a figure");
     cbx_text_init(&text, cbx_ctx_allocator(job->ctx));
     st = cbx_plot_draw(p, format, &text, err);
     if (!st) st = cbx__export_file(job, file, &text, err);
     cbx_text_clear(&text);
     return st;
+}
+
+static cbx_status export_figure(cbx_ctx *ctx, const cbx_exporter *format, const struct figure *f,
+                                const cbx_export_opts *opts, cbx_export_report *out, cbx_err *err)
+{
+    cbx_plot_format form = CBX_PLOT_SVG;
+    cbx_status st = plot_format(format, &form, err);
+    cbx_plot *p = NULL;
+    cbx_export_job job;
+
+    if (!st && f->missing) st = cbx_fail(err, CBX_EINVAL, "a figure of kind '%s' without %s", f->kind, f->missing);
+    if (!st) st = cbx__export_begin(ctx, opts, &job, err);
+    if (st) return st;
+    st = f->draw(&job, f->data, &p, err);
+    if (!st) st = put(&job, f, p, form, err);
+    cbx_plot_free(p);
+    return cbx__export_end(st, &job, out, err);
 }
 
 /* --- convergence --- */
@@ -68,8 +92,9 @@ static bool wants_log(const cbx_convergence_figure *f)
     return values.positive && rest.positive && values.most >= 10 * values.least;
 }
 
-static cbx_status draw_convergence(cbx_export_job *job, const cbx_convergence_figure *f, cbx_plot **out, cbx_err *err)
+static cbx_status draw_convergence(cbx_export_job *job, const void *data, cbx_plot **out, cbx_err *err)
 {
+    const cbx_convergence_figure *f = data;
     cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
     cbx_plot_series s = { .y = f->y, .lower = f->lower, .upper = f->upper, .n = f->n };
     double *x = cbx_arena_calloc(job->arena, f->n, sizeof *x);
@@ -90,28 +115,18 @@ static cbx_status draw_convergence(cbx_export_job *job, const cbx_convergence_fi
 cbx_status cbx_export_convergence(cbx_ctx *ctx, const cbx_exporter *format, const cbx_convergence_figure *figure,
                                   const cbx_export_opts *opts, cbx_export_report *out, cbx_err *err)
 {
-    cbx_plot_format form = CBX_PLOT_SVG;
-    cbx_status st = plot_format(format, &form, err);
-    cbx_export_report report;
-    cbx_plot *p = NULL;
-    cbx_export_job job;
+    const char *missing = !figure->n || !figure->y ? "values" : !figure->name || !*figure->name ? "a name" : NULL;
 
-    if (st) return st;
-    if (!figure->n || !figure->y || !figure->name || !*figure->name)
-        return cbx_fail(err, CBX_EINVAL, "a figure of a series without %s",
-                        figure->n && figure->y ? "a name" : "values");
-    st = cbx__export_begin(ctx, opts, &job, &report, err);
-    if (st) return st;
-    st = draw_convergence(&job, figure, &p, err);
-    if (!st) st = put(&job, "convergence", figure->name, p, form, err);
-    cbx_plot_free(p);
-    return cbx__export_end(st, &job, &report, out);
+    return export_figure(ctx, format,
+                         &(struct figure){ "convergence", figure->name, missing, draw_convergence, figure }, opts, out,
+                         err);
 }
 
 /* --- values --- */
 
-static cbx_status draw_values(cbx_export_job *job, const cbx_values_figure *f, cbx_plot **out, cbx_err *err)
+static cbx_status draw_values(cbx_export_job *job, const void *data, cbx_plot **out, cbx_err *err)
 {
+    const cbx_values_figure *f = data;
     const cbx_plot_series s = { .y = f->values, .lower = f->lower, .upper = f->upper, .n = f->n };
     cbx_plot_opts o = CBX_PLOT_OPTS_INIT;
     cbx_status st;
@@ -128,19 +143,9 @@ static cbx_status draw_values(cbx_export_job *job, const cbx_values_figure *f, c
 cbx_status cbx_export_values(cbx_ctx *ctx, const cbx_exporter *format, const cbx_values_figure *figure,
                              const cbx_export_opts *opts, cbx_export_report *out, cbx_err *err)
 {
-    cbx_plot_format form = CBX_PLOT_SVG;
-    cbx_status st = plot_format(format, &form, err);
-    cbx_export_report report;
-    cbx_plot *p = NULL;
-    cbx_export_job job;
+    bool named = figure->names && figure->name && *figure->name;
+    const char *missing = !figure->n || !figure->values ? "any value" : named ? NULL : "names";
 
-    if (st) return st;
-    if (!figure->n || !figure->values || !figure->names || !figure->name || !*figure->name)
-        return cbx_fail(err, CBX_EINVAL, "a figure of values without %s", figure->n ? "names" : "any value");
-    st = cbx__export_begin(ctx, opts, &job, &report, err);
-    if (st) return st;
-    st = draw_values(&job, figure, &p, err);
-    if (!st) st = put(&job, "values", figure->name, p, form, err);
-    cbx_plot_free(p);
-    return cbx__export_end(st, &job, &report, out);
+    return export_figure(ctx, format, &(struct figure){ "values", figure->name, missing, draw_values, figure }, opts,
+                         out, err);
 }

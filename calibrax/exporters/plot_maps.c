@@ -237,6 +237,12 @@ static cbx_status find_kernels(cbx_export_job *job, const cbx__grid *g, cbx_plot
             (*out)[(*n)++] = (cbx_plot_kernel){ name, x->value, y->value, y->lower > 0 ? y->lower : NAN, y->upper };
         }
     if (*n) return CBX_OK;
+    if (rate == t->ncolumns || intensity == t->ncolumns)
+        if (job->opts.nmetrics)
+            return cbx_fail(err, CBX_EINVAL,
+                            "a roofline is drawn of the metrics flop_per_s and intensity, and '%s' was not asked for: "
+                            "name both, or no metrics at all",
+                            rate == t->ncolumns ? "flop_per_s" : "intensity");
     return cbx_fail(err, CBX_ENOENT,
                     "no point of run '%s' has the metrics flop_per_s and intensity [flop/byte], both above 0",
                     cbx_run_id(t->run));

@@ -317,45 +317,36 @@ static cbx_status draw_run(cbx_export_job *job, const cbx_run *run, cbx_plot_for
     return st;
 }
 
-static cbx_status draw_runs(cbx_export_job *job, const cbx_run *const *runs, size_t n, cbx_plot_format format,
-                            cbx_err *err)
+static cbx_status svg_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
 {
-    cbx_status st = CBX_OK;
-
-    for (size_t i = 0; !st && i < n; i++) st = draw_run(job, runs[i], format, err);
-    return st;
+    return draw_run(job, run, CBX_PLOT_SVG, err);
 }
 
-static cbx_status svg_runs(cbx_export_job *job, const cbx_run *const *runs, size_t n, cbx_err *err)
+static cbx_status pdf_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
 {
-    return draw_runs(job, runs, n, CBX_PLOT_SVG, err);
+    return draw_run(job, run, CBX_PLOT_PDF, err);
 }
 
-static cbx_status pdf_runs(cbx_export_job *job, const cbx_run *const *runs, size_t n, cbx_err *err)
+static cbx_status png_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
 {
-    return draw_runs(job, runs, n, CBX_PLOT_PDF, err);
-}
-
-static cbx_status png_runs(cbx_export_job *job, const cbx_run *const *runs, size_t n, cbx_err *err)
-{
-    return draw_runs(job, runs, n, CBX_PLOT_PNG, err);
+    return draw_run(job, run, CBX_PLOT_PNG, err);
 }
 
 const cbx_exporter cbx__export_svg = { sizeof(cbx_exporter),
                                        CBX_EXPORTER_ABI,
                                        "svg",
                                        "plots, one a metric unless others are asked for: run-ID-METRIC.svg",
-                                       svg_runs,
+                                       svg_run,
                                        NULL };
 const cbx_exporter cbx__export_pdf = { sizeof(cbx_exporter),
                                        CBX_EXPORTER_ABI,
                                        "pdf",
                                        "plots, one a metric unless others are asked for: run-ID-METRIC.pdf",
-                                       pdf_runs,
+                                       pdf_run,
                                        NULL };
 const cbx_exporter cbx__export_png = { sizeof(cbx_exporter),
                                        CBX_EXPORTER_ABI,
                                        "png",
                                        "plots, one a metric unless others are asked for: run-ID-METRIC.png",
-                                       png_runs,
+                                       png_run,
                                        NULL };

@@ -276,14 +276,6 @@ static cbx_status export_form(cbx_export_job *job, const form *f, const cbx_run 
     return st;
 }
 
-static cbx_status each(cbx_export_job *job, const form *f, const cbx_run *const *runs, size_t n, cbx_err *err)
-{
-    cbx_status st = CBX_OK;
-
-    for (size_t i = 0; !st && i < n; i++) st = export_form(job, f, runs[i], NULL, err);
-    return st;
-}
-
 /* --- CSV --- */
 
 static void csv_head(cbx_text *out, const cbx__table *t)
@@ -348,27 +340,24 @@ static cbx_status export_csv(cbx_export_job *job, const cbx_run *run, const cbx_
 
 /* --- exporters --- */
 
-static cbx_status latex_runs(cbx_export_job *job, const cbx_run *const *runs, size_t n, cbx_err *err)
+static cbx_status latex_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
 {
-    return each(job, &latex, runs, n, err);
+    return export_form(job, &latex, run, NULL, err);
 }
 
-static cbx_status html_runs(cbx_export_job *job, const cbx_run *const *runs, size_t n, cbx_err *err)
+static cbx_status html_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
 {
-    return each(job, &html, runs, n, err);
+    return export_form(job, &html, run, NULL, err);
 }
 
-static cbx_status markdown_runs(cbx_export_job *job, const cbx_run *const *runs, size_t n, cbx_err *err)
+static cbx_status markdown_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
 {
-    return each(job, &markdown, runs, n, err);
+    return export_form(job, &markdown, run, NULL, err);
 }
 
-static cbx_status csv_runs(cbx_export_job *job, const cbx_run *const *runs, size_t n, cbx_err *err)
+static cbx_status csv_run(cbx_export_job *job, const cbx_run *run, cbx_err *err)
 {
-    cbx_status st = CBX_OK;
-
-    for (size_t i = 0; !st && i < n; i++) st = export_csv(job, runs[i], NULL, err);
-    return st;
+    return export_csv(job, run, NULL, err);
 }
 
 static cbx_status latex_analysis(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, cbx_err *err)
@@ -387,12 +376,12 @@ static cbx_status markdown_analysis(cbx_export_job *job, const cbx_run *run, con
 }
 
 const cbx_exporter cbx__export_latex = { sizeof(cbx_exporter),           CBX_EXPORTER_ABI, "latex",
-                                         "a booktabs table: run-ID.tex", latex_runs,       latex_analysis };
+                                         "a booktabs table: run-ID.tex", latex_run,        latex_analysis };
 const cbx_exporter cbx__export_html = {
-    sizeof(cbx_exporter), CBX_EXPORTER_ABI, "html", "a page of its own: run-ID.html", html_runs, html_analysis
+    sizeof(cbx_exporter), CBX_EXPORTER_ABI, "html", "a page of its own: run-ID.html", html_run, html_analysis
 };
 const cbx_exporter cbx__export_csv = {
-    sizeof(cbx_exporter), CBX_EXPORTER_ABI, "csv", "every digit, RFC 4180: run-ID.csv", csv_runs, export_csv
+    sizeof(cbx_exporter), CBX_EXPORTER_ABI, "csv", "every digit, RFC 4180: run-ID.csv", csv_run, export_csv
 };
 const cbx_exporter cbx__export_markdown = { sizeof(cbx_exporter), CBX_EXPORTER_ABI, "markdown",
-                                            "a table: run-ID.md", markdown_runs,    markdown_analysis };
+                                            "a table: run-ID.md", markdown_run,     markdown_analysis };

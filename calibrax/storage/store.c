@@ -134,9 +134,8 @@ cbx_status cbx__store_exists(const cbx_store *s, const cbx_run *run, cbx_err *er
     return cbx_fail(err, CBX_EEXIST, "another run '%s' is in the store '%s' already", cbx_run_id(run), s->root);
 }
 
-/* An equal run is there: nothing to do.  Another one: the caller says whether it goes. */
-static cbx_status check_existing(cbx_store *s, const cbx_run *run, const char *path, bool replace, bool *done,
-                                 cbx_err *err)
+cbx_status cbx__store_check_existing(cbx_store *s, const cbx_run *run, const char *path, bool replace, bool *done,
+                                     cbx_err *err)
 {
     cbx_run *old = NULL;
     cbx_err why = CBX_ERR_INIT;
@@ -164,7 +163,7 @@ cbx_status cbx_store_save(cbx_store *s, const cbx_run *run, bool replace, cbx_er
     path = cbx__store_run_path(s, &arena, cbx_run_id(run));
     st = path ? cbx__store_make(s, err) : cbx__store_no_memory(err);
     if (!st) st = cbx__store_lock(s, &lock, err);
-    if (!st) st = check_existing(s, run, path, replace, &done, err);
+    if (!st) st = cbx__store_check_existing(s, run, path, replace, &done, err);
     if (!st && !done) st = cbx_run_write(s->ctx, run, path, err);
     cbx_lock_release(lock);
     cbx_arena_clear(&arena);

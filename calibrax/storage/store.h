@@ -185,7 +185,7 @@ typedef struct cbx_store_keep {
 CBX_API cbx_status cbx_store_compact(cbx_store *store, const cbx_store_keep *keep, cbx_store_report *out, cbx_err *err);
 /** Rewrites runs of older schemas in the present one, ids and times unchanged; equal content costs nothing. */
 CBX_API cbx_status cbx_store_migrate(cbx_store *store, bool dry, cbx_store_report *out, cbx_err *err);
-/** Copies the runs of a query into another store (made if missing), and config.json if that has none. */
+/** Copies the runs of a query into another store (made if missing), and config.json if that has none.  @return also CBX_EINVAL: the store itself */
 CBX_API cbx_status cbx_store_export(cbx_store *store, const cbx_store_query *query, const char *root,
                                     cbx_store_report *out, cbx_err *err);
 

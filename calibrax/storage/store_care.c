@@ -1,4 +1,4 @@
-/* Care of a store: what cannot be read, verification, compaction, migration, copies of a part. */
+/* Care of a store: what cannot be read, verification, compaction. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -310,91 +310,5 @@ cbx_status cbx_store_compact(cbx_store *s, const cbx_store_keep *keep, cbx_store
     cbx_lock_release(lock);
     if (!st && !k->dry) st = cbx__store_index(s, &ix, err);
     if (!st && !k->dry) st = cbx__index_vacuum(ix, err);
-    return st;
-}
-
-/* --- migration and copies --- */
-
-/* Each run of a query, one after another. */
-static cbx_status each_run(cbx_store *s, const cbx_store_query *query, cbx_store_report *out,
-                           cbx_status (*fn)(cbx_store *s, const cbx_run *run, uint64_t bytes, void *user,
-                                            cbx_store_report *out, cbx_err *err),
-                           void *user, cbx_err *err)
-{
-    cbx_store_list list;
-    cbx_status st;
-
-    report_init(s, out);
-    st = cbx_store_query_runs(s, query, &list, err);
-    for (size_t i = 0; !st && i < list.count; i++) {
-        cbx_run *run = NULL;
-        st = cbx_store_load(s, list.entries[i].id, &run, err);
-        if (!st) st = fn(s, run, list.entries[i].bytes, user, out, err);
-        if (!st) out->files++;
-        cbx_run_free(run);
-    }
-    cbx_store_list_clear(&list);
-    return st;
-}
-
-static cbx_status migrate_run(cbx_store *s, const cbx_run *run, uint64_t bytes, void *user, cbx_store_report *out,
-                              cbx_err *err)
-{
-    const bool *dry = user;
-    cbx_run *present = NULL;
-    cbx_status st;
-
-    if (cbx_run_schema_version(run) >= CBX_RUN_SCHEMA_VERSION) return CBX_OK;
-    changed(out, bytes);
-    if (*dry) return CBX_OK;
-    st = cbx_run_with_present_schema(s->ctx, run, &present, err);
-    if (!st) st = cbx_store_save(s, present, true, err);
-    cbx_run_free(present);
-    return st;
-}
-
-cbx_status cbx_store_migrate(cbx_store *s, bool dry, cbx_store_report *out, cbx_err *err)
-{
-    return each_run(s, NULL, out, migrate_run, &dry, err);
-}
-
-static cbx_status copy_run(cbx_store *s, const cbx_run *run, uint64_t bytes, void *user, cbx_store_report *out,
-                           cbx_err *err)
-{
-    cbx_status st = cbx_store_save(user, run, false, err);
-
-    (void)s;
-    if (!st) changed(out, bytes);
-    return st;
-}
-
-static cbx_status copy_config(cbx_store *from, cbx_store *to, cbx_err *err)
-{
-    const cbx_allocator *al = cbx_ctx_allocator(from->ctx);
-    char *bytes = NULL;
-    size_t len = 0;
-    cbx_status st;
-
-    if (!cbx_path_exists(from->config) || cbx_path_exists(to->config)) return CBX_OK;
-    st = cbx_file_read(from->ctx, from->config, 0, &bytes, &len, err);
-    if (st) return st;
-    st = cbx_file_write_atomic(to->ctx, to->config, bytes, len, err);
-    cbx_mem_free(al, bytes, len + 1);
-    return st;
-}
-
-cbx_status cbx_store_export(cbx_store *s, const cbx_store_query *query, const char *root, cbx_store_report *out,
-                            cbx_err *err)
-{
-    cbx_store_opts opts = CBX_STORE_OPTS_INIT;
-    cbx_store *to = NULL;
-    cbx_status st;
-
-    opts.create = true;
-    *out = (cbx_store_report){ 0 };
-    st = cbx_store_open(s->ctx, root, &opts, &to, err);
-    if (!st) st = copy_config(s, to, err);
-    if (!st) st = each_run(s, query, out, copy_run, to, err);
-    cbx_store_close(to);
     return st;
 }

@@ -29,6 +29,12 @@ cbx_status cbx__store_make(cbx_store *store, cbx_err *err);
 /** The lock that every write holds. */
 cbx_status cbx__store_lock(cbx_store *store, cbx_lock **out, cbx_err *err);
 cbx_status cbx__store_no_memory(cbx_err *err);
+/**
+ * Under the lock: whether an equal run is there (*done), and nothing to do.
+ * @param replace  another one goes.  @return CBX_OK; CBX_EEXIST: another one is there; CBX_ENOMEM
+ */
+cbx_status cbx__store_check_existing(cbx_store *store, const cbx_run *run, const char *path, bool replace, bool *done,
+                                     cbx_err *err);
 /** CBX_EEXIST, said. */
 cbx_status cbx__store_exists(const cbx_store *store, const cbx_run *run, cbx_err *err);
 

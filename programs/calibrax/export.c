@@ -1,6 +1,7 @@
 /*
  * calibrax export: runs in a form that others read.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "calibrax/exporters/exporter.h"
@@ -93,50 +94,29 @@ static int find_format(const opt_run *run, const char *name, const cbx_exporter 
     return opt_fail(run->program, "no form '%s': see 'calibrax export --list'", name);
 }
 
-/* What is written, and what of it is done. */
+/* What is written. */
 typedef struct writing {
     const opt_run *run;
     const cbx_exporter *format;
     cbx_export_opts opts;
-    const char **files;
-    size_t nfiles, room;
-    bool *found; /* of each metric that is asked for */
-    size_t nfound;
-    const char *first; /* id of the first run */
 } writing;
 
-static int no_memory(const opt_run *run) { return opt_fail(run->program, "out of memory"); }
-
-static int note_files(writing *w, const cbx_export_report *r)
-{
-    for (size_t i = 0; i < r->nfiles; i++) {
-        if (w->nfiles == w->room) {
-            size_t room = w->room ? 2 * w->room : 16;
-            const char **more = cbx_arena_calloc(w->run->arena, room, sizeof *more);
-            if (!more) return no_memory(w->run);
-            if (w->nfiles) memcpy(more, w->files, w->nfiles * sizeof *more);
-            w->files = more;
-            w->room = room;
-        }
-        w->files[w->nfiles] = cbx_arena_strdup(w->run->arena, r->files[i]);
-        if (!w->files[w->nfiles++]) return no_memory(w->run);
-    }
-    return EXIT_PASS;
-}
-
-static int tell(const writing *w)
+static int tell(const writing *w, const cbx_export_report *r)
 {
     const export_args *a = w->run->args;
-    cbx_json *o, *files;
+    cbx_json *tail = cbx_json_new_object(), *head;
+    json_stream out;
 
-    for (size_t i = 0; !a->select.json && i < w->nfiles; i++) puts(w->files[i]);
-    if (!a->select.json) return EXIT_PASS;
-    o = new_document("calibrax-export");
-    files = cbx_json_new_array();
-    cbx_json_set_string(o, "format", w->format->name);
-    for (size_t i = 0; i < w->nfiles; i++) cbx_json_push(files, cbx_json_new_string(w->files[i]));
-    cbx_json_set(o, "files", files);
-    return print_json(w->run->program, o);
+    for (size_t i = 0; !a->select.json && i < r->nfiles; i++) puts(r->files[i]);
+    if (!a->select.json) {
+        cbx_json_unref(tail);
+        return EXIT_PASS;
+    }
+    head = new_document("calibrax-export");
+    cbx_json_set_string(head, "format", w->format->name);
+    json_stream_begin(&out, head, "files");
+    for (size_t i = 0; i < r->nfiles; i++) json_stream_add(&out, cbx_json_new_string(r->files[i]));
+    return json_stream_end(&out, w->run->program, tail);
 }
 
 static int written(writing *w, cbx_status st, cbx_export_report *report, const cbx_err *err)
@@ -144,102 +124,50 @@ static int written(writing *w, cbx_status st, cbx_export_report *report, const c
     int status;
 
     if (st) return opt_fail(w->run->program, "%s", err->message);
-    status = note_files(w, report);
+    status = tell(w, report);
     cbx_export_report_clear(report);
     return status;
 }
 
-/* --- a run, or runs together --- */
-
-static int write_analysis(writing *w, const inputs_list *l, const cbx_run *baseline)
-{
-    const export_args *a = w->run->args;
-    cbx_export_report report;
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status st;
-
-    if (l->n != 1) return opt_fail(w->run->program, "--against compares one run: name it alone");
-    st = cbx_export_analysis(w->run->ctx, w->format, l->items[0], baseline, &w->opts, &report, &err);
-    if (st == CBX_EPERM && !a->allow_machines)
-        return opt_fail(w->run->program, "%s: --allow-other-machine compares them all the same", err.message);
-    return written(w, st, &report, &err);
-}
-
-static int write_loaded(writing *w)
+/* A run against another. */
+static int write_analysis(writing *w)
 {
     const export_args *a = w->run->args;
     inputs_list l = { NULL, 0 };
     cbx_run *baseline = NULL;
     cbx_export_report report;
     cbx_err err = CBX_ERR_INIT;
+    cbx_status st;
     int status = inputs_load(w->run, &a->select, &a->inputs, a->against, &l, &baseline);
 
-    if (!status && baseline) {
-        status = write_analysis(w, &l, baseline);
-    } else if (!status) {
-        cbx_status st = cbx_export_runs(w->run->ctx, w->format, (const cbx_run *const *)l.items, l.n, &w->opts, &report,
-                                        &err);
-        status = written(w, st, &report, &err);
+    if (!status && l.n != 1) status = opt_fail(w->run->program, "--against compares one run: name it alone");
+    if (!status) {
+        st = cbx_export_analysis(w->run->ctx, w->format, l.items[0], baseline, &w->opts, &report, &err);
+        if (st == CBX_EPERM && !a->allow_machines)
+            status = opt_fail(w->run->program, "%s: --allow-other-machine compares them all the same", err.message);
+        else
+            status = written(w, st, &report, &err);
     }
     inputs_clear(&l);
     cbx_run_free(baseline);
     return status;
 }
 
-/* --- runs one by one --- */
-
-#define ENOUGH (-1)
-
-/* Looks for the metrics that are asked for, until all of them have been seen. */
-static int look_for_metrics(void *user, const cbx_run *r)
-{
-    writing *w = user;
-
-    if (!w->first) w->first = cbx_arena_strdup(w->run->arena, cbx_run_id(r));
-    if (!w->first) return no_memory(w->run);
-    for (size_t m = 0; m < w->opts.nmetrics; m++)
-        for (size_t i = 0; !w->found[m] && i < cbx_run_npoints(r); i++) {
-            w->found[m] = cbx_point_metric(cbx_run_point(r, i), w->opts.metrics[m]);
-            w->nfound += w->found[m];
-        }
-    return w->nfound == w->opts.nmetrics ? ENOUGH : EXIT_PASS;
-}
-
-static int check_metrics(writing *w)
-{
-    const export_args *a = w->run->args;
-    inputs_visit v = { .take = look_for_metrics, .user = w, .any_machine = true };
-    int status = EXIT_PASS;
-
-    if (!w->opts.nmetrics) return EXIT_PASS;
-    w->found = cbx_arena_calloc(w->run->arena, w->opts.nmetrics, sizeof *w->found);
-    if (!w->found) return no_memory(w->run);
-    status = inputs_each(w->run, &a->select, &a->inputs, &v);
-    if (status) return status == ENOUGH ? EXIT_PASS : status;
-    for (size_t m = 0; m < w->opts.nmetrics; m++)
-        if (!w->found[m])
-            return opt_fail(w->run->program, "no point of run '%s' has the metric '%s'", w->first, w->opts.metrics[m]);
-    return EXIT_PASS;
-}
-
-static int write_one(void *user, const cbx_run *r)
-{
-    writing *w = user;
-    cbx_export_report report;
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status st = cbx_export_runs(w->run->ctx, w->format, &r, 1, &w->opts, &report, &err);
-
-    return written(w, st, &report, &err);
-}
+static cbx_status load_run(void *user, size_t i, cbx_run **out, cbx_err *err) { return inputs_get(user, i, out, err); }
 
 static int write_each(writing *w)
 {
     const export_args *a = w->run->args;
-    inputs_visit v = { .take = write_one, .user = w, .any_machine = true };
-    int status = check_metrics(w);
+    inputs_names names;
+    cbx_export_report report;
+    cbx_err err = CBX_ERR_INIT;
+    int status = inputs_name(w->run, &a->select, &a->inputs, &names);
+    const cbx_export_source runs = { names.n, load_run, &names };
 
-    w->opts.allow_missing = true;
-    return status ? status : inputs_each(w->run, &a->select, &a->inputs, &v);
+    if (!status)
+        status = written(w, cbx_export_each(w->run->ctx, w->format, &runs, &w->opts, &report, &err), &report, &err);
+    inputs_names_clear(&names);
+    return status;
 }
 
 /* --- the command --- */
@@ -287,8 +215,8 @@ static int run_export(const opt_run *run)
     status = find_format(run, a->format, &w.format);
     if (!status) status = check_form(run, w.format);
     set_options(&w);
-    if (!status) status = a->against || w.format->together ? write_loaded(&w) : write_each(&w);
-    return status ? status : tell(&w);
+    if (status) return status;
+    return a->against ? write_analysis(&w) : write_each(&w);
 }
 
 const opt_command export_command = {

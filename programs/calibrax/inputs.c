@@ -37,56 +37,6 @@ static int add_file(const opt_run *run, const char *path, inputs_list *l)
     return status;
 }
 
-static int look(const opt_run *run, const inputs_list *l)
-{
-    bool doubled = l->n > 1 && (l->n & (l->n - 1)) == 0;
-
-    return l->look && doubled ? l->look(run, l) : EXIT_PASS;
-}
-
-static int load_all(const opt_run *run, cbx_store *store, inputs_list *l)
-{
-    cbx_store_list list;
-    cbx_err err = CBX_ERR_INIT;
-    int status = EXIT_PASS;
-
-    if (cbx_store_query_runs(store, NULL, &list, &err)) return opt_fail(run->program, "%s", err.message);
-    if (!list.count) status = opt_fail(run->program, "the store '%s' holds no runs", cbx_store_root(store));
-    if (!status && !make_room(run, l, list.count)) status = no_memory(run);
-    for (size_t i = list.count; !status && i-- > 0;) {
-        status = add_stored(run, store, list.entries[i].id, l);
-        if (!status) status = look(run, l);
-    }
-    cbx_store_list_clear(&list);
-    return status;
-}
-
-static int load_stored(const opt_run *run, const select_args *select, const inputs_args *a, const char *also,
-                       inputs_list *l, cbx_run **other)
-{
-    static const char *const latest[] = { "latest" };
-    const char *const *names = a->runs.count ? a->runs.items : latest;
-    size_t n = a->runs.count ? a->runs.count : 1;
-    cbx_store *store = NULL;
-    int status = select_open(run, select, false, &store);
-
-    if (!status && a->all) status = load_all(run, store, l);
-    if (!status && !a->all && !make_room(run, l, n)) status = no_memory(run);
-    for (size_t i = 0; !status && !a->all && i < n; i++) status = add_stored(run, store, names[i], l);
-    if (!status && also) status = select_run(run, store, also, other);
-    cbx_store_close(store);
-    return status;
-}
-
-static int load_files(const opt_run *run, const inputs_args *a, const char *also, inputs_list *l, cbx_run **other)
-{
-    int status = make_room(run, l, a->files.count) ? EXIT_PASS : no_memory(run);
-
-    for (size_t i = 0; !status && i < a->files.count; i++) status = add_file(run, a->files.items[i], l);
-    if (!status && also) status = read_file(run, also, other);
-    return status;
-}
-
 static int check_choice(const opt_run *run, const select_args *select, const inputs_args *a)
 {
     const char *name = run->command->name;
@@ -97,15 +47,6 @@ static int check_choice(const opt_run *run, const select_args *select, const inp
         return opt_fail(run->program, "--run and --all choose runs of a store: give --data DIR");
     if (a->all && a->runs.count) return opt_fail(run->program, "--all and --run exclude each other");
     return EXIT_PASS;
-}
-
-int inputs_load(const opt_run *run, const select_args *select, const inputs_args *a, const char *also, inputs_list *out,
-                cbx_run **other)
-{
-    int status = check_choice(run, select, a);
-
-    if (status) return status;
-    return select->data ? load_stored(run, select, a, also, out, other) : load_files(run, a, also, out, other);
 }
 
 int inputs_load_names(const opt_run *run, const select_args *select, const char *const *names, size_t n,
@@ -158,6 +99,63 @@ int inputs_check_machines(const opt_run *run, const inputs_list *l, bool allowed
     return status;
 }
 
+/* --- by name --- */
+
+static int name_stored(const opt_run *run, const select_args *select, const inputs_args *a, inputs_names *out)
+{
+    static const char *const latest[] = { "latest" };
+    cbx_err err = CBX_ERR_INIT;
+
+    if (select_open(run, select, false, &out->store)) return EXIT_ERROR;
+    out->names = a->all ? NULL : a->runs.count ? a->runs.items : latest;
+    out->n = a->runs.count ? a->runs.count : 1;
+    if (!a->all) return EXIT_PASS;
+    if (cbx_store_query_runs(out->store, NULL, &out->list, &err)) return opt_fail(run->program, "%s", err.message);
+    out->n = out->list.count;
+    return out->n ? EXIT_PASS : opt_fail(run->program, "the store '%s' holds no runs", cbx_store_root(out->store));
+}
+
+int inputs_name(const opt_run *run, const select_args *select, const inputs_args *a, inputs_names *out)
+{
+    int status = check_choice(run, select, a);
+
+    *out = (inputs_names){ .run = run };
+    if (status) return status;
+    if (select->data) return name_stored(run, select, a, out);
+    out->names = a->files.items;
+    out->n = a->files.count;
+    return EXIT_PASS;
+}
+
+cbx_status inputs_get(const inputs_names *names, size_t i, cbx_run **out, cbx_err *err)
+{
+    const char *name = names->names ? names->names[i] : names->list.entries[names->n - 1 - i].id;
+
+    return names->store ? select_load(names->store, name, out, err) : cbx_run_read(names->run->ctx, name, out, err);
+}
+
+int inputs_load(const opt_run *run, const select_args *select, const inputs_args *a, const char *also, inputs_list *out,
+                cbx_run **other)
+{
+    inputs_names names;
+    cbx_err err = CBX_ERR_INIT;
+    int status = inputs_name(run, select, a, &names);
+
+    if (!status && !make_room(run, out, names.n)) status = no_memory(run);
+    for (size_t i = 0; !status && i < names.n; i++, out->n += !status)
+        if (inputs_get(&names, i, &out->items[i], &err)) status = opt_fail(run->program, "%s", err.message);
+    if (!status && also) status = names.store ? select_run(run, names.store, also, other) : read_file(run, also, other);
+    inputs_names_clear(&names);
+    return status;
+}
+
+void inputs_names_clear(inputs_names *names)
+{
+    cbx_store_list_clear(&names->list);
+    cbx_store_close(names->store);
+    names->store = NULL;
+}
+
 /* --- one after the other --- */
 
 /* The first run has nothing beside it until the second one comes. */
@@ -183,50 +181,21 @@ static int visit(const opt_run *run, inputs_visit *v, cbx_run *r)
     return status;
 }
 
-static int visit_stored(const opt_run *run, cbx_store *store, const char *name, inputs_visit *v)
-{
-    cbx_run *r = NULL;
-    int status = select_run(run, store, name, &r);
-
-    return status ? status : visit(run, v, r);
-}
-
-static int visit_all(const opt_run *run, cbx_store *store, inputs_visit *v)
-{
-    cbx_store_list list;
-    cbx_err err = CBX_ERR_INIT;
-    int status = EXIT_PASS;
-
-    if (cbx_store_query_runs(store, NULL, &list, &err)) return opt_fail(run->program, "%s", err.message);
-    if (!list.count) status = opt_fail(run->program, "the store '%s' holds no runs", cbx_store_root(store));
-    for (size_t i = list.count; !status && i-- > 0;) status = visit_stored(run, store, list.entries[i].id, v);
-    cbx_store_list_clear(&list);
-    return status;
-}
-
-static int visit_store(const opt_run *run, const select_args *select, const inputs_args *a, inputs_visit *v)
-{
-    cbx_store *store = NULL;
-    int status = select_open(run, select, false, &store);
-
-    if (!status && a->all) status = visit_all(run, store, v);
-    if (!status && !a->all && !a->runs.count) status = visit_stored(run, store, "latest", v);
-    for (size_t i = 0; !status && i < a->runs.count; i++) status = visit_stored(run, store, a->runs.items[i], v);
-    cbx_store_close(store);
-    return status;
-}
-
 int inputs_each(const opt_run *run, const select_args *select, const inputs_args *a, inputs_visit *v)
 {
-    int status = check_choice(run, select, a);
+    inputs_names names;
+    cbx_err err = CBX_ERR_INIT;
+    int status = inputs_name(run, select, a, &names);
 
-    if (!status && select->data) status = visit_store(run, select, a, v);
-    for (size_t i = 0; !status && i < a->files.count; i++) {
+    for (size_t i = 0; !status && i < names.n; i++) {
         cbx_run *r = NULL;
-        status = read_file(run, a->files.items[i], &r);
-        if (!status) status = visit(run, v, r);
+        if (inputs_get(&names, i, &r, &err))
+            status = opt_fail(run->program, "%s", err.message);
+        else
+            status = visit(run, v, r);
     }
     cbx_run_free(v->first);
     v->first = NULL;
+    inputs_names_clear(&names);
     return status;
 }

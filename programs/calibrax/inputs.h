@@ -26,14 +26,20 @@ typedef struct inputs_args {
             "a run file; may be repeated, in place of --data"                                                          \
     }
 
-/* Runs in order; zeroed to begin with, but for what its owner sets. */
+/* Runs in order; zeroed to begin with. */
 typedef struct inputs_list {
     cbx_run **items;
     size_t n;
-    /* Looks at the runs so far whenever they have doubled, so that a fault of the first few costs no more than these; not 0: enough.
-     * NULL: nobody looks */
-    int (*look)(const opt_run *run, const struct inputs_list *l);
 } inputs_list;
+
+/* Runs by name, to be read when they are asked for. */
+typedef struct inputs_names {
+    const opt_run *run;
+    cbx_store *store; /* NULL: names are files */
+    cbx_store_list list;
+    const char *const *names; /* NULL: those of the list, from its end on */
+    size_t n;
+} inputs_names;
 
 /* Runs one after the other, each of them gone when the next one comes: as many as one likes. */
 typedef struct inputs_visit {
@@ -51,6 +57,12 @@ typedef struct inputs_visit {
 
 /* Takes the runs that --run, --all and --input choose, in this order, and checks their machines; what take returned, if not 0. */
 int inputs_each(const opt_run *run, const select_args *select, const inputs_args *a, inputs_visit *v);
+
+/* What --run, --all and --input choose, in this order, unread; the caller clears it, also on failure. */
+int inputs_name(const opt_run *run, const select_args *select, const inputs_args *a, inputs_names *out);
+/* The i-th of them, whose reference is the caller's. */
+cbx_status inputs_get(const inputs_names *names, size_t i, cbx_run **out, cbx_err *err);
+void inputs_names_clear(inputs_names *names);
 
 /* What --run, --all and --input choose; beside it, unless `also` is NULL, one run more, by the same rules. */
 int inputs_load(const opt_run *run, const select_args *select, const inputs_args *a, const char *also, inputs_list *out,

@@ -1,29 +1,19 @@
 /*
  * calibrax rank: who is best in each row, over all of them, and how far chance decides it.
  *
- * Rows and competitors are those of a comparison (calibrax/analysis/comparison.h): a competitor is a value of the tag --by, or a run.
+ * Rows and competitors are those of calibrax/analysis/rank_table.h: a competitor is a value of the tag --by, or a run.  Runs are taken one
+ * after the other, and rows printed so: neither ten thousand competitors nor as many rows are held with all that is told of them.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/analysis/comparison.h"
+#include "programs/calibrax/rank.h"
+
 #include "programs/calibrax/calibrax.h"
-#include "programs/calibrax/inputs.h"
-#include "programs/common/columns.h"
-#include "programs/common/output.h"
 
 #define MOST_DRAWS  1000000
-#define MOST_SHARES ((size_t)2 << 20) /* numbers that tell how stable ranks are: 16 MiB of them */
-
-typedef struct rank_args {
-    select_args select;
-    inputs_args inputs;
-    const char *by, *score;
-    opt_list metrics, weights;
-    size_t draws, seed;
-    bool allow_machines;
-} rank_args;
+#define MOST_SHARES ((size_t)2 << 20) /* numbers that tell how stable the ranks of a row are: 16 MiB of them */
 
 static const rank_args rank_defaults = { .by = "framework", .draws = 1000, .seed = 1 };
 
@@ -45,152 +35,217 @@ static const opt_spec rank_options[] = {
     SELECT_JSON_ROW(rank_args),
 };
 
-/* A comparison's rows that have a direction, with what the draws say and the scores. */
-typedef struct ranking {
-    const cbx_comparison *c;
-    const cbx_comparison_row **rows;
-    double **shares; /* of each row; NULL: not every competitor has samples */
-    size_t nrows, nlabels, ncommon;
-    cbx_score_kind kind;
-    double *scores; /* one a competitor; NULL: no row that all have */
-} ranking;
-
 static int no_memory(const opt_run *run) { return opt_fail(run->program, "out of memory"); }
 
-/* --- working out --- */
+/* --- one row --- */
 
-static int choose_rows(const opt_run *run, const cbx_comparison *c, ranking *k)
+static bool is_drawable(const ranking *k, const ranked *r)
 {
-    k->c = c;
-    k->nlabels = cbx_comparison_nlabels(c);
-    k->rows = cbx_arena_calloc(run->arena, cbx_comparison_nrows(c), sizeof *k->rows);
-    k->shares = cbx_arena_calloc(run->arena, cbx_comparison_nrows(c), sizeof *k->shares);
-    if (!k->rows || !k->shares) return no_memory(run);
-    for (size_t i = 0; i < cbx_comparison_nrows(c); i++) {
-        const cbx_comparison_row *row = cbx_comparison_row_at(c, i);
-        if (row->direction != CBX_DIRECTION_INFO) k->rows[k->nrows++] = row;
-    }
-    if (k->nrows) return EXIT_PASS;
-    return opt_fail(run->program, "no metric has a direction: define it in the run's metric_defs, or in the store's "
-                                  "config.json, as \"lower\" or \"higher\"");
+    for (size_t c = 0; c < r->row.ncells; c++)
+        if (!r->cells[c].nsamples || !isfinite(r->cells[c].value)) return false;
+    return r->row.ncells == k->ncompetitors;
 }
 
-/* Every competitor has samples, and a value. */
-static bool can_be_drawn(const ranking *k, size_t i)
+void rank_row_clear(ranked *r) { cbx_arena_clear(&r->arena); }
+
+int rank_row_begin(const ranking *k, size_t i, ranked *r)
 {
-    for (size_t c = 0; c < k->nlabels; c++)
-        if (!k->rows[i]->cells[c].nsamples || !isfinite(k->rows[i]->cells[c].value)) return false;
-    return true;
+    cbx_err err = CBX_ERR_INIT;
+
+    *r = (ranked){ .row = cbx_rank_table_row(k->t, k->rows[i]) };
+    cbx_arena_init(&r->arena, cbx_ctx_allocator(k->run->ctx));
+    r->cells = cbx_arena_calloc(&r->arena, r->row.ncells, sizeof *r->cells);
+    if (r->cells && !cbx_rank_table_cells(k->t, k->rows[i], r->cells, &err)) return EXIT_PASS;
+    rank_row_clear(r);
+    return no_memory(k->run);
 }
 
-static int draw_row(const opt_run *run, ranking *k, size_t i)
+/* A sample that is not finite gives no shares. */
+int rank_row_draw(const ranking *k, ranked *r)
 {
-    const rank_args *a = run->args;
-    cbx_rank_sample *samples = cbx_arena_calloc(run->arena, k->nlabels, sizeof *samples);
-    double *share = cbx_arena_calloc(run->arena, k->nlabels * k->nlabels, sizeof *share);
+    const rank_args *a = k->run->args;
+    size_t n = k->ncompetitors;
+    cbx_rank_sample *samples;
+    double *shares;
     cbx_err err = CBX_ERR_INIT;
     cbx_status st;
 
-    if (!samples || !share) return no_memory(run);
-    for (size_t c = 0; c < k->nlabels; c++)
-        samples[c] = (cbx_rank_sample){ k->rows[i]->cells[c].samples, k->rows[i]->cells[c].nsamples };
-    st = cbx_rank_stability(run->ctx, samples, k->nlabels, k->rows[i]->direction, a->draws, a->seed, share, &err);
-    if (st == CBX_EDOM) return EXIT_PASS; /* a sample that is not finite */
-    if (st) return opt_fail(run->program, "%s", err.message);
-    k->shares[i] = share;
+    if (!k->draws || !is_drawable(k, r)) return EXIT_PASS;
+    samples = cbx_arena_calloc(&r->arena, n, sizeof *samples);
+    shares = cbx_arena_calloc(&r->arena, n * n, sizeof *shares);
+    if (!samples || !shares) return no_memory(k->run);
+    for (size_t c = 0; c < n; c++)
+        samples[r->cells[c].competitor] = (cbx_rank_sample){ r->cells[c].samples, r->cells[c].nsamples };
+    st = cbx_rank_stability(k->run->ctx, samples, n, r->row.direction, a->draws, a->seed, shares, &err);
+    if (st == CBX_EDOM) return EXIT_PASS;
+    if (st) return opt_fail(k->run->program, "%s", err.message);
+    r->shares = shares;
     return EXIT_PASS;
 }
 
-/* A share for each competitor and rank: of ten thousand competitors nobody wants to see them, nor could they be held. */
-static int draw_rows(const opt_run *run, ranking *k)
+/* Calls for each row that is ranked, until one of them is not 0. */
+int rank_each_row(ranking *k, int (*fn)(ranking *k, ranked *r))
 {
-    const rank_args *a = run->args;
-    size_t n = 0;
     int status = EXIT_PASS;
 
-    for (size_t i = 0; a->draws && i < k->nrows; i++) n += can_be_drawn(k, i);
-    if (n && k->nlabels > MOST_SHARES / n / k->nlabels) {
-        opt_fail(run->program, "note: %zu competitors in %zu rows are too many to tell how stable their ranks are",
-                 k->nlabels, n);
-        return EXIT_PASS;
+    for (size_t i = 0; !status && i < k->nrows; i++) {
+        ranked r;
+        status = rank_row_begin(k, i, &r);
+        if (status) break;
+        status = fn(k, &r);
+        rank_row_clear(&r);
     }
-    for (size_t i = 0; !status && n && i < k->nrows; i++)
-        if (can_be_drawn(k, i)) status = draw_row(run, k, i);
     return status;
 }
 
-/* One weight a row: that of its metric, parted among the metric's rows. */
-static int weigh_rows(const opt_run *run, const cbx_comparison_row **rows, size_t n, double *weights)
-{
-    const rank_args *a = run->args;
+/* --- working out --- */
 
-    for (size_t i = 0; i < n; i++) weights[i] = 1;
+static int choose_rows(ranking *k)
+{
+    size_t n = cbx_rank_table_nrows(k->t);
+
+    k->ncompetitors = cbx_rank_table_ncompetitors(k->t);
+    k->rows = cbx_arena_calloc(k->run->arena, n, sizeof *k->rows);
+    k->seen = cbx_arena_calloc(k->run->arena, k->ncompetitors, sizeof *k->seen);
+    if (!k->rows || !k->seen) return no_memory(k->run);
+    for (size_t i = 0; i < n; i++)
+        if (cbx_rank_table_row(k->t, i).direction != CBX_DIRECTION_INFO) k->rows[k->nrows++] = i;
+    if (k->nrows) return EXIT_PASS;
+    return opt_fail(k->run->program, "no metric has a direction: define it in the run's metric_defs, or in the store's "
+                                     "config.json, as \"lower\" or \"higher\"");
+}
+
+/* A share for each competitor and rank: of ten thousand competitors nobody wants to see them, nor could they be held. */
+static bool too_many(size_t competitors) { return competitors > MOST_SHARES / competitors; }
+
+static void choose_draws(ranking *k)
+{
+    const rank_args *a = k->run->args;
+
+    k->draws = a->draws && !too_many(k->ncompetitors);
+    if (a->draws && cbx_rank_table_dropped_samples(k->t))
+        opt_fail(k->run->program, "note: %zu competitors are too many to tell how stable their ranks are",
+                 k->ncompetitors);
+}
+
+/* A value that is no number is a measurement that failed, whatever its samples are: it has no rank, and is named. */
+static int need_numbers(ranking *k, ranked *r)
+{
+    const cbx_rank_cell *first = NULL;
+
+    for (size_t c = 0; c < r->row.ncells; c++)
+        if (!isfinite(r->cells[c].value) && (!first || r->cells[c].competitor < first->competitor))
+            first = &r->cells[c];
+    if (!first) return EXIT_PASS;
+    return opt_fail(k->run->program,
+                    "'%s' has %g in '%s', which has no rank: measure it anew, or choose others with --metrics",
+                    cbx_rank_table_competitor(k->t, first->competitor), first->value, r->row.key);
+}
+
+/* --- scores --- */
+
+/* The rows that all competitors have, and the values of them that make a score. */
+typedef struct common {
+    size_t *rows, n;
+    double *values, *weights; /* [row][competitor]; [row] */
+    cbx_direction *directions;
+} common;
+
+bool rank_is_common(const ranking *k, size_t i)
+{
+    return cbx_rank_table_row(k->t, k->rows[i]).nnumbers == k->ncompetitors;
+}
+
+static int find_common(const ranking *k, common *all)
+{
+    cbx_arena *arena = k->run->arena;
+    size_t n = 0;
+
+    for (size_t i = 0; i < k->nrows; i++) n += rank_is_common(k, i);
+    *all = (common){ .rows = cbx_arena_calloc(arena, n, sizeof *all->rows),
+                     .values = cbx_arena_calloc(arena, n * k->ncompetitors, sizeof *all->values),
+                     .weights = cbx_arena_calloc(arena, n, sizeof *all->weights),
+                     .directions = cbx_arena_calloc(arena, n, sizeof *all->directions) };
+    if (!all->rows || !all->values || !all->weights || !all->directions) return no_memory(k->run);
+    for (size_t i = 0; i < k->nrows; i++)
+        if (rank_is_common(k, i)) all->rows[all->n++] = i;
+    return EXIT_PASS;
+}
+
+static int read_common(const ranking *k, common *all)
+{
+    int status = EXIT_PASS;
+
+    for (size_t i = 0; !status && i < all->n; i++) {
+        ranked r;
+        status = rank_row_begin(k, all->rows[i], &r);
+        if (status) break;
+        all->directions[i] = r.row.direction;
+        for (size_t c = 0; c < r.row.ncells; c++)
+            all->values[i * k->ncompetitors + r.cells[c].competitor] = r.cells[c].value;
+        rank_row_clear(&r);
+    }
+    return status;
+}
+
+static bool is_of(const ranking *k, const common *all, size_t i, const char *metric)
+{
+    return !strcmp(cbx_rank_table_row(k->t, k->rows[all->rows[i]]).metric, metric);
+}
+
+/* One weight a row: that of its metric, parted among the metric's rows. */
+static int weigh_rows(const ranking *k, const common *all)
+{
+    const rank_args *a = k->run->args;
+
+    for (size_t i = 0; i < all->n; i++) all->weights[i] = 1;
     for (size_t w = 0; w < a->weights.count; w++) {
         const char *metric;
         double x;
         size_t found = 0;
-        if (select_pair(run, "weight", "METRIC", a->weights.items[w], &metric, &x)) return EXIT_ERROR;
-        for (size_t i = 0; i < n; i++) found += !strcmp(rows[i]->metric, metric);
+        if (select_pair(k->run, "weight", "METRIC", a->weights.items[w], &metric, &x)) return EXIT_ERROR;
+        for (size_t i = 0; i < all->n; i++) found += is_of(k, all, i, metric);
         if (!found)
-            return opt_fail(run->program, "--weight: no row that all competitors have is of the metric '%s'", metric);
-        for (size_t i = 0; i < n; i++)
-            if (!strcmp(rows[i]->metric, metric)) weights[i] = x / (double)found;
+            return opt_fail(k->run->program, "--weight: no row that all competitors have is of the metric '%s'",
+                            metric);
+        for (size_t i = 0; i < all->n; i++)
+            if (is_of(k, all, i, metric)) all->weights[i] = x / (double)found;
     }
-    return EXIT_PASS;
-}
-
-/* A value that is no number is a measurement that failed, whatever its samples are: it has no rank, and is named. */
-static int need_numbers(const opt_run *run, const ranking *k)
-{
-    for (size_t i = 0; i < k->nrows; i++)
-        for (size_t c = 0; c < k->nlabels; c++) {
-            const cbx_comparison_cell *cell = &k->rows[i]->cells[c];
-            if (!cell->measured || isfinite(cell->value)) continue;
-            return opt_fail(run->program,
-                            "'%s' has %g in '%s', which has no rank: measure it anew, or choose others with --metrics",
-                            cbx_comparison_label(k->c, c), cell->value, k->rows[i]->key);
-        }
     return EXIT_PASS;
 }
 
 /* What keeps the geometric mean from being one, by name; 0: nothing. */
-static int need_positive(const opt_run *run, const ranking *k, const cbx_comparison_row *const *rows, size_t n)
+static int need_positive(const ranking *k, const common *all)
 {
-    for (size_t i = 0; k->kind == CBX_SCORE_GEOMETRIC && i < n; i++)
-        for (size_t c = 0; c < k->nlabels; c++) {
-            double v = rows[i]->cells[c].value;
+    for (size_t i = 0; k->kind == CBX_SCORE_GEOMETRIC && i < all->n; i++)
+        for (size_t c = 0; c < k->ncompetitors; c++) {
+            double v = all->values[i * k->ncompetitors + c];
             if (v > 0) continue;
-            return opt_fail(run->program,
+            return opt_fail(k->run->program,
                             "the geometric mean needs values above 0, and '%s' has %g in '%s': take --score min-max",
-                            cbx_comparison_label(k->c, c), v, rows[i]->key);
+                            cbx_rank_table_competitor(k->t, c), v, cbx_rank_table_row(k->t, k->rows[all->rows[i]]).key);
         }
     return EXIT_PASS;
 }
 
-static int score_rows(const opt_run *run, ranking *k)
+static int score_rows(ranking *k)
 {
-    const cbx_comparison_row **rows = cbx_arena_calloc(run->arena, k->nrows, sizeof(const cbx_comparison_row *));
-    double *values = cbx_arena_calloc(run->arena, k->nrows * k->nlabels, sizeof *values);
-    double *weights = cbx_arena_calloc(run->arena, k->nrows, sizeof *weights);
-    double *scores = cbx_arena_calloc(run->arena, k->nlabels, sizeof *scores);
-    cbx_direction *directions = cbx_arena_calloc(run->arena, k->nrows, sizeof *directions);
+    double *scores = cbx_arena_calloc(k->run->arena, k->ncompetitors, sizeof *scores);
     cbx_err err = CBX_ERR_INIT;
-    size_t n = 0;
+    common all = { .n = 0 };
+    int status = scores ? find_common(k, &all) : no_memory(k->run);
 
-    if (!rows || !values || !weights || !scores || !directions) return no_memory(run);
-    for (size_t i = 0; i < k->nrows; i++) {
-        if (k->rows[i]->nmissing) continue;
-        for (size_t c = 0; c < k->nlabels; c++) values[n * k->nlabels + c] = k->rows[i]->cells[c].value;
-        directions[n] = k->rows[i]->direction;
-        rows[n++] = k->rows[i];
-    }
-    k->ncommon = n;
-    if (weigh_rows(run, rows, n, weights)) return EXIT_ERROR;
-    if (!n) return EXIT_PASS;
+    if (!status) status = weigh_rows(k, &all);
+    if (!status) status = read_common(k, &all);
+    if (!status) status = need_positive(k, &all);
+    if (status) return status;
+    k->ncommon = all.n;
+    if (!all.n) return EXIT_PASS;
     k->scores = scores;
-    if (need_positive(run, k, rows, n)) return EXIT_ERROR;
-    if (!cbx_score(run->ctx, k->kind, values, n, k->nlabels, directions, weights, scores, NULL, &err)) return EXIT_PASS;
-    return opt_fail(run->program, "%s", err.message);
+    if (!cbx_score(k->run->ctx, k->kind, all.values, all.n, k->ncompetitors, all.directions, all.weights, scores, NULL,
+                   &err))
+        return EXIT_PASS;
+    return opt_fail(k->run->program, "%s", err.message);
 }
 
 static int read_score(const opt_run *run, const char *word, cbx_score_kind *out)
@@ -200,228 +255,59 @@ static int read_score(const opt_run *run, const char *word, cbx_score_kind *out)
     return opt_fail(run->program, "--score: expected geometric or min-max, found '%s'", word);
 }
 
-/* --- who is shown where --- */
-
-typedef struct place {
-    size_t competitor, rank;
-    double value;
-} place;
-
-/* Best first; no rank stands last. */
-static int by_rank(const void *pa, const void *pb)
-{
-    const place *a = pa, *b = pb;
-    size_t x = a->rank ? a->rank : SIZE_MAX, y = b->rank ? b->rank : SIZE_MAX;
-
-    return x != y ? (x < y ? -1 : 1) : (a->competitor > b->competitor) - (a->competitor < b->competitor);
-}
-
-static place *row_places(const opt_run *run, const ranking *k, size_t i)
-{
-    place *p = cbx_arena_calloc(run->arena, k->nlabels, sizeof *p);
-
-    for (size_t c = 0; p && c < k->nlabels; c++)
-        p[c] = (place){ c, k->rows[i]->cells[c].rank, k->rows[i]->cells[c].value };
-    if (p) qsort(p, k->nlabels, sizeof *p, by_rank);
-    return p;
-}
-
-static place *score_places(const opt_run *run, const ranking *k)
-{
-    place *p = cbx_arena_calloc(run->arena, k->nlabels, sizeof *p);
-    cbx_rank_entry *e = cbx_arena_calloc(run->arena, k->nlabels, sizeof *e);
-
-    if (!p || !e || cbx_rank(k->scores, k->nlabels, CBX_DIRECTION_HIGHER, e, NULL)) return NULL;
-    for (size_t c = 0; c < k->nlabels; c++) p[c] = (place){ e[c].index, e[c].rank, e[c].value };
-    return p;
-}
-
-/* Share of the draws in which a competitor had the rank that it has. */
-static double kept(const ranking *k, size_t i, const place *p)
-{
-    return k->shares[i] && p->rank ? k->shares[i][p->competitor * k->nlabels + p->rank - 1] : NAN;
-}
-
-/* --- JSON --- */
-
-static cbx_json *place_json(const ranking *k, size_t i, const place *p)
-{
-    const cbx_comparison_cell *cell = &k->rows[i]->cells[p->competitor];
-    cbx_json *o = cbx_json_new_object(), *shares;
-
-    cbx_json_set_string(o, "label", cbx_comparison_label(k->c, p->competitor));
-    if (p->rank)
-        cbx_json_set_int(o, "rank", (int64_t)p->rank);
-    else
-        cbx_json_set_null(o, "rank");
-    cbx_json_set_double(o, "value", cell->value);
-    cbx_json_set_double(o, "delta", cell->delta);
-    if (!k->shares[i]) return o;
-    shares = cbx_json_new_array();
-    for (size_t r = 0; r < k->nlabels; r++)
-        cbx_json_push(shares, cbx_json_new_double(k->shares[i][p->competitor * k->nlabels + r]));
-    cbx_json_set(o, "shares", shares);
-    return o;
-}
-
-static cbx_json *row_json(const opt_run *run, const ranking *k, size_t i)
-{
-    cbx_json *o = cbx_json_new_object(), *list = cbx_json_new_array();
-    const place *p = row_places(run, k, i);
-
-    cbx_json_set_string(o, "key", k->rows[i]->key);
-    cbx_json_set_string(o, "metric", k->rows[i]->metric);
-    cbx_json_set_string(o, "unit", k->rows[i]->unit);
-    cbx_json_set_string(o, "direction", cbx_direction_name(k->rows[i]->direction));
-    for (size_t c = 0; p && c < k->nlabels; c++) cbx_json_push(list, place_json(k, i, &p[c]));
-    cbx_json_set(o, "ranks", list);
-    return o;
-}
-
-static cbx_json *ranking_json(const opt_run *run, const ranking *k)
-{
-    cbx_json *o = new_document("calibrax-ranking"), *rows = cbx_json_new_array(), *score = NULL;
-    const place *p = k->scores ? score_places(run, k) : NULL;
-
-    for (size_t i = 0; i < k->nrows; i++) cbx_json_push(rows, row_json(run, k, i));
-    cbx_json_set(o, "rows", rows);
-    cbx_json_set_string(o, "score", k->kind == CBX_SCORE_MIN_MAX ? "min-max" : "geometric");
-    cbx_json_set_int(o, "rows_scored", (int64_t)k->ncommon);
-    score = cbx_json_new_array();
-    for (size_t c = 0; p && c < k->nlabels; c++) {
-        cbx_json *e = cbx_json_new_object();
-        cbx_json_set_string(e, "label", cbx_comparison_label(k->c, p[c].competitor));
-        cbx_json_set_int(e, "rank", (int64_t)p[c].rank);
-        cbx_json_set_double(e, "score", p[c].value);
-        cbx_json_push(score, e);
-    }
-    cbx_json_set(o, "scores", score);
-    return o;
-}
-
-/* --- text --- */
-
-static void put_rank(columns *table, const place *p)
-{
-    if (p->rank)
-        columns_printf(table, PAINT_PLAIN, "%zu", p->rank);
-    else
-        columns_put(table, PAINT_PLAIN, "-");
-}
-
-static bool print_row(const opt_run *run, const ranking *k, size_t i)
-{
-    static const char *const heads[] = { "#", "", "Value", "Worse by", "Keeps its rank in" };
-    const cbx_comparison_row *row = k->rows[i];
-    const place *p = row_places(run, k, i);
-    columns *table = columns_begin(run->arena, heads, "rlrrr");
-    char text[CBX_FORMAT_SIZE];
-
-    printf("%s%s%s%s, %s is better\n", plain_text(run->arena, row->key), row->unit && *row->unit ? " [" : "",
-           row->unit ? plain_text(run->arena, row->unit) : "", row->unit && *row->unit ? "]" : "",
-           cbx_direction_name(row->direction));
-    for (size_t c = 0; p && c < k->nlabels; c++) {
-        double share = kept(k, i, &p[c]), delta = row->cells[p[c].competitor].delta;
-        put_rank(table, &p[c]);
-        columns_put(table, p[c].rank == 1 ? PAINT_STRONG : PAINT_PLAIN,
-                    plain_text(run->arena, cbx_comparison_label(k->c, p[c].competitor)));
-        columns_number(table, PAINT_PLAIN, p[c].value);
-        columns_put(table, PAINT_PLAIN,
-                    p[c].rank == 1 ? "" : cbx_arena_strdup(run->arena, format_percent(delta, text)));
-        if (isnan(share))
-            columns_put(table, PAINT_PLAIN, "-");
-        else
-            columns_printf(table, share < 0.95 ? PAINT_BAD : PAINT_PLAIN, "%.1f %% of draws", 100 * share);
-    }
-    return p && columns_print(table, "  ");
-}
-
-static bool print_scores(const opt_run *run, const ranking *k)
-{
-    static const char *const heads[] = { "#", "", "Score" };
-    columns *table = columns_begin(run->arena, heads, "rlr");
-    const place *p = score_places(run, k);
-
-    printf("Score over %zu of %zu rows: %s\n", k->ncommon, k->nrows,
-           k->kind == CBX_SCORE_MIN_MAX ? "mean of 0 for the worst to 1 for the best"
-                                        : "geometric mean of best/value, 1 is best in every row");
-    for (size_t c = 0; p && c < k->nlabels; c++) {
-        put_rank(table, &p[c]);
-        columns_put(table, p[c].rank == 1 ? PAINT_STRONG : PAINT_PLAIN,
-                    plain_text(run->arena, cbx_comparison_label(k->c, p[c].competitor)));
-        columns_printf(table, PAINT_PLAIN, "%.4f", p[c].value);
-    }
-    if (!p || !columns_print(table, "  ")) return false;
-    for (size_t i = 0; i < k->nrows; i++)
-        if (k->rows[i]->nmissing)
-            printf("  left out, since not all have it: %s\n", plain_text(run->arena, k->rows[i]->key));
-    return true;
-}
-
-static int print_ranking(const opt_run *run, const ranking *k)
-{
-    for (size_t i = 0; i < k->nrows; i++) {
-        if (!print_row(run, k, i)) return no_memory(run);
-        putchar('\n');
-    }
-    if (k->scores) return print_scores(run, k) ? EXIT_PASS : no_memory(run);
-    puts("No score: there is no row that all have.");
-    return EXIT_PASS;
-}
-
 /* --- the command --- */
 
-static cbx_status compare(const opt_run *run, const inputs_list *l, cbx_comparison **out, cbx_err *err)
+static int take_run(void *user, const cbx_run *r)
 {
-    const rank_args *a = run->args;
-    cbx_comparison_opts o = CBX_COMPARISON_OPTS_INIT;
+    ranking *k = user;
+    cbx_err err = CBX_ERR_INIT;
 
-    o.group_tag = a->by;
-    o.metrics = a->metrics.items;
-    o.nmetrics = a->metrics.count;
-    return cbx_comparison_create(run->ctx, (const cbx_run *const *)l->items, NULL, l->n, &o, out, err);
+    return cbx_rank_table_add(k->t, r, &err) ? opt_fail(k->run->program, "%s", err.message) : EXIT_PASS;
 }
 
-/* Two values for one cell, or units that differ, are that whatever runs follow. */
-static int look_at_first(const opt_run *run, const inputs_list *l)
+static int take_all(ranking *k)
 {
-    cbx_comparison *c = NULL;
+    const rank_args *a = k->run->args;
+    inputs_visit v = { .take = take_run, .user = k, .allow_machines = a->allow_machines };
+    const cbx_rank_table_opts defaults = CBX_RANK_TABLE_OPTS_INIT;
     cbx_err err = CBX_ERR_INIT;
-    cbx_status st = compare(run, l, &c, &err);
+    size_t most = 1;
+    int status;
 
-    cbx_comparison_free(c);
-    return st == CBX_EEXIST || st == CBX_EFORMAT ? opt_fail(run->program, "%s", err.message) : EXIT_PASS;
-}
-
-static int rank_all(const opt_run *run, const inputs_list *l)
-{
-    const rank_args *a = run->args;
-    cbx_comparison *c = NULL;
-    cbx_err err = CBX_ERR_INIT;
-    ranking k = { .nrows = 0 };
-    int status = read_score(run, a->score, &k.kind);
-
-    if (status) return status;
-    if (a->draws > MOST_DRAWS) return opt_fail(run->program, "--draws: at most %d, found %zu", MOST_DRAWS, a->draws);
-    if (compare(run, l, &c, &err)) return opt_fail(run->program, "%s", err.message);
-    status = choose_rows(run, c, &k);
-    if (!status) status = draw_rows(run, &k);
-    if (!status) status = score_rows(run, &k);
-    if (!status) status = a->select.json ? print_json(run->program, ranking_json(run, &k)) : print_ranking(run, &k);
-    if (!status) status = need_numbers(run, &k);
-    cbx_comparison_free(c);
+    while (!too_many(most + 1)) most++;
+    k->opts = defaults;
+    k->opts.group_tag = a->by;
+    k->opts.metrics = a->metrics.items;
+    k->opts.nmetrics = a->metrics.count;
+    k->opts.samples_most = a->draws ? most : 0;
+    if (cbx_rank_table_create(k->run->ctx, &k->opts, &k->t, &err)) return opt_fail(k->run->program, "%s", err.message);
+    status = inputs_each(k->run, &a->select, &a->inputs, &v);
+    if (!status && cbx_rank_table_close(k->t, &err)) status = opt_fail(k->run->program, "%s", err.message);
     return status;
+}
+
+static int rank_all(ranking *k)
+{
+    const rank_args *a = k->run->args;
+    int status = take_all(k);
+
+    if (!status) status = choose_rows(k);
+    if (!status) choose_draws(k);
+    if (!status) status = score_rows(k);
+    if (!status) status = a->select.json ? rank_print_json(k) : rank_print(k);
+    return status ? status : rank_each_row(k, need_numbers);
 }
 
 static int run_rank(const opt_run *run)
 {
     const rank_args *a = run->args;
-    inputs_list l = { .look = look_at_first };
-    int status = inputs_load(run, &a->select, &a->inputs, NULL, &l, NULL);
+    ranking k = { .run = run };
+    int status = read_score(run, a->score, &k.kind);
 
-    if (!status) status = inputs_check_machines(run, &l, a->allow_machines);
-    if (!status) status = rank_all(run, &l);
-    inputs_clear(&l);
+    if (!status && a->draws > MOST_DRAWS)
+        status = opt_fail(run->program, "--draws: at most %d, found %zu", MOST_DRAWS, a->draws);
+    if (!status) status = rank_all(&k);
+    cbx_rank_table_free(k.t);
     return status;
 }
 

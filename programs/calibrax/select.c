@@ -24,17 +24,19 @@ int select_open(const opt_run *run, const select_args *a, bool create, cbx_store
     return EXIT_PASS;
 }
 
-int select_run(const opt_run *run, cbx_store *store, const char *which, cbx_run **out)
+cbx_status select_load(cbx_store *store, const char *which, cbx_run **out, cbx_err *err)
 {
     static const char prefix[] = "baseline:";
-    cbx_err err = CBX_ERR_INIT;
-    cbx_status st;
 
-    if (!strncmp(which, prefix, sizeof(prefix) - 1))
-        st = cbx_store_baseline_get(store, which + sizeof(prefix) - 1, out, &err);
-    else
-        st = cbx_store_load(store, which, out, &err);
-    return st ? opt_fail(run->program, "%s", err.message) : EXIT_PASS;
+    if (strncmp(which, prefix, sizeof(prefix) - 1) != 0) return cbx_store_load(store, which, out, err);
+    return cbx_store_baseline_get(store, which + sizeof(prefix) - 1, out, err);
+}
+
+int select_run(const opt_run *run, cbx_store *store, const char *which, cbx_run **out)
+{
+    cbx_err err = CBX_ERR_INIT;
+
+    return select_load(store, which, out, &err) ? opt_fail(run->program, "%s", err.message) : EXIT_PASS;
 }
 
 void select_warn(const opt_run *run, cbx_store *store)

@@ -91,14 +91,27 @@ static size_t column_width(const columns *c, size_t k)
     return most;
 }
 
-/* Nothing stands behind the last text of a line. */
-static void print_cell(const columns *c, size_t k, size_t width, const char *text, paint how)
+static void put_spaces(size_t n)
 {
-    int space = (int)(width - width_of(text));
+    static const char spaces[] = "                                ";
 
-    if (c->sides[k] == 'r') printf("%*s", space, "");
-    if (*text) printf("%s%s%s", paint_begin(how), text, paint_end(how));
-    if (k + 1 < c->n) printf("%*s", c->sides[k] == 'r' ? 2 : space + 2, "");
+    for (size_t part; n; n -= part) {
+        part = n < sizeof spaces - 1 ? n : sizeof spaces - 1;
+        fwrite(spaces, 1, part, stdout);
+    }
+}
+
+/* Nothing stands behind the last text of a line. */
+static void print_cell(const columns *c, size_t k, const char *text, paint how)
+{
+    size_t space = c->widths[k] - width_of(text);
+    bool right = c->sides[k] == 'r';
+
+    if (right) put_spaces(space);
+    if (*text && how != PAINT_PLAIN) fputs(paint_begin(how), stdout);
+    fputs(text, stdout);
+    if (*text && how != PAINT_PLAIN) fputs(paint_end(how), stdout);
+    if (k + 1 < c->n) put_spaces(right ? 2 : space + 2);
 }
 
 bool columns_print(const columns *c, const char *indent)
@@ -106,10 +119,13 @@ bool columns_print(const columns *c, const char *indent)
     if (!c || c->failed) return false;
     for (size_t k = 0; k < c->n; k++) c->widths[k] = column_width(c, k);
     fputs(indent, stdout);
-    for (size_t k = 0; k < c->n; k++) print_cell(c, k, c->widths[k], c->heads[k], PAINT_FAINT);
+    for (size_t k = 0; k < c->n; k++) print_cell(c, k, c->heads[k], PAINT_FAINT);
     for (size_t i = 0; i < c->ncells; i++) {
-        if (i % c->n == 0) printf("\n%s", indent);
-        print_cell(c, i % c->n, c->widths[i % c->n], c->cells[i].text, c->cells[i].how);
+        if (i % c->n == 0) {
+            putchar('\n');
+            fputs(indent, stdout);
+        }
+        print_cell(c, i % c->n, c->cells[i].text, c->cells[i].how);
     }
     putchar('\n');
     return true;

@@ -31,7 +31,7 @@ const char *paint_begin(paint p)
 {
     static const char *const codes[PAINT_COUNT] = { "", "\033[32m", "\033[1;31m", "\033[2m", "\033[1m" };
 
-    return terminal_has_colour() ? codes[p] : "";
+    return p != PAINT_PLAIN && terminal_has_colour() ? codes[p] : "";
 }
 
 const char *paint_end(paint p) { return p != PAINT_PLAIN && terminal_has_colour() ? "\033[0m" : ""; }

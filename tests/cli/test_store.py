@@ -267,6 +267,13 @@ def stores_are_cared_for(p):
     equal(document(p, "store", "migrate", "--data", "store", schema="calibrax-store")["changed"], 3, "runs without a schema get one")
     equal(document(p, "store", "migrate", "--data", "store", schema="calibrax-store")["changed"], 0, "once")
     one_sentence(run(p, "store", "export", "--data", "store", expect=2), "--to is missing", "calibrax")
+    before = sorted(os.listdir(p.file("store")))
+    os.symlink(p.file("store"), p.file("link"))
+    os.makedirs(p.file("thin"))
+    os.symlink(p.file("store/runs"), p.file("thin/runs"))
+    for itself in ("store", "./store/", "link", "thin"):
+        one_sentence(run(p, "store", "export", "--data", "store", "--to", itself, expect=2), "is the store 'store' itself: name another folder", "calibrax")
+    equal((sorted(os.listdir(p.file("store"))), os.listdir(p.file("thin"))), (before, ["runs"]), "nothing was made")
 
 
 def looking_makes_nothing(p):

@@ -48,6 +48,14 @@ static const form forms[] = {
     { "go", "goos: linux\n", "BenchmarkA-2 \t 1\t %s ns/op\t %s B/op", "\n", "\n", "time", 1e-9, "bytes_per_op" },
     { "criterion", "group,function,value,throughput_num,throughput_type,sample_measured_value,unit,iteration_count\n",
       "a,b,,,,%s,s,1", "\n", "\n", "time", 1, NULL },
+    { "calibrax",
+      "{\"id\":\"r\",\"timestamp\":\"2026-01-01T00:00:00+00:00\",\"points\":[{\"name\":\"p\",\"scenario\":\"s\","
+      "\"metrics\":{\"few\":{\"value\":2,\"samples\":[1,3]},\"t\":{\"value\":1,\"lower\":null,\"samples\":[",
+      "%s", ",", "]},\"late\":{\"value\":3}}}]}", "t", 1, NULL },
+    { "calibrax",
+      "{\"id\":\"r\",\"timestamp\":\"2026-01-01T00:00:00+00:00\",\"points\":[{\"name\":\"p\",\"scenario\":\"s\","
+      "\"unknown\":1,\"metrics\":{\"t\":{\"value\":1,\"samples\":[",
+      "%s", ",", "]}}}]}", "t", 1, NULL },
 };
 
 static double sample(size_t i, size_t n) { return (double)(7919 * i % n) + 0.25; }
@@ -100,7 +108,7 @@ static cbx_status keep_text(cbx_ctx *ctx, const char *text, size_t len, const fo
 static void check_metric(const cbx_run *run, const form *f, const char *metric, double scale, size_t n)
 {
     const cbx_metric *m = cbx_point_metric(cbx_run_point(run, 0), metric);
-    bool own = !strcmp(f->format, "jmh"); /* its score is its own, not the median */
+    bool own = !strcmp(f->format, "jmh") || !strcmp(f->format, "calibrax"); /* its score is its own, not the median */
     double middle = ((double)(n / 2 - (n % 2 == 0)) + 0.25) * scale, upper = ((double)(n / 2) + 0.25) * scale;
 
     CHECK(m != NULL, f->format);
@@ -209,6 +217,9 @@ static void faults_far_inside_are_told(void **state)
         { 4, 69999, "{}", "'elapsed': expected a number, found an object" },
         { 5, 40000, "{\"a\":1,\"a\":2}", "twice" },
         { 8, 69999, "x", "expected a number and its unit" },
+        { 10, 66000, "\"x\"", "'points.0.metrics.t.samples.66000': expected a number" },
+        { 10, 66000, "null", "'points.0.metrics.t.samples.66000': expected a number" },
+        { 11, 66000, "null", "'points.0.metrics.t.samples.66000': expected a number" },
     };
     cbx_ctx *ctx = NULL;
     char root[64];
@@ -227,7 +238,7 @@ static void faults_far_inside_are_told(void **state)
         CHECK(strstr(err.message, "'long'") && !strchr(err.message, '\n'), err.message);
         CHECK(!strcmp(faults[i].said, "some JSON") || strstr(err.message, faults[i].said), err.message);
     }
-    for (size_t i = 0; i < 8; i++) /* JSON that ends early */
+    for (size_t i = 0; i < CBX_LEN(forms); i += i == 7 ? 3 : 1) /* JSON that ends early */
         for (size_t part = 1; part < 8; part += 2) {
             cbx_err err = CBX_ERR_INIT;
             if (part == 1) write_text(&forms[i], 4000, 0, NULL, &text);
@@ -254,7 +265,7 @@ static cbx_status try_attempt(cbx_ctx *ctx, void *user)
 
 static void memory_that_runs_out(void **state)
 {
-    static const size_t each[] = { 0, 2, 8 }; /* an array, arrays in an array, lines */
+    static const size_t each[] = { 0, 2, 8, 10 }; /* an array, arrays in an array, lines, a run of our own */
     char root[64];
     cbx_text text;
 

@@ -68,5 +68,6 @@ const cbx__importer cbx__importer_run = {
     .detect = detect,
     .read = read_run,
     .list = "points",
+    .apart = true,
     .version = "schema_version",
 };

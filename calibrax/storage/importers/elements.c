@@ -59,6 +59,7 @@ bool cbx__import_walk_next(cbx__import_job *job, cbx__import_walk *w, uint64_t a
     }
     if (!st) st = cbx__json_reader_next(w->walk.reader, &name, &more, &err);
     if (!st && name) name = cbx__import_strndup(job, name, strlen(name));
+    if (!st && more) w->item_at = cbx__json_reader_offset(w->walk.reader);
     if (!st && more) st = read_element(job, w->walk.reader, inner, place, &w->item, &err);
     if (st) cbx__import_fail_whole(job, st, err.message);
     w->ended = job->status || !more;

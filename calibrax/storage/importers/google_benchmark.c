@@ -118,15 +118,17 @@ typedef struct series {
     cbx__import_def def;
     const char *key;
     bool time;
-    cbx__samples samples; /* from malloc: they outlive the elements */
+    cbx__samples samples; /* of the allocator: they outlive the elements */
 } series;
 
 /* Repetitions of one benchmark: the first as it stands, of all of them the numbers. */
 typedef struct group {
     cbx_json *first; /* NULL: none */
     series *series;
-    size_t nseries;
+    size_t nseries, room;
 } group;
+
+static const cbx_allocator *allocator_of(const cbx__import_job *job) { return cbx_ctx_allocator(cbx__import_ctx(job)); }
 
 static bool is_counter(const char *key, const cbx_json *value)
 {
@@ -147,8 +149,8 @@ static void begin_group(cbx__import_job *job, group *g, const cbx_json *item)
     const char *key;
     cbx_json *value;
 
-    *g = (group){ .first = cbx_json_ref((cbx_json *)(uintptr_t)item) };
-    g->series = calloc(2 + cbx_json_length(item), sizeof *g->series);
+    *g = (group){ .first = cbx_json_ref((cbx_json *)(uintptr_t)item), .room = 2 + cbx_json_length(item) };
+    g->series = cbx_mem_calloc(allocator_of(job), g->room, sizeof *g->series);
     if (!g->first || !g->series) {
         cbx__import_fail(job, CBX_ENOMEM, "out of memory");
         return;
@@ -163,7 +165,7 @@ static void add_sample(cbx__import_job *job, cbx__samples *s, double value)
 {
     if (s->n == s->room) {
         size_t room = s->room ? 2 * s->room : 8;
-        double *more = realloc(s->values, room * sizeof *more);
+        double *more = cbx_mem_resize(allocator_of(job), s->values, s->room * sizeof *more, room * sizeof *more);
         if (!more) {
             cbx__import_fail(job, CBX_ENOMEM, "out of memory");
             return;
@@ -197,10 +199,11 @@ static void read_group(cbx__import_job *job, const group *g, const char *scenari
     cbx__import_point_end(job);
 }
 
-static void clear_group(group *g)
+static void clear_group(const cbx_allocator *al, group *g)
 {
-    for (size_t i = 0; i < g->nseries; i++) free(g->series[i].samples.values);
-    free(g->series);
+    for (size_t i = 0; i < g->nseries; i++)
+        cbx_mem_free(al, g->series[i].samples.values, g->series[i].samples.room * sizeof(double));
+    cbx_mem_free(al, g->series, g->room * sizeof *g->series);
     cbx_json_unref(g->first);
     *g = (group){ 0 };
 }
@@ -247,12 +250,14 @@ typedef struct reading {
 
 static void end_group(reading *r)
 {
+    const cbx_allocator *al = allocator_of(r->job);
+
     if (!r->group.first) return;
     read_group(r->job, &r->group, r->scenario);
-    free(r->measured);
-    r->measured = strdup(run_name(r->group.first));
+    cbx_mem_strfree(al, r->measured);
+    r->measured = cbx_mem_strdup(al, run_name(r->group.first));
     if (!r->measured) cbx__import_fail(r->job, CBX_ENOMEM, "out of memory");
-    clear_group(&r->group);
+    clear_group(al, &r->group);
 }
 
 /* A repetition joins those of its name that stand before it. */
@@ -295,7 +300,7 @@ static void read_file(cbx__import_job *job)
     cbx__import_run_metadata(job, "context", context);
     for (size_t i = 0; cbx__import_next(job, NULL, &item); i++) read_item(&r, item, i);
     end_group(&r);
-    free(r.measured);
+    cbx_mem_strfree(allocator_of(job), r.measured);
     cbx__import_run_end(job);
 }
 

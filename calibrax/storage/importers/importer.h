@@ -151,6 +151,7 @@ void cbx__import_run_end(cbx__import_job *job);
 void cbx__import_run_whole(cbx__import_job *job, cbx_run *run);
 /* True: points go to the disk, and a whole run may come without them, which then follow one by one as its file has them. */
 bool cbx__import_is_on_disk(const cbx__import_job *job);
+/* The element of the list that is looked at, a point of a run file, as it stands. */
 void cbx__import_point_json(cbx__import_job *job, const cbx_json *point, const char *path);
 
 void cbx__import_point_begin(cbx__import_job *job, const char *name, const char *scenario);

@@ -30,7 +30,8 @@ typedef struct cbx__import_walk {
     bool begun, ended;
     cbx__bytes_walk walk;
     cbx_json *item;
-    size_t napart; /* long arrays that were known before the element */
+    uint64_t item_at; /* where that begins */
+    size_t napart;    /* long arrays that were known before the element */
 } cbx__import_walk;
 
 struct cbx__import_job {

@@ -118,13 +118,6 @@ void cbx__import_run_whole(cbx__import_job *job, cbx_run *run)
     r->npoints = cbx_run_npoints(run);
 }
 
-void cbx__import_point_json(cbx__import_job *job, const cbx_json *point, const char *path)
-{
-    if (job->status) return;
-    cbx__import_take(job, cbx__spooled_add_json(&job->run->spooled, job->scratch, point, path, &job->inner));
-    job->run->npoints++;
-}
-
 bool cbx__import_is_on_disk(const cbx__import_job *job) { return job->scratch != NULL; }
 
 /* --- handing over --- */

@@ -1,0 +1,408 @@
+/*
+ * Values in the order they came, each with the numbers of its row and its competitor; what belongs to a row is found by counting when
+ * all are there.
+ *
+ * Workload: 500,000 values of 10,000 runs, each a competitor; or as many of one, whose second value for a cell ends it.
+ */
+#include "calibrax/analysis/rank_table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/analysis/comparison_parts.h"
+#include "calibrax/base/words.h"
+
+#define BLOCK 4096 /* cells */
+
+typedef struct cell {
+    uint32_t row, competitor;
+    double value;
+} cell;
+
+typedef struct row {
+    uint32_t metric, ncells, nnumbers;
+} row;
+
+typedef struct metric {
+    const char *unit; /* of the first run that defines it; NULL: none has */
+    cbx_direction direction;
+    const char *other; /* a run that says another; NULL: none does */
+    bool used;         /* some point has it */
+} metric;
+
+typedef struct sampled {
+    uint32_t cell;
+    const double *x;
+    size_t n;
+} sampled;
+
+struct cbx_rank_table {
+    cbx_ctx *ctx;
+    cbx_allocator al;
+    const cbx_rank_table_opts *o;
+    cbx__words keys, names, competitors;
+    cbx_arena texts, samples, scratch;
+    cbx_text key; /* being put together */
+    row *rows;    /* by number of the key */
+    metric *metrics;
+    cell **blocks;
+    sampled *sampled; /* by cell */
+    uint32_t *order;  /* cells by row, each row in the order they came; NULL: not closed */
+    size_t *starts;   /* of each row in the order */
+    size_t nrows, rows_room, nmetrics, metrics_room, ncells, blocks_room, nsampled, sampled_room, nchecked;
+    bool tagged;  /* a point has the group tag */
+    bool dropped; /* there were samples that are not kept */
+};
+
+static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for a ranking"); }
+
+/* --- made and freed --- */
+
+cbx_status cbx_rank_table_create(cbx_ctx *ctx, const cbx_rank_table_opts *opts, cbx_rank_table **out, cbx_err *err)
+{
+    static const cbx_rank_table_opts defaults = CBX_RANK_TABLE_OPTS_INIT;
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    const cbx_rank_table_opts *o = opts ? opts : &defaults;
+    cbx_rank_table *t;
+
+    if (o->struct_size != sizeof *o)
+        return cbx_fail(err, CBX_EINVAL, "options of another version: %u bytes", o->struct_size);
+    t = cbx_mem_zalloc(al, sizeof *t);
+    if (!t) return no_memory(err);
+    t->ctx = ctx;
+    t->al = *al;
+    t->o = o;
+    cbx__words_init(&t->keys, al);
+    cbx__words_init(&t->names, al);
+    cbx__words_init(&t->competitors, al);
+    cbx_arena_init(&t->texts, al);
+    cbx_arena_init(&t->samples, al);
+    cbx_arena_init(&t->scratch, al);
+    cbx_text_init(&t->key, al);
+    *out = t;
+    return CBX_OK;
+}
+
+static size_t nblocks(const cbx_rank_table *t) { return (t->ncells + BLOCK - 1) / BLOCK; }
+
+void cbx_rank_table_free(cbx_rank_table *t)
+{
+    cbx_allocator al;
+
+    if (!t) return;
+    al = t->al;
+    for (size_t i = 0; i < nblocks(t); i++) cbx_mem_free(&al, t->blocks[i], BLOCK * sizeof(cell));
+    cbx_mem_free(&al, t->blocks, t->blocks_room * sizeof *t->blocks);
+    cbx_mem_free(&al, t->rows, t->rows_room * sizeof *t->rows);
+    cbx_mem_free(&al, t->metrics, t->metrics_room * sizeof *t->metrics);
+    cbx_mem_free(&al, t->sampled, t->sampled_room * sizeof *t->sampled);
+    cbx_mem_free(&al, t->order, t->ncells * sizeof *t->order);
+    cbx_mem_free(&al, t->starts, (t->nrows + 1) * sizeof *t->starts);
+    cbx__words_clear(&t->keys);
+    cbx__words_clear(&t->names);
+    cbx__words_clear(&t->competitors);
+    cbx_arena_clear(&t->texts);
+    cbx_arena_clear(&t->samples);
+    cbx_arena_clear(&t->scratch);
+    cbx_text_clear(&t->key);
+    cbx_mem_free(&al, t, sizeof *t);
+}
+
+/* Room for one item more, whose array is at `slot`. */
+static bool grow(const cbx_rank_table *t, void *slot, size_t n, size_t *room, size_t size)
+{
+    size_t wanted = *room ? 2 * *room : 32;
+    void *items, *more;
+
+    if (n < *room) return true;
+    memcpy(&items, slot, sizeof items);
+    more = cbx_mem_resize(&t->al, items, *room * size, wanted * size);
+    if (!more) return false;
+    memcpy(slot, &more, sizeof more);
+    *room = wanted;
+    return true;
+}
+
+/* --- cells --- */
+
+static cell *cell_at(const cbx_rank_table *t, size_t i) { return &t->blocks[i / BLOCK][i % BLOCK]; }
+
+static bool add_cell(cbx_rank_table *t, cell c)
+{
+    if (t->ncells % BLOCK == 0) {
+        size_t n = nblocks(t);
+        if (!grow(t, &t->blocks, n, &t->blocks_room, sizeof *t->blocks)) return false;
+        t->blocks[n] = cbx_mem_calloc(&t->al, BLOCK, sizeof(cell));
+        if (!t->blocks[n]) return false;
+    }
+    t->ncells++;
+    *cell_at(t, t->ncells - 1) = c;
+    return true;
+}
+
+/* Samples of so many competitors that nobody asks for them go. */
+static bool add_samples(cbx_rank_table *t, const cbx_metric *m)
+{
+    double *copy;
+
+    if (!m->samples || !m->nsamples) return true;
+    if (t->competitors.n > t->o->samples_most) {
+        cbx_arena_clear(&t->samples);
+        t->nsampled = 0;
+        t->dropped = true;
+        return true;
+    }
+    if (!grow(t, &t->sampled, t->nsampled, &t->sampled_room, sizeof *t->sampled)) return false;
+    copy = cbx_arena_calloc(&t->samples, m->nsamples, sizeof *copy);
+    if (!copy) return false;
+    memcpy(copy, m->samples, m->nsamples * sizeof *copy);
+    t->sampled[t->nsampled++] = (sampled){ (uint32_t)t->ncells - 1, copy, m->nsamples };
+    return true;
+}
+
+static metric *metric_of(cbx_rank_table *t, const char *name, size_t *at)
+{
+    *at = cbx__words_add(&t->names, name);
+    if (*at == CBX__NO_WORD || !grow(t, &t->metrics, *at, &t->metrics_room, sizeof *t->metrics)) return NULL;
+    if (*at == t->nmetrics) t->metrics[t->nmetrics++] = (metric){ .direction = CBX_DIRECTION_INFO };
+    return &t->metrics[*at];
+}
+
+static bool add_value(cbx_rank_table *t, size_t competitor, size_t prefix, const cbx_named_metric *m)
+{
+    size_t name, key;
+    metric *of = metric_of(t, m->name, &name);
+
+    t->key.len = prefix;
+    cbx_text_putc(&t->key, ':');
+    cbx_text_puts(&t->key, m->name);
+    key = of && !t->key.status ? cbx__words_add(&t->keys, cbx_text_str(&t->key)) : CBX__NO_WORD;
+    if (key == CBX__NO_WORD || !grow(t, &t->rows, key, &t->rows_room, sizeof *t->rows)) return false;
+    if (key == t->nrows) t->rows[t->nrows++] = (row){ .metric = (uint32_t)name };
+    of->used = true;
+    t->rows[key].ncells++;
+    t->rows[key].nnumbers += !isnan(m->metric.value);
+    return add_cell(t, (cell){ (uint32_t)key, (uint32_t)competitor, m->metric.value }) && add_samples(t, &m->metric);
+}
+
+static bool add_point(cbx_rank_table *t, const char *run, const cbx_point *p)
+{
+    const char *name = cbx__competitor_of(p, t->o->group_tag, run);
+    size_t competitor = CBX__NO_WORD, prefix;
+
+    cbx_text_reset(&t->key);
+    if (!cbx__row_put(&t->key, p, t->o->group_tag, name, &t->scratch)) return false;
+    t->tagged |= name != run;
+    prefix = t->key.len;
+    for (size_t k = 0; k < p->nmetrics; k++) {
+        if (!cbx__among(p->metrics[k].name, t->o->metrics, t->o->nmetrics)) continue;
+        if (competitor == CBX__NO_WORD) competitor = cbx__words_add(&t->competitors, name);
+        if (competitor == CBX__NO_WORD || !add_value(t, competitor, prefix, &p->metrics[k])) return false;
+    }
+    return true;
+}
+
+/* --- definitions --- */
+
+/* One that differs counts when a point has the metric, which may come later. */
+static bool learn_def(cbx_rank_table *t, const cbx_run *run, const cbx_metric_def *d)
+{
+    size_t at;
+    metric *m = metric_of(t, d->name, &at);
+
+    if (!m) return false;
+    if (!m->unit) {
+        m->unit = cbx_arena_strdup(&t->texts, d->unit);
+        m->direction = d->direction;
+        return m->unit;
+    }
+    if (m->other || (m->direction == d->direction && !strcmp(m->unit, d->unit))) return true;
+    m->other = cbx_arena_strdup(&t->texts, cbx_run_id(run));
+    return m->other;
+}
+
+static cbx_status check_defs(const cbx_rank_table *t, cbx_err *err)
+{
+    for (size_t i = 0; i < t->nmetrics; i++)
+        if (t->metrics[i].used && t->metrics[i].other)
+            return cbx_fail(err, CBX_EFORMAT, "'%s' has another unit or direction in run '%s' than before",
+                            t->names.list[i], t->metrics[i].other);
+    return CBX_OK;
+}
+
+/* --- cells by row --- */
+
+/* Both lists are the caller's, for ncells and nrows + 1. */
+static void sort_cells(const cbx_rank_table *t, uint32_t *order, size_t *starts)
+{
+    size_t before = 0;
+
+    for (size_t r = 0; r < t->nrows; r++) {
+        starts[r] = before;
+        before += t->rows[r].ncells;
+    }
+    for (size_t i = 0; i < t->ncells; i++) order[starts[cell_at(t, i)->row]++] = (uint32_t)i;
+    for (size_t r = t->nrows; r-- > 0;) starts[r + 1] = starts[r];
+    starts[0] = 0;
+}
+
+static cbx_status two_values(const cbx_rank_table *t, const cell *c, cbx_err *err)
+{
+    return cbx_fail(err, CBX_EEXIST, "'%s' has two values for '%s'; tell them apart by a tag",
+                    t->competitors.list[c->competitor], t->keys.list[c->row]);
+}
+
+/* A competitor that stands in a row twice; the one that came first is told. */
+static cbx_status find_twice(const cbx_rank_table *t, const uint32_t *order, const size_t *starts, uint32_t *seen,
+                             cbx_err *err)
+{
+    size_t first = t->ncells;
+
+    for (size_t r = 0; r < t->nrows; r++)
+        for (size_t i = starts[r]; i < starts[r + 1]; i++) {
+            uint32_t *last = &seen[cell_at(t, order[i])->competitor];
+            if (*last == r + 1 && order[i] < first) first = order[i];
+            *last = (uint32_t)r + 1;
+        }
+    return first == t->ncells ? CBX_OK : two_values(t, cell_at(t, first), err);
+}
+
+/* Costs as much as the values that came since the last time, or little more. */
+static cbx_status check_cells(cbx_rank_table *t, bool keep, cbx_err *err)
+{
+    uint32_t *order = cbx_mem_calloc(&t->al, t->ncells, sizeof *order);
+    size_t *starts = cbx_mem_calloc(&t->al, t->nrows + 1, sizeof *starts);
+    uint32_t *seen = cbx_mem_calloc(&t->al, t->competitors.n, sizeof *seen);
+    bool good = starts && (order || !t->ncells) && (seen || !t->competitors.n);
+    cbx_status st = good ? CBX_OK : no_memory(err);
+
+    if (good) {
+        sort_cells(t, order, starts);
+        st = find_twice(t, order, starts, seen, err);
+        t->nchecked = t->ncells;
+    }
+    cbx_mem_free(&t->al, seen, t->competitors.n * sizeof *seen);
+    if (!st && keep) {
+        t->order = order;
+        t->starts = starts;
+        return CBX_OK;
+    }
+    cbx_mem_free(&t->al, order, t->ncells * sizeof *order);
+    cbx_mem_free(&t->al, starts, (t->nrows + 1) * sizeof *starts);
+    return st;
+}
+
+/* --- runs --- */
+
+cbx_status cbx_rank_table_add(cbx_rank_table *t, const cbx_run *run, cbx_err *err)
+{
+    bool good = true;
+    cbx_status st;
+
+    for (size_t i = 0; good && i < cbx_run_npoints(run); i++)
+        good = add_point(t, cbx_run_id(run), cbx_run_point(run, i));
+    for (size_t i = 0; good && i < cbx_run_nmetric_defs(run); i++) good = learn_def(t, run, cbx_run_metric_def(run, i));
+    cbx_arena_clear(&t->scratch);
+    if (!good) return no_memory(err);
+    if (t->ncells > UINT32_MAX)
+        return cbx_fail(err, CBX_EOVERFLOW, "run '%s' makes them more than 2^32 values: rank fewer runs",
+                        cbx_run_id(run));
+    st = check_defs(t, err);
+    return st || t->ncells < 2 * t->nchecked ? st : check_cells(t, false, err);
+}
+
+/* A metric that is asked for and that nobody has is a misspelt one. */
+static cbx_status need_metrics(const cbx_rank_table *t, cbx_err *err)
+{
+    for (size_t k = 0; t->o->metrics && k < t->o->nmetrics; k++) {
+        size_t at = cbx__words_find(&t->names, t->o->metrics[k]);
+        if (at == CBX__NO_WORD || !t->metrics[at].used)
+            return cbx_fail(err, CBX_ENOENT, "no point has the metric '%s': correct the name", t->o->metrics[k]);
+    }
+    return CBX_OK;
+}
+
+static cbx_status need_competitors(const cbx_rank_table *t, cbx_err *err)
+{
+    size_t n = t->competitors.n;
+
+    if (n >= 2) return CBX_OK;
+    if (t->o->group_tag && !t->tagged)
+        return cbx_fail(err, CBX_EINVAL, "a ranking needs two competitors, and no point has the tag '%s'",
+                        t->o->group_tag);
+    return cbx_fail(err, CBX_EINVAL, "a ranking needs two competitors, there %s %zu", n == 1 ? "is" : "are", n);
+}
+
+cbx_status cbx_rank_table_close(cbx_rank_table *t, cbx_err *err)
+{
+    cbx_status st = need_metrics(t, err);
+
+    if (!st) st = need_competitors(t, err);
+    return st ? st : check_cells(t, true, err);
+}
+
+/* --- answers --- */
+
+size_t cbx_rank_table_ncompetitors(const cbx_rank_table *t) { return t->competitors.n; }
+bool cbx_rank_table_dropped_samples(const cbx_rank_table *t) { return t->dropped; }
+size_t cbx_rank_table_nrows(const cbx_rank_table *t) { return t->nrows; }
+
+const char *cbx_rank_table_competitor(const cbx_rank_table *t, size_t i)
+{
+    return i < t->competitors.n ? t->competitors.list[i] : NULL;
+}
+
+cbx_rank_row cbx_rank_table_row(const cbx_rank_table *t, size_t i)
+{
+    const row *r = &t->rows[i];
+    const metric *m = &t->metrics[r->metric];
+
+    return (cbx_rank_row){ t->keys.list[i], t->names.list[r->metric], m->unit, m->direction, r->ncells, r->nnumbers };
+}
+
+static int by_competitor(const void *a, const void *b)
+{
+    const cbx_rank_cell *x = a, *y = b;
+
+    return (x->competitor > y->competitor) - (x->competitor < y->competitor);
+}
+
+static int by_cell(const void *a, const void *b)
+{
+    uint32_t x = ((const sampled *)a)->cell, y = ((const sampled *)b)->cell;
+
+    return (x > y) - (x < y);
+}
+
+static cbx_rank_cell read_cell(const cbx_rank_table *t, uint32_t i)
+{
+    const sampled wanted = { .cell = i };
+    const sampled *s = t->nsampled ? bsearch(&wanted, t->sampled, t->nsampled, sizeof wanted, by_cell) : NULL;
+    const cell *c = cell_at(t, i);
+
+    return (cbx_rank_cell){ c->competitor, c->value, 0, NAN, s ? s->x : NULL, s ? s->n : 0 };
+}
+
+cbx_status cbx_rank_table_cells(cbx_rank_table *t, size_t i, cbx_rank_cell *out, cbx_err *err)
+{
+    size_t n = t->rows[i].ncells;
+    cbx_direction direction = t->metrics[t->rows[i].metric].direction;
+    double *values = cbx_arena_calloc(&t->scratch, n, sizeof *values);
+    cbx_rank_entry *e = cbx_arena_calloc(&t->scratch, n, sizeof *e);
+    cbx_rank_cell *cells = cbx_arena_calloc(&t->scratch, n, sizeof *cells);
+    cbx_status st = values && e && cells ? CBX_OK : no_memory(err);
+
+    for (size_t k = 0; !st && k < n; k++) cells[k] = read_cell(t, t->order[t->starts[i] + k]);
+    if (!st && n) qsort(cells, n, sizeof *cells, by_competitor);
+    for (size_t k = 0; !st && k < n; k++) values[k] = cells[k].value;
+    if (!st && direction != CBX_DIRECTION_INFO) st = cbx_rank(values, n, direction, e, err);
+    for (size_t k = 0; !st && k < n; k++) {
+        out[k] = cells[direction == CBX_DIRECTION_INFO ? k : e[k].index];
+        if (direction == CBX_DIRECTION_INFO) continue;
+        out[k].rank = e[k].rank;
+        out[k].delta = e[k].rank ? e[k].delta : NAN;
+    }
+    cbx_arena_clear(&t->scratch);
+    return st;
+}

@@ -1,0 +1,191 @@
+/*
+ * Runs of a store rewritten, or copied into another: many at a time, for each of which to lock the store and to wait for the disk would
+ * take longer than all the rest.
+ */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "calibrax/base/file_batch.h"
+#include "calibrax/core/run_spool.h"
+#include "calibrax/storage/store_parts.h"
+
+#define BYTES_MOST ((uint64_t)64 << 20) /* that wait for the disk, and have others wait for the lock */
+
+/* Runs on their way into a store, which is locked while some wait. */
+typedef struct keeping {
+    cbx_store *to;
+    cbx_lock *lock;
+    cbx__file_batch batch;
+    uint64_t bytes;
+} keeping;
+
+static cbx_status keep_commit(keeping *k, cbx_err *err)
+{
+    cbx_status st = cbx__file_batch_commit(&k->batch, err);
+
+    cbx_lock_release(k->lock);
+    k->lock = NULL;
+    k->bytes = 0;
+    return st;
+}
+
+static void keep_clear(keeping *k)
+{
+    cbx__file_batch_clear(&k->batch);
+    cbx_lock_release(k->lock);
+    k->lock = NULL;
+}
+
+static cbx_status keep_file(keeping *k, const cbx_run *run, const char *path, cbx_err *err)
+{
+    cbx_replacement *file = NULL;
+    cbx_status st = cbx_replacement_begin(k->to->ctx, path, &file, err);
+
+    if (st) return st;
+    st = cbx__run_write_to(cbx_ctx_allocator(k->to->ctx), run, cbx_replacement_path(file), path, err);
+    if (!st) return cbx__file_batch_add(&k->batch, file, err);
+    cbx_replacement_discard(file);
+    return st;
+}
+
+static cbx_status keep_run(keeping *k, const cbx_run *run, bool replace, uint64_t bytes, cbx_err *err)
+{
+    bool done = false;
+    cbx_arena arena;
+    const char *path;
+    cbx_status st = CBX_OK;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(k->to->ctx));
+    path = cbx__store_run_path(k->to, &arena, cbx_run_id(run));
+    if (!path) st = cbx__store_no_memory(err);
+    if (!st && !k->lock) st = cbx__store_lock(k->to, &k->lock, err);
+    if (!st) st = cbx__store_check_existing(k->to, run, path, replace, &done, err);
+    if (!st && !done) st = keep_file(k, run, path, err);
+    k->bytes += bytes;
+    if (!st && (k->batch.n == CBX__BATCH_MOST || k->bytes > BYTES_MOST)) st = keep_commit(k, err);
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+/* --- each run --- */
+
+typedef cbx_status (*each_fn)(keeping *k, const cbx_run *run, uint64_t bytes, bool dry, cbx_store_report *out,
+                              cbx_err *err);
+
+/* Each run of a query, one after another; what is kept of them is kept in the end. */
+static cbx_status each_run(cbx_store *s, const cbx_store_query *query, keeping *k, bool dry, cbx_store_report *out,
+                           each_fn fn, cbx_err *err)
+{
+    cbx_store_list list;
+    cbx_status st;
+
+    *out = (cbx_store_report){ 0 };
+    cbx_arena_init(&out->arena, cbx_ctx_allocator(s->ctx));
+    st = cbx_store_query_runs(s, query, &list, err);
+    for (size_t i = 0; !st && i < list.count; i++) {
+        cbx_run *run = NULL;
+        st = cbx_store_load(s, list.entries[i].id, &run, err);
+        if (!st) st = fn(k, run, list.entries[i].bytes, dry, out, err);
+        if (!st) out->files++;
+        cbx_run_free(run);
+    }
+    if (!st) st = keep_commit(k, err);
+    keep_clear(k);
+    cbx_store_list_clear(&list);
+    return st;
+}
+
+static void changed(cbx_store_report *out, uint64_t bytes)
+{
+    out->changed++;
+    out->bytes += bytes;
+}
+
+static cbx_status migrate_run(keeping *k, const cbx_run *run, uint64_t bytes, bool dry, cbx_store_report *out,
+                              cbx_err *err)
+{
+    cbx_run *present = NULL;
+    cbx_status st;
+
+    if (cbx_run_schema_version(run) >= CBX_RUN_SCHEMA_VERSION) return CBX_OK;
+    changed(out, bytes);
+    if (dry) return CBX_OK;
+    st = cbx_run_with_present_schema(k->to->ctx, run, &present, err);
+    if (!st) st = keep_run(k, present, true, bytes, err);
+    cbx_run_free(present);
+    return st;
+}
+
+cbx_status cbx_store_migrate(cbx_store *s, bool dry, cbx_store_report *out, cbx_err *err)
+{
+    keeping k = { .to = s };
+
+    return each_run(s, NULL, &k, dry, out, migrate_run, err);
+}
+
+/* --- copies --- */
+
+static cbx_status copy_run(keeping *k, const cbx_run *run, uint64_t bytes, bool dry, cbx_store_report *out,
+                           cbx_err *err)
+{
+    cbx_status st = keep_run(k, run, false, bytes, err);
+
+    (void)dry;
+    if (!st) changed(out, bytes);
+    return st;
+}
+
+static cbx_status copy_config(cbx_store *from, cbx_store *to, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(from->ctx);
+    char *bytes = NULL;
+    size_t len = 0;
+    cbx_status st;
+
+    if (!cbx_path_exists(from->config) || cbx_path_exists(to->config)) return CBX_OK;
+    st = cbx_file_read(from->ctx, from->config, 0, &bytes, &len, err);
+    if (st) return st;
+    st = cbx_file_write_atomic(to->ctx, to->config, bytes, len, err);
+    cbx_mem_free(al, bytes, len + 1);
+    return st;
+}
+
+static bool same_folder(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Looked at before anything is made there; a link to its runs is the store itself, too. */
+static cbx_status refuse_itself(cbx_store *s, const char *root, cbx_err *err)
+{
+    cbx_arena arena;
+    const char *runs;
+    bool same = false;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
+    runs = cbx_path_join(&arena, root, "runs");
+    if (runs) same = same_folder(root, s->root) || same_folder(runs, s->runs);
+    cbx_arena_clear(&arena);
+    if (!runs) return cbx__store_no_memory(err);
+    if (!same) return CBX_OK;
+    return cbx_fail(err, CBX_EINVAL, "'%s' is the store '%s' itself: name another folder to copy its runs to", root,
+                    s->root);
+}
+
+cbx_status cbx_store_export(cbx_store *s, const cbx_store_query *query, const char *root, cbx_store_report *out,
+                            cbx_err *err)
+{
+    cbx_store_opts opts = CBX_STORE_OPTS_INIT;
+    keeping k = { .to = NULL };
+    cbx_status st = refuse_itself(s, root, err);
+
+    opts.create = true;
+    *out = (cbx_store_report){ 0 };
+    if (!st) st = cbx_store_open(s->ctx, root, &opts, &k.to, err);
+    if (!st) st = copy_config(s, k.to, err);
+    if (!st) st = each_run(s, query, &k, false, out, copy_run, err);
+    cbx_store_close(k.to);
+    return st;
+}
