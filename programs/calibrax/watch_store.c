@@ -87,7 +87,7 @@ static int ask(watcher *w, const char *metric, cbx_store_query *out)
     return select_query(w->run, metric ? &points : &runs, out);
 }
 
-/* A metric that the newest run has lost would pass by what older ones say of it. */
+/* A metric that the newest run has lost would pass by what older ones say of it; so would one whose newest run cannot be read. */
 static int check_newest(watcher *w, cbx_store *store, const char *metric, const char *last)
 {
     cbx_store_query query;
@@ -98,7 +98,8 @@ static int check_newest(watcher *w, cbx_store *store, const char *metric, const 
     query.limit = 1;
     if (status) return status;
     if (cbx_store_query_runs(store, &query, &list, &err)) return opt_fail(w->run->program, "%s", err.message);
-    if (list.count && strcmp(list.entries[0].id, last))
+    if (list.count) status = select_need_newest(w->run, store, &list.entries[0], "");
+    if (!status && !w->a->allow_dropped && list.count && strcmp(list.entries[0].id, last))
         status = opt_fail(
             w->run->program,
             "watch --once: the newest run, '%s', has no '%s', which run '%s' had: choose runs with --branch "
@@ -116,8 +117,7 @@ static int take_series(watcher *w, cbx_store *store, place *at, const cbx_trend 
 
     if (!status) status = select_check_machines(w->run, s, metric, w->a->allow_machines, &at->said);
     if (!status) status = select_check_units(w->run, store, s, metric);
-    if (!status && w->a->once && !w->a->allow_dropped && s->npoints)
-        status = check_newest(w, store, metric, s->points[s->npoints - 1].run_id);
+    if (!status && w->a->once && s->npoints) status = check_newest(w, store, metric, s->points[s->npoints - 1].run_id);
     for (size_t i = 0; !status && i < s->npoints && !*w->stop; i++) status = take_point(w, at, &s->points[i]);
     return status;
 }

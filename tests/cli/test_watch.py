@@ -1,6 +1,7 @@
 """calibrax watch: JSON lines, a process, a store; alerts to files, commands and webhooks; exit statuses."""
 import http.server
 import json
+import os
 import signal
 import subprocess
 import threading
@@ -239,6 +240,9 @@ def rules_follow_a_store(p):
     add_run(p, "r5", 6, 1.0)
     has(watch(p, [], *args, "--once", expect=2).stderr, "the newest run, 'r5', has no 'space', which run 'r4' had")
     watch(p, [], *args, "--once", "--allow-dropped", expect=1)
+    p.write("store/runs/torn.json", '{"id": "torn", "timest')
+    has(watch(p, [], *args, "--once", "--allow-dropped", expect=2).stderr, "it may be the latest run")
+    os.remove(p.file("store/runs/torn.json"))
     has(watch(p, [], "--data", "store", "--rule", "tpyo:error=1", "--once", expect=2).stderr, "no value of 'tpyo' came")
     for extra, part in ((("--once", "--for", "1"), "leave --for"), (("--allow-dropped",), "--once"), (("--error", "1"), "whose levels")):
         one_sentence(watch(p, [], *args, *extra, expect=2), part, "calibrax")
