@@ -132,6 +132,7 @@
 
 #include "calibrax/monitoring/alert.h"
 #include "calibrax/monitoring/health.h"
+#include "calibrax/monitoring/pattern.h"
 #include "calibrax/monitoring/sink.h"
 #include "calibrax/monitoring/tendency.h"
 #include "calibrax/monitoring/window.h"

@@ -1,5 +1,6 @@
 /*
- * A state machine a rule: what holds (now), what was told (told), and counts of values in a row on the way up and down.
+ * A state machine a rule: what holds (now), what was told (told), and counts of values in a row on the way up and down.  A pattern's
+ * strength goes through it as a value does.
  */
 #include "calibrax/monitoring/alert.h"
 
@@ -8,6 +9,7 @@
 
 #include "calibrax/base/arena.h"
 #include "calibrax/base/clock.h"
+#include "calibrax/monitoring/window.h"
 
 #define KEEP      1000
 #define KEEP_MOST 1000000
@@ -33,7 +35,10 @@ typedef struct watched {
     uint32_t beyond[CBX_ALERT_LEVELS], clear[CBX_ALERT_LEVELS]; /* values in a row, of each level */
     bool spoken;                                                /* told_ns is a time */
     uint64_t told_ns, held_back;
-    cbx_severity held; /* last change that was held back */
+    cbx_severity held;  /* last change that was held back */
+    cbx_window *series; /* of a pattern; else NULL */
+    double *values;     /* room for those of the window */
+    cbx_pattern seen;
 } watched;
 
 typedef struct listener {
@@ -48,6 +53,7 @@ typedef struct word {
 } word;
 
 struct cbx_alerts {
+    cbx_ctx *ctx;
     cbx_allocator al;
     cbx_arena arena;
     watched *rules;
@@ -65,6 +71,7 @@ cbx_status cbx_alerts_create(cbx_ctx *ctx, size_t keep, cbx_alerts **out, cbx_er
     if (keep > KEEP_MOST) return cbx_fail(err, CBX_EINVAL, "%zu alerts to remember: at most %d", keep, KEEP_MOST);
     a = cbx_mem_zalloc(al, sizeof *a);
     if (!a) return cbx_fail(err, CBX_ENOMEM, "no memory for alerts");
+    a->ctx = ctx;
     a->al = *al;
     a->keep = keep ? keep : KEEP;
     cbx_arena_init(&a->arena, al);
@@ -83,6 +90,7 @@ void cbx_alerts_free(cbx_alerts *a)
 
     if (!a) return;
     al = a->al;
+    for (watched *w = a->rules; w; w = w->next) cbx_window_free(w->series);
     cbx_arena_clear(&a->arena);
     cbx_mem_free(&al, a, sizeof *a);
 }
@@ -108,20 +116,52 @@ static cbx_status check_rule(const cbx_alert_rule *r, cbx_err *err)
     return CBX_OK;
 }
 
+/* A level that a series without the pattern is beyond would never clear. */
+static cbx_status check_pattern(const cbx_alert_rule *r, cbx_err *err)
+{
+    for (size_t i = 0; r->pattern && i < CBX_ALERT_LEVELS; i++) {
+        if (isnan(r->levels[i]) || !worse(r, 0, r->levels[i])) continue;
+        return cbx_fail(err, CBX_EINVAL, "rule of '%s': a level of %s must be 0 or %s", r->metric,
+                        cbx_pattern_name(r->pattern), r->lower ? "below" : "above");
+    }
+    if (r->pattern && r->window && (r->window < CBX_PATTERN_LEAST || r->window > CBX_PATTERN_MOST))
+        return cbx_fail(err, CBX_EINVAL, "rule of '%s': a window of %zu values for %s: say %d to %d", r->metric,
+                        r->window, cbx_pattern_name(r->pattern), CBX_PATTERN_LEAST, CBX_PATTERN_MOST);
+    return CBX_OK;
+}
+
+static const char *rule_name(cbx_arena *arena, const cbx_alert_rule *r)
+{
+    if (r->name) return cbx_arena_strdup(arena, r->name);
+    if (!r->pattern) return cbx_arena_strdup(arena, r->metric);
+    return cbx_arena_printf(arena, "%s %s", r->metric, cbx_pattern_name(r->pattern));
+}
+
+static cbx_status add_window(cbx_alerts *a, watched *w, cbx_err *err)
+{
+    if (!w->rule.window) w->rule.window = CBX_PATTERN_WINDOW;
+    w->values = cbx_arena_calloc(&a->arena, w->rule.window, sizeof *w->values);
+    if (!w->values) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu values", w->rule.window);
+    return cbx_window_create(a->ctx, w->rule.window, 0, &w->series, err);
+}
+
 cbx_status cbx_alerts_add_rule(cbx_alerts *a, const cbx_alert_rule *rule, cbx_err *err)
 {
     cbx_status st = check_rule(rule, err);
     watched *w, **end = &a->rules;
 
+    if (!st) st = check_pattern(rule, err);
     if (st) return st;
     w = cbx_arena_alloc(&a->arena, sizeof *w);
     if (!w) return cbx_fail(err, CBX_ENOMEM, "no memory for an alert rule");
     w->rule = *rule;
     w->rule.metric = cbx_arena_strdup(&a->arena, rule->metric);
-    w->rule.name = cbx_arena_strdup(&a->arena, rule->name ? rule->name : rule->metric);
+    w->rule.name = rule_name(&a->arena, rule);
     if (!w->rule.metric || !w->rule.name) return cbx_fail(err, CBX_ENOMEM, "no memory for an alert rule");
     if (!w->rule.raise_after) w->rule.raise_after = 1;
     if (!w->rule.clear_after) w->rule.clear_after = 1;
+    if (rule->pattern) st = add_window(a, w, err);
+    if (st) return st;
     while (*end) end = &(*end)->next;
     *end = w;
     return CBX_OK;
@@ -142,6 +182,9 @@ cbx_status cbx_alerts_listen(cbx_alerts *a, cbx_alert_listener call, void *user,
 
 static void count_up(uint32_t *n, bool yes) { *n = !yes ? 0 : *n == UINT32_MAX ? *n : *n + 1; }
 
+/* A drift about a median of 0 is endless, and a number. */
+static bool is_lost(const watched *w, double value) { return w->rule.pattern ? isnan(value) : !isfinite(value); }
+
 /* The state after one more value. */
 static void advance(watched *w, double value)
 {
@@ -151,8 +194,8 @@ static void advance(watched *w, double value)
     for (size_t i = 0; i < CBX_ALERT_LEVELS; i++) {
         double level = r->levels[i], good = r->lower ? level + r->hysteresis : level - r->hysteresis;
         if (isnan(level)) continue;
-        count_up(&w->beyond[i], !isfinite(value) || worse(r, value, level));
-        count_up(&w->clear[i], isfinite(value) && !worse(r, value, good));
+        count_up(&w->beyond[i], is_lost(w, value) || worse(r, value, level));
+        count_up(&w->clear[i], !is_lost(w, value) && !worse(r, value, good));
         if (w->beyond[i] >= r->raise_after) highest = i + 1;
         if (i < (size_t)w->now && w->clear[i] < r->clear_after) stays = i + 1;
     }
@@ -168,20 +211,46 @@ static double threshold_of(const watched *w, cbx_severity severity)
     return NAN;
 }
 
-static void describe(const watched *w, cbx_alert *alert)
+static void describe_value(const watched *w, cbx_alert *alert)
 {
     const char *side = w->rule.lower ? "below" : "above";
 
-    if (alert->severity == CBX_SEVERITY_NONE)
-        snprintf(alert->message, sizeof alert->message, "%.80s is back: %.6g", alert->rule, alert->value);
-    else if (!isfinite(alert->value))
-        snprintf(alert->message, sizeof alert->message, "%.80s has no finite value", alert->rule);
-    else if (worse(&w->rule, alert->value, alert->threshold))
+    if (worse(&w->rule, alert->value, alert->threshold))
         snprintf(alert->message, sizeof alert->message, "%.80s is %.6g, %s %.6g", alert->rule, alert->value, side,
                  alert->threshold);
     else
         snprintf(alert->message, sizeof alert->message, "%.80s is %.6g, not yet clear of %.6g", alert->rule,
                  alert->value, alert->threshold);
+}
+
+static void describe_pattern(const watched *w, cbx_alert *alert)
+{
+    const cbx_pattern *p = &w->seen;
+    const char *name = w->rule.metric;
+
+    if (!worse(&w->rule, alert->value, alert->threshold))
+        snprintf(alert->message, sizeof alert->message, "%s of %.40s is %.3g %%, not yet clear of %.3g %%",
+                 cbx_pattern_name(w->rule.pattern), name, 100 * alert->value, 100 * alert->threshold);
+    else if (w->rule.pattern == CBX_PATTERN_MODES)
+        snprintf(alert->message, sizeof alert->message,
+                 "%.40s goes between %.6g and %.6g: the rarer has %.3g %% of the last %zu values", name, p->low,
+                 p->high, 100 * alert->value, p->n);
+    else
+        snprintf(alert->message, sizeof alert->message,
+                 "%.40s drifts by %+.3g %% [%+.3g %%, %+.3g %%] over the last %zu values", name, 100 * alert->value,
+                 100 * p->low, 100 * p->high, p->n);
+}
+
+static void describe(const watched *w, cbx_alert *alert)
+{
+    if (alert->severity == CBX_SEVERITY_NONE)
+        snprintf(alert->message, sizeof alert->message, "%.80s is back: %.6g", alert->rule, alert->value);
+    else if (is_lost(w, alert->value))
+        snprintf(alert->message, sizeof alert->message, "%.80s has no finite value", alert->rule);
+    else if (w->rule.pattern)
+        describe_pattern(w, alert);
+    else
+        describe_value(w, alert);
 }
 
 static void hand_out(cbx_alerts *a, const cbx_alert *alert)
@@ -199,6 +268,7 @@ static void tell(cbx_alerts *a, watched *w, double value, uint64_t now_ns)
                           .before = w->told,
                           .value = value,
                           .threshold = threshold_of(w, w->now),
+                          .pattern = w->rule.pattern,
                           .time_ns = now_ns,
                           .held_back = w->held_back };
     describe(w, alert);
@@ -259,14 +329,27 @@ static bool due(watched *w, uint64_t now_ns)
     return false;
 }
 
+/* How strong the pattern is with one more value; no number where there is none, or no memory to look. */
+static double look(cbx_alerts *a, watched *w, double value, uint64_t now_ns)
+{
+    size_t n;
+
+    if (!isfinite(value)) return NAN;
+    cbx_window_add(w->series, value, false, now_ns);
+    n = cbx_window_values(w->series, now_ns, w->values, w->rule.window);
+    return cbx_pattern_find(a->ctx, w->rule.pattern, w->values, n, &w->seen, NULL) ? NAN : w->seen.strength;
+}
+
 size_t cbx_alerts_observe(cbx_alerts *a, const char *metric, double value, uint64_t now_ns)
 {
     size_t before = a->count;
 
     for (watched *w = a->rules; w; w = w->next) {
+        double seen = value;
         if (strcmp(w->rule.metric, metric)) continue;
-        advance(w, value);
-        if (due(w, now_ns)) tell(a, w, value, now_ns);
+        if (w->rule.pattern) seen = look(a, w, value, now_ns);
+        advance(w, seen);
+        if (due(w, now_ns)) tell(a, w, seen, now_ns);
     }
     return a->count - before;
 }
@@ -311,6 +394,7 @@ cbx_json *cbx_alert_json(const cbx_alert *alert, int64_t time_us)
     cbx_json *o = cbx_json_new_object();
     bool ok = o && cbx_json_set_string(o, "schema", "calibrax-alert") && cbx_json_set_int(o, "version", 1) &&
               cbx_json_set_string(o, "rule", alert->rule) && cbx_json_set_string(o, "metric", alert->metric) &&
+              cbx_json_set_string(o, "pattern", cbx_pattern_name(alert->pattern)) &&
               cbx_json_set_string(o, "severity", cbx_severity_name(alert->severity)) &&
               cbx_json_set_string(o, "before", cbx_severity_name(alert->before)) &&
               cbx_json_set_double(o, "value", alert->value) && cbx_json_set_double(o, "threshold", alert->threshold) &&

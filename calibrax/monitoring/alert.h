@@ -7,6 +7,9 @@
  * What is told is the state, not the value: a change that a rate limit held back is told with the first value after it, unless it
  * has gone by then; a rise above what was told before is never held back.
  *
+ * A rule of a pattern (pattern.h) looks at how strong that is in the last values instead of at the value: its levels and hysteresis are
+ * shares, and beyond a lower level is a drift downwards.  A value that is not finite is beyond them, too, and leaves the window as it was.
+ *
  * Time is the caller's, in ns.  One thread uses a book of alerts at a time; listeners are called from within cbx_alerts_observe, on that
  * thread, and must not call back into the book.  Since 0.1.
  */
@@ -16,6 +19,7 @@
 #include <math.h>
 
 #include "calibrax/base/json.h"
+#include "calibrax/monitoring/pattern.h"
 
 CBX_BEGIN_DECLS
 
@@ -35,7 +39,7 @@ CBX_API bool cbx_severity_parse(const char *word, cbx_severity *out);
 #define CBX_ALERT_LEVELS 4
 
 typedef struct cbx_alert_rule {
-    const char *name;   /* shown; NULL: the metric's */
+    const char *name;   /* shown; NULL: the metric's, with the pattern's behind it */
     const char *metric; /* whose values it looks at */
     bool lower;         /* beyond is below */
     double levels
@@ -44,18 +48,22 @@ typedef struct cbx_alert_rule {
     uint32_t raise_after, clear_after; /* values in a row; 0: 1 */
     uint64_t quiet_ns;                 /* least time between two alerts of the rule; 0: none */
     uint64_t repeat_ns;                /* told again after this long while it lasts; 0: never */
+    cbx_pattern_kind pattern;          /* none: the values themselves */
+    size_t window;                     /* values that a pattern is looked for in; 0: CBX_PATTERN_WINDOW */
 } cbx_alert_rule;
 
 #define CBX_ALERT_RULE_INIT                                                                                            \
     {                                                                                                                  \
-        NULL, NULL, false, { NAN, NAN, NAN, NAN }, 0, 0, 0, 0, 0                                                       \
+        NULL, NULL, false, { NAN, NAN, NAN, NAN }, 0, 0, 0, 0, 0, CBX_PATTERN_NONE, 0                                  \
     }
 
 typedef struct cbx_alert {
     const char *rule, *metric; /* live as long as the book */
     cbx_severity severity;     /* now; none: all clear */
     cbx_severity before;       /* as told last */
-    double value, threshold;   /* threshold: of the severity, or of the lowest one left; NaN: none */
+    double value,
+        threshold; /* threshold: of the severity, or of the lowest one left; NaN: none.  value: of a pattern, its strength */
+    cbx_pattern_kind pattern;
     uint64_t time_ns;
     uint64_t held_back; /* changes that were not told since the last alert of the rule */
     char message[160];  /* one sentence */
@@ -65,14 +73,21 @@ typedef void (*cbx_alert_listener)(void *user, const cbx_alert *alert);
 
 typedef struct cbx_alerts cbx_alerts;
 
-/** @param keep  alerts remembered; 0: 1000.  @return CBX_OK; CBX_EINVAL (keep > 10^6); CBX_ENOMEM */
+/** @param ctx  outlives the book, for rules of patterns.  @param keep  alerts remembered; 0: 1000.  @return CBX_OK; CBX_EINVAL (keep > 10^6); CBX_ENOMEM */
 CBX_API cbx_status cbx_alerts_create(cbx_ctx *ctx, size_t keep, cbx_alerts **out, cbx_err *err);
 /** NULL is fine. */
 CBX_API void cbx_alerts_free(cbx_alerts *a);
-/** Copies the rule.  @return CBX_OK; CBX_EINVAL (no metric, no level, levels out of order, hysteresis below 0); CBX_ENOMEM */
+/**
+ * Copies the rule.
+ * @return CBX_OK; CBX_EINVAL (no metric, no level, levels out of order, hysteresis below 0; of a pattern, a level that its strength of 0 is
+ * beyond, a window outside CBX_PATTERN_LEAST .. CBX_PATTERN_MOST); CBX_ENOMEM
+ */
 CBX_API cbx_status cbx_alerts_add_rule(cbx_alerts *a, const cbx_alert_rule *rule, cbx_err *err);
 CBX_API cbx_status cbx_alerts_listen(cbx_alerts *a, cbx_alert_listener listener, void *user, cbx_err *err);
-/** A value of a metric; one without a rule is ignored.  Allocates nothing.  @return alerts told */
+/**
+ * A value of a metric; one without a rule is ignored.  Allocates nothing but for rules of patterns, for which a want of memory is as a value
+ * that is not finite.  @return alerts told
+ */
 CBX_API size_t cbx_alerts_observe(cbx_alerts *a, const char *metric, double value, uint64_t now_ns);
 /** Worst severity of all rules now; of one metric, if it is not NULL. */
 CBX_API cbx_severity cbx_alerts_severity(const cbx_alerts *a, const char *metric);
@@ -96,7 +111,8 @@ CBX_API void cbx_alerts_clear(cbx_alerts *a);
  */
 CBX_API cbx_status cbx_alerts_tell(cbx_alerts *a, const cbx_alert *alert, cbx_err *err);
 /**
- * {"schema":"calibrax-alert","version":1,"rule","metric","severity","before","value","threshold","time","held_back","message"}; time by the
+ * {"schema":"calibrax-alert","version":1,"rule","metric","pattern","severity","before","value","threshold","time","held_back",
+ * "message"}; time by the
  * calendar, ISO 8601.  NULL: out of memory.
  * @param time_us  microseconds since 1970
  */

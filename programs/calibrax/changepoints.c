@@ -197,11 +197,38 @@ static bool ends_without_number(const changes *c)
     return found;
 }
 
+/* A gate on the newest runs: which they are must be sure.  A series that they have lost is told, and is for `check` to refuse. */
+static int need_newest(const changes *c)
+{
+    const changes_args *a = c->run->args;
+    const cbx_store_query query = { .branch = a->select.branch, .machine = a->select.machine, .limit = 1 };
+    const char *lost = NULL;
+    cbx_store_list list;
+    cbx_err err = CBX_ERR_INIT;
+    size_t n = 0;
+    int status = EXIT_PASS;
+
+    if (a->select.until || a->select.commit) return EXIT_PASS;
+    if (cbx_store_query_runs(c->store, &query, &list, &err)) return opt_fail(c->run->program, "%s", err.message);
+    if (list.count) status = select_need_newest(c->run, c->store, &list.entries[0], "");
+    for (size_t i = 0; list.count && i < c->n; i++) {
+        const cbx_trend_series *s = c->list[i].s;
+        if (!strcmp(s->points[s->npoints - 1].run_id, list.entries[0].id)) continue;
+        lost = c->list[i].name;
+        n++;
+    }
+    if (n)
+        opt_fail(c->run->program, "note: %zu of %zu series have no value in the newest run, '%s': '%s'%s", n, c->n,
+                 list.entries[0].id, lost, n > 1 ? " among them" : "");
+    cbx_store_list_clear(&list);
+    return status;
+}
+
 /* Confirmed and for the worse: 1; undecided: 3; without a confirmation a new one for the worse is enough. */
 static int verdict_of(const changes *c)
 {
     const changes_args *a = c->run->args;
-    int status = EXIT_PASS;
+    int status = EXIT_PASS, sure = need_newest(c);
 
     if (ends_without_number(c)) return EXIT_CHECK;
     for (size_t i = 0; i < c->n; i++)
@@ -214,7 +241,7 @@ static int verdict_of(const changes *c)
                                   c->list[i].name);
             if (!status && f->worse && f->judged == UNDECIDED) status = EXIT_UNDECIDED;
         }
-    return status;
+    return sure ? sure : status;
 }
 
 static bool is_method(const changes_args *a, const char *name) { return a->method && !strcmp(a->method, name); }
@@ -270,7 +297,8 @@ const opt_command changepoints_command = {
     "sides anew, and --before and --after say whether it is so. A series of several machines is refused unless "
     "--allow-other-machine says so. Exit status 0, 2 without data, and with --check 1 if a change is for the worse or "
     "a "
-    "newest value is no number, 2 if a metric that changed has no definition, and 3 if that cannot be decided.",
+    "newest value is no number, 2 if a metric that changed has no definition or the newest run cannot be told, and 3 "
+    "if that cannot be decided.",
     changes_options,
     CBX_LEN(changes_options),
     sizeof(changes_args),

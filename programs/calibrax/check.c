@@ -22,9 +22,6 @@ typedef struct check_args {
 
 #define MEMBER(name) offsetof(check_args, name)
 
-/* Clocks of machines that are set by hand differ by less, and times without a zone too. */
-#define AHEAD_US 86400000000LL
-
 static const opt_spec check_options[] = {
     SELECT_STORE_ROWS(check_args),
     { "run", 0, OPT_STRING, MEMBER(run), "ID", "latest", "the run: an id, the beginning of one, or latest" },
@@ -80,36 +77,15 @@ static int said(const check *c, cbx_status st)
 
 /* --- what is compared --- */
 
-/* A file that cannot be read may be the latest run. */
-static int need_all_readable(check *c)
-{
-    cbx_store_report report;
-    int status = EXIT_PASS;
-
-    if (said(c, cbx_store_problems(c->store, &report, &c->err))) return EXIT_ERROR;
-    if (report.nproblems)
-        status = opt_fail(c->run->program,
-                          "%s; it may be the latest run: repair or remove it, or name a run with --run",
-                          report.problems[0].message);
-    cbx_store_report_clear(&report);
-    return status;
-}
-
 /* Whether the newest of them is the latest without doubt: clocks that ran wrong say otherwise. */
 static int need_latest(check *c, const cbx_store_list *l)
 {
     const cbx_store_entry *first = l->entries;
-    char time[CBX_TIME_SIZE];
 
     if (l->count > 1 && first[0].timestamp_us == first[1].timestamp_us)
         return opt_fail(c->run->program, "runs '%s' and '%s' are equally new: name one with --run", first[0].id,
                         first[1].id);
-    if (first->timestamp_us > cbx_time_now_us() + AHEAD_US)
-        return opt_fail(c->run->program,
-                        "run '%s' says that it was measured at %s, which is still to come: name the run with --run, or "
-                        "correct its time",
-                        first->id, cbx_time_format_iso(first->timestamp_us, time));
-    return need_all_readable(c);
+    return select_need_newest(c->run, c->store, first, ", or name a run with --run");
 }
 
 static int load_current(check *c)

@@ -10,6 +10,8 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/text.h"
 
+#define AHEAD_US 86400000000LL /* clocks of machines that are set by hand differ by less, and times without a zone too */
+
 /* --- the store --- */
 
 int select_open(const opt_run *run, const select_args *a, bool create, cbx_store **out)
@@ -50,6 +52,25 @@ void select_warn(const opt_run *run, cbx_store *store)
     }
     for (size_t i = 0; i < report.nproblems; i++) opt_fail(run->program, "warning: %s", report.problems[i].message);
     cbx_store_report_clear(&report);
+}
+
+int select_need_newest(const opt_run *run, cbx_store *store, const cbx_store_entry *newest, const char *or_else)
+{
+    cbx_store_report report;
+    cbx_err err = CBX_ERR_INIT;
+    char time[CBX_TIME_SIZE];
+    int status = EXIT_PASS;
+
+    if (newest->timestamp_us > cbx_time_now_us() + AHEAD_US)
+        return opt_fail(run->program,
+                        "run '%s' says that it was measured at %s, which is still to come: correct its time%s",
+                        newest->id, cbx_time_format_iso(newest->timestamp_us, time), or_else);
+    if (cbx_store_problems(store, &report, &err)) return opt_fail(run->program, "%s", err.message);
+    if (report.nproblems)
+        status = opt_fail(run->program, "%s; it may be the latest run: repair or remove it%s",
+                          report.problems[0].message, or_else);
+    cbx_store_report_clear(&report);
+    return status;
 }
 
 int select_number(const opt_run *run, const char *option, const char *name, const char *word, const char **key,

@@ -57,6 +57,12 @@ int select_pair(const opt_run *run, const char *option, const char *name, const 
                 double *x);
 /* Says for each file that cannot be read what is wrong, on standard error. */
 void select_warn(const opt_run *run, cbx_store *store);
+/*
+ * Refuses, for a gate on what is newest, a newest run whose time is still to come, and a store with files that cannot be read: one of them
+ * may be newer.
+ * @param or_else  ends the sentence: ", or name a run with --run"; ""
+ */
+int select_need_newest(const opt_run *run, cbx_store *store, const cbx_store_entry *newest, const char *or_else);
 
 /*
  * Refuses a series whose values are of machines that differ, those of runs that name none among them, unless that is allowed: then it

@@ -47,13 +47,18 @@ static const opt_spec watch_options[] = {
       "of a store: runs of this machine's fingerprint, or its beginning; -: runs that name none" },
     { "allow-other-machine", 0, OPT_FLAG, AT(allow_machines), NULL, NULL,
       "of a store: values of several machines as one series" },
+    { "allow-dropped", 0, OPT_FLAG, AT(allow_dropped), NULL, NULL,
+      "of a store, with --once: the newest run need not have the metrics" },
     { "lower", 0, OPT_FLAG, AT(lower), NULL, NULL, "alert below the levels, not above" },
     { "info", 0, OPT_REAL, AT(info), "X", NULL, "level of an information" },
     { "warning", 'w', OPT_REAL, AT(warning), "X", NULL, "level of a warning" },
     { "error", 'e', OPT_REAL, AT(error), "X", NULL, "level of an error" },
     { "critical", 'c', OPT_REAL, AT(critical), "X", NULL, "level of a critical alert" },
     { "rule", 0, OPT_EACH, AT(rules), "METRIC:SEVERITY=X", NULL,
-      "a level of another metric, of the same lines or process: rss_mb:warning=2000; may be repeated" },
+      "a level of a metric of the same lines, process or store: rss_mb:warning=2000; X may be drift[:SHARE], how far "
+      "the "
+      "last 50 values, or --window, creep (0.05), or modes[:SHARE], how many of them are in the rarer of two levels "
+      "between which they go back and forth (0.1); may be repeated" },
     { "hysteresis", 0, OPT_NUMBER, AT(hysteresis), "X", "0",
       "how far a value must come back before it counts as clear" },
     { "raise-after", 0, OPT_POSITIVE, AT(raise_after), "N", "1", "values in a row before an alert" },
@@ -68,6 +73,10 @@ static const opt_spec watch_options[] = {
     { "interval", 'n', OPT_NUMBER, AT(interval), "SECONDS", "5", "between two looks at a process or a store" },
     { "for", 0, OPT_NUMBER, AT(length), "SECONDS", "until the end",
       "stop after this time; 0: one look at what is there" },
+    { "once", 0, OPT_FLAG, AT(once), NULL, NULL,
+      "one look, for CI: goes through what is there, tells the alerts that stand at its end, and exits by them; of "
+      "lines, "
+      "at the end of the input" },
     { "alerts", 'o', OPT_EACH, AT(files), "FILE", NULL, "append alerts as JSON lines" },
     { "command", 0, OPT_EACH, AT(commands), "CMD", NULL, "run for each alert, with its JSON on standard input" },
     { "webhook", 0, OPT_EACH, AT(webhooks), "URL", NULL, "POST each alert's JSON" },
@@ -123,7 +132,31 @@ void watch_tell(watcher *w, const cbx_alert *alert)
     }
 }
 
-static void on_alert(void *user, const cbx_alert *alert) { watch_tell(user, alert); }
+static cbx_alert *place_of_rule(watcher *w, const cbx_alert *alert)
+{
+    size_t i = 0;
+
+    while (i < w->nrules && (w->rules[i].pattern != alert->pattern || strcmp(w->rules[i].metric, alert->metric))) i++;
+    return i < w->nrules ? &w->standing[i] : NULL;
+}
+
+static void on_alert(void *user, const cbx_alert *alert)
+{
+    watcher *w = user;
+    cbx_alert *standing = w->a->once ? place_of_rule(w, alert) : NULL;
+
+    if (standing)
+        *standing = *alert;
+    else
+        watch_tell(w, alert);
+}
+
+/* What has come and gone is told by a watch that goes on, not by one look. */
+static void tell_standing(watcher *w)
+{
+    for (size_t i = 0; i < w->nrules; i++)
+        if (w->standing[i].severity != CBX_SEVERITY_NONE) watch_tell(w, &w->standing[i]);
+}
 
 static double statistic_of(const watcher *w, uint64_t now_ns)
 {
@@ -139,21 +172,22 @@ static double statistic_of(const watcher *w, uint64_t now_ns)
 }
 
 /* A value that is no number is looked at by itself: most statistics pass it over, and a window of them would hide it. */
-void watch_take(watcher *w, double value)
+static double look_at(watcher *w, double value, uint64_t now_ns)
 {
     bool failures = w->a->statistic && !strcmp(w->a->statistic, "failures");
-    bool of_window = (w->a->window > 1 || w->a->statistic) && (failures || isfinite(value));
-    uint64_t now_ns = cbx_clock_ns();
 
     w->values++;
     cbx_window_add(w->window, value, false, now_ns);
     if (w->history) cbx_window_add(w->history, value, false, now_ns);
-    cbx_alerts_observe(w->alerts, w->a->metric, of_window ? statistic_of(w, now_ns) : value, now_ns);
+    return w->of_window && (failures || isfinite(value)) ? statistic_of(w, now_ns) : value;
 }
 
-void watch_take_other(watcher *w, const char *metric, double value)
+void watch_take(watcher *w, size_t i, double value)
 {
-    cbx_alerts_observe(w->alerts, metric, value, cbx_clock_ns());
+    uint64_t now_ns = w->a->once ? ++w->step : cbx_clock_ns();
+
+    w->metrics[i].values++;
+    cbx_alerts_observe(w->alerts, w->metrics[i].name, i == 0 ? look_at(w, value, now_ns) : value, now_ns);
 }
 
 /* --- the whole --- */
@@ -171,84 +205,23 @@ static int add_sinks(watcher *w, cbx_sink_kind kind, const opt_list *list)
     return EXIT_PASS;
 }
 
-/* What --metric and every --rule have in common. */
-static cbx_alert_rule rule_of(const watch_args *a, const char *metric)
-{
-    return (cbx_alert_rule){
-        .metric = metric,
-        .lower = a->lower,
-        .levels = { NAN, NAN, NAN, NAN },
-        .hysteresis = a->hysteresis,
-        .raise_after = (uint32_t)a->raise_after,
-        .clear_after = (uint32_t)a->clear_after,
-        .quiet_ns = (uint64_t)(1e9 * a->quiet),
-        .repeat_ns = (uint64_t)(1e9 * a->repeat),
-    };
-}
-
-/* "rss_mb:warning=2000" into its parts. */
-static int read_rule(const watcher *w, const char *word, const char **metric, cbx_severity *severity, double *level)
-{
-    const char *key, *colon;
-
-    if (select_number(w->run, "rule", "METRIC:SEVERITY", word, &key, level)) return EXIT_ERROR;
-    colon = strrchr(key, ':');
-    *metric = colon && colon > key ? cbx_arena_strndup(w->run->arena, key, (size_t)(colon - key)) : NULL;
-    if (!*metric || !isfinite(*level) || !cbx_severity_parse(colon + 1, severity) || *severity == CBX_SEVERITY_NONE)
-        return opt_fail(w->run->program,
-                        "--rule: expected METRIC:SEVERITY=X with info, warning, error or critical, found '%s'", word);
-    if (!strcmp(*metric, w->a->metric))
-        return opt_fail(w->run->program, "--rule: '%s' is --metric: say its levels as --warning, --error ...", *metric);
-    return EXIT_PASS;
-}
-
-/* One rule a metric, with all levels that --rule gives it. */
-static int set_up_others(watcher *w)
-{
-    cbx_alert_rule rules[WATCH_MOST_OTHERS];
-    cbx_err err = CBX_ERR_INIT;
-
-    for (size_t i = 0; i < w->a->rules.count; i++) {
-        const char *metric;
-        cbx_severity severity;
-        double level;
-        size_t at = 0;
-        if (read_rule(w, w->a->rules.items[i], &metric, &severity, &level)) return EXIT_ERROR;
-        while (at < w->nothers && strcmp(w->others[at], metric)) at++;
-        if (at == WATCH_MOST_OTHERS)
-            return opt_fail(w->run->program, "--rule: more than %d metrics", WATCH_MOST_OTHERS);
-        if (at == w->nothers) {
-            rules[at] = rule_of(w->a, metric);
-            w->others[w->nothers++] = metric;
-        }
-        rules[at].levels[severity - CBX_SEVERITY_INFO] = level;
-    }
-    for (size_t i = 0; i < w->nothers; i++)
-        if (cbx_alerts_add_rule(w->alerts, &rules[i], &err)) return opt_fail(w->run->program, "watch: %s", err.message);
-    return EXIT_PASS;
-}
-
 static int set_up_metric(watcher *w)
 {
     static const char *const statistics[] = { "mean", "p95", "min", "max", "failures" };
     const watch_args *a = w->a;
-    const double levels[] = { a->info, a->warning, a->error, a->critical };
-    cbx_alert_rule rule = rule_of(a, a->metric);
     cbx_err err = CBX_ERR_INIT;
     size_t known = 0;
-
-    memcpy(rule.levels, levels, sizeof levels);
 
     while (a->statistic && known < CBX_LEN(statistics) && strcmp(a->statistic, statistics[known])) known++;
     if (known == CBX_LEN(statistics))
         return opt_fail(w->run->program, "watch --statistic: '%s' is none of mean, p95, min, max, failures",
                         a->statistic);
     if (cbx_alerts_create(w->run->ctx, a->summary ? 1000 : 16, &w->alerts, &err) ||
-        cbx_alerts_add_rule(w->alerts, &rule, &err) || cbx_alerts_listen(w->alerts, on_alert, w, &err) ||
+        cbx_alerts_listen(w->alerts, on_alert, w, &err) ||
         cbx_window_create(w->run->ctx, a->window ? a->window : 1, 0, &w->window, &err) ||
         (a->summary && cbx_window_create(w->run->ctx, CBX_TENDENCY_MOST, 0, &w->history, &err)))
         return opt_fail(w->run->program, "watch: %s", err.message);
-    return set_up_others(w);
+    return watch_set_rules(w);
 }
 
 /* Options that would do nothing where they stand. */
@@ -262,8 +235,13 @@ static int check_modes(const watcher *w)
         bool wrong;
         const char *sentence;
     } rules[] = {
-        { !a->metric && !a->health, "watch: --metric is missing: name what to follow, or --health" },
-        { a->rules.count && (a->health || a->data), "watch --rule: of lines or of --pid, without --health and --data" },
+        { !a->metric && !a->rules.count && !a->health,
+          "watch: --metric is missing: name what to follow, or say a --rule, or --health" },
+        { a->rules.count && a->health, "watch --rule: of metrics, without --health" },
+        { a->once && a->health, "watch --once: of metrics, without --health" },
+        { a->once && (a->length >= 0 || a->quiet > 0 || a->repeat > 0),
+          "watch --once: leave --for, --quiet and --repeat out: what stands at the end is told, once" },
+        { a->allow_dropped && !(a->once && a->data), "watch --allow-dropped: needs --data and --once" },
         { a->summary && a->health, "watch --summary: --health tells one of its own" },
         { a->gpu >= 0 && !a->pid, "watch --gpu: needs --pid" },
         { a->pid && a->data, "watch: --pid and --data: follow one of them" },
@@ -337,7 +315,7 @@ static int summary_json(const watcher *w, const cbx_window_facts *f, const cbx_t
 
     cbx_json_set_string(o, "schema", "calibrax-watch-summary");
     cbx_json_set_int(o, "version", 1);
-    cbx_json_set_string(o, "metric", w->a->metric);
+    cbx_json_set_string(o, "metric", w->metrics[0].name);
     cbx_json_set_int(o, "values", (int64_t)f->count);
     cbx_json_set_double(o, "latest", f->last);
     cbx_json_set_double(o, "min", f->min);
@@ -365,7 +343,7 @@ static int summarize(const watcher *w)
         return opt_fail(w->run->program, "watch: %s", err.message);
     word = cbx_tendency_name(t.kind, w->a->lower ? CBX_DIRECTION_HIGHER : CBX_DIRECTION_LOWER);
     if (w->a->json) return summary_json(w, &f, &t, word);
-    print_painted(PAINT_STRONG, "%s", w->a->metric);
+    print_painted(PAINT_STRONG, "%s", w->metrics[0].name);
     printf(": latest %.6g, least %.6g, greatest %.6g, mean %.6g of %zu values\n", f.last, f.min, f.max, f.mean,
            f.count);
     print_tendency(&t, word);
@@ -382,7 +360,8 @@ static int conclude(const watcher *w)
     if (w->lost) return EXIT_ERROR; /* each was told; whoever waits for it has not heard, however bad the others were */
     if (w->worst >= w->fail_on) return EXIT_CHECK;
     if (w->values == 0 && w->health) return opt_fail(w->run->program, "watch: no execution came");
-    if (w->values == 0) return opt_fail(w->run->program, "watch: no value of '%s' came", w->a->metric);
+    for (size_t i = 0; i < w->nmetrics; i++)
+        if (!w->metrics[i].values) return opt_fail(w->run->program, "watch: no value of '%s' came", w->metrics[i].name);
     return EXIT_PASS;
 }
 
@@ -390,9 +369,9 @@ static int run_watch(const opt_run *run)
 {
     const watch_args *a = run->args;
     watcher w = { .run = run, .a = a, .stop = stop_catch(), .fail_on = CBX_SEVERITY_ERROR, .start_ns = cbx_clock_ns() };
-    int status;
+    int status = check_args(&w);
 
-    status = check_args(&w);
+    w.length = a->once && (a->pid || a->data) ? 0 : a->length;
     if (!status) status = a->health ? watch_health_begin(&w) : set_up_metric(&w);
     if (!status) status = set_up_receivers(&w);
     if (!status)
@@ -401,6 +380,7 @@ static int run_watch(const opt_run *run)
                  : a->data ? watch_store(&w)
                            : watch_values(&w);
     if (!status && a->health) status = watch_health_end(&w);
+    if (!status && a->once) tell_standing(&w);
     if (!status && w.history) status = summarize(&w);
     if (!status) status = conclude(&w);
     for (size_t i = 0; i < w.nsinks; i++) cbx_sink_free(w.sinks[i]);
@@ -413,16 +393,16 @@ static int run_watch(const opt_run *run)
 
 const opt_command watch_command = {
     "watch",
-    "(--metric NAME [--pid PID | --data DIR] | --health) [OPTION]...",
-    "follow a metric, or the health of pipelines, and alert",
-    "Follows the values of one metric: JSON lines on standard input (a number, or an object with the metric), a "
+    "(--metric NAME | --rule METRIC:SEVERITY=X [--pid PID | --data DIR] | --health) [OPTION]...",
+    "follow metrics, or the health of pipelines, and alert",
+    "Follows the values of metrics: JSON lines on standard input (a number, or an object with the metric), a "
     "process and its "
     "children, or a store. A value beyond a level raises an alert of its severity; the alert is cleared when values "
-    "have come back. A "
+    "have come back; so are a drift, and two modes, of a metric by itself. A "
     "value that is no finite number is beyond every level. Alerts are printed, and go to files, commands and webhooks. "
     "Exit status: 0 no "
     "alert as bad as --fail-on, 1 there was one, and all alerts reached their receivers, 2 a lost alert, whatever the "
-    "others were, no data or a fault, 130 interrupted.",
+    "others were, no data of a metric or a fault, 130 interrupted.",
     watch_options,
     CBX_LEN(watch_options),
     sizeof(watch_args),

@@ -21,10 +21,16 @@ typedef struct watch_args {
     double age, degraded_rate, critical_rate, degraded_slow, critical_slow;
     size_t least;
     int gpu;
-    bool lower, json, health, allow_machines, summary;
+    bool lower, json, health, allow_machines, allow_dropped, summary, once;
 } watch_args;
 
-enum { WATCH_MOST_OTHERS = 16 };
+enum { WATCH_MOST_METRICS = 17, WATCH_MOST_RULES = 3 * WATCH_MOST_METRICS };
+
+/* A metric that rules are about; the first is --metric's. */
+typedef struct watched_metric {
+    const char *name;
+    size_t values;
+} watched_metric;
 
 typedef struct watcher {
     const opt_run *run;
@@ -36,23 +42,30 @@ typedef struct watcher {
     cbx_health *health;    /* NULL: a metric is watched */
     cbx_health_report now; /* of the pipeline that ran last */
     cbx_sink *sinks[64];
-    const char *others[WATCH_MOST_OTHERS]; /* metrics of --rule, each once */
-    size_t nothers;
+    watched_metric metrics[WATCH_MOST_METRICS]; /* each once */
+    size_t nmetrics;
+    cbx_alert_rule rules[WATCH_MOST_RULES];
+    size_t nrules;
+    cbx_alert standing[WATCH_MOST_RULES]; /* of --once: what each rule told last */
+    uint64_t step;                        /* of --once: the time, which is a count of values there */
+    bool of_window;                       /* values of the first metric are looked at by a statistic */
+    double length;                        /* [s] to watch; below 0: until the end */
     size_t nsinks, values, lost, told, bad_lines;
     cbx_severity fail_on, worst;
     uint64_t start_ns;
 } watcher;
 
-/* A value of the metric. */
-void watch_take(watcher *w, double value);
-/* A value of another metric, of --rule. */
-void watch_take_other(watcher *w, const char *metric, double value);
+/* A value of the i-th metric. */
+void watch_take(watcher *w, size_t i, double value);
 /* An alert, to standard output and every receiver. */
 void watch_tell(watcher *w, const cbx_alert *alert);
 /* The time is up, or somebody wants it to end. */
 bool watch_over(const watcher *w);
 /* Waits for an interval, or until it is over. */
 void watch_rest(const watcher *w);
+
+/* Rules of --metric's levels and of every --rule, into the book of alerts. */
+int watch_set_rules(watcher *w);
 
 /* --- sources; each returns 0, or 2 with a sentence said --- */
 

@@ -100,9 +100,8 @@ static int watch_interval(watcher *w, device *d, bool *ended)
     cbx_resource_monitor_stop(m, &report, NULL);
     *ended = report.ended;
     keep_device(d, &report);
-    if (!report.ended && process_value(&report, w->a->metric, &found)) watch_take(w, found.value);
-    for (size_t i = 0; !report.ended && i < w->nothers; i++)
-        if (process_value(&report, w->others[i], &found)) watch_take_other(w, w->others[i], found.value);
+    for (size_t i = 0; !report.ended && i < w->nmetrics; i++)
+        if (process_value(&report, w->metrics[i].name, &found)) watch_take(w, i, found.value);
     cbx_resource_monitor_free(m);
     return EXIT_PASS;
 }
@@ -115,8 +114,8 @@ int watch_process(watcher *w)
     bool ended = false, of_device = false;
     int status;
 
-    for (size_t i = 0; i <= w->nothers; i++) {
-        const char *metric = i ? w->others[i - 1] : w->a->metric;
+    for (size_t i = 0; i < w->nmetrics; i++) {
+        const char *metric = w->metrics[i].name;
         if (!process_value(&none, metric, &asked))
             return opt_fail(w->run->program,
                             "watch --pid: '%s' is none of cpu_percent, rss_mb, threads, processes, gpu_mem_mb, "

@@ -1,5 +1,5 @@
 /*
- * Where `calibrax watch` takes values from: lines, a store; a process has a file of its own.
+ * Where `calibrax watch` takes values from: lines; a process and a store have files of their own.
  */
 #include <errno.h>
 #include <math.h>
@@ -11,14 +11,13 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
-#include "programs/calibrax/select.h"
 #include "programs/calibrax/watch.h"
 
 #define LONGEST_LINE ((size_t)1 << 20)
 
 bool watch_over(const watcher *w)
 {
-    return *w->stop || (w->a->length >= 0 && 1e-9 * (double)(cbx_clock_ns() - w->start_ns) >= w->a->length);
+    return *w->stop || (w->length >= 0 && 1e-9 * (double)(cbx_clock_ns() - w->start_ns) >= w->length);
 }
 
 void watch_rest(const watcher *w)
@@ -46,46 +45,38 @@ static bool read_word(const char *line, size_t len, double *value)
     return !*end && !isfinite(*value);
 }
 
-/* A number, or an object with the metric: as a member, or as {"name": metric, "value": x}. */
-/* @param others  set if it has one of those that rules are about, which are taken */
-static bool read_value(watcher *w, const char *line, size_t len, double *value, bool *others)
+/* Takes what an object has of the metrics, the first one last. */
+static bool take_members(watcher *w, const cbx_json *object)
 {
-    cbx_json *json = NULL;
     bool found = false;
 
-    *others = false;
-
-    if (cbx_json_parse(line, len, "standard input", &json, NULL)) return read_word(line, len, value);
-    switch (cbx_json_typeof(json)) {
-    case CBX_JSON_INT:
-    case CBX_JSON_DOUBLE:
-        *value = cbx_json_double_value(json);
+    for (size_t i = w->nmetrics; i-- > 0;) {
+        if (!cbx_json_has(object, w->metrics[i].name)) continue;
+        watch_take(w, i, cbx_json_get_double(object, w->metrics[i].name, NAN));
         found = true;
-        break;
-    case CBX_JSON_OBJECT:
-        found = cbx_json_has(json, w->a->metric);
-        *value = cbx_json_get_double(json, w->a->metric, NAN);
-        for (size_t i = 0; i < w->nothers; i++) {
-            if (!cbx_json_has(json, w->others[i])) continue;
-            *others = true;
-            watch_take_other(w, w->others[i], cbx_json_get_double(json, w->others[i], NAN));
-        }
-        break;
-    default: break;
     }
-    cbx_json_unref(json);
     return found;
 }
 
+/* A number, which is of the first metric, or an object with some of them. */
 static void take_value(watcher *w, const char *line, size_t len)
 {
+    cbx_json *json = NULL;
     double value;
-    bool others;
+    bool found = false;
 
-    if (read_value(w, line, len, &value, &others))
-        watch_take(w, value);
-    else if (!others && w->bad_lines++ == 0)
-        opt_fail(w->run->program, "a line without '%s' is passed over: '%.*s'", w->a->metric,
+    if (cbx_json_parse(line, len, "standard input", &json, NULL)) {
+        found = read_word(line, len, &value);
+        if (found) watch_take(w, 0, value);
+    } else if (cbx_json_typeof(json) == CBX_JSON_INT || cbx_json_typeof(json) == CBX_JSON_DOUBLE) {
+        found = true;
+        watch_take(w, 0, cbx_json_double_value(json));
+    } else if (cbx_json_typeof(json) == CBX_JSON_OBJECT) {
+        found = take_members(w, json);
+    }
+    cbx_json_unref(json);
+    if (!found && w->bad_lines++ == 0)
+        opt_fail(w->run->program, "a line without '%s' is passed over: '%.*s'", w->metrics[0].name,
                  (int)(len < 60 ? len : 60), line);
 }
 
@@ -135,111 +126,4 @@ int watch_lines(watcher *w, void (*take)(watcher *w, const char *line, size_t le
     }
     if (len) take_line(w, take, buffer, len);
     return EXIT_PASS;
-}
-
-/* --- a store --- */
-
-/* What was taken of a store: the one series, and the runs whose value was, as a table that is at most half full. */
-typedef struct place {
-    const char *series; /* NULL: none yet */
-    const char **ids;
-    size_t nids, room;     /* a power of 2 */
-    cbx_same_machine said; /* of its machines */
-} place;
-
-/* Where the id is, or would be: FNV-1a, and on from there. */
-static const char **find_id(const char **ids, size_t room, const char *id)
-{
-    uint64_t hash = 14695981039346656037u;
-
-    for (const char *c = id; *c; c++) hash = (hash ^ (unsigned char)*c) * 1099511628211u;
-    while (ids[hash & (room - 1)] && strcmp(ids[hash & (room - 1)], id)) hash++;
-    return &ids[hash & (room - 1)];
-}
-
-static bool make_room(cbx_arena *arena, place *at)
-{
-    size_t room = at->room ? 2 * at->room : 64;
-    const char **ids;
-
-    if (at->room > 2 * at->nids) return true;
-    ids = cbx_arena_calloc(arena, room, sizeof *ids);
-    for (size_t i = 0; ids && i < at->room; i++)
-        if (at->ids[i]) *find_id(ids, room, at->ids[i]) = at->ids[i];
-    if (ids) at->ids = ids;
-    if (ids) at->room = room;
-    return ids != NULL;
-}
-
-static const char *name_of(cbx_arena *arena, const cbx_trend_series *s)
-{
-    const cbx_point p = { s->point, s->scenario, s->tags, s->ntags, NULL, 0 };
-    return point_key(arena, &p, NULL);
-}
-
-static int need_series(watcher *w, const cbx_trend *trend, place *at)
-{
-    const char *name = name_of(w->run->arena, &trend->series[0]);
-
-    if (!name) return opt_fail(w->run->program, "out of memory");
-    if (!at->series) at->series = name;
-    if (trend->count == 1 && !strcmp(at->series, name)) return EXIT_PASS;
-    return opt_fail(w->run->program,
-                    "watch: several series have a metric '%s': choose one with --point, --scenario or --tag",
-                    w->a->metric);
-}
-
-/* A run counts when it is first seen there, however old it says it is: one that was measured elsewhere may come late. */
-static int take_point(watcher *w, place *at, const cbx_trend_point *p)
-{
-    const char **slot;
-
-    if (!make_room(w->run->arena, at)) return opt_fail(w->run->program, "out of memory");
-    slot = find_id(at->ids, at->room, p->run_id);
-    if (*slot) return EXIT_PASS;
-    *slot = cbx_arena_strdup(w->run->arena, p->run_id);
-    if (!*slot) return opt_fail(w->run->program, "out of memory");
-    at->nids++;
-    watch_take(w, p->value);
-    return EXIT_PASS;
-}
-
-static int take_new(watcher *w, cbx_store *store, place *at)
-{
-    const watch_args *a = w->a;
-    const select_args select = { .metric = a->metric,
-                                 .point = a->point,
-                                 .scenario = a->scenario,
-                                 .branch = a->branch,
-                                 .machine = a->machine,
-                                 .tags = a->tags };
-    cbx_store_query query;
-    cbx_err err = CBX_ERR_INIT;
-    int status = select_query(w->run, &select, &query);
-    cbx_trend trend;
-
-    if (status) return status;
-    if (cbx_store_trend(store, &query, &trend, &err)) return opt_fail(w->run->program, "%s", err.message);
-    if (trend.count) status = need_series(w, &trend, at);
-    if (!status && trend.count)
-        status = select_check_machines(w->run, &trend.series[0], a->metric, a->allow_machines, &at->said);
-    if (!status && trend.count) status = select_check_units(w->run, store, &trend.series[0], a->metric);
-    for (size_t i = 0; !status && trend.count && i < trend.series[0].npoints && !*w->stop; i++)
-        status = take_point(w, at, &trend.series[0].points[i]);
-    cbx_trend_clear(&trend);
-    return status;
-}
-
-int watch_store(watcher *w)
-{
-    cbx_err err = CBX_ERR_INIT;
-    cbx_store *store = NULL;
-    place at = { .series = NULL };
-    int status;
-
-    if (cbx_store_open(w->run->ctx, w->a->data, NULL, &store, &err))
-        return opt_fail(w->run->program, "%s", err.message);
-    while (!(status = take_new(w, store, &at)) && !watch_over(w)) watch_rest(w);
-    cbx_store_close(store);
-    return status;
 }

@@ -44,6 +44,8 @@ static void put_quoted(FILE *out, const char *text)
     putc('\'', out);
 }
 
+#define SHELLS "bash zsh fish" /* what comes behind the one of opt_of_program that has an argument */
+
 /* --- bash --- */
 
 static void bash_words(const opt_command *c, FILE *out)
@@ -52,12 +54,27 @@ static void bash_words(const opt_command *c, FILE *out)
     fputs("--help", out);
 }
 
+/* Behind a word that stops the program nothing comes, but its value. */
+static void bash_own(FILE *out)
+{
+    fprintf(out, "    if [ \"$COMP_CWORD\" -gt 1 ]; then\n        case \"${COMP_WORDS[1]}\" in\n");
+    for (size_t i = 0; i < OPT_OF_PROGRAM; i++) {
+        fprintf(out, "        --%s)", opt_of_program[i].name);
+        if (opt_of_program[i].arg)
+            fprintf(out, " [ \"$COMP_CWORD\" -gt 2 ] || COMPREPLY=($(compgen -W \"" SHELLS "\" -- \"$word\"));");
+        fprintf(out, " return ;;\n");
+    }
+    fprintf(out, "        esac\n    fi\n");
+}
+
 static void print_bash(const opt_program *program, FILE *out)
 {
-    fprintf(out,
-            "# bash completion of %s\n_%s()\n{\n    local word=\"${COMP_WORDS[COMP_CWORD]}\" words=\n    case "
-            "\"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n",
-            program->name, program->name);
+    fprintf(
+        out,
+        "# bash completion of %s\n_%s()\n{\n    local word=\"${COMP_WORDS[COMP_CWORD]}\" words=\n    COMPREPLY=()\n",
+        program->name, program->name);
+    bash_own(out);
+    fprintf(out, "    case \"${COMP_WORDS[1]} ${COMP_WORDS[2]}\" in\n");
     for (size_t i = 0; i < program->ncommands; i++) {
         const opt_command *c = &program->commands[i];
         if (!c->name[0]) continue;
@@ -74,13 +91,13 @@ static void print_bash(const opt_program *program, FILE *out)
     }
     fprintf(out, "    *) words=\"");
     bash_words(&program->commands[0], out);
-    fprintf(out, " --version\" ;;\n    esac\n    if [ \"$COMP_CWORD\" -eq 1 ]; then words=\"$words");
+    fprintf(out, "\" ;;\n    esac\n    if [ \"$COMP_CWORD\" -eq 1 ]; then words=\"$words");
+    for (size_t i = 0; i < OPT_OF_PROGRAM; i++) fprintf(out, " --%s", opt_of_program[i].name);
     for (size_t i = 0; i < program->ncommands; i++) {
         const opt_command *c = &program->commands[i];
         if (c->name[0] && !word_is_known(program, i)) fprintf(out, " %.*s", first_word(c), c->name);
     }
-    fprintf(out,
-            "\"; fi\n    COMPREPLY=()\n    if [ \"${word#-}\" != \"$word\" ] || [ \"$COMP_CWORD\" -le 2 ]; then\n");
+    fprintf(out, "\"; fi\n    if [ \"${word#-}\" != \"$word\" ] || [ \"$COMP_CWORD\" -le 2 ]; then\n");
     fprintf(out, "        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n    fi\n");
     fprintf(out, "    if [ \"${word#-}\" = \"$word\" ] && [ ${#COMPREPLY[@]} -eq 0 ]; then\n");
     fprintf(out, "        COMPREPLY=($(compgen -f -- \"$word\"))\n    fi\n}\n");
@@ -89,9 +106,9 @@ static void print_bash(const opt_program *program, FILE *out)
 
 /* --- zsh --- */
 
-static void zsh_command(const opt_command *c, FILE *out)
+static void zsh_command(const opt_command *c, const char *more, FILE *out)
 {
-    fprintf(out, "        _arguments '--help[print this and stop]'");
+    fprintf(out, "        _arguments '--help[print this and stop]'%s", more);
     for (size_t i = 0; i < c->noptions; i++) {
         const opt_spec *s = &c->options[i];
         fprintf(out, " \\\n            ");
@@ -104,6 +121,20 @@ static void zsh_command(const opt_command *c, FILE *out)
     fprintf(out, " \\\n            '*:file:_files' ;;\n");
 }
 
+static void zsh_own(FILE *out)
+{
+    fprintf(out, "    local -a own\n    if (( CURRENT > 2 )); then\n        case \"$words[2]\" in\n");
+    for (size_t i = 0; i < OPT_OF_PROGRAM; i++) {
+        fprintf(out, "        (--%s)", opt_of_program[i].name);
+        if (opt_of_program[i].arg) fprintf(out, " (( CURRENT > 3 )) || compadd -- " SHELLS ";");
+        fprintf(out, " return ;;\n");
+    }
+    fprintf(out, "        esac\n    else\n        own=(");
+    for (size_t i = 0; i < OPT_OF_PROGRAM; i++)
+        fprintf(out, " '--%s[%s]'", opt_of_program[i].name, opt_of_program[i].help);
+    fprintf(out, " )\n    fi\n");
+}
+
 static void print_zsh(const opt_program *program, FILE *out)
 {
     fprintf(out, "#compdef %s\n# zsh completion of %s\n_%s()\n{\n", program->name, program->name, program->name);
@@ -112,12 +143,14 @@ static void print_zsh(const opt_program *program, FILE *out)
         const opt_command *c = &program->commands[i];
         if (c->name[0] && !word_is_known(program, i)) fprintf(out, " %.*s", first_word(c), c->name);
     }
-    fprintf(out, "\n        return\n    fi\n    case \"$words[2] $words[3]\" in\n");
+    fprintf(out, "\n        return\n    fi\n");
+    zsh_own(out);
+    fprintf(out, "    case \"$words[2] $words[3]\" in\n");
     for (size_t i = 0; i < program->ncommands; i++) {
         const opt_command *c = &program->commands[i];
         if (!c->name[0]) continue;
         fprintf(out, strchr(c->name, ' ') ? "    ('%s')\n" : "    ('%s '*)\n", c->name);
-        zsh_command(c, out);
+        zsh_command(c, "", out);
     }
     for (size_t i = 0; i < program->ncommands; i++) {
         const opt_command *c = &program->commands[i];
@@ -127,7 +160,7 @@ static void print_zsh(const opt_program *program, FILE *out)
         fprintf(out, " ;;\n");
     }
     fprintf(out, "    (*)\n");
-    zsh_command(&program->commands[0], out);
+    zsh_command(&program->commands[0], " $own", out);
     fprintf(out, "    esac\n}\n_%s \"$@\"\n", program->name);
 }
 
@@ -154,16 +187,35 @@ static void fish_options(const opt_program *program, const opt_command *c, FILE 
     }
 }
 
+#define FISH_FIRST "'test (count (commandline -opc)) -eq 1'" /* nothing but the program stands before the cursor */
+
+static void fish_own(const opt_program *program, FILE *out)
+{
+    for (size_t i = 0; i < OPT_OF_PROGRAM; i++) {
+        const char *name = opt_of_program[i].name;
+        fprintf(out, "complete -c %s -n " FISH_FIRST " -l %s -d '%s'\n", program->name, name, opt_of_program[i].help);
+        fprintf(out, "complete -c %s -n '__fish_seen_argument -l %s' -f\n", program->name, name);
+        if (opt_of_program[i].arg)
+            fprintf(
+                out,
+                "complete -c %s -n '__fish_seen_argument -l %s; and test (count (commandline -opc)) -eq 2' -a '" SHELLS
+                "'\n",
+                program->name, name);
+    }
+}
+
 static void print_fish(const opt_program *program, FILE *out)
 {
-    fprintf(out, "# fish completion of %s\n", program->name);
+    fprintf(out, "# fish completion of %s\ncomplete -c %s -l help -d 'print this and stop'\n", program->name,
+            program->name);
+    fish_own(program, out);
     for (size_t i = 0; i < program->ncommands; i++) {
         const opt_command *c = &program->commands[i];
         const char *second = strchr(c->name, ' ');
         fish_options(program, c, out);
         if (!c->name[0]) continue;
         if (!word_is_known(program, i))
-            fprintf(out, "complete -c %s -n __fish_use_subcommand -a %.*s\n", program->name, first_word(c), c->name);
+            fprintf(out, "complete -c %s -n " FISH_FIRST " -a %.*s\n", program->name, first_word(c), c->name);
         if (!second) continue;
         fprintf(out, "complete -c %s -n '__fish_seen_subcommand_from %.*s' -f -a %s -d ", program->name, first_word(c),
                 c->name, second + 1);

@@ -70,18 +70,19 @@ static void print_option(const opt_spec *s, FILE *out)
     print_wrapped(out, text, INDENT, INDENT);
 }
 
+const opt_spec opt_of_program[OPT_OF_PROGRAM] = {
+    { .name = "version", .help = "print release, revision and build, and stop" },
+    { .name = "man", .help = "print the manual page, and stop" },
+    { .name = "completion",
+      .kind = OPT_MAYBE,
+      .arg = "SHELL",
+      .fallback = "bash",
+      .help = "print the completion for bash, zsh or fish, and stop" },
+};
+
 void opt_print_help(const opt_program *program, const opt_command *command, FILE *out)
 {
     static const opt_spec help = { .name = "help", .letter = 'h', .help = "print this and stop" };
-    static const opt_spec of_program[] = {
-        { .name = "version", .help = "print release, revision and build, and stop" },
-        { .name = "man", .help = "print the manual page, and stop" },
-        { .name = "completion",
-          .kind = OPT_MAYBE,
-          .arg = "SHELL",
-          .fallback = "bash",
-          .help = "print the completion for bash, zsh or fish, and stop" },
-    };
 
     fprintf(out, "Usage: %s%s%s %s\n\n", program->name, command->name[0] ? " " : "", command->name, command->synopsis);
     print_wrapped(out, command->description, 0, 0);
@@ -96,7 +97,7 @@ void opt_print_help(const opt_program *program, const opt_command *command, FILE
     for (size_t i = 0; i < command->noptions; i++) print_option(&command->options[i], out);
     print_option(&help, out);
     if (command->name[0]) return;
-    for (size_t i = 0; i < CBX_LEN(of_program); i++) print_option(&of_program[i], out);
+    for (size_t i = 0; i < OPT_OF_PROGRAM; i++) print_option(&opt_of_program[i], out);
     fprintf(out, "\nExit status:\n");
     for (const opt_note *n = program->exits; n && n->what; n++) fprintf(out, "  %-4s %s\n", n->what, n->text);
     fprintf(out, "\nExamples:\n");

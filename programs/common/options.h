@@ -111,6 +111,9 @@ int opt_main(const opt_program *program, int argc, const char **argv);
 bool opt_split(cbx_arena *arena, const char *text, opt_list *list);
 /* Adds one word.  false: out of memory. */
 bool opt_append(cbx_arena *arena, const char *word, opt_list *list);
+enum { OPT_OF_PROGRAM = 3 };
+/* What a program takes as its first word instead of a command or options: version, man, completion. */
+extern const opt_spec opt_of_program[OPT_OF_PROGRAM];
 /* "nperf: message" on standard error; always 2. */
 int opt_fail(const opt_program *program, const char *fmt, ...) CBX_PRINTF(2, 3);
 

@@ -438,6 +438,24 @@ def tendencies(p):
     one_sentence(run(p, "trend", "--data", "store", "-o", "x", expect=2), "need --figure", "calibrax")
 
 
+def a_newest_run_that_cannot_be_told(p):
+    """A gate on the newest value must know that it is the newest."""
+    keep(p, levels((10, 30)))
+    gate = ("changepoints", "--data", "store", "--check")
+    equal(run(p, *gate, expect=0).stderr, "", "nothing to say")
+    p.write("store/runs/torn.json", '{"id": "torn", "timest')
+    has(run(p, *gate, expect=2).stderr, "it may be the latest run: repair or remove it")
+    run(p, *gate[:-1], expect=0)
+    os.remove(p.file("store/runs/torn.json"))
+    keep(p, [10.0], first=40, metric="other")
+    has(run(p, *gate, expect=0).stderr, "note: 1 of 2 series have no value in the newest run, ")
+    keep(p, [10.0], first=41)
+    with open(p.file("store/runs/r0041.json"), encoding="utf-8") as f:
+        text = f.read()
+    p.write("store/runs/r0041.json", text.replace("2026-01-02", "9026-01-02"))
+    has(run(p, *gate, expect=2).stderr, "still to come: correct its time")
+
+
 def a_change_to_no_number(p):
     keep(p, levels((10, 20)) + [float("nan")])
     has(run(p, "changepoints", "--data", "store", "--check", expect=1).stderr, "not a finite number in the newest run")
@@ -540,5 +558,5 @@ def changepoint_text_and_faults(p):
 
 main([a_series_of_two_units, names_that_nobody_has, ranks_as_the_package_has_them, ranks_and_chance, ranks_of_equals_and_of_nothing, a_failed_measurement_is_not_ranked_by_its_samples, many_runs_of_one_competitor_are_refused_early, memory_does_not_follow_the_number_of_runs, compares_as_the_package_does, speed_ups_have_intervals_and_remarks,
       compare_within_runs_and_faults, differences_of_every_kind, no_differences, fronts_as_the_package_has_them, what_lacks_an_objective,
-      growth_as_the_package_has_it, laws_of_workers, scaling_faults, changes_as_ruptures_has_them, changes_are_of_one_machine, runs_that_name_no_machine, tendencies, a_change_to_no_number, a_change_without_a_definition, what_is_new_since_the_last_look,
+      growth_as_the_package_has_it, laws_of_workers, scaling_faults, changes_as_ruptures_has_them, changes_are_of_one_machine, runs_that_name_no_machine, tendencies, a_change_to_no_number, a_newest_run_that_cannot_be_told, a_change_without_a_definition, what_is_new_since_the_last_look,
       a_fresh_measurement_confirms, changepoint_text_and_faults])

@@ -73,7 +73,7 @@ def what_could_pass_unseen_does_not(p):
         ("a branch whose run is older", [dict(make_run("dev", 1, branch="dev"), timestamp="2026-02-01T00:00:00+00:00")], ["--branch", "dev"],
          "older than the baseline 'base': measure anew", None),
         ("two runs of one moment", [make_run("a", 2), make_run("b", 2, latency=9.0)], [], "equally new: name one with --run", None),
-        ("a clock that runs ahead", [late, make_run("slow", 3, latency=9.0)], [], "still to come: name the run", None),
+        ("a clock that runs ahead", [late, make_run("slow", 3, latency=9.0)], [], "still to come: correct its time, or name a run with --run", None),
         ("another machine", [make_run("other", 2, machine="m2")], [], "different machines", "other-machine"),
         ("a machine without a name", [make_run("none", 2, machine="")], [], "does not say its machine", "unknown-machine"),
         ("another point", [make_run("moved", 2, point="g")], ["--allow-dropped"], "no gating metric stands in both", "no-overlap"),

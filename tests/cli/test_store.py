@@ -3,10 +3,11 @@ import json
 import os
 import pty
 import resource
+import shutil
 import stat
 import subprocess
 
-from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence
+from harness import CALIBRAX, SOURCE, Skip, check, equal, has, main, one_sentence
 
 RUNS = os.path.join(SOURCE, "tests/fixtures/runs")
 
@@ -321,6 +322,11 @@ def completions_of_all_shells(p):
     equal(ask("calibrax store ver", 2), "verify", "its second word")
     equal(ask("calibrax store export --sc", 3), "--scenario", "an option of it")
     equal(ask("calibrax trend --fr", 2), "--framework", "an option")
+    equal(sorted(ask("calibrax --", 1).split()), ["--completion", "--help", "--man", "--version"], "what stops the program")
+    equal(ask("calibrax --completion ''", 2), "bash zsh fish", "its value")
+    equal(ask("calibrax --completion z", 2), "zsh", "one of them")
+    equal((ask("calibrax --completion zsh ''", 3), ask("calibrax --version ''", 2), ask("calibrax --man --", 2)), ("", "", ""), "nothing comes behind")
+    equal(ask("calibrax trend --vers", 2), "", "no option of a command")
     for shell, parts in (("zsh", ["#compdef calibrax", "('store verify')", "--framework"]), ("fish", ["-a store", "-l framework"])):
         text = run(p, "--completion", shell, expect=0).stdout
         for part in parts:
@@ -332,6 +338,59 @@ def completions_of_all_shells(p):
         equal((done.returncode, done.stderr), (0, ""), f"{shell} reads it")
     one_sentence(run(p, "--completion", "csh", expect=2), "csh", "calibrax")
     has(run(p, "--man", expect=0).stdout, "calibrax store verify")
+
+
+# A zsh on a terminal of its own, with the key pressed: what stands on the line then.
+SETUP = r"""PS1=; unsetopt prompt_sp; unset zle_bracketed_paste; autoload -U compinit; compinit -D -u; source $SCRIPT; compdef _calibrax calibrax
+report() { print -r -- "BE""GIN${BUFFER}E""ND"; zle kill-buffer; exit }; zle -N report; bindkey '^X' report
+"""
+PRESS = r"""
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell "source $SETUP"
+zpty -w -n shell "$WORDS"$'\t'$'\x18'
+while zpty -r shell line; do
+    [[ $line == *BEGIN*END* ]] && print -r -- "${${line##*BEGIN}%%END*}" && break
+done
+zpty -d shell
+"""
+
+
+def tab_in_zsh(p, script, words):
+    env = dict(p.env, SCRIPT=script, WORDS=words, SETUP=p.write("setup.zsh", SETUP))
+    return subprocess.run(["zsh", "-f", "-c", PRESS], text=True, capture_output=True, cwd=p.path, env=env, timeout=120).stdout.strip()
+
+
+def a_key_in_zsh_and_fish(p):
+    """As a user presses Tab: the shell's own machinery, not our reading of the script."""
+    tried = 0
+    if shutil.which("fish"):
+        script = p.write("calibrax.fish", run(p, "--completion", "fish", expect=0).stdout)
+
+        def ask(words):
+            env = dict(p.env, HOME=p.path)
+            done = subprocess.run(["fish", "--no-config", "-c", f"source {script}; complete -C '{words}'"], text=True, capture_output=True, cwd=p.path, env=env, timeout=120)
+            equal(done.stderr, "", f"fish about '{words}'")
+            return sorted(line.split("\t")[0] for line in done.stdout.splitlines())
+
+        equal(ask("calibrax --"), ["--completion", "--help", "--man", "--version"], "what stops the program")
+        equal(ask("calibrax --completion "), ["bash", "fish", "zsh"], "its value")
+        equal(ask("calibrax --completion z"), ["zsh"], "one of them")
+        equal((ask("calibrax --version "), ask("calibrax --man "), ask("calibrax --completion zsh ")), ([], [], []), "nothing comes behind")
+        check("watch" in ask("calibrax wa"), "a command")
+        equal(ask("calibrax trend --tend"), ["--tendency"], "an option")
+        equal(ask("calibrax trend --vers"), [], "no option of a command")
+        tried += 1
+    if shutil.which("zsh"):
+        script = p.write("calibrax.zsh", run(p, "--completion", "zsh", expect=0).stdout)
+        for words, wanted in (("calibrax --vers", "calibrax --version"), ("calibrax --ma", "calibrax --man"), ("calibrax --completion b", "calibrax --completion bash"),
+                              ("calibrax --completion z", "calibrax --completion zsh"), ("calibrax --completion f", "calibrax --completion fish"), ("calibrax --completion q", "calibrax --completion q"),
+                              ("calibrax --version ", "calibrax --version"), ("calibrax trend --vers", "calibrax trend --vers"), ("calibrax trend --tend", "calibrax trend --tendency"),
+                              ("calibrax wat", "calibrax watch"), ("calibrax store ver", "calibrax store verify")):
+            equal(tab_in_zsh(p, script, words), wanted, "zsh")
+        tried += 1
+    if not tried:
+        raise Skip("neither zsh nor fish here")
 
 
 def help_is_quick(p):
@@ -348,4 +407,4 @@ def help_is_quick(p):
 main([options_that_would_do_nothing, a_run_of_many_points, ingest_takes_several_files, ingest_names_what_it_leaves_out, ingest_says_the_machine_of_silent_files, ingest_never_overwrites_unasked, ingest_into_a_folder_that_cannot_be_written,
       formats_are_listed, runs_are_listed_newest_first, a_broken_file_costs_nothing_else, show_and_summary, trends, a_terminal_gets_bars,
       what_files_hold_says_nothing_to_the_terminal, queries_are_json_lines, baselines, stores_are_cared_for, looking_makes_nothing, usage_faults_are_sentences, machine_tells_the_fingerprint,
-      completions_of_all_shells, help_is_quick])
+      completions_of_all_shells, a_key_in_zsh_and_fish, help_is_quick])

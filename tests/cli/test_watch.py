@@ -1,6 +1,7 @@
 """calibrax watch: JSON lines, a process, a store; alerts to files, commands and webhooks; exit statuses."""
 import http.server
 import json
+import os
 import signal
 import subprocess
 import threading
@@ -168,8 +169,10 @@ def several_metrics(p):
         one_sentence(watch(p, [], "--pid", str(idle.pid), "--metric", "rss_mb", "--error", "1", "--rule", "speed:error=1", expect=2), "'speed' is none of", "calibrax")
     finally:
         idle.communicate()
-    for word, part in (("b=5", "METRIC:SEVERITY=X"), ("b:bad=5", "found 'b:bad=5'"), ("b:error", "METRIC:SEVERITY=X"), ("a:error=1", "'a' is --metric"), (":error=1", "found ':error=1'"),
-                       ("b:none=1", "found 'b:none=1'")):
+    has(watch(p, lines[:1], "--metric", "a", "--error", "5", "--rule", "tpyo:error=1", expect=2).stderr, "no value of 'tpyo' came", "a rule that saw nothing has not passed")
+    for word, part in (("b=5", "METRIC:SEVERITY=X"), ("b:bad=5", "found 'b:bad=5'"), ("b:error", "METRIC:SEVERITY=X"), ("a:error=1", "two levels of 'error' for the value of 'a'"), (":error=1", "found ':error=1'"),
+                       ("b:none=1", "found 'b:none=1'"), ("b:error=drift:", "found 'b:error=drift:'"), ("b:error=drift:-1", "drift[:X]"), ("b:error=creep", "modes[:X]"),
+                       ("b:error=modes:0.5x", "modes[:X]")):
         one_sentence(watch(p, [], "--metric", "a", "--error", "5", "--rule", word, expect=2), part, "calibrax")
     one_sentence(watch(p, [], "--health", "--rule", "b:error=1", expect=2), "without --health", "calibrax")
 
@@ -193,9 +196,10 @@ def a_summary(p):
     one_sentence(watch(p, [], "--health", "--summary", expect=2), "--summary", "calibrax")
 
 
-def add_run(p, name, day, value, point="p", tags=None, machine=None):
-    run = {"id": name, "timestamp": f"2026-01-{day:02d}T00:00:00+00:00", "environment": {"machine": machine} if machine else {}, "commit": None, "branch": None, "metric_defs": {}, "metadata": {},
-           "points": [{"name": point, "scenario": "s", "tags": tags or {}, "metrics": {"time": {"value": value, "lower": None, "upper": None, "samples": None}}}]}
+def add_run(p, name, day, value, point="p", tags=None, machine=None, more=None, minute=0):
+    others = {key: {"value": number} for key, number in (more or {}).items()}
+    run = {"id": name, "timestamp": f"2026-01-{day:02d}T00:{minute:02d}:00+00:00", "environment": {"machine": machine} if machine else {}, "commit": None, "branch": None, "metric_defs": {}, "metadata": {},
+           "points": [{"name": point, "scenario": "s", "tags": tags or {}, "metrics": {"time": {"value": value, "lower": None, "upper": None, "samples": None}, **others}}]}
     p.write(f"{name}.json", json.dumps(run))
     p.run("ingest", "--data", "store", "--input", f"{name}.json", program=CALIBRAX, expect=0)
 
@@ -207,6 +211,75 @@ def a_store(p):
     equal([a["value"] for a in alerts(done.stdout)], [9.0], "the last run")
     has(done.stderr, "3 values")
     has(watch(p, [], "--data", "store", "--metric", "space", "--error", "5", "--for", "0", expect=2).stderr, "no value of 'space'")
+
+
+def rules_follow_a_store(p):
+    """Several metrics of a store, from rules alone; one look tells what stands after the newest run, and exits by it."""
+    for i, (time, space) in enumerate(((9.0, 10), (9.0, 10), (1.0, 30), (1.1, 60))):
+        add_run(p, f"r{i}", i + 1, time, more={"space": space})
+    rules = ("--rule", "time:error=5", "--rule", "space:warning=20", "--rule", "space:critical=100")
+    args = ("--data", "store", *rules, "--json")
+    equal([(a["metric"], a["severity"], a["value"]) for a in alerts(watch(p, [], *args, "--for", "0", expect=1).stdout)],
+          [("time", "error", 9.0), ("time", "none", 1.0), ("space", "warning", 30.0)], "all that came and went")
+    once = alerts(watch(p, [], *args, "--once", expect=0).stdout)
+    equal([(a["metric"], a["severity"], a["value"]) for a in once], [("space", "warning", 60.0)], "what stands, by its newest value")
+    watch(p, [], *args, "--once", "--fail-on", "warning", expect=1)
+    watch(p, [], *args, "--once", "--hysteresis", "4.5", expect=1)
+    watch(p, [], *args, "--once", "--clear-after", "3", expect=1)
+    watch(p, [], *args, "--once", "--raise-after", "3", "--fail-on", "warning", expect=0)
+    child = subprocess.Popen([CALIBRAX, "watch", *args, "--interval", "0.05"], cwd=p.path, env=p.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for _ in range(3):
+        child.stdout.readline()
+    add_run(p, "r4", 5, 1.0, more={"space": 200})
+    grown = json.loads(child.stdout.readline())
+    equal((grown["metric"], grown["severity"], grown["value"]), ("space", "critical", 200.0), "of a run that came")
+    child.send_signal(signal.SIGINT)
+    equal(child.wait(timeout=120), 130, "interrupted")
+    child.stdout.close()
+    child.stderr.close()
+    add_run(p, "r5", 6, 1.0)
+    has(watch(p, [], *args, "--once", expect=2).stderr, "the newest run, 'r5', has no 'space', which run 'r4' had")
+    watch(p, [], *args, "--once", "--allow-dropped", expect=1)
+    p.write("store/runs/torn.json", '{"id": "torn", "timest')
+    has(watch(p, [], *args, "--once", "--allow-dropped", expect=2).stderr, "it may be the latest run")
+    os.remove(p.file("store/runs/torn.json"))
+    has(watch(p, [], "--data", "store", "--rule", "tpyo:error=1", "--once", expect=2).stderr, "no value of 'tpyo' came")
+    for extra, part in ((("--once", "--for", "1"), "leave --for"), (("--allow-dropped",), "--once"), (("--error", "1"), "whose levels")):
+        one_sentence(watch(p, [], *args, *extra, expect=2), part, "calibrax")
+    one_sentence(watch(p, [], "--health", "--once", expect=2), "--once", "calibrax")
+    equal([a["value"] for a in alerts(watch(p, [9, 1, 8, 7], "--metric", "x", "--error", "5", "--once", "--json", expect=1).stdout)], [7.0], "of lines, at their end")
+    watch(p, [9, 1], "--metric", "x", "--error", "5", "--once", expect=0)
+
+
+def noise(i):
+    return ((i * 7919) % 101 - 50) / 5000.0
+
+
+def patterns_of_one_series(p):
+    level = [10 * (1 + noise(i)) for i in range(60)]
+    creeping = [x * (1 + 0.004 * i) for i, x in enumerate(level)]
+    jumping = [x * (1.3 if (i * 31) % 7 < 2 else 1) for i, x in enumerate(level)]
+    both = ("--metric", "x", "--rule", "x:warning=drift", "--rule", "x:error=drift:0.3", "--rule", "x:error=modes", "--json")
+    equal(watch(p, level, *both, "--fail-on", "warning", expect=0).stdout, "", "noise alone")
+    found = alerts(watch(p, creeping, *both, "--fail-on", "warning", expect=1).stdout)
+    equal([(a["rule"], a["pattern"], a["severity"]) for a in found], [("x drift", "drift", "warning")], "a drift")
+    check(0.05 < found[0]["value"] < 0.3 and "over the last" in found[0]["message"], found)
+    equal(watch(p, creeping, *both, "--lower", expect=0).stdout, "", "it goes the good way")
+    equal([a["pattern"] for a in alerts(watch(p, [20 - x for x in creeping], *both, "--lower", "--fail-on", "warning", expect=1).stdout)], ["drift"], "downwards")
+    found = alerts(watch(p, jumping, *both, expect=1).stdout)
+    equal([(a["rule"], a["severity"]) for a in found], [("x modes", "error")], "two modes")
+    has(found[0]["message"], "x goes between 9.9")
+    found = alerts(watch(p, jumping + level, *both, expect=1).stdout)
+    equal([(a["rule"], a["severity"]) for a in found], [("x modes", "error"), ("x modes", "none")], "and an end of them")
+    watch(p, jumping + level, *both, "--once", "--fail-on", "warning", expect=0)
+    equal(alerts(watch(p, [*level, "nan"], *both, expect=1).stdout)[0]["message"], "x drift has no finite value", "no number is no level")
+    watch(p, creeping, "--rule", "x:warning=drift:0.01", "--window", "20", "--fail-on", "warning", expect=1)
+    one_sentence(watch(p, [], "--rule", "x:warning=drift", "--window", "5", expect=2), "a window of 5 values", "calibrax")
+    one_sentence(watch(p, [], "--metric", "x", "--error", "1", "--rule", "x:warning=drift", "--window", "20", expect=2), "--window", "calibrax")
+    for i, x in enumerate(jumping):
+        add_run(p, f"m{i:02d}", 1, x, minute=i)
+    args = ("--data", "store", "--once", "--rule", "time:error=modes", "--rule", "time:error=drift", "--json")
+    equal([a["pattern"] for a in alerts(watch(p, [], *args, expect=1).stdout)], ["modes"], "of a store")
 
 
 def one_series_of_many(p):
@@ -290,4 +363,4 @@ def interrupted(p):
         stream.close()
 
 
-main([json_lines, usage, receivers, webhook, a_process, a_device_beside_it, several_metrics, a_summary, a_store, one_series_of_many, machines_are_not_mixed, a_store_that_grows, health, interrupted])
+main([json_lines, usage, receivers, webhook, a_process, a_device_beside_it, several_metrics, a_summary, a_store, rules_follow_a_store, patterns_of_one_series, one_series_of_many, machines_are_not_mixed, a_store_that_grows, health, interrupted])

@@ -45,13 +45,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         { "watch", "--metric", "m", "--error", "0", "--lower", "--window", "4", "--json", NULL },
         { "watch", "--health", "--baseline", "p=0.5", "--least", "1", "--window", "4", NULL },
         { "watch", "--health", "--json", "--age", "1", NULL },
+        { "watch", "--rule", "m:error=drift", "--rule", "n:warning=modes:0.2", "--window", "12", "--once", NULL },
     };
     char words[4096];
     size_t which, lines, longest;
     int status;
 
     if (size == 0 || size > 2 * LINE_MOST) return 0;
-    which = data[0] % 4;
+    which = data[0] == 'r' ? 4 : data[0] % 4;
     lines = count_lines((const char *)data + 1, size - 1, &longest);
     status = fuzz_command(&watch_command, argvs[which], data + 1, size - 1, words, sizeof words);
     if (status < 0 || status > 2) abort();

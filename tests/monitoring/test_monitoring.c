@@ -12,6 +12,7 @@
 #include "calibrax/base/file.h"
 #include "calibrax/base/rng.h"
 #include "calibrax/monitoring/health.h"
+#include "calibrax/monitoring/pattern.h"
 #include "calibrax/monitoring/sink.h"
 #include "calibrax/monitoring/tendency.h"
 #include "calibrax/statistics/estimate.h"
@@ -574,6 +575,200 @@ static void tendency_without_memory(void **state)
     CHECK_GT(cbx_test_fail_each(find_tendency, NULL, "tendency"), 2, "allocations");
 }
 
+/* --- patterns --- */
+
+typedef enum shape { LEVEL, CREEPING, STEPPING, JUMPING, IN_BLOCKS, RARELY_HIGH, ROUNDED, CONSTANT } shape;
+
+/* Noise of 2 % about 50, AR(1) of rho, of normal values or their exponentials, with something on top. */
+static void draw(shape what, double size, double rho, bool lognormal, uint64_t stream, size_t n, double *x)
+{
+    cbx_rng rng = cbx_rng_make(78, stream);
+    double z = cbx_rng_normal(&rng);
+
+    for (size_t i = 0; i < n; i++, z = rho * z + sqrt(1 - rho * rho) * cbx_rng_normal(&rng)) {
+        double u = cbx_rng_uniform(&rng), noise = lognormal ? exp(0.3 * z) : 1 + 0.02 * z;
+        double on_top = what == CREEPING      ? size * (double)i / (double)(n - 1)
+                        : what == STEPPING    ? (i >= n / 2) * size
+                        : what == JUMPING     ? (u < 0.3) * size
+                        : what == IN_BLOCKS   ? (i / 10 % 2) * size
+                        : what == RARELY_HIGH ? (u < 0.02) * size
+                                              : 0;
+        x[i] = what == CONSTANT ? 50 : what == ROUNDED ? floor(20 * 50 * noise) / 20 : 50 * (noise + on_top);
+    }
+}
+
+static void patterns_of_series(void **state)
+{
+    static const struct {
+        shape what;
+        double size;
+        cbx_pattern_kind kind;
+        double least, most;
+        const char *why;
+    } cases[] = {
+        { CREEPING, 0.1, CBX_PATTERN_DRIFT, 0.07, 0.13, "10 % up" },
+        { CREEPING, -0.1, CBX_PATTERN_DRIFT, -0.13, -0.07, "10 % down" },
+        { CREEPING, 0.1, CBX_PATTERN_MODES, 0, 0, "one moving level" },
+        { STEPPING, 0.3, CBX_PATTERN_MODES, 0, 0, "a step goes over once" },
+        { JUMPING, 0.3, CBX_PATTERN_MODES, 0.15, 0.45, "one in three" },
+        { JUMPING, 0.3, CBX_PATTERN_DRIFT, 0, 0, "at any time" },
+        { IN_BLOCKS, 0.3, CBX_PATTERN_MODES, 0.4, 0.5, "to and fro, ten at a time" },
+        { RARELY_HIGH, 0.5, CBX_PATTERN_MODES, 0, 0, "one wild value is no mode" },
+        { LEVEL, 0, CBX_PATTERN_DRIFT, 0, 0, "noise" },
+        { LEVEL, 0, CBX_PATTERN_MODES, 0, 0, "noise" },
+        { ROUNDED, 0, CBX_PATTERN_MODES, 0, 0, "steps of a coarse clock" },
+        { CONSTANT, 0, CBX_PATTERN_DRIFT, 0, 0, "constant" },
+        { CONSTANT, 0, CBX_PATTERN_MODES, 0, 0, "constant" },
+    };
+    cbx_ctx *ctx = context();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_pattern p;
+    double x[50];
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        draw(cases[i].what, cases[i].size, 0, false, i, 50, x);
+        CHECK_OK(cbx_pattern_find(ctx, cases[i].kind, x, 50, &p, &err), &err, cases[i].why);
+        CHECK_LE(cases[i].least, p.strength, cases[i].why);
+        CHECK_LE(p.strength, cases[i].most, cases[i].why);
+        CHECK(p.n == 50 && isnan(p.low) == (p.strength == 0), cases[i].why);
+    }
+    draw(CREEPING, 5, 0, false, 1, CBX_PATTERN_LEAST - 1, x);
+    CHECK_OK(cbx_pattern_find(ctx, CBX_PATTERN_DRIFT, x, CBX_PATTERN_LEAST - 1, &p, &err), &err, "few");
+    CHECK(p.strength == 0, "too few to say");
+    for (size_t i = 0; i < 50; i++) x[i] = (double)i - 24.5 + (i >= 24 && i <= 25 ? (double)(25 - i) - 0.5 : 0);
+    CHECK_OK(cbx_pattern_find(ctx, CBX_PATTERN_DRIFT, x, 50, &p, &err), &err, "about 0");
+    CHECK(p.strength > 1e3, "no level to be a share of");
+    CHECK_STATUS(cbx_pattern_find(ctx, CBX_PATTERN_NONE, x, 50, &p, &err), CBX_EINVAL, "kind");
+    CHECK_STATUS(cbx_pattern_find(ctx, CBX_PATTERN_DRIFT, x, CBX_PATTERN_MOST + 1, &p, &err), CBX_EINVAL, "length");
+    x[7] = NAN;
+    CHECK_STATUS(cbx_pattern_find(ctx, CBX_PATTERN_DRIFT, x, 50, &p, &err), CBX_EDOM, "drift of no number");
+    CHECK_STATUS(cbx_pattern_find(ctx, CBX_PATTERN_MODES, x, 50, &p, &err), CBX_EDOM, "modes of no number");
+    cbx_ctx_free(ctx);
+}
+
+/* Alerts of a rule over 100 values, looked at after each. */
+static size_t alarms(cbx_ctx *ctx, cbx_pattern_kind kind, double level, const double *x, size_t n)
+{
+    cbx_alert_rule rule = CBX_ALERT_RULE_INIT;
+    cbx_alerts *book = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    size_t told = 0;
+
+    rule.metric = "m";
+    rule.pattern = kind;
+    rule.levels[1] = level;
+    CHECK_OK(cbx_alerts_create(ctx, 4, &book, &err), &err, "book");
+    CHECK_OK(cbx_alerts_add_rule(book, &rule, &err), &err, "rule");
+    for (size_t i = 0; i < n; i++) told += cbx_alerts_observe(book, "m", x[i], i);
+    cbx_alerts_free(book);
+    return told;
+}
+
+/* By the least levels that there are: series without a pattern must not alarm, those with one must. */
+static void series_without_patterns_are_quiet(void **state)
+{
+    enum { SERIES = 30, N = 100 };
+    static const struct {
+        shape what;
+        double size, rho;
+        bool lognormal;
+        cbx_pattern_kind kind;
+        size_t least, most;
+        const char *why;
+    } cases[] = {
+        { LEVEL, 0, 0, false, CBX_PATTERN_DRIFT, 0, 0, "normal" },
+        { LEVEL, 0, 0, true, CBX_PATTERN_DRIFT, 0, 0, "log-normal" },
+        { LEVEL, 0, 0.3, false, CBX_PATTERN_DRIFT, 0, 1, "AR(1) 0.3" },
+        { LEVEL, 0, 0.6, false, CBX_PATTERN_DRIFT, 0, 3, "AR(1) 0.6" },
+        { LEVEL, 0, 0, false, CBX_PATTERN_MODES, 0, 0, "normal" },
+        { LEVEL, 0, 0, true, CBX_PATTERN_MODES, 0, 0, "log-normal" },
+        { LEVEL, 0, 0.6, false, CBX_PATTERN_MODES, 0, 0, "AR(1) 0.6" },
+        { CREEPING, 0.3, 0, false, CBX_PATTERN_DRIFT, SERIES, SERIES, "30 % up over 100" },
+        { CREEPING, 0.3, 0.3, false, CBX_PATTERN_DRIFT, SERIES - 1, SERIES, "up, AR(1) 0.3" },
+        { JUMPING, 0.2, 0, false, CBX_PATTERN_MODES, SERIES - 1, SERIES, "20 % higher at times" },
+        { IN_BLOCKS, 0.3, 0, false, CBX_PATTERN_MODES, SERIES - 1, SERIES, "in blocks" },
+    };
+    cbx_ctx *ctx = context();
+    double x[N];
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        size_t loud = 0;
+        for (uint64_t s = 0; s < SERIES; s++) {
+            draw(cases[i].what, cases[i].size, cases[i].rho, cases[i].lognormal, 1000 * (i + 1) + s, N, x);
+            loud += alarms(ctx, cases[i].kind, 1e-9, x, N) > 0;
+        }
+        CHECK_LE((double)loud, (double)cases[i].most, cases[i].why);
+        CHECK_LE((double)cases[i].least, (double)loud, cases[i].why);
+    }
+    cbx_ctx_free(ctx);
+}
+
+static void hear_message(void *user, const cbx_alert *alert) { snprintf(user, 200, "%s", alert->message); }
+
+static void rules_of_patterns(void **state)
+{
+    cbx_ctx *ctx = context();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_alert_rule rule = CBX_ALERT_RULE_INIT;
+    cbx_alerts *book = NULL;
+    char said[200] = "";
+    const cbx_alert *last;
+    (void)state;
+    CHECK_OK(cbx_alerts_create(ctx, 4, &book, &err), &err, "book");
+    CHECK_OK(cbx_alerts_listen(book, hear_message, said, &err), &err, "listen");
+    rule.metric = "t";
+    rule.pattern = CBX_PATTERN_DRIFT;
+    rule.window = 20;
+    rule.levels[1] = 0.1;
+    rule.levels[2] = 0.3;
+    rule.hysteresis = 0.05;
+    rule.levels[0] = -0.1;
+    CHECK_STATUS(cbx_alerts_add_rule(book, &rule, &err), CBX_EINVAL, "no drift is beyond it");
+    rule.levels[0] = NAN;
+    rule.window = 9;
+    CHECK_STATUS(cbx_alerts_add_rule(book, &rule, &err), CBX_EINVAL, "too short a window");
+    rule.window = 20;
+    CHECK_OK(cbx_alerts_add_rule(book, &rule, &err), &err, "rule");
+    for (size_t i = 0; i < 40; i++)
+        (void)cbx_alerts_observe(book, "t", 100 + (i < 20 ? 0.01 * (double)(i % 3) : (double)(i - 20)), i);
+    CHECK_INT(cbx_alerts_severity(book, "t"), CBX_SEVERITY_WARNING, "17 % over 20 values");
+    last = cbx_alerts_recent(book, 0);
+    CHECK(last && last->pattern == CBX_PATTERN_DRIFT && !strcmp(last->rule, "t drift") && last->value > 0.1, "which");
+    CHECK(strstr(said, "t drifts by +1") && strstr(said, "over the last 20 values"), said);
+    CHECK_INT(cbx_alerts_observe(book, "t", NAN, 41), 1, "no number is told");
+    CHECK(strstr(said, "no finite value"), said);
+    for (size_t i = 0; i < 40; i++) (void)cbx_alerts_observe(book, "t", 120, 50 + i);
+    CHECK_INT(cbx_alerts_severity(book, "t"), CBX_SEVERITY_NONE, "level again");
+    CHECK(strstr(said, "t drift is back"), said);
+    cbx_alerts_free(book);
+    cbx_ctx_free(ctx);
+}
+
+static cbx_status find_patterns(cbx_ctx *ctx, void *user)
+{
+    cbx_alert_rule rule = CBX_ALERT_RULE_INIT;
+    cbx_alerts *book = NULL;
+    cbx_pattern p;
+    double x[50];
+    cbx_status st = cbx_alerts_create(ctx, 4, &book, NULL);
+    (void)user;
+    draw(CREEPING, 0.3, 0.3, false, 3, 50, x);
+    rule.metric = "t";
+    rule.pattern = CBX_PATTERN_MODES;
+    rule.levels[0] = 0.1;
+    if (!st) st = cbx_alerts_add_rule(book, &rule, NULL);
+    cbx_alerts_free(book);
+    if (!st) st = cbx_pattern_find(ctx, CBX_PATTERN_DRIFT, x, 50, &p, NULL);
+    if (!st) st = cbx_pattern_find(ctx, CBX_PATTERN_MODES, x, 50, &p, NULL);
+    return st;
+}
+
+static void patterns_without_memory(void **state)
+{
+    (void)state;
+    CHECK_GT(cbx_test_fail_each(find_patterns, NULL, "patterns"), 8, "allocations");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -588,6 +783,10 @@ int main(void)
         cmocka_unit_test(words_of_series),
         cmocka_unit_test(level_series_seldom_move),
         cmocka_unit_test(tendency_without_memory),
+        cmocka_unit_test(patterns_of_series),
+        cmocka_unit_test(series_without_patterns_are_quiet),
+        cmocka_unit_test(rules_of_patterns),
+        cmocka_unit_test(patterns_without_memory),
         cmocka_unit_test(memory_that_runs_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
