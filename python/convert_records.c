@@ -84,10 +84,26 @@ PyObject *cx_time_object(int64_t us)
 
 /* ---- from Python ---- */
 
+/* Raised already: what Python says of it names neither the place nor the remedy. */
+static void lone_surrogate(PyObject *o, const char *what)
+{
+    if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) return;
+    PyErr_Clear();
+    PyErr_Format(PyExc_ValueError, "%s has half of a surrogate pair in it, which is no text: %A", what, o);
+}
+
 const char *cx_text_of(PyObject *o, const char *what)
 {
-    if (PyUnicode_Check(o)) return PyUnicode_AsUTF8AndSize(o, NULL);
-    PyErr_Format(PyExc_TypeError, "%s has to be text, not %R", what, o);
+    Py_ssize_t length = 0;
+    const char *text = PyUnicode_Check(o) ? PyUnicode_AsUTF8AndSize(o, &length) : NULL;
+
+    if (text && strlen(text) == (size_t)length) return text;
+    if (text)
+        PyErr_Format(PyExc_ValueError, "%s has a NUL character in it: %R", what, o);
+    else if (!PyUnicode_Check(o))
+        PyErr_Format(PyExc_TypeError, "%s has to be text, not %R", what, o);
+    else
+        lone_surrogate(o, what);
     return NULL;
 }
 
