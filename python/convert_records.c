@@ -1,5 +1,6 @@
 /* Between the library's views of metrics, definitions, tags and points, and records. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "python/records.h"
@@ -119,10 +120,15 @@ bool cx_time_from(PyObject *o, int64_t *us)
     PyObject *text = PyUnicode_Check(o) ? Py_NewRef(o) : PyObject_CallMethod(o, "isoformat", NULL);
     const char *s = text ? cx_text_of(text, "a time") : NULL;
     cbx_err err = CBX_ERR_INIT;
+    char midnight[40];
 
     if (!text && PyErr_ExceptionMatches(PyExc_AttributeError)) {
         PyErr_Clear();
         PyErr_Format(PyExc_TypeError, "a time has to be a datetime or ISO text, not %R", o);
+    }
+    if (s && strlen(s) == strlen("2026-02-20")) { /* a day begins at midnight, UTC */
+        snprintf(midnight, sizeof midnight, "%sT00:00:00+00:00", s);
+        s = midnight;
     }
     if (s && cbx_time_parse_iso(s, us, &err)) cx_raise(err.status, err.message);
     Py_XDECREF(text);
