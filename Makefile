@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python array-api-tests compare-statistics kills interop coverage-table bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again selftest-live report-nperf test-isa test-neon report-kernels link-orders photograph
+.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-statistics kills interop coverage-table bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again selftest-live report-nperf test-isa test-neon report-kernels link-orders photograph
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -90,6 +90,10 @@ bisect-study: ## the search for a commit on BISECT_HISTORIES simulated histories
 python: ## the Python package: build/python/calibrax_c.abi3.so
 	@scripts/bootstrap.sh python
 	@scripts/build_python.sh
+
+python-install: ## the Python package as a wheel in a fresh environment of every Python from 3.11 on that is here, away from the source: five minutes
+	@scripts/bootstrap.sh python
+	@scripts/python_install.sh
 
 array-api-tests: python ## the public conformance suite over the Python package (fetches it from GitHub and PyPI)
 	@scripts/array_api_tests.sh

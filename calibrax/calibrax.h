@@ -101,6 +101,7 @@
 #include "calibrax/profiling/compilation.h"
 #include "calibrax/profiling/complexity.h"
 #include "calibrax/profiling/energy.h"
+#include "calibrax/profiling/energy_series.h"
 #include "calibrax/profiling/flops.h"
 #include "calibrax/profiling/gpu.h"
 #include "calibrax/profiling/hardware.h"

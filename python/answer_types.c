@@ -14,6 +14,9 @@ WORDS(w_severity, cbx_severity_name, cbx_severity)
 WORDS(w_health, cbx_health_state_name, cbx_health_state)
 WORDS(w_accuracy, cbx_accuracy_outcome_name, cbx_accuracy_outcome)
 WORDS(w_tolerance, cbx_tolerance_outcome_name, cbx_tolerance_outcome)
+WORDS(w_compile, cbx_compile_level_name, cbx_compile_level)
+WORDS(w_bisect, cbx_bisect_outcome_name, cbx_bisect_outcome)
+WORDS(w_doctor, cbx_doctor_state_name, cbx_doctor_state)
 WORDS(w_convergence, cbx_convergence_outcome_name, cbx_convergence_outcome)
 static const char *w_bound(int v) { return v == CBX_BOUND_COMPUTE ? "compute" : "memory"; }
 static const char *w_tendency(int v) { return cbx_tendency_name((cbx_tendency_kind)v, CBX_DIRECTION_INFO); }
@@ -38,6 +41,14 @@ static const char *w_energy(int v)
 #define AS(T, name, m, kind, doc)                                                                                      \
     {                                                                                                                  \
 #name, kind, offsetof(T, m), WIDTH(T, m), 0, 0, NULL, doc                                                      \
+    }
+#define AS_WORD(T, name, m, f, doc)                                                                                    \
+    {                                                                                                                  \
+#name, CX_AS_WORD, offsetof(T, m), WIDTH(T, m), 0, 0, f, doc                                                   \
+    }
+#define AS_LIST(T, name, m, kind, n, doc)                                                                              \
+    {                                                                                                                  \
+#name, kind, offsetof(T, m), WIDTH(T, m), offsetof(T, n), 0, NULL, doc                                         \
     }
 #define WORD(T, m, f, doc)                                                                                             \
     {                                                                                                                  \
@@ -66,10 +77,6 @@ static const char *w_energy(int v)
 #define NUMBERS_IN(T, m, n, doc)                                                                                       \
     {                                                                                                                  \
 #m, CX_AS_NUMBERS_IN, offsetof(T, m), WIDTH(T, m), offsetof(T, n), 0, NULL, doc                                \
-    }
-#define WHOLES_IN(T, m, n, doc)                                                                                        \
-    {                                                                                                                  \
-#m, CX_AS_WHOLES_IN, offsetof(T, m), WIDTH(T, m), offsetof(T, n), 0, NULL, doc                                 \
     }
 #define NUMBERS_ALL(T, m, doc)                                                                                         \
     {                                                                                                                  \
@@ -129,8 +136,9 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
 #undef T
 #define T cx_looks_answer
     TYPE(T, LOOKS, "statistics.Looks", "Planned looks at a growing sample of pairs.",
-        WHOLES_IN(T, pairs, count, "pairs at each look"), NUMBERS_IN(T, levels, count, "level of the interval at each look"),
-        NUMBER(T, alpha, "chance of an error at any look, as asked for"), NUMBER(T, error, "what it is")),
+        AS_LIST(T, pairs, plan.pairs, CX_AS_WHOLES_IN, plan.count, "pairs at each look"), NUMBERS_IN(T, levels, plan.count, "level of the interval at each look"),
+        AS(T, alpha, plan.alpha, CX_AS_NUMBER, "chance of an error at any look, as asked for"), AS(T, error, plan.error, CX_AS_NUMBER, "what it is"),
+        AS_LIST(T, weights, plan.weight, CX_AS_NUMBERS_IN, plan.count, "of each look"), AS(T, scale, plan.scale, CX_AS_NUMBER, "a level is 1 - scale weight")),
 #undef T
 #define T cbx_growth
     TYPE(T, GROWTH, "analysis.Growth", "How a time grows with size.",
@@ -246,6 +254,16 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
         MAYBE(T, total_j, "J, of what is known"), MAYBE(T, mean_power_w, "W"), CHARS(T, cpu_why, "why there is none, and what to do"),
         CHARS(T, gpu_why, "why there is none"), FLAG(T, gpu_integrated, "from power readings"), PARTS_IN(T, domain, ENERGY_DOMAIN, ndomains, "counters")),
 #undef T
+#define T cbx_energy_sample
+    TYPE(T, ENERGY_SAMPLE, "profiling.EnergySample", "Energy from the start on; None: not known.",
+        NUMBER(T, time_s, "since the start"), MAYBE(T, cpu_j, "all packages"), MAYBE(T, dram_j, "memory"), MAYBE(T, platform_j, "the whole machine"),
+        MAYBE(T, gpu_j, "device"), MAYBE(T, gpu_w, "power of the device")),
+#undef T
+#define T cbx_energy_series_report
+    TYPE(T, ENERGY_SERIES, "profiling.EnergySeries", "Energy over time.",
+        PART(T, total, ENERGY, "from start to end, with the sensors, and reasons"), MAYBE(T, peak_gpu_w, "of the samples"),
+        PARTS(T, samples, ENERGY_SAMPLE, nsamples, "oldest first"), WHOLE(T, late, "samples that came late"), MAYBE(T, overhead_cpu_s, "CPU time of watching")),
+#undef T
 #define T cbx_gpu_reading
     TYPE(T, GPU_READING, "profiling.GpuReading", "What a device says now; None: it does not tell.",
         MAYBE(T, mem_used_mb, "MiB"), MAYBE(T, mem_total_mb, "MiB"), MAYBE(T, util, "percent"), MAYBE(T, mem_util, "percent"), MAYBE(T, graphics_mhz, "MHz"),
@@ -298,6 +316,39 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
         WHOLE(T, arithmetic_ops, "additions, products and their like"), WHOLE(T, loops, "while"), WHOLE(T, custom_calls, "library code"),
         WHOLE(T, working, "that do something"), WHOLE(T, fused, "of them, inside a fusion"), NUMBER(T, fusion_ratio, "share"), NUMBER(T, memory_ratio, "share"),
         NUMBER(T, arithmetic_ratio, "share"), NUMBER(T, fused_ratio, "share"), NUMBER(T, score, "0 to 1"), LINES(T, advice, nadvice, "sentences")),
+#undef T
+#define T cbx_compiled_signature
+    TYPE(T, SIGNATURE, "profiling.Signature", "Calls of one signature [s].",
+        TEXT(T, text, "dtypes and shapes"), WHOLE(T, calls, "calls"), NUMBER(T, first_s, "the first one"), MAYBE(T, steady_s, "median of the later ones; None: there are none"),
+        MAYBE(T, compile_s, "first less steady")),
+#undef T
+#define T cbx_compilation_report
+    TYPE(T, COMPILATION_REPORT, "profiling.CompilationReport", "How often a call met a signature that was new [s].",
+        WHOLE(T, calls, "calls"), WHOLE(T, hits, "of a signature known before"), WHOLE(T, misses, "of a new one"), WHOLE(T, signatures, "different ones"),
+        WHOLE(T, known, "of them, called twice or more"), MAYBE(T, hit_rate, "share"), MAYBE(T, mean_compile_s, "over known signatures"), MAYBE(T, max_compile_s, "greatest"),
+        MAYBE(T, total_compile_s, "sum"), MAYBE(T, first_s, "mean of first calls"), MAYBE(T, steady_s, "mean of later ones"), MAYBE(T, health, "0 to 1"),
+        WORD(T, level, w_compile, "'excellent', 'good', 'moderate', 'poor'"), LINES(T, advice, nadvice, "sentences")),
+#undef T
+    /* ---- ci ---- */
+#define T cx_suspect_answer
+    TYPE(T, SUSPECT, "ci.Suspect", "A commit that may be the first bad one.",
+        TEXT(T, commit, "its name"), TEXT(T, subject, "first line of its message; None: not of git"), MAYBE(T, probability, "that it is"),
+        WHOLE(T, launches, "values seen of it"), TEXT(T, reason, "why it cannot be measured; None: it can")),
+#undef T
+#define T cx_bisect_answer
+    TYPE(T, BISECT_RESULT, "ci.BisectResult", "Where a search stands.",
+        AS_WORD(T, outcome, r.outcome, w_bisect, "'found', 'unchanged', 'swapped', 'undecided', 'broken-end', 'running'"), INT(T, exit_code, "0 found, 2 nothing to find, 3 undecided"),
+        PARTS(T, suspects, SUSPECT, r.nsuspects, "parents before children"), TEXT(T, likeliest, "of the suspects; None: none"),
+        AS(T, probability, r.probability, CX_AS_MAYBE, "that the first bad commit is among the suspects"), AS(T, change, r.change, CX_AS_MAYBE, "bad over good, less 1; a difference if not relative"),
+        AS(T, change_error, r.change_error, CX_AS_MAYBE, "its standard error"), AS(T, noise, r.noise, CX_AS_MAYBE, "of one value"), AS(T, relative, r.relative, CX_AS_FLAG, "whether those are relative"),
+        AS(T, odds, r.odds, CX_AS_MAYBE, "that the ends differ"), AS(T, launches, r.launches, CX_AS_WHOLE, "in all"), AS(T, end_launches, r.end_launches, CX_AS_WHOLE, "of the ends"),
+        AS(T, broken, r.broken, CX_AS_WHOLE, "commits that cannot be measured"), TEXT(T, good, "the good end"), TEXT(T, bad, "the bad end")),
+#undef T
+    /* ---- of the module itself ---- */
+#define T cbx_doctor_item
+    TYPE(T, DOCTOR_ITEM, "DoctorItem", "What is here, or missing.",
+        TEXT(T, group, "'machine', 'libraries', 'devices' ..."), TEXT(T, name, "what"), WORD(T, state, w_doctor, "'fact', 'here', 'missing', 'broken'"),
+        TEXT(T, text, "in words"), TEXT(T, remedy, "a command; None: none")),
 #undef T
     /* ---- monitoring ---- */
 #define T cbx_window_facts

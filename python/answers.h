@@ -13,9 +13,22 @@
 
 /* What an answer gathers from several structs of the library. */
 typedef struct cx_looks_answer {
-    size_t count, pairs[CBX_LOOKS_MAX];
-    double levels[CBX_LOOKS_MAX], alpha, error;
+    cbx_looks plan;
+    double levels[CBX_LOOKS_MAX];
 } cx_looks_answer;
+
+typedef struct cx_suspect_answer {
+    const char *commit, *subject, *reason;
+    double probability;
+    size_t launches;
+} cx_suspect_answer;
+
+typedef struct cx_bisect_answer {
+    cbx_bisect_result r;
+    int exit_code;
+    const char *good, *bad, *likeliest;
+    const cx_suspect_answer *suspects;
+} cx_bisect_answer;
 
 typedef struct cx_row_answer {
     const char *key, *metric, *unit;

@@ -19,6 +19,17 @@ static void report_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
+PyObject *cx_report_object(cx_state *st, cbx_benchmark_report *report)
+{
+    report_object *self = (report_object *)PyType_GenericAlloc(st->report_type, 0);
+
+    if (self)
+        self->report = report;
+    else
+        cbx_benchmark_report_free(report);
+    return (PyObject *)self;
+}
+
 /* ---- what is wished ---- */
 
 typedef struct wish {
@@ -32,27 +43,27 @@ typedef struct wish {
     PyObject *def_records, *trace_path;
 } wish;
 
-static bool read_targets(wish *w)
+bool cx_targets_from(PyObject *o, cbx_arena *arena, const cbx_named_metric **out, size_t *n)
 {
     cbx_named_metric *list;
     PyObject *key, *value;
     Py_ssize_t at = 0;
-    size_t n = 0;
+    size_t count = 0;
 
-    if (!w->targets || w->targets == Py_None) return true;
-    if (!PyDict_Check(w->targets)) {
-        PyErr_Format(PyExc_TypeError, "targets have to be a dict of numbers by metric, not %R", w->targets);
+    if (!o || o == Py_None) return true;
+    if (!PyDict_Check(o)) {
+        PyErr_Format(PyExc_TypeError, "targets have to be a dict of numbers by metric, not %R", o);
         return false;
     }
-    list = cbx_arena_calloc(&w->arena, (size_t)PyDict_Size(w->targets), sizeof *list);
+    list = cbx_arena_calloc(arena, (size_t)PyDict_Size(o), sizeof *list);
     if (!list) return PyErr_NoMemory() != NULL;
-    while (PyDict_Next(w->targets, &at, &key, &value)) {
-        list[n].name = cx_text_of(key, "the metric of a target");
-        list[n++].metric = cbx_metric_of(PyFloat_AsDouble(value));
+    while (PyDict_Next(o, &at, &key, &value)) {
+        list[count].name = cx_text_of(key, "the metric of a target");
+        list[count++].metric = cbx_metric_of(PyFloat_AsDouble(value));
         if (PyErr_Occurred()) return false;
     }
-    w->o.targets = list;
-    w->o.ntargets = n;
+    *out = list;
+    *n = count;
     return true;
 }
 
@@ -78,7 +89,9 @@ static bool read_config(wish *w)
 static bool read_wish(cx_state *st, wish *w)
 {
     if (!read_text(w->name, "name", &w->o.name) || !read_text(w->scenario, "scenario", &w->o.scenario)) return false;
-    if (!cx_tags_from(w->tags, &w->arena, &w->o.tags, &w->o.ntags) || !read_targets(w) || !read_config(w)) return false;
+    if (!cx_tags_from(w->tags, &w->arena, &w->o.tags, &w->o.ntags) ||
+        !cx_targets_from(w->targets, &w->arena, &w->o.targets, &w->o.ntargets) || !read_config(w))
+        return false;
     if (w->trace && w->trace != Py_None && !cx_path_from(w->trace, &w->trace_path, &w->o.trace)) return false;
     if (w->defs && w->defs != Py_None && !cx_defs_from(st, w->defs, &w->def_records, &w->def_views, &w->o.ndefs))
         return false;
@@ -120,7 +133,6 @@ static PyObject *run(cx_state *st, wish *w, cx_bench *b)
     const cbx_benchmark_failure *failures;
     size_t nfailures;
     cbx_status status;
-    report_object *self;
     cbx_ctx *ctx = cx_ctx_borrow(st);
 
     if (!ctx) return NULL;
@@ -139,12 +151,7 @@ static PyObject *run(cx_state *st, wish *w, cx_bench *b)
         cbx_benchmark_report_free(report);
         return NULL;
     }
-    self = (report_object *)PyType_GenericAlloc(st->report_type, 0);
-    if (self)
-        self->report = report;
-    else
-        cbx_benchmark_report_free(report);
-    return (PyObject *)self;
+    return cx_report_object(st, report);
 }
 
 static PyObject *run_benchmark(PyObject *module, PyObject *args, PyObject *kw)

@@ -1,5 +1,6 @@
 /* Between the library's views of metrics, definitions, tags and points, and records. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "python/records.h"
@@ -84,10 +85,26 @@ PyObject *cx_time_object(int64_t us)
 
 /* ---- from Python ---- */
 
+/* Raised already: what Python says of it names neither the place nor the remedy. */
+static void lone_surrogate(PyObject *o, const char *what)
+{
+    if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) return;
+    PyErr_Clear();
+    PyErr_Format(PyExc_ValueError, "%s has half of a surrogate pair in it, which is no text: %A", what, o);
+}
+
 const char *cx_text_of(PyObject *o, const char *what)
 {
-    if (PyUnicode_Check(o)) return PyUnicode_AsUTF8AndSize(o, NULL);
-    PyErr_Format(PyExc_TypeError, "%s has to be text, not %R", what, o);
+    Py_ssize_t length = 0;
+    const char *text = PyUnicode_Check(o) ? PyUnicode_AsUTF8AndSize(o, &length) : NULL;
+
+    if (text && strlen(text) == (size_t)length) return text;
+    if (text)
+        PyErr_Format(PyExc_ValueError, "%s has a NUL character in it: %R", what, o);
+    else if (!PyUnicode_Check(o))
+        PyErr_Format(PyExc_TypeError, "%s has to be text, not %R", what, o);
+    else
+        lone_surrogate(o, what);
     return NULL;
 }
 
@@ -103,10 +120,15 @@ bool cx_time_from(PyObject *o, int64_t *us)
     PyObject *text = PyUnicode_Check(o) ? Py_NewRef(o) : PyObject_CallMethod(o, "isoformat", NULL);
     const char *s = text ? cx_text_of(text, "a time") : NULL;
     cbx_err err = CBX_ERR_INIT;
+    char midnight[40];
 
     if (!text && PyErr_ExceptionMatches(PyExc_AttributeError)) {
         PyErr_Clear();
         PyErr_Format(PyExc_TypeError, "a time has to be a datetime or ISO text, not %R", o);
+    }
+    if (s && strlen(s) == strlen("2026-02-20")) { /* a day begins at midnight, UTC */
+        snprintf(midnight, sizeof midnight, "%sT00:00:00+00:00", s);
+        s = midnight;
     }
     if (s && cbx_time_parse_iso(s, us, &err)) cx_raise(err.status, err.message);
     Py_XDECREF(text);

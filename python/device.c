@@ -1,7 +1,7 @@
 /* Backends and devices: which are there, which one computes, what is missing. */
 #include <string.h>
 
-#include "python/state.h"
+#include "python/records.h"
 
 /* ---- backends ---- */
 
@@ -32,7 +32,7 @@ static PyObject *do_set_backend(cx_call *c, cx_fn fn)
 {
     const cbx_backend *backend = cbx_backend_at(0);
     cbx_err err = CBX_ERR_INIT;
-    const char *name = PyUnicode_Check(c->arg[0]) ? PyUnicode_AsUTF8AndSize(c->arg[0], NULL) : NULL;
+    const char *name = PyUnicode_Check(c->arg[0]) ? cx_text_of(c->arg[0], "the name of a backend") : NULL;
 
     (void)fn;
     if (!name && !PyErr_Occurred())

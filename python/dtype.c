@@ -1,7 +1,7 @@
 /* dtype objects, one for each element type and compared by identity; elements as Python numbers; the dtype functions. */
 #include <string.h>
 
-#include "python/state.h"
+#include "python/records.h"
 
 typedef struct dtype_object {
     PyObject_HEAD cbx_dtype t;
@@ -101,7 +101,7 @@ bool cx_dtype_from(cx_state *st, PyObject *o, cbx_dtype *out)
             return true;
         }
     if (PyUnicode_Check(o)) {
-        const char *name = PyUnicode_AsUTF8AndSize(o, NULL);
+        const char *name = cx_text_of(o, "the name of a dtype");
         if (name && cbx_dtype_parse(name, out, &err)) cx_raise(err.status, err.message);
         return !PyErr_Occurred();
     }
@@ -270,7 +270,7 @@ int cx_is_dtype(cx_state *st, cbx_dtype t, PyObject *kind)
     int found = 0;
 
     if (PyUnicode_Check(kind)) {
-        const char *word = PyUnicode_AsUTF8AndSize(kind, NULL);
+        const char *word = cx_text_of(kind, "a kind of dtypes");
         cbx_err err = CBX_ERR_INIT;
         bool is = false;
         if (word && cbx_dtype_isdtype(t, word, &is, &err)) cx_raise(err.status, err.message);

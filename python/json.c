@@ -43,14 +43,14 @@ static cbx_json *from_sequence(PyObject *o, const char *path, int depth)
 
 static bool set_member(cbx_json *object, PyObject *key, PyObject *value, const char *path, int depth)
 {
-    const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8AndSize(key, NULL) : NULL;
+    const char *name;
     bool none = false;
     cbx_json *v;
 
-    if (!name) {
-        if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "%s: keys have to be text, not %R", path, key);
-        return false;
-    }
+    if (!PyUnicode_Check(key))
+        return PyErr_Format(PyExc_TypeError, "%s: keys have to be text, not %R", path, key) != NULL;
+    name = cx_text_of(key, "a key");
+    if (!name) return false;
     v = from(value, name, depth + 1, &none);
     if (!v && !none) return false;
     if (none ? cbx_json_set_null(object, name) : cbx_json_set(object, name, v)) return true;
@@ -92,11 +92,16 @@ static cbx_json *from_method(PyObject *o, const char *path, int depth, bool *non
     return NULL;
 }
 
-static cbx_json *from_number(PyObject *o)
+static cbx_json *from_number(PyObject *o, const char *path)
 {
+    long long v;
+    int over = 0;
+
     if (PyFloat_Check(o)) return cbx_json_new_double(PyFloat_AsDouble(o));
-    long long v = PyLong_AsLongLong(o);
-    return v == -1 && PyErr_Occurred() ? NULL : cbx_json_new_int(v);
+    v = PyLong_AsLongLongAndOverflow(o, &over);
+    if (over)
+        PyErr_Format(PyExc_OverflowError, "%s: the number has more than 64 bits: write it as text or a float", path);
+    return PyErr_Occurred() ? NULL : cbx_json_new_int(v);
 }
 
 static cbx_json *from(PyObject *o, const char *path, int depth, bool *none)
@@ -116,10 +121,10 @@ static cbx_json *from(PyObject *o, const char *path, int depth, bool *none)
     if (PyBool_Check(o)) {
         v = cbx_json_new_bool(o == Py_True);
     } else if (PyUnicode_Check(o)) {
-        const char *s = PyUnicode_AsUTF8AndSize(o, NULL);
+        const char *s = cx_text_of(o, path);
         v = s ? cbx_json_new_string(s) : NULL;
     } else if (PyFloat_Check(o) || PyLong_Check(o)) {
-        v = from_number(o);
+        v = from_number(o, path);
     } else {
         return from_method(o, path, depth, none);
     }

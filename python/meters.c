@@ -1,15 +1,15 @@
-/* calibrax_c.profiling: ResourceMonitor, EnergyMeter, Gpu and Timeline. */
+/* calibrax_c.profiling: ResourceMonitor, Gpu and Timeline. */
 #include "python/things.h"
 
 /* ---- with ...: ---- */
 
-static PyObject *do_enter(cx_call *c, cx_fn fn)
+PyObject *cx_do_enter(cx_call *c, cx_fn fn)
 {
     (void)fn;
     return cx_thing_self(c) ? Py_NewRef(c->self) : NULL;
 }
 
-static PyObject *do_exit(cx_call *c, cx_fn fn)
+PyObject *cx_do_exit(cx_call *c, cx_fn fn)
 {
     PyObject *r = ((PyObject * (*)(cx_call *)) fn)(c);
 
@@ -71,8 +71,7 @@ const cx_thing_type cx_gpu_thing = {
     { "Gpu", "index=0, library=None", gpu_make, 0 },
 };
 
-/* A Gpu given as an option, kept as long as the thing. */
-static bool gpu_option(cx_call *c, int i, PyObject **kept, cbx_gpu **out)
+bool cx_gpu_option(cx_call *c, int i, PyObject **kept, cbx_gpu **out)
 {
     cx_thing *gpu;
 
@@ -104,7 +103,7 @@ static PyObject *monitor_make(cx_call *c, cx_fn fn)
     cx_thing *t;
 
     (void)fn;
-    if (!cx_options(c, options, CBX_LEN(options), &o) || !gpu_option(c, 5, &kept, &gpu)) return NULL;
+    if (!cx_options(c, options, CBX_LEN(options), &o) || !cx_gpu_option(c, 5, &kept, &gpu)) return NULL;
     if (!(t = cx_thing_new(c->st, CX_RESOURCE_MONITOR))) return NULL;
     if (gpu) {
         t->kept = Py_NewRef(kept);
@@ -139,8 +138,8 @@ static PyObject *do_stop(cx_call *c, cx_fn fn)
 /* clang-format off */
 #define MONITOR(X) \
     X(stop, "/", do_stop, 0, "Ends watching; what the processes took. A second call gives the same.") \
-    X(__enter__, "/", do_enter, 0, "Itself.") \
-    X(__exit__, "type, value, traceback, /", do_exit, monitor_stop, "Ends watching; stop() gives the answer.")
+    X(__enter__, "/", cx_do_enter, 0, "Itself.") \
+    X(__exit__, "type, value, traceback, /", cx_do_exit, monitor_stop, "Ends watching; stop() gives the answer.")
 /* clang-format on */
 CX_TYPE_FUNCTIONS(monitor_methods, MONITOR)
 
@@ -151,72 +150,6 @@ const cx_thing_type cx_resource_monitor_thing = {
     monitor_free,
     monitor_methods,
     { "ResourceMonitor", "pid=0, interval_s=0.1, alone=False, pss=False, max_samples=4096, gpu=None", monitor_make, 0 },
-};
-
-/* ---- EnergyMeter ---- */
-
-static void meter_free(cx_thing *t) { cbx_energy_meter_free(t->handle); }
-
-static PyObject *meter_make(cx_call *c, cx_fn fn)
-{
-    static const cx_option options[] = { CX_OPTION(1, TEXT, cbx_energy_opts, powercap) };
-    cbx_energy_opts o = CBX_ENERGY_OPTS_INIT;
-    cbx_energy_meter *m = NULL;
-    cbx_err err = CBX_ERR_INIT;
-    PyObject *kept = NULL;
-    cbx_status status;
-    cx_thing *t;
-
-    (void)fn;
-    if (!gpu_option(c, 0, &kept, &o.gpu) || !cx_options(c, options, CBX_LEN(options), &o)) return NULL;
-    if (!(t = cx_thing_new(c->st, CX_ENERGY_METER))) return NULL;
-    t->kept = Py_XNewRef(kept);
-    status = cbx_energy_meter_start(t->ctx, &o, &m, &err);
-    t->handle = m;
-    return cx_thing_made(t, status, &err);
-}
-
-static PyObject *meter_see(cx_call *c, cx_fn fn)
-{
-    cx_thing *t = cx_thing_self(c);
-
-    (void)fn;
-    if (!t) return NULL;
-    cbx_energy_meter_see(t->handle);
-    Py_RETURN_NONE;
-}
-
-static PyObject *meter_report(cx_call *c)
-{
-    cx_thing *t = cx_thing_self(c);
-    cbx_energy_report out;
-
-    if (!t) return NULL;
-    cbx_energy_meter_report(t->handle, &out);
-    return cx_answer_object(c->st, CX_ENERGY, &out);
-}
-
-static PyObject *do_report(cx_call *c, cx_fn fn)
-{
-    (void)fn;
-    return meter_report(c);
-}
-
-/* clang-format off */
-#define METER(X) \
-    X(see, "/", meter_see, 0, "Looks at every counter; needed every few minutes, for counters fall back to 0.") \
-    X(report, "/", do_report, 0, "Energy since the start; the meter runs on.")
-/* clang-format on */
-CX_TYPE_FUNCTIONS(meter_methods, METER)
-
-const cx_thing_type cx_energy_meter_thing = {
-    "calibrax_c.profiling.EnergyMeter",
-    "EnergyMeter(gpu=None, powercap=None)\n--\n\n"
-    "Energy from now on: processors and memory through RAPL, a Gpu through NVML. What cannot be read is None, with the "
-    "reason.",
-    meter_free,
-    meter_methods,
-    { "EnergyMeter", "gpu=None, powercap=None", meter_make, 0 },
 };
 
 /* ---- Timeline ---- */

@@ -88,7 +88,8 @@ static int module_exec(PyObject *module)
     PyMethodDef *const topics[] = { cx_dtype_methods,        cx_creation_methods,  cx_elementwise_methods,
                                     cx_reduction_methods,    cx_searching_methods, cx_set_methods,
                                     cx_product_methods,      cx_info_methods,      cx_device_methods,
-                                    cx_manipulation_methods, cx_dlpack_methods };
+                                    cx_manipulation_methods, cx_dlpack_methods,    cx_ingest_methods,
+                                    cx_launch_methods,       cx_doctor_methods };
     const struct {
         const char *name;
         PyMethodDef *tables[3]; /* the first NULL ends them */
@@ -97,6 +98,7 @@ static int module_exec(PyObject *module)
                        { "random", { cx_random_methods } },
                        { "statistics", { cx_statistics_methods, cx_hypothesis_methods, cx_resampling_methods } },
                        { "analysis", { cx_analysis_methods } },
+                       { "ci", { cx_bisection_methods } },
                        { "profiling", { cx_profiling_methods, cx_machine_methods } },
                        { "monitoring", { cx_monitoring_methods } },
                        { "validation", { cx_validation_methods } },

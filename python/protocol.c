@@ -55,7 +55,7 @@ static cbx_status call(cx_bench *b, const char *method, cbx_err *err)
 
 static bool add_value(cbx_values *out, const char *method, PyObject *key, PyObject *value)
 {
-    const char *name = PyUnicode_Check(key) ? PyUnicode_AsUTF8AndSize(key, NULL) : NULL;
+    const char *name = PyUnicode_Check(key) ? cx_text_of(key, method) : NULL;
     cbx_err err = CBX_ERR_INIT;
     PyObject *x;
     bool fine;
@@ -204,8 +204,8 @@ static bool find_names(cx_bench *b, const char *name)
     b->name = name ? PyUnicode_FromString(name) : text_of(b->object, "name");
     if (!b->name && !PyErr_Occurred()) b->name = PyObject_GetAttrString((PyObject *)Py_TYPE(b->object), "__name__");
     b->domain = b->name ? text_of(b->object, "domain") : NULL;
-    b->ops.name = b->name ? PyUnicode_AsUTF8AndSize(b->name, NULL) : NULL;
-    b->ops.domain = b->domain ? PyUnicode_AsUTF8AndSize(b->domain, NULL) : "";
+    b->ops.name = b->name ? cx_text_of(b->name, "the name of a benchmark") : NULL;
+    b->ops.domain = b->domain ? cx_text_of(b->domain, "the domain of a benchmark") : "";
     return b->ops.name && b->ops.domain;
 }
 

@@ -26,5 +26,9 @@ bool cx_bench_raise(cx_bench *b, bool all);
 
 /** Definitions of a dict by name or a sequence, as records in a list (new) and views of them (PyMem); false with an exception. */
 bool cx_defs_from(cx_state *st, PyObject *defs, PyObject **records, cbx_metric_def **views, size_t *n);
+/** Values to reach, of a dict of numbers by metric, in the arena; None and NULL: none.  false with an exception */
+bool cx_targets_from(PyObject *o, cbx_arena *arena, const cbx_named_metric **out, size_t *n);
+/** A Report that takes it over. */
+PyObject *cx_report_object(cx_state *st, cbx_benchmark_report *report);
 
 #endif

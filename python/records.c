@@ -66,6 +66,20 @@ static const record_type types[CX_RECORD_COUNT] = {
     [CX_PYTHON_CALL] = { "calibrax_c.PythonCall", "A function in an interpreter of its own.", {
         { "timing", CX_ANY, NULL, "profiling.Timing" }, { "process", CX_ANY, NULL, "profiling.ProfileRun of the whole interpreter" },
         { "work", CX_ANY, NULL, "profiling.Flops" }, { "compiled", CX_ANY, "", "profiling.Hlo, or None" } } },
+    [CX_IMPORT_NOTE] = { "calibrax_c.ImportNote", "A file, or an entry of one, that became no run or point as it stands.", {
+        { "file", CX_TEXT, NULL, "the file" }, { "entry", CX_MAYBE_TEXT, "", "name in it; None: the whole file" }, { "message", CX_TEXT, NULL, "in words" } } },
+    [CX_IMPORTED] = { "calibrax_c.Imported", "What files of other tools hold.", {
+        { "runs", CX_ANY, NULL, "tuple of Run" }, { "formats", CX_ANY, NULL, "tuple of text: the format of each run's file" },
+        { "notes", CX_ANY, NULL, "tuple of ImportNote" } } },
+    [CX_INGESTED_RUN] = { "calibrax_c.IngestedRun", "A run that a store took.", {
+        { "id", CX_TEXT, NULL, "of the run" }, { "points", CX_WHOLE, NULL, "number of points" }, { "file", CX_TEXT, NULL, "it came from" },
+        { "format", CX_TEXT, NULL, "of the file" } } },
+    [CX_INGESTED] = { "calibrax_c.Ingested", "What a store took, and what not.", {
+        { "runs", CX_ANY, NULL, "tuple of IngestedRun" }, { "skipped", CX_ANY, NULL, "tuple of ImportNote: files left out, and why" },
+        { "notes", CX_ANY, NULL, "tuple of ImportNote: entries" } } },
+    [CX_CARE] = { "calibrax_c.Care", "What care of a store came to.", {
+        { "files", CX_WHOLE, NULL, "looked at" }, { "changed", CX_WHOLE, NULL, "removed, rewritten or copied" }, { "bytes", CX_WHOLE, NULL, "of those" },
+        { "problems", CX_ANY, NULL, "tuple of (file, sentence)" } } },
     [CX_COMPARISON] = { "calibrax_c.Comparison", "Competitors side by side.", {
         { "labels", CX_ANY, NULL, "tuple of competitors" }, { "reference", CX_TEXT, NULL, "base of speed-ups" },
         { "rows", CX_ANY, NULL, "tuple of analysis.Row" }, { "winners", CX_ANY, NULL, "tuple of analysis.Winner, the overall one last" },
@@ -141,11 +155,11 @@ static PyObject *numbers(const cx_field *f, PyObject *v)
 static PyObject *one_of(const cx_field *f, PyObject *v, const char *const *words, size_t n)
 {
     PyObject *value = PyUnicode_Check(v) ? Py_NewRef(v) : PyObject_GetAttrString(v, "value"); /* of an enum */
-    const char *word = value && PyUnicode_Check(value) ? PyUnicode_AsUTF8AndSize(value, NULL) : NULL;
+    bool word = value && PyUnicode_Check(value);
 
     if (!value) PyErr_Clear();
     for (size_t i = 0; word && i < n; i++) {
-        if (strcmp(word, words[i]) != 0) continue;
+        if (PyUnicode_CompareWithASCIIString(value, words[i]) != 0) continue;
         Py_DECREF(value);
         return PyUnicode_FromString(words[i]);
     }

@@ -52,7 +52,7 @@ PyObject *cx_text_or_none(const char *s);
 PyObject *cx_number_or_none(double v);
 /** A datetime of UTC. */
 PyObject *cx_time_object(int64_t us);
-/** A datetime or ISO text; false with an exception. */
+/** A datetime, a date (its midnight, UTC) or ISO text of either; false with an exception. */
 bool cx_time_from(PyObject *o, int64_t *us);
 /** Views of records; text and arrays live as long as the record and the arena.  false with an exception. */
 bool cx_tags_from(PyObject *o, cbx_arena *arena, const cbx_tag **tags, size_t *n);

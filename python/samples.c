@@ -205,12 +205,11 @@ static bool refuse_word(const cx_call *c, PyObject *o, int i, const char *const 
 bool cx_word_from(cx_call *c, PyObject *o, int i, const char *const *words, size_t n, int *out)
 {
     PyObject *value = PyUnicode_Check(o) ? Py_NewRef(o) : PyObject_GetAttrString(o, "value"); /* of an enum */
-    const char *word = value && PyUnicode_Check(value) ? PyUnicode_AsUTF8AndSize(value, NULL) : NULL;
-    bool found = false;
+    bool word = value && PyUnicode_Check(value), found = false;
 
     PyErr_Clear();
     for (size_t k = 0; word && k < n && !found; k++) {
-        found = strcmp(word, words[k]) == 0;
+        found = PyUnicode_CompareWithASCIIString(value, words[k]) == 0;
         if (found) *out = (int)k;
     }
     Py_XDECREF(value);

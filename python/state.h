@@ -15,7 +15,7 @@
 #include "calibrax/calibrax.h"
 
 enum {
-    CX_MAX_ARGS = 16,
+    CX_MAX_ARGS = 24,
     CX_IDLE_CONTEXTS = 8,        /* contexts kept for re-use; more threads make more, which are freed */
     CX_UNLOCK_ELEMENTS = 1 << 14 /* operands of this many elements are computed without the interpreter's lock */
 };
@@ -24,9 +24,9 @@ enum {
 #define CX_ANSWERS(X) \
     X(INTERVAL) X(SUMMARY) X(VARIATION) X(COMPONENTS) X(TEST) X(MODE) X(STEADY) X(LOOKS) X(GROWTH) X(SPEEDUP) \
     X(NOISE) X(CHANGE) X(RANK_ENTRY) X(CELL) X(ROW) X(WINNER) X(TIMING) X(BATCHES) X(MEMORY) X(MEMORY_PATTERN) \
-    X(FLOPS) X(COMPLEXITY) X(COMPLEXITY_POINT) X(RESOURCE_SAMPLE) X(RESOURCES) X(ENERGY_DOMAIN) X(ENERGY) \
+    X(FLOPS) X(COMPLEXITY) X(COMPLEXITY_POINT) X(RESOURCE_SAMPLE) X(RESOURCES) X(ENERGY_DOMAIN) X(ENERGY) X(ENERGY_SAMPLE) X(ENERGY_SERIES) \
     X(GPU_READING) X(MATRIX_SHAPE) X(HARDWARE) X(ROOF_LEVEL) X(ROOFS) X(ROOFLINE) X(CARBON_INTENSITY) X(PROFILE_RUN) X(PROFILE) \
-    X(HLO) X(WINDOW_FACTS) X(ALERT) X(HEALTH_REPORT) X(TENDENCY) X(ACCURACY) X(TOLERANCE) X(CONVERGENCE)
+    X(HLO) X(SIGNATURE) X(COMPILATION_REPORT) X(SUSPECT) X(BISECT_RESULT) X(DOCTOR_ITEM) X(WINDOW_FACTS) X(ALERT) X(HEALTH_REPORT) X(TENDENCY) X(ACCURACY) X(TOLERANCE) X(CONVERGENCE)
 /* clang-format on */
 
 /* Records: immutable, with named fields (records.h). */
@@ -42,6 +42,11 @@ typedef enum cx_record_kind {
     CX_FAILURE,
     CX_COMPARISON,
     CX_PYTHON_CALL,
+    CX_IMPORT_NOTE,
+    CX_IMPORTED,
+    CX_INGESTED_RUN,
+    CX_INGESTED,
+    CX_CARE,
     CX_RECORD_COUNT
 } cx_record_kind;
 
@@ -59,6 +64,9 @@ typedef enum cx_thing_kind {
     CX_STREAM,
     CX_RESOURCE_MONITOR,
     CX_ENERGY_METER,
+    CX_ENERGY_MONITOR,
+    CX_COMPILATION,
+    CX_BISECTION,
     CX_GPU,
     CX_TIMELINE,
     CX_WINDOW,
@@ -274,6 +282,7 @@ extern PyMethodDef cx_elementwise_methods[], cx_creation_methods[], cx_manipulat
     cx_device_methods[], cx_inquiry_methods[], cx_dlpack_methods[], cx_linalg_methods[], cx_fft_methods[],
     cx_random_methods[], cx_statistics_methods[], cx_hypothesis_methods[], cx_resampling_methods[],
     cx_analysis_methods[], cx_profiling_methods[], cx_machine_methods[], cx_monitoring_methods[],
-    cx_validation_methods[], cx_exporter_methods[];
+    cx_validation_methods[], cx_exporter_methods[], cx_bisection_methods[], cx_ingest_methods[], cx_launch_methods[],
+    cx_doctor_methods[];
 
 #endif

@@ -287,10 +287,17 @@ static PyObject *do_steady(cx_call *c, cx_fn fn)
     return cx_answer(c, cbx_stat_steady(c->ctx, x.x, x.n, &o, &out, NULL, 0, &err), &err, CX_STEADY, &out);
 }
 
+static PyObject *looks_object(cx_call *c, const cbx_looks *plan)
+{
+    cx_looks_answer out = { .plan = *plan };
+
+    for (size_t i = 0; i < plan->count; i++) out.levels[i] = cbx_looks_level(plan, i);
+    return cx_answer_object(c->st, CX_LOOKS, &out);
+}
+
 static PyObject *do_looks(cx_call *c, cx_fn fn)
 {
     cbx_err err = CBX_ERR_INIT;
-    cx_looks_answer out = { 0 };
     size_t first = 0, last = 0;
     double alpha = 0.05;
     cbx_looks plan;
@@ -298,14 +305,60 @@ static PyObject *do_looks(cx_call *c, cx_fn fn)
     (void)fn;
     if (!cx_size_arg(c, 0, &first) || !cx_size_arg(c, 1, &last) || !cx_double_arg(c, 2, &alpha)) return NULL;
     if (cbx_looks_plan(first, last, alpha, &plan, &err)) return cx_raise(err.status, err.message);
-    out.count = plan.count;
-    out.alpha = plan.alpha;
-    out.error = plan.error;
-    for (size_t i = 0; i < plan.count; i++) {
-        out.pairs[i] = plan.pairs[i];
-        out.levels[i] = cbx_looks_level(&plan, i);
+    return looks_object(c, &plan);
+}
+
+/* Argument 0: Looks, (pairs, levels, alpha, error, weights, scale). */
+static bool read_looks(cx_call *c, cbx_looks *out)
+{
+    PyObject *o = c->arg[0], *pairs, *weights;
+
+    *out = (cbx_looks){ 0 };
+    if (Py_TYPE(o) != c->st->answers[CX_LOOKS]) {
+        PyErr_Format(PyExc_TypeError, "%s: 'looks' has to be Looks, as looks() gives it, not %R", c->name, o);
+        return false;
     }
-    return cx_answer_object(c->st, CX_LOOKS, &out);
+    pairs = PyTuple_GetItem(o, 0);
+    weights = PyTuple_GetItem(o, 4);
+    out->alpha = PyFloat_AsDouble(PyTuple_GetItem(o, 2));
+    out->error = PyFloat_AsDouble(PyTuple_GetItem(o, 3));
+    out->scale = PyFloat_AsDouble(PyTuple_GetItem(o, 5));
+    out->count = PyTuple_Check(pairs) && PyTuple_Check(weights) ? (size_t)PyTuple_Size(pairs) : 0;
+    if (!out->count || out->count > CBX_LOOKS_MAX || (size_t)PyTuple_Size(weights) != out->count)
+        PyErr_Format(PyExc_ValueError, "%s: %R is no plan of looks", c->name, o);
+    for (size_t i = 0; !PyErr_Occurred() && i < out->count; i++) {
+        out->pairs[i] = PyLong_AsSize_t(PyTuple_GetItem(pairs, (Py_ssize_t)i));
+        out->weight[i] = PyFloat_AsDouble(PyTuple_GetItem(weights, (Py_ssize_t)i));
+        if (!PyErr_Occurred() && (out->pairs[i] <= (i ? out->pairs[i - 1] : 0) || out->pairs[i] > CBX_LOOKS_PAIRS ||
+                                  !(out->weight[i] > 0 && out->weight[i] <= 1e9)))
+            PyErr_Format(PyExc_ValueError, "%s: look %zu of %R cannot be", c->name, i, o);
+    }
+    return !PyErr_Occurred();
+}
+
+static PyObject *do_looks_p(cx_call *c, cx_fn fn)
+{
+    cbx_looks plan;
+    double p = 1;
+    size_t j = 0;
+
+    (void)fn;
+    if (!read_looks(c, &plan) || !cx_size_arg(c, 1, &j) || !cx_double_arg(c, 2, &p)) return NULL;
+    if (j >= plan.count)
+        return PyErr_Format(PyExc_IndexError, "looks_p: there is no look %zu: the plan has %zu, from 0", j, plan.count);
+    if (!(p >= 0 && p <= 1)) return PyErr_Format(PyExc_ValueError, "looks_p: 'p' has to be 0 to 1, not %R", c->arg[2]);
+    return PyFloat_FromDouble(cbx_looks_p(&plan, j, p));
+}
+
+static PyObject *do_looks_end(cx_call *c, cx_fn fn)
+{
+    cbx_err err = CBX_ERR_INIT;
+    size_t done = 0, pairs = 0;
+    cbx_looks plan;
+
+    (void)fn;
+    if (!read_looks(c, &plan) || !cx_size_arg(c, 1, &done) || !cx_size_arg(c, 2, &pairs)) return NULL;
+    return cx_fine(c, cbx_looks_end(&plan, done, pairs, &err), &err) ? looks_object(c, &plan) : NULL;
 }
 
 /* clang-format off */
@@ -342,6 +395,8 @@ static PyObject *do_looks(cx_call *c, cx_fn fn)
     X(von_neumann, "x, /", do_number_bare, cbx_stat_von_neumann, "Von Neumann's ratio: near 2 for independent values.") \
     X(modes, "x, /, resolution=0.0", do_modes, 0, "Groups of values that stand apart.") \
     X(steady, "x, /, *, tolerance=0.01, tail=0.25, penalty=3.0", do_steady, 0, "Whether and when a launch settles.") \
-    X(looks, "first, last, /, alpha=0.05", do_looks, 0, "Planned looks at a growing sample of pairs, with exact sign tests.")
+    X(looks, "first, last, /, alpha=0.05", do_looks, 0, "Planned looks at a growing sample of pairs, with exact sign tests.") \
+    X(looks_p, "looks, j, p, /", do_looks_p, 0, "The repeated p-value at look j of a plan, from 0, of a two-sided sign test's p there: valid at whichever look one stops.") \
+    X(looks_end, "looks, done, pairs, /", do_looks_end, 0, "Ends a plan early: behind the looks that were done one more, at so many pairs, spends what is left.")
 /* clang-format on */
 CX_FUNCTIONS(cx_statistics_methods, STATISTICS)

@@ -2,36 +2,27 @@
  * Store: a folder of runs.  A store has a context of its own, and a lock: the interpreter's is let go of while files are read and
  * written, and other threads may ask the same store meanwhile.
  */
-#include <pthread.h>
+#include "python/store.h"
+
 #include <string.h>
 
-#include "python/records.h"
-
-typedef struct store_object {
-    PyObject_HEAD cbx_ctx *ctx;
-    cbx_store *store; /* NULL: closed */
-    pthread_mutex_t lock;
-    bool has_lock;
-} store_object;
-
-static store_object *of(PyObject *self) { return (store_object *)self; }
+static cx_store_object *of(PyObject *self) { return cx_store_of(self); }
 static cx_state *state_of(PyObject *self) { return PyType_GetModuleState(Py_TYPE(self)); }
 
-/* Between the two no Python object may be touched. */
-static PyThreadState *enter(PyObject *self)
+PyThreadState *cx_store_enter(PyObject *self)
 {
     PyThreadState *t = PyEval_SaveThread();
     pthread_mutex_lock(&of(self)->lock);
     return t;
 }
 
-static void leave(PyObject *self, PyThreadState *t)
+void cx_store_leave(PyObject *self, PyThreadState *t)
 {
     pthread_mutex_unlock(&of(self)->lock);
     PyEval_RestoreThread(t);
 }
 
-static cbx_status closed(PyObject *self, cbx_err *err)
+cbx_status cx_store_closed(PyObject *self, cbx_err *err)
 {
     return of(self)->store ? CBX_OK : cbx_fail(err, CBX_EINVAL, "the store was closed");
 }
@@ -57,12 +48,12 @@ static PyObject *store_new(PyTypeObject *type, PyObject *args, PyObject *kw)
     int create = 1, index = 1;
     cbx_err err = CBX_ERR_INIT;
     cbx_status status;
-    store_object *self;
+    cx_store_object *self;
 
     if (!PyArg_ParseTupleAndKeywords(args, kw, "O|$pp:Store", names, &where, &create, &index) ||
         !cx_path_from(where, &bytes, &path))
         return NULL;
-    self = (store_object *)PyType_GenericAlloc(type, 0);
+    self = (cx_store_object *)PyType_GenericAlloc(type, 0);
     if (self) {
         self->has_lock = pthread_mutex_init(&self->lock, NULL) == 0;
         o.create_late = create;
@@ -81,12 +72,12 @@ static PyObject *store_new(PyTypeObject *type, PyObject *args, PyObject *kw)
 
 static PyObject *store_close(PyObject *self, PyObject *unused)
 {
-    PyThreadState *t = enter(self);
+    PyThreadState *t = cx_store_enter(self);
 
     (void)unused;
     cbx_store_close(of(self)->store);
     of(self)->store = NULL;
-    leave(self, t);
+    cx_store_leave(self, t);
     Py_RETURN_NONE;
 }
 
@@ -118,10 +109,10 @@ static PyObject *store_save(PyObject *self, PyObject *args, PyObject *kw)
     if (!PyArg_ParseTupleAndKeywords(args, kw, "O|$p:save", names, &given, &replace)) return NULL;
     run = cx_run_of(state_of(self), given);
     if (!run) return NULL;
-    t = enter(self);
-    status = closed(self, &err);
+    t = cx_store_enter(self);
+    status = cx_store_closed(self, &err);
     if (!status) status = cbx_store_save(of(self)->store, run, replace, &err);
-    leave(self, t);
+    cx_store_leave(self, t);
     if (status == CBX_EEXIST) {
         PyErr_SetString(PyExc_FileExistsError, err.message);
         return NULL;
@@ -134,11 +125,11 @@ static PyObject *load(PyObject *self, const char *which)
 {
     cbx_run *run = NULL;
     cbx_err err = CBX_ERR_INIT;
-    PyThreadState *t = enter(self);
-    cbx_status status = closed(self, &err);
+    PyThreadState *t = cx_store_enter(self);
+    cbx_status status = cx_store_closed(self, &err);
 
     if (!status) status = cbx_store_load(of(self)->store, which, &run, &err);
-    leave(self, t);
+    cx_store_leave(self, t);
     return status ? cx_raise(status, err.message) : cx_run_object(state_of(self), run);
 }
 
@@ -162,10 +153,10 @@ static PyObject *by_name(PyObject *self, const char *name, cbx_status (*act)(cbx
     PyThreadState *t;
 
     if (!name) return NULL;
-    t = enter(self);
-    status = closed(self, &err);
+    t = cx_store_enter(self);
+    status = cx_store_closed(self, &err);
     if (!status) status = act(of(self)->store, name, &err);
-    leave(self, t);
+    cx_store_leave(self, t);
     if (status) return cx_raise(status, err.message);
     Py_RETURN_NONE;
 }
@@ -177,16 +168,10 @@ static PyObject *store_remove(PyObject *self, PyObject *which)
 
 /* ---- queries ---- */
 
-typedef struct asked {
-    cbx_store_query query;
-    cbx_arena arena;
-} asked;
-
 static char *query_names[] = { "point",   "scenario", "metric", "tags",  "branch", "commit",
                                "machine", "since",    "until",  "limit", NULL };
 
-/* Cleared by the caller, whatever comes; false with an exception. */
-static bool read_query(PyObject *args, PyObject *kw, asked *a)
+bool cx_query_read(PyObject *args, PyObject *kw, cx_query *a)
 {
     const char *text[6] = { 0 };
     PyObject *tags = NULL, *since = NULL, *until = NULL;
@@ -224,11 +209,11 @@ static PyObject *entry_object(cx_state *st, const cbx_store_entry *e)
 
 static cbx_status ask(PyObject *self, const cbx_store_query *q, cbx_store_list *list, cbx_err *err)
 {
-    PyThreadState *t = enter(self);
-    cbx_status status = closed(self, err);
+    PyThreadState *t = cx_store_enter(self);
+    cbx_status status = cx_store_closed(self, err);
 
     if (!status) status = cbx_store_query_runs(of(self)->store, q, list, err);
-    leave(self, t);
+    cx_store_leave(self, t);
     return status;
 }
 
@@ -251,8 +236,8 @@ static PyObject *found(PyObject *self, const cbx_store_query *q, bool whole)
 
 static PyObject *store_entries(PyObject *self, PyObject *args, PyObject *kw)
 {
-    asked a;
-    PyObject *out = read_query(args, kw, &a) ? found(self, &a.query, false) : NULL;
+    cx_query a;
+    PyObject *out = cx_query_read(args, kw, &a) ? found(self, &a.query, false) : NULL;
 
     cbx_arena_clear(&a.arena);
     return out;
@@ -260,8 +245,8 @@ static PyObject *store_entries(PyObject *self, PyObject *args, PyObject *kw)
 
 static PyObject *store_list_runs(PyObject *self, PyObject *args, PyObject *kw)
 {
-    asked a;
-    PyObject *out = read_query(args, kw, &a) ? found(self, &a.query, true) : NULL;
+    cx_query a;
+    PyObject *out = cx_query_read(args, kw, &a) ? found(self, &a.query, true) : NULL;
 
     cbx_arena_clear(&a.arena);
     return out;
@@ -269,7 +254,7 @@ static PyObject *store_list_runs(PyObject *self, PyObject *args, PyObject *kw)
 
 static PyObject *store_query(PyObject *self, PyObject *args, PyObject *tags)
 {
-    asked a = { 0 };
+    cx_query a = { 0 };
     PyObject *out = NULL;
 
     if (PyTuple_Size(args) > 0) {
@@ -311,12 +296,12 @@ static PyObject *trends(PyObject *self, const cbx_store_query *q)
 {
     cbx_trend trend;
     cbx_err err = CBX_ERR_INIT;
-    PyThreadState *t = enter(self);
-    cbx_status status = closed(self, &err);
+    PyThreadState *t = cx_store_enter(self);
+    cbx_status status = cx_store_closed(self, &err);
     PyObject *out;
 
     if (!status) status = cbx_store_trend(of(self)->store, q, &trend, &err);
-    leave(self, t);
+    cx_store_leave(self, t);
     if (status) return cx_raise(status, err.message);
     out = PyList_New((Py_ssize_t)trend.count);
     for (size_t i = 0; out && i < trend.count; i++) {
@@ -329,8 +314,8 @@ static PyObject *trends(PyObject *self, const cbx_store_query *q)
 
 static PyObject *store_trend(PyObject *self, PyObject *args, PyObject *kw)
 {
-    asked a;
-    PyObject *out = read_query(args, kw, &a) ? trends(self, &a.query) : NULL;
+    cx_query a;
+    PyObject *out = cx_query_read(args, kw, &a) ? trends(self, &a.query) : NULL;
 
     cbx_arena_clear(&a.arena);
     return out;
@@ -359,7 +344,7 @@ static PyObject *store_extract_trend(PyObject *self, PyObject *args, PyObject *k
     static char *names[] = { "metric", "point_name", "tags", "n_runs", NULL };
     const char *metric, *point;
     PyObject *tags = NULL, *limit = NULL, *list = NULL, *out = NULL;
-    asked a = { 0 };
+    cx_query a = { 0 };
 
     if (!PyArg_ParseTupleAndKeywords(args, kw, "ss|O$O:extract_trend", names, &metric, &point, &tags, &limit))
         return NULL;
@@ -385,10 +370,10 @@ static PyObject *store_set_baseline(PyObject *self, PyObject *args, PyObject *kw
     PyThreadState *t;
 
     if (!PyArg_ParseTupleAndKeywords(args, kw, "s|s:set_baseline", names, &which, &name)) return NULL;
-    t = enter(self);
-    status = closed(self, &err);
+    t = cx_store_enter(self);
+    status = cx_store_closed(self, &err);
     if (!status) status = cbx_store_baseline_set(of(self)->store, name, which, &err);
-    leave(self, t);
+    cx_store_leave(self, t);
     if (status) return cx_raise(status, err.message);
     Py_RETURN_NONE;
 }
@@ -403,10 +388,10 @@ static PyObject *store_get_baseline(PyObject *self, PyObject *args, PyObject *kw
     PyThreadState *t;
 
     if (!PyArg_ParseTupleAndKeywords(args, kw, "|s:get_baseline", names, &name)) return NULL;
-    t = enter(self);
-    status = closed(self, &err);
+    t = cx_store_enter(self);
+    status = cx_store_closed(self, &err);
     if (!status) status = cbx_store_baseline_get(of(self)->store, name, &run, &err);
-    leave(self, t);
+    cx_store_leave(self, t);
     if (status == CBX_ENOENT) Py_RETURN_NONE;
     return status ? cx_raise(status, err.message) : cx_run_object(state_of(self), run);
 }
@@ -422,14 +407,14 @@ static PyObject *store_baselines(PyObject *self, PyObject *unused)
     size_t n = 0;
     cbx_arena arena;
     cbx_err err = CBX_ERR_INIT;
-    PyThreadState *t = enter(self);
-    cbx_status status = closed(self, &err);
+    PyThreadState *t = cx_store_enter(self);
+    cbx_status status = cx_store_closed(self, &err);
     PyObject *out;
 
     (void)unused;
     cbx_arena_init(&arena, cbx_ctx_allocator(of(self)->ctx));
     if (!status) status = cbx_store_baselines(of(self)->store, &arena, &names, &n, &err);
-    leave(self, t);
+    cx_store_leave(self, t);
     out = status ? cx_raise(status, err.message) : PyList_New((Py_ssize_t)n);
     for (size_t i = 0; out && i < n; i++) {
         PyObject *v = PyUnicode_FromString(names[i]);
@@ -450,11 +435,11 @@ static PyObject *store_metric_def(PyObject *self, PyObject *metric)
     PyObject *out;
 
     if (!name) return NULL;
-    t = enter(self);
+    t = cx_store_enter(self);
     cbx_arena_init(&arena, cbx_ctx_allocator(of(self)->ctx));
-    status = closed(self, &err);
+    status = cx_store_closed(self, &err);
     if (!status) status = cbx_store_metric_def(of(self)->store, name, &arena, &def, &err);
-    leave(self, t);
+    cx_store_leave(self, t);
     if (status == CBX_ENOENT)
         out = Py_NewRef(Py_None);
     else
@@ -467,13 +452,13 @@ static PyObject *store_problems(PyObject *self, PyObject *unused)
 {
     cbx_store_report r;
     cbx_err err = CBX_ERR_INIT;
-    PyThreadState *t = enter(self);
-    cbx_status status = closed(self, &err);
+    PyThreadState *t = cx_store_enter(self);
+    cbx_status status = cx_store_closed(self, &err);
     PyObject *out;
 
     (void)unused;
     if (!status) status = cbx_store_verify(of(self)->store, &r, &err);
-    leave(self, t);
+    cx_store_leave(self, t);
     if (status) return cx_raise(status, err.message);
     out = PyList_New((Py_ssize_t)r.nproblems);
     for (size_t i = 0; out && i < r.nproblems; i++) {
@@ -534,6 +519,18 @@ static PyMethodDef store_methods[] = {
       "says." },
     { "problems", store_problems, METH_NOARGS,
       "problems($self)\n--\n\nReads every file anew: (file, sentence) of each that is not what it was written as." },
+    { "ingest", KEYWORDS(cx_store_ingest),
+      "ingest($self, *paths, format=None, commit=None, branch=None, machine=None, replace=False)\n--\n\nTakes files of "
+      "other tools, or folders of them, as runs: an Ingested, with what was left out and why. format None: found out; "
+      "machine: of files that name none, 'here' for this one." },
+    { "export", KEYWORDS(cx_store_export),
+      "export($self, to, *, " QUERY ")\n--\n\nCopies the runs that have all this into another store, made if missing: "
+      "a Care." },
+    { "compact", KEYWORDS(cx_store_compact_runs),
+      "compact($self, newest=0, *, since=None, dry=False)\n--\n\nKeeps the newest runs of each branch and machine (0: "
+      "all), those of baselines and those since a time, and removes the others, for good: a Care. dry: say only." },
+    { "migrate", KEYWORDS(cx_store_migrate_runs),
+      "migrate($self, *, dry=False)\n--\n\nRewrites runs of older schemas in the present one: a Care." },
     { "close", store_close, METH_NOARGS,
       "close($self)\n--\n\nLets go of the store; what is asked afterwards is a ValueError." },
     { "__enter__", store_enter, METH_NOARGS, NULL },
@@ -558,7 +555,7 @@ static PyType_Slot store_slots[] = {
 };
 static PyType_Spec store_spec = {
     .name = "calibrax_c.Store",
-    .basicsize = sizeof(store_object),
+    .basicsize = sizeof(cx_store_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = store_slots,
 };

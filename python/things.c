@@ -8,6 +8,9 @@ static const cx_thing_type *const types[CX_THING_COUNT] = {
     [CX_STREAM] = &cx_stream_thing,
     [CX_RESOURCE_MONITOR] = &cx_resource_monitor_thing,
     [CX_ENERGY_METER] = &cx_energy_meter_thing,
+    [CX_ENERGY_MONITOR] = &cx_energy_monitor_thing,
+    [CX_COMPILATION] = &cx_compilation_thing,
+    [CX_BISECTION] = &cx_bisection_thing,
     [CX_GPU] = &cx_gpu_thing,
     [CX_TIMELINE] = &cx_timeline_thing,
     [CX_WINDOW] = &cx_window_thing,
@@ -137,6 +140,7 @@ static bool add_type(cx_state *st, PyObject *module, int k)
         { Py_tp_clear, thing_clear },
         { Py_tp_methods, types[k]->methods },
         { Py_tp_doc, (char *)(uintptr_t)types[k]->doc },
+        { types[k]->call ? Py_tp_call : 0, (void *)types[k]->call },
         { 0, NULL },
     };
     PyType_Spec spec = { .name = types[k]->name,

@@ -21,6 +21,7 @@ typedef struct cx_thing_type {
     void (*free)(cx_thing *t); /* of the handle */
     PyMethodDef *methods;
     cx_function make; /* called by the type */
+    ternaryfunc call; /* called by the thing; NULL: it cannot be called */
 } cx_thing_type;
 
 /* As CX_FUNCTIONS, of methods; named apart, so that a function of the same file may have a method's name. */
@@ -41,8 +42,8 @@ typedef struct cx_thing_type {
 const char *cx_thing_type_name(cx_thing_kind kind);
 
 extern const cx_thing_type cx_sequence_thing, cx_stream_thing, cx_resource_monitor_thing, cx_energy_meter_thing,
-    cx_gpu_thing, cx_timeline_thing, cx_window_thing, cx_alerts_thing, cx_health_thing, cx_sink_thing,
-    cx_validation_thing;
+    cx_energy_monitor_thing, cx_compilation_thing, cx_bisection_thing, cx_gpu_thing, cx_timeline_thing, cx_window_thing,
+    cx_alerts_thing, cx_health_thing, cx_sink_thing, cx_validation_thing;
 
 /** A new one with a context and no handle yet; NULL with an exception. */
 cx_thing *cx_thing_new(cx_state *st, cx_thing_kind kind);
@@ -52,6 +53,12 @@ cx_thing *cx_thing_self(cx_call *c);
 cx_thing *cx_thing_arg(cx_call *c, int i, cx_thing_kind kind);
 /** The thing once its maker is done: its reference is given away, or dropped with the exception of the status. */
 PyObject *cx_thing_made(cx_thing *t, cbx_status status, const cbx_err *err);
+
+/* Methods of a thing that ends with its block: itself; and the function that ends it, whose answer is dropped. */
+PyObject *cx_do_enter(cx_call *c, cx_fn fn);
+PyObject *cx_do_exit(cx_call *c, cx_fn fn);
+/** A Gpu given as an option: *kept borrows it, and has to be kept as long as it is used. */
+bool cx_gpu_option(cx_call *c, int i, PyObject **kept, cbx_gpu **out);
 
 bool cx_add_things(cx_state *st, PyObject *module);
 bool cx_add_answers(cx_state *st);

@@ -15,35 +15,30 @@
 
 typedef struct tool_spec {
     const char *name;
-    const char *variable;  /* names the program, or a folder that holds it */
-    const char *places[8]; /* relative to the folder of the program and of the library, NULL-terminated */
-    int mode;              /* for access() */
+    const char *variable;   /* names the program, or a folder that holds it */
+    const char *places[12]; /* relative to the folder of the program and of the library, NULL-terminated */
+    int mode;               /* for access() */
 } tool_spec;
 
-/* build tree: programs/nperf/nperf, tests/perf/test_x and calibrax library in the top folder, the build folder two below the source */
+/* build tree: programs/nperf/nperf, tests/perf/test_x, python/ with the extension, and calibrax library in the top folder, the build folder two below
+ * the source; a Python environment: the extension in lib/pythonX.Y/site-packages, with what its package brings beside it */
+#define PROGRAM_PLACES(folder)                                                                                         \
+    {                                                                                                                  \
+        ".", "../" folder, "../../programs/" folder, "programs/" folder, "../programs/" folder, "calibrax_c.tools",    \
+            "../libexec/calibrax", "../../libexec/calibrax", "../../../libexec/calibrax"                               \
+    }
 #define PYTHON_PLACES                                                                                                  \
     {                                                                                                                  \
         "../share/calibrax/workers/python", "../../share/calibrax/workers/python", "../../../../workers/python",       \
-            "../../workers/python", "../../../workers/python"                                                          \
+            "../../workers/python", "../../../workers/python", "calibrax_c.tools",                                     \
+            "../../../share/calibrax/workers/python"                                                                   \
     }
 
 static const tool_spec specs[CBX__TOOL_COUNT] = {
-    [CBX__TOOL_LAUNCH] = { "nperf-launch",
-                           "NPERF_LAUNCH",
-                           { ".", "../launcher", "../../programs/launcher", "programs/launcher", "../libexec/calibrax",
-                             "../../libexec/calibrax" },
-                           X_OK },
-    [CBX__TOOL_WORKER] = { "nperf-worker",
-                           "NPERF_WORKER",
-                           { ".", "../workers", "../../programs/workers", "programs/workers", "../libexec/calibrax",
-                             "../../libexec/calibrax" },
-                           X_OK },
+    [CBX__TOOL_LAUNCH] = { "nperf-launch", "NPERF_LAUNCH", PROGRAM_PLACES("launcher"), X_OK },
+    [CBX__TOOL_WORKER] = { "nperf-worker", "NPERF_WORKER", PROGRAM_PLACES("workers"), X_OK },
     [CBX__TOOL_PYTHON_WORKER] = { "worker.py", "NPERF_WORKERS_PYTHON", PYTHON_PLACES, R_OK },
-    [CBX__TOOL_BENCHMARK] = { "calibrax-benchmark",
-                              "CALIBRAX_BENCHMARK_WORKER",
-                              { ".", "../workers", "../../programs/workers", "programs/workers", "../libexec/calibrax",
-                                "../../libexec/calibrax" },
-                              X_OK },
+    [CBX__TOOL_BENCHMARK] = { "calibrax-benchmark", "CALIBRAX_BENCHMARK_WORKER", PROGRAM_PLACES("workers"), X_OK },
     [CBX__TOOL_PYTHON_BENCHMARK] = { "benchmark.py", "CALIBRAX_BENCHMARK_PYTHON", PYTHON_PLACES, R_OK },
     [CBX__TOOL_PYTHON_CALL] = { "call.py", "CALIBRAX_CALL_PYTHON", PYTHON_PLACES, R_OK },
 };

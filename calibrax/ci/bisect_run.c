@@ -1,5 +1,5 @@
 /*
- * The history as a graph, a worktree for each commit that is asked for, and the loop between the search and the machine.
+ * A worktree for each commit that is asked for, and the loop between the search and the machine.
  */
 #include "calibrax/ci/bisect_run.h"
 
@@ -10,6 +10,7 @@
 
 #include "calibrax/base/file.h"
 #include "calibrax/base/hash.h"
+#include "calibrax/ci/history.h"
 #include "calibrax/ci/worktree.h"
 
 #define KEEP_BUILDS 16
@@ -36,119 +37,16 @@ typedef struct job {
 
 static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no memory for a bisection"); }
 
-/* --- the ends --- */
-
-static cbx_status resolve(job *j, const char *rev, const char **hash, cbx_err *err)
-{
-    return cbx__repository_resolve(&j->sh, &j->arena, j->repository, rev, "bisection", hash, err);
-}
-
-static cbx_status is_ancestor(job *j, const char *older, const char *newer, bool *yes, cbx_err *err)
-{
-    const char *args = cbx_arena_printf(&j->arena, "merge-base --is-ancestor %s %s", older, newer);
-    int code = 0;
-    cbx_status st = args ? cbx__git(&j->sh, &j->arena, j->repository, args, NULL, &code, err) : no_memory(err);
-
-    if (!st && code > 1) return cbx_fail(err, CBX_ECHILD, "git cannot compare '%s' and '%s'", older, newer);
-    *yes = code == 0;
-    return st;
-}
-
-static cbx_status check_ends(job *j, cbx_err *err)
-{
-    const cbx_bisect_run_opts *o = j->opts;
-    bool forward = false, backward = false;
-    cbx_status st = resolve(j, o->good, &j->good, err);
-
-    if (!st) st = resolve(j, o->bad, &j->bad, err);
-    if (st) return st;
-    if (!strcmp(j->good, j->bad))
-        return cbx_fail(err, CBX_EINVAL, "'%s' and '%s' are the same commit: there is nothing between them", o->good,
-                        o->bad);
-    st = is_ancestor(j, j->good, j->bad, &forward, err);
-    if (!st && !forward) st = is_ancestor(j, j->bad, j->good, &backward, err);
-    if (st || forward) return st;
-    if (backward)
-        return cbx_fail(err, CBX_EINVAL,
-                        "the ends are swapped: the bad one, '%s', is an ancestor of the good one, '%s'", o->bad,
-                        o->good);
-    return cbx_fail(err, CBX_EINVAL,
-                    "the good end '%s' is no ancestor of the bad end '%s': take `git merge-base %s %s` as the good end",
-                    o->good, o->bad, o->good, o->bad);
-}
-
-/* --- the graph --- */
-
-typedef struct lines {
-    char *text; /* cut into words */
-    const char **names;
-    size_t *first, *parents, n, nparents;
-} lines;
-
-typedef struct named {
-    const char *name;
-    size_t number;
-} named;
-
-static int by_text(const void *a, const void *b) { return strcmp(((const named *)a)->name, ((const named *)b)->name); }
-
-static bool make_lines(cbx_arena *arena, const char *text, lines *l)
-{
-    size_t words = 0;
-
-    l->n = 0;
-    for (const char *c = text; *c; c++) {
-        l->n += *c == '\n';
-        words += *c == '\n' || *c == ' ';
-    }
-    l->text = cbx_arena_strdup(arena, text);
-    l->names = cbx_arena_calloc(arena, l->n + 1, sizeof *l->names);
-    l->first = cbx_arena_calloc(arena, l->n + 1, sizeof *l->first);
-    l->parents = cbx_arena_calloc(arena, words + 1, sizeof *l->parents);
-    return l->text && l->names && l->first && l->parents;
-}
-
-/* "hash parent parent ..." lines, parents first.  Parents that are not among the lines lie on the good side. */
-static bool read_lines(cbx_arena *arena, const char *text, lines *l)
-{
-    char *save = NULL, *word, *row;
-    named *sorted;
-
-    if (!make_lines(arena, text, l)) return false;
-    sorted = cbx_arena_calloc(arena, l->n + 1, sizeof *sorted);
-    if (!sorted) return false;
-    row = strtok_r(l->text, "\n", &save);
-    for (size_t i = 0; i < l->n && row; i++, row = strtok_r(NULL, "\n", &save)) {
-        l->names[i] = row;
-        sorted[i] = (named){ cbx_arena_strndup(arena, row, strcspn(row, " ")), i };
-        if (!sorted[i].name) return false;
-    }
-    qsort(sorted, l->n, sizeof *sorted, by_text);
-    for (size_t i = 0; i < l->n; i++) {
-        char *within = NULL;
-        l->first[i] = l->nparents;
-        (void)strtok_r((char *)(uintptr_t)l->names[i], " ", &within);
-        while ((word = strtok_r(NULL, " ", &within))) {
-            named key = { word, 0 }, *hit = bsearch(&key, sorted, l->n, sizeof *sorted, by_text);
-            if (hit) l->parents[l->nparents++] = hit->number;
-        }
-    }
-    l->first[l->n] = l->nparents;
-    return true;
-}
+/* --- the search --- */
 
 static cbx_status make_search(job *j, cbx_err *err)
 {
-    const char *args = cbx_arena_printf(&j->arena, "rev-list --topo-order --reverse --parents %s..%s", j->good, j->bad),
-               *out;
     cbx_bisect_opts opts = j->opts->search;
-    lines l = { 0 };
-    cbx_status st = args ? cbx__git(&j->sh, &j->arena, j->repository, args, &out, NULL, err) : no_memory(err);
+    cbx_bisect_graph graph;
+    cbx_status st = cbx__history_graph(&j->sh, &j->arena, j->repository, j->good, j->bad, &graph, err);
 
     if (st) return st;
-    if (!read_lines(&j->arena, out, &l)) return no_memory(err);
     opts.identity = j->identity;
-    cbx_bisect_graph graph = { l.n, j->good, l.names, l.first, l.parents };
     return cbx_bisect_create(j->ctx, &graph, &opts, &j->search, err);
 }
 
@@ -412,7 +310,7 @@ cbx_status cbx_bisect_run(cbx_ctx *ctx, const cbx_bisect_run_opts *opts, cbx_bis
     st = check_opts(&j, err);
     if (!st) st = cbx__repository_find(opts->repository, &j.arena, &j.repository, err);
     if (!st) st = cbx__shell_open(ctx, opts->scratch, opts->stop, &j.arena, &j.sh, err);
-    if (!st) st = check_ends(&j, err);
+    if (!st) st = cbx__history_ends(&j.sh, &j.arena, j.repository, opts->good, opts->bad, &j.good, &j.bad, err);
     if (!st) st = identify(&j, err);
     if (!st) st = make_search(&j, err);
     if (!st) st = lock_state(&j, err);
@@ -428,25 +326,4 @@ cbx_status cbx_bisect_run(cbx_ctx *ctx, const cbx_bisect_run_opts *opts, cbx_bis
     if (j.sh.folder) cbx__shell_close(&j.sh);
     cbx_arena_clear(&j.arena);
     return st;
-}
-
-cbx_status cbx_bisect_subject(cbx_ctx *ctx, const char *repository, const char *commit, cbx_arena *arena,
-                              const char **subject, cbx_err *err)
-{
-    cbx__shell sh = { 0 };
-    const char *quoted = cbx__shell_quote(arena, commit), *args, *path, *out = "";
-    int code = 0;
-    cbx_status st;
-
-    args = quoted ? cbx_arena_printf(arena, "log -1 --format=%%s %s --", quoted) : NULL;
-    if (!args) return no_memory(err);
-    st = cbx__repository_find(repository, arena, &path, err);
-    if (st) return st;
-    st = cbx__shell_open(ctx, NULL, NULL, arena, &sh, err);
-    if (st) return st;
-    st = cbx__git(&sh, arena, path, args, &out, &code, err);
-    cbx__shell_close(&sh);
-    if (st) return st;
-    *subject = cbx_arena_strndup(arena, code ? "" : out, strcspn(out, "\n"));
-    return *subject ? CBX_OK : no_memory(err);
 }

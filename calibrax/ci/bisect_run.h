@@ -64,6 +64,15 @@ typedef struct cbx_bisect_run_opts {
  *         CBX_EIO, CBX_ENOSPC, CBX_EPERM, CBX_ENOMEM
  */
 CBX_API cbx_status cbx_bisect_run(cbx_ctx *ctx, const cbx_bisect_run_opts *opts, cbx_bisect **out, cbx_err *err);
+/**
+ * The candidates between two revisions, for a search that is driven by the caller (bisect.h): hashes, parents before children.
+ * @param good, bad  revisions, as git names them
+ * @param arena      holds what *out points to
+ * @return CBX_OK; CBX_EINVAL (the ends are the same commit, are swapped in history, or the good one is no ancestor of the bad one);
+ *         CBX_ENOENT (no such revision or repository; no launcher); CBX_ECHILD (git failed); CBX_EIO, CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_bisect_history(cbx_ctx *ctx, const char *repository, const char *good, const char *bad,
+                                      cbx_arena *arena, cbx_bisect_graph *out, cbx_err *err);
 /** First line of a commit's message, in the arena; "" if it cannot be read.  @param repository  as above */
 CBX_API cbx_status cbx_bisect_subject(cbx_ctx *ctx, const char *repository, const char *commit, cbx_arena *arena,
                                       const char **subject, cbx_err *err);

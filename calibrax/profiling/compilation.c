@@ -15,6 +15,7 @@ enum { LATER = 31 }; /* calls kept, the newest in the place of the oldest */
 
 typedef struct signature {
     size_t first_desc; /* of nin in the list of descriptions */
+    char *text;        /* of a book: what the caller calls it */
     uint64_t calls;
     double first_s, later_s[LATER];
 } signature;
@@ -66,6 +67,14 @@ static bool reserve(cbx_compilation *c)
     return true;
 }
 
+/* One more, without calls; NULL: no memory. */
+static signature *add(cbx_compilation *c)
+{
+    if (!reserve(c)) return NULL;
+    c->seen[c->count] = (signature){ .first_desc = c->count * c->face.nin };
+    return &c->seen[c->count++];
+}
+
 /* NULL: no memory. */
 static signature *find(cbx_compilation *c, cbx_array *const *in)
 {
@@ -74,11 +83,26 @@ static signature *find(cbx_compilation *c, cbx_array *const *in)
     for (size_t i = 0; i < c->count; i++) {
         if (matches(c, &c->seen[i], in)) return &c->seen[i];
     }
-    if (!reserve(c)) return NULL;
-    s = &c->seen[c->count];
-    *s = (signature){ .first_desc = c->count * c->face.nin };
-    for (size_t i = 0; i < c->face.nin; i++) c->descs[s->first_desc + i] = *cbx_array_get_desc(in[i]);
-    c->count++;
+    s = add(c);
+    for (size_t i = 0; s && i < c->face.nin; i++) c->descs[s->first_desc + i] = *cbx_array_get_desc(in[i]);
+    return s;
+}
+
+static signature *find_text(cbx_compilation *c, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    signature *s;
+    char *copy;
+
+    for (size_t i = 0; i < c->count; i++) {
+        if (strcmp(c->seen[i].text, text) == 0) return &c->seen[i];
+    }
+    copy = cbx_mem_alloc(&c->al, bytes);
+    s = copy ? add(c) : NULL;
+    if (s)
+        s->text = memcpy(copy, text, bytes);
+    else
+        cbx_mem_free(&c->al, copy, bytes);
     return s;
 }
 
@@ -145,9 +169,41 @@ cbx_status cbx_compilation_watch(cbx_ctx *ctx, const cbx_fn *f, const cbx_compil
 
 const cbx_fn *cbx_compilation_fn(const cbx_compilation *c) { return &c->face; }
 
+cbx_status cbx_compilation_open(cbx_ctx *ctx, cbx_compilation **out, cbx_err *err)
+{
+    cbx_compilation *c = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *c);
+
+    if (!c) return cbx_fail(err, CBX_ENOMEM, "out of memory for a book of calls");
+    c->al = *cbx_ctx_allocator(ctx);
+    *out = c;
+    return CBX_OK;
+}
+
+cbx_status cbx_compilation_record(cbx_compilation *c, const char *signature_text, double seconds, cbx_err *err)
+{
+    signature *s;
+
+    if (c->inner) return cbx_fail(err, CBX_EINVAL, "this watches a function: its calls are recorded by themselves");
+    if (!(isfinite(seconds) && seconds >= 0))
+        return cbx_fail(err, CBX_EDOM, "a call took %g s: say 0 or more", seconds);
+    s = find_text(c, signature_text);
+    if (!s) return cbx_fail(err, CBX_ENOMEM, "out of memory for a signature");
+    record(s, seconds);
+    c->calls++;
+    return CBX_OK;
+}
+
+static void forget(cbx_compilation *c)
+{
+    for (size_t i = 0; i < c->count; i++) {
+        if (c->seen[i].text) cbx_mem_free(&c->al, c->seen[i].text, strlen(c->seen[i].text) + 1);
+    }
+    c->count = 0;
+}
+
 void cbx_compilation_reset(cbx_compilation *c)
 {
-    c->count = 0;
+    forget(c);
     c->calls = 0;
 }
 
@@ -159,6 +215,7 @@ void cbx_compilation_free(cbx_compilation *c)
     if (!c) return;
     al = c->al;
     per = c->face.nin ? c->face.nin : 1;
+    forget(c);
     cbx_fn_free(c->inner);
     cbx_mem_free(&al, c->seen, c->room * sizeof *c->seen);
     cbx_mem_free(&al, c->descs, c->room * per * sizeof *c->descs);
@@ -175,6 +232,17 @@ static double steady_of(const signature *s)
     memcpy(x, s->later_s, n * sizeof *x);
     cbx_stat_sort(x, n);
     return cbx_stat_quantile_sorted(x, n, 0.5);
+}
+
+bool cbx_compilation_signature(const cbx_compilation *c, size_t i, cbx_compiled_signature *out)
+{
+    const signature *s = &c->seen[i];
+
+    if (i >= c->count) return false;
+    *out = (cbx_compiled_signature){ s->text, s->calls, s->calls ? s->first_s : NAN, NAN, NAN };
+    if (s->calls > 1) out->steady_s = steady_of(s);
+    out->compile_s = s->calls > 1 ? fmax(0, s->first_s - out->steady_s) : NAN;
+    return true;
 }
 
 static void advise(cbx_compilation_report *r, const char *fmt, ...) CBX_PRINTF(2, 3);
@@ -213,16 +281,14 @@ void cbx_compilation_see(const cbx_compilation *c, cbx_compilation_report *out)
     double first = 0, steady = 0;
 
     for (size_t i = 0; i < c->count; i++) {
-        const signature *s = &c->seen[i];
-        double later, cost;
-        r.misses += s->calls > 0;
-        if (s->calls < 2) continue;
-        later = steady_of(s);
-        cost = fmax(0, s->first_s - later);
-        first += s->first_s;
-        steady += later;
-        r.total_compile_s += cost;
-        r.max_compile_s = fmax(r.max_compile_s, cost);
+        cbx_compiled_signature s = { 0 };
+        (void)cbx_compilation_signature(c, i, &s);
+        r.misses += s.calls > 0;
+        if (s.calls < 2) continue;
+        first += s.first_s;
+        steady += s.steady_s;
+        r.total_compile_s += s.compile_s;
+        r.max_compile_s = fmax(r.max_compile_s, s.compile_s);
         r.known++;
     }
     r.hits = r.calls - r.misses;

@@ -29,7 +29,7 @@ CBX_API const char *cbx_compile_level_name(cbx_compile_level h);
 /** Numbers are NaN where there is nothing to tell them by. */
 typedef struct cbx_compilation_report {
     uint64_t calls, hits, misses; /* a hit: the signature has been called before */
-    size_t signatures;            /* different ones: dtypes and shapes of all operands */
+    size_t signatures;            /* different ones: dtypes and shapes of all operands, or as recorded */
     size_t known;                 /* of them, called twice or more: those whose cost of compiling is known */
     double hit_rate;              /* hits / calls */
     double mean_compile_s, max_compile_s, total_compile_s; /* over known signatures */
@@ -61,6 +61,30 @@ CBX_API cbx_status cbx_compilation_watch(cbx_ctx *ctx, const cbx_fn *f, const cb
                                          cbx_compilation **out, cbx_err *err);
 /** What to call in the place of f; lives as long as c.  Abstract operands pass by uncounted.  One thread at a time. */
 CBX_API const cbx_fn *cbx_compilation_fn(const cbx_compilation *c);
+/**
+ * A book of calls that the caller makes and times: of functions of another language, of requests to a server.
+ * @param out  has no function to call: cbx_compilation_record fills it; the caller frees it
+ * @return CBX_OK; CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_compilation_open(cbx_ctx *ctx, cbx_compilation **out, cbx_err *err);
+/**
+ * One call of a signature.
+ * @param signature  whatever tells calls apart that are compiled apart, "float32(3, 4)"; copied where it is new
+ * @param seconds    from the start of the call to the end of its work
+ * @return CBX_OK; CBX_EINVAL: c watches a function; CBX_EDOM: seconds are not finite or below 0; CBX_ENOMEM
+ */
+CBX_API cbx_status cbx_compilation_record(cbx_compilation *c, const char *signature, double seconds, cbx_err *err);
+
+/** What is known of a signature [s]; NaN: not known. */
+typedef struct cbx_compiled_signature {
+    const char *text; /* as recorded, lives until the next call that changes c; NULL: of a function of arrays */
+    uint64_t calls;
+    double first_s, steady_s,
+        compile_s; /* median of the later calls; the first less that, 0 at least: NaN with one call */
+} cbx_compiled_signature;
+/** @param i  in the order of first calls.  @return false: there are no so many */
+CBX_API bool cbx_compilation_signature(const cbx_compilation *c, size_t i, cbx_compiled_signature *out);
+
 /** Of the calls so far. */
 CBX_API void cbx_compilation_see(const cbx_compilation *c, cbx_compilation_report *out);
 /** Forgets all calls; what is compiled stays compiled. */

@@ -263,6 +263,7 @@ void cbx_energy_meter_report(cbx_energy_meter *m, cbx_energy_report *out)
     r.duration_s = 1e-9 * (double)(m->last_ns - m->start_ns);
     sum_domains(m, &r);
     memcpy(r.gpu_why, m->gpu_why, sizeof r.gpu_why);
+    r.gpu_w = m->gpu_told ? m->gpu_last_w : NAN;
     r.gpu_integrated = m->gpu_told && !m->gpu_counts;
     r.gpu_j = m->gpu_why[0] ? NAN : m->gpu_counts ? m->gpu_last_j - m->gpu_first_j : m->gpu_sum_j;
     for (size_t i = 0; i < r.ndomains; i++)

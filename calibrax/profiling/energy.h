@@ -40,6 +40,7 @@ typedef struct cbx_energy_report {
     bool gpu_integrated; /* from power readings at each look, by trapezoids: the device has no energy counter */
     cbx_energy_domain domain[CBX_ENERGY_MAX_DOMAINS];
     size_t ndomains;
+    double gpu_w; /* power as the device told it last; NaN: not told */
 } cbx_energy_report;
 
 typedef struct cbx_energy_opts {

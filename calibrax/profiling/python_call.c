@@ -3,15 +3,14 @@
  */
 #include "calibrax/profiling/python_call.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "calibrax/base/file.h"
 #include "calibrax/base/json.h"
+#include "calibrax/base/temporary.h"
 #include "calibrax/base/tools.h"
 #include "calibrax/profiling/timing_parts.h"
 
@@ -120,17 +119,6 @@ static cbx_status take_answer(cbx_ctx *ctx, const cbx_python_call_opts *o, const
 
 /* --- the process --- */
 
-static cbx_status make_file(char path[256], cbx_err *err)
-{
-    const char *tmp = getenv("TMPDIR");
-    int n = snprintf(path, 256, "%s/calibrax-call-XXXXXX", tmp && tmp[0] ? tmp : "/tmp"), fd;
-
-    fd = n < 256 ? mkstemp(path) : -1;
-    if (fd < 0) return cbx_fail(err, CBX_EIO, "cannot make a file for an answer: %s", strerror(errno));
-    close(fd);
-    return CBX_OK;
-}
-
 static cbx_status run_script(cbx_ctx *ctx, const cbx_python_call_opts *o, const char *script, const char *path,
                              cbx_profile *process, cbx_err *err)
 {
@@ -168,7 +156,8 @@ static cbx_status read_answer(cbx_ctx *ctx, const cbx_python_call_opts *o, const
     int status = c->process.runs[0].exit_status;
     char *text = NULL;
     size_t len = 0;
-    cbx_status st = cbx_file_read(ctx, path, ANSWER_MOST, &text, &len, err);
+    bool written = access(path, F_OK) == 0;
+    cbx_status st = written ? cbx_file_read(ctx, path, ANSWER_MOST, &text, &len, err) : CBX_OK;
 
     if (st) return st;
     if (o->stop && *o->stop)
@@ -178,7 +167,7 @@ static cbx_status read_answer(cbx_ctx *ctx, const cbx_python_call_opts *o, const
                       status);
     else
         st = take_answer(ctx, o, text, len, c, err);
-    cbx_mem_free(cbx_ctx_allocator(ctx), text, len + 1);
+    if (written) cbx_mem_free(cbx_ctx_allocator(ctx), text, len + 1);
     return st;
 }
 
@@ -186,18 +175,19 @@ cbx_status cbx_python_call_measure(cbx_ctx *ctx, const cbx_python_call_opts *opt
 {
     cbx_python_call c = { .timing = { .al = *cbx_ctx_allocator(ctx) } };
     cbx_arena arena;
+    char folder[CBX__TEMPORARY_SIZE], path[CBX__TEMPORARY_SIZE + 16];
     const char *script;
-    char path[256];
     cbx_status st = check_opts(opts, err);
 
     if (st) return st;
     cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
     st = cbx__tool_find(CBX__TOOL_PYTHON_CALL, &arena, &script, err);
-    if (!st) st = make_file(path, err);
+    if (!st) st = cbx__temporary_make("call", folder, err);
     if (!st) {
+        snprintf(path, sizeof path, "%s/answer.json", folder);
         st = run_script(ctx, opts, script, path, &c.process, err);
         if (!st) st = read_answer(ctx, opts, path, &c, err);
-        unlink(path);
+        cbx__temporary_remove(folder);
     }
     cbx_arena_clear(&arena);
     if (st)

@@ -24,10 +24,18 @@ export LD_LIBRARY_PATH=$lib
 "$prefix/bin/nperf" --version | grep -q '^nperf 0\.' || fail "--version does not begin with 'nperf 0.'"
 if command -v man > /dev/null; then
     MANWIDTH=80 man -l "$prefix/share/man/man1/nperf.1" 2> "$work/man.err" | grep -q -- '--launches' || fail "the man page does not show --launches"
+    MANWIDTH=80 man -l "$prefix/share/man/man1/calibrax.1" 2>> "$work/man.err" | grep -q 'bisect' || fail "the man page does not show bisect"
     [ ! -s "$work/man.err" ] || fail "man complains: $(cat "$work/man.err")"
 fi
 "$prefix/bin/calibrax" doctor --json | grep -q '"schema":"calibrax-doctor"' || fail "the installed calibrax doctor names no schema"
 bash -c ". '$prefix/share/bash-completion/completions/nperf.bash'; complete -p nperf" > /dev/null || fail "the completion does not load"
+
+bash -c ". '$prefix/share/bash-completion/completions/calibrax.bash'; complete -p calibrax" > /dev/null || fail "the completion does not load"
+for shell in zsh fish; do
+    command -v $shell > /dev/null || continue
+    case $shell in zsh) file=zsh/site-functions/_calibrax ;; fish) file=fish/vendor_completions.d/calibrax.fish ;; esac
+    $shell -n "$prefix/share/$file" || fail "$shell cannot read its completion"
+done
 
 cat > "$work/user.c" << 'END'
 #include <stdio.h>
@@ -47,9 +55,61 @@ export PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$work/dest
 gcc -Wall -Werror "$work/user.c" -o "$work/user" $(pkg-config --cflags --libs calibrax) || fail "a user's program does not build with pkg-config"
 [ "$("$work/user")" = "$(pkg-config --modversion calibrax)" ] || fail "the library's version differs from pkg-config's"
 
-# the installed tool measures with its installed worker, in an empty folder
+# what is to be measured is the user's own: C functions in shared objects, a Python module, any command
+cat > "$work/sum.c" << 'END'
+#include <calibrax/benchmark/plugin.h>
+static cbx_status evaluate(cbx_ctx *ctx, void *self, cbx_values *out, cbx_err *err)
+{
+    double total = 0;
+    (void)ctx, (void)self;
+    for (int i = 0; i < 1000; i++) total += i;
+    return cbx_values_add(out, "total", total, err);
+}
+static const cbx_metric_def defs[] = { { .name = "total", .unit = "1", .direction = CBX_DIRECTION_HIGHER } };
+static const cbx_benchmark_ops sum = { .struct_size = sizeof sum, .abi = CBX_BENCHMARK_ABI, .name = "sum", .domain = "memory",
+                                       .run_evaluation = evaluate, .metric_defs = defs, .nmetric_defs = 1 };
+static const cbx_plugin_benchmark list[] = { { &sum, 0, 0 } };
+CBX_BENCHMARK_PLUGIN(list, 1);
+END
+cat > "$work/call.c" << 'END'
+__attribute__((visibility("default"))) void add_up(void *state);
+void add_up(void *state)
+{
+    volatile double x = 0;
+    (void)state;
+    for (int i = 0; i < 1000; i++) x += i;
+}
+END
+# shellcheck disable=SC2046
+for object in sum call; do
+    gcc -shared -fPIC -Wall -Werror $(pkg-config --cflags calibrax) "$work/$object.c" -o "$work/$object.so" ||
+        fail "a user's shared object does not build against the installed headers"
+done
+
 mkdir "$work/empty"
 cd "$work/empty"
+cat > work.py << 'END'
+class Sum:
+    def setup(self): self.numbers = range(10)
+    def run_training(self): return {}
+    def run_evaluation(self): return {"total": sum(self.numbers)}
+    def teardown(self): pass
+    def get_performance_targets(self): return {}
+def f():
+    return sum(range(1000))
+END
+calibrax() { "$prefix/bin/calibrax" "$@" > out.json 2> err.txt || fail "calibrax $1 $2: $(cat err.txt)"; }
+calibrax run --plugin "$work/sum.so" --launches 2 --data store --target total=499500 --json
+grep -q '"schema":"calibrax-benchmark-report"' out.json || fail "the report of a user's plug-in names no schema"
+calibrax run --module work:Sum --data store --json
+calibrax run --data store --json -- true
+calibrax profile --plugin "$work/call.so" --function add_up -n 3 --json
+calibrax profile --module work --function f -n 3 --json
+calibrax profile -n 2 --json -- true
+calibrax runs --data store --json
+[ "$(grep -o '"id"' out.json | wc -l)" -eq 3 ] || fail "the store has not three runs: $(cat out.json)"
+
+# the installed tool measures with its installed worker, in an empty folder
 "$prefix/bin/nperf" --point '{"m":7,"k":5,"n":3,"algebra":"real"}' --baselines stream,tiled --launches 2 --repeats 1 --json > out.json 2> err.txt ||
     fail "the installed nperf does not measure: $(cat err.txt)"
 grep -q '"schema":"nperf-rows"' out.json || fail "--json of the installed nperf names no schema"

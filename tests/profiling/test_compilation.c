@@ -131,6 +131,53 @@ static void faults(void **state)
     cbx_ctx_free(ctx);
 }
 
+/* Calls that somebody else makes: two signatures, one of them called once. */
+static void book(void **state)
+{
+    cbx_ctx *ctx = context();
+    cbx_compilation *b = NULL, *w = NULL;
+    cbx_compiled_signature s;
+    cbx_compilation_report r;
+    compiler user = { .n = 0 };
+    cbx_err err = CBX_ERR_INIT;
+    (void)state;
+    CHECK_OK(cbx_compilation_open(ctx, &b, &err), &err, "open");
+    CHECK(!cbx_compilation_signature(b, 0, &s), "empty");
+    for (int i = 0; i < 4; i++) CHECK_OK(cbx_compilation_record(b, "f32(3)", i ? 0.5 : 2.0, &err), &err, "record");
+    CHECK_OK(cbx_compilation_record(b, "f32(4)", 3.0, &err), &err, "another");
+    CHECK_STATUS(cbx_compilation_record(b, "f32(4)", NAN, &err), CBX_EDOM, "no time");
+    CHECK_STATUS(cbx_compilation_record(b, "f32(4)", -1, &err), CBX_EDOM, "no time");
+    CHECK(cbx_compilation_signature(b, 0, &s) && s.calls == 4 && s.first_s == 2 && s.steady_s == 0.5, "known");
+    CHECK_LE(fabs(s.compile_s - 1.5), 1e-12, "the call itself is not in it");
+    CHECK_STR(s.text, "f32(3)", "as recorded");
+    CHECK(cbx_compilation_signature(b, 1, &s) && s.calls == 1 && isnan(s.steady_s) && isnan(s.compile_s), "once");
+    CHECK(!cbx_compilation_signature(b, 2, &s), "no more");
+    cbx_compilation_see(b, &r);
+    CHECK(r.calls == 5 && r.hits == 3 && r.signatures == 2 && r.known == 1 && r.total_compile_s == 1.5, "report");
+    cbx_compilation_reset(b);
+    CHECK(!cbx_compilation_signature(b, 0, &s), "forgotten");
+    CHECK_OK(cbx_compilation_record(b, "f32(4)", 0, &err), &err, "goes on");
+    cbx_compilation_free(b);
+    CHECK_OK(cbx_compilation_watch(ctx, CBX_FN(compiled, &user, 1, 1), NULL, &w, &err), &err, "watch");
+    CHECK_STATUS(cbx_compilation_record(w, "f32(4)", 1, &err), CBX_EINVAL, "its calls are recorded by themselves");
+    CHECK_OK(call_with(ctx, w, 3, &err), &err, "call");
+    CHECK(cbx_compilation_signature(w, 0, &s) && !s.text && s.calls == 1, "of arrays");
+    cbx_compilation_free(w);
+    cbx_ctx_free(ctx);
+}
+
+static cbx_status books(cbx_ctx *ctx, void *user)
+{
+    static const char *const words[] = { "a", "b", "c", "d", "e", "f", "g", "h", "i", "a" };
+    cbx_compilation *b = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st = cbx_compilation_open(ctx, &b, &err);
+    (void)user;
+    for (size_t i = 0; !st && i < CBX_LEN(words); i++) st = cbx_compilation_record(b, words[i], 1, &err);
+    cbx_compilation_free(b);
+    return st;
+}
+
 static cbx_status watches(cbx_ctx *ctx, void *user)
 {
     compiler k = { .n = 0 };
@@ -288,14 +335,17 @@ static void memory_that_runs_out(void **state)
 {
     (void)state;
     CHECK_GT(cbx_test_fail_each(watches, NULL, "watch"), 3, "signatures grow");
+    CHECK_GT(cbx_test_fail_each(books, NULL, "book"), 10, "texts are copied");
     CHECK_GT(cbx_test_fail_each(launches_here, NULL, "launches"), 1, "times");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(signatures),         cmocka_unit_test(faults),   cmocka_unit_test(cold_and_warm),
-        cmocka_unit_test(launches_that_fail), cmocka_unit_test(programs), cmocka_unit_test(memory_that_runs_out),
+        cmocka_unit_test(signatures),           cmocka_unit_test(faults),
+        cmocka_unit_test(cold_and_warm),        cmocka_unit_test(book),
+        cmocka_unit_test(launches_that_fail),   cmocka_unit_test(programs),
+        cmocka_unit_test(memory_that_runs_out),
     };
     return cmocka_run_group_tests_name("profiling/compilation", tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "calibrax/profiling/energy.h"
+#include "calibrax/profiling/energy_series.h"
 #include "fail_alloc.h"
 
 static const char *library_named(const char *name)
@@ -271,6 +271,93 @@ static cbx_status use_both(cbx_ctx *ctx, void *user)
     return st;
 }
 
+/* --- over time --- */
+
+static void over_time(void **state)
+{
+    cbx_energy_series_opts o = CBX_ENERGY_SERIES_OPTS_INIT;
+    cbx_energy_opts meter = CBX_ENERGY_OPTS_INIT;
+    cbx_energy_series_report r;
+    cbx_energy_series *s = NULL;
+    cbx_ctx *ctx = context();
+    cbx_err err = CBX_ERR_INIT;
+    char root[64];
+    (void)state;
+    set_counters(cbx_test_folder(root), false);
+    told_ns = 1000000000;
+    meter.powercap = root;
+    meter.clock_ns = told;
+    o.meter = &meter;
+    o.interval_s = 3600; /* the thread sleeps until the end, so that the clock and the counters are ours */
+    CHECK_OK(cbx_energy_series_start(ctx, &o, &s, &err), &err, "start");
+    set_counters(root, true);
+    told_ns += 2000000000;
+    cbx_energy_series_stop(s, &r);
+    CHECK_INT(r.nsamples, 1, "the last look");
+    CHECK_LE(fabs(r.samples[0].cpu_j - 6), 1e-9, "4 J and, past the range, 2 J");
+    CHECK(r.samples[0].time_s == 2 && r.samples[0].dram_j == r.total.dram_j && isnan(r.samples[0].gpu_j), "the same");
+    CHECK(r.total.ndomains == 5 && r.total.gpu_why[0] && isnan(r.peak_gpu_w), "sensors, and the reason");
+    told_ns += 2000000000;
+    cbx_energy_series_stop(s, &r);
+    CHECK(r.nsamples == 1 && r.total.duration_s == 2, "it has stopped");
+    cbx_energy_series_free(s);
+    cbx_energy_series_free(NULL);
+    o.interval_s = 1e-4;
+    CHECK_STATUS(cbx_energy_series_start(ctx, &o, &s, &err), CBX_EINVAL, "too often");
+    o.interval_s = 1;
+    o.max_samples = 1;
+    CHECK_STATUS(cbx_energy_series_start(ctx, &o, &s, &err), CBX_EINVAL, "no room");
+    o.struct_size = 1;
+    CHECK_STATUS(cbx_energy_series_start(ctx, &o, &s, &err), CBX_EINVAL, "version");
+    cbx_test_folder_remove(root);
+    cbx_ctx_free(ctx);
+}
+
+/* A series by a real clock: what is kept of many looks is thinned, in order, and power comes with it. */
+static void many_looks(void **state)
+{
+    cbx_energy_series_opts o = CBX_ENERGY_SERIES_OPTS_INIT;
+    cbx_energy_opts meter = CBX_ENERGY_OPTS_INIT;
+    cbx_energy_series_report r;
+    cbx_energy_series *s = NULL;
+    cbx_gpu *g = NULL;
+    cbx_ctx *ctx = context();
+    cbx_err err = CBX_ERR_INIT;
+    char root[64];
+    (void)state;
+    setenv("CBX_FAKE_NVML", "present", 1);
+    CHECK_OK(cbx_gpu_open(ctx, 0, library_named("fake_nvml"), &g, &err), &err, "open");
+    meter.powercap = cbx_test_folder(root);
+    meter.gpu = g;
+    o.meter = &meter;
+    o.interval_s = 0.001;
+    o.max_samples = 4;
+    CHECK_OK(cbx_energy_series_start(ctx, &o, &s, &err), &err, "start");
+    usleep(30000);
+    cbx_energy_series_stop(s, &r);
+    CHECK(r.nsamples >= 1 && r.nsamples <= 4, "no more than there is room for");
+    for (size_t i = 1; i < r.nsamples; i++) CHECK(r.samples[i].time_s > r.samples[i - 1].time_s, "in order");
+    CHECK(r.peak_gpu_w > 0 && r.samples[0].gpu_w <= r.peak_gpu_w && r.overhead_cpu_s >= 0, "power, and what it cost");
+    cbx_energy_series_free(s);
+    cbx_gpu_close(g);
+    cbx_test_folder_remove(root);
+    cbx_ctx_free(ctx);
+}
+
+static cbx_status use_series(cbx_ctx *ctx, void *user)
+{
+    cbx_energy_series_opts o = CBX_ENERGY_SERIES_OPTS_INIT;
+    cbx_energy_opts meter = CBX_ENERGY_OPTS_INIT;
+    cbx_energy_series *s = NULL;
+    cbx_err err;
+    cbx_status st;
+    meter.powercap = user;
+    o.meter = &meter;
+    st = cbx_energy_series_start(ctx, &o, &s, &err);
+    cbx_energy_series_free(s);
+    return st;
+}
+
 static void out_of_memory(void **state)
 {
     char root[64];
@@ -278,6 +365,7 @@ static void out_of_memory(void **state)
     set_counters(cbx_test_folder(root), false);
     setenv("CBX_FAKE_NVML", "present", 1);
     CHECK_GT(cbx_test_fail_each(use_both, root, "meter and device"), 3, "allocations");
+    CHECK_GT(cbx_test_fail_each(use_series, root, "series"), 2, "allocations");
     cbx_test_folder_remove(root);
 }
 
@@ -287,6 +375,7 @@ int main(void)
         cmocka_unit_test(a_device),           cmocka_unit_test(devices_that_cannot_be_had),
         cmocka_unit_test(two_packages),       cmocka_unit_test(nothing_to_read),
         cmocka_unit_test(energy_of_a_device), cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(over_time),          cmocka_unit_test(many_looks),
     };
     return cmocka_run_group_tests_name("profiling/energy", tests, NULL, NULL);
 }

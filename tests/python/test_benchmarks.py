@@ -7,6 +7,8 @@ import json
 import math
 import os
 import shutil
+import subprocess
+import sys
 import tempfile
 import traceback
 import unittest
@@ -242,6 +244,100 @@ class Protocol(unittest.TestCase):
             once()
         gc.collect()
         self.assertLess(len(gc.get_objects()) - before, 30)
+
+
+MODULE = """
+class Base:
+    def setup(self): pass
+    def run_training(self): return {}
+    def teardown(self): pass
+    def get_performance_targets(self): return {}
+
+
+class Sum(Base):
+    name, domain = "sum", "arithmetic"
+
+    def __init__(self, n=1000):
+        self.n = n
+
+    def setup(self):
+        self.numbers = range(self.n)
+
+    def work(self):
+        return sum(self.numbers)
+
+    def run_evaluation(self):
+        return {"total": sum(self.numbers)}
+
+    def get_performance_targets(self):
+        return {"total": 499500}
+
+
+class Broken(Base):
+    name = "broken"
+
+    def run_evaluation(self):
+        raise ValueError("told to fail")
+"""
+TOTAL = [cx.MetricDef("total", "1", "higher")]
+
+
+class Launches(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        self.module = os.path.join(self.folder, "sums.py")
+        with open(self.module, "w", encoding="utf-8") as f:
+            f.write(MODULE)
+
+    def test_a_module(self):
+        r = cx.launch_benchmarks(module=self.module, benchmarks="sum", launches=6, samples=2, sample_s=0, defs=TOTAL, tags={"size": "1000"}, detect=False)
+        self.assertTrue(r.passed, r.to_dict())
+        (point,) = r.run.points
+        self.assertEqual((point.name, point.tags, point.metrics["total"].samples), ("sum", {"size": "1000"}, (499500.0,) * 6))
+        self.assertEqual(len(point.metrics["wall_time"].samples), 6)
+        small = cx.launch_benchmarks(module=self.module + ":Sum", config={"n": 10}, defs=TOTAL, detect=False)
+        self.assertEqual((small.exit_code, small.targets[0].outcome, small.run.points[0].metrics["total"].value), (1, "missed", 45.0))
+
+    def test_one_that_fails(self):
+        r = cx.launch_benchmarks(module=self.module, defs=TOTAL, detect=False)
+        self.assertEqual([(f.benchmark, f.phase) for f in r.failures], [("broken", "evaluation")])
+        self.assertIn("told to fail", r.failures[0].message)
+        self.assertEqual((r.exit_code, [p.name for p in r.run.points]), (2, ["sum"]))
+
+    def test_a_command(self):
+        r = cx.launch_benchmarks(command=["sh", "-c", "echo '{\"total\": 3}'"], launches=2, targets={"total": 2}, defs=TOTAL, detect=False)
+        self.assertEqual((r.exit_code, r.run.points[0].name, r.run.points[0].metrics["total"].value), (0, "sh", 3.0))
+        silent = cx.launch_benchmarks(command="true", metrics="none", detect=False)
+        self.assertNotIn("total", silent.run.points[0].metrics)
+        file = os.path.join(self.folder, "commands.json")
+        with open(file, "w", encoding="utf-8") as f:
+            json.dump({"schema": "calibrax-benchmarks", "version": 1, "benchmarks": [{"name": "one", "command": ["true"]}, {"name": "two", "command": "exit 0"}]}, f)
+        self.assertEqual([p.name for p in cx.launch_benchmarks(file=file, detect=False).run.points], ["one", "two"])
+
+    def test_what_is_refused(self):
+        for call, fault, words in ((lambda: cx.launch_benchmarks(), TypeError, "takes one of 'module', 'plugin', 'file' and 'command'"),
+                                   (lambda: cx.launch_benchmarks(module="a", command="b"), TypeError, "takes one of"),
+                                   (lambda: cx.launch_benchmarks(command=[]), ValueError, "names no program"),
+                                   (lambda: cx.launch_benchmarks(command="true", metrics="all"), ValueError, "'metrics' has to be 'auto', 'stdout' or 'none'"),
+                                   (lambda: cx.launch_benchmarks(command="true", launches=0), ValueError, "launches"),
+                                   (lambda: cx.launch_benchmarks(command="true", level=1.0), ValueError, "level"),
+                                   (lambda: cx.launch_benchmarks(command="true", config=[]), TypeError, "config has to be a dict"),
+                                   (lambda: cx.launch_benchmarks(command="true", tags={"a": 1}), TypeError, "a tag has to be text"),
+                                   (lambda: cx.launch_benchmarks(module=self.module, benchmarks=["none"]), FileNotFoundError, "none"),
+                                   (lambda: cx.launch_benchmarks(module="no_such_module_here"), (FileNotFoundError, RuntimeError, ChildProcessError), "no_such_module_here"),
+                                   (lambda: cx.launch_benchmarks(plugin=os.path.join(self.folder, "none.so")), (FileNotFoundError, RuntimeError, ValueError), "none.so"),
+                                   (lambda: cx.launch_benchmarks(file=os.path.join(self.folder, "none.json")), FileNotFoundError, "none.json")):
+            with self.subTest(words), self.assertRaisesRegex(fault, words):
+                call()
+
+    def test_an_interrupt_ends_it(self):
+        code = ("import calibrax_c as cx, os, signal, threading\n"
+                "threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+                "try:\n    cx.launch_benchmarks(command=['sleep', '0.05'], launches=2000, detect=False)\n"
+                "except KeyboardInterrupt:\n    print('interrupted')\n")
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+        self.assertEqual((done.stdout, done.returncode), ("interrupted\n", 0), done.stderr)
 
 
 if __name__ == "__main__":

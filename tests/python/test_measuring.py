@@ -12,6 +12,9 @@ import json
 import math
 import os
 import pickle
+import random
+import shutil
+import subprocess
 import tempfile
 import threading
 import time
@@ -22,9 +25,9 @@ from datetime import datetime, timezone
 import tap
 
 import calibrax_c as cx
-from calibrax_c import analysis, exporters, monitoring, profiling, statistics, validation
+from calibrax_c import analysis, ci, exporters, monitoring, profiling, statistics, validation
 
-NAMESPACES = (statistics, analysis, profiling, monitoring, validation, exporters)
+NAMESPACES = (statistics, analysis, profiling, monitoring, validation, exporters, ci)
 ONE = [3.0, 1.0, 2.0, 5.0, 4.0, 7.0, 6.0]
 
 
@@ -40,7 +43,7 @@ class Names(unittest.TestCase):
                     self.assertTrue(inspect.signature(f))
 
     def test_methods_have_signatures(self):
-        for kind in (statistics.Sequence, analysis.ChangeStream, profiling.ResourceMonitor, profiling.EnergyMeter, profiling.Gpu,
+        for kind in (statistics.Sequence, analysis.ChangeStream, profiling.ResourceMonitor, profiling.EnergyMeter, profiling.EnergyMonitor, profiling.CompilationProfiler, ci.Bisection, profiling.Gpu,
                      profiling.Timeline, monitoring.Window, monitoring.Alerts, monitoring.Health, monitoring.Sink, validation.Validation):
             self.assertIn(kind.__name__ + "(", str(kind.__name__) + str(inspect.signature(kind)))
             for name in vars(kind):
@@ -156,6 +159,23 @@ class Statistics(unittest.TestCase):
         self.assertTrue(all(0.95 < v < 1 for v in looks.levels) and looks.error <= 0.05)
         d = statistics.detectable_two(20, 0.05, 0.9)
         self.assertAlmostEqual(statistics.power_two(20, d, 0.05), 0.9, places=6)
+        self.assertEqual(statistics.looks_p(statistics.looks(20, 20), 0, 0.0), 0.0)
+        # one look is the plain test: its repeated p is the p of the sign test; more looks pay for being more
+        for p in (0.001, 0.01, 0.04):
+            self.assertAlmostEqual(statistics.looks_p(statistics.looks(20, 20), 0, statistics.sign_test_p(3, 17)), statistics.sign_test_p(3, 17), places=9)
+            self.assertGreaterEqual(statistics.looks_p(looks, 0, p), p)
+        ended = statistics.looks_end(looks, 1, 30)
+        self.assertEqual((ended.pairs, ended.levels[0]), ((11, 30), looks.levels[0]))
+        self.assertLess(ended.levels[1], looks.levels[1])  # what is left is spent at once
+        self.assertLessEqual(ended.error, 0.05)
+        self.assertEqual(pickle.loads(pickle.dumps(looks)), looks)
+        for call, fault in ((lambda: statistics.looks_p(looks, 7, 0.5), IndexError), (lambda: statistics.looks_p(looks, 0, 2.0), ValueError),
+                            (lambda: statistics.looks_p(tuple(looks), 0, 0.5), TypeError), (lambda: statistics.looks_end(looks, 2, 12), ValueError),
+                            (lambda: statistics.looks_p(type(looks)((5, 4), (0.9, 0.9), 0.05, 0.05, (1.0, 1.0), 0.05)[:], 0, 0.5), TypeError),
+                            (lambda: statistics.looks_p(type(looks)(((5, 4), (0.9, 0.9), 0.05, 0.05, (1.0, 1.0), 0.05)), 0, 0.5), ValueError),
+                            (lambda: statistics.looks_p(type(looks)(((10**9,), (0.9,), 0.05, 0.05, (1.0,), 0.05)), 0, 0.5), ValueError)):
+            with self.assertRaises(fault):
+                call()
         self.assertEqual(statistics.steady([9.0, 7.0, 5.0] * 4 + [1.0] * 40).kind, "warm-up")
         self.assertEqual(len(statistics.modes([1.0] * 5 + [1.001] * 5 + [2.0] * 5)), 2)
 
@@ -323,6 +343,81 @@ class Profiling(unittest.TestCase):
         self.assertIsNone(r.cpu_j)
         self.assertIn("/there/is/none", r.cpu_why)
         self.assertTrue(r.gpu_why)
+
+    def test_energy_over_time(self):
+        folder = tempfile.mkdtemp()
+        os.mkdir(os.path.join(folder, "intel-rapl:0"))
+
+        def put(name, text):
+            with open(os.path.join(folder, "intel-rapl:0", name), "w", encoding="ascii") as f:
+                f.write(text)
+
+        put("name", "package-0\n")
+        put("max_energy_range_uj", "1000000000\n")
+        put("energy_uj", "1000000\n")
+        with profiling.EnergyMonitor(3600, powercap=folder) as m:
+            put("energy_uj", "4000000\n")
+            time.sleep(0.03)  # 20 updates of the sensor and more
+        r = m.stop()
+        self.assertEqual((len(r.samples), r.total.cpu_j, r.samples[-1].cpu_j, r.total.cpu_why), (1, 3.0, 3.0, ""))
+        self.assertEqual([d.name for d in r.total.domain], ["package-0"])
+        self.assertTrue(r.total.gpu_why)
+        self.assertEqual(m.stop(), r)
+        with self.assertRaisesRegex(ValueError, "interval_s is 0.0001"):
+            profiling.EnergyMonitor(1e-4)
+        with self.assertRaisesRegex(TypeError, "'gpu' has to be a Gpu"):
+            profiling.EnergyMonitor(gpu=3)
+
+    def test_calls_by_signature(self):
+        class Data:
+            def __init__(self, *shape, dtype="float32", weak_type=False):
+                self.shape, self.dtype, self.weak_type = shape, dtype, weak_type
+
+        made, waited = set(), []
+
+        def compiled(x, mode="fast", **more):
+            if (x.shape, mode) not in made:
+                made.add((x.shape, mode))
+                time.sleep(0.02)
+            return x
+
+        p = profiling.CompilationProfiler(compiled, sync=waited.append, static=("mode",))
+        kept = Data(2, 3)
+        self.assertIs(p(kept), kept)
+        for _ in range(3):
+            p(kept, mode="fast")
+            p(Data(4))
+            p(Data(4), mode="small")
+        r = p.report()
+        self.assertEqual((r.calls, r.signatures, r.hits, r.misses), (10, 4, 6, 4))
+        self.assertEqual([(s.text, s.calls) for s in p.signatures()],
+                         [("float32(2, 3)", 1), ("float32(2, 3) mode: ='fast'", 3), ("float32(4,)", 3), ("float32(4,) mode: ='small'", 3)])
+        self.assertIsNone(p.signatures()[0].compile_s)
+        self.assertGreater(p.signatures()[2].compile_s, 0.01)
+        self.assertEqual(len(waited), 10)
+        p.reset()
+        self.assertEqual((p.report().calls, p.signatures(), p.report().hit_rate), (0, (), None))
+        # numbers are traced: their types count; text and None are not
+        q = profiling.CompilationProfiler(lambda *a, **k: None)
+        for args in ((1,), (2,), (1.0,), ("a",), ("b",), (None,), ([Data(1), {"k": Data(2)}],), ([Data(1), {"k": Data(2)}],),
+                     (Data(1, weak_type=True),), (cx.ones(3),), (cx.ones(3) + 1,), (object(),)):
+            q(*args)
+        self.assertEqual([(s.text, s.calls) for s in q.signatures()],
+                         [("int", 2), ("float", 1), ("'a'", 1), ("'b'", 1), ("None", 1), ("( float32(1,) { 'k': float32(2,) } )", 2), ("float32(1,)~", 1),
+                          ("float64(3,)", 2), ("object", 1)])
+        def broken():
+            raise LookupError("mine")
+
+        b = profiling.CompilationProfiler(broken)
+        with self.assertRaisesRegex(LookupError, "mine"):
+            b()
+        self.assertEqual(b.report().calls, 0)
+        endless = []
+        endless.append(endless)
+        with self.assertRaisesRegex(ValueError, "nested too deeply"):
+            q(endless)
+        with self.assertRaisesRegex(TypeError, "'function' has to be callable"):
+            profiling.CompilationProfiler(3)
 
     def test_gpu_says_why(self):
         with self.assertRaisesRegex(RuntimeError, "there-is-none"):
@@ -536,6 +631,157 @@ class Exporters(unittest.TestCase):
             exporters.values([1.0], "v", folder)
         with self.assertRaises(ValueError):
             exporters.convergence([], "v", folder)
+
+
+class Bisection(unittest.TestCase):
+    COMMITS = [f"c{i:02}" for i in range(32)]
+
+    @staticmethod
+    def value(slow, noise=0.01):
+        numbers = random.Random(3)
+        return lambda commit: (1.05 if slow(commit) else 1.0) * (1 + noise * numbers.gauss(0, 1))
+
+    def test_python_functions(self):
+        built, measured = [], []
+        bench = self.value(lambda c: c != "good" and c >= "c20")
+
+        def run(commit):
+            self.assertIn(commit, built)
+            measured.append(commit)
+            return bench(commit)
+
+        search = ci.Bisection("good", self.COMMITS)
+        self.assertIsNone(search.posterior()["c20"])
+        r = search.run(run, built.append)
+        self.assertEqual((r.outcome, r.exit_code, r.likeliest, [s.commit for s in r.suspects]), ("found", 0, "c20", ["c20"]))
+        self.assertEqual((r.good, r.bad, r.launches, len(built)), ("good", "c31", len(measured), len(set(built))))
+        self.assertTrue(r.probability >= 0.95 and r.relative and abs(r.change - 0.05) < 0.02)
+        p = search.posterior()
+        self.assertAlmostEqual(sum(p.values()), 1.0)
+        self.assertEqual(max(p, key=p.get), "c20")
+        self.assertIsNone(search.next())
+        other = ci.Bisection("good", self.COMMITS)
+        other.restore(json.loads(json.dumps(search.state())))
+        self.assertEqual(other.result(), r)
+
+    def test_what_cannot_be_measured_is_left_out(self):
+        bench = self.value(lambda c: c != "good" and c >= "c10")
+        r = ci.Bisection("good", self.COMMITS).run(lambda c: None if c == "c12" else bench(c), lambda c: c not in ("c09", "c10"))
+        self.assertEqual(r.outcome, "found")
+        self.assertTrue({"c09", "c10"} <= {s.commit for s in r.suspects} or r.likeliest == "c11", r)
+        self.assertIn("it cannot be built", {s.reason for s in r.suspects})
+        r = ci.Bisection("good", self.COMMITS).run(lambda c: None)
+        self.assertEqual((r.outcome, r.exit_code), ("broken-end", 2))
+
+    def test_ends(self):
+        same = ci.Bisection("good", self.COMMITS, end_launches=10).run(self.value(lambda c: False))
+        self.assertIn(same.outcome, ("unchanged", "undecided"))
+        self.assertEqual(ci.Bisection("good", self.COMMITS).run(self.value(lambda c: c == "good")).outcome, "swapped")
+        better = ci.Bisection("good", self.COMMITS, higher_is_better=True).run(self.value(lambda c: c == "good" or c < "c05"))
+        self.assertEqual((better.outcome, better.likeliest), ("found", "c05"))
+
+    def test_histories_with_merges(self):
+        # good - a - b - m, with a side branch s from good that m merges: s is slow
+        search = ci.Bisection("good", ["a", "s", "b", "m"], [["good"], ["good"], ["a"], ("b", "s")])
+        self.assertEqual(search.run(self.value(lambda c: c in ("s", "m"))).likeliest, "s")
+
+    def test_exceptions_come_out_and_the_search_goes_on(self):
+        bench, calls = self.value(lambda c: c != "good" and c >= "c20"), []
+
+        def tired(commit):
+            calls.append(commit)
+            if len(calls) == 5:
+                raise LookupError("mine")
+            return bench(commit)
+
+        search = ci.Bisection("good", self.COMMITS)
+        with self.assertRaisesRegex(LookupError, "mine"):
+            search.run(tired)
+        self.assertEqual(search.result().launches, 4)
+        self.assertEqual(search.run(tired).likeliest, "c20")
+
+        def reenter(commit):
+            search.next()
+
+        search = ci.Bisection("good", self.COMMITS)
+        with self.assertRaisesRegex(RuntimeError, "another thread is using this Bisection"):
+            search.run(reenter)
+
+    def test_what_is_refused(self):
+        search = ci.Bisection("good", self.COMMITS)
+        for call, fault, words in ((lambda: search.observe("zz", 1.0), KeyError, "no commit of this search is called 'zz'"),
+                                   (lambda: search.observe("c01", math.nan), ValueError, "finite"),
+                                   (lambda: search.run(None), TypeError, "'bench' has to be callable"),
+                                   (lambda: search.run(lambda c: "fast"), TypeError, "float|number"),
+                                   (lambda: search.restore(None), TypeError, "not None"),
+                                   (lambda: search.restore({}), ValueError, "state"),
+                                   (lambda: ci.Bisection("good", []), ValueError, "commit"),
+                                   (lambda: ci.Bisection("good", ["a", "a"]), ValueError, "twice|two|same"),
+                                   (lambda: ci.Bisection("good", ["a"], [[], []]), ValueError, "2 lists of parents for 1 commits"),
+                                   (lambda: ci.Bisection("good", ["a", "b"], [["b"], []]), ValueError, "parent"),
+                                   (lambda: ci.Bisection("good", ["a"], confidence=2.0), ValueError, "confidence"),
+                                   (lambda: ci.bisect("v1", len), TypeError, "'bench' has to be text")):
+            with self.subTest(words), self.assertRaisesRegex(fault, words):
+                call()
+
+
+@unittest.skipUnless(shutil.which("git"), "git is not installed")
+class History(unittest.TestCase):
+    """A repository whose seventh commit prints a greater number."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder, True)
+        os.environ["XDG_CACHE_HOME"] = os.path.join(self.folder, "cache")
+        self.addCleanup(os.environ.pop, "XDG_CACHE_HOME", None)
+        self.repository = os.path.join(self.folder, "toy")
+        os.mkdir(self.repository)
+        self.git("init", "-q", "-b", "main")
+        for i in range(10):
+            with open(os.path.join(self.repository, "cost"), "w", encoding="ascii") as f:
+                f.write(f"cost {10 + 0.01 * (i % 3) + (5 if i >= 7 else 0)}\n")
+            with open(os.path.join(self.repository, "number"), "w", encoding="ascii") as f:
+                f.write(f"{i}\n")
+            self.git("add", "-A")
+            self.git("commit", "-q", "-m", f"step {i}")
+
+    def git(self, *words):
+        who = ("-c", "user.name=n", "-c", "user.email=n@localhost", "-c", "commit.gpgsign=false")
+        return subprocess.run(["git", *who, *words], cwd=self.repository, check=True, capture_output=True, text=True).stdout
+
+    def test_history(self):
+        commits, parents = ci.history("HEAD~9", "HEAD", self.repository)
+        self.assertEqual(commits, tuple(self.git("rev-list", "--reverse", "HEAD~9..HEAD").split()))
+        self.assertEqual(parents, ((),) + tuple((c,) for c in commits[:-1]))
+        self.assertEqual(ci.subject(commits[6], self.repository), "step 7")
+        search = ci.Bisection("HEAD~9", commits, parents)
+        r = search.run(lambda c: float(self.git("show", f"{c}:cost").split()[1]))
+        self.assertEqual(r.likeliest, commits[6])
+        with self.assertRaisesRegex(ValueError, "swapped"):
+            ci.history("HEAD", "HEAD~3", self.repository)
+        with self.assertRaises(FileNotFoundError):
+            ci.history("no-such-revision", "HEAD", self.repository)
+
+    def test_commands(self):
+        told = []
+        r = ci.bisect("HEAD~9", "cat cost", metric="cost", repository=self.repository, progress=lambda *a: told.append(a))
+        self.assertEqual((r.outcome, r.exit_code, [s.subject for s in r.suspects]), ("found", 0, ["step 7"]))
+        self.assertEqual(r.likeliest, self.git("rev-parse", "HEAD~2").strip())
+        self.assertTrue({"launch"} <= {t[0] for t in told} <= {"build", "launch", "broken"})
+        self.assertEqual({len(t) for t in told}, {5})
+
+    def test_an_exception_of_the_listener_ends_it(self):
+        state = os.path.join(self.folder, "state.json")
+
+        def tired(step, commit, value, reason, probability):
+            if step == "launch":
+                raise LookupError("mine")
+
+        with self.assertRaisesRegex(LookupError, "mine"):
+            ci.bisect("HEAD~9", "cat cost", metric="cost", repository=self.repository, progress=tired, state=state)
+        with open(state, encoding="utf-8") as f:
+            self.assertEqual(json.load(f)["schema"], "calibrax-bisect")
+        self.assertEqual(ci.bisect("HEAD~9", "cat cost", metric="cost", repository=self.repository, state=state, resume=True).outcome, "found")
 
 
 class Threads(unittest.TestCase):

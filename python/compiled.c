@@ -1,0 +1,249 @@
+/* calibrax_c.profiling.CompilationProfiler: calls of a Python function by the signature that a compiler would see. */
+#include <math.h>
+#include <string.h>
+
+#include "python/things.h"
+
+/* What the thing keeps: the function, how to wait for what it gives, and which arguments count by their values. */
+enum { FUNCTION, SYNC, STATIC };
+
+static PyObject *part(const cx_thing *t, Py_ssize_t i) { return PyTuple_GetItem(t->kept, i); }
+
+/* ---- signatures ---- */
+
+enum { DEPTH_MOST = 32 };
+
+static bool describe(PyObject *o, PyObject *words, int depth);
+
+static bool add_word(PyObject *words, PyObject *word)
+{
+    bool fine = word && PyList_Append(words, word) == 0;
+    Py_XDECREF(word);
+    return fine;
+}
+
+static bool describe_sequence(PyObject *o, PyObject *words, int depth)
+{
+    PyObject *list = PySequence_Tuple(o);
+    bool fine = list && add_word(words, PyUnicode_FromString("("));
+
+    for (Py_ssize_t i = 0; fine && i < PyTuple_Size(list); i++)
+        fine = describe(PyTuple_GetItem(list, i), words, depth + 1);
+    Py_XDECREF(list);
+    return fine && add_word(words, PyUnicode_FromString(")"));
+}
+
+static bool describe_dict(PyObject *o, PyObject *words, int depth)
+{
+    PyObject *items = PyMapping_Items(o);
+    bool fine = items && add_word(words, PyUnicode_FromString("{"));
+
+    for (Py_ssize_t i = 0; fine && i < PyList_Size(items); i++) {
+        PyObject *pair = PyList_GetItem(items, i);
+        fine = add_word(words, PyUnicode_FromFormat("%R:", PyTuple_GetItem(pair, 0))) &&
+               describe(PyTuple_GetItem(pair, 1), words, depth + 1);
+    }
+    Py_XDECREF(items);
+    return fine && add_word(words, PyUnicode_FromString("}"));
+}
+
+/* "float32(3, 4)" of what has dtype and shape; 0: o has none of it, -1 with an exception. */
+static int describe_array(PyObject *o, PyObject *words)
+{
+    PyObject *dtype = PyObject_HasAttrString(o, "shape") ? PyObject_GetAttrString(o, "dtype") : NULL;
+    PyObject *shape = dtype ? PyObject_GetAttrString(o, "shape") : NULL, *tuple = NULL;
+    PyObject *weak = shape && PyObject_HasAttrString(o, "weak_type") ? PyObject_GetAttrString(o, "weak_type") : NULL;
+    int is = 0;
+
+    PyErr_Clear();
+    if (shape) {
+        tuple = PySequence_Tuple(shape);
+        is = tuple && add_word(words, PyUnicode_FromFormat("%S%S%s", dtype, tuple, weak == Py_True ? "~" : "")) ? 1
+                                                                                                                : -1;
+    }
+    Py_XDECREF(tuple);
+    Py_XDECREF(weak);
+    Py_XDECREF(shape);
+    Py_XDECREF(dtype);
+    return is;
+}
+
+/* Numbers are traced, so their types count; text and None are not, so their values do. */
+static bool describe(PyObject *o, PyObject *words, int depth)
+{
+    int is;
+
+    if (depth > DEPTH_MOST) {
+        PyErr_SetString(PyExc_ValueError, "CompilationProfiler: the arguments are nested too deeply");
+        return false;
+    }
+    if (o == Py_None || PyUnicode_Check(o) || PyBytes_Check(o)) return add_word(words, PyObject_Repr(o));
+    if (PyTuple_Check(o) || PyList_Check(o)) return describe_sequence(o, words, depth);
+    if (PyDict_Check(o)) return describe_dict(o, words, depth);
+    is = describe_array(o, words);
+    if (is) return is > 0;
+    return add_word(words, PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__qualname__"));
+}
+
+static bool describe_argument(const cx_thing *t, PyObject *key, PyObject *value, PyObject *words)
+{
+    int fixed = PySequence_Contains(part(t, STATIC), key);
+
+    if (fixed < 0) return false;
+    return fixed ? add_word(words, PyUnicode_FromFormat("=%R", value)) : describe(value, words, 0);
+}
+
+/* The text of a call; NULL with an exception. */
+static PyObject *signature_of(const cx_thing *t, PyObject *args, PyObject *kw)
+{
+    PyObject *words = PyList_New(0), *space = PyUnicode_FromString(" "), *text, *key, *value;
+    bool fine = words && space;
+    Py_ssize_t at = 0;
+
+    for (Py_ssize_t i = 0; fine && i < PyTuple_Size(args); i++) {
+        PyObject *place = PyLong_FromSsize_t(i);
+        fine = place && describe_argument(t, place, PyTuple_GetItem(args, i), words);
+        Py_XDECREF(place);
+    }
+    while (fine && kw && PyDict_Next(kw, &at, &key, &value))
+        fine = add_word(words, PyUnicode_FromFormat("%U:", key)) && describe_argument(t, key, value, words);
+    text = fine ? PyUnicode_Join(space, words) : NULL;
+    Py_XDECREF(words);
+    Py_XDECREF(space);
+    return text;
+}
+
+/* ---- calls ---- */
+
+/* What a device still works on is waited for; false with an exception. */
+static bool wait_for(const cx_thing *t, PyObject *result)
+{
+    PyObject *sync = part(t, SYNC), *r;
+
+    if (sync != Py_None)
+        r = PyObject_CallFunctionObjArgs(sync, result, NULL);
+    else if (PyObject_HasAttrString(result, "block_until_ready"))
+        r = PyObject_CallMethod(result, "block_until_ready", NULL);
+    else
+        return true;
+    Py_XDECREF(r);
+    return r != NULL;
+}
+
+static PyObject *compilation_call(PyObject *self, PyObject *args, PyObject *kw)
+{
+    cx_thing *t = (cx_thing *)self;
+    PyObject *signature = signature_of(t, args, kw), *r;
+    const char *text = signature ? cx_text_of(signature, "the signature of a call") : NULL;
+    cbx_err err = CBX_ERR_INIT;
+    uint64_t start;
+
+    if (!text) {
+        Py_XDECREF(signature);
+        return NULL;
+    }
+    start = cbx_clock_ns();
+    r = PyObject_Call(part(t, FUNCTION), args, kw);
+    if (r && !wait_for(t, r)) Py_CLEAR(r);
+    if (r && cbx_compilation_record(t->handle, text, 1e-9 * (double)(cbx_clock_ns() - start), &err)) {
+        cx_raise(err.status, err.message);
+        Py_CLEAR(r);
+    }
+    Py_DECREF(signature);
+    return r;
+}
+
+static void compilation_free(cx_thing *t) { cbx_compilation_free(t->handle); }
+
+static PyObject *static_of(PyObject *given)
+{
+    if (!given || given == Py_None) return PyTuple_New(0);
+    if (PyUnicode_Check(given) || PyLong_Check(given)) return PyTuple_Pack(1, given);
+    return PySequence_Tuple(given);
+}
+
+static PyObject *compilation_make(cx_call *c, cx_fn fn)
+{
+    PyObject *function = NULL, *sync = NULL, *fixed;
+    cbx_compilation *book = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status status;
+    cx_thing *t;
+
+    (void)fn;
+    if (!cx_callable_arg(c, 0, &function) || !cx_callable_arg(c, 1, &sync)) return NULL;
+    if (!function) return PyErr_Format(PyExc_TypeError, "CompilationProfiler: 'function' has to be callable, not None");
+    fixed = static_of(c->arg[2]);
+    if (!fixed) return NULL;
+    t = cx_thing_new(c->st, CX_COMPILATION);
+    if (t) t->kept = PyTuple_Pack(3, function, sync ? sync : Py_None, fixed);
+    Py_DECREF(fixed);
+    if (!t || !t->kept) {
+        Py_XDECREF((PyObject *)t);
+        return NULL;
+    }
+    status = cbx_compilation_open(t->ctx, &book, &err);
+    t->handle = book;
+    return cx_thing_made(t, status, &err);
+}
+
+static PyObject *compilation_report(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+    cbx_compilation_report out;
+
+    (void)fn;
+    if (!t) return NULL;
+    cbx_compilation_see(t->handle, &out);
+    return cx_answer_object(c->st, CX_COMPILATION_REPORT, &out);
+}
+
+static PyObject *compilation_signatures(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+    PyObject *list = t ? PyList_New(0) : NULL, *tuple;
+    cbx_compiled_signature s;
+
+    (void)fn;
+    for (size_t i = 0; list && cbx_compilation_signature(t->handle, i, &s); i++) {
+        PyObject *v = cx_answer_object(c->st, CX_SIGNATURE, &s);
+        if (!v || PyList_Append(list, v) < 0) Py_CLEAR(list);
+        Py_XDECREF(v);
+    }
+    tuple = list ? PySequence_Tuple(list) : NULL;
+    Py_XDECREF(list);
+    return tuple;
+}
+
+static PyObject *compilation_reset(cx_call *c, cx_fn fn)
+{
+    cx_thing *t = cx_thing_self(c);
+
+    (void)fn;
+    if (!t) return NULL;
+    cbx_compilation_reset(t->handle);
+    Py_RETURN_NONE;
+}
+
+/* clang-format off */
+#define COMPILATION(X) \
+    X(report, "/", compilation_report, 0, "Calls, hits, misses, what compiling costs, and what to do about it.") \
+    X(signatures, "/", compilation_signatures, 0, "A Signature for each set of dtypes and shapes, in the order of their first calls.") \
+    X(reset, "/", compilation_reset, 0, "Forgets all calls; what is compiled stays compiled.")
+/* clang-format on */
+CX_TYPE_FUNCTIONS(compilation_methods, COMPILATION)
+
+const cx_thing_type cx_compilation_thing = {
+    "calibrax_c.profiling.CompilationProfiler",
+    "CompilationProfiler(function, *, sync=None, static=None)\n--\n\n"
+    "Called in the place of a function that is compiled on first use (jax.jit, torch.compile, numba), and tells its "
+    "calls "
+    "apart by the dtypes and shapes of all arguments. The first call of a signature less the later ones is what "
+    "compiling "
+    "costs. Results with block_until_ready() are waited for, or sync(result) is called. static: names or places of "
+    "arguments whose values count.",
+    compilation_free,
+    compilation_methods,
+    { "CompilationProfiler", "function, *, sync=None, static=None", compilation_make, 0 },
+    compilation_call,
+};

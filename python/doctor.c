@@ -1,0 +1,48 @@
+/* doctor: what there is to compute with, and what is missing. */
+#include "python/answers.h"
+
+static bool look(cx_call *c, cbx_doctor_report *report, cbx_err *err)
+{
+    cbx_devices *devices = NULL;
+    cbx_settings settings;
+    cbx_machine machine;
+
+    cbx_doctor_see_settings(report, &settings);
+    cbx_doctor_see_backends(report, &settings);
+    (void)cbx_doctor_see_machine(c->ctx, report, &machine);
+    cbx_doctor_see_libraries(c->ctx, report);
+    if (cbx_devices_probe(c->ctx, NULL, &devices, err)) {
+        cbx_doctor_missing(report, "devices", "devices", err, NULL);
+    } else {
+        cbx_doctor_see_devices(c->ctx, report, devices, &settings);
+        cbx_doctor_see_topology(report, devices);
+        cbx_devices_free(devices);
+    }
+    return cbx_doctor_check(report, err) == CBX_OK;
+}
+
+static PyObject *do_doctor(cx_call *c, cx_fn fn)
+{
+    cbx_doctor_report report;
+    cbx_err err = CBX_ERR_INIT;
+    PyObject *r = NULL;
+    cbx_arena arena;
+    bool fine;
+
+    (void)fn;
+    c->elements = CX_UNLOCK_ELEMENTS; /* libraries are loaded */
+    if (!cx_begin(c)) return NULL;
+    cbx_arena_init(&arena, cbx_allocator_default());
+    cbx_doctor_init(&report, &arena);
+    fine = look(c, &report, &err);
+    if (cx_fine(c, fine ? CBX_OK : err.status, &err))
+        r = cx_answer_list(c->st, CX_DOCTOR_ITEM, report.items, report.count);
+    cbx_arena_clear(&arena);
+    return r;
+}
+
+/* clang-format off */
+#define DOCTOR(X) \
+    X(doctor, "", do_doctor, 0, "What there is to compute with, and what is missing, with the command that adds it: a tuple of DoctorItem.")
+/* clang-format on */
+CX_FUNCTIONS(cx_doctor_methods, DOCTOR)

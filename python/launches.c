@@ -1,0 +1,192 @@
+/* launch_benchmarks: benchmarks of a Python module, a shared object, a file or a command, each launch in a fresh process. */
+#include <string.h>
+
+#include "python/answers.h"
+#include "python/protocol.h"
+
+/* ---- what is wished ---- */
+
+typedef struct sources {
+    const char *module, *plugin, *file, *python;
+    int metrics;
+} sources;
+
+typedef struct launch_wish {
+    sources from;
+    cbx_benchmark_source source;
+    cbx_benchmark_opts o;
+    cbx_run_opts run;
+    cbx_benchmark_command command;
+    cx_texts argv, names;
+    cbx_json *config;
+    cbx_metric_def *defs;
+    PyObject *def_records;
+    cbx_arena arena;
+    cx_callback caught;
+    volatile sig_atomic_t stop;
+    bool detect;
+} launch_wish;
+
+static const char *const hows[] = { "auto", "stdout", "none" };
+
+static const cx_option source_options[] = {
+    CX_OPTION(0, TEXT, sources, module), CX_OPTION(1, TEXT, sources, plugin),       CX_OPTION(2, TEXT, sources, file),
+    CX_OPTION(4, TEXT, sources, python), CX_OPTION_WORD(6, sources, metrics, hows),
+};
+
+static const cx_option launch_options[] = {
+    CX_OPTION(7, WHOLE, cbx_benchmark_opts, launches),
+    CX_OPTION(9, WHOLE, cbx_benchmark_opts, measure.samples),
+    CX_OPTION(10, NUMBER, cbx_benchmark_opts, measure.sample_s),
+    CX_OPTION(11, NUMBER, cbx_benchmark_opts, measure.budget_s),
+    CX_OPTION(12, NUMBER, cbx_benchmark_opts, timeout_s),
+    CX_OPTION(13, NUMBER, cbx_benchmark_opts, grace_s),
+    CX_OPTION(18, NUMBER, cbx_benchmark_opts, level),
+    CX_OPTION(19, TEXT, cbx_benchmark_opts, trace),
+    CX_OPTION(20, TEXT, cbx_benchmark_opts, trace_dir),
+    CX_OPTION(21, FLAG, cbx_benchmark_opts, show_output),
+};
+
+static const char *last_part(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+static bool read_command(launch_wish *w, size_t warmup)
+{
+    if (!w->argv.n) return PyErr_Format(PyExc_ValueError, "launch_benchmarks: 'command' names no program") != NULL;
+    w->command = (cbx_benchmark_command){ .name = last_part(w->argv.list[0]),
+                                          .argv = w->argv.list,
+                                          .metrics = (cbx_command_metrics)w->from.metrics,
+                                          .warmup = warmup == SIZE_MAX ? 0 : warmup };
+    w->source.kind = CBX_BENCHMARK_COMMAND;
+    w->source.commands = &w->command;
+    w->source.ncommands = 1;
+    return true;
+}
+
+static bool read_file(cx_call *c, launch_wish *w)
+{
+    cbx_ctx *ctx = cx_ctx_borrow(c->st);
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status status;
+
+    if (!ctx) return false;
+    w->source.kind = CBX_BENCHMARK_COMMAND;
+    status = cbx_benchmark_commands_read(ctx, w->from.file, &w->arena, &w->source.commands, &w->source.ncommands, &err);
+    cx_ctx_return(c->st, ctx);
+    return status ? cx_raise(status, err.message) != NULL : true;
+}
+
+static bool read_source(cx_call *c, launch_wish *w, size_t warmup)
+{
+    bool command = c->arg[3] && c->arg[3] != Py_None;
+    PyObject *executable = PySys_GetObject("executable");
+
+    if (!cx_options(c, source_options, CBX_LEN(source_options), &w->from) || !cx_texts_arg(c, 3, &w->argv))
+        return false;
+    if (!!w->from.module + !!w->from.plugin + !!w->from.file + command != 1)
+        return PyErr_Format(PyExc_TypeError,
+                            "launch_benchmarks takes one of 'module', 'plugin', 'file' and 'command'") != NULL;
+    if (command) return read_command(w, warmup);
+    if (w->from.file) return read_file(c, w);
+    w->source.kind = w->from.plugin ? CBX_BENCHMARK_OBJECT : CBX_BENCHMARK_PYTHON;
+    w->source.path = w->from.plugin ? w->from.plugin : w->from.module;
+    if (w->from.python)
+        w->source.python = w->from.python;
+    else if (executable && PyUnicode_Check(executable))
+        w->source.python = cx_text_of(executable, "sys.executable");
+    return !PyErr_Occurred();
+}
+
+static bool read_config(cx_call *c, launch_wish *w)
+{
+    if (!c->arg[17] || c->arg[17] == Py_None) return true;
+    if (!PyDict_Check(c->arg[17]))
+        return PyErr_Format(PyExc_TypeError, "config has to be a dict, not %R", c->arg[17]) != NULL;
+    w->config = cx_json_from(c->arg[17], "config", NULL);
+    w->o.measure.config = w->config;
+    return w->config != NULL;
+}
+
+static bool read_wish(cx_call *c, launch_wish *w)
+{
+    size_t warmup = SIZE_MAX;
+
+    if (!cx_size_arg(c, 8, &warmup) || !read_source(c, w, warmup) || !cx_texts_arg(c, 5, &w->names) ||
+        !cx_options(c, launch_options, CBX_LEN(launch_options), &w->o) ||
+        !cx_tags_from(c->arg[14], &w->arena, &w->o.tags, &w->o.ntags) ||
+        !cx_targets_from(c->arg[15], &w->arena, &w->o.targets, &w->o.ntargets) || !read_config(c, w) ||
+        !cx_bool_arg(c, 22, &w->detect))
+        return false;
+    if (c->arg[16] && c->arg[16] != Py_None && !cx_defs_from(c->st, c->arg[16], &w->def_records, &w->defs, &w->o.ndefs))
+        return false;
+    w->o.defs = w->defs;
+    w->o.names = w->names.list;
+    w->o.nnames = w->names.n;
+    if (warmup != SIZE_MAX) w->o.measure.warmup = warmup;
+    w->run.no_vcs = w->run.no_machine = w->run.no_versions = !w->detect;
+    w->o.run = &w->run;
+    return true;
+}
+
+static void clear_wish(launch_wish *w)
+{
+    cx_texts_free(&w->argv);
+    cx_texts_free(&w->names);
+    cbx_json_unref(w->config);
+    cbx_arena_clear(&w->arena);
+    PyMem_Free(w->defs);
+    Py_XDECREF(w->def_records);
+}
+
+/* ---- the launches ---- */
+
+/* Called without the interpreter's lock, behind each launch: sees whether somebody wants to stop. */
+static void look_for_signals(void *user, const char *benchmark, size_t launch, size_t launches,
+                             const cbx_benchmark_failure *failure)
+{
+    PyGILState_STATE state = PyGILState_Ensure();
+    launch_wish *w = user;
+
+    (void)benchmark, (void)launch, (void)launches, (void)failure;
+    if (!w->caught.type && PyErr_CheckSignals() < 0) cx_callback_caught(&w->caught);
+    w->stop = w->caught.type != NULL;
+    PyGILState_Release(state);
+}
+
+static PyObject *do_launch(cx_call *c, cx_fn fn)
+{
+    launch_wish w = {
+        .source = CBX_BENCHMARK_SOURCE_INIT, .o = CBX_BENCHMARK_OPTS_INIT, .run = CBX_RUN_OPTS_INIT, .detect = true
+    };
+    cbx_benchmark_report *report = NULL;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status status;
+    PyObject *r = NULL;
+
+    (void)fn;
+    cbx_arena_init(&w.arena, cbx_allocator_default());
+    c->elements = CX_UNLOCK_ELEMENTS; /* it waits for processes */
+    w.o.stop = &w.stop;
+    w.o.progress = look_for_signals;
+    w.o.progress_user = &w;
+    if (read_wish(c, &w) && cx_begin(c)) {
+        status = cbx_benchmark_run(c->ctx, &w.source, &w.o, &report, &err);
+        cx_lock(c);
+        if (!cx_callback_done(&w.caught) && PyErr_CheckSignals() == 0 && cx_fine(c, status, &err)) {
+            r = cx_report_object(c->st, report);
+            report = NULL;
+        }
+    }
+    cbx_benchmark_report_free(report);
+    clear_wish(&w);
+    return r;
+}
+
+/* clang-format off */
+#define LAUNCHES(X) \
+    X(launch_benchmarks, "*, module=None, plugin=None, file=None, command=None, python=None, benchmarks=None, metrics='auto', launches=1, warmup=None, samples=30, sample_s=0.001, budget_s=10.0, timeout_s=0.0, grace_s=10.0, tags=None, targets=None, defs=None, config=None, level=0.95, trace=None, trace_dir=None, show_output=False, detect=True", do_launch, 0, "Runs the benchmarks of a Python module ('module', 'file.py', either with ':Class'), a shared object, a file that describes commands, or one command, each launch in a fresh process, and gives a Report. A launch that fails is a Failure; a missed target makes the exit code 1.")
+/* clang-format on */
+CX_FUNCTIONS(cx_launch_methods, LAUNCHES)

@@ -1,0 +1,45 @@
+"""Runs installed.py on a copy laid out as a wheel lays it out, with an empty environment.  Prints TAP.
+
+What a wheel really holds is held to this by `make python-install`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.join(HERE, "..", "..")
+
+
+def lay_out(folder: str, extension: str) -> str:
+    build = os.path.dirname(os.path.dirname(extension))
+    site = os.path.join(folder, "lib", "python3", "site-packages")
+    tools = os.path.join(site, "calibrax_c.tools")
+    os.makedirs(tools)
+    shutil.copy(extension, site)
+    shutil.copy(os.path.join(build, "programs/launcher/nperf-launch"), tools)
+    for name in ("benchmark.py", "call.py"):
+        shutil.copy(os.path.join(SOURCE, "workers/python", name), tools)
+    return site
+
+
+def main() -> int:
+    import calibrax_c
+
+    folder = tempfile.mkdtemp()
+    try:
+        environment = {name: os.environ[name] for name in ("PATH", "LD_PRELOAD", "ASAN_OPTIONS", "PYTHONMALLOC", "HOME") if name in os.environ}
+        environment["PYTHONPATH"] = lay_out(folder, os.path.realpath(calibrax_c.__file__))
+        environment["CALIBRAX_TEST_SOURCE"] = SOURCE
+        environment["PYTHONDONTWRITEBYTECODE"] = "1"
+        return subprocess.run([sys.executable, os.path.join(HERE, "installed.py")], cwd=folder, env=environment).returncode
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
