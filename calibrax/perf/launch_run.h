@@ -1,5 +1,5 @@
 /**
- * A launch in progress: what launch_start.c starts, launch.c plans, launch_messages.c asks, launch_memory.c limits, and launch_judge.c judges.
+ * A launch in progress: what launch_start.c starts, launch_settle.c and launch.c plan, launch_messages.c and launch_unseen.c ask, launch_memory.c limits, and launch_judge.c judges.
  */
 #ifndef CALIBRAX_PERF_LAUNCH_RUN_H
 #define CALIBRAX_PERF_LAUNCH_RUN_H
@@ -7,12 +7,10 @@
 #include <string.h>
 
 #include "calibrax/base/rng.h"
+#include "calibrax/perf/calibration.h"
 #include "calibrax/perf/check.h"
 #include "calibrax/perf/launch.h"
 #include "calibrax/perf/talk.h"
-
-/* Most calls an epoch is given. */
-#define CBX__ITERATIONS_MOST 1000000000u
 
 typedef struct cbx__run {
     cbx_ctx *ctx;
@@ -65,6 +63,24 @@ bool cbx__run_epoch(cbx__run *x, size_t set, uint64_t iterations, double *inner,
 bool cbx__run_fetch_outputs(cbx__run *x, double *ns, double *cpu_ns);
 /** The same, and compares them with the answers of its set. */
 bool cbx__run_check_outputs(cbx__run *x, size_t set);
+
+/** [ns] An epoch by the parent's clock had nobody waited for a CPU: for guesses, not for judgements. */
+double cbx__run_unhindered(const cbx__run *x, double outer);
+/** Warm-up, calibration and empty epochs (launch_settle.c).  @param again  there was a warm-up already */
+bool cbx__run_settle(cbx__run *x, bool again);
+
+/** A call on unseen inputs (launch_unseen.c): whether the case has such; sends them in place of the last set, or as a second one. */
+bool cbx__run_can_rotate(const cbx__run *x);
+bool cbx__run_send_unseen(cbx__run *x);
+/** The call, and its outputs. */
+bool cbx__run_probe_call(cbx__run *x);
+/** After a call and its outputs: asks for them once more, which is writing alone.
+ * @param outer, cpu  [ns] of the epoch of that call, waits for a CPU taken off; CPU time in it */
+bool cbx__run_note_one_call(cbx__run *x, double outer, double cpu);
+/** After an epoch of many calls and its outputs. */
+void cbx__run_note_late(cbx__run *x);
+/** Once more where the launch is suspect: a reading may be spoilt by the machine, so the best of several counts. */
+bool cbx__run_probe_again(cbx__run *x);
 
 /** Memory (launch_memory.c): the limit, right after the start; the marks as the launch goes on. */
 void cbx__run_limit_memory(cbx__run *x);
