@@ -194,7 +194,7 @@ static bool measure(cbx__run *x)
         x->r->measured_again++;
         if (!timed_epochs(x)) return false;
     }
-    if (!cbx__run_probe_again(x)) return false;
+    if (!cbx__run_probe_again(x) || !cbx__run_series(x)) return false;
     x->stray_cpu = x->o.ncores ? cbx__proc_stray_cpu(x->t->child.pid, x->o.cores, x->o.ncores) : -1;
     return true;
 }

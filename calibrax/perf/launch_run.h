@@ -42,9 +42,11 @@ typedef struct cbx__run {
     double cpu_ns, cpu_wall_ns; /* of the worker in the timed epochs */
     double wanted_ns,
         wanted_wall_ns; /* time in which its threads ran or waited for a CPU, of the time from first to last epoch */
-    bool can_flush, can_null; /* what the worker said in hello that it can do */
-    int stray_cpu;            /* on which the worker may run and should not; -1: none */
-    cbx_status status;        /* a failure of the parent itself */
+    double series_ns, series_cpu_ns;      /* least time of a call in a series on unseen inputs; 0: there was none */
+    double set_bytes;                     /* of the inputs of one set */
+    bool can_flush, can_null, can_series; /* what the worker said in hello that it can do */
+    int stray_cpu;                        /* on which the worker may run and should not; -1: none */
+    cbx_status status;                    /* a failure of the parent itself */
     cbx_err err;
 } cbx__run;
 
@@ -81,6 +83,8 @@ bool cbx__run_note_one_call(cbx__run *x, double outer, double cpu);
 void cbx__run_note_late(cbx__run *x);
 /** Once more where the launch is suspect: a reading may be spoilt by the machine, so the best of several counts. */
 bool cbx__run_probe_again(cbx__run *x);
+/** Of calls so short that one alone says too little: several, each on inputs of its own.  In the first launch of a baseline, and in some of the others. */
+bool cbx__run_series(cbx__run *x);
 
 /** Memory (launch_memory.c): the limit, right after the start; the marks as the launch goes on. */
 void cbx__run_limit_memory(cbx__run *x);
@@ -103,6 +107,7 @@ double cbx__run_claim(const cbx__run *x);
 /** Readings that make a launch suspect; claim [ns] is what the worker reports for a call. */
 bool cbx__run_call_too_long(const cbx__run *x, double claim);
 bool cbx__run_outputs_too_late(const cbx__run *x, double claim);
+bool cbx__run_series_too_long(const cbx__run *x, double claim);
 /** What an outer clock says of the epochs' times, with all that the kernel knows of waiting. */
 typedef enum cbx__run_clocks {
     CBX__CLOCKS_AGREE,  /* or the difference is no more than a twentieth */

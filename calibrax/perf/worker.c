@@ -90,6 +90,7 @@ static bool say_hello(cbx__worker *w)
     cbx_json_set_string(m, "instruction_set", instruction_set());
     cbx_json_set_bool(m, "flush", true);
     cbx_json_set_bool(m, "null", true);
+    cbx_json_set_bool(m, "series", true);
     return cbx__worker_say(w, m);
 }
 
@@ -144,6 +145,39 @@ static bool do_epoch(cbx__worker *w, const cbx_json *m)
     ns = timed_calls(w, (uint64_t)n);
     answer = cbx__worker_answer("epoch");
     if (answer) cbx_json_set_double(answer, "ns", ns);
+    return cbx__worker_say(w, answer);
+}
+
+/* True if a series names sets that are there. */
+static bool names_sets(cbx__worker *w, const cbx_json *sets)
+{
+    if (!w->compiled || cbx_json_length(sets) == 0)
+        return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "series comes after compile, and names its sets");
+    for (size_t i = 0; i < cbx_json_length(sets); i++) {
+        int64_t set = cbx_json_int_value(cbx_json_at(sets, i));
+        if (set < 0 || (uint64_t)set >= w->nsets)
+            return cbx__worker_fail(w, CBX_FAILURE_PROTOCOL, "series names no set that is there");
+    }
+    return true;
+}
+
+/* A call on each of some sets, every result fetched. */
+static bool do_series(cbx__worker *w, const cbx_json *m)
+{
+    const cbx_json *sets = cbx_json_get(m, "sets");
+    const cbx_baseline_ops *b = w->baseline;
+    cbx_json *answer;
+    uint64_t start;
+    if (!names_sets(w, sets)) return false;
+    cbx__worker_poison(w);
+    start = cbx_clock_ns();
+    for (size_t i = 0; i < cbx_json_length(sets); i++) {
+        b->bind(w->plan, w->in + (size_t)cbx_json_int_value(cbx_json_at(sets, i)) * w->c->ninputs, w->out);
+        b->run(w->plan);
+        if (b->collect) b->collect(w->plan);
+    }
+    answer = cbx__worker_answer("series");
+    if (answer) cbx_json_set_double(answer, "ns", (double)(cbx_clock_ns() - start));
     return cbx__worker_say(w, answer);
 }
 
@@ -224,7 +258,7 @@ static const struct {
 } handlers[] = {
     { "load", cbx__worker_load }, { "compile", do_compile }, { "epoch", do_epoch }, { "inputs", cbx__worker_inputs },
     { "outputs", do_outputs },    { "oracle", do_oracle },   { "bye", do_bye },     { "flush", do_flush },
-    { "null", do_null },
+    { "null", do_null },          { "series", do_series },
 };
 
 static bool dispatch(cbx__worker *w, const char *line, size_t len)
