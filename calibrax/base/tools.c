@@ -80,13 +80,13 @@ static void library_folder(char folder[PATH_SIZE])
 static bool search(char path[PATH_SIZE], const tool_spec *spec)
 {
     const char *libexec = getenv("NPERF_LIBEXEC");
-    char folders[2][PATH_SIZE];
+    void (*const folder_of[])(char[PATH_SIZE]) = { program_folder, library_folder };
+    char folder[PATH_SIZE];
     if (libexec && *libexec && is_there(path, libexec, ".", spec)) return true;
-    program_folder(folders[0]);
-    library_folder(folders[1]);
-    for (size_t f = 0; f < CBX_LEN(folders); f++) {
-        for (size_t i = 0; *folders[f] && spec->places[i]; i++) {
-            if (is_there(path, folders[f], spec->places[i], spec)) return true;
+    for (size_t f = 0; f < CBX_LEN(folder_of); f++) {
+        folder_of[f](folder);
+        for (size_t i = 0; *folder && spec->places[i]; i++) {
+            if (is_there(path, folder, spec->places[i], spec)) return true;
         }
     }
     return false;

@@ -32,7 +32,8 @@ static cbx_status read_cores(cbx_arena *arena, cbx__locks_wish *wish, cbx_err *e
 static cbx_status take(cbx_ctx *ctx, const cbx_claim_opts *o, cbx_arena *arena, cbx__locks *out, cbx_err *err)
 {
     cbx__lock_wait wait = { .who = "the measurement", .most_s = o->wait_s > 0 ? o->wait_s : WAIT_S };
-    cbx__locks_wish wish = { .ncores = 0 };
+    cbx__place place = { .path = "" };
+    cbx__locks_wish wish = { .place = &place };
     char busy[CBX__LOCK_NAME_SIZE], why[CBX_ERR_MESSAGE_SIZE];
     const char *dir;
     cbx_status st = cbx_lock_dir(ctx, arena, &dir, err);
@@ -40,15 +41,18 @@ static cbx_status take(cbx_ctx *ctx, const cbx_claim_opts *o, cbx_arena *arena, 
     wait.note = o->note ? o->note : say_nothing;
     wait.user = o->user;
     if (!st) st = read_cores(arena, &wish, err);
-    while (!st) {
+    for (bool taken = false; !st && !taken;) {
         cbx_err here = CBX_ERR_INIT;
-        if (o->stop && *o->stop) return cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
-        st = cbx__locks_take(ctx, dir, &wish, out, busy, &here);
-        if (!st) return CBX_OK;
-        if (st != CBX_EBUSY) return cbx_fail(err, st, "%s", here.message);
-        if (!cbx__lock_wait_step(&wait, dir, busy, why)) return cbx_fail(err, CBX_EBUSY, "%s", why);
-        st = CBX_OK;
+        if (o->stop && *o->stop) {
+            st = cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
+            break;
+        }
+        cbx_status now = cbx__locks_take(ctx, dir, &wish, out, busy, &here);
+        taken = now == CBX_OK;
+        if (now && now != CBX_EBUSY) st = cbx_fail(err, now, "%s", here.message);
+        if (now == CBX_EBUSY && !cbx__lock_wait_step(&wait, dir, busy, why)) st = cbx_fail(err, CBX_EBUSY, "%s", why);
     }
+    cbx__line_leave(&place);
     return st;
 }
 

@@ -154,7 +154,8 @@ static void work(member *m)
 {
     crew *c = m->crew;
     const cbx__resource *r = m->resource;
-    const cbx__locks_wish wish = { r->cores.cores, r->cores.ncores, r->device ? r->device->id : NULL };
+    cbx__place place = { .path = "" };
+    const cbx__locks_wish wish = { r->cores.cores, r->cores.ncores, r->device ? r->device->id : NULL, &place };
     bool more = true;
 
     m->fresh = true;
@@ -178,6 +179,7 @@ static void work(member *m)
             more = wait_for_lock(m, busy);
         }
     }
+    cbx__line_leave(&place);
 }
 
 static void *member_main(void *arg)

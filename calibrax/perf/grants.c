@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <link.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -287,7 +288,8 @@ static bool hide_all(maker *m)
     return true;
 }
 
-cbx_status cbx__grants_make(const cbx__grants_for *f, cbx_arena *arena, cbx__grants *out, cbx_err *err)
+/* All but the folders of one launch. */
+static cbx_status make_lasting(const cbx__grants_for *f, cbx_arena *arena, cbx__grants *out, cbx_err *err)
 {
     maker m = { f, out, NULL, 0 };
 
@@ -300,7 +302,102 @@ cbx_status cbx__grants_make(const cbx__grants_for *f, cbx_arena *arena, cbx__gra
     for (size_t i = 0; f->policy && i < f->policy->nreadable && !out->failed; i++) read_too(&m, f->policy->readable[i]);
     for (size_t i = 0; f->policy && i < f->policy->nwritable && !out->failed; i++)
         cbx__grants_add(out, WRITE, f->policy->writable[i], m.hidden, m.nhidden);
-    if (f->scratch && !out->failed) push(out, WRITE, f->scratch);
-    if (f->jit_cache && !out->failed) push(out, WRITE, f->jit_cache);
     return out->failed ? cbx_fail(err, CBX_ENOMEM, "no memory for what a worker may read") : CBX_OK;
+}
+
+static cbx_status add_own(const cbx__grants_for *f, cbx__grants *out, cbx_err *err)
+{
+    if (f->scratch) push(out, WRITE, f->scratch);
+    if (f->jit_cache) push(out, WRITE, f->jit_cache);
+    return out->failed ? cbx_fail(err, CBX_ENOMEM, "no memory for what a worker may read") : CBX_OK;
+}
+
+cbx_status cbx__grants_make(const cbx__grants_for *f, cbx_arena *arena, cbx__grants *out, cbx_err *err)
+{
+    cbx_status st = make_lasting(f, arena, out, err);
+    return st ? st : add_own(f, out, err);
+}
+
+/* --- kept ones --- */
+
+typedef struct kept_list kept_list;
+struct kept_list {
+    const char *asked; /* by whom, as one text */
+    cbx__grants grants;
+    kept_list *next;
+};
+
+struct cbx__grants_kept {
+    pthread_mutex_t lock; /* guards all below, and their arena */
+    cbx_allocator al;
+    cbx_arena arena;
+    kept_list *first;
+};
+
+cbx__grants_kept *cbx__grants_keep(const cbx_allocator *al)
+{
+    cbx__grants_kept *kept = cbx_mem_zalloc(al, sizeof *kept);
+
+    if (!kept) return NULL;
+    kept->al = *al;
+    cbx_arena_init(&kept->arena, &kept->al);
+    pthread_mutex_init(&kept->lock, NULL);
+    return kept;
+}
+
+void cbx__grants_forget(cbx__grants_kept *kept)
+{
+    cbx_allocator al;
+
+    if (!kept) return;
+    al = kept->al;
+    pthread_mutex_destroy(&kept->lock);
+    cbx_arena_clear(&kept->arena);
+    cbx_mem_free(&al, kept, sizeof *kept);
+}
+
+/* All that decides what is granted, but the policy, which is one. */
+static const char *asked_by(const cbx__grants_for *f, cbx_arena *arena)
+{
+    const char *const words[] = { f->oracle_dir, f->interpreter, f->definitions[0], f->definitions[1], f->platform };
+    const char *text = "";
+
+    for (size_t i = 0; f->program[i] && text; i++) text = cbx_arena_printf(arena, "%s%s\n", text, f->program[i]);
+    for (size_t i = 0; i < CBX_LEN(words) && text; i++)
+        text = cbx_arena_printf(arena, "%s%s%s\n", text, words[i] ? "=" : "", words[i] ? words[i] : "");
+    return text;
+}
+
+/* Under the lock.  NULL: no memory. */
+static const kept_list *find_kept(cbx__grants_kept *kept, const cbx__grants_for *f, const char *asked)
+{
+    kept_list *k = kept->first;
+
+    while (k && strcmp(k->asked, asked) != 0) k = k->next;
+    if (k) return k;
+    k = cbx_arena_calloc(&kept->arena, 1, sizeof *k);
+    if (!k) return NULL;
+    k->asked = cbx_arena_strdup(&kept->arena, asked);
+    if (!k->asked || make_lasting(f, &kept->arena, &k->grants, NULL)) return NULL;
+    k->next = kept->first;
+    kept->first = k;
+    return k;
+}
+
+cbx_status cbx__grants_find(cbx__grants_kept *kept, const cbx__grants_for *f, cbx_arena *arena, cbx__grants *out,
+                            cbx_err *err)
+{
+    const char *asked = kept ? asked_by(f, arena) : NULL;
+    const kept_list *k = NULL;
+
+    if (!kept) return cbx__grants_make(f, arena, out, err);
+    *out = (cbx__grants){ .arena = arena };
+    if (asked) {
+        pthread_mutex_lock(&kept->lock);
+        k = find_kept(kept, f, asked);
+        pthread_mutex_unlock(&kept->lock);
+    }
+    out->failed = !k;
+    for (size_t i = 0; k && i < k->grants.count; i++) push(out, k->grants.list[i].option, k->grants.list[i].path);
+    return add_own(f, out, err);
 }

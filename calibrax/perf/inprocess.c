@@ -12,6 +12,7 @@
 
 #include "calibrax/array/io/npy.h"
 #include "calibrax/base/clock.h"
+#include "calibrax/perf/calibration.h"
 #include "calibrax/perf/session.h"
 #include "calibrax/perf/workload.h"
 #include "calibrax/profiling/procfs.h"
@@ -55,17 +56,15 @@ static double calls_ns(local_run *r, uint64_t n)
     return (double)(cbx_clock_ns() - start);
 }
 
-/* Calls of an epoch that lasts the target: doubled until an epoch is long enough to tell, then scaled. */
 static uint64_t calibrate(local_run *r, double target_ns)
 {
-    uint64_t n = 1;
-    double t = calls_ns(r, n);
+    cbx__calibration c;
+    double t;
 
-    while (t < target_ns / 8 && n < (uint64_t)1 << 40) {
-        n *= 2;
-        t = calls_ns(r, n);
-    }
-    return t >= target_ns ? n : (uint64_t)ceil((double)n * target_ns / fmax(t, 1));
+    cbx__calibration_begin(&c, target_ns);
+    do t = fmax(calls_ns(r, c.calls), 1);
+    while (cbx__calibration_note(&c, t, t / (double)c.calls));
+    return c.calls;
 }
 
 static void check(const cbx_case_ops *c, const cbx_workload *w, local_run *r, cbx_fidelity *f)

@@ -25,14 +25,11 @@
 #include "calibrax/perf/launch_run.h"
 #include "calibrax/profiling/procfs.h"
 
-#define EMPTY_EPOCHS        5
 #define FLUSH_BYTES         (UINT64_C(64) << 20)
 #define TARGET_NS           20e6
 #define CHECK_ONE_IN        8
-#define LARGE_OUTPUT_BYTES  1e6  /* above this only the checks that are owed: one of 4 MB takes 4 ms */
-#define TRIES               2    /* repetitions of what a busy machine can spoil */
-#define PROBE_TRIES         8    /* of single calls, which one preemption spoils; a suspect alone pays for them ... */
-#define PROBE_LONG_NS       50e6 /* ... and not where a call is so long that a preemption is lost in it */
+#define LARGE_OUTPUT_BYTES  1e6 /* above this only the checks that are owed: one of 4 MB takes 4 ms */
+#define TRIES               2   /* repetitions of what a busy machine can spoil */
 #define MEMORY_SHARE_TENTHS 8
 /* Epochs that waits for a CPU make doubtful are made again: shorter than a slice of the scheduler where a call allows it, else longer
  * and longer, so that the one wait before an epoch is lost in it. */
@@ -43,179 +40,6 @@
 #define AGAIN_SHARE                                                                                                    \
     0.1 /* of the time that an answer may take, so that the machine's business is not called a time-out */
 #define AGAIN_PAUSE_NS 10e6 /* before the first repetition; doubled each time */
-
-/* --- the phases before the timed epochs --- */
-
-/* [ns] An epoch by the parent's clock had nobody waited for a CPU: for guesses, not for judgements. */
-static double unhindered(const cbx__run *x, double outer)
-{
-    const cbx__waits *w = &x->t->waits;
-    double cpu = w->known ? w->cpu_ns / x->o.threads : 0;
-    return fmax(1, fmax(outer - cbx__waits_all(w), fmin(cpu, outer)));
-}
-
-static void go_slow(cbx__run *x)
-{
-    size_t few = x->o.slow_epochs ? x->o.slow_epochs : 1;
-    x->r->iterations = 1;
-    if (x->nepochs > few) x->nepochs = few;
-}
-
-static bool is_slow(const cbx__run *x, double call_ns)
-{
-    return x->o.slow_call_s > 0 && call_ns > x->o.slow_call_s * 1e9;
-}
-
-/* Untimed calls on alternating sets.  @param slow  set if the first of them took too long for more */
-static bool warm_up(cbx__run *x, bool *slow)
-{
-    double inner, outer;
-    if (x->o.warmup == 0) return true;
-    if (!cbx__run_epoch(x, x->w->nsets > 1 ? 1 : 0, 1, &inner, &outer)) return false;
-    *slow = is_slow(x, unhindered(x, outer));
-    return *slow || x->o.warmup == 1 || cbx__run_epoch(x, 0, x->o.warmup - 1, &inner, &outer);
-}
-
-/* [ns] of one call by the parent's clock; never less than the worker says, should the empty epoch have been held up. */
-static double call_time(const cbx__run *x, double inner, double outer, double empty, uint64_t n)
-{
-    return unhindered(x, fmax(outer - empty, inner)) / (double)n;
-}
-
-/*
- * Overwriting outputs before an epoch takes longer when the calls before it left them outside of the caches than it does in an empty
- * one: epochs last this many times an empty one, so that the difference is a small share of them, but no more than so many targets.
- */
-#define EMPTY_TIMES  32
-#define TARGETS_MOST 8
-
-/*
- * Calls an epoch so that it lasts the target: grow by at most ten until a reading is long enough to trust, then read once more
- * and believe the shorter one.
- */
-static bool calibrate(cbx__run *x, bool *slow)
-{
-    double target = x->o.epoch_target_s * 1e9, inner, outer, empty, call;
-    uint64_t n = 1;
-    if (!cbx__run_epoch(x, 0, 0, &inner, &empty)) return false;
-    x->r->empty_epoch_ns = empty = unhindered(x, empty);
-    target = fmin(fmax(target, EMPTY_TIMES * cbx__run_allowed_empty(x)), TARGETS_MOST * target);
-    for (;;) {
-        if (!cbx__run_epoch(x, 0, n, &inner, &outer)) return false;
-        if (n == 1 && is_slow(x, unhindered(x, outer))) {
-            *slow = true;
-            return true;
-        }
-        call = call_time(x, inner, outer, empty, n);
-        if (unhindered(x, outer) >= 0.25 * target || n >= CBX__ITERATIONS_MOST) break;
-        double wanted = fmin(fmax(0.5 * target / call, 2.0 * (double)n), 10.0 * (double)n);
-        n = (uint64_t)fmin(wanted, CBX__ITERATIONS_MOST);
-    }
-    if (call * (double)n < target) {
-        if (!cbx__run_epoch(x, x->w->nsets > 1 ? 1 : 0, n, &inner, &outer)) return false;
-        call = fmin(call, call_time(x, inner, outer, empty, n));
-    }
-    x->r->iterations = (uint64_t)fmin(fmax(ceil(1.02 * target / call), 1), CBX__ITERATIONS_MOST);
-    return true;
-}
-
-static bool measure_empty(cbx__run *x)
-{
-    double inner, outer[EMPTY_EPOCHS];
-    for (size_t i = 0; i < EMPTY_EPOCHS; i++) {
-        if (!cbx__run_epoch(x, i % x->w->nsets, 0, &inner, &outer[i])) return false;
-        outer[i] = unhindered(x, outer[i]);
-    }
-    x->r->empty_epoch_ns = cbx__run_median(outer, EMPTY_EPOCHS);
-    return true;
-}
-
-static bool settle(cbx__run *x, bool again)
-{
-    x->slow = false;
-    x->nepochs = x->o.epochs ? x->o.epochs : 1;
-    x->r->iterations = x->o.iterations;
-    if (!again && !warm_up(x, &x->slow)) return false;
-    if (x->o.cold) x->r->iterations = 1;
-    if (!x->slow && !x->o.cold && x->o.iterations == 0 && !calibrate(x, &x->slow)) return false;
-    if (x->slow) go_slow(x);
-    x->r->iterations_chosen = x->r->iterations;
-    return measure_empty(x);
-}
-
-/* --- a call on inputs that no worker has seen --- */
-
-static bool can_rotate(const cbx__run *x)
-{
-    return x->w->c->rotate_inputs && x->w->c->rotate_output && x->o.epochs > 0;
-}
-
-/* Sends them in place of the last set, or as a second one. */
-static bool send_unseen(cbx__run *x)
-{
-    cbx__held *held = &x->checker.held;
-    bool ok;
-    if (!can_rotate(x)) return true;
-    uint64_t r = cbx_rng_below(&x->rng, UINT64_C(1) << 60) + 1024; /* the workload's own rotations are few */
-    cbx__held_clear(held);
-    cbx__run_look_at_peak(x);
-    cbx_status st = cbx__held_make(x->ctx, x->w, x->draws++, r, x->probe_set, held, &x->err);
-    if (st) return cbx__run_broken(x, st);
-    x->t->phase = "inputs";
-    ok = cbx__talk_ask(x->t, held->message, held->fds, held->nfds, "inputs", NULL);
-    if (ok && x->hwm_reset) cbx__proc_reset_hwm(x->t->child.pid); /* nor is what reading them took */
-    return ok;
-}
-
-/* After a call and its outputs: asks for them once more, which is writing alone.
- * @param outer, cpu  [ns] of the epoch of that call, waits for a CPU taken off; CPU time in it */
-static bool note_one_call(cbx__run *x, double outer, double cpu)
-{
-    double whole = outer + x->outputs_ns, whole_cpu = cpu + x->outputs_cpu_ns, again, again_cpu;
-    if (!cbx__run_fetch_outputs(x, &again, &again_cpu)) return false;
-    cbx__checker_poison(&x->checker);
-    if (x->hwm_reset) cbx__proc_reset_hwm(x->t->child.pid);
-    x->again_ns = fmin(x->again_ns, again);
-    x->again_cpu_ns = fmin(x->again_cpu_ns, again_cpu);
-    if (x->w->nfresh && x->draws > x->w->nfresh) return true; /* it has seen these before */
-    x->one_call_cpu_ns = fmin(x->one_call_cpu_ns,
-                              whole_cpu - cbx__run_allowed_writing_cpu(x) - cbx__run_allowed_empty(x));
-    x->one_call_ns = fmin(x->one_call_ns, whole - cbx__run_allowed_writing(x) - cbx__run_allowed_empty(x));
-    return true;
-}
-
-static bool probe_call(cbx__run *x)
-{
-    double inner, outer, cpu;
-    if (!cbx__run_epoch(x, x->probe_set, 1, &inner, &outer)) return false;
-    outer = unhindered(x, outer);
-    cpu = x->t->waits.cpu_ns;
-    return cbx__run_check_outputs(x, x->probe_set) && note_one_call(x, outer, cpu);
-}
-
-/* After an epoch of many calls and its outputs. */
-static void note_late(cbx__run *x)
-{
-    x->late_ns = fmin(x->late_ns, x->outputs_ns);
-    x->late_cpu_ns = fmin(x->late_cpu_ns, x->outputs_cpu_ns);
-}
-
-/* A reading may be spoilt by the machine, so the best of several counts. */
-static bool probe_again_if_suspect(cbx__run *x)
-{
-    double claim = cbx__run_claim(x), inner, outer;
-    int tries = claim < PROBE_LONG_NS ? PROBE_TRIES : TRIES, left = (int)(x->w->nfresh - x->draws);
-    if (x->w->nfresh && tries > left) tries = left; /* what was sent once is unseen no more */
-    for (int i = 0; i < tries && (cbx__run_call_too_long(x, claim) || cbx__run_outputs_too_late(x, claim)); i++) {
-        if (!send_unseen(x) || !probe_call(x)) return false;
-        if (!cbx__run_outputs_too_late(x, claim)) continue;
-        if (!cbx__run_epoch(x, x->probe_set, x->r->iterations, &inner, &outer) ||
-            !cbx__run_check_outputs(x, x->probe_set))
-            return false;
-        note_late(x);
-    }
-    return true;
-}
 
 /* --- the timed epochs --- */
 
@@ -230,7 +54,7 @@ static void draw_order(cbx__run *x)
     }
     /* a single epoch: let it be one that cannot be answered from memory */
     x->probe_at = nrotated ? rotated[cbx_rng_below(&x->rng, nrotated)] : cbx_rng_below(&x->rng, x->nepochs);
-    if (can_rotate(x))
+    if (cbx__run_can_rotate(x))
         x->sets[x->probe_at] = (unsigned char)(x->probe_set = n > 1 ? n - 1 : 1);
     else if (n > 1)
         x->sets[x->probe_at] = (unsigned char)(x->probe_set = 1);
@@ -257,7 +81,7 @@ static bool timed_epoch(cbx__run *x, size_t i)
     x->r->epochs = i + 1;
     if (!x->checked[i]) return true;
     if (!cbx__run_check_outputs(x, x->sets[i])) return false;
-    if (x->r->iterations > 1) note_late(x);
+    if (x->r->iterations > 1) cbx__run_note_late(x);
     return true;
 }
 
@@ -296,9 +120,9 @@ static bool timed_epochs(cbx__run *x)
     for (size_t i = 0; i < x->nepochs && ok; i++) {
         bool probe = i == x->probe_at;
         double cpu = -x->cpu_ns;
-        ok = (!probe || (send_unseen(x) && (single || probe_call(x)))) && timed_epoch(x, i);
+        ok = (!probe || (cbx__run_send_unseen(x) && (single || cbx__run_probe_call(x)))) && timed_epoch(x, i);
         cpu += x->cpu_ns;
-        if (ok && probe && single) ok = note_one_call(x, x->raw_ns[i] - x->r->wait_ns[i], cpu);
+        if (ok && probe && single) ok = cbx__run_note_one_call(x, x->raw_ns[i] - x->r->wait_ns[i], cpu);
     }
     cbx__energy_end(meter, x->o.energy, strncmp(x->o.platform, "cuda", 4) == 0,
                     cbx__run_median(x->r->epoch_ns, x->r->epochs), x->r);
@@ -312,7 +136,7 @@ static bool timed_epochs(cbx__run *x)
 static bool measure_as_planned(cbx__run *x)
 {
     for (int i = 0;; i++) {
-        if (!settle(x, i > 0) || !timed_epochs(x)) return false;
+        if (!cbx__run_settle(x, i > 0) || !timed_epochs(x)) return false;
         if (!cbx__run_too_short(x)) return true;
         if (i == TRIES) {
             cbx__talk_fail(x->t, CBX_FAILURE_CLOCKS_DISAGREE,
@@ -370,7 +194,7 @@ static bool measure(cbx__run *x)
         x->r->measured_again++;
         if (!timed_epochs(x)) return false;
     }
-    if (!probe_again_if_suspect(x)) return false;
+    if (!cbx__run_probe_again(x) || !cbx__run_series(x)) return false;
     x->stray_cpu = x->o.ncores ? cbx__proc_stray_cpu(x->t->child.pid, x->o.cores, x->o.ncores) : -1;
     return true;
 }

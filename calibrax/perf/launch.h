@@ -109,6 +109,8 @@ typedef struct cbx_launch_opts {
     const char *jit_cache;           /* folder for what is compiled, in place of an empty one; NULL: nothing is kept */
     const cbx_energy_source *energy; /* borrowed; NULL: energy is not measured */
     const cbx_sandbox *sandbox;      /* NULL: as CBX_SANDBOX_INIT */
+    struct cbx__grants_kept
+        *kept; /* what an invocation's launches looked up under that sandbox; NULL: nothing is kept */
 } cbx_launch_opts;
 
 #define CBX_LAUNCH_MAX_EPOCHS 1024

@@ -12,17 +12,21 @@
 
 #define LONG_SHARE 0.25 /* of the calibrated length: epochs that are shorter were not calibrated truly */
 /* Clocks are compared with a slack for late awakenings, so that epochs of any length can be. */
-#define FEW_EPOCHS      3 /* below, one late awakening is a majority, so only a gross lie counts */
-#define CLOCK_SLACK_NS  0.3e6
-#define FEW_SLACK_NS    3e6 /* a slice of the scheduler */
-#define RATIO_LEAST_NS  1e6 /* shorter epochs say nothing about the ratio of the clocks */
-#define RESULT_SLACK_NS 0.5e6
-#define CALL_SHARE      2.0 /* that a single call on unseen inputs may take of what is claimed for one ... */
-#define LONG_CALL_SHARE 1.5 /* ... and a long one */
-#define LONG_CALL_NS    2e6
-#define FLAGRANT_SHARE  3.0 /* no hand-over explains it, on a busy machine either */
-#define LATE_SLACK_NS   4e6 /* on a busy machine a worker loses its CPU where a long epoch ends */
-#define LATE_CPU_NS     1e6 /* ... but uses no more of it */
+#define FEW_EPOCHS       3 /* below, one late awakening is a majority, so only a gross lie counts */
+#define CLOCK_SLACK_NS   0.3e6
+#define FEW_SLACK_NS     3e6 /* a slice of the scheduler */
+#define RATIO_LEAST_NS   1e6 /* shorter epochs say nothing about the ratio of the clocks */
+#define RESULT_SLACK_NS  0.5e6
+#define CALL_SHARE       2.0 /* that a single call on unseen inputs may take of what is claimed for one ... */
+#define LONG_CALL_SHARE  1.5 /* ... and a long one */
+#define LONG_CALL_NS     2e6
+#define SERIES_SHARE     3.0 /* that a call of a series may take of the claim: its inputs are in no cache */
+#define SERIES_SLACK_NS  10e3
+#define SERIES_PYTHON_NS 50e3 /* more, for a result that becomes a NumPy array */
+#define SERIES_BYTE_NS   0.5
+#define FLAGRANT_SHARE   3.0 /* no hand-over explains it, on a busy machine either */
+#define LATE_SLACK_NS    4e6 /* on a busy machine a worker loses its CPU where a long epoch ends */
+#define LATE_CPU_NS      1e6 /* ... but uses no more of it */
 /* What the parent allows for work outside the calls, whatever the worker takes: a constant, and so much a byte of the outputs. */
 #define EMPTY_MOST_NS   0.5e6
 #define EMPTY_BYTE_NS   1.0 /* overwriting them: 1 GB/s */
@@ -91,6 +95,14 @@ bool cbx__run_call_too_long(const cbx__run *x, double claim)
     double share = call_share(x, claim);
     return x->one_call_ns > share * claim + result_slack(x) ||
            x->one_call_cpu_ns > share * cpu_of_call(x) + result_slack(x);
+}
+
+/* Calls that are short beside the slack of a single one. */
+bool cbx__run_series_too_long(const cbx__run *x, double claim)
+{
+    double slack = SERIES_SLACK_NS + (x->o.interpreter ? SERIES_PYTHON_NS : 0) +
+                   SERIES_BYTE_NS * (x->set_bytes + x->output_bytes);
+    return x->series_ns > SERIES_SHARE * claim + slack || x->series_cpu_ns > SERIES_SHARE * cpu_of_call(x) + slack;
 }
 
 /* Work that is put off till the outputs are wanted, in epochs of many calls. */
@@ -209,6 +221,11 @@ static void judge_results(cbx__run *x)
         cbx__talk_fail(x->t, CBX_FAILURE_LAZY_RESULT,
                        "outputs came %.3f ms after a timed epoch at best, %.3f ms when nothing was left to do",
                        x->late_ns * 1e-6, x->again_ns * 1e-6);
+    } else if (cbx__run_series_too_long(x, claim)) {
+        cbx__talk_fail(x->t, CBX_FAILURE_LAZY_RESULT,
+                       "calls on unseen inputs took %.4f ms each at best and %.4f ms of CPU time; the worker reported "
+                       "%.4f ms a call",
+                       x->series_ns * 1e-6, x->series_cpu_ns * 1e-6, claim * 1e-6);
     }
 }
 

@@ -50,6 +50,8 @@ bool cbx__run_hello(cbx__run *x)
     cbx_json_remove(m, "protocol");
     x->can_flush = cbx_json_get_bool(m, "flush", false);
     x->can_null = cbx_json_get_bool(m, "null", false);
+    x->can_series = cbx_json_get_bool(m, "series", false);
+    cbx_json_remove(m, "series");
     cbx_json_remove(m, "flush");
     cbx_json_remove(m, "null");
     x->r->versions = m;

@@ -1,5 +1,5 @@
 /**
- * A launch in progress: what launch_start.c starts, launch.c plans, launch_messages.c asks, launch_memory.c limits, and launch_judge.c judges.
+ * A launch in progress: what launch_start.c starts, launch_settle.c and launch.c plan, launch_messages.c and launch_unseen.c ask, launch_memory.c limits, and launch_judge.c judges.
  */
 #ifndef CALIBRAX_PERF_LAUNCH_RUN_H
 #define CALIBRAX_PERF_LAUNCH_RUN_H
@@ -7,12 +7,10 @@
 #include <string.h>
 
 #include "calibrax/base/rng.h"
+#include "calibrax/perf/calibration.h"
 #include "calibrax/perf/check.h"
 #include "calibrax/perf/launch.h"
 #include "calibrax/perf/talk.h"
-
-/* Most calls an epoch is given. */
-#define CBX__ITERATIONS_MOST 1000000000u
 
 typedef struct cbx__run {
     cbx_ctx *ctx;
@@ -44,9 +42,11 @@ typedef struct cbx__run {
     double cpu_ns, cpu_wall_ns; /* of the worker in the timed epochs */
     double wanted_ns,
         wanted_wall_ns; /* time in which its threads ran or waited for a CPU, of the time from first to last epoch */
-    bool can_flush, can_null; /* what the worker said in hello that it can do */
-    int stray_cpu;            /* on which the worker may run and should not; -1: none */
-    cbx_status status;        /* a failure of the parent itself */
+    double series_ns, series_cpu_ns;      /* least time of a call in a series on unseen inputs; 0: there was none */
+    double set_bytes;                     /* of the inputs of one set */
+    bool can_flush, can_null, can_series; /* what the worker said in hello that it can do */
+    int stray_cpu;                        /* on which the worker may run and should not; -1: none */
+    cbx_status status;                    /* a failure of the parent itself */
     cbx_err err;
 } cbx__run;
 
@@ -65,6 +65,26 @@ bool cbx__run_epoch(cbx__run *x, size_t set, uint64_t iterations, double *inner,
 bool cbx__run_fetch_outputs(cbx__run *x, double *ns, double *cpu_ns);
 /** The same, and compares them with the answers of its set. */
 bool cbx__run_check_outputs(cbx__run *x, size_t set);
+
+/** [ns] An epoch by the parent's clock had nobody waited for a CPU: for guesses, not for judgements. */
+double cbx__run_unhindered(const cbx__run *x, double outer);
+/** Warm-up, calibration and empty epochs (launch_settle.c).  @param again  there was a warm-up already */
+bool cbx__run_settle(cbx__run *x, bool again);
+
+/** A call on unseen inputs (launch_unseen.c): whether the case has such; sends them in place of the last set, or as a second one. */
+bool cbx__run_can_rotate(const cbx__run *x);
+bool cbx__run_send_unseen(cbx__run *x);
+/** The call, and its outputs. */
+bool cbx__run_probe_call(cbx__run *x);
+/** After a call and its outputs: asks for them once more, which is writing alone.
+ * @param outer, cpu  [ns] of the epoch of that call, waits for a CPU taken off; CPU time in it */
+bool cbx__run_note_one_call(cbx__run *x, double outer, double cpu);
+/** After an epoch of many calls and its outputs. */
+void cbx__run_note_late(cbx__run *x);
+/** Once more where the launch is suspect: a reading may be spoilt by the machine, so the best of several counts. */
+bool cbx__run_probe_again(cbx__run *x);
+/** Of calls so short that one alone says too little: several, each on inputs of its own.  In the first launch of a baseline, and in some of the others. */
+bool cbx__run_series(cbx__run *x);
 
 /** Memory (launch_memory.c): the limit, right after the start; the marks as the launch goes on. */
 void cbx__run_limit_memory(cbx__run *x);
@@ -87,6 +107,7 @@ double cbx__run_claim(const cbx__run *x);
 /** Readings that make a launch suspect; claim [ns] is what the worker reports for a call. */
 bool cbx__run_call_too_long(const cbx__run *x, double claim);
 bool cbx__run_outputs_too_late(const cbx__run *x, double claim);
+bool cbx__run_series_too_long(const cbx__run *x, double claim);
 /** What an outer clock says of the epochs' times, with all that the kernel knows of waiting. */
 typedef enum cbx__run_clocks {
     CBX__CLOCKS_AGREE,  /* or the difference is no more than a twentieth */

@@ -36,7 +36,7 @@ static cbx_status confine(cbx__run *x, const char *const *program, cbx__environm
     st = cbx__scratch_folder_make(&x->scratch, err);
     if (st) return st;
     cbx__scratch_folder_environment(env, x->scratch.path);
-    return cbx__grants_make(&whom, arena, grants, err);
+    return cbx__grants_find(x->o.kept, &whom, arena, grants, err);
 }
 
 cbx_status cbx__run_start(cbx__run *x, cbx_arena *arena, cbx_err *err)

@@ -121,49 +121,88 @@ static void keep(cbx__locks *l, const cbx__held_lock *h, const char *name)
     if (mine->fd >= 0) l->fds[l->nfds++] = mine->fd;
 }
 
-/* Under those of the same core or device that are ours already. */
-static cbx_status take_one(cbx_ctx *ctx, const char *dir, const char *what, cbx__locks *l,
-                           char name[CBX__LOCK_NAME_SIZE], cbx_err *err)
+/* The name that is to be locked: below those of the same core or device that are ours already. */
+static cbx_status find_one(const char *dir, const char *what, cbx__locks *l, cbx_err *err)
 {
     cbx__held_lock h;
-    char path[PATH_SIZE];
-    cbx_status st;
+    char path[PATH_SIZE], name[CBX__LOCK_NAME_SIZE];
 
     for (unsigned depth = 0;; depth++) {
         if (depth)
-            snprintf(name, CBX__LOCK_NAME_SIZE, "%s.in-%u.lock", what, depth);
+            snprintf(name, sizeof name, "%s.in-%u.lock", what, depth);
         else
-            snprintf(name, CBX__LOCK_NAME_SIZE, "%s.lock", what);
+            snprintf(name, sizeof name, "%s.lock", what);
         if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
             return cbx_fail(err, CBX_EINVAL, "the folder of locks has too long a name");
         if (l->n == l->room && !grow(l)) return no_memory(err);
         if (!is_ours(path, name, &h)) break;
         keep(l, &h, name);
     }
-    h = (cbx__held_lock){ .holder = getpid() };
-    st = cbx_lock_take(ctx, path, 0, &h.lock, err);
-    if (st) return st;
-    h.fd = cbx_lock_fd(h.lock);
-    keep(l, &h, name);
+    keep(l, &(cbx__held_lock){ .fd = NO_FD }, name);
+    return CBX_OK;
+}
+
+static cbx_status find_all(const char *dir, const cbx__locks_wish *wish, cbx__locks *l, cbx_err *err)
+{
+    char what[64];
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; i < wish->ncores && !st; i++) {
+        snprintf(what, sizeof what, "cpu-%d", wish->cores[i]);
+        st = find_one(dir, what, l, err);
+    }
+    if (st || !wish->device) return st;
+    snprintf(what, sizeof what, "device-%.48s", wish->device);
+    return find_one(dir, what, l, err);
+}
+
+/* Those of the list that nobody has for us. */
+static bool is_wanted(const cbx__held_lock *h) { return !h->lock && !h->holder; }
+
+static cbx_status take_wanted(cbx_ctx *ctx, const char *dir, cbx__locks *l, char busy[CBX__LOCK_NAME_SIZE],
+                              cbx_err *err)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        cbx__held_lock *h = &l->list[i];
+        char path[PATH_SIZE];
+        cbx_status st;
+        if (!is_wanted(h)) continue;
+        memcpy(busy, h->name, sizeof h->name);
+        snprintf(path, sizeof path, "%s/%s", dir, h->name); /* it fitted before */
+        st = cbx_lock_take(ctx, path, 0, &h->lock, err);
+        if (st) return st;
+        h->fd = cbx_lock_fd(h->lock);
+        h->holder = getpid();
+        l->fds[l->nfds++] = h->fd;
+    }
     return CBX_OK;
 }
 
 cbx_status cbx__locks_take(cbx_ctx *ctx, const char *dir, const cbx__locks_wish *wish, cbx__locks *out,
                            char busy[CBX__LOCK_NAME_SIZE], cbx_err *err)
 {
-    cbx_status st = CBX_OK;
-    char what[64];
+    const char **names = NULL;
+    size_t n = 0;
+    cbx_arena arena;
+    cbx_status st;
+    pid_t who;
 
     *out = (cbx__locks){ .al = *cbx_ctx_allocator(ctx) };
-    for (size_t i = 0; i < wish->ncores && !st; i++) {
-        snprintf(what, sizeof what, "cpu-%d", wish->cores[i]);
-        st = take_one(ctx, dir, what, out, busy, err);
-    }
-    if (!st && wish->device) {
-        snprintf(what, sizeof what, "device-%.48s", wish->device);
-        st = take_one(ctx, dir, what, out, busy, err);
-    }
+    cbx_arena_init(&arena, &out->al);
+    st = find_all(dir, wish, out, err);
+    if (!st) names = cbx_arena_calloc(&arena, out->n + 1, sizeof *names);
+    if (!st && !names) st = no_memory(err);
+    for (size_t i = 0; !st && i < out->n; i++)
+        if (is_wanted(&out->list[i])) names[n++] = out->list[i].name;
+    if (!st && cbx__line_is_before(dir, wish->place, names, n, busy, &who))
+        st = cbx_fail(err, CBX_EBUSY, "another process waits for '%s'", busy);
+    if (!st) st = take_wanted(ctx, dir, out, busy, err);
+    if (wish->place && st == CBX_EBUSY)
+        cbx__line_join(dir, wish->place, names, n);
+    else if (wish->place)
+        cbx__line_leave(wish->place);
     if (st) cbx__locks_release(out);
+    cbx_arena_clear(&arena);
     return st;
 }
 
@@ -203,36 +242,43 @@ void cbx__locks_tell(const cbx__locks *l, int first, cbx__environment *e)
 
 /* --- waiting --- */
 
-/* Who has it, for a sentence: "process 1234". */
-static const char *holder_text(const char *dir, const char *busy, char *out, size_t size)
+/* Whom we wait for. */
+typedef struct rival {
+    char who[64]; /* "process 1234" */
+    bool waits;   /* it came first, and has not got it either */
+} rival;
+
+static rival rival_of(const char *dir, const char *busy)
 {
-    char path[PATH_SIZE];
+    char path[PATH_SIZE], name[CBX__LOCK_NAME_SIZE];
+    rival r = { "another process", false };
     pid_t pid = 0;
 
     if (snprintf(path, sizeof path, "%s/%s", dir, busy) < (int)sizeof path) pid = cbx_lock_holder(path);
-    if (pid > 0)
-        snprintf(out, size, "process %d", (int)pid);
-    else
-        snprintf(out, size, "another process");
-    return out;
+    if (pid <= 0) r.waits = cbx__line_is_before(dir, NULL, &busy, 1, name, &pid) && pid > 0 && pid != getpid();
+    if (pid > 0 && pid != getpid()) snprintf(r.who, sizeof r.who, "process %d", (int)pid);
+    return r;
 }
 
 bool cbx__lock_wait_step(cbx__lock_wait *w, const char *dir, const char *busy, char why[CBX_ERR_MESSAGE_SIZE])
 {
-    char text[CBX_ERR_MESSAGE_SIZE], who[64];
     uint64_t now = cbx_clock_ns();
+    char text[CBX_ERR_MESSAGE_SIZE];
+    rival r;
 
     if (!w->since) w->since = now, w->pause_ns = POLL_FIRST_NS;
     if (!w->told) {
-        snprintf(text, sizeof text, "%s waits for '%s', which %s holds", w->who, busy,
-                 holder_text(dir, busy, who, sizeof who));
+        r = rival_of(dir, busy);
+        snprintf(text, sizeof text, "%s waits for '%s', which %s %s", w->who, busy, r.who,
+                 r.waits ? "has waited for longer" : "holds");
         w->note(w->user, text);
         w->told = true;
     }
     if ((double)(now - w->since) >= 1e9 * w->most_s) {
+        r = rival_of(dir, busy);
         snprintf(why, CBX_ERR_MESSAGE_SIZE,
-                 "%s: '%s' is still held by %s after %g s; wait for it, end it, or raise --lock-wait", w->who, busy,
-                 holder_text(dir, busy, who, sizeof who), w->most_s);
+                 "%s: '%s' is still %s by %s after %g s; wait for it, end it, or raise --lock-wait", w->who, busy,
+                 r.waits ? "waited for" : "held", r.who, w->most_s);
         return false;
     }
     nanosleep(&(struct timespec){ 0, w->pause_ns }, NULL);

@@ -16,9 +16,10 @@
 #include "calibrax/base/file.h"
 #include "calibrax/perf/cores.h"
 #include "calibrax/perf/launch.h"
+#include "calibrax/perf/waiting_line.h"
 
 #define CBX__LOCKS_VARIABLE "NPERF_LOCKS"
-#define CBX__LOCK_NAME_SIZE 80
+#define CBX__LOCK_NAME_SIZE CBX__LINE_NAME
 
 /** One lock; see locks.c. */
 typedef struct cbx__held_lock cbx__held_lock;
@@ -36,10 +37,11 @@ typedef struct cbx__locks_wish {
     const int *cores; /* by cbx__cpu.core */
     size_t ncores;
     const char *device; /* id; NULL: none */
+    cbx__place *place;  /* in line, taken on CBX_EBUSY and given up on anything else; NULL: waits for nothing */
 } cbx__locks_wish;
 
 /**
- * All or none, without waiting.
+ * All or none, without waiting; none that somebody has waited for longer (waiting_line.h).
  * @param busy  CBX__LOCK_NAME_SIZE bytes: on CBX_EBUSY the lock's name without folder
  * @param out   overwritten; released with cbx__locks_release on success
  * @return CBX_OK; CBX_EBUSY; CBX_EINVAL (the folder's name is too long); CBX_ENOMEM; as cbx_lock_take
@@ -64,7 +66,7 @@ typedef struct cbx__lock_wait {
     bool told;
 } cbx__lock_wait;
 
-/** Sleeps a little, longer from step to step; the first one says who waits for whom.  @param why  written when it returns false: it has waited long enough */
+/** What is to be locked is still another's, or another's first.  Sleeps a little, longer from step to step; the first one says who waits for whom.  @param why  written when it returns false: it has waited long enough */
 bool cbx__lock_wait_step(cbx__lock_wait *w, const char *dir, const char *busy, char why[CBX_ERR_MESSAGE_SIZE]);
 
 #endif

@@ -101,6 +101,7 @@ void cbx__point_launch_opts(const cbx__session *s, const cbx__point *p, const cb
     o->interpreter = a->interpreter;
     o->stop = s->opts->stop;
     o->sandbox = &s->sandbox;
+    o->kept = s->kept;
     o->cold = s->opts->cold_cache;
     o->flush_bytes = flush_bytes(s);
     o->energy = s->have_energy ? &s->energy : NULL;

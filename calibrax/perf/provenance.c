@@ -1,5 +1,5 @@
 /**
- * Where a row comes from: provenance (spec of the row, additive to v1) and the raw launch lines beside it.
+ * Where a row comes from: provenance (spec of the row, additive to v1).
  * Nothing here names a host, a user or a path.
  */
 #include <math.h>
@@ -9,33 +9,8 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/version.h"
 #include "calibrax/perf/pilot.h"
-#include "calibrax/perf/public.h"
-
-/* Adds a child and says whether that worked, also when the child could not be made. */
-static bool put(cbx_json *object, const char *key, cbx_json *child)
-{
-    return child && cbx_json_set(object, key, child);
-}
-
-/* A child that may be unknown. */
-static bool put_or_null(cbx_json *object, const char *key, cbx_json *child)
-{
-    return child ? cbx_json_set(object, key, child) : cbx_json_set_null(object, key);
-}
-
-static cbx_json *ints(const int *x, size_t n)
-{
-    cbx_json *a = cbx_json_new_array();
-    for (size_t i = 0; a && i < n; i++) cbx_json_push(a, cbx_json_new_int(x[i]));
-    return a;
-}
-
-static cbx_json *doubles(const double *x, size_t n)
-{
-    cbx_json *a = cbx_json_new_array();
-    for (size_t i = 0; a && i < n; i++) cbx_json_push(a, cbx_json_new_double(x[i]));
-    return a;
-}
+#include "calibrax/perf/put_json.h"
+#include "calibrax/perf/session.h"
 
 static cbx_json *revision_json(void)
 {
@@ -67,7 +42,7 @@ static cbx_json *probe_json(const cbx__session *s)
     cbx_json *o = cbx_json_new_object(), *pipes = cbx_json_new_object(), *levels = cbx_json_new_array();
 
     for (int i = 0; pipes && i < CBX_PIPE_COUNT; i++)
-        put(pipes, cbx_pipe_name((cbx_pipe)i), doubles(s->probe.pipe_ops_per_s[i], 2));
+        cbx__json_put(pipes, cbx_pipe_name((cbx_pipe)i), cbx__json_doubles(s->probe.pipe_ops_per_s[i], 2));
     for (int i = 0; levels && i < s->probe.nlevels; i++) {
         const cbx_level_rate *l = &s->probe.level[i];
         cbx_json *j = cbx_json_new_object();
@@ -84,8 +59,8 @@ static cbx_json *probe_json(const cbx__session *s)
         return NULL;
     }
     cbx_json_set_string(o, "instruction_set", s->probe.instruction_set);
-    put(o, "pipe_ops_per_s_f32_f64", pipes);
-    put(o, "levels", levels);
+    cbx__json_put(o, "pipe_ops_per_s_f32_f64", pipes);
+    cbx__json_put(o, "levels", levels);
     return o;
 }
 
@@ -153,7 +128,7 @@ static cbx_json *looks_json(const cbx__point *p, const cbx__attempt *a)
         cbx_json_unref(pairs);
         return NULL;
     }
-    put(o, "pairs", pairs);
+    cbx__json_put(o, "pairs", pairs);
     cbx_json_set_int(o, "stopped_at", (int64_t)p->looks.pairs[a->look]);
     cbx_json_set_double(o, "level", cbx_looks_level(&p->looks, a->look));
     cbx_json_set_double(o, "error", p->looks.error);
@@ -175,12 +150,12 @@ static cbx_json *schedule_json(const cbx__session *s, const cbx__point *p, const
     cbx_json_set_int(o, "warmup", (int64_t)s->warmup);
     cbx_json_set_int(o, "iterations", (int64_t)a->iterations);
     cbx_json_set_int(o, "retries", (int64_t)a->retries);
-    put(o, "retry_reasons", retry_reasons_json(a));
+    cbx__json_put(o, "retry_reasons", retry_reasons_json(a));
     cbx_json_set_double(o, "epoch_target_s", s->epoch_target_s);
     cbx_json_set_double(o, "budget_s", s->budget_s);
     if (isfinite(p->share_s)) cbx_json_set_double(o, "point_budget_s", p->share_s);
-    put(o, "pilot", pilot_json(s, p, a));
-    put_or_null(o, "looks", looks_json(p, a));
+    cbx__json_put(o, "pilot", pilot_json(s, p, a));
+    cbx__json_put_or_null(o, "looks", looks_json(p, a));
     cbx_json_set_string(o, "stopped_because", a->stopped_because);
     if (p->note[0]) cbx_json_set_string(o, "note", p->note);
     return o;
@@ -192,9 +167,9 @@ static cbx_json *resource_json(const cbx__session *s, const cbx__resource *r)
 
     if (!o) return NULL;
     cbx_json_set_string(o, "platform", s->platforms[r->queue]);
-    put_or_null(o, "device", r->device ? cbx_json_new_int(r->device->number) : NULL);
-    put(o, "cpus", ints(r->cores.cpus, r->cores.ncpus));
-    put(o, "cores", ints(r->cores.cores, r->cores.ncores));
+    cbx__json_put_or_null(o, "device", r->device ? cbx_json_new_int(r->device->number) : NULL);
+    cbx__json_put(o, "cpus", cbx__json_ints(r->cores.cpus, r->cores.ncpus));
+    cbx__json_put(o, "cores", cbx__json_ints(r->cores.cores, r->cores.ncores));
     return o;
 }
 
@@ -210,14 +185,15 @@ static cbx_json *scheduler_json(const cbx__session *s)
         return NULL;
     }
     for (size_t i = 0; r && i < r->n; i++) {
-        if (groups && !r->list[i].device) cbx_json_push(groups, ints(r->list[i].cores.cpus, r->list[i].cores.ncpus));
+        if (groups && !r->list[i].device)
+            cbx_json_push(groups, cbx__json_ints(r->list[i].cores.cpus, r->list[i].cores.ncpus));
         if (resources) cbx_json_push(resources, resource_json(s, &r->list[i]));
     }
     cbx_json_set_int(o, "cpu_slots", r ? (int64_t)r->slots : 1);
     cbx_json_set_int(o, "n_gpus", r ? (int64_t)r->gpus : 0);
     cbx_json_set_int(o, "max_parallel", r ? (int64_t)r->parallel : 1);
-    put(o, "core_groups", groups);
-    put(o, "resources", resources);
+    cbx__json_put(o, "core_groups", groups);
+    cbx__json_put(o, "resources", resources);
     cbx_json_set_bool(o, "smt", r && r->topology.smt);
     cbx_json_set_double(o, "gpu_settle_s", s->opts->gpu_settle_s);
     return o;
@@ -237,9 +213,9 @@ static cbx_json *layout_json(const cbx__attempt *a)
                                  l->position };
             cbx_json_push(list, cbx_json_new_int((int64_t)v[k]));
         }
-        put(o, keys[k], list);
+        cbx__json_put(o, keys[k], list);
     }
-    if (o) put_or_null(o, "placed_anew", placed_anew < 0 ? NULL : cbx_json_new_bool(placed_anew == 1));
+    if (o) cbx__json_put_or_null(o, "placed_anew", placed_anew < 0 ? NULL : cbx_json_new_bool(placed_anew == 1));
     return o;
 }
 
@@ -270,8 +246,8 @@ static cbx_json *sandbox_json(const cbx__session *s, const cbx__attempt *a)
     }
     if (!o) return NULL;
     cbx_json_set_string(o, "mode", cbx_sandbox_mode_word(s->sandbox.mode));
-    put(o, "enforced", words_json(&all, true));
-    put(o, "missing", words_json(&all, false));
+    cbx__json_put(o, "enforced", words_json(&all, true));
+    cbx__json_put(o, "missing", words_json(&all, false));
     cbx_json_set_int(o, "landlock", all.landlock);
     cbx_json_set_int(o, "granted_read", (int64_t)s->sandbox.nreadable);
     cbx_json_set_int(o, "granted_write", (int64_t)s->sandbox.nwritable);
@@ -320,8 +296,8 @@ static cbx_json *health_json(const cbx__attempt *a)
     cbx_json_set_int(o, "unhealthy_launches", (int64_t)unhealthy); /* that count all the same */
     cbx_json_set_int(o, "epochs_measured_again", (int64_t)again);
     cbx_json_set_double(o, "waited_share", wall > 0 ? waited / wall : NAN);
-    put_or_null(o, "threads_seen_max", threads ? cbx_json_new_int((int64_t)threads) : NULL);
-    put_or_null(o, "throttles", counts_heat ? cbx_json_new_int((int64_t)throttles) : NULL);
+    cbx__json_put_or_null(o, "threads_seen_max", threads ? cbx_json_new_int((int64_t)threads) : NULL);
+    cbx__json_put_or_null(o, "throttles", counts_heat ? cbx_json_new_int((int64_t)throttles) : NULL);
     return o;
 }
 
@@ -356,9 +332,9 @@ static void put_worker(cbx_json *o, const cbx_json *hello)
     if (worker) {
         cbx_json_remove(worker, "op");
         versions = cbx_json_get(worker, "versions");
-        put_or_null(o, "versions", versions ? cbx_json_copy(versions) : NULL);
+        cbx__json_put_or_null(o, "versions", versions ? cbx_json_copy(versions) : NULL);
     }
-    put_or_null(o, "worker", worker);
+    cbx__json_put_or_null(o, "worker", worker);
 }
 
 static cbx_json *device_json(const cbx__point *p, const cbx__attempt *a)
@@ -408,129 +384,29 @@ cbx_json *cbx__provenance_make(const cbx__session *s, const cbx__point *p, const
 
     if (!o) return NULL;
     cbx_json_set_string(o, "timestamp", cbx_time_format_iso(s->started_us, now));
-    put(o, "tool", release_json());
-    put(o, "bench", revision_json());
-    put_or_null(o, "machine", s->machine ? cbx_json_copy(s->machine) : NULL);
-    put(o, "device", device_json(p, a));
-    put_or_null(o, "probe", s->have_probe ? probe_json(s) : NULL);
+    cbx__json_put(o, "tool", release_json());
+    cbx__json_put(o, "bench", revision_json());
+    cbx__json_put_or_null(o, "machine", s->machine ? cbx_json_copy(s->machine) : NULL);
+    cbx__json_put(o, "device", device_json(p, a));
+    cbx__json_put_or_null(o, "probe", s->have_probe ? probe_json(s) : NULL);
     put_worker(o, hello_of(a));
     cbx_json_set_string(o, "binary_hash",
                         !strcmp(a->baseline->provider, "native") && s->worker_hash[0] ? s->worker_hash : NULL);
     cbx_json_set_string(o, "measurement_isolation", runs_here(s, a) ? "in_process" : "subprocess");
-    put(o, "cpu_affinity", ints(p->cores, p->ncores));
+    cbx__json_put(o, "cpu_affinity", cbx__json_ints(p->cores, p->ncores));
     cbx_json_set_int(o, "threads", s->threads);
     cbx_json_set_string(o, "precision_policy", cbx__policy_applied(a->baseline->provider, s->precision));
-    put(o, "policy", cbx__policy_json(a->baseline->provider, a->platform, s->threads, s->precision, true));
-    put(o, "memory", memory_json(a));
-    put(o, "scheduler", scheduler_json(s));
+    cbx__json_put(o, "policy", cbx__policy_json(a->baseline->provider, a->platform, s->threads, s->precision, true));
+    cbx__json_put(o, "memory", memory_json(a));
+    cbx__json_put(o, "scheduler", scheduler_json(s));
     cbx_json_set_string(o, "coverage_mode", s->opts->skip_slow ? "fast" : "full");
     cbx_json_set_string(o, "compile_cache", compile_cache_of(s, a));
-    put(o, "variant", variant_json(a));
-    put(o, "schedule", schedule_json(s, p, a));
-    put(o, "layout", layout_json(a));
-    put_or_null(o, "sandbox", runs_here(s, a) || !a->first ? NULL : sandbox_json(s, a));
-    put(o, "health", health_json(a));
-    put(o, "oracle", oracle_json(p));
+    cbx__json_put(o, "variant", variant_json(a));
+    cbx__json_put(o, "schedule", schedule_json(s, p, a));
+    cbx__json_put(o, "layout", layout_json(a));
+    cbx__json_put_or_null(o, "sandbox", runs_here(s, a) || !a->first ? NULL : sandbox_json(s, a));
+    cbx__json_put(o, "health", health_json(a));
+    cbx__json_put(o, "oracle", oracle_json(p));
     cbx_json_set_bool(o, "resumed", p->resumed);
     return o;
-}
-
-static cbx_json *fidelity_json(const cbx_fidelity *f)
-{
-    cbx_json *o = f->checked ? cbx_json_new_object() : NULL;
-    if (!o) return NULL;
-    cbx_json_set_bool(o, "ok", f->ok);
-    cbx_json_set_double(o, "rel_to_tol", f->rel_to_tol);
-    cbx_json_set_int(o, "mismatched", (int64_t)f->mismatched);
-    cbx_json_set_int(o, "checks", (int64_t)f->checks);
-    if (f->note[0]) cbx_json_set_string(o, "note", f->note);
-    return o;
-}
-
-/* Where and how the launch was made. */
-static void put_launch_plan(cbx_json *o, const cbx__session *s, const cbx__point *p, const cbx__attempt *a,
-                            const cbx__launch *l)
-{
-    cbx_json *point = NULL;
-
-    cbx_json_set_string(o, "schema", "nperf-launch");
-    cbx_json_set_int(o, "version", 1);
-    cbx_json_set_string(o, "run_id", s->run_id);
-    cbx_json_set_string(o, "case", s->opts->case_ops->name);
-    if (!cbx_json_parse(p->json, strlen(p->json), "point", &point, NULL)) cbx_json_set(o, "param_point", point);
-    cbx_json_set_string(o, "platform", a->platform);
-    cbx_json_set_string(o, "baseline", a->baseline->name);
-    cbx_json_set_string(o, "variant", a->variant);
-    cbx_json_set_int(o, "round", (int64_t)l->round);
-    cbx_json_set_int(o, "position", (int64_t)l->position);
-    cbx_json_set_int(o, "attempt", (int64_t)l->attempt);
-    cbx_json_set_bool(o, "retry", l->retry);
-    if (l->retry) cbx_json_set_string(o, "retry_reason", cbx_failure_reason(l->repeats));
-    cbx_json_set_int(o, "seed", (int64_t)(l->seed >> 1));
-    cbx_json_set_int(o, "env_pad_bytes", (int64_t)l->layout.env_pad_bytes);
-    cbx_json_set_int(o, "stack_pad_bytes", (int64_t)l->layout.stack_pad_bytes);
-    cbx_json_set_int(o, "heap_pad_bytes", (int64_t)l->layout.heap_pad_bytes);
-    cbx_json_set_double(o, "wall_s", l->wall_s);
-    cbx_json_set_string(o, "steady_class", cbx_steady_name(l->steady));
-    cbx_json_set_int(o, "steady_from", (int64_t)l->steady_from);
-    if (l->unhealthy) cbx_json_set_string(o, "unhealthy", l->unhealthy);
-}
-
-/* What was seen. */
-static void put_launch_record(cbx_json *o, const cbx_launch_record *r)
-{
-    char message[CBX_ERR_MESSAGE_SIZE];
-
-    memcpy(message, r->message, sizeof(message));
-    cbx__public_message(message);
-    cbx_json_set_string(o, "failure", r->failure ? cbx_failure_word(r->failure) : NULL);
-    if (r->failure) {
-        cbx_json_set_string(o, "message", message);
-        cbx_json_set_string(o, "phase", r->phase);
-        cbx_json_set_int(o, "exit_code", r->exit_code);
-        cbx_json_set_int(o, "term_signal", r->term_signal);
-    }
-    cbx_json_set_int(o, "iterations", (int64_t)r->iterations);
-    put(o, "epoch_ns", doubles(r->epoch_ns, r->epochs));
-    put(o, "outer_ns", doubles(r->outer_ns, r->epochs));
-    cbx_json_set_double(o, "empty_epoch_ns", r->empty_epoch_ns);
-    cbx_json_set_double(o, "first_call_ns", r->first_call_ns);
-    cbx_json_set_double(o, "compile_ns", r->compile_ns);
-    cbx_json_set_double(o, "ready_ns", r->ready_ns);
-    cbx_json_set_double(o, "overhead_ns", r->overhead_ns);
-    cbx_json_set_double(o, "hwm_bytes", r->hwm_bytes);
-    cbx_json_set_double(o, "hwm_start_bytes", r->hwm_start_bytes);
-    cbx_json_set_double(o, "hwm_increase_bytes", r->hwm_increase_bytes);
-    cbx_json_set_double(o, "device_peak_bytes", r->device_peak_bytes);
-    cbx_json_set_double(o, "tree_peak_bytes", r->tree_peak_bytes);
-    put_or_null(o, "threads_seen", r->threads_seen ? cbx_json_new_int((int64_t)r->threads_seen) : NULL);
-    cbx_json_set_double(o, "cpu_user_s", r->cpu_user_s);
-    cbx_json_set_double(o, "cpu_system_s", r->cpu_system_s);
-    cbx_json_set_int(o, "voluntary_switches", (int64_t)r->voluntary_switches);
-    cbx_json_set_int(o, "involuntary_switches", (int64_t)r->involuntary_switches);
-    cbx_json_set_int(o, "steal_ticks", (int64_t)r->steal_ticks);
-    cbx_json_set_double(o, "load_1min", r->load_1min);
-    put(o, "wait_ns", doubles(r->wait_ns, r->epochs));
-    cbx_json_set_bool(o, "contended", r->contended);
-    cbx_json_set_int(o, "measured_again", (int64_t)r->measured_again);
-    cbx_json_set_double(o, "clock_doubt", r->clock_doubt);
-    cbx_json_set_double(o, "cpu_pressure_percent", r->pressure_percent);
-    cbx_json_set_int(o, "left_behind", (int64_t)r->left_behind);
-    put_or_null(o, "fidelity", fidelity_json(&r->fidelity));
-}
-
-void cbx__raw_line(const cbx__session *s, const cbx__point *p, const cbx__attempt *a, const cbx__launch *l,
-                   cbx_text *out)
-{
-    cbx_json *o = cbx_json_new_object();
-
-    if (!o) {
-        out->status = CBX_ENOMEM;
-        return;
-    }
-    put_launch_plan(o, s, p, a, l);
-    put_launch_record(o, &l->record);
-    cbx_json_write(o, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING, out);
-    cbx_text_putc(out, '\n');
-    cbx_json_unref(o);
 }

@@ -32,6 +32,7 @@ void cbx__session_clear(cbx__session *s)
 {
     cbx_json_unref(s->machine);
     if (s->have_energy) cbx__energy_source_close(&s->energy);
+    cbx__grants_forget(s->kept);
     pthread_mutex_destroy(&s->lock);
     memset(s, 0, sizeof(*s));
 }
@@ -140,6 +141,7 @@ cbx_status cbx__session_confine(cbx_ctx *ctx, cbx__session *s, cbx_err *err)
     s->sandbox = *given;
     s->sandbox.hidden = s->hidden;
     s->sandbox.nhidden = n;
+    s->kept = cbx__grants_keep(cbx_allocator_default()); /* of all jobs' threads */
     if (given->mode == CBX_SANDBOX_REQUIRE) return cbx_sandbox_check(ctx, err);
     if (given->mode == CBX_SANDBOX_OFF || cbx_sandbox_probe(ctx, &facts, NULL)) /* launches will say what is wrong */
         facts.files = false;

@@ -39,7 +39,8 @@ typedef struct cbx__session {
     char worker_hash[CBX_HASH_SIZE]; /* of the native worker and its plug-ins; "" unknown */
     cbx_sandbox sandbox;             /* the caller's, and the rows and the store hidden as well */
     const char *hidden[32];
-    bool hide_answers; /* nothing else here keeps workers from reading the oracle's files */
+    struct cbx__grants_kept *kept; /* what was found for it; NULL: each launch looks for itself */
+    bool hide_answers;             /* nothing else here keeps workers from reading the oracle's files */
 
     pthread_mutex_t lock; /* guards everything below, and JSON values shared between jobs */
     cbx_probe probe;

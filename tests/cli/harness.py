@@ -36,6 +36,7 @@ class Place:
             if name.startswith(("NPERF_", "CALIBRAX_", "XPCS_", "HWLOC_")):
                 del self.env[name]
         self.env.pop("MALLOC_PERTURB_", None)
+        self.env.pop("LD_LIBRARY_PATH", None)  # the build system's, whose folders workers might read: tests run by hand have none
         self.env["CALIBRAX_LOCK_DIR"] = os.path.join(os.path.abspath(BUILD), "locks")
 
     def file(self, *names):

@@ -198,7 +198,7 @@ def interrupt_and_resume(p):
     args = [*points, "--baselines", "stream,tiled", *QUICK]
     rows = p.file("results/semiring_matmul.jsonl")
     slow = bad_worker(p, f'[ -e {rows} ] && exec sleep 600\nexec {WORKER} "$@"')
-    run = subprocess.Popen([NPERF, *args], cwd=p.path, env=dict(p.env, NPERF_WORKER=slow), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    run = subprocess.Popen([NPERF, *args, "--sandbox-read", WORKER], cwd=p.path, env=dict(p.env, NPERF_WORKER=slow), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     check(wait_for(lambda: os.path.exists(rows), 300), "the first point is written while others go on")
     run.send_signal(signal.SIGINT)
     output, words = run.communicate(timeout=300)
@@ -263,8 +263,8 @@ def no_path_in_rows(p):
 
 
 def readable(p):
-    """Options that let a worker that is a script read what it is made of: this folder, and Python."""
-    return "--sandbox-read", p.path, "--sandbox-read", sys.base_prefix, "--sandbox-read", sys.prefix
+    """Options that let a worker that is a script read what it is made of: this folder, Python, and the worker that it goes on as."""
+    return "--sandbox-read", p.path, "--sandbox-read", sys.base_prefix, "--sandbox-read", sys.prefix, "--sandbox-read", WORKER
 
 
 def bad_worker(p, script):
@@ -372,7 +372,7 @@ def overlapping_runs_wait(p):
     points = ["--point", TINY, "--baselines", "stream,tiled"]
     os.mkdir(p.file("told"))
     worker = bad_worker(p, f'echo > {p.file("told/started")}\nwhile ! [ -e {p.file("told/go")} ]; do sleep 0.05; done\nexec {WORKER} "$@"')
-    slow = subprocess.Popen([NPERF, *points, *QUICK, "--out", "slow.jsonl", "--report", "slow.md", "--sandbox-write", p.file("told")], cwd=p.path,
+    slow = subprocess.Popen([NPERF, *points, *QUICK, "--out", "slow.jsonl", "--report", "slow.md", "--sandbox-write", p.file("told"), "--sandbox-read", WORKER], cwd=p.path,
                             env=dict(p.env, NPERF_WORKER=worker), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     if not wait_for(lambda: os.path.exists(p.file("told/started")), 120):
         slow.terminate()

@@ -2,6 +2,7 @@
 #include "check.h"
 #include "fail_alloc.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -9,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -133,7 +135,7 @@ static cbx__dispatch plan(shop *s, const cbx__resource *r, size_t nr, const size
 static pid_t holder(const cbx__resource *r)
 {
     int said[2];
-    const cbx__locks_wish wish = { r->cores.cores, r->cores.ncores, r->device ? r->device->id : NULL };
+    const cbx__locks_wish wish = { r->cores.cores, r->cores.ncores, r->device ? r->device->id : NULL, NULL };
     char byte = 0, busy[CBX__LOCK_NAME_SIZE];
     CHECK(pipe(said) == 0, "pipe");
     fflush(stdout);
@@ -362,6 +364,132 @@ static void invocations_never_overlap(void **state)
     CHECK_GT(two_invocations(false, 1), 0, "the check sees two that do not see each other's locks");
 }
 
+/* --- turns --- */
+
+/* A sweep whose first job lasts until it is told to end, and single jobs that others wait to do; each marks its letter in one file. */
+typedef struct turn {
+    char letter;
+    int begun, go_on; /* -1: a job of no length */
+} turn;
+
+static cbx_status turn_job(void *user, cbx_ctx *c, size_t number, const cbx__hold *hold, cbx_err *err)
+{
+    const turn *t = user;
+    char path[128], byte = 'x';
+    (void)c, (void)hold, (void)err;
+    snprintf(path, sizeof path, "%s/turns", folder);
+    int fd = open(path, O_CREAT | O_APPEND | O_WRONLY, 0600);
+    bool ok = fd >= 0 && write(fd, &t->letter, 1) == 1;
+    if (fd >= 0) close(fd);
+    if (number == 0 && t->begun >= 0) ok = ok && write(t->begun, &byte, 1) == 1 && read(t->go_on, &byte, 1) == 1;
+    return ok ? CBX_OK : CBX_EIO;
+}
+
+static void say_so(void *user, const char *text)
+{
+    const turn *t = user;
+    (void)text;
+    if (write(t->go_on, "w", 1) != 1) _exit(2);
+}
+
+/* @param begun  gets a byte when the first job has begun; -1: go_on gets one when the invocation is in line */
+static pid_t invoke(char letter, size_t njobs, int begun, int go_on)
+{
+    static const size_t queues[3];
+    fflush(stdout);
+    pid_t child = fork();
+    if (child) return child;
+    turn t = { letter, begun, go_on };
+    cbx__resource r = slot(0, 12, NULL);
+    cbx__dispatch d = { .resources = &r,
+                        .nresources = 1,
+                        .queues = queues,
+                        .njobs = njobs,
+                        .lock_wait_s = 60,
+                        .run = turn_job,
+                        .note = begun >= 0 ? no_note : say_so,
+                        .user = &t };
+    _exit(cbx__dispatch_run(ctx, &d, NULL, NULL) ? 1 : 0);
+}
+
+/* What may happen to the first waiter while it is in line. */
+enum { STAYS, IS_KILLED, IS_STOPPED };
+
+/* One who was stopped long ago. */
+static void age_place_of(pid_t pid)
+{
+    const struct timespec old[2] = { { 1000, 0 }, { 1000, 0 } };
+    char wanted[32];
+    DIR *d = opendir(folder);
+    struct dirent *e;
+    size_t aged = 0;
+    snprintf(wanted, sizeof wanted, "-%d-", (int)pid);
+    while (d && (e = readdir(d)))
+        if (!strncmp(e->d_name, "wait-", 5) && strstr(e->d_name, wanted))
+            aged += utimensat(dirfd(d), e->d_name, old, 0) == 0;
+    if (d) closedir(d);
+    CHECK_INT(aged, 1, "one place in line");
+}
+
+static void wait_ended(pid_t pid, const char *who)
+{
+    int status = 0;
+    CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0, who);
+}
+
+/* A sweep S of three jobs, B and then C in line during its first. */
+static void take_turns(int fate, const char *expected)
+{
+    char path[128], byte, found[16] = "";
+    int begun[2], go_on[2], in_line[2];
+    snprintf(path, sizeof path, "%s/turns", folder);
+    unlink(path);
+    CHECK(pipe(begun) == 0 && pipe(go_on) == 0 && pipe(in_line) == 0, "pipes");
+    pid_t s = invoke('S', 3, begun[1], go_on[0]);
+    CHECK(read(begun[0], &byte, 1) == 1, "its first job has begun");
+    pid_t b = invoke('B', 1, -1, in_line[1]);
+    CHECK(read(in_line[0], &byte, 1) == 1, "the first in line");
+    pid_t c = invoke('C', 1, -1, in_line[1]);
+    CHECK(read(in_line[0], &byte, 1) == 1, "the second");
+    if (fate == IS_KILLED) {
+        kill(b, SIGKILL);
+        waitpid(b, NULL, 0);
+    } else if (fate == IS_STOPPED) {
+        kill(b, SIGSTOP);
+        waitpid(b, NULL, WUNTRACED);
+        age_place_of(b);
+    }
+    CHECK(write(go_on[1], "x", 1) == 1, "the sweep goes on");
+    wait_ended(c, "the second in line");
+    wait_ended(s, "the sweep");
+    if (fate == IS_STOPPED) kill(b, SIGCONT);
+    if (fate != IS_KILLED) wait_ended(b, "the first in line");
+    FILE *fp = fopen(path, "r");
+    CHECK(fp && fgets(found, sizeof found, fp), "who had which turn");
+    if (fp) fclose(fp);
+    CHECK_STR(found, expected, "first come, first served");
+    for (int i = 0; i < 2; i++) close(begun[i]), close(go_on[i]), close(in_line[i]);
+}
+
+static size_t places_left(void)
+{
+    DIR *d = opendir(folder);
+    struct dirent *e;
+    size_t n = 0;
+    while (d && (e = readdir(d))) n += strncmp(e->d_name, "wait-", 5) == 0 || strncmp(e->d_name, ".place-", 7) == 0;
+    if (d) closedir(d);
+    return n;
+}
+
+static void waiters_take_turns(void **state)
+{
+    (void)state;
+    take_turns(STAYS, "SBCSS");
+    take_turns(IS_KILLED, "SCSS");
+    take_turns(IS_STOPPED, "SCSSB");
+    CHECK_INT(places_left(), 0, "nobody stands in line any more");
+}
+
 static cbx_status run_two(cbx_ctx *c, void *user)
 {
     static const size_t queues[] = { 0, 0 };
@@ -451,6 +579,7 @@ int main(void)
         cmocka_unit_test(faults_and_stops),
         cmocka_unit_test(a_device_settles_when_it_is_new),
         cmocka_unit_test(invocations_never_overlap),
+        cmocka_unit_test(waiters_take_turns),
         cmocka_unit_test(every_allocation_can_fail),
         cmocka_unit_test(commands_claim_all_cores),
     };

@@ -111,6 +111,58 @@ static void grants(void **state)
     cbx_arena_clear(&arena);
 }
 
+/* Found once: what changes later is not looked for, whoever asks for something else gets that, and each launch has its own folders. */
+static void grants_are_kept(void **state)
+{
+    const char *tree = make_tree(*state), *program[] = { "/bin/true", NULL };
+    char interpreter[256], other[256], link[256];
+    snprintf(interpreter, sizeof interpreter, "%s/venv/bin/python", tree);
+    snprintf(other, sizeof other, "%s/other/bin/python", tree);
+    snprintf(link, sizeof link, "%s/venv/pyvenv.cfg", tree);
+    cbx__grants_for f = { .program = program, .interpreter = interpreter, .platform = "cpu", .scratch = "/s/1" };
+    cbx__grants_kept *kept = cbx__grants_keep(cbx_allocator_default());
+    cbx_err err = CBX_ERR_INIT;
+    cbx_arena arena;
+    cbx__grants first, second, third, anew;
+
+    cbx_arena_init(&arena, cbx_allocator_default());
+    CHECK_OK(cbx__grants_find(kept, &f, &arena, &first, &err), &err, "the first launch");
+    CHECK_OK(cbx__grants_make(&f, &arena, &anew, &err), &err, "without what is kept");
+    CHECK_INT(first.count, anew.count, "the same list");
+    for (size_t i = 0; i < first.count; i++) CHECK_STR(first.list[i].path, anew.list[i].path, "the same list");
+    CHECK_INT(unlink(link), 0, "the environment loses the interpreter that it was made with");
+    CHECK_INT(unlink(interpreter), 0, "and its own");
+    f.scratch = "/s/2";
+    CHECK_OK(cbx__grants_find(kept, &f, &arena, &second, &err), &err, "the second launch");
+    CHECK_STR(granted(&second, tree, "base/lib"), "--read", "is given what was found for the first");
+    CHECK_STR(granted(&second, "/s", "2"), "--write", "its own folder");
+    CHECK_STR(granted(&second, "/s", "1"), "", "and not the other's");
+    CHECK_OK(cbx__grants_make(&f, &arena, &anew, &err), &err, "without what is kept");
+    CHECK_STR(granted(&anew, tree, "base/lib"), "", "the check sees what is found anew");
+    f.interpreter = other;
+    CHECK_OK(cbx__grants_find(kept, &f, &arena, &third, &err), &err, "another interpreter");
+    CHECK_STR(granted(&third, tree, "other/lib"), "--read", "has its own list");
+    CHECK_STR(granted(&third, tree, "venv/lib"), "", "and not the first one's");
+    cbx_arena_clear(&arena);
+    cbx__grants_forget(kept);
+}
+
+static cbx_status keep_once(cbx_ctx *ctx, void *user)
+{
+    const char *program[] = { "/bin/true", NULL };
+    cbx__grants_for f = { .program = program, .interpreter = "/usr/bin/python3", .platform = "cpu", .scratch = "/s" };
+    cbx__grants_kept *kept = cbx__grants_keep(cbx_ctx_allocator(ctx));
+    cbx_status st = kept ? CBX_OK : CBX_ENOMEM;
+    cbx_arena arena;
+    cbx__grants g;
+    (void)user;
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    for (int i = 0; i < 2 && !st; i++) st = cbx__grants_find(kept, &f, &arena, &g, NULL);
+    cbx_arena_clear(&arena);
+    cbx__grants_forget(kept);
+    return st;
+}
+
 static cbx_status grant_once(cbx_ctx *ctx, void *user)
 {
     const char *program[] = { "/bin/true", NULL };
@@ -128,6 +180,7 @@ static void no_memory(void **state)
 {
     (void)state;
     CHECK_GT(cbx_test_fail_each(grant_once, NULL, "cbx__grants_make"), 0, "allocations were made to fail");
+    CHECK_GT(cbx_test_fail_each(keep_once, NULL, "cbx__grants_find"), 0, "of lists that are kept, too");
 }
 
 /* --- the scratch folder --- */
@@ -311,6 +364,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grants),
+        cmocka_unit_test(grants_are_kept),
         cmocka_unit_test(no_memory),
         cmocka_unit_test(scratch_folder),
         cmocka_unit_test(words),

@@ -374,6 +374,14 @@ def run_attempt(framework: str, python: str, baseline: str, algebra: str, dtype:
     assert 0 < nothing["ns"] < 1e9, nothing
     expect(worker.ask(op="flush"), {"op": "flush"})
 
+    assert hello["series"], hello
+    for order in ([0, 1], [1, 0, 1, 0]):
+        series = worker.ask(op="series", sets=order)
+        expect(series["op"], "series")
+        assert 0 < series["ns"] < 60e9, series
+        expect(worker.ask(op="outputs"), {"op": "outputs"})
+        assert attempt.error_over_bound(order[-1]) <= 1, f"the last of {order}"
+
     for input_set in (1, 0):
         expect(worker.ask(op="epoch", set=input_set, iterations=2)["op"], "epoch")
         expect(worker.ask(op="outputs"), {"op": "outputs"})

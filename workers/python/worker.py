@@ -161,6 +161,23 @@ class Session:
             self._result = result
         return {"op": "epoch", "ns": ns}
 
+    def series(self, message: dict[str, Any]) -> dict[str, Any]:
+        """A call on each of some sets, every result fetched; the last one's stays."""
+        sets = message.get("sets")
+        if not self._call or not isinstance(sets, list) or not sets:
+            raise violation("series comes after compile, and names its sets")
+        if not all(isinstance(number, int) and number in self._sets for number in sets):
+            raise violation("series names no set that is there")
+        import numpy
+
+        start = time.perf_counter_ns()
+        for number in sets:
+            self._result = None
+            self._result = self._call(*self._sets[number])
+            for result in self._result if isinstance(self._result, tuple) else (self._result,):
+                numpy.asarray(self._provider.to_host(result))
+        return {"op": "series", "ns": time.perf_counter_ns() - start}
+
     def inputs(self, message: dict[str, Any]) -> dict[str, Any]:
         """Another input set, or other elements for one that is there: what it held is dropped first."""
         if not self._call or not self._case:
@@ -254,6 +271,7 @@ def serve(channel: Channel, framework: str, platform: str | None) -> int:
             threads=provider.threads,
             flush=True,
             null=True,
+            series=True,
         )
         session = Session(channel, provider)
         handlers = {
@@ -265,6 +283,7 @@ def serve(channel: Channel, framework: str, platform: str | None) -> int:
             "oracle": session.oracle,
             "flush": session.flush,
             "null": session.null,
+            "series": session.series,
             "bye": session.bye,
         }
         gc.disable()  # a collection inside an epoch would be timed
