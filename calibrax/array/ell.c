@@ -80,7 +80,9 @@ static void transpose(cbx_ell *g)
 
 static bool is_edge(const cbx_ell_source *s, size_t i, size_t q)
 {
-    return (!s->degree || q < (size_t)s->degree[i]) && (!s->mask || s->mask[i * s->width + q]);
+    const size_t n = i * s->width + q;
+    return (!s->degree || q < (size_t)s->degree[i]) && (!s->mask || s->mask[n]) &&
+           (!s->bitmap || (s->bitmap[n / 8] >> n % 8 & 1));
 }
 
 static cbx_status check_table(const cbx_ell_source *s, size_t *edges, cbx_err *err)

@@ -31,10 +31,14 @@ typedef struct cbx_ell_source {
     size_t rows, cols, width;
     const int32_t *index;  /* rows-by-width: the column of a place; only where there is an edge it is looked at */
     const int32_t *degree; /* row i has its first degree[i] places; NULL: all */
-    const uint8_t *mask;   /* rows-by-width: 0 is no edge; NULL: none is hidden */
+    const uint8_t *mask;   /* rows-by-width, a byte a place: 0 is no edge; NULL: none is hidden */
+    /* The same, a bit a place: place q of row i is bit n % 8 of byte n / 8, n = i * width + q, the lowest bit first, as in Arrow and in
+     * NumPy's packbits(..., bitorder="little"); read where it lies, its last bits past the table ignored.  NULL: none is hidden. */
+    const uint8_t *bitmap;
 } cbx_ell_source;
 
 /**
+ * Edges are the places that degree, mask and bitmap all leave.
  * @param out  the caller frees it; memory by the allocator of ctx, which it may outlive
  * @return CBX_OK; CBX_EINVAL (struct_size; no indices); CBX_EDOM (a column outside 0 .. cols-1 or a degree outside 0 .. width: row
  *         and place are named); CBX_EOVERFLOW (more than 2^31 - 1 rows or columns, more than 2^32 - 1 places); CBX_ENOMEM

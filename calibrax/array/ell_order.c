@@ -119,15 +119,15 @@ static cbx_status invert(const int32_t *order, size_t n, int32_t *name, cbx_err 
     return CBX_OK;
 }
 
-/* The table of the graph under other names. */
-static void rename_edges(const cbx_ell *g, const int32_t *order, const int32_t *name, int32_t *index, uint8_t *mask)
+/* The table of the graph under other names; places that are edges as bits. */
+static void rename_edges(const cbx_ell *g, const int32_t *order, const int32_t *name, int32_t *index, uint8_t *bitmap)
 {
     for (size_t i = 0; i < g->rows; i++) {
         const size_t old = (size_t)order[i];
         for (size_t e = g->start[old]; e < g->start[old + 1]; e++) {
-            const size_t q = (g->place ? g->place[e] : e) - old * g->width;
-            index[i * g->width + q] = name[g->index[e]];
-            mask[i * g->width + q] = 1;
+            const size_t n = (g->place ? g->place[e] : e) - old * g->width + i * g->width;
+            index[n] = name[g->index[e]];
+            bitmap[n / 8] |= (uint8_t)(1u << n % 8);
         }
     }
 }
@@ -135,9 +135,9 @@ static void rename_edges(const cbx_ell *g, const int32_t *order, const int32_t *
 cbx_status cbx_ell_reorder(cbx_ctx *ctx, const cbx_ell *g, const int32_t *order, cbx_ell **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    const size_t places = g->rows * g->width + 1;
+    const size_t places = g->rows * g->width + 1, bytes = places / 8 + 1;
     int32_t *name = NULL, *index = NULL;
-    uint8_t *mask = NULL;
+    uint8_t *bitmap = NULL;
     cbx_status st = CBX_OK;
 
     if (g->rows != g->cols)
@@ -145,16 +145,22 @@ cbx_status cbx_ell_reorder(cbx_ctx *ctx, const cbx_ell *g, const int32_t *order,
                         g->rows, g->cols);
     name = cbx_mem_calloc(al, g->rows + 1, sizeof *name);
     index = cbx_mem_calloc(al, places, sizeof *index);
-    mask = cbx_mem_calloc(al, places, 1);
-    if (!name || !index || !mask) st = cbx_fail(err, CBX_ENOMEM, "no memory to reorder %zu vertices", g->rows);
+    bitmap = cbx_mem_calloc(al, bytes, 1);
+    if (!name || !index || !bitmap) st = cbx_fail(err, CBX_ENOMEM, "no memory to reorder %zu vertices", g->rows);
     if (!st) st = invert(order, g->rows, name, err);
     if (!st) {
-        rename_edges(g, order, name, index, mask);
-        st = cbx_ell_create(
-            ctx, &(cbx_ell_source){ sizeof(cbx_ell_source), g->rows, g->cols, g->width, index, NULL, mask }, out, err);
+        rename_edges(g, order, name, index, bitmap);
+        st = cbx_ell_create(ctx,
+                            &(cbx_ell_source){ .struct_size = sizeof(cbx_ell_source),
+                                               .rows = g->rows,
+                                               .cols = g->cols,
+                                               .width = g->width,
+                                               .index = index,
+                                               .bitmap = bitmap },
+                            out, err);
     }
     cbx_mem_free(al, name, (g->rows + 1) * sizeof *name);
     cbx_mem_free(al, index, places * sizeof *index);
-    cbx_mem_free(al, mask, places);
+    cbx_mem_free(al, bitmap, bytes);
     return st;
 }

@@ -214,9 +214,9 @@ static void make_graph(cbx_ctx *c, cbx_ell **g)
 
     for (size_t i = 0; i < ROWS * WIDTH; i++) index[i] = (int32_t)(COLS * cbx_rng_uniform(&rng));
     for (size_t i = 0; i < ROWS; i++) degree[i] = i % 16 == 0 ? WIDTH : (int32_t)(i % 5);
-    CHECK_OK(
-        cbx_ell_create(c, &(cbx_ell_source){ sizeof(cbx_ell_source), ROWS, COLS, WIDTH, index, degree, NULL }, g, &err),
-        &err, "graph");
+    CHECK_OK(cbx_ell_create(
+                 c, &(cbx_ell_source){ sizeof(cbx_ell_source), ROWS, COLS, WIDTH, index, degree, NULL, NULL }, g, &err),
+             &err, "graph");
 }
 
 static void do_sparse(cbx_ctx *c, const void *how, answer *out)

@@ -130,7 +130,8 @@ static problem problem_open(cbx_dtype t, size_t rows, size_t cols, size_t width,
     }
     for (size_t i = 0; i < cols * d; i++) put(&q, q.b, i, i < (cols - 1) * d ? cbx_rng_normal(&rng) : (double)NAN);
     CHECK_OK(cbx_ctx_create(NULL, &q.c, &err), &err, "context");
-    CHECK_OK(cbx_ell_create(q.c, &(cbx_ell_source){ sizeof(cbx_ell_source), rows, cols, width, q.index, NULL, q.mask },
+    CHECK_OK(cbx_ell_create(q.c,
+                            &(cbx_ell_source){ sizeof(cbx_ell_source), rows, cols, width, q.index, NULL, q.mask, NULL },
                             &q.g, &err),
              &err, "graph");
     return q;
@@ -222,6 +223,55 @@ static void kernels_follow_the_definition(void **state)
                     check_product(&q, s, true);
                 problem_close(&q);
             }
+}
+
+/* Every number of columns: less than a vector, whole ones, and last ones that reach back, up to more than a block of eight. */
+static void every_width_follows_the_definition(void **state)
+{
+    (void)state;
+    for (size_t d = 1; d <= 150; d++)
+        for (int t = 0; t < 2; t++) {
+            problem q = problem_open(t ? CBX_F64 : CBX_F32, 5, 9, 4, d, 0.8);
+            for (int g = 0; g < CBX_ALGEBRA_BOOLEAN; g++) check_product(&q, cbx_semiring_get((cbx_algebra)g), false);
+            problem_close(&q);
+        }
+}
+
+/* A mask as bits is the mask as bytes; bits past the table mean nothing, and degrees hide besides. */
+static void bits_hide_what_bytes_hide(void **state)
+{
+    (void)state;
+    enum { N = 11, WIDTH = 13 };
+    problem q = problem_open(CBX_F64, N, 7, WIDTH, 3, 0.6);
+    uint8_t bits[N * WIDTH / 8 + 1];
+    int32_t degree[N];
+    cbx_err err = CBX_ERR_INIT;
+
+    memset(bits, 0xff, sizeof bits);
+    for (size_t n = 0; n < N * WIDTH; n++)
+        if (!q.mask[n]) bits[n / 8] &= (uint8_t) ~(1u << n % 8);
+    for (int i = 0; i < N; i++) degree[i] = WIDTH - i;
+    for (int way = 0; way < 3; way++) { /* the last: one bit is the other way */
+        cbx_ell_source s = { sizeof s, N, 7, WIDTH, q.index, way ? degree : NULL, q.mask, NULL };
+        cbx_ell *by_bytes = NULL, *by_bits = NULL;
+        cbx_ell_product one, two;
+        CHECK_OK(cbx_ell_create(q.c, &s, &by_bytes, &err), &err, "bytes");
+        s.mask = NULL, s.bitmap = bits;
+        for (size_t n = 0; way == 2 && n < WIDTH; n++)
+            if (q.mask[n]) bits[n / 8] &= (uint8_t) ~(1u << n % 8);
+        CHECK_OK(cbx_ell_create(q.c, &s, &by_bits, &err), &err, "bits");
+        cbx_ell_view(by_bytes, false, &one);
+        cbx_ell_view(by_bits, false, &two);
+        const size_t edges = cbx_ell_edges(by_bytes);
+        CHECK((cbx_ell_edges(by_bits) == edges) == (way < 2), "a bit that differs shows");
+        if (way < 2) {
+            CHECK(memcmp(one.index, two.index, edges * sizeof *one.index) == 0, "columns");
+            CHECK(memcmp(one.place, two.place, edges * sizeof *one.place) == 0, "places");
+        }
+        cbx_ell_free(by_bytes);
+        cbx_ell_free(by_bits);
+    }
+    problem_close(&q);
 }
 
 /* Specials in values and in B: the rules of the definition hold in every lane. */
@@ -425,8 +475,9 @@ static void the_first_optimum_takes_all(void **state)
     static const int32_t index[] = { 1, 0, 1 };
     cbx_ell *g = NULL;
     cbx_err err = CBX_ERR_INIT;
-    CHECK_OK(cbx_ell_create(t.c, &(cbx_ell_source){ sizeof(cbx_ell_source), 1, 2, 3, index, NULL, NULL }, &g, &err),
-             &err, "graph");
+    CHECK_OK(
+        cbx_ell_create(t.c, &(cbx_ell_source){ sizeof(cbx_ell_source), 1, 2, 3, index, NULL, NULL, NULL }, &g, &err),
+        &err, "graph");
     const double zeros[] = { 0, 0, 0 }, one = 2;
     cbx_array *v = array_of(t.c, 1, 3, zeros), *b = array_of(t.c, 2, 1, zeros), *h = array_of(t.c, 1, 1, &one), *d[2];
     const cbx_semiring *s = cbx_semiring_get(CBX_ALGEBRA_TROPICAL_MAX_PLUS);
@@ -664,6 +715,8 @@ int main(void)
         cmocka_unit_test(scipy_agrees),
         cmocka_unit_test(memory_may_end),
         cmocka_unit_test(kernels_follow_the_definition),
+        cmocka_unit_test(every_width_follows_the_definition),
+        cmocka_unit_test(bits_hide_what_bytes_hide),
         cmocka_unit_test(specials_follow_the_definition),
         cmocka_unit_test(finite_rows_follow_the_definition),
         cmocka_unit_test(the_check_can_fail),

@@ -129,8 +129,8 @@ static cbx_status graph_of(cbx_ctx *c, bool full, cbx_ell **out, cbx_err *err)
         mask[p] = full || (p >= WIDTH && cbx_rng_uniform(&rng) < 0.7);
         index[p] = mask[p] ? (int32_t)(cbx_rng_u64(&rng) % COLS) : COLS + 100;
     }
-    return cbx_ell_create(c, &(cbx_ell_source){ sizeof(cbx_ell_source), ROWS, COLS, WIDTH, index, NULL, mask }, out,
-                          err);
+    return cbx_ell_create(c, &(cbx_ell_source){ sizeof(cbx_ell_source), ROWS, COLS, WIDTH, index, NULL, mask, NULL },
+                          out, err);
 }
 
 static void bench_open(bench *t, bool full)

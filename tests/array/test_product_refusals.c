@@ -42,7 +42,8 @@ static void bench_open(bench *t)
 
     *t = (bench){ .how = CBX_CONV_INIT, .p = CBX_MATMUL_INIT, .e = CBX_ELL_PRODUCT_INIT };
     CHECK_OK(cbx_ctx_create(NULL, &t->c, &err), &err, "context");
-    CHECK_OK(cbx_ell_create(t->c, &(cbx_ell_source){ sizeof(cbx_ell_source), 3, 3, 2, index, NULL, NULL }, &t->g, &err),
+    CHECK_OK(cbx_ell_create(t->c, &(cbx_ell_source){ sizeof(cbx_ell_source), 3, 3, 2, index, NULL, NULL, NULL }, &t->g,
+                            &err),
              &err, "graph");
     cbx_scope_open(t->c, &t->scope);
     t->real = cbx_semiring_find("real"), t->log = cbx_semiring_find("log");
@@ -77,8 +78,8 @@ static cbx_status graph(bench *t, size_t rows, size_t cols, size_t width, int32_
 {
     const int32_t index[] = { 0, 1, 0, at }, degrees[] = { 2, degree };
     cbx_ell *g = NULL;
-    return cbx_ell_create(t->c, &(cbx_ell_source){ sizeof(cbx_ell_source), rows, cols, width, index, degrees, NULL },
-                          &g, err);
+    return cbx_ell_create(
+        t->c, &(cbx_ell_source){ sizeof(cbx_ell_source), rows, cols, width, index, degrees, NULL, NULL }, &g, err);
 }
 
 /* --- plain memory: what each returns; arrays: what the scope closes with --- */
@@ -408,9 +409,9 @@ static void zero_graphs(void **state)
             bench t;
             bench_open(&t);
             cbx_scope_open(t.c, &scope);
-            CHECK_OK(cbx_ell_create(t.c,
-                                    &(cbx_ell_source){ sizeof(cbx_ell_source), rows, cols, width, index, NULL, NULL },
-                                    &none, &err),
+            CHECK_OK(cbx_ell_create(
+                         t.c, &(cbx_ell_source){ sizeof(cbx_ell_source), rows, cols, width, index, NULL, NULL, NULL },
+                         &none, &err),
                      &err, "graph");
             cbx_array *v = zeros(&t, 2, rows, width, 0, CBX_F64), *b = zeros(&t, 2, cols, d, 0, CBX_F64),
                       *y = cbx_ell_matmul(t.c, none, v, b, s), *o = cbx_ell_softmax(t.c, none, v);

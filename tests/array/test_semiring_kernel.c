@@ -275,6 +275,40 @@ static void by_functions(void **state)
     problem_close(&q);
 }
 
+/* Booleans so dense that their first terms fill C, and such where they do not: a row of A without ones there, a column of B, all of B. */
+static void first_terms_may_be_enough(void **state)
+{
+    (void)state;
+    enum { K = 1100, FIRST = 128 };
+    static const struct {
+        size_t m, n;
+        int open; /* 0: nothing; 1: a row of A, 2: a column of B has ones late; 3: B has none but late; 4: its last column never has */
+        const char *why;
+    } cases[] = {
+        { 700, 530, 0, "full at once" },       { 700, 530, 1, "one row is open" },
+        { 700, 530, 2, "one column is open" }, { 40, 530, 3, "all of it is open" },
+        { 9, 4200, 1, "groups and one open" }, { 600, 530, 4, "a column stays open" },
+    };
+    for (size_t i = 0; i < CBX_LEN(cases); i++)
+        for (int n = 1; n < 4; n++) {
+            problem q;
+            problem_open(&q, cbx_semiring_get(CBX_ALGEBRA_BOOLEAN), CBX_BOOL, cases[i].m, K, cases[i].n, &layouts[0],
+                         i);
+            for (size_t e = 0; e < cases[i].m * K; e++)
+                q.a[e] = cases[i].open == 1 && e / K == cases[i].m - 2 ? e % K == K - 1 : e % 3 != 0;
+            for (size_t e = 0; e < K * cases[i].n; e++) {
+                const size_t kk = e / cases[i].n, j = e % cases[i].n;
+                q.b[e] = e % 2 == 0;
+                if (cases[i].open == 2 && j == 519) q.b[e] = kk == FIRST + 1;
+                if (cases[i].open == 3) q.b[e] = kk == K - 2;
+                if (cases[i].open == 4 && j == cases[i].n - 1) q.b[e] = 0;
+            }
+            q.p.threads = n;
+            agree(&q, cases[i].why);
+            problem_close(&q);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +316,7 @@ int main(void)
         cmocka_unit_test(threads),
         cmocka_unit_test(epilogues),
         cmocka_unit_test(by_functions),
+        cmocka_unit_test(first_terms_may_be_enough),
     };
     return cmocka_run_group_tests_name("array/semiring_kernel", tests, NULL, NULL);
 }

@@ -10,6 +10,7 @@ typedef struct NAME(taps) {
     const T *b;
     size_t run, skip, kc;
     ptrdiff_t ldb;
+    size_t high, lanes; /* end_tile */
 } NAME(taps);
 
 ALWAYS_INLINE void NAME(conv_micro)(step s, int nv, const NAME(taps) * o, T start, T *restrict c, ptrdiff_t ldc,
@@ -20,32 +21,15 @@ ALWAYS_INLINE void NAME(conv_micro)(step s, int nv, const NAME(taps) * o, T star
     const ptrdiff_t ldb = o->ldb;
     size_t left = o->kc, skip = o->skip;
     vec acc[MR][NV], one;
-    T unit = 1;
-    __asm__("" : "+m"(unit)); /* a product with a known 1 would be left out */
-    one = unit - (vec){ 0 };
-    UNROLL for (int i = 0; i < MR; i++) { UNROLL for (int v = 0; v < nv; v++) acc[i][v] = start - (vec){ 0 }; }
+
+    NAME(begin_tile)(nv, start, acc, &one);
     for (size_t n; left > 0; left -= n, line += MR, skip = 0) {
         const T *a[MR];
         n = min_size(left, o->run - skip);
         UNROLL for (int i = 0; i < MR; i++) a[i] = (const T *)line[i] + skip;
-        for (size_t at = 0; at < n; at++, b += ldb) {
-            vec bv[NV];
-            UNROLL for (int v = 0; v < nv; v++) bv[v] = *(const vec *)(b + v * LANES);
-            UNROLL for (int i = 0; i < MR; i++)
-            {
-                const T x = a[i][at];
-                UNROLL for (int v = 0; v < nv; v++) acc[i][v] = NAME(step)(s, acc[i][v], x, bv[v], one);
-            }
-        }
+        for (ptrdiff_t at = 0; at < (ptrdiff_t)n; at++, b += ldb) NAME(tile_steps)(s, nv, a, at, b, acc, one);
     }
-    UNROLL for (int i = 0; i < MR; i++)
-    {
-        UNROLL for (int v = 0; v < nv; v++)
-        {
-            vec *to = (vec *)(c + i * ldc + v * LANES);
-            *to = first ? acc[i][v] : NAME(merge)(s, *to, acc[i][v]);
-        }
-    }
+    NAME(end_tile)(s, nv, acc, o->high, o->lanes, c, ldc, first);
 }
 
 typedef void NAME(conv_fn)(const NAME(taps) * o, T start, T *c, ptrdiff_t ldc, bool first);
@@ -162,20 +146,16 @@ static void NAME(conv_look)(NAME(conv_job) * j, size_t id, size_t nt)
 
 /* --- tiles --- */
 
-static void NAME(conv_tile)(const NAME(conv_job) * j, const NAME(taps) * o, size_t row, size_t rows, size_t col,
-                            size_t live, bool first, bool last)
+static void NAME(conv_tile)(const NAME(conv_job) * j, NAME(taps) * o, size_t row, size_t rows, size_t col, size_t live,
+                            bool first, bool last)
 {
-    T buffer[MR * NR] __attribute__((aligned(64)));
     T *y = (T *)j->v->y + row * j->n + col;
     const bool whole = rows == MR && live % LANES == 0;
-    T *c = whole ? y : buffer;
-    const size_t ldc = whole ? j->n : NR;
 
-    for (size_t r = 0; !whole && !first && r < rows; r++) NAME(copy)(buffer + r * NR, y + r * j->n, live);
-    j->tile[(live - 1) / LANES](o, (T)j->v->semiring->identity, c, (ptrdiff_t)ldc, first);
+    o->high = whole ? 0 : rows, o->lanes = (live - 1) % LANES + 1;
+    j->tile[(live - 1) / LANES](o, (T)j->v->semiring->identity, y, (ptrdiff_t)j->n, first);
     for (size_t r = 0; last && j->roots && r < rows; r++)
-        for (size_t l = 0; l < live; l++) c[r * ldc + l] = SQRT(c[r * ldc + l]);
-    for (size_t r = 0; !whole && r < rows; r++) NAME(copy)(y + r * j->n, buffer + r * NR, live);
+        for (size_t l = 0; l < live; l++) y[r * j->n + l] = SQRT(y[r * j->n + l]);
 }
 
 /* The block [k0, k0 + kc) of terms of `rows` positions, in panels [first, upto). */

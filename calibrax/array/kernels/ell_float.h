@@ -119,10 +119,13 @@ ALWAYS_INLINE void NAME(announce)(uintptr_t row, int nv, bool far)
 #define ROW_OF(edge)   ((const T *)(from + (uintptr_t)(intptr_t)index[edge] * stride))
 #define ANNOUNCE(edge) NAME(announce)(from + (uintptr_t)(intptr_t)ahead[edge] * stride, nv, far)
 #define VALUE(edge)    (s == STEP_XOR ? 0 : values[place ? place[edge] : edge])
-#define VECTOR(row, v) NAME(load)((row) + (v)*LANES, live)
+#define AT(v)          ((v) + 1 == nv ? tail : (size_t)((v)*LANES))
+#define VECTOR(row, v) NAME(load)((row) + AT(v), live)
 
-/* Columns [0, nv vectors) of one row, or, with nv == 1, its `live` first lanes.  False: a NaN took part, and C is not right. */
-ALWAYS_INLINE bool NAME(fold)(step s, int nv, size_t live, const NAME(row) * r, size_t j0, T start, T *restrict c)
+/* nv vectors of one row, the last one `tail` elements behind the first, or, with nv == 1, its `live` first lanes.  False: a NaN took
+ * part, and C is not right. */
+ALWAYS_INLINE bool NAME(fold)(step s, int nv, size_t live, size_t tail, const NAME(row) * r, size_t j0, T start,
+                              T *restrict c)
 {
     const uintptr_t from = (uintptr_t)(r->b + j0), stride = r->ldb * sizeof(T);
     const int32_t *const index = r->index, *const ahead = r->ahead;
@@ -151,36 +154,41 @@ ALWAYS_INLINE bool NAME(fold)(step s, int nv, size_t live, const NAME(row) * r, 
     UNROLL for (int v = 0; v < nv; v++)
     {
         if (live == (size_t)LANES)
-            *(vec *)(c + v * LANES) = acc[v];
+            *(vec *)(c + AT(v)) = acc[v];
         else
             memcpy(c, &acc[v], live * sizeof(T));
     }
     if (s == STEP_SQUARE)
-        for (size_t l = 0; l < (live < (size_t)LANES ? live : (size_t)(nv * LANES)); l++) c[l] = SQRT(c[l]);
+        for (size_t l = 0; l < tail + live; l++) c[l] = SQRT(c[l]);
     UNROLL for (int w = 0; w < WATCHES; w++) seen |= NAME(is_watched)(s) && HAS_SEEN(watch[w]);
     return !seen;
 }
 #undef ROW_OF
 #undef ANNOUNCE
 #undef VALUE
+#undef AT
 #undef VECTOR
 
-typedef bool NAME(fold_fn)(const NAME(row) * r, size_t live, size_t j0, T start, T *c);
+/* size: the live lanes of less than a vector; where the last of several vectors begins. */
+typedef bool NAME(fold_fn)(const NAME(row) * r, size_t size, size_t j0, T start, T *c);
 #define FOLD(s, nv)                                                                                                    \
-    static bool NAME(s##_##nv)(const NAME(row) * r, size_t live, size_t j0, T start, T * c)                            \
+    static bool NAME(s##_##nv)(const NAME(row) * r, size_t size, size_t j0, T start, T * c)                            \
     {                                                                                                                  \
-        (void)live;                                                                                                    \
-        return NAME(fold)(s, nv, LANES, r, j0, start, c);                                                              \
+        return NAME(fold)(s, nv, LANES, size, r, j0, start, c);                                                        \
     }
 #define FOLDS(name, watched, term, update)                                                                             \
-    static bool NAME(STEP_##name##_0)(const NAME(row) * r, size_t live, size_t j0, T start, T * c)                     \
+    static bool NAME(STEP_##name##_0)(const NAME(row) * r, size_t size, size_t j0, T start, T * c)                     \
     {                                                                                                                  \
-        return NAME(fold)(STEP_##name, 1, live, r, j0, start, c);                                                      \
+        return NAME(fold)(STEP_##name, 1, size, 0, r, j0, start, c);                                                   \
     }                                                                                                                  \
-    FOLD(STEP_##name, 1) FOLD(STEP_##name, 2) FOLD(STEP_##name, 4) FOLD(STEP_##name, 8)
+    FOLD(STEP_##name, 1)                                                                                               \
+    FOLD(STEP_##name, 2)                                                                                               \
+    FOLD(STEP_##name, 3) FOLD(STEP_##name, 4) FOLD(STEP_##name, 5) FOLD(STEP_##name, 6) FOLD(STEP_##name, 7)           \
+        FOLD(STEP_##name, 8)
 #define ROW(name, watched, term, update)                                                                               \
-    [STEP_##name] = { NAME(STEP_##name##_0), NAME(STEP_##name##_1), NAME(STEP_##name##_2), NAME(STEP_##name##_4),      \
-                      NAME(STEP_##name##_8) },
+    [STEP_##name] = { NAME(STEP_##name##_0), NAME(STEP_##name##_1), NAME(STEP_##name##_2),                             \
+                      NAME(STEP_##name##_3), NAME(STEP_##name##_4), NAME(STEP_##name##_5),                             \
+                      NAME(STEP_##name##_6), NAME(STEP_##name##_7), NAME(STEP_##name##_8) },
 CBX__ELL_STEP_MAP(FOLDS)
 static NAME(fold_fn) *const NAME(folds)[][WIDTHS] = { CBX__ELL_STEP_MAP(ROW) };
 #undef FOLD
@@ -190,17 +198,15 @@ static NAME(fold_fn) *const NAME(folds)[][WIDTHS] = { CBX__ELL_STEP_MAP(ROW) };
 #undef EITHER
 #undef PRODUCT
 
-/* All d columns of a row.  The last vectors of a row that no number of vectors fills reach back over columns that are done: the same
+/* All d columns of a row.  Where no number of vectors fills it, its last vector reaches back over columns of the one before: the same
  * terms in the same order give the same bits. */
 static void NAME(fold_row)(step s, const NAME(row) * r, size_t d, T start, T *c)
 {
-    for (size_t j = 0; j < d;) {
-        int w = WIDTHS - 1;
-        while (w > 0 && ((size_t)LANES << (w - 1)) > d - j) w--;
-        if (w == 0 && d >= (size_t)LANES) w = 1, j = d - LANES;
-        const size_t live = w > 0 ? (size_t)LANES << (w - 1) : d - j;
-        if (!NAME(folds)[s][w](r, live, j, start, c + j)) (void)NAME(folds)[s + 1][w](r, live, j, start, c + j);
-        j += live;
+    for (size_t j = 0, some; j < d; j += some) {
+        some = d - j < (size_t)(NV * LANES) ? d - j : (size_t)(NV * LANES);
+        if (some < (size_t)LANES && j > 0) some = LANES, j = d - LANES;
+        const size_t w = some < (size_t)LANES ? 0 : (some + LANES - 1) / LANES, size = w ? some - LANES : some;
+        if (!NAME(folds)[s][w](r, size, j, start, c + j)) (void)NAME(folds)[s + 1][w](r, size, j, start, c + j);
     }
 }
 

@@ -25,7 +25,7 @@
 #define NV         8 /* vectors of a row of C that stand in registers at a time */
 #define WATCHES    4 /* of a row; vectors take them in turn, so that they do not wait for each other */
 #define SOFTMAX_NV 4 /* vectors of a row of which the softmax is taken */
-#define WIDTHS     5 /* less than a vector, 1, 2, 4, 8 */
+#define WIDTHS     9 /* less than a vector, and 1 to NV of them */
 /* Edges ahead that rows of B are asked for, into the first-level cache; into the second-level one, where B is larger than that. */
 #define AHEAD     8
 #define FAR_AHEAD 16

@@ -4,7 +4,8 @@
  * Four rows of B at a time become a table of the ORs of all their subsets, of which four bits of A pick one (Arlazarov, Dinic,
  * Kronrod & Faradzev, Soviet Math. Dokl. 11 (1970) 1209-1210).  Tables of four and not of eight: those of 128 rows fit in a
  * first-level cache, and cost little where C has few rows.  Where A is sparse, the rows of B that its bits name are joined
- * themselves.  A row of C that is all ones needs no more terms.
+ * themselves.  A row of C that is all ones needs no more terms; where the first ones of A and B are dense enough to fill C, the others
+ * are not even read.
  */
 
 #define BLOCK_COLUMNS 512
@@ -19,6 +20,9 @@
 #define LEAST_ROWS    512
 #define PACKED_AHEAD  4096 /* bytes that packing asks for ahead: the hardware's own reading ahead ends with each page */
 #define FEW_WORDS     32   /* rows of a word: fewer are done before tables are made */
+#define LOOK_WORDS    2    /* of a row of A, with the rows of B that they meet, looked at before all others */
+#define LOOK_LEAST    16   /* of rows that have this many words */
+#define PACK_ROWS     64   /* packed at a time */
 
 /* A product larger than a second-level cache; what was stored past the caches is seen by others behind STREAMED. */
 #define STREAMED_BYTES ((size_t)4 << 20)
@@ -43,10 +47,14 @@ typedef struct job_bool {
     size_t chunk;                 /* rows of a task */
     uint64_t *a;                  /* [m][a_words] */
     uint64_t *b;                  /* [block][k64][BLOCK_WORDS] */
+    uint8_t *done;                /* of each task: finished by the first look */
     char *own;                    /* of each thread: tables, rows of C, which of these are done */
     size_t own_bytes, bytes;
-    atomic_size_t ones, next;
+    /* in the first look and after it: ones that were packed, what to pack and to make next; tasks that the first finished */
+    atomic_size_t ones_a[2], ones_b[2], pack[2], next[2], finished;
 } job_bool;
+
+static size_t tasks_down(const job_bool *j) { return (j->p->m + j->chunk - 1) / j->chunk; }
 
 /* Rows of a task where threads share them: some tasks for each, so that none waits long for the last, of rows that are worth their tables. */
 static size_t shared_chunk(size_t m, size_t groups, size_t nt)
@@ -73,6 +81,8 @@ static job_bool layout_bool(const cbx__semiring_plan *plan, char *base)
     at += round_up(p->m * j.a_words * 8, 64);
     j.b = base ? (uint64_t *)(void *)(base + at) : NULL;
     at += j.blocks * j.k64 * (BLOCK_COLUMNS / 8);
+    j.done = base ? (uint8_t *)base + at : NULL;
+    at += round_up(tasks_down(&j) * j.groups, 64);
     j.own = base ? base + at : NULL;
     j.bytes = at + nt * j.own_bytes;
     return j;
@@ -129,21 +139,30 @@ static inline uint64_t word_of(const uint8_t *x, size_t live, ptrdiff_t apart)
     return word;
 }
 
-static void pack_bool(job_bool *j, size_t id, size_t nt)
+/* Words [w0, w1) of rows [i0, i1) of A; the ones in them. */
+static size_t pack_bits_of_a(job_bool *j, size_t i0, size_t i1, size_t w0, size_t w1)
 {
     const cbx_matmul *p = j->p;
     size_t ones = 0;
 
-    for (size_t i = p->m * id / nt; i < p->m * (id + 1) / nt; i++)
-        for (size_t w = 0; w < j->a_words; w++) {
+    for (size_t i = i0; i < i1; i++)
+        for (size_t w = w0; w < w1; w++) {
             const uint8_t *x = (const uint8_t *)p->a + (ptrdiff_t)i * p->lda + (ptrdiff_t)(64 * w) * p->a_step;
             __builtin_prefetch(x + PACKED_AHEAD);
             const uint64_t word = word_of(x, min_size(64, p->k - 64 * w), p->a_step);
             j->a[i * j->a_words + w] = word;
             ones += (size_t)__builtin_popcountll(word);
         }
-    atomic_fetch_add(&j->ones, ones);
-    for (size_t kk = j->k64 * id / nt; kk < j->k64 * (id + 1) / nt; kk++)
+    return ones;
+}
+
+/* Rows [from, upto) of B, zeros past the last one. */
+static size_t pack_bits_of_b(job_bool *j, size_t from, size_t upto)
+{
+    const cbx_matmul *p = j->p;
+    size_t ones = 0;
+
+    for (size_t kk = from; kk < upto; kk++)
         for (size_t w = 0; w < j->blocks * BLOCK_WORDS; w++) {
             uint64_t *to = j->b + (w / BLOCK_WORDS * j->k64 + kk) * BLOCK_WORDS + w % BLOCK_WORDS;
             *to = 0;
@@ -151,7 +170,23 @@ static void pack_bool(job_bool *j, size_t id, size_t nt)
             const uint8_t *x = (const uint8_t *)p->b + (ptrdiff_t)kk * p->ldb + (ptrdiff_t)(64 * w) * p->b_step;
             __builtin_prefetch(x + PACKED_AHEAD);
             *to = word_of(x, min_size(64, p->n - 64 * w), p->b_step);
+            ones += (size_t)__builtin_popcountll(*to);
         }
+    return ones;
+}
+
+/* Words [w0, w1) of rows of A and the rows of B that they meet; shared by rows.  after: the first look. */
+static void pack_bool(job_bool *j, bool after, size_t w0, size_t w1)
+{
+    const size_t of_a = (j->p->m + PACK_ROWS - 1) / PACK_ROWS, of_b = (64 * (w1 - w0) + PACK_ROWS - 1) / PACK_ROWS;
+
+    for (size_t t; (t = atomic_fetch_add(&j->pack[after], 1)) < of_a + of_b;) {
+        const size_t i = t * PACK_ROWS, kk = 64 * w0 + (t - of_a) * PACK_ROWS;
+        if (t < of_a)
+            atomic_fetch_add(&j->ones_a[after], pack_bits_of_a(j, i, min_size(i + PACK_ROWS, j->p->m), w0, w1));
+        else
+            atomic_fetch_add(&j->ones_b[after], pack_bits_of_b(j, kk, min_size(kk + PACK_ROWS, 64 * w1)));
+    }
 }
 
 /* --- rows of bits --- */
@@ -203,16 +238,17 @@ ALWAYS_INLINE void join_word(row_bits sum[2], const uint64_t *tables, uint64_t w
     }
 }
 
-/* Rows [i0, i0 + rows) of block cb by tables, into rows of acc `across` words apart. */
-static void by_tables(const job_bool *j, size_t cb, size_t i0, size_t rows, uint64_t *tables, uint64_t *acc,
-                      size_t across, uint8_t *done)
+/* Rows [i0, i0 + rows) of block cb by tables, into rows of acc `across` words apart, of `words` of each row of A; how many of them are
+ * not full. */
+static size_t by_tables(const job_bool *j, size_t cb, size_t i0, size_t rows, size_t words_of_a, uint64_t *tables,
+                        uint64_t *acc, size_t across, uint8_t *done)
 {
     const size_t live = min_size(BLOCK_COLUMNS, j->p->n - cb * BLOCK_COLUMNS);
     size_t open = rows, n = 1; /* the first look comes early: dense products are full after a few terms */
 
     memset(done, 0, rows);
-    for (size_t w0 = 0; w0 < j->a_words && open > 0; w0 += n, n = SLAB_WORDS) {
-        const size_t here = min_size(n, j->a_words - w0);
+    for (size_t w0 = 0; w0 < words_of_a && open > 0; w0 += n, n = SLAB_WORDS) {
+        const size_t here = min_size(n, words_of_a - w0);
         const uint64_t *b = j->b + (cb * j->k64 + w0 * 64) * BLOCK_WORDS;
         for (size_t t = 0; t < here * WORD_TABLES; t++)
             make_table(tables + t * ENTRIES * BLOCK_WORDS, b + t * 4 * BLOCK_WORDS);
@@ -228,6 +264,7 @@ static void by_tables(const job_bool *j, size_t cb, size_t i0, size_t rows, uint
             open -= done[r];
         }
     }
+    return open;
 }
 
 /* Likewise by the rows of B that the bits of A name. */
@@ -302,8 +339,12 @@ static void unpack_bool(const cbx_matmul *p, bool streams, size_t i, size_t col0
 
 /* --- the loops --- */
 
-/* The blocks of a group, one after the other, then its rows as bytes, one after the other. */
-static void task_bool(const job_bool *j, bool sparse, size_t first, size_t i0, size_t rows, char *own)
+/* The first look goes over the first words of A; by tables, or by the rows of B that bits of A name, is all of it. */
+typedef enum way { BY_LOOK, BY_TABLES, BY_BITS } way;
+
+/* The blocks of a group, one after the other, then its rows as bytes, one after the other.  False: the first look has left rows open,
+ * and nothing is written. */
+static bool task_bool(const job_bool *j, way how, size_t first, size_t i0, size_t rows, char *own)
 {
     const cbx_matmul *p = j->p;
     const bool streams = p->m * p->n > STREAMED_BYTES;
@@ -313,28 +354,62 @@ static void task_bool(const job_bool *j, bool sparse, size_t first, size_t i0, s
 
     memset(acc, 0, rows * across * sizeof *acc);
     for (size_t g = 0; g < here; g++) {
-        if (sparse)
+        if (how == BY_BITS)
             by_bits(j, first + g, i0, rows, acc + g * BLOCK_WORDS, across);
-        else
-            by_tables(j, first + g, i0, rows, tables, acc + g * BLOCK_WORDS, across, done);
+        else if (by_tables(j, first + g, i0, rows, how == BY_LOOK ? LOOK_WORDS : j->a_words, tables,
+                           acc + g * BLOCK_WORDS, across, done) > 0 &&
+                 how == BY_LOOK)
+            return false;
     }
     for (size_t r = 0; r < rows; r++)
         for (size_t g = 0; g < here; g++)
             unpack_bool(p, streams, i0 + r, (first + g) * BLOCK_COLUMNS, acc + r * across + g * BLOCK_WORDS);
+    return true;
+}
+
+static void tasks_bool(job_bool *j, way how, size_t id)
+{
+    const size_t down = tasks_down(j);
+
+    for (size_t t; (t = atomic_fetch_add(&j->next[how != BY_LOOK], 1)) < down * j->groups;) {
+        const size_t i0 = t % down * j->chunk;
+        if (how != BY_LOOK && j->done[t]) continue;
+        j->done[t] = task_bool(j, how, t / down * j->group, i0, min_size(j->chunk, j->p->m - i0),
+                               j->own + id * j->own_bytes);
+        if (how == BY_LOOK && j->done[t]) atomic_fetch_add(&j->finished, 1);
+    }
+}
+
+/* Whether ones as dense as those that were packed leave less than one element of C open, were they random. */
+static bool fills(const job_bool *j, size_t terms)
+{
+    const double m = (double)j->p->m, n = (double)j->p->n,
+                 of_a = (double)atomic_load(&j->ones_a[0]) / (m * (double)terms),
+                 of_b = (double)atomic_load(&j->ones_b[0]) / (n * (double)terms);
+    return (double)terms * of_a * of_b > log(m * n);
+}
+
+/* The first look: true if it was enough. */
+static bool look_bool(job_bool *j, size_t id, size_t nt)
+{
+    pack_bool(j, false, 0, LOOK_WORDS);
+    cbx__team_wait(nt);
+    if (!fills(j, 64 * LOOK_WORDS)) return false;
+    tasks_bool(j, BY_LOOK, id);
+    cbx__team_wait(nt);
+    return atomic_load(&j->finished) == tasks_down(j) * j->groups;
 }
 
 static void work_bool(job_bool *j, size_t id, size_t nt)
 {
-    const cbx_matmul *p = j->p;
-    const size_t down = (p->m + j->chunk - 1) / j->chunk;
+    const size_t looked = j->a_words >= LOOK_LEAST ? LOOK_WORDS : 0;
 
-    pack_bool(j, id, nt);
-    cbx__team_wait(nt);
-    /* a bit costs about what eight digits do */
-    const bool sparse = atomic_load(&j->ones) < p->m * (j->k64 / 64) * 2;
-    for (size_t t; (t = atomic_fetch_add(&j->next, 1)) < down * j->groups;) {
-        const size_t i0 = t % down * j->chunk;
-        task_bool(j, sparse, t / down * j->group, i0, min_size(j->chunk, p->m - i0), j->own + id * j->own_bytes);
+    if (!looked || !look_bool(j, id, nt)) {
+        pack_bool(j, true, looked, j->a_words);
+        cbx__team_wait(nt);
+        const size_t ones = atomic_load(&j->ones_a[0]) + atomic_load(&j->ones_a[1]);
+        /* a bit costs about what eight digits do */
+        tasks_bool(j, ones < j->p->m * (j->k64 / 64) * 2 ? BY_BITS : BY_TABLES, id);
     }
     STREAMED();
 }
@@ -363,6 +438,7 @@ static void run_bool(const cbx__semiring_plan *plan)
     }
     job_bool job = layout_bool(plan, plan->p->workspace);
 
+    memset(job.done, 0, tasks_down(&job) * job.groups);
 #if defined(_OPENMP)
     if (plan->threads > 1) {
 #pragma omp parallel num_threads(plan->threads)

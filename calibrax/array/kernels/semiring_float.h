@@ -263,7 +263,7 @@ ALWAYS_INLINE void NAME(move_row)(T *to, ptrdiff_t to_step, const T *from, ptrdi
         for (size_t l = 0; l < live; l++) to[(ptrdiff_t)l * to_step] = from[(ptrdiff_t)l * from_step];
 }
 
-/* A tile that is not whole, or whose rows are no rows of C: on the stack. */
+/* A tile that is not whole and has to be finished, or whose rows are no rows of C: on the stack. */
 static void NAME(part_tile)(const NAME(job) * j, const NAME(slab) * s, const NAME(operands) * o, size_t i, size_t rows,
                             size_t col, size_t live, T *c)
 {
@@ -305,7 +305,8 @@ static NAME(operands)
 static void NAME(tile)(const NAME(job) * j, const NAME(slab) * s, size_t i, size_t rows, size_t col, size_t live)
 {
     const cbx_matmul *p = j->p;
-    const NAME(operands) o = NAME(operands_of)(j, s, i, rows, col, live);
+    const bool finishes = s->last && j->finishes, whole = rows == MR && live % LANES == 0;
+    NAME(operands) o = NAME(operands_of)(j, s, i, rows, col, live);
     T *c = j->c + (ptrdiff_t)i * p->ldc + (ptrdiff_t)col * p->c_step;
 
     if (p->mask && NAME(hidden)(p, i, rows, col, live)) {
@@ -314,12 +315,13 @@ static void NAME(tile)(const NAME(job) * j, const NAME(slab) * s, size_t i, size
                 c[(ptrdiff_t)r * p->ldc + (ptrdiff_t)l * p->c_step] = (T)p->semiring->empty;
         return;
     }
-    if (p->c_step != 1 || rows != MR || live % LANES) {
+    if (p->c_step != 1 || (finishes && !whole)) {
         NAME(part_tile)(j, s, &o, i, rows, col, live, c);
         return;
     }
-    s->tile[live / LANES - 1](&o, s->start, c, p->ldc, s->first);
-    if (s->last && j->finishes) NAME(finish)(j, i, MR, col, live, c, p->ldc);
+    if (!whole) o.high = rows, o.lanes = (live - 1) % LANES + 1;
+    s->tile[(live - 1) / LANES](&o, s->start, c, p->ldc, s->first);
+    if (finishes) NAME(finish)(j, i, MR, col, live, c, p->ldc);
 }
 
 /* The panel of A that starts at row i. */

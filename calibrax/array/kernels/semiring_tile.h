@@ -162,39 +162,74 @@ typedef struct NAME(operands) {
     const T *a, *b;
     ptrdiff_t across, along, ldb;
     size_t rows, kc;
+    size_t high, lanes; /* end_tile */
 } NAME(operands);
 
-/* C[MR][nv vectors] = fold over kc, from `start`; without first merged into what stands there.  Rows of A that are not there are its
- * last one. */
-ALWAYS_INLINE void NAME(micro)(step s, int nv, const NAME(operands) * o, T start, T *restrict c, ptrdiff_t ldc,
-                               bool first)
+/* The parts of a tile, of products and of convolutions: accumulators from `start` and a vector of ones; the steps of one kk; into C, without
+ * first merged into what stands there. */
+ALWAYS_INLINE void NAME(begin_tile)(int nv, T start, vec acc[MR][NV], vec *one)
 {
-    const T *restrict a[MR], *restrict b = o->b;
-    const ptrdiff_t along = o->along, ldb = o->ldb;
-    ptrdiff_t at = 0;
-    vec acc[MR][NV], one;
     T unit = 1;
     __asm__("" : "+m"(unit)); /* a product with a known 1 would be left out */
-    one = unit - (vec){ 0 };
+    *one = unit - (vec){ 0 };
     UNROLL for (int i = 0; i < MR; i++) { UNROLL for (int v = 0; v < nv; v++) acc[i][v] = start - (vec){ 0 }; }
-    UNROLL for (int i = 0; i < MR; i++) a[i] = o->a + (ptrdiff_t)min_size((size_t)i, o->rows - 1) * o->across;
-    for (size_t kk = o->kc; kk > 0; kk--, at += along, b += ldb) {
-        vec bv[NV];
-        UNROLL for (int v = 0; v < nv; v++) bv[v] = *(const vec *)(b + v * LANES);
+}
+
+/* a: of each row, element `at` of which meets the vectors of b. */
+ALWAYS_INLINE void NAME(tile_steps)(step s, int nv, const T *const a[MR], ptrdiff_t at, const T *b, vec acc[MR][NV],
+                                    vec one)
+{
+    vec bv[NV];
+    UNROLL for (int v = 0; v < nv; v++) bv[v] = *(const vec *)(b + v * LANES);
+    UNROLL for (int i = 0; i < MR; i++)
+    {
+        const T x = a[i][at];
+        UNROLL for (int v = 0; v < nv; v++) acc[i][v] = NAME(step)(s, acc[i][v], x, bv[v], one);
+    }
+}
+
+/* high, lanes: of a tile that is not whole, rows that are written and lanes of the last vector; high 0: whole. */
+ALWAYS_INLINE void NAME(end_tile)(step s, int nv, vec acc[MR][NV], size_t high, size_t lanes, T *restrict c,
+                                  ptrdiff_t ldc, bool first)
+{
+    if (high == 0) {
         UNROLL for (int i = 0; i < MR; i++)
         {
-            const T x = a[i][at];
-            UNROLL for (int v = 0; v < nv; v++) acc[i][v] = NAME(step)(s, acc[i][v], x, bv[v], one);
+            UNROLL for (int v = 0; v < nv; v++)
+            {
+                vec *to = (vec *)(c + i * ldc + v * LANES);
+                *to = first ? acc[i][v] : NAME(merge)(s, *to, acc[i][v]);
+            }
         }
+        return;
     }
     UNROLL for (int i = 0; i < MR; i++)
     {
-        UNROLL for (int v = 0; v < nv; v++)
+        T *row = c + i * ldc, *end = row + (nv - 1) * LANES;
+        if ((size_t)i >= high) return;
+        UNROLL for (int v = 0; v < nv - 1; v++)
         {
-            vec *to = (vec *)(c + i * ldc + v * LANES);
+            vec *to = (vec *)(row + v * LANES);
             *to = first ? acc[i][v] : NAME(merge)(s, *to, acc[i][v]);
         }
+        NAME(store_few)
+        (end, first ? acc[i][nv - 1] : NAME(merge)(s, NAME(load_few)(end, lanes), acc[i][nv - 1]), lanes);
     }
+}
+
+/* C[MR][nv vectors] = fold over kc.  Rows of A that are not there are its last one. */
+ALWAYS_INLINE void NAME(micro)(step s, int nv, const NAME(operands) * o, T start, T *restrict c, ptrdiff_t ldc,
+                               bool first)
+{
+    const T *a[MR], *restrict b = o->b;
+    const ptrdiff_t along = o->along, ldb = o->ldb;
+    ptrdiff_t at = 0;
+    vec acc[MR][NV], one;
+
+    NAME(begin_tile)(nv, start, acc, &one);
+    UNROLL for (int i = 0; i < MR; i++) a[i] = o->a + (ptrdiff_t)min_size((size_t)i, o->rows - 1) * o->across;
+    for (size_t kk = o->kc; kk > 0; kk--, at += along, b += ldb) NAME(tile_steps)(s, nv, a, at, b, acc, one);
+    NAME(end_tile)(s, nv, acc, o->high, o->lanes, c, ldc, first);
 }
 
 /* `rounds` steps of each of CHAINS accumulators, in registers alone.  b is new to the compiler in each step, or it would take what
