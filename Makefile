@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-statistics kills interop coverage-table bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again selftest-live report-nperf test-isa test-neon report-kernels link-orders photograph
+.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-statistics kills interop coverage-table bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again selftest-live report-nperf test-isa test-gpu test-neon report-kernels link-orders photograph
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ clang: ## build with clang
 test-isa: ## the kernels' tests once more with AVX-512, and then AVX2, out of sight
 	@scripts/build.sh release -Dtests=true
 	@scripts/test_isa.sh $(RELEASE)
+
+test-gpu: ## on a machine with a GPU and nvcc: the kernels' tests on it, its roofs, a few points; into build/gpu (skipped elsewhere by `make test`)
+	@scripts/gpu_check.sh build/gpu
 
 test-neon: ## kernels built for 64-bit ARM and their tests run by qemu (skipped, with the reason, where either is missing)
 	@scripts/test_neon.sh

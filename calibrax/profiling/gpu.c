@@ -40,6 +40,7 @@ typedef struct nvml {
     const char *(*error)(int);
     int (*count)(unsigned *);
     int (*handle)(unsigned, void **);
+    int (*handle_at)(const char *, void **);
     int (*name)(void *, char *, unsigned);
     int (*memory)(void *, nvml_memory *);
     int (*utilization)(void *, nvml_utilization *);
@@ -69,6 +70,7 @@ static cbx_status load(cbx_ctx *ctx, const char *path, nvml *f, cbx_library **ou
         { "nvmlErrorString", (void **)&f->error },
         { "nvmlDeviceGetCount_v2", (void **)&f->count },
         { "nvmlDeviceGetHandleByIndex_v2", (void **)&f->handle },
+        { "nvmlDeviceGetHandleByPciBusId_v2", (void **)&f->handle_at },
         { "nvmlDeviceGetName", (void **)&f->name },
         { "nvmlDeviceGetMemoryInfo", (void **)&f->memory },
         { "nvmlDeviceGetUtilizationRates", (void **)&f->utilization },
@@ -108,21 +110,33 @@ static cbx_status load_processes(cbx_ctx *ctx, const char *path, nvml *f, cbx_li
     return CBX_OK;
 }
 
-static cbx_status find_device(cbx_gpu *g, unsigned index, cbx_err *err)
-{
-    unsigned n = 0;
-    int fault = g->f.count(&n);
+/* By address, or else by index. */
+typedef struct whereabouts {
+    const char *address;
+    unsigned index;
+} whereabouts;
 
-    if (!fault && index >= n) return cbx_fail(err, CBX_ENOENT, "no GPU %u: NVML knows %u", index, n);
-    if (!fault) fault = g->f.handle(index, &g->device);
-    if (!fault && g->f.name(g->device, g->name, sizeof g->name)) snprintf(g->name, sizeof g->name, "GPU %u", index);
+static cbx_status find_device(cbx_gpu *g, const whereabouts *at, cbx_err *err)
+{
+    char words[40];
+    unsigned n = 0;
+    int fault = at->address ? g->f.handle_at(at->address, &g->device) : g->f.count(&n);
+
+    if (!at->address && !fault && at->index >= n)
+        return cbx_fail(err, CBX_ENOENT, "no GPU %u: NVML knows %u", at->index, n);
+    if (!at->address && !fault) fault = g->f.handle(at->index, &g->device);
+    if (at->address)
+        snprintf(words, sizeof words, "at '%.30s'", at->address);
+    else
+        snprintf(words, sizeof words, "%u", at->index);
+    if (!fault && g->f.name(g->device, g->name, sizeof g->name)) snprintf(g->name, sizeof g->name, "GPU %s", words);
     g->name[sizeof g->name - 1] = '\0';
     if (!fault) return CBX_OK;
-    return cbx_fail(err, fault == NVML_NO_PERMISSION ? CBX_EPERM : CBX_ENOENT, "NVML refuses GPU %u with error %d: %s",
-                    index, fault, g->f.error(fault));
+    return cbx_fail(err, fault == NVML_NO_PERMISSION ? CBX_EPERM : CBX_ENOENT, "NVML refuses GPU %s with error %d: %s",
+                    words, fault, g->f.error(fault));
 }
 
-cbx_status cbx_gpu_open(cbx_ctx *ctx, unsigned index, const char *library, cbx_gpu **out, cbx_err *err)
+static cbx_status open_device(cbx_ctx *ctx, const whereabouts *at, const char *library, cbx_gpu **out, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_gpu *g = cbx_mem_zalloc(al, sizeof *g);
@@ -140,7 +154,7 @@ cbx_status cbx_gpu_open(cbx_ctx *ctx, unsigned index, const char *library, cbx_g
                       fault, g->f.error(fault));
         goto done;
     }
-    st = find_device(g, index, err);
+    st = find_device(g, at, err);
     if (st) {
         g->f.shutdown();
         goto done;
@@ -152,6 +166,16 @@ done:
     cbx_library_close(g->library);
     cbx_mem_free(al, g, sizeof *g);
     return st;
+}
+
+cbx_status cbx_gpu_open(cbx_ctx *ctx, unsigned index, const char *library, cbx_gpu **out, cbx_err *err)
+{
+    return open_device(ctx, &(whereabouts){ .index = index }, library, out, err);
+}
+
+cbx_status cbx_gpu_open_at(cbx_ctx *ctx, const char *address, const char *library, cbx_gpu **out, cbx_err *err)
+{
+    return open_device(ctx, &(whereabouts){ .address = address }, library, out, err);
 }
 
 void cbx_gpu_close(cbx_gpu *g)

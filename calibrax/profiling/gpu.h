@@ -56,6 +56,8 @@ CBX_API bool cbx_gpu_is_slowed(uint64_t reasons);
  * @return CBX_OK; CBX_EUNAVAILABLE (no library, no driver, too old a one); CBX_ENOENT (no such device); CBX_EPERM; CBX_ENOMEM
  */
 CBX_API cbx_status cbx_gpu_open(cbx_ctx *ctx, unsigned index, const char *library, cbx_gpu **out, cbx_err *err);
+/** The same by PCI address, as CUDA tells it ("0000:01:00.0"). */
+CBX_API cbx_status cbx_gpu_open_at(cbx_ctx *ctx, const char *address, const char *library, cbx_gpu **out, cbx_err *err);
 /** NULL is fine. */
 CBX_API void cbx_gpu_close(cbx_gpu *gpu);
 /** "NVIDIA H200"; lives as long as gpu. */

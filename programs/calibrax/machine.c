@@ -9,13 +9,17 @@
 #include "calibrax/core/probe.h"
 #include "calibrax/profiling/hardware.h"
 #include "programs/calibrax/calibrax.h"
+#include "programs/calibrax/machine_gpu.h"
 #include "programs/calibrax/select.h"
 #include "programs/common/output.h"
 
 typedef struct machine_args {
     bool json, probe, refresh, sheets;
-    const char *root;
+    const char *root, *plot;
+    int gpu; /* -1: none */
 } machine_args;
+
+static const machine_args machine_defaults = { .gpu = -1 };
 
 static const opt_spec machine_options[] = {
     { "root", 0, OPT_STRING, offsetof(machine_args, root), "DIR", NULL,
@@ -24,6 +28,11 @@ static const opt_spec machine_options[] = {
       "what one core can do: rates of its pipes, bandwidth of each cache, of memory and of each NUMA node" },
     { "refresh", 0, OPT_FLAG, offsetof(machine_args, refresh), NULL, NULL,
       "with --probe: measure anew instead of reading what was measured before" },
+    { "gpu", 0, OPT_INT, offsetof(machine_args, gpu), "N", "none",
+      "what this GPU of NVIDIA can do, measured on it: rates of its units, bandwidth of L2 and memory, clocks "
+      "meanwhile" },
+    { "plot", 0, OPT_STRING, offsetof(machine_args, plot), "FILE", NULL,
+      "with --gpu: its roofs as a plot; the name ends with .svg, .pdf or .png" },
     { "sheets", 0, OPT_FLAG, offsetof(machine_args, sheets), NULL, NULL,
       "the makers' data sheets that are known, instead: rates, bandwidth, shapes of matrix units" },
     { "json", 0, OPT_FLAG, offsetof(machine_args, json), NULL, NULL, "print one JSON document" },
@@ -260,52 +269,87 @@ static cbx_json *rates_json(const rates *r)
     return v;
 }
 
+/* What cannot be asked for together; NULL: nothing. */
+static const char *conflict_of(const machine_args *a)
+{
+    const struct {
+        bool is;
+        const char *text;
+    } conflicts[] = {
+        { a->sheets && (a->probe || a->root || a->gpu >= 0), "--sheets goes with --json alone" },
+        { a->refresh && !a->probe, "--refresh: needs --probe" },
+        { a->probe && a->root, "--probe and --root exclude each other: a captured machine cannot be measured" },
+        { a->gpu >= 0 && a->root, "--gpu and --root exclude each other: a captured machine cannot be measured" },
+        { a->plot && a->gpu < 0, "--plot: needs --gpu" },
+        { a->plot && !machine_gpu_can_plot(a->plot), "--plot: the name must end with .svg, .pdf or .png" },
+    };
+
+    for (size_t i = 0; i < CBX_LEN(conflicts); i++)
+        if (conflicts[i].is) return conflicts[i].text;
+    return NULL;
+}
+
+typedef struct findings {
+    cbx_machine machine;
+    sheet sheet;
+    rates rates;
+    machine_gpu gpu;
+} findings;
+
+static cbx_status find_all(const opt_run *run, const machine_args *a, findings *f, cbx_err *err)
+{
+    cbx_status st = cbx_machine_read(run->ctx, a->root, &f->machine, err);
+
+    if (!st) st = find_sheet(run->ctx, a->root, &f->sheet, err);
+    if (!st && a->probe) st = measure(run, &f->machine, a->refresh, &f->rates, err);
+    if (!st && a->gpu >= 0) st = machine_gpu_measure(run, a->gpu, &f->gpu, err);
+    if (!st && a->plot) st = machine_gpu_plot(run, &f->gpu, a->plot, err);
+    return st;
+}
+
+static int print_findings(const opt_run *run, const machine_args *a, const findings *f)
+{
+    cbx_json *o = new_document("calibrax-machine");
+
+    cbx_json_set_string(o, "id", f->machine.id);
+    cbx_json_set(o, "machine", cbx_machine_to_json(&f->machine));
+    put_sheet(o, &f->sheet);
+    if (a->probe) cbx_json_set(o, "probe", rates_json(&f->rates));
+    if (a->gpu >= 0) cbx_json_set(o, "gpu", machine_gpu_json(&f->gpu));
+    return print_json(run->program, o);
+}
+
 static int run_machine_command(const opt_run *run)
 {
     const machine_args *a = run->args;
-    rates *r = cbx_arena_calloc(run->arena, 1, sizeof *r);
-    cbx_machine m;
-    sheet s;
+    const char *conflict = conflict_of(a);
+    findings *f = cbx_arena_calloc(run->arena, 1, sizeof *f);
     cbx_err err = CBX_ERR_INIT;
-    cbx_status st;
-    cbx_json *o;
 
-    if (!r) return opt_fail(run->program, "out of memory");
-    if (a->sheets && (a->probe || a->root)) return opt_fail(run->program, "--sheets goes with --json alone");
+    if (!f) return opt_fail(run->program, "out of memory");
+    if (conflict) return opt_fail(run->program, "%s", conflict);
     if (a->sheets) return list_sheets(run, a->json);
-    if (a->refresh && !a->probe) return opt_fail(run->program, "--refresh: needs --probe");
-    if (a->probe && a->root)
-        return opt_fail(run->program, "--probe and --root exclude each other: a captured machine cannot be measured");
-    st = cbx_machine_read(run->ctx, a->root, &m, &err);
-    if (!st) st = find_sheet(run->ctx, a->root, &s, &err);
-    if (!st && a->probe) st = measure(run, &m, a->refresh, r, &err);
-    if (st) return opt_fail(run->program, "%s", err.message);
-    if (!a->json) {
-        show(&m);
-        show_sheet(&s);
-        if (a->probe) show_rates(r);
-        return EXIT_PASS;
-    }
-    o = new_document("calibrax-machine");
-    cbx_json_set_string(o, "id", m.id);
-    cbx_json_set(o, "machine", cbx_machine_to_json(&m));
-    put_sheet(o, &s);
-    if (a->probe) cbx_json_set(o, "probe", rates_json(r));
-    return print_json(run->program, o);
+    if (find_all(run, a, f, &err)) return opt_fail(run->program, "%s", err.message);
+    if (a->json) return print_findings(run, a, f);
+    show(&f->machine);
+    show_sheet(&f->sheet);
+    if (a->probe) show_rates(&f->rates);
+    if (a->gpu >= 0) machine_gpu_show(&f->gpu);
+    return EXIT_PASS;
 }
 
 const opt_command machine_command = {
     "machine",
-    "[--probe | --sheets] [--json]",
+    "[--probe | --sheets] [--gpu N [--plot FILE]] [--json]",
     "this machine's fingerprint, and what it is made of",
     "Tells the fingerprint by which runs of machines are kept apart, and the facts that it is made of. No host name, "
     "address, path or serial number is among them. The data sheet is that of its accelerators, if they are of one "
     "kind; "
-    "the probe is measured.",
+    "the probe is measured. A GPU that cannot be measured here is told as skipped, with the reason.",
     machine_options,
     CBX_LEN(machine_options),
     sizeof(machine_args),
-    NULL,
+    &machine_defaults,
     0,
     run_machine_command,
 };

@@ -7,6 +7,8 @@ import subprocess
 from harness import BUILD, CALIBRAX, Skip, check, equal, has, main, one_sentence
 
 FAKE = os.path.abspath(os.path.join(BUILD, "tests/array/device/libfake_cuda.so"))
+SHIM = os.path.abspath(os.path.join(BUILD, "tests/array/cuda/libshim_cuda.so"))
+NVML = os.path.abspath(os.path.join(BUILD, "tests/profiling/libfake_nvml.so"))
 SETTINGS = ["CALIBRAX_BACKEND", "CALIBRAX_USE_GPU", "CALIBRAX_GPU_FALLBACK", "CALIBRAX_GPU_MEMORY_FRACTION"]
 
 
@@ -182,6 +184,36 @@ def machine_with_its_sheet(p):
         one_sentence(run(p, "machine", *args, expect=2), part, "calibrax")
 
 
+def a_gpu_is_measured(p):
+    """On the device and the NVML that are played; without kernels in this build, and without a device, it is skipped with the reason."""
+    done = json.loads(run(p, "machine", "--gpu", "0", "--json", expect=0, env={"LD_LIBRARY_PATH": p.file("none")}).stdout)["gpu"]
+    if done["status"] == "skipped":  # a machine without a GPU
+        check(len(done["reason"]) > 20 and done["index"] == 0, done)
+        has(run(p, "machine", "--gpu", "0", expect=0).stdout, "GPU 0: skipped: ")
+    for args, part in ((["--plot", "x.svg"], "--plot: needs --gpu"), (["--gpu", "0", "--plot", "x.gif"], "must end with .svg"),
+                       (["--gpu", "0", "--root", "/"], "exclude each other"), (["--gpu", "x"], "--gpu")):
+        one_sentence(run(p, "machine", *args, expect=2), part, "calibrax")
+    if "no kernels for GPUs" in done.get("reason", ""):
+        return
+    os.makedirs(p.file("played"))
+    shutil.copy(SHIM, p.file("played/libcuda.so.1"))
+    shutil.copy(NVML, p.file("played/libnvidia-ml.so.1"))
+    env, plot = {"LD_LIBRARY_PATH": p.file("played")}, p.file("roofs.svg")
+    gpu = json.loads(run(p, "machine", "--gpu", "0", "--json", "--plot", plot, expect=0, env=env).stdout)["gpu"]
+    equal((gpu["status"], gpu["name"], gpu["compute_capability"]), ("measured", "shim 7", 9.0), "the device")
+    rates = {(r["type"], r["unit"]): r for r in gpu["rates"]}
+    check(all(r["measured"] and r["lower"] <= r["median"] <= r["upper"] <= r["flop_per_s"] for r in rates.values()), rates)
+    equal(rates["float16", "threads"]["by"], "fma.rn.f16x2", "by what")
+    check(gpu["roofs"]["flop_per_s"]["float32, threads"] == rates["float32", "threads"]["flop_per_s"], "the run's form")
+    equal(gpu["meanwhile"]["throttle"], ["power limit", "temperature, by driver"], "NVML looked on")
+    with open(plot, encoding="utf-8") as f:
+        has(f.read(), "roofs of shim 7, measured")
+    text = run(p, "machine", "--gpu", "0", expect=0, env=env).stdout
+    for part in ("bfloat16, tiles", "Tflop/s (median", "L2, read", "memory, streaming triad", "held back by"):
+        has(text, part)
+    one_sentence(run(p, "machine", "--gpu", "5", expect=2, env=env), "there is no GPU 5", "calibrax")
+
+
 main([usage, manual_names_the_settings, doctor_tells_what_is_here, topology_is_this_machines, topology_of_another_machine,
       good_settings_are_shown, bad_settings_are_sentences, nperf_doctor_sees_bad_settings, a_gpu_without_fallback, a_driver_is_found_by_its_name,
-      machine_with_its_sheet])
+      machine_with_its_sheet, a_gpu_is_measured])

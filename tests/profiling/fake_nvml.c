@@ -16,7 +16,7 @@
 
 #define API __attribute__((visibility("default")))
 
-enum { UNINITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, DRIVER_NOT_LOADED = 9, LOST = 15 };
+enum { UNINITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_SUPPORTED = 3, NOT_FOUND = 6, DRIVER_NOT_LOADED = 9, LOST = 15 };
 
 static atomic_int open_count, power_reads;
 
@@ -45,6 +45,7 @@ API int nvmlShutdown(void);
 API const char *nvmlErrorString(int fault);
 API int nvmlDeviceGetCount_v2(unsigned *n);
 API int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **device);
+API int nvmlDeviceGetHandleByPciBusId_v2(const char *address, void **device);
 API int nvmlDeviceGetName(void *device, char *name, unsigned size);
 API int nvmlDeviceGetMemoryInfo(void *device, unsigned long long *m);
 API int nvmlDeviceGetUtilizationRates(void *device, unsigned *u);
@@ -100,6 +101,15 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **device)
 {
     if (i > 1) return INVALID_ARGUMENT;
     *device = &handles[i];
+    return 0;
+}
+
+/* devices 0 and 1 lie at 0000:01:00.0 and 0000:02:00.0 */
+int nvmlDeviceGetHandleByPciBusId_v2(const char *address, void **device)
+{
+    unsigned bus = 0;
+    if (sscanf(address, "0000:%u:00.0", &bus) != 1 || bus < 1 || bus > 2) return NOT_FOUND;
+    *device = &handles[bus - 1];
     return 0;
 }
 

@@ -8,6 +8,22 @@
 
 #include <stdint.h>
 
+/* Functions of both languages. */
+#if defined(__CUDACC__)
+#define CBX__CUDA_BOTH static __device__ __forceinline__
+#else
+#define CBX__CUDA_BOTH static inline
+#endif
+
+/* Bits that look random: the end of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014). */
+CBX__CUDA_BOTH uint64_t cbx__cuda_mix(uint64_t x)
+{
+    x = (x + 1) * 0x9e3779b97f4a7c15u;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
 /* An operand: element (i, j) of product z is at x[i * row + j * col + z * batch]. */
 typedef struct cbx__cuda_matrix {
     void *x;
@@ -67,6 +83,35 @@ typedef struct cbx__cuda_ell {
     int32_t lanes_log;
 } cbx__cuda_ell;
 
+/* --- the probe (probe.cu) --- */
+
+/* A loop of multiply-adds: every thread does `rounds` of CBX__CUDA_STEPS times CBX__CUDA_CHAINS of them, and writes 8 bytes. */
+typedef struct cbx__cuda_loop {
+    uint64_t *y;
+    int64_t rounds;
+    uint64_t x, c; /* v = v * x + c; their bits, of the loop's type, twice where two share a word */
+} cbx__cuda_loop;
+
+#define CBX__CUDA_CHAINS       8 /* independent sums of a thread */
+#define CBX__CUDA_STEPS        16
+#define CBX__CUDA_TILE_SUMS    8 /* tiles that a warp adds to */
+#define CBX__CUDA_TILE_SUMS_64 2
+#define CBX__CUDA_TILE_STEPS   8
+
+/* Arrays of n runs of 16 bytes, gone over `passes` times by `threads` threads: a from b and c. */
+typedef struct cbx__cuda_traffic {
+    void *a;
+    const void *b, *c;
+    int64_t n, passes, threads;
+} cbx__cuda_traffic;
+
+/* x[i] = mix(i) & keep[i % 2] | put[i % 2]: numbers of any type without zeros, NaN or infinities. */
+typedef struct cbx__cuda_fill {
+    uint32_t *x;
+    int64_t words;
+    uint32_t keep[2], put[2];
+} cbx__cuda_fill;
+
 /* --- tiles --- */
 
 #define CBX__CUDA_BLOCK 256 /* threads of a block, of all kernels but the smallest tile */
@@ -119,7 +164,7 @@ enum {
     CBX__CUDA_ELL_STEP(X, type, gather)                                                                                \
     X(cbx_ell_softmax_##type, cbx__cuda_ell)
 
-/* One list a source file: what product.cu, finish.cu and ell.cu define. */
+/* One list a source file: what product.cu, finish.cu, ell.cu and probe.cu define. */
 #define CBX__CUDA_PRODUCT_KERNELS(X)                                                                                   \
     CBX__CUDA_FLOAT_KERNELS(X, f32)                                                                                    \
     CBX__CUDA_FLOAT_KERNELS(X, f64)                                                                                    \
@@ -133,10 +178,26 @@ enum {
     CBX__CUDA_ELL_FLOAT(X, f64)                                                                                        \
     X(cbx_ell_or_bool_one, cbx__cuda_ell)
 
+#define CBX__CUDA_PROBE_KERNELS(X)                                                                                     \
+    X(cbx_probe_f64, cbx__cuda_loop)                                                                                   \
+    X(cbx_probe_f32, cbx__cuda_loop)                                                                                   \
+    X(cbx_probe_f16, cbx__cuda_loop)                                                                                   \
+    X(cbx_probe_bf16, cbx__cuda_loop)                                                                                  \
+    X(cbx_probe_tile_f64, cbx__cuda_loop)                                                                              \
+    X(cbx_probe_tile_tf32, cbx__cuda_loop)                                                                             \
+    X(cbx_probe_tile_f16, cbx__cuda_loop)                                                                              \
+    X(cbx_probe_tile_bf16, cbx__cuda_loop)                                                                             \
+    X(cbx_probe_tile_i8, cbx__cuda_loop)                                                                               \
+    X(cbx_probe_read, cbx__cuda_traffic)                                                                               \
+    X(cbx_probe_copy, cbx__cuda_traffic)                                                                               \
+    X(cbx_probe_triad, cbx__cuda_traffic)                                                                              \
+    X(cbx_probe_triad_stream, cbx__cuda_traffic)                                                                       \
+    X(cbx_probe_fill, cbx__cuda_fill)
+
 typedef enum cbx__cuda_kernel {
 #define CBX__CUDA_ENUM(name, args) CBX__CUDA_##name,
     CBX__CUDA_PRODUCT_KERNELS(CBX__CUDA_ENUM) CBX__CUDA_OTHER_KERNELS(CBX__CUDA_ENUM)
-        CBX__CUDA_ELL_KERNELS(CBX__CUDA_ENUM)
+        CBX__CUDA_ELL_KERNELS(CBX__CUDA_ENUM) CBX__CUDA_PROBE_KERNELS(CBX__CUDA_ENUM)
 #undef CBX__CUDA_ENUM
             CBX__CUDA_KERNELS
 } cbx__cuda_kernel;

@@ -34,7 +34,8 @@ typedef struct cbx_cuda_opts {
     int device;         /* its number among the GPUs: cbx_device.index */
     const char *driver; /* soname or path; NULL: libcuda.so.1 */
     const char *cublas; /* soname or path; NULL: libcublas.so of CUDA 13, 12 or 11; "": do without */
-    const char *images; /* folder with product.fatbin, finish.fatbin and ell.fatbin; NULL: the kernels built in */
+    const char *
+        images; /* folder with product.fatbin, finish.fatbin, ell.fatbin and probe.fatbin; NULL: the kernels built in */
 } cbx_cuda_opts;
 
 #define CBX_CUDA_OPTS_INIT                                                                                             \

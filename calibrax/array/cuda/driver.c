@@ -22,8 +22,8 @@ cbx_status cbx__cuda_fault(const char *call, int number, cbx_err *err)
     } known[] = {
         { 1, CBX_EINVAL },         { 2, CBX_ENOMEM },         { 200, CBX_EUNSUPPORTED }, { 209, CBX_EUNSUPPORTED },
         { 218, CBX_EUNSUPPORTED }, { 222, CBX_EUNSUPPORTED }, { 500, CBX_EVERSION },     { 700, CBX_EINTERNAL },
-        { 701, CBX_EUNSUPPORTED }, { 702, CBX_EINTERNAL },    { 715, CBX_EINTERNAL },    { 716, CBX_EINTERNAL },
-        { 719, CBX_EINTERNAL },
+        { 701, CBX_EUNSUPPORTED }, { 702, CBX_EINTERNAL },    { 710, CBX_EINTERNAL },    { 715, CBX_EINTERNAL },
+        { 716, CBX_EINTERNAL },    { 718, CBX_EINTERNAL },    { 719, CBX_EINTERNAL },
     };
     cbx_status st = CBX_EUNAVAILABLE;
 
@@ -101,7 +101,9 @@ static const struct {
 #define ROW_0(name, args) { #name, 0 },
 #define ROW_1(name, args) { #name, 1 },
 #define ROW_2(name, args) { #name, 2 },
+#define ROW_3(name, args) { #name, 3 },
     CBX__CUDA_PRODUCT_KERNELS(ROW_0) CBX__CUDA_OTHER_KERNELS(ROW_1) CBX__CUDA_ELL_KERNELS(ROW_2)
+        CBX__CUDA_PROBE_KERNELS(ROW_3)
 };
 
 static cbx_status load_image(cbx_cuda *g, const char *folder, size_t i, cbx_err *err)

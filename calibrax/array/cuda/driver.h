@@ -22,7 +22,13 @@
     X(download, "cuMemcpyDtoHAsync_v2", (void *to, uintptr_t from, size_t bytes, void *stream))                        \
     X(stream_create, "cuStreamCreate", (void **stream, unsigned flags))                                                \
     X(stream_destroy, "cuStreamDestroy_v2", (void *stream))                                                            \
-    X(stream_wait, "cuStreamSynchronize", (void *stream))
+    X(stream_wait, "cuStreamSynchronize", (void *stream))                                                              \
+    X(event_create, "cuEventCreate", (void **event, unsigned flags))                                                   \
+    X(event_destroy, "cuEventDestroy_v2", (void *event))                                                               \
+    X(event_record, "cuEventRecord", (void *event, void *stream))                                                      \
+    X(event_wait, "cuEventSynchronize", (void *event))                                                                 \
+    X(event_elapsed, "cuEventElapsedTime", (float *ms, void *from, void *to))                                          \
+    X(pci_address, "cuDeviceGetPCIBusId", (char *text, int size, int device))
 
 /* What is called of cuBLAS (cublas_api.h, the same from 11 to 13); a status of 0 is success. */
 #define CBX__CUBLAS_GEMM(T)                                                                                            \
@@ -34,7 +40,11 @@
     X(set_stream, "cublasSetStream_v2", (void *handle, void *stream))                                                  \
     X(set_math, "cublasSetMathMode", (void *handle, int mode))                                                         \
     X(gemm_f32, "cublasSgemmStridedBatched", CBX__CUBLAS_GEMM(float))                                                  \
-    X(gemm_f64, "cublasDgemmStridedBatched", CBX__CUBLAS_GEMM(double))
+    X(gemm_f64, "cublasDgemmStridedBatched", CBX__CUBLAS_GEMM(double))                                                 \
+    X(gemm, "cublasGemmEx",                                                                                            \
+      (void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int type_a, int lda,   \
+       const void *b, int type_b, int ldb, const void *beta, void *c, int type_c, int ldc, int compute,                \
+       int algorithm))
 
 typedef struct cbx__cublas {
     cbx_library *library; /* NULL: not here */
@@ -45,7 +55,7 @@ typedef struct cbx__cublas {
     char why[CBX_ERR_MESSAGE_SIZE];
 } cbx__cublas;
 
-#define CBX__CUDA_IMAGES 3
+#define CBX__CUDA_IMAGES 4
 
 struct cbx_cuda {
     cbx_ctx *ctx;

@@ -9,12 +9,16 @@
 #define DRIVER_LEAST 12000 /* 1000 * major + 10 * minor, as cuDriverGetVersion tells it */
 enum { ATTRIBUTE_CAPABILITY_MAJOR = 75, ATTRIBUTE_CAPABILITY_MINOR = 76 };
 
+#define NO_MORE "; this process can use the device no more"
 /* What the driver's numbers mean (cuda.h, cudaError_enum), of those that a machine's state can cause. */
 static const struct {
     int number;
     const char *words, *remedy;
 } faults[] = {
+    { 1, "an argument is wrong, which is a mistake of this library", NULL },
     { 2, "out of memory: end what holds it, 'nvidia-smi' lists it", NULL },
+    { 3, "the driver is not initialised", NULL },
+    { 4, "the driver is shutting down", NULL },
     { 34, "the library is the stub that programs are linked against", "apt-get install libcuda1" },
     { 46, "the device is held by another process: 'nvidia-smi' lists it", NULL },
     { 100, "no device is seen: CUDA_VISIBLE_DEVICES hides it, or the container does not pass it in",
@@ -23,12 +27,18 @@ static const struct {
     { 200, "the kernels' image is not one that the driver reads", NULL },
     { 201, "the device's context is not valid", NULL },
     { 209, "the image has no kernels for this device's architecture: build with its number in -Dgpu_archs", NULL },
+    { 214, "the device's memory has an error that it cannot correct: 'nvidia-smi -q -d ECC' tells more", NULL },
     { 218, "the driver's compiler does not take the image's PTX", NULL },
     { 222, "the PTX is newer than the driver: install a newer driver", NULL },
     { 500, "a name is not in the image", NULL },
-    { 700, "a kernel touched memory that is none; this process can use the device no more", NULL },
-    { 702, "a kernel took longer than the system allows", NULL },
-    { 719, "a kernel failed; this process can use the device no more", NULL },
+    { 700, "a kernel touched memory that is none" NO_MORE, NULL },
+    { 701, "a kernel needs more registers or shared memory than the device has", NULL },
+    { 702, "a kernel took longer than the system allows" NO_MORE, NULL },
+    { 710, "a kernel met an assertion" NO_MORE, NULL },
+    { 715, "a kernel met an instruction that is none" NO_MORE, NULL },
+    { 716, "a kernel touched memory that is not aligned" NO_MORE, NULL },
+    { 718, "a kernel left its code" NO_MORE, NULL },
+    { 719, "a kernel failed" NO_MORE, NULL },
     { 802, "the system is not ready: its fabric manager does not run", "systemctl start nvidia-fabricmanager" },
     { 803, "the driver library and the kernel's module have different versions", "reboot" },
     { 804, "the driver's compatibility library does not fit this device", "apt-get install nvidia-driver" },

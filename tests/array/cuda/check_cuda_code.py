@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What nvcc made of the GPU kernels: check_cuda_code.py NVCC SOURCE_ROOT FOLDER [OUT.txt], TAP on stdout.
 
-FOLDER has product.log, finish.log, ell.log (what ptxas said) and the images, as the build left them. Held to: every kernel of
+FOLDER has product.log, finish.log, ell.log, probe.log (what ptxas said) and the images, as the build left them. Held to: every kernel of
 calibrax/array/cuda/args.h is there in every architecture; no local memory, neither stack nor spills; registers within budgets; in the PTX the
 instructions that a kernel is made of, so many, and none of a wider type. With cuobjdump (named by CUOBJDUMP, on PATH, or in an
 environment `cuda` beside the frameworks of setup-refs.sh) the machine code of every architecture is looked at, too. Without nvcc all is skipped. The figures go to OUT.txt as a table. --selftest plants each fault once.
@@ -14,12 +14,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-STEMS = ("product", "finish", "ell")
+STEMS = ("product", "finish", "ell", "probe")
 ENTRY = re.compile(r"Compiling entry function '(\w+)' for '(sm_\w+)'")
 STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
 USED = re.compile(r"Used (\d+) registers(?:.*?, (\d+) bytes smem)?")
 # Threads of a block times registers of a thread must let two blocks of 256 onto a multiprocessor (65536); smaller tiles have smaller blocks.
-BUDGET = ((r"_small$", 128), (r"fma_f64_middle$|_middle$", 168), (r"", 128))
+BUDGET = ((r"^cbx_probe_", 64), (r"_small$", 128), (r"fma_f64_middle$|_middle$", 168), (r"", 128))
 
 
 def read_log(text: str) -> list[dict]:
@@ -67,6 +67,9 @@ MADE_OF = (
     (r"^cbx_(fma|max)_f64_(large|middle)$", r"ld\.shared\.v2", 16), (r"^cbx_bits$", r"vote\.sync\.ballot", 1),
     (r"^cbx_top_", r"shfl\.sync\.bfly", 10), (r"^cbx_ell_\w+_f32_wide$", r"ld\.global(?:\.nc)?\.v4", 4),
     (r"^cbx_ell_\w+_f64_wide$", r"ld\.global(?:\.nc)?\.v2", 4),
+    (r"^cbx_probe_f64$", r"fma\.rn\.f64", 128), (r"^cbx_probe_f32$", r"fma\.rn\.f32", 128), (r"^cbx_probe_f16$", r"fma\.rn\.f16x2", 128),
+    (r"^cbx_probe_bf16$", r"fma\.rn\.bf16x2", 128), (r"^cbx_probe_tile_(?:tf32|f16|bf16|i8)$", r"mma\.sync", 64), (r"^cbx_probe_tile_f64$", r"mma\.sync", 32),
+    (r"^cbx_probe_(?:read|copy|triad|triad_stream)$", r"ld\.global\.cg\.v", 5), (r"^cbx_probe_triad_stream$", r"st\.global\.cs\.v2", 5),
 )
 NEVER = ((r"", r"(?:ld|st)\.local"), (r"_f32(_|$)", r"\b(?:add|sub|mul|fma|max|min|div|sqrt)\.(?:rn\.)?f64"), (r"", r"(?<!rcp)\.approx\.|(?<!approx)\.ftz"))
 
@@ -87,7 +90,7 @@ def code_faults(kernels: dict[str, str]) -> list[str]:
 
 def listed(root: Path) -> list[str]:
     """Names that the preprocessor makes of the lists in args.h."""
-    text = '#include "calibrax/array/cuda/args.h"\n#define N(name, args) @name@\nCBX__CUDA_PRODUCT_KERNELS(N) CBX__CUDA_OTHER_KERNELS(N) CBX__CUDA_ELL_KERNELS(N)\n'
+    text = '#include "calibrax/array/cuda/args.h"\n#define N(name, args) @name@\nCBX__CUDA_PRODUCT_KERNELS(N) CBX__CUDA_OTHER_KERNELS(N) CBX__CUDA_ELL_KERNELS(N) CBX__CUDA_PROBE_KERNELS(N)\n'
     out = subprocess.run(["cc", "-E", "-P", "-xc", f"-I{root}", "-"], input=text, capture_output=True, text=True, check=True).stdout
     return re.findall(r"@(\w+)@", out)
 
@@ -107,6 +110,8 @@ def selftest() -> list[str]:
     faults = machine_faults(machine_functions(sass), ["cbx_max_f32_large", "cbx_b"], ["sm_90"])
     for word in ("'STL'", "'DADD'", "FMNMX3", "no machine code of cbx_b"):
         blind += [] if any(word in f for f in faults) else [word]
+    looped = "code for sm_90\n\t\tFunction : cbx_probe_f32\n" + " FFMA R1 ;" * 129
+    blind += [] if any("the host counts" in f for f in machine_faults(machine_functions(looped), [], [])) else ["rounds"]
     return blind
 
 
@@ -125,7 +130,14 @@ class Tap:
 SASS_ARCH = re.compile(r"code for (sm_\w+)")
 # kernels, instruction of the machine, least number
 MACHINE_MADE_OF = ((r"^cbx_max_f32_", r"FMNMX3?\.NAN", 256), (r"^cbx_min_f32_", r"FMNMX3?\.NAN", 256), (r"^cbx_or_bits_", r"LOP3", 128),
-                   (r"^cbx_(fma|square)_f32_(large|middle)$", r"FFMA", 256), (r"^cbx_(fma|square)_f64_large$", r"DFMA", 128))
+                   (r"^cbx_(fma|square)_f32_(large|middle)$", r"FFMA", 256), (r"^cbx_(fma|square)_f64_large$", r"DFMA", 128),
+                   (r"^cbx_probe_f64$", r"\bDFMA\b", 128), (r"^cbx_probe_f32$", r"\bFFMA\b", 128), (r"^cbx_probe_f16$", r"\bHFMA2", 128),
+                   (r"^cbx_probe_bf16$", r"\bHFMA2[.\w]*BF16", 128), (r"^cbx_probe_tile_(?:f16|bf16)$", r"\bHMMA\.16816", 64),
+                   (r"^cbx_probe_tile_tf32$", r"\bHMMA\.1688", 64), (r"^cbx_probe_tile_i8$", r"\bIMMA\.16832", 64),
+                   (r"^cbx_probe_tile_f64$", r"\bDMMA", 32), (r"^cbx_probe_(?:read|copy|triad|triad_stream)$", r"LDG\.E\.128", 5))
+# the host counts these by round
+MACHINE_MOST = ((r"^cbx_probe_f64$", r"\bDFMA\b", 128), (r"^cbx_probe_f32$", r"\bFFMA\b", 128), (r"^cbx_probe_tile_(?:f16|bf16|tf32)$", r"\bHMMA", 64),
+                (r"^cbx_probe_tile_i8$", r"\bIMMA", 64), (r"^cbx_probe_bf16$", r"\bHFMA2[.\w]*BF16", 128))
 MACHINE_NEVER = ((r"", r"\b(?:LDL|STL)\b"), (r"^cbx_(?:fma|square|max|min)_f32_|^cbx_ell_\w+_f32", r"\bD(?:FMA|ADD|MUL|SETP)\b"))
 
 
@@ -147,6 +159,9 @@ def machine_faults(functions: list[tuple[str, str, str]], names: list[str], arch
         for pattern, instruction, least in MACHINE_MADE_OF:
             if re.search(pattern, name) and (count := len(re.findall(instruction, text))) < least:
                 faults.append(f"{name} for {arch}: {count} of '{instruction}', at least {least} are wanted")
+        for pattern, instruction, most in MACHINE_MOST:
+            if re.search(pattern, name) and (count := len(re.findall(instruction, text))) > most:
+                faults.append(f"{name} for {arch}: {count} of '{instruction}', the host counts {most} a round")
         for pattern, instruction in MACHINE_NEVER:
             if re.search(pattern, name) and (m := re.search(instruction, text)):
                 faults.append(f"{name} for {arch}: has '{m[0]}'")

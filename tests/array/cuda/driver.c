@@ -5,6 +5,7 @@
  * that must survive until it is freed.  Any call can be made to fail (shim_fail), and what is still open is counted (shim_open).
  */
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,7 @@
 #define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
 #endif
 
-enum { PAGE = 4096, BLOCKS = 64, TAIL = 0xa5 };
+enum { PAGE = 4096, BLOCKS = 64, TAIL = 0xa5, EVENTS = 128 };
 
 typedef struct block {
     char *base;
@@ -29,8 +30,10 @@ typedef struct block {
 
 static block blocks[BLOCKS];
 static int modules, streams, contexts, pushed, handles, launches, capability = 9, math = -1, processors = 4;
-static char failing[64];
-static int failing_number, failing_after;
+static double event_ms[EVENTS], now_ms, tick_ms = 5, more_ms;
+static bool event_there[EVENTS];
+static char failing[64], dropped[64];
+static int failing_number, failing_after, version_told = 13000, is_sticky, stuck;
 
 /* --- what a test says and asks --- */
 
@@ -44,6 +47,7 @@ int shim_open(void)
 {
     int n = modules + streams + contexts + pushed + handles;
     for (int i = 0; i < BLOCKS; i++) n += blocks[i].base != NULL;
+    for (int i = 0; i < EVENTS; i++) n += event_there[i];
     return n;
 }
 int shim_launches(void) { return launches; }
@@ -51,10 +55,25 @@ int shim_math(void) { return math; }
 void shim_capability(int major) { capability = major; }
 void shim_processors(int n) { processors = n; }
 void shim_turn(int round) { cuda_shim_turn(round != 0); }
+void shim_tick(double ms, double more)
+{
+    tick_ms = ms;
+    more_ms = more;
+}
+
+void shim_sticky(int on)
+{
+    is_sticky = on;
+    stuck = 0;
+}
+void shim_version(int version) { version_told = version; }
+void shim_drop(const char *kernel) { snprintf(dropped, sizeof dropped, "%s", kernel ? kernel : ""); }
 
 static int fails(const char *call)
 {
+    if (stuck) return strcmp(call, "cuCtxPushCurrent_v2") ? stuck : 0; /* a dead context can be made current */
     if (strcmp(call, failing) != 0 || failing_after-- > 0) return 0;
+    if (is_sticky && failing_number >= 700) stuck = failing_number;
     return failing_number;
 }
 #define MAY_FAIL(call)                                                                                                 \
@@ -107,6 +126,7 @@ int cuMemFree_v2(uintptr_t p)
 {
     block *b = find(p);
     if (!b || p != (uintptr_t)b->base) return 1;
+    const int number = fails("cuMemFree_v2"); /* the room goes with the process: here, now */
     mprotect(b->base, b->pages, PROT_READ | PROT_WRITE);
     ASAN_UNPOISON_MEMORY_REGION(b->base + b->bytes, b->pages - b->bytes);
     for (size_t i = b->bytes; i < b->pages; i++)
@@ -116,7 +136,7 @@ int cuMemFree_v2(uintptr_t p)
         }
     munmap(b->base, b->pages);
     b->base = NULL;
-    return 0;
+    return number;
 }
 
 int cuMemcpyHtoDAsync_v2(uintptr_t to, const void *from, size_t bytes, void *stream)
@@ -153,11 +173,12 @@ int cuInit(unsigned flags)
 }
 int cuDriverGetVersion(int *version)
 {
-    *version = 13000;
+    *version = version_told;
     return 0;
 }
 int cuDeviceGetCount(int *count)
 {
+    MAY_FAIL("cuDeviceGetCount");
     *count = 1;
     return 0;
 }
@@ -181,7 +202,7 @@ int cuDeviceGetAttribute(int *value, int which, int device)
 {
     (void)device;
     MAY_FAIL("cuDeviceGetAttribute");
-    *value = which == 75 ? capability : which == 76 ? 0 : processors;
+    *value = which == 75 ? capability : which == 76 ? 0 : which == 38 ? 1 << 16 : processors;
     return 0;
 }
 int cuDevicePrimaryCtxRetain(void **context, int device)
@@ -213,7 +234,60 @@ int cuCtxPopCurrent_v2(void **context)
 }
 int cuMemGetInfo_v2(size_t *available, size_t *total)
 {
-    *available = *total = (size_t)1 << 30;
+    MAY_FAIL("cuMemGetInfo_v2");
+    *available = *total = (size_t)1 << 18;
+    return 0;
+}
+int cuDeviceGetPCIBusId(char *text, int size, int device)
+{
+    (void)device;
+    MAY_FAIL("cuDeviceGetPCIBusId");
+    snprintf(text, (size_t)size, "0000:01:00.0");
+    return 0;
+}
+
+/* --- events, by a clock that launches move --- */
+
+static void pass_time(void)
+{
+    now_ms += tick_ms;
+    tick_ms += more_ms;
+}
+
+int cuEventCreate(void **event, unsigned flags)
+{
+    (void)flags;
+    MAY_FAIL("cuEventCreate");
+    for (int i = 0; i < EVENTS; i++)
+        if (!event_there[i]) {
+            event_there[i] = true;
+            *event = &event_ms[i];
+            return 0;
+        }
+    return 2;
+}
+int cuEventDestroy_v2(void *event)
+{
+    event_there[(double *)event - event_ms] = false;
+    return 0;
+}
+int cuEventRecord(void *event, void *stream)
+{
+    (void)stream;
+    MAY_FAIL("cuEventRecord");
+    *(double *)event = now_ms;
+    return 0;
+}
+int cuEventSynchronize(void *event)
+{
+    (void)event;
+    MAY_FAIL("cuEventSynchronize");
+    return 0;
+}
+int cuEventElapsedTime(float *ms, void *from, void *to)
+{
+    MAY_FAIL("cuEventElapsedTime");
+    *ms = (float)(*(double *)to - *(double *)from);
     return 0;
 }
 
@@ -271,6 +345,8 @@ int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsign
     MAY_FAIL("cuLaunchKernel");
     if (!pushed || gx == 0 || gx > 0x7fffffffu || gy != 1 || gz != 1 || by != 1 || bz != 1 || bx > 1024) return 1;
     launches++;
+    pass_time();
+    if (!strcmp(((const cuda_shim_kernel *)function)->name, dropped)) return 0;
     open_memory();
     cuda_shim_launch(function, gx, (int)bx, params[0]);
     close_memory();
@@ -327,3 +403,23 @@ int cublasSetMathMode(void *handle, int mode)
     }
 GEMM(float, cublasSgemmStridedBatched)
 GEMM(double, cublasDgemmStridedBatched)
+
+/* What the product would be is nobody's question: that it is written where C lies is. */
+int cublasGemmEx(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int type_a,
+                 int lda, const void *b, int type_b, int ldb, const void *beta, void *c, int type_c, int ldc,
+                 int compute, int algorithm)
+{
+    static const size_t bytes[] = { 4, 8, 2, 1, [10] = 4, [14] = 2 };
+    (void)handle, (void)alpha, (void)beta, (void)compute;
+    MAY_FAIL("cublasGemmEx");
+    if (op_a != 1 || op_b != 0 || m != n || n != k || lda != n || ldb != n || ldc != n || algorithm != -1) return 7;
+    if (type_a != type_b || !find((uintptr_t)a) || find((uintptr_t)a) != find((uintptr_t)b)) return 7;
+    const block *there = find((uintptr_t)c);
+    const size_t size = (size_t)n * (size_t)n * bytes[type_c];
+    if (!there || (uintptr_t)c + size > (uintptr_t)there->base + there->bytes) return 7;
+    open_memory();
+    memset(c, 0x3c, size);
+    close_memory();
+    pass_time();
+    return 0;
+}

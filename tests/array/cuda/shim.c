@@ -30,6 +30,13 @@
 #undef T
 #undef TINY
 #include "calibrax/array/cuda/ell.cu"
+/* but for the probe */
+#undef SFX
+#undef LIMITS
+#undef T
+#undef FORM
+#undef WIDE
+#include "calibrax/array/cuda/probe.cu"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
@@ -220,10 +227,11 @@ void cuda_shim_turn(bool round) { backwards = round; }
 CBX__CUDA_PRODUCT_KERNELS(CALL)
 CBX__CUDA_OTHER_KERNELS(CALL)
 CBX__CUDA_ELL_KERNELS(CALL)
+CBX__CUDA_PROBE_KERNELS(CALL)
 
 const cuda_shim_kernel cuda_shim_kernels[CBX__CUDA_KERNELS] = {
 #define ROW(name, args) { #name, call_##name },
-    CBX__CUDA_PRODUCT_KERNELS(ROW) CBX__CUDA_OTHER_KERNELS(ROW) CBX__CUDA_ELL_KERNELS(ROW)
+    CBX__CUDA_PRODUCT_KERNELS(ROW) CBX__CUDA_OTHER_KERNELS(ROW) CBX__CUDA_ELL_KERNELS(ROW) CBX__CUDA_PROBE_KERNELS(ROW)
 #undef ROW
 };
 

@@ -15,9 +15,14 @@ void shim_fail(const char *call, int number, int after);
 int shim_open(void);
 int shim_launches(void);
 int shim_math(void); /* the last mode of cuBLAS */
+/* A fault of kernels or memory (700 and above) stays: all later calls answer it until this is turned off. */
+void shim_sticky(int on);
+void shim_drop(const char *kernel); /* its launches do nothing; NULL: none */
+void shim_version(int version);
 void shim_capability(int major);
-void shim_processors(int n); /* few: products take large tiles */
-void shim_turn(int round);   /* the order in which threads of a block run */
+void shim_processors(int n);            /* few: products take large tiles */
+void shim_turn(int round);              /* the order in which threads of a block run */
+void shim_tick(double ms, double more); /* each launch takes so long by the device's clock, and the next so much more */
 
 int cuMemAlloc_v2(uintptr_t *p, size_t bytes);
 int cuMemFree_v2(uintptr_t p);
@@ -43,6 +48,12 @@ int cuStreamDestroy_v2(void *stream);
 int cuStreamSynchronize(void *stream);
 int cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                    unsigned shared, void *stream, void **params, void **extra);
+int cuEventCreate(void **event, unsigned flags);
+int cuEventDestroy_v2(void *event);
+int cuEventRecord(void *event, void *stream);
+int cuEventSynchronize(void *event);
+int cuEventElapsedTime(float *ms, void *from, void *to);
+int cuDeviceGetPCIBusId(char *text, int size, int device);
 int cublasCreate_v2(void **handle);
 int cublasDestroy_v2(void *handle);
 int cublasSetStream_v2(void *handle, void *stream);
@@ -53,6 +64,9 @@ int cublasSetMathMode(void *handle, int mode);
              int batches);
 SHIM_GEMM(float, cublasSgemmStridedBatched)
 SHIM_GEMM(double, cublasDgemmStridedBatched)
+int cublasGemmEx(void *handle, int op_a, int op_b, int m, int n, int k, const void *alpha, const void *a, int type_a,
+                 int lda, const void *b, int type_b, int ldb, const void *beta, void *c, int type_c, int ldc,
+                 int compute, int algorithm);
 
 #pragma GCC visibility pop
 

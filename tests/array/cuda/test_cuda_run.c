@@ -8,7 +8,10 @@
 
 #include "check.h"
 
+#include "calibrax/array/cuda/probe.h"
+
 #include "cases.h"
+#include "foreign.h"
 
 static struct {
     cbx_ctx *ctx;
@@ -73,6 +76,13 @@ static void faulty(void **state)
     cases_faulty(device.g);
 }
 
+static void foreign(void **state)
+{
+    NEEDS_DEVICE();
+    foreign_agrees(device.g);
+    foreign_can_fail(device.g);
+}
+
 /* Large tiles: exact algebras against the definition, the others' bits in two streams and two runs. */
 static void large(void **state)
 {
@@ -99,6 +109,27 @@ static void large(void **state)
     }
 }
 
+static void take(void *user, const cbx_cuda_slices *s)
+{
+    size_t *seen = user;
+    CHECK(s->n > 0 || s->why[0], s->by);
+    for (size_t i = 0; i < s->n; i++) CHECK(s->per_s[i] > 1e8 && s->per_s[i] < 1e17, s->by);
+    ++*seen;
+}
+
+/* The probe's loops check themselves; a figure is at least a hundredth of the oldest device's and at most the newest's a hundred times. */
+static void probe(void **state)
+{
+    cbx_cuda_probe_opts o = CBX_CUDA_PROBE_OPTS_INIT;
+    cbx_err err = CBX_ERR_INIT;
+    size_t seen = 0;
+    NEEDS_DEVICE();
+    o.user = &seen;
+    o.take = take;
+    CHECK_OK(cbx_cuda_probe(device.g, &o, &err), &err, "probe");
+    CHECK_INT(seen, CBX_CUDA_RATE_COUNT + 5 + 2 * CBX_CUDA_TRAFFICS, "each figure");
+}
+
 static void exhausted(void **state)
 {
     cbx_err err = CBX_ERR_INIT;
@@ -112,8 +143,9 @@ static void exhausted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes), cmocka_unit_test(contents), cmocka_unit_test(epilogues), cmocka_unit_test(sparse),
-        cmocka_unit_test(host),   cmocka_unit_test(faulty),   cmocka_unit_test(large),     cmocka_unit_test(exhausted),
+        cmocka_unit_test(shapes), cmocka_unit_test(contents),  cmocka_unit_test(epilogues), cmocka_unit_test(sparse),
+        cmocka_unit_test(host),   cmocka_unit_test(faulty),    cmocka_unit_test(foreign),   cmocka_unit_test(large),
+        cmocka_unit_test(probe),  cmocka_unit_test(exhausted),
     };
     return cmocka_run_group_tests_name("array/cuda_run", tests, begin, end);
 }

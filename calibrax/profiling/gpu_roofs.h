@@ -1,0 +1,85 @@
+/**
+ * The roofs of a GPU, measured on it: rates of arithmetic by type and unit, bandwidth of L2 and of memory, and how the device was
+ * meanwhile (clocks, power, temperature and what held it back, by NVML).
+ *
+ *     cbx_gpu_roofs_opts o = CBX_GPU_ROOFS_OPTS_INIT;
+ *     cbx_gpu_roofs_measure(ctx, &o, &g, err);              // CBX_EUNAVAILABLE says what is missing
+ *     cbx_roofs_of_gpu(&g, "float32", &roofs, err);         // then cbx_roofline_place
+ *
+ * A roof is the best slice, as for a core of the CPU (core/probe.h); the median and its interval stand beside it.
+ * How it is measured: array/cuda/probe.h.  `calibrax machine --gpu 0` shows it.
+ */
+#ifndef CALIBRAX_PROFILING_GPU_ROOFS_H
+#define CALIBRAX_PROFILING_GPU_ROOFS_H
+
+#include "calibrax/array/cuda/probe.h"
+#include "calibrax/profiling/gpu.h"
+#include "calibrax/profiling/roofline.h"
+#include "calibrax/statistics/estimate.h"
+
+CBX_BEGIN_DECLS
+
+/** One thing that was measured. */
+typedef struct cbx_gpu_figure {
+    double best;                    /* [flop/s], [byte/s]; 0: not measured */
+    cbx_interval median;            /* of the slices, 95 %, by order statistics */
+    size_t slices;                  /* */
+    char by[32];                    /* "fma.rn.f32", "cublasGemmEx R_16F"; the faster one of two */
+    bool is_least;                  /* the device has faster instructions than `by`: a product may go beyond this */
+    char why[CBX_ERR_MESSAGE_SIZE]; /* not measured, or least: why */
+} cbx_gpu_figure;
+
+enum { CBX_GPU_L2, CBX_GPU_MEMORY, CBX_GPU_LEVELS };
+
+typedef struct cbx_gpu_roofs {
+    char name[96]; /* "NVIDIA H200" */
+    int index, capability_major, capability_minor, multiprocessors;
+    uint64_t memory_bytes, l2_bytes;
+    cbx_gpu_figure rate[CBX_CUDA_RATE_COUNT];
+    cbx_gpu_figure traffic[CBX_GPU_LEVELS][CBX_CUDA_TRAFFICS];
+    size_t looks;                                 /* readings of NVML while slices ran; 0: none, and why */
+    char unwatched[CBX_ERR_MESSAGE_SIZE];         /* "": NVML told */
+    double sm_mhz_least, sm_mhz_most;             /* NaN: not told; so the next four */
+    double memory_mhz;                            /* the lowest seen */
+    double temperature_c, power_w, power_limit_w; /* the highest seen */
+    uint64_t throttle;                            /* all reasons seen: CBX_GPU_THROTTLE_... */
+    int64_t measured_us;                          /* when, microseconds since 1970 */
+} cbx_gpu_roofs;
+
+/** Start from CBX_GPU_ROOFS_OPTS_INIT. */
+typedef struct cbx_gpu_roofs_opts {
+    uint32_t struct_size;
+    cbx_cuda_opts cuda;        /* the device and its libraries */
+    cbx_cuda_probe_opts probe; /* user, busy and take are not looked at */
+    const char *nvml;          /* soname or path; NULL: libnvidia-ml.so.1 */
+} cbx_gpu_roofs_opts;
+
+#define CBX_GPU_ROOFS_OPTS_INIT                                                                                        \
+    {                                                                                                                  \
+        .struct_size = sizeof(cbx_gpu_roofs_opts), .cuda = CBX_CUDA_OPTS_INIT, .probe = CBX_CUDA_PROBE_OPTS_INIT       \
+    }
+
+/**
+ * Measures now, some 3 s.  Without NVML, cuBLAS or a unit the rest is measured, and what is missing says why.
+ * @param opts  NULL: defaults
+ * @param out   written on success only
+ * @return CBX_OK; CBX_EINVAL (struct_size); as cbx_cuda_open (CBX_EUNAVAILABLE: no kernels, no driver, no device); as cbx_cuda_probe
+ */
+CBX_API cbx_status cbx_gpu_roofs_measure(cbx_ctx *ctx, const cbx_gpu_roofs_opts *opts, cbx_gpu_roofs *out,
+                                         cbx_err *err);
+/**
+ * Roofs for a type: the faster of its units; bandwidths are the better of read and copy, as cbx_roofs_of_probe.
+ * @param type  "float64", "float32", "float16", "bfloat16", "tfloat32", "int8"
+ * @return CBX_OK; CBX_EINVAL: another type, named; CBX_EUNAVAILABLE: not measured, and why
+ */
+CBX_API cbx_status cbx_roofs_of_gpu(const cbx_gpu_roofs *g, const char *type, cbx_roofs *out, cbx_err *err);
+/** "L2", "memory" */
+CBX_API const char *cbx_gpu_level_name(int level);
+/**
+ * All that was measured, and "roofs", which a run's metadata can take as it is ({"flop_per_s": {NAME: X}, "bytes_per_s": {NAME: X}}: the
+ * exporters' roofline).  NULL: out of memory.  The caller unrefs it.
+ */
+CBX_API cbx_json *cbx_gpu_roofs_to_json(const cbx_gpu_roofs *g);
+
+CBX_END_DECLS
+#endif
