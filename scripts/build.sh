@@ -1,7 +1,7 @@
 #!/bin/sh
 # Configures (once) and builds one build folder.  usage: scripts/build.sh release|clang|asan|tsan|fuzz [meson options]
 # release has everything.  clang is for its warnings, so it does not optimise; the sanitizers' builds optimise little, for the same finds in half of
-# the time; GPU kernels are compiled for release alone.  tsan builds only the tests of what threads share.
+# the time; GPU kernels are compiled for release alone.  tsan builds only the tests of what threads share, fuzz only what looks for inputs.
 set -eu
 cd "$(dirname "$0")/.."
 kind=${1:?usage: scripts/build.sh release|clang|asan|tsan|fuzz}
@@ -29,7 +29,11 @@ tsan)
     flags=$light_flags
     targets=threads
     ;;
-fuzz) compiler=clang; options="-Dtests=true -Dfuzz=true -Db_sanitize=address,undefined -Dbuildtype=debugoptimized -Db_lundef=false" ;;
+fuzz)
+    compiler=clang
+    options="-Dtests=true -Dfuzz=true -Dcuda=disabled -Db_sanitize=address,undefined -Dbuildtype=debugoptimized -Db_lundef=false"
+    targets=fuzz
+    ;;
 *) echo "build: unknown kind '$kind'" >&2; exit 2 ;;
 esac
 

@@ -2,6 +2,8 @@
 #ifndef CALIBRAX_BASE_INTERNAL_H
 #define CALIBRAX_BASE_INTERNAL_H
 
+#include <stdio.h>
+
 #include "calibrax/base/pool.h"
 #include "calibrax/base/settings.h"
 
@@ -25,5 +27,8 @@ uint32_t cbx__utf8_decode(const char *s, size_t left, size_t *used);
 
 /** digits * 10^power as the nearest double, where that is sure without long arithmetic; false: it is not, ask the C library. */
 bool cbx__decimal_value(uint64_t digits, int power, double *out);
+
+/** True if /proc/PID/fdinfo/FD, read from here on, tells of a lock held through that descriptor. */
+bool cbx__fdinfo_has_lock(FILE *info);
 
 #endif

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/internal.h"
 #include "calibrax/base/process.h"
 
 struct cbx_lock {
@@ -107,15 +108,26 @@ void cbx_lock_release(cbx_lock *lock)
 
 /* --- who holds one --- */
 
+bool cbx__fdinfo_has_lock(FILE *info)
+{
+    char text[256];
+    bool begins = true; /* a long line comes in pieces, of which only the first one begins it */
+    while (fgets(text, sizeof text, info)) {
+        if (begins && strncmp(text, "lock:", 5) == 0) return true;
+        begins = strchr(text, '\n') != NULL;
+    }
+    return false;
+}
+
 /* True if the process holds a lock through this descriptor of its own. */
 static bool locks_through(const char *process, const char *fd)
 {
-    char path[96], text[1024];
+    char path[96];
     FILE *info;
-    bool found = false;
+    bool found;
     snprintf(path, sizeof path, "/proc/%.20s/fdinfo/%.20s", process, fd);
     info = fopen(path, "re");
-    while (info && !found && fgets(text, sizeof text, info)) found = strncmp(text, "lock:", 5) == 0;
+    found = info && cbx__fdinfo_has_lock(info);
     if (info) fclose(info);
     return found;
 }

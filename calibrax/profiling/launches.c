@@ -11,7 +11,7 @@
 #include "calibrax/base/json.h"
 #include "calibrax/base/process.h"
 #include "calibrax/base/temporary.h"
-#include "calibrax/profiling/compilation.h"
+#include "calibrax/profiling/answers.h"
 
 typedef struct series {
     cbx_ctx *ctx;
@@ -181,23 +181,30 @@ static double value_of(const cbx_json *document, const char *metric)
     return cbx_json_get_double(cbx_json_get(cbx_json_get(document, "metrics"), metric), "value", NAN);
 }
 
-static cbx_status read_times(cbx_ctx *ctx, int fd, const char *name, cbx_launch_times *out, cbx_err *err)
+cbx_status cbx__launch_times_read(const char *text, size_t len, const char *name, cbx_launch_times *out, cbx_err *err)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
     cbx_json *v = NULL;
-    char *text = NULL;
-    size_t len = 0;
-    cbx_status st = cbx__memory_file_read(al, fd, name, OUTPUT_MOST, &text, &len, err);
+    cbx_status st = cbx_json_parse(text, len, name, &v, err);
 
-    if (st) return st;
-    st = cbx_json_parse(text, len, name, &v, err);
-    cbx_mem_free(al, text, len + 1);
     if (st) return st;
     if (strcmp(cbx_json_get_string(v, "schema", ""), "calibrax-profile") == 0)
         *out = (cbx_launch_times){ value_of(v, "first_call"), value_of(v, "call_time") };
     else
         st = cbx_fail(err, CBX_EFORMAT, "'%s' wrote no document of schema calibrax-profile", name);
     cbx_json_unref(v);
+    return st;
+}
+
+static cbx_status read_times(cbx_ctx *ctx, int fd, const char *name, cbx_launch_times *out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    char *text = NULL;
+    size_t len = 0;
+    cbx_status st = cbx__memory_file_read(al, fd, name, OUTPUT_MOST, &text, &len, err);
+
+    if (st) return st;
+    st = cbx__launch_times_read(text, len, name, out, err);
+    cbx_mem_free(al, text, len + 1);
     return st;
 }
 

@@ -12,6 +12,7 @@
 #include "calibrax/base/json.h"
 #include "calibrax/base/temporary.h"
 #include "calibrax/base/tools.h"
+#include "calibrax/profiling/answers.h"
 #include "calibrax/profiling/timing_parts.h"
 
 #define ANSWER_MOST    ((size_t)256 << 20)
@@ -97,8 +98,8 @@ static cbx_status take_work(cbx_ctx *ctx, const cbx_json *o, cbx_python_call *c,
     return st;
 }
 
-static cbx_status take_answer(cbx_ctx *ctx, const cbx_python_call_opts *o, const char *text, size_t len,
-                              cbx_python_call *c, cbx_err *err)
+cbx_status cbx__python_answer_read(cbx_ctx *ctx, const cbx_python_call_opts *o, const char *text, size_t len,
+                                   cbx_python_call *c, cbx_err *err)
 {
     cbx_json *answer = NULL;
     const char *failure;
@@ -110,7 +111,7 @@ static cbx_status take_answer(cbx_ctx *ctx, const cbx_python_call_opts *o, const
         cbx_json_get_int(answer, "version", 0) != ANSWER_VERSION)
         st = cbx_fail(err, CBX_EFORMAT, "'call.py' gave no '%s' of version %d", ANSWER_SCHEMA, ANSWER_VERSION);
     else if (failure)
-        st = cbx_fail(err, CBX_ECHILD, "%s", failure);
+        st = cbx_fail(err, CBX_ECHILD, "%s", failure[0] ? failure : "the function failed and does not say why");
     if (!st) st = take_timing(ctx, answer, o->level, &c->timing, err);
     if (!st && o->flops) st = take_work(ctx, cbx_json_get(answer, "work"), c, err);
     cbx_json_unref(answer);
@@ -166,7 +167,7 @@ static cbx_status read_answer(cbx_ctx *ctx, const cbx_python_call_opts *o, const
         st = cbx_fail(err, CBX_ECHILD, "the interpreter of '%s' ended with status %d and gave no answer", o->function,
                       status);
     else
-        st = take_answer(ctx, o, text, len, c, err);
+        st = cbx__python_answer_read(ctx, o, text, len, c, err);
     if (written) cbx_mem_free(cbx_ctx_allocator(ctx), text, len + 1);
     return st;
 }

@@ -61,8 +61,11 @@ static cbx_status look_at(cbx_ctx *ctx, const char *path, size_t kind, cbx_trace
     unsigned char head[16];
     struct stat st;
     size_t n = 0;
-    FILE *f = fopen(path, "rb");
+    FILE *f;
 
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) /* a pipe would be waited for */
+        return cbx_fail(err, CBX_EFORMAT, "'%s' is named as a trace and is no file", path);
+    f = fopen(path, "rb");
     if (f) {
         n = fread(head, 1, sizeof head, f);
         fclose(f);

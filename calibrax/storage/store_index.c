@@ -16,7 +16,7 @@
 #include "calibrax/storage/store_values.h"
 
 /* Of another version is also what a machine of the other byte order wrote. */
-#define INDEX_VERSION (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 2 : 0x10002)
+#define INDEX_VERSION (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 3 : 0x10003)
 #define BUSY_MS       2000
 #define STALE_FEW     1000
 

@@ -31,6 +31,45 @@ bool cbx__stamp_equal(const cbx__stamp *a, const cbx__stamp *b)
 
 static int by_key(const void *a, const void *b) { return strcmp(((const cbx_tag *)a)->key, ((const cbx_tag *)b)->key); }
 
+/* What parts tags, and stands before one of these three within a tag, which then is MOVED further on. */
+#define KEY_END   '\x1f'
+#define VALUE_END '\x1e'
+#define ESCAPE    '\x1d'
+#define MOVED     0x40
+
+static bool is_mark(char c) { return c == KEY_END || c == VALUE_END || c == ESCAPE; }
+
+static size_t part_size(const char *s)
+{
+    size_t n = 1;
+
+    for (; *s; s++) n += is_mark(*s) ? 2 : 1;
+    return n;
+}
+
+static char *put_part(char *at, const char *s, char end)
+{
+    for (; *s; s++) {
+        if (is_mark(*s)) *at++ = ESCAPE;
+        *at++ = is_mark(*s) ? (char)(*s + MOVED) : *s;
+    }
+    *at++ = end;
+    return at;
+}
+
+/* In place. */
+static const char *read_part(char *s)
+{
+    char *to = s;
+
+    for (const char *from = s; *from; from++) {
+        bool moved = *from == ESCAPE && from[1];
+        *to++ = moved ? (char)(*++from - MOVED) : *from;
+    }
+    *to = '\0';
+    return s;
+}
+
 const char *cbx__tags_text(cbx_arena *arena, const cbx_tag *tags, size_t n)
 {
     cbx_tag *sorted = cbx_arena_calloc(arena, n, sizeof *sorted);
@@ -40,12 +79,11 @@ const char *cbx__tags_text(cbx_arena *arena, const cbx_tag *tags, size_t n)
     if (!sorted) return NULL;
     if (n) memcpy(sorted, tags, n * sizeof *sorted);
     if (n > 1) qsort(sorted, n, sizeof *sorted, by_key);
-    for (size_t i = 0; i < n; i++) size += strlen(sorted[i].key) + strlen(sorted[i].value) + 2;
+    for (size_t i = 0; i < n; i++) size += part_size(sorted[i].key) + part_size(sorted[i].value);
     at = text = cbx_arena_alloc(arena, size);
-    for (size_t i = 0; text && i < n; i++) {
-        at = stpcpy(stpcpy(at, sorted[i].key), "\x1f");
-        at = stpcpy(stpcpy(at, sorted[i].value), "\x1e");
-    }
+    for (size_t i = 0; text && i < n; i++)
+        at = put_part(put_part(at, sorted[i].key, KEY_END), sorted[i].value, VALUE_END);
+    if (at) *at = '\0';
     return text;
 }
 
@@ -55,14 +93,14 @@ cbx_status cbx__tags_parse(cbx_arena *arena, const char *text, const cbx_tag **t
     size_t count = 0;
     cbx_tag *out;
 
-    for (const char *c = text; *c; c++) count += *c == '\x1e';
+    for (const char *c = text; *c; c++) count += *c == VALUE_END;
     out = cbx_arena_calloc(arena, count, sizeof *out);
     if (!copy || !out) return cbx_fail(err, CBX_ENOMEM, "no memory for the tags of a series");
     for (size_t i = 0; i < count; i++) {
-        char *end = strchr(copy, '\x1e'), *middle = strchr(copy, '\x1f');
+        char *end = strchr(copy, VALUE_END), *middle = strchr(copy, KEY_END);
         if (!middle || middle > end) return cbx_fail(err, CBX_EINTERNAL, "the index of the store holds torn tags");
         *middle = *end = '\0';
-        out[i] = (cbx_tag){ copy, middle + 1 };
+        out[i] = (cbx_tag){ read_part(copy), read_part(middle + 1) };
         copy = end + 1;
     }
     *tags = out;

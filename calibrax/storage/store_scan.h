@@ -56,7 +56,7 @@ typedef cbx_status (*cbx__scan_fn)(void *user, const cbx__scan_file *file, cbx_e
  */
 cbx_status cbx__scan_read(cbx__scan *scan, cbx__scan_fn fn, void *user, cbx_err *err);
 
-/** "key \x1f value \x1e" of each tag, sorted by key, in the arena; NULL: out of memory. */
+/** "key \x1f value \x1e" of each tag, sorted by key, in the arena; \x1d before such a mark within a tag.  NULL: out of memory. */
 const char *cbx__tags_text(cbx_arena *arena, const cbx_tag *tags, size_t n);
 /** The way back.  @return CBX_OK; CBX_ENOMEM */
 cbx_status cbx__tags_parse(cbx_arena *arena, const char *text, const cbx_tag **tags, size_t *n, cbx_err *err);

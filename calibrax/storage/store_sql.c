@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "calibrax/storage/store_scan.h"
+
 void cbx__sql_init(cbx__sql *q, cbx_arena *arena, const char *select)
 {
     memset(q, 0, sizeof *q);
@@ -61,7 +63,8 @@ void cbx__sql_where_series(cbx__sql *q, const cbx_store_query *w)
     where_text(q, " AND s.scenario = ?", w->scenario);
     where_text(q, " AND s.metric = ?", w->metric);
     for (size_t i = 0; i < w->ntags; i++) {
-        const char *item = cbx_arena_printf(q->arena, "\x1e%s\x1f%s\x1e", w->tags[i].key, w->tags[i].value);
+        const char *item = cbx__tags_text(q->arena, &w->tags[i], 1);
+        if (item) item = cbx_arena_printf(q->arena, "\x1e%s", item);
         if (!item) q->text.status = CBX_ENOMEM;
         where_text(q, " AND instr(char(30) || s.tags, ?) > 0", item);
     }

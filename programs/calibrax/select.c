@@ -10,7 +10,8 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/text.h"
 
-#define AHEAD_US 86400000000LL /* clocks of machines that are set by hand differ by less, and times without a zone too */
+#define AHEAD_US                                                                                                       \
+    86400000000LL /* clocks of machines that are set by hand differ by less, and times without a zone too */
 
 /* --- the store --- */
 

@@ -1,21 +1,19 @@
 /*
  * Any bytes as files that the kernel shows of a machine: CPUs, caches, memory groups, energy counters, devices.  They lie below a folder as
- * a captured machine does; byte 0xff parts them, in the order of the list, and an empty part is no file.
+ * a captured machine does (files.h).
  *
  * What is read must be within its bounds, read the same again, and lists of CPUs are held against a reader of their own.
  */
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "calibrax/core/machine.h"
 #include "calibrax/perf/cores.h"
 #include "calibrax/profiling/energy.h"
 #include "calibrax/profiling/hardware.h"
+#include "files.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -54,73 +52,11 @@ static const char *const files[] = {
     "sys/fs/cgroup/memory.current",
 };
 
-static char root[64];
+static const char *root;
 
 static void require(bool good)
 {
     if (!good) abort();
-}
-
-static void path_of(size_t i, char path[256]) { snprintf(path, 256, "%s/%s", root, files[i]); }
-
-static void remove_files(void)
-{
-    char path[256];
-
-    for (size_t i = 0; i < CBX_LEN(files); i++) {
-        path_of(i, path);
-        unlink(path);
-        for (char *slash = strrchr(path, '/'); slash && slash > path + strlen(root); slash = strrchr(path, '/')) {
-            *slash = '\0';
-            if (rmdir(path) != 0) break; /* something else is in it */
-        }
-    }
-    rmdir(root);
-}
-
-/* A folder in memory, once a process. */
-static void make_root(void)
-{
-    if (root[0]) return;
-    snprintf(root, sizeof root, "%s/cbx-machine-XXXXXX", access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
-    require(mkdtemp(root) != NULL);
-    for (size_t i = 0; i < CBX_LEN(files); i++) {
-        char path[256];
-        path_of(i, path);
-        for (char *slash = strchr(path + strlen(root) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
-            *slash = '\0';
-            mkdir(path, 0700);
-            *slash = '/';
-        }
-    }
-    atexit(remove_files);
-}
-
-static void put_file(size_t i, const uint8_t *data, size_t size)
-{
-    char path[256];
-    int fd;
-
-    path_of(i, path);
-    if (!size) {
-        unlink(path);
-        return;
-    }
-    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    require(fd >= 0 && write(fd, data, size) == (ssize_t)size);
-    close(fd);
-}
-
-static void put_files(const uint8_t *data, size_t size)
-{
-    for (size_t i = 0; i < CBX_LEN(files); i++) {
-        const uint8_t *end = size ? memchr(data, 0xff, size) : NULL;
-        size_t n = end ? (size_t)(end - data) : size;
-        put_file(i, data, n);
-        data += n;
-        size -= n;
-        if (size) data++, size--;
-    }
 }
 
 /* --- readers --- */
@@ -203,8 +139,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text;
 
     if (size > BYTES_MOST || cbx_ctx_create(NULL, &ctx, NULL)) return 0;
-    make_root();
-    put_files(data, size);
+    root = fuzz_files_folder(files, CBX_LEN(files));
+    fuzz_files_put(data, size);
     machine(ctx);
     energy(ctx);
     devices(ctx);

@@ -7,8 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define WORDS_MOST 16
-
 static int need(int fd)
 {
     if (fd < 0) abort();
@@ -29,7 +27,7 @@ static int file_of(const uint8_t *data, size_t n)
 {
     int fd = need(memfd_create("input", MFD_CLOEXEC));
 
-    if (write(fd, data, n) != (ssize_t)n || lseek(fd, 0, SEEK_SET) != 0) abort();
+    if ((n && write(fd, data, n) != (ssize_t)n) || lseek(fd, 0, SEEK_SET) != 0) abort();
     return fd;
 }
 
@@ -37,12 +35,12 @@ int fuzz_command(const opt_command *command, const char *const *argv, const uint
                  size_t size)
 {
     const opt_program program = { .name = "fuzz", .summary = "", .commands = command, .ncommands = 1 };
-    const char *line[WORDS_MOST + 2] = { "fuzz" };
+    const char *line[FUZZ_WORDS_MOST + 2] = { "fuzz" };
     int said = need(memfd_create("words", MFD_CLOEXEC)), argc = 1, kept[3], status;
     ssize_t got;
 
     for (; argv[argc - 1]; argc++) {
-        if (argc > WORDS_MOST) abort();
+        if (argc > FUZZ_WORDS_MOST) abort();
         line[argc] = argv[argc - 1];
     }
     fflush(NULL);

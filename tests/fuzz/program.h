@@ -8,6 +8,9 @@
 
 #include "programs/common/options.h"
 
+/* Words of a command line, its name among them. */
+#define FUZZ_WORDS_MOST 16
+
 /* Where the bytes stand as a file while a command runs. */
 #define FUZZ_FILE "/proc/self/fd/0"
 

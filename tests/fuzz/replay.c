@@ -1,7 +1,12 @@
 /*
  * Replays a fuzz corpus in the ordinary test run: every file of the folders named goes once through
  * LLVMFuzzerTestOneInput. Prints TAP, a line a file; a crash ends the run, which the plan printed first gives away.
+ *
+ * Behind `--cut` each file is cut at each byte; behind `--change` each number, text and word in it (as JSON has them) becomes, in turn, one
+ * of every other kind, and each key stands twice.  A file for which that is too much work is cut or changed at some of its places, evenly
+ * spread: --most N.
  */
+#include <ctype.h>
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char *paths[FILES_MOST];
 static int npaths;
+static size_t most = 1000; /* inputs made of one file */
 
 static int compare_paths(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
@@ -34,7 +40,113 @@ static int collect(const char *folder)
 }
 
 /* In a buffer of exactly its size, so that a sanitizer sees a byte read behind its end. */
-static int replay(const char *path)
+static int give(const uint8_t *data, size_t size)
+{
+    uint8_t *copy = malloc(size ? size : 1);
+    int failed;
+
+    if (!copy) abort();
+    if (size) memcpy(copy, data, size);
+    failed = LLVMFuzzerTestOneInput(copy, size) != 0;
+    free(copy);
+    return failed;
+}
+
+/* --- what is made of a file --- */
+
+static int whole(const uint8_t *data, size_t size) { return give(data, size); }
+
+static int cut(const uint8_t *data, size_t size)
+{
+    size_t step = 1 + size / most;
+    int failures = 0;
+
+    for (size_t n = 0; n < size; n += step) failures += give(data, n);
+    return failures;
+}
+
+/* A number, a text or a word of a text in JSON, or of what is somewhat like it; blanks behind it and a colon make a key of a text. */
+typedef struct token {
+    size_t at, end;
+    int key;
+} token;
+
+static size_t end_of_text(const uint8_t *data, size_t size, size_t at)
+{
+    for (at++; at < size && data[at] != '"'; at++)
+        if (data[at] == '\\') at++;
+    return at < size ? at + 1 : size;
+}
+
+static int next_token(const uint8_t *data, size_t size, size_t from, token *t)
+{
+    size_t at = from, end;
+
+    while (at < size && data[at] != '"' && !isalnum(data[at]) && data[at] != '-') at++;
+    if (at == size) return 0;
+    end = at + 1;
+    if (data[at] == '"')
+        end = end_of_text(data, size, at);
+    else
+        while (end < size && (isalnum(data[end]) || strchr("+-.", data[end])) && data[end]) end++;
+    *t = (token){ at, end, 0 };
+    for (at = end; at < size && data[at] && strchr(" \t\r\n", data[at]);) at++;
+    t->key = data[t->at] == '"' && at < size && data[at] == ':';
+    return 1;
+}
+
+/* The file with other bytes in the place of [from, to). */
+static int with(const uint8_t *data, size_t size, size_t from, size_t to, const char *other, size_t n)
+{
+    size_t len = size - (to - from) + n;
+    uint8_t *made = malloc(len ? len : 1);
+    int failed;
+
+    if (!made) abort();
+    memcpy(made, data, from);
+    memcpy(made + from, other, n);
+    memcpy(made + from + n, data + to, size - to);
+    failed = give(made, len);
+    free(made);
+    return failed;
+}
+
+static int change_token(const uint8_t *data, size_t size, const token *t)
+{
+    static const char *const others[] = {
+        "null", "true",  "-1", "0.5", "1e999", "NaN", "9223372036854775808", "\"\"", "\"x\\u001b\\n\"",
+        "[]",   "[[1]]", "{}",
+    };
+    int failures = 0;
+
+    if (t->key) {
+        char twice[512];
+        int n = snprintf(twice, sizeof twice, "%.*s:null,", (int)(t->end - t->at), (const char *)data + t->at);
+        if (n < (int)sizeof twice) failures += with(data, size, t->at, t->at, twice, (size_t)n);
+        return failures + with(data, size, t->at, t->end, "\"x\"", 3); /* the key is not there, another is */
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        failures += with(data, size, t->at, t->end, others[i], strlen(others[i]));
+    return failures;
+}
+
+static int change(const uint8_t *data, size_t size)
+{
+    size_t n = 0, step;
+    int failures = 0;
+    token t;
+
+    for (size_t at = 0; next_token(data, size, at, &t); at = t.end) n++;
+    step = 1 + 8 * n / most;
+    n = 0;
+    for (size_t at = 0; next_token(data, size, at, &t); at = t.end)
+        if (n++ % step == 0) failures += change_token(data, size, &t);
+    return failures;
+}
+
+/* --- the run --- */
+
+static int replay(const char *path, int (*make)(const uint8_t *data, size_t size))
 {
     FILE *f = fopen(path, "rb");
     if (!f) return 1;
@@ -44,20 +156,30 @@ static int replay(const char *path)
     uint8_t *data = malloc(size > 0 ? (size_t)size : 1);
     size_t got = data ? fread(data, 1, (size_t)size, f) : 0;
     fclose(f);
-    int failed = got != (size_t)size || LLVMFuzzerTestOneInput(data, got) != 0;
+    int failed = got != (size_t)size || make(data, got) != 0;
     free(data);
     return failed;
 }
 
 int main(int argc, char **argv)
 {
+    int (*make)(const uint8_t *data, size_t size) = whole;
     int failures = 0;
-    for (int i = 1; i < argc; i++)
-        if (collect(argv[i])) return 2;
+
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--cut"))
+            make = cut;
+        else if (!strcmp(argv[i], "--change"))
+            make = change;
+        else if (!strcmp(argv[i], "--most") && i + 1 < argc)
+            most = 1 + strtoul(argv[++i], NULL, 10);
+        else if (collect(argv[i]))
+            return 2;
+    }
     printf("1..%d\n", npaths);
     for (int i = 0; i < npaths; i++) {
         const char *slash = strrchr(paths[i], '/');
-        int failed = replay(paths[i]);
+        int failed = replay(paths[i], make);
         failures += failed;
         printf("%sok %d - %s\n", failed ? "not " : "", i + 1, slash + 1);
         fflush(stdout);

@@ -1,0 +1,65 @@
+/*
+ * Any bytes as what measured programs tell on files: the document of `calibrax profile` of a launch, and what call.py writes of a Python
+ * function.  The first byte chooses.  What is accepted is a measurement: times that are times, a median within its interval.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/profiling/answers.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool good)
+{
+    if (!good) abort();
+}
+
+static bool is_told(const cbx_err *err) { return err->message[0] && !strchr(err->message, '\n'); }
+
+static void launch(const char *text, size_t len)
+{
+    cbx_launch_times t = { -1, -1 };
+    cbx_err err = CBX_ERR_INIT;
+
+    if (cbx__launch_times_read(text, len, "launch", &t, &err)) require(is_told(&err) && t.first_s == -1);
+}
+
+static void python(cbx_ctx *ctx, const char *text, size_t len)
+{
+    cbx_python_call_opts opts = CBX_PYTHON_CALL_OPTS_INIT;
+    cbx_python_call c = { .timing = { .al = *cbx_ctx_allocator(ctx) } };
+    cbx_err err = CBX_ERR_INIT;
+
+    opts.module = "m";
+    opts.function = "f";
+    opts.flops = true;
+    if (cbx__python_answer_read(ctx, &opts, text, len, &c, &err)) {
+        require(is_told(&err));
+    } else {
+        require(c.timing.nsamples > 0 && c.timing.calls_per_sample > 0);
+        for (size_t i = 0; i < c.timing.nsamples; i++)
+            require(isfinite(c.timing.samples[i]) && c.timing.samples[i] > 0);
+        require(!(c.work.flop < 0) && !(c.work.bytes < 0) && memchr(c.work.why, 0, sizeof c.work.why));
+    }
+    cbx_python_call_clear(&c);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static cbx_ctx *ctx;
+    char *text;
+
+    if (size < 1) return 0;
+    if (!ctx) require(cbx_ctx_create(NULL, &ctx, NULL) == CBX_OK);
+    text = malloc(size); /* NUL-terminated, as files are read */
+    require(text != NULL);
+    memcpy(text, data + 1, size - 1);
+    text[size - 1] = '\0';
+    if (data[0] & 1)
+        launch(text, size - 1);
+    else
+        python(ctx, text, size - 1);
+    free(text);
+    return 0;
+}
