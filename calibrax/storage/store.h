@@ -125,6 +125,15 @@ typedef struct cbx_trend {
 CBX_API cbx_status cbx_store_trend(cbx_store *store, const cbx_store_query *query, cbx_trend *out, cbx_err *err);
 CBX_API void cbx_trend_clear(cbx_trend *trend);
 
+/** Takes a series, which lives until it returns; what it returns, if not CBX_OK, ends the walk. */
+typedef cbx_status (*cbx_trend_fn)(void *user, const cbx_trend_series *series, cbx_err *err);
+/**
+ * The same, one series after the other: of 10^6 values only those of one are held.  fn may ask the store.
+ * @return as cbx_store_trend, or what fn returned
+ */
+CBX_API cbx_status cbx_store_trend_each(cbx_store *store, const cbx_store_query *query, cbx_trend_fn fn, void *user,
+                                        cbx_err *err);
+
 /** Definition of a metric: of the newest run that has one, else of config.json.  @return CBX_OK; CBX_ENOENT */
 CBX_API cbx_status cbx_store_metric_def(cbx_store *store, const char *metric, cbx_arena *arena, cbx_metric_def *out,
                                         cbx_err *err);

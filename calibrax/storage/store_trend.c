@@ -19,14 +19,15 @@ typedef struct placed {
 } placed;
 
 typedef struct collector {
-    cbx_trend *out;
+    cbx_arena *arena, *kept; /* of runs and values; of the series that is made */
+    cbx_trend_fn take;
+    void *user;
     cbx_trend_point *runs; /* in order, without values */
     cbx__rid *rids;        /* by rid */
     size_t nruns, runs_room, rids_room, near;
     placed *values; /* of the series that is being read */
     size_t nvalues, values_room;
-    cbx_trend_series *series;
-    size_t nseries, series_room, limit;
+    size_t limit;
 } collector;
 
 /* --- runs --- */
@@ -34,7 +35,7 @@ typedef struct collector {
 static bool take_run(collector *c, cbx__select *q)
 {
     static const cbx_trend_point none = { 0 };
-    cbx_arena *arena = &c->out->arena;
+    cbx_arena *arena = c->arena;
     const cbx_trend_point *before;
     cbx_trend_point *p;
 
@@ -58,7 +59,7 @@ static cbx_status read_runs(collector *c, cbx__index *ix, const cbx_store_query 
     cbx__sql q;
     cbx_status st;
 
-    cbx__sql_init(&q, &c->out->arena, "SELECT rid, id, time, commit_, branch, machine FROM run r WHERE");
+    cbx__sql_init(&q, c->arena, "SELECT rid, id, time, commit_, branch, machine FROM run r WHERE");
     cbx__sql_where_run(&q, w);
     cbx_text_puts(&q.text, " ORDER BY time, id");
     st = cbx__sql_open(&q, ix, &select, err);
@@ -76,7 +77,7 @@ static cbx_status take_value(void *user, const cbx__index_value *v, cbx_err *err
     const cbx__rid *run = cbx__rids_find(c->rids, c->nruns, v->rid, &c->near);
 
     if (!run) return CBX_OK;
-    c->values = cbx__grown(&c->out->arena, c->values, c->nvalues, &c->values_room, sizeof *c->values);
+    c->values = cbx__grown(c->arena, c->values, c->nvalues, &c->values_room, sizeof *c->values);
     if (!c->values) return cbx__store_no_memory(err);
     c->values[c->nvalues++] = (placed){ run->at, v->k, v->value, v->lower, v->upper };
     return CBX_OK;
@@ -101,7 +102,7 @@ static bool in_order(const placed *v, size_t n)
 static bool make_points(collector *c, cbx_trend_series *s)
 {
     size_t skip = c->limit && c->nvalues > c->limit ? c->nvalues - c->limit : 0;
-    cbx_trend_point *points = cbx_arena_calloc(&c->out->arena, c->nvalues - skip, sizeof *points);
+    cbx_trend_point *points = cbx_arena_calloc(c->kept, c->nvalues - skip, sizeof *points);
 
     if (!points) return false;
     if (!in_order(c->values, c->nvalues)) qsort(c->values, c->nvalues, sizeof *c->values, by_place);
@@ -117,24 +118,28 @@ static bool make_points(collector *c, cbx_trend_series *s)
     return true;
 }
 
-/* One that no run of the query has a value of is none. */
-static cbx_status take_series(collector *c, cbx__select *q, cbx__select *values, cbx_err *err)
+static cbx_status make_series(collector *c, cbx__select *q, cbx_trend_series *s, cbx_err *err)
 {
-    cbx_arena *arena = &c->out->arena;
-    cbx_trend_series *s;
-    cbx_status st;
+    cbx_arena *arena = c->kept;
 
-    c->nvalues = c->near = 0;
-    st = cbx__values_each(values, cbx__select_int(q, 0), take_value, c, err);
-    if (st || c->nvalues == 0) return st;
-    c->series = cbx__grown(arena, c->series, c->nseries, &c->series_room, sizeof *c->series);
-    if (!c->series) return cbx__store_no_memory(err);
-    s = &c->series[c->nseries++];
     s->metric = cbx_arena_strdup(arena, cbx__select_text(q, 1));
     s->point = cbx_arena_strdup(arena, cbx__select_text(q, 2));
     s->scenario = cbx_arena_strdup(arena, cbx__select_text(q, 3));
     if (!s->metric || !s->point || !s->scenario || !make_points(c, s)) return cbx__store_no_memory(err);
     return cbx__tags_parse(arena, cbx__select_text(q, 4), &s->tags, &s->ntags, err);
+}
+
+/* One that no run of the query has a value of is none. */
+static cbx_status take_series(collector *c, cbx__select *q, cbx__select *values, cbx_err *err)
+{
+    cbx_trend_series s = { 0 };
+    cbx_status st;
+
+    c->nvalues = c->near = 0;
+    st = cbx__values_each(values, cbx__select_int(q, 0), take_value, c, err);
+    if (st || c->nvalues == 0) return st;
+    st = make_series(c, q, &s, err);
+    return st ? st : c->take(c->user, &s, err);
 }
 
 static cbx_status read_series(collector *c, cbx__index *ix, const cbx_store_query *w, cbx_err *err)
@@ -143,7 +148,7 @@ static cbx_status read_series(collector *c, cbx__index *ix, const cbx_store_quer
     cbx__sql q;
     cbx_status st;
 
-    cbx__sql_init(&q, &c->out->arena, "SELECT sid, metric, point, scenario, tags FROM series s WHERE 1");
+    cbx__sql_init(&q, c->arena, "SELECT sid, metric, point, scenario, tags FROM series s WHERE 1");
     cbx__sql_where_series(&q, w);
     cbx_text_puts(&q.text, " ORDER BY point, scenario, tags, metric, sid");
     st = cbx__sql_open(&q, ix, &select, err);
@@ -153,21 +158,47 @@ static cbx_status read_series(collector *c, cbx__index *ix, const cbx_store_quer
     return cbx__select_end(select, st, err);
 }
 
-cbx_status cbx_store_trend(cbx_store *s, const cbx_store_query *query, cbx_trend *out, cbx_err *err)
+static cbx_status collect(cbx_store *s, const cbx_store_query *query, collector *c, cbx_err *err)
 {
     static const cbx_store_query all = { 0 };
     const cbx_store_query *w = query ? query : &all;
-    collector c = { .out = out, .limit = w->limit };
     cbx__index *ix = NULL;
+    cbx_status st = cbx__store_index(s, &ix, err);
+
+    c->limit = w->limit;
+    if (!st) st = read_runs(c, ix, w, err);
+    return st || !c->nruns ? st : read_series(c, ix, w, err);
+}
+
+/* --- all at once --- */
+
+typedef struct whole {
+    cbx_trend *out;
+    cbx_trend_series *series;
+    size_t n, room;
+} whole;
+
+static cbx_status keep_series(void *user, const cbx_trend_series *s, cbx_err *err)
+{
+    whole *w = user;
+
+    w->series = cbx__grown(&w->out->arena, w->series, w->n, &w->room, sizeof *w->series);
+    if (!w->series) return cbx__store_no_memory(err);
+    w->series[w->n++] = *s;
+    return CBX_OK;
+}
+
+cbx_status cbx_store_trend(cbx_store *s, const cbx_store_query *query, cbx_trend *out, cbx_err *err)
+{
+    whole w = { .out = out };
+    collector c = { .arena = &out->arena, .kept = &out->arena, .take = keep_series, .user = &w };
     cbx_status st;
 
     *out = (cbx_trend){ 0 };
     cbx_arena_init(&out->arena, cbx_ctx_allocator(s->ctx));
-    st = cbx__store_index(s, &ix, err);
-    if (!st) st = read_runs(&c, ix, w, err);
-    if (!st && c.nruns) st = read_series(&c, ix, w, err);
-    out->series = c.series;
-    out->count = st ? 0 : c.nseries;
+    st = collect(s, query, &c, err);
+    out->series = w.series;
+    out->count = st ? 0 : w.n;
     return st;
 }
 
@@ -175,4 +206,37 @@ void cbx_trend_clear(cbx_trend *trend)
 {
     if (trend->arena.al.resize) cbx_arena_clear(&trend->arena);
     *trend = (cbx_trend){ 0 };
+}
+
+/* --- one after the other --- */
+
+typedef struct passing {
+    cbx_arena arena;
+    cbx_trend_fn fn;
+    void *user;
+} passing;
+
+static cbx_status pass_series(void *user, const cbx_trend_series *s, cbx_err *err)
+{
+    passing *p = user;
+    cbx_status st = p->fn(p->user, s, err);
+
+    cbx_arena_clear(&p->arena);
+    return st;
+}
+
+cbx_status cbx_store_trend_each(cbx_store *s, const cbx_store_query *query, cbx_trend_fn fn, void *user, cbx_err *err)
+{
+    passing p = { .fn = fn, .user = user };
+    collector c = { .kept = &p.arena, .take = pass_series, .user = &p };
+    cbx_arena arena;
+    cbx_status st;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
+    cbx_arena_init(&p.arena, cbx_ctx_allocator(s->ctx));
+    c.arena = &arena;
+    st = collect(s, query, &c, err);
+    cbx_arena_clear(&p.arena);
+    cbx_arena_clear(&arena);
+    return st;
 }

@@ -42,20 +42,26 @@ static int read_method(const opt_run *run, bool *detector, cbx_changepoint_opts 
     return EXIT_PASS;
 }
 
+static const cbx_trend_point *point_of(const changes_series *s, size_t i)
+{
+    return s->where ? s->where[i] : &s->s->points[i];
+}
+
 static bool take_values(const opt_run *run, changes_series *s)
 {
-    s->values = cbx_arena_calloc(run->arena, s->s->npoints, sizeof *s->values);
-    s->where = cbx_arena_calloc(run->arena, s->s->npoints, sizeof *s->where);
-    for (size_t i = 0; s->values && s->where && i < s->s->npoints; i++) {
+    size_t n = s->s->npoints;
+
+    for (size_t i = 0; i < n; i++) s->left_out += !isfinite(s->s->points[i].value);
+    s->values = cbx_arena_calloc(run->arena, n, sizeof *s->values);
+    if (s->left_out) s->where = cbx_arena_calloc(run->arena, n, sizeof *s->where);
+    if (!s->values || (s->left_out && !s->where)) return false;
+    for (size_t i = 0; i < n; i++) {
         const cbx_trend_point *p = &s->s->points[i];
-        if (!isfinite(p->value)) {
-            s->left_out++;
-            continue;
-        }
-        s->values[s->n] = p->value;
-        s->where[s->n++] = p;
+        if (!isfinite(p->value)) continue;
+        if (s->where) s->where[s->n] = p;
+        s->values[s->n++] = p->value;
     }
-    return s->values && s->where;
+    return true;
 }
 
 static double mean_of(const double *x, size_t from, size_t to)
@@ -77,10 +83,11 @@ static void fill_levels(const changes_series *s, const size_t *index, size_t cou
     }
 }
 
-static int find_in(const opt_run *run, changes_series *s, bool detector, const cbx_changepoint_opts *o)
+static int find_with(const opt_run *run, changes_series *s, bool detector, const cbx_changepoint_opts *o,
+                     cbx_arena *scratch)
 {
-    cbx_change *list = cbx_arena_calloc(run->arena, s->n, sizeof *list);
-    size_t *index = cbx_arena_calloc(run->arena, s->n, sizeof *index), count = 0;
+    cbx_change *list = cbx_arena_calloc(scratch, s->n, sizeof *list);
+    size_t *index = cbx_arena_calloc(scratch, s->n, sizeof *index), count = 0;
     cbx_err err = CBX_ERR_INIT;
     cbx_status st;
 
@@ -95,13 +102,24 @@ static int find_in(const opt_run *run, changes_series *s, bool detector, const c
         bool up = list[k].after > list[k].before, known = s->direction != CBX_DIRECTION_INFO;
         bool worse = up == (s->direction == CBX_DIRECTION_LOWER);
         s->found[k] = (change_found){ .c = list[k],
-                                      .at = s->where[list[k].index],
+                                      .at = point_of(s, list[k].index),
                                       .is_new = true,
                                       .worse = known && worse,
                                       .better = known && !worse };
     }
     s->nfound = count;
     return EXIT_PASS;
+}
+
+static int find_in(const opt_run *run, changes_series *s, bool detector, const cbx_changepoint_opts *o)
+{
+    cbx_arena scratch;
+    int status;
+
+    cbx_arena_init(&scratch, cbx_ctx_allocator(run->ctx));
+    status = find_with(run, s, detector, o, &scratch);
+    cbx_arena_clear(&scratch);
+    return status;
 }
 
 static void find_direction(changes *c, changes_series *s)
@@ -149,7 +167,7 @@ static const char **runs_of(const changes *c, const changes_series *s)
 {
     const char **runs = cbx_arena_calloc(c->run->arena, s->n, sizeof *runs);
 
-    for (size_t i = 0; runs && i < s->n; i++) runs[i] = s->where[i]->run_id;
+    for (size_t i = 0; runs && i < s->n; i++) runs[i] = point_of(s, i)->run_id;
     return runs;
 }
 

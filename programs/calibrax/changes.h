@@ -31,7 +31,7 @@ typedef struct changes_series {
     const cbx_trend_series *s;
     const char *name;              /* "point@scenario{tags}:metric" */
     double *values;                /* those that are finite */
-    const cbx_trend_point **where; /* of each */
+    const cbx_trend_point **where; /* of each; NULL: all are */
     size_t n, left_out, unseen;    /* values; not finite; since the last look */
     cbx_direction direction;
     const char *unit; /* NULL: undefined */

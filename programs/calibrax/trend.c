@@ -98,15 +98,6 @@ static cbx_json *series_json(const opt_run *run, cbx_store *store, const cbx_tre
     return o;
 }
 
-static int show_json(const opt_run *run, cbx_store *store, const cbx_trend *trend)
-{
-    cbx_json *o = new_document("calibrax-trend"), *all = cbx_json_new_array();
-
-    for (size_t i = 0; i < trend->count; i++) cbx_json_push(all, series_json(run, store, &trend->series[i]));
-    cbx_json_set(o, "series", all);
-    return print_json(run->program, o);
-}
-
 /* --- tables --- */
 
 static void print_title(const opt_run *run, const cbx_trend_series *s)
@@ -189,78 +180,105 @@ static cbx_status draw_series(const opt_run *run, const cbx_exporter *form, cons
     return cbx_export_convergence(run->ctx, form, &f, o, out, err);
 }
 
-static int draw_trend(const opt_run *run, const cbx_trend *trend)
+static int draw_figure(const opt_run *run, const cbx_exporter *form, const cbx_trend_series *s)
 {
     const trend_args *a = run->args;
-    const cbx_exporter *form = cbx_exporter_find(a->figure);
     cbx_export_opts o = CBX_EXPORT_OPTS_INIT;
     cbx_err err = CBX_ERR_INIT;
     cbx_export_report report;
 
-    if (!form) return opt_fail(run->program, "trend --figure: '%s' is none of svg, pdf, png", a->figure);
     o.folder = a->output;
     o.replace = a->replace;
-    for (size_t i = 0; i < trend->count; i++) {
-        if (draw_series(run, form, &trend->series[i], &o, &report, &err))
-            return opt_fail(run->program, "%s", err.message);
-        for (size_t k = 0; k < report.nfiles; k++) puts(report.files[k]);
-        cbx_export_report_clear(&report);
-    }
+    if (draw_series(run, form, s, &o, &report, &err)) return opt_fail(run->program, "%s", err.message);
+    for (size_t k = 0; k < report.nfiles; k++) puts(report.files[k]);
+    cbx_export_report_clear(&report);
     return EXIT_PASS;
 }
 
 /* --- the command --- */
 
-/* What one machine takes is no level of another's, and what one unit counts none of another. */
-static int check_series(const opt_run *run, cbx_store *store, const cbx_trend *trend)
-{
-    const trend_args *a = run->args;
-    cbx_same_machine said = CBX_MACHINE_SAME;
+/* A walk through the series, twice: all are checked before one is shown. */
+typedef struct showing {
+    const opt_run *run;
+    cbx_store *store;
+    cbx_same_machine said;
+    const cbx_exporter *form; /* of figures; NULL: none */
+    json_stream json;
+    size_t n;
+    int status;
+} showing;
 
-    for (size_t i = 0; i < trend->count; i++) {
-        const char *name = series_key(run->arena, &trend->series[i]);
-        if (!name) return opt_fail(run->program, "out of memory");
-        if (select_check_machines(run, &trend->series[i], name, a->allow_machines, &said)) return EXIT_ERROR;
-        if (select_check_units(run, store, &trend->series[i], name)) return EXIT_ERROR;
-    }
-    return EXIT_PASS;
+/* What one machine takes is no level of another's, and what one unit counts none of another. */
+static cbx_status check_series(void *user, const cbx_trend_series *s, cbx_err *err)
+{
+    showing *w = user;
+    const trend_args *a = w->run->args;
+    const char *name = series_key(w->run->arena, s);
+
+    w->n++;
+    w->status = name ? EXIT_PASS : opt_fail(w->run->program, "out of memory");
+    if (!w->status) w->status = select_check_machines(w->run, s, name, a->allow_machines, &w->said);
+    if (!w->status) w->status = select_check_units(w->run, w->store, s, name);
+    return w->status ? cbx_fail(err, CBX_EINVAL, "it is said") : CBX_OK;
 }
 
-static int show_series(const opt_run *run, cbx_store *store, const cbx_trend *trend)
+static cbx_status show_one(void *user, const cbx_trend_series *s, cbx_err *err)
 {
-    const trend_args *a = run->args;
+    showing *w = user;
+    const trend_args *a = w->run->args;
 
-    if (a->figure) return draw_trend(run, trend);
-    if (a->select.json) return show_json(run, store, trend);
-    for (size_t i = 0; i < trend->count; i++) {
-        if (i) putchar('\n');
-        print_series(run, store, &trend->series[i]);
+    if (a->figure) {
+        w->status = draw_figure(w->run, w->form, s);
+    } else if (a->select.json) {
+        json_stream_add(&w->json, series_json(w->run, w->store, s));
+    } else {
+        if (w->n) putchar('\n');
+        print_series(w->run, w->store, s);
     }
-    return EXIT_PASS;
+    w->n++;
+    return w->status ? cbx_fail(err, CBX_EINVAL, "it is said") : CBX_OK;
+}
+
+static int walk(showing *w, const cbx_store_query *query, cbx_trend_fn fn)
+{
+    cbx_err err = CBX_ERR_INIT;
+
+    w->n = 0;
+    if (!cbx_store_trend_each(w->store, query, fn, w, &err)) return EXIT_PASS;
+    return w->status ? w->status : opt_fail(w->run->program, "%s", err.message);
+}
+
+static int show_all(showing *w, const cbx_store_query *query)
+{
+    const trend_args *a = w->run->args;
+    int status;
+
+    if (a->figure && !(w->form = cbx_exporter_find(a->figure)))
+        return opt_fail(w->run->program, "trend --figure: '%s' is none of svg, pdf, png", a->figure);
+    if (a->select.json) json_stream_begin(&w->json, new_document("calibrax-trend"), "series");
+    status = walk(w, query, show_one);
+    if (a->select.json && json_stream_end(&w->json, w->run->program, cbx_json_new_object())) status = EXIT_ERROR;
+    return status;
 }
 
 static int show_trend(const opt_run *run, cbx_store *store)
 {
     const trend_args *a = run->args;
     select_args select = a->select;
+    showing w = { .run = run, .store = store, .said = CBX_MACHINE_SAME };
     cbx_store_query query;
-    cbx_trend trend;
-    cbx_err err = CBX_ERR_INIT;
     int status;
 
     if (a->framework &&
         !opt_append(run->arena, cbx_arena_printf(run->arena, "framework=%s", a->framework), &select.tags))
         return opt_fail(run->program, "out of memory");
     if (select_query(run, &select, &query)) return EXIT_ERROR;
-    if (cbx_store_trend(store, &query, &trend, &err)) return opt_fail(run->program, "%s", err.message);
-    select_warn(run, store);
-    status = check_series(run, store, &trend);
-    if (!status) status = show_series(run, store, &trend);
-    if (!status && !trend.count)
-        status = opt_fail(run->program, "no trend data found: 'calibrax show --data %s' tells points and metrics",
-                          cbx_store_root(store));
-    cbx_trend_clear(&trend);
-    return status;
+    status = walk(&w, &query, check_series);
+    if (!status) select_warn(run, store);
+    if (!status) status = show_all(&w, &query);
+    if (status || w.n) return status;
+    return opt_fail(run->program, "no trend data found: 'calibrax show --data %s' tells points and metrics",
+                    cbx_store_root(store));
 }
 
 static int run_trend(const opt_run *run)

@@ -1,0 +1,75 @@
+"""Memory of calibrax over a store: a run more costs no command more than a run's share of 64 MB among 10,000."""
+import os
+import shutil
+import sys
+
+from harness import CALIBRAX, SOURCE, check, equal, has, main, one_sentence, peak_mb
+
+sys.path.insert(0, os.path.join(SOURCE, "tests/pipeline"))
+from stores import make_store  # noqa: E402
+
+FEW, MANY = 50, 1050
+SHARE = 64 / 10000 * (MANY - FEW)  # MB
+SLACK = 1.5  # MB: of the allocator, and of what is read ahead
+
+COMMANDS = [
+    ["runs"], ["summary"], ["show"], ["check"], ["baseline", "--list"], ["diff", "latest", "000000000001"], ["compare", "latest", "000000000001"],
+    ["trend"], ["trend", "--metric", "latency"], ["query"], ["query", "--metric", "latency"], ["changepoints"],
+    ["rank", "--all", "--by", "nobody"], ["rank", "--all", "--by", "nobody", "--metrics", "latency"],
+    ["pareto", "--all", "--objective", "latency,memory"], ["validate", "--all", "--target", "latency=1000"],
+    ["store", "verify"], ["store", "migrate", "--dry-run"], ["store", "compact", "--dry-run"],
+]
+EXPORTS = ["csv", "latex", "html", "markdown", "asv", "svg"]
+
+
+def make_stores(p):
+    from pathlib import Path
+    for n in (FEW, MANY):
+        make_store(Path(p.file(f"runs{n}")), n, 10, 5)
+        p.run("runs", "--data", f"runs{n}", program=CALIBRAX, expect=0)
+
+
+def compare(p, why, few, many):
+    check(many < few + SHARE + SLACK, f"{why}: {many:.1f} MB for {MANY} runs, {few:.1f} for {FEW}")
+
+
+def commands_take_a_run_at_a_time(p):
+    make_stores(p)
+    for command in COMMANDS:
+        for form in ([], ["--json"]):
+            args = [*command, *form]
+            compare(p, " ".join(args), *(peak_mb(p, *args, "--data", f"runs{n}") for n in (FEW, MANY)))
+
+
+def exports_take_a_run_at_a_time(p):
+    make_stores(p)
+    for form in EXPORTS:
+        compare(p, form, *(peak_mb(p, "export", "--format", form, "--all", "--data", f"runs{n}", "--out", f"{form}{n}") for n in (FEW, MANY)))
+        shutil.rmtree(p.file(f"{form}{MANY}"))
+    compare(p, "store export", *(peak_mb(p, "store", "export", "--data", f"runs{n}", "--to", f"copy{n}") for n in (FEW, MANY)))
+    equal(sorted(os.listdir(p.file(f"copy{MANY}/runs"))), sorted(os.listdir(p.file(f"runs{MANY}/runs"))), "all are there")
+
+
+def one_competitor_is_refused_at_once(p):
+    make_stores(p)
+    one_sentence(p.run("rank", "--all", "--data", f"runs{MANY}", program=CALIBRAX, expect=2), "'flax' has two values for 'point0@train{batch=32}:latency'", "calibrax")
+    compare(p, "rank", *(peak_mb(p, "rank", "--all", "--data", f"runs{n}", expect=2) for n in (FEW, MANY)))
+
+
+def a_huge_point_is_not_held(p):
+    """Its 10^6 samples are text of 24 MB: neither that nor a tree of it is in memory."""
+    def write(name, n):
+        with open(p.file(name), "w", encoding="utf-8") as f:
+            f.write('{"id": "%s", "timestamp": "2026-01-01T00:00:00+00:00", "points": [{"name": "p", "scenario": "s", "metrics": {"t": {"value": 1, "samples": [1' % name)
+            for i in range(n):
+                f.write(",\n              1.%06d" % (i * 7919 % 1000003))
+            f.write("]}}}]}")
+    write("few", 1000)
+    write("many", 1000000)
+    few, many = (peak_mb(p, "ingest", "--data", "store", "--input", name) for name in ("few", "many"))
+    check(many < few + 8, f"{many:.1f} MB for 10^6 samples, {few:.1f} for 10^3")
+    with open(p.file("store/runs/many.json"), encoding="utf-8") as f:
+        has(f.read(), "1.968327\n          ]", "the last one")
+
+
+main([commands_take_a_run_at_a_time, exports_take_a_run_at_a_time, one_competitor_is_refused_at_once, a_huge_point_is_not_held])
