@@ -204,11 +204,22 @@ static int visit_all(const opt_run *run, cbx_store *store, inputs_visit *v)
     return status;
 }
 
+/* A gate passes nothing for what it has not seen. */
+static int need_sure(const opt_run *run, cbx_store *store, const inputs_args *a)
+{
+    bool latest = !a->runs.count;
+
+    if (a->all) return select_need_readable(run, store, ", or name runs with --run");
+    for (size_t i = 0; i < a->runs.count; i++) latest = latest || !strcmp(a->runs.items[i], "latest");
+    return latest ? select_need_latest(run, store) : EXIT_PASS;
+}
+
 static int visit_store(const opt_run *run, const select_args *select, const inputs_args *a, inputs_visit *v)
 {
     cbx_store *store = NULL;
     int status = select_open(run, select, false, &store);
 
+    if (!status && v->sure) status = need_sure(run, store, a);
     if (!status && a->all) status = visit_all(run, store, v);
     if (!status && !a->all && !a->runs.count) status = visit_stored(run, store, "latest", v);
     for (size_t i = 0; !status && i < a->runs.count; i++) status = visit_stored(run, store, a->runs.items[i], v);

@@ -10,7 +10,8 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/text.h"
 
-#define AHEAD_US 86400000000LL /* clocks of machines that are set by hand differ by less, and times without a zone too */
+#define AHEAD_US                                                                                                       \
+    86400000000LL /* clocks of machines that are set by hand differ by less, and times without a zone too */
 
 /* --- the store --- */
 
@@ -36,7 +37,9 @@ int select_run(const opt_run *run, cbx_store *store, const char *which, cbx_run 
         st = cbx_store_baseline_get(store, which + sizeof(prefix) - 1, out, &err);
     else
         st = cbx_store_load(store, which, out, &err);
-    return st ? opt_fail(run->program, "%s", err.message) : EXIT_PASS;
+    if (st) return opt_fail(run->program, "%s", err.message);
+    if (!strcmp(which, "latest")) select_warn(run, store);
+    return EXIT_PASS;
 }
 
 void select_warn(const opt_run *run, cbx_store *store)
@@ -52,22 +55,45 @@ void select_warn(const opt_run *run, cbx_store *store)
     cbx_store_report_clear(&report);
 }
 
-int select_need_newest(const opt_run *run, cbx_store *store, const cbx_store_entry *newest, const char *or_else)
+int select_need_readable(const opt_run *run, cbx_store *store, const char *or_else)
 {
     cbx_store_report report;
     cbx_err err = CBX_ERR_INIT;
-    char time[CBX_TIME_SIZE];
     int status = EXIT_PASS;
 
-    if (newest->timestamp_us > cbx_time_now_us() + AHEAD_US)
-        return opt_fail(run->program,
-                        "run '%s' says that it was measured at %s, which is still to come: correct its time%s",
-                        newest->id, cbx_time_format_iso(newest->timestamp_us, time), or_else);
     if (cbx_store_problems(store, &report, &err)) return opt_fail(run->program, "%s", err.message);
     if (report.nproblems)
         status = opt_fail(run->program, "%s; it may be the latest run: repair or remove it%s",
                           report.problems[0].message, or_else);
     cbx_store_report_clear(&report);
+    return status;
+}
+
+int select_need_newest(const opt_run *run, cbx_store *store, const cbx_store_list *l, const char *or_else)
+{
+    const cbx_store_entry *first = l->entries;
+    char time[CBX_TIME_SIZE];
+
+    if (l->count > 1 && first[0].timestamp_us == first[1].timestamp_us)
+        return opt_fail(run->program, "runs '%s' and '%s' are equally new: name one with --run", first[0].id,
+                        first[1].id);
+    if (l->count && first->timestamp_us > cbx_time_now_us() + AHEAD_US)
+        return opt_fail(run->program,
+                        "run '%s' says that it was measured at %s, which is still to come: correct its time%s",
+                        first->id, cbx_time_format_iso(first->timestamp_us, time), or_else);
+    return select_need_readable(run, store, or_else);
+}
+
+int select_need_latest(const opt_run *run, cbx_store *store)
+{
+    const cbx_store_query newest = { .limit = 2 };
+    cbx_store_list list;
+    cbx_err err = CBX_ERR_INIT;
+    int status;
+
+    if (cbx_store_query_runs(store, &newest, &list, &err)) return opt_fail(run->program, "%s", err.message);
+    status = select_need_newest(run, store, &list, ", or name a run with --run");
+    cbx_store_list_clear(&list);
     return status;
 }
 
