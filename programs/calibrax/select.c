@@ -27,6 +27,16 @@ int select_open(const opt_run *run, const select_args *a, bool create, cbx_store
     return EXIT_PASS;
 }
 
+static bool is_newest(cbx_store *store, const char *id)
+{
+    const cbx_store_query query = { .limit = 1 };
+    cbx_store_list list;
+    bool same = !cbx_store_query_runs(store, &query, &list, NULL) && list.count && !strcmp(list.entries[0].id, id);
+
+    cbx_store_list_clear(&list);
+    return same;
+}
+
 int select_run(const opt_run *run, cbx_store *store, const char *which, cbx_run **out)
 {
     static const char prefix[] = "baseline:";
@@ -38,8 +48,12 @@ int select_run(const opt_run *run, cbx_store *store, const char *which, cbx_run 
     else
         st = cbx_store_load(store, which, out, &err);
     if (st) return opt_fail(run->program, "%s", err.message);
-    if (!strcmp(which, "latest")) select_warn(run, store);
-    return EXIT_PASS;
+    if (strcmp(which, "latest") != 0) return EXIT_PASS;
+    select_warn(run, store);
+    if (strcmp(cbx_run_id(*out), which) != 0 || is_newest(store, which)) return EXIT_PASS;
+    cbx_run_free(*out);
+    *out = NULL;
+    return opt_fail(run->program, "'latest' is the id of a run that is not the newest: name the newest one by its id");
 }
 
 void select_warn(const opt_run *run, cbx_store *store)

@@ -90,6 +90,9 @@ def the_latest_run_must_be_known(p):
         one = validate(p, "--data", "store", "--all", "--target", "accuracy=0.05", expect=2 if name == "torn" else 0)
         equal("torn.json" in one.stderr, name == "torn", "all of them")
         os.remove(p.file(f"store/runs/{name}.json"))
+    keep("latest", "2026-02-01T00:00:00+00:00", 0.95)
+    for command in (*gates, looks):
+        one_sentence(p.run(*command, program=CALIBRAX, expect=2), "'latest' is the id of a run that is not the newest", "calibrax")
 
 
 main([targets, series, faults, the_latest_run_must_be_known])
