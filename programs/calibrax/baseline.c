@@ -1,6 +1,8 @@
 /*
  * calibrax baseline: names a run that others are held against.
  */
+#include <string.h>
+
 #include "programs/calibrax/calibrax.h"
 #include "programs/calibrax/select.h"
 #include "programs/common/output.h"
@@ -83,6 +85,7 @@ static int set_baseline(const opt_run *run, cbx_store *store)
     cbx_err err = CBX_ERR_INIT;
     int status = EXIT_PASS;
 
+    if (!strcmp(a->run, "latest") && select_need_latest(run, store)) return EXIT_ERROR;
     if (select_run(run, store, a->run, &chosen)) return EXIT_ERROR;
     if (cbx_store_baseline_set(store, a->name, cbx_run_id(chosen), &err))
         status = opt_fail(run->program, "%s", err.message);

@@ -210,7 +210,7 @@ static int need_newest(const changes *c)
 
     if (a->select.until || a->select.commit) return EXIT_PASS;
     if (cbx_store_query_runs(c->store, &query, &list, &err)) return opt_fail(c->run->program, "%s", err.message);
-    if (list.count) status = select_need_newest(c->run, c->store, &list.entries[0], "");
+    status = select_need_newest(c->run, c->store, &list, "");
     for (size_t i = 0; list.count && i < c->n; i++) {
         const cbx_trend_series *s = c->list[i].s;
         if (!strcmp(s->points[s->npoints - 1].run_id, list.entries[0].id)) continue;

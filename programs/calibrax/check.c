@@ -77,17 +77,6 @@ static int said(const check *c, cbx_status st)
 
 /* --- what is compared --- */
 
-/* Whether the newest of them is the latest without doubt: clocks that ran wrong say otherwise. */
-static int need_latest(check *c, const cbx_store_list *l)
-{
-    const cbx_store_entry *first = l->entries;
-
-    if (l->count > 1 && first[0].timestamp_us == first[1].timestamp_us)
-        return opt_fail(c->run->program, "runs '%s' and '%s' are equally new: name one with --run", first[0].id,
-                        first[1].id);
-    return select_need_newest(c->run, c->store, first, ", or name a run with --run");
-}
-
 static int load_current(check *c)
 {
     const check_args *a = c->run->args;
@@ -105,7 +94,7 @@ static int load_current(check *c)
                                  cbx_store_root(c->store))
                       : select_run(c->run, c->store, a->run, &c->current);
     else
-        status = need_latest(c, &list);
+        status = select_need_newest(c->run, c->store, &list, ", or name a run with --run");
     if (!status && list.count) status = select_run(c->run, c->store, list.entries[0].id, &c->current);
     cbx_store_list_clear(&list);
     return status;

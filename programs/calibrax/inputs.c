@@ -101,6 +101,14 @@ int inputs_check_machines(const opt_run *run, const inputs_list *l, bool allowed
 
 /* --- by name --- */
 
+static bool asks_latest(const inputs_args *a)
+{
+    bool latest = !a->all && !a->runs.count;
+
+    for (size_t i = 0; i < a->runs.count; i++) latest = latest || !strcmp(a->runs.items[i], "latest");
+    return latest;
+}
+
 static int name_stored(const opt_run *run, const select_args *select, const inputs_args *a, inputs_names *out)
 {
     static const char *const latest[] = { "latest" };
@@ -109,6 +117,7 @@ static int name_stored(const opt_run *run, const select_args *select, const inpu
     if (select_open(run, select, false, &out->store)) return EXIT_ERROR;
     out->names = a->all ? NULL : a->runs.count ? a->runs.items : latest;
     out->n = a->runs.count ? a->runs.count : 1;
+    if (asks_latest(a)) select_warn(run, out->store);
     if (!a->all) return EXIT_PASS;
     if (cbx_store_query_runs(out->store, NULL, &out->list, &err)) return opt_fail(run->program, "%s", err.message);
     out->n = out->list.count;
@@ -181,12 +190,20 @@ static int visit(const opt_run *run, inputs_visit *v, cbx_run *r)
     return status;
 }
 
+/* A gate passes nothing for what it has not seen. */
+static int need_sure(const opt_run *run, cbx_store *store, const inputs_args *a)
+{
+    if (a->all) return select_need_readable(run, store, ", or name runs with --run");
+    return asks_latest(a) ? select_need_latest(run, store) : EXIT_PASS;
+}
+
 int inputs_each(const opt_run *run, const select_args *select, const inputs_args *a, inputs_visit *v)
 {
     inputs_names names;
     cbx_err err = CBX_ERR_INIT;
     int status = inputs_name(run, select, a, &names);
 
+    if (!status && names.store && v->sure) status = need_sure(run, names.store, a);
     for (size_t i = 0; !status && i < names.n; i++) {
         cbx_run *r = NULL;
         if (inputs_get(&names, i, &r, &err))

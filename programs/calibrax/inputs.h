@@ -46,6 +46,7 @@ typedef struct inputs_visit {
     int (*take)(void *user, const cbx_run *r); /* not 0: enough */
     void *user;
     bool any_machine;    /* without a word */
+    bool sure;           /* refuses "latest" where it cannot be told, and --all where a run cannot be read */
     bool allow_machines; /* as of inputs_check_machines */
     size_t n;            /* runs taken */
     /* inside */

@@ -27,19 +27,39 @@ int select_open(const opt_run *run, const select_args *a, bool create, cbx_store
     return EXIT_PASS;
 }
 
+static bool is_newest(cbx_store *store, const char *id)
+{
+    const cbx_store_query query = { .limit = 1 };
+    cbx_store_list list;
+    bool same = !cbx_store_query_runs(store, &query, &list, NULL) && list.count && !strcmp(list.entries[0].id, id);
+
+    cbx_store_list_clear(&list);
+    return same;
+}
+
 cbx_status select_load(cbx_store *store, const char *which, cbx_run **out, cbx_err *err)
 {
     static const char prefix[] = "baseline:";
+    cbx_status st;
 
-    if (strncmp(which, prefix, sizeof(prefix) - 1) != 0) return cbx_store_load(store, which, out, err);
-    return cbx_store_baseline_get(store, which + sizeof(prefix) - 1, out, err);
+    if (strncmp(which, prefix, sizeof(prefix) - 1) == 0)
+        return cbx_store_baseline_get(store, which + sizeof(prefix) - 1, out, err);
+    st = cbx_store_load(store, which, out, err);
+    if (st || strcmp(which, "latest") != 0 || strcmp(cbx_run_id(*out), which) != 0 || is_newest(store, which))
+        return st;
+    cbx_run_free(*out);
+    *out = NULL;
+    return cbx_fail(err, CBX_EINVAL,
+                    "'latest' is the id of a run that is not the newest: name the newest one by its id");
 }
 
 int select_run(const opt_run *run, cbx_store *store, const char *which, cbx_run **out)
 {
     cbx_err err = CBX_ERR_INIT;
 
-    return select_load(store, which, out, &err) ? opt_fail(run->program, "%s", err.message) : EXIT_PASS;
+    if (select_load(store, which, out, &err)) return opt_fail(run->program, "%s", err.message);
+    if (!strcmp(which, "latest")) select_warn(run, store);
+    return EXIT_PASS;
 }
 
 void select_warn(const opt_run *run, cbx_store *store)
@@ -55,22 +75,45 @@ void select_warn(const opt_run *run, cbx_store *store)
     cbx_store_report_clear(&report);
 }
 
-int select_need_newest(const opt_run *run, cbx_store *store, const cbx_store_entry *newest, const char *or_else)
+int select_need_readable(const opt_run *run, cbx_store *store, const char *or_else)
 {
     cbx_store_report report;
     cbx_err err = CBX_ERR_INIT;
-    char time[CBX_TIME_SIZE];
     int status = EXIT_PASS;
 
-    if (newest->timestamp_us > cbx_time_now_us() + AHEAD_US)
-        return opt_fail(run->program,
-                        "run '%s' says that it was measured at %s, which is still to come: correct its time%s",
-                        newest->id, cbx_time_format_iso(newest->timestamp_us, time), or_else);
     if (cbx_store_problems(store, &report, &err)) return opt_fail(run->program, "%s", err.message);
     if (report.nproblems)
         status = opt_fail(run->program, "%s; it may be the latest run: repair or remove it%s",
                           report.problems[0].message, or_else);
     cbx_store_report_clear(&report);
+    return status;
+}
+
+int select_need_newest(const opt_run *run, cbx_store *store, const cbx_store_list *l, const char *or_else)
+{
+    const cbx_store_entry *first = l->entries;
+    char time[CBX_TIME_SIZE];
+
+    if (l->count > 1 && first[0].timestamp_us == first[1].timestamp_us)
+        return opt_fail(run->program, "runs '%s' and '%s' are equally new: name one with --run", first[0].id,
+                        first[1].id);
+    if (l->count && first->timestamp_us > cbx_time_now_us() + AHEAD_US)
+        return opt_fail(run->program,
+                        "run '%s' says that it was measured at %s, which is still to come: correct its time%s",
+                        first->id, cbx_time_format_iso(first->timestamp_us, time), or_else);
+    return select_need_readable(run, store, or_else);
+}
+
+int select_need_latest(const opt_run *run, cbx_store *store)
+{
+    const cbx_store_query newest = { .limit = 2 };
+    cbx_store_list list;
+    cbx_err err = CBX_ERR_INIT;
+    int status;
+
+    if (cbx_store_query_runs(store, &newest, &list, &err)) return opt_fail(run->program, "%s", err.message);
+    status = select_need_newest(run, store, &list, ", or name a run with --run");
+    cbx_store_list_clear(&list);
     return status;
 }
 

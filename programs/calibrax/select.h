@@ -57,12 +57,16 @@ int select_pair(const opt_run *run, const char *option, const char *name, const 
                 double *x);
 /* Says for each file that cannot be read what is wrong, on standard error. */
 void select_warn(const opt_run *run, cbx_store *store);
+/* Refuses a store with files that cannot be read.  @param or_else  ends the sentence: ", or name a run with --run"; "" */
+int select_need_readable(const opt_run *run, cbx_store *store, const char *or_else);
 /*
- * Refuses, for a gate on what is newest, a newest run whose time is still to come, and a store with files that cannot be read: one of them
- * may be newer.
- * @param or_else  ends the sentence: ", or name a run with --run"; ""
+ * Refuses, for what depends on the newest run, one that cannot be told: two are equally new, its time is still to come, or a file cannot be
+ * read, which may be newer.
+ * @param l  the newest run, or two
  */
-int select_need_newest(const opt_run *run, cbx_store *store, const cbx_store_entry *newest, const char *or_else);
+int select_need_newest(const opt_run *run, cbx_store *store, const cbx_store_list *l, const char *or_else);
+/* The same of all runs, where the word "latest" names one. */
+int select_need_latest(const opt_run *run, cbx_store *store);
 
 /*
  * Refuses a series whose values are of machines that differ, those of runs that name none among them, unless that is allowed: then it

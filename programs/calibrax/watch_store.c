@@ -98,7 +98,7 @@ static int check_newest(watcher *w, cbx_store *store, const char *metric, const 
     query.limit = 1;
     if (status) return status;
     if (cbx_store_query_runs(store, &query, &list, &err)) return opt_fail(w->run->program, "%s", err.message);
-    if (list.count) status = select_need_newest(w->run, store, &list.entries[0], "");
+    status = select_need_newest(w->run, store, &list, "");
     if (!status && !w->a->allow_dropped && list.count && strcmp(list.entries[0].id, last))
         status = opt_fail(
             w->run->program,

@@ -185,4 +185,20 @@ def memory_does_not_follow_the_number_of_words(p):
     check(many < few + 20, f"{many:.0f} MB for 8000 words, {few:.0f} for 8")
 
 
-main([memory_does_not_follow_the_number_of_words, results_of_asv_come_with_their_machine, folders_of_runs_and_rows, links_that_lead_back_are_walked_once, byte_order_marks, what_has_two_meanings_is_refused, later_versions_are_refused, memory_does_not_follow_the_file])
+def what_made_no_iteration_has_no_time(p):
+    """A time of 0 s would pass every gate as an improvement."""
+    files = {
+        "google.json": '{"context": {"json_schema_version": 1}, "benchmarks": [{"name": "a", "run_type": "iteration", "iterations": 0, "real_time": 0, "cpu_time": 0, "time_unit": "ns"}]}',
+        "nanobench.json": '{"results": [{"name": "a", "median(elapsed)": 0, "measurements": [{"iterations": 0, "elapsed": 0}]}]}',
+        "go.txt": "BenchmarkA-8 0 0 ns/op\n",
+    }
+    for name, text in files.items():
+        p.write(name, text)
+        run(p, "ingest", "--data", name + ".store", "--input", name, expect=0)
+        (kept,) = written(p, name + ".store")
+        with open(p.file(name + ".store", "runs", kept), encoding="utf-8") as f:
+            value = json.load(f)["points"][0]["metrics"]["time"]["value"]
+        check(value != value, f"{name}: found {value}")
+
+
+main([what_made_no_iteration_has_no_time, memory_does_not_follow_the_number_of_words, results_of_asv_come_with_their_machine, folders_of_runs_and_rows, links_that_lead_back_are_walked_once, byte_order_marks, what_has_two_meanings_is_refused, later_versions_are_refused, memory_does_not_follow_the_file])

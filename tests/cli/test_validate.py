@@ -1,5 +1,6 @@
 """calibrax validate: values against targets, series of errors against tolerances; what cannot be looked at does not pass."""
 import json
+import os
 
 from harness import CALIBRAX, equal, has, main, one_sentence
 
@@ -66,4 +67,32 @@ def faults(p):
         one_sentence(validate(p, *args, expect=2), part, "calibrax")
 
 
-main([targets, series, faults])
+def the_latest_run_must_be_known(p):
+    """Whatever depends on it, be it a check of targets or the choice of a baseline, takes no older run in its place."""
+    def keep(name, time, value):
+        p.write(f"store/runs/{name}.json", json.dumps({"id": name, "timestamp": time, "environment": {"machine": "m"}, "metric_defs": DEFS, "metadata": {},
+                                                       "points": [{"name": "a", "scenario": "s", "tags": {}, "metrics": {"accuracy": {"value": value}}}]}))
+
+    os.makedirs(p.file("store/runs"))
+    keep("good", "2026-03-01T00:00:00+00:00", 0.95)
+    gates = (("validate", "--data", "store", "--target", "accuracy=0.9"), ("baseline", "--data", "store"))
+    looks = ("summary", "--data", "store")
+    for gate in gates:
+        p.run(*gate, program=CALIBRAX, expect=0)
+    for name, wrong, part in (("torn", lambda: p.write("store/runs/torn.json", '{"id": "torn"'), "it may be the latest run: repair or remove it, or name a run with --run"),
+                              ("twin", lambda: keep("twin", "2026-03-01T00:00:00+00:00", 0.1), "equally new"),
+                              ("late", lambda: keep("late", "9026-03-01T00:00:00+00:00", 0.99), "still to come")):
+        wrong()
+        for gate in gates:
+            one_sentence(p.run(*gate, program=CALIBRAX, expect=2), part, "calibrax")
+            p.run(*gate, "--run", "good", program=CALIBRAX, expect=0)
+        equal("warning: " in p.run(*looks, program=CALIBRAX, expect=0).stderr, name == "torn", "who only looks is told")
+        one = validate(p, "--data", "store", "--all", "--target", "accuracy=0.05", expect=2 if name == "torn" else 0)
+        equal("torn.json" in one.stderr, name == "torn", "all of them")
+        os.remove(p.file(f"store/runs/{name}.json"))
+    keep("latest", "2026-02-01T00:00:00+00:00", 0.95)
+    for command in (*gates, looks):
+        one_sentence(p.run(*command, program=CALIBRAX, expect=2), "'latest' is the id of a run that is not the newest", "calibrax")
+
+
+main([targets, series, faults, the_latest_run_must_be_known])

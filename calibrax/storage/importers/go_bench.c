@@ -168,8 +168,11 @@ static void read_result(cbx__import_job *job, go_file *f, char *line)
 {
     char *at = line, *name = word(&at), *count = word(&at), *number, *unit, *end;
     size_t n = 0;
+    bool measured;
 
     if (!count || !count[0] || count[strspn(count, "0123456789")]) return; /* its name alone, before what it prints */
+    measured = count[strspn(count, "0")];
+    if (!measured) cbx__import_note(job, name, "it made no iteration, so its values are not numbers");
     begin_record(f, name + strlen("Benchmark"));
     for (; n < MAX_VALUES && (number = word(&at)) != NULL; n++) {
         packed p;
@@ -180,6 +183,7 @@ static void read_result(cbx__import_job *job, go_file *f, char *line)
             cbx__import_fail(job, CBX_EFORMAT, "'%.60s': expected a number and its unit, found '%.40s'", name, number);
             return;
         }
+        if (!measured) p.value = NAN;
         p.unit = number_of(job, f, unit);
         cbx_text_add(&f->record, (const char *)&p, sizeof p);
     }

@@ -176,12 +176,21 @@ static void add_sample(cbx__import_job *job, cbx__samples *s, double value)
     s->values[s->n++] = value;
 }
 
+/* A time of no iteration is none, however short it is said to be. */
+static double factor_of(cbx__import_job *job, const series *s, const cbx_json *item)
+{
+    if (!s->time) return 1;
+    return cbx_json_get_double(item, "iterations", 1) > 0 ? scale_of(job, item) : NAN;
+}
+
 static void add_numbers(cbx__import_job *job, group *g, const cbx_json *item)
 {
+    if (!(cbx_json_get_double(item, "iterations", 1) > 0))
+        cbx__import_note(job, run_name(item), "it made no iteration, so its time is not a number");
     for (size_t i = 0; i < g->nseries && !cbx__import_failed(job); i++) {
         series *s = &g->series[i];
         if (!s->time && !cbx_json_has(item, s->key)) continue;
-        add_sample(job, &s->samples, cbx__import_number(job, item, s->key) * (s->time ? scale_of(job, item) : 1));
+        add_sample(job, &s->samples, cbx__import_number(job, item, s->key) * factor_of(job, s, item));
     }
 }
 

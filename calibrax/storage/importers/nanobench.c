@@ -1,6 +1,8 @@
 /*
  * ankerl::nanobench, JSON: seconds per iteration; hardware counters where they were had.
  */
+#include <math.h>
+
 #include "calibrax/storage/importers/importer.h"
 
 static const cbx__import_field counters[] = {
@@ -25,7 +27,9 @@ typedef struct series {
 
 static void add_measurement(cbx__import_job *job, const cbx_json *m, cbx__samples *times, series *counts)
 {
-    cbx__import_sample(job, times, cbx__import_number(job, m, "elapsed"));
+    bool measured = cbx_json_get_double(m, "iterations", 1) > 0;
+
+    cbx__import_sample(job, times, measured ? cbx__import_number(job, m, "elapsed") : NAN);
     for (size_t i = 0; i < CBX_LEN(counters); i++) {
         double v = cbx_json_get(m, counters[i].key) ? cbx__import_number(job, m, counters[i].key) : 0;
         counts[i].counted = counts[i].counted || v != 0;
