@@ -326,7 +326,7 @@ class Launches(unittest.TestCase):
                                    (lambda: cx.launch_benchmarks(command="true", tags={"a": 1}), TypeError, "a tag has to be text"),
                                    (lambda: cx.launch_benchmarks(module=self.module, benchmarks=["none"]), FileNotFoundError, "none"),
                                    (lambda: cx.launch_benchmarks(module="no_such_module_here"), (FileNotFoundError, RuntimeError, ChildProcessError), "no_such_module_here"),
-                                   (lambda: cx.launch_benchmarks(plugin=os.path.join(self.folder, "none.so")), (FileNotFoundError, RuntimeError, ValueError), "none.so"),
+                                   (lambda: cx.launch_benchmarks(plugin=os.path.join(self.folder, "none.so")), (FileNotFoundError, RuntimeError, ValueError), "none.so|calibrax-benchmark"),
                                    (lambda: cx.launch_benchmarks(file=os.path.join(self.folder, "none.json")), FileNotFoundError, "none.json")):
             with self.subTest(words), self.assertRaisesRegex(fault, words):
                 call()
