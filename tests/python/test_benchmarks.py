@@ -333,6 +333,7 @@ class Launches(unittest.TestCase):
 
     def test_an_interrupt_ends_it(self):
         code = ("import calibrax_c as cx, os, signal, threading\n"
+                "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # a shell may have told its background jobs to ignore it
                 "threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
                 "try:\n    cx.launch_benchmarks(command=['sleep', '0.05'], launches=2000, detect=False)\n"
                 "except KeyboardInterrupt:\n    print('interrupted')\n")
