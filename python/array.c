@@ -1,4 +1,6 @@
 /* The Array type: a handle of the library as a Python object, its attributes, conversions and operators. */
+#include <string.h>
+
 #include "python/state.h"
 
 static cbx_array *handle_of(PyObject *self) { return ((cx_array *)self)->handle; }
@@ -301,6 +303,75 @@ static PyObject *do_to_device(cx_call *c, cx_fn fn)
     return cx_device_arg(c, 0) ? Py_NewRef(c->self) : NULL;
 }
 
+/* ---- copies ---- */
+
+/* The elements are immutable, so a shallow copy shares them; assignment to one leaves the other as it is. */
+static PyObject *array_copy(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    return cx_array_new(cx_state_of_instance(self), cbx_array_ref(handle_of(self)));
+}
+
+/* Pickling, and deep copies: (Array._restore, (dtype, shape, the elements in row-major order)). */
+static PyObject *array_reduce(PyObject *self, PyObject *unused)
+{
+    const cbx_array *a = handle_of(self);
+    cx_state *st = cx_state_of_instance(self);
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)cbx_array_bytes(a)), *restore, *shape;
+    cbx_err err = CBX_ERR_INIT;
+
+    (void)unused;
+    if (bytes && cbx_array_bytes(a) && cbx_array_read(a, PyBytes_AsString(bytes), cbx_array_bytes(a), &err)) {
+        Py_DECREF(bytes);
+        return cx_raise(err.status, err.message);
+    }
+    restore = bytes ? PyObject_GetAttrString((PyObject *)st->array_type, "_restore") : NULL;
+    shape = restore ? cx_shape_tuple(a) : NULL;
+    if (shape) return Py_BuildValue("(N(NNN))", restore, cx_dtype_object(st, cbx_array_dtype(a)), shape, bytes);
+    Py_XDECREF(restore);
+    Py_XDECREF(bytes);
+    return NULL;
+}
+
+static bool read_desc(cx_state *st, PyObject *args, cbx_array_desc *d, PyObject **bytes)
+{
+    PyObject *dtype, *shape;
+
+    if (!PyArg_ParseTuple(args, "OO!O!:_restore", &dtype, &PyTuple_Type, &shape, &PyBytes_Type, bytes) ||
+        !cx_dtype_from(st, dtype, &d->dtype))
+        return false;
+    if (PyTuple_Size(shape) > CBX_MAX_RANK)
+        return PyErr_Format(PyExc_ValueError, "_restore: an array has at most %d axes", CBX_MAX_RANK) != NULL;
+    d->ndim = (int)PyTuple_Size(shape);
+    for (int k = 0; k < d->ndim; k++) {
+        d->shape[k] = PyLong_AsSize_t(PyTuple_GetItem(shape, k));
+        if (PyErr_Occurred()) return false;
+    }
+    return true;
+}
+
+static PyObject *array_restore(PyObject *type, PyObject *args)
+{
+    cx_state *st = PyType_GetModuleState((PyTypeObject *)type);
+    cbx_err err = CBX_ERR_INIT;
+    cbx_array_desc d = { 0 };
+    cbx_array *a = NULL;
+    PyObject *bytes;
+    cbx_status status;
+    cbx_ctx *ctx;
+
+    if (!read_desc(st, args, &d, &bytes) || !(ctx = cx_ctx_borrow(st))) return NULL;
+    status = cbx_array_create(ctx, &d, &a, &err);
+    if (!status && (Py_ssize_t)cbx_array_bytes(a) != PyBytes_Size(bytes))
+        status = cbx_fail(&err, CBX_EINVAL, "_restore: %zd bytes are not the elements of such an array",
+                          PyBytes_Size(bytes));
+    if (!status && PyBytes_Size(bytes)) memcpy(cbx_array_data_mut(a), PyBytes_AsString(bytes), cbx_array_bytes(a));
+    cx_ctx_return(st, ctx);
+    if (!status) return cx_array_new(st, a);
+    cbx_array_free(a);
+    return cx_raise(status, err.message);
+}
+
 /* clang-format off */
 #define METHODS(X) \
     X(__array_namespace__, "/, *, api_version=None", do_namespace, 0, "The module whose functions take this array.") \
@@ -313,6 +384,9 @@ METHODS(CX_TYPE_TRAMPOLINE)
 static PyMethodDef array_methods[] = {
     METHODS(CX_TYPE_METHOD){ "__complex__", array_complex, METH_NOARGS,
                              "__complex__($self, /)\n--\n\nOf an array of rank 0." },
+    { "__copy__", array_copy, METH_NOARGS, NULL },
+    { "__reduce__", array_reduce, METH_NOARGS, NULL },
+    { "_restore", array_restore, METH_VARARGS | METH_CLASS, NULL },
     { "tolist", array_tolist, METH_NOARGS, "tolist($self, /)\n--\n\nThe elements as nested lists of numbers." },
     { 0 },
 };

@@ -473,7 +473,7 @@ static PyMethodDef record_methods[] = {
     { "to_dict", record_to_dict, METH_NOARGS,
       "to_dict($self)\n--\n\nA dict of plain values; what is None is left out." },
     { "from_dict", record_from_dict, METH_O | METH_CLASS,
-      "from_dict(mapping)\n--\n\nOf a dict as to_dict gives it; other members are passed over." },
+      "from_dict($type, mapping, /)\n--\n\nOf a dict as to_dict gives it; other members are passed over." },
     { "__reduce__", record_reduce, METH_NOARGS, NULL },
     { 0 },
 };

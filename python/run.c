@@ -402,15 +402,15 @@ static PyGetSetDef run_members[] = {
 static PyMethodDef run_methods[] = {
     { "to_dict", run_to_dict, METH_NOARGS, "to_dict($self)\n--\n\nThe run as its file has it." },
     { "from_dict", run_from_dict, METH_O | METH_CLASS,
-      "from_dict(mapping)\n--\n\nOf a dict as to_dict gives it, or as the Python package calibrax does; read "
+      "from_dict($type, mapping, /)\n--\n\nOf a dict as to_dict gives it, or as the Python package calibrax does; read "
       "strictly." },
     { "from_results", (PyCFunction)(void (*)(void))run_from_results, METH_VARARGS | METH_KEYWORDS | METH_CLASS,
-      "from_results(results, *, id=None, timestamp=None, detect=True)\n--\n\n"
+      "from_results($type, results, *, id=None, timestamp=None, detect=True)\n--\n\n"
       "Of results as the Python package calibrax has them: BenchmarkResult objects, or dicts as their to_dict gives. A "
       "point "
       "each; timing and resources become metrics with definitions, unless a result has a metric of that name." },
-    { "read", run_read, METH_O | METH_CLASS, "read(path)\n--\n\nA run file." },
-    { "write", run_write, METH_O, "write($self, path)\n--\n\nWrites the run as a file, atomically." },
+    { "read", run_read, METH_O | METH_CLASS, "read($type, path, /)\n--\n\nA run file." },
+    { "write", run_write, METH_O, "write($self, path, /)\n--\n\nWrites the run as a file, atomically." },
     { "__reduce__", run_reduce, METH_NOARGS, NULL },
     { 0 },
 };

@@ -719,5 +719,31 @@ class Threads(unittest.TestCase):
         self.assertEqual(faults, [])
 
 
+class Copies(unittest.TestCase):
+    def test_pickles(self):
+        for x in (cx.arange(6), cx.reshape(cx.arange(24.0), (2, 3, 4))[:, ::-1, 1:].mT, cx.asarray(2 + 1j), cx.zeros((0, 3), dtype="uint8"), cx.asarray([True, False]),
+                  cx.asarray([cx.nan, -0.0, cx.inf], dtype=cx.float32)):
+            for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+                with self.subTest(x=x, protocol=protocol):
+                    y = pickle.loads(pickle.dumps(x, protocol))
+                    self.assertEqual((y.dtype, y.shape, repr(y)), (x.dtype, x.shape, repr(x)))
+
+    def test_copies_are_arrays_of_their_own(self):
+        x = cx.arange(3)
+        for y in (copy.copy(x), copy.deepcopy(x)):
+            y[0] = 9
+            self.assertEqual((x.tolist(), y.tolist()), ([0, 1, 2], [9, 1, 2]))
+        lent = bytearray(b"ab")
+        shared, own = copy.copy(cx.asarray(memoryview(lent))), copy.deepcopy(cx.asarray(memoryview(lent)))
+        lent[0] = 0
+        self.assertEqual((shared.tolist(), own.tolist()), ([0, 98], [97, 98]))
+
+    def test_what_is_no_pickle_of_ours(self):
+        for words, fault in ((("float64", (2,), b"123"), ValueError), (("float64", (2**62, 8), b""), (OverflowError, ValueError, MemoryError)), (("word", (1,), b"1"), (TypeError, ValueError)),
+                             (("uint8", (-1,), b""), OverflowError), (("uint8", (1,) * 99, b"1"), ValueError), (("uint8", [1], b"1"), TypeError), ((), TypeError)):
+            with self.subTest(words), self.assertRaises(fault):
+                cx.Array._restore(*words)
+
+
 if __name__ == "__main__":
     tap.main()
