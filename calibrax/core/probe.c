@@ -302,6 +302,8 @@ cbx_status cbx_probe_measure_node(cbx_ctx *ctx, int node, cbx_level_rate *out, c
     return CBX_OK;
 }
 
+static double best_rate(const cbx_level_rate *l) { return fmax(l->read_bytes_per_s, l->copy_bytes_per_s); }
+
 double cbx_probe_bound_seconds(const cbx_probe *p, cbx_pipe pipe, bool is_f64, double ops, double bytes,
                                double working_set_bytes)
 {
@@ -310,10 +312,25 @@ double cbx_probe_bound_seconds(const cbx_probe *p, cbx_pipe pipe, bool is_f64, d
     if (pipe == CBX_PIPE_ADD_MAX) rate = fmax(rate, p->pipe_ops_per_s[CBX_PIPE_FMA_MAX][is_f64]);
     for (int i = 0; i < p->nlevels; i++) {
         const cbx_level_rate *l = &p->level[i];
-        moved = fmax(l->read_bytes_per_s, l->copy_bytes_per_s);
+        moved = best_rate(l);
         if (l->bytes > 0 && (double)l->bytes >= working_set_bytes) break;
     }
     if (rate > 0 && ops > 0) bound = ops / rate;
     if (moved > 0 && bytes > 0) bound = fmax(bound, bytes / moved);
     return bound;
+}
+
+double cbx_probe_least_seconds(const cbx_probe *p, double bytes, double working_set_bytes)
+{
+    double served = 0, seconds = 0, last = 0;
+
+    for (int i = 0; i < p->nlevels && served < 1; i++) {
+        const cbx_level_rate *l = &p->level[i];
+        double upto = l->bytes > 0 ? fmin(1, (double)l->bytes / working_set_bytes) : 1;
+        if (!(best_rate(l) > 0) || upto <= served) continue;
+        last = best_rate(l);
+        seconds += (upto - served) * bytes / last;
+        served = upto;
+    }
+    return last > 0 ? seconds + (1 - served) * bytes / last : 0;
 }

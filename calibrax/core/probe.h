@@ -112,6 +112,13 @@ CBX_API cbx_status cbx_probe_measure_node(cbx_ctx *ctx, int node, cbx_level_rate
  */
 CBX_API double cbx_probe_bound_seconds(const cbx_probe *p, cbx_pipe pipe, bool is_f64, double ops, double bytes,
                                        double working_set_bytes);
+/**
+ * Smallest time that moving bytes can take on one core whatever the caches keep: of a set of W bytes a level of C bytes serves no more than C / W
+ * (what the best replacement leaves of it; Belady, IBM Syst. J. 5 (1966) 78-101), the larger levels the rest.  Levels of rate 0 are left out.
+ * @param working_set_bytes  > 0; INFINITY: the last level alone
+ * @return [s]; 0 where no level has a rate
+ */
+CBX_API double cbx_probe_least_seconds(const cbx_probe *p, double bytes, double working_set_bytes);
 
 CBX_END_DECLS
 #endif

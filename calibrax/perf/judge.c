@@ -36,6 +36,23 @@ static bool own_level(const cbx_probe *probe, double bytes)
     return false;
 }
 
+/* True of a set that is larger than some level, and less than twice as large: a good part of it is found there. */
+static bool just_above_a_level(const cbx_probe *probe, double bytes)
+{
+    for (int i = 0; i < probe->nlevels; i++) {
+        double level = (double)probe->level[i].bytes;
+        if (level > 0 && bytes > level && bytes < 2 * level) return true;
+    }
+    return false;
+}
+
+/* [s] At least, on one core: by the level that holds the set; in doubt, by all levels that parts of it may be found in. */
+static double moving(const cbx_probe *probe, const cbx_work *work, double set, bool lax)
+{
+    if (lax || just_above_a_level(probe, set)) return cbx_probe_least_seconds(probe, work->bytes, set);
+    return cbx_probe_bound_seconds(probe, work->pipe, false, 0, work->bytes, set);
+}
+
 /*
  * The probe knows one core.  n cores do n times the operations and read n times as fast from their own caches; what they share (L3,
  * memory) is taken as one core finds it, which is what it gives at least.  lax: as if shared levels too were n times as fast, which is
@@ -55,13 +72,13 @@ static double bound_of(const cbx__session *s, const cbx__point *p, const cbx__at
     c->outputs(p->params, out);
     is_f64 = out[0].dtype == CBX_F64 || out[0].dtype == CBX_C128;
     pipe = cbx_probe_bound_seconds(&s->probe, work->pipe, is_f64, work->pipe_ops, 0, 0) / n;
-    moved = cbx_probe_bound_seconds(&s->probe, work->pipe, is_f64, 0, work->bytes, work->working_set_bytes / n);
+    moved = moving(&s->probe, work, work->working_set_bytes / n, lax);
     if (s->opts->cold_cache && !lax) /* whatever fits a cache is not in it */
-        moved = cbx_probe_bound_seconds(&s->probe, work->pipe, is_f64, 0, work->bytes, INFINITY);
+        moved = moving(&s->probe, work, INFINITY, false);
     else if (lax || own_level(&s->probe, work->working_set_bytes / n))
         moved /= n;
     else
-        moved = cbx_probe_bound_seconds(&s->probe, work->pipe, is_f64, 0, work->bytes, work->working_set_bytes);
+        moved = moving(&s->probe, work, work->working_set_bytes, false);
     bound = fmax(pipe, moved);
     return bound > 0 ? bound : NAN;
 }

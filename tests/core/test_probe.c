@@ -258,6 +258,34 @@ static void bounds_are_the_roofline(void **state)
     }
 }
 
+/* What each level serves at best. */
+static void bounds_of_moving(void **state)
+{
+    static const struct {
+        double bytes, set, seconds;
+        const char *why;
+    } cases[] = {
+        { 100e9, 1000, 1, "in the first level" },
+        { 100e9, 2048, 1.5, "half of it there, half in the second" },
+        { 100e9, 4096, 0.25 + 0.75 * 2, "a quarter" },
+        { 100e9, 8192, 0.125 + 0.375 * 2 + 0.5 * 10, "the rest in memory" },
+        { 100e9, INFINITY, 10, "all of it in memory" },
+        { 0, 1000, 0, "nothing to move" },
+    };
+    cbx_probe p = { .nlevels = 3,
+                    .level = { { "L1", 1024, 80e9, 100e9, 1, 1 },
+                               { "L2", 4096, 50e9, 40e9, 1, 1 },
+                               { "memory", 0, 10e9, 8e9, 1, 1 } } };
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++)
+        CHECK_LE(fabs(cbx_probe_least_seconds(&p, cases[i].bytes, cases[i].set) - cases[i].seconds), 1e-12,
+                 cases[i].why);
+    p.level[1].read_bytes_per_s = p.level[1].copy_bytes_per_s = 0;
+    CHECK_LE(fabs(cbx_probe_least_seconds(&p, 100e9, 2048) - 5.5), 1e-12, "a level without a rate is left out");
+    p.nlevels = 0;
+    CHECK_LE(cbx_probe_least_seconds(&p, 100e9, 2048), 0, "nothing is known");
+}
+
 static void pipes_have_names(void **state)
 {
     (void)state;
@@ -425,6 +453,7 @@ int main(void)
         cmocka_unit_test(products_of_lanes),
         cmocka_unit_test(memory_of_a_node),
         cmocka_unit_test(bounds_are_the_roofline),
+        cmocka_unit_test(bounds_of_moving),
         cmocka_unit_test(pipes_have_names),
         cmocka_unit_test(json_keeps_every_bit),
         cmocka_unit_test(damaged_files_are_not_used),
