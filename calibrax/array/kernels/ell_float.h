@@ -183,8 +183,8 @@ typedef bool NAME(fold_fn)(const NAME(row) * r, size_t size, size_t j0, T start,
     }                                                                                                                  \
     FOLD(STEP_##name, 1)                                                                                               \
     FOLD(STEP_##name, 2)                                                                                               \
-    FOLD(STEP_##name, 3) FOLD(STEP_##name, 4) FOLD(STEP_##name, 5) FOLD(STEP_##name, 6) FOLD(STEP_##name, 7)           \
-        FOLD(STEP_##name, 8)
+    FOLD(STEP_##name, 3)                                                                                               \
+    FOLD(STEP_##name, 4) FOLD(STEP_##name, 5) FOLD(STEP_##name, 6) FOLD(STEP_##name, 7) FOLD(STEP_##name, 8)
 #define ROW(name, watched, term, update)                                                                               \
     [STEP_##name] = { NAME(STEP_##name##_0), NAME(STEP_##name##_1), NAME(STEP_##name##_2),                             \
                       NAME(STEP_##name##_3), NAME(STEP_##name##_4), NAME(STEP_##name##_5),                             \
