@@ -185,6 +185,9 @@ static cbx_status build_with_room(cbx_ctx *ctx, const entries *x, cbx_ell **out,
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     const size_t rows = x->rows < MOST_VERTICES ? x->rows : MOST_VERTICES;
+
+    if (x->n > MOST_PLACES) /* before one of them is read */
+        return cbx_fail(err, CBX_EOVERFLOW, "%zu entries are more than 32-bit numbers count: split the rows", x->n);
     size_t *count = cbx_mem_calloc(al, rows + 1, sizeof *count);
     cbx_status st = count ? build(ctx, x, count, out, err) : cbx_fail(err, CBX_ENOMEM, "no memory for %zu rows", rows);
 

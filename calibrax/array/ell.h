@@ -41,12 +41,12 @@ typedef struct cbx_ell_source {
  * Edges are the places that degree, mask and bitmap all leave.
  * @param out  the caller frees it; memory by the allocator of ctx, which it may outlive
  * @return CBX_OK; CBX_EINVAL (struct_size; no indices); CBX_EDOM (a column outside 0 .. cols-1 or a degree outside 0 .. width: row
- *         and place are named); CBX_EOVERFLOW (more than 2^31 - 1 rows or columns, more than 2^32 - 1 places); CBX_ENOMEM
+ *         and place are named); CBX_EOVERFLOW (more than 2^31 - 1 rows or columns, more than 2^32 - 2 places); CBX_ENOMEM
  */
 CBX_API cbx_status cbx_ell_create(cbx_ctx *ctx, const cbx_ell_source *source, cbx_ell **out, cbx_err *err);
 /**
  * From compressed rows: entries start[i] .. start[i+1]-1 of row i stand in columns col[e].  The width is that of the longest row.
- * @return as cbx_ell_create; CBX_EDOM of a start that does not ascend from 0
+ * @return as cbx_ell_create; CBX_EDOM of a start that does not ascend from 0; CBX_EOVERFLOW of more than 2^32 - 2 entries
  */
 CBX_API cbx_status cbx_ell_from_csr(cbx_ctx *ctx, size_t rows, size_t cols, const int64_t *start, const int32_t *col,
                                     cbx_ell **out, cbx_err *err);

@@ -149,6 +149,21 @@ static cbx_status g_list(bench *t, cbx_err *err)
     cbx_ell *g = NULL;
     return cbx_ell_from_coo(t->c, 2, 3, 2, (const int32_t[]){ 1, 2 }, (const int32_t[]){ 0, 1 }, &g, err);
 }
+static cbx_status g_entries(bench *t, cbx_err *err)
+{
+    cbx_ell *g = NULL; /* none of the columns that are claimed is there */
+    return cbx_ell_from_csr(t->c, 1, 3, (const int64_t[]){ 0, (int64_t)1 << 33 }, (const int32_t[]){ 1 }, &g, err);
+}
+static cbx_status g_pairs(bench *t, cbx_err *err)
+{
+    cbx_ell *g = NULL;
+    return cbx_ell_from_coo(t->c, 2, 3, UINT32_MAX, (const int32_t[]){ 1 }, (const int32_t[]){ 1 }, &g, err);
+}
+static cbx_status g_descends(bench *t, cbx_err *err)
+{
+    cbx_ell *g = NULL;
+    return cbx_ell_from_csr(t->c, 2, 3, (const int64_t[]){ 0, 2, 1 }, (const int32_t[]){ 1, 2 }, &g, err);
+}
 static cbx_status a_askew(bench *t, cbx_err *err)
 {
     const cbx_array_desc d = { CBX_F64, 1, { 2 } };
@@ -198,6 +213,9 @@ static const struct {
     { g_cols, CBX_EOVERFLOW, "2 rows and 2147483648 columns has more than 32-bit indices reach" },
     { g_places, CBX_EOVERFLOW, "65536 rows of 65536 places are more than 32-bit numbers count: split the rows" },
     { g_list, CBX_EDOM, "entry 1 stands in row 2, column 1 of a matrix of 2 rows and 3 columns" },
+    { g_entries, CBX_EOVERFLOW, "8589934592 entries are more than 32-bit numbers count: split the rows" },
+    { g_pairs, CBX_EOVERFLOW, "4294967295 entries are more than 32-bit numbers count" },
+    { g_descends, CBX_EDOM, "row 1 ends at entry 1, before its start 2" },
     { a_askew, CBX_EINVAL, "'data' of 'array_wrap' starts 4 bytes past a multiple of 8" },
 };
 
