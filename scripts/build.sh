@@ -39,8 +39,10 @@ esac
 
 if [ ! -f "$dir/build.ninja" ]; then
     mkdir -p "$dir"
+    again=
+    [ ! -f "$dir/meson-private/coredata.dat" ] || again=--reconfigure # killed before it was written
     # shellcheck disable=SC2086
-    CC=$compiler CFLAGS="$flags ${CFLAGS:-}" meson setup "$dir" $options "$@" > "$dir/setup.log" 2>&1 || { cat "$dir/setup.log" >&2; exit 2; }
+    CC=$compiler CFLAGS="$flags ${CFLAGS:-}" meson setup $again "$dir" $options "$@" > "$dir/setup.log" 2>&1 || { cat "$dir/setup.log" >&2; exit 2; }
 elif [ $# -gt 0 ]; then
     meson configure "$dir" "$@" > /dev/null
 fi
