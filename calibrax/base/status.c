@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/base/text.h"
+
 static const struct {
     cbx_status status;
     const char *name, *words;
@@ -60,9 +62,8 @@ static size_t message_append(cbx_err *err, size_t used, const char *fmt, va_list
     int n = vsnprintf(err->message + used, room, fmt, args);
     size_t len = n < 0 ? used : used + (size_t)n;
     if (len >= sizeof err->message) len = utf8_floor(err->message, sizeof err->message - 1);
-    for (size_t i = used; i < len; i++)
-        if ((unsigned char)err->message[i] < 0x20) err->message[i] = ' ';
     err->message[len] = 0;
+    cbx_text_blank(err->message + used);
     return len;
 }
 

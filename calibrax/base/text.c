@@ -107,16 +107,53 @@ void cbx_text_put_html(cbx_text *t, const char *s)
 
 void cbx_text_put_csv(cbx_text *t, const char *s)
 {
-    if (!s[strcspn(s, ",\"\r\n")] && *s != ' ' && (!*s || s[strlen(s) - 1] != ' ')) {
+    const char *c = s;
+    bool odd = false;
+
+    for (size_t n; !odd && (n = cbx_text_char(c, &odd)) != 0; c += n) odd = odd || *c == ',' || *c == '"';
+    if (!odd && *s != ' ' && (!*s || s[strlen(s) - 1] != ' ')) {
         cbx_text_puts(t, s);
         return;
     }
+    bool control;
+
     cbx_text_putc(t, '"');
-    for (; *s; s++) {
+    for (size_t n; (n = cbx_text_char(s, &control)) != 0; s += n) {
         if (*s == '"') cbx_text_putc(t, '"');
-        cbx_text_putc(t, *s);
+        control = control && *s != '\n' && *s != '\r'; /* lines of a field are its own */
+        cbx_text_add(t, control ? " " : s, control ? 1 : n);
     }
     cbx_text_putc(t, '"');
+}
+
+size_t cbx_text_char(const char *s, bool *control)
+{
+    size_t used = 1;
+    uint32_t code = (unsigned char)*s;
+
+    if (!*s) return 0;
+    if (code >= 0x80) code = cbx__utf8_decode(s, strnlen(s, 4), &used);
+    *control = code < ' ' || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029 ||
+               (code == CBX__UTF8_REPLACEMENT && used == 1);
+    return used;
+}
+
+void cbx_text_put_plain(cbx_text *t, const char *s)
+{
+    bool control;
+
+    for (size_t n; (n = cbx_text_char(s, &control)) != 0; s += n) {
+        if (!control) cbx_text_add(t, s, n);
+        for (size_t i = 0; control && i < n; i++) cbx_text_printf(t, "\\x%02x", (unsigned)(unsigned char)s[i]);
+    }
+}
+
+void cbx_text_blank(char *s)
+{
+    bool control;
+
+    for (size_t n; (n = cbx_text_char(s, &control)) != 0; s += n)
+        if (control) memset(s, ' ', n);
 }
 
 const char *cbx_text_str(const cbx_text *t) { return t->len ? t->data : ""; }

@@ -35,8 +35,18 @@ CBX_API void cbx_text_putc(cbx_text *t, char c);
 CBX_API void cbx_text_printf(cbx_text *t, const char *fmt, ...) CBX_PRINTF(2, 3);
 /** Escapes & < > " ' for HTML text and attributes. */
 CBX_API void cbx_text_put_html(cbx_text *t, const char *s);
-/** A field of CSV, in quotes where its content asks for them.  Source: RFC 4180. */
+/** A field of CSV, in quotes where its content asks for them; control characters but the ends of lines are blanks in it.  Source: RFC 4180. */
 CBX_API void cbx_text_put_csv(cbx_text *t, const char *s);
+/**
+ * Length of the character that begins at s; 0: the text ends.
+ * @param control  written unless it ends: no line of text holds this one as it is, a control character (those beyond ASCII and the
+ *                 separators of lines and paragraphs are among them), or a byte that is no UTF-8
+ */
+CBX_API size_t cbx_text_char(const char *s, bool *control);
+/** Adds s as one line that a terminal shows and does not obey: each byte of such a character as \xNN. */
+CBX_API void cbx_text_put_plain(cbx_text *t, const char *s);
+/** In place, with a blank for each such byte. */
+CBX_API void cbx_text_blank(char *s);
 /** Content as a C string, "" when empty; valid until the text is next changed. */
 CBX_API const char *cbx_text_str(const cbx_text *t);
 /** CBX_OK, or CBX_ENOMEM recorded in err (may be NULL). */

@@ -28,15 +28,7 @@ static size_t each_note(const cbx_guard *g, cbx_text *out, void (*put)(cbx_text 
 }
 
 /* What files hold makes no line of its own, which a reader or a build server would take for ours, and says nothing to a terminal. */
-static void put_plain(cbx_text *out, const char *s)
-{
-    for (; *s; s++) {
-        if ((unsigned char)*s < 0x20 || *s == 0x7f)
-            cbx_text_printf(out, "\\x%02x", (unsigned)(unsigned char)*s);
-        else
-            cbx_text_putc(out, *s);
-    }
-}
+static void put_plain(cbx_text *out, const char *s) { cbx_text_put_plain(out, s); }
 
 static void put_text_note(cbx_text *out, const char *note, size_t turn)
 {
@@ -79,7 +71,9 @@ void cbx__guard_write_text(const cbx_guard *g, cbx_text *out)
 /* Text in a table cell: no cell, line, tag or emphasis can begin in it. */
 static void put_cell(cbx_text *out, const char *s)
 {
-    for (; *s; s++) {
+    bool control;
+
+    for (size_t n; (n = cbx_text_char(s, &control)) != 0; s += n) {
         if (strchr("\\`*_[]|~", *s)) cbx_text_putc(out, '\\');
         if (*s == '<')
             cbx_text_puts(out, "&lt;");
@@ -88,7 +82,7 @@ static void put_cell(cbx_text *out, const char *s)
         else if (*s == '@') /* names no user */
             cbx_text_puts(out, "&#64;");
         else
-            cbx_text_putc(out, (unsigned char)*s < 0x20 ? ' ' : *s);
+            cbx_text_add(out, control ? " " : s, control ? 1 : n);
     }
 }
 
@@ -191,11 +185,13 @@ void cbx__guard_write_markdown(const cbx_guard *g, cbx_text *out)
 /* Escaped, and without what XML 1.0 has no place for. */
 static void put_attribute(cbx_text *out, const char *name, const char *value, size_t n)
 {
-    char one[2] = { 0, 0 };
+    char one[5];
+    bool control;
 
     cbx_text_printf(out, " %s=\"", name);
-    for (size_t i = 0; i < n; i++) {
-        one[0] = (unsigned char)value[i] < 0x20 ? ' ' : value[i];
+    for (size_t k, i = 0; i < n && (k = cbx_text_char(value + i, &control)) != 0; i += k) {
+        memcpy(one, control ? " " : value + i, control ? 1 : k);
+        one[control ? 1 : k] = '\0';
         cbx_text_put_html(out, one);
     }
     cbx_text_putc(out, '"');
@@ -265,22 +261,25 @@ void cbx__guard_write_junit(const cbx_guard *g, cbx_text *out)
 
 /* --- workflow commands --- */
 
+/* Marks of commands are written as they want them; other control characters, which a log's reader would obey, become blanks. */
+static void put_marked(cbx_text *out, const char *s, const char *marks)
+{
+    bool control;
+
+    for (size_t n; (n = cbx_text_char(s, &control)) != 0; s += n) {
+        if (strchr(marks, *s))
+            cbx_text_printf(out, "%%%02X", (unsigned)(unsigned char)*s);
+        else
+            cbx_text_add(out, control ? " " : s, control ? 1 : n);
+    }
+}
+
 static void put_command(cbx_text *out, const char *command, const char *title, const char *message)
 {
     cbx_text_printf(out, "::%s title=", command);
-    for (const char *s = title; *s; s++) {
-        if (strchr("%\r\n:,", *s))
-            cbx_text_printf(out, "%%%02X", (unsigned)(unsigned char)*s);
-        else
-            cbx_text_putc(out, *s);
-    }
+    put_marked(out, title, "%\r\n:,");
     cbx_text_puts(out, "::");
-    for (const char *s = message; *s; s++) {
-        if (strchr("%\r\n", *s))
-            cbx_text_printf(out, "%%%02X", (unsigned)(unsigned char)*s);
-        else
-            cbx_text_putc(out, *s);
-    }
+    put_marked(out, message, "%\r\n");
     cbx_text_putc(out, '\n');
 }
 

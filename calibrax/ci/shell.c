@@ -76,7 +76,7 @@ static void last_line(const char *text, size_t len, char *out, size_t size)
     while (len > 0 && isspace((unsigned char)text[len - 1])) len--;
     for (from = len; from > 0 && text[from - 1] != '\n'; from--) {}
     snprintf(out, size, "%.*s", (int)(len - from < 200 ? len - from : 200), text + from);
-    for (char *c = out; *c; c++) *c = (unsigned char)*c < 0x20 ? ' ' : *c;
+    cbx_text_blank(out);
 }
 
 static void explain(cbx__shell *sh, cbx_arena *arena, const char *cause, cbx__shell_end *end)

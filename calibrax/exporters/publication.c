@@ -25,12 +25,14 @@ typedef struct form {
 /* One line: control characters become blanks. */
 static void put_mapped(cbx_text *out, const char *s, const char *special, const char *const *words)
 {
-    for (; *s; s++) {
+    bool control;
+
+    for (size_t n; (n = cbx_text_char(s, &control)) != 0; s += n) {
         const char *at = strchr(special, *s);
         if (at)
             cbx_text_puts(out, words[at - special]);
         else
-            cbx_text_putc(out, (unsigned char)*s < ' ' || *s == 0x7F ? ' ' : *s);
+            cbx_text_add(out, control ? " " : s, control ? 1 : n);
     }
 }
 

@@ -35,23 +35,47 @@ static void say_ratio(const cbx_row *first, const cbx_row *r, cbx_text *out)
     }
 }
 
-void cbx_exec_sentence(const cbx_rows *rows, cbx_text *out)
+/* A command of several lines is named in one. */
+static cbx_row named(const cbx_row *r, cbx_text *name)
+{
+    cbx_row copy = *r;
+
+    cbx_text_reset(name);
+    cbx_text_put_plain(name, r->baseline);
+    copy.baseline = cbx_text_str(name);
+    return copy;
+}
+
+static void say_row(const cbx_rows *rows, const cbx_row *first, const cbx_row *r, cbx_text *out)
 {
     char text[CBX_FORMAT_SIZE];
 
-    for (size_t i = 0; i < rows->count; i++) {
-        const cbx_row *r = &rows->rows[i];
-        if (!cbx_row_is_good(r)) {
-            cbx_text_printf(out, "%s\n", r->failure_message ? r->failure_message : r->status);
-        } else if (r->paired_vs) {
-            say_ratio(&rows->rows[0], r, out);
-        } else if (rows->count == 1) {
-            cbx_text_printf(out, "'%s' takes %s", r->baseline, cbx_format_seconds(r->median_s, text));
-            if (r->steady.level > 0) {
-                cbx_text_printf(out, " [%s", cbx_format_seconds(r->steady.lower, text));
-                cbx_text_printf(out, ", %s]", cbx_format_seconds(r->steady.upper, text));
-            }
-            cbx_text_printf(out, " over %zu runs\n", r->nlaunches);
+    if (!cbx_row_is_good(r)) {
+        cbx_text_put_plain(out, r->failure_message ? r->failure_message : r->status);
+        cbx_text_putc(out, '\n');
+    } else if (r->paired_vs) {
+        say_ratio(first, r, out);
+    } else if (rows->count == 1) {
+        cbx_text_printf(out, "'%s' takes %s", r->baseline, cbx_format_seconds(r->median_s, text));
+        if (r->steady.level > 0) {
+            cbx_text_printf(out, " [%s", cbx_format_seconds(r->steady.lower, text));
+            cbx_text_printf(out, ", %s]", cbx_format_seconds(r->steady.upper, text));
         }
+        cbx_text_printf(out, " over %zu runs\n", r->nlaunches);
     }
+}
+
+void cbx_exec_sentence(const cbx_rows *rows, cbx_text *out)
+{
+    cbx_text first_name, name;
+
+    cbx_text_init(&first_name, &out->al);
+    cbx_text_init(&name, &out->al);
+    for (size_t i = 0; i < rows->count; i++) {
+        cbx_row first = named(&rows->rows[0], &first_name), r = named(&rows->rows[i], &name);
+        say_row(rows, &first, &r, out);
+    }
+    if (first_name.status || name.status) out->status = CBX_ENOMEM;
+    cbx_text_clear(&first_name);
+    cbx_text_clear(&name);
 }

@@ -4,6 +4,7 @@
 
 #include "calibrax/perf/feed.h"
 #include "calibrax/perf/feed_rows.h"
+#include "calibrax/perf/report_format.h"
 
 #define put    cbx__feed_put
 #define number cbx__feed_number
@@ -183,19 +184,48 @@ static void put_cell(cbx_text *out, double v, double scale, const char *unit)
         cbx_text_puts(out, " - |");
 }
 
+/* Words of rows within a line of code: a mark that would end it becomes another. */
+static void put_code(cbx_text *out, const char *s, size_t most)
+{
+    bool control;
+    size_t end = out->len + most;
+
+    cbx_text_putc(out, '`');
+    for (size_t n; out->len <= end && (n = cbx_text_char(s, &control)) != 0; s += n) {
+        const char *shown = control ? " " : *s == '`' ? "'" : s;
+        cbx_text_add(out, shown, shown == s ? n : 1);
+    }
+    cbx_text_putc(out, '`');
+}
+
+static void put_point(cbx_text *out, const cbx_json *point)
+{
+    cbx_text text;
+
+    cbx_text_init(&text, &out->al);
+    cbx_json_write(point, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING, &text);
+    if (text.status) out->status = text.status;
+    put_code(out, cbx_text_str(&text), text.len);
+    cbx_text_clear(&text);
+}
+
 static void put_platform(const char *platform, const cbx_json *p, cbx_text *out)
 {
     const cbx_json *baselines = cbx_json_get(p, "baselines"), *trend = cbx_json_get(p, "trend");
     const char *name;
     cbx_json *b;
 
-    cbx_text_printf(
-        out,
-        "\n## %s\n\n| baseline | status | min | median | ratio | error/bound | RSS |\n|---|---|---|---|---|---|---|\n",
-        platform);
+    cbx_text_puts(out, "\n## ");
+    cbx__report_put_markdown(out, platform);
+    cbx_text_puts(
+        out, "\n\n| baseline | status | min | median | ratio | error/bound | RSS |\n|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; cbx_json_member(baselines, i, &name, &b); i++) {
         const cbx_json *steady = cbx_json_get(b, "steady");
-        cbx_text_printf(out, "| %s | %s |", name, cbx_json_get_string(b, "status", "?"));
+        cbx_text_puts(out, "| ");
+        cbx__report_put_markdown(out, name);
+        cbx_text_puts(out, " | ");
+        cbx__report_put_markdown(out, cbx_json_get_string(b, "status", "?"));
+        cbx_text_puts(out, " |");
         put_cell(out, cbx_json_get_double(steady, "min", NAN), 1e3, " ms");
         put_cell(out, cbx_json_get_double(steady, "median", NAN), 1e3, " ms");
         put_cell(out, cbx_json_get_double(b, "ratio_vs_reference", NAN), 1, "");
@@ -206,7 +236,9 @@ static void put_platform(const char *platform, const cbx_json *p, cbx_text *out)
     cbx_text_puts(out, "\nRatios, oldest run first:\n\n");
     for (size_t i = 0; cbx_json_member(trend, i, &name, &b); i++) {
         if (!cbx_json_length(b)) continue;
-        cbx_text_printf(out, "- %s:", name);
+        cbx_text_puts(out, "- ");
+        cbx__report_put_markdown(out, name);
+        cbx_text_putc(out, ':');
         for (size_t k = 0; k < cbx_json_length(b); k++) {
             double ratio = cbx_json_get_double(cbx_json_at(b, k), "ratio_vs_reference", NAN);
             if (isfinite(ratio))
@@ -224,10 +256,17 @@ void cbx_bundle_markdown(const cbx_json *bundle, cbx_text *out)
     const char *name;
     cbx_json *p;
 
-    cbx_text_printf(out, "# %s\n\nPoint `", cbx_json_get_string(bundle, "op", "?"));
-    cbx_json_write(cbx_json_get(bundle, "point"), CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING, out);
-    cbx_text_printf(out, "`, ratios against `%s`, machine `%.12s`.\n",
-                    cbx_json_get_string(bundle, "ratio_reference", "none"), cbx_json_get_string(bundle, "machine", ""));
+    cbx_text_puts(out, "# ");
+    cbx__report_put_markdown(out, cbx_json_get_string(bundle, "op", "?"));
+    cbx_text_puts(out, "\n\nPoint ");
+    put_point(out, cbx_json_get(bundle, "point"));
+    cbx_text_puts(out, ", ratios against ");
+    put_code(out, cbx_json_get_string(bundle, "ratio_reference", "none"), SIZE_MAX / 2);
+    cbx_text_puts(out, ", machine ");
+    put_code(out, cbx_json_get_string(bundle, "machine", ""), 12);
+    cbx_text_puts(out, ".\n");
     for (size_t i = 0; cbx_json_member(platforms, i, &name, &p); i++) put_platform(name, p, out);
-    cbx_text_printf(out, "\n%s.\n", cbx_json_get_string(bundle, "note", ""));
+    cbx_text_putc(out, '\n');
+    cbx__report_put_markdown(out, cbx_json_get_string(bundle, "note", ""));
+    cbx_text_puts(out, ".\n");
 }

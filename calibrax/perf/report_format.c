@@ -219,19 +219,18 @@ void cbx__report_put_public(cbx_text *out, const char *s, size_t max)
     size_t start = out->len;
     if (!s) return;
     for (size_t i = 0; s[i];) {
-        unsigned char c = (unsigned char)s[i];
-        size_t path = cbx__path_length(s, i);
-        bool control = c < 0x20 || c == 0x7f ||
-                       (c == 0xc2 && (unsigned char)s[i + 1] >= 0x80 && (unsigned char)s[i + 1] < 0xa0);
-        if (max && out->len - start >= max && (c & 0xc0) != 0x80) {
+        size_t path = cbx__path_length(s, i), n;
+        bool control;
+        if (max && out->len - start >= max) {
             cbx_text_puts(out, "...");
             return;
         }
+        n = cbx_text_char(s + i, &control);
         if (path)
             cbx_text_puts(out, "(path)");
         else
-            cbx_text_putc(out, control ? ' ' : (char)c);
-        i += path ? path : control && c == 0xc2 ? 2 : 1;
+            cbx_text_add(out, control ? " " : s + i, control ? 1 : n);
+        i += path ? path : n;
     }
 }
 
@@ -255,18 +254,20 @@ static bool is_markup(const char *s, size_t i)
 
 void cbx__report_put_markdown(cbx_text *out, const char *s)
 {
-    for (size_t i = 0; s[i]; i++) {
+    bool control;
+
+    for (size_t n, i = 0; (n = cbx_text_char(s + i, &control)) != 0; i += n) {
         if (s[i] == '<')
             cbx_text_puts(out, "&lt;");
         else if (s[i] == '>')
             cbx_text_puts(out, "&gt;");
         else if (s[i] == '&')
             cbx_text_puts(out, "&amp;");
-        else if ((unsigned char)s[i] < 0x20)
+        else if (control)
             cbx_text_putc(out, ' ');
         else {
             if (is_markup(s, i)) cbx_text_putc(out, '\\');
-            cbx_text_putc(out, s[i]);
+            cbx_text_add(out, s + i, n);
         }
     }
 }

@@ -10,12 +10,13 @@
 static void put_json_string(cbx_text *out, const char *s)
 {
     cbx_text_putc(out, '"');
-    for (; *s; s++) {
-        unsigned char ch = (unsigned char)*s;
-        if (ch < 0x20 || ch == 0x7f || strchr("<>&\"\\'", ch))
-            cbx_text_printf(out, "\\u%04x", ch);
+    bool control;
+
+    for (size_t n; (n = cbx_text_char(s, &control)) != 0; s += n) {
+        if (control || strchr("<>&\"\\'", *s))
+            cbx_text_printf(out, "\\u%04x", control && n > 1 ? 0xfffd : (unsigned)(unsigned char)*s);
         else
-            cbx_text_putc(out, (char)ch);
+            cbx_text_add(out, s, n);
     }
     cbx_text_putc(out, '"');
 }

@@ -38,8 +38,7 @@ void cbx__talk_fail(cbx__talk *t, cbx_failure failure, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(t->message, sizeof t->message, fmt, args);
     va_end(args);
-    for (char *c = t->message; *c; c++) /* what a worker says may hold anything, and this is one line */
-        if ((unsigned char)*c < ' ' || *c == 127) *c = ' ';
+    cbx_text_blank(t->message); /* what a worker says may hold anything, and this is one line */
 }
 
 cbx_status cbx__talk_open(const cbx_allocator *al, const cbx__child_opts *child, const cbx__talk_opts *opts,

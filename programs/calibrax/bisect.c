@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "programs/calibrax/calibrax.h"
+#include "programs/calibrax/select.h"
 #include "programs/common/output.h"
 #include "programs/common/stop.h"
 
@@ -128,9 +129,9 @@ static void print_suspects(const opt_run *run, const bisect_args *a, cbx_bisect 
 {
     for (size_t i = 0; i < r->nsuspects; i++) {
         const char *name = cbx_bisect_name(b, r->suspects[i]), *reason = cbx_bisect_reason(b, r->suspects[i]);
-        printf("%s %s", name, subject_of(run, a, name));
+        printf("%s %s", name, plain_text(run->arena, subject_of(run, a, name)));
         if (r->nsuspects > 1 && !reason) printf("  [%.1f %%]", 100 * cbx_bisect_probability(b, r->suspects[i]));
-        if (reason) printf("  [%s]", reason);
+        if (reason) printf("  [%s]", plain_text(run->arena, reason));
         putchar('\n');
     }
 }

@@ -287,25 +287,19 @@ const char *format_percent(double share, char buf[CBX_FORMAT_SIZE])
     return buf;
 }
 
-static bool is_control(char c) { return (unsigned char)c < ' ' || c == 0x7f; }
-
 const char *plain_text(cbx_arena *arena, const char *s)
 {
-    size_t n = 0, used = 0;
-    char *out;
+    const char *c = s, *out;
+    bool control = false;
+    cbx_text text;
 
-    for (const char *c = s; *c; c++) n += is_control(*c);
-    if (!n) return s;
-    out = cbx_arena_alloc(arena, strlen(s) + 3 * n + 1);
-    if (!out) return "";
-    for (; *s; s++) {
-        if (is_control(*s))
-            used += (size_t)snprintf(out + used, 5, "\\x%02x", (unsigned char)*s);
-        else
-            out[used++] = *s;
-    }
-    out[used] = 0;
-    return out;
+    for (size_t n; !control && (n = cbx_text_char(c, &control)) != 0;) c += n;
+    if (!control) return s;
+    cbx_text_init(&text, &arena->al);
+    cbx_text_put_plain(&text, s);
+    out = cbx_text_check(&text, NULL) ? NULL : cbx_arena_strdup(arena, cbx_text_str(&text));
+    cbx_text_clear(&text);
+    return out ? out : "";
 }
 
 void pour_list(cbx_text *out)

@@ -138,7 +138,7 @@ static void print_series(const opt_run *run, cbx_store *store, const cbx_trend_s
 {
     cbx_tendency t;
     const char *word = tendency_of(run, store, s, &t);
-    char time[CBX_TIME_SIZE], value[CBX_FORMAT_SIZE];
+    char time[CBX_TIME_SIZE], value[CBX_FORMAT_SIZE], commit[9];
     cbx_text out;
 
     cbx_text_init(&out, cbx_ctx_allocator(run->ctx));
@@ -152,7 +152,8 @@ static void print_series(const opt_run *run, cbx_store *store, const cbx_trend_s
         for (size_t n = strlen(value); n < 12; n++) cbx_text_putc(&out, ' ');
         cbx_text_puts(&out, value);
         cbx_text_putc(&out, ' ');
-        cbx_text_add(&out, p->commit ? p->commit : "-", p->commit ? strnlen(p->commit, 8) : 1);
+        snprintf(commit, sizeof commit, "%.8s", p->commit ? p->commit : "-");
+        cbx_text_puts(&out, plain_text(run->arena, commit));
         cbx_text_putc(&out, '\n');
         if (out.len >= LIST_PIECE) pour_list(&out);
     }

@@ -22,7 +22,10 @@ enum { CODE_HELP = 1, CODE_FIRST = 2 };
 /* What comes from files may hold anything: a sentence stays one line, and says nothing to the terminal. */
 static void put_plain(const char *text)
 {
-    for (; *text; text++) putc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text, stderr);
+    bool control;
+
+    for (size_t n; (n = cbx_text_char(text, &control)) != 0; text += n)
+        fwrite(control ? "?" : text, 1, control ? 1 : n, stderr);
 }
 
 int opt_fail(const opt_program *program, const char *fmt, ...)

@@ -12,6 +12,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "calibrax/base/text.h"
+
 size_t terminal_width(void)
 {
     struct winsize w;
@@ -35,6 +37,16 @@ const char *paint_begin(paint p)
 }
 
 const char *paint_end(paint p) { return p != PAINT_PLAIN && terminal_has_colour() ? "\033[0m" : ""; }
+
+void print_plain(const char *s, int width)
+{
+    cbx_text text;
+
+    cbx_text_init(&text, cbx_allocator_default());
+    cbx_text_put_plain(&text, s);
+    printf("%-*s", width, cbx_text_str(&text));
+    cbx_text_clear(&text);
+}
 
 void print_painted(paint p, const char *fmt, ...)
 {

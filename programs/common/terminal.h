@@ -20,6 +20,8 @@ bool terminal_has_colour(void);
 /* What begins a paint, and what ends it; "" without colour. */
 const char *paint_begin(paint p);
 const char *paint_end(paint p);
+/* Text of files on standard output: control characters as \xNN, and blanks up to a width. */
+void print_plain(const char *s, int width);
 /* As printf, in a paint, which begins behind empty lines and ends before the end of a line. */
 void print_painted(paint p, const char *fmt, ...) CBX_PRINTF(2, 3);
 /* GOOD for exit status 0, STRONG for 3 (undecided), BAD for any other. */

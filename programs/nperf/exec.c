@@ -159,22 +159,34 @@ static int make_commands(const opt_program *program, const exec_args *a, const o
 
 /* --- results --- */
 
+/* A command of several lines stands in one. */
+static const char *label_of(const cbx_row *r, cbx_text *label)
+{
+    cbx_text_reset(label);
+    cbx_text_put_plain(label, r->baseline);
+    return cbx_text_str(label);
+}
+
 static void print_table(const cbx_rows *rows)
 {
     char median[CBX_FORMAT_SIZE], lower[CBX_FORMAT_SIZE], upper[CBX_FORMAT_SIZE], least[CBX_FORMAT_SIZE],
         cpu[CBX_FORMAT_SIZE];
     char interval[2 * CBX_FORMAT_SIZE + 8], memory[CBX_FORMAT_SIZE], ratio[96];
     size_t width = 7;
+    cbx_text label;
 
-    for (size_t i = 0; i < rows->count; i++)
-        width = strlen(rows->rows[i].baseline) > width ? strlen(rows->rows[i].baseline) : width;
+    cbx_text_init(&label, cbx_allocator_default());
+    for (size_t i = 0; i < rows->count; i++) {
+        size_t n = strlen(label_of(&rows->rows[i], &label));
+        if (n > width) width = n;
+    }
     if (width > 60) width = 60;
     print_painted(PAINT_FAINT, "%-*s %5s %10s %-24s %10s %10s %10s  %s\n", (int)width, "command", "runs", "median",
                   "[95 % interval]", "min", "CPU", "memory", "ratio");
     for (size_t i = 0; i < rows->count; i++) {
         const cbx_row *r = &rows->rows[i];
         if (!cbx_row_is_good(r)) {
-            printf("%-*s %s\n", (int)width, r->baseline, r->status);
+            printf("%-*s %s\n", (int)width, label_of(r, &label), r->status);
             continue;
         }
         snprintf(interval, sizeof(interval), "[%s, %s]", cbx_format_seconds(r->steady.lower, lower),
@@ -187,10 +199,11 @@ static void print_table(const cbx_rows *rows)
                      r->verdict_holm ? r->verdict_holm : r->verdict);
         else if (i == 0 && rows->count > 1)
             snprintf(ratio, sizeof(ratio), "1");
-        printf("%-*s %5zu %10s %-24s %10s %10s %10s  %s\n", (int)width, r->baseline, r->nlaunches,
+        printf("%-*s %5zu %10s %-24s %10s %10s %10s  %s\n", (int)width, label_of(r, &label), r->nlaunches,
                cbx_format_seconds(r->median_s, median), interval, cbx_format_seconds(r->min_s, least),
                cbx_format_seconds(r->cpu_s, cpu), memory, ratio);
     }
+    cbx_text_clear(&label);
 }
 
 static int show(const opt_program *program, const cbx_rows *rows, bool json)

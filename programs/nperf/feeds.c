@@ -57,7 +57,7 @@ static int put_json(const opt_run *run, const cbx_json *document, const char *pa
     int status;
 
     cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
-    cbx_json_write(document, CBX_JSON_INDENT2 | CBX_JSON_NONFINITE_STRING, &text);
+    cbx_json_write(document, CBX_JSON_INDENT2 | CBX_JSON_NONFINITE_STRING | CBX_JSON_NO_CONTROL, &text);
     cbx_text_putc(&text, '\n');
     if (path) {
         status = write_text(run->program, run->ctx, path, &text);
@@ -250,16 +250,23 @@ static void print_coverage(const cbx_json *report)
                   "scale", "points", "deficits");
     for (size_t i = 0; i < cbx_json_length(ops); i++) {
         const cbx_json *o = cbx_json_at(ops, i), *deficits = cbx_json_get(o, "deficits");
-        printf("%-22s", cbx_json_get_string(o, "case", "?"));
-        for (size_t k = 0; k < CBX_LEN(columns); k++)
-            printf(" %-*s", k < 2 ? 14 : k == 2 ? 10 : 9, cbx_json_get_string(o, columns[k], "?"));
+        print_plain(cbx_json_get_string(o, "case", "?"), 22);
+        for (size_t k = 0; k < CBX_LEN(columns); k++) {
+            putchar(' ');
+            print_plain(cbx_json_get_string(o, columns[k], "?"), k < 2 ? 14 : k == 2 ? 10 : 9);
+        }
         printf(" %6lld ", (long long)cbx_json_get_int(o, "points", 0));
-        for (size_t k = 0; k < cbx_json_length(deficits); k++)
-            printf("%s%s", k ? ", " : " ", cbx_json_string_value(cbx_json_at(deficits, k)));
+        for (size_t k = 0; k < cbx_json_length(deficits); k++) {
+            printf("%s", k ? ", " : " ");
+            print_plain(cbx_json_string_value(cbx_json_at(deficits, k)), 0);
+        }
         putchar('\n');
     }
-    for (size_t i = 0; i < cbx_json_length(unmeasured); i++)
-        printf("unmeasured: %s\n", cbx_json_string_value(cbx_json_at(unmeasured, i)));
+    for (size_t i = 0; i < cbx_json_length(unmeasured); i++) {
+        printf("unmeasured: ");
+        print_plain(cbx_json_string_value(cbx_json_at(unmeasured, i)), 0);
+        putchar('\n');
+    }
 }
 
 static int run_coverage(const opt_run *run)
@@ -306,7 +313,8 @@ static void print_line(const cbx_growth_line *l)
              l->row->variant && strcmp(l->row->variant, "default") ? " " : "",
              l->row->variant && strcmp(l->row->variant, "default") ? l->row->variant : "", l->variety,
              l->grows ? ", by " : "", l->grows ? l->grows : "");
-    printf("%-52s %2zu size%s", name, l->nsizes, l->nsizes == 1 ? "" : "s");
+    print_plain(name, 52);
+    printf(" %2zu size%s", l->nsizes, l->nsizes == 1 ? "" : "s");
     if (isfinite(l->exponent.value))
         printf(", exponent %.2f [%.2f, %.2f]", l->exponent.value, l->exponent.lower, l->exponent.upper);
     if (isfinite(l->declared_exponent)) printf(", declared %.2f", l->declared_exponent);

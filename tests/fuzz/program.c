@@ -49,7 +49,10 @@ int fuzz_command(const opt_command *command, const char *const *argv, const uint
     kept[2] = replace(STDERR_FILENO, need(fcntl(said, F_DUPFD_CLOEXEC, 10)));
     status = opt_main(&program, argc, line);
     fflush(NULL);
-    for (int i = 0; i < 3; i++) replace(i, kept[i]);
+    for (int i = 0; i < 3; i++) {
+        need(dup2(kept[i], i));
+        close(kept[i]);
+    }
     got = pread(said, words, size - 1, 0);
     words[got > 0 ? got : 0] = '\0';
     close(said);
