@@ -117,6 +117,8 @@ enum {
     CBX_JSON_NONFINITE_STRING = 2, /* "NaN", "Infinity", "-Infinity" */
     CBX_JSON_ASCII = 4,            /* \uXXXX for everything beyond ASCII */
     CBX_JSON_SORT_KEYS = 8,        /* canonical: for hashing and keys */
+    CBX_JSON_NO_CONTROL =
+        16, /* \uXXXX for control characters beyond ASCII and DEL, too, which Python leaves: for terminals */
 };
 /** Appends; doubles in the shortest form that reads back equal. */
 CBX_API void cbx_json_write(const cbx_json *v, unsigned flags, cbx_text *out);

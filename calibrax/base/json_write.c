@@ -41,9 +41,8 @@ static size_t write_special(const char *s, size_t left, unsigned flags, cbx_text
         return used;
     }
     uint32_t code = cbx__utf8_decode(s, left, &used);
-    bool odd = code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 ||
-               code == 0x2029; /* a terminal would obey */
-    if (odd || (flags & CBX_JSON_ASCII))
+    bool odd = (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029;
+    if (code < 0x20 || (flags & CBX_JSON_ASCII) || (odd && (flags & CBX_JSON_NO_CONTROL)))
         write_escape(code, out);
     else if (code == CBX__UTF8_REPLACEMENT)
         cbx_text_puts(out, "\xEF\xBF\xBD");

@@ -120,6 +120,7 @@ void cbx_text_put_csv(cbx_text *t, const char *s)
     cbx_text_putc(t, '"');
     for (size_t n; (n = cbx_text_char(s, &control)) != 0; s += n) {
         if (*s == '"') cbx_text_putc(t, '"');
+        control = control && *s != '\n' && *s != '\r'; /* lines of a field are its own */
         cbx_text_add(t, control ? " " : s, control ? 1 : n);
     }
     cbx_text_putc(t, '"');

@@ -35,7 +35,7 @@ CBX_API void cbx_text_putc(cbx_text *t, char c);
 CBX_API void cbx_text_printf(cbx_text *t, const char *fmt, ...) CBX_PRINTF(2, 3);
 /** Escapes & < > " ' for HTML text and attributes. */
 CBX_API void cbx_text_put_html(cbx_text *t, const char *s);
-/** A field of CSV, in quotes where its content asks for them; control characters are blanks in it.  Source: RFC 4180. */
+/** A field of CSV, in quotes where its content asks for them; control characters but the ends of lines are blanks in it.  Source: RFC 4180. */
 CBX_API void cbx_text_put_csv(cbx_text *t, const char *s);
 /**
  * Length of the character that begins at s; 0: the text ends.

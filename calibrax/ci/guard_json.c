@@ -104,7 +104,7 @@ cbx_status cbx__guard_write_json(const cbx_guard *g, cbx_text *out, cbx_err *err
     bool fine = root && fill(root, g);
 
     if (fine) {
-        cbx_json_write(root, CBX_JSON_INDENT2 | CBX_JSON_NONFINITE_STRING, out);
+        cbx_json_write(root, CBX_JSON_INDENT2 | CBX_JSON_NONFINITE_STRING | CBX_JSON_NO_CONTROL, out);
         cbx_text_putc(out, '\n');
     }
     cbx_json_unref(root);

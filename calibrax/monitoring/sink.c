@@ -112,7 +112,7 @@ cbx_status cbx_sink_send(cbx_sink *s, const cbx_alert *alert, int64_t time_us, c
 
     if (!json) return cbx_fail(err, CBX_ENOMEM, "no memory for an alert");
     cbx_text_init(&line, &s->al);
-    cbx_json_write(json, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING, &line);
+    cbx_json_write(json, CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING | CBX_JSON_NO_CONTROL, &line);
     cbx_text_putc(&line, '\n');
     cbx_json_unref(json);
     st = cbx_text_check(&line, err);

@@ -9,7 +9,7 @@
 #include "calibrax/base/text.h"
 #include "calibrax/base/version.h"
 
-#define JSON_FLAGS (CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING)
+#define JSON_FLAGS (CBX_JSON_COMPACT | CBX_JSON_NONFINITE_STRING | CBX_JSON_NO_CONTROL)
 #define JSON_PIECE 65536
 
 static int print_document(const opt_program *program, cbx_json *document, bool painted)

@@ -57,7 +57,7 @@ static int put_json(const opt_run *run, const cbx_json *document, const char *pa
     int status;
 
     cbx_text_init(&text, cbx_ctx_allocator(run->ctx));
-    cbx_json_write(document, CBX_JSON_INDENT2 | CBX_JSON_NONFINITE_STRING, &text);
+    cbx_json_write(document, CBX_JSON_INDENT2 | CBX_JSON_NONFINITE_STRING | CBX_JSON_NO_CONTROL, &text);
     cbx_text_putc(&text, '\n');
     if (path) {
         status = write_text(run->program, run->ctx, path, &text);

@@ -107,8 +107,9 @@ def as_markdown(out, what):
 
 
 def as_csv(out, what):
-    plain(out.replace('"', ""), what)
-    rows = list(csv.reader(io.StringIO(out)))
+    rows = list(csv.reader(io.StringIO(out, newline="")))
+    for field in (f for r in rows for f in r):
+        check(not CONTROL.search(field.replace("\r", "")), f"{what}: a control character in {field!r}")
     equal({len(r) for r in rows}, {len(rows[0])}, f"{what}: fields of a row")
 
 
