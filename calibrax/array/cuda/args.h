@@ -30,11 +30,12 @@ typedef struct cbx__cuda_matrix {
     int64_t row, col, batch;
 } cbx__cuda_matrix;
 
-/* C = fold over kk of A and B, tiles of C a block each: block t makes tile t % (tiles_m * tiles_n) of product t / (tiles_m * tiles_n),
- * tiles counted down the rows first. */
+/* C = fold over kk of A and B, tiles of C a block each: block t makes tile t % tiles, tiles = tiles_m * tiles_n, of part t / tiles % parts of
+ * product t / tiles / parts, tiles counted down the rows first.  Part q folds kk from q * chunk on; parts follow
+ * each other in C as products do, and have neither D nor a mask. */
 typedef struct cbx__cuda_product {
     cbx__cuda_matrix a, b, c, d, mask; /* d.x, mask.x NULL: none */
-    int64_t m, k, n, tiles_m, tiles_n;
+    int64_t m, k, n, tiles_m, tiles_n, parts, chunk;
     int32_t a_along_k,
         b_along_n; /* neighbouring threads load neighbours of a row of A, of a row of B; else of a column */
     int32_t raw, mask_complement;
@@ -63,6 +64,13 @@ typedef struct cbx__cuda_finish {
     const void *s, *row_shift, *row_limit, *col_shift, *col_limit;
     int64_t batches;
 } cbx__cuda_finish;
+
+/* The parts of products in s (dense, m by n, `parts` of them, by batches) become C, in order. */
+typedef struct cbx__cuda_join {
+    cbx__cuda_product p; /* a and b are not looked at */
+    const void *s;
+    int64_t batches;
+} cbx__cuda_join;
 
 /* Bytes to bits: word w of line l holds elements 32 w .. 32 w + 31, y[z * lines * words + l * y_line + w * y_word]. */
 typedef struct cbx__cuda_bits {
@@ -144,7 +152,11 @@ enum {
     CBX__CUDA_TILE_KERNELS(X, type, fma)                                                                               \
     CBX__CUDA_TILE_KERNELS(X, type, square)                                                                            \
     CBX__CUDA_TILE_KERNELS(X, type, max)                                                                               \
-    CBX__CUDA_TILE_KERNELS(X, type, min)
+    CBX__CUDA_TILE_KERNELS(X, type, min)                                                                               \
+    X(cbx_join_fma_##type, cbx__cuda_join)                                                                             \
+    X(cbx_join_square_##type, cbx__cuda_join)                                                                          \
+    X(cbx_join_max_##type, cbx__cuda_join)                                                                             \
+    X(cbx_join_min_##type, cbx__cuda_join)
 #define CBX__CUDA_FINISH_KERNELS(X, type)                                                                              \
     X(cbx_top_##type, cbx__cuda_top)                                                                                   \
     X(cbx_scale_##type, cbx__cuda_scale)                                                                               \

@@ -10,8 +10,9 @@
  *     cbx_cuda_wait(g, NULL, err);
  *
  * The same products, rules for NaN, infinities and nothing to fold, and bounds of error as on the CPU: kernels/semiring.h, kernels/ell.h.
- * Every element is folded by one thread, kk ascending, in one accumulator of the dtype with fused multiply-add, so its bits
- * depend on nothing but the operands, and not on the device; products that cuBLAS makes (see cbx_cuda_gemm) are excepted.
+ * Every element is folded by one thread, kk ascending, in one accumulator of the dtype with fused multiply-add; where C is small and k
+ * long, so are parts of k, which are joined in order.  The parts follow from m, k and n alone: the bits of an element depend on nothing but
+ * the operands, and not on the device; products that cuBLAS makes (see cbx_cuda_gemm) are excepted.
  *
  * The driver is loaded at run time and never linked.  The kernels come with this library if it was built where nvcc was.
  * Threads: one thread uses a cbx_cuda at a time; other threads may have their own, of the same device, too.
@@ -105,7 +106,8 @@ typedef struct cbx_cuda_matmul {
     }
 
 /** Bytes of workspace for such a product (pointers are not looked at, but d and mask for being NULL); may be 0.  log: (m k + k n + m n)
- * elements a product, boolean: (m + n) k / 8, others: 0, or m n where cuBLAS cannot write C itself.  @return as cbx_cuda_matmul_run */
+ * elements a product, boolean: (m + n) k / 8, others: 0, or m n where cuBLAS cannot write C itself; and up to 512 m n
+ * where k is split.  @return as cbx_cuda_matmul_run */
 CBX_API cbx_status cbx_cuda_matmul_workspace(cbx_cuda *g, const cbx_cuda_matmul *p, size_t *out, cbx_err *err);
 
 /**

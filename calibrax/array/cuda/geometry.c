@@ -31,6 +31,22 @@ cbx__cuda_tiling cbx__cuda_tile(int bits, size_t m, size_t n, size_t batches, in
     return t;
 }
 
+cbx__cuda_split cbx__cuda_split_k(int bits, size_t m, size_t k, size_t n)
+{
+    const size_t smallest = (bits == 64 ? CBX__CUDA_SIZES : 0) + CBX__CUDA_SMALL;
+    const int64_t down = cbx__cuda_parts((int64_t)m, tiles[smallest].rows),
+                  across = cbx__cuda_parts((int64_t)n, tiles[smallest].cols), steps = (int64_t)k;
+    cbx__cuda_split s = { 1, steps };
+
+    if (down == 0 || across == 0 || down > CBX__CUDA_ENOUGH || across > CBX__CUDA_ENOUGH) return s;
+    const int64_t enough = CBX__CUDA_ENOUGH / (down * across), most = steps / CBX__CUDA_SHORTEST;
+    const int64_t wanted = enough < most ? enough : most;
+    if (wanted < 2) return s;
+    s.chunk = cbx__cuda_parts(cbx__cuda_parts(steps, wanted), CBX__CUDA_STEP) * CBX__CUDA_STEP;
+    s.parts = cbx__cuda_parts(steps, s.chunk);
+    return s;
+}
+
 cbx__cuda_rows cbx__cuda_row_groups(size_t rows, size_t d, size_t wide)
 {
     const int64_t needed = cbx__cuda_parts((int64_t)d, (int64_t)wide);

@@ -5,13 +5,15 @@
  *   log        maxima of rows of A and of columns of B, A' = exp(a - max), B' = exp(b - max), S = A' B', and C = log(S) + maxima where the
  *              certificate (kernels/semiring.h) holds, two streaming passes for an element where it does not
  *   boolean    A and B to bits, 32 steps of k a word, and one tiled kernel that ends a tile when all its elements are true
+ *
+ * Where C is small and k long, the tiled kernel makes parts of the fold along k, and a second one joins them in order (geometry.h).
  */
 #include "calibrax/array/cuda/driver.h"
 #include "calibrax/array/cuda/geometry.h"
 #include "calibrax/array/kernels/semiring_isa.h"
 
 /* What may lie in a workspace. */
-enum { SCALED_A, SCALED_B, SUMS, ROW_SHIFT, ROW_LIMIT, COL_SHIFT, COL_LIMIT, PARTS };
+enum { SCALED_A, SCALED_B, SUMS, ROW_SHIFT, ROW_LIMIT, COL_SHIFT, COL_LIMIT, SPLIT, PARTS };
 
 /* A product under way: its arguments for kernels, and its workspace. */
 typedef struct job {
@@ -22,6 +24,7 @@ typedef struct job {
     bool by_cublas, direct;      /* direct: cuBLAS writes C itself */
     size_t batches_a, batches_b; /* operands that differ: 1 if one is repeated */
     size_t words;                /* of bits along k */
+    cbx__cuda_split split;       /* of a product that the tiles make */
     cbx__cuda_product args;
     size_t at[PARTS], bytes; /* the workspace's parts begin there */
     char *part[PARTS];
@@ -148,10 +151,24 @@ static bool take(job *j, int part, size_t rows, size_t cols, size_t batches, siz
            !__builtin_add_overflow(j->bytes, (bytes + 255) / 256 * 256, &j->bytes);
 }
 
+/* Where C is small and k long; booleans, 32 steps a word, go without. */
+static void choose_split(job *j)
+{
+    const bool boolean = j->algebra == CBX_ALGEBRA_BOOLEAN;
+
+    j->split = (cbx__cuda_split){ 1, (int64_t)(boolean ? j->words : j->p->k) };
+    if (!j->by_cublas && !boolean)
+        j->split = cbx__cuda_split_k(j->p->dtype == CBX_F64 ? 64 : 32, j->p->m, j->p->k, j->p->n);
+}
+
 static bool lay_out(job *j)
 {
     const size_t m = j->p->m, k = j->p->k, n = j->p->n, size = cbx_dtype_size(j->p->dtype), z = j->q->batches;
+    size_t parts = 0;
 
+    if (j->split.parts > 1 &&
+        (__builtin_mul_overflow(z, (size_t)j->split.parts, &parts) || !take(j, SPLIT, m, n, parts, size)))
+        return false;
     if (j->algebra == CBX_ALGEBRA_BOOLEAN)
         return take(j, SCALED_A, m, j->words, j->batches_a, 4) && take(j, SCALED_B, n, j->words, j->batches_b, 4);
     if (j->algebra == CBX_ALGEBRA_LOG && k > 0)
@@ -173,6 +190,7 @@ static cbx_status plan(cbx_cuda *g, const cbx_cuda_matmul *q, job *j, cbx_err *e
     j->batches_b = q->batch_b ? q->batches : 1;
     j->words = (q->product.k + 31) / 32;
     st = choose_gemm(j, err);
+    if (!st) choose_split(j);
     if (!st && !lay_out(j))
         st = cbx_fail(err, CBX_EOVERFLOW,
                       "the workspace of m=%zu k=%zu n=%zu, %zu of them, is larger than memory can be", q->product.m,
@@ -215,17 +233,52 @@ static cbx__cuda_kernel first_of(const job *j)
     return steps[g][j->p->dtype == CBX_F64];
 }
 
-static cbx_status run_tiles(const job *j, cbx__cuda_product *args, void *stream, cbx_err *err)
+/* The kernel that joins parts of an algebra's fold. */
+static cbx__cuda_kernel join_of(const job *j)
 {
-    const cbx__cuda_tiling t = cbx__cuda_tile(j->p->dtype == CBX_F64 ? 64 : 32, j->p->m, j->p->n, j->q->batches,
+    static const cbx__cuda_kernel joins[CBX_ALGEBRA_COUNT][2] = {
+        [CBX_ALGEBRA_REAL] = { CBX__CUDA_cbx_join_fma_f32, CBX__CUDA_cbx_join_fma_f64 },
+        [CBX_ALGEBRA_LOG] = { CBX__CUDA_cbx_join_fma_f32, CBX__CUDA_cbx_join_fma_f64 },
+        [CBX_ALGEBRA_TROPICAL_MAX_PLUS] = { CBX__CUDA_cbx_join_max_f32, CBX__CUDA_cbx_join_max_f64 },
+        [CBX_ALGEBRA_TROPICAL_MIN_PLUS] = { CBX__CUDA_cbx_join_min_f32, CBX__CUDA_cbx_join_min_f64 },
+        [CBX_ALGEBRA_EUCLIDEAN] = { CBX__CUDA_cbx_join_square_f32, CBX__CUDA_cbx_join_square_f64 },
+    };
+    return joins[j->algebra][j->p->dtype == CBX_F64];
+}
+
+static cbx_status launch_tiles(const job *j, cbx__cuda_product *args, void *stream, cbx_err *err)
+{
+    const size_t parts = (size_t)j->split.parts;
+    const size_t products = j->q->batches > SIZE_MAX / parts ? SIZE_MAX : j->q->batches * parts;
+    const cbx__cuda_tiling t = cbx__cuda_tile(j->p->dtype == CBX_F64 ? 64 : 32, j->p->m, j->p->n, products,
                                               j->g->multiprocessors);
 
     args->tiles_m = t.tiles_m;
     args->tiles_n = t.tiles_n;
+    args->parts = j->split.parts;
+    args->chunk = j->split.chunk;
     args->a_along_k = size_of(args->a.col) <= size_of(args->a.row);
     args->b_along_n = size_of(args->b.col) <= size_of(args->b.row);
     return cbx__cuda_launch(j->g, (cbx__cuda_kernel)((int)first_of(j) + (int)t.size), t.blocks, t.threads, args, stream,
                             err);
+}
+
+/* Tiles into C, epilogue included; or, where k is split, parts into the workspace, which then become C. */
+static cbx_status run_tiles(const job *j, cbx__cuda_product *args, void *stream, cbx_err *err)
+{
+    const int64_t each = args->m * args->n;
+    cbx__cuda_join q = { .p = *args, .s = j->part[SPLIT], .batches = (int64_t)j->q->batches };
+    cbx_status st;
+
+    if (j->split.parts < 2) return launch_tiles(j, args, stream, err);
+    args->c = matrix(j->part[SPLIT], (ptrdiff_t)args->n, 1, (ptrdiff_t)each);
+    args->d.x = args->mask.x = NULL;
+    args->raw = j->algebra == CBX_ALGEBRA_EUCLIDEAN; /* squares are what adds up */
+    st = launch_tiles(j, args, stream, err);
+    q.p.parts = j->split.parts;
+    return st ? st
+              : cbx__cuda_launch(j->g, join_of(j), cbx__cuda_parts(each * q.batches, CBX__CUDA_BLOCK), CBX__CUDA_BLOCK,
+                                 &q, stream, err);
 }
 
 /* One of two kernels by dtype. */

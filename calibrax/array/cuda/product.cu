@@ -7,6 +7,15 @@
 /* What a thread does with two elements. */
 enum { STEP_FMA, STEP_SQUARE, STEP_MAX, STEP_MIN, STEP_OR };
 
+/* False: the mask hides element (i, j), or there is none. */
+DEVICE int is_wanted(const cbx__cuda_product *p, int64_t i, int64_t j, int64_t z)
+{
+    if (i >= p->m || j >= p->n) return 0;
+    if (!p->mask.x) return 1;
+    return (((const uint8_t *)p->mask.x)[i * p->mask.row + j * p->mask.col + z * p->mask.batch] != 0) !=
+           p->mask_complement;
+}
+
 /* --- f32: max and min keep NaN by themselves --- */
 #define SFX                f32
 #define LIMITS             F32
@@ -19,6 +28,8 @@ enum { STEP_FMA, STEP_SQUARE, STEP_MAX, STEP_MIN, STEP_OR };
 #include "calibrax/array/cuda/steps.h"
 /* then the tile */
 #include "calibrax/array/cuda/tile_sizes.h"
+/* and its parts */
+#include "calibrax/array/cuda/join.h"
 #undef SFX
 #undef LIMITS
 #undef T
@@ -38,6 +49,8 @@ enum { STEP_FMA, STEP_SQUARE, STEP_MAX, STEP_MIN, STEP_OR };
 #include "calibrax/array/cuda/steps.h"
 /* then the tile */
 #include "calibrax/array/cuda/tile_sizes.h"
+/* and its parts */
+#include "calibrax/array/cuda/join.h"
 #undef SFX
 #undef LIMITS
 #undef T

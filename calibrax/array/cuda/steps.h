@@ -25,6 +25,12 @@ DEVICE T OF(step)(int step, int careful, T acc, T x, T y)
 DEVICE int OF(odd)(int step, T x) { return step == STEP_MAX ? !(x < INF) : !(x > -INF); }
 DEVICE T OF(finalize)(int step, int raw, T acc) { return step == STEP_SQUARE && !raw ? OF(sqrt)(acc) : acc; }
 
+/* Two parts of a fold, the earlier one first. */
+DEVICE T OF(both)(int step, T x, T y)
+{
+    return step == STEP_MAX ? OF(max_nan)(x, y) : step == STEP_MIN ? OF(min_nan)(x, y) : x + y;
+}
+
 /* D joined by the algebra's update */
 DEVICE T OF(merge)(int step, int raw, T d, T x)
 {

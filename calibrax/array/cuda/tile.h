@@ -5,8 +5,8 @@
  * memory into registers.  A thread folds TM by TN elements in registers, rows and columns in runs of VECTOR elements (16 bytes, one
  * load of shared memory), so that the runs of a warp's threads lie side by side and touch every bank once.
  *
- * Each element of C is folded by one thread, kk ascending, in one accumulator: its bits depend neither on the size of the tile nor on the
- * device.  Expects SFX, T, TC (of C, D), VECTOR, SIZE, BM, BN, BK, TM, TN.
+ * Each element of C, or of a part of it along k (geometry.h), is folded by one thread, kk ascending, in one accumulator: its bits depend
+ * neither on the size of the tile nor on the device.  Expects SFX, T, TC (of C, D), VECTOR, SIZE, BM, BN, BK, TM, TN.
  */
 #define OF(name)   PASTE(PASTE(name, _), SFX)
 #define HERE(name) PASTE(OF(name), PASTE(_, SIZE))
@@ -102,7 +102,7 @@ DEVICE void HERE(fold)(int step, int careful, const HERE(panels) * s, int which,
 
 /* Where a block's tile lies; thread: one's number in the block. */
 typedef struct HERE(place) {
-    int64_t i0, j0, z;
+    int64_t i0, j0, z; /* z: of what is written: the product, or the part of one, which has neither D nor a mask */
     int thread;
 } HERE(place);
 
@@ -112,21 +112,13 @@ DEVICE HERE(place) HERE(find)(const cbx__cuda_product *p)
     HERE(place) at;
     FORGET(block);
     FORGET(thread);
-    const int64_t tiles = p->tiles_m * p->tiles_n, t = block % tiles;
+    /* all below 2^31, as the number of blocks is */
+    const int down = (int)p->tiles_m, tiles = down * (int)p->tiles_n, t = block % tiles;
     at.z = block / tiles;
-    at.i0 = t % p->tiles_m * BM;
-    at.j0 = t / p->tiles_m * BN;
+    at.i0 = (int64_t)(t % down) * BM;
+    at.j0 = (int64_t)(t / down) * BN;
     at.thread = thread;
     return at;
-}
-
-/* False: the mask hides element (i, j), or there is none. */
-DEVICE int HERE(is_wanted)(const cbx__cuda_product *p, int64_t i, int64_t j, int64_t z)
-{
-    if (i >= p->m || j >= p->n) return 0;
-    if (!p->mask.x) return 1;
-    return (((const uint8_t *)p->mask.x)[i * p->mask.row + j * p->mask.col + z * p->mask.batch] != 0) !=
-           p->mask_complement;
 }
 
 /* acc at the start: the fold over nothing, or for booleans all ones where C is known already, so that a block sees that it is done. */
@@ -141,7 +133,7 @@ DEVICE int HERE(begin)(const cbx__cuda_product *p, int step, const HERE(place) *
             acc[i][j] = OF(start)(step);
             if (step == STEP_OR || p->mask.x) {
                 const int64_t row = at->i0 + ROW_OF(i), col = at->j0 + COL_OF(j);
-                int want = HERE(is_wanted)(p, row, col, at->z);
+                int want = is_wanted(p, row, col, at->z);
                 if (want && step == STEP_OR && p->d.x)
                     want = !OF(known)(((const TC *)p->d.x)[row * p->d.row + col * p->d.col + at->z * p->d.batch]);
                 if (step == STEP_OR && !want) acc[i][j] = (T) ~(int64_t)0;
@@ -167,7 +159,7 @@ DEVICE void HERE(end)(const cbx__cuda_product *p, int step, const HERE(place) * 
             if (row >= p->m || col >= p->n) continue;
             TC x = OF(finalize)(step, p->raw, acc[i][j]);
             if (d) x = OF(merge)(step, p->raw, d[row * p->d.row + col * p->d.col], x);
-            if (!HERE(is_wanted)(p, row, col, at->z)) x = OF(empty)(step);
+            if (!is_wanted(p, row, col, at->z)) x = OF(empty)(step);
             c[row * p->c.row + col * p->c.col] = x;
         }
     }
@@ -175,16 +167,21 @@ DEVICE void HERE(end)(const cbx__cuda_product *p, int step, const HERE(place) * 
 
 DEVICE void HERE(tile)(const cbx__cuda_product *p, int step, HERE(panels) * s)
 {
-    const int tx = THREAD % TX, ty = THREAD / TX, k = (int)p->k; /* at most 2^31 - 1 */
+    const int tx = THREAD % TX, ty = THREAD / TX;
     HERE(place) at = HERE(find)(p);
     T acc[TM][TN], ra[LOADS_A], rb[LOADS_B];
     int which = 0, odd, wanted = HERE(begin)(p, step, &at, acc);
+    /* booleans have one part: their kernels have no register for more */
+    const int parts = step == STEP_OR ? 1 : (int)p->parts;
+    const int64_t from = step == STEP_OR ? 0 : (int)at.z % parts * p->chunk,
+                  z = step == STEP_OR ? at.z : (int)at.z / parts;
+    const int k = step == STEP_OR ? (int)p->k : (int)at_most(p->chunk, p->k - from); /* at most 2^31 - 1 */
     HERE(loads)
-    a = HERE(aim)((const T *)p->a.x + at.z * p->a.batch + at.i0 * p->a.row, p->a_along_k, BM, p->m - at.i0, p->a.row,
-                  p->a.col);
+    a = HERE(aim)((const T *)p->a.x + z * p->a.batch + at.i0 * p->a.row + from * p->a.col, p->a_along_k, BM,
+                  p->m - at.i0, p->a.row, p->a.col);
     HERE(loads)
-    b = HERE(aim)((const T *)p->b.x + at.z * p->b.batch + at.j0 * p->b.col, !p->b_along_n, BN, p->n - at.j0, p->b.col,
-                  p->b.row);
+    b = HERE(aim)((const T *)p->b.x + z * p->b.batch + at.j0 * p->b.col + from * p->b.row, !p->b_along_n, BN,
+                  p->n - at.j0, p->b.col, p->b.row);
 
     HERE(fetch)(&a, LOADS_A, k, p->a.col, ra);
     HERE(fetch)(&b, LOADS_B, k, p->b.row, rb);

@@ -33,6 +33,7 @@ static const struct {
     { 65, 19, 66, 1, "one more than a tile" },
     { 130, 33, 70, 1, "several tiles with tails" },
     { 5, 150, 9, 2, "long folds" },
+    { 3, 530, 5, 2, "folds in parts" },
 };
 
 static cbx_cuda_matmul product_of(cbx_algebra g, cbx_dtype t, size_t m, size_t k, size_t n, size_t batches,
@@ -83,6 +84,26 @@ void cases_contents(cbx_cuda *g, cbx_cuda_gemm gemm)
                           .content = (content)c };
             try(&q, g, (uint64_t)(10 * c + l));
         }
+}
+
+/* Folds in parts, which are joined with the epilogue. */
+void cases_parts(cbx_cuda *g, cbx_cuda_gemm gemm)
+{
+    EACH_ALGEBRA(a, t)
+    for (int way = 0; way < 8; way++) {
+        if (LEFT_OUT(4, way + a + (int)t)) continue;
+        problem q = { .q = product_of((cbx_algebra)a, t, 2 + (size_t)way, 777, 3, 1 + way % 2, gemm),
+                      .layout = way & 4 ? GAPS : DENSE,
+                      .content = way == 5        ? NOT_NUMBERS
+                                 : way == 6      ? MASKED
+                                 : t == CBX_BOOL ? SPARSE
+                                                 : NORMAL,
+                      .d = way & 1,
+                      .mask = way & 2 };
+        q.q.product.mask_complement = way & 4;
+        q.q.product.raw = way == 4 && a == CBX_ALGEBRA_EUCLIDEAN;
+        try(&q, g, (uint64_t)way);
+    }
 }
 
 void cases_epilogues(cbx_cuda *g, cbx_cuda_gemm gemm)

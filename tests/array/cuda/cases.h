@@ -13,6 +13,7 @@ void cases_shapes(cbx_cuda *g, cbx_cuda_gemm gemm);
 void cases_contents(cbx_cuda *g, cbx_cuda_gemm gemm);
 /* D, masks, raw. */
 void cases_epilogues(cbx_cuda *g, cbx_cuda_gemm gemm);
+void cases_parts(cbx_cuda *g, cbx_cuda_gemm gemm);
 /* Sparse products, gathers, softmax. */
 void cases_sparse(cbx_cuda *g);
 /* The host's own arrays. */

@@ -48,6 +48,33 @@ static void tiles_cover(void **state)
     CHECK_GT(cbx__cuda_tile(32, SIZE_MAX / 4, SIZE_MAX / 4, 9, 100).blocks, 0x7fffffffLL, "too large, and not wrapped");
 }
 
+/* Parts cover k, none is shorter than is worth it, and there are only as many as a device needs. */
+static void splits_cover(void **state)
+{
+    static const int rows[2] = { 32, 16 };
+    (void)state;
+    for (int wide = 0; wide < 2; wide++)
+        for (size_t m = 1; m < 2000; m = m * 3 + 1)
+            for (size_t n = 1; n < 2000; n = n * 2 + 5)
+                for (size_t k = 0; k < 3000000; k = k * 2 + 33) {
+                    const cbx__cuda_split s = cbx__cuda_split_k(wide ? 64 : 32, m, k, n);
+                    const int64_t blocks = cbx__cuda_parts((int64_t)m, rows[wide]) *
+                                           cbx__cuda_parts((int64_t)n, rows[wide]);
+                    CHECK(s.parts >= 1 && s.parts * s.chunk >= (int64_t)k, "all of k");
+                    CHECK(s.parts == 1 || (s.parts - 1) * s.chunk < (int64_t)k, "no part in vain");
+                    if (s.parts == 1) {
+                        CHECK(k < 2 * CBX__CUDA_SHORTEST || blocks > CBX__CUDA_ENOUGH / 2, "none where it would help");
+                        CHECK_INT(s.chunk, (int64_t)k, "one part is all");
+                        continue;
+                    }
+                    CHECK_INT(s.chunk % CBX__CUDA_STEP, 0, "whole panels");
+                    CHECK(s.chunk >= CBX__CUDA_SHORTEST, "not too short");
+                    CHECK(s.parts * blocks <= CBX__CUDA_ENOUGH, "not too many");
+                }
+    CHECK_INT(cbx__cuda_split_k(32, SIZE_MAX / 4, 1 << 20, SIZE_MAX / 4).parts, 1, "too large, and not wrapped");
+    CHECK_INT(cbx__cuda_split_k(64, 8, 100000, 8).parts, 368, "tall and thin");
+}
+
 static void groups_cover(void **state)
 {
     (void)state;
@@ -69,6 +96,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tiles_fit),
         cmocka_unit_test(tiles_cover),
+        cmocka_unit_test(splits_cover),
         cmocka_unit_test(groups_cover),
     };
     return cmocka_run_group_tests_name("array/cuda_geometry", tests, NULL, NULL);

@@ -60,6 +60,12 @@ static void epilogues(void **state)
     cases_epilogues(device.g, CBX_CUDA_GEMM_OWN);
     cases_epilogues(device.g, CBX_CUDA_GEMM_AUTO);
 }
+static void parts(void **state)
+{
+    NEEDS_DEVICE();
+    cases_parts(device.g, CBX_CUDA_GEMM_OWN);
+    cases_parts(device.g, CBX_CUDA_GEMM_AUTO);
+}
 static void sparse(void **state)
 {
     NEEDS_DEVICE();
@@ -143,9 +149,9 @@ static void exhausted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shapes), cmocka_unit_test(contents),  cmocka_unit_test(epilogues), cmocka_unit_test(sparse),
-        cmocka_unit_test(host),   cmocka_unit_test(faulty),    cmocka_unit_test(foreign),   cmocka_unit_test(large),
-        cmocka_unit_test(probe),  cmocka_unit_test(exhausted),
+        cmocka_unit_test(shapes), cmocka_unit_test(contents), cmocka_unit_test(epilogues), cmocka_unit_test(parts),
+        cmocka_unit_test(sparse), cmocka_unit_test(host),     cmocka_unit_test(faulty),    cmocka_unit_test(foreign),
+        cmocka_unit_test(large),  cmocka_unit_test(probe),    cmocka_unit_test(exhausted),
     };
     return cmocka_run_group_tests_name("array/cuda_run", tests, begin, end);
 }
