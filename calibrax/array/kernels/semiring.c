@@ -338,8 +338,8 @@ static bool is_plainly_right(const cbx_matmul *p)
         p->workspace_bytes < FEW_ROOM)
         return false;
     const size_t c_bytes = ((m - 1) * ldc + n) * size;
-    return are_apart(p->c, c_bytes, p->a, ((m - 1) * lda + k) * size) &
-           are_apart(p->c, c_bytes, p->b, ((k - 1) * ldb + n) * size) &
+    return are_apart(p->c, c_bytes, p->a, ((m - 1) * lda + k) * size) &&
+           are_apart(p->c, c_bytes, p->b, ((k - 1) * ldb + n) * size) &&
            are_apart(p->c, c_bytes, p->workspace, p->workspace_bytes);
 }
 
