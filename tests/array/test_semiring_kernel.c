@@ -170,6 +170,29 @@ static void strides(void **state)
     problem_close(&q);
 }
 
+/* Products that take no blocks, up to the last extent that is one and beyond, by name of the instruction set and as callers have them. */
+static void few_elements(void **state)
+{
+    static const size_t rows[] = { 1, 4, 5, 8, 9, 12, 13, 32, 33 }, terms[] = { 1, 5, 32 },
+                        columns[] = { 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33 };
+    static const cbx_algebra algebras[] = { CBX_ALGEBRA_REAL, CBX_ALGEBRA_TROPICAL_MAX_PLUS, CBX_ALGEBRA_EUCLIDEAN };
+    const size_t shapes_of[] = { CBX_LEN(rows), CBX_LEN(terms), CBX_LEN(columns) };
+    (void)state;
+    for (size_t i = 0; i < shapes_of[0] * shapes_of[1] * shapes_of[2] * CBX_LEN(algebras) * 2; i++) {
+        const size_t shape = i / (CBX_LEN(algebras) * 2);
+        problem q;
+        problem_open(&q, cbx_semiring_get(algebras[i / 2 % CBX_LEN(algebras)]), i % 2 ? CBX_F32 : CBX_F64,
+                     rows[shape % shapes_of[0]], terms[shape / shapes_of[0] % shapes_of[1]],
+                     columns[shape / shapes_of[0] / shapes_of[1]], &layouts[0], i + 1);
+        agree(&q, "few elements");
+        q.p.isa = CBX_ISA_COUNT;
+        memset(q.c, 0, q.c_bytes);
+        run(&q);
+        CHECK(apart(&q) <= 1, "the same as callers have it");
+        problem_close(&q);
+    }
+}
+
 static void threads(void **state)
 {
     static const struct {
@@ -313,6 +336,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strides),
+        cmocka_unit_test(few_elements),
         cmocka_unit_test(threads),
         cmocka_unit_test(epilogues),
         cmocka_unit_test(by_functions),

@@ -27,7 +27,15 @@ ALWAYS_INLINE void NAME(conv_micro)(step s, int nv, const NAME(taps) * o, T star
         const T *a[MR];
         n = min_size(left, o->run - skip);
         UNROLL for (int i = 0; i < MR; i++) a[i] = (const T *)line[i] + skip;
-        for (ptrdiff_t at = 0; at < (ptrdiff_t)n; at++, b += ldb) NAME(tile_steps)(s, nv, a, at, b, acc, one);
+        for (size_t at = 0; at < n; at++, b += ldb) {
+            vec bv[NV];
+            UNROLL for (int v = 0; v < nv; v++) bv[v] = *(const vec *)(b + v * LANES);
+            UNROLL for (int i = 0; i < MR; i++)
+            {
+                const T x = a[i][at];
+                UNROLL for (int v = 0; v < nv; v++) acc[i][v] = NAME(step)(s, acc[i][v], x, bv[v], one);
+            }
+        }
     }
     NAME(end_tile)(s, nv, acc, o->high, o->lanes, c, ldc, first);
 }

@@ -42,7 +42,17 @@ static const cbx__semiring_kernel *const kernels[CBX_ISA_COUNT] = {
 #undef ENTRY
 };
 
-const cbx__semiring_kernel *cbx__semiring_best(void) { return kernels[cbx_isa_best()]; }
+/* Remembered, since a product of a few elements takes less time than the asking. */
+const cbx__semiring_kernel *cbx__semiring_best(void)
+{
+    static const cbx__semiring_kernel *_Atomic known;
+    const cbx__semiring_kernel *kernel = atomic_load_explicit(&known, memory_order_relaxed);
+
+    if (kernel) return kernel;
+    kernel = kernels[cbx_isa_best()];
+    atomic_store_explicit(&known, kernel, memory_order_relaxed);
+    return kernel;
+}
 
 cbx_status cbx_semiring_define(const char *name, const cbx_semiring_functions *f, cbx_semiring *out, cbx_err *err)
 {
@@ -264,11 +274,10 @@ static cbx_matmul transposed(const cbx_matmul *p)
 }
 
 /* Products whose room is known without a look at blocks: panels of A and B, no higher and wider than this, and the shifts of log. */
-#define TINY_EXTENT 32
-#define TINY_ROOM   (24u << 10)
-static bool is_tiny(const cbx_matmul *p)
+#define FEW_ROOM (24u << 10)
+static bool is_few(const cbx_matmul *p)
 {
-    return p->m <= TINY_EXTENT && p->k <= TINY_EXTENT && p->n <= TINY_EXTENT && p->dtype != CBX_BOOL;
+    return p->m <= FEW_EXTENT && p->k <= FEW_EXTENT && p->n <= FEW_EXTENT && p->dtype != CBX_BOOL;
 }
 
 /* Enough for the product and for that of the transposes, whichever the strides of C ask for. */
@@ -279,7 +288,7 @@ static size_t room_of(const cbx__semiring_plan *plan, const cbx__semiring_kernel
     size_t one, two;
 
     if (plan->p->semiring->functions) return cbx__semiring_user_workspace(plan);
-    if (is_tiny(plan->p)) return TINY_ROOM;
+    if (is_few(plan->p)) return FEW_ROOM;
     other.p = &turned;
     one = kernel->workspace(plan), two = kernel->workspace(&other);
     return one > two ? one : two;
@@ -305,34 +314,37 @@ static bool is_tropical(const cbx_matmul *p)
 static bool are_apart(const void *x, size_t x_bytes, const void *y, size_t y_bytes)
 {
     const uintptr_t d = (uintptr_t)y - (uintptr_t)x;
-    return d >= x_bytes && 0 - d >= y_bytes;
+    return (d >= x_bytes) & (0 - d >= y_bytes);
 }
 
-/* Whether a product of a few elements is in order, for plain ones, in less time than the check of any product takes; false says nothing. */
+/* Whether a product of few elements is in order, for plain ones, in less time than the check of any product takes; false says nothing.
+ * Conditions go together by bits: as many branches would take longer than the product. */
 static bool is_plainly_right(const cbx_matmul *p)
 {
     const cbx_semiring *s = p->semiring;
     const size_t size = p->dtype == CBX_F32 ? sizeof(float) : sizeof(double);
-    const size_t m = p->m, k = p->k, n = p->n, slack = 4096;
+    const size_t m = p->m, k = p->k, n = p->n, most = FEW_EXTENT, slack = 4096; /* powers of two */
+    const size_t lda = (size_t)p->lda, ldb = (size_t)p->ldb, ldc = (size_t)p->ldc;
 
-    if (p->struct_size != sizeof *p || !s || s->functions || s->id == CBX_ALGEBRA_BOOLEAN || p->isa != CBX_ISA_COUNT ||
-        (p->dtype != CBX_F32 && p->dtype != CBX_F64))
+    if ((p->struct_size != sizeof *p) | !s | (p->isa != CBX_ISA_COUNT) |
+        ((p->dtype != CBX_F32) & (p->dtype != CBX_F64)))
         return false;
-    if (m - 1 >= TINY_EXTENT || k - 1 >= TINY_EXTENT || n - 1 >= TINY_EXTENT || p->d || p->mask || p->raw ||
-        p->a_step != 1 || p->b_step != 1 || p->c_step != 1)
+    if (s->functions || s->id == CBX_ALGEBRA_BOOLEAN) return false;
+    if ((((m - 1) | (k - 1) | (n - 1)) >= most) | (((lda - k) | (ldb - n) | (ldc - n)) >= slack) |
+        ((p->a_step ^ 1) | (p->b_step ^ 1) | (p->c_step ^ 1)) | p->raw)
         return false;
-    if ((size_t)p->lda - k >= slack || (size_t)p->ldb - n >= slack || (size_t)p->ldc - n >= slack ||
-        p->workspace_bytes < TINY_ROOM)
+    if (((uintptr_t)p->d | (uintptr_t)p->mask | (((uintptr_t)p->a | (uintptr_t)p->b | (uintptr_t)p->c) & (size - 1)) |
+         ((uintptr_t)p->workspace & 63)) != 0 ||
+        p->workspace_bytes < FEW_ROOM)
         return false;
-    if ((((uintptr_t)p->a | (uintptr_t)p->b | (uintptr_t)p->c) & (size - 1)) != 0 || (uintptr_t)p->workspace % 64 != 0)
-        return false;
-    const size_t c_bytes = ((m - 1) * (size_t)p->ldc + n) * size;
-    return are_apart(p->c, c_bytes, p->a, ((m - 1) * (size_t)p->lda + k) * size) &&
-           are_apart(p->c, c_bytes, p->b, ((k - 1) * (size_t)p->ldb + n) * size) &&
+    const size_t c_bytes = ((m - 1) * ldc + n) * size;
+    return are_apart(p->c, c_bytes, p->a, ((m - 1) * lda + k) * size) &&
+           are_apart(p->c, c_bytes, p->b, ((k - 1) * ldb + n) * size) &&
            are_apart(p->c, c_bytes, p->workspace, p->workspace_bytes);
 }
 
-static cbx_status run_checked(const cbx_matmul *p, cbx_err *err)
+/* Apart, or its room on the stack would be made for products of few elements, too. */
+static __attribute__((noinline)) cbx_status run_checked(const cbx_matmul *p, cbx_err *err)
 {
     const cbx__semiring_kernel *kernel = NULL;
     cbx__semiring_plan plan;

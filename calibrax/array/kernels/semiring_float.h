@@ -283,7 +283,7 @@ static NAME(operands)
     NAME(operands_of)(const NAME(job) * j, const NAME(slab) * s, size_t i, size_t rows, size_t col, size_t live)
 {
     const cbx_matmul *p = j->p;
-    NAME(operands) o = { .kc = s->kc };
+    NAME(operands) o = { .kc = s->kc, .next = j->a };
 
     if (j->direct_a) {
         o.a = j->a + (ptrdiff_t)i * p->lda + (ptrdiff_t)s->k0;
@@ -302,11 +302,26 @@ static NAME(operands)
     return o;
 }
 
-static void NAME(tile)(const NAME(job) * j, const NAME(slab) * s, size_t i, size_t rows, size_t col, size_t live)
+/* What the tile at row i, the `turn`th of `turns`, asks for: its part of the panel of A behind, packed or as it lies. */
+static void NAME(look_ahead)(const NAME(job) * j, const NAME(slab) * s, size_t i, size_t turn, size_t turns,
+                             NAME(operands) * o)
+{
+    const cbx_matmul *p = j->p;
+    const bool lies = s->packs || j->direct_a;
+    const size_t each = round_up((s->kc + turns - 1) / turns, LINE), from = turn * each;
+
+    if ((lies && p->a_step != 1) || from >= s->kc) return;
+    o->next = lies ? j->a + (ptrdiff_t)(i + MR) * p->lda + (ptrdiff_t)s->k0 : j->pa + (i + MR - s->i0) * s->kc;
+    o->next += from;
+    o->next_across = lies ? p->lda : (ptrdiff_t)s->kc;
+    o->lines = (min_size(each, s->kc - from) + LINE - 1) / LINE;
+}
+
+static void NAME(tile)(const NAME(job) * j, const NAME(slab) * s, NAME(operands) * o, size_t i, size_t rows, size_t col,
+                       size_t live)
 {
     const cbx_matmul *p = j->p;
     const bool finishes = s->last && j->finishes, whole = rows == MR && live % LANES == 0;
-    NAME(operands) o = NAME(operands_of)(j, s, i, rows, col, live);
     T *c = j->c + (ptrdiff_t)i * p->ldc + (ptrdiff_t)col * p->c_step;
 
     if (p->mask && NAME(hidden)(p, i, rows, col, live)) {
@@ -316,11 +331,11 @@ static void NAME(tile)(const NAME(job) * j, const NAME(slab) * s, size_t i, size
         return;
     }
     if (p->c_step != 1 || (finishes && !whole)) {
-        NAME(part_tile)(j, s, &o, i, rows, col, live, c);
+        NAME(part_tile)(j, s, o, i, rows, col, live, c);
         return;
     }
-    if (!whole) o.high = rows, o.lanes = (live - 1) % LANES + 1;
-    s->tile[(live - 1) / LANES](&o, s->start, c, p->ldc, s->first);
+    if (!whole) o->high = rows, o->lanes = (live - 1) % LANES + 1;
+    s->tile[(live - 1) / LANES](o, s->start, c, p->ldc, s->first);
     if (finishes) NAME(finish)(j, i, MR, col, live, c, p->ldc);
 }
 
@@ -340,10 +355,17 @@ static void NAME(pack_panel)(NAME(job) * j, const NAME(slab) * s, size_t i, size
 /* Rows [i0, i1), columns [j0, j1): a panel of A stays in the first-level cache while panels of B pass, from the second. */
 static void NAME(block)(NAME(job) * j, const NAME(slab) * s, size_t i0, size_t i1, size_t j0, size_t j1)
 {
+    const size_t turns = (j1 - j0 + NR - 1) / NR;
+
     for (size_t i = i0; i < i1; i += MR) {
+        const size_t rows = min_size(MR, i1 - i);
         if (s->packs) NAME(pack_panel)(j, s, i, i1, &j->seen[0][0]);
-        for (size_t col = j0; col < j1; col += NR)
-            NAME(tile)(j, s, i, min_size(MR, i1 - i), col, min_size(NR, j1 - col));
+        for (size_t col = j0; col < j1; col += NR) {
+            const size_t live = min_size(NR, j1 - col);
+            NAME(operands) o = NAME(operands_of)(j, s, i, rows, col, live);
+            if (i + MR < i1) NAME(look_ahead)(j, s, i, (col - j0) / NR, turns, &o);
+            NAME(tile)(j, s, &o, i, rows, col, live);
+        }
     }
 }
 
@@ -456,58 +478,9 @@ static void NAME(work)(NAME(job) * j, size_t id, size_t nt)
         }
 }
 
-/* --- a few elements --- */
-
-/* Rows [i, i + rows) of a product whose rows fit a vector, B read where it lies; rows that are not there are its last one. */
-ALWAYS_INLINE void NAME(few_rows)(step s, size_t rows, const cbx_matmul *p, size_t i, T start)
-{
-    const T *a[FEW_TILE], *b = p->b;
-    const ptrdiff_t along = p->a_step;
-    T *c = (T *)p->c + (ptrdiff_t)i * p->ldc;
-    vec acc[FEW_TILE];
-
-    UNROLL for (size_t r = 0; r < rows; r++)
-    {
-        a[r] = (const T *)p->a + (ptrdiff_t)min_size(i + r, p->m - 1) * p->lda;
-        acc[r] = start - (vec){ 0 };
-    }
-    for (ptrdiff_t kk = 0, at = 0; kk < (ptrdiff_t)p->k; kk++, at += along, b += p->ldb) {
-        const vec bv = NAME(load_few)(b, p->n);
-        UNROLL for (size_t r = 0; r < rows; r++) acc[r] = NAME(step)(s, acc[r], a[r][at], bv, bv);
-    }
-    UNROLL for (size_t r = 0; r < rows; r++)
-    {
-        if (i + r >= p->m) return;
-        if (s == STEP_SQUARE && !p->raw) acc[r] = NAME(root)(acc[r]);
-        NAME(store_few)(c + (ptrdiff_t)r * p->ldc, acc[r], p->n);
-    }
-}
-
-/* A product of so few elements that blocks would take longer than its steps; false if it is none.  The same steps in the same order. */
-static bool NAME(run_few)(const cbx_matmul *p)
-{
-    if (p->n > LANES || p->m > FEW_ROWS || p->k > FEW_ROWS || p->b_step != 1 || p->c_step != 1 || p->d || p->mask)
-        return false;
-    if (p->semiring->id == CBX_ALGEBRA_LOG) return false;
-    switch (steps_of[p->semiring->id].careful) {
-#define FEW_ROWS_OF(name, term, update)                                                                                \
-    case STEP_##name:                                                                                                  \
-        for (size_t i = 0; i < p->m; i += FEW_TILE) {                                                                  \
-            if (p->m - i > FEW_TILE / 2)                                                                               \
-                NAME(few_rows)(STEP_##name, FEW_TILE, p, i, (T)p->semiring->identity);                                 \
-            else                                                                                                       \
-                NAME(few_rows)(STEP_##name, FEW_TILE / 2, p, i, (T)p->semiring->identity);                             \
-        }                                                                                                              \
-        break;
-        CBX__TILE_STEP_MAP(FEW_ROWS_OF)
-#undef FEW_ROWS_OF
-    }
-    return true;
-}
-
 static void NAME(run)(const cbx__semiring_plan *plan)
 {
-    if (NAME(run_few)(plan->p)) return;
+    if (NAME(is_few)(plan->p) && NAME(run_few)(plan->p)) return;
     NAME(job) job = NAME(layout)(plan, plan->p->workspace);
 
     job.add_by_fma = plan->add_by_fma;
@@ -542,7 +515,7 @@ static void NAME(fed)(step s, size_t steps)
 
     for (size_t i = 0; i < MR; i++) a[i] = (T)0.3 + (T)i;
     for (size_t i = 0; i < NR; i++) b[i] = (T)0.7 + (T)i;
-    const NAME(operands) o = { a, b, 1, 0, 0, MR, steps };
+    const NAME(operands) o = { .a = a, .b = b, .across = 1, .rows = MR, .kc = steps, .next = a };
     NAME(tiles)[s][NV - 1](&o, 0, c, NR, true);
     __asm__ volatile("" : : "m"(c)); /* somebody wants it */
 }
@@ -581,6 +554,6 @@ static void NAME(rehearse)(bool add_by_fma, size_t n)
 
     for (size_t i = 0; i < MR * DEEP; i++) a[i] = (T)(i % 7);
     for (size_t i = 0; i < NR * DEEP; i++) b[i] = (T)(i % 5);
-    const NAME(operands) o = { a, b, 1, MR, NR, MR, DEEP };
+    const NAME(operands) o = { .a = a, .b = b, .across = 1, .along = MR, .ldb = NR, .rows = MR, .kc = DEEP, .next = a };
     for (size_t i = 0; i < n; i++) NAME(tiles)[add_by_fma ? STEP_MAX_FMA : STEP_MAX][NV - 1](&o, 0, c, NR, i == 0);
 }

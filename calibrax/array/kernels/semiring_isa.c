@@ -44,10 +44,14 @@ static const struct {
  * met more often, packed panels are 5 % faster: rows that lie a power of two apart share their places in the caches. */
 #define FEW_ACROSS    8
 #define FEW_DOWN      2
-#define FEW_ROWS      32 /* and terms of a product without blocks */
-#define FEW_TILE      8  /* rows of it at a time, or half as many */
 #define PANELS_BESIDE 8  /* of B, packed at a time */
 #define BLOCKS_PACKED 16 /* of A for each of several threads */
+
+/* Rows at a time of a product of few elements, or half as many: of one vector, and of two, by as many registers as there are. */
+#define FEW_TILE    8
+#define FEW_WIDE    (TILE_ROWS < 8 ? 4 : 8)
+#define FEW_VECTORS 2
+#define FEW_SUMS    4 /* of one row */
 
 /* What specials a panel holds. */
 enum { SEEN_NAN = 1, SEEN_PLUS_INF = 2, SEEN_MINUS_INF = 4 };
@@ -97,6 +101,8 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC_F64, BLOCK_MC, BLOCK_J
 #define VMIN(x, y) MINMAX_F32(vec, select_f32, min, x, y, <)
 #include "calibrax/array/kernels/semiring_tile.h"
 /* the tile comes first */
+#include "calibrax/array/kernels/semiring_few.h"
+/* with what needs nothing else */
 #include "calibrax/array/kernels/semiring_log.h"
 /* then the panels */
 #include "calibrax/array/kernels/semiring_float.h"
@@ -111,6 +117,7 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC_F64, BLOCK_MC, BLOCK_J
 #undef LANES
 #undef NV
 #undef NR
+#undef LINE
 #undef vec
 #undef SFX
 #undef T
@@ -144,6 +151,8 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC_F64, BLOCK_MC, BLOCK_J
 #define VMIN(x, y) MINMAX_F64(vec, select_f64, min, x, y, <)
 #include "calibrax/array/kernels/semiring_tile.h"
 /* the tile comes first */
+#include "calibrax/array/kernels/semiring_few.h"
+/* with what needs nothing else */
 #include "calibrax/array/kernels/semiring_log.h"
 /* then the panels */
 #include "calibrax/array/kernels/semiring_float.h"
@@ -158,6 +167,7 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC_F64, BLOCK_MC, BLOCK_J
 #undef LANES
 #undef NV
 #undef NR
+#undef LINE
 #undef vec
 
 /* --- boolean --- */

@@ -52,9 +52,12 @@ size_t cbx__semiring_grad_bytes(cbx__grad *q);
 void cbx__semiring_backward(cbx__grad *q); /* m, k, n > 0 */
 void cbx__semiring_forward(cbx__grad *q);
 
+/** Extents of a product that is done without blocks. */
+#define FEW_EXTENT 32
+
 typedef struct cbx__semiring_kernel {
     size_t (*workspace)(const cbx__semiring_plan *plan);
-    /** A product of few elements of float type, checked; false: it is none that is done without workspace. */
+    /** A product of float type, checked, dense, without epilogue, no extent beyond FEW_EXTENT; false: of an algebra with another way. */
     bool (*few)(const cbx_matmul *p);
     void (*run)(const cbx__semiring_plan *plan); /* arguments are checked and k > 0, m > 0, n > 0 */
     /** Runs one register tile of max-plus n times over a panel in the first-level cache, for the choice of its addition. */

@@ -9,6 +9,7 @@
 #define NV      TILE_VECTORS
 #define LANES   (VECTOR_BYTES / (int)sizeof(T))
 #define NR      (NV * LANES)
+#define LINE    (64 / sizeof(T)) /* elements of a line of the caches */
 #define vec     NAME(vec)
 
 typedef T vec __attribute__((vector_size(VECTOR_BYTES), may_alias, aligned(sizeof(T))));
@@ -16,19 +17,14 @@ typedef TI NAME(mask) __attribute__((vector_size(VECTOR_BYTES), may_alias));
 
 ALWAYS_INLINE vec NAME(select)(NAME(mask) m, vec x, vec y) { return (vec)(((NAME(mask))x & m) | ((NAME(mask))y & ~m)); }
 
-/* Fewer elements than a vector has. */
-ALWAYS_INLINE void NAME(copy_few)(T *to, const T *from, size_t live)
+#if defined(__AVX2__) && VECTOR_BYTES == 32
+/* The first lanes, for loads and stores. */
+ALWAYS_INLINE __m256i NAME(first)(size_t live)
 {
-#if defined(__AVX512F__) && VECTOR_BYTES == 64
-    const __mmask16 m = (__mmask16)((1u << live) - 1);
-    if (sizeof(T) == 4)
-        _mm512_mask_storeu_epi32(to, m, _mm512_maskz_loadu_epi32(m, from));
-    else
-        _mm512_mask_storeu_epi64(to, (__mmask8)m, _mm512_maskz_loadu_epi64((__mmask8)m, from));
-#else
-    for (size_t l = 0; l < live; l++) to[l] = from[l];
-#endif
+    return sizeof(T) == 4 ? _mm256_cmpgt_epi32(_mm256_set1_epi32((int)live), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7))
+                          : _mm256_cmpgt_epi64(_mm256_set1_epi64x((long long)live), _mm256_setr_epi64x(0, 1, 2, 3));
 }
+#endif
 
 /* live <= LANES elements, zeros behind them. */
 ALWAYS_INLINE vec NAME(load_few)(const T *x, size_t live)
@@ -36,6 +32,10 @@ ALWAYS_INLINE vec NAME(load_few)(const T *x, size_t live)
 #if defined(__AVX512F__) && VECTOR_BYTES == 64
     const __mmask16 m = (__mmask16)((1u << live) - 1);
     return sizeof(T) == 4 ? (vec)_mm512_maskz_loadu_epi32(m, x) : (vec)_mm512_maskz_loadu_epi64((__mmask8)m, x);
+#elif defined(__AVX2__) && VECTOR_BYTES == 32
+    const void *from = x;
+    return sizeof(T) == 4 ? (vec)_mm256_maskload_ps(from, NAME(first)(live))
+                          : (vec)_mm256_maskload_pd(from, NAME(first)(live));
 #else
     vec v = { 0 };
     for (size_t l = 0; l < live; l++) v[l] = x[l];
@@ -45,14 +45,30 @@ ALWAYS_INLINE vec NAME(load_few)(const T *x, size_t live)
 
 ALWAYS_INLINE void NAME(store_few)(T *to, vec v, size_t live)
 {
-#if defined(__AVX512F__)
+#if defined(__AVX512F__) && VECTOR_BYTES == 64
     const __mmask16 m = (__mmask16)((1u << live) - 1);
     if (sizeof(T) == 4)
         _mm512_mask_storeu_epi32(to, m, (__m512i)v);
     else
         _mm512_mask_storeu_epi64(to, (__mmask8)m, (__m512i)v);
+#elif defined(__AVX2__) && VECTOR_BYTES == 32
+    void *at = to;
+    if (sizeof(T) == 4)
+        _mm256_maskstore_ps(at, NAME(first)(live), (__m256)v);
+    else
+        _mm256_maskstore_pd(at, NAME(first)(live), (__m256d)v);
 #else
     for (size_t l = 0; l < live; l++) to[l] = v[l];
+#endif
+}
+
+/* Fewer elements than a vector has. */
+ALWAYS_INLINE void NAME(copy_few)(T *to, const T *from, size_t live)
+{
+#if VECTOR_BYTES >= 32
+    NAME(store_few)(to, NAME(load_few)(from, live), live);
+#else
+    for (size_t l = 0; l < live; l++) to[l] = from[l];
 #endif
 }
 
@@ -157,35 +173,26 @@ ALWAYS_INLINE vec NAME(step)(step s, vec acc, T a, vec b, vec one)
     return NAME(merge)(s, acc, t);
 }
 
-/* What a tile is made of: element (i,kk) of A at i * across + kk * along, rows <= MR of them; row kk of B at kk * ldb. */
+/* What a tile is made of: element (i,kk) of A at i * across + kk * along, rows <= MR of them; row kk of B at kk * ldb.  Meanwhile lines of
+ * what comes next are asked for, into the second-level cache: `lines` of each of MR rows. */
 typedef struct NAME(operands) {
     const T *a, *b;
     ptrdiff_t across, along, ldb;
     size_t rows, kc;
     size_t high, lanes; /* end_tile */
+    const T *next;
+    ptrdiff_t next_across;
+    size_t lines;
 } NAME(operands);
 
-/* The parts of a tile, of products and of convolutions: accumulators from `start` and a vector of ones; the steps of one kk; into C, without
- * first merged into what stands there. */
+/* How a tile begins and ends, of products and of convolutions: accumulators from `start` and a vector of ones; into C, without first
+ * merged into what stands there. */
 ALWAYS_INLINE void NAME(begin_tile)(int nv, T start, vec acc[MR][NV], vec *one)
 {
     T unit = 1;
     __asm__("" : "+m"(unit)); /* a product with a known 1 would be left out */
     *one = unit - (vec){ 0 };
     UNROLL for (int i = 0; i < MR; i++) { UNROLL for (int v = 0; v < nv; v++) acc[i][v] = start - (vec){ 0 }; }
-}
-
-/* a: of each row, element `at` of which meets the vectors of b. */
-ALWAYS_INLINE void NAME(tile_steps)(step s, int nv, const T *const a[MR], ptrdiff_t at, const T *b, vec acc[MR][NV],
-                                    vec one)
-{
-    vec bv[NV];
-    UNROLL for (int v = 0; v < nv; v++) bv[v] = *(const vec *)(b + v * LANES);
-    UNROLL for (int i = 0; i < MR; i++)
-    {
-        const T x = a[i][at];
-        UNROLL for (int v = 0; v < nv; v++) acc[i][v] = NAME(step)(s, acc[i][v], x, bv[v], one);
-    }
 }
 
 /* high, lanes: of a tile that is not whole, rows that are written and lanes of the last vector; high 0: whole. */
@@ -217,18 +224,34 @@ ALWAYS_INLINE void NAME(end_tile)(step s, int nv, vec acc[MR][NV], size_t high, 
     }
 }
 
-/* C[MR][nv vectors] = fold over kc.  Rows of A that are not there are its last one. */
+/* C[MR][nv vectors] = fold over kc.  Rows of A that are not there are its last one.  kk goes in MR parts; before each a row of C and lines of
+ * what comes next are asked for, or the last steps would wait for them. */
 ALWAYS_INLINE void NAME(micro)(step s, int nv, const NAME(operands) * o, T start, T *restrict c, ptrdiff_t ldc,
                                bool first)
 {
-    const T *a[MR], *restrict b = o->b;
-    const ptrdiff_t along = o->along, ldb = o->ldb;
-    ptrdiff_t at = 0;
+    const T *restrict a = o->a, *restrict b = o->b, *next = o->next, *to = c;
+    const ptrdiff_t along = o->along, ldb = o->ldb, down = o->high ? 0 : ldc;
+    const size_t part = (o->kc + MR - 1) / MR;
+    ptrdiff_t row[MR] = { 0 };
     vec acc[MR][NV], one;
 
     NAME(begin_tile)(nv, start, acc, &one);
-    UNROLL for (int i = 0; i < MR; i++) a[i] = o->a + (ptrdiff_t)min_size((size_t)i, o->rows - 1) * o->across;
-    for (size_t kk = o->kc; kk > 0; kk--, at += along, b += ldb) NAME(tile_steps)(s, nv, a, at, b, acc, one);
+    UNROLL for (size_t i = 1; i < MR; i++) row[i] = row[i - 1] + (i < o->rows ? o->across : 0);
+    for (size_t left = o->kc, n; left > 0; left -= n, to += down, next += o->next_across) {
+        n = min_size(part, left);
+        UNROLL for (int v = 0; v < nv; v++) __builtin_prefetch(to + v * LANES, 1, 3);
+        for (size_t l = 0; l < o->lines; l++) __builtin_prefetch(next + l * LINE, 0, 2);
+        for (size_t kk = n; kk > 0; kk--, a += along, b += ldb) {
+            vec bv[NV];
+            OPAQUE_ADDRESS(a); /* one pointer that moves, not one for each row */
+            UNROLL for (int v = 0; v < nv; v++) bv[v] = *(const vec *)(b + v * LANES);
+            UNROLL for (int i = 0; i < MR; i++)
+            {
+                const T x = a[row[i]];
+                UNROLL for (int v = 0; v < nv; v++) acc[i][v] = NAME(step)(s, acc[i][v], x, bv[v], one);
+            }
+        }
+    }
     NAME(end_tile)(s, nv, acc, o->high, o->lanes, c, ldc, first);
 }
 

@@ -1,0 +1,145 @@
+/*
+ * Products of few elements: no more than FEW_EXTENT rows, terms and columns.  Blocks and panels would take longer than the steps, so rows of C
+ * stand in registers, and B is read where it lies, by masks.
+ * Included once a type behind semiring_tile.h.
+ */
+
+/* The elements of a masked access.  One of 16 or 32 bytes crosses fewer lines of the cache than a whole vector, whatever its mask says. */
+ALWAYS_INLINE vec NAME(load_within)(int bytes, const T *x, size_t live)
+{
+#if defined(__AVX512VL__) && VECTOR_BYTES == 64
+    const __mmask8 m = (__mmask8)((1u << live) - 1);
+    if (bytes == 16)
+        return (vec)_mm512_zextsi128_si512(sizeof(T) == 4 ? _mm_maskz_loadu_epi32(m, x) : _mm_maskz_loadu_epi64(m, x));
+    if (bytes == 32)
+        return (vec)_mm512_zextsi256_si512(sizeof(T) == 4 ? _mm256_maskz_loadu_epi32(m, x)
+                                                          : _mm256_maskz_loadu_epi64(m, x));
+#endif
+    (void)bytes;
+    return NAME(load_few)(x, live);
+}
+
+ALWAYS_INLINE void NAME(store_within)(int bytes, T *to, vec v, size_t live)
+{
+#if defined(__AVX512VL__) && VECTOR_BYTES == 64
+    const __mmask8 m = (__mmask8)((1u << live) - 1);
+    if (bytes == 16 && sizeof(T) == 4)
+        _mm_mask_storeu_epi32(to, m, _mm512_castsi512_si128((__m512i)v));
+    else if (bytes == 16)
+        _mm_mask_storeu_epi64(to, m, _mm512_castsi512_si128((__m512i)v));
+    else if (bytes == 32 && sizeof(T) == 4)
+        _mm256_mask_storeu_epi32(to, m, _mm512_castsi512_si256((__m512i)v));
+    else if (bytes == 32)
+        _mm256_mask_storeu_epi64(to, m, _mm512_castsi512_si256((__m512i)v));
+    else
+        NAME(store_few)(to, v, live);
+#else
+    (void)bytes;
+    NAME(store_few)(to, v, live);
+#endif
+}
+
+/* One step of each of `rows` rows, nv vectors wide. */
+ALWAYS_INLINE void NAME(few_step)(step s, int bytes, int nv, size_t rows, const T *const *a, ptrdiff_t at, const T *b,
+                                  size_t last, vec (*acc)[FEW_VECTORS])
+{
+    vec bv[FEW_VECTORS];
+
+    UNROLL for (int v = 0; v < nv - 1; v++) bv[v] = *(const vec *)(b + v * LANES);
+    bv[nv - 1] = NAME(load_within)(bytes, b + (nv - 1) * LANES, last);
+    UNROLL for (size_t r = 0; r < rows; r++)
+    {
+        const T x = a[r][at];
+        UNROLL for (int v = 0; v < nv; v++) acc[r][v] = NAME(step)(s, acc[r][v], x, bv[v], bv[v]);
+    }
+}
+
+/* Rows from i on, `rows` of them, and columns from j on, nv vectors of them; rows that are not there are the last one.  A row that is
+ * alone takes terms in turn to several sums, so that no step waits for the one before. */
+ALWAYS_INLINE void NAME(few_rows)(step s, int bytes, int nv, size_t rows, size_t sums, const cbx_matmul *p, size_t i,
+                                  size_t j)
+{
+    const size_t live = p->m - i, last = min_size(p->n - j - (size_t)(nv - 1) * LANES, LANES);
+    const ptrdiff_t along = p->a_step, ldb = p->ldb, ldc = p->ldc;
+    const T *a[FEW_TILE], *b = (const T *)p->b + j;
+    const T start = (T)p->semiring->identity;
+    T *c = (T *)p->c + (ptrdiff_t)i * ldc + (ptrdiff_t)j;
+    vec acc[FEW_SUMS][FEW_TILE][FEW_VECTORS];
+    size_t left = p->k;
+    ptrdiff_t at = 0;
+
+    a[0] = (const T *)p->a + (ptrdiff_t)i * p->lda;
+    UNROLL for (size_t r = 1; r < rows; r++) a[r] = a[r - 1] + (r < live ? p->lda : 0);
+    UNROLL for (size_t q = 0; q < sums * rows * (size_t)nv; q++)
+        acc[q / rows / (size_t)nv][q / (size_t)nv % rows][q % (size_t)nv] = start - (vec){ 0 };
+    for (; left >= sums; left -= sums)
+        UNROLL for (size_t q = 0; q < sums; q++, at += along, b += ldb)
+            NAME(few_step)(s, bytes, nv, rows, a, at, b, last, acc[q]);
+    for (; sums > 1 && left > 0; left--, at += along, b += ldb)
+        NAME(few_step)(s, bytes, nv, rows, a, at, b, last, acc[0]);
+    UNROLL for (size_t r = 0; r < rows; r++, c += ldc)
+    {
+        if (r >= live) return;
+        UNROLL for (int v = 0; v < nv; v++)
+        {
+            UNROLL for (size_t q = 1; q < sums; q++) acc[0][r][v] = NAME(merge)(s, acc[0][r][v], acc[q][r][v]);
+            if (s == STEP_SQUARE && !p->raw) acc[0][r][v] = NAME(root)(acc[0][r][v]);
+            if (v < nv - 1)
+                *(vec *)(c + v * LANES) = acc[0][r][v];
+            else
+                NAME(store_within)(bytes, c + v * LANES, acc[0][r][v], last);
+        }
+    }
+}
+
+/* All rows of nv vectors of columns. */
+ALWAYS_INLINE void NAME(few_columns)(step s, int bytes, int nv, size_t tile, const cbx_matmul *p, size_t j)
+{
+    const size_t m = p->m;
+    size_t i = 0;
+
+    for (; i + tile / 2 < m; i += tile) NAME(few_rows)(s, bytes, nv, tile, 1, p, i, j);
+    if (s == STEP_FMA && i + 1 == m)
+        NAME(few_rows)(s, bytes, nv, 1, FEW_SUMS, p, i, j);
+    else if (i < m)
+        NAME(few_rows)(s, bytes, nv, tile / 2, 1, p, i, j);
+}
+
+ALWAYS_INLINE void NAME(few_product)(step s, const cbx_matmul *p)
+{
+    for (size_t j = 0; j < p->n; j += FEW_VECTORS * LANES) {
+        const size_t bytes = (p->n - j) * sizeof(T);
+        if (bytes > VECTOR_BYTES)
+            NAME(few_columns)(s, VECTOR_BYTES, FEW_VECTORS, FEW_WIDE, p, j);
+        else if (VECTOR_BYTES == 64 && s == STEP_FMA && bytes <= 16)
+            NAME(few_columns)(s, 16, 1, FEW_TILE, p, j);
+        else if (VECTOR_BYTES == 64 && s == STEP_FMA && bytes <= 32)
+            NAME(few_columns)(s, 32, 1, FEW_TILE, p, j);
+        else
+            NAME(few_columns)(s, VECTOR_BYTES, 1, FEW_TILE, p, j);
+    }
+}
+
+#define FEW(name, term, update)                                                                                        \
+    static void NAME(few_##name)(const cbx_matmul *p) { NAME(few_product)(STEP_##name, p); }
+CBX__TILE_STEP_MAP(FEW)
+#undef FEW
+static void (*const NAME(few_products)[])(const cbx_matmul *p) = {
+#define ROW(name, term, update) [STEP_##name] = NAME(few_##name),
+    CBX__TILE_STEP_MAP(ROW)
+#undef ROW
+};
+
+/* Of a dense product without epilogue, no larger than FEW_EXTENT, checked; false: its algebra has another way. */
+static bool NAME(run_few)(const cbx_matmul *p)
+{
+    if (p->semiring->id == CBX_ALGEBRA_LOG) return false;
+    NAME(few_products)[steps_of[p->semiring->id].careful](p);
+    return true;
+}
+
+static bool NAME(is_few)(const cbx_matmul *p)
+{
+    return p->m <= FEW_EXTENT && p->k <= FEW_EXTENT && p->n <= FEW_EXTENT && p->b_step == 1 && p->c_step == 1 &&
+           !p->d && !p->mask;
+}
