@@ -63,7 +63,7 @@ static void stat_line(const char *text)
 
     if (!cbx__proc_stat_parse(text, &s)) return;
     require(times && s.user_ticks == user && s.system_ticks == system);
-    require(cbx__proc_stat_group(text, &group) && s.state > ' ');
+    require(cbx__proc_stat_group(text, &group) && (unsigned char)s.state > ' ');
 }
 
 static void cpu_list(const char *text)

@@ -30,10 +30,12 @@ static size_t count_lines(const char *s, size_t n, size_t *longest)
     return lines;
 }
 
+/* What the last place says: others may quote a line that was read. */
 static size_t number_before(const char *words, const char *what)
 {
-    const char *at = strstr(words, what), *from = at;
+    const char *from = NULL;
 
+    for (const char *at = strstr(words, what); at; at = strstr(at + 1, what)) from = at;
     while (from && from > words && from[-1] >= '0' && from[-1] <= '9') from--;
     return from ? strtoull(from, NULL, 10) : 0;
 }

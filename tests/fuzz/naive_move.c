@@ -414,6 +414,7 @@ cbx_status naive_take(nv *const *in, const int *a, nv **out)
 
     if (st) return st;
     if (!all_inside(in[1], in[0]->shape[axis])) return CBX_EDOM;
+    if (in[0]->ndim - 1 + in[1]->ndim > CBX_MAX_RANK) return CBX_ESHAPE;
     *out = take_shape(in[0], in[1], axis);
     for (size_t i = 0; i < (*out)->n; i++) (*out)->e[i] = in[0]->e[taken_from(in[0], in[1], axis, *out, i)];
     return CBX_OK;

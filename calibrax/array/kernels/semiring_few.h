@@ -54,6 +54,22 @@ ALWAYS_INLINE void NAME(few_step)(step s, int bytes, int nv, size_t rows, const 
     }
 }
 
+/* Row r of what the sums hold, into C. */
+ALWAYS_INLINE void NAME(few_end)(step s, int bytes, int nv, size_t sums, const cbx_matmul *p,
+                                 vec (*acc)[FEW_TILE][FEW_VECTORS], size_t r, T *c, size_t last)
+{
+    UNROLL for (int v = 0; v < nv; v++)
+    {
+        vec sum = acc[0][r][v];
+        UNROLL for (size_t q = 1; q < sums; q++) sum = NAME(merge)(s, sum, acc[q][r][v]);
+        if (s == STEP_SQUARE && !p->raw) sum = NAME(root)(sum);
+        if (v < nv - 1)
+            *(vec *)(c + v * LANES) = sum;
+        else
+            NAME(store_within)(bytes, c + v * LANES, sum, last);
+    }
+}
+
 /* Rows from i on, `rows` of them, and columns from j on, nv vectors of them; rows that are not there are the last one.  A row that is
  * alone takes terms in turn to several sums, so that no step waits for the one before. */
 ALWAYS_INLINE void NAME(few_rows)(step s, int bytes, int nv, size_t rows, size_t sums, const cbx_matmul *p, size_t i,
@@ -77,18 +93,9 @@ ALWAYS_INLINE void NAME(few_rows)(step s, int bytes, int nv, size_t rows, size_t
             NAME(few_step)(s, bytes, nv, rows, a, at, b, last, acc[q]);
     for (; sums > 1 && left > 0; left--, at += along, b += ldb)
         NAME(few_step)(s, bytes, nv, rows, a, at, b, last, acc[0]);
-    UNROLL for (size_t r = 0; r < rows; r++, c += ldc)
+    UNROLL for (size_t r = 0; r < rows; r++)
     {
-        if (r >= live) return;
-        UNROLL for (int v = 0; v < nv; v++)
-        {
-            UNROLL for (size_t q = 1; q < sums; q++) acc[0][r][v] = NAME(merge)(s, acc[0][r][v], acc[q][r][v]);
-            if (s == STEP_SQUARE && !p->raw) acc[0][r][v] = NAME(root)(acc[0][r][v]);
-            if (v < nv - 1)
-                *(vec *)(c + v * LANES) = acc[0][r][v];
-            else
-                NAME(store_within)(bytes, c + v * LANES, acc[0][r][v], last);
-        }
+        if (r < live) NAME(few_end)(s, bytes, nv, sums, p, acc, r, c + (ptrdiff_t)r * ldc, last);
     }
 }
 
