@@ -163,7 +163,7 @@ static cbx_status collect(cbx_store *s, const cbx_store_query *query, collector 
     static const cbx_store_query all = { 0 };
     const cbx_store_query *w = query ? query : &all;
     cbx__index *ix = NULL;
-    cbx_status st = cbx__store_index(s, &ix, err);
+    cbx_status st = w->as_seen ? cbx__store_last_look(s, &ix, err) : cbx__store_index(s, &ix, err);
 
     c->limit = w->limit;
     if (!st) st = read_runs(c, ix, w, err);

@@ -43,6 +43,8 @@ static const opt_spec changes_options[] = {
     { "threshold", 0, OPT_NUMBER, AT(threshold), "X", "0", "relative change that a confirmed one must exceed" },
     { "check", 0, OPT_FLAG, AT(check), NULL, NULL,
       "exit with 1 if a change is for the worse: a new one, with --before and --after a confirmed one (3: undecided)" },
+    { "allow-dropped", 0, OPT_FLAG, AT(allow_dropped), NULL, NULL,
+      "with --check: series that the newest run has lost are told and do not fail" },
     { "allow-other-machine", 0, OPT_FLAG, AT(allow_machines), NULL, NULL, "series of several machines, and say so" },
     SELECT_JSON_ROW(changes_args),
 };
@@ -197,31 +199,63 @@ static bool ends_without_number(const changes *c)
     return found;
 }
 
-/* A gate on the newest runs: which they are must be sure.  A series that they have lost is told, and is for `check` to refuse. */
+/* A series that the newest run has lost would pass by what older ones say of it. */
+static int tell_lost(const changes *c, const char *newest)
+{
+    const changes_args *a = c->run->args;
+    const char *lost = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->n; i++) {
+        const cbx_trend_series *s = c->list[i].s;
+        if (!strcmp(s->points[s->npoints - 1].run_id, newest)) continue;
+        lost = c->list[i].name;
+        n++;
+    }
+    if (!n) return EXIT_PASS;
+    opt_fail(c->run->program, "%s%zu of %zu series have no value in the newest run, '%s': '%s'%s%s",
+             a->allow_dropped ? "note: " : "", n, c->n, newest, lost, n > 1 ? " among them" : "",
+             a->allow_dropped ? "" : "; choose series or runs, or say --allow-dropped");
+    return a->allow_dropped ? EXIT_PASS : EXIT_ERROR;
+}
+
+/* A gate on the newest runs: which they are must be sure. */
 static int need_newest(const changes *c)
 {
     const changes_args *a = c->run->args;
     const cbx_store_query query = { .branch = a->select.branch, .machine = a->select.machine, .limit = 1 };
-    const char *lost = NULL;
     cbx_store_list list;
     cbx_err err = CBX_ERR_INIT;
-    size_t n = 0;
     int status = EXIT_PASS;
 
     if (a->select.until || a->select.commit) return EXIT_PASS;
     if (cbx_store_query_runs(c->store, &query, &list, &err)) return opt_fail(c->run->program, "%s", err.message);
     status = select_need_newest(c->run, c->store, &list, "");
-    for (size_t i = 0; list.count && i < c->n; i++) {
-        const cbx_trend_series *s = c->list[i].s;
-        if (!strcmp(s->points[s->npoints - 1].run_id, list.entries[0].id)) continue;
-        lost = c->list[i].name;
-        n++;
-    }
-    if (n)
-        opt_fail(c->run->program, "note: %zu of %zu series have no value in the newest run, '%s': '%s'%s", n, c->n,
-                 list.entries[0].id, lost, n > 1 ? " among them" : "");
+    if (!status && list.count) status = tell_lost(c, list.entries[0].id);
     cbx_store_list_clear(&list);
     return status;
+}
+
+/* Where no series with a better side has values on both sides of any change, nothing was decided; a young one beside others is told. */
+static int need_values(const changes *c)
+{
+    const changes_args *a = c->run->args;
+    const size_t least = 2 * a->min_segment;
+    const changes_series *young = NULL;
+    size_t directed = 0, few = 0;
+
+    for (size_t i = 0; i < c->n; i++) {
+        const changes_series *s = &c->list[i];
+        if (s->direction == CBX_DIRECTION_INFO) continue;
+        directed++;
+        if (s->n >= least) continue;
+        few++;
+        young = s;
+    }
+    if (!few) return EXIT_PASS;
+    opt_fail(c->run->program, "%s'%s' has %zu of the %zu values that a change needs%s", few < directed ? "note: " : "",
+             young->name, young->n, least, few > 1 ? ", as others have" : "");
+    return few < directed ? EXIT_PASS : EXIT_UNDECIDED;
 }
 
 /* Confirmed and for the worse: 1; undecided: 3; without a confirmation a new one for the worse is enough. */
@@ -241,7 +275,8 @@ static int verdict_of(const changes *c)
                                   c->list[i].name);
             if (!status && f->worse && f->judged == UNDECIDED) status = EXIT_UNDECIDED;
         }
-    return sure ? sure : status;
+    if (sure) return sure;
+    return status ? status : need_values(c);
 }
 
 static bool is_method(const changes_args *a, const char *name) { return a->method && !strcmp(a->method, name); }
@@ -255,6 +290,7 @@ static int check_modes(const opt_run *run)
         const char *sentence;
     } rules[] = {
         { a->new_only && !a->state, "--new-only needs --state FILE" },
+        { a->allow_dropped && !a->check, "--allow-dropped needs --check" },
         { (a->threshold != usual->threshold || a->level != usual->level) && !a->before.count && !a->after.count,
           "--threshold and --level are of the confirmation: they need --before and --after" },
         { a->window && !is_method(a, "window"), "--window: needs --method window" },
@@ -297,8 +333,9 @@ const opt_command changepoints_command = {
     "sides anew, and --before and --after say whether it is so. A series of several machines is refused unless "
     "--allow-other-machine says so. Exit status 0, 2 without data, and with --check 1 if a change is for the worse or "
     "a "
-    "newest value is no number, 2 if a metric that changed has no definition or the newest run cannot be told, and 3 "
-    "if that cannot be decided.",
+    "newest value is no number, 2 if a metric that changed has no definition, the newest run cannot be told or has "
+    "lost "
+    "a series, and 3 if that cannot be decided, for want of values too.",
     changes_options,
     CBX_LEN(changes_options),
     sizeof(changes_args),

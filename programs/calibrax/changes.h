@@ -13,7 +13,7 @@ typedef struct changes_args {
     opt_list before, after; /* runs that were measured anew on both sides of the last change */
     double penalty, alpha, level, threshold;
     size_t min_segment, window, seed;
-    bool new_only, check, allow_machines;
+    bool new_only, check, allow_machines, allow_dropped;
 } changes_args;
 
 /* A fresh measurement's word on a change. */

@@ -164,6 +164,7 @@ static int write_each(writing *w)
     int status = inputs_name(w->run, &a->select, &a->inputs, &names);
     const cbx_export_source runs = { names.n, load_run, &names };
 
+    if (!status) inputs_warn(&names, &a->inputs);
     if (!status)
         status = written(w, cbx_export_each(w->run->ctx, w->format, &runs, &w->opts, &report, &err), &report, &err);
     inputs_names_clear(&names);

@@ -117,7 +117,6 @@ static int name_stored(const opt_run *run, const select_args *select, const inpu
     if (select_open(run, select, false, &out->store)) return EXIT_ERROR;
     out->names = a->all ? NULL : a->runs.count ? a->runs.items : latest;
     out->n = a->runs.count ? a->runs.count : 1;
-    if (asks_latest(a)) select_warn(run, out->store);
     if (!a->all) return EXIT_PASS;
     if (cbx_store_query_runs(out->store, NULL, &out->list, &err)) return opt_fail(run->program, "%s", err.message);
     out->n = out->list.count;
@@ -136,6 +135,11 @@ int inputs_name(const opt_run *run, const select_args *select, const inputs_args
     return EXIT_PASS;
 }
 
+void inputs_warn(const inputs_names *names, const inputs_args *a)
+{
+    if (names->store && asks_latest(a)) select_warn(names->run, names->store);
+}
+
 cbx_status inputs_get(const inputs_names *names, size_t i, cbx_run **out, cbx_err *err)
 {
     const char *name = names->names ? names->names[i] : names->list.entries[names->n - 1 - i].id;
@@ -150,6 +154,7 @@ int inputs_load(const opt_run *run, const select_args *select, const inputs_args
     cbx_err err = CBX_ERR_INIT;
     int status = inputs_name(run, select, a, &names);
 
+    if (!status) inputs_warn(&names, a);
     if (!status && !make_room(run, out, names.n)) status = no_memory(run);
     for (size_t i = 0; !status && i < names.n; i++, out->n += !status)
         if (inputs_get(&names, i, &out->items[i], &err)) status = opt_fail(run->program, "%s", err.message);
@@ -204,6 +209,7 @@ int inputs_each(const opt_run *run, const select_args *select, const inputs_args
     int status = inputs_name(run, select, a, &names);
 
     if (!status && names.store && v->sure) status = need_sure(run, names.store, a);
+    if (!status && !v->sure) inputs_warn(&names, a);
     for (size_t i = 0; !status && i < names.n; i++) {
         cbx_run *r = NULL;
         if (inputs_get(&names, i, &r, &err))

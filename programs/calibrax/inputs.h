@@ -61,6 +61,8 @@ int inputs_each(const opt_run *run, const select_args *select, const inputs_args
 
 /* What --run, --all and --input choose, in this order, unread; the caller clears it, also on failure. */
 int inputs_name(const opt_run *run, const select_args *select, const inputs_args *a, inputs_names *out);
+/* Where "latest" is asked for: says which files of the store cannot be read, one of which may be it. */
+void inputs_warn(const inputs_names *names, const inputs_args *a);
 /* The i-th of them, whose reference is the caller's. */
 cbx_status inputs_get(const inputs_names *names, size_t i, cbx_run **out, cbx_err *err);
 void inputs_names_clear(inputs_names *names);

@@ -276,6 +276,7 @@ static int show_trend(const opt_run *run, cbx_store *store)
     if (select_query(run, &select, &query)) return EXIT_ERROR;
     status = walk(&w, &query, check_series);
     if (!status) select_warn(run, store);
+    query.as_seen = true; /* shown is what was checked */
     if (!status) status = show_all(&w, &query);
     if (status || w.n) return status;
     return opt_fail(run->program, "no trend data found: 'calibrax show --data %s' tells points and metrics",

@@ -335,12 +335,8 @@ static void first_terms_may_be_enough(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strides),
-        cmocka_unit_test(few_elements),
-        cmocka_unit_test(threads),
-        cmocka_unit_test(epilogues),
-        cmocka_unit_test(by_functions),
-        cmocka_unit_test(first_terms_may_be_enough),
+        cmocka_unit_test(strides),   cmocka_unit_test(few_elements), cmocka_unit_test(threads),
+        cmocka_unit_test(epilogues), cmocka_unit_test(by_functions), cmocka_unit_test(first_terms_may_be_enough),
     };
     return cmocka_run_group_tests_name("array/semiring_kernel", tests, NULL, NULL);
 }

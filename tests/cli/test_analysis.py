@@ -448,7 +448,12 @@ def a_newest_run_that_cannot_be_told(p):
     run(p, *gate[:-1], expect=0)
     os.remove(p.file("store/runs/torn.json"))
     keep(p, [10.0], first=40, metric="other")
-    has(run(p, *gate, expect=0).stderr, "note: 1 of 2 series have no value in the newest run, ")
+    has(run(p, *gate, expect=2).stderr, "1 of 2 series have no value in the newest run, 'r0040': 'f@s{}:t'; choose")
+    told = run(p, *gate, "--allow-dropped", expect=0).stderr
+    has(told, "note: 1 of 2 series have no value in the newest run, ")
+    has(told, "note: 'f@s{}:other' has 1 of the 6 values that a change needs")
+    one_sentence(run(p, *gate[:-1], "--allow-dropped", expect=2), "--allow-dropped needs --check", "calibrax")
+    has(run(p, *gate, "--metric", "other", expect=3).stderr, "'f@s{}:other' has 1 of the 6 values that a change needs")
     keep(p, [10.0], first=41)
     with open(p.file("store/runs/r0041.json"), encoding="utf-8") as f:
         text = f.read()

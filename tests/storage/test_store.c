@@ -275,6 +275,29 @@ static void test_not_a_number_is_kept(void **in)
     cbx_trend_clear(&t);
 }
 
+static void test_what_was_seen_stays(void **in)
+{
+    state *s = *in;
+    cbx_store_query q = { .metric = "latency" };
+    cbx_trend t;
+    cbx_err err = CBX_ERR_INIT;
+
+    keep_ok(s, &many[0]);
+    q.as_seen = true;
+    CHECK_OK(cbx_store_trend(s->store, &q, &t, &err), &err, "nothing was asked before: it looks");
+    CHECK_INT(t.count, 1, "a run");
+    cbx_trend_clear(&t);
+    keep_ok(s, &plain);
+    for (int later = 0; later < 2; later++) {
+        q.as_seen = !later;
+        CHECK_OK(cbx_store_trend(s->store, &q, &t, &err), &err, "trend");
+        size_t n = 0;
+        for (size_t i = 0; i < t.count; i++) n += t.series[i].npoints;
+        CHECK_INT(n, later ? 2 : 1, "the other run is seen by the look alone");
+        cbx_trend_clear(&t);
+    }
+}
+
 static void test_definitions(void **in)
 {
     state *s = *in;
@@ -601,6 +624,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_queries, setup, teardown),
         cmocka_unit_test_setup_teardown(test_trends_never_mix_configurations, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_a_number_is_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_what_was_seen_stays, setup, teardown),
         cmocka_unit_test_setup_teardown(test_definitions, setup, teardown),
         cmocka_unit_test_setup_teardown(test_baselines, setup, teardown),
         cmocka_unit_test_setup_teardown(test_changes_behind_our_back, setup, teardown),
