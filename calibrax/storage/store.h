@@ -76,7 +76,8 @@ typedef struct cbx_store_query {
     const cbx_tag *tags;                   /* and all these tags */
     size_t ntags;
     size_t limit; /* the newest ones only; 0: all */
-    bool as_seen; /* of what the last query saw, without another look at the folder; looks if nothing was asked before */
+    bool
+        as_seen; /* of what the last query saw, without another look at the folder; looks if nothing was asked before */
 } cbx_store_query;
 
 typedef struct cbx_store_entry {
