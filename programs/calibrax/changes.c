@@ -122,10 +122,19 @@ static int find_in(const opt_run *run, changes_series *s, bool detector, const c
     return status;
 }
 
+/* The store is asked once a metric: it looks at every run each time.  Series are by point, so one before has most metrics too. */
 static void find_direction(changes *c, changes_series *s)
 {
     cbx_metric_def def;
 
+    for (size_t i = (size_t)(s - c->list); i-- > 0;) {
+        const changes_series *known = &c->list[i];
+        if (strcmp(known->s->metric, s->s->metric) != 0) continue;
+        s->undefined = known->undefined;
+        s->direction = known->direction;
+        s->unit = known->unit;
+        return;
+    }
     s->undefined = cbx_store_metric_def(c->store, s->s->metric, c->run->arena, &def, NULL) != CBX_OK;
     s->direction = s->undefined ? CBX_DIRECTION_INFO : def.direction;
     s->unit = s->undefined ? NULL : def.unit;
