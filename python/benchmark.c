@@ -256,12 +256,8 @@ static PyObject *get_passed(PyObject *self, void *unused)
 
 static PyObject *report_to_dict(PyObject *self, PyObject *unused)
 {
-    cbx_json *json = cbx_benchmark_report_json(report_of(self));
-    PyObject *dict = json ? cx_json_object(json) : PyErr_NoMemory();
-
     (void)unused;
-    cbx_json_unref(json);
-    return dict;
+    return cx_json_answer(cbx_benchmark_report_json(report_of(self)));
 }
 
 static PyObject *report_repr(PyObject *self)

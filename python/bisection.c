@@ -375,15 +375,9 @@ static PyObject *bisection_posterior(cx_call *c, cx_fn fn)
 static PyObject *bisection_state(cx_call *c, cx_fn fn)
 {
     cx_thing *t = cx_thing_self(c);
-    cbx_json *json = t ? cbx_bisect_state(t->handle) : NULL;
-    PyObject *r;
 
     (void)fn;
-    if (!t) return NULL;
-    if (!json) return PyErr_NoMemory();
-    r = cx_json_object(json);
-    cbx_json_unref(json);
-    return r;
+    return t ? cx_json_answer(cbx_bisect_state(t->handle)) : NULL;
 }
 
 static PyObject *bisection_restore(cx_call *c, cx_fn fn)

@@ -178,3 +178,11 @@ PyObject *cx_json_object(const cbx_json *v)
     }
     Py_RETURN_NONE;
 }
+
+PyObject *cx_json_answer(cbx_json *v)
+{
+    PyObject *o = v ? cx_json_object(v) : PyErr_NoMemory();
+
+    cbx_json_unref(v);
+    return o;
+}

@@ -68,17 +68,10 @@ static PyObject *do_cpu_hardware(cx_call *c, cx_fn fn)
 
 static PyObject *do_machine(cx_call *c, cx_fn fn)
 {
-    cbx_json *json;
     cbx_machine m;
-    PyObject *r;
 
     (void)fn;
-    if (!read_machine(c, &m)) return NULL;
-    json = cbx_machine_to_json(&m);
-    if (!json) return PyErr_NoMemory();
-    r = cx_json_object(json);
-    cbx_json_unref(json);
-    return r;
+    return read_machine(c, &m) ? cx_json_answer(cbx_machine_to_json(&m)) : NULL;
 }
 
 /* ---- roofs ---- */
@@ -312,14 +305,11 @@ static PyObject *do_find_trace(cx_call *c, cx_fn fn)
     PyObject *bytes = NULL, *r = NULL;
     cbx_err err = CBX_ERR_INIT;
     cbx_trace_link link;
-    cbx_json *json;
 
     (void)fn;
     if (!cx_text_arg(c, 1, &run_id) || !cx_path_from(c->arg[0], &bytes, &path)) return NULL;
     if (cx_begin(c) && cx_fine(c, cbx_trace_find(c->ctx, path, &link, &err), &err)) {
-        json = cbx_trace_link_json(&link, run_id);
-        r = json ? cx_json_object(json) : PyErr_NoMemory();
-        cbx_json_unref(json);
+        r = cx_json_answer(cbx_trace_link_json(&link, run_id));
         cbx_trace_link_clear(&link);
     }
     Py_DECREF(bytes);

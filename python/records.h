@@ -39,6 +39,8 @@ PyObject *cx_record_dict(PyObject *record);
 cbx_json *cx_json_from(PyObject *o, const char *path, bool *none);
 /** NULL is None. */
 PyObject *cx_json_object(const cbx_json *v);
+/** The same of one that is given away; NULL: there was no memory for it. */
+PyObject *cx_json_answer(cbx_json *v);
 
 /* ---- the library's views (convert_records.c) ---- */
 

@@ -255,12 +255,8 @@ static PyObject *run_read(PyObject *type, PyObject *where)
 
 static PyObject *run_to_dict(PyObject *self, PyObject *unused)
 {
-    cbx_json *json = cbx_run_to_json(run_of(self));
-    PyObject *dict = json ? cx_json_object(json) : PyErr_NoMemory();
-
     (void)unused;
-    cbx_json_unref(json);
-    return dict;
+    return cx_json_answer(cbx_run_to_json(run_of(self)));
 }
 
 static PyObject *run_write(PyObject *self, PyObject *where)

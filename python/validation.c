@@ -207,15 +207,9 @@ static PyObject *validation_count(cx_call *c, cx_fn fn)
 static PyObject *validation_to_dict(cx_call *c, cx_fn fn)
 {
     cx_thing *t = cx_thing_self(c);
-    cbx_json *json = t ? cbx_validation_json(t->handle) : NULL;
-    PyObject *r;
 
     (void)fn;
-    if (!t) return NULL;
-    if (!json) return PyErr_NoMemory();
-    r = cx_json_object(json);
-    cbx_json_unref(json);
-    return r;
+    return t ? cx_json_answer(cbx_validation_json(t->handle)) : NULL;
 }
 
 /* clang-format off */
