@@ -73,18 +73,28 @@ static cbx_status add_item(cbx__json_reader *p, size_t base, cbx_json **array, c
     return cbx__json_no_memory(p);
 }
 
+static cbx_status pass_item(cbx__json_reader *p, size_t i, const cbx_json *item)
+{
+    cbx_status st = p->sieve.take(p->sieve.user, p, i, cbx__json_seen(item), p->err);
+
+    cbx__json_drop(item);
+    return st;
+}
+
 static cbx_status parse_array(cbx__json_reader *p, cbx_json **out)
 {
-    size_t base = p->items.n;
+    size_t base = p->items.n, passed = 0;
     cbx_json *array = NULL;
-    bool more = cbx__json_peek(p) != ']';
+    bool more = cbx__json_peek(p) != ']', sieved;
     cbx_status st = CBX_OK;
 
+    p->path[p->depth] = 0;
+    sieved = p->sieve.take && p->sieve.wants(p->sieve.user, p);
     if (!more) p->at++;
     while (!st && more) {
         cbx_json item;
         st = cbx__json_value(p, &item);
-        if (!st) st = add_item(p, base, &array, &item);
+        if (!st) st = sieved ? pass_item(p, passed++, &item) : add_item(p, base, &array, &item);
         if (!st) st = cbx__json_separator(p, ']', &more);
     }
     if (!st && !array && !(array = pop_array(p, base))) st = cbx__json_no_memory(p);
@@ -105,6 +115,7 @@ static cbx_status push_key(cbx__json_reader *p, size_t keys_base, json_member *o
     st = cbx__json_string(p, &key);
     if (st) return st;
     *out = (json_member){ .key_at = (uint32_t)(p->keys.n - keys_base), .key_len = (uint32_t)key.len };
+    p->path[p->depth] = p->keys.n + 1;
     copy = push(&p->keys, key.len + 1, 1);
     if (copy) {
         memcpy(copy, key.bytes, key.len);

@@ -27,6 +27,9 @@ struct cbx__json_reader {
     size_t depth;
     locale_t c_locale; /* a decimal point is a point, whatever the process has set */
     json_stack items, members, keys;
+    cbx__json_sieve sieve; /* .take NULL: none */
+    size_t path[CBX__JSON_DEPTH_MOST +
+                1]; /* of the open brackets of a value: 1 + where the open member's key stands in keys, 0 in an array */
 
     /* a source, from which more text comes */
     cbx__json_source source; /* .read NULL: the window is all */

@@ -3,8 +3,11 @@
  */
 #include "calibrax/base/json_reader.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "calibrax/base/json_parser.h"
 
@@ -34,6 +37,46 @@ cbx_status cbx__byte_order_mark(const char *s, size_t n, const char *what, size_
     if (n < 2 || (memcmp(s, "\xFF\xFE", 2) != 0 && memcmp(s, "\xFE\xFF", 2) != 0)) return CBX_OK;
     return cbx_fail(err, CBX_EFORMAT, "'%s': is UTF-16, not UTF-8: write it anew with `iconv -f UTF-16 -t UTF-8`",
                     what);
+}
+
+/* --- files --- */
+
+cbx_status cbx__json_file_open(cbx__json_file *f, const char *path, bool hashed, cbx_err *err)
+{
+    *f = (cbx__json_file){ .path = path, .fd = open(path, O_RDONLY | O_CLOEXEC) };
+    if (f->fd < 0) return cbx_fail_errno(err, errno, "cannot open '%s'", path);
+    f->hasher = hashed ? cbx_hasher_create() : NULL;
+    if (f->hasher || !hashed) return CBX_OK;
+    close(f->fd);
+    return cbx_fail(err, CBX_ENOMEM, "out of memory to read '%s'", path);
+}
+
+static cbx_status read_file(void *user, char *to, size_t room, size_t *got, cbx_err *err)
+{
+    cbx__json_file *f = user;
+    ssize_t n;
+
+    do n = read(f->fd, to, room);
+    while (n < 0 && errno == EINTR);
+    *got = n < 0 ? 0 : (size_t)n;
+    f->unreadable = n < 0;
+    if (n < 0) return cbx_fail_errno(err, errno, "cannot read '%s'", f->path);
+    if (f->hasher && n) cbx_hasher_add(f->hasher, to, *got);
+    return CBX_OK;
+}
+
+cbx__json_source cbx__json_file_source(cbx__json_file *f) { return (cbx__json_source){ read_file, f }; }
+
+bool cbx__json_file_end(cbx__json_file *f, char hash[CBX_HASH_SIZE])
+{
+    char rest[4096], digits[CBX_HASH_SIZE];
+
+    for (size_t got = 1; got && f->hasher && !f->unreadable;) read_file(f, rest, sizeof rest, &got, NULL);
+    close(f->fd);
+    if (!f->hasher) return !f->unreadable;
+    cbx_hasher_end(f->hasher, digits);
+    if (hash) memcpy(hash, digits, sizeof digits);
+    return !f->unreadable;
 }
 
 /* --- the window --- */
@@ -258,6 +301,15 @@ cbx_status cbx__json_reader_twice(cbx__json_reader *r, const char *key, cbx_err 
 {
     return cbx_fail(err, CBX_EFORMAT, "'%s': the key '%.120s' stands twice in an object, again before offset %llu",
                     r->what, key, (unsigned long long)cbx__json_reader_offset(r));
+}
+
+void cbx__json_reader_sieve(cbx__json_reader *r, const cbx__json_sieve *sieve) { r->sieve = *sieve; }
+
+size_t cbx__json_reader_depth(const cbx__json_reader *r) { return r->depth; }
+
+const char *cbx__json_reader_key(const cbx__json_reader *r, size_t level)
+{
+    return r->path[level] ? (const char *)r->keys.data + r->path[level] - 1 : NULL;
 }
 
 cbx_status cbx__json_reader_end(cbx__json_reader *r, cbx_err *err)

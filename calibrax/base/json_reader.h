@@ -12,6 +12,7 @@
 #ifndef CALIBRAX_BASE_JSON_READER_H
 #define CALIBRAX_BASE_JSON_READER_H
 
+#include "calibrax/base/hash.h"
 #include "calibrax/base/json.h"
 
 /** Where text comes from: up to `room` bytes into `to`; *got 0 is the end. */
@@ -19,6 +20,19 @@ typedef struct cbx__json_source {
     cbx_status (*read)(void *user, char *to, size_t room, size_t *got, cbx_err *err);
     void *user;
 } cbx__json_source;
+
+/** A file as a source. */
+typedef struct cbx__json_file {
+    const char *path;   /* not copied */
+    cbx_hasher *hasher; /* of what was read; NULL: nobody asks */
+    int fd;
+    bool unreadable; /* the disk, a folder */
+} cbx__json_file;
+/** @return CBX_OK; as cbx_file_read, in its words */
+cbx_status cbx__json_file_open(cbx__json_file *f, const char *path, bool hashed, cbx_err *err);
+cbx__json_source cbx__json_file_source(cbx__json_file *f);
+/** Closes it.  @param hash  of all of its bytes, those that nobody has read yet included; may be NULL.  false: it cannot be read */
+bool cbx__json_file_end(cbx__json_file *f, char hash[CBX_HASH_SIZE]);
 
 typedef struct cbx__json_reader cbx__json_reader;
 
@@ -56,6 +70,24 @@ cbx_status cbx__json_reader_enter(cbx__json_reader *r, cbx_err *err);
 cbx_status cbx__json_reader_next(cbx__json_reader *r, const char **key, bool *more, cbx_err *err);
 /** CBX_EFORMAT: the key of the member that the reader is at has come before; for who keeps the members of what was entered. */
 cbx_status cbx__json_reader_twice(cbx__json_reader *r, const char *key, cbx_err *err);
+/*
+ * Elements that are not held: arrays of a value that is being read whole which a sieve wants stay empty, and their elements go by, one at a
+ * time.
+ */
+typedef struct cbx__json_sieve {
+    /* Asked where an array begins. */
+    bool (*wants)(void *user, const cbx__json_reader *r);
+    /* Its i-th element, NULL for null, which goes behind the call.  What this returns but CBX_OK ends the reading, and is returned there. */
+    cbx_status (*take)(void *user, const cbx__json_reader *r, size_t i, const cbx_json *element, cbx_err *err);
+    void *user;
+} cbx__json_sieve;
+/** For the values that are read from now on. */
+void cbx__json_reader_sieve(cbx__json_reader *r, const cbx__json_sieve *sieve);
+/** For a sieve: brackets open, that of the array included. */
+size_t cbx__json_reader_depth(const cbx__json_reader *r);
+/** The key of the member that is open in the level-th of them, from 1 on; NULL: that is an array.  Until the call returns. */
+const char *cbx__json_reader_key(const cbx__json_reader *r, size_t level);
+
 /** Nothing but blanks stands behind the value. */
 cbx_status cbx__json_reader_end(cbx__json_reader *r, cbx_err *err);
 

@@ -30,6 +30,13 @@ void cbx__words_clear(cbx__words *w)
     *w = (cbx__words){ .texts = w->texts };
 }
 
+void cbx__words_leave(cbx__words *w, cbx_arena *texts)
+{
+    *texts = w->texts;
+    cbx_arena_init(&w->texts, &texts->al);
+    cbx__words_clear(w);
+}
+
 /* Where a text is, or the free slot where it belongs. */
 static uint32_t *slot_of(const cbx__words *w, uint32_t *slots, size_t nslots, const char *text)
 {

@@ -19,6 +19,8 @@ typedef struct cbx__words {
 void cbx__words_init(cbx__words *w, const cbx_allocator *al);
 /** Gives everything back; fit for use again. */
 void cbx__words_clear(cbx__words *w);
+/** Gives everything back but the texts, which go into an arena that holds nothing yet; fit for use again. */
+void cbx__words_leave(cbx__words *w, cbx_arena *texts);
 /** The number of a text, which is copied if it is new; CBX__NO_WORD: out of memory. */
 size_t cbx__words_add(cbx__words *w, const char *text);
 /** CBX__NO_WORD: it is not there. */

@@ -55,8 +55,7 @@ cbx_status cbx__read_maybe_object(const cbx_json *object, const char *key, const
     return v || cbx_json_has(object, key) ? cbx_json_need_object(object, key, path, out, err) : CBX_OK;
 }
 
-/* A number, or one of the strings that stand for a non-finite one. */
-static bool is_number(const cbx_json *v)
+bool cbx__is_sample(const cbx_json *v)
 {
     const char *s = cbx_json_string_value(v);
 
@@ -64,10 +63,16 @@ static bool is_number(const cbx_json *v)
     return cbx_json_typeof(v) == CBX_JSON_INT || cbx_json_typeof(v) == CBX_JSON_DOUBLE;
 }
 
+static cbx_status no_number(const char *path, const char *key, size_t i, cbx_err *err)
+{
+    char inner[CBX__PATH_SIZE];
+
+    return cbx_fail(err, CBX_EFORMAT, "'%s.%zu': expected a number", cbx__path(inner, path, key), i);
+}
+
 cbx_status cbx__read_samples(cbx_arena *arena, const cbx_json *object, const char *key, const char *path,
                              const double **samples, size_t *n, cbx_err *err)
 {
-    char inner[CBX__PATH_SIZE];
     cbx_json *list = NULL;
     double *copy;
     cbx_status st;
@@ -82,8 +87,7 @@ cbx_status cbx__read_samples(cbx_arena *arena, const cbx_json *object, const cha
     for (size_t i = 0; i < cbx_json_length(list); i++) {
         const cbx_json *v = cbx_json_at(list, i);
         copy[i] = cbx_json_double_value(v);
-        if (is_number(v)) continue;
-        return cbx_fail(err, CBX_EFORMAT, "'%s.%zu': expected a number", cbx__path(inner, path, key), i);
+        if (!cbx__is_sample(v)) return no_number(path, key, i, err);
     }
     *samples = copy;
     *n = cbx_json_length(list);
@@ -133,7 +137,7 @@ static cbx_status read_metric(cbx_arena *arena, const cbx_json *object, const ch
     return st;
 }
 
-cbx_status cbx__read_metrics(cbx_arena *arena, const cbx_json *record, const char *path,
+cbx_status cbx__read_metrics(cbx_arena *arena, const cbx_json *record, const char *path, const cbx__bad_sample *bad,
                              const cbx_named_metric **metrics, size_t *n, cbx_err *err)
 {
     char inner[CBX__PATH_SIZE], metric_path[CBX__PATH_SIZE];
@@ -150,6 +154,8 @@ cbx_status cbx__read_metrics(cbx_arena *arena, const cbx_json *record, const cha
     for (size_t i = 0; !st && cbx_json_member(object, i, &list[i].name, &value); i++) {
         st = cbx_json_need_object(object, list[i].name, inner, &value, err);
         if (!st) st = read_metric(arena, value, cbx__path(metric_path, inner, list[i].name), &list[i].metric, err);
+        if (!st && bad && bad->metric && strcmp(bad->metric, list[i].name) == 0)
+            st = no_number(metric_path, "samples", bad->i, err);
         if (!st) st = keep_text(arena, &list[i].name, err);
     }
     if (st) return st;

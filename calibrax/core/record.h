@@ -41,10 +41,17 @@ cbx_status cbx__read_maybe_object(const cbx_json *object, const char *key, const
 /** An array of numbers in the arena; *samples NULL when missing or null. */
 cbx_status cbx__read_samples(cbx_arena *arena, const cbx_json *object, const char *key, const char *path,
                              const double **samples, size_t *n, cbx_err *err);
-/** Objects "tags" and "metrics" of a record, all of it in the arena. */
+/** A number, or one of the strings that stand for a non-finite one. */
+bool cbx__is_sample(const cbx_json *v);
+/** The first sample that is no number, of those that went by while the metrics of a record were read. */
+typedef struct cbx__bad_sample {
+    const char *metric; /* NULL: there is none */
+    size_t i;
+} cbx__bad_sample;
+/** Objects "tags" and "metrics" of a record, all of it in the arena.  @param bad  NULL: none went by */
 cbx_status cbx__read_tags(cbx_arena *arena, const cbx_json *record, const char *path, const cbx_tag **tags, size_t *n,
                           cbx_err *err);
-cbx_status cbx__read_metrics(cbx_arena *arena, const cbx_json *record, const char *path,
+cbx_status cbx__read_metrics(cbx_arena *arena, const cbx_json *record, const char *path, const cbx__bad_sample *bad,
                              const cbx_named_metric **metrics, size_t *n, cbx_err *err);
 /** True if a record with "metrics" has members that known does not list, its metrics have any that are unknown, or a bound is NaN. */
 bool cbx__says_more(const cbx_json *record, const char *const *known);

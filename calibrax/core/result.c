@@ -261,7 +261,7 @@ static cbx_status read_content(cbx_arena *arena, const cbx_json *v, cbx_result_c
     if (!st && cbx_json_has(v, "domain")) st = cbx_json_need_string(v, "domain", "", &c->domain, err);
     if (!st) st = cbx__read_tags(arena, v, "", &c->tags, &c->ntags, err);
     if (!st) st = read_blocks(arena, v, c, t, s, err);
-    if (!st) st = cbx__read_metrics(arena, v, "", &c->metrics, &c->nmetrics, err);
+    if (!st) st = cbx__read_metrics(arena, v, "", NULL, &c->metrics, &c->nmetrics, err);
     if (!st) st = cbx__read_maybe_object(v, "metadata", "", &metadata, err);
     if (!st) st = cbx__read_maybe_object(v, "config", "", &config, err);
     if (!st) st = cbx_json_need_double(v, "timestamp", "", &c->timestamp, err);

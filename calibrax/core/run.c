@@ -12,6 +12,7 @@ cbx_status cbx__run_new(const cbx_allocator *al, cbx_run **out, cbx_err *err)
     if (!run) return cbx__record_no_memory(err);
     atomic_init(&run->refs, 1);
     cbx_arena_init(&run->arena, al);
+    cbx_arena_init(&run->words, al);
     run->environment = cbx_json_new_object();
     run->metadata = cbx_json_new_object();
     run->extra = cbx_json_new_object();
@@ -44,6 +45,7 @@ void cbx_run_free(cbx_run *run)
     cbx_mem_free(&al, run->defs, run->defs_cap * sizeof *run->defs);
     cbx_mem_free(&al, run->points, run->points_cap * sizeof *run->points);
     cbx_arena_clear(&run->arena);
+    cbx_arena_clear(&run->words);
     cbx_mem_free(&al, run, sizeof *run);
 }
 

@@ -33,6 +33,19 @@ static cbx_status grow(const cbx_allocator *al, void **items, size_t n, size_t *
     return CBX_OK;
 }
 
+cbx_status cbx__run_trim(cbx_run *run, cbx_err *err)
+{
+    size_t size = sizeof *run->points;
+    void *points;
+
+    if (!run->npoints || run->npoints == run->points_cap) return CBX_OK;
+    points = cbx_mem_resize(&run->arena.al, run->points, run->points_cap * size, run->npoints * size);
+    if (!points) return cbx__record_no_memory(err);
+    run->points = points;
+    run->points_cap = run->npoints;
+    return CBX_OK;
+}
+
 cbx_status cbx__run_keep(const cbx_run *run, const cbx_json *v, cbx_json **out, cbx_err *err)
 {
     *out = run->private_tree ? cbx_json_ref((cbx_json *)(uintptr_t)v) : v ? cbx_json_copy(v) : NULL;
@@ -43,21 +56,27 @@ cbx_status cbx__run_own_point(cbx_run *run, const cbx_point *point, const cbx_js
 {
     void *points = run->points;
     run_point p = { .view = *point };
-    cbx_status st = cbx__record_text(&run->arena, point->name, "point name", &p.view.name, err);
+    cbx_status st = grow(&run->arena.al, &points, run->npoints, &run->points_cap, sizeof p, err);
 
-    if (!st) st = cbx__record_text(&run->arena, point->scenario, "scenario", &p.view.scenario, err);
-    if (!st) st = grow(&run->arena.al, &points, run->npoints, &run->points_cap, sizeof p, err);
     run->points = points;
     if (!st) st = cbx__run_keep(run, raw, &p.raw, err);
     if (!st) run->points[run->npoints++] = p;
     return st;
 }
 
+cbx_status cbx__run_point_text(cbx_arena *arena, cbx_point *p, cbx_err *err)
+{
+    cbx_status st = cbx__record_text(arena, p->name, "point name", &p->name, err);
+
+    return st ? st : cbx__record_text(arena, p->scenario, "scenario", &p->scenario, err);
+}
+
 cbx_status cbx__run_put_point(cbx_run *run, const cbx_point *point, const cbx_json *raw, cbx_err *err)
 {
     cbx_point p = *point;
-    cbx_status st = cbx__record_tags(&run->arena, point->tags, point->ntags, &p.tags, err);
+    cbx_status st = cbx__run_point_text(&run->arena, &p, err);
 
+    if (!st) st = cbx__record_tags(&run->arena, point->tags, point->ntags, &p.tags, err);
     if (!st) st = cbx__record_metrics(&run->arena, point->metrics, point->nmetrics, &p.metrics, err);
     return st ? st : cbx__run_own_point(run, &p, raw, err);
 }

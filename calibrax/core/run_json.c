@@ -165,8 +165,8 @@ static cbx_status read_defs(const cbx_json *v, cbx_run *run, cbx_err *err)
 
 bool cbx__run_point_says_more(const cbx_json *v) { return cbx__says_more(v, point_keys); }
 
-cbx_status cbx__run_view_point(const cbx_json *v, const char *path, cbx_arena *arena, cbx_point *out, cbx_json **raw,
-                               cbx_err *err)
+cbx_status cbx__run_view_point(const cbx_json *v, const char *path, const cbx__bad_sample *bad, cbx_arena *arena,
+                               cbx_point *out, cbx_json **raw, cbx_err *err)
 {
     cbx_point p = { 0 };
     cbx_status st;
@@ -175,10 +175,10 @@ cbx_status cbx__run_view_point(const cbx_json *v, const char *path, cbx_arena *a
     st = cbx_json_need_string(v, "name", path, &p.name, err);
     if (!st) st = cbx_json_need_string(v, "scenario", path, &p.scenario, err);
     if (!st) st = cbx__read_tags(arena, v, path, &p.tags, &p.ntags, err);
-    if (!st) st = cbx__read_metrics(arena, v, path, &p.metrics, &p.nmetrics, err);
+    if (!st) st = cbx__read_metrics(arena, v, path, bad, &p.metrics, &p.nmetrics, err);
     if (st) return st;
     *out = p;
-    *raw = cbx__run_point_says_more(v) ? (cbx_json *)(uintptr_t)v : NULL;
+    if (raw) *raw = cbx__run_point_says_more(v) ? (cbx_json *)(uintptr_t)v : NULL;
     return CBX_OK;
 }
 
@@ -186,13 +186,14 @@ static cbx_status read_point(const cbx_json *v, const char *path, cbx_run *run, 
 {
     cbx_json *raw;
     cbx_point p;
-    cbx_status st = cbx__run_view_point(v, path, &run->arena, &p, &raw, err);
+    cbx_status st = cbx__run_view_point(v, path, NULL, &run->arena, &p, &raw, err);
 
+    if (!st) st = cbx__run_point_text(&run->arena, &p, err);
     return st ? st : cbx__run_own_point(run, &p, raw, err);
 }
 
-/* "points.17"; made for every point, whether something says it or not: no printf. */
-static void point_path(size_t i, char path[CBX__PATH_SIZE])
+/* Made for every point, whether something says it or not: no printf. */
+void cbx__run_point_path(size_t i, char path[CBX__PATH_SIZE])
 {
     char digits[24], *at = digits + sizeof digits;
 
@@ -209,13 +210,13 @@ static cbx_status read_points(const cbx_json *v, cbx_run *run, cbx_err *err)
 
     for (size_t i = 0; !st && i < cbx_json_length(points); i++) {
         char path[CBX__PATH_SIZE];
-        point_path(i, path);
+        cbx__run_point_path(i, path);
         st = read_point(cbx_json_at(points, i), path, run, err);
     }
     return st;
 }
 
-static cbx_status read_all(const cbx_json *v, cbx_run *run, cbx_err *err)
+cbx_status cbx__run_read_front(const cbx_json *v, cbx_run *run, cbx_err *err)
 {
     cbx_status st;
 
@@ -223,10 +224,18 @@ static cbx_status read_all(const cbx_json *v, cbx_run *run, cbx_err *err)
     st = read_head(v, run, err);
     if (!st) st = read_free_form(v, "environment", run, &run->environment, err);
     if (!st) st = read_free_form(v, "metadata", run, &run->metadata, err);
-    if (!st) st = read_defs(v, run, err);
-    if (!st) st = read_points(v, run, err);
-    if (!st && !cbx__keep_unknown(run->extra, v, run_keys)) st = cbx__record_no_memory(err);
-    return st;
+    return st ? st : read_defs(v, run, err);
+}
+
+cbx_status cbx__run_read_rest(const cbx_json *v, cbx_run *run, cbx_err *err)
+{
+    return cbx__keep_unknown(run->extra, v, run_keys) ? CBX_OK : cbx__record_no_memory(err);
+}
+
+cbx_status cbx__run_refuse(const char *what, cbx_status st, const cbx_err *why, cbx_err *err)
+{
+    if (st == CBX_EINVAL) st = CBX_EFORMAT; /* what a setter would refuse stands in a file */
+    return cbx_fail(err, st, "'%s': %s", what, why->message);
 }
 
 static cbx_status from_tree(const cbx_allocator *al, const cbx_json *json, bool private_tree, const char *what,
@@ -238,7 +247,9 @@ static cbx_status from_tree(const cbx_allocator *al, const cbx_json *json, bool 
 
     if (!st) {
         run->private_tree = private_tree;
-        st = read_all(json, run, &why);
+        st = cbx__run_read_front(json, run, &why);
+        if (!st) st = read_points(json, run, &why);
+        if (!st) st = cbx__run_read_rest(json, run, &why);
         run->private_tree = false;
     }
     if (!st) {
@@ -246,8 +257,7 @@ static cbx_status from_tree(const cbx_allocator *al, const cbx_json *json, bool 
         return CBX_OK;
     }
     cbx_run_free(run);
-    if (st == CBX_EINVAL) st = CBX_EFORMAT; /* what a setter would refuse stands in a file */
-    return cbx_fail(err, st, "'%s': %s", what, why.message);
+    return cbx__run_refuse(what, st, &why, err);
 }
 
 cbx_status cbx_run_from_json(cbx_ctx *ctx, const cbx_json *json, const char *what, cbx_run **out, cbx_err *err)
@@ -263,19 +273,6 @@ cbx_status cbx_run_from_text(const cbx_allocator *al, const char *text, size_t l
 
     if (!st) st = from_tree(al, v, true, what, out, err);
     cbx_json_unref(v);
-    return st;
-}
-
-cbx_status cbx_run_read(cbx_ctx *ctx, const char *path, cbx_run **out, cbx_err *err)
-{
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    char *text = NULL;
-    size_t len = 0;
-    cbx_status st = cbx_file_read(ctx, path, 0, &text, &len, err);
-
-    if (st) return st;
-    st = cbx_run_from_text(al, text, len, path, out, err);
-    cbx_mem_free(al, text, len + 1);
     return st;
 }
 

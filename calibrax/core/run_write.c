@@ -289,7 +289,7 @@ cbx_status cbx__spooled_add_json(cbx__spooled *p, cbx__scratch *scratch, const c
     cbx_status st;
 
     cbx_arena_init(&arena, &p->pending.al);
-    st = cbx__run_view_point(point, path, &arena, &view, &raw, err);
+    st = cbx__run_view_point(point, path, NULL, &arena, &view, &raw, err);
     if (!st) st = add(p, scratch, &view, NULL, raw, err);
     cbx_arena_clear(&arena);
     return st;
@@ -327,7 +327,7 @@ cbx_status cbx__spooled_add_long(cbx__spooled *p, cbx__scratch *scratch, const c
     cbx_status st;
 
     cbx_arena_init(&arena, &p->pending.al);
-    st = cbx__run_view_point(point, path, &arena, &view, &raw, err);
+    st = cbx__run_view_point(point, path, NULL, &arena, &view, &raw, err);
     if (!st && !(waiting = cbx_arena_calloc(&arena, view.nmetrics, sizeof *waiting))) st = cbx__record_no_memory(err);
     if (!st) st = join_samples(point, list, n, &arena, &view, waiting, err);
     if (!st) st = add(p, scratch, &view, waiting, raw, err);

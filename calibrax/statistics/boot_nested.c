@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "calibrax/base/parallel.h"
 #include "calibrax/base/rng.h"
 #include "calibrax/statistics/boot_interval.h"
-#include "calibrax/statistics/parallel.h"
 #include "calibrax/statistics/resample.h"
 #include "calibrax/statistics/sample.h"
 

@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "calibrax/base/parallel.h"
 #include "calibrax/base/rng.h"
 #include "calibrax/statistics/estimate.h"
-#include "calibrax/statistics/parallel.h"
 #include "calibrax/statistics/rank_limits.h"
 #include "calibrax/statistics/sample.h"
 #include "calibrax/statistics/variance.h"

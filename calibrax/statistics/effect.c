@@ -69,7 +69,7 @@ cbx_status cbx_stat_cohen_d(const double *x, size_t n, const double *y, size_t m
     a = cbx__moments_of(x, n);
     b = cbx__moments_of(y, m);
     difference = cbx__mean_difference(&a, &b);
-    sd = sqrt((a.variance * (double)(n - 1) + b.variance * (double)(m - 1)) / df);
+    sd = cbx__pooled_stddev(&a, &b);
     if (has_no_spread(difference, sd, level, out)) return CBX_OK;
     d = difference / sd;
     *out = standardised(d, df, sqrt(sizes), sqrt(sizes + d * d / (2 * (double)(n + m))), level);
@@ -106,7 +106,7 @@ cbx_status cbx_stat_glass_delta(const double *x, size_t n, const double *y, size
     a = cbx__moments_of(x, n);
     b = cbx__moments_of(y, m);
     difference = cbx__mean_difference(&a, &b);
-    sd = sqrt(b.variance);
+    sd = b.stddev;
     if (has_no_spread(difference, sd, level, out)) return CBX_OK;
     d = difference / sd;
     error = cbx_stat_normal_isf((1 - level) / 2) * sqrt(1 / (double)n + 1 / (double)m + d * d / (2 * (double)(m - 1)));
@@ -126,8 +126,8 @@ cbx_status cbx_stat_paired_d(cbx_ctx *ctx, const double *x, const double *y, siz
     for (size_t i = 0; i < n; i++) difference[i] = x[i] - y[i];
     a = cbx__moments_of(difference, n);
     mean = cbx__mean_of(&a);
-    if (!has_no_spread(mean, sqrt(a.variance), level, out)) {
-        d = mean / sqrt(a.variance);
+    if (!has_no_spread(mean, a.stddev, level, out)) {
+        d = mean / a.stddev;
         *out = standardised(d, size - 1, 1 / sqrt(size), sqrt(1 / size + d * d / (2 * size)), level);
     }
     cbx__doubles_free(ctx, difference, n);

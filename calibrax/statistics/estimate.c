@@ -5,7 +5,7 @@
  * distribution is assumed, and the coverage is a sum of binomial terms that is computed here without rounding that shows.
  *
  * David & Nagaraja, Order Statistics, 3rd ed. (2003), section 7.1.  Hyndman & Fan, The American Statistician 50 (1996) 361-365.
- * Welford, Technometrics 4 (1962) 419-420.  Rousseeuw & Croux, J. Am. Stat. Assoc. 88 (1993) 1273-1283.
+ * Rousseeuw & Croux, J. Am. Stat. Assoc. 88 (1993) 1273-1283.
  */
 #include "calibrax/statistics/estimate.h"
 
@@ -137,23 +137,11 @@ double cbx_stat_quantile_sorted(const double *sorted, size_t n, double p)
     return i + 1 < n ? between(sorted[i], sorted[i + 1], at - below) : sorted[n - 1];
 }
 
-static void welford(const double *x, size_t n, double *mean, double *stddev)
-{
-    double m = 0, s = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        double d = x[i] - m;
-        m += d / (double)(i + 1);
-        s += d * (x[i] - m);
-    }
-    *mean = m;
-    *stddev = n > 1 ? sqrt(s / (double)(n - 1)) : 0.0;
-}
-
 cbx_status cbx_stat_summary(cbx_ctx *ctx, const double *x, size_t n, cbx_summary *out, cbx_err *err)
 {
     double *work = NULL;
     cbx_summary s = { .n = n };
+    cbx__moments m;
     cbx_status st = cbx__sorted_copy(ctx, x, n, 1, &work, err);
 
     if (st) return st;
@@ -164,7 +152,9 @@ cbx_status cbx_stat_summary(cbx_ctx *ctx, const double *x, size_t n, cbx_summary
     s.p75 = cbx_stat_quantile_sorted(work, n, 0.75);
     s.p95 = cbx_stat_quantile_sorted(work, n, 0.95);
     s.p99 = cbx_stat_quantile_sorted(work, n, 0.99);
-    welford(x, n, &s.mean, &s.stddev);
+    m = cbx__moments_of(x, n);
+    s.mean = cbx__mean_of(&m);
+    s.stddev = m.stddev;
     for (size_t i = 0; i < n; i++) work[i] = fabs(work[i] - s.median);
     cbx_stat_sort(work, n);
     s.mad = MAD_TO_SIGMA * cbx_stat_quantile_sorted(work, n, 0.5);

@@ -24,7 +24,8 @@ typedef struct cbx_summary {
     double mad;    /* 1.4826 * median |t - median| */
 } cbx_summary;
 
-/** Smallest, quantiles (linear interpolation, Hyndman & Fan type 7, NumPy's default), Welford mean and spread.
+/** Smallest, quantiles (linear interpolation, Hyndman & Fan type 7, NumPy's default), mean and spread taken about the first
+ * value, so that nanosecond clocks lose no digit of them.
  * Samples must be finite.  @return CBX_OK; CBX_EINVAL (n = 0); CBX_EDOM (not finite); CBX_ENOMEM */
 CBX_API cbx_status cbx_stat_summary(cbx_ctx *ctx, const double *x, size_t n, cbx_summary *out, cbx_err *err);
 /** Median; x is not changed.  @return as cbx_stat_summary */

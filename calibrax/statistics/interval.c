@@ -19,7 +19,7 @@ cbx_status cbx_stat_mean_interval(const double *x, size_t n, double level, cbx_i
     m = cbx__moments_of(x, n);
     iv.value = cbx__mean_of(&m);
     if (n > 1) {
-        double half = cbx_stat_t_isf((1 - level) / 2, (double)(n - 1)) * sqrt(m.variance / (double)n);
+        double half = cbx_stat_t_isf((1 - level) / 2, (double)(n - 1)) * m.stddev / sqrt((double)n);
         iv.lower = iv.value - half;
         iv.upper = iv.value + half;
         iv.level = level;
@@ -35,7 +35,7 @@ cbx_status cbx_stat_stddev_interval(const double *x, size_t n, double level, cbx
 
     if (!st) st = cbx__sample_check(x, n, 1, err);
     if (st) return st;
-    iv.value = sqrt(cbx__moments_of(x, n).variance);
+    iv.value = cbx__moments_of(x, n).stddev;
     if (n > 1) {
         double df = (double)(n - 1), tail = (1 - level) / 2;
         iv.lower = iv.value * sqrt(df / cbx_stat_chi2_isf(tail, df));

@@ -21,7 +21,7 @@ cbx_status cbx_stat_mean(const double *x, size_t n, double *mean, double *stddev
     if (st) return st;
     m = cbx__moments_of(x, n);
     if (mean) *mean = cbx__mean_of(&m);
-    if (stddev) *stddev = sqrt(m.variance);
+    if (stddev) *stddev = m.stddev;
     return CBX_OK;
 }
 

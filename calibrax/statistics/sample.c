@@ -5,11 +5,15 @@
  */
 #include "calibrax/statistics/sample.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "calibrax/statistics/estimate.h"
+
+#define MOST_SHIFT   1000           /* 2^MOST_SHIFT is a double */
+#define MOST_SQUARES (DBL_MAX / 16) /* leaves room for sums of squares of differences */
 
 cbx_status cbx__sample_check(const double *x, size_t n, size_t least, cbx_err *err)
 {
@@ -62,9 +66,38 @@ cbx_status cbx__joined_copy(cbx_ctx *ctx, const double *x, size_t n, const doubl
     return CBX_OK;
 }
 
+/* Squares left the range of double, or all are 0: the same once more, with the largest value near 1/4. */
+static cbx__moments scaled_moments(const double *x, size_t n, double variance)
+{
+    double most = 0, sum = 0, squares = 0, origin, offset;
+    int shift;
+
+    for (size_t i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
+    shift = most > 0 ? -2 - ilogb(most) : 0;
+    if (shift > MOST_SHIFT) shift = MOST_SHIFT;
+    origin = scalbn(x[0], shift);
+    for (size_t i = 0; i < n; i++) sum += scalbn(x[i], shift) - origin;
+    sum /= (double)n;
+    for (size_t i = 0; i < n; i++) {
+        double d = (scalbn(x[i], shift) - origin) - sum;
+        squares += d * d;
+    }
+    squares = n > 1 ? squares / (double)(n - 1) : 0;
+    offset = scalbn(sum, -shift);
+    return (cbx__moments){
+        .n = n,
+        .origin = isfinite(offset) ? x[0] : scalbn(origin + sum, -shift),
+        .offset = isfinite(offset) ? offset : 0,
+        .variance = variance,
+        .stddev = scalbn(sqrt(squares), -shift),
+        .factor = scalbn(1, shift),
+        .scaled = squares,
+    };
+}
+
 cbx__moments cbx__moments_of(const double *x, size_t n)
 {
-    cbx__moments m = { n, x[0], 0, 0 };
+    cbx__moments m = { .n = n, .origin = x[0], .factor = 1 };
     double sum = 0, squares = 0, rest = 0;
 
     for (size_t i = 0; i < n; i++) sum += x[i] - m.origin;
@@ -75,7 +108,9 @@ cbx__moments cbx__moments_of(const double *x, size_t n)
         rest += d; /* rounding of the mean; Chan, Golub & LeVeque, The American Statistician 37 (1983) 242, eq. 1.7 */
     }
     if (n > 1) m.variance = fmax(0.0, squares - rest * rest / (double)n) / (double)(n - 1);
-    return m;
+    m.stddev = sqrt(m.variance);
+    m.scaled = m.variance;
+    return isnormal(squares) && squares < MOST_SQUARES ? m : scaled_moments(x, n, m.variance);
 }
 
 double cbx__mean_of(const cbx__moments *a) { return a->origin + a->offset; }
@@ -83,6 +118,12 @@ double cbx__mean_of(const cbx__moments *a) { return a->origin + a->offset; }
 double cbx__mean_difference(const cbx__moments *a, const cbx__moments *b)
 {
     return (a->origin - b->origin) + (a->offset - b->offset);
+}
+
+double cbx__pooled_stddev(const cbx__moments *a, const cbx__moments *b)
+{
+    double df = (double)(a->n + b->n - 2);
+    return hypot(a->stddev * sqrt((double)(a->n - 1) / df), b->stddev * sqrt((double)(b->n - 1) / df));
 }
 
 size_t cbx__count_below(const double *sorted, size_t n, double v)

@@ -25,16 +25,21 @@ cbx_status cbx__joined_copy(cbx_ctx *ctx, const double *x, size_t n, const doubl
 
 /**
  * Mean = origin + offset with origin the first value, so that a clock's 10^9 costs no digit of the spread; a constant sample has a
- * variance of exactly 0.  variance: n - 1 in the denominator, 0 for n = 1.
+ * spread of exactly 0.  n - 1 in the denominator, 0 for n = 1.  variance overflows or vanishes where squares leave the range of double
+ * (values beyond about 10^153, or spreads below 10^-154); stddev is right there as well, and so is `scaled`, which ratios of sums of
+ * squares are to use, with each value taken times `factor`.
  */
 typedef struct cbx__moments {
     size_t n;
-    double origin, offset, variance;
+    double origin, offset, variance, stddev;
+    double factor, scaled; /* a power of two, nearly always 1, under which squares fit; variance of factor * x */
 } cbx__moments;
 cbx__moments cbx__moments_of(const double *x, size_t n);
 double cbx__mean_of(const cbx__moments *a);
 /** mean a - mean b */
 double cbx__mean_difference(const cbx__moments *a, const cbx__moments *b);
+/** Of samples of one spread; n + m > 2. */
+double cbx__pooled_stddev(const cbx__moments *a, const cbx__moments *b);
 
 /** How many of the sorted values are below v; and at most v. */
 size_t cbx__count_below(const double *sorted, size_t n, double v);

@@ -13,16 +13,16 @@ enum { RUNS_EXACT = 200 };
 
 static double lagged_sum(const double *x, size_t n, const cbx__moments *m, size_t lag)
 {
-    double sum = 0;
-    for (size_t i = 0; i + lag < n; i++)
-        sum += ((x[i] - m->origin) - m->offset) * ((x[i + lag] - m->origin) - m->offset);
+    double f = m->factor, origin = f * m->origin, offset = f * m->offset, sum = 0;
+
+    for (size_t i = 0; i + lag < n; i++) sum += ((f * x[i] - origin) - offset) * ((f * x[i + lag] - origin) - offset);
     return sum;
 }
 
 /* Without spread there is no dependence. */
 static double correlation_at(const double *x, size_t n, const cbx__moments *m, size_t lag)
 {
-    double all = m->variance * (double)(n - 1);
+    double all = m->scaled * (double)(n - 1);
     if (lag == 0) return 1;
     return all > 0 ? lagged_sum(x, n, m, lag) / all : 0;
 }
@@ -47,7 +47,7 @@ cbx_status cbx_stat_effective_size(const double *x, size_t n, double *out, cbx_e
 
     if (st) return st;
     m = cbx__moments_of(x, n);
-    for (size_t k = 0; k + 1 < n && m.variance > 0; k += 2) {
+    for (size_t k = 0; k + 1 < n && m.scaled > 0; k += 2) {
         double pair = correlation_at(x, n, &m, k) + correlation_at(x, n, &m, k + 1);
         if (pair <= 0) break;
         least = fmin(least, pair);
@@ -85,8 +85,11 @@ static double neumann_ratio(const double *x, size_t n)
     cbx__moments m = cbx__moments_of(x, n);
     double sum = 0;
 
-    for (size_t i = 1; i < n; i++) sum += (x[i] - x[i - 1]) * (x[i] - x[i - 1]);
-    return m.variance > 0 ? sum / (m.variance * (double)(n - 1)) : 2;
+    for (size_t i = 1; i < n; i++) {
+        double step = m.factor * x[i] - m.factor * x[i - 1];
+        sum += step * step;
+    }
+    return m.scaled > 0 ? sum / (m.scaled * (double)(n - 1)) : 2;
 }
 
 cbx_status cbx_stat_von_neumann(const double *x, size_t n, double *out, cbx_err *err)

@@ -30,7 +30,7 @@ cbx_status cbx_stat_variation(const double *x, size_t n, double threshold, cbx_v
     if (st) return st;
     m = cbx__moments_of(x, n);
     v.mean = cbx__mean_of(&m);
-    v.stddev = sqrt(m.variance);
+    v.stddev = m.stddev;
     v.cv = v.stddev == 0 ? 0 : v.mean == 0 ? INFINITY : v.stddev / fabs(v.mean);
     v.stable = n >= 2 && v.cv < threshold;
     *out = v;

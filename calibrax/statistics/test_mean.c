@@ -44,11 +44,11 @@ static cbx_status moments_of_two(const double *x, size_t n, const double *y, siz
 
 static contrast welch_contrast(const cbx__moments *a, const cbx__moments *b)
 {
-    double va = a->variance / (double)a->n, vb = b->variance / (double)b->n, most = fmax(va, vb);
-    contrast c = { cbx__mean_difference(a, b), sqrt(va + vb), (double)(a->n + b->n - 2) };
+    double ea = a->stddev / sqrt((double)a->n), eb = b->stddev / sqrt((double)b->n), most = fmax(ea, eb);
+    contrast c = { cbx__mean_difference(a, b), hypot(ea, eb), (double)(a->n + b->n - 2) };
 
     if (most > 0) { /* scaled, so that squares neither overflow nor vanish */
-        double wa = va / most, wb = vb / most;
+        double wa = (ea / most) * (ea / most), wb = (eb / most) * (eb / most);
         c.df = (wa + wb) * (wa + wb) / (wa * wa / (double)(a->n - 1) + wb * wb / (double)(b->n - 1));
     }
     return c;
@@ -75,9 +75,9 @@ cbx_status cbx_stat_test_student(const double *x, size_t n, const double *y, siz
 
     if (st) return st;
     c.df = (double)(n + m - 2);
-    pooled = (a.variance * (double)(n - 1) + b.variance * (double)(m - 1)) / c.df;
+    pooled = cbx__pooled_stddev(&a, &b);
     c.difference = cbx__mean_difference(&a, &b);
-    c.error = sqrt(pooled * (1 / (double)n + 1 / (double)m));
+    c.error = pooled * sqrt(1 / (double)n + 1 / (double)m);
     *out = t_test("student t", &c, 0);
     return CBX_OK;
 }
@@ -85,7 +85,7 @@ cbx_status cbx_stat_test_student(const double *x, size_t n, const double *y, siz
 static contrast mean_contrast(const double *x, size_t n, double mean)
 {
     cbx__moments a = cbx__moments_of(x, n);
-    return (contrast){ (a.origin - mean) + a.offset, sqrt(a.variance / (double)n), (double)(n - 1) };
+    return (contrast){ (a.origin - mean) + a.offset, a.stddev / sqrt((double)n), (double)(n - 1) };
 }
 
 cbx_status cbx_stat_test_mean(const double *x, size_t n, double mean, cbx_test *out, cbx_err *err)

@@ -23,9 +23,21 @@ static cbx_status nested_check(const cbx_nested *x, size_t *values, cbx_err *err
     return cbx__sample_check(x->x, *values, 2, err);
 }
 
-/* Sums of squares about the first value of all, so that clocks lose nothing. */
-static void sums_of_squares(const cbx_nested *x, size_t values, double *within, double *between, double *mean,
-                            double *sizes2)
+/* Variance of factor * x. */
+static double variance_under(const cbx__moments *m, double factor)
+{
+    return factor == m->factor ? m->scaled : factor == 1 ? m->variance : factor * m->stddev * (factor * m->stddev);
+}
+
+/* factor * (mean a - mean b), which may fit where the difference does not. */
+static double difference_under(const cbx__moments *a, const cbx__moments *b, double factor)
+{
+    return (factor * a->origin - factor * b->origin) + (factor * a->offset - factor * b->offset);
+}
+
+/* Sums of squares of factor * x about the first value of all, so that clocks lose nothing. */
+static double sums_of_squares(const cbx_nested *x, size_t values, double *within, double *between, double *mean,
+                              double *sizes2)
 {
     cbx__moments all = cbx__moments_of(x->x, values);
     double of_means = 0;
@@ -33,30 +45,33 @@ static void sums_of_squares(const cbx_nested *x, size_t values, double *within, 
     *within = *between = *sizes2 = 0;
     for (size_t g = 0, at = 0; g < x->groups; at += x->sizes[g++]) {
         cbx__moments m = cbx__moments_of(x->x + at, x->sizes[g]);
-        double n = (double)m.n, away = cbx__mean_difference(&m, &all);
-        *within += m.variance * (n - 1);
+        double n = (double)m.n, away = difference_under(&m, &all, all.factor);
+        *within += variance_under(&m, all.factor) * (n - 1);
         *between += n * away * away;
         *sizes2 += n * n;
         of_means += away / (double)x->groups;
     }
-    *mean = cbx__mean_of(&all) + of_means;
+    *mean = cbx__mean_of(&all) + of_means / all.factor;
+    return all.factor;
 }
 
 cbx_status cbx_stat_components(const cbx_nested *x, cbx_components *out, cbx_err *err)
 {
-    double ssw, ssb, sizes2, values, groups = (double)x->groups;
+    double ssw, ssb, sizes2, values, factor, within, between, groups = (double)x->groups;
     cbx_components c = { 0 };
     cbx_status st = nested_check(x, &c.values, err);
 
     if (st) return st;
     values = (double)c.values;
     c.groups = x->groups;
-    sums_of_squares(x, c.values, &ssw, &ssb, &c.mean, &sizes2);
-    c.within = values > groups ? ssw / (values - groups) : 0;
+    factor = sums_of_squares(x, c.values, &ssw, &ssb, &c.mean, &sizes2);
+    within = values > groups ? ssw / (values - groups) : 0;
     c.epochs = (values - sizes2 / values) / (groups - 1);
-    c.between_raw = (ssb / (groups - 1) - c.within) / c.epochs;
+    between = (ssb / (groups - 1) - within) / c.epochs;
+    c.share = between > 0 ? between / (between + within) : 0;
+    c.within = within / factor / factor;
+    c.between_raw = between / factor / factor;
     c.between = fmax(0.0, c.between_raw);
-    c.share = c.between > 0 ? c.between / (c.between + c.within) : 0;
     *out = c;
     return CBX_OK;
 }

@@ -22,7 +22,8 @@ typedef struct cbx_components {
 
 /**
  * One-way random effects by analysis of variance, launches of any sizes: within = MS_within, between = (MS_between - MS_within) / n_0.
- * At least 2 launches.  Source: Searle, Casella & McCulloch, Variance Components (1992), section 3.6; Kalibera & Jones, ISMM 2013.
+ * At least 2 launches.  A variance beyond the range of double is infinite, one below it 0; mean and share are right there, too.
+ * Source: Searle, Casella & McCulloch, Variance Components (1992), section 3.6; Kalibera & Jones, ISMM 2013.
  */
 CBX_API cbx_status cbx_stat_components(const cbx_nested *x, cbx_components *out, cbx_err *err);
 

@@ -52,8 +52,7 @@ static const struct {
 
 static cbx_err err;
 
-/* Quantiles are NumPy's to the last bit.  Mean and deviation are Welford's: relative error of the deviation below n u kappa,
- * kappa^2 = 1 + mean^2/variance; Chan, Golub & LeVeque, The American Statistician 37 (1983) 242-247. */
+/* Quantiles are NumPy's to the last bit.  The deviation is one of two passes: NumPy's own, about a rounded mean, bounds how near both are. */
 static void summaries_are_numpys(void **state)
 {
     (void)state;

@@ -360,6 +360,39 @@ static void sequences_by_hand(void **state)
     CHECK_STATUS(cbx_sequence_init(&s, &o, &err), CBX_EINVAL, "level");
 }
 
+/* ---- the ends of the range ---- */
+
+/* A power of two changes no digit of a ratio, as long as no value leaves the range of double. */
+static void squares_need_not_fit(void **state)
+{
+    static const int shifts[] = { 0, 1018, 600, -500, -950 };
+    static const double base[] = { 10, 12, 9, 14, 13, 8, 11, 16, 7, 12 };
+    enum { N = CBX_LEN(base) };
+    cbx_components c[CBX_LEN(shifts)];
+    double r[CBX_LEN(shifts)][4], size[CBX_LEN(shifts)], ratio[CBX_LEN(shifts)];
+    (void)state;
+    for (size_t s = 0; s < CBX_LEN(shifts); s++) {
+        double x[N];
+        cbx_nested nested = { x, (size_t[]){ 4, 3, 3 }, 3 };
+        for (size_t i = 0; i < N; i++) x[i] = ldexp(base[i], shifts[s]);
+        CHECK_OK(cbx_stat_autocorrelation(x, N, 3, r[s], &err), &err, "correlation");
+        CHECK_OK(cbx_stat_effective_size(x, N, &size[s], &err), &err, "size");
+        CHECK_OK(cbx_stat_von_neumann(x, N, &ratio[s], &err), &err, "ratio");
+        CHECK_OK(cbx_stat_components(&nested, &c[s], &err), &err, "components");
+        for (size_t k = 1; k < 4; k++) CHECK_LE(fabs(r[s][k] - r[0][k]), 1e-14, "correlation");
+        CHECK_LE(fabs(size[s] - size[0]), 1e-12, "size");
+        CHECK_LE(fabs(ratio[s] - ratio[0]), 1e-14, "ratio");
+        CHECK_LE(fabs(c[s].share - c[0].share), 1e-14, "share");
+        CHECK_LE(fabs(ldexp(c[s].mean, -shifts[s]) / c[0].mean - 1), 1e-15, "mean");
+    }
+    CHECK(fabs(r[0][1]) > 0.1 && ratio[0] != 2, "the values say something");
+    CHECK(isinf(c[1].within) && c[3].within == ldexp(c[0].within, 2 * shifts[3]), "variances where they fit");
+    CHECK(c[4].within == 0, "and 0 below");
+    CHECK_OK(cbx_stat_autocorrelation((double[]){ 1.7e308, -1.7e308, 1.7e308, -1.7e308 }, 4, 1, r[0], &err), &err,
+             "ends");
+    CHECK_LE(fabs(r[0][1] + 0.75), 1e-15, "alternating over the whole range");
+}
+
 /* ---- variance and plans ---- */
 
 static void components_are_recovered(void **state)
@@ -509,6 +542,7 @@ int main(void)
         cmocka_unit_test(steady_state_by_hand),
         cmocka_unit_test(sequences_hold_at_every_time),
         cmocka_unit_test(sequences_by_hand),
+        cmocka_unit_test(squares_need_not_fit),
         cmocka_unit_test(components_are_recovered),
         cmocka_unit_test(detectable_effects),
         cmocka_unit_test(slopes_as_scipy_has_them),

@@ -311,6 +311,48 @@ static void tests_keep_their_level(void **state)
     }
 }
 
+/* Scaling data by a power of two changes no p-value, no effect and no verdict on stability, however far squares leave the range. */
+static void scale_does_not_matter(void **state)
+{
+    static const int shifts[] = { 0, -30, 600, 1015, -600, -1000 };
+    static const double x[] = { 1, -1.5, 0.25, 0.5, 0.75, 0.125 }, y[] = { 2, 1.75, 3, 2.5, 1.5, 2.25 };
+    double a[6], b[6], sd;
+    cbx_test t[4], first[4];
+    cbx_interval iv, d, first_d = { 0 };
+    cbx_variation v;
+    (void)state;
+    for (size_t k = 0; k < CBX_LEN(shifts); k++) {
+        for (size_t i = 0; i < 6; i++) a[i] = scalbn(x[i], shifts[k]);
+        for (size_t i = 0; i < 6; i++) b[i] = scalbn(y[i], shifts[k]);
+        CHECK_OK(cbx_stat_test_welch(a, 6, b, 6, &t[0], &err), &err, "welch");
+        CHECK_OK(cbx_stat_test_student(a, 6, b, 6, &t[1], &err), &err, "student");
+        CHECK_OK(cbx_stat_test_mean(a, 6, 0, &t[2], &err), &err, "one sample");
+        CHECK_OK(cbx_stat_test_paired_t(ctx, a, b, 6, &t[3], &err), &err, "pairs");
+        CHECK_OK(cbx_stat_cohen_d(a, 6, b, 6, 0.9, &d, &err), &err, "cohen d");
+        CHECK_OK(cbx_stat_mean_interval(a, 6, 0.9, &iv, &err), &err, "mean interval");
+        CHECK_OK(cbx_stat_variation(a, 6, 0.1, &v, &err), &err, "variation");
+        CHECK_OK(cbx_stat_mean(a, 6, NULL, &sd, &err), &err, "mean");
+        if (k == 0) memcpy(first, t, sizeof t);
+        if (k == 0) first_d = d;
+        for (int j = 0; j < 4; j++) CHECK_LE(fabs(t[j].p - first[j].p), 1e-13 * first[j].p, t[j].method);
+        CHECK_LE(fabs(d.value - first_d.value), 1e-13 * fabs(first_d.value), "effect");
+        CHECK(!v.stable, "a spread of four times the mean is not stable");
+        CHECK_LE(fabs(scalbn(sd, -shifts[k]) - 0.8865311613248572), 1e-12, "numpy.std(x, ddof=1)");
+        CHECK(iv.lower < 0 && iv.upper > scalbn(0.5, shifts[k]), "an interval has a width");
+    }
+}
+
+/* numpy.std(x - x[0], ddof=1), exact differences: a clock's large origin costs nothing. */
+static void clocks_keep_their_spread(void **state)
+{
+    static const double x[] = { 1e9 + 4, 1e9, 1e9, 1e9 + 1, 1e9 + 4, 1e9 + 4, 1e9 + 2, 1e9 };
+    cbx_summary s;
+    (void)state;
+    CHECK_OK(cbx_stat_summary(ctx, x, 8, &s, &err), &err, "summary");
+    CHECK_LE(fabs(s.stddev - 1.8850918886280925), 1e-15, "the deviation");
+    CHECK(s.mean == 1e9 + 1.875, "the mean");
+}
+
 static cbx_status all_of_them(cbx_ctx *c, void *user)
 {
     static const double x[] = { 3, 1, 2, 5, 4, 6 }, y[] = { 2, 2, 7, 1, 9, 3 };
@@ -363,6 +405,8 @@ int main(void)
         cmocka_unit_test(spread_has_no_blind_spots),
         cmocka_unit_test(effects_at_the_edges),
         cmocka_unit_test(superiority_covers),
+        cmocka_unit_test(scale_does_not_matter),
+        cmocka_unit_test(clocks_keep_their_spread),
         cmocka_unit_test(holm_is_one_rule),
         cmocka_unit_test(permutations_are_drawn),
         cmocka_unit_test(tests_keep_their_level),

@@ -1,8 +1,8 @@
 /*
- * Inside statistics: a loop over independent pieces, by threads that live as long as the loop.
+ * A loop over independent pieces, by threads that live as long as the loop; not public.
  */
-#ifndef CALIBRAX_STATISTICS_PARALLEL_H
-#define CALIBRAX_STATISTICS_PARALLEL_H
+#ifndef CALIBRAX_BASE_PARALLEL_H
+#define CALIBRAX_BASE_PARALLEL_H
 
 #include <stddef.h>
 

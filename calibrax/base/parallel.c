@@ -1,7 +1,7 @@
 /*
  * Threads for one loop.  Results lie where the piece's number says, so they do not depend on how many threads there are.
  */
-#include "calibrax/statistics/parallel.h"
+#include "calibrax/base/parallel.h"
 
 #include <pthread.h>
 #include <sched.h>
