@@ -10,6 +10,7 @@
 #include "calibrax/array/ell_internal.h"
 #include "calibrax/array/kernels/fold.h"
 #include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/kernels/traits.h"
 #include "calibrax/array/ops_internal.h"
 #include "calibrax/base/pool.h"
 
@@ -51,6 +52,12 @@ static cbx_ell_edge edge_of(const fold *s, size_t row, size_t col, uint32_t plac
                            .attr = s->x[ATTR] ? s->x[ATTR] + place * s->lanes[ATTR] * s->size : NULL };
 }
 
+/* What folds messages; algebras given by functions do it by their own. */
+static cbx__messages messages_of(const fold *s)
+{
+    return s->s->functions ? CBX__MESSAGES_NONE : cbx__traits_of[s->s->id].messages;
+}
+
 static uint32_t place_of(const cbx_ell *g, size_t e) { return g->place ? g->place[e] : (uint32_t)e; }
 
 static size_t this_thread(void)
@@ -78,7 +85,7 @@ static void announce(const fold *s, size_t e)
 #define FOLD(T, SFX)                                                                                                   \
     static void fold_first_##SFX(const fold *s, const T *m, uint32_t place, T *acc, uint32_t *first)                   \
     {                                                                                                                  \
-        const bool least = s->s->id == CBX_ALGEBRA_TROPICAL_MIN_PLUS;                                                  \
+        const bool least = messages_of(s) == CBX__MESSAGES_MIN;                                                        \
         for (size_t o = 0; o < s->f->d_out; o++) {                                                                     \
             if (isnan(m[o]) ? isnan(acc[o]) : !(least ? m[o] < acc[o] : m[o] > acc[o])) continue;                      \
             acc[o] = m[o];                                                                                             \
@@ -245,9 +252,7 @@ static bool check(cbx_ctx *ctx, const char *name, const cbx_ell_edge_functions *
         return false;
     }
     if (s && s->functions && way == FOLD_ONLY && s->functions->update) return true;
-    if (s && !s->functions &&
-        (s->id == CBX_ALGEBRA_REAL || s->id == CBX_ALGEBRA_TROPICAL_MAX_PLUS || s->id == CBX_ALGEBRA_TROPICAL_MIN_PLUS))
-        return true;
+    if (s && !s->functions && cbx__traits_of[s->id].messages != CBX__MESSAGES_NONE) return true;
     if (s && s->functions)
         cbx__refuse(ctx, CBX_EINVAL,
                     way == FOLD_ONLY ? "'%s' over '%s' cannot fold messages: give its functions an update"
@@ -293,14 +298,10 @@ static bool open_rooms(cbx_ctx *ctx, fold *s)
 static void choose_fold(fold *s)
 {
     const cbx__fold *rows = cbx__fold_get(cbx_isa_best());
-    const cbx_algebra a = s->s->id;
+    const cbx__messages m = messages_of(s);
 
-    s->into.f32 = a == CBX_ALGEBRA_REAL                ? rows->add_f32
-                  : a == CBX_ALGEBRA_TROPICAL_MIN_PLUS ? rows->min_f32
-                                                       : rows->max_f32;
-    s->into.f64 = a == CBX_ALGEBRA_REAL                ? rows->add_f64
-                  : a == CBX_ALGEBRA_TROPICAL_MIN_PLUS ? rows->min_f64
-                                                       : rows->max_f64;
+    s->into.f32 = m == CBX__MESSAGES_ADD ? rows->add_f32 : m == CBX__MESSAGES_MIN ? rows->min_f32 : rows->max_f32;
+    s->into.f64 = m == CBX__MESSAGES_ADD ? rows->add_f64 : m == CBX__MESSAGES_MIN ? rows->min_f64 : rows->max_f64;
 }
 
 /* Operands, the result and a message for each thread; false with a failure recorded. */
@@ -363,7 +364,7 @@ static bool find_first(cbx_ctx *ctx, fold *s)
     const size_t shape[] = { s->g->rows, s->f->d_out };
     cbx_array *first;
 
-    if (s->s->id == CBX_ALGEBRA_REAL) return true;
+    if (messages_of(s) == CBX__MESSAGES_ADD) return true;
     first = cbx__ell_result(ctx, CBX_I32, 2, shape);
     if (cbx_array_is_failed(first)) return false;
     s->first = first->data;

@@ -5,6 +5,7 @@
 #include "calibrax/array/ell_internal.h"
 #include "calibrax/array/kernels/ell_isa.h"
 #include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/kernels/traits.h"
 #include "calibrax/array/ops_internal.h"
 
 cbx__ell_grad cbx__ell_grad_of(const cbx_ell *g, bool transposed, cbx_algebra algebra)
@@ -41,21 +42,16 @@ static const product plain = { "ell_matmul_vjp", "ell_matmul_jvp", false, false 
 static const product transposed = { "ell_matmul_transposed_vjp", "ell_matmul_transposed_jvp", true, false };
 static const product weighted = { "ell_aggregate_vjp", "ell_aggregate_jvp", false, true };
 
-static bool is_tropical(cbx_algebra a)
-{
-    return a == CBX_ALGEBRA_TROPICAL_MAX_PLUS || a == CBX_ALGEBRA_TROPICAL_MIN_PLUS;
-}
-
 static bool check(cbx_ctx *ctx, const product *what, const char *name, const cbx_semiring *s, size_t n,
                   const cbx_array *const *in)
 {
     if (cbx__unusable(ctx, name, n, in)) return false;
-    if (!s || s->functions || s->id == CBX_ALGEBRA_BOOLEAN) {
+    if (!s || s->functions || cbx__traits_of[s->id].derivative == CBX__NO_DERIVATIVE) {
         cbx__refuse(ctx, !s || s->functions ? CBX_EINVAL : CBX_EDTYPE, "'%s' over '%s' has no derivative", name,
                     s ? s->name : "no algebra");
         return false;
     }
-    if (what->scaled && s->id != CBX_ALGEBRA_REAL && !is_tropical(s->id)) {
+    if (what->scaled && cbx__traits_of[s->id].messages == CBX__MESSAGES_NONE) {
         cbx__refuse(ctx, CBX_EINVAL, "'%s' is of weighted messages, which '%s' does not fold: real and tropical do",
                     name, s->name);
         return false;
@@ -81,7 +77,7 @@ static bool open_slope(cbx_ctx *ctx, const char *name, const cbx_ell *g, const c
     s->b = cbx__ell_operand(ctx, name, "B", in[1], t, 2, shapes[1]);
     s->c = cbx__ell_operand(ctx, name, "C", in[2], t, 2, shapes[2]);
     if (!s->values || !s->b || !s->c) return false;
-    if (!is_tropical(s->algebra)) return true;
+    if (cbx__traits_of[s->algebra].derivative != CBX__BY_OPTIMUM) return true;
     cbx_array *first = cbx__ell_result(ctx, CBX_I32, 2, shapes[2]);
     if (cbx_array_is_failed(first)) return false;
     s->first = first->data;

@@ -3,8 +3,10 @@
  */
 #include "calibrax/array/semiring.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "calibrax/array/kernels/traits.h"
 #include "calibrax/array/ops_internal.h"
 #include "calibrax/array/reference/reference.h"
 
@@ -14,7 +16,7 @@ static cbx_dtype meeting_dtype(cbx_ctx *ctx, const char *name, const cbx_semirin
 {
     const cbx_dtype t = cbx_dtype_promote(a->desc.dtype, b->desc.dtype);
 
-    if (s->functions || s->id == CBX_ALGEBRA_BOOLEAN) {
+    if (s->functions || cbx__traits_of[s->id].of_bool) {
         const cbx_dtype own = s->functions ? s->functions->dtype : CBX_BOOL;
         if (a->desc.dtype == own && b->desc.dtype == own) return own;
         cbx__refuse(ctx, CBX_EDTYPE, "'%s' over '%s' takes %s, not %s with %s: convert with 'astype'", name, s->name,
@@ -64,7 +66,7 @@ static cbx_array *product(cbx_ctx *ctx, const cbx_array *a, const cbx_array *b, 
     cbx__product how = { "semiring_matmul", CBX_PRIM_SEMIRING_MATMUL, &attrs, CBX_F64 };
 
     if (!usable(ctx, how.name, s, in)) return cbx__array_failed();
-    if (raw && s->id != CBX_ALGEBRA_EUCLIDEAN)
+    if (raw && (s->functions || !cbx__traits_of[s->id].has_raw))
         return cbx__refuse(ctx, CBX_EINVAL, "algebra '%s' has no raw form: only euclidean has", s->name);
     how.dtype = meeting_dtype(ctx, how.name, s, a, b);
     if (how.dtype == CBX_DTYPE_COUNT) return cbx__array_failed();
@@ -78,19 +80,20 @@ cbx_array *cbx_semiring_matmul(cbx_ctx *ctx, const cbx_array *a, const cbx_array
     return product(ctx, a, b, s, false);
 }
 
+/* The operation of euclidean, sqrt(d^2 + c^2); unlike hypot's, whose infinity covers it, a NaN stays, as a NaN among the terms does. */
+static cbx_array *merge_distances(cbx_ctx *ctx, const cbx_array *d, const cbx_array *c)
+{
+    const cbx_array *none = cbx_logical_or(ctx, cbx_isnan(ctx, d), cbx_isnan(ctx, c)), *h = cbx_hypot(ctx, d, c);
+    return cbx_where(ctx, none, cbx_weak(ctx, h, cbx_float(NAN)), h);
+}
+
 static cbx_array *merged(cbx_ctx *ctx, const cbx_array *d, const cbx_array *c, const cbx_semiring *s, bool raw)
 {
-    switch (s->id) {
-    case CBX_ALGEBRA_REAL: return cbx_add(ctx, d, c);
-    case CBX_ALGEBRA_LOG: return cbx_logaddexp(ctx, d, c);
-    case CBX_ALGEBRA_TROPICAL_MAX_PLUS: return cbx_maximum(ctx, d, c);
-    case CBX_ALGEBRA_TROPICAL_MIN_PLUS: return cbx_minimum(ctx, d, c);
-    case CBX_ALGEBRA_EUCLIDEAN: return raw ? cbx_add(ctx, d, c) : cbx_hypot(ctx, d, c);
-    case CBX_ALGEBRA_BOOLEAN: return cbx_logical_or(ctx, d, c);
-    default:
-        return cbx__refuse(ctx, CBX_EINVAL, "algebra '%s', given by functions, cannot be merged with an array",
-                           s->name);
-    }
+    if (raw) return cbx_add(ctx, d, c);
+#define CBX_ALGEBRA_MERGE(number, merge, operation)                                                                    \
+    if (s->id == CBX_ALGEBRA_##number) return operation(ctx, d, c);
+#include "calibrax/array/kernels/algebra.h"
+    return cbx__refuse(ctx, CBX_EINVAL, "algebra '%s', given by functions, cannot be merged with an array", s->name);
 }
 
 static cbx_array *masked(cbx_ctx *ctx, const cbx_array *c, const cbx_array *mask, bool complement, double empty)

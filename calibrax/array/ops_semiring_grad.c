@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/kernels/traits.h"
 #include "calibrax/array/ops_internal.h"
 #include "calibrax/array/reference/reference.h"
 #include "calibrax/array/semiring.h"
@@ -24,7 +25,7 @@ enum { A, B, C };
 bool cbx__check_derivative(cbx_ctx *ctx, const char *name, const cbx_semiring *s, size_t n, const cbx_array *const *in)
 {
     if (cbx__unusable(ctx, name, n, in)) return false;
-    if (!s || s->functions || s->id == CBX_ALGEBRA_BOOLEAN) {
+    if (!s || s->functions || cbx__traits_of[s->id].derivative == CBX__NO_DERIVATIVE) {
         cbx__refuse(ctx, !s || s->functions ? CBX_EINVAL : CBX_EDTYPE, "'%s' over '%s' has no derivative", name,
                     s ? s->name : "no algebra");
         return false;

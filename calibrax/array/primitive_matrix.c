@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "calibrax/array/kernels/semiring.h"
+#include "calibrax/array/kernels/traits.h"
 #include "calibrax/array/primitive_rules.h"
 
 cbx_status cbx__rule_matmul(const cbx__operands *o, cbx_array_desc *out, cbx_err *err)
@@ -25,8 +25,8 @@ static cbx_status check_semiring(const cbx__operands *o, cbx_err *err)
     if (!s) return cbx_fail(err, CBX_EINVAL, "'%s' knows no algebra %d", o->name, o->attrs->mode);
     if (!cbx_semiring_takes(s, o->d[0]->dtype))
         return cbx_fail(err, CBX_EDTYPE, "'%s' over '%s' takes %s, not %s", o->name, s->name,
-                        s->id == CBX_ALGEBRA_BOOLEAN ? "bool" : "float32 or float64", cbx_dtype_name(o->d[0]->dtype));
-    if (o->attrs->keep && s->id != CBX_ALGEBRA_EUCLIDEAN)
+                        cbx__traits_of[s->id].of_bool ? "bool" : "float32 or float64", cbx_dtype_name(o->d[0]->dtype));
+    if (o->attrs->keep && !cbx__traits_of[s->id].has_raw)
         return cbx_fail(err, CBX_EINVAL, "algebra '%s' has no raw form: only euclidean has", s->name);
     return CBX_OK;
 }

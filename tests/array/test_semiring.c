@@ -336,6 +336,9 @@ static void test_blocks(void **state)
         { 250, 520, 40, CBX_F32, CBX_ALGEBRA_TROPICAL_MIN_PLUS, normal },
         { 2, 3, 33000, CBX_BOOL, CBX_ALGEBRA_BOOLEAN, sparse },
         { 250, 520, 70, CBX_BOOL, CBX_ALGEBRA_BOOLEAN, sparse },
+        { 513, 129, 257, CBX_BOOL, CBX_ALGEBRA_BOOLEAN, sparse },
+        { 40, 224, 513, CBX_BOOL, CBX_ALGEBRA_BOOLEAN, sparse },
+        { 40, 225, 70, CBX_BOOL, CBX_ALGEBRA_BOOLEAN, sparse },
         { 125, 513, 17, CBX_F64, CBX_ALGEBRA_EUCLIDEAN, normal },
         /* blocks of columns, some of which hold specials, meet rows that were packed for the first of them */
         { 20, 530, 1400, CBX_F32, CBX_ALGEBRA_TROPICAL_MAX_PLUS, specials },

@@ -179,6 +179,47 @@ static void conv_directions_agree(void **state)
     }
 }
 
+/*
+ * What is merged is as if its terms stood in the product: a NaN stays beside an infinity, as it does among terms, and as it does where the
+ * kernel of plain memory merges.  x, y: a product of one term with 0, and what it is merged with.
+ */
+static void merging_keeps_nan(void **state)
+{
+    static const double odd[] = { 0, 3, INFINITY, NAN };
+    const cbx_semiring *s = cbx_semiring_find("euclidean");
+
+    (void)state;
+    for (int raw = 0; raw < 2; raw++)
+        for (size_t i = 0; i < CBX_LEN(odd) * CBX_LEN(odd); i++) {
+            double x = odd[i / CBX_LEN(odd)], y = odd[i % CBX_LEN(odd)], zero = 0, seen = -1, plain = -1;
+            double work[512] __attribute__((aligned(64)));
+            const cbx_array_desc desc = { CBX_F64, 2, { 1, 1 } };
+            cbx_semiring_options o = CBX_SEMIRING_OPTIONS_INIT;
+            cbx_array *held[3];
+            cbx_ctx *c = NULL;
+            cbx_scope scope;
+            cbx_err err = CBX_ERR_INIT;
+            CHECK_OK(cbx_ctx_create(NULL, &c, &err), &err, "context");
+            cbx_scope_open(c, &scope);
+            for (int q = 0; q < 3; q++) {
+                double *const at[] = { &x, &zero, &y };
+                CHECK_OK(cbx_array_wrap(c, &desc, NULL, at[q], NULL, NULL, &held[q], &err), &err, "operand");
+                held[q] = cbx_scope_hold(c, held[q]);
+            }
+            o.merge = held[2], o.raw = raw;
+            cbx_array *z = cbx_semiring_matmul_with(c, held[0], held[1], s, &o);
+            CHECK_OK(cbx_array_read(z, &seen, sizeof seen, &err), &err, "product");
+            cbx_matmul p = CBX_MATMUL_INIT;
+            p.semiring = s, p.dtype = CBX_F64, p.m = p.n = p.k = p.lda = p.ldb = p.ldc = p.ldd = 1, p.raw = raw;
+            p.a = &x, p.b = &zero, p.c = &plain, p.d = &y, p.workspace = work, p.workspace_bytes = sizeof work;
+            CHECK_OK(cbx_matmul_define(&p, &err), &err, "definition");
+            CHECK(memcmp(&seen, &plain, sizeof seen) == 0 || (isnan(seen) && isnan(plain)), "as the definition");
+            CHECK(isnan(seen) == (isnan(x) || isnan(y)), "NaN stays");
+            cbx_scope_close(&scope, NULL);
+            cbx_ctx_free(c);
+        }
+}
+
 /* ---- what is refused ---- */
 
 static void start(void *user, size_t n, void *state)
@@ -363,6 +404,7 @@ int main(void)
         cmocka_unit_test(memory_may_end),        cmocka_unit_test(directions_agree),
         cmocka_unit_test(conv_directions_agree), cmocka_unit_test(bad_input),
         cmocka_unit_test(functions_and_traces),  cmocka_unit_test(stacks_are_their_products),
+        cmocka_unit_test(merging_keeps_nan),
     };
     return cmocka_run_group_tests_name("array/semiring_ops", tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "calibrax/array/cuda/driver.h"
 #include "calibrax/array/cuda/geometry.h"
 #include "calibrax/array/kernels/ell_isa.h"
+#include "calibrax/array/kernels/traits.h"
 
 /* The kernels of an algebra: f32, f64; the wide form follows each. */
 typedef struct step {
@@ -89,6 +90,9 @@ static cbx_status check(const cbx_ell_product *p, cbx__ell_call call, cbx_err *e
     q.isa = CBX_ISA_COUNT;
     if (call == CBX__ELL_PRODUCT && p->semiring && p->semiring->functions)
         return cbx_fail(err, CBX_EUNSUPPORTED, "algebra '%s' is given by functions, which run on the CPU alone",
+                        p->semiring->name);
+    if (call == CBX__ELL_PRODUCT && p->semiring && !cbx__traits_of[p->semiring->id].on_gpu)
+        return cbx_fail(err, CBX_EUNSUPPORTED, "algebra '%s' has no kernels for GPUs: it runs on the CPU alone",
                         p->semiring->name);
     return cbx__ell_check(&q, call, err);
 }

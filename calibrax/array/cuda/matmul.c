@@ -11,6 +11,7 @@
 #include "calibrax/array/cuda/driver.h"
 #include "calibrax/array/cuda/geometry.h"
 #include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/kernels/traits.h"
 
 /* What may lie in a workspace. */
 enum { SCALED_A, SCALED_B, SUMS, ROW_SHIFT, ROW_LIMIT, COL_SHIFT, COL_LIMIT, SPLIT, PARTS };
@@ -41,6 +42,9 @@ static cbx_status check(const cbx_cuda_matmul *q, cbx_err *err)
                         q->struct_size, sizeof *q);
     if (p->semiring && p->semiring->functions)
         return cbx_fail(err, CBX_EUNSUPPORTED, "algebra '%s' is given by functions, which run on the CPU alone",
+                        p->semiring->name);
+    if (p->semiring && !cbx__traits_of[p->semiring->id].on_gpu)
+        return cbx_fail(err, CBX_EUNSUPPORTED, "algebra '%s' has no kernels for GPUs: it runs on the CPU alone",
                         p->semiring->name);
     if (p->m > INT32_MAX || p->k > INT32_MAX || p->n > INT32_MAX || q->batches > INT32_MAX)
         return cbx_fail(err, CBX_EOVERFLOW,

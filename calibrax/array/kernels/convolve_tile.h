@@ -48,16 +48,20 @@ typedef void NAME(conv_fn)(const NAME(taps) * o, T start, T *c, ptrdiff_t ldc, b
         NAME(conv_micro)(s, nv, o, start, c, ldc, first);                                                              \
     }
 #if TILE_VECTORS == 3
-#define TILES(name, term, update) TILE(STEP_##name, 1) TILE(STEP_##name, 2) TILE(STEP_##name, 3)
-#define ROW(name, term, update)                                                                                        \
+#define TILES(name) TILE(STEP_##name, 1) TILE(STEP_##name, 2) TILE(STEP_##name, 3)
+#define ROW(name)                                                                                                      \
     [STEP_##name] = { NAME(conv_STEP_##name##_1), NAME(conv_STEP_##name##_2), NAME(conv_STEP_##name##_3) },
 #else
-#define TILES(name, term, update) TILE(STEP_##name, 1) TILE(STEP_##name, 2)
-#define ROW(name, term, update)   [STEP_##name] = { NAME(conv_STEP_##name##_1), NAME(conv_STEP_##name##_2) },
+#define TILES(name) TILE(STEP_##name, 1) TILE(STEP_##name, 2)
+#define ROW(name)   [STEP_##name] = { NAME(conv_STEP_##name##_1), NAME(conv_STEP_##name##_2) },
 #endif
-CBX__TILE_STEP_MAP(TILES)
+#define CBX_TILE_STEP(name, term, update) TILES(name)
+#include "calibrax/array/kernels/algebra.h"
 
-static NAME(conv_fn) *const NAME(conv_tiles)[][NV] = { CBX__TILE_STEP_MAP(ROW) };
+static NAME(conv_fn) *const NAME(conv_tiles)[][NV] = {
+#define CBX_TILE_STEP(name, term, update) ROW(name)
+#include "calibrax/array/kernels/algebra.h"
+};
 #undef TILE
 #undef TILES
 #undef ROW
@@ -73,7 +77,7 @@ typedef struct NAME(conv_job) {
     char *tables, *own;    /* of the walk; of each thread, own_bytes */
     size_t own_bytes, bytes;
     NAME(conv_fn) *const *tile;
-    bool add_by_fma, roots;
+    bool add_by_fma, finishes;
     atomic_int seen_x, seen_w; /* tropical: specials */
     atomic_size_t next;
 } NAME(conv_job);
@@ -122,11 +126,6 @@ static void NAME(conv_layout)(NAME(conv_job) * j, const cbx__conv_plan *plan, ch
 
 /* --- before the tiles --- */
 
-static bool NAME(conv_is_tropical)(const cbx__conv *v)
-{
-    return v->semiring->id == CBX_ALGEBRA_TROPICAL_MAX_PLUS || v->semiring->id == CBX_ALGEBRA_TROPICAL_MIN_PLUS;
-}
-
 /* Panels of each block of terms, behind each other. */
 static void NAME(conv_pack)(const NAME(conv_job) * j, size_t id, size_t nt)
 {
@@ -162,8 +161,19 @@ static void NAME(conv_tile)(const NAME(conv_job) * j, NAME(taps) * o, size_t row
 
     o->high = whole ? 0 : rows, o->lanes = (live - 1) % LANES + 1;
     j->tile[(live - 1) / LANES](o, (T)j->v->semiring->identity, y, (ptrdiff_t)j->n, first);
-    for (size_t r = 0; last && j->roots && r < rows; r++)
-        for (size_t l = 0; l < live; l++) y[r * j->n + l] = SQRT(y[r * j->n + l]);
+    if (!last || !j->finishes) return;
+    switch (steps_of[j->v->semiring->id].usual) {
+#define CBX_TILE_FINISH(name, of_vector, of_scalar)                                                                    \
+    case STEP_##name:                                                                                                  \
+        for (size_t r = 0; r < rows; r++)                                                                              \
+            for (size_t l = 0; l < live; l++) {                                                                        \
+                const T x = y[r * j->n + l];                                                                           \
+                y[r * j->n + l] = of_scalar;                                                                           \
+            }                                                                                                          \
+        break;
+#include "calibrax/array/kernels/algebra.h"
+    default: break;
+    }
 }
 
 /* The block [k0, k0 + kc) of terms of `rows` positions, in panels [first, upto). */
@@ -203,7 +213,7 @@ static void NAME(conv_work)(NAME(conv_job) * j, size_t id, size_t nt)
     const size_t down = (j->m + j->mc - 1) / j->mc;
 
     if (j->pb) NAME(conv_pack)(j, id, nt);
-    if (NAME(conv_is_tropical)(j->v)) NAME(conv_look)(j, id, nt);
+    if (watches(j->v->semiring->id)) NAME(conv_look)(j, id, nt);
     cbx__team_wait(nt);
     if (id == 0) {
         const NAME(job) how = { .algebra = j->v->semiring->id, .add_by_fma = j->add_by_fma };
@@ -228,7 +238,7 @@ static size_t NAME(conv_room)(const cbx__conv_plan *plan)
 static void NAME(conv_run)(const cbx__conv_plan *plan)
 {
     const cbx__conv *v = plan->v;
-    NAME(conv_job) j = { .add_by_fma = plan->add_by_fma, .roots = v->semiring->id == CBX_ALGEBRA_EUCLIDEAN && !v->raw };
+    NAME(conv_job) j = { .add_by_fma = plan->add_by_fma, .finishes = finishes(v->semiring->id) && !v->raw };
 
     NAME(conv_layout)(&j, plan, v->workspace);
     for (size_t i = 0; i < walk_run(v); i++) j.pad[i] = (T)v->semiring->identity;

@@ -1,5 +1,6 @@
 /*
- * The definition of the algebras on scalars, which dense and sparse products are held to; written apart from the kernels' steps.
+ * The definition of the algebras on scalars, which dense and sparse products are held to: what the files of algebra.h say by
+ * CBX_ALGEBRA_DEFINE, apart from the kernels' steps.
  */
 #ifndef CALIBRAX_ARRAY_KERNELS_DEFINE_H
 #define CALIBRAX_ARRAY_KERNELS_DEFINE_H
@@ -8,25 +9,35 @@
 
 #include "calibrax/array/kernels/semiring.h"
 
-#define CBX__DEFINE(T, SFX)                                                                                            \
-    /* combine */                                                                                                      \
-    static inline T term_##SFX(cbx_algebra g, T a, T b)                                                                \
-    {                                                                                                                  \
-        switch (g) {                                                                                                   \
-        case CBX_ALGEBRA_REAL: return a * b;                                                                           \
-        case CBX_ALGEBRA_EUCLIDEAN: return (a - b) * (a - b);                                                          \
-        default: return a + b;                                                                                         \
-        }                                                                                                              \
-    }                                                                                                                  \
-    /* update; log comes here as max-plus first, then with the largest term known */                                   \
-    static inline T update_##SFX(cbx_algebra g, T acc, T t)                                                            \
-    {                                                                                                                  \
-        const bool sums = g == CBX_ALGEBRA_REAL || g == CBX_ALGEBRA_EUCLIDEAN;                                         \
-        if (sums || isnan(acc) || isnan(t)) return acc + t;                                                            \
-        return g == CBX_ALGEBRA_TROPICAL_MIN_PLUS ? (t < acc ? t : acc) : (t > acc ? t : acc);                         \
-    }
-CBX__DEFINE(float, f32)
-CBX__DEFINE(double, f64)
-#undef CBX__DEFINE
+/* NaN if either is. */
+#define LARGER(x, y)  (isnan(x) || isnan(y) ? (x) + (y) : (y) > (x) ? (y) : (x))
+#define SMALLER(x, y) (isnan(x) || isnan(y) ? (x) + (y) : (y) < (x) ? (y) : (x))
+
+#define T     float
+#define SFX   f32
+#define SQRT  sqrtf
+#define EXP   expf
+#define LOG1P log1pf
+#include "calibrax/array/kernels/define_float.h"
+#undef T
+#undef SFX
+#undef SQRT
+#undef EXP
+#undef LOG1P
+
+#define T     double
+#define SFX   f64
+#define SQRT  sqrt
+#define EXP   exp
+#define LOG1P log1p
+#include "calibrax/array/kernels/define_float.h"
+#undef T
+#undef SFX
+#undef SQRT
+#undef EXP
+#undef LOG1P
+
+#undef LARGER
+#undef SMALLER
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "calibrax/array/kernels/ell_isa.h"
 #include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/kernels/traits.h"
 
 static const cbx__ell_kernel *const kernels[CBX_ISA_COUNT] = {
 #define ENTRY(id, name, cpus) CBX_ISA_ON_##cpus([CBX_ISA_##id] = &cbx__ell_##name, )
@@ -39,8 +40,7 @@ static cbx_status check_algebra(const cbx_ell_product *p, cbx_err *err)
                             s->name);
         return check_floats(p, "weighted messages", err);
     }
-    if (p->scaled && s->id != CBX_ALGEBRA_REAL && s->id != CBX_ALGEBRA_TROPICAL_MAX_PLUS &&
-        s->id != CBX_ALGEBRA_TROPICAL_MIN_PLUS)
+    if (p->scaled && cbx__traits_of[s->id].messages == CBX__MESSAGES_NONE)
         return cbx_fail(err, CBX_EINVAL, "algebra '%s' does not fold weighted messages: real and the tropical ones do",
                         s->name);
     return CBX_OK;

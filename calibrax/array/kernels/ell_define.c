@@ -6,7 +6,7 @@
 
 /* --- the definition --- */
 
-#define DEFINE(T, SFX, SQRT, EXP, LOG)                                                                                 \
+#define DEFINE(T, SFX, EXP, LOG)                                                                                       \
     static T at_##SFX(const cbx_ell_product *p, size_t e, size_t j)                                                    \
     {                                                                                                                  \
         const T a = ((const T *)p->values)[p->place ? p->place[e] : e];                                                \
@@ -18,13 +18,13 @@
         const size_t first = cbx__ell_first(p, i), end = first + cbx__ell_degree(p, i);                                \
         T acc = (T)p->semiring->identity, sum = 0;                                                                     \
         for (size_t e = first; e < end; e++) acc = update_##SFX(p->semiring->id, acc, at_##SFX(p, e, j));              \
-        if (p->semiring->id == CBX_ALGEBRA_EUCLIDEAN) return SQRT(acc);                                                \
-        if (p->semiring->id != CBX_ALGEBRA_LOG || isnan(acc) || isinf(acc)) return acc;                                \
+        if (p->semiring->id != CBX_ALGEBRA_LOG) return p->scaled ? acc : finish_##SFX(p->semiring->id, acc);           \
+        if (isnan(acc) || isinf(acc)) return acc;                                                                      \
         for (size_t e = first; e < end; e++) sum += EXP(at_##SFX(p, e, j) - acc);                                      \
         return acc + LOG(sum);                                                                                         \
     }
-DEFINE(float, f32, sqrtf, expf, logf)
-DEFINE(double, f64, sqrt, exp, log)
+DEFINE(float, f32, expf, logf)
+DEFINE(double, f64, exp, log)
 
 static uint8_t element_bool(const cbx_ell_product *p, size_t i, size_t j)
 {

@@ -35,6 +35,7 @@ typedef WATCH_TYPE(vec) NAME(watch);
 #define PICK(m, x, y) NAME(select)((NAME(mask))(m), x, y)
 #define EITHER(x, y)  (vec)((NAME(mask))(x) ^ (NAME(mask))(y))
 #define PRODUCT(a, b) NAME(product)(a, b)
+#define SPREAD(x)     ((x) - (vec){ 0 })
 
 /* One product, not another one in an fma of its own. */
 ALWAYS_INLINE vec NAME(product)(T a, vec b)
@@ -47,36 +48,28 @@ ALWAYS_INLINE vec NAME(product)(T a, vec b)
 /* s is a constant wherever these are inlined. */
 ALWAYS_INLINE bool NAME(is_watched)(step s)
 {
-    switch (s) {
-#define WATCHED(name, watched, term, update)                                                                           \
-    case STEP_##name: return watched;
-        CBX__ELL_STEP_MAP(WATCHED)
-#undef WATCHED
-    default: return false;
-    }
+#define CBX_ELL_STEP(name, watched, term, update)                                                                      \
+    if (s == STEP_##name) return watched;
+#include "calibrax/array/kernels/algebra.h"
+    return false;
 }
 
 ALWAYS_INLINE vec NAME(term_of)(step s, T a, vec b)
 {
-    switch (s) {
-#define TERM(name, watched, term, update)                                                                              \
-    case STEP_##name: return term;
-        CBX__ELL_STEP_MAP(TERM)
-#undef TERM
-    default: return b;
-    }
+#define CBX_ELL_STEP(name, watched, term, update)                                                                      \
+    if (s == STEP_##name) return term;
+#include "calibrax/array/kernels/algebra.h"
+    return b;
 }
 
 /* acc' of a term; of a watched step wrong if one of them is NaN. */
 ALWAYS_INLINE vec NAME(update)(step s, vec acc, vec t)
 {
-    switch (s) {
-#define UPDATE(name, watched, term, update)                                                                            \
-    case STEP_##name: return update;
-        CBX__ELL_STEP_MAP(UPDATE)
-#undef UPDATE
-    default: return acc;
-    }
+#define CBX_ELL_STEP(name, watched, term, update)                                                                      \
+    if (s == STEP_##name) return update;
+#include "calibrax/array/kernels/algebra.h"
+    if (s == STEP_XOR) return EITHER(acc, t);
+    return acc;
 }
 
 /* acc' of one edge. */
@@ -158,8 +151,18 @@ ALWAYS_INLINE bool NAME(fold)(step s, int nv, size_t live, size_t tail, const NA
         else
             memcpy(c, &acc[v], live * sizeof(T));
     }
-    if (s == STEP_SQUARE)
-        for (size_t l = 0; l < tail + live; l++) c[l] = SQRT(c[l]);
+    switch (s) {
+#define CBX_ELL_FINISH(name, of_scalar)                                                                                \
+    case STEP_##name:                                                                                                  \
+        for (size_t l = 0; l < tail + live; l++) {                                                                     \
+            const T x = c[l];                                                                                          \
+            c[l] = of_scalar;                                                                                          \
+        }                                                                                                              \
+        break;
+
+#include "calibrax/array/kernels/algebra.h"
+    default: break;
+    }
     UNROLL for (int w = 0; w < WATCHES; w++) seen |= NAME(is_watched)(s) && HAS_SEEN(watch[w]);
     return !seen;
 }
@@ -176,7 +179,7 @@ typedef bool NAME(fold_fn)(const NAME(row) * r, size_t size, size_t j0, T start,
     {                                                                                                                  \
         return NAME(fold)(s, nv, LANES, size, r, j0, start, c);                                                        \
     }
-#define FOLDS(name, watched, term, update)                                                                             \
+#define FOLDS(name)                                                                                                    \
     static bool NAME(STEP_##name##_0)(const NAME(row) * r, size_t size, size_t j0, T start, T * c)                     \
     {                                                                                                                  \
         return NAME(fold)(STEP_##name, 1, size, 0, r, j0, start, c);                                                   \
@@ -185,18 +188,27 @@ typedef bool NAME(fold_fn)(const NAME(row) * r, size_t size, size_t j0, T start,
     FOLD(STEP_##name, 2)                                                                                               \
     FOLD(STEP_##name, 3)                                                                                               \
     FOLD(STEP_##name, 4) FOLD(STEP_##name, 5) FOLD(STEP_##name, 6) FOLD(STEP_##name, 7) FOLD(STEP_##name, 8)
-#define ROW(name, watched, term, update)                                                                               \
+#define ROW(name)                                                                                                      \
     [STEP_##name] = { NAME(STEP_##name##_0), NAME(STEP_##name##_1), NAME(STEP_##name##_2),                             \
                       NAME(STEP_##name##_3), NAME(STEP_##name##_4), NAME(STEP_##name##_5),                             \
                       NAME(STEP_##name##_6), NAME(STEP_##name##_7), NAME(STEP_##name##_8) },
-CBX__ELL_STEP_MAP(FOLDS)
-static NAME(fold_fn) *const NAME(folds)[][WIDTHS] = { CBX__ELL_STEP_MAP(ROW) };
+#define CBX_ELL_STEP(name, watched, term, update) FOLDS(name)
+
+#include "calibrax/array/kernels/algebra.h"
+FOLDS(XOR)
+static NAME(fold_fn) *const NAME(folds)[][WIDTHS] = {
+#define CBX_ELL_STEP(name, watched, term, update) ROW(name)
+
+#include "calibrax/array/kernels/algebra.h"
+    ROW(XOR)
+};
 #undef FOLD
 #undef FOLDS
 #undef ROW
 #undef PICK
 #undef EITHER
 #undef PRODUCT
+#undef SPREAD
 
 /* All d columns of a row.  Where no number of vectors fills it, its last vector reaches back over columns of the one before: the same
  * terms in the same order give the same bits. */

@@ -2,9 +2,8 @@
  * Derivatives of ELL products of one float type: of the values by rows, of B by the transposed graph, so that both gather and an element is
  * added up by one thread in one order.
  *
- * Of each edge and column the derivative of c[i, j] by the term is a weight; of log it is exp(term - c), of a tropical product 1 at the
- * first optimum (of weighted messages the other factor there), of euclidean (a - b) / c, with the other sign for B; of real it is the
- * other factor.
+ * Of each edge and column the derivative of c[i, j] by the value, or by the element of B, is a weight: what the algebra's file says by
+ * CBX_ALGEBRA_SLOPES; where the first optimum takes all, that at its edge and nothing at the others.
  * Included once a type behind ell_float.h; expects SMALLEST besides.
  */
 
@@ -30,27 +29,33 @@ static NAME(term) NAME(edge_of)(const cbx__ell_grad *q, size_t i, size_t col, ui
                          .place = place };
 }
 
-/* What stands for a tropical fold of weighted messages below. */
-#define WEIGHTED CBX_ALGEBRA_TROPICAL_MIN_PLUS
+/* x, made in any case, so that no branch stands in the way of vectors. */
+ALWAYS_INLINE T NAME(unless)(bool nothing, T x) { return nothing ? 0 : x; }
+#define UNLESS(nothing, x) NAME(unless)(nothing, x)
 
-/* g is a constant wherever this is inlined. */
-ALWAYS_INLINE T NAME(weight)(cbx_algebra g, const NAME(term) * t, size_t l, bool of_b)
+/* Which weights: of an algebra, or of its first optimum alone; constants wherever these are inlined. */
+typedef struct NAME(way) {
+    cbx_algebra g;
+    bool first;
+} NAME(way);
+
+ALWAYS_INLINE T NAME(slope)(cbx_algebra g, T a, T b, T c, bool of_b)
 {
-    const T a = t->a, b = t->b[l], sum = a + b;
+    (void)c;
+#define CBX_ALGEBRA_SLOPES(id, term, of_a, of_b_)                                                                      \
+    if (g == CBX_ALGEBRA_##id) return of_b ? of_b_ : of_a;
+#include "calibrax/array/kernels/algebra.h"
+    return 0;
+}
 
-    if (g == CBX_ALGEBRA_REAL) return of_b ? a : b;
-    if (g == CBX_ALGEBRA_TROPICAL_MAX_PLUS) return t->first[l] == t->place ? 1 : 0;
-    if (g == WEIGHTED) return t->first[l] == t->place ? of_b ? a : b : 0;
-    if (g == CBX_ALGEBRA_LOG) {
-        const T w = VEXP(sum - t->c[l]);
-        return sum == -(T)INFINITY ? 0 : w;
-    }
-    const T w = (of_b ? b - a : a - b) / t->c[l];
-    return t->c[l] <= 4 * SMALLEST ? 0 : w;
+ALWAYS_INLINE T NAME(weight)(NAME(way) g, const NAME(term) * t, size_t l, bool of_b)
+{
+    const T w = NAME(slope)(g.g, t->a, t->b[l], t->c[l], of_b);
+    return g.first && t->first[l] != t->place ? 0 : w;
 }
 
 /* sum[l] += h w, nothing where h is 0, whatever w is */
-ALWAYS_INLINE void NAME(add_back)(cbx_algebra g, const NAME(term) * t, const T *h, size_t live, bool of_b,
+ALWAYS_INLINE void NAME(add_back)(NAME(way) g, const NAME(term) * t, const T *h, size_t live, bool of_b,
                                   T *restrict sum)
 {
     for (size_t l = 0; l < live; l++) {
@@ -59,13 +64,12 @@ ALWAYS_INLINE void NAME(add_back)(cbx_algebra g, const NAME(term) * t, const T *
     }
 }
 
-ALWAYS_INLINE void NAME(add_forward)(cbx_algebra g, const NAME(term) * t, T ta, const T *tb, size_t live,
-                                     T *restrict sum)
+ALWAYS_INLINE void NAME(add_forward)(NAME(way) g, const NAME(term) * t, T ta, const T *tb, size_t live, T *restrict sum)
 {
     for (size_t l = 0; l < live; l++) sum[l] += NAME(weight)(g, t, l, false) * ta + NAME(weight)(g, t, l, true) * tb[l];
 }
 
-ALWAYS_INLINE T NAME(value_slope)(const cbx__ell_grad *q, cbx_algebra g, size_t i, size_t e)
+ALWAYS_INLINE T NAME(value_slope)(const cbx__ell_grad *q, NAME(way) g, size_t i, size_t e)
 {
     T sum[NAME(BLOCK)] = { 0 };
 
@@ -83,7 +87,7 @@ ALWAYS_INLINE T NAME(value_slope)(const cbx__ell_grad *q, cbx_algebra g, size_t 
     return sum[0];
 }
 
-ALWAYS_INLINE void NAME(values_of)(const cbx__ell_grad *q, cbx_algebra g, size_t from, size_t to)
+ALWAYS_INLINE void NAME(values_of)(const cbx__ell_grad *q, NAME(way) g, size_t from, size_t to)
 {
     T *dv = q->dv;
 
@@ -92,7 +96,7 @@ ALWAYS_INLINE void NAME(values_of)(const cbx__ell_grad *q, cbx_algebra g, size_t
             dv[NAME(place_at)(q->place, e)] = NAME(value_slope)(q, g, i, e);
 }
 
-ALWAYS_INLINE void NAME(dense_of)(const cbx__ell_grad *q, cbx_algebra g, size_t from, size_t to)
+ALWAYS_INLINE void NAME(dense_of)(const cbx__ell_grad *q, NAME(way) g, size_t from, size_t to)
 {
     for (size_t col = from; col < to; col++)
         for (size_t j0 = 0; j0 < q->d; j0 += (size_t)NAME(BLOCK)) {
@@ -111,7 +115,7 @@ ALWAYS_INLINE void NAME(dense_of)(const cbx__ell_grad *q, cbx_algebra g, size_t 
         }
 }
 
-ALWAYS_INLINE void NAME(forward_of)(const cbx__ell_grad *q, cbx_algebra g, size_t from, size_t to)
+ALWAYS_INLINE void NAME(forward_of)(const cbx__ell_grad *q, NAME(way) g, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++)
         for (size_t j0 = 0; j0 < q->d; j0 += (size_t)NAME(BLOCK)) {
@@ -127,32 +131,85 @@ ALWAYS_INLINE void NAME(forward_of)(const cbx__ell_grad *q, cbx_algebra g, size_
         }
 }
 
-/* Each for five kinds of weights; min-plus has those of max-plus. */
-#define BY_ALGEBRA(what)                                                                                               \
-    static void NAME(what##_rows)(const void *job, size_t from, size_t to)                                             \
-    {                                                                                                                  \
-        const cbx__ell_grad *q = job;                                                                                  \
-        switch (q->algebra) {                                                                                          \
-        case CBX_ALGEBRA_REAL: NAME(what##_of)(q, CBX_ALGEBRA_REAL, from, to); break;                                  \
-        case CBX_ALGEBRA_LOG: NAME(what##_of)(q, CBX_ALGEBRA_LOG, from, to); break;                                    \
-        case CBX_ALGEBRA_EUCLIDEAN: NAME(what##_of)(q, CBX_ALGEBRA_EUCLIDEAN, from, to); break;                        \
-        default:                                                                                                       \
-            if (q->scaled)                                                                                             \
-                NAME(what##_of)(q, WEIGHTED, from, to);                                                                \
-            else                                                                                                       \
-                NAME(what##_of)(q, CBX_ALGEBRA_TROPICAL_MAX_PLUS, from, to);                                           \
-        }                                                                                                              \
-    }
-BY_ALGEBRA(values)
-BY_ALGEBRA(dense)
-BY_ALGEBRA(forward)
-#undef BY_ALGEBRA
-#undef WEIGHTED
+/* Weighted messages have the slopes of a product: all of them, or those at the first optimum. */
+#define WEIGHTED(q)  ((q)->scaled && cbx__traits_of[(q)->algebra].derivative == CBX__BY_OPTIMUM)
+#define PRODUCTS     ((NAME(way)){ CBX_ALGEBRA_REAL, true })
+#define SLOPES_OF(q) ((q)->scaled ? CBX_ALGEBRA_REAL : (q)->algebra)
+#define WAY_OF(id)   ((NAME(way)){ CBX_ALGEBRA_##id, cbx__traits_of[CBX_ALGEBRA_##id].derivative == CBX__BY_OPTIMUM })
 
-/* The first place in a row whose term is c, or the first NaN one of a NaN. */
-static void NAME(first_rows)(const void *job, size_t from, size_t to)
+static void NAME(values_rows)(const void *job, size_t from, size_t to)
 {
     const cbx__ell_grad *q = job;
+
+    if (WEIGHTED(q)) {
+        NAME(values_of)(q, PRODUCTS, from, to);
+        return;
+    }
+    switch (SLOPES_OF(q)) {
+#define CBX_ALGEBRA_SLOPES(id, ...)                                                                                    \
+    case CBX_ALGEBRA_##id:                                                                                             \
+        NAME(values_of)(q, WAY_OF(id), from, to);                                                                      \
+        break;
+
+#include "calibrax/array/kernels/algebra.h"
+    default: break;
+    }
+}
+
+static void NAME(dense_rows)(const void *job, size_t from, size_t to)
+{
+    const cbx__ell_grad *q = job;
+
+    if (WEIGHTED(q)) {
+        NAME(dense_of)(q, PRODUCTS, from, to);
+        return;
+    }
+    switch (SLOPES_OF(q)) {
+#define CBX_ALGEBRA_SLOPES(id, ...)                                                                                    \
+    case CBX_ALGEBRA_##id:                                                                                             \
+        NAME(dense_of)(q, WAY_OF(id), from, to);                                                                       \
+        break;
+
+#include "calibrax/array/kernels/algebra.h"
+    default: break;
+    }
+}
+
+static void NAME(forward_rows)(const void *job, size_t from, size_t to)
+{
+    const cbx__ell_grad *q = job;
+
+    if (WEIGHTED(q)) {
+        NAME(forward_of)(q, PRODUCTS, from, to);
+        return;
+    }
+    switch (SLOPES_OF(q)) {
+#define CBX_ALGEBRA_SLOPES(id, ...)                                                                                    \
+    case CBX_ALGEBRA_##id:                                                                                             \
+        NAME(forward_of)(q, WAY_OF(id), from, to);                                                                     \
+        break;
+
+#include "calibrax/array/kernels/algebra.h"
+    default: break;
+    }
+}
+#undef WEIGHTED
+#undef PRODUCTS
+#undef SLOPES_OF
+#undef WAY_OF
+
+/* The term that an optimum is looked for among; g is a constant wherever this is inlined. */
+ALWAYS_INLINE T NAME(plain_term)(cbx_algebra g, T a, T b)
+{
+#define CBX_ALGEBRA_SLOPES(id, term, of_a, of_b)                                                                       \
+    if (g == CBX_ALGEBRA_##id) return term;
+#include "calibrax/array/kernels/algebra.h"
+    return 0;
+}
+
+/* The first place in a row whose term is c, or the first NaN one of a NaN. */
+ALWAYS_INLINE void NAME(first_of)(const cbx__ell_grad *q, cbx_algebra g, size_t from, size_t to)
+{
     const T empty = (T)cbx_semiring_get(q->algebra)->empty;
 
     for (size_t i = from; i < to; i++) {
@@ -163,11 +220,31 @@ static void NAME(first_rows)(const void *job, size_t from, size_t to)
             const uint32_t place = NAME(place_at)(q->place, e);
             const T a = ((const T *)q->values)[place], *b = (const T *)q->b + (size_t)q->index[e] * q->d;
             for (size_t j = 0; j < q->d; j++) {
-                const T t = q->scaled ? a * b[j] : a + b[j];
+                const T t = NAME(plain_term)(g, a, b[j]);
                 const bool hit = (first[j] == CBX__ELL_NOWHERE) & (c[j] != empty) & ((t == c[j]) | (t != t));
                 first[j] = hit ? place : first[j];
             }
         }
+    }
+}
+
+static void NAME(first_rows)(const void *job, size_t from, size_t to)
+{
+    const cbx__ell_grad *q = job;
+
+    if (q->scaled) {
+        NAME(first_of)(q, CBX_ALGEBRA_REAL, from, to);
+        return;
+    }
+    switch (q->algebra) {
+#define CBX_ALGEBRA_SLOPES(id, ...)                                                                                    \
+    case CBX_ALGEBRA_##id:                                                                                             \
+        if (cbx__traits_of[CBX_ALGEBRA_##id].derivative == CBX__BY_OPTIMUM)                                            \
+            NAME(first_of)(q, CBX_ALGEBRA_##id, from, to);                                                             \
+        break;
+
+#include "calibrax/array/kernels/algebra.h"
+    default: break;
     }
 }
 

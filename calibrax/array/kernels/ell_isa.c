@@ -13,6 +13,7 @@
 #include "calibrax/array/kernels/ell_isa.h"
 #include "calibrax/array/kernels/isa_name.h"
 #include "calibrax/array/kernels/minmax.h"
+#include "calibrax/array/kernels/traits.h"
 #include "calibrax/array/kernels/vmath.h"
 
 #if defined(__clang__)
@@ -40,17 +41,15 @@ static size_t ahead_of(const cbx_ell_product *p, size_t first, size_t n, size_t 
 
 /* The steps that a row does (algebra.h), and which of them an algebra takes: as a rule, and of weighted messages. */
 typedef enum step {
-#define STEP(name, watched, term, update) STEP_##name,
-    CBX__ELL_STEP_MAP(STEP)
-#undef STEP
-        STEP_LOG
+#define CBX_ELL_STEP(name, watched, term, update) STEP_##name,
+#include "calibrax/array/kernels/algebra.h"
+    STEP_XOR, /* the gather alone */
+    STEP_LOG
 } step;
 static const step steps_of[CBX_ALGEBRA_COUNT][2] = {
-#define ROW(id, name, combine, update, fin, identity, empty, masks, none, nan, plus, minus, exact, usual, fma,         \
-            careful, row, weighted)                                                                                    \
-    { STEP_##row, STEP_##weighted },
-    CBX_ALGEBRA_MAP(ROW)
-#undef ROW
+#define CBX_ALGEBRA_STEPS(id, usual, by_fma, careful, nan, row, weighted)                                              \
+    [CBX_ALGEBRA_##id] = { STEP_##row, STEP_##weighted },
+#include "calibrax/array/kernels/algebra.h"
 };
 
 static step step_of(const cbx_ell_product *p) { return steps_of[p->semiring->id][p->scaled]; }

@@ -24,9 +24,10 @@ CBX_BEGIN_DECLS
 typedef enum cbx_isa { CBX_ISA_MAP(CBX_ISA_CONSTANT) CBX_ISA_COUNT } cbx_isa;
 #undef CBX_ISA_CONSTANT
 
-/* CBX_ISA_ON_<cpus>(text): the text where this is built for such CPUs, nothing elsewhere; for tables of what is built. */
+/* CBX_ISA_ON_<cpus>(text): the text where this is built for such CPUs, nothing elsewhere; for tables of what is built.  A test that builds
+ * the kernels once more may do with the plain ones. */
 #define CBX_ISA_ON_ANY(...) __VA_ARGS__
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(CBX_ISA_PLAIN_ALONE)
 #define CBX_ISA_ON_X86_64(...) __VA_ARGS__
 #else
 #define CBX_ISA_ON_X86_64(...)

@@ -8,14 +8,12 @@
 #include <string.h>
 
 #include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/kernels/traits.h"
 #include "calibrax/base/clock.h"
 
 static const cbx_semiring semirings[CBX_ALGEBRA_COUNT] = {
-#define ROW(id, name, combine, update, finalize, identity, empty, masks, annihilator, nan, plus, minus, exact, ...)    \
-    { CBX_ALGEBRA_##id, name, combine, update, finalize, identity, empty, masks,                                       \
-      annihilator,      nan,  plus,    minus,  exact,    NULL },
-    CBX_ALGEBRA_MAP(ROW)
-#undef ROW
+#define CBX_ALGEBRA(number, ...) [CBX_ALGEBRA_##number] = { .id = CBX_ALGEBRA_##number, __VA_ARGS__ },
+#include "calibrax/array/kernels/algebra.h"
 };
 
 const cbx_semiring *cbx_semiring_get(cbx_algebra id)
@@ -33,7 +31,7 @@ const cbx_semiring *cbx_semiring_find(const char *name)
 bool cbx_semiring_takes(const cbx_semiring *s, cbx_dtype dtype)
 {
     if (s->functions) return dtype == s->functions->dtype;
-    return s->id == CBX_ALGEBRA_BOOLEAN ? dtype == CBX_BOOL : dtype == CBX_F32 || dtype == CBX_F64;
+    return cbx__traits_of[s->id].of_bool ? dtype == CBX_BOOL : dtype == CBX_F32 || dtype == CBX_F64;
 }
 
 static const cbx__semiring_kernel *const kernels[CBX_ISA_COUNT] = {
@@ -111,8 +109,7 @@ static bool adds_by_fma(const cbx__semiring_kernel *kernel, cbx_isa isa, cbx_dty
 
 bool cbx__semiring_adds_by_fma(const cbx_semiring *s, cbx_dtype dtype)
 {
-    return (s->id == CBX_ALGEBRA_TROPICAL_MAX_PLUS || s->id == CBX_ALGEBRA_TROPICAL_MIN_PLUS) &&
-           adds_by_fma(cbx__semiring_best(), cbx_isa_best(), dtype);
+    return cbx__traits_of[s->id].sums_by_fma && adds_by_fma(cbx__semiring_best(), cbx_isa_best(), dtype);
 }
 
 /* Products of fewer steps are done before a second thread has come. */
@@ -136,7 +133,7 @@ static cbx_status check_algebra(const cbx_matmul *p, cbx_err *err)
     if (!p->semiring) return cbx_fail(err, CBX_EINVAL, "a product needs a semiring: take one from cbx_semiring_find");
     if (!cbx_semiring_takes(p->semiring, p->dtype))
         return cbx_fail(err, CBX_EDTYPE, "algebra '%s' does not take %s", p->semiring->name, cbx_dtype_name(p->dtype));
-    if (p->raw && p->semiring->id != CBX_ALGEBRA_EUCLIDEAN)
+    if (p->raw && (p->semiring->functions || !cbx__traits_of[p->semiring->id].has_raw))
         return cbx_fail(err, CBX_EINVAL, "algebra '%s' has no raw form: only euclidean has", p->semiring->name);
     if (p->d && p->semiring->functions)
         return cbx_fail(err, CBX_EINVAL, "algebra '%s', given by functions, cannot be merged with D",
@@ -305,11 +302,6 @@ cbx_status cbx_matmul_workspace(const cbx_matmul *p, size_t *out, cbx_err *err)
     return CBX_OK;
 }
 
-static bool is_tropical(const cbx_matmul *p)
-{
-    return p->semiring->id == CBX_ALGEBRA_TROPICAL_MAX_PLUS || p->semiring->id == CBX_ALGEBRA_TROPICAL_MIN_PLUS;
-}
-
 /* None of these bytes is among those. */
 static bool are_apart(const void *x, size_t x_bytes, const void *y, size_t y_bytes)
 {
@@ -329,7 +321,7 @@ static bool is_plainly_right(const cbx_matmul *p)
     if ((p->struct_size != sizeof *p) | !s | (p->isa != CBX_ISA_COUNT) |
         ((p->dtype != CBX_F32) & (p->dtype != CBX_F64)))
         return false;
-    if (s->functions || s->id == CBX_ALGEBRA_BOOLEAN) return false;
+    if (s->functions || cbx__traits_of[s->id].of_bool) return false;
     if ((((m - 1) | (k - 1) | (n - 1)) >= most) | (((lda - k) | (ldb - n) | (ldc - n)) >= slack) |
         ((p->a_step ^ 1) | (p->b_step ^ 1) | (p->c_step ^ 1)) | p->raw)
         return false;
@@ -367,7 +359,7 @@ static __attribute__((noinline)) cbx_status run_checked(const cbx_matmul *p, cbx
         cbx__semiring_user_run(&plan);
         return CBX_OK;
     }
-    if (is_tropical(p))
+    if (cbx__traits_of[p->semiring->id].sums_by_fma)
         plan.add_by_fma = adds_by_fma(kernel, p->isa == CBX_ISA_COUNT ? cbx_isa_best() : p->isa, p->dtype);
     if (p->c_step != 1 && p->ldc == 1) {
         other = transposed(p);
@@ -396,7 +388,7 @@ static cbx_status run_limit(const cbx_matmul *p, bool fed, cbx_err *err)
     if (p->dtype == CBX_BOOL)
         return cbx_fail(err, CBX_EDTYPE,
                         "there is no limit in registers for booleans: tables in memory make the product");
-    if (is_tropical(p))
+    if (cbx__traits_of[p->semiring->id].sums_by_fma)
         plan.add_by_fma = adds_by_fma(kernel, p->isa == CBX_ISA_COUNT ? cbx_isa_best() : p->isa, p->dtype);
     kernel->limit(&plan, fed);
     return CBX_OK;

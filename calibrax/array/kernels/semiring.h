@@ -13,18 +13,17 @@
 #include <stdint.h>
 
 #include "calibrax/array/dtype.h"
-#include "calibrax/array/kernels/algebra.h"
 #include "calibrax/array/kernels/isa.h"
 
 CBX_BEGIN_DECLS
 
-#define CBX_ALGEBRA_CONSTANT(id, ...) CBX_ALGEBRA_##id,
+/** CBX_ALGEBRA_REAL, ..._LOG, ..._TROPICAL_MAX_PLUS, ..._TROPICAL_MIN_PLUS, ..._EUCLIDEAN, ..._BOOLEAN: a file each in algebras/. */
 typedef enum cbx_algebra {
-    CBX_ALGEBRA_MAP(CBX_ALGEBRA_CONSTANT) /* CBX_ALGEBRA_REAL, ..._LOG, ... */
+#define CBX_ALGEBRA(id, ...) CBX_ALGEBRA_##id,
+#include "calibrax/array/kernels/algebra.h"
     CBX_ALGEBRA_COUNT,
     CBX_ALGEBRA_USER = CBX_ALGEBRA_COUNT /* given by functions: cbx_semiring_define */
 } cbx_algebra;
-#undef CBX_ALGEBRA_CONSTANT
 
 /**
  * An algebra given by functions on runs of n neighbouring columns.  They are called from several threads at a time and see

@@ -238,6 +238,13 @@ ALWAYS_INLINE void join_word(row_bits sum[2], const uint64_t *tables, uint64_t w
     }
 }
 
+/* Likewise of a word whose upper half has no terms. */
+ALWAYS_INLINE void join_half(row_bits sum[2], const uint64_t *tables, uint64_t word)
+{
+    for (; word; word >>= 4, tables += ENTRIES * BLOCK_WORDS)
+        sum[0] = either(sum[0], load_row(tables + (word & 15) * BLOCK_WORDS));
+}
+
 /* Rows [i0, i0 + rows) of block cb by tables, into rows of acc `across` words apart, of `words` of each row of A; how many of them are
  * not full. */
 static size_t by_tables(const job_bool *j, size_t cb, size_t i0, size_t rows, size_t words_of_a, uint64_t *tables,
@@ -250,15 +257,17 @@ static size_t by_tables(const job_bool *j, size_t cb, size_t i0, size_t rows, si
     for (size_t w0 = 0; w0 < words_of_a && open > 0; w0 += n, n = SLAB_WORDS) {
         const size_t here = min_size(n, words_of_a - w0);
         const uint64_t *b = j->b + (cb * j->k64 + w0 * 64) * BLOCK_WORDS;
-        for (size_t t = 0; t < here * WORD_TABLES; t++)
+        const size_t terms = j->p->k - w0 * 64, whole = min_size(here, (terms + 31) / 64);
+        for (size_t t = 0; t < (whole < here ? (terms + 3) / 4 : here * WORD_TABLES); t++)
             make_table(tables + t * ENTRIES * BLOCK_WORDS, b + t * 4 * BLOCK_WORDS);
         for (size_t r = 0; r < rows; r++) {
             const uint64_t *words = j->a + (i0 + r) * j->a_words + w0;
             if (done[r]) continue;
             row_bits sum[2] = { load_row(acc + r * across) };
             sum[1] = sum[0];
-            for (size_t w = 0; w < here; w++)
+            for (size_t w = 0; w < whole; w++)
                 if (words[w]) join_word(sum, tables + w * WORD_TABLES * ENTRIES * BLOCK_WORDS, words[w]);
+            if (whole < here) join_half(sum, tables + whole * WORD_TABLES * ENTRIES * BLOCK_WORDS, words[whole]);
             store_row(acc + r * across, either(sum[0], sum[1]));
             done[r] = is_full(acc + r * across, live);
             open -= done[r];

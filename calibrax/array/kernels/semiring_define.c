@@ -11,7 +11,7 @@
 
 #define AT(i, across, j, along) ((ptrdiff_t)(i) * (across) + (ptrdiff_t)(j) * (along))
 
-#define DEFINE(T, SFX, SQRT, EXP, LOG, LOG1P)                                                                          \
+#define DEFINE(T, SFX, EXP, LOG)                                                                                       \
     static T fold_##SFX(const cbx_matmul *p, size_t i, size_t j)                                                       \
     {                                                                                                                  \
         const T *a = p->a, *b = p->b;                                                                                  \
@@ -20,20 +20,11 @@
             acc = update_##SFX(                                                                                        \
                 p->semiring->id, acc,                                                                                  \
                 term_##SFX(p->semiring->id, a[AT(i, p->lda, kk, p->a_step)], b[AT(kk, p->ldb, j, p->b_step)]));        \
-        if (p->semiring->id == CBX_ALGEBRA_EUCLIDEAN) return p->raw ? acc : SQRT(acc);                                 \
-        if (p->semiring->id != CBX_ALGEBRA_LOG || isnan(acc) || isinf(acc)) return acc;                                \
+        if (p->semiring->id != CBX_ALGEBRA_LOG) return p->raw ? acc : finish_##SFX(p->semiring->id, acc);              \
+        if (isnan(acc) || isinf(acc)) return acc;                                                                      \
         for (size_t kk = 0; kk < p->k; kk++)                                                                           \
             sum += EXP(a[AT(i, p->lda, kk, p->a_step)] + b[AT(kk, p->ldb, j, p->b_step)] - acc);                       \
         return acc + LOG(sum);                                                                                         \
-    }                                                                                                                  \
-    static T merge_##SFX(const cbx_matmul *p, T x, T y)                                                                \
-    {                                                                                                                  \
-        const cbx_algebra g = p->semiring->id;                                                                         \
-        if (g == CBX_ALGEBRA_EUCLIDEAN && !p->raw) return SQRT(x * x + y * y);                                         \
-        if (g != CBX_ALGEBRA_LOG) return update_##SFX(g, x, y);                                                        \
-        if (isnan(x) || isnan(y)) return x + y;                                                                        \
-        const T hi = x > y ? x : y, lo = x > y ? y : x;                                                                \
-        return isinf(hi) ? hi : hi + LOG1P(EXP(lo - hi));                                                              \
     }                                                                                                                  \
     static void define_##SFX(const cbx_matmul *p)                                                                      \
     {                                                                                                                  \
@@ -42,14 +33,15 @@
         for (size_t i = 0; i < p->m; i++)                                                                              \
             for (size_t j = 0; j < p->n; j++) {                                                                        \
                 T x = fold_##SFX(p, i, j);                                                                             \
-                if (d) x = merge_##SFX(p, d[AT(i, p->ldd, j, p->d_step)], x);                                          \
+                const T y = d ? d[AT(i, p->ldd, j, p->d_step)] : 0;                                                    \
+                if (d) x = p->raw ? y + x : merge_##SFX(p->semiring->id, y, x);                                        \
                 if (p->mask && (p->mask[AT(i, p->ldm, j, p->m_step)] != 0) == p->mask_complement)                      \
                     x = (T)p->semiring->empty;                                                                         \
                 c[AT(i, p->ldc, j, p->c_step)] = x;                                                                    \
             }                                                                                                          \
     }
-DEFINE(float, f32, sqrtf, expf, logf, log1pf)
-DEFINE(double, f64, sqrt, exp, log, log1p)
+DEFINE(float, f32, expf, logf)
+DEFINE(double, f64, exp, log)
 
 static void define_bool(const cbx_matmul *p)
 {

@@ -62,7 +62,7 @@ ALWAYS_INLINE void NAME(few_end)(step s, int bytes, int nv, size_t sums, const c
     {
         vec sum = acc[0][r][v];
         UNROLL for (size_t q = 1; q < sums; q++) sum = NAME(merge)(s, sum, acc[q][r][v]);
-        if (s == STEP_SQUARE && !p->raw) sum = NAME(root)(sum);
+        if (!p->raw) sum = NAME(ended)(s, sum);
         if (v < nv - 1)
             *(vec *)(c + v * LANES) = sum;
         else
@@ -99,25 +99,34 @@ ALWAYS_INLINE void NAME(few_rows)(step s, int bytes, int nv, size_t rows, size_t
     }
 }
 
-/* All rows of nv vectors of columns. */
+/* All rows of nv vectors of columns.  Real products, of which most are so small, take as few rows that are not there as can be. */
 ALWAYS_INLINE void NAME(few_columns)(step s, int bytes, int nv, size_t tile, const cbx_matmul *p, size_t j)
 {
-    const size_t m = p->m;
+    const size_t m = p->m, half = tile / 2, most = s == STEP_FMA && tile == 8 ? 6 : half;
     size_t i = 0;
 
-    for (; i + tile / 2 < m; i += tile) NAME(few_rows)(s, bytes, nv, tile, 1, p, i, j);
+    for (; i + most < m; i += tile) NAME(few_rows)(s, bytes, nv, tile, 1, p, i, j);
     if (s == STEP_FMA && i + 1 == m)
         NAME(few_rows)(s, bytes, nv, 1, FEW_SUMS, p, i, j);
+    else if (s == STEP_FMA && i + 2 == m)
+        NAME(few_rows)(s, bytes, nv, 2, FEW_SUMS / 2, p, i, j);
+    else if (most > half && i + half < m)
+        NAME(few_rows)(s, bytes, nv, most, 1, p, i, j);
     else if (i < m)
-        NAME(few_rows)(s, bytes, nv, tile / 2, 1, p, i, j);
+        NAME(few_rows)(s, bytes, nv, half, 1, p, i, j);
 }
 
+/* Columns go by two vectors, real ones by three where there are registers, as long as no more than three are left. */
 ALWAYS_INLINE void NAME(few_product)(step s, const cbx_matmul *p)
 {
-    for (size_t j = 0; j < p->n; j += FEW_VECTORS * LANES) {
+    for (size_t j = 0, wide; j < p->n; j += wide * LANES) {
         const size_t bytes = (p->n - j) * sizeof(T);
-        if (bytes > VECTOR_BYTES)
+        wide = 2;
+        if (FEW_VECTORS > 2 && s == STEP_FMA && bytes > 2 * VECTOR_BYTES && bytes <= 3 * VECTOR_BYTES) {
             NAME(few_columns)(s, VECTOR_BYTES, FEW_VECTORS, FEW_WIDE, p, j);
+            wide = 3;
+        } else if (bytes > VECTOR_BYTES)
+            NAME(few_columns)(s, VECTOR_BYTES, 2, FEW_WIDE, p, j);
         else if (VECTOR_BYTES == 64 && s == STEP_FMA && bytes <= 16)
             NAME(few_columns)(s, 16, 1, FEW_TILE, p, j);
         else if (VECTOR_BYTES == 64 && s == STEP_FMA && bytes <= 32)
@@ -127,14 +136,12 @@ ALWAYS_INLINE void NAME(few_product)(step s, const cbx_matmul *p)
     }
 }
 
-#define FEW(name, term, update)                                                                                        \
+#define CBX_TILE_STEP(name, term, update)                                                                              \
     static void NAME(few_##name)(const cbx_matmul *p) { NAME(few_product)(STEP_##name, p); }
-CBX__TILE_STEP_MAP(FEW)
-#undef FEW
+#include "calibrax/array/kernels/algebra.h"
 static void (*const NAME(few_products)[])(const cbx_matmul *p) = {
-#define ROW(name, term, update) [STEP_##name] = NAME(few_##name),
-    CBX__TILE_STEP_MAP(ROW)
-#undef ROW
+#define CBX_TILE_STEP(name, term, update) [STEP_##name] = NAME(few_##name),
+#include "calibrax/array/kernels/algebra.h"
 };
 
 /* Of a dense product without epilogue, no larger than FEW_EXTENT, checked; false: its algebra has another way. */

@@ -44,6 +44,7 @@ static size_t NAME(workspace)(const cbx__semiring_plan *plan) { return NAME(layo
 /* --- packing --- */
 
 typedef T NAME(eight) __attribute__((vector_size(8 * sizeof(T)), may_alias, aligned(sizeof(T))));
+typedef T NAME(four) __attribute__((vector_size(4 * sizeof(T)), may_alias, aligned(sizeof(T))));
 
 /* out[q][r] = x[r * across + q] of `rows` <= 8 rows; lanes past the last row hold it once more. */
 ALWAYS_INLINE void NAME(turn_eight)(const T *x, ptrdiff_t across, size_t rows, NAME(eight) out[8])
@@ -71,17 +72,56 @@ ALWAYS_INLINE void NAME(turn_eight)(const T *x, ptrdiff_t across, size_t rows, N
     }
 }
 
-/* Rows [w0, w0 + rows) of a panel, eight elements of each at a time.  With fewer rows than eight a step writes past its lanes, over what
- * the next step writes; so the last ones are done singly. */
+/* Elements of a row that are turned at a time; eight that are more than a vector would be turned in memory. */
+#define TURNED ((size_t)(8 * sizeof(T) <= VECTOR_BYTES ? 8 : 4))
+
+/* Likewise four rows. */
+ALWAYS_INLINE void NAME(turn_four)(const T *x, ptrdiff_t across, size_t rows, NAME(four) out[4])
+{
+    NAME(four) r[4], s[4];
+    UNROLL for (size_t i = 0; i < 4; i++)
+    {
+        r[i] = *(const NAME(four) *)(x + (ptrdiff_t)(i < rows ? i : rows - 1) * across);
+    }
+    UNROLL for (int i = 0; i < 4; i += 2)
+    {
+        s[i] = __builtin_shufflevector(r[i], r[i + 1], 0, 4, 2, 6);
+        s[i + 1] = __builtin_shufflevector(r[i], r[i + 1], 1, 5, 3, 7);
+    }
+    UNROLL for (int i = 0; i < 2; i++)
+    {
+        out[i] = __builtin_shufflevector(s[i], s[i + 2], 0, 1, 4, 5);
+        out[i + 2] = __builtin_shufflevector(s[i], s[i + 2], 2, 3, 6, 7);
+    }
+}
+
+/* `side` elements of each of rows <= 8 neighbours in a panel. */
+ALWAYS_INLINE void NAME(turn_few)(T *restrict to, size_t width, const T *x, size_t rows, ptrdiff_t across, size_t side)
+{
+    NAME(eight) out[8];
+    NAME(four) low[4], high[4];
+
+    if (side == 8) {
+        NAME(turn_eight)(x, across, rows, out);
+        UNROLL for (size_t q = 0; q < 8; q++) * (NAME(eight) *)(to + q * width) = out[q];
+        return;
+    }
+    NAME(turn_four)(x, across, rows, low);
+    if (rows > 4) NAME(turn_four)(x + 4 * across, across, rows - 4, high);
+    UNROLL for (size_t q = 0; q < 4; q++)
+    {
+        *(NAME(four) *)(to + q * width) = low[q];
+        if (rows > 4) *(NAME(four) *)(to + q * width + 4) = high[q];
+    }
+}
+
+/* Rows [w0, w0 + rows) of a panel, eight elements of each at a time, or four.  With fewer rows than eight a step writes past its lanes,
+ * over what the next step writes; so the last ones are done singly. */
 ALWAYS_INLINE void NAME(gather_rows)(T *restrict to, size_t width, const T *x, size_t rows, ptrdiff_t across, size_t kc)
 {
-    const size_t whole = rows == 8 ? kc / 8 * 8 : kc >= 9 ? (kc - 1) / 8 * 8 : 0;
-    NAME(eight) out[8];
+    const size_t side = TURNED, whole = (rows == 8 || kc == 0 ? kc : kc - 1) / side * side;
 
-    for (size_t k0 = 0; k0 < whole; k0 += 8) {
-        NAME(turn_eight)(x + k0, across, rows, out);
-        UNROLL for (size_t q = 0; q < 8; q++) * (NAME(eight) *)(to + (k0 + q) * width) = out[q];
-    }
+    for (size_t k0 = 0; k0 < whole; k0 += side) NAME(turn_few)(to + k0 * width, width, x + k0, rows, across, side);
     for (size_t kk = whole; kk < kc; kk++)
         for (size_t w = 0; w < rows; w++) to[kk * width + w] = x[(ptrdiff_t)w * across + (ptrdiff_t)kk];
 }
@@ -154,17 +194,12 @@ static void NAME(scan_rows)(const T *x, size_t rows, ptrdiff_t across, size_t le
     }
 }
 
-static bool NAME(is_tropical)(const NAME(job) * j)
-{
-    return j->algebra == CBX_ALGEBRA_TROPICAL_MAX_PLUS || j->algebra == CBX_ALGEBRA_TROPICAL_MIN_PLUS;
-}
-
 /* A packed panel as its algebra wants it. */
 static void NAME(prepare)(const NAME(job) * j, T *to, size_t width, size_t live, size_t kc, const T *shift,
                           atomic_int *seen)
 {
     if (j->algebra == CBX_ALGEBRA_LOG) NAME(exp_panel)(to, width, live, kc, shift);
-    if (NAME(is_tropical)(j)) NAME(scan_rows)(to, 1, 0, width * kc, seen);
+    if (watches(j->algebra)) NAME(scan_rows)(to, 1, 0, width * kc, seen);
 }
 
 static void NAME(pack)(const NAME(job) * j, T *to, size_t width, const T *x, size_t live, ptrdiff_t across, size_t kc,
@@ -184,12 +219,15 @@ static void NAME(merge_d)(const NAME(job) * j, size_t i, size_t j0, size_t live,
 
     for (size_t l = 0; l < live; l++) {
         const T x = d[(ptrdiff_t)l * p->d_step], y = c[l], hi = x > y ? x : y, lo = x > y ? y : x;
+        const bool raw = p->raw;
+        (void)raw;
         switch (j->algebra) {
-        case CBX_ALGEBRA_LOG: c[l] = isnan(x) || isnan(y) ? x + y : isinf(hi) ? hi : hi + LOG1P(EXP(lo - hi)); break;
-        case CBX_ALGEBRA_TROPICAL_MAX_PLUS: c[l] = isnan(x) || isnan(y) ? x + y : hi; break;
-        case CBX_ALGEBRA_TROPICAL_MIN_PLUS: c[l] = isnan(x) || isnan(y) ? x + y : lo; break;
-        case CBX_ALGEBRA_EUCLIDEAN: c[l] = p->raw ? x + y : SQRT(x * x + y * y); break;
-        default: c[l] = x + y;
+#define CBX_ALGEBRA_MERGE(id, merge, operation)                                                                        \
+    case CBX_ALGEBRA_##id:                                                                                             \
+        c[l] = merge;                                                                                                  \
+        break;
+#include "calibrax/array/kernels/algebra.h"
+        default: break;
         }
     }
 }
@@ -211,15 +249,25 @@ ALWAYS_INLINE void NAME(finalize)(int nv, const NAME(job) * j, size_t i, size_t 
         NAME(finish_log)(nv, j, i, rows, j0, live, c, ldc);
         return;
     }
-    for (size_t r = 0; r < rows; r++, c += ldc)
-        UNROLL for (int v = 0; v < nv; v++) * (vec *)(c + v * LANES) = NAME(root)(*(const vec *)(c + v * LANES));
+    switch (steps_of[j->algebra].usual) {
+#define CBX_TILE_FINISH(name, of_vector, of_scalar)                                                                    \
+    case STEP_##name:                                                                                                  \
+        for (size_t r = 0; r < rows; r++, c += ldc) UNROLL for (int v = 0; v < nv; v++)                                \
+            {                                                                                                          \
+                const vec x = *(const vec *)(c + v * LANES);                                                           \
+                *(vec *)(c + v * LANES) = of_vector;                                                                   \
+            }                                                                                                          \
+        break;
+#include "calibrax/array/kernels/algebra.h"
+    default: break;
+    }
 }
 
 static void NAME(finish)(const NAME(job) * j, size_t i, size_t rows, size_t j0, size_t live, T *c, ptrdiff_t ldc)
 {
     const cbx_matmul *p = j->p;
 
-    if (j->algebra == CBX_ALGEBRA_LOG || (j->algebra == CBX_ALGEBRA_EUCLIDEAN && !p->raw)) {
+    if (j->algebra == CBX_ALGEBRA_LOG || (finishes(j->algebra) && !p->raw)) {
         const size_t nv = (live + LANES - 1) / LANES;
         if (nv == NV)
             NAME(finalize)(NV, j, i, rows, j0, live, c, ldc);
@@ -349,7 +397,7 @@ static void NAME(pack_panel)(NAME(job) * j, const NAME(slab) * s, size_t i, size
     if (!j->direct_a) NAME(pack)
     (j, j->pa + (i - s->i0) * s->kc, MR, a, rows, p->lda, s->kc, p->a_step, j->row_shift + (j->row_shift ? i : 0),
      seen);
-    else if (NAME(is_tropical)(j)) NAME(scan_rows)(a, rows, p->lda, s->kc, seen);
+    else if (watches(j->algebra)) NAME(scan_rows)(a, rows, p->lda, s->kc, seen);
 }
 
 /* Rows [i0, i1), columns [j0, j1): a panel of A stays in the first-level cache while panels of B pass, from the second. */
@@ -374,8 +422,11 @@ static void NAME(block)(NAME(job) * j, const NAME(slab) * s, size_t i0, size_t i
 /* Which tile goes with what the panels hold. */
 static step NAME(step_of)(const NAME(job) * j, int in_a, int in_b)
 {
-    const bool nan = ((in_a | in_b) & SEEN_NAN) || ((in_a & SEEN_PLUS_INF) && (in_b & SEEN_MINUS_INF)) ||
-                     ((in_a & SEEN_MINUS_INF) && (in_b & SEEN_PLUS_INF));
+    const nan_from from = steps_of[j->algebra].nan;
+    const bool opposite = ((in_a & SEEN_PLUS_INF) && (in_b & SEEN_MINUS_INF)) ||
+                          ((in_a & SEEN_MINUS_INF) && (in_b & SEEN_PLUS_INF));
+    const bool nan = ((in_a | in_b) & (from == ANY_INFINITY ? SEEN_NAN | SEEN_PLUS_INF | SEEN_MINUS_INF : SEEN_NAN)) ||
+                     (from == OPPOSITE_INFINITIES && opposite);
     return nan             ? steps_of[j->algebra].careful
            : j->add_by_fma ? steps_of[j->algebra].by_fma
                            : steps_of[j->algebra].usual;
@@ -389,7 +440,7 @@ static void NAME(pack_columns)(const NAME(job) * j, const NAME(slab) * s, size_t
     const T *b = j->b + (ptrdiff_t)s->k0 * p->ldb + (ptrdiff_t)from * p->b_step;
     T *to = j->pb + (from - s->j0) * s->kc;
 
-    if (j->direct_b && whole && NAME(is_tropical)(j)) NAME(scan_rows)(b, s->kc, p->ldb, whole * NR, seen);
+    if (j->direct_b && whole && watches(j->algebra)) NAME(scan_rows)(b, s->kc, p->ldb, whole * NR, seen);
     if (!j->direct_b && whole) NAME(gather_lines)(to, b, whole, s->kc, p->ldb);
     for (size_t w = 0; !j->direct_b && w < whole; w++)
         NAME(prepare)(j, to + w * NR * s->kc, NR, NR, s->kc, j->col_shift + (j->col_shift ? from + w * NR : 0), seen);
@@ -460,7 +511,7 @@ static void NAME(work)(NAME(job) * j, size_t id, size_t nt)
                       .kc = min_size(j->kc, p->k - k0),
                       .first = k0 == 0,
                       .last = k0 + j->kc >= p->k,
-                      .packs = with_a && nt == 1 && !NAME(is_tropical)(j) };
+                      .packs = with_a && nt == 1 && !watches(j->algebra) };
                 NAME(pack_slab)(j, &s, i1, j1, with_a && !s.packs, with_b, parity, id, nt);
                 cbx__team_wait(nt);
                 in_a = seen_in(&j->seen[parity][0]) | (with_a ? 0 : in_a);
@@ -484,8 +535,7 @@ static void NAME(run)(const cbx__semiring_plan *plan)
     NAME(job) job = NAME(layout)(plan, plan->p->workspace);
 
     job.add_by_fma = plan->add_by_fma;
-    job.finishes = job.algebra == CBX_ALGEBRA_LOG || job.algebra == CBX_ALGEBRA_EUCLIDEAN || plan->p->d ||
-                   plan->p->mask;
+    job.finishes = job.algebra == CBX_ALGEBRA_LOG || finishes(job.algebra) || plan->p->d || plan->p->mask;
 #if defined(_OPENMP)
     if (plan->threads > 1) {
 #pragma omp parallel num_threads(plan->threads)
@@ -501,10 +551,12 @@ static void NAME(run)(const cbx__semiring_plan *plan)
 static void NAME(registers_of)(step s, size_t rounds)
 {
     switch (s) {
-#define REGISTERS(name, term, update)                                                                                  \
-    case STEP_##name: NAME(registers)(STEP_##name, rounds); break;
-        CBX__TILE_STEP_MAP(REGISTERS)
-#undef REGISTERS
+#define CBX_TILE_STEP(name, term, update)                                                                              \
+    case STEP_##name:                                                                                                  \
+        NAME(registers)(STEP_##name, rounds);                                                                          \
+        break;
+#include "calibrax/array/kernels/algebra.h"
+    default: break;
     }
 }
 

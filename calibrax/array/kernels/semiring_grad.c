@@ -2,6 +2,7 @@
  * Derivatives of products of dense matrices: which parts of semiring_grad.h follow each other, and the products between them.
  */
 #include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/kernels/traits.h"
 
 /* C = A B over the reals, of dense row-major matrices that are read as they lie or transposed. */
 static cbx_matmul real_product(const cbx__grad *q, size_t m, size_t k, size_t n, const void *a, bool turn_a,
@@ -62,21 +63,21 @@ size_t cbx__semiring_grad_bytes(cbx__grad *q)
 void cbx__semiring_backward(cbx__grad *q)
 {
     const cbx__semiring_kernel *kernel = cbx__semiring_best();
-    const cbx_algebra g = q->semiring->id;
+    const cbx__derivative way = cbx__traits_of[q->semiring->id].derivative;
     cbx_matmul p[2];
     char *room;
 
     kernel->grad(q, CBX__GRAD_SIZE);
     room = (char *)q->scratch + q->scratch_bytes;
-    if (g == CBX_ALGEBRA_REAL) {
+    if (way == CBX__BY_PRODUCTS) {
         backward_products(q, q->g, q->a, q->b, p);
     } else {
         kernel->grad(q, CBX__GRAD_BEFORE);
-        if (g != CBX_ALGEBRA_LOG) return;
+        if (way != CBX__BY_SCALED_PRODUCTS) return;
         backward_products(q, q->w, q->scaled_a, q->scaled_b, p);
     }
     for (int i = 0; i < 2; i++) run(&p[i], room, room_of(&p[i]));
-    if (g == CBX_ALGEBRA_LOG) kernel->grad(q, CBX__GRAD_AFTER);
+    if (way == CBX__BY_SCALED_PRODUCTS) kernel->grad(q, CBX__GRAD_AFTER);
 }
 
 void cbx__semiring_forward(cbx__grad *q)
@@ -87,7 +88,7 @@ void cbx__semiring_forward(cbx__grad *q)
 
     kernel->grad(q, CBX__GRAD_SIZE);
     room = (char *)q->scratch + q->scratch_bytes;
-    if (q->semiring->id != CBX_ALGEBRA_REAL) {
+    if (cbx__traits_of[q->semiring->id].derivative != CBX__BY_PRODUCTS) {
         kernel->grad(q, CBX__GRAD_FORWARD);
         return;
     }

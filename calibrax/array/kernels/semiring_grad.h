@@ -2,7 +2,7 @@
  * Derivatives of products, the parts that are no products themselves.  All matrices are dense and row-major.
  * What belongs to A is shared by rows, what belongs to B by columns, in parts of one size: each element is added up by one thread in
  * one order, so its bits do not depend on how many there are.
- * Included once a float type behind semiring_float.h; expects GRAD_LIMIT: exp of that, times what exp flushes to 0, is nothing.
+ * Included once a float type behind semiring_float.h and semiring_slopes.h; expects GRAD_LIMIT: exp of that, times what exp flushes to 0, is nothing.
  */
 
 /* --- log: weights p = exp(a + b - c) = A' B' exp(r + q - c), r and q the maxima of row and column --- */
@@ -118,76 +118,6 @@ static void NAME(log_forward)(const cbx__grad *q)
     }
 }
 
-/* --- tropical: the first optimum takes all --- */
-
-/* first[i,j]: the smallest kk whose term is c, the first NaN one of a NaN; -1 where every term is the annihilator. */
-static void NAME(first_of_row)(const cbx__grad *q, const T *a, const T *c, int64_t *first)
-{
-    enum { COLUMNS = 4 * LANES };
-    const T empty = q->semiring->id == CBX_ALGEBRA_TROPICAL_MAX_PLUS ? -(T)INFINITY : (T)INFINITY, *b = q->b;
-
-    for (size_t j0 = 0; j0 < q->n; j0 += COLUMNS) {
-        const size_t live = min_size(COLUMNS, q->n - j0);
-        TI at[COLUMNS], open = -1;
-        for (size_t l = 0; l < COLUMNS; l++) at[l] = -1;
-        for (size_t kk = 0; kk < q->k && open; kk++) {
-            const T *y = b + kk * q->n + j0;
-            TI left = 0;
-            for (size_t l = 0; l < live; l++) {
-                const T t = a[kk] + y[l];
-                const TI hit = ((t == c[j0 + l]) | (t != t)) ? -1 : 0;
-                at[l] = at[l] < 0 && hit ? (TI)kk : at[l];
-                left |= at[l] < 0 ? -1 : 0;
-            }
-            open = left;
-        }
-        for (size_t l = 0; l < live; l++) first[j0 + l] = c[j0 + l] == empty ? -1 : (int64_t)at[l];
-    }
-}
-
-static void NAME(first_optimum)(const cbx__grad *q, int64_t *first)
-{
-    EACH_OF_TEAM(q->threads)
-    for (size_t i = 0; i < q->m; i++)
-        NAME(first_of_row)(q, (const T *)q->a + i * q->k, (const T *)q->c + i * q->n, first + i * q->n);
-}
-
-static void NAME(optimum_back)(const cbx__grad *q, const int64_t *first)
-{
-    const T *g = q->g;
-    T *da = q->da, *db = q->db;
-
-    EACH_OF_TEAM(q->threads)
-    for (size_t i = 0; i < q->m; i++) {
-        memset(da + i * q->k, 0, q->k * sizeof(T));
-        for (size_t j = i * q->n; j < (i + 1) * q->n; j++)
-            if (first[j] >= 0) da[i * q->k + (size_t)first[j]] += g[j];
-    }
-    EACH_OF_TEAM(q->threads)
-    for (size_t j0 = 0; j0 < q->n; j0 += GRAD_COLUMNS) {
-        const size_t live = min_size(GRAD_COLUMNS, q->n - j0);
-        for (size_t kk = 0; kk < q->k; kk++) memset(db + kk * q->n + j0, 0, live * sizeof(T));
-        for (size_t i = 0; i < q->m; i++)
-            for (size_t j = j0; j < j0 + live; j++) {
-                const int64_t kk = first[i * q->n + j];
-                if (kk >= 0) db[(size_t)kk * q->n + j] += g[i * q->n + j];
-            }
-    }
-}
-
-static void NAME(optimum_forward)(const cbx__grad *q, const int64_t *first)
-{
-    const T *ta = q->ta, *tb = q->tb;
-    T *tc = q->tc;
-
-    EACH_OF_TEAM(q->threads)
-    for (size_t i = 0; i < q->m; i++)
-        for (size_t j = 0; j < q->n; j++) {
-            const int64_t kk = first[i * q->n + j];
-            tc[i * q->n + j] = kk < 0 ? 0 : ta[i * q->k + (size_t)kk] + tb[(size_t)kk * q->n + j];
-        }
-}
-
 /* --- euclidean: by differences, as the distances; nothing at distance 0 --- */
 
 /* 1/c, or 0 where c is 0 or next to it. */
@@ -221,19 +151,18 @@ static void NAME(pull)(size_t rows, size_t others, size_t k, int threads, const 
         }
 }
 
-/* out[j][i] = x[i][j], eight by eight in registers. */
+/* out[j][i] = x[i][j], eight rows by TURNED columns in registers. */
 static void NAME(turn)(size_t rows, size_t columns, int threads, const T *x, T *out)
 {
+    const size_t side = TURNED;
+
     EACH_OF_TEAM(threads)
     for (size_t j0 = 0; j0 < columns; j0 += GRAD_COLUMNS) {
         const size_t upto = min_size(columns, j0 + GRAD_COLUMNS), whole = j0 + (upto - j0) / 8 * 8;
         for (size_t i = 0; i < rows; i += 8) {
             const size_t high = min_size(8, rows - i), ready = high == 8 ? whole : j0;
-            for (size_t j = j0; j < ready; j += 8) {
-                NAME(eight) square[8];
-                NAME(turn_eight)(x + i * columns + j, (ptrdiff_t)columns, 8, square);
-                UNROLL for (size_t q = 0; q < 8; q++) * (NAME(eight) *)(out + (j + q) * rows + i) = square[q];
-            }
+            for (size_t j = j0; j < ready; j += side)
+                NAME(turn_few)(out + j * rows + i, rows, x + i * columns + j, 8, (ptrdiff_t)columns, side);
             for (size_t r = i; r < i + high; r++)
                 for (size_t j = ready; j < upto; j++) out[j * rows + r] = x[r * columns + j];
         }
@@ -310,19 +239,13 @@ static NAME(grad_room) NAME(grad_layout)(const cbx__grad *q, size_t *bytes)
 static void NAME(grad)(cbx__grad *q, cbx__grad_phase phase)
 {
     NAME(grad_room) r = NAME(grad_layout)(q, &q->scratch_bytes);
-    const bool tropical = q->semiring->id == CBX_ALGEBRA_TROPICAL_MAX_PLUS ||
-                          q->semiring->id == CBX_ALGEBRA_TROPICAL_MIN_PLUS;
+    const cbx__derivative way = cbx__traits_of[q->semiring->id].derivative;
 
     q->w = r.w, q->scaled_a = r.scaled_a, q->scaled_b = r.scaled_b;
     if (phase == CBX__GRAD_SIZE) return;
-    if (tropical) {
-        int64_t *first = r.first;
-        NAME(first_optimum)(q, first);
-        if (phase == CBX__GRAD_FORWARD)
-            NAME(optimum_forward)(q, first);
-        else
-            NAME(optimum_back)(q, first);
-    } else if (q->semiring->id == CBX_ALGEBRA_EUCLIDEAN) {
+    if (way == CBX__BY_OPTIMUM || way == CBX__BY_TERMS) {
+        NAME(by_slopes)(q, r.first, phase == CBX__GRAD_FORWARD);
+    } else if (way == CBX__BY_DIFFERENCES) {
         if (phase == CBX__GRAD_FORWARD)
             NAME(euclid_forward)(q);
         else

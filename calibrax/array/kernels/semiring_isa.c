@@ -15,6 +15,7 @@
 #include "calibrax/array/kernels/isa_name.h"
 #include "calibrax/array/kernels/minmax.h"
 #include "calibrax/array/kernels/semiring_isa.h"
+#include "calibrax/array/kernels/traits.h"
 #include "calibrax/array/kernels/vmath.h"
 
 #if defined(__clang__)
@@ -26,19 +27,27 @@
 
 /* The steps that a register tile does (algebra.h), and which of them an algebra takes. */
 typedef enum step {
-#define STEP(name, term, update) STEP_##name,
-    CBX__TILE_STEP_MAP(STEP)
-#undef STEP
+#define CBX_TILE_STEP(name, term, update) STEP_##name,
+#include "calibrax/array/kernels/algebra.h"
+    STEPS
 } step;
+/* What besides NaN operands makes a NaN term. */
+typedef enum nan_from { NAN_ALONE, OPPOSITE_INFINITIES, ANY_INFINITY } nan_from;
 static const struct {
     step usual, by_fma, careful;
+    nan_from nan;
 } steps_of[CBX_ALGEBRA_COUNT] = {
-#define ROW(id, name, combine, update, fin, identity, empty, masks, none, nan, plus, minus, exact, usual, fma,         \
-            careful, ...)                                                                                              \
-    { STEP_##usual, STEP_##fma, STEP_##careful },
-    CBX_ALGEBRA_MAP(ROW)
-#undef ROW
+#define CBX_ALGEBRA_STEPS(id, usual, by_fma, careful, nan, ...)                                                        \
+    [CBX_ALGEBRA_##id] = { STEP_##usual, STEP_##by_fma, STEP_##careful, nan },
+#include "calibrax/array/kernels/algebra.h"
 };
+static const bool is_finished[STEPS] = {
+#define CBX_TILE_FINISH(name, ...) [STEP_##name] = true,
+#include "calibrax/array/kernels/algebra.h"
+};
+/* Whether what panels hold decides the step, and whether tiles are finished after their last one, besides those of log. */
+static inline bool watches(cbx_algebra g) { return steps_of[g].careful != steps_of[g].usual; }
+static inline bool finishes(cbx_algebra g) { return is_finished[steps_of[g].usual]; }
 
 /* A with no more panels of B to meet than these, and B with no more of A, is not worth packing: it is read where it lies.  Where it is
  * met more often, packed panels are 5 % faster: rows that lie a power of two apart share their places in the caches. */
@@ -47,10 +56,10 @@ static const struct {
 #define PANELS_BESIDE 8  /* of B, packed at a time */
 #define BLOCKS_PACKED 16 /* of A for each of several threads */
 
-/* Rows at a time of a product of few elements, or half as many: of one vector, and of two, by as many registers as there are. */
+/* Rows at a time of a product of few elements, or fewer: of one vector, and of more, by as many registers as there are. */
 #define FEW_TILE    8
 #define FEW_WIDE    (TILE_ROWS < 8 ? 4 : 8)
-#define FEW_VECTORS 2
+#define FEW_VECTORS TILE_VECTORS
 #define FEW_SUMS    4 /* of one row */
 
 /* What specials a panel holds. */
@@ -111,6 +120,8 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC_F64, BLOCK_MC, BLOCK_J
 /* with its filter's derivative */
 #include "calibrax/array/kernels/convolve_grad.h"
 /* and derivatives last */
+#include "calibrax/array/kernels/semiring_slopes.h"
+/* those that are no slopes */
 #include "calibrax/array/kernels/semiring_grad.h"
 #undef NAME
 #undef MR
@@ -118,6 +129,7 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC_F64, BLOCK_MC, BLOCK_J
 #undef NV
 #undef NR
 #undef LINE
+#undef TURNED
 #undef vec
 #undef SFX
 #undef T
@@ -161,6 +173,8 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC_F64, BLOCK_MC, BLOCK_J
 /* with its filter's derivative */
 #include "calibrax/array/kernels/convolve_grad.h"
 /* and derivatives last */
+#include "calibrax/array/kernels/semiring_slopes.h"
+/* those that are no slopes */
 #include "calibrax/array/kernels/semiring_grad.h"
 #undef NAME
 #undef MR
@@ -168,6 +182,7 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC_F64, BLOCK_MC, BLOCK_J
 #undef NV
 #undef NR
 #undef LINE
+#undef TURNED
 #undef vec
 
 /* --- boolean --- */

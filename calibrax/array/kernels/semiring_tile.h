@@ -145,16 +145,14 @@ ALWAYS_INLINE void NAME(copy)(T *to, const T *from, size_t live)
 }
 
 #define PICK(m, x, y) NAME(select)((NAME(mask))(m), x, y)
+#define SPREAD(x)     ((x) - (vec){ 0 })
 
 /* Two accumulators into one; s is a constant wherever this is inlined. */
 ALWAYS_INLINE vec NAME(merge)(step s, vec acc, vec t)
 {
-    switch (s) {
-#define MERGE(name, term, update)                                                                                      \
-    case STEP_##name: return update;
-        CBX__TILE_STEP_MAP(MERGE)
-#undef MERGE
-    }
+#define CBX_TILE_STEP(name, term, update)                                                                              \
+    if (s == STEP_##name) return update;
+#include "calibrax/array/kernels/algebra.h"
     return acc;
 }
 
@@ -165,12 +163,24 @@ ALWAYS_INLINE vec NAME(step)(step s, vec acc, T a, vec b, vec one)
 
     (void)one;
     switch (s) {
-#define TERM(name, term, update)                                                                                       \
-    case STEP_##name: t = term; break;
-        CBX__TILE_STEP_MAP(TERM)
-#undef TERM
+#define CBX_TILE_STEP(name, term, update)                                                                              \
+    case STEP_##name:                                                                                                  \
+        t = term;                                                                                                      \
+        break;
+
+#include "calibrax/array/kernels/algebra.h"
+    default: break;
     }
     return NAME(merge)(s, acc, t);
+}
+
+/* What finalize makes of a fold; log has a way of its own. */
+ALWAYS_INLINE vec NAME(ended)(step s, vec x)
+{
+#define CBX_TILE_FINISH(name, of_vector, of_scalar)                                                                    \
+    if (s == STEP_##name) return of_vector;
+#include "calibrax/array/kernels/algebra.h"
+    return x;
 }
 
 /* What a tile is made of: element (i,kk) of A at i * across + kk * along, rows <= MR of them; row kk of B at kk * ldb.  Meanwhile lines of
@@ -283,18 +293,25 @@ typedef void NAME(micro_fn)(const NAME(operands) * o, T start, T *c, ptrdiff_t l
         NAME(micro)(s, nv, o, start, c, ldc, first);                                                                   \
     }
 #if TILE_VECTORS == 3
-#define TILES(name, term, update) TILE(STEP_##name, 1) TILE(STEP_##name, 2) TILE(STEP_##name, 3)
-#define ROW(name, term, update)   [STEP_##name] = { NAME(STEP_##name##_1), NAME(STEP_##name##_2), NAME(STEP_##name##_3) },
+#define TILES(name) TILE(STEP_##name, 1) TILE(STEP_##name, 2) TILE(STEP_##name, 3)
+#define ROW(name)   [STEP_##name] = { NAME(STEP_##name##_1), NAME(STEP_##name##_2), NAME(STEP_##name##_3) },
 #elif TILE_VECTORS == 2
-#define TILES(name, term, update) TILE(STEP_##name, 1) TILE(STEP_##name, 2)
-#define ROW(name, term, update)   [STEP_##name] = { NAME(STEP_##name##_1), NAME(STEP_##name##_2) },
+#define TILES(name) TILE(STEP_##name, 1) TILE(STEP_##name, 2)
+#define ROW(name)   [STEP_##name] = { NAME(STEP_##name##_1), NAME(STEP_##name##_2) },
 #else
 #error "a tile is two or three vectors wide"
 #endif
-CBX__TILE_STEP_MAP(TILES)
+#define CBX_TILE_STEP(name, term, update) TILES(name)
 
-static NAME(micro_fn) *const NAME(tiles)[][NV] = { CBX__TILE_STEP_MAP(ROW) };
+#include "calibrax/array/kernels/algebra.h"
+
+static NAME(micro_fn) *const NAME(tiles)[][NV] = {
+#define CBX_TILE_STEP(name, term, update) ROW(name)
+
+#include "calibrax/array/kernels/algebra.h"
+};
 #undef TILE
 #undef TILES
 #undef ROW
 #undef PICK
+#undef SPREAD

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "calibrax/array/kernels/semiring.h"
+#include "calibrax/array/kernels/traits.h"
 #include "calibrax/array/promote.h"
 
 /* --- sums that stay at the top --- */
@@ -152,7 +152,7 @@ static void multiplies_matrices(const work *w)
     put(w, times(times(w->nresult, k, &w->out->flags), is_complex(w) ? 8 : 2, &w->out->flags));
 }
 
-/* Of each term a combine and an update; (a - b)^2 takes two. */
+/* Of each term a combine and an update. */
 static void folds_terms(const work *w)
 {
     const bool conv = w->call->prim == CBX_PRIM_SEMIRING_CONV;
@@ -160,7 +160,7 @@ static void folds_terms(const work *w)
     uint64_t k = cbx_array_dim(b, 0);
     for (int i = 1; conv && i < cbx_array_ndim(b) - 1; i++) k = times(k, cbx_array_dim(b, i), &w->out->flags);
     if (!conv) k = cbx_array_dim(b, 1);
-    put(w, times(times(w->nresult, k, &w->out->flags), w->call->attrs->mode == CBX_ALGEBRA_EUCLIDEAN ? 3 : 2,
+    put(w, times(times(w->nresult, k, &w->out->flags), (uint64_t)cbx__traits_of[w->call->attrs->mode].flop,
                  &w->out->flags));
 }
 

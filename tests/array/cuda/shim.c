@@ -42,7 +42,11 @@
 #include <sanitizer/common_interface_defs.h>
 #endif
 
-enum { FIBERS = 256, STACK = 256 * 1024 };
+enum {
+    FIBERS = 256,
+    GUARD = 4096,
+    STACK = 32 * 1024
+}; /* small: AddressSanitizer clears what it knows of a stack at each switch */
 typedef enum state { READY, AT_BARRIER, AT_WARP, DONE } state;
 
 typedef struct fiber {
@@ -152,8 +156,9 @@ static bool release_some(int n)
 static void prepare_fiber(fiber *f)
 {
     if (!f->stack) {
-        f->stack = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (f->stack == MAP_FAILED) give_up("no memory for fibers");
+        char *pages = mmap(NULL, GUARD + STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (pages == MAP_FAILED || mprotect(pages, GUARD, PROT_NONE)) give_up("no memory for fibers");
+        f->stack = pages + GUARD;
     }
     getcontext(&f->context);
     f->context.uc_stack.ss_sp = f->stack;
