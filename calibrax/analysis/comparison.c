@@ -10,13 +10,11 @@
 #include "calibrax/analysis/comparison_parts.h"
 #include "calibrax/analysis/regression_parts.h"
 
-/** One value on its way into the table. */
+/** One value on its way into the table: rows and columns are numbered in order of first appearance. */
 typedef struct item {
-    const char *key; /* of the row */
-    const char *label;
     const char *metric;
     const cbx_metric *value;
-    size_t order, column, row;
+    size_t column, row;
 } item;
 
 typedef struct work {
@@ -27,7 +25,8 @@ typedef struct work {
     const cbx_comparison_opts *o;
     cbx_comparison *c;
     cbx_arena scratch;
-    item *items, **sorted;
+    cbx__words rows, labels, texts; /* keys of rows; labels of columns; metrics and units */
+    item *items;
     size_t nitems;
     const cbx_metric **values; /* [row][column] */
 } work;
@@ -39,47 +38,53 @@ static const char *label_of(const work *w, size_t run, const cbx_point *p)
     return cbx__competitor_of(p, w->o->group_tag, w->names ? w->names[run] : cbx_run_id(w->runs[run]));
 }
 
-static const char *row_of(work *w, const cbx_point *p, const char *label)
-{
-    const char *row = NULL;
-    cbx_text text;
+/* Texts of the point at hand. */
+typedef struct names {
+    cbx_text row, key; /* the key is that of the row and the metric */
+} names;
 
-    cbx_text_init(&text, cbx_ctx_allocator(w->ctx));
-    if (cbx__row_put(&text, p, w->o->group_tag, label, &w->scratch))
-        row = cbx_arena_strdup(&w->scratch, cbx_text_str(&text));
-    cbx_text_clear(&text);
-    return row;
+static bool collect_point(work *w, const cbx_point *p, size_t run, names *at)
+{
+    const char *label = label_of(w, run, p);
+    cbx_arena passing;
+    bool fine;
+
+    cbx_text_reset(&at->row);
+    cbx_arena_init(&passing, cbx_ctx_allocator(w->ctx));
+    fine = cbx__row_put(&at->row, p, w->o->group_tag, label, &passing);
+    cbx_arena_clear(&passing);
+    for (size_t k = 0; fine && k < p->nmetrics; k++) {
+        item *e = &w->items[w->nitems];
+        if (!cbx__among(p->metrics[k].name, w->o->metrics, w->o->nmetrics)) continue;
+        cbx_text_reset(&at->key);
+        cbx_text_printf(&at->key, "%s:%s", cbx_text_str(&at->row), p->metrics[k].name);
+        if (at->key.status) return false;
+        *e = (item){ p->metrics[k].name, &p->metrics[k].metric, cbx__words_add(&w->labels, label),
+                     cbx__words_add(&w->rows, cbx_text_str(&at->key)) };
+        fine = e->column != CBX__NO_WORD && e->row != CBX__NO_WORD;
+        w->nitems++;
+    }
+    return fine;
 }
 
 static cbx_status collect(work *w, cbx_err *err)
 {
     size_t most = 0;
+    bool fine = true;
+    names at;
 
     for (size_t r = 0; r < w->nruns; r++)
         for (size_t i = 0; i < cbx_run_npoints(w->runs[r]); i++) most += cbx_run_point(w->runs[r], i)->nmetrics;
     w->items = cbx_arena_calloc(&w->scratch, most, sizeof(*w->items));
-    w->sorted = cbx_arena_calloc(&w->scratch, most, sizeof(*w->sorted));
-    if (!w->items || !w->sorted) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu values", most);
-    for (size_t r = 0; r < w->nruns; r++)
-        for (size_t i = 0; i < cbx_run_npoints(w->runs[r]); i++) {
-            const cbx_point *p = cbx_run_point(w->runs[r], i);
-            const char *label = label_of(w, r, p), *row = row_of(w, p, label);
-            for (size_t k = 0; row && k < p->nmetrics; k++) {
-                item *e = &w->items[w->nitems];
-                if (!cbx__among(p->metrics[k].name, w->o->metrics, w->o->nmetrics)) continue;
-                *e = (item){ cbx_arena_printf(&w->scratch, "%s:%s", row, p->metrics[k].name),
-                             label,
-                             p->metrics[k].name,
-                             &p->metrics[k].metric,
-                             w->nitems,
-                             0,
-                             0 };
-                if (!e->key) row = NULL;
-                w->sorted[w->nitems++] = e;
-            }
-            if (!row) return cbx_fail(err, CBX_ENOMEM, "out of memory for the rows of a comparison");
-        }
-    return CBX_OK;
+    if (!w->items) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu values", most);
+    cbx_text_init(&at.row, cbx_ctx_allocator(w->ctx));
+    cbx_text_init(&at.key, cbx_ctx_allocator(w->ctx));
+    for (size_t r = 0; fine && r < w->nruns; r++)
+        for (size_t i = 0; fine && i < cbx_run_npoints(w->runs[r]); i++)
+            fine = collect_point(w, cbx_run_point(w->runs[r], i), r, &at);
+    cbx_text_clear(&at.row);
+    cbx_text_clear(&at.key);
+    return fine ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for the rows of a comparison");
 }
 
 /* A metric that is asked for and that nobody has is a misspelt one. */
@@ -102,44 +107,6 @@ static bool has_group_tag(const work *w)
     return false;
 }
 
-/* --- numbering in order of first appearance --- */
-
-static int by_key(const void *a, const void *b)
-{
-    const item *x = *(item *const *)a, *y = *(item *const *)b;
-    int c = strcmp(x->key, y->key);
-    return c ? c : (x->order > y->order) - (x->order < y->order);
-}
-
-static int by_label(const void *a, const void *b)
-{
-    const item *x = *(item *const *)a, *y = *(item *const *)b;
-    int c = strcmp(x->label, y->label);
-    return c ? c : (x->order > y->order) - (x->order < y->order);
-}
-
-static const char *key_of(const item *e) { return e->key; }
-static const char *item_label(const item *e) { return e->label; }
-
-/* After sorting, the first of equals names the group; groups are numbered by its order.  Returns how many there are. */
-static size_t number(work *w, int (*order)(const void *, const void *), const char *(*text)(const item *), bool rows)
-{
-    size_t count = 0;
-
-    if (w->nitems) qsort(w->sorted, w->nitems, sizeof(*w->sorted), order);
-    for (size_t i = 0; i < w->nitems; i++) { /* order of the first of its group; its number comes below */
-        item *e = w->sorted[i], *before = i ? w->sorted[i - 1] : NULL;
-        size_t first = before && !strcmp(text(e), text(before)) ? (rows ? before->row : before->column) : e->order;
-        *(rows ? &e->row : &e->column) = first;
-    }
-    for (size_t i = 0; i < w->nitems;
-         i++) { /* items in order: a first one gets the next number, the others that of their first */
-        size_t *place = rows ? &w->items[i].row : &w->items[i].column;
-        *place = *place == i ? count++ : rows ? w->items[*place].row : w->items[*place].column;
-    }
-    return count;
-}
-
 /* --- the table --- */
 
 static const cbx_metric_def *definition(const work *w, const char *metric, cbx_status *st, cbx_err *err)
@@ -158,42 +125,59 @@ static const cbx_metric_def *definition(const work *w, const char *metric, cbx_s
     return first;
 }
 
+static const char *word(work *w, const char *text)
+{
+    size_t at = cbx__words_add(&w->texts, text);
+    return at == CBX__NO_WORD ? NULL : w->texts.list[at];
+}
+
+/* A row's names, by the first value in it. */
+static cbx_status name_row(work *w, const item *e, cbx_comparison_row *row, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+    const cbx_metric_def *def = definition(w, e->metric, &st, err);
+
+    *row = (cbx_comparison_row){ .key = w->rows.list[e->row],
+                                 .metric = word(w, e->metric),
+                                 .unit = def ? word(w, def->unit) : NULL,
+                                 .direction = def ? def->direction : CBX_DIRECTION_INFO };
+    if (!st && (!row->metric || (def && !row->unit))) st = cbx_fail(err, CBX_ENOMEM, "out of memory for a row");
+    return st;
+}
+
+static cbx_status need_competitors(const work *w, cbx_err *err)
+{
+    size_t n = w->labels.n;
+
+    if (n >= 2) return CBX_OK;
+    if (w->o->group_tag && !has_group_tag(w))
+        return cbx_fail(err, CBX_EINVAL, "a comparison needs two competitors, and no point has the tag '%s'",
+                        w->o->group_tag);
+    return cbx_fail(err, CBX_EINVAL, "a comparison needs two competitors, there %s %zu", n == 1 ? "is" : "are", n);
+}
+
 static cbx_status place(work *w, cbx_err *err)
 {
     cbx_comparison *c = w->c;
-    size_t nrows = number(w, by_key, key_of, true), n = number(w, by_label, item_label, false);
-    cbx_status st = CBX_OK;
+    size_t nrows = w->rows.n, n = w->labels.n;
+    cbx_status st = need_competitors(w, err);
 
-    if (n < 2 && w->o->group_tag && !has_group_tag(w))
-        return cbx_fail(err, CBX_EINVAL, "a comparison needs two competitors, and no point has the tag '%s'",
-                        w->o->group_tag);
-    if (n < 2)
-        return cbx_fail(err, CBX_EINVAL, "a comparison needs two competitors, there %s %zu", n == 1 ? "is" : "are", n);
+    if (st) return st;
     c->labels = cbx_arena_calloc(&c->arena, n, sizeof(*c->labels));
     c->rows = cbx_arena_calloc(&c->arena, nrows, sizeof(*c->rows));
     w->values = cbx_arena_calloc(&w->scratch, nrows * n, sizeof(*w->values));
     if (!c->labels || !c->rows || !w->values) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu rows", nrows);
     c->nrows = nrows;
     c->nlabels = n;
+    for (size_t k = 0; k < n; k++) c->labels[k] = w->labels.list[k];
     for (size_t i = 0; !st && i < w->nitems; i++) {
         const item *e = &w->items[i];
         const cbx_metric **cell = &w->values[e->row * n + e->column];
-        const cbx_metric_def *def;
-        cbx_comparison_row *row = &c->rows[e->row];
         if (*cell)
-            return cbx_fail(err, CBX_EEXIST, "'%s' has two values for '%s'; tell them apart by a tag", e->label,
-                            e->key);
+            return cbx_fail(err, CBX_EEXIST, "'%s' has two values for '%s'; tell them apart by a tag",
+                            c->labels[e->column], w->rows.list[e->row]);
         *cell = e->value;
-        if (!c->labels[e->column]) c->labels[e->column] = cbx_arena_strdup(&c->arena, e->label);
-        if (!c->labels[e->column]) return cbx_fail(err, CBX_ENOMEM, "out of memory for a label");
-        if (row->key) continue;
-        def = definition(w, e->metric, &st, err);
-        *row = (cbx_comparison_row){ .key = cbx_arena_strdup(&c->arena, e->key),
-                                     .metric = cbx_arena_strdup(&c->arena, e->metric),
-                                     .unit = def ? cbx_arena_strdup(&c->arena, def->unit) : NULL,
-                                     .direction = def ? def->direction : CBX_DIRECTION_INFO };
-        if (!st && (!row->key || !row->metric || (def && !row->unit)))
-            st = cbx_fail(err, CBX_ENOMEM, "out of memory for a row");
+        if (!c->rows[e->row].key) st = name_row(w, e, &c->rows[e->row], err);
     }
     return st;
 }
@@ -392,8 +376,14 @@ cbx_status cbx_comparison_create(cbx_ctx *ctx, const cbx_run *const *runs, const
     w.c->al = *al;
     cbx_arena_init(&w.c->arena, al);
     cbx_arena_init(&w.scratch, al);
+    cbx__words_init(&w.rows, al);
+    cbx__words_init(&w.labels, al);
+    cbx__words_init(&w.texts, al);
     st = build(&w, err);
     cbx_arena_clear(&w.scratch);
+    cbx__words_leave(&w.rows, &w.c->keys);
+    cbx__words_leave(&w.labels, &w.c->names);
+    cbx__words_leave(&w.texts, &w.c->texts);
     if (st)
         cbx_comparison_free(w.c);
     else
@@ -408,6 +398,9 @@ void cbx_comparison_free(cbx_comparison *c)
     if (!c) return;
     al = c->al;
     cbx_arena_clear(&c->arena);
+    cbx_arena_clear(&c->keys);
+    cbx_arena_clear(&c->names);
+    cbx_arena_clear(&c->texts);
     cbx_mem_free(&al, c, sizeof(*c));
 }
 

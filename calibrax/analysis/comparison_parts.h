@@ -5,6 +5,7 @@
 #include "calibrax/analysis/comparison.h"
 #include "calibrax/base/arena.h"
 #include "calibrax/base/text.h"
+#include "calibrax/base/words.h"
 
 typedef struct cbx__remark {
     int rule;
@@ -14,6 +15,7 @@ typedef struct cbx__remark {
 struct cbx_comparison {
     cbx_allocator al;
     cbx_arena arena;
+    cbx_arena keys, names, texts; /* of rows; of competitors; of metrics and units */
     const char **labels;
     size_t nlabels, reference;
     cbx_comparison_row *rows;

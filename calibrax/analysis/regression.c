@@ -1,5 +1,5 @@
 /*
- * A run against a baseline: keys of both sorted once, matched by bisection, each judged; O(k log k) for k keys.
+ * A run against a baseline: keys of both by their hash, each judged; O(k) for k keys, but for the correction of their p.
  */
 #include "calibrax/analysis/regression.h"
 
@@ -9,114 +9,6 @@
 #include <string.h>
 
 #include "calibrax/analysis/regression_parts.h"
-
-typedef struct keys {
-    cbx__keyed *all;     /* in the order of the run */
-    cbx__keyed **sorted; /* by id, then order */
-    size_t n;
-} keys;
-
-/* --- keys --- */
-
-static int by_tag(const void *a, const void *b) { return strcmp(((const cbx_tag *)a)->key, ((const cbx_tag *)b)->key); }
-
-static void put_part(cbx_text *t, const char *s) { cbx_text_printf(t, "%zu:%s", strlen(s), s); }
-
-/* tags: for people; id: without doubt, without the metric */
-static cbx_status write_tags(cbx_arena *arena, const cbx_point *p, cbx_text *id, const char **tags)
-{
-    cbx_tag *sorted = cbx_arena_calloc(arena, p->ntags + 1, sizeof(*sorted));
-    char *text = cbx_arena_strdup(arena, "");
-
-    if (!sorted || !text) return CBX_ENOMEM;
-    for (size_t i = 0; i < p->ntags; i++) sorted[i] = p->tags[i];
-    qsort(sorted, p->ntags, sizeof(*sorted), by_tag);
-    cbx_text_reset(id);
-    put_part(id, p->name);
-    put_part(id, p->scenario);
-    for (size_t i = 0; i < p->ntags; i++) {
-        put_part(id, sorted[i].key);
-        put_part(id, sorted[i].value);
-        text = cbx_arena_printf(arena, "%s%s%s=%s", text, i ? "," : "", sorted[i].key, sorted[i].value);
-        if (!text) return CBX_ENOMEM;
-    }
-    cbx_text_putc(id, '|');
-    *tags = text;
-    return id->status;
-}
-
-static int by_id(const void *a, const void *b)
-{
-    const cbx__keyed *x = *(cbx__keyed *const *)a, *y = *(cbx__keyed *const *)b;
-    int c = strcmp(x->id, y->id);
-    return c ? c : (x->order > y->order) - (x->order < y->order);
-}
-
-/* The first of equal ids carries their number, the others 0. */
-static void count_equal(keys *k)
-{
-    for (size_t i = 0, j; i < k->n; i = j) {
-        for (j = i; j < k->n && !strcmp(k->sorted[i]->id, k->sorted[j]->id); j++) k->sorted[j]->count = 0;
-        k->sorted[i]->count = j - i;
-    }
-}
-
-static cbx_status fill_keys(cbx_arena *arena, const cbx_run *run, cbx_text *id, keys *k)
-{
-    size_t at = 0;
-
-    for (size_t i = 0; i < cbx_run_npoints(run); i++) {
-        const cbx_point *p = cbx_run_point(run, i);
-        const char *tags, *head;
-        if (!p->nmetrics) continue;
-        if (write_tags(arena, p, id, &tags)) return CBX_ENOMEM;
-        head = cbx_arena_strdup(arena, cbx_text_str(id));
-        if (!head) return CBX_ENOMEM;
-        for (size_t j = 0; j < p->nmetrics; j++, at++) {
-            cbx__keyed *e = &k->all[at];
-            *e = (cbx__keyed){
-                cbx_arena_printf(arena, "%s%s", head, p->metrics[j].name), p, &p->metrics[j], tags, at, 0, NULL
-            };
-            if (!e->id) return CBX_ENOMEM;
-            k->sorted[at] = e;
-        }
-    }
-    return CBX_OK;
-}
-
-static cbx_status make_keys(cbx_arena *arena, const cbx_run *run, keys *k, cbx_err *err)
-{
-    cbx_text id;
-    cbx_status st;
-
-    k->n = 0;
-    for (size_t i = 0; i < cbx_run_npoints(run); i++) k->n += cbx_run_point(run, i)->nmetrics;
-    k->all = cbx_arena_calloc(arena, k->n, sizeof(*k->all));
-    k->sorted = cbx_arena_calloc(arena, k->n, sizeof(*k->sorted));
-    if (!k->all || !k->sorted) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu keys", k->n);
-    cbx_text_init(&id, &arena->al);
-    st = fill_keys(arena, run, &id, k);
-    cbx_text_clear(&id);
-    if (st) return cbx_fail(err, CBX_ENOMEM, "out of memory for the keys of '%s'", cbx_run_id(run));
-    qsort(k->sorted, k->n, sizeof(*k->sorted), by_id);
-    count_equal(k);
-    return CBX_OK;
-}
-
-/* The first of equal ids has the lowest order, so bisection for the leftmost. */
-static cbx__keyed *find(const keys *k, const char *id)
-{
-    size_t lo = 0, hi = k->n;
-
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (strcmp(k->sorted[mid]->id, id) < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < k->n && !strcmp(k->sorted[lo]->id, id) ? k->sorted[lo] : NULL;
-}
 
 /* --- one finding --- */
 
@@ -209,14 +101,52 @@ static cbx_outcome outcome_before(const sides *s, const cbx__keyed *now, const c
     return base ? outcome_of_numbers(s, db, &base->metric->metric, false) : CBX_OUTCOME_NEW;
 }
 
-static bool name_finding(cbx_arena *arena, const cbx__keyed *e, cbx_finding *f)
+/* --- names --- */
+
+/* A text that stands in many findings, once; NULL: out of memory. */
+static const char *word(cbx_regression *r, const char *text)
 {
-    f->point = cbx_arena_strdup(arena, e->point->name);
-    f->scenario = cbx_arena_strdup(arena, e->point->scenario);
-    f->metric = cbx_arena_strdup(arena, e->metric->name);
-    f->tags = cbx_arena_strdup(arena, e->tags);
-    f->key = cbx_arena_printf(arena, "%s@%s{%s}:%s", e->point->name, e->point->scenario, e->tags, e->metric->name);
-    return f->point && f->scenario && f->metric && f->tags && f->key;
+    size_t at = cbx__words_add(&r->words, text);
+    return at == CBX__NO_WORD ? NULL : r->words.list[at];
+}
+
+static int by_tag(const void *a, const void *b) { return strcmp(((const cbx_tag *)a)->key, ((const cbx_tag *)b)->key); }
+
+/* "a=1,b=2", by key whatever the order in the run. */
+static const char *tags_text(cbx_regression *r, const cbx_point *p)
+{
+    const cbx_allocator *al = &r->al;
+    cbx_tag *sorted;
+    cbx_text text;
+    const char *whole;
+
+    if (!p->ntags) return "";
+    sorted = cbx_mem_calloc(al, p->ntags, sizeof(*sorted));
+    if (!sorted) return NULL;
+    memcpy(sorted, p->tags, p->ntags * sizeof(*sorted));
+    qsort(sorted, p->ntags, sizeof(*sorted), by_tag);
+    cbx_text_init(&text, al);
+    for (size_t i = 0; i < p->ntags; i++)
+        cbx_text_printf(&text, "%s%s=%s", i ? "," : "", sorted[i].key, sorted[i].value);
+    whole = text.status ? NULL : word(r, cbx_text_str(&text));
+    cbx_text_clear(&text);
+    cbx_mem_free(al, sorted, p->ntags * sizeof(*sorted));
+    return whole;
+}
+
+/* The metric is the end of the key. */
+static bool name_finding(cbx_regression *r, const cbx__keyed *e, cbx_finding *f)
+{
+    const cbx_finding *last = r->nfindings && r->named == e->point ? &r->findings[r->nfindings - 1] : NULL;
+
+    f->point = last ? last->point : cbx_arena_strdup(&r->arena, e->point->name);
+    f->scenario = last ? last->scenario : word(r, e->point->scenario);
+    f->tags = last ? last->tags : tags_text(r, e->point);
+    r->named = e->point;
+    if (!f->point || !f->scenario || !f->tags) return false;
+    f->key = cbx_arena_printf(&r->arena, "%s@%s{%s}:%s", f->point, f->scenario, f->tags, e->metric->name);
+    if (f->key) f->metric = f->key + strlen(f->key) - strlen(e->metric->name);
+    return f->key;
 }
 
 /* A run's own, else the one given beside. */
@@ -246,36 +176,59 @@ static cbx_status find_out(const sides *s, const cbx__keyed *now, const cbx__key
                         .interval = { NAN, NAN, NAN, 0 },
                         .p = NAN,
                         .p_holm = NAN };
-    if (def) f->unit = cbx_arena_strdup(&s->r->arena, def->unit ? def->unit : "");
-    if (!name_finding(&s->r->arena, any, f) || (def && !f->unit))
+    if (def) f->unit = word(s->r, def->unit ? def->unit : "");
+    if (!name_finding(s->r, any, f) || (def && !f->unit))
         return cbx_fail(err, CBX_ENOMEM, "out of memory for the finding on '%s'", name);
     f->outcome = outcome_before(s, now, base, dn, db);
     if (f->outcome != CBX_OUTCOME_COUNT) return CBX_OK;
     return cbx__regression_judge(s->ctx, s->opts, s->counts, &now->metric->metric, &base->metric->metric, f, err);
 }
 
-static cbx_status find_all(const sides *s, keys *now, keys *base, cbx_err *err)
+/* Brings keys of both runs together; what is found out: each key of the run once, and what only the baseline has. */
+static size_t match_keys(cbx__keys *now, const cbx__keys *base)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < now->n; i++) {
+        cbx__keyed *other;
+        if (!now->all[i].count) continue;
+        n++;
+        other = cbx__keys_find(base, &now->all[i]);
+        if (other) other->matched = true;
+    }
+    for (size_t i = 0; i < base->n; i++) n += base->all[i].count && !base->all[i].matched;
+    return n;
+}
+
+static cbx_status find_all(const sides *s, cbx__keys *now, const cbx__keys *base, cbx_err *err)
 {
     cbx_regression *r = s->r;
+    size_t n = match_keys(now, base);
     cbx_status st = CBX_OK;
 
-    r->findings = cbx_arena_calloc(&r->arena, now->n + base->n, sizeof(*r->findings));
-    if (!r->findings) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu findings", now->n + base->n);
+    r->findings = cbx_arena_calloc(&r->arena, n, sizeof(*r->findings));
+    if (!r->findings) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu findings", n);
     for (size_t i = 0; !st && i < now->n; i++) {
-        cbx__keyed *e = &now->all[i];
+        const cbx__keyed *e = &now->all[i];
         if (!e->count) continue;
-        e->match = find(base, e->id);
-        if (e->match) e->match->match = e;
-        st = find_out(s, e, e->match, &r->findings[r->nfindings], err);
+        st = find_out(s, e, cbx__keys_find(base, e), &r->findings[r->nfindings], err);
         if (!st) r->nfindings++;
     }
     for (size_t i = 0; !st && i < base->n; i++) {
-        if (!base->all[i].count || base->all[i].match) continue;
-        st = find_out(s, NULL, &base->all[i], &r->findings[r->nfindings], err);
+        const cbx__keyed *e = &base->all[i];
+        if (!e->count || e->matched) continue;
+        st = find_out(s, NULL, e, &r->findings[r->nfindings], err);
         if (!st) r->nfindings++;
     }
-    if (!st) st = cbx__regression_correct(s->ctx, s->opts->level, r->findings, r->nfindings, err);
-    for (size_t i = 0; !st && i < r->nfindings; i++)
+    return st;
+}
+
+static cbx_status conclude(const sides *s, cbx_err *err)
+{
+    cbx_regression *r = s->r;
+    cbx_status st = cbx__regression_correct(s->ctx, s->opts->level, r->findings, r->nfindings, err);
+
+    for (size_t i = 0; !st && !s->opts->no_sentences && i < r->nfindings; i++)
         if (!cbx__regression_say(&r->arena, &r->findings[i]))
             st = cbx_fail(err, CBX_ENOMEM, "out of memory for sentences");
     return st;
@@ -373,27 +326,33 @@ static cbx_status compare_ids(const sides *s, cbx_err *err)
     return r->label ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for the name of a run");
 }
 
+static cbx_status compare_keys(const sides *s, cbx_err *err)
+{
+    cbx_regression *r = s->r;
+    cbx__keys now = { .n = 0 }, base = now;
+    cbx_status st = cbx__keys_init(&r->al, s->run, &now, err);
+
+    if (!st) st = cbx__keys_init(&r->al, s->baseline, &base, err);
+    if (!st) st = find_all(s, &now, &base, err);
+    if (!st) r->nkeys_run = now.n, r->nkeys_baseline = base.n;
+    cbx__keys_clear(&r->al, &now);
+    cbx__keys_clear(&r->al, &base);
+    return st;
+}
+
 static cbx_status compare(const sides *s, cbx_err *err)
 {
     cbx_regression *r = s->r;
-    cbx_arena scratch;
-    keys now, base;
-    cbx_status st;
+    cbx_status st = CBX_OK;
 
-    cbx_arena_init(&scratch, &r->al);
     r->run_id = cbx_arena_strdup(&r->arena, cbx_run_id(s->run));
     r->baseline_id = cbx_arena_strdup(&r->arena, cbx_run_id(s->baseline));
-    st = r->run_id && r->baseline_id ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for the names of runs");
-    if (!st) st = compare_ids(s, err);
-    if (!st && !r->refused) {
-        st = make_keys(&scratch, s->run, &now, err);
-        if (!st) st = make_keys(&scratch, s->baseline, &base, err);
-        if (!st) st = find_all(s, &now, &base, err);
-        if (!st) st = find_idle_rule(s, err);
-        if (!st) r->nkeys_run = now.n, r->nkeys_baseline = base.n;
-    }
-    cbx_arena_clear(&scratch);
-    return st;
+    if (!r->run_id || !r->baseline_id) return cbx_fail(err, CBX_ENOMEM, "out of memory for the names of runs");
+    st = compare_ids(s, err);
+    if (st || r->refused) return st;
+    st = compare_keys(s, err);
+    if (!st) st = conclude(s, err);
+    return st ? st : find_idle_rule(s, err);
 }
 
 cbx_status cbx_regression_create(cbx_ctx *ctx, const cbx_run *run, const cbx_run *baseline,
@@ -414,6 +373,7 @@ cbx_status cbx_regression_create(cbx_ctx *ctx, const cbx_run *run, const cbx_run
     r->allow_dropped = opts->allow_dropped;
     r->undecided_passes = opts->undecided_passes;
     cbx_arena_init(&r->arena, al);
+    cbx__words_init(&r->words, al);
     st = compare(&(sides){ ctx, run, baseline, opts, r, &counts }, err);
     cbx__whitney_clear(ctx, &counts);
     if (st) {
@@ -430,6 +390,7 @@ void cbx_regression_free(cbx_regression *r)
 
     if (!r) return;
     al = r->al;
+    cbx__words_clear(&r->words);
     cbx_arena_clear(&r->arena);
     cbx_mem_free(&al, r, sizeof(*r));
 }

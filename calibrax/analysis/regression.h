@@ -93,13 +93,14 @@ typedef struct cbx_regression_opts {
         margin; /* relative: an interval wholly within it is equivalent, though it may not be within the threshold; NaN: the threshold */
     bool
         needs_samples; /* samples on both sides that are too few for an interval are undecided, not compared by bounds or values */
-    bool allow_same; /* a run against itself, to see what differs: it gates nothing */
+    bool allow_same;   /* a run against itself, to see what differs: it gates nothing */
+    bool no_sentences; /* for who reads the numbers alone: findings without one, which are smaller by half */
 } cbx_regression_opts;
 
 #define CBX_REGRESSION_OPTS_INIT                                                                                       \
     {                                                                                                                  \
         sizeof(cbx_regression_opts), 0.05, __builtin_nan(""), __builtin_nan(""), 0, 0, 0, 0.95, 0, 0, 0, 0, 0,         \
-            __builtin_nan(""), 0, 0                                                                                    \
+            __builtin_nan(""), 0, 0, 0                                                                                 \
     }
 
 /** One key.  Text lives as long as the result. */
@@ -118,7 +119,7 @@ typedef struct cbx_finding {
     cbx_interval interval; /* of the change, value included, signed as they are; level 0: no level is known */
     double p, p_holm;      /* NaN: none */
     bool contradicted;     /* undecided since samples too few for an interval do not say what the values say */
-    const char *sentence;
+    const char *sentence;  /* NULL: none was asked for */
 } cbx_finding;
 
 typedef struct cbx_regression cbx_regression;

@@ -5,14 +5,16 @@
 #define CALIBRAX_ANALYSIS_REGRESSION_PARTS_H
 
 #include "calibrax/analysis/regression.h"
-#include "calibrax/base/arena.h"
+#include "calibrax/base/words.h"
 #include "calibrax/statistics/whitney.h"
 
 struct cbx_regression {
     cbx_allocator al;
     cbx_arena arena;
+    cbx__words words; /* what stands in many findings */
     cbx_finding *findings;
     size_t nfindings;
+    const cbx_point *named; /* whose names the last finding has */
     size_t nkeys_run, nkeys_baseline;
     const char *run_id, *baseline_id, *label, *idle_rule;
     cbx_same_machine machines;
@@ -22,14 +24,26 @@ struct cbx_regression {
 
 /** One metric of one point of a run. */
 typedef struct cbx__keyed {
-    const char *id; /* all parts with their lengths, so that no two keys look alike */
     const cbx_point *point;
     const cbx_named_metric *metric;
-    const char *tags; /* "a=1,b=2" */
-    size_t order;     /* in the run */
-    size_t count;     /* how often the key stands there; 0: not its first place */
-    struct cbx__keyed *match;
+    uint32_t count; /* how often the key stands in the run; 0: not its first place */
+    bool matched;   /* of a baseline's: the run has it */
 } cbx__keyed;
+
+/** Those of a run, which outlives them. */
+typedef struct cbx__keys {
+    cbx__keyed *all; /* in the order of the run */
+    size_t n, room;
+    uint32_t *slots; /* open addressing, at most half taken: 1 + index; 0: free */
+    size_t nslots;
+} cbx__keys;
+
+/** On failure there is nothing to clear.  @return CBX_OK or CBX_ENOMEM */
+cbx_status cbx__keys_init(const cbx_allocator *al, const cbx_run *run, cbx__keys *k, cbx_err *err);
+/** Of zeros, too, which they are afterwards. */
+void cbx__keys_clear(const cbx_allocator *al, cbx__keys *k);
+/** The first with the same point, scenario, tags in any order and metric; NULL: none. */
+cbx__keyed *cbx__keys_find(const cbx__keys *k, const cbx__keyed *like);
 
 /** Outcome, change, threshold, interval and p of a key in both runs, definition and finiteness settled.
  * @param counts  kept from one key to the next, by the caller */

@@ -3,6 +3,7 @@
  */
 #include "calibrax/ci/bisect_run.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,12 +81,23 @@ static cbx_status lock_state(job *j, cbx_err *err)
     return path ? cbx_lock_take(j->ctx, path, 0, &j->lock, err) : no_memory(err);
 }
 
+/* One that begins anew leaves what another has measured beside it. */
+static cbx_status set_state_aside(job *j, cbx_err *err)
+{
+    const char *aside = cbx_arena_printf(&j->arena, "%s.before", j->state_path);
+
+    if (!aside) return no_memory(err);
+    if (rename(j->state_path, aside) == 0) return CBX_OK;
+    return cbx_fail_errno(err, errno, "cannot set '%s' aside", j->state_path);
+}
+
 static cbx_status load_state(job *j, cbx_err *err)
 {
     cbx_json *state;
     cbx_status st;
 
-    if (!j->opts->resume || !cbx_path_exists(j->state_path)) return CBX_OK;
+    if (!cbx_path_exists(j->state_path)) return CBX_OK;
+    if (!j->opts->resume) return set_state_aside(j, err);
     st = cbx_json_read(j->ctx, j->state_path, &state, err);
     if (st) return st;
     st = cbx_bisect_restore(j->search, state, j->state_path, err);

@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 
 #include "calibrax/base/file.h"
 #include "calibrax/base/temporary.h"
@@ -34,21 +36,65 @@ const char *cbx__shell_quote(cbx_arena *arena, const char *text)
     return out;
 }
 
+/* --- the folder --- */
+
+#define WORD  "search"
+#define NEW_S 60 /* one that was made just now may not hold its lock yet */
+
+static const char *lock_of(cbx_arena *arena, const char *folder) { return cbx_arena_printf(arena, "%s/.lock", folder); }
+
+/* What a killed search left: whoever lives holds its lock. */
+static void remove_if_left(cbx_ctx *ctx, cbx_arena *arena, const char *folder)
+{
+    const char *path = lock_of(arena, folder);
+    struct stat info;
+    cbx_lock *lock = NULL;
+
+    if (!path || stat(path, &info) || info.st_mtime + NEW_S > time(NULL)) return;
+    if (cbx_lock_take(ctx, path, 0, &lock, NULL)) return;
+    cbx__temporary_remove(folder);
+    cbx_lock_release(lock);
+}
+
+static void remove_left(cbx_ctx *ctx, cbx_arena *arena, const char *scratch)
+{
+    const char *const *names;
+    size_t n = 0;
+
+    if (cbx_dir_list(ctx, scratch, NULL, arena, &names, &n, NULL)) return;
+    for (size_t i = 0; i < n; i++) {
+        const char *folder = strncmp(names[i], WORD "-", strlen(WORD "-")) ? NULL
+                                                                           : cbx_path_join(arena, scratch, names[i]);
+        if (folder) remove_if_left(ctx, arena, folder);
+    }
+}
+
 cbx_status cbx__shell_open(cbx_ctx *ctx, const char *scratch, const cbx_stop_flag *stop, cbx_arena *arena,
                            cbx__shell *out, cbx_err *err)
 {
-    const char *folder = NULL;
+    cbx__shell sh = { .ctx = ctx, .arena = arena, .stop = stop };
+    const char *path;
     cbx_status st = scratch ? CBX_OK : cbx_cache_dir(ctx, "bisect", arena, &scratch, err);
 
-    if (!st) st = cbx__temporary_make_in(ctx, scratch, "search", arena, &folder, err);
-    if (!st) *out = (cbx__shell){ ctx, arena, folder, stop };
+    if (!st) remove_left(ctx, arena, scratch);
+    if (!st) st = cbx__temporary_make_in(ctx, scratch, WORD, arena, &sh.folder, err);
+    if (st) return st;
+    path = lock_of(arena, sh.folder);
+    st = path ? cbx_lock_take(ctx, path, 0, &sh.lock, err)
+              : cbx_fail(err, CBX_ENOMEM, "no memory for a scratch folder");
+    if (st)
+        cbx__shell_close(&sh);
+    else
+        *out = sh;
     return st;
 }
 
 void cbx__shell_close(cbx__shell *sh)
 {
     if (sh->folder) cbx__temporary_remove(sh->folder);
+    cbx_lock_release(sh->lock);
     sh->folder = NULL;
+    sh->lock = NULL;
 }
 
 /* The script around a command: where it runs, what it knows, where its output goes. */

@@ -4,6 +4,7 @@
 #ifndef CALIBRAX_CI_SHELL_H
 #define CALIBRAX_CI_SHELL_H
 
+#include "calibrax/base/file.h"
 #include "calibrax/ci/bisect_run.h"
 
 /* A scratch folder of our own and what runs in it. */
@@ -12,6 +13,7 @@ typedef struct cbx__shell {
     cbx_arena *arena;
     const char *folder;
     const cbx_stop_flag *stop;
+    cbx_lock *lock; /* of the folder */
 } cbx__shell;
 
 typedef struct cbx__shell_job {
@@ -30,7 +32,7 @@ typedef struct cbx__shell_end {
     char message[CBX_ERR_MESSAGE_SIZE]; /* of a failure: the cause, and the last line of standard error */
 } cbx__shell_end;
 
-/* Makes the folder below scratch (NULL: the user's cache folder). */
+/* Makes the folder below scratch (NULL: the user's cache folder), where it removes what killed ones left. */
 cbx_status cbx__shell_open(cbx_ctx *ctx, const char *scratch, const cbx_stop_flag *stop, cbx_arena *arena,
                            cbx__shell *out, cbx_err *err);
 /* Removes the folder. */

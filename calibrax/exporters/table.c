@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "calibrax/exporters/points.h"
 #include "calibrax/statistics/estimate.h"
 
 static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for a table"); }
@@ -199,96 +200,114 @@ static cbx_status make_rows(cbx_export_job *job, cbx__table *t, cbx_err *err)
     return CBX_OK;
 }
 
-/* Tags of a but for one are tags of b. */
-static bool tags_within(const cbx_point *a, const cbx_point *b, const char *but)
-{
-    for (size_t i = 0; i < a->ntags; i++)
-        if (strcmp(a->tags[i].key, but) && !same_text(cbx_point_tag(b, a->tags[i].key), a->tags[i].value)) return false;
-    return true;
-}
-
-static bool compared(const cbx_point *a, const cbx_point *b, const char *by)
-{
-    bool names = !strcmp(by, "point") || !strcmp(a->name, b->name);
-    bool scenarios = !strcmp(by, "scenario") || !strcmp(a->scenario, b->scenario);
-
-    return names && scenarios && tags_within(a, b, by) && tags_within(b, a, by);
-}
-
 static cbx_status make_groups(cbx_export_job *job, cbx__table *t, cbx_err *err)
 {
     size_t *groups = cbx_arena_calloc(job->arena, t->nrows, sizeof *groups);
+    cbx__points points;
+    cbx_status st = CBX_OK;
 
     if (!groups) return no_memory(err);
-    for (size_t i = 0; i < t->nrows; i++) {
-        groups[i] = i;
-        for (size_t k = 0; k < i; k++)
-            if (groups[k] == k && compared(cbx_run_point(t->run, i), cbx_run_point(t->run, k), job->opts.group_by)) {
-                groups[i] = k;
-                break;
-            }
-    }
+    cbx__points_init(&points, cbx_ctx_allocator(job->ctx), job->opts.group_by);
+    for (size_t i = 0; !st && i < t->nrows; i++)
+        if (!cbx__points_add(&points, cbx_run_point(t->run, i), i, &groups[i])) st = no_memory(err);
+    cbx__points_clear(&points);
     t->groups = groups;
-    return CBX_OK;
+    return st;
 }
 
-/* Best of a group: by the direction of the metric, where there are two values to choose from; equal ones all are. */
-static void mark_best(cbx__table *t, size_t column, size_t group)
+/* What a group has at its first row: how many values, and the best of them by the direction of the metric. */
+typedef struct leader {
+    size_t n;
+    double value;
+} leader;
+
+static void lead(leader *l, double v, bool higher)
+{
+    if (!l->n++ || (higher ? v > l->value : v < l->value)) l->value = v;
+}
+
+/* Best of each group, where there are two values to choose from; equal ones all are. */
+static void mark_best(cbx__table *t, size_t column, leader *leaders)
 {
     const cbx_metric_def *def = t->columns[column].def;
-    double best = NAN;
-    size_t n = 0;
 
     if (!def || def->direction == CBX_DIRECTION_INFO) return;
+    for (size_t i = 0; i < t->nrows; i++) leaders[i].n = 0;
     for (int pass = 0; pass < 2; pass++)
-        for (size_t i = group; i < t->nrows; i++) {
+        for (size_t i = 0; i < t->nrows; i++) {
             cbx__cell *c = &t->cells[i * t->ncolumns + column];
-            if (t->groups[i] != group || !c->metric || isnan(c->metric->value)) continue;
-            double v = c->metric->value;
+            leader *l = &leaders[t->groups[i]];
+            if (!c->metric || isnan(c->metric->value)) continue;
             if (pass)
-                c->best = n > 1 && v == best;
-            else if (!n++ || (cbx_metric_def_higher_is_better(def) ? v > best : v < best))
-                best = v;
+                c->best = l->n > 1 && c->metric->value == l->value;
+            else
+                lead(l, c->metric->value, cbx_metric_def_higher_is_better(def));
         }
 }
 
 cbx_status cbx__table_make(cbx_export_job *job, const cbx_run *run, cbx__table *out, cbx_err *err)
 {
     cbx__table t = { .run = run, .nrows = cbx_run_npoints(run) };
-    cbx_status st = cbx__columns_of(job, run, &t.columns, &t.ncolumns, err);
+    leader *leaders = cbx_arena_calloc(job->arena, t.nrows, sizeof *leaders);
+    cbx_status st = !leaders ? no_memory(err) : cbx__columns_of(job, run, &t.columns, &t.ncolumns, err);
 
     if (!st) st = make_labels(job, &t, err);
     if (!st) st = make_rows(job, &t, err);
     if (!st) st = make_groups(job, &t, err);
     if (st) return st;
-    for (size_t k = 0; k < t.ncolumns; k++)
-        for (size_t i = 0; i < t.nrows; i++)
-            if (t.groups[i] == i) mark_best(&t, k, i);
+    for (size_t k = 0; k < t.ncolumns; k++) mark_best(&t, k, leaders);
     *out = t;
     return CBX_OK;
 }
 
 /* --- a run against another --- */
 
-static bool same_point(const cbx_point *a, const cbx_point *b)
+static cbx_status index_points(cbx__points *points, const cbx_run *run, cbx_err *err)
 {
-    return a->ntags == b->ntags && !strcmp(a->name, b->name) && !strcmp(a->scenario, b->scenario) &&
-           tags_within(a, b, "");
-}
+    size_t first;
 
-static const cbx_point *partner(const cbx_run *run, const cbx_point *p)
-{
     for (size_t i = 0; i < cbx_run_npoints(run); i++)
-        if (same_point(cbx_run_point(run, i), p)) return cbx_run_point(run, i);
-    return NULL;
+        if (!cbx__points_add(points, cbx_run_point(run, i), i, &first)) return no_memory(err);
+    return CBX_OK;
 }
 
-static size_t without_partner(const cbx_run *run, const cbx_run *other)
+/* @param of  its points that have no partner among the points of the other run are counted */
+static cbx_status without_partner(const cbx_run *of, cbx__points *others, size_t *n, cbx_err *err)
 {
-    size_t n = 0;
+    size_t at;
 
-    for (size_t i = 0; i < cbx_run_npoints(run); i++) n += !partner(other, cbx_run_point(run, i));
-    return n;
+    *n = 0;
+    for (size_t i = 0; i < cbx_run_npoints(of); i++) {
+        if (!cbx__points_find(others, cbx_run_point(of, i), &at)) return no_memory(err);
+        *n += at == CBX__NO_POINT;
+    }
+    return CBX_OK;
+}
+
+/* The points of a run and of what it is held against. */
+typedef struct sides {
+    const cbx_run *baseline;
+    cbx__points of_run, of_baseline;
+    size_t only_run, only_baseline;
+} sides;
+
+static cbx_status sides_make(const cbx_allocator *al, const cbx_run *run, const cbx_run *baseline, sides *s,
+                             cbx_err *err)
+{
+    s->baseline = baseline;
+    cbx__points_init(&s->of_run, al, NULL);
+    cbx__points_init(&s->of_baseline, al, NULL);
+    cbx_status st = index_points(&s->of_run, run, err);
+    if (!st) st = index_points(&s->of_baseline, baseline, err);
+    if (!st) st = without_partner(run, &s->of_baseline, &s->only_run, err);
+    if (!st) st = without_partner(baseline, &s->of_run, &s->only_baseline, err);
+    return st;
+}
+
+static void sides_clear(sides *s)
+{
+    cbx__points_clear(&s->of_run);
+    cbx__points_clear(&s->of_baseline);
 }
 
 /* One row: both values, the better one marked, and the change in percent where it has a meaning. */
@@ -322,8 +341,8 @@ static void label_row(const cbx__table *t, const cbx_point *p, const char *metri
     row[t->nlabels - 1] = metric;
 }
 
-static cbx_status compare_points(cbx_export_job *job, const cbx_run *baseline, const cbx__column *metrics,
-                                 size_t nmetrics, cbx__table *t, cbx_err *err)
+static cbx_status compare_points(cbx_export_job *job, sides *both, const cbx__column *metrics, size_t nmetrics,
+                                 cbx__table *t, cbx_err *err)
 {
     size_t most = cbx_run_npoints(t->run) * nmetrics;
     const char **rows = cbx_arena_calloc(job->arena, most * t->nlabels, sizeof *rows);
@@ -331,9 +350,13 @@ static cbx_status compare_points(cbx_export_job *job, const cbx_run *baseline, c
 
     t->cells = cbx_arena_calloc(job->arena, most * 3, sizeof *t->cells);
     if (!rows || !t->cells) return no_memory(err);
-    for (size_t i = 0; i < cbx_run_npoints(t->run); i++) {
-        const cbx_point *p = cbx_run_point(t->run, i), *q = partner(baseline, p);
-        for (size_t k = 0; q && !st && k < nmetrics; k++) {
+    for (size_t i = 0; !st && i < cbx_run_npoints(t->run); i++) {
+        const cbx_point *p = cbx_run_point(t->run, i), *q;
+        size_t at;
+        if (!cbx__points_find(&both->of_baseline, p, &at)) return no_memory(err);
+        if (at == CBX__NO_POINT) continue;
+        q = cbx_run_point(both->baseline, at);
+        for (size_t k = 0; !st && k < nmetrics; k++) {
             const cbx_metric *now = cbx_point_metric(p, metrics[k].name), *old = cbx_point_metric(q, metrics[k].name);
             if (!now || !old) continue;
             label_row(t, p, metrics[k].name, &rows[t->nrows * t->nlabels]);
@@ -343,40 +366,52 @@ static cbx_status compare_points(cbx_export_job *job, const cbx_run *baseline, c
     t->rows = rows;
     if (!st && !t->nrows)
         st = cbx_fail(err, CBX_ENOENT, "runs '%s' and '%s' have no point with a metric in common", cbx_run_id(t->run),
-                      cbx_run_id(baseline));
+                      cbx_run_id(both->baseline));
     return st;
+}
+
+/* Behind the labels of a run stands the metric; facts say what was held against what. */
+static cbx_status compare_labels(cbx_export_job *job, const sides *both, cbx__table *t, cbx_err *err)
+{
+    static const char *const machines[] = { [CBX_MACHINE_SAME] = "",
+                                            [CBX_MACHINE_OTHER] = " of another machine",
+                                            [CBX_MACHINE_UNKNOWN] = " (not both say their machine)" };
+    name_list labels = { .arena = job->arena };
+    cbx_status st = make_labels(job, t, err);
+
+    if (st) return st;
+    for (size_t i = 0; i < t->nlabels; i++)
+        if (!add_name(&labels, t->labels[i])) return no_memory(err);
+    if (!add_name(&labels, "metric")) return no_memory(err);
+    t->labels = labels.items;
+    t->nlabels = labels.n;
+    t->facts = cbx_arena_printf(
+        job->arena, "%s%sagainst run %s%s; points that only the run has: %zu, only the baseline: %zu", t->facts,
+        *t->facts ? "; " : "", cbx_run_id(both->baseline), machines[cbx_run_same_machine(t->run, both->baseline)],
+        both->only_run, both->only_baseline);
+    return t->facts ? CBX_OK : no_memory(err);
 }
 
 cbx_status cbx__table_compare(cbx_export_job *job, const cbx_run *run, const cbx_run *baseline, cbx__table *out,
                               cbx_err *err)
 {
     static const cbx_metric_def percent = { .name = "change", .unit = "%" };
-    static const char *const machines[] = { [CBX_MACHINE_SAME] = "",
-                                            [CBX_MACHINE_OTHER] = " of another machine",
-                                            [CBX_MACHINE_UNKNOWN] = " (not both say their machine)" };
     cbx__table t = { .run = run, .ncolumns = 3 };
     const cbx__column *metrics = NULL;
     cbx__column *columns = cbx_arena_calloc(job->arena, 3, sizeof *columns);
     size_t nmetrics = 0;
+    sides both;
     cbx_status st = columns ? cbx__columns_of(job, run, &metrics, &nmetrics, err) : no_memory(err);
-    name_list labels = { .arena = job->arena };
 
-    if (!st) st = make_labels(job, &t, err);
     if (st) return st;
-    for (size_t i = 0; i < t.nlabels; i++)
-        if (!add_name(&labels, t.labels[i])) return no_memory(err);
-    if (!add_name(&labels, "metric")) return no_memory(err);
-    t.labels = labels.items;
-    t.nlabels = labels.n;
-    t.facts = cbx_arena_printf(
-        job->arena, "%s%sagainst run %s%s; points that only the run has: %zu, only the baseline: %zu", t.facts,
-        *t.facts ? "; " : "", cbx_run_id(baseline), machines[cbx_run_same_machine(run, baseline)],
-        without_partner(run, baseline), without_partner(baseline, run));
     columns[0] = (cbx__column){ "baseline", NULL, true };
     columns[1] = (cbx__column){ "run", NULL, true };
     columns[2] = (cbx__column){ "change", &percent, false };
     t.columns = columns;
-    st = t.facts ? compare_points(job, baseline, metrics, nmetrics, &t, err) : no_memory(err);
+    st = sides_make(cbx_ctx_allocator(job->ctx), run, baseline, &both, err);
+    if (!st) st = compare_labels(job, &both, &t, err);
+    if (!st) st = compare_points(job, &both, metrics, nmetrics, &t, err);
+    sides_clear(&both);
     if (!st) *out = t;
     return st;
 }

@@ -142,7 +142,7 @@ cbx_status cbx_memory_measure(cbx_ctx *ctx, cbx_timed_fn fn, void *user, cbx_mem
     m.freed = m.usage_mb > 0 ? fmax(0, (m.usage_mb - m.retained_mb) / m.usage_mb) : 1;
     if (m.usage_mb > CBX_MEMORY_MUCH_MB)
         add_hint(m.hint, &m.nhints, "takes %.0f MiB at its peak: work on parts", m.usage_mb);
-    if (m.freed < CBX_MEMORY_LEAST_FREED)
+    if (m.freed < CBX_MEMORY_LEAST_FREED && m.retained_mb >= CBX_MEMORY_LEAST_KEPT)
         add_hint(m.hint, &m.nhints, "keeps %.0f %% of what it took: free what is no longer needed",
                  100 * (1 - m.freed));
     *out = m;

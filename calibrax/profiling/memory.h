@@ -24,6 +24,7 @@ CBX_API cbx_memory_reading cbx_memory_reading_of_gpu(const cbx_gpu_reading *r);
 #define CBX_MEMORY_HIGHLY_USED 0.8  /* mean occupancy */
 #define CBX_MEMORY_MUCH_MB     1000.0
 #define CBX_MEMORY_LEAST_FREED 0.7
+#define CBX_MEMORY_LEAST_KEPT  1.0 /* MiB; less is pages of the stack, of the loader and of the C library */
 
 typedef struct cbx_memory_pattern {
     size_t nreadings;

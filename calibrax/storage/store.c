@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "calibrax/core/run_stream.h"
 #include "calibrax/storage/store_parts.h"
 
 #define LOCK_WAIT_NS 30000000000u
@@ -262,7 +263,7 @@ static cbx_status path_of(cbx_store *s, const char *which, cbx_arena *arena, con
     return st || *path ? st : cbx__store_no_memory(err);
 }
 
-cbx_status cbx_store_load(cbx_store *s, const char *which, cbx_run **out, cbx_err *err)
+static cbx_status load(cbx_store *s, const char *which, bool bare, cbx_run **out, cbx_err *err)
 {
     cbx_arena arena;
     const char *path = NULL;
@@ -270,9 +271,19 @@ cbx_status cbx_store_load(cbx_store *s, const char *which, cbx_run **out, cbx_er
 
     cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
     st = path_of(s, which, &arena, &path, err);
-    if (!st) st = cbx_run_read(s->ctx, path, out, err);
+    if (!st) st = bare ? cbx__run_read_bare(s->ctx, path, out, err) : cbx_run_read(s->ctx, path, out, err);
     cbx_arena_clear(&arena);
     return st;
+}
+
+cbx_status cbx_store_load(cbx_store *s, const char *which, cbx_run **out, cbx_err *err)
+{
+    return load(s, which, false, out, err);
+}
+
+cbx_status cbx_store_load_bare(cbx_store *s, const char *which, cbx_run **out, cbx_err *err)
+{
+    return load(s, which, true, out, err);
 }
 
 /* --- baselines --- */

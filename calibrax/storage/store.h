@@ -62,6 +62,8 @@ CBX_API cbx_status cbx_store_save(cbx_store *store, const cbx_run *run, bool rep
  * @return CBX_OK; CBX_ENOENT ("no run 'x' in ...", with the nearest id); CBX_EINVAL (several ids begin so); CBX_EFORMAT
  */
 CBX_API cbx_status cbx_store_load(cbx_store *store, const char *which, cbx_run **out, cbx_err *err);
+/** The same without samples, of which a run may have millions: to be looked at, and not to be kept. */
+CBX_API cbx_status cbx_store_load_bare(cbx_store *store, const char *which, cbx_run **out, cbx_err *err);
 /** Removes a run; baselines are copies and stay.  @param which  a whole id.  @return CBX_OK; CBX_ENOENT; the usual */
 CBX_API cbx_status cbx_store_remove(cbx_store *store, const char *which, cbx_err *err);
 
@@ -76,8 +78,6 @@ typedef struct cbx_store_query {
     const cbx_tag *tags;                   /* and all these tags */
     size_t ntags;
     size_t limit; /* the newest ones only; 0: all */
-    bool
-        as_seen; /* of what the last query saw, without another look at the folder; looks if nothing was asked before */
 } cbx_store_query;
 
 typedef struct cbx_store_entry {
@@ -130,11 +130,12 @@ CBX_API void cbx_trend_clear(cbx_trend *trend);
 /** Takes a series, which lives until it returns; what it returns, if not CBX_OK, ends the walk. */
 typedef cbx_status (*cbx_trend_fn)(void *user, const cbx_trend_series *series, cbx_err *err);
 /**
- * The same, one series after the other: of 10^6 values only those of one are held.  fn may ask the store.
- * @return as cbx_store_trend, or what fn returned
+ * The same, one series after the other: of 10^6 values only those of one are held.  Both functions may ask the store.
+ * @param check  gets every series of the same runs before fn gets the first; NULL: none does
+ * @return as cbx_store_trend, or what check or fn returned
  */
-CBX_API cbx_status cbx_store_trend_each(cbx_store *store, const cbx_store_query *query, cbx_trend_fn fn, void *user,
-                                        cbx_err *err);
+CBX_API cbx_status cbx_store_trend_each(cbx_store *store, const cbx_store_query *query, cbx_trend_fn check,
+                                        cbx_trend_fn fn, void *user, cbx_err *err);
 
 /** Definition of a metric: of the newest run that has one, else of config.json.  @return CBX_OK; CBX_ENOENT */
 CBX_API cbx_status cbx_store_metric_def(cbx_store *store, const char *metric, cbx_arena *arena, cbx_metric_def *out,

@@ -47,8 +47,18 @@ static cbx_status found(findings *f, const char *file, const char *message, cbx_
     return CBX_OK;
 }
 
+static cbx_status count_files(cbx__index *ix, size_t *n, cbx_err *err)
+{
+    cbx__select *q = NULL;
+    cbx_status st = cbx__select_open(ix, "SELECT COUNT(*) FROM run", &q, err);
+
+    if (!st && cbx__select_next(q)) *n = (size_t)cbx__select_int(q, 0);
+    return cbx__select_end(q, st, err);
+}
+
 cbx_status cbx_store_problems(cbx_store *s, cbx_store_report *out, cbx_err *err)
 {
+    static const char torn[] = "SELECT 'runs/' || name, problem FROM run WHERE problem IS NOT NULL ORDER BY name";
     findings f = { .out = out };
     cbx__index *ix = NULL;
     cbx__select *q = NULL;
@@ -56,11 +66,9 @@ cbx_status cbx_store_problems(cbx_store *s, cbx_store_report *out, cbx_err *err)
 
     report_init(s, out);
     st = cbx__store_last_look(s, &ix, err);
-    if (!st) st = cbx__select_open(ix, "SELECT 'runs/' || name, problem FROM run ORDER BY name", &q, err);
-    while (!st && cbx__select_next(q)) {
-        out->files++;
-        if (cbx__select_text(q, 1)) st = found(&f, cbx__select_text(q, 0), cbx__select_text(q, 1), err);
-    }
+    if (!st) st = count_files(ix, &out->files, err);
+    if (!st) st = cbx__select_open(ix, torn, &q, err);
+    while (!st && cbx__select_next(q)) st = found(&f, cbx__select_text(q, 0), cbx__select_text(q, 1), err);
     return cbx__select_end(q, st, err);
 }
 
@@ -93,8 +101,10 @@ static cbx_status verify_file(void *user, const cbx__scan_file *file, cbx_err *e
 {
     verifier *v = user;
     char name[512], hash[CBX_HASH_SIZE];
-    cbx_status st = known_hash(v->ix, file->name, hash, err);
+    cbx_status st;
 
+    if (!file->whole) return CBX_OK;
+    st = known_hash(v->ix, file->name, hash, err);
     v->f.out->files++;
     snprintf(name, sizeof name, "runs/%s", file->name);
     if (!st && file->problem) return found(&v->f, name, file->problem, err);

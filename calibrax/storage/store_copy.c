@@ -71,10 +71,11 @@ static cbx_status keep_run(keeping *k, const cbx_run *run, bool replace, uint64_
 
 typedef cbx_status (*each_fn)(keeping *k, const cbx_run *run, uint64_t bytes, bool dry, cbx_store_report *out,
                               cbx_err *err);
+typedef cbx_status (*load_fn)(cbx_store *s, const char *which, cbx_run **out, cbx_err *err);
 
 /* Each run of a query, one after another; what is kept of them is kept in the end. */
 static cbx_status each_run(cbx_store *s, const cbx_store_query *query, keeping *k, bool dry, cbx_store_report *out,
-                           each_fn fn, cbx_err *err)
+                           load_fn load, each_fn fn, cbx_err *err)
 {
     cbx_store_list list;
     cbx_status st;
@@ -84,7 +85,7 @@ static cbx_status each_run(cbx_store *s, const cbx_store_query *query, keeping *
     st = cbx_store_query_runs(s, query, &list, err);
     for (size_t i = 0; !st && i < list.count; i++) {
         cbx_run *run = NULL;
-        st = cbx_store_load(s, list.entries[i].id, &run, err);
+        st = load(s, list.entries[i].id, &run, err);
         if (!st) st = fn(k, run, list.entries[i].bytes, dry, out, err);
         if (!st) out->files++;
         cbx_run_free(run);
@@ -104,13 +105,15 @@ static void changed(cbx_store_report *out, uint64_t bytes)
 static cbx_status migrate_run(keeping *k, const cbx_run *run, uint64_t bytes, bool dry, cbx_store_report *out,
                               cbx_err *err)
 {
-    cbx_run *present = NULL;
+    cbx_run *whole = NULL, *present = NULL;
     cbx_status st;
 
     if (cbx_run_schema_version(run) >= CBX_RUN_SCHEMA_VERSION) return CBX_OK;
     changed(out, bytes);
     if (dry) return CBX_OK;
-    st = cbx_run_with_present_schema(k->to->ctx, run, &present, err);
+    st = cbx_store_load(k->to, cbx_run_id(run), &whole, err);
+    if (!st) st = cbx_run_with_present_schema(k->to->ctx, whole, &present, err);
+    cbx_run_free(whole);
     if (!st) st = keep_run(k, present, true, bytes, err);
     cbx_run_free(present);
     return st;
@@ -120,7 +123,7 @@ cbx_status cbx_store_migrate(cbx_store *s, bool dry, cbx_store_report *out, cbx_
 {
     keeping k = { .to = s };
 
-    return each_run(s, NULL, &k, dry, out, migrate_run, err);
+    return each_run(s, NULL, &k, dry, out, cbx_store_load_bare, migrate_run, err);
 }
 
 /* --- copies --- */
@@ -185,7 +188,7 @@ cbx_status cbx_store_export(cbx_store *s, const cbx_store_query *query, const ch
     *out = (cbx_store_report){ 0 };
     if (!st) st = cbx_store_open(s->ctx, root, &opts, &k.to, err);
     if (!st) st = copy_config(s, k.to, err);
-    if (!st) st = each_run(s, query, &k, false, out, copy_run, err);
+    if (!st) st = each_run(s, query, &k, false, out, cbx_store_load, copy_run, err);
     cbx_store_close(k.to);
     return st;
 }

@@ -1,8 +1,8 @@
 /*
  * The index over SQLite (public domain), whose types stay here: opening, statements, and what a refresh does.
  *
- * Workload: 10,000 run files of 10 kB with 50 values each.  A refresh without changes is one stat a file; one from nothing
- * is dominated by parsing, so that runs on every core while this thread inserts.
+ * Workload: 10,000 run files of 10 kB with 50 values each.  A refresh without changes is one stat a file and one hash of
+ * them all; one from nothing is dominated by parsing, so that runs on every core while this thread inserts.
  */
 #include "calibrax/storage/store_index.h"
 
@@ -12,11 +12,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "calibrax/base/hash.h"
 #include "calibrax/storage/store_put.h"
 #include "calibrax/storage/store_values.h"
 
 /* Of another version is also what a machine of the other byte order wrote. */
-#define INDEX_VERSION (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 3 : 0x10003)
+#define INDEX_VERSION (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 4 : 0x10004)
 #define BUSY_MS       2000
 #define STALE_FEW     1000
 
@@ -37,11 +38,14 @@ static const char schema[] =
     "ctime INT,"
     " hash TEXT, problem TEXT, id TEXT, time INT, commit_ TEXT, branch TEXT, machine TEXT, npoints INT);"
     "CREATE INDEX run_time ON run(time, id);"
+    "CREATE INDEX run_problem ON run(name) WHERE problem IS NOT NULL;"
     "CREATE TABLE series(sid INTEGER PRIMARY KEY, metric TEXT NOT NULL, point TEXT NOT NULL, scenario TEXT NOT NULL,"
     " tags TEXT NOT NULL, UNIQUE(metric, point, scenario, tags));"
     "CREATE TABLE chunk(key INTEGER PRIMARY KEY, data BLOB NOT NULL);"
     "CREATE TABLE stale(n INT);" /* forgotten runs whose values are still in chunks */
     "INSERT INTO stale VALUES(0);"
+    "CREATE TABLE seen(state TEXT NOT NULL);" /* of the folder, when every row of run was of it; '' is none */
+    "INSERT INTO seen VALUES('');"
     "CREATE TABLE def(did INTEGER PRIMARY KEY, metric TEXT, unit TEXT, direction INT, grp TEXT, priority INT,"
     " description TEXT, UNIQUE(metric, unit, direction, grp, priority, description));"
     "CREATE TABLE run_def(rid INT, did INT);"
@@ -260,7 +264,7 @@ cbx_status cbx__select_end(cbx__select *s, cbx_status st, cbx_err *err)
     return st ? st : closed;
 }
 
-/* --- refresh --- */
+/* --- what differs --- */
 
 static cbx_status forget(cbx__index *ix, const char *name, cbx_err *err)
 {
@@ -312,9 +316,30 @@ static cbx_status compare(cbx__index *ix, cbx__scan *scan, cbx_arena *arena, con
     return cbx__select_end(s, st, err);
 }
 
+typedef struct putting {
+    cbx__putter *putter;
+    size_t left; /* not put yet */
+} putting;
+
 static cbx_status put_scanned(void *user, const cbx__scan_file *file, cbx_err *err)
 {
-    return cbx__put_file(user, file, err);
+    putting *p = user;
+
+    p->left -= file->whole; /* a large one comes in parts */
+    return cbx__put_file(p->putter, file, err);
+}
+
+static cbx_status put_unknown(cbx__index *ix, cbx__scan *scan, bool *all, cbx_err *err)
+{
+    putting p = { 0 };
+    cbx_status st = cbx__putter_create(ix, &p.putter, err);
+
+    for (size_t i = 0; i < scan->count; i++) p.left += !scan->files[i].known;
+    if (!st) st = cbx__scan_read(scan, put_scanned, &p, err);
+    if (!st) st = cbx__putter_finish(p.putter, err);
+    cbx__putter_free(p.putter);
+    *all = p.left == 0; /* else one was gone by then */
+    return st;
 }
 
 /* Values of forgotten runs are dropped when they outnumber those that count. */
@@ -329,39 +354,90 @@ static cbx_status prune_if_due(cbx__index *ix, cbx_err *err)
     return st ? st : cbx__index_run(ix, "UPDATE stale SET n = 0", err);
 }
 
-/* Compared once more under the lock: another process may have written what is missing in the meantime. */
-static cbx_status write_changes(cbx__index *ix, cbx__scan *scan, cbx_arena *arena, cbx_err *err)
+/* --- what is known to be as it was --- */
+
+/* Of names and stamps; "" when memory lacks. */
+static void state_of(const cbx__scan *scan, char out[CBX_HASH_SIZE])
 {
-    cbx__putter *putter = NULL;
+    cbx_hasher *h = cbx_hasher_create();
+
+    *out = '\0';
+    if (!h) return;
+    for (size_t i = 0; i < scan->count; i++) {
+        cbx_hasher_add(h, scan->files[i].name, strlen(scan->files[i].name) + 1);
+        cbx_hasher_add(h, &scan->files[i].stamp, sizeof scan->files[i].stamp);
+    }
+    cbx_hasher_end(h, out);
+}
+
+static cbx_status was_seen(cbx__index *ix, const char *state, bool *seen, cbx_err *err)
+{
+    cbx__select *s = NULL;
+    cbx_status st = cbx__select_open(ix, "SELECT 1 FROM seen WHERE state = ? AND state <> ''", &s, err);
+
+    *seen = false;
+    if (st) return st;
+    cbx__select_bind_text(s, state);
+    *seen = cbx__select_next(s);
+    return cbx__select_close(s, err);
+}
+
+static cbx_status remember(cbx__index *ix, const char *state, cbx_err *err)
+{
+    cbx__select *s = NULL;
+    cbx_status st = cbx__select_open(ix, "UPDATE seen SET state = ?", &s, err);
+
+    if (st) return st;
+    cbx__select_bind_text(s, state);
+    cbx__select_next(s);
+    return cbx__select_close(s, err);
+}
+
+/* --- refresh --- */
+
+/* Compared once more under the lock: another process may have written what is missing in the meantime. */
+static cbx_status write_changes(cbx__index *ix, cbx__scan *scan, const char *state, cbx_arena *arena, cbx_err *err)
+{
     const char **gone = NULL;
     size_t ngone = 0;
+    bool all = false;
     cbx_status st = cbx__index_run(ix, "BEGIN IMMEDIATE", err);
 
     if (st) return st;
     st = compare(ix, scan, arena, &gone, &ngone, err);
     for (size_t i = 0; !st && i < ngone; i++) st = forget(ix, gone[i], err);
-    if (!st) st = cbx__putter_create(ix, &putter, err);
-    if (!st) st = cbx__scan_read(scan, put_scanned, putter, err);
-    if (!st) st = cbx__putter_finish(putter, err);
-    cbx__putter_free(putter);
+    if (!st) st = put_unknown(ix, scan, &all, err);
     if (!st && ngone) st = prune_if_due(ix, err);
+    if (!st) st = remember(ix, all ? state : "", err);
     if (!st) st = cbx__index_run(ix, "COMMIT", err);
     if (st) cbx__index_run(ix, "ROLLBACK", NULL);
     return st;
+}
+
+static cbx_status take_changes(cbx__index *ix, cbx__scan *scan, cbx_arena *arena, cbx_err *err)
+{
+    char state[CBX_HASH_SIZE];
+    const char **gone = NULL;
+    size_t ngone = 0;
+    bool seen = false;
+    cbx_status st;
+
+    state_of(scan, state);
+    st = was_seen(ix, state, &seen, err);
+    if (st || seen) return st;
+    st = compare(ix, scan, arena, &gone, &ngone, err);
+    return !st && (ngone || cbx__scan_changed(scan)) ? write_changes(ix, scan, state, arena, err) : st;
 }
 
 cbx_status cbx__index_refresh(cbx__index *ix, const char *runs, cbx_err *err)
 {
     cbx_arena arena;
     cbx__scan scan;
-    const char **gone = NULL;
-    size_t ngone = 0;
     cbx_status st;
 
     cbx_arena_init(&arena, cbx_ctx_allocator(ix->ctx));
     st = cbx__scan_folder(ix->ctx, runs, &arena, &scan, err);
-    if (!st) st = compare(ix, &scan, &arena, &gone, &ngone, err);
-    if (!st && (ngone || cbx__scan_changed(&scan))) st = write_changes(ix, &scan, &arena, err);
+    if (!st) st = take_changes(ix, &scan, &arena, err);
     cbx_arena_clear(&arena);
     return st;
 }

@@ -1,8 +1,8 @@
 /*
  * Inside storage: the index of a store, an SQLite database that knows what each run file holds.
  *
- * The files are the truth: a refresh compares name, size, inode and times of each with what the index remembers and reads
- * only those that differ.  Nothing here outlives a deleted index but the time to make it again.
+ * The files are the truth: a refresh compares name, size, inode and times of each with what the index remembers (all in one
+ * hash, and one by one where that differs) and reads only those that differ.  Nothing here outlives a deleted index but the time to make it again.
  */
 #ifndef CALIBRAX_STORAGE_STORE_INDEX_H
 #define CALIBRAX_STORAGE_STORE_INDEX_H
@@ -63,6 +63,7 @@ int64_t cbx__index_last_row(const cbx__index *ix);
  *   series  sid, metric, point, scenario, tags   (tags: key \x1f value \x1e, sorted by key)
  *   chunk   key, data: values of a series, see store_values.h
  *   def     did, metric, unit, direction, grp, priority, description;  run_def  rid, did
+ *   seen    state: hash of names and stamps of the folder that run stands for
  * and those of the rows of nperf, see row_index.c.  A rid is never used twice.
  */
 

@@ -7,11 +7,15 @@
 
 #include "calibrax/storage/store_values.h"
 
-enum { PUT_RUN, PUT_SERIES, FIND_SERIES, PUT_DEF, FIND_DEF, PUT_RUN_DEF, NPUTS };
+enum { PUT_RUN, FILL_RUN, DROP_RUN, COUNT_STALE, PUT_SERIES, FIND_SERIES, PUT_DEF, FIND_DEF, PUT_RUN_DEF, NPUTS };
 static const char *const put_sql[NPUTS] = {
     [PUT_RUN] =
-        "INSERT INTO run(name, size, ino, mtime, ctime, hash, problem, id, time, commit_, branch, machine, npoints)"
+        "INSERT INTO run(hash, problem, id, time, commit_, branch, machine, npoints, name, size, ino, mtime, ctime)"
         " VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    [FILL_RUN] = "UPDATE run SET hash = ?, problem = ?, id = ?, time = ?, commit_ = ?, branch = ?, machine = ?,"
+                 " npoints = ? WHERE rid = ?",
+    [DROP_RUN] = "DELETE FROM run WHERE rid = ?",
+    [COUNT_STALE] = "UPDATE stale SET n = n + 1",
     [PUT_SERIES] = "INSERT INTO series(metric, point, scenario, tags) VALUES(?,?,?,?)",
     [FIND_SERIES] = "SELECT sid FROM series WHERE metric = ? AND point = ? AND scenario = ? AND tags = ?",
     [PUT_DEF] = "INSERT INTO def(metric, unit, direction, grp, priority, description) VALUES(?,?,?,?,?,?)",
@@ -33,6 +37,7 @@ struct cbx__putter {
     cbx_arena texts;
     memo *last;
     size_t nlast, renewed;
+    int64_t rid; /* of the file that comes in parts */
 };
 
 cbx_status cbx__putter_create(cbx__index *ix, cbx__putter **out, cbx_err *err)
@@ -137,9 +142,9 @@ static cbx_status start_memo(cbx__putter *p, size_t n, cbx_err *err)
     return p->last ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "no memory for the series of a store");
 }
 
-static cbx_status put_value(cbx__putter *p, int64_t rid, size_t i, const cbx__scan_value *v, cbx_err *err)
+static cbx_status put_value(cbx__putter *p, int64_t rid, size_t first, size_t i, const cbx__scan_value *v, cbx_err *err)
 {
-    const cbx__index_value value = { (uint32_t)rid, (uint32_t)i, v->value, v->lower, v->upper };
+    const cbx__index_value value = { (uint32_t)rid, (uint32_t)(first + i), v->value, v->lower, v->upper };
     int64_t sid = 0;
     cbx_status st = CBX_OK;
 
@@ -163,20 +168,29 @@ static cbx_status put_def(cbx__putter *p, int64_t rid, const cbx_metric_def *d, 
     return cbx__select_put(p->sql[PUT_RUN_DEF], err);
 }
 
+/* What only the whole file tells; before that there is none of it. */
+static void bind_content(cbx__select *s, const cbx__scan_file *f)
+{
+    static const cbx__scan_file none = { 0 };
+    const cbx__scan_file *told = f->whole ? f : &none;
+    const char *const texts[] = { told->hash, told->problem, told->id };
+    const char *const more[] = { told->commit, told->branch, told->machine };
+
+    for (int i = 0; i < 3; i++) cbx__select_bind_text(s, texts[i]);
+    cbx__select_bind_int(s, told->timestamp_us);
+    for (int i = 0; i < 3; i++) cbx__select_bind_text(s, more[i]);
+    cbx__select_bind_int(s, (int64_t)told->npoints);
+}
+
 static cbx_status put_run(cbx__putter *p, const cbx__scan_file *f, int64_t *rid, cbx_err *err)
 {
     cbx__select *s = p->sql[PUT_RUN];
     const int64_t stamps[] = { f->stamp.size, f->stamp.ino, f->stamp.mtime_ns, f->stamp.ctime_ns };
-    const char *const texts[] = { f->hash, f->problem, f->id };
-    const char *const more[] = { f->commit, f->branch, f->machine };
     cbx_status st;
 
+    bind_content(s, f);
     cbx__select_bind_text(s, f->name);
     for (int i = 0; i < 4; i++) cbx__select_bind_int(s, stamps[i]);
-    for (int i = 0; i < 3; i++) cbx__select_bind_text(s, texts[i]);
-    cbx__select_bind_int(s, f->timestamp_us);
-    for (int i = 0; i < 3; i++) cbx__select_bind_text(s, more[i]);
-    cbx__select_bind_int(s, (int64_t)f->npoints);
     st = cbx__select_put(s, err);
     *rid = cbx__index_last_row(p->ix);
     if (!st && *rid > UINT32_MAX)
@@ -184,13 +198,39 @@ static cbx_status put_run(cbx__putter *p, const cbx__scan_file *f, int64_t *rid,
     return st;
 }
 
+/* The values of its first parts are left behind, as those of a run that was forgotten. */
+static cbx_status drop_run(cbx__putter *p, int64_t rid, cbx_err *err)
+{
+    cbx_status st;
+
+    cbx__select_bind_int(p->sql[DROP_RUN], rid);
+    st = cbx__select_put(p->sql[DROP_RUN], err);
+    return st ? st : cbx__select_put(p->sql[COUNT_STALE], err);
+}
+
+/* The row of a file, or of a part of it. */
+static cbx_status put_row(cbx__putter *p, const cbx__scan_file *f, int64_t *rid, cbx_err *err)
+{
+    cbx__select *s = p->sql[FILL_RUN];
+    bool further = f->first > 0;
+    cbx_status st = further && f->problem ? drop_run(p, p->rid, err) : CBX_OK;
+
+    *rid = p->rid;
+    if (!st && (!further || f->problem)) return put_run(p, f, rid, err);
+    if (st || !f->whole) return st;
+    bind_content(s, f);
+    cbx__select_bind_int(s, p->rid);
+    return cbx__select_put(s, err);
+}
+
 cbx_status cbx__put_file(cbx__putter *p, const cbx__scan_file *f, cbx_err *err)
 {
     int64_t rid = 0;
-    cbx_status st = put_run(p, f, &rid, err);
+    cbx_status st = put_row(p, f, &rid, err);
 
+    p->rid = rid;
     if (!st) st = start_memo(p, f->nvalues, err);
-    for (size_t i = 0; !st && i < f->nvalues; i++) st = put_value(p, rid, i, &f->values[i], err);
-    for (size_t i = 0; !st && i < f->ndefs; i++) st = put_def(p, rid, &f->defs[i], err);
+    for (size_t i = 0; !st && i < f->nvalues; i++) st = put_value(p, rid, f->first, i, &f->values[i], err);
+    for (size_t i = 0; !st && f->whole && i < f->ndefs; i++) st = put_def(p, rid, &f->defs[i], err);
     return st ? st : cbx__gatherer_pause(p->values, err);
 }

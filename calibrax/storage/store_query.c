@@ -109,7 +109,7 @@ cbx_status cbx_store_query_runs(cbx_store *s, const cbx_store_query *query, cbx_
 
     *out = (cbx_store_list){ 0 };
     cbx_arena_init(&out->arena, cbx_ctx_allocator(s->ctx));
-    st = w->as_seen ? cbx__store_last_look(s, &ix, err) : cbx__store_index(s, &ix, err);
+    st = cbx__store_index(s, &ix, err);
     if (st) return st;
     st = read_entries(ix, w, &out->arena, &all, err);
     if (!st && cbx__sql_asks_series(w)) st = keep_marked(ix, w, &out->arena, &all, err);

@@ -15,6 +15,10 @@
 #include <unistd.h>
 
 #include "calibrax/base/file.h"
+#include "calibrax/base/parallel.h"
+#include "calibrax/core/run_stream.h"
+#include "calibrax/storage/store_parts.h"
+#include "calibrax/storage/store_sql.h"
 
 #define WINDOW       64
 #define BATCH        16 /* files for which the caller is woken, while there are more to come */
@@ -110,37 +114,58 @@ cbx_status cbx__tags_parse(cbx_arena *arena, const char *text, const cbx_tag **t
 
 /* --- the folder --- */
 
-/* false: gone in between, or no file. */
-static bool stamp_of(int dir, const char *name, cbx__stamp *out)
+/* Size -1: gone in between, or no file. */
+static cbx__stamp stamp_of(int dir, const char *name)
 {
     struct stat s;
 
-    if (fstatat(dir, name, &s, 0) != 0 || S_ISDIR(s.st_mode)) return false;
-    *out = (cbx__stamp){ s.st_size, (int64_t)s.st_ino, s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec,
+    if (fstatat(dir, name, &s, 0) != 0 || S_ISDIR(s.st_mode)) return (cbx__stamp){ .size = -1 };
+    return (cbx__stamp){ s.st_size, (int64_t)s.st_ino, s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec,
                          s.st_ctim.tv_sec * 1000000000 + s.st_ctim.tv_nsec };
-    return true;
+}
+
+typedef struct stamping {
+    int dir;
+    cbx__scan_file *files;
+} stamping;
+
+static void stamp_files(void *user, size_t worker, size_t begin, size_t end)
+{
+    const stamping *s = user;
+
+    (void)worker;
+    for (size_t i = begin; i < end; i++) s->files[i].stamp = stamp_of(s->dir, s->files[i].name);
+}
+
+/* To ask for stamps is two thirds of a look at an index of many runs: all cores ask, each for so many that a thread pays. */
+#define STAMPS_A_THREAD 512
+
+static cbx_status stamp_all(cbx__scan *scan, cbx_err *err)
+{
+    stamping s = { .dir = open(scan->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .files = scan->files };
+    size_t there = 0;
+
+    if (s.dir < 0) return cbx_fail_errno(err, errno, "cannot open '%s'", scan->folder);
+    cbx__parallel(cbx__workers(0, scan->count / STAMPS_A_THREAD), scan->count, stamp_files, &s);
+    close(s.dir);
+    for (size_t i = 0; i < scan->count; i++)
+        if (scan->files[i].stamp.size >= 0) scan->files[there++] = scan->files[i];
+    scan->count = there;
+    return CBX_OK;
 }
 
 cbx_status cbx__scan_folder(cbx_ctx *ctx, const char *folder, cbx_arena *arena, cbx__scan *out, cbx_err *err)
 {
     const char *const *names;
     size_t n;
-    int dir;
     cbx_status st = cbx_dir_list(ctx, folder, ".json", arena, &names, &n, err);
 
     if (st) return st;
     *out = (cbx__scan){ .ctx = ctx, .folder = folder, .files = cbx_arena_calloc(arena, n, sizeof *out->files) };
     if (!out->files) return cbx_fail(err, CBX_ENOMEM, "no memory for the %zu files of '%s'", n, folder);
-    dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (dir < 0) return cbx_fail_errno(err, errno, "cannot open '%s'", folder);
-    for (size_t i = 0; i < n; i++) {
-        cbx__scan_file *f = &out->files[out->count];
-        if (names[i][0] == '.' || !stamp_of(dir, names[i], &f->stamp)) continue; /* '.': a temporary being written */
-        f->name = names[i];
-        out->count++;
-    }
-    close(dir);
-    return CBX_OK;
+    for (size_t i = 0; i < n; i++)
+        if (names[i][0] != '.') out->files[out->count++].name = names[i]; /* '.': a temporary being written */
+    return stamp_all(out, err);
 }
 
 bool cbx__scan_changed(const cbx__scan *scan)
@@ -152,35 +177,93 @@ bool cbx__scan_changed(const cbx__scan *scan)
 
 /* --- one file --- */
 
+#define PART_BYTES ((size_t)256 << 10) /* of values and their text that are held of a file */
+
 /* What a reader made of a file, with all that it needs to live. */
 typedef struct reading {
     cbx__scan_file file;
-    cbx_arena arena;
+    cbx_arena arena; /* of the values, and of what is said of the file */
     cbx_run *run;
+    cbx__scan_value *values;
+    size_t room, bytes;
     char hash[CBX_HASH_SIZE];
     bool gone, no_memory;
+    bool many;       /* more values than are held */
+    cbx__scan_fn fn; /* that takes a part; NULL: nobody does */
+    void *user;
+    cbx_status refused; /* by fn */
 } reading;
 
-static bool take_values(reading *r)
+static void drop_values(reading *r)
 {
-    size_t n = 0, k = 0;
-    cbx__scan_value *values;
+    cbx_arena_clear(&r->arena);
+    r->values = NULL;
+    r->file.values = NULL;
+    r->file.nvalues = r->room = r->bytes = 0;
+}
 
-    for (size_t i = 0; i < r->file.npoints; i++) n += cbx_run_point(r->run, i)->nmetrics;
-    values = cbx_arena_calloc(&r->arena, n, sizeof *values);
-    for (size_t i = 0; values && i < r->file.npoints; i++) {
-        const cbx_point *p = cbx_run_point(r->run, i);
-        const char *tags = cbx__tags_text(&r->arena, p->tags, p->ntags);
-        if (!tags) return false;
-        for (size_t j = 0; j < p->nmetrics; j++) {
-            const cbx_metric *m = &p->metrics[j].metric;
-            values[k++] = (cbx__scan_value){ p->metrics[j].name, p->name,  p->scenario, tags,
-                                             m->value,           m->lower, m->upper };
-        }
+static const char *keep(reading *r, const char *text, const char *before)
+{
+    const char *kept = NULL;
+
+    cbx__keep_text(&r->arena, text, before, &kept);
+    if (kept && kept != before) r->bytes += strlen(kept);
+    return kept;
+}
+
+static bool take_value(reading *r, const cbx__scan_value *of_point, const cbx_named_metric *m)
+{
+    cbx__scan_value v = *of_point;
+    size_t n = r->file.nvalues;
+
+    v.metric = keep(r, m->name, n ? r->values[n - 1].metric : NULL);
+    v.value = m->metric.value;
+    v.lower = m->metric.lower;
+    v.upper = m->metric.upper;
+    r->values = cbx__grown(&r->arena, r->values, n, &r->room, sizeof v);
+    if (!v.metric || !r->values) return false;
+    r->values[n] = v;
+    r->file.values = r->values;
+    r->file.nvalues++;
+    r->bytes += sizeof v;
+    return true;
+}
+
+static bool take_values(reading *r, const cbx_point *p)
+{
+    static const cbx__scan_value none = { 0 };
+    const cbx__scan_value *before = r->file.nvalues ? &r->values[r->file.nvalues - 1] : &none;
+    cbx__scan_value v = { .point = keep(r, p->name, before->point),
+                          .scenario = keep(r, p->scenario, before->scenario) };
+
+    v.tags = cbx__tags_text(&r->arena, p->tags, p->ntags);
+    if (!v.point || !v.scenario || !v.tags) return false;
+    r->bytes += strlen(v.tags);
+    for (size_t i = 0; i < p->nmetrics; i++)
+        if (!take_value(r, &v, &p->metrics[i])) return false;
+    return true;
+}
+
+/* A part goes out, or the file is left to who can take it in parts. */
+static cbx_status pass_part(reading *r, cbx_err *err)
+{
+    if (!r->fn) {
+        r->many = true;
+        return CBX_EOVERFLOW;
     }
-    r->file.values = values;
-    r->file.nvalues = n;
-    return values != NULL;
+    r->refused = r->fn(r->user, &r->file, err);
+    r->file.first += r->file.nvalues;
+    drop_values(r);
+    return r->refused;
+}
+
+static cbx_status take_point(void *user, const cbx_point *p, cbx_err *err)
+{
+    reading *r = user;
+
+    r->file.npoints++;
+    if (!take_values(r, p)) return cbx__store_no_memory(err);
+    return r->bytes < PART_BYTES ? CBX_OK : pass_part(r, err);
 }
 
 static bool take_defs(reading *r)
@@ -210,37 +293,50 @@ static bool take_run(reading *r)
     r->file.branch = cbx_run_branch(run);
     r->file.machine = cbx_json_get_string(cbx_run_environment(run), "machine", NULL);
     r->file.timestamp_us = cbx_run_timestamp_us(run);
-    r->file.npoints = cbx_run_npoints(run);
-    return take_values(r) && take_defs(r);
+    return take_defs(r);
 }
 
-static void read_one(cbx_ctx *ctx, const char *folder, const cbx__scan_file *f, reading *r)
+/* What came of reading it. */
+static void conclude(reading *r, cbx_status st, const char *message)
 {
-    const cbx_allocator *al = cbx_ctx_allocator(ctx);
-    cbx_err err = CBX_ERR_INIT;
-    char *text = NULL;
-    size_t len = 0;
-    const char *path;
-    cbx_status st;
-
-    memset(r, 0, sizeof *r);
-    cbx_arena_init(&r->arena, al);
-    r->file = (cbx__scan_file){ .name = f->name, .stamp = f->stamp };
-    path = cbx_path_join(&r->arena, folder, f->name);
-    st = path ? cbx_file_read(ctx, path, 0, &text, &len, &err) : CBX_ENOMEM;
-    if (!st) {
-        cbx_hash_bytes(text, len, r->hash);
-        r->file.hash = r->hash;
-        st = cbx_run_from_text(al, text, len, f->name, &r->run, &err);
-        cbx_mem_free(al, text, len + 1);
-    }
+    r->file.whole = true;
     r->gone = st == CBX_ENOENT;
     if (!st)
         r->no_memory = !take_run(r);
     else if (st == CBX_ENOMEM)
         r->no_memory = true;
     else
-        r->no_memory = !(r->file.problem = cbx_arena_strdup(&r->arena, err.message));
+        r->no_memory = !(r->file.problem = cbx_arena_strdup(&r->arena, message));
+    if (!r->file.problem) return;
+    r->file.nvalues = r->file.npoints = 0;
+}
+
+static void read_one(cbx_ctx *ctx, const char *folder, const cbx__scan_file *f, cbx__scan_fn fn, void *user, reading *r,
+                     cbx_err *refusal)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_err err = CBX_ERR_INIT;
+    cbx__json_file file;
+    cbx_arena paths;
+    const char *path;
+    cbx_status st;
+
+    memset(r, 0, sizeof *r);
+    cbx_arena_init(&r->arena, al);
+    cbx_arena_init(&paths, al);
+    r->file = (cbx__scan_file){ .name = f->name, .stamp = f->stamp };
+    r->fn = fn;
+    r->user = user;
+    path = cbx_path_join(&paths, folder, f->name);
+    st = path ? cbx__json_file_open(&file, path, true, &err) : CBX_ENOMEM;
+    if (!st) {
+        cbx__json_source source = cbx__json_file_source(&file);
+        st = cbx__run_stream(al, &source, f->name, take_point, r, &r->run, &err);
+        if (cbx__json_file_end(&file, r->hash)) r->file.hash = r->hash;
+    }
+    if (r->refused) *refusal = err;
+    if (!r->refused && !r->many) conclude(r, st, err.message);
+    cbx_arena_clear(&paths);
 }
 
 static void reading_clear(reading *r)
@@ -248,6 +344,25 @@ static void reading_clear(reading *r)
     cbx_run_free(r->run);
     r->run = NULL;
     cbx_arena_clear(&r->arena);
+}
+
+static cbx_status hand_out(const reading *r, cbx__scan_fn fn, void *user, cbx_err *err)
+{
+    if (r->no_memory) return cbx_fail(err, CBX_ENOMEM, "no memory to read the runs of the store");
+    return r->gone ? CBX_OK : fn(user, &r->file, err);
+}
+
+/* In the calling thread, in parts if need be. */
+static cbx_status read_and_hand_out(const cbx__scan *scan, size_t i, cbx__scan_fn fn, void *user, cbx_err *err)
+{
+    cbx_err refusal = CBX_ERR_INIT;
+    reading r;
+    cbx_status st;
+
+    read_one(scan->ctx, scan->folder, &scan->files[i], fn, user, &r, &refusal);
+    st = r.refused ? cbx_fail(err, r.refused, "%s", refusal.message) : hand_out(&r, fn, user, err);
+    reading_clear(&r);
+    return st;
 }
 
 /* --- several at a time --- */
@@ -308,19 +423,13 @@ static void *read_files(void *user)
         reading *r = &c->window[i % WINDOW];
         reading_clear(r);
         if (usable)
-            read_one(ctx, c->scan->folder, &c->scan->files[c->queued[i]], r);
+            read_one(ctx, c->scan->folder, &c->scan->files[c->queued[i]], NULL, NULL, r, NULL);
         else
             r->no_memory = true;
         announce(c, i);
     }
     cbx_ctx_free(ctx);
     return NULL;
-}
-
-static cbx_status hand_out(const reading *r, cbx__scan_fn fn, void *user, cbx_err *err)
-{
-    if (r->no_memory) return cbx_fail(err, CBX_ENOMEM, "no memory to read the runs of the store");
-    return r->gone ? CBX_OK : fn(user, &r->file, err);
 }
 
 /* Until a file is there; not for each alone, since to be woken costs as much as to take a few.  Under the lock. */
@@ -343,7 +452,10 @@ static cbx_status take_in_order(crew *c, cbx__scan_fn fn, void *user, cbx_err *e
         size_t slot = c->taken % WINDOW;
         if (!c->ready[slot]) wait_for_file(c, slot);
         pthread_mutex_unlock(&c->lock);
-        st = hand_out(&c->window[slot], fn, user, err);
+        if (c->window[slot].many)
+            st = read_and_hand_out(c->scan, c->queued[c->taken], fn, user, err);
+        else
+            st = hand_out(&c->window[slot], fn, user, err);
         pthread_mutex_lock(&c->lock);
         c->ready[slot] = false;
         c->nready--;
@@ -391,12 +503,7 @@ static cbx_status read_alone(const cbx__scan *scan, const size_t *queued, size_t
 {
     cbx_status st = CBX_OK;
 
-    for (size_t i = 0; !st && i < n; i++) {
-        reading r;
-        read_one(scan->ctx, scan->folder, &scan->files[queued[i]], &r);
-        st = hand_out(&r, fn, user, err);
-        reading_clear(&r);
-    }
+    for (size_t i = 0; !st && i < n; i++) st = read_and_hand_out(scan, queued[i], fn, user, err);
     return st;
 }
 

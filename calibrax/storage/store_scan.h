@@ -20,18 +20,20 @@ typedef struct cbx__scan_value {
     double value, lower, upper;
 } cbx__scan_value;
 
-/** The members behind known are there only while cbx__scan_read hands the file out. */
+/** The members behind known are there only while cbx__scan_read hands the file out, those behind whole only with its last part. */
 typedef struct cbx__scan_file {
     const char *name;
     cbx__stamp stamp;
-    bool known;          /* the caller need not have it read */
+    bool known;   /* the caller need not have it read */
+    size_t first; /* of the values, how many came before these, with parts of the same file */
+    const cbx__scan_value *values;
+    size_t nvalues;
+    bool whole;          /* there is no further part; if there is a problem now, none of its values counts */
     const char *hash;    /* of the bytes; NULL: the file could not be read */
     const char *problem; /* why it is no run; NULL: it is one, and what follows is its content */
     const char *id, *commit, *branch, *machine;
     int64_t timestamp_us;
     size_t npoints;
-    const cbx__scan_value *values;
-    size_t nvalues;
     const cbx_metric_def *defs;
     size_t ndefs;
 } cbx__scan_file;
@@ -50,8 +52,8 @@ bool cbx__scan_changed(const cbx__scan *scan);
 
 typedef cbx_status (*cbx__scan_fn)(void *user, const cbx__scan_file *file, cbx_err *err);
 /**
- * Reads every file that is not known, several at a time, and hands them to fn in order, in the calling thread.  Memory is
- * bounded by a window of files.  A file that is gone by now is left out.
+ * Reads every file that is not known, several at a time, and hands them to fn in order, in the calling thread; one of very many
+ * values in parts.  Memory is bounded by a window of files.  A file that is gone by now is left out.
  * @return CBX_OK; what fn returned; CBX_ENOMEM
  */
 cbx_status cbx__scan_read(cbx__scan *scan, cbx__scan_fn fn, void *user, cbx_err *err);

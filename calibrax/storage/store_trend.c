@@ -158,17 +158,18 @@ static cbx_status read_series(collector *c, cbx__index *ix, const cbx_store_quer
     return cbx__select_end(select, st, err);
 }
 
-static cbx_status collect(cbx_store *s, const cbx_store_query *query, collector *c, cbx_err *err)
+/* The runs, whose series follow as often as they are wanted; *ix NULL: there are none. */
+static cbx_status collect_runs(cbx_store *s, const cbx_store_query *w, collector *c, cbx__index **ix, cbx_err *err)
 {
-    static const cbx_store_query all = { 0 };
-    const cbx_store_query *w = query ? query : &all;
-    cbx__index *ix = NULL;
-    cbx_status st = w->as_seen ? cbx__store_last_look(s, &ix, err) : cbx__store_index(s, &ix, err);
+    cbx_status st = cbx__store_index(s, ix, err);
 
     c->limit = w->limit;
-    if (!st) st = read_runs(c, ix, w, err);
-    return st || !c->nruns ? st : read_series(c, ix, w, err);
+    if (!st) st = read_runs(c, *ix, w, err);
+    if (!c->nruns) *ix = NULL;
+    return st;
 }
+
+static const cbx_store_query all_runs = { 0 };
 
 /* --- all at once --- */
 
@@ -192,11 +193,14 @@ cbx_status cbx_store_trend(cbx_store *s, const cbx_store_query *query, cbx_trend
 {
     whole w = { .out = out };
     collector c = { .arena = &out->arena, .kept = &out->arena, .take = keep_series, .user = &w };
+    cbx__index *ix = NULL;
     cbx_status st;
 
     *out = (cbx_trend){ 0 };
+    if (!query) query = &all_runs;
     cbx_arena_init(&out->arena, cbx_ctx_allocator(s->ctx));
-    st = collect(s, query, &c, err);
+    st = collect_runs(s, query, &c, &ix, err);
+    if (!st && ix) st = read_series(&c, ix, query, err);
     out->series = w.series;
     out->count = st ? 0 : w.n;
     return st;
@@ -225,17 +229,25 @@ static cbx_status pass_series(void *user, const cbx_trend_series *s, cbx_err *er
     return st;
 }
 
-cbx_status cbx_store_trend_each(cbx_store *s, const cbx_store_query *query, cbx_trend_fn fn, void *user, cbx_err *err)
+cbx_status cbx_store_trend_each(cbx_store *s, const cbx_store_query *query, cbx_trend_fn check, cbx_trend_fn fn,
+                                void *user, cbx_err *err)
 {
-    passing p = { .fn = fn, .user = user };
+    const cbx_trend_fn turns[] = { check, fn };
+    passing p = { .user = user };
     collector c = { .kept = &p.arena, .take = pass_series, .user = &p };
+    cbx__index *ix = NULL;
     cbx_arena arena;
     cbx_status st;
 
+    if (!query) query = &all_runs;
     cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
     cbx_arena_init(&p.arena, cbx_ctx_allocator(s->ctx));
     c.arena = &arena;
-    st = collect(s, query, &c, err);
+    st = collect_runs(s, query, &c, &ix, err);
+    for (size_t i = 0; !st && ix && i < CBX_LEN(turns); i++) {
+        p.fn = turns[i];
+        if (p.fn) st = read_series(&c, ix, query, err);
+    }
     cbx_arena_clear(&p.arena);
     cbx_arena_clear(&arena);
     return st;

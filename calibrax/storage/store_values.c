@@ -145,22 +145,33 @@ static cbx_status put_chunk(cbx__gatherer *g, int64_t key, size_t n, cbx_err *er
     return cbx__select_put(g->put, err);
 }
 
-/* The series' last chunk if that has room for n more, before them in g->chunk; otherwise none. */
+/*
+ * The series' last chunk if that has room for n more, before them in g->chunk; otherwise none.  One that begins with the same run has
+ * room for any number: a run of very many values comes in parts.
+ */
 static cbx_status last_chunk(cbx__gatherer *g, int64_t sid, size_t n, int64_t *key, size_t *had, cbx_err *err)
 {
+    void *chunk = g->chunk;
+    bool room = true;
+    cbx_status st;
+
     *had = 0;
     cbx__select_bind_int(g->last, chunk_key(sid, 0));
     cbx__select_bind_int(g->last, chunk_key(sid, UINT32_MAX));
     if (cbx__select_next(g->last)) {
         size_t bytes;
         const void *data = cbx__select_bytes(g->last, 1, &bytes);
-        if (bytes / sizeof *g->chunk + n <= CHUNK_FULL) {
+        size_t there = bytes / sizeof *g->chunk;
+        if (there + n <= CHUNK_FULL || cbx__select_int(g->last, 0) == *key) {
             *key = cbx__select_int(g->last, 0);
-            *had = bytes / sizeof *g->chunk;
-            memcpy(g->chunk, data, *had * sizeof *g->chunk);
+            *had = there;
+            room = make_room(g, &chunk, there + n, &g->chunk_room, sizeof *g->chunk);
+            if (room) memcpy(chunk, data, there * sizeof *g->chunk);
+            g->chunk = chunk;
         }
     }
-    return cbx__select_again(g->last, err);
+    st = cbx__select_again(g->last, err);
+    return st || room ? st : no_memory(err);
 }
 
 static cbx_status put_series(cbx__gatherer *g, const gathered *items, size_t n, cbx_err *err)
@@ -172,8 +183,8 @@ static cbx_status put_series(cbx__gatherer *g, const gathered *items, size_t n, 
 
     if (!make_room(g, &chunk, n + CHUNK_FULL, &g->chunk_room, sizeof *g->chunk)) return no_memory(err);
     g->chunk = chunk;
-    if (n < CHUNK_FULL) st = last_chunk(g, sid, n, &key, &had, err);
-    for (size_t i = 0; i < n; i++) g->chunk[had + i] = items[i].value;
+    if (!st) st = last_chunk(g, sid, n, &key, &had, err);
+    for (size_t i = 0; !st && i < n; i++) g->chunk[had + i] = items[i].value;
     return st ? st : put_chunk(g, key, had + n, err);
 }
 

@@ -145,6 +145,21 @@ static cbx_status parse_it(cbx_ctx *ctx, void *user)
     return st;
 }
 
+static cbx_status read_it(cbx_ctx *ctx, void *user)
+{
+    const cbx_benchmark_command *c;
+    cbx_arena arena;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st;
+    size_t n;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    st = cbx_benchmark_commands_read(ctx, user, &arena, &c, &n, &err);
+    cbx_arena_clear(&arena);
+    CHECK(!st == !*err.message, "a sentence comes with a failure, and only with one");
+    return st;
+}
+
 static void from_a_file(void **state)
 {
     const cbx_benchmark_command *c = NULL;
@@ -164,6 +179,7 @@ static void from_a_file(void **state)
     CHECK_OK(cbx_file_write_atomic(ctx, path, whole, strlen(whole), &err), &err, "write");
     CHECK_OK(cbx_benchmark_commands_read(ctx, path, &arena, &c, &n, &err), &err, "read");
     CHECK_STR(c[1].folder, wanted, "a command runs where its file is");
+    CHECK_GT(cbx_test_fail_each(read_it, path, "read"), 4, "allocations were made to fail");
     cbx_test_folder_remove(folder);
     cbx_arena_clear(&arena);
     cbx_ctx_free(ctx);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/file.h"
 #include "calibrax/base/json.h"
 #include "calibrax/ci/guard.h"
 #include "counted.h"
@@ -365,12 +366,30 @@ static cbx_status write_all(cbx_ctx *c, void *user)
     return st;
 }
 
+static cbx_status read_waivers(cbx_ctx *c, void *user)
+{
+    cbx_waivers *w = NULL;
+    cbx_err e = CBX_ERR_INIT;
+    cbx_status st = cbx_waivers_read(c, user, &w, &e);
+
+    CHECK(!st == (w != NULL), "given on success only");
+    CHECK(!st == !*e.message, "a sentence comes with a failure, and only with one");
+    cbx_waivers_free(w);
+    return st;
+}
+
 static void out_of_memory(void **state)
 {
     (void)state;
+    static const char list[] = "{" HEAD ",\"waivers\":[" W("b*", "2020-01-01") "]}";
+    char folder[64], path[96];
     cbx_regression *r = compare("m", SLOW, BASE);
 
     CHECK_GT(cbx_test_fail_each(write_all, r, "guard"), 8, "allocations failed");
+    snprintf(path, sizeof path, "%s/waivers.json", cbx_test_folder(folder));
+    CHECK_OK(cbx_file_write_atomic(ctx, path, list, sizeof list - 1, &err), &err, "a file of waivers");
+    CHECK_GT(cbx_test_fail_each(read_waivers, path, "cbx_waivers_read"), 3, "allocations failed");
+    cbx_test_folder_remove(folder);
     cbx_regression_free(r);
 }
 

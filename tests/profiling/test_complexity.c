@@ -252,10 +252,26 @@ static cbx_status measures(cbx_ctx *ctx, void *user)
     return cbx_complexity_measure(ctx, &call, sizes, 2, &t, p, &err);
 }
 
+static cbx_status fits_measured(cbx_ctx *ctx, void *user)
+{
+    cbx_complexity_opts o = CBX_COMPLEXITY_OPTS_INIT;
+    cbx_complexity_point p[8] = { { 0, { 0 } } };
+    cbx_complexity_report r;
+    cbx_err err = CBX_ERR_INIT;
+    (void)user;
+    o.resamples = 20;
+    for (size_t i = 0; i < CBX_LEN(p); i++) {
+        p[i].size = (size_t)10 << i;
+        p[i].time = (cbx_interval){ (double)p[i].size, (double)p[i].size, (double)p[i].size, 0.95 };
+    }
+    return cbx_complexity_of_measured(ctx, p, CBX_LEN(p), &o, &r, &err);
+}
+
 static void memory_that_runs_out(void **state)
 {
     (void)state;
     CHECK_GT(cbx_test_fail_each(fits, NULL, "fit"), 0, "resamples");
+    CHECK_GT(cbx_test_fail_each(fits_measured, NULL, "fit of what was measured"), 0, "resamples");
     CHECK_GT(cbx_test_fail_each(measures, NULL, "measure"), 2, "samples");
 }
 

@@ -295,11 +295,21 @@ static cbx_status counts(cbx_ctx *ctx, void *user)
     return cbx_flops_of_calls(ctx, work, user, &o, &f, &err);
 }
 
+static cbx_status traces(cbx_ctx *ctx, void *user)
+{
+    const cbx_array_desc in[] = { { CBX_F32, 2, { 64, 32 } }, { CBX_F32, 2, { 32, 48 } } };
+    cbx_err err = CBX_ERR_INIT;
+    cbx_flops f;
+    (void)user;
+    return cbx_flops_of_fn(ctx, CBX_FN(product, NULL, 2, 1), 2, in, &f, &err);
+}
+
 static void memory_that_runs_out(void **state)
 {
     (void)state;
     load_fake();
     CHECK_GT(cbx_test_fail_each(counts, &(int){ 0 }, "count"), 1, "counter and library");
+    CHECK_GT(cbx_test_fail_each(traces, NULL, "trace"), 2, "the program and its counts");
     CHECK_INT(sets(), 0, "every set is given back");
 }
 

@@ -129,18 +129,32 @@ static cbx_status find_it(cbx_ctx *ctx, void *dir)
     return st;
 }
 
+static cbx_status check_it(cbx_ctx *ctx, void *reference)
+{
+    cbx_err err = CBX_ERR_INIT;
+
+    return cbx_trace_link_check(ctx, reference, &err);
+}
+
 static void out_of_memory(void **state)
 {
     cbx_err err = CBX_ERR_INIT;
     cbx_ctx *ctx = NULL;
+    cbx_json *reference;
+    cbx_trace_link l;
     char dir[64];
 
     (void)state;
     CHECK_OK(cbx_ctx_create(NULL, &ctx, &err), &err, "context");
     cbx_test_folder(dir);
     lay_sessions(ctx, dir);
+    CHECK_OK(cbx_trace_find(ctx, dir, &l, &err), &err, "what is laid");
+    reference = cbx_trace_link_json(&l, "run1");
+    cbx_trace_link_clear(&l);
     cbx_ctx_free(ctx);
     CHECK_GT(cbx_test_fail_each(find_it, dir, "a trace"), 3, "allocations");
+    CHECK_GT(cbx_test_fail_each(check_it, reference, "a reference"), 0, "allocations");
+    cbx_json_unref(reference);
     cbx_test_folder_remove(dir);
 }
 

@@ -9,6 +9,7 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
+#include "calibrax/storage/import.h"
 #include "calibrax/storage/row.h"
 #include "fail_alloc.h"
 
@@ -623,6 +624,44 @@ static cbx_status read_folder(cbx_ctx *ctx, void *user)
     return st;
 }
 
+/* What is in the store of rows: its raw launches, its files as importers see them, its oldest runs removed. */
+static cbx_status from_the_store(cbx_ctx *ctx, void *user)
+{
+    const char *const *paths;
+    char store[128], file[160];
+    size_t npaths;
+    cbx_arena arena;
+    cbx_text raw;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_status st;
+
+    snprintf(store, sizeof store, "%s/store", (const char *)user);
+    snprintf(file, sizeof file, "%s/again", store);
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    cbx_text_init(&raw, cbx_ctx_allocator(ctx));
+    st = cbx_row_store_raw(ctx, store, "again", "again", &raw, &err);
+    if (!st) st = cbx_import_files(ctx, file, &arena, &paths, &npaths, &err);
+    if (!st) st = cbx_row_store_prune(ctx, store, "again", 1000, NULL, &err);
+    cbx_text_clear(&raw);
+    cbx_arena_clear(&arena);
+    CHECK(!st == !*err.message, "a sentence comes with a failure, and only with one");
+    return st;
+}
+
+static cbx_status write_rows(cbx_ctx *ctx, void *user)
+{
+    char file[128];
+    cbx_rows rows;
+    cbx_status st;
+
+    snprintf(file, sizeof file, "%s/rows.jsonl", (const char *)user);
+    cbx_rows_init(&rows, cbx_ctx_allocator(ctx));
+    st = cbx_rows_read(ctx, file, &rows, NULL);
+    if (!st) st = cbx_rows_write(ctx, file, rows.rows, rows.count, NULL);
+    cbx_rows_clear(&rows);
+    return st;
+}
+
 static void test_every_allocation_may_fail(void **in)
 {
     state *s = *in;
@@ -634,6 +673,8 @@ static void test_every_allocation_may_fail(void **in)
     }
     write_file(path_in(s, "rows.jsonl"), text, strlen(text));
     CHECK_GT(cbx_test_fail_each(everything, s->folder, "read, latest, put"), 10, "allocations were made to fail");
+    CHECK_GT(cbx_test_fail_each(from_the_store, s->folder, "raw, files, prune"), 5, "allocations were made to fail");
+    CHECK_GT(cbx_test_fail_each(write_rows, s->folder, "read, write"), 10, "allocations were made to fail");
     CHECK_GT(cbx_test_fail_each(read_folder, s->folder, "read a folder"), 10, "allocations were made to fail");
 }
 

@@ -275,27 +275,51 @@ static void test_not_a_number_is_kept(void **in)
     cbx_trend_clear(&t);
 }
 
-static void test_what_was_seen_stays(void **in)
+typedef struct walk {
+    state *s;
+    size_t checked, shown, values;
+    bool refuse;
+} walk;
+
+/* Another writer comes in between. */
+static cbx_status check_one(void *user, const cbx_trend_series *one, cbx_err *err)
+{
+    walk *w = user;
+
+    (void)one;
+    CHECK_INT(w->shown, 0, "all are checked first");
+    w->checked++;
+    keep_ok(w->s, &plain);
+    CHECK_INT(count(w->s, NULL), 3, "a look at the folder in between");
+    return w->refuse ? cbx_fail(err, CBX_EINVAL, "no") : CBX_OK;
+}
+
+static cbx_status show_one(void *user, const cbx_trend_series *one, cbx_err *err)
+{
+    walk *w = user;
+
+    (void)err;
+    w->shown++;
+    w->values += one->npoints;
+    return CBX_OK;
+}
+
+static void test_shown_is_what_was_checked(void **in)
 {
     state *s = *in;
-    cbx_store_query q = { .metric = "latency" };
-    cbx_trend t;
+    const cbx_store_query q = { .metric = "latency" };
+    walk w = { .s = s }, refused = { .s = s, .refuse = true };
     cbx_err err = CBX_ERR_INIT;
 
     keep_ok(s, &many[0]);
-    q.as_seen = true;
-    CHECK_OK(cbx_store_trend(s->store, &q, &t, &err), &err, "nothing was asked before: it looks");
-    CHECK_INT(t.count, 1, "a run");
-    cbx_trend_clear(&t);
-    keep_ok(s, &plain);
-    for (int later = 0; later < 2; later++) {
-        q.as_seen = !later;
-        CHECK_OK(cbx_store_trend(s->store, &q, &t, &err), &err, "trend");
-        size_t n = 0;
-        for (size_t i = 0; i < t.count; i++) n += t.series[i].npoints;
-        CHECK_INT(n, later ? 2 : 1, "the other run is seen by the look alone");
-        cbx_trend_clear(&t);
-    }
+    keep_ok(s, &many[1]);
+    CHECK_OK(cbx_store_trend_each(s->store, &q, check_one, show_one, &w, &err), &err, "walk");
+    CHECK_INT(w.checked, 2, "series checked");
+    CHECK_INT(w.shown, 2, "the same are shown");
+    CHECK_INT(w.values, 2, "without the run that came in between");
+    CHECK_STATUS(cbx_store_trend_each(s->store, &q, check_one, show_one, &refused, &err), CBX_EINVAL, "refused");
+    CHECK_INT(refused.checked, 1, "at once");
+    CHECK_INT(refused.shown, 0, "nothing is shown");
 }
 
 static void test_definitions(void **in)
@@ -392,6 +416,94 @@ static void test_changes_behind_our_back(void **in)
     unlink(path);
     s->store = open_at(s->ctx, s->root);
     CHECK_INT(count(s, NULL), 1, "as is a missing one");
+}
+
+/* So many that several threads ask for their stamps. */
+static void test_changes_among_many_files(void **in)
+{
+    enum { FILES = 1500 };
+    state *s = *in;
+    char name[64], path[160], text[160];
+
+    for (int i = 0; i < FILES; i++) {
+        snprintf(name, sizeof name, "runs/many%04d.json", i);
+        snprintf(text, sizeof text,
+                 "{\"id\": \"many%04d\", \"timestamp\": \"2026-01-01T00:00:00+00:00\", \"points\": []}", i);
+        write_file(s, name, text);
+    }
+    CHECK_INT(count(s, NULL), FILES, "all of them");
+    CHECK_INT(count(s, NULL), FILES, "and again");
+    write_file(s, "runs/many0000.json", "{}");
+    CHECK_INT(count(s, NULL), FILES - 1, "the first is torn");
+    snprintf(path, sizeof path, "%s/runs/many1499.json", s->root);
+    unlink(path);
+    CHECK_INT(count(s, NULL), FILES - 2, "the last is gone");
+    snprintf(text, sizeof text, "{\"id\": \"new\", \"timestamp\": \"2026-01-01T00:00:00+00:00\", \"points\": []}");
+    write_file(s, "runs/new.json", text);
+    CHECK_INT(count(s, NULL), FILES - 1, "one came");
+    snprintf(path, sizeof path, "%s/runs/folder.json", s->root);
+    CHECK_INT(mkdir(path, 0777), 0, "a folder beside the files");
+    CHECK_INT(count(s, NULL), FILES - 1, "is no run");
+}
+
+/* A run of n points, every other of which is the same series; `end` closes it. */
+static void write_long_run(const state *s, const char *id, int n, const char *end)
+{
+    char name[64];
+    cbx_text t;
+
+    cbx_text_init(&t, cbx_allocator_default());
+    cbx_text_printf(&t, "{\"id\": \"%s\", \"timestamp\": \"2026-01-01T00:00:00+00:00\", \"points\": [", id);
+    for (int i = 0; i < n; i++) {
+        cbx_text_printf(&t, "%s{\"name\": \"", i ? "," : "");
+        cbx_text_printf(&t, i % 2 ? "p" : "q%d", i);
+        cbx_text_printf(&t, "\", \"scenario\": \"s\", \"metrics\": {\"t\": {\"value\": %d}}}", i);
+    }
+    cbx_text_printf(&t, "]%s", end);
+    snprintf(name, sizeof name, "runs/%s.json", id);
+    write_file(s, name, cbx_text_str(&t));
+    cbx_text_clear(&t);
+}
+
+static void check_long_series(state *s, const char *point, size_t wanted, const char *why)
+{
+    const cbx_store_query q = { .point = point };
+    cbx_err err = CBX_ERR_INIT;
+    cbx_trend t;
+
+    CHECK_OK(cbx_store_trend(s->store, &q, &t, &err), &err, "trend");
+    CHECK_INT(t.count, wanted > 0, why);
+    CHECK_INT(t.count ? t.series[0].npoints : 0, wanted, why);
+    for (size_t i = 0; i < wanted && point[0] == 'p'; i++)
+        CHECK(t.series[0].points[i].value == (double)(2 * (i % (wanted / 2)) + 1), "in their order");
+    cbx_trend_clear(&t);
+}
+
+/* Too many values to be held: they come into the index in parts, those of one series several times. */
+static void test_runs_of_many_values(void **in)
+{
+    enum { POINTS = 80000 };
+    state *s = *in;
+
+    for (int i = 0; i < 70; i++) {
+        char id[32];
+        snprintf(id, sizeof id, "few%d", i);
+        write_long_run(s, id, 1, "}");
+    }
+    write_long_run(s, "many", POINTS, "}");
+    write_long_run(s, "more", POINTS, "}");
+    write_long_run(s, "torn", POINTS, "");
+    write_long_run(s, "wrong", POINTS, ", \"commit\": 7}");
+    CHECK_INT(count(s, NULL), 72, "those that are runs");
+    check_long_series(s, "p", POINTS, "both runs have every value");
+    check_long_series(s, "q79998", 2, "the last of each");
+    check_long_series(s, "q0", 72, "and the first");
+    write_long_run(s, "torn", 2, "}");
+    CHECK_INT(count(s, NULL), 73, "mended");
+    check_long_series(s, "q79998", 2, "what the torn one had does not come back");
+    check_long_series(s, "q0", 73, "what it has now counts");
+    write_long_run(s, "more", 2, "}");
+    check_long_series(s, "q79998", 1, "one is another now");
 }
 
 static void test_one_bad_file_costs_nothing_else(void **in)
@@ -624,10 +736,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_queries, setup, teardown),
         cmocka_unit_test_setup_teardown(test_trends_never_mix_configurations, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_a_number_is_kept, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_what_was_seen_stays, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_shown_is_what_was_checked, setup, teardown),
         cmocka_unit_test_setup_teardown(test_definitions, setup, teardown),
         cmocka_unit_test_setup_teardown(test_baselines, setup, teardown),
         cmocka_unit_test_setup_teardown(test_changes_behind_our_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_changes_among_many_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_runs_of_many_values, setup, teardown),
         cmocka_unit_test_setup_teardown(test_one_bad_file_costs_nothing_else, setup, teardown),
         cmocka_unit_test_setup_teardown(test_verify_sees_a_flipped_bit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_store_that_cannot_be_written, setup, teardown),

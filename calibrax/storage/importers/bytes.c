@@ -41,28 +41,52 @@ static cbx_status take_text(cbx__bytes *b, cbx_text *plain, cbx_err *err)
     return CBX_OK;
 }
 
+typedef struct compressed {
+    const cbx__bytes *bytes;
+    uint64_t at;
+} compressed;
+
+static cbx_status read_on(void *user, char *to, size_t room, size_t *got, cbx_err *err)
+{
+    compressed *c = user;
+    cbx_status st = cbx__bytes_read(c->bytes, c->at, to, room, got, err);
+
+    if (!st) c->at += *got;
+    return st;
+}
+
+static void let_go(cbx__bytes *b)
+{
+    if (b->own) cbx_mem_free(&b->al, b->own, b->len + 1);
+    if (b->fd >= 0) close(b->fd);
+    cbx__scratch_free(b->scratch);
+    b->text = b->own = NULL;
+    b->scratch = NULL;
+    b->fd = -1;
+}
+
 /* What is compressed in b takes its place. */
 static cbx_status decompress(cbx__bytes *b, size_t most, const char *scratch, cbx_err *err)
 {
+    compressed from = { .bytes = b };
+    cbx__gunzip_ends ends = { .read = read_on, .from = &from, .pour = scratch ? pour_on_disk : pour_in_memory };
     cbx_text plain;
     cbx__scratch *disk = NULL;
     cbx_status st = CBX_OK;
 
     cbx_text_init(&plain, &b->al);
     if (scratch) st = cbx__scratch_create(&b->al, scratch, &disk, err);
-    if (!st)
-        st = cbx__gunzip(b->text, b->len, most, b->what, scratch ? pour_on_disk : pour_in_memory,
-                         scratch ? (void *)disk : (void *)&plain, err);
+    ends.to = scratch ? (void *)disk : (void *)&plain;
+    if (!st) st = cbx__gunzip(&ends, most, b->what, err);
+    if (!st) st = cbx__bytes_unchanged(b, err);
     if (st) {
         cbx_text_clear(&plain);
         cbx__scratch_free(disk);
         return st;
     }
-    if (b->own) cbx_mem_free(&b->al, b->own, b->len + 1);
-    b->text = b->own = NULL;
+    let_go(b);
     b->scratch = disk;
-    if (disk) return CBX_OK;
-    return take_text(b, &plain, err);
+    return disk ? CBX_OK : take_text(b, &plain, err);
 }
 
 /* Behind the mark that some editors and shells begin a text with. */
@@ -79,14 +103,23 @@ static cbx_status pass_mark(cbx__bytes *b, cbx_err *err)
     return st ? st : cbx__byte_order_mark(head, n, b->what, &b->begin, err);
 }
 
+/* What it was made of is read: decompressed if it is a gzip file, and begins behind its mark. */
+static cbx_status make_ready(cbx__bytes *b, size_t most, const char *scratch, cbx_err *err)
+{
+    char head[2];
+    size_t got = 0;
+    cbx_status st = cbx__bytes_read(b, 0, head, sizeof head, &got, err);
+
+    if (!st && cbx__is_gzip(head, got)) st = decompress(b, most, scratch, err);
+    return st ? st : pass_mark(b, err);
+}
+
 cbx_status cbx__bytes_of_text(cbx_ctx *ctx, const char *text, size_t len, size_t most, const char *what,
                               const char *scratch, cbx__bytes *out, cbx_err *err)
 {
     cbx__bytes b = { .al = *cbx_ctx_allocator(ctx), .what = what, .text = text, .len = len, .fd = -1 };
-    cbx_status st = CBX_OK;
+    cbx_status st = make_ready(&b, most, scratch, err);
 
-    if (cbx__is_gzip(text, len)) st = decompress(&b, most, scratch, err);
-    if (!st) st = pass_mark(&b, err);
     if (st)
         cbx__bytes_clear(&b);
     else
@@ -94,32 +127,58 @@ cbx_status cbx__bytes_of_text(cbx_ctx *ctx, const char *text, size_t len, size_t
     return st;
 }
 
-/* A pipe, a device, and what is compressed, is read at once. */
-static cbx_status read_whole(cbx_ctx *ctx, const char *path, size_t most, const char *scratch, cbx__bytes *b,
-                             cbx_err *err)
+static cbx_status copy_on_disk(int fd, size_t most, cbx__bytes *b, cbx_err *err)
 {
-    cbx_status st = cbx_file_read(ctx, path, most, &b->own, &b->len, err);
+    char piece[16384];
+    size_t left = most;
+    ssize_t n = 0;
+    cbx_status st = CBX_OK;
 
-    if (st) return st;
-    b->text = b->own;
-    return cbx__is_gzip(b->text, b->len) ? decompress(b, most, scratch, err) : CBX_OK;
+    while (!st && ((n = read(fd, piece, sizeof piece)) > 0 || (n < 0 && errno == EINTR))) {
+        if (n < 0) continue;
+        if ((size_t)n > left) return cbx_fail(err, CBX_EOVERFLOW, "'%s': is larger than %zu MiB", b->what, most >> 20);
+        left -= (size_t)n;
+        st = cbx__scratch_add(b->scratch, piece, (size_t)n, NULL, err);
+    }
+    return !st && n < 0 ? cbx_fail_errno(err, errno, "cannot read '%s'", b->what) : st;
 }
 
-/* A regular file, opened; *whole: what must be read at once. */
-static cbx_status look_at(cbx__bytes *b, const char *path, size_t most, bool *whole, cbx_err *err)
+/* A pipe, or a device, can be read but once. */
+static cbx_status read_stream(cbx_ctx *ctx, const char *path, size_t most, const char *scratch, cbx__bytes *b,
+                              cbx_err *err)
+{
+    cbx_status st;
+    int fd;
+
+    if (!scratch) {
+        st = cbx_file_read(ctx, path, most, &b->own, &b->len, err);
+        b->text = b->own;
+        return st;
+    }
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return cbx_fail_errno(err, errno, "cannot open '%s'", path);
+    st = cbx__scratch_create(&b->al, scratch, &b->scratch, err);
+    if (!st) st = copy_on_disk(fd, most, b, err);
+    close(fd);
+    return st;
+}
+
+static bool is_stream(const char *path)
 {
     struct stat facts;
-    char head[2];
+    return stat(path, &facts) == 0 && (!S_ISREG(facts.st_mode) || facts.st_size == 0);
+}
 
-    *whole = stat(path, &facts) == 0 && (!S_ISREG(facts.st_mode) || facts.st_size == 0);
-    if (*whole) return CBX_OK;
+static cbx_status open_regular(cbx__bytes *b, const char *path, size_t most, cbx_err *err)
+{
+    struct stat facts;
+
     b->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (b->fd < 0 || fstat(b->fd, &facts)) return cbx_fail_errno(err, errno, "cannot open '%s'", path);
     if ((uint64_t)facts.st_size > most)
         return cbx_fail(err, CBX_EOVERFLOW, "'%s': is larger than %zu MiB", path, most >> 20);
     b->len = (size_t)facts.st_size;
     b->mtime_ns = mtime_ns(&facts);
-    *whole = pread(b->fd, head, sizeof head, 0) == sizeof head && cbx__is_gzip(head, sizeof head);
     return CBX_OK;
 }
 
@@ -127,15 +186,10 @@ cbx_status cbx__bytes_of_file(cbx_ctx *ctx, const char *path, size_t most, const
                               cbx_err *err)
 {
     cbx__bytes b = { .al = *cbx_ctx_allocator(ctx), .what = path, .fd = -1 };
-    bool whole = false;
-    cbx_status st = look_at(&b, path, most, &whole, err);
+    cbx_status st = is_stream(path) ? read_stream(ctx, path, most, scratch, &b, err)
+                                    : open_regular(&b, path, most, err);
 
-    if (!st && whole) {
-        if (b.fd >= 0) close(b.fd);
-        b.fd = -1;
-        st = read_whole(ctx, path, most, scratch, &b, err);
-    }
-    if (!st) st = pass_mark(&b, err);
+    if (!st) st = make_ready(&b, most, scratch, err);
     if (st)
         cbx__bytes_clear(&b);
     else
@@ -145,9 +199,7 @@ cbx_status cbx__bytes_of_file(cbx_ctx *ctx, const char *path, size_t most, const
 
 void cbx__bytes_clear(cbx__bytes *b)
 {
-    if (b->own) cbx_mem_free(&b->al, b->own, b->len + 1);
-    cbx__scratch_free(b->scratch);
-    if (b->fd >= 0) close(b->fd);
+    let_go(b);
     *b = (cbx__bytes){ .fd = -1 };
 }
 

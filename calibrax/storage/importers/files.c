@@ -67,11 +67,14 @@ static cbx_status collect(files *f, const char *folder, bool (*wanted)(const cha
 
 /* --- what the folder is --- */
 
-static bool holds(files *f, const char *folder, const char *name)
+/* The path of a name in a folder, NULL where there is none.  Without memory the answer is not known: *st says so, and nothing more
+ * is asked. */
+static const char *held(files *f, const char *folder, const char *name, cbx_status *st)
 {
-    const char *path = cbx_path_join(f->arena, folder, name);
+    const char *path = *st ? NULL : cbx_path_join(f->arena, folder, name);
 
-    return path && cbx_path_exists(path);
+    if (!*st && !path) *st = no_memory(f);
+    return path && cbx_path_exists(path) ? path : NULL;
 }
 
 static bool is_criterion_mark(const char *name) { return !strcmp(name, "benchmark.json"); }
@@ -90,12 +93,13 @@ static cbx_status collect_criterion(files *f, const char *folder, cbx_status st)
 
 static cbx_status collect_folder(files *f, const char *folder)
 {
-    cbx_status st;
+    cbx_status st = CBX_OK;
+    const char *runs = held(f, folder, "runs", &st);
+    bool asv = held(f, folder, "benchmarks.json", &st) || held(f, folder, "machine.json", &st);
 
-    if (holds(f, folder, "runs") && cbx__import_is_folder(cbx_path_join(f->arena, folder, "runs")))
-        return collect(f, cbx_path_join(f->arena, folder, "runs"), is_json, 0);
-    if (holds(f, folder, "benchmarks.json") || holds(f, folder, "machine.json"))
-        return collect(f, folder, is_asv_result, CBX__FOLDER_DEPTH);
+    if (st) return st;
+    if (runs && cbx__import_is_folder(runs)) return collect(f, runs, is_json, 0);
+    if (asv) return collect(f, folder, is_asv_result, CBX__FOLDER_DEPTH);
     st = collect_criterion(f, folder, collect(f, folder, is_criterion_mark, CBX__FOLDER_DEPTH));
     if (!st && !f->n) st = collect(f, folder, is_rows, CBX__FOLDER_DEPTH);
     if (!st && !f->n) st = collect(f, folder, is_json, CBX__FOLDER_DEPTH);

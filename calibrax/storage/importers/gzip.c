@@ -10,48 +10,73 @@
 
 bool cbx__is_gzip(const char *bytes, size_t n) { return n >= 2 && bytes[0] == '\x1f' && bytes[1] == '\x8b'; }
 
-typedef struct outlet {
-    cbx__gunzip_fn pour;
-    void *user;
-    size_t left; /* bytes that may still come */
-} outlet;
+typedef struct gunzip {
+    const cbx__gunzip_ends *ends;
+    const char *what;
+    size_t most, left; /* bytes that may come; may still come */
+    z_stream z;
+    unsigned char in[PIECE], out[PIECE];
+} gunzip;
 
-static cbx_status inflate_member(z_stream *z, outlet *to, size_t most, const char *what, cbx_err *err)
+/* Has bytes to work on, unless there are none any more. */
+static cbx_status refill(gunzip *g, cbx_err *err)
 {
-    unsigned char piece[PIECE];
-    int rc = Z_OK;
+    size_t got = 0;
+    cbx_status st;
 
-    while (rc == Z_OK) {
-        size_t n;
-        cbx_status st;
-        z->next_out = piece;
-        z->avail_out = PIECE;
-        rc = inflate(z, Z_NO_FLUSH);
-        if (rc == Z_MEM_ERROR) return cbx_fail(err, CBX_ENOMEM, "out of memory while reading '%s'", what);
-        if (rc == Z_BUF_ERROR) return cbx_fail(err, CBX_EFORMAT, "'%s': the compressed file ends too early", what);
-        if (rc != Z_OK && rc != Z_STREAM_END)
-            return cbx_fail(err, CBX_EFORMAT, "'%s': no gzip: %s", what, z->msg ? z->msg : "it is damaged");
-        n = PIECE - z->avail_out;
-        if (n > to->left) return cbx_fail(err, CBX_EOVERFLOW, "'%s': holds more than %zu MiB", what, most >> 20);
-        to->left -= n;
-        st = to->pour(to->user, (const char *)piece, n, err);
-        if (st) return st;
-    }
-    return CBX_OK;
+    if (g->z.avail_in) return CBX_OK;
+    st = g->ends->read(g->ends->from, (char *)g->in, PIECE, &got, err);
+    g->z.next_in = g->in;
+    g->z.avail_in = (uInt)got;
+    return st;
 }
 
-cbx_status cbx__gunzip(const char *bytes, size_t n, size_t most, const char *what, cbx__gunzip_fn pour, void *user,
-                       cbx_err *err)
+static cbx_status pour_out(gunzip *g, cbx_err *err)
 {
-    z_stream z = { .next_in = (Bytef *)(uintptr_t)bytes, .avail_in = (uInt)n };
-    outlet to = { pour, user, most };
-    cbx_status st = CBX_OK;
+    size_t n = PIECE - g->z.avail_out;
 
-    if (n > UINT32_MAX) return cbx_fail(err, CBX_EOVERFLOW, "'%s': is larger than 4 GiB", what);
-    if (inflateInit2(&z, GZIP_ONLY) != Z_OK) return cbx_fail(err, CBX_ENOMEM, "out of memory while reading '%s'", what);
+    if (n > g->left) return cbx_fail(err, CBX_EOVERFLOW, "'%s': holds more than %zu MiB", g->what, g->most >> 20);
+    g->left -= n;
+    return g->ends->pour(g->ends->to, (const char *)g->out, n, err);
+}
+
+static cbx_status inflate_piece(gunzip *g, bool *ended, cbx_err *err)
+{
+    cbx_status st = refill(g, err);
+    int rc;
+
+    if (st) return st;
+    g->z.next_out = g->out;
+    g->z.avail_out = PIECE;
+    rc = inflate(&g->z, Z_NO_FLUSH);
+    *ended = rc == Z_STREAM_END;
+    if (rc == Z_OK || *ended) return pour_out(g, err);
+    if (rc == Z_MEM_ERROR) return cbx_fail(err, CBX_ENOMEM, "out of memory while reading '%s'", g->what);
+    if (rc == Z_BUF_ERROR) return cbx_fail(err, CBX_EFORMAT, "'%s': the compressed file ends too early", g->what);
+    return cbx_fail(err, CBX_EFORMAT, "'%s': no gzip: %s", g->what, g->z.msg ? g->z.msg : "it is damaged");
+}
+
+/* One after the other, until nothing stands behind one. */
+static cbx_status inflate_members(gunzip *g, cbx_err *err)
+{
+    cbx_status st;
+
     do {
-        st = inflate_member(&z, &to, most, what, err);
-    } while (!st && z.avail_in > 0 && inflateReset(&z) == Z_OK);
-    inflateEnd(&z);
+        bool ended = false;
+        for (st = CBX_OK; !st && !ended;) st = inflate_piece(g, &ended, err);
+        if (!st) st = refill(g, err);
+    } while (!st && g->z.avail_in && inflateReset(&g->z) == Z_OK);
+    return st;
+}
+
+cbx_status cbx__gunzip(const cbx__gunzip_ends *ends, size_t most, const char *what, cbx_err *err)
+{
+    gunzip g = { .ends = ends, .what = what, .most = most, .left = most };
+    cbx_status st;
+
+    if (inflateInit2(&g.z, GZIP_ONLY) != Z_OK)
+        return cbx_fail(err, CBX_ENOMEM, "out of memory while reading '%s'", what);
+    st = inflate_members(&g, err);
+    inflateEnd(&g.z);
     return st;
 }
