@@ -85,44 +85,47 @@ static bool shown(const changes *c, const change_found *f)
     return f->is_new || !a->new_only;
 }
 
-static cbx_json *changes_json(const changes *c)
+static cbx_json *series_json(const changes *c, const changes_series *s)
 {
-    cbx_json *o = new_document("calibrax-changepoints"), *all = cbx_json_new_array();
+    cbx_json *e = cbx_json_new_object(), *list = cbx_json_new_array();
 
-    for (size_t i = 0; i < c->n; i++) {
-        const changes_series *s = &c->list[i];
-        cbx_json *e = cbx_json_new_object(), *list = cbx_json_new_array();
-        cbx_json_set_string(e, "metric", s->s->metric);
-        cbx_json_set_string(e, "point", s->s->point);
-        cbx_json_set_string(e, "scenario", s->s->scenario);
-        cbx_json_set(e, "tags", tags_json(s->s->tags, s->s->ntags));
-        cbx_json_set_string(e, "direction", cbx_direction_name(s->direction));
-        cbx_json_set_int(e, "values", (int64_t)s->n);
-        cbx_json_set_int(e, "unseen", (int64_t)s->unseen);
-        cbx_json_set_int(e, "not_finite", (int64_t)s->left_out);
-        for (size_t k = 0; k < s->nfound; k++)
-            if (shown(c, &s->found[k])) cbx_json_push(list, change_json(&s->found[k]));
-        cbx_json_set(e, "changes", list);
-        cbx_json_push(all, e);
-    }
-    cbx_json_set(o, "series", all);
-    return o;
+    cbx_json_set_string(e, "metric", s->s->metric);
+    cbx_json_set_string(e, "point", s->s->point);
+    cbx_json_set_string(e, "scenario", s->s->scenario);
+    cbx_json_set(e, "tags", tags_json(s->s->tags, s->s->ntags));
+    cbx_json_set_string(e, "direction", cbx_direction_name(s->direction));
+    cbx_json_set_int(e, "values", (int64_t)s->n);
+    cbx_json_set_int(e, "unseen", (int64_t)s->unseen);
+    cbx_json_set_int(e, "not_finite", (int64_t)s->left_out);
+    for (size_t k = 0; k < s->nfound; k++)
+        if (shown(c, &s->found[k])) cbx_json_push(list, change_json(&s->found[k]));
+    cbx_json_set(e, "changes", list);
+    return e;
+}
+
+static int print_changes_json(const changes *c)
+{
+    json_stream out;
+
+    json_stream_begin(&out, new_document("calibrax-changepoints"), "series");
+    for (size_t i = 0; i < c->n; i++) json_stream_add(&out, series_json(c, &c->list[i]));
+    return json_stream_end(&out, c->run->program, cbx_json_new_object());
 }
 
 /* --- text --- */
 
-static void put_change(const changes *c, const change_found *f, columns *table)
+static void put_change(const changes *c, const change_found *f, cbx_arena *arena, columns *table)
 {
     const changes_args *a = c->run->args;
     paint how = f->worse ? PAINT_BAD : f->better ? PAINT_GOOD : PAINT_PLAIN;
     char time[CBX_TIME_SIZE], change[CBX_FORMAT_SIZE];
 
     columns_put(table, PAINT_PLAIN, f->at->run_id);
-    columns_put(table, PAINT_PLAIN, cbx_arena_strdup(c->run->arena, format_time(f->at->timestamp_us, time)));
-    columns_printf(table, PAINT_PLAIN, "%.8s", f->at->commit ? plain_text(c->run->arena, f->at->commit) : "-");
+    columns_put(table, PAINT_PLAIN, cbx_arena_strdup(arena, format_time(f->at->timestamp_us, time)));
+    columns_printf(table, PAINT_PLAIN, "%.8s", f->at->commit ? plain_text(arena, f->at->commit) : "-");
     columns_number(table, PAINT_PLAIN, f->c.before);
     columns_number(table, PAINT_PLAIN, f->c.after);
-    columns_put(table, how, cbx_arena_strdup(c->run->arena, format_percent(f->c.change, change)));
+    columns_put(table, how, cbx_arena_strdup(arena, format_percent(f->c.change, change)));
     if (f->judged && f->anew.level > 0)
         columns_printf(table, how, "%s%s%s, anew %+.1f %% [%.1f, %.1f]",
                        f->worse    ? "worse, "
@@ -138,14 +141,15 @@ static void put_change(const changes *c, const change_found *f, columns *table)
                        f->judged ? ", undecided: too few samples" : "", a->state && f->is_new ? ", new" : "");
 }
 
-static bool print_series(const changes *c, const changes_series *s)
+/* arena: for as long as it prints. */
+static bool print_series(const changes *c, const changes_series *s, cbx_arena *arena)
 {
     static const char *const heads[] = { "Since run", "Timestamp", "Commit", "Before", "After", "Change", "" };
     const changes_args *a = c->run->args;
-    columns *table = columns_begin(c->run->arena, heads, "lllrrrl");
+    columns *table = columns_begin(arena, heads, "lllrrrl");
     size_t n = 0;
 
-    print_painted(PAINT_STRONG, "%s", plain_text(c->run->arena, s->name));
+    print_painted(PAINT_STRONG, "%s", plain_text(arena, s->name));
     printf(", %zu values", s->n);
     if (a->state) printf(", %zu since the last look", s->unseen);
     if (s->left_out) printf(", %zu more are not finite", s->left_out);
@@ -153,7 +157,7 @@ static bool print_series(const changes *c, const changes_series *s)
     if (terminal_has_bars()) print_bars(s->values, s->n);
     for (size_t k = 0; k < s->nfound; k++) {
         if (!shown(c, &s->found[k])) continue;
-        put_change(c, &s->found[k], table);
+        put_change(c, &s->found[k], arena, table);
         n++;
     }
     if (n) return columns_print(table, "  ");
@@ -163,11 +167,16 @@ static bool print_series(const changes *c, const changes_series *s)
 
 static int print_all(const changes *c)
 {
-    for (size_t i = 0; i < c->n; i++) {
+    cbx_arena passing;
+    bool fine = true;
+
+    cbx_arena_init(&passing, cbx_ctx_allocator(c->run->ctx));
+    for (size_t i = 0; fine && i < c->n; i++) {
         if (i) putchar('\n');
-        if (!print_series(c, &c->list[i])) return opt_fail(c->run->program, "out of memory");
+        fine = print_series(c, &c->list[i], &passing);
+        cbx_arena_clear(&passing);
     }
-    return EXIT_PASS;
+    return fine ? EXIT_PASS : opt_fail(c->run->program, "out of memory");
 }
 
 /* --- the command --- */
@@ -315,7 +324,7 @@ static int run_changepoints(const opt_run *run)
     if (!status) status = check_series(&c);
     if (!status) status = changes_compare(&c);
     if (!status) status = changes_confirm(&c);
-    if (!status) status = a->select.json ? print_json(run->program, changes_json(&c)) : print_all(&c);
+    if (!status) status = a->select.json ? print_changes_json(&c) : print_all(&c);
     if (!status) status = changes_keep(&c);
     if (!status && a->check) status = verdict_of(&c);
     changes_clear(&c);

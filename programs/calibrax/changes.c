@@ -145,6 +145,7 @@ int changes_find(changes *c)
     const changes_args *a = c->run->args;
     cbx_store_query query;
     cbx_changepoint_opts o;
+    cbx_arena passing;
     cbx_err err = CBX_ERR_INIT;
     bool detector;
     int status = read_method(c->run, &detector, &o);
@@ -158,9 +159,12 @@ int changes_find(changes *c)
                         cbx_store_root(c->store));
     c->list = cbx_arena_calloc(c->run->arena, c->trend.count, sizeof *c->list);
     if (!c->list) return no_memory(c->run);
+    cbx_arena_init(&passing, cbx_ctx_allocator(c->run->ctx));
     for (size_t i = 0; !status && i < c->trend.count; i++) {
         changes_series *s = &c->list[c->n++];
-        *s = (changes_series){ .s = &c->trend.series[i], .name = series_key(c->run->arena, &c->trend.series[i]) };
+        *s = (changes_series){ .s = &c->trend.series[i] };
+        s->name = cbx_arena_strdup(c->run->arena, series_key(&passing, s->s));
+        cbx_arena_clear(&passing);
         find_direction(c, s);
         if (!s->name || !take_values(c->run, s)) return no_memory(c->run);
         s->unseen = s->n;

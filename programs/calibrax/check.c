@@ -213,7 +213,8 @@ const opt_command check_command = {
     "--data DIR [--threshold X] [--run ID] [--baseline NAME]",
     "hold a run against a baseline",
     "Compares each metric of each point with the baseline: by samples or bounds where both runs have them, else by "
-    "values. A run that is its own baseline, older than it, or of another machine proves nothing and does not pass. "
+    "values. A run that is its own baseline, is of another machine, or is older than it without being named proves "
+    "nothing and does not pass. "
     "Exit status 1: something is worse, or is no number; 2: something cannot be compared, or is missing now; 3: "
     "undecided.",
     check_options,

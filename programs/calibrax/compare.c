@@ -85,16 +85,10 @@ static cbx_json *winner_json(const cbx_winner *w)
     return o;
 }
 
-static cbx_json *comparison_json(const cbx_comparison *c)
+static cbx_json *remarks_json(const cbx_comparison *c)
 {
-    cbx_json *o = new_document("calibrax-comparison"), *labels = cbx_json_new_array(), *rows = cbx_json_new_array();
-    cbx_json *winners = cbx_json_new_array(), *remarks = cbx_json_new_array();
+    cbx_json *remarks = cbx_json_new_array();
 
-    for (size_t k = 0; k < cbx_comparison_nlabels(c); k++)
-        cbx_json_push(labels, cbx_json_new_string(cbx_comparison_label(c, k)));
-    for (size_t i = 0; i < cbx_comparison_nrows(c); i++) cbx_json_push(rows, row_json(c, cbx_comparison_row_at(c, i)));
-    for (size_t i = 0; i < cbx_comparison_nwinners(c); i++)
-        cbx_json_push(winners, winner_json(cbx_comparison_winner(c, i)));
     for (size_t i = 0; i < cbx_comparison_nremarks(c); i++) {
         cbx_json *r = cbx_json_new_object();
         int rule;
@@ -102,12 +96,27 @@ static cbx_json *comparison_json(const cbx_comparison *c)
         cbx_json_set_int(r, "rule", rule);
         cbx_json_push(remarks, r);
     }
-    cbx_json_set(o, "labels", labels);
-    cbx_json_set_string(o, "reference", cbx_comparison_label(c, cbx_comparison_reference(c)));
-    cbx_json_set(o, "rows", rows);
-    cbx_json_set(o, "winners", winners);
-    cbx_json_set(o, "remarks", remarks);
-    return o;
+    return remarks;
+}
+
+static int print_comparison_json(const opt_run *run, const cbx_comparison *c)
+{
+    cbx_json *head = new_document("calibrax-comparison"), *labels = cbx_json_new_array();
+    cbx_json *tail = cbx_json_new_object(), *winners = cbx_json_new_array();
+    json_stream out;
+
+    for (size_t k = 0; k < cbx_comparison_nlabels(c); k++)
+        cbx_json_push(labels, cbx_json_new_string(cbx_comparison_label(c, k)));
+    cbx_json_set(head, "labels", labels);
+    cbx_json_set_string(head, "reference", cbx_comparison_label(c, cbx_comparison_reference(c)));
+    json_stream_begin(&out, head, "rows");
+    for (size_t i = 0; i < cbx_comparison_nrows(c); i++)
+        json_stream_add(&out, row_json(c, cbx_comparison_row_at(c, i)));
+    for (size_t i = 0; i < cbx_comparison_nwinners(c); i++)
+        cbx_json_push(winners, winner_json(cbx_comparison_winner(c, i)));
+    cbx_json_set(tail, "winners", winners);
+    cbx_json_set(tail, "remarks", remarks_json(c));
+    return json_stream_end(&out, run->program, tail);
 }
 
 /* --- text --- */
@@ -187,7 +196,8 @@ static int print_comparison(const opt_run *run, const cbx_comparison *c)
 
 /* --- the command --- */
 
-static int compare(const opt_run *run, const inputs_list *l)
+/* The runs are let go before the table is made. */
+static int compare(const opt_run *run, inputs_list *l)
 {
     const compare_args *a = run->args;
     cbx_comparison_opts o = CBX_COMPARISON_OPTS_INIT;
@@ -202,7 +212,8 @@ static int compare(const opt_run *run, const inputs_list *l)
     o.level = a->level;
     if (cbx_comparison_create(run->ctx, (const cbx_run *const *)l->items, NULL, l->n, &o, &c, &err))
         return opt_fail(run->program, "%s", err.message);
-    status = a->select.json ? print_json(run->program, comparison_json(c)) : print_comparison(run, c);
+    inputs_clear(l);
+    status = a->select.json ? print_comparison_json(run, c) : print_comparison(run, c);
     cbx_comparison_free(c);
     return status;
 }

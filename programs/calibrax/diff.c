@@ -53,33 +53,55 @@ typedef struct diff {
 
 static int by_text(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
+/* What is made on the way to a key is given back at once. */
 static const char **keys_of(diff *d, const cbx_run *r)
 {
     size_t n = cbx_run_npoints(r);
     const char **keys = cbx_arena_calloc(d->run->arena, n, sizeof *keys);
+    cbx_arena passing;
 
-    for (size_t i = 0; keys && i < n; i++) {
-        keys[i] = point_key(d->run->arena, cbx_run_point(r, i), NULL);
-        d->failed |= !keys[i];
-    }
     d->failed |= !keys;
+    cbx_arena_init(&passing, cbx_ctx_allocator(d->run->ctx));
+    for (size_t i = 0; !d->failed && i < n; i++) {
+        keys[i] = cbx_arena_strdup(d->run->arena, point_key(&passing, cbx_run_point(r, i), NULL));
+        d->failed |= !keys[i];
+        cbx_arena_clear(&passing);
+    }
     if (!d->failed) qsort(keys, n, sizeof *keys, by_text);
     return keys;
 }
 
-static bool holds(const char **keys, size_t n, const char *key)
+typedef struct part {
+    const char *text;
+    size_t len;
+} part;
+
+static int part_against(const void *wanted, const void *key)
 {
-    return bsearch(&key, keys, n, sizeof *keys, by_text) != NULL;
+    const part *w = wanted;
+    const char *text = *(const char *const *)key;
+    int c = strncmp(w->text, text, w->len);
+
+    return c ? c : -(text[w->len] != 0);
 }
 
-static bool old_holds(const diff *d, const char *key) { return holds(d->old_keys, cbx_run_npoints(d->old), key); }
-static bool new_holds(const diff *d, const char *key) { return holds(d->new_keys, cbx_run_npoints(d->new), key); }
-
-/* The point's part of a finding's key. */
-static const char *point_of(const diff *d, const cbx_finding *f)
+static bool holds(const char **keys, size_t n, const char *key, size_t len)
 {
-    return cbx_arena_strndup(d->run->arena, f->key, strlen(f->key) - strlen(f->metric) - 1);
+    return bsearch(&(part){ key, len }, keys, n, sizeof *keys, part_against) != NULL;
 }
+
+static bool old_has(const diff *d, const char *key, size_t len)
+{
+    return holds(d->old_keys, cbx_run_npoints(d->old), key, len);
+}
+
+static bool new_has(const diff *d, const char *key, size_t len)
+{
+    return holds(d->new_keys, cbx_run_npoints(d->new), key, len);
+}
+
+static bool old_holds(const diff *d, const char *key) { return old_has(d, key, strlen(key)); }
+static bool new_holds(const diff *d, const char *key) { return new_has(d, key, strlen(key)); }
 
 /* --- values --- */
 
@@ -98,12 +120,12 @@ static bool is_change(const diff *d, const cbx_finding *f)
 /* OF_A_POINT: told with the point that only one run has. */
 static kind kind_of(const diff *d, const cbx_finding *f)
 {
-    const char *point;
+    size_t point; /* the point's part of the key */
 
     if (f->outcome != CBX_OUTCOME_NEW && f->outcome != CBX_OUTCOME_DROPPED) return is_change(d, f) ? CHANGED : SAME;
-    point = point_of(d, f);
-    if (f->outcome == CBX_OUTCOME_NEW) return point && old_holds(d, point) ? ONLY_NEW : OF_A_POINT;
-    return point && new_holds(d, point) ? ONLY_OLD : OF_A_POINT;
+    point = strlen(f->key) - strlen(f->metric) - 1;
+    if (f->outcome == CBX_OUTCOME_NEW) return old_has(d, f->key, point) ? ONLY_NEW : OF_A_POINT;
+    return new_has(d, f->key, point) ? ONLY_OLD : OF_A_POINT;
 }
 
 /* --- what runs say of themselves --- */
@@ -162,7 +184,7 @@ static int work_out(diff *d)
     cbx_err err = CBX_ERR_INIT;
 
     o.threshold = o.primary_threshold = o.secondary_threshold = a->threshold;
-    o.values_only = true;
+    o.values_only = o.no_sentences = true;
     o.allow_dropped = o.allow_machines = o.allow_same = true;
     if (cbx_regression_create(d->run->ctx, d->new, d->old, &o, &d->r, &err))
         return opt_fail(d->run->program, "%s", err.message);
@@ -192,47 +214,36 @@ static bool differs(const diff *d)
 
 /* --- JSON --- */
 
-static cbx_json *only_json(const diff *d, bool in_old)
+static void stream_points(const diff *d, bool in_old, json_stream *out)
 {
-    cbx_json *list = cbx_json_new_array();
     size_t n = cbx_run_npoints(in_old ? d->old : d->new);
 
     for (size_t i = 0; i < n; i++) {
         const char *key = in_old ? d->old_keys[i] : d->new_keys[i];
-        if (in_old ? !new_holds(d, key) : !old_holds(d, key)) cbx_json_push(list, cbx_json_new_string(key));
+        if (in_old ? !new_holds(d, key) : !old_holds(d, key)) json_stream_add(out, cbx_json_new_string(key));
     }
-    return list;
 }
 
-static cbx_json *metrics_of(const diff *d, kind wanted)
+static cbx_json *change_json(const cbx_finding *f)
 {
-    cbx_json *list = cbx_json_new_array();
+    cbx_json *o = cbx_json_new_object();
 
-    for (size_t i = 0; i < cbx_regression_nfindings(d->r); i++) {
-        const cbx_finding *f = cbx_regression_finding(d->r, i);
-        if (kind_of(d, f) == wanted) cbx_json_push(list, cbx_json_new_string(f->key));
-    }
-    return list;
+    cbx_json_set_string(o, "key", f->key);
+    cbx_json_set_string(o, "unit", f->unit);
+    cbx_json_set_string(o, "outcome", cbx_outcome_name(f->outcome));
+    cbx_json_set_double(o, "old", f->baseline);
+    cbx_json_set_double(o, "new", f->current);
+    cbx_json_set_double(o, "change", f->change);
+    return o;
 }
 
-static cbx_json *changes_json(const diff *d)
+static void stream_metrics(const diff *d, kind wanted, json_stream *out)
 {
-    cbx_json *list = cbx_json_new_array();
-
     for (size_t i = 0; i < cbx_regression_nfindings(d->r); i++) {
         const cbx_finding *f = cbx_regression_finding(d->r, i);
-        cbx_json *o;
-        if (kind_of(d, f) != CHANGED) continue;
-        o = cbx_json_new_object();
-        cbx_json_set_string(o, "key", f->key);
-        cbx_json_set_string(o, "unit", f->unit);
-        cbx_json_set_string(o, "outcome", cbx_outcome_name(f->outcome));
-        cbx_json_set_double(o, "old", f->baseline);
-        cbx_json_set_double(o, "new", f->current);
-        cbx_json_set_double(o, "change", f->change);
-        cbx_json_push(list, o);
+        if (kind_of(d, f) != wanted) continue;
+        json_stream_add(out, wanted == CHANGED ? change_json(f) : cbx_json_new_string(f->key));
     }
-    return list;
 }
 
 static void set_copy(cbx_json *o, const char *key, const cbx_json *v)
@@ -257,20 +268,26 @@ static cbx_json *facts_json(const diff *d)
     return list;
 }
 
-static cbx_json *diff_json(const diff *d)
+static int print_diff_json(const diff *d)
 {
-    cbx_json *o = new_document("calibrax-diff");
+    cbx_json *head = new_document("calibrax-diff"), *tail = cbx_json_new_object();
+    json_stream out;
 
-    cbx_json_set(o, "old", cbx_json_ref(d->old_head));
-    cbx_json_set(o, "new", cbx_json_ref(d->new_head));
-    cbx_json_set(o, "points_dropped", only_json(d, true));
-    cbx_json_set(o, "points_added", only_json(d, false));
-    cbx_json_set(o, "metrics_dropped", metrics_of(d, ONLY_OLD));
-    cbx_json_set(o, "metrics_added", metrics_of(d, ONLY_NEW));
-    cbx_json_set(o, "changed", changes_json(d));
-    cbx_json_set_int(o, "unchanged", (int64_t)d->nunchanged);
-    cbx_json_set(o, "facts", facts_json(d));
-    return o;
+    cbx_json_set(head, "old", cbx_json_ref(d->old_head));
+    cbx_json_set(head, "new", cbx_json_ref(d->new_head));
+    json_stream_begin(&out, head, "points_dropped");
+    stream_points(d, true, &out);
+    json_stream_next(&out, NULL, "points_added");
+    stream_points(d, false, &out);
+    json_stream_next(&out, NULL, "metrics_dropped");
+    stream_metrics(d, ONLY_OLD, &out);
+    json_stream_next(&out, NULL, "metrics_added");
+    stream_metrics(d, ONLY_NEW, &out);
+    json_stream_next(&out, NULL, "changed");
+    stream_metrics(d, CHANGED, &out);
+    cbx_json_set_int(tail, "unchanged", (int64_t)d->nunchanged);
+    cbx_json_set(tail, "facts", facts_json(d));
+    return json_stream_end(&out, d->run->program, tail);
 }
 
 /* --- text --- */
@@ -380,7 +397,7 @@ static int run_diff(const opt_run *run)
         d.new = l.items[1];
         status = work_out(&d);
     }
-    if (!status) status = a->select.json ? print_json(run->program, diff_json(&d)) : print_diff(&d);
+    if (!status) status = a->select.json ? print_diff_json(&d) : print_diff(&d);
     if (!status && a->exit_code && differs(&d)) status = EXIT_CHECK;
     cbx_json_unref(d.old_head);
     cbx_json_unref(d.new_head);

@@ -144,7 +144,8 @@ cbx_status inputs_get(const inputs_names *names, size_t i, cbx_run **out, cbx_er
 {
     const char *name = names->names ? names->names[i] : names->list.entries[names->n - 1 - i].id;
 
-    return names->store ? select_load(names->store, name, out, err) : cbx_run_read(names->run->ctx, name, out, err);
+    if (names->store) return select_load(names->store, name, names->bare, out, err);
+    return cbx_run_read(names->run->ctx, name, out, err);
 }
 
 int inputs_load(const opt_run *run, const select_args *select, const inputs_args *a, const char *also, inputs_list *out,
@@ -208,6 +209,7 @@ int inputs_each(const opt_run *run, const select_args *select, const inputs_args
     cbx_err err = CBX_ERR_INIT;
     int status = inputs_name(run, select, a, &names);
 
+    names.bare = v->bare;
     if (!status && names.store && v->sure) status = need_sure(run, names.store, a);
     if (!status && !v->sure) inputs_warn(&names, a);
     for (size_t i = 0; !status && i < names.n; i++) {

@@ -39,6 +39,7 @@ typedef struct inputs_names {
     cbx_store_list list;
     const char *const *names; /* NULL: those of the list, from its end on */
     size_t n;
+    bool bare; /* runs of a store come without samples */
 } inputs_names;
 
 /* Runs one after the other, each of them gone when the next one comes: as many as one likes. */
@@ -48,6 +49,7 @@ typedef struct inputs_visit {
     bool any_machine;    /* without a word */
     bool sure;           /* refuses "latest" where it cannot be told, and --all where a run cannot be read */
     bool allow_machines; /* as of inputs_check_machines */
+    bool bare;           /* runs of a store come without samples */
     size_t n;            /* runs taken */
     /* inside */
     cbx_run *first;

@@ -6,7 +6,7 @@
 static int run_help(const opt_run *run)
 {
     opt_print_help(run->program, run->command, stdout);
-    return EXIT_PASS;
+    return EXIT_ERROR; /* a gate whose words went missing must not pass; --help is answered before this */
 }
 
 static const opt_command help_command = {

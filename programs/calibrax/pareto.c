@@ -181,7 +181,7 @@ static int take_run(void *user, const cbx_run *r)
 static int find_candidates(field *f, size_t *nruns)
 {
     const pareto_args *a = f->run->args;
-    inputs_visit v = { .take = take_run, .user = f, .allow_machines = a->allow_machines };
+    inputs_visit v = { .take = take_run, .user = f, .allow_machines = a->allow_machines, .bare = true };
     int status = select_query(f->run, &a->select, &f->query);
 
     f->points.arena = f->run->arena;

@@ -61,7 +61,7 @@ static const opt_spec profile_options[] = {
       "with --energy: carbon dioxide by this intensity of the grid, in g/kWh" },
     { "emissions", 0, OPT_STRING, AT(emissions), "FILE", NULL,
       "with --country, --region or --intensity: add a line to this file of codecarbon (emissions.csv), made if "
-      "missing" },
+      "missing; without energy to tell there is no line, and the exit status is 2" },
     { "gpu", 0, OPT_INT, AT(gpu), "N", "none; 0 of profile-gpu", "watch this device of NVIDIA" },
     { "gpu-index", 0, OPT_INT, AT(gpu), "N", NULL, "the same as --gpu" },
     { "trace", 0, OPT_STRING, AT(trace), "FILE", NULL, "write a trace that ui.perfetto.dev opens" },
@@ -341,8 +341,7 @@ static void conclude(session *s, const char *name, char id[64])
     s->facts->trace = st ? NULL : s->a->trace;
     if (s->a->data) note_fault(s, profile_keep(s->facts, s->a->data, name, id, &err), &err);
     if (s->a->emissions)
-        note_fault(s, profile_add_emissions(s->run, s->a, s->before, s->nbefore, &s->used, s->grid, id, s->facts, &err),
-                   &err);
+        note_fault(s, profile_add_emissions(s->run, s->a, s->before, s->nbefore, &s->used, s->grid, id, &err), &err);
 }
 
 static int show(const session *s, const char *id)
@@ -407,8 +406,9 @@ const opt_command profile_command = {
     "of its own. With --plugin and --function it times a C function instead, in this very process: as many calls a "
     "window as the "
     "clock needs, its cost taken off; with --module a Python function, in an interpreter that is started for it. Exit "
-    "status 2 when a run fails, when a call is too short to be told from none, or when the store, the trace or the "
-    "emissions cannot be written: what was measured is printed all the same.",
+    "status 2 when a run fails, when a call is too short to be told from none, or when the store, the trace or "
+    "the emissions that were asked for cannot be written, for want of a sensor, too: what was measured is printed all "
+    "the same.",
     profile_options,
     CBX_LEN(profile_options),
     sizeof(profile_args),

@@ -120,10 +120,10 @@ cbx_status profile_module(const opt_run *run, const profile_args *a, cbx_gpu *gp
 /* --emissions: the lines that the file holds, before anything is measured; CBX_OK and none if it is not there but can be made. */
 cbx_status profile_see_emissions(const opt_run *run, const char *path, const cbx_emissions **lines, size_t *n,
                                  cbx_err *err);
-/* Writes them and one more; a remark where there is no energy to tell. */
+/* Writes them and one more; CBX_EUNAVAILABLE where there is no energy to tell. */
 cbx_status profile_add_emissions(const opt_run *run, const profile_args *a, const cbx_emissions *before, size_t n,
                                  const cbx_energy_report *e, const cbx_carbon_intensity *grid, const char *run_id,
-                                 profile_facts *f, cbx_err *err);
+                                 cbx_err *err);
 /* --compile: fills f. */
 cbx_status profile_compile(const opt_run *run, const profile_args *a, profile_facts *f, cbx_err *err);
 /* --sizes: shows what it found and returns the exit status. */

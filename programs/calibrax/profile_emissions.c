@@ -59,17 +59,16 @@ cbx_status profile_see_emissions(const opt_run *run, const char *path, const cbx
 
 cbx_status profile_add_emissions(const opt_run *run, const profile_args *a, const cbx_emissions *before, size_t n,
                                  const cbx_energy_report *e, const cbx_carbon_intensity *grid, const char *run_id,
-                                 profile_facts *f, cbx_err *err)
+                                 cbx_err *err)
 {
     cbx_emissions *all;
     char timestamp[CBX_TIME_SIZE];
     cbx_machine m;
     cbx_status st;
 
-    if (isnan(e->total_j)) {
-        profile_remark(f, "no line for '%.200s': no energy could be measured", a->emissions);
-        return CBX_OK;
-    }
+    if (isnan(e->total_j))
+        return cbx_fail(err, CBX_EUNAVAILABLE, "no line for '%.200s', since no energy could be measured: %s",
+                        a->emissions, e->cpu_why[0] ? e->cpu_why : e->gpu_why);
     st = cbx_machine_read(run->ctx, NULL, &m, err);
     if (st) return st;
     all = cbx_arena_calloc(run->arena, n + 1, sizeof *all);

@@ -177,7 +177,7 @@ static int take_run(void *user, const cbx_run *r)
 static int take_runs(work *w)
 {
     const scaling_args *a = w->run->args;
-    inputs_visit v = { .take = take_run, .user = w, .allow_machines = a->allow_machines };
+    inputs_visit v = { .take = take_run, .user = w, .allow_machines = a->allow_machines, .bare = true };
     int status = select_query(w->run, &a->select, &w->query);
 
     if (!status) status = inputs_each(w->run, &a->select, &a->inputs, &v);

@@ -37,14 +37,14 @@ static bool is_newest(cbx_store *store, const char *id)
     return same;
 }
 
-cbx_status select_load(cbx_store *store, const char *which, cbx_run **out, cbx_err *err)
+cbx_status select_load(cbx_store *store, const char *which, bool bare, cbx_run **out, cbx_err *err)
 {
     static const char prefix[] = "baseline:";
     cbx_status st;
 
     if (strncmp(which, prefix, sizeof(prefix) - 1) == 0)
         return cbx_store_baseline_get(store, which + sizeof(prefix) - 1, out, err);
-    st = cbx_store_load(store, which, out, err);
+    st = bare ? cbx_store_load_bare(store, which, out, err) : cbx_store_load(store, which, out, err);
     if (st || strcmp(which, "latest") != 0 || strcmp(cbx_run_id(*out), which) != 0 || is_newest(store, which))
         return st;
     cbx_run_free(*out);
@@ -53,13 +53,23 @@ cbx_status select_load(cbx_store *store, const char *which, cbx_run **out, cbx_e
                     "'latest' is the id of a run that is not the newest: name the newest one by its id");
 }
 
-int select_run(const opt_run *run, cbx_store *store, const char *which, cbx_run **out)
+static int run_of(const opt_run *run, cbx_store *store, const char *which, bool bare, cbx_run **out)
 {
     cbx_err err = CBX_ERR_INIT;
 
-    if (select_load(store, which, out, &err)) return opt_fail(run->program, "%s", err.message);
+    if (select_load(store, which, bare, out, &err)) return opt_fail(run->program, "%s", err.message);
     if (!strcmp(which, "latest")) select_warn(run, store);
     return EXIT_PASS;
+}
+
+int select_run(const opt_run *run, cbx_store *store, const char *which, cbx_run **out)
+{
+    return run_of(run, store, which, false, out);
+}
+
+int select_bare_run(const opt_run *run, cbx_store *store, const char *which, cbx_run **out)
+{
+    return run_of(run, store, which, true, out);
 }
 
 void select_warn(const opt_run *run, cbx_store *store)
@@ -222,7 +232,9 @@ int select_check_machines(const opt_run *run, const cbx_trend_series *s, const c
 static int definition_of(const opt_run *run, cbx_store *store, const cbx_trend_series *s, size_t i, cbx_run **of,
                          const cbx_metric_def **def)
 {
-    int status = select_run(run, store, s->points[i].run_id, of);
+    cbx_err err = CBX_ERR_INIT;
+    int status = cbx_store_load_bare(store, s->points[i].run_id, of, &err) ? opt_fail(run->program, "%s", err.message)
+                                                                           : EXIT_PASS;
 
     if (!status) *def = cbx_run_find_metric_def(*of, s->metric);
     return status;

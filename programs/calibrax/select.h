@@ -47,8 +47,10 @@ int select_open(const opt_run *run, const select_args *a, bool create, cbx_store
 int select_query(const opt_run *run, const select_args *a, cbx_store_query *out);
 /* A run by what the user calls it: an id, the beginning of one, "latest", or "baseline:NAME". */
 int select_run(const opt_run *run, cbx_store *store, const char *which, cbx_run **out);
-/* The same without a word.  @return as cbx_store_load, cbx_store_baseline_get */
-cbx_status select_load(cbx_store *store, const char *which, cbx_run **out, cbx_err *err);
+/* Without samples, unless it is a baseline. */
+int select_bare_run(const opt_run *run, cbx_store *store, const char *which, cbx_run **out);
+/* The same without a word.  @param bare  without samples, of a run that is no baseline.  @return as cbx_store_load, cbx_store_baseline_get */
+cbx_status select_load(cbx_store *store, const char *which, bool bare, cbx_run **out, cbx_err *err);
 /* A word "NAME=X" of an option with a number X; `name` is what the option calls its first part. */
 int select_number(const opt_run *run, const char *option, const char *name, const char *word, const char **key,
                   double *x);

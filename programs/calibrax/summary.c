@@ -254,22 +254,22 @@ static int show(const opt_run *run, const cbx_run *r)
 
 /* --- the commands --- */
 
-static int with_run(const opt_run *run, int (*say)(const opt_run *run, const cbx_run *r))
+static int with_run(const opt_run *run, bool bare, int (*say)(const opt_run *run, const cbx_run *r))
 {
     const summary_args *a = run->args;
     cbx_store *store = NULL;
     cbx_run *r = NULL;
     int status = select_open(run, &a->select, false, &store);
 
-    if (!status) status = select_run(run, store, a->run, &r);
+    if (!status) status = (bare ? select_bare_run : select_run)(run, store, a->run, &r);
     if (!status) status = say(run, r);
     cbx_run_free(r);
     cbx_store_close(store);
     return status;
 }
 
-static int run_summary(const opt_run *run) { return with_run(run, summarize); }
-static int run_show(const opt_run *run) { return with_run(run, show); }
+static int run_summary(const opt_run *run) { return with_run(run, true, summarize); }
+static int run_show(const opt_run *run) { return with_run(run, false, show); }
 
 const opt_command summary_command = {
     "summary",

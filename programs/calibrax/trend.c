@@ -75,7 +75,7 @@ static const char *tendency_of(const opt_run *run, cbx_store *store, const cbx_t
         opt_fail(run->program, "%s", err.message);
         return NULL;
     }
-    if (!cbx_store_load(store, s->points[s->npoints - 1].run_id, &newest, NULL))
+    if (!cbx_store_load_bare(store, s->points[s->npoints - 1].run_id, &newest, NULL))
         def = cbx_run_find_metric_def(newest, s->metric);
     direction = def ? def->direction : CBX_DIRECTION_INFO;
     cbx_run_free(newest);
@@ -198,14 +198,14 @@ static int draw_figure(const opt_run *run, const cbx_exporter *form, const cbx_t
 
 /* --- the command --- */
 
-/* A walk through the series, twice: all are checked before one is shown. */
+/* All series are checked before one is shown. */
 typedef struct showing {
     const opt_run *run;
     cbx_store *store;
     cbx_same_machine said;
     const cbx_exporter *form; /* of figures; NULL: none */
     json_stream json;
-    size_t n;
+    size_t shown;
     int status;
 } showing;
 
@@ -216,11 +216,18 @@ static cbx_status check_series(void *user, const cbx_trend_series *s, cbx_err *e
     const trend_args *a = w->run->args;
     const char *name = series_key(w->run->arena, s);
 
-    w->n++;
     w->status = name ? EXIT_PASS : opt_fail(w->run->program, "out of memory");
     if (!w->status) w->status = select_check_machines(w->run, s, name, a->allow_machines, &w->said);
     if (!w->status) w->status = select_check_units(w->run, w->store, s, name);
     return w->status ? cbx_fail(err, CBX_EINVAL, "it is said") : CBX_OK;
+}
+
+static void begin_showing(showing *w)
+{
+    const trend_args *a = w->run->args;
+
+    select_warn(w->run, w->store);
+    if (a->select.json) json_stream_begin(&w->json, new_document("calibrax-trend"), "series");
 }
 
 static cbx_status show_one(void *user, const cbx_trend_series *s, cbx_err *err)
@@ -228,38 +235,32 @@ static cbx_status show_one(void *user, const cbx_trend_series *s, cbx_err *err)
     showing *w = user;
     const trend_args *a = w->run->args;
 
+    if (!w->shown) begin_showing(w);
     if (a->figure) {
         w->status = draw_figure(w->run, w->form, s);
     } else if (a->select.json) {
         json_stream_add(&w->json, series_json(w->run, w->store, s));
     } else {
-        if (w->n) putchar('\n');
+        if (w->shown) putchar('\n');
         print_series(w->run, w->store, s);
     }
-    w->n++;
+    w->shown++;
     return w->status ? cbx_fail(err, CBX_EINVAL, "it is said") : CBX_OK;
-}
-
-static int walk(showing *w, const cbx_store_query *query, cbx_trend_fn fn)
-{
-    cbx_err err = CBX_ERR_INIT;
-
-    w->n = 0;
-    if (!cbx_store_trend_each(w->store, query, fn, w, &err)) return EXIT_PASS;
-    return w->status ? w->status : opt_fail(w->run->program, "%s", err.message);
 }
 
 static int show_all(showing *w, const cbx_store_query *query)
 {
     const trend_args *a = w->run->args;
-    int status;
+    cbx_err err = CBX_ERR_INIT;
 
     if (a->figure && !(w->form = cbx_exporter_find(a->figure)))
         return opt_fail(w->run->program, "trend --figure: '%s' is none of svg, pdf, png", a->figure);
-    if (a->select.json) json_stream_begin(&w->json, new_document("calibrax-trend"), "series");
-    status = walk(w, query, show_one);
-    if (a->select.json && json_stream_end(&w->json, w->run->program, cbx_json_new_object())) status = EXIT_ERROR;
-    return status;
+    if (cbx_store_trend_each(w->store, query, check_series, show_one, w, &err) && !w->status)
+        w->status = opt_fail(w->run->program, "%s", err.message);
+    if (!w->shown && w->status) return w->status;
+    if (!w->shown) begin_showing(w);
+    if (a->select.json && json_stream_end(&w->json, w->run->program, cbx_json_new_object())) return EXIT_ERROR;
+    return w->status;
 }
 
 static int show_trend(const opt_run *run, cbx_store *store)
@@ -274,11 +275,8 @@ static int show_trend(const opt_run *run, cbx_store *store)
         !opt_append(run->arena, cbx_arena_printf(run->arena, "framework=%s", a->framework), &select.tags))
         return opt_fail(run->program, "out of memory");
     if (select_query(run, &select, &query)) return EXIT_ERROR;
-    status = walk(&w, &query, check_series);
-    if (!status) select_warn(run, store);
-    query.as_seen = true; /* shown is what was checked */
-    if (!status) status = show_all(&w, &query);
-    if (status || w.n) return status;
+    status = show_all(&w, &query);
+    if (status || w.shown) return status;
     return opt_fail(run->program, "no trend data found: 'calibrax show --data %s' tells points and metrics",
                     cbx_store_root(store));
 }

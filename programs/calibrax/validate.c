@@ -111,7 +111,7 @@ static int check_targets(const opt_run *run, cbx_validation *v)
 {
     const validate_args *a = run->args;
     targets t = { .run = run, .v = v, .n = a->targets.count };
-    inputs_visit visit = { .take = take_run, .user = &t, .any_machine = true, .sure = true };
+    inputs_visit visit = { .take = take_run, .user = &t, .any_machine = true, .sure = true, .bare = true };
     int status = EXIT_PASS;
 
     if (!t.n) return EXIT_PASS;

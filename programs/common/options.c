@@ -211,7 +211,9 @@ static opt_result bad_option(const opt_program *program, const opt_command *comm
     }
     snprintf(bare, sizeof(bare), "%.*s", (int)(len < sizeof(bare) ? len : sizeof(bare) - 1), word + dashes);
     near = cbx_nearest_word(bare, names, n);
-    if (code == POPT_ERROR_BADOPT && near) {
+    if (code == POPT_ERROR_BADOPT && near && strcmp(near, bare) == 0) {
+        opt_fail(program, "option '--%s' stands alone: '%s --%s'", near, program->name, near);
+    } else if (code == POPT_ERROR_BADOPT && near) {
         opt_fail(program, "unknown option '%.*s'; did you mean '--%s'?", (int)(dashes + len), word, near);
     } else if (code == POPT_ERROR_BADOPT) {
         opt_fail(program, "unknown option '%s'; '%s%s%s --help' lists them", word, program->name,
@@ -370,6 +372,25 @@ static int half_command(const opt_program *program, const char *first, const cha
     return opt_fail(program, "'%s' needs one of these words behind it: %s", first, all);
 }
 
+/* --help behind a word that begins commands of two words: what there is, a line each.  false: the word begins none. */
+static bool help_of_half(const opt_program *program, const char *first, const char *second)
+{
+    size_t len = strlen(first);
+    bool any = false;
+
+    if (strcmp(second, "--help") && strcmp(second, "-h")) return false;
+    for (size_t i = 0; i < program->ncommands; i++) {
+        const opt_command *c = &program->commands[i];
+        if (strncmp(c->name, first, len) || c->name[len] != ' ') continue;
+        if (!any)
+            printf("Usage: %s %s WORD [OPTION]...; '--help' behind the word tells its options\n\n", program->name,
+                   first);
+        any = true;
+        printf("  %s %-10s %s\n", first, c->name + len + 1, c->summary);
+    }
+    return any;
+}
+
 static int run_command(const opt_program *program, int argc, const char **argv)
 {
     const char *names[32];
@@ -383,6 +404,7 @@ static int run_command(const opt_program *program, int argc, const char **argv)
         if (c->name[0] && n < CBX_LEN(names)) names[n++] = c->name;
     }
     if (argc < 2 || argv[1][0] == '-') return start(program, &program->commands[0], argc, argv);
+    if (argc > 2 && help_of_half(program, argv[1], argv[2])) return EXIT_PASS;
     if (half_command(program, argv[1], argc > 2 && argv[2][0] != '-' ? argv[2] : NULL)) return EXIT_ERROR;
     near = cbx_nearest_word(argv[1], names, n);
     if (near) return opt_fail(program, "unknown command '%s'; did you mean '%s'?", argv[1], near);

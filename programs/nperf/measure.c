@@ -187,7 +187,7 @@ static bool settle_outputs(const measure_args *a, cbx_arena *arena, outputs *to)
     to->arena = arena;
     to->folder = a->site ? a->site : a->quick ? "site" : NULL;
     to->page = to->folder ? cbx_path_join(arena, to->folder, "index.html") : NULL;
-    return to->rows && (to->report || a->render_from.count) && (!a->site || to->page);
+    return to->rows && (to->report || a->render_from.count) && (!to->folder || to->page);
 }
 
 static int run_gate(const opt_run *run, const measure_args *a)

@@ -1,4 +1,5 @@
 """calibrax bisect on toy repositories: merges, a build that fails, a checkout that is being worked in, wrong ends, interruption."""
+import fcntl
 import json
 import os
 import signal
@@ -174,6 +175,35 @@ def interrupted_and_resumed(p):
     one_sentence(p.run(*ask, "--resume", program=CALIBRAX, expect=2), "kept.json", "calibrax")
 
 
+def killed_and_begun_anew(p):
+    """What was measured is set aside; what was built goes, if it is of a search that is dead for a while."""
+    repo, hashes = line(p)
+    ask = ["bisect", "-C", repo.path, "--good", hashes[0], "--bench", bench(p), "--metric", "cost", "--state", p.file("kept.json"),
+           "--scratch", p.file("scratch")]
+    child = subprocess.Popen([CALIBRAX, *ask], cwd=p.path, env=p.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    seen = 0
+    for text in child.stderr:
+        seen += "build" not in text
+        if seen == 4:
+            break
+    child.kill()
+    child.communicate(timeout=120)
+    (left,) = os.listdir(p.file("scratch"))
+    with open(p.file("kept.json"), encoding="utf-8") as f:
+        kept = f.read()
+    p.run(*ask, program=CALIBRAX, expect=0)
+    with open(p.file("kept.json.before"), encoding="utf-8") as f:
+        equal(f.read(), kept, "what the killed one measured")
+    equal(os.listdir(p.file("scratch")), [left], "one that may have begun just now is left alone")
+    os.utime(p.file("scratch", left, ".lock"), (0, 0))
+    with open(p.file("scratch", left, ".lock"), "rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        p.run(*ask, program=CALIBRAX, expect=0)
+        equal(os.listdir(p.file("scratch")), [left], "as is one that lives")
+    p.run(*ask, program=CALIBRAX, expect=0)
+    equal(os.listdir(p.file("scratch")), [], "the dead one is gone")
+
+
 def time_limit_of_a_launch(p):
     repo, hashes = line(p, n=3, slow=1)
     done = bisect(p, repo, "--good", hashes[0], "--bench", "sleep 600", "--timeout", "0.2", "--json", expect=2)
@@ -181,4 +211,4 @@ def time_limit_of_a_launch(p):
 
 
 main([merged_history_with_a_broken_build, broken_commits_are_named_together, wall_time_is_the_default, wrong_ends, interrupted_and_resumed,
-      time_limit_of_a_launch])
+      killed_and_begun_anew, time_limit_of_a_launch])

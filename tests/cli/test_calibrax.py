@@ -23,10 +23,16 @@ def report(p, expect=0, env=None):
 
 
 def usage(p):
-    for text in (run(p, expect=0).stdout, run(p, "--help", expect=0).stdout):
+    for text in (run(p, expect=2).stdout, run(p, "--help", expect=0).stdout):  # a gate whose words went missing does not pass
         for part in ("doctor", "--version", "--man", "--completion [SHELL]"):
             has(text, part)
     has(run(p, "doctor", "--help", expect=0).stdout, "calibrax doctor")
+    for option in ("--help", "-h"):
+        text = run(p, "store", option, expect=0).stdout
+        for word in ("Usage: calibrax store WORD", "store verify ", "store compact ", "store migrate ", "store export "):
+            has(text, word)
+    one_sentence(run(p, "store", expect=2), "needs one of these words behind it", "calibrax")
+    one_sentence(run(p, "docter", "--help", expect=2), "did you mean 'doctor'", "calibrax")
     check(run(p, "--version", expect=0).stdout.startswith("calibrax 0."), "version")
     for args, part in ((["docter"], "did you mean 'doctor'"), (["doctor", "--jsn"], "did you mean '--json'"), (["doctor", "now"], "'now'"), (["--completio"], "did you mean '--completion'")):
         one_sentence(run(p, *args, expect=2), part, "calibrax")

@@ -3,9 +3,11 @@
 
 CBX_LONG_MB: length of the long files in MB (default 4; `make long-files` takes 100)
 """
+import gzip
 import json
 import os
 import shutil
+import threading
 
 import long_files
 from harness import CALIBRAX, SOURCE, Skip, check, equal, has, main, one_sentence, peak_mb, sanitized
@@ -90,6 +92,20 @@ EXPORTS = ("hyperfine.json", "bmf.json", "go.txt")
 def fixture(name):
     with open(f"{FIXTURES}/import/{name}", encoding="utf-8") as f:
         return f.read()
+
+
+def pipes_hold_what_files_hold(p):
+    path = p.file("file.txt")
+    long_files.write("go", 300_000, path)
+    with open(path, "rb") as f:
+        text = f.read()
+    run_id = ingested(p, path)["runs"][0]["id"]
+    for name, data in (("plain", text), ("packed", gzip.compress(text, mtime=0))):
+        os.mkfifo(p.file(name))
+        writer = threading.Thread(target=lambda to=p.file(name), what=data: open(to, "wb").write(what))
+        writer.start()
+        equal(ingested(p, p.file(name), store=f"store-{name}")["runs"][0]["id"], run_id, f"{name}: the run of the file")
+        writer.join()
 
 
 def byte_order_marks(p):
@@ -201,4 +217,4 @@ def what_made_no_iteration_has_no_time(p):
         check(value != value, f"{name}: found {value}")
 
 
-main([what_made_no_iteration_has_no_time, memory_does_not_follow_the_number_of_words, results_of_asv_come_with_their_machine, folders_of_runs_and_rows, links_that_lead_back_are_walked_once, byte_order_marks, what_has_two_meanings_is_refused, later_versions_are_refused, memory_does_not_follow_the_file])
+main([what_made_no_iteration_has_no_time, memory_does_not_follow_the_number_of_words, results_of_asv_come_with_their_machine, folders_of_runs_and_rows, links_that_lead_back_are_walked_once, pipes_hold_what_files_hold, byte_order_marks, what_has_two_meanings_is_refused, later_versions_are_refused, memory_does_not_follow_the_file])

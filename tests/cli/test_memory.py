@@ -56,6 +56,73 @@ def one_competitor_is_refused_at_once(p):
     compare(p, "rank", *(peak_mb(p, "rank", "--all", "--data", f"runs{n}", expect=2) for n in (FEW, MANY)))
 
 
+def write_samples(p, name, n):
+    with open(p.file(name), "w", encoding="utf-8") as f:
+        f.write('{"id": "%s", "timestamp": "2026-01-01T00:00:00+00:00", "environment": {"machine": "m"}, "points": [{"name": "p", "scenario": "s",'
+                ' "metrics": {"t": {"value": 1, "samples": [1' % os.path.basename(name).removesuffix(".json"))
+        for i in range(n):
+            f.write(",\n              1.%06d" % (i * 7919 % 1000003))
+        f.write("]}}}]}")
+
+
+def write_points(p, name, n):
+    with open(p.file(name), "w", encoding="utf-8") as f:
+        f.write('{"id": "%s", "timestamp": "2026-01-01T00:00:00+00:00", "environment": {"machine": "m"},'
+                ' "metric_defs": {"t": {"name": "t", "unit": "s", "direction": "lower"}}, "points": [' % os.path.basename(name).removesuffix(".json"))
+        for i in range(n):
+            f.write('%s{"name": "point%d", "scenario": "s", "metrics": {"t": {"value": %d}}}' % ("," if i else "", i, i + 1))
+        f.write("]}")
+
+
+WITHOUT_SAMPLES = [["runs"], ["trend"], ["summary"], ["changepoints"], ["store", "verify"], ["store", "migrate", "--dry-run"],
+                   ["store", "compact", "--dry-run"]]
+
+
+def commands_that_need_no_samples_hold_none(p):
+    """10^6 samples would be 8 MB as numbers, 24 as text, 40 as a tree."""
+    for n, store in ((10, "few"), (1000000, "many")):
+        os.makedirs(p.file(store, "runs"))
+        write_samples(p, f"{store}/runs/a.json", n)
+    for command in WITHOUT_SAMPLES:
+        few, many = (peak_mb(p, *command, "--data", store) for store in ("few", "many"))
+        check(many < few + 4, f"{' '.join(command)}: {many:.1f} MB for 10^6 samples, {few:.1f} for 10")
+
+
+def commands_that_need_samples_hold_numbers(p):
+    for n, store in ((10, "few"), (1000000, "many")):
+        os.makedirs(p.file(store, "runs"))
+        for name in ("a", "b"):
+            write_samples(p, f"{store}/runs/{name}.json", n)
+    few, many = (peak_mb(p, "compare", "a", "b", "--data", store) for store in ("few", "many"))
+    check(many < few + 48, f"compare: {many:.1f} MB for 2 * 10^6 samples, {few:.1f} for 20")
+
+
+def the_index_does_not_hold_a_file(p):
+    for n, store in ((10, "few"), (100000, "many")):
+        os.makedirs(p.file(store, "runs"))
+        write_points(p, f"{store}/runs/a.json", n)
+    few, many = (peak_mb(p, "runs", "--data", store) for store in ("few", "many"))
+    check(many < few + 32, f"{many:.1f} MB for 10^5 points, {few:.1f} for 10")
+    few, many = (peak_mb(p, "store", "verify", "--data", store) for store in ("few", "many"))
+    check(many < few + 8, f"verify: {many:.1f} MB for 10^5 points, {few:.1f} for 10")
+
+
+ON_MANY_POINTS = [["show"], ["query"], ["trend"], ["summary"], ["rank", "--all", "--by", "s"], ["changepoints"], ["changepoints", "--json"],
+                  ["diff", "a", "b"], ["diff", "a", "b", "--json"], ["compare", "a", "b"], ["compare", "a", "b", "--json"], ["check", "--baseline", "a", "--run", "b"]]
+
+
+def runs_of_many_points(p):
+    """Two runs of 10^5 points: about 150 bytes a point each, and what a command makes of them; less than 64 MB beside the program itself."""
+    for n, store in ((10, "few"), (100000, "many")):
+        os.makedirs(p.file(store, "runs"))
+        for name in ("a", "b"):
+            write_points(p, f"{store}/runs/{name}.json", n)
+        p.run("baseline", "--data", store, "--run", "a", "--name", "a", program=CALIBRAX, expect=0)
+    for command in ON_MANY_POINTS:
+        few, many = (peak_mb(p, *command, "--data", store) for store in ("few", "many"))
+        check(many < few + 64, f"{' '.join(command)}: {many:.1f} MB for 2 * 10^5 points, {few:.1f} for 20")
+
+
 def a_huge_point_is_not_held(p):
     """Its 10^6 samples are text of 24 MB: neither that nor a tree of it is in memory."""
     def write(name, n):
@@ -72,4 +139,4 @@ def a_huge_point_is_not_held(p):
         has(f.read(), "1.968327\n          ]", "the last one")
 
 
-main([commands_take_a_run_at_a_time, exports_take_a_run_at_a_time, one_competitor_is_refused_at_once, a_huge_point_is_not_held])
+main([commands_that_need_no_samples_hold_none, commands_that_need_samples_hold_numbers, the_index_does_not_hold_a_file, runs_of_many_points, commands_take_a_run_at_a_time, exports_take_a_run_at_a_time, one_competitor_is_refused_at_once, a_huge_point_is_not_held])

@@ -1,5 +1,6 @@
 """calibrax profile: commands and functions, as text, JSON, trace and run."""
 import csv
+import glob
 import itertools
 import json
 import math
@@ -195,6 +196,10 @@ def a_python_function(p):
     check("no jax" in said or "work: by xla" in said or "XLA cannot compile" in said, said)
 
 
+def readable_rapl():
+    return any(os.access(path, os.R_OK) for path in glob.glob("/sys/class/powercap/*/energy_uj"))
+
+
 def emissions(p):
     """With a device that is played: lines that codecarbon reads, one more each time; without energy to tell, a reason and no file."""
     env = fake_gpu(p)
@@ -216,6 +221,10 @@ def emissions(p):
     one_sentence(run(p, *args, "--country", "FRA", "--", "sleep", "2.5", expect=2, env=env), "emissions.csv", "calibrax")
     with open(p.file("emissions.csv"), encoding="utf-8") as f:
         equal(f.read(), "nonsense\n1\n", "what is not understood is not written over")
+    if not readable_rapl():
+        short = run(p, *args[:-1], "none.csv", "--country", "FRA", "--json", "--", "true", expect=2, env=env)
+        has(short.stderr, "no line for 'none.csv', since no energy could be measured")
+        check(json.loads(short.stdout)["metrics"] and not os.path.exists(p.file("none.csv")), "what was measured is told, and no file is made")
     one_sentence(run(p, "--energy", "--emissions", "e.csv", "--", "true", expect=2), "needs --country, --region or --intensity", "calibrax")
 
 

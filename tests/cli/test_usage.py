@@ -92,6 +92,7 @@ def unknown_things(p):
         (["--memory-limit", "12Q"], "12Q"),
         (["exce"], "did you mean 'exec'"),
         (["doctor", "now"], "unexpected word 'now'"),
+        (["doctor", "--man"], "option '--man' stands alone: 'nperf --man'"),
         (["--case", "semiring_matmull"], "did you mean 'semiring_matmul'"),
         (["--case", "zzz"], "unknown case 'zzz'"),
         (["--baselines", "tilde"], "did you mean 'tiled'"),
