@@ -3,11 +3,15 @@
 
 Tests speak TAP, so a test program counts each of its cases; a program without TAP counts as one. Failures are shown with their
 output, skips with their reason. The last line is `N passed, N failed, N skipped`; exit 1 if something failed or nothing ran.
+
+CBX_TEST_UNTIL, seconds since 1970, is for machines that stop everything at some time: what has not come to its end by then is skipped, with
+that as its reason.
 """
 import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -51,15 +55,39 @@ def steady(folder: str) -> list[str]:
     return command if usable else []
 
 
-def meson_test(folder: str, args: list[str]) -> tuple[list[dict], subprocess.CompletedProcess]:
-    """What meson says of each test, and the run itself. Limits of time are those of a quiet machine, so they are given generously."""
+def seconds_left() -> float | None:
+    until = os.environ.get("CBX_TEST_UNTIL")
+    return max(0.0, float(until) - time.time()) if until else None
+
+
+def log_of(folder: str) -> list[dict]:
+    """What has come to its end, one line each; the last may be half written."""
     log = ROOT / folder / "meson-logs" / "testlog.json"
-    log.unlink(missing_ok=True)
+    lines = log.read_text().splitlines(keepends=True) if log.exists() else []
+    return [json.loads(line) for line in lines if line.endswith("\n")]
+
+
+def meson_test(folder: str, args: list[str], limit: float | None = None) -> tuple[list[dict], int, str]:
+    """What meson says of each test, its exit status and its output; after limit seconds it is stopped, and the status is that of a stopped
+    process. Limits of single tests are those of a quiet machine, so they are given generously."""
+    (ROOT / folder / "meson-logs" / "testlog.json").unlink(missing_ok=True)
     env = dict(os.environ, ASAN_OPTIONS="detect_leaks=1:abort_on_error=0:allocator_may_return_null=1", UBSAN_OPTIONS="print_stacktrace=1",
                LC_ALL="C.UTF-8")
-    done = subprocess.run([*steady(folder), "meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs", "--timeout-multiplier", "3", *args],
-                          cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    return [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else [], done
+    command = [*steady(folder), "meson", "test", "-C", folder, "--no-rebuild", "--print-errorlogs", "--timeout-multiplier", "3", *args]
+    meson = subprocess.Popen(command, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True)
+    try:
+        said, _ = meson.communicate(timeout=limit)
+    except subprocess.TimeoutExpired:
+        finished = log_of(folder)
+        os.killpg(meson.pid, signal.SIGTERM)
+        said, _ = meson.communicate()
+        return finished, -signal.SIGTERM, said
+    return log_of(folder), meson.returncode, said
+
+
+def names_of(folder: str, args: list[str]) -> list[str]:
+    done = subprocess.run(["meson", "test", "-C", folder, "--no-rebuild", "--list", *args], cwd=ROOT, capture_output=True, text=True)
+    return [line.strip() for line in done.stdout.splitlines() if " / " in line]
 
 
 def outcome(test: dict) -> tuple[int, int, list[str]]:
@@ -82,7 +110,11 @@ def run_build(word: str, total: Sum) -> None:
     A test of the suite `live` measures on the machine that it runs on, which others share: one that fails is shown, and runs once more,
     alone; the second outcome counts, and the line says that there were two."""
     folder, _, suite = word.partition(":")
-    tests, done = meson_test(folder, ["--num-processes", "2", *(["--suite", suite] if suite else [])])
+    suite_args = ["--suite", suite] if suite else []
+    tests, status, said = meson_test(folder, ["--num-processes", "2", *suite_args], seconds_left())
+    stopped = status == -signal.SIGTERM
+    seen = {test["name"] for test in tests}
+    late = [name for name in names_of(folder, suite_args) if name not in seen] if stopped else []
     failed_before = total.failed
     for test in tests:
         name = f"{Path(folder).name} {test['name']}"
@@ -92,7 +124,7 @@ def run_build(word: str, total: Sum) -> None:
         suites, _, plain = test["name"].partition(" / ")
         if failed and "live" in suites.split(":")[-1].split("+"):
             total.again.append(name)
-            repeated, _ = meson_test(folder, [plain])
+            repeated, _, _ = meson_test(folder, [plain])
             if repeated:
                 test = repeated[0]
                 passed, failed, skips = outcome(test)
@@ -102,10 +134,13 @@ def run_build(word: str, total: Sum) -> None:
         total.line(name, passed, failed, len(skips), test.get("duration", 0.0))
         total.passed, total.failed = total.passed + passed, total.failed + failed
         total.skips += [f"{name} {skip}" for skip in skips]
-    if not tests or (done.returncode and total.failed == failed_before and not total.again):
+    for name in late:
+        total.line(f"{Path(folder).name} {name}", 0, 0, 1, 0.0)
+        total.skips.append(f"{Path(folder).name} {name}: no time was left for it")
+    if not (tests or late) or (status and not stopped and total.failed == failed_before and not total.again):
         total.failed += 1
         total.line(f"{folder}: meson test", 0, 1, 0, 0.0)
-        print(done.stdout[-3000:], flush=True)
+        print(said[-3000:], flush=True)
 
 
 def check_list() -> list[tuple[str, list[str], str | None]]:

@@ -6,4 +6,4 @@ scripts/build.sh release -Dtests=true || exit 2
 scripts/build.sh clang || exit 2
 scripts/build.sh asan || exit 2
 scripts/build.sh tsan || exit 2
-python3 scripts/run_tests.py --checks build/release build/asan build/tsan:threads
+python3 scripts/run_tests.py --checks build/release build/tsan:threads build/asan
