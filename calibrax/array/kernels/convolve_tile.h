@@ -32,8 +32,11 @@ ALWAYS_INLINE void NAME(conv_micro)(step s, int nv, const NAME(taps) * o, T star
             UNROLL for (int v = 0; v < nv; v++) bv[v] = *(const vec *)(b + v * LANES);
             UNROLL for (int i = 0; i < MR; i++)
             {
-                const T x = a[i][at];
-                UNROLL for (int v = 0; v < nv; v++) acc[i][v] = NAME(step)(s, acc[i][v], x, bv[v], one);
+                UNROLL for (int v = 0; v < nv; v++)
+                {
+                    if (FROM_MEMORY(s)) OPAQUE_ADDRESS(a[i]);
+                    acc[i][v] = NAME(step)(s, acc[i][v], a[i][at], bv[v], one);
+                }
             }
         }
     }

@@ -94,13 +94,22 @@ ALWAYS_INLINE bool NAME(all_reach)(int nv, const T *x, const T *limit)
 #endif
 }
 
-#if defined(__AVX512F__)
-/* z + x * y and z - x * y, rounded once. */
+/* z + x * y, rounded once where there is such an instruction; as one, even where several sums share x * y. */
 ALWAYS_INLINE vec NAME(plus)(vec z, vec x, vec y)
 {
+#if defined(__AVX512F__) && VECTOR_BYTES == 64
     return sizeof(T) == 4 ? (vec)_mm512_fmadd_ps((__m512)x, (__m512)y, (__m512)z)
                           : (vec)_mm512_fmadd_pd((__m512d)x, (__m512d)y, (__m512d)z);
+#elif defined(__FMA__) && VECTOR_BYTES == 32
+    return sizeof(T) == 4 ? (vec)_mm256_fmadd_ps((__m256)x, (__m256)y, (__m256)z)
+                          : (vec)_mm256_fmadd_pd((__m256d)x, (__m256d)y, (__m256d)z);
+#else
+    return x * y + z;
+#endif
 }
+
+#if defined(__AVX512F__)
+/* z - x * y, rounded once. */
 ALWAYS_INLINE vec NAME(less)(vec z, vec x, vec y)
 {
     return sizeof(T) == 4 ? (vec)_mm512_fnmadd_ps((__m512)x, (__m512)y, (__m512)z)
@@ -147,6 +156,9 @@ ALWAYS_INLINE void NAME(copy)(T *to, const T *from, size_t live)
 #define PICK(m, x, y) NAME(select)((NAME(mask))(m), x, y)
 #define SPREAD(x)     ((x) - (vec){ 0 })
 
+/* a + b on the pipes of multiplication; one holds ones that the compiler does not know. */
+#define SUM_BY_FMA(a, b, one) NAME(plus)(b, SPREAD(a), one)
+
 /* Two accumulators into one; s is a constant wherever this is inlined. */
 ALWAYS_INLINE vec NAME(merge)(step s, vec acc, vec t)
 {
@@ -155,6 +167,10 @@ ALWAYS_INLINE vec NAME(merge)(step s, vec acc, vec t)
 #include "calibrax/array/kernels/algebra.h"
     return acc;
 }
+
+/* Steps of two instructions, of which the first one takes A's element from memory each time (AVX-512): where broadcasts have a port in common with
+ * arithmetic, a register that is filled first costs a third more (Zen 4).  One instruction a step would wait for the loads. */
+#define FROM_MEMORY(s) (VECTOR_BYTES == 64 && (s) != STEP_FMA)
 
 /* acc' of one step. */
 ALWAYS_INLINE vec NAME(step)(step s, vec acc, T a, vec b, vec one)
@@ -257,8 +273,11 @@ ALWAYS_INLINE void NAME(micro)(step s, int nv, const NAME(operands) * o, T start
             UNROLL for (int v = 0; v < nv; v++) bv[v] = *(const vec *)(b + v * LANES);
             UNROLL for (int i = 0; i < MR; i++)
             {
-                const T x = a[row[i]];
-                UNROLL for (int v = 0; v < nv; v++) acc[i][v] = NAME(step)(s, acc[i][v], x, bv[v], one);
+                UNROLL for (int v = 0; v < nv; v++)
+                {
+                    if (FROM_MEMORY(s)) OPAQUE_ADDRESS(a);
+                    acc[i][v] = NAME(step)(s, acc[i][v], a[row[i]], bv[v], one);
+                }
             }
         }
     }

@@ -5,7 +5,7 @@ CBX_ALGEBRA(EUCLIDEAN, .name = "euclidean", .combine = "(a - b)^2", .update = "a
 CBX_ALGEBRA_TRAITS(EUCLIDEAN, .has_raw = true, .derivative = CBX__BY_DIFFERENCES, .flop = 3, .on_gpu = true)
 CBX_ALGEBRA_DEFINE(EUCLIDEAN, (a - b) * (a - b), acc + t, SQRT(acc), SQRT(x *x + y * y))
 
-CBX_TILE_STEP(SQUARE, (a - b) * (a - b), acc + t)
+CBX_TILE_STEP(SQUARE, (b - a) * (b - a), acc + t)
 CBX_TILE_FINISH(SQUARE, NAME(root)(x), SQRT(x))
 CBX_ELL_STEP(SQUARE, false, (a - b) * (a - b), acc + t)
 CBX_ELL_FINISH(SQUARE, SQRT(x))

@@ -8,7 +8,7 @@ CBX_ALGEBRA_TRAITS(TROPICAL_MAX_PLUS, .sums_by_fma = true, .messages = CBX__MESS
 CBX_ALGEBRA_DEFINE(TROPICAL_MAX_PLUS, a + b, LARGER(acc, t), acc, LARGER(x, y))
 
 CBX_TILE_STEP(MAX, a + b, VMAX(t, acc))
-CBX_TILE_STEP(MAX_FMA, a *one + b, VMAX(t, acc)) /* the same sum on other pipes */
+CBX_TILE_STEP(MAX_FMA, SUM_BY_FMA(a, b, one), VMAX(t, acc)) /* the same sum on other pipes */
 CBX_TILE_STEP(MAX_NAN, a + b, PICK((t > acc) | (t != t), t, acc))
 CBX_ELL_STEP(MAX_ADD, true, a + b, VMAX(t, acc))
 CBX_ELL_STEP(MAX_ADD_NAN, false, a + b, PICK((t > acc) | (t != t), t, acc))

@@ -8,7 +8,7 @@ CBX_ALGEBRA_TRAITS(TROPICAL_MIN_PLUS, .sums_by_fma = true, .messages = CBX__MESS
 CBX_ALGEBRA_DEFINE(TROPICAL_MIN_PLUS, a + b, SMALLER(acc, t), acc, SMALLER(x, y))
 
 CBX_TILE_STEP(MIN, a + b, VMIN(t, acc))
-CBX_TILE_STEP(MIN_FMA, a *one + b, VMIN(t, acc)) /* the same sum on other pipes */
+CBX_TILE_STEP(MIN_FMA, SUM_BY_FMA(a, b, one), VMIN(t, acc)) /* the same sum on other pipes */
 CBX_TILE_STEP(MIN_NAN, a + b, PICK((t < acc) | (t != t), t, acc))
 CBX_ELL_STEP(MIN_ADD, true, a + b, VMIN(t, acc))
 CBX_ELL_STEP(MIN_ADD_NAN, false, a + b, PICK((t < acc) | (t != t), t, acc))
