@@ -3,6 +3,8 @@
  */
 #include "programs/calibrax/run.h"
 
+#include <unistd.h>
+
 #include "calibrax/storage/store.h"
 #include "programs/calibrax/calibrax.h"
 #include "programs/common/output.h"
@@ -113,13 +115,15 @@ static cbx_status keep(const opt_run *run, const cbx_run *r, cbx_err *err)
     return st;
 }
 
-/* What stands between a met target and the user's eye. */
+/* What stands between a met target and the user's eye; where both outputs are a terminal's, it has just seen them. */
 static void say_targets(const opt_run *run, const cbx_benchmark_report *r)
 {
     size_t n;
     const cbx_target_check *t = cbx_benchmark_report_targets(r, &n);
     char text[CBX_ERR_MESSAGE_SIZE];
+    const run_args *a = run->args;
 
+    if (!a->json && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO)) return;
     for (size_t i = 0; i < n; i++) {
         if (t[i].outcome != CBX_TARGET_MET) opt_fail(run->program, "%s", cbx_target_sentence(&t[i], text, sizeof text));
     }
