@@ -101,15 +101,24 @@ static void say_progress(void *user, const char *benchmark, size_t launch, size_
                  failure->phase, failure->message);
 }
 
+/* The store was there before the work; one whose disk went away meanwhile is made anew, where the path leads now. */
 static cbx_status keep(const opt_run *run, const cbx_run *r, cbx_err *err)
 {
     cbx_store_opts o = CBX_STORE_OPTS_INIT;
     const run_args *a = run->args;
     cbx_store *store = NULL;
-    cbx_status st;
+    cbx_status st = cbx_store_open(run->ctx, a->data, &o, &store, err);
 
-    o.create = true;
-    st = cbx_store_open(run->ctx, a->data, &o, &store, err);
+    if (st == CBX_ENOENT) {
+        o.create = true;
+        st = cbx_store_open(run->ctx, a->data, &o, &store, err);
+        if (!st)
+            opt_fail(
+                run->program,
+                "warning: the store '%s' went away while it ran, and was made anew: if its disk comes back, ingest "
+                "'%s/runs/%s.json' there",
+                a->data, a->data, cbx_run_id(r));
+    }
     if (!st) st = cbx_store_save(store, r, false, err);
     cbx_store_close(store);
     return st;
