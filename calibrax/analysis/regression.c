@@ -293,7 +293,8 @@ static cbx_status compare_machines(const sides *s, cbx_err *err)
 {
     cbx_regression *r = s->r;
     const cbx_json *a = machine_of(s->run), *b = machine_of(s->baseline);
-    const char *remedy = s->opts->allow_machines ? "compared as asked" : "allow other machines to compare all the same";
+    const char *remedy = s->opts->allow_machines ? "compared as asked"
+                                                 : "--allow-other-machine compares them all the same";
 
     r->label = "";
     r->machines = cbx_run_same_machine(s->run, s->baseline);

@@ -24,10 +24,21 @@ static const struct {
 static const struct {
     int number;
     cbx_status status;
+    const char *remedy; /* where it is the same whatever was done; NULL: what was done decides */
 } errnos[] = {
-    { ENOSPC, CBX_ENOSPC },      { EDQUOT, CBX_ENOSPC }, { ENOENT, CBX_ENOENT }, { EACCES, CBX_EPERM },
-    { EPERM, CBX_EPERM },        { EROFS, CBX_EPERM },   { EEXIST, CBX_EEXIST }, { ENOMEM, CBX_ENOMEM },
-    { EINTR, CBX_EINTERRUPTED }, { EAGAIN, CBX_EBUSY },  { EBUSY, CBX_EBUSY },
+    { ENOSPC, CBX_ENOSPC, "make room there and try again" },
+    { EDQUOT, CBX_ENOSPC, "make room there and try again" },
+    { EFBIG, CBX_EIO, "raise the limit of a file's size (ulimit -f)" },
+    { EMFILE, CBX_EIO, "raise the limit of open files (ulimit -n)" },
+    { ENOENT, CBX_ENOENT, NULL },
+    { EACCES, CBX_EPERM, NULL },
+    { EPERM, CBX_EPERM, NULL },
+    { EROFS, CBX_EPERM, NULL },
+    { EEXIST, CBX_EEXIST, NULL },
+    { ENOMEM, CBX_ENOMEM, NULL },
+    { EINTR, CBX_EINTERRUPTED, NULL },
+    { EAGAIN, CBX_EBUSY, NULL },
+    { EBUSY, CBX_EBUSY, NULL },
 };
 
 const char *cbx_status_name(cbx_status status)
@@ -92,8 +103,12 @@ cbx_status cbx_fail(cbx_err *err, cbx_status status, const char *fmt, ...)
 cbx_status cbx_fail_errno(cbx_err *err, int saved_errno, const char *fmt, ...)
 {
     cbx_status status = CBX_EIO;
-    for (size_t i = 0; i < CBX_LEN(errnos); i++)
-        if (errnos[i].number == saved_errno) status = errnos[i].status;
+    const char *remedy = NULL;
+    for (size_t i = 0; i < CBX_LEN(errnos); i++) {
+        if (errnos[i].number != saved_errno) continue;
+        status = errnos[i].status;
+        remedy = errnos[i].remedy;
+    }
     if (err) {
         char words[128];
         va_list args;
@@ -101,7 +116,8 @@ cbx_status cbx_fail_errno(cbx_err *err, int saved_errno, const char *fmt, ...)
         err->status = status;
         size_t len = message_append(err, 0, fmt, args);
         va_end(args);
-        message_printf(err, len, ": %s", strerror_r(saved_errno, words, sizeof words));
+        message_printf(err, len, ": %s%s%s", strerror_r(saved_errno, words, sizeof words), remedy ? "; " : "",
+                       remedy ? remedy : "");
     }
     return status;
 }

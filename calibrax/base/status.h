@@ -69,7 +69,7 @@ CBX_API cbx_status cbx_fail(cbx_err *err, cbx_status status, const char *fmt, ..
 /**
  * As cbx_fail, status chosen from errno (ENOSPC -> CBX_ENOSPC, ENOENT -> CBX_ENOENT, EACCES and EPERM -> CBX_EPERM,
  * EEXIST -> CBX_EEXIST, ENOMEM -> CBX_ENOMEM, EINTR -> CBX_EINTERRUPTED, EAGAIN and EBUSY -> CBX_EBUSY, else CBX_EIO);
- * ": " and strerror(saved_errno) are appended to the message.
+ * ": " and strerror(saved_errno) are appended to the message, and "; " and the remedy where an errno has one and the same: a full disk, a limit.
  */
 CBX_API cbx_status cbx_fail_errno(cbx_err *err, int saved_errno, const char *fmt, ...) CBX_PRINTF(3, 4);
 

@@ -76,6 +76,20 @@ static cbx_status stack_examples(cbx__measuring *m, size_t start, batch *example
     return st;
 }
 
+/* Throughput counts the examples asked for: a dataset's own batch has to hold them. */
+static cbx_status check_rows(const cbx__measuring *m, const batch *b, size_t start, cbx_err *err)
+{
+    const cbx_array *first = b->count ? b->items[0].array : NULL; /* none: the benchmark keeps its batch to itself */
+    bool there = !first;
+
+    for (size_t k = 0; k < b->count; k++) there = there || cbx_array_dim(b->items[k].array, 0) == b->examples;
+    return there ? CBX_OK
+                 : cbx_fail(err, CBX_ESHAPE,
+                            "the batch of dataset '%s' from example %zu on has %zu rows: get_batch has to give %zu",
+                            m->ops.dataset->name ? m->ops.dataset->name : m->ops.name, start, cbx_array_dim(first, 0),
+                            b->examples);
+}
+
 static cbx_status get_batch(cbx__measuring *m, size_t start, size_t n, batch *out, cbx_err *err)
 {
     const cbx_dataset_ops *d = m->ops.dataset;
@@ -88,7 +102,10 @@ static cbx_status get_batch(cbx__measuring *m, size_t start, size_t n, batch *ou
     out->examples = n;
     if (d->get_batch) {
         st = d->get_batch(m->ctx, m->self, m->o.batch_size, start, out->items, CBX_BENCHMARK_MAX_ARRAYS, &count, err);
-        if (!st) out->count = count;
+        if (st) return st;
+        out->count = count;
+        st = check_rows(m, out, start, err);
+        if (st) clear(out);
         return st;
     }
     examples = cbx_mem_calloc(al, n, sizeof *examples);

@@ -47,7 +47,8 @@ typedef struct cbx_benchmark_measure_opts {
  * @param opts  NULL: all defaults
  * @param out   written on success only
  * @return CBX_OK; as cbx_benchmark_ops_read; what the benchmark, or cbx_time_calls for its work, returned; CBX_EINTERRUPTED;
- *         CBX_EINVAL (options; an empty dataset; examples of a batch that differ in their arrays); CBX_ENOMEM.
+ *         CBX_EINVAL (options; an empty dataset; examples of a batch that differ in their arrays); CBX_ESHAPE (a dataset's
+ *         batch has another number of rows); CBX_ENOMEM.
  *         Once set-up was called, tear-down is, whatever the outcome
  */
 CBX_API cbx_status cbx_benchmark_measure(cbx_ctx *ctx, const cbx_benchmark_ops *ops, void *self,

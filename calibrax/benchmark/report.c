@@ -77,7 +77,8 @@ static void judge(cbx_benchmark_report *r, const judged *j)
         const cbx_metric *value = p && !is_partial(j, name) ? cbx_point_metric(p, name) : NULL;
         const cbx_metric_def *def = r->run ? cbx_run_find_metric_def(r->run, name) : NULL;
         cbx_target_check t = cbx_target_judge(value, def, j->targets[i].metric.value);
-        if (t.outcome == CBX_TARGET_MET && j->g->good < j->g->count) t.outcome = CBX_TARGET_INCOMPLETE;
+        bool untold = t.outcome == CBX_TARGET_MET || (t.outcome == CBX_TARGET_MISSING && !j->g->good);
+        if (untold && j->g->good < j->g->count) t.outcome = CBX_TARGET_INCOMPLETE;
         t.benchmark = j->g->name;
         t.metric = name;
         r->targets[r->ntargets++] = t;

@@ -75,7 +75,8 @@ const char *cbx_target_sentence(const cbx_target_check *t, char *buf, size_t siz
     case CBX_TARGET_UNDECIDED:
         snprintf(buf, size,
                  "'%s': the interval of '%s', %.6g to %.6g%s%s, holds the target %.6g: more launches are needed",
-                 t->benchmark, t->metric, t->value.lower, t->value.upper, blank, unit, t->target);
+                 t->benchmark, t->metric, fmin(t->value.value, t->value.lower), fmax(t->value.value, t->value.upper),
+                 blank, unit, t->target);
         break;
     case CBX_TARGET_MISSING:
         snprintf(buf, size, "'%s': no metric '%s', for which there is a target", t->benchmark, t->metric);

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "calibrax/base/process.h"
@@ -20,8 +21,15 @@ struct cbx_sink {
     char *target;
     double timeout_s;
     int fd;
+    bool torn; /* the disk took a part of the last line: the next one begins its own */
     cbx__webhook *webhook;
 };
+
+static cbx_status open_file(cbx_sink *s, cbx_err *err)
+{
+    s->fd = open(s->target, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    return s->fd < 0 ? cbx_fail_errno(err, errno, "cannot write alerts to '%s'", s->target) : CBX_OK;
+}
 
 cbx_status cbx_sink_create(cbx_ctx *ctx, cbx_sink_kind kind, const char *target, double timeout_s, cbx_sink **out,
                            cbx_err *err)
@@ -36,12 +44,9 @@ cbx_status cbx_sink_create(cbx_ctx *ctx, cbx_sink_kind kind, const char *target,
         return cbx_fail(err, CBX_EINVAL, "a time limit of %g s for an alert", timeout_s);
     s = cbx_mem_zalloc(al, sizeof *s);
     if (!s) return cbx_fail(err, CBX_ENOMEM, "no memory for a receiver of alerts");
-    *s = (cbx_sink){ *al, kind, cbx_mem_strdup(al, target), timeout_s > 0 ? timeout_s : TIMEOUT_S, -1, NULL };
+    *s = (cbx_sink){ *al, kind, cbx_mem_strdup(al, target), timeout_s > 0 ? timeout_s : TIMEOUT_S, -1, false, NULL };
     if (!s->target) st = cbx_fail(err, CBX_ENOMEM, "no memory for a receiver of alerts");
-    if (!st && kind == CBX_SINK_FILE) {
-        s->fd = open(target, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-        if (s->fd < 0) st = cbx_fail_errno(err, errno, "cannot write alerts to '%s'", target);
-    }
+    if (!st && kind == CBX_SINK_FILE) st = open_file(s, err);
     if (!st && kind == CBX_SINK_WEBHOOK) st = cbx__webhook_create(ctx, target, s->timeout_s, &s->webhook, err);
     if (st) {
         cbx_sink_free(s);
@@ -63,16 +68,44 @@ void cbx_sink_free(cbx_sink *s)
     cbx_mem_free(&al, s, sizeof *s);
 }
 
-static cbx_status write_all(int fd, const char *line, size_t len, const char *target, cbx_err *err)
+/* @param part  true if some of it was written before it failed */
+static cbx_status write_all(int fd, const char *line, size_t len, const char *target, bool *part, cbx_err *err)
 {
+    *part = false;
     while (len > 0) {
         ssize_t n = write(fd, line, len);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) return cbx_fail_errno(err, errno, "cannot write an alert to '%s'", target);
         line += n;
         len -= (size_t)n;
+        *part = true;
     }
     return CBX_OK;
+}
+
+/* A file that was removed, or moved aside by a rotation of logs, would take alerts that nobody finds. */
+static cbx_status follow_file(cbx_sink *s, cbx_err *err)
+{
+    struct stat named, held;
+
+    if (s->fd >= 0 && stat(s->target, &named) == 0 && fstat(s->fd, &held) == 0 && named.st_dev == held.st_dev &&
+        named.st_ino == held.st_ino)
+        return CBX_OK;
+    if (s->fd >= 0) close(s->fd);
+    s->torn = false;
+    return open_file(s, err);
+}
+
+static cbx_status append(cbx_sink *s, const char *line, size_t len, cbx_err *err)
+{
+    bool part;
+    cbx_status st = follow_file(s, err);
+
+    if (!st && s->torn) st = write_all(s->fd, "\n", 1, s->target, &part, err);
+    if (st) return st;
+    st = write_all(s->fd, line, len, s->target, &part, err);
+    s->torn = st && part;
+    return st;
 }
 
 static cbx_status run_command(const cbx_sink *s, const char *line, size_t len, cbx_err *err)
@@ -81,6 +114,7 @@ static cbx_status run_command(const cbx_sink *s, const char *line, size_t len, c
     cbx__process_opts o = CBX__PROCESS_OPTS_INIT;
     cbx__process p;
     cbx_status st;
+    bool part;
     int code;
 
     cbx__process_init(&p);
@@ -89,7 +123,7 @@ static cbx_status run_command(const cbx_sink *s, const char *line, size_t len, c
     o.own_group = true;
     st = cbx__memory_file("alert", &o.input, err);
     if (st) return st;
-    st = write_all(o.input, line, len, s->target, err);
+    st = write_all(o.input, line, len, s->target, &part, err);
     if (!st) {
         lseek(o.input, 0, SEEK_SET);
         st = cbx__process_start(&o, &p, err);
@@ -118,7 +152,7 @@ cbx_status cbx_sink_send(cbx_sink *s, const cbx_alert *alert, int64_t time_us, c
     st = cbx_text_check(&line, err);
     if (!st) {
         switch (s->kind) {
-        case CBX_SINK_FILE: st = write_all(s->fd, line.data, line.len, s->target, err); break;
+        case CBX_SINK_FILE: st = append(s, line.data, line.len, err); break;
         case CBX_SINK_COMMAND: st = run_command(s, line.data, line.len, err); break;
         case CBX_SINK_WEBHOOK: st = cbx__webhook_post(s->webhook, line.data, line.len, err); break;
         }

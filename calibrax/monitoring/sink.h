@@ -12,7 +12,7 @@
 CBX_BEGIN_DECLS
 
 typedef enum cbx_sink_kind {
-    CBX_SINK_FILE, /* appended, one line an alert, each by one write; a pipe or a device is written as it is */
+    CBX_SINK_FILE, /* appended, one line an alert, each by one write, to what bears the name then; a pipe or a device is written as it is */
     CBX_SINK_COMMAND, /* run by `sh -c` for each alert, with the line on its standard input; any status but 0 is a failure */
     CBX_SINK_WEBHOOK /* POST, application/json, http or https through libcurl loaded on first use; any answer but 2xx is a failure */
 } cbx_sink_kind;

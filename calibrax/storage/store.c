@@ -324,10 +324,22 @@ done:
     return st;
 }
 
-static cbx_status no_baseline(cbx_store *s, const char *name, cbx_err *err)
+/* @param wanted  it was to be read: then there is a way to have one */
+static cbx_status no_baseline(cbx_store *s, const char *name, bool wanted, cbx_arena *arena, cbx_err *err)
 {
-    return cbx_fail(err, CBX_ENOENT, "the store '%s' has no baseline '%s': set one with 'calibrax baseline'", s->root,
-                    name);
+    const char *const *names = NULL, *near = NULL;
+    bool is_main = strcmp(name, CBX_BASELINE_MAIN) == 0;
+    size_t n = 0;
+
+    if (!cbx_store_baselines(s, arena, &names, &n, NULL)) near = cbx_nearest_word(name, names, n);
+    if (near)
+        return cbx_fail(err, CBX_ENOENT, "the store '%s' has no baseline '%s'; did you mean '%s'?", s->root, name,
+                        near);
+    if (!wanted)
+        return cbx_fail(err, CBX_ENOENT, "the store '%s' has no baseline '%s': 'calibrax baseline --list' tells which",
+                        s->root, name);
+    return cbx_fail(err, CBX_ENOENT, "the store '%s' has no baseline '%s': set one with 'calibrax baseline%s%s'",
+                    s->root, name, is_main ? "" : " --name ", is_main ? "" : name);
 }
 
 cbx_status cbx_store_baseline_get(cbx_store *s, const char *name, cbx_run **out, cbx_err *err)
@@ -342,7 +354,7 @@ cbx_status cbx_store_baseline_get(cbx_store *s, const char *name, cbx_run **out,
     if (!path)
         st = cbx__store_no_memory(err);
     else if (!cbx_path_exists(path))
-        st = no_baseline(s, wanted, err);
+        st = no_baseline(s, wanted, true, &arena, err);
     else
         st = cbx_run_read(s->ctx, path, out, err);
     cbx_arena_clear(&arena);
@@ -360,7 +372,7 @@ cbx_status cbx_store_baseline_remove(cbx_store *s, const char *name, cbx_err *er
     cbx_arena_init(&arena, cbx_ctx_allocator(s->ctx));
     path = cbx__store_baseline_path(s, &arena, wanted);
     st = path ? cbx__store_lock(s, &lock, err) : cbx__store_no_memory(err);
-    if (!st && !cbx_path_exists(path)) st = no_baseline(s, wanted, err);
+    if (!st && !cbx_path_exists(path)) st = no_baseline(s, wanted, false, &arena, err);
     if (!st) st = cbx_file_remove(path, err);
     cbx_lock_release(lock);
     cbx_arena_clear(&arena);

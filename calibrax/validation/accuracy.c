@@ -20,11 +20,9 @@ cbx_accuracy_result cbx_accuracy_check(const cbx_metric *achieved, double target
     }
     if (!isfinite(achieved->value) || !isfinite(target)) return r;
     r.margin = sign * (achieved->value - target);
-    worst = best = r.margin; /* bounds that do not hold the value must not speak for it */
-    if (isfinite(achieved->lower) && isfinite(achieved->upper)) {
-        worst = fmin(worst, fmin(sign * (achieved->lower - target), sign * (achieved->upper - target)));
-        best = fmax(best, fmax(sign * (achieved->lower - target), sign * (achieved->upper - target)));
-    }
+    /* bounds that do not hold the value must not speak for it; fmin and fmax pass over one that is NaN */
+    worst = fmin(r.margin, fmin(sign * (achieved->lower - target), sign * (achieved->upper - target)));
+    best = fmax(r.margin, fmax(sign * (achieved->lower - target), sign * (achieved->upper - target)));
     r.outcome = worst >= 0 ? CBX_ACCURACY_MET : best < 0 ? CBX_ACCURACY_MISSED : CBX_ACCURACY_UNDECIDED;
     return r;
 }

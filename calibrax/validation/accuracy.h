@@ -30,7 +30,7 @@ typedef struct cbx_accuracy_result {
 /**
  * Met: value >= target where higher is better, value <= target where lower is; the target itself is met.  With an interval all of it
  * has to lie on one side, else undecided.
- * @param achieved  its bounds count if both are finite
+ * @param achieved  a bound that is NaN is none; one alone counts, and so does an infinite one, which says that nothing is known on its side
  */
 CBX_API cbx_accuracy_result cbx_accuracy_check(const cbx_metric *achieved, double target, cbx_direction direction);
 

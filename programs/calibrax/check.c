@@ -112,15 +112,6 @@ static int need_newer(const check *c)
                     cbx_run_id(c->current), cbx_run_id(c->baseline));
 }
 
-/* Definitions of the store, for runs that carry none. */
-static int load_definitions(check *c)
-{
-    const char *path = cbx_path_join(c->run->arena, cbx_store_root(c->store), "config.json");
-
-    if (!path) return opt_fail(c->run->program, "out of memory");
-    return cbx_path_exists(path) ? said(c, cbx_run_defs_read(c->run->ctx, path, &c->defs, &c->err)) : EXIT_PASS;
-}
-
 static int load_all(check *c)
 {
     const check_args *a = c->run->args;
@@ -129,7 +120,7 @@ static int load_all(check *c)
     if (said(c, cbx_store_baseline_get(c->store, a->baseline, &c->baseline, &c->err))) return EXIT_ERROR;
     if (need_newer(c)) return EXIT_ERROR;
     if (a->waivers && said(c, cbx_waivers_read(c->run->ctx, a->waivers, &c->waivers, &c->err))) return EXIT_ERROR;
-    return load_definitions(c);
+    return said(c, select_defs(c->run, c->store, &c->defs, &c->err));
 }
 
 /* --- how --- */

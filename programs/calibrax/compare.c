@@ -28,6 +28,7 @@ static const opt_spec compare_options[] = {
       "compare the values of this tag, within a run or across runs" },
     { "reference", 0, OPT_STRING, AT(reference), "LABEL", "the first", "the competitor that speed-ups are over" },
     { "metrics", 'm', OPT_LIST, AT(metrics), "NAME,...", "all", "these metrics" },
+    { "metric", 0, OPT_LIST, AT(metrics), "NAME", NULL, NULL },
     { "level", 0, OPT_NUMBER, AT(level), "X", "0.95", "level of the intervals of speed-ups" },
     { "allow-other-machine", 0, OPT_FLAG, AT(allow_machines), NULL, NULL, "compare across machines, and say so" },
     SELECT_JSON_ROW(compare_args),

@@ -28,6 +28,7 @@ static const opt_spec export_options[] = {
     { "out", 'o', OPT_STRING, offsetof(export_args, out), "DIR", "the current folder",
       "where files go; made if missing" },
     { "metrics", 'm', OPT_LIST, offsetof(export_args, metrics), "NAME,...", "all", "these metrics, in this order" },
+    { "metric", 0, OPT_LIST, offsetof(export_args, metrics), "NAME", NULL, NULL },
     { "by", 0, OPT_STRING, offsetof(export_args, by), "TAG", "framework", "the tag whose values are compared" },
     { "plot", 0, OPT_LIST, offsetof(export_args, plots), "KIND,...", "auto",
       "svg, pdf, png: kinds of plots; --list shows them" },

@@ -14,9 +14,19 @@ static bool make_room(const opt_run *run, inputs_list *l, size_t n)
     return l->items;
 }
 
-static int add_stored(const opt_run *run, cbx_store *store, const char *name, inputs_list *l)
+/* With the store's definitions where it has none of its own. */
+static int stored_run(const opt_run *run, cbx_store *store, const cbx_run *defs, const char *name, cbx_run **out)
 {
-    int status = select_run(run, store, name, &l->items[l->n]);
+    cbx_err err = CBX_ERR_INIT;
+    int status = select_run(run, store, name, out);
+
+    if (!status && select_define(run, defs, out, &err)) status = opt_fail(run->program, "%s", err.message);
+    return status;
+}
+
+static int add_stored(const opt_run *run, cbx_store *store, const cbx_run *defs, const char *name, inputs_list *l)
+{
+    int status = stored_run(run, store, defs, name, &l->items[l->n]);
 
     l->n += !status;
     return status;
@@ -53,11 +63,14 @@ int inputs_load_names(const opt_run *run, const select_args *select, const char 
                       inputs_list *out)
 {
     cbx_store *store = NULL;
+    cbx_run *defs = NULL;
     int status = make_room(run, out, n) ? EXIT_PASS : no_memory(run);
 
     if (!status && select->data) status = select_open(run, select, false, &store);
+    if (!status && store) defs = select_defs_or_warn(run, store);
     for (size_t i = 0; !status && i < n; i++)
-        status = select->data ? add_stored(run, store, names[i], out) : add_file(run, names[i], out);
+        status = select->data ? add_stored(run, store, defs, names[i], out) : add_file(run, names[i], out);
+    cbx_run_free(defs);
     cbx_store_close(store);
     return status;
 }
@@ -115,6 +128,7 @@ static int name_stored(const opt_run *run, const select_args *select, const inpu
     cbx_err err = CBX_ERR_INIT;
 
     if (select_open(run, select, false, &out->store)) return EXIT_ERROR;
+    out->defs = select_defs_or_warn(run, out->store);
     out->names = a->all ? NULL : a->runs.count ? a->runs.items : latest;
     out->n = a->runs.count ? a->runs.count : 1;
     if (!a->all) return EXIT_PASS;
@@ -144,7 +158,10 @@ cbx_status inputs_get(const inputs_names *names, size_t i, cbx_run **out, cbx_er
 {
     const char *name = names->names ? names->names[i] : names->list.entries[names->n - 1 - i].id;
 
-    if (names->store) return select_load(names->store, name, names->bare, out, err);
+    if (names->store) {
+        cbx_status st = select_load(names->store, name, names->bare, out, err);
+        return st ? st : select_define(names->run, names->defs, out, err);
+    }
     return cbx_run_read(names->run->ctx, name, out, err);
 }
 
@@ -159,7 +176,8 @@ int inputs_load(const opt_run *run, const select_args *select, const inputs_args
     if (!status && !make_room(run, out, names.n)) status = no_memory(run);
     for (size_t i = 0; !status && i < names.n; i++, out->n += !status)
         if (inputs_get(&names, i, &out->items[i], &err)) status = opt_fail(run->program, "%s", err.message);
-    if (!status && also) status = names.store ? select_run(run, names.store, also, other) : read_file(run, also, other);
+    if (!status && also)
+        status = names.store ? stored_run(run, names.store, names.defs, also, other) : read_file(run, also, other);
     inputs_names_clear(&names);
     return status;
 }
@@ -167,6 +185,8 @@ int inputs_load(const opt_run *run, const select_args *select, const inputs_args
 void inputs_names_clear(inputs_names *names)
 {
     cbx_store_list_clear(&names->list);
+    cbx_run_free(names->defs);
+    names->defs = NULL;
     cbx_store_close(names->store);
     names->store = NULL;
 }

@@ -36,6 +36,7 @@ typedef struct inputs_list {
 typedef struct inputs_names {
     const opt_run *run;
     cbx_store *store; /* NULL: names are files */
+    cbx_run *defs;    /* of the store, for runs that carry none; NULL: it has none */
     cbx_store_list list;
     const char *const *names; /* NULL: those of the list, from its end on */
     size_t n;

@@ -313,7 +313,9 @@ static void say_source(profile_facts *f, const cbx_flops *w)
 {
     profile_remark(f, "work: by %s%s%s%s%s%s%s", cbx_flops_source_name(w->source), w->events[0] ? ", " : "", w->events,
                    w->flags & CBX_COST_NOMINAL ? ", in part by formula" : "",
-                   w->flags & CBX_COST_AT_LEAST ? ", at least: a loop counts once" : "",
+                   !(w->flags & CBX_COST_AT_LEAST) ? ""
+                   : w->source == CBX_FLOPS_XLA ? ", at least: a loop counts once, a library call for little or nothing"
+                                                : ", at least: a loop counts once",
                    w->flags & CBX_COST_DEAREST ? ", of branches the dearest" : "",
                    w->source == CBX_FLOPS_NONE ? ": nobody tells, define NAME_work(void *, double *, double *)" : "");
     if (w->why[0]) profile_remark(f, "work, no better source: %.250s", w->why);

@@ -25,6 +25,7 @@ static const opt_spec rank_options[] = {
     { "by", 0, OPT_STRING, AT(by), "TAG", "framework",
       "rank the values of this tag; a point without it counts for its run" },
     { "metrics", 'm', OPT_LIST, AT(metrics), "NAME,...", "all that have a direction", "these metrics" },
+    { "metric", 0, OPT_LIST, AT(metrics), "NAME", NULL, NULL },
     { "score", 0, OPT_STRING, AT(score), "KIND", "geometric",
       "how rows make one score: geometric (mean of best/value) or min-max (mean of 0 for the worst to 1 for the "
       "best)" },

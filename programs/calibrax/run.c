@@ -3,6 +3,8 @@
  */
 #include "programs/calibrax/run.h"
 
+#include <unistd.h>
+
 #include "calibrax/storage/store.h"
 #include "programs/calibrax/calibrax.h"
 #include "programs/common/output.h"
@@ -99,27 +101,38 @@ static void say_progress(void *user, const char *benchmark, size_t launch, size_
                  failure->phase, failure->message);
 }
 
+/* The store was there before the work; one whose disk went away meanwhile is made anew, where the path leads now. */
 static cbx_status keep(const opt_run *run, const cbx_run *r, cbx_err *err)
 {
     cbx_store_opts o = CBX_STORE_OPTS_INIT;
     const run_args *a = run->args;
     cbx_store *store = NULL;
-    cbx_status st;
+    cbx_status st = cbx_store_open(run->ctx, a->data, &o, &store, err);
 
-    o.create = true;
-    st = cbx_store_open(run->ctx, a->data, &o, &store, err);
+    if (st == CBX_ENOENT) {
+        o.create = true;
+        st = cbx_store_open(run->ctx, a->data, &o, &store, err);
+        if (!st)
+            opt_fail(
+                run->program,
+                "warning: the store '%s' went away while it ran, and was made anew: if its disk comes back, ingest "
+                "'%s/runs/%s.json' there",
+                a->data, a->data, cbx_run_id(r));
+    }
     if (!st) st = cbx_store_save(store, r, false, err);
     cbx_store_close(store);
     return st;
 }
 
-/* What stands between a met target and the user's eye. */
+/* What stands between a met target and the user's eye; where both outputs are a terminal's, it has just seen them. */
 static void say_targets(const opt_run *run, const cbx_benchmark_report *r)
 {
     size_t n;
     const cbx_target_check *t = cbx_benchmark_report_targets(r, &n);
     char text[CBX_ERR_MESSAGE_SIZE];
+    const run_args *a = run->args;
 
+    if (!a->json && isatty(STDOUT_FILENO) && isatty(STDERR_FILENO)) return;
     for (size_t i = 0; i < n; i++) {
         if (t[i].outcome != CBX_TARGET_MET) opt_fail(run->program, "%s", cbx_target_sentence(&t[i], text, sizeof text));
     }

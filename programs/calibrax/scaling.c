@@ -28,6 +28,7 @@ static const opt_spec scaling_options[] = {
     SELECT_STORE_ROWS(scaling_args),
     INPUTS_ROWS(scaling_args),
     SELECT_ROW(scaling_args, "metric", OPT_STRING, metric, "NAME", "the metric that scales; always needed"),
+    SELECT_METRICS_ROW(scaling_args),
     { "over", 0, OPT_STRING, AT(over), "TAG", NULL, "the tag that holds sizes or numbers of workers; always needed" },
     { "law", 0, OPT_STRING, AT(law), "NAME", "power",
       "power (orders of growth and a power law), amdahl (time), gustafson or usl (throughput)" },

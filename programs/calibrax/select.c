@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/file.h"
 #include "calibrax/base/text.h"
 
 #define AHEAD_US                                                                                                       \
@@ -70,6 +71,57 @@ int select_run(const opt_run *run, cbx_store *store, const char *which, cbx_run 
 int select_bare_run(const opt_run *run, cbx_store *store, const char *which, cbx_run **out)
 {
     return run_of(run, store, which, true, out);
+}
+
+/* --- definitions --- */
+
+cbx_status select_defs(const opt_run *run, cbx_store *store, cbx_run **out, cbx_err *err)
+{
+    const char *path = cbx_path_join(run->arena, cbx_store_root(store), "config.json");
+
+    *out = NULL;
+    if (!path) return cbx_fail(err, CBX_ENOMEM, "out of memory");
+    return cbx_path_exists(path) ? cbx_run_defs_read(run->ctx, path, out, err) : CBX_OK;
+}
+
+cbx_run *select_defs_or_warn(const opt_run *run, cbx_store *store)
+{
+    cbx_err err = CBX_ERR_INIT;
+    cbx_run *defs = NULL;
+
+    if (select_defs(run, store, &defs, &err)) opt_fail(run->program, "warning: %s", err.message);
+    return defs;
+}
+
+static bool lacks(const cbx_run *r, const cbx_metric_def *def)
+{
+    bool measured = false;
+
+    if (cbx_run_find_metric_def(r, def->name)) return false;
+    for (size_t i = 0; !measured && i < cbx_run_npoints(r); i++)
+        measured = cbx_point_metric(cbx_run_point(r, i), def->name) != NULL;
+    return measured;
+}
+
+cbx_status select_define(const opt_run *run, const cbx_run *defs, cbx_run **r, cbx_err *err)
+{
+    size_t n = defs ? cbx_run_nmetric_defs(defs) : 0;
+    cbx_run_builder *b = NULL;
+    cbx_run *changed = NULL;
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; !st && i < n; i++) {
+        const cbx_metric_def *def = cbx_run_metric_def(defs, i);
+        if (!lacks(*r, def)) continue;
+        if (!b) st = cbx_run_builder_from(run->ctx, *r, &b, err);
+        if (!st) st = cbx_run_builder_add_metric_def(b, def, err);
+    }
+    if (!st && b) st = cbx_run_builder_freeze(b, &changed, err);
+    cbx_run_builder_free(b);
+    if (!st && !changed) return CBX_OK;
+    cbx_run_free(*r);
+    *r = changed;
+    return st;
 }
 
 void select_warn(const opt_run *run, cbx_store *store)

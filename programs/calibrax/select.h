@@ -33,10 +33,12 @@ typedef struct select_args {
         SELECT_ROW(type, "since", OPT_STRING, since, "TIME",                                                           \
                    "runs from this date or time on (ISO 8601; a date alone is its midnight, UTC)"),                    \
         SELECT_ROW(type, "until", OPT_STRING, until, "TIME", "runs before this date or time")
+/* --metrics where the word is --metric: others take a list of them. */
+#define SELECT_METRICS_ROW(type) SELECT_ROW(type, "metrics", OPT_STRING, metric, "NAME", NULL)
 #define SELECT_POINT_ROWS(type)                                                                                        \
     SELECT_ROW(type, "point", OPT_STRING, point, "NAME", "points of this name"),                                       \
         SELECT_ROW(type, "scenario", OPT_STRING, scenario, "NAME", "points of this scenario"),                         \
-        SELECT_ROW(type, "metric", OPT_STRING, metric, "NAME", "points with this metric"),                             \
+        SELECT_ROW(type, "metric", OPT_STRING, metric, "NAME", "points with this metric"), SELECT_METRICS_ROW(type),   \
         SELECT_ROW(type, "tag", OPT_EACH, tags, "KEY=VALUE", "points with this tag; may be repeated, all must hold")
 #define SELECT_LIMIT_ROW(type) SELECT_ROW(type, "limit", OPT_POSITIVE, limit, "N", "the newest N runs only")
 
@@ -51,6 +53,12 @@ int select_run(const opt_run *run, cbx_store *store, const char *which, cbx_run 
 int select_bare_run(const opt_run *run, cbx_store *store, const char *which, cbx_run **out);
 /* The same without a word.  @param bare  without samples, of a run that is no baseline.  @return as cbx_store_load, cbx_store_baseline_get */
 cbx_status select_load(cbx_store *store, const char *which, bool bare, cbx_run **out, cbx_err *err);
+/* The definitions of the store's config.json, for runs that carry none; NULL: there are none. */
+cbx_status select_defs(const opt_run *run, cbx_store *store, cbx_run **out, cbx_err *err);
+/* The same where a file that cannot be read costs only what it would have told: it is named on standard error. */
+cbx_run *select_defs_or_warn(const opt_run *run, cbx_store *store);
+/* Gives a run those of them that its metrics lack.  @param defs  may be NULL.  @return CBX_OK; CBX_ENOMEM, *r is then freed and NULL */
+cbx_status select_define(const opt_run *run, const cbx_run *defs, cbx_run **r, cbx_err *err);
 /* A word "NAME=X" of an option with a number X; `name` is what the option calls its first part. */
 int select_number(const opt_run *run, const char *option, const char *name, const char *word, const char **key,
                   double *x);

@@ -258,10 +258,14 @@ static int with_run(const opt_run *run, bool bare, int (*say)(const opt_run *run
 {
     const summary_args *a = run->args;
     cbx_store *store = NULL;
-    cbx_run *r = NULL;
+    cbx_run *r = NULL, *defs = NULL;
+    cbx_err err = CBX_ERR_INIT;
     int status = select_open(run, &a->select, false, &store);
 
     if (!status) status = (bare ? select_bare_run : select_run)(run, store, a->run, &r);
+    if (!status && !a->select.json) defs = select_defs_or_warn(run, store); /* JSON is of the run as it is kept */
+    if (!status && select_define(run, defs, &r, &err)) status = opt_fail(run->program, "%s", err.message);
+    cbx_run_free(defs);
     if (!status) status = say(run, r);
     cbx_run_free(r);
     cbx_store_close(store);

@@ -23,6 +23,7 @@ typedef struct trend_args {
 static const opt_spec trend_options[] = {
     SELECT_STORE_ROWS(trend_args),
     SELECT_ROW(trend_args, "metric", OPT_STRING, metric, "NAME", "the metric; all when left out"),
+    SELECT_METRICS_ROW(trend_args),
     SELECT_ROW(trend_args, "point", OPT_STRING, point, "NAME", "the point; all when left out"),
     { "framework", 0, OPT_STRING, offsetof(trend_args, framework), "NAME", NULL,
       "points whose tag framework is this: --tag framework=NAME" },
@@ -66,7 +67,7 @@ static const char *tendency_of(const opt_run *run, cbx_store *store, const cbx_t
     double *values = cbx_arena_calloc(run->arena, s->npoints + 1, sizeof *values);
     const cbx_metric_def *def = NULL;
     cbx_direction direction;
-    cbx_run *newest = NULL;
+    cbx_run *newest = NULL, *defs = NULL;
     cbx_err err = CBX_ERR_INIT;
 
     if (!a->tendency || !values || !s->npoints) return NULL;
@@ -77,8 +78,10 @@ static const char *tendency_of(const opt_run *run, cbx_store *store, const cbx_t
     }
     if (!cbx_store_load_bare(store, s->points[s->npoints - 1].run_id, &newest, NULL))
         def = cbx_run_find_metric_def(newest, s->metric);
+    if (!def && !select_defs(run, store, &defs, NULL) && defs) def = cbx_run_find_metric_def(defs, s->metric);
     direction = def ? def->direction : CBX_DIRECTION_INFO;
     cbx_run_free(newest);
+    cbx_run_free(defs);
     return cbx_tendency_name(out->kind, direction);
 }
 

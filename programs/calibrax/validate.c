@@ -215,11 +215,12 @@ static void print_check(const opt_run *run, const cbx_json *c)
 {
     size_t code = code_of(c);
     const char *name = plain_text(run->arena, cbx_json_get_string(c, "name", ""));
+    const char *unit = plain_text(run->arena, cbx_json_get_string(c, "unit", ""));
 
     printf("%s%-12s%s  %s", paint_begin(codes[code].how), codes[code].outcome, paint_end(codes[code].how), name);
     if (cbx_json_has(c, "target"))
-        printf(": %.6g, target %.6g %s\n", cbx_json_get_double(c, "achieved", NAN),
-               cbx_json_get_double(c, "target", NAN), cbx_json_get_string(c, "unit", ""));
+        printf(": %.6g, target %.6g%s%s\n", cbx_json_get_double(c, "achieved", NAN),
+               cbx_json_get_double(c, "target", NAN), *unit ? " " : "", unit);
     else if (cbx_json_get_int(c, "iteration", 0))
         printf(": from iteration %lld on, %s\n", (long long)cbx_json_get_int(c, "iteration", 0),
                cbx_json_get_string(c, "series", ""));
@@ -240,7 +241,8 @@ static int worse(int a, int b)
 typedef struct telling {
     const opt_run *run;
     json_stream *json;
-    const char *list; /* that is under way in the document */
+    const char *list;          /* that is under way in the document */
+    const char *directionless; /* first check that had no direction; NULL: none */
     int status;
 } telling;
 
@@ -249,6 +251,8 @@ static int tell_check(void *user, const char *list, const cbx_json *check)
     telling *t = user;
 
     t->status = worse(t->status, codes[code_of(check)].exit_code);
+    if (!t->directionless && !strcmp(cbx_json_get_string(check, "outcome", ""), "no-direction"))
+        t->directionless = cbx_arena_strdup(t->run->arena, cbx_json_get_string(check, "name", ""));
     if (!t->json) {
         print_check(t->run, check);
         return 0;
@@ -290,12 +294,23 @@ static int print_text(telling *t, const cbx_validation *v)
     return status;
 }
 
+/* A remedy for all that have no direction, said once. */
+static void say_remedy(const telling *t)
+{
+    if (t->directionless)
+        opt_fail(t->run->program,
+                 "'%s' has no better side: define it as lower or higher in the run's metric_defs, or in the store's "
+                 "config.json",
+                 t->directionless);
+}
+
 static int answer(const opt_run *run, const cbx_validation *v)
 {
     const validate_args *a = run->args;
     telling t = { .run = run };
     int printed = a->select.json ? print_document(&t, v) : print_text(&t, v);
 
+    say_remedy(&t);
     return printed ? printed : t.status;
 }
 

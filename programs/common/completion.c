@@ -50,7 +50,8 @@ static void put_quoted(FILE *out, const char *text)
 
 static void bash_words(const opt_command *c, FILE *out)
 {
-    for (size_t i = 0; i < c->noptions; i++) fprintf(out, "--%s ", c->options[i].name);
+    for (size_t i = 0; i < c->noptions; i++)
+        if (c->options[i].help) fprintf(out, "--%s ", c->options[i].name);
     fputs("--help", out);
 }
 
@@ -111,6 +112,7 @@ static void zsh_command(const opt_command *c, const char *more, FILE *out)
     fprintf(out, "        _arguments '--help[print this and stop]'%s", more);
     for (size_t i = 0; i < c->noptions; i++) {
         const opt_spec *s = &c->options[i];
+        if (!s->help) continue;
         fprintf(out, " \\\n            ");
         if (s->kind == OPT_LIST || s->kind == OPT_EACH || s->kind == OPT_WORDS) putc('*', out);
         fprintf(out, "--%s'['", s->name);
@@ -170,6 +172,7 @@ static void fish_options(const opt_program *program, const opt_command *c, FILE 
 {
     for (size_t i = 0; i < c->noptions; i++) {
         const opt_spec *s = &c->options[i];
+        if (!s->help) continue;
         fprintf(out, "complete -c %s -n ", program->name);
         if (!c->name[0])
             fprintf(out, "__fish_use_subcommand");

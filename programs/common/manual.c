@@ -94,7 +94,8 @@ void opt_print_help(const opt_program *program, const opt_command *command, FILE
         }
     }
     fprintf(out, "\nOptions:\n");
-    for (size_t i = 0; i < command->noptions; i++) print_option(&command->options[i], out);
+    for (size_t i = 0; i < command->noptions; i++)
+        if (command->options[i].help) print_option(&command->options[i], out);
     print_option(&help, out);
     if (command->name[0]) return;
     for (size_t i = 0; i < OPT_OF_PROGRAM; i++) print_option(&opt_of_program[i], out);
@@ -159,7 +160,8 @@ static void man_command(const opt_program *program, const opt_command *c, FILE *
     fprintf(out, ".SS \"%s%s%s\"\n", program->name, c->name[0] ? " " : "", c->name);
     put_roff(out, c->description);
     fputc('\n', out);
-    for (size_t i = 0; i < c->noptions; i++) man_option(&c->options[i], out);
+    for (size_t i = 0; i < c->noptions; i++)
+        if (c->options[i].help) man_option(&c->options[i], out);
 }
 
 void opt_print_man(const opt_program *program, FILE *out)

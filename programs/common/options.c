@@ -204,7 +204,8 @@ static opt_result bad_option(const opt_program *program, const opt_command *comm
     char bare[128];
     const char *near;
 
-    for (size_t i = 0; i < command->noptions && n < CBX_LEN(names); i++) names[n++] = command->options[i].name;
+    for (size_t i = 0; i < command->noptions && n < CBX_LEN(names); i++)
+        if (command->options[i].help) names[n++] = command->options[i].name;
     if (code == POPT_ERROR_NOARG) {
         opt_fail(program, "option '%s' needs a value", word);
         return OPT_BAD;

@@ -45,7 +45,7 @@ typedef struct opt_spec {
     const char *arg; /* word for its argument; NULL for a flag */
     const char
         *fallback; /* what holds without it, for people; NULL: nothing to say.  MAYBE: the value without an argument */
-    const char *help;
+    const char *help; /* NULL: another spelling of an option, taken and not shown */
 } opt_spec;
 
 struct opt_program;

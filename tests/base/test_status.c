@@ -62,20 +62,28 @@ static void errno_becomes_a_status(void **state)
     static const struct {
         int number;
         cbx_status wanted;
-        const char *why;
+        const char *why, *remedy;
     } cases[] = {
-        { ENOSPC, CBX_ENOSPC, "disk full" },     { EDQUOT, CBX_ENOSPC, "quota used up" },
-        { ENOENT, CBX_ENOENT, "absent" },        { EACCES, CBX_EPERM, "permission" },
-        { EPERM, CBX_EPERM, "not owner" },       { EROFS, CBX_EPERM, "read-only disk" },
-        { EEXIST, CBX_EEXIST, "there already" }, { ENOMEM, CBX_ENOMEM, "memory" },
-        { EINTR, CBX_EINTERRUPTED, "signal" },   { EAGAIN, CBX_EBUSY, "locked" },
-        { EBUSY, CBX_EBUSY, "mounted" },         { EISDIR, CBX_EIO, "anything else" },
+        { ENOSPC, CBX_ENOSPC, "disk full", "; make room there and try again" },
+        { EDQUOT, CBX_ENOSPC, "quota used up", "; make room there and try again" },
+        { EFBIG, CBX_EIO, "a limit", "; raise the limit of a file's size (ulimit -f)" },
+        { EMFILE, CBX_EIO, "another limit", "; raise the limit of open files (ulimit -n)" },
+        { ENOENT, CBX_ENOENT, "absent", "" },
+        { EACCES, CBX_EPERM, "permission", "" },
+        { EPERM, CBX_EPERM, "not owner", "" },
+        { EROFS, CBX_EPERM, "read-only disk", "" },
+        { EEXIST, CBX_EEXIST, "there already", "" },
+        { ENOMEM, CBX_ENOMEM, "memory", "" },
+        { EINTR, CBX_EINTERRUPTED, "signal", "" },
+        { EAGAIN, CBX_EBUSY, "locked", "" },
+        { EBUSY, CBX_EBUSY, "mounted", "" },
+        { EISDIR, CBX_EIO, "anything else", "" },
     };
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_err err = CBX_ERR_INIT;
         CHECK_STATUS(cbx_fail_errno(&err, cases[i].number, "cannot open '%s'", "f"), cases[i].wanted, cases[i].why);
         char wanted[256];
-        snprintf(wanted, sizeof wanted, "cannot open 'f': %s", strerror(cases[i].number));
+        snprintf(wanted, sizeof wanted, "cannot open 'f': %s%s", strerror(cases[i].number), cases[i].remedy);
         CHECK_STR(err.message, wanted, cases[i].why);
     }
     CHECK_STATUS(cbx_fail_errno(NULL, ENOENT, "x"), CBX_ENOENT, "NULL record");

@@ -129,6 +129,26 @@ static const cbx_benchmark_ops model = { .struct_size = sizeof model,
                                          .nmetric_defs = 1 };
 static const cbx_dataset_ops numbers = { sizeof numbers, CBX_DATASET_ABI, "numbers", length, get, NULL };
 
+/* Batches of its own; "long": of as many rows as asked for, whatever is left. */
+static cbx_status get_batch(cbx_ctx *ctx, void *self, size_t size, size_t start, cbx_named_array *out, size_t room,
+                            size_t *n, cbx_err *err)
+{
+    bench *b = self;
+    size_t rows = b->fail && !strcmp(b->fail, "long") ? size : size < 10 - start ? size : 10 - start;
+    const cbx_array_desc d = { CBX_F64, 2, { rows, 2 } };
+    cbx_array *a = NULL;
+    cbx_status st = cbx_array_create(ctx, &d, &a, err);
+
+    (void)room;
+    if (st) return st;
+    for (size_t i = 0; i < 2 * rows; i++) ((double *)cbx_array_data_mut(a))[i] = (double)(start + i / 2);
+    out[0] = (cbx_named_array){ "x", a };
+    *n = 1;
+    return CBX_OK;
+}
+
+static const cbx_dataset_ops batchable = { sizeof batchable, CBX_DATASET_ABI, "numbers", length, get, get_batch };
+
 typedef struct state {
     cbx_test_alloc alloc;
     cbx_ctx *ctx;
@@ -300,6 +320,32 @@ static void batches(void **in)
     }
 }
 
+static void batches_of_the_dataset(void **in)
+{
+    static const cbx_benchmark_ops own = { .struct_size = sizeof own,
+                                           .abi = CBX_BENCHMARK_ABI,
+                                           .name = "own",
+                                           .teardown = teardown,
+                                           .dataset = &batchable,
+                                           .run_batch = run_batch };
+    state *s = *in;
+    bench good = { 0 }, bad = { .fail = "long" };
+    cbx_benchmark_measure_opts o = CBX_BENCHMARK_MEASURE_OPTS_INIT;
+    cbx_run *run = NULL;
+    cbx_err err = CBX_ERR_INIT;
+
+    o.batch_size = 4;
+    CHECK_OK(cbx_benchmark_measure(s->ctx, &own, &good, &o, &run, &err), &err, "whole and short batches");
+    CHECK(good.batches == 3 && good.examples == 10 && good.most == 4, "each example once");
+    cbx_run_free(run);
+    run = NULL;
+    CHECK_STATUS(cbx_benchmark_measure(s->ctx, &own, &bad, &o, &run, &err), CBX_ESHAPE, "more than there are");
+    CHECK_STR(err.message, "the batch of dataset 'numbers' from example 8 on has 4 rows: get_batch has to give 2",
+              "it would have been counted as 2");
+    CHECK_INT(bad.batches, 2, "and none was run");
+    CHECK_STR(strchr(bad.log, 'd'), "d", "torn down");
+}
+
 static void batches_that_fail(void **in)
 {
     static const struct {
@@ -376,6 +422,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(interrupted, open_state, close_state),
         cmocka_unit_test_setup_teardown(work_is_timed, open_state, close_state),
         cmocka_unit_test_setup_teardown(batches, open_state, close_state),
+        cmocka_unit_test_setup_teardown(batches_of_the_dataset, open_state, close_state),
         cmocka_unit_test_setup_teardown(batches_that_fail, open_state, close_state),
         cmocka_unit_test_setup_teardown(options_that_are_refused, open_state, close_state),
         cmocka_unit_test(every_allocation_may_fail),

@@ -99,6 +99,11 @@ static void sentences(void **state)
         t.outcome = cases[i].outcome;
         CHECK_STR(cbx_target_sentence(&t, text, sizeof text), cases[i].text, cases[i].text);
     }
+    t.value.lower = NAN;
+    t.outcome = CBX_TARGET_UNDECIDED;
+    CHECK(!strstr(cbx_target_sentence(&t, text, sizeof text), "nan"), text);
+    t.value.lower = 1;
+    t.outcome = CBX_TARGET_NOT_A_NUMBER;
     o = cbx_target_json(&t);
     CHECK_STR(cbx_json_get_string(o, "outcome", ""), "not-a-number", "JSON");
     CHECK(cbx_json_get_double(o, "upper", 0) == 4 && cbx_json_get_double(o, "margin", 0) == -1.5, "its numbers");

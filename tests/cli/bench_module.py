@@ -87,6 +87,18 @@ class Sum(Base):
         sum(range(200))
 
 
+class Tally(Base):
+    """Counts its calls, each of which is far shorter than a step of the clock."""
+
+    calls = 0
+
+    def work(self):
+        self.calls += 1
+
+    def run_evaluation(self):
+        return {"calls": self.calls}
+
+
 class Odd(Base):
     """Gives what is no number."""
 

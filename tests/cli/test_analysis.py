@@ -361,6 +361,27 @@ def scaling_faults(p):
     equal(document["left_out"], 2, "points that no logarithm takes")
 
 
+# --- both spellings of one option ---
+
+def metric_and_metrics(p):
+    path = write(p, "r.json", RUN)
+    run(p, "ingest", "--data", "store", "--input", path, expect=0)
+    sizes = write(p, "n.json", sized([(n, 1.0 * n) for n in (1, 2, 4, 8)]))
+    for said, other, *args in (("metrics", "metric", "rank", "--input", path, "latency"), ("metrics", "metric", "compare", "--by", "framework", path, "rate"),
+                               ("metrics", "metric", "export", "-f", "csv", "--input", path, "--out", "out", "rate"),
+                               ("metric", "metrics", "scaling", "--over", "n", "--input", sizes, "t"), ("metric", "metrics", "trend", "--data", "store", "rate"),
+                               ("metric", "metrics", "query", "--data", "store", "rate"), ("metric", "metrics", "changepoints", "--data", "store", "rate")):
+        answers = [run(p, *args[:-1], "--" + spelling, args[-1]) for spelling in (said, other)]
+        equal(answers[1].stdout, answers[0].stdout, args[0])
+        equal(answers[1].returncode, answers[0].returncode, args[0])
+        text = run(p, args[0], "--help", expect=0).stdout
+        check(f"--{said} " in text and f"--{other} " not in text, f"one of them is told: {text}")
+    for shell in ("bash", "zsh", "fish"):
+        check("(null)" not in run(p, "--completion", shell, expect=0).stdout, shell)
+    check("(null)" not in run(p, "--man", expect=0).stdout, "manual")
+    one_sentence(run(p, "rank", "--metrc", "rate", expect=2), "did you mean '--metrics'?", "calibrax")
+
+
 # --- changepoints ---
 
 def keep(p, values, store="store", metric="t", direction="lower", first=0, machine="m"):
@@ -563,5 +584,5 @@ def changepoint_text_and_faults(p):
 
 main([a_series_of_two_units, names_that_nobody_has, ranks_as_the_package_has_them, ranks_and_chance, ranks_of_equals_and_of_nothing, a_failed_measurement_is_not_ranked_by_its_samples, many_runs_of_one_competitor_are_refused_early, memory_does_not_follow_the_number_of_runs, compares_as_the_package_does, speed_ups_have_intervals_and_remarks,
       compare_within_runs_and_faults, differences_of_every_kind, no_differences, fronts_as_the_package_has_them, what_lacks_an_objective,
-      growth_as_the_package_has_it, laws_of_workers, scaling_faults, changes_as_ruptures_has_them, changes_are_of_one_machine, runs_that_name_no_machine, tendencies, a_change_to_no_number, a_newest_run_that_cannot_be_told, a_change_without_a_definition, what_is_new_since_the_last_look,
+      growth_as_the_package_has_it, laws_of_workers, scaling_faults, metric_and_metrics, changes_as_ruptures_has_them, changes_are_of_one_machine, runs_that_name_no_machine, tendencies, a_change_to_no_number, a_newest_run_that_cannot_be_told, a_change_without_a_definition, what_is_new_since_the_last_look,
       a_fresh_measurement_confirms, changepoint_text_and_faults])

@@ -90,6 +90,53 @@ def a_measurement_is_told_though_the_disk_is_full(p):
         run(p, "run", "-n", "1", "--data", "small/store", "--", "true", expect=0)
 
 
+def a_disk_that_stays_full_and_is_emptied(p):
+    """Writers give up and say what to do; readers go on; with room again the same words succeed, and nothing is missing."""
+    with full_disk(p, "small/store") as place:
+        for name in os.listdir(p.file("small/store")):
+            if name.startswith("index."):
+                os.remove(p.file("small/store", name))
+        with contextlib.suppress(OSError), open(os.path.join(place, "more"), "wb", buffering=0) as f:
+            while True:
+                f.write(b"x" * 512)
+        before = contents(p.file("small/store"))
+        fourth = p.write("r4.json", json.dumps(make_run(4)))
+        writers = (["ingest", "--data", "small/store", "--input", fourth], ["baseline", "--data", "small/store", "--run", "run0001"],
+                   ["export", "-f", "csv", "--data", "small/store", "--out", "small/out"])
+        for _ in range(2):
+            for args in writers:
+                said = run(p, *args, expect=2)
+                one_sentence(said, "No space left on device; make room there and try again", "calibrax")
+                has(said.stderr, "'small/", "the file is named")
+            for args in (["runs"], ["summary"], ["trend", "--metric", "t", "--point", "p1"], ["query", "--tag", "a=b"], ["store", "verify"]):
+                equal(run(p, *args, "--data", "small/store", expect=2 if args[0] == "query" else 0).stderr.count("No space"), 0, f"{args[0]} needs no room")
+            intact(p, p.file("small/store"), before)
+        os.remove(os.path.join(place, "filler"))
+        os.remove(os.path.join(place, "more"))
+        for args in writers:
+            run(p, *args, expect=0)
+        after = contents(p.file("small/store"))
+        equal({name: after[name] for name in before}, before, "what was there")
+        equal(sorted(set(after) - set(before)), ["main.json", "run0004.json"], "and what came")
+        run(p, "store", "verify", "--data", "small/store", expect=0)
+
+
+def a_disk_that_goes_away(p):
+    """While a benchmark runs, its store is gone with its disk: what was measured is told, and kept where the path leads then."""
+    fill(p, "gone/store")
+    for store, what in (("gone/store", "rm -rf gone"), ("gone/store", "rm -rf gone; touch gone")):
+        done = run(p, "run", "-n", "1", "--data", store, "--", "sh", "-c", what)
+        has(done.stdout, "wall_time", "what was measured")
+        if done.returncode:
+            one_sentence(done, "gone", "calibrax")
+        else:
+            (name,) = contents(p.file(store))
+            has(done.stderr, f"warning: the store '{store}' went away while it ran, and was made anew: if its disk comes back, ingest '{store}/runs/{name}' there")
+    equal(done.returncode, 2, "a file where the folder was is told")
+    for args in (["runs"], ["check"], ["baseline"], ["trend"], ["store", "verify"]):
+        one_sentence(run(p, *args, "--data", "gone/store", expect=2), "gone/store", "calibrax")
+
+
 def a_store_keeps_what_it_has_on_a_full_disk(p):
     with full_disk(p, "small/store"):
         before = contents(p.file("small/store"))
@@ -151,5 +198,5 @@ def an_index_that_cannot_be_written_is_done_without(p):
     check(len(json.loads(limited(p, "runs", "--data", "more", "--json", expect=0).stdout)["runs"]) == 4, "an index that is behind and cannot grow")
 
 
-main([a_measurement_is_told_though_the_disk_is_full, a_store_keeps_what_it_has_on_a_full_disk, a_trace_that_cannot_be_written_costs_nothing_else, files_that_may_not_grow,
+main([a_measurement_is_told_though_the_disk_is_full, a_disk_that_stays_full_and_is_emptied, a_disk_that_goes_away, a_store_keeps_what_it_has_on_a_full_disk, a_trace_that_cannot_be_written_costs_nothing_else, files_that_may_not_grow,
       an_index_that_cannot_be_written_is_done_without])

@@ -192,6 +192,10 @@ def a_python_function(p):
                        (["--module", "work", "--function", "f", "--sizes", "1,2,3,4"], "--module goes without"), (["--name", "x", "--", "true"], "--name: needs --data"),
                        (["--results", "3", "--", "true"], "--results: needs --shapes"), (["-i", "--module", "work", "--function", "f"], "--ignore-failure is of commands")):
         one_sentence(run(p, *args, expect=2), part, "calibrax")
+    p.write("needs.py", "import no_such_module_at_all\n")
+    for module, ends in (("nothing", "No module named 'nothing'\n"), ("needs", "No module named 'no_such_module_at_all' (needs.py:1)\n")):
+        said = run(p, "--module", module, "--function", "f", expect=2).stderr
+        check(said.endswith(ends), f"the place is the user's, or none: {said}")
     said = " ".join(report(p, "--module", "work", "--function", "f", "-n", "2", "--flops")["remarks"])
     check("no jax" in said or "work: by xla" in said or "XLA cannot compile" in said, said)
 

@@ -1,6 +1,7 @@
 """calibrax run: shared objects and commands into a run, their targets, failures and interruption."""
 import json
 import os
+import pty
 import re
 import shutil
 import signal
@@ -116,9 +117,26 @@ def targets(p):
     equal(document["targets"][0]["direction"], "lower", "of what is measured here, too")
 
 
+def a_missed_target_is_seen_once(p):
+    """On a terminal that shows both outputs; a pipe gets the sentence beside the result."""
+    leader, follower = pty.openpty()
+    child = subprocess.Popen([CALIBRAX, "run", "--target", "wall_time=0", "--", "true"], cwd=p.path, env=p.env, stdout=follower, stderr=follower)
+    os.close(follower)
+    text = b""
+    try:
+        while piece := os.read(leader, 65536):
+            text += piece
+    except OSError:  # the other side is closed
+        pass
+    os.close(leader)
+    equal((child.wait(60), text.count(b"is the target")), (1, 1), text)
+
+
 def failures(p):
     done = run(p, "--plugin", PLUGIN, "-b", "model", "-c", "fail=evaluation", expect=2)
     one_sentence(done, "warning: 'model', launch 1 of 1 failed (evaluation): evaluation was told to fail", "calibrax")
+    (target,) = report(p, "--plugin", PLUGIN, "-b", "model", "-c", "fail=evaluation", "--target", "accuracy=0.5", expect=2)["targets"]
+    equal(target["outcome"], "incomplete", "it is the launch that is missing, not the metric")
     document = report(p, "--plugin", PLUGIN, "-b", "model", "-b", "sum", "-c", "crash=training", expect=2)
     equal(([f["phase"] for f in document["failures"]], list(points(document))), (["run"], ["sum"]), "the others go on")
     has(document["failures"][0]["message"], "signal 11")
@@ -237,4 +255,4 @@ def the_manual(p):
     check(not os.path.exists(p.file("data")), "torn down")
 
 
-main([the_manual, the_list, a_shared_object, text, a_run_in_a_store, two_runs_can_be_checked, targets, failures, commands, faults_are_sentences, interrupted])
+main([the_manual, the_list, a_shared_object, text, a_run_in_a_store, two_runs_can_be_checked, targets, a_missed_target_is_seen_once, failures, commands, faults_are_sentences, interrupted])

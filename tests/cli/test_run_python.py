@@ -70,6 +70,8 @@ def more_than_the_protocol(p):
         equal((found["scenario"], found["tags"]), ("data", {"kind": "list"}), "point")
     metrics = point(report(p, "--module", MODULE + ":Sum"), "Sum")["metrics"]
     check(len(metrics["batch_time"]["samples"]) == 3 and 0 < metrics["batch_time"]["value"] < 0.1, metrics["batch_time"])
+    calls = point(report(p, "--module", MODULE + ":Tally", "--sample-ms", "0", "--samples", "3"), "Tally")["metrics"]["calls"]["value"]
+    check(calls > 200, f"no sample is of the clock alone: {calls} calls")
     check(point(report(p, "--module", MODULE + ":factory", "-c", "size=4"), "factory"), "what a function makes")
 
 

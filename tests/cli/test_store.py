@@ -219,6 +219,29 @@ def options_that_would_do_nothing(p):
     one_sentence(run(p, "baseline", "--list", "--data", "store", "--json", expect=2), "no baseline", "calibrax")
 
 
+def definitions_of_the_store(p):
+    """What config.json says of a metric that the runs do not define holds for every command, and a broken one costs only that."""
+    for number, value in ((1, 2.0), (2, 8.0)):
+        one = {"id": f"run000{number}", "timestamp": f"2026-02-0{number}T10:00:00+00:00", "environment": {"machine": "m"}, "metadata": {},
+               "points": [{"name": "f", "scenario": "s", "tags": {"n": str(value)}, "metrics": {"speed": {"value": value}}}]}
+        run(p, "ingest", "--data", "store", "--input", p.write(f"{number}.json", json.dumps(one)), expect=0)
+    one_sentence(run(p, "validate", "--data", "store", "--target", "speed=5", expect=2), "has no better side: define it as lower or higher in the run's metric_defs, or in the store's config.json", "calibrax")
+    one_sentence(run(p, "rank", "--data", "store", "--all", "--by", "n", expect=2), "no metric has a direction", "calibrax")
+    p.write("store/config.json", '{"metric_defs": {"speed": {"name": "speed", "unit": "km/h", "direction": "higher"}}}')
+    has(run(p, "validate", "--data", "store", "--target", "speed=5", expect=0).stdout, "speed: 8, target 5 km/h")
+    run(p, "validate", "--data", "store", "--run", "run0001", "--target", "speed=5", expect=1)
+    ranks = json.loads(run(p, "rank", "--data", "store", "--all", "--by", "n", "--json", expect=0).stdout)["rows"][0]["ranks"]
+    equal([r["label"] for r in ranks], ["8.0", "2.0"], "higher is better")
+    for args, part in ((["summary"], "speed=8.0000 km/h"), (["show"], "8.0 km/h, higher is better"), (["compare", "--by", "n", "run0001", "run0002"], "Best on speed: 8.0"),
+                       (["export", "-f", "markdown", "--out", "out"], "run-run0002.md")):
+        has(run(p, *args, "--data", "store", expect=0).stdout, part, args)
+    with open(p.file("out/run-run0002.md"), encoding="utf-8") as f:
+        has(f.read(), "km/h")
+    equal(json.loads(run(p, "show", "--data", "store", "--json", expect=0).stdout).get("metric_defs", {}), {}, "the file itself is as it was")
+    p.write("store/config.json", "{")
+    one_sentence(run(p, "summary", "--data", "store", expect=0), "warning: 'store/config.json'", "calibrax")
+
+
 def a_run_of_many_points(p):
     """What takes a step a pair of points would take minutes here."""
     many = make_run(1, 1.0)
@@ -404,7 +427,7 @@ def help_is_quick(p):
     check(best < 0.1, f"--help took {best * 1e3:.1f} ms of CPU time")
 
 
-main([options_that_would_do_nothing, a_run_of_many_points, ingest_takes_several_files, ingest_names_what_it_leaves_out, ingest_says_the_machine_of_silent_files, ingest_never_overwrites_unasked, ingest_into_a_folder_that_cannot_be_written,
+main([options_that_would_do_nothing, definitions_of_the_store, a_run_of_many_points, ingest_takes_several_files, ingest_names_what_it_leaves_out, ingest_says_the_machine_of_silent_files, ingest_never_overwrites_unasked, ingest_into_a_folder_that_cannot_be_written,
       formats_are_listed, runs_are_listed_newest_first, a_broken_file_costs_nothing_else, show_and_summary, trends, a_terminal_gets_bars,
       what_files_hold_says_nothing_to_the_terminal, queries_are_json_lines, baselines, stores_are_cared_for, looking_makes_nothing, usage_faults_are_sentences, machine_tells_the_fingerprint,
       completions_of_all_shells, a_key_in_zsh_and_fish, help_is_quick])

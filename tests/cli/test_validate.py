@@ -32,6 +32,7 @@ def targets(p):
     done = validate(p, "--input", path, "--target", "latency=20", "--target", "accuracy=0.5", expect=1)
     has(done.stdout, "met           r a@s{}:latency: 10, target 20 ms")
     has(done.stdout, "FAILED: 3 of 4 checks passed", "the one that is no number")
+    equal([line for line in done.stdout.splitlines() if line != line.rstrip()], [], "nothing stands behind a metric without a unit")
     for target, point, status, word in (("latency=10", "b", 3, "UNDECIDED: 0 of 1"), ("note=1", "a", 2, "CANNOT TELL: 0 of 1"), ("latency=8", "b", 1, "FAILED: 0 of 1")):
         has(validate(p, "--input", path, "--target", target, "--point", point, expect=status).stdout, word, "the word says what the status says")
     beside = run_file(p, ("a", {"accuracy": {"value": 0.5, "lower": 0.95, "upper": 1}}))

@@ -1,9 +1,8 @@
 /*
- * Windows, alerts and health by a clock of our own; receivers that fail.
+ * Windows, alerts and health by a clock of our own.
  */
 #include "check.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -395,59 +394,7 @@ static void pipelines_recover(void **state)
     cbx_ctx_free(ctx);
 }
 
-/* --- receivers --- */
-
-static void receivers(void **state)
-{
-    cbx_ctx *ctx = context();
-    cbx_err err = CBX_ERR_INIT;
-    cbx_alert alert = {
-        .rule = "x", .metric = "x", .severity = CBX_SEVERITY_ERROR, .value = NAN, .threshold = 1, .message = "m"
-    };
-    char folder[64], path[128], command[256], *text;
-    cbx_sink *s = NULL;
-    size_t len;
-
-    (void)state;
-    cbx_test_folder(folder);
-    snprintf(path, sizeof path, "%s/alerts.jsonl", folder);
-    CHECK_OK(cbx_sink_create(ctx, CBX_SINK_FILE, path, 0, &s, &err), &err, "file");
-    CHECK_OK(cbx_sink_send(s, &alert, 0, &err), &err, "send");
-    CHECK_OK(cbx_sink_send(s, &alert, 0, &err), &err, "send");
-    cbx_sink_free(s);
-    snprintf(command, sizeof command, "cat >> %s", path);
-    CHECK_OK(cbx_sink_create(ctx, CBX_SINK_COMMAND, command, 0, &s, &err), &err, "command");
-    CHECK_OK(cbx_sink_send(s, &alert, 0, &err), &err, "send");
-    cbx_sink_free(s);
-    CHECK_OK(cbx_file_read(ctx, path, 0, &text, &len, &err), &err, "read");
-    for (char *line = text; *line; line = strchr(line, '\n') + 1) {
-        cbx_json *json = NULL;
-        CHECK_OK(cbx_json_parse(line, strcspn(line, "\n"), "alert", &json, &err), &err, "a line is an object");
-        CHECK_STR(cbx_json_get_string(json, "schema", ""), "calibrax-alert", "schema");
-        cbx_json_unref(json);
-    }
-    CHECK_INT(len % 3, 0, "three equal lines");
-    cbx_mem_free(cbx_ctx_allocator(ctx), text, len + 1);
-
-    CHECK_OK(cbx_sink_create(ctx, CBX_SINK_COMMAND, "exit 3", 0, &s, &err), &err, "a command that fails");
-    CHECK_STATUS(cbx_sink_send(s, &alert, 0, &err), CBX_ECHILD, "is known to fail");
-    CHECK(strstr(err.message, "status 3"), "with its status");
-    cbx_sink_free(s);
-    CHECK_OK(cbx_sink_create(ctx, CBX_SINK_COMMAND, "sleep 60", 0.1, &s, &err), &err, "one that hangs");
-    CHECK_STATUS(cbx_sink_send(s, &alert, 0, &err), CBX_ETIMEOUT, "is stopped");
-    cbx_sink_free(s);
-    if (access("/dev/full", W_OK) == 0) {
-        CHECK_OK(cbx_sink_create(ctx, CBX_SINK_FILE, "/dev/full", 0, &s, &err), &err, "a full disk");
-        CHECK_STATUS(cbx_sink_send(s, &alert, 0, &err), CBX_ENOSPC, "says so");
-        cbx_sink_free(s);
-    }
-    CHECK_STATUS(cbx_sink_create(ctx, CBX_SINK_FILE, folder, 0, &s, &err), CBX_EIO, "a folder is no file");
-    CHECK_STATUS(cbx_sink_create(ctx, CBX_SINK_WEBHOOK, "file:///etc/passwd", 0, &s, &err), CBX_EINVAL,
-                 "no web address");
-    CHECK_STATUS(cbx_sink_create(ctx, CBX_SINK_COMMAND, "", 0, &s, &err), CBX_EINVAL, "nothing");
-    cbx_test_folder_remove(folder);
-    cbx_ctx_free(ctx);
-}
+/* --- memory --- */
 
 static cbx_status everything(cbx_ctx *ctx, void *user)
 {
@@ -779,7 +726,6 @@ int main(void)
         cmocka_unit_test(books_are_sorted_and_cleared),
         cmocka_unit_test(every_state_is_reached),
         cmocka_unit_test(pipelines_recover),
-        cmocka_unit_test(receivers),
         cmocka_unit_test(words_of_series),
         cmocka_unit_test(level_series_seldom_move),
         cmocka_unit_test(tendency_without_memory),

@@ -27,6 +27,7 @@ from typing import Any, Callable
 
 SCHEMA, VERSION = "calibrax-benchmark-answer", 1
 ANSWER_FD = 3
+STEPS = 200  # of the clock, in a sample
 CHILD_FAILED, INTERRUPTED = 10, 14  # of calibrax/base/status.h
 PROTOCOL = ("setup", "run_training", "run_evaluation", "teardown", "get_performance_targets")
 RUNS = ("run_training", "run_evaluation", "work", "run_batch")
@@ -42,10 +43,11 @@ class Failure(Exception):
 
 
 def one_line(fault: BaseException) -> str:
-    """'ValueError: words (bench.py:12)', the place being the innermost one outside this file."""
+    """'ValueError: words (bench.py:12)', the place being the innermost one outside this file and the import machinery."""
     if isinstance(fault, Failure):
         return str(fault)
-    frames = [f for f in traceback.extract_tb(fault.__traceback__) if f.filename != __file__ and not f.filename.startswith("<frozen")]
+    ours = (__file__, importlib.__file__)  # a module that is not there was looked for by importlib, which is not where it is missing
+    frames = [f for f in traceback.extract_tb(fault.__traceback__) if f.filename not in ours and not f.filename.startswith("<frozen")]
     place = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
     words = " ".join(str(fault).split())
     return f"{type(fault).__name__}{': ' if words else ''}{words}{place}"
@@ -130,6 +132,15 @@ def find_benchmarks(path: str) -> dict[str, Any]:
 # --- running one ---
 
 
+def clock_step_s() -> float:
+    """The median distance of two readings: what the clock costs and resolves."""
+    gaps = []
+    for _ in range(101):
+        start = time.perf_counter_ns()
+        gaps.append(time.perf_counter_ns() - start)
+    return max(1e-9, sorted(gaps)[50] * 1e-9)
+
+
 class Run:
     """One benchmark, phase by phase."""
 
@@ -189,8 +200,9 @@ class Run:
     # timed work
 
     def work(self) -> None:
-        """Samples of so many calls that one lasts long enough; a sample is the mean of its calls."""
+        """Samples of so many calls that one lasts long enough, for the clock, too; a sample is the mean of its calls."""
         work, clock, request = self.benchmark.work, time.perf_counter_ns, self.request
+        least_s = max(request["sample_s"], STEPS * clock_step_s())
         begin = clock()
         start = clock()
         work()
@@ -201,9 +213,9 @@ class Run:
             for _ in range(calls):
                 work()
             window = clock() - start
-            if window * 1e-9 >= request["sample_s"] or calls >= 1 << 30:
+            if window * 1e-9 >= least_s or calls >= 1 << 30:
                 break
-            calls = min(10 * calls, max(calls + 1, int(1.4 * calls * request["sample_s"] / max(window * 1e-9, 1e-9))))
+            calls = min(10 * calls, max(calls + 1, int(1.4 * calls * least_s / max(window * 1e-9, 1e-9))))
         for _ in range(request["warmup"]):
             work()
         samples: list[float] = []

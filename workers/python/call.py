@@ -26,8 +26,9 @@ MOST_CALLS = 1 << 30
 
 
 def one_line(fault: BaseException) -> str:
-    """'ValueError: words (mod.py:12)', the place being the innermost one outside this file."""
-    frames = [f for f in traceback.extract_tb(fault.__traceback__) if f.filename != __file__ and not f.filename.startswith("<frozen")]
+    """'ValueError: words (mod.py:12)', the place being the innermost one outside this file and the import machinery."""
+    ours = (__file__, importlib.__file__)  # a module that is not there was looked for by importlib, which is not where it is missing
+    frames = [f for f in traceback.extract_tb(fault.__traceback__) if f.filename not in ours and not f.filename.startswith("<frozen")]
     place = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
     words = " ".join(str(fault).split())
     return f"{type(fault).__name__}{': ' if words else ''}{words}{place}"
