@@ -272,7 +272,9 @@ def add_shapes(t, rows):
 
 def add_rivals(t, rows):
     for a, goal in (("log", 40), ("tropical_max_plus", 3.5), ("euclidean", 3.5)):
-        t.add(f"{a} against the best of jax", "512³ f32", goal, rows.ratio("jax", cube(512, a, "f32"), ["tiled"], JAX), "×")
+        p = cube(512, a, "f32")
+        t.add(f"{a} against the best of jax", "512³ f32", goal, rows.ratio("jax", p, ["tiled"], JAX), "×",
+              bound=rows.over(("jax", p, *JAX), ("shapes", p, "pipes")) if a != "log" else None)
     t.add("boolean against the best of jax", "512³", 10, rows.ratio("jax", cube(512, "boolean", "bool"), ["tiled"], JAX), "×")
     for n in (512, 1024):
         t.add("max-plus against GraphBLAS", f"{n}³ f64", 15,
