@@ -171,7 +171,7 @@ typedef struct cbx_store_problem {
 
 typedef struct cbx_store_report {
     cbx_arena arena;
-    size_t files;                      /* looked at */
+    size_t files;                      /* looked at; 0 where only the index was */
     const cbx_store_problem *problems; /* by file */
     size_t nproblems;
     size_t changed; /* by compaction, migration, export: files removed, rewritten, copied */

@@ -47,15 +47,6 @@ static cbx_status found(findings *f, const char *file, const char *message, cbx_
     return CBX_OK;
 }
 
-static cbx_status count_files(cbx__index *ix, size_t *n, cbx_err *err)
-{
-    cbx__select *q = NULL;
-    cbx_status st = cbx__select_open(ix, "SELECT COUNT(*) FROM run", &q, err);
-
-    if (!st && cbx__select_next(q)) *n = (size_t)cbx__select_int(q, 0);
-    return cbx__select_end(q, st, err);
-}
-
 cbx_status cbx_store_problems(cbx_store *s, cbx_store_report *out, cbx_err *err)
 {
     static const char torn[] = "SELECT 'runs/' || name, problem FROM run WHERE problem IS NOT NULL ORDER BY name";
@@ -66,7 +57,6 @@ cbx_status cbx_store_problems(cbx_store *s, cbx_store_report *out, cbx_err *err)
 
     report_init(s, out);
     st = cbx__store_last_look(s, &ix, err);
-    if (!st) st = count_files(ix, &out->files, err);
     if (!st) st = cbx__select_open(ix, torn, &q, err);
     while (!st && cbx__select_next(q)) st = found(&f, cbx__select_text(q, 0), cbx__select_text(q, 1), err);
     return cbx__select_end(q, st, err);

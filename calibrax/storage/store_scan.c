@@ -126,7 +126,7 @@ static cbx__stamp stamp_of(int dir, const char *name)
 
 typedef struct stamping {
     int dir;
-    cbx__scan_file *files;
+    cbx__scan_name *files;
 } stamping;
 
 static void stamp_files(void *user, size_t worker, size_t begin, size_t end)
@@ -311,7 +311,7 @@ static void conclude(reading *r, cbx_status st, const char *message)
     r->file.nvalues = r->file.npoints = 0;
 }
 
-static void read_one(cbx_ctx *ctx, const char *folder, const cbx__scan_file *f, cbx__scan_fn fn, void *user, reading *r,
+static void read_one(cbx_ctx *ctx, const char *folder, const cbx__scan_name *f, cbx__scan_fn fn, void *user, reading *r,
                      cbx_err *refusal)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);

@@ -24,7 +24,6 @@ typedef struct cbx__scan_value {
 typedef struct cbx__scan_file {
     const char *name;
     cbx__stamp stamp;
-    bool known;   /* the caller need not have it read */
     size_t first; /* of the values, how many came before these, with parts of the same file */
     const cbx__scan_value *values;
     size_t nvalues;
@@ -38,10 +37,17 @@ typedef struct cbx__scan_file {
     size_t ndefs;
 } cbx__scan_file;
 
+/** A file that is there, of which nothing has been read: tens of thousands of them are looked at for each query. */
+typedef struct cbx__scan_name {
+    const char *name;
+    cbx__stamp stamp;
+    bool known; /* the caller need not have it read */
+} cbx__scan_name;
+
 typedef struct cbx__scan {
     cbx_ctx *ctx;
     const char *folder;
-    cbx__scan_file *files; /* by name */
+    cbx__scan_name *files; /* by name */
     size_t count;
 } cbx__scan;
 

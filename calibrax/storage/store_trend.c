@@ -19,7 +19,8 @@ typedef struct placed {
 } placed;
 
 typedef struct collector {
-    cbx_arena *arena, *kept; /* of runs and values; of the series that is made */
+    const cbx_allocator *al; /* of the growing arrays */
+    cbx_arena *arena, *kept; /* of the runs' texts; of the series that is made */
     cbx_trend_fn take;
     void *user;
     cbx_trend_point *runs; /* in order, without values */
@@ -28,7 +29,30 @@ typedef struct collector {
     placed *values; /* of the series that is being read */
     size_t nvalues, values_room;
     size_t limit;
+    bool singly; /* a series gives way to the next one */
 } collector;
+
+/* Room for one more; a large array moves without being copied, and what is not used of it costs nothing. */
+static bool grow(const collector *c, void *slot, size_t n, size_t *room, size_t size)
+{
+    void **items = slot;
+    size_t wanted = *room ? 2 * *room : 64;
+    void *more;
+
+    if (n < *room) return true;
+    more = cbx_mem_resize(c->al, *items, *room * size, wanted * size);
+    if (!more) return false;
+    *items = more;
+    *room = wanted;
+    return true;
+}
+
+static void collector_end(collector *c)
+{
+    cbx_mem_free(c->al, c->runs, c->runs_room * sizeof *c->runs);
+    cbx_mem_free(c->al, c->rids, c->rids_room * sizeof *c->rids);
+    cbx_mem_free(c->al, c->values, c->values_room * sizeof *c->values);
+}
 
 /* --- runs --- */
 
@@ -39,11 +63,11 @@ static bool take_run(collector *c, cbx__select *q)
     const cbx_trend_point *before;
     cbx_trend_point *p;
 
-    c->runs = cbx__grown(arena, c->runs, c->nruns, &c->runs_room, sizeof *c->runs);
-    c->rids = cbx__grown(arena, c->rids, c->nruns, &c->rids_room, sizeof *c->rids);
-    if (!c->runs || !c->rids) return false;
+    if (!grow(c, &c->runs, c->nruns, &c->runs_room, sizeof *c->runs)) return false;
+    if (!grow(c, &c->rids, c->nruns, &c->rids_room, sizeof *c->rids)) return false;
     before = c->nruns ? &c->runs[c->nruns - 1] : &none;
     p = &c->runs[c->nruns];
+    *p = none;
     p->timestamp_us = cbx__select_int(q, 2);
     c->rids[c->nruns] = (cbx__rid){ (uint32_t)cbx__select_int(q, 0), (uint32_t)c->nruns };
     c->nruns++;
@@ -51,6 +75,43 @@ static bool take_run(collector *c, cbx__select *q)
            cbx__keep_text(arena, cbx__select_text(q, 3), before->commit, &p->commit) &&
            cbx__keep_text(arena, cbx__select_text(q, 4), before->branch, &p->branch) &&
            cbx__keep_text(arena, cbx__select_text(q, 5), before->machine, &p->machine);
+}
+
+static int by_time(const cbx_trend_point *x, const cbx_trend_point *y)
+{
+    if (x->timestamp_us != y->timestamp_us) return x->timestamp_us < y->timestamp_us ? -1 : 1;
+    return strcmp(x->run_id, y->run_id);
+}
+
+static int by_time_of_run(const void *a, const void *b, void *runs)
+{
+    const cbx_trend_point *of = runs;
+
+    return by_time(&of[((const cbx__rid *)a)->at], &of[((const cbx__rid *)b)->at]);
+}
+
+/* They mostly come in order, as they were measured: SQLite would look each up by the index of times. */
+static cbx_status sort_runs(collector *c, cbx_err *err)
+{
+    cbx_trend_point *sorted;
+    size_t i = 1;
+
+    while (i < c->nruns && by_time(&c->runs[i - 1], &c->runs[i]) < 0) i++;
+    if (i >= c->nruns) {
+        cbx__rids_sort(c->rids, c->nruns);
+        return CBX_OK;
+    }
+    sorted = cbx_mem_calloc(c->al, c->runs_room, sizeof *sorted);
+    if (!sorted) return cbx__store_no_memory(err);
+    qsort_r(c->rids, c->nruns, sizeof *c->rids, by_time_of_run, c->runs);
+    for (i = 0; i < c->nruns; i++) {
+        sorted[i] = c->runs[c->rids[i].at];
+        c->rids[i].at = (uint32_t)i;
+    }
+    cbx_mem_free(c->al, c->runs, c->runs_room * sizeof *sorted);
+    c->runs = sorted;
+    cbx__rids_sort(c->rids, c->nruns);
+    return CBX_OK;
 }
 
 static cbx_status read_runs(collector *c, cbx__index *ix, const cbx_store_query *w, cbx_err *err)
@@ -61,12 +122,11 @@ static cbx_status read_runs(collector *c, cbx__index *ix, const cbx_store_query 
 
     cbx__sql_init(&q, c->arena, "SELECT rid, id, time, commit_, branch, machine FROM run r WHERE");
     cbx__sql_where_run(&q, w);
-    cbx_text_puts(&q.text, " ORDER BY time, id");
     st = cbx__sql_open(&q, ix, &select, err);
     while (!st && cbx__select_next(select))
         if (!take_run(c, select)) st = cbx__store_no_memory(err);
-    cbx__rids_sort(c->rids, c->nruns);
-    return cbx__select_end(select, st, err);
+    st = cbx__select_end(select, st, err);
+    return st ? st : sort_runs(c, err);
 }
 
 /* --- series --- */
@@ -77,8 +137,7 @@ static cbx_status take_value(void *user, const cbx__index_value *v, cbx_err *err
     const cbx__rid *run = cbx__rids_find(c->rids, c->nruns, v->rid, &c->near);
 
     if (!run) return CBX_OK;
-    c->values = cbx__grown(c->arena, c->values, c->nvalues, &c->values_room, sizeof *c->values);
-    if (!c->values) return cbx__store_no_memory(err);
+    if (!grow(c, &c->values, c->nvalues, &c->values_room, sizeof *c->values)) return cbx__store_no_memory(err);
     c->values[c->nvalues++] = (placed){ run->at, v->k, v->value, v->lower, v->upper };
     return CBX_OK;
 }
@@ -138,6 +197,7 @@ static cbx_status take_series(collector *c, cbx__select *q, cbx__select *values,
     c->nvalues = c->near = 0;
     st = cbx__values_each(values, cbx__select_int(q, 0), take_value, c, err);
     if (st || c->nvalues == 0) return st;
+    if (c->singly) cbx_arena_clear(c->kept);
     st = make_series(c, q, &s, err);
     return st ? st : c->take(c->user, &s, err);
 }
@@ -192,7 +252,7 @@ static cbx_status keep_series(void *user, const cbx_trend_series *s, cbx_err *er
 cbx_status cbx_store_trend(cbx_store *s, const cbx_store_query *query, cbx_trend *out, cbx_err *err)
 {
     whole w = { .out = out };
-    collector c = { .arena = &out->arena, .kept = &out->arena, .take = keep_series, .user = &w };
+    collector c = { cbx_ctx_allocator(s->ctx), &out->arena, &out->arena, .take = keep_series, .user = &w };
     cbx__index *ix = NULL;
     cbx_status st;
 
@@ -201,6 +261,7 @@ cbx_status cbx_store_trend(cbx_store *s, const cbx_store_query *query, cbx_trend
     cbx_arena_init(&out->arena, cbx_ctx_allocator(s->ctx));
     st = collect_runs(s, query, &c, &ix, err);
     if (!st && ix) st = read_series(&c, ix, query, err);
+    collector_end(&c);
     out->series = w.series;
     out->count = st ? 0 : w.n;
     return st;
@@ -218,23 +279,26 @@ typedef struct passing {
     cbx_arena arena;
     cbx_trend_fn fn;
     void *user;
+    cbx_trend_series last; /* in the arena */
+    size_t n;
 } passing;
 
 static cbx_status pass_series(void *user, const cbx_trend_series *s, cbx_err *err)
 {
     passing *p = user;
-    cbx_status st = p->fn(p->user, s, err);
 
-    cbx_arena_clear(&p->arena);
-    return st;
+    p->last = *s;
+    p->n++;
+    return p->fn(p->user, s, err);
 }
 
 cbx_status cbx_store_trend_each(cbx_store *s, const cbx_store_query *query, cbx_trend_fn check, cbx_trend_fn fn,
                                 void *user, cbx_err *err)
 {
-    const cbx_trend_fn turns[] = { check, fn };
     passing p = { .user = user };
-    collector c = { .kept = &p.arena, .take = pass_series, .user = &p };
+    collector c = {
+        .al = cbx_ctx_allocator(s->ctx), .kept = &p.arena, .take = pass_series, .user = &p, .singly = true
+    };
     cbx__index *ix = NULL;
     cbx_arena arena;
     cbx_status st;
@@ -244,10 +308,14 @@ cbx_status cbx_store_trend_each(cbx_store *s, const cbx_store_query *query, cbx_
     cbx_arena_init(&p.arena, cbx_ctx_allocator(s->ctx));
     c.arena = &arena;
     st = collect_runs(s, query, &c, &ix, err);
-    for (size_t i = 0; !st && ix && i < CBX_LEN(turns); i++) {
-        p.fn = turns[i];
-        if (p.fn) st = read_series(&c, ix, query, err);
+    if (!st && ix && (p.fn = check)) st = read_series(&c, ix, query, err);
+    if (!st && p.n == 1) {
+        st = fn(user, &p.last, err);
+    } else if (!st && ix) {
+        p.fn = fn;
+        st = read_series(&c, ix, query, err);
     }
+    collector_end(&c);
     cbx_arena_clear(&p.arena);
     cbx_arena_clear(&arena);
     return st;

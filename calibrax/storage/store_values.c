@@ -216,7 +216,10 @@ static int by_rid(const void *a, const void *b)
 
 void cbx__rids_sort(cbx__rid *rids, size_t n)
 {
-    if (n) qsort(rids, n, sizeof *rids, by_rid);
+    size_t i = 1;
+
+    while (i < n && rids[i - 1].rid < rids[i].rid) i++;
+    if (i < n) qsort(rids, n, sizeof *rids, by_rid);
 }
 
 const cbx__rid *cbx__rids_find(const cbx__rid *rids, size_t n, uint32_t rid, size_t *near)
