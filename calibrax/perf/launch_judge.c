@@ -215,8 +215,9 @@ static void judge_results(cbx__run *x)
     if (cbx__run_call_too_long(x, claim)) {
         cbx__talk_fail(
             x->t, CBX_FAILURE_LAZY_RESULT,
-            "one call on unseen inputs took %.3f ms to its result at best; the worker reported %.3f ms a call",
-            x->one_call_ns * 1e-6, claim * 1e-6);
+            "one call on unseen inputs took %.3f ms to its result at best and %.3f ms of CPU time; the worker reported "
+            "%.3f ms a call and used %.3f ms",
+            x->one_call_ns * 1e-6, x->one_call_cpu_ns * 1e-6, claim * 1e-6, cpu_of_call(x) * 1e-6);
     } else if (cbx__run_outputs_too_late(x, claim)) {
         cbx__talk_fail(x->t, CBX_FAILURE_LAZY_RESULT,
                        "outputs came %.3f ms after a timed epoch at best, %.3f ms when nothing was left to do",

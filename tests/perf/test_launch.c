@@ -4,6 +4,7 @@
 #include "launch_support.h"
 
 #include <math.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -273,6 +274,34 @@ static void hidden_work(void **state)
             fail_msg("%s: %s (%s)", cases[i].why, cbx_failure_word(r.failure), r.message);
         if (honest && cases[i].iterations == 0) CHECK_GT(r.iterations, 1, cases[i].why);
         if (honest) CHECK(r.clock_ratio > 0.5 && r.clock_ratio < 1.01, "the clocks' ratio");
+        cbx_launch_record_clear(&r);
+    }
+    cbx_workload_free(w);
+    cbx_params_free(point);
+}
+
+/* While 16 MB of outputs are written the other thread uses as much CPU time as the writer, and does nothing in it. */
+static void threads_that_wait_awake(void **state)
+{
+    fixture *f = *state;
+    cbx_params *point = NULL;
+    cbx_workload *w = make_workload(f, &toy_case, "{\"n\":4000000}", 1, &point);
+    cbx_env_setting awake[] = { { "GOMP_SPINCOUNT", "400000" }, { "KMP_BLOCKTIME", "6" } }; /* for about 6 ms */
+    cbx_launch_opts o = quick_opts();
+    cbx_launch_record r;
+    cpu_set_t cpus;
+    int put_off = 0;
+    if (sched_getaffinity(0, sizeof cpus, &cpus) || CPU_COUNT(&cpus) < 2) skip();
+    o.threads = 2;
+    o.env = awake;
+    o.nenv = CBX_LEN(awake);
+    o.iterations = 20;
+    o.epochs = 5;
+    for (int i = 0; i < 4; i++) { /* a busy machine may spoil one */
+        cbx_err err = CBX_ERR_INIT;
+        CHECK_OK(cbx_launch_run(f->ctx, w, cbx_case_baseline(&toy_case, "team"), &o, &r, &err), &err, "team");
+        put_off += r.failure == CBX_FAILURE_LAZY_RESULT;
+        if (put_off > 1) fail_msg("%s (%s)", cbx_failure_word(r.failure), r.message);
         cbx_launch_record_clear(&r);
     }
     cbx_workload_free(w);
@@ -754,6 +783,7 @@ int main(void)
         cmocka_unit_test(both_clocks_agree),
         cmocka_unit_test(calibration),
         cmocka_unit_test(hidden_work),
+        cmocka_unit_test(threads_that_wait_awake),
         cmocka_unit_test(clock_ratio),
         cmocka_unit_test(bounds_of_a_worker),
         cmocka_unit_test(mapped_memory),

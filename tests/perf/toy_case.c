@@ -54,6 +54,14 @@ static void run_spin(void *plan)
     toy_busy_us(t->spin_us);
 }
 
+/* By two threads, of which one waits awake for the next call. */
+static void run_team(void *plan)
+{
+    toy *t = plan;
+#pragma omp parallel for num_threads(2)
+    for (size_t i = 0; i < t->n; i++) t->c[i] = 2 * t->a[i] + 1;
+}
+
 static void run_wrong(void *plan)
 {
     toy *t = plan;
@@ -379,6 +387,7 @@ static void toy_work(const cbx_params *point, cbx_work *out)
     X(says_oom, toy_prepare, run_says_oom)                                                                             \
     X(flood, toy_prepare, run_flood)                                                                                   \
     X(late_crash, toy_prepare, run_late_crash)                                                                         \
+    X(team, toy_prepare, run_team)                                                                                     \
     X(sandbag, toy_prepare, run_sandbag)                                                                               \
     X(sandbag_lie, toy_prepare, run_sandbag_lie)                                                                       \
     X(eat_in_daemon, toy_prepare, run_eat_in_daemon)                                                                   \
