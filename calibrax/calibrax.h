@@ -27,6 +27,7 @@
 #include "calibrax/core/machine.h"
 #include "calibrax/core/metadata.h"
 #include "calibrax/core/metric.h"
+#include "calibrax/core/point_index.h"
 #include "calibrax/core/probe.h"
 #include "calibrax/core/protocols.h"
 #include "calibrax/core/registry.h"

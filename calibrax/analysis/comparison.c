@@ -258,24 +258,46 @@ static cbx_status fill_row(work *w, size_t i, double *values, cbx_rank_entry *ra
 /* --- winners --- */
 
 /* Rows that all have (a missing value is NaN) with values > 0: there a ratio means something. */
-static bool counts(const cbx_comparison *c, const cbx_comparison_row *row, const char *metric)
+static bool counts(const cbx_comparison *c, const cbx_comparison_row *row)
 {
     if (row->direction == CBX_DIRECTION_INFO) return false;
     for (size_t k = 0; k < c->nlabels; k++)
         if (!(row->cells[k].value > 0 && isfinite(row->cells[k].value))) return false;
-    return !metric || !strcmp(metric, row->metric);
+    return true;
 }
 
-/* Each row's logarithm of best/value (or value/best), averaged over rows. */
-static cbx_winner winner_of(const cbx_comparison *c, const char *metric, double *sum)
+/* Rows by metric: the first one of each, and the next one of the same. */
+typedef struct rows_of {
+    size_t *first, *next; /* first: by number of the metric's text; as many as there are rows: none */
+} rows_of;
+
+static bool sort_rows(work *w, rows_of *by)
+{
+    const cbx_comparison *c = w->c;
+
+    *by = (rows_of){ cbx_arena_calloc(&w->scratch, w->texts.n, sizeof(*by->first)),
+                     cbx_arena_calloc(&w->scratch, c->nrows, sizeof(*by->next)) };
+    if (!by->first || !by->next) return false;
+    for (size_t k = 0; k < w->texts.n; k++) by->first[k] = c->nrows;
+    for (size_t i = c->nrows; i-- > 0;) {
+        size_t *first = &by->first[cbx__words_find(&w->texts, c->rows[i].metric)];
+        by->next[i] = *first;
+        *first = i;
+    }
+    return true;
+}
+
+/* Each row's logarithm of best/value (or value/best), averaged over rows.
+ * @param from, next  a chain of rows; next NULL: all of them */
+static cbx_winner winner_of(const cbx_comparison *c, const char *metric, size_t from, const size_t *next, double *sum)
 {
     cbx_winner w = { metric, NULL, NAN, 0 };
     size_t best = 0, draws = 0;
 
     memset(sum, 0, c->nlabels * sizeof(*sum));
-    for (size_t i = 0; i < c->nrows; i++) {
+    for (size_t i = from; i < c->nrows; i = next ? next[i] : i + 1) {
         const cbx_comparison_row *row = &c->rows[i];
-        if (!counts(c, row, metric)) continue;
+        if (!counts(c, row)) continue;
         w.nrows++;
         for (size_t k = 0; k < c->nlabels; k++) {
             double v = log(row->cells[k].value);
@@ -301,15 +323,17 @@ static cbx_winner winner_of(const cbx_comparison *c, const char *metric, double 
 static cbx_status find_winners(work *w, double *sum, cbx_err *err)
 {
     cbx_comparison *c = w->c;
+    rows_of by;
 
     c->winners = cbx_arena_calloc(&c->arena, c->nrows + 1, sizeof(*c->winners));
-    if (!c->winners) return cbx_fail(err, CBX_ENOMEM, "out of memory for winners");
+    if (!c->winners || !sort_rows(w, &by)) return cbx_fail(err, CBX_ENOMEM, "out of memory for winners");
     for (size_t i = 0; i < c->nrows; i++) {
-        bool seen = c->rows[i].direction == CBX_DIRECTION_INFO;
-        for (size_t k = 0; k < c->nwinners && !seen; k++) seen = !strcmp(c->winners[k].metric, c->rows[i].metric);
-        if (!seen) c->winners[c->nwinners++] = winner_of(c, c->rows[i].metric, sum);
+        const cbx_comparison_row *row = &c->rows[i];
+        bool first = by.first[cbx__words_find(&w->texts, row->metric)] == i;
+        if (first && row->direction != CBX_DIRECTION_INFO)
+            c->winners[c->nwinners++] = winner_of(c, row->metric, i, by.next, sum);
     }
-    c->winners[c->nwinners++] = winner_of(c, NULL, sum);
+    c->winners[c->nwinners++] = winner_of(c, NULL, 0, NULL, sum);
     return CBX_OK;
 }
 

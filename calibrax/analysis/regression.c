@@ -190,13 +190,13 @@ static size_t match_keys(cbx__keys *now, const cbx__keys *base)
     size_t n = 0;
 
     for (size_t i = 0; i < now->n; i++) {
-        cbx__keyed *other;
-        if (!now->all[i].count) continue;
+        cbx__keyed *e = &now->all[i];
+        if (!e->count) continue;
         n++;
-        other = cbx__keys_find(base, &now->all[i]);
-        if (other) other->matched = true;
+        e->other = cbx__keys_find(base, e);
+        if (e->other) e->other->other = e;
     }
-    for (size_t i = 0; i < base->n; i++) n += base->all[i].count && !base->all[i].matched;
+    for (size_t i = 0; i < base->n; i++) n += base->all[i].count && !base->all[i].other;
     return n;
 }
 
@@ -211,12 +211,12 @@ static cbx_status find_all(const sides *s, cbx__keys *now, const cbx__keys *base
     for (size_t i = 0; !st && i < now->n; i++) {
         const cbx__keyed *e = &now->all[i];
         if (!e->count) continue;
-        st = find_out(s, e, cbx__keys_find(base, e), &r->findings[r->nfindings], err);
+        st = find_out(s, e, e->other, &r->findings[r->nfindings], err);
         if (!st) r->nfindings++;
     }
     for (size_t i = 0; !st && i < base->n; i++) {
         const cbx__keyed *e = &base->all[i];
-        if (!e->count || e->matched) continue;
+        if (!e->count || e->other) continue;
         st = find_out(s, NULL, e, &r->findings[r->nfindings], err);
         if (!st) r->nfindings++;
     }

@@ -1,38 +1,16 @@
 /*
- * The keys of a run, name, scenario, tags and metric of each, found by their hash (FNV-1a, of Fowler, Noll and Vo); they are compared where they
- * stand in the run, so that a key costs no text.
+ * The keys of a run, name, scenario, tags and metric of each, found by their hash; they are compared where they stand in the run, so that
+ * a key costs no text.
  */
 #include <string.h>
 
 #include "calibrax/analysis/regression_parts.h"
+#include "calibrax/base/words.h"
+#include "calibrax/core/point_index.h"
 
-/* With the end of the word. */
-static uint64_t mix(uint64_t h, const char *s)
-{
-    do h = (h ^ (unsigned char)*s) * 0x100000001b3;
-    while (*s++);
-    return h;
-}
-
-/* The same whatever the order of the tags. */
 static uint64_t hash_of(const cbx_point *p, const char *metric)
 {
-    const uint64_t start = 0xcbf29ce484222325;
-    uint64_t tags = 0;
-
-    for (size_t i = 0; i < p->ntags; i++) tags += mix(mix(start, p->tags[i].key), p->tags[i].value);
-    return mix(mix(mix(start ^ tags, p->name), p->scenario), metric);
-}
-
-static bool same_point(const cbx_point *a, const cbx_point *b)
-{
-    if (a == b) return true;
-    if (a->ntags != b->ntags || strcmp(a->name, b->name) != 0 || strcmp(a->scenario, b->scenario) != 0) return false;
-    for (size_t i = 0; i < a->ntags; i++) {
-        const char *other = cbx_point_tag(b, a->tags[i].key);
-        if (!other || strcmp(a->tags[i].value, other) != 0) return false;
-    }
-    return true;
+    return cbx__hash_text(cbx_point_hash(p, NULL), metric);
 }
 
 /* Where a key is, or the free slot where it belongs. */
@@ -42,7 +20,7 @@ static uint32_t *slot_of(const cbx__keys *k, const cbx_point *p, const char *met
 
     while (k->slots[at]) {
         const cbx__keyed *e = &k->all[k->slots[at] - 1];
-        if (!strcmp(e->metric->name, metric) && same_point(e->point, p)) break;
+        if (!strcmp(e->metric->name, metric) && cbx_point_same(e->point, p, NULL)) break;
         at = (at + 1) & (k->nslots - 1);
     }
     return &k->slots[at];
@@ -53,7 +31,7 @@ static void enter(cbx__keys *k, const cbx_point *p, const cbx_named_metric *m)
 {
     uint32_t *slot = slot_of(k, p, m->name);
 
-    k->all[k->n++] = (cbx__keyed){ p, m, !*slot, false };
+    k->all[k->n++] = (cbx__keyed){ p, m, NULL, !*slot };
     if (*slot)
         k->all[*slot - 1].count++;
     else

@@ -26,8 +26,8 @@ struct cbx_regression {
 typedef struct cbx__keyed {
     const cbx_point *point;
     const cbx_named_metric *metric;
-    uint32_t count; /* how often the key stands in the run; 0: not its first place */
-    bool matched;   /* of a baseline's: the run has it */
+    struct cbx__keyed *other; /* of the same key in the other run */
+    uint32_t count;           /* how often the key stands in the run; 0: not its first place */
 } cbx__keyed;
 
 /** Those of a run, which outlives them. */

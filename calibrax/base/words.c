@@ -1,4 +1,4 @@
-/* Texts by number, found by their hash: FNV-1a, of Fowler, Noll and Vo. */
+/* Texts by number, found by their hash. */
 #include "calibrax/base/words.h"
 
 #include <stdbool.h>
@@ -8,11 +8,10 @@
 #define FIRST_SLOTS 64
 #define WORDS_MOST  ((size_t)1 << 31)
 
-static uint64_t hash_of(const char *s)
+uint64_t cbx__hash_text(uint64_t h, const char *s)
 {
-    uint64_t h = 0xcbf29ce484222325;
-
-    while (*s) h = (h ^ (unsigned char)*s++) * 0x100000001b3;
+    do h = (h ^ (unsigned char)*s) * 0x100000001b3;
+    while (*s++);
     return h;
 }
 
@@ -40,7 +39,7 @@ void cbx__words_leave(cbx__words *w, cbx_arena *texts)
 /* Where a text is, or the free slot where it belongs. */
 static uint32_t *slot_of(const cbx__words *w, uint32_t *slots, size_t nslots, const char *text)
 {
-    size_t at = hash_of(text) & (nslots - 1);
+    size_t at = cbx__hash_text(CBX__HASH_START, text) & (nslots - 1);
 
     while (slots[at] && strcmp(w->list[slots[at] - 1], text) != 0) at = (at + 1) & (nslots - 1);
     return &slots[at];

@@ -6,6 +6,10 @@
 
 #include "calibrax/base/arena.h"
 
+/** FNV-1a, of Fowler, Noll and Vo, over a text and its end: of several texts one after the other.  Begins with CBX__HASH_START. */
+#define CBX__HASH_START UINT64_C(0xcbf29ce484222325)
+uint64_t cbx__hash_text(uint64_t h, const char *s);
+
 #define CBX__NO_WORD SIZE_MAX
 
 typedef struct cbx__words {

@@ -13,6 +13,7 @@ cbx_status cbx__run_new(const cbx_allocator *al, cbx_run **out, cbx_err *err)
     atomic_init(&run->refs, 1);
     cbx_arena_init(&run->arena, al);
     cbx_arena_init(&run->words, al);
+    cbx__words_init(&run->def_names, al);
     run->environment = cbx_json_new_object();
     run->metadata = cbx_json_new_object();
     run->extra = cbx_json_new_object();
@@ -46,6 +47,7 @@ void cbx_run_free(cbx_run *run)
     cbx_mem_free(&al, run->points, run->points_cap * sizeof *run->points);
     cbx_arena_clear(&run->arena);
     cbx_arena_clear(&run->words);
+    cbx__words_clear(&run->def_names);
     cbx_mem_free(&al, run, sizeof *run);
 }
 
@@ -75,12 +77,23 @@ const cbx_metric_def *cbx_run_metric_def(const cbx_run *run, size_t i)
     return i < run->ndefs ? &run->defs[i].def : NULL;
 }
 
+size_t cbx__run_def_at(const cbx_run *run, const char *key)
+{
+    size_t at = 0;
+
+    if (run->def_names.n) {
+        at = cbx__words_find(&run->def_names, key);
+        return at == CBX__NO_WORD ? run->ndefs : at;
+    }
+    while (at < run->ndefs && strcmp(run->defs[at].key, key) != 0) at++;
+    return at;
+}
+
 const cbx_metric_def *cbx_run_find_metric_def(const cbx_run *run, const char *name)
 {
-    for (size_t i = 0; i < run->ndefs; i++) {
-        if (strcmp(run->defs[i].key, name) == 0) return &run->defs[i].def;
-    }
-    return NULL;
+    size_t at = cbx__run_def_at(run, name);
+
+    return at < run->ndefs ? &run->defs[at].def : NULL;
 }
 
 cbx_status cbx_run_hash(const cbx_run *run, char out[CBX_HASH_SIZE], cbx_err *err)

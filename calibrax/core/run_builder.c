@@ -81,18 +81,22 @@ cbx_status cbx__run_put_point(cbx_run *run, const cbx_point *point, const cbx_js
     return st ? st : cbx__run_own_point(run, &p, raw, err);
 }
 
-static run_def *find_def(cbx_run *run, const char *key)
+#define DEFS_SEARCHED 16 /* one after the other, when there are no more */
+
+/* What was not among the names yet. */
+static cbx_status name_defs(cbx_run *run, cbx_err *err)
 {
-    for (size_t i = 0; i < run->ndefs; i++) {
-        if (strcmp(run->defs[i].key, key) == 0) return &run->defs[i];
-    }
-    return NULL;
+    while (run->ndefs > DEFS_SEARCHED && run->def_names.n < run->ndefs)
+        if (cbx__words_add(&run->def_names, run->defs[run->def_names.n].key) == CBX__NO_WORD)
+            return cbx__record_no_memory(err);
+    return CBX_OK;
 }
 
 cbx_status cbx__run_put_def(cbx_run *run, const char *key, const cbx_metric_def *def, const cbx_json *raw, cbx_err *err)
 {
     void *defs = run->defs;
-    run_def d = { 0 }, *old;
+    run_def d = { 0 };
+    size_t at;
     cbx_status st = cbx__record_def(&run->arena, def, &d.def, err);
 
     if (!st) st = cbx__record_text(&run->arena, key, "metric name", &d.key, err);
@@ -100,14 +104,11 @@ cbx_status cbx__run_put_def(cbx_run *run, const char *key, const cbx_metric_def 
     run->defs = defs;
     if (!st) st = cbx__run_keep(run, raw, &d.raw, err);
     if (st) return st;
-    old = find_def(run, key);
-    if (old) {
-        cbx_json_unref(old->raw);
-        *old = d;
-    } else {
-        run->defs[run->ndefs++] = d;
-    }
-    return CBX_OK;
+    at = cbx__run_def_at(run, key);
+    if (at < run->ndefs) cbx_json_unref(run->defs[at].raw);
+    run->defs[at] = d;
+    run->ndefs += at == run->ndefs;
+    return name_defs(run, err);
 }
 
 static cbx_status name_schema(cbx_run *run, cbx_err *err)

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "calibrax/base/clock.h"
+#include "calibrax/base/words.h"
 #include "calibrax/core/record.h"
 #include "calibrax/core/run.h"
 
@@ -30,6 +31,7 @@ struct cbx_run {
     cbx_json *extra; /* members of the top level that are unknown here, schema_version among them */
     run_def *defs;
     size_t ndefs, defs_cap;
+    cbx__words def_names; /* by the number of a definition; empty while there are few */
     run_point *points;
     size_t npoints, points_cap;
     bool private_tree; /* while reading: the JSON has no other owner, so parts of it are kept and not copied */
@@ -45,6 +47,8 @@ cbx_status cbx__run_point_text(cbx_arena *arena, cbx_point *p, cbx_err *err);
 /** No more points will come. */
 cbx_status cbx__run_trim(cbx_run *run, cbx_err *err);
 cbx_status cbx__run_put_point(cbx_run *run, const cbx_point *point, const cbx_json *raw, cbx_err *err);
+/** The place of a definition, or ndefs. */
+size_t cbx__run_def_at(const cbx_run *run, const char *key);
 /** Adds or replaces. */
 cbx_status cbx__run_put_def(cbx_run *run, const char *key, const cbx_metric_def *def, const cbx_json *raw,
                             cbx_err *err);

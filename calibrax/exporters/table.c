@@ -5,9 +5,11 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/exporters/points.h"
+#include "calibrax/base/words.h"
+#include "calibrax/core/point_index.h"
 #include "calibrax/statistics/estimate.h"
 
 static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for a table"); }
@@ -69,12 +71,57 @@ cbx_status cbx__number_of(cbx_ctx *ctx, const cbx_metric *m, cbx__number *out, c
 
 /* --- columns --- */
 
-static bool among(const char *const *names, size_t n, const char *name)
+/* The names of columns, by number. */
+static bool name_columns(const cbx_export_job *job, const cbx_run *run, cbx__words *names)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(names[i], name)) return true;
-    return false;
+    bool good = true;
+
+    for (size_t i = 0; i < job->opts.nmetrics; i++)
+        good = good && cbx__words_add(names, job->opts.metrics[i]) != CBX__NO_WORD;
+    for (size_t i = 0; !job->opts.nmetrics && i < cbx_run_npoints(run); i++)
+        for (size_t k = 0; k < cbx_run_point(run, i)->nmetrics; k++)
+            good = good && cbx__words_add(names, cbx_run_point(run, i)->metrics[k].name) != CBX__NO_WORD;
+    return good;
 }
+
+/* Which of them have intervals. */
+static void see_intervals(const cbx_run *run, const cbx__words *names, cbx__column *columns)
+{
+    for (size_t i = 0; i < cbx_run_npoints(run); i++) {
+        const cbx_point *p = cbx_run_point(run, i);
+        for (size_t k = 0; k < p->nmetrics; k++) {
+            const cbx_metric *m = &p->metrics[k].metric;
+            size_t at = isnan(m->lower) && isnan(m->upper) ? CBX__NO_WORD : cbx__words_find(names, p->metrics[k].name);
+            if (at != CBX__NO_WORD) columns[at].intervals = true;
+        }
+    }
+}
+
+static cbx_status make_columns(cbx_export_job *job, const cbx_run *run, const cbx__words *names,
+                               const cbx__column **out, cbx_err *err)
+{
+    cbx__column *columns = cbx_arena_calloc(job->arena, names->n, sizeof *columns);
+
+    if (!columns) return no_memory(err);
+    for (size_t k = 0; k < names->n; k++) {
+        const char *name = cbx_arena_strdup(job->arena, names->list[k]);
+        if (!name) return no_memory(err);
+        columns[k] = (cbx__column){ name, cbx_run_find_metric_def(run, name), false };
+    }
+    see_intervals(run, names, columns);
+    *out = columns;
+    return CBX_OK;
+}
+
+/* The metrics of a run, or those asked for.  @param names  their numbers are the columns'; the caller clears them, after a fault too */
+static cbx_status find_columns(cbx_export_job *job, const cbx_run *run, cbx__words *names, const cbx__column **out,
+                               cbx_err *err)
+{
+    cbx__words_init(names, cbx_ctx_allocator(job->ctx));
+    return name_columns(job, run, names) ? make_columns(job, run, names, out, err) : no_memory(err);
+}
+
+/* --- labels --- */
 
 /* Adds a name unless it is there; false: out of memory. */
 typedef struct name_list {
@@ -85,7 +132,8 @@ typedef struct name_list {
 
 static bool add_name(name_list *l, const char *name)
 {
-    if (among(l->items, l->n, name)) return true;
+    for (size_t i = 0; i < l->n; i++)
+        if (!strcmp(l->items[i], name)) return true;
     if (l->n == l->room) {
         size_t room = l->room ? 2 * l->room : 16;
         const char **more = cbx_arena_calloc(l->arena, room, sizeof *more);
@@ -97,32 +145,6 @@ static bool add_name(name_list *l, const char *name)
     l->items[l->n++] = name;
     return true;
 }
-
-cbx_status cbx__columns_of(cbx_export_job *job, const cbx_run *run, const cbx__column **out, size_t *n, cbx_err *err)
-{
-    name_list names = { .arena = job->arena };
-    cbx__column *columns;
-
-    for (size_t i = 0; i < job->opts.nmetrics; i++)
-        if (!add_name(&names, job->opts.metrics[i])) return no_memory(err);
-    for (size_t i = 0; !job->opts.nmetrics && i < cbx_run_npoints(run); i++)
-        for (size_t k = 0; k < cbx_run_point(run, i)->nmetrics; k++)
-            if (!add_name(&names, cbx_run_point(run, i)->metrics[k].name)) return no_memory(err);
-    columns = cbx_arena_calloc(job->arena, names.n, sizeof *columns);
-    if (!columns) return no_memory(err);
-    for (size_t k = 0; k < names.n; k++) {
-        columns[k] = (cbx__column){ names.items[k], cbx_run_find_metric_def(run, names.items[k]), false };
-        for (size_t i = 0; i < cbx_run_npoints(run); i++) {
-            const cbx_metric *m = cbx_point_metric(cbx_run_point(run, i), names.items[k]);
-            if (m && (!isnan(m->lower) || !isnan(m->upper))) columns[k].intervals = true;
-        }
-    }
-    *out = columns;
-    *n = names.n;
-    return CBX_OK;
-}
-
-/* --- labels --- */
 
 /* Names of labels are the tags', and these two. */
 static const char *label_value(const cbx_point *p, const char *label)
@@ -180,7 +202,7 @@ static cbx_status make_labels(cbx_export_job *job, cbx__table *t, cbx_err *err)
 
 /* --- rows --- */
 
-static cbx_status make_rows(cbx_export_job *job, cbx__table *t, cbx_err *err)
+static cbx_status make_rows(cbx_export_job *job, const cbx__words *names, cbx__table *t, cbx_err *err)
 {
     const char **rows = cbx_arena_calloc(job->arena, t->nrows * t->nlabels, sizeof *rows);
 
@@ -189,11 +211,12 @@ static cbx_status make_rows(cbx_export_job *job, cbx__table *t, cbx_err *err)
     for (size_t i = 0; i < t->nrows; i++) {
         const cbx_point *p = cbx_run_point(t->run, i);
         for (size_t k = 0; k < t->nlabels; k++) rows[i * t->nlabels + k] = label_value(p, t->labels[k]);
-        for (size_t k = 0; k < t->ncolumns; k++) {
-            cbx__cell *c = &t->cells[i * t->ncolumns + k];
-            c->metric = cbx_point_metric(p, t->columns[k].name);
-            cbx_status st = c->metric ? cbx__number_of(job->ctx, c->metric, &c->number, err) : CBX_OK;
+        for (size_t k = 0; k < p->nmetrics; k++) {
+            size_t column = cbx__words_find(names, p->metrics[k].name);
+            cbx__cell *c = column == CBX__NO_WORD ? NULL : &t->cells[i * t->ncolumns + column];
+            cbx_status st = c ? cbx__number_of(job->ctx, &p->metrics[k].metric, &c->number, err) : CBX_OK;
             if (st) return st;
+            if (c) c->metric = &p->metrics[k].metric;
         }
     }
     t->rows = rows;
@@ -203,14 +226,19 @@ static cbx_status make_rows(cbx_export_job *job, cbx__table *t, cbx_err *err)
 static cbx_status make_groups(cbx_export_job *job, cbx__table *t, cbx_err *err)
 {
     size_t *groups = cbx_arena_calloc(job->arena, t->nrows, sizeof *groups);
-    cbx__points points;
+    cbx_point_index points;
     cbx_status st = CBX_OK;
 
     if (!groups) return no_memory(err);
-    cbx__points_init(&points, cbx_ctx_allocator(job->ctx), job->opts.group_by);
-    for (size_t i = 0; !st && i < t->nrows; i++)
-        if (!cbx__points_add(&points, cbx_run_point(t->run, i), i, &groups[i])) st = no_memory(err);
-    cbx__points_clear(&points);
+    cbx_point_index_init(&points, cbx_ctx_allocator(job->ctx), job->opts.group_by);
+    for (size_t i = 0; !st && i < t->nrows; i++) {
+        const cbx_point_entry *first = cbx_point_index_add(&points, cbx_run_point(t->run, i), i);
+        if (first)
+            groups[i] = first->value;
+        else
+            st = no_memory(err);
+    }
+    cbx_point_index_clear(&points);
     t->groups = groups;
     return st;
 }
@@ -245,15 +273,31 @@ static void mark_best(cbx__table *t, size_t column, leader *leaders)
         }
 }
 
+#define CELLS_MOST 4000000 /* about 500 MB of them; no reader wants more */
+
+static cbx_status check_size(const cbx__table *t, cbx_err *err)
+{
+    if (t->ncolumns == 0 || t->nrows <= CELLS_MOST / t->ncolumns) return CBX_OK;
+    return cbx_fail(err, CBX_EINVAL,
+                    "a table of %zu points and %zu metrics has more than %d cells, most of them empty: choose metrics "
+                    "with --metrics",
+                    t->nrows, t->ncolumns, CELLS_MOST);
+}
+
 cbx_status cbx__table_make(cbx_export_job *job, const cbx_run *run, cbx__table *out, cbx_err *err)
 {
     cbx__table t = { .run = run, .nrows = cbx_run_npoints(run) };
     leader *leaders = cbx_arena_calloc(job->arena, t.nrows, sizeof *leaders);
-    cbx_status st = !leaders ? no_memory(err) : cbx__columns_of(job, run, &t.columns, &t.ncolumns, err);
+    cbx__words names;
+    cbx_status st = find_columns(job, run, &names, &t.columns, err);
 
+    t.ncolumns = names.n;
+    if (!st && !leaders) st = no_memory(err);
+    if (!st) st = check_size(&t, err);
     if (!st) st = make_labels(job, &t, err);
-    if (!st) st = make_rows(job, &t, err);
+    if (!st) st = make_rows(job, &names, &t, err);
     if (!st) st = make_groups(job, &t, err);
+    cbx__words_clear(&names);
     if (st) return st;
     for (size_t k = 0; k < t.ncolumns; k++) mark_best(&t, k, leaders);
     *out = t;
@@ -262,32 +306,26 @@ cbx_status cbx__table_make(cbx_export_job *job, const cbx_run *run, cbx__table *
 
 /* --- a run against another --- */
 
-static cbx_status index_points(cbx__points *points, const cbx_run *run, cbx_err *err)
+static cbx_status index_points(cbx_point_index *points, const cbx_run *run, cbx_err *err)
 {
-    size_t first;
-
     for (size_t i = 0; i < cbx_run_npoints(run); i++)
-        if (!cbx__points_add(points, cbx_run_point(run, i), i, &first)) return no_memory(err);
+        if (!cbx_point_index_add(points, cbx_run_point(run, i), i)) return no_memory(err);
     return CBX_OK;
 }
 
-/* @param of  its points that have no partner among the points of the other run are counted */
-static cbx_status without_partner(const cbx_run *of, cbx__points *others, size_t *n, cbx_err *err)
+/* Points of a run that have no partner among those of another. */
+static size_t without_partner(const cbx_run *of, const cbx_point_index *others)
 {
-    size_t at;
+    size_t n = 0;
 
-    *n = 0;
-    for (size_t i = 0; i < cbx_run_npoints(of); i++) {
-        if (!cbx__points_find(others, cbx_run_point(of, i), &at)) return no_memory(err);
-        *n += at == CBX__NO_POINT;
-    }
-    return CBX_OK;
+    for (size_t i = 0; i < cbx_run_npoints(of); i++) n += !cbx_point_index_find(others, cbx_run_point(of, i));
+    return n;
 }
 
 /* The points of a run and of what it is held against. */
 typedef struct sides {
     const cbx_run *baseline;
-    cbx__points of_run, of_baseline;
+    cbx_point_index of_run, of_baseline;
     size_t only_run, only_baseline;
 } sides;
 
@@ -295,19 +333,20 @@ static cbx_status sides_make(const cbx_allocator *al, const cbx_run *run, const 
                              cbx_err *err)
 {
     s->baseline = baseline;
-    cbx__points_init(&s->of_run, al, NULL);
-    cbx__points_init(&s->of_baseline, al, NULL);
+    cbx_point_index_init(&s->of_run, al, NULL);
+    cbx_point_index_init(&s->of_baseline, al, NULL);
     cbx_status st = index_points(&s->of_run, run, err);
     if (!st) st = index_points(&s->of_baseline, baseline, err);
-    if (!st) st = without_partner(run, &s->of_baseline, &s->only_run, err);
-    if (!st) st = without_partner(baseline, &s->of_run, &s->only_baseline, err);
-    return st;
+    if (st) return st;
+    s->only_run = without_partner(run, &s->of_baseline);
+    s->only_baseline = without_partner(baseline, &s->of_run);
+    return CBX_OK;
 }
 
 static void sides_clear(sides *s)
 {
-    cbx__points_clear(&s->of_run);
-    cbx__points_clear(&s->of_baseline);
+    cbx_point_index_clear(&s->of_run);
+    cbx_point_index_clear(&s->of_baseline);
 }
 
 /* One row: both values, the better one marked, and the change in percent where it has a meaning. */
@@ -341,27 +380,68 @@ static void label_row(const cbx__table *t, const cbx_point *p, const char *metri
     row[t->nlabels - 1] = metric;
 }
 
-static cbx_status compare_points(cbx_export_job *job, sides *both, const cbx__column *metrics, size_t nmetrics,
-                                 cbx__table *t, cbx_err *err)
+/* Metrics by the number of their column: of the point of the run, of its partner, and which the former has. */
+typedef struct facing {
+    const cbx__words *names;
+    const cbx_metric **now, **old;
+    size_t *columns, n;
+} facing;
+
+static int by_number(const void *a, const void *b)
 {
-    size_t most = cbx_run_npoints(t->run) * nmetrics;
-    const char **rows = cbx_arena_calloc(job->arena, most * t->nlabels, sizeof *rows);
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Puts a point's metrics into their columns, or takes them out again. */
+static void face(facing *f, const cbx_point *of, bool put, const cbx_metric **by_column)
+{
+    for (size_t k = 0; k < of->nmetrics; k++) {
+        size_t at = cbx__words_find(f->names, of->metrics[k].name);
+        if (at != CBX__NO_WORD) by_column[at] = put ? &of->metrics[k].metric : NULL;
+        if (at != CBX__NO_WORD && put && by_column == f->now) f->columns[f->n++] = at;
+    }
+}
+
+static cbx_status compare_point(cbx_export_job *job, facing *f, const cbx_point *p, const cbx_point *q,
+                                const cbx__column *metrics, const char **rows, cbx__table *t, cbx_err *err)
+{
     cbx_status st = CBX_OK;
 
+    f->n = 0;
+    face(f, p, true, f->now);
+    face(f, q, true, f->old);
+    if (f->n) qsort(f->columns, f->n, sizeof *f->columns, by_number);
+    for (size_t i = 0; !st && i < f->n; i++) {
+        size_t k = f->columns[i];
+        if (!f->old[k]) continue;
+        label_row(t, p, metrics[k].name, &rows[t->nrows * t->nlabels]);
+        st = compare_metric(job, &metrics[k], f->old[k], f->now[k], &t->cells[t->nrows++ * 3], err);
+    }
+    face(f, p, false, f->now);
+    face(f, q, false, f->old);
+    return st;
+}
+
+static cbx_status compare_points(cbx_export_job *job, sides *both, const cbx__words *names, const cbx__column *metrics,
+                                 cbx__table *t, cbx_err *err)
+{
+    facing f = { names, cbx_arena_calloc(job->arena, names->n, sizeof *f.now),
+                 cbx_arena_calloc(job->arena, names->n, sizeof *f.old),
+                 cbx_arena_calloc(job->arena, names->n, sizeof *f.columns), 0 };
+    const char **rows;
+    size_t most = 0;
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; i < cbx_run_npoints(t->run); i++) most += cbx_run_point(t->run, i)->nmetrics;
+    rows = cbx_arena_calloc(job->arena, most * t->nlabels, sizeof *rows);
     t->cells = cbx_arena_calloc(job->arena, most * 3, sizeof *t->cells);
-    if (!rows || !t->cells) return no_memory(err);
+    if (!rows || !t->cells || !f.now || !f.old || !f.columns) return no_memory(err);
     for (size_t i = 0; !st && i < cbx_run_npoints(t->run); i++) {
-        const cbx_point *p = cbx_run_point(t->run, i), *q;
-        size_t at;
-        if (!cbx__points_find(&both->of_baseline, p, &at)) return no_memory(err);
-        if (at == CBX__NO_POINT) continue;
-        q = cbx_run_point(both->baseline, at);
-        for (size_t k = 0; !st && k < nmetrics; k++) {
-            const cbx_metric *now = cbx_point_metric(p, metrics[k].name), *old = cbx_point_metric(q, metrics[k].name);
-            if (!now || !old) continue;
-            label_row(t, p, metrics[k].name, &rows[t->nrows * t->nlabels]);
-            st = compare_metric(job, &metrics[k], old, now, &t->cells[t->nrows++ * 3], err);
-        }
+        const cbx_point *p = cbx_run_point(t->run, i);
+        const cbx_point_entry *partner = cbx_point_index_find(&both->of_baseline, p);
+        if (partner) st = compare_point(job, &f, p, partner->point, metrics, rows, t, err);
     }
     t->rows = rows;
     if (!st && !t->nrows)
@@ -399,19 +479,24 @@ cbx_status cbx__table_compare(cbx_export_job *job, const cbx_run *run, const cbx
     cbx__table t = { .run = run, .ncolumns = 3 };
     const cbx__column *metrics = NULL;
     cbx__column *columns = cbx_arena_calloc(job->arena, 3, sizeof *columns);
-    size_t nmetrics = 0;
+    cbx__words names;
     sides both;
-    cbx_status st = columns ? cbx__columns_of(job, run, &metrics, &nmetrics, err) : no_memory(err);
+    cbx_status st = find_columns(job, run, &names, &metrics, err);
 
-    if (st) return st;
+    if (!st && !columns) st = no_memory(err);
+    if (st) {
+        cbx__words_clear(&names);
+        return st;
+    }
     columns[0] = (cbx__column){ "baseline", NULL, true };
     columns[1] = (cbx__column){ "run", NULL, true };
     columns[2] = (cbx__column){ "change", &percent, false };
     t.columns = columns;
     st = sides_make(cbx_ctx_allocator(job->ctx), run, baseline, &both, err);
     if (!st) st = compare_labels(job, &both, &t, err);
-    if (!st) st = compare_points(job, &both, metrics, nmetrics, &t, err);
+    if (!st) st = compare_points(job, &both, &names, metrics, &t, err);
     sides_clear(&both);
+    cbx__words_clear(&names);
     if (!st) *out = t;
     return st;
 }

@@ -50,7 +50,5 @@ cbx_status cbx__table_compare(cbx_export_job *job, const cbx_run *run, const cbx
  * else four of the value; at least one digit of the value always shows.
  */
 cbx_status cbx__number_of(cbx_ctx *ctx, const cbx_metric *m, cbx__number *out, cbx_err *err);
-/* The metrics of a run, or those asked for, in the arena of the job. */
-cbx_status cbx__columns_of(cbx_export_job *job, const cbx_run *run, const cbx__column **out, size_t *n, cbx_err *err);
 
 #endif

@@ -123,21 +123,29 @@ static int find_in(const opt_run *run, changes_series *s, bool detector, const c
 }
 
 /* The store is asked once a metric: it looks at every run each time.  Series are by point, so one before has most metrics too. */
-static void find_direction(changes *c, changes_series *s)
+static bool find_direction(changes *c, changes_series *s)
 {
     cbx_metric_def def;
+    size_t at = (size_t)(s - c->list);
+    cbx_point *metric = cbx_arena_calloc(c->run->arena, 1, sizeof *metric);
+    const cbx_point_entry *e = NULL;
 
-    for (size_t i = (size_t)(s - c->list); i-- > 0;) {
-        const changes_series *known = &c->list[i];
-        if (strcmp(known->s->metric, s->s->metric) != 0) continue;
-        s->undefined = known->undefined;
-        s->direction = known->direction;
-        s->unit = known->unit;
-        return;
+    if (metric) {
+        *metric = (cbx_point){ .name = s->s->metric, .scenario = "" };
+        e = cbx_point_index_add(&c->metrics, metric, at);
+    }
+    if (!e) return false;
+    if (e->value != at) {
+        const changes_series *first = &c->list[e->value];
+        s->undefined = first->undefined;
+        s->direction = first->direction;
+        s->unit = first->unit;
+        return true;
     }
     s->undefined = cbx_store_metric_def(c->store, s->s->metric, c->run->arena, &def, NULL) != CBX_OK;
     s->direction = s->undefined ? CBX_DIRECTION_INFO : def.direction;
     s->unit = s->undefined ? NULL : def.unit;
+    return true;
 }
 
 int changes_find(changes *c)
@@ -159,14 +167,14 @@ int changes_find(changes *c)
                         cbx_store_root(c->store));
     c->list = cbx_arena_calloc(c->run->arena, c->trend.count, sizeof *c->list);
     if (!c->list) return no_memory(c->run);
+    cbx_point_index_init(&c->metrics, cbx_ctx_allocator(c->run->ctx), NULL);
     cbx_arena_init(&passing, cbx_ctx_allocator(c->run->ctx));
     for (size_t i = 0; !status && i < c->trend.count; i++) {
         changes_series *s = &c->list[c->n++];
         *s = (changes_series){ .s = &c->trend.series[i] };
         s->name = cbx_arena_strdup(c->run->arena, series_key(&passing, s->s));
         cbx_arena_clear(&passing);
-        find_direction(c, s);
-        if (!s->name || !take_values(c->run, s)) return no_memory(c->run);
+        if (!s->name || !find_direction(c, s) || !take_values(c->run, s)) return no_memory(c->run);
         s->unseen = s->n;
         status = find_in(c->run, s, detector, &o);
     }
@@ -395,5 +403,6 @@ void changes_clear(changes *c)
 {
     cbx_json_unref(c->seen);
     cbx_trend_clear(&c->trend);
+    if (c->metrics.nslots) cbx_point_index_clear(&c->metrics);
     cbx_store_close(c->store);
 }

@@ -5,6 +5,7 @@
 #define CALIBRAX_PROGRAMS_CHANGES_H
 
 #include "calibrax/analysis/changepoint.h"
+#include "calibrax/core/point_index.h"
 #include "programs/calibrax/select.h"
 
 typedef struct changes_args {
@@ -46,7 +47,8 @@ typedef struct changes {
     cbx_trend trend;
     changes_series *list;
     size_t n;
-    cbx_json *seen; /* the state file as it was; NULL: none */
+    cbx_point_index metrics; /* the first series of each, found as a point of that name */
+    cbx_json *seen;          /* the state file as it was; NULL: none */
 } changes;
 
 /* Each returns 0, or 2 with a sentence said. */

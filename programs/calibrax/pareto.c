@@ -184,8 +184,9 @@ static int find_candidates(field *f, size_t *nruns)
     inputs_visit v = { .take = take_run, .user = f, .allow_machines = a->allow_machines, .bare = true };
     int status = select_query(f->run, &a->select, &f->query);
 
-    f->points.arena = f->run->arena;
+    named_points_init(&f->points, f->run->arena);
     if (!status) status = inputs_each(f->run, &a->select, &a->inputs, &v);
+    named_points_clear(&f->points);
     if (!status) status = need_directions(f);
     *nruns = v.n;
     if (status || f->n) return status;

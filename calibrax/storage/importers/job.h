@@ -4,6 +4,7 @@
 #ifndef CALIBRAX_STORAGE_IMPORT_JOB_H
 #define CALIBRAX_STORAGE_IMPORT_JOB_H
 
+#include "calibrax/base/words.h"
 #include "calibrax/core/run_spool.h"
 #include "calibrax/storage/importers/document.h"
 #include "calibrax/storage/importers/importer.h"
@@ -15,12 +16,9 @@
 /* A run under construction. */
 typedef struct cbx__import_run {
     cbx_run_builder *builder;
-    cbx_run *whole;  /* instead of a builder: all but its points, or with them */
-    const char *key; /* what it was begun for; "" */
-    uint64_t key_hash;
+    cbx_run *whole; /* instead of a builder: all but its points, or with them */
     size_t npoints;
-    const char **defs; /* names defined so far */
-    size_t ndefs, defs_room;
+    cbx__words defs; /* names defined so far */
     cbx__seen seen;
     cbx__spooled spooled;
 } cbx__import_run;
@@ -56,6 +54,9 @@ struct cbx__import_job {
 
     cbx__import_run *runs, *run; /* run: where points go; NULL: none */
     size_t nruns, runs_room;
+    cbx__words keys; /* what runs were begun for */
+    size_t *run_of;  /* by number of key */
+    size_t run_of_room;
 
     /* the point */
     cbx_point point;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "calibrax/core/point_index.h"
 #include "calibrax/storage/importers/job.h"
 
 const cbx__import_def cbx__import_time = { "time", "s", CBX_DIRECTION_LOWER, CBX_PRIORITY_PRIMARY };
@@ -63,18 +64,10 @@ static void define(cbx__import_job *job, const cbx__import_def *def)
 {
     const cbx_metric_def d = { def->metric, def->unit, def->direction, "", def->priority, "" };
     cbx__import_run *run = job->run;
-    const char *name;
+    size_t known = run->defs.n, at = cbx__words_add(&run->defs, def->metric);
 
-    for (size_t i = 0; i < run->ndefs; i++) {
-        if (!strcmp(run->defs[i], def->metric)) return;
-    }
-    if (!cbx__import_grow(job, &run->defs, run->ndefs, &run->defs_room, sizeof(*run->defs))) return;
-    name = cbx_arena_strdup(&job->out->arena, def->metric);
-    if (!name) {
-        cbx__import_no_memory(job);
-        return;
-    }
-    run->defs[run->ndefs++] = name;
+    if (at == CBX__NO_WORD) cbx__import_no_memory(job);
+    if (at < known || at == CBX__NO_WORD) return;
     cbx__import_take(job, cbx_run_builder_add_metric_def(run->builder, &d, &job->inner));
 }
 
@@ -114,22 +107,7 @@ void cbx__import_fields(cbx__import_job *job, const cbx_json *object, const cbx_
 
 /* --- the end of a point --- */
 
-static uint64_t mix(uint64_t h, const char *s)
-{
-    do h = (h ^ (unsigned char)*s) * 0x100000001b3;
-    while (*s++);
-    return h;
-}
-
 static int by_key(const void *a, const void *b) { return strcmp(((const cbx_tag *)a)->key, ((const cbx_tag *)b)->key); }
-
-static uint64_t hash_point(const cbx__import_job *job)
-{
-    uint64_t h = mix(mix(0xcbf29ce484222325, job->point.name), job->point.scenario);
-
-    for (size_t i = 0; i < job->ntags; i++) h = mix(mix(h, job->tags[i].key), job->tags[i].value);
-    return h;
-}
 
 /* Where points go: into the run, or as text to the disk. */
 static void put_point(cbx__import_job *job)
@@ -150,7 +128,9 @@ void cbx__import_point_end(cbx__import_job *job)
 
     if (job->status || !job->nmetrics || !job->run) return;
     if (job->ntags) qsort(job->tags, job->ntags, sizeof(*job->tags), by_key);
-    count = cbx__seen_count(&job->run->seen, cbx_ctx_allocator(job->ctx), hash_point(job));
+    job->point.tags = job->tags;
+    job->point.ntags = job->ntags;
+    count = cbx__seen_count(&job->run->seen, cbx_ctx_allocator(job->ctx), cbx_point_hash(&job->point, NULL));
     if (!count) cbx__import_no_memory(job);
     if (count > 1) {
         snprintf(number, sizeof(number), "%u", count);

@@ -10,34 +10,26 @@ static bool is_open(const cbx__import_job *job) { return !job->status && job->ru
 
 /* --- beginning --- */
 
-static uint64_t hash_key(const char *key)
-{
-    uint64_t h = 0xcbf29ce484222325;
-
-    while (*key) h = (h ^ (unsigned char)*key++) * 0x100000001b3;
-    return h;
-}
-
 /* One more run, which becomes the one that is written. */
-static cbx__import_run *add_run(cbx__import_job *job, const char *key)
+static cbx__import_run *add_run(cbx__import_job *job)
 {
-    cbx__import_run r = { .key = cbx_arena_strdup(&job->out->arena, key), .key_hash = hash_key(key) };
+    cbx__import_run r = { .npoints = 0 };
 
-    if (!r.key) cbx__import_no_memory(job);
     if (!cbx__import_grow(job, &job->runs, job->nruns, &job->runs_room, sizeof(*job->runs))) return NULL;
     cbx__spooled_init(&r.spooled, cbx_ctx_allocator(job->ctx));
+    cbx__words_init(&r.defs, cbx_ctx_allocator(job->ctx));
     job->runs[job->nruns] = r;
     job->run = &job->runs[job->nruns++];
     return job->run;
 }
 
-static void begin(cbx__import_job *job, const char *key)
+void cbx__import_run_begin(cbx__import_job *job)
 {
     cbx_run_opts opts = CBX_RUN_OPTS_INIT;
     int64_t us = job->opts->timestamp_us ? job->opts->timestamp_us : job->src->modified_us;
 
     opts.no_vcs = opts.no_machine = opts.no_versions = true;
-    if (job->status || !add_run(job, key)) return;
+    if (job->status || !add_run(job)) return;
     cbx__import_take(job, cbx_run_builder_create(job->ctx, &opts, &job->run->builder, &job->inner));
     cbx__import_run_time(job, us);
     cbx__import_run_commit(job, NULL, NULL);
@@ -46,22 +38,23 @@ static void begin(cbx__import_job *job, const char *key)
                                                            cbx_json_new_string(job->importer->name), &job->inner));
 }
 
-void cbx__import_run_begin(cbx__import_job *job) { begin(job, ""); }
-
 bool cbx__import_run_for(cbx__import_job *job, const char *key)
 {
-    uint64_t hash = hash_key(key);
+    size_t known = job->keys.n, number;
+    cbx__import_run *run;
 
-    if (job->run && job->run->key_hash == hash && !strcmp(job->run->key, key)) return false;
-    if (job->run && job->scratch && !job->status)
+    if (!cbx__import_grow(job, &job->run_of, known, &job->run_of_room, sizeof(*job->run_of))) return false;
+    number = cbx__words_add(&job->keys, key);
+    if (number == CBX__NO_WORD) cbx__import_no_memory(job);
+    if (job->status) return false;
+    if (number == known) job->run_of[number] = job->nruns;
+    run = number < known ? &job->runs[job->run_of[number]] : NULL;
+    if (run && run == job->run) return false;
+    if (job->run && job->scratch)
         cbx__import_take(job, cbx__spooled_rest(&job->run->spooled, job->scratch, &job->inner));
-    for (size_t i = 0; i < job->nruns; i++) {
-        if (job->runs[i].key_hash != hash || strcmp(job->runs[i].key, key) != 0) continue;
-        job->run = &job->runs[i];
-        return false;
-    }
-    begin(job, key);
-    return !job->status;
+    job->run = run;
+    if (!run) cbx__import_run_begin(job);
+    return !run && !job->status;
 }
 
 void cbx__import_run_end(cbx__import_job *job) { job->run = NULL; }
@@ -108,7 +101,7 @@ void cbx__import_run_environment(cbx__import_job *job, const char *key, const cb
 
 void cbx__import_run_whole(cbx__import_job *job, cbx_run *run)
 {
-    cbx__import_run *r = job->status ? NULL : add_run(job, "");
+    cbx__import_run *r = job->status ? NULL : add_run(job);
 
     if (!r) {
         cbx_run_free(run);
