@@ -126,15 +126,30 @@ bool cbx__guard_waiver_note(const cbx_guard *g, size_t i, cbx_text *note)
     return note->len || note->status;
 }
 
-cbx_status cbx_guard_write(const cbx_guard *g, cbx_guard_format format, cbx_text *out, cbx_err *err)
+static cbx_status write_in(const cbx_guard *g, cbx_guard_format format, cbx_json_pour_fn pour, void *user,
+                           cbx_text *out, cbx_err *err)
 {
     switch (format) {
     case CBX_GUARD_TEXT: cbx__guard_write_text(g, out); break;
-    case CBX_GUARD_JSON: return cbx__guard_write_json(g, out, err);
+    case CBX_GUARD_JSON: return cbx__guard_write_json(g, pour, user, out, err);
     case CBX_GUARD_MARKDOWN: cbx__guard_write_markdown(g, out); break;
     case CBX_GUARD_JUNIT: cbx__guard_write_junit(g, out); break;
     case CBX_GUARD_GITHUB: cbx__guard_write_github(g, out); break;
     default: return cbx_fail(err, CBX_EINVAL, "no output format has the number %d", (int)format);
     }
     return cbx_text_check(out, err);
+}
+
+cbx_status cbx_guard_write(const cbx_guard *g, cbx_guard_format format, cbx_text *out, cbx_err *err)
+{
+    return write_in(g, format, NULL, NULL, out, err);
+}
+
+cbx_status cbx_guard_pour(const cbx_guard *g, cbx_guard_format format, cbx_json_pour_fn pour, void *user, cbx_text *out,
+                          cbx_err *err)
+{
+    cbx_status st = write_in(g, format, pour, user, out, err);
+
+    if (!st) pour(user, out);
+    return st;
 }

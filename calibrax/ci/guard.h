@@ -59,6 +59,12 @@ CBX_API bool cbx_guard_expired(const cbx_guard *g, size_t i);
 CBX_API size_t cbx_guard_uses(const cbx_guard *g, size_t i);
 /** Appends, with a line end.  @return CBX_OK; CBX_EINVAL (no such format); CBX_ENOMEM */
 CBX_API cbx_status cbx_guard_write(const cbx_guard *g, cbx_guard_format format, cbx_text *out, cbx_err *err);
+/**
+ * The same of an answer that may be too long to be held: JSON is handed out behind each finding, other formats at their end.
+ * @param pour  takes what was written so far, and resets it; after a fault, too, there may be a part
+ */
+CBX_API cbx_status cbx_guard_pour(const cbx_guard *g, cbx_guard_format format, cbx_json_pour_fn pour, void *user,
+                                  cbx_text *out, cbx_err *err);
 
 CBX_END_DECLS
 #endif

@@ -1,5 +1,6 @@
-/* The guard's answer as JSON: everything, one object. */
+/* The guard's answer as JSON: everything, one object, whose findings are written one after the other: there may be 10^5. */
 #include <math.h>
+#include <string.h>
 
 #include "calibrax/base/json.h"
 #include "calibrax/ci/guard_parts.h"
@@ -56,26 +57,51 @@ static bool fill_counts(cbx_json *o, const cbx_guard *g)
     return true;
 }
 
-static bool set_list(cbx_json *root, const char *key, const cbx_guard *g, size_t n,
-                     bool (*fill)(cbx_json *, const cbx_guard *, size_t))
-{
-    cbx_json *list = cbx_json_new_array();
-    bool fine = list != NULL;
+/* --- the document --- */
 
-    for (size_t i = 0; fine && i < n; i++) {
-        cbx_json *o = cbx_json_new_object();
-        fine = o && fill(o, g, i);
-        if (fine)
-            fine = cbx_json_push(list, o);
-        else
-            cbx_json_unref(o);
-    }
-    if (fine) return cbx_json_set(root, key, list);
-    cbx_json_unref(list);
-    return false;
+#define FLAGS (CBX_JSON_INDENT2 | CBX_JSON_NONFINITE_STRING | CBX_JSON_NO_CONTROL)
+
+typedef struct document {
+    const cbx_guard *g;
+    cbx_json_pour_fn pour;
+    void *user;
+    cbx_text *out;
+} document;
+
+static void put_key(const document *d, const char *key, bool first)
+{
+    if (!first) cbx_text_putc(d->out, ',');
+    cbx_json_write_break(FLAGS, 1, d->out);
+    cbx_json_write_string(key, strlen(key), FLAGS, d->out);
+    cbx_text_puts(d->out, ": ");
 }
 
-static bool fill(cbx_json *root, const cbx_guard *g)
+static void put_element(const document *d, const cbx_json *v, bool first)
+{
+    if (!first) cbx_text_putc(d->out, ',');
+    cbx_json_write_break(FLAGS, 2, d->out);
+    cbx_json_write_part(v, FLAGS, 2, NULL, NULL, d->out);
+    if (d->pour) d->pour(d->user, d->out);
+}
+
+static bool put_list(const document *d, const char *key, size_t n, bool (*fill)(cbx_json *, const cbx_guard *, size_t))
+{
+    bool fine = true;
+
+    put_key(d, key, false);
+    cbx_text_putc(d->out, '[');
+    for (size_t i = 0; fine && i < n; i++) {
+        cbx_json *o = cbx_json_new_object();
+        fine = o && fill(o, d->g, i);
+        if (fine) put_element(d, o, i == 0);
+        cbx_json_unref(o);
+    }
+    if (n) cbx_json_write_break(FLAGS, 1, d->out);
+    cbx_text_putc(d->out, ']');
+    return fine;
+}
+
+static bool fill_head(cbx_json *root, const cbx_guard *g)
 {
     static const char *const machines[] = { "same", "other", "unknown" };
     cbx_json *counts = cbx_json_new_object();
@@ -93,20 +119,32 @@ static bool fill(cbx_json *root, const cbx_guard *g)
            cbx_json_set_string(root, "baseline", cbx_regression_baseline_id(g->r)) &&
            cbx_json_set_string(root, "machines", machines[cbx_regression_machines(g->r)]) &&
            cbx_json_set_string(root, "label", cbx_regression_label(g->r)) &&
-           cbx_json_set_int(root, "waived", (int64_t)g->gate.waived) &&
-           set_list(root, "findings", g, cbx_regression_nfindings(g->r), fill_finding) &&
-           set_list(root, "waivers", g, cbx_waivers_count(g->waivers), fill_waiver);
+           cbx_json_set_int(root, "waived", (int64_t)g->gate.waived);
 }
 
-cbx_status cbx__guard_write_json(const cbx_guard *g, cbx_text *out, cbx_err *err)
+static bool put_head(const document *d)
 {
-    cbx_json *root = cbx_json_new_object();
-    bool fine = root && fill(root, g);
+    cbx_json *head = cbx_json_new_object(), *value;
+    bool fine = head && fill_head(head, d->g);
+    const char *key;
 
-    if (fine) {
-        cbx_json_write(root, CBX_JSON_INDENT2 | CBX_JSON_NONFINITE_STRING | CBX_JSON_NO_CONTROL, out);
-        cbx_text_putc(out, '\n');
+    for (size_t i = 0; fine && cbx_json_member(head, i, &key, &value); i++) {
+        put_key(d, key, i == 0);
+        cbx_json_write_part(value, FLAGS, 1, NULL, NULL, d->out);
     }
-    cbx_json_unref(root);
+    cbx_json_unref(head);
+    return fine;
+}
+
+cbx_status cbx__guard_write_json(const cbx_guard *g, cbx_json_pour_fn pour, void *user, cbx_text *out, cbx_err *err)
+{
+    const document d = { g, pour, user, out };
+    bool fine;
+
+    cbx_text_putc(out, '{');
+    fine = put_head(&d) && put_list(&d, "findings", cbx_regression_nfindings(g->r), fill_finding) &&
+           put_list(&d, "waivers", cbx_waivers_count(g->waivers), fill_waiver);
+    cbx_json_write_break(FLAGS, 0, out);
+    cbx_text_puts(out, "}\n");
     return fine ? cbx_text_check(out, err) : cbx_fail(err, CBX_ENOMEM, "out of memory for the answer as JSON");
 }

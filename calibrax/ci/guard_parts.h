@@ -29,7 +29,7 @@ const char *cbx__guard_word(const cbx_guard *g);
 /** Puts a sentence on waiver i in place of what note holds: it has expired, or nothing needs it.  false: it is in use, nothing to say. */
 bool cbx__guard_waiver_note(const cbx_guard *g, size_t i, cbx_text *note);
 
-cbx_status cbx__guard_write_json(const cbx_guard *g, cbx_text *out, cbx_err *err);
+cbx_status cbx__guard_write_json(const cbx_guard *g, cbx_json_pour_fn pour, void *user, cbx_text *out, cbx_err *err);
 void cbx__guard_write_text(const cbx_guard *g, cbx_text *out);
 void cbx__guard_write_markdown(const cbx_guard *g, cbx_text *out);
 void cbx__guard_write_junit(const cbx_guard *g, cbx_text *out);

@@ -129,6 +129,9 @@ CBX_API cbx_status cbx_run_with_present_schema(cbx_ctx *ctx, const cbx_run *run,
 
 /** A new tree; NULL: out of memory. */
 CBX_API cbx_json *cbx_run_to_json(const cbx_run *run);
+/** The same in parts, for a run whose tree would be too large: all but the points, of which the list is empty; point i. */
+CBX_API cbx_json *cbx_run_head_to_json(const cbx_run *run);
+CBX_API cbx_json *cbx_run_point_to_json(const cbx_run *run, size_t i);
 /**
  * Reads strictly: a number is never taken from text or a boolean, an integer serves as a float; id, timestamp and points must be
  * there, name and scenario of a point, value of a metric, name, unit and direction of a definition.

@@ -93,6 +93,18 @@ cbx_json *cbx_run_to_json(const cbx_run *run)
     return run_json(run, cbx__run_time_text(run, buf));
 }
 
+cbx_json *cbx_run_head_to_json(const cbx_run *run)
+{
+    char buf[CBX_TIME_SIZE];
+
+    return cbx__run_head_json(run, cbx__run_time_text(run, buf));
+}
+
+cbx_json *cbx_run_point_to_json(const cbx_run *run, size_t i)
+{
+    return i < run->npoints ? cbx__run_point_json(&run->points[i].view, run->points[i].raw) : NULL;
+}
+
 cbx_status cbx__run_canonical(const cbx_run *run, cbx_text *out, cbx_err *err)
 {
     char buf[CBX_TIME_SIZE];

@@ -166,17 +166,24 @@ static int compare(check *c)
     return said(c, cbx_guard_create(c->run->ctx, c->regression, c->waivers, cbx_time_now_us(), &c->guard, &c->err));
 }
 
+static void pour_out(void *user, cbx_text *out)
+{
+    (void)user;
+    fwrite(cbx_text_str(out), 1, out->len, stdout);
+    if (!out->status) cbx_text_reset(out);
+}
+
 static int write_answer(check *c, cbx_guard_format format)
 {
     cbx_text text;
     int status;
 
     cbx_text_init(&text, cbx_ctx_allocator(c->run->ctx));
-    status = said(c, cbx_guard_write(c->guard, format, &text, &c->err));
-    if (!status && format == CBX_GUARD_TEXT)
-        print_report(cbx_text_str(&text), cbx_guard_gate(c->guard)->exit_code);
-    else if (!status)
-        fputs(cbx_text_str(&text), stdout);
+    if (format != CBX_GUARD_TEXT)
+        status = said(c, cbx_guard_pour(c->guard, format, pour_out, NULL, &text, &c->err));
+    else
+        status = said(c, cbx_guard_write(c->guard, format, &text, &c->err));
+    if (!status && format == CBX_GUARD_TEXT) print_report(cbx_text_str(&text), cbx_guard_gate(c->guard)->exit_code);
     cbx_text_clear(&text);
     return status ? status : cbx_guard_gate(c->guard)->exit_code;
 }

@@ -162,32 +162,36 @@ static int print_scenarios(const opt_run *run, const cbx_run *r)
     return EXIT_PASS;
 }
 
-static cbx_json *summary_json(const cbx_run *r)
+static cbx_json *point_json(const cbx_point *p)
 {
-    cbx_json *o = new_document("calibrax-summary"), *head = cbx_json_new_object(), *points = cbx_json_new_array();
+    cbx_json *item = cbx_json_new_object(), *values = cbx_json_new_object();
+
+    for (size_t k = 0; k < p->nmetrics; k++)
+        cbx_json_set_double(values, p->metrics[k].name, p->metrics[k].metric.value);
+    cbx_json_set_string(item, "name", p->name);
+    cbx_json_set_string(item, "scenario", p->scenario);
+    cbx_json_set(item, "tags", tags_json(p->tags, p->ntags));
+    cbx_json_set(item, "metrics", values);
+    return item;
+}
+
+static int stream_summary(const opt_run *run, const cbx_run *r)
+{
+    cbx_json *o = new_document("calibrax-summary"), *head = cbx_json_new_object();
+    json_stream out;
 
     set_run_head(head, r);
     cbx_json_set(o, "run", head);
-    for (size_t i = 0; i < cbx_run_npoints(r); i++) {
-        const cbx_point *p = cbx_run_point(r, i);
-        cbx_json *item = cbx_json_new_object(), *values = cbx_json_new_object();
-        for (size_t k = 0; k < p->nmetrics; k++)
-            cbx_json_set_double(values, p->metrics[k].name, p->metrics[k].metric.value);
-        cbx_json_set_string(item, "name", p->name);
-        cbx_json_set_string(item, "scenario", p->scenario);
-        cbx_json_set(item, "tags", tags_json(p->tags, p->ntags));
-        cbx_json_set(item, "metrics", values);
-        cbx_json_push(points, item);
-    }
-    cbx_json_set(o, "points", points);
-    return o;
+    json_stream_begin(&out, o, "points");
+    for (size_t i = 0; i < cbx_run_npoints(r); i++) json_stream_add(&out, point_json(cbx_run_point(r, i)));
+    return json_stream_end(&out, run->program, cbx_json_new_object());
 }
 
 static int summarize(const opt_run *run, const cbx_run *r)
 {
     const summary_args *a = run->args;
 
-    if (a->select.json) return print_json(run->program, summary_json(r));
+    if (a->select.json) return stream_summary(run, r);
     print_head(run, r);
     return print_scenarios(run, r);
 }
@@ -221,17 +225,26 @@ static void print_point(const opt_run *run, const cbx_run *r, const cbx_point *p
     for (size_t i = 0; i < p->nmetrics; i++) print_metric(run, r, &p->metrics[i]);
 }
 
-static cbx_json *show_json(const cbx_run *r, const cbx_store_query *q)
+/* As in the run file: some members stand behind the points. */
+static int stream_run(const opt_run *run, const cbx_run *r, const cbx_store_query *q)
 {
-    cbx_json *o = new_document("calibrax-run"), *content = cbx_run_to_json(r), *all = cbx_json_get(content, "points");
-    cbx_json *kept = cbx_json_new_array();
+    cbx_json *content = cbx_run_head_to_json(r), *before = cbx_json_new_object(), *behind = cbx_json_new_object();
+    cbx_json *value, *to = before;
+    const char *key;
+    json_stream out;
 
-    for (size_t i = 0; i < cbx_run_npoints(r); i++) {
-        if (select_point(q, cbx_run_point(r, i))) cbx_json_push(kept, cbx_json_ref(cbx_json_at(all, i)));
+    for (size_t i = 0; cbx_json_member(content, i, &key, &value); i++) {
+        if (strcmp(key, "points") == 0)
+            to = behind;
+        else
+            cbx_json_set(to, key, cbx_json_ref(value));
     }
-    cbx_json_set(content, "points", kept);
-    cbx_json_set(o, "run", content);
-    return o;
+    json_stream_begin_inside(&out, new_document("calibrax-run"), "run", content ? before : NULL, "points");
+    for (size_t i = 0; i < cbx_run_npoints(r); i++)
+        if (select_point(q, cbx_run_point(r, i))) json_stream_add(&out, cbx_run_point_to_json(r, i));
+    if (!content) cbx_json_unref(before);
+    cbx_json_unref(content);
+    return json_stream_end(&out, run->program, behind);
 }
 
 static int show(const opt_run *run, const cbx_run *r)
@@ -244,7 +257,7 @@ static int show(const opt_run *run, const cbx_run *r)
     for (size_t i = 0; i < cbx_run_npoints(r); i++) found += select_point(&q, cbx_run_point(r, i));
     if (!found && (q.point || q.scenario || q.metric || q.ntags))
         return opt_fail(run->program, "no point of run '%s' is as asked for", cbx_run_id(r));
-    if (a->select.json) return print_json(run->program, show_json(r, &q));
+    if (a->select.json) return stream_run(run, r, &q);
     print_head(run, r);
     for (size_t i = 0; i < cbx_run_npoints(r); i++) {
         if (select_point(&q, cbx_run_point(r, i))) print_point(run, r, cbx_run_point(r, i));

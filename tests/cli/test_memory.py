@@ -108,7 +108,8 @@ def the_index_does_not_hold_a_file(p):
 
 
 ON_MANY_POINTS = [["show"], ["query"], ["trend"], ["summary"], ["rank", "--all", "--by", "s"], ["changepoints"], ["changepoints", "--json"],
-                  ["diff", "a", "b"], ["diff", "a", "b", "--json"], ["compare", "a", "b"], ["compare", "a", "b", "--json"], ["check", "--baseline", "a", "--run", "b"]]
+                  ["diff", "a", "b"], ["diff", "a", "b", "--json"], ["compare", "a", "b"], ["compare", "a", "b", "--json"], ["check", "--baseline", "a", "--run", "b"],
+                  ["check", "--baseline", "a", "--run", "b", "--json"], ["show", "--json"], ["summary", "--json"]]
 
 
 def runs_of_many_points(p):
