@@ -56,17 +56,21 @@ static void remove_if_left(cbx_ctx *ctx, cbx_arena *arena, const char *folder)
     cbx_lock_release(lock);
 }
 
-static void remove_left(cbx_ctx *ctx, cbx_arena *arena, const char *scratch)
+/* What cannot be removed stays. */
+static cbx_status remove_left(cbx_ctx *ctx, cbx_arena *arena, const char *scratch, cbx_err *err)
 {
     const char *const *names;
     size_t n = 0;
+    cbx_status st = cbx_dir_list(ctx, scratch, NULL, arena, &names, &n, err);
 
-    if (cbx_dir_list(ctx, scratch, NULL, arena, &names, &n, NULL)) return;
-    for (size_t i = 0; i < n; i++) {
-        const char *folder = strncmp(names[i], WORD "-", strlen(WORD "-")) ? NULL
-                                                                           : cbx_path_join(arena, scratch, names[i]);
-        if (folder) remove_if_left(ctx, arena, folder);
+    for (size_t i = 0; !st && i < n; i++) {
+        const char *folder;
+        if (strncmp(names[i], WORD "-", strlen(WORD "-")) != 0) continue;
+        folder = cbx_path_join(arena, scratch, names[i]);
+        if (!folder) return cbx_fail(err, CBX_ENOMEM, "no memory for the folders in '%s'", scratch);
+        remove_if_left(ctx, arena, folder);
     }
+    return st == CBX_ENOMEM ? st : CBX_OK;
 }
 
 cbx_status cbx__shell_open(cbx_ctx *ctx, const char *scratch, const cbx_stop_flag *stop, cbx_arena *arena,
@@ -76,7 +80,7 @@ cbx_status cbx__shell_open(cbx_ctx *ctx, const char *scratch, const cbx_stop_fla
     const char *path;
     cbx_status st = scratch ? CBX_OK : cbx_cache_dir(ctx, "bisect", arena, &scratch, err);
 
-    if (!st) remove_left(ctx, arena, scratch);
+    if (!st) st = remove_left(ctx, arena, scratch, err);
     if (!st) st = cbx__temporary_make_in(ctx, scratch, WORD, arena, &sh.folder, err);
     if (st) return st;
     path = lock_of(arena, sh.folder);

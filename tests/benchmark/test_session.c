@@ -5,10 +5,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "calibrax/base/file.h"
 #include "calibrax/benchmark/driver.h"
+#include "calibrax/benchmark/plugin.h"
 #include "fail_alloc.h"
 
 typedef struct state {
@@ -541,9 +543,72 @@ static cbx_status run_it(cbx_ctx *ctx, void *user)
     return st;
 }
 
+static cbx_status open_it(cbx_ctx *ctx, void *path)
+{
+    const cbx_plugin_benchmark *b;
+    cbx_plugin *p = NULL;
+    cbx_status st = cbx_plugin_open(ctx, path, &p, NULL);
+
+    if (!st) st = cbx_plugin_find(p, "b", &b, NULL);
+    cbx_plugin_close(p);
+    return st;
+}
+
+static cbx_status list_it(cbx_ctx *ctx, void *user)
+{
+    cbx_benchmark_source source = object_of(user);
+    cbx_benchmark_opts o = opts_of(user);
+    const char *const *names;
+    cbx_arena arena;
+    cbx_status st;
+    size_t n = 0;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    st = cbx_benchmark_list(ctx, &source, &o, &arena, &names, &n, NULL);
+    if (!st) CHECK_GT(n, 1, "several");
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+static void write_request(const char *plugin, FILE *to)
+{
+    fprintf(to,
+            "{\"schema\":\"calibrax-benchmark-request\",\"version\":1,\"path\":\"%s\",\"benchmark\":\"b\","
+            "\"warmup\":0,\"samples\":3,\"sample_s\":1e-6}\n",
+            plugin);
+    fflush(to);
+    rewind(to);
+}
+
+/* An answer without memory is one that says so; only where not even that can be written the call fails. */
+static cbx_status serve_it(cbx_ctx *ctx, void *user)
+{
+    FILE *request = tmpfile(), *answer = tmpfile();
+    char text[8192];
+    size_t n;
+    cbx_status st;
+
+    write_request(user, request);
+    st = cbx_benchmark_worker(ctx, fileno(request), fileno(answer), NULL, NULL);
+    rewind(answer);
+    n = fread(text, 1, sizeof text - 1, answer);
+    text[n] = 0;
+    if (!st && strstr(text, "memory")) st = CBX_ENOMEM;
+    if (!st && !strstr(text, "\"samples\"")) fail_msg("no answer: %.600s", text);
+    fclose(request);
+    fclose(answer);
+    return st;
+}
+
 static void every_allocation_may_fail(void **in)
 {
-    (void)in;
+    state *s = *in;
+    char right[4096];
+
+    snprintf(right, sizeof right, "%.*s/libwrong_plugin_0.so", (int)(strrchr(s->plugin, '/') - s->plugin), s->plugin);
+    CHECK_GT(cbx_test_fail_each(open_it, right, "cbx_plugin_open"), 2, "allocations were made to fail");
+    CHECK_GT(cbx_test_fail_each(serve_it, right, "cbx_benchmark_worker"), 10, "allocations were made to fail");
+    CHECK_GT(cbx_test_fail_each(list_it, s, "cbx_benchmark_list"), 5, "allocations were made to fail");
     CHECK_GT(cbx_test_fail_each(run_it, NULL, "cbx_benchmark_run"), 20, "allocations were made to fail");
 }
 
@@ -560,7 +625,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(of_this_program, open_state, close_state),
         cmocka_unit_test_setup_teardown(what_is_refused, open_state, close_state),
         cmocka_unit_test_setup_teardown(answers_cut_at_each_byte, open_state, close_state),
-        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test_setup_teardown(every_allocation_may_fail, open_state, close_state),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* A plug-in of another version, or without what it needs: one object a fault, chosen when it is compiled. */
+/* A plug-in of another version, or without what it needs: one object a fault, chosen when it is compiled; 0: without fault, and
+ * without need of the library, so that any program can load it. */
 #include "calibrax/benchmark/plugin.h"
 
 #if FAULT == 1 /* of a later header */
@@ -15,6 +16,11 @@ static cbx_status work(cbx_ctx *ctx, void *self, cbx_err *err) { return ctx || s
 static const cbx_benchmark_ops b = { sizeof b, CBX_BENCHMARK_ABI, "b", "", 0, 0, 0, 0, 0, 0, 0, work, 0, 0 };
 static const cbx_plugin_benchmark list[] = { { &b, 0, 0 }, { &b, 0, 0 } };
 CBX_BENCHMARK_PLUGIN(list, 2);
+#elif FAULT == 0
+static cbx_status work(cbx_ctx *ctx, void *self, cbx_err *err) { return ctx || self || err ? CBX_OK : CBX_EDOM; }
+static const cbx_benchmark_ops b = { sizeof b, CBX_BENCHMARK_ABI, "b", "", 0, 0, 0, 0, 0, 0, 0, work, 0, 0 };
+static const cbx_plugin_benchmark list[] = { { &b, 0, 0 } };
+CBX_BENCHMARK_PLUGIN(list, 1);
 #elif FAULT == 4 /* none */
 CBX_BENCHMARK_PLUGIN(NULL, 0);
 #else            /* no symbol */

@@ -584,11 +584,26 @@ static void test_a_run_outlives_its_context(void **in)
 
 /* --- memory --- */
 
+/* More than are searched one after the other; the second time each is replaced. */
+static cbx_status add_many_definitions(cbx_run_builder *b, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+    char name[32];
+
+    for (size_t i = 0; i < 80 && !st; i++) {
+        const cbx_metric_def def = { .name = name, .unit = "s", .direction = CBX_DIRECTION_LOWER };
+        snprintf(name, sizeof name, "made %zu", i % 40);
+        st = cbx_run_builder_add_metric_def(b, &def, err);
+    }
+    return st;
+}
+
 static cbx_status build_and_copy(cbx_ctx *ctx, void *user)
 {
     const char *folder = user;
     char path[128];
-    cbx_run *run = NULL, *copy = NULL, *back = NULL;
+    cbx_run *run = NULL, *copy = NULL, *back = NULL, *present = NULL, *many = NULL, *defs = NULL;
+    cbx_run_builder *b = NULL;
     cbx_err err = CBX_ERR_INIT;
     bool same = false;
     cbx_status st = build(ctx, &bare, &run, &err);
@@ -599,6 +614,16 @@ static cbx_status build_and_copy(cbx_ctx *ctx, void *user)
     if (!st) st = cbx_run_read(ctx, path, &back, &err);
     if (!st) st = cbx_run_equal(copy, back, &same, &err);
     if (!st && !same) fail_msg("what is read back is what was written");
+    if (!st) st = cbx_run_with_present_schema(ctx, back, &present, &err);
+    if (!st) st = cbx_run_builder_from(ctx, back, &b, &err);
+    if (!st) st = add_many_definitions(b, &err);
+    if (!st) st = cbx_run_builder_freeze(b, &many, &err);
+    if (!st) CHECK(cbx_run_find_metric_def(many, "made 30") && !cbx_run_find_metric_def(many, "made 60"), "found");
+    if (!st) st = cbx_run_defs_read(ctx, path, &defs, &err);
+    cbx_run_builder_free(b);
+    cbx_run_free(present);
+    cbx_run_free(many);
+    cbx_run_free(defs);
     cbx_run_free(run);
     cbx_run_free(copy);
     cbx_run_free(back);

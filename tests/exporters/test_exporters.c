@@ -293,6 +293,27 @@ static cbx_status try_export(cbx_ctx *ctx, void *user)
     return st;
 }
 
+static cbx_status load_one(void *user, size_t i, cbx_run **out, cbx_err *err)
+{
+    (void)i;
+    return read_run(user, out, err);
+}
+
+static cbx_status try_each(cbx_ctx *ctx, void *user)
+{
+    const attempt *a = user;
+    const cbx_export_source runs = { 2, load_one, ctx };
+    cbx_export_opts o = CBX_EXPORT_OPTS_INIT;
+    cbx_export_report r;
+    cbx_status st;
+
+    o.folder = a->folder;
+    o.replace = true;
+    st = cbx_export_each(ctx, cbx_exporter_find(a->format), &runs, &o, &r, NULL);
+    if (!st) cbx_export_report_clear(&r);
+    return st;
+}
+
 static void memory_runs_out(void **in)
 {
     state *s = *in;
@@ -302,6 +323,7 @@ static void memory_runs_out(void **in)
     for (size_t i = 0; i < CBX_LEN(formats); i++) {
         attempt a = { formats[i], s->folder, NULL };
         CHECK_GT(cbx_test_fail_each(try_export, &a, formats[i]), 5, formats[i]);
+        CHECK_GT(cbx_test_fail_each(try_each, &a, formats[i]), 5, formats[i]);
     }
     for (size_t i = 0; i < CBX_LEN(plots); i++) {
         attempt a = { "svg", s->folder, plots[i] };

@@ -161,6 +161,13 @@ static void put_folders(const char *root, const char *const *parts, size_t n)
     }
 }
 
+static cbx_status detect_it(cbx_ctx *ctx, void *root)
+{
+    cbx_hardware h;
+
+    return cbx_hardware_detect(ctx, root, &h, NULL, NULL);
+}
+
 static void detection(void **state)
 {
     static const char *const pci[] = { "sys", "bus", "pci", "devices" }, *const driver[] = { "proc", "driver", "nvidia",
@@ -185,6 +192,7 @@ static void detection(void **state)
     CHECK_OK(cbx_hardware_detect(ctx, root, &h, &count, &err), &err, "two of a kind");
     CHECK_STR(h.name, "h200", "by PCI number");
     CHECK_INT(count, 2, "two");
+    CHECK_GT(cbx_test_fail_each(detect_it, root, "cbx_hardware_detect"), 1, "allocations were made to fail");
     put_device(root, "0000:00:05.0", "0x1ae0\n", "0x0063\n", "0xff0000\n");
     CHECK_STATUS(cbx_hardware_detect(ctx, root, &h, NULL, &err), CBX_EUNAVAILABLE, "and a TPU");
     CHECK(strstr(err.message, "several kinds") && strstr(err.message, "tpu_v5e"), err.message);

@@ -103,6 +103,16 @@ static cbx_status load(cbx_store *store, cbx_ctx *ctx, world *w, cbx_err *err)
     return st;
 }
 
+static cbx_status load_bare(cbx_store *store, cbx_ctx *ctx, world *w, cbx_err *err)
+{
+    cbx_run *run = NULL;
+    cbx_status st = cbx_store_load_bare(store, "latest", &run, err);
+
+    (void)ctx, (void)w;
+    cbx_run_free(run);
+    return st;
+}
+
 static cbx_status delete (cbx_store *store, cbx_ctx *ctx, world *w, cbx_err *err)
 {
     (void)ctx, (void)w;
@@ -192,6 +202,7 @@ REPORT_OF(export, cbx_store_export(store, NULL, w->copy, &report, err))
 static const deed deeds[] = {
     { "cbx_store_save", save, false },
     { "cbx_store_load", load, false },
+    { "cbx_store_load_bare", load_bare, false },
     { "cbx_store_remove", delete, true },
     { "cbx_store_query_runs", query, false },
     { "cbx_store_trend_each", trends, false },
