@@ -10,7 +10,6 @@
 
 #define BLOCK_COLUMNS 512
 #define BLOCK_WORDS   (BLOCK_COLUMNS / 64)
-#define SLAB_WORDS    2  /* words of a row of A that have their tables at a time */
 #define WORD_TABLES   16 /* of 16 entries each */
 #define ENTRIES       16
 #define CHUNK_ROWS    4096
@@ -75,7 +74,7 @@ static job_bool layout_bool(const cbx__semiring_plan *plan, char *base)
     j.groups = (j.blocks + j.group - 1) / j.group;
     j.chunk = min_size(CHUNK_ROWS, nt == 1 ? p->m : shared_chunk(p->m, j.groups, nt));
     j.chunk = min_size(j.chunk, CHUNK_BYTES / (j.group * (BLOCK_COLUMNS / 8)));
-    j.own_bytes = SLAB_WORDS * WORD_TABLES * ENTRIES * (BLOCK_COLUMNS / 8) + j.chunk * j.group * (BLOCK_COLUMNS / 8) +
+    j.own_bytes = WORD_TABLES * ENTRIES * (BLOCK_COLUMNS / 8) + j.chunk * j.group * (BLOCK_COLUMNS / 8) +
                   round_up(j.chunk, 64);
     j.a = base ? (uint64_t *)(void *)base : NULL;
     at += round_up(p->m * j.a_words * 8, 64);
@@ -89,6 +88,24 @@ static job_bool layout_bool(const cbx__semiring_plan *plan, char *base)
 }
 
 static size_t workspace_bool(const cbx__semiring_plan *plan) { return layout_bool(plan, NULL).bytes; }
+
+/* --- rows of bits --- */
+
+ALWAYS_INLINE row_bits load_row(const uint64_t *x)
+{
+    row_bits r;
+    UNROLL for (int v = 0; v < BITS_PARTS; v++) r.part[v] = *(const bits *)(x + v * BITS_WORDS);
+    return r;
+}
+ALWAYS_INLINE void store_row(uint64_t *x, row_bits r)
+{
+    UNROLL for (int v = 0; v < BITS_PARTS; v++) * (bits *)(x + v * BITS_WORDS) = r.part[v];
+}
+ALWAYS_INLINE row_bits either(row_bits x, row_bits y)
+{
+    UNROLL for (int v = 0; v < BITS_PARTS; v++) x.part[v] |= y.part[v];
+    return x;
+}
 
 /* --- bytes to bits --- */
 
@@ -118,7 +135,8 @@ static inline uint64_t word_of(const uint8_t *x, size_t live, ptrdiff_t apart)
         return word;
     }
 #if defined(__AVX512BW__)
-    const __m512i v = _mm512_maskz_loadu_epi8(lanes_of(live), (const void *)x);
+    const __m512i v = live == 64 ? _mm512_loadu_si512((const void *)x)
+                                 : _mm512_maskz_loadu_epi8(lanes_of(live), (const void *)x);
     word = _mm512_test_epi8_mask(v, v);
 #else
     uint8_t tail[64] = { 0 };
@@ -139,20 +157,31 @@ static inline uint64_t word_of(const uint8_t *x, size_t live, ptrdiff_t apart)
     return word;
 }
 
+/* The next n elements as words of bits; the ones in them. */
+static inline size_t pack_row(const uint8_t *x, size_t n, ptrdiff_t apart, uint64_t *to)
+{
+    size_t ones = 0;
+
+    for (; n >= 64; n -= 64, x += 64 * apart, to++) {
+        __builtin_prefetch(x + PACKED_AHEAD);
+        *to = word_of(x, 64, apart);
+        ones += (size_t)__builtin_popcountll(*to);
+    }
+    if (!n) return ones;
+    *to = word_of(x, n, apart);
+    return ones + (size_t)__builtin_popcountll(*to);
+}
+
 /* Words [w0, w1) of rows [i0, i1) of A; the ones in them. */
 static size_t pack_bits_of_a(job_bool *j, size_t i0, size_t i1, size_t w0, size_t w1)
 {
     const cbx_matmul *p = j->p;
+    const uint8_t *a = (const uint8_t *)p->a + (ptrdiff_t)(64 * w0) * p->a_step;
     size_t ones = 0;
 
     for (size_t i = i0; i < i1; i++)
-        for (size_t w = w0; w < w1; w++) {
-            const uint8_t *x = (const uint8_t *)p->a + (ptrdiff_t)i * p->lda + (ptrdiff_t)(64 * w) * p->a_step;
-            __builtin_prefetch(x + PACKED_AHEAD);
-            const uint64_t word = word_of(x, min_size(64, p->k - 64 * w), p->a_step);
-            j->a[i * j->a_words + w] = word;
-            ones += (size_t)__builtin_popcountll(word);
-        }
+        ones += pack_row(a + (ptrdiff_t)i * p->lda, min_size(64 * w1, p->k) - 64 * w0, p->a_step,
+                         j->a + i * j->a_words + w0);
     return ones;
 }
 
@@ -163,14 +192,13 @@ static size_t pack_bits_of_b(job_bool *j, size_t from, size_t upto)
     size_t ones = 0;
 
     for (size_t kk = from; kk < upto; kk++)
-        for (size_t w = 0; w < j->blocks * BLOCK_WORDS; w++) {
-            uint64_t *to = j->b + (w / BLOCK_WORDS * j->k64 + kk) * BLOCK_WORDS + w % BLOCK_WORDS;
-            *to = 0;
-            if (kk >= p->k || 64 * w >= p->n) continue;
-            const uint8_t *x = (const uint8_t *)p->b + (ptrdiff_t)kk * p->ldb + (ptrdiff_t)(64 * w) * p->b_step;
-            __builtin_prefetch(x + PACKED_AHEAD);
-            *to = word_of(x, min_size(64, p->n - 64 * w), p->b_step);
-            ones += (size_t)__builtin_popcountll(*to);
+        for (size_t g = 0; g < j->blocks; g++) {
+            uint64_t *row = j->b + (g * j->k64 + kk) * BLOCK_WORDS;
+            const size_t live = kk < p->k ? min_size(BLOCK_COLUMNS, p->n - g * BLOCK_COLUMNS) : 0;
+            if (live < BLOCK_COLUMNS) store_row(row, (row_bits){ .part = { { 0 } } });
+            ones += pack_row((const uint8_t *)p->b + (ptrdiff_t)kk * p->ldb +
+                                 (ptrdiff_t)(g * BLOCK_COLUMNS) * p->b_step,
+                             live, p->b_step, row);
         }
     return ones;
 }
@@ -189,32 +217,31 @@ static void pack_bool(job_bool *j, bool after, size_t w0, size_t w1)
     }
 }
 
-/* --- rows of bits --- */
+/* --- what is full, tables --- */
 
-ALWAYS_INLINE row_bits load_row(const uint64_t *x)
+/* The columns of a block that do not exist. */
+static row_bits past(size_t live)
 {
-    row_bits r;
-    UNROLL for (int v = 0; v < BITS_PARTS; v++) r.part[v] = *(const bits *)(x + v * BITS_WORDS);
-    return r;
-}
-ALWAYS_INLINE void store_row(uint64_t *x, row_bits r)
-{
-    UNROLL for (int v = 0; v < BITS_PARTS; v++) * (bits *)(x + v * BITS_WORDS) = r.part[v];
-}
-ALWAYS_INLINE row_bits either(row_bits x, row_bits y)
-{
-    UNROLL for (int v = 0; v < BITS_PARTS; v++) x.part[v] |= y.part[v];
-    return x;
+    uint64_t x[BLOCK_WORDS];
+
+    for (size_t w = 0; w < BLOCK_WORDS; w++)
+        x[w] = live <= 64 * w ? UINT64_MAX : live - 64 * w < 64 ? UINT64_MAX << (live - 64 * w) : 0;
+    return load_row(x);
 }
 
-/* True if every column that exists is set; those past n count as set. */
-static bool is_full(const uint64_t *x, size_t live)
+/* True if no bit is left open. */
+ALWAYS_INLINE bool is_full(row_bits x)
 {
-    uint64_t all = UINT64_MAX;
+    bits all = x.part[0];
 
-    for (size_t w = 0; w < BLOCK_WORDS && 64 * w < live; w++)
-        all &= x[w] | (live - 64 * w < 64 ? UINT64_MAX << (live - 64 * w) : 0);
-    return all == UINT64_MAX;
+    for (int v = 1; v < BITS_PARTS; v++) all &= x.part[v];
+#if defined(__AVX512F__)
+    return _mm512_cmpneq_epi64_mask((__m512i)all, _mm512_set1_epi64(-1)) == 0;
+#else
+    uint64_t least = all[0];
+    for (int i = 1; i < BITS_WORDS; i++) least &= all[i];
+    return least == UINT64_MAX;
+#endif
 }
 
 /* Table of the ORs of all subsets of four rows. */
@@ -229,47 +256,49 @@ static void make_table(uint64_t *table, const uint64_t *b)
 }
 
 /* The entries that the 16 digits of a word of A name, of its 16 tables. */
-ALWAYS_INLINE void join_word(row_bits sum[2], const uint64_t *tables, uint64_t word)
+ALWAYS_INLINE row_bits join_word(const uint64_t *tables, uint64_t word)
 {
+    row_bits sum[2] = { { .part = { { 0 } } }, { .part = { { 0 } } } };
+
     UNROLL for (int t = 0; t < WORD_TABLES; t++)
     {
         const size_t digit = (size_t)(word >> 4 * t) & 15;
         sum[t % 2] = either(sum[t % 2], load_row(tables + ((size_t)t * ENTRIES + digit) * BLOCK_WORDS));
     }
+    return either(sum[0], sum[1]);
 }
 
 /* Likewise of a word whose upper half has no terms. */
-ALWAYS_INLINE void join_half(row_bits sum[2], const uint64_t *tables, uint64_t word)
+ALWAYS_INLINE row_bits join_half(const uint64_t *tables, uint64_t word)
 {
+    row_bits sum = { .part = { { 0 } } };
+
     for (; word; word >>= 4, tables += ENTRIES * BLOCK_WORDS)
-        sum[0] = either(sum[0], load_row(tables + (word & 15) * BLOCK_WORDS));
+        sum = either(sum, load_row(tables + (word & 15) * BLOCK_WORDS));
+    return sum;
 }
 
 /* Rows [i0, i0 + rows) of block cb by tables, into rows of acc `across` words apart, of `words` of each row of A; how many of them are
- * not full. */
-static size_t by_tables(const job_bool *j, size_t cb, size_t i0, size_t rows, size_t words_of_a, uint64_t *tables,
+ * not full.  A word has its tables at a time, so that they and the rows under way share a first-level cache. */
+static size_t by_tables(const job_bool *j, size_t cb, size_t i0, size_t rows, size_t words, uint64_t *tables,
                         uint64_t *acc, size_t across, uint8_t *done)
 {
-    const size_t live = min_size(BLOCK_COLUMNS, j->p->n - cb * BLOCK_COLUMNS);
-    size_t open = rows, n = 1; /* the first look comes early: dense products are full after a few terms */
+    const row_bits beyond = past(min_size(BLOCK_COLUMNS, j->p->n - cb * BLOCK_COLUMNS));
+    size_t open = rows;
 
     memset(done, 0, rows);
-    for (size_t w0 = 0; w0 < words_of_a && open > 0; w0 += n, n = SLAB_WORDS) {
-        const size_t here = min_size(n, words_of_a - w0);
-        const uint64_t *b = j->b + (cb * j->k64 + w0 * 64) * BLOCK_WORDS;
-        const size_t terms = j->p->k - w0 * 64, whole = min_size(here, (terms + 31) / 64);
-        for (size_t t = 0; t < (whole < here ? (terms + 3) / 4 : here * WORD_TABLES); t++)
-            make_table(tables + t * ENTRIES * BLOCK_WORDS, b + t * 4 * BLOCK_WORDS);
+    for (size_t w = 0; w < words && open > 0; w++) {
+        const size_t terms = j->p->k - w * 64;
+        const bool half = terms <= 32;
+        for (size_t t = 0; t < (half ? (terms + 3) / 4 : WORD_TABLES); t++)
+            make_table(tables + t * ENTRIES * BLOCK_WORDS, j->b + (cb * j->k64 + w * 64 + t * 4) * BLOCK_WORDS);
         for (size_t r = 0; r < rows; r++) {
-            const uint64_t *words = j->a + (i0 + r) * j->a_words + w0;
-            if (done[r]) continue;
-            row_bits sum[2] = { load_row(acc + r * across) };
-            sum[1] = sum[0];
-            for (size_t w = 0; w < whole; w++)
-                if (words[w]) join_word(sum, tables + w * WORD_TABLES * ENTRIES * BLOCK_WORDS, words[w]);
-            if (whole < here) join_half(sum, tables + whole * WORD_TABLES * ENTRIES * BLOCK_WORDS, words[whole]);
-            store_row(acc + r * across, either(sum[0], sum[1]));
-            done[r] = is_full(acc + r * across, live);
+            const uint64_t word = j->a[(i0 + r) * j->a_words + w];
+            if (done[r] || !word) continue;
+            const row_bits sum = either(load_row(acc + r * across),
+                                        half ? join_half(tables, word) : join_word(tables, word));
+            store_row(acc + r * across, sum);
+            done[r] = is_full(either(sum, beyond));
             open -= done[r];
         }
     }
@@ -318,28 +347,49 @@ static void finish_bool(const cbx_matmul *p, size_t i, size_t col, size_t live, 
         if ((m[(ptrdiff_t)i * p->ldm + (ptrdiff_t)(col + l) * p->m_step] != 0) == p->mask_complement) x[l] = 0;
 }
 
+#if defined(__AVX512BW__)
+/* The first n elements of a block, one after the other.  A last word that is not whole begins where it ends whole: stores by masks are
+ * slow where they cross a line. */
+static void unpack_bytes(uint8_t *c, size_t n, const uint64_t *words, bool streams)
+{
+    const size_t whole = n / 64, left = n % 64;
+    uint64_t last;
+
+    for (size_t w = 0; w < whole; w++) {
+        const __m512i v = _mm512_maskz_set1_epi8(words[w], 1);
+        if (streams && (uintptr_t)(c + 64 * w) % 64 == 0)
+            _mm512_stream_si512((void *)(c + 64 * w), v);
+        else
+            _mm512_storeu_si512((void *)(c + 64 * w), v);
+    }
+    if (!left) return;
+    if (!whole) {
+        _mm512_mask_storeu_epi8((void *)c, lanes_of(left), _mm512_maskz_set1_epi8(words[0], 1));
+        return;
+    }
+    last = words[whole - 1] >> left | words[whole] << (64 - left);
+    _mm512_storeu_si512((void *)(c + n - 64), _mm512_maskz_set1_epi8(last, 1));
+}
+#endif
+
 /* streams: past the caches, so that lines that are written whole are not read first. */
 static void unpack_bool(const cbx_matmul *p, bool streams, size_t i, size_t col0, const uint64_t *words)
 {
     uint8_t buffer[64];
 
     (void)streams;
-
+#if defined(__AVX512BW__)
+    if (p->c_step == 1 && !p->d && !p->mask) {
+        unpack_bytes((uint8_t *)p->c + (ptrdiff_t)i * p->ldc + (ptrdiff_t)col0, min_size(BLOCK_COLUMNS, p->n - col0),
+                     words, streams);
+        return;
+    }
+#endif
     for (size_t w = 0; w < BLOCK_WORDS && col0 + 64 * w < p->n; w++) {
         const size_t col = col0 + 64 * w, live = min_size(64, p->n - col);
         uint8_t *c = (uint8_t *)p->c + (ptrdiff_t)i * p->ldc + (ptrdiff_t)col * p->c_step;
         const bool direct = live == 64 && p->c_step == 1;
         uint8_t *to = direct ? c : buffer;
-#if defined(__AVX512BW__)
-        if (p->c_step == 1 && !p->d && !p->mask) {
-            const __m512i v = _mm512_maskz_set1_epi8(words[w], 1);
-            if (streams && live == 64 && (uintptr_t)c % 64 == 0)
-                _mm512_stream_si512((void *)c, v);
-            else
-                _mm512_mask_storeu_epi8((void *)c, lanes_of(live), v);
-            continue;
-        }
-#endif
         bytes_of(words[w], to);
         if (p->d || p->mask) finish_bool(p, i, col, live, to);
         for (size_t l = 0; !direct && l < live; l++) c[(ptrdiff_t)l * p->c_step] = to[l];
@@ -358,7 +408,7 @@ static bool task_bool(const job_bool *j, way how, size_t first, size_t i0, size_
     const cbx_matmul *p = j->p;
     const bool streams = p->m * p->n > STREAMED_BYTES;
     const size_t here = min_size(j->group, j->blocks - first), across = here * BLOCK_WORDS;
-    uint64_t *tables = (uint64_t *)(void *)own, *acc = tables + SLAB_WORDS * WORD_TABLES * ENTRIES * BLOCK_WORDS;
+    uint64_t *tables = (uint64_t *)(void *)own, *acc = tables + WORD_TABLES * ENTRIES * BLOCK_WORDS;
     uint8_t *done = (uint8_t *)(acc + j->chunk * j->group * BLOCK_WORDS);
 
     memset(acc, 0, rows * across * sizeof *acc);
