@@ -131,12 +131,16 @@ static inline T NAME(over)(T c) { return c <= 4 * SMALLEST ? 0 : 1 / c; }
 /* sum += w (x - y) of DIFFER_ROWS rows with `deep` rows of y. */
 ALWAYS_INLINE void NAME(differ_tile)(size_t deep, const T *const *w, const vec *y, vec x[][2], vec sum[][2])
 {
+    const T *weights[DIFFER_ROWS];
     vec acc[DIFFER_ROWS][2];
 
     UNROLL for (size_t e = 0; e < 2 * DIFFER_ROWS; e++) acc[e / 2][e % 2] = sum[e / 2][e % 2];
-    for (size_t j = 0; j < deep; j++, y += 2)
-        UNROLL for (size_t e = 0; e < 2 * DIFFER_ROWS; e++)
-            acc[e / 2][e % 2] += w[e / 2][j] * (x[e / 2][e % 2] - y[e % 2]);
+    UNROLL for (size_t r = 0; r < DIFFER_ROWS; r++) weights[r] = w[r];
+    for (size_t j = 0; j < deep; j++, y += 2) UNROLL for (size_t e = 0; e < 2 * DIFFER_ROWS; e++)
+        {
+            if (VECTOR_BYTES == 64) OPAQUE_ADDRESS(weights[e / 2]); /* each from memory: FROM_MEMORY */
+            acc[e / 2][e % 2] += weights[e / 2][j] * (x[e / 2][e % 2] - y[e % 2]);
+        }
     UNROLL for (size_t e = 0; e < 2 * DIFFER_ROWS; e++) sum[e / 2][e % 2] = acc[e / 2][e % 2];
 }
 
