@@ -189,21 +189,28 @@ ALWAYS_INLINE void digits_tile(size_t high, size_t nv, size_t digits, const uint
 #define TILE_OF_DIGITS(high, nv)                                                                                       \
     case (high)*STRIP + (nv)-1:                                                                                        \
         digits_tile(high, nv, digits, b, tables, apart, *out);                                                         \
-        break;
-#define LOW_TILES(nv)  TILE_OF_DIGITS(1, nv) TILE_OF_DIGITS(2, nv)
-#define HIGH_TILES(nv) TILE_OF_DIGITS(3, nv)
+        break
+#define LOW_TILES(nv)                                                                                                  \
+    TILE_OF_DIGITS(1, nv);                                                                                             \
+    TILE_OF_DIGITS(2, nv)
 
 static void some_digits(size_t high, size_t nv, size_t digits, const uint8_t *b, const uint8_t *tables, size_t apart,
                         const digits_out *out)
 {
     switch (high * STRIP + nv - 1) {
-        LOW_TILES(1)
-        LOW_TILES(2)
-        LOW_TILES(3)
+        LOW_TILES(1);
+        LOW_TILES(2);
+        LOW_TILES(3);
 #if VECTOR_BYTES != 32
-            LOW_TILES(4) LOW_TILES(5) HIGH_TILES(1) HIGH_TILES(2) HIGH_TILES(3) HIGH_TILES(4) HIGH_TILES(5)
+        LOW_TILES(4);
+        LOW_TILES(5);
+        TILE_OF_DIGITS(3, 1);
+        TILE_OF_DIGITS(3, 2);
+        TILE_OF_DIGITS(3, 3);
+        TILE_OF_DIGITS(3, 4);
+        TILE_OF_DIGITS(3, 5);
 #endif
-                default : break;
+    default: break;
     }
 }
 
