@@ -336,11 +336,37 @@ static void first_terms_may_be_enough(void **state)
     }
 }
 
+/* Booleans of extents around those of octets of rows, digits and vectors of columns; true is any byte but 0, rows of C have gaps. */
+static void booleans_of_any_extent(void **state)
+{
+    (void)state;
+    static const size_t rows[] = { 1, 8, 33, 75 }, terms[] = { 1, 4, 5, 63, 64, 69, 129, 512, 513 },
+                        columns[] = { 15, 16, 17, 33, 64, 65, 127, 257, 400, 513 };
+    enum { A = CBX_LEN(rows), B = CBX_LEN(terms), ALL = A * B * CBX_LEN(columns) };
+    for (size_t e = 0; e <= ALL; e++) { /* the last one is worth several threads */
+        const size_t m = e == ALL ? 700 : rows[e % A], k = e == ALL ? 210 : terms[e / A % B],
+                     n = e == ALL ? 300 : columns[e / A / B];
+        problem q;
+        problem_open(&q, cbx_semiring_get(CBX_ALGEBRA_BOOLEAN), CBX_BOOL, m, k, n, &layouts[0], e);
+        for (size_t x = 0; x < m * k; x++) q.a[x] = (char)(q.a[x] && x % 7 < 3 ? 1 << x % 8 : 0);
+        for (size_t x = 0; x < k * n; x++) q.b[x] = (char)(q.b[x] ? 255 - x % 200 : 0);
+        q.p.ldc += 3;
+        define(&q);
+        for (q.p.threads = 1; q.p.threads < (e == ALL ? 4 : 2); q.p.threads++) agree_with_definition(&q, "any extent");
+        problem_close(&q);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strides),   cmocka_unit_test(few_elements), cmocka_unit_test(threads),
-        cmocka_unit_test(epilogues), cmocka_unit_test(by_functions), cmocka_unit_test(first_terms_may_be_enough),
+        cmocka_unit_test(strides),
+        cmocka_unit_test(few_elements),
+        cmocka_unit_test(threads),
+        cmocka_unit_test(epilogues),
+        cmocka_unit_test(by_functions),
+        cmocka_unit_test(first_terms_may_be_enough),
+        cmocka_unit_test(booleans_of_any_extent),
     };
     return cmocka_run_group_tests_name("array/semiring_kernel", tests, NULL, NULL);
 }

@@ -102,13 +102,18 @@ static cbx_array *draw(cbx_ctx *c, uint64_t seed, int n, const size_t *shape)
     return cbx_random_normal(c, cbx_random_key(c, seed), n, shape, CBX_F64);
 }
 
-/* <g, J v> = <J^T g, v>, and J v is what a small step along v shows. */
+/* <g, J v> = <J^T g, v>, and J v is what a small step along v shows (of few elements: no tropical optimum changes on the way).  The second
+ * shape is beyond the blocks of derivatives, and ends within each. */
 static void directions_agree(void **state)
 {
     (void)state;
-    const size_t sa[] = { 2, 1, 9, 21 }, sb[] = { 3, 21, 14 }, sc[] = { 2, 3, 9, 14 };
-    for (int g = 0; g < CBX_ALGEBRA_BOOLEAN; g++) {
-        const cbx_semiring *s = cbx_semiring_get((cbx_algebra)g);
+    static const size_t of_a[][4] = { { 2, 1, 9, 21 }, { 1, 1, 131, 37 } },
+                        of_b[][3] = { { 3, 21, 14 }, { 1, 37, 259 } },
+                        of_c[][4] = { { 2, 3, 9, 14 }, { 1, 1, 131, 259 } };
+    for (int e = 0; e < 2 * CBX_ALGEBRA_BOOLEAN; e++) {
+        const int large = e / CBX_ALGEBRA_BOOLEAN;
+        const size_t *sa = of_a[large], *sb = of_b[large], *sc = of_c[large];
+        const cbx_semiring *s = cbx_semiring_get((cbx_algebra)(e % CBX_ALGEBRA_BOOLEAN));
         cbx_ctx *c = NULL;
         cbx_scope scope;
         cbx_err err = CBX_ERR_INIT;
@@ -128,7 +133,7 @@ static void directions_agree(void **state)
         CHECK_OK(cbx_ctx_pending(c, &err), &err, s->name);
         CHECK_GT(size, 0, "there is something to compare");
         CHECK_LE(fabs(forward - backward), 1e-12 * size, s->name);
-        CHECK_LE(fabs(forward - seen), 1e-7 * size, s->name);
+        if (!large) CHECK_LE(fabs(forward - seen), 1e-7 * size, s->name);
         CHECK_GT(fabs(forward - 1.001 * backward), 1e-12 * size, "an error of a thousandth shows");
         cbx_scope_close(&scope, NULL);
         cbx_ctx_free(c);

@@ -87,7 +87,13 @@ static job_bool layout_bool(const cbx__semiring_plan *plan, char *base)
     return j;
 }
 
-static size_t workspace_bool(const cbx__semiring_plan *plan) { return layout_bool(plan, NULL).bytes; }
+/* Strides, which decide between the two, are not known yet. */
+static size_t workspace_bool(const cbx__semiring_plan *plan)
+{
+    const size_t with_bits = layout_bool(plan, NULL).bytes,
+                 with_digits = fits_digits(plan->p) ? layout_digits(plan, NULL).bytes : 0;
+    return with_bits > with_digits ? with_bits : with_digits;
+}
 
 /* --- rows of bits --- */
 
@@ -495,6 +501,7 @@ static void run_bool(const cbx__semiring_plan *plan)
         run_words(plan->p);
         return;
     }
+    if (run_digits(plan)) return;
     job_bool job = layout_bool(plan, plan->p->workspace);
 
     memset(job.done, 0, tasks_down(&job) * job.groups);

@@ -123,31 +123,73 @@ static void NAME(log_forward)(const cbx__grad *q)
 /* 1/c, or 0 where c is 0 or next to it. */
 static inline T NAME(over)(T c) { return c <= 4 * SMALLEST ? 0 : 1 / c; }
 
-/* out[i,:] = sum over j of w[i,j] (x[i,:] - y[j,:]); x is rows-by-k, y others-by-k, element (i,j) of w at i*across + j*along. */
-static void NAME(pull)(size_t rows, size_t others, size_t k, int threads, const T *x, const T *y, const T *w,
-                       size_t across, size_t along, T *out)
+/* Rows of a tile, and rows of y that it meets at a time, two vectors of columns of which lie side by side: where they stand in y, a power of two
+ * apart, they would have a few places of a cache among them. */
+#define DIFFER_ROWS 4
+#define DIFFER_DEEP 128
+
+/* sum += w (x - y) of DIFFER_ROWS rows with `deep` rows of y. */
+ALWAYS_INLINE void NAME(differ_tile)(size_t deep, const T *const *w, const vec *y, vec x[][2], vec sum[][2])
 {
-    enum { HIGH = 4, WIDE = 2 * LANES };
+    const T *weights[DIFFER_ROWS];
+    vec acc[DIFFER_ROWS][2];
+
+    UNROLL for (size_t e = 0; e < 2 * DIFFER_ROWS; e++) acc[e / 2][e % 2] = sum[e / 2][e % 2];
+    UNROLL for (size_t r = 0; r < DIFFER_ROWS; r++) weights[r] = w[r];
+    for (size_t j = 0; j < deep; j++, y += 2) UNROLL for (size_t e = 0; e < 2 * DIFFER_ROWS; e++)
+        {
+            if (VECTOR_BYTES == 64) OPAQUE_ADDRESS(weights[e / 2]); /* each from memory: FROM_MEMORY */
+            acc[e / 2][e % 2] += weights[e / 2][j] * (x[e / 2][e % 2] - y[e % 2]);
+        }
+    UNROLL for (size_t e = 0; e < 2 * DIFFER_ROWS; e++) sum[e / 2][e % 2] = acc[e / 2][e % 2];
+}
+
+/* Rows [i0, i1) of out, `live` columns of them, to which `deep` rows of y are added; first: they are the first. */
+static void NAME(differ_rows)(size_t i0, size_t i1, size_t k, size_t live, const T *x, const T *w, size_t across,
+                              size_t deep, bool first, const vec *y, T *out)
+{
+    const size_t low = min_size(live, LANES), high = live - low;
+
+    for (size_t i = i0; i < i1; i += DIFFER_ROWS) {
+        vec at[DIFFER_ROWS][2], sum[DIFFER_ROWS][2] = { 0 };
+        const T *weights[DIFFER_ROWS];
+        for (size_t r = 0; r < DIFFER_ROWS; r++) { /* rows that are not there are the last one */
+            const size_t row = min_size(i + r, i1 - 1);
+            weights[r] = w + row * across;
+            at[r][0] = NAME(load_few)(x + row * k, low);
+            at[r][1] = NAME(load_few)(x + row * k + low, high);
+            if (first) continue;
+            sum[r][0] = NAME(load_few)(out + row * k, low);
+            sum[r][1] = NAME(load_few)(out + row * k + low, high);
+        }
+        NAME(differ_tile)(deep, weights, y, at, sum);
+        for (size_t r = 0; r < min_size(DIFFER_ROWS, i1 - i); r++) {
+            NAME(store_few)(out + (i + r) * k, sum[r][0], low);
+            NAME(store_few)(out + (i + r) * k + low, sum[r][1], high);
+        }
+    }
+}
+
+/* out[i,:] = sum over j of w[i,j] (x[i,:] - y[j,:]); x is rows-by-k, y others-by-k, w rows-by-others. */
+static void NAME(differ)(size_t rows, size_t others, size_t k, int threads, const T *x, const T *y, const T *w, T *out)
+{
+    const size_t wide = 2 * LANES, part = GRAD_COLUMNS;
 
     EACH_PAIR_OF_TEAM(threads)
-    for (size_t k0 = 0; k0 < k; k0 += WIDE)
-        for (size_t i0 = 0; i0 < rows; i0 += HIGH) {
-            const size_t live = min_size(WIDE, k - k0), high = min_size(HIGH, rows - i0);
-            T at[HIGH][WIDE] = { { 0 } }, sum[HIGH][WIDE] = { { 0 } };
-            for (size_t r = 0; r < high; r++) memcpy(at[r], x + (i0 + r) * k + k0, live * sizeof(T));
-            for (size_t j = 0; j < others; j++) {
-                T other[WIDE] = { 0 };
-                if (live == WIDE)
-                    memcpy(other, y + j * k + k0, sizeof other);
-                else
-                    memcpy(other, y + j * k + k0, live * sizeof(T));
-                UNROLL for (size_t r = 0; r < HIGH; r++)
-                {
-                    const T weight = r < high ? w[(i0 + r) * across + j * along] : 0;
-                    for (size_t l = 0; l < WIDE; l++) sum[r][l] += weight * (at[r][l] - other[l]);
+    for (size_t k0 = 0; k0 < k; k0 += wide)
+        for (size_t i0 = 0; i0 < rows; i0 += part) {
+            const size_t live = min_size(wide, k - k0), low = min_size(live, LANES);
+            vec beside[DIFFER_DEEP][2];
+            for (size_t j0 = 0; j0 < others; j0 += DIFFER_DEEP) {
+                const size_t deep = min_size(DIFFER_DEEP, others - j0);
+                for (size_t j = 0; j < deep; j++) {
+                    const T *from = y + (j0 + j) * k + k0;
+                    beside[j][0] = NAME(load_few)(from, low);
+                    beside[j][1] = NAME(load_few)(from + low, live - low);
                 }
+                NAME(differ_rows)
+                (i0, min_size(rows, i0 + part), k, live, x + k0, w + j0, others, deep, j0 == 0, beside[0], out + k0);
             }
-            for (size_t r = 0; r < high; r++) memcpy(out + (i0 + r) * k + k0, sum[r], live * sizeof(T));
         }
 }
 
@@ -169,16 +211,17 @@ static void NAME(turn)(size_t rows, size_t columns, int threads, const T *x, T *
     }
 }
 
-/* w: m*n, columns and result: n*k each */
-static void NAME(euclid_back)(const cbx__grad *q, T *w, T *columns, T *result)
+/* w, turned: m*n, columns and result: n*k each */
+static void NAME(euclid_back)(const cbx__grad *q, T *w, T *turned, T *columns, T *result)
 {
     const T *c = q->c, *g = q->g;
 
     EACH_OF_TEAM(q->threads)
     for (size_t i = 0; i < q->m * q->n; i++) w[i] = g[i] * NAME(over)(c[i]);
     NAME(turn)(q->k, q->n, q->threads, q->b, columns);
-    NAME(pull)(q->m, q->n, q->k, q->threads, q->a, columns, w, q->n, 1, q->da);
-    NAME(pull)(q->n, q->m, q->k, q->threads, columns, q->a, w, 1, q->n, result);
+    NAME(turn)(q->m, q->n, q->threads, w, turned);
+    NAME(differ)(q->m, q->n, q->k, q->threads, q->a, columns, w, q->da);
+    NAME(differ)(q->n, q->m, q->k, q->threads, columns, q->a, turned, result);
     NAME(turn)(q->n, q->k, q->threads, result, q->db);
 }
 
@@ -249,7 +292,7 @@ static void NAME(grad)(cbx__grad *q, cbx__grad_phase phase)
         if (phase == CBX__GRAD_FORWARD)
             NAME(euclid_forward)(q);
         else
-            NAME(euclid_back)(q, r.w, r.scaled_b, r.turned);
+            NAME(euclid_back)(q, r.w, (T *)(void *)r.first, r.scaled_b, r.turned);
     } else if (phase == CBX__GRAD_FORWARD) {
         NAME(log_forward)(q);
     } else if (phase == CBX__GRAD_BEFORE) {

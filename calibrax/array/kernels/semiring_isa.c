@@ -186,6 +186,8 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC_F64, BLOCK_MC, BLOCK_J
 #undef vec
 
 /* --- boolean --- */
+#include "calibrax/array/kernels/semiring_digits.h"
+/* then bits, for what digits do not take */
 #include "calibrax/array/kernels/semiring_bool.h"
 
 static size_t workspace(const cbx__semiring_plan *plan)
