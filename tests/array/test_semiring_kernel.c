@@ -340,7 +340,7 @@ static void first_terms_may_be_enough(void **state)
 static void booleans_of_any_extent(void **state)
 {
     (void)state;
-    static const size_t rows[] = { 1, 8, 33, 75 }, terms[] = { 1, 4, 5, 63, 64, 69, 129, 512, 513 },
+    static const size_t rows[] = { 1, 8, 33, 75 }, terms[] = { 1, 4, 5, 63, 64, 69, 129, 320, 321 },
                         columns[] = { 15, 16, 17, 33, 64, 65, 127, 257, 400, 513 };
     enum { A = CBX_LEN(rows), B = CBX_LEN(terms), ALL = A * B * CBX_LEN(columns) };
     for (size_t e = 0; e <= ALL; e++) { /* the last one is worth several threads */

@@ -28,7 +28,7 @@
 #define OCTET          8                            /* rows of a table */
 #define STRIP          (VECTOR_BYTES == 32 ? 3 : 5) /* vectors of columns, and octets of rows, that stand in registers */
 #define STRIP_OCTETS   (VECTOR_BYTES == 32 ? 2 : 3)
-#define DIGITS_TERMS   512 /* of more terms, rows that few bits name, or that are full early, take less */
+#define DIGITS_TERMS   320 /* of more terms, rows that few bits name, or that are full early, take less */
 #define DIGITS_OF_B    ((size_t)512 << 10) /* bytes, in a second-level cache */
 #define DIGITS_WRITTEN ((size_t)4 << 20)   /* more of C goes past the caches */
 
