@@ -147,6 +147,53 @@ static PyObject *examples(cx_bench *b, size_t size, size_t start)
     return list;
 }
 
+/* Of an array its first extent, of what else has a length that; -1: it has neither.  Leaves no exception. */
+static Py_ssize_t rows_of(PyObject *x)
+{
+    PyObject *shape = PyObject_GetAttrString(x, "shape");
+    PyObject *extent = shape && PyTuple_Check(shape) && PyTuple_Size(shape) > 0 ? PyTuple_GetItem(shape, 0) : NULL;
+    Py_ssize_t n = -1;
+
+    if (extent)
+        n = PyNumber_AsSsize_t(extent, NULL);
+    else if (!PyUnicode_Check(x) && !PyBytes_Check(x))
+        n = PyObject_Size(x);
+    Py_XDECREF(shape);
+    PyErr_Clear();
+    return n;
+}
+
+/* Throughput counts the examples asked for: the batch, or a part of it, has to hold them. */
+static bool check_rows(PyObject *batch, Py_ssize_t wanted, size_t start)
+{
+    PyObject *parts = PyDict_Check(batch)                           ? PyDict_Values(batch)
+                      : PyTuple_Check(batch) || PyList_Check(batch) ? PySequence_List(batch)
+                                                                    : PyList_New(0);
+    Py_ssize_t found = PyDict_Check(batch) ? -1 : rows_of(batch);
+    bool there = found == wanted;
+
+    for (Py_ssize_t i = 0; parts && i < PyList_Size(parts); i++) {
+        Py_ssize_t n = rows_of(PyList_GetItem(parts, i));
+        there = there || n == wanted;
+        if (i == 0 && n >= 0) found = n;
+    }
+    Py_XDECREF(parts);
+    if (!parts) return false;
+    if (there || found < 0) return true;
+    PyErr_Format(PyExc_ValueError, "the batch from example %zu on has %zd rows: get_batch has to give %zd", start,
+                 found, wanted);
+    return false;
+}
+
+static PyObject *own_batch(cx_bench *b, size_t size, size_t start)
+{
+    PyObject *batch = PyObject_CallMethod(b->dataset, "get_batch", "nn", (Py_ssize_t)size, (Py_ssize_t)start);
+    size_t n = batch ? length(b) : 0, end = start + size < n ? start + size : n;
+
+    if (batch && !check_rows(batch, (Py_ssize_t)(end - start), start)) Py_CLEAR(batch);
+    return batch;
+}
+
 static cbx_status get_batch(cbx_ctx *ctx, void *self, size_t size, size_t start, cbx_named_array *out, size_t room,
                             size_t *n, cbx_err *err)
 {
@@ -154,9 +201,7 @@ static cbx_status get_batch(cbx_ctx *ctx, void *self, size_t size, size_t start,
 
     (void)ctx, (void)out, (void)room;
     Py_CLEAR(b->batch);
-    b->batch = PyObject_HasAttrString(b->dataset, "get_batch")
-                   ? PyObject_CallMethod(b->dataset, "get_batch", "nn", (Py_ssize_t)size, (Py_ssize_t)start)
-                   : examples(b, size, start);
+    b->batch = PyObject_HasAttrString(b->dataset, "get_batch") ? own_batch(b, size, start) : examples(b, size, start);
     *n = 0;
     return b->batch ? CBX_OK : caught(b, err);
 }
@@ -169,7 +214,7 @@ static cbx_status get(cbx_ctx *ctx, void *self, size_t i, cbx_named_array *out, 
 static cbx_status run_batch(cbx_ctx *ctx, void *self, const cbx_named_array *batch, size_t n, cbx_err *err)
 {
     cx_bench *b = self;
-    PyObject *r = PyObject_CallMethod(b->object, "run_batch", "O", b->batch);
+    PyObject *r = PyObject_CallMethod(b->object, "run_batch", "(O)", b->batch);
 
     (void)ctx, (void)batch, (void)n;
     if (!r) return caught(b, err);

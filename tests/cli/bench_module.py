@@ -52,9 +52,9 @@ class Base:
 
 
 class Numbers:
-    def __init__(self, batchable):
+    def __init__(self, batchable, missing=0):
         if batchable:
-            self.get_batch = lambda size, start: {"x": list(range(start, min(start + size, 10)))}
+            self.get_batch = lambda size, start: {"x": list(range(start, min(start + size, 10) - missing))}
 
     def __len__(self):
         return 10
@@ -70,8 +70,8 @@ class Pass(Base):
     tags = {"kind": "list"}
     metric_defs = {"examples": {"unit": "1", "direction": "higher"}}
 
-    def __init__(self, batchable=False):
-        self.dataset, self.seen = Numbers(batchable), 0
+    def __init__(self, batchable=False, missing=0):
+        self.dataset, self.seen = Numbers(batchable, missing), 0
 
     def run_batch(self, batch):
         examples = batch["x"] if isinstance(batch, dict) else batch

@@ -114,6 +114,7 @@ def faults_are_sentences(p):
             (["--module", MODULE, "-c", "speed=3"], "unexpected keyword argument 'speed'"),
             (["--module", MODULE + ":Odd", "-c", "value=text"], "run_evaluation gave 'a' as str, not a number"),
             (["--module", MODULE + ":Odd", "-c", "value=flag"], "run_evaluation gave 'a' as bool, not a number"),
+            (["--module", MODULE + ":Pass", "-c", "batchable=true", "-c", "missing=1"], "the batch from example 0 on has 3 rows: get_batch has to give 4"),
             (["--module", MODULE + ":Numbers", "-c", "batchable=true"], "'Numbers' has neither run_training, run_evaluation, work nor run_batch"),
     ]:
         one_sentence(run(p, *QUICK, *args, expect=2), part, "calibrax")

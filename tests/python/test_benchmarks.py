@@ -177,6 +177,17 @@ class Protocol(unittest.TestCase):
         self.assertEqual(thing.seen, [4])
         with self.assertRaisesRegex(ValueError, "no examples"):
             cx.run_benchmark(Pass([]))
+        for given in ({"x": cx.arange(0, 3)}, [0, 1, 2], (cx.arange(0, 3), cx.arange(0, 5))):
+            short = Numbers()
+            short.get_batch = lambda size, start, given=given: given
+            with self.assertRaisesRegex(ValueError, "the batch from example 0 on has 3 rows: get_batch has to give 4"):
+                cx.run_benchmark(Pass(short), batch_size=4)
+        pair = Numbers()
+        pair.get_batch = lambda size, start: (cx.arange(start, min(start + size, 10)), "labels")
+        thing = Pass(pair)
+        thing.run_batch = lambda batch: thing.seen.append(batch[0].shape[0])
+        cx.run_benchmark(thing, batch_size=4)
+        self.assertEqual(thing.seen, [4, 4, 2])
         with self.assertRaises(TypeError):
             cx.run_benchmark(Pass(3))
 

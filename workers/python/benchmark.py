@@ -42,6 +42,22 @@ class Failure(Exception):
     """What is wrong with a benchmark, in words for its user."""
 
 
+def rows_of(thing: Any) -> int | None:
+    """Of an array its first extent, of what else has a length that; None: it has neither."""
+    shape = getattr(thing, "shape", None)
+    if isinstance(shape, (tuple, list)) and shape:
+        return int(shape[0])
+    return len(thing) if hasattr(thing, "__len__") and not isinstance(thing, (str, bytes)) else None
+
+
+def check_rows(batch: Any, examples: int, start: int) -> None:
+    """Throughput counts the examples asked for: the batch, or a part of it, has to hold them."""
+    parts = list(batch.values()) if isinstance(batch, dict) else list(batch) if isinstance(batch, (tuple, list)) else []
+    rows = [n for n in map(rows_of, [*parts, *([] if isinstance(batch, dict) else [batch])]) if n is not None]
+    if rows and examples not in rows:
+        raise Failure(f"the batch from example {start} on has {rows[0]} rows: get_batch has to give {examples}")
+
+
 def one_line(fault: BaseException) -> str:
     """'ValueError: words (bench.py:12)', the place being the innermost one outside this file and the import machinery."""
     if isinstance(fault, Failure):
@@ -246,7 +262,11 @@ class Run:
         begin = clock()
         for at in starts:
             last = min(at + size, length)
-            batch = get_batch(size, at) if callable(get_batch) else [dataset[i] for i in range(at, last)]
+            if callable(get_batch):
+                batch = get_batch(size, at)
+                check_rows(batch, last - at, at)
+            else:
+                batch = [dataset[i] for i in range(at, last)]
             start = clock()
             run_batch(batch)
             times.append((clock() - start) * 1e-9)
