@@ -123,7 +123,7 @@ report: build ## every point of semiring_matmul against every rival that is here
 report-cases: build ## five cases against JAX, PyTorch, PyG, SciPy, GraphBLAS: reports/CASE.{jsonl,md}, 20 minutes (CASES="a b": these only)
 	@scripts/report_cases.sh $(NPERF) $(CASES)
 
-report-kernels: build ## kernels beside their limits and rivals, one core and two: reports/kernels_matmul, reports/kernels_ell, 28 minutes
+report-kernels: build ## kernels beside their limits and rivals, one core and two: reports/kernels_matmul, reports/kernels_ell, half an hour
 	@python3 scripts/report_kernels.py $(NPERF)
 
 report-pipeline: ## store commands and statistics beside the Python package, SciPy and ruptures: reports/pipeline.{jsonl,md}, 8 minutes
