@@ -3,7 +3,7 @@
  *
  * CHECK(cond, why), CHECK_INT(actual, wanted, why), CHECK_STR(actual, wanted, why), CHECK_LE(a, b, why), CHECK_GT(a, b,
  * why), CHECK_OK(status, err, why), CHECK_STATUS(actual, wanted, why): each fails the test with both values and the
- * reason. SKIP(why) leaves a test that cannot run here.
+ * reason. SKIP(why) leaves a test that cannot run here. worse(x, y): the larger error, NaN, which no bound allows, if one is.
  */
 #ifndef CALIBRAX_TESTS_SUPPORT_CHECK_H
 #define CALIBRAX_TESTS_SUPPORT_CHECK_H
@@ -17,6 +17,9 @@
 #include <cmocka.h>
 
 #include "calibrax/base/status.h"
+
+/* fmax would drop a NaN, and a wrong answer with it. */
+static inline double worse(double x, double y) { return x > y || x != x ? x : y; }
 
 /** Why the running test cannot run here; SKIP(why) leaves it. */
 extern const char *cbx_test_skip_reason;

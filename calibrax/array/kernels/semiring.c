@@ -270,11 +270,13 @@ static cbx_matmul transposed(const cbx_matmul *p)
     return t;
 }
 
-/* Products whose room is known without a look at blocks: panels of A and B, no higher and wider than this, and the shifts of log. */
+/* Room of products of few elements, known without a look at blocks: panels of A and B, no higher and wider than 64, and the shifts of log. */
 #define FEW_ROOM (24u << 10)
-static bool is_few(const cbx_matmul *p)
+static size_t few_room(const cbx_matmul *p)
 {
-    return p->m <= FEW_EXTENT && p->k <= FEW_EXTENT && p->n <= FEW_EXTENT && p->dtype != CBX_BOOL;
+    const size_t size = p->dtype == CBX_F32 ? sizeof(float) : sizeof(double);
+
+    return cbx__semiring_is_within(p, FEW_EXTENT) ? FEW_ROOM : (p->m + p->n + 128) * (p->k + 4) * size + 256;
 }
 
 /* Enough for the product and for that of the transposes, whichever the strides of C ask for. */
@@ -285,7 +287,7 @@ static size_t room_of(const cbx__semiring_plan *plan, const cbx__semiring_kernel
     size_t one, two;
 
     if (plan->p->semiring->functions) return cbx__semiring_user_workspace(plan);
-    if (is_few(plan->p)) return FEW_ROOM;
+    if (plan->p->dtype != CBX_BOOL && cbx__semiring_is_few(plan->p)) return few_room(plan->p);
     other.p = &turned;
     one = kernel->workspace(plan), two = kernel->workspace(&other);
     return one > two ? one : two;
@@ -315,19 +317,19 @@ static bool is_plainly_right(const cbx_matmul *p)
 {
     const cbx_semiring *s = p->semiring;
     const size_t size = p->dtype == CBX_F32 ? sizeof(float) : sizeof(double);
-    const size_t m = p->m, k = p->k, n = p->n, most = FEW_EXTENT, slack = 4096; /* powers of two */
+    const size_t m = p->m, k = p->k, n = p->n, slack = 4096; /* powers of two, as extents are */
     const size_t lda = (size_t)p->lda, ldb = (size_t)p->ldb, ldc = (size_t)p->ldc;
 
     if ((p->struct_size != sizeof *p) | !s | (p->isa != CBX_ISA_COUNT) |
         ((p->dtype != CBX_F32) & (p->dtype != CBX_F64)))
         return false;
     if (s->functions || cbx__traits_of[s->id].of_bool) return false;
-    if ((((m - 1) | (k - 1) | (n - 1)) >= most) | (((lda - k) | (ldb - n) | (ldc - n)) >= slack) |
+    if (!cbx__semiring_is_few(p) | (((lda - k) | (ldb - n) | (ldc - n)) >= slack) |
         ((p->a_step ^ 1) | (p->b_step ^ 1) | (p->c_step ^ 1)) | p->raw)
         return false;
     if (((uintptr_t)p->d | (uintptr_t)p->mask | (((uintptr_t)p->a | (uintptr_t)p->b | (uintptr_t)p->c) & (size - 1)) |
          ((uintptr_t)p->workspace & 63)) != 0 ||
-        p->workspace_bytes < FEW_ROOM)
+        p->workspace_bytes < few_room(p))
         return false;
     const size_t c_bytes = ((m - 1) * ldc + n) * size;
     return are_apart(p->c, c_bytes, p->a, ((m - 1) * lda + k) * size) &&

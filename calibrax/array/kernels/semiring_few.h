@@ -1,6 +1,6 @@
 /*
- * Products of few elements: no more than FEW_EXTENT rows, terms and columns.  Blocks and panels would take longer than the steps, so rows of C
- * stand in registers, and B is read where it lies, by masks.
+ * Products of few elements (cbx__semiring_is_few).  Blocks and panels would take longer than the steps, so rows of C stand in registers, and A
+ * and B are read where they lie, the last columns by masks.
  * Included once a type behind semiring_tile.h.
  */
 
@@ -39,6 +39,27 @@ ALWAYS_INLINE void NAME(store_within)(int bytes, T *to, vec v, size_t live)
 #endif
 }
 
+#if defined(__AVX512VL__) && VECTOR_BYTES == 64
+#define FMA_WITHIN(bits, ps, pd)                                                                                       \
+    sizeof(T) == 4                                                                                                     \
+        ? (vec)_mm512_castps##bits##_ps512(ps##_fmadd_ps(ps##_set1_ps((float)a), _mm512_castps512_ps##bits((__m512)b), \
+                                                         _mm512_castps512_ps##bits((__m512)acc)))                      \
+        : (vec)_mm512_castpd##bits##_pd512(pd##_fmadd_pd(pd##_set1_pd((double)a),                                      \
+                                                         _mm512_castpd512_pd##bits((__m512d)b),                        \
+                                                         _mm512_castpd512_pd##bits((__m512d)acc)))
+#endif
+
+/* A step of the first `bytes` of a vector.  Where 512 bits take two pipes of 256 (Zen 4), half of them take one. */
+ALWAYS_INLINE vec NAME(step_within)(step s, int bytes, vec acc, T a, vec b)
+{
+#if defined(__AVX512VL__) && VECTOR_BYTES == 64
+    if (s == STEP_FMA && bytes == 16) return FMA_WITHIN(128, _mm, _mm);
+    if (s == STEP_FMA && bytes == 32) return FMA_WITHIN(256, _mm256, _mm256);
+#endif
+    (void)bytes;
+    return NAME(step)(s, acc, a, b, b);
+}
+
 /* One step of each of `rows` rows, nv vectors wide. */
 ALWAYS_INLINE void NAME(few_step)(step s, int bytes, int nv, size_t rows, const T *const *a, ptrdiff_t at, const T *b,
                                   size_t last, vec (*acc)[FEW_VECTORS])
@@ -50,7 +71,8 @@ ALWAYS_INLINE void NAME(few_step)(step s, int bytes, int nv, size_t rows, const 
     UNROLL for (size_t r = 0; r < rows; r++)
     {
         const T x = a[r][at];
-        UNROLL for (int v = 0; v < nv; v++) acc[r][v] = NAME(step)(s, acc[r][v], x, bv[v], bv[v]);
+        UNROLL for (int v = 0; v < nv - 1; v++) acc[r][v] = NAME(step)(s, acc[r][v], x, bv[v], bv[v]);
+        acc[r][nv - 1] = NAME(step_within)(s, bytes, acc[r][nv - 1], x, bv[nv - 1]);
     }
 }
 
@@ -99,61 +121,119 @@ ALWAYS_INLINE void NAME(few_rows)(step s, int bytes, int nv, size_t rows, size_t
     }
 }
 
-/* All rows of nv vectors of columns.  Real products, of which most are so small, take as few rows that are not there as can be. */
-ALWAYS_INLINE void NAME(few_columns)(step s, int bytes, int nv, size_t tile, const cbx_matmul *p, size_t j)
-{
-    const size_t m = p->m, half = tile / 2, most = s == STEP_FMA && tile == 8 ? 6 : half;
-    size_t i = 0;
+typedef void NAME(few_fn)(const cbx_matmul *p, size_t i, size_t j);
 
-    for (; i + most < m; i += tile) NAME(few_rows)(s, bytes, nv, tile, 1, p, i, j);
-    if (s == STEP_FMA && i + 1 == m)
-        NAME(few_rows)(s, bytes, nv, 1, FEW_SUMS, p, i, j);
-    else if (s == STEP_FMA && i + 2 == m)
-        NAME(few_rows)(s, bytes, nv, 2, FEW_SUMS / 2, p, i, j);
-    else if (most > half && i + half < m)
-        NAME(few_rows)(s, bytes, nv, most, 1, p, i, j);
-    else if (i < m)
-        NAME(few_rows)(s, bytes, nv, half, 1, p, i, j);
-}
-
-/* Columns go by two vectors, real ones by three where there are registers, as long as no more than three are left. */
-ALWAYS_INLINE void NAME(few_product)(step s, const cbx_matmul *p)
-{
-    for (size_t j = 0, wide; j < p->n; j += wide * LANES) {
-        const size_t bytes = (p->n - j) * sizeof(T);
-        wide = 2;
-        if (FEW_VECTORS > 2 && s == STEP_FMA && bytes > 2 * VECTOR_BYTES && bytes <= 3 * VECTOR_BYTES) {
-            NAME(few_columns)(s, VECTOR_BYTES, FEW_VECTORS, FEW_WIDE, p, j);
-            wide = 3;
-        } else if (bytes > VECTOR_BYTES)
-            NAME(few_columns)(s, VECTOR_BYTES, 2, FEW_WIDE, p, j);
-        else if (VECTOR_BYTES == 64 && s == STEP_FMA && bytes <= 16)
-            NAME(few_columns)(s, 16, 1, FEW_TILE, p, j);
-        else if (VECTOR_BYTES == 64 && s == STEP_FMA && bytes <= 32)
-            NAME(few_columns)(s, 32, 1, FEW_TILE, p, j);
-        else
-            NAME(few_columns)(s, VECTOR_BYTES, 1, FEW_TILE, p, j);
+/* A tile is a function of its own, never inlined: what the loops around it hold would otherwise be kept in vector registers, and come back
+ * from there behind all the steps of the tile before. */
+#define FEW(s, part, nv, name, rows, sums)                                                                             \
+    static __attribute__((noinline)) void NAME(few_##s##_##part##_##nv##_##name)(const cbx_matmul *p, size_t i,        \
+                                                                                 size_t j)                             \
+    {                                                                                                                  \
+        NAME(few_rows)(STEP_##s, PART_##part, nv, rows, sums, p, i, j);                                                \
     }
-}
+#define FEW_WHOLE(s, part, nv, rows) FEW(s, part, nv, whole, rows, 1) FEW(s, part, nv, half, rows / 2, 1)
+#define FEW_LEFT(part, nv)           FEW(FMA, part, nv, one, 1, FEW_SUMS) FEW(FMA, part, nv, two, 2, FEW_SUMS / 2)
+#define AT(s, part, nv, name)        NAME(few_##s##_##part##_##nv##_##name)
 
-#define CBX_TILE_STEP(name, term, update)                                                                              \
-    static void NAME(few_##name)(const cbx_matmul *p) { NAME(few_product)(STEP_##name, p); }
+/* By the rows that are left, of each so many vectors.  Real products, of which most are so small, take as few rows that are not there as can be. */
+#define CBX_TILE_STEP(name, term, update) FEW_WHOLE(name, ALL, 1, FEW_TILE) FEW_WHOLE(name, ALL, 2, FEW_WIDE)
 #include "calibrax/array/kernels/algebra.h"
-static void (*const NAME(few_products)[])(const cbx_matmul *p) = {
-#define CBX_TILE_STEP(name, term, update) [STEP_##name] = NAME(few_##name),
+#define ROWS_8(s, part, nv, one, two, six)                                                                             \
+    {                                                                                                                  \
+        NULL, AT(s, part, nv, one), AT(s, part, nv, two), AT(s, part, nv, half), AT(s, part, nv, half),                \
+            AT(s, part, nv, six), AT(s, part, nv, six), AT(s, part, nv, whole), AT(s, part, nv, whole)                 \
+    }
+#define ROWS_4(s, part, nv, one, two)                                                                                  \
+    {                                                                                                                  \
+        NULL, AT(s, part, nv, one), AT(s, part, nv, two), AT(s, part, nv, whole), AT(s, part, nv, whole)               \
+    }
+#if FEW_WIDE == 8
+#define ROWS_WIDE(s, part, nv, one, two, six) ROWS_8(s, part, nv, one, two, six)
+#else
+#define ROWS_WIDE(s, part, nv, one, two, six) ROWS_4(s, part, nv, one, two)
+#endif
+static NAME(few_fn) *const NAME(few_tiles)[][2][FEW_TILE + 1] = {
+#define CBX_TILE_STEP(name, term, update)                                                                              \
+    [STEP_##name] = { ROWS_8(name, ALL, 1, half, half, whole), ROWS_WIDE(name, ALL, 2, half, half, whole) },
 #include "calibrax/array/kernels/algebra.h"
 };
 
-/* Of a dense product without epilogue, no larger than FEW_EXTENT, checked; false: its algebra has another way. */
+/* Real ones, by the part of the last vector that has columns. */
+FEW_LEFT(ALL, 1)
+FEW(FMA, ALL, 1, six, 6, 1)
+FEW_LEFT(ALL, 2)
+#define REAL_8(part, nv)    ROWS_8(FMA, part, nv, one, two, six)
+#define REAL_WIDE(part, nv) ROWS_WIDE(FMA, part, nv, one, two, six)
+#define REAL_ALL(part, nv)  FEW_WHOLE(FMA, part, nv, 8) FEW_LEFT(part, nv) FEW(FMA, part, nv, six, 6, 1)
+#if VECTOR_BYTES == 64
+FEW(FMA, ALL, 2, six, 6, 1)
+REAL_ALL(ALL, 3)
+REAL_ALL(HALF, 1) REAL_ALL(HALF, 2) REAL_ALL(HALF, 3) REAL_ALL(QUARTER, 1) REAL_ALL(QUARTER, 2)
+    REAL_ALL(QUARTER, 3) static NAME(few_fn) *const NAME(few_real)[][FEW_VECTORS][FEW_TILE + 1] = {
+        { REAL_8(ALL, 1), REAL_8(ALL, 2), REAL_8(ALL, 3) },
+        { REAL_8(HALF, 1), REAL_8(HALF, 2), REAL_8(HALF, 3) },
+        { REAL_8(QUARTER, 1), REAL_8(QUARTER, 2), REAL_8(QUARTER, 3) },
+    };
+#else
+static NAME(few_fn) *const NAME(few_real)[][FEW_VECTORS][FEW_TILE + 1] = {
+    { REAL_8(ALL, 1), REAL_WIDE(ALL, 2) },
+};
+#endif
+
+/* Vectors of the columns that are left: two at a time, real ones three where there are registers, and none alone that can be avoided. */
+static size_t NAME(few_wide)(step s, size_t left)
+{
+    const size_t most = s == STEP_FMA ? FEW_VECTORS : 2;
+
+    return left <= most ? left : left == 4 ? 2 : most;
+}
+
+ALWAYS_INLINE void NAME(few_product)(step s, const cbx_matmul *p)
+{
+    const size_t dots = s == STEP_FMA ? NAME(dot_columns)(p) : 0, n = p->n - dots;
+
+    for (size_t j = 0, wide; j < n; j += wide * LANES) {
+        const size_t left = n - j;
+        wide = NAME(few_wide)(s, (left + LANES - 1) / LANES);
+        const size_t tile = wide > 1 ? FEW_WIDE : FEW_TILE;
+        const size_t bytes = (min_size(left, wide * LANES) - (wide - 1) * LANES) * sizeof(T);
+        const int part = VECTOR_BYTES < 64 ? 0 : (bytes <= 32) + (bytes <= 16);
+        NAME(few_fn) *const *tiles = s == STEP_FMA ? NAME(few_real)[part][wide - 1] : NAME(few_tiles)[s][wide - 1];
+        for (size_t i = 0; i < p->m; i += tile) tiles[min_size(p->m - i, tile)](p, i, j);
+    }
+    if (dots) NAME(dot_product)(p, dots);
+}
+
+/* Whether blocks would take longer than rows of C in registers, of what may be done so. */
+static bool NAME(takes_few)(const cbx_matmul *p)
+{
+    return p->semiring->id != CBX_ALGEBRA_LOG &&
+           (cbx__semiring_is_within(p, FEW_EXTENT) || p->m * p->k * p->n <= FEW_REAL_STEPS || p->n <= LANES);
+}
+
+/* Of a dense product without epilogue, few (semiring_isa.h), checked; false: it has another way. */
 static bool NAME(run_few)(const cbx_matmul *p)
 {
-    if (p->semiring->id == CBX_ALGEBRA_LOG) return false;
-    NAME(few_products)[steps_of[p->semiring->id].careful](p);
+    if (!NAME(takes_few)(p)) return false;
+    if (p->semiring->id == CBX_ALGEBRA_REAL)
+        NAME(few_product)(STEP_FMA, p);
+    else
+        NAME(few_product)(steps_of[p->semiring->id].careful, p);
     return true;
 }
 
 static bool NAME(is_few)(const cbx_matmul *p)
 {
-    return p->m <= FEW_EXTENT && p->k <= FEW_EXTENT && p->n <= FEW_EXTENT && p->b_step == 1 && p->c_step == 1 &&
-           !p->d && !p->mask;
+    return cbx__semiring_is_few(p) && p->b_step == 1 && p->c_step == 1 && !p->d && !p->mask;
 }
+#undef FEW
+#undef FEW_WHOLE
+#undef FEW_LEFT
+#undef AT
+#undef ROWS_8
+#undef ROWS_4
+#undef ROWS_WIDE
+#undef REAL_8
+#undef REAL_WIDE
+#undef REAL_ALL
+#undef FMA_WITHIN

@@ -61,6 +61,8 @@ static inline bool finishes(cbx_algebra g) { return is_finished[steps_of[g].usua
 #define FEW_WIDE    (TILE_ROWS < 8 ? 4 : 8)
 #define FEW_VECTORS TILE_VECTORS
 #define FEW_SUMS    4 /* of one row */
+/* The part of a row's last vector that has columns. */
+enum { PART_ALL = VECTOR_BYTES, PART_HALF = 32, PART_QUARTER = 16 };
 
 /* What specials a panel holds. */
 enum { SEEN_NAN = 1, SEEN_PLUS_INF = 2, SEEN_MINUS_INF = 4 };
@@ -110,6 +112,8 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC_F64, BLOCK_MC, BLOCK_J
 #define VMIN(x, y) MINMAX_F32(vec, select_f32, min, x, y, <)
 #include "calibrax/array/kernels/semiring_tile.h"
 /* the tile comes first */
+#include "calibrax/array/kernels/semiring_dots.h"
+/* then what needs no panels */
 #include "calibrax/array/kernels/semiring_few.h"
 /* with what needs nothing else */
 #include "calibrax/array/kernels/semiring_log.h"
@@ -163,6 +167,8 @@ static const cbx__semiring_blocks blocks_f64 = { BLOCK_KC_F64, BLOCK_MC, BLOCK_J
 #define VMIN(x, y) MINMAX_F64(vec, select_f64, min, x, y, <)
 #include "calibrax/array/kernels/semiring_tile.h"
 /* the tile comes first */
+#include "calibrax/array/kernels/semiring_dots.h"
+/* then what needs no panels */
 #include "calibrax/array/kernels/semiring_few.h"
 /* with what needs nothing else */
 #include "calibrax/array/kernels/semiring_log.h"

@@ -52,12 +52,26 @@ size_t cbx__semiring_grad_bytes(cbx__grad *q);
 void cbx__semiring_backward(cbx__grad *q); /* m, k, n > 0 */
 void cbx__semiring_forward(cbx__grad *q);
 
-/** Extents of a product that is done without blocks. */
-#define FEW_EXTENT 32
+/** A product that may be done without blocks, by one thread: extents of any algebra, and extents and steps of a real one. */
+#define FEW_EXTENT      32
+#define FEW_REAL_EXTENT 1024
+#define MOST_FEW_STEPS  1000000
+/* No extent is 0 or beyond `most`, a power of two. */
+static inline bool cbx__semiring_is_within(const cbx_matmul *p, size_t most)
+{
+    return ((p->m - 1) | (p->k - 1) | (p->n - 1)) < most;
+}
+
+static inline bool cbx__semiring_is_few(const cbx_matmul *p)
+{
+    if (cbx__semiring_is_within(p, FEW_EXTENT)) return true;
+    return p->semiring->id == CBX_ALGEBRA_REAL && cbx__semiring_is_within(p, FEW_REAL_EXTENT) &&
+           p->m * p->k * p->n <= MOST_FEW_STEPS;
+}
 
 typedef struct cbx__semiring_kernel {
     size_t (*workspace)(const cbx__semiring_plan *plan);
-    /** A product of float type, checked, dense, without epilogue, no extent beyond FEW_EXTENT; false: of an algebra with another way. */
+    /** A product of float type, checked, dense, without epilogue, few elements; false: it has another way. */
     bool (*few)(const cbx_matmul *p);
     void (*run)(const cbx__semiring_plan *plan); /* arguments are checked and k > 0, m > 0, n > 0 */
     /** Runs one register tile of max-plus n times over a panel in the first-level cache, for the choice of its addition. */

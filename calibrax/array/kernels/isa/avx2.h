@@ -19,6 +19,8 @@
 #define BLOCK_NC     4096
 #define BLOCK_JC_F32 256
 #define BLOCK_JC_F64 128
+/* Steps of a real product up to which rows in registers are sooner done than blocks. */
+#define FEW_REAL_STEPS 120000
 
 #define MINMAX_F32(vec, pick, op, x, y, less) ((vec)_mm256_##op##_ps((__m256)(x), (__m256)(y)))
 #define MINMAX_F64(vec, pick, op, x, y, less) ((vec)_mm256_##op##_pd((__m256d)(x), (__m256d)(y)))

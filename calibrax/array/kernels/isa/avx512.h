@@ -21,6 +21,8 @@
 #define BLOCK_NC     4096
 #define BLOCK_JC_F32 672
 #define BLOCK_JC_F64 504
+/* Steps of a real product up to which rows in registers are sooner done than blocks. */
+#define FEW_REAL_STEPS 1000000
 
 #define MINMAX_F32(vec, pick, op, x, y, less) ((vec)_mm512_##op##_ps((__m512)(x), (__m512)(y)))
 #define MINMAX_F64(vec, pick, op, x, y, less) ((vec)_mm512_##op##_pd((__m512d)(x), (__m512d)(y)))

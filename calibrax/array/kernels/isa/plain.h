@@ -17,6 +17,8 @@
 #define BLOCK_NC     4096
 #define BLOCK_JC_F32 256
 #define BLOCK_JC_F64 128
+/* Steps of a real product up to which rows in registers are sooner done than blocks. */
+#define FEW_REAL_STEPS 0
 
 #if defined(__x86_64__)
 #include <immintrin.h>
