@@ -193,6 +193,15 @@ static void lay_out(const problem *p, char *a)
         }
 }
 
+/* A convolution that is handed on as the product of x as it lies. */
+static bool is_product(const shape *s)
+{
+    bool is = true;
+
+    for (int i = 0; i < axes_of(s); i++) is = is && s->taps[i] == 1 && s->stride[i] == 1 && s->low[i] + s->high[i] == 0;
+    return is;
+}
+
 /* Their product with the filter, by blocks: products of few elements sum in another order, but not those with a mask. */
 static void by_windows(const problem *p, void *out)
 {
@@ -207,7 +216,7 @@ static void by_windows(const problem *p, void *out)
     q.semiring = p->semiring, q.dtype = p->t, q.m = m, q.k = k, q.n = s->outs;
     q.a = a, q.lda = (ptrdiff_t)k, q.b = cbx_array_data(p->w), q.ldb = (ptrdiff_t)s->outs;
     q.c = out, q.ldc = (ptrdiff_t)s->outs;
-    q.mask = &all, q.ldm = q.m_step = 0;
+    if (!is_product(s)) q.mask = &all, q.ldm = q.m_step = 0;
     CHECK_OK(cbx_matmul_workspace(&q, &q.workspace_bytes, &err), &err, "workspace");
     room = malloc(q.workspace_bytes + 64);
     q.workspace = (void *)(((uintptr_t)room + 63) / 64 * 64);

@@ -168,12 +168,17 @@ FEW_LEFT(ALL, 2)
 #if VECTOR_BYTES == 64
 FEW(FMA, ALL, 2, six, 6, 1)
 REAL_ALL(ALL, 3)
-REAL_ALL(HALF, 1) REAL_ALL(HALF, 2) REAL_ALL(HALF, 3) REAL_ALL(QUARTER, 1) REAL_ALL(QUARTER, 2)
-    REAL_ALL(QUARTER, 3) static NAME(few_fn) *const NAME(few_real)[][FEW_VECTORS][FEW_TILE + 1] = {
-        { REAL_8(ALL, 1), REAL_8(ALL, 2), REAL_8(ALL, 3) },
-        { REAL_8(HALF, 1), REAL_8(HALF, 2), REAL_8(HALF, 3) },
-        { REAL_8(QUARTER, 1), REAL_8(QUARTER, 2), REAL_8(QUARTER, 3) },
-    };
+REAL_ALL(HALF, 1)
+REAL_ALL(HALF, 2)
+REAL_ALL(HALF, 3)
+REAL_ALL(QUARTER, 1)
+REAL_ALL(QUARTER, 2)
+REAL_ALL(QUARTER, 3)
+static NAME(few_fn) *const NAME(few_real)[][FEW_VECTORS][FEW_TILE + 1] = {
+    { REAL_8(ALL, 1), REAL_8(ALL, 2), REAL_8(ALL, 3) },
+    { REAL_8(HALF, 1), REAL_8(HALF, 2), REAL_8(HALF, 3) },
+    { REAL_8(QUARTER, 1), REAL_8(QUARTER, 2), REAL_8(QUARTER, 3) },
+};
 #else
 static NAME(few_fn) *const NAME(few_real)[][FEW_VECTORS][FEW_TILE + 1] = {
     { REAL_8(ALL, 1), REAL_WIDE(ALL, 2) },
