@@ -43,14 +43,16 @@ def rows_of_b(m, algebra, dtype="f32"):
 
 # name, case, points, baselines, threads, launches, epochs, seconds: less than half an hour together
 OURS = ["stream", "tiled", "calibrax", "openblas", "pipes", "fed"]
+# rows many, elements few, columns that fill no vector
+SKINNY = [(4096, 64, 64, "f32"), (7, 5, 3, "f32"), (33, 33, 33, "f32"), (33, 33, 33, "f64"), (64, 64, 64, "f32"), (64, 64, 64, "f64"),
+          (96, 96, 96, "f64"), (1000, 1000, 1, "f32")]
 JAX = ["jax-stream", "jax-naive", "jnp-matmul"]
 PARTS = [
     # what goals compare, both types of an algebra and the odd shape beside the cube, in turn: clocks differ from minute to minute
     ("shapes", "semiring_matmul",
      [f(a, t) for a in FLOATS for t in ("f64", "f32") for f in (lambda a, t: cube(512, a, t), odd)]
      + [cube(1024, a, t) for a in FLOATS for t in ("f64", "f32")], [*OURS, "jnp-matmul"], 1, 6, 3, 460),
-    ("skinny", "semiring_matmul", [product(4096, 64, 64, "real", "f32"), product(7, 5, 3, "real", "f32")],
-     [*OURS, "jnp-matmul"], 1, 6, 4, 50),
+    ("skinny", "semiring_matmul", [product(*shape, "real", dtype) for *shape, dtype in SKINNY], [*OURS, "jnp-matmul"], 1, 6, 4, 120),
     ("jax", "semiring_matmul", [cube(512, a, "f32") for a in FLOATS] + [cube(512, "boolean", "bool")],
      ["tiled", "pipes", "fed", *JAX], 1, 6, 2, 120),
     ("graphblas", "semiring_matmul", [cube(n, "tropical_max_plus", "f64") for n in (512, 1024)],
@@ -263,9 +265,9 @@ def add_shapes(t, rows):
         t.add("real against the best of OpenBLAS and jnp.matmul", f"513×129×257 {dtype}", 95,
               percent(rows.ratio("shapes", odd("real", dtype), ["tiled"], ["openblas", "jnp-matmul"])))
     add_odd_boolean(t, rows)
-    for m, k, n in ((4096, 64, 64), (7, 5, 3)):
-        point = product(m, k, n, "real", "f32")
-        t.add("real against the best of OpenBLAS and jnp.matmul", f"{m}×{k}×{n} f32", 95,
+    for m, k, n, dtype in SKINNY:
+        point = product(m, k, n, "real", dtype)
+        t.add("real against the best of OpenBLAS and jnp.matmul", f"{m}×{k}×{n} {dtype}", 95,
               percent(rows.ratio("skinny", point, ["tiled"], ["openblas", "jnp-matmul"])),
               why="a call is some tens of nanoseconds, of which the arithmetic is the smaller part" if m == 7 else None)
 

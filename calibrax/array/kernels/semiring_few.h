@@ -147,6 +147,11 @@ typedef void NAME(few_fn)(const cbx_matmul *p, size_t i, size_t j);
     {                                                                                                                  \
         NULL, AT(s, part, nv, one), AT(s, part, nv, two), AT(s, part, nv, whole), AT(s, part, nv, whole)               \
     }
+#define ROWS_6(s, part, nv, one, two)                                                                                  \
+    {                                                                                                                  \
+        NULL, AT(s, part, nv, one), AT(s, part, nv, two), AT(s, part, nv, half), AT(s, part, nv, half),                \
+            AT(s, part, nv, whole), AT(s, part, nv, whole)                                                             \
+    }
 #if FEW_WIDE == 8
 #define ROWS_WIDE(s, part, nv, one, two, six) ROWS_8(s, part, nv, one, two, six)
 #else
@@ -164,20 +169,25 @@ FEW(FMA, ALL, 1, six, 6, 1)
 FEW_LEFT(ALL, 2)
 #define REAL_8(part, nv)    ROWS_8(FMA, part, nv, one, two, six)
 #define REAL_WIDE(part, nv) ROWS_WIDE(FMA, part, nv, one, two, six)
+#define REAL_6(part)        ROWS_6(FMA, part, 4, one, two)
 #define REAL_ALL(part, nv)  FEW_WHOLE(FMA, part, nv, 8) FEW_LEFT(part, nv) FEW(FMA, part, nv, six, 6, 1)
+#define REAL_WIDEST(part)   FEW(FMA, part, 4, whole, FEW_WIDEST, 1) FEW(FMA, part, 4, half, 4, 1) FEW_LEFT(part, 4)
 #if VECTOR_BYTES == 64
 FEW(FMA, ALL, 2, six, 6, 1)
 REAL_ALL(ALL, 3)
+REAL_WIDEST(ALL)
 REAL_ALL(HALF, 1)
 REAL_ALL(HALF, 2)
 REAL_ALL(HALF, 3)
+REAL_WIDEST(HALF)
 REAL_ALL(QUARTER, 1)
 REAL_ALL(QUARTER, 2)
 REAL_ALL(QUARTER, 3)
+REAL_WIDEST(QUARTER)
 static NAME(few_fn) *const NAME(few_real)[][FEW_VECTORS][FEW_TILE + 1] = {
-    { REAL_8(ALL, 1), REAL_8(ALL, 2), REAL_8(ALL, 3) },
-    { REAL_8(HALF, 1), REAL_8(HALF, 2), REAL_8(HALF, 3) },
-    { REAL_8(QUARTER, 1), REAL_8(QUARTER, 2), REAL_8(QUARTER, 3) },
+    { REAL_8(ALL, 1), REAL_8(ALL, 2), REAL_8(ALL, 3), REAL_6(ALL) },
+    { REAL_8(HALF, 1), REAL_8(HALF, 2), REAL_8(HALF, 3), REAL_6(HALF) },
+    { REAL_8(QUARTER, 1), REAL_8(QUARTER, 2), REAL_8(QUARTER, 3), REAL_6(QUARTER) },
 };
 #else
 static NAME(few_fn) *const NAME(few_real)[][FEW_VECTORS][FEW_TILE + 1] = {
@@ -185,12 +195,11 @@ static NAME(few_fn) *const NAME(few_real)[][FEW_VECTORS][FEW_TILE + 1] = {
 };
 #endif
 
-/* Vectors of the columns that are left: two at a time, real ones three where there are registers, and none alone that can be avoided. */
+/* Vectors of the columns that are left: two at a time, real ones three or four where there are registers, and none alone that can be avoided. */
 static size_t NAME(few_wide)(step s, size_t left)
 {
-    const size_t most = s == STEP_FMA ? FEW_VECTORS : 2;
-
-    return left <= most ? left : left == 4 ? 2 : most;
+    if (s != STEP_FMA || FEW_VECTORS == 2) return left == 1 ? 1 : 2;
+    return left <= 4 ? left : left == 7 || left == 8 ? 4 : 3;
 }
 
 ALWAYS_INLINE void NAME(few_product)(step s, const cbx_matmul *p)
@@ -200,7 +209,7 @@ ALWAYS_INLINE void NAME(few_product)(step s, const cbx_matmul *p)
     for (size_t j = 0, wide; j < n; j += wide * LANES) {
         const size_t left = n - j;
         wide = NAME(few_wide)(s, (left + LANES - 1) / LANES);
-        const size_t tile = wide > 1 ? FEW_WIDE : FEW_TILE;
+        const size_t tile = wide == 1 ? FEW_TILE : wide == 4 ? FEW_WIDEST : FEW_WIDE;
         const size_t bytes = (min_size(left, wide * LANES) - (wide - 1) * LANES) * sizeof(T);
         const int part = VECTOR_BYTES < 64 ? 0 : (bytes <= 32) + (bytes <= 16);
         NAME(few_fn) *const *tiles = s == STEP_FMA ? NAME(few_real)[part][wide - 1] : NAME(few_tiles)[s][wide - 1];
@@ -240,5 +249,8 @@ static bool NAME(is_few)(const cbx_matmul *p)
 #undef ROWS_WIDE
 #undef REAL_8
 #undef REAL_WIDE
+#undef REAL_6
+#undef REAL_WIDEST
+#undef ROWS_6
 #undef REAL_ALL
 #undef FMA_WITHIN

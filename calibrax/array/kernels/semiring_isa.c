@@ -59,7 +59,8 @@ static inline bool finishes(cbx_algebra g) { return is_finished[steps_of[g].usua
 /* Rows at a time of a product of few elements, or fewer: of one vector, and of more, by as many registers as there are. */
 #define FEW_TILE    8
 #define FEW_WIDE    (TILE_ROWS < 8 ? 4 : 8)
-#define FEW_VECTORS TILE_VECTORS
+#define FEW_VECTORS (TILE_VECTORS == 3 ? 4 : 2)
+#define FEW_WIDEST  6 /* of four vectors */
 #define FEW_SUMS    4 /* of one row */
 /* The part of a row's last vector that has columns. */
 enum { PART_ALL = VECTOR_BYTES, PART_HALF = 32, PART_QUARTER = 16 };
