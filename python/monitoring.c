@@ -312,7 +312,7 @@ static PyObject *health_make(cx_call *c, cx_fn fn)
         CX_OPTION(0, WHOLE, cbx_health_opts, window),         CX_OPTION(1, NS, cbx_health_opts, age_ns),
         CX_OPTION(2, WHOLE, cbx_health_opts, least),          CX_OPTION(3, NUMBER, cbx_health_opts, degraded_rate),
         CX_OPTION(4, NUMBER, cbx_health_opts, critical_rate), CX_OPTION(5, NUMBER, cbx_health_opts, degraded_slow),
-        CX_OPTION(6, NUMBER, cbx_health_opts, critical_slow)
+        CX_OPTION(6, NUMBER, cbx_health_opts, critical_slow), CX_OPTION(7, NUMBER, cbx_health_opts, hysteresis)
     };
     cbx_health_opts o = CBX_HEALTH_OPTS_INIT;
     cbx_err err = CBX_ERR_INIT;
@@ -400,12 +400,13 @@ CX_TYPE_FUNCTIONS(health_methods, HEALTH)
 const cx_thing_type cx_health_thing = {
     "calibrax_c.monitoring.Health",
     "Health(window=100, age_s=0.0, least=3, degraded_rate=0.2, critical_rate=0.5, degraded_slow=1.2, "
-    "critical_slow=2.0)\n--\n\n"
+    "critical_slow=2.0, hysteresis=0.0)\n--\n\n"
     "Health of pipelines: failures and durations over a window of each.",
     health_free,
     health_methods,
     { "Health",
-      "window=100, age_s=0.0, least=3, degraded_rate=0.2, critical_rate=0.5, degraded_slow=1.2, critical_slow=2.0",
+      "window=100, age_s=0.0, least=3, degraded_rate=0.2, critical_rate=0.5, degraded_slow=1.2, critical_slow=2.0, "
+      "hysteresis=0.0",
       health_make, 0 },
 };
 

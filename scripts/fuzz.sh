@@ -4,6 +4,8 @@ set -eu
 cd "$(dirname "$0")/.."
 seconds=${1:?usage: scripts/fuzz.sh SECONDS}
 scripts/build.sh fuzz
+# leaks of libraries are theirs
+export LSAN_OPTIONS="print_suppressions=0:suppressions=$PWD/tests/fuzz/lsan.supp"
 passed=0
 failed=0
 for program in build/fuzz/tests/fuzz/fuzz_*; do

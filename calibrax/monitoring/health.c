@@ -21,6 +21,7 @@ typedef struct pipeline {
     cbx_window *window;
     double baseline_s;
     uint64_t executions;
+    unsigned exceeded; /* limits, a bit each */
 } pipeline;
 
 struct cbx_health {
@@ -54,6 +55,8 @@ static cbx_status read_opts(const cbx_health_opts *in, cbx_health_opts *o, cbx_e
     if (!(o->degraded_rate > 0 && o->degraded_rate <= o->critical_rate && o->critical_rate < 1))
         return cbx_fail(err, CBX_EINVAL, "failure rates %g and %g: 0 < degraded <= critical < 1", o->degraded_rate,
                         o->critical_rate);
+    if (!(o->hysteresis >= 0 && o->hysteresis < 1))
+        return cbx_fail(err, CBX_EINVAL, "a hysteresis of %g: 0 <= hysteresis < 1", o->hysteresis);
     if (!(o->degraded_slow >= 1 && o->degraded_slow <= o->critical_slow))
         return cbx_fail(err, CBX_EINVAL, "slow by %g and %g baselines: 1 <= degraded <= critical", o->degraded_slow,
                         o->critical_slow);
@@ -124,6 +127,50 @@ cbx_status cbx_health_set_baseline(cbx_health *h, const char *name, double secon
     return st;
 }
 
+size_t cbx_health_count(const cbx_health *h) { return h->count; }
+
+/* The worst limit that is exceeded.  One that was before is so until the value is the hysteresis below it. */
+static void judge(const cbx_health_opts *o, pipeline *p, cbx_health_report *r)
+{
+    const cbx_window_facts *w = &r->window;
+    const struct {
+        cbx_health_state state;
+        const char *what, *unit;
+        double value, limit, scale;
+    } limits[] = {
+        { CBX_HEALTH_CRITICAL, "failures", " %", w->failure_rate, o->critical_rate, 100 },
+        { CBX_HEALTH_CRITICAL, "p95 of the duration", " s", w->p95, o->critical_slow * p->baseline_s, 1 },
+        { CBX_HEALTH_DEGRADED, "failures", " %", w->failure_rate, o->degraded_rate, 100 },
+        { CBX_HEALTH_DEGRADED, "mean duration", " s", w->mean, o->degraded_slow * p->baseline_s, 1 },
+    };
+    unsigned exceeded = 0;
+
+    r->state = CBX_HEALTH_HEALTHY;
+    for (size_t i = 0; i < CBX_LEN(limits); i++) {
+        const double limit = limits[i].limit * (p->exceeded >> i & 1 ? 1 - o->hysteresis : 1);
+        if (!(limits[i].value > limit)) continue;
+        exceeded |= 1u << i;
+        if (limits[i].state <= r->state) continue;
+        r->state = limits[i].state;
+        snprintf(r->reason, sizeof r->reason, "%s %.4g%s, above %.4g%s", limits[i].what,
+                 limits[i].scale * limits[i].value, limits[i].unit, limits[i].scale * limit, limits[i].unit);
+    }
+    p->exceeded = exceeded;
+}
+
+static void look_at(const cbx_health *h, pipeline *p, uint64_t now_ns, cbx_health_report *out)
+{
+    *out = (cbx_health_report){ .pipeline = p->name, .baseline_s = p->baseline_s, .executions = p->executions };
+    cbx_window_read(p->window, now_ns, &out->window);
+    if (out->window.count >= h->opts.least) {
+        judge(&h->opts, p, out);
+        return;
+    }
+    p->exceeded = 0;
+    snprintf(out->reason, sizeof out->reason, "%zu of the %zu executions that are needed", out->window.count,
+             h->opts.least);
+}
+
 cbx_status cbx_health_record(cbx_health *h, const char *name, double seconds, bool success, uint64_t now_ns,
                              cbx_err *err)
 {
@@ -133,33 +180,11 @@ cbx_status cbx_health_record(cbx_health *h, const char *name, double seconds, bo
     if (st) return st;
     p->executions++;
     cbx_window_add(p->window, seconds, !success || seconds < 0, now_ns);
+    if (h->opts.hysteresis > 0) { /* a limit may be exceeded between two readings */
+        cbx_health_report r;
+        look_at(h, p, now_ns, &r);
+    }
     return CBX_OK;
-}
-
-size_t cbx_health_count(const cbx_health *h) { return h->count; }
-
-/* Sets the state if it is worse than what is known. */
-static void worsen(cbx_health_report *r, cbx_health_state state, const char *what, double value, double limit,
-                   const char *unit)
-{
-    if (state <= r->state) return;
-    r->state = state;
-    snprintf(r->reason, sizeof r->reason, "%s %.4g%s, above %.4g%s", what, value, unit, limit, unit);
-}
-
-static void judge(const cbx_health_opts *o, const pipeline *p, cbx_health_report *r)
-{
-    const cbx_window_facts *w = &r->window;
-
-    r->state = CBX_HEALTH_HEALTHY;
-    if (w->failure_rate > o->critical_rate)
-        worsen(r, CBX_HEALTH_CRITICAL, "failures", 100 * w->failure_rate, 100 * o->critical_rate, " %");
-    if (w->p95 > o->critical_slow * p->baseline_s)
-        worsen(r, CBX_HEALTH_CRITICAL, "p95 of the duration", w->p95, o->critical_slow * p->baseline_s, " s");
-    if (w->failure_rate > o->degraded_rate)
-        worsen(r, CBX_HEALTH_DEGRADED, "failures", 100 * w->failure_rate, 100 * o->degraded_rate, " %");
-    if (w->mean > o->degraded_slow * p->baseline_s)
-        worsen(r, CBX_HEALTH_DEGRADED, "mean duration", w->mean, o->degraded_slow * p->baseline_s, " s");
 }
 
 void cbx_health_read(cbx_health *h, size_t i, uint64_t now_ns, cbx_health_report *out)
@@ -167,13 +192,7 @@ void cbx_health_read(cbx_health *h, size_t i, uint64_t now_ns, cbx_health_report
     pipeline *p = h->first;
 
     while (i-- > 0) p = p->next;
-    *out = (cbx_health_report){ .pipeline = p->name, .baseline_s = p->baseline_s, .executions = p->executions };
-    cbx_window_read(p->window, now_ns, &out->window);
-    if (out->window.count < h->opts.least)
-        snprintf(out->reason, sizeof out->reason, "%zu of the %zu executions that are needed", out->window.count,
-                 h->opts.least);
-    else
-        judge(&h->opts, p, out);
+    look_at(h, p, now_ns, out);
 }
 
 cbx_health_state cbx_health_overall(cbx_health *h, uint64_t now_ns)

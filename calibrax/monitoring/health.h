@@ -5,6 +5,9 @@
  * duration > degraded_slow baselines.  unknown: fewer than `least` executions in the window.  healthy otherwise.  Only the window counts: a
  * pipeline that has recovered is healthy again, however it began.
  *
+ * With hysteresis h a limit that has been exceeded stays so until the rate or duration is at most (1 - h) of it, so that one which wavers
+ * about its limit is not told each time.
+ *
  * A duration below 0 s is of a clock that jumped: its execution counts as a failure.
  *
  * Time is the caller's, in ns.  One thread uses a book of health at a time.  Since 0.1.
@@ -34,11 +37,12 @@ typedef struct cbx_health_opts {
     size_t least;                        /* 0: 3 */
     double degraded_rate, critical_rate; /* 0: 0.2 and 0.5 */
     double degraded_slow, critical_slow; /* times the baseline; 0: 1.2 and 2 */
+    double hysteresis;                   /* share of each limit, 0 <= h < 1 */
 } cbx_health_opts;
 
 #define CBX_HEALTH_OPTS_INIT                                                                                           \
     {                                                                                                                  \
-        sizeof(cbx_health_opts), 0, 0, 0, 0, 0, 0, 0                                                                   \
+        sizeof(cbx_health_opts), 0, 0, 0, 0, 0, 0, 0, 0                                                                \
     }
 
 typedef struct cbx_health_report {

@@ -12,6 +12,7 @@
 
 #include "calibrax/base/file.h"
 #include "programs/calibrax/calibrax.h"
+#include "programs/calibrax/keep.h"
 #include "programs/common/output.h"
 #include "programs/common/stop.h"
 
@@ -339,7 +340,7 @@ static void conclude(session *s, const char *name, char id[64])
 
     note_fault(s, st, &err);
     s->facts->trace = st ? NULL : s->a->trace;
-    if (s->a->data) note_fault(s, profile_keep(s->facts, s->a->data, name, id, &err), &err);
+    if (s->a->data) note_fault(s, profile_keep(s->run, s->facts, s->a->data, name, id, &err), &err);
     if (s->a->emissions)
         note_fault(s, profile_add_emissions(s->run, s->a, s->before, s->nbefore, &s->used, s->grid, id, &err), &err);
 }
@@ -380,7 +381,7 @@ static int run_profile(const opt_run *run)
     cbx_err err = CBX_ERR_INIT;
     cbx_status st;
 
-    if (check_args(run, a)) return EXIT_ERROR;
+    if (check_args(run, a) || (a->data && keep_prepare(run, a->data))) return EXIT_ERROR;
     if (!f) return opt_fail(run->program, "out of memory");
     f->arena = run->arena;
     f->ctx = run->ctx;

@@ -102,10 +102,11 @@ double profile_fact_value(const profile_facts *f, const char *name);
 void profile_print(const profile_facts *f);
 /* {"schema":"calibrax-profile","version":1,...}; NULL: out of memory. */
 cbx_json *profile_json(const profile_facts *f);
-/* A run with one point, its definitions, machine and commit, into the store (made if missing); its id on success. */
-cbx_status profile_keep(const profile_facts *f, const char *store, const char *name, char id[64], cbx_err *err);
-/* A run that somebody built, into the store (made if missing); its id on success. */
-cbx_status profile_keep_run(cbx_ctx *ctx, cbx_run_builder *b, const char *store, char id[64], cbx_err *err);
+/* A run with one point, its definitions, machine and commit, into the store, which was there (keep.h); its id on success. */
+cbx_status profile_keep(const opt_run *run, const profile_facts *f, const char *store, const char *name, char id[64],
+                        cbx_err *err);
+/* A run that somebody built, likewise. */
+cbx_status profile_keep_run(const opt_run *run, cbx_run_builder *b, const char *store, char id[64], cbx_err *err);
 
 /* --- what calibrax profile does beside --- */
 

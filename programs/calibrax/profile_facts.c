@@ -10,6 +10,7 @@
 #include "calibrax/base/json.h"
 #include "calibrax/statistics/series.h"
 #include "calibrax/storage/store.h"
+#include "programs/calibrax/keep.h"
 #include "programs/calibrax/profile.h"
 #include "programs/common/terminal.h"
 
@@ -588,30 +589,25 @@ static cbx_status build_run(const profile_facts *f, const char *name, cbx_run_bu
     return st;
 }
 
-cbx_status profile_keep_run(cbx_ctx *ctx, cbx_run_builder *b, const char *root, char id[64], cbx_err *err)
+cbx_status profile_keep_run(const opt_run *run, cbx_run_builder *b, const char *root, char id[64], cbx_err *err)
 {
-    cbx_store_opts o = CBX_STORE_OPTS_INIT;
-    cbx_store *store = NULL;
-    cbx_run *run = NULL;
-    cbx_status st;
+    cbx_run *r = NULL;
+    cbx_status st = cbx_run_builder_freeze(b, &r, err);
 
-    o.create = true;
-    st = cbx_run_builder_freeze(b, &run, err);
-    if (!st) st = cbx_store_open(ctx, root, &o, &store, err);
-    if (!st) st = cbx_store_save(store, run, false, err);
-    if (!st) snprintf(id, 64, "%s", cbx_run_id(run));
-    cbx_store_close(store);
-    cbx_run_free(run);
+    if (!st) st = keep_run(run, root, r, err);
+    if (!st) snprintf(id, 64, "%s", cbx_run_id(r));
+    cbx_run_free(r);
     return st;
 }
 
-cbx_status profile_keep(const profile_facts *f, const char *root, const char *name, char id[64], cbx_err *err)
+cbx_status profile_keep(const opt_run *run, const profile_facts *f, const char *root, const char *name, char id[64],
+                        cbx_err *err)
 {
     cbx_run_builder *b = NULL;
     cbx_status st = cbx_run_builder_create(f->ctx, NULL, &b, err);
 
     if (!st) st = build_run(f, name, b, err);
-    if (!st) st = profile_keep_run(f->ctx, b, root, id, err);
+    if (!st) st = profile_keep_run(run, b, root, id, err);
     cbx_run_builder_free(b);
     return st;
 }

@@ -236,7 +236,7 @@ static cbx_status keep(const sizing *s, const char *name, char id[64], cbx_err *
         st = cbx_run_builder_add_point(b, &(cbx_point){ name, "profile", tags, CBX_LEN(tags), &metric, 1 }, err);
     }
     if (!st) st = cbx_run_builder_set_metadata(b, "profile", cbx_json_new_string(s->subject), err);
-    if (!st) st = profile_keep_run(s->run->ctx, b, s->a->data, id, err);
+    if (!st) st = profile_keep_run(s->run, b, s->a->data, id, err);
     cbx_run_builder_free(b);
     return st;
 }

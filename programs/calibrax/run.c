@@ -7,6 +7,7 @@
 
 #include "calibrax/storage/store.h"
 #include "programs/calibrax/calibrax.h"
+#include "programs/calibrax/keep.h"
 #include "programs/common/output.h"
 #include "programs/common/stop.h"
 
@@ -101,29 +102,6 @@ static void say_progress(void *user, const char *benchmark, size_t launch, size_
                  failure->phase, failure->message);
 }
 
-/* The store was there before the work; one whose disk went away meanwhile is made anew, where the path leads now. */
-static cbx_status keep(const opt_run *run, const cbx_run *r, cbx_err *err)
-{
-    cbx_store_opts o = CBX_STORE_OPTS_INIT;
-    const run_args *a = run->args;
-    cbx_store *store = NULL;
-    cbx_status st = cbx_store_open(run->ctx, a->data, &o, &store, err);
-
-    if (st == CBX_ENOENT) {
-        o.create = true;
-        st = cbx_store_open(run->ctx, a->data, &o, &store, err);
-        if (!st)
-            opt_fail(
-                run->program,
-                "warning: the store '%s' went away while it ran, and was made anew: if its disk comes back, ingest "
-                "'%s/runs/%s.json' there",
-                a->data, a->data, cbx_run_id(r));
-    }
-    if (!st) st = cbx_store_save(store, r, false, err);
-    cbx_store_close(store);
-    return st;
-}
-
 /* What stands between a met target and the user's eye; where both outputs are a terminal's, it has just seen them. */
 static void say_targets(const opt_run *run, const cbx_benchmark_report *r)
 {
@@ -151,7 +129,7 @@ static int conclude(const opt_run *run, const cbx_benchmark_report *r)
 
     for (size_t i = 0; i < CBX_LEN(told); i++)
         if (told[i]) faults[nfaults++] = told[i];
-    if (kept && keep(run, made, &err)) {
+    if (kept && keep_run(run, a->data, made, &err)) {
         kept = false;
         faults[nfaults++] = err.message;
     }
@@ -178,16 +156,10 @@ static int run_run(const opt_run *run)
     cbx_benchmark_report *report = NULL;
     cbx_json *config = NULL;
     cbx_err err = CBX_ERR_INIT;
-    cbx_store *store = NULL;
     int status = run_read_source(run, &source);
 
     if (!status) status = run_read_opts(run, &o, &config);
-    if (!status && a->data && !a->list) { /* a store that cannot be had is told before the work, not after it */
-        cbx_store_opts s = CBX_STORE_OPTS_INIT;
-        s.create = true;
-        if (cbx_store_open(run->ctx, a->data, &s, &store, &err)) status = opt_fail(run->program, "%s", err.message);
-        cbx_store_close(store);
-    }
+    if (!status && a->data && !a->list) status = keep_prepare(run, a->data);
     if (!status) {
         o.stop = stop_catch();
         o.progress = say_progress;

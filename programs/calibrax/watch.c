@@ -60,7 +60,7 @@ static const opt_spec watch_options[] = {
       "last 50 values, or --window, creep (0.05), or modes[:SHARE], how many of them are in the rarer of two levels "
       "between which they go back and forth (0.1); may be repeated" },
     { "hysteresis", 0, OPT_NUMBER, AT(hysteresis), "X", "0",
-      "how far a value must come back before it counts as clear" },
+      "how far a value must come back before it counts as clear; of health: a share of each limit" },
     { "raise-after", 0, OPT_POSITIVE, AT(raise_after), "N", "1", "values in a row before an alert" },
     { "clear-after", 0, OPT_POSITIVE, AT(clear_after), "N", "1", "values in a row before the all-clear" },
     { "window", 0, OPT_POSITIVE, AT(window), "N", "1; 100 of each pipeline",
@@ -245,9 +245,9 @@ static int check_modes(const watcher *w)
         { a->summary && a->health, "watch --summary: --health tells one of its own" },
         { a->gpu >= 0 && !a->pid, "watch --gpu: needs --pid" },
         { a->pid && a->data, "watch: --pid and --data: follow one of them" },
-        { a->health && (levels || a->lower || a->hysteresis > 0),
-          "watch --health: states go by rates and durations: leave --info, --warning, --error, --critical, --lower and "
-          "--hysteresis out" },
+        { a->health && (levels || a->lower),
+          "watch --health: states go by rates and durations: leave --info, --warning, --error, --critical and --lower "
+          "out" },
         { !a->health && (a->baselines.count || a->age > 0 || a->least || rates),
           "watch: --baseline, --age, --least, and the rates and slownesses need --health" },
         { !a->data && !a->health && (of_store || a->point),

@@ -135,6 +135,7 @@ int watch_health_begin(watcher *w)
     o.critical_rate = a->critical_rate;
     o.degraded_slow = a->degraded_slow;
     o.critical_slow = a->critical_slow;
+    o.hysteresis = a->hysteresis;
     if (cbx_health_create(w->run->ctx, &o, &w->health, &err) || cbx_alerts_create(w->run->ctx, 16, &w->alerts, &err) ||
         cbx_alerts_listen(w->alerts, on_state, w, &err))
         return opt_fail(w->run->program, "watch: %s", err.message);

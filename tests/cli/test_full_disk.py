@@ -122,11 +122,14 @@ def a_disk_that_stays_full_and_is_emptied(p):
 
 
 def a_disk_that_goes_away(p):
-    """While a benchmark runs, its store is gone with its disk: what was measured is told, and kept where the path leads then."""
-    fill(p, "gone/store")
-    for store, what in (("gone/store", "rm -rf gone"), ("gone/store", "rm -rf gone; touch gone")):
-        done = run(p, "run", "-n", "1", "--data", store, "--", "sh", "-c", what)
-        has(done.stdout, "wall_time", "what was measured")
+    """While a benchmark or a profile runs, its store is gone with its disk: what was measured is told, and kept where the path leads then."""
+    store, first, last = "gone/store", "rm -rf gone", "rm -rf gone; touch gone"
+    for command, what in (("run", first), ("profile", first), ("profile", last), ("run", last)):
+        if os.path.isfile(p.file("gone")):
+            os.remove(p.file("gone"))
+        fill(p, store)
+        done = run(p, command, "-n", "1", "--data", store, "--", "sh", "-c", what)
+        has(done.stdout, "wall_time" if command == "run" else "CPU share", "what was measured")
         if done.returncode:
             one_sentence(done, "gone", "calibrax")
         else:

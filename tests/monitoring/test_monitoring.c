@@ -369,6 +369,65 @@ static void every_state_is_reached(void **state)
     cbx_ctx_free(ctx);
 }
 
+/* Two or three failures in any ten executions: their rate goes from 0.2, the limit, to 0.3 and back as the window moves. */
+static size_t changes_of_state(cbx_ctx *ctx, double hysteresis, bool is_read)
+{
+    cbx_health_opts opts = CBX_HEALTH_OPTS_INIT;
+    cbx_err err = CBX_ERR_INIT;
+    cbx_health *h = NULL;
+    cbx_health_state before = CBX_HEALTH_HEALTHY;
+    size_t changes = 0;
+
+    opts.window = 10;
+    opts.least = 10;
+    opts.hysteresis = hysteresis;
+    CHECK_OK(cbx_health_create(ctx, &opts, &h, &err), &err, "create");
+    for (unsigned k = 0; k < 200; k++) {
+        cbx_health_report r;
+        CHECK_OK(cbx_health_record(h, "p", 1, k % 17 % 4 != 0, k, &err), &err, "record");
+        if (!is_read && k < 199) continue;
+        cbx_health_read(h, 0, k, &r);
+        if (r.window.count < 10) continue;
+        changes += r.state != before;
+        before = r.state;
+    }
+    cbx_health_free(h);
+    return changes;
+}
+
+static void states_waver_only_without_hysteresis(void **state)
+{
+    cbx_ctx *ctx = context();
+    cbx_err err = CBX_ERR_INIT;
+    cbx_health_opts opts = CBX_HEALTH_OPTS_INIT;
+    cbx_health_report r;
+    cbx_health *h = NULL;
+
+    (void)state;
+    CHECK_GT(changes_of_state(ctx, 0, true), 5, "a rate that wavers about its limit");
+    CHECK_INT(changes_of_state(ctx, 0.3, true), 1, "told once");
+    CHECK_INT(changes_of_state(ctx, 0.3, false), 1, "what is not read is remembered too");
+    opts.hysteresis = 1;
+    CHECK_STATUS(cbx_health_create(ctx, &opts, &h, &err), CBX_EINVAL, "nothing would be healthy again");
+    opts.hysteresis = 0.5;
+    opts.window = 10;
+    opts.age_ns = 100;
+    CHECK_OK(cbx_health_create(ctx, &opts, &h, &err), &err, "create");
+    for (unsigned k = 0; k < 10; k++) CHECK_OK(cbx_health_record(h, "p", 1, k < 4 || k > 6, k, &err), &err, "record");
+    cbx_health_read(h, 0, 10, &r);
+    CHECK_INT(r.state, CBX_HEALTH_DEGRADED, "three of ten");
+    for (unsigned k = 0; k < 5; k++) CHECK_OK(cbx_health_record(h, "p", 1, true, 11 + k, &err), &err, "record");
+    cbx_health_read(h, 0, 15, &r);
+    CHECK_INT(r.state, CBX_HEALTH_DEGRADED, "two of ten, within the band");
+    CHECK_OK(cbx_health_record(h, "p", 1, true, 16, &err), &err, "record");
+    cbx_health_read(h, 0, 16, &r);
+    CHECK_INT(r.state, CBX_HEALTH_HEALTHY, "one of ten is half of the limit");
+    cbx_health_read(h, 0, 500, &r);
+    CHECK_INT(r.state, CBX_HEALTH_UNKNOWN, "too old");
+    cbx_health_free(h);
+    cbx_ctx_free(ctx);
+}
+
 static void pipelines_recover(void **state)
 {
     cbx_ctx *ctx = context();
@@ -725,6 +784,7 @@ int main(void)
         cmocka_unit_test(books_remember),
         cmocka_unit_test(books_are_sorted_and_cleared),
         cmocka_unit_test(every_state_is_reached),
+        cmocka_unit_test(states_waver_only_without_hysteresis),
         cmocka_unit_test(pipelines_recover),
         cmocka_unit_test(words_of_series),
         cmocka_unit_test(level_series_seldom_move),
