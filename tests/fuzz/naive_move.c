@@ -420,22 +420,33 @@ cbx_status naive_take(nv *const *in, const int *a, nv **out)
     return CBX_OK;
 }
 
+/* The other axes broadcast: place i of the result in an operand that may have one place there. */
+static void place_along(const nv *x, const size_t *i, int axis, size_t *at)
+{
+    for (int k = 0; k < x->ndim; k++) at[k] = k != axis && x->shape[k] == 1 ? 0 : i[k];
+}
+
 cbx_status naive_take_along_axis(nv *const *in, const int *a, nv **out)
 {
     const nv *x = in[0], *index = in[1];
+    size_t shape[CBX_MAX_RANK];
     int axis;
     cbx_status st = check_index(x, index, naive_axis_of(a[0]), &axis);
 
     if (st) return st;
     if (x->ndim != index->ndim) return CBX_ESHAPE;
-    for (int i = 0; i < x->ndim; i++)
-        if (i != axis && x->shape[i] != index->shape[i]) return CBX_ESHAPE;
-    if (!all_inside(index, x->shape[axis])) return CBX_EDOM;
-    *out = naive_new(x->t, x->ndim, index->shape);
-    for (size_t i = 0; i < index->n; i++) {
-        size_t at[CBX_MAX_RANK];
-        naive_index_of(index, i, at);
-        (void)place_of(naive_fit(index->e[i], CBX_I64), x->shape[axis], &at[axis]);
+    for (int i = 0; i < x->ndim; i++) {
+        shape[i] = i == axis || x->shape[i] == 1 ? index->shape[i] : x->shape[i];
+        if (i != axis && index->shape[i] != 1 && index->shape[i] != shape[i]) return CBX_ESHAPE;
+    }
+    *out = naive_new(x->t, x->ndim, shape);
+    for (size_t i = 0; i < (*out)->n; i++) {
+        size_t at[CBX_MAX_RANK], to[CBX_MAX_RANK];
+        naive_index_of(*out, i, to);
+        place_along(index, to, axis, at);
+        const num which = naive_fit(index->e[naive_at(index, at)], CBX_I64);
+        place_along(x, to, axis, at);
+        if (!place_of(which, x->shape[axis], &at[axis])) return CBX_EDOM;
         (*out)->e[i] = x->e[naive_at(x, at)];
     }
     return CBX_OK;
