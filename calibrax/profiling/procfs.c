@@ -60,14 +60,15 @@ bool cbx__proc_stat_parse(const char *text, cbx__proc_stat *out)
 {
     const char *after = strrchr(text, ')');
     unsigned long long v[10];
-    char state;
+    char state[2]; /* a letter */
     int parent;
     /* after the name: state ppid (5 left out) minflt cminflt majflt cmajflt utime stime cutime cstime (2) threads (1) start */
     if (!after ||
-        sscanf(after + 1, " %c %d %*d %*d %*d %*d %*u %llu %llu %llu %llu %llu %llu %llu %llu %*d %*d %llu %*d %llu",
-               &state, &parent, &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7], &v[8], &v[9]) != 12)
+        sscanf(after + 1,
+               " %1[A-Za-z] %d %*d %*d %*d %*d %*u %llu %llu %llu %llu %llu %llu %llu %llu %*d %*d %llu %*d %llu",
+               state, &parent, &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6], &v[7], &v[8], &v[9]) != 12)
         return false;
-    *out = (cbx__proc_stat){ state, parent, v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9] };
+    *out = (cbx__proc_stat){ state[0], parent, v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9] };
     return true;
 }
 

@@ -94,7 +94,7 @@ static void shares(const char *text)
 
     if (cbx__proc_sched_parse(text, &sched)) require(strpbrk(text, "0123456789") != NULL);
     if (cbx__proc_steal(text, &ticks)) require(!strncmp(text, "cpu ", 4) || strstr(text, "\ncpu ") != NULL);
-    if (cbx__proc_pressure_parse(text, &share)) require(strstr(text, "some avg10=") != NULL);
+    if (cbx__proc_pressure_parse(text, &share)) require(strstr(text, "some") != NULL && strstr(text, "avg10=") != NULL);
 }
 
 /* cpuinfo, for what OpenBLAS asks of it. */
