@@ -147,7 +147,7 @@ static PyObject *examples(cx_bench *b, size_t size, size_t start)
     return list;
 }
 
-/* Of an array its first extent, of what else has a length that; -1: it has neither.  Leaves no exception. */
+/* Of an array its first extent, of a list or a tuple its length; -1: of anything else nothing is known.  Leaves no exception. */
 static Py_ssize_t rows_of(PyObject *x)
 {
     PyObject *shape = PyObject_GetAttrString(x, "shape");
@@ -156,7 +156,7 @@ static Py_ssize_t rows_of(PyObject *x)
 
     if (extent)
         n = PyNumber_AsSsize_t(extent, NULL);
-    else if (!PyUnicode_Check(x) && !PyBytes_Check(x))
+    else if (PyList_Check(x) || PyTuple_Check(x))
         n = PyObject_Size(x);
     Py_XDECREF(shape);
     PyErr_Clear();
@@ -170,12 +170,12 @@ static bool check_rows(PyObject *batch, Py_ssize_t wanted, size_t start)
                       : PyTuple_Check(batch) || PyList_Check(batch) ? PySequence_List(batch)
                                                                     : PyList_New(0);
     Py_ssize_t found = PyDict_Check(batch) ? -1 : rows_of(batch);
-    bool there = found == wanted;
+    bool there = found == wanted, is_known = false;
 
     for (Py_ssize_t i = 0; parts && i < PyList_Size(parts); i++) {
         Py_ssize_t n = rows_of(PyList_GetItem(parts, i));
         there = there || n == wanted;
-        if (i == 0 && n >= 0) found = n;
+        if (n >= 0 && !is_known) found = n, is_known = true;
     }
     Py_XDECREF(parts);
     if (!parts) return false;

@@ -67,7 +67,7 @@ PARTS = [
      ["calibrax", "torch-csr", "scipy-csr", "gather"], 1, 6, 4, 160),
     ("ell-two", "ell_matmul", [rows_of_b(16384, a) for a in ("real", "tropical_max_plus")],
      ["calibrax", "torch-csr", "gather"], 2, 6, 4, 30),
-    ("edge", "ell_edge_aggregate", None, ["once", "calibrax", "torch-csr", "scipy-csr", "pyg", "gather"], 1, 6, 3, 500),
+    ("edge", "ell_edge_aggregate", None, ["once", "calibrax", "torch-csr", "scipy-csr", "pyg", "gather"], 1, 6, 3, 470),
 ]
 
 

@@ -40,12 +40,16 @@ static size_t block_rows(const cbx__conv *v)
 static rooms rooms_of(const derivative *d, cbx__grad *q)
 {
     rooms r = { .rows = block_rows(&d->v) };
+    size_t last;
 
+    q->m = (cbx__conv_rows(&d->v) - 1) % r.rows + 1; /* a smaller block may ask for more: its parts are other ones */
+    last = cbx__semiring_grad_bytes(q);
     q->m = r.rows;
     r.bytes[WINDOWS] = r.bytes[OTHERS] = q->m * q->k * cbx_dtype_size(q->dtype);
     r.bytes[OF_W] = d->g ? q->k * q->n * cbx_dtype_size(q->dtype) : 0;
     r.bytes[WALK] = cbx__conv_windows_bytes(&d->v, q->threads);
     r.bytes[SCRATCH] = cbx__semiring_grad_bytes(q);
+    if (last > r.bytes[SCRATCH]) r.bytes[SCRATCH] = last;
     return r;
 }
 

@@ -381,7 +381,7 @@ static int run_profile(const opt_run *run)
     cbx_err err = CBX_ERR_INIT;
     cbx_status st;
 
-    if (check_args(run, a) || (a->data && keep_prepare(run, a->data))) return EXIT_ERROR;
+    if (check_args(run, a)) return EXIT_ERROR;
     if (!f) return opt_fail(run->program, "out of memory");
     f->arena = run->arena;
     f->ctx = run->ctx;
@@ -389,6 +389,7 @@ static int run_profile(const opt_run *run)
     f->subject = a->function ? a->function : joined(run->arena, run->words);
     if (!f->subject) return opt_fail(run->program, "out of memory");
     if (a->sizes.count) return profile_sizes(run, a, f->subject);
+    if (a->data && keep_prepare(run, a->data)) return EXIT_ERROR;
     st = open_session(&s, &err);
     if (!st) st = measure(&s, &err);
     if (!st) profile_see_gpu(f, s.gpu);

@@ -12,6 +12,7 @@
 #include "calibrax/base/json.h"
 #include "programs/calibrax/calibrax.h"
 
+#include "programs/calibrax/keep.h"
 #include "programs/calibrax/profile.h"
 #include "programs/calibrax/select.h"
 #include "programs/common/output.h"
@@ -250,6 +251,7 @@ int profile_sizes(const opt_run *run, const profile_args *a, const char *subject
     bool lost;
     cbx_status st = parse_sizes(&s, &err);
 
+    if (!st && a->data && keep_prepare(run, a->data)) return EXIT_ERROR;
     if (!st) st = a->plugin ? measure_function(&s, &err) : measure_command(&s, &err);
     if (!st) st = cbx_complexity_of_measured(run->ctx, s.points, s.n, NULL, &s.report, &err);
     if (st == CBX_EINTERRUPTED) return EXIT_STOPPED;

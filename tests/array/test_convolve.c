@@ -45,6 +45,8 @@ static const shape shapes[] = {
     { 2, { 7, 6 }, { 1, 1 }, 11, 24, { 2, 2 }, { 1, 1 }, { 0, 0 }, { 0, 0 }, "one tap with strides" },
     { 1, { 10, 10 }, { 3, 3 }, 150, 130, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, "several blocks of terms, of panels" },
     { 1, { 4, 4 }, { 3, 3 }, 48, 800, { 1, 1 }, { 1, 1 }, { 0, 0 }, { 0, 0 }, "few places, a filter read as it lies" },
+    { 1, { 1026 }, { 2 }, 1, 1, { 1 }, { 1 }, { 0 }, { 0 }, "a last block of one position" },
+    { 1, { 896 }, { 1 }, 1025, 8, { 1 }, { 1 }, { 0 }, { 0 }, "a last block whose parts are longer" },
     { 1, { 2 }, { 2 }, 3, 4, { 1000000 }, { 1000000 }, { 1000000 }, { 1999999 }, "padding far longer than x" },
 };
 

@@ -182,6 +182,15 @@ class Protocol(unittest.TestCase):
             short.get_batch = lambda size, start, given=given: given
             with self.assertRaisesRegex(ValueError, "the batch from example 0 on has 3 rows: get_batch has to give 4"):
                 cx.run_benchmark(Pass(short), batch_size=4)
+        nested = Numbers()
+        nested.get_batch = lambda size, start: {"inputs": {"ids": 1, "mask": 2}}
+        thing = Pass(nested)
+        thing.run_batch = lambda batch: thing.seen.append(batch)
+        cx.run_benchmark(thing, batch_size=4)
+        mixed = Numbers()
+        mixed.get_batch = lambda size, start: {"t": 5, "x": [0, 1, 2]}
+        with self.assertRaisesRegex(ValueError, "has 3 rows"):
+            cx.run_benchmark(Pass(mixed), batch_size=4)
         pair = Numbers()
         pair.get_batch = lambda size, start: (cx.arange(start, min(start + size, 10)), "labels")
         thing = Pass(pair)

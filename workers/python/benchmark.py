@@ -43,11 +43,11 @@ class Failure(Exception):
 
 
 def rows_of(thing: Any) -> int | None:
-    """Of an array its first extent, of what else has a length that; None: it has neither."""
+    """Of an array its first extent, of a list or a tuple its length; None: of anything else nothing is known."""
     shape = getattr(thing, "shape", None)
     if isinstance(shape, (tuple, list)) and shape:
         return int(shape[0])
-    return len(thing) if hasattr(thing, "__len__") and not isinstance(thing, (str, bytes)) else None
+    return len(thing) if isinstance(thing, (list, tuple)) else None
 
 
 def check_rows(batch: Any, examples: int, start: int) -> None:

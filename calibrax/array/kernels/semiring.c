@@ -271,12 +271,14 @@ static cbx_matmul transposed(const cbx_matmul *p)
 }
 
 /* Room of products of few elements, known without a look at blocks: panels of A and B, no higher and wider than 64, and the shifts of log. */
-#define FEW_ROOM (24u << 10)
+#define FEW_ROOM  (24u << 10)
+#define MOST_DEEP 512 /* terms of a block of any instruction set */
 static size_t few_room(const cbx_matmul *p)
 {
     const size_t size = p->dtype == CBX_F32 ? sizeof(float) : sizeof(double);
 
-    return cbx__semiring_is_within(p, FEW_EXTENT) ? FEW_ROOM : (p->m + p->n + 128) * (p->k + 4) * size + 256;
+    return cbx__semiring_is_within(p, FEW_EXTENT) ? FEW_ROOM
+                                                  : (p->m + p->n + 128) * (min_size(p->k, MOST_DEEP) + 4) * size + 256;
 }
 
 /* Enough for the product and for that of the transposes, whichever the strides of C ask for. */

@@ -65,7 +65,7 @@ ALWAYS_INLINE void NAME(dot_step)(size_t cols, const T *const row[DOT_ROWS], con
     }
 }
 
-/* What dots take: rows of A from a on, `live` of them; columns of B, each of `room` elements, past the k-th one zeros; and their elements of C. */
+/* What dots take: rows of A from a on; columns of B, each of `room` elements, past the k-th one zeros; and their elements of C. */
 typedef struct NAME(dots) {
     const T *a, *b;
     ptrdiff_t lda, ldc;

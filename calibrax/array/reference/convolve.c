@@ -68,6 +68,8 @@ static cbx_matmul product_of(const cbx__conv *v, size_t rows)
 
 static cbx_status by_blocks(cbx_ctx *ctx, const cbx__conv *c, cbx_err *err)
 {
+    cbx_matmul last;
+    size_t last_room = 0;
     conv v = { .v = c, .rows = cbx__conv_rows(c), .row_bytes = cbx__conv_terms(c) * cbx_dtype_size(c->dtype) };
     size_t threads = (size_t)cbx__omp_threads();
     cbx_block room = { 0 };
@@ -76,7 +78,10 @@ static cbx_status by_blocks(cbx_ctx *ctx, const cbx__conv *c, cbx_err *err)
     v.block = block_rows(v.row_bytes, v.rows);
     v.one = product_of(c, v.block);
     threads = min_size(threads, (v.rows + v.block - 1) / v.block);
+    last = product_of(c, (v.rows - 1) % v.block + 1); /* a smaller block may ask for more: its parts are other ones */
     st = cbx_matmul_workspace(&v.one, &v.room, err);
+    if (!st) st = cbx_matmul_workspace(&last, &last_room, err);
+    if (last_room > v.room) v.room = last_room;
     v.lead = cbx__conv_windows_bytes(c, 1);
     v.windows = round_up(v.block * v.row_bytes, 64);
     v.own = v.lead + v.windows + round_up(v.room, 64);
