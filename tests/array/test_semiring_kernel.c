@@ -181,7 +181,8 @@ static void strides(void **state)
 static void few_elements(void **state)
 {
     static const size_t rows[] = { 1, 2, 3, 5, 6, 7, 8, 10, 12, 13, 32, 33 }, terms[] = { 1, 5, 32 },
-                        columns[] = { 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 23, 24, 25, 31, 32, 33 };
+                        columns[] = { 1,  2,  3,  4,  5,  7,  8,  9,  12, 15, 16, 17,
+                                      20, 23, 24, 25, 28, 31, 32, 33, 40, 52, 56, 64 };
     static const cbx_algebra algebras[] = { CBX_ALGEBRA_REAL, CBX_ALGEBRA_TROPICAL_MAX_PLUS, CBX_ALGEBRA_EUCLIDEAN };
     const size_t shapes_of[] = { CBX_LEN(rows), CBX_LEN(terms), CBX_LEN(columns) };
     (void)state;
