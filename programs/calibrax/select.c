@@ -10,6 +10,7 @@
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
 #include "calibrax/base/text.h"
+#include "programs/common/store_path.h"
 
 #define AHEAD_US                                                                                                       \
     86400000000LL /* clocks of machines that are set by hand differ by less, and times without a zone too */
@@ -19,13 +20,10 @@
 int select_open(const opt_run *run, const select_args *a, bool create, cbx_store **out)
 {
     cbx_store_opts opts = CBX_STORE_OPTS_INIT;
-    cbx_err err = CBX_ERR_INIT;
 
-    if (!a->data) return opt_fail(run->program, "--data is missing: name the folder of the store");
     opts.create = create;
     opts.no_index_file = a->no_index;
-    if (cbx_store_open(run->ctx, a->data, &opts, out, &err)) return opt_fail(run->program, "%s", err.message);
-    return EXIT_PASS;
+    return store_open(run, a->data, &opts, out);
 }
 
 static bool is_newest(cbx_store *store, const char *id)

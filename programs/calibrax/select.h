@@ -22,7 +22,8 @@ typedef struct select_args {
         name, 0, kind, offsetof(type, select.member), arg, NULL, help                                                  \
     }
 #define SELECT_STORE_ROWS(type)                                                                                        \
-    SELECT_ROW(type, "data", OPT_STRING, data, "DIR", "the store: a folder with runs/; always needed"),                \
+    SELECT_ROW(type, "data", OPT_STRING, data, "DIR",                                                                  \
+               "the store; without it CALIBRAX_DATA, else .calibrax of the repository or working folder"),             \
         SELECT_ROW(type, "no-index", OPT_FLAG, no_index, NULL, "keep the index in memory: write no index.sqlite")
 #define SELECT_JSON_ROW(type) SELECT_ROW(type, "json", OPT_FLAG, json, NULL, "print one JSON document")
 #define SELECT_RUN_ROWS(type)                                                                                          \

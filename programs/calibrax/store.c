@@ -137,6 +137,7 @@ static int run_export(const opt_run *run)
     cbx_store_report report;
     cbx_err err = CBX_ERR_INIT;
     cbx_status st;
+    const char *root;
     bool none;
     int status;
 
@@ -145,8 +146,10 @@ static int run_export(const opt_run *run)
     if (select_open(run, &a->select, false, &store)) return EXIT_ERROR;
     st = cbx_store_export(store, &query, a->to, &report, &err);
     none = !st && !report.files;
+    root = cbx_arena_strdup(run->arena, cbx_store_root(store));
     status = finish(run, store, st, &err, "copied", &report);
-    return status || !none ? status : opt_fail(run->program, "no run in '%s' is as asked for", a->select.data);
+    return status || !none ? status
+                           : opt_fail(run->program, "no run in '%s' is as asked for", root ? root : "the store");
 }
 
 #define STORE_COMMAND(word, synopsis, summary, description)                                                            \

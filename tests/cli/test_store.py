@@ -314,12 +314,36 @@ def looking_makes_nothing(p):
 
 def usage_faults_are_sentences(p):
     fill(p, 1)
-    asked = [(["runs"], "--data is missing"), (["ingest", "--data", "store"], "--input is missing"), (["runs", "--data", "store", "--since", "soon"], "--since: expected a date"),
+    asked = [(["runs"], "there is no store '.calibrax': name one with --data or CALIBRAX_DATA"), (["ingest", "--data", "store"], "--input is missing"), (["runs", "--data", "store", "--since", "soon"], "--since: expected a date"),
              (["runs", "--data", "store", "--tag", "framework"], "--tag: expected KEY=VALUE"), (["runs", "--data", "store", "--limit", "x"], "--limit"),
              (["store"], "verify, compact, migrate, export"), (["store", "verfy"], "did you mean 'store verify'"), (["ingst"], "did you mean 'ingest'"),
              (["trend", "--data", "store", "--metrc", "x"], "did you mean '--metric'")]
     for args, part in asked:
         one_sentence(run(p, *args, expect=2), part, "calibrax")
+
+
+def default_store(p):
+    """--data, else CALIBRAX_DATA, else .calibrax at the top of the repository or in the working folder."""
+    def ids(*args, **more):
+        done = run(p, "runs", "--json", *args, expect=0, **more)
+        return [r["id"] for r in json.loads(done.stdout)["runs"]], done.stderr
+
+    one, two = (p.write(f"r{i}.json", json.dumps(make_run(i, 1.0))) for i in (1, 2))
+    os.makedirs(p.file("deep/er"))
+    run(p, "ingest", "--input", one, expect=0)
+    equal(ids(), (["run0001"], "calibrax: store '.calibrax'\n"), "the working folder, named")
+    deep = ["-C", p.file("deep/er"), CALIBRAX, "runs"]
+    one_sentence(p.run(*deep, program="/usr/bin/env", expect=2), "there is no store '.calibrax'", "calibrax")
+    for make, remove in ((os.mkdir, os.rmdir), (lambda path: p.write(".git", "gitdir: elsewhere"), os.remove)):
+        make(p.file(".git"))
+        done = p.run(*deep, program="/usr/bin/env", expect=0)
+        has(done.stdout, "run0001", "the top of the repository")
+        equal(done.stderr, f"calibrax: store '{os.path.realpath(p.path)}/.calibrax'\n", "named")
+        remove(p.file(".git"))
+    run(p, "ingest", "--input", two, env={"CALIBRAX_DATA": "named"}, expect=0)
+    equal(ids(env={"CALIBRAX_DATA": "named"}), (["run0002"], "calibrax: store 'named'\n"), "the variable comes before .calibrax")
+    equal(ids(env={"CALIBRAX_DATA": ""})[0], ["run0001"], "an empty variable is not set")
+    equal(ids("--data", "named"), (["run0002"], ""), "--data comes first, and needs no note")
 
 
 def machine_tells_the_fingerprint(p):
@@ -427,7 +451,7 @@ def help_is_quick(p):
     check(best < 0.1, f"--help took {best * 1e3:.1f} ms of CPU time")
 
 
-main([options_that_would_do_nothing, definitions_of_the_store, a_run_of_many_points, ingest_takes_several_files, ingest_names_what_it_leaves_out, ingest_says_the_machine_of_silent_files, ingest_never_overwrites_unasked, ingest_into_a_folder_that_cannot_be_written,
+main([options_that_would_do_nothing, default_store, definitions_of_the_store, a_run_of_many_points, ingest_takes_several_files, ingest_names_what_it_leaves_out, ingest_says_the_machine_of_silent_files, ingest_never_overwrites_unasked, ingest_into_a_folder_that_cannot_be_written,
       formats_are_listed, runs_are_listed_newest_first, a_broken_file_costs_nothing_else, show_and_summary, trends, a_terminal_gets_bars,
       what_files_hold_says_nothing_to_the_terminal, queries_are_json_lines, baselines, stores_are_cared_for, looking_makes_nothing, usage_faults_are_sentences, machine_tells_the_fingerprint,
       completions_of_all_shells, a_key_in_zsh_and_fish, help_is_quick])
