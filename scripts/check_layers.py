@@ -62,7 +62,7 @@ def selftest(rows: dict[str, int], public: set[str]) -> list[str]:
         "calibrax/array/x.c": ('#include "calibrax/statistics/estimate.h"', 1),
         "calibrax/core/x.c": ('#include "calibrax/base/json.h"', 0),
         "suites/x.c": ('#include "calibrax/perf/not_public.h"', 1),
-        "programs/x.c": ('#include "calibrax/perf/launch.h"', 0),
+        "programs/x.c": ('#include "calibrax/perf/launch/launch.h"', 0),
         "python/x.c": ('#include "calibrax/array/internal.h"', 1),
     }
     return [path for path, (line, n) in planted.items() if len(wrong_includes(path, [line], rows, public)) != n]

@@ -4,7 +4,7 @@
 #ifndef SUITES_SUITES_H
 #define SUITES_SUITES_H
 
-#include "calibrax/perf/case.h"
+#include "calibrax/perf/case/case.h"
 
 extern const cbx_case_list cbx_builtin_cases;
 

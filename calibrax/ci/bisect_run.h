@@ -14,7 +14,7 @@
 
 #include "calibrax/base/arena.h"
 #include "calibrax/ci/bisect.h"
-#include "calibrax/perf/launch.h"
+#include "calibrax/perf/launch/launch.h"
 
 CBX_BEGIN_DECLS
 

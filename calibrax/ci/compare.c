@@ -6,7 +6,7 @@
 
 #include "calibrax/base/rng.h"
 #include "calibrax/ci/worktree.h"
-#include "calibrax/perf/claim.h"
+#include "calibrax/perf/schedule/claim.h"
 #include "calibrax/statistics/significance.h"
 
 #define LAUNCHES       25

@@ -14,7 +14,7 @@
 #include "calibrax/analysis/verdict.h"
 #include "calibrax/base/arena.h"
 #include "calibrax/base/json.h"
-#include "calibrax/perf/launch.h"
+#include "calibrax/perf/launch/launch.h"
 
 CBX_BEGIN_DECLS
 
@@ -29,10 +29,11 @@ typedef struct cbx_compare_opts {
     double level;                            /* of the interval; 0: 0.95 */
     double margin;                           /* for equivalent; NaN: CBX_VERDICT_MARGIN */
     double build_timeout_s, bench_timeout_s; /* 0: 3600 */
-    double lock_wait_s;        /* for the cores, held while builds and launches run (calibrax/perf/claim.h); 0: 3600 */
-    uint64_t seed;             /* of the layout */
-    const char *scratch;       /* NULL: the user's cache folder */
-    const cbx_stop_flag *stop; /* may be NULL */
+    double
+        lock_wait_s; /* for the cores, held while builds and launches run (calibrax/perf/schedule/claim.h); 0: 3600 */
+    uint64_t seed;   /* of the layout */
+    const char *scratch;                                                        /* NULL: the user's cache folder */
+    const cbx_stop_flag *stop;                                                  /* may be NULL */
     void (*progress)(void *user, const char *words, size_t done, size_t total); /* may be NULL */
     void *user;
 } cbx_compare_opts;

@@ -39,7 +39,7 @@
 
 #include "programs/launcher/sandbox.h"
 
-#define LAUNCH_ABI   2 /* as in calibrax/perf/child.c */
+#define LAUNCH_ABI   2 /* as in calibrax/perf/launch/child.c */
 #define EXIT_SETUP   125
 #define EXIT_EXEC    126
 #define EXIT_MISSING 127

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/perf/plugin.h"
+#include "calibrax/perf/case/plugin.h"
 #include "programs/nperf/nperf.h"
 #include "suites/suites.h"
 

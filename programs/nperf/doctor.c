@@ -1,7 +1,7 @@
 /*
  * nperf doctor: what is here, what is missing, the command that adds it.
  */
-#include "calibrax/perf/doctor.h"
+#include "calibrax/perf/sweep/doctor.h"
 
 #include "programs/common/stop.h"
 #include "programs/nperf/nperf.h"

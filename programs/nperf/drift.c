@@ -1,7 +1,7 @@
 /*
  * nperf drift: do the cases still mean and compute what the manifest says.
  */
-#include "calibrax/perf/drift.h"
+#include "calibrax/perf/gate/drift.h"
 
 #include <stdio.h>
 

@@ -1,13 +1,13 @@
 /*
  * nperf exec: any commands, interleaved, with intervals and a verdict.
  */
-#include "calibrax/perf/exec.h"
+#include "calibrax/perf/sweep/exec.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/perf/report.h"
+#include "calibrax/perf/report/report.h"
 #include "programs/common/stop.h"
 #include "programs/nperf/nperf.h"
 

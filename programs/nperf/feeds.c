@@ -1,14 +1,14 @@
 /*
  * What is made of rows for others: nperf bundle, feed, coverage, scaling.
  */
-#include "calibrax/perf/feed.h"
+#include "calibrax/perf/report/feed.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/perf/coverage.h"
-#include "calibrax/perf/growth.h"
+#include "calibrax/perf/report/coverage.h"
+#include "calibrax/perf/report/growth.h"
 #include "programs/nperf/nperf.h"
 
 typedef struct feed_args {

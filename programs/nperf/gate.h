@@ -4,7 +4,7 @@
 #ifndef CALIBRAX_PROGRAMS_NPERF_GATE_H
 #define CALIBRAX_PROGRAMS_NPERF_GATE_H
 
-#include "calibrax/perf/gate.h"
+#include "calibrax/perf/gate/gate.h"
 #include "programs/nperf/nperf.h"
 
 #define GATE_OUT    "results/gate.json"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "calibrax/perf/report.h"
+#include "calibrax/perf/report/report.h"
 #include "programs/nperf/measure.h"
 
 static void print_table(const cbx_rows *rows)

@@ -4,8 +4,8 @@
 #ifndef CALIBRAX_PROGRAMS_NPERF_H
 #define CALIBRAX_PROGRAMS_NPERF_H
 
-#include "calibrax/perf/declared.h"
-#include "calibrax/perf/measure.h"
+#include "calibrax/perf/case/declared.h"
+#include "calibrax/perf/sweep/measure.h"
 #include "calibrax/storage/row_index.h"
 #include "programs/common/output.h"
 

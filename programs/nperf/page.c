@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "calibrax/base/file.h"
-#include "calibrax/perf/report.h"
+#include "calibrax/perf/report/report.h"
 #include "programs/nperf/nperf.h"
 
 /* What `nperf selftest` leaves. */

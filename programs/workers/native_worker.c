@@ -1,11 +1,11 @@
 /*
  * nperf-worker: the native baselines and the oracles of the cases that come with Calibrax and of plug-ins, for a parent that speaks
- * calibrax/perf/PROTOCOL.md.  Started by nperf through nperf-launch; of no use by hand.
+ * calibrax/perf/launch/PROTOCOL.md.  Started by nperf through nperf-launch; of no use by hand.
  */
 #include <stdio.h>
 
-#include "calibrax/perf/plugin.h"
-#include "calibrax/perf/worker.h"
+#include "calibrax/perf/case/plugin.h"
+#include "calibrax/perf/launch/worker.h"
 #include "suites/suites.h"
 
 int main(void)

@@ -8,7 +8,7 @@
 #define SUITES_COMMON_ENGINE_H
 
 #include "calibrax/array/ops.h"
-#include "calibrax/perf/case.h"
+#include "calibrax/perf/case/case.h"
 
 /* First member of a case's own plan, whose memory it comes with. */
 typedef struct cbx__suite_engine {

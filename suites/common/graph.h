@@ -15,7 +15,7 @@
 #define SUITES_COMMON_GRAPH_H
 
 #include "calibrax/base/ctx.h"
-#include "calibrax/perf/params.h"
+#include "calibrax/perf/case/params.h"
 
 typedef enum cbx__suite_graph_kind {
     CBX__SUITE_UNIFORM,

@@ -7,7 +7,7 @@
 #define SUITES_COMMON_LAZY_H
 
 #include "calibrax/core/probe.h"
-#include "calibrax/perf/case.h"
+#include "calibrax/perf/case/case.h"
 
 static inline cbx_work cbx__suite_lazy_work(double macs, double output_bytes)
 {

@@ -6,7 +6,7 @@
 
 #include "calibrax/array/dtype.h"
 #include "calibrax/array/kernels/semiring.h"
-#include "calibrax/perf/params.h"
+#include "calibrax/perf/case/params.h"
 
 /* A whole number without a value of its own. */
 #define CBX__SUITE_COUNT(name_, least_, most_, help_)                                                                  \

@@ -4,7 +4,7 @@
 #ifndef SUITES_COMMON_PLAN_H
 #define SUITES_COMMON_PLAN_H
 
-#include "calibrax/perf/case.h"
+#include "calibrax/perf/case/case.h"
 
 typedef struct cbx__suite_plan {
     cbx_allocator al;

@@ -1,7 +1,7 @@
 /*
  * Plug-ins with one fault each, for tests/cli/test_plugin.py: compiled with FAULT defined as what is wrong.
  */
-#include "calibrax/perf/plugin.h"
+#include "calibrax/perf/case/plugin.h"
 
 #define FAULT_NONE  0
 #define FAULT_ABI   1 /* the table's */

@@ -83,7 +83,7 @@ def broken_plugins_are_refused(p):
     for name, part in (
         (FAULTS.format("abi"), "has cases of ABI"),
         (FAULTS.format("table"), "exports no 'cbx_case_plugin_table'"),
-        (FAULTS.format("case"), "another calibrax/perf/case.h"),
+        (FAULTS.format("case"), "another calibrax/perf/case/case.h"),
         (FAULTS.format("name"), "there already"),
         (FAULTS.format("empty"), "holds no cases"),
         (FAULTS.format("none"), "case 'broken' needs"),

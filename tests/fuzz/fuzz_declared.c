@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "calibrax/perf/declared.h"
+#include "calibrax/perf/case/declared.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

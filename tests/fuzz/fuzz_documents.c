@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "calibrax/base/gzip.h"
-#include "calibrax/perf/coverage.h"
-#include "calibrax/perf/drift.h"
-#include "calibrax/perf/feed.h"
-#include "calibrax/perf/report.h"
+#include "calibrax/perf/gate/drift.h"
+#include "calibrax/perf/report/coverage.h"
+#include "calibrax/perf/report/feed.h"
+#include "calibrax/perf/report/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

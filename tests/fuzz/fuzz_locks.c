@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/internal.h"
-#include "calibrax/perf/locks.h"
+#include "calibrax/perf/schedule/locks.h"
 #include "files.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

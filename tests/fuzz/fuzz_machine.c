@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "calibrax/core/machine.h"
-#include "calibrax/perf/cores.h"
+#include "calibrax/perf/schedule/cores.h"
 #include "calibrax/profiling/energy.h"
 #include "calibrax/profiling/hardware.h"
 #include "files.h"

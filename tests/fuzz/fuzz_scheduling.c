@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/perf/cores.h"
-#include "calibrax/perf/platforms.h"
+#include "calibrax/perf/schedule/cores.h"
+#include "calibrax/perf/schedule/platforms.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

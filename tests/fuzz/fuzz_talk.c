@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "calibrax/perf/policy.h"
-#include "calibrax/perf/talk.h"
+#include "calibrax/perf/launch/policy.h"
+#include "calibrax/perf/launch/talk.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,9 +7,9 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/settings.h"
-#include "calibrax/perf/measure.h"
-#include "calibrax/perf/params.h"
-#include "calibrax/perf/platforms.h"
+#include "calibrax/perf/case/params.h"
+#include "calibrax/perf/schedule/platforms.h"
+#include "calibrax/perf/sweep/measure.h"
 #include "calibrax/storage/store_scan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "calibrax/array/io/npy.h"
-#include "calibrax/perf/wire.h"
-#include "calibrax/perf/worker.h"
+#include "calibrax/perf/launch/wire.h"
+#include "calibrax/perf/launch/worker.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #ifndef CALIBRAX_TESTS_PERF_LAUNCH_SUPPORT_H
 #define CALIBRAX_TESTS_PERF_LAUNCH_SUPPORT_H
 
-#include "calibrax/perf/launch.h"
+#include "calibrax/perf/launch/launch.h"
 #include "toy_case.h"
 
 typedef struct fixture {

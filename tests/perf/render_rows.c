@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/perf/report.h"
+#include "calibrax/perf/report/report.h"
 
 static int render(const char *kind, const cbx_rows *rows, const cbx_row_index *history, cbx_text *out)
 {

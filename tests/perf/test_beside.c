@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "calibrax/base/temporary.h"
-#include "calibrax/perf/energy_source.h"
-#include "calibrax/perf/session.h"
+#include "calibrax/perf/launch/energy_source.h"
+#include "calibrax/perf/sweep/session.h"
 
 static void empty_calls_are_measured(void **state)
 {

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "calibrax/perf/case.h"
+#include "calibrax/perf/case/case.h"
 
 static void no_work(const cbx_params *p, cbx_work *out)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "calibrax/perf/cores.h"
+#include "calibrax/perf/schedule/cores.h"
 
 /* A machine: what the kernel says of each CPU's siblings, and of each node's CPUs. */
 typedef struct machine {

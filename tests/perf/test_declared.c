@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #include "calibrax/base/json.h"
-#include "calibrax/perf/declared.h"
-#include "calibrax/perf/expression.h"
+#include "calibrax/perf/case/declared.h"
+#include "calibrax/perf/case/expression.h"
 #include "fail_alloc.h"
 
 static const char python_file[] =

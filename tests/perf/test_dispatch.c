@@ -17,8 +17,8 @@
 
 #include "calibrax/base/file.h"
 #include "calibrax/base/rng.h"
-#include "calibrax/perf/claim.h"
-#include "calibrax/perf/dispatch.h"
+#include "calibrax/perf/schedule/claim.h"
+#include "calibrax/perf/schedule/dispatch.h"
 
 enum { CPU, GPU };
 

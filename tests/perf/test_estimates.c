@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "calibrax/perf/estimates.h"
+#include "calibrax/perf/sweep/estimates.h"
 
 #define LAUNCHES 30
 

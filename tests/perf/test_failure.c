@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "calibrax/perf/failure.h"
+#include "calibrax/perf/case/failure.h"
 
 /* Row statuses that a reader of schema v1 knows, and the ones added since (failure.h). */
 static const char *const statuses[] = {

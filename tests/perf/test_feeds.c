@@ -10,13 +10,13 @@
 #include <string.h>
 
 #include "calibrax/base/rng.h"
-#include "calibrax/perf/coverage.h"
-#include "calibrax/perf/drift.h"
-#include "calibrax/perf/feed.h"
-#include "calibrax/perf/gate.h"
-#include "calibrax/perf/growth.h"
-#include "calibrax/perf/report.h"
-#include "calibrax/perf/table.h"
+#include "calibrax/perf/gate/drift.h"
+#include "calibrax/perf/gate/gate.h"
+#include "calibrax/perf/report/coverage.h"
+#include "calibrax/perf/report/feed.h"
+#include "calibrax/perf/report/growth.h"
+#include "calibrax/perf/report/report.h"
+#include "calibrax/perf/sweep/table.h"
 #include "calibrax/statistics/estimate.h"
 #include "fail_alloc.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "calibrax/perf/launch.h"
+#include "calibrax/perf/launch/launch.h"
 
 static cbx_ctx *ctx;
 

@@ -10,8 +10,8 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/file.h"
-#include "calibrax/perf/exec.h"
-#include "calibrax/perf/measure.h"
+#include "calibrax/perf/sweep/exec.h"
+#include "calibrax/perf/sweep/measure.h"
 
 typedef struct rig {
     cbx_ctx *ctx;

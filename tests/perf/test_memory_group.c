@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "calibrax/perf/memory_group.h"
+#include "calibrax/perf/launch/memory_group.h"
 #include "calibrax/profiling/procfs.h"
 
 static char folder[64];

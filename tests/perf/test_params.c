@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "calibrax/perf/params.h"
+#include "calibrax/perf/case/params.h"
 
 static const char *const algebras[] = { "real", "log", "boolean", NULL };
 static const char *const dtypes[] = { "f32", "f64", "bool", NULL };

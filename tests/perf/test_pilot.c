@@ -6,9 +6,9 @@
 #include <math.h>
 
 #include "calibrax/base/rng.h"
-#include "calibrax/perf/health.h"
-#include "calibrax/perf/pilot.h"
-#include "calibrax/perf/warmup.h"
+#include "calibrax/perf/sweep/health.h"
+#include "calibrax/perf/sweep/pilot.h"
+#include "calibrax/perf/sweep/warmup.h"
 #include "calibrax/statistics/estimate.h"
 
 typedef struct rig {

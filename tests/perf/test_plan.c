@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "calibrax/perf/plan.h"
+#include "calibrax/perf/sweep/plan.h"
 
 /* --- a case of tables only: nothing of it runs --- */
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "calibrax/perf/platforms.h"
+#include "calibrax/perf/schedule/platforms.h"
 
 static char folder[64];
 static cbx_ctx *ctx;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/perf/policy.h"
+#include "calibrax/perf/launch/policy.h"
 
 static const char *const providers[] = { "native", "numpy", "jax", "torch", "pyg", "scipy", "graphblas" };
 

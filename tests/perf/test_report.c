@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "calibrax/base/file.h"
-#include "calibrax/perf/report.h"
-#include "calibrax/perf/report_format.h"
+#include "calibrax/perf/report/format.h"
+#include "calibrax/perf/report/report.h"
 
 static cbx_ctx *ctx;
 

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "calibrax/perf/public.h"
-#include "calibrax/perf/session.h"
-#include "calibrax/perf/table.h"
+#include "calibrax/perf/sweep/public.h"
+#include "calibrax/perf/sweep/session.h"
+#include "calibrax/perf/sweep/table.h"
 
 typedef struct bench {
     cbx_ctx *ctx;

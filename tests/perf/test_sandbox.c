@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "calibrax/base/file.h"
-#include "calibrax/perf/grants.h"
+#include "calibrax/perf/launch/grants.h"
 
 static void make_file(const char *folder, const char *name, const char *text, mode_t mode)
 {

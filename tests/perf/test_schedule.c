@@ -1,7 +1,7 @@
 /* Order of launches, layout factors. */
 #include "check.h"
 
-#include "calibrax/perf/schedule.h"
+#include "calibrax/perf/sweep/order.h"
 
 enum { MAX_N = 9 };
 

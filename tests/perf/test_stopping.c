@@ -6,9 +6,9 @@
 #include <math.h>
 
 #include "calibrax/base/rng.h"
-#include "calibrax/perf/pairing.h"
-#include "calibrax/perf/pilot.h"
-#include "calibrax/perf/stopping.h"
+#include "calibrax/perf/sweep/pairing.h"
+#include "calibrax/perf/sweep/pilot.h"
+#include "calibrax/perf/sweep/stopping.h"
 #include "calibrax/statistics/estimate.h"
 
 enum { MOST_ROUNDS = 256, EPOCHS = 10 };

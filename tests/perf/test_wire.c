@@ -8,8 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "calibrax/perf/wire.h"
-#include "calibrax/perf/worker.h"
+#include "calibrax/perf/launch/wire.h"
+#include "calibrax/perf/launch/worker.h"
 
 typedef struct ends {
     cbx__wire a, b;

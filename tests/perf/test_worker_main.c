@@ -11,7 +11,7 @@
 
 #include "calibrax/base/clock.h"
 #include "calibrax/base/json.h"
-#include "calibrax/perf/worker.h"
+#include "calibrax/perf/launch/worker.h"
 #include "suites/suites.h"
 #include "toy_case.h"
 

@@ -13,7 +13,7 @@
 
 #include "calibrax/array/io/npy.h"
 #include "calibrax/base/file.h"
-#include "calibrax/perf/workload.h"
+#include "calibrax/perf/launch/workload.h"
 
 static cbx_workload_opts opts_of(const fixture *f)
 {

@@ -6,7 +6,7 @@
 #ifndef CALIBRAX_TESTS_PERF_TOY_CASE_H
 #define CALIBRAX_TESTS_PERF_TOY_CASE_H
 
-#include "calibrax/perf/case.h"
+#include "calibrax/perf/case/case.h"
 
 extern const cbx_case_list toy_cases;
 extern const cbx_case_ops toy_case;       /* rotates */

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "calibrax/perf/launch.h"
+#include "calibrax/perf/launch/launch.h"
 #include "suites/suites.h"
 
 void case_bench_open(case_bench *t, const cbx_case_ops *c, const char *json)

@@ -4,7 +4,7 @@
 #ifndef TESTS_SUITES_CASE_BENCH_H
 #define TESTS_SUITES_CASE_BENCH_H
 
-#include "calibrax/perf/case.h"
+#include "calibrax/perf/case/case.h"
 
 typedef struct case_bench {
     cbx_ctx *ctx;

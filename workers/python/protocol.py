@@ -1,4 +1,4 @@
-"""The worker's side of the protocol of calibrax/perf/PROTOCOL.md: JSON lines and descriptors over one socket.
+"""The worker's side of the protocol of calibrax/perf/launch/PROTOCOL.md: JSON lines and descriptors over one socket.
 
 Nothing here knows a framework, so a worker can speak, and say what went wrong, before any framework is imported.
 """
@@ -17,7 +17,7 @@ MAX_DESCRIPTORS = 253  # what Linux lets ride on one message (SCM_MAX_FD)
 
 
 class WorkerError(Exception):
-    """A failure whose cause is known.  `cause` is a word of the table in calibrax/perf/failure.h."""
+    """A failure whose cause is known.  `cause` is a word of the table in calibrax/perf/case/failure.h."""
 
     def __init__(self, cause: str, message: str) -> None:
         super().__init__(message)

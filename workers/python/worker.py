@@ -1,6 +1,6 @@
 """Runs one foreign baseline of one benchmark case in a fresh process: worker.py FRAMEWORK [PLATFORM].
 
-The parent speaks the protocol of calibrax/perf/PROTOCOL.md over the descriptor that NPERF_WORKER_FD names.  A framework may
+The parent speaks the protocol of calibrax/perf/launch/PROTOCOL.md over the descriptor that NPERF_WORKER_FD names.  A framework may
 print what it likes on standard output: the protocol never runs there.  The worker never sees an answer and never grades
 itself; it makes no inputs; it reports times, and the parent clocks it from outside.
 

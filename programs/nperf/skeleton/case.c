@@ -7,7 +7,7 @@
  *     nperf selftest --mutants --plugin ./NAME.so
  */
 #include <calibrax/base/rng.h>
-#include <calibrax/perf/plugin.h>
+#include <calibrax/perf/case/plugin.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

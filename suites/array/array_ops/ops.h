@@ -4,7 +4,7 @@
 #ifndef SUITES_ARRAY_ARRAY_OPS_H
 #define SUITES_ARRAY_ARRAY_OPS_H
 
-#include "calibrax/perf/case.h"
+#include "calibrax/perf/case/case.h"
 #include "suites/common/engine.h"
 
 #define CBX__AO_INPUTS 3

@@ -5,7 +5,7 @@
 #define SUITES_NITRIX_ELL_EDGE_AGGREGATE_H
 
 #include "calibrax/array/kernels/ell.h"
-#include "calibrax/perf/case.h"
+#include "calibrax/perf/case/case.h"
 #include "suites/nitrix/ell/ell.h"
 #include "suites/suites.h"
 

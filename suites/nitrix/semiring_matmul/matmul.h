@@ -5,7 +5,7 @@
 #define SUITES_NITRIX_SEMIRING_MATMUL_H
 
 #include "calibrax/array/kernels/semiring.h"
-#include "calibrax/perf/case.h"
+#include "calibrax/perf/case/case.h"
 
 /** A point read once. */
 typedef struct cbx__sm_point {

@@ -38,7 +38,7 @@ class Provider:
         openblas.set_threads(threads)  # NumPy's, which every framework has at hand
 
     def apply(self, settings: dict[str, str]) -> None:
-        """Settings by call, as the parent's table of policies names them (calibrax/perf/policy.c).  After open, before anything is compiled."""
+        """Settings by call, as the parent's table of policies names them (calibrax/perf/launch/policy.c).  After open, before anything is compiled."""
         if settings:
             raise violation(f"{self.name} has no setting '{next(iter(settings))[:40]}'")
 

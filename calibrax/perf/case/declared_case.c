@@ -1,0 +1,321 @@
+/*
+ * A case file of Python functions as a case: its functions find the file by way of the point (cbx_params_user).
+ */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/base/rng.h"
+#include "calibrax/perf/case/declared_internal.h"
+
+#define STREAM_INPUTS 0
+#define STREAM_TURNS  1024 /* and above: a stream for each group of a turn */
+
+static const cbx_declared *declared_of(const cbx_params *point) { return cbx_params_user(point); }
+
+static bool lookup(const void *user, const char *name, size_t len, double *out)
+{
+    const cbx_params *point = user;
+    const cbx_declared *d = declared_of(point);
+
+    for (size_t i = 0; i < d->ops.nparams; i++) {
+        const cbx_param_def *p = &d->params[i];
+        if (p->kind != CBX_PARAM_INT || strlen(p->name) != len || strncmp(p->name, name, len) != 0) continue;
+        *out = (double)cbx_params_int(point, p->name);
+        return true;
+    }
+    return false;
+}
+
+cbx_status cbx__declared_value(const char *formula, const cbx_params *point, double *out, cbx_err *err)
+{
+    return cbx__expression_value(formula, lookup, point, out, err);
+}
+
+cbx_status cbx__declared_shape(const cbx__declared_array *a, const cbx_params *point, cbx_array_desc *out, cbx_err *err)
+{
+    cbx_array_desc d = { .dtype = a->dtype, .ndim = a->ndim };
+    size_t count;
+
+    for (int i = 0; i < a->ndim; i++) {
+        double v = 0;
+        const cbx_status st = cbx__declared_value(a->shape[i], point, &v, err);
+        if (st) return st;
+        if (!(v >= 0 && v <= INT32_MAX) || v != floor(v))
+            return cbx_fail(err, CBX_EINVAL, "array '%s': '%s' is %g at %s, and an extent is a whole number up to 2^31",
+                            a->name, a->shape[i], v, cbx_params_json(point));
+        d.shape[i] = (size_t)v;
+    }
+    if (cbx_array_desc_count(&d, &count, NULL) || count > ((size_t)1 << 34))
+        return cbx_fail(err, CBX_EINVAL, "array '%s' is too large at %s", a->name, cbx_params_json(point));
+    *out = d;
+    return CBX_OK;
+}
+
+static uint64_t seed_of(const cbx_params *point)
+{
+    const cbx_declared *d = declared_of(point);
+
+    for (size_t i = 0; i < d->ops.nparams; i++)
+        if (d->params[i].kind == CBX_PARAM_INT && !strcmp(d->params[i].name, "seed"))
+            return (uint64_t)cbx_params_int(point, "seed");
+    return 0;
+}
+
+static void label(const cbx_params *point, char *buf, size_t size)
+{
+    const cbx_declared *d = declared_of(point);
+    size_t at = 0;
+
+    buf[0] = 0;
+    for (size_t i = 0; i < d->ops.nparams && at + 1 < size; i++) {
+        const cbx_param_def *p = &d->params[i];
+        const char *comma = at ? ", " : "";
+        int n;
+        if (!strcmp(p->name, "seed")) continue;
+        if (p->kind == CBX_PARAM_INT)
+            n = snprintf(buf + at, size - at, "%s%s=%lld", comma, p->name, (long long)cbx_params_int(point, p->name));
+        else
+            n = snprintf(buf + at, size - at, "%s%s", comma, cbx_params_word(point, p->name));
+        if (n > 0) at += (size_t)n < size - at ? (size_t)n : size - at - 1;
+    }
+    if (!at) snprintf(buf, size, "%s", d->ops.name);
+}
+
+/* Shapes hold: check_point has seen them. */
+static void outputs(const cbx_params *point, cbx_array_desc *out)
+{
+    const cbx_declared *d = declared_of(point);
+
+    for (size_t i = 0; i < d->ops.noutputs; i++) {
+        memset(&out[i], 0, sizeof out[i]);
+        (void)cbx__declared_shape(&d->outputs[i], point, &out[i], NULL);
+    }
+}
+
+/* The length that an axis of a group has; arrays of a group must agree. */
+static cbx_status check_groups(const cbx_declared *d, const cbx_array_desc *in, const cbx_array_desc *out, cbx_err *err)
+{
+    for (size_t g = 0; g < d->ngroups; g++) {
+        size_t length = SIZE_MAX;
+        for (size_t i = 0; i < d->ops.ninputs + d->ops.noutputs; i++) {
+            const bool input = i < d->ops.ninputs;
+            const size_t k = input ? i : i - d->ops.ninputs;
+            const int axis = input ? d->groups[g].input_axis[k] : d->groups[g].output_axis[k];
+            if (axis < 0) continue;
+            const size_t n = input ? in[k].shape[axis] : out[k].shape[axis];
+            if (length != SIZE_MAX && n != length)
+                return cbx_fail(err, CBX_EINVAL,
+                                "permute[%zu]: axes of %zu and %zu elements cannot be permuted together", g, length, n);
+            length = n;
+        }
+    }
+    return CBX_OK;
+}
+
+static cbx_status check_point(const cbx_params *point, cbx_err *err)
+{
+    const cbx_declared *d = declared_of(point);
+    cbx_array_desc in[CBX_CASE_MAX_ARRAYS], out[CBX_CASE_MAX_ARRAYS];
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; i < d->ops.ninputs && !st; i++) st = cbx__declared_shape(&d->inputs[i], point, &in[i], err);
+    for (size_t i = 0; i < d->ops.noutputs && !st; i++) st = cbx__declared_shape(&d->outputs[i], point, &out[i], err);
+    return st ? st : check_groups(d, in, out, err);
+}
+
+/* --- inputs --- */
+
+static double draw(const cbx__declared_array *a, size_t i, cbx_rng *rng)
+{
+    switch (a->fill) {
+    case CBX__FILL_NORMAL: return a->low + a->high * cbx_rng_normal(rng);
+    case CBX__FILL_UNIFORM: return a->low + (a->high - a->low) * cbx_rng_uniform(rng);
+    case CBX__FILL_INTEGERS: return a->low + (double)cbx_rng_below(rng, (uint64_t)(a->high - a->low) + 1);
+    case CBX__FILL_COUNT: return a->low + (double)i;
+    default: return a->low;
+    }
+}
+
+static void store(cbx_dtype t, void *data, size_t i, double v)
+{
+    switch (t) {
+    case CBX_BOOL: ((uint8_t *)data)[i] = v != 0; break;
+    case CBX_I8: ((int8_t *)data)[i] = (int8_t)v; break;
+    case CBX_I16: ((int16_t *)data)[i] = (int16_t)v; break;
+    case CBX_I32: ((int32_t *)data)[i] = (int32_t)v; break;
+    case CBX_I64: ((int64_t *)data)[i] = (int64_t)v; break;
+    case CBX_U8: ((uint8_t *)data)[i] = (uint8_t)v; break;
+    case CBX_U16: ((uint16_t *)data)[i] = (uint16_t)v; break;
+    case CBX_U32: ((uint32_t *)data)[i] = (uint32_t)v; break;
+    case CBX_U64: ((uint64_t *)data)[i] = (uint64_t)v; break;
+    case CBX_F32: ((float *)data)[i] = (float)v; break;
+    default: ((double *)data)[i] = v;
+    }
+}
+
+static void free_arrays(cbx_array **a, size_t n)
+{
+    for (size_t i = 0; i < n; i++) cbx_array_free(a[i]);
+}
+
+static cbx_status make_inputs(cbx_ctx *ctx, const cbx_params *point, cbx_array **in, cbx_err *err)
+{
+    const cbx_declared *d = declared_of(point);
+    cbx_array *a[CBX_CASE_MAX_ARRAYS] = { NULL };
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; i < d->ops.ninputs && !st; i++) {
+        cbx_rng rng = cbx_rng_make(seed_of(point), STREAM_INPUTS + i); /* an input does not depend on those before it */
+        cbx_array_desc desc;
+        st = cbx__declared_shape(&d->inputs[i], point, &desc, err);
+        if (!st) st = cbx_array_create(ctx, &desc, &a[i], err);
+        if (st) break;
+        void *data = cbx_array_data_mut(a[i]);
+        for (size_t k = 0; k < cbx_array_count(a[i]); k++) store(desc.dtype, data, k, draw(&d->inputs[i], k, &rng));
+    }
+    if (st)
+        free_arrays(a, CBX_CASE_MAX_ARRAYS);
+    else
+        memcpy(in, a, d->ops.ninputs * sizeof *a);
+    return st;
+}
+
+/* --- turns: every group's axes are permuted by one permutation --- */
+
+/* out[..., i, ...] = a[..., order[i], ...] along the axis. */
+static void permute(const cbx_array *a, int axis, const size_t *order, cbx_array *out)
+{
+    const cbx_array_desc *d = cbx_array_get_desc(a);
+    size_t outer = 1, block = cbx_dtype_size(d->dtype);
+    const size_t n = d->shape[axis];
+    const char *from = cbx_array_data(a);
+    char *to = cbx_array_data_mut(out);
+
+    for (int i = 0; i < axis; i++) outer *= d->shape[i];
+    for (int i = axis + 1; i < d->ndim; i++) block *= d->shape[i];
+    for (size_t o = 0; o < outer; o++)
+        for (size_t i = 0; i < n && block; i++)
+            memcpy(to + (o * n + i) * block, from + (o * n + order[i]) * block, block);
+}
+
+static cbx_status copy_of(cbx_ctx *ctx, const cbx_array *a, cbx_array **out, cbx_err *err)
+{
+    const cbx_status st = cbx_array_create(ctx, cbx_array_get_desc(a), out, err);
+    if (!st && cbx_array_bytes(a)) memcpy(cbx_array_data_mut(*out), cbx_array_data(a), cbx_array_bytes(a));
+    return st;
+}
+
+/* Replaces *a by it, permuted as group g of turn r says. */
+static cbx_status turn_by(cbx_ctx *ctx, const cbx_params *point, uint64_t r, size_t g, int axis, cbx_array **a,
+                          cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    const size_t n = cbx_array_dim(*a, axis);
+    cbx_rng rng = cbx_rng_make(seed_of(point), STREAM_TURNS + CBX__DECLARED_MAX_GROUPS * r + g);
+    size_t *order = cbx_mem_calloc(al, n + 1, sizeof *order);
+    cbx_array *fresh = NULL;
+    cbx_status st;
+
+    if (!order) return cbx_fail(err, CBX_ENOMEM, "out of memory for a permutation of %zu", n);
+    if (n) cbx_rng_permutation(&rng, n, order);
+    st = cbx_array_create(ctx, cbx_array_get_desc(*a), &fresh, err);
+    if (!st) {
+        permute(*a, axis, order, fresh);
+        cbx_array_free(*a);
+        *a = fresh;
+    }
+    cbx_mem_free(al, order, (n + 1) * sizeof *order);
+    return st;
+}
+
+static cbx_status turned(cbx_ctx *ctx, const cbx_params *point, uint64_t r, bool input, size_t which,
+                         const cbx_array *a, cbx_array **out, cbx_err *err)
+{
+    const cbx_declared *d = declared_of(point);
+    cbx_array *made = NULL;
+    cbx_status st = copy_of(ctx, a, &made, err);
+
+    for (size_t g = 0; g < d->ngroups && !st; g++) {
+        const int axis = input ? d->groups[g].input_axis[which] : d->groups[g].output_axis[which];
+        if (axis >= 0) st = turn_by(ctx, point, r, g, axis, &made, err);
+    }
+    if (st)
+        cbx_array_free(made);
+    else
+        *out = made;
+    return st;
+}
+
+static cbx_status rotate_inputs(cbx_ctx *ctx, const cbx_params *point, uint64_t r, cbx_array *const *in,
+                                cbx_array **rotated, cbx_err *err)
+{
+    const cbx_declared *d = declared_of(point);
+    cbx_array *a[CBX_CASE_MAX_ARRAYS] = { NULL };
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; i < d->ops.ninputs && !st; i++) st = turned(ctx, point, r, true, i, in[i], &a[i], err);
+    if (st)
+        free_arrays(a, CBX_CASE_MAX_ARRAYS);
+    else
+        memcpy(rotated, a, d->ops.ninputs * sizeof *a);
+    return st;
+}
+
+static cbx_status rotate_output(cbx_ctx *ctx, const cbx_params *point, uint64_t r, size_t output, const cbx_array *a,
+                                cbx_array **rotated, cbx_err *err)
+{
+    return turned(ctx, point, r, false, output, a, rotated, err);
+}
+
+/* --- work: what the file says; where it says nothing, what every algorithm must read and write --- */
+
+static double arrays_bytes(const cbx_declared *d, const cbx_params *point)
+{
+    double bytes = 0;
+
+    for (size_t i = 0; i < d->ops.ninputs + d->ops.noutputs; i++) {
+        const cbx__declared_array *a = i < d->ops.ninputs ? &d->inputs[i] : &d->outputs[i - d->ops.ninputs];
+        cbx_array_desc desc;
+        size_t count = 0;
+        if (cbx__declared_shape(a, point, &desc, NULL) || cbx_array_desc_count(&desc, &count, NULL)) continue;
+        bytes += (double)count * (double)cbx_dtype_size(desc.dtype);
+    }
+    return bytes;
+}
+
+static double value_or(const char *formula, const cbx_params *point, double otherwise)
+{
+    double v = 0;
+    return formula && !cbx__declared_value(formula, point, &v, NULL) && v >= 0 && isfinite(v) ? v : otherwise;
+}
+
+static void work(const cbx_params *point, cbx_work *out)
+{
+    const cbx_declared *d = declared_of(point);
+    const double flop = value_or(d->flop, point, 0), bytes = value_or(d->bytes, point, arrays_bytes(d, point));
+
+    *out = (cbx_work){ .macs = value_or(d->macs, point, flop / 2), .flop = flop, .bytes = bytes };
+    out->pipe = CBX_PIPE_FMA;
+    out->pipe_ops = flop / 2; /* as if all of it came in pairs: a bound that no machine beats */
+    out->working_set_bytes = bytes;
+}
+
+void cbx__declared_fill_ops(cbx_declared *d)
+{
+    cbx_case_ops *c = &d->ops;
+
+    c->struct_size = sizeof *c;
+    c->abi = CBX_CASE_ABI;
+    c->user = d;
+    c->label = label;
+    c->outputs = outputs;
+    c->make_inputs = make_inputs;
+    c->check_point = check_point;
+    if (d->ngroups) {
+        c->rotate_inputs = rotate_inputs;
+        c->rotate_output = rotate_output;
+    }
+    for (size_t i = 0; i < c->nbaselines; i++) d->baselines[i].work = work;
+}

@@ -1,0 +1,155 @@
+/* The launcher's command line and the socket to what it starts. */
+#include "calibrax/perf/launch/child.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "calibrax/base/arena.h"
+#include "calibrax/base/tools.h"
+#include "calibrax/profiling/procfs.h"
+
+#define LAUNCH_ABI   "2" /* of the launcher's command line and of what it says; as in programs/launcher/main.c */
+#define MOST_OPTIONS 26  /* words of the launcher, its name and the NULL included, grants apart: 19 are the most now */
+
+/* Two connected sockets, both close-on-exec and above the child's own descriptors. */
+static cbx_status make_pair(int ours_theirs[2], cbx_err *err)
+{
+    int pair[2], failed = 0;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+        return cbx_fail_errno(err, errno, "cannot make a channel to a child");
+    for (int i = 0; i < 2; i++) {
+        ours_theirs[i] = cbx__fd_up(pair[i]);
+        if (ours_theirs[i] < 0) failed = errno;
+    }
+    return failed ? cbx_fail_errno(err, failed, "cannot make a channel to a child") : CBX_OK;
+}
+
+static const char *cores_text(cbx_arena *arena, const int *cores, size_t n)
+{
+    const char *text = cbx_arena_printf(arena, "%d", cores[0]);
+    for (size_t i = 1; i < n && text; i++) text = cbx_arena_printf(arena, "%s,%d", text, cores[i]);
+    return text;
+}
+
+/* nperf-launch and its options, then the program.  NULL when memory is out. */
+static const char **make_argv(cbx_arena *arena, const char *launcher, const cbx__child_opts *opts)
+{
+    const char *number = cbx_arena_printf(arena, "%d", CBX__PROCESS_CHANNEL);
+    size_t nprogram = 0, n = 0;
+    while (opts->program[nprogram]) nprogram++;
+    const char **argv = cbx_arena_calloc(arena, nprogram + MOST_OPTIONS + 2 * opts->ngrants, sizeof *argv);
+    if (!argv || !number) return NULL;
+    argv[n++] = launcher;
+    argv[n++] = "--abi";
+    argv[n++] = LAUNCH_ABI;
+    argv[n++] = opts->measure ? "--measure" : "--fd";
+    argv[n++] = number;
+    if (opts->ncores) {
+        argv[n++] = "--cores";
+        argv[n++] = cores_text(arena, opts->cores, opts->ncores);
+    }
+    if (opts->confine) {
+        argv[n++] = "--sandbox";
+        argv[n++] = opts->sandbox == CBX_SANDBOX_REQUIRE ? "2" : "1";
+    }
+    for (size_t i = 0; i < opts->ngrants; i++) {
+        argv[n++] = opts->grants[i].option;
+        argv[n++] = opts->grants[i].path;
+    }
+    if (opts->nheld) {
+        argv[n++] = "--keep";
+        argv[n++] = cbx_arena_printf(arena, "%zu", opts->nheld);
+    }
+    argv[n++] = "--env-pad";
+    argv[n++] = cbx_arena_printf(arena, "%zu", opts->env_pad_bytes);
+    argv[n++] = "--stack-pad";
+    argv[n++] = cbx_arena_printf(arena, "%zu", opts->stack_pad_bytes);
+    argv[n++] = "--parent";
+    argv[n++] = cbx_arena_printf(arena, "%d", (int)getpid());
+    argv[n++] = "--";
+    for (size_t i = 0; i < n; i++) {
+        if (!argv[i]) return NULL;
+    }
+    for (size_t i = 0; i < nprogram; i++) argv[n++] = opts->program[i];
+    return argv;
+}
+
+cbx_status cbx__child_start(const cbx_allocator *al, const cbx__child_opts *opts, cbx__process *c, cbx_err *err)
+{
+    cbx__process_opts o = CBX__PROCESS_OPTS_INIT;
+    int channel[2] = { -1, -1 };
+    const char *launcher;
+    cbx_arena arena;
+    cbx_status st;
+
+    cbx_arena_init(&arena, al);
+    st = cbx__tool_find(CBX__TOOL_LAUNCH, &arena, &launcher, err);
+    if (!st) st = make_pair(channel, err);
+    if (!st) {
+        o.argv = make_argv(&arena, launcher, opts);
+        o.env = opts->env;
+        o.name = cbx__tool_base(launcher);
+        o.output = opts->show_output ? CBX__FD_OURS : CBX__FD_NOWHERE;
+        o.errors = opts->show_output ? CBX__FD_OURS : CBX__FD_TAIL;
+        o.channel = channel[1];
+        o.held = opts->held;
+        o.nheld = opts->nheld;
+        o.own_group = true;
+        st = o.argv ? cbx__process_start(&o, c, err)
+                    : cbx_fail(err, CBX_ENOMEM, "no memory for the command line of '%s'",
+                               cbx__tool_base(opts->program[0]));
+    }
+    if (!st) {
+        c->channel = channel[0];
+        channel[0] = -1;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (channel[i] >= 0) close(channel[i]);
+    }
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+static bool among(const pid_t *list, size_t n, pid_t pid)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (list[i] == pid) return true;
+    }
+    return false;
+}
+
+/* Looked for until there are no new ones: what was killed has no more children. */
+size_t cbx__child_sweep(cbx__process *c)
+{
+    pid_t found[256], killed[256];
+    size_t nkilled = 0, n, fresh;
+    do {
+        n = cbx__proc_descendants(c->pid, found, CBX_LEN(found));
+        fresh = 0;
+        for (size_t i = 0; i < n && nkilled < CBX_LEN(killed); i++) {
+            if (among(killed, nkilled, found[i]) || !cbx__proc_alive(found[i])) continue;
+            kill(found[i], SIGKILL);
+            killed[nkilled++] = found[i];
+            fresh++;
+        }
+    } while (fresh > 0);
+    return nkilled;
+}
+
+/* The leader keeps its orphans (nperf-launch made it a subreaper), so as long as it lives nobody can hide from it; it is stopped first. */
+void cbx__child_kill(cbx__process *c)
+{
+    if (c->pid > 0 && !c->reaped && !cbx__process_ended(c)) {
+        cbx__process_signal(c, SIGSTOP);
+        cbx__child_sweep(c);
+    }
+    cbx__process_kill(c);
+}
+
+void cbx__child_finish(cbx__process *c)
+{
+    cbx__child_kill(c);
+    cbx__process_finish(c);
+}

@@ -1,0 +1,93 @@
+/*
+ * A command measured as it is: nperf-launch stays between this program and the shell, clocks it and asks the kernel what it used.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "calibrax/perf/launch/environment.h"
+#include "calibrax/perf/launch/talk.h"
+#include "calibrax/perf/schedule/claim_internal.h"
+
+/* The launcher's one line: wall_ns user_us system_us maxrss_kib exit_code term_signal. */
+static bool read_report(const char *line, cbx_command_record *r)
+{
+    unsigned long long wall, user, system;
+    long rss;
+    int code, signal_number;
+    if (sscanf(line, "%llu %llu %llu %ld %d %d", &wall, &user, &system, &rss, &code, &signal_number) != 6) return false;
+    r->wall_ns = (double)wall;
+    r->cpu_user_s = 1e-6 * (double)user;
+    r->cpu_system_s = 1e-6 * (double)system;
+    r->hwm_bytes = 1024.0 * (double)rss;
+    r->exit_code = code;
+    r->term_signal = signal_number;
+    return true;
+}
+
+static void fail(cbx_command_record *r, cbx_failure failure, const char *message)
+{
+    r->failure = failure;
+    snprintf(r->message, sizeof r->message, "%s", message);
+}
+
+static void judge(cbx_command_record *r)
+{
+    if (r->term_signal) {
+        r->failure = CBX_FAILURE_CRASHED;
+        snprintf(r->message, sizeof r->message, "the command was killed by signal %d (%s)", r->term_signal,
+                 strsignal(r->term_signal));
+    } else if (r->exit_code != 0) {
+        r->failure = CBX_FAILURE_EXITED;
+        snprintf(r->message, sizeof r->message, "the command exited with status %d%s", r->exit_code,
+                 r->exit_code == 127 ? ", by which a shell says that there is no such program" : "");
+    }
+}
+
+cbx_status cbx_command_run(cbx_ctx *ctx, const char *command, const cbx_command_opts *opts, cbx_command_record *record,
+                           cbx_err *err)
+{
+    const char *program[] = { "sh", "-c", command, NULL };
+    cbx__talk_opts talk = { 0 };
+    cbx__child_opts child = { .program = program, .measure = true };
+    cbx__environment env;
+    cbx__talk *t = NULL;
+    cbx_arena arena;
+    cbx_status st;
+    const char *line;
+
+    if (opts && opts->struct_size != sizeof *opts)
+        return cbx_fail(err, CBX_EINVAL, "cbx_command_opts of another version");
+    memset(record, 0, sizeof *record);
+    record->exit_code = -1;
+    record->wall_ns = record->cpu_user_s = record->cpu_system_s = record->hwm_bytes = NAN;
+    if (opts) {
+        talk.timeout_s = opts->timeout_s;
+        talk.stop = opts->stop;
+        child.cores = opts->cores;
+        child.ncores = opts->ncores;
+        child.env_pad_bytes = opts->env_pad_bytes;
+        child.stack_pad_bytes = opts->stack_pad_bytes;
+        child.show_output = opts->show_output;
+    }
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    cbx__environment_init(&env, &arena, NULL);
+    cbx__claim_pass(opts ? opts->claim : NULL, &child, &env);
+    child.env = env.vars;
+    st = env.failed ? cbx_fail(err, CBX_ENOMEM, "no memory for the environment of a command") : CBX_OK;
+    if (!st) st = cbx__talk_open(cbx_ctx_allocator(ctx), &child, &talk, &t, err);
+    if (!st) {
+        t->phase = "command";
+        line = cbx__talk_wait_report(t);
+        if (!line)
+            fail(record, t->failure, t->message);
+        else if (!read_report(line, record))
+            fail(record, CBX_FAILURE_MACHINE, "the launcher's report cannot be read");
+        else
+            judge(record);
+    }
+    cbx__talk_close(t);
+    cbx_arena_clear(&arena);
+    return st;
+}

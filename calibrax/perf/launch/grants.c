@@ -1,0 +1,403 @@
+/*
+ * The list of what a worker may read.  A system is not asked what a framework will want: its folders for programs and settings are open, a
+ * user's are closed, but for the interpreter's environment and what the case needs.
+ *
+ * Landlock can allow a folder, and not forbid a part of it again.  Where something hidden lies in a folder that is granted, the folder's other
+ * entries are granted one by one, and its names for listing.
+ */
+#include "calibrax/perf/launch/grants.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "calibrax/base/json.h"
+
+#define LINKS_MOST   16
+#define ENTRIES_MOST 4096 /* of a folder that is granted in parts */
+
+static const char READ[] = "--read", WRITE[] = "--write", DEVICE[] = "--device", LIST[] = "--list";
+
+/* Also for the systems that keep their programs elsewhere. */
+static const char *const system_folders[] = {
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/etc",
+    "/opt",
+    "/nix",
+    "/gnu/store",
+    "/run/current-system",
+    "/run/opengl-driver",
+    "/proc",
+    "/sys",
+};
+static const char *const plain_devices[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom" };
+
+/* --- paths --- */
+
+/* True for the folder itself, too. */
+static bool is_beneath(const char *path, const char *folder)
+{
+    size_t n = strlen(folder);
+    while (n > 1 && folder[n - 1] == '/') n--;
+    return strncmp(path, folder, n) == 0 && (path[n] == '\0' || path[n] == '/' || (n == 1 && folder[0] == '/'));
+}
+
+/* Without links, as far as it exists. */
+static const char *canonical(cbx_arena *arena, const char *path)
+{
+    char head[PATH_MAX], real[PATH_MAX];
+    size_t n = strlen(path);
+
+    if (n == 0 || n + 2 >= sizeof head) return cbx_arena_strdup(arena, path);
+    if (path[0] == '/')
+        memcpy(head, path, n + 1);
+    else
+        snprintf(head, sizeof head, "./%s", path);
+    for (char *cut = head + strlen(head); cut > head;) {
+        char kept = *cut;
+        *cut = '\0';
+        if (realpath(*head ? head : "/", real)) {
+            *cut = kept;
+            while (*cut == '/') cut++;
+            return *cut ? cbx_arena_printf(arena, "%s%s%s", real, strcmp(real, "/") ? "/" : "", cut)
+                        : cbx_arena_strdup(arena, real);
+        }
+        *cut = kept;
+        while (cut > head && *--cut != '/') {}
+    }
+    return cbx_arena_strdup(arena, path);
+}
+
+static const char *folder_of(cbx_arena *arena, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (!slash) return ".";
+    return slash == path ? "/" : cbx_arena_strndup(arena, path, (size_t)(slash - path));
+}
+
+static const char *last_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* --- the list --- */
+
+static void push(cbx__grants *g, const char *option, const char *path)
+{
+    if (!path) g->failed = true;
+    if (g->failed) return;
+    if (g->count == g->room) {
+        size_t room = g->room ? 2 * g->room : 64;
+        cbx__grant *more = cbx_arena_calloc(g->arena, room, sizeof *more);
+        if (!more) {
+            g->failed = true;
+            return;
+        }
+        if (g->count) memcpy(more, g->list, g->count * sizeof *more);
+        g->list = more;
+        g->room = room;
+    }
+    g->list[g->count++] = (cbx__grant){ option, path };
+}
+
+static bool has(const cbx__grants *g, const char *option, const char *path)
+{
+    for (size_t i = 0; i < g->count; i++) {
+        if (!strcmp(g->list[i].option, option) && is_beneath(path, g->list[i].path)) return true;
+    }
+    return false;
+}
+
+static bool holds_hidden(const char *folder, const char *const *hidden, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (is_beneath(hidden[i], folder)) return true;
+    }
+    return false;
+}
+
+static bool is_hidden(const char *path, const char *const *hidden, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (is_beneath(path, hidden[i])) return true;
+    }
+    return false;
+}
+
+static void add_in_parts(cbx__grants *g, const char *option, const char *path, const char *const *hidden, size_t n)
+{
+    DIR *dir = opendir(path);
+    struct dirent *e;
+    size_t count = 0;
+
+    push(g, LIST, path);
+    while (dir && count++ < ENTRIES_MOST && !g->failed && (e = readdir(dir))) {
+        if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..")) continue;
+        cbx__grants_add(g, option, cbx_arena_printf(g->arena, "%s%s%s", path, strcmp(path, "/") ? "/" : "", e->d_name),
+                        hidden, n);
+    }
+    if (dir) closedir(dir);
+}
+
+void cbx__grants_add(cbx__grants *g, const char *option, const char *path, const char *const *hidden, size_t nhidden)
+{
+    const char *real = path ? canonical(g->arena, path) : NULL;
+
+    if (!real) g->failed = true;
+    if (g->failed || is_hidden(real, hidden, nhidden) || has(g, option, real)) return;
+    if (holds_hidden(real, hidden, nhidden))
+        add_in_parts(g, option, real, hidden, nhidden);
+    else
+        push(g, option, real);
+}
+
+/* --- who needs what --- */
+
+typedef struct maker {
+    const cbx__grants_for *f;
+    cbx__grants *g;
+    const char **hidden;
+    size_t nhidden;
+} maker;
+
+static void read_too(maker *m, const char *path) { cbx__grants_add(m->g, READ, path, m->hidden, m->nhidden); }
+
+static void read_list(maker *m, const char *paths)
+{
+    for (const char *from = paths; from && *from;) {
+        size_t len = strcspn(from, ":");
+        if (len) read_too(m, cbx_arena_strndup(m->g->arena, from, len));
+        from += len + (from[len] == ':');
+    }
+}
+
+/* "home = /usr/bin" of a virtual environment: where the interpreter that it was made with lies. */
+static void read_home_of(maker *m, const char *prefix)
+{
+    const char *path = cbx_arena_printf(m->g->arena, "%s/pyvenv.cfg", prefix);
+    FILE *fp = path ? fopen(path, "re") : NULL;
+    char line[PATH_MAX], home[PATH_MAX];
+
+    if (!path) m->g->failed = true;
+    while (fp && fgets(line, sizeof line, fp)) {
+        if (sscanf(line, "home = %4000[^\n]", home) == 1) read_too(m, folder_of(m->g->arena, home));
+    }
+    if (fp) fclose(fp);
+}
+
+/* An interpreter at PREFIX/bin comes with PREFIX, and so does one that it is a link to. */
+static void read_interpreter(maker *m, const char *path)
+{
+    for (int i = 0; i < LINKS_MOST && !m->g->failed && *path; i++) {
+        const char *folder = folder_of(m->g->arena, path), *name = folder ? last_of(folder) : "";
+        char to[PATH_MAX];
+        ssize_t n;
+        if (!folder) m->g->failed = true;
+        if (!strcmp(name, "bin") || !strcmp(name, "shims")) {
+            const char *prefix = folder_of(m->g->arena, folder);
+            read_too(m, prefix);
+            if (prefix) read_home_of(m, prefix);
+        } else {
+            read_too(m, path);
+        }
+        n = readlink(path, to, sizeof to - 1);
+        if (n <= 0) return;
+        to[n] = '\0';
+        path = to[0] == '/' ? cbx_arena_strdup(m->g->arena, to) : cbx_arena_printf(m->g->arena, "%s/%s", folder, to);
+        if (!path) m->g->failed = true;
+    }
+}
+
+/* The Python file of a case, and what is imported from beside it. */
+static void read_definition(maker *m, const char *definition)
+{
+    cbx_json *o = NULL;
+    const char *file;
+    cbx_status st = definition ? cbx_json_parse(definition, strlen(definition), "definition", &o, NULL) : CBX_OK;
+
+    if (st == CBX_ENOMEM) m->g->failed = true;
+    if (!o) return;
+    file = cbx_json_get_string(o, "file", NULL);
+    if (file) read_too(m, folder_of(m->g->arena, file));
+    cbx_json_unref(o);
+}
+
+/* Libraries that this process found will be looked for by the worker as well. */
+static int read_object(struct dl_phdr_info *info, size_t size, void *user)
+{
+    (void)size;
+    if (info->dlpi_name && info->dlpi_name[0] == '/') read_too(user, info->dlpi_name);
+    return 0;
+}
+
+static void read_programs(maker *m)
+{
+    const char *home = getenv("HOME");
+
+    if (m->f->interpreter) read_interpreter(m, m->f->interpreter);
+    for (size_t i = 0; m->f->program[i]; i++) {
+        const char *p = m->f->program[i];
+        if (p[0] != '/' && !strchr(p, '/')) continue;
+        read_too(m, strstr(p, ".py") ? folder_of(m->g->arena, p) : p);
+    }
+    if (home && home[0] == '/') read_too(m, cbx_arena_printf(m->g->arena, "%s/.local/lib", home));
+    read_list(m, getenv("LD_LIBRARY_PATH"));
+    read_list(m, getenv("NPERF_PLUGINS"));
+    dl_iterate_phdr(read_object, m);
+}
+
+static void use_devices(maker *m)
+{
+    bool cuda = m->f->platform && !strncmp(m->f->platform, "cuda", 4);
+    DIR *dir = cuda ? opendir("/dev") : NULL;
+    struct dirent *e;
+
+    for (size_t i = 0; i < CBX_LEN(plain_devices); i++) push(m->g, DEVICE, plain_devices[i]);
+    while (dir && (e = readdir(dir))) {
+        if (!strncmp(e->d_name, "nvidia", 6) || !strcmp(e->d_name, "dri") || !strcmp(e->d_name, "dxg"))
+            push(m->g, DEVICE, cbx_arena_printf(m->g->arena, "/dev/%s", e->d_name));
+    }
+    if (dir) closedir(dir);
+}
+
+static bool hide_all(maker *m)
+{
+    const cbx_sandbox *p = m->f->policy;
+    size_t n = p ? p->nhidden : 0;
+
+    m->hidden = cbx_arena_calloc(m->g->arena, n + 2, sizeof *m->hidden);
+    if (!m->hidden) return false;
+    for (size_t i = 0; i < n; i++) m->hidden[m->nhidden++] = canonical(m->g->arena, p->hidden[i]);
+    if (m->f->oracle_dir) m->hidden[m->nhidden++] = canonical(m->g->arena, m->f->oracle_dir);
+    for (size_t i = 0; i < m->nhidden; i++) {
+        if (!m->hidden[i]) return false;
+    }
+    return true;
+}
+
+/* All but the folders of one launch. */
+static cbx_status make_lasting(const cbx__grants_for *f, cbx_arena *arena, cbx__grants *out, cbx_err *err)
+{
+    maker m = { f, out, NULL, 0 };
+
+    *out = (cbx__grants){ .arena = arena };
+    out->failed = !hide_all(&m);
+    for (size_t i = 0; i < CBX_LEN(system_folders) && !out->failed; i++) read_too(&m, system_folders[i]);
+    if (!out->failed) use_devices(&m);
+    if (!out->failed) read_programs(&m);
+    for (size_t i = 0; i < CBX_LEN(f->definitions) && !out->failed; i++) read_definition(&m, f->definitions[i]);
+    for (size_t i = 0; f->policy && i < f->policy->nreadable && !out->failed; i++) read_too(&m, f->policy->readable[i]);
+    for (size_t i = 0; f->policy && i < f->policy->nwritable && !out->failed; i++)
+        cbx__grants_add(out, WRITE, f->policy->writable[i], m.hidden, m.nhidden);
+    return out->failed ? cbx_fail(err, CBX_ENOMEM, "no memory for what a worker may read") : CBX_OK;
+}
+
+static cbx_status add_own(const cbx__grants_for *f, cbx__grants *out, cbx_err *err)
+{
+    if (f->scratch) push(out, WRITE, f->scratch);
+    if (f->jit_cache) push(out, WRITE, f->jit_cache);
+    return out->failed ? cbx_fail(err, CBX_ENOMEM, "no memory for what a worker may read") : CBX_OK;
+}
+
+cbx_status cbx__grants_make(const cbx__grants_for *f, cbx_arena *arena, cbx__grants *out, cbx_err *err)
+{
+    cbx_status st = make_lasting(f, arena, out, err);
+    return st ? st : add_own(f, out, err);
+}
+
+/* --- kept ones --- */
+
+typedef struct kept_list kept_list;
+struct kept_list {
+    const char *asked; /* by whom, as one text */
+    cbx__grants grants;
+    kept_list *next;
+};
+
+struct cbx__grants_kept {
+    pthread_mutex_t lock; /* guards all below, and their arena */
+    cbx_allocator al;
+    cbx_arena arena;
+    kept_list *first;
+};
+
+cbx__grants_kept *cbx__grants_keep(const cbx_allocator *al)
+{
+    cbx__grants_kept *kept = cbx_mem_zalloc(al, sizeof *kept);
+
+    if (!kept) return NULL;
+    kept->al = *al;
+    cbx_arena_init(&kept->arena, &kept->al);
+    pthread_mutex_init(&kept->lock, NULL);
+    return kept;
+}
+
+void cbx__grants_forget(cbx__grants_kept *kept)
+{
+    cbx_allocator al;
+
+    if (!kept) return;
+    al = kept->al;
+    pthread_mutex_destroy(&kept->lock);
+    cbx_arena_clear(&kept->arena);
+    cbx_mem_free(&al, kept, sizeof *kept);
+}
+
+/* All that decides what is granted, but the policy, which is one. */
+static const char *asked_by(const cbx__grants_for *f, cbx_arena *arena)
+{
+    const char *const words[] = { f->oracle_dir, f->interpreter, f->definitions[0], f->definitions[1], f->platform };
+    const char *text = "";
+
+    for (size_t i = 0; f->program[i] && text; i++) text = cbx_arena_printf(arena, "%s%s\n", text, f->program[i]);
+    for (size_t i = 0; i < CBX_LEN(words) && text; i++)
+        text = cbx_arena_printf(arena, "%s%s%s\n", text, words[i] ? "=" : "", words[i] ? words[i] : "");
+    return text;
+}
+
+/* Under the lock.  NULL: no memory. */
+static const kept_list *find_kept(cbx__grants_kept *kept, const cbx__grants_for *f, const char *asked)
+{
+    kept_list *k = kept->first;
+
+    while (k && strcmp(k->asked, asked) != 0) k = k->next;
+    if (k) return k;
+    k = cbx_arena_calloc(&kept->arena, 1, sizeof *k);
+    if (!k) return NULL;
+    k->asked = cbx_arena_strdup(&kept->arena, asked);
+    if (!k->asked || make_lasting(f, &kept->arena, &k->grants, NULL)) return NULL;
+    k->next = kept->first;
+    kept->first = k;
+    return k;
+}
+
+cbx_status cbx__grants_find(cbx__grants_kept *kept, const cbx__grants_for *f, cbx_arena *arena, cbx__grants *out,
+                            cbx_err *err)
+{
+    const char *asked = kept ? asked_by(f, arena) : NULL;
+    const kept_list *k = NULL;
+
+    if (!kept) return cbx__grants_make(f, arena, out, err);
+    *out = (cbx__grants){ .arena = arena };
+    if (asked) {
+        pthread_mutex_lock(&kept->lock);
+        k = find_kept(kept, f, asked);
+        pthread_mutex_unlock(&kept->lock);
+    }
+    out->failed = !k;
+    for (size_t i = 0; k && i < k->grants.count; i++) push(out, k->grants.list[i].option, k->grants.list[i].path);
+    return add_own(f, out, err);
+}

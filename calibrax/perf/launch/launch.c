@@ -1,0 +1,344 @@
+/*
+ * One launch, message by message, and what the parent writes down.
+ *
+ *   hello -> load -> compile (checked) -> warm-up -> calibration -> 5 empty epochs -> epochs (some checked) -> bye
+ *                                                     before one epoch: unseen inputs -> one call -> outputs -> outputs
+ *
+ * Input sets follow one another in blocks, each a random permutation of all sets, so that no set is always first.  Outputs are
+ * checked after the first call, after one random epoch (on another set than the first if there is one), after the last, and after
+ * each other epoch with probability 1/8: a worker cannot tell a checked epoch from another before it has answered it.
+ *
+ * Before one of the checked epochs the worker gets inputs that exist in no other launch.  One call on them is timed from outside
+ * together with the outputs it owes: a worker that computes only when it is asked for the outputs, or that has answered from memory
+ * so far, needs more time for it than it claims for a call.
+ */
+#include "calibrax/perf/launch/launch.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "calibrax/base/clock.h"
+#include "calibrax/perf/launch/energy_source.h"
+#include "calibrax/perf/launch/launch_internal.h"
+#include "calibrax/profiling/procfs.h"
+
+#define FLUSH_BYTES         (UINT64_C(64) << 20)
+#define TARGET_NS           20e6
+#define CHECK_ONE_IN        8
+#define LARGE_OUTPUT_BYTES  1e6 /* above this only the checks that are owed: one of 4 MB takes 4 ms */
+#define TRIES               2   /* repetitions of what a busy machine can spoil */
+#define MEMORY_SHARE_TENTHS 8
+/* Epochs that waits for a CPU make doubtful are made again: shorter than a slice of the scheduler where a call allows it, else longer
+ * and longer, so that the one wait before an epoch is lost in it. */
+#define AGAIN_TRIES   5
+#define CLEAR_NS      2e6
+#define AGAIN_GROWTH  4
+#define AGAIN_MOST_NS 8e9 /* of all epochs together */
+#define AGAIN_SHARE                                                                                                    \
+    0.1 /* of the time that an answer may take, so that the machine's business is not called a time-out */
+#define AGAIN_PAUSE_NS 10e6 /* before the first repetition; doubled each time */
+
+/* --- the timed epochs --- */
+
+static void draw_order(cbx__run *x)
+{
+    size_t order[128], n = x->w->nsets, rotated[CBX_LAUNCH_MAX_EPOCHS], nrotated = 0;
+    for (size_t i = 0; i < x->nepochs; i++) {
+        if (i % n == 0) cbx_rng_permutation(&x->rng, n, order);
+        x->sets[i] = (unsigned char)order[i % n];
+        x->checked[i] = cbx_rng_below(&x->rng, CHECK_ONE_IN) == 0 && x->output_bytes < LARGE_OUTPUT_BYTES;
+        if (order[i % n] != 0) rotated[nrotated++] = i;
+    }
+    /* a single epoch: let it be one that cannot be answered from memory */
+    x->probe_at = nrotated ? rotated[cbx_rng_below(&x->rng, nrotated)] : cbx_rng_below(&x->rng, x->nepochs);
+    if (cbx__run_can_rotate(x))
+        x->sets[x->probe_at] = (unsigned char)(x->probe_set = n > 1 ? n - 1 : 1);
+    else if (n > 1)
+        x->sets[x->probe_at] = (unsigned char)(x->probe_set = 1);
+    else
+        x->probe_set = 0;
+    x->checked[x->nepochs - 1] = true;
+    x->checked[x->probe_at] = true;
+}
+
+static bool timed_epoch(cbx__run *x, size_t i)
+{
+    pid_t pid = x->t->child.pid;
+    double n = (double)x->r->iterations, inner, cpu;
+    if (x->o.cold && !cbx__run_flush(x)) return false;
+    cpu = cbx__proc_cpu_ns(pid);
+    if (!cbx__run_epoch(x, x->sets[i], x->r->iterations, &inner, &x->raw_ns[i])) return false;
+    x->cpu_ns += cbx__proc_cpu_ns(pid) - cpu;
+    x->sure_ns[i] = fmin(x->raw_ns[i], cbx__waits_sure(&x->t->waits));
+    x->unsure_ns[i] = fmin(x->raw_ns[i] - x->sure_ns[i], cbx__waits_unsure(&x->t->waits));
+    x->r->wait_ns[i] = cbx__waits_all(&x->t->waits);
+    x->cpu_wall_ns += x->raw_ns[i];
+    x->r->epoch_ns[i] = inner / n;
+    x->r->outer_ns[i] = fmax(0, x->raw_ns[i] - x->r->empty_epoch_ns) / n;
+    x->r->epochs = i + 1;
+    if (!x->checked[i]) return true;
+    if (!cbx__run_check_outputs(x, x->sets[i])) return false;
+    if (x->r->iterations > 1) cbx__run_note_late(x);
+    return true;
+}
+
+/* [ns] That the first thread ran or waited for a CPU, ever; NaN where the kernel keeps no account. */
+static double first_thread_wants(const cbx__run *x)
+{
+    cbx__proc_sched s;
+    return cbx__proc_sched_read(x->t->watch.worker, &s) ? (double)(s.run_ns + s.wait_ns) : NAN;
+}
+
+/* No thread can have wanted more than all the time there was, though a wait that began before is counted when it ends. */
+static void look_at_threads(cbx__run *x, double first_before, double before, double wall)
+{
+    double others, first = first_thread_wants(x) - first_before;
+    size_t n = cbx__proc_others_want(x->t->child.pid, &others);
+    x->r->threads_seen = n + 1;
+    /* one that hands its work to another thread sleeps meanwhile; where nobody tells it is taken to have been busy */
+    x->wanted_ns = (first < wall ? first : wall) + fmin(others - before, (double)n * wall);
+    x->wanted_wall_ns = wall;
+}
+
+static bool timed_epochs(cbx__run *x)
+{
+    bool single = x->r->iterations == 1; /* then the epoch is itself the one call */
+    uint64_t start = cbx_clock_ns();
+    cbx_energy_meter *meter;
+    double before, first = first_thread_wants(x);
+    bool ok = true;
+    cbx__proc_others_want(x->t->child.pid, &before);
+    x->r->epochs = 0;
+    x->cpu_ns = x->cpu_wall_ns = 0;
+    x->late_ns = x->again_ns = x->late_cpu_ns = x->again_cpu_ns = INFINITY;
+    if (!x->w->nfresh || x->draws < x->w->nfresh) x->one_call_ns = x->one_call_cpu_ns = INFINITY;
+    draw_order(x);
+    meter = cbx__energy_begin(x->ctx, x->o.energy);
+    for (size_t i = 0; i < x->nepochs && ok; i++) {
+        bool probe = i == x->probe_at;
+        double cpu = -x->cpu_ns;
+        ok = (!probe || (cbx__run_send_unseen(x) && (single || cbx__run_probe_call(x)))) && timed_epoch(x, i);
+        cpu += x->cpu_ns;
+        if (ok && probe && single) ok = cbx__run_note_one_call(x, x->raw_ns[i] - x->r->wait_ns[i], cpu);
+    }
+    cbx__energy_end(meter, x->o.energy, strncmp(x->o.platform, "cuda", 4) == 0,
+                    cbx__run_median(x->r->epoch_ns, x->r->epochs), x->r);
+    if (!ok) return false;
+    cbx__run_look_at_peak(x);
+    look_at_threads(x, first, before, (double)(cbx_clock_ns() - start));
+    return true;
+}
+
+/* Epochs of the calibrated length, however often that takes. */
+static bool measure_as_planned(cbx__run *x)
+{
+    for (int i = 0;; i++) {
+        if (!cbx__run_settle(x, i > 0) || !timed_epochs(x)) return false;
+        if (!cbx__run_too_short(x)) return true;
+        if (i == TRIES) {
+            cbx__talk_fail(x->t, CBX_FAILURE_CLOCKS_DISAGREE,
+                           "epochs of %llu calls last %.3f ms, far less than when they were chosen, %d times",
+                           (unsigned long long)x->r->iterations, cbx__run_median(x->raw_ns, x->r->epochs) * 1e-6,
+                           TRIES + 1);
+            return false;
+        }
+    }
+}
+
+/* Calls of an epoch that may show more; 0: none that this launch has time for. */
+static uint64_t other_iterations(const cbx__run *x)
+{
+    double n = (double)x->r->iterations, epochs = (double)x->r->epochs;
+    double call = x->cpu_ns / x->o.threads / (n * epochs), clear = CLEAR_NS / call;
+    if (x->o.cold) return 0;
+    double longest = AGAIN_GROWTH * cbx__run_median(x->raw_ns, x->r->epochs);
+    if (x->r->measured_again == 0 && clear >= 4 && clear < n / 1.5) return (uint64_t)clear;
+    if (n * AGAIN_GROWTH > (double)CBX__ITERATIONS_MOST) return 0;
+    if (longest * epochs > AGAIN_MOST_NS || longest > AGAIN_SHARE * 1e9 * x->o.message_timeout_s) return 0;
+    return x->r->iterations * AGAIN_GROWTH;
+}
+
+/* A pause, in case the others are done soon. */
+static void back_off(cbx__run *x)
+{
+    double ns = AGAIN_PAUSE_NS * (double)(1u << x->r->measured_again);
+    uint64_t start = cbx_clock_ns();
+    struct timespec pause = { 0, (long)ns };
+    nanosleep(&pause, NULL);
+    x->t->waited_ns += cbx_clock_ns() - start;
+}
+
+static bool too_busy(cbx__run *x)
+{
+    double wall = cbx__run_median(x->raw_ns, x->r->epochs),
+           wait = fmin(wall, cbx__run_median(x->r->wait_ns, x->r->epochs));
+    x->r->contended = true;
+    cbx__talk_fail(x->t, CBX_FAILURE_CONTENDED,
+                   "the machine is too busy to measure: in an epoch of %.3f ms %.3f ms were waiting for a CPU, "
+                   "at a load of %.1f",
+                   wall * 1e-6, wait * 1e-6, cbx__proc_load_read());
+    return false;
+}
+
+static bool measure(cbx__run *x)
+{
+    if (!measure_as_planned(x)) return false;
+    while (cbx__run_compare_clocks(x) == CBX__CLOCKS_UNSURE) {
+        uint64_t n = x->r->measured_again < AGAIN_TRIES ? other_iterations(x) : 0;
+        if (n == 0) return too_busy(x);
+        back_off(x);
+        x->r->iterations = n;
+        x->r->measured_again++;
+        if (!timed_epochs(x)) return false;
+    }
+    if (!cbx__run_probe_again(x) || !cbx__run_series(x)) return false;
+    x->stray_cpu = x->o.ncores ? cbx__proc_stray_cpu(x->t->child.pid, x->o.cores, x->o.ncores) : -1;
+    return true;
+}
+
+static bool bye(cbx__run *x)
+{
+    cbx_json *m = NULL;
+    if (!x->o.compile_only && !cbx__run_call_overhead(x)) return false;
+    x->r->left_behind = cbx__child_sweep(&x->t->child);
+    if (!cbx__run_ask(x, "bye", "{\"op\":\"bye\"}\n", "bye", &m)) return false;
+    if (cbx_json_get(m, "device_peak_bytes"))
+        x->r->device_peak_bytes = cbx_json_get_double(m, "device_peak_bytes", NAN);
+    cbx_json_unref(m);
+    return cbx__talk_end(x->t);
+}
+
+static void converse(cbx__run *x)
+{
+    bool ok = cbx__run_hello(x) && cbx__run_load(x) && cbx__run_compile(x) && (x->o.compile_only || measure(x));
+    if (ok && bye(x)) cbx__run_judge_fidelity(x);
+    if (ok && !x->o.compile_only) cbx__run_judge_times(x);
+}
+
+/* True for a provider whose first call may hide a compiler that nobody tells of. */
+static bool compiles_unsaid(const cbx__run *x)
+{
+    const cbx_provider_ops *p = cbx_provider_find(x->baseline->provider);
+    return !p || !p->no_compiler;
+}
+
+/* What remains to be written down, whatever happened. */
+static void write_down(cbx__run *x)
+{
+    cbx_launch_record *r = x->r;
+    const cbx__process *c = &x->t->child;
+    cbx__talk_stop(x->t);
+    r->failure = x->t->failure;
+    snprintf(r->message, sizeof r->message, "%s", x->t->message);
+    snprintf(r->phase, sizeof r->phase, "%s", x->t->phase);
+    cbx__process_tail(c, r->stderr_tail, sizeof r->stderr_tail);
+    r->exit_code = -1;
+    if (!c->killed && r->failure != CBX_FAILURE_NONE) {
+        if (WIFEXITED(c->status)) r->exit_code = WEXITSTATUS(c->status);
+        if (WIFSIGNALED(c->status)) r->term_signal = WTERMSIG(c->status);
+    }
+    cbx__run_memory_at_end(x);
+    if (isnan(r->compile_ns) && r->epochs && compiles_unsaid(x))
+        r->compile_ns = fmax(0, r->first_call_ns - cbx__run_median(r->epoch_ns, r->epochs));
+    if (c->lost) return;
+    r->cpu_user_s = (double)c->usage.ru_utime.tv_sec + 1e-6 * (double)c->usage.ru_utime.tv_usec;
+    r->cpu_system_s = (double)c->usage.ru_stime.tv_sec + 1e-6 * (double)c->usage.ru_stime.tv_usec;
+    r->voluntary_switches = (uint64_t)c->usage.ru_nvcsw;
+    r->involuntary_switches = (uint64_t)c->usage.ru_nivcsw;
+}
+
+/* --- starting --- */
+
+static void record_init(cbx_launch_record *r)
+{
+    memset(r, 0, sizeof *r);
+    double *const unknown[] = { &r->empty_epoch_ns,
+                                &r->first_call_ns,
+                                &r->compile_ns,
+                                &r->ready_ns,
+                                &r->hwm_bytes,
+                                &r->hwm_start_bytes,
+                                &r->hwm_increase_bytes,
+                                &r->device_peak_bytes,
+                                &r->cpu_user_s,
+                                &r->cpu_system_s,
+                                &r->load_1min,
+                                &r->clock_ratio,
+                                &r->clock_doubt,
+                                &r->pressure_percent,
+                                &r->memory_limit_bytes,
+                                &r->tree_peak_bytes,
+                                &r->call_overhead_ns,
+                                &r->energy_call_j,
+                                &r->power_w };
+    for (size_t i = 0; i < CBX_LEN(unknown); i++) *unknown[i] = NAN;
+    r->exit_code = -1;
+    snprintf(r->phase, sizeof r->phase, "spawn");
+}
+
+static cbx_status settle_opts(cbx__run *x, const cbx_launch_opts *opts, cbx_err *err)
+{
+    if (opts->struct_size != sizeof *opts) return cbx_fail(err, CBX_EINVAL, "cbx_launch_opts of another version");
+    if (opts->sandbox && opts->sandbox->struct_size != sizeof *opts->sandbox)
+        return cbx_fail(err, CBX_EINVAL, "cbx_sandbox of another version");
+    if (opts->epochs > CBX_LAUNCH_MAX_EPOCHS)
+        return cbx_fail(err, CBX_EINVAL, "%zu epochs are too many: at most %d", opts->epochs, CBX_LAUNCH_MAX_EPOCHS);
+    x->o = *opts;
+    if (!x->o.platform) x->o.platform = "cpu";
+    if (x->o.threads < 1) x->o.threads = 1;
+    if (!(x->o.epoch_target_s > 0)) x->o.epoch_target_s = TARGET_NS * 1e-9;
+    if (x->o.flush_bytes == 0) x->o.flush_bytes = FLUSH_BYTES;
+    if (!(x->o.message_timeout_s > 0)) x->o.message_timeout_s = 3600;
+    if (x->o.memory_limit_bytes == 0) x->o.memory_limit_bytes = cbx__proc_available() / 10 * MEMORY_SHARE_TENTHS;
+    if (x->o.memory_limit_bytes == UINT64_MAX) x->o.memory_limit_bytes = 0; /* a conversation without a limit */
+    x->rng = cbx_rng_make(x->o.seed, 1);
+    return CBX_OK;
+}
+
+cbx_status cbx_launch_run(cbx_ctx *ctx, const cbx_workload *w, const cbx_baseline_ops *baseline,
+                          const cbx_launch_opts *opts, cbx_launch_record *record, cbx_err *err)
+{
+    uint64_t steal = cbx__proc_steal_read(), throttles = cbx__proc_throttles(), waited = 0;
+    cbx_arena arena;
+    cbx_status st;
+    cbx__run *x;
+
+    record_init(record);
+    x = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *x);
+    if (!x) return cbx_fail(err, CBX_ENOMEM, "no memory for a launch");
+    *x = (cbx__run){ .ctx = ctx, .w = w, .baseline = baseline, .r = record, .started_ns = cbx_clock_ns() };
+    record->load_1min = cbx__proc_load_read();
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    cbx__scratch_folder_init(&x->scratch);
+    st = settle_opts(x, opts, err);
+    if (!st) st = cbx__checker_init(ctx, w, &x->checker, err);
+    for (size_t i = 0; !st && i < w->c->noutputs; i++) x->output_bytes += (double)cbx_array_bytes(x->checker.arrays[i]);
+    if (!st) st = cbx__run_start(x, &arena, err);
+    if (!st && x->t) {
+        converse(x);
+        write_down(x);
+        waited = x->t->waited_ns;
+        if (x->status) st = cbx_fail(err, x->status, "%s", x->err.message);
+    }
+    cbx__talk_close(x->t);
+    cbx__scratch_folder_remove(&x->scratch);
+    if (x->checker.w) cbx__checker_clear(&x->checker);
+    cbx_arena_clear(&arena);
+    record->steal_ticks = cbx__proc_steal_read() - steal;
+    record->throttles = throttles == UINT64_MAX ? UINT64_MAX : cbx__proc_throttles() - throttles;
+    record->pressure_percent = cbx__proc_pressure_read();
+    record->overhead_ns = (double)(cbx_clock_ns() - x->started_ns - waited);
+    cbx_mem_free(cbx_ctx_allocator(ctx), x, sizeof *x);
+    if (st) cbx_launch_record_clear(record);
+    return st;
+}
+
+void cbx_launch_record_clear(cbx_launch_record *record)
+{
+    if (!record) return;
+    cbx_json_unref(record->versions);
+    memset(record, 0, sizeof *record);
+}

@@ -1,0 +1,314 @@
+/*
+ * Whether a launch can be believed: its clocks against the parent's, its calls against one on inputs it had never seen, its CPU time
+ * against its threads, its outputs against their bounds.  A busy machine is no reason to refuse an honest one: what the kernel
+ * counted as waiting for a CPU is taken off the parent's readings (waits.h), as far as it cannot have been inside the worker's.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/perf/launch/launch_internal.h"
+#include "calibrax/profiling/procfs.h"
+#include "calibrax/statistics/estimate.h"
+
+#define LONG_SHARE 0.25 /* of the calibrated length: epochs that are shorter were not calibrated truly */
+/* Clocks are compared with a slack for late awakenings, so that epochs of any length can be. */
+#define FEW_EPOCHS       3 /* below, one late awakening is a majority, so only a gross lie counts */
+#define CLOCK_SLACK_NS   0.3e6
+#define FEW_SLACK_NS     3e6 /* a slice of the scheduler */
+#define RATIO_LEAST_NS   1e6 /* shorter epochs say nothing about the ratio of the clocks */
+#define RESULT_SLACK_NS  0.5e6
+#define CALL_SHARE       2.0 /* that a single call on unseen inputs may take of what is claimed for one ... */
+#define LONG_CALL_SHARE  1.5 /* ... and a long one */
+#define LONG_CALL_NS     2e6
+#define SERIES_SHARE     3.0 /* that a call of a series may take of the claim: its inputs are in no cache */
+#define SERIES_SLACK_NS  10e3
+#define SERIES_PYTHON_NS 50e3 /* more, for a result that becomes a NumPy array */
+#define SERIES_BYTE_NS   0.5
+#define FLAGRANT_SHARE   3.0 /* no hand-over explains it, on a busy machine either */
+#define LATE_SLACK_NS    4e6 /* on a busy machine a worker loses its CPU where a long epoch ends */
+#define LATE_CPU_NS      1e6 /* ... but uses no more of it */
+/* What the parent allows for work outside the calls, whatever the worker takes: a constant, and so much a byte of the outputs. */
+#define EMPTY_MOST_NS   0.5e6
+#define EMPTY_BYTE_NS   1.0 /* overwriting them: 1 GB/s */
+#define OUTPUTS_MOST_NS 2e6
+#define OUTPUTS_BYTE_NS 4.0 /* writing them into a file, twice over where a language copies first: 250 MB/s */
+#define CPU_SHARE       1.1
+#define WANTED_SHARE    1.5   /* threads that hand work to one another are ready at the same time, for moments */
+#define CPU_EPOCH_NS    0.2e6 /* of a worker between its clock and the channel */
+#define DOUBT_MOST      0.05  /* share of an epoch that may be unexplained waiting */
+#define CONTENDED_SHARE 0.05
+#define CPU_SLACK_NS    10e6
+#define SATURATED       0.85 /* share of its CPUs that a worker with threads too many takes when it is alone on them */
+
+double cbx__run_median(const double *v, size_t n)
+{
+    double sorted[CBX_LAUNCH_MAX_EPOCHS];
+    if (n == 0) return NAN;
+    memcpy(sorted, v, n * sizeof *v);
+    cbx_stat_sort(sorted, n);
+    return cbx_stat_quantile_sorted(sorted, n, 0.5);
+}
+
+double cbx__run_claim(const cbx__run *x)
+{
+    double calls[CBX_LAUNCH_MAX_EPOCHS], n = (double)x->r->iterations;
+    for (size_t i = 0; i < x->r->epochs; i++) {
+        double inside = fmax(0, x->r->wait_ns[i] - x->sure_ns[i] - x->unsure_ns[i]);
+        calls[i] = fmax(0, x->r->epoch_ns[i] - inside / n);
+    }
+    return cbx__run_median(calls, x->r->epochs);
+}
+
+/* What of the empty epoch may be taken from another's time. */
+double cbx__run_allowed_empty(const cbx__run *x)
+{
+    return fmin(x->r->empty_epoch_ns, EMPTY_MOST_NS + EMPTY_BYTE_NS * x->output_bytes);
+}
+
+static double writing_most(const cbx__run *x) { return OUTPUTS_MOST_NS + OUTPUTS_BYTE_NS * x->output_bytes; }
+double cbx__run_allowed_writing(const cbx__run *x) { return fmin(x->again_ns, writing_most(x)); }
+double cbx__run_allowed_writing_cpu(const cbx__run *x) { return fmin(x->again_cpu_ns, writing_most(x)); }
+
+static double result_slack(const cbx__run *x)
+{
+    bool cpu = strncmp(x->o.platform, "cuda", 4) != 0; /* a device's first copy of a result is paid once */
+    return RESULT_SLACK_NS + (cpu ? 0.1 : 0.5) * x->output_bytes;
+}
+
+/* [ns] CPU time of a call in the timed epochs; NaN where it says nothing: on a device, or where the kernel keeps no account. */
+static double cpu_of_call(const cbx__run *x)
+{
+    bool cpu = strncmp(x->o.platform, "cuda", 4) != 0 && x->t->waits.known;
+    return cpu ? x->cpu_ns / ((double)x->r->iterations * (double)x->r->epochs) : NAN;
+}
+
+/* A single call on new inputs finds caches and predictors cold; of a long one that is a small part. */
+static double call_share(const cbx__run *x, double claim)
+{
+    bool cpu = strncmp(x->o.platform, "cuda", 4) != 0;
+    return cpu && claim >= LONG_CALL_NS ? LONG_CALL_SHARE : CALL_SHARE;
+}
+
+/* By the clock, or by CPU time: on a busy machine a call's own waits may be longer than the work that is looked for. */
+bool cbx__run_call_too_long(const cbx__run *x, double claim)
+{
+    double share = call_share(x, claim);
+    return x->one_call_ns > share * claim + result_slack(x) ||
+           x->one_call_cpu_ns > share * cpu_of_call(x) + result_slack(x);
+}
+
+/* Calls that are short beside the slack of a single one. */
+bool cbx__run_series_too_long(const cbx__run *x, double claim)
+{
+    double slack = SERIES_SLACK_NS + (x->o.interpreter ? SERIES_PYTHON_NS : 0) +
+                   SERIES_BYTE_NS * (x->set_bytes + x->output_bytes);
+    return x->series_ns > SERIES_SHARE * claim + slack || x->series_cpu_ns > SERIES_SHARE * cpu_of_call(x) + slack;
+}
+
+/* Work that is put off till the outputs are wanted, in epochs of many calls. */
+bool cbx__run_outputs_too_late(const cbx__run *x, double claim)
+{
+    double slack = result_slack(x);
+    if (!isfinite(x->late_ns)) return false;
+    return x->late_ns - cbx__run_allowed_writing(x) > claim + LATE_SLACK_NS + slack ||
+           x->late_cpu_ns - cbx__run_allowed_writing_cpu(x) > cpu_of_call(x) + LATE_CPU_NS + slack;
+}
+
+/* Epochs far shorter than they were made to be: calls were slow only as long as they were counted. */
+bool cbx__run_too_short(const cbx__run *x)
+{
+    double target = x->slow ? x->o.slow_call_s : x->o.epoch_target_s;
+    bool chosen = x->slow || (x->o.iterations == 0 && x->r->iterations < CBX__ITERATIONS_MOST);
+    double busy[CBX_LAUNCH_MAX_EPOCHS];
+    /* one that reports more than has passed is judged by that */
+    for (size_t i = 0; i < x->r->epochs; i++)
+        busy[i] = fmax(x->raw_ns[i], x->r->epoch_ns[i] * (double)x->r->iterations) - x->r->wait_ns[i];
+    return chosen && !x->o.cold && cbx__run_median(busy, x->r->epochs) < LONG_SHARE * target * 1e9;
+}
+
+/* [ns] An epoch by the parent's clock, without what certainly was not the worker's. */
+static double outer_of(const cbx__run *x, size_t i) { return x->raw_ns[i] - cbx__run_allowed_empty(x) - x->sure_ns[i]; }
+
+static double clock_ratio(const cbx__run *x)
+{
+    const cbx_launch_record *r = x->r;
+    double ratios[CBX_LAUNCH_MAX_EPOCHS], n = (double)r->iterations;
+    if (r->epochs == 0 || !(cbx__run_median(x->raw_ns, r->epochs) >= RATIO_LEAST_NS)) return NAN;
+    for (size_t i = 0; i < r->epochs; i++) {
+        double inner = r->epoch_ns[i] * n, plain = x->raw_ns[i] - cbx__run_allowed_empty(x);
+        ratios[i] = fmin(inner / outer_of(x, i),
+                         fmax(1, inner / plain)); /* taking off waits makes nobody faster than time */
+    }
+    return cbx__run_median(ratios, r->epochs);
+}
+
+static double clock_doubt(const cbx__run *x)
+{
+    double shares[CBX_LAUNCH_MAX_EPOCHS];
+    for (size_t i = 0; i < x->r->epochs; i++) shares[i] = x->unsure_ns[i] / fmax(1, x->raw_ns[i] - x->sure_ns[i]);
+    return cbx__run_median(shares, x->r->epochs);
+}
+
+/* How the readings compare. */
+typedef struct clocks {
+    size_t off;                      /* epochs that are clearly too short */
+    double least_inner, least_outer; /* [ns] */
+    bool disagree;
+} clocks;
+
+/*
+ * Both clocks are CLOCK_MONOTONIC, so a worker cannot have spent more than the parent waited.  That it spent clearly less is a lie,
+ * or something held up the parent that the kernel does not count as waiting: one such accident is the machine's, most of them, or
+ * the best of them, are not.
+ *
+ * @param credit  1: all that may have been waiting was; 0: only what certainly was
+ */
+static clocks compare(const cbx__run *x, double credit)
+{
+    const cbx_launch_record *r = x->r;
+    bool few = r->epochs < FEW_EPOCHS;
+    double slack = few ? FEW_SLACK_NS : CLOCK_SLACK_NS, share = few ? 0.75 : 0.95, best_share = few ? 0.75 : 0.9;
+    clocks c = { 0, INFINITY, INFINITY, false };
+    for (size_t i = 0; i < r->epochs; i++) {
+        double inner = r->epoch_ns[i] * (double)r->iterations, outer = outer_of(x, i) - credit * x->unsure_ns[i];
+        c.off += inner < share * outer - slack;
+        c.least_inner = fmin(c.least_inner, inner);
+        c.least_outer = fmin(c.least_outer, outer);
+    }
+    c.disagree = 2 * c.off > r->epochs || c.least_inner < best_share * c.least_outer - slack;
+    return c;
+}
+
+cbx__run_clocks cbx__run_compare_clocks(const cbx__run *x)
+{
+    if (compare(x, 1).disagree) return CBX__CLOCKS_DISAGREE;
+    return compare(x, 0).disagree && clock_doubt(x) > DOUBT_MOST ? CBX__CLOCKS_UNSURE : CBX__CLOCKS_AGREE;
+}
+
+/* Epochs of a worker that claims more time than there was. */
+static bool claims_too_much(cbx__run *x)
+{
+    for (size_t i = 0; i < x->r->epochs; i++) {
+        double inner = x->r->epoch_ns[i] * (double)x->r->iterations;
+        if (inner <= 1.001 * x->raw_ns[i] + 20e3) continue;
+        cbx__talk_fail(x->t, CBX_FAILURE_CLOCKS_DISAGREE,
+                       "the worker reported %.3f ms for an epoch that the parent saw end after %.3f ms", inner * 1e-6,
+                       x->raw_ns[i] * 1e-6);
+        return true;
+    }
+    return false;
+}
+
+static void judge_clocks(cbx__run *x)
+{
+    clocks c = compare(x, 1);
+    if (claims_too_much(x) || !c.disagree) return;
+    cbx__talk_fail(x->t, CBX_FAILURE_CLOCKS_DISAGREE,
+                   "the worker reported %.3f ms at best for epochs that took at least %.3f ms by the parent's clock, "
+                   "waits for a CPU taken off",
+                   c.least_inner * 1e-6, c.least_outer * 1e-6);
+}
+
+static void judge_results(cbx__run *x)
+{
+    double claim = cbx__run_claim(x);
+    if (cbx__run_call_too_long(x, claim)) {
+        cbx__talk_fail(
+            x->t, CBX_FAILURE_LAZY_RESULT,
+            "one call on unseen inputs took %.3f ms to its result at best and %.3f ms of CPU time; the worker reported "
+            "%.3f ms a call and used %.3f ms",
+            x->one_call_ns * 1e-6, x->one_call_cpu_ns * 1e-6, claim * 1e-6, cpu_of_call(x) * 1e-6);
+    } else if (cbx__run_outputs_too_late(x, claim)) {
+        cbx__talk_fail(x->t, CBX_FAILURE_LAZY_RESULT,
+                       "outputs came %.3f ms after a timed epoch at best, %.3f ms when nothing was left to do",
+                       x->late_ns * 1e-6, x->again_ns * 1e-6);
+    } else if (cbx__run_series_too_long(x, claim)) {
+        cbx__talk_fail(x->t, CBX_FAILURE_LAZY_RESULT,
+                       "calls on unseen inputs took %.4f ms each at best and %.4f ms of CPU time; the worker reported "
+                       "%.4f ms a call",
+                       x->series_ns * 1e-6, x->series_cpu_ns * 1e-6, claim * 1e-6);
+    }
+}
+
+/* [ns] All epochs as the worker reports them. */
+static double claimed_ns(const cbx__run *x)
+{
+    double sum = 0;
+    for (size_t i = 0; i < x->r->epochs; i++) sum += x->r->epoch_ns[i] * (double)x->r->iterations;
+    return sum;
+}
+
+static double waited_share(const cbx__run *x)
+{
+    double waited = 0, wall = 0;
+    for (size_t i = 0; i < x->r->epochs; i++) waited += x->r->wait_ns[i], wall += x->raw_ns[i];
+    return wall > 0 ? waited / wall : 0;
+}
+
+/* On a busy machine threads too many get no more CPU time than one would, but they wait for it.  So does one thread that hands its
+ * work to the next; only who wanted several times its CPUs, or had them all the time and waited for them still, had threads too many for certain. */
+static void judge_wanted(cbx__run *x)
+{
+    bool flagrant = x->wanted_ns > FLAGRANT_SHARE * x->o.threads * x->wanted_wall_ns;
+    if (flagrant || x->cpu_ns >= SATURATED * x->o.threads * x->cpu_wall_ns) {
+        cbx__talk_fail(x->t, CBX_FAILURE_PINNING,
+                       "the worker's threads ran or wanted to for %.3f s in %.3f s, and it was told to use %d",
+                       x->wanted_ns * 1e-9, x->wanted_wall_ns * 1e-9, x->o.threads);
+        return;
+    }
+    x->r->contended = true;
+    cbx__talk_fail(x->t, CBX_FAILURE_CONTENDED,
+                   "the machine is too busy to measure: the worker's threads ran or wanted to for %.3f s in %.3f s, "
+                   "and others had its CPUs for %.0f %% of the time, at a load of %.1f",
+                   x->wanted_ns * 1e-9, x->wanted_wall_ns * 1e-9,
+                   100 * (1 - x->cpu_ns / (x->o.threads * x->cpu_wall_ns)), cbx__proc_load_read());
+}
+
+static void judge_cores(cbx__run *x)
+{
+    bool cpu = strncmp(x->o.platform, "cuda", 4) != 0;
+    if (x->stray_cpu >= 0) {
+        cbx__talk_fail(x->t, CBX_FAILURE_PINNING, "the worker may run on CPU %d, which is none of those it was given",
+                       x->stray_cpu);
+    } else if (cpu && x->cpu_ns > CPU_SHARE * x->o.threads * x->cpu_wall_ns + CPU_SLACK_NS) {
+        cbx__talk_fail(x->t, CBX_FAILURE_PINNING,
+                       "the worker used %.3f s of CPU time in %.3f s of epochs, and was told to use %d threads",
+                       x->cpu_ns * 1e-9, x->cpu_wall_ns * 1e-9, x->o.threads);
+    } else if (cpu && x->wanted_ns > WANTED_SHARE * x->o.threads * x->wanted_wall_ns + CPU_SLACK_NS) {
+        judge_wanted(x);
+    }
+}
+
+/* CPU time is the kernel's reading, and the same on a busy machine. */
+static void judge_cpu_time(cbx__run *x)
+{
+    bool cpu = strncmp(x->o.platform, "cuda", 4) != 0;
+    double between = (double)x->r->epochs * (CPU_EPOCH_NS + EMPTY_BYTE_NS * x->output_bytes);
+    if (!cpu || !(x->cpu_ns > CPU_SHARE * x->o.threads * claimed_ns(x) + CPU_SLACK_NS + between)) return;
+    cbx__talk_fail(x->t, CBX_FAILURE_CLOCKS_DISAGREE,
+                   "the worker reported %.3f s for epochs in which it used %.3f s of CPU time", claimed_ns(x) * 1e-9,
+                   x->cpu_ns * 1e-9);
+}
+
+void cbx__run_judge_fidelity(cbx__run *x)
+{
+    const cbx_fidelity *f = &x->r->fidelity;
+    if (!f->checked || f->ok) return;
+    if (x->checker.wrong_shape)
+        cbx__talk_fail(x->t, CBX_FAILURE_WRONG_SHAPE, "%s", f->note);
+    else
+        cbx__talk_fail(x->t, CBX_FAILURE_FIDELITY,
+                       "%llu elements are outside their bound, the worst by a factor of %.3g",
+                       (unsigned long long)f->mismatched, f->rel_to_tol);
+}
+
+void cbx__run_judge_times(cbx__run *x)
+{
+    x->r->clock_ratio = clock_ratio(x);
+    x->r->clock_doubt = clock_doubt(x);
+    x->r->contended = waited_share(x) > CONTENDED_SHARE;
+    judge_cores(x);
+    judge_clocks(x);
+    judge_results(x);
+    judge_cpu_time(x);
+}

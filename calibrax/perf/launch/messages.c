@@ -1,0 +1,166 @@
+/*
+ * The messages of a launch: each asks for one thing, and takes of the answer what the record has a place for.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/base/clock.h"
+#include "calibrax/perf/launch/launch_internal.h"
+#include "calibrax/perf/launch/policy.h"
+#include "calibrax/profiling/procfs.h"
+
+#define AWAKE_MOST_NS 10e6 /* of a thread: OpenMP's wait awake for 4 to 15 ms by default */
+
+bool cbx__run_broken(cbx__run *x, cbx_status st)
+{
+    x->status = st;
+    return false;
+}
+
+static bool number_of(cbx__run *x, const cbx_json *answer, const char *key, double *out)
+{
+    double v = cbx_json_get_double(answer, key, NAN);
+    if (isfinite(v) && v >= 0) {
+        *out = v;
+        return true;
+    }
+    cbx__talk_fail(x->t, CBX_FAILURE_PROTOCOL,
+                   "the worker's answer in phase '%s' has no number '%s' that is finite and >= 0", x->t->phase, key);
+    return false;
+}
+
+bool cbx__run_ask(cbx__run *x, const char *phase, const char *text, const char *op, cbx_json **answer)
+{
+    x->t->phase = phase;
+    return cbx__talk_ask_text(x->t, text, strlen(text), NULL, 0, op, answer);
+}
+
+bool cbx__run_hello(cbx__run *x)
+{
+    cbx_json *m = NULL;
+    if (!cbx__talk_launched(x->t, &x->r->sandbox)) return false;
+    x->t->phase = "import";
+    if (!cbx__talk_ask(x->t, NULL, NULL, 0, "hello", &m)) return false;
+    if (cbx_json_get_int(m, "protocol", 0) != 1) {
+        cbx__talk_fail(x->t, CBX_FAILURE_PROTOCOL, "the worker speaks protocol %lld, this program 1",
+                       (long long)cbx_json_get_int(m, "protocol", 0));
+        cbx_json_unref(m);
+        return false;
+    }
+    cbx_json_remove(m, "op");
+    cbx_json_remove(m, "protocol");
+    x->can_flush = cbx_json_get_bool(m, "flush", false);
+    x->can_null = cbx_json_get_bool(m, "null", false);
+    x->can_series = cbx_json_get_bool(m, "series", false);
+    cbx_json_remove(m, "series");
+    cbx_json_remove(m, "flush");
+    cbx_json_remove(m, "null");
+    x->r->versions = m;
+    cbx__run_memory_after_import(x);
+    x->r->confined = cbx__proc_confined(x->t->child.pid);
+    return true;
+}
+
+static bool keeps_settings(cbx__run *x, const cbx_json *reported)
+{
+    const char *precision = x->o.precision ? x->o.precision : "full";
+    cbx_json *told = cbx__policy_json(x->baseline->provider, x->o.platform, x->o.threads, precision, false);
+    const cbx_json *settings = cbx_json_get(told, "settings");
+    char name[48], found[48];
+    if (!told) return cbx__run_broken(x, cbx_fail(&x->err, CBX_ENOMEM, "no memory for a policy"));
+    if (cbx__policy_contradicts(reported, settings, name, found))
+        cbx__talk_fail(x->t, CBX_FAILURE_POLICY,
+                       "the worker's setting '%s' reads back as '%s', and it was told '%.40s'", name, found,
+                       cbx_json_get_string(settings, name, ""));
+    cbx_json_unref(told);
+    return x->t->failure == CBX_FAILURE_NONE;
+}
+
+/* What the worker says it made of its policy, kept with what it said in hello. */
+static bool note_policy(cbx__run *x, const cbx_json *loaded)
+{
+    const cbx_json *policy = cbx_json_get(loaded, "policy");
+    char pool[48];
+    int found = 0;
+    if (!policy) return true;
+    if (x->r->versions) cbx_json_set(x->r->versions, "policy", cbx_json_copy(policy));
+    if (!cbx__policy_too_many(cbx_json_get(policy, "threads"), x->o.threads, pool, &found))
+        return keeps_settings(x, cbx_json_get(policy, "settings"));
+    cbx__talk_fail(x->t, CBX_FAILURE_PINNING, "the worker's pool '%s' has %d threads, and it was told to use %d", pool,
+                   found, x->o.threads);
+    return false;
+}
+
+bool cbx__run_load(cbx__run *x)
+{
+    cbx_json *m = NULL;
+    cbx__load l = { 0 };
+    bool ok;
+    cbx_status st = cbx__load_make(x->w, x->w->nsets, x->baseline, &x->o, x->checker.fds, x->w->c->noutputs, &l,
+                                   &x->err);
+    if (st) return cbx__run_broken(x, st);
+    x->t->phase = "load";
+    ok = cbx__talk_ask(x->t, l.message, l.fds, l.nfds, "loaded", &m);
+    cbx__load_clear(&l);
+    ok = ok && note_policy(x, m);
+    cbx_json_unref(m);
+    if (ok) cbx__run_memory_after_load(x);
+    return ok;
+}
+
+/* [ns] Threads that wait awake for the next call use CPU time and do nothing: what the other threads can have used while the outputs
+ * were written is not counted.  Work that was put off to them still takes its time by the clock. */
+static double cpu_without_waiting(const cbx__run *x, double ns, double cpu_ns)
+{
+    double awake = (x->o.threads - 1) * fmin(ns, AWAKE_MOST_NS);
+    return fmax(cpu_ns - awake, fmin(cpu_ns, ns));
+}
+
+bool cbx__run_fetch_outputs(cbx__run *x, double *ns, double *cpu_ns)
+{
+    if (!cbx__run_ask(x, "outputs", "{\"op\":\"outputs\"}\n", "outputs", NULL)) return false;
+    *ns = fmax(0, (double)(x->t->received_ns - x->t->sent_ns) - cbx__waits_all(&x->t->waits));
+    *cpu_ns = cpu_without_waiting(x, *ns, x->t->waits.cpu_ns);
+    return true;
+}
+
+/* Asks for the outputs of the last call and compares them with the answers of its set. */
+bool cbx__run_check_outputs(cbx__run *x, size_t set)
+{
+    cbx__run_look_at_peak(x);
+    if (!cbx__run_fetch_outputs(x, &x->outputs_ns, &x->outputs_cpu_ns)) return false;
+    cbx_status st = x->baseline->limit ? CBX_OK /* no answer is asked of it */
+                                       : cbx__checker_compare(x->ctx, &x->checker, set, &x->r->fidelity, &x->err);
+    if (st) return cbx__run_broken(x, st);
+    cbx__checker_poison(&x->checker);
+    if (x->hwm_reset) cbx__proc_reset_hwm(x->t->child.pid); /* what writing the outputs took is not the baseline's */
+    return true;
+}
+
+bool cbx__run_compile(cbx__run *x)
+{
+    cbx_json *m = NULL;
+    bool ok;
+    x->r->ready_ns = (double)(cbx_clock_ns() - x->started_ns);
+    if (!cbx__run_ask(x, "compile", "{\"op\":\"compile\"}\n", "compiled", &m)) return false;
+    ok = number_of(x, m, "first_call_ns", &x->r->first_call_ns);
+    if (ok && cbx_json_get(m, "compile_ns")) ok = number_of(x, m, "compile_ns", &x->r->compile_ns);
+    cbx_json_unref(m);
+    return ok && cbx__run_check_outputs(x, 0);
+}
+
+/* @param inner, outer  [ns] of the whole epoch by the worker's and by the parent's clock */
+bool cbx__run_epoch(cbx__run *x, size_t set, uint64_t iterations, double *inner, double *outer)
+{
+    char text[96];
+    cbx_json *m = NULL;
+    bool ok;
+    snprintf(text, sizeof text, "{\"op\":\"epoch\",\"set\":%zu,\"iterations\":%llu}\n", set,
+             (unsigned long long)iterations);
+    if (!cbx__run_ask(x, "epoch", text, "epoch", &m)) return false;
+    *outer = (double)(x->t->received_ns - x->t->sent_ns);
+    ok = number_of(x, m, "ns", inner);
+    cbx_json_unref(m);
+    return ok;
+}

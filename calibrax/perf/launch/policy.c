@@ -1,0 +1,178 @@
+/**
+ * The table of policies; see policy.h.
+ *
+ * Sources: OpenMP 5.2 section 21; oneMKL developer guide, "Techniques to set the number of threads"; OpenBLAS README, "Setting the number of
+ * threads"; NumExpr user guide; XLA flags of jaxlib (xla/debug_options_flags.cc); JAX configuration options; torch.set_num_threads,
+ * torch.set_float32_matmul_precision; cuBLAS guide, "NVIDIA_TF32_OVERRIDE"; oneDNN, "ONEDNN_DEFAULT_FPMATH_MODE".
+ */
+#include "calibrax/perf/launch/policy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define EVERY NULL
+#define ENV   false
+#define CALL  true
+
+/* XLA divides work within an operation among a pool as large as NPROC; with one thread that is switched off altogether. */
+static const cbx__policy_line lines[] = {
+    { EVERY, EVERY, EVERY, ENV, "OMP_NUM_THREADS", "%d" },
+    { EVERY, EVERY, EVERY, ENV, "OMP_DYNAMIC", "false" },
+    { EVERY, EVERY, EVERY, ENV, "OPENBLAS_NUM_THREADS", "%d" },
+    { EVERY, EVERY, EVERY, ENV, "MKL_NUM_THREADS", "%d" },
+    { EVERY, EVERY, EVERY, ENV, "MKL_DYNAMIC", "false" },
+    { EVERY, EVERY, EVERY, ENV, "BLIS_NUM_THREADS", "%d" },
+    { EVERY, EVERY, EVERY, ENV, "NUMEXPR_NUM_THREADS", "%d" },
+    { EVERY, EVERY, EVERY, ENV, "NUMEXPR_MAX_THREADS", "%d" },
+    { "jax", EVERY, EVERY, ENV, "NPROC", "%d" },
+    { "jax", EVERY, "cpu", ENV, "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1", 1 },
+
+    { EVERY, "full", "device", ENV, "NVIDIA_TF32_OVERRIDE", "0" },
+    { EVERY, "full", "cpu", ENV, "ONEDNN_DEFAULT_FPMATH_MODE", "STRICT" },
+    { EVERY, "tf32", "cpu", ENV, "ONEDNN_DEFAULT_FPMATH_MODE", "TF32" },
+    { EVERY, "bf16", "cpu", ENV, "ONEDNN_DEFAULT_FPMATH_MODE", "BF16" },
+    { "jax", "full", EVERY, CALL, "jax_default_matmul_precision", "highest" },
+    { "jax", "tf32", EVERY, CALL, "jax_default_matmul_precision", "tensorfloat32" },
+    { "jax", "bf16", EVERY, CALL, "jax_default_matmul_precision", "bfloat16" },
+    { "torch", "full", EVERY, CALL, "float32_matmul_precision", "highest" },
+    { "torch", "tf32", EVERY, CALL, "float32_matmul_precision", "high" },
+    { "torch", "bf16", EVERY, CALL, "float32_matmul_precision", "medium" },
+    { "torch", "full", "device", CALL, "cudnn.allow_tf32", "false" },
+    { "torch", "tf32", "device", CALL, "cudnn.allow_tf32", "true" },
+    { "torch", "bf16", "device", CALL, "cudnn.allow_tf32", "true" },
+    { "torch", EVERY, EVERY, CALL, "num_threads", "%d" },
+    { "torch", EVERY, EVERY, CALL, "num_interop_threads", "1" },
+    { "graphblas", EVERY, EVERY, CALL, "nthreads", "%d" },
+};
+
+static const char *const words[] = { "full", "tf32", "bf16" };
+
+/* Frameworks that run under another's name. */
+static const char *family(const char *provider) { return !strcmp(provider, "pyg") ? "torch" : provider; }
+
+const cbx__policy_line *cbx__policy_lines(size_t *count)
+{
+    *count = CBX_LEN(lines);
+    return lines;
+}
+
+cbx_status cbx__policy_precision(const char *word, const char **out, cbx_err *err)
+{
+    const char *near;
+
+    if (!word) word = words[0];
+    for (size_t i = 0; i < CBX_LEN(words); i++) {
+        if (strcmp(word, words[i])) continue;
+        *out = words[i];
+        return CBX_OK;
+    }
+    near = cbx_nearest_word(word, words, CBX_LEN(words));
+    return cbx_fail(err, CBX_EINVAL, "--matmul-precision: unknown word '%s'%s%s%s; known: full, tf32, bf16", word,
+                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+/* What is asked of a framework is what it has a call for: variables alone do not make NumPy inexact. */
+const char *cbx__policy_applied(const char *provider, const char *precision)
+{
+    for (size_t i = 0; i < CBX_LEN(lines); i++) {
+        const cbx__policy_line *l = &lines[i];
+        if (l->by_call && l->precision && l->provider && !strcmp(l->provider, family(provider)) &&
+            !strcmp(l->precision, precision))
+            return l->precision;
+    }
+    return words[0];
+}
+
+static bool is_for(const cbx__policy_line *l, const char *provider, const char *platform, int threads,
+                   const char *applied)
+{
+    bool device = strncmp(platform, "cuda", 4) == 0;
+
+    if (l->provider && strcmp(l->provider, family(provider))) return false;
+    if ((l->precision && strcmp(l->precision, applied)) || (l->threads && l->threads != threads)) return false;
+    return !l->only || device == !strcmp(l->only, "device");
+}
+
+static const char *value_of(const cbx__policy_line *l, int threads, char number[16])
+{
+    if (strcmp(l->value, "%d")) return l->value;
+    snprintf(number, 16, "%d", threads);
+    return number;
+}
+
+void cbx__policy_environment(cbx__environment *e, const char *provider, const char *platform, int threads,
+                             const char *precision)
+{
+    const char *applied = cbx__policy_applied(provider, precision);
+
+    for (size_t i = 0; i < CBX_LEN(lines); i++) {
+        char number[16];
+        if (lines[i].by_call || !is_for(&lines[i], provider, platform, threads, applied)) continue;
+        cbx__environment_set(e, lines[i].name, value_of(&lines[i], threads, number));
+    }
+}
+
+static cbx_json *settings_json(const char *provider, const char *platform, int threads, const char *applied,
+                               bool by_call)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    for (size_t i = 0; o && i < CBX_LEN(lines); i++) {
+        char number[16];
+        if (lines[i].by_call != by_call || !is_for(&lines[i], provider, platform, threads, applied)) continue;
+        cbx_json_set_string(o, lines[i].name, value_of(&lines[i], threads, number));
+    }
+    return o;
+}
+
+cbx_json *cbx__policy_json(const char *provider, const char *platform, int threads, const char *precision,
+                           bool with_environment)
+{
+    const char *applied = cbx__policy_applied(provider, precision);
+    cbx_json *o = cbx_json_new_object(), *settings = settings_json(provider, platform, threads, applied, true),
+             *environment = with_environment ? settings_json(provider, platform, threads, applied, false) : NULL;
+
+    if (!o || !settings || (with_environment && !environment)) {
+        cbx_json_unref(o);
+        cbx_json_unref(settings);
+        cbx_json_unref(environment);
+        return NULL;
+    }
+    cbx_json_set_int(o, "threads", threads);
+    cbx_json_set_string(o, "precision", applied);
+    if (with_environment && strcmp(applied, precision)) cbx_json_set_string(o, "precision_asked", precision);
+    cbx_json_set(o, "settings", settings);
+    if (environment) cbx_json_set(o, "environment", environment);
+    return o;
+}
+
+bool cbx__policy_too_many(const cbx_json *reported, int threads, char pool[48], int *found)
+{
+    const char *name;
+    cbx_json *value;
+
+    for (size_t i = 0; reported && cbx_json_member(reported, i, &name, &value); i++) {
+        int64_t n = cbx_json_get_int(reported, name, 0);
+        if (n <= threads) continue;
+        snprintf(pool, 48, "%.40s", name);
+        *found = n > 1 << 20 ? 1 << 20 : (int)n;
+        return true;
+    }
+    return false;
+}
+
+bool cbx__policy_contradicts(const cbx_json *reported, const cbx_json *told, char name[48], char found[48])
+{
+    const char *setting;
+    cbx_json *value;
+
+    for (size_t i = 0; told && cbx_json_member(told, i, &setting, &value); i++) {
+        const char *back = cbx_json_get_string(reported, setting, NULL);
+        if (!cbx_json_has(reported, setting) || (back && !strcmp(back, cbx_json_get_string(told, setting, ""))))
+            continue;
+        snprintf(name, 48, "%.40s", setting);
+        snprintf(found, 48, "%.40s", back ? back : "no text");
+        return true;
+    }
+    return false;
+}

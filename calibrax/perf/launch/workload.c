@@ -1,0 +1,419 @@
+/*
+ * A point made ready to measure.  The parent makes the inputs once, so every framework reads the same bytes; a worker gets them
+ * as sealed memory files and can change neither its own nor another's.  The answer stays in the parent's memory.
+ */
+#include "calibrax/perf/launch/workload.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "calibrax/array/io/npy.h"
+#include "calibrax/base/process.h"
+#include "calibrax/base/rng.h"
+#include "calibrax/perf/launch/policy.h"
+
+#define FRESH_STREAM     0x66726573u /* of the seed of inputs that are held back */
+#define FRESH_QUICK_S    0.5         /* an oracle that is as quick is asked for as many as there may be */
+#define FRESH_MOST_S     20.0        /* one that is slower for none */
+#define FRESH_MOST_BYTES 64e6
+#define SEALS            (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
+static void free_arrays(cbx_array **a, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        cbx_array_free(a[i]);
+        a[i] = NULL;
+    }
+}
+
+static cbx_status seal_array(cbx_ctx *ctx, const char *name, const cbx_array *a, int *fd, cbx_err *err)
+{
+    int made = -1;
+    cbx_status st;
+    if (!a) return cbx_fail(err, CBX_EINTERNAL, "no array was made for input '%s'", name);
+    st = cbx__memory_file(name, &made, err);
+    if (!st) st = cbx_npy_write_fd(ctx, made, a, err);
+    if (!st && fcntl(made, F_ADD_SEALS, SEALS) != 0)
+        st = cbx_fail_errno(err, errno, "cannot seal the memory file of '%s'", name);
+    if (st && made >= 0) close(made);
+    if (!st) *fd = made;
+    return st;
+}
+
+static cbx_status seal_set(cbx_ctx *ctx, cbx_workload *w, size_t set, cbx_array *const *in, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+    for (size_t i = 0; !st && i < w->c->ninputs; i++) {
+        st = seal_array(ctx, w->c->input_names[i], in[i], &w->input_fds[set * w->c->ninputs + i], err);
+    }
+    return st;
+}
+
+/* Hash of each input's description and elements, and of the list of these. */
+static void hash_inputs(cbx_workload *w, cbx_array *const *in)
+{
+    char all[CBX_CASE_MAX_ARRAYS * (CBX_HASH_SIZE + 64) + 1];
+    size_t len = 0;
+    for (size_t i = 0; i < w->c->ninputs; i++) {
+        char one[CBX_HASH_SIZE], desc[64];
+        w->inputs[i] = *cbx_array_get_desc(in[i]);
+        cbx_hash_bytes(cbx_array_data(in[i]), cbx_array_bytes(in[i]), one);
+        cbx_array_desc_text(cbx_array_get_desc(in[i]), desc, sizeof desc);
+        int n = snprintf(all + len, sizeof all - len, "%s %s\n", desc, one);
+        if (n > 0 && (size_t)n < sizeof all - len) len += (size_t)n;
+    }
+    cbx_hash_bytes(all, len, w->hash);
+}
+
+static cbx_status check_inputs(const cbx_workload *w, cbx_array *const *in, cbx_err *err)
+{
+    for (size_t i = 0; i < w->c->ninputs; i++) {
+        if (!in[i] || !cbx_array_is_contiguous(in[i])) {
+            return cbx_fail(err, CBX_EINTERNAL, "case '%s' made no row-major array for input '%s'", w->c->name,
+                            w->c->input_names[i]);
+        }
+    }
+    return CBX_OK;
+}
+
+static cbx_status make_inputs(cbx_ctx *ctx, cbx_workload *w, cbx_err *err)
+{
+    cbx_array *in[CBX_CASE_MAX_ARRAYS] = { 0 }, *turned[CBX_CASE_MAX_ARRAYS] = { 0 };
+    cbx_status st = w->c->make_inputs(ctx, w->point, in, err);
+    if (!st) st = check_inputs(w, in, err);
+    if (!st) hash_inputs(w, in);
+    if (!st) st = seal_set(ctx, w, 0, in, err);
+    for (size_t r = 1; !st && r < w->nsets; r++) {
+        st = w->c->rotate_inputs(ctx, w->point, r, in, turned, err);
+        if (!st) st = seal_set(ctx, w, r, turned, err);
+        free_arrays(turned, w->c->ninputs);
+    }
+    free_arrays(in, w->c->ninputs);
+    return st;
+}
+
+static cbx_status rotate_answers(cbx_ctx *ctx, cbx_workload *w, cbx_err *err)
+{
+    size_t n = w->c->noutputs;
+    cbx_status st = CBX_OK;
+    for (size_t r = 1; !st && r < w->nsets; r++) {
+        for (size_t o = 0; !st && o < n; o++) {
+            st = w->c->rotate_output(ctx, w->point, r, o, w->answers[o], &w->answers[r * n + o], err);
+            if (!st) st = w->c->rotate_output(ctx, w->point, r, o, w->bounds[o], &w->bounds[r * n + o], err);
+        }
+    }
+    return st;
+}
+
+static cbx_status allocate(cbx_workload *w, const cbx_workload_opts *opts, cbx_err *err)
+{
+    const cbx_case_ops *c = w->c;
+    size_t most = (128 - c->noutputs) / (c->ninputs ? c->ninputs : 1);
+    w->nsets = c->rotate_inputs && c->rotate_output ? 1 + opts->rotations : 1;
+    if (w->nsets > most)
+        return cbx_fail(err, CBX_EINVAL, "%zu rotations are too many for case '%s': at most %zu", opts->rotations,
+                        c->name, most - 1);
+    w->input_fds = cbx_mem_calloc(&w->al, w->nsets * c->ninputs + 1, sizeof *w->input_fds);
+    w->answers = cbx_mem_calloc(&w->al, w->nsets * c->noutputs, sizeof *w->answers);
+    w->bounds = cbx_mem_calloc(&w->al, w->nsets * c->noutputs, sizeof *w->bounds);
+    if (!w->input_fds || !w->answers || !w->bounds)
+        return cbx_fail(err, CBX_ENOMEM, "no memory for a workload of case '%s'", c->name);
+    for (size_t i = 0; i < w->nsets * c->ninputs; i++) w->input_fds[i] = -1;
+    c->outputs(w->point, w->outputs);
+    return CBX_OK;
+}
+
+/* --- inputs that nothing was learnt of --- */
+
+static bool same_forms(const cbx_workload *a, const cbx_workload *b)
+{
+    for (size_t i = 0; i < a->c->ninputs; i++) {
+        if (!cbx_array_desc_equal(&a->inputs[i], &b->inputs[i])) return false;
+    }
+    for (size_t i = 0; i < a->c->noutputs; i++) {
+        if (!cbx_array_desc_equal(&a->outputs[i], &b->outputs[i])) return false;
+    }
+    return true;
+}
+
+/* A seed that is neither the point's own nor that of an earlier one. */
+static int64_t draw_seed(const cbx_workload *w, const cbx_param_def *def)
+{
+    int64_t own = cbx_params_int(w->point, "seed"), seed = own;
+    cbx_rng rng = cbx_rng_make((uint64_t)own, FRESH_STREAM + w->nfresh);
+    for (bool taken = true; taken;) {
+        seed = def->min + (int64_t)cbx_rng_below(&rng, (uint64_t)def->max - (uint64_t)def->min);
+        taken = seed == own;
+        for (size_t i = 0; i < w->nfresh; i++) taken = taken || cbx_params_int(w->fresh_point[i], "seed") == seed;
+    }
+    return seed;
+}
+
+static const cbx_param_def *seed_of(const cbx_case_ops *c)
+{
+    for (size_t i = 0; i < c->nparams; i++) {
+        const cbx_param_def *d = &c->params[i];
+        if (!strcmp(d->name, "seed") && d->kind == CBX_PARAM_INT && d->max - d->min > 4 * CBX__FRESH_MOST) return d;
+    }
+    return NULL;
+}
+
+static cbx_status other_point(cbx_ctx *ctx, const cbx_workload *w, int64_t seed, cbx_params **out, cbx_err *err)
+{
+    const char *text = cbx_params_json(w->point);
+    cbx_json *o = NULL;
+    cbx_text t;
+    cbx_status st = cbx_json_parse(text, strlen(text), "point", &o, err);
+
+    if (st) return st;
+    cbx_text_init(&t, cbx_ctx_allocator(ctx));
+    cbx_json_set_int(o, "seed", seed);
+    cbx_json_write(o, CBX_JSON_COMPACT, &t);
+    st = cbx_text_check(&t, err);
+    if (!st) st = cbx_case_point(ctx, w->c, cbx_text_str(&t), "seed", out, err);
+    cbx_text_clear(&t);
+    cbx_json_unref(o);
+    return st;
+}
+
+/* The more, the surer is a single reading; each costs the oracle once more, and the memory of the inputs. */
+static size_t fresh_wanted(const cbx_workload *w)
+{
+    double bytes = 0;
+    if (w->nsets < 2 || w->oracle_s > FRESH_MOST_S) return 0;
+    for (size_t i = 0; i < w->c->ninputs; i++) {
+        size_t count = 0;
+        if (cbx_array_desc_count(&w->inputs[i], &count, NULL)) return 0;
+        bytes += (double)count * (double)cbx_dtype_size(w->inputs[i].dtype);
+    }
+    if (bytes > FRESH_MOST_BYTES || w->oracle_s > 10 * FRESH_QUICK_S) return 1;
+    return w->oracle_s > FRESH_QUICK_S ? 2 : CBX__FRESH_MOST;
+}
+
+/* Other workloads, with other seeds; where the oracle takes too long, or their arrays have other forms, there are none. */
+static cbx_status make_fresh(cbx_ctx *ctx, cbx_workload *w, const cbx_workload_opts *opts, cbx_err *err)
+{
+    const cbx_param_def *def = seed_of(w->c);
+    cbx_workload_opts o = *opts;
+
+    o.rotations = 0;
+    for (size_t n = def ? fresh_wanted(w) : 0; w->nfresh < n; w->nfresh++) {
+        cbx_workload **fresh = &w->fresh[w->nfresh];
+        cbx_params **point = &w->fresh_point[w->nfresh];
+        cbx_status st = other_point(ctx, w, draw_seed(w, def), point, err);
+        if (!st) st = cbx_workload_create(ctx, w->c, *point, &o, fresh, err);
+        if (!st && same_forms(w, *fresh)) continue;
+        cbx_workload_free(*fresh);
+        cbx_params_free(*point);
+        *fresh = NULL;
+        *point = NULL;
+        return st;
+    }
+    return CBX_OK;
+}
+
+cbx_status cbx_workload_create(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *point,
+                               const cbx_workload_opts *opts, cbx_workload **out, cbx_err *err)
+{
+    static const cbx_workload_opts defaults = CBX_WORKLOAD_OPTS_INIT;
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_workload *w;
+    cbx_status st;
+
+    if (!opts) opts = &defaults;
+    if (opts->struct_size != sizeof *opts) return cbx_fail(err, CBX_EINVAL, "cbx_workload_opts of another version");
+    if (c->ninputs > CBX_CASE_MAX_ARRAYS || c->noutputs > CBX_CASE_MAX_ARRAYS || c->noutputs == 0) {
+        return cbx_fail(err, CBX_EINVAL, "case '%s' has a number of arrays outside 1..%d", c->name,
+                        CBX_CASE_MAX_ARRAYS);
+    }
+    w = cbx_mem_zalloc(al, sizeof *w);
+    if (!w) return cbx_fail(err, CBX_ENOMEM, "no memory for a workload of case '%s'", c->name);
+    w->al = *al;
+    w->c = c;
+    w->point = point;
+    st = allocate(w, opts, err);
+    if (st) goto done;
+    st = make_inputs(ctx, w, err);
+    if (st) goto done;
+    st = cbx__oracle_get(ctx, w, opts, err);
+    if (st) goto done;
+    st = rotate_answers(ctx, w, err);
+    if (!st) st = make_fresh(ctx, w, opts, err);
+    if (st) goto done;
+    *out = w;
+    w = NULL;
+done:
+    cbx_workload_free(w);
+    return st;
+}
+
+void cbx_workload_free(cbx_workload *w)
+{
+    if (!w) return;
+    for (size_t i = 0; i < w->nfresh; i++) {
+        cbx_workload_free(w->fresh[i]);
+        cbx_params_free(w->fresh_point[i]);
+    }
+    cbx__oracle_give_back(w);
+    size_t inputs = w->nsets * w->c->ninputs, outputs = w->nsets * w->c->noutputs;
+    for (size_t i = 0; w->input_fds && i < inputs; i++) {
+        if (w->input_fds[i] >= 0) close(w->input_fds[i]);
+    }
+    if (w->answers) free_arrays(w->answers, outputs);
+    if (w->bounds) free_arrays(w->bounds, outputs);
+    cbx_mem_free(&w->al, w->input_fds, (inputs + 1) * sizeof *w->input_fds);
+    cbx_mem_free(&w->al, w->answers, outputs * sizeof *w->answers);
+    cbx_mem_free(&w->al, w->bounds, outputs * sizeof *w->bounds);
+    cbx_allocator al = w->al;
+    cbx_mem_free(&al, w, sizeof *w);
+}
+
+const char *cbx_workload_hash(const cbx_workload *w) { return w->hash; }
+bool cbx_workload_oracle_cached(const cbx_workload *w) { return w->oracle_cached; }
+
+/* What the worker's own tables do not hold. */
+static bool put_definition(const char *definition, cbx_json *m, cbx_err *err)
+{
+    cbx_json *o = NULL;
+    return !definition || (cbx_json_parse(definition, strlen(definition), "definition", &o, err) == CBX_OK &&
+                           cbx_json_set(m, "definition", o));
+}
+
+static bool put_head(const cbx_workload *w, const cbx_baseline_ops *baseline, const cbx_launch_opts *opts, cbx_json *m,
+                     cbx_err *err)
+{
+    const char *text = cbx_params_json(w->point);
+    cbx_json *point = NULL;
+    bool ok = cbx_json_set_string(m, "op", "load") && cbx_json_set_string(m, "case", w->c->name);
+    if (ok && baseline) ok = cbx_json_set_string(m, "baseline", baseline->name);
+    ok = ok && cbx_json_parse(text, strlen(text), "point", &point, err) == CBX_OK && cbx_json_set(m, "point", point);
+    ok = ok && put_definition(baseline ? baseline->definition : w->c->oracle_definition, m, err);
+    if (ok && opts) {
+        ok = cbx_json_set_string(m, "platform", opts->platform) && cbx_json_set_int(m, "threads", opts->threads) &&
+             cbx_json_set_int(m, "heap_pad", (int64_t)opts->heap_pad_bytes);
+        ok = ok && baseline &&
+             cbx_json_set(m, "policy",
+                          cbx__policy_json(baseline->provider, opts->platform, opts->threads,
+                                           opts->precision ? opts->precision : "full", false));
+        if (ok && opts->cold) ok = cbx_json_set_int(m, "flush_bytes", (int64_t)opts->flush_bytes);
+    }
+    return ok;
+}
+
+/* Names of the inputs of sets first .. first + nsets - 1. */
+static bool put_arrays(const cbx_workload *w, size_t first, size_t nsets, cbx_json *m)
+{
+    cbx_json *arrays = cbx_json_new_array();
+    bool ok = arrays != NULL;
+    for (size_t i = 0; ok && i < nsets * w->c->ninputs; i++) {
+        cbx_json *one = cbx_json_new_object();
+        ok = one && cbx_json_set_string(one, "name", w->c->input_names[i % w->c->ninputs]) &&
+             cbx_json_set_int(one, "set", (int64_t)(first + i / w->c->ninputs));
+        ok = cbx_json_push(arrays, one) && ok;
+    }
+    return cbx_json_set(m, "arrays", arrays) && ok;
+}
+
+static bool put_names(const cbx_workload *w, size_t nsets, cbx_json *m)
+{
+    cbx_json *outputs = cbx_json_new_array();
+    bool ok = outputs != NULL;
+    for (size_t o = 0; ok && o < w->c->noutputs; o++)
+        ok = cbx_json_push(outputs, cbx_json_new_string(w->c->output_names[o]));
+    ok = put_arrays(w, 0, nsets, m) && ok;
+    return cbx_json_set(m, "outputs", outputs) && ok;
+}
+
+static cbx_status open_anew(int fd, size_t i, int *out, cbx_err *err)
+{
+    char path[48];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    int opened = open(path, O_RDONLY | O_CLOEXEC);
+    if (opened < 0) return cbx_fail_errno(err, errno, "cannot open the memory file of input %zu anew", i);
+    *out = opened;
+    return CBX_OK;
+}
+
+/* --- the set that is held back --- */
+
+static cbx_status held_inputs(cbx_ctx *ctx, const cbx_workload *w, uint64_t r, cbx__held *h, cbx_err *err)
+{
+    cbx_array *in[CBX_CASE_MAX_ARRAYS] = { 0 }, *turned[CBX_CASE_MAX_ARRAYS] = { 0 };
+    cbx_status st = CBX_OK;
+    for (size_t i = 0; !st && i < w->c->ninputs; i++) st = cbx_npy_map_fd(ctx, w->input_fds[i], &in[i], err);
+    if (!st) st = w->c->rotate_inputs(ctx, w->point, r, in, turned, err);
+    for (size_t i = 0; !st && i < w->c->ninputs; i++) {
+        int fd = -1;
+        st = seal_array(ctx, w->c->input_names[i], turned[i], &fd, err);
+        if (!st) st = open_anew(fd, i, &h->fds[i], err);
+        if (fd >= 0) close(fd);
+        h->nfds += !st;
+    }
+    free_arrays(turned, w->c->ninputs);
+    free_arrays(in, w->c->ninputs);
+    return st;
+}
+
+cbx_status cbx__held_make(cbx_ctx *ctx, const cbx_workload *w, size_t draw, uint64_t r, size_t set, cbx__held *out,
+                          cbx_err *err)
+{
+    const cbx_workload *from = w->nfresh ? w->fresh[draw % w->nfresh] : w;
+    cbx__held h = { .set = set, .message = cbx_json_new_object() };
+    cbx_status st = CBX_OK;
+    if (!h.message || !cbx_json_set_string(h.message, "op", "inputs") ||
+        !cbx_json_set_int(h.message, "set", (int64_t)set) || !put_arrays(w, set, 1, h.message))
+        st = cbx_fail(err, CBX_ENOMEM, "no memory for a protocol message");
+    if (!st) st = held_inputs(ctx, from, r, &h, err);
+    for (size_t o = 0; !st && o < w->c->noutputs; o++) {
+        st = w->c->rotate_output(ctx, from->point, r, o, from->answers[o], &h.answers[o], err);
+        if (!st) st = w->c->rotate_output(ctx, from->point, r, o, from->bounds[o], &h.bounds[o], err);
+    }
+    if (st)
+        cbx__held_clear(&h);
+    else
+        *out = h;
+    return st;
+}
+
+void cbx__held_clear(cbx__held *h)
+{
+    for (size_t i = 0; i < h->nfds; i++) close(h->fds[i]);
+    cbx_json_unref(h->message);
+    free_arrays(h->answers, CBX_CASE_MAX_ARRAYS);
+    free_arrays(h->bounds, CBX_CASE_MAX_ARRAYS);
+    memset(h, 0, sizeof *h);
+}
+
+cbx_status cbx__load_make(const cbx_workload *w, size_t nsets, const cbx_baseline_ops *baseline,
+                          const cbx_launch_opts *opts, const int *output_fds, size_t noutput_fds, cbx__load *out,
+                          cbx_err *err)
+{
+    memset(out, 0, sizeof *out);
+    out->message = cbx_json_new_object();
+    if (!out->message || !put_head(w, baseline, opts, out->message, err) || !put_names(w, nsets, out->message)) {
+        cbx__load_clear(out);
+        return cbx_fail(err, CBX_ENOMEM, "no memory for a protocol message");
+    }
+    for (size_t i = 0; i < nsets * w->c->ninputs; i++) {
+        cbx_status st = open_anew(w->input_fds[i], i, &out->fds[i], err);
+        if (st) {
+            cbx__load_clear(out);
+            return st;
+        }
+        out->ninputs++;
+    }
+    memcpy(out->fds + out->ninputs, output_fds, noutput_fds * sizeof *output_fds);
+    out->nfds = out->ninputs + noutput_fds;
+    return CBX_OK;
+}
+
+void cbx__load_clear(cbx__load *load)
+{
+    for (size_t i = 0; i < load->ninputs; i++) close(load->fds[i]);
+    cbx_json_unref(load->message);
+    memset(load, 0, sizeof *load);
+}

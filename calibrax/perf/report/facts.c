@@ -1,0 +1,290 @@
+/*
+ * The facts a report may tell: about the machine and the tools, from an allow-list of provenance members, and about
+ * what was not measured, each outcome once.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/perf/report/format.h"
+
+/* Member of nested objects: "machine.cpu_model". */
+static const cbx_json *lookup(const cbx_json *object, const char *path)
+{
+    char key[64];
+    for (const char *p = path; object && *p;) {
+        size_t n = strcspn(p, ".");
+        if (n >= sizeof key) return NULL;
+        memcpy(key, p, n);
+        key[n] = 0;
+        object = cbx_json_get(object, key);
+        p += n + (p[n] == '.');
+    }
+    return object;
+}
+
+static void put_text(cbx_text *out, const cbx_json *v)
+{
+    const char *s = cbx_json_string_value(v);
+    if (s)
+        cbx__report_put_public(out, s, 120);
+    else if (cbx_json_typeof(v) == CBX_JSON_INT || cbx_json_typeof(v) == CBX_JSON_BOOL)
+        cbx_json_write(v, CBX_JSON_COMPACT, out);
+}
+
+static void put_gib(cbx_text *out, const cbx_json *v)
+{
+    double bytes = cbx_json_double_value(v);
+    if (isfinite(bytes)) cbx_text_printf(out, "%.1f GiB", bytes / 1073741824.0);
+}
+
+/* "c0ffee1", with a + where the tree had changes. */
+static void put_revision(cbx_text *out, const cbx_json *bench)
+{
+    const char *sha = cbx_json_get_string(bench, "sha", NULL);
+    if (!sha) return;
+    cbx__report_put_public(out, sha, 40);
+    if (cbx_json_get_bool(bench, "dirty", false)) cbx_text_puts(out, "+");
+}
+
+/* What a worker says of itself that a reader of a table wants; the rest stays in the rows. */
+static const char *const versions_shown[] = { "python", "numpy",           "scipy",    "jax",       "jaxlib",
+                                              "torch",  "torch_geometric", "openblas", "blas_core", "cuda" };
+
+/* {"numpy":"1.26.4","config":"..."} -> "numpy 1.26.4" */
+static void put_versions(cbx_text *out, const cbx_json *object)
+{
+    const char *separator = "";
+    for (size_t i = 0; i < CBX_LEN(versions_shown); i++) {
+        const cbx_json *value = cbx_json_get(object, versions_shown[i]);
+        if (!value) continue;
+        cbx_text_printf(out, "%s%s ", separator, versions_shown[i]);
+        put_text(out, value);
+        separator = ", ";
+    }
+}
+
+/* ["NVIDIA A10G","NVIDIA A10G"] */
+static void put_list(cbx_text *out, const cbx_json *list)
+{
+    for (size_t i = 0; i < cbx_json_length(list); i++) {
+        if (i) cbx_text_puts(out, ", ");
+        put_text(out, cbx_json_at(list, i));
+    }
+}
+
+/* What the roofline stands on: the measured rate of the widest pipe and of memory. */
+static void put_probe(cbx_text *out, const cbx_json *probe)
+{
+    const cbx_json *levels = cbx_json_get(probe, "levels"), *pipes = cbx_json_get(probe, "pipe_ops_per_s_f32_f64");
+    const cbx_json *fma = cbx_json_get(pipes, "fma"), *memory = NULL;
+    double rate = cbx_json_double_value(cbx_json_at(fma, 0)), bytes;
+    if (cbx_json_length(levels)) memory = cbx_json_at(levels, cbx_json_length(levels) - 1);
+    bytes = cbx_json_get_double(memory, "read_bytes_per_s", NAN);
+    if (!isfinite(rate) || !isfinite(bytes)) return;
+    cbx_text_printf(out, "one core, measured: %.1f G fma/s (f32), %.1f GB/s read from memory", rate / 1e9, bytes / 1e9);
+}
+
+/* "2026-11-21T11:46:13.140394+00:00" -> "2026-11-21 11:46 UTC"; what is written otherwise as it is. */
+static void put_time(cbx_text *out, const cbx_json *v)
+{
+    const char *s = cbx_json_string_value(v), *zone = s ? strstr(s, "+00:00") : NULL;
+
+    if (zone && strlen(s) > 16 && s[10] == 'T' && s[13] == ':')
+        cbx_text_printf(out, "%.10s %.5s UTC", s, s + 11);
+    else
+        put_text(out, v);
+}
+
+/* Fact -> where rows may keep it, most specific first.  Several rows may tell different values: each is shown once. */
+static const struct {
+    const char *name;
+    const char *paths[3];
+    void (*put)(cbx_text *out, const cbx_json *v);
+} facts[] = {
+    { "CPU", { "machine.cpu_model", "cpu_model" }, put_text },
+    { "cores", { "machine.cores", "machine.cpu_count", "cpu_count" }, put_text },
+    { "memory", { "machine.memory_bytes", "memory_bytes" }, put_gib },
+    { "instruction set", { "probe.instruction_set", "machine.instruction_set", "instruction_set" }, put_text },
+    { "accelerators", { "machine.accelerators" }, put_list },
+    { "roofline", { "probe" }, put_probe },
+    { "tool", { "tool.version", "calibrax_version", "version" }, put_text },
+    { "revision", { "bench" }, put_revision },
+    { "build", { "tool.build", "build", "compiler" }, put_text },
+    { "versions", { "resolved_versions", "versions" }, put_versions },
+    { "precision", { "precision_policy" }, put_text },
+    { "isolation", { "measurement_isolation" }, put_text },
+    { "CPU slots", { "scheduler.cpu_slots" }, put_text },
+    { "devices used", { "scheduler.n_gpus" }, put_text },
+    { "jobs at a time", { "scheduler.max_parallel" }, put_text },
+    { "memory limit", { "memory.limit_by" }, put_text },
+    { "threads", { "threads" }, put_text },
+    { "coverage", { "coverage_mode" }, put_text },
+    { "measured", { "timestamp" }, put_time },
+};
+
+static const cbx_json *member_of(const cbx_row *row, size_t fact)
+{
+    const cbx_json *v = NULL;
+    for (size_t p = 0; row->provenance && p < CBX_LEN(facts[fact].paths) && facts[fact].paths[p] && !v; p++)
+        v = lookup(row->provenance, facts[fact].paths[p]);
+    return v;
+}
+
+static const char *fact_of(cbx_arena *arena, const cbx_json *member, size_t fact)
+{
+    const char *value = NULL;
+    cbx_text t;
+    cbx_text_init(&t, &arena->al);
+    facts[fact].put(&t, member);
+    if (t.len) value = cbx_arena_strdup(arena, cbx_text_str(&t));
+    cbx_text_clear(&t);
+    return value;
+}
+
+/* At most this many values of one fact are listed; a store of years has many revisions. */
+#define MAX_VALUES 12
+
+static const char *joined_fact(cbx_arena *arena, const cbx__report_view *v, size_t machine, size_t fact)
+{
+    const char *seen[MAX_VALUES], *all = NULL;
+    const cbx_json *last = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < v->nitems && n < MAX_VALUES; i++) {
+        const cbx_row *r = v->items[i].row;
+        const cbx_json *member;
+        const char *value;
+        bool known = false;
+        if (strcmp(r->machine ? r->machine : "", v->machines[machine]) != 0) continue;
+        member = member_of(r, fact);
+        if (!member || (last && cbx_json_equal(member, last))) continue; /* neighbours mostly say the same */
+        last = member;
+        if (!(value = fact_of(arena, member, fact))) continue;
+        for (size_t k = 0; k < n; k++) known = known || !strcmp(seen[k], value);
+        if (known) continue;
+        seen[n++] = value;
+        all = all ? cbx_arena_printf(arena, "%s; %s", all, value) : value;
+        if (!strcmp(facts[fact].name, "measured")) break; /* one time is enough */
+    }
+    return all;
+}
+
+const cbx__report_fact *cbx__report_facts(cbx_arena *arena, const cbx__report_view *v, size_t machine, size_t *count)
+{
+    cbx__report_fact *list = cbx_arena_calloc(arena, CBX_LEN(facts), sizeof *list);
+    *count = 0;
+    for (size_t f = 0; list && f < CBX_LEN(facts); f++) {
+        const char *value = joined_fact(arena, v, machine, f);
+        if (value) list[(*count)++] = (cbx__report_fact){ facts[f].name, value };
+    }
+    return *count ? list : NULL;
+}
+
+/* --- what was not measured --- */
+
+static const char *fate_of(cbx_arena *arena, const cbx_row *row)
+{
+    const char *what;
+    cbx_text t;
+    cbx_text_init(&t, &arena->al);
+    cbx__report_put_fate(&t, row);
+    what = cbx_arena_strdup(arena, cbx_text_str(&t));
+    cbx_text_clear(&t);
+    return what ? what : "failed";
+}
+
+static bool environment_is_missing(const cbx_row *row)
+{
+    return row->framework && row->failure_reason && !strcmp(row->failure_reason, "provider_env_missing");
+}
+
+/* Missing before failed before skipped. */
+static int outcome_rank(cbx__report_class c) { return c == CBX__REPORT_MISSING ? 0 : c == CBX__REPORT_FAILED ? 1 : 2; }
+
+static void add_outcome(cbx__report_outcome *list, size_t *n, const cbx__report_outcome *o)
+{
+    size_t at = *n;
+    for (size_t i = 0; i < *n; i++) {
+        if (list[i].class != o->class || strcmp(list[i].subject, o->subject) || strcmp(list[i].what, o->what) ||
+            strcmp(list[i].remedy, o->remedy))
+            continue;
+        list[i].rows++;
+        return;
+    }
+    while (at > 0 && outcome_rank(list[at - 1].class) > outcome_rank(o->class)) {
+        list[at] = list[at - 1];
+        at--;
+    }
+    list[at] = *o;
+    (*n)++;
+}
+
+const cbx__report_outcome *cbx__report_outcomes(cbx_arena *arena, const cbx__report_view *v, size_t first, size_t items,
+                                                size_t *count)
+{
+    cbx__report_outcome *list = cbx_arena_calloc(arena, items + 1, sizeof *list);
+    *count = 0;
+    for (size_t i = first; list && i < first + items; i++) {
+        const cbx__report_item *it = &v->items[i];
+        cbx__report_outcome o = { it->class, it->row->framework, "", it->row->failure_remedy, 1 };
+        if (it->class == CBX__REPORT_GOOD || cbx__report_is_left_out(it->row)) continue;
+        if (!environment_is_missing(it->row)) o.subject = cbx__report_name(arena, it);
+        o.what = fate_of(arena, it->row);
+        if (!o.remedy) o.remedy = "";
+        add_outcome(list, count, &o);
+    }
+    return list;
+}
+
+/* --- what was left out by choice --- */
+
+static const char *how_of(const cbx_row *row) { return row->failure_message ? row->failure_message : "left out"; }
+
+/* True if an item before i tells of the same baseline. */
+static bool counted_before(const cbx__report_view *v, size_t first, size_t i)
+{
+    for (size_t j = first; j < i; j++) {
+        const cbx_row *a = v->items[i].row, *b = v->items[j].row;
+        if (cbx__report_is_left_out(b) && !strcmp(a->baseline, b->baseline) && !strcmp(how_of(a), how_of(b)))
+            return true;
+    }
+    return false;
+}
+
+const cbx__report_left_out *cbx__report_left_outs(cbx_arena *arena, const cbx__report_view *v, size_t first,
+                                                  size_t items, size_t *count)
+{
+    cbx__report_left_out *list = cbx_arena_calloc(arena, items + 1, sizeof *list);
+    *count = 0;
+    for (size_t i = first; list && i < first + items; i++) {
+        const cbx_row *row = v->items[i].row;
+        size_t k = 0;
+        if (!cbx__report_is_left_out(row)) continue;
+        while (k < *count && strcmp(list[k].how, how_of(row)) != 0) k++;
+        if (k == *count) {
+            list[k].how = how_of(row);
+            list[k].remedy = row->failure_remedy ? row->failure_remedy : "";
+            (*count)++;
+        }
+        list[k].baselines += !counted_before(v, first, i);
+    }
+    return list;
+}
+
+void cbx__report_put_left_out(cbx_text *out, const cbx__report_left_out *l)
+{
+    cbx_text_printf(out, "%zu baseline%s ", l->baselines, l->baselines == 1 ? "" : "s");
+    cbx__report_put_public(out, l->how, 160);
+}
+
+bool cbx__report_uncorrected(const cbx__report_view *v, size_t *launches, size_t *rows)
+{
+    *launches = SIZE_MAX;
+    *rows = 0;
+    for (size_t i = 0; i < v->nitems; i++) {
+        const cbx_row *row = v->items[i].row;
+        if (!row->holm_rows || row->verdict_holm || row->pairs >= *launches) continue;
+        *launches = (size_t)row->pairs;
+        *rows = (size_t)row->holm_rows;
+    }
+    return *rows > 0;
+}

@@ -1,0 +1,45 @@
+/*
+ * Inside the feeds: rows of one case, point and machine, and the newest good one of each baseline.
+ */
+#ifndef CALIBRAX_PERF_REPORT_FEED_ROWS_H
+#define CALIBRAX_PERF_REPORT_FEED_ROWS_H
+
+#include "calibrax/storage/row.h"
+
+/** An allocator that remembers a failure, so that whoever builds a document asks once, at its end. */
+typedef struct cbx__memory_watch {
+    cbx_allocator base, al;
+    bool failed;
+} cbx__memory_watch;
+/** w stays where it is while its allocator is used. */
+void cbx__memory_watch_init(cbx__memory_watch *w, const cbx_allocator *base);
+
+typedef struct cbx__feed_want {
+    const char *case_name;
+    const char *point;   /* canonical, without seed; NULL: that of the representative rows */
+    const char *machine; /* beginning of a fingerprint; NULL: that of the newest row */
+    bool without_fast;   /* rows of fast runs do not count */
+} cbx__feed_want;
+
+typedef struct cbx__feed_rows {
+    const cbx_row **rows; /* by run id, then order */
+    size_t n;
+    const char *point, *machine;
+    const cbx_row *
+        *newest; /* one a (platform, baseline, variant): the newest good one, else the newest; order of appearance */
+    size_t nnewest;
+} cbx__feed_rows;
+
+/** Parameters without the seed, keys sorted, compact; NULL: out of memory, or no JSON. */
+const char *cbx__feed_point(cbx_arena *arena, const char *json);
+/** "openblas (tuned)" */
+const char *cbx__feed_name(cbx_arena *arena, const cbx_row *row);
+/** Everything lives in the arena.  @return CBX_OK; CBX_ENOENT; CBX_EUNSUPPORTED (fast runs only); CBX_ENOMEM */
+cbx_status cbx__feed_select(cbx_arena *arena, const cbx_rows *rows, const cbx__feed_want *want, cbx__feed_rows *out,
+                            cbx_err *err);
+/** Adds a child and gives back whether that worked; a child that is NULL means that it could not be made. */
+bool cbx__feed_put(cbx_json *object, const char *key, cbx_json *child);
+/** A number, or null where it is not finite. */
+bool cbx__feed_number(cbx_json *object, const char *key, double v);
+
+#endif

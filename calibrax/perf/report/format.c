@@ -1,0 +1,289 @@
+/*
+ * Numbers and words of reports.  Nothing here computes a metric: it scales, turns over and rounds.
+ */
+#include "calibrax/perf/report/format.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/perf/sweep/public.h"
+
+const cbx__report_style cbx__report_ascii = { "x", "us", "-", "%" };
+const cbx__report_style cbx__report_words = { "x", "us", "-", " %" };
+const cbx__report_style cbx__report_utf8 = { "\303\227", "\302\265s", "\342\200\223", "\302\240%" };
+
+/* Row status -> its class and the words that follow a name. */
+static const struct {
+    const char *status;
+    cbx__report_class class;
+    const char *words;
+} fates[] = {
+    { "ok", CBX__REPORT_GOOD, "was measured" },
+    { "skipped", CBX__REPORT_SKIPPED, "was skipped" },
+    { "env_failed", CBX__REPORT_MISSING, "could not start" },
+    { "compile_error", CBX__REPORT_FAILED, "failed to compile" },
+    { "run_error", CBX__REPORT_FAILED, "raised an error" },
+    { "oom", CBX__REPORT_FAILED, "ran out of memory" },
+    { "timeout", CBX__REPORT_FAILED, "ran out of time" },
+    { "crashed", CBX__REPORT_FAILED, "crashed" },
+    { "no_answer", CBX__REPORT_FAILED, "exited without an answer" },
+    { "protocol_error", CBX__REPORT_FAILED, "answered rubbish" },
+    { "fidelity_failed", CBX__REPORT_FAILED, "failed its fidelity check" },
+    { "fidelity_inconclusive", CBX__REPORT_FAILED, "could not be checked" },
+    { "refused", CBX__REPORT_FAILED, "was refused" },
+    { "interrupted", CBX__REPORT_FAILED, "was interrupted" },
+};
+
+cbx__report_class cbx__report_status_class(const cbx_row *row)
+{
+    for (size_t i = 0; i < CBX_LEN(fates); i++)
+        if (row->status && !strcmp(row->status, fates[i].status)) return fates[i].class;
+    return CBX__REPORT_FAILED;
+}
+
+const char *cbx__report_verdict(const cbx_row *row) { return row->verdict_holm ? row->verdict_holm : row->verdict; }
+
+bool cbx__report_is_left_out(const cbx_row *row)
+{
+    return row->failure_reason && !strcmp(row->failure_reason, "skipped_by_config");
+}
+
+void cbx__report_put_fate(cbx_text *out, const cbx_row *row)
+{
+    bool generic = row->failure_reason && strcmp(row->status ? row->status : "", row->failure_reason) != 0;
+    if (row->failure_reason && !strcmp(row->failure_reason, "provider_env_missing")) {
+        cbx_text_puts(out, "is not installed");
+        return;
+    }
+    for (size_t i = 0; i < CBX_LEN(fates); i++) {
+        if (!row->status || strcmp(row->status, fates[i].status) != 0) continue;
+        cbx_text_puts(out, fates[i].words);
+        generic = generic && (fates[i].class == CBX__REPORT_SKIPPED || fates[i].class == CBX__REPORT_MISSING ||
+                              !strcmp(row->status, "refused"));
+        if (generic) {
+            cbx_text_puts(out, " (");
+            cbx__report_put_public(out, row->failure_reason, 60);
+            cbx_text_putc(out, ')');
+        }
+        return;
+    }
+    cbx_text_puts(out, "failed (");
+    cbx__report_put_public(out, row->status ? row->status : "no status", 60);
+    cbx_text_putc(out, ')');
+}
+
+double cbx__report_median(const cbx_row *row)
+{
+    if (!row->has_metrics) return NAN;
+    return isfinite(row->steady.value) ? row->steady.value : row->median_s;
+}
+
+bool cbx__report_has_interval(const cbx_row_interval *i)
+{
+    return isfinite(i->value) && isfinite(i->lower) && isfinite(i->upper);
+}
+
+/* --- times --- */
+
+typedef struct time_scale {
+    double below; /* [s] */
+    double factor;
+    int decimals;
+    const char *unit; /* NULL: the style's micro */
+} time_scale;
+
+static const time_scale time_scales[] = { { 1e-6, 1e9, 0, "ns" },
+                                          { 1e-3, 1e6, 1, NULL },
+                                          { 0.1, 1e3, 2, "ms" },
+                                          { 1.0, 1e3, 1, "ms" },
+                                          { INFINITY, 1.0, 3, "s" } };
+
+static const time_scale *scale_of(double seconds)
+{
+    const time_scale *s = time_scales;
+    /* A value that rounds up to the next unit is written in it: 999.96 us is 1.00 ms. */
+    while (seconds * s->factor >= s->below * s->factor - 0.5 * pow(10.0, -s->decimals)) s++;
+    return s;
+}
+
+void cbx__report_put_seconds(cbx_text *out, double seconds, const cbx__report_style *s)
+{
+    const time_scale *scale;
+    if (!isfinite(seconds) || seconds < 0) {
+        cbx_text_puts(out, s->none);
+        return;
+    }
+    scale = scale_of(seconds);
+    cbx_text_printf(out, "%.*f %s", scale->decimals, seconds * scale->factor, scale->unit ? scale->unit : s->micro);
+}
+
+void cbx__report_put_interval(cbx_text *out, const cbx_row *row, const cbx__report_style *s)
+{
+    const cbx_row_interval *i = &row->steady;
+    double median = cbx__report_median(row);
+    cbx__report_put_seconds(out, median, s);
+    if (isfinite(median) && median >= 0 && cbx__report_has_interval(i)) {
+        const time_scale *scale = scale_of(median);
+        cbx_text_printf(out, " [%.*f, %.*f]", scale->decimals, i->lower * scale->factor, scale->decimals,
+                        i->upper * scale->factor);
+    }
+}
+
+/* --- ratios --- */
+
+static cbx_row_interval turned_over(const cbx_row_interval *i)
+{
+    cbx_row_interval t = { 1.0 / i->value, NAN, NAN, i->level };
+    if (cbx__report_has_interval(i) && i->lower > 0) {
+        t.lower = 1.0 / i->upper;
+        t.upper = 1.0 / i->lower;
+    }
+    return t;
+}
+
+bool cbx__report_speed_of(const cbx_row *row, cbx__report_speed *out)
+{
+    cbx_row_interval minima = { row->ratio_value, NAN, NAN, 0 };
+    if (!cbx_row_is_good(row)) return false;
+    if (isfinite(row->paired.value) && row->paired.value > 0) {
+        const char *verdict = cbx__report_verdict(row);
+        bool slower = verdict && !strcmp(verdict, "slower");
+        out->x = slower ? row->paired : turned_over(&row->paired);
+        out->word = verdict ? verdict : "undecided";
+        out->minimum_only = false;
+        return true;
+    }
+    if (!row->ratio_vs || !isfinite(row->ratio_value) || row->ratio_value <= 0) return false;
+    out->minimum_only = true;
+    out->word = row->ratio_value < 1 ? "faster" : row->ratio_value > 1 ? "slower" : "";
+    out->x = row->ratio_value < 1 ? turned_over(&minima) : minima;
+    return true;
+}
+
+bool cbx__report_minimum_disagrees(const cbx_row *row)
+{
+    const cbx_row_interval *p = &row->paired;
+    if (!cbx_row_is_good(row) || !isfinite(row->ratio_value) || !cbx__report_has_interval(p)) return false;
+    return row->ratio_value < p->lower / 1.1 || row->ratio_value > p->upper * 1.1;
+}
+
+/* Decimals that show a factor's two leading digits, and one more where the interval would else collapse onto it. */
+static int factor_decimals(const cbx_row_interval *x, bool brief)
+{
+    int d = x->value < 1.995 ? 2 : x->value < 99.5 ? 1 : 0;
+    bool collapses = cbx__report_has_interval(x) && x->upper - x->lower < 2 * pow(10.0, -d);
+    return !brief && collapses && x->value < 9.995 ? d + 1 : d;
+}
+
+void cbx__report_put_speed(cbx_text *out, const cbx__report_speed *speed, bool brief, const cbx__report_style *s)
+{
+    int d = factor_decimals(&speed->x, brief);
+    cbx_text_printf(out, "%.*f%s", d, speed->x.value, s->times);
+    if (speed->word[0]) {
+        cbx_text_putc(out, ' ');
+        cbx__report_put_public(out, speed->word, 20);
+    }
+    if (speed->minimum_only)
+        cbx_text_puts(out, " (min)");
+    else if (!brief && cbx__report_has_interval(&speed->x))
+        cbx_text_printf(out, " [%.*f, %.*f]", d, speed->x.lower, d, speed->x.upper);
+}
+
+/* --- plain numbers --- */
+
+void cbx__report_put_number(cbx_text *out, double v, const cbx__report_style *s)
+{
+    double a = fabs(v);
+    if (!isfinite(v))
+        cbx_text_puts(out, s->none);
+    else if (a >= 99.5)
+        cbx_text_printf(out, a < 1e6 ? "%.0f" : "%.2g", v);
+    else if (a >= 9.95 || a == 0)
+        cbx_text_printf(out, a == 0 ? "%.0f" : "%.1f", v);
+    else
+        cbx_text_printf(out, "%.2g", v);
+}
+
+void cbx__report_put_share(cbx_text *out, double share, const cbx__report_style *s)
+{
+    if (!isfinite(share))
+        cbx_text_puts(out, s->none);
+    else
+        cbx_text_printf(out, "%.*f%s", share < 0.0995 ? 1 : 0, share * 100, s->percent);
+}
+
+/* --- words --- */
+
+void cbx__report_put_public(cbx_text *out, const char *s, size_t max)
+{
+    size_t start = out->len;
+    if (!s) return;
+    for (size_t i = 0; s[i];) {
+        size_t path = cbx__path_length(s, i), n;
+        bool control;
+        if (max && out->len - start >= max) {
+            cbx_text_puts(out, "...");
+            return;
+        }
+        n = cbx_text_char(s + i, &control);
+        if (path)
+            cbx_text_puts(out, "(path)");
+        else
+            cbx_text_add(out, control ? " " : s + i, control ? 1 : n);
+        i += path ? path : n;
+    }
+}
+
+static bool is_alnum(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+
+/* True where a character would be read as markup: snake_case is no emphasis, and a bracket is a link only before
+ * another. */
+static bool is_markup(const char *s, size_t i)
+{
+    switch (s[i]) {
+    case '\\':
+    case '|':
+    case '`':
+    case '*': return true;
+    case '_': return !(i && is_alnum(s[i - 1]) && is_alnum(s[i + 1]));
+    case ']': return s[i + 1] != 0 && strchr("([:", s[i + 1]) != NULL;
+    case '~': return s[i + 1] == '~' || (i && s[i - 1] == '~');
+    default: return false;
+    }
+}
+
+void cbx__report_put_markdown(cbx_text *out, const char *s)
+{
+    bool control;
+
+    for (size_t n, i = 0; (n = cbx_text_char(s + i, &control)) != 0; i += n) {
+        if (s[i] == '<')
+            cbx_text_puts(out, "&lt;");
+        else if (s[i] == '>')
+            cbx_text_puts(out, "&gt;");
+        else if (s[i] == '&')
+            cbx_text_puts(out, "&amp;");
+        else if (control)
+            cbx_text_putc(out, ' ');
+        else {
+            if (is_markup(s, i)) cbx_text_putc(out, '\\');
+            cbx_text_add(out, s + i, n);
+        }
+    }
+}
+
+static void put_part(cbx_text *out, const char *separator, const char *s)
+{
+    if (!s || !*s) return;
+    cbx_text_puts(out, separator);
+    cbx__report_put_public(out, s, 160);
+}
+
+void cbx__report_put_reason(cbx_text *out, const char *reason, const char *message, const char *remedy)
+{
+    size_t start = out->len;
+    put_part(out, "", reason);
+    put_part(out, out->len > start ? ": " : "", message);
+    if (remedy && message && strstr(message, remedy)) return; /* said already */
+    put_part(out, out->len > start ? "; " : "", remedy);
+}

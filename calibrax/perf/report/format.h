@@ -1,0 +1,99 @@
+/*
+ * How reports write numbers: times with intervals, ratios as people read them, memory, fidelity; and the columns that the
+ * terminal table, the markdown report and the page share.
+ */
+#ifndef CALIBRAX_PERF_REPORT_FORMAT_H
+#define CALIBRAX_PERF_REPORT_FORMAT_H
+
+#include "calibrax/perf/report/view.h"
+
+/* Signs that a terminal may lack. */
+typedef struct cbx__report_style {
+    const char *times, *micro, *none, *percent;
+} cbx__report_style;
+
+extern const cbx__report_style cbx__report_ascii; /* x, us, -, 61% */
+extern const cbx__report_style cbx__report_words; /* ASCII in a sentence: 61 % */
+extern const cbx__report_style cbx__report_utf8;  /* ×, µs, –, 61 % */
+
+/* Class of a row's status; a word nobody knows is a failure. */
+cbx__report_class cbx__report_status_class(const cbx_row *row);
+/* The verdict to show: the one that stands over the table, where so many launches can carry it; else the row's own.  NULL: none. */
+const char *cbx__report_verdict(const cbx_row *row);
+/* True for a row that only says that somebody chose not to measure it. */
+bool cbx__report_is_left_out(const cbx_row *row);
+/* What became of the row, to follow its name: "failed its fidelity check", "crashed", "failed (weird)". */
+void cbx__report_put_fate(cbx_text *out, const cbx_row *row);
+
+/* Median of launch medians, or the median over all epochs where a row has no more. [s] */
+double cbx__report_median(const cbx_row *row);
+/* True where the interval has ends. */
+bool cbx__report_has_interval(const cbx_row_interval *i);
+/*
+ * Speed relative to the reference.  The row stores time over reference time; people read "8.1x faster", so a value below 1
+ * is turned over and its interval's ends change places: [lo, hi] becomes [1/hi, 1/lo].
+ */
+typedef struct cbx__report_speed {
+    cbx_row_interval x; /* >= 1 for faster and slower alike when the verdict is one of them, else times as fast */
+    const char *word;   /* "faster", "slower", "equivalent", "undecided"; "" for a v1 ratio of minima */
+    bool minimum_only;  /* from `ratio` (min over min): no interval, no verdict */
+} cbx__report_speed;
+
+/* false: the row has no ratio. */
+bool cbx__report_speed_of(const cbx_row *row, cbx__report_speed *out);
+/* True if the ratio of minima lies more than a tenth outside the paired interval: the two tell different stories. */
+bool cbx__report_minimum_disagrees(const cbx_row *row);
+
+void cbx__report_put_seconds(cbx_text *out, double seconds, const cbx__report_style *s);
+/* "3.21 ms [3.19, 3.25]", without brackets where no interval exists. */
+void cbx__report_put_interval(cbx_text *out, const cbx_row *row, const cbx__report_style *s);
+/* "8.1x faster [7.9, 8.3]"; without the interval if brief. */
+void cbx__report_put_speed(cbx_text *out, const cbx__report_speed *speed, bool brief, const cbx__report_style *s);
+/* Two or three significant digits, never an exponent below 10^6. */
+void cbx__report_put_number(cbx_text *out, double v, const cbx__report_style *s);
+/* 0.612 -> "61%"; below 0.1 one decimal. */
+void cbx__report_put_share(cbx_text *out, double share, const cbx__report_style *s);
+
+/*
+ * Words from outside, made fit to print: control characters become spaces, words that are absolute paths become "(path)",
+ * and what is longer than max bytes is cut (0: no limit).
+ */
+void cbx__report_put_public(cbx_text *out, const char *s, size_t max);
+/* Markdown's own characters get a backslash, or an entity where that is safer. */
+void cbx__report_put_markdown(cbx_text *out, const char *s);
+/* Why a row is not good: its reason, message and remedy, as far as there are; NULL leaves a part out. */
+void cbx__report_put_reason(cbx_text *out, const char *reason, const char *message, const char *remedy);
+
+/* --- the columns --- */
+
+typedef enum cbx__report_column_id {
+    CBX__COLUMN_BASELINE,
+    CBX__COLUMN_STATUS,
+    CBX__COLUMN_TIME,
+    CBX__COLUMN_MIN,
+    CBX__COLUMN_P99,
+    CBX__COLUMN_FINDS,
+    CBX__COLUMN_COMPILE,
+    CBX__COLUMN_MEMORY,
+    CBX__COLUMN_GMAC,
+    CBX__COLUMN_GFLOP,
+    CBX__COLUMN_GBYTE,
+    CBX__COLUMN_ROOFLINE,
+    CBX__COLUMN_FIDELITY,
+    CBX__COLUMN_RATIO,
+    CBX__COLUMN_COUNT
+} cbx__report_column_id;
+
+typedef struct cbx__report_column {
+    const char *title;
+    const char *meaning; /* one line, for titles of the page and notes */
+    bool number;         /* aligned right; sorts by number */
+    void (*put)(cbx_text *out, const cbx__report_item *item, cbx_arena *arena, const cbx__report_style *s);
+    void (*put_brief)(cbx_text *out, const cbx__report_item *item, cbx_arena *arena,
+                      const cbx__report_style *s); /* may be NULL */
+    double (*key)(const cbx__report_item *item);   /* what the page sorts by; NULL: by text */
+} cbx__report_column;
+
+extern const cbx__report_column cbx__report_columns[CBX__COLUMN_COUNT];
+
+#endif

@@ -1,0 +1,350 @@
+/* Fits of time over work, and whether they can be trusted beyond what was measured. */
+#include "calibrax/perf/report/growth.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/perf/report/feed_rows.h"
+#include "calibrax/perf/report/format.h"
+
+#define BEYOND    100 /* times the largest size */
+#define WITHIN    2
+#define AWAY      0.3
+#define FIT_LEAST 4
+
+#define WORD(name, words) words,
+static const char *const trust_names[] = { CBX_GROWTH_TRUST_MAP(WORD) };
+#undef WORD
+
+const char *cbx_growth_trust_name(cbx_growth_trust t)
+{
+    return (unsigned)t < CBX_LEN(trust_names) ? trust_names[t] : "?";
+}
+
+/* --- lines of points --- */
+
+#define WHOLE SIZE_MAX /* in place of a dimension: all grow in proportion */
+
+typedef struct point {
+    const cbx_row *row;
+    cbx__report_shape shape;
+    double size; /* of the dimensions that are not 0 */
+    size_t order;
+    bool told; /* part of a line that has a fit */
+} point;
+
+/* A point as part of a line: whatever has the same name is on it. */
+typedef struct entry {
+    point *at;
+    const char *line;
+    size_t grows; /* the dimension that differs, or WHOLE */
+} entry;
+
+static int by_line(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    int c = strcmp(x->line, y->line);
+
+    if (!c) c = (x->at->size > y->at->size) - (x->at->size < y->at->size);
+    return c ? c : (x->at->order > y->at->order) - (x->at->order < y->at->order);
+}
+
+static const char *word(const char *s) { return s ? s : ""; }
+
+/* Scaled copies of one shape have the same ratios to their first dimension; others the same dimensions but one. */
+static const char *line_name(cbx_arena *arena, const point *p, size_t grows)
+{
+    const cbx_row *r = p->row;
+    const cbx__report_shape *s = &p->shape;
+    const char *name = cbx_arena_printf(arena, "%zu\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s\x1f%s", grows, r->case_name,
+                                        word(r->machine), r->platform, r->baseline, r->variant ? r->variant : "default",
+                                        s->variety);
+    for (size_t i = 0; name && i < s->ndims; i++) {
+        if (i != grows)
+            name = cbx_arena_printf(arena, "%s\x1f%.9g", name, s->dim[i] / (grows == WHOLE ? s->dim[0] : 1));
+    }
+    return name;
+}
+
+static bool take_point(const cbx_row *r, size_t order, cbx_arena *arena, point *out)
+{
+    *out = (point){ .row = r, .order = order, .size = 1 };
+    if (!cbx_row_is_good(r) || !(cbx__report_median(r) > 0)) return false;
+    cbx__report_shape_of(r, arena, &out->shape);
+    if (!out->shape.ndims || !(out->shape.dim[0] > 0)) return false;
+    for (size_t i = 0; i < out->shape.ndims; i++) out->size *= out->shape.dim[i] ? out->shape.dim[i] : 1;
+    return out->size > 0;
+}
+
+/* Every point on the line of its shape, and on one for each of its dimensions where there are several. */
+static bool enter(cbx_arena *arena, point *p, size_t n, entry *out, size_t *count)
+{
+    bool ok = true;
+
+    *count = 0;
+    for (size_t i = 0; i < n; i++) {
+        const size_t ndims = p[i].shape.ndims > 1 ? p[i].shape.ndims : 0;
+        for (size_t k = 0; k <= ndims; k++) {
+            entry e = { .at = &p[i], .grows = k < ndims ? k : WHOLE };
+            e.line = line_name(arena, &p[i], e.grows);
+            ok = ok && e.line;
+            out[(*count)++] = e;
+        }
+    }
+    return ok;
+}
+
+static cbx_status gather(const cbx_rows *rows, cbx_arena *arena, entry **out, size_t *n, cbx_err *err)
+{
+    const cbx_allocator own = arena->al;
+    cbx__memory_watch watch;
+    size_t npoints = 0;
+    point *p;
+
+    cbx__memory_watch_init(&watch, &own);
+    arena->al = watch.al; /* shapes leave out what there is no memory for */
+    p = cbx_arena_calloc(arena, rows->count, sizeof *p);
+    for (size_t i = 0; p && i < rows->count; i++) npoints += take_point(&rows->rows[i], i, arena, &p[npoints]);
+    *out = cbx_arena_calloc(arena, npoints * (CBX__REPORT_MAX_DIMS + 1), sizeof **out);
+    *n = 0;
+    if (*out && !enter(arena, p, npoints, *out, n)) watch.failed = true;
+    arena->al = own;
+    if (watch.failed) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu points", rows->count);
+    if (*n) qsort(*out, *n, sizeof **out, by_line);
+    return CBX_OK;
+}
+
+/* The name of a point's dimension, as cbx__report_shape_of counts them. */
+static const char *name_of_dim(const cbx_row *r, size_t dim, cbx_arena *arena)
+{
+    cbx_json *o = NULL, *value;
+    const char *key, *name = NULL;
+
+    if (dim == WHOLE || cbx_json_parse(r->point_json, strlen(r->point_json), "point", &o, NULL)) return NULL;
+    for (size_t i = 0; !name && cbx_json_member(o, i, &key, &value); i++) {
+        if (!strcmp(key, "seed") || cbx_json_typeof(value) != CBX_JSON_INT) continue;
+        if (dim-- == 0) name = cbx_arena_strdup(arena, key);
+    }
+    cbx_json_unref(o);
+    return name;
+}
+
+/* --- one line --- */
+
+/* Slope of log y over log x by least squares; NaN where a value is missing or there is one size only. */
+static double log_slope(const double *x, const double *y, size_t n)
+{
+    double mx = 0, my = 0, xx = 0, xy = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!(y[i] > 0)) return NAN;
+        mx += log(x[i]) / (double)n;
+        my += log(y[i]) / (double)n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        xx += (log(x[i]) - mx) * (log(x[i]) - mx);
+        xy += (log(x[i]) - mx) * (log(y[i]) - my);
+    }
+    return xx > 0 ? xy / xx : NAN;
+}
+
+/* The largest size against what the others say of it. */
+static cbx_status hold_out(cbx_ctx *ctx, const double *x, const double *t, size_t n, double level, double *ratio,
+                           cbx_err *err)
+{
+    cbx_growth g;
+    cbx_status st = cbx_scaling_growth(ctx, x, t, n - 1, level, &g, err);
+
+    if (st) return st;
+    *ratio = (g.power_intercept + g.power_coefficient * pow(x[n - 1], g.exponent.value)) / t[n - 1];
+    return CBX_OK;
+}
+
+static void judge(cbx_growth_line *l)
+{
+    bool close = l->held_out > 1.0 / WITHIN && l->held_out < WITHIN;
+
+    if (isnan(l->held_out))
+        l->trust = CBX_GROWTH_UNTESTED;
+    else if (!close)
+        l->trust = CBX_GROWTH_MISSES;
+    else if (fabs(l->exponent.value - l->declared_exponent) > AWAY)
+        l->trust = CBX_GROWTH_DIVERGES;
+    else
+        l->trust = CBX_GROWTH_VALIDATED;
+}
+
+static void project(cbx_growth_line *l, double last_s)
+{
+    if (l->trust != CBX_GROWTH_VALIDATED) return;
+    l->projected_work = BEYOND * l->largest;
+    l->projected_s = (cbx_interval){ last_s * pow(BEYOND, l->exponent.value), last_s * pow(BEYOND, l->exponent.lower),
+                                     last_s * pow(BEYOND, l->exponent.upper), l->exponent.level };
+}
+
+static double memory_of(const cbx_row *r) { return isnan(r->peak_hbm_mb) ? r->host_rss_increase_mb : r->peak_hbm_mb; }
+
+static cbx_status fit(cbx_ctx *ctx, const entry *e, size_t n, double level, cbx_arena *arena, cbx_growth_line *l,
+                      cbx_err *err)
+{
+    double *x = cbx_arena_calloc(arena, 4 * n, sizeof *x), *t = x + n, *steps = t + n, *memory = steps + n;
+    cbx_growth g;
+    cbx_status st;
+
+    *l = (cbx_growth_line){ .row = e[n - 1].at->row,
+                            .variety = e[0].at->shape.variety,
+                            .grows = name_of_dim(e[0].at->row, e[0].grows, arena),
+                            .nsizes = n,
+                            .smallest = e[0].at->size,
+                            .largest = e[n - 1].at->size,
+                            .exponent = { NAN, NAN, NAN, 0 },
+                            .declared_exponent = NAN,
+                            .held_out = NAN,
+                            .memory_exponent = NAN,
+                            .projected_work = NAN,
+                            .projected_s = { NAN, NAN, NAN, 0 } };
+    if (!x) return cbx_fail(err, CBX_ENOMEM, "no memory for a fit");
+    for (size_t i = 0; i < n; i++) {
+        const cbx_row *r = e[i].at->row;
+        x[i] = e[i].at->size;
+        t[i] = cbx__report_median(r);
+        steps[i] = r->gmac_per_s * r->median_s;
+        memory[i] = memory_of(r);
+    }
+    l->declared_exponent = n > 1 ? log_slope(x, steps, n) : NAN;
+    l->memory_exponent = n > 1 ? log_slope(x, memory, n) : NAN;
+    if (n < FIT_LEAST) return CBX_OK;
+    st = cbx_scaling_growth(ctx, x, t, n, level, &g, err);
+    if (!st) l->exponent = g.exponent;
+    if (!st && n > FIT_LEAST) st = hold_out(ctx, x, t, n, level, &l->held_out, err);
+    if (st) return st;
+    judge(l);
+    project(l, t[n - 1]);
+    return CBX_OK;
+}
+
+/* The newest of several rows at one size (seeds) stays. */
+static size_t distinct(entry *e, size_t n)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (kept && e[kept - 1].at->size == e[i].at->size) kept--;
+        e[kept++] = e[i];
+    }
+    return kept;
+}
+
+typedef struct ordered {
+    cbx_growth_line line;
+    size_t order;
+} ordered;
+
+static int by_order(const void *a, const void *b)
+{
+    const ordered *x = a, *y = b;
+    return (x->order > y->order) - (x->order < y->order);
+}
+
+/* Lines where one dimension grows come first and need a fit; the line of a shape that has none is left out where all its points are on such. */
+static cbx_status fit_lines(cbx_ctx *ctx, entry *e, size_t n, bool whole, double level, cbx_arena *arena, ordered *all,
+                            size_t *found, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0, m, sizes; !st && i < n; i += m) {
+        size_t order = e[i].at->order;
+        bool told = true;
+        for (m = 1; i + m < n && !strcmp(e[i].line, e[i + m].line);) m++;
+        if (whole != (e[i].grows == WHOLE)) continue;
+        for (size_t k = 0; k < m; k++) {
+            order = e[i + k].at->order < order ? e[i + k].at->order : order;
+            told = told && e[i + k].at->told;
+        }
+        sizes = distinct(e + i, m);
+        if (sizes < FIT_LEAST && (!whole || told)) continue;
+        for (size_t k = 0; !whole && k < sizes; k++) e[i + k].at->told = true;
+        st = fit(ctx, e + i, sizes, level, arena, &all[*found].line, err);
+        all[(*found)++].order = order;
+    }
+    return st;
+}
+
+cbx_status cbx_growth_of_rows(cbx_ctx *ctx, const cbx_rows *rows, double level, cbx_arena *arena,
+                              cbx_growth_line **lines, size_t *count, cbx_err *err)
+{
+    entry *e = NULL;
+    ordered *all;
+    size_t n = 0, found = 0;
+    cbx_status st = gather(rows, arena, &e, &n, err);
+
+    if (st) return st;
+    all = cbx_arena_calloc(arena, n, sizeof *all);
+    if (!all) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu lines", n);
+    st = fit_lines(ctx, e, n, false, level, arena, all, &found, err);
+    if (!st) st = fit_lines(ctx, e, n, true, level, arena, all, &found, err);
+    if (st) return st;
+    qsort(all, found, sizeof *all, by_order);
+    *lines = cbx_arena_calloc(arena, found, sizeof **lines);
+    if (!*lines) return cbx_fail(err, CBX_ENOMEM, "no memory for %zu lines", found);
+    for (size_t i = 0; i < found; i++) (*lines)[i] = all[i].line;
+    *count = found;
+    return CBX_OK;
+}
+
+/* --- JSON --- */
+
+static cbx_json *interval_json(const cbx_interval *i)
+{
+    cbx_json *o = cbx_json_new_object();
+
+    if (o && cbx__feed_number(o, "value", i->value) && cbx__feed_number(o, "lower", i->lower) &&
+        cbx__feed_number(o, "upper", i->upper) && cbx__feed_number(o, "level", i->level))
+        return o;
+    cbx_json_unref(o);
+    return NULL;
+}
+
+static cbx_json *line_json(const cbx_growth_line *l)
+{
+    cbx_json *o = cbx_json_new_object();
+    bool ok = o && cbx_json_set_string(o, "case", l->row->case_name) &&
+              cbx_json_set_string(o, "machine", l->row->machine) &&
+              cbx_json_set_string(o, "platform", l->row->platform) &&
+              cbx_json_set_string(o, "baseline", l->row->baseline) &&
+              cbx_json_set_string(o, "variant", l->row->variant) && cbx_json_set_string(o, "variety", l->variety) &&
+              cbx_json_set_string(o, "grows", l->grows) && cbx_json_set_int(o, "sizes", (int64_t)l->nsizes) &&
+              cbx__feed_number(o, "smallest", l->smallest) && cbx__feed_number(o, "largest", l->largest) &&
+              cbx__feed_put(o, "exponent", interval_json(&l->exponent)) &&
+              cbx__feed_number(o, "declared_exponent", l->declared_exponent) &&
+              cbx__feed_number(o, "held_out_ratio", l->held_out) &&
+              cbx__feed_number(o, "memory_exponent", l->memory_exponent) &&
+              cbx_json_set_string(o, "trust", cbx_growth_trust_name(l->trust)) &&
+              cbx__feed_number(o, "projected_work", l->projected_work);
+
+    if (ok && l->trust == CBX_GROWTH_VALIDATED)
+        ok = cbx__feed_put(o, "projected_s", interval_json(&l->projected_s));
+    else if (ok)
+        ok = cbx_json_set_null(o, "projected_s");
+    if (ok) return o;
+    cbx_json_unref(o);
+    return NULL;
+}
+
+cbx_json *cbx_growth_json(const cbx_growth_line *lines, size_t count)
+{
+    cbx_json *root = cbx_json_new_object(), *list = cbx_json_new_array();
+    bool ok = root && list && cbx_json_set_string(root, "schema", "nperf-scaling") &&
+              cbx_json_set_int(root, "version", 1);
+
+    for (size_t i = 0; ok && i < count; i++) {
+        cbx_json *l = line_json(&lines[i]);
+        ok = l && cbx_json_push(list, l);
+    }
+    ok = ok && cbx_json_set(root, "lines", cbx_json_ref(list));
+    cbx_json_unref(list);
+    if (ok) return root;
+    cbx_json_unref(root);
+    return NULL;
+}

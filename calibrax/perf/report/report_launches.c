@@ -1,0 +1,115 @@
+/*
+ * What happened to the launches of a row, in words: from its modes and steady state, and the schedule, layout and health in its provenance.  Repeats are told over the
+ * whole table (repeats.c).
+ */
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/perf/report/format.h"
+
+typedef struct clause {
+    cbx_text text;
+    const char *separator;
+} clause;
+
+static cbx_text *begin(clause *c)
+{
+    cbx_text_puts(&c->text, c->separator);
+    c->separator = "; ";
+    return &c->text;
+}
+
+/* "2 modes: 3.1 ms (88 %), 26.4 ms (12 %)" */
+static void say_modes(clause *c, const cbx_row *row)
+{
+    cbx_text *t;
+
+    if (row->nmodes < 2) return;
+    t = begin(c);
+    cbx_text_printf(t, "%zu modes: ", row->nmodes);
+    for (size_t i = 0; i < row->nmodes; i++) {
+        if (i) cbx_text_puts(t, ", ");
+        cbx__report_put_seconds(t, row->modes[i].center_s, &cbx__report_utf8);
+        cbx_text_puts(t, " (");
+        cbx__report_put_share(t, row->modes[i].share, &cbx__report_utf8);
+        cbx_text_puts(t, ")");
+    }
+}
+
+static void say_launches(clause *c, uint64_t n, const char *what)
+{
+    if (n) cbx_text_printf(begin(c), "%" PRIu64 " launch%s %s", n, n == 1 ? "" : "es", what);
+}
+
+static void say_steady(clause *c, const cbx_row *row)
+{
+    say_launches(c, row->steady_state.warm_up, "warmed up");
+    say_launches(c, row->steady_state.slowdown, "slowed down");
+    if (row->steady_state.dropped)
+        cbx_text_printf(begin(c), "%" PRIu64 " of %" PRIu64 " epochs before the steady state are left out",
+                        row->steady_state.dropped, row->steady_state.epochs);
+    say_launches(c, row->steady_state.none, "never settled");
+}
+
+/* A layout that explains a third of the variance is what the launches differ by. */
+static void say_layout(clause *c, const cbx_json *shares)
+{
+    const char *key;
+    cbx_json *value;
+
+    for (size_t i = 0; cbx_json_member(shares, i, &key, &value); i++) {
+        double share = cbx_json_double_value(value);
+        if (!(share >= 1.0 / 3)) continue;
+        cbx__report_put_share(begin(c), share, &cbx__report_utf8);
+        cbx_text_puts(&c->text, " of the variance of launches goes with the offset of the ");
+        cbx__report_put_public(&c->text, key, 20);
+    }
+}
+
+static void say_health(clause *c, const cbx_json *health)
+{
+    static const struct {
+        const char *key, *words;
+    } counts[] = {
+        { "contended_launches", "waited for CPUs that others had" },
+        { "unhealthy_launches", "slowed down for heat, or with the CPU taken away by the host" },
+    };
+
+    for (size_t i = 0; i < CBX_LEN(counts); i++) {
+        int64_t n = cbx_json_get_int(health, counts[i].key, 0);
+        say_launches(c, n > 0 ? (uint64_t)n : 0, counts[i].words);
+    }
+}
+
+/* Launches that ended before their goal was reached. */
+static void say_stop(clause *c, const cbx_json *schedule)
+{
+    const cbx_json *pilot = cbx_json_get(schedule, "pilot");
+    double goal = cbx_json_get_double(pilot, "precision", NAN);
+    const char *why = cbx_json_get_string(schedule, "stopped_because", "");
+    cbx_text *t;
+
+    if (strcmp(why, "budget") != 0 && strcmp(why, "plan") != 0) return;
+    t = begin(c);
+    cbx_text_puts(t, !strcmp(why, "budget") ? "the budget ended its launches"
+                                            : "its last planned look ended its launches");
+    if (isfinite(goal) && goal > 0) cbx_text_printf(t, " before an interval of %.3g %%", 100 * goal);
+}
+
+const char *cbx__report_launches(cbx_arena *arena, const cbx_row *row)
+{
+    const cbx_json *schedule = cbx_json_get(row->provenance, "schedule");
+    clause c = { .separator = "" };
+    const char *words;
+
+    cbx_text_init(&c.text, &arena->al);
+    say_modes(&c, row);
+    say_steady(&c, row);
+    say_layout(&c, cbx_json_get(row->provenance, "layout_share"));
+    say_health(&c, cbx_json_get(row->provenance, "health"));
+    say_stop(&c, schedule);
+    words = cbx_arena_strdup(arena, cbx_text_str(&c.text));
+    cbx_text_clear(&c.text);
+    return words ? words : "";
+}

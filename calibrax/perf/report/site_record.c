@@ -1,0 +1,103 @@
+/*
+ * What stands beside the cases: the record of the tool's own tests, and what the operations can do.
+ */
+#include <string.h>
+
+#include "calibrax/perf/report/site_internal.h"
+
+static void put_scalar(cbx__page *p, const cbx_json *v)
+{
+    const char *words = cbx_json_string_value(v);
+
+    if (words) {
+        cbx__page_put_words(p, words, 200);
+        return;
+    }
+    if (cbx_json_typeof(v) == CBX_JSON_DOUBLE)
+        cbx_text_printf(&p->cell, "%.4g", cbx_json_double_value(v));
+    else
+        cbx_json_write(v, CBX_JSON_COMPACT, &p->cell);
+    cbx__page_flush_cell(p);
+}
+
+/* "holds": true, and the figures it rests on. */
+static void put_score(cbx__page *p, const char *name, const cbx_json *score)
+{
+    const bool holds = cbx_json_get_bool(score, "holds", false),
+               undecided = !strcmp(cbx_json_get_string(score, "verdict", ""), "undecided");
+    const char *key, *gap = "";
+    cbx_json *v;
+
+    cbx__page_put(p, "<tr><th scope=row>");
+    cbx__page_put_words(p, name, 60);
+    cbx_text_printf(p->out, "<td class=%s>%s<td>",
+                    holds       ? "F"
+                    : undecided ? "U"
+                                : "S",
+                    holds       ? "holds"
+                    : undecided ? "undecided"
+                                : "does not hold");
+    for (size_t i = 0; cbx_json_member(score, i, &key, &v); i++) {
+        cbx_json_type type = cbx_json_typeof(v);
+        if (!strcmp(key, "holds") || !strcmp(key, "verdict") || type == CBX_JSON_NULL || type == CBX_JSON_ARRAY ||
+            type == CBX_JSON_OBJECT)
+            continue;
+        if (cbx_json_string_value(v) && !*cbx_json_string_value(v)) continue;
+        cbx__page_put(p, gap);
+        cbx__page_put_words(p, key, 60);
+        cbx__page_put(p, " ");
+        put_scalar(p, v);
+        gap = ", ";
+    }
+    cbx__page_put(p, "\n");
+}
+
+void cbx__page_put_selftest(cbx__page *p)
+{
+    const char *key;
+    cbx_json *v;
+
+    if (!p->opts->selftest || strcmp(cbx_json_get_string(p->opts->selftest, "schema", ""), "nperf-selftest") != 0)
+        return;
+    cbx__page_put(
+        p, "<section class=selftest><h2>What this tool knows of itself</h2><p class=count>From <code>nperf "
+           "selftest</code>: how "
+           "often equals are called different, whether planted faults and slow-downs are found, whether cheats are.</p>"
+           "<div class=scroll tabindex=0 role=region aria-label=\"record of the tool's own tests\"><table class=plain>"
+           "<thead><tr><th scope=col>test<th scope=col>outcome<th scope=col>figures<tbody>\n");
+    for (size_t i = 0; cbx_json_member(p->opts->selftest, i, &key, &v); i++)
+        if (cbx_json_typeof(v) == CBX_JSON_OBJECT && cbx_json_has(v, "holds")) put_score(p, key, v);
+    cbx__page_put(p, "</table></div></section>\n");
+}
+
+static void put_capability(cbx__page *p, const cbx_json *op)
+{
+    static const char *const flags[] = { "jit", "grad", "vmap", "jit_of_grad" };
+    const cbx_json *invariants = cbx_json_get(op, "invariants");
+
+    cbx__page_put(p, "<tr><th scope=row>");
+    cbx__page_put_words(p, cbx_json_get_string(op, "qualname", "?"), 120);
+    for (size_t i = 0; i < CBX_LEN(flags); i++) {
+        cbx__page_put(p, "<td>");
+        if (cbx_json_has(op, flags[i])) put_scalar(p, cbx_json_get(op, flags[i]));
+    }
+    cbx__page_put(p, "<td>");
+    for (size_t i = 0; i < cbx_json_length(invariants); i++) {
+        cbx__page_put(p, i ? ", " : "");
+        put_scalar(p, cbx_json_at(invariants, i));
+    }
+    cbx__page_put(p, "\n");
+}
+
+void cbx__page_put_capabilities(cbx__page *p)
+{
+    const cbx_json *ops = cbx_json_get(p->opts->capabilities, "ops");
+
+    if (!cbx_json_length(ops)) return;
+    cbx__page_put(
+        p, "<section class=ops><h2>Operations</h2><div class=scroll tabindex=0 role=region aria-label=operations>"
+           "<table class=plain><thead><tr><th scope=col>operation<th scope=col>jit<th scope=col>grad<th scope=col>vmap"
+           "<th scope=col>jit of grad<th scope=col>invariants<tbody>\n");
+    for (size_t i = 0; i < cbx_json_length(ops); i++) put_capability(p, cbx_json_at(ops, i));
+    cbx__page_put(p, "</table></div></section>\n");
+}

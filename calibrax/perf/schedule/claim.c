@@ -1,0 +1,97 @@
+/* Cores of commands: read from the affinity, locked as those of a sweep's jobs are; see claim.h. */
+#include "calibrax/perf/schedule/claim_internal.h"
+
+#include "calibrax/base/process.h"
+#include "calibrax/perf/schedule/locks.h"
+
+#define WAIT_S 3600.0
+
+struct cbx_claim {
+    cbx_allocator al;
+    cbx__locks locks;
+};
+
+static void say_nothing(void *user, const char *text) { (void)user, (void)text; }
+
+/* Cores of the CPUs that this process may run on, each once. */
+static cbx_status read_cores(cbx_arena *arena, cbx__locks_wish *wish, cbx_err *err)
+{
+    int *cpus = cbx_arena_calloc(arena, CBX__CPUS_MOST, sizeof *cpus);
+    int *cores = cbx_arena_calloc(arena, CBX__CPUS_MOST, sizeof *cores);
+    cbx__topology *t = cbx_arena_calloc(arena, 1, sizeof *t);
+
+    if (!cpus || !cores || !t) return cbx_fail(err, CBX_ENOMEM, "out of memory for the cores of commands");
+    cbx__topology_read(NULL, cpus, cbx__affinity(cpus, CBX__CPUS_MOST), t);
+    for (size_t i = 0; i < t->ncpus; i++) { /* by core */
+        if (!wish->ncores || cores[wish->ncores - 1] != t->cpus[i].core) cores[wish->ncores++] = t->cpus[i].core;
+    }
+    wish->cores = cores;
+    return CBX_OK;
+}
+
+static cbx_status take(cbx_ctx *ctx, const cbx_claim_opts *o, cbx_arena *arena, cbx__locks *out, cbx_err *err)
+{
+    cbx__lock_wait wait = { .who = "the measurement", .most_s = o->wait_s > 0 ? o->wait_s : WAIT_S };
+    cbx__place place = { .path = "" };
+    cbx__locks_wish wish = { .place = &place };
+    char busy[CBX__LOCK_NAME_SIZE], why[CBX_ERR_MESSAGE_SIZE];
+    const char *dir;
+    cbx_status st = cbx_lock_dir(ctx, arena, &dir, err);
+
+    wait.note = o->note ? o->note : say_nothing;
+    wait.user = o->user;
+    if (!st) st = read_cores(arena, &wish, err);
+    for (bool taken = false; !st && !taken;) {
+        cbx_err here = CBX_ERR_INIT;
+        if (o->stop && *o->stop) {
+            st = cbx_fail(err, CBX_EINTERRUPTED, "interrupted");
+            break;
+        }
+        cbx_status now = cbx__locks_take(ctx, dir, &wish, out, busy, &here);
+        taken = now == CBX_OK;
+        if (now && now != CBX_EBUSY) st = cbx_fail(err, now, "%s", here.message);
+        if (now == CBX_EBUSY && !cbx__lock_wait_step(&wait, dir, busy, why)) st = cbx_fail(err, CBX_EBUSY, "%s", why);
+    }
+    cbx__line_leave(&place);
+    return st;
+}
+
+cbx_status cbx_claim_take(cbx_ctx *ctx, const cbx_claim_opts *opts, cbx_claim **out, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    cbx_claim *c;
+    cbx_arena arena;
+    cbx_status st;
+
+    if (opts->struct_size != sizeof *opts) return cbx_fail(err, CBX_EINVAL, "cbx_claim_opts of another version");
+    if (opts->wait_s < 0) return cbx_fail(err, CBX_EINVAL, "--lock-wait must not be negative, found %g", opts->wait_s);
+    c = cbx_mem_calloc(al, 1, sizeof *c);
+    if (!c) return cbx_fail(err, CBX_ENOMEM, "out of memory for the cores of commands");
+    c->al = *al;
+    cbx_arena_init(&arena, al);
+    st = take(ctx, opts, &arena, &c->locks, err);
+    cbx_arena_clear(&arena);
+    if (st)
+        cbx_mem_free(al, c, sizeof *c);
+    else
+        *out = c;
+    return st;
+}
+
+void cbx_claim_release(cbx_claim *claim)
+{
+    cbx_allocator al;
+
+    if (!claim) return;
+    al = claim->al;
+    cbx__locks_give_up(&claim->locks);
+    cbx_mem_free(&al, claim, sizeof *claim);
+}
+
+void cbx__claim_pass(const cbx_claim *claim, cbx__child_opts *child, cbx__environment *e)
+{
+    if (!claim) return;
+    child->held = claim->locks.fds;
+    child->nheld = claim->locks.nfds;
+    cbx__locks_tell(&claim->locks, CBX__PROCESS_CHANNEL + 1, e);
+}

@@ -1,0 +1,262 @@
+/**
+ * Threads that take jobs for their resources; see dispatch.h.
+ */
+#include "calibrax/perf/schedule/dispatch.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- the crew --- */
+
+typedef struct member member;
+
+typedef struct crew {
+    const cbx__dispatch *d;
+    member *members;
+    const char *dir; /* of locks */
+    bool *taken, *done;
+    pthread_mutex_t lock; /* guards what changes below and in the members' `active` */
+    pthread_cond_t room;  /* a job ended */
+    size_t running, most;
+    cbx_status status;
+    cbx_err err;
+    char held[CBX_ERR_MESSAGE_SIZE]; /* why the last resource that gave up did so; "" */
+} crew;
+
+struct member {
+    pthread_t thread;
+    crew *crew;
+    cbx_ctx *ctx;
+    const cbx__resource *resource;
+    bool active; /* has a job, or tries for its locks */
+    bool fresh;
+    cbx__lock_wait wait;
+};
+
+static bool stopped(const crew *c) { return c->d->stop && *c->d->stop; }
+
+/* First job of a queue that nobody has; njobs: none.  The caller holds the lock. */
+static size_t first_open(const crew *c, size_t queue)
+{
+    size_t i = 0;
+    while (i < c->d->njobs && (c->taken[i] || c->d->queues[i] != queue)) i++;
+    return i;
+}
+
+static bool share_a_core(const cbx__resource *a, const cbx__resource *b)
+{
+    for (size_t i = 0; i < a->cores.ncores; i++) {
+        for (size_t k = 0; k < b->cores.ncores; k++) {
+            if (a->cores.cores[i] == b->cores.cores[k]) return true;
+        }
+    }
+    return false;
+}
+
+/* Room among the parallel jobs, and none of ours on the same cores, where there are too few for all.  The caller holds the lock. */
+static bool has_room(const crew *c, const member *m)
+{
+    if (c->running >= c->most) return false;
+    for (size_t i = 0; i < c->d->nresources; i++) {
+        const member *other = &c->members[i];
+        if (other != m && other->active && share_a_core(other->resource, m->resource)) return false;
+    }
+    return true;
+}
+
+/* Waits for room; false: there is nothing left to do here. */
+static bool enter(member *m)
+{
+    crew *c = m->crew;
+    bool more;
+
+    pthread_mutex_lock(&c->lock);
+    for (;;) {
+        more = !c->status && !stopped(c) && first_open(c, m->resource->queue) < c->d->njobs;
+        if (!more || has_room(c, m)) break;
+        pthread_cond_wait(&c->room, &c->lock);
+    }
+    if (more) c->running++, m->active = true;
+    pthread_mutex_unlock(&c->lock);
+    return more;
+}
+
+static void leave(member *m)
+{
+    crew *c = m->crew;
+    pthread_mutex_lock(&c->lock);
+    c->running--;
+    m->active = false;
+    pthread_cond_broadcast(&c->room);
+    pthread_mutex_unlock(&c->lock);
+}
+
+static size_t take_job(member *m)
+{
+    crew *c = m->crew;
+    size_t job;
+
+    pthread_mutex_lock(&c->lock);
+    job = c->status || stopped(c) ? c->d->njobs : first_open(c, m->resource->queue);
+    if (job < c->d->njobs) c->taken[job] = true;
+    pthread_mutex_unlock(&c->lock);
+    return job;
+}
+
+static void settle_job(crew *c, size_t job, cbx_status st, const cbx_err *err)
+{
+    pthread_mutex_lock(&c->lock);
+    c->done[job] = st == CBX_OK;
+    if (st && !c->status) {
+        c->status = st;
+        c->err = *err;
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* Somebody else has the resource: says so once.  @return false when it has waited long enough */
+static bool wait_for_lock(member *m, const char *busy)
+{
+    char why[CBX_ERR_MESSAGE_SIZE];
+
+    if (cbx__lock_wait_step(&m->wait, m->crew->dir, busy, why)) return true;
+    pthread_mutex_lock(&m->crew->lock);
+    memcpy(m->crew->held, why, sizeof(why));
+    pthread_mutex_unlock(&m->crew->lock);
+    return false;
+}
+
+/* A job under the resource's locks; false: no job is left. */
+static bool do_job(member *m, const cbx__locks *locks)
+{
+    const cbx__dispatch *d = m->crew->d;
+    cbx__hold hold = { .resource = m->resource, .fds = locks->fds, .n = locks->nfds, .fresh = m->fresh };
+    cbx_err err = CBX_ERR_INIT;
+    size_t job = take_job(m);
+
+    if (job == d->njobs) return false;
+    settle_job(m->crew, job, d->run(d->user, m->ctx, job, &hold, &err), &err);
+    return true;
+}
+
+static void fail(crew *c, const cbx_err *err)
+{
+    pthread_mutex_lock(&c->lock);
+    if (!c->status) {
+        c->status = err->status;
+        c->err = *err;
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+static void work(member *m)
+{
+    crew *c = m->crew;
+    const cbx__resource *r = m->resource;
+    cbx__place place = { .path = "" };
+    const cbx__locks_wish wish = { r->cores.cores, r->cores.ncores, r->device ? r->device->id : NULL, &place };
+    bool more = true;
+
+    m->fresh = true;
+    m->wait = (cbx__lock_wait){ r->name, c->d->lock_wait_s, c->d->note, c->d->user, 0, 0, false };
+    while (more && enter(m)) {
+        cbx__locks locks;
+        cbx_err err = CBX_ERR_INIT;
+        char busy[CBX__LOCK_NAME_SIZE];
+        cbx_status st = cbx__locks_take(m->ctx, c->dir, &wish, &locks, busy, &err);
+        if (st == CBX_OK) {
+            m->wait.since = 0;
+            more = do_job(m, &locks);
+            m->fresh = false;
+        } else if (st != CBX_EBUSY) {
+            fail(c, &err);
+        }
+        cbx__locks_release(&locks);
+        leave(m);
+        if (st == CBX_EBUSY) {
+            m->fresh = true;
+            more = wait_for_lock(m, busy);
+        }
+    }
+    cbx__line_leave(&place);
+}
+
+static void *member_main(void *arg)
+{
+    work(arg);
+    return NULL;
+}
+
+static cbx_status start_members(crew *c, member *members, size_t *started, cbx_err *err)
+{
+    for (size_t i = 1; i < c->d->nresources; i++) {
+        cbx_status st = cbx_ctx_create(NULL, &members[i].ctx, err);
+        if (st) return st;
+        if (pthread_create(&members[i].thread, NULL, member_main, &members[i])) {
+            cbx_ctx_free(members[i].ctx);
+            return cbx_fail(err, CBX_EIO, "cannot start a thread for %s", members[i].resource->name);
+        }
+        *started = i;
+    }
+    return CBX_OK;
+}
+
+/* Jobs that nobody did: whoever could have gave up waiting. */
+static cbx_status judge(const crew *c, cbx_err *err)
+{
+    if (c->status) return cbx_fail(err, c->status, "%s", c->err.message);
+    for (size_t i = 0; i < c->d->njobs && !stopped(c); i++) {
+        if (!c->taken[i]) return cbx_fail(err, CBX_EBUSY, "%s", c->held);
+    }
+    return CBX_OK;
+}
+
+static cbx_status run_crew(cbx_ctx *ctx, crew *c, cbx_err *err)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    size_t n = c->d->nresources, started = 0;
+    member *members = cbx_mem_calloc(al, n, sizeof(*members));
+    cbx_err why = CBX_ERR_INIT;
+    cbx_status st;
+
+    if (!members) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu resources", n);
+    for (size_t i = 0; i < n; i++) {
+        members[i].crew = c;
+        members[i].resource = &c->d->resources[i];
+    }
+    members[0].ctx = ctx;
+    c->members = members;
+    st = start_members(c, members, &started, &why);
+    if (st) fail(c, &why);
+    work(&members[0]);
+    for (size_t i = 1; i <= started; i++) {
+        pthread_join(members[i].thread, NULL);
+        cbx_ctx_free(members[i].ctx);
+    }
+    cbx_mem_free(al, members, n * sizeof(*members));
+    return judge(c, err);
+}
+
+cbx_status cbx__dispatch_run(cbx_ctx *ctx, const cbx__dispatch *d, bool *done, cbx_err *err)
+{
+    crew c = { .d = d, .most = d->max_parallel && d->max_parallel < d->nresources ? d->max_parallel : d->nresources };
+    cbx_arena arena;
+    cbx_status st;
+
+    if (d->njobs == 0) return CBX_OK;
+    cbx_arena_init(&arena, cbx_ctx_allocator(ctx));
+    st = cbx_lock_dir(ctx, &arena, &c.dir, err);
+    c.taken = cbx_arena_calloc(&arena, d->njobs, sizeof(*c.taken));
+    c.done = done ? done : cbx_arena_calloc(&arena, d->njobs, sizeof(*c.done));
+    if (!st && (!c.taken || !c.done)) st = cbx_fail(err, CBX_ENOMEM, "out of memory for %zu jobs", d->njobs);
+    if (!st) {
+        pthread_mutex_init(&c.lock, NULL);
+        pthread_cond_init(&c.room, NULL);
+        st = run_crew(ctx, &c, err);
+        pthread_cond_destroy(&c.room);
+        pthread_mutex_destroy(&c.lock);
+    }
+    cbx_arena_clear(&arena);
+    return st;
+}

@@ -1,0 +1,303 @@
+/**
+ * Taking locks of cores and devices, knowing those that are ours already, waiting for others'; see locks.h.
+ */
+#include "calibrax/perf/schedule/locks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "calibrax/base/clock.h"
+#include "calibrax/base/process.h"
+#include "calibrax/profiling/procfs.h"
+
+/* Between looks at a lock that another invocation holds: at first short, as between two jobs, then doubled. */
+#define POLL_FIRST_NS 1000000
+#define POLL_MOST_NS  100000000
+#define PATH_SIZE     512
+#define NO_FD         (-1)
+
+struct cbx__held_lock {
+    cbx_lock *lock; /* NULL: of who started us */
+    int fd;         /* NO_FD: an ancestor has it, and it was closed on the way to us */
+    pid_t holder;   /* who took it */
+    char name[CBX__LOCK_NAME_SIZE];
+};
+
+/* --- what is ours already --- */
+
+static pid_t parent_of(pid_t pid)
+{
+    char path[64], text[1024];
+    const char *end;
+    int parent = 0;
+
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    if (!cbx__proc_read(path, text, sizeof text)) return 0;
+    end = strrchr(text, ')'); /* a name may hold anything */
+    return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+static bool is_ancestor(pid_t pid)
+{
+    for (pid_t p = getppid(); p > 1; p = parent_of(p))
+        if (p == pid) return true;
+    return false;
+}
+
+/* The lock goes with the open file, so a descriptor that somebody else's lock keeps from locking is not the one that was inherited. */
+static bool holds_through(int fd, const char *path)
+{
+    struct stat mine, wanted;
+    int flags = fcntl(fd, F_GETFD);
+
+    if (flags < 0 || (flags & FD_CLOEXEC)) return false; /* of our own making */
+    if (fstat(fd, &mine) != 0 || stat(path, &wanted) != 0) return false;
+    return mine.st_ino == wanted.st_ino && mine.st_dev == wanted.st_dev && flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+/* "5:1234:cpu-0.lock" up to the name; NULL: it is something else. */
+static const char *read_numbers(const char *word, int *fd, int *holder)
+{
+    int *const places[] = { fd, holder };
+
+    for (int i = 0; i < 2; i++) {
+        char *end;
+        long n = strtol(word, &end, 10);
+        if (end == word || *end != ':' || n < NO_FD || n > INT_MAX) return NULL;
+        *places[i] = (int)n;
+        word = end + 1;
+    }
+    return word;
+}
+
+/* One word of NPERF_LOCKS against the lock that is asked for.  *out gets a descriptor of its own. */
+static bool word_is(const char *word, size_t len, const char *path, const char *name, cbx__held_lock *out)
+{
+    int fd, holder;
+    const char *from = read_numbers(word, &fd, &holder);
+    size_t left = from && from <= word + len ? len - (size_t)(from - word) : 0;
+
+    if (strlen(name) != left || strncmp(from, name, left) != 0) return false;
+    *out = (cbx__held_lock){ .fd = NO_FD, .holder = holder };
+    if (fd > STDERR_FILENO && holds_through(fd, path)) {
+        out->fd = cbx__fd_up(dup(fd));
+        if (out->fd >= 0) return true;
+    }
+    return is_ancestor(holder) && cbx_lock_held_by(holder, path);
+}
+
+static bool is_ours(const char *path, const char *name, cbx__held_lock *out)
+{
+    const char *words = getenv(CBX__LOCKS_VARIABLE);
+
+    for (const char *w = words ? words : ""; *w; w += strspn(w, " ")) {
+        size_t len = strcspn(w, " ");
+        if (word_is(w, len, path, name, out)) return true;
+        w += len;
+    }
+    return false;
+}
+
+/* --- taking and releasing --- */
+
+static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "out of memory for locks"); }
+
+/* Room for one more; the list stays as it is if there is none. */
+static bool grow(cbx__locks *l)
+{
+    size_t room = l->room ? 2 * l->room : 8;
+    void *list, *fds;
+
+    if (l->n < l->room) return true;
+    list = cbx_mem_resize(&l->al, l->list, l->room * sizeof *l->list, room * sizeof *l->list);
+    if (!list) return false;
+    l->list = list;
+    l->room = room;
+    fds = cbx_mem_resize(&l->al, l->fds, l->fds_room * sizeof *l->fds, room * sizeof *l->fds);
+    if (!fds) return false;
+    l->fds = fds;
+    l->fds_room = room;
+    return true;
+}
+
+static void keep(cbx__locks *l, const cbx__held_lock *h, const char *name)
+{
+    cbx__held_lock *mine = &l->list[l->n++];
+
+    *mine = *h;
+    snprintf(mine->name, sizeof mine->name, "%s", name);
+    if (mine->fd >= 0) l->fds[l->nfds++] = mine->fd;
+}
+
+/* The name that is to be locked: below those of the same core or device that are ours already. */
+static cbx_status find_one(const char *dir, const char *what, cbx__locks *l, cbx_err *err)
+{
+    cbx__held_lock h;
+    char path[PATH_SIZE], name[CBX__LOCK_NAME_SIZE];
+
+    for (unsigned depth = 0;; depth++) {
+        if (depth)
+            snprintf(name, sizeof name, "%s.in-%u.lock", what, depth);
+        else
+            snprintf(name, sizeof name, "%s.lock", what);
+        if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
+            return cbx_fail(err, CBX_EINVAL, "the folder of locks has too long a name");
+        if (l->n == l->room && !grow(l)) return no_memory(err);
+        if (!is_ours(path, name, &h)) break;
+        keep(l, &h, name);
+    }
+    keep(l, &(cbx__held_lock){ .fd = NO_FD }, name);
+    return CBX_OK;
+}
+
+static cbx_status find_all(const char *dir, const cbx__locks_wish *wish, cbx__locks *l, cbx_err *err)
+{
+    char what[64];
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; i < wish->ncores && !st; i++) {
+        snprintf(what, sizeof what, "cpu-%d", wish->cores[i]);
+        st = find_one(dir, what, l, err);
+    }
+    if (st || !wish->device) return st;
+    snprintf(what, sizeof what, "device-%.48s", wish->device);
+    return find_one(dir, what, l, err);
+}
+
+/* Those of the list that nobody has for us. */
+static bool is_wanted(const cbx__held_lock *h) { return !h->lock && !h->holder; }
+
+static cbx_status take_wanted(cbx_ctx *ctx, const char *dir, cbx__locks *l, char busy[CBX__LOCK_NAME_SIZE],
+                              cbx_err *err)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        cbx__held_lock *h = &l->list[i];
+        char path[PATH_SIZE];
+        cbx_status st;
+        if (!is_wanted(h)) continue;
+        memcpy(busy, h->name, sizeof h->name);
+        snprintf(path, sizeof path, "%s/%s", dir, h->name); /* it fitted before */
+        st = cbx_lock_take(ctx, path, 0, &h->lock, err);
+        if (st) return st;
+        h->fd = cbx_lock_fd(h->lock);
+        h->holder = getpid();
+        l->fds[l->nfds++] = h->fd;
+    }
+    return CBX_OK;
+}
+
+cbx_status cbx__locks_take(cbx_ctx *ctx, const char *dir, const cbx__locks_wish *wish, cbx__locks *out,
+                           char busy[CBX__LOCK_NAME_SIZE], cbx_err *err)
+{
+    const char **names = NULL;
+    size_t n = 0;
+    cbx_arena arena;
+    cbx_status st;
+    pid_t who;
+
+    *out = (cbx__locks){ .al = *cbx_ctx_allocator(ctx) };
+    cbx_arena_init(&arena, &out->al);
+    st = find_all(dir, wish, out, err);
+    if (!st) names = cbx_arena_calloc(&arena, out->n + 1, sizeof *names);
+    if (!st && !names) st = no_memory(err);
+    for (size_t i = 0; !st && i < out->n; i++)
+        if (is_wanted(&out->list[i])) names[n++] = out->list[i].name;
+    if (!st && cbx__line_is_before(dir, wish->place, names, n, busy, &who))
+        st = cbx_fail(err, CBX_EBUSY, "another process waits for '%s'", busy);
+    if (!st) st = take_wanted(ctx, dir, out, busy, err);
+    if (wish->place && st == CBX_EBUSY)
+        cbx__line_join(dir, wish->place, names, n);
+    else if (wish->place)
+        cbx__line_leave(wish->place);
+    if (st) cbx__locks_release(out);
+    cbx_arena_clear(&arena);
+    return st;
+}
+
+void cbx__locks_release(cbx__locks *l)
+{
+    while (l->n) {
+        cbx__held_lock *h = &l->list[--l->n];
+        if (h->lock)
+            cbx_lock_release(h->lock);
+        else if (h->fd >= 0)
+            close(h->fd);
+    }
+    if (l->list) cbx_mem_free(&l->al, l->list, l->room * sizeof *l->list);
+    if (l->fds) cbx_mem_free(&l->al, l->fds, l->fds_room * sizeof *l->fds);
+    *l = (cbx__locks){ .al = l->al };
+}
+
+void cbx__locks_give_up(cbx__locks *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (l->list[i].lock) flock(l->list[i].fd, LOCK_UN);
+    cbx__locks_release(l);
+}
+
+void cbx__locks_tell(const cbx__locks *l, int first, cbx__environment *e)
+{
+    const char *text = "";
+
+    for (size_t i = 0; i < l->n && text; i++) {
+        const cbx__held_lock *h = &l->list[i];
+        int fd = h->fd >= 0 ? first++ : NO_FD;
+        text = cbx_arena_printf(e->arena, "%s%s%d:%d:%s", text, i ? " " : "", fd, (int)h->holder, h->name);
+    }
+    if (!text) e->failed = true;
+    if (l->n && text) cbx__environment_set(e, CBX__LOCKS_VARIABLE, text);
+}
+
+/* --- waiting --- */
+
+/* Whom we wait for. */
+typedef struct rival {
+    char who[64]; /* "process 1234" */
+    bool waits;   /* it came first, and has not got it either */
+} rival;
+
+static rival rival_of(const char *dir, const char *busy)
+{
+    char path[PATH_SIZE], name[CBX__LOCK_NAME_SIZE];
+    rival r = { "another process", false };
+    pid_t pid = 0;
+
+    if (snprintf(path, sizeof path, "%s/%s", dir, busy) < (int)sizeof path) pid = cbx_lock_holder(path);
+    if (pid <= 0) r.waits = cbx__line_is_before(dir, NULL, &busy, 1, name, &pid) && pid > 0 && pid != getpid();
+    if (pid > 0 && pid != getpid()) snprintf(r.who, sizeof r.who, "process %d", (int)pid);
+    return r;
+}
+
+bool cbx__lock_wait_step(cbx__lock_wait *w, const char *dir, const char *busy, char why[CBX_ERR_MESSAGE_SIZE])
+{
+    uint64_t now = cbx_clock_ns();
+    char text[CBX_ERR_MESSAGE_SIZE];
+    rival r;
+
+    if (!w->since) w->since = now, w->pause_ns = POLL_FIRST_NS;
+    if (!w->told) {
+        r = rival_of(dir, busy);
+        snprintf(text, sizeof text, "%s waits for '%s', which %s %s", w->who, busy, r.who,
+                 r.waits ? "has waited for longer" : "holds");
+        w->note(w->user, text);
+        w->told = true;
+    }
+    if ((double)(now - w->since) >= 1e9 * w->most_s) {
+        r = rival_of(dir, busy);
+        snprintf(why, CBX_ERR_MESSAGE_SIZE,
+                 "%s: '%s' is still %s by %s after %g s; wait for it, end it, or raise --lock-wait", w->who, busy,
+                 r.waits ? "waited for" : "held", r.who, w->most_s);
+        return false;
+    }
+    nanosleep(&(struct timespec){ 0, w->pause_ns }, NULL);
+    w->pause_ns = w->pause_ns < POLL_MOST_NS / 2 ? 2 * w->pause_ns : POLL_MOST_NS;
+    return true;
+}

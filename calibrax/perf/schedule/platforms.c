@@ -1,0 +1,285 @@
+/**
+ * The table of platforms and their devices; see platforms.h.
+ */
+#include "calibrax/perf/schedule/platforms.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "calibrax/base/file.h"
+#include "calibrax/profiling/gpu.h"
+#include "calibrax/profiling/procfs.h"
+
+#define FAKE_VARIABLE "NPERF_FAKE_DEVICES"
+
+typedef struct finding {
+    cbx_ctx *ctx;
+    const char *root, *library;
+    cbx__accelerators *out;
+} finding;
+
+/* --- NVIDIA --- */
+
+/* PCI addresses of the devices, in the order in which NVML counts; the driver keeps a folder for each. */
+static size_t pci_addresses(const finding *f, cbx_arena *arena, const char *const **names)
+{
+    const char *folder = cbx_path_join(arena, f->root, "proc/driver/nvidia/gpus");
+    size_t n = 0;
+
+    return folder && cbx_dir_list(f->ctx, folder, NULL, arena, names, &n, NULL) == CBX_OK ? n : 0;
+}
+
+static int node_of_pci(const finding *f, const char *address)
+{
+    char path[512], text[32];
+    bool fits = snprintf(path, sizeof(path), "%s/sys/bus/pci/devices/%s/numa_node", f->root, address) <
+                (int)sizeof(path);
+
+    return fits && cbx__proc_read(path, text, sizeof(text)) ? atoi(text) : -1;
+}
+
+static void find_nvidia(const finding *f)
+{
+    const char *const *addresses = NULL;
+    cbx_arena arena;
+    size_t naddresses;
+
+    cbx_arena_init(&arena, cbx_ctx_allocator(f->ctx));
+    naddresses = pci_addresses(f, &arena, &addresses);
+    for (unsigned i = 0; i < CBX__ACCELERATORS_MOST; i++) {
+        cbx__accelerator *d = &f->out->list[f->out->n];
+        cbx_err why = CBX_ERR_INIT;
+        cbx_gpu *gpu = NULL;
+        if (cbx_gpu_open(f->ctx, i, f->library, &gpu, &why)) {
+            if (why.status == CBX_ENOMEM) f->out->n = 0; /* some of them are not all */
+            if (f->out->n == 0) snprintf(f->out->why, sizeof(f->out->why), "%s", why.message);
+            if (why.status == CBX_EPERM) continue; /* another's device: the numbers of those behind it stay */
+            break;
+        }
+        d->number = i;
+        snprintf(d->name, sizeof(d->name), "%s", cbx_gpu_name(gpu));
+        snprintf(d->id, sizeof(d->id), "%.48s", i < naddresses ? addresses[i] : "");
+        if (!d->id[0]) snprintf(d->id, sizeof(d->id), "%u", i);
+        d->node = i < naddresses ? node_of_pci(f, addresses[i]) : -1;
+        cbx_gpu_close(gpu);
+        f->out->n++;
+    }
+    cbx_arena_clear(&arena);
+}
+
+/* --- none --- */
+
+static void find_fake(const finding *f)
+{
+    const char *value = getenv(FAKE_VARIABLE);
+    long n = value ? strtol(value, NULL, 10) : 0;
+
+    if (n <= 0 || n > CBX__ACCELERATORS_MOST) {
+        snprintf(f->out->why, sizeof(f->out->why), "platform 'fake' has the devices of %s=N, N from 1 to %d",
+                 FAKE_VARIABLE, CBX__ACCELERATORS_MOST);
+        return;
+    }
+    for (; f->out->n < (size_t)n; f->out->n++) {
+        cbx__accelerator *d = &f->out->list[f->out->n];
+        d->number = (unsigned)f->out->n;
+        d->node = -1;
+        snprintf(d->name, sizeof(d->name), "fake");
+        snprintf(d->id, sizeof(d->id), "fake-%u", d->number);
+    }
+}
+
+/* --- the table --- */
+
+static bool any(const char *provider) { return provider != NULL; }
+static bool native(const char *provider) { return !strcmp(provider, "native"); }
+static bool foreign(const char *provider) { return strcmp(provider, "native") && strcmp(provider, "numpy"); }
+
+/* Name in rows, alias of older rows, devices, and whose baselines run there. */
+static const struct {
+    const char *name, *alias;
+    void (*find)(const finding *f); /* NULL: the CPU */
+    bool (*runs)(const char *provider);
+    const char *why_not; /* of a provider that does not run there */
+    bool hidden;         /* not named to who misspells another */
+} platforms[] = {
+    { "cpu", "jax-cpu", NULL, any, "", false },
+    { "cuda12", "jax-cuda12", find_nvidia, foreign, "computes on the CPU only", false },
+    { "fake", "fake", find_fake, native, "knows no platform 'fake'", true },
+};
+
+/* Place of a name; the first line, which has no devices, where it is not known. */
+static size_t line_of(const char *platform)
+{
+    for (size_t i = 0; i < CBX_LEN(platforms); i++) {
+        if (!strcmp(platform, platforms[i].name)) return i;
+    }
+    return 0;
+}
+
+cbx_status cbx_platform_parse(const char *word, const char **out, cbx_err *err)
+{
+    const char *words[2 * CBX_LEN(platforms)];
+    const char *near;
+    size_t n = 0;
+
+    for (size_t i = 0; i < CBX_LEN(platforms); i++) {
+        if (!strcmp(word, platforms[i].name) || !strcmp(word, platforms[i].alias)) {
+            *out = platforms[i].name;
+            return CBX_OK;
+        }
+        if (platforms[i].hidden) continue;
+        words[n++] = platforms[i].name;
+        words[n++] = platforms[i].alias;
+    }
+    near = cbx_nearest_word(word, words, n);
+    return cbx_fail(err, CBX_EINVAL, "unknown platform '%s'%s%s%s; known: cpu, cuda12", word,
+                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+bool cbx__platform_has_devices(const char *platform) { return platforms[line_of(platform)].find != NULL; }
+
+const char *cbx__platform_refuses(const char *platform, const char *provider)
+{
+    size_t line = line_of(platform);
+    return platforms[line].runs(provider) ? NULL : platforms[line].why_not;
+}
+
+void cbx__accelerators_find_at(cbx_ctx *ctx, const char *platform, const char *root, const char *library,
+                               cbx__accelerators *out)
+{
+    finding f = { ctx, root ? root : "/", library, out };
+    size_t line = line_of(platform);
+
+    memset(out, 0, sizeof(*out));
+    if (platforms[line].find) platforms[line].find(&f);
+    if (out->n) out->why[0] = '\0';
+}
+
+void cbx__accelerators_find(cbx_ctx *ctx, const char *platform, cbx__accelerators *out)
+{
+    cbx__accelerators_find_at(ctx, platform, NULL, NULL, out);
+}
+
+bool cbx_platform_available(const char *platform)
+{
+    cbx_ctx *ctx = NULL;
+    cbx__accelerators all;
+    bool known = false;
+
+    for (size_t i = 0; i < CBX_LEN(platforms); i++) known = known || !strcmp(platform, platforms[i].name);
+    if (!known || !cbx__platform_has_devices(platform)) return known;
+    if (cbx_ctx_create(NULL, &ctx, NULL)) return false;
+    cbx__accelerators_find(ctx, platform, &all);
+    cbx_ctx_free(ctx);
+    return all.n > 0;
+}
+
+/* --- choice --- */
+
+static const cbx__accelerator *device_of(const cbx__accelerators *all, unsigned number)
+{
+    for (size_t i = 0; i < all->n; i++) {
+        if (all->list[i].number == number) return &all->list[i];
+    }
+    return NULL;
+}
+
+static cbx_status no_device(const char *platform, const cbx__accelerators *all, const char *word, unsigned number,
+                            cbx_err *err)
+{
+    char numbers[128] = "";
+    size_t len = 0;
+
+    if (all->n == 0) {
+        return cbx_fail(err, CBX_EINVAL, "--gpus %s: there is no device for platform '%s' (%s)", word, platform,
+                        all->why);
+    }
+    for (size_t i = 0; i < all->n && len < sizeof(numbers); i++)
+        len += (size_t)snprintf(numbers + len, sizeof(numbers) - len, "%s%u", i ? ", " : "", all->list[i].number);
+    return cbx_fail(err, CBX_EINVAL, "--gpus %s: there is no device %u for platform '%s', only %s", word, number,
+                    platform, numbers);
+}
+
+static cbx_status add(const char *platform, const cbx__accelerators *all, const char *word, unsigned number,
+                      cbx__accelerators *out, cbx_err *err)
+{
+    const cbx__accelerator *d = device_of(all, number);
+
+    if (!d) return no_device(platform, all, word, number, err);
+    if (device_of(out, number)) return cbx_fail(err, CBX_EINVAL, "--gpus %s: device %u is named twice", word, number);
+    out->list[out->n++] = *d;
+    return CBX_OK;
+}
+
+/* "2" or "2-3". */
+static bool parse_range(const char *word, unsigned *first, unsigned *last)
+{
+    char *end;
+    unsigned long a, b;
+
+    if (!isdigit((unsigned char)*word)) return false;
+    a = b = strtoul(word, &end, 10);
+    if (*end == '-' && isdigit((unsigned char)end[1])) b = strtoul(end + 1, &end, 10);
+    if (*end || a > 4096 || b > 4096 || b < a) return false;
+    *first = (unsigned)a;
+    *last = (unsigned)b;
+    return true;
+}
+
+static cbx_status choose_word(const char *platform, const cbx__accelerators *all, const char *word,
+                              cbx__accelerators *out, cbx_err *err)
+{
+    unsigned first = 0, last = 0;
+    cbx_status st = CBX_OK;
+
+    if (!strcmp(word, "all")) {
+        for (size_t i = 0; i < all->n && !st; i++) st = add(platform, all, word, all->list[i].number, out, err);
+        return st;
+    }
+    if (!parse_range(word, &first, &last)) {
+        return cbx_fail(err, CBX_EINVAL,
+                        "--gpus: '%s' is no device number; numbers and ranges are meant, such as 0,2-3, or all", word);
+    }
+    for (unsigned i = first; i <= last && !st; i++) st = add(platform, all, word, i, out, err);
+    return st;
+}
+
+/* What the user's own CUDA_VISIBLE_DEVICES leaves, if it names numbers; other forms (UUIDs, MIG) are not understood and leave all. */
+static bool choose_visible(const cbx__accelerators *all, cbx__accelerators *out)
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+
+    for (const char *s = visible; s && isdigit((unsigned char)*s);) {
+        char *end;
+        unsigned long number = strtoul(s, &end, 10);
+        const cbx__accelerator *d = number <= 4096 ? device_of(all, (unsigned)number) : NULL;
+        if (d && !device_of(out, d->number)) out->list[out->n++] = *d;
+        s = *end == ',' ? end + 1 : end;
+    }
+    return out->n > 0;
+}
+
+/* "" and "-1" are CUDA's words for none. */
+static bool hides_all(void)
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    return visible && (*visible == '\0' || *visible == '-');
+}
+
+cbx_status cbx__accelerators_choose(const char *platform, const cbx__accelerators *all, const char *const *words,
+                                    size_t n, cbx__accelerators *out, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    memset(out, 0, sizeof(*out));
+    for (size_t i = 0; i < n && !st; i++) st = choose_word(platform, all, words[i], out, err);
+    if (!st && n == 0 && hides_all()) {
+        snprintf(out->why, sizeof(out->why), "CUDA_VISIBLE_DEVICES hides every device");
+        return CBX_OK;
+    }
+    if (!st && n == 0 && !choose_visible(all, out)) *out = *all;
+    memcpy(out->why, all->why, sizeof(out->why));
+    return st;
+}

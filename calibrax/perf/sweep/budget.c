@@ -1,0 +1,28 @@
+/**
+ * Shares of a run's time; see budget.h.
+ */
+#include "calibrax/perf/sweep/budget.h"
+
+#include <math.h>
+
+void cbx__budget_init(cbx__budget *b, double total_s, const cbx__resources *r)
+{
+    *b = (cbx__budget){ .total_s = total_s, .pooled = r->shared || r->parallel < r->n };
+    for (size_t i = 0; i < r->n && !b->pooled; i++) b->lanes[r->list[i].queue]++;
+    if (b->pooled) b->lanes[0] = r->shared || !r->parallel ? 1 : r->parallel;
+}
+
+static size_t place_of(const cbx__budget *b, size_t queue) { return b->pooled ? 0 : queue; }
+
+void cbx__budget_add(cbx__budget *b, size_t queue) { b->waiting[place_of(b, queue)]++; }
+
+bool cbx__budget_begin(cbx__budget *b, size_t queue, double elapsed_s, double *share_s)
+{
+    size_t q = place_of(b, queue), lanes = b->lanes[q] ? b->lanes[q] : 1;
+    size_t turns = (b->waiting[q] + lanes - 1) / lanes;
+    double left = fmax(0, b->total_s - elapsed_s);
+
+    *share_s = !(b->total_s > 0) ? INFINITY : left / (double)(turns ? turns : 1);
+    if (b->waiting[q]) b->waiting[q]--;
+    return b->begun++ == 0 || *share_s > 0;
+}

@@ -1,0 +1,151 @@
+/**
+ * --in-process: a native baseline called in this very process, without launcher and protocol.
+ *
+ * For a debugger or a profiler, and to see what isolation costs.  Memory is this process's own, there is one clock, and the rows say
+ * `in_process`.  Inputs and answers are the workload's; the output is poisoned and one more call is checked at the end.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "calibrax/array/io/npy.h"
+#include "calibrax/base/clock.h"
+#include "calibrax/perf/launch/calibration.h"
+#include "calibrax/perf/launch/workload.h"
+#include "calibrax/perf/sweep/session.h"
+#include "calibrax/profiling/procfs.h"
+
+typedef struct local_run {
+    const cbx_baseline_ops *b;
+    void *plan;
+    cbx_array *in[CBX_CASE_MAX_ARRAYS], *out[CBX_CASE_MAX_ARRAYS];
+    size_t nin, nout;
+} local_run;
+
+static void close_run(local_run *r)
+{
+    if (r->b->finish && r->plan) r->b->finish(r->plan);
+    for (size_t i = 0; i < r->nin; i++) cbx_array_free(r->in[i]);
+    for (size_t i = 0; i < r->nout; i++) cbx_array_free(r->out[i]);
+}
+
+static cbx_status open_run(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *point, const cbx_workload *w,
+                           local_run *r, cbx_err *err)
+{
+    cbx_status st = CBX_OK;
+
+    for (; r->nin < c->ninputs && !st; r->nin += !st) {
+        int fd = dup(w->input_fds[r->nin]);
+        if (fd < 0) return cbx_fail(err, CBX_EIO, "cannot open input %zu of the point", r->nin);
+        st = cbx_npy_map_fd(ctx, fd, &r->in[r->nin], err);
+        close(fd);
+    }
+    for (; r->nout < c->noutputs && !st; r->nout += !st)
+        st = cbx_array_create(ctx, &w->outputs[r->nout], &r->out[r->nout], err);
+    if (!st) st = r->b->prepare(ctx, point, &r->plan, err);
+    if (!st) r->b->bind(r->plan, r->in, r->out);
+    return st;
+}
+
+static double calls_ns(local_run *r, uint64_t n)
+{
+    uint64_t start = cbx_clock_ns();
+    for (uint64_t i = 0; i < n; i++) r->b->run(r->plan);
+    return (double)(cbx_clock_ns() - start);
+}
+
+static uint64_t calibrate(local_run *r, double target_ns)
+{
+    cbx__calibration c;
+    double t;
+
+    cbx__calibration_begin(&c, target_ns);
+    do t = fmax(calls_ns(r, c.calls), 1);
+    while (cbx__calibration_note(&c, t, t / (double)c.calls));
+    return c.calls;
+}
+
+static void check(const cbx_case_ops *c, const cbx_workload *w, local_run *r, cbx_fidelity *f)
+{
+    for (size_t i = 0; i < c->noutputs; i++) memset(cbx_array_data_mut(r->out[i]), 0xa5, cbx_array_bytes(r->out[i]));
+    r->b->run(r->plan);
+    if (r->b->collect) r->b->collect(r->plan);
+    for (size_t i = 0; !r->b->limit && i < c->noutputs; i++)
+        cbx_fidelity_compare(r->out[i], w->answers[i], w->bounds[i], f);
+}
+
+static double cpu_seconds(struct timeval t) { return (double)t.tv_sec + 1e-6 * (double)t.tv_usec; }
+
+static void measure(const cbx_launch_opts *o, local_run *r, cbx_launch_record *rec)
+{
+    double call = r->b->run ? calls_ns(r, 1) : 0;
+    bool slow = o->slow_call_s > 0 && 1e-9 * call > o->slow_call_s;
+    size_t epochs = slow && o->slow_epochs < o->epochs ? o->slow_epochs : o->epochs;
+
+    rec->first_call_ns = call;
+    for (size_t i = 0; i < (slow && o->warmup > 1 ? 1 : o->warmup); i++) calls_ns(r, 1);
+    rec->iterations = o->iterations ? o->iterations : slow ? 1 : calibrate(r, 1e9 * o->epoch_target_s);
+    rec->iterations_chosen = rec->iterations;
+    rec->empty_epoch_ns = calls_ns(r, 0);
+    for (size_t e = 0; e < epochs && e < CBX_LAUNCH_MAX_EPOCHS && !(o->stop && *o->stop); e++) {
+        rec->epoch_ns[e] = rec->outer_ns[e] = calls_ns(r, rec->iterations) / (double)rec->iterations;
+        rec->epochs = e + 1;
+    }
+}
+
+static void read_usage(const struct rusage *before, cbx_launch_record *rec)
+{
+    struct rusage after;
+    cbx__proc_memory memory = { 0, 0 };
+
+    getrusage(RUSAGE_SELF, &after);
+    rec->cpu_user_s = cpu_seconds(after.ru_utime) - cpu_seconds(before->ru_utime);
+    rec->cpu_system_s = cpu_seconds(after.ru_stime) - cpu_seconds(before->ru_stime);
+    rec->voluntary_switches = (uint64_t)(after.ru_nvcsw - before->ru_nvcsw);
+    rec->involuntary_switches = (uint64_t)(after.ru_nivcsw - before->ru_nivcsw);
+    rec->hwm_bytes = cbx__proc_memory_read(getpid(), &memory) ? (double)memory.hwm_bytes : NAN;
+    rec->load_1min = cbx__proc_load_read();
+}
+
+/* Cause of a failed prepare, by its status. */
+static cbx_failure cause_of(cbx_status st)
+{
+    if (st == CBX_EUNAVAILABLE || st == CBX_EUNSUPPORTED) return CBX_FAILURE_HOST_UNSUPPORTED;
+    if (st == CBX_ENOMEM) return CBX_FAILURE_OUT_OF_MEMORY;
+    return CBX_FAILURE_RUN_ERROR;
+}
+
+cbx_status cbx__launch_in_process(cbx_ctx *ctx, const cbx_case_ops *c, const cbx_params *point, const cbx_workload *w,
+                                  const cbx__attempt *a, const cbx_launch_opts *opts, cbx_launch_record *record,
+                                  cbx_err *err)
+{
+    local_run r = { .b = a->baseline };
+    struct rusage before;
+    cbx_err why = CBX_ERR_INIT;
+    cbx_status st;
+
+    (void)err;
+    memset(record, 0, sizeof(*record));
+    record->exit_code = -1;
+    record->hwm_start_bytes = record->hwm_increase_bytes = record->device_peak_bytes = record->ready_ns =
+        record->overhead_ns = record->compile_ns = record->call_overhead_ns = record->energy_call_j = record->power_w =
+            NAN;
+    snprintf(record->energy_why, sizeof record->energy_why, "not measured where baselines run in this process");
+    getrusage(RUSAGE_SELF, &before);
+    st = open_run(ctx, c, point, w, &r, &why);
+    if (st) {
+        record->failure = cause_of(st);
+        memcpy(record->message, why.message, sizeof(record->message));
+        memcpy(record->phase, "load", 5);
+    } else {
+        measure(opts, &r, record);
+        check(c, w, &r, &record->fidelity);
+        if (!record->fidelity.ok) record->failure = CBX_FAILURE_FIDELITY;
+        if (opts->stop && *opts->stop) record->failure = CBX_FAILURE_INTERRUPTED;
+    }
+    read_usage(&before, record);
+    close_run(&r);
+    return CBX_OK;
+}

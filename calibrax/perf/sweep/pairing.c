@@ -1,0 +1,80 @@
+/**
+ * Paired ratios: the median of quotients with its interval, the verdict on it, and the p-value of what the verdict claims.
+ */
+#include "calibrax/perf/sweep/pairing.h"
+
+#include <math.h>
+
+#include "calibrax/analysis/verdict.h"
+#include "calibrax/statistics/significance.h"
+
+/* Two-sided for a difference, two one-sided tests for equivalence.  false: out of memory. */
+static bool put_p(cbx_ctx *ctx, const double *mine, const double *theirs, size_t n, cbx_row *row)
+{
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    double *q = cbx_mem_alloc(al, n * sizeof *q);
+    size_t below = 0, above = 0;
+
+    if (!q) return false;
+    for (size_t i = 0; i < n; i++) {
+        q[i] = mine[i] / theirs[i];
+        below += q[i] < 1;
+        above += q[i] > 1;
+    }
+    row->margin_equal = CBX_VERDICT_MARGIN;
+    row->p_difference = cbx_stat_sign_test_p(below, above);
+    row->p_equivalence = cbx_stat_equivalence_p(q, n, 1 / (1 + CBX_VERDICT_MARGIN), 1 + CBX_VERDICT_MARGIN);
+    cbx_mem_free(al, q, n * sizeof *q);
+    return true;
+}
+
+cbx_status cbx__row_pair(cbx_ctx *ctx, const double *mine, const double *theirs, size_t n, double level, cbx_row *row,
+                         cbx_err *err)
+{
+    cbx_interval iv;
+    cbx_verdict verdict;
+    cbx_status st = cbx_stat_paired_ratio(ctx, mine, theirs, n, level, &iv, err);
+
+    if (st) return st;
+    verdict = cbx_verdict_of_ratio(&iv, CBX_VERDICT_MARGIN);
+    if (!put_p(ctx, mine, theirs, n, row)) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu quotients", n);
+    row->paired = (cbx_row_interval){ iv.value, iv.lower, iv.upper, iv.level };
+    row->verdict = cbx_verdict_name(verdict);
+    row->pairs = n;
+    row->paired_p = verdict == CBX_VERDICT_EQUIVALENT ? row->p_equivalence : row->p_difference;
+    return CBX_OK;
+}
+
+/* The round that *l stands at and its median; moves *l behind it. */
+static size_t take_round(const cbx__launch **l, double *median)
+{
+    size_t round = (*l)->round;
+
+    *median = NAN;
+    for (; *l && (*l)->round == round; *l = (*l)->next) {
+        if (!isnan((*l)->median_s)) *median = (*l)->median_s;
+    }
+    return round;
+}
+
+size_t cbx__pair_rounds(const cbx__attempt *a, const cbx__attempt *rival, double *mine, double *theirs)
+{
+    const cbx__launch *l = a->first, *m = rival->first;
+    size_t n = 0;
+
+    while (l && m) {
+        double x = NAN, y = NAN;
+        if (l->round < m->round)
+            take_round(&l, &x);
+        else if (m->round < l->round)
+            take_round(&m, &y);
+        else {
+            take_round(&l, &x);
+            take_round(&m, &y);
+        }
+        if (!(x > 0) || !(y > 0)) continue;
+        mine[n] = x;
+        theirs[n++] = y;
+    }
+    return n;
+}

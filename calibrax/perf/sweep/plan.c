@@ -1,0 +1,252 @@
+/**
+ * Which attempts a point has, and how many launches and epochs fit its budget; see plan.h.
+ */
+#include "calibrax/perf/sweep/plan.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "calibrax/perf/schedule/cores.h"
+#include "calibrax/perf/schedule/platforms.h"
+
+#define MEMORY_LEAST (UINT64_C(16) << 20)
+
+static bool contains(const char *const *list, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!strcmp(list[i], name)) return true;
+    }
+    return false;
+}
+
+/* Names of a case's baselines as a sentence's tail: "; did you mean 'tiled'?" or the whole list. */
+static cbx_status unknown_baseline(const cbx_case_ops *c, const char *flag, const char *word, cbx_err *err)
+{
+    const char *names[128];
+    size_t n = 0, len = 0;
+    const char *near;
+    char all[300] = "";
+
+    for (size_t i = 0; i < c->nbaselines && n < CBX_LEN(names); i++) {
+        if (c->baselines[i]->mutant_reason) continue;
+        names[n++] = c->baselines[i]->name;
+        if (len + 1 < sizeof(all))
+            len += (size_t)snprintf(all + len, sizeof(all) - len, "%s%s", n > 1 ? ", " : "", c->baselines[i]->name);
+    }
+    near = cbx_nearest_word(word, names, n);
+    if (near) {
+        return cbx_fail(err, CBX_EINVAL, "%s: unknown baseline '%s' of case '%s'; did you mean '%s'?", flag, word,
+                        c->name, near);
+    }
+    return cbx_fail(err, CBX_EINVAL, "%s: unknown baseline '%s' of case '%s'; known: %s", flag, word, c->name, all);
+}
+
+static cbx_status check_names(const cbx_case_ops *c, const char *flag, const char *const *list, size_t n, cbx_err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!cbx_case_baseline(c, list[i])) return unknown_baseline(c, flag, list[i], err);
+    }
+    return CBX_OK;
+}
+
+cbx_status cbx__plan_check(const cbx_measure_opts *opts, cbx_err *err)
+{
+    cbx_status st;
+
+    if (opts->struct_size != sizeof(*opts))
+        return cbx_fail(err, CBX_EINVAL, "measure: options of another version of the header");
+    if (!opts->case_ops) return cbx_fail(err, CBX_EINVAL, "measure: no case given");
+    if (opts->launches > 100000)
+        return cbx_fail(err, CBX_EINVAL, "--launches: %zu is more than 100000", opts->launches);
+    if (opts->repeats > CBX_LAUNCH_MAX_EPOCHS) {
+        return cbx_fail(err, CBX_EINVAL, "--repeats: %zu is more than %d", opts->repeats, CBX_LAUNCH_MAX_EPOCHS);
+    }
+    if (!(opts->budget_s >= 0))
+        return cbx_fail(err, CBX_EINVAL, "--budget: %g is not a number of seconds", opts->budget_s);
+    if (!(opts->gpu_settle_s >= 0 && opts->gpu_settle_s <= 3600))
+        return cbx_fail(err, CBX_EINVAL, "--gpu-settle: %g is not from 0 to 3600 seconds", opts->gpu_settle_s);
+    if (!(opts->lock_wait_s >= 0))
+        return cbx_fail(err, CBX_EINVAL, "--lock-wait: %g is not a number of seconds", opts->lock_wait_s);
+    if (opts->threads < 0 || opts->threads > CBX__CORES_MOST)
+        return cbx_fail(err, CBX_EINVAL, "--threads: %d is not from 1 to %d", opts->threads, CBX__CORES_MOST);
+    if (opts->memory_limit_bytes && opts->memory_limit_bytes < MEMORY_LEAST)
+        return cbx_fail(err, CBX_EINVAL, "--memory-limit: %llu bytes are too few for any worker; at least 16M",
+                        (unsigned long long)opts->memory_limit_bytes);
+    if (!(opts->precision >= 0 && opts->precision < 1)) {
+        return cbx_fail(err, CBX_EINVAL, "--precision: %g is no relative half width, such as 0.01 for 1 %%",
+                        opts->precision);
+    }
+    st = check_names(opts->case_ops, "--baselines", opts->allow, opts->nallow, err);
+    if (st) return st;
+    return check_names(opts->case_ops, "--skip-baselines", opts->deny, opts->ndeny, err);
+}
+
+/* Why a baseline is not launched, from the user's choice; NONE: it is. */
+static cbx_failure selection(const cbx_measure_opts *opts, const cbx_baseline_ops *b)
+{
+    bool named = contains(opts->allow, opts->nallow, b->name);
+
+    if (opts->nallow && !named) return CBX_FAILURE_SKIPPED_BY_CONFIG;
+    if (contains(opts->deny, opts->ndeny, b->name)) return CBX_FAILURE_SKIPPED_BY_CONFIG;
+    if (opts->skip_slow && b->slow_reason && !named) return CBX_FAILURE_SLOW_SKIPPED;
+    return CBX_FAILURE_NONE;
+}
+
+static bool not_allowed(const cbx_measure_opts *opts, const cbx_baseline_ops *b)
+{
+    return opts->nallow && !contains(opts->allow, opts->nallow, b->name);
+}
+
+static void explain(cbx__attempt *a, cbx_failure f, const char *why)
+{
+    a->failure = f;
+    snprintf(a->message, sizeof(a->message), "%s", why ? why : "");
+}
+
+static bool on_gpu_alone(const cbx_baseline_ops *b) { return strcmp(b->provider, "cuda") == 0; }
+
+/* Fills the failure of an attempt that will not be launched. */
+static void judge(const cbx_measure_opts *opts, const char *unsupported, cbx__attempt *a)
+{
+    const cbx_baseline_ops *b = a->baseline;
+    char text[CBX_ERR_MESSAGE_SIZE];
+    cbx_failure f;
+
+    if (unsupported) {
+        explain(a, CBX_FAILURE_POINT_UNSUPPORTED, unsupported);
+        return;
+    }
+    f = selection(opts, b);
+    if (f == CBX_FAILURE_SLOW_SKIPPED) {
+        snprintf(text, sizeof(text), "declared slow: %s", b->slow_reason);
+        explain(a, f, text);
+    } else if (f != CBX_FAILURE_NONE) {
+        explain(a, f, not_allowed(opts, b) ? "left out by --baselines" : "left out by --skip-baselines");
+        a->remedy = not_allowed(opts, b) ? "name it in --baselines" : "take it out of --skip-baselines";
+    } else if (cbx__platform_refuses(a->platform, b->provider)) {
+        snprintf(text, sizeof(text), "provider '%s' %s", b->provider, cbx__platform_refuses(a->platform, b->provider));
+        explain(a, CBX_FAILURE_BACKEND_UNAVAILABLE, text);
+    } else if (!strcmp(a->platform, "cpu") && on_gpu_alone(b)) {
+        snprintf(text, sizeof(text), "baseline '%s' runs on a GPU: choose platform cuda12", b->name);
+        explain(a, CBX_FAILURE_BACKEND_UNAVAILABLE, text);
+        a->remedy = "--platforms cuda12";
+    }
+}
+
+/* Variants of a baseline's provider under the user's choice; an attempt that is skipped has one row, under the default's name. */
+static size_t variants_of(const cbx_measure_opts *opts, const cbx_baseline_ops *b, const cbx_variant **out)
+{
+    const cbx_provider_ops *p = cbx_provider_find(b->provider);
+    size_t n = p && p->variants ? p->variants(b, out) : 0;
+
+    if (n == 0) return 0;
+    if (opts->variants == CBX_VARIANTS_DEFAULT || opts->twins || opts->mutants) return 1;
+    if (opts->variants == CBX_VARIANTS_TUNED && n > 1) {
+        *out += n - 1;
+        return 1;
+    }
+    return n;
+}
+
+static void add_attempts(const cbx_measure_opts *opts, const char *platform, const cbx_baseline_ops *b,
+                         const char *unsupported, cbx__plan *plan)
+{
+    const cbx_variant *variants = NULL;
+    size_t n = variants_of(opts, b, &variants);
+    size_t copies = opts->twins ? 2 : n > 1 ? n : 1;
+
+    for (size_t i = 0; i < copies; i++) {
+        cbx__attempt *a = &plan->attempts[plan->count];
+        const cbx_variant *v = n ? &variants[opts->twins ? 0 : i] : NULL;
+        a->baseline = b;
+        a->platform = platform;
+        a->settings = v;
+        a->variant = opts->twins && i == 1 ? "twin" : v ? v->name : "default";
+        a->median_s = a->min_s = NAN;
+        judge(opts, unsupported, a);
+        plan->count++;
+        if (a->failure) break;
+    }
+}
+
+/* Rows of cold caches are variants of their own: "cold", "tuned-cold". */
+static cbx_status name_cold(cbx_arena *arena, cbx__plan *plan, cbx_err *err)
+{
+    for (size_t i = 0; i < plan->count; i++) {
+        cbx__attempt *a = &plan->attempts[i];
+        a->variant = strcmp(a->variant, "default") ? cbx_arena_printf(arena, "%s-cold", a->variant) : "cold";
+        if (!a->variant) return cbx_fail(err, CBX_ENOMEM, "out of memory for the attempts of a point");
+    }
+    return CBX_OK;
+}
+
+cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const char *const *platforms,
+                          size_t nplatforms, const cbx_params *point, cbx__plan *out, cbx_err *err)
+{
+    const cbx_case_ops *c = opts->case_ops;
+    cbx__plan plan = { 0 };
+    size_t capacity = 0;
+
+    for (size_t b = 0; b < c->nbaselines; b++) {
+        const cbx_variant *v = NULL;
+        size_t n = opts->twins ? 2 : variants_of(opts, c->baselines[b], &v);
+        capacity += nplatforms * (n ? n : 1);
+    }
+    plan.attempts = cbx_arena_calloc(arena, capacity, sizeof(*plan.attempts));
+    if (!plan.attempts) return cbx_fail(err, CBX_ENOMEM, "out of memory for the attempts of a point");
+    for (size_t p = 0; p < nplatforms; p++) {
+        for (size_t i = 0; i < c->nbaselines; i++) {
+            const cbx_baseline_ops *b = c->baselines[i];
+            const char *reason = NULL;
+            if (b->mutant_reason && !opts->mutants && !contains(opts->allow, opts->nallow, b->name)) continue;
+            if (on_gpu_alone(b) && !strcmp(platforms[p], "cpu") && !contains(opts->allow, opts->nallow, b->name))
+                continue;
+            bool fits = !b->supports || b->supports(point, &reason);
+            if (!fits && !reason) continue;
+            add_attempts(opts, platforms[p], b, fits ? NULL : reason, &plan);
+        }
+    }
+    if (opts->cold_cache) {
+        cbx_status st = name_cold(arena, &plan, err);
+        if (st) return st;
+    }
+    *out = plan;
+    return CBX_OK;
+}
+
+bool cbx__attempt_alive(const cbx__attempt *a) { return !a->failure && !a->idle && !a->settled; }
+
+size_t cbx__plan_live(const cbx__plan *plan)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < plan->count; i++) n += cbx__attempt_alive(&plan->attempts[i]);
+    return n;
+}
+
+/* Seconds of one round under given counts. */
+static double round_cost(const cbx__cost *costs, size_t n, size_t epochs, bool warmup)
+{
+    double s = 0;
+    for (size_t i = 0; i < n; i++)
+        s += costs[i].fixed_s + (warmup ? costs[i].warmup_s : 0) + costs[i].epoch_s * (double)epochs;
+    return s;
+}
+
+cbx__counts cbx__plan_fit(const cbx__cost *costs, size_t n, double left_s, size_t launches, size_t epochs)
+{
+    cbx__counts k = { .launches = launches, .epochs = epochs, .warmup = true };
+    size_t floor_launches = launches < CBX__MIN_LAUNCHES ? launches : CBX__MIN_LAUNCHES;
+    double one;
+
+    if (n == 0 || isinf(left_s)) return k;
+    if (left_s < 0) left_s = 0;
+    while (k.epochs > 1 && (double)(k.launches - 1) * round_cost(costs, n, k.epochs, true) > left_s) k.epochs--;
+    if ((double)(k.launches - 1) * round_cost(costs, n, k.epochs, true) <= left_s) return k;
+    k.warmup = false;
+    one = round_cost(costs, n, 1, false);
+    while (k.launches > 1 && (double)(k.launches - 1) * one > left_s) k.launches--;
+    if (k.launches >= floor_launches) return k;
+    k.starved = launches >= CBX__MIN_LAUNCHES;
+    return k;
+}

@@ -1,0 +1,104 @@
+/**
+ * Attempts of one point and the counts that fit a budget: everything decided before a worker starts.  Internal to perf.
+ */
+#ifndef CALIBRAX_PERF_SWEEP_PLAN_H
+#define CALIBRAX_PERF_SWEEP_PLAN_H
+
+#include "calibrax/perf/sweep/measure.h"
+#include "calibrax/perf/sweep/order.h"
+#include "calibrax/statistics/steady.h"
+
+/** One launch of an attempt, as it was drawn and as it went. */
+typedef struct cbx__launch {
+    size_t round, position;
+    size_t attempt;      /* of its round, from 1 */
+    bool retry;          /* repeats another of the same round ... */
+    cbx_failure repeats; /* ... that failed for this cause */
+    cbx__layout layout;
+    uint64_t seed;
+    double wall_s;
+    double median_s; /* median of its steady epochs; NaN if it failed */
+    cbx_steady_class steady;
+    size_t steady_from;    /* first epoch that counts */
+    const char *unhealthy; /* what the machine did to it meanwhile (health.h); NULL: nothing */
+    cbx_launch_record record;
+    struct cbx__launch *next;
+} cbx__launch;
+
+/** What the first launches of an attempt say of the others; see pilot.h. */
+typedef struct cbx__pilot {
+    size_t launches;            /* looked at; 0: there was no pilot */
+    double mean_s;              /* of launch means */
+    double launch_cv, epoch_cv; /* standard deviations between launches and of epochs within one, over the mean */
+    double launch_s, epoch_s;   /* [s] what a launch costs apart from its epochs, and an epoch */
+    size_t best_epochs;         /* Kalibera & Jones */
+    size_t needed;              /* launches for the goal; 0: none was set */
+    size_t warmed;              /* launches that warmed up or slowed down */
+} cbx__pilot;
+
+/** One attempt: baseline x platform x variant at a point. */
+typedef struct cbx__attempt {
+    const cbx_baseline_ops *baseline;
+    const char *platform;
+    const char *variant;         /* name in the row */
+    const cbx_variant *settings; /* NULL: no environment of its own */
+    const cbx_row *kept;         /* row of an earlier run that stands in for this attempt; NULL: none */
+    bool idle; /* not launched: its kept row is enough (a kept attempt that is not idle serves others' ratios) */
+    cbx_failure failure; /* not NONE before the first launch: a row without a launch */
+    char message[CBX_ERR_MESSAGE_SIZE];
+    const char *interpreter; /* NULL: native */
+    const char *remedy;      /* NULL: the failure table's */
+    uint64_t iterations;     /* calls of an epoch; 0 before the pilot */
+    size_t epochs;           /* of the launches to come; 0: as many as the point's */
+    cbx__pilot pilot;
+    bool settled;                /* its goal is reached (stopping.h): launched no more */
+    size_t look;                 /* that its intervals are of */
+    const char *stopped_because; /* NULL: it failed */
+    size_t retries;              /* launches that were repeated */
+    cbx__launch *first, *last;
+    size_t nlaunches;
+    double *warm_ns; /* [ns] compile times with a cache that was filled, one a launch of their own */
+    size_t nwarm;
+    const char *warm_reason; /* why there are none; NULL: nobody tried */
+    /* --- what rows are made of, filled by cbx__rows_judge --- */
+    bool good, strongest;
+    double median_s, min_s;
+} cbx__attempt;
+
+typedef struct cbx__plan {
+    cbx__attempt *attempts;
+    size_t count;
+} cbx__plan;
+
+/** Checks names of opts against the case; messages name the nearest known one. */
+cbx_status cbx__plan_check(const cbx_measure_opts *opts, cbx_err *err);
+/** Attempts of a point in row order (platform, baseline, variant), skipped ones included.  Lives in the arena. */
+cbx_status cbx__plan_make(cbx_arena *arena, const cbx_measure_opts *opts, const char *const *platforms,
+                          size_t nplatforms, const cbx_params *point, cbx__plan *out, cbx_err *err);
+/** True if the attempt is (still) to be launched: it has not failed, is not kept, and has not settled. */
+bool cbx__attempt_alive(const cbx__attempt *a);
+/** Attempts that will be launched. */
+size_t cbx__plan_live(const cbx__plan *plan);
+
+/** What the pilot saw of one attempt: time of a launch apart from its epochs and spare warm-up, and of one epoch [s]. */
+typedef struct cbx__cost {
+    double fixed_s, warmup_s, epoch_s;
+} cbx__cost;
+
+typedef struct cbx__counts {
+    size_t launches, epochs;
+    bool warmup;  /* false: no warm-up beyond the first call */
+    bool starved; /* fewer launches than an interval needs */
+} cbx__counts;
+
+/** Launches that a 95 % order-statistic interval needs. */
+#define CBX__MIN_LAUNCHES 6
+
+/**
+ * Counts for the whole point, the pilot's launch included, that fit into left_s seconds after the pilot: first fewer epochs (down to 1),
+ * then no spare warm-up, then fewer launches (not below 6), and below 6 only when even those do not fit.
+ * left_s infinite: what was asked for.
+ */
+cbx__counts cbx__plan_fit(const cbx__cost *costs, size_t n, double left_s, size_t launches, size_t epochs);
+
+#endif

@@ -1,0 +1,32 @@
+/**
+ * The table of a run: what it finished, laid over the rows that --resume kept, with verdicts corrected over the whole.  Internal to perf.
+ */
+#ifndef CALIBRAX_PERF_SWEEP_TABLE_H
+#define CALIBRAX_PERF_SWEEP_TABLE_H
+
+#include "calibrax/perf/sweep/session.h"
+
+/** What a run has of one point on one platform; parts of the same point stand together. */
+typedef struct cbx__table_part {
+    const char *point_json;
+    const cbx_rows *rows; /* NULL: the point is not finished */
+} cbx__table_part;
+
+/**
+ * Rows of the parts in order, each part followed by the kept rows of its point, then all other kept rows.  A row of this run takes the place
+ * of kept rows with its key; one that was skipped or interrupted never takes the place of a good one, whatever its variant.
+ * @param out  rows that borrow everything from parts and kept; the array lives in the arena
+ */
+cbx_status cbx__table_lay(const cbx__session *s, const cbx__table_part *parts, size_t nparts, const cbx_rows *kept,
+                          cbx_arena *arena, cbx_row **out, size_t *count, cbx_err *err);
+/**
+ * Corrects the paired ratios of one case by Holm: p_holm, holm_rows and verdict_holm of every good row that has a p-value.
+ * verdict_holm stays NULL where no outcome of so few launches could stand among so many rows.
+ */
+cbx_status cbx__table_correct(const char *case_name, cbx_row *rows, size_t count, cbx_arena *arena, cbx_err *err);
+/** Adds typed rows to a set, as what they are written as. */
+cbx_status cbx__table_read(const cbx_row *rows, size_t count, cbx_rows *out, cbx_err *err);
+/** cbx__table_correct over a set that nobody lays anew: its rows of the case are replaced by corrected ones; unchanged on failure. */
+cbx_status cbx__table_settle(const char *case_name, cbx_rows *rows, cbx_err *err);
+
+#endif

@@ -1,0 +1,111 @@
+/*
+ * Compile times with a cache that an earlier process has filled.
+ *
+ * The launches of the rounds compile with nothing kept: cold.  After them each attempt whose framework can keep what it compiled gets a
+ * folder for it, one launch that fills the folder, and some that find it filled; they compile, are checked, and end.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "calibrax/base/clock.h"
+#include "calibrax/base/file.h"
+#include "calibrax/base/temporary.h"
+#include "calibrax/perf/sweep/session.h"
+
+#define WARM_LAUNCHES 7 /* what an interval of two sides at 95 % together needs */
+
+static bool budget_is_spent(const cbx__point *p) { return 1e-9 * (double)(cbx_clock_ns() - p->began_ns) >= p->share_s; }
+
+static size_t launches_of(const cbx__session *s, const cbx__point *p, const char **why)
+{
+    int asked = s->opts->warm_compiles;
+
+    *why = asked == 0       ? "left out by --warm-compiles 0"
+           : s->opts->quick ? "not measured by --quick"
+                            : "measured at the representative point; --warm-compiles N measures it at every point";
+    if (asked >= 0) return (size_t)asked;
+    return s->opts->quick || !p->representative ? 0 : WARM_LAUNCHES;
+}
+
+static bool wants_warm(const cbx__attempt *a)
+{
+    const cbx_provider_ops *provider = cbx_provider_find(a->baseline->provider);
+    return provider && provider->cache_folder && !a->failure && !a->idle && a->first;
+}
+
+/* A folder that is still empty was no cache: what is compiled next is compiled as cold as before. */
+static cbx_status look_into(cbx_ctx *ctx, cbx_arena *arena, const char *folder, bool *empty, cbx_err *err)
+{
+    const char *const *names;
+    size_t n = 0;
+    const cbx_status st = cbx_dir_list(ctx, folder, NULL, arena, &names, &n, err);
+
+    *empty = st || n == 0;
+    return st == CBX_ENOMEM ? st : CBX_OK;
+}
+
+/* One launch that only compiles.  @param ns  NaN: it failed, or did not tell */
+static cbx_status compile_once(cbx_ctx *ctx, const cbx__session *s, const cbx__point *p, const cbx_workload *w,
+                               const cbx__attempt *a, const char *folder, double *ns, cbx_err *err)
+{
+    cbx_launch_record *r = cbx_mem_zalloc(cbx_ctx_allocator(ctx), sizeof *r);
+    cbx_launch_opts o;
+    cbx_status st;
+
+    if (!r) return cbx_fail(err, CBX_ENOMEM, "out of memory for a launch record");
+    cbx__point_launch_opts(s, p, a, a->first, &o);
+    o.compile_only = true;
+    o.cold = false;
+    o.jit_cache = folder;
+    o.energy = NULL;
+    st = cbx_launch_run(ctx, w, a->baseline, &o, r, err);
+    *ns = !st && !r->failure ? r->compile_ns : NAN;
+    cbx_launch_record_clear(r);
+    cbx_mem_free(cbx_ctx_allocator(ctx), r, sizeof *r);
+    return st == CBX_ENOMEM ? st : CBX_OK;
+}
+
+static cbx_status warm_attempt(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx__attempt *a,
+                               size_t n, cbx_err *err)
+{
+    char folder[CBX__TEMPORARY_SIZE];
+    bool empty = false;
+    cbx_status st = CBX_OK;
+    double ns = NAN;
+
+    a->warm_ns = cbx_arena_calloc(&p->arena, n, sizeof *a->warm_ns);
+    if (!a->warm_ns) return cbx_fail(err, CBX_ENOMEM, "out of memory for compile times");
+    a->warm_reason = "no scratch folder could be made for a cache";
+    if (cbx__temporary_make("cache", folder, NULL)) return CBX_OK;
+    a->warm_reason = "the launches that should have found it filled failed";
+    for (size_t i = 0; i <= n && !st && !cbx__session_stopped(s); i++) {
+        st = compile_once(ctx, s, p, w, a, folder, &ns, err);
+        if (i && isfinite(ns)) a->warm_ns[a->nwarm++] = ns;
+        if (!isfinite(ns)) break;
+        if (i == 0 && !st) st = look_into(ctx, &p->arena, folder, &empty, err);
+        if (empty) {
+            a->warm_reason = "the framework left nothing in the folder of its cache";
+            break;
+        }
+    }
+    cbx__temporary_remove(folder);
+    return st;
+}
+
+cbx_status cbx__point_warm(cbx_ctx *ctx, cbx__session *s, cbx__point *p, const cbx_workload *w, cbx_err *err)
+{
+    const char *why;
+    size_t n = launches_of(s, p, &why);
+    cbx_status st = CBX_OK;
+
+    for (size_t i = 0; i < p->plan.count && !st; i++) {
+        cbx__attempt *a = &p->plan.attempts[i];
+        if (!wants_warm(a)) continue;
+        a->warm_reason = why;
+        if (n && budget_is_spent(p))
+            a->warm_reason = "the budget was spent before it was measured";
+        else if (n && !s->opts->in_process && !cbx__session_stopped(s))
+            st = warm_attempt(ctx, s, p, w, a, n, err);
+    }
+    return st;
+}
