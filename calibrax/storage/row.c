@@ -12,6 +12,8 @@
 
 bool cbx_row_is_limit(const cbx_row *row) { return row->role && strcmp(row->role, "limit") == 0; }
 
+bool cbx_row_is_attempt(const cbx_row *row) { return !row->status || strcmp(row->status, "skipped") != 0; }
+
 bool cbx_row_is_good(const cbx_row *row) { return row->status && strcmp(row->status, "ok") == 0; }
 
 /* --- to JSON --- */

@@ -169,6 +169,8 @@ CBX_API cbx_status cbx_rows_write(cbx_ctx *ctx, const char *path, const cbx_row 
 CBX_API void cbx_rows_csv(const cbx_rows *rows, cbx_text *out);
 /** True if status is "ok"; false for NULL. */
 CBX_API bool cbx_row_is_good(const cbx_row *row);
+/** False if the row was left out of its run ("skipped"): nothing was tried, and an older row of its key still holds. */
+CBX_API bool cbx_row_is_attempt(const cbx_row *row);
 /** True if it is of a limit: shown, but neither ranked nor compared. */
 CBX_API bool cbx_row_is_limit(const cbx_row *row);
 /** Store key: case, machine, platform, point, baseline, variant as one string in the arena; absent ones read as "", the variant as

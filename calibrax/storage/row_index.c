@@ -21,11 +21,11 @@
 /* The number in the names is the version of these tables. */
 static const char tables[] =
     "BEGIN IMMEDIATE;"
-    "DROP TABLE IF EXISTS row2; DROP TABLE IF EXISTS row2_key; DROP TABLE IF EXISTS row2_file;" /* what came before */
-    "CREATE TABLE IF NOT EXISTS row3_file(fid INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, size INT, ino INT,"
+    "DROP TABLE IF EXISTS row3; DROP TABLE IF EXISTS row3_key; DROP TABLE IF EXISTS row3_file;" /* what came before */
+    "CREATE TABLE IF NOT EXISTS row4_file(fid INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, size INT, ino INT,"
     " mtime INT, ctime INT, damaged INT, newer INT, first_damage TEXT);"
-    "CREATE TABLE IF NOT EXISTS row3_key(kid INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL);"
-    "CREATE TABLE IF NOT EXISTS row3(fid INT, off INT, len INT, kid INT, run_id TEXT, good INT,"
+    "CREATE TABLE IF NOT EXISTS row4_key(kid INTEGER PRIMARY KEY, key TEXT UNIQUE NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS row4(fid INT, off INT, len INT, kid INT, run_id TEXT, outcome INT,"
     " median REAL, lower REAL, upper REAL, compile REAL, memory REAL, error REAL, energy REAL,"
     " gflop REAL, gbyte REAL, PRIMARY KEY(fid, off)) WITHOUT ROWID;"
     "COMMIT";
@@ -111,9 +111,9 @@ typedef struct writer {
 static cbx_status writer_open(writer *w, cbx_row_index *ix, cbx_err *err)
 {
     static const char *const sql[] = {
-        "INSERT INTO row3_file(name,size,ino,mtime,ctime,damaged,newer,first_damage) VALUES(?,?,?,?,?,?,?,?)",
-        "INSERT INTO row3 VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-        "INSERT INTO row3_key(key) VALUES(?) ON CONFLICT DO NOTHING", "SELECT kid FROM row3_key WHERE key = ?"
+        "INSERT INTO row4_file(name,size,ino,mtime,ctime,damaged,newer,first_damage) VALUES(?,?,?,?,?,?,?,?)",
+        "INSERT INTO row4 VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+        "INSERT INTO row4_key(key) VALUES(?) ON CONFLICT DO NOTHING", "SELECT kid FROM row4_key WHERE key = ?"
     };
     cbx__select **const all[] = { &w->put_file, &w->put_row, &w->put_key, &w->find_key };
     cbx_status st = CBX_OK;
@@ -162,7 +162,7 @@ static cbx_status put_row(writer *w, int64_t fid, int64_t offset, int64_t length
     cbx__select_bind_int(s, length);
     cbx__select_bind_int(s, kid);
     cbx__select_bind_text(s, row->run_id);
-    cbx__select_bind_int(s, cbx_row_is_good(row));
+    cbx__select_bind_int(s, cbx_row_is_good(row) ? ROW_GOOD : cbx_row_is_attempt(row) ? ROW_FAILED : ROW_SKIPPED);
     cbx__select_bind_double(s, row->median_s);
     cbx__select_bind_double(s, row->steady.lower);
     cbx__select_bind_double(s, row->steady.upper);
@@ -293,7 +293,7 @@ static cbx_status compare(cbx_row_index *ix, int64_t **gone, size_t *ngone, cbx_
     }
     qsort(sorted, ix->nfiles, sizeof *sorted, by_name);
     *ngone = 0;
-    st = cbx__select_open(ix->db, "SELECT name,size,ino,mtime,ctime,fid FROM row3_file ORDER BY name", &s, err);
+    st = cbx__select_open(ix->db, "SELECT name,size,ino,mtime,ctime,fid FROM row4_file ORDER BY name", &s, err);
     while (!st && cbx__select_next(s)) {
         cbx__stamp known = { cbx__select_int(s, 1), cbx__select_int(s, 2), cbx__select_int(s, 3),
                              cbx__select_int(s, 4) };
@@ -331,7 +331,7 @@ static cbx_status forget(cbx_row_index *ix, int64_t fid, cbx_err *err)
 {
     char sql[128];
 
-    snprintf(sql, sizeof sql, "DELETE FROM row3 WHERE fid = %lld; DELETE FROM row3_file WHERE fid = %lld",
+    snprintf(sql, sizeof sql, "DELETE FROM row4 WHERE fid = %lld; DELETE FROM row4_file WHERE fid = %lld",
              (long long)fid, (long long)fid);
     return cbx__index_run(ix->db, sql, err);
 }

@@ -69,6 +69,11 @@ typedef enum cbx_row_extent { CBX_ROWS_WHOLE, CBX_ROWS_LEAN } cbx_row_extent;
  */
 CBX_API cbx_status cbx_row_index_latest(cbx_row_index *ix, cbx_row_extent extent, cbx_rows *rows, size_t *newer_failed,
                                         cbx_err *err);
+/**
+ * Adds the newest attempt of each series, good or not, in their order; the newest row where none is an attempt (cbx_row_is_attempt).
+ * What a gate looks at: a failure is not hidden by the good row before it.  @return as cbx_row_index_latest
+ */
+CBX_API cbx_status cbx_row_index_attempts(cbx_row_index *ix, cbx_row_extent extent, cbx_rows *rows, cbx_err *err);
 /** Adds every row of a case (NULL: of all) in the order of files; duplicates stay out.  @return as cbx_row_index_latest */
 CBX_API cbx_status cbx_row_index_rows(cbx_row_index *ix, const char *case_name, cbx_row_extent extent, cbx_rows *rows,
                                       cbx_err *err);

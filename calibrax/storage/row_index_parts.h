@@ -19,6 +19,8 @@ typedef struct cbx__row_file {
     size_t nkept;
 } cbx__row_file;
 
+typedef enum cbx__row_outcome { ROW_FAILED, ROW_GOOD, ROW_SKIPPED } cbx__row_outcome;
+
 /** Where a row stands. */
 typedef struct cbx__row_place {
     int64_t kid;
@@ -26,7 +28,8 @@ typedef struct cbx__row_place {
     size_t rank;
     int64_t offset, length;
     double median_s, lower_s, upper_s, compile_s, memory_mb, error, energy_j, gflop_per_s, gbyte_per_s;
-    bool good, duplicate;
+    cbx__row_outcome outcome;
+    bool duplicate;
     cbx_json *kept; /* borrowed from the file; NULL: to be read */
 } cbx__row_place;
 
@@ -44,7 +47,7 @@ struct cbx_row_index {
     cbx__row_place *places; /* by file, then offset */
     size_t nplaces;
     cbx_row_series *series;
-    const cbx__row_place **shown; /* of each series */
+    const cbx__row_place **shown, **attempts; /* of each series */
     size_t nseries;
     cbx_row_index_facts facts;
 };

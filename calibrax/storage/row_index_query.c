@@ -19,7 +19,7 @@ static cbx_status no_memory(cbx_err *err) { return cbx_fail(err, CBX_ENOMEM, "no
 static cbx_status load_facts(cbx_row_index *ix, cbx_err *err)
 {
     cbx__select *s = NULL;
-    cbx_status st = cbx__select_open(ix->db, "SELECT fid, damaged, newer, first_damage FROM row3_file ORDER BY name",
+    cbx_status st = cbx__select_open(ix->db, "SELECT fid, damaged, newer, first_damage FROM row4_file ORDER BY name",
                                      &s, err);
 
     ix->facts = (cbx_row_index_facts){ .files = ix->nfiles };
@@ -36,7 +36,7 @@ static cbx_status load_facts(cbx_row_index *ix, cbx_err *err)
 static cbx_status count_rows(cbx_row_index *ix, size_t *rows, int64_t *last_key, cbx_err *err)
 {
     cbx__select *s = NULL;
-    cbx_status st = cbx__select_open(ix->db, "SELECT (SELECT count(*) FROM row3), (SELECT max(kid) FROM row3_key)", &s,
+    cbx_status st = cbx__select_open(ix->db, "SELECT (SELECT count(*) FROM row4), (SELECT max(kid) FROM row4_key)", &s,
                                      err);
 
     if (st) return st;
@@ -59,8 +59,8 @@ static cbx_status load_places(cbx_row_index *ix, cbx_err *err)
     cbx__select *s = NULL;
     cbx_status st = cbx__select_open(
         ix->db,
-        "SELECT off, len, kid, run_id, good, median, lower, upper, compile, memory, error, "
-        "energy, gflop, gbyte FROM row3 WHERE fid = ? ORDER BY off",
+        "SELECT off, len, kid, run_id, outcome, median, lower, upper, compile, memory, error, "
+        "energy, gflop, gbyte FROM row4 WHERE fid = ? ORDER BY off",
         &s, err);
 
     for (size_t f = 0; !st && f < ix->nfiles; f++) {
@@ -73,7 +73,7 @@ static cbx_status load_places(cbx_row_index *ix, cbx_err *err)
             p.length = cbx__select_int(s, 1);
             p.kid = cbx__select_int(s, 2);
             p.run_id = keep_run_id(ix, cbx__select_text(s, 3));
-            p.good = cbx__select_int(s, 4) != 0;
+            p.outcome = (cbx__row_outcome)cbx__select_int(s, 4);
             p.median_s = cbx__select_double(s, 5);
             p.lower_s = cbx__select_double(s, 6);
             p.upper_s = cbx__select_double(s, 7);
@@ -100,7 +100,7 @@ static cbx_status load_places(cbx_row_index *ix, cbx_err *err)
 static cbx_status load_keys(cbx_row_index *ix, const char **keys, cbx_err *err)
 {
     cbx__select *s = NULL;
-    cbx_status st = cbx__select_open(ix->db, "SELECT kid, key FROM row3_key", &s, err);
+    cbx_status st = cbx__select_open(ix->db, "SELECT kid, key FROM row4_key", &s, err);
 
     while (!st && cbx__select_next(s)) {
         char *key = cbx_arena_strdup(&ix->loaded, cbx__select_text(s, 1));
@@ -128,7 +128,7 @@ static int by_key_then_run(const void *a, const void *b)
 
 typedef struct series_at {
     cbx_row_series series;
-    const cbx__row_place *first, *shown;
+    const cbx__row_place *first, *shown, *attempt;
 } series_at;
 
 static int by_first(const void *a, const void *b)
@@ -162,7 +162,7 @@ static void close_series(cbx_row_index *ix, cbx__row_place **group, size_t n, cb
                                                     .median_s = p->median_s,
                                                     .lower_s = p->lower_s,
                                                     .upper_s = p->upper_s,
-                                                    .good = p->good,
+                                                    .good = p->outcome == ROW_GOOD,
                                                     .compile_s = p->compile_s,
                                                     .memory_mb = p->memory_mb,
                                                     .error = p->error,
@@ -170,9 +170,11 @@ static void close_series(cbx_row_index *ix, cbx__row_place **group, size_t n, cb
                                                     .gflop_per_s = p->gflop_per_s,
                                                     .gbyte_per_s = p->gbyte_per_s };
         newest = p;
-        if (p->good) good = p;
+        if (p->outcome == ROW_GOOD) good = p;
+        if (p->outcome != ROW_SKIPPED) out->attempt = p;
     }
     out->shown = good ? good : newest;
+    if (!out->attempt) out->attempt = newest;
     out->series.newer_failed = good && good != newest;
 }
 
@@ -195,10 +197,12 @@ static cbx_status group_places(cbx_row_index *ix, const char **keys, cbx_err *er
     qsort(all, count, sizeof *all, by_first);
     ix->series = cbx_arena_calloc(&ix->loaded, count, sizeof *ix->series);
     ix->shown = cbx_arena_calloc(&ix->loaded, count, sizeof *ix->shown);
-    if (!ix->series || !ix->shown) return no_memory(err);
+    ix->attempts = cbx_arena_calloc(&ix->loaded, count, sizeof *ix->attempts);
+    if (!ix->series || !ix->shown || !ix->attempts) return no_memory(err);
     for (; ix->nseries < count; ix->nseries++) {
         ix->series[ix->nseries] = all[ix->nseries].series;
         ix->shown[ix->nseries] = all[ix->nseries].shown;
+        ix->attempts[ix->nseries] = all[ix->nseries].attempt;
     }
     ix->facts.rows = ix->nplaces;
     return CBX_OK;
@@ -358,6 +362,13 @@ static size_t want_latest(cbx_row_index *ix, const char *unused, wanted *out)
     return ix->nseries;
 }
 
+static size_t want_attempts(cbx_row_index *ix, const char *unused, wanted *out)
+{
+    (void)unused;
+    for (size_t i = 0; out && i < ix->nseries; i++) out[i] = (wanted){ ix->attempts[i], i, NULL };
+    return ix->nseries;
+}
+
 static bool is_of_case(const cbx_row_index *ix, const char *key, const char *case_name)
 {
     size_t n = case_name ? strlen(case_name) : 0;
@@ -417,6 +428,11 @@ cbx_status cbx_row_index_latest(cbx_row_index *ix, cbx_row_extent extent, cbx_ro
     for (size_t i = 0; i < ix->nseries; i++) failed += ix->series[i].newer_failed;
     if (!st && newer_failed) *newer_failed = failed;
     return st;
+}
+
+cbx_status cbx_row_index_attempts(cbx_row_index *ix, cbx_row_extent extent, cbx_rows *rows, cbx_err *err)
+{
+    return fetch(ix, want_attempts, NULL, extent, rows, err);
 }
 
 cbx_status cbx_row_index_rows(cbx_row_index *ix, const char *case_name, cbx_row_extent extent, cbx_rows *rows,

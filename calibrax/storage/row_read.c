@@ -163,6 +163,17 @@ static cbx_status read_version(const row_reader *r, const cbx_json *v, const row
     return CBX_OK;
 }
 
+/* The schema fixes the unit of each number: a number in another unit is not guessed at. */
+static cbx_status read_word(const row_reader *r, const row_field *f, const cbx_json *v, const row_path *path)
+{
+    const char *word = cbx_json_string_value(v);
+    char words[PATH_SIZE];
+
+    if (strcmp(f->key, "unit") != 0 || (word && !strcmp(word, f->word))) return CBX_OK;
+    return cbx_fail(r->err, CBX_EFORMAT, "'%s': `%s`: expected \"%s\", found \"%.20s\"", r->what, spell(path, words),
+                    f->word, word ? word : type_names[cbx_json_typeof(v)]);
+}
+
 static cbx_status read_inner(const row_reader *r, const row_block *block, const cbx_json *v, const row_path *path)
 {
     cbx_status st;
@@ -199,6 +210,7 @@ static cbx_status read_field(const row_reader *r, const row_field *f, const cbx_
         return CBX_OK;
     case ROW_VERSION: return read_version(r, v, path);
     case ROW_BLOCK: return read_inner(r, f->block, v, path);
+    case ROW_WORD: return read_word(r, f, v, path);
     default: return CBX_OK; /* members that the typed view leaves in the JSON */
     }
 }

@@ -128,7 +128,7 @@ static bool byte_count(const char *text, uint64_t *out)
     double v = strtod(text, &end), scale = 1;
     const char *unit = *end ? strchr(units, *end) : NULL;
 
-    if (end == text || !(v >= 0)) return false;
+    if (end == text || !(v >= 0) || strpbrk(text, "xX")) return false;
     if (unit) {
         scale = pow(1024, (double)(unit - units) + 1);
         end++;
@@ -144,7 +144,7 @@ static const char *set_number(const char *text, double least, const char *expect
     char *end;
 
     *out = strtod(text, &end);
-    return end == text || *end || !isfinite(*out) || *out < least ? expected : NULL;
+    return end == text || strpbrk(text, "xX") || *end || !isfinite(*out) || *out < least ? expected : NULL;
 }
 
 /* NULL: set; else what is expected. */

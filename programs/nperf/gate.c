@@ -30,6 +30,7 @@ static const opt_spec gate_options[] = {
     { "allow-dropped", 0, OPT_FLAG, AT(how.allow_dropped), NULL, NULL,
       "keys of the baseline that are missing now do not fail" },
     { "allow-other-machine", 0, OPT_FLAG, AT(how.allow_machines), NULL, NULL, "compare across machines, and say so" },
+    { "allow-older", 0, OPT_FLAG, AT(how.allow_older), NULL, NULL, "rows under test may be older than the baseline's" },
     { "undecided-passes", 0, OPT_FLAG, AT(how.undecided_passes), NULL, NULL, "what cannot be decided does not fail" },
     { "waivers", 0, OPT_STRING, AT(waivers), "FILE", NULL, "findings that are accepted until a day" },
     { "out", 'o', OPT_STRING, AT(out), "FILE", "results/gate.json", "the findings as JSON" },
@@ -72,7 +73,7 @@ static int read_sides(gate *g, const opt_list *current)
     const row_side sides[2] = { { "--baseline", &g->a->baseline, own, &g->baseline },
                                 { "--current", current, g->run->ctx, &g->current } };
 
-    if (!status) status = latest_rows_of_both(g->run->program, sides);
+    if (!status) status = attempts_of_both(g->run->program, sides);
     cbx_ctx_free(own);
     return status;
 }
@@ -165,7 +166,8 @@ const opt_command gate_command = {
     "gate",
     "--baseline PATH... [--current PATH...] [OPTION]...",
     "hold rows against baseline rows",
-    "Compares the newest good row of each key with the baseline's: times by their launches, with intervals and a "
+    "Compares the newest attempt of each key, good or not, with the baseline's: times by their launches, with "
+    "intervals and a "
     "correction over the "
     "table; memory, compile time and fidelity by thresholds. Rows of another machine are refused unless allowed. Exit "
     "status 0: pass; "

@@ -44,8 +44,8 @@ typedef struct row_side {
     cbx_rows *rows;
 } row_side;
 
-/* The rows to show of two tables, read side by side, with the notes of both in their order. */
-int latest_rows_of_both(const opt_program *program, const row_side sides[2]);
+/* The newest attempts of two tables, read side by side.  Damaged and doubled rows are a fault. */
+int attempts_of_both(const opt_program *program, const row_side sides[2]);
 /* What a page is made of beside its rows. */
 typedef struct page_sources {
     const char *command;          /* that reproduces the rows; NULL: none */

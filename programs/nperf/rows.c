@@ -12,28 +12,34 @@ static void tell(const char *what, size_t n, const char *one, const char *many, 
     if (n) fprintf(stderr, "note: %s: %zu %s%s\n", what, n, n == 1 ? one : many, more);
 }
 
-/* What came of opening: a fault is said, and so is what is odd about the rows. */
-static int conclude_open(const opt_program *program, const char *flag, const opt_list *paths, cbx_status st,
-                         const cbx_err *err, cbx_row_index **out)
+/* What came of opening.  Damaged and doubled rows cost nothing but a note; where the newest attempts decide (strict) they are a fault,
+ * because each may be the newest of its key. */
+static int conclude_open(const opt_program *program, const char *flag, const opt_list *paths, bool strict,
+                         cbx_status st, const cbx_err *err, cbx_row_index **out)
 {
-    const cbx_row_index_facts *facts;
+    const cbx_row_index_facts *f;
     char words[CBX_ERR_MESSAGE_SIZE + 16];
 
     if (st == CBX_ENOENT)
         return opt_fail(program, "%s: %s; nperf writes rows to results/ by default", flag, err->message);
     if (st) return opt_fail(program, "%s: %s", flag, err->message);
-    facts = cbx_row_index_facts_of(*out);
-    snprintf(words, sizeof words, "; the first: %s", facts->first_damage);
-    tell(flag, facts->damaged, "damaged line left out", "damaged lines left out", words);
-    tell(flag, facts->duplicates, "row stands twice and counts once", "rows stand twice and count once", "");
-    tell(flag, facts->newer, "row is of a newer schema", "rows are of a newer schema",
+    f = cbx_row_index_facts_of(*out);
+    snprintf(words, sizeof words, "; the first: %s", f->first_damage);
+    if (strict && f->damaged)
+        return opt_fail(program, "%s: %zu damaged line%s%s; measure again, or remove %s", flag, f->damaged,
+                        f->damaged == 1 ? "" : "s", words, f->damaged == 1 ? "it" : "them");
+    if (strict && f->duplicates)
+        return opt_fail(program,
+                        "%s: %zu row%s the key and the run id of another; name each file once, and keep one of "
+                        "the rows",
+                        flag, f->duplicates, f->duplicates == 1 ? " has" : "s have");
+    tell(flag, f->damaged, "damaged line left out", "damaged lines left out", words);
+    tell(flag, f->duplicates, "row is listed twice and counts once", "rows are listed twice and count once", "");
+    tell(flag, f->newer, "row is of a newer schema", "rows are of a newer schema",
          " and read as far as it is known; a newer nperf reads more");
-    if (cbx_row_index_count(*out) == 0) {
-        cbx_row_index_close(*out);
-        *out = NULL;
+    if (cbx_row_index_count(*out) == 0)
         return opt_fail(program, "%s: no rows in '%s'%s", flag, paths->items[0],
                         paths->count > 1 ? " and the others" : "");
-    }
     return EXIT_PASS;
 }
 
@@ -41,17 +47,11 @@ int open_rows(const opt_program *program, cbx_ctx *ctx, const char *flag, const 
 {
     cbx_err err = CBX_ERR_INIT;
     cbx_status st = cbx_row_index_open(ctx, paths->items, paths->count, out, &err);
+    int status = conclude_open(program, flag, paths, false, st, &err, out);
 
-    return conclude_open(program, flag, paths, st, &err, out);
-}
-
-static int conclude_latest(const opt_program *program, const char *flag, cbx_status st, const cbx_err *err,
-                           size_t newer_failed)
-{
-    if (st) return opt_fail(program, "%s: %s", flag, err->message);
-    tell(flag, newer_failed, "newer row failed; the last good one is taken",
-         "newer rows failed; the last good ones are taken", "");
-    return EXIT_PASS;
+    if (status && !st) cbx_row_index_close(*out);
+    if (status) *out = NULL;
+    return status;
 }
 
 int latest_rows(const opt_program *program, cbx_row_index *ix, const char *flag, cbx_row_extent extent, cbx_rows *rows)
@@ -60,16 +60,18 @@ int latest_rows(const opt_program *program, cbx_row_index *ix, const char *flag,
     size_t newer_failed = 0;
     cbx_status st = cbx_row_index_latest(ix, extent, rows, &newer_failed, &err);
 
-    return conclude_latest(program, flag, st, &err, newer_failed);
+    if (st) return opt_fail(program, "%s: %s", flag, err.message);
+    tell(flag, newer_failed, "newer row failed; the last good one is taken",
+         "newer rows failed; the last good ones are taken", "");
+    return EXIT_PASS;
 }
 
 /* --- two tables at a time --- */
 
-/* One side, read without a word: both are told in their order afterwards. */
+/* One side, read without a word: what there is to say of both is printed in their order afterwards. */
 typedef struct reading {
     const row_side *side;
     cbx_row_index *ix;
-    size_t newer_failed;
     cbx_status opened, read;
     cbx_err err;
 } reading;
@@ -79,11 +81,11 @@ static void *read_side(void *arg)
     reading *r = arg;
 
     r->opened = cbx_row_index_open(r->side->ctx, r->side->paths->items, r->side->paths->count, &r->ix, &r->err);
-    if (!r->opened) r->read = cbx_row_index_latest(r->ix, CBX_ROWS_LEAN, r->side->rows, &r->newer_failed, &r->err);
+    if (!r->opened) r->read = cbx_row_index_attempts(r->ix, CBX_ROWS_LEAN, r->side->rows, &r->err);
     return NULL;
 }
 
-int latest_rows_of_both(const opt_program *program, const row_side sides[2])
+int attempts_of_both(const opt_program *program, const row_side sides[2])
 {
     reading r[2] = { { .side = &sides[0], .err = CBX_ERR_INIT }, { .side = &sides[1], .err = CBX_ERR_INIT } };
     pthread_t other;
@@ -96,8 +98,9 @@ int latest_rows_of_both(const opt_program *program, const row_side sides[2])
     read_side(&r[1]);
     if (together) pthread_join(other, NULL);
     for (int i = 0; i < 2; i++) {
-        if (!status) status = conclude_open(program, sides[i].flag, sides[i].paths, r[i].opened, &r[i].err, &r[i].ix);
-        if (!status) status = conclude_latest(program, sides[i].flag, r[i].read, &r[i].err, r[i].newer_failed);
+        if (!status)
+            status = conclude_open(program, sides[i].flag, sides[i].paths, true, r[i].opened, &r[i].err, &r[i].ix);
+        if (!status && r[i].read) status = opt_fail(program, "%s: %s", sides[i].flag, r[i].err.message);
         cbx_row_index_close(r[i].ix);
     }
     return status;

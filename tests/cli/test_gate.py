@@ -183,10 +183,13 @@ def foreign_rows(p):
 def damaged_rows(p):
     base = made_rows.text([row(0)])
     future = dict(row(1), schema_version=3, colour="blue")
-    now = made_rows.text([future, future]) + base[:200] + "\nnot json\n"
-    done = p.run("gate", "--baseline", p.write("base.jsonl", base), "--current", p.write("now.jsonl", now), expect=0)
-    for words in ("2 damaged lines left out", "line 3", "1 row stands twice", "2 rows are of a newer schema"):
-        has(done.stderr, words, "notes")
+    p.write("base.jsonl", base)
+    for now, words in ((base[:200] + "\nnot json\n", ("2 damaged lines; the first: ", "line 2")), (made_rows.text([future]), ("1 row has the key and the run id of another",))):
+        done = p.run("gate", "--baseline", "base.jsonl", "--current", p.write("now.jsonl", made_rows.text([future]) + now), expect=2)
+        for part in words:
+            one_sentence(done, part)
+    done = p.run("gate", "--baseline", "base.jsonl", "--current", p.write("now.jsonl", made_rows.text([future])), expect=0)
+    has(done.stderr, "1 row is of a newer schema", "a note")
     for cut in range(0, len(base), 97):  # torn anywhere: a sentence, or no rows
         done = p.run("gate", "--baseline", "base.jsonl", "--current", p.write("now.jsonl", base[:cut]))
         check(done.returncode in (0, 2) and "Traceback" not in done.stderr, f"cut at {cut}: {done.stderr}")
@@ -200,10 +203,9 @@ def a_store_and_the_old_flags(p):
             rows[1] = row(run, baseline="tiled", status="oom")
         p.write(f"results/store/toy/{made_rows.run_id(run)}.jsonl", made_rows.text(rows))
     table(p, "base.jsonl", [row(0, baseline=b) for b in NAMES])
-    done = p.run("--gate-baseline", "base.jsonl", "--gate-out", "g.json", "--report", "g.md", expect=0)
-    has(done.stderr, "1 newer row failed; the last good one is taken", "a failed row hides no good one")
+    p.run("--gate-baseline", "base.jsonl", "--gate-out", "g.json", "--report", "g.md", expect=1)
     _, found = findings(p, "g.json")
-    equal(found["baseline=tiled", "time"]["outcome"], "equivalent", "the last good row")
+    equal(found["baseline=tiled", "ok"]["outcome"], "regressed", "the newest attempt failed")
     with open(p.file("g.md"), encoding="utf-8") as f:
         has(f.read(), "baseline=tiled", "markdown")
     p.run("--gate-baseline", "base.jsonl", "--gate-min", "1.0000001", expect=1)

@@ -138,7 +138,7 @@ def unfit_rows(p):
     p.write("results/store/toy/b.jsonl", made_rows.text([good, other, future]))  # the first row stands twice
     p.write("results/store/toy/c.jsonl", "\x00\xff rubbish\n{}\n[1]\n")
     done = p.run("--render-from", "results/store", "--latest", "--site", expect=0)
-    for words in ("4 damaged lines left out", "a.jsonl line 2", "1 row stands twice and counts once", "1 row is of a newer schema"):
+    for words in ("4 damaged lines left out", "a.jsonl line 2", "1 row is listed twice and counts once", "1 row is of a newer schema"):
         has(done.stderr, words, "notes")
     text = page(p)
     rows = json.loads(re.search(r"id=data>(.*?)</script>", text, re.S).group(1))

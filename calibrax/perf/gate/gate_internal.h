@@ -17,7 +17,6 @@ typedef struct cbx__gate_key {
 typedef struct cbx__gate_table {
     cbx__gate_key *all; /* by key; one each */
     size_t n;
-    size_t nempty; /* rows that nobody measured */
 } cbx__gate_table;
 
 typedef struct cbx__gate {

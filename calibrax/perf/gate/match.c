@@ -11,14 +11,20 @@ static int by_key(const void *a, const void *b)
     const cbx__gate_key *x = a, *y = b;
     int c = strcmp(x->key, y->key);
 
-    if (!c) c = (int)cbx_row_is_good(x->row) - (int)cbx_row_is_good(y->row);
+    if (!c) c = (int)cbx_row_is_attempt(x->row) - (int)cbx_row_is_attempt(y->row);
     if (!c) c = strcmp(x->row->run_id, y->row->run_id);
     return c ? c : (x->order > y->order) - (x->order < y->order);
 }
 
 static bool was_measured(const cbx_row *row)
 {
-    return strcmp(row->status, "skipped") != 0 && strcmp(row->status, "env_failed") != 0;
+    return cbx_row_is_attempt(row) && strcmp(row->status, "env_failed") != 0;
+}
+
+static const char *name_of(cbx__gate *g, const cbx_row *r)
+{
+    return cbx_arena_printf(&g->arena, "%.60s %.60s %.60s", r->case_name,
+                            r->point_label ? r->point_label : r->point_json, r->baseline);
 }
 
 static cbx_status make_table(cbx__gate *g, const cbx_rows *rows, bool with_machine, cbx__gate_table *t, cbx_err *err)
@@ -30,17 +36,20 @@ static cbx_status make_table(cbx__gate *g, const cbx_rows *rows, bool with_machi
     for (size_t i = 0; i < rows->count; i++) {
         cbx_row named = rows->rows[i];
         if (cbx_row_is_limit(&rows->rows[i])) continue; /* the machine's, not ours */
-        if (!was_measured(&rows->rows[i])) {
-            t->nempty++;
-            continue;
-        }
         if (!with_machine) named.machine = NULL;
         t->all[t->n] = (cbx__gate_key){ cbx_row_key(&g->arena, &named), &rows->rows[i], NULL, i };
         if (!t->all[t->n++].key) return cbx__gate_no_memory(err);
     }
     qsort(t->all, t->n, sizeof *t->all, by_key);
-    for (size_t i = 0; i < t->n; i++) /* the last of equal ones is the newest good one */
-        if (i + 1 == t->n || strcmp(t->all[i].key, t->all[i + 1].key) != 0) t->all[kept++] = t->all[i];
+    for (size_t i = 0; i < t->n; i++) { /* the last of equal ones is the newest attempt */
+        const cbx__gate_key *k = &t->all[i];
+        if (i + 1 == t->n || strcmp(k->key, k[1].key) != 0) {
+            if (was_measured(k->row)) t->all[kept++] = *k;
+        } else if (!strcmp(k->row->run_id, k[1].row->run_id)) {
+            return cbx_fail(err, CBX_EINVAL, "'%s' is listed twice for run %s: keep one of the two rows",
+                            name_of(g, k->row), k->row->run_id);
+        }
+    }
     t->n = kept;
     return CBX_OK;
 }
@@ -97,6 +106,15 @@ cbx_status cbx__gate_match(cbx__gate *g, const cbx_rows *base, const cbx_rows *n
     g->facts.nbaseline = g->base.n;
     g->facts.ncurrent = g->now.n;
     g->facts.nboth = match(&g->base, &g->now);
+    for (size_t i = 0; i < g->now.n && !g->opts->allow_older; i++) {
+        const cbx_row *r = g->now.all[i].row, *before = g->now.all[i].match;
+        if (before && strcmp(r->run_id, before->run_id) < 0)
+            return cbx_fail(
+                err, CBX_EINVAL,
+                "'%s' under test is older than the baseline's (%s, baseline %s); measure it again, or allow "
+                "older rows",
+                name_of(g, r), r->run_id, before->run_id);
+    }
     if (with && g->facts.nboth) leave_other_machines_out(g);
     if (!with || g->facts.nboth || !g->base.n || !g->now.n) return CBX_OK;
     st = make_table(g, base, false, &g->base,

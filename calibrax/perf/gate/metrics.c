@@ -1,5 +1,6 @@
 /* What of two rows is compared: the outcome, times, compile times, memory, errors; by launches where both sides have them. */
 #include <math.h>
+#include <string.h>
 
 #include "calibrax/perf/gate/gate_internal.h"
 
@@ -62,7 +63,16 @@ static double memory_of(const cbx_row *row, bool launched, bool increase)
     return launched ? row->memory.over.value : increase ? row->host_rss_increase_mb : row->host_rss_mb;
 }
 
-/* Values of a pair; a metric that either side lacks has no finding, but time is never passed over. */
+/* A row whose answer is wrong, was not compared with the oracle although its counterpart's was, or is no number, is not good. */
+static bool passed(const cbx_row *row, const cbx_row *other)
+{
+    if (!cbx_row_is_good(row)) return false;
+    if (!row->fidelity_status) return !other || !other->fidelity_status;
+    return !strcmp(row->fidelity_status, "ok") && !(row->rel_to_tol > 1) &&
+           (!isnan(row->rel_to_tol) || !other || isnan(other->rel_to_tol));
+}
+
+/* Values of a pair; NaN where the row has none.  Time is never ignored. */
 static void value_pair(const cbx_row *a, const cbx_row *b, metric_id id, double out[2])
 {
     const cbx_row *rows[2] = { a, b };
@@ -72,7 +82,7 @@ static void value_pair(const cbx_row *a, const cbx_row *b, metric_id id, double 
     for (int k = 0; k < CBX__GATE_METRICS; k++) launched[k] = both_launched(a, b, (metric_id)k);
     for (int i = 0; i < 2; i++) {
         const cbx_row *r = rows[i];
-        const double values[CBX__GATE_METRICS] = { [OK] = cbx_row_is_good(r),
+        const double values[CBX__GATE_METRICS] = { [OK] = passed(r, rows[1 - i]),
                                                    [TIME] = r->median_s,
                                                    [TIME_MIN] = r->min_s,
                                                    [TIME_P95] = r->p95_s,
@@ -87,27 +97,27 @@ static void value_pair(const cbx_row *a, const cbx_row *b, metric_id id, double 
     }
 }
 
-static bool has_finding(const cbx__gate *g, const cbx_row *a, const cbx_row *b, metric_id id, const double v[2])
+/* Whether the metric of `row` is laid before the engine; one that only this row has is then dropped or new. */
+static bool has_finding(const cbx__gate *g, const cbx_row *row, const cbx_row *other, metric_id id, double value)
 {
-    bool launches = a->nlaunches && b->nlaunches;
+    bool launches = row->nlaunches && other->nlaunches;
 
-    if (id == OK) return true;
-    if (!cbx_row_is_good(a) || !cbx_row_is_good(b)) return false;
-    if (id == TIME) return launches || isnan(a->min_s) || isnan(b->min_s);
+    if (!passed(row, other) || !passed(other, row)) return false;
+    if (id == TIME) return launches || isnan(row->min_s) || isnan(other->min_s);
     if (id == TIME_MIN && launches && isnan(g->opts->min_ratio)) return false;
     if (id == TIME_P95 && launches && isnan(g->opts->p95_ratio)) return false;
-    return !isnan(v[0]) && !isnan(v[1]);
+    return !isnan(value);
 }
 
 size_t cbx__gate_metrics(const cbx__gate *g, const cbx_row *row, const cbx_row *other, cbx_named_metric *out)
 {
     size_t n = 0;
 
-    out[n++] = (cbx_named_metric){ cbx__gate_defs[OK].name, cbx_metric_of(cbx_row_is_good(row)) };
+    out[n++] = (cbx_named_metric){ cbx__gate_defs[OK].name, cbx_metric_of(passed(row, other)) };
     for (int id = TIME; other && id < CBX__GATE_METRICS; id++) {
         double v[2];
         value_pair(row, other, (metric_id)id, v);
-        if (!has_finding(g, row, other, (metric_id)id, v)) continue;
+        if (!has_finding(g, row, other, (metric_id)id, v[0])) continue;
         out[n] = (cbx_named_metric){ cbx__gate_defs[id].name, cbx_metric_of(v[0]) };
         /* time is by launches or not at all; the others by launches where both sides have them */
         if (id == TIME ? row->nlaunches > 0 : both_launched(row, other, (metric_id)id))

@@ -1,0 +1,195 @@
+"""The gate hunt: one table of tricks by which a gate might pass that should not, or fail that should not, each with its exit status.
+
+A row is (the trick, the exit status, a function of the test's folder that runs the gate).  To add one, append a row to the table of its
+gate; `rows`, `edited` and `runs` make what the gates read.
+"""
+import copy
+import json
+import os
+import random
+
+import made_rows
+from harness import CALIBRAX, equal, main
+from made_rows import launched, row, run_id
+
+NAMES = ("stream", "tiled")
+
+
+# --- nperf gate: rows ---
+
+def rows(run, **more):
+    return [launched(run, baseline=b, **more) for b in NAMES]
+
+
+def edited(run, path, value):
+    """The rows of a run, of which the first has another value (None: null; ...: no such member) at a path such as 'metrics.steady_time.unit'."""
+    table = rows(run)
+    *folders, last = path.split(".")
+    at = table[0]
+    for name in folders:
+        at = at[name]
+    if value is ...:
+        del at[last]
+    else:
+        at[last] = value
+    return table
+
+
+def without(run, *paths):
+    table = rows(run)
+    for path in paths:
+        *folders, last = path.split(".")
+        at = table[0]
+        for name in folders:
+            at = at[name]
+        at[last] = None
+    return table
+
+
+def nperf(now, *options, base=None, torn=""):
+    """The gate over files of rows; torn is text behind the last row."""
+    def gate(p):
+        p.write("base.jsonl", made_rows.text(base or rows(0)))
+        p.write("now.jsonl", made_rows.text(now) + torn)
+        return p.run("gate", "--baseline", "base.jsonl", "--current", "now.jsonl", *options)
+    return gate
+
+
+def nperf_store(*tables, extra=""):
+    """The gate over the default store, a file a table; extra is the text of one more file."""
+    def gate(p):
+        folder = p.file("results/store/toy")
+        os.makedirs(folder)
+        for i, table in enumerate(tables):
+            p.write(os.path.join(folder, f"{table[0]['run_id']}-{i}.jsonl"), made_rows.text(table))
+        if extra:
+            p.write(os.path.join(folder, "zz.jsonl"), extra)
+        p.write("base.jsonl", made_rows.text(rows(0)))
+        return p.run("gate", "--baseline", "base.jsonl")
+    return gate
+
+
+def of_status(run, status):
+    return [launched(run), launched(run, baseline="tiled", status=status)] if status == "ok" else [launched(run), row(run, baseline="tiled", status=status)]
+
+
+def milliseconds(run):
+    """Every number of the time a thousand times larger, as of a writer that changed its unit."""
+    table = copy.deepcopy(rows(run))
+    time = table[0]["metrics"]["steady_time"]
+    time["unit"] = "ms"
+    return table
+
+
+TORN = made_rows.text(rows(2))[:150]
+
+NPERF = [
+    ("nothing changed", 0, nperf(rows(1))),
+    ("twice as slow", 1, nperf(rows(1, seconds=2e-3))),
+    ("a good row, then a crash: one file", 1, nperf(rows(1) + of_status(2, "crashed"))),
+    ("a good row, then a crash: the crash is listed first", 1, nperf(of_status(2, "crashed") + rows(1))),
+    ("a good row, then a crash: the default store", 1, nperf_store(rows(1), of_status(2, "crashed"))),
+    ("a crash, then a good row", 0, nperf(of_status(1, "crashed") + rows(2))),
+    ("a good row, then a timeout", 1, nperf(rows(1) + of_status(2, "timeout"))),
+    ("a good row, then a wrong answer", 1, nperf(rows(1) + of_status(2, "fidelity_failed"))),
+    ("a good row, then one that is slow", 1, nperf(rows(1) + rows(2, seconds=2e-3))),
+    ("a good row, then an environment that is gone", 2, nperf(rows(1) + of_status(2, "env_failed"))),
+    ("a good row, then a run that left it out: the default store", 0, nperf_store(rows(1), of_status(2, "skipped"))),
+    ("a status that nobody knows", 1, nperf(of_status(1, "splendid"))),
+    ("a torn last line", 2, nperf(rows(1), torn=TORN)),
+    ("a torn last line, passing what is undecided", 2, nperf(rows(1), "--undecided-passes", "--allow-dropped", torn=TORN)),
+    ("a torn file in the default store", 2, nperf_store(rows(1), extra=TORN)),
+    ("a line that is no JSON", 2, nperf(rows(1), torn="segmentation fault\n")),
+    ("a torn baseline", 2, nperf(rows(1), base=rows(0)[:1] + [{"run_id": "torn"}])),
+    ("no rows", 2, nperf([])),
+    ("a row that is gone", 2, nperf(rows(1)[:1])),
+    ("fidelity is null", 1, nperf(edited(1, "fidelity", None))),
+    ("fidelity is missing", 1, nperf(edited(1, "fidelity", ...))),
+    ("the error is NaN", 1, nperf(edited(1, "fidelity.rel_to_tol", "NaN"))),
+    ("the error is null", 1, nperf(edited(1, "fidelity.rel_to_tol", None))),
+    ("fidelity failed, status ok", 1, nperf(edited(1, "fidelity.status", "failed"))),
+    ("fidelity inconclusive, status ok", 1, nperf(edited(1, "fidelity.status", "inconclusive"))),
+    ("five times the tolerance, status ok", 1, nperf(edited(1, "fidelity.rel_to_tol", 5))),
+    ("an infinite error, status ok", 1, nperf(edited(1, "fidelity.rel_to_tol", "Infinity"))),
+    ("the time is NaN", 1, nperf(edited(1, "metrics.steady_time", dict(launched(1)["metrics"]["steady_time"], median="NaN", launches=["NaN"] * 25)))),
+    ("the time is gone", 1, nperf(edited(1, "metrics.steady_time", None))),
+    ("all metrics are gone", 1, nperf(edited(1, "metrics", None))),
+    ("the memory is gone", 2, nperf(without(1, "metrics.memory_increase", "metrics.host_rss"))),
+    ("the compile time is gone", 2, nperf(edited(1, "metrics.compile_time", None))),
+    ("the warm compile time is gone", 2, nperf(edited(1, "metrics.compile_time_warm", None))),
+    ("a metric is gone that may be", 0, nperf(edited(1, "metrics.compile_time_warm", None), "--allow-dropped")),
+    ("seconds became milliseconds", 2, nperf(milliseconds(1))),
+    ("megabytes became gigabytes", 2, nperf(edited(1, "metrics.host_rss.unit", "GB"))),
+    ("rows older than the baseline", 2, nperf(rows(1), base=rows(2))),
+    ("rows older than the baseline, as asked", 0, nperf(rows(1), "--allow-older", base=rows(2))),
+    ("the same key and run id twice", 2, nperf(rows(1) + rows(1))),
+    ("the same key and run id twice, the second slow", 2, nperf(rows(1) + rows(1, seconds=2e-3))),
+    ("the same key and run id twice: the default store", 2, nperf_store(rows(1), rows(1, seconds=2e-3))),
+    ("the same key and run id twice in the baseline", 2, nperf(rows(1), base=rows(0) + rows(0, seconds=2e-3))),
+    ("the baseline itself", 2, nperf(rows(0))),
+    ("another machine", 2, nperf(rows(1, machine="x" * 32))),
+    ("another point", 2, nperf(rows(1, point={"m": 1}))),
+    ("six launches", 3, nperf(rows(1, launches=6))),
+    ("a threshold that is no number", 2, nperf(rows(1), "--threshold", "5%")),
+    ("a threshold in hexadecimal", 2, nperf(rows(1), "--threshold", "0x10")),
+    ("a threshold of NaN", 2, nperf(rows(1), "--threshold", "nan")),
+    ("a baseline that is not there", 2, lambda p: p.run("gate", "--baseline", "none.jsonl", "--current", p.write("now.jsonl", made_rows.text(rows(1))))),
+]
+
+
+# --- calibrax check: runs ---
+
+def measured(name, day, value=1.0, samples=0, **metric):
+    """A run of one point with one metric, a time for which lower is better."""
+    draw = random.Random(name)
+    found = {"value": value}
+    if samples:
+        found["samples"] = [value * (1 + draw.uniform(-0.01, 0.01)) for _ in range(samples)]
+    found.update(metric)
+    return {"id": name, "timestamp": f"2026-03-{day:02d}T10:00:00+00:00", "commit": None, "branch": "main", "environment": {"machine": "m1"}, "metadata": {},
+            "metric_defs": {"time": {"name": "time", "unit": "ms", "direction": "lower", "group": "", "priority": "primary", "description": ""}},
+            "points": [{"name": "f", "scenario": "s", "tags": {}, "metrics": {"time": found}}]}
+
+
+def check(now, *options, base=None):
+    """`calibrax check` of one run against the baseline."""
+    def gate(p):
+        files = [p.write(f"{r['id']}.json", json.dumps(r)) for r in (base or measured("base", 1), now)]
+        p.run("ingest", "--data", "store", "--input", *files, program=CALIBRAX, expect=0)
+        p.run("baseline", "--data", "store", "--run", (base or measured("base", 1))["id"], program=CALIBRAX, expect=0)
+        return p.run("check", "--data", "store", *options, program=CALIBRAX)
+    return gate
+
+
+CHECK = [
+    ("nothing changed", 0, check(measured("now", 2))),
+    ("twice as slow", 1, check(measured("now", 2, 2.0))),
+    ("a value that is not a number", 1, check(measured("now", 2, float("nan")))),
+    ("an older run", 2, check(measured("now", 1), base=measured("base", 2))),
+]
+
+
+def hunt(table):
+    def passes_by_no_trick(p):
+        wrong = []
+        for number, (trick, status, gate) in enumerate(table):
+            place = copy.copy(p)
+            place.path = p.file(str(number))
+            os.makedirs(place.path)
+            done = gate(place)
+            if done.returncode != status:
+                wrong.append(f"{trick}: exit {done.returncode}, wanted {status}: {(done.stdout + done.stderr).strip()[:300]}")
+        equal("\n".join(wrong), "", f"{len(table)} tricks")
+    return passes_by_no_trick
+
+
+def nperf_gate(p):
+    hunt(NPERF)(p)
+
+
+def calibrax_check(p):
+    hunt(CHECK)(p)
+
+
+if __name__ == "__main__":
+    main([nperf_gate, calibrax_check])
