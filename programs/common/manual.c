@@ -22,16 +22,6 @@ const opt_note *opt_note_settings(opt_settings *s)
 
 /* --- help --- */
 
-static void option_words(const opt_spec *s, char *buf, size_t size)
-{
-    const char *open = s->kind == OPT_MAYBE ? " [" : s->arg ? " " : "", *close = s->kind == OPT_MAYBE ? "]" : "";
-    char letter[8] = "    ";
-
-    if (s->letter) snprintf(letter, sizeof(letter), "-%c, ", s->letter);
-    snprintf(buf, size, "%s--%s%s%s%s%s", letter, s->name, open, s->arg ? s->arg : "", close,
-             s->kind == OPT_WORDS ? "..." : "");
-}
-
 /* Text from column `indent` on, broken before column 100. */
 static void print_wrapped(FILE *out, const char *text, size_t indent, size_t column)
 {
@@ -55,16 +45,18 @@ static void print_wrapped(FILE *out, const char *text, size_t indent, size_t col
 static void print_option(const opt_spec *s, FILE *out)
 {
     enum { INDENT = 32 };
-    char words[80], text[512];
-    size_t len;
+    const char *open = s->kind == OPT_MAYBE ? " [" : s->arg ? " " : "";
+    char words[80], letter[8] = "    ", text[1024];
 
-    option_words(s, words, sizeof(words));
-    len = strlen(words);
-    fprintf(out, "  %s", words);
-    if (len + 4 > INDENT)
-        fprintf(out, "\n%*s", INDENT, "");
+    if (s->letter) snprintf(letter, sizeof(letter), "-%c, ", s->letter);
+    snprintf(words, sizeof words, "  %s--%s%s%s%s", letter, s->name, open, s->arg ? s->arg : "",
+             s->kind == OPT_MAYBE   ? "]"
+             : s->kind == OPT_WORDS ? "..."
+                                    : "");
+    if (strlen(words) + 2 > INDENT)
+        fprintf(out, "%s\n%*s", words, INDENT, "");
     else
-        fprintf(out, "%*s", (int)(INDENT - 2 - len), "");
+        fprintf(out, "%-*s", INDENT, words);
     snprintf(text, sizeof(text), "%s%s%s%s", s->help, s->fallback ? " (default: " : "", s->fallback ? s->fallback : "",
              s->fallback ? ")" : "");
     print_wrapped(out, text, INDENT, INDENT);
@@ -77,12 +69,13 @@ const opt_spec opt_of_program[OPT_OF_PROGRAM] = {
       .kind = OPT_MAYBE,
       .arg = "SHELL",
       .fallback = "bash",
+      .values = "bash zsh fish",
       .help = "print the completion for bash, zsh or fish, and stop" },
 };
 
 void opt_print_help(const opt_program *program, const opt_command *command, FILE *out)
 {
-    static const opt_spec help = { .name = "help", .letter = 'h', .help = "print this and stop" };
+    static const opt_spec help = { .name = "help", .letter = 'h', .help = "print this help and stop" };
 
     fprintf(out, "Usage: %s%s%s %s\n\n", program->name, command->name[0] ? " " : "", command->name, command->synopsis);
     print_wrapped(out, command->description, 0, 0);
@@ -92,15 +85,22 @@ void opt_print_help(const opt_program *program, const opt_command *command, FILE
             if (program->commands[i].name[0])
                 fprintf(out, "  %-14s %s\n", program->commands[i].name, program->commands[i].summary);
         }
+        fprintf(out, "  %-14s %s\n", "help", "show the help of a command: 'help COMMAND'");
     }
-    fprintf(out, "\nOptions:\n");
-    for (size_t i = 0; i < command->noptions; i++)
-        if (command->options[i].help) print_option(&command->options[i], out);
+    if (!command->noptions || command->options[0].kind != OPT_GROUP) fprintf(out, "\nOptions:\n");
+    for (size_t i = 0; i < command->noptions; i++) {
+        const opt_spec *s = &command->options[i];
+        if (s->kind != OPT_GROUP && s->help) print_option(s, out);
+        if (s->kind != OPT_GROUP) continue;
+        fprintf(out, "\n%s:\n", s->name);
+        if (s->help) fprintf(out, "  ");
+        if (s->help) print_wrapped(out, s->help, 2, 2);
+    }
     print_option(&help, out);
-    if (command->name[0]) return;
-    for (size_t i = 0; i < OPT_OF_PROGRAM; i++) print_option(&opt_of_program[i], out);
+    for (size_t i = 0; !command->name[0] && i < OPT_OF_PROGRAM; i++) print_option(&opt_of_program[i], out);
     fprintf(out, "\nExit status:\n");
     for (const opt_note *n = program->exits; n && n->what; n++) fprintf(out, "  %-4s %s\n", n->what, n->text);
+    if (command->name[0]) return;
     fprintf(out, "\nExamples:\n");
     for (const opt_note *n = program->examples; n && n->what; n++) fprintf(out, "  %s\n      %s\n", n->what, n->text);
 }
@@ -125,6 +125,12 @@ static void put_heading(FILE *out, const char *macro, const char *text) { fprint
 
 static void man_option(const opt_spec *s, FILE *out)
 {
+    if (s->kind == OPT_GROUP) {
+        put_heading(out, ".SS", s->name);
+        if (s->help) put_roff(out, s->help);
+        if (s->help) fputc('\n', out);
+        return;
+    }
     fputs(".TP\n", out);
     if (s->letter) fprintf(out, "\\fB\\-%c\\fR, ", s->letter);
     fputs("\\fB\\-\\-", out);
@@ -161,7 +167,7 @@ static void man_command(const opt_program *program, const opt_command *c, FILE *
     put_roff(out, c->description);
     fputc('\n', out);
     for (size_t i = 0; i < c->noptions; i++)
-        if (c->options[i].help) man_option(&c->options[i], out);
+        if (c->options[i].help || c->options[i].kind == OPT_GROUP) man_option(&c->options[i], out);
 }
 
 void opt_print_man(const opt_program *program, FILE *out)

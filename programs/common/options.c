@@ -1,7 +1,7 @@
 /*
  * Parsing by table, over popt (MIT licence), which is seen only here.
  *
- * popt has no options with words that may be left out or many words, so those are rewritten first: `--site DIR` becomes `--site=DIR`,
+ * popt has no options with optional or several arguments, so those are rewritten first: `--site DIR` becomes `--site=DIR`,
  * `--render-from A B` becomes `--render-from=A --render-from=B`.
  */
 #include "programs/common/options.h"
@@ -19,7 +19,7 @@
 
 enum { CODE_HELP = 1, CODE_FIRST = 2 };
 
-/* What comes from files may hold anything: a sentence stays one line, and says nothing to the terminal. */
+/* Text from files may hold anything: a message stays one line, without control characters. */
 static void put_plain(const char *text)
 {
     bool control;
@@ -42,7 +42,7 @@ int opt_fail(const opt_program *program, const char *fmt, ...)
     return 2;
 }
 
-/* Room doubles at powers of two: ten thousand files are ten thousand words. */
+/* Capacity doubles at powers of two: ten thousand files are ten thousand words. */
 bool opt_append(cbx_arena *arena, const char *word, opt_list *list)
 {
     bool full = (list->count & (list->count - 1)) == 0;
@@ -71,24 +71,12 @@ typedef enum opt_result { OPT_GO, OPT_STOP, OPT_BAD } opt_result;
 
 /* --- rewriting --- */
 
-static const opt_spec *find_spec(const opt_command *command, const char *word)
-{
-    if (strncmp(word, "--", 2)) return NULL;
-    for (size_t i = 0; i < command->noptions; i++) {
-        if (!strcmp(word + 2, command->options[i].name)) return &command->options[i];
-    }
-    return NULL;
-}
-
-static bool is_option(const char *word) { return word[0] == '-' && word[1] != 0; }
-
-/* argv with every MAYBE and WORDS option carrying its words behind `=`. */
+/* argv with every MAYBE and WORDS option carrying its arguments behind `=`. */
 static bool rewrite(const opt_command *command, int argc, const char **argv, cbx_arena *arena, opt_list *out)
 {
     for (int i = 0; i < argc; i++) {
-        const opt_spec *s = i ? find_spec(command, argv[i]) : NULL;
-        bool some = s && (s->kind == OPT_MAYBE || s->kind == OPT_WORDS);
-        bool taken = false;
+        const opt_spec *s = NULL;
+        bool some, taken = false;
 
         if (i && !strcmp(argv[i], "--")) {
             for (; i < argc; i++) {
@@ -96,7 +84,10 @@ static bool rewrite(const opt_command *command, int argc, const char **argv, cbx
             }
             return true;
         }
-        while (some && i + 1 < argc && !is_option(argv[i + 1]) && !(taken && s->kind == OPT_MAYBE)) {
+        for (size_t k = 0; i && !strncmp(argv[i], "--", 2) && !s && k < command->noptions; k++)
+            if (!strcmp(argv[i] + 2, command->options[k].name)) s = &command->options[k];
+        some = s && (s->kind == OPT_MAYBE || s->kind == OPT_WORDS);
+        while (some && i + 1 < argc && !(argv[i + 1][0] == '-' && argv[i + 1][1]) && !(taken && s->kind == OPT_MAYBE)) {
             if (!opt_append(arena, cbx_arena_printf(arena, "--%s=%s", s->name, argv[++i]), out)) return false;
             taken = true;
         }
@@ -111,101 +102,190 @@ static bool rewrite(const opt_command *command, int argc, const char **argv, cbx
 
 /* --- values --- */
 
-static bool whole_number(const char *text, long long least, long long *out)
+bool opt_number(const char *text, double *out)
 {
     char *end;
+    double v;
 
+    if (!*text || text[strspn(text, "+-.0123456789eE")]) return false;
+    v = strtod(text, &end);
+    if (*end || !isfinite(v)) return false;
+    *out = v;
+    return true;
+}
+
+static bool integer(const char *text, long long minimum, long long maximum, long long *out)
+{
+    if (!*text || text[strspn(text, "0123456789")]) return false;
     errno = 0;
-    *out = strtoll(text, &end, 10);
-    return *text && *end == 0 && errno == 0 && *out >= least;
+    *out = strtoll(text, NULL, 10);
+    return errno == 0 && *out >= minimum && *out <= maximum;
 }
 
 /* "1500", "512K", "512M", "2G": bytes, in powers of 1024. */
 static bool byte_count(const char *text, uint64_t *out)
 {
     static const char units[] = "KMGT";
-    char *end;
-    double v = strtod(text, &end), scale = 1;
-    const char *unit = *end ? strchr(units, *end) : NULL;
+    size_t digits = strspn(text, ".0123456789");
+    const char *end = text + digits, *unit = *end ? strchr(units, *end) : NULL;
+    char *stop;
+    double v = strtod(text, &stop), scale = unit ? pow(1024, (double)(unit - units) + 1) : 1;
 
-    if (end == text || !(v >= 0) || strpbrk(text, "xX")) return false;
-    if (unit) {
-        scale = pow(1024, (double)(unit - units) + 1);
-        end++;
-        if (!strcmp(end, "iB") || !strcmp(end, "B")) end += strlen(end);
-    }
+    if (!digits || stop != end) return false;
+    if (unit) end += strcmp(end + 1, "iB") && strcmp(end + 1, "B") ? 1 : strlen(end);
     if (*end || v * scale > 9e18) return false;
     *out = (uint64_t)(v * scale);
     return true;
 }
 
-static const char *set_number(const char *text, double least, const char *expected, double *out)
+/* Place of a word in a list that blanks separate; -1: it is not there. */
+static int place_of(const char *words, const char *word)
 {
-    char *end;
+    size_t len = strlen(word);
 
-    *out = strtod(text, &end);
-    return end == text || strpbrk(text, "xX") || *end || !isfinite(*out) || *out < least ? expected : NULL;
+    for (int i = 0; *words; i++, words += strspn(words, " ")) {
+        size_t n = strcspn(words, " ");
+        if (n == len && !strncmp(words, word, n)) return i;
+        words += n;
+    }
+    return -1;
 }
 
-/* NULL: set; else what is expected. */
+/* "a, b or c" of "a b c". */
+static const char *alternatives(cbx_arena *arena, const char *words)
+{
+    const char *text = "";
+
+    while (text && *words) {
+        size_t n = strcspn(words, " ");
+        bool last = !words[n];
+        text = cbx_arena_printf(arena, "%s%s%.*s", text, !*text ? "" : last ? " or " : ", ", (int)n, words);
+        words += n + strspn(words + n, " ");
+    }
+    return text ? text : "another word";
+}
+
+/* NULL: set; else what the value must be. */
 static const char *set_value(const opt_spec *s, const char *text, void *target, cbx_arena *arena)
 {
     void *member = (char *)target + s->offset;
+    double *x = member;
     long long n = 0;
 
     switch (s->kind) {
     case OPT_FLAG: *(bool *)member = true; return NULL;
     case OPT_STRING:
     case OPT_MAYBE: *(const char **)member = text; return NULL;
-    case OPT_LIST: return opt_split(arena, text, member) ? NULL : "memory";
+    case OPT_LIST: return opt_split(arena, text, member) ? NULL : "shorter (out of memory)";
     case OPT_EACH:
-    case OPT_WORDS: return opt_append(arena, text, member) ? NULL : "memory";
+    case OPT_WORDS: return opt_append(arena, text, member) ? NULL : "shorter (out of memory)";
+    case OPT_CHOICE:
+        *(int *)member = place_of(s->values, text);
+        return *(int *)member < 0 ? alternatives(arena, s->values) : NULL;
     case OPT_COUNT:
-        if (!whole_number(text, 0, &n)) return "a whole number, 0 or more";
-        *(size_t *)member = (size_t)n;
-        return NULL;
     case OPT_POSITIVE:
-        if (!whole_number(text, 1, &n)) return "a whole number, 1 or more";
+        if (!integer(text, s->kind == OPT_POSITIVE, INT64_MAX, &n))
+            return s->kind == OPT_POSITIVE ? "an integer of at least 1" : "an integer of at least 0";
         *(size_t *)member = (size_t)n;
         return NULL;
     case OPT_INT:
-        if (!whole_number(text, 0, &n) || n > 1000000000) return "a whole number, 0 or more";
+        if (!integer(text, 0, 1000000000, &n)) return "an integer of at least 0";
         *(int *)member = (int)n;
         return NULL;
-    case OPT_NUMBER: return set_number(text, 0, "a number, 0 or more", member);
-    case OPT_REAL: return set_number(text, -INFINITY, "a number", member);
+    case OPT_NUMBER: return opt_number(text, x) && *x >= 0 ? NULL : "a number of at least 0";
+    case OPT_SHARE: return opt_number(text, x) && *x > 0 && *x < 1 ? NULL : "a number between 0 and 1";
+    case OPT_REAL: return opt_number(text, x) ? NULL : "a number";
     case OPT_SIZE: return byte_count(text, member) ? NULL : "a size such as 512M or 2G";
+    case OPT_GROUP: break;
     }
     return "an option of another kind";
 }
 
-/* --- parsing --- */
+/* --- rules --- */
 
-static struct poptOption *popt_table(const opt_command *command, cbx_arena *arena)
+const char *opt_given(const opt_run *run, const char *name)
 {
-    struct poptOption *t = cbx_arena_calloc(arena, command->noptions + 2, sizeof(*t));
-
-    if (!t) return NULL;
-    for (size_t i = 0; i < command->noptions; i++) {
-        const opt_spec *s = &command->options[i];
-        t[i] = (struct poptOption){ .longName = s->name, .shortName = s->letter, .val = (int)i + CODE_FIRST };
-        t[i].argInfo = s->kind == OPT_FLAG ? POPT_ARG_NONE : POPT_ARG_STRING;
-    }
-    t[command->noptions] = (struct poptOption){
-        .longName = "help", .shortName = 'h', .argInfo = POPT_ARG_NONE, .val = CODE_HELP
-    };
-    return t;
+    for (size_t i = 0; i < run->command->noptions; i++)
+        if (run->command->options[i].kind != OPT_GROUP && !strcmp(run->command->options[i].name, name))
+            return run->given[i];
+    return NULL;
 }
+
+/* Whether one of these others holds; *found is then the first one that does. */
+static bool one_holds(const opt_run *run, const char *others, const char **found)
+{
+    for (size_t n; *others; others += n + strspn(others + n, " ")) {
+        char name[128], *value;
+        const char *text;
+        n = strcspn(others, " ");
+        snprintf(name, sizeof name, "%.*s", (int)n, others);
+        value = strchr(name, '=');
+        if (value) *value++ = '\0';
+        text = opt_given(run, name);
+        if (strcmp(name, "@") ? text && (!value || !strcmp(text, value)) : run->words->count) {
+            *found = cbx_arena_strdup(run->arena, name);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "'--a', '--b b' or an argument" of "a b=b @". */
+static const char *others_text(const opt_run *run, const char *others)
+{
+    const char *text = "";
+
+    for (size_t n; text && *others; others += n + strspn(others + n, " ")) {
+        const char *link = !*text ? "" : others[strcspn(others, " ")] ? ", " : " or ";
+        size_t name = strcspn(others, " =");
+        n = strcspn(others, " ");
+        if (*others == '@')
+            text = cbx_arena_printf(run->arena, "%s%sa command", text, link);
+        else
+            text = cbx_arena_printf(run->arena, "%s%s'--%.*s%s%.*s'", text, link, (int)name, others,
+                                    name < n ? " " : "", name < n ? (int)(n - name - 1) : 0, others + name + 1);
+    }
+    return text ? text : "another option";
+}
+
+static int check_rules(const opt_run *run)
+{
+    const opt_command *c = run->command;
+    const opt_spec *group = NULL;
+    const char *other;
+
+    for (size_t i = 0; i < c->noptions; i++) {
+        if (c->options[i].kind == OPT_GROUP) group = &c->options[i];
+        if (run->given[i] && group && group->arg && !one_holds(run, group->arg, &other))
+            return opt_fail(run->program, "'--%s' needs %s", c->options[i].name, others_text(run, group->arg));
+    }
+    for (size_t i = 0; i < c->nrules; i++) {
+        const opt_rule *r = &c->rules[i];
+        bool holds;
+        if (*r->option && !opt_given(run, r->option)) continue;
+        holds = one_holds(run, r->others, &other);
+        if (r->relation == OPT_EXCLUDES && holds)
+            return *other == '@' ? opt_fail(run->program, "'--%s' and a command exclude each other", r->option)
+                                 : opt_fail(run->program, "'--%s' and '--%s' exclude each other", r->option, other);
+        if (r->relation == OPT_NEEDS && !holds)
+            return *r->option ? opt_fail(run->program, "'--%s' needs %s", r->option, others_text(run, r->others))
+                              : opt_fail(run->program, "'%s %s' needs %s", run->program->name, c->name,
+                                         others_text(run, r->others));
+    }
+    return EXIT_PASS;
+}
+
+/* --- parsing --- */
 
 static opt_result bad_option(const opt_program *program, const opt_command *command, const char *word, int code)
 {
-    const char *names[96] = { "help", "version", "man", "completion" };
+    const char *names[128] = { "help", "version", "man", "completion" };
     size_t n = 4, dashes = strspn(word, "-"), len = strcspn(word + dashes, "=");
     char bare[128];
     const char *near;
 
     for (size_t i = 0; i < command->noptions && n < CBX_LEN(names); i++)
-        if (command->options[i].help) names[n++] = command->options[i].name;
+        if (command->options[i].help && command->options[i].kind != OPT_GROUP) names[n++] = command->options[i].name;
     if (code == POPT_ERROR_NOARG) {
         opt_fail(program, "option '%s' needs a value", word);
         return OPT_BAD;
@@ -225,209 +305,211 @@ static opt_result bad_option(const opt_program *program, const opt_command *comm
     return OPT_BAD;
 }
 
-static opt_result take_option(const opt_program *program, const opt_command *command, poptContext con, int code,
-                              void *target, cbx_arena *arena)
+static opt_result take_option(const opt_run *run, poptContext con, int code)
 {
+    const opt_command *c = run->command;
     const opt_spec *s;
     char *text;
     const char *kept, *wanted;
 
     if (code == CODE_HELP) {
-        opt_print_help(program, command, stdout);
+        opt_print_help(run->program, c, stdout);
         return OPT_STOP;
     }
-    s = &command->options[code - CODE_FIRST];
+    s = &c->options[code - CODE_FIRST];
     text = poptGetOptArg(con);
-    kept = text ? cbx_arena_strdup(arena, text) : NULL;
+    kept = text ? cbx_arena_strdup(run->arena, text) : NULL;
     free(text);
-    wanted = s->kind == OPT_FLAG || kept ? set_value(s, kept, target, arena) : "a value";
+    wanted = s->kind == OPT_FLAG || kept ? set_value(s, kept, run->args, run->arena) : "given a value";
+    for (size_t i = 0; i < c->noptions; i++)
+        if (c->options[i].kind != OPT_GROUP && c->options[i].offset == s->offset) run->given[i] = kept ? kept : "";
     if (!wanted) return OPT_GO;
-    opt_fail(program, "--%s: expected %s, found '%s'", s->name, wanted, kept ? kept : "");
+    opt_fail(run->program, "'--%s' must be %s, got '%s'", s->name, wanted, kept ? kept : "");
     return OPT_BAD;
 }
 
-static opt_result take_rest(const opt_program *program, const opt_command *command, poptContext con, cbx_arena *arena,
-                            opt_list *rest)
+/* Sets members of run->args; argv[0] is the command's own word.  Texts live in the arena. */
+static opt_result parse(const opt_run *run, int argc, const char **argv, opt_list *rest)
 {
-    const char *word;
-
-    while ((word = poptGetArg(con)) != NULL) {
-        if (!rest) {
-            opt_fail(program, "unexpected word '%s'; '%s%s%s --help' tells the options", word, program->name,
-                     command->name[0] ? " " : "", command->name);
-            return OPT_BAD;
-        }
-        if (!opt_append(arena, cbx_arena_strdup(arena, word), rest)) {
-            opt_fail(program, "out of memory");
-            return OPT_BAD;
-        }
-    }
-    return OPT_GO;
-}
-
-/* Sets members of target; argv[0] is the command's own word, rest NULL if it takes no others.  Texts live in the arena. */
-static opt_result parse(const opt_program *program, const opt_command *command, int argc, const char **argv,
-                        void *target, cbx_arena *arena, opt_list *rest)
-{
-    struct poptOption *table = popt_table(command, arena);
+    const opt_program *program = run->program;
+    const opt_command *command = run->command;
+    struct poptOption *table = cbx_arena_calloc(run->arena, command->noptions + 2, sizeof(*table)), *t = table;
     opt_list words = { NULL, 0 };
     opt_result result = OPT_GO;
     poptContext con;
+    const char *word;
     int code;
 
-    if (!table || !rewrite(command, argc, argv, arena, &words)) {
+    if (!table || !rewrite(command, argc, argv, run->arena, &words)) {
         opt_fail(program, "out of memory");
         return OPT_BAD;
     }
-    con = poptGetContext(program->name, (int)words.count, (const char **)words.items, table, 0);
-    while (result == OPT_GO && (code = poptGetNextOpt(con)) != -1) {
-        if (code < -1)
-            result = bad_option(program, command, poptBadOption(con, 0), code);
-        else
-            result = take_option(program, command, con, code, target, arena);
+    for (size_t i = 0; i < command->noptions; i++) {
+        const opt_spec *s = &command->options[i];
+        if (s->kind == OPT_GROUP) continue;
+        *t++ = (struct poptOption){ .longName = s->name,
+                                    .shortName = s->letter,
+                                    .val = (int)i + CODE_FIRST,
+                                    .argInfo = s->kind == OPT_FLAG ? POPT_ARG_NONE : POPT_ARG_STRING };
     }
-    if (result == OPT_GO) result = take_rest(program, command, con, arena, rest);
+    *t = (struct poptOption){ .longName = "help", .shortName = 'h', .argInfo = POPT_ARG_NONE, .val = CODE_HELP };
+    con = poptGetContext(program->name, (int)words.count, (const char **)words.items, table, 0);
+    while (result == OPT_GO && (code = poptGetNextOpt(con)) != -1)
+        result = code < -1 ? bad_option(program, command, poptBadOption(con, 0), code) : take_option(run, con, code);
+    while (result == OPT_GO && (word = poptGetArg(con)) != NULL) {
+        if (!(command->flags & OPT_TAKES_WORDS)) {
+            opt_fail(program, "unexpected argument '%s'; '%s%s%s --help' lists the options", word, program->name,
+                     command->name[0] ? " " : "", command->name);
+            result = OPT_BAD;
+        } else if (!opt_append(run->arena, cbx_arena_strdup(run->arena, word), rest)) {
+            opt_fail(program, "out of memory");
+            result = OPT_BAD;
+        }
+    }
     poptFreeContext(con);
     return result;
 }
 
 /* --- the program --- */
 
-static int print_version(const opt_program *program)
+static int start(const opt_program *program, const opt_command *command, int argc, const char **argv)
 {
-    printf("%s %s\nrevision %s\nbuild %s\n", program->name, cbx_version(), cbx_revision(), cbx_build());
-    return 0;
-}
-
-/* A context by the environment, or whatever the environment says; 2 with a sentence if there is none. */
-static int make_context(const opt_program *program, const opt_command *command, cbx_ctx **out)
-{
+    cbx_arena arena;
+    opt_list words = { NULL, 0 };
+    opt_run run = { program, command, NULL, &words, &arena, NULL, NULL };
     cbx_ctx_opts o = CBX_CTX_OPTS_INIT;
     cbx_err err = CBX_ERR_INIT;
+    opt_result parsed;
+    int status = EXIT_ERROR;
 
+    cbx_arena_init(&arena, cbx_allocator_default());
+    run.args = cbx_arena_alloc(&arena, command->args_size);
+    run.given = cbx_arena_calloc(&arena, command->noptions + 1, sizeof *run.given);
+    if (!run.args || !run.given) {
+        opt_fail(program, "out of memory");
+        goto done;
+    }
+    if (command->defaults) memcpy(run.args, command->defaults, command->args_size);
+    parsed = parse(&run, argc, argv, &words);
+    if (parsed == OPT_STOP) status = EXIT_PASS;
+    if (parsed != OPT_GO || check_rules(&run)) goto done;
     if (command->flags & OPT_ANY_ENVIRONMENT) {
         o.backend = "auto";
         o.use_gpu = CBX_CHOICE_OFF;
         o.gpu_fallback = CBX_CHOICE_ON;
         o.gpu_memory_fraction = 0.9;
     }
-    return cbx_ctx_create(&o, out, &err) ? opt_fail(program, "%s", err.message) : 0;
-}
-
-static int parse_and_run(const opt_program *program, const opt_command *command, int argc, const char **argv,
-                         cbx_arena *arena)
-{
-    opt_list words = { NULL, 0 };
-    opt_run run = { program, command, cbx_arena_alloc(arena, command->args_size), &words, arena, NULL };
-    opt_result parsed;
-    int status;
-
-    if (!run.args) return opt_fail(program, "out of memory");
-    if (command->defaults) memcpy(run.args, command->defaults, command->args_size);
-    parsed = parse(program, command, argc, argv, run.args, arena, command->flags & OPT_TAKES_WORDS ? &words : NULL);
-    if (parsed != OPT_GO) return parsed == OPT_STOP ? EXIT_PASS : EXIT_ERROR;
-    status = make_context(program, command, &run.ctx);
-    if (!status) status = command->run(&run);
+    if (cbx_ctx_create(&o, &run.ctx, &err))
+        opt_fail(program, "%s", err.message);
+    else
+        status = command->run(&run);
     cbx_ctx_free(run.ctx);
-    return status;
-}
-
-static int start(const opt_program *program, const opt_command *command, int argc, const char **argv)
-{
-    cbx_arena arena;
-    int status;
-
-    cbx_arena_init(&arena, cbx_allocator_default());
-    status = parse_and_run(program, command, argc, argv, &arena);
+done:
     cbx_arena_clear(&arena);
     return status;
 }
 
-/* Words of argv that name this command, 1 or 2 ("store verify"); 0: it is another. */
-static int names_command(const opt_command *c, int argc, const char **argv)
+size_t opt_names_command(const opt_command *c, size_t n, const char *const *words)
 {
     const char *blank = strchr(c->name, ' ');
     size_t first = blank ? (size_t)(blank - c->name) : strlen(c->name);
 
-    if (!first || argc < 2 || strlen(argv[1]) != first || strncmp(argv[1], c->name, first)) return 0;
+    if (!first || !n || strlen(words[0]) != first || strncmp(words[0], c->name, first)) return 0;
     if (!blank) return 1;
-    return argc > 2 && !strcmp(argv[2], blank + 1) ? 2 : 0;
+    return n > 1 && !strcmp(words[1], blank + 1) ? 2 : 0;
 }
 
-/* A word that begins commands of two words, without a second one that is known. */
-static int half_command(const opt_program *program, const char *first, const char *second)
+/* Words that name no command: the nearest one, or what to use instead of one that was removed. */
+static int unknown_command(const opt_program *program, size_t n, const char *const *words)
 {
-    const char *names[32], *near;
-    char all[200] = "";
-    size_t n = 0, len = strlen(first), used = 0;
+    const char *names[64], *seconds[16], *near, *all = "";
+    size_t nnames = 0, nseconds = 0, len = strlen(words[0]);
+    cbx_arena arena;
+    int status;
 
-    for (size_t i = 0; i < program->ncommands && n < CBX_LEN(names); i++) {
+    for (const opt_note *r = program->removed; r && r->what; r++)
+        if (!strcmp(words[0], r->what))
+            return opt_fail(program, "'%s %s' has a new name: use '%s %s'", program->name, r->what, program->name,
+                            r->text);
+    cbx_arena_init(&arena, cbx_allocator_default());
+    for (size_t i = 0; i < program->ncommands; i++) {
         const char *name = program->commands[i].name;
-        if (strncmp(name, first, len) || name[len] != ' ') continue;
-        names[n++] = name + len + 1;
-        used += (size_t)snprintf(all + used, sizeof(all) - used, "%s%s", used ? ", " : "", name + len + 1);
+        if (*name && nnames < CBX_LEN(names)) names[nnames++] = name;
+        if (strncmp(name, words[0], len) || name[len] != ' ' || nseconds == CBX_LEN(seconds)) continue;
+        seconds[nseconds++] = name + len + 1;
+        all = cbx_arena_printf(&arena, "%s%s%s", all ? all : "", all && *all ? ", " : "", name + len + 1);
     }
-    if (!n) return 0;
-    near = second ? cbx_nearest_word(second, names, n) : NULL;
-    if (near) return opt_fail(program, "unknown command '%s %s'; did you mean '%s %s'?", first, second, first, near);
-    return opt_fail(program, "'%s' needs one of these words behind it: %s", first, all);
+    if (!nseconds) {
+        near = cbx_nearest_word(words[0], names, nnames);
+        status = near ? opt_fail(program, "unknown command '%s'; did you mean '%s'?", words[0], near)
+                      : opt_fail(program, "unknown command '%s'; '%s --help' lists them", words[0], program->name);
+    } else {
+        near = n > 1 && *words[1] != '-' ? cbx_nearest_word(words[1], seconds, nseconds) : NULL;
+        status = near ? opt_fail(program, "unknown command '%s %s'; did you mean '%s %s'?", words[0], words[1],
+                                 words[0], near)
+                      : opt_fail(program, "'%s' needs one of these words behind it: %s", words[0], all ? all : "");
+    }
+    cbx_arena_clear(&arena);
+    return status;
 }
 
-/* --help behind a word that begins commands of two words: what there is, a line each.  false: the word begins none. */
-static bool help_of_half(const opt_program *program, const char *first, const char *second)
+/* Help of the command that the words name, or of those of two words that begin with the first one. */
+static int print_help_of(const opt_program *program, size_t n, const char *const *words)
 {
-    size_t len = strlen(first);
     bool any = false;
 
-    if (strcmp(second, "--help") && strcmp(second, "-h")) return false;
-    for (size_t i = 0; i < program->ncommands; i++) {
+    if (!n) {
+        opt_print_help(program, &program->commands[0], stdout);
+        return EXIT_PASS;
+    }
+    for (size_t i = 0; i < program->ncommands; i++)
+        if (opt_names_command(&program->commands[i], n, words)) {
+            opt_print_help(program, &program->commands[i], stdout);
+            return EXIT_PASS;
+        }
+    for (size_t i = 0; n == 1 && i < program->ncommands; i++) {
         const opt_command *c = &program->commands[i];
-        if (strncmp(c->name, first, len) || c->name[len] != ' ') continue;
+        size_t len = strlen(words[0]);
+        if (strncmp(c->name, words[0], len) || c->name[len] != ' ') continue;
         if (!any)
-            printf("Usage: %s %s WORD [OPTION]...; '--help' behind the word tells its options\n\n", program->name,
-                   first);
+            printf("Usage: %s %s WORD [OPTION]...; '%s help %s WORD' lists the options\n\n", program->name, words[0],
+                   program->name, words[0]);
         any = true;
-        printf("  %s %-10s %s\n", first, c->name + len + 1, c->summary);
+        printf("  %s %-10s %s\n", words[0], c->name + len + 1, c->summary);
     }
-    return any;
-}
-
-static int run_command(const opt_program *program, int argc, const char **argv)
-{
-    const char *names[32];
-    const char *near;
-    size_t n = 0;
-
-    for (size_t i = 0; i < program->ncommands; i++) {
-        const opt_command *c = &program->commands[i];
-        int words = names_command(c, argc, argv);
-        if (words) return start(program, c, argc - words, argv + words);
-        if (c->name[0] && n < CBX_LEN(names)) names[n++] = c->name;
-    }
-    if (argc < 2 || argv[1][0] == '-') return start(program, &program->commands[0], argc, argv);
-    if (argc > 2 && help_of_half(program, argv[1], argv[2])) return EXIT_PASS;
-    if (half_command(program, argv[1], argc > 2 && argv[2][0] != '-' ? argv[2] : NULL)) return EXIT_ERROR;
-    near = cbx_nearest_word(argv[1], names, n);
-    if (near) return opt_fail(program, "unknown command '%s'; did you mean '%s'?", argv[1], near);
-    return opt_fail(program, "unknown command '%s'; '%s --help' lists them", argv[1], program->name);
+    return any ? EXIT_PASS : unknown_command(program, n, words);
 }
 
 int opt_main(const opt_program *program, int argc, const char **argv)
 {
+    const char *const *words = argv + 1;
+    const char *first = argc > 1 ? argv[1] : "-";
+    size_t n = argc > 1 ? (size_t)argc - 1 : 0;
     int status = 0;
 
-    /* a file that may not grow further is a failed write, told by name, not the end of the program */
+    /* a file that may not grow further is a failed write, reported by name, not the end of the program */
     signal(SIGXFSZ, SIG_IGN);
-    if (argc > 1 && !strcmp(argv[1], "--version")) {
-        status = print_version(program);
-    } else if (argc > 1 && !strcmp(argv[1], "--man")) {
+    if (!strcmp(first, "--version")) {
+        printf("%s %s\nrevision %s\nbuild %s\n", program->name, cbx_version(), cbx_revision(), cbx_build());
+    } else if (!strcmp(first, "--man")) {
         opt_print_man(program, stdout);
-    } else if (argc > 1 && !strcmp(argv[1], "--completion")) {
-        const char *shell = argc > 2 ? argv[2] : "bash";
-        if (!opt_print_completion(program, shell, stdout))
-            return opt_fail(program, "--completion: unknown shell '%s'; known: bash, zsh, fish", shell);
+    } else if (!strcmp(first, "--complete")) {
+        opt_print_candidates(program, n - 1, words + 1, stdout);
+    } else if (!strcmp(first, "--completion")) {
+        if (!opt_print_completion(program, n > 1 ? words[1] : "bash", stdout))
+            return opt_fail(program, "'--completion' must be bash, zsh or fish, got '%s'", words[1]);
+    } else if (!strcmp(first, "help")) {
+        status = print_help_of(program, n - 1, words + 1);
+    } else if (n == 2 && (!strcmp(words[1], "--help") || !strcmp(words[1], "-h")) && *first != '-') {
+        status = print_help_of(program, 1, words);
     } else {
-        status = run_command(program, argc, argv);
+        const opt_command *c = *first == '-' ? &program->commands[0] : NULL;
+        size_t named = 0;
+        for (size_t i = 0; !c && i < program->ncommands; i++) {
+            named = opt_names_command(&program->commands[i], n, words);
+            if (named) c = &program->commands[i];
+        }
+        status = c ? start(program, c, argc - (int)named, argv + named) : unknown_command(program, n, words);
     }
     if (fflush(stdout) || ferror(stdout)) {
         int saved = errno;

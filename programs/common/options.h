@@ -1,10 +1,12 @@
 /*
  * Options as tables: one table a command, from which parsing (popt), --help, the manual page and the shell completion come.
  *
- * A command keeps what it was told in a struct of its own; an option names its member by offset, so the tables are constant.
- * Members of kinds: FLAG bool; STRING const char *; COUNT size_t; INT int; NUMBER double, 0 or more; REAL double; SIZE uint64_t (bytes, "512M", "2G");
- * LIST opt_list (comma-separated, adds up when repeated); EACH opt_list (one a use); WORDS opt_list (all words up to the next option);
- * MAYBE const char * (its argument may be left out: then the option's fallback).
+ * The options of a command set members of one struct, each named by its offset, so the tables are constant.
+ * Members of kinds: FLAG bool; STRING const char *; CHOICE int, the index of the word in `values`; COUNT size_t; INT int; NUMBER double,
+ * at least 0; SHARE double between 0 and 1; REAL double; SIZE uint64_t (bytes, "512M", "2G"); LIST opt_list (comma-separated, adds up when
+ * repeated); EACH opt_list (one a use); WORDS opt_list (all arguments up to the next option); MAYBE const char * (its argument is optional:
+ * without one it is the option's fallback).  GROUP sets nothing: its name is the heading of the options below it, and `arg` lists the
+ * options (separated by blanks) of which they need one.
  */
 #ifndef CALIBRAX_PROGRAMS_OPTIONS_H
 #define CALIBRAX_PROGRAMS_OPTIONS_H
@@ -19,16 +21,19 @@
 typedef enum opt_kind {
     OPT_FLAG,
     OPT_STRING,
+    OPT_CHOICE,
     OPT_COUNT,
     OPT_POSITIVE,
     OPT_INT,
     OPT_NUMBER,
+    OPT_SHARE,
     OPT_REAL,
     OPT_SIZE,
     OPT_LIST,
     OPT_EACH,
     OPT_WORDS,
-    OPT_MAYBE
+    OPT_MAYBE,
+    OPT_GROUP
 } opt_kind;
 
 typedef struct opt_list {
@@ -41,12 +46,21 @@ typedef struct opt_spec {
     const char *name; /* without the dashes */
     char letter;      /* 0: none */
     opt_kind kind;
-    size_t offset;   /* of the member that it sets */
-    const char *arg; /* word for its argument; NULL for a flag */
-    const char
-        *fallback; /* what holds without it, for people; NULL: nothing to say.  MAYBE: the value without an argument */
-    const char *help; /* NULL: another spelling of an option, taken and not shown */
+    size_t offset;        /* of the member that it sets */
+    const char *arg;      /* name of its argument in help; NULL for a flag */
+    const char *fallback; /* the default in words; NULL: not shown.  MAYBE: the value without an argument */
+    const char *help;     /* NULL: another spelling of an option, accepted and not shown */
+    const char *
+        values; /* words that completion offers, separated by blanks, "@KIND" asked of the program; of CHOICE the legal ones */
 } opt_spec;
+
+/* What must hold between options; checked before the command runs. */
+typedef struct opt_rule {
+    const char *option; /* where it is given; "": always */
+    enum { OPT_NEEDS, OPT_EXCLUDES } relation;
+    const char *
+        others; /* of OPT_NEEDS one is enough; separated by blanks; "NAME=VALUE": with this value, "@": arguments that are no options */
+} opt_rule;
 
 struct opt_program;
 struct opt_command;
@@ -59,6 +73,7 @@ typedef struct opt_run {
     const opt_list *words; /* those that are no options */
     cbx_arena *arena;
     cbx_ctx *ctx;
+    const char **given; /* the last text of each option of the command, "" of a flag; NULL: not given */
 } opt_run;
 
 enum {
@@ -75,6 +90,9 @@ typedef struct opt_command {
     const void *defaults; /* what it holds at first; NULL: zeroes */
     unsigned flags;
     int (*run)(const opt_run *run); /* returns the exit status */
+    const opt_rule *rules;
+    size_t nrules;
+    const char *words; /* as `values` of an option, for arguments that are no options */
 } opt_command;
 
 /* Rows of two columns for the manual: exit codes, environment, examples. */
@@ -96,23 +114,30 @@ typedef struct opt_program {
     const opt_command *commands;
     size_t ncommands;
     const opt_note *exits, *environment, *examples; /* each ends with a NULL row */
+    const opt_note *removed; /* names that commands had, and what to use instead; ends with a NULL row; NULL: none */
+    /* Calls put for each word of "@KIND", for completion.  data: the argument of --data so far, or NULL.  NULL: there are no kinds. */
+    void (*complete)(const char *kind, const char *data, void (*put)(void *user, const char *word), void *user);
 } opt_program;
 
 /* Exit status of every program (DESIGN.md section 1). */
 enum { EXIT_PASS = 0, EXIT_CHECK = 1, EXIT_ERROR = 2, EXIT_UNDECIDED = 3, EXIT_STOPPED = 130 };
 
 /*
- * Runs the command that argv asks for and returns its exit status: parses its options, makes a context, calls it.  Sees to
- * --version, --man, --completion SHELL and --help first.  A fault is one sentence and 2; so is standard output that cannot
+ * Runs the command that argv names and returns its exit status: parses its options, checks its rules, makes a context, calls it.  Handles
+ * --version, --man, --completion SHELL, help and --help itself.  A fault is one sentence and 2; so is standard output that cannot
  * be written.
  */
 int opt_main(const opt_program *program, int argc, const char **argv);
+/* The text of an option of the running command; "" of a flag; NULL: it is not given.  Other spellings of the option count. */
+const char *opt_given(const opt_run *run, const char *name);
+/* A finite number in decimal notation and nothing else: no hexadecimal digits, blanks or words. */
+bool opt_number(const char *text, double *out);
 /* Splits at commas, adding to the list; empty parts are left out.  false: out of memory. */
 bool opt_split(cbx_arena *arena, const char *text, opt_list *list);
 /* Adds one word.  false: out of memory. */
 bool opt_append(cbx_arena *arena, const char *word, opt_list *list);
 enum { OPT_OF_PROGRAM = 3 };
-/* What a program takes as its first word instead of a command or options: version, man, completion. */
+/* What a program accepts as its first argument instead of a command or options: version, man, completion. */
 extern const opt_spec opt_of_program[OPT_OF_PROGRAM];
 /* "nperf: message" on standard error; always 2. */
 int opt_fail(const opt_program *program, const char *fmt, ...) CBX_PRINTF(2, 3);
@@ -121,5 +146,9 @@ void opt_print_help(const opt_program *program, const opt_command *command, FILE
 void opt_print_man(const opt_program *program, FILE *out);
 /* For "bash", "zsh" or "fish"; false: another shell. */
 bool opt_print_completion(const opt_program *program, const char *shell, FILE *out);
+/* What may stand for the last of the words behind the program's name, a line each: the word, a tab, what it means. */
+void opt_print_candidates(const opt_program *program, size_t n, const char *const *words, FILE *out);
+/* Arguments that name this command, 1 or 2 ("store verify"); 0: they name another.  words[0] is the first one behind the program's name. */
+size_t opt_names_command(const opt_command *c, size_t n, const char *const *words);
 
 #endif

@@ -1,10 +1,11 @@
 """calibrax: its commands, and what the doctor says of settings, backends, devices, topology and libraries."""
 import json
 import os
+import re
 import shutil
 import subprocess
 
-from harness import BUILD, CALIBRAX, Skip, check, equal, has, main, one_sentence
+from harness import BUILD, CALIBRAX, NPERF, Skip, check, equal, has, main, one_sentence
 
 FAKE = os.path.abspath(os.path.join(BUILD, "tests/array/device/libfake_cuda.so"))
 SHIM = os.path.abspath(os.path.join(BUILD, "tests/array/cuda/libshim_cuda.so"))
@@ -38,6 +39,34 @@ def usage(p):
         one_sentence(run(p, *args, expect=2), part, "calibrax")
 
 
+def help_of_a_command(p):
+    equal(run(p, "help", "doctor", expect=0).stdout, run(p, "doctor", "--help", expect=0).stdout, "two ways to ask")
+    equal(run(p, "help", "store", "verify", expect=0).stdout, run(p, "store", "verify", "--help", expect=0).stdout, "of two words")
+    equal(run(p, "help", expect=0).stdout, run(p, "--help", expect=0).stdout, "of all")
+    has(p.run("help", "gate", expect=0).stdout, "Usage: nperf gate")
+    for text in (run(p, "help", "doctor").stdout, p.run("help", "gate").stdout):
+        has(text, "Exit status:")
+    one_sentence(run(p, "help", "docter", expect=2), "did you mean 'doctor'", "calibrax")
+
+
+def numbers_are_decimal(p):
+    """Of every option that takes a number, in both programs: hexadecimal, infinite, too large, with blanks, a comma or a sign of percent, empty, or a word."""
+    wrong = ["0x10", "0x1p3", "inf", "nan", "1e999", " 1", "1 ", "1,5", "5%", "", "1d3", "--1"]
+    for program in (CALIBRAX, NPERF):
+        commands = [line.split("\t")[0] for line in p.run("--complete", "", program=program, expect=0).stdout.splitlines()]
+        tried = 0
+        for command in [c for c in commands if c not in ("help", "store")]:
+            text = p.run(command, "--help", program=program, expect=0).stdout
+            for option in re.findall(r"^ .*--([a-z0-9-]+) (?:N|X|P|SECONDS|MS|G)$|^ .*--([a-z0-9-]+) (?:N|X|P|SECONDS|MS|G)  ", text, re.M):
+                option = option[0] or option[1]
+                tried += 1
+                for value in wrong if tried < 20 else wrong[:2]:
+                    done = p.run(command, f"--{option}={value}", program=program, expect=2)
+                    one_sentence(done, f"'--{option}' must be ", os.path.basename(program))
+                    has(done.stderr, f"got '{value}'")
+        check(tried > 10, f"{tried} options of numbers")
+
+
 def manual_names_the_settings(p):
     text = run(p, "--man", expect=0).stdout
     has(text, ".TH CALIBRAX 1")
@@ -48,7 +77,7 @@ def manual_names_the_settings(p):
         done = subprocess.run(["man", "--warnings", "-l", page], text=True, capture_output=True, env=dict(p.env, MANROFFOPT="", COLUMNS="80"))
         equal(done.stderr.strip(), "", "the formatter has nothing to say")
     script = p.write("calibrax.bash", run(p, "--completion", "bash", expect=0).stdout)
-    ask = f". {script}; COMP_WORDS=(calibrax do); COMP_CWORD=1; _calibrax; echo ${{COMPREPLY[*]}}"
+    ask = f". {script}; COMP_WORDS=({CALIBRAX} do); COMP_CWORD=1; _calibrax; echo ${{COMPREPLY[*]}}"
     equal(subprocess.run(["bash", "-c", ask], text=True, capture_output=True).stdout.strip(), "doctor", "completion")
 
 
@@ -220,6 +249,6 @@ def a_gpu_is_measured(p):
     one_sentence(run(p, "machine", "--gpu", "5", expect=2, env=env), "there is no GPU 5", "calibrax")
 
 
-main([usage, manual_names_the_settings, doctor_tells_what_is_here, topology_is_this_machines, topology_of_another_machine,
+main([usage, help_of_a_command, numbers_are_decimal, manual_names_the_settings, doctor_tells_what_is_here, topology_is_this_machines, topology_of_another_machine,
       good_settings_are_shown, bad_settings_are_sentences, nperf_doctor_sees_bad_settings, a_gpu_without_fallback, a_driver_is_found_by_its_name,
       machine_with_its_sheet, a_gpu_is_measured])

@@ -179,7 +179,7 @@ def faults_are_sentences(p):
             (["--plugin", "none.so"], "no shared object 'none.so'"),
             (["--plugin", PLUGIN, "-b", "modle"], "did you mean 'model'"),
             (["--plugin", PLUGIN, "--name", "x"], "cannot all be named 'x'"),
-            (["--plugin", PLUGIN, "-n", "0"], "--launches: expected a whole number, 1 or more"),
+            (["--plugin", PLUGIN, "-n", "0"], "'--launches' must be an integer of at least 1, got '0'"),
             (["--plugin", PLUGIN, "--batch-size", "0"], "--batch-size"),
             (["--plugin", PLUGIN, "--config", "x"], "expected KEY=VALUE"),
             (["--plugin", PLUGIN, "--tag", "=x"], "expected KEY=VALUE"),

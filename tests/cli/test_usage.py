@@ -42,7 +42,7 @@ def manual_is_roff(p):
 
 def completion_completes(p):
     script = p.write("nperf.bash", p.run("--completion", "bash", expect=0).stdout)
-    ask = f". {script}; COMP_WORDS=(nperf --sk); COMP_CWORD=1; _nperf; echo ${{COMPREPLY[*]}}; COMP_WORDS=(nperf exec --no); COMP_CWORD=2; _nperf; echo ${{COMPREPLY[*]}}"
+    ask = f". {script}; COMP_WORDS=({NPERF} --sk); COMP_CWORD=1; _nperf; echo ${{COMPREPLY[*]}}; COMP_WORDS=({NPERF} exec --no); COMP_CWORD=2; _nperf; echo ${{COMPREPLY[*]}}"
     done = subprocess.run(["bash", "-c", ask], text=True, capture_output=True)
     equal(done.stdout.split("\n")[:2], ["--skip-baselines --skip-slow", "--no-shell"], f"completions ({done.stderr})")
     p.run("--completion", "fishh", expect=2)
@@ -91,7 +91,7 @@ def unknown_things(p):
         (["--budget", "-1"], "--budget"),
         (["--memory-limit", "12Q"], "12Q"),
         (["exce"], "did you mean 'exec'"),
-        (["doctor", "now"], "unexpected word 'now'"),
+        (["doctor", "now"], "unexpected argument 'now'"),
         (["doctor", "--man"], "option '--man' stands alone: 'nperf --man'"),
         (["--case", "semiring_matmull"], "did you mean 'semiring_matmul'"),
         (["--case", "zzz"], "unknown case 'zzz'"),
@@ -126,7 +126,7 @@ def full_standard_output(p):
 
 def installed_texts_are_built(p):
     folder = os.path.dirname(NPERF)
-    for name, part in (("nperf.1", ".TH NPERF 1"), ("nperf.bash", "complete -F _nperf nperf")):
+    for name, part in (("nperf.1", ".TH NPERF 1"), ("nperf.bash", "-F _nperf nperf")):
         if not os.path.exists(os.path.join(folder, name)):
             raise Skip(f"{name} is not built yet")
         with open(os.path.join(folder, name), encoding="utf-8") as f:

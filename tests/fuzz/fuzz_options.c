@@ -15,7 +15,8 @@ typedef struct all_kinds {
     const char *string, *maybe;
     size_t count, positive;
     int whole;
-    double number, real;
+    double number, real, share;
+    int choice;
     uint64_t bytes;
     opt_list list, each, words;
 } all_kinds;
@@ -30,6 +31,9 @@ static const opt_spec options[] = {
     { "positive", 'p', OPT_POSITIVE, AT(positive), "N", "1", "a count that is not 0" },
     { "whole", 'i', OPT_INT, AT(whole), "N", NULL, "a whole number" },
     { "number", 'n', OPT_NUMBER, AT(number), "X", NULL, "0 or more" },
+    { "share", 0, OPT_SHARE, AT(share), "P", NULL, "between 0 and 1" },
+    { "choice", 0, OPT_CHOICE, AT(choice), "WORD", NULL, "one of three", "one two three" },
+    { "A group", 0, OPT_GROUP, 0, "flag", NULL, "what needs the flag" },
     { "real", 'r', OPT_REAL, AT(real), "X", NULL, "any number" },
     { "bytes", 'b', OPT_SIZE, AT(bytes), "SIZE", NULL, "bytes" },
     { "list", 'l', OPT_LIST, AT(list), "A,B", NULL, "a list" },
@@ -48,6 +52,7 @@ static int run(const opt_run *r)
     const all_kinds *a = r->args;
 
     if (a->positive == 0 || !(a->number >= 0) || !isfinite(a->number) || isnan(a->real)) abort();
+    if (!(a->share >= 0 && a->share < 1) || a->choice < 0 || a->choice > 2) abort();
     check_list(&a->list);
     check_list(&a->each);
     check_list(&a->words);
