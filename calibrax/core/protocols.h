@@ -60,7 +60,7 @@ typedef struct cbx_dataset_ops {
                             size_t room, size_t *n, cbx_err *err);
 } cbx_dataset_ops;
 
-/* --- benchmarks: run by calibrax/benchmark/measure.h --- */
+/* --- benchmarks: run by calibrax/perf/launch/phases.h --- */
 
 #define CBX_BENCHMARK_ABI 2 /* 1: without the members behind targets; still taken */
 

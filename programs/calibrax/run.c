@@ -15,7 +15,7 @@
 
 static const opt_spec run_options[] = {
     { "plugin", 0, OPT_STRING, AT(plugin), "FILE", NULL,
-      "benchmarks of a shared object (calibrax/benchmark/plugin.h)" },
+      "benchmarks of a shared object (calibrax/perf/case/benchmark_plugin.h)" },
     { "module", 'm', OPT_STRING, AT(module), "MODULE[:CLASS]", NULL,
       "benchmarks of a Python module or file: classes with run_training, run_evaluation ..." },
     { "python", 0, OPT_STRING, AT(python), "PROGRAM", "python3", "the interpreter for --module" },

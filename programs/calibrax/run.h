@@ -4,7 +4,7 @@
 #ifndef CALIBRAX_PROGRAMS_RUN_H
 #define CALIBRAX_PROGRAMS_RUN_H
 
-#include "calibrax/benchmark/session.h"
+#include "calibrax/perf/sweep/benchmarks.h"
 #include "programs/common/options.h"
 
 typedef struct run_args {

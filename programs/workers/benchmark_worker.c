@@ -1,6 +1,6 @@
 /*
  * calibrax-benchmark: runs one benchmark of a shared object for a parent that asks on standard input and reads the answer from
- * descriptor 3 (calibrax/benchmark/launch.c).  Started by `calibrax run`; of no use by hand.
+ * descriptor 3 (calibrax/perf/launch/conversation.c).  Started by `calibrax run`; of no use by hand.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -8,7 +8,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "calibrax/benchmark/session.h"
+#include "calibrax/perf/sweep/benchmarks.h"
 
 #define ANSWER_FD 3
 

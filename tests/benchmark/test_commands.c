@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "calibrax/base/file.h"
-#include "calibrax/benchmark/source.h"
+#include "calibrax/perf/case/source.h"
 #include "fail_alloc.h"
 
 static const char whole[] =

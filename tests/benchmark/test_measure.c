@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "calibrax/array/ops.h"
-#include "calibrax/benchmark/measure.h"
+#include "calibrax/perf/launch/phases.h"
 #include "fail_alloc.h"
 
 typedef struct bench {

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "calibrax/base/file.h"
-#include "calibrax/benchmark/driver.h"
-#include "calibrax/benchmark/plugin.h"
+#include "calibrax/perf/case/benchmark_plugin.h"
+#include "calibrax/perf/launch/driver.h"
 #include "fail_alloc.h"
 
 typedef struct state {

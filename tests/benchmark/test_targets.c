@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "calibrax/benchmark/targets.h"
+#include "calibrax/perf/case/targets.h"
 
 static const cbx_metric_def higher = { "m", "1", CBX_DIRECTION_HIGHER, "", CBX_PRIORITY_PRIMARY, "" };
 static const cbx_metric_def lower = { "m", "s", CBX_DIRECTION_LOWER, "", CBX_PRIORITY_PRIMARY, "" };

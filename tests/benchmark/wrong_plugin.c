@@ -1,6 +1,6 @@
 /* A plug-in of another version, or without what it needs: one object a fault, chosen when it is compiled; 0: without fault, and
  * without need of the library, so that any program can load it. */
-#include "calibrax/benchmark/plugin.h"
+#include "calibrax/perf/case/benchmark_plugin.h"
 
 #if FAULT == 1 /* of a later header */
 static const cbx_benchmark_ops b = { sizeof b, CBX_BENCHMARK_ABI, "b", "", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };

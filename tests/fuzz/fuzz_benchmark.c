@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/benchmark/output.h"
+#include "calibrax/perf/launch/output.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,4 +1,4 @@
-"""Runs one benchmark of a Python module in a fresh process, for `calibrax run --module` (calibrax/benchmark/launch.c).
+"""Runs one benchmark of a Python module in a fresh process, for `calibrax run --module` (calibrax/perf/launch/conversation.c).
 
 The request is JSON on standard input, the answer JSON on descriptor 3; standard output is the benchmark's.  A benchmark is a class, or an
 object, with setup, run_training, run_evaluation, teardown and get_performance_targets: BenchmarkProtocol of the Python package calibrax.

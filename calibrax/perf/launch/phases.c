@@ -1,10 +1,10 @@
 /* The phases of a benchmark, one after the other, and the tear-down that follows whatever happened. */
-#include "calibrax/benchmark/measure.h"
+#include "calibrax/perf/launch/phases.h"
 
 #include <math.h>
 
 #include "calibrax/base/clock.h"
-#include "calibrax/benchmark/measuring.h"
+#include "calibrax/perf/launch/phases_internal.h"
 
 bool cbx__measuring_stopped(const cbx__measuring *m) { return m->o.stop && *m->o.stop; }
 

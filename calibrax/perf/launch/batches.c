@@ -8,7 +8,7 @@
 #include "calibrax/array/ops.h"
 #include "calibrax/array/scope.h"
 #include "calibrax/base/clock.h"
-#include "calibrax/benchmark/measuring.h"
+#include "calibrax/perf/launch/phases_internal.h"
 
 typedef struct batch {
     cbx_named_array items[CBX_BENCHMARK_MAX_ARRAYS];

@@ -1,10 +1,10 @@
 /*
  * Launches of one benchmark made into one point of a run.
  */
-#ifndef CALIBRAX_BENCHMARK_MERGE_H
-#define CALIBRAX_BENCHMARK_MERGE_H
+#ifndef CALIBRAX_PERF_SWEEP_MERGE_H
+#define CALIBRAX_PERF_SWEEP_MERGE_H
 
-#include "calibrax/benchmark/driver.h"
+#include "calibrax/perf/launch/driver.h"
 
 /* All launches of one benchmark, in order; those that failed have no run. */
 typedef struct cbx__gathered {

@@ -1,5 +1,5 @@
 /* Judging targets through validation/accuracy.h; what that cannot know (a missing metric, a failed launch) has names here. */
-#include "calibrax/benchmark/targets.h"
+#include "calibrax/perf/case/targets.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -10,8 +10,8 @@
  * Build it with `cc -shared -fPIC $(pkg-config --cflags calibrax) sum.c -o sum.so`.  This header promises less than the others: its ABI
  * may grow, and an object that was compiled against another one is refused with a sentence.
  */
-#ifndef CALIBRAX_BENCHMARK_PLUGIN_H
-#define CALIBRAX_BENCHMARK_PLUGIN_H
+#ifndef CALIBRAX_PERF_CASE_BENCHMARK_PLUGIN_H
+#define CALIBRAX_PERF_CASE_BENCHMARK_PLUGIN_H
 
 #include "calibrax/base/json.h"
 #include "calibrax/core/protocols.h"

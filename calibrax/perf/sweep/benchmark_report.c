@@ -1,5 +1,5 @@
 /* From gathered launches to a run: points, targets, failures, the trace's reference. */
-#include "calibrax/benchmark/report.h"
+#include "calibrax/perf/sweep/benchmark_report.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /*
  * What came of a session, and how it becomes a run with checked targets.
  */
-#ifndef CALIBRAX_BENCHMARK_REPORT_H
-#define CALIBRAX_BENCHMARK_REPORT_H
+#ifndef CALIBRAX_PERF_SWEEP_BENCHMARK_REPORT_H
+#define CALIBRAX_PERF_SWEEP_BENCHMARK_REPORT_H
 
-#include "calibrax/benchmark/merge.h"
+#include "calibrax/perf/sweep/merge.h"
 
 struct cbx_benchmark_report {
     cbx_arena arena;

@@ -2,8 +2,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "calibrax/benchmark/driver.h"
-#include "calibrax/benchmark/plugin.h"
+#include "calibrax/perf/case/benchmark_plugin.h"
+#include "calibrax/perf/launch/driver.h"
 #include "calibrax/profiling/procfs.h"
 
 #define REQUEST_MOST ((size_t)64 << 20)

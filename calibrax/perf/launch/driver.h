@@ -1,10 +1,10 @@
 /*
  * A driver: how benchmarks of one kind are listed and launched.  One file each; the list is in session.c.
  */
-#ifndef CALIBRAX_BENCHMARK_DRIVER_H
-#define CALIBRAX_BENCHMARK_DRIVER_H
+#ifndef CALIBRAX_PERF_LAUNCH_DRIVER_H
+#define CALIBRAX_PERF_LAUNCH_DRIVER_H
 
-#include "calibrax/benchmark/session.h"
+#include "calibrax/perf/sweep/benchmarks.h"
 #include "calibrax/profiling/watched.h"
 
 /* What drivers work with. */

@@ -1,13 +1,13 @@
 /*
  * A session: what is asked is checked, the benchmarks are listed, launched in turn, gathered, and made into a report.
  */
-#include "calibrax/benchmark/session.h"
+#include "calibrax/perf/sweep/benchmarks.h"
 
 #include <string.h>
 
 #include "calibrax/base/file.h"
 #include "calibrax/base/text.h"
-#include "calibrax/benchmark/report.h"
+#include "calibrax/perf/sweep/benchmark_report.h"
 
 #define LAUNCHES_MOST 65536
 

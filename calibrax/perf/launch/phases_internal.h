@@ -1,11 +1,11 @@
 /*
  * One benchmark under way: what the phases leave behind until it becomes a run.  For measure.c, batches.c and measured.c.
  */
-#ifndef CALIBRAX_BENCHMARK_MEASURING_H
-#define CALIBRAX_BENCHMARK_MEASURING_H
+#ifndef CALIBRAX_PERF_LAUNCH_PHASES_INTERNAL_H
+#define CALIBRAX_PERF_LAUNCH_PHASES_INTERNAL_H
 
 #include "calibrax/base/arena.h"
-#include "calibrax/benchmark/measure.h"
+#include "calibrax/perf/launch/phases.h"
 #include "calibrax/profiling/resources.h"
 #include "calibrax/profiling/timing.h"
 

@@ -1,6 +1,6 @@
 /* Python classes, each launch in an interpreter of its own that runs workers/python/benchmark.py. */
 #include "calibrax/base/tools.h"
-#include "calibrax/benchmark/driver.h"
+#include "calibrax/perf/launch/driver.h"
 
 static cbx_status interpreter(cbx__session *s, const char *argv[3], cbx_err *err)
 {

@@ -1,7 +1,7 @@
 /*
  * From launches to a point.  Metrics stand in the order of the first launch that has them; a value of several launches is their median.
  */
-#include "calibrax/benchmark/merge.h"
+#include "calibrax/perf/sweep/merge.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "calibrax/benchmark/driver.h"
+#include "calibrax/perf/launch/driver.h"
 
 #define LOOK_S 0.05 /* between looks at a process; the kernel keeps its greatest memory meanwhile */
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "calibrax/benchmark/measuring.h"
+#include "calibrax/perf/launch/phases_internal.h"
 
 typedef struct content {
     cbx_named_metric *metrics;

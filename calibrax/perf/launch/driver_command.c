@@ -3,8 +3,8 @@
 #include <unistd.h>
 
 #include "calibrax/base/environment.h"
-#include "calibrax/benchmark/driver.h"
-#include "calibrax/benchmark/output.h"
+#include "calibrax/perf/launch/driver.h"
+#include "calibrax/perf/launch/output.h"
 
 #define LOOK_S      0.01
 #define OUTPUT_MOST ((size_t)64 << 20)

@@ -1,5 +1,5 @@
 /* Loading a shared object with benchmarks, and refusing what it was not compiled for. */
-#include "calibrax/benchmark/plugin.h"
+#include "calibrax/perf/case/benchmark_plugin.h"
 
 #include <dlfcn.h>
 #include <string.h>
@@ -45,9 +45,10 @@ static cbx_status load(const char *path, void **handle, const cbx_plugin_ops **o
     if (!*handle) return cbx_fail(err, CBX_EUNAVAILABLE, "cannot load '%s': %s", path, dlerror());
     *ops = dlsym(*handle, CBX_BENCHMARK_PLUGIN_SYMBOL);
     if (*ops) return CBX_OK;
-    return cbx_fail(err, CBX_EUNAVAILABLE,
-                    "'%s' exports no '%s': define it with CBX_BENCHMARK_PLUGIN of calibrax/benchmark/plugin.h", path,
-                    CBX_BENCHMARK_PLUGIN_SYMBOL);
+    return cbx_fail(
+        err, CBX_EUNAVAILABLE,
+        "'%s' exports no '%s': define it with CBX_BENCHMARK_PLUGIN of calibrax/perf/case/benchmark_plugin.h", path,
+        CBX_BENCHMARK_PLUGIN_SYMBOL);
 }
 
 cbx_status cbx_plugin_open(cbx_ctx *ctx, const char *path, cbx_plugin **out, cbx_err *err)

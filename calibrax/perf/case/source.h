@@ -1,8 +1,8 @@
 /**
  * Where benchmarks come from: this program, a shared object, commands, a Python module.
  */
-#ifndef CALIBRAX_BENCHMARK_SOURCE_H
-#define CALIBRAX_BENCHMARK_SOURCE_H
+#ifndef CALIBRAX_PERF_CASE_SOURCE_H
+#define CALIBRAX_PERF_CASE_SOURCE_H
 
 #include "calibrax/base/arena.h"
 #include "calibrax/core/protocols.h"

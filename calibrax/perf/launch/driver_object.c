@@ -1,6 +1,6 @@
 /* Shared objects, each launch in a worker process of its own: what a plug-in breaks, it breaks there. */
 #include "calibrax/base/tools.h"
-#include "calibrax/benchmark/driver.h"
+#include "calibrax/perf/launch/driver.h"
 
 static cbx_status worker(cbx__session *s, const char *argv[2], cbx_err *err)
 {

@@ -4,8 +4,8 @@
  * Met: value >= target where higher is better, value <= target where lower is.  A metric with an interval is met or missed only if all of
  * it lies on one side.  Nothing passes because it could not be looked at: each reason has a name and an exit code.
  */
-#ifndef CALIBRAX_BENCHMARK_TARGETS_H
-#define CALIBRAX_BENCHMARK_TARGETS_H
+#ifndef CALIBRAX_PERF_CASE_TARGETS_H
+#define CALIBRAX_PERF_CASE_TARGETS_H
 
 #include "calibrax/base/json.h"
 #include "calibrax/core/run.h"

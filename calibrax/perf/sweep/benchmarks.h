@@ -24,12 +24,12 @@
  *
  * Interrupted (opts.stop): a process gets SIGTERM, so that it can tear down, and SIGKILL after the grace; what finished is kept.
  */
-#ifndef CALIBRAX_BENCHMARK_SESSION_H
-#define CALIBRAX_BENCHMARK_SESSION_H
+#ifndef CALIBRAX_PERF_SWEEP_BENCHMARKS_H
+#define CALIBRAX_PERF_SWEEP_BENCHMARKS_H
 
-#include "calibrax/benchmark/measure.h"
-#include "calibrax/benchmark/source.h"
-#include "calibrax/benchmark/targets.h"
+#include "calibrax/perf/case/source.h"
+#include "calibrax/perf/case/targets.h"
+#include "calibrax/perf/launch/phases.h"
 
 CBX_BEGIN_DECLS
 

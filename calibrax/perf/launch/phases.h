@@ -10,8 +10,8 @@
  * unless the benchmark gives a metric of that name itself.  Set-up, tear-down and the first batch are "info": they never gate.  Definitions: the benchmark's, then those of what is measured here.
  * metadata.results[0].metadata holds targets and phases ({"name","start_ns","duration_ns"}, CLOCK_MONOTONIC).
  */
-#ifndef CALIBRAX_BENCHMARK_MEASURE_H
-#define CALIBRAX_BENCHMARK_MEASURE_H
+#ifndef CALIBRAX_PERF_LAUNCH_PHASES_H
+#define CALIBRAX_PERF_LAUNCH_PHASES_H
 
 #include <signal.h>
 

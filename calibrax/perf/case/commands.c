@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "calibrax/base/file.h"
-#include "calibrax/benchmark/source.h"
 #include "calibrax/core/run.h"
+#include "calibrax/perf/case/source.h"
 
 #define PATH_SIZE 192
 
