@@ -52,7 +52,7 @@ fuzz: ## each fuzz program for FUZZ_SECONDS (default 60)
 mpfr: ## elementary functions against MPFR at MPFR_POINTS random points each (default 40000, four minutes)
 	@scripts/bootstrap.sh test
 	@scripts/build.sh release -Dtests=true
-	@CBX_MPFR_POINTS=$${MPFR_POINTS:-40000} CMOCKA_MESSAGE_OUTPUT=TAP $(RELEASE)/tests/array/test_array_mpfr
+	@CBX_MPFR_POINTS=$${MPFR_POINTS:-40000} $(RELEASE)/tests/array/tests mpfr
 
 compare-statistics: ## statistics against SciPy, statsmodels and ruptures on new random cases (fetches them from PyPI)
 	@scripts/bootstrap.sh test
@@ -62,7 +62,7 @@ compare-statistics: ## statistics against SciPy, statsmodels and ruptures on new
 kills: ## KILLS (default 1000) SIGKILLs of concurrent writers to one store at random moments: nothing lost, nothing torn
 	@scripts/bootstrap.sh test
 	@scripts/build.sh release -Dtests=true
-	@CALIBRAX_KILLS=$${KILLS:-1000} $(RELEASE)/tests/storage/test_storage_kills
+	@CALIBRAX_KILLS=$${KILLS:-1000} $(RELEASE)/tests/storage/tests kills
 
 long-files: ## calibrax ingest on files of LONG_MB MB (default 100) of every format: at most 64 MB of memory at 100 MB
 	@scripts/bootstrap.sh test
@@ -77,18 +77,17 @@ interop: ## stores of ours and of the Python package calibrax read each other, l
 coverage-table: ## how often intervals hold the truth, COVERAGE_RUNS samples each (default 4000, one minute)
 	@scripts/bootstrap.sh test
 	@scripts/build.sh release -Dtests=true
-	@$(RELEASE)/tests/statistics/test_statistics_coverage $${COVERAGE_RUNS:-4000}
+	@CBX_COVERAGE_RUNS=$${COVERAGE_RUNS:-4000} $(RELEASE)/tests/statistics/tests coverage
 
 detector-study: ## alarms of the change detector on null series, and steps that it finds, and what re-measuring leaves of them: 20,000 series of each kind (a minute)
 	@scripts/bootstrap.sh test
 	@scripts/build.sh release -Dtests=true
-	@CALIBRAX_LONG_TESTS=1 CMOCKA_MESSAGE_OUTPUT=TAP $(RELEASE)/tests/analysis/test_analysis_detector
-	@CALIBRAX_LONG_TESTS=1 CMOCKA_MESSAGE_OUTPUT=TAP $(RELEASE)/tests/analysis/test_analysis_detector_kinds
+	@CALIBRAX_LONG_TESTS=1 $(RELEASE)/tests/analysis/tests detector detector_kinds
 
 bisect-study: ## the search for a commit on BISECT_HISTORIES simulated histories of each kind (default 5000, a minute)
 	@scripts/bootstrap.sh test
 	@scripts/build.sh release -Dtests=true
-	@CBX_BISECT_HISTORIES=$${BISECT_HISTORIES:-5000} CMOCKA_MESSAGE_OUTPUT=TAP $(RELEASE)/tests/ci/test_ci_bisect
+	@CBX_BISECT_HISTORIES=$${BISECT_HISTORIES:-5000} $(RELEASE)/tests/ci/tests bisect
 
 python: ## the Python package: build/python/calibrax_c.abi3.so
 	@scripts/bootstrap.sh python

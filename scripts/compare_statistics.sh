@@ -6,8 +6,8 @@
 set -eu
 cd "$(dirname "$0")/.."
 refs=${NPERF_REFS_ENV_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/calibrax/refs}/scipy
-program=build/release/tests/statistics/test_statistics_scipy
-changes=build/release/tests/analysis/test_analysis_changepoint
+program=build/release/tests/statistics/tests
+changes=build/release/tests/analysis/tests
 
 for needed in "$program" "$changes"; do
     [ -x "$needed" ] && continue
@@ -26,7 +26,7 @@ trap 'rm -f "$cases"' EXIT INT TERM
 for seed; do
     printf 'seed %s, ' "$seed"
     "$refs/bin/python" scripts/fixtures/make_statistics_cases.py "$seed" "$cases"
-    CALIBRAX_STATISTICS_CASES=$cases "$program" || exit 1
+    CALIBRAX_STATISTICS_CASES=$cases "$program" scipy || exit 1
     "$refs/bin/python" scripts/fixtures/make_changepoint_cases.py "$seed" "$cases"
-    CALIBRAX_SOURCE_ROOT=$PWD CALIBRAX_CHANGEPOINT_CASES=$cases "$changes" || exit 1
+    CALIBRAX_CHANGEPOINT_CASES=$cases "$changes" changepoint || exit 1
 done

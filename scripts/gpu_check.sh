@@ -21,7 +21,7 @@ status=0
 grep -i cuda "$out/doctor.txt"
 "$dir/programs/calibrax/calibrax" machine --gpu 0 --plot "$out/roofs.svg" | sed -n '/^GPU/,$p' | tee "$out/roofs.txt"
 if [ "$tests" = true ]; then
-    CMOCKA_MESSAGE_OUTPUT=TAP "$dir/tests/array/cuda/test_array_cuda_run" | tee "$out/run.tap" || status=1
+    "$dir/tests/array/cuda/tests" cuda_run | tee "$out/run.tap" || status=1
     grep -q 'SKIP' "$out/run.tap" && { echo "gpu_check: the run test was skipped: $(grep -m1 SKIP "$out/run.tap")" >&2; exit 2; }
     python3 tests/array/cuda/check_cuda_code.py "$(command -v nvcc)" . "$dir/calibrax/array/cuda" "$out/cuda_code.txt" | tee "$out/code.tap" || status=1
 fi

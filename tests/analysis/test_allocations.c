@@ -90,7 +90,7 @@ static void test_every_allocation_may_fail(void **in)
     }
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_every_allocation_may_fail) };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -375,7 +375,7 @@ static void out_of_memory(void **state)
     CHECK_GT(cbx_test_fail_each(all_methods, x, "change points"), 10, "allocations failed");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(optimum), cmocka_unit_test(as_ruptures),   cmocka_unit_test(every_method),

@@ -182,7 +182,7 @@ static void out_of_memory(void **state)
     cbx_run_free(run);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(by_tag, counted_setup, counted_teardown),

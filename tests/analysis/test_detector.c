@@ -182,7 +182,7 @@ static void out_of_memory(void **state)
     CHECK_GT(cbx_test_fail_each(one_detection, NULL, "detector"), 3, "allocations failed");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(null_series), cmocka_unit_test(steps),       cmocka_unit_test(levels),

@@ -259,7 +259,7 @@ static void scores_by_hand(void **state)
     CHECK(share(to.found, to.said) == 1.0 / 3 && false_in_1000(&to) == 20, "two of three are false");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(scores_by_hand), cmocka_unit_test(spikes_by_hand),
                                         cmocka_unit_test(by_kind) };

@@ -125,7 +125,7 @@ static void out_of_memory(void **state)
     CHECK_GT(cbx_test_fail_each(one_front, NULL, "cbx_pareto_front"), 3, "allocations failed");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(definition), cmocka_unit_test(refused),
                                         cmocka_unit_test(large), cmocka_unit_test(out_of_memory) };

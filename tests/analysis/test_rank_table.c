@@ -198,7 +198,7 @@ static void memory_runs_out(void **state)
     for (size_t i = 0; i < 2; i++) cbx_run_free(runs[i]);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_a_comparison),

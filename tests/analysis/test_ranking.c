@@ -169,7 +169,7 @@ static void stability(void **state)
     cbx_test_alloc_check(&memory, "stability");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(ranks), cmocka_unit_test(scores),
                                         cmocka_unit_test(stability) };

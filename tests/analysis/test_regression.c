@@ -648,7 +648,7 @@ static void out_of_memory(void **state)
     cbx_run_free(runs[1]);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(values, counted_setup, counted_teardown),

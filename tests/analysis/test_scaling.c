@@ -137,7 +137,7 @@ static void refused(void **state)
     CHECK_STR(cbx_complexity_name(CBX_COMPLEXITY_COUNT), "?", "no order");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(orders), cmocka_unit_test(coverage), cmocka_unit_test(laws),
                                         cmocka_unit_test(refused) };

@@ -100,7 +100,7 @@ static void names(void **state)
     CHECK_STR(cbx_verdict_name((cbx_verdict)4), "?", "no verdict");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdicts),

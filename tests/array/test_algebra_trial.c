@@ -498,7 +498,7 @@ static void on_gpu(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products), cmocka_unit_test(sparse_products), cmocka_unit_test(convolutions),

@@ -280,7 +280,7 @@ static void no_memory(void **state)
     CHECK_GT(cbx_test_fail_each(create_one, NULL, "cbx_array_create"), 1, "handle and block");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dtypes_know_their_names),

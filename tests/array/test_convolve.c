@@ -518,7 +518,7 @@ static void memory_may_end(void **state)
     CHECK_GT(cbx_test_fail_each(both_ways, NULL, "cbx_semiring_conv"), 3, "allocations that failed");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_of_windows),     cmocka_unit_test(padding_is_read),

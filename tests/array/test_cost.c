@@ -494,7 +494,7 @@ static void memory_that_runs_out(void **state)
     CHECK_GT(cbx_test_fail_each(counts_a_closure, NULL, "a closure"), 10, "many places");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_xla_counts),        cmocka_unit_test(with_values),

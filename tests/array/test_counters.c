@@ -328,7 +328,7 @@ static void no_memory(void **state)
     CHECK_GT(cbx_test_fail_each(count_something, NULL, "counters"), 1, "the counters, and the context's state");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_way_counts_once),

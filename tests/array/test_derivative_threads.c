@@ -303,7 +303,7 @@ static void every_row_is_done_once(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products),

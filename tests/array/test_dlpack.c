@@ -401,7 +401,7 @@ static void no_memory(void **state)
     CHECK_GT(cbx_test_fail_each(out_and_in, &p, "dlpack"), 5, "handles, tensors and blocks");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tensor_is_borrowed_without_a_copy),

@@ -381,7 +381,7 @@ static void lanes_broadcast(void **state)
     cbx_ctx_free(c);
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signed_meets_unsigned_by_value),

@@ -709,7 +709,7 @@ static void bad_input_is_named(void **state)
     cbx_ctx_free(c);
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scipy_agrees),

@@ -418,7 +418,7 @@ static void memory_may_end(void **state)
     CHECK_GT((double)cbx_test_fail_each(steps, NULL, "ELL over functions"), 10.0, "allocations that failed");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(products_follow_the_definition),

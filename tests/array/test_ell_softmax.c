@@ -139,7 +139,7 @@ static void threads_give_the_same_bits(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_width_agrees),

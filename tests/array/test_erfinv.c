@@ -75,7 +75,7 @@ static void erfinv_is_within_its_bound(void **state)
     cbx_ctx_free(c);
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(erfinv_is_within_its_bound) };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -353,7 +353,7 @@ static void plans_are_kept(void **state)
     cbx_test_alloc_check(&al, "plans end with the context");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_agree_with_numpy),

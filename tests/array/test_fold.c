@@ -165,7 +165,7 @@ static void layouts_agree(void **state)
     cbx_ctx_free(c);
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_agree),

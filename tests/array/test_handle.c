@@ -164,7 +164,7 @@ static void no_memory(void **state)
     CHECK_GT(cbx_test_fail_each(add_and_view, NULL, "handles"), 5, "allocations were made to fail");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_second_round_allocates_nothing),

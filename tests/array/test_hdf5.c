@@ -694,7 +694,7 @@ static void no_file_is_left_open(void **state)
     }
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(h5pys_arrays_are_the_npy_files),

@@ -143,7 +143,7 @@ static void flipped_files(void **state)
     cbx_mem_free(cbx_ctx_allocator(ctx), data, full + 1);
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_prestate(cut_files, "h5py.h5"),

@@ -351,7 +351,7 @@ static void no_memory(void **state)
              "arrays, libpng's and zlib's blocks, the file");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(maps_begin_and_end_as_published),

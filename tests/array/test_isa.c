@@ -58,7 +58,7 @@ static void the_best_is_the_widest(void **state)
         if (strcmp(word, cbx_isa_name((cbx_isa)i)) == 0) CHECK((int)cbx_isa_best() <= i, "not wider than CALIBRAX_ISA");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(every_family_has_every_row),
                                         cmocka_unit_test(the_best_is_the_widest) };

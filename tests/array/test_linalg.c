@@ -430,7 +430,7 @@ static void steps_are_not_kept(void **state)
     cbx_ctx_free(home);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_agree_with_numpy),

@@ -637,7 +637,7 @@ static void functions_of_complex_numbers(void **state)
     mpfr_free_cache();
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_of_one_number),

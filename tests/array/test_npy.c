@@ -466,7 +466,7 @@ static void no_memory(void **state)
     test_free(data);
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numpys_files_read_as_numpy_reads_them),

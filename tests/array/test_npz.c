@@ -313,7 +313,7 @@ static void no_memory(void **state)
     CHECK_INT(files_in(folder), before + 1, "no temporary is left");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numpys_archives_hold_the_npy_files),

@@ -213,7 +213,7 @@ static void promotion_is_numpys(void **state)
     numpy_close(s);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(promotion_is_numpys),

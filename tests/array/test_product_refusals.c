@@ -445,7 +445,7 @@ static void zero_graphs(void **state)
         }
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_memory),

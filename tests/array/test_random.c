@@ -611,7 +611,7 @@ static void scratch_is_what_is_written(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hash_gives_the_known_answers),

@@ -2,17 +2,12 @@
  * The tiled semiring product in every instruction set of this machine: shapes, strides, special values, wide ranges,
  * bad arguments. The truth is the definition, term by term in long double, with the special-value rules of semiring.h.
  */
+#include "check.h"
+
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "calibrax/array/kernels/semiring.h"
 #include "calibrax/base/ctx.h"
@@ -532,7 +527,7 @@ static void test_limits(void **state)
             }
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_descriptors),

@@ -390,7 +390,7 @@ static void booleans_of_any_extent(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(strides),

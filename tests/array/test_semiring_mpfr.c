@@ -153,7 +153,7 @@ static void adversaries(void **state)
             }
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(adversaries) };
     return cmocka_run_group_tests_name("array/semiring_mpfr", tests, NULL, NULL);

@@ -402,7 +402,7 @@ static void stacks_are_their_products(void **state)
     }
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numpy_agrees),          cmocka_unit_test(the_check_can_fail),

@@ -409,7 +409,7 @@ static void steps_are_not_kept(void **state)
     cbx_ctx_free(c);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_agree_with_numpy), cmocka_unit_test(the_comparison_can_fail),

@@ -198,7 +198,7 @@ static void ranked_is_sort_at_ranks(void **state)
     cbx_ctx_free(c);
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_are_sorted),       cmocka_unit_test(ranks_are_selected),

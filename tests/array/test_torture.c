@@ -585,7 +585,7 @@ static void bad_input_is_refused_in_words(void **state)
     cbx_test_alloc_check(&al, "bad input");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_function_is_listed),

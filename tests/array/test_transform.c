@@ -448,7 +448,7 @@ static void memory_may_run_out(void **state)
     CHECK_GT(cbx_test_fail_each(all_of_it, NULL, "transforms"), 100, "allocations");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_own_their_user),

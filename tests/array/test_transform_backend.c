@@ -324,7 +324,7 @@ static void gradients_need_a_backend(void **state)
     cbx_ctx_free(c);
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(abstract_operands),          cmocka_unit_test(abstract_values_from_outside),

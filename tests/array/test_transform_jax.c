@@ -405,7 +405,7 @@ static void nothing_was_left_out(void **state)
     CHECK_INT(compared, CBX_LEN(jax_results) + 1 + 2 + 2, "each result, some of them twice");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scans),

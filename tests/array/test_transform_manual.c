@@ -137,7 +137,7 @@ static void the_manual_shows_what_is_tested(void **state)
     free(code);
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(examples_compute),

@@ -97,7 +97,7 @@ static void test_lanes_are_independent(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exp),

@@ -78,7 +78,7 @@ static void every_allocation_can_fail(void **state)
     CHECK_GT(cbx_test_fail_each(many, NULL, "arena"), 2, "more than two chunks");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(zeroed_aligned_distinct),

@@ -127,7 +127,7 @@ static void refuses(void **state)
     }
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(monotonic),

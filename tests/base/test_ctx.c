@@ -82,7 +82,7 @@ static void the_harness_sees_faults(void **state)
     cbx_mem_free(&t.al, p, 8);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(options_are_checked),

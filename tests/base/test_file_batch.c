@@ -155,7 +155,7 @@ static void memory_runs_out(void **state)
     cbx_test_folder_remove(folder);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places_are_taken_together),

@@ -88,7 +88,7 @@ static void memory(void **state)
     CHECK_GT(cbx_test_fail_each(both, words, "gzip"), 4, "allocations");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(there_and_back),

@@ -85,7 +85,7 @@ static void every_allocation_can_fail(void **state)
 static int make_folder(void **state) { return (void)state, cbx_test_folder(folder) == NULL; }
 static int remove_folder(void **state) { return (void)state, cbx_test_folder_remove(folder), 0; }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_values),

@@ -397,7 +397,7 @@ static void every_allocation_can_fail(void **state)
     CHECK_GT(cbx_test_fail_each(read_layout, path, "reading"), 1, "the file's buffer");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accepted),

@@ -126,7 +126,7 @@ static void building(void **state)
     each_call_fails_once(build_once, "building");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parsing),

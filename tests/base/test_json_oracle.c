@@ -157,7 +157,7 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fixtures_read_the_same),

@@ -276,7 +276,7 @@ static void a_source_that_fails_is_said(void **state)
     }
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_the_parser_byte_by_byte),       cmocka_unit_test(cut_at_each_byte),

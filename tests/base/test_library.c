@@ -90,7 +90,7 @@ static void known_libraries_are_complete(void **state)
     CHECK_STR(cbx_library_title(CBX_LIBRARY_COUNT), "?", "no such library");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loads_the_first_present),

@@ -183,7 +183,7 @@ static int setup(void **state)
 
 static int teardown(void **state) { return (void)state, cbx_ctx_free(ctx), cbx_test_folder_remove(folder), 0; }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_holder_at_a_time),   cmocka_unit_test(no_update_is_lost),         cmocka_unit_test(faults),

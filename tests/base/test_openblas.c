@@ -78,7 +78,7 @@ static void says_what_is_missing(void **state)
     cbx_ctx_free(ctx);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loads_without_a_trace),

@@ -197,7 +197,7 @@ static void every_allocation_can_fail(void **state)
     CHECK_INT(cbx_test_fail_each(use_blocks, NULL, "pool"), 3, "three blocks");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(classes_waste_little),      cmocka_unit_test(blocks_come_back),

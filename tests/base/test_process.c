@@ -170,7 +170,7 @@ static void no_such_program(void **state)
     }
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(how_it_ended), cmocka_unit_test(files_and_folder), cmocka_unit_test(last_words),

@@ -126,7 +126,7 @@ static void permutations(void **state)
     for (int i = 0; i < 27; i++) CHECK(count[i] == 0 || (count[i] > 850 && count[i] < 1150), "even");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threefry_known_answers),   cmocka_unit_test(element_i_without_the_ones_before),

@@ -228,7 +228,7 @@ static void older_options_are_taken(void **state)
     cbx_ctx_free(ctx);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(defaults_hold, clean, clean),

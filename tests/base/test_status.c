@@ -89,7 +89,7 @@ static void errno_becomes_a_status(void **state)
     CHECK_STATUS(cbx_fail_errno(NULL, ENOENT, "x"), CBX_ENOENT, "NULL record");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_and_words),

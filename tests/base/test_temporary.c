@@ -113,7 +113,7 @@ static void every_allocation_can_fail(void **state)
     CHECK_GT(cbx_test_fail_each(make_one, t->folder, "a folder"), 0, "its name");
 }
 
-int main(void)
+TEST_FILE()
 {
 #define IN_A_PLACE(test) cmocka_unit_test_setup_teardown(test, cbx_test_place_open, cbx_test_place_close)
     const struct CMUnitTest tests[] = {

@@ -233,7 +233,7 @@ static void nearest_word(void **state)
     CHECK(cbx_nearest_word("x", NULL, 0) == NULL, "no candidates");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grows_and_resets),

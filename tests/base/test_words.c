@@ -59,7 +59,7 @@ static void memory_runs_out(void **state)
     CHECK_GT(cbx_test_fail_each(add_all, NULL, "words"), 5, "something was allocated");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_in_order_of_first_appearance),

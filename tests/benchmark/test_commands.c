@@ -186,7 +186,7 @@ static void from_a_file(void **state)
     CHECK_GT(cbx_test_fail_each(parse_it, NULL, "parse"), 3, "allocations were made to fail");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(all_members), cmocka_unit_test(what_is_refused),
                                         cmocka_unit_test(cut_at_each_byte), cmocka_unit_test(from_a_file) };

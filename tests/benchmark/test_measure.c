@@ -414,7 +414,7 @@ static void every_allocation_may_fail(void **in)
     CHECK_GT(cbx_test_fail_each(measure_it, (void *)(uintptr_t)&pass, "batches"), 5, "allocations were made to fail");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(all_phases, open_state, close_state),

@@ -612,7 +612,7 @@ static void every_allocation_may_fail(void **in)
     CHECK_GT(cbx_test_fail_each(run_it, NULL, "cbx_benchmark_run"), 20, "allocations were made to fail");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_shared_object, open_state, close_state),

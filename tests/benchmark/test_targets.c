@@ -110,7 +110,7 @@ static void sentences(void **state)
     cbx_json_unref(o);
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(outcomes), cmocka_unit_test(several),
                                         cmocka_unit_test(sentences) };

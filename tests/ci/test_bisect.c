@@ -530,7 +530,7 @@ static void memory_that_runs_out(void **state)
     CHECK_GT(cbx_test_fail_each(whole_search, &h, "a search"), 5, "something was allocated");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_a_small_step),

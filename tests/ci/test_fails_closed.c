@@ -255,7 +255,7 @@ static void names(void **state)
     CHECK_STR(cbx_gate_reason_name((cbx_gate_reason)99), "?", "no reason");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_way, counted_setup, counted_teardown),

@@ -393,7 +393,7 @@ static void out_of_memory(void **state)
     cbx_regression_free(r);
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(waived, counted_setup, counted_teardown),

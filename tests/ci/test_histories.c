@@ -103,7 +103,7 @@ static void comparisons(void **state)
     CHECK_GT(cbx_test_fail_each(comparison, *state, "comparison"), 10, "allocations were made to fail");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(histories), cmocka_unit_test(comparisons) };
     return cmocka_run_group_tests_name("ci/histories", tests, open_repository, close_repository);

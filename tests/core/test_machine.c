@@ -214,7 +214,7 @@ static void test_every_allocation_may_fail(void **in)
              "allocations were made to fail");
 }
 
-int main(void)
+TEST_FILE()
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_xeon_vm),

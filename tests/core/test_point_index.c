@@ -107,7 +107,7 @@ static void memory_runs_out(void **state)
     CHECK_GT(cbx_test_fail_each(add_all, NULL, "point index"), 3, "something was allocated");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_of_each_kind),

@@ -444,7 +444,7 @@ static void no_memory(void **state)
     CHECK_GT(cbx_test_fail_each(measure, &err, "cbx_probe_measure"), 0, "the machine's files and the block");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_do_their_work),

@@ -245,7 +245,7 @@ static void test_every_allocation_may_fail(void **in)
     CHECK_GT(cbx_test_fail_each(fill_values, NULL, "cbx_values_add"), 2, "allocations were made to fail");
 }
 
-int main(void)
+TEST_FILE()
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_registry, cbx_test_place_open, cbx_test_place_close),

@@ -229,7 +229,7 @@ static void test_every_allocation_may_fail(void **in)
              "allocations were made to fail");
 }
 
-int main(void)
+TEST_FILE()
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_files_of_the_python_package_byte_for_byte, cbx_test_place_open,

@@ -666,7 +666,7 @@ static void test_the_python_package_reads_our_file(void **in)
     cbx_run_free(run);
 }
 
-int main(void)
+TEST_FILE()
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_files_of_the_python_package_byte_for_byte, cbx_test_place_open,

@@ -323,7 +323,7 @@ static void test_every_allocation_may_fail(void **state)
     CHECK_GT(cbx_test_fail_each(read_anew, NULL, "a run in pieces"), 6, "allocations were made to fail");
 }
 
-int main(void)
+TEST_FILE()
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_texts),

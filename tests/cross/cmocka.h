@@ -49,4 +49,6 @@ static inline int cross_run(const char *group, const struct CMUnitTest *t, size_
 #define cmocka_run_group_tests_name(name, tests, setup, teardown)                                                      \
     cross_run(name, tests, sizeof(tests) / sizeof *(tests))
 
+#define TEST_FILE(...) int main(void)
+
 #endif

@@ -331,7 +331,7 @@ static void memory_runs_out(void **in)
     }
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(tables, setup, teardown),

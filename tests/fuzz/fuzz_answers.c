@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "calibrax/profiling/answers.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static void require(bool good)
 {
@@ -45,7 +44,7 @@ static void python(cbx_ctx *ctx, const char *text, size_t len)
     cbx_python_call_clear(&c);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     static cbx_ctx *ctx;
     char *text;

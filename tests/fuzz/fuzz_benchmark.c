@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "calibrax/perf/launch/output.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static void file_of_commands(cbx_ctx *ctx, cbx_arena *arena, const char *text, size_t len)
 {
@@ -34,7 +33,7 @@ static void check(cbx__launch *l)
     cbx__launch_clear(l);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     static cbx_ctx *ctx;
     static const cbx_benchmark_opts opts = CBX_BENCHMARK_OPTS_INIT;

@@ -8,8 +8,7 @@
 
 #include "calibrax/ci/bisect.h"
 #include "calibrax/ci/shell.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 /* a and b lie side by side, c is the merge, d the bad end. */
 static cbx_bisect *make(cbx_ctx *ctx)
@@ -53,7 +52,7 @@ static void read_state(cbx_ctx *ctx, const cbx_json *state)
     cbx_bisect_free(again);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     cbx_ctx *ctx = NULL;
     cbx_json *state = NULL;

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 
 #include "calibrax/perf/case/declared.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static void look_at(cbx_ctx *ctx, const cbx_declared *d)
 {
@@ -25,7 +24,7 @@ static void look_at(cbx_ctx *ctx, const cbx_declared *d)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     static cbx_ctx *ctx;
     cbx_declared *d = NULL;

@@ -10,8 +10,7 @@
 #include "calibrax/perf/report/coverage.h"
 #include "calibrax/perf/report/feed.h"
 #include "calibrax/perf/report/report.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static size_t count(const char *text, const char *part)
 {
@@ -52,7 +51,7 @@ static void page(cbx_ctx *ctx, const cbx_json *document)
     cbx_rows_clear(&rows);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     static cbx_ctx *ctx;
     cbx_json *document = NULL;

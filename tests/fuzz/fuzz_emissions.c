@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "calibrax/profiling/carbon.h"
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     const cbx_emissions *lines = NULL;
     cbx_arena arena;

@@ -9,8 +9,7 @@
 #include "calibrax/base/file.h"
 #include "calibrax/storage/import.h"
 #include "files.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static const char *const files[] = {
     "asv/benchmarks.json",
@@ -67,7 +66,7 @@ static void read_folder(cbx_ctx *ctx, const char *root, const char *name)
     cbx_arena_clear(&arena);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     static cbx_ctx *ctx;
     const char *root;

@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "calibrax/storage/importers/gzip.h"
+#include "fuzz.h"
 
 #define MOST 100000
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static cbx_status pour(void *user, const char *data, size_t n, cbx_err *err)
 {
@@ -36,7 +35,7 @@ static cbx_status give(void *user, char *to, size_t room, size_t *got, cbx_err *
     return CBX_OK;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     cbx_text out;
     input in = { data, size, 0 };

@@ -10,8 +10,7 @@
 
 #include "calibrax/array/io/hdf5.h"
 #include "files.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 #define DEPTH      3
 #define BYTES_MOST ((uint64_t)16 << 20)
@@ -58,7 +57,7 @@ static void read_all(cbx_h5 *h, const char *path, cbx_arena *arena, int depth)
         read_all(h, cbx_arena_printf(arena, "%s/%s", path, entries[i].name), arena, depth - 1);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY(.most = 200, .cut_only = true)
 {
     static const char *const files[] = { "input.h5" };
     static cbx_ctx *ctx;

@@ -2,12 +2,11 @@
 #include <stdlib.h>
 
 #include "calibrax/profiling/hlo.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static int is_share(double x) { return x >= 0 && x <= 1; }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     static cbx_ctx *ctx;
     cbx_hlo_report r;

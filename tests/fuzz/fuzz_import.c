@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "calibrax/storage/import.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static void require(int good)
 {
@@ -60,7 +59,7 @@ static void try_format(cbx_ctx *ctx, const char *text, size_t size, const char *
     cbx_import_clear(&import);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY(.most = 50)
 {
     cbx_ctx *ctx = NULL;
 

@@ -7,8 +7,7 @@
 
 #include "calibrax/storage/store.h"
 #include "files.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static const char *const files[] = { "runs/a.json", "index.sqlite" };
 
@@ -41,7 +40,7 @@ static void ask(cbx_ctx *ctx, const char *root)
     cbx_store_close(store);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY(.most = 100)
 {
     static cbx_ctx *ctx;
     const char *root;

@@ -9,9 +9,8 @@
 #include <string.h>
 
 #include "calibrax/base/json_reader.h"
+#include "fuzz.h"
 #include "tests/support/json_oracle.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void require(int good)
 {
@@ -73,7 +72,7 @@ static void read_in_pieces(const uint8_t *data, size_t size, bool skip, cbx_stat
     cbx__json_reader_free(r);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     cbx_json *v = NULL;
     cbx_err err = CBX_ERR_INIT;

@@ -14,8 +14,7 @@
 #include "calibrax/base/internal.h"
 #include "calibrax/perf/schedule/locks.h"
 #include "files.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static void require(bool good)
 {
@@ -62,7 +61,7 @@ static void words(cbx_ctx *ctx, const char *text)
     require(!is_locked(dir, files[0]) && !is_locked(dir, files[1]));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     static cbx_ctx *ctx;
     char *text;

@@ -14,8 +14,7 @@
 #include "calibrax/profiling/energy.h"
 #include "calibrax/profiling/hardware.h"
 #include "files.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 #define BYTES_MOST 16384
 
@@ -133,7 +132,7 @@ static void cpu_list(const char *text)
     for (size_t i = 0; i < n; i++) require(all[i] >= 0 && all[i] <= 1 << 20);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY(.most = 300)
 {
     cbx_ctx *ctx = NULL;
     char *text;

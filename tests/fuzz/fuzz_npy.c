@@ -5,8 +5,7 @@
 
 #include "calibrax/array/internal.h"
 #include "calibrax/array/io/npy.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static void *must(void *p)
 {
@@ -30,7 +29,7 @@ static void compare(cbx_ctx *ctx, const cbx_array *a)
     free(file);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     cbx_ctx *ctx = NULL;
     cbx_array *a = NULL;

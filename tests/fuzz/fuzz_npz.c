@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "calibrax/array/io/npz.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 #define MOST_BYTES ((uint64_t)16 << 20)
 
@@ -24,7 +23,7 @@ static void read_member(cbx_npz *z, size_t i)
     cbx_array_free(b);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     cbx_npz_opts opts = CBX_NPZ_OPTS_INIT;
     cbx_err err = CBX_ERR_INIT;

@@ -18,9 +18,8 @@
 
 #include "calibrax/array/ops.h"
 #include "calibrax/array/sets.h"
+#include "fuzz.h"
 #include "naive_ops.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define STEPS_MOST    16
 #define INPUTS_MOST   4
@@ -551,7 +550,7 @@ static void keep_result(run *r, const run *first)
     r->values[r->nvalues++] = as_form(r, a);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY(.most = 300)
 {
     reader bytes = { data, data + size };
     run runs[WITNESSES];

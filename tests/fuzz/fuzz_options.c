@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "program.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 typedef struct all_kinds {
     bool flag;
@@ -62,7 +61,7 @@ static int run(const opt_run *r)
 
 static const all_kinds defaults = { .positive = 1 };
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     static const opt_command command = {
         "run",

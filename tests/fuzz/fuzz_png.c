@@ -3,10 +3,9 @@
 #include <stdlib.h>
 
 #include "calibrax/array/io/image.h"
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     cbx_ctx *ctx = NULL;
     cbx_array *a = NULL;

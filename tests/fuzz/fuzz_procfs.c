@@ -9,8 +9,7 @@
 
 #include "calibrax/base/cpu.h"
 #include "calibrax/profiling/procfs.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 #define TEXT_MOST 16384
 
@@ -106,7 +105,7 @@ static void cpu_info(const char *text)
     require(!cpu.openblas_misjudges || cpu.avx512);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     static void (*const readers[])(const char *text) = { lines, stat_line, cpu_list, group, shares };
     char *text;

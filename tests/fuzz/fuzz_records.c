@@ -8,8 +8,7 @@
 #include "calibrax/analysis/change_state.h"
 #include "calibrax/core/probe_cache.h"
 #include "calibrax/core/result.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static const char *const runs[] = { "r1", "r2", "r3", "r4", "r5" };
 
@@ -75,7 +74,7 @@ static void read_result(cbx_ctx *ctx, const cbx_json *v)
     cbx_result_free(again);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     static cbx_ctx *ctx;
     cbx_json *v = NULL;

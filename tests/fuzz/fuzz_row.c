@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "calibrax/storage/row_table.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static void require(int good)
 {
@@ -70,7 +69,7 @@ static void lean_lines(const char *text, size_t size)
     free(lean);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     cbx_rows rows;
     cbx_ctx *ctx = NULL;

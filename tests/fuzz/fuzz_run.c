@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "calibrax/core/result.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static void require(int good)
 {
@@ -64,7 +63,7 @@ static void try_result(cbx_ctx *ctx, const cbx_json *v)
     cbx_result_free(back);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     cbx_ctx *ctx = NULL;
     cbx_json *v = NULL;

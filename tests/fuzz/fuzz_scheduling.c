@@ -10,8 +10,7 @@
 
 #include "calibrax/perf/schedule/cores.h"
 #include "calibrax/perf/schedule/platforms.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static void cpu_list(const char *text)
 {
@@ -46,7 +45,7 @@ static void devices(char *text)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     char text[512];
 

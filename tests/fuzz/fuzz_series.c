@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "calibrax/base/json.h"
+#include "fuzz.h"
 #include "program.h"
 #include "programs/calibrax/calibrax.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char *const argv[] = { "validate", "--series", FUZZ_FILE, "--tolerance", "0.5,1e-6", "--hold", "2", NULL };
 
@@ -30,7 +29,7 @@ static void need_convergence(const uint8_t *data, size_t size)
     cbx_json_unref(root);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     char words[4096];
     int status = fuzz_command(&validate_command, argv, data, size, words, sizeof words);

@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "calibrax/base/settings.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static void set(const char *variable, const char *value)
 {
@@ -19,7 +18,7 @@ static void set(const char *variable, const char *value)
         unsetenv(variable);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     char value[256], text[CBX_SETTING_TEXT_SIZE], again[CBX_SETTING_TEXT_SIZE];
     const cbx_setting_info *info;

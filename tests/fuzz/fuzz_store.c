@@ -7,8 +7,7 @@
 
 #include "calibrax/storage/store.h"
 #include "files.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static const char *const files[] = { "config.json", "baselines/main.json", "runs/a.json", "runs/b.json" };
 
@@ -90,7 +89,7 @@ static void ask(cbx_ctx *ctx, const char *root, bool in_memory, size_t *nruns, s
     cbx_store_close(store);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY(.most = 50)
 {
     static cbx_ctx *ctx;
     const char *root;

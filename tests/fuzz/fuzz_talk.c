@@ -13,8 +13,7 @@
 
 #include "calibrax/perf/launch/policy.h"
 #include "calibrax/perf/launch/talk.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 #define SAID_MOST 100000 /* that a socket takes without somebody who reads */
 
@@ -100,7 +99,7 @@ static void report(cbx__talk *t)
         check_failure(t);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     cbx__talk *t;
 

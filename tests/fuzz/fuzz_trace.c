@@ -9,8 +9,7 @@
 
 #include "calibrax/profiling/trace_link.h"
 #include "files.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static const char *const files[] = {
     "a.trace.json", "a.xplane.pb", "a.pftrace", "plugins/profile/2026_01_01/perfetto_trace.json.gz", "notes.txt",
@@ -44,7 +43,7 @@ static void reference(cbx_ctx *ctx, const uint8_t *data, size_t size)
     cbx_json_unref(v);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     static cbx_ctx *ctx;
     cbx_trace_link link;

@@ -3,10 +3,9 @@
 #include <string.h>
 
 #include "calibrax/ci/waivers.h"
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     static cbx_ctx *ctx;
     cbx_waivers *w = NULL;

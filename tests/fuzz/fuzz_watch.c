@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz.h"
 #include "program.h"
 #include "programs/calibrax/calibrax.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define LINE_MOST ((size_t)1 << 20)
 
@@ -40,7 +39,7 @@ static size_t number_before(const char *words, const char *what)
     return from ? strtoull(from, NULL, 10) : 0;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     static const char *const argvs[][10] = {
         { "watch", "--metric", "m", "--warning", "1", "--critical", "1e3", NULL },

@@ -11,8 +11,7 @@
 #include "calibrax/perf/schedule/platforms.h"
 #include "calibrax/perf/sweep/measure.h"
 #include "calibrax/storage/store_scan.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static void require(bool good)
 {
@@ -92,7 +91,7 @@ static void devices(cbx_ctx *ctx, const char *text)
     if (cbx_platform_parse(text, &name, &err)) require(is_told(&err));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY()
 {
     static void (*const readers[])(cbx_ctx * ctx, const char *text) = { time_of, point, tags, devices };
     static cbx_ctx *ctx;

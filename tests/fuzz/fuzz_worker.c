@@ -15,8 +15,7 @@
 #include "calibrax/array/io/npy.h"
 #include "calibrax/perf/launch/wire.h"
 #include "calibrax/perf/launch/worker.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 #define SAID_MOST 60000 /* that a socket takes without somebody who reads */
 #define ELEMENTS  4
@@ -176,7 +175,7 @@ static void check_answers(int fd)
     cbx__wire_clear(&wire);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+FUZZ_ENTRY(.most = 200)
 {
     static cbx__wire wire;
     int ends[2], files[2], room = 4 * SAID_MOST, status;

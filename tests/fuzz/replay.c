@@ -1,10 +1,10 @@
 /*
- * Replays a fuzz corpus in the ordinary test run: every file of the folders named goes once through
- * LLVMFuzzerTestOneInput. Prints TAP, a line a file; a crash ends the run, which the plan printed first gives away.
+ * Replays the corpora of the fuzz entries (fuzz.h) in the ordinary test run: each file of corpus/NAME goes once through the entry NAME, a
+ * case a file.
  *
- * Behind `--cut` each file is cut at each byte; behind `--change` each number, text and word in it (as JSON has them) becomes, in turn, one
- * of every other kind, and each key stands twice.  A file for which that is too much work is cut or changed at some of its places, evenly
- * spread: --most N.
+ * NAME-cut cuts each file at each byte; in NAME-change each number, string and word in it (as JSON has them) becomes, in turn, one of every
+ * other kind, and each key occurs twice. A file for which that is too much work is cut or changed at some of its places, evenly spread.
+ * These two look for wrong memory accesses, and exist under AddressSanitizer alone.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -13,13 +13,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "../support/test_file.h"
+#include "fuzz.h"
 
 #define FILES_MOST 10000
 
 static char *paths[FILES_MOST];
 static int npaths;
-static size_t most = 1000; /* inputs made of one file */
+static const fuzz_entry *current;
+static size_t most; /* inputs made of one file */
 
 static int compare_paths(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
@@ -47,7 +49,7 @@ static int give(const uint8_t *data, size_t size)
 
     if (!copy) abort();
     if (size) memcpy(copy, data, size);
-    failed = LLVMFuzzerTestOneInput(copy, size) != 0;
+    failed = current->one(copy, size) != 0;
     free(copy);
     return failed;
 }
@@ -161,29 +163,43 @@ static int replay(const char *path, int (*make)(const uint8_t *data, size_t size
     return failed;
 }
 
-int main(int argc, char **argv)
+static int replay_all(const cbx_test_file *file)
 {
-    int (*make)(const uint8_t *data, size_t size) = whole;
+    const char *root = getenv("CALIBRAX_SOURCE_ROOT"), *name = strstr(file->path, "fuzz_") + strlen("fuzz_");
+    int (*make)(const uint8_t *data, size_t size) = !file->variant ? whole : file->variant[1] == 'h' ? change : cut;
+    char folder[4096];
     int failures = 0;
 
-    for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--cut"))
-            make = cut;
-        else if (!strcmp(argv[i], "--change"))
-            make = change;
-        else if (!strcmp(argv[i], "--most") && i + 1 < argc)
-            most = 1 + strtoul(argv[++i], NULL, 10);
-        else if (collect(argv[i]))
-            return 2;
-    }
+    current = file->user;
+    most = 1 + (current->most ? current->most : 1000);
+    snprintf(folder, sizeof folder, "%s/tests/fuzz/corpus/%.*s", root, (int)strcspn(name, "."), name);
+    if (collect(folder)) return 2;
     printf("1..%d\n", npaths);
     for (int i = 0; i < npaths; i++) {
-        const char *slash = strrchr(paths[i], '/');
-        int failed = replay(paths[i], make);
+        const int failed = replay(paths[i], make);
         failures += failed;
-        printf("%sok %d - %s\n", failed ? "not " : "", i + 1, slash + 1);
-        fflush(stdout);
+        printf("%sok %d - %s\n", failed ? "not " : "", i + 1, strrchr(paths[i], '/') + 1);
         free(paths[i]);
     }
     return failures ? 1 : 0;
+}
+
+void fuzz_register(const fuzz_entry *e)
+{
+    static cbx_test_file files[300];
+    static size_t n;
+#ifdef __SANITIZE_ADDRESS__
+    static const char *const variants[] = { NULL, "-cut", "-change" };
+#else
+    static const char *const variants[] = { NULL };
+#endif
+
+    for (size_t i = 0; i < sizeof variants / sizeof *variants; i++) {
+        if (e->cut_only && i == 2) break;
+        if (n == sizeof files / sizeof *files) abort();
+        files[n] = (cbx_test_file){
+            .run = replay_all, .path = e->path, .variant = variants[i], .seconds = 600, .user = e
+        };
+        cbx_test_register(&files[n++]);
+    }
 }

@@ -775,7 +775,7 @@ static void patterns_without_memory(void **state)
     CHECK_GT(cbx_test_fail_each(find_patterns, NULL, "patterns"), 8, "allocations");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_are_the_last_values),

@@ -308,7 +308,7 @@ static void scratch_folders(void **state)
     free(kept);
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(empty_calls_are_measured),

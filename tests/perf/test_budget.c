@@ -149,7 +149,7 @@ static void queues_with_times_of_their_own(void **state)
     CHECK(cbx__budget_begin(&b, 1, 0, &s) && s == 15, "resources that share cores wait for each other");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everybody_gets_the_same),

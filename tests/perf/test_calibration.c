@@ -60,7 +60,7 @@ static void a_held_up_reading_is_not_believed(void **state)
     CHECK_INT(c.calls, CBX__ITERATIONS_MOST, "calls that cost nothing end at the most there may be");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_epoch_lasts_its_target),

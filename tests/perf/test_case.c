@@ -1,14 +1,9 @@
 /*
  * Look-ups in a case, and the check of its table: a good table passes, each planted fault is named.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
+#include "check.h"
 
-#include <cmocka.h>
+#include <stdio.h>
 
 #include "calibrax/perf/case/case.h"
 
@@ -212,7 +207,7 @@ static void test_point(void **state)
     cbx_ctx_free(ctx);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_check),

@@ -222,7 +222,7 @@ static void clock_ratio(void **state)
     cbx_params_free(point);
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lying_clocks), cmocka_unit_test(both_clocks_agree),       cmocka_unit_test(calibration),

@@ -87,7 +87,7 @@ static void limits(void **state)
     CHECK_INT(r.failure, CBX_FAILURE_MACHINE, r.message);
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outcomes),

@@ -258,7 +258,7 @@ static int close_folder(void **state)
     return 0;
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(topologies),  cmocka_unit_test(deals), cmocka_unit_test(never_a_core_twice),

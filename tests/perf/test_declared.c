@@ -432,7 +432,7 @@ static void memory_may_run_out(void **state)
     CHECK_GT((double)cbx_test_fail_each(everything, (void *)(uintptr_t)commands_file, "commands"), 5, "allocations");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formulas),

@@ -569,7 +569,7 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_kind_waits_for_another),

@@ -114,7 +114,7 @@ static void every_allocation_can_fail(void **state)
     CHECK_GT(cbx_test_fail_each(estimate, NULL, "estimates"), 10, "medians, modes, metrics, the simulation");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_said),

@@ -1,13 +1,7 @@
 /*
  * The table of failures: words are unique and read back, statuses are known ones.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "check.h"
 
 #include "calibrax/perf/case/failure.h"
 
@@ -54,7 +48,7 @@ static void test_unknown(void **state)
     assert_string_equal(cbx_failure_row_status((cbx_failure)999), cbx_failure_row_status(CBX_FAILURE_MACHINE));
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words_read_back),

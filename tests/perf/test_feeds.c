@@ -380,7 +380,7 @@ static void one_sided_cases_drift(void **state)
     }
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_sided_cases_drift),

@@ -183,7 +183,7 @@ static void forms(void **state)
     free3(o, a, b);
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(single_elements),

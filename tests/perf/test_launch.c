@@ -557,7 +557,7 @@ static void no_memory(void **state)
     CHECK_GT(failed, 4, "allocations were made to fail");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_worker),

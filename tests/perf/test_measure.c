@@ -758,7 +758,7 @@ static void setup_and_failures(void **state)
     cbx_measure_result_clear(&result);
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(every_failure_is_a_row, fresh),

@@ -120,7 +120,7 @@ static void evidence(void **state)
 static int setup(void **state) { return (void)state, cbx_test_folder(folder) ? 0 : 1; }
 static int teardown(void **state) { return (void)state, cbx_test_folder_remove(folder), 0; }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(bases), cmocka_unit_test(named), cmocka_unit_test(evidence) };
     return cmocka_run_group_tests_name("perf/memory_group", tests, setup, teardown);

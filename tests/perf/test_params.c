@@ -1,13 +1,7 @@
 /*
  * Parameter points: what is accepted, what is refused and in which words.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "check.h"
 
 #include "calibrax/perf/case/params.h"
 
@@ -165,7 +159,7 @@ static void test_each_allocation_fails_once(void **state)
     assert_true(failures >= 2); /* the check saw failures */
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good),

@@ -370,7 +370,7 @@ static void no_memory(void **state)
     rig_close(&r);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_best_epochs_are_the_best),

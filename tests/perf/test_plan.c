@@ -207,7 +207,7 @@ static void budgets(void **state)
     CHECK_INT(cbx__plan_fit(NULL, 0, 1, 11, 10).launches, 11, "nobody alive, nothing to cut");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(selection),

@@ -185,7 +185,7 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(found),

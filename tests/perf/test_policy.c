@@ -189,7 +189,7 @@ static void the_shell_steers_nothing(void **state)
     }
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_framework_is_told_the_same_threads),

@@ -165,7 +165,7 @@ static void no_memory(void **state)
     CHECK_GT(cbx_test_fail_each(ask_once, NULL, "cbx_proof_equals"), 10, "allocations were made to fail");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_rate_of_rows_is_the_one_of_the_interval),

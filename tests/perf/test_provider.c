@@ -147,7 +147,7 @@ static void interpreter_order(void **state)
     cbx_arena_clear(&arena);
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(table),

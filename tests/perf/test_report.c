@@ -1,15 +1,11 @@
 /*
  * Renderings of rows: against kept outputs (UPDATE_GOLDEN=1 writes them anew), for every width, and in words.
  */
+#include "check.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "calibrax/base/file.h"
 #include "calibrax/perf/report/format.h"
@@ -737,7 +733,7 @@ static void test_stories_of_launches(void **state)
     }
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stories_of_launches),

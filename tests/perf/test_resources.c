@@ -98,7 +98,7 @@ static void found(void **state)
     cbx_ctx_free(ctx);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(dealt), cmocka_unit_test(found) };
     return cmocka_run_group_tests_name("perf/resources", tests, NULL, NULL);

@@ -719,7 +719,7 @@ static void shared_caches_are_called_so(void **state)
     }
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_of_a_row),

@@ -360,7 +360,7 @@ static void another_launcher(void **state)
     free(saved);
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grants),

@@ -169,7 +169,7 @@ static void placement_is_known(void **state)
     CHECK(anew >= -1 && anew <= 1, "yes, no, or nobody tells");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(williams_squares),     cmocka_unit_test(pairs_are_mirrored),

@@ -264,7 +264,7 @@ static void no_memory(void **state)
     point_close(&b);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equals_are_rarely_called_different),

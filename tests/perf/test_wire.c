@@ -207,7 +207,7 @@ static void a_worker_whose_parent_goes_away(void **state)
     CHECK_INT(worker_status, 2, "ends");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_in_pieces),

@@ -258,7 +258,7 @@ static void no_memory(void **state)
     CHECK_GT(cbx_test_fail_each(create_once, *state, "cbx_workload_create"), 10, "allocations were made to fail");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inputs_are_sealed),

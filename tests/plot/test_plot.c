@@ -255,7 +255,7 @@ static void labels_fit_a_wider_font(void **in)
         CHECK_LE(cases[i].units / 2048 * 100, cbx__words_width(cases[i].words, 100), cases[i].words);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labels_fit_a_wider_font),

@@ -174,7 +174,7 @@ static void memory_that_runs_out(void **state)
     CHECK_GT(cbx_test_fail_each(passes, NULL, "pass"), 5, "times grow twice");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(a_pass), cmocka_unit_test(parts_left_out),
                                         cmocka_unit_test(refusals), cmocka_unit_test(memory_that_runs_out) };

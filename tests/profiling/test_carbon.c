@@ -192,7 +192,7 @@ static void out_of_memory(void **state)
     cbx_test_folder_remove(dir);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(countries), cmocka_unit_test(regions),
                                         cmocka_unit_test(there_and_back), cmocka_unit_test(bad_files),

@@ -339,7 +339,7 @@ static void memory_that_runs_out(void **state)
     CHECK_GT(cbx_test_fail_each(launches_here, NULL, "launches"), 1, "times");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signatures),           cmocka_unit_test(faults),

@@ -275,7 +275,7 @@ static void memory_that_runs_out(void **state)
     CHECK_GT(cbx_test_fail_each(measures, NULL, "measure"), 2, "samples");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(orders),   cmocka_unit_test(undecided), cmocka_unit_test(how_often),

@@ -369,7 +369,7 @@ static void out_of_memory(void **state)
     cbx_test_folder_remove(root);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device),           cmocka_unit_test(devices_that_cannot_be_had),

@@ -313,7 +313,7 @@ static void memory_that_runs_out(void **state)
     CHECK_INT(sets(), 0, "every set is given back");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(by_trace),

@@ -184,7 +184,7 @@ static void memory_may_end(void **state)
     CHECK_GT(cbx_test_fail_each(measure_once, &o, "cbx_gpu_roofs"), 8, "allocations that failed");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_of_it), cmocka_unit_test(parts_are_missing), cmocka_unit_test(faults),

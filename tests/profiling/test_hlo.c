@@ -140,7 +140,7 @@ static void memory_that_runs_out(void **state)
     CHECK_GT(cbx_test_fail_each(read_it, text, "cbx_hlo_read"), 0, "allocations");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shares_of_the_package),

@@ -136,7 +136,7 @@ static void calls(void **state)
     cbx_ctx_free(ctx);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(patterns), cmocka_unit_test(many_readings),
                                         cmocka_unit_test(calls) };

@@ -144,7 +144,7 @@ static void this_process(void **state)
           "no such process");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(status_lines), cmocka_unit_test(stat_times),     cmocka_unit_test(groups_and_cpus),

@@ -123,7 +123,7 @@ static void out_of_memory(void **state)
     CHECK(waitpid(-1, NULL, WNOHANG) < 0, "no child is left");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(a_command_that_works),
                                         cmocka_unit_test(short_and_failing_ones), cmocka_unit_test(a_stop),

@@ -153,7 +153,7 @@ static void memory_that_runs_out(void **state)
     CHECK_GT(cbx_test_fail_each(measure_it, NULL, "cbx_python_call_measure"), 3, "allocations");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(times),

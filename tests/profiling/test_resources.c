@@ -362,7 +362,7 @@ static void out_of_memory(void **state)
     CHECK_GT(cbx_test_fail_each(watch_once, NULL, "cbx_resource_monitor_start"), 0, "allocations");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tree_that_changes), cmocka_unit_test(a_tree_that_dies), cmocka_unit_test(more_than_fit),

@@ -388,7 +388,7 @@ static void sheets_as_roofs(void **state)
     CHECK(r.bound == CBX_BOUND_COMPUTE && fabs(r.efficiency - 0.5) < 1e-9 && !roofs.measured, "by its own type's rate");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(shapes_of_matrix_units),
                                         cmocka_unit_test(data_sheets),

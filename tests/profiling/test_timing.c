@@ -237,7 +237,7 @@ static void out_of_memory(void **state)
     CHECK_GT(cbx_test_fail_each(time_it, NULL, "cbx_time_calls"), 2, "samples, estimates, percentiles");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_stand_apart), cmocka_unit_test(a_device_is_waited_for), cmocka_unit_test(refusals),

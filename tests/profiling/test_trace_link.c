@@ -158,7 +158,7 @@ static void out_of_memory(void **state)
     cbx_test_folder_remove(dir);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(every_kind), cmocka_unit_test(sessions_and_references),
                                         cmocka_unit_test(out_of_memory) };

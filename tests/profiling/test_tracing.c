@@ -263,7 +263,7 @@ static void out_of_memory(void **state)
     cbx_test_folder_remove(dir);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(all_kinds), cmocka_unit_test(faults),
                                         cmocka_unit_test(the_trace_that_perfetto_read),

@@ -289,7 +289,7 @@ static void every_instruction_set_draws_the_same(void **state)
     CHECK(!cbx__draw_by(3, key, 0, 5, 5, other), "no such variant");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_number_of_threads_gives_the_same_bits),

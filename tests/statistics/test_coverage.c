@@ -106,7 +106,7 @@ static void means_cover_what_is_known_of_them(void **state)
     CHECK_GT(coverage(BCA, 30, true, 500, &said), coverage(PERCENTILE, 30, true, 500, &said), "BCa knows of skewness");
 }
 
-static int print_table(size_t runs)
+static void print_table(size_t runs)
 {
     static const size_t sizes[] = { 3, 5, 10, 30, 100 };
 
@@ -131,22 +131,20 @@ static int print_table(size_t runs)
             printf("\n");
             fflush(stdout);
         }
-    return 0;
 }
 
-int main(int argc, char **argv)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(medians_cover_what_they_attain),
         cmocka_unit_test(means_cover_what_is_known_of_them),
     };
+    const char *runs = getenv("CBX_COVERAGE_RUNS");
     int rc;
 
     if (cbx_ctx_create(NULL, &ctx, &err)) return 99;
-    if (argc > 1 && atoi(argv[1]) > 0)
-        rc = print_table((size_t)atoi(argv[1]));
-    else
-        rc = cmocka_run_group_tests_name("statistics/coverage", tests, NULL, NULL);
+    if (runs) print_table((size_t)atoi(runs));
+    rc = cmocka_run_group_tests_name("statistics/coverage", tests, NULL, NULL);
     cbx_ctx_free(ctx);
     return rc;
 }

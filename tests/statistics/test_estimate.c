@@ -332,7 +332,7 @@ static void interpolated_median_interval(void **state)
     CHECK_STATUS(cbx_stat_median_interpolated(ctx, x, 0, 0.9, &iv, &err), CBX_EINVAL, "no values");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(interpolated_median_interval),

@@ -208,7 +208,7 @@ static void bad_designs(void **state)
     CHECK_STATUS(cbx_looks_plan(11, 20, NAN, &l, &err), CBX_EINVAL, "no number");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_error_is_the_share_of_paths),

@@ -445,7 +445,7 @@ static void the_check_sees_a_wrong_digit(void **state)
     CHECK_GT(wrong, 0.85 * (double)cases, "an error of 1e-8 is seen in nearly all (not in zeros and infinities)");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_are_scipys),

@@ -530,7 +530,7 @@ static void slopes_as_scipy_has_them(void **state)
     CHECK_STATUS(cbx_stat_theil_sen(ctx, (const double[]){ 1, NAN, 2 }, 3, 1, 0.95, &i, &err), CBX_EDOM, "no number");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(effective_size_of_ar1),

@@ -99,7 +99,7 @@ static void a_table_errs_as_often_as_it_says(void **state)
     CHECK_GT(false_alarms(2000, 20, false), 0.2, "the check sees a table without correction");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sign_tests_are_exact),

@@ -396,7 +396,7 @@ static void every_allocation_may_fail(void **state)
     CHECK_GT(cbx_test_fail_each(all_of_them, NULL, "statistics"), 30, "allocations");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(constant_and_separate_samples),

@@ -771,7 +771,7 @@ static void options_and_names(void **state)
     cbx_ctx_free(ctx);
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fixtures_come_to_what_they_hold),

@@ -281,7 +281,7 @@ static void memory_that_runs_out(void **state)
     cbx_text_clear(&text);
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(long_points_are_whole), cmocka_unit_test(launches_are_counted),

@@ -155,7 +155,7 @@ static void nothing_is_lost(void **state)
     cbx_test_alloc_check(&alloc, "after the test");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(nothing_is_lost) };
 

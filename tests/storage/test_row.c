@@ -678,7 +678,7 @@ static void test_every_allocation_may_fail(void **in)
     CHECK_GT(cbx_test_fail_each(read_folder, s->folder, "read a folder"), 10, "allocations were made to fail");
 }
 
-int main(void)
+TEST_FILE()
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_every_member_both_ways, setup, teardown),

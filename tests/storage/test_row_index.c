@@ -273,7 +273,7 @@ static void pruning(void **in)
     CHECK_STATUS(cbx_row_store_prune(s->ctx, "x", "../c", 1, NULL, &err), CBX_EINVAL, "no safe name");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(same_as_reading_everything, cbx_test_place_open, cbx_test_place_close),

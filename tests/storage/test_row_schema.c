@@ -151,7 +151,7 @@ static void test_unreadable_file(void **in)
     CHECK_INT(check_rows("/nowhere/rows.jsonl", out, sizeof out), 2, "a file that is not there is a usage error");
 }
 
-int main(void)
+TEST_FILE()
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_written_rows_fit_the_schema),

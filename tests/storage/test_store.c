@@ -728,7 +728,7 @@ static void test_every_allocation_may_fail(void **in)
     CHECK_GT(cbx_test_fail_each(everything, s->root, "a store"), 20, "allocations that were made to fail");
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_keep_and_load, setup, teardown),

@@ -278,7 +278,7 @@ static void test_with_an_index_file(void **in)
     sweep(true);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_without_an_index_file),

@@ -124,7 +124,7 @@ static void bad_points_are_refused(void **state)
     cbx_ctx_free(ctx);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_table_is_whole),

@@ -179,7 +179,7 @@ static void memory_may_run_out(void **state)
     }
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_tables_are_whole),

@@ -142,7 +142,7 @@ static void cuthill_mckee_finds_the_mesh_again(void **state)
     cbx_ctx_free(ctx);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(graphs_are_what_they_say),

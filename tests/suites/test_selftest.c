@@ -62,7 +62,7 @@ static void there_are_cheats_enough(void **state)
     CHECK_STR(cbx_selftest_exploit_needs("replay"), "", "no door");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kernels_are_right),

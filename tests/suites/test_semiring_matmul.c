@@ -2,15 +2,10 @@
  * Case semiring_matmul: every native baseline against the oracle over shapes, algebras and dtypes; mutants must be
  * rejected.
  */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
+#include "check.h"
 
-#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
 
 #include "suites/suites.h"
 
@@ -493,7 +488,7 @@ static void test_supports(void **state)
     cbx_ctx_free(ctx);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),

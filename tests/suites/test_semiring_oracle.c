@@ -2,16 +2,11 @@
  * The oracle of semiring_matmul against 60-digit answers, and the one table of special values against the oracle and
  * every baseline.
  */
+#include "check.h"
+
 #include <float.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "semiring_answers.h"
 #include "suites/suites.h"
@@ -232,7 +227,7 @@ static void test_the_table_tells_rules_apart(void **state)
     assert_true(lost_nan > 0 && lost_inf > 0 && masked_ok > 0);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known_answers),

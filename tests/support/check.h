@@ -4,6 +4,14 @@
  * CHECK(cond, why), CHECK_INT(actual, wanted, why), CHECK_STR(actual, wanted, why), CHECK_LE(a, b, why), CHECK_GT(a, b,
  * why), CHECK_OK(status, err, why), CHECK_STATUS(actual, wanted, why): each fails the test with both values and the
  * reason. SKIP(why) leaves a test that cannot run here. worse(x, y): the larger error, NaN, which no bound allows, if one is.
+ *
+ * A test file ends with a function that runs its table of cases. All files of a folder are one program (runner.c):
+ *
+ *     TEST_FILE(.seconds = 600)
+ *     {
+ *         const struct CMUnitTest tests[] = { cmocka_unit_test(something_holds) };
+ *         return cmocka_run_group_tests(tests, NULL, NULL);
+ *     }
  */
 #ifndef CALIBRAX_TESTS_SUPPORT_CHECK_H
 #define CALIBRAX_TESTS_SUPPORT_CHECK_H
@@ -17,18 +25,26 @@
 #include <cmocka.h>
 
 #include "calibrax/base/status.h"
+#include "test_file.h"
 
 /* fmax would drop a NaN, and a wrong answer with it. */
 static inline double worse(double x, double y) { return x > y || x != x ? x : y; }
 
-/** Why the running test cannot run here; SKIP(why) leaves it. */
-extern const char *cbx_test_skip_reason;
+#ifndef TEST_FILE /* tests/cross has its own */
+#define TEST_FILE(...)                                                                                                 \
+    static int cbx_test_run(const cbx_test_file *);                                                                    \
+    __attribute__((constructor)) static void cbx_test_enter(void)                                                      \
+    {                                                                                                                  \
+        static cbx_test_file file = { .run = cbx_test_run, .path = __FILE__, __VA_ARGS__ };                            \
+        cbx_test_register(&file);                                                                                      \
+    }                                                                                                                  \
+    static int cbx_test_run(__attribute__((unused)) const cbx_test_file *cbx_test_this)
+#endif
 
-#define SKIP(why)                                                                                                      \
-    do {                                                                                                               \
-        cbx_test_skip_reason = (why);                                                                                  \
-        skip();                                                                                                        \
-    } while (0)
+/** Leaves the running test, which cannot run here. */
+void cbx_test_skip(const char *why);
+
+#define SKIP(why) cbx_test_skip(why)
 
 #define CHECK(cond, why)                                                                                               \
     do {                                                                                                               \

@@ -55,7 +55,7 @@ static void resamples_from_many_threads(void **state)
     cbx_ctx_free(ctx);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(distributions_from_many_threads),

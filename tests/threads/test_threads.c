@@ -266,7 +266,7 @@ static void everyone_may_look(void **state)
     hammer(&s, probe_again, "everyone finds what is there");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(contexts_run_side_by_side), cmocka_unit_test(arrays_die_anywhere),

@@ -321,7 +321,7 @@ static void tables_without_memory(void **state)
     cbx_ctx_free(ctx);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(targets),

@@ -148,7 +148,7 @@ static void same_bits(void **state)
     }
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes_small),  cmocka_unit_test(shapes_middle), cmocka_unit_test(shapes_large),

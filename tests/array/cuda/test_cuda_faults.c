@@ -247,7 +247,7 @@ static void torture(void **state)
     CHECK_GT(cbx_test_fail_each(open_and_multiply, NULL, "cbx_cuda"), 5, "allocations that failed");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(opening), cmocka_unit_test(running), cmocka_unit_test(faults_that_stay),

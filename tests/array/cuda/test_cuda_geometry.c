@@ -91,7 +91,7 @@ static void groups_cover(void **state)
     CHECK_GT(cbx__cuda_row_groups(SIZE_MAX / 4, 4096, 1).blocks, 0x7fffffffLL, "too large, and not wrapped");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tiles_fit),

@@ -303,7 +303,7 @@ static void refused(void **state)
     played_close(&d);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_of_threads), cmocka_unit_test(loops_of_tiles),

@@ -146,7 +146,7 @@ static void exhausted(void **state)
     cbx_cuda_free(device.g, p);
 }
 
-int main(void)
+TEST_FILE(.seconds = 600)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes), cmocka_unit_test(contents), cmocka_unit_test(epilogues), cmocka_unit_test(parts),

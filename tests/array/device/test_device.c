@@ -418,7 +418,7 @@ static void options_are_checked(void **state)
     cbx_ctx_free(ctx);
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_driver_shows_its_devices), cmocka_unit_test(absence_has_a_reason),

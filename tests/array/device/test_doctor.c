@@ -100,7 +100,7 @@ static void every_allocation_can_fail(void **state)
     CHECK_GT((double)cbx_test_fail_each(report, NULL, "a doctor's report"), 10, "some");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_is_seen),

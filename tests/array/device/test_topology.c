@@ -298,7 +298,7 @@ static void every_allocation_can_fail(void **state)
     unsetenv("HWLOC_SYNTHETIC");
 }
 
-int main(void)
+TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(described_machines_are_read),    cmocka_unit_test(unlike_caches_are_told_apart),
