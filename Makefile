@@ -4,7 +4,7 @@ DESTDIR ?=
 RELEASE = build/release
 NPERF = $(RELEASE)/nperf
 
-.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-statistics kills interop coverage-table bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again selftest-live report-nperf test-isa test-gpu test-neon report-kernels link-orders photograph
+.PHONY: help run build test check asan tsan clang fuzz mpfr tidy install report report-cases report-pipeline format clean python python-install array-api-tests compare-statistics kills interop coverage-table check-study bisect-study detector-study asv long-files trace-reader report-selftest report-selftest-again selftest-live report-nperf test-isa test-gpu test-neon report-kernels link-orders photograph
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,6 +78,11 @@ coverage-table: ## how often intervals hold the truth, COVERAGE_RUNS samples eac
 	@scripts/bootstrap.sh test
 	@scripts/build.sh release -Dtests=true
 	@CBX_COVERAGE_RUNS=$${COVERAGE_RUNS:-4000} $(RELEASE)/tests/statistics/tests coverage
+
+check-study: ## how often `calibrax check` is wrong at 4 to 20 samples a side, and whether the samples it asks for decide (half a minute)
+	@scripts/bootstrap.sh test
+	@scripts/build.sh release -Dtests=true
+	@CALIBRAX_LONG_TESTS=1 CMOCKA_MESSAGE_OUTPUT=TAP $(RELEASE)/tests/analysis/test_analysis_regression
 
 detector-study: ## alarms of the change detector on null series, and steps that it finds, and what re-measuring leaves of them: 20,000 series of each kind (a minute)
 	@scripts/bootstrap.sh test

@@ -375,7 +375,7 @@ const cx_answer_type cx_answer_types[CX_ANSWER_COUNT] = {
     /* ---- validation ---- */
 #define T cbx_accuracy_result
     TYPE(T, ACCURACY, "validation.Accuracy", "A value against its target.",
-        WORD(T, outcome, w_accuracy, "'met', 'missed', 'undecided', 'not-finite', 'no-direction'"), NUMBER(T, achieved, "value"), NUMBER(T, target, "target"),
+        WORD(T, outcome, w_accuracy, "'met', 'missed', 'undecided', 'not-finite', 'no-direction', 'impossible'"), NUMBER(T, achieved, "value"), NUMBER(T, target, "target"),
         MAYBE(T, margin, "by how much it is on the good side")),
 #undef T
 #define T cbx_tolerance_result

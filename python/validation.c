@@ -26,7 +26,9 @@ static PyObject *do_accuracy(cx_call *c, cx_fn fn)
     if (!cx_double_arg(c, 1, &target) || !cx_direction_from(c, c->arg[2], 2, &direction)) return NULL;
     cbx_arena_init(&arena, cbx_allocator_default());
     fine = read_metric(c, c->arg[0], &arena, &achieved);
-    if (fine) out = cbx_accuracy_check(&achieved, target, direction);
+    if (fine)
+        out = cbx_accuracy_check(&achieved, target,
+                                 &(cbx_metric_def){ .name = "", .unit = "", .direction = direction });
     cbx_arena_clear(&arena);
     return fine ? cx_answer_object(c->st, CX_ACCURACY, &out) : NULL;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "calibrax/analysis/changepoint_parts.h"
-#include "calibrax/analysis/regression_parts.h"
+#include "calibrax/analysis/regression_internal.h"
 
 #define LARGEST_PHI 0.95
 /** A score beyond sqrt(2 ln n + this) alarms on less than 1 % of series of 100 points without a change: tests/analysis/test_detector.c. */
@@ -234,19 +234,13 @@ cbx_status cbx_changes_detect(cbx_ctx *ctx, const double *x, size_t n, size_t mi
 cbx_status cbx_change_confirm(cbx_ctx *ctx, const double *before, size_t nbefore, const double *after, size_t nafter,
                               double level, double threshold, cbx_verdict *verdict, cbx_interval *change, cbx_err *err)
 {
-    cbx_metric base = { NAN, NAN, NAN, before, nbefore }, now = { NAN, NAN, NAN, after, nafter };
-    cbx_interval side[2], found;
-    cbx_status st = cbx__intervals_of_samples(ctx, level, &now, &base, side, err);
+    cbx_interval found;
+    double scale;
+    cbx_status st = cbx__change_of_samples(ctx, after, nafter, before, nbefore, level, &scale, &found, err);
 
     if (st) return st;
-    if (!(side[0].level > 0 && side[1].level > 0)) {
-        *verdict = CBX_VERDICT_UNDECIDED;
-        if (change) *change = (cbx_interval){ NAN, -INFINITY, INFINITY, 0 };
-        return CBX_OK;
-    }
-    if (side[1].value == 0) return cbx_fail(err, CBX_EDOM, "the median before is 0, so there is no relative change");
-    found = cbx__change_of(&side[0], &side[1], fabs(side[1].value), true);
-    *verdict = cbx_verdict_of_change(&found, threshold);
+    if (scale == 0) return cbx_fail(err, CBX_EDOM, "the median before is 0, so there is no relative change");
+    *verdict = found.level > 0 ? cbx_verdict_of_change(&found, threshold) : CBX_VERDICT_UNDECIDED;
     if (change) *change = found;
     return CBX_OK;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "calibrax/analysis/comparison_parts.h"
-#include "calibrax/analysis/regression_parts.h"
+#include "calibrax/analysis/regression_internal.h"
 
 /** One value on its way into the table: rows and columns are numbered in order of first appearance. */
 typedef struct item {
@@ -193,8 +193,9 @@ static cbx_status speedup_of(const work *w, const cbx_metric *m, const cbx_metri
                              cbx_interval *out, cbx_err *err)
 {
     const cbx_metric *top = d == CBX_DIRECTION_LOWER ? ref : m, *bottom = d == CBX_DIRECTION_LOWER ? m : ref;
-    cbx_interval side[2], change;
-    cbx_status st;
+    cbx_interval change = { .level = 0 }, side[2];
+    double scale;
+    cbx_status st = CBX_OK;
 
     *out = (cbx_interval){ NAN, NAN, NAN, 0 };
     if (!m || !ref || d == CBX_DIRECTION_INFO || !(m->value > 0 && ref->value > 0)) return CBX_OK;
@@ -203,15 +204,17 @@ static cbx_status speedup_of(const work *w, const cbx_metric *m, const cbx_metri
         *out = (cbx_interval){ 1, 1, 1, 0 };
         return CBX_OK;
     }
-    st = cbx__intervals_of_samples(w->ctx, w->o->level, top, bottom, side, err);
-    if (st == CBX_EDOM) st = CBX_OK, side[0].level = 0; /* a sample that is not finite gives no interval */
+    if (m->nsamples && ref->nsamples)
+        st = cbx__change_of_samples(w->ctx, top->samples, top->nsamples, bottom->samples, bottom->nsamples, w->o->level,
+                                    &scale, &change, err);
+    if (st == CBX_EDOM) st = CBX_OK, change.level = 0; /* a sample that is not finite gives no interval */
     if (st) return st;
-    if (!(side[0].level > 0 && side[1].level > 0 && side[0].lower > 0 && side[1].lower > 0)) {
+    if (!(change.level > 0 && change.lower > -1)) {
         side[0] = side_of(top);
         side[1] = side_of(bottom);
         if (!(side[0].lower > 0 && side[1].lower > 0)) side[0] = side[1] = (cbx_interval){ NAN, NAN, NAN, 0 };
+        change = cbx__change_of(&side[0], &side[1], 1);
     }
-    change = cbx__change_of(&side[0], &side[1], 1, true);
     *out = (cbx_interval){ top->value / bottom->value, 1 + change.lower, 1 + change.upper, change.level };
     return CBX_OK;
 }

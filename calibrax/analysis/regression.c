@@ -8,7 +8,87 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "calibrax/analysis/regression_parts.h"
+#include "calibrax/analysis/regression_internal.h"
+#include "calibrax/core/point_index.h"
+
+/* --- keys: found by their hash, compared as they are in the run, so that a key costs no text --- */
+
+/* One metric of one point of a run. */
+typedef struct keyed {
+    const cbx_point *point;
+    const cbx_named_metric *metric;
+    struct keyed *other; /* of the same key in the other run */
+    uint32_t count;      /* how often the key is in the run; 0: not its first place */
+} keyed;
+
+typedef struct keys {
+    keyed *all; /* in the order of the run */
+    size_t n, capacity;
+    uint32_t *slots; /* open addressing, at most half used: 1 + index; 0: free */
+    size_t nslots;
+} keys;
+
+static uint64_t hash_of(const cbx_point *p, const char *metric)
+{
+    return cbx__hash_text(cbx_point_hash(p, NULL), metric);
+}
+
+/* Where a key is, or the free slot where it belongs. */
+static uint32_t *slot_of(const keys *k, const cbx_point *p, const char *metric)
+{
+    size_t at = hash_of(p, metric) & (k->nslots - 1);
+
+    while (k->slots[at]) {
+        const keyed *e = &k->all[k->slots[at] - 1];
+        if (!strcmp(e->metric->name, metric) && cbx_point_same(e->point, p, NULL)) break;
+        at = (at + 1) & (k->nslots - 1);
+    }
+    return &k->slots[at];
+}
+
+/* The first of equal ones carries their number, the others 0. */
+static void enter(keys *k, const cbx_point *p, const cbx_named_metric *m)
+{
+    uint32_t *slot = slot_of(k, p, m->name);
+
+    k->all[k->n++] = (keyed){ p, m, NULL, !*slot };
+    if (*slot)
+        k->all[*slot - 1].count++;
+    else
+        *slot = (uint32_t)k->n;
+}
+
+static void keys_clear(const cbx_allocator *al, keys *k)
+{
+    cbx_mem_free(al, k->all, k->capacity * sizeof(*k->all));
+    cbx_mem_free(al, k->slots, k->nslots * sizeof(*k->slots));
+    *k = (keys){ .n = 0 };
+}
+
+static cbx_status keys_init(const cbx_allocator *al, const cbx_run *run, keys *k, cbx_err *err)
+{
+    *k = (keys){ .nslots = 2 };
+    for (size_t i = 0; i < cbx_run_npoints(run); i++) k->capacity += cbx_run_point(run, i)->nmetrics;
+    while (k->nslots < 2 * k->capacity) k->nslots *= 2;
+    k->slots = k->capacity < UINT32_MAX ? cbx_mem_calloc(al, k->nslots, sizeof(*k->slots)) : NULL;
+    k->all = k->capacity && k->slots ? cbx_mem_alloc(al, k->capacity * sizeof(*k->all)) : NULL;
+    if (!k->slots || (k->capacity && !k->all)) {
+        keys_clear(al, k);
+        return cbx_fail(err, CBX_ENOMEM, "out of memory for the keys of '%s'", cbx_run_id(run));
+    }
+    for (size_t i = 0; i < cbx_run_npoints(run); i++) {
+        const cbx_point *p = cbx_run_point(run, i);
+        for (size_t j = 0; j < p->nmetrics; j++) enter(k, p, &p->metrics[j]);
+    }
+    return CBX_OK;
+}
+
+static keyed *keys_find(const keys *k, const keyed *like)
+{
+    uint32_t at = *slot_of(k, like->point, like->metric->name);
+
+    return at ? &k->all[at - 1] : NULL;
+}
 
 /* --- one finding --- */
 
@@ -25,20 +105,6 @@ static bool same_meaning(const cbx_metric_def *a, const cbx_metric_def *b)
     return a->direction == b->direction && !strcmp(a->unit ? a->unit : "", b->unit ? b->unit : "");
 }
 
-static bool finite_metric(const cbx_metric *m)
-{
-    if (!isfinite(m->value)) return false;
-    for (size_t i = 0; m->samples && i < m->nsamples; i++)
-        if (!isfinite(m->samples[i])) return false;
-    return true;
-}
-
-/* No bounds, or a lower and an upper one with the value between; an infinite one says that nothing is known on that side. */
-static bool possible_bounds(const cbx_metric *m)
-{
-    return (isnan(m->lower) && isnan(m->upper)) || (m->lower <= m->value && m->value <= m->upper);
-}
-
 static bool is_info(const cbx_metric_def *def) { return def && def->direction == CBX_DIRECTION_INFO; }
 
 /* Of a key in both runs. */
@@ -50,43 +116,25 @@ static cbx_outcome outcome_of_definitions(const cbx_metric_def *now, const cbx_m
     return is_info(now) ? CBX_OUTCOME_INFO : CBX_OUTCOME_COUNT;
 }
 
-/* Of a duration, also one per something ("ns/op"): less is better, and less than nothing is a clock that jumped. */
-static bool is_duration(const cbx_metric_def *def)
-{
-    static const char *const units[] = { "s",     "sec",          "second",       "seconds",    "ms",
-                                         "us",    "\xc2\xb5s",    "\xce\xbcs",    "ns",         "ps",
-                                         "min",   "minute",       "minutes",      "h",          "hour",
-                                         "hours", "milliseconds", "microseconds", "nanoseconds" };
-    size_t len;
-
-    if (!def || def->direction != CBX_DIRECTION_LOWER || !def->unit) return false;
-    len = strcspn(def->unit, "/");
-    for (size_t i = 0; i < CBX_LEN(units); i++)
-        if (strlen(units[i]) == len && !strncmp(def->unit, units[i], len)) return true;
-    return false;
-}
-
-static bool is_negative(const cbx_metric *m)
-{
-    if (m->value < 0) return true;
-    for (size_t i = 0; i < m->nsamples; i++)
-        if (m->samples[i] < 0) return true;
-    return false;
-}
-
 /* What is wrong with the numbers of one side; CBX_OUTCOME_COUNT: nothing. */
 static cbx_outcome outcome_of_numbers(const sides *s, const cbx_metric_def *def, const cbx_metric *m, bool is_now)
 {
-    if (!finite_metric(m)) return is_now ? CBX_OUTCOME_NAN_NOW : CBX_OUTCOME_NAN_BASELINE;
-    if (is_duration(def) && is_negative(m)) return is_now ? CBX_OUTCOME_NEGATIVE_NOW : CBX_OUTCOME_NEGATIVE_BASELINE;
-    if (!s->opts->values_only && !possible_bounds(m))
-        return is_now ? CBX_OUTCOME_BOUNDS_NOW : CBX_OUTCOME_BOUNDS_BASELINE;
+    cbx_metric bare = *m;
+
+    if (s->opts->values_only) bare.lower = bare.upper = NAN; /* compared by values whatever the bounds */
+    switch (cbx_metric_check(&bare, def)) {
+    case CBX_METRIC_SOUND: break;
+    case CBX_METRIC_NOT_FINITE: return is_now ? CBX_OUTCOME_NAN_NOW : CBX_OUTCOME_NAN_BASELINE;
+    case CBX_METRIC_NOT_A_TIME: return is_now ? CBX_OUTCOME_TIME_NOW : CBX_OUTCOME_TIME_BASELINE;
+    case CBX_METRIC_BAD_BOUNDS: return is_now ? CBX_OUTCOME_BOUNDS_NOW : CBX_OUTCOME_BOUNDS_BASELINE;
+    case CBX_METRIC_OUTSIDE_SAMPLES: return is_now ? CBX_OUTCOME_VALUE_NOW : CBX_OUTCOME_VALUE_BASELINE;
+    }
     return CBX_OUTCOME_COUNT;
 }
 
-/* What can be said before numbers are compared; CBX_OUTCOME_COUNT: nothing stands in the way. */
-static cbx_outcome outcome_before(const sides *s, const cbx__keyed *now, const cbx__keyed *base,
-                                  const cbx_metric_def *dn, const cbx_metric_def *db)
+/* The outcome where numbers cannot be compared; CBX_OUTCOME_COUNT: they can. */
+static cbx_outcome outcome_before(const sides *s, const keyed *now, const keyed *base, const cbx_metric_def *dn,
+                                  const cbx_metric_def *db)
 {
     cbx_outcome o = CBX_OUTCOME_COUNT;
 
@@ -103,7 +151,7 @@ static cbx_outcome outcome_before(const sides *s, const cbx__keyed *now, const c
 
 /* --- names --- */
 
-/* A text that stands in many findings, once; NULL: out of memory. */
+/* A text that many findings share; NULL: out of memory. */
 static const char *word(cbx_regression *r, const char *text)
 {
     size_t at = cbx__words_add(&r->words, text);
@@ -135,7 +183,7 @@ static const char *tags_text(cbx_regression *r, const cbx_point *p)
 }
 
 /* The metric is the end of the key. */
-static bool name_finding(cbx_regression *r, const cbx__keyed *e, cbx_finding *f)
+static bool name_finding(cbx_regression *r, const keyed *e, cbx_finding *f)
 {
     const cbx_finding *last = r->nfindings && r->named == e->point ? &r->findings[r->nfindings - 1] : NULL;
 
@@ -149,7 +197,7 @@ static bool name_finding(cbx_regression *r, const cbx__keyed *e, cbx_finding *f)
     return f->key;
 }
 
-/* A run's own, else the one given beside. */
+/* A run's own, else that of opts->defs. */
 static const cbx_metric_def *definition_of(const sides *s, const cbx_run *run, const char *name)
 {
     const cbx_metric_def *own = cbx_run_find_metric_def(run, name);
@@ -157,9 +205,9 @@ static const cbx_metric_def *definition_of(const sides *s, const cbx_run *run, c
     return own || !s->opts->defs ? own : cbx_run_find_metric_def(s->opts->defs, name);
 }
 
-static cbx_status find_out(const sides *s, const cbx__keyed *now, const cbx__keyed *base, cbx_finding *f, cbx_err *err)
+static cbx_status find_out(const sides *s, const keyed *now, const keyed *base, cbx_finding *f, cbx_err *err)
 {
-    const cbx__keyed *any = now ? now : base;
+    const keyed *any = now ? now : base;
     const char *name = any->metric->name;
     const cbx_metric_def *dn = definition_of(s, s->run, name), *db = definition_of(s, s->baseline, name);
     const cbx_metric_def *def = dn ? dn : db;
@@ -174,6 +222,7 @@ static cbx_status find_out(const sides *s, const cbx__keyed *now, const cbx__key
                         .threshold = NAN,
                         .margin = NAN,
                         .interval = { NAN, NAN, NAN, 0 },
+                        .spread = NAN,
                         .p = NAN,
                         .p_holm = NAN };
     if (def) f->unit = word(s->r, def->unit ? def->unit : "");
@@ -185,22 +234,22 @@ static cbx_status find_out(const sides *s, const cbx__keyed *now, const cbx__key
 }
 
 /* Brings keys of both runs together; what is found out: each key of the run once, and what only the baseline has. */
-static size_t match_keys(cbx__keys *now, const cbx__keys *base)
+static size_t match_keys(keys *now, const keys *base)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < now->n; i++) {
-        cbx__keyed *e = &now->all[i];
+        keyed *e = &now->all[i];
         if (!e->count) continue;
         n++;
-        e->other = cbx__keys_find(base, e);
+        e->other = keys_find(base, e);
         if (e->other) e->other->other = e;
     }
     for (size_t i = 0; i < base->n; i++) n += base->all[i].count && !base->all[i].other;
     return n;
 }
 
-static cbx_status find_all(const sides *s, cbx__keys *now, const cbx__keys *base, cbx_err *err)
+static cbx_status find_all(const sides *s, keys *now, const keys *base, cbx_err *err)
 {
     cbx_regression *r = s->r;
     size_t n = match_keys(now, base);
@@ -209,13 +258,13 @@ static cbx_status find_all(const sides *s, cbx__keys *now, const cbx__keys *base
     r->findings = cbx_arena_calloc(&r->arena, n, sizeof(*r->findings));
     if (!r->findings) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu findings", n);
     for (size_t i = 0; !st && i < now->n; i++) {
-        const cbx__keyed *e = &now->all[i];
+        const keyed *e = &now->all[i];
         if (!e->count) continue;
         st = find_out(s, e, e->other, &r->findings[r->nfindings], err);
         if (!st) r->nfindings++;
     }
     for (size_t i = 0; !st && i < base->n; i++) {
-        const cbx__keyed *e = &base->all[i];
+        const keyed *e = &base->all[i];
         if (!e->count || e->other) continue;
         st = find_out(s, NULL, e, &r->findings[r->nfindings], err);
         if (!st) r->nfindings++;
@@ -229,12 +278,12 @@ static cbx_status conclude(const sides *s, cbx_err *err)
     cbx_status st = cbx__regression_correct(s->ctx, s->opts->level, r->findings, r->nfindings, err);
 
     for (size_t i = 0; !st && !s->opts->no_sentences && i < r->nfindings; i++)
-        if (!cbx__regression_say(&r->arena, &r->findings[i]))
+        if (!cbx__regression_report(&r->arena, &r->findings[i]))
             st = cbx_fail(err, CBX_ENOMEM, "out of memory for sentences");
     return st;
 }
 
-/* The first rule that fits no metric, so that a misspelt threshold is not passed over. */
+/* The first rule that matches no metric, so that a misspelt threshold is not ignored. */
 static cbx_status find_idle_rule(const sides *s, cbx_err *err)
 {
     cbx_regression *r = s->r;
@@ -323,21 +372,21 @@ static cbx_status compare_ids(const sides *s, cbx_err *err)
     r->machines = CBX_MACHINE_SAME;
     r->refused = CBX_GATE_REASON_SAME_RUN;
     r->label = cbx_arena_printf(
-        &r->arena, "run '%s' is its own baseline, which proves nothing; measure anew, or name another run", r->run_id);
+        &r->arena, "run '%s' is its own baseline, which proves nothing; measure again, or name another run", r->run_id);
     return r->label ? CBX_OK : cbx_fail(err, CBX_ENOMEM, "out of memory for the name of a run");
 }
 
 static cbx_status compare_keys(const sides *s, cbx_err *err)
 {
     cbx_regression *r = s->r;
-    cbx__keys now = { .n = 0 }, base = now;
-    cbx_status st = cbx__keys_init(&r->al, s->run, &now, err);
+    keys now = { .n = 0 }, base = now;
+    cbx_status st = keys_init(&r->al, s->run, &now, err);
 
-    if (!st) st = cbx__keys_init(&r->al, s->baseline, &base, err);
+    if (!st) st = keys_init(&r->al, s->baseline, &base, err);
     if (!st) st = find_all(s, &now, &base, err);
     if (!st) r->nkeys_run = now.n, r->nkeys_baseline = base.n;
-    cbx__keys_clear(&r->al, &now);
-    cbx__keys_clear(&r->al, &base);
+    keys_clear(&r->al, &now);
+    keys_clear(&r->al, &base);
     return st;
 }
 

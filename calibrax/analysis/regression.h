@@ -1,26 +1,24 @@
 /**
  * Regressions: a run against a baseline run, each metric of each point with a named outcome, and one answer with an exit code.
  *
- * Nothing passes because it could not be looked at: what is missing, not finite, undefined, doubled or unlike is an outcome of its own.
+ * Nothing passes because it could not be compared: what is missing, not finite, impossible, duplicated or defined differently is an
+ * outcome of its own.
  *
  * Key: (point, scenario, tags in the order of their keys, metric).
  * Change: (current - baseline) / |baseline|; "worse" is up for lower-is-better and down for higher-is-better metrics.
  * A change counts if it is more than max(threshold, minimum / |baseline|), where rounding does not decide (cbx_verdict_exceeds).
- * What it is judged by, the first that both runs have:
- *   samples  medians of both with order-statistic intervals at level sqrt(L) each, so that both hold with probability L; their quotient
- *            less 1 is the interval of the change (difference over |baseline median| unless all four ends are > 0).  p: Mann-Whitney,
- *            exact for up to 50 samples together, corrected over the table after Holm.
- *            Regressed or improved: the interval lies wholly on one side of 0, its value is more than the threshold, and the corrected p
- *            is at most 1 - L; equivalent: the interval and the change of the values lie within the margin; else undecided.  95 % needs 7
- *            samples a side.
- *   bounds   lower and upper of both, combined in the same way; no p.  Bounds that do not hold their value, and one without the other,
- *            are an outcome of their own, unless values alone are asked for.
- *   values   the values alone: regressed, improved or unchanged
- *            Samples too few for an interval still bear witness: where the medians (of a side without samples: its value) are worse by
- *            more than the threshold, or a value lies outside the range of its own samples, values and bounds pass nothing: undecided.
- *            Where the values themselves say more than the threshold for the worse, samples do not say otherwise: undecided.
- * Definitions: of each run its own, else those given beside.  Both must be there and mean the same.  Thresholds go by the priority that
- * the baseline's gives: a run does not choose what it is judged by.
+ * Basis of the verdict:
+ *   samples  of both sides, wherever both have them: the Hodges-Lehmann shift of their logarithms (of the samples themselves, over
+ *            |median of the baseline|, unless all are > 0) with its interval at the level, the inversion of the Mann-Whitney test, exact
+ *            for up to 100 samples together.  p: Mann-Whitney, exact for up to 50 together, corrected over the table after Holm.
+ *            Regressed or improved: the interval is wholly on one side of 0, its value is more than the threshold, and the corrected p
+ *            is at most 1 - level; equivalent: the interval and the change of the values are within the margin; else undecided, also
+ *            where there are too few samples for an interval (95 % needs 4 a side).  Never judged by values alone.
+ *   bounds   lower and upper of both: the interval of the quotient; no p.
+ *   values   the values alone: regressed, improved or unchanged.  Undecided if one side has samples whose median is worse by more than
+ *            the threshold.
+ * Definitions: of each run its own, else those of opts->defs.  Both must exist and agree.  Thresholds go by the priority in the
+ * baseline's definition: a run does not choose what it is judged by.
  */
 #ifndef CALIBRAX_ANALYSIS_REGRESSION_H
 #define CALIBRAX_ANALYSIS_REGRESSION_H
@@ -30,29 +28,30 @@
 
 CBX_BEGIN_DECLS
 
-/* name, what stands in outputs, exit code that it asks for (without allowances) */
+/* name, as in outputs, exit code (without allowances) */
 #define CBX_OUTCOME_MAP(X)                                                                                             \
     X(UNCHANGED, "unchanged", 0) /* by values: not more than the threshold */                                          \
     X(IMPROVED, "improved", 0)                                                                                         \
     X(REGRESSED, "regressed", 1)                                                                                       \
-    X(EQUIVALENT, "equivalent", 0) /* by an interval: surely not more than the threshold */                            \
-    X(UNDECIDED, "undecided", 3)   /* by an interval that says neither */                                              \
+    X(EQUIVALENT, "equivalent", 0) /* by an interval within the margin */                                              \
+    X(UNDECIDED, "undecided", 3)   /* by an interval that shows neither */                                             \
     X(NEW, "new", 0)               /* not in the baseline */                                                           \
     X(DROPPED, "dropped", 2)       /* in the baseline and missing now */                                               \
     X(NAN_NOW, "not-a-number", 1)  /* value or a sample of the run is not finite, also of a new metric */              \
     X(NAN_BASELINE, "baseline-not-a-number", 2)                                                                        \
     X(ZERO_BASELINE, "zero-baseline", 2)                   /* and no minimum change to compare by */                   \
-    X(NO_DEFINITION, "no-definition", 2)                   /* nobody's */                                              \
-    X(NO_DEFINITION_NOW, "no-definition-now", 2)           /* the baseline's alone: the unit may be another now */     \
-    X(NO_DEFINITION_BASELINE, "no-definition-baseline", 2) /* the run's alone */                                       \
-    X(DUPLICATE, "duplicate-key", 2)                       /* the key stands twice in one of the runs */               \
+    X(NO_DEFINITION, "no-definition", 2)                   /* in neither run */                                        \
+    X(NO_DEFINITION_NOW, "no-definition-now", 2)           /* in the baseline only: the unit may have changed */       \
+    X(NO_DEFINITION_BASELINE, "no-definition-baseline", 2) /* in the run only */                                       \
+    X(DUPLICATE, "duplicate-key", 2)                       /* the key is twice in one of the runs */                   \
     X(INFO, "info", 0)                                     /* direction "info": never gates */                         \
     X(DEFINITIONS_DIFFER, "definitions-differ", 2)         /* unit or direction of run and baseline */                 \
     X(BOUNDS_NOW, "impossible-bounds", 1)                  /* one without the other, or not around the value */        \
     X(BOUNDS_BASELINE, "baseline-impossible-bounds", 2)                                                                \
-    X(NEGATIVE_NOW, "negative-time",                                                                                   \
-      1) /* value or a sample below 0, in a unit of time and lower is better: a clock that jumped */                   \
-    X(NEGATIVE_BASELINE, "baseline-negative-time", 2)
+    X(TIME_NOW, "impossible-time", 1) /* value or a sample not above 0, in a unit of time where lower is better */     \
+    X(TIME_BASELINE, "baseline-impossible-time", 2)                                                                    \
+    X(VALUE_NOW, "value-outside-samples", 1) /* the value is below the least sample or above the largest */            \
+    X(VALUE_BASELINE, "baseline-value-outside-samples", 2)
 
 typedef enum cbx_outcome {
 #define CBX_OUTCOME_ENUM(name, words, exit_code) CBX_OUTCOME_##name,
@@ -84,23 +83,21 @@ typedef struct cbx_regression_opts {
     const cbx_regression_rule *rules; /* before everything above */
     size_t nrules;
     double level;        /* of intervals, 0 < level < 1 */
-    bool values_only;    /* pass samples and bounds over */
+    bool values_only;    /* ignore samples and bounds */
     bool allow_dropped;  /* keys that are missing now do not fail */
-    bool allow_machines; /* compare across machines, and say so */
+    bool allow_machines; /* compare across machines, with a label */
     bool undecided_passes;
     const cbx_run *defs; /* definitions for what neither run defines (cbx_run_defs_read); NULL: none */
     double
-        margin; /* relative: an interval wholly within it is equivalent, though it may not be within the threshold; NaN: the threshold */
-    bool
-        needs_samples; /* samples on both sides that are too few for an interval are undecided, not compared by bounds or values */
-    bool allow_same;   /* a run against itself, to see what differs: it gates nothing */
-    bool no_sentences; /* for who reads the numbers alone: findings without one, which are smaller by half */
+        margin; /* relative: an interval within it is equivalent, though wider than the threshold; NaN: the threshold */
+    bool allow_same;   /* a run against itself, to list what differs: it gates nothing */
+    bool no_sentences; /* findings without sentences, which take half the memory */
 } cbx_regression_opts;
 
 #define CBX_REGRESSION_OPTS_INIT                                                                                       \
     {                                                                                                                  \
         sizeof(cbx_regression_opts), 0.05, __builtin_nan(""), __builtin_nan(""), 0, 0, 0, 0.95, 0, 0, 0, 0, 0,         \
-            __builtin_nan(""), 0, 0, 0                                                                                 \
+            __builtin_nan(""), 0, 0                                                                                    \
     }
 
 /** One key.  Text lives as long as the result. */
@@ -113,18 +110,20 @@ typedef struct cbx_finding {
     cbx_priority priority;
     double baseline, current; /* NaN: missing */
     double change;            /* of the values, signed as they are; NaN: none */
-    double threshold;         /* what change had to be more than, the minimum counted in; NaN: not compared */
-    double margin;            /* what an equivalent interval lies within, at least the threshold; NaN: not compared */
+    double threshold;         /* what the change had to exceed, the minimum included; NaN: not compared */
+    double margin;            /* what an equivalent interval is within, at least the threshold; NaN: not compared */
     cbx_basis basis;
-    cbx_interval interval; /* of the change, value included, signed as they are; level 0: no level is known */
+    cbx_interval interval; /* of the change, signed; level 0: too few samples, or no level is known */
     double p, p_holm;      /* NaN: none */
-    bool contradicted;     /* undecided since samples too few for an interval do not say what the values say */
+    double spread;         /* by samples: standard deviation of one, relative; NaN: not known */
+    size_t samples;        /* undecided: about how many samples on each side would decide; 0: not known */
+    bool contradicted;     /* the median of samples on one side is worse than the values show */
     const char *sentence;  /* NULL: none was asked for */
 } cbx_finding;
 
 typedef struct cbx_regression cbx_regression;
 
-/* name, what stands in outputs: why a comparison as a whole proves nothing, exit code 2 whatever its findings say */
+/* name, as in outputs: why a comparison as a whole proves nothing, exit code 2 whatever its findings are */
 #define CBX_GATE_REASON_MAP(X)                                                                                         \
     X(NONE, "")                                                                                                        \
     X(SAME_RUN, "same-run")               /* the run is its own baseline */                                            \
@@ -132,7 +131,7 @@ typedef struct cbx_regression cbx_regression;
     X(UNKNOWN_MACHINE, "unknown-machine") /* and not allowed */                                                        \
     X(EMPTY_RUN, "empty-run")             /* no metric of any point */                                                 \
     X(EMPTY_BASELINE, "empty-baseline")                                                                                \
-    X(NO_OVERLAP, "no-overlap") /* no key that gates stands in both */                                                 \
+    X(NO_OVERLAP, "no-overlap") /* no key that gates is in both */                                                     \
     X(ALL_WAIVED, "all-waived") /* what could not be compared is waived, and nothing else is left */
 
 typedef enum cbx_gate_reason {
@@ -150,6 +149,7 @@ typedef struct cbx_gate {
     cbx_gate_reason reason;           /* NONE where the findings ask for the code */
     size_t counts[CBX_OUTCOME_COUNT]; /* waived findings not counted */
     size_t waived;
+    size_t samples; /* undecided: the largest of its findings' samples; 0: not known */
     char sentence
         [256]; /* what asks for the code, counted: "2 regressed, 1 waived"; or why there is nothing to compare */
 } cbx_gate;

@@ -1,13 +1,13 @@
 /*
- * One key of two runs: what its samples, bounds or values say of the change.
- * Intervals of two independent medians at level sqrt(L) each hold together with probability L, and so does what follows from both.
+ * One key of two runs, judged by its samples, bounds or values.
  */
 #include <fnmatch.h>
 #include <math.h>
 #include <string.h>
 
-#include "calibrax/analysis/regression_parts.h"
-#include "calibrax/statistics/estimate.h"
+#include "calibrax/analysis/regression_internal.h"
+#include "calibrax/statistics/distribution.h"
+#include "calibrax/statistics/location.h"
 #include "calibrax/statistics/multiplicity.h"
 
 #define EXACT_MOST 64 /* more samples than this are not counted anyway */
@@ -31,68 +31,46 @@ static limits limits_of(const cbx_regression_opts *o, const cbx_finding *f)
     return l;
 }
 
-cbx_interval cbx__change_of(const cbx_interval *now, const cbx_interval *base, double scale, bool relative)
+cbx_interval cbx__change_of(const cbx_interval *now, const cbx_interval *base, double scale)
 {
-    cbx_interval c = { (now->value - base->value) / scale, (now->lower - base->upper) / scale,
-                       (now->upper - base->lower) / scale, now->level * base->level };
-
-    if (relative && now->lower > 0 && base->lower > 0 && isfinite(base->upper)) {
-        c.value = (now->value - base->value) / base->value;
-        c.lower = (now->lower - base->upper) / base->upper;
-        c.upper = (now->upper - base->lower) / base->lower;
-    }
-    return c;
+    if (now->lower > 0 && base->lower > 0 && isfinite(base->upper))
+        return (cbx_interval){ (now->value - base->value) / base->value, (now->lower - base->upper) / base->upper,
+                               (now->upper - base->lower) / base->lower, 0 };
+    return (cbx_interval){ (now->value - base->value) / scale, (now->lower - base->upper) / scale,
+                           (now->upper - base->lower) / scale, 0 };
 }
 
-cbx_status cbx__intervals_of_samples(cbx_ctx *ctx, double level, const cbx_metric *now, const cbx_metric *base,
-                                     cbx_interval out[2], cbx_err *err)
+static bool all_positive(const double *x, size_t n)
 {
-    const cbx_metric *side[2] = { now, base };
-
-    out[0].level = out[1].level = 0;
-    if (!now->samples || !base->samples || !now->nsamples || !base->nsamples) return CBX_OK;
-    for (int i = 0; i < 2; i++) {
-        cbx_status st = cbx_stat_median_interval(ctx, side[i]->samples, side[i]->nsamples, sqrt(level), &out[i], err);
-        if (st) return st;
-    }
-    return CBX_OK;
+    for (size_t i = 0; i < n; i++)
+        if (!(x[i] > 0)) return false;
+    return true;
 }
 
-/* An infinite bound is one: it says that nothing is known on that side. */
-static bool bounded(const cbx_metric *m) { return m->lower <= m->value && m->value <= m->upper; }
-
-static cbx_interval bounds_of(const cbx_metric *m) { return (cbx_interval){ m->value, m->lower, m->upper, 0 }; }
-
-static cbx_interval value_of(const cbx_metric *m) { return (cbx_interval){ m->value, m->value, m->value, 0 }; }
-
-/* The best that both sides have. */
-static cbx_status sides_of(cbx_ctx *ctx, const cbx_regression_opts *o, const cbx_metric *now, const cbx_metric *base,
-                           cbx_interval side[2], cbx_finding *f, cbx_err *err)
+cbx_status cbx__change_of_samples(cbx_ctx *ctx, const double *now, size_t n, const double *base, size_t m, double level,
+                                  double *scale, cbx_interval *out, cbx_err *err)
 {
-    cbx_status st;
+    const cbx_allocator *al = cbx_ctx_allocator(ctx);
+    double *logs = NULL;
+    cbx_status st = cbx_stat_median(ctx, base, m, scale, err);
 
-    if (!o->values_only) {
-        st = cbx__intervals_of_samples(ctx, o->level, now, base, side, err);
-        if (st) return st;
-        if (side[0].level > 0 && side[1].level > 0) {
-            f->basis = CBX_BASIS_SAMPLES;
-            return CBX_OK;
-        }
-        if (o->needs_samples && now->nsamples && base->nsamples) {
-            f->basis = CBX_BASIS_SAMPLES; /* too few of them */
-            return CBX_OK;
-        }
-        if (bounded(now) && bounded(base)) {
-            side[0] = bounds_of(now);
-            side[1] = bounds_of(base);
-            f->basis = CBX_BASIS_BOUNDS;
-            return CBX_OK;
-        }
+    if (st) return st;
+    *scale = fabs(*scale);
+    if (all_positive(now, n) && all_positive(base, m)) {
+        logs = cbx_mem_calloc(al, n + m, sizeof *logs);
+        if (!logs) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu samples", n + m);
+        for (size_t i = 0; i < n; i++) logs[i] = log(now[i]);
+        for (size_t i = 0; i < m; i++) logs[n + i] = log(base[i]);
+        st = cbx_stat_hodges_lehmann_shift(ctx, logs, n, logs + n, m, level, out, err);
+        cbx_mem_free(al, logs, (n + m) * sizeof *logs);
+        if (!st) *out = (cbx_interval){ expm1(out->value), expm1(out->lower), expm1(out->upper), out->level };
+    } else {
+        double unit = *scale > 0 ? *scale : 1;
+        st = cbx_stat_hodges_lehmann_shift(ctx, now, n, base, m, level, out, err);
+        if (!st) *out = (cbx_interval){ out->value / unit, out->lower / unit, out->upper / unit, out->level };
     }
-    side[0] = value_of(now);
-    side[1] = value_of(base);
-    f->basis = CBX_BASIS_VALUES;
-    return CBX_OK;
+    if (!st && !(out->level > 0)) out->lower = -INFINITY, out->upper = INFINITY;
+    return st;
 }
 
 static bool within(const cbx_interval *change, double margin)
@@ -108,46 +86,29 @@ static bool not_worse(double change, double threshold, cbx_direction direction)
     return worse <= 0 || !(isnan(worse) || cbx_verdict_exceeds(worse, threshold));
 }
 
-static bool in_range(const cbx_metric *m)
+/* The samples of one side alone give no interval, but where their median is worse by more than the threshold, the other side's value alone
+ * does not pass. */
+static cbx_status compare_median(cbx_ctx *ctx, const limits *l, const cbx_metric *now, const cbx_metric *base,
+                                 cbx_finding *f, cbx_err *err)
 {
-    double lo = INFINITY, hi = -INFINITY, slack = 1e-9 * fabs(m->value); /* a mean of equals rounds */
+    double m[2] = { now->value, base->value }, size, change, limit;
+    cbx_status st = CBX_OK;
 
-    for (size_t i = 0; i < m->nsamples; i++) {
-        lo = fmin(lo, m->samples[i]);
-        hi = fmax(hi, m->samples[i]);
-    }
-    return !m->nsamples || (lo - slack <= m->value && m->value <= hi + slack);
-}
-
-static cbx_status median_of(cbx_ctx *ctx, const cbx_metric *m, double *out, cbx_err *err)
-{
-    *out = m->value;
-    return m->nsamples ? cbx_stat_median(ctx, m->samples, m->nsamples, out, err) : CBX_OK;
-}
-
-/* What samples that are too few for an interval say against a pass. */
-static cbx_status hear_samples(cbx_ctx *ctx, const limits *l, const cbx_metric *now, const cbx_metric *base,
-                               cbx_finding *f, cbx_err *err)
-{
-    double m[2], size, change, limit;
-    cbx_status st;
-
-    if (f->basis == CBX_BASIS_SAMPLES || f->outcome == CBX_OUTCOME_REGRESSED || !(now->nsamples || base->nsamples))
-        return CBX_OK;
-    st = median_of(ctx, now, &m[0], err);
-    if (!st) st = median_of(ctx, base, &m[1], err);
+    if (f->outcome == CBX_OUTCOME_REGRESSED || !(now->nsamples || base->nsamples)) return CBX_OK;
+    if (now->nsamples) st = cbx_stat_median(ctx, now->samples, now->nsamples, &m[0], err);
+    if (!st && base->nsamples) st = cbx_stat_median(ctx, base->samples, base->nsamples, &m[1], err);
     if (st) return st;
     size = fabs(m[1]);
     change = size > 0 ? (m[0] - m[1]) / size : m[0] - m[1];
     limit = size > 0 ? fmax(l->threshold, l->minimum / size) : l->minimum;
-    if (in_range(now) && in_range(base) && not_worse(change, limit, f->direction)) return CBX_OK;
+    if (not_worse(change, limit, f->direction)) return CBX_OK;
     f->contradicted = true;
     if (f->outcome != CBX_OUTCOME_ZERO_BASELINE) f->outcome = CBX_OUTCOME_UNDECIDED;
     return CBX_OK;
 }
 
-/* What is not decided may still be surely small, unless the value, which need be no median, says otherwise. */
-static cbx_outcome mend(cbx_outcome outcome, const cbx_finding *f)
+/* What is undecided by the threshold may be within the margin.  The value, which may be any statistic of the samples, must agree. */
+static cbx_outcome reconsider(cbx_outcome outcome, const cbx_finding *f)
 {
     bool value_agrees = !isnan(f->change) && !cbx_verdict_exceeds(f->change, f->margin);
 
@@ -198,75 +159,111 @@ static cbx_status put_p(cbx_ctx *ctx, cbx__whitney *counts, const cbx_metric *no
     cbx_test test;
     cbx_status st;
 
-    if (f->basis != CBX_BASIS_SAMPLES) return CBX_OK;
     st = cbx__mann_whitney(ctx, now->samples, now->nsamples, base->samples, base->nsamples, mode, counts, &test, err);
     if (!st) f->p = test.p;
     return st;
 }
 
-/* A baseline of 0, or next to it, counted in minimum changes. */
-static cbx_outcome outcome_by_difference(const cbx_interval side[2], double now, double base, double minimum,
+/* A baseline of 0, compared by the difference in minimum changes. */
+static cbx_outcome outcome_by_difference(const cbx_interval *difference, double now, double base, double minimum,
                                          const cbx_finding *f)
 {
-    cbx_interval change;
+    cbx_interval change = { difference->value / minimum, difference->lower / minimum, difference->upper / minimum,
+                            difference->level };
     cbx_outcome o;
 
     if (!(minimum > 0)) {
-        bool zero = side[0].lower == 0 && side[0].upper == 0 && side[1].lower == 0 && side[1].upper == 0;
-        return zero && now == base ? CBX_OUTCOME_UNCHANGED : CBX_OUTCOME_ZERO_BASELINE;
+        bool zero = difference->lower == 0 && difference->upper == 0;
+        return zero && now == 0 && base == 0 ? CBX_OUTCOME_UNCHANGED : CBX_OUTCOME_ZERO_BASELINE;
     }
-    change = cbx__change_of(&side[0], &side[1], minimum, false);
     o = outcome_of(&change, 1, f);
     return o == CBX_OUTCOME_REGRESSED || not_worse((now - base) / minimum, 1, f->direction) ? o : CBX_OUTCOME_UNDECIDED;
+}
+
+/* Standard deviation of one relative sample: what gives the interval its width, or of the samples themselves where there is none. */
+static double spread_of(const cbx_metric *now, const cbx_metric *base, double scale, const cbx_interval *change,
+                        double level)
+{
+    double n = (double)now->nsamples, m = (double)base->nsamples, sd[2];
+
+    if (change->level > 0)
+        return (change->upper - change->lower) / 2 / (cbx_stat_normal_isf((1 - level) / 2) * sqrt(1 / n + 1 / m));
+    if (!(n + m > 2) || !(scale > 0)) return NAN;
+    cbx_stat_mean(now->samples, now->nsamples, NULL, &sd[0], NULL);
+    cbx_stat_mean(base->samples, base->nsamples, NULL, &sd[1], NULL);
+    return sqrt(((n - 1) * sd[0] * sd[0] + (m - 1) * sd[1] * sd[1]) / (n + m - 2)) / scale;
 }
 
 cbx_status cbx__regression_judge(cbx_ctx *ctx, const cbx_regression_opts *opts, cbx__whitney *counts,
                                  const cbx_metric *now, const cbx_metric *base, cbx_finding *f, cbx_err *err)
 {
     limits l = limits_of(opts, f);
-    cbx_interval side[2];
-    double scale, threshold;
-    cbx_status st = sides_of(ctx, opts, now, base, side, f, err);
+    cbx_interval side[2] = { { now->value, now->value, now->value, 0 }, { base->value, base->value, base->value, 0 } };
+    double scale = fabs(base->value), threshold;
+    cbx_status st = CBX_OK;
 
-    if (st) return st;
-    if (f->basis == CBX_BASIS_SAMPLES && !(side[0].level > 0 && side[1].level > 0)) {
-        f->change = base->value != 0 ? (now->value - base->value) / fabs(base->value) : NAN;
-        f->outcome = CBX_OUTCOME_UNDECIDED;
-        return CBX_OK;
-    }
-    scale = fabs(side[1].value);
-    threshold = scale > 0 ? fmax(l.threshold, l.minimum / scale) : INFINITY;
-    if (base->value != 0) f->change = (now->value - base->value) / fabs(base->value);
-    if (!isfinite(threshold)) {
-        f->outcome = outcome_by_difference(side, now->value, base->value, l.minimum, f);
+    f->basis = opts->values_only                           ? CBX_BASIS_VALUES
+               : now->nsamples && base->nsamples           ? CBX_BASIS_SAMPLES
+               : !isnan(now->lower) && !isnan(base->lower) ? CBX_BASIS_BOUNDS
+                                                           : CBX_BASIS_VALUES;
+    if (f->basis == CBX_BASIS_SAMPLES) {
+        st = cbx__change_of_samples(ctx, now->samples, now->nsamples, base->samples, base->nsamples, opts->level,
+                                    &scale, &f->interval, err);
+        if (st) return st;
     } else {
+        if (f->basis == CBX_BASIS_BOUNDS) {
+            side[0] = (cbx_interval){ now->value, now->lower, now->upper, 0 };
+            side[1] = (cbx_interval){ base->value, base->lower, base->upper, 0 };
+        }
+        f->interval = cbx__change_of(&side[0], &side[1], scale > 0 ? scale : 1);
+    }
+    if (base->value != 0) f->change = (now->value - base->value) / fabs(base->value);
+    threshold = scale > 0 ? fmax(l.threshold, l.minimum / scale) : INFINITY;
+    if (isfinite(threshold)) {
         f->threshold = threshold;
         f->margin = opts->margin > threshold ? opts->margin : threshold;
-        f->interval = cbx__change_of(&side[0], &side[1], scale, true);
-        f->outcome = mend(outcome_of(&f->interval, threshold, f), f);
     }
-    st = opts->values_only ? CBX_OK : hear_samples(ctx, &l, now, base, f, err);
-    return st ? st : put_p(ctx, counts, now, base, f, err);
+    if (f->basis == CBX_BASIS_SAMPLES && !(f->interval.level > 0)) {
+        f->outcome = CBX_OUTCOME_UNDECIDED;
+    } else if (isfinite(threshold)) {
+        f->outcome = reconsider(outcome_of(&f->interval, threshold, f), f);
+    } else {
+        f->outcome = outcome_by_difference(&f->interval, now->value, base->value, l.minimum, f);
+        f->interval = (cbx_interval){ NAN, NAN, NAN, 0 };
+    }
+    if (f->basis == CBX_BASIS_SAMPLES && isfinite(threshold)) {
+        f->spread = spread_of(now, base, scale, &f->interval, opts->level);
+        f->samples = cbx_verdict_samples(f->spread, f->interval.value, f->margin, opts->level);
+    }
+    if (f->basis == CBX_BASIS_SAMPLES) return put_p(ctx, counts, now, base, f, err);
+    return opts->values_only ? CBX_OK : compare_median(ctx, &l, now, base, f, err);
 }
 
 cbx_status cbx__regression_correct(cbx_ctx *ctx, double level, cbx_finding *f, size_t n, cbx_err *err)
 {
     const cbx_allocator *al = cbx_ctx_allocator(ctx);
     double *p = cbx_mem_calloc(al, 2 * n + 1, sizeof(*p)), *adjusted = p ? p + n : NULL;
-    size_t m = 0;
+    size_t m = 0, tests;
     cbx_status st;
 
     if (!p) return cbx_fail(err, CBX_ENOMEM, "out of memory for %zu p-values", n);
     for (size_t i = 0; i < n; i++)
         if (!isnan(f[i].p)) p[m++] = f[i].p;
     st = cbx_stat_adjust(ctx, CBX_CORRECTION_HOLM, p, m, adjusted, err);
+    tests = m;
     m = 0;
     for (size_t i = 0; !st && i < n; i++) {
         bool claims = f[i].outcome == CBX_OUTCOME_REGRESSED || f[i].outcome == CBX_OUTCOME_IMPROVED;
         if (isnan(f[i].p)) continue;
         f[i].p_holm = adjusted[m++];
-        if (claims && f[i].p_holm > (1 - level) * (1 + 1e-9)) f[i].outcome = mend(CBX_OUTCOME_UNDECIDED, &f[i]);
+        if (claims && f[i].p_holm > (1 - level) * (1 + 1e-9)) {
+            f[i].outcome = reconsider(CBX_OUTCOME_UNDECIDED, &f[i]);
+            f[i].samples = cbx_verdict_samples(f[i].spread, f[i].interval.value, f[i].threshold,
+                                               1 - (1 - level) / (double)tests);
+        }
     }
+    for (size_t i = 0; i < n; i++)
+        if (f[i].outcome != CBX_OUTCOME_UNDECIDED) f[i].samples = 0;
     cbx_mem_free(al, p, (2 * n + 1) * sizeof(*p));
     return st;
 }

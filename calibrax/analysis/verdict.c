@@ -7,6 +7,8 @@
 #include <float.h>
 #include <math.h>
 
+#include "calibrax/statistics/distribution.h"
+
 /** More than a threshold means more by this share of it; above what differences and quotients of doubles round. */
 #define SLACK 1e-9
 
@@ -48,4 +50,19 @@ const char *cbx_verdict_name(cbx_verdict v)
         [CBX_VERDICT_EQUIVALENT] = "equivalent",
     };
     return (unsigned)v < CBX_LEN(names) ? names[v] : "?";
+}
+
+size_t cbx_verdict_samples(double spread, double change, double threshold, double level)
+{
+    double d = fabs(change) > threshold ? fabs(change) : fmax(threshold - fabs(change), threshold / 4);
+    double z = cbx_stat_normal_isf((1 - level) / 2) + cbx_stat_normal_isf(0.2), n = 2 * pow(z * spread / d, 2);
+    double ways = 1; /* C(2 least, least): the smallest p of a rank test is 2 over it */
+    size_t least = 0;
+
+    if (!(n < INFINITY)) return 0;
+    while (2 / ways > 1 - level && least < 100) {
+        least++;
+        ways *= 2 * (2 * (double)least - 1) / (double)least;
+    }
+    return n > 1e6 ? 1000000 : (size_t)fmax(ceil(n), (double)least);
 }

@@ -39,6 +39,14 @@ CBX_API bool cbx_verdict_exceeds(double change, double threshold);
  * @param threshold  >= 0; both are relative, so of the order of 1 or less
  */
 CBX_API cbx_verdict cbx_verdict_of_change(const cbx_interval *change, double threshold);
+/**
+ * About how many samples on each side decide a change with a chance of four in five, if its true value is the one observed:
+ * 2 ((z + z_0.8) spread / d)^2 with d the distance to what would decide (threshold - |change| up to the threshold, at least a quarter of
+ * it; beyond it |change|, from 0).
+ * @param spread  standard deviation of a sample, relative
+ * @return at least as many as an interval of the level needs, at most 10^6; 0: none would (a spread that is not finite, d = 0)
+ */
+CBX_API size_t cbx_verdict_samples(double spread, double change, double threshold, double level);
 /** "faster", "slower", "equivalent", "undecided" */
 CBX_API const char *cbx_verdict_name(cbx_verdict v);
 

@@ -37,7 +37,9 @@ static bool fill_finding(cbx_json *o, const cbx_guard *g, size_t i)
            set_number(o, "change", f->change) && set_number(o, "threshold", f->threshold) &&
            set_number(o, "margin", f->margin) && cbx_json_set_string(o, "basis", cbx_basis_name(f->basis)) &&
            cbx_json_set(o, "interval", interval_json(&f->interval)) && set_number(o, "p", f->p) &&
-           set_number(o, "p_holm", f->p_holm) && cbx_json_set_string(o, "sentence", f->sentence);
+           set_number(o, "p_holm", f->p_holm) &&
+           (!f->samples || cbx_json_set_int(o, "samples_needed", (int64_t)f->samples)) &&
+           cbx_json_set_string(o, "sentence", f->sentence);
     return fine && (!g->by[i] || cbx_json_set_string(o, "waived_by", g->by[i]->key));
 }
 

@@ -51,6 +51,40 @@ bool cbx_metric_def_higher_is_better(const cbx_metric_def *def)
 
 cbx_metric cbx_metric_of(double value) { return (cbx_metric){ .value = value, .lower = NAN, .upper = NAN }; }
 
+/* A duration, also one per something ("ns/op"), of which less is better. */
+static bool is_duration(const cbx_metric_def *def)
+{
+    static const char *const units[] = { "s",     "sec",          "second",       "seconds",    "ms",
+                                         "us",    "\xc2\xb5s",    "\xce\xbcs",    "ns",         "ps",
+                                         "min",   "minute",       "minutes",      "h",          "hour",
+                                         "hours", "milliseconds", "microseconds", "nanoseconds" };
+    size_t len;
+
+    if (!def || def->direction != CBX_DIRECTION_LOWER || !def->unit) return false;
+    len = strcspn(def->unit, "/");
+    for (size_t i = 0; i < CBX_LEN(units); i++)
+        if (strlen(units[i]) == len && !strncmp(def->unit, units[i], len)) return true;
+    return false;
+}
+
+cbx_metric_fault cbx_metric_check(const cbx_metric *m, const cbx_metric_def *def)
+{
+    double least = INFINITY, largest = -INFINITY, slack = 1e-9 * fabs(m->value); /* a mean of equal samples rounds */
+
+    if (!isfinite(m->value)) return CBX_METRIC_NOT_FINITE;
+    for (size_t i = 0; m->samples && i < m->nsamples; i++) {
+        if (!isfinite(m->samples[i])) return CBX_METRIC_NOT_FINITE;
+        least = fmin(least, m->samples[i]);
+        largest = fmax(largest, m->samples[i]);
+    }
+    if (is_duration(def) && !(fmin(m->value, least) > 0)) return CBX_METRIC_NOT_A_TIME;
+    if (!(isnan(m->lower) && isnan(m->upper)) && !(m->lower <= m->value && m->value <= m->upper))
+        return CBX_METRIC_BAD_BOUNDS;
+    if (least <= largest && !(least - slack <= m->value && m->value <= largest + slack))
+        return CBX_METRIC_OUTSIDE_SAMPLES;
+    return CBX_METRIC_SOUND;
+}
+
 const char *cbx_point_tag(const cbx_point *p, const char *key)
 {
     for (size_t i = 0; i < p->ntags; i++) {

@@ -50,6 +50,18 @@ typedef struct cbx_metric {
 /** A value alone: no interval (NaN), no samples (NULL).  Any double, NaN and infinities too. */
 CBX_API cbx_metric cbx_metric_of(double value);
 
+/** Why a metric cannot be what its definition says. */
+typedef enum cbx_metric_fault {
+    CBX_METRIC_SOUND,
+    CBX_METRIC_NOT_FINITE,     /* value or a sample */
+    CBX_METRIC_NOT_A_TIME,     /* value or a sample is not above 0, in a unit of time of which less is better */
+    CBX_METRIC_BAD_BOUNDS,     /* one without the other, or not around the value */
+    CBX_METRIC_OUTSIDE_SAMPLES /* the value is below the least sample or above the largest, by more than rounding */
+} cbx_metric_fault;
+
+/** The first fault of the list above.  @param def  NULL: no unit is known */
+CBX_API cbx_metric_fault cbx_metric_check(const cbx_metric *m, const cbx_metric_def *def);
+
 typedef struct cbx_tag {
     const char *key, *value; /* UTF-8, not NULL */
 } cbx_tag;

@@ -12,12 +12,13 @@ CBX_BEGIN_DECLS
 typedef enum cbx_accuracy_outcome {
     CBX_ACCURACY_MET,
     CBX_ACCURACY_MISSED,
-    CBX_ACCURACY_UNDECIDED,   /* the interval of the value holds the target: neither is shown */
-    CBX_ACCURACY_NOT_FINITE,  /* the value, or the target, is NaN or infinite */
-    CBX_ACCURACY_NO_DIRECTION /* an "info" metric has no better side: there is nothing to meet */
+    CBX_ACCURACY_UNDECIDED,    /* the interval of the value holds the target: neither is shown */
+    CBX_ACCURACY_NOT_FINITE,   /* the value, or the target, is NaN or infinite */
+    CBX_ACCURACY_NO_DIRECTION, /* an "info" metric has no better side: there is nothing to meet */
+    CBX_ACCURACY_IMPOSSIBLE    /* a time that is not above 0, or a value outside the range of its samples */
 } cbx_accuracy_outcome;
 
-/** "met", "missed", "undecided", "not-finite", "no-direction"; "?" outside the list. */
+/** "met", "missed", "undecided", "not-finite", "no-direction", "impossible"; "?" outside the list. */
 CBX_API const char *cbx_accuracy_outcome_name(cbx_accuracy_outcome o);
 
 typedef struct cbx_accuracy_result {
@@ -30,9 +31,10 @@ typedef struct cbx_accuracy_result {
 /**
  * Met: value >= target where higher is better, value <= target where lower is; the target itself is met.  With an interval all of it
  * has to lie on one side, else undecided.
- * @param achieved  a bound that is NaN is none; one alone counts, and so does an infinite one, which says that nothing is known on its side
+ * @param achieved  a bound that is NaN is absent; one alone counts; an infinite one leaves its side open
+ * @param def       its direction and unit count
  */
-CBX_API cbx_accuracy_result cbx_accuracy_check(const cbx_metric *achieved, double target, cbx_direction direction);
+CBX_API cbx_accuracy_result cbx_accuracy_check(const cbx_metric *achieved, double target, const cbx_metric_def *def);
 
 CBX_END_DECLS
 #endif

@@ -157,7 +157,7 @@ cbx_status cbx_validation_add_accuracy(cbx_validation *v, const cbx_metric_def *
     if (st) return st;
     c->unit = keep_unit(v, def->unit ? def->unit : "");
     if (!c->unit) return cbx_fail(err, CBX_ENOMEM, "no memory for a check");
-    c->accuracy = cbx_accuracy_check(achieved, target, def->direction);
+    c->accuracy = cbx_accuracy_check(achieved, target, def);
     add_check(v, c, c->accuracy.outcome == CBX_ACCURACY_MET);
     return CBX_OK;
 }

@@ -196,10 +196,15 @@ static const struct {
     int exit_code;
     paint how;
 } codes[] = {
-    { "met", EXIT_PASS, PAINT_GOOD },          { "missed", EXIT_CHECK, PAINT_BAD },
-    { "not-finite", EXIT_CHECK, PAINT_BAD },   { "transient", EXIT_CHECK, PAINT_BAD },
-    { "never", EXIT_CHECK, PAINT_BAD },        { "unknown", EXIT_ERROR, PAINT_BAD },
-    { "no-direction", EXIT_ERROR, PAINT_BAD }, { "undecided", EXIT_UNDECIDED, PAINT_PLAIN },
+    { "met", EXIT_PASS, PAINT_GOOD },
+    { "missed", EXIT_CHECK, PAINT_BAD },
+    { "not-finite", EXIT_CHECK, PAINT_BAD },
+    { "transient", EXIT_CHECK, PAINT_BAD },
+    { "never", EXIT_CHECK, PAINT_BAD },
+    { "unknown", EXIT_ERROR, PAINT_BAD },
+    { "no-direction", EXIT_ERROR, PAINT_BAD },
+    { "impossible", EXIT_CHECK, PAINT_BAD },
+    { "undecided", EXIT_UNDECIDED, PAINT_PLAIN },
 };
 
 static size_t code_of(const cbx_json *check)

@@ -54,22 +54,25 @@ static const stand stands[] = {
       "and in the baseline" },
 
     /* zero and negative baselines, and next to zero */
-    { MS("1"), MS("0"), "zero-baseline", "", 2, "nothing to divide by" },
-    { MS("1"), MS("-0.0"), "zero-baseline", "", 2, "nor a negative zero" },
-    { MS("-18"), MS("-20"), "negative-time", "", 1, "times below 0 are none" },
-    { MS("-1"), MS("1"), "negative-time", "", 1, "and no improvement" },
+    { RATE("1"), RATE("0"), "zero-baseline", "", 2, "nothing to divide by" },
+    { RATE("1"), RATE("-0.0"), "zero-baseline", "", 2, "nor a negative zero" },
+    { MS("-18"), MS("-20"), "impossible-time", "", 1, "times below 0" },
+    { MS("-1"), MS("1"), "impossible-time", "", 1, "are no improvement" },
+    { MS("0"), MS("10"), "impossible-time", "", 1, "nor are times of 0" },
+    { MS("10"), MS("0"), "baseline-impossible-time", "", 2, "nor a baseline of 0" },
     { RATE("-22"), RATE("-20"), "regressed", "", 1, "and down for the other" },
     { MS("5"), MS("1e-310"), "regressed", "", 1, "next to zero" },
     { MS("5"), MS("1e-310"), "regressed", "", 1, "next to zero, with a minimum that no quotient holds", .minimum = 1 },
-    { WITH("100", SAMPLES(NINE("0"))), WITH("1", SAMPLES(NINE("0"))), "zero-baseline", "", 2,
-      "samples of 0 do not excuse values that differ" },
-    { WITH("100", SAMPLES(NINE("0"))), WITH("1", SAMPLES(NINE("0"))), "undecided", "", 3, "nor by difference",
-      .minimum = 1 },
 
     /* samples against values */
-    { WITH("100", SAMPLES(NINE("0.5"))), WITH("1", SAMPLES(RISING)), "undecided", "", 3,
+    { WITH("100", SAMPLES(NINE("0.5"))), WITH("1", SAMPLES(RISING)), "value-outside-samples", "", 1,
       "samples that improved do not excuse a value that is worse" },
-    { WITH("100", SAMPLES(NINE("1"))), WITH("1", SAMPLES(NINE("1"))), "undecided", "", 3, "nor do equal ones" },
+    { WITH("100", SAMPLES(NINE("1"))), WITH("1", SAMPLES(NINE("1"))), "value-outside-samples", "", 1,
+      "nor do equal ones" },
+    { WITH("1", SAMPLES(NINE("1"))), WITH("2", SAMPLES(NINE("1"))), "baseline-value-outside-samples", "", 2,
+      "or in the baseline" },
+    { WITH("1.1", SAMPLES("1.1,1.1,1.1")), WITH("1", SAMPLES("1,1,1")), "undecided", "", 3,
+      "samples that are too few" },
 
     /* what is missing */
     { "", MS("1"), "dropped", "empty-run", 2, "a run of nothing" },
@@ -119,7 +122,8 @@ static const stand stands[] = {
     /* waivers */
     { MS("2"), MS("1"), "regressed", "", 0, "a waiver that names its metric", .waiver = "*:ms" },
     { MS("2"), MS("1"), "regressed", "", 1, "one that names another", .waiver = "*:rate" },
-    { MS("1"), MS("0"), "zero-baseline", "all-waived", 2, "all that cannot be compared is waived", .waiver = "*:ms" },
+    { MS("1"), MS("0"), "baseline-impossible-time", "all-waived", 2, "all that cannot be compared is waived",
+      .waiver = "*:ms" },
     { MS("NaN"), MS("1"), "not-a-number", "all-waived", 2, "and what is no number", .waiver = "*:ms" },
     { OF("q", "1"), MS("1"), "new", "no-overlap", 2, "no waiver brings keys together", .waiver = "p@*" },
 };

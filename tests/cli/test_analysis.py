@@ -541,7 +541,7 @@ def a_fresh_measurement_confirms(p):
                         points=[{"name": "f", "scenario": "s", "tags": {}, "metrics": {"t": {"value": x[0], "samples": x}}}])
         p.write(f"store/runs/{name}.json", json.dumps(dict(document, **more)))
         return name
-    before, slower, same, few = fresh("fine", 10), fresh("slower", 11), fresh("same", 10.001), fresh("few", 11, 4)
+    before, slower, same, few = fresh("fine", 10), fresh("slower", 11), fresh("same", 10.001), fresh("few", 11, 1)
     look = ["--data", "store", "--since", "2026-01-01", "--check"]
     for after, status, word in ((slower, 1, "confirmed"), (same, 0, "refuted"), (few, 3, "undecided")):
         found = ask(p, "changepoints", *look, "--threshold", "0.02", "--before", before, "--after", after, expect=status)["series"][0]["changes"][0]["confirmation"]

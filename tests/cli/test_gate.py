@@ -123,7 +123,7 @@ def one_wild_launch_is_no_drift(p):
 
 
 def undecided(p):
-    gate(p, [row(0, launches=6)], [row(1, launches=6)], expect=3)
+    gate(p, [row(0, launches=3)], [row(1, launches=3)], expect=3)
     _, found = findings(p)
     has(found["baseline=stream", "time"]["sentence"], "too few samples", "and says why")
     gate(p, [row(0, noise=0.3)], [row(1, noise=0.3)], expect=3)

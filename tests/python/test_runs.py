@@ -343,7 +343,7 @@ class Checks(unittest.TestCase):
             (run(2, 1.2), run(1, 1.0), {"thresholds": {"lat*": 0.3}}, (0, ["unchanged"])),
             (run(2, math.nan), run(1, 1.0), {}, (1, ["not-a-number"])),
             (run(2, 1.0), run(1, math.nan), {}, (2, ["baseline-not-a-number"])),
-            (run(2, 1.0), run(1, 0.0), {}, (2, ["zero-baseline"])),
+            (run(2, 1.0), run(1, 0.0), {}, (2, ["baseline-impossible-time"])),
             (run(2, 1.0, **none), run(1, 1.0, **none), {}, (2, ["no-definition"])),
             (run(2, 1.0, **none), run(1, 1.0, **none), {"defs": run()}, (0, ["unchanged"])),
             (run(2, 1.0, **none), run(1, 1.0), {}, (2, ["no-definition-now"])),

@@ -44,9 +44,40 @@ static void targets(void **state)
     (void)state;
     for (size_t i = 0; i < CBX_LEN(cases); i++) {
         cbx_metric m = { cases[i].value, cases[i].lower, cases[i].upper, NULL, 0 };
-        cbx_accuracy_result r = cbx_accuracy_check(&m, cases[i].target, cases[i].direction);
+        cbx_accuracy_result r = cbx_accuracy_check(&m, cases[i].target,
+                                                   &(cbx_metric_def){ .unit = "1", .direction = cases[i].direction });
         CHECK_STR(cbx_accuracy_outcome_name(r.outcome), cbx_accuracy_outcome_name(cases[i].wanted), cases[i].why);
         CHECK(isnan(cases[i].margin) ? isnan(r.margin) : fabs(r.margin - cases[i].margin) < 1e-12, cases[i].why);
+    }
+}
+
+/* Numbers that cannot be what their definition says never pass, whatever the target. */
+static void impossible(void **state)
+{
+    static const double far[] = { 30, 30, 30 }, near[] = { 9, 10, 12 }, negative[] = { -1, 10, 12 };
+    static const struct {
+        double value;
+        const double *samples;
+        const char *unit;
+        cbx_direction direction;
+        cbx_accuracy_outcome wanted;
+        const char *why;
+    } cases[] = {
+        { -5, NULL, "ms", LOW, CBX_ACCURACY_IMPOSSIBLE, "a negative time" },
+        { 0, NULL, "ms", LOW, CBX_ACCURACY_IMPOSSIBLE, "a time of 0" },
+        { 0, NULL, "ns/op", LOW, CBX_ACCURACY_IMPOSSIBLE, "a time of 0 for each operation" },
+        { 0, NULL, "MB", LOW, CBX_ACCURACY_MET, "0 MB may be" },
+        { -5, NULL, "ms", HIGH, CBX_ACCURACY_MISSED, "a lead that should be large may be negative" },
+        { 10, far, "ms", LOW, CBX_ACCURACY_IMPOSSIBLE, "a value of 10 whose samples are 30" },
+        { 10, near, "ms", LOW, CBX_ACCURACY_MET, "a value among its samples" },
+        { 10, negative, "ms", LOW, CBX_ACCURACY_IMPOSSIBLE, "a negative sample" },
+    };
+    (void)state;
+    for (size_t i = 0; i < CBX_LEN(cases); i++) {
+        cbx_metric m = { cases[i].value, NAN, NAN, cases[i].samples, cases[i].samples ? 3 : 0 };
+        cbx_metric_def def = { .name = "t", .unit = cases[i].unit, .direction = cases[i].direction };
+        cbx_accuracy_result r = cbx_accuracy_check(&m, 20, &def);
+        CHECK_STR(cbx_accuracy_outcome_name(r.outcome), cbx_accuracy_outcome_name(cases[i].wanted), cases[i].why);
     }
 }
 
@@ -325,6 +356,7 @@ TEST_FILE()
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(targets),
+        cmocka_unit_test(impossible),
         cmocka_unit_test(series),
         cmocka_unit_test(rates_and_orders),
         cmocka_unit_test(reports),

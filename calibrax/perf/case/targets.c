@@ -30,7 +30,8 @@ static cbx_target_outcome outcome_of(cbx_accuracy_outcome o)
     case CBX_ACCURACY_MISSED: return CBX_TARGET_MISSED;
     case CBX_ACCURACY_UNDECIDED: return CBX_TARGET_UNDECIDED;
     case CBX_ACCURACY_NO_DIRECTION: return CBX_TARGET_NO_DIRECTION;
-    case CBX_ACCURACY_NOT_FINITE: break;
+    case CBX_ACCURACY_NOT_FINITE:
+    case CBX_ACCURACY_IMPOSSIBLE: break;
     }
     return CBX_TARGET_NOT_A_NUMBER;
 }
@@ -55,7 +56,7 @@ cbx_target_check cbx_target_judge(const cbx_metric *value, const cbx_metric_def 
         t.outcome = CBX_TARGET_MISSING;
         return t;
     }
-    r = cbx_accuracy_check(value, target, t.direction);
+    r = cbx_accuracy_check(value, target, &(cbx_metric_def){ .unit = t.unit, .direction = t.direction });
     t.outcome = all_finite(value) ? outcome_of(r.outcome) : CBX_TARGET_NOT_A_NUMBER;
     t.margin = r.margin;
     return t;

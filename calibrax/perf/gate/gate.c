@@ -243,7 +243,6 @@ static cbx_status judge(cbx__gate *g, const cbx_run *now, const cbx_run *base, c
     opts.nrules = CBX_LEN(rules);
     opts.level = o->level;
     opts.margin = o->margin;
-    opts.needs_samples = true;
     opts.allow_dropped = o->allow_dropped;
     opts.allow_machines = o->allow_machines;
     opts.undecided_passes = o->undecided_passes;
